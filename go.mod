@@ -1,0 +1,3 @@
+module github.com/sfstat/sfstat
+
+go 1.26

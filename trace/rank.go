@@ -1,0 +1,86 @@
+package trace
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// DataParallel is the role axis along which ranks are replicas of each other:
+// ranks whose roles differ in nothing else are peers.
+const DataParallel = "dp"
+
+// Coord is one coordinate of a role, such as pp = 2.
+type Coord struct {
+	Axis  string
+	Index int
+}
+
+// Role is a rank's place in the parallel layout: its coordinates (dp, pp, tp,
+// ep, cp, …), sorted by axis. The zero Role is "not declared".
+type Role []Coord
+
+// NewRole sorts the coordinates by axis; it refuses an axis named twice or
+// without a name, and a negative coordinate.
+func NewRole(coords ...Coord) (Role, error) {
+	role := slices.Clone(coords)
+	slices.SortFunc(role, func(a, b Coord) int { return cmp.Compare(a.Axis, b.Axis) })
+	for i, c := range role {
+		switch {
+		case c.Axis == "":
+			return nil, Bad(ErrEmpty, "a role axis has no name")
+		case c.Index < 0:
+			return nil, Bad(ErrNegative, "role axis %q has the negative coordinate %d", c.Axis, c.Index)
+		case i > 0 && role[i-1].Axis == c.Axis:
+			return nil, Bad(ErrDuplicate, "role axis %q is given twice", c.Axis)
+		}
+	}
+	return role, nil
+}
+
+// Coord is the coordinate on an axis, and whether the role has one.
+func (r Role) Coord(axis string) (index int, ok bool) {
+	for _, c := range r {
+		if c.Axis == axis {
+			return c.Index, true
+		}
+	}
+	return 0, false
+}
+
+// Group names the set of peers that the role belongs to: all coordinates but
+// dp, as "pp=1,tp=0"; "" when there are none. Ranks of equal Group do the same
+// work on different data.
+func (r Role) Group() string { return r.format(DataParallel) }
+
+// String is all coordinates, as "dp=3,pp=1".
+func (r Role) String() string { return r.format("") }
+
+func (r Role) format(without string) string {
+	var b strings.Builder
+	for _, c := range r {
+		if c.Axis == without {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(c.Axis)
+		b.WriteByte('=')
+		b.WriteString(strconv.Itoa(c.Index))
+	}
+	return b.String()
+}
+
+// Rank is one process of a job. The zero LocalRank is a real local rank; a
+// reader that does not know it leaves −1.
+type Rank struct {
+	ID        int
+	Host      string
+	LocalRank int
+	Role      Role
+}
+
+// MaxRanks is the largest world size that is read.
+const MaxRanks = 1 << 20

@@ -1,0 +1,298 @@
+package trace
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// MaxTotal bounds the sum of everything in a window, in nanoseconds (146 years
+// of rank time): with it no sum that an engine takes can overflow int64.
+const MaxTotal = math.MaxInt64 / 2
+
+// Window is a run of consecutive steps with one schema, world size and
+// accumulation factor. S stages, R ranks, T steps.
+type Window struct {
+	Run          string
+	Index        int64 // the recorder's number of the window
+	FirstStep    int64 // step index of the first row
+	WorldSize    int   // ranks that the job has; len(Ranks) have reported
+	Accumulation int   // microsteps per optimizer step; 0 and 1 both mean none
+	DataWait     DataWait
+	Schema       Schema
+	Ranks        []Rank // ascending by ID; position r is column r below
+
+	// Durations in nanoseconds, [step][stage][rank], rank fastest:
+	// duration of stage s on rank r in step t is Durations[(t*S+s)*R+r].
+	Durations []int64
+	// Wall time of the step in nanoseconds, [step][rank]; nil when it was not
+	// recorded, and then there is no residual stage.
+	Wall []int64
+
+	GatherFailed []int // IDs of the ranks whose recorder could not gather the window, ascending
+	Side         []SideChannel
+	Notes        []Note // what is incomplete, in order of discovery
+}
+
+// Steps is T, the number of steps.
+func (w *Window) Steps() int {
+	per := len(w.Schema.Stages) * len(w.Ranks)
+	if per == 0 {
+		return 0
+	}
+	return len(w.Durations) / per
+}
+
+// Step is the matrix of one step, [stage][rank], aliasing the window.
+func (w *Window) Step(t int) []int64 {
+	per := len(w.Schema.Stages) * len(w.Ranks)
+	return w.Durations[t*per : (t+1)*per]
+}
+
+// WallOf is the wall time of one step, [rank], aliasing the window; nil when
+// wall time was not recorded.
+func (w *Window) WallOf(t int) []int64 {
+	if w.Wall == nil {
+		return nil
+	}
+	return w.Wall[t*len(w.Ranks) : (t+1)*len(w.Ranks)]
+}
+
+// Missing lists the ranks 0 … WorldSize−1 that did not report, ascending.
+func (w *Window) Missing() []int {
+	var missing []int
+	next := 0
+	for _, r := range w.Ranks {
+		for ; next < r.ID; next++ {
+			missing = append(missing, next)
+		}
+		next = r.ID + 1
+	}
+	for ; next < w.WorldSize; next++ {
+		missing = append(missing, next)
+	}
+	return missing
+}
+
+// Has reports whether a note of this kind is on the window.
+func (w *Window) Has(kind NoteKind) bool {
+	return slices.ContainsFunc(w.Notes, func(n Note) bool { return n.Kind == kind })
+}
+
+// DataWait says to which step a recorded data wait belongs.
+type DataWait uint8
+
+const (
+	// DataWaitConsuming: the wait stands in the step that consumes the batch.
+	// The recorder does this by itself.
+	DataWaitConsuming DataWait = iota
+	// DataWaitPreceding: the wait for the next batch stands at the end of the
+	// step before the one that consumes it, as a prefetching loop times it.
+	DataWaitPreceding
+	// DataWaitUnknown: the recorder could not tell, so nothing that rests on
+	// the data stage may be claimed strongly.
+	DataWaitUnknown
+)
+
+var dataWaitNames = [...]string{"consuming", "preceding", "unknown"}
+
+func (d DataWait) String() string { return nameOf(dataWaitNames[:], int(d)) }
+
+// ParseDataWait is the inverse of String; "" is DataWaitConsuming.
+func ParseDataWait(s string) (DataWait, error) {
+	if s == "" {
+		return DataWaitConsuming, nil
+	}
+	if i := slices.Index(dataWaitNames[:], s); i >= 0 {
+		return DataWait(i), nil
+	}
+	return DataWaitUnknown, Bad(ErrType, "data_wait is %q, expected one of %s", s, strings.Join(dataWaitNames[:], ", "))
+}
+
+// DataStageStem starts the names of stages that wait for input data.
+const DataStageStem = "data."
+
+// SideChannel is sampled evidence beside the stage matrix, such as the device
+// time of the forward pass from CUDA events. Samples are sorted by step, then
+// by rank column.
+type SideChannel struct {
+	Name    string // e.g. "model.fwd_loss_cuda_event_ms"
+	Samples []Sample
+}
+
+// Sample is one reading of a side channel.
+type Sample struct {
+	Step  int64   // absolute step index
+	Rank  int     // column in the window
+	Value float64 // unit by the channel's name; for "…_ms" milliseconds
+	Ready bool    // false: the event had not completed when it was read, Value means nothing
+}
+
+// sideSuffix ends the names of channels that time a stage on the device.
+const sideSuffix = "_cuda_event_ms"
+
+// wallSuffix ends the names of stages that are host wall time.
+const wallSuffix = "_cpu_wall"
+
+// Times lists the stages whose device work the channel measures: a channel
+// "X_cuda_event_ms" belongs to the stage "X_cpu_wall" (each of its
+// accumulation-indexed parts). Empty when the channel measures no stage.
+func (c SideChannel) Times(s Schema) []int {
+	stem, ok := strings.CutSuffix(c.Name, sideSuffix)
+	if !ok {
+		return nil
+	}
+	var stages []int
+	for i, name := range s.Stages {
+		if base, _ := SplitStage(name); base == stem+wallSuffix || base == stem {
+			stages = append(stages, i)
+		}
+	}
+	return stages
+}
+
+// NoteKind classifies what is incomplete about a window.
+type NoteKind uint8
+
+const (
+	NoteUnknown             NoteKind = iota
+	NoteMissingRanks                 // some ranks did not report; the window has the others
+	NoteGatherFailed                 // a recorder could not gather the window
+	NoteStagesChanged                // ranks or steps disagree on the stage list
+	NoteWorldSizeChanged             // … on the world size
+	NoteAccumulationChanged          // … on the accumulation factor
+	NoteStepGap                      // step indices are not consecutive
+	NoteTruncated                    // the input ended in the middle of a record
+	NoteWallMissing                  // some ranks recorded no wall time, so none is used
+	NoteTopologyChanged              // a rank changed its role or host
+)
+
+var noteNames = [...]string{"unknown", "missing_ranks", "gather_failed", "stages_changed", "world_size_changed",
+	"accumulation_changed", "step_gap", "truncated", "wall_missing", "topology_changed"}
+
+func (k NoteKind) String() string { return nameOf(noteNames[:], int(k)) }
+
+// ParseNoteKind is the inverse of String; an unknown name gives NoteUnknown.
+func ParseNoteKind(s string) NoteKind {
+	return NoteKind(max(0, slices.Index(noteNames[:], s)))
+}
+
+// Note is one incompleteness of a window: what, and a sentence that says it
+// with the ranks and steps that it concerns.
+type Note struct {
+	Kind NoteKind
+	Text string
+}
+
+func nameOf(names []string, i int) string {
+	if i < len(names) {
+		return names[i]
+	}
+	return fmt.Sprintf("invalid(%d)", i)
+}
+
+// Validate checks every invariant of a window: shapes agree, ranks ascend and
+// lie in the world, durations are not negative, and nothing that an engine
+// sums can overflow. O(T·S·R). The position of an offending value is named in
+// the error by step, stage and rank.
+func (w *Window) Validate() error {
+	if err := w.Schema.Validate(); err != nil {
+		return err
+	}
+	if err := w.validateRanks(); err != nil {
+		return err
+	}
+	S, R := len(w.Schema.Stages), len(w.Ranks)
+	if len(w.Durations) == 0 {
+		return Bad(ErrEmpty, "window %d of run %q has no steps", w.Index, w.Run)
+	}
+	if len(w.Durations)%(S*R) != 0 {
+		return Bad(ErrRagged, "%d durations do not fill steps of %d stages × %d ranks", len(w.Durations), S, R)
+	}
+	T := w.Steps()
+	if w.Wall != nil && len(w.Wall) != T*R {
+		return Bad(ErrRagged, "%d wall times for %d steps × %d ranks", len(w.Wall), T, R)
+	}
+	if w.FirstStep < 0 || w.FirstStep > math.MaxInt64-int64(T) {
+		return Bad(ErrOverflow, "first step %d", w.FirstStep)
+	}
+	if w.Accumulation < 0 || w.Accumulation > MaxStages {
+		return Bad(ErrTooLarge, "accumulation factor %d, expected 1 to %d", w.Accumulation, MaxStages)
+	}
+	if err := w.validateTimes(); err != nil {
+		return err
+	}
+	return w.validateSide(T)
+}
+
+func (w *Window) validateRanks() error {
+	if len(w.Ranks) == 0 {
+		return Bad(ErrEmpty, "window %d of run %q has no ranks", w.Index, w.Run)
+	}
+	if w.WorldSize < 1 || w.WorldSize > MaxRanks {
+		return Bad(ErrTooLarge, "world size %d, expected 1 to %d", w.WorldSize, MaxRanks)
+	}
+	last := -1
+	for _, r := range w.Ranks {
+		switch {
+		case r.ID == last:
+			return Bad(ErrDuplicate, "rank %d is in the window twice", r.ID)
+		case r.ID < last || r.ID < 0:
+			return Bad(ErrFormat, "rank %d after rank %d: ranks must ascend from 0", r.ID, last)
+		case r.ID >= w.WorldSize:
+			return Bad(ErrTooLarge, "rank %d in a world of %d", r.ID, w.WorldSize)
+		}
+		last = r.ID
+	}
+	return nil
+}
+
+func (w *Window) validateTimes() error {
+	S, R := len(w.Schema.Stages), len(w.Ranks)
+	var sum int64
+	for i, d := range w.Durations {
+		if d < 0 {
+			return Bad(ErrNegative, "%d ns in step %d, stage %q, rank %d",
+				d, w.FirstStep+int64(i/(S*R)), w.Schema.Stages[i/R%S], w.Ranks[i%R].ID)
+		}
+		if sum += d; sum < 0 || sum > MaxTotal {
+			return w.tooLong(i / (S * R))
+		}
+	}
+	sum = 0
+	for i, d := range w.Wall {
+		if d < 0 {
+			return Bad(ErrNegative, "wall time of %d ns in step %d, rank %d", d, w.FirstStep+int64(i/R), w.Ranks[i%R].ID)
+		}
+		if sum += d; sum < 0 || sum > MaxTotal {
+			return w.tooLong(i / R)
+		}
+	}
+	return nil
+}
+
+func (w *Window) tooLong(t int) error {
+	return Bad(ErrOverflow, "durations up to step %d sum past %d ns, no real window is that long", w.FirstStep+int64(t), int64(MaxTotal))
+}
+
+func (w *Window) validateSide(steps int) error {
+	for _, c := range w.Side {
+		if c.Name == "" || len(c.Name) > MaxStageName {
+			return Bad(ErrEmpty, "a side channel has a name of %d bytes, expected 1 to %d", len(c.Name), MaxStageName)
+		}
+		for _, s := range c.Samples {
+			switch {
+			case s.Rank < 0 || s.Rank >= len(w.Ranks):
+				return Bad(ErrRagged, "channel %q has a sample of rank column %d, the window has %d", c.Name, s.Rank, len(w.Ranks))
+			case s.Step < w.FirstStep || s.Step >= w.FirstStep+int64(steps):
+				return Bad(ErrRagged, "channel %q has a sample of step %d, the window has %d to %d", c.Name, s.Step, w.FirstStep, w.FirstStep+int64(steps)-1)
+			case s.Ready && (math.IsNaN(s.Value) || math.IsInf(s.Value, 0)):
+				return Bad(ErrNotFinite, "channel %q is %v in step %d, rank %d", c.Name, s.Value, s.Step, w.Ranks[s.Rank].ID)
+			case s.Ready && s.Value < 0:
+				return Bad(ErrNegative, "channel %q is %v in step %d, rank %d", c.Name, s.Value, s.Step, w.Ranks[s.Rank].ID)
+			}
+		}
+	}
+	return nil
+}

@@ -296,3 +296,41 @@ func (w *Window) validateSide(steps int) error {
 	}
 	return nil
 }
+
+// Select is a copy of the window with only the given columns, ascending. The
+// world size stays: a selection is a part of the world, not a smaller one.
+func (w *Window) Select(columns []int) *Window {
+	S, R, T, n := len(w.Schema.Stages), len(w.Ranks), w.Steps(), len(columns)
+	out := *w
+	out.Ranks = make([]Rank, n)
+	out.Durations = make([]int64, T*S*n)
+	at := make(map[int]int, n)
+	for i, r := range columns {
+		out.Ranks[i] = w.Ranks[r]
+		at[r] = i
+	}
+	gather := func(dst, src []int64) {
+		for row := range len(src) / R {
+			for i, r := range columns {
+				dst[row*n+i] = src[row*R+r]
+			}
+		}
+	}
+	gather(out.Durations, w.Durations)
+	if w.Wall != nil {
+		out.Wall = make([]int64, T*n)
+		gather(out.Wall, w.Wall)
+	}
+	out.Side = make([]SideChannel, 0, len(w.Side))
+	for _, c := range w.Side {
+		kept := SideChannel{Name: c.Name}
+		for _, s := range c.Samples {
+			if i, ok := at[s.Rank]; ok {
+				s.Rank = i
+				kept.Samples = append(kept.Samples, s)
+			}
+		}
+		out.Side = append(out.Side, kept)
+	}
+	return &out
+}

@@ -1,0 +1,136 @@
+package frontier
+
+import (
+	"fmt"
+	"math"
+	"time"
+)
+
+// Gates are the thresholds that turn accounting into labels (StageFrontier,
+// Table 13 and App. C). All comparisons are inclusive with a slack of 1e-9.
+// Shares and gains are fractions of the exposed makespan, in [0, 1].
+type Gates struct {
+	// Tau is the cumulative share that the routing set must reach, in (0, 1].
+	Tau float64 `yaml:"tau" json:"tau"`
+	// TieTolerance: two shares, or two gains, this close are a tie.
+	TieTolerance float64 `yaml:"tie_tolerance" json:"tie_tolerance"`
+	// DominanceShare is what a stage must reach before a strong label names it.
+	DominanceShare float64 `yaml:"dominance_share_min" json:"dominance_share_min"`
+	// StaticGain is the gain from which mending a stage counts as worth it.
+	StaticGain float64 `yaml:"static_gain_min" json:"static_gain_min"`
+	// ClosureResidual bounds the share of wall time that no stage covers, on
+	// the worst rank.
+	ClosureResidual float64 `yaml:"closure_residual_share_max" json:"closure_residual_share_max"`
+	// OverlapError bounds the share by which stages exceed wall time, on the
+	// worst rank.
+	OverlapError float64 `yaml:"overlap_error_share_max" json:"overlap_error_share_max"`
+	// MissingRanks is how many ranks may be missing.
+	MissingRanks int `yaml:"missing_ranks_max" json:"missing_ranks_max"`
+
+	Event  EventGates  `yaml:"event" json:"event"`
+	Leader LeaderGates `yaml:"leader" json:"leader"`
+
+	// LagShare: from this part of a stage's advance on, the advance is one
+	// rank pulling away rather than common work.
+	LagShare float64 `yaml:"lag_share_min" json:"lag_share_min"`
+	// DenominatorFloor: at or below this makespan of a window there are raw
+	// advances and no percentages.
+	DenominatorFloor Nanoseconds `yaml:"denominator_floor" json:"denominator_floor"`
+
+	Meeting MeetingGates `yaml:"meeting" json:"meeting"`
+}
+
+// EventGates decide whether a device-event channel may be used.
+type EventGates struct {
+	ReadyRatio  float64 `yaml:"ready_ratio_min" json:"ready_ratio_min"`     // ready ÷ sampled
+	Samples     int     `yaml:"ready_samples_min" json:"ready_samples_min"` // ready samples
+	HighShare   float64 `yaml:"high_share_min" json:"high_share_min"`       // event time ÷ exposed step
+	LowOverWall float64 `yaml:"low_over_cpu_max" json:"low_over_cpu_max"`   // event time ÷ host wall of the stage
+}
+
+// LeaderGates decide when one rank is surely the latest: its gap to the second
+// exceeds both the absolute and the relative tolerance.
+type LeaderGates struct {
+	GapAbs     Nanoseconds `yaml:"gap_abs" json:"gap_abs"`
+	GapRel     float64     `yaml:"gap_rel" json:"gap_rel"` // of the frontier
+	SwitchRate float64     `yaml:"switch_rate_max" json:"switch_rate_max"`
+}
+
+// MeetingGates decide when a stage is one where the ranks meet.
+type MeetingGates struct {
+	// Slope: the interval of the slope of duration on arrival must lie at or
+	// below this; −1 is a perfect meeting, 0 none.
+	Slope float64 `yaml:"slope_max" json:"slope_max"`
+	// Confidence of that interval, two-sided, in (0, 1).
+	Confidence float64 `yaml:"confidence" json:"confidence"`
+	// Significance is the level of the test that one rank is late too often,
+	// after correction over ranks and stages.
+	Significance float64 `yaml:"significance" json:"significance"`
+}
+
+// Nanoseconds is a length of time that YAML and JSON write as "1ms".
+type Nanoseconds int64
+
+// MarshalText writes the length as Go writes durations.
+func (n Nanoseconds) MarshalText() ([]byte, error) {
+	return []byte(time.Duration(n).String()), nil
+}
+
+// UnmarshalText reads a length such as "1ms" or "250us".
+func (n *Nanoseconds) UnmarshalText(b []byte) error {
+	d, err := time.ParseDuration(string(b))
+	if err != nil {
+		return fmt.Errorf("%q is not a length of time such as 1ms", b)
+	}
+	*n = Nanoseconds(d)
+	return nil
+}
+
+// DefaultGates are the documented defaults; docs/gates.md gives the evidence
+// for each.
+func DefaultGates() Gates {
+	return Gates{
+		Tau: 0.80, TieTolerance: 0.05, DominanceShare: 0.40, StaticGain: 0.10,
+		ClosureResidual: 0.05, OverlapError: 0.01, MissingRanks: 0,
+		Event:    EventGates{ReadyRatio: 0.80, Samples: 5, HighShare: 0.25, LowOverWall: 0.50},
+		Leader:   LeaderGates{GapAbs: Nanoseconds(time.Millisecond), GapRel: 0.01, SwitchRate: 0.50},
+		LagShare: 0.50, DenominatorFloor: Nanoseconds(time.Millisecond),
+		Meeting: MeetingGates{Slope: -0.5, Confidence: 0.99, Significance: 0.01},
+	}
+}
+
+// Validate refuses gates that mean nothing, naming the gate as the YAML file
+// does. The comparisons are written so that NaN fails them.
+func (g Gates) Validate() error {
+	fractions := []struct {
+		name string
+		v    float64
+	}{
+		{"tie_tolerance", g.TieTolerance}, {"dominance_share_min", g.DominanceShare}, {"static_gain_min", g.StaticGain},
+		{"closure_residual_share_max", g.ClosureResidual}, {"overlap_error_share_max", g.OverlapError},
+		{"event.ready_ratio_min", g.Event.ReadyRatio}, {"event.high_share_min", g.Event.HighShare},
+		{"leader.gap_rel", g.Leader.GapRel}, {"leader.switch_rate_max", g.Leader.SwitchRate}, {"lag_share_min", g.LagShare},
+	}
+	for _, f := range fractions {
+		if !(f.v >= 0 && f.v <= 1) {
+			return fmt.Errorf("gate %s is %v, expected a fraction from 0 to 1", f.name, f.v)
+		}
+	}
+	switch {
+	case !(g.Tau > 0 && g.Tau <= 1):
+		return fmt.Errorf("gate tau is %v, expected above 0 and at most 1", g.Tau)
+	case !(g.Event.LowOverWall >= 0) || math.IsInf(g.Event.LowOverWall, 0):
+		return fmt.Errorf("gate event.low_over_cpu_max is %v, expected 0 or more", g.Event.LowOverWall)
+	case g.MissingRanks < 0 || g.Event.Samples < 0:
+		return fmt.Errorf("gates missing_ranks_max and event.ready_samples_min are counts, found %d and %d", g.MissingRanks, g.Event.Samples)
+	case g.Leader.GapAbs < 0 || g.DenominatorFloor < 0:
+		return fmt.Errorf("gates leader.gap_abs and denominator_floor are lengths of time, found %d and %d ns", g.Leader.GapAbs, g.DenominatorFloor)
+	case !(g.Meeting.Slope > -1 && g.Meeting.Slope < 0):
+		return fmt.Errorf("gate meeting.slope_max is %v, expected between -1 and 0", g.Meeting.Slope)
+	case !(g.Meeting.Confidence > 0 && g.Meeting.Confidence < 1):
+		return fmt.Errorf("gate meeting.confidence is %v, expected between 0 and 1", g.Meeting.Confidence)
+	case !(g.Meeting.Significance > 0 && g.Meeting.Significance < 1):
+		return fmt.Errorf("gate meeting.significance is %v, expected between 0 and 1", g.Meeting.Significance)
+	}
+	return nil
+}

@@ -1,0 +1,72 @@
+package frontier
+
+import "fmt"
+
+// Two values are one in a ranking when they differ by less than this fraction
+// of the largest, so that rounding cannot decide an order. Thresholds are
+// inclusive with thresholdSlack: 0.7 + 0.1 < 0.8 in doubles.
+const (
+	rankSlack      = 1e-12
+	thresholdSlack = 1e-9
+)
+
+func atLeast(x, gate float64) bool { return x >= gate-thresholdSlack }
+func above(x, gate float64) bool   { return x > gate+thresholdSlack }
+
+// Ranking orders stage indices by descending score; equal scores keep their
+// order, upstream first. O(S²).
+func Ranking(score []float64) []int {
+	out := make([]int, 0, len(score))
+	if len(score) == 0 {
+		return out
+	}
+	slack := maxOf(score) * rankSlack
+	left := make([]int, len(score))
+	for i := range left {
+		left[i] = i
+	}
+	for len(left) > 0 {
+		top := score[left[0]]
+		for _, s := range left {
+			top = max(top, score[s])
+		}
+		for i, s := range left {
+			if score[s] >= top-slack {
+				out = append(out, s)
+				left = append(left[:i], left[i+1:]...)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// RoutingSet is the smallest prefix of the ranking of shares whose cumulative
+// share reaches tau (StageFrontier, section 4): the stages to look into. tau
+// is in (0, 1].
+func RoutingSet(share []float64, tau float64) ([]int, error) {
+	if !(tau > 0 && tau <= 1) {
+		return nil, fmt.Errorf("frontier: tau is %v, expected above 0 and at most 1", tau)
+	}
+	return routingSet(share, tau), nil
+}
+
+func routingSet(share []float64, tau float64) []int {
+	cum := 0.0
+	ranking := Ranking(share)
+	for n, s := range ranking {
+		cum += share[s]
+		if atLeast(cum, tau) {
+			return ranking[:n+1]
+		}
+	}
+	return ranking
+}
+
+func maxOf(v []float64) float64 {
+	top := v[0]
+	for _, x := range v {
+		top = max(top, x)
+	}
+	return top
+}

@@ -1,0 +1,256 @@
+package frontier
+
+import "fmt"
+
+// Cut says where a step begins.
+type Cut uint8
+
+const (
+	// CutAuto chooses: sync where a meeting boundary is clear, else carried
+	// where wall time makes the steps contiguous, else step.
+	CutAuto Cut = iota
+	// CutStep starts every step's prefixes at zero, as the paper does.
+	CutStep
+	// CutCarried lets prefixes run on from step to step.
+	CutCarried
+	// CutSync re-cuts the steps at the boundary where the ranks meet.
+	CutSync
+)
+
+var cutNames = [...]string{"auto", "step", "carried", "sync"}
+
+func (c Cut) String() string {
+	if int(c) < len(cutNames) {
+		return cutNames[c]
+	}
+	return fmt.Sprintf("cut(%d)", c)
+}
+
+// ParseCut is the inverse of String.
+func ParseCut(s string) (Cut, error) {
+	for i, name := range cutNames {
+		if s == name {
+			return Cut(i), nil
+		}
+	}
+	return 0, fmt.Errorf("cut is %q, expected auto, step, carried or sync", s)
+}
+
+// ModelFit says on whose word later wait may be charged to an earlier stage.
+type ModelFit uint8
+
+const (
+	ModelFitAuto  ModelFit = iota // the window's own: it shows where ranks meet
+	ModelFitNone                  // nobody's, as in the paper's tables
+	ModelFitGiven                 // the caller's
+)
+
+var modelFitNames = [...]string{"auto", "none", "given"}
+
+func (m ModelFit) String() string {
+	if int(m) < len(modelFitNames) {
+		return modelFitNames[m]
+	}
+	return fmt.Sprintf("model-fit(%d)", m)
+}
+
+// ParseModelFit is the inverse of String.
+func ParseModelFit(s string) (ModelFit, error) {
+	for i, name := range modelFitNames {
+		if s == name {
+			return ModelFit(i), nil
+		}
+	}
+	return 0, fmt.Errorf("model fit is %q, expected auto, none or given", s)
+}
+
+// Baseline is what a stage is clipped to when its gain is computed.
+type Baseline uint8
+
+const (
+	CohortMedian Baseline = iota // median over ranks of the ranks' window medians
+	RankMedian                   // each rank's own window median; blind to persistent faults
+	Reference                    // Options.Reference
+)
+
+// Options of an analysis. The zero value is usable: automatic cut, model fit
+// from the data, cohort median, default gates.
+type Options struct {
+	Cut      Cut
+	ModelFit ModelFit
+	Baseline Baseline
+	// Reference is a no-stall duration in nanoseconds for every stage of the
+	// window's schema (and, last, the residual when there is one).
+	Reference []int64
+	// MeetAfter names the stage at whose end the ranks meet; "" detects it.
+	MeetAfter string
+	// Gates; nil means DefaultGates.
+	Gates *Gates
+}
+
+// Result is the account of one window over one set of ranks. Times are sums
+// over the window's steps in nanoseconds unless said otherwise. Stages are
+// semantic groups: accumulation-indexed stages are put together only after
+// the frontier was taken.
+type Result struct {
+	Run       string
+	Window    int64
+	FirstStep int64
+	Steps     int // steps of the cut; a sync cut has one less than the window
+	WorldSize int
+	Ranks     []int  // IDs of the ranks in this frontier, ascending
+	Group     string // role group of these ranks, "" for all
+
+	Cut       Cut
+	CutReason string // one sentence: why this cut
+
+	Makespan  int64 // Σ_t F[t,S]; equals the sum of the stages' advances exactly
+	Stages    []Stage
+	Substages []Stage // the stages as recorded, when accumulation expands them; else nil
+
+	Decision
+	Leader    Leader
+	Baselines []Ordering
+	Quality   Quality
+	Meeting   Meeting
+	ModelFit  Fit
+	Culprits  []Culprit // ranks that others waited for, by descending Explained
+	Device    *Device   // nil without a device-event channel
+}
+
+// Stage is the account of one stage.
+type Stage struct {
+	Name    string
+	Advance int64    // Σ_t a[t,s]
+	Share   *float64 // of the makespan; nil when it is below the floor
+	Gain    *float64 // clipped static gain; nil likewise
+	// SyncGain is the part of the makespan that goes when the stage is at its
+	// baseline and the waits that it induced go with it; nil without model fit
+	// evidence or below the floor.
+	SyncGain *float64
+	// MaxShare and MeanShare are the shares that the sums of per-stage maxima
+	// and of per-stage means would give: what the frontier replaces.
+	MaxShare, MeanShare *float64
+	Latest              []int // IDs of ranks that are latest at the stage's end over the window, within the leader tolerance
+	Lag                 int64 // Σ_t max − median of the prefix
+	LagIncrease         int64 // Σ_t max(0, lag − lag before the stage)
+	Gap                 int64 // Σ_t max − second of the prefix; 0 for one rank
+	Meets               bool  // the ranks meet in this stage
+	Wait                int64 // Σ_t mean over ranks of the time waited for the last one; only where Meets
+}
+
+// Leader is who is latest at the end of the leading stage.
+type Leader struct {
+	Stage     int  // index in Stages; −1 when nothing leads
+	Rank      *int // ID of the rank that leads most confident steps; nil when none does
+	Steps     int  // confident steps that this rank leads
+	Confident int  // steps with one rank surely latest
+	Switches  int  // changes between consecutive confident leaders
+	Rate      *float64
+}
+
+// Method is a way to rank stages that the frontier is compared with.
+type Method uint8
+
+// The five comparison baselines (StageFrontier, Table 4).
+const (
+	StageMax    Method = iota // Σ_t max_r d
+	StageMean                 // Σ_t mean_r d
+	Spread                    // Σ_t max_r d − median_r d
+	SlowestRank               // the stages of each step's slowest rank
+	Rank0                     // the stages of the lowest rank
+	methodCount
+)
+
+var methodNames = [methodCount]string{"stage_max", "stage_mean", "spread", "slowest_rank", "rank0"}
+
+func (m Method) String() string {
+	if m < methodCount {
+		return methodNames[m]
+	}
+	return fmt.Sprintf("method(%d)", m)
+}
+
+// Ordering is what one comparison method says.
+type Ordering struct {
+	Method     Method
+	Scores     []float64 // normalised to sum 1; nil when all are 0
+	Ranking    []int     // stages, best first
+	Candidates []int     // its smallest prefix that reaches tau
+}
+
+// Quality says how complete and how closed the input is.
+type Quality struct {
+	ClosureResidual float64 // largest over ranks of Σ residual ÷ Σ wall
+	OverlapError    float64 // largest over ranks of Σ overlap ÷ Σ wall
+	Wall            bool    // wall time was recorded
+	Missing         []int   // IDs of ranks that did not report
+	GatherOK        bool
+	SchemaOK        bool
+	Notes           []string
+}
+
+// Boundary is a stage at whose end the ranks may meet, and the evidence.
+type Boundary struct {
+	Stage int // index in the order in which the step records its stages
+	Name  string
+	// Slope of the stage's duration on the rank's arrival, both as deviations
+	// from the other ranks and from the rank's own trend: −1 where a rank that
+	// comes later waits less by as much, 0 where ranks run on freely. Low and
+	// High bound its median over steps at the gate's confidence.
+	Slope, Low, High float64
+	Meets            bool
+	// Before and After are the medians over steps of the spread between ranks,
+	// in nanoseconds, when the stage begins and when it ends.
+	Before, After int64
+}
+
+// Meeting is where the ranks meet.
+type Meeting struct {
+	Boundaries []Boundary // one per recorded stage; empty when too few steps or ranks
+	At         int        // index in Boundaries of the one that the sync cut uses; −1: none is clear
+	Named      bool       // given by the caller rather than found
+	// Skew is how far apart the ranks' clocks (or starts) are at the first
+	// step, in nanoseconds, and Drift the largest drift between two ranks, in
+	// parts per million; both from the meeting boundary.
+	Skew  int64
+	Drift float64
+}
+
+// Fit is the evidence that later wait is induced by the leading stage.
+type Fit struct {
+	Mode  ModelFit
+	Holds bool
+	Why   string // one sentence
+}
+
+// Culprit is a rank that others waited for because of one stage.
+type Culprit struct {
+	Rank  int // ID
+	Stage int // index in Stages
+	// Explained is the exposed time charged to this rank and stage: each
+	// nanosecond for which the group waited is charged once, shared between
+	// ranks that were late together as the airport game shares a runway.
+	Explained int64
+	// Gain is the part of the makespan that goes if this rank's stage is
+	// brought to its peers' median and nothing else changes.
+	Gain float64
+	// Excess is the median over the steps in which it was late of its duration
+	// over its peers' median, in nanoseconds.
+	Excess int64
+	Steps  int     // steps in which it was late because of this stage
+	Of     int     // steps in which any rank was late because of this stage
+	P      float64 // bound on the chance of this when all ranks are alike, corrected for ranks and stages
+}
+
+// Device is what a device-event channel says about the stage that it times.
+type Device struct {
+	Channel string
+	Stages  []int // indices in Stages that it times
+	Events
+	Rank   int     // ID of the rank with the longest stage, on the device or on the host
+	Time   float64 // its mean device time, nanoseconds
+	Wall   float64 // its mean host wall time over the same steps, nanoseconds
+	Peers  float64 // median over the other ranks of their mean device time, nanoseconds
+	Excess float64 // Time − Peers
+}

@@ -116,6 +116,8 @@ type Result struct {
 	ModelFit  Fit
 	Culprits  []Culprit // ranks that others waited for, by descending Explained
 	Device    *Device   // nil without a device-event channel
+
+	evidence Evidence // what the decision was made from
 }
 
 // Stage is the account of one stage.

@@ -1,0 +1,307 @@
+package frontier
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/sfstat/sfstat/trace"
+)
+
+// accounting fills a Result from one view.
+type accounting struct {
+	*plan
+	v   *view
+	r   *Result
+	mix Roles
+
+	acc    account
+	lines  []bool // [row] the ranks meet here
+	waits  *waits
+	groups [][]int // [group] rows, in order
+}
+
+func (a *accounting) run() {
+	v := a.v
+	a.groups = make([][]int, len(v.groups))
+	for i, g := range v.group {
+		a.groups[g] = append(a.groups[g], i)
+	}
+	a.lines = make([]bool, len(v.rows))
+	for i, at := range v.rows {
+		a.lines[i] = a.meets[at.stage]
+	}
+	a.acc = scan(v, a.gates.Leader, nil)
+	a.waits = newWaits(v)
+	timeline{v, a.lines}.walk(a.waits)
+	a.r.Makespan = a.acc.makespan
+	a.r.Quality = qualityOf(a.w)
+
+	static, synced := a.gains()
+	a.stages(static, synced)
+	a.compare()
+	a.r.Device = deviceOf(a.v, a.acc.makespan)
+	a.decide()
+}
+
+// interpretable reports whether shares of the makespan mean anything.
+func (a *accounting) interpretable() bool {
+	return a.acc.makespan > int64(a.gates.DenominatorFloor)
+}
+
+// gains replays the view with each group clipped: as the paper does, and with
+// the induced waits. It also charges late ranks.
+func (a *accounting) gains() (static, synced []int64) {
+	v := a.v
+	b := base{}
+	switch a.o.Baseline {
+	case Reference:
+		b.perRow = make([]int64, len(v.rows))
+		for i, at := range v.rows {
+			b.perRow[i] = a.o.Reference[at.stage]
+		}
+	case RankMedian:
+		b.perRank = rankMedians(v)
+	default:
+		b.perRow = cohortMedians(rankMedians(v))
+	}
+	plain := newSavings(v, b)
+	timeline{v, make([]bool, len(v.rows))}.walk(plain)
+
+	// Productive time of a meeting stage has its own baseline: its recorded
+	// median is mostly wait.
+	productive := base{perRow: slices.Clone(b.perRow), perRank: slices.Clone(b.perRank)}
+	for i, meets := range a.lines {
+		if !meets || a.o.Baseline == Reference {
+			continue
+		}
+		m := medianInt(a.waits.medians[i])
+		if productive.perRow != nil {
+			productive.perRow[i] = m
+		} else {
+			productive.perRank[i] = slices.Repeat([]int64{m}, v.ranks())
+		}
+	}
+	induced := newSavings(v, productive)
+	tolerance := a.gates.Leader.tolerance(a.acc.makespan / int64(max(1, v.steps)))
+	late := newBlame(v, a.roles.peerOf, tolerance)
+	timeline{v, a.lines}.walk(induced, late)
+	a.r.Culprits = late.culprits(a.acc.makespan, culpritLimit)
+	return plain.saved, induced.saved
+}
+
+// stages fills the account of every group of rows and, where accumulation
+// expands them, of every row.
+func (a *accounting) stages(static, synced []int64) {
+	for g, rows := range a.groups {
+		s := a.stage(a.v.groups[g], rows)
+		s.Gain = a.ratio(static[g])
+		if slices.Contains(a.lines, true) {
+			s.SyncGain = a.ratio(synced[g])
+		}
+		a.r.Stages = append(a.r.Stages, s)
+	}
+	if len(a.groups) == len(a.v.rows) {
+		return
+	}
+	for i, name := range a.v.names {
+		a.r.Substages = append(a.r.Substages, a.stage(name, []int{i}))
+	}
+}
+
+func (a *accounting) stage(name string, rows []int) Stage {
+	s := Stage{Name: name}
+	slack := make([]int64, a.v.ranks())
+	var frontier int64
+	for _, i := range rows {
+		k := &a.acc.rows[i]
+		s.Advance += k.advance
+		s.Lag += k.lag
+		s.LagIncrease += k.lagIncrease
+		if a.v.ranks() > 1 {
+			s.Gap += k.gap
+		}
+		frontier += k.frontier
+		for r, x := range k.slack {
+			slack[r] += x
+		}
+		s.Meets = s.Meets || a.lines[i]
+		s.Wait += a.waits.wait[i] / int64(a.v.ranks())
+	}
+	s.Share = a.ratio(s.Advance)
+	steps := int64(a.v.steps * len(rows))
+	tolerance := max(steps*int64(a.gates.Leader.GapAbs), int64(a.gates.Leader.GapRel*float64(frontier)))
+	least := minInt(slack)
+	for r, x := range slack {
+		if x-least <= tolerance && a.v.ranks() > 1 {
+			s.Latest = append(s.Latest, a.w.Ranks[r].ID)
+		}
+	}
+	return s
+}
+
+// ratio is the fraction of the makespan, nil below the floor.
+func (a *accounting) ratio(ns int64) *float64 {
+	if !a.interpretable() {
+		return nil
+	}
+	f := float64(ns) / float64(a.acc.makespan)
+	return &f
+}
+
+// compare fills what the five comparison methods say, under the same cut,
+// grouping and ties.
+func (a *accounting) compare() {
+	scores := make([][]float64, methodCount)
+	for m := range scores {
+		scores[m] = make([]float64, len(a.groups))
+	}
+	for g, rows := range a.groups {
+		for _, i := range rows {
+			k := &a.acc.rows[i]
+			scores[StageMax][g] += float64(k.rowMax)
+			scores[StageMean][g] += float64(k.rowSum)
+			scores[Spread][g] += float64(k.spread)
+			scores[SlowestRank][g] += float64(k.slowest)
+			scores[Rank0][g] += float64(k.first)
+		}
+	}
+	for m, score := range scores {
+		o := Ordering{Method: Method(m), Ranking: Ranking(score)}
+		total := 0.0
+		for _, x := range score {
+			total += x
+		}
+		if total > 0 {
+			o.Scores = make([]float64, len(score))
+			for g, x := range score {
+				o.Scores[g] = x / total
+			}
+			o.Candidates = routingSet(o.Scores, a.gates.Tau)
+		}
+		a.r.Baselines = append(a.r.Baselines, o)
+	}
+	for g := range a.r.Stages {
+		if !a.interpretable() {
+			break
+		}
+		a.r.Stages[g].MaxShare = at(a.r.Baselines[StageMax].Scores, g)
+		a.r.Stages[g].MeanShare = at(a.r.Baselines[StageMean].Scores, g)
+	}
+}
+
+func at(v []float64, i int) *float64 {
+	if v == nil {
+		return nil
+	}
+	return &v[i]
+}
+
+// decide gathers the evidence and gives the labels.
+func (a *accounting) decide() {
+	q := a.r.Quality
+	e := Evidence{Ranks: a.v.ranks(), GatherFailed: !q.GatherOK, MissingRanks: len(q.Missing), SchemaMismatch: !q.SchemaOK,
+		DataWaitUnsafe: a.dataWaitUnsafe, ClosureResidual: q.ClosureResidual, OverlapError: q.OverlapError,
+		Roles: a.mix, Accumulation: accumulationOf(a.w)}
+	a.r.Leader.Stage = -1
+	a.r.ModelFit = Fit{Mode: a.o.ModelFit, Why: "the makespan is too small to interpret"}
+	if a.interpretable() {
+		for _, s := range a.r.Stages {
+			e.Shares = append(e.Shares, *s.Share)
+			e.Gains = append(e.Gains, *s.Gain)
+		}
+		lead := Ranking(e.Shares)[0]
+		a.agreement(&e, lead)
+		a.leader(lead)
+		e.SwitchRate = a.r.Leader.Rate
+		if s := a.r.Stages[lead]; s.Advance > 0 {
+			share := float64(s.LagIncrease) / float64(s.Advance)
+			e.LagShare = &share
+		}
+		a.fit(lead)
+		e.ModelFit = a.r.ModelFit.Holds
+	}
+	if d := a.r.Device; d != nil {
+		e.Events, e.Forward = &d.Events, d.Stages
+	}
+	a.r.evidence = e
+	a.r.Decision = Decide(e, a.gates)
+}
+
+// agreement asks the raw maxima and the raw spread whether they point at the
+// leading stage.
+func (a *accounting) agreement(e *Evidence, lead int) {
+	tie := a.gates.TieTolerance
+	agrees := func(scores []float64) Agreement {
+		if scores != nil && above(maxOf(scores)-scores[lead], tie) {
+			return Disagrees
+		}
+		return Agrees
+	}
+	e.Raw = agrees(a.r.Baselines[StageMax].Scores)
+	var spread int64
+	for i := range a.acc.rows {
+		spread += a.acc.rows[i].spread
+	}
+	e.Spread = Negligible
+	if float64(spread) > tie*float64(a.acc.makespan) {
+		e.Spread = agrees(a.r.Baselines[Spread].Scores)
+	}
+}
+
+// leader counts confident leaders at the boundary of the leading stage; of a
+// stage in several rows, the row that advances the frontier most.
+func (a *accounting) leader(lead int) {
+	rows := a.groups[lead]
+	best := rows[0]
+	for _, i := range rows {
+		if a.acc.rows[i].advance > a.acc.rows[best].advance {
+			best = i
+		}
+	}
+	k := &a.acc.rows[best]
+	l := Leader{Stage: lead, Confident: k.confident, Switches: k.switches}
+	for r, n := range k.leads {
+		if n > l.Steps {
+			id := a.w.Ranks[r].ID
+			l.Rank, l.Steps = &id, n
+		}
+	}
+	if k.confident > 1 {
+		rate := float64(k.switches) / float64(k.confident-1)
+		l.Rate = &rate
+	}
+	a.r.Leader = l
+}
+
+// fit says whether later wait may be charged to the leading stage.
+func (a *accounting) fit(lead int) {
+	f := Fit{Mode: a.o.ModelFit}
+	s := a.r.Stages[lead]
+	switch {
+	case f.Mode == ModelFitNone:
+		f.Why = "switched off: downstream wait is left in place"
+	case f.Mode == ModelFitGiven:
+		f.Holds, f.Why = true, "given by the caller"
+	case s.SyncGain == nil:
+		f.Why = "no stage is shown to be one where the ranks meet"
+	case !atLeast(*s.SyncGain, a.gates.StaticGain):
+		f.Why = fmt.Sprintf("ranks meet, but %s at its baseline would save only %.1f %% with the waits it induces", s.Name, 100**s.SyncGain)
+	default:
+		f.Holds = true
+		f.Why = fmt.Sprintf("ranks wait for each other at a meeting after %s: at its baseline, %.1f %% would go with the waits it induces", s.Name, 100**s.SyncGain)
+	}
+	a.r.ModelFit = f
+}
+
+// accumulationOf reads how microsteps appear in the stage names.
+func accumulationOf(w *trace.Window) Accumulation {
+	if w.Accumulation <= 1 {
+		return AccumulationNone
+	}
+	for _, name := range w.Schema.Stages {
+		if _, micro := trace.SplitStage(name); micro >= 0 {
+			return AccumulationUnfolded
+		}
+	}
+	return AccumulationIsFolded
+}

@@ -1,0 +1,191 @@
+// Package frontier accounts for the exposed time of synchronous training
+// steps, stage by stage, and says which rank was late where.
+//
+// With d[t,r,s] the duration of stage s on rank r in step t, and prefix sums
+// P[t,r,s] = Σ_{u≤s} d[t,r,u],
+//
+//	F[t,s] = max_r P[t,r,s]           the frontier, F[t,0] = 0
+//	a[t,s] = F[t,s] − F[t,s−1] ≥ 0    the advance
+//	A[s]   = Σ_t a[t,s] / Σ_t F[t,S]  the share
+//
+// so that the advances of a step sum to its exposed makespan F[t,S]: each
+// exposed nanosecond is charged to one stage, once (StageFrontier, arXiv
+// 2606.06751, section 3). Durations are int64 nanoseconds, and the identity is
+// exact.
+//
+// Three things go beyond the paper, all computed from the same matrix:
+//
+//   - where a step is cut. The paper starts every step at zero, so time lost
+//     after the last synchronisation returns as everybody's wait in the next
+//     step. CutCarried lets prefixes run on, CutSync begins the steps where the
+//     ranks meet;
+//   - where the ranks meet is found in the data (meeting.go);
+//   - with meetings known, wait is split from productive time, and a gain takes
+//     the induced wait along (gain.go); lateness is charged to ranks (blame.go).
+//
+// Assumptions: stages are contiguous and in order on every rank; for CutSync
+// and CutCarried, steps follow each other without a gap that wall time does not
+// cover. The package is pure: values in, values out.
+package frontier
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Analysis is the account of one window: over all ranks and, where roles
+// differ, over each group of peers.
+type Analysis struct {
+	Main   *Result
+	Groups []*Result
+}
+
+// culpritLimit is how many (rank, stage) pairs a result lists.
+const culpritLimit = 32
+
+// Analyze accounts for a validated window. It fails on options that do not fit
+// the window, never on durations.
+//
+// Time is O(T·S·R) expected, memory O(S·R + T). One rank gives the ordered
+// account and no statement across ranks.
+func Analyze(w *trace.Window, o Options) (*Analysis, error) {
+	p, err := prepare(w, o)
+	if err != nil {
+		return nil, err
+	}
+	main := p.account(RolesHomogeneous)
+	a := &Analysis{Main: main}
+	if p.roles.mix != RolesMixed || len(p.roles.groups) < 2 {
+		return a, nil
+	}
+	for _, g := range p.roles.groups {
+		part := *p
+		part.w = p.w.Select(g.columns)
+		part.roles = roles{mix: RolesGrouped, peerOf: make([]int, len(g.columns))}
+		part.group = g.name
+		if part.o.Reference != nil {
+			part.o.Reference = slices.Clone(part.o.Reference)
+		}
+		a.Groups = append(a.Groups, part.account(RolesGrouped))
+	}
+	return a, nil
+}
+
+// plan is everything decided about a window before the accounting.
+type plan struct {
+	w     *trace.Window
+	o     Options
+	gates Gates
+	group string
+
+	cut            Cut
+	cutReason      string
+	meeting        Meeting
+	meets          []bool // per recorded stage (residual last)
+	dataWaitUnsafe bool
+	roles          roles
+}
+
+func prepare(w *trace.Window, o Options) (*plan, error) {
+	p := &plan{o: o, gates: DefaultGates()}
+	if o.Gates != nil {
+		p.gates = *o.Gates
+	}
+	if err := p.gates.Validate(); err != nil {
+		return nil, err
+	}
+	p.w, p.dataWaitUnsafe = chargeDataWait(w)
+	S := stageCount(p.w)
+	if o.Baseline == Reference && len(o.Reference) != S {
+		return nil, fmt.Errorf("frontier: the reference has %d durations, the window has %d stages", len(o.Reference), S)
+	}
+	if o.MeetAfter != "" && !slices.Contains(newView(p.w, CutStep, 0).names, o.MeetAfter) {
+		return nil, fmt.Errorf("frontier: no stage is called %q, the stages are %v", o.MeetAfter, newView(p.w, CutStep, 0).names)
+	}
+	p.meeting = findMeeting(p.w, p.gates, o.MeetAfter)
+	p.meets = make([]bool, S)
+	for _, b := range p.meeting.Boundaries {
+		p.meets[b.Stage] = b.Meets
+	}
+	if p.meeting.Named {
+		p.meets[p.meeting.At] = true
+	}
+	p.chooseCut()
+	p.roles = p.findRoles()
+	return p, nil
+}
+
+// chooseCut settles CutAuto, and falls back with a reason where the asked cut
+// is not possible.
+func (p *plan) chooseCut() {
+	meets, contiguous := p.meeting.At >= 0, hasResidual(p.w)
+	name := ""
+	if meets {
+		name = stageName(p.w, p.meeting.At)
+	}
+	sync := func(why string) {
+		p.cut, p.cutReason = CutSync, fmt.Sprintf("steps begin where the ranks meet, at the end of %s%s", name, why)
+		if p.w.Steps() < 2 {
+			p.cut, p.cutReason = CutStep, "one step cannot be cut again"
+		}
+	}
+	switch ask := p.o.Cut; {
+	case len(p.w.Ranks) < 2:
+		p.cut, p.cutReason = CutStep, "one rank: there is nothing to meet"
+		if ask == CutCarried && contiguous {
+			p.cut, p.cutReason = CutCarried, "asked for"
+		}
+	case ask == CutStep:
+		p.cut, p.cutReason = CutStep, "asked for: every step's prefixes start at zero"
+	case !contiguous:
+		p.cut, p.cutReason = CutStep, "without wall time, steps cannot be joined"
+	case (ask == CutSync || ask == CutAuto) && meets:
+		sync("")
+	case ask == CutAuto:
+		p.cut, p.cutReason = CutCarried, "no clear boundary where the ranks meet; prefixes run on across steps"
+	case ask == CutSync:
+		p.cut, p.cutReason = CutStep, "no clear boundary where the ranks meet; name one with --meet-after"
+	default:
+		p.cut, p.cutReason = CutCarried, "asked for: prefixes run on across steps"
+	}
+	if p.cut == CutCarried && !p.carriable() {
+		p.cut, p.cutReason = CutStep, "the window is too long for prefixes that run on"
+	}
+}
+
+// carriable reports whether sums of carried prefixes over all steps fit int64.
+func (p *plan) carriable() bool {
+	longest := int64(0)
+	for r := range p.w.Ranks {
+		total := int64(0)
+		for t := range p.w.Steps() {
+			total += p.w.WallOf(t)[r]
+			for s := range p.w.Schema.Stages {
+				total += p.w.Step(t)[s*len(p.w.Ranks)+r]
+			}
+		}
+		longest = max(longest, total)
+	}
+	return longest <= trace.MaxTotal/int64(max(1, p.w.Steps()))
+}
+
+// account runs the engines over the plan's ranks.
+func (p *plan) account(mix Roles) *Result {
+	if mix != RolesGrouped {
+		mix = p.roles.mix
+	}
+	v := newView(p.w, p.cut, p.meeting.At)
+	if p.cut == CutCarried && p.meeting.At >= 0 {
+		v.start = skewAt(newView(p.w, CutCarried, 0), p.meeting.At).start
+	}
+	r := &Result{Run: p.w.Run, Window: p.w.Index, FirstStep: p.w.FirstStep, Steps: v.steps, WorldSize: p.w.WorldSize,
+		Group: p.group, Cut: p.cut, CutReason: p.cutReason, Meeting: p.meeting}
+	for _, rank := range p.w.Ranks {
+		r.Ranks = append(r.Ranks, rank.ID)
+	}
+	a := &accounting{plan: p, v: v, r: r, mix: mix}
+	a.run()
+	return r
+}

@@ -1,0 +1,124 @@
+package frontier
+
+// base is what the durations of each row are clipped to: one value per row, or
+// one per row and rank.
+type base struct {
+	perRow  []int64   // [row]
+	perRank [][]int64 // [row][rank]; nil: perRow for all ranks
+}
+
+func (b base) at(i, r int) int64 {
+	if b.perRank != nil {
+		return b.perRank[i][r]
+	}
+	return b.perRow[i]
+}
+
+// tile is how many ranks are gathered at once when medians over steps are
+// taken: wide enough that each cache line read is used whole.
+const tile = 64
+
+// rankMedians is the median over steps of every rank's duration in every row,
+// [row][rank]: StageFrontier, section 4, "rank median". O(T·S·R) expected time,
+// O(T + S·R) memory.
+func rankMedians(v *view) [][]int64 {
+	R, T := v.ranks(), v.steps
+	out := make([][]int64, len(v.rows))
+	block, scratch := make([]int64, tile*T), make([]int64, T)
+	for i := range out {
+		out[i] = make([]int64, R)
+		for lo := 0; lo < R; lo += tile {
+			hi := min(lo+tile, R)
+			for t := range T {
+				for k, d := range v.segment(t, i, lo, hi) {
+					block[k*T+t] = d
+				}
+			}
+			for r := lo; r < hi; r++ {
+				out[i][r] = medianOf(block[(r-lo)*T:(r-lo+1)*T], scratch)
+			}
+		}
+	}
+	return out
+}
+
+// cohortMedians is the median over ranks of the rank medians, [row].
+func cohortMedians(ranks [][]int64) []int64 {
+	out := make([]int64, len(ranks))
+	for i, m := range ranks {
+		out[i] = medianOf(m, make([]int64, len(m)))
+	}
+	return out
+}
+
+// savings listens to a timeline and finds, for every group of rows, how much
+// shorter the view would be with the group clipped to its baseline
+// (StageFrontier, section 4: G = (ΣF − ΣF′) ÷ ΣF, here the numerator).
+//
+// A clipped rank arrives earlier. Where ranks meet, only the last arrival
+// counts: all that is saved is what the last arrival is earlier by, and from
+// there on every rank is earlier by that. Without meetings in the timeline this
+// is the paper's static gain, which leaves every later wait in place.
+//
+// O(T·S·R) time over all groups, O(G·R) memory.
+type savings struct {
+	group []int // [row] → group
+	base  base
+	early [][]int64 // [group][rank]: how much earlier than recorded the rank is
+	even  []bool    // [group]: early is the same for all ranks
+	saved []int64   // [group]
+}
+
+func newSavings(v *view, b base) *savings {
+	s := &savings{group: v.group, base: b, early: make([][]int64, len(v.groups)),
+		even: make([]bool, len(v.groups)), saved: make([]int64, len(v.groups))}
+	for g := range s.early {
+		s.early[g] = make([]int64, v.ranks())
+		s.even[g] = true
+	}
+	return s
+}
+
+func (s *savings) work(_, i int, d []int64) {
+	g := s.group[i]
+	early := s.early[g]
+	for r, x := range d {
+		if over := x - s.base.at(i, r); over > 0 {
+			early[r] += over
+			s.even[g] = false
+		}
+	}
+}
+
+func (s *savings) productive(t, i int, c []int64) { s.work(t, i, c) }
+
+func (s *savings) meet(_, _ int, x, _ []int64, last int64) {
+	for g, early := range s.early {
+		if s.even[g] {
+			continue
+		}
+		shift := last - latestWithout(x, early)
+		for r := range early {
+			early[r] = shift
+		}
+		s.even[g] = true
+	}
+}
+
+func (s *savings) end(_ int, x []int64) {
+	last := maxInt(x)
+	for g, early := range s.early {
+		s.saved[g] += last - latestWithout(x, early)
+		clear(early)
+		s.even[g] = true
+	}
+}
+
+// latestWithout is the last arrival when every rank is earlier by early.
+func latestWithout(x, early []int64) int64 {
+	last := x[0] - early[0]
+	for r, reached := range x {
+		last = max(last, reached-early[r])
+	}
+	return last
+}

@@ -1,0 +1,303 @@
+package frontier
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/trace"
+)
+
+// qualityOf measures closure against wall time (StageFrontier, App. A) and
+// collects what is incomplete. The shares are those of the worst rank: a mean
+// over ranks would hide one bad rank by 1/R. O(T·S·R).
+func qualityOf(w *trace.Window) Quality {
+	q := Quality{Wall: hasResidual(w), Missing: w.Missing(), GatherOK: len(w.GatherFailed) == 0, SchemaOK: true}
+	for _, n := range w.Notes {
+		q.Notes = append(q.Notes, n.Text)
+		switch n.Kind {
+		case trace.NoteStagesChanged, trace.NoteWorldSizeChanged, trace.NoteAccumulationChanged:
+			q.SchemaOK = false
+		}
+	}
+	if !q.Wall {
+		return q
+	}
+	R := len(w.Ranks)
+	wall, residual, overlap, gap := make([]int64, R), make([]int64, R), make([]int64, R), make([]int64, R)
+	for t := range w.Steps() {
+		copy(gap, w.WallOf(t))
+		for r, x := range gap {
+			wall[r] += x
+		}
+		for s := range w.Schema.Stages {
+			for r, d := range w.Step(t)[s*R : (s+1)*R] {
+				gap[r] -= d
+			}
+		}
+		for r, x := range gap {
+			residual[r] += max(0, x)
+			overlap[r] += max(0, -x)
+		}
+	}
+	for r, total := range wall {
+		if total > 0 {
+			q.ClosureResidual = max(q.ClosureResidual, float64(residual[r])/float64(total))
+			q.OverlapError = max(q.OverlapError, float64(overlap[r])/float64(total))
+		} else if overlap[r] > 0 {
+			q.OverlapError = 1
+		}
+	}
+	return q
+}
+
+// chargeDataWait moves a data wait that was recorded at the end of the step
+// before to the step that consumes the batch (StageFrontier, App. A). The
+// window loses its first step, whose wait was recorded outside. It is unsafe,
+// and the window is left alone, when the recorder did not know, or when
+// microsteps or several data stages leave open which one consumes.
+func chargeDataWait(w *trace.Window) (charged *trace.Window, unsafe bool) {
+	if w.DataWait == trace.DataWaitConsuming {
+		return w, false
+	}
+	data := -1
+	for s, name := range w.Schema.Stages {
+		if strings.HasPrefix(name, trace.DataStageStem) {
+			if data >= 0 {
+				return w, true
+			}
+			data = s
+		}
+	}
+	if data < 0 {
+		return w, false
+	}
+	S, R, T := len(w.Schema.Stages), len(w.Ranks), w.Steps()
+	if w.DataWait == trace.DataWaitUnknown || w.Accumulation > 1 || T < 2 {
+		return w, true
+	}
+	out := *w
+	out.FirstStep++
+	// The wait now comes first: it ends before the batch is used.
+	order := []int{data}
+	for s := range S {
+		if s != data {
+			order = append(order, s)
+		}
+	}
+	out.Schema.Stages = make([]string, 0, S)
+	for _, s := range order {
+		out.Schema.Stages = append(out.Schema.Stages, w.Schema.Stages[s])
+	}
+	out.Durations = make([]int64, 0, (T-1)*S*R)
+	for t := 1; t < T; t++ {
+		for _, s := range order {
+			from := t
+			if s == data {
+				from = t - 1
+			}
+			out.Durations = append(out.Durations, w.Step(from)[s*R:(s+1)*R]...)
+		}
+	}
+	if w.Wall != nil {
+		out.Wall = make([]int64, 0, (T-1)*R)
+		for t := 1; t < T; t++ {
+			now, before := w.Step(t)[data*R:(data+1)*R], w.Step(t - 1)[data*R:(data+1)*R]
+			for r, wall := range w.WallOf(t) {
+				out.Wall = append(out.Wall, max(0, wall-now[r]+before[r]))
+			}
+		}
+	}
+	out.Side = slices.Clone(w.Side)
+	for i, c := range out.Side {
+		out.Side[i].Samples = slices.DeleteFunc(slices.Clone(c.Samples), func(s trace.Sample) bool { return s.Step < out.FirstStep })
+	}
+	return &out, false
+}
+
+// roles is who is whose peer.
+type roles struct {
+	mix    Roles
+	peerOf []int // [rank] → set of peers; all 0 when they are all peers
+	groups []roleGroup
+}
+
+type roleGroup struct {
+	name    string
+	columns []int
+}
+
+// findRoles groups the ranks by declared role and asks whether the groups (or,
+// undeclared, the ranks) do different productive work: only then is one
+// frontier over all of them unsafe.
+func (p *plan) findRoles() roles {
+	R := len(p.w.Ranks)
+	out := roles{peerOf: make([]int, R)}
+	for r, rank := range p.w.Ranks {
+		if len(rank.Role) == 0 {
+			out.mix = RolesUndeclared
+		}
+		name := rank.Role.Group()
+		i := slices.IndexFunc(out.groups, func(g roleGroup) bool { return g.name == name })
+		if i < 0 {
+			i = len(out.groups)
+			out.groups = append(out.groups, roleGroup{name: name})
+		}
+		out.groups[i].columns = append(out.groups[i].columns, r)
+		out.peerOf[r] = i
+	}
+	if R < 2 {
+		return out
+	}
+	v := newView(p.w, p.cut, p.meeting.At)
+	lines := make([]bool, len(v.rows))
+	for i, at := range v.rows {
+		lines[i] = p.meets[at.stage]
+	}
+	spent := newWaits(v)
+	timeline{v, lines}.walk(spent)
+	makespan := int64(0)
+	for r := range R {
+		total := int64(0)
+		for i := range v.rows {
+			total += spent.of(i)[r]
+		}
+		makespan = max(makespan, total)
+	}
+	gate := int64(p.gates.TieTolerance * float64(makespan))
+	switch {
+	case len(out.groups) > 1 && groupsDiffer(spent, out.groups, len(v.rows), gate):
+		out.mix = RolesMixed
+	case len(out.groups) > 1:
+		// Declared roles differ, their work does not: all are peers here.
+		clear(out.peerOf)
+	case out.mix == RolesUndeclared && clusters(spent, len(v.rows), gate):
+		out.mix = RolesMixed
+		out.groups = nil
+	}
+	return out
+}
+
+// groupsDiffer reports whether some stage's productive time differs between
+// the medians of two role groups by more than the gate.
+func groupsDiffer(spent *waits, groups []roleGroup, rows int, gate int64) bool {
+	for i := range rows {
+		low, high := int64(1<<62), int64(minInt64)
+		for _, g := range groups {
+			values := make([]int64, len(g.columns))
+			for k, r := range g.columns {
+				values[k] = spent.of(i)[r]
+			}
+			m := medianInt(values)
+			low, high = min(low, m), max(high, m)
+		}
+		if high-low > gate {
+			return true
+		}
+	}
+	return false
+}
+
+// clusters reports whether ranks without declared roles fall in two sets that
+// do different work: at least two ranks on each side, apart by more than the
+// gate and by more than either side is wide, in two or more stages, and the
+// same two sets each time. One slow rank, or one slow stage, is a straggler
+// and not a role.
+func clusters(spent *waits, rows int, gate int64) bool {
+	R := spent.ranks
+	seen := map[string]int{}
+	order := make([]int, R)
+	for i := range rows {
+		v := spent.of(i)
+		for r := range order {
+			order[r] = r
+		}
+		slices.SortFunc(order, func(a, b int) int { return cmp.Compare(v[a], v[b]) })
+		for k := 2; k <= R-2; k++ {
+			low, high := v[order[k-1]]-v[order[0]], v[order[R-1]]-v[order[k]]
+			apart := v[order[k]] - v[order[k-1]]
+			// A stage's part in different work is judged by half the gate; the
+			// two stages that are asked for make the whole.
+			if 2*apart > gate && apart > low && apart > high {
+				set := slices.Clone(order[k:])
+				slices.Sort(set)
+				if key := trace.RankList(set); seen[key] > 0 {
+					return true
+				} else {
+					seen[key]++
+				}
+			}
+		}
+	}
+	return false
+}
+
+// deviceOf summarises the channel that times a stage on the device. The rank
+// that it judges is the one with the longest stage, on the device or on the
+// host: the others are healthy by construction, and their mean would hide it.
+func deviceOf(v *view, makespan int64) *Device {
+	for _, c := range v.w.Side {
+		stages := c.Times(v.w.Schema)
+		if len(stages) == 0 {
+			continue
+		}
+		return summarize(v, c, stages, makespan)
+	}
+	return nil
+}
+
+func summarize(v *view, c trace.SideChannel, stages []int, makespan int64) *Device {
+	w, R := v.w, v.ranks()
+	d := &Device{Channel: c.Name}
+	for i, at := range v.rows {
+		if slices.Contains(stages, at.stage) && !slices.Contains(d.Stages, v.group[i]) {
+			d.Stages = append(d.Stages, v.group[i])
+		}
+	}
+	device, host, n := make([]float64, R), make([]float64, R), make([]float64, R)
+	for _, s := range c.Samples {
+		d.Sampled++
+		if !s.Ready {
+			continue
+		}
+		d.Ready++
+		n[s.Rank]++
+		device[s.Rank] += s.Value * 1e6
+		step := w.Step(int(s.Step - w.FirstStep))
+		for _, stage := range stages {
+			host[s.Rank] += float64(step[stage*R+s.Rank])
+		}
+	}
+	longest := -1
+	for r := range R {
+		if n[r] == 0 {
+			continue
+		}
+		device[r] /= n[r]
+		host[r] /= n[r]
+		if longest < 0 || max(device[r], host[r]) > max(device[longest], host[longest]) {
+			longest = r
+		}
+	}
+	if longest < 0 {
+		return d
+	}
+	d.Rank, d.Time, d.Wall = w.Ranks[longest].ID, device[longest], host[longest]
+	if d.Wall > 0 {
+		d.OverWall = d.Time / d.Wall
+	}
+	if makespan > 0 {
+		d.Share = d.Time * float64(v.steps) / float64(makespan)
+	}
+	var others []int64
+	for r := range R {
+		if r != longest && n[r] > 0 {
+			others = append(others, int64(device[r]))
+		}
+	}
+	d.Peers = float64(medianInt(others))
+	if len(others) > 0 {
+		d.Excess = d.Time - d.Peers
+	}
+	return d
+}

@@ -1,0 +1,291 @@
+package frontier
+
+import (
+	"math"
+	"slices"
+
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Where do ranks meet? Two kinds of evidence, both from durations alone.
+//
+// Slope. Let x be when a rank begins a stage and y how long the stage takes
+// it, prefixes running on across steps. In a stage where ranks wait for the
+// last one, a rank that comes a millisecond later waits a millisecond less: y
+// falls by as much as x rises, slope −1. In any other stage y does not care,
+// slope 0. A slow rank and a waiting rank look the same in averages (one has
+// long callbacks, or the seven others have a long backward?), but never in
+// fluctuations, so x and y are taken as deviations from the step's mean over
+// ranks and from each rank's own line over the steps. That also removes what
+// is unknown: the ranks' start skew and their clocks' drift. Both operations
+// are linear, so an exact meeting keeps its slope of exactly −1. One slope per
+// step, and the median of them with its order-statistic interval, which no
+// spike can move far.
+//
+// Collapse. Count each rank from its previous end of the stage. Where ranks
+// meet, the last rank's lead over the median one is large when the stage
+// begins and gone when it ends, step after step. The ratio after ÷ before and
+// the interval of its median decide where nothing fluctuates enough for a
+// slope. A lead is only one when a minority is late, which is what tells one
+// late rank from one early rank.
+
+// findMeeting tests every recorded stage. Without enough steps or ranks for an
+// interval, Boundaries is nil. O(T·S·R) expected time, O(S·(R + T)) memory.
+func findMeeting(w *trace.Window, g Gates, named string) Meeting {
+	m := Meeting{At: -1}
+	v := newView(w, CutCarried, 0)
+	if v.ranks() >= 2 && hasResidual(w) {
+		if m.Boundaries = boundaries(v, g); m.Boundaries == nil && named == "" {
+			return m
+		}
+	}
+	for i, b := range m.Boundaries {
+		if b.Meets {
+			m.At = i
+		}
+	}
+	if named != "" {
+		m.At, m.Named = slices.Index(v.names, named), true
+	}
+	if m.At >= 0 {
+		skew := skewAt(v, m.At)
+		m.Skew, m.Drift = skew.spread, skew.drift
+	}
+	return m
+}
+
+// boundaries computes the evidence of every stage; nil when no interval of
+// this confidence exists for so few steps.
+func boundaries(v *view, g Gates) []Boundary {
+	T := v.steps
+	if _, ok := medianInterval(T-1, g.Meeting.Confidence); !ok {
+		return nil
+	}
+	slopes := stageSlopes(v)
+	out := make([]Boundary, len(v.rows))
+	before, after := stageLeads(v)
+	for i := range out {
+		b := Boundary{Stage: i, Name: v.names[i], Slope: math.NaN(), Low: math.NaN(), High: math.NaN()}
+		sloped := false
+		if lo, mid, hi, ok := interval(slopes[i], g.Meeting.Confidence); ok && 2*len(slopes[i]) >= T {
+			b.Slope, b.Low, b.High, sloped = mid, lo, hi, true
+		}
+		b.Before, b.After = medianInt(before[i]), medianInt(after[i])
+		switch {
+		case sloped && b.High <= g.Meeting.Slope:
+			b.Meets = true
+		case !sloped || b.Low <= g.Meeting.Slope:
+			b.Meets = collapses(before[i], after[i], g)
+		}
+		out[i] = b
+	}
+	return out
+}
+
+// collapses tests the median of after ÷ before over the steps in which a rank
+// was surely late.
+func collapses(before, after []int64, g Gates) bool {
+	var ratios []float64
+	for t, lead := range before {
+		if lead > 2*int64(g.Leader.GapAbs) {
+			ratios = append(ratios, float64(after[t])/float64(lead))
+		}
+	}
+	_, _, hi, ok := interval(ratios, g.Meeting.Confidence)
+	return ok && 2*len(ratios) >= len(before) && hi <= -g.Meeting.Slope
+}
+
+// trend accumulates one rank's least-squares line over the steps.
+type trend struct{ sum, sumT float64 }
+
+func (k *trend) add(t, y float64) { k.sum += y; k.sumT += t * y }
+
+// line is the intercept at step 0 and the slope per step, for T steps.
+func (k trend) line(T int) (at0, slope float64) {
+	n := float64(T)
+	mid := (n - 1) / 2
+	if T > 1 {
+		slope = (k.sumT - mid*k.sum) / (n * (n*n - 1) / 12)
+	}
+	return k.sum/n - slope*mid, slope
+}
+
+// stageSlopes is, per stage, the slope of duration on arrival in every step in
+// which arrivals differ at all. Two passes.
+func stageSlopes(v *view) [][]float64 {
+	R, S, T := v.ranks(), len(v.rows), v.steps
+	arrival, spent := make([]trend, S*R), make([]trend, S*R)
+	x, y := make([]float64, R), make([]float64, R)
+	eachArrival(v, func(t, i int, prefix, d []int64) {
+		center(x, prefix)
+		center(y, d)
+		for r := range R {
+			arrival[i*R+r].add(float64(t), x[r])
+			spent[i*R+r].add(float64(t), y[r])
+		}
+	})
+	type line struct{ x0, x1, y0, y1 float64 }
+	lines := make([]line, S*R)
+	for k := range lines {
+		lines[k].x0, lines[k].x1 = arrival[k].line(T)
+		lines[k].y0, lines[k].y1 = spent[k].line(T)
+	}
+	out := make([][]float64, S)
+	eachArrival(v, func(t, i int, prefix, d []int64) {
+		center(x, prefix)
+		center(y, d)
+		var xx, xy float64
+		for r, l := range lines[i*R : (i+1)*R] {
+			dx := x[r] - l.x0 - l.x1*float64(t)
+			dy := y[r] - l.y0 - l.y1*float64(t)
+			xx += dx * dx
+			xy += dx * dy
+		}
+		// Below a nanosecond per rank, what is left of x is rounding.
+		if xx > float64(R) {
+			out[i] = append(out[i], xy/xx)
+		}
+	})
+	return out
+}
+
+// eachArrival runs through a carried view: prefix is when each rank begins row
+// i of step t, d how long it takes.
+func eachArrival(v *view, visit func(t, i int, prefix, d []int64)) {
+	prefix := make([]int64, v.ranks())
+	for t := range v.steps {
+		for i := range v.rows {
+			d := v.row(t, i)
+			visit(t, i, prefix, d)
+			addMax(prefix, d)
+		}
+	}
+}
+
+// center writes the deviations of v from their mean.
+func center(dst []float64, v []int64) {
+	// Taken from the first value, the numbers are small and exact.
+	var sum float64
+	for r, x := range v {
+		dst[r] = float64(x - v[0])
+		sum += dst[r]
+	}
+	mean := sum / float64(len(v))
+	for r := range dst {
+		dst[r] -= mean
+	}
+}
+
+// stageLeads is, per stage and step after the first, the last rank's lead over
+// the median rank when the stage begins and when it ends, counted from where
+// each rank ended that stage in the step before.
+func stageLeads(v *view) (before, after [][]int64) {
+	R, S := v.ranks(), len(v.rows)
+	before, after = make([][]int64, S), make([][]int64, S)
+	previous := make([][]int64, S)
+	for i := range previous {
+		previous[i] = make([]int64, R)
+	}
+	from, to, scratch := make([]int64, R), make([]int64, R), make([]int64, R)
+	eachArrival(v, func(t, i int, prefix, d []int64) {
+		for r, p := range prefix {
+			from[r] = p - previous[i][r]
+			to[r] = from[r] + d[r]
+			previous[i][r] = p + d[r]
+		}
+		if t > 0 {
+			before[i] = append(before[i], maxInt(from)-medianOf(from, scratch))
+			after[i] = append(after[i], maxInt(to)-medianOf(to, scratch))
+		}
+	})
+	return before, after
+}
+
+// skew is how the ranks' time scales differ, seen where they meet.
+type skew struct {
+	start  []int64 // [rank] offset at the window's first step, ≥ 0
+	spread int64   // largest offset
+	drift  float64 // parts per million between the fastest and slowest clock
+}
+
+// skewAt fits each rank's end of stage i, as a deviation from the mean over
+// ranks, with a line over the steps. At a meeting those ends are one moment, so
+// the intercept is the rank's offset and the slope its drift.
+func skewAt(v *view, stage int) skew {
+	R, T := v.ranks(), v.steps
+	trends := make([]trend, R)
+	end, y := make([]int64, R), make([]float64, R)
+	var total int64
+	eachArrival(v, func(t, i int, prefix, d []int64) {
+		if i != stage {
+			return
+		}
+		for r, p := range prefix {
+			end[r] = p + d[r]
+		}
+		total = end[0]
+		center(y, end)
+		for r := range y {
+			trends[r].add(float64(t), y[r])
+		}
+	})
+	s := skew{start: make([]int64, R)}
+	top, low, high := math.Inf(-1), math.Inf(1), math.Inf(-1)
+	at0 := make([]float64, R)
+	for r, k := range trends {
+		var slope float64
+		at0[r], slope = k.line(T)
+		top = max(top, at0[r])
+		low, high = min(low, slope), max(high, slope)
+	}
+	for r := range s.start {
+		s.start[r] = int64(top - at0[r])
+		s.spread = max(s.spread, s.start[r])
+	}
+	if total > 0 {
+		s.drift = (high - low) * float64(T) / float64(total) * 1e6
+	}
+	return s
+}
+
+// interval is the median of v with its distribution-free interval.
+func interval(v []float64, confidence float64) (lo, mid, hi float64, ok bool) {
+	k, ok := medianInterval(len(v), confidence)
+	if !ok {
+		return 0, 0, 0, false
+	}
+	s := slices.Clone(v)
+	slices.Sort(s)
+	n := len(s)
+	return s[k], (s[(n-1)/2] + s[n/2]) / 2, s[n-1-k], true
+}
+
+// medianInterval is the largest k for which [s[k], s[n−1−k]] of n sorted values
+// covers the median with at least this confidence: the number of values below
+// the median is Bin(n, ½), so the interval misses with probability
+// 2·P(Bin ≤ k). ok is false when even the full range does not suffice.
+func medianInterval(n int, confidence float64) (k int, ok bool) {
+	tail := 0.0
+	logHalf := float64(n) * math.Log(0.5)
+	for k = 0; 2*k < n; k++ {
+		tail += math.Exp(logHalf + logChoose(n, k))
+		if 2*tail > 1-confidence {
+			break
+		}
+	}
+	return k - 1, k > 0
+}
+
+func logChoose(n, k int) float64 {
+	a, _ := math.Lgamma(float64(n + 1))
+	b, _ := math.Lgamma(float64(k + 1))
+	c, _ := math.Lgamma(float64(n - k + 1))
+	return a - b - c
+}
+
+func medianInt(v []int64) int64 {
+	if len(v) == 0 {
+		return 0
+	}
+	return medianOf(v, make([]int64, len(v)))
+}

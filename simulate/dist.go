@@ -1,0 +1,148 @@
+package simulate
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Millis is a length of time in milliseconds, the unit of a Spec.
+type Millis float64
+
+const nsPerMilli = 1e6
+
+// maxMillis bounds every length in a Spec and every draw: 28 hours.
+const maxMillis = 1e8
+
+// ns rounds to whole nanoseconds.
+func (m Millis) ns() int64 { return int64(math.Round(float64(m) * nsPerMilli)) }
+
+// Shape is the family of a distribution.
+type Shape uint8
+
+const (
+	Constant    Shape = iota // always Mean
+	Normal                   // cut at 0
+	LogNormal                // right-skewed, as waits in a scheduler are
+	Gamma                    // right-skewed with a lighter tail
+	Exponential              // Mean − SD, plus an exponential tail of mean SD
+)
+
+var shapeNames = [...]string{"constant", "normal", "lognormal", "gamma", "exponential"}
+
+func (s Shape) String() string {
+	if int(s) < len(shapeNames) {
+		return shapeNames[s]
+	}
+	return fmt.Sprintf("invalid(%d)", s)
+}
+
+// MarshalText writes the name of the shape.
+func (s Shape) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText is the inverse of MarshalText.
+func (s *Shape) UnmarshalText(text []byte) error {
+	i := slices.Index(shapeNames[:], string(text))
+	if i < 0 {
+		return trace.Bad(trace.ErrType, "shape is %q, expected one of %s", text, strings.Join(shapeNames[:], ", "))
+	}
+	*s = Shape(i)
+	return nil
+}
+
+// Dist is a distribution of lengths of time by its mean and standard
+// deviation, whatever its shape. The zero Dist is always 0.
+type Dist struct {
+	Mean  Millis `yaml:"mean_ms" json:"mean_ms"`
+	SD    Millis `yaml:"sd_ms,omitempty" json:"sd_ms,omitempty"`
+	Shape Shape  `yaml:"shape,omitempty" json:"shape,omitempty"`
+}
+
+func (d Dist) validate() error {
+	switch {
+	case !(d.Mean >= 0 && d.Mean <= maxMillis && d.SD >= 0 && d.SD <= maxMillis):
+		return trace.Bad(trace.ErrNotFinite, "mean %v ms and deviation %v ms, expected 0 to %g", d.Mean, d.SD, float64(maxMillis))
+	case int(d.Shape) >= len(shapeNames):
+		return trace.Bad(trace.ErrType, "shape %d", d.Shape)
+	case d.Shape == Constant && d.SD > 0:
+		return trace.Bad(trace.ErrFormat, "a deviation of %v ms needs a shape other than constant", d.SD)
+	case d.Shape == Exponential && d.SD > d.Mean:
+		return trace.Bad(trace.ErrFormat, "an exponential of mean %v ms has a deviation of at most that, not %v ms", d.Mean, d.SD)
+	case d.Mean == 0 && d.SD > 0 && d.Shape != Normal:
+		return trace.Bad(trace.ErrFormat, "a %v distribution of mean 0 has no deviation", d.Shape)
+	}
+	return nil
+}
+
+// sampler is a Dist made ready to draw from, in nanoseconds.
+type sampler struct {
+	shape Shape
+	a, b  float64
+}
+
+// sampler gives the parameters (a, b) of each shape: mean and deviation of a
+// normal, μ and σ of a lognormal, shape and scale of a gamma, shift and mean
+// of an exponential tail. 1/parts of the time is drawn: the share of one
+// microstep.
+func (d Dist) sampler(parts int) sampler {
+	mean, sd := float64(d.Mean)*nsPerMilli/float64(parts), float64(d.SD)*nsPerMilli/float64(parts)
+	if sd == 0 {
+		return sampler{Constant, mean, 0}
+	}
+	switch d.Shape {
+	case LogNormal:
+		v := math.Log1p((sd / mean) * (sd / mean))
+		return sampler{LogNormal, math.Log(mean) - v/2, math.Sqrt(v)}
+	case Gamma:
+		return sampler{Gamma, (mean / sd) * (mean / sd), sd * sd / mean}
+	case Exponential:
+		return sampler{Exponential, mean - sd, sd}
+	}
+	return sampler{Normal, mean, sd}
+}
+
+// draw gives a length in nanoseconds, in [0, maxMillis].
+func (s *sampler) draw(rng *rand.Rand) float64 {
+	var x float64
+	switch s.shape {
+	case Constant:
+		return s.a
+	case LogNormal:
+		x = math.Exp(s.a + s.b*rng.NormFloat64())
+	case Gamma:
+		x = s.b * gamma(s.a, rng)
+	case Exponential:
+		x = s.a + s.b*rng.ExpFloat64()
+	default:
+		x = s.a + s.b*rng.NormFloat64()
+	}
+	return min(max(x, 0), maxMillis*nsPerMilli)
+}
+
+// gamma draws from the gamma distribution of the given shape and scale 1
+// (Marsaglia and Tsang 2000, ACM TOMS 26:363–372; shapes under 1 by their
+// remark: Γ(k) = Γ(k+1)·U^(1/k)).
+func gamma(shape float64, rng *rand.Rand) float64 {
+	boost := 1.0
+	if shape < 1 {
+		boost = math.Pow(1-rng.Float64(), 1/shape)
+		shape++
+	}
+	d := shape - 1.0/3
+	c := 1 / math.Sqrt(9*d)
+	for {
+		x := rng.NormFloat64()
+		v := 1 + c*x
+		if v <= 0 {
+			continue
+		}
+		v = v * v * v
+		if math.Log(1-rng.Float64()) < 0.5*x*x+d-d*v+d*math.Log(v) {
+			return boost * d * v
+		}
+	}
+}

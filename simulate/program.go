@@ -1,0 +1,257 @@
+package simulate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/trace"
+)
+
+// op is one stage instance of a step: a stage, or one of its microsteps.
+type op struct {
+	stage    int // in Spec.Stages
+	column   int // stage of the window
+	work     sampler
+	device   sampler
+	load     sampler
+	loader   *loader
+	await    bool
+	launches bool // has device work
+	meetings []meeting
+	channel  int // of its device time, −1 without
+
+	// Rows of draws: what the op takes from each rank's stream.
+	workRow, deviceRow, loadRow int
+}
+
+// meeting is a Meeting with its groups.
+type meeting struct {
+	transfer sampler
+	exit     sampler
+	stall    sampler
+	hangs    float64 // probability of a stall
+	overlap  float64
+	groups   *groups
+	exitRow  int
+}
+
+// groups partitions the ranks into those that meet.
+type groups struct {
+	of    []int32 // [rank]; nil: one group of all
+	place []int32 // [rank] in its group; nil: the rank
+	sizes []int32 // [group]
+}
+
+// loader is the state of the background loader of a stage: per rank the time
+// at which the last batch was ready and those at which the last Depth batches
+// were taken.
+type loader struct {
+	depth int
+	n     int       // batches taken so far by each rank
+	ready []int64   // [rank]
+	taken [][]int64 // [n mod depth][rank]
+}
+
+// program is a Spec compiled: the ops of a step in order of execution.
+type program struct {
+	ops   []op // in program order
+	head  int  // ops[:head] are recorded in the row of the step before
+	rows  int  // of draws
+	stage []string
+	chans []string // side channels
+}
+
+// schema is the stage list of the windows: head ops stand last.
+func (s *Spec) schema() trace.Schema {
+	names := s.opNames()
+	head := s.headOps()
+	return trace.Schema{Stages: append(names[head:len(names):len(names)], names[:head]...)}
+}
+
+// headOps is how many ops at the beginning of a step are recorded with the
+// step before: the first, when waits for data are charged there.
+func (s *Spec) headOps() int {
+	wait, err := s.dataWait()
+	if err == nil && wait == trace.DataWaitPreceding && strings.HasPrefix(s.Stages[0].Name, trace.DataStageStem) {
+		return 1
+	}
+	return 0
+}
+
+// opStages lists the stage of every op of a step and its microstep, −1 for
+// stages that run once.
+func (s *Spec) opStages() (stages, micro []int) {
+	k := s.microsteps()
+	for i := 0; i < len(s.Stages); i++ {
+		if k == 1 || !s.Stages[i].PerMicrostep {
+			stages, micro = append(stages, i), append(micro, -1)
+			continue
+		}
+		end := i
+		for end < len(s.Stages) && s.Stages[end].PerMicrostep {
+			end++
+		}
+		for m := range k {
+			for j := i; j < end; j++ {
+				stages, micro = append(stages, j), append(micro, m)
+			}
+		}
+		i = end - 1
+	}
+	return stages, micro
+}
+
+func (s *Spec) opNames() []string {
+	stages, micro := s.opStages()
+	names := make([]string, len(stages))
+	for i, st := range stages {
+		names[i] = s.Stages[st].Name
+		if micro[i] >= 0 {
+			names[i] = fmt.Sprintf("%s@%d", names[i], micro[i])
+		}
+	}
+	return names
+}
+
+// compile makes the program of a resolved spec.
+func (s *Spec) compile() *program {
+	p := &program{head: s.headOps(), stage: s.schema().Stages}
+	stages, micro := s.opStages()
+	row := func() int { p.rows++; return p.rows - 1 }
+	loaders := make([]*loader, len(s.Stages))
+	byAxes := make(map[string]*groups)
+	for i, at := range stages {
+		st := &s.Stages[at]
+		parts := 1
+		if micro[i] >= 0 {
+			parts = s.microsteps()
+		}
+		o := op{stage: at, column: (i - p.head + len(stages)) % len(stages), channel: -1,
+			work: st.Work.sampler(parts), await: st.AwaitDevice, workRow: row()}
+		if st.Device != (Dist{}) {
+			o.launches, o.device, o.deviceRow = true, st.Device.sampler(parts), row()
+			o.channel = p.channelOf(st.Name)
+		}
+		if st.Loader != nil {
+			if loaders[at] == nil {
+				loaders[at] = newLoader(st.Loader.Depth, s.Ranks)
+			}
+			o.loader, o.load, o.loadRow = loaders[at], st.Loader.Load.sampler(parts), row()
+		}
+		for _, m := range st.Meetings {
+			if m.LastMicrostep && micro[i] >= 0 && micro[i] < parts-1 {
+				continue
+			}
+			key := strings.Join(m.Across, ",")
+			if byAxes[key] == nil {
+				byAxes[key] = s.groups(m.Across)
+			}
+			o.meetings = append(o.meetings, meeting{transfer: m.Transfer.sampler(1), exit: m.Exit.sampler(1),
+				stall: m.Stall.Length.sampler(1), hangs: m.Stall.Probability, overlap: m.Overlap, groups: byAxes[key], exitRow: row()})
+		}
+		p.ops = append(p.ops, o)
+	}
+	return p
+}
+
+// channelOf is the side channel of a stage's device time, by the naming rule
+// of trace.SideChannel.
+func (p *program) channelOf(stage string) int {
+	name := strings.TrimSuffix(stage, "_cpu_wall") + "_cuda_event_ms"
+	i := slices.Index(p.chans, name)
+	if i < 0 {
+		i = len(p.chans)
+		p.chans = append(p.chans, name)
+	}
+	return i
+}
+
+func newLoader(depth, ranks int) *loader {
+	l := &loader{depth: depth, ready: make([]int64, ranks), taken: make([][]int64, depth)}
+	for i := range l.taken {
+		l.taken[i] = make([]int64, ranks)
+	}
+	return l
+}
+
+// coordinates are those of a rank on each axis of the layout.
+func (s *Spec) coordinates(rank int) []int {
+	at := make([]int, len(s.Layout))
+	for i, a := range s.Layout {
+		at[i], rank = rank%a.Size, rank/a.Size
+	}
+	return at
+}
+
+// groups of ranks that agree on every axis but the given ones.
+func (s *Spec) groups(across []string) *groups {
+	if len(across) == 0 {
+		return &groups{sizes: []int32{int32(s.Ranks)}}
+	}
+	g := &groups{of: make([]int32, s.Ranks), place: make([]int32, s.Ranks)}
+	numbers := make(map[int]int32) // mixed-radix number of the other coordinates → group
+	for r := range s.Ranks {
+		key, radix := 0, 1
+		for i, at := range s.coordinates(r) {
+			if !slices.Contains(across, s.Layout[i].Name) {
+				key += at * radix
+				radix *= s.Layout[i].Size
+			}
+		}
+		n, ok := numbers[key]
+		if !ok {
+			n = int32(len(numbers))
+			numbers[key] = n
+			g.sizes = append(g.sizes, 0)
+		}
+		g.of[r], g.place[r] = n, g.sizes[n]
+		g.sizes[n]++
+	}
+	return g
+}
+
+// group is the group of a rank.
+func (g *groups) group(rank int) int {
+	if g.of == nil {
+		return 0
+	}
+	return int(g.of[rank])
+}
+
+// ranks describes every rank: host, place on it and role.
+func (s *Spec) ranks() ([]trace.Rank, error) {
+	out := make([]trace.Rank, s.Ranks)
+	for r := range out {
+		coords := make([]trace.Coord, len(s.Layout))
+		for i, at := range s.coordinates(r) {
+			coords[i] = trace.Coord{Axis: s.Layout[i].Name, Index: at}
+		}
+		role, err := trace.NewRole(coords...)
+		if err != nil {
+			return nil, err
+		}
+		out[r] = trace.Rank{ID: r, Host: fmt.Sprintf("node%d", r/s.RanksPerHost), LocalRank: r % s.RanksPerHost, Role: role}
+	}
+	return out, nil
+}
+
+// factor is what multiplies the work of a stage on a rank.
+func (s *Spec) factor(rank int, stage string) float64 {
+	f := 1.0
+	at := s.coordinates(rank)
+	for _, w := range s.Work {
+		if len(w.Stages) > 0 && !slices.Contains(w.Stages, stage) || len(w.Ranks) > 0 && !slices.Contains(w.Ranks, rank) {
+			continue
+		}
+		here := true
+		for i, a := range s.Layout {
+			want, ok := w.Where[a.Name]
+			here = here && (!ok || want == at[i])
+		}
+		if here {
+			f *= w.Factor
+		}
+	}
+	return f
+}

@@ -1,0 +1,221 @@
+package simulate
+
+import (
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Names of the stages of the default program.
+const (
+	StageData      = "data.next_wait"
+	StageForward   = "model.fwd_loss_cpu_wall"
+	StageBackward  = "model.backward_cpu_wall"
+	StageCallbacks = "callbacks.cpu_wall"
+	StageOptimizer = "optim.step_cpu_wall"
+)
+
+// Spec is one run: what the program does, on how many ranks, with which noise
+// and which faults. Start from DefaultSpec and change what matters.
+type Spec struct {
+	Run          string   `yaml:"run,omitempty" json:"run,omitempty"` // default: family, ranks and seed
+	Seed         uint64   `yaml:"seed" json:"seed"`
+	Ranks        int      `yaml:"ranks" json:"ranks"`
+	RanksPerHost int      `yaml:"ranks_per_host" json:"ranks_per_host"`
+	Layout       []Axis   `yaml:"layout,omitempty" json:"layout,omitempty"` // fastest axis first; default: all data-parallel
+	Schedule     Schedule `yaml:"schedule" json:"schedule"`
+
+	// Accumulation is the number of microsteps k of one step; 0 and 1 both mean
+	// none. Stages marked PerMicrostep run k times, each time with 1/k of
+	// their work, and are recorded as "name@0" … "name@k-1".
+	Accumulation int     `yaml:"accumulation" json:"accumulation"`
+	Stages       []Stage `yaml:"stages" json:"stages"`
+	Other        Dist    `yaml:"other" json:"other"` // end of the step that no stage covers: the residual
+
+	// DataWait says to which step a wait for data is charged: "consuming" (the
+	// default), or "preceding", and then the first data stage of the next step
+	// stands last in the step before it. The timeline is the same; only the cut
+	// differs. "unknown" is recorded as consuming, and says so.
+	DataWait string `yaml:"data_wait,omitempty" json:"data_wait,omitempty"`
+
+	Noise  Noise        `yaml:"noise" json:"noise"`
+	Clock  Clock        `yaml:"clock" json:"clock"`
+	Side   Side         `yaml:"side" json:"side"`
+	Work   []WorkFactor `yaml:"work,omitempty" json:"work,omitempty"`
+	Faults []Fault      `yaml:"faults,omitempty" json:"faults,omitempty"`
+}
+
+// Axis is one axis of the parallel layout, such as tp of size 8.
+type Axis struct {
+	Name string `yaml:"axis" json:"axis"`
+	Size int    `yaml:"size" json:"size"`
+}
+
+// Schedule is which steps are recorded: Warmup steps are not, then come
+// Windows of Steps each with Gap unrecorded steps between two windows.
+type Schedule struct {
+	Windows int `yaml:"windows" json:"windows"`
+	Steps   int `yaml:"steps" json:"steps"`
+	Warmup  int `yaml:"warmup" json:"warmup"`
+	Gap     int `yaml:"gap" json:"gap"`
+}
+
+// firstStep is the absolute index of the first step of a window.
+func (s Schedule) firstStep(window int) int64 {
+	return int64(s.Warmup) + int64(window)*int64(s.Steps+s.Gap)
+}
+
+// recorded is the index of an absolute step among the recorded ones, and its
+// window; ok is false in the warm-up, a gap, and past the end.
+func (s Schedule) recorded(step int64) (index int64, window int, ok bool) {
+	at := step - int64(s.Warmup)
+	if at < 0 {
+		return 0, 0, false
+	}
+	window = int(at / int64(s.Steps+s.Gap))
+	in := at % int64(s.Steps+s.Gap)
+	if in >= int64(s.Steps) || window >= s.Windows {
+		return 0, 0, false
+	}
+	return int64(window)*int64(s.Steps) + in, window, true
+}
+
+// Stage is one stage of the step, in program order.
+type Stage struct {
+	Name string `yaml:"name" json:"name"`
+	// Work is the host time of a healthy rank for the whole step.
+	Work Dist `yaml:"work" json:"work"`
+	// Device is the time of work that the stage launches on the device and
+	// does not wait for. It runs after what was launched before.
+	Device Dist `yaml:"device,omitempty" json:"device,omitzero"`
+	// AwaitDevice: the work cannot begin before the device is done.
+	AwaitDevice  bool      `yaml:"await_device,omitempty" json:"await_device,omitempty"`
+	PerMicrostep bool      `yaml:"per_microstep,omitempty" json:"per_microstep,omitempty"`
+	Loader       *Loader   `yaml:"loader,omitempty" json:"loader,omitempty"`
+	Meetings     []Meeting `yaml:"meetings,omitempty" json:"meetings,omitempty"`
+}
+
+// Loader prepares the batches that a data stage takes, in the background: up
+// to Depth batches ahead of the one in use. A batch that is not ready is
+// waited for; the Work of the stage comes on top.
+type Loader struct {
+	Depth int  `yaml:"depth" json:"depth"` // 1 or more
+	Load  Dist `yaml:"load" json:"load"`   // time to prepare the batches of one step
+}
+
+// Meeting is where ranks wait for each other, at the end of a stage: nobody
+// leaves before the last one has come and the transfer is done.
+type Meeting struct {
+	// Across lists the axes of the layout along which ranks meet; ranks that
+	// differ on another axis do not. Empty: all ranks.
+	Across   []string `yaml:"across,omitempty" json:"across,omitempty"`
+	Transfer Dist     `yaml:"transfer" json:"transfer"` // the same for all ranks of a group
+	Exit     Dist     `yaml:"exit" json:"exit"`         // from the end of the transfer until a rank goes on
+	// Overlap in [0, 1] is the share of the transfer that belongs to buckets
+	// which are ready before the work of the stage ends: a rank starts them
+	// with that share of its work still to do.
+	Overlap float64 `yaml:"overlap,omitempty" json:"overlap,omitempty"`
+	Stall   Stall   `yaml:"stall,omitempty" json:"stall,omitzero"`
+	// LastMicrostep: with accumulation, ranks meet in the last microstep only,
+	// as under no_sync.
+	LastMicrostep bool `yaml:"last_microstep,omitempty" json:"last_microstep,omitempty"`
+}
+
+// Stall is a hop of the ring that hangs: with Probability per meeting, some
+// neighbours in the group (a random number of them, from a random place on)
+// leave later by the same Length.
+type Stall struct {
+	Probability float64 `yaml:"probability" json:"probability"`
+	Length      Dist    `yaml:"length" json:"length"`
+}
+
+// Noise is what makes ranks differ beyond the jitter of each stage.
+type Noise struct {
+	SpeedSD float64 `yaml:"speed_sd" json:"speed_sd"` // relative deviation of the persistent speed of ranks
+	Drift   Drift   `yaml:"drift" json:"drift"`
+	Spikes  Spikes  `yaml:"spikes" json:"spikes"`
+}
+
+// Drift is a slow change of speed: a stationary first-order autoregression
+// x(t+1) = ρ·x(t) + √(1−ρ²)·SD·ε with ρ = exp(−1/Steps), work times 1 + x.
+type Drift struct {
+	SD      float64 `yaml:"sd" json:"sd"`             // relative
+	Steps   float64 `yaml:"steps" json:"steps"`       // correlation length in steps; 0: no memory
+	PerHost bool    `yaml:"per_host" json:"per_host"` // one drift for all ranks of a host
+}
+
+// Spikes are moments in which a host does something else: with Probability in
+// a step, one stage of the ranks of a host (each with chance Share) takes an
+// exponential time of mean Mean longer.
+type Spikes struct {
+	Probability float64 `yaml:"probability" json:"probability"`
+	Mean        Millis  `yaml:"mean_ms" json:"mean_ms"`
+	Share       float64 `yaml:"share" json:"share"`
+}
+
+// Clock is what is wrong with the clocks of the ranks.
+type Clock struct {
+	SkewSD   Millis  `yaml:"skew_sd_ms" json:"skew_sd_ms"` // deviation of the time at which ranks start
+	DriftPPM float64 `yaml:"drift_ppm" json:"drift_ppm"`   // deviation of the rate error, parts per million
+}
+
+// Side is the sampling of device times: every Every-th step of a window (0:
+// never), the device time of each stage that has one. A sample is not ready
+// when the device is still at work at the end of the step, and with the
+// probability Unready besides.
+type Side struct {
+	Every   int     `yaml:"every" json:"every"`
+	Unready float64 `yaml:"unready" json:"unready"`
+}
+
+// WorkFactor multiplies the work of some ranks: those at the coordinates
+// Where, and in Ranks if it is given (neither: all ranks); in Stages (empty:
+// all). Device time is multiplied too, transfers are not.
+type WorkFactor struct {
+	Where  map[string]int `yaml:"where,omitempty" json:"where,omitempty"`
+	Ranks  []int          `yaml:"ranks,omitempty" json:"ranks,omitempty"`
+	Stages []string       `yaml:"stages,omitempty" json:"stages,omitempty"`
+	Factor float64        `yaml:"factor" json:"factor"`
+}
+
+// DefaultSpec is a data-parallel job of 8 ranks on one host, with the stages,
+// the scale and the noise of PyTorch runs over Gloo: about 218 ms a step, of
+// which backward with its all-reduce takes 120.
+func DefaultSpec() Spec {
+	return Spec{
+		Ranks: 8, RanksPerHost: 8, Accumulation: 1,
+		Schedule: Schedule{Windows: 1, Steps: 120, Warmup: 20},
+		Stages: []Stage{
+			{Name: StageData, Work: Dist{16.08, 0.24, Normal}, PerMicrostep: true},
+			{Name: StageForward, Work: Dist{60.85, 1.0, Normal}, Device: Dist{Mean: 60}, PerMicrostep: true},
+			{Name: StageBackward, Work: Dist{98, 3.5, Normal}, AwaitDevice: true, PerMicrostep: true,
+				Meetings: []Meeting{{Transfer: Dist{14.5, 5.5, Gamma}, Exit: Dist{0.65, 0.4, LogNormal},
+					Stall: Stall{0.25, Dist{3.8, 1.2, Gamma}}}}},
+			{Name: StageCallbacks, Work: Dist{6.09, 0.1, Normal}},
+			{Name: StageOptimizer, Work: Dist{14.45, 0.3, Normal}},
+		},
+		Other: Dist{0.009, 0.005, Exponential},
+		Noise: Noise{SpeedSD: 0.001, Spikes: Spikes{Probability: 0.05, Mean: 2, Share: 0.6}},
+		Clock: Clock{SkewSD: 1, DriftPPM: 10},
+		Side:  Side{Every: 4},
+	}
+}
+
+// barrier is the meeting that a callback_sync fault adds to its stage.
+func barrier() Meeting {
+	return Meeting{Transfer: Dist{1.5, 1, Gamma}, Exit: Dist{0.4, 0.3, LogNormal}, Stall: Stall{0.2, Dist{3.5, 1.2, Gamma}}}
+}
+
+// axis is the size of an axis of the layout; 0 when there is none.
+func (s *Spec) axis(name string) int {
+	for _, a := range s.Layout {
+		if a.Name == name {
+			return a.Size
+		}
+	}
+	return 0
+}
+
+// microsteps is the accumulation factor, at least 1.
+func (s *Spec) microsteps() int { return max(1, s.Accumulation) }
+
+// dataWait is how the window will say that data waits are charged.
+func (s *Spec) dataWait() (trace.DataWait, error) { return trace.ParseDataWait(s.DataWait) }

@@ -1,0 +1,209 @@
+package simulate
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/sfstat/sfstat/trace"
+	"go.yaml.in/yaml/v3"
+)
+
+// Limits on what a Spec may ask for, so that a typing error is refused before
+// it takes all memory.
+const (
+	maxDurations = 1 << 31 // of one window
+	maxSteps     = 1 << 30 // of a run
+	maxDepth     = 1 << 16 // batches in a loader
+	maxMeetings  = 1 << 8  // of one stage
+)
+
+// ParseSpec reads a Spec from YAML or JSON over the defaults: what the text
+// does not mention stays as in DefaultSpec, lists are replaced as a whole.
+// Unknown fields are refused. name is the file in errors.
+func ParseSpec(name string, text []byte) (Spec, error) {
+	s := DefaultSpec()
+	dec := yaml.NewDecoder(bytes.NewReader(text))
+	dec.KnownFields(true)
+	if err := dec.Decode(&s); err != nil && !errors.Is(err, io.EOF) {
+		return Spec{}, trace.At(trace.Pos{File: name}, err)
+	}
+	if err := s.Validate(); err != nil {
+		return Spec{}, trace.At(trace.Pos{File: name}, err)
+	}
+	return s, nil
+}
+
+// Validate says what is wrong with a spec, in words for the person who wrote
+// it. New validates too.
+func (s Spec) Validate() error {
+	_, err := s.resolve()
+	return err
+}
+
+// resolve checks the spec and returns a copy with every default filled in.
+func (s Spec) resolve() (*Spec, error) {
+	s.Stages = slices.Clone(s.Stages)
+	s.Faults = slices.Clone(s.Faults)
+	for i := range s.Faults {
+		s.Faults[i].Ranks = slices.Clone(s.Faults[i].Ranks)
+	}
+	if err := s.validateSize(); err != nil {
+		return nil, err
+	}
+	if len(s.Layout) == 0 {
+		s.Layout = []Axis{{trace.DataParallel, s.Ranks}}
+	}
+	for _, check := range []func() error{s.validateLayout, s.validateStages, s.validateNoise, s.validateWork, s.resolveFaults} {
+		if err := check(); err != nil {
+			return nil, err
+		}
+	}
+	if s.Run == "" {
+		s.Run = s.defaultRun()
+	}
+	return &s, nil
+}
+
+func (s *Spec) validateSize() error {
+	c, k := s.Schedule, s.microsteps()
+	switch {
+	case s.Ranks < 1 || s.Ranks > trace.MaxRanks:
+		return trace.Bad(trace.ErrTooLarge, "%d ranks, expected 1 to %d", s.Ranks, trace.MaxRanks)
+	case s.RanksPerHost < 1:
+		return trace.Bad(trace.ErrFormat, "%d ranks per host, expected 1 or more", s.RanksPerHost)
+	case s.Accumulation < 0 || s.Accumulation > trace.MaxStages || k*len(s.Stages) > trace.MaxStages:
+		return trace.Bad(trace.ErrTooLarge, "accumulation factor %d with %d stages, expected 0 or more and at most %d stages in all", s.Accumulation, len(s.Stages), trace.MaxStages)
+	case len(s.Stages) == 0:
+		return trace.Bad(trace.ErrEmpty, "no stages: a program needs at least one")
+	case c.Windows < 1 || c.Steps < 1 || c.Warmup < 0 || c.Gap < 0:
+		return trace.Bad(trace.ErrFormat, "schedule of %d windows × %d steps, warm-up %d, gap %d: expected at least one window of one step, and no negative number", c.Windows, c.Steps, c.Warmup, c.Gap)
+	case c.Windows > maxSteps || c.Steps > maxSteps || c.Warmup > maxSteps || c.Gap > maxSteps ||
+		c.Windows > maxSteps/(c.Steps+c.Gap):
+		return trace.Bad(trace.ErrTooLarge, "schedule of more than %d steps", maxSteps)
+	case c.Steps > maxDurations/(s.Ranks*len(s.Stages)*k):
+		return trace.Bad(trace.ErrTooLarge, "a window of %d steps × %d stages × %d ranks, at most %d durations: take shorter windows", c.Steps, len(s.Stages)*k, s.Ranks, int64(maxDurations))
+	}
+	_, err := s.dataWait()
+	return err
+}
+
+func (s *Spec) validateLayout() error {
+	n := 1
+	for i, a := range s.Layout {
+		if a.Name == "" || a.Size < 1 || a.Size > s.Ranks {
+			return trace.Bad(trace.ErrFormat, "layout axis %d is %q of size %d, expected a name and 1 to %d", i, a.Name, a.Size, s.Ranks)
+		}
+		if slices.ContainsFunc(s.Layout[:i], func(b Axis) bool { return b.Name == a.Name }) {
+			return trace.Bad(trace.ErrDuplicate, "layout axis %q is given twice", a.Name)
+		}
+		if n *= a.Size; n > s.Ranks {
+			break
+		}
+	}
+	if n != s.Ranks {
+		return trace.Bad(trace.ErrFormat, "the axes of the layout %v multiply to another number than the %d ranks", s.Layout, s.Ranks)
+	}
+	return nil
+}
+
+func (s *Spec) validateStages() error {
+	if err := s.schema().Validate(); err != nil {
+		return err
+	}
+	blocks := 0 // of neighbouring stages that run in microsteps
+	for i := range s.Stages {
+		st := &s.Stages[i]
+		if err := s.validateStage(st); err != nil {
+			return fmt.Errorf("stage %q: %w", st.Name, err)
+		}
+		if st.PerMicrostep && (i == 0 || !s.Stages[i-1].PerMicrostep) {
+			blocks++
+		}
+	}
+	if blocks > 1 && s.microsteps() > 1 {
+		return trace.Bad(trace.ErrFormat, "the stages that run per microstep must stand together")
+	}
+	return s.Other.validate()
+}
+
+func (s *Spec) validateStage(st *Stage) error {
+	dists := []Dist{st.Work, st.Device}
+	if st.Loader != nil {
+		if st.Loader.Depth < 1 || st.Loader.Depth > maxDepth || st.Loader.Depth > maxDurations/s.Ranks {
+			return trace.Bad(trace.ErrTooLarge, "loader of depth %d, expected 1 to %d", st.Loader.Depth, maxDepth)
+		}
+		dists = append(dists, st.Loader.Load)
+	}
+	if len(st.Meetings) > maxMeetings {
+		return trace.Bad(trace.ErrTooLarge, "%d meetings, at most %d", len(st.Meetings), maxMeetings)
+	}
+	for _, m := range st.Meetings {
+		if !(m.Overlap >= 0 && m.Overlap <= 1) {
+			return trace.Bad(trace.ErrNotFinite, "overlap %v, expected 0 to 1", m.Overlap)
+		}
+		for _, axis := range m.Across {
+			if s.axis(axis) == 0 {
+				return trace.Bad(trace.ErrMissing, "ranks meet across axis %q, which the layout does not have", axis)
+			}
+		}
+		if !(m.Stall.Probability >= 0 && m.Stall.Probability <= 1) {
+			return trace.Bad(trace.ErrNotFinite, "probability of a stall %v, expected 0 to 1", m.Stall.Probability)
+		}
+		dists = append(dists, m.Transfer, m.Exit, m.Stall.Length)
+	}
+	for _, d := range dists {
+		if err := d.validate(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Spec) validateNoise() error {
+	n, c := s.Noise, s.Clock
+	fraction := func(x float64) bool { return x >= 0 && x <= 1 }
+	switch {
+	case !fraction(n.SpeedSD) || !fraction(n.Drift.SD):
+		return trace.Bad(trace.ErrNotFinite, "relative deviations of speed %v and drift %v, expected 0 to 1", n.SpeedSD, n.Drift.SD)
+	case !(n.Drift.Steps >= 0) || math.IsInf(n.Drift.Steps, 0):
+		return trace.Bad(trace.ErrNotFinite, "correlation length of the drift is %v steps, expected 0 or more", n.Drift.Steps)
+	case !fraction(n.Spikes.Probability) || !fraction(n.Spikes.Share):
+		return trace.Bad(trace.ErrNotFinite, "probability %v and share %v of spikes, expected 0 to 1", n.Spikes.Probability, n.Spikes.Share)
+	case !(n.Spikes.Mean >= 0 && n.Spikes.Mean <= maxMillis) || !(c.SkewSD >= 0 && c.SkewSD <= maxMillis):
+		return trace.Bad(trace.ErrNotFinite, "spikes of %v ms, start skew of %v ms, expected 0 to %g", n.Spikes.Mean, c.SkewSD, float64(maxMillis))
+	case !(c.DriftPPM >= 0 && c.DriftPPM <= 1e5):
+		return trace.Bad(trace.ErrNotFinite, "clock drift of %v ppm, expected 0 to 100000", c.DriftPPM)
+	case s.Side.Every < 0 || !fraction(s.Side.Unready):
+		return trace.Bad(trace.ErrFormat, "side channel every %d steps, unready with probability %v: expected 0 or more, and 0 to 1", s.Side.Every, s.Side.Unready)
+	}
+	return nil
+}
+
+func (s *Spec) validateWork() error {
+	for i, w := range s.Work {
+		if !(w.Factor >= 0 && w.Factor <= 1e6) {
+			return trace.Bad(trace.ErrNotFinite, "work factor %d is %v, expected 0 to 1e6", i, w.Factor)
+		}
+		for _, axis := range slices.Sorted(maps.Keys(w.Where)) {
+			if size := s.axis(axis); w.Where[axis] < 0 || w.Where[axis] >= size {
+				return trace.Bad(trace.ErrMissing, "work factor %d is for %s=%d, the layout has %d of them", i, axis, w.Where[axis], size)
+			}
+		}
+		for _, r := range w.Ranks {
+			if r < 0 || r >= s.Ranks {
+				return trace.Bad(trace.ErrTooLarge, "work factor %d is for rank %d in a world of %d", i, r, s.Ranks)
+			}
+		}
+		for _, name := range w.Stages {
+			if !slices.ContainsFunc(s.Stages, func(st Stage) bool { return st.Name == name }) {
+				return trace.Bad(trace.ErrMissing, "work factor %d is for stage %q, which the program does not have", i, name)
+			}
+		}
+	}
+	return nil
+}

@@ -240,12 +240,12 @@ func (b *blame) among(rank int, v []int64) middle {
 // culprits lists what was charged, by descending exposed time, at most limit
 // entries.
 func (b *blame) culprits(makespan int64, limit int) []Culprit {
-	tests := float64(len(b.v.groups) * b.v.ranks())
+	tests := float64(b.testable() * b.v.ranks())
 	var out []Culprit
 	for at, c := range b.charges {
 		s := b.seen[at.group]
 		culprit := Culprit{Rank: b.v.w.Ranks[at.rank].ID, Stage: at.group, Explained: int64(c.explained),
-			Gain: c.alone / float64(max(1, makespan)), Steps: c.steps, Of: s.steps, P: min(1, tests*tailBound(c.steps, s))}
+			Gain: c.alone / float64(max(1, makespan)), Steps: c.steps, Of: s.steps, P: min(1, tests*s.tail(c.steps))}
 		if c.steps > 0 {
 			culprit.Excess = c.excess / int64(c.steps)
 		}
@@ -265,11 +265,30 @@ func (b *blame) culprits(makespan int64, limit int) []Culprit {
 	return out[:min(limit, len(out))]
 }
 
-// tailBound bounds the chance that one given rank is among the late ones in k
-// or more of n meetings when every rank is equally likely to be: Chernoff's
-// bound exp(−n·KL(k/n ‖ m)) for a sum of independent events of mean m each on
+// testable is the number of stages to correct for. A stage with so few late
+// steps that even one rank having them all would not be significant cannot
+// give a false alarm, and is not counted (Tarone 1990, Biometrics 46:515–522).
+func (b *blame) testable() int {
+	const level = 0.05
+	R := float64(b.v.ranks())
+	for k := 1; ; k++ {
+		able := 0
+		for _, s := range b.seen {
+			if R*s.tail(s.steps) <= level/float64(k) {
+				able++
+			}
+		}
+		if able <= k {
+			return k
+		}
+	}
+}
+
+// tail bounds the chance that one given rank is among the late ones in k or
+// more of these meetings when every rank is equally likely to be: Chernoff's
+// bound exp(−n·KL(k/n ‖ m)) for a sum of n independent events of mean m on
 // average (Hoeffding 1963, JASA 58:13–30, Theorem 1). At k = n it is exact.
-func tailBound(k int, s suspicion) float64 {
+func (s suspicion) tail(k int) float64 {
 	if s.steps == 0 || k == 0 {
 		return 1
 	}

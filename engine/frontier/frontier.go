@@ -38,7 +38,10 @@ import (
 // Analysis is the account of one window: over all ranks and, where roles
 // differ, over each group of peers.
 type Analysis struct {
-	Main   *Result
+	Main *Result
+	// Paper is the account by the paper's own rules (step cut, no model fit),
+	// beside an automatic cut that chose otherwise; else nil.
+	Paper  *Result
 	Groups []*Result
 }
 
@@ -55,8 +58,14 @@ func Analyze(w *trace.Window, o Options) (*Analysis, error) {
 	if err != nil {
 		return nil, err
 	}
-	main := p.account(RolesHomogeneous)
+	main := p.account(p.roles.mix)
 	a := &Analysis{Main: main}
+	if o.Cut == CutAuto && p.cut != CutStep {
+		paper := *p
+		paper.cut, paper.cutReason = CutStep, "the paper's: every step's prefixes start at zero"
+		paper.o.ModelFit = ModelFitNone
+		a.Paper = paper.account(p.roles.mix)
+	}
 	if p.roles.mix != RolesMixed || len(p.roles.groups) < 2 {
 		return a, nil
 	}
@@ -65,9 +74,6 @@ func Analyze(w *trace.Window, o Options) (*Analysis, error) {
 		part.w = p.w.Select(g.columns)
 		part.roles = roles{mix: RolesGrouped, peerOf: make([]int, len(g.columns))}
 		part.group = g.name
-		if part.o.Reference != nil {
-			part.o.Reference = slices.Clone(part.o.Reference)
-		}
 		a.Groups = append(a.Groups, part.account(RolesGrouped))
 	}
 	return a, nil
@@ -173,9 +179,6 @@ func (p *plan) carriable() bool {
 
 // account runs the engines over the plan's ranks.
 func (p *plan) account(mix Roles) *Result {
-	if mix != RolesGrouped {
-		mix = p.roles.mix
-	}
 	v := newView(p.w, p.cut, p.meeting.At)
 	if p.cut == CutCarried && p.meeting.At >= 0 {
 		v.start = skewAt(newView(p.w, CutCarried, 0), p.meeting.At).start

@@ -27,6 +27,7 @@ type boundary struct {
 	step, row int
 	prefix    []int64 // [rank]
 	frontier  int64
+	since     int64 // frontier since the step began
 	advance   int64
 	lag       int64
 	gap       int64
@@ -65,7 +66,8 @@ func scan(v *view, g LeaderGates, visit func(boundary)) account {
 			b.advance, frontier = b.frontier-frontier, b.frontier
 			b.gap = b.frontier - second
 			b.lag = b.frontier - medianOf(prefix, scratch)
-			b.confident = R > 1 && b.gap > g.tolerance(b.frontier)
+			b.since = b.frontier - start
+			b.confident = R > 1 && b.gap > g.tolerance(b.since)
 			k.addBoundary(b, b.lag-lag)
 			lag = b.lag
 			if visit != nil {
@@ -101,7 +103,7 @@ func (k *tally) addRow(row, scratch []int64) {
 
 func (k *tally) addBoundary(b boundary, lagIncrease int64) {
 	k.advance += b.advance
-	k.frontier += b.frontier
+	k.frontier += b.since
 	k.lag += b.lag
 	k.gap += b.gap
 	k.lagIncrease += max(0, lagIncrease)

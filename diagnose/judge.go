@@ -1,0 +1,335 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/frontier"
+)
+
+// judge turns the accounts of a run's windows into its verdict.
+func (r *run) judge(g frontier.Gates) RunVerdict {
+	j := &judge{run: r, gates: g}
+	for _, w := range r.windows {
+		j.culprits(w.Main)
+		j.device(w.Main)
+		j.groups(w)
+	}
+	j.growth()
+	j.stages()
+	v := RunVerdict{Run: r.name, Windows: r.windows, Suspects: j.ranked()}
+	if len(v.Suspects) > 0 {
+		v.Confidence = v.Suspects[0].Confidence
+	}
+	v.Undecidable = j.undecidable(v.Suspects)
+	v.Headline = j.headline(v.Suspects)
+	v.CapturePlan = j.plan(v.Suspects)
+	return v
+}
+
+// judge collects suspects over the windows of a run. The same suspect in
+// several windows is one.
+type judge struct {
+	*run
+	gates frontier.Gates
+	found []*finding
+}
+
+// finding is a suspect with what is known about it beyond what it shows.
+type finding struct {
+	Suspect
+	best     *frontier.Result // the window that explains most
+	bestNs   int64
+	makespan int64 // of the windows that show it
+	steps    int   // of the windows that show it
+	gainNs   float64
+	culprit  *frontier.Culprit // of the best window
+}
+
+// key is what makes two suspects the same.
+type key struct {
+	kind  Kind
+	rank  int
+	stage string
+	group string
+}
+
+func (f *finding) key() key {
+	k := key{kind: f.Kind, rank: -1, stage: f.Stage, group: f.Group}
+	if f.Rank != nil {
+		k.rank = *f.Rank
+	}
+	return k
+}
+
+// add merges a suspect seen in window w.
+func (j *judge) add(s Suspect, w *frontier.Result, culprit *frontier.Culprit) *finding {
+	f := &finding{Suspect: s}
+	i := slices.IndexFunc(j.found, func(have *finding) bool { return have.key() == f.key() })
+	if i >= 0 {
+		f = j.found[i]
+		f.Explained += s.Explained
+		f.Confidence = max(f.Confidence, s.Confidence)
+	} else {
+		j.found = append(j.found, f)
+	}
+	f.Windows = append(f.Windows, w.Window)
+	f.makespan += w.Makespan
+	f.steps += w.Steps
+	f.gainNs += s.Gain * float64(w.Makespan)
+	if f.best == nil || s.Explained > f.bestNs {
+		f.best, f.bestNs, f.culprit = w, s.Explained, culprit
+		f.Evidence = s.Evidence
+	}
+	if f.makespan > 0 {
+		f.Gain = f.gainNs / float64(f.makespan)
+		f.Score = float64(f.Explained) / float64(f.makespan)
+	}
+	return f
+}
+
+// trivial is the part of a window below which a late rank is not mentioned.
+const trivial = 0.01
+
+// weakLevel is the level at which lateness counts as more than chance where
+// the strong level is not reached.
+const weakLevel = 0.05
+
+// culprits names the ranks that others waited for.
+func (j *judge) culprits(w *frontier.Result) {
+	for k := range w.Culprits {
+		c := &w.Culprits[k]
+		share := float64(c.Explained) / float64(max(1, w.Makespan))
+		if share < trivial || c.P > weakLevel && share < j.gates.StaticGain {
+			continue
+		}
+		rank := c.Rank
+		s := Suspect{Kind: KindRank, Rank: &rank, Stage: w.Stages[c.Stage].Name, Explained: c.Explained, Gain: c.Gain}
+		s.Confidence, s.Evidence = j.trust(w, c, share)
+		j.add(s, w, c)
+	}
+}
+
+// trust decides how far a late rank may be called, and says why.
+func (j *judge) trust(w *frontier.Result, c *frontier.Culprit, share float64) (Confidence, []string) {
+	stage := w.Stages[c.Stage]
+	evidence := []string{
+		fmt.Sprintf("frontier blame: rank %d was late because of %s in %d of the %d meetings where any rank was, by %s on average; chance that ranks which are all alike do this: %s",
+			c.Rank, stage.Name, c.Steps, c.Of, ms(c.Excess), probability(c.P)),
+		fmt.Sprintf("replay: bringing this stage on this rank to its peers' median saves %.1f %% of the exposed time; %.1f %% is charged to it", 100*c.Gain, 100*share),
+	}
+	if slices.Contains(stage.Latest, c.Rank) && len(stage.Latest)*2 <= len(w.Ranks) {
+		evidence = append(evidence, fmt.Sprintf("frontier: at the end of %s rank %d is the latest over the window, within the tie tolerance", stage.Name, c.Rank))
+	}
+	var against []string
+	note := func(holds bool, text string) {
+		if holds {
+			against = append(against, text)
+		}
+	}
+	latest := slices.Contains(stage.Latest, c.Rank) && len(stage.Latest)*2 <= len(w.Ranks)
+	note(!latest, "the rank is not clearly the latest at the end of that stage over the window as a whole")
+	note(c.P > j.gates.Meeting.Significance, "it happened too few times to rule out chance at the strong level")
+	note(w.Meeting.At < 0, "no boundary is shown where the ranks meet, so the wait is inferred from the end of the step only")
+	note(slices.Contains(w.Labels, frontier.TelemetryLimited), "the telemetry of the window is incomplete or does not close")
+	note(slices.Contains(w.Labels, frontier.RoleAwareNeeded), "ranks of different roles are in one frontier")
+	note(slices.Contains(w.Labels, frontier.GradientAccumulationAmbiguous), "accumulation microsteps are summed, so their order is lost")
+	if at := w.Meeting.At; at >= 0 {
+		evidence = append(evidence, meetingEvidence(w))
+	}
+	switch {
+	case share < j.gates.StaticGain:
+		evidence = append(evidence, fmt.Sprintf("below what is called: %.1f %% of the exposed time, the gate is %.0f %%", 100*share, 100*j.gates.StaticGain))
+		return Insufficient, evidence
+	case c.P > weakLevel:
+		return Ambiguous, append(evidence, "not strong: "+against[len(against)-1])
+	case len(against) > 0:
+		for _, a := range against {
+			evidence = append(evidence, "not strong: "+a)
+		}
+		return Supported, evidence
+	}
+	return Strong, evidence
+}
+
+func meetingEvidence(w *frontier.Result) string {
+	if w.Meeting.Named {
+		return fmt.Sprintf("ranks meet in %s: named by the caller", w.Meeting.Boundaries[w.Meeting.At].Name)
+	}
+	b := w.Meeting.Boundaries[w.Meeting.At]
+	return fmt.Sprintf("ranks meet in %s: a rank that comes 1 ms later spends %.2f ms less there [%.2f, %.2f]", b.Name, -b.Slope, -b.High, -b.Low)
+}
+
+// device names a rank whose stage is long on the device, where the host does
+// not show it.
+func (j *judge) device(w *frontier.Result) {
+	d := w.Device
+	if d == nil || len(d.Stages) == 0 || w.Steps == 0 || w.Makespan == 0 ||
+		slices.Contains(w.Labels, frontier.ForwardEventScopeLimited) || slices.Contains(w.Labels, frontier.RoleAwareNeeded) {
+		return
+	}
+	stage := w.Stages[d.Stages[0]].Name
+	share := d.Excess * float64(w.Steps) / float64(w.Makespan)
+	if share < j.gates.StaticGain || slices.ContainsFunc(j.found, func(f *finding) bool {
+		return f.Kind == KindRank && *f.Rank == d.Rank && f.Stage == stage
+	}) {
+		return
+	}
+	rank := d.Rank
+	s := Suspect{Kind: KindRank, Rank: &rank, Stage: stage, Explained: int64(d.Excess) * int64(w.Steps), Gain: share, Confidence: Supported,
+		Evidence: []string{
+			fmt.Sprintf("device events (%s): %s a step on rank %d, %s on its peers (median), over %d ready samples",
+				d.Channel, ms(int64(d.Time)), d.Rank, ms(int64(d.Peers)), d.Ready),
+			fmt.Sprintf("host wall of %s on that rank is %s: the host does not wait there, so the time surfaces in a later stage on every rank", stage, ms(int64(d.Wall))),
+			"not strong: sampled device times are one kind of evidence; stage times cannot confirm the rank",
+		}}
+	if slices.Contains(w.Labels, frontier.TelemetryLimited) {
+		s.Confidence = Ambiguous
+		s.Evidence = append(s.Evidence, "the telemetry of the window is incomplete or does not close")
+	}
+	j.add(s, w, nil)
+}
+
+// groups names a role group that does more work than the others.
+func (j *judge) groups(w Window) {
+	if len(w.Groups) < 2 {
+		return
+	}
+	work := make([]int64, len(w.Groups))
+	heavy := 0
+	for i, g := range w.Groups {
+		work[i] = g.Makespan
+		for _, s := range g.Stages {
+			work[i] -= s.Wait
+		}
+		if work[i] > work[heavy] {
+			heavy = i
+		}
+	}
+	others := slices.Delete(slices.Clone(work), heavy, heavy+1)
+	slices.Sort(others)
+	more := work[heavy] - others[len(others)/2]
+	main := w.Main
+	share := float64(more) / float64(max(1, main.Makespan))
+	if share < trivial {
+		return
+	}
+	s := Suspect{Kind: KindGroup, Group: w.Groups[heavy].Group, Explained: more, Gain: share, Confidence: Insufficient,
+		Evidence: []string{fmt.Sprintf("frontier by role: ranks of %s work %s a step, the other groups %s; the others wait for them where all meet",
+			w.Groups[heavy].Group, ms(work[heavy]/int64(max(1, main.Steps))), ms(others[len(others)/2]/int64(max(1, main.Steps))))}}
+	if share >= j.gates.StaticGain {
+		s.Confidence = Ambiguous
+		s.Evidence = append(s.Evidence, "roles may differ by design: whether this is a fault or the model's balance cannot be told from times")
+	}
+	j.add(s, main, nil)
+}
+
+// growth compares the windows of a run with one another: a stage that takes
+// far longer in one window than in another is slow there by the run's own
+// measure, also where all ranks look alike.
+func (j *judge) growth() {
+	if len(j.windows) < 2 {
+		return
+	}
+	type cheapest struct {
+		ns     float64
+		window int64
+	}
+	least := map[string]cheapest{}
+	perStep := func(w *frontier.Result, s frontier.Stage) float64 {
+		return float64(s.Advance) / float64(max(1, w.Steps))
+	}
+	for _, w := range j.windows {
+		for _, s := range w.Main.Stages {
+			if have, ok := least[s.Name]; !ok || perStep(w.Main, s) < have.ns {
+				least[s.Name] = cheapest{perStep(w.Main, s), w.Main.Window}
+			}
+		}
+	}
+	for _, w := range j.windows {
+		m := w.Main
+		if m.Makespan == 0 || slices.Contains(m.Labels, frontier.TelemetryLimited) {
+			continue
+		}
+		for _, s := range m.Stages {
+			more := (perStep(m, s) - least[s.Name].ns) * float64(m.Steps)
+			share := more / float64(m.Makespan)
+			if share < j.gates.StaticGain || j.explained(m, s.Name) {
+				continue
+			}
+			j.add(Suspect{Kind: KindStage, Stage: s.Name, Explained: int64(more), Gain: share, Confidence: Supported,
+				Evidence: []string{
+					fmt.Sprintf("frontier across windows: %s is charged %s a step in window %d and %s in window %d of the same run",
+						s.Name, ms(int64(perStep(m, s))), m.Window, ms(int64(least[s.Name].ns)), least[s.Name].window),
+					"not strong: all ranks look alike in it, so the rank is not decidable from stage times",
+				}}, m, nil)
+		}
+	}
+}
+
+// explained reports whether some rank already answers for this window: then
+// the stage's growth, or the wait in it, is that rank's doing.
+func (j *judge) explained(w *frontier.Result, stage string) bool {
+	return slices.ContainsFunc(j.found, func(f *finding) bool {
+		return slices.Contains(f.Windows, w.Window) && f.Confidence >= Supported && (f.Kind == KindRank || f.Stage == stage)
+	})
+}
+
+// stages names stages that are long on all ranks alike, where nothing better
+// was found in a window.
+func (j *judge) stages() {
+	for _, w := range j.windows {
+		m := w.Main
+		if m.Leader.Stage < 0 || len(m.Ranks) < 2 || j.answered(m) {
+			continue
+		}
+		s := m.Stages[m.Leader.Stage]
+		suspect := Suspect{Kind: KindStage, Stage: s.Name, Explained: s.Advance, Confidence: Insufficient,
+			Evidence: []string{fmt.Sprintf("frontier: %s is charged %.0f %% of the exposed time, and no rank is late for it beyond the tolerance", s.Name, 100**s.Share)}}
+		if *s.Share >= j.gates.DominanceShare {
+			suspect.Confidence = Ambiguous
+		}
+		if s.Gain != nil {
+			suspect.Gain = *s.Gain
+		}
+		switch {
+		case slices.Contains(m.Labels, frontier.DirectExposure):
+			suspect.Confidence = Supported
+			suspect.Evidence = append(suspect.Evidence, fmt.Sprintf("replay: clipped to its median, %.1f %% of the exposed time goes; raw durations and spread agree", 100**s.Gain))
+		case s.Meets:
+			suspect.Evidence = append(suspect.Evidence, "ranks meet in it, so a delay of one rank inside it looks the same on every rank: the rank is not decidable from stage times")
+		}
+		if slices.Contains(m.Labels, frontier.TelemetryLimited) {
+			suspect.Confidence = Insufficient
+		}
+		j.add(suspect, m, nil)
+	}
+}
+
+// answered reports whether a window has a suspect that says more than that a
+// stage is long: one that may be called, or a rank that is late, however
+// little.
+func (j *judge) answered(w *frontier.Result) bool {
+	return slices.ContainsFunc(j.found, func(f *finding) bool {
+		return slices.Contains(f.Windows, w.Window) && (f.Confidence > Insufficient || f.Kind == KindRank)
+	})
+}
+
+// ranked orders the suspects: those that may be named (strong and supported),
+// then those with several readings, then those too small to call; within each,
+// by the exposed time that they explain.
+func (j *judge) ranked() []Suspect {
+	slices.SortStableFunc(j.found, func(a, b *finding) int {
+		classA, classB := min(a.Confidence, Supported), min(b.Confidence, Supported)
+		if classA != classB {
+			return cmp.Compare(classB, classA)
+		}
+		return cmp.Compare(b.Explained, a.Explained)
+	})
+	out := make([]Suspect, 0, len(j.found))
+	for _, f := range j.found {
+		out = append(out, f.Suspect)
+	}
+	return out
+}

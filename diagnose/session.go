@@ -1,0 +1,76 @@
+package diagnose
+
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Options of a diagnosis. The zero value is usable.
+type Options struct {
+	Frontier frontier.Options // cut, model fit and gates; zero: automatic, from the data, defaults
+}
+
+// Session takes windows one at a time, in any order of runs, and keeps their
+// accounts only: memory does not grow with ranks × steps.
+type Session struct {
+	o    Options
+	runs []*run
+}
+
+type run struct {
+	name    string
+	windows []Window
+}
+
+// New starts a session.
+func New(o Options) *Session { return &Session{o: o} }
+
+// Add accounts for one validated window. O(T·S·R).
+func (s *Session) Add(w *trace.Window) error {
+	a, err := frontier.Analyze(w, s.o.Frontier)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(s.runs, func(r *run) bool { return r.name == w.Run })
+	if i < 0 {
+		i = len(s.runs)
+		s.runs = append(s.runs, &run{name: w.Run})
+	}
+	s.runs[i].windows = append(s.runs[i].windows, Window{Main: a.Main, Paper: a.Paper, Groups: a.Groups})
+	return nil
+}
+
+// Verdict judges what was added. It may be called again after more windows.
+func (s *Session) Verdict() *Verdict {
+	v := &Verdict{Gates: frontier.DefaultGates()}
+	if s.o.Frontier.Gates != nil {
+		v.Gates = *s.o.Frontier.Gates
+	}
+	worst := -1
+	for i, r := range s.runs {
+		v.Runs = append(v.Runs, r.judge(v.Gates))
+		if worst < 0 || moreExplained(v.Runs[i], v.Runs[worst]) {
+			worst = i
+		}
+	}
+	if worst >= 0 {
+		v.RunVerdict = v.Runs[worst]
+	}
+	return v
+}
+
+// moreExplained orders runs by how surely and how much is explained.
+func moreExplained(a, b RunVerdict) bool {
+	if a.Confidence != b.Confidence {
+		return a.Confidence > b.Confidence
+	}
+	explained := func(v RunVerdict) float64 {
+		if len(v.Suspects) == 0 {
+			return 0
+		}
+		return v.Suspects[0].Score
+	}
+	return explained(a) > explained(b)
+}

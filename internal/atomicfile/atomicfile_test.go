@@ -1,0 +1,187 @@
+package atomicfile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func write(t *testing.T, f *File, text string) {
+	t.Helper()
+	if _, err := f.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// entries lists what is in a folder, temporary files too.
+func entries(t *testing.T, dir string) string {
+	t.Helper()
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range list {
+		names = append(names, e.Name())
+	}
+	return strings.Join(names, " ")
+}
+
+func TestNothingUnderTheNameBeforeCommit(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "out.json")
+	f, err := Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, f, "half")
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the file has its name before Commit: %v", err)
+	}
+	write(t, f, " and half")
+	if err := f.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	f.Discard() // as a deferred call would
+	if got := read(t, path); got != "half and half" {
+		t.Errorf("file holds %q", got)
+	}
+	if got := entries(t, dir); got != "out.json" {
+		t.Errorf("folder holds %q, expected the file alone", got)
+	}
+}
+
+func TestDiscardKeepsWhatWasThere(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "out.json")
+	if err := os.WriteFile(path, []byte("old"), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, f, "new")
+	f.Discard()
+	if got := read(t, path); got != "old" {
+		t.Errorf("file holds %q after Discard", got)
+	}
+	if got := entries(t, dir); got != "out.json" {
+		t.Errorf("folder holds %q, expected the old file alone", got)
+	}
+}
+
+func TestModeIsThatOfAnOrdinaryFile(t *testing.T) {
+	dir := t.TempDir()
+	plain := filepath.Join(dir, "plain")
+	if err := os.WriteFile(plain, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "private"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]fs.FileMode{"new": info.Mode(), "private": 0o600} {
+		f, err := Create(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.Stat(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Mode() != want {
+			t.Errorf("%s has mode %v, expected %v", name, got.Mode(), want)
+		}
+	}
+}
+
+func TestLinkStaysALink(t *testing.T) {
+	dir := t.TempDir()
+	target, link := filepath.Join(dir, "target"), filepath.Join(dir, "link")
+	if err := os.WriteFile(target, []byte("old"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("target", link); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Create(link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, f, "new")
+	if err := f.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Lstat(link); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		t.Errorf("the link was replaced: %v %v", info, err)
+	}
+	if got := read(t, target); got != "new" {
+		t.Errorf("the target holds %q", got)
+	}
+}
+
+func TestDeviceIsWrittenInPlace(t *testing.T) {
+	f, err := Create(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, f, "gone")
+	if err := f.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(os.DevNull); err != nil || info.Mode().IsRegular() {
+		t.Fatalf("%s was replaced: %v %v", os.DevNull, info, err)
+	}
+}
+
+func TestErrorsNameTheDestination(t *testing.T) {
+	dir := t.TempDir()
+	for _, path := range []string{dir, filepath.Join(dir, "no", "such", "folder", "out")} {
+		f, err := Create(path)
+		if err == nil {
+			f.Discard()
+			t.Fatalf("Create(%s) succeeded", path)
+		}
+		if msg := err.Error(); !strings.Contains(msg, path) || strings.Contains(msg, ".tmp") {
+			t.Errorf("error %q should name %s and no temporary file", msg, path)
+		}
+	}
+}
+
+func TestCommitThatFailsLeavesNothing(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "out")
+	f, err := Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, f, "new")
+	if err := os.Mkdir(path, 0o755); err != nil { // someone was faster
+		t.Fatal(err)
+	}
+	if err := f.Commit(); err == nil {
+		t.Fatal("Commit replaced a folder")
+	}
+	if got := entries(t, dir); got != "out" {
+		t.Errorf("folder holds %q, expected no temporary file", got)
+	}
+}

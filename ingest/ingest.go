@@ -1,6 +1,7 @@
 // Package ingest is what all readers share: the interface through which
 // windows leave a reader, the limits that keep a hostile file from exhausting
-// memory, and opening of compressed inputs.
+// memory, and the opening of inputs: compression found by content, byte-order
+// mark, lines of bounded length.
 //
 // The readers themselves are in packages of their own, one per source, and
 // ingest/auto chooses among them by content.
@@ -19,18 +20,28 @@ type WindowReader interface {
 	Close() error
 }
 
+// Policy says what a refused input does to the others that are read with it.
+type Policy uint8
+
+const (
+	KeepGoing  Policy = iota // the others are still read, the refused one is reported
+	FirstError               // the first refusal ends the reading
+)
+
 // Limits bound what a reader will accept from one input. The zero value means
 // DefaultLimits.
 type Limits struct {
 	Line    int64 // bytes in one line or record
 	Pending int64 // bytes of windows that wait for ranks that have not reported
 	Ratio   int64 // decompressed bytes per compressed byte, past the first 64 MiB
+	Window  int64 // bytes of history that a zstd frame may ask the decoder to hold
 }
 
 // DefaultLimits are generous for real data: a packet of 10,000 steps × 100
-// stages is about 10 MB.
+// stages is about 10 MB, timings compress 2- to 20-fold (gzip cannot exceed
+// 1,032), and 128 MiB is what the zstd command line itself accepts.
 func DefaultLimits() Limits {
-	return Limits{Line: 256 << 20, Pending: 2 << 30, Ratio: 1100}
+	return Limits{Line: 256 << 20, Pending: 2 << 30, Ratio: 1000, Window: 128 << 20}
 }
 
 // OrDefault replaces unset limits by the defaults.
@@ -44,6 +55,9 @@ func (l Limits) OrDefault() Limits {
 	}
 	if l.Ratio <= 0 {
 		l.Ratio = d.Ratio
+	}
+	if l.Window <= 0 {
+		l.Window = d.Window
 	}
 	return l
 }

@@ -1,0 +1,468 @@
+package packet
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/sfstat/sfstat/trace"
+)
+
+// scanner is a cursor over the JSON of one line. Its methods return a *fault
+// when the line is not what they read; the cursor is then anywhere.
+type scanner struct {
+	b       []byte
+	i       int
+	scratch []byte // holds a string that had escapes
+}
+
+// fault is what is wrong in a line, and at which byte.
+type fault struct {
+	at  int // 0-based
+	err error
+}
+
+func (s *scanner) fail(at int, kind error, format string, args ...any) *fault {
+	return &fault{at, trace.Bad(kind, format, args...)}
+}
+
+// unexpected says what stands at the cursor where want should.
+func (s *scanner) unexpected(want string) *fault {
+	if s.i >= len(s.b) {
+		return s.fail(s.i, trace.ErrTruncated, "the line ends early, expected %s", want)
+	}
+	kind := trace.ErrFormat
+	switch c := s.b[s.i]; {
+	case c == 'N' || c == 'I' || c == '-' && s.i+1 < len(s.b) && s.b[s.i+1] == 'I':
+		kind = trace.ErrNotFinite
+	case c == '"' || c == '[' || c == '{' || c == 't' || c == 'f' || c == 'n' || c == '-' || isDigit(c):
+		kind = trace.ErrType
+	}
+	return s.fail(s.i, kind, "found %s, expected %s", s.here(), want)
+}
+
+// here quotes the beginning of what stands at the cursor.
+func (s *scanner) here() string {
+	rest := s.b[s.i:]
+	end := min(len(rest), 24)
+	for n, c := range rest[:end] {
+		if n > 0 && strings.IndexByte(",:]} \t", c) >= 0 {
+			end = n
+			break
+		}
+	}
+	if end < len(rest) && end == 24 {
+		return strconv.QuoteToASCII(string(rest[:end])) + "…"
+	}
+	return strconv.QuoteToASCII(string(rest[:end]))
+}
+
+func isDigit(c byte) bool { return c-'0' <= 9 }
+
+func (s *scanner) space() {
+	for s.i < len(s.b) {
+		switch s.b[s.i] {
+		case ' ', '\t', '\r':
+			s.i++
+		default:
+			return
+		}
+	}
+}
+
+// peek is the byte at the cursor, 0 at the end of the line.
+func (s *scanner) peek() byte {
+	if s.i < len(s.b) {
+		return s.b[s.i]
+	}
+	return 0
+}
+
+// need skips space and then the byte c.
+func (s *scanner) need(c byte, want string) *fault {
+	s.space()
+	if s.peek() != c {
+		return s.unexpected(want)
+	}
+	s.i++
+	return nil
+}
+
+// word skips the literal w if it stands at the cursor.
+func (s *scanner) word(w string) bool {
+	if len(s.b)-s.i < len(w) || string(s.b[s.i:s.i+len(w)]) != w {
+		return false
+	}
+	s.i += len(w)
+	return true
+}
+
+// cutWord reports whether the line ends inside the literal w.
+func (s *scanner) cutWord(w string) bool {
+	rest := s.b[s.i:]
+	return len(rest) > 0 && len(rest) < len(w) && string(rest) == w[:len(rest)]
+}
+
+// literal reads the literal w; a line that ends inside it was cut.
+func (s *scanner) literal(w, want string) *fault {
+	if s.word(w) {
+		return nil
+	}
+	if s.cutWord(w) {
+		s.i = len(s.b)
+	}
+	return s.unexpected(want)
+}
+
+// list reads the members of an array; item reads the one at the cursor.
+func (s *scanner) list(want string, item func() *fault) *fault {
+	if f := s.need('[', want); f != nil {
+		return f
+	}
+	if s.space(); s.peek() == ']' {
+		s.i++
+		return nil
+	}
+	for {
+		s.space()
+		if f := item(); f != nil {
+			return f
+		}
+		if s.space(); s.peek() == ']' {
+			s.i++
+			return nil
+		}
+		if f := s.need(',', `"," or "]"`); f != nil {
+			return f
+		}
+	}
+}
+
+// object reads the members of an object. member gets the key, valid until the
+// next string is read, and the place of the key; it reads the value.
+func (s *scanner) object(want string, member func(key []byte, at int) *fault) *fault {
+	if f := s.need('{', want); f != nil {
+		return f
+	}
+	if s.space(); s.peek() == '}' {
+		s.i++
+		return nil
+	}
+	for {
+		s.space()
+		at := s.i
+		key, f := s.text("a key in quotes")
+		if f != nil {
+			return f
+		}
+		if f := s.need(':', `":" after the key`); f != nil {
+			return f
+		}
+		s.space()
+		if f := member(key, at); f != nil {
+			return f
+		}
+		if s.space(); s.peek() == '}' {
+			s.i++
+			return nil
+		}
+		if f := s.need(',', `"," or "}"`); f != nil {
+			return f
+		}
+	}
+}
+
+// text reads a string; the bytes are valid until the next string is read.
+func (s *scanner) text(want string) ([]byte, *fault) {
+	if s.peek() != '"' {
+		return nil, s.unexpected(want)
+	}
+	start := s.i + 1
+	odd := false // bytes past ASCII, which must be valid UTF-8
+	for i := start; i < len(s.b); i++ {
+		switch c := s.b[i]; {
+		case c == '"':
+			s.i = i + 1
+			if odd {
+				if f := s.utf8(s.b[start:i], start); f != nil {
+					return nil, f
+				}
+			}
+			return s.b[start:i], nil
+		case c == '\\':
+			return s.escaped(start, i)
+		case c < ' ':
+			return nil, s.fail(i, trace.ErrFormat, "the control character %#02x inside a string: write it as an escape", c)
+		case c >= utf8.RuneSelf:
+			odd = true
+		}
+	}
+	s.i = len(s.b)
+	return nil, s.unexpected("the end of a string")
+}
+
+// utf8 refuses bytes that are not UTF-8; they begin at byte at of the line.
+func (s *scanner) utf8(b []byte, at int) *fault {
+	for i := 0; i < len(b); {
+		r, n := utf8.DecodeRune(b[i:])
+		if r == utf8.RuneError && n == 1 {
+			return s.fail(at+i, trace.ErrFormat, "the byte %#02x inside a string is not valid UTF-8", b[i])
+		}
+		i += n
+	}
+	return nil
+}
+
+// escaped reads on in a string that begins at start and has its first escape
+// at i.
+func (s *scanner) escaped(start, i int) ([]byte, *fault) {
+	out := append(s.scratch[:0], s.b[start:i]...)
+	if f := s.utf8(out, start); f != nil {
+		return nil, f
+	}
+	for from := i; i < len(s.b); {
+		switch c := s.b[i]; {
+		case c == '"' || c == '\\':
+			if f := s.utf8(s.b[from:i], from); f != nil {
+				return nil, f
+			}
+			out = append(out, s.b[from:i]...)
+			s.scratch = out
+			if c == '"' {
+				s.i = i + 1
+				return out, nil
+			}
+			r, n, f := s.escape(i)
+			if f != nil {
+				return nil, f
+			}
+			out = utf8.AppendRune(out, r)
+			i += n
+			from = i
+		case c < ' ':
+			return nil, s.fail(i, trace.ErrFormat, "the control character %#02x inside a string: write it as an escape", c)
+		default:
+			i++
+		}
+	}
+	s.i = len(s.b)
+	return nil, s.unexpected("the end of a string")
+}
+
+// escape reads the escape at b[i], a backslash: what it stands for, and its
+// length.
+func (s *scanner) escape(i int) (rune, int, *fault) {
+	if i+1 >= len(s.b) {
+		s.i = len(s.b)
+		return 0, 0, s.unexpected("the rest of an escape")
+	}
+	switch c := s.b[i+1]; c {
+	case '"', '\\', '/':
+		return rune(c), 2, nil
+	case 'b':
+		return '\b', 2, nil
+	case 'f':
+		return '\f', 2, nil
+	case 'n':
+		return '\n', 2, nil
+	case 'r':
+		return '\r', 2, nil
+	case 't':
+		return '\t', 2, nil
+	case 'u':
+		r, f := s.hex4(i)
+		if f != nil || !utf16.IsSurrogate(r) {
+			return r, 6, f
+		}
+		if len(s.b)-i >= 8 && s.b[i+6] == '\\' && s.b[i+7] == 'u' {
+			low, f := s.hex4(i + 6)
+			if f != nil {
+				return 0, 0, f
+			}
+			if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
+				return r, 12, nil
+			}
+		}
+		if rest := s.b[i+6:]; len(rest) < 2 && strings.HasPrefix(`\u`, string(rest)) {
+			s.i = len(s.b)
+			return 0, 0, s.unexpected("the rest of an escape")
+		}
+		return 0, 0, s.fail(i, trace.ErrFormat, "half of a surrogate pair inside a string, which is not valid Unicode")
+	}
+	return 0, 0, s.fail(i, trace.ErrFormat, "the escape \\%c inside a string, which JSON does not have", s.b[i+1])
+}
+
+func (s *scanner) hex4(i int) (rune, *fault) {
+	var r rune
+	for j := i + 2; j < i+6; j++ {
+		if j >= len(s.b) {
+			s.i = len(s.b)
+			return 0, s.unexpected("the rest of an escape")
+		}
+		c := s.b[j]
+		switch {
+		case isDigit(c):
+			c -= '0'
+		case c|0x20 >= 'a' && c|0x20 <= 'f':
+			c = c | 0x20 - 'a' + 10
+		default:
+			return 0, s.fail(i, trace.ErrFormat, "an escape \\u without four hexadecimal digits")
+		}
+		r = r<<4 | rune(c)
+	}
+	return r, nil
+}
+
+// number finds the end of the JSON number at the cursor and whether it is
+// written as an integer.
+func (s *scanner) number(want string) (text []byte, integer bool, f *fault) {
+	i := s.i
+	if i < len(s.b) && s.b[i] == '-' {
+		i++
+	}
+	digits := func() int {
+		from := i
+		for i < len(s.b) && isDigit(s.b[i]) {
+			i++
+		}
+		return i - from
+	}
+	first := i
+	switch n := digits(); {
+	case n == 0 && i == len(s.b):
+		s.i = i
+		return nil, false, s.unexpected(want)
+	case n == 0:
+		return nil, false, s.unexpected(want)
+	case n > 1 && s.b[first] == '0':
+		return nil, false, s.fail(s.i, trace.ErrFormat, "the number %s begins with a zero, which JSON does not allow", s.here())
+	}
+	integer = true
+	part := func() *fault {
+		integer = false
+		if digits() == 0 {
+			if i == len(s.b) {
+				s.i = i
+				return s.unexpected("a digit")
+			}
+			return s.fail(i, trace.ErrFormat, "a number that goes on without a digit")
+		}
+		return nil
+	}
+	if i < len(s.b) && s.b[i] == '.' {
+		i++
+		if f := part(); f != nil {
+			return nil, false, f
+		}
+	}
+	if i < len(s.b) && s.b[i]|0x20 == 'e' {
+		if i++; i < len(s.b) && (s.b[i] == '+' || s.b[i] == '-') {
+			i++
+		}
+		if f := part(); f != nil {
+			return nil, false, f
+		}
+	}
+	text = s.b[s.i:i]
+	s.i = i
+	return text, integer, nil
+}
+
+// integer reads one whole number from low to high.
+func (s *scanner) integer(want string, low, high int64) (int64, *fault) {
+	at := s.i
+	text, whole, f := s.number(want)
+	if f != nil {
+		return 0, f
+	}
+	if !whole {
+		return 0, s.fail(at, trace.ErrType, "found %s, expected %s: write it as an integer, without fraction or exponent", text, want)
+	}
+	n, err := strconv.ParseInt(string(text), 10, 64)
+	switch {
+	case err != nil:
+		return 0, s.fail(at, trace.ErrOverflow, "%s does not fit in 64 bits", shorten(text))
+	case n < low && low == 0 || text[0] == '-' && n == 0:
+		return 0, s.fail(at, trace.ErrNegative, "found %s, expected %s, which is never negative", text, want)
+	case n < low || n > high:
+		return 0, s.fail(at, trace.ErrTooLarge, "found %s, expected %s from %d to %d", text, want, low, high)
+	}
+	return n, nil
+}
+
+// float reads one finite number.
+func (s *scanner) float(want string) (float64, *fault) {
+	at := s.i
+	text, _, f := s.number(want)
+	if f != nil {
+		return 0, f
+	}
+	v, err := strconv.ParseFloat(string(text), 64)
+	if err != nil || math.IsInf(v, 0) {
+		return 0, s.fail(at, trace.ErrNotFinite, "%s does not fit in a 64-bit float", shorten(text))
+	}
+	return v, nil
+}
+
+func shorten(text []byte) string {
+	if len(text) > 40 {
+		return string(text[:40]) + "…"
+	}
+	return string(text)
+}
+
+// boolean reads true or false.
+func (s *scanner) boolean() (bool, *fault) {
+	switch s.peek() {
+	case 't':
+		return true, s.literal("true", "true or false")
+	case 'f':
+		return false, s.literal("false", "true or false")
+	}
+	return false, s.unexpected("true or false")
+}
+
+// null skips a null, if one is at the cursor.
+func (s *scanner) null() (bool, *fault) {
+	if s.peek() != 'n' {
+		return false, nil
+	}
+	return true, s.literal("null", "null")
+}
+
+// maxDepth bounds the nesting of values that are skipped.
+const maxDepth = 200
+
+// skip reads any value and forgets it. Inside it, the NaN and Infinity that
+// Python writes are tolerated.
+func (s *scanner) skip(depth int) *fault {
+	if depth > maxDepth {
+		return s.fail(s.i, trace.ErrTooLarge, "values nested more than %d deep", maxDepth)
+	}
+	switch c := s.peek(); c {
+	case '{':
+		return s.object("an object", func([]byte, int) *fault { return s.skip(depth + 1) })
+	case '[':
+		return s.list("an array", func() *fault { return s.skip(depth + 1) })
+	case '"':
+		_, f := s.text("a string")
+		return f
+	case 't', 'f':
+		_, f := s.boolean()
+		return f
+	case 'n':
+		return s.literal("null", "a value")
+	case 'N':
+		return s.literal("NaN", "a value")
+	case 'I':
+		return s.literal("Infinity", "a value")
+	case '-':
+		if s.i+1 < len(s.b) && s.b[s.i+1] == 'I' {
+			return s.literal("-Infinity", "a value")
+		}
+	}
+	_, _, f := s.number("a value")
+	return f
+}

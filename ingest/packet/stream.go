@@ -1,0 +1,173 @@
+package packet
+
+import (
+	"errors"
+	"io"
+
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Stream is one input of packets.
+type Stream struct {
+	Name string // stands in errors
+	R    io.Reader
+}
+
+// stream reads the packets of one input in their order, with one packet at
+// hand: head.
+type stream struct {
+	name   string
+	lines  *ingest.Lines
+	dec    decoder
+	close  func() error
+	spare  *spares
+	limit  int64 // bytes of blank lines in a row
+	closed bool
+
+	head   *trace.Part // nil at the end
+	window *window     // that head, or at the end the last head, belongs to
+	order  int         // position among the streams
+	err    error       // why it was refused
+	cut    trace.Pos   // where it ends in the middle of a line; zero if it does not
+
+	last        int // rank of the packet before
+	ranks       map[int]struct{}
+	interleaved bool // some rank has come back after another
+
+	packets, windows int64
+}
+
+// advance reads the next packet into head. An error ends the stream.
+func (s *stream) advance() {
+	s.head = nil
+	p := s.spare.take()
+	switch err := s.read(p); {
+	case err == nil:
+		s.head = p
+		s.packets++
+		s.observe(p.Rank.ID)
+		return
+	case err != io.EOF:
+		s.refuse(err)
+	case s.packets > 0:
+		s.stop()
+	case s.cut.Line > 0:
+		s.refuse(trace.At(s.cut, trace.Bad(trace.ErrTruncated, "the input ends in the middle of its first packet")))
+	default:
+		s.refuse(trace.At(trace.Pos{File: s.name}, trace.Bad(trace.ErrEmpty, "no packets")))
+	}
+	s.spare.give(p)
+}
+
+// refuse ends the stream with an error.
+func (s *stream) refuse(err error) {
+	if s.err == nil {
+		s.err = err
+	}
+	s.stop()
+}
+
+// stop closes the stream.
+func (s *stream) stop() error {
+	s.head = nil
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	return s.close()
+}
+
+func (s *stream) observe(rank int) {
+	if _, seen := s.ranks[rank]; !seen {
+		s.ranks[rank] = struct{}{}
+	} else if rank != s.last {
+		s.interleaved = true
+	}
+	s.last = rank
+}
+
+// read reads the next packet into p; io.EOF after the last one.
+func (s *stream) read(p *trace.Part) error {
+	line, err := s.content()
+	if err != nil {
+		return s.ended(err)
+	}
+	p.Pos = s.lines.Pos()
+	e := s.dec.decode(line, p)
+	if e == nil {
+		return nil
+	}
+	pos := p.Pos
+	pos.Inside = e.inside()
+	bad := trace.At(pos, e.err)
+	if !errors.Is(e.err, trace.ErrTruncated) {
+		return bad
+	}
+	if _, err := s.content(); err == nil {
+		return bad // more follows: not where a job was killed
+	} else if err != io.EOF {
+		return s.ended(err)
+	}
+	s.cut = p.Pos
+	return io.EOF
+}
+
+// ended turns an input that ends too early into its end.
+func (s *stream) ended(err error) error {
+	if errors.Is(err, trace.ErrTruncated) || errors.Is(err, io.ErrUnexpectedEOF) {
+		s.cut = s.lines.Pos()
+		s.cut.Line++
+		return io.EOF
+	}
+	return err
+}
+
+// content is the next line that is not blank.
+func (s *stream) content() ([]byte, error) {
+	for blank := int64(0); ; {
+		line, err := s.lines.Next()
+		if err != nil || !isBlank(line) {
+			return line, err
+		}
+		if blank += int64(len(line)) + 1; blank > s.limit {
+			return nil, trace.At(s.lines.Pos(), trace.Bad(trace.ErrTooLarge, "more than %d bytes of blank lines: is the file what its name says?", s.limit))
+		}
+	}
+}
+
+func isBlank(line []byte) bool {
+	for _, c := range line {
+		if c != ' ' && c != '\t' && c != '\r' {
+			return false
+		}
+	}
+	return true
+}
+
+// spares are parts whose memory can be used again.
+type spares struct {
+	parts []*trace.Part
+	bytes int64
+}
+
+// maxSpares bounds what is kept for later, in bytes.
+const maxSpares = 32 << 20
+
+func (f *spares) take() *trace.Part {
+	n := len(f.parts)
+	if n == 0 {
+		return &trace.Part{}
+	}
+	p := f.parts[n-1]
+	f.parts = f.parts[:n-1]
+	f.bytes -= size(p)
+	return p
+}
+
+func (f *spares) give(p *trace.Part) {
+	if n := size(p); f.bytes+n <= maxSpares {
+		f.parts = append(f.parts, p)
+		f.bytes += n
+	}
+}

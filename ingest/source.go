@@ -1,0 +1,163 @@
+package ingest
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync/atomic"
+
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Stdin is the path that means standard input.
+const Stdin = "-"
+
+// UnknownSize is the size of an input that cannot tell it, such as a pipe.
+const UnknownSize = -1
+
+// Source is one opened input as plain bytes: decompressed, without a UTF-8
+// byte-order mark. Its errors carry the position; an input that ends too early
+// (a gzip file without its trailer) ends in an error of kind trace.ErrTruncated
+// after everything that could be decompressed.
+type Source struct {
+	name  string
+	size  int64
+	comp  Compression
+	raw   *counted
+	plain io.Reader // decompressed
+	head  []byte    // peeked from plain, not yet read
+	err   error     // met while peeking, due after head
+	stop  func()    // ends the decompressing goroutine, if there is one
+	file  io.Closer
+}
+
+// Open opens the file at path. The caller closes the source.
+func Open(path string, lim Limits) (*Source, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, trace.At(trace.Pos{File: path}, cause(err))
+	}
+	size := int64(UnknownSize)
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+		size = info.Size()
+	}
+	s, err := NewSource(f, path, lim)
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	s.size, s.file = size, f
+	return s, nil
+}
+
+// NewSource reads plain bytes out of r, which may be compressed. name stands
+// in errors. Closing the source does not close r, and a read of r that is
+// under way may outlast it.
+func NewSource(r io.Reader, name string, lim Limits) (*Source, error) {
+	s := &Source{name: name, size: UnknownSize, raw: &counted{r: r}}
+	in := bufio.NewReaderSize(s.raw, 64<<10)
+	magic, err := in.Peek(4)
+	if err != nil && err != io.EOF {
+		return nil, trace.At(trace.Pos{File: name}, cause(err))
+	}
+	s.comp = compressionOf(magic)
+	if s.plain, err = s.decompress(in, lim.OrDefault()); err != nil {
+		return nil, err
+	}
+	if mark, _ := s.Peek(3); string(mark) == "\xEF\xBB\xBF" {
+		s.head = s.head[3:]
+	}
+	return s, nil
+}
+
+// Read reads decompressed bytes.
+func (s *Source) Read(p []byte) (int, error) {
+	if len(s.head) > 0 {
+		n := copy(p, s.head)
+		s.head = s.head[n:]
+		return n, nil
+	}
+	if s.err != nil {
+		return 0, s.err
+	}
+	n, err := s.plain.Read(p)
+	return n, s.place(err)
+}
+
+// Peek returns the next n decompressed bytes without reading them. Fewer come
+// with the error that ended the input, io.EOF for its clean end. The slice is
+// valid until the next Peek.
+func (s *Source) Peek(n int) ([]byte, error) {
+	if len(s.head) < n && s.err == nil {
+		head := make([]byte, n)
+		have := copy(head, s.head)
+		more, err := readFull(s.plain, head[have:])
+		s.head, s.err = head[:have+more], s.place(err)
+	}
+	if len(s.head) < n {
+		return s.head, s.err
+	}
+	return s.head[:n], nil
+}
+
+// Name is the path as the user gave it.
+func (s *Source) Name() string { return s.name }
+
+// Size is the length of the input as stored, UnknownSize for a pipe.
+func (s *Source) Size() int64 { return s.size }
+
+// Compression is how the input is stored.
+func (s *Source) Compression() Compression { return s.comp }
+
+// Consumed counts the bytes read so far of the input as stored, compressed. It
+// may run ahead of Read by what is buffered.
+func (s *Source) Consumed() int64 { return s.raw.n.Load() }
+
+// Close stops the decompressor and closes the file. Closing again does
+// nothing.
+func (s *Source) Close() error {
+	if s.stop != nil {
+		s.stop()
+	}
+	var err error
+	if s.file != nil {
+		err = s.file.Close()
+	}
+	s.stop, s.file, s.head, s.err = nil, nil, nil, os.ErrClosed
+	return err
+}
+
+// place gives an error of the stored input, such as a failing disk, the name
+// of the file. io.EOF stays bare.
+func (s *Source) place(err error) error {
+	if err == nil || err == io.EOF {
+		return err
+	}
+	return trace.At(trace.Pos{File: s.name}, cause(err))
+}
+
+// cause drops "open PATH:" from a file error: the position says it already.
+func cause(err error) error {
+	var p *os.PathError
+	if errors.As(err, &p) {
+		return fmt.Errorf("cannot be read: %w", p.Err)
+	}
+	return err
+}
+
+// counted counts the bytes that leave r, and keeps the error that ended them.
+// Another goroutine may look at n.
+type counted struct {
+	r   io.Reader
+	n   atomic.Int64
+	err error
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n.Add(int64(n))
+	c.err = err
+	return n, err
+}

@@ -3,64 +3,60 @@ package frontier
 // The kernels below are the inner loops of everything: a row of one step at a
 // time, over the ranks. They allocate nothing.
 
-// AddStep runs the frontier over one step: step is [stage][rank] with
-// len(prefix) ranks, advance has one element per stage, and the step's
-// advances a[s] = F[s] − F[s−1] (StageFrontier, section 3) are added to it.
-// prefix is scratch of one element per rank; it holds the ranks' totals
-// afterwards. The exposed makespan of the step is returned; it equals the sum
-// of the step's advances exactly.
+// Core is the frontier over steps that arrive one at a time: the advances and
+// nothing else, at the speed at which memory can be read.
+type Core struct {
+	Advance  []int64 // [stage] Σ over the steps added, nanoseconds
+	Makespan int64   // Σ of the steps' exposed makespans; equals ΣAdvance exactly
+
+	prefix []int64
+}
+
+// NewCore makes a core for steps of this shape; both counts are 1 or more.
+func NewCore(stages, ranks int) *Core {
+	return &Core{Advance: make([]int64, stages), prefix: make([]int64, ranks)}
+}
+
+// AddStep adds a step, [stage][rank]: a[s] = F[s] − F[s−1] with F[s] the
+// largest prefix sum over ranks (StageFrontier, section 3). A step of another
+// shape is a programming error and panics.
 //
-// O(S·R) time, no allocation. Lengths that disagree are a programming error
-// and panic.
-func AddStep(step, prefix, advance []int64) (makespan int64) {
-	R := len(prefix)
-	if R == 0 || len(step) != R*len(advance) {
+// O(S·R) time, no allocation. Rows are taken whole, front to back: taking
+// ranks in blocks, to keep prefixes in the first-level cache, breaks up the
+// stream that the hardware prefetches and was slower at every size tried.
+func (c *Core) AddStep(step []int64) {
+	R := len(c.prefix)
+	if len(step) != len(c.Advance)*R {
 		panic("frontier: AddStep: length mismatch")
 	}
-	frontier := setMax(prefix, step[:R])
-	advance[0] += frontier
-	for s := 1; s < len(advance); s++ {
-		next := addMax(prefix, step[s*R:(s+1)*R])
-		advance[s] += next - frontier
-		frontier = next
+	clear(c.prefix)
+	previous := int64(0)
+	for s := range c.Advance {
+		frontier := addMax(c.prefix, step[s*R:(s+1)*R])
+		c.Advance[s] += frontier - previous
+		previous = frontier
 	}
-	return frontier
+	c.Makespan += previous
 }
 
-// setMax copies d to p and returns its maximum.
-func setMax(p, d []int64) int64 {
-	d = d[:len(p)]
-	var m0, m1, m2, m3 int64
+// addMaxGo adds d to p and returns the maximum of the sums, which are not
+// negative. Eight at a time: one link of the chain of maxima per eight sums,
+// and no bounds check inside.
+func addMaxGo(p, d []int64) int64 {
+	var m int64
 	i := 0
-	for ; i+4 <= len(p); i += 4 {
-		a, b, c, e := d[i], d[i+1], d[i+2], d[i+3]
-		p[i], p[i+1], p[i+2], p[i+3] = a, b, c, e
-		m0, m1, m2, m3 = max(m0, a), max(m1, b), max(m2, c), max(m3, e)
+	for ; i+8 <= len(p) && i+8 <= len(d); i += 8 {
+		q, e := p[i:i+8:i+8], d[i:i+8:i+8]
+		a0, a1, a2, a3 := q[0]+e[0], q[1]+e[1], q[2]+e[2], q[3]+e[3]
+		a4, a5, a6, a7 := q[4]+e[4], q[5]+e[5], q[6]+e[6], q[7]+e[7]
+		q[0], q[1], q[2], q[3], q[4], q[5], q[6], q[7] = a0, a1, a2, a3, a4, a5, a6, a7
+		m = max(m, max(max(a0, a1), max(a2, a3)), max(max(a4, a5), max(a6, a7)))
 	}
 	for ; i < len(p); i++ {
-		p[i] = d[i]
-		m0 = max(m0, d[i])
+		p[i] += d[i]
+		m = max(m, p[i])
 	}
-	return max(m0, m1, m2, m3)
-}
-
-// addMax adds d to p and returns the maximum of the sums. Four independent
-// maxima break the dependency chain that would otherwise bound the loop.
-func addMax(p, d []int64) int64 {
-	d = d[:len(p)]
-	var m0, m1, m2, m3 int64
-	i := 0
-	for ; i+4 <= len(p); i += 4 {
-		a, b, c, e := p[i]+d[i], p[i+1]+d[i+1], p[i+2]+d[i+2], p[i+3]+d[i+3]
-		p[i], p[i+1], p[i+2], p[i+3] = a, b, c, e
-		m0, m1, m2, m3 = max(m0, a), max(m1, b), max(m2, c), max(m3, e)
-	}
-	for ; i < len(p); i++ {
-		a := p[i] + d[i]
-		p[i] = a
-		m0 = max(m0, a)
-	}
-	return max(m0, m1, m2, m3)
+	return m
 }
 
 // topTwo is the largest and the second largest value and the first index of

@@ -494,28 +494,42 @@ func TestOrderStatistics(t *testing.T) {
 	}
 }
 
-func TestAddStepAllocatesNothing(t *testing.T) {
-	w := randomWindow(rand.New(rand.NewPCG(1, 1)), 10, 6, 32)
-	prefix, advance := make([]int64, 32), make([]int64, 6)
-	if n := testing.AllocsPerRun(10, func() {
-		for i := range w.Steps() {
-			AddStep(w.Step(i), prefix, advance)
+func TestCore(t *testing.T) {
+	for _, R := range []int{1, 3, 8, 13, 32, 1000} {
+		w := randomWindow(rand.New(rand.NewPCG(1, 1)), 10, 6, R)
+		w.Wall = nil
+		core := NewCore(6, R)
+		if n := testing.AllocsPerRun(1, func() {
+			for i := range w.Steps() {
+				core.AddStep(w.Step(i))
+			}
+		}); n != 0 {
+			t.Errorf("%d ranks: %v allocations, want 0", R, n)
 		}
-	}); n != 0 {
-		t.Errorf("%v allocations, want 0", n)
+		// AllocsPerRun has added the window twice.
+		want := scan(newView(w, CutStep, 0), DefaultGates().Leader, nil)
+		if core.Makespan != 2*want.makespan {
+			t.Errorf("%d ranks: makespan %d, want %d", R, core.Makespan, 2*want.makespan)
+		}
+		for s, a := range core.Advance {
+			if a != 2*want.rows[s].advance {
+				t.Errorf("%d ranks: advance of stage %d is %d, want %d", R, s, a, 2*want.rows[s].advance)
+			}
+		}
 	}
-	clear(advance)
-	var makespan, sum int64
-	for i := range w.Steps() {
-		makespan += AddStep(w.Step(i), prefix, advance)
-	}
-	for _, a := range advance {
-		sum += a
-	}
-	if bare := *w; true {
-		bare.Wall = nil
-		if want := scan(newView(&bare, CutStep, 0), DefaultGates().Leader, nil).makespan; makespan != want || sum != want {
-			t.Errorf("makespan %d, advances %d, want %d", makespan, sum, want)
+}
+
+// TestAddMax compares the machine's kernel with the portable one.
+func TestAddMax(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 9))
+	for n := 1; n < 70; n++ {
+		p, d := make([]int64, n), make([]int64, n)
+		for i := range p {
+			p[i], d[i] = rng.Int64N(1<<61), rng.Int64N(1<<uint(1+rng.IntN(61)))
+		}
+		q := slices.Clone(p)
+		if got, want := addMax(p, d), addMaxGo(q, d); got != want || !slices.Equal(p, q) {
+			t.Fatalf("n = %d: maximum %d, want %d; sums %v, want %v", n, got, want, p, q)
 		}
 	}
 }

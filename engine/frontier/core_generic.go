@@ -1,0 +1,7 @@
+//go:build !amd64
+
+package frontier
+
+// addMax adds d to p and returns the maximum of the sums, which are not
+// negative; p and d have the same length.
+func addMax(p, d []int64) int64 { return addMaxGo(p, d) }

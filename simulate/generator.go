@@ -9,7 +9,8 @@ import (
 )
 
 // Generator yields the windows of one run, one at a time. Its memory is one
-// window and O(stages · ranks) of state.
+// window and O(stages · ranks) of state. It is for one goroutine; it uses
+// others itself where there are many ranks.
 type Generator struct {
 	spec    *Spec // resolved
 	program *program
@@ -78,7 +79,6 @@ func (g *Generator) start() {
 			t.rate[r] = min(0.5, max(-0.5, s.Clock.DriftPPM*1e-6*rng.NormFloat64()))
 		}
 	}
-	copy(t.device, t.now)
 	for i := range g.program.ops {
 		if l := g.program.ops[i].loader; l != nil {
 			copy(l.ready, t.now)
@@ -132,9 +132,10 @@ func (g *Generator) channels() []trace.SideChannel {
 	if g.spec.Side.Every == 0 {
 		return nil
 	}
+	n := (g.spec.Schedule.Steps-1)/g.spec.Side.Every + 1
 	var side []trace.SideChannel
 	for _, name := range g.program.chans {
-		side = append(side, trace.SideChannel{Name: name})
+		side = append(side, trace.SideChannel{Name: name, Samples: make([]trace.Sample, 0, n*g.spec.Ranks)})
 	}
 	return side
 }

@@ -137,6 +137,24 @@ func TestPairedNoise(t *testing.T) {
 	}
 }
 
+// TestMoreRanks: the first 8 ranks of a job of 64 draw the same as a job of 8.
+func TestMoreRanks(t *testing.T) {
+	s := DefaultSpec()
+	small := one(t, s)
+	s.Ranks = 64
+	large := one(t, s)
+	for step := range small.Steps() {
+		for _, name := range []string{StageData, StageForward, StageCallbacks, StageOptimizer} {
+			for r := range 8 {
+				// Clocks read to a nanosecond, from other absolute times.
+				if d := at(small, step, name, r) - at(large, step, name, r); d < -1 || d > 1 {
+					t.Fatalf("step %d, %s, rank %d differs by %d ns", step, name, r, d)
+				}
+			}
+		}
+	}
+}
+
 // TestInvariants holds for every program: windows are valid (no negative
 // duration), stages do not sum past the wall time, steps and windows are
 // numbered by the schedule, memory is the caller's.

@@ -187,7 +187,7 @@ func DefaultSpec() Spec {
 			{Name: StageData, Work: Dist{16.08, 0.24, Normal}, PerMicrostep: true},
 			{Name: StageForward, Work: Dist{60.85, 1.0, Normal}, Device: Dist{Mean: 60}, PerMicrostep: true},
 			{Name: StageBackward, Work: Dist{98, 3.5, Normal}, AwaitDevice: true, PerMicrostep: true,
-				Meetings: []Meeting{{Transfer: Dist{14.5, 5.5, Gamma}, Exit: Dist{0.65, 0.4, LogNormal},
+				Meetings: []Meeting{{Transfer: Dist{15.5, 6, Gamma}, Exit: Dist{0.7, 0.4, LogNormal},
 					Stall: Stall{0.25, Dist{3.8, 1.2, Gamma}}}}},
 			{Name: StageCallbacks, Work: Dist{6.09, 0.1, Normal}},
 			{Name: StageOptimizer, Work: Dist{14.45, 0.3, Normal}},

@@ -1,6 +1,10 @@
 package simulate
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/trace"
+)
 
 // timeline is where every rank is, in absolute nanoseconds of true time.
 type timeline struct {
@@ -97,7 +101,7 @@ func (g *Generator) meet(at, number int, step int64) {
 		e.launched = max(e.launched, end-int64(m.overlap*float64(work[r])))
 	}
 	for i := range events {
-		rng := g.rng.at(g.spec.Seed, forGroup, (at*maxMeetings+number)*g.spec.Ranks+i, step)
+		rng := g.rng.at(g.spec.Seed, forGroup, (at*maxMeetings+number)*trace.MaxRanks+i, step)
 		length := int64(m.transfer.draw(rng.Rand))
 		if number == len(o.meetings)-1 {
 			length += g.commDelay(at, m.groups, i)

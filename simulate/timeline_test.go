@@ -22,6 +22,7 @@ func TestMeetings(t *testing.T) {
 		{"all", nil, nil, func(int) int { return 0 }},
 		{"tp", []Axis{{"tp", 4}, {"dp", 4}}, []string{"tp"}, func(r int) int { return r / 4 }},
 		{"dp", []Axis{{"tp", 4}, {"dp", 4}}, []string{"dp"}, func(r int) int { return r % 4 }},
+		{"tp of three axes", []Axis{{"tp", 2}, {"dp", 4}, {"pp", 2}}, []string{"tp"}, func(r int) int { return r / 2 }},
 		{"dp and pp", []Axis{{"tp", 2}, {"dp", 4}, {"pp", 2}}, []string{"dp", "pp"}, func(r int) int { return r % 2 }},
 	}
 	for _, test := range tests {
@@ -375,5 +376,83 @@ func TestSideReadiness(t *testing.T) {
 	// Binomial(1600, 0.25): mean 400, deviation 17.3.
 	if unready < 310 || unready > 490 {
 		t.Errorf("%d of 1600 samples are not ready, expected about 400", unready)
+	}
+}
+
+// TestStallsAreNeighbours: those that a stall holds up are next to each other
+// in the ring of their group, from any place on.
+func TestStallsAreNeighbours(t *testing.T) {
+	s := quiet(16)
+	s.Schedule = Schedule{Windows: 1, Steps: 400}
+	s.Stages[2].Meetings[0].Stall = Stall{Probability: 1, Length: Dist{Mean: 4}}
+	late := make([]int, 16)
+	for step, end := range ends(one(t, s)) {
+		edges := 0
+		first := slices.Min(end[2])
+		for r, at := range end[2] {
+			if at > first {
+				late[r]++
+			}
+			if at != end[2][(r+1)%16] {
+				edges++
+			}
+		}
+		if edges != 2 {
+			t.Fatalf("step %d: ranks leave at %v, want one arc of the ring later than the rest", step, end[2])
+		}
+	}
+	// On average 8 of 16 are late, every rank alike: 200 of 400, deviation 10.
+	for r, n := range late {
+		if n < 150 || n > 250 {
+			t.Errorf("rank %d is held up %d times of 400, expected about 200", r, n)
+		}
+	}
+}
+
+// TestDeviceQueue: work launched while the device is busy waits its turn. Two
+// microsteps launch 150 ms each at 8 and at 109 ms of the step, so the device
+// is done at 308, where the optimizer has waited for it since 208.
+func TestDeviceQueue(t *testing.T) {
+	s := quiet(2)
+	s.Accumulation = 2
+	s.Stages[1].Device.Mean = 300
+	s.Stages[2].AwaitDevice = false
+	s.Stages[4].AwaitDevice = true
+	w := one(t, s)
+	for step := range w.Steps() {
+		if got := at(w, step, StageOptimizer, 0); got != 114*ms {
+			t.Errorf("step %d: the optimizer takes %d ns, want 114 ms", step, got)
+		}
+	}
+}
+
+// TestDelayOfMicrosteps: a delay that does not divide by the microsteps is
+// still given in full, and a delay in communication only where it strikes.
+func TestDelayOfMicrosteps(t *testing.T) {
+	s := quiet(4)
+	s.Accumulation = 3
+	s.Faults = []Fault{{Family: Data, Ranks: []int{2}, Delay: 100, Every: 2}, {Family: BackwardComm, Ranks: []int{1}, Delay: 10, Every: 3}}
+	healthy := int64(16+60+98+3*14+6+14) * ms
+	w := one(t, s)
+	for step := range w.Steps() {
+		want := healthy - 4 // 16 and 98 ms do not divide by three
+		if step%2 == 0 {
+			want += 100 * ms
+		}
+		if step%3 == 0 {
+			want += 10 * ms
+		}
+		if got := w.WallOf(step)[2]; got < want || got > want+4 {
+			t.Errorf("step %d takes %d ns, want %d to 4 more", step, got, want)
+		}
+	}
+	const exact = 100 * 1_000_000
+	var data int64
+	for m := range 3 {
+		name := fmt.Sprintf("%s@%d", StageData, m)
+		data += at(w, 0, name, 2) - at(w, 0, name, 1)
+	}
+	if data != exact {
+		t.Errorf("the microsteps are delayed by %d ns in all, want %d", data, exact)
 	}
 }

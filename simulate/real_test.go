@@ -140,8 +140,8 @@ const disturbed = "e3-forward_host-r32-s0"
 
 // TestAgainstRealRuns: with the truth of each real run, the simulated one has
 // the medians of the real one in every stage, on the hidden rank and on the
-// others, within 6 % + 1 ms (more where only a few steps are compared); and its
-// spread within a factor of 3.
+// others, within 6 % + 1 ms (backward: 4 % and what its transfer makes the
+// median vary); and its spread within a factor of 3.
 func TestAgainstRealRuns(t *testing.T) {
 	dir := shared(t)
 	f, err := os.Open(filepath.Join(dir, "truth.csv"))
@@ -203,10 +203,11 @@ func compare(t *testing.T, real, made map[cell]*values) {
 		}
 		want, got := slices.Sorted(slices.Values(r.ms)), slices.Sorted(slices.Values(m.ms))
 		relative, absolute := 0.06, 1.0
-		if steps := len(want) / r.ranks; steps < 10 && strings.HasPrefix(c.stage, StageBackward) {
+		if strings.HasPrefix(c.stage, StageBackward) {
 			// The transfer varies by 6.5 ms from step to step, for all ranks
 			// alike: three deviations of the difference of two medians.
-			absolute += 3 * 1.25 * 6.5 * math.Sqrt(2/float64(steps))
+			steps := float64(len(want) / r.ranks)
+			relative, absolute = 0.04, 1+3*1.25*6.5*math.Sqrt(2/steps)
 		}
 		if c.run == disturbed {
 			relative = 0.25

@@ -119,7 +119,7 @@ func (g *Generator) Next() (*trace.Window, error) {
 			out.side = w.Side
 		}
 		g.runStep(out)
-		if long := slices.Max(g.time.now); long > trace.MaxTotal || long-begin > int64(trace.MaxTotal/R) {
+		if long := slices.Max(g.time.now); long > trace.MaxTotal || long-begin > trace.MaxTotal/int64(R) {
 			return nil, trace.Bad(trace.ErrOverflow, "window %d has lasted %d s of simulated time by step %d: make work or delays shorter", w.Index, (long-begin)/1e9, g.step-1)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 // Limits on what a Spec may ask for, so that a typing error is refused before
 // it takes all memory.
 const (
-	maxDurations = 1 << 31 // of one window
+	maxDurations = 1 << 30 // of one window
 	maxSteps     = 1 << 30 // of a run
 	maxDepth     = 1 << 16 // batches in a loader
 	maxMeetings  = 1 << 8  // of one stage

@@ -1,0 +1,265 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// The account of one window: what it is of, where its time went, and how it
+// was read. Shared by the documents of verdicts and of frontiers.
+
+// belowFloor reports whether a window is too short for percentages.
+func belowFloor(r *frontier.Result) bool {
+	return len(r.Stages) > 0 && !slices.ContainsFunc(r.Stages, func(s frontier.Stage) bool { return s.Share != nil })
+}
+
+// windowTitle is "run job · window 3 · steps 20–139 · 8 ranks · 207 ms per step".
+func windowTitle(r *frontier.Result) heading {
+	parts := []string{r.Run, fmt.Sprintf("window %d", r.Window)}
+	if r.Steps > 0 {
+		parts = append(parts, "steps "+stepRange(r))
+	}
+	if r.Group != "" {
+		parts = append(parts, "group "+r.Group)
+	}
+	parts = append(parts, counted(len(r.Ranks), "rank"))
+	if r.Steps > 0 && !belowFloor(r) {
+		parts = append(parts, length(float64(r.Makespan)/float64(r.Steps))+" per step")
+	}
+	return heading(strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · "))
+}
+
+func stepRange(r *frontier.Result) string {
+	switch r.Steps {
+	case 0:
+		return "none"
+	case 1:
+		return fmt.Sprint(r.FirstStep)
+	}
+	return fmt.Sprintf("%d–%d", r.FirstStep, r.FirstStep+int64(r.Steps)-1)
+}
+
+// lead is the index of the leading stage, or −1.
+func lead(r *frontier.Result) int {
+	switch {
+	case r.Leader.Stage >= 0 && r.Leader.Stage < len(r.Stages):
+		return r.Leader.Stage
+	case len(r.Routing) > 0:
+		return r.Routing[0]
+	}
+	return -1
+}
+
+// stageNames are the names of stages given by index.
+func stageNames(r *frontier.Result, stages []int) []string {
+	names := make([]string, 0, len(stages))
+	for _, s := range stages {
+		names = append(names, r.Stages[s].Name)
+	}
+	return names
+}
+
+// rankItems says ranks in few words: "all", "rank 5", "0-3, 7", or how many.
+func rankItems(ranks []int, of int) []string {
+	if len(ranks) == 0 {
+		return nil
+	}
+	if len(ranks) == of && of > 1 {
+		return []string{"all"}
+	}
+	if len(ranks) == 1 {
+		return []string{fmt.Sprintf("rank %d", ranks[0])}
+	}
+	ranges := strings.Split(trace.RankList(slices.Sorted(slices.Values(ranks))), ",")
+	if len(ranges) > 3 {
+		return []string{counted(len(ranks), "rank")}
+	}
+	return ranges
+}
+
+// accountBlocks are the stages of a window and what must be known to read
+// them. stands names the stage that stands out.
+func accountBlocks(r *frontier.Result, stands string) document {
+	d := document{windowTitle(r)}
+	switch {
+	case len(r.Stages) == 0:
+		return append(d, prose("No stage times of this window could be used."))
+	case belowFloor(r):
+		return append(d, prose(fmt.Sprintf("The whole window is %s: too short for shares. These are raw times in nanoseconds.",
+			length(float64(r.Makespan)))), rawTable(r))
+	}
+	d = append(d, stageTable(r, stands))
+	if len(r.Ranks) == 1 {
+		d = append(d, prose("One rank alone: this shows how its time divides. Nothing can be said across ranks."))
+	}
+	return d
+}
+
+// stageTable is where the step goes, stage by stage.
+func stageTable(r *frontier.Result, stands string) *table {
+	t := &table{columns: []column{
+		{head: "stage", kind: kindName}, {head: "%s/step", kind: kindLength}, {kind: kindBar},
+		{head: "share", kind: kindFraction, means: "share: part of the step that the group spends here."},
+		{head: "gain", kind: kindFraction, means: "gain: saved if the stage ran at its baseline."},
+		{head: "latest", kind: kindList},
+		{head: "lag %s", kind: kindLength, spare: true, means: "lag: the latest rank behind the median, per step."},
+		{head: "by max", kind: kindFraction, spare: true},
+		{head: "by mean", kind: kindFraction, spare: true, means: "by max, by mean: the share by the slowest rank's and by the mean duration."},
+	}}
+	if stands == "" && lead(r) >= 0 {
+		stands = r.Stages[lead(r)].Name
+	}
+	alone := len(r.Ranks) == 1
+	synced := false
+	for _, s := range r.Stages {
+		gain := optionalCell(s.Gain)
+		if s.SyncGain != nil {
+			gain, synced = optionalCell(s.SyncGain), true
+			gain.note = 1
+		}
+		bar := realCell(float64(s.Advance))
+		bar.strong = s.Name == stands
+		row := []cell{textCell(s.Name), perStep(s.Advance, r), bar, optionalCell(s.Share), gain,
+			listCell(rankItems(s.Latest, len(r.Ranks))), perStep(s.Lag, r), optionalCell(s.MaxShare), optionalCell(s.MeanShare)}
+		if alone { // nothing but how its time divides
+			row = append(row[:4], make([]cell, len(row)-4)...)
+		}
+		t.rows = append(t.rows, row)
+	}
+	if synced && !alone {
+		t.notes = []string{"together with the wait that the stage induces in others"}
+	}
+	return t.tidy()
+}
+
+func perStep(ns int64, r *frontier.Result) cell {
+	return realCell(float64(ns) / float64(r.Steps))
+}
+
+// rawTable is the stages of a window below the denominator floor.
+func rawTable(r *frontier.Result) *table {
+	t := &table{columns: []column{{head: "stage", kind: kindName}, {head: "advance, ns", kind: kindInteger}, {head: "latest", kind: kindList}}}
+	for _, s := range r.Stages {
+		row := []cell{textCell(s.Name), wholeCell(s.Advance), listCell(rankItems(s.Latest, len(r.Ranks)))}
+		if len(r.Ranks) == 1 {
+			row[2] = cell{}
+		}
+		t.rows = append(t.rows, row)
+	}
+	return t.tidy()
+}
+
+// windowLimit is how many lines a table of windows has at most.
+const windowLimit = 40
+
+// windowTable is one line per window or group. noted are the indices of the
+// windows that carry the note.
+func windowTable(results []*frontier.Result, noted []int, note string) *table {
+	t := &table{columns: []column{
+		{head: "run", kind: kindName}, {head: "window", kind: kindInteger}, {head: "group", kind: kindText},
+		{head: "steps", kind: kindText}, {head: "%s/step", kind: kindLength}, {head: "lead stage", kind: kindName},
+		{head: "share", kind: kindFraction}, {head: "leader", kind: kindText}, {head: "labels", kind: kindList},
+	}}
+	oneRun := !slices.ContainsFunc(results, func(r *frontier.Result) bool { return r.Run != results[0].Run })
+	oneWindow := oneRun && !slices.ContainsFunc(results, func(r *frontier.Result) bool { return r.Window != results[0].Window })
+	roles := slices.ContainsFunc(results, func(r *frontier.Result) bool { return r.Group != "" })
+	for i, r := range results {
+		row := []cell{textCell(r.Run), wholeCell(r.Window), textCell(r.Group), textCell(stepRange(r)), perStep(r.Makespan, r),
+			{}, {}, {}, listCell(labelItems(r.Labels))}
+		if r.Group == "" && roles {
+			row[2] = textCell("all ranks")
+		}
+		if oneRun {
+			row[0] = cell{}
+		}
+		if oneWindow && len(results) > 1 {
+			row[1] = cell{}
+		}
+		if s := lead(r); s >= 0 {
+			row[5], row[6] = textCell(r.Stages[s].Name), optionalCell(r.Stages[s].Share)
+		}
+		if r.Leader.Rank != nil {
+			row[7] = textCell(fmt.Sprintf("rank %d", *r.Leader.Rank))
+		}
+		if slices.Contains(noted, i) && note != "" {
+			row[1].note = 1
+			t.notes = []string{note}
+		}
+		t.rows = append(t.rows, row)
+	}
+	if n := len(t.rows); n > windowLimit {
+		t.rows = slices.Concat(t.rows[:windowLimit/2], t.rows[n-windowLimit/2:])
+		t.caption = fmt.Sprintf("The first and the last %d of %d are shown.", windowLimit/2, n)
+	}
+	return t.tidy()
+}
+
+// labelItems orders labels for a narrow column: diagnoses first, then doubts;
+// the accounting label, which all usable windows carry, is left out, and so is
+// a label that another one includes.
+func labelItems(labels []frontier.Label) []string {
+	likely := slices.Contains(labels, frontier.LikelySyncWait)
+	order := slices.DeleteFunc(slices.Clone(labels), func(l frontier.Label) bool {
+		return l == frontier.FrontierAccounting || likely && l == frontier.SyncWaitDependent
+	})
+	slices.SortStableFunc(order, func(a, b frontier.Label) int {
+		return cmp.Compare(labelRank(a), labelRank(b))
+	})
+	var items []string
+	for _, l := range order {
+		items = append(items, l.String())
+	}
+	return items
+}
+
+func labelRank(l frontier.Label) int {
+	switch {
+	case l.Strong():
+		return 0
+	case l == frontier.TelemetryLimited, l == frontier.RoleAwareNeeded:
+		return 1
+	}
+	return 2
+}
+
+// basis says how a window was read: sentences that its account rests on.
+func basis(r *frontier.Result) bullets {
+	var b bullets
+	say := func(format string, args ...any) { b = append(b, fmt.Sprintf(format, args...)) }
+	if r.CutReason != "" {
+		say("Cut %v: %s", r.Cut, r.CutReason)
+	}
+	if r.ModelFit.Why != "" {
+		say("Model fit: %s", r.ModelFit.Why)
+	}
+	if r.Device != nil {
+		b = append(b, deviceSentence(r.Device))
+	}
+	q := r.Quality
+	switch {
+	case !q.Wall:
+		say("No wall time was recorded, so time outside the stages is not seen.")
+	case q.OverlapError > 0:
+		say("Time in no stage: %s of the step on the worst rank; stages overlap by %s.", percent(q.ClosureResidual), percent(q.OverlapError))
+	default:
+		say("Time in no stage: %s of the step on the worst rank.", percent(q.ClosureResidual))
+	}
+	if len(q.Missing) > 0 && len(q.Notes) == 0 {
+		say("%s of %d did not report: %s.", counted(len(q.Missing), "rank"), r.WorldSize, trace.RankList(q.Missing))
+	}
+	return append(b, q.Notes...)
+}
+
+func deviceSentence(d *frontier.Device) string {
+	s := fmt.Sprintf("Device timers (%s): %d of %d samples ready", d.Channel, d.Ready, d.Sampled)
+	if !finite(d.Time) || !finite(d.Peers) {
+		return s + "."
+	}
+	return s + fmt.Sprintf("; rank %d takes %s on the device, its peers %s, and %s on the host.",
+		d.Rank, length(d.Time), length(d.Peers), length(d.Wall))
+}

@@ -1,0 +1,106 @@
+package report
+
+import (
+	"strconv"
+	"strings"
+)
+
+// superscripts number the footnotes of a table.
+var superscripts = [...]string{"", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"}
+
+func mark(note int) string {
+	if note < len(superscripts) {
+		return superscripts[note]
+	}
+	return "*"
+}
+
+// shown is how one column is shown to people.
+type shown struct {
+	column
+	scale scale
+	peak  float64 // largest absolute value
+}
+
+func (t *table) show(col int) shown {
+	s := shown{column: t.columns[col], peak: t.largest(col)}
+	if s.kind == kindLength {
+		s.scale = scaleFor(s.peak)
+		s.head = strings.ReplaceAll(s.head, "%s", s.scale.unit.name)
+	}
+	return s
+}
+
+// value is the cell as a person reads it, without its note; bars are drawn by
+// the renderers that have them.
+func (s shown) value(c cell) string {
+	if !c.set {
+		if s.kind.numeric() {
+			return absent
+		}
+		return ""
+	}
+	switch s.kind {
+	case kindList:
+		return visible(strings.Join(c.items, ", "))
+	case kindInteger:
+		return grouped(c.whole)
+	case kindLength:
+		return s.scale.format(c.real)
+	case kindFraction:
+		return percent(c.real)
+	case kindReal:
+		return strconv.FormatFloat(c.real, 'g', 3, 64)
+	}
+	return visible(c.text)
+}
+
+// fit is value in at most n columns.
+func (s shown) fit(c cell, n int) string {
+	v := s.value(c)
+	if columns(v) <= n {
+		return v
+	}
+	if s.kind == kindName {
+		return shortenName(v, n)
+	}
+	if s.kind != kindList {
+		return shorten(v, n)
+	}
+	for k := len(c.items) - 1; k > 0; k-- {
+		v = visible(strings.Join(c.items[:k], ", ")) + " +" + strconv.Itoa(len(c.items)-k)
+		if columns(v) <= n {
+			return v
+		}
+	}
+	return shorten(v, n)
+}
+
+// raw is the cell in base units for programs: nanoseconds, fractions, items
+// between spaces; empty when nothing is known.
+func (c cell) raw(k kind) string {
+	if !c.set {
+		return ""
+	}
+	switch k {
+	case kindInteger:
+		return strconv.FormatInt(c.whole, 10)
+	case kindLength, kindFraction, kindReal:
+		return strconv.FormatFloat(c.real, 'g', -1, 64)
+	case kindList:
+		return visible(strings.Join(c.items, " "))
+	}
+	return visible(c.text)
+}
+
+var eighths = [...]string{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"}
+
+// bar draws part of the peak in at most n columns, to an eighth of a column;
+// what is not zero is visible.
+func (s shown) bar(c cell, n int) string {
+	if !c.set || !(s.peak > 0) || !(c.real > 0) {
+		return ""
+	}
+	k := max(1, int(c.real/s.peak*float64(8*n)+0.5))
+	return strings.Repeat("█", k/8) + eighths[k%8]
+}

@@ -1,0 +1,301 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// The verdicts that the tests render are built by hand: report must not care
+// where a verdict comes from.
+
+const ms = int64(1e6)
+
+var stageList = []string{"data.next_wait", "model.fwd_loss_cpu_wall", "model.backward_cpu_wall", "callbacks.cpu_wall",
+	"optim.step_cpu_wall", "step.other_cpu_wall"}
+
+func ptr[T any](v T) *T { return &v }
+
+func ranksTo(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// window is 120 steps of 8 ranks with the given advances per step in tenths of
+// a millisecond; the largest leads.
+func window(run string, index int64, tenths ...int64) *frontier.Result {
+	r := &frontier.Result{Run: run, Window: index, FirstStep: 20 + 120*index, Steps: 120, WorldSize: 8, Ranks: ranksTo(8),
+		Cut: frontier.CutStep, CutReason: "no wall time makes the steps contiguous, and no stage is clearly one where ranks meet."}
+	for _, t := range tenths {
+		r.Makespan += 120 * t * ms / 10
+	}
+	for i, t := range tenths {
+		advance := 120 * t * ms / 10
+		share := float64(advance) / float64(r.Makespan)
+		r.Stages = append(r.Stages, frontier.Stage{Name: stageList[i], Advance: advance, Share: &share, Gain: ptr(0.0),
+			MaxShare: ptr(share * 0.9), MeanShare: ptr(share * 0.8), Latest: ranksTo(8), Lag: advance / 50, LagIncrease: advance / 60, Gap: advance / 100})
+		if advance > r.Stages[r.Leader.Stage].Advance {
+			r.Leader.Stage = i
+		}
+	}
+	r.Labels = []frontier.Label{frontier.FrontierAccounting}
+	r.Routing = []int{r.Leader.Stage}
+	r.Quality = frontier.Quality{ClosureResidual: 0.004, Wall: true, GatherOK: true, SchemaOK: true}
+	r.Meeting.At = -1
+	r.ModelFit = frontier.Fit{Mode: frontier.ModelFitAuto, Why: "No stage absorbs earlier delays, so no later wait is charged to an earlier stage."}
+	return r
+}
+
+func blame(r *frontier.Result, stage, rank int, gain float64) {
+	s := &r.Stages[stage]
+	s.Gain, s.SyncGain, s.Latest = ptr(0.012), ptr(gain), []int{rank}
+	r.Leader = frontier.Leader{Stage: stage, Rank: ptr(rank), Steps: 118, Confident: 119, Switches: 2, Rate: ptr(2.0 / 118)}
+	r.Culprits = []frontier.Culprit{{Rank: rank, Stage: stage, Explained: s.Lag * 40, Gain: gain, Excess: 119 * ms, Steps: 118, Of: 119, P: 3.2e-14}}
+}
+
+// single makes a verdict of one run.
+func single(rv diagnose.RunVerdict) *diagnose.Verdict {
+	return &diagnose.Verdict{RunVerdict: rv, Runs: []diagnose.RunVerdict{rv}, Gates: frontier.DefaultGates()}
+}
+
+// strongWindow has a host callback of rank 5 that costs 120 ms a step, by the
+// sync cut and by the paper's.
+func strongWindow() diagnose.Window {
+	main := window("job-42", 0, 158, 603, 1020, 1266, 143, 9)
+	blame(main, 3, 5, 0.372)
+	main.Cut, main.CutReason = frontier.CutSync, "ranks meet at the end of model.backward_cpu_wall in every step."
+	main.Steps = 119
+	main.Stages[2].Meets, main.Stages[2].Wait = true, 104*119*ms
+	main.Labels = []frontier.Label{frontier.FrontierAccounting, frontier.SyncWaitDependent, frontier.LikelySyncWait}
+	main.Routing = []int{3, 2, 1}
+	main.ModelFit = frontier.Fit{Mode: frontier.ModelFitAuto, Holds: true,
+		Why: "A rank that comes later to model.backward_cpu_wall waits less there by as much (slope −0.98), so the wait is induced."}
+	main.Meeting = frontier.Meeting{At: 2, Skew: 81000, Drift: 0.4, Boundaries: []frontier.Boundary{
+		{Stage: 1, Name: stageList[1], Slope: -0.02, Low: -0.09, High: 0.06, Before: 2 * ms, After: 3 * ms},
+		{Stage: 2, Name: stageList[2], Slope: -0.98, Low: -1.01, High: -0.94, Meets: true, Before: 121 * ms, After: ms / 10},
+	}}
+	main.Baselines = baselines()
+	paper := window("job-42", 0, 158, 603, 2196, 101, 132, 10)
+	paper.Labels = append(paper.Labels, frontier.CoCritical)
+	paper.Reasons = []frontier.Reason{frontier.LowGainNoModelFit}
+	paper.Routing, paper.CoCritical = []int{2, 1}, []int{2}
+	return diagnose.Window{Main: main, Paper: paper}
+}
+
+func baselines() []frontier.Ordering {
+	scores := []float64{0.05, 0.19, 0.62, 0.08, 0.05, 0.01}
+	var out []frontier.Ordering
+	for m := frontier.StageMax; m <= frontier.Rank0; m++ {
+		out = append(out, frontier.Ordering{Method: m, Scores: scores, Ranking: []int{2, 1, 3, 0, 4, 5}, Candidates: []int{2, 1}})
+	}
+	out[2] = frontier.Ordering{Method: frontier.Spread, Ranking: []int{0, 1, 2, 3, 4, 5}, Candidates: []int{}}
+	return out
+}
+
+func strongRun() diagnose.RunVerdict {
+	return diagnose.RunVerdict{Run: "job-42", Confidence: diagnose.Strong,
+		Headline: "Rank 5 holds the group up: callbacks.cpu_wall takes it 119 ms longer than its peers in nearly every step.",
+		Suspects: []diagnose.Suspect{
+			{Kind: diagnose.KindRank, Rank: ptr(5), Stage: "callbacks.cpu_wall", Score: 0.372, Explained: 14161 * ms, Gain: 0.372,
+				Confidence: diagnose.Strong, Windows: []int64{0}, Evidence: []string{
+					"Rank 5 was the last to arrive in 118 of 119 steps, each time because of callbacks.cpu_wall.",
+					"In those steps callbacks.cpu_wall took it 127 ms at the median, its peers 8.1 ms.",
+					"The chance of so many when all ranks are alike is below 1e-13, after correction over ranks and stages.",
+					"Its peers spend 104 ms per step waiting for it in model.backward_cpu_wall."}},
+			{Kind: diagnose.KindRank, Rank: ptr(2), Stage: "model.fwd_loss_cpu_wall", Score: 0.011, Explained: 402 * ms, Gain: 0.011,
+				Confidence: diagnose.Ambiguous, Windows: []int64{0}, Evidence: []string{"Rank 2 was the last in one step."}},
+		},
+		Undecidable: []string{"Which function inside callbacks.cpu_wall is slow: stages carry no operators. A profile of rank 5 would tell."},
+		CapturePlan: &diagnose.CapturePlan{Window: 0, Steps: [2]int64{40, 49}, Ranks: []int{5, 0}, Stages: []string{"callbacks.cpu_wall"},
+			Tool: "py-spy or the PyTorch profiler with stacks", Why: "Rank 5 is the suspect and rank 0 a peer to compare it with."},
+		Windows: []diagnose.Window{strongWindow()}}
+}
+
+func strongCase() *diagnose.Verdict { return single(strongRun()) }
+
+func stageOnlyCase() *diagnose.Verdict {
+	w := window("job-43", 0, 158, 603, 2420, 21, 143, 9)
+	w.Stages[2].Gain, w.Stages[2].Meets = ptr(0.214), true
+	w.Labels = append(w.Labels, frontier.DirectExposure, frontier.ForwardHostOverheadSuspected)
+	w.Device = &frontier.Device{Channel: "model.fwd_loss_cuda_event_ms", Stages: []int{1}, Rank: 3, Time: 11.2e6, Wall: 60.3e6, Peers: 11e6, Excess: 0.2e6,
+		Events: frontier.Events{Sampled: 12, Ready: 12, Share: 0.03, OverWall: 0.19}}
+	w.Routing = []int{2}
+	return single(diagnose.RunVerdict{Run: "job-43", Confidence: diagnose.Supported,
+		Headline: "model.backward_cpu_wall is slow; which rank causes it is not decidable from stage times.",
+		Suspects: []diagnose.Suspect{{Kind: diagnose.KindStage, Stage: "model.backward_cpu_wall", Score: 0.214, Explained: 8600 * ms, Gain: 0.214,
+			Confidence: diagnose.Supported, Windows: []int64{0}, Evidence: []string{
+				"model.backward_cpu_wall takes 72.2 % of the step, and its share, its raw duration and its spread agree.",
+				"Ranks meet inside it, so a delay there looks the same on every rank."}}},
+		Undecidable: []string{"The rank: ranks meet inside the stage. A trace with collectives would tell."},
+		Windows:     []diagnose.Window{{Main: w}}})
+}
+
+func nothingCase() *diagnose.Verdict {
+	w := window("job-44", 0, 158, 603, 1210, 21, 143, 9)
+	w.Labels, w.Reasons = append(w.Labels, frontier.CoCritical), []frontier.Reason{frontier.LowGainNoModelFit}
+	w.Routing, w.CoCritical = []int{2, 1}, []int{2}
+	return single(diagnose.RunVerdict{Run: "job-44", Confidence: diagnose.Insufficient,
+		Headline: "Nothing stands out: no rank and no stage holds the group up beyond chance.",
+		Windows:  []diagnose.Window{{Main: w}}})
+}
+
+func severalRunsCase() *diagnose.Verdict {
+	quiet, stage, strong := nothingCase().RunVerdict, stageOnlyCase().RunVerdict, strongRun()
+	many := strongRun()
+	many.Run, many.Confidence = "a-run-with-a-rather-long-name-r128-s7", diagnose.Ambiguous
+	many.Suspects = []diagnose.Suspect{{Kind: diagnose.KindOp, Rank: ptr(113), Op: "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", Stage: "model.backward_cpu_wall",
+		Explained: 210 * ms, Gain: 0.031, Confidence: diagnose.Ambiguous}}
+	return &diagnose.Verdict{RunVerdict: strong, Runs: []diagnose.RunVerdict{quiet, stage, strong, many}, Gates: frontier.DefaultGates()}
+}
+
+func severalWindowsCase() *diagnose.Verdict {
+	rv := strongRun()
+	rv.Windows, rv.Suspects[0].Windows = nil, nil
+	for i := range int64(12) {
+		w := window("job-42", i, 158, 603, 1020+10*i, 101, 143, 9)
+		w.Labels, w.Reasons = append(w.Labels, frontier.CoCritical), []frontier.Reason{frontier.LowGainNoModelFit}
+		if i%5 == 2 {
+			w = strongWindow().Main
+			w.Window, w.FirstStep = i, 20+120*i
+			rv.Suspects[0].Windows = append(rv.Suspects[0].Windows, i)
+		}
+		rv.Windows = append(rv.Windows, diagnose.Window{Main: w})
+	}
+	rv.CapturePlan.Window = 2
+	return single(rv)
+}
+
+func manyWindowsCase() *diagnose.Verdict {
+	rv := nothingCase().RunVerdict
+	rv.Windows = nil
+	for i := range int64(1000) {
+		rv.Windows = append(rv.Windows, diagnose.Window{Main: window("job-44", i, 158, 603, 1210, 21, 143, 9)})
+	}
+	return single(rv)
+}
+
+func groupsCase() *diagnose.Verdict {
+	main := window("pipeline", 0, 158, 603, 1420, 21, 143, 9)
+	main.Labels, main.Reasons, main.Routing = append(main.Labels, frontier.RoleAwareNeeded), []frontier.Reason{frontier.RoleMix}, nil
+	main.Leader = frontier.Leader{Stage: -1}
+	w := diagnose.Window{Main: main}
+	for g := range 2 {
+		r := window("pipeline", 0, 158, 603+int64(700*g), 520, 21, 143, 9)
+		r.Group, r.Ranks = fmt.Sprintf("pp=%d", g), []int{4 * g, 4*g + 1, 4*g + 2, 4*g + 3}
+		for i := range r.Stages {
+			r.Stages[i].Latest = r.Ranks
+		}
+		w.Groups = append(w.Groups, r)
+	}
+	blame(w.Groups[1], 1, 6, 0.31)
+	w.Groups[1].Labels = append(w.Groups[1].Labels, frontier.SyncWaitDependent, frontier.LikelySyncWait)
+	return single(diagnose.RunVerdict{Run: "pipeline", Confidence: diagnose.Strong,
+		Headline: "Rank 6 holds up the ranks of pp=1: model.fwd_loss_cpu_wall takes it 70 ms longer than its peers.",
+		Suspects: []diagnose.Suspect{{Kind: diagnose.KindRank, Rank: ptr(6), Group: "pp=1", Stage: "model.fwd_loss_cpu_wall", Score: 0.31, Explained: 8400 * ms,
+			Gain: 0.31, Confidence: diagnose.Strong, Windows: []int64{0}, Evidence: []string{"Rank 6 was the last of its group in 117 of 120 steps."}}},
+		Windows: []diagnose.Window{w}})
+}
+
+func oneRankCase() *diagnose.Verdict {
+	w := window("laptop", 0, 158, 603, 1420, 21, 143, 9)
+	w.WorldSize, w.Ranks = 1, []int{0}
+	for i := range w.Stages {
+		w.Stages[i].Latest, w.Stages[i].Lag, w.Stages[i].LagIncrease, w.Stages[i].Gap = []int{0}, 0, 0, 0
+	}
+	w.Reasons = []frontier.Reason{frontier.SingleRank}
+	return single(diagnose.RunVerdict{Run: "laptop", Confidence: diagnose.Insufficient, Headline: "One rank reported: nothing can be said about a straggler.",
+		Undecidable: []string{"Everything across ranks. Record at least two ranks."}, Windows: []diagnose.Window{{Main: w}}})
+}
+
+func belowFloorCase() *diagnose.Verdict {
+	w := window("tiny", 0, 1, 2, 3)
+	w.Steps, w.FirstStep, w.Makespan = 2, 0, 0
+	for i := range w.Stages {
+		s := &w.Stages[i]
+		s.Advance = int64(1+i) * 137413
+		s.Share, s.Gain, s.MaxShare, s.MeanShare = nil, nil, nil, nil
+		w.Makespan += s.Advance
+	}
+	w.Reasons, w.Routing, w.Leader = []frontier.Reason{frontier.DenominatorBelowFloor}, nil, frontier.Leader{Stage: -1}
+	return single(diagnose.RunVerdict{Run: "tiny", Confidence: diagnose.Insufficient, Headline: "The window is too short to say anything.",
+		Windows: []diagnose.Window{{Main: w}}})
+}
+
+func telemetryCase() *diagnose.Verdict {
+	w := window("job-45", 4, 158, 603, 1420, 21, 143, 9)
+	w.Ranks, w.Routing, w.Leader = []int{0, 1, 2, 4, 5, 6}, nil, frontier.Leader{Stage: -1}
+	w.Quality = frontier.Quality{ClosureResidual: 0.081, OverlapError: 0.002, Wall: true, Missing: []int{3, 7}, SchemaOK: true,
+		Notes: []string{"2 of 8 ranks did not report steps 500 to 619: 3,7", "the recorder could not gather the window on ranks 0"}}
+	for i := range w.Stages {
+		w.Stages[i].Latest = []int{0, 2, 5, 6}
+	}
+	w.Labels = append(w.Labels, frontier.TelemetryLimited)
+	w.Reasons = []frontier.Reason{frontier.ClosureResidual, frontier.GatherFailed, frontier.MissingRanks}
+	empty := window("job-45", 5)
+	empty.Steps, empty.Ranks, empty.Routing = 0, nil, nil
+	empty.Leader = frontier.Leader{Stage: -1}
+	empty.Labels, empty.Reasons = []frontier.Label{frontier.TelemetryLimited}, []frontier.Reason{frontier.VectorUnusable}
+	return single(diagnose.RunVerdict{Run: "job-45", Confidence: diagnose.Insufficient,
+		Headline:    "The recording is incomplete: 2 of 8 ranks are missing, so no cause is named.",
+		Undecidable: []string{"The cause: the missing ranks may be the slow ones. Record all ranks."},
+		Windows:     []diagnose.Window{{Main: w}, {Main: empty}}})
+}
+
+// hostile are names that try to steer a terminal, a page or a spreadsheet.
+const (
+	hostileRun   = "=cmd|'/c calc'!A1\x1b[2J\x1b]0;owned\x07"
+	hostileStage = "a|b`c`\n<img src=x onerror=alert(1)>\u202etxt.exe \xff\xfe @everyone [x](javascript:y) 数据加载等待数据加载等待"
+)
+
+func hostileCase() *diagnose.Verdict {
+	rv := strongRun()
+	rv.Run = hostileRun
+	rv.Headline = "Rank 5 is slow in " + hostileStage
+	rv.Suspects[0].Stage = hostileStage
+	rv.Suspects[0].Evidence = []string{"It is " + hostileStage + ".", "\x9b31m and \u0085 and \u2028 too."}
+	rv.Suspects[0].Score, rv.Suspects[1].Gain = math.NaN(), math.Inf(1)
+	rv.CapturePlan.Stages = []string{hostileStage}
+	for _, r := range []*frontier.Result{rv.Windows[0].Main, rv.Windows[0].Paper} {
+		r.Run, r.Stages[3].Name = hostileRun, hostileStage
+		r.Stages[4].MaxShare, r.Quality.OverlapError = ptr(math.NaN()), math.Inf(1)
+		r.Quality.Notes = []string{"note of " + hostileRun}
+	}
+	return single(rv)
+}
+
+func emptyCase() *diagnose.Verdict { return &diagnose.Verdict{Gates: frontier.DefaultGates()} }
+
+var verdictCases = []struct {
+	name string
+	make func() *diagnose.Verdict
+}{
+	{"strong", strongCase}, {"stage-only", stageOnlyCase}, {"nothing", nothingCase}, {"several-runs", severalRunsCase},
+	{"several-windows", severalWindowsCase}, {"groups", groupsCase}, {"one-rank", oneRankCase}, {"below-floor", belowFloorCase},
+	{"telemetry-limited", telemetryCase}, {"hostile", hostileCase}, {"empty", emptyCase},
+}
+
+// results are the frontiers that "sfstat frontier" would have for a verdict.
+func results(v *diagnose.Verdict) []*frontier.Result {
+	var out []*frontier.Result
+	for _, r := range runsOf(v) {
+		for _, w := range r.Windows {
+			out = append(append(out, w.Main), w.Groups...)
+		}
+	}
+	return out
+}
+
+func testProblems() []Problem {
+	return []Problem{
+		{"logs/rank-3.jsonl", trace.At(trace.Pos{File: "logs/rank-3.jsonl", Line: 812},
+			trace.Bad(trace.ErrNegative, "durations_ns[4][2] is -17; expected 0 or more, check the clock of rank 3"))},
+		{"core.12345", errors.New("no reader knows this content; expected packets, a window archive or a trace")},
+	}
+}

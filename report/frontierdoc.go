@@ -1,0 +1,67 @@
+package report
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/engine/frontier"
+)
+
+// detailLimit is how many windows are shown stage by stage.
+const detailLimit = 8
+
+// frontierDocument is the accounts of windows: one line each where there are
+// several, then stage by stage, then the words explained once.
+func frontierDocument(results []*frontier.Result, problems []Problem) document {
+	var d document
+	if len(results) == 0 {
+		d = append(d, prose("No window could be read."))
+	}
+	if len(results) > 1 {
+		d = append(d, heading(counted(len(results), "account")+" of windows"), windowTable(results, nil, ""))
+	}
+	if len(results) > detailLimit {
+		d = append(d, prose("The stages of so many windows are in the formats csv and json."))
+	} else {
+		for _, r := range results {
+			d = append(d, accountBlocks(r, "")...)
+			if b := basis(r); len(b) > 0 {
+				d = append(d, b)
+			}
+		}
+	}
+	if len(results) == 1 {
+		d = append(d, methodBlocks(results[0])...)
+	}
+	var labels []frontier.Label
+	var reasons []frontier.Reason
+	for _, r := range results {
+		labels = append(labels, r.Labels...)
+		reasons = append(reasons, r.Reasons...)
+	}
+	slices.Sort(labels)
+	slices.Sort(reasons)
+	d = append(d, wordBlocks(slices.Compact(labels), slices.Compact(reasons))...)
+	return append(d, problemBlocks(problems)...)
+}
+
+// methodBlocks set the routing set beside what simpler accounts would look
+// into.
+func methodBlocks(r *frontier.Result) document {
+	if len(r.Baselines) == 0 || len(r.Ranks) < 2 {
+		return nil
+	}
+	t := &table{columns: []column{{head: "account", kind: kindText}, {head: "stages to look into, best first", kind: kindList}}}
+	add := func(name string, stages []int) {
+		names := stageNames(r, stages)
+		if len(names) == 0 {
+			names = []string{"none"}
+		}
+		t.rows = append(t.rows, []cell{textCell(name), listCell(names)})
+	}
+	add("frontier", r.Routing)
+	for _, b := range r.Baselines {
+		add(strings.ReplaceAll(b.Method.String(), "_", " "), b.Candidates)
+	}
+	return document{heading("Beside simpler accounts"), t}
+}

@@ -1,0 +1,158 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+)
+
+// number is a float64 that JSON can hold: NaN and the infinities are null.
+type number float64
+
+// MarshalJSON writes the shortest form that reads back as the same number.
+func (n number) MarshalJSON() ([]byte, error) {
+	if !finite(float64(n)) {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(n))
+}
+
+func optionalNumber(f *float64) *number {
+	if f == nil {
+		return nil
+	}
+	n := number(*f)
+	return &n
+}
+
+func numbers(v []float64) []number {
+	out := make([]number, len(v))
+	for i, f := range v {
+		out[i] = number(f)
+	}
+	return out
+}
+
+// list is v, never nil, so that JSON has [] and not null.
+func list[T any](v []T) []T {
+	if v == nil {
+		return []T{}
+	}
+	return v
+}
+
+// optionalString is nil for "".
+func optionalString(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+func writeJSON(w io.Writer, v any) error {
+	var compact bytes.Buffer
+	enc := json.NewEncoder(&compact)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	_, err := w.Write(indent(bytes.TrimSpace(compact.Bytes())))
+	return err
+}
+
+// indent lays compact JSON out for reading: two spaces a level, but an array of
+// plain values stays on one line, so that a list of ranks is not a page.
+func indent(compact []byte) []byte {
+	var out bytes.Buffer
+	depth, inline, quoted := 0, false, false
+	newline := func() {
+		out.WriteByte('\n')
+		for range depth {
+			out.WriteString("  ")
+		}
+	}
+	for i := 0; i < len(compact); i++ {
+		c := compact[i]
+		if quoted {
+			out.WriteByte(c)
+			if c == '\\' {
+				i++
+				out.WriteByte(compact[i])
+			}
+			quoted = c != '"'
+			continue
+		}
+		switch c {
+		case '{', '[':
+			out.WriteByte(c)
+			if n := compact[i+1]; n == '}' || n == ']' {
+				i++
+				out.WriteByte(n)
+				continue
+			}
+			if inline = c == '[' && plainArray(compact[i+1:]); !inline {
+				depth++
+				newline()
+			}
+		case '}', ']':
+			if !inline {
+				depth--
+				newline()
+			}
+			inline = false
+			out.WriteByte(c)
+		case ',':
+			out.WriteByte(c)
+			if inline {
+				out.WriteByte(' ')
+			} else {
+				newline()
+			}
+		case ':':
+			out.WriteString(": ")
+		default:
+			quoted = c == '"'
+			out.WriteByte(c)
+		}
+	}
+	out.WriteByte('\n')
+	return out.Bytes()
+}
+
+// plainArray reports whether the array whose inside begins rest holds numbers
+// and short strings only.
+func plainArray(rest []byte) bool {
+	quoted, size := false, 0
+	for i := 0; i < len(rest); i++ {
+		switch c := rest[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+			size = 0
+		case quoted:
+			if size++; size > 48 {
+				return false
+			}
+		case c == '{' || c == '[':
+			return false
+		case c == ']':
+			return true
+		}
+	}
+	return false
+}
+
+// problemsOf are the refused inputs for JSON.
+func problemsOf(problems []Problem) []problemJSON {
+	out := make([]problemJSON, len(problems))
+	for i, p := range problems {
+		out[i] = problemJSON{p.Path, p.reason()}
+	}
+	return out
+}
+
+type problemJSON struct {
+	Path  string `json:"path"`
+	Error string `json:"error"`
+}

@@ -1,0 +1,212 @@
+package report
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// golden compares got with a file of testdata. A missing file fails.
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v; go test ./report -update writes it", err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s differs (-want +got):\n%s", name, diff)
+	}
+}
+
+// looks are the forms that have golden files.
+var looks = []struct {
+	suffix string
+	format Format
+	style  Style
+}{
+	{"80.txt", Text, Style{}},
+	{"120.txt", Text, Style{Width: 120}},
+	{"80.ansi", Text, Style{Color: ANSI}},
+	{"120.ansi", Text, Style{Color: ANSI, Width: 120}},
+	{"md", Markdown, Style{}},
+	{"csv", CSV, Style{}},
+	{"json", JSON, Style{}},
+}
+
+// rendered calls f with every verdict and every frontier of the cases in one
+// format. Those named "empty" and "telemetry-limited" have refused inputs.
+func rendered(t *testing.T, format Format, s Style, f func(name string, out []byte)) {
+	t.Helper()
+	for _, c := range verdictCases {
+		var in Input
+		if c.name == "telemetry-limited" || c.name == "empty" {
+			in.Problems = testProblems()
+		}
+		var verdict, account bytes.Buffer
+		if err := in.Verdict(&verdict, c.make(), format, s); err != nil {
+			t.Fatalf("verdict %s: %v", c.name, err)
+		}
+		if err := in.Frontier(&account, results(c.make()), format, s); err != nil {
+			t.Fatalf("frontier %s: %v", c.name, err)
+		}
+		f("verdict-"+c.name, verdict.Bytes())
+		f("frontier-"+c.name, account.Bytes())
+	}
+}
+
+func TestGolden(t *testing.T) {
+	for _, l := range looks {
+		rendered(t, l.format, l.style, func(name string, out []byte) { golden(t, name+"."+l.suffix, out) })
+	}
+}
+
+var sgr = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+// No line is wider than asked, in runes and in terminal columns, at any width.
+func TestTextFits(t *testing.T) {
+	for _, w := range []int{0, 1, 60, 61, 67, 80, 93, 120, 200} {
+		for _, color := range []Color{NoColor, ANSI} {
+			s := Style{Width: w, Color: color}
+			rendered(t, Text, s, func(name string, out []byte) {
+				for i, line := range strings.Split(sgr.ReplaceAllString(string(out), ""), "\n") {
+					if n := max(len([]rune(line)), columns(line)); n > s.width() {
+						t.Errorf("width %d: %s:%d is %d columns: %s", w, name, i+1, n, line)
+					}
+					if strings.TrimRight(line, " ") != line {
+						t.Errorf("width %d: %s:%d ends in spaces: %q", w, name, i+1, line)
+					}
+				}
+			})
+		}
+	}
+}
+
+// Colour adds escape sequences and nothing else; without it there are none.
+func TestColorOnlyColors(t *testing.T) {
+	for _, w := range []int{60, 80, 120} {
+		plain := map[string]string{}
+		rendered(t, Text, Style{Width: w}, func(name string, out []byte) { plain[name] = string(out) })
+		rendered(t, Text, Style{Width: w, Color: ANSI}, func(name string, out []byte) {
+			if got := sgr.ReplaceAllString(string(out), ""); got != plain[name] {
+				t.Errorf("width %d: %s without colour differs:\n%s", w, name, cmp.Diff(plain[name], got))
+			}
+		})
+		for name, s := range plain {
+			if strings.Contains(s, "\x1b") {
+				t.Errorf("width %d: %s has an escape sequence that nobody asked for", w, name)
+			}
+		}
+	}
+}
+
+var escaped = regexp.MustCompile(`\\.`)
+
+// codeSpan is a code span of one or of two backticks.
+var codeSpan = regexp.MustCompile("(^|[^\\\\`])(``.*?[^`]``|`[^`\n]+`)")
+
+// What an input wrote cannot reach a terminal, a page or a spreadsheet as
+// anything but visible text.
+func TestHostileNames(t *testing.T) {
+	for _, f := range []Format{Text, Markdown, CSV} {
+		rendered(t, f, Style{Width: 200}, func(name string, out []byte) {
+			for i, line := range strings.Split(strings.TrimSuffix(string(out), "\n"), "\n") {
+				if line != visible(line) {
+					t.Errorf("%v %s:%d: %q", f, name, i+1, line)
+				}
+			}
+			if f == Markdown {
+				prose := escaped.ReplaceAllString(codeSpan.ReplaceAllString(string(out), ""), "")
+				for _, bad := range []string{"<img", "](javascript", "@everyone", "`"} {
+					if strings.Contains(prose, bad) {
+						t.Errorf("%s: %s outside a code span", name, bad)
+					}
+				}
+			}
+			if f == CSV && regexp.MustCompile(`(?m)(^|,|")[=@]`).Match(out) {
+				t.Errorf("%s has a cell that a spreadsheet runs", name)
+			}
+		})
+	}
+}
+
+// A table of Markdown has the same number of cells in every row.
+func TestMarkdownTables(t *testing.T) {
+	cells := func(line string) int {
+		return strings.Count(line, "|") - strings.Count(line, `\|`)
+	}
+	rendered(t, Markdown, Style{}, func(name string, out []byte) {
+		want := 0
+		for i, line := range strings.Split(string(out), "\n") {
+			switch {
+			case !strings.HasPrefix(line, "|"):
+				want = 0
+			case want == 0:
+				want = cells(line)
+			case cells(line) != want:
+				t.Errorf("%s:%d has %d bars, the head of its table %d: %s", name, i+1, cells(line), want, line)
+			}
+		}
+	})
+}
+
+func TestManyWindowsStayReadable(t *testing.T) {
+	var out bytes.Buffer
+	if err := Verdict(&out, manyWindowsCase(), Text, Style{}); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(out.String(), "\n"); n > 100 {
+		t.Errorf("%d lines for 1000 windows, expected at most 100", n)
+	}
+	if !strings.Contains(out.String(), "The first and the last 20 of 1000 are shown.") {
+		t.Errorf("nothing says that windows were left out:\n%s", out.String())
+	}
+}
+
+func TestParseFormat(t *testing.T) {
+	for f := Text; f <= Markdown; f++ {
+		if got, err := ParseFormat(f.String()); err != nil || got != f {
+			t.Errorf("ParseFormat(%q) = %v, %v", f.String(), got, err)
+		}
+	}
+	if f, err := ParseFormat("md"); err != nil || f != Markdown {
+		t.Errorf("ParseFormat(md) = %v, %v", f, err)
+	}
+	if _, err := ParseFormat("yaml"); err == nil || !strings.Contains(err.Error(), `"yaml"`) {
+		t.Errorf("ParseFormat(yaml): %v", err)
+	}
+	if err := Verdict(&bytes.Buffer{}, strongCase(), Format(9), Style{}); err == nil {
+		t.Error("format 9 was written")
+	}
+}
+
+// The error of a failed write comes back.
+func TestWriteError(t *testing.T) {
+	for f := Text; f <= Markdown; f++ {
+		if err := Verdict(full{}, strongCase(), f, Style{}); err == nil {
+			t.Errorf("verdict as %v: the failed write is not reported", f)
+		}
+		if err := Frontier(full{}, results(strongCase()), f, Style{}); err == nil {
+			t.Errorf("frontier as %v: the failed write is not reported", f)
+		}
+	}
+}
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, fmt.Errorf("no space left on device") }

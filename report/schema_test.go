@@ -1,0 +1,229 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/engine/frontier"
+)
+
+const docs = "../docs"
+
+func readSchema(t *testing.T, name string) (*jsonschema.Schema, map[string]any) {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(docs, "schema", name+".schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource(name, doc); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, doc.(map[string]any)
+}
+
+func valid(t *testing.T, s *jsonschema.Schema, name string, out []byte) {
+	t.Helper()
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(out))
+	if err != nil {
+		t.Errorf("%s is not JSON: %v\n%s", name, err, out)
+		return
+	}
+	if err := s.Validate(v); err != nil {
+		t.Errorf("%s: %v", name, err)
+	}
+}
+
+// Every rendering obeys the published schemas, which allow no other field.
+func TestSchemas(t *testing.T) {
+	verdict, _ := readSchema(t, "verdict")
+	account, _ := readSchema(t, "frontier")
+	rendered(t, JSON, Style{}, func(name string, out []byte) {
+		if strings.HasPrefix(name, "verdict") {
+			valid(t, verdict, name, out)
+		} else {
+			valid(t, account, name, out)
+		}
+	})
+}
+
+// Whatever floats an engine hands over, the JSON is valid: what is not finite
+// is null, and lists that are nil are empty.
+func TestJSONOfUnusualValues(t *testing.T) {
+	verdict, _ := readSchema(t, "verdict")
+	account, _ := readSchema(t, "frontier")
+	for _, f := range []float64{0, math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, math.SmallestNonzeroFloat64} {
+		r := &frontier.Result{}
+		rv := diagnose.RunVerdict{}
+		fill(reflect.ValueOf(r).Elem(), f)
+		fill(reflect.ValueOf(&rv).Elem(), f)
+		r.Labels, r.Reasons = allLabels(), allReasons()
+		rv.Windows = []diagnose.Window{{Main: r, Paper: r, Groups: []*frontier.Result{r}}}
+		for _, v := range []*diagnose.Verdict{
+			{RunVerdict: rv, Runs: []diagnose.RunVerdict{rv}, Gates: frontier.DefaultGates()},
+			{RunVerdict: diagnose.RunVerdict{Windows: []diagnose.Window{{Main: &frontier.Result{}}}}},
+			{},
+		} {
+			for _, format := range []Format{Text, JSON, CSV, Markdown} {
+				var a, b bytes.Buffer
+				if err := Verdict(&a, v, format, Style{}); err != nil {
+					t.Fatalf("%v of %v: %v", format, f, err)
+				}
+				if err := Frontier(&b, results(v), format, Style{}); err != nil {
+					t.Fatalf("%v of %v: %v", format, f, err)
+				}
+				if format == JSON {
+					valid(t, verdict, fmt.Sprint("verdict of ", f), a.Bytes())
+					valid(t, account, fmt.Sprint("frontier of ", f), b.Bytes())
+				}
+				if s := a.String() + b.String(); strings.Contains(s, "NaN") || strings.Contains(s, "Inf") {
+					t.Errorf("%v of %v contains NaN or Inf:\n%s", format, f, s)
+				}
+			}
+		}
+	}
+}
+
+// fill sets every float to f and gives every slice one element and every
+// pointer a value; indices stay 0.
+func fill(v reflect.Value, f float64) {
+	switch v.Kind() {
+	case reflect.Float64:
+		v.SetFloat(f)
+	case reflect.Pointer:
+		if v.Type() != reflect.TypeFor[*frontier.Result]() {
+			v.Set(reflect.New(v.Type().Elem()))
+			fill(v.Elem(), f)
+		}
+	case reflect.Slice:
+		if v.Type() != reflect.TypeFor[[]diagnose.Window]() {
+			v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+			fill(v.Index(0), f)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Field(i).CanSet() {
+				fill(v.Field(i), f)
+			}
+		}
+	}
+}
+
+// The two files are complete by themselves and agree on what they share.
+func TestSchemasAgree(t *testing.T) {
+	_, verdict := readSchema(t, "verdict")
+	_, account := readSchema(t, "frontier")
+	mine, its := verdict["$defs"].(map[string]any), account["$defs"].(map[string]any)
+	for name, def := range its {
+		if diff := cmp.Diff(fmt.Sprint(def), fmt.Sprint(mine[name])); diff != "" {
+			t.Errorf("$defs/%s differs between the schemas (-frontier +verdict):\n%s", name, diff)
+		}
+	}
+}
+
+// The schemas are closed, know every label and reason, and docs/output.md
+// explains every field.
+func TestSchemasAreComplete(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(docs, "output.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	explained := func(name string) {
+		if !bytes.Contains(page, []byte("`"+name+"`")) {
+			t.Errorf("docs/output.md does not explain `%s`", name)
+		}
+	}
+	var walk func(name string, v any)
+	walk = func(name string, v any) {
+		m, ok := v.(map[string]any)
+		if !ok {
+			return
+		}
+		if props, ok := m["properties"].(map[string]any); ok && m["type"] == "object" {
+			if m["additionalProperties"] != false {
+				t.Errorf("%s allows other fields", name)
+			}
+			if got := len(m["required"].([]any)); got != len(props) {
+				t.Errorf("%s requires %d of %d fields", name, got, len(props))
+			}
+			for _, p := range slices.Sorted(maps.Keys(props)) {
+				explained(p)
+			}
+		}
+		for k, x := range m {
+			walk(name+"/"+k, x)
+		}
+	}
+	for _, name := range []string{"frontier", "verdict"} {
+		_, doc := readSchema(t, name)
+		walk(name, doc)
+		defs := doc["$defs"].(map[string]any)
+		enum := func(field string) []any {
+			p := defs["window"].(map[string]any)["properties"].(map[string]any)[field].(map[string]any)
+			return p["items"].(map[string]any)["enum"].([]any)
+		}
+		if diff := cmp.Diff(toAny(allLabels()), enum("labels")); diff != "" {
+			t.Errorf("%s: labels (-engine +schema):\n%s", name, diff)
+		}
+		if diff := cmp.Diff(toAny(allReasons()), enum("downgrade_reasons")); diff != "" {
+			t.Errorf("%s: reasons (-engine +schema):\n%s", name, diff)
+		}
+	}
+	for _, l := range allLabels() {
+		explained(l.String())
+	}
+	for _, r := range allReasons() {
+		explained(r.String())
+	}
+	for _, f := range slices.Concat(windowFields(), stageFields()) {
+		explained(f.name)
+	}
+	for _, c := range suspectRows(strongCase()).columns {
+		explained(c.head)
+	}
+}
+
+func toAny[T fmt.Stringer](v []T) []any {
+	var out []any
+	for _, x := range v {
+		out = append(out, x.String())
+	}
+	return out
+}
+
+// Laying out changes white space only.
+func FuzzIndent(f *testing.F) {
+	for _, s := range []string{`{}`, `[]`, `{"a":[1,2,{"b":"x,]}\""}],"c":[[]],"d":{"e":[]}}`, `"\\"`, `[1,"a: b",null,true]`, `[["\u005d"],-1.5e-3]`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		var want, got bytes.Buffer
+		if json.Compact(&want, []byte(s)) != nil {
+			return
+		}
+		if err := json.Compact(&got, indent(want.Bytes())); err != nil || got.String() != want.String() {
+			t.Errorf("%q became %q (%v)", want.String(), got.String(), err)
+		}
+	})
+}

@@ -1,0 +1,126 @@
+package report
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/sfstat/sfstat/diagnose"
+)
+
+// proseWidth keeps sentences readable on wide terminals.
+const proseWidth = 100
+
+// textWriter renders a document for a terminal.
+type textWriter struct {
+	out   *bytes.Buffer
+	style Style
+	hue   string // SGR colour of what stands out
+	in    bool   // below a heading: content is indented
+}
+
+func newTextWriter(out *bytes.Buffer, s Style) *textWriter {
+	return &textWriter{out: out, style: s, hue: "36"}
+}
+
+// SGR colours of a headline by confidence, red for what must be acted on.
+var hues = [...]string{diagnose.Insufficient: "36", diagnose.Ambiguous: "36", diagnose.Supported: "33", diagnose.Strong: "31"}
+
+func (t *textWriter) document(d document) {
+	for i, b := range d {
+		if i > 0 && !joins(d[i-1], b) {
+			t.out.WriteByte('\n')
+		}
+		t.block(b)
+	}
+}
+
+// joins reports whether b follows a without a blank line.
+func joins(a, b block) bool {
+	if _, ok := a.(heading); ok {
+		return true
+	}
+	_, head := a.(headline)
+	_, text := b.(prose)
+	return head && text
+}
+
+func (t *textWriter) block(b block) {
+	switch b := b.(type) {
+	case headline:
+		t.headline(b)
+	case heading:
+		t.in = true
+		for _, l := range wrap(visible(string(b)), t.style.width()) {
+			t.line(t.paint(l, "1"))
+		}
+	case prose:
+		t.paragraph("", "", string(b))
+	case bullets:
+		for _, s := range b {
+			t.paragraph("• ", "  ", s)
+		}
+	case terms:
+		t.terms(b)
+	case *table:
+		t.table(b)
+	}
+}
+
+func (t *textWriter) headline(h headline) {
+	sgr := "1"
+	if int(h.level) < len(hues) {
+		t.hue = hues[h.level]
+		if h.level >= diagnose.Supported {
+			sgr = "1;" + t.hue
+		}
+	}
+	for _, l := range wrap(visible(h.text), min(t.style.width(), proseWidth)) {
+		t.line(t.paint(l, sgr))
+	}
+}
+
+func (t *textWriter) indent() string {
+	if t.in {
+		return "  "
+	}
+	return ""
+}
+
+// paragraph wraps s; first leads its first line and rest the others.
+func (t *textWriter) paragraph(first, rest, s string) {
+	room := min(t.style.width(), proseWidth) - len(t.indent()) - columns(first)
+	for i, l := range wrap(visible(s), room) {
+		lead := rest
+		if i == 0 {
+			lead = first
+		}
+		t.line(t.indent() + lead + l)
+	}
+}
+
+// terms are set in two columns. A word that is wider than the first pushes its
+// explanation to the right, so that most stay on one line.
+func (t *textWriter) terms(list terms) {
+	const most = 20
+	wide := 0
+	for _, x := range list {
+		wide = max(wide, min(most, columns(visible(x.name))))
+	}
+	for _, x := range list {
+		first := padRight(visible(x.name), wide) + "  "
+		t.paragraph(first, strings.Repeat(" ", columns(first)), x.text)
+	}
+}
+
+// paint wraps s in an SGR sequence when colour was asked for.
+func (t *textWriter) paint(s, sgr string) string {
+	if t.style.Color != ANSI || strings.TrimSpace(s) == "" {
+		return s
+	}
+	return "\x1b[" + sgr + "m" + s + "\x1b[0m"
+}
+
+func (t *textWriter) line(s string) {
+	t.out.WriteString(s)
+	t.out.WriteByte('\n')
+}

@@ -1,0 +1,187 @@
+package report
+
+import "strings"
+
+const (
+	gap      = "  " // between two columns
+	barRoom  = 12   // columns that a bar asks for
+	barEase  = 24   // columns that it has before spare columns get any
+	barLimit = 32   // columns that a bar takes at most
+)
+
+// shrink is the order in which columns give way when a table is too wide, and
+// how far: words and bars last.
+var shrink = [...]struct {
+	kind  kind
+	floor int
+}{{kindName, 16}, {kindList, 16}, {kindName, 12}, {kindList, 8}, {kindBar, 4}, {kindName, 6}, {kindText, 6}, {kindList, 4}}
+
+func (t *textWriter) table(in *table) {
+	room := t.style.width() - len(t.indent())
+	tab := *in
+	tab.dropSpare(room)
+	cols, widths := tab.layout(room)
+	for total(widths) > room && len(cols) > 2 {
+		last := len(cols) - 1
+		tab.remove(func(col int) bool { return col == last })
+		cols, widths = tab.layout(room)
+	}
+	plain, painted := make([]string, len(cols)), make([]string, len(cols))
+	for i, c := range cols {
+		plain[i] = align(c, c.head+mark(c.note), widths[i])
+	}
+	t.row(plain, plain, room)
+	for _, row := range tab.rows {
+		for i, c := range cols {
+			plain[i] = t.cell(tab.noted(i), c, row[i], widths[i])
+			painted[i] = plain[i]
+			if c.kind == kindBar {
+				painted[i] = t.paintBar(plain[i], row[i])
+			}
+		}
+		t.row(plain, painted, room)
+	}
+	t.legend(&tab)
+}
+
+// legend is the caption and the notes.
+func (t *textWriter) legend(tab *table) {
+	if c := tab.reading(); c != "" {
+		t.paragraph("", "", c)
+	}
+	for i, n := range tab.notes {
+		t.paragraph(mark(i+1)+" ", "  ", n)
+	}
+}
+
+// row writes the painted cells, or the beginning of the plain ones where even
+// two columns are too wide.
+func (t *textWriter) row(plain, painted []string, room int) {
+	l := strings.Join(painted, gap)
+	if p := strings.TrimRight(strings.Join(plain, gap), " "); columns(p) > room {
+		l = clip(p, room)
+	}
+	t.line(t.indent() + strings.TrimRight(l, " "))
+}
+
+// paintBar colours a bar without its padding.
+func (t *textWriter) paintBar(padded string, c cell) string {
+	sgr := "2"
+	if c.strong {
+		sgr = t.hue
+	}
+	bar := strings.TrimRight(padded, " ")
+	return t.paint(bar, sgr) + padded[len(bar):]
+}
+
+// cell is one cell, padded to n columns. A column in which some cell has a
+// note keeps a place for the mark in all.
+func (t *textWriter) cell(noted bool, s shown, c cell, n int) string {
+	if s.kind == kindBar {
+		return padRight(s.bar(c, n), n)
+	}
+	if !noted {
+		return align(s, s.fit(c, n), n)
+	}
+	v, m := s.fit(c, n-1), mark(c.note)
+	if s.kind.numeric() {
+		return padLeft(v+padRight(m, 1), n)
+	}
+	return padRight(v+m, n)
+}
+
+func align(s shown, v string, n int) string {
+	if s.kind.numeric() {
+		return padLeft(v, n)
+	}
+	return padRight(v, n)
+}
+
+// noted reports whether some cell of the column has a note.
+func (t *table) noted(col int) bool {
+	for _, row := range t.rows {
+		if row[col].note != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// dropSpare removes spare columns from the right until the table fits as it
+// would like to be.
+func (t *table) dropSpare(room int) {
+	for {
+		_, widths := t.natural()
+		last := -1
+		for i, c := range t.columns {
+			if c.spare {
+				last = i
+			}
+			if c.kind == kindBar {
+				widths[i] = max(widths[i], barEase)
+			}
+		}
+		if last < 0 || total(widths) <= room {
+			return
+		}
+		t.remove(func(col int) bool { return col == last })
+	}
+}
+
+// natural is the width that each column asks for.
+func (t *table) natural() ([]shown, []int) {
+	cols := make([]shown, len(t.columns))
+	widths := make([]int, len(t.columns))
+	for i := range t.columns {
+		s := t.show(i)
+		cols[i] = s
+		widths[i] = columns(s.head + mark(s.note))
+		if s.kind == kindBar {
+			widths[i] = max(widths[i], barRoom)
+			continue
+		}
+		extra := 0
+		if t.noted(i) {
+			extra = 1
+		}
+		for _, row := range t.rows {
+			widths[i] = max(widths[i], columns(s.value(row[i]))+extra)
+		}
+	}
+	return cols, widths
+}
+
+// layout gives every column its width: what it asks for, less what has to be
+// saved, and the rest to the bars.
+func (t *table) layout(room int) ([]shown, []int) {
+	cols, widths := t.natural()
+	for _, s := range shrink {
+		for total(widths) > room {
+			widest := -1
+			for i, c := range cols {
+				floor := max(s.floor, columns(c.head))
+				if c.kind == s.kind && widths[i] > floor && (widest < 0 || widths[i] > widths[widest]) {
+					widest = i
+				}
+			}
+			if widest < 0 {
+				break
+			}
+			widths[widest]--
+		}
+	}
+	for i, c := range cols {
+		if c.kind == kindBar {
+			widths[i] = min(widths[i]+max(0, room-total(widths)), max(barLimit, widths[i]))
+		}
+	}
+	return cols, widths
+}
+
+func total(widths []int) int {
+	n := len(gap) * (len(widths) - 1)
+	for _, w := range widths {
+		n += w
+	}
+	return n
+}

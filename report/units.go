@@ -1,0 +1,115 @@
+package report
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// absent is shown where there is no number.
+const absent = "–"
+
+// unit is a unit of time.
+type unit struct {
+	name string
+	ns   float64
+}
+
+var timeUnits = [...]unit{{"ns", 1}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}}
+
+// unitFor is the largest unit in which ns, rounded to three digits, is at
+// least 1.
+func unitFor(ns float64) unit {
+	best := timeUnits[0]
+	for _, u := range timeUnits[1:] {
+		if math.Abs(ns) >= 0.9995*u.ns {
+			best = u
+		}
+	}
+	return best
+}
+
+// length writes a length of time with its unit and three significant digits:
+// "121 ms", "4.56 µs".
+func length(ns float64) string {
+	if !finite(ns) {
+		return absent
+	}
+	u := unitFor(ns)
+	return digits3(ns/u.ns, u) + " " + u.name
+}
+
+// digits3 writes v with three significant digits, whole in nanoseconds.
+func digits3(v float64, u unit) string {
+	decimals := 2
+	switch a := math.Abs(v); {
+	case a >= 99.95:
+		decimals = 0
+	case a >= 9.995:
+		decimals = 1
+	}
+	s := strconv.FormatFloat(v, 'f', decimals, 64)
+	if u.ns == 1 && strings.Contains(s, ".") {
+		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+	}
+	return s
+}
+
+// scale is how one column of lengths is written: one unit and one number of
+// decimals, so that the points stand under each other.
+type scale struct {
+	unit     unit
+	decimals int
+}
+
+// scaleFor chooses by the largest length: two decimals below ten units, one
+// above, none in nanoseconds.
+func scaleFor(largest float64) scale {
+	u := unitFor(largest)
+	switch v := math.Abs(largest) / u.ns; {
+	case u.ns == 1:
+		return scale{u, 0}
+	case v < 9.995:
+		return scale{u, 2}
+	}
+	return scale{u, 1}
+}
+
+func (s scale) format(ns float64) string {
+	return strconv.FormatFloat(ns/s.unit.ns, 'f', s.decimals, 64)
+}
+
+// percent writes a fraction: "58.4 %".
+func percent(f float64) string {
+	if !finite(100 * f) {
+		return absent
+	}
+	s := strconv.FormatFloat(100*f, 'f', 1, 64)
+	if s == "-0.0" {
+		s = "0.0"
+	}
+	return s + " %"
+}
+
+// grouped writes a whole number with groups of three: "1 234 567".
+func grouped(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	sign := ""
+	if n < 0 {
+		sign, s = "-", s[1:]
+	}
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + " " + s[i:]
+	}
+	return sign + s
+}
+
+// counted writes "1 run", "3 runs".
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return grouped(int64(n)) + " " + noun + "s"
+}
+
+func finite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }

@@ -1,0 +1,240 @@
+package report
+
+import (
+	"github.com/sfstat/sfstat/engine/frontier"
+)
+
+// The structs of this file are the JSON of a window. Their names and types are
+// a contract: docs/schema has the schemas, docs/output.md the meanings.
+
+const (
+	frontierSchema = "sfstat.frontier/1"
+	verdictSchema  = "sfstat.verdict/1"
+)
+
+type frontierJSON struct {
+	Schema   string        `json:"schema"`
+	Windows  []windowJSON  `json:"windows"`
+	Problems []problemJSON `json:"problems"`
+}
+
+type windowJSON struct {
+	Run       string  `json:"run"`
+	Window    int64   `json:"window"`
+	Cut       string  `json:"cut"`
+	CutReason string  `json:"cut_reason"`
+	Group     *string `json:"group"`
+	WorldSize int     `json:"world_size"`
+	Ranks     []int   `json:"ranks"`
+	Steps     int     `json:"steps"`
+	FirstStep int64   `json:"first_step"`
+	Makespan  int64   `json:"makespan_ns"`
+
+	Stages    []stageJSON `json:"stages"`
+	Substages []stageJSON `json:"substages"`
+
+	Routing    []string `json:"routing_set"`
+	CoCritical []string `json:"co_critical_stages"`
+	Labels     []string `json:"labels"`
+	Reasons    []string `json:"downgrade_reasons"`
+
+	LeaderRank     *int       `json:"leader_rank"`
+	LeaderSwitches int        `json:"leader_switches"`
+	Leader         leaderJSON `json:"leader"`
+
+	Baselines  byMethod[string] `json:"baselines"`
+	Candidates byMethod[string] `json:"baseline_candidates"`
+	Scores     byMethod[number] `json:"baseline_scores"`
+
+	Quality  qualityJSON   `json:"quality"`
+	Meeting  meetingJSON   `json:"meeting"`
+	ModelFit fitJSON       `json:"model_fit"`
+	Culprits []culpritJSON `json:"culprits"`
+	Device   *deviceJSON   `json:"device"`
+}
+
+type stageJSON struct {
+	Name        string  `json:"name"`
+	Advance     int64   `json:"advance_ns"`
+	Share       *number `json:"share"`
+	Gain        *number `json:"gain"`
+	SyncGain    *number `json:"sync_gain"`
+	MaxShare    *number `json:"max_share"`
+	MeanShare   *number `json:"mean_share"`
+	Latest      []int   `json:"latest_ranks"`
+	Lag         int64   `json:"lag_ns"`
+	LagIncrease int64   `json:"lag_increase_ns"`
+	Gap         int64   `json:"gap_ns"`
+	Meets       bool    `json:"meets"`
+	Wait        int64   `json:"wait_ns"`
+}
+
+type leaderJSON struct {
+	Stage     *string `json:"stage"`
+	Steps     int     `json:"steps"`
+	Confident int     `json:"confident"`
+	Rate      *number `json:"rate"`
+}
+
+// byMethod is a list for each comparison method; all five are always there.
+type byMethod[T any] struct {
+	StageMax    []T `json:"stage_max"`
+	StageMean   []T `json:"stage_mean"`
+	Spread      []T `json:"spread"`
+	SlowestRank []T `json:"slowest_rank"`
+	Rank0       []T `json:"rank0"`
+}
+
+type qualityJSON struct {
+	ClosureResidual number   `json:"closure_residual_share"`
+	OverlapError    number   `json:"overlap_error_share"`
+	MissingRanks    int      `json:"missing_ranks"`
+	MissingIDs      []int    `json:"missing_rank_ids"`
+	GatherOK        bool     `json:"gather_ok"`
+	SchemaOK        bool     `json:"schema_ok"`
+	Wall            bool     `json:"wall"`
+	Notes           []string `json:"notes"`
+}
+
+type meetingJSON struct {
+	At         *string        `json:"at"`
+	Named      bool           `json:"named"`
+	Skew       int64          `json:"skew_ns"`
+	Drift      number         `json:"drift_ppm"`
+	Boundaries []boundaryJSON `json:"boundaries"`
+}
+
+type boundaryJSON struct {
+	Stage  string `json:"stage"`
+	Slope  number `json:"slope"`
+	Low    number `json:"slope_low"`
+	High   number `json:"slope_high"`
+	Meets  bool   `json:"meets"`
+	Before int64  `json:"spread_before_ns"`
+	After  int64  `json:"spread_after_ns"`
+}
+
+type fitJSON struct {
+	Mode  string `json:"mode"`
+	Holds bool   `json:"holds"`
+	Why   string `json:"why"`
+}
+
+type culpritJSON struct {
+	Rank      int    `json:"rank"`
+	Stage     string `json:"stage"`
+	Explained int64  `json:"explained_ns"`
+	Gain      number `json:"gain"`
+	Excess    int64  `json:"excess_ns"`
+	Steps     int    `json:"steps"`
+	Of        int    `json:"of"`
+	P         number `json:"p"`
+}
+
+type deviceJSON struct {
+	Channel     string   `json:"channel"`
+	Stages      []string `json:"stages"`
+	Sampled     int      `json:"sampled"`
+	Ready       int      `json:"ready"`
+	SideStreams bool     `json:"side_streams"`
+	Share       number   `json:"share"`
+	OverWall    number   `json:"over_wall"`
+	Rank        int      `json:"rank"`
+	Time        number   `json:"time_ns"`
+	Wall        number   `json:"wall_ns"`
+	Peers       number   `json:"peers_ns"`
+	Excess      number   `json:"excess_ns"`
+}
+
+func frontierOf(results []*frontier.Result, problems []Problem) frontierJSON {
+	return frontierJSON{Schema: frontierSchema, Windows: windowsOf(results), Problems: problemsOf(problems)}
+}
+
+func windowsOf(results []*frontier.Result) []windowJSON {
+	out := make([]windowJSON, len(results))
+	for i, r := range results {
+		out[i] = windowFrom(r)
+	}
+	return out
+}
+
+func windowFrom(r *frontier.Result) windowJSON {
+	names := func(stages []int) []string { return stageNames(r, stages) }
+	return windowJSON{
+		Run: r.Run, Window: r.Window, Cut: r.Cut.String(), CutReason: r.CutReason, Group: optionalString(r.Group),
+		WorldSize: r.WorldSize, Ranks: list(r.Ranks), Steps: r.Steps, FirstStep: r.FirstStep, Makespan: r.Makespan,
+		Stages: stagesOf(r.Stages), Substages: stagesOf(r.Substages),
+		Routing: names(r.Routing), CoCritical: names(r.CoCritical), Labels: strs(r.Labels), Reasons: strs(r.Reasons),
+		LeaderRank: r.Leader.Rank, LeaderSwitches: r.Leader.Switches, Leader: leaderOf(r),
+		Baselines:  eachMethod(r, func(o frontier.Ordering) []string { return names(o.Ranking) }),
+		Candidates: eachMethod(r, func(o frontier.Ordering) []string { return names(o.Candidates) }),
+		Scores:     eachMethod(r, func(o frontier.Ordering) []number { return numbers(o.Scores) }),
+		Quality:    qualityOf(r.Quality), Meeting: meetingOf(r.Meeting),
+		ModelFit: fitJSON{r.ModelFit.Mode.String(), r.ModelFit.Holds, r.ModelFit.Why},
+		Culprits: culpritsOf(r), Device: deviceOf(r),
+	}
+}
+
+func stagesOf(stages []frontier.Stage) []stageJSON {
+	out := make([]stageJSON, len(stages))
+	for i, s := range stages {
+		out[i] = stageJSON{Name: s.Name, Advance: s.Advance, Share: optionalNumber(s.Share), Gain: optionalNumber(s.Gain),
+			SyncGain: optionalNumber(s.SyncGain), MaxShare: optionalNumber(s.MaxShare), MeanShare: optionalNumber(s.MeanShare),
+			Latest: list(s.Latest), Lag: s.Lag, LagIncrease: s.LagIncrease, Gap: s.Gap, Meets: s.Meets, Wait: s.Wait}
+	}
+	return out
+}
+
+func leaderOf(r *frontier.Result) leaderJSON {
+	l := r.Leader
+	out := leaderJSON{Steps: l.Steps, Confident: l.Confident, Rate: optionalNumber(l.Rate)}
+	if l.Stage >= 0 && l.Stage < len(r.Stages) {
+		out.Stage = &r.Stages[l.Stage].Name
+	}
+	return out
+}
+
+func eachMethod[T any](r *frontier.Result, of func(frontier.Ordering) []T) byMethod[T] {
+	get := func(m frontier.Method) []T {
+		for _, o := range r.Baselines {
+			if o.Method == m {
+				return of(o)
+			}
+		}
+		return []T{}
+	}
+	return byMethod[T]{get(frontier.StageMax), get(frontier.StageMean), get(frontier.Spread), get(frontier.SlowestRank), get(frontier.Rank0)}
+}
+
+func qualityOf(q frontier.Quality) qualityJSON {
+	return qualityJSON{number(q.ClosureResidual), number(q.OverlapError), len(q.Missing), list(q.Missing),
+		q.GatherOK, q.SchemaOK, q.Wall, list(q.Notes)}
+}
+
+func meetingOf(m frontier.Meeting) meetingJSON {
+	out := meetingJSON{Named: m.Named, Skew: m.Skew, Drift: number(m.Drift), Boundaries: make([]boundaryJSON, len(m.Boundaries))}
+	for i, b := range m.Boundaries {
+		out.Boundaries[i] = boundaryJSON{b.Name, number(b.Slope), number(b.Low), number(b.High), b.Meets, b.Before, b.After}
+	}
+	if m.At >= 0 && m.At < len(m.Boundaries) {
+		out.At = &m.Boundaries[m.At].Name
+	}
+	return out
+}
+
+func culpritsOf(r *frontier.Result) []culpritJSON {
+	out := make([]culpritJSON, len(r.Culprits))
+	for i, c := range r.Culprits {
+		out[i] = culpritJSON{c.Rank, r.Stages[c.Stage].Name, c.Explained, number(c.Gain), c.Excess, c.Steps, c.Of, number(c.P)}
+	}
+	return out
+}
+
+func deviceOf(r *frontier.Result) *deviceJSON {
+	d := r.Device
+	if d == nil {
+		return nil
+	}
+	return &deviceJSON{d.Channel, stageNames(r, d.Stages), d.Sampled, d.Ready, d.SideStreams, number(d.Share), number(d.OverWall),
+		d.Rank, number(d.Time), number(d.Wall), number(d.Peers), number(d.Excess)}
+}

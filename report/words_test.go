@@ -1,0 +1,68 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/engine/frontier"
+)
+
+// named lists the values from first on that have a name of their own.
+func named[T interface {
+	~uint8
+	fmt.Stringer
+}](first T) []T {
+	var out []T
+	for v := first; !strings.Contains(v.String(), "("); v++ {
+		out = append(out, v)
+	}
+	return out
+}
+
+func allLabels() []frontier.Label   { return named(frontier.LabelUnknown + 1) }
+func allReasons() []frontier.Reason { return named(frontier.ReasonUnknown + 1) }
+
+// Every label, reason and level of confidence has a sentence in plain words:
+// it says something else than its name, no two say the same, and it stands on one
+// line of 80 columns.
+func TestWords(t *testing.T) {
+	seen := map[string]string{}
+	check := func(before int, name, text string) {
+		t.Helper()
+		switch {
+		case text == name:
+			t.Errorf("%s has no sentence", name)
+		case !unicode.IsUpper([]rune(text)[0]) || !strings.HasSuffix(text, "."):
+			t.Errorf("%s: not a sentence: %q", name, text)
+		case strings.Contains(text, "_"):
+			t.Errorf("%s: not plain words: %q", name, text)
+		case seen[text] != "":
+			t.Errorf("%s and %s have one sentence: %q", name, seen[text], text)
+		case before+columns(text) > 80:
+			t.Errorf("%s: %d columns do not fit on a line of 80 beside the name: %q", name, columns(text), text)
+		}
+		seen[text] = name
+	}
+	if n := len(allLabels()); n != 12 {
+		t.Errorf("%d labels, the paper has 12", n)
+	}
+	for _, x := range labelTerms(allLabels()) {
+		check(2+max(20, len(x.name))+2, x.name, x.text)
+	}
+	for _, x := range reasonTerms(allReasons()) {
+		check(2+max(20, len(x.name))+2, x.name, x.text)
+	}
+	for _, c := range named(diagnose.Insufficient) {
+		check(len("Confidence: . ")+len(c.String()), c.String(), meaning(confidenceWords[:], c))
+	}
+}
+
+// A value that this package does not know yet is named rather than dropped.
+func TestUnknownWord(t *testing.T) {
+	if got := labelTerms([]frontier.Label{99}); len(got) != 1 || got[0].text != "label(99)" {
+		t.Errorf("label 99 became %v", got)
+	}
+}

@@ -15,7 +15,7 @@ type accounting struct {
 	mix Roles
 
 	acc    account
-	lines  []bool // [row] the ranks meet here
+	meet   []bool // [row] the ranks meet here
 	waits  *waits
 	groups [][]int // [group] rows, in order
 }
@@ -26,15 +26,12 @@ func (a *accounting) run() {
 	for i, g := range v.group {
 		a.groups[g] = append(a.groups[g], i)
 	}
-	a.lines = make([]bool, len(v.rows))
-	for i, at := range v.rows {
-		a.lines[i] = a.meets[at.stage]
-	}
+	a.meet = a.lines(v)
 	a.acc = scan(v, a.gates.Leader, nil)
 	a.waits = newWaits(v)
-	timeline{v, a.lines}.walk(a.waits)
+	timeline{v, a.meet}.walk(a.waits)
 	a.r.Makespan = a.acc.makespan
-	a.r.Quality = qualityOf(a.w)
+	a.r.Quality = a.matrix.quality
 
 	static, synced := a.gains()
 	a.stages(static, synced)
@@ -52,25 +49,17 @@ func (a *accounting) interpretable() bool {
 // the induced waits. It also charges late ranks.
 func (a *accounting) gains() (static, synced []int64) {
 	v := a.v
-	b := base{}
-	switch a.o.Baseline {
-	case Reference:
-		b.perRow = make([]int64, len(v.rows))
-		for i, at := range v.rows {
-			b.perRow[i] = a.o.Reference[at.stage]
-		}
-	case RankMedian:
-		b.perRank = rankMedians(v)
-	default:
-		b.perRow = cohortMedians(rankMedians(v))
-	}
+	b := a.baseline()
 	plain := newSavings(v, b)
-	timeline{v, make([]bool, len(v.rows))}.walk(plain)
+	timeline{v, make([]bool, len(v.order))}.walk(plain)
+	if a.o.ModelFit == ModelFitNone {
+		return plain.saved, nil
+	}
 
 	// Productive time of a meeting stage has its own baseline: its recorded
 	// median is mostly wait.
 	productive := base{perRow: slices.Clone(b.perRow), perRank: slices.Clone(b.perRank)}
-	for i, meets := range a.lines {
+	for i, meets := range a.meet {
 		if !meets || a.o.Baseline == Reference {
 			continue
 		}
@@ -84,9 +73,26 @@ func (a *accounting) gains() (static, synced []int64) {
 	induced := newSavings(v, productive)
 	tolerance := a.gates.Leader.tolerance(a.acc.makespan / int64(max(1, v.steps)))
 	late := newBlame(v, a.roles.peerOf, tolerance)
-	timeline{v, a.lines}.walk(induced, late)
+	timeline{v, a.meet}.walk(induced, late)
 	a.r.Culprits = late.culprits(a.acc.makespan, culpritLimit)
 	return plain.saved, induced.saved
+}
+
+// baseline is what the rows of the view are clipped to.
+func (a *accounting) baseline() base {
+	var b base
+	cohort := cohortMedians(a.medians)
+	for _, at := range a.v.order {
+		switch a.o.Baseline {
+		case Reference:
+			b.perRow = append(b.perRow, a.o.Reference[at.stage])
+		case RankMedian:
+			b.perRank = append(b.perRank, a.medians[at.stage])
+		default:
+			b.perRow = append(b.perRow, cohort[at.stage])
+		}
+	}
+	return b
 }
 
 // stages fills the account of every group of rows and, where accumulation
@@ -95,16 +101,16 @@ func (a *accounting) stages(static, synced []int64) {
 	for g, rows := range a.groups {
 		s := a.stage(a.v.groups[g], rows)
 		s.Gain = a.ratio(static[g])
-		if slices.Contains(a.lines, true) {
+		if synced != nil && slices.Contains(a.meet, true) {
 			s.SyncGain = a.ratio(synced[g])
 		}
 		a.r.Stages = append(a.r.Stages, s)
 	}
-	if len(a.groups) == len(a.v.rows) {
+	if len(a.groups) == len(a.v.order) {
 		return
 	}
-	for i, name := range a.v.names {
-		a.r.Substages = append(a.r.Substages, a.stage(name, []int{i}))
+	for i := range a.v.order {
+		a.r.Substages = append(a.r.Substages, a.stage(a.v.name(i), []int{i}))
 	}
 }
 
@@ -124,7 +130,7 @@ func (a *accounting) stage(name string, rows []int) Stage {
 		for r, x := range k.slack {
 			slack[r] += x
 		}
-		s.Meets = s.Meets || a.lines[i]
+		s.Meets = s.Meets || a.meet[i]
 		s.Wait += a.waits.wait[i] / int64(a.v.ranks())
 	}
 	s.Share = a.ratio(s.Advance)

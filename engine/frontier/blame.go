@@ -71,7 +71,7 @@ type lateRank struct {
 
 func newBlame(v *view, peerOf []int, tolerance int64) *blame {
 	R := v.ranks()
-	b := &blame{v: v.clone(), peerOf: peerOf, tolerance: tolerance, first: stretch{t: -1}, firstC: make([]int64, R),
+	b := &blame{v: v, peerOf: peerOf, tolerance: tolerance, first: stretch{t: -1}, firstC: make([]int64, R),
 		values: make([]int64, R), scratch: make([]int64, R), charges: map[cell]*charge{}, middles: map[int]middle{}, seen: make([]suspicion, len(v.groups))}
 	for r, p := range peerOf {
 		for len(b.peers) <= p {
@@ -199,7 +199,7 @@ func (b *blame) share() {
 func (b *blame) measure(l *lateRank) {
 	l.excess, l.total = make([]int64, len(b.v.groups)), 0
 	for k, at := range b.rows {
-		d := b.v.segment(at.t, at.row, l.rank, l.rank+1)[0]
+		d := b.v.row(at.t, at.row)[l.rank]
 		l.excess[b.v.group[at.row]] += d - b.middle(k, l.rank).without(d)
 	}
 	if b.first.t >= 0 {
@@ -219,6 +219,9 @@ func (b *blame) measure(l *lateRank) {
 // middle is the middle of the k-th row since the last meeting among the peers
 // of a rank.
 func (b *blame) middle(k, rank int) middle {
+	if len(b.peers) == 1 {
+		return b.v.middle(b.rows[k].t, b.rows[k].row)
+	}
 	key := k*len(b.peers) + b.peerOf[rank]
 	m, ok := b.middles[key]
 	if !ok {

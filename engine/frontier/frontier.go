@@ -31,6 +31,7 @@ package frontier
 import (
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/sfstat/sfstat/trace"
 )
@@ -58,20 +59,24 @@ func Analyze(w *trace.Window, o Options) (*Analysis, error) {
 	if err != nil {
 		return nil, err
 	}
-	main := p.account(p.roles.mix)
-	a := &Analysis{Main: main}
+	a := &Analysis{}
+	var beside sync.WaitGroup
 	if o.Cut == CutAuto && p.cut != CutStep {
 		paper := *p
 		paper.cut, paper.cutReason = CutStep, "the paper's: every step's prefixes start at zero"
 		paper.o.ModelFit = ModelFitNone
-		a.Paper = paper.account(p.roles.mix)
+		beside.Go(func() { a.Paper = paper.account(p.roles.mix) })
 	}
+	a.Main = p.account(p.roles.mix)
+	beside.Wait()
 	if p.roles.mix != RolesMixed || len(p.roles.groups) < 2 {
 		return a, nil
 	}
 	for _, g := range p.roles.groups {
 		part := *p
 		part.w = p.w.Select(g.columns)
+		part.matrix = newRows(part.w)
+		part.medians = rankMedians(part.matrix)
 		part.roles = roles{mix: RolesGrouped, peerOf: make([]int, len(g.columns))}
 		part.group = g.name
 		a.Groups = append(a.Groups, part.account(RolesGrouped))
@@ -81,10 +86,11 @@ func Analyze(w *trace.Window, o Options) (*Analysis, error) {
 
 // plan is everything decided about a window before the accounting.
 type plan struct {
-	w     *trace.Window
-	o     Options
-	gates Gates
-	group string
+	w      *trace.Window
+	matrix *rows
+	o      Options
+	gates  Gates
+	group  string
 
 	cut            Cut
 	cutReason      string
@@ -92,6 +98,7 @@ type plan struct {
 	meets          []bool // per recorded stage (residual last)
 	dataWaitUnsafe bool
 	roles          roles
+	medians        [][]int64 // [stage][rank] over the window's steps
 }
 
 func prepare(w *trace.Window, o Options) (*plan, error) {
@@ -103,14 +110,16 @@ func prepare(w *trace.Window, o Options) (*plan, error) {
 		return nil, err
 	}
 	p.w, p.dataWaitUnsafe = chargeDataWait(w)
-	S := stageCount(p.w)
+	p.matrix = newRows(p.w)
+	names := p.matrix.names
+	S := len(names)
 	if o.Baseline == Reference && len(o.Reference) != S {
 		return nil, fmt.Errorf("frontier: the reference has %d durations, the window has %d stages", len(o.Reference), S)
 	}
-	if o.MeetAfter != "" && !slices.Contains(newView(p.w, CutStep, 0).names, o.MeetAfter) {
-		return nil, fmt.Errorf("frontier: no stage is called %q, the stages are %v", o.MeetAfter, newView(p.w, CutStep, 0).names)
+	if o.MeetAfter != "" && !slices.Contains(names, o.MeetAfter) {
+		return nil, fmt.Errorf("frontier: no stage is called %q, the stages are %v", o.MeetAfter, names)
 	}
-	p.meeting = findMeeting(p.w, p.gates, o.MeetAfter)
+	p.meeting = findMeeting(p.matrix, p.gates, o.MeetAfter)
 	p.meets = make([]bool, S)
 	for _, b := range p.meeting.Boundaries {
 		p.meets[b.Stage] = b.Meets
@@ -120,16 +129,17 @@ func prepare(w *trace.Window, o Options) (*plan, error) {
 	}
 	p.chooseCut()
 	p.roles = p.findRoles()
+	p.medians = rankMedians(p.matrix)
 	return p, nil
 }
 
 // chooseCut settles CutAuto, and falls back with a reason where the asked cut
 // is not possible.
 func (p *plan) chooseCut() {
-	meets, contiguous := p.meeting.At >= 0, hasResidual(p.w)
+	meets, contiguous := p.meeting.At >= 0, p.matrix.contiguous()
 	name := ""
 	if meets {
-		name = stageName(p.w, p.meeting.At)
+		name = p.matrix.names[p.meeting.At]
 	}
 	sync := func(why string) {
 		p.cut, p.cutReason = CutSync, fmt.Sprintf("steps begin where the ranks meet, at the end of %s%s", name, why)
@@ -177,11 +187,20 @@ func (p *plan) carriable() bool {
 	return longest <= trace.MaxTotal/int64(max(1, p.w.Steps()))
 }
 
+// lines says in which rows of a view the ranks meet.
+func (p *plan) lines(v *view) []bool {
+	out := make([]bool, len(v.order))
+	for i, at := range v.order {
+		out[i] = p.meets[at.stage]
+	}
+	return out
+}
+
 // account runs the engines over the plan's ranks.
 func (p *plan) account(mix Roles) *Result {
-	v := newView(p.w, p.cut, p.meeting.At)
+	v := newView(p.matrix, p.cut, p.meeting.At)
 	if p.cut == CutCarried && p.meeting.At >= 0 {
-		v.start = skewAt(newView(p.w, CutCarried, 0), p.meeting.At).start
+		v.start = skewAt(newView(p.matrix, CutCarried, 0), p.meeting.At).start
 	}
 	r := &Result{Run: p.w.Run, Window: p.w.Index, FirstStep: p.w.FirstStep, Steps: v.steps, WorldSize: p.w.WorldSize,
 		Group: p.group, Cut: p.cut, CutReason: p.cutReason, Meeting: p.meeting}

@@ -7,42 +7,39 @@ type base struct {
 	perRank [][]int64 // [row][rank]; nil: perRow for all ranks
 }
 
-func (b base) at(i, r int) int64 {
-	if b.perRank != nil {
-		return b.perRank[i][r]
-	}
-	return b.perRow[i]
-}
-
 // tile is how many ranks are gathered at once when medians over steps are
 // taken: wide enough that each cache line read is used whole.
 const tile = 64
 
-// rankMedians is the median over steps of every rank's duration in every row,
-// [row][rank]: StageFrontier, section 4, "rank median". O(T·S·R) expected time,
-// O(T + S·R) memory.
-func rankMedians(v *view) [][]int64 {
-	R, T := v.ranks(), v.steps
-	out := make([][]int64, len(v.rows))
-	block, scratch := make([]int64, tile*T), make([]int64, T)
-	for i := range out {
-		out[i] = make([]int64, R)
-		for lo := 0; lo < R; lo += tile {
+// rankMedians is the median over the window's steps of every rank's duration
+// in every stage, [stage][rank]: StageFrontier, section 4, "rank median".
+// Expected O(T·S·R) time, O(T + S·R) memory.
+func rankMedians(m *rows) [][]int64 {
+	R, T := len(m.w.Ranks), m.w.Steps()
+	out := make([][]int64, len(m.names))
+	for s := range out {
+		out[s] = make([]int64, R)
+	}
+	tiles := (R + tile - 1) / tile
+	inParallel(tiles*len(out), func(from, to int) {
+		block := make([]int64, tile*T)
+		for k := from; k < to; k++ {
+			s, lo := k/tiles, k%tiles*tile
 			hi := min(lo+tile, R)
 			for t := range T {
-				for k, d := range v.segment(t, i, lo, hi) {
-					block[k*T+t] = d
+				for r, d := range m.at(t, s)[lo:hi] {
+					block[r*T+t] = d
 				}
 			}
 			for r := lo; r < hi; r++ {
-				out[i][r] = medianOf(block[(r-lo)*T:(r-lo+1)*T], scratch)
+				out[s][r] = medianInPlace(block[(r-lo)*T : (r-lo+1)*T])
 			}
 		}
-	}
+	})
 	return out
 }
 
-// cohortMedians is the median over ranks of the rank medians, [row].
+// cohortMedians is the median over ranks of the rank medians, [stage].
 func cohortMedians(ranks [][]int64) []int64 {
 	out := make([]int64, len(ranks))
 	for i, m := range ranks {
@@ -82,11 +79,23 @@ func newSavings(v *view, b base) *savings {
 func (s *savings) work(_, i int, d []int64) {
 	g := s.group[i]
 	early := s.early[g]
-	for r, x := range d {
-		if over := x - s.base.at(i, r); over > 0 {
+	any := int64(0)
+	if s.base.perRank == nil {
+		b := s.base.perRow[i]
+		for r, x := range d {
+			over := max(0, x-b)
 			early[r] += over
-			s.even[g] = false
+			any |= over
 		}
+	} else {
+		for r, x := range d {
+			over := max(0, x-s.base.perRank[i][r])
+			early[r] += over
+			any |= over
+		}
+	}
+	if any != 0 {
+		s.even[g] = false
 	}
 }
 

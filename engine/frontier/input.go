@@ -8,44 +8,14 @@ import (
 	"github.com/sfstat/sfstat/trace"
 )
 
-// qualityOf measures closure against wall time (StageFrontier, App. A) and
-// collects what is incomplete. The shares are those of the worst rank: a mean
-// over ranks would hide one bad rank by 1/R. O(T·S·R).
+// qualityOf collects what is incomplete about a window.
 func qualityOf(w *trace.Window) Quality {
-	q := Quality{Wall: hasResidual(w), Missing: w.Missing(), GatherOK: len(w.GatherFailed) == 0, SchemaOK: true}
+	q := Quality{Wall: w.Wall != nil, Missing: w.Missing(), GatherOK: len(w.GatherFailed) == 0, SchemaOK: true}
 	for _, n := range w.Notes {
 		q.Notes = append(q.Notes, n.Text)
 		switch n.Kind {
 		case trace.NoteStagesChanged, trace.NoteWorldSizeChanged, trace.NoteAccumulationChanged:
 			q.SchemaOK = false
-		}
-	}
-	if !q.Wall {
-		return q
-	}
-	R := len(w.Ranks)
-	wall, residual, overlap, gap := make([]int64, R), make([]int64, R), make([]int64, R), make([]int64, R)
-	for t := range w.Steps() {
-		copy(gap, w.WallOf(t))
-		for r, x := range gap {
-			wall[r] += x
-		}
-		for s := range w.Schema.Stages {
-			for r, d := range w.Step(t)[s*R : (s+1)*R] {
-				gap[r] -= d
-			}
-		}
-		for r, x := range gap {
-			residual[r] += max(0, x)
-			overlap[r] += max(0, -x)
-		}
-	}
-	for r, total := range wall {
-		if total > 0 {
-			q.ClosureResidual = max(q.ClosureResidual, float64(residual[r])/float64(total))
-			q.OverlapError = max(q.OverlapError, float64(overlap[r])/float64(total))
-		} else if overlap[r] > 0 {
-			q.OverlapError = 1
 		}
 	}
 	return q
@@ -149,29 +119,26 @@ func (p *plan) findRoles() roles {
 	if R < 2 {
 		return out
 	}
-	v := newView(p.w, p.cut, p.meeting.At)
-	lines := make([]bool, len(v.rows))
-	for i, at := range v.rows {
-		lines[i] = p.meets[at.stage]
-	}
+	v := newView(p.matrix, p.cut, p.meeting.At)
+	lines := p.lines(v)
 	spent := newWaits(v)
 	timeline{v, lines}.walk(spent)
 	makespan := int64(0)
 	for r := range R {
 		total := int64(0)
-		for i := range v.rows {
+		for i := range v.order {
 			total += spent.of(i)[r]
 		}
 		makespan = max(makespan, total)
 	}
 	gate := int64(p.gates.TieTolerance * float64(makespan))
 	switch {
-	case len(out.groups) > 1 && groupsDiffer(spent, out.groups, len(v.rows), gate):
+	case len(out.groups) > 1 && groupsDiffer(spent, out.groups, len(v.order), gate):
 		out.mix = RolesMixed
 	case len(out.groups) > 1:
 		// Declared roles differ, their work does not: all are peers here.
 		clear(out.peerOf)
-	case out.mix == RolesUndeclared && clusters(spent, len(v.rows), gate):
+	case out.mix == RolesUndeclared && clusters(spent, len(v.order), gate):
 		out.mix = RolesMixed
 		out.groups = nil
 	}
@@ -249,7 +216,7 @@ func deviceOf(v *view, makespan int64) *Device {
 func summarize(v *view, c trace.SideChannel, stages []int, makespan int64) *Device {
 	w, R := v.w, v.ranks()
 	d := &Device{Channel: c.Name}
-	for i, at := range v.rows {
+	for i, at := range v.order {
 		if slices.Contains(stages, at.stage) && !slices.Contains(d.Stages, v.group[i]) {
 			d.Stages = append(d.Stages, v.group[i])
 		}

@@ -3,8 +3,6 @@ package frontier
 import (
 	"math"
 	"slices"
-
-	"github.com/sfstat/sfstat/trace"
 )
 
 // Where do ranks meet? Two kinds of evidence, both from durations alone.
@@ -31,27 +29,25 @@ import (
 
 // findMeeting tests every recorded stage. Without enough steps or ranks for an
 // interval, Boundaries is nil. O(T·S·R) expected time, O(S·(R + T)) memory.
-func findMeeting(w *trace.Window, g Gates, named string) Meeting {
-	m := Meeting{At: -1}
-	v := newView(w, CutCarried, 0)
-	if v.ranks() >= 2 && hasResidual(w) {
-		if m.Boundaries = boundaries(v, g); m.Boundaries == nil && named == "" {
-			return m
-		}
+func findMeeting(m *rows, g Gates, named string) Meeting {
+	out := Meeting{At: -1}
+	v := newView(m, CutCarried, 0)
+	if v.ranks() >= 2 && m.contiguous() {
+		out.Boundaries = boundaries(v, g)
 	}
-	for i, b := range m.Boundaries {
+	for i, b := range out.Boundaries {
 		if b.Meets {
-			m.At = i
+			out.At = i
 		}
 	}
 	if named != "" {
-		m.At, m.Named = slices.Index(v.names, named), true
+		out.At, out.Named = slices.Index(v.names, named), true
 	}
-	if m.At >= 0 {
-		skew := skewAt(v, m.At)
-		m.Skew, m.Drift = skew.spread, skew.drift
+	if out.At >= 0 {
+		skew := skewAt(v, out.At)
+		out.Skew, out.Drift = skew.spread, skew.drift
 	}
-	return m
+	return out
 }
 
 // boundaries computes the evidence of every stage; nil when no interval of
@@ -62,22 +58,24 @@ func boundaries(v *view, g Gates) []Boundary {
 		return nil
 	}
 	slopes := stageSlopes(v)
-	out := make([]Boundary, len(v.rows))
-	before, after := stageLeads(v)
+	out := make([]Boundary, len(v.order))
+	open := make([]bool, len(out))
 	for i := range out {
-		b := Boundary{Stage: i, Name: v.names[i], Slope: math.NaN(), Low: math.NaN(), High: math.NaN()}
+		b := &out[i]
+		*b = Boundary{Stage: i, Name: v.names[i], Slope: math.NaN(), Low: math.NaN(), High: math.NaN()}
 		sloped := false
 		if lo, mid, hi, ok := interval(slopes[i], g.Meeting.Confidence); ok && 2*len(slopes[i]) >= T {
 			b.Slope, b.Low, b.High, sloped = mid, lo, hi, true
 		}
-		b.Before, b.After = medianInt(before[i]), medianInt(after[i])
-		switch {
-		case sloped && b.High <= g.Meeting.Slope:
-			b.Meets = true
-		case !sloped || b.Low <= g.Meeting.Slope:
-			b.Meets = collapses(before[i], after[i], g)
+		b.Meets = sloped && b.High <= g.Meeting.Slope
+		open[i] = !sloped || b.Low <= g.Meeting.Slope
+	}
+	before, after := stageLeads(v, open)
+	for i := range out {
+		if b := &out[i]; open[i] {
+			b.Before, b.After = medianInt(before[i]), medianInt(after[i])
+			b.Meets = b.Meets || collapses(before[i], after[i], g)
 		}
-		out[i] = b
 	}
 	return out
 }
@@ -113,7 +111,7 @@ func (k trend) line(T int) (at0, slope float64) {
 // stageSlopes is, per stage, the slope of duration on arrival in every step in
 // which arrivals differ at all. Two passes.
 func stageSlopes(v *view) [][]float64 {
-	R, S, T := v.ranks(), len(v.rows), v.steps
+	R, S, T := v.ranks(), len(v.order), v.steps
 	arrival, spent := make([]trend, S*R), make([]trend, S*R)
 	x, y := make([]float64, R), make([]float64, R)
 	eachArrival(v, func(t, i int, prefix, d []int64) {
@@ -154,7 +152,7 @@ func stageSlopes(v *view) [][]float64 {
 func eachArrival(v *view, visit func(t, i int, prefix, d []int64)) {
 	prefix := make([]int64, v.ranks())
 	for t := range v.steps {
-		for i := range v.rows {
+		for i := range v.order {
 			d := v.row(t, i)
 			visit(t, i, prefix, d)
 			addMax(prefix, d)
@@ -178,9 +176,9 @@ func center(dst []float64, v []int64) {
 
 // stageLeads is, per stage and step after the first, the last rank's lead over
 // the median rank when the stage begins and when it ends, counted from where
-// each rank ended that stage in the step before.
-func stageLeads(v *view) (before, after [][]int64) {
-	R, S := v.ranks(), len(v.rows)
+// each rank ended that stage in the step before; only for the stages asked.
+func stageLeads(v *view, asked []bool) (before, after [][]int64) {
+	R, S := v.ranks(), len(v.order)
 	before, after = make([][]int64, S), make([][]int64, S)
 	previous := make([][]int64, S)
 	for i := range previous {
@@ -188,6 +186,9 @@ func stageLeads(v *view) (before, after [][]int64) {
 	}
 	from, to, scratch := make([]int64, R), make([]int64, R), make([]int64, R)
 	eachArrival(v, func(t, i int, prefix, d []int64) {
+		if !asked[i] {
+			return
+		}
 		for r, p := range prefix {
 			from[r] = p - previous[i][r]
 			to[r] = from[r] + d[r]
@@ -281,11 +282,4 @@ func logChoose(n, k int) float64 {
 	b, _ := math.Lgamma(float64(k + 1))
 	c, _ := math.Lgamma(float64(n - k + 1))
 	return a - b - c
-}
-
-func medianInt(v []int64) int64 {
-	if len(v) == 0 {
-		return 0
-	}
-	return medianOf(v, make([]int64, len(v)))
 }

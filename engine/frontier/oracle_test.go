@@ -185,7 +185,7 @@ func checkCase(t *testing.T, c frontierCase) {
 		}
 	}
 	g := LeaderGates{GapAbs: Nanoseconds(math.Round(c.Params.AbsTol * scale)), GapRel: c.Params.RelTol, SwitchRate: 0.5}
-	v := newView(w, CutStep, 0)
+	v := newView(newRows(w), CutStep, 0)
 	previousLag := int64(0)
 	acc := scan(v, g, func(b boundary) {
 		e, i := c.Expect, b.row
@@ -226,7 +226,7 @@ func checkCase(t *testing.T, c frontierCase) {
 			nearShare("lag share", &share, *c.Expect.LagShare[s])
 		}
 	}
-	medians := rankMedians(v)
+	medians := rankMedians(v.rows)
 	for i := range S {
 		for r := range R {
 			near("rank median", medians[i][r], c.Expect.RankMedian[r][i], c.Tol.Step)

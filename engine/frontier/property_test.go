@@ -95,10 +95,10 @@ func TestMakespanOfCuts(t *testing.T) {
 	eachRandomWindow(t, func(t *testing.T, _ *rand.Rand, w *trace.Window) {
 		var steps int64
 		totals := make([]int64, len(w.Ranks))
-		v := newView(w, CutStep, 0)
+		v := newView(newRows(w), CutStep, 0)
 		for i := range v.steps {
 			row := make([]int64, len(w.Ranks))
-			for s := range v.rows {
+			for s := range v.order {
 				for r, d := range v.row(i, s) {
 					row[r] += d
 					totals[r] += d
@@ -110,7 +110,7 @@ func TestMakespanOfCuts(t *testing.T) {
 		if got := scan(v, g, nil).makespan; got != steps {
 			t.Errorf("step cut: makespan %d, want %d", got, steps)
 		}
-		if got := scan(newView(w, CutCarried, 0), g, nil).makespan; got != slices.Max(totals) {
+		if got := scan(newView(newRows(w), CutCarried, 0), g, nil).makespan; got != slices.Max(totals) {
 			t.Errorf("carried cut: makespan %d, want %d", got, slices.Max(totals))
 		}
 	})
@@ -120,8 +120,8 @@ func TestMakespanOfCuts(t *testing.T) {
 // the paper: F ≤ Σ max ≤ min(S,R)·F and F/R ≤ Σ mean ≤ F, per window.
 func TestSlackIdentityAndBounds(t *testing.T) {
 	eachRandomWindow(t, func(t *testing.T, _ *rand.Rand, w *trace.Window) {
-		v := newView(w, CutStep, 0)
-		R, S := v.ranks(), len(v.rows)
+		v := newView(newRows(w), CutStep, 0)
+		R, S := v.ranks(), len(v.order)
 		slack := make([]int64, R)
 		acc := scan(v, DefaultGates().Leader, func(b boundary) {
 			if b.row == 0 {
@@ -164,7 +164,7 @@ func TestBoundsAreTight(t *testing.T) {
 		{"each rank owns a stage", [][][]float64{{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}}, 3, 1},
 	}
 	for _, c := range cases {
-		acc := scan(newView(windowOf(t, c.d, 1e9), CutStep, 0), DefaultGates().Leader, nil)
+		acc := scan(newView(newRows(windowOf(t, c.d, 1e9)), CutStep, 0), DefaultGates().Leader, nil)
 		var maxes, sums int64
 		for _, k := range acc.rows {
 			maxes += k.rowMax
@@ -288,7 +288,7 @@ func TestDuplicateRankAndMergedStages(t *testing.T) {
 		}
 		twice.WorldSize++
 		g := DefaultGates().Leader
-		a, b := scan(newView(w, CutStep, 0), g, nil), scan(newView(twice, CutStep, 0), g, nil)
+		a, b := scan(newView(newRows(w), CutStep, 0), g, nil), scan(newView(newRows(twice), CutStep, 0), g, nil)
 		for i := range a.rows {
 			if a.rows[i].advance != b.rows[i].advance {
 				t.Errorf("row %d: advance %d, with a duplicate rank %d", i, a.rows[i].advance, b.rows[i].advance)
@@ -313,7 +313,7 @@ func TestDuplicateRankAndMergedStages(t *testing.T) {
 				merged.Durations = append(merged.Durations, row...)
 			}
 		}
-		m := scan(newView(merged, CutStep, 0), g, nil)
+		m := scan(newView(newRows(merged), CutStep, 0), g, nil)
 		if got, want := m.rows[k].advance, a.rows[k].advance+a.rows[k+1].advance; got != want {
 			t.Errorf("merged stage has advance %d, want %d", got, want)
 		}
@@ -323,14 +323,14 @@ func TestDuplicateRankAndMergedStages(t *testing.T) {
 // TestGainBounds: 0 ≤ G[s] ≤ Σ_{u≥s} A[u] and G[s] ≤ Σ_t max_r (d−b)⁺ ÷ ΣF.
 func TestGainBounds(t *testing.T) {
 	eachRandomWindow(t, func(t *testing.T, _ *rand.Rand, w *trace.Window) {
-		v := newView(w, CutStep, 0)
-		b := cohortMedians(rankMedians(v))
+		v := newView(newRows(w), CutStep, 0)
+		b := cohortMedians(rankMedians(v.rows))
 		saved := newSavings(v, base{perRow: b})
-		timeline{v, make([]bool, len(v.rows))}.walk(saved)
+		timeline{v, make([]bool, len(v.order))}.walk(saved)
 		acc := scan(v, DefaultGates().Leader, nil)
-		for s := range v.rows {
+		for s := range v.order {
 			var later, worst int64
-			for u := s; u < len(v.rows); u++ {
+			for u := s; u < len(v.order); u++ {
 				later += acc.rows[u].advance
 			}
 			for step := range v.steps {
@@ -368,9 +368,9 @@ func TestMeasurementError(t *testing.T) {
 		type pair struct{ f, a int64 }
 		recorded := map[[2]int]pair{}
 		g := DefaultGates().Leader
-		scan(newView(w, CutStep, 0), g, func(b boundary) { recorded[[2]int{b.step, b.row}] = pair{b.frontier, b.advance} })
+		scan(newView(newRows(w), CutStep, 0), g, func(b boundary) { recorded[[2]int{b.step, b.row}] = pair{b.frontier, b.advance} })
 		errF, errA := make([]float64, len(c.Expect.ErrorF)), make([]float64, len(c.Expect.ErrorF))
-		scan(newView(m, CutStep, 0), g, func(b boundary) {
+		scan(newView(newRows(m), CutStep, 0), g, func(b boundary) {
 			p := recorded[[2]int{b.step, b.row}]
 			errF[b.row] = max(errF[b.row], math.Abs(float64(b.frontier-p.f))/ticks)
 			errA[b.row] = max(errA[b.row], math.Abs(float64(b.advance-p.a))/ticks)
@@ -456,7 +456,7 @@ func TestClosureAgainstOracle(t *testing.T) {
 				w.Wall = append(w.Wall, int64(math.Round(x*ticks)))
 			}
 		}
-		q := qualityOf(w)
+		q := newRows(w).quality
 		if math.Abs(q.ClosureResidual-*c.Expect.Residual) > 1e-9 || math.Abs(q.OverlapError-*c.Expect.Overlap) > 1e-9 {
 			t.Errorf("case %d: residual %v overlap %v, want %v %v", i, q.ClosureResidual, q.OverlapError, *c.Expect.Residual, *c.Expect.Overlap)
 		}
@@ -507,7 +507,7 @@ func TestCore(t *testing.T) {
 			t.Errorf("%d ranks: %v allocations, want 0", R, n)
 		}
 		// AllocsPerRun has added the window twice.
-		want := scan(newView(w, CutStep, 0), DefaultGates().Leader, nil)
+		want := scan(newView(newRows(w), CutStep, 0), DefaultGates().Leader, nil)
 		if core.Makespan != 2*want.makespan {
 			t.Errorf("%d ranks: makespan %d, want %d", R, core.Makespan, 2*want.makespan)
 		}

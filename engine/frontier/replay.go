@@ -36,7 +36,7 @@ func (l timeline) walk(listeners ...listener) {
 		if v.cut != CutCarried {
 			clear(x)
 		}
-		for i := range v.rows {
+		for i := range v.order {
 			d := v.row(t, i)
 			if !l.meets[i] {
 				addMax(x, d)
@@ -77,7 +77,7 @@ type waits struct {
 }
 
 func newWaits(v *view) *waits {
-	S, R := len(v.rows), v.ranks()
+	S, R := len(v.order), v.ranks()
 	return &waits{ranks: R, wait: make([]int64, S), medians: make([][]int64, S),
 		spent: make([]int64, S*R), scratch: make([]int64, R)}
 }

@@ -202,8 +202,9 @@ type Boundary struct {
 	// High bound its median over steps at the gate's confidence.
 	Slope, Low, High float64
 	Meets            bool
-	// Before and After are the medians over steps of the spread between ranks,
-	// in nanoseconds, when the stage begins and when it ends.
+	// Before and After are the medians over steps of the last rank's lead over
+	// the median rank, in nanoseconds, when the stage begins and when it ends;
+	// 0 where the slope alone rules a meeting out.
 	Before, After int64
 }
 

@@ -39,7 +39,7 @@ type boundary struct {
 // (StageFrontier, section 3; leaders and lag from section 4). visit may be
 // nil. O(T·S·R) expected time, O(S·R) memory.
 func scan(v *view, g LeaderGates, visit func(boundary)) account {
-	R, S := v.ranks(), len(v.rows)
+	R, S := v.ranks(), len(v.order)
 	acc := account{rows: make([]tally, S)}
 	for i := range acc.rows {
 		acc.rows[i] = tally{last: -1, leads: make([]int, R), slack: make([]int64, R)}
@@ -58,7 +58,7 @@ func scan(v *view, g LeaderGates, visit func(boundary)) account {
 		for i := range S {
 			row := v.row(t, i)
 			k := &acc.rows[i]
-			k.addRow(row, scratch)
+			k.addRow(row, v.middle(t, i).median())
 			addMax(prefix, row)
 			b := boundary{step: t, row: i, prefix: prefix}
 			var second int64
@@ -76,7 +76,7 @@ func scan(v *view, g LeaderGates, visit func(boundary)) account {
 		}
 		slow := slowestOf(prefix, begin)
 		for i := range S {
-			acc.rows[i].slowest += v.segment(t, i, slow, slow+1)[0]
+			acc.rows[i].slowest += v.row(t, i)[slow]
 		}
 		acc.makespan += frontier - start
 		start = frontier
@@ -89,7 +89,7 @@ func (g LeaderGates) tolerance(frontier int64) int64 {
 	return max(int64(g.GapAbs), int64(g.GapRel*float64(frontier)))
 }
 
-func (k *tally) addRow(row, scratch []int64) {
+func (k *tally) addRow(row []int64, median int64) {
 	top, sum := row[0], int64(0)
 	for _, d := range row {
 		top = max(top, d)
@@ -98,7 +98,7 @@ func (k *tally) addRow(row, scratch []int64) {
 	k.rowMax += top
 	k.rowSum += sum
 	k.first += row[0]
-	k.spread += top - medianOf(row, scratch)
+	k.spread += top - median
 }
 
 func (k *tally) addBoundary(b boundary, lagIncrease int64) {

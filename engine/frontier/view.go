@@ -1,107 +1,164 @@
 package frontier
 
 import (
+	"runtime"
+	"slices"
+	"sync"
+
 	"github.com/sfstat/sfstat/trace"
 )
 
-// view is a window as one cut sees it: T steps of S rows, each row one stage's
-// durations over the ranks. Rows alias the window; only the residual row is
-// computed, into a scratch of the view, and is valid until the next call of
-// row. A view is not safe for concurrent use; clone it.
-type view struct {
+// rows is a window's stages as rows of one matrix: the recorded ones, and last
+// the residual where wall time was recorded. Steps × stages × ranks.
+type rows struct {
 	w        *trace.Window
-	cut      Cut
-	boundary int // sync: the last recorded stage before the cut; else −1
+	names    []string
+	residual []int64  // [step][rank]; nil without wall time
+	middles  []middle // [step][stage] of the row over all ranks
+	quality  Quality
+}
 
-	names  []string
-	rows   []rowAt
-	group  []int // group[i] is the index in groups of row i
-	groups []string
+// newRows derives the residual, max(0, wall − Σ explicit), measures how well
+// the stages close, and takes the middle of every row. Expected O(T·S·R) time,
+// O(T·(R + S)) memory.
+func newRows(w *trace.Window) *rows {
+	m := &rows{w: w, names: slices.Clone(w.Schema.Stages), quality: qualityOf(w)}
+	if w.Wall != nil {
+		m.names = append(m.names, trace.ResidualStage)
+		m.closeSteps()
+	}
+	S := len(m.names)
+	m.middles = make([]middle, w.Steps()*S)
+	inParallel(w.Steps(), func(from, to int) {
+		scratch := make([]int64, len(w.Ranks))
+		for t := from; t < to; t++ {
+			for s := range S {
+				m.middles[t*S+s] = middleOf(m.at(t, s), scratch)
+			}
+		}
+	})
+	return m
+}
+
+// closeSteps fills the residual, and the closure of the worst rank
+// (StageFrontier, App. A): a mean over ranks would hide one bad rank by 1/R.
+func (m *rows) closeSteps() {
+	R := len(m.w.Ranks)
+	wall, residual, overlap := make([]int64, R), make([]int64, R), make([]int64, R)
+	m.residual = slices.Clone(m.w.Wall)
+	for t := range m.w.Steps() {
+		left := m.residual[t*R : (t+1)*R]
+		for r, x := range left {
+			wall[r] += x
+		}
+		for s := range m.w.Schema.Stages {
+			for r, d := range m.at(t, s) {
+				left[r] -= d
+			}
+		}
+		for r, x := range left {
+			left[r] = max(0, x)
+			residual[r] += left[r]
+			overlap[r] += max(0, -x)
+		}
+	}
+	for r, total := range wall {
+		if total > 0 {
+			m.quality.ClosureResidual = max(m.quality.ClosureResidual, float64(residual[r])/float64(total))
+			m.quality.OverlapError = max(m.quality.OverlapError, float64(overlap[r])/float64(total))
+		} else if overlap[r] > 0 {
+			m.quality.OverlapError = 1
+		}
+	}
+}
+
+// inParallel runs f over [0, n) in as many contiguous parts as there are
+// processors. What f writes must not overlap between parts, so that the number
+// of parts changes nothing.
+func inParallel(n int, f func(from, to int)) {
+	parts := min(runtime.GOMAXPROCS(0), n)
+	if parts <= 1 {
+		f(0, n)
+		return
+	}
+	var wait sync.WaitGroup
+	for k := range parts {
+		wait.Go(func() { f(k*n/parts, (k+1)*n/parts) })
+	}
+	wait.Wait()
+}
+
+// contiguous reports whether wall time makes steps follow each other.
+func (m *rows) contiguous() bool { return m.residual != nil }
+
+// at is the durations of one stage in one step, [rank], aliasing the window.
+func (m *rows) at(t, stage int) []int64 {
+	R, S := len(m.w.Ranks), len(m.w.Schema.Stages)
+	if stage == S {
+		return m.residual[t*R : (t+1)*R]
+	}
+	from := (t*S + stage) * R
+	return m.w.Durations[from : from+R]
+}
+
+// view is the rows of a window as one cut sees them: steps of the cut, and in
+// each the rows in the order of the cut. It is immutable.
+type view struct {
+	*rows
+	cut    Cut
+	order  []place
 	steps  int
+	groups []string // semantic groups of the rows, in the order of the cut
+	group  []int    // [row] → group
 
 	// start are the ranks' offsets when the first step begins, nanoseconds,
 	// ≥ 0; nil means that all start together. Only the carried cut has them.
 	start []int64
-
-	residual []int64
 }
 
-// rowAt is where a row of the cut comes from: recorded stage, and how many
-// steps later than the cut's step it was recorded.
-type rowAt struct{ stage, shift int }
+// place is where a row of the cut comes from: the stage, and how many steps
+// later than the cut's step it was recorded.
+type place struct{ stage, shift int }
 
-// hasResidual reports whether the window has a derived residual stage.
-func hasResidual(w *trace.Window) bool { return w.Wall != nil }
-
-// stageCount is the number of stages with the residual.
-func stageCount(w *trace.Window) int {
-	if hasResidual(w) {
-		return len(w.Schema.Stages) + 1
-	}
-	return len(w.Schema.Stages)
-}
-
-func stageName(w *trace.Window, s int) string {
-	if s == len(w.Schema.Stages) {
-		return trace.ResidualStage
-	}
-	return w.Schema.Stages[s]
-}
-
-// newView cuts the window. For CutSync, after is the stage at whose end the
-// steps begin; it is ignored otherwise. A sync cut has one step less: what
-// lies before the first meeting and after the last belongs to no whole step.
-func newView(w *trace.Window, cut Cut, after int) *view {
-	S := stageCount(w)
-	v := &view{w: w, cut: cut, boundary: -1, steps: w.Steps(), residual: make([]int64, len(w.Ranks))}
+// newView cuts the rows. For CutSync, after is the stage at whose end the steps
+// begin; it is ignored otherwise. A sync cut has one step less: what lies
+// before the first meeting and after the last belongs to no whole step.
+func newView(m *rows, cut Cut, after int) *view {
+	S := len(m.names)
+	v := &view{rows: m, cut: cut, steps: m.w.Steps()}
 	first := 0
 	if cut == CutSync {
-		v.boundary = after
 		first = (after + 1) % S
 		if first != 0 {
 			v.steps--
 		}
 	}
+	names := make([]string, S)
 	for i := range S {
-		stage, shift := first+i, 0
-		if stage >= S {
-			stage, shift = stage-S, 1
+		at := place{stage: first + i}
+		if at.stage >= S {
+			at.stage, at.shift = at.stage-S, 1
 		}
-		v.rows = append(v.rows, rowAt{stage, shift})
-		v.names = append(v.names, stageName(w, stage))
+		v.order = append(v.order, at)
+		names[i] = m.names[at.stage]
 	}
-	v.groups, v.group = trace.Schema{Stages: v.names}.Groups()
+	v.groups, v.group = trace.Schema{Stages: names}.Groups()
 	return v
-}
-
-func (v *view) clone() *view {
-	c := *v
-	c.residual = make([]int64, len(v.residual))
-	return &c
 }
 
 func (v *view) ranks() int { return len(v.w.Ranks) }
 
 // row is the durations of row i in step t of the cut, [rank].
-func (v *view) row(t, i int) []int64 { return v.segment(t, i, 0, v.ranks()) }
-
-// segment is the part [lo, hi) of a row.
-func (v *view) segment(t, i, lo, hi int) []int64 {
-	at := v.rows[i]
-	R, S := v.ranks(), len(v.w.Schema.Stages)
-	step := v.w.Step(t + at.shift)
-	if at.stage < S {
-		return step[at.stage*R+lo : at.stage*R+hi]
-	}
-	out := v.residual[lo:hi]
-	copy(out, v.w.WallOf(t + at.shift)[lo:hi])
-	for s := range S {
-		for r, d := range step[s*R+lo : s*R+hi] {
-			out[r] -= d
-		}
-	}
-	for r, d := range out {
-		out[r] = max(d, 0)
-	}
-	return out
+func (v *view) row(t, i int) []int64 {
+	at := v.order[i]
+	return v.at(t+at.shift, at.stage)
 }
+
+// middle is the middle of row i in step t of the cut.
+func (v *view) middle(t, i int) middle {
+	at := v.order[i]
+	return v.middles[(t+at.shift)*len(v.names)+at.stage]
+}
+
+// name is the stage of row i.
+func (v *view) name(i int) string { return v.names[v.order[i].stage] }

@@ -96,17 +96,49 @@ const trivial = 0.01
 // the strong level is not reached.
 const weakLevel = 0.05
 
-// culprits names the ranks that others waited for.
+// culprits names the ranks that others waited for: by stage and, where no one
+// stage of a rank is worth calling but all of them together are, as a whole.
 func (j *judge) culprits(w *frontier.Result) {
+	whole := map[int]*frontier.Culprit{}
+	var order []int
+	called := map[int]bool{}
 	for k := range w.Culprits {
 		c := &w.Culprits[k]
 		share := float64(c.Explained) / float64(max(1, w.Makespan))
-		if share < trivial || c.P > weakLevel && share < j.gates.StaticGain {
+		if share >= j.gates.StaticGain {
+			called[c.Rank] = true
+		}
+		if share >= trivial && (c.P <= weakLevel || share >= j.gates.StaticGain) {
+			rank := c.Rank
+			s := Suspect{Kind: KindRank, Rank: &rank, Stage: w.Stages[c.Stage].Name, Explained: c.Explained, Gain: c.Gain}
+			s.Confidence, s.Evidence = j.trust(w, c, share)
+			j.add(s, w, c)
+		}
+		sum := whole[c.Rank]
+		if sum == nil {
+			sum = &frontier.Culprit{Rank: c.Rank, Stage: c.Stage, P: 1}
+			whole[c.Rank] = sum
+			order = append(order, c.Rank)
+		}
+		sum.Explained += c.Explained
+		sum.Gain += c.Gain
+		sum.Steps += c.Steps
+		sum.Excess += c.Excess
+		sum.P = min(sum.P, c.P)
+	}
+	for _, rank := range order {
+		c := whole[rank]
+		share := float64(c.Explained) / float64(max(1, w.Makespan))
+		if called[rank] || share < j.gates.StaticGain || c.P > weakLevel {
 			continue
 		}
-		rank := c.Rank
-		s := Suspect{Kind: KindRank, Rank: &rank, Stage: w.Stages[c.Stage].Name, Explained: c.Explained, Gain: c.Gain}
-		s.Confidence, s.Evidence = j.trust(w, c, share)
+		s := Suspect{Kind: KindRank, Rank: &c.Rank, Explained: c.Explained, Gain: c.Gain, Confidence: Supported,
+			Evidence: []string{
+				fmt.Sprintf("frontier blame: rank %d is slower than its peers in several stages; together %.1f %% of the exposed time is charged to it, no single stage reaches the gate of %.0f %%",
+					rank, 100*share, 100*j.gates.StaticGain),
+				fmt.Sprintf("the largest part is in %s; chance that ranks which are all alike do this: %s", w.Stages[c.Stage].Name, probability(c.P)),
+				"not strong: a rank that is slow everywhere points at its host or device rather than at a stage; record clocks, throttling and temperature",
+			}}
 		j.add(s, w, c)
 	}
 }
@@ -199,11 +231,7 @@ func (j *judge) groups(w Window) {
 	work := make([]int64, len(w.Groups))
 	heavy := 0
 	for i, g := range w.Groups {
-		work[i] = g.Makespan
-		for _, s := range g.Stages {
-			work[i] -= s.Wait
-		}
-		if work[i] > work[heavy] {
+		if work[i] = medianWork(w.Main, g.Ranks); work[i] > work[heavy] {
 			heavy = i
 		}
 	}
@@ -223,6 +251,21 @@ func (j *judge) groups(w Window) {
 		s.Evidence = append(s.Evidence, "roles may differ by design: whether this is a fault or the model's balance cannot be told from times")
 	}
 	j.add(s, main, nil)
+}
+
+// medianWork is the median over some ranks of the time that they did not wait.
+func medianWork(w *frontier.Result, ranks []int) int64 {
+	var work []int64
+	for i, id := range w.Ranks {
+		if slices.Contains(ranks, id) {
+			work = append(work, w.Work[i])
+		}
+	}
+	slices.Sort(work)
+	if len(work) == 0 {
+		return 0
+	}
+	return work[len(work)/2]
 }
 
 // growth compares the windows of a run with one another: a stage that takes

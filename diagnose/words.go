@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -64,6 +65,9 @@ func (j *judge) headline(suspects []Suspect) string {
 	f := j.found[0]
 	text := ""
 	switch {
+	case f.Kind == KindRank && f.Stage == "":
+		text = fmt.Sprintf("Rank %d is slow in all its stages: %s of every %s step; mending it would save %s. Look at its host and device first.",
+			*f.Rank, ms(f.perStep()), ms(f.step()), percent(max(f.Gain, f.Score)))
 	case f.Kind == KindRank && f.Confidence == Insufficient:
 		text = fmt.Sprintf("No straggler that this window can call: the largest is rank %d in %s, %s of a %s step (%s, the gate is %.0f %%).",
 			*f.Rank, f.Stage, ms(f.perStep()), ms(f.step()), percent(f.Score), 100*j.gates.StaticGain)
@@ -201,7 +205,7 @@ func (j *judge) plan(suspects []Suspect) *CapturePlan {
 	switch f.Kind {
 	case KindRank:
 		p.Ranks = append([]int{*f.Rank}, sample(w.Ranks, 2, *f.Rank)...)
-		p.Why = fmt.Sprintf("to see which operation makes rank %d late in %s, beside two ranks that are not", *f.Rank, f.Stage)
+		p.Why = fmt.Sprintf("to see which operation makes rank %d late in %s, beside two ranks that are not", *f.Rank, cmp.Or(f.Stage, "all its stages"))
 	case KindGroup:
 		p.Ranks = sample(w.Ranks, 4, -1)
 		p.Why = "to compare the work of the role groups, operation by operation"

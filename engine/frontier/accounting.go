@@ -31,6 +31,10 @@ func (a *accounting) run() {
 	a.waits = newWaits(v)
 	timeline{v, a.meet}.walk(a.waits)
 	a.r.Makespan = a.acc.makespan
+	a.r.Work = make([]int64, v.ranks())
+	for i := range v.order {
+		addMax(a.r.Work, a.waits.of(i))
+	}
 	a.r.Quality = a.matrix.quality
 
 	static, synced := a.gains()

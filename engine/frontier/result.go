@@ -98,8 +98,9 @@ type Result struct {
 	FirstStep int64
 	Steps     int // steps of the cut; a sync cut has one less than the window
 	WorldSize int
-	Ranks     []int  // IDs of the ranks in this frontier, ascending
-	Group     string // role group of these ranks, "" for all
+	Ranks     []int   // IDs of the ranks in this frontier, ascending
+	Work      []int64 // per rank of Ranks: Σ_t time not spent waiting at a meeting
+	Group     string  // role group of these ranks, "" for all
 
 	Cut       Cut
 	CutReason string // one sentence: why this cut

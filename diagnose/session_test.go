@@ -1,0 +1,234 @@
+package diagnose
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/simulate"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// windows runs a simulation to its end.
+func windows(t testing.TB, s simulate.Spec) []*trace.Window {
+	t.Helper()
+	g, err := simulate.New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []*trace.Window
+	for {
+		w, err := g.Next()
+		if errors.Is(err, io.EOF) {
+			return out
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, w)
+	}
+}
+
+func verdictOn(t testing.TB, ws ...*trace.Window) *Verdict {
+	t.Helper()
+	s := New(Options{})
+	for _, w := range ws {
+		if err := s.Add(w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s.Verdict()
+}
+
+func spec(ranks, steps int, seed uint64, faults ...simulate.Fault) simulate.Spec {
+	s := simulate.DefaultSpec()
+	s.Ranks, s.Schedule.Steps, s.Seed, s.Faults = ranks, steps, seed, faults
+	return s
+}
+
+// TestEveryFamily: what each kind of fault must be called, by size of group.
+// A delay inside a stage where ranks wait for each other shows on all alike.
+func TestEveryFamily(t *testing.T) {
+	named := map[simulate.Family]string{
+		simulate.Data: simulate.StageData, simulate.ForwardHost: simulate.StageForward, simulate.ForwardDevice: simulate.StageForward,
+		simulate.CallbackHost: simulate.StageCallbacks, simulate.OptimizerHost: simulate.StageOptimizer,
+	}
+	alike := map[simulate.Family]string{
+		simulate.Backward: simulate.StageBackward, simulate.BackwardComm: simulate.StageBackward, simulate.CallbackSync: simulate.StageCallbacks,
+	}
+	for _, ranks := range []int{2, 3, 8, 64} {
+		for seed := range uint64(3) {
+			slow := int(seed*5+1) % ranks
+			for family, stage := range named {
+				t.Run(fmt.Sprintf("%s/ranks=%d/seed=%d", family, ranks, seed), func(t *testing.T) {
+					v := verdictOn(t, windows(t, spec(ranks, 40, seed, simulate.Fault{Family: family, Delay: 120, Ranks: []int{slow}}))...)
+					s := v.Suspects[0]
+					want := Strong
+					if family == simulate.ForwardDevice {
+						want = Supported
+					}
+					if s.Kind != KindRank || *s.Rank != slow || s.Stage != stage || s.Confidence != want {
+						t.Errorf("suspect %v, want rank %d in %s, %s", show(s), slow, stage, want)
+					}
+					if s.Gain < 0.25 || s.Gain > 0.40 {
+						t.Errorf("gain %.3f, a 120 ms delay of a 335 ms step is worth about 0.36", s.Gain)
+					}
+					if !strings.Contains(v.Headline, fmt.Sprintf("Rank %d ", slow)) || !strings.Contains(v.Headline, stage) {
+						t.Errorf("headline %q", v.Headline)
+					}
+				})
+			}
+			for family, stage := range alike {
+				t.Run(fmt.Sprintf("%s/ranks=%d/seed=%d", family, ranks, seed), func(t *testing.T) {
+					v := verdictOn(t, windows(t, spec(ranks, 40, seed, simulate.Fault{Family: family, Delay: 180, Ranks: []int{slow}}))...)
+					s := v.Suspects[0]
+					if s.Kind != KindStage || s.Rank != nil || s.Stage != stage || s.Confidence >= Supported {
+						t.Errorf("suspect %v, want the stage %s alone, not called", show(s), stage)
+					}
+					if len(v.Undecidable) == 0 || !strings.Contains(v.Undecidable[0], "not decidable from stage times") {
+						t.Errorf("undecidable %q", v.Undecidable)
+					}
+				})
+			}
+		}
+	}
+}
+
+func show(s Suspect) string {
+	rank := "none"
+	if s.Rank != nil {
+		rank = fmt.Sprint(*s.Rank)
+	}
+	return fmt.Sprintf("{%v rank %s stage %q group %q gain %.3f %v}", s.Kind, rank, s.Stage, s.Group, s.Gain, s.Confidence)
+}
+
+func TestNoFaultIsNeverCalled(t *testing.T) {
+	for _, ranks := range []int{2, 8, 32} {
+		for seed := range uint64(20) {
+			v := verdictOn(t, windows(t, spec(ranks, 40, seed))...)
+			for _, s := range v.Suspects {
+				if s.Confidence >= Supported {
+					t.Errorf("%d ranks, seed %d: %v", ranks, seed, show(s))
+				}
+			}
+			for _, w := range v.Windows {
+				if w.Main.Strong() || w.Paper.Strong() {
+					t.Errorf("%d ranks, seed %d: strong label among %v, %v", ranks, seed, w.Main.Labels, w.Paper.Labels)
+				}
+			}
+		}
+	}
+}
+
+func TestSmallDelayIsNamedButNotCalled(t *testing.T) {
+	for seed := range uint64(5) {
+		v := verdictOn(t, windows(t, spec(8, 40, seed, simulate.Fault{Family: simulate.Data, Delay: 12, Ranks: []int{3}}))...)
+		s := v.Suspects[0]
+		if s.Kind != KindRank || *s.Rank != 3 || s.Stage != simulate.StageData || s.Confidence != Insufficient {
+			t.Errorf("seed %d: %v", seed, show(s))
+		}
+		if !strings.HasPrefix(v.Headline, "No straggler that this window can call") {
+			t.Errorf("headline %q", v.Headline)
+		}
+	}
+}
+
+func TestIntermittentFault(t *testing.T) {
+	v := verdictOn(t, windows(t, spec(8, 80, 2, simulate.Fault{Family: simulate.CallbackHost, Delay: 900, Every: 10, Ranks: []int{6}}))...)
+	s := v.Suspects[0]
+	if s.Kind != KindRank || *s.Rank != 6 || s.Stage != simulate.StageCallbacks || s.Confidence != Strong {
+		t.Errorf("suspect %v", show(s))
+	}
+	if !strings.Contains(v.Headline, " in 7 of 79 steps") && !strings.Contains(v.Headline, " in 8 of 79 steps") {
+		t.Errorf("headline %q does not say how often", v.Headline)
+	}
+}
+
+func TestSeveralStragglersShareTheTime(t *testing.T) {
+	v := verdictOn(t, windows(t, spec(8, 60, 4, simulate.Fault{Family: simulate.Data, Delay: 120, Ranks: []int{1, 6}}))...)
+	if len(v.Suspects) < 2 {
+		t.Fatalf("suspects %v", v.Suspects)
+	}
+	var ranks []int
+	for _, s := range v.Suspects[:2] {
+		ranks = append(ranks, *s.Rank)
+		if s.Stage != simulate.StageData || s.Confidence < Supported {
+			t.Errorf("suspect %v", show(s))
+		}
+	}
+	slices.Sort(ranks)
+	if !slices.Equal(ranks, []int{1, 6}) {
+		t.Errorf("ranks %v, want 1 and 6", ranks)
+	}
+	if a, b := v.Suspects[0].Explained, v.Suspects[1].Explained; float64(b) < 0.8*float64(a) {
+		t.Errorf("equal stragglers are charged %d and %d ns", a, b)
+	}
+}
+
+// TestCallbackThatComesAndGoes: the same stage in a window with the fault and
+// in windows without is evidence, though all ranks look alike.
+func TestGrowthBetweenWindows(t *testing.T) {
+	s := spec(8, 40, 5, simulate.Fault{Family: simulate.CallbackSync, Delay: 120, Ranks: []int{1}, Windows: []int{1}})
+	s.Schedule.Windows = 3
+	v := verdictOn(t, windows(t, s)...)
+	first := v.Suspects[0]
+	if first.Kind != KindStage || first.Stage != simulate.StageCallbacks || first.Confidence != Supported || !slices.Equal(first.Windows, []int64{1}) {
+		t.Errorf("suspect %v in windows %v", show(first), first.Windows)
+	}
+}
+
+func TestRoleGroups(t *testing.T) {
+	s := spec(8, 40, 6)
+	s.Layout = []simulate.Axis{{Name: "dp", Size: 4}, {Name: "pp", Size: 2}}
+	s.Work = []simulate.WorkFactor{{Where: map[string]int{"pp": 1}, Factor: 1.4,
+		Stages: []string{simulate.StageData, simulate.StageForward, simulate.StageCallbacks, simulate.StageOptimizer}}}
+	v := verdictOn(t, windows(t, s)...)
+	if first := v.Suspects[0]; first.Kind != KindGroup || first.Group != "pp=1" || first.Confidence >= Supported {
+		t.Errorf("suspect %v", show(first))
+	}
+	w := v.Windows[0]
+	if !slices.Contains(w.Main.Labels, frontier.RoleAwareNeeded) || len(w.Main.Routing) != 0 || len(w.Groups) != 2 {
+		t.Errorf("labels %v, routing %v, %d groups", w.Main.Labels, w.Main.Routing, len(w.Groups))
+	}
+	for _, g := range w.Groups {
+		if len(g.Ranks) != 4 || g.Strong() || slices.Contains(g.Labels, frontier.RoleAwareNeeded) {
+			t.Errorf("group %s: ranks %v labels %v", g.Group, g.Ranks, g.Labels)
+		}
+	}
+
+	// A straggler among its peers is still found, and not called strongly.
+	s.Faults = []simulate.Fault{{Family: simulate.Data, Delay: 120, Ranks: []int{5}}}
+	v = verdictOn(t, windows(t, s)...)
+	if first := v.Suspects[0]; first.Kind != KindRank || *first.Rank != 5 || first.Confidence != Supported {
+		t.Errorf("suspect %v", show(first))
+	}
+}
+
+func TestOneRankClaimsNothing(t *testing.T) {
+	v := verdictOn(t, windows(t, spec(1, 20, 1))...)
+	if len(v.Suspects) != 0 || !strings.HasPrefix(v.Headline, "One rank only") || v.CapturePlan != nil {
+		t.Errorf("%d suspects, headline %q", len(v.Suspects), v.Headline)
+	}
+}
+
+func TestMissingRankWithholdsStrength(t *testing.T) {
+	w := windows(t, spec(8, 40, 1, simulate.Fault{Family: simulate.Data, Delay: 120, Ranks: []int{2}}))[0]
+	part := w.Select([]int{0, 1, 2, 3, 4, 5, 7})
+	v := verdictOn(t, part)
+	if s := v.Suspects[0]; *s.Rank != 2 || s.Confidence != Supported {
+		t.Errorf("suspect %v", show(s))
+	}
+	if !strings.HasPrefix(v.Headline, "Incomplete data, 1 of 8 ranks missing: ") {
+		t.Errorf("headline %q", v.Headline)
+	}
+}
+
+func TestNothingAdded(t *testing.T) {
+	if v := New(Options{}).Verdict(); v.Headline != "" || len(v.Runs) != 0 {
+		t.Errorf("verdict on nothing: %+v", v)
+	}
+}

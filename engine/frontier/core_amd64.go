@@ -24,3 +24,21 @@ func addMax(p, d []int64) int64 {
 //
 //go:noescape
 func addMaxAVX2(p, d *int64, n int) int64
+
+// stepMaxima raises maxima[4s … 4s+3] to the largest prefix sums of the first
+// columns ranks of a step [stage][rank], and says how many columns that were.
+func stepMaxima(step []int64, stages, ranks int, maxima []int64) (columns int) {
+	if !hasAVX2 || ranks < 8 {
+		return 0
+	}
+	columns = ranks &^ 7
+	_ = step[stages*ranks-1]
+	_ = maxima[4*stages-1]
+	stepMaximaAVX2(&step[0], stages, ranks, columns, &maxima[0])
+	return columns
+}
+
+// stepMaximaAVX2 needs columns to be a multiple of 8 and at least 8.
+//
+//go:noescape
+func stepMaximaAVX2(step *int64, stages, ranks, columns int, maxima *int64)

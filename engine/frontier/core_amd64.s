@@ -14,20 +14,20 @@ TEXT ·addMaxAVX2(SB), NOSPLIT, $0-32
 	JLT   four
 
 eight:
-	VMOVDQU    (DI), Y2
-	VMOVDQU    32(DI), Y3
-	VPADDQ     (SI), Y2, Y2
-	VPADDQ     32(SI), Y3, Y3
-	VMOVDQU    Y2, (DI)
-	VMOVDQU    Y3, 32(DI)
-	VPCMPGTQ   Y0, Y2, Y4
-	VPCMPGTQ   Y1, Y3, Y5
-	VPBLENDVB  Y4, Y2, Y0, Y0
-	VPBLENDVB  Y5, Y3, Y1, Y1
-	ADDQ       $64, DI
-	ADDQ       $64, SI
-	SUBQ       $8, CX
-	JGE        eight
+	VMOVDQU   (DI), Y2
+	VMOVDQU   32(DI), Y3
+	VPADDQ    (SI), Y2, Y2
+	VPADDQ    32(SI), Y3, Y3
+	VMOVDQU   Y2, (DI)
+	VMOVDQU   Y3, 32(DI)
+	VPCMPGTQ  Y0, Y2, Y4
+	VPCMPGTQ  Y1, Y3, Y5
+	VPBLENDVB Y4, Y2, Y0, Y0
+	VPBLENDVB Y5, Y3, Y1, Y1
+	ADDQ      $64, DI
+	ADDQ      $64, SI
+	SUBQ      $8, CX
+	JGE       eight
 
 four:
 	ADDQ      $8, CX
@@ -50,4 +50,43 @@ reduce:
 	CMPQ         BX, AX
 	CMOVQGT      BX, AX
 	MOVQ         AX, ret+24(FP)
+	RET
+
+// func stepMaximaAVX2(step *int64, stages, ranks, columns int, maxima *int64)
+//
+// Eight columns at a time run through all stages with their prefixes in Y0 and
+// Y1; maxima holds, per stage, a vector of four maxima so far.
+TEXT ·stepMaximaAVX2(SB), NOSPLIT, $0-40
+	MOVQ step+0(FP), SI
+	MOVQ stages+8(FP), R8
+	MOVQ ranks+16(FP), R9
+	MOVQ columns+24(FP), R10
+	MOVQ maxima+32(FP), R11
+	SHLQ $3, R9
+
+columns:
+	MOVQ  SI, AX
+	MOVQ  R11, DI
+	MOVQ  R8, CX
+	VPXOR Y0, Y0, Y0
+	VPXOR Y1, Y1, Y1
+
+stages:
+	VPADDQ    (AX), Y0, Y0
+	VPADDQ    32(AX), Y1, Y1
+	VMOVDQU   (DI), Y2
+	VPCMPGTQ  Y0, Y1, Y3
+	VPBLENDVB Y3, Y1, Y0, Y4
+	VPCMPGTQ  Y2, Y4, Y3
+	VPBLENDVB Y3, Y4, Y2, Y2
+	VMOVDQU   Y2, (DI)
+	ADDQ      R9, AX
+	ADDQ      $32, DI
+	DECQ      CX
+	JNE       stages
+
+	ADDQ $64, SI
+	SUBQ $8, R10
+	JNE  columns
+	VZEROUPPER
 	RET

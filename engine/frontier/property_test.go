@@ -495,7 +495,7 @@ func TestOrderStatistics(t *testing.T) {
 }
 
 func TestCore(t *testing.T) {
-	for _, R := range []int{1, 3, 8, 13, 32, 1000} {
+	for _, R := range []int{1, 3, 8, 13, 32, 1000, 2048, 2051} {
 		w := randomWindow(rand.New(rand.NewPCG(1, 1)), 10, 6, R)
 		w.Wall = nil
 		core := NewCore(6, R)

@@ -243,14 +243,14 @@ func basis(r *frontier.Result) bullets {
 	q := r.Quality
 	switch {
 	case !q.Wall:
-		say("No wall time was recorded, so time outside the stages is not seen.")
+		say("No wall time: time outside the stages is not seen")
 	case q.OverlapError > 0:
-		say("Time in no stage: %s of the step on the worst rank; stages overlap by %s.", percent(q.ClosureResidual), percent(q.OverlapError))
+		say("Time in no stage: %s of the step on the worst rank; stages overlap by %s", percent(q.ClosureResidual), percent(q.OverlapError))
 	default:
-		say("Time in no stage: %s of the step on the worst rank.", percent(q.ClosureResidual))
+		say("Time in no stage: %s of the step on the worst rank", percent(q.ClosureResidual))
 	}
 	if len(q.Missing) > 0 && len(q.Notes) == 0 {
-		say("%s of %d did not report: %s.", counted(len(q.Missing), "rank"), r.WorldSize, trace.RankList(q.Missing))
+		say("%s of %d did not report: %s", counted(len(q.Missing), "rank"), r.WorldSize, trace.RankList(q.Missing))
 	}
 	return append(b, q.Notes...)
 }
@@ -258,8 +258,8 @@ func basis(r *frontier.Result) bullets {
 func deviceSentence(d *frontier.Device) string {
 	s := fmt.Sprintf("Device timers (%s): %d of %d samples ready", d.Channel, d.Ready, d.Sampled)
 	if !finite(d.Time) || !finite(d.Peers) {
-		return s + "."
+		return s
 	}
-	return s + fmt.Sprintf("; rank %d takes %s on the device, its peers %s, and %s on the host.",
+	return s + fmt.Sprintf("; rank %d takes %s on the device, its peers %s, and %s on the host",
 		d.Rank, length(d.Time), length(d.Peers), length(d.Wall))
 }

@@ -95,12 +95,11 @@ func (c cell) raw(k kind) string {
 
 var eighths = [...]string{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"}
 
-// bar draws part of the peak in at most n columns, to an eighth of a column;
-// what is not zero is visible.
+// bar draws part of the peak in at most n columns, to an eighth of a column.
 func (s shown) bar(c cell, n int) string {
 	if !c.set || !(s.peak > 0) || !(c.real > 0) {
 		return ""
 	}
-	k := max(1, int(c.real/s.peak*float64(8*n)+0.5))
+	k := int(c.real/s.peak*float64(8*n) + 0.5)
 	return strings.Repeat("█", k/8) + eighths[k%8]
 }

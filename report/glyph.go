@@ -115,7 +115,7 @@ func wrap(s string, n int) []string {
 			head := clip(word, n)
 			lines = append(lines, head)
 			word = word[len(head):]
-			w = columns(word)
+			w -= columns(head)
 		}
 		if have > 0 {
 			line, have = line+" ", have+1

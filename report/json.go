@@ -142,17 +142,3 @@ func plainArray(rest []byte) bool {
 	}
 	return false
 }
-
-// problemsOf are the refused inputs for JSON.
-func problemsOf(problems []Problem) []problemJSON {
-	out := make([]problemJSON, len(problems))
-	for i, p := range problems {
-		out[i] = problemJSON{p.Path, p.reason()}
-	}
-	return out
-}
-
-type problemJSON struct {
-	Path  string `json:"path"`
-	Error string `json:"error"`
-}

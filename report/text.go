@@ -10,6 +10,9 @@ import (
 // proseWidth keeps sentences readable on wide terminals.
 const proseWidth = 100
 
+// termColumn is how wide the explained words may always be.
+const termColumn = 20
+
 // textWriter renders a document for a terminal.
 type textWriter struct {
 	out   *bytes.Buffer
@@ -98,16 +101,18 @@ func (t *textWriter) paragraph(first, rest, s string) {
 	}
 }
 
-// terms are set in two columns. A word that is wider than the first pushes its
-// explanation to the right, so that most stay on one line.
+// terms are set in two columns. The first is as wide as the longest
+// explanation permits; a word that is wider pushes its own to the right, so
+// that all stay on one line where they can.
 func (t *textWriter) terms(list terms) {
-	const most = 20
-	wide := 0
+	name, text := 0, 0
 	for _, x := range list {
-		wide = max(wide, min(most, columns(visible(x.name))))
+		name, text = max(name, columns(visible(x.name))), max(text, columns(visible(x.text)))
 	}
+	room := min(t.style.width(), proseWidth) - len(t.indent()) - len(gap)
+	wide := min(name, max(termColumn, room-text))
 	for _, x := range list {
-		first := padRight(visible(x.name), wide) + "  "
+		first := padRight(visible(x.name), wide) + gap
 		t.paragraph(first, strings.Repeat(" ", columns(first)), x.text)
 	}
 }

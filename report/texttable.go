@@ -170,12 +170,28 @@ func (t *table) layout(room int) ([]shown, []int) {
 			widths[widest]--
 		}
 	}
-	for i, c := range cols {
+	growBars(cols, widths, room)
+	return cols, widths
+}
+
+// growBars gives the room that is left to the bars, the same to each: equal
+// values then have bars of equal length.
+func growBars(cols []shown, widths []int, room int) {
+	bars := 0
+	for _, c := range cols {
 		if c.kind == kindBar {
-			widths[i] = min(widths[i]+max(0, room-total(widths)), max(barLimit, widths[i]))
+			bars++
 		}
 	}
-	return cols, widths
+	if bars == 0 {
+		return
+	}
+	more := max(0, room-total(widths)) / bars
+	for i, c := range cols {
+		if c.kind == kindBar {
+			widths[i] = min(widths[i]+more, max(barLimit, widths[i]))
+		}
+	}
 }
 
 func total(widths []int) int {

@@ -208,7 +208,7 @@ func wordBlocks(labels []frontier.Label, reasons []frontier.Reason) document {
 		d = append(d, heading("What the labels say"), labelTerms(labels))
 	}
 	if len(reasons) > 0 {
-		d = append(d, heading("Why no more is claimed"), reasonTerms(reasons))
+		d = append(d, heading("Why no stronger label is given"), reasonTerms(reasons))
 	}
 	return d
 }

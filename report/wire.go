@@ -53,6 +53,11 @@ type windowJSON struct {
 	Device   *deviceJSON   `json:"device"`
 }
 
+type problemJSON struct {
+	Path  string `json:"path"`
+	Error string `json:"error"`
+}
+
 type stageJSON struct {
 	Name        string  `json:"name"`
 	Advance     int64   `json:"advance_ns"`
@@ -237,4 +242,13 @@ func deviceOf(r *frontier.Result) *deviceJSON {
 	}
 	return &deviceJSON{d.Channel, stageNames(r, d.Stages), d.Sampled, d.Ready, d.SideStreams, number(d.Share), number(d.OverWall),
 		d.Rank, number(d.Time), number(d.Wall), number(d.Peers), number(d.Excess)}
+}
+
+// problemsOf are the refused inputs for JSON.
+func problemsOf(problems []Problem) []problemJSON {
+	out := make([]problemJSON, len(problems))
+	for i, p := range problems {
+		out[i] = problemJSON{p.Path, p.reason()}
+	}
+	return out
 }

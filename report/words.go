@@ -11,18 +11,18 @@ import (
 // read the paper. One sentence each.
 
 var labelWords = [...]string{
-	frontier.FrontierAccounting:            "Shares add up to the step exactly; they name no cause.",
-	frontier.DirectExposure:                "The leading stage is itself slow; mending it saves time.",
+	frontier.FrontierAccounting:            "An exact account of the step; it names no cause.",
+	frontier.DirectExposure:                "The leading stage is slow itself; mending it pays.",
 	frontier.SyncWaitDependent:             "Others wait later because of the leading stage.",
-	frontier.LikelySyncWait:                "One rank falls behind in it and its peers wait for it.",
+	frontier.LikelySyncWait:                "One rank falls behind in it; its peers wait for it.",
 	frontier.ForwardDeviceSupported:        "Device timers confirm a long forward pass.",
 	frontier.ForwardSpilloverSuspected:     "Forward is long; a later stage pays for it.",
 	frontier.ForwardHostOverheadSuspected:  "Forward is long on the host, not the device.",
 	frontier.ForwardEventScopeLimited:      "Too few device timers, or streams not covered.",
-	frontier.CoCritical:                    "No single stage stands out; healthy jobs get this too.",
+	frontier.CoCritical:                    "Shares single out no stage; common in healthy jobs.",
 	frontier.GradientAccumulationAmbiguous: "Microsteps were summed; their order is lost.",
 	frontier.RoleAwareNeeded:               "Ranks do different work: compare only within groups.",
-	frontier.TelemetryLimited:              "Recording incomplete or not adding up: no strong claim.",
+	frontier.TelemetryLimited:              "Incomplete, or not adding up: no strong claim.",
 }
 
 var reasonWords = [...]string{
@@ -37,7 +37,7 @@ var reasonWords = [...]string{
 	frontier.GainTie:                 "Mending any of several stages saves about the same.",
 	frontier.GatherFailed:            "The recorder could not gather the window everywhere.",
 	frontier.LeaderSwitches:          "The latest rank keeps changing from step to step.",
-	frontier.LowGainNoModelFit:       "Mending it saves little, and no induced wait is shown.",
+	frontier.LowGainNoModelFit:       "Mending the lead stage saves little; no wait is shown.",
 	frontier.MissingRanks:            "Some ranks did not report.",
 	frontier.NoBaseline:              "There is nothing to compare the leading stage with.",
 	frontier.OverlapError:            "Some rank's stages add up to more than its step took.",

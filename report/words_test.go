@@ -50,10 +50,10 @@ func TestWords(t *testing.T) {
 		t.Errorf("%d labels, the paper has 12", n)
 	}
 	for _, x := range labelTerms(allLabels()) {
-		check(2+max(20, len(x.name))+2, x.name, x.text)
+		check(2+max(termColumn, len(x.name))+2, x.name, x.text)
 	}
 	for _, x := range reasonTerms(allReasons()) {
-		check(2+max(20, len(x.name))+2, x.name, x.text)
+		check(2+max(termColumn, len(x.name))+2, x.name, x.text)
 	}
 	for _, c := range named(diagnose.Insufficient) {
 		check(len("Confidence: . ")+len(c.String()), c.String(), meaning(confidenceWords[:], c))

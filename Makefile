@@ -1,0 +1,73 @@
+# sfstat. The targets that people use: build, demo, test, check. `make help`.
+# Only Go is needed; the race detector also wants a C compiler.
+
+GO          ?= go
+VERSION     ?= $(shell git describe --tags --always --dirty 2>/dev/null)
+STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOVULNCHECK ?= golang.org/x/vuln/cmd/govulncheck@v1.8.0
+FUZZTIME    ?= 15s
+BENCH       ?= .
+
+# Packages that start goroutines, in code or in tests: there the race detector
+# has something to find.
+RACE_PKGS = $(shell grep -rlE --include='*.go' '^[[:space:]]*go [a-zA-Z(]' . | xargs -n1 dirname | sort -u)
+
+.PHONY: help build demo test test-race check fmt vet lint vuln layers tidy bench fuzz cover clean
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+build: ## bin/sfstat
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/sfstat ./cmd/sfstat
+
+demo: build ## the verdict on a recording of a real job
+	bin/sfstat diagnose fixtures/ddp/host-callback-r8-s0.jsonl
+
+test: vet ## everything that must hold: vet, all tests in random order, the race detector
+	$(GO) test -shuffle=on ./...
+	@$(MAKE) --no-print-directory test-race
+
+test-race:
+	@if [ -z '$(RACE_PKGS)' ]; then echo 'no package starts goroutines'; \
+	elif ! command -v "$$($(GO) env CC)" >/dev/null; then echo 'NOT RUN: the race detector needs a C compiler, and there is none'; \
+	else echo '$(GO) test -race …'; CGO_ENABLED=1 $(GO) test -race -shuffle=on $(RACE_PKGS); fi
+
+check: fmt vet lint layers tidy vuln ## what review would say: format, vet, staticcheck, import direction, go.mod, known vulnerabilities
+
+fmt:
+	@out=$$(git ls-files -z --cached --others --exclude-standard '*.go' | xargs -0 gofmt -s -l); \
+	if [ -n "$$out" ]; then echo "gofmt -s would change:"; echo "$$out"; exit 1; fi
+
+vet:
+	$(GO) vet ./...
+
+lint:
+	$(GO) run $(STATICCHECK) ./...
+
+layers:
+	$(GO) run ./internal/layers
+
+tidy:
+	$(GO) mod tidy -diff
+
+# The vulnerability database is on the network. Without it there is no answer,
+# which is said and does not fail the check; a finding does.
+vuln:
+	@out=$$($(GO) run $(GOVULNCHECK) ./... 2>&1); code=$$?; echo "$$out"; \
+	if [ $$code -ne 0 ] && echo "$$out" | grep -qE 'fetching vulnerabilities:|dial tcp|no such host|i/o timeout|Forbidden'; then \
+	echo 'NOT CHECKED: the vulnerability database could not be reached'; exit 0; fi; exit $$code
+
+bench: ## all benchmarks, for benchstat (BENCH=regexp)
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+fuzz: ## every fuzz target for FUZZTIME
+	@set -e; for pkg in $$($(GO) list ./...); do \
+	for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+	echo "$$pkg $$target"; $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg; done; done
+
+cover: ## coverage.out and the share of statements per function
+	$(GO) test -coverprofile=coverage.out -coverpkg=./... ./...
+	@$(GO) tool cover -func=coverage.out | tail -n 1
+
+clean:
+	rm -rf bin coverage.out

@@ -1,0 +1,167 @@
+// Command layers checks that imports point one way:
+//
+//	cmd → campaign, diagnose, report, plots, ingest, archive → engine → trace
+//
+// It reads `go list` for the module in the current folder and prints a line
+// for every import that points the other way. docs/index.md has the reasons.
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+)
+
+const module = "github.com/sfstat/sfstat"
+
+// rule says what packages under a folder may import of ours, by folder. The
+// first rule that matches counts. A package may always import what lies under
+// an internal folder of its own.
+type rule struct {
+	of   string
+	may  []string
+	pure bool // no I/O, flags, logging or processes
+}
+
+var rules = []rule{
+	{of: "trace", pure: true},
+	{of: "engine/blame", may: []string{"trace", "engine/zscore"}, pure: true},
+	{of: "engine", may: []string{"trace"}, pure: true},
+	{of: "ingest/auto", may: []string{"trace", "ingest", "archive"}},
+	{of: "ingest/ingesttest", may: []string{"trace", "ingest"}},
+	{of: "ingest", may: []string{"trace", "ingest"}},
+	{of: "archive", may: []string{"trace", "ingest"}},
+	{of: "simulate", may: []string{"trace"}},
+	{of: "diagnose", may: []string{"trace", "engine"}},
+	{of: "report", may: []string{"trace", "engine", "diagnose"}},
+	{of: "plots", may: []string{"trace", "engine", "diagnose"}},
+	{of: "campaign", may: []string{"trace", "engine", "diagnose", "report", "plots", "ingest", "archive", "simulate", "internal"}},
+	{of: "bench", may: []string{""}},
+	{of: "fixtures", may: []string{""}},
+	{of: "internal"},
+	{of: "cmd", may: []string{""}},
+}
+
+// onlyIn lists libraries that belong to one folder; "tests" is none, but tests
+// may import everything.
+var onlyIn = map[string]string{
+	"github.com/urfave/cli/v2":                 "cmd",
+	"github.com/schollz/progressbar/v3":        "cmd",
+	"golang.org/x/term":                        "cmd",
+	"gonum.org/v1/plot":                        "plots",
+	"github.com/parquet-go/parquet-go":         "archive",
+	"github.com/rogpeppe/go-internal":          "tests",
+	"github.com/google/go-cmp":                 "ingest/ingesttest",
+	"github.com/santhosh-tekuri/jsonschema/v6": "tests",
+}
+
+// impure are packages of the standard library that an engine has no use for.
+var impure = []string{"os", "io/ioutil", "flag", "log", "log/slog", "net", "net/http", "os/exec", "syscall", "database/sql"}
+
+// bannedNames say nothing about what is inside.
+var bannedNames = []string{"util", "utils", "common", "helper", "helpers", "misc", "shared", "base"}
+
+// pkg is what `go list` tells of a package.
+type pkg struct {
+	ImportPath string
+	Name       string
+	Imports    []string
+}
+
+func main() {
+	pkgs, err := list()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "layers:", err)
+		os.Exit(1)
+	}
+	wrong := check(pkgs)
+	for _, line := range wrong {
+		fmt.Println(line)
+	}
+	if len(wrong) > 0 {
+		os.Exit(1)
+	}
+}
+
+func list() ([]pkg, error) {
+	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Name,Imports", "./...")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list: %w", err)
+	}
+	var pkgs []pkg
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p pkg
+		err := d.Decode(&p)
+		if errors.Is(err, io.EOF) {
+			return pkgs, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		pkgs = append(pkgs, p)
+	}
+}
+
+// check returns a line for every import, name or folder that breaks the rules.
+func check(pkgs []pkg) []string {
+	var wrong []string
+	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
+	for _, p := range pkgs {
+		folder := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
+		if slices.Contains(bannedNames, p.Name) {
+			say("%s: the package name %s says nothing about what is in it", folder, p.Name)
+		}
+		i := slices.IndexFunc(rules, func(r rule) bool { return under(folder, r.of) })
+		if i < 0 {
+			say("%s: no layer is set for this folder: add it to internal/layers", folder)
+			continue
+		}
+		for _, imported := range p.Imports {
+			if why := rules[i].refuses(folder, imported); why != "" {
+				say("%s imports %s: %s", folder, imported, why)
+			}
+		}
+	}
+	slices.Sort(wrong)
+	return wrong
+}
+
+// refuses says why a package in folder must not import another, or nothing.
+func (r rule) refuses(folder, imported string) string {
+	ours, isOurs := strings.CutPrefix(imported, module+"/")
+	if !isOurs {
+		if r.pure && slices.Contains(impure, imported) {
+			return "engines and the data model are pure"
+		}
+		for library, home := range onlyIn {
+			if under(imported, library) && !under(folder, home) {
+				return "only " + home + " uses this library"
+			}
+		}
+		return ""
+	}
+	if owner, _, ok := strings.Cut(ours, "/internal/"); ok && under(folder, owner) {
+		return ""
+	}
+	for _, layer := range r.may {
+		if under(ours, layer) && !under(ours, "cmd") {
+			return ""
+		}
+	}
+	if len(r.may) == 0 {
+		return r.of + " imports nothing of ours"
+	}
+	return r.of + " may import " + strings.Join(r.may, ", ")
+}
+
+// under reports whether path is folder or lies in it; everything lies in "".
+func under(path, folder string) bool {
+	return folder == "" || path == folder || strings.HasPrefix(path, folder+"/")
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestCheck(t *testing.T) {
+	cases := []struct {
+		from, imports string
+		want          string // part of the complaint; "" for none
+	}{
+		{"trace", "slices", ""},
+		{"trace", "os", "pure"},
+		{"trace", module + "/engine/frontier", "imports nothing of ours"},
+		{"engine/frontier", module + "/trace", ""},
+		{"engine/frontier", module + "/engine/ks", "may import trace"},
+		{"engine/frontier", "log", "pure"},
+		{"engine/blame", module + "/engine/zscore", ""},
+		{"engine/blame", module + "/engine/ks", "may import"},
+		{"engine/ks", module + "/engine/ks/internal/ecdf", ""},
+		{"ingest/packet", module + "/ingest", ""},
+		{"ingest/packet", module + "/engine/frontier", "may import"},
+		{"ingest/auto", module + "/archive", ""},
+		{"diagnose", module + "/engine/frontier", ""},
+		{"diagnose", module + "/report", "may import"},
+		{"report", module + "/diagnose", ""},
+		{"report", "github.com/urfave/cli/v2", "only cmd"},
+		{"report", "golang.org/x/text/width", ""},
+		{"cmd/sfstat", module + "/report", ""},
+		{"cmd/sfstat", "golang.org/x/term", ""},
+		{"cmd/other", module + "/cmd/sfstat", "may import"},
+		{"campaign", module + "/cmd/sfstat", "may import"},
+		{"nowhere", "fmt", "no layer is set"},
+	}
+	for _, c := range cases {
+		t.Run(c.from+" imports "+c.imports, func(t *testing.T) {
+			got := check([]pkg{{ImportPath: module + "/" + c.from, Name: "name", Imports: []string{c.imports}}})
+			switch {
+			case c.want == "" && len(got) > 0:
+				t.Errorf("refused: %v", got)
+			case c.want != "" && (len(got) != 1 || !strings.Contains(got[0], c.want)):
+				t.Errorf("got %q, expected one complaint with %q", got, c.want)
+			}
+		})
+	}
+	if got := check([]pkg{{ImportPath: module + "/engine/util", Name: "util"}}); len(got) != 1 {
+		t.Errorf("a package named util passed: %v", got)
+	}
+}
+
+// TestModule holds the module itself to the rules.
+func TestModule(t *testing.T) {
+	t.Chdir("../..")
+	pkgs, err := list()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(pkgs) < 5 {
+		t.Fatalf("go list found %d packages: the check would pass on nothing", len(pkgs))
+	}
+	for _, line := range check(pkgs) {
+		t.Error(line)
+	}
+}

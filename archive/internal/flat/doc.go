@@ -1,0 +1,77 @@
+// Package flat is the part of Parquet that a window archive needs: tables of
+// required or nullable columns without nesting, one dictionary of strings, zstd.
+//
+// It exists beside the general libraries for three reasons, each measured in
+// docs/archive.md:
+//
+//   - size: every page picks the smallest of its encodings, and the byte planes
+//     of BYTE_STREAM_SPLIT are compressed as zstd blocks of their own, so that a
+//     plane of noise does not spoil the code of its neighbour;
+//   - hostile files: every size in a footer, page header or value stream is
+//     checked against what the file can hold before anything is allocated for it;
+//   - columns may be added while a file is written: row groups that came before
+//     get chunks of nulls at the end.
+//
+// Files conform to the Parquet format, version 2 (Apache parquet-format 2.11,
+// which has BYTE_STREAM_SPLIT of INT64). Data pages are of version 1 and carry a
+// CRC. Values are little-endian as the format says; nothing here depends on the
+// byte order of the machine, and nothing uses unsafe.
+package flat
+
+// Kind is the physical type of a column, by its number in the format.
+type Kind uint8
+
+// The kinds that are written, and read by a Cursor.
+const (
+	Bool   Kind = 0 // BOOLEAN
+	Int64  Kind = 2 // INT64
+	Double Kind = 5 // DOUBLE
+	String Kind = 6 // BYTE_ARRAY holding UTF-8, always by dictionary
+)
+
+var kindNames = [...]string{"BOOLEAN", "INT32", "INT64", "INT96", "FLOAT", "DOUBLE", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"}
+
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return "of an unknown type"
+}
+
+// Column is one column of a table.
+type Column struct {
+	Name     string
+	Kind     Kind
+	Nullable bool
+	Bounds   bool // write the least and largest value of each row group, for Int64
+}
+
+// KeyValue is one entry of a file's key-value metadata.
+type KeyValue struct{ Key, Value string }
+
+// Numbers of the format that are used in several places.
+const (
+	magic = "PAR1"
+
+	pageData       = 0
+	pageDictionary = 2
+
+	encPlain           = 0
+	encPlainDictionary = 2
+	encRLE             = 3
+	encDelta           = 5
+	encRLEDictionary   = 8
+	encByteStreamSplit = 9
+
+	codecNone   = 0
+	codecSnappy = 1
+	codecZstd   = 6
+)
+
+// PageRows is the number of rows in a page: 256 KiB of INT64, which stays in a
+// core's second-level cache while it is decoded and copied.
+const PageRows = 1 << 15
+
+// MaxColumns bounds the columns of a file that is read; an archive has at most
+// trace.MaxStages stages, five more, and two for each side channel.
+const MaxColumns = 1 << 14

@@ -1,0 +1,203 @@
+package flat
+
+import (
+	"bytes"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/parquet-go/parquet-go/encoding/bytestreamsplit"
+	"github.com/parquet-go/parquet-go/encoding/delta"
+	"github.com/parquet-go/parquet-go/encoding/rle"
+)
+
+// sequences are integers of many kinds: what durations look like, what breaks
+// differences, what fills every bit width, lengths around block boundaries.
+func sequences() [][]int64 {
+	g := rand.New(rand.NewPCG(7, 7))
+	out := [][]int64{{}, {0}, {-1}, {math.MinInt64, math.MaxInt64, math.MinInt64, 0, math.MaxInt64}}
+	for _, n := range []int{2, 31, 32, 33, 127, 128, 129, 130, 257, 1000} {
+		for _, bits := range []int{0, 1, 7, 8, 13, 31, 32, 33, 55, 56, 57, 58, 63, 64} {
+			v := make([]int64, n)
+			for i := range v {
+				if bits > 0 {
+					v[i] = int64(g.Uint64() >> (64 - bits))
+				}
+			}
+			out = append(out, v)
+		}
+	}
+	steady := make([]int64, 500)
+	for i := range steady {
+		steady[i] = int64(i / 8)
+	}
+	return append(out, steady)
+}
+
+// padded is b with the slack that decoders need behind it.
+func padded(b []byte) []byte { return append(slices.Clone(b), make([]byte, slack)...)[:len(b)] }
+
+// The encoders and decoders of the parquet-go library were written by others
+// from the same specification: what one side writes the other must read.
+func TestDelta(t *testing.T) {
+	var other delta.BinaryPackedEncoding
+	for _, want := range sequences() {
+		ours := appendDelta(nil, want)
+		got, err := other.DecodeInt64(nil, ours)
+		if err != nil || !slices.Equal(got, want) {
+			t.Fatalf("parquet-go reads our differences of %d values wrongly: %v", len(want), err)
+		}
+		theirs, err := other.EncodeInt64(nil, want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range [][]byte{ours, theirs} {
+			dst := make([]int64, len(want))
+			if err := decodeDelta(dst, padded(b)); err != nil || !slices.Equal(dst, want) {
+				t.Fatalf("%d values read wrongly: %v", len(want), err)
+			}
+		}
+	}
+}
+
+func TestPlanes(t *testing.T) {
+	var other bytestreamsplit.Encoding
+	for _, want := range sequences() {
+		words := make([]uint64, len(want))
+		for i, x := range want {
+			words[i] = uint64(x)
+		}
+		ours := appendPlanes(nil, words)
+		theirs, err := other.EncodeInt64(nil, slices.Clone(want))
+		if err != nil || !bytes.Equal(ours, theirs) {
+			t.Fatalf("planes of %d values differ from parquet-go's: %v", len(want), err)
+		}
+		dst := make([]int64, len(want))
+		if err := decodePlanes(dst, ours); err != nil || !slices.Equal(dst, want) {
+			t.Fatalf("planes of %d values read wrongly: %v", len(want), err)
+		}
+	}
+}
+
+func TestHybrid(t *testing.T) {
+	g := rand.New(rand.NewPCG(3, 3))
+	for _, n := range []int{1, 7, 8, 9, 64, 1001} {
+		for width := 1; width <= 32; width++ {
+			for _, run := range []int{1, 3, 50} {
+				want := make([]uint32, n)
+				for i := range want {
+					if want[i] = uint32(g.Uint64() >> (64 - width)); i%run != 0 {
+						want[i] = want[i-1]
+					}
+				}
+				b := appendHybrid(nil, want, width)
+				got := make([]uint32, n)
+				if err := decodeHybrid(got, padded(b), width); err != nil || !slices.Equal(got, want) {
+					t.Fatalf("n=%d width=%d run=%d: read wrongly: %v", n, width, run, err)
+				}
+				signed := make([]int32, 0, n)
+				signed, err := (&rle.Encoding{BitWidth: width}).DecodeInt32(signed, append(b, make([]byte, 64)...)[:len(b)])
+				if err != nil || len(signed) < n || uint32(signed[n-1]) != want[n-1] {
+					t.Fatalf("n=%d width=%d run=%d: parquet-go reads it wrongly: %v", n, width, run, err)
+				}
+			}
+		}
+	}
+}
+
+// What a decoder is given may be anything. It must fill what it was asked to
+// fill or say that it cannot; reading beyond the page would be a fault here.
+func FuzzDecode(f *testing.F) {
+	for _, v := range sequences()[:40] {
+		f.Add(appendDelta(nil, v), uint16(len(v)), uint8(0))
+	}
+	f.Add(appendHybrid(nil, []uint32{1, 2, 3, 3, 3, 3, 3, 3, 3}, 2), uint16(9), uint8(2))
+	f.Add([]byte{0x80, 0x01, 0x04, 0xff, 0xff, 0xff, 0xff, 0x0f, 0x00}, uint16(40), uint8(33))
+	f.Fuzz(func(t *testing.T, b []byte, n uint16, width uint8) {
+		dst := make([]int64, n)
+		if decodeDelta(dst, padded(b)) == nil {
+			again := make([]int64, n)
+			if err := decodeDelta(again, padded(appendDelta(nil, dst))); err != nil || !slices.Equal(again, dst) {
+				t.Fatalf("what was decoded does not survive: %v", err)
+			}
+		}
+		_ = decodePlanes(dst, b)
+		_ = decodePlain(dst, b)
+		levels := make([]uint32, n)
+		if decodeHybrid(levels, padded(b), int(width)) == nil {
+			for _, l := range levels {
+				if width < 32 && l>>width != 0 {
+					t.Fatalf("level %d of %d bits", l, width)
+				}
+			}
+		}
+	})
+}
+
+// A footer or page header of any bytes is read or refused, and what is kept of
+// it is in proportion to its size.
+func FuzzHeaders(f *testing.F) {
+	foot := &footer{columns: []Column{{Name: "a", Kind: Int64, Bounds: true}, {Name: "b", Kind: String}}, rows: 3,
+		groups: []group{{rows: 3, chunks: []chunk{{kind: Int64, values: 3, offset: 4, size: 9}, {kind: String, values: 3, offset: 13, size: 20, dictSize: 8}}}},
+		meta:   []KeyValue{{"k", "v"}}}
+	f.Add(foot.appendTo(nil))
+	h := pageHeader{typ: pageData, raw: 80, size: 40, values: 10, encoding: encDelta}
+	f.Add(h.appendTo(nil))
+	f.Add([]byte{0x29, 0xfc, 0xff, 0xff, 0xff, 0xff, 0x07})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if got, err := parseFooter(b); err == nil {
+			if n := len(got.columns) + len(got.groups) + len(got.meta); n > len(b) {
+				t.Fatalf("%d parts of a footer of %d bytes", n, len(b))
+			}
+		}
+		if _, n, err := parsePageHeader(b); err == nil && n > len(b) {
+			t.Fatalf("a header of %d bytes in %d", n, len(b))
+		}
+	})
+}
+
+// Pages of any bytes, without the checksum that guards them in a file: a
+// cursor gives as many rows as the footer tells of, or an error.
+func FuzzPages(f *testing.F) {
+	enc, err := newEncoder()
+	if err != nil {
+		f.Fatal(err)
+	}
+	for i, d := range []Data{{Ints: []int64{5, 6, 7}}, {Doubles: []float64{1, 2, 3}, Present: []bool{true, true, true}},
+		{Bools: []bool{true}, Present: []bool{false, true, false}}, {Strings: []string{"a", "b"}, Index: []uint32{0, 1, 0}}} {
+		kind := []Kind{Int64, Double, Bool, String}[i]
+		_, b, err := enc.chunk(Column{Kind: kind, Nullable: d.Present != nil}, 3, d)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b, uint8(kind), uint8(codecZstd), d.Present != nil)
+		h := pageHeader{typ: pageData, raw: 24, size: 24, values: 3, encoding: encPlain}
+		plain := bytes.Replace(h.appendTo(nil), []byte{0x15, 0x00}, nil, 1) // without its crc of 0
+		f.Add(append(plain, make([]byte, 24)...), uint8(kind), uint8(codecNone), false)
+	}
+	f.Fuzz(func(t *testing.T, b []byte, kind, codec uint8, nullable bool) {
+		const rows = 40
+		file := &File{in: Input{R: bytes.NewReader(b), Size: int64(len(b)), Name: "x"}, lim: Limits{Footer: 1 << 16, Values: 1 << 20},
+			foot: &footer{columns: []Column{{Name: "c", Kind: Kind(kind), Nullable: nullable}}, rows: rows,
+				groups: []group{{rows: rows, chunks: []chunk{{kind: Kind(kind), codec: int32(codec), values: rows, size: int64(len(b))}}}}}}
+		if file.Check() != nil {
+			return
+		}
+		c, seen := file.Cursor(0), 0
+		for {
+			s, err := c.Next(7)
+			if err != nil {
+				break
+			}
+			if seen += len(s.Values); len(s.Values) == 0 || seen > rows || s.Present != nil && len(s.Present) != len(s.Values) {
+				t.Fatalf("%d rows, %d in all", len(s.Values), seen)
+			}
+			for _, v := range s.Values {
+				if Kind(kind) == String && (v < 0 || int(v) >= len(c.Strings())) && s.Present == nil {
+					t.Fatalf("string %d of %d", v, len(c.Strings()))
+				}
+			}
+		}
+	})
+}

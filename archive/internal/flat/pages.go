@@ -1,0 +1,212 @@
+package flat
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+	"math"
+	"math/bits"
+	"slices"
+)
+
+// encoder turns the values of a column into the pages of a chunk.
+type encoder struct {
+	zstd       *compressor
+	out, alt   []byte // pages of a chunk, by value and by dictionary
+	raw, delta []byte // one page, encoded
+	packed     []byte // one page, compressed
+	words      []uint64
+	levels     []uint32
+}
+
+func newEncoder() (*encoder, error) {
+	z, err := newCompressor()
+	return &encoder{zstd: z}, err
+}
+
+// chunk is the pages of n rows of a column, valid until the next call. Integers
+// that repeat, as the ticks of a coarse clock do, are tried by dictionary too;
+// what is smaller stays.
+func (e *encoder) chunk(c Column, n int, d Data) (chunk, []byte, error) {
+	k, b, err := e.pages(e.out[:0], n, c, d)
+	e.out = b
+	if err != nil || c.Kind != Int64 {
+		return k, b, err
+	}
+	dict, index := distinct(d.Ints)
+	if dict == nil {
+		return k, b, nil
+	}
+	k2, b2, err := e.pages(e.alt[:0], n, c, Data{Present: d.Present, Ints: dict, Index: index})
+	e.alt = b2
+	if err == nil && len(b2) < len(b) {
+		return k2, b2, nil
+	}
+	return k, b, err
+}
+
+// pages appends the pages of a chunk to b.
+func (e *encoder) pages(b []byte, n int, c Column, d Data) (chunk, []byte, error) {
+	k := chunk{kind: c.Kind, codec: codecZstd, values: int64(n)}
+	if d.Index != nil {
+		b = e.dictionary(b, &k, d)
+		k.dictSize = int64(len(b))
+	}
+	for from, at := 0, 0; from < n; {
+		to := min(from+PageRows, n)
+		count := to - from
+		e.raw = e.raw[:0]
+		if c.Nullable {
+			count = e.putLevels(d.Present, from, to)
+		}
+		h := pageHeader{typ: pageData, values: int64(to - from)}
+		if err := e.values(&h, c.Kind, d, at, at+count); err != nil {
+			return k, b, err
+		}
+		b = e.put(b, &k, h)
+		k.nulls += int64(to - from - count)
+		from, at = to, at+count
+	}
+	k.size = int64(len(b))
+	return k, b, nil
+}
+
+// put appends the page in e.packed under its header.
+func (e *encoder) put(b []byte, k *chunk, h pageHeader) []byte {
+	h.size, h.crc = int64(len(e.packed)), crc32.ChecksumIEEE(e.packed)
+	at := len(b)
+	b = h.appendTo(b)
+	k.rawSize += int64(len(b)-at) + h.raw
+	k.encodings |= 1<<h.encoding | 1<<encRLE
+	return append(b, e.packed...)
+}
+
+func (e *encoder) dictionary(b []byte, k *chunk, d Data) []byte {
+	e.raw = e.raw[:0]
+	for _, s := range d.Strings {
+		e.raw = append(binary.LittleEndian.AppendUint32(e.raw, uint32(len(s))), s...)
+	}
+	entries := len(d.Strings)
+	if d.Strings == nil {
+		entries = len(d.Ints)
+		for _, v := range d.Ints {
+			e.raw = binary.LittleEndian.AppendUint64(e.raw, uint64(v))
+		}
+	}
+	e.packed = e.zstd.whole(e.packed[:0], e.raw)
+	return e.put(b, k, pageHeader{typ: pageDictionary, raw: int64(len(e.raw)), values: int64(entries), encoding: encPlain})
+}
+
+// putLevels appends the definition levels of rows from … to to the page and
+// counts the values that are present.
+func (e *encoder) putLevels(present []bool, from, to int) (count int) {
+	e.levels = e.levels[:0]
+	for i := from; i < to; i++ {
+		level := uint32(1)
+		if present != nil && !present[i] {
+			level = 0
+		}
+		e.levels = append(e.levels, level)
+		count += int(level)
+	}
+	e.raw = appendHybrid(append(e.raw, 0, 0, 0, 0), e.levels, 1)
+	binary.LittleEndian.PutUint32(e.raw, uint32(len(e.raw)-4))
+	return count
+}
+
+// values completes the page in e.raw with values i … j of the column, in the
+// encoding that compresses best, and compresses it into e.packed.
+func (e *encoder) values(h *pageHeader, kind Kind, d Data, i, j int) (err error) {
+	head := len(e.raw)
+	switch {
+	case i == j:
+		h.encoding = encPlain
+	case d.Index != nil:
+		width := max(1, bits.Len(uint(max(len(d.Strings), len(d.Ints))-1)))
+		e.raw = appendHybrid(append(e.raw, byte(width)), d.Index[i:j], width)
+		h.encoding = encRLEDictionary
+	case kind == Bool:
+		e.raw = appendBools(e.raw, d.Bools[i:j])
+		h.encoding = encPlain
+	default:
+		return e.numbers(h, head, d, i, j)
+	}
+	h.raw = int64(len(e.raw))
+	e.packed = e.zstd.whole(e.packed[:0], e.raw)
+	return nil
+}
+
+// numbers is values for columns of eight bytes a value: by byte planes, or,
+// for integers that are like their neighbours, by differences.
+func (e *encoder) numbers(h *pageHeader, head int, d Data, i, j int) error {
+	e.words = e.words[:0]
+	if d.Doubles != nil {
+		for _, v := range d.Doubles[i:j] {
+			e.words = append(e.words, math.Float64bits(v))
+		}
+	} else {
+		for _, v := range d.Ints[i:j] {
+			e.words = append(e.words, uint64(v))
+		}
+	}
+	e.raw = appendPlanes(e.raw, e.words)
+	planes, err := e.zstd.planes(e.raw, j-i)
+	if err != nil {
+		return err
+	}
+	e.packed = append(e.packed[:0], planes...)
+	h.encoding, h.raw = encByteStreamSplit, int64(len(e.raw))
+	if d.Doubles != nil {
+		return nil
+	}
+	e.delta = appendDelta(append(e.delta[:0], e.raw[:head]...), d.Ints[i:j])
+	if len(e.delta) > max(len(e.packed)+1024, j-i) {
+		return nil // longer, and too noisy to be compressed
+	}
+	h2 := len(e.packed)
+	e.packed = e.zstd.whole(e.packed, e.delta)
+	if n := len(e.packed) - h2; n < h2 {
+		e.packed = append(e.packed[:0], e.packed[h2:]...)
+		h.encoding, h.raw = encDelta, int64(len(e.delta))
+	} else {
+		e.packed = e.packed[:h2]
+	}
+	return nil
+}
+
+// What a dictionary of integers may cost: sampled values of which more than
+// half are distinct will not repeat enough, and more entries than maxDict are
+// not worth their table.
+const (
+	dictSample = 1 << 10
+	maxDict    = 1 << 15
+)
+
+// distinct is the sorted dictionary of v and the index of each value; nil when
+// v hardly repeats.
+func distinct(v []int64) (dict []int64, index []uint32) {
+	sample := slices.Clone(v[:min(len(v), dictSample)])
+	slices.Sort(sample)
+	if len(v) < 64 || 2*len(slices.Compact(sample)) > dictSample {
+		return nil, nil
+	}
+	limit := min(maxDict, len(v)/4)
+	seen := make(map[int64]uint32)
+	for _, x := range v {
+		seen[x] = 0
+		if len(seen) > limit {
+			return nil, nil
+		}
+	}
+	for x := range seen {
+		dict = append(dict, x)
+	}
+	slices.Sort(dict)
+	for i, x := range dict {
+		seen[x] = uint32(i)
+	}
+	index = make([]uint32, len(v))
+	for i, x := range v {
+		index[i] = seen[x]
+	}
+	return dict, index
+}

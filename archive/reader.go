@@ -1,0 +1,198 @@
+package archive
+
+import (
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/archive/internal/flat"
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Reader reads the windows of an archive. It is not safe for concurrent use.
+type Reader struct {
+	file    *flat.File
+	close   func() error
+	name    string
+	lim     ingest.Limits
+	meta    *meta
+	columns columns
+	next    int   // position in meta.Windows
+	row     int64 // of the file, where that window begins
+}
+
+var _ ingest.WindowReader = (*Reader)(nil)
+
+// columns are the cursors of an archive.
+type columns struct {
+	run, window, step, rank *flat.Cursor
+	stages                  []*flat.Cursor
+	wall                    *flat.Cursor
+	values, ready           []*flat.Cursor // by channel
+}
+
+// Bounds on what is read: footers (which are in memory as long as the reader)
+// and the part of a file's decompressed size that its compressed size does not
+// have to earn.
+const (
+	maxFooter   = 64 << 20
+	freeOfRatio = 64 << 20
+)
+
+// Open opens an archive. Close must be called.
+func Open(path string, lim ingest.Limits) (*Reader, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = trace.At(trace.Pos{File: path}, trace.Bad(trace.ErrType, "not a regular file: Parquet is read from its end, save it to a file first"))
+	}
+	if err == nil {
+		var r *Reader
+		if r, err = NewReader(f, info.Size(), path, lim); err == nil {
+			r.close = f.Close
+			return r, nil
+		}
+	}
+	f.Close()
+	return nil, err
+}
+
+// NewReader reads an archive of the given size; file names it in errors. The
+// error is ErrNotArchive when the bytes are something else.
+func NewReader(r io.ReaderAt, size int64, file string, lim ingest.Limits) (*Reader, error) {
+	lim = lim.OrDefault()
+	bounds := flat.Limits{Footer: min(lim.Line, maxFooter), Values: freeOfRatio + lim.Ratio*size}
+	f, err := flat.Open(flat.Input{R: r, Size: size, Name: file}, bounds)
+	if errors.Is(err, flat.ErrNotParquet) {
+		return nil, trace.At(trace.Pos{File: file}, trace.Bad(ErrNotArchive, "%v", errors.Unwrap(err)))
+	}
+	if err != nil {
+		return nil, err
+	}
+	a := &Reader{file: f, close: func() error { return nil }, name: file, lim: lim}
+	if err := a.open(); err != nil {
+		return nil, a.at(err)
+	}
+	return a, nil
+}
+
+// at places an error in the file, unless it has a place.
+func (a *Reader) at(err error) error { return trace.At(trace.Pos{File: a.name}, err) }
+
+// open reads the metadata and finds the columns.
+func (a *Reader) open() error {
+	text, ok := a.file.Meta(Key)
+	if !ok {
+		return trace.Bad(ErrNotArchive, "%s", foreign(a.file.Columns()))
+	}
+	sum, _ := a.file.Meta(sumKey)
+	m, err := parseMeta(text, sum)
+	if err != nil {
+		return err
+	}
+	if err := a.file.Check(); err != nil {
+		return err
+	}
+	a.meta = m
+	if len(m.Windows) > 0 {
+		if err := (trace.Schema{Stages: m.Stages}).Validate(); err != nil {
+			return err
+		}
+	}
+	if err := a.countRows(); err != nil {
+		return err
+	}
+	return a.findColumns()
+}
+
+// foreign says what a Parquet file without our metadata is.
+func foreign(columns []flat.Column) string {
+	var names []string
+	has := make(map[string]bool)
+	for _, c := range columns {
+		has[c.Name] = true
+		if len(names) < 12 {
+			names = append(names, c.Name)
+		}
+	}
+	say := "this Parquet file is not a window archive: it has no " + Key + " metadata"
+	switch {
+	case has["optype"] || has["dp_rank"] && has["start_ts"]:
+		return say + ", it looks like an operator trace (columns " + strings.Join(names, ", ") + ")"
+	case has["window"] && has["step"] && has["rank"]:
+		return say + ", though the columns of one; a program that rewrote it has dropped them: convert it again from the packets"
+	}
+	return say + ", its columns are " + strings.Join(names, ", ")
+}
+
+// countRows refuses a table that has not the rows of its windows.
+func (a *Reader) countRows() error {
+	rows := a.file.Rows()
+	for i, p := range a.meta.Windows {
+		f := a.meta.Forms[p[0]]
+		n := int64(len(a.meta.Cohorts[f.Cohort].Ranks))
+		if int64(f.Steps) > rows/n {
+			return trace.Bad(trace.ErrMissing, "the table has %d rows, too few for window %d of its metadata: rows were removed, convert it again", a.file.Rows(), i)
+		}
+		rows -= int64(f.Steps) * n
+	}
+	if rows != 0 {
+		return trace.Bad(trace.ErrDuplicate, "the table has %d rows, %d more than its windows: rows were added, convert it again", a.file.Rows(), rows)
+	}
+	return nil
+}
+
+// findColumns finds the columns by the names that the writer gave them.
+func (a *Reader) findColumns() error {
+	have := a.file.Columns()
+	var missing error
+	find := func(c flat.Column) *flat.Cursor {
+		i := slices.IndexFunc(have, func(h flat.Column) bool { return h.Name == c.Name })
+		if i >= 0 && have[i].Kind == c.Kind {
+			return a.file.Cursor(i)
+		}
+		if missing == nil && i < 0 {
+			missing = trace.Bad(trace.ErrMissing, "no column %q, which the metadata promise", c.Name)
+		} else if missing == nil {
+			missing = trace.Bad(trace.ErrType, "column %q is %s, expected %s", c.Name, have[i].Kind, c.Kind)
+		}
+		return nil
+	}
+	want, names := stageColumns(a.meta.Stages)
+	cursors := make([]*flat.Cursor, len(want))
+	for i, c := range want {
+		cursors[i] = find(c)
+	}
+	a.columns = columns{run: cursors[colRun], window: cursors[colWindow], step: cursors[colStep], rank: cursors[colRank],
+		stages: cursors[firstStage : len(want)-1], wall: cursors[len(want)-1]}
+	for _, name := range a.meta.Channels {
+		value, ready := channelColumns(names, name)
+		a.columns.values = append(a.columns.values, find(value))
+		a.columns.ready = append(a.columns.ready, find(ready))
+	}
+	return missing
+}
+
+// Next reads the next window.
+func (a *Reader) Next() (*trace.Window, error) {
+	if a.next == len(a.meta.Windows) {
+		return nil, io.EOF
+	}
+	w, err := a.window()
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF // the rows were counted
+	}
+	if err != nil {
+		return nil, a.at(err)
+	}
+	return w, nil
+}
+
+// Close ends the reading.
+func (a *Reader) Close() error { return a.close() }

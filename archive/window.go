@@ -1,0 +1,199 @@
+package archive
+
+import (
+	"math"
+	"slices"
+
+	"github.com/sfstat/sfstat/archive/internal/flat"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// window reads the rows of the next window.
+func (a *Reader) window() (*trace.Window, error) {
+	p := a.meta.Windows[a.next]
+	f := a.meta.Forms[p[0]]
+	w := &trace.Window{Run: a.meta.Runs[f.Run], Index: p[1], FirstStep: p[2], Accumulation: f.Accumulation,
+		WorldSize: a.meta.Cohorts[f.Cohort].WorldSize, Schema: trace.Schema{Stages: slices.Clone(a.meta.Stages)},
+		GatherFailed: slices.Clone(f.GatherFailed)}
+	var err error
+	if w.Ranks, err = a.meta.Cohorts[f.Cohort].ranks(); err != nil {
+		return nil, err
+	}
+	if w.DataWait, err = trace.ParseDataWait(f.DataWait); err != nil {
+		return nil, err
+	}
+	for _, n := range f.Notes {
+		w.Notes = append(w.Notes, trace.Note{Kind: trace.ParseNoteKind(n.Kind), Text: n.Text})
+	}
+	rows := f.Steps * len(w.Ranks) // counted by countRows
+	if per := int64(len(a.meta.Stages)) + 1; int64(rows) > a.lim.Pending/8/per {
+		return nil, trace.Bad(trace.ErrTooLarge, "window %d of run %q has %d steps × %d ranks × %d stages, over the limit of %d bytes",
+			w.Index, w.Run, f.Steps, len(w.Ranks), len(a.meta.Stages), a.lim.Pending)
+	}
+	if w.FirstStep < 0 || w.FirstStep > math.MaxInt64-int64(f.Steps) {
+		return nil, trace.Bad(trace.ErrOverflow, "window %d of run %q has first step %d", w.Index, w.Run, w.FirstStep)
+	}
+	t := table{w: w, rows: rows, first: a.row, channels: a.meta.Channels}
+	if err := t.read(&a.columns, f); err != nil {
+		return nil, err
+	}
+	if err := w.Validate(); err != nil {
+		return nil, err
+	}
+	a.next, a.row = a.next+1, a.row+int64(rows)
+	return w, nil
+}
+
+// table is the rows of a window while they are read.
+type table struct {
+	w     *trace.Window
+	rows  int
+	first int64 // row of the file that is the window's first
+	// channels are the names of the file's side channels.
+	channels []string
+	// order[i] is the place of row i, counting steps first and ranks within
+	// them; nil when row i is at place i, as the writer leaves them.
+	order []int
+}
+
+func (t *table) read(c *columns, f form) error {
+	if err := t.readKeys(c); err != nil {
+		return err
+	}
+	w, S, R := t.w, len(c.stages), len(t.w.Ranks)
+	w.Durations = make([]int64, t.rows*S)
+	for s, cursor := range c.stages {
+		if err := t.readTimes(cursor, w.Durations[s*R:], S*R); err != nil {
+			return err
+		}
+	}
+	if f.NoWall {
+		if err := t.each(c.wall, func(int, flat.Slice) error { return nil }); err != nil {
+			return err
+		}
+	} else {
+		w.Wall = make([]int64, t.rows)
+		if err := t.readTimes(c.wall, w.Wall, R); err != nil {
+			return err
+		}
+	}
+	return t.readSide(c, f)
+}
+
+// each calls fn with all rows of the window in a column, in runs; row is the
+// window's own number of the first of each.
+func (t *table) each(c *flat.Cursor, fn func(row int, v flat.Slice) error) error {
+	for row := 0; row < t.rows; {
+		v, err := c.Next(t.rows - row)
+		if err != nil {
+			return err
+		}
+		if err := fn(row, v); err != nil {
+			return trace.At(c.Pos(), err)
+		}
+		row += len(v.Values)
+	}
+	return nil
+}
+
+// values is each for a column that must not have nulls.
+func (t *table) values(c *flat.Cursor, fn func(row int, v []int64) error) error {
+	return t.each(c, func(row int, v flat.Slice) error {
+		if i := slices.Index(v.Present, 0); i >= 0 {
+			return trace.Bad(trace.ErrMissing, "row %d is null", t.first+int64(row+i))
+		}
+		return fn(row, v.Values)
+	})
+}
+
+// readTimes copies a column of durations into dst, where each step has R
+// values and the next step follows after stride.
+func (t *table) readTimes(c *flat.Cursor, dst []int64, stride int) error {
+	R := len(t.w.Ranks)
+	return t.values(c, func(row int, v []int64) error {
+		if t.order != nil {
+			for i, x := range v {
+				at := t.order[row+i]
+				dst[at/R*stride+at%R] = x
+			}
+			return nil
+		}
+		for len(v) > 0 {
+			step, rank := row/R, row%R
+			n := copy(dst[step*stride+rank:step*stride+R], v)
+			row, v = row+n, v[n:]
+		}
+		return nil
+	})
+}
+
+// readSide reads the samples of all channels. Columns of channels that the
+// window has not are read too: all cursors stay at one row.
+func (t *table) readSide(c *columns, f form) error {
+	side := make([]trace.SideChannel, len(c.values))
+	for i := range side {
+		samples, err := t.readChannel(c.values[i], c.ready[i])
+		if err != nil {
+			return err
+		}
+		side[i].Samples = samples
+	}
+	for _, i := range f.Channels {
+		t.w.Side = append(t.w.Side, trace.SideChannel{Name: t.channels[i], Samples: side[i].Samples})
+		side[i].Samples = nil
+	}
+	for i, c := range side {
+		if c.Samples != nil {
+			return trace.Bad(trace.ErrFormat, "window %d of run %q has samples of channel %q, which it has not by its metadata", t.w.Index, t.w.Run, t.channels[i])
+		}
+	}
+	return nil
+}
+
+// readChannel reads one channel's values and which of them are ready.
+func (t *table) readChannel(values, ready *flat.Cursor) ([]trace.Sample, error) {
+	R := len(t.w.Ranks)
+	var samples []trace.Sample
+	err := t.each(values, func(row int, v flat.Slice) error {
+		for i, bits := range v.Values {
+			if v.Present == nil || v.Present[i] != 0 {
+				at := t.place(row + i)
+				samples = append(samples, trace.Sample{Step: t.w.FirstStep + int64(at/R), Rank: at % R, Value: math.Float64frombits(uint64(bits))})
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	next := 0
+	err = t.each(ready, func(row int, v flat.Slice) error {
+		for i, bit := range v.Values {
+			if v.Present != nil && v.Present[i] == 0 {
+				continue
+			}
+			at := t.place(row + i)
+			if next == len(samples) || samples[next].Step != t.w.FirstStep+int64(at/R) || samples[next].Rank != at%R {
+				return trace.Bad(trace.ErrRagged, "row %d says whether a sample is ready, or the one before it lacks that", t.first+int64(row+i))
+			}
+			samples[next].Ready = bit != 0
+			next++
+		}
+		return nil
+	})
+	if err == nil && next < len(samples) {
+		err = trace.At(ready.Pos(), trace.Bad(trace.ErrRagged, "%d samples, of %d it is said whether they are ready", len(samples), next))
+	}
+	if t.order != nil {
+		slices.SortFunc(samples, bySample)
+	}
+	return samples, err
+}
+
+// place is where row i of the window belongs, counting steps first.
+func (t *table) place(i int) int {
+	if t.order == nil {
+		return i
+	}
+	return t.order[i]
+}

@@ -37,7 +37,7 @@ type Source struct {
 func Open(path string, lim Limits) (*Source, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, trace.At(trace.Pos{File: path}, cause(err))
+		return nil, Unreadable(path, err)
 	}
 	size := int64(UnknownSize)
 	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
@@ -136,6 +136,11 @@ func (s *Source) place(err error) error {
 		return err
 	}
 	return trace.At(trace.Pos{File: s.name}, cause(err))
+}
+
+// Unreadable says that the file system refused path with err.
+func Unreadable(path string, err error) error {
+	return trace.At(trace.Pos{File: path}, cause(err))
 }
 
 // cause drops "open PATH:" from a file error: the position says it already.

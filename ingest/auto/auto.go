@@ -1,0 +1,239 @@
+// Package auto opens whatever paths it is given: files, folders, standard
+// input, in any mix, and reads the windows in them. It looks at what a file
+// holds; its name matters only where the content leaves the choice open.
+//
+// Folders are read one level down. What in them is no input is skipped and
+// listed by [Reader.Inputs]; what is refused is listed by [Reader.Problems],
+// and the rest is still read. All packet files are one input, whose windows
+// may be spread over them; they come first, then every other file, by path.
+package auto
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/packet"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Policy says what a refused input does to the others.
+type Policy = ingest.Policy
+
+const (
+	KeepGoing  = ingest.KeepGoing  // they are still read, Problems tells
+	FirstError = ingest.FirstError // it ends the reading
+)
+
+// Options of Open. The zero value is usable.
+type Options struct {
+	Limits ingest.Limits
+	Strict Policy
+	Stdin  io.Reader // what the path "-" reads; nil means os.Stdin
+	// Progress is called now and then while reading, in the goroutine that
+	// calls Next: bytes read and bytes in all, of the files as they are stored.
+	// total is 0 when it is not known.
+	Progress func(done, total int64)
+}
+
+// Input is one file that was looked at.
+type Input struct {
+	Path        string
+	Format      Format
+	Bytes       int64 // as stored; ingest.UnknownSize for a pipe
+	Compression ingest.Compression
+	Windows     int    // handed out so far with something of this input
+	Skipped     string // why it is not read, "" if it is
+}
+
+// Problem is one input that was refused, from its beginning or somewhere in
+// it.
+type Problem struct {
+	Path string
+	Err  error
+}
+
+// Reader reads the windows of all inputs. It is an ingest.WindowReader.
+type Reader struct {
+	o        Options
+	paths    []string
+	inputs   []Input
+	problems []Problem
+	units    []*unit // still to be read
+	packets  *packet.Reader
+	meter    meter
+	given    int // inputs that are not skipped
+	emitted  int
+	err      error
+}
+
+var _ ingest.WindowReader = (*Reader)(nil)
+
+// Open looks at all paths. Its error is not nil when there are none, and for
+// the first refusal under FirstError. What else is wrong is reported by Next
+// and Problems.
+func Open(paths []string, o Options) (*Reader, error) {
+	if len(paths) == 0 {
+		return nil, trace.Bad(trace.ErrMissing, "no input: give files, folders, or - for standard input")
+	}
+	if o.Stdin == nil {
+		o.Stdin = os.Stdin
+	}
+	r := &Reader{o: o, paths: paths, meter: meter{report: o.Progress}}
+	all := expand(paths)
+	r.inputs = make([]Input, len(all))
+	var streams []packet.Stream
+	packets := &unit{}
+	for i, c := range all {
+		in := &r.inputs[i]
+		in.Path, in.Bytes, in.Skipped = c.path, ingest.UnknownSize, c.skipped
+		if c.skipped != "" {
+			continue
+		}
+		src, err := r.look(c, in)
+		if err == nil && src == nil {
+			continue // skipped
+		}
+		r.given++
+		switch {
+		case err != nil:
+			r.problems = append(r.problems, Problem{c.path, err})
+		case in.Format == Packets:
+			streams = append(streams, packet.Stream{Name: c.path, R: src})
+			packets.size += r.meter.expect(in.Bytes)
+		default:
+			u := r.unit(in, src)
+			u.size = r.meter.expect(in.Bytes)
+			r.units = append(r.units, u)
+		}
+		if err != nil && o.Strict == FirstError {
+			break
+		}
+	}
+	if len(streams) > 0 {
+		r.packets = packet.NewReader(streams, packet.Options{Limits: o.Limits, Policy: o.Strict})
+		packets.reader = r.packets
+		r.units = slices.Insert(r.units, 0, packets)
+	}
+	if len(r.problems) > 0 && o.Strict == FirstError {
+		r.Close()
+		return nil, r.problems[0].Err
+	}
+	return r, nil
+}
+
+// Next returns the next window. An input that is refused ends the reading when
+// it is the only one, or under FirstError; otherwise Problems tells, and the
+// others are read on. When nothing at all could be read, that is the error.
+func (r *Reader) Next() (*trace.Window, error) {
+	for r.err == nil {
+		if len(r.units) == 0 {
+			r.err = r.end()
+			break
+		}
+		u := r.units[0]
+		w, err := u.next()
+		if err == nil {
+			r.emitted++
+			if u.input != nil {
+				u.input.Windows++
+			}
+			return w, nil
+		}
+		r.units = r.units[1:]
+		if closing := u.close(); err == io.EOF && closing != nil {
+			err = closing
+		}
+		r.meter.finish(u.size)
+		if err != io.EOF {
+			r.refuse(u, err)
+		}
+	}
+	return nil, r.err
+}
+
+// refuse notes that u ended in err.
+func (r *Reader) refuse(u *unit, err error) {
+	if r.given == 1 || r.o.Strict == FirstError {
+		r.err = err
+	}
+	var placed *trace.RecordError
+	switch {
+	case u.input != nil:
+		r.problems = append(r.problems, Problem{u.input.Path, err})
+	case slices.ContainsFunc(r.packets.Summaries(), func(s packet.Summary) bool { return s.Err == err }):
+	case errors.As(err, &placed):
+		r.problems = append(r.problems, Problem{placed.Pos.File, err})
+	}
+}
+
+// end is the error after the last window.
+func (r *Reader) end() error {
+	if r.meter.say(); r.emitted > 0 {
+		return io.EOF
+	}
+	what := strings.Join(r.paths[:min(3, len(r.paths))], ", ")
+	if len(r.paths) > 3 {
+		what += ", …"
+	}
+	problems := r.Problems()
+	switch {
+	case len(problems) == 1 && len(r.paths) == 1 && r.paths[0] == problems[0].Path:
+		return problems[0].Err
+	case len(problems) > 0:
+		return fmt.Errorf("nothing could be read of %s: %d inputs refused, the first: %w", what, len(problems), problems[0].Err)
+	case len(r.inputs) == 0:
+		return trace.At(trace.Pos{File: what}, trace.Bad(trace.ErrEmpty, "an empty folder"))
+	}
+	first := r.inputs[0]
+	return trace.At(trace.Pos{File: what}, trace.Bad(trace.ErrMissing, "no input among %d files; the first, %s, was skipped: %s",
+		len(r.inputs), first.Path, first.Skipped))
+}
+
+// Problems lists the inputs that were refused so far, by path.
+func (r *Reader) Problems() []Problem {
+	out := slices.Clone(r.problems)
+	if r.packets != nil {
+		for _, s := range r.packets.Summaries() {
+			if s.Err != nil {
+				out = append(out, Problem{s.Name, s.Err})
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Problem) int { return strings.Compare(a.Path, b.Path) })
+	return out
+}
+
+// Inputs lists all files that were looked at, by path.
+func (r *Reader) Inputs() []Input {
+	out := slices.Clone(r.inputs)
+	if r.packets != nil {
+		windows := make(map[string]int)
+		for _, s := range r.packets.Summaries() {
+			windows[s.Name] = int(s.Windows)
+		}
+		for i := range out {
+			if out[i].Format == Packets && out[i].Skipped == "" {
+				out[i].Windows = windows[out[i].Path]
+			}
+		}
+	}
+	return out
+}
+
+// Close closes what is still open.
+func (r *Reader) Close() error {
+	var errs []error
+	for _, u := range r.units {
+		errs = append(errs, u.close())
+	}
+	r.units = nil
+	if r.err == nil {
+		r.err = io.EOF
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,623 @@
+package auto
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/sfstat/sfstat/archive"
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/ingesttest"
+	"github.com/sfstat/sfstat/ingest/packet"
+	"github.com/sfstat/sfstat/trace"
+)
+
+func gz(t testing.TB, data string) string {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if _, err := io.WriteString(w, data); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func zst(t testing.TB, data string) string {
+	w, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(w.EncodeAll([]byte(data), nil))
+}
+
+func packets(t testing.TB, windows []*trace.Window) string {
+	var b strings.Builder
+	w := packet.NewWriter(&b)
+	for _, win := range windows {
+		if err := w.Write(win); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b.String()
+}
+
+func parquet(t testing.TB, windows []*trace.Window) string {
+	var b strings.Builder
+	w, err := archive.NewWriter(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, win := range windows {
+		if err := w.Write(win); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// folderOf writes files into a new folder; a name may have a folder in it.
+func folderOf(t testing.TB, files map[string]string) string {
+	dir := t.TempDir()
+	for name, data := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(data), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func read(t testing.TB, o Options, paths ...string) (*Reader, []*trace.Window, error) {
+	t.Helper()
+	r, err := Open(paths, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	windows, err := ingesttest.ReadAll(r)
+	return r, windows, err
+}
+
+func some(seed uint64) []*trace.Window {
+	return ingesttest.Windows(seed, 4, ingesttest.Shape{Ranks: 4, Steps: 5, Stages: 3})
+}
+
+// TestSameWindows: the windows do not depend on how packets are spread over
+// files, on compression, on names, nor on the order of the paths.
+func TestSameWindows(t *testing.T) {
+	want := some(1)
+	lines := strings.SplitAfter(strings.TrimSuffix(packets(t, want), "\n"), "\n")
+	lines[len(lines)-1] += "\n"
+	rng := rand.New(rand.NewPCG(1, 1))
+	store := []func(string) string{
+		func(s string) string { return s },
+		func(s string) string { return gz(t, s) },
+		func(s string) string { return zst(t, s) },
+		func(s string) string { return "\xEF\xBB\xBF" + strings.ReplaceAll(s, "\n", "\r\n") },
+		func(s string) string { return gz(t, s[:len(s)/2]) + gz(t, s[len(s)/2:]) },
+	}
+	for i := range 60 {
+		files := make(map[string]string)
+		spread := 1 + rng.IntN(6)
+		for n, line := range lines {
+			key := []int{0, n % 4, n / 4, n % spread, n / spread}[i%5]
+			files[fmt.Sprintf("%d.%s", key, []string{"jsonl", "log", "gz", "data"}[i%4])] += line
+		}
+		for name, text := range files {
+			files[name] = store[rng.IntN(len(store))](text)
+		}
+		dir := folderOf(t, files)
+		paths := []string{dir}
+		if i%2 == 0 {
+			paths = nil
+			for name := range files { // in random order
+				paths = append(paths, filepath.Join(dir, name))
+			}
+		}
+		r, got, err := read(t, Options{}, paths...)
+		if err != nil {
+			t.Fatalf("%v: %v", paths, err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("%v: windows differ (-want +got):\n%s", paths, diff)
+		}
+		if p := r.Problems(); len(p) > 0 {
+			t.Fatalf("%v: problems %v", paths, p)
+		}
+	}
+}
+
+func TestContract(t *testing.T) {
+	want := some(1)
+	for name, data := range map[string]string{"packets": packets(t, want), "packets.gz": gz(t, packets(t, want)), "archive": parquet(t, want)} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(folderOf(t, map[string]string{name: data}), name)
+			ingesttest.Reader(t, want, func() (ingest.WindowReader, error) { return Open([]string{path}, Options{}) })
+		})
+		t.Run(name+" from standard input", func(t *testing.T) {
+			ingesttest.Reader(t, want, func() (ingest.WindowReader, error) {
+				return Open([]string{"-"}, Options{Stdin: iotest.HalfReader(strings.NewReader(data))})
+			})
+		})
+	}
+}
+
+// TestMix reads everything at once: packets first, then the rest by path.
+func TestMix(t *testing.T) {
+	a, b, c, d := some(1), some(2), some(3), some(4)
+	dir := folderOf(t, map[string]string{
+		"m.parquet":        parquet(t, b),
+		"a-archive-no-ext": parquet(t, c),
+		"z.jsonl.gz":       gz(t, packets(t, a[:2])),
+		"y/rank.jsonl":     packets(t, a[2:]),
+		"y/z/deep.jsonl":   packets(t, d),
+		"README.md":        "# My runs\n",
+		"truth.csv":        "run,family,ranks\nx,y,8\n",
+		".hidden.jsonl":    packets(t, d),
+		"trace.json":       `{"schemaVersion":1,"traceEvents":[]}`,
+		"void":             "",
+	})
+	stdin := zst(t, packets(t, d))
+	if err := os.Symlink(filepath.Join(dir, "m.parquet"), filepath.Join(dir, "n.parquet")); err != nil {
+		t.Fatal(err)
+	}
+	r, got, err := read(t, Options{Stdin: strings.NewReader(stdin)}, dir, filepath.Join(dir, "m.parquet"), "-", dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// "-" sorts before every other path, so its run is the first one seen.
+	if diff := cmp.Diff(slices.Concat(d, a, c, b), got); diff != "" {
+		t.Errorf("windows differ (-want +got):\n%s", diff)
+	}
+	if p := r.Problems(); len(p) > 0 {
+		t.Errorf("problems %v", p)
+	}
+	var listed []string
+	for _, in := range r.Inputs() {
+		name := strings.TrimPrefix(strings.TrimPrefix(in.Path, dir), "/")
+		if in.Skipped == "" {
+			listed = append(listed, fmt.Sprintf("%s: %s, %s, %d windows", name, in.Format, in.Compression, in.Windows))
+			if name != "-" && in.Bytes <= 0 {
+				t.Errorf("%s has %d bytes", name, in.Bytes)
+			}
+		} else {
+			listed = append(listed, fmt.Sprintf("%s skipped: %s", name, strings.ReplaceAll(in.Skipped, dir, "DIR")))
+		}
+	}
+	const give = ": give packets (JSON Lines), a wide CSV or a window archive (Parquet) (not the expected format)"
+	want := []string{
+		"-: packets, zstd, 4 windows",
+		".hidden.jsonl skipped: hidden", ".hidden.jsonl skipped: hidden",
+		"README.md skipped: text that is no input of this program" + give,
+		"README.md skipped: the same file as DIR/README.md",
+		"a-archive-no-ext: window archive, plain, 4 windows",
+		"a-archive-no-ext skipped: the same file as DIR/a-archive-no-ext",
+		"m.parquet: window archive, plain, 4 windows",
+		"m.parquet skipped: the same file as DIR/m.parquet", "m.parquet skipped: the same file as DIR/m.parquet",
+		"n.parquet skipped: the same file as DIR/m.parquet", "n.parquet skipped: the same file as DIR/m.parquet",
+		"trace.json skipped: a PyTorch profiler trace (Kineto JSON), which holds operators and not stage windows" + give,
+		"trace.json skipped: the same file as DIR/trace.json",
+		"truth.csv skipped: text that is no input of this program" + give,
+		"truth.csv skipped: the same file as DIR/truth.csv",
+		"void skipped: empty: the job may not have written anything yet (empty)", "void skipped: the same file as DIR/void",
+		"y/rank.jsonl: packets, plain, 2 windows", "y/rank.jsonl skipped: the same file as DIR/y/rank.jsonl",
+		"y/z skipped: a folder too deep: folders are read one level down, name it to read it",
+		"y/z skipped: a folder too deep: folders are read one level down, name it to read it",
+		"z.jsonl.gz: packets, gzip, 2 windows", "z.jsonl.gz skipped: the same file as DIR/z.jsonl.gz",
+	}
+	if diff := cmp.Diff(want, listed); diff != "" {
+		t.Errorf("inputs differ (-want +got):\n%s", diff)
+	}
+}
+
+// bad are contents that must be refused when they are named, with what the
+// message must say and its kind.
+var bad = map[string]struct {
+	data string
+	kind error
+	says string
+}{
+	"empty":                     {"", trace.ErrEmpty, "empty"},
+	"blank":                     {" \n\r\n", trace.ErrEmpty, "empty"},
+	"only a mark":               {"\xEF\xBB\xBF", trace.ErrEmpty, "empty"},
+	"kineto":                    {`{"schemaVersion": 1, "deviceProperties": [], "traceEvents": [`, trace.ErrFormat, "PyTorch profiler"},
+	"kineto, metadata last":     {`{"traceEvents":[{"ph":"X"}],"distributedInfo":{"rank":0}}`, trace.ErrFormat, "PyTorch profiler"},
+	"kineto after much else":    {`{"metadata":"` + strings.Repeat("x", 100_000) + `","traceEvents":[]}`, trace.ErrFormat, "PyTorch profiler"},
+	"kineto array":              {"[\n {\"name\": \"x\", \"ph\": \"X\", \"pid\": 1, \"ts\": 1}", trace.ErrFormat, "PyTorch profiler"},
+	"sqlite":                    {"SQLite format 3\x00\x10\x00", trace.ErrFormat, "SQLite"},
+	"nccl log":                  {"n0:1:1 [0] NCCL INFO Bootstrap : Using eth0\n", trace.ErrFormat, "NCCL"},
+	"nccl log with colours":     {"\x1b[1mn0\x1b[0m:1:1 [0] NCCL INFO cudaDriverVersion 12020\n", trace.ErrFormat, "NCCL"},
+	"operator csv":              {"dp_rank,stage,rank,step,optype,start_ts,duration\n0,0,0,0,fwd,1,2\n", trace.ErrFormat, "operator trace"},
+	"other csv":                 {"a,b,c\n1,2,3\n", trace.ErrFormat, "text that is no input"},
+	"json":                      {`{"a":1}`, trace.ErrFormat, "neither packets"},
+	"json array":                {`[1,2,3]`, trace.ErrFormat, "neither packets"},
+	"text":                      {"hello world\n", trace.ErrFormat, "text that is no input"},
+	"log in brackets":           {"[rank0]: step 1 took 3 s\n", trace.ErrFormat, "text that is no input"},
+	"elf":                       {"\x7fELF\x02\x01\x01\x00\x00\x00", trace.ErrFormat, "binary"},
+	"controls":                  {strings.Repeat("\x01\x02ab", 100), trace.ErrFormat, "binary"},
+	"utf-16":                    {"\xff\xfe{\x00\"\x00", trace.ErrFormat, "UTF-16"},
+	"utf-16 big":                {"\xfe\xff\x00{\x00\"", trace.ErrFormat, "UTF-16"},
+	"utf-16 without mark":       {"{\x00\"\x00s\x00c\x00", trace.ErrFormat, "JSON"},
+	"xz":                        {"\xfd7zXZ\x00abc", trace.ErrFormat, "unpack"},
+	"bzip2":                     {"BZh91AY", trace.ErrFormat, "unpack"},
+	"zip":                       {"PK\x03\x04abc", trace.ErrFormat, "unpack"},
+	"tar":                       {"name" + strings.Repeat("\x00", 253) + "ustar\x0000", trace.ErrFormat, "unpack"},
+	"half a gzip header":        {"\x1f\x8b", trace.ErrFormat, "unpack"},
+	"gzip cut in its header":    {"\x1f\x8b\x08\x00\x00", trace.ErrTruncated, "ends too early"},
+	"not gzip after all":        {"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xff\xff\xff\xff", trace.ErrFormat, "not valid gzip"},
+	"parquet cut":               {"PAR1", nil, ""},
+	"parquet junk":              {"PAR1" + strings.Repeat("junk", 100) + "PAR1", nil, ""},
+	"packet of another version": {`{"schema":"sfstat.packet/9","run":"x"}`, trace.ErrFormat, `:1[column 11, schema]: the schema is "sfstat.packet/9"`},
+	"packet after log lines":    {"starting\n{\"schema\":\"sfstat.packet/1\"}\n", trace.ErrFormat, ":1[column 1]: "},
+	"packet cut at once":        {`{"schema":"sfstat.packet/1","run":"x"`, trace.ErrTruncated, ":1: the input ends in the middle of its first packet"},
+	"packet without schema":     {`{"run":"x","world_size":3}`, trace.ErrMissing, ":1[column 1]: "},
+}
+
+// TestRefused: each alone is an error of Next that names the file; among good
+// ones it is a problem; under FirstError it ends the reading.
+func TestRefused(t *testing.T) {
+	good := some(1)
+	for name, tt := range bad {
+		for _, store := range []string{"plain", "gzip", "zstd"} {
+			data := tt.data
+			switch store {
+			case "gzip":
+				data = gz(t, data)
+			case "zstd":
+				data = zst(t, data)
+			}
+			if data == "" && store != "plain" || store != "plain" && strings.HasPrefix(tt.data, "\x1f\x8b") {
+				continue
+			}
+			t.Run(name+", "+store, func(t *testing.T) {
+				dir := folderOf(t, map[string]string{"bad": data, "good.jsonl": packets(t, good)})
+				path := filepath.Join(dir, "bad")
+				check := func(err error) {
+					t.Helper()
+					ingesttest.Placed(t, err, path)
+					if store != "plain" && strings.HasPrefix(tt.data, "PAR1") {
+						if !strings.Contains(err.Error(), "Parquet file inside") {
+							t.Errorf("error %v", err)
+						}
+					} else if tt.kind != nil && !errors.Is(err, tt.kind) || !strings.Contains(fmt.Sprint(err), tt.says) {
+						t.Errorf("error %v, want %q of kind %v", err, tt.says, tt.kind)
+					}
+				}
+				r, err := Open([]string{path}, Options{})
+				if err != nil {
+					t.Fatalf("Open: %v", err)
+				}
+				w, err := r.Next()
+				if w != nil || err == io.EOF {
+					t.Fatalf("alone: %v, %v", w, err)
+				}
+				check(err)
+				if _, again := r.Next(); again != err {
+					t.Errorf("Next again: %v", again)
+				}
+				r.Close()
+
+				r, got, err := read(t, Options{}, filepath.Join(dir, "good.jsonl"), path)
+				if err != nil {
+					t.Fatalf("with a good one: %v", err)
+				}
+				if diff := cmp.Diff(good, got); diff != "" {
+					t.Errorf("with a good one (-want +got):\n%s", diff)
+				}
+				if p := r.Problems(); len(p) != 1 || p[0].Path != path {
+					t.Errorf("problems %v", p)
+				} else {
+					check(p[0].Err)
+				}
+				_, _, err = read(t, Options{Strict: FirstError}, filepath.Join(dir, "good.jsonl"), path)
+				check(err)
+			})
+		}
+	}
+}
+
+// TestRefusedInFolder: in a folder, what is no input is skipped, and what was
+// meant as one is a problem.
+func TestRefusedInFolder(t *testing.T) {
+	good := some(1)
+	files := map[string]string{"good.jsonl": packets(t, good), "broken.jsonl": "{]", "junk.jsonl.gz": "junk", "void.ndjson": "",
+		"notes.txt": "hello", "cut.gz": gz(t, packets(t, good))[:12]}
+	dir := folderOf(t, files)
+	for name, target := range map[string]string{"dangling.txt": "nowhere", "loop": "loop"} {
+		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "x.jsonl"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	r, got, err := read(t, Options{}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(good, got); diff != "" {
+		t.Errorf("windows differ (-want +got):\n%s", diff)
+	}
+	var problems []string
+	for _, p := range r.Problems() {
+		problems = append(problems, filepath.Base(p.Path))
+		ingesttest.Placed(t, p.Err, p.Path)
+	}
+	if want := []string{"broken.jsonl", "cut.gz", "dangling.txt", "junk.jsonl.gz", "loop", "void.ndjson"}; !slices.Equal(problems, want) {
+		t.Errorf("problems with %v, want %v", problems, want)
+	}
+	if _, _, err := read(t, Options{Strict: FirstError}, dir); err == nil || err == io.EOF {
+		t.Errorf("strict: %v", err)
+	}
+}
+
+// TestNothing: what is said when there is nothing to read.
+func TestNothing(t *testing.T) {
+	dir := folderOf(t, map[string]string{"empty/.keep": "", "notes/README": "hello", "notes/b": "hello", "bad/a.jsonl": "{]", "bad/b.jsonl": "[]"})
+	hollow := filepath.Join(dir, "x.jsonl")
+	if err := os.Mkdir(hollow, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"absent":  "absent: cannot be read: no such file or directory",
+		"x.jsonl": "x.jsonl: an empty folder (empty)",
+		"empty":   "empty: no input among 1 files; the first, DIR/empty/.keep, was skipped: hidden (missing)",
+		"notes":   "notes: no input among 2 files; the first, DIR/notes/README, was skipped: text that is no input of this program",
+		"bad":     "nothing could be read of DIR/bad: 2 inputs refused, the first: DIR/bad/a.jsonl:1[column 2]: ",
+	} {
+		_, _, err := read(t, Options{}, filepath.Join(dir, path))
+		if got := strings.ReplaceAll(fmt.Sprint(err), dir, "DIR"); !strings.HasPrefix(strings.TrimPrefix(got, "DIR/"), want) {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+	if _, err := Open(nil, Options{}); err == nil {
+		t.Error("no paths: no error")
+	}
+	if _, _, err := read(t, Options{Stdin: strings.NewReader("")}, "-"); fmt.Sprint(err) != "-: empty: the job may not have written anything yet (empty)" {
+		t.Errorf("nothing on standard input: %v", err)
+	}
+	if _, _, err := read(t, Options{Stdin: iotest.ErrReader(errors.New("broken pipe"))}, "-"); err == nil || !strings.Contains(err.Error(), "broken pipe") {
+		t.Errorf("broken standard input: %v", err)
+	}
+}
+
+// TestTruncatedGzip: what a killed job left of a compressed file is read.
+func TestTruncatedGzip(t *testing.T) {
+	want := some(1)
+	text := packets(t, want)
+	for name, stored := range map[string]string{"gzip": gz(t, text), "zstd": zst(t, text)} {
+		for _, cut := range []int{len(stored) - 1, len(stored) - 9, len(stored) * 3 / 4} {
+			path := filepath.Join(folderOf(t, map[string]string{"a": stored[:cut]}), "a")
+			_, got, err := read(t, Options{}, path)
+			if err != nil { // too little may be left
+				if !errors.Is(err, trace.ErrTruncated) {
+					t.Errorf("%s cut at %d of %d: %v", name, cut, len(stored), err)
+				}
+				continue
+			}
+			if len(got) == 0 || !got[len(got)-1].Has(trace.NoteTruncated) {
+				t.Errorf("%s cut at %d of %d: %d windows without the note", name, cut, len(stored), len(got))
+			}
+			if cmp.Diff(want[0].Durations, got[0].Durations) != "" && len(got) > 1 {
+				t.Errorf("%s cut at %d of %d: another first window", name, cut, len(stored))
+			}
+		}
+	}
+}
+
+// TestProgress: done never falls, ends at total, and total is known from the
+// beginning.
+func TestProgress(t *testing.T) {
+	windows := ingesttest.Windows(1, 40, ingesttest.Shape{Ranks: 8, Steps: 60, Stages: 6})
+	dir := folderOf(t, map[string]string{"a.jsonl": packets(t, windows[:20]), "b.jsonl.gz": gz(t, packets(t, windows[20:])), "c.parquet": parquet(t, some(2)), "d.txt": "x"})
+	var size int64
+	for _, name := range []string{"a.jsonl", "b.jsonl.gz", "c.parquet"} {
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		size += info.Size()
+	}
+	var last int64
+	calls := 0
+	o := Options{Progress: func(done, total int64) {
+		if done < last || done > total || total != size {
+			t.Errorf("progress %d of %d after %d, the files have %d", done, total, last, size)
+		}
+		last = done
+		calls++
+	}}
+	if _, _, err := read(t, o, dir); err != nil {
+		t.Fatal(err)
+	}
+	if last != size || calls < 3 {
+		t.Errorf("%d calls, the last with %d of %d bytes", calls, last, size)
+	}
+	o = Options{Stdin: strings.NewReader(packets(t, windows)), Progress: func(done, total int64) {
+		if last = done; total != 0 {
+			t.Errorf("total of a pipe: %d", total)
+		}
+	}}
+	if _, _, err := read(t, o, "-"); err != nil || last != int64(len(packets(t, windows))) {
+		t.Errorf("standard input: %d bytes, %v", last, err)
+	}
+}
+
+// TestPendingAmongOthers: when the packets exceed their limit, the archive is
+// still read.
+func TestPendingAmongOthers(t *testing.T) {
+	windows := ingesttest.Windows(1, 40, ingesttest.Shape{Ranks: 2, Steps: 60, Stages: 6})
+	lines := strings.SplitAfter(strings.TrimSpace(packets(t, windows)), "\n")
+	var first, second string
+	for i, line := range lines {
+		if i%2 == 0 {
+			first += line
+		} else {
+			second += line
+		}
+	}
+	dir := folderOf(t, map[string]string{"a.jsonl": first + second, "b.parquet": parquet(t, some(2))})
+	r, got, err := read(t, Options{Limits: ingest.Limits{Pending: 50_000}}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(some(2), got); diff != "" {
+		t.Errorf("windows differ (-want +got):\n%s", diff)
+	}
+	if p := r.Problems(); len(p) != 1 || !errors.Is(p[0].Err, trace.ErrTooLarge) || filepath.Base(p[0].Path) != "a.jsonl" {
+		t.Errorf("problems %v", p)
+	}
+}
+
+// TestLeftovers: no temporary file stays behind.
+func TestLeftovers(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	data := parquet(t, some(1))
+	for _, in := range []string{data, data[:len(data)-1], data[:4]} {
+		r, err := Open([]string{"-"}, Options{Stdin: strings.NewReader(in)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Next()
+		r.Close()
+		if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "sfstat-*")); len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+		}
+	}
+}
+
+// FuzzSniff: no beginning makes sniffing panic, and all that is found has a
+// name and, unless it is read, a reason.
+func FuzzSniff(f *testing.F) {
+	for _, b := range bad {
+		f.Add([]byte(b.data))
+	}
+	f.Add([]byte("run;step;rank;a\nx;0;0;1\n"))
+	f.Fuzz(func(t *testing.T, head []byte) {
+		format := Sniff(head)
+		if format == Unknown || format.String() == "invalid" {
+			t.Errorf("found %v", format)
+		}
+		if !format.Readable() && !strings.Contains(format.refusal().Error(), "(") {
+			t.Errorf("no reason for %v", format)
+		}
+	})
+}
+
+// FuzzOpen: no input makes opening or reading panic.
+func FuzzOpen(f *testing.F) {
+	for _, b := range bad {
+		f.Add([]byte(b.data))
+	}
+	text := packets(f, some(1)[:1])
+	f.Add([]byte(text))
+	f.Add([]byte(gz(f, text)))
+	f.Add([]byte(zst(f, text)))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r, got, err := read(t, Options{Stdin: bytes.NewReader(data), Limits: ingest.Limits{Line: 1 << 20, Pending: 1 << 20, Window: 1 << 20}}, "-")
+		if err != nil && r == nil {
+			t.Fatalf("Open: %v", err)
+		}
+		if err == nil && len(got) == 0 {
+			t.Fatal("no windows and no error")
+		}
+		var placed *trace.RecordError
+		if err != nil && (!errors.As(err, &placed) || placed.Pos.File != "-") {
+			t.Fatalf("error without the file: %v", err)
+		}
+	})
+}
+
+func shared(t testing.TB, sub string) string {
+	dir := os.Getenv("SFSTAT_SHARED")
+	if dir == "" {
+		dir = filepath.Join("..", "..", "..", "shared")
+	}
+	dir = filepath.Join(dir, sub)
+	if _, err := os.Stat(dir); err != nil {
+		t.Skipf("no shared data: %v", err)
+	}
+	return dir
+}
+
+// TestSharedRuns reads all recorded runs as one folder.
+func TestSharedRuns(t *testing.T) {
+	r, got, err := read(t, Options{}, shared(t, "data/ddp"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := r.Problems(); len(p) > 0 {
+		t.Errorf("problems %v", p)
+	}
+	perRun := make(map[string]int)
+	for _, w := range got {
+		perRun[w.Run]++
+		if len(w.Notes) > 0 {
+			t.Errorf("%s window %d: notes %v", w.Run, w.Index, w.Notes)
+		}
+	}
+	for _, in := range r.Inputs() {
+		name := strings.TrimSuffix(filepath.Base(in.Path), ".jsonl")
+		if (in.Skipped != "") != strings.HasSuffix(in.Path, ".csv") {
+			t.Errorf("%s: %q", in.Path, in.Skipped)
+		}
+		if in.Skipped == "" && (perRun[name] == 0 || in.Windows != perRun[name]) {
+			t.Errorf("%s: %d windows, %d of its run", in.Path, in.Windows, perRun[name])
+		}
+	}
+}
+
+// TestSharedFormats: real files of the formats that are recognised.
+func TestSharedFormats(t *testing.T) {
+	for pattern, want := range map[string]Format{
+		"kineto/*/*.gz":           Kineto,
+		"nccl/dev/*/*.sqlite":     SQLite,
+		"nccl/dev/*/*.log":        NCCLLog,
+		"optrace/trace-*.parquet": Archive,
+		"optrace/*.png":           Binary,
+		"ddp/*.csv":               Text,
+		"*.md":                    Text,
+	} {
+		paths, _ := filepath.Glob(filepath.Join(shared(t, "data"), pattern))
+		if len(paths) == 0 {
+			t.Errorf("no %s", pattern)
+		}
+		for _, path := range paths {
+			src, err := ingest.Open(path, ingest.Limits{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, _ := identify(src); got != want {
+				t.Errorf("%s: %v, want %v", path, got, want)
+			}
+			src.Close()
+		}
+	}
+	paths, _ := filepath.Glob(filepath.Join(shared(t, "data"), "optrace/*.parquet"))
+	for _, path := range paths {
+		_, _, err := read(t, Options{}, path)
+		ingesttest.Placed(t, err, path)
+		if !errors.Is(err, archive.ErrNotArchive) {
+			t.Errorf("%v", err)
+		}
+	}
+}

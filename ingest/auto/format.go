@@ -1,0 +1,178 @@
+package auto
+
+import (
+	"bytes"
+	"encoding/csv"
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Format is what an input was found to be.
+type Format uint8
+
+const (
+	Unknown Format = iota
+	Packets
+	WideCSV
+	Archive // or another Parquet file; its end must be read to know
+	Kineto
+	OperatorTrace
+	SQLite
+	NCCLLog
+	JSON
+	Text
+	UTF16
+	Packed // compressed or bundled in a way that is not unpacked here
+	Binary
+	Empty
+)
+
+var formatNames = [...]string{"unknown", "packets", "wide CSV", "window archive", "profiler trace", "operator trace",
+	"SQLite database", "NCCL log", "JSON", "text", "UTF-16 text", "packed file", "binary data", "empty"}
+
+func (f Format) String() string {
+	if int(f) < len(formatNames) {
+		return formatNames[f]
+	}
+	return "invalid"
+}
+
+// Readable reports whether windows are read from inputs of this format.
+func (f Format) Readable() bool { return f == Packets || f == WideCSV || f == Archive }
+
+// refusal says why an input of the format is not read, and what to do.
+func (f Format) refusal() error {
+	const give = "give packets (JSON Lines), a wide CSV or a window archive (Parquet)"
+	switch f {
+	case Kineto:
+		return trace.Bad(trace.ErrFormat, "a PyTorch profiler trace (Kineto JSON), which holds operators and not stage windows: "+give)
+	case OperatorTrace:
+		return trace.Bad(trace.ErrFormat, "an operator trace, which holds single operations and not stage windows: "+give)
+	case SQLite:
+		return trace.Bad(trace.ErrFormat, "an SQLite database, such as Nsight Systems exports, which holds kernels and ranges and not stage windows: "+give)
+	case NCCLLog:
+		return trace.Bad(trace.ErrFormat, "an NCCL debug log, which holds collective calls and not stage windows: "+give)
+	case JSON:
+		return trace.Bad(trace.ErrFormat, "JSON, but neither packets (no \"schema\":\"sfstat.packet/1\") nor a profiler trace: "+give)
+	case UTF16:
+		return trace.Bad(trace.ErrFormat, "UTF-16 text, as some Windows programs write it: save it as UTF-8")
+	case Packed:
+		return trace.Bad(trace.ErrFormat, "packed in a way that is not read here: unpack it first (gzip and zstd, once, are read as they are)")
+	case Binary:
+		return trace.Bad(trace.ErrFormat, "binary data that is no input of this program: "+give)
+	case Empty:
+		return trace.Bad(trace.ErrEmpty, "empty: the job may not have written anything yet")
+	}
+	return trace.Bad(trace.ErrFormat, "text that is no input of this program: "+give)
+}
+
+// sniffed is how much of an input, decompressed, decides on its format.
+// sniffedJSON is how much does when that was JSON without a sign of its kind.
+const (
+	sniffed     = 16 << 10
+	sniffedJSON = 1 << 20
+)
+
+// Sniff tells the format of an input by how it begins, decompressed.
+func Sniff(head []byte) Format {
+	switch {
+	case bytes.HasPrefix(head, []byte("PAR1")):
+		return Archive
+	case bytes.HasPrefix(head, []byte("SQLite format 3\x00")):
+		return SQLite
+	case bytes.HasPrefix(head, []byte("\xFF\xFE")), bytes.HasPrefix(head, []byte("\xFE\xFF")):
+		return UTF16
+	case packed(head):
+		return Packed
+	}
+	text := bytes.TrimLeft(head, " \t\r\n")
+	switch {
+	case len(text) == 0:
+		return Empty
+	case text[0] == '{' || text[0] == '[' && looksLikeJSON(text):
+		return sniffJSON(text)
+	case bytes.IndexByte(text, 0) >= 0:
+		return Binary
+	case hasAny(text, "NCCL INFO", "NCCL WARN", "NCCL version"):
+		return NCCLLog
+	case hasAny(text, `"sfstat.packet/`): // after something else, such as log lines
+		return Packets
+	case controls(text) > len(text)/20:
+		return Binary
+	}
+	return sniffTable(text)
+}
+
+// packed recognises what is neither gzip nor zstd nor plain, and what is
+// compressed twice.
+func packed(head []byte) bool {
+	for _, magic := range []string{
+		"\x1f\x8b", "\x28\xb5\x2f\xfd", // again
+		"\xfd7zXZ\x00", "BZh", "\x04\x22\x4d\x18", "PK\x03\x04", "7z\xbc\xaf\x27\x1c", "Rar!", "\x1f\x9d",
+	} {
+		if bytes.HasPrefix(head, []byte(magic)) {
+			return true
+		}
+	}
+	return len(head) > 262 && string(head[257:262]) == "ustar"
+}
+
+func hasAny(text []byte, any ...string) bool {
+	return slices.ContainsFunc(any, func(s string) bool { return bytes.Contains(text, []byte(s)) })
+}
+
+// looksLikeJSON tells an array from a log line in brackets.
+func looksLikeJSON(text []byte) bool {
+	rest := bytes.TrimLeft(text[1:], " \t\r\n")
+	return len(rest) == 0 || strings.IndexByte(`{["]-0123456789`, rest[0]) >= 0
+}
+
+func sniffJSON(text []byte) Format {
+	switch {
+	case hasAny(text, `"sfstat.packet/`):
+		return Packets
+	case hasAny(text, `"traceEvents"`, `"deviceProperties"`, `"distributedInfo"`, `"baseTimeNanoseconds"`),
+		hasAny(text, `"ph"`) && hasAny(text, `"ts"`, `"pid"`):
+		return Kineto
+	case hasAny(text, `"durations_ns"`, `"first_step"`, `"world_size"`):
+		return Packets
+	}
+	return JSON
+}
+
+// controls counts the bytes that do not occur in text.
+func controls(text []byte) int {
+	n := 0
+	for _, c := range text {
+		if c < ' ' && c != '\n' && c != '\r' && c != '\t' && c != 0x1b {
+			n++
+		}
+	}
+	return n
+}
+
+// sniffTable goes by the names of the columns.
+func sniffTable(text []byte) Format {
+	header, _, _ := bytes.Cut(text, []byte("\n"))
+	for _, comma := range ",;\t" {
+		r := csv.NewReader(bytes.NewReader(header))
+		r.Comma = comma
+		columns, err := r.Read()
+		if err != nil {
+			continue
+		}
+		for i, c := range columns {
+			columns[i] = strings.ToLower(strings.TrimSpace(c))
+		}
+		has := func(name string) bool { return slices.Contains(columns, name) }
+		switch {
+		case has("optype") && has("start_ts"):
+			return OperatorTrace
+		case has("step") && has("rank"):
+			return WideCSV
+		}
+	}
+	return Text
+}

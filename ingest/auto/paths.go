@@ -1,0 +1,110 @@
+package auto
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/ingest"
+)
+
+// candidate is a file that may be an input.
+type candidate struct {
+	path    string
+	named   bool   // by the user; else it was found in a folder
+	skipped string // why it is not looked into, "" if it is
+	err     error  // why it cannot be looked into
+}
+
+// expand turns what the user gave into files, by path, each once: folders into
+// what is in them and in their folders.
+func expand(paths []string) []candidate {
+	var all []candidate
+	for _, p := range paths {
+		if p == ingest.Stdin {
+			all = append(all, candidate{path: p, named: true})
+			continue
+		}
+		info, err := os.Stat(p)
+		switch {
+		case err != nil:
+			all = append(all, candidate{path: p, named: true, err: ingest.Unreadable(p, err)})
+		case info.IsDir():
+			all = append(all, folder(p, 1)...)
+		default:
+			all = append(all, candidate{path: p, named: true})
+		}
+	}
+	// A file that was named comes before its like found in a folder.
+	slices.SortStableFunc(all, func(a, b candidate) int {
+		if a.path == b.path && a.named != b.named && a.named {
+			return -1
+		}
+		return strings.Compare(a.path, b.path)
+	})
+	return once(all)
+}
+
+// folder lists the files of dir, and of its folders to the given depth.
+func folder(dir string, depth int) []candidate {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return []candidate{{path: dir, err: ingest.Unreadable(dir, err)}}
+	}
+	var out []candidate
+	for _, e := range entries {
+		c := candidate{path: filepath.Join(dir, e.Name())}
+		info, err := os.Stat(c.path) // follows links
+		switch {
+		case strings.HasPrefix(e.Name(), "."):
+			c.skipped = "hidden"
+		case err != nil:
+			c.err = ingest.Unreadable(c.path, err)
+		case info.IsDir() && depth > 0:
+			out = append(out, folder(c.path, depth-1)...)
+			continue
+		case info.IsDir():
+			c.skipped = "a folder too deep: folders are read one level down, name it to read it"
+		case !info.Mode().IsRegular():
+			c.skipped = "not a regular file"
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// once skips files that come a second time, under the same or another path.
+func once(all []candidate) []candidate {
+	seen := make(map[string]string)
+	for i := range all {
+		c := &all[i]
+		if c.skipped != "" || c.err != nil {
+			continue
+		}
+		real := c.path
+		if c.path != ingest.Stdin {
+			if abs, err := filepath.Abs(c.path); err == nil {
+				real = abs
+			}
+			if link, err := filepath.EvalSymlinks(real); err == nil {
+				real = link
+			}
+		}
+		if first, ok := seen[real]; ok {
+			c.skipped = "the same file as " + first
+			continue
+		}
+		seen[real] = c.path
+	}
+	return all
+}
+
+// meant reports whether the name of a file says that it is packets. It decides
+// only whether a file in a folder that is none of ours is worth a word of
+// refusal, and what an undecided JSON object is.
+func meant(path string) bool {
+	name := strings.ToLower(filepath.Base(path))
+	name = strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
+	return strings.HasSuffix(name, ".jsonl") || strings.HasSuffix(name, ".ndjson")
+}

@@ -198,7 +198,7 @@ func (j *judge) plan(suspects []Suspect) *CapturePlan {
 	if len(w.Ranks) < 2 {
 		return nil
 	}
-	p := &CapturePlan{Window: w.Window, Steps: [2]int64{w.FirstStep, w.FirstStep + int64(w.Steps) - 1}, Tool: "torch.profiler or nsys, 3 to 5 steps"}
+	p := &CapturePlan{Window: w.Window, Steps: [2]int64{w.FirstStep, w.FirstStep + int64(w.Steps) - 1}, Tool: "torch.profiler or nsys, 3 to 5 steps like these"}
 	if f.Stage != "" {
 		p.Stages = []string{f.Stage}
 	}

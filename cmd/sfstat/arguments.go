@@ -1,0 +1,203 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// request is a command line, understood as far as the command and its flags.
+type request struct {
+	command string   // "" when none was named
+	help    bool     // --help was asked for
+	version bool     // --version was asked for
+	args    []string // for cli: program, command, flags, "--", arguments
+}
+
+// arrange puts a command line into the order that cli/v2 expects: it stops at
+// the first argument and would take "sfstat diagnose run --format json" for
+// three files. Flags may stand anywhere, before the command too; after "--"
+// everything is an argument. What is not a flag of the command is refused
+// here, with the nearest one that is.
+func arrange(app *cli.App, args []string) (request, error) {
+	var req request
+	var flags []flagUse
+	var operands []string
+	rest := args[min(1, len(args)):]
+	for i := 0; i < len(rest); i++ {
+		switch token := rest[i]; {
+		case token == "--":
+			operands = append(operands, rest[i+1:]...)
+			i = len(rest)
+		case token == "-" || !strings.HasPrefix(token, "-"):
+			operands = append(operands, token)
+		case slices.Contains([]string{"-h", "-help", "--help"}, token):
+			req.help = true
+		case token == "--version" || token == "-version":
+			req.version = true
+		default:
+			use := newFlagUse(token)
+			if use.inline == nil && takesValue(app, use.name) {
+				if i++; i == len(rest) {
+					return named(app, operands), badUsage("flag %s needs a value", use.shown())
+				}
+				use.value = &rest[i]
+			}
+			flags = append(flags, use)
+		}
+	}
+	if len(operands) > 0 {
+		req.command, operands = operands[0], operands[1:]
+	}
+	command := app.Command(req.command)
+	if command == nil {
+		if req.command == "" {
+			return req, strayFlags(app, flags)
+		}
+		return request{}, unknownCommand(app, req.command)
+	}
+	req.args = []string{app.Name, command.Name}
+	for _, use := range flags {
+		if err := use.check(app, command); err != nil {
+			return req, err
+		}
+		req.args = append(req.args, use.tokens()...)
+	}
+	req.args = append(append(req.args, "--"), operands...)
+	return req, nil
+}
+
+// named is as much of a request as is known when a flag is incomplete.
+func named(app *cli.App, operands []string) request {
+	if len(operands) > 0 && app.Command(operands[0]) != nil {
+		return request{command: operands[0]}
+	}
+	return request{}
+}
+
+// strayFlags refuses flags that stand without a command.
+func strayFlags(app *cli.App, flags []flagUse) error {
+	for _, use := range flags {
+		if len(owners(app, use.name)) == 0 {
+			return badUsage("unknown flag %s%s", use.shown(), suggestion(use.name, allFlagNames(app), "--"))
+		}
+	}
+	return nil
+}
+
+// unknownCommand also serves those who expect that a path alone is enough.
+func unknownCommand(app *cli.App, name string) error {
+	if exists(name) {
+		return badUsage("%q is not a command; to analyse it: sfstat diagnose %s", name, name)
+	}
+	var names []string
+	for _, c := range app.Commands {
+		if !c.Hidden {
+			names = append(names, c.Name)
+		}
+	}
+	return badUsage("unknown command %q%s; see sfstat --help", name, suggestion(name, names, ""))
+}
+
+// flagUse is a flag as it stands on the command line.
+type flagUse struct {
+	name   string
+	inline *string // after "=", nil without
+	value  *string // the next token, nil without
+}
+
+func newFlagUse(token string) flagUse {
+	name, value, found := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(token, "-"), "-"), "=")
+	use := flagUse{name: name}
+	if found {
+		use.inline = &value
+	}
+	return use
+}
+
+// shown is the flag as a person types it.
+func (u flagUse) shown() string { return dashed(u.name) }
+
+func dashed(name string) string {
+	if len(name) == 1 {
+		return "-" + name
+	}
+	return "--" + name
+}
+
+func (u flagUse) tokens() []string {
+	if u.value != nil {
+		return []string{u.shown() + "=" + *u.value}
+	}
+	if u.inline != nil {
+		return []string{u.shown() + "=" + *u.inline}
+	}
+	return []string{u.shown()}
+}
+
+// check refuses a flag that the command does not have, a missing value, and a
+// value outside the flag's choices.
+func (u flagUse) check(app *cli.App, c *cli.Command) error {
+	f := flagNamed(c.Flags, u.name)
+	if f == nil {
+		if of := owners(app, u.name); len(of) > 0 {
+			return badUsage("flag %s belongs to %s, not to %s", u.shown(), strings.Join(of, ", "), c.Name)
+		}
+		return badUsage("unknown flag %s%s; see sfstat %s --help", u.shown(), suggestion(u.name, flagNames(c), "--"), c.Name)
+	}
+	value := u.value
+	if value == nil {
+		value = u.inline
+	} else if strings.HasPrefix(*value, "-") && flagNamed(c.Flags, newFlagUse(*value).name) != nil {
+		return badUsage("flag %s needs a value, found the flag %s", u.shown(), *value)
+	}
+	if closed, ok := f.(*choiceFlag); ok && !slices.Contains(closed.choices, *value) {
+		return badUsage("%s is %q, expected %s%s", u.shown(), *value, orList(closed.choices), suggestion(*value, closed.choices, ""))
+	}
+	return nil
+}
+
+// takesValue reports whether the flag, in any command, is followed by a value.
+func takesValue(app *cli.App, name string) bool {
+	return slices.ContainsFunc(app.Commands, func(c *cli.Command) bool {
+		f, ok := flagNamed(c.Flags, name).(cli.DocGenerationFlag)
+		return ok && f.TakesValue()
+	})
+}
+
+func flagNamed(flags []cli.Flag, name string) cli.Flag {
+	for _, f := range flags {
+		if slices.Contains(f.Names(), name) {
+			return f
+		}
+	}
+	return nil
+}
+
+// owners lists the commands that have the flag.
+func owners(app *cli.App, name string) []string {
+	var of []string
+	for _, c := range app.Commands {
+		if !c.Hidden && flagNamed(c.Flags, name) != nil {
+			of = append(of, c.Name)
+		}
+	}
+	return of
+}
+
+func flagNames(c *cli.Command) []string {
+	var names []string
+	for _, f := range c.Flags {
+		names = append(names, f.Names()[0])
+	}
+	return names
+}
+
+func allFlagNames(app *cli.App) []string {
+	var names []string
+	for _, c := range app.Commands {
+		names = append(names, flagNames(c)...)
+	}
+	return names
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/urfave/cli/v2"
+)
+
+func testApp() *cli.App {
+	return newProgram(strings.NewReader(""), io.Discard, io.Discard).app()
+}
+
+func TestArrangePutsFlagsFirst(t *testing.T) {
+	want := []string{"sfstat", "diagnose", "--format=json", "--strict", "--", "a", "b"}
+	for _, line := range []string{
+		"diagnose a b --format json --strict",
+		"diagnose a --format=json b --strict",
+		"diagnose --format json --strict a b",
+		"--format json diagnose a --strict b",
+		"--format json --strict diagnose -- a b",
+		"diagnose -format json a -strict -- b",
+	} {
+		req, err := arrange(testApp(), append([]string{"sfstat"}, strings.Fields(line)...))
+		if err != nil {
+			t.Errorf("%s: %v", line, err)
+			continue
+		}
+		if !slices.Equal(req.args, want) || req.command != "diagnose" {
+			t.Errorf("%s: %q of command %q, expected %q", line, req.args, req.command, want)
+		}
+	}
+}
+
+func TestArrangeKeepsWhatLooksLikeAFlag(t *testing.T) {
+	cases := map[string][]string{
+		"diagnose -":                     {"sfstat", "diagnose", "--", "-"},
+		"diagnose -- --format":           {"sfstat", "diagnose", "--", "--format"},
+		"convert in -o -":                {"sfstat", "convert", "-o=-", "--", "in"},
+		"convert in -o=a=b":              {"sfstat", "convert", "-o=a=b", "--", "in"},
+		"frontier x --meet-after -weird": {"sfstat", "frontier", "--meet-after=-weird", "--", "x"},
+		"diagnose diagnose":              {"sfstat", "diagnose", "--", "diagnose"},
+	}
+	for line, want := range cases {
+		req, err := arrange(testApp(), append([]string{"sfstat"}, strings.Fields(line)...))
+		if err != nil {
+			t.Errorf("%s: %v", line, err)
+		} else if !slices.Equal(req.args, want) {
+			t.Errorf("%s: %q, expected %q", line, req.args, want)
+		}
+	}
+}
+
+func TestArrangeRefuses(t *testing.T) {
+	cases := map[string]string{
+		"diagnos":                           `unknown command "diagnos"; did you mean diagnose?`,
+		"xyzzy":                             `unknown command "xyzzy"; see`,
+		"diagnose --formt json x":           "unknown flag --formt; did you mean --format?",
+		"diagnose --form json x":            "unknown flag --form; did you mean --format?",
+		"diagnose -z x":                     "unknown flag -z;",
+		"diagnose x --format":               "flag --format needs a value",
+		"diagnose --output --format json x": "flag --output needs a value, found the flag --format",
+		"diagnose x --format xml":           `--format is "xml", expected text, json, csv or md`,
+		"diagnose x --format=":              `--format is "", expected`,
+		"simulate --fail-on strong":         "flag --fail-on belongs to diagnose, frontier, not to simulate",
+		"--formt":                           "unknown flag --formt; did you mean --format?",
+	}
+	for line, want := range cases {
+		_, err := arrange(testApp(), append([]string{"sfstat"}, strings.Fields(line)...))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, expected %q", line, err, want)
+			continue
+		}
+		if exitCode(err) != exitBadInput {
+			t.Errorf("%s: exit code %d", line, exitCode(err))
+		}
+	}
+}
+
+// Whether a flag takes a value must not depend on the command: flags may stand
+// before it.
+func TestFlagsAreOfOneKindInAllCommands(t *testing.T) {
+	kind := make(map[string]bool)
+	for _, c := range testApp().Commands {
+		for _, f := range c.Flags {
+			for _, name := range f.Names() {
+				takes := f.(cli.DocGenerationFlag).TakesValue()
+				if before, seen := kind[name]; seen && before != takes {
+					t.Errorf("flag %s of %s takes a value in one command and none in another", name, c.Name)
+				}
+				kind[name] = takes
+			}
+		}
+	}
+}
+
+func TestEditDistance(t *testing.T) {
+	cases := []struct {
+		a, b string
+		want int
+	}{
+		{"", "", 0}, {"", "abc", 3}, {"kitten", "sitting", 3}, {"ab", "ba", 1}, {"formt", "format", 1}, {"größe", "grösse", 2},
+	}
+	for _, c := range cases {
+		if got := editDistance(c.a, c.b); got != c.want {
+			t.Errorf("%q to %q: %d, expected %d", c.a, c.b, got, c.want)
+		}
+		if there, back := editDistance(c.a, c.b), editDistance(c.b, c.a); there != back {
+			t.Errorf("%q and %q: %d one way, %d the other", c.a, c.b, there, back)
+		}
+	}
+}
+
+func FuzzArrange(f *testing.F) {
+	for _, line := range []string{"diagnose a --format json", "--", "-", "--=", "-o", "diagnose --format=json -- -x", "=", "--color=always gates"} {
+		f.Add(line)
+	}
+	app := testApp()
+	f.Fuzz(func(t *testing.T, line string) {
+		args := append([]string{"sfstat"}, strings.Split(line, " ")...)
+		req, err := arrange(app, args)
+		if err != nil {
+			if code := exitCode(err); code != exitBadInput {
+				t.Fatalf("exit code %d for %v", code, err)
+			}
+			return
+		}
+		if req.command == "" {
+			return
+		}
+		// What comes out is in order, so it arranges to itself.
+		again, err := arrange(app, req.args)
+		if err != nil || !slices.Equal(again.args, req.args) {
+			t.Fatalf("%q became %q, then %q (%v)", args, req.args, again.args, err)
+		}
+	})
+}

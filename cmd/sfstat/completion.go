@@ -1,0 +1,159 @@
+package main
+
+import (
+	_ "embed"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// The scripts ask the hidden command "__complete" for the candidates, so that
+// they never fall behind the program. (Those that cli/v2 comes with need the
+// bash-completion package and complete no values.)
+var (
+	//go:embed completion/sfstat.bash
+	bashScript string
+	//go:embed completion/sfstat.zsh
+	zshScript string
+	//go:embed completion/sfstat.fish
+	fishScript string
+)
+
+var shells = []string{"bash", "zsh", "fish"}
+
+func (p *program) completionCommand() *cli.Command {
+	return &cli.Command{
+		Name: "completion", Usage: "print the completion script of a shell", ArgsUsage: strings.Join(shells, "|"),
+		Description: "Commands, flags and the values of flags complete at the prompt once the shell has read the script.",
+		UsageText: `source <(sfstat completion bash)                               # in ~/.bashrc
+source <(sfstat completion zsh)                                # in ~/.zshrc, after compinit
+sfstat completion fish > ~/.config/fish/completions/sfstat.fish`,
+		Action: func(c *cli.Context) error {
+			shell, err := needOne(c, "shell", shells)
+			if err != nil {
+				return err
+			}
+			script := map[string]string{"bash": bashScript, "zsh": zshScript, "fish": fishScript}[shell]
+			return p.writeTo("", func(w io.Writer) error {
+				_, err := io.WriteString(w, script)
+				return err
+			})
+		},
+	}
+}
+
+// completeCommand answers the completion scripts: given the words after
+// "sfstat" up to the cursor, it prints a line for each candidate, the word and
+// after a tab what it means. No line means: complete file names.
+func (p *program) completeCommand() *cli.Command {
+	return &cli.Command{
+		Name: "__complete", Hidden: true,
+		Action: func(c *cli.Context) error {
+			return p.writeTo("", func(w io.Writer) error {
+				for _, each := range candidates(c.App, c.Args().Slice()) {
+					if _, err := fmt.Fprintf(w, "%s\t%s\n", each.word, each.meaning); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		},
+	}
+}
+
+type candidate struct{ word, meaning string }
+
+// candidates for the last of the words.
+func candidates(app *cli.App, words []string) []candidate {
+	if len(words) == 0 {
+		words = []string{""}
+	}
+	before, last := words[:len(words)-1], words[len(words)-1]
+	command, pending, operands := readWords(app, before)
+	var all []candidate
+	switch flag, value, inline := strings.Cut(last, "="); {
+	case pending != nil:
+		all = values(pending, "")
+	case slices.Contains(before, "--"):
+	case inline && strings.HasPrefix(flag, "--"):
+		last = flag + "=" + value
+		all = values(findFlag(app, command, strings.TrimLeft(flag, "-")), flag+"=")
+	case strings.HasPrefix(last, "-"):
+		all = flagCandidates(app, command)
+	case command == nil, command.Name == "help" && operands == 0:
+		for _, c := range app.Commands {
+			if !c.Hidden {
+				all = append(all, candidate{c.Name, c.Usage})
+			}
+		}
+	case command.Name == "completion" && operands == 0:
+		for _, shell := range shells {
+			all = append(all, candidate{shell, ""})
+		}
+	}
+	return slices.DeleteFunc(all, func(c candidate) bool { return !strings.HasPrefix(c.word, last) })
+}
+
+// readWords finds the command among complete words, the flag that still waits
+// for its value, and how many arguments follow the command.
+func readWords(app *cli.App, words []string) (command *cli.Command, pending cli.Flag, operands int) {
+	for _, word := range words {
+		switch {
+		case pending != nil:
+			pending = nil
+		case strings.HasPrefix(word, "-") && word != "-" && word != "--":
+			name := strings.TrimLeft(word, "-")
+			if takesValue(app, name) {
+				pending = findFlag(app, command, name)
+			}
+		case command == nil:
+			command = app.Command(word)
+		default:
+			operands++
+		}
+	}
+	return command, pending, operands
+}
+
+// findFlag looks in the command, or in all of them when none is known yet.
+func findFlag(app *cli.App, command *cli.Command, name string) cli.Flag {
+	if command != nil {
+		return flagNamed(command.Flags, name)
+	}
+	for _, c := range app.Commands {
+		if f := flagNamed(c.Flags, name); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+func flagCandidates(app *cli.App, command *cli.Command) []candidate {
+	all := []candidate{{"--help", "explain"}}
+	if command == nil {
+		return append(all, candidate{"--version", "which sfstat this is"})
+	}
+	for _, f := range command.Flags {
+		if doc, ok := f.(cli.DocGenerationFlag); ok {
+			_, meaning := placeholder(doc.GetUsage())
+			all = append(all, candidate{dashed(f.Names()[0]), meaning})
+		}
+	}
+	return all
+}
+
+// values are the choices of a flag; a flag without choices has none to offer.
+func values(f cli.Flag, before string) []candidate {
+	closed, ok := f.(*choiceFlag)
+	if !ok {
+		return nil
+	}
+	var all []candidate
+	for _, choice := range closed.choices {
+		all = append(all, candidate{before + choice, ""})
+	}
+	return all
+}

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestDocumentation runs what the documentation shows. In README.md,
+// docs/cli.md and docs/commands, every fenced block marked "console" is a
+// dialogue: a line that begins with "$ " is a command for sh, the lines after
+// it are what it prints, on both outputs. All blocks of a page run in order in
+// one folder, which has the fixtures. What depends on the machine is elided: a
+// line "[...]" stands for any number of lines, "[...]" inside a line for any
+// text. "go test ./cmd/sfstat -update" writes what is really printed.
+func TestDocumentation(t *testing.T) {
+	pages, err := filepath.Glob(filepath.Join(root, "docs", "commands", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages = append(pages, filepath.Join(root, "README.md"), filepath.Join(root, "docs", "cli.md"))
+	for _, page := range pages {
+		t.Run(filepath.Base(page), func(t *testing.T) {
+			text, err := os.ReadFile(page)
+			if err != nil {
+				t.Fatal(err)
+			}
+			shell := newShell(t)
+			checked, fresh := checkPage(t, string(text), shell)
+			if checked == 0 {
+				t.Error("no command is shown")
+			}
+			if *update && fresh != string(text) {
+				if err := os.WriteFile(page, []byte(fresh), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// checkPage runs the commands of a page and compares their output. It returns
+// how many there were, and the page with what was printed.
+func checkPage(t *testing.T, text string, run func(string) string) (checked int, fresh string) {
+	t.Helper()
+	var out strings.Builder
+	lines := strings.SplitAfter(text, "\n")
+	inside := false
+	for i := 0; i < len(lines); {
+		line := lines[i]
+		i++
+		out.WriteString(line)
+		if strings.HasPrefix(line, "```") {
+			inside = !inside && strings.TrimSpace(line) == "```console"
+			continue
+		}
+		command, isCommand := strings.CutPrefix(line, "$ ")
+		if !inside || !isCommand {
+			continue
+		}
+		for strings.HasSuffix(command, "\\\n") && i < len(lines) {
+			command += lines[i]
+			out.WriteString(lines[i])
+			i++
+		}
+		var shown strings.Builder
+		for i < len(lines) && !strings.HasPrefix(lines[i], "$ ") && !strings.HasPrefix(lines[i], "```") {
+			shown.WriteString(lines[i])
+			i++
+		}
+		checked++
+		printed := run(command)
+		if matches(shown.String(), printed) {
+			out.WriteString(shown.String())
+			continue
+		}
+		out.WriteString(printed)
+		if !*update {
+			t.Errorf("$ %sprinted\n%s\nthe page shows\n%s", command, printed, shown.String())
+		}
+	}
+	return checked, out.String()
+}
+
+// matches compares output with what a page shows, minding elisions.
+func matches(shown, printed string) bool {
+	const elision = "[...]"
+	var pattern strings.Builder
+	pattern.WriteString(`\A`)
+	for line := range strings.Lines(shown) {
+		if strings.TrimSpace(line) == elision {
+			pattern.WriteString(`(?:.*\n)*`)
+			continue
+		}
+		parts := strings.Split(line, elision)
+		for i := range parts {
+			parts[i] = regexp.QuoteMeta(parts[i])
+		}
+		pattern.WriteString(strings.Join(parts, ".*"))
+	}
+	return regexp.MustCompile(pattern.String() + `\z`).MatchString(printed)
+}
+
+// newShell returns a function that runs a command line in a folder of its own
+// and returns what it prints. "$?" is the exit code of the command before.
+func newShell(t *testing.T) func(string) string {
+	t.Helper()
+	dir := t.TempDir()
+	fixtures, err := filepath.Abs(filepath.Join(root, "fixtures"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(fixtures, filepath.Join(dir, "fixtures")); err != nil {
+		t.Fatal(err)
+	}
+	code := 0
+	return func(command string) string {
+		cmd := exec.Command("sh", "-c", fmt.Sprintf("(exit %d)\n%s", code, command))
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		if cmd.ProcessState == nil {
+			t.Fatalf("sh: %v", err)
+		}
+		code = cmd.ProcessState.ExitCode()
+		return string(out)
+	}
+}
+
+func TestMatches(t *testing.T) {
+	cases := []struct {
+		shown, printed string
+		want           bool
+	}{
+		{"a\nb\n", "a\nb\n", true},
+		{"a\n", "a\nb\n", false},
+		{"a\n[...]\n", "a\nb\nc\n", true},
+		{"[...]\nc\n", "a\nb\nc\n", true},
+		{"a\n[...]\nc\n", "a\nc\n", true},
+		{"a [...] c\n", "a b c\n", true},
+		{"a [...] c\n", "a b\nx c\n", false},
+		{"a.c\n", "abc\n", false},
+		{"", "a\n", false},
+		{"", "", true},
+	}
+	for _, c := range cases {
+		if got := matches(c.shown, c.printed); got != c.want {
+			t.Errorf("%q shown, %q printed: %v", c.shown, c.printed, got)
+		}
+	}
+}
+
+func TestCheckPageFindsWhatDiffers(t *testing.T) {
+	page := "text\n```console\n$ one\n1\n$ two \\\n  more\n2\n```\n```sh\n$ three\n```\n"
+	var ran []string
+	checked, fresh := checkPage(t, page, func(command string) string {
+		ran = append(ran, command)
+		return fmt.Sprintln(len(ran))
+	})
+	if checked != 2 || fresh != page || ran[1] != "two \\\n  more\n" {
+		t.Errorf("%d checked, ran %q, page became %q", checked, ran, fresh)
+	}
+}
+
+// TestEveryCommandHasAPage keeps the handbook complete: a page for each
+// command, linked from docs/cli.md, that shows its help.
+func TestEveryCommandHasAPage(t *testing.T) {
+	index, err := os.ReadFile(filepath.Join(root, "docs", "cli.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range testApp().Commands {
+		if c.Hidden || c.Name == "help" {
+			continue
+		}
+		page := filepath.Join("commands", c.Name+".md")
+		text, err := os.ReadFile(filepath.Join(root, "docs", page))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if want := "$ sfstat " + c.Name + " --help\n"; !strings.Contains(string(text), want) {
+			t.Errorf("%s does not show %q", page, want)
+		}
+		if !strings.Contains(string(index), "("+page+")") {
+			t.Errorf("docs/cli.md does not link to %s", page)
+		}
+	}
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"syscall"
+
+	"github.com/sfstat/sfstat/trace"
+)
+
+// The exit codes. Programs rely on them.
+const (
+	exitDone        = 0
+	exitInternal    = 1
+	exitBadInput    = 2 // bad usage too
+	exitFinding     = 3 // only with --fail-on
+	exitInterrupted = 130
+)
+
+// exitError is an error that knows its exit code.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Unwrap() error { return e.err }
+
+// badUsage is about the command line: what stands there and what to type.
+func badUsage(format string, args ...any) error {
+	return &exitError{exitBadInput, fmt.Errorf(format, args...)}
+}
+
+// badInput marks an error as one of what the user gave.
+func badInput(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &exitError{exitBadInput, err}
+}
+
+// exitCode decides what an error means to the caller of the program. Errors
+// with a position and errors of named files are the user's; an error that
+// nobody has claimed is ours. Whoever closed our output early has seen enough.
+func exitCode(err error) int {
+	var (
+		known  *exitError
+		record *trace.RecordError
+		path   *fs.PathError
+	)
+	switch {
+	case err == nil, closedPipe(err):
+		return exitDone
+	case errors.As(err, &known):
+		return known.code
+	case errors.As(err, &record), errors.As(err, &path):
+		return exitBadInput
+	}
+	return exitInternal
+}
+
+func closedPipe(err error) bool {
+	return errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe)
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/term"
+
+	"github.com/sfstat/sfstat/report"
+)
+
+// choiceFlag is a flag with a closed set of values, which arrange enforces and
+// completion offers.
+type choiceFlag struct {
+	*cli.StringFlag
+	choices []string
+}
+
+// choice makes such a flag. The first choice is the default; "" there means
+// that the flag may be absent.
+func choice(name, usage string, choices ...string) *choiceFlag {
+	f := &choiceFlag{&cli.StringFlag{Name: name, Value: choices[0], Usage: usage}, choices}
+	if choices[0] == "" {
+		f.choices = choices[1:]
+	}
+	return f
+}
+
+// The headings under which help lists flags.
+const (
+	forOutput = "Output"
+	forInput  = "Input"
+)
+
+func formatFlag() cli.Flag {
+	f := choice("format", "how to write the result", "text", "json", "csv", "md")
+	f.Category = forOutput
+	return f
+}
+
+func outputFlag(usage string) cli.Flag {
+	return &cli.StringFlag{Name: "output", Aliases: []string{"o"}, Category: forOutput, Usage: usage}
+}
+
+// screenFlags are what every command has.
+func screenFlags() []cli.Flag {
+	color := choice("color", "colour on a terminal: auto asks the terminal and NO_COLOR", "auto", "always", "never")
+	color.Category = forOutput
+	return []cli.Flag{
+		color,
+		&cli.BoolFlag{Name: "no-color", Category: forOutput, Usage: "the same as --color never"},
+		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Category: forOutput, Usage: "errors only on standard error: no progress, no remarks"},
+		&cli.BoolFlag{Name: "no-progress", Category: forOutput, Usage: "no progress bar"},
+	}
+}
+
+// resultFlags are for commands that write a result.
+func resultFlags() []cli.Flag {
+	return join([]cli.Flag{formatFlag(), outputFlag("write to `FILE` instead of standard output; it is complete or not there")}, screenFlags())
+}
+
+func strictFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "strict", Category: forInput, Usage: "refuse everything when one input is refused"}
+}
+
+func gatesFlag() cli.Flag {
+	return &cli.StringFlag{Name: "gates", Category: forInput, Usage: "read thresholds from `FILE`; sfstat gates prints one to start from"}
+}
+
+func failOnFlag() cli.Flag {
+	f := choice("fail-on", "exit with 3 when a finding is at least this sure", "", "strong", "supported", "ambiguous")
+	f.Category = forOutput
+	return f
+}
+
+// join puts lists of flags together.
+func join(lists ...[]cli.Flag) []cli.Flag { return slices.Concat(lists...) }
+
+// format is what --format says; arrange has checked it.
+func format(c *cli.Context) (report.Format, error) {
+	return report.ParseFormat(c.String("format"))
+}
+
+// style is how text should look where --output sends it.
+func (p *program) style(c *cli.Context) report.Style {
+	var s report.Style
+	fd, isTerminal := terminal(p.destination(c))
+	if isTerminal {
+		if width, _, err := term.GetSize(fd); err == nil {
+			s.Width = min(width, 120)
+		}
+	}
+	switch color := c.String("color"); {
+	case c.Bool("no-color") || color == "never":
+	case color == "always", isTerminal && p.getenv("NO_COLOR") == "" && p.getenv("TERM") != "dumb":
+		s.Color = report.ANSI
+	}
+	return s
+}
+
+// terminal reports whether w is one, and its descriptor.
+func terminal(w any) (fd int, ok bool) {
+	f, ok := w.(*os.File)
+	if !ok {
+		return 0, false
+	}
+	return int(f.Fd()), term.IsTerminal(int(f.Fd()))
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// placeholder splits the usage of a flag: "read from `FILE`" has the
+// placeholder FILE.
+func placeholder(usage string) (name, text string) {
+	before, rest, ok := strings.Cut(usage, "`")
+	if !ok {
+		return "", usage
+	}
+	name, after, _ := strings.Cut(rest, "`")
+	return name, before + name + after
+}

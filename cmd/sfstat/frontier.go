@@ -1,0 +1,111 @@
+package main
+
+import (
+	"io"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/report"
+	"github.com/sfstat/sfstat/trace"
+)
+
+func (p *program) frontierCommand() *cli.Command {
+	return &cli.Command{
+		Name: "frontier", Usage: "the exact account of exposed time, stage by stage, window by window", ArgsUsage: "PATH...",
+		Description: "For every window, and for every role group where roles differ: which stage each exposed nanosecond " +
+			"is charged to, what mending it would gain, who is latest, the labels that the evidence permits, and what " +
+			"simpler methods would have said.",
+		Flags: join(analysisFlags(), []cli.Flag{strictFlag(), failOnFlag()}, resultFlags()),
+		UsageText: `sfstat frontier run/
+sfstat frontier run/ --cut step --model-fit none --format csv
+sfstat frontier run/ --meet-after model.backward_cpu_wall --tau 0.7`,
+		Action: p.frontier,
+	}
+}
+
+func (p *program) frontier(c *cli.Context) error {
+	as, err := format(c)
+	if err != nil {
+		return err
+	}
+	o, err := frontierOptions(c)
+	if err != nil {
+		return err
+	}
+	var results []*frontier.Result
+	in, err := p.windows(c, func(w *trace.Window) error {
+		a, err := frontier.Analyze(w, o)
+		if err != nil {
+			return ofWindow(w, err)
+		}
+		results = append(append(results, a.Main), a.Groups...)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = p.emit(c, func(w io.Writer) error {
+		return report.Input{Problems: in.problems}.Frontier(w, results, as, p.style(c))
+	})
+	if err != nil {
+		return err
+	}
+	return failOn(c, surestLabel(results))
+}
+
+// analysisFlags choose how windows are accounted for.
+func analysisFlags() []cli.Flag {
+	return []cli.Flag{
+		choice("cut", "where a step begins: auto chooses, step is the paper's, carried runs on from step to step, sync cuts where the ranks meet",
+			"auto", "step", "carried", "sync"),
+		choice("model-fit", "on whose word later wait is charged to an earlier stage: the window's own, nobody's, or yours",
+			"auto", "none", "given"),
+		&cli.StringFlag{Name: "meet-after", Usage: "the `STAGE` at whose end the ranks meet; without it, it is found in the data"},
+		choice("baseline", "what a stage is clipped to for its gain: the median over ranks, or each rank's own median", "cohort", "rank"),
+		&cli.Float64Flag{Name: "tau", Value: frontier.DefaultGates().Tau,
+			Usage: "cumulative `SHARE` that the routing set must reach, above 0 and at most 1; overrides the gate"},
+		gatesFlag(),
+	}
+}
+
+// frontierOptions are what analysisFlags say.
+func frontierOptions(c *cli.Context) (o frontier.Options, err error) {
+	gates, err := loadGates(c)
+	if err != nil {
+		return o, err
+	}
+	if c.IsSet("tau") {
+		gates.Tau = c.Float64("tau")
+		if err := gates.Validate(); err != nil {
+			return o, badUsage("--tau: %v", err)
+		}
+	}
+	o = frontier.Options{MeetAfter: c.String("meet-after"), Gates: &gates}
+	if o.Cut, err = frontier.ParseCut(c.String("cut")); err != nil {
+		return o, err
+	}
+	if o.ModelFit, err = frontier.ParseModelFit(c.String("model-fit")); err != nil {
+		return o, err
+	}
+	if c.String("baseline") == "rank" {
+		o.Baseline = frontier.RankMedian
+	}
+	return o, nil
+}
+
+// surestLabel reads labels as confidence: a strong label is strong, stages
+// that cannot be told apart are ambiguous.
+func surestLabel(results []*frontier.Result) diagnose.Confidence {
+	best := diagnose.Insufficient
+	for _, r := range results {
+		switch {
+		case r.Strong():
+			return diagnose.Strong
+		case len(r.CoCritical) > 0:
+			best = diagnose.Ambiguous
+		}
+	}
+	return best
+}

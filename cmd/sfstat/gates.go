@@ -1,0 +1,157 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/report"
+	"github.com/sfstat/sfstat/trace"
+)
+
+func (p *program) gatesCommand() *cli.Command {
+	f := choice("format", "how to write them", "yaml", "json")
+	f.Category = forOutput
+	return &cli.Command{
+		Name: "gates", Usage: "print the thresholds in force, in the form that --gates reads",
+		Description: "Every label rests on thresholds, the gates. This prints those in force: the defaults, or those of " +
+			"--gates with the defaults for what the file leaves out. Save it, change it, give it to --gates.",
+		Flags: append([]cli.Flag{gatesFlag(), f, outputFlag("write to `FILE` instead of standard output")}, screenFlags()...),
+		UsageText: `sfstat gates
+sfstat gates -o gates.yaml
+sfstat diagnose run/ --gates gates.yaml`,
+		Action: func(c *cli.Context) error {
+			if err := noOperands(c); err != nil {
+				return err
+			}
+			g, err := loadGates(c)
+			if err != nil {
+				return err
+			}
+			if c.String("format") == report.JSON.String() {
+				return p.emit(c, func(w io.Writer) error { return writeJSON(w, g) })
+			}
+			return p.emit(c, func(w io.Writer) error { return writeGates(w, g) })
+		},
+	}
+}
+
+func writeGates(w io.Writer, g frontier.Gates) error {
+	e := yaml.NewEncoder(w)
+	e.SetIndent(2)
+	if err := e.Encode(g); err != nil {
+		return err
+	}
+	return e.Close()
+}
+
+// gatesLimit bounds a file of gates; a real one has 1 kB.
+const gatesLimit = 1 << 20
+
+// loadGates are the gates in force: the defaults, changed by --gates.
+func loadGates(c *cli.Context) (frontier.Gates, error) {
+	path := c.String("gates")
+	if path == "" {
+		return frontier.DefaultGates(), nil
+	}
+	text, err := readSmall(path, gatesLimit)
+	if err != nil {
+		return frontier.Gates{}, badInput(err)
+	}
+	g, err := parseGates(path, text)
+	return g, badInput(err)
+}
+
+// readSmall reads a whole file of at most limit bytes.
+func readSmall(path string, limit int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(text)) > limit {
+		err = trace.At(trace.Pos{File: path}, trace.Bad(trace.ErrTooLarge, "more than %d bytes", limit))
+	}
+	return text, err
+}
+
+// parseGates reads gates over the defaults. It is strict: a gate that does not
+// exist, or stands twice, is refused with its line.
+func parseGates(path string, text []byte) (frontier.Gates, error) {
+	g := frontier.DefaultGates()
+	if err := decodeStrict(path, text, &g); err != nil {
+		return frontier.Gates{}, err
+	}
+	if err := g.Validate(); err != nil {
+		return frontier.Gates{}, trace.At(trace.Pos{File: path}, err)
+	}
+	return g, nil
+}
+
+// decodeStrict reads one YAML document into v, which holds the defaults.
+// Errors carry the line.
+func decodeStrict(path string, text []byte, v any) error {
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	d.KnownFields(true)
+	err := d.Decode(v)
+	if errors.Is(err, io.EOF) {
+		return trace.At(trace.Pos{File: path}, trace.Bad(trace.ErrEmpty, "nothing is set in it"))
+	}
+	if err != nil {
+		return yamlError(path, v, err)
+	}
+	if d.Decode(new(yaml.Node)) != io.EOF {
+		return trace.At(trace.Pos{File: path}, trace.Bad(trace.ErrFormat, "more than one YAML document"))
+	}
+	return nil
+}
+
+// yamlError puts the first thing that the YAML library complains about behind
+// its position: "line 3: field taw not found in type frontier.Gates" becomes
+// "gates.yaml:3: there is no taw; did you mean tau?".
+func yamlError(path string, v any, err error) error {
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	var several *yaml.TypeError
+	if errors.As(err, &several) {
+		text = several.Errors[0]
+	}
+	pos := trace.Pos{File: path}
+	if n, _ := fmt.Sscanf(text, "line %d:", &pos.Line); n == 1 {
+		_, text, _ = strings.Cut(text, ": ")
+	}
+	var field, of string
+	if n, _ := fmt.Sscanf(text, "field %s not found in type %s", &field, &of); n == 2 {
+		return trace.At(pos, fmt.Errorf("there is no %s here%s", field, suggestion(field, yamlKeys(v), "")))
+	}
+	return trace.At(pos, errors.New(text))
+}
+
+// yamlKeys lists the keys that v has when it is written.
+func yamlKeys(v any) []string {
+	var root yaml.Node
+	if root.Encode(v) != nil {
+		return nil
+	}
+	var keys []string
+	var walk func(*yaml.Node)
+	walk = func(n *yaml.Node) {
+		if n.Kind == yaml.MappingNode {
+			for i := 0; i < len(n.Content); i += 2 {
+				keys = append(keys, n.Content[i].Value)
+			}
+		}
+		for _, child := range n.Content {
+			walk(child)
+		}
+	}
+	walk(&root)
+	return keys
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/report"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// inputs is what was read beside the windows: the inputs and those of them
+// that were refused.
+type inputs struct {
+	read     []auto.Input
+	problems []report.Problem
+}
+
+// windows hands every window of the inputs to each, in input order. Inputs
+// that are refused beside good ones are listed; when nothing could be read, or
+// under --strict, that is the error.
+func (p *program) windows(c *cli.Context, each func(*trace.Window) error) (inputs, error) {
+	names, err := paths(c)
+	if err != nil {
+		return inputs{}, err
+	}
+	o := auto.Options{Stdin: p.in, Progress: p.showProgress(c)}
+	defer p.hideProgress()
+	if c.Bool("strict") {
+		o.Strict = ingest.FirstError
+	}
+	r, err := auto.Open(names, o)
+	if err != nil {
+		return inputs{}, badInput(err)
+	}
+	defer r.Close()
+	n := 0
+	for {
+		w, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return inputs{}, badInput(err)
+		}
+		if err := each(w); err != nil {
+			return inputs{}, err
+		}
+		n++
+	}
+	in := inputs{read: r.Inputs()}
+	for _, problem := range r.Problems() {
+		in.problems = append(in.problems, report.Problem(problem))
+	}
+	p.hideProgress()
+	return in, p.tell(c, in, n)
+}
+
+// tell says on standard error which inputs were refused, a line for each, and
+// fails when that leaves nothing. Text on a terminal lists them itself.
+func (p *program) tell(c *cli.Context, in inputs, windows int) error {
+	if windows == 0 && len(in.problems) == 1 {
+		return badInput(in.problems[0].Err)
+	}
+	_, onTerminal := terminal(p.destination(c))
+	if windows == 0 || !onTerminal || c.String("format") != report.Text.String() {
+		for _, problem := range in.problems {
+			p.say("%s: %s", prefix(c.Command.Name), oneLine(problem.Err))
+		}
+	}
+	if windows == 0 {
+		return badInput(errors.New("no window in any input"))
+	}
+	return nil
+}
+
+// ofWindow says which window an error is about.
+func ofWindow(w *trace.Window, err error) error {
+	if err == nil {
+		return nil
+	}
+	return badInput(fmt.Errorf("run %q, window %d: %w", w.Run, w.Index, err))
+}

@@ -1,0 +1,215 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sfstat/sfstat/cmd/sfstat/internal/inventory"
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/report"
+)
+
+func (p *program) inspectCommand() *cli.Command {
+	return &cli.Command{
+		Name: "inspect", Usage: "what the inputs hold, and which analyses they lack something for", ArgsUsage: "PATH...",
+		Description: "Reads everything and analyses nothing: formats and sizes, runs, windows, steps, ranks, roles, stages, " +
+			"side channels, what is incomplete. CSV is one row per run.",
+		Flags: join([]cli.Flag{strictFlag()}, resultFlags()),
+		UsageText: `sfstat inspect run/
+sfstat inspect run.parquet --format json | jq '.runs[].stage_lists'`,
+		Action: p.inspect,
+	}
+}
+
+// inspection is the JSON form of the command.
+type inspection struct {
+	Inputs []inspectedInput `json:"inputs"`
+	inventory.Inventory
+	Problems []inspectedProblem `json:"problems"`
+}
+
+type inspectedInput struct {
+	Path        string `json:"path"`
+	Format      string `json:"format"`
+	Compression string `json:"compression"`
+	Bytes       int64  `json:"bytes"`
+	Windows     int    `json:"windows"`
+	Skipped     string `json:"skipped"` // why it was not read; "" if it was
+}
+
+type inspectedProblem struct {
+	Path  string `json:"path"`
+	Error string `json:"error"`
+}
+
+func (p *program) inspect(c *cli.Context) error {
+	as, err := format(c)
+	if err != nil {
+		return err
+	}
+	found := inspection{Inputs: []inspectedInput{}, Problems: []inspectedProblem{}}
+	in, err := p.windows(c, found.Add)
+	if err != nil {
+		return err
+	}
+	found.Finish()
+	for _, i := range in.read {
+		found.Inputs = append(found.Inputs, inspectedInput{i.Path, i.Format.String(), i.Compression.String(), i.Bytes, i.Windows, i.Skipped})
+	}
+	for _, problem := range in.problems {
+		found.Problems = append(found.Problems, inspectedProblem{problem.Path, oneLine(problem.Err)})
+	}
+	return p.emit(c, func(w io.Writer) error {
+		switch as {
+		case report.JSON:
+			return writeJSON(w, found)
+		case report.CSV:
+			return runTable(found.Runs).csv(w)
+		case report.Markdown:
+			return writeTables(w, found.tables(), table.markdown)
+		}
+		return writeTables(w, found.tables(), table.text)
+	})
+}
+
+// runTable has a row for each run, in base units.
+func runTable(runs []*inventory.Run) table {
+	t := table{head: []string{"run", "windows", "steps", "first_step", "last_step", "world_size", "ranks_min", "ranks_max",
+		"stages", "stage_hash", "accumulation", "windows_with_wall_time", "durations", "total_ns", "notes"}}
+	for _, r := range runs {
+		var hashes, notes []string
+		for _, l := range r.StageLists {
+			hashes = append(hashes, l.Hash)
+		}
+		for _, n := range r.Notes {
+			notes = append(notes, n.Kind)
+		}
+		t.rows = append(t.rows, []string{r.Run, strconv.Itoa(r.Windows), whole(r.Steps), whole(r.FirstStep), whole(r.LastStep),
+			strconv.Itoa(r.WorldSize), strconv.Itoa(r.Reporting[0]), strconv.Itoa(r.Reporting[1]),
+			strconv.Itoa(len(r.StageLists[0].Stages)), strings.Join(hashes, " "), strconv.Itoa(r.Accumulation),
+			strconv.Itoa(r.Wall), whole(r.Durations), whole(r.TotalNS), strings.Join(notes, " ")})
+	}
+	return t
+}
+
+func whole(n int64) string { return strconv.FormatInt(n, 10) }
+
+// tables is the inspection for a person: the inputs, then a block per run.
+func (i *inspection) tables() []table {
+	in := table{title: counted(len(i.Inputs), "input"), head: []string{"path", "format", "size", "holds"}}
+	for _, each := range i.Inputs {
+		as := each.Format
+		if each.Compression != ingest.Plain.String() {
+			as += ", " + each.Compression
+		}
+		holds := counted(each.Windows, "window")
+		if each.Skipped != "" {
+			holds = "skipped: " + each.Skipped
+		}
+		in.rows = append(in.rows, []string{each.Path, as, size(each.Bytes), holds})
+	}
+	out := []table{in}
+	for _, r := range i.Runs {
+		out = append(out, runFacts(r))
+	}
+	out = append(out, stageTable(i.Runs))
+	if len(i.Problems) > 0 {
+		t := table{title: "refused", head: []string{"path", "why"}}
+		for _, problem := range i.Problems {
+			t.rows = append(t.rows, []string{problem.Path, problem.Error})
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+func runFacts(r *inventory.Run) table {
+	ranks := fmt.Sprintf("%d of %d", r.Reporting[1], r.WorldSize)
+	if r.Reporting[0] != r.Reporting[1] {
+		ranks = fmt.Sprintf("%d to %d of %d", r.Reporting[0], r.Reporting[1], r.WorldSize)
+	}
+	if r.Missing != "" {
+		ranks += ", missing " + r.Missing
+	}
+	if r.Hosts > 0 {
+		ranks += ", on " + counted(r.Hosts, "host")
+	}
+	t := table{title: "run " + r.Run}
+	fact := func(name, format string, args ...any) {
+		t.rows = append(t.rows, []string{name, fmt.Sprintf(format, args...)})
+	}
+	fact("windows", "%d", r.Windows)
+	fact("steps", "%d, from %d to %d", r.Steps, r.FirstStep, r.LastStep)
+	fact("ranks", "%s", ranks)
+	for _, g := range r.Groups {
+		if len(r.Groups) > 1 || g.Group != "" {
+			fact("group "+g.Group, "ranks %s", g.Ranks)
+		}
+	}
+	for _, l := range r.StageLists {
+		fact("stages", "%d, list %s, in %s", len(l.Stages), l.Hash, counted(l.Windows, "window"))
+	}
+	if r.Accumulation > 1 {
+		fact("accumulation", "%s", counted(r.Accumulation, "microstep"))
+	}
+	fact("durations", "%d, %v of rank time", r.Durations, time.Duration(r.TotalNS).Round(time.Millisecond))
+	fact("wall time", "in %d of %s", r.Wall, counted(r.Windows, "window"))
+	for _, c := range r.Side {
+		fact("side channel", "%s: %d of %s ready%s", c.Name, c.Ready, counted(int(c.Samples), "sample"), timing(c))
+	}
+	for _, n := range r.Notes {
+		fact("incomplete", "%s in %s: %s", n.Kind, counted(n.Windows, "window"), n.Text)
+	}
+	for _, n := range r.Needs {
+		fact("lacks", "%s: %s", n.Analysis, n.Lacks)
+	}
+	return t
+}
+
+func timing(c inventory.Channel) string {
+	if len(c.Times) == 0 {
+		return ""
+	}
+	return ", times " + strings.Join(c.Times, ", ")
+}
+
+// stageTable lists every stage list of the runs once.
+func stageTable(runs []*inventory.Run) table {
+	t := table{title: "stage lists, in order"}
+	seen := make(map[string]bool)
+	for _, r := range runs {
+		for _, l := range r.StageLists {
+			for i, stage := range l.Stages {
+				hash := ""
+				if i == 0 {
+					hash = l.Hash
+				}
+				if !seen[l.Hash] {
+					t.rows = append(t.rows, []string{hash, stage})
+				}
+			}
+			seen[l.Hash] = true
+		}
+	}
+	return t
+}
+
+// size writes bytes for a person.
+func size(n int64) string {
+	switch {
+	case n < 0:
+		return "unknown"
+	case n < 1000:
+		return strconv.FormatInt(n, 10) + " B"
+	}
+	v, unit := float64(n)/1000, 0
+	for ; v >= 999.95 && unit < 4; unit++ {
+		v /= 1000
+	}
+	return strconv.FormatFloat(v, 'f', 1, 64) + " " + []string{"kB", "MB", "GB", "TB", "PB"}[unit]
+}

@@ -1,0 +1,189 @@
+// Package inventory says what inputs hold before anything is analysed: runs,
+// windows, steps, ranks, roles, stages, side channels, what is incomplete, and
+// which analyses that leaves out.
+//
+// Times are in nanoseconds. Counts of steps, ranks and samples are sums over
+// the windows of a run. Nothing is judged: a need says what an analysis asks
+// for and these windows lack.
+package inventory
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Inventory is what all inputs hold together.
+type Inventory struct {
+	Runs []*Run `json:"runs"` // in order of first appearance
+}
+
+// Run is what is known about one run.
+type Run struct {
+	Run       string `json:"run"`
+	Windows   int    `json:"windows"`
+	Steps     int64  `json:"steps"`
+	FirstStep int64  `json:"first_step"`
+	LastStep  int64  `json:"last_step"`
+	WorldSize int    `json:"world_size"` // the largest, if it changes
+	// Reporting is how many ranks reported in the windows: the fewest and the
+	// most.
+	Reporting    [2]int      `json:"reporting_ranks"`
+	Missing      string      `json:"missing_ranks"` // ranks that some window lacks, as "3,5-7"
+	Hosts        int         `json:"hosts"`         // that are named
+	Groups       []Group     `json:"role_groups"`
+	StageLists   []StageList `json:"stage_lists"`
+	Accumulation int         `json:"accumulation"` // the largest
+	Wall         int         `json:"windows_with_wall_time"`
+	Durations    int64       `json:"durations"` // how many values
+	TotalNS      int64       `json:"total_ns"`  // their sum, over ranks
+	Side         []Channel   `json:"side_channels"`
+	Notes        []Note      `json:"notes"`
+	Needs        []Need      `json:"lacks"`
+
+	missing map[int]bool
+	hosts   map[string]bool
+	ranks   map[int]trace.Rank
+	failed  bool
+}
+
+// Group is a role group and the ranks in it.
+type Group struct {
+	Group string `json:"group"` // "" when no role is declared, or none but dp
+	Ranks string `json:"ranks"`
+}
+
+// StageList is one ordered list of stages.
+type StageList struct {
+	Hash    string   `json:"hash"`
+	Stages  []string `json:"stages"`
+	Windows int      `json:"windows"`
+}
+
+// Channel is a side channel.
+type Channel struct {
+	Name    string   `json:"name"`
+	Samples int64    `json:"samples"`
+	Ready   int64    `json:"ready"`
+	Times   []string `json:"times_stages"`
+}
+
+// Note is one incompleteness and the number of windows that have it.
+type Note struct {
+	Kind    string `json:"kind"`
+	Text    string `json:"text"`
+	Windows int    `json:"windows"`
+}
+
+// Need is an analysis that asks for more than the run recorded.
+type Need struct {
+	Analysis string `json:"analysis"`
+	Lacks    string `json:"lacks"`
+}
+
+// Add counts a window in. It keeps nothing of it.
+func (inv *Inventory) Add(w *trace.Window) error {
+	i := slices.IndexFunc(inv.Runs, func(r *Run) bool { return r.Run == w.Run })
+	if i < 0 {
+		i = len(inv.Runs)
+		inv.Runs = append(inv.Runs, &Run{Run: w.Run, FirstStep: w.FirstStep, Reporting: [2]int{len(w.Ranks), 0},
+			missing: map[int]bool{}, hosts: map[string]bool{}, ranks: map[int]trace.Rank{}})
+	}
+	inv.Runs[i].add(w)
+	return nil
+}
+
+func (r *Run) add(w *trace.Window) {
+	r.Windows++
+	r.Steps += int64(w.Steps())
+	r.FirstStep = min(r.FirstStep, w.FirstStep)
+	r.LastStep = max(r.LastStep, w.FirstStep+int64(w.Steps())-1)
+	r.WorldSize = max(r.WorldSize, w.WorldSize)
+	r.Reporting = [2]int{min(r.Reporting[0], len(w.Ranks)), max(r.Reporting[1], len(w.Ranks))}
+	r.Accumulation = max(r.Accumulation, w.Accumulation, 1)
+	r.failed = r.failed || len(w.GatherFailed) > 0
+	if w.Wall != nil {
+		r.Wall++
+	}
+	r.Durations += int64(len(w.Durations))
+	for _, d := range w.Durations {
+		r.TotalNS += d
+	}
+	for _, id := range w.Missing() {
+		r.missing[id] = true
+	}
+	for _, rank := range w.Ranks {
+		r.ranks[rank.ID] = rank
+		if rank.Host != "" {
+			r.hosts[rank.Host] = true
+		}
+	}
+	r.addStages(w)
+	r.addSide(w)
+	r.addNotes(w)
+}
+
+func (r *Run) addStages(w *trace.Window) {
+	hash := w.Schema.Hash()
+	i := slices.IndexFunc(r.StageLists, func(l StageList) bool { return l.Hash == hash })
+	if i < 0 {
+		i = len(r.StageLists)
+		r.StageLists = append(r.StageLists, StageList{Hash: hash, Stages: slices.Clone(w.Schema.Stages)})
+	}
+	r.StageLists[i].Windows++
+}
+
+func (r *Run) addSide(w *trace.Window) {
+	for _, c := range w.Side {
+		i := slices.IndexFunc(r.Side, func(have Channel) bool { return have.Name == c.Name })
+		if i < 0 {
+			i = len(r.Side)
+			r.Side = append(r.Side, Channel{Name: c.Name})
+		}
+		have := &r.Side[i]
+		have.Samples += int64(len(c.Samples))
+		for _, s := range c.Samples {
+			if s.Ready {
+				have.Ready++
+			}
+		}
+		for _, s := range c.Times(w.Schema) {
+			if name := w.Schema.Stages[s]; !slices.Contains(have.Times, name) {
+				have.Times = append(have.Times, name)
+			}
+		}
+	}
+}
+
+func (r *Run) addNotes(w *trace.Window) {
+	for _, n := range w.Notes {
+		i := slices.IndexFunc(r.Notes, func(have Note) bool { return have.Kind == n.Kind.String() })
+		if i < 0 {
+			i = len(r.Notes)
+			r.Notes = append(r.Notes, Note{Kind: n.Kind.String(), Text: n.Text})
+		}
+		r.Notes[i].Windows++
+	}
+}
+
+// Finish sums up after the last window.
+func (inv *Inventory) Finish() {
+	for _, r := range inv.Runs {
+		r.Missing = trace.RankList(slices.Sorted(maps.Keys(r.missing)))
+		r.Hosts = len(r.hosts)
+		r.group()
+		r.Needs = r.needs()
+	}
+}
+
+func (r *Run) group() {
+	members := make(map[string][]int)
+	for _, id := range slices.Sorted(maps.Keys(r.ranks)) {
+		g := r.ranks[id].Role.Group()
+		members[g] = append(members[g], id)
+	}
+	for _, g := range slices.Sorted(maps.Keys(members)) {
+		r.Groups = append(r.Groups, Group{Group: g, Ranks: trace.RankList(members[g])})
+	}
+}

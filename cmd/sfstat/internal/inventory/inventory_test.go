@@ -1,0 +1,105 @@
+package inventory
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sfstat/sfstat/trace"
+)
+
+func ranks(t *testing.T, ids ...int) []trace.Rank {
+	t.Helper()
+	var out []trace.Rank
+	for _, id := range ids {
+		role, err := trace.NewRole(trace.Coord{Axis: "dp", Index: id}, trace.Coord{Axis: "pp", Index: id % 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, trace.Rank{ID: id, Host: "n" + string(rune('0'+id/2)), Role: role})
+	}
+	return out
+}
+
+func TestRunIsSummedOverItsWindows(t *testing.T) {
+	first := &trace.Window{Run: "a", FirstStep: 10, WorldSize: 4, Schema: trace.Schema{Stages: []string{"x_cpu_wall", "y"}},
+		Ranks: ranks(t, 0, 1, 2, 3), Durations: []int64{1, 1, 1, 1, 2, 2, 2, 2}, Wall: []int64{4, 4, 4, 4},
+		Side: []trace.SideChannel{{Name: "x_cuda_event_ms", Samples: []trace.Sample{{Step: 10, Ready: true}, {Step: 10, Rank: 1}}}}}
+	second := &trace.Window{Run: "a", FirstStep: 4, WorldSize: 4, Schema: trace.Schema{Stages: []string{"z"}},
+		Ranks: ranks(t, 0, 3), Durations: []int64{5, 5, 5, 5}, Accumulation: 4,
+		Notes: []trace.Note{{Kind: trace.NoteMissingRanks, Text: "two are missing"}}, GatherFailed: []int{3}}
+	var inv Inventory
+	for _, w := range []*trace.Window{first, second, {Run: "b", WorldSize: 1, Schema: second.Schema, Ranks: ranks(t, 0), Durations: []int64{7}}} {
+		if err := inv.Add(w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	inv.Finish()
+	if len(inv.Runs) != 2 || inv.Runs[0].Run != "a" || inv.Runs[1].Run != "b" {
+		t.Fatalf("runs %+v", inv.Runs)
+	}
+	r := inv.Runs[0]
+	if r.Windows != 2 || r.Steps != 3 || r.FirstStep != 4 || r.LastStep != 10 || r.Durations != 12 || r.TotalNS != 32 {
+		t.Errorf("sums: %+v", r)
+	}
+	if r.Reporting != [2]int{2, 4} || r.Missing != "1-2" || r.Hosts != 2 || r.Accumulation != 4 || r.Wall != 1 {
+		t.Errorf("ranks: %+v", r)
+	}
+	if want := []Group{{"pp=0", "0,2"}, {"pp=1", "1,3"}}; !slices.Equal(r.Groups, want) {
+		t.Errorf("groups %v, expected %v", r.Groups, want)
+	}
+	if len(r.StageLists) != 2 || r.StageLists[0].Hash != first.Schema.Hash() || r.StageLists[1].Windows != 1 {
+		t.Errorf("stage lists %+v", r.StageLists)
+	}
+	if c := r.Side[0]; c.Samples != 2 || c.Ready != 1 || !slices.Equal(c.Times, []string{"x_cpu_wall"}) {
+		t.Errorf("side channel %+v", c)
+	}
+	if n := r.Notes; len(n) != 1 || n[0].Kind != "missing_ranks" || n[0].Windows != 1 {
+		t.Errorf("notes %+v", n)
+	}
+}
+
+func lacks(r *Run) string {
+	var all []string
+	for _, n := range r.Needs {
+		all = append(all, n.Lacks)
+	}
+	return strings.Join(all, "\n")
+}
+
+func TestNeedsFollowFromWhatIsThere(t *testing.T) {
+	complete := func() *trace.Window {
+		return &trace.Window{Run: "a", WorldSize: 2, Schema: trace.Schema{Stages: []string{"x_cpu_wall"}},
+			Ranks: ranks(t, 0, 1), Durations: []int64{1, 1}, Wall: []int64{1, 1},
+			Side: []trace.SideChannel{{Name: "x_cuda_event_ms", Samples: []trace.Sample{{Ready: true}}}}}
+	}
+	cases := []struct {
+		name string
+		less func(*trace.Window)
+		want string
+	}{
+		{"one rank", func(w *trace.Window) { *w = *w.Select([]int{0}) }, "one rank reported"},
+		{"missing rank", func(w *trace.Window) { w.WorldSize = 3 }, "lack ranks 2"},
+		{"gather failed", func(w *trace.Window) { w.GatherFailed = []int{1} }, "could not gather"},
+		{"no wall time", func(w *trace.Window) { w.Wall = nil }, "no wall time"},
+		{"no roles", func(w *trace.Window) { w.Ranks[1].Role = nil }, "no roles are declared"},
+		{"no device events", func(w *trace.Window) { w.Side = nil }, "no device-event channel"},
+		{"no ready event", func(w *trace.Window) { w.Side[0].Samples[0].Ready = false }, "no device-event channel"},
+	}
+	sum := func(w *trace.Window) *Run {
+		var inv Inventory
+		if err := inv.Add(w); err != nil {
+			t.Fatal(err)
+		}
+		inv.Finish()
+		return inv.Runs[0]
+	}
+	whole := lacks(sum(complete()))
+	for _, c := range cases {
+		w := complete()
+		c.less(w)
+		if got := lacks(sum(w)); !strings.Contains(got, c.want) || strings.Contains(whole, c.want) {
+			t.Errorf("%s: %q, expected %q, which a complete window does not lack: %q", c.name, got, c.want, whole)
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package inventory
+
+import "fmt"
+
+// needs lists what analyses ask for and the run lacks, the most far-reaching
+// first.
+func (r *Run) needs() []Need {
+	var out []Need
+	lacks := func(holds bool, analysis, format string, args ...any) {
+		if holds {
+			out = append(out, Need{analysis, fmt.Sprintf(format, args...)})
+		}
+	}
+	lacks(r.Reporting[1] < 2, "which rank is slow", "one rank reported: there is nobody to compare it with")
+	lacks(len(r.missing) > 0, "strong labels, routing", "some windows lack ranks %s", r.Missing)
+	lacks(r.failed, "strong labels, routing", "a recorder could not gather some windows")
+	lacks(r.Wall < r.Windows, "residual, closure check, carried cut", "%s no wall time", fraction(r.Windows-r.Wall, r.Windows))
+	lacks(!r.declared(), "label likely_sync_wait, role groups", "no roles are declared")
+	lacks(!r.device(), "device or host, forward labels", "no device-event channel times a stage")
+	lacks(len(r.StageLists) > 1, "comparison across windows", "%d stage lists", len(r.StageLists))
+	lacks(true, "which operator", "windows hold stages; operators need a profiler trace")
+	return out
+}
+
+func fraction(n, of int) string {
+	if n == of {
+		return "the windows have"
+	}
+	return fmt.Sprintf("%d of %d windows have", n, of)
+}
+
+// declared reports whether every rank has a role.
+func (r *Run) declared() bool {
+	for _, rank := range r.ranks {
+		if len(rank.Role) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// device reports whether some channel times a stage and has a ready sample.
+func (r *Run) device() bool {
+	for _, c := range r.Side {
+		if len(c.Times) > 0 && c.Ready > 0 {
+			return true
+		}
+	}
+	return false
+}

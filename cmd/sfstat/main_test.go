@@ -1,0 +1,202 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/urfave/cli/v2"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files and the output shown in the documentation")
+
+// TestMain makes the test binary serve as sfstat too, so that scripts and the
+// documentation's commands run the whole program.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"sfstat": main})
+}
+
+// root is the folder of the module, seen from this package.
+const root = "../.."
+
+func TestScripts(t *testing.T) {
+	fixtures, err := filepath.Abs(filepath.Join(root, "fixtures"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:           filepath.Join("testdata", "script"),
+		UpdateScripts: *update,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("DDP", filepath.Join(fixtures, "ddp"))
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits,
+			"lines": lines,
+		},
+		RequireExplicitExec: true,
+	})
+}
+
+// exits CODE ARGS... runs sfstat in the background of nothing: it fails unless
+// the exit code is CODE.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: exits CODE ARGS...")
+	}
+	err := ts.Exec("sfstat", args[1:]...)
+	code := "0"
+	if err != nil {
+		code = strings.TrimPrefix(err.Error(), "exit status ")
+	}
+	if code != args[0] {
+		ts.Fatalf("exit code %s, expected %s", code, args[0])
+	}
+}
+
+// lines FILE N fails unless FILE (or stdout, stderr) has N lines.
+func lines(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: lines FILE N")
+	}
+	n := strings.Count(ts.ReadFile(args[0]), "\n")
+	if got := []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"}[min(n, 9)]; got != args[1] {
+		ts.Fatalf("%s has %d lines, expected %s:\n%s", args[0], n, args[1], ts.ReadFile(args[0]))
+	}
+}
+
+// runArgs runs the program in this process.
+func runArgs(t *testing.T, in io.Reader, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = run(append([]string{"sfstat"}, args...), in, &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+func TestPanicIsOneLineAndOurFault(t *testing.T) {
+	var out, errs bytes.Buffer
+	p := newProgram(strings.NewReader(""), &out, &errs)
+	app := p.app()
+	app.Command("version").Action = func(*cli.Context) error { panic("index out of range\nsecond line") }
+	if code := p.run(app, []string{"sfstat", "version"}); code != exitInternal {
+		t.Errorf("exit code %d, expected %d", code, exitInternal)
+	}
+	if out.Len() > 0 {
+		t.Errorf("standard output holds %q", out.String())
+	}
+	if got := errs.String(); !strings.HasPrefix(got, "sfstat version: this is a bug in sfstat") || strings.Count(got, "\n") != 1 {
+		t.Errorf("standard error holds %q, expected one line", got)
+	}
+}
+
+func TestPanicShowsItsStackWhenAsked(t *testing.T) {
+	var out, errs bytes.Buffer
+	p := newProgram(strings.NewReader(""), &out, &errs)
+	p.getenv = func(name string) string {
+		if name == "SFSTAT_DEBUG" {
+			return "1"
+		}
+		return ""
+	}
+	app := p.app()
+	app.Command("version").Action = func(*cli.Context) error { panic("boom") }
+	p.run(app, []string{"sfstat", "version"})
+	if !strings.Contains(errs.String(), "main_test.go") {
+		t.Errorf("no stack in %q", errs.String())
+	}
+}
+
+func TestPanicRemovesOutputs(t *testing.T) {
+	dir := t.TempDir()
+	p := newProgram(strings.NewReader(""), io.Discard, io.Discard)
+	app := p.app()
+	app.Command("version").Action = func(*cli.Context) error {
+		return p.writeTo(filepath.Join(dir, "out"), func(w io.Writer) error {
+			if _, err := w.Write(make([]byte, 1<<20)); err != nil {
+				return err
+			}
+			panic("in the middle")
+		})
+	}
+	p.run(app, []string{"sfstat", "version"})
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 0 {
+		t.Errorf("left behind: %v %v", left, err)
+	}
+}
+
+// brokenPipe is standard output whose reader has gone.
+type brokenPipe struct{}
+
+func (brokenPipe) Write([]byte) (int, error) {
+	return 0, &os.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.EPIPE}
+}
+
+func TestReaderThatGoesAwayIsNoError(t *testing.T) {
+	for _, args := range [][]string{{"gates"}, {"--help"}, {"simulate", "-o", "-"}, {"completion", "bash"}} {
+		var errs bytes.Buffer
+		if code := run(append([]string{"sfstat"}, args...), strings.NewReader(""), brokenPipe{}, &errs); code != exitDone || errs.Len() > 0 {
+			t.Errorf("%v: exit code %d and %q, expected a quiet end", args, code, errs.String())
+		}
+	}
+}
+
+// fullDisk is an output that fails for another reason.
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) {
+	return 0, &os.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.ENOSPC}
+}
+
+func TestOutputThatFailsIsAnError(t *testing.T) {
+	for _, args := range [][]string{{"gates"}, {"--help"}, {"simulate", "-o", "-"}} {
+		var errs bytes.Buffer
+		code := run(append([]string{"sfstat"}, args...), strings.NewReader(""), fullDisk{}, &errs)
+		if code == exitDone || !strings.Contains(errs.String(), "no space left") {
+			t.Errorf("%v: exit code %d and %q", args, code, errs.String())
+		}
+	}
+}
+
+// stuck is an input that never ends and never says anything.
+type stuck chan struct{}
+
+func (s stuck) Read([]byte) (int, error) {
+	select {}
+}
+
+func TestInterruptEndsAWaitingProgramAndRemovesOutputs(t *testing.T) {
+	dir := t.TempDir()
+	p := newProgram(make(stuck), io.Discard, io.Discard)
+	app := p.app()
+	begun := make(chan struct{})
+	app.Command("version").Action = func(*cli.Context) error {
+		return p.writeTo(filepath.Join(dir, "out"), func(w io.Writer) error {
+			close(begun)
+			_, err := io.Copy(w, p.in)
+			return err
+		})
+	}
+	go func() {
+		<-begun
+		_ = syscall.Kill(os.Getpid(), syscall.SIGINT)
+	}()
+	if code := p.run(app, []string{"sfstat", "version"}); code != exitInterrupted {
+		t.Errorf("exit code %d, expected %d", code, exitInterrupted)
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 0 {
+		t.Errorf("left behind: %v %v", left, err)
+	}
+	if _, err := p.outputs.create(filepath.Join(dir, "late")); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("a file can be begun after the end: %v", err)
+	}
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"bufio"
+	"io"
+	"sync"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sfstat/sfstat/internal/atomicfile"
+)
+
+// outputs keeps the files that are being written, so that an early end can
+// remove them.
+type outputs struct {
+	mu   sync.Mutex
+	open []*atomicfile.File
+	over bool // no more files: the program is ending
+}
+
+func (o *outputs) create(path string) (*atomicfile.File, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.over {
+		return nil, io.ErrClosedPipe
+	}
+	f, err := atomicfile.Create(path)
+	if err != nil {
+		return nil, badInput(err)
+	}
+	o.open = append(o.open, f)
+	return f, nil
+}
+
+// discard removes what has not been committed.
+func (o *outputs) discard() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.over = true
+	for _, f := range o.open {
+		f.Discard()
+	}
+}
+
+// emit sends what write writes to where --output says. A file gets its name
+// only when all of it is written; a reader of standard output that goes away
+// is not an error.
+func (p *program) emit(c *cli.Context, write func(io.Writer) error) error {
+	err := p.writeTo(c.String("output"), write)
+	if closedPipe(err) {
+		return nil
+	}
+	return err
+}
+
+func (p *program) writeTo(path string, write func(io.Writer) error) error {
+	p.hideProgress()
+	if path == "" || path == "-" {
+		return buffered(p.out, write)
+	}
+	f, err := p.outputs.create(path)
+	if err != nil {
+		return err
+	}
+	if err := buffered(f, write); err != nil {
+		f.Discard()
+		return err
+	}
+	return f.Commit()
+}
+
+func buffered(w io.Writer, write func(io.Writer) error) error {
+	b := bufio.NewWriterSize(w, 64<<10)
+	if err := write(b); err != nil {
+		return err
+	}
+	return b.Flush()
+}
+
+// destination is what --output names, for deciding how text looks there; nil
+// for a file.
+func (p *program) destination(c *cli.Context) any {
+	if path := c.String("output"); path != "" && path != "-" {
+		return nil
+	}
+	return p.out
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/urfave/cli/v2"
+)
+
+// program is one run of sfstat: its streams, and what must be undone if
+// it ends early. Commands are methods of it.
+type program struct {
+	in     io.Reader
+	out    io.Writer
+	err    io.Writer
+	getenv func(string) string
+
+	outputs outputs
+
+	mu       sync.Mutex
+	progress *progress // on screen now; nil when none is
+}
+
+func newProgram(in io.Reader, out, err io.Writer) *program {
+	return &program{in: in, out: out, err: err, getenv: os.Getenv}
+}
+
+// run is the whole program. It returns the exit code.
+func run(args []string, in io.Reader, out, err io.Writer) int {
+	p := newProgram(in, out, err)
+	return p.run(p.app(), args)
+}
+
+// run carries the command line out. The work is done in a goroutine, so that
+// an interrupt ends it wherever it waits, even in a read from a terminal; what
+// was half written is removed in every case.
+func (p *program) run(app *cli.App, args []string) int {
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(interrupts)
+	done := make(chan int, 1)
+	go func() { done <- p.carryOut(app, args) }()
+	select {
+	case code := <-done:
+		p.outputs.discard()
+		return code
+	case <-interrupts:
+		p.outputs.discard()
+		p.say("sfstat: interrupted")
+		return exitInterrupted
+	}
+}
+
+// carryOut runs the command and reports its error, if any, in one line. A
+// panic is a bug of ours and never reaches the user as a stack trace, unless
+// SFSTAT_DEBUG asks for it.
+func (p *program) carryOut(app *cli.App, args []string) (code int) {
+	command := ""
+	defer func() {
+		if bug := recover(); bug != nil {
+			p.say("%s: this is a bug in sfstat, please report it: %s", prefix(command), oneLine(fmt.Errorf("%v", bug)))
+			if p.getenv("SFSTAT_DEBUG") != "" {
+				p.say("%s", debug.Stack())
+			}
+			code = exitInternal
+		}
+	}()
+	req, err := arrange(app, args)
+	command = req.command
+	if err == nil {
+		err = p.dispatch(app, req)
+	}
+	code = exitCode(err)
+	if err != nil && !closedPipe(err) {
+		p.say("%s: %s", prefix(command), oneLine(err))
+	}
+	return code
+}
+
+func prefix(command string) string { return strings.TrimSpace("sfstat " + command) }
+
+// oneLine keeps the promise that an error is one line, whatever a library or
+// a hostile file name put into it.
+func oneLine(err error) string {
+	lines := strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' })
+	return visible(strings.Join(lines, "; "))
+}
+
+// say writes a line to standard error, clear of a progress bar.
+func (p *program) say(format string, args ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.progress != nil {
+		p.progress.clear()
+	}
+	fmt.Fprintf(p.err, format+"\n", args...)
+}
+
+// remark says something that is nice to know.
+func (p *program) remark(c *cli.Context, format string, args ...any) {
+	if !c.Bool("quiet") {
+		p.say(format, args...)
+	}
+}
+
+// counted is "1 window", "2 windows".
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strconv.Itoa(n) + " " + what + "s"
+}

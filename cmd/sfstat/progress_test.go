@@ -1,0 +1,46 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestProgressWaitsUntilTheWorkIsLong(t *testing.T) {
+	var screen bytes.Buffer
+	clock := time.Unix(0, 0)
+	p := newProgress(&screen, func() time.Time { return clock })
+	p.update(10, 100)
+	clock = clock.Add(progressDelay - time.Millisecond)
+	p.update(20, 100)
+	p.clear()
+	if screen.Len() > 0 {
+		t.Fatalf("shown after less than %v: %q", progressDelay, screen.String())
+	}
+	clock = clock.Add(2 * time.Millisecond)
+	p.update(30, 100)
+	if !strings.Contains(screen.String(), "30%") {
+		t.Fatalf("nothing shown after %v: %q", progressDelay, screen.String())
+	}
+}
+
+func TestProgressOfUnknownLength(t *testing.T) {
+	var screen bytes.Buffer
+	clock := time.Unix(0, 0)
+	p := newProgress(&screen, func() time.Time { return clock })
+	clock = clock.Add(time.Second)
+	p.update(1<<20, -1)
+	p.update(2<<20, 4<<20) // the length became known
+	if !strings.Contains(screen.String(), "reading") {
+		t.Fatalf("nothing shown: %q", screen.String())
+	}
+}
+
+// Standard error is no terminal here, so nothing may be drawn.
+func TestNoProgressWithoutATerminal(t *testing.T) {
+	code, _, stderr := runArgs(t, strings.NewReader(""), "gates")
+	if code != 0 || stderr != "" {
+		t.Errorf("exit code %d, standard error %q", code, stderr)
+	}
+}

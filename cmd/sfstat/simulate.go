@@ -1,0 +1,235 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/sfstat/sfstat/simulate"
+)
+
+// truthName is the table of what runs hide, in a folder of runs.
+const truthName = "truth.csv"
+
+// specLimit bounds a specification file.
+const specLimit = 16 << 20
+
+func families() []string {
+	names := []string{""}
+	for f := simulate.NoFault; f <= simulate.OptimizerHost; f++ {
+		names = append(names, f.String())
+	}
+	return names
+}
+
+func (p *program) simulateCommand() *cli.Command {
+	d := simulate.DefaultSpec()
+	return &cli.Command{
+		Name: "simulate", Usage: "make windows of a job whose culprit is known",
+		Description: "Runs an event timeline with real synchronisation and writes what recorders would have written, and " +
+			"beside it the truth. The same specification gives the same bytes. Flags change the specification of --spec, or " +
+			"the default: 8 data-parallel ranks, 120 steps of about 0.2 s. Into a folder it writes RUN.jsonl and adds to truth.csv.",
+		Flags: join([]cli.Flag{
+			&cli.StringFlag{Name: "spec", Usage: "read the specification from `FILE` (YAML); --print-spec shows one"},
+			&cli.BoolFlag{Name: "print-spec", Usage: "print the specification in force and stop"},
+			&cli.StringFlag{Name: "run", Usage: "`NAME` of the run; without it, fault, ranks and seed name it"},
+			&cli.IntFlag{Name: "ranks", Usage: "how many ranks", Value: d.Ranks},
+			&cli.IntFlag{Name: "windows", Usage: "how many windows", Value: d.Schedule.Windows},
+			&cli.IntFlag{Name: "steps", Usage: "steps in each window", Value: d.Schedule.Steps},
+			&cli.IntFlag{Name: "accumulation", Usage: "microsteps per step", Value: d.Accumulation},
+			&cli.Uint64Flag{Name: "seed", Usage: "seed of all randomness"},
+			choice("fault", "the fault to hide", families()...),
+			&cli.Float64Flag{Name: "delay", Usage: "delay of the fault in `MS` per step", Value: 120},
+			&cli.IntSliceFlag{Name: "fault-rank", Usage: "`RANK` that is slow (may be repeated); without it the seed chooses one"},
+			&cli.Int64Flag{Name: "every", Usage: "the fault strikes every `N`-th step", Value: 1},
+			&cli.StringFlag{Name: "truth", Usage: "write what the run hides to `FILE`: .csv, or .json with the steps"},
+		}, targetFlags(), screenFlags()),
+		UsageText: `sfstat simulate --fault data --delay 60 -o run.jsonl --truth truth.csv
+sfstat simulate --fault callback_host --ranks 32 --seed 7 -o runs/
+sfstat simulate --print-spec > spec.yaml
+sfstat simulate --spec spec.yaml -o - | sfstat diagnose -`,
+		Action: p.simulate,
+	}
+}
+
+func (p *program) simulate(c *cli.Context) error {
+	if err := noOperands(c); err != nil {
+		return err
+	}
+	spec, err := loadSpec(c)
+	if err != nil {
+		return err
+	}
+	if c.Bool("print-spec") {
+		return p.emit(c, func(w io.Writer) error { return writeSpec(w, spec) })
+	}
+	g, err := simulate.New(spec)
+	if err != nil {
+		return badInput(err)
+	}
+	if c.String("output") == "" {
+		return badUsage("needs -o OUT; - writes to standard output")
+	}
+	truth := g.Truth()
+	t, truthPath, err := simulatedTarget(c, truth.Run)
+	if err != nil {
+		return err
+	}
+	s := newSink(p, t)
+	windows, err := drain(g, s)
+	if err != nil {
+		s.Discard()
+		return err
+	}
+	if truthPath != "" {
+		if err := p.writeTruth(truthPath, truth); err != nil {
+			s.Discard()
+			return err
+		}
+	}
+	names, err := s.Commit()
+	if err != nil {
+		return err
+	}
+	if t.path != "-" {
+		p.remark(c, "%s of run %s written to %s", counted(windows, "window"), truth.Run, strings.Join(names, ", "))
+	}
+	return nil
+}
+
+func drain(g *simulate.Generator, s *sink) (windows int, err error) {
+	for {
+		w, err := g.Next()
+		if errors.Is(err, io.EOF) {
+			return windows, nil
+		}
+		if err == nil {
+			err = s.Write(w)
+		}
+		if err != nil {
+			return windows, err
+		}
+		windows++
+	}
+}
+
+// loadSpec is the specification of --spec, or the default, changed by the
+// flags that are given.
+func loadSpec(c *cli.Context) (simulate.Spec, error) {
+	spec := simulate.DefaultSpec()
+	if path := c.String("spec"); path != "" {
+		text, err := readSmall(path, specLimit)
+		if err == nil {
+			spec, err = simulate.ParseSpec(path, text)
+		}
+		if err != nil {
+			return spec, badInput(err)
+		}
+	}
+	for name, set := range map[string]func(){
+		"run":          func() { spec.Run = c.String("run") },
+		"ranks":        func() { spec.Ranks = c.Int("ranks") },
+		"windows":      func() { spec.Schedule.Windows = c.Int("windows") },
+		"steps":        func() { spec.Schedule.Steps = c.Int("steps") },
+		"accumulation": func() { spec.Accumulation = c.Int("accumulation") },
+		"seed":         func() { spec.Seed = c.Uint64("seed") },
+	} {
+		if c.IsSet(name) {
+			set()
+		}
+	}
+	err := addFault(c, &spec)
+	if err == nil {
+		err = badInput(spec.Validate())
+	}
+	return spec, err
+}
+
+// addFault replaces the faults of the specification by the one of the flags.
+func addFault(c *cli.Context, spec *simulate.Spec) error {
+	if !c.IsSet("fault") {
+		for _, name := range []string{"delay", "fault-rank", "every"} {
+			if c.IsSet(name) {
+				return badUsage("--%s needs --fault", name)
+			}
+		}
+		return nil
+	}
+	family, err := simulate.ParseFamily(c.String("fault"))
+	if err != nil {
+		return badInput(err)
+	}
+	spec.Faults = nil
+	if family != simulate.NoFault {
+		spec.Faults = []simulate.Fault{{Family: family, Delay: simulate.Millis(c.Float64("delay")),
+			Ranks: c.IntSlice("fault-rank"), Every: c.Int64("every")}}
+	}
+	return nil
+}
+
+func writeSpec(w io.Writer, spec simulate.Spec) error {
+	e := yaml.NewEncoder(w)
+	e.SetIndent(2)
+	if err := e.Encode(spec); err != nil {
+		return err
+	}
+	return e.Close()
+}
+
+// simulatedTarget is where a run goes: into a folder, under its name and with
+// the truth beside it, or where --output says.
+func simulatedTarget(c *cli.Context, run string) (t target, truth string, err error) {
+	path := c.String("output")
+	t, err = newTarget(path, c.String("to"))
+	if err != nil || !t.folder {
+		return t, c.String("truth"), err
+	}
+	if err := os.Mkdir(path, 0o777); err != nil && !errors.Is(err, os.ErrExist) {
+		return t, "", badInput(err)
+	}
+	t.folder = false
+	t.path = filepath.Join(path, strings.ReplaceAll(run, string(filepath.Separator), "_")+containers[t.container].extension)
+	if truth = c.String("truth"); truth == "" {
+		truth = filepath.Join(path, truthName)
+	}
+	return t, truth, nil
+}
+
+// writeTruth writes what a run hides: JSON with the steps, or a row in a
+// table, where it replaces what the table said about the run.
+func (p *program) writeTruth(path string, truth simulate.Truth) error {
+	if strings.HasSuffix(path, ".json") {
+		return p.writeTo(path, func(w io.Writer) error {
+			e := json.NewEncoder(w)
+			e.SetIndent("", "  ")
+			return e.Encode(truth)
+		})
+	}
+	rows, err := knownTruth(path)
+	if err != nil {
+		return badInput(fmt.Errorf("cannot add to the truth table: %w", err))
+	}
+	rows = slices.DeleteFunc(rows, func(r simulate.TruthRow) bool { return r.Run == truth.Run })
+	rows = append(rows, truth.Rows()...)
+	return p.writeTo(path, func(w io.Writer) error { return simulate.WriteTruth(w, rows) })
+}
+
+func knownTruth(path string) ([]simulate.TruthRow, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) || path == "-" {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return simulate.ReadTruth(path, f)
+}

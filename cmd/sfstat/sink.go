@@ -1,0 +1,223 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/sfstat/sfstat/archive"
+	"github.com/sfstat/sfstat/ingest/packet"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// container is a file format for windows.
+type container uint8
+
+const (
+	packets container = iota
+	parquet
+)
+
+// containers by the name that --to has and the extension that files have.
+var containers = [...]struct{ name, extension string }{
+	packets: {"packets", ".jsonl"},
+	parquet: {"parquet", ".parquet"},
+}
+
+func containerNames() []string {
+	names := []string{""}
+	for _, c := range containers {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// target is how windows are to be written.
+type target struct {
+	path      string // "-" is standard output
+	folder    bool   // path is a folder; every stage list has a file in it
+	container container
+	pack      string // ".gz", ".zst" or ""
+}
+
+// newTarget reads the container and the compression off the extension, unless
+// to names the container.
+func newTarget(path, to string) (target, error) {
+	t := target{path: path}
+	info, err := os.Stat(path)
+	t.folder = strings.HasSuffix(path, "/") || strings.HasSuffix(path, string(filepath.Separator)) || err == nil && info.IsDir()
+	name := path
+	for _, pack := range []string{".gz", ".zst"} {
+		if stem, ok := strings.CutSuffix(name, pack); ok {
+			name, t.pack = stem, pack
+		}
+	}
+	for c, has := range containers {
+		if to == has.name || to == "" && strings.HasSuffix(name, has.extension) {
+			t.container = container(c)
+			if t.container == parquet && t.pack != "" {
+				return t, badUsage("%s: Parquet is compressed inside, leave %s off", path, t.pack)
+			}
+			return t, nil
+		}
+	}
+	if to == "" && (path == "-" || t.folder) {
+		return t, nil
+	}
+	return t, badUsage("%s: the extension does not say what to write; use .jsonl (.jsonl.gz, .jsonl.zst) or .parquet, or --to", path)
+}
+
+// windowWriter is what the writers of all containers are.
+type windowWriter interface {
+	Write(*trace.Window) error
+	Close() error
+}
+
+// sink writes windows to a target. Files get their names when all windows are
+// written, or never.
+type sink struct {
+	p      *program
+	target target
+	made   bool // the folder, by us
+	files  map[string]*sinkFile
+	order  []string
+}
+
+// sinkFile is one file of a sink: the container's writer over the compressor
+// over the file.
+type sinkFile struct {
+	layers []io.Closer // outermost first
+	writer windowWriter
+	commit func() error
+	name   string
+}
+
+func newSink(p *program, t target) *sink {
+	return &sink{p: p, target: t, files: make(map[string]*sinkFile)}
+}
+
+// Write sends a window to the file of its stage list. Packets carry their
+// stages line by line, so they all go to one.
+func (s *sink) Write(w *trace.Window) error {
+	key := ""
+	if s.target.folder || s.target.container != packets {
+		key = w.Schema.Hash()
+	}
+	f := s.files[key]
+	if f == nil {
+		if len(s.files) > 0 && !s.target.folder {
+			return badInput(fmt.Errorf("run %q, window %d has another stage list than the windows before it, and a %s file holds one: "+
+				"give a folder (-o %s/ --to %s) or a .jsonl file", w.Run, w.Index, containers[s.target.container].name,
+				strings.TrimSuffix(s.target.path, filepath.Ext(s.target.path)), containers[s.target.container].name))
+		}
+		var err error
+		if f, err = s.open(key); err != nil {
+			return err
+		}
+		s.files[key] = f
+		s.order = append(s.order, key)
+	}
+	return ofWindow(w, f.writer.Write(w))
+}
+
+// open begins the file of a stage list.
+func (s *sink) open(key string) (*sinkFile, error) {
+	f := &sinkFile{name: s.target.path, commit: func() error { return nil }}
+	out := s.p.out
+	if s.target.folder {
+		if err := s.makeFolder(); err != nil {
+			return nil, err
+		}
+		f.name = filepath.Join(f.name, "windows-"+key+containers[s.target.container].extension+s.target.pack)
+	}
+	if f.name != "-" {
+		file, err := s.p.outputs.create(f.name)
+		if err != nil {
+			return nil, err
+		}
+		out, f.commit = file, file.Commit
+	}
+	buffer := bufio.NewWriterSize(out, 64<<10)
+	out, f.layers = buffer, []io.Closer{flushing{buffer}}
+	switch s.target.pack {
+	case ".gz":
+		z := gzip.NewWriter(out)
+		out, f.layers = z, append(f.layers, z)
+	case ".zst":
+		z, err := zstd.NewWriter(out)
+		if err != nil {
+			return nil, err
+		}
+		out, f.layers = z, append(f.layers, z)
+	}
+	slices.Reverse(f.layers)
+	var err error
+	f.writer, err = newWindowWriter(s.target.container, out)
+	return f, err
+}
+
+func newWindowWriter(c container, out io.Writer) (windowWriter, error) {
+	if c == parquet {
+		return archive.NewWriter(out)
+	}
+	return closing{packet.NewWriter(out)}, nil
+}
+
+// closing is for a writer with nothing to finish.
+type closing struct{ *packet.Writer }
+
+func (closing) Close() error { return nil }
+
+// flushing makes a buffer a layer: to close it is to flush it.
+type flushing struct{ *bufio.Writer }
+
+func (f flushing) Close() error { return f.Flush() }
+
+func (s *sink) makeFolder() error {
+	if err := os.Mkdir(s.target.path, 0o777); err == nil {
+		s.made = true
+	} else if !errors.Is(err, os.ErrExist) {
+		return badInput(err)
+	}
+	return nil
+}
+
+// Commit finishes all files and gives them their names, which it returns.
+func (s *sink) Commit() ([]string, error) {
+	var names []string
+	for _, key := range s.order {
+		f := s.files[key]
+		err := f.writer.Close()
+		for _, layer := range f.layers {
+			if err == nil {
+				err = layer.Close()
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	for _, key := range s.order {
+		if err := s.files[key].commit(); err != nil {
+			return nil, err
+		}
+		names = append(names, s.files[key].name)
+	}
+	return names, nil
+}
+
+// Discard drops everything; the files are removed at the end of the program.
+func (s *sink) Discard() {
+	if s.made {
+		s.p.outputs.discard()
+		os.Remove(s.target.path)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -20,14 +21,16 @@ type Shape struct {
 	Ranks, Steps, Stages int
 }
 
-// Windows makes n consecutive windows of one run: random durations of 5 to 9
-// digits, wall time, a side channel with samples that are not ready, roles and
+// Windows makes n consecutive windows of one run: every stage has a typical
+// length of 1 to 300 ms and varies by a tenth of it; wall time, a side channel with samples that are not ready, roles and
 // hosts. The same seed gives the same windows.
 func Windows(seed uint64, n int, shape Shape) []*trace.Window {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	stages := make([]string, shape.Stages)
+	typical := make([]float64, shape.Stages) // nanoseconds
 	for s := range stages {
 		stages[s] = fmt.Sprintf("stage.%d_cpu_wall", s)
+		typical[s] = 1e6 * math.Pow(300, rng.Float64())
 	}
 	windows := make([]*trace.Window, n)
 	for i := range windows {
@@ -39,7 +42,7 @@ func Windows(seed uint64, n int, shape Shape) []*trace.Window {
 		}
 		w.Durations = make([]int64, shape.Steps*shape.Stages*shape.Ranks)
 		for k := range w.Durations {
-			w.Durations[k] = rng.Int64N(pow10(5 + rng.IntN(5)))
+			w.Durations[k] = int64(typical[k/shape.Ranks%shape.Stages] * (0.9 + 0.2*rng.Float64()))
 		}
 		w.Wall = make([]int64, shape.Steps*shape.Ranks)
 		for k := range w.Wall {
@@ -63,14 +66,6 @@ func sideChannel(rng *rand.Rand, w *trace.Window) trace.SideChannel {
 		}
 	}
 	return c
-}
-
-func pow10(n int) int64 {
-	p := int64(1)
-	for range n {
-		p *= 10
-	}
-	return p
 }
 
 // ReadAll reads r to its end or first error and closes it.

@@ -16,19 +16,20 @@ const Schema = "sfstat.packet/1"
 // field is a key of a packet, as an index into fieldNames.
 type field uint8
 
+// The fields in the order in which recorders write them.
 const (
 	fieldSchema field = iota
 	fieldRun
 	fieldWindow
 	fieldRank
 	fieldWorld
+	fieldHost
+	fieldLocalRank
+	fieldRole
 	fieldStages
 	fieldFirstStep
 	fieldDurations
 	fieldWall
-	fieldHost
-	fieldLocalRank
-	fieldRole
 	fieldSide
 	fieldDataWait
 	fieldAccumulation
@@ -36,11 +37,12 @@ const (
 	fieldCount
 )
 
-// required are the fields before fieldWall.
-const required = fieldWall
+// required are the fields that every packet has, one bit each.
+const required = 1<<fieldSchema | 1<<fieldRun | 1<<fieldWindow | 1<<fieldRank | 1<<fieldWorld |
+	1<<fieldStages | 1<<fieldFirstStep | 1<<fieldDurations
 
-var fieldNames = [fieldCount]string{"schema", "run", "window", "rank", "world_size", "stages", "first_step", "durations_ns",
-	"wall_ns", "host", "local_rank", "role", "side", "data_wait", "accumulation", "gather_ok"}
+var fieldNames = [fieldCount]string{"schema", "run", "window", "rank", "world_size", "host", "local_rank", "role", "stages",
+	"first_step", "durations_ns", "wall_ns", "side", "data_wait", "accumulation", "gather_ok"}
 
 const (
 	maxName    = 4096    // bytes in the name of a run, a host or a role axis
@@ -62,10 +64,12 @@ type decoder struct {
 	stages     trace.Schema
 
 	in      string   // the key whose value is being read, "" between them
+	next    field    // that is expected
 	seen    uint32   // fields of this packet, one bit each
 	unknown [][2]int // keys of this packet that are not fields, as ranges of the line
 	at      [fieldCount]int
 	width   int    // of durations_ns
+	length  int    // of durations_ns in the last packet
 	hasWall bool   // wall_ns was given, and not as null
 	column  [3]int // entries of the arrays of the side channel being read
 
@@ -110,10 +114,11 @@ func (d *decoder) packet(p *trace.Part) *fault {
 }
 
 func (d *decoder) member(p *trace.Part, key []byte, at int) *fault {
-	name, ok := fieldOf(key)
+	name, ok := fieldOf(key, d.next)
 	if !ok {
 		return d.skipUnknown(key, at)
 	}
+	d.next = name + 1
 	d.in = fieldNames[name]
 	if d.seen&(1<<name) != 0 {
 		return d.fail(at, trace.ErrDuplicate, "the key %q is given twice", d.in)
@@ -121,7 +126,7 @@ func (d *decoder) member(p *trace.Part, key []byte, at int) *fault {
 	d.at[name] = d.i
 	d.seen |= 1 << name
 	null, f := false, (*fault)(nil)
-	if name >= required {
+	if required>>name&1 == 0 {
 		null, f = d.null()
 	}
 	if f == nil && !null {
@@ -133,10 +138,11 @@ func (d *decoder) member(p *trace.Part, key []byte, at int) *fault {
 	return f
 }
 
-func fieldOf(key []byte) (field, bool) {
-	for i, name := range fieldNames {
-		if string(key) == name {
-			return field(i), true
+// fieldOf looks for the field named key, first where it is expected.
+func fieldOf(key []byte, expected field) (field, bool) {
+	for i := range fieldCount {
+		if f := (expected + i) % fieldCount; string(key) == fieldNames[f] {
+			return f, true
 		}
 	}
 	return 0, false
@@ -166,7 +172,11 @@ func (d *decoder) value(p *trace.Part, name field) (f *fault) {
 	case fieldFirstStep:
 		p.FirstStep, f = d.integer("a step number", 0, math.MaxInt64)
 	case fieldDurations:
+		if cap(p.Durations) == 0 { // as many as the last packet had
+			p.Durations = make([]int64, 0, d.length)
+		}
 		p.Durations, d.width, f = d.matrix(p.Durations)
+		d.length = len(p.Durations)
 	case fieldWall:
 		d.hasWall = true
 		p.Wall, f = d.nanos(p.Wall)
@@ -192,7 +202,7 @@ func (d *decoder) value(p *trace.Part, name field) (f *fault) {
 
 // check holds the parts of the packet against each other.
 func (d *decoder) check(p *trace.Part) *fault {
-	if missing := ^d.seen & (1<<required - 1); missing != 0 {
+	if missing := required &^ d.seen; missing != 0 {
 		return d.fail(0, trace.ErrMissing, "the packet has no %q", fieldNames[bits.TrailingZeros32(missing)])
 	}
 	blame := func(name field, kind error, format string, args ...any) *fault {

@@ -116,8 +116,17 @@ func (p *Part) form() form {
 	return form{p.Schema.Hash(), p.WorldSize, max(1, p.Accumulation), p.DataWait}
 }
 
+// like reports whether both parts have the same form.
+func (p *Part) like(q *Part) bool {
+	return p.WorldSize == q.WorldSize && max(1, p.Accumulation) == max(1, q.Accumulation) &&
+		p.DataWait == q.DataWait && p.Schema.Equal(q.Schema)
+}
+
 // agree keeps the parts of the form that most parts share and notes the rest.
 func agree(parts []*Part) (kept []*Part, notes []Note) {
+	if !slices.ContainsFunc(parts, func(p *Part) bool { return !p.like(parts[0]) }) {
+		return parts, nil // the usual case, without a digest of every schema
+	}
 	counts := make(map[form]int)
 	for _, p := range parts {
 		counts[p.form()]++

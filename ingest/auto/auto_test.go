@@ -621,3 +621,16 @@ func TestSharedFormats(t *testing.T) {
 		}
 	}
 }
+
+// TestCut cuts an input at every byte, in every form that it is stored in.
+func TestCut(t *testing.T) {
+	windows := ingesttest.Windows(1, 2, ingesttest.Shape{Ranks: 2, Steps: 1, Stages: 2})
+	text := packets(t, windows)
+	for name, data := range map[string]string{"plain": text, "gzip": gz(t, text), "zstd": zst(t, text), "archive": parquet(t, windows)} {
+		t.Run(name, func(t *testing.T) {
+			ingesttest.Cut(t, []byte(data), func(data []byte) (ingest.WindowReader, error) {
+				return Open([]string{"-"}, Options{Stdin: bytes.NewReader(data)})
+			})
+		})
+	}
+}

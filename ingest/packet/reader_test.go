@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -237,30 +238,11 @@ func TestMissing(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			kept := slices.DeleteFunc(slices.Clone(lines), tt.drop)
 			r := open(files(kept, tt.file), Options{})
-			var got []*trace.Window
-			for {
-				w, err := r.Next()
-				if err == io.EOF {
-					break
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-				got = append(got, w)
-				waits := 0
-				for _, n := range r.order {
-					for _, open := range n.open {
-						waits += len(open.parts)
-					}
-				}
-				if waits > tt.atMost {
-					t.Fatalf("%d packets wait after window %d, want at most %d", waits, w.Index, tt.atMost)
-				}
-			}
 			reported := make(map[int64]bool)
 			for _, l := range kept {
 				reported[int64(l.window)] = true
 			}
+			got := readWaiting(t, r, tt.atMost)
 			if len(got) != len(reported) {
 				t.Fatalf("%d windows, want %d", len(got), len(reported))
 			}
@@ -280,6 +262,30 @@ func TestMissing(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// readWaiting reads all windows and checks how many packets wait at most.
+func readWaiting(t *testing.T, r *Reader, atMost int) []*trace.Window {
+	var got []*trace.Window
+	for {
+		w, err := r.Next()
+		if err == io.EOF {
+			return got
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, w)
+		waits := 0
+		for _, n := range r.order {
+			for _, open := range n.open {
+				waits += len(open.parts)
+			}
+		}
+		if waits > atMost {
+			t.Fatalf("%d packets wait after window %d, want at most %d", waits, w.Index, atMost)
+		}
 	}
 }
 
@@ -733,5 +739,55 @@ func TestSharedRuns(t *testing.T) {
 				t.Fatalf("%s:%d (-want +got):\n%s", path, i+1, diff)
 			}
 		}
+	}
+}
+
+// producer writes the packets of windows as they are asked for.
+type producer struct {
+	windows []*trace.Window // each again and again, with the next number
+	left    int
+	next    int64
+	buf     []byte
+}
+
+func (p *producer) Read(b []byte) (int, error) {
+	for len(p.buf) == 0 {
+		if p.left == 0 {
+			return 0, io.EOF
+		}
+		p.left--
+		w := *p.windows[p.next%int64(len(p.windows))]
+		w.Index, w.FirstStep, w.Side = p.next, p.next*int64(w.Steps()), nil
+		p.next++
+		for r := range w.Ranks {
+			p.buf = append(Append(p.buf, w.Part(r)), '\n')
+		}
+	}
+	n := copy(b, p.buf)
+	p.buf = p.buf[n:]
+	return n, nil
+}
+
+// TestMemory: what the reader holds does not grow with the input.
+func TestMemory(t *testing.T) {
+	windows := ingesttest.Windows(1, 2, ingesttest.Shape{Ranks: 8, Steps: 50, Stages: 5})
+	one := int64(8 * len(windows[0].Durations))
+	heap := func(n int) int64 {
+		r := NewReader([]Stream{{"x", &producer{windows: windows, left: n + 3}}}, Options{})
+		defer r.Close()
+		for range n {
+			if _, err := r.Next(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		runtime.KeepAlive(r)
+		return int64(m.HeapAlloc)
+	}
+	heap(5)
+	if short, long := heap(5), heap(1000); long-short > 10*one {
+		t.Errorf("%d bytes more after 1000 windows than after 5; a window has %d", long-short, one)
 	}
 }

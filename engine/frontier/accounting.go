@@ -17,6 +17,7 @@ type accounting struct {
 	acc    account
 	meet   []bool // [row] the ranks meet here
 	waits  *waits
+	late   *blame  // nil without model fit
 	groups [][]int // [group] rows, in order
 }
 
@@ -77,9 +78,26 @@ func (a *accounting) gains() (static, synced []int64) {
 	induced := newSavings(v, productive)
 	tolerance := a.gates.Leader.tolerance(a.acc.makespan / int64(max(1, v.steps)))
 	late := newBlame(v, a.roles.peerOf, tolerance)
-	timeline{v, a.meet}.walk(induced, late)
-	a.r.Culprits = late.culprits(a.acc.makespan, culpritLimit)
+	if slices.Contains(a.meet, true) {
+		timeline{v, a.meet}.walk(induced, late)
+	} else {
+		// Nothing is known of meetings: ranks are compared at the end of every
+		// step, whatever the cut.
+		late = newBlame(newView(a.matrix, CutStep, 0), a.roles.peerOf, tolerance)
+		timeline{late.v, a.meet}.walk(late)
+	}
+	a.late = late
+	a.r.Culprits = a.inCut(late.culprits(a.acc.makespan, culpritLimit), late.v)
+	a.r.Late = a.inCut(late.lateRanks(a.acc.makespan, culpritLimit), late.v)
 	return plain.saved, induced.saved
+}
+
+// inCut renumbers the stages of culprits from another cut of the same rows.
+func (a *accounting) inCut(culprits []Culprit, from *view) []Culprit {
+	for i := range culprits {
+		culprits[i].Stage = slices.Index(a.v.groups, from.groups[culprits[i].Stage])
+	}
+	return culprits
 }
 
 // baseline is what the rows of the view are clipped to.
@@ -108,7 +126,13 @@ func (a *accounting) stages(static, synced []int64) {
 		if synced != nil && slices.Contains(a.meet, true) {
 			s.SyncGain = a.ratio(synced[g])
 		}
+		if a.late != nil {
+			s.Mend = a.ratio(int64(a.late.groups[slices.Index(a.late.v.groups, s.Name)].mended))
+		}
 		a.r.Stages = append(a.r.Stages, s)
+	}
+	if a.late != nil {
+		a.r.Mend = a.ratio(int64(a.late.whole.mended))
 	}
 	if len(a.groups) == len(a.v.order) {
 		return
@@ -149,12 +173,13 @@ func (a *accounting) stage(name string, rows []int) Stage {
 	return s
 }
 
-// ratio is the fraction of the makespan, nil below the floor.
+// ratio is the fraction of the makespan, nil below the floor. Where durations
+// contradict a named meeting, a replay can save more than there is.
 func (a *accounting) ratio(ns int64) *float64 {
 	if !a.interpretable() {
 		return nil
 	}
-	f := float64(ns) / float64(a.acc.makespan)
+	f := float64(max(0, min(ns, a.acc.makespan))) / float64(a.acc.makespan)
 	return &f
 }
 
@@ -283,6 +308,11 @@ func (a *accounting) leader(lead int) {
 	a.r.Leader = l
 }
 
+// carriedByRanks is the part of a stage's induced gain that late ranks must answer
+// for before the wait counts as induced by the stage: the rest is chance, a
+// different rank being last each time.
+const carriedByRanks = 0.5
+
 // fit says whether later wait may be charged to the leading stage.
 func (a *accounting) fit(lead int) {
 	f := Fit{Mode: a.o.ModelFit}
@@ -292,15 +322,29 @@ func (a *accounting) fit(lead int) {
 		f.Why = "switched off: downstream wait is left in place"
 	case f.Mode == ModelFitGiven:
 		f.Holds, f.Why = true, "given by the caller"
-	case s.SyncGain == nil:
+	case s.SyncGain == nil || !a.meeting.Evidence.Sure():
 		f.Why = "no stage is shown to be one where the ranks meet"
 	case !atLeast(*s.SyncGain, a.gates.StaticGain):
 		f.Why = fmt.Sprintf("ranks meet, but %s at its baseline would save only %.1f %% with the waits it induces", s.Name, 100**s.SyncGain)
+	case a.answered(lead) < carriedByRanks**s.SyncGain:
+		f.Why = fmt.Sprintf("ranks wait after %s, but no rank is late because of it more than chance allows", s.Name)
 	default:
 		f.Holds = true
 		f.Why = fmt.Sprintf("ranks wait for each other at a meeting after %s: at its baseline, %.1f %% would go with the waits it induces", s.Name, 100**s.SyncGain)
 	}
 	a.r.ModelFit = f
+}
+
+// answered is the part of the makespan charged to ranks that are significantly
+// late because of a stage.
+func (a *accounting) answered(stage int) float64 {
+	sum := int64(0)
+	for _, c := range a.r.Culprits {
+		if c.Stage == stage && c.P <= a.gates.Meeting.Significance {
+			sum += c.Explained
+		}
+	}
+	return float64(sum) / float64(max(1, a.acc.makespan))
 }
 
 // accumulationOf reads how microsteps appear in the stage names.

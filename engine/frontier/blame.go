@@ -1,6 +1,7 @@
 package frontier
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -38,25 +39,32 @@ type blame struct {
 	scratch []int64
 
 	charges map[cell]*charge
-	seen    []suspicion // [group]
+	groups  []suspicion // [group]
+	whole   suspicion   // all groups together
 }
 
 // stretch is one row of one step.
 type stretch struct{ t, row int }
 
+// cell is one rank in one group of rows; group −1 is the rank as a whole.
 type cell struct{ group, rank int }
 
-// charge is what has been put down to one rank and group of rows.
+const wholeRank = -1
+
+// charge is what has been put down to a cell.
 type charge struct {
 	explained, alone float64
 	excess           int64
 	steps            int
 }
 
-// suspicion counts how often a group of rows made any rank late.
+// suspicion is what was charged because of a group of rows, by whomever: the
+// size of every single charge, and how much all late ranks mended together
+// would save.
 type suspicion struct {
-	steps int
-	share float64 // Σ over those meetings of the late ranks' part of all ranks
+	meetings int
+	sizes    []float64
+	mended   float64
 }
 
 type lateRank struct {
@@ -72,7 +80,7 @@ type lateRank struct {
 func newBlame(v *view, peerOf []int, tolerance int64) *blame {
 	R := v.ranks()
 	b := &blame{v: v, peerOf: peerOf, tolerance: tolerance, first: stretch{t: -1}, firstC: make([]int64, R),
-		values: make([]int64, R), scratch: make([]int64, R), charges: map[cell]*charge{}, middles: map[int]middle{}, seen: make([]suspicion, len(v.groups))}
+		values: make([]int64, R), scratch: make([]int64, R), charges: map[cell]*charge{}, middles: map[int]middle{}, groups: make([]suspicion, len(v.groups))}
 	for r, p := range peerOf {
 		for len(b.peers) <= p {
 			b.peers = append(b.peers, nil)
@@ -104,39 +112,78 @@ func (b *blame) end(_ int, x []int64) {
 
 // settle charges the wait at one meeting, to which ranks come at x.
 func (b *blame) settle(x []int64, last int64) {
-	b.findLate(x, last)
+	punctual := b.findLate(x)
 	if len(b.late) == 0 {
 		return
 	}
 	b.share()
 	clear(b.middles)
-	second, perGroup := runnerUp(x), map[int]int{}
+	_, second, _ := topTwo(x)
+	dominant := map[int]bool{}
 	for k := range b.late {
 		l := &b.late[k]
 		b.measure(l)
 		if l.total == 0 {
 			continue
 		}
-		perGroup[l.dominant]++
+		dominant[l.dominant] = true
 		paid := min(l.part, float64(l.total)) / float64(l.total)
+		// alone is what would be saved if this rank were earlier by e.
+		alone := func(e int64) float64 {
+			if x[l.rank] < last {
+				return 0
+			}
+			return float64(last - max(second, last-min(e, l.lag)))
+		}
+		b.add(cell{wholeRank, l.rank}, l.total, float64(l.total)*paid, alone(l.total), true)
 		for g, e := range l.excess {
-			if e == 0 {
-				continue
-			}
-			c := b.charge(cell{g, l.rank})
-			c.explained += float64(e) * paid
-			if x[l.rank] == last {
-				c.alone += float64(last - max(min(second, last), last-min(e, l.lag)))
-			}
-			if g == l.dominant {
-				c.steps++
-				c.excess += e
+			if e > 0 {
+				b.add(cell{g, l.rank}, e, float64(e)*paid, alone(e), g == l.dominant)
 			}
 		}
 	}
-	for g, n := range perGroup {
-		b.seen[g].steps++
-		b.seen[g].share += float64(n) / float64(len(x))
+	for g := range dominant {
+		b.groups[g].meetings++
+	}
+	if len(dominant) > 0 {
+		b.whole.meetings++
+	}
+	b.mend(x, last, punctual)
+}
+
+// add puts a charge down to a cell. main says that the cell is why the rank
+// was late at this meeting.
+func (b *blame) add(at cell, excess int64, explained, alone float64, main bool) {
+	c := b.charge(at)
+	c.explained += explained
+	c.alone += alone
+	if main {
+		c.steps++
+		c.excess += excess
+	}
+	of := &b.whole
+	if at.group != wholeRank {
+		of = &b.groups[at.group]
+	}
+	if explained > 0 {
+		of.sizes = append(of.sizes, explained)
+	}
+}
+
+// mend adds what would be saved at this meeting if every late rank were on
+// time in a group of rows, and in all of them.
+func (b *blame) mend(x []int64, last, punctual int64) {
+	saved := func(excess func(l *lateRank) int64) float64 {
+		arrival := punctual
+		for k := range b.late {
+			l := &b.late[k]
+			arrival = max(arrival, x[l.rank]-min(excess(l), l.lag))
+		}
+		return float64(max(0, last-arrival))
+	}
+	b.whole.mended += saved(func(l *lateRank) int64 { return l.total })
+	for g := range b.groups {
+		b.groups[g].mended += saved(func(l *lateRank) int64 { return l.excess[g] })
 	}
 }
 
@@ -150,10 +197,10 @@ func (b *blame) charge(at cell) *charge {
 }
 
 // findLate lists the ranks that lag their peers, with how far each stands past
-// the last rank that would be there without them.
-func (b *blame) findLate(x []int64, last int64) {
+// the last rank that would be there without them, which it returns.
+func (b *blame) findLate(x []int64) (punctual int64) {
 	b.late = b.late[:0]
-	punctual := int64(minInt64)
+	punctual = minInt64
 	for _, columns := range b.peers {
 		for k, r := range columns {
 			b.values[k] = x[r]
@@ -176,6 +223,7 @@ func (b *blame) findLate(x []int64, last int64) {
 		}
 	}
 	b.late = kept
+	return punctual
 }
 
 // share fills part, the airport game's shares of the largest height.
@@ -240,44 +288,91 @@ func (b *blame) among(rank int, v []int64) middle {
 	return middleOf(b.values[:len(columns)], b.scratch)
 }
 
-// culprits lists what was charged, by descending exposed time, at most limit
-// entries.
+// culprits lists what was charged to ranks in one stage each, by descending
+// exposed time, at most limit entries.
 func (b *blame) culprits(makespan int64, limit int) []Culprit {
+	scale := b.scale(makespan)
 	tests := float64(b.testable() * b.v.ranks())
 	var out []Culprit
 	for at, c := range b.charges {
-		s := b.seen[at.group]
-		culprit := Culprit{Rank: b.v.w.Ranks[at.rank].ID, Stage: at.group, Explained: int64(c.explained),
-			Gain: c.alone / float64(max(1, makespan)), Steps: c.steps, Of: s.steps, P: min(1, tests*s.tail(c.steps))}
-		if c.steps > 0 {
-			culprit.Excess = c.excess / int64(c.steps)
+		if at.group == wholeRank || int64(c.explained*scale) == 0 {
+			continue
 		}
-		if culprit.Explained > 0 {
-			out = append(out, culprit)
-		}
+		culprit := b.culprit(at, c, makespan)
+		culprit.Of = b.groups[at.group].meetings
+		out = append(out, culprit)
 	}
+	out = sortCulprits(out, limit)
+	for i := range out {
+		c := &out[i]
+		c.P = min(1, tests*b.groups[c.Stage].tail(float64(c.Explained)/scale, b.v.ranks()))
+	}
+	return out
+}
+
+// late lists what was charged to ranks over all their stages; Stage is the one
+// with the largest part.
+func (b *blame) lateRanks(makespan int64, limit int) []Culprit {
+	scale := b.scale(makespan)
+	var out []Culprit
+	for at, c := range b.charges {
+		if at.group != wholeRank || int64(c.explained*scale) == 0 {
+			continue
+		}
+		culprit := b.culprit(at, c, makespan)
+		culprit.Of = b.whole.meetings
+		most := 0.0
+		for g := range b.groups {
+			if part := b.charges[cell{g, at.rank}]; part != nil && part.explained > most {
+				culprit.Stage, most = g, part.explained
+			}
+		}
+		out = append(out, culprit)
+	}
+	out = sortCulprits(out, limit)
+	for i := range out {
+		c := &out[i]
+		c.P = min(1, float64(b.v.ranks())*b.whole.tail(float64(c.Explained)/scale, b.v.ranks()))
+	}
+	return out
+}
+
+func (b *blame) culprit(at cell, c *charge, makespan int64) Culprit {
+	out := Culprit{Rank: b.v.w.Ranks[at.rank].ID, Stage: max(0, at.group), Explained: int64(c.explained * b.scale(makespan)),
+		Gain: min(1, c.alone/float64(max(1, makespan))), Steps: c.steps}
+	if c.steps > 0 {
+		out.Excess = c.excess / int64(c.steps)
+	}
+	return out
+}
+
+// scale is 1, or less where durations contradict the meetings so much that
+// more would be charged than the window has exposed.
+func (b *blame) scale(makespan int64) float64 {
+	total := 0.0
+	for _, x := range b.whole.sizes {
+		total += x
+	}
+	return min(1, float64(makespan)/max(1, total))
+}
+
+func sortCulprits(out []Culprit, limit int) []Culprit {
 	slices.SortFunc(out, func(p, q Culprit) int {
-		if p.Explained != q.Explained {
-			return int(min(1, max(-1, q.Explained-p.Explained)))
-		}
-		if p.Rank != q.Rank {
-			return p.Rank - q.Rank
-		}
-		return p.Stage - q.Stage
+		return cmp.Or(cmp.Compare(q.Explained, p.Explained), cmp.Compare(p.Rank, q.Rank), cmp.Compare(p.Stage, q.Stage))
 	})
 	return out[:min(limit, len(out))]
 }
 
 // testable is the number of stages to correct for. A stage with so few late
-// steps that even one rank having them all would not be significant cannot
+// meetings that even one rank having them all would not be significant cannot
 // give a false alarm, and is not counted (Tarone 1990, Biometrics 46:515–522).
 func (b *blame) testable() int {
 	const level = 0.05
 	R := float64(b.v.ranks())
 	for k := 1; ; k++ {
 		able := 0
-		for _, s := range b.seen {
-			if R*s.tail(s.steps) <= level/float64(k) {
+		for _, s := range b.groups {
+			if n := len(s.sizes); n > 0 && math.Pow(R, float64(1-n)) <= level/float64(k) {
 				able++
 			}
 		}
@@ -287,28 +382,47 @@ func (b *blame) testable() int {
 	}
 }
 
-// tail bounds the chance that one given rank is among the late ones in k or
-// more of these meetings when every rank is equally likely to be: Chernoff's
-// bound exp(−n·KL(k/n ‖ m)) for a sum of n independent events of mean m on
-// average (Hoeffding 1963, JASA 58:13–30, Theorem 1). At k = n it is exact.
-func (s suspicion) tail(k int) float64 {
-	if s.steps == 0 || k == 0 {
+// tail bounds the chance that one given rank is charged total or more when
+// every charge falls on any rank with equal chance, whatever its size:
+// Chernoff's bound for a weighted sum of independent indicators,
+//
+//	inf_λ≥0 exp(−λ·total) · Π_i (1 + (exp(λ·w_i) − 1)/R).
+//
+// Large delays count for what they are, so that noise of a few milliseconds
+// cannot hide a rare delay of a second. For n equal charges that all fall on
+// the rank, the bound is exact: R^−n. Within one meeting the charges exclude
+// each other, which only lowers the chance.
+func (s suspicion) tail(total float64, ranks int) float64 {
+	largest := 0.0
+	for _, w := range s.sizes {
+		largest = max(largest, w)
+	}
+	if largest == 0 || total <= 0 {
 		return 1
 	}
-	n := float64(s.steps)
-	q, m := float64(k)/n, s.share/n
-	if q <= m {
-		return 1
+	exponent := func(lambda float64) float64 {
+		sum := -lambda * total
+		for _, w := range s.sizes {
+			sum += math.Log1p(math.Expm1(lambda*w) / float64(ranks))
+		}
+		return sum
 	}
-	kl := q * math.Log(q/m)
-	if q < 1 {
-		kl += (1 - q) * math.Log((1-q)/(1-m))
+	// The exponent is convex in λ; golden-section search between no tilt and
+	// one beyond which exp would overflow.
+	lo, hi := 0.0, 600/largest
+	const golden = 0.6180339887498949
+	a, c := hi-golden*(hi-lo), lo+golden*(hi-lo)
+	fa, fc := exponent(a), exponent(c)
+	for range 40 {
+		if fa < fc {
+			hi, c, fc = c, a, fa
+			a = hi - golden*(hi-lo)
+			fa = exponent(a)
+		} else {
+			lo, a, fa = a, c, fc
+			c = lo + golden*(hi-lo)
+			fc = exponent(c)
+		}
 	}
-	return math.Exp(-n * kl)
-}
-
-// runnerUp is the second largest arrival.
-func runnerUp(x []int64) int64 {
-	_, second, _ := topTwo(x)
-	return second
+	return math.Exp(min(0, fa, fc))
 }

@@ -77,6 +77,10 @@ func Analyze(w *trace.Window, o Options) (*Analysis, error) {
 		part.w = p.w.Select(g.columns)
 		part.matrix = newRows(part.w)
 		part.medians = rankMedians(part.matrix)
+		if p.meeting.WithinPeers {
+			part.meeting = findMeeting(part.matrix, p.gates, o.MeetAfter)
+			part.settleMeeting()
+		}
 		part.roles = roles{mix: RolesGrouped, peerOf: make([]int, len(g.columns))}
 		part.group = g.name
 		a.Groups = append(a.Groups, part.account(RolesGrouped))
@@ -120,29 +124,30 @@ func prepare(w *trace.Window, o Options) (*plan, error) {
 		return nil, fmt.Errorf("frontier: no stage is called %q, the stages are %v", o.MeetAfter, names)
 	}
 	p.meeting = findMeeting(p.matrix, p.gates, o.MeetAfter)
-	p.meets = make([]bool, S)
-	for _, b := range p.meeting.Boundaries {
-		p.meets[b.Stage] = b.Meets
-	}
-	if p.meeting.Named {
-		p.meets[p.meeting.At] = true
-	}
-	p.chooseCut()
+	p.settleMeeting()
 	p.roles = p.findRoles()
 	p.medians = rankMedians(p.matrix)
 	return p, nil
+}
+
+// settleMeeting marks the stages where the ranks meet and chooses the cut.
+func (p *plan) settleMeeting() {
+	p.meets = make([]bool, len(p.matrix.names))
+	for _, b := range p.meeting.Boundaries {
+		p.meets[b.Stage] = b.Meets
+	}
+	if p.meeting.Evidence == MeetingNamed {
+		p.meets[p.meeting.At] = true
+	}
+	p.chooseCut()
 }
 
 // chooseCut settles CutAuto, and falls back with a reason where the asked cut
 // is not possible.
 func (p *plan) chooseCut() {
 	meets, contiguous := p.meeting.At >= 0, p.matrix.contiguous()
-	name := ""
-	if meets {
-		name = p.matrix.names[p.meeting.At]
-	}
 	sync := func(why string) {
-		p.cut, p.cutReason = CutSync, fmt.Sprintf("steps begin where the ranks meet, at the end of %s%s", name, why)
+		p.cut, p.cutReason = CutSync, fmt.Sprintf("steps begin where the ranks meet, at the end of %s%s", p.meeting.Name, why)
 		if p.w.Steps() < 2 {
 			p.cut, p.cutReason = CutStep, "one step cannot be cut again"
 		}
@@ -158,7 +163,7 @@ func (p *plan) chooseCut() {
 	case !contiguous:
 		p.cut, p.cutReason = CutStep, "without wall time, steps cannot be joined"
 	case (ask == CutSync || ask == CutAuto) && meets:
-		sync("")
+		sync(map[bool]string{true: " (likely, not shown)"}[p.meeting.Evidence == MeetingLikely])
 	case ask == CutAuto:
 		p.cut, p.cutReason = CutCarried, "no clear boundary where the ranks meet; prefixes run on across steps"
 	case ask == CutSync:

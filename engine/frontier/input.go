@@ -133,6 +133,9 @@ func (p *plan) findRoles() roles {
 	}
 	gate := int64(p.gates.TieTolerance * float64(makespan))
 	switch {
+	case len(out.groups) > 1 && p.meetWithinPeers(out.groups):
+		p.meeting.WithinPeers = true
+		out.mix = RolesMixed
 	case len(out.groups) > 1 && groupsDiffer(spent, out.groups, len(v.order), gate):
 		out.mix = RolesMixed
 	case len(out.groups) > 1:
@@ -143,6 +146,21 @@ func (p *plan) findRoles() roles {
 		out.groups = nil
 	}
 	return out
+}
+
+// meetWithinPeers reports whether no meeting of all ranks is known, while some
+// role group shows one of its own: then a frontier over all ranks compares
+// ranks that never wait for each other.
+func (p *plan) meetWithinPeers(groups []roleGroup) bool {
+	if p.meeting.At >= 0 {
+		return false
+	}
+	return slices.ContainsFunc(groups, func(g roleGroup) bool {
+		if len(g.columns) < 2 {
+			return false
+		}
+		return findMeeting(newRows(p.w.Select(g.columns)), p.gates, "").Evidence == MeetingShown
+	})
 }
 
 // groupsDiffer reports whether some stage's productive time differs between

@@ -22,75 +22,91 @@ import (
 //
 // Collapse. Count each rank from its previous end of the stage. Where ranks
 // meet, the last rank's lead over the median one is large when the stage
-// begins and gone when it ends, step after step. The ratio after ÷ before and
-// the interval of its median decide where nothing fluctuates enough for a
-// slope. A lead is only one when a minority is late, which is what tells one
-// late rank from one early rank.
+// begins and gone when it ends. It is weaker evidence, used only when no slope
+// of the window is certain (a few steps, or no noise), and never for two ranks:
+// it tells one late rank from one early rank by which of them is the minority.
 
-// findMeeting tests every recorded stage. Without enough steps or ranks for an
-// interval, Boundaries is nil. O(T·S·R) expected time, O(S·(R + T)) memory.
+// findMeeting tests every recorded stage. named, if not "", settles it.
+// Expected O(T·S·R) time, O(S·(R + T)) memory.
 func findMeeting(m *rows, g Gates, named string) Meeting {
 	out := Meeting{At: -1}
 	v := newView(m, CutCarried, 0)
 	if v.ranks() >= 2 && m.contiguous() {
-		out.Boundaries = boundaries(v, g)
-	}
-	for i, b := range out.Boundaries {
-		if b.Meets {
-			out.At = i
+		out.Boundaries = slopeBoundaries(v, g)
+		if out.At = tightest(out.Boundaries); out.At >= 0 {
+			out.Evidence = MeetingShown
+		} else if out.At = collapsing(v, out.Boundaries, g); out.At >= 0 {
+			out.Evidence = MeetingLikely
 		}
 	}
 	if named != "" {
-		out.At, out.Named = slices.Index(v.names, named), true
+		out.At, out.Evidence = slices.Index(v.names, named), MeetingNamed
 	}
 	if out.At >= 0 {
+		out.Name = v.names[out.At]
 		skew := skewAt(v, out.At)
 		out.Skew, out.Drift = skew.spread, skew.drift
 	}
 	return out
 }
 
-// boundaries computes the evidence of every stage; nil when no interval of
-// this confidence exists for so few steps.
-func boundaries(v *view, g Gates) []Boundary {
-	T := v.steps
-	if _, ok := medianInterval(T-1, g.Meeting.Confidence); !ok {
-		return nil
-	}
+// slopeBoundaries computes the slope of every stage and its interval.
+func slopeBoundaries(v *view, g Gates) []Boundary {
 	slopes := stageSlopes(v)
 	out := make([]Boundary, len(v.order))
-	open := make([]bool, len(out))
 	for i := range out {
 		b := &out[i]
 		*b = Boundary{Stage: i, Name: v.names[i], Slope: math.NaN(), Low: math.NaN(), High: math.NaN()}
-		sloped := false
-		if lo, mid, hi, ok := interval(slopes[i], g.Meeting.Confidence); ok && 2*len(slopes[i]) >= T {
-			b.Slope, b.Low, b.High, sloped = mid, lo, hi, true
-		}
-		b.Meets = sloped && b.High <= g.Meeting.Slope
-		open[i] = !sloped || b.Low <= g.Meeting.Slope
-	}
-	before, after := stageLeads(v, open)
-	for i := range out {
-		if b := &out[i]; open[i] {
-			b.Before, b.After = medianInt(before[i]), medianInt(after[i])
-			b.Meets = b.Meets || collapses(before[i], after[i], g)
+		if lo, mid, hi, ok := interval(slopes[i], g.Meeting.Confidence); ok && 2*len(slopes[i]) >= v.steps {
+			b.Slope, b.Low, b.High = mid, lo, hi
+			// Beyond the gate on the one side, within its inverse on the other:
+			// a meeting's slope is near −1, not anything negative.
+			b.Meets = hi <= g.Meeting.Slope && mid >= 1/g.Meeting.Slope
 		}
 	}
 	return out
 }
 
-// collapses tests the median of after ÷ before over the steps in which a rank
-// was surely late.
-func collapses(before, after []int64, g Gates) bool {
-	var ratios []float64
-	for t, lead := range before {
-		if lead > 2*int64(g.Leader.GapAbs) {
-			ratios = append(ratios, float64(after[t])/float64(lead))
+// tightest is the meeting with the narrowest interval, −1 without any.
+func tightest(boundaries []Boundary) int {
+	best := -1
+	for i, b := range boundaries {
+		if b.Meets && (best < 0 || b.High-b.Low < boundaries[best].High-boundaries[best].Low) {
+			best = i
 		}
 	}
-	_, _, hi, ok := interval(ratios, g.Meeting.Confidence)
-	return ok && 2*len(ratios) >= len(before) && hi <= -g.Meeting.Slope
+	return best
+}
+
+// collapsing is the stage in which leads collapse most, if they do in every
+// step in which a rank was surely late, and there are two such steps or more;
+// it marks the boundary. −1 without one.
+func collapsing(v *view, boundaries []Boundary, g Gates) int {
+	if v.ranks() < 3 {
+		return -1
+	}
+	best, least := -1, math.Inf(1)
+	before, after := stageLeads(v)
+	for i := range boundaries {
+		b := &boundaries[i]
+		b.Before, b.After = medianInt(before[i]), medianInt(after[i])
+		worst, late := 0.0, 0
+		for t, lead := range before[i] {
+			if lead > 2*int64(g.Leader.GapAbs) {
+				late++
+				worst = max(worst, float64(after[i][t])/float64(lead))
+			}
+		}
+		// A slope that excludes −1 rules the stage out.
+		excluded := b.Low > -1 || b.High < -1
+		if late >= 2 && 2*late >= len(before[i]) && worst <= -g.Meeting.Slope && worst < least && !excluded {
+			best, least = i, worst
+		}
+	}
+	if best >= 0 {
+		boundaries[best].Meets = true
+	}
+	return best
 }
 
 // trend accumulates one rank's least-squares line over the steps.
@@ -176,8 +192,8 @@ func center(dst []float64, v []int64) {
 
 // stageLeads is, per stage and step after the first, the last rank's lead over
 // the median rank when the stage begins and when it ends, counted from where
-// each rank ended that stage in the step before; only for the stages asked.
-func stageLeads(v *view, asked []bool) (before, after [][]int64) {
+// each rank ended that stage in the step before.
+func stageLeads(v *view) (before, after [][]int64) {
 	R, S := v.ranks(), len(v.order)
 	before, after = make([][]int64, S), make([][]int64, S)
 	previous := make([][]int64, S)
@@ -186,9 +202,6 @@ func stageLeads(v *view, asked []bool) (before, after [][]int64) {
 	}
 	from, to, scratch := make([]int64, R), make([]int64, R), make([]int64, R)
 	eachArrival(v, func(t, i int, prefix, d []int64) {
-		if !asked[i] {
-			return
-		}
 		for r, p := range prefix {
 			from[r] = p - previous[i][r]
 			to[r] = from[r] + d[r]

@@ -115,7 +115,9 @@ type Result struct {
 	Quality   Quality
 	Meeting   Meeting
 	ModelFit  Fit
-	Culprits  []Culprit // ranks that others waited for, by descending Explained
+	Culprits  []Culprit // ranks that others waited for because of one stage, by descending Explained
+	Late      []Culprit // the same over all stages of a rank; Stage is the one with the largest part
+	Mend      *float64  // part of the makespan that goes if no rank is late; nil below the floor
 	Device    *Device   // nil without a device-event channel
 
 	evidence Evidence // what the decision was made from
@@ -134,12 +136,13 @@ type Stage struct {
 	// MaxShare and MeanShare are the shares that the sums of per-stage maxima
 	// and of per-stage means would give: what the frontier replaces.
 	MaxShare, MeanShare *float64
-	Latest              []int // IDs of ranks that are latest at the stage's end over the window, within the leader tolerance
-	Lag                 int64 // Σ_t max − median of the prefix
-	LagIncrease         int64 // Σ_t max(0, lag − lag before the stage)
-	Gap                 int64 // Σ_t max − second of the prefix; 0 for one rank
-	Meets               bool  // the ranks meet in this stage
-	Wait                int64 // Σ_t mean over ranks of the time waited for the last one; only where Meets
+	Latest              []int    // IDs of ranks that are latest at the stage's end over the window, within the leader tolerance
+	Lag                 int64    // Σ_t max − median of the prefix
+	LagIncrease         int64    // Σ_t max(0, lag − lag before the stage)
+	Gap                 int64    // Σ_t max − second of the prefix; 0 for one rank
+	Meets               bool     // the ranks meet in this stage
+	Wait                int64    // Σ_t mean over ranks of the time waited for the last one; only where Meets
+	Mend                *float64 // part of the makespan that goes if no rank is late because of this stage; nil below the floor
 }
 
 // Leader is who is latest at the end of the leading stage.
@@ -202,18 +205,45 @@ type Boundary struct {
 	// comes later waits less by as much, 0 where ranks run on freely. Low and
 	// High bound its median over steps at the gate's confidence.
 	Slope, Low, High float64
-	Meets            bool
+	Meets            bool // at the evidence of the Meeting
 	// Before and After are the medians over steps of the last rank's lead over
 	// the median rank, in nanoseconds, when the stage begins and when it ends;
 	// 0 where the slope alone rules a meeting out.
 	Before, After int64
 }
 
+// MeetingEvidence is how it is known where the ranks meet.
+type MeetingEvidence uint8
+
+const (
+	MeetingUnknown MeetingEvidence = iota
+	// MeetingLikely: leads collapse in a stage in every step where a rank was
+	// surely late, but no slope is certain: too few steps, or no noise.
+	MeetingLikely
+	MeetingShown // the slope is certain
+	MeetingNamed // by the caller
+)
+
+var meetingEvidenceNames = [...]string{"unknown", "likely", "shown", "named"}
+
+func (m MeetingEvidence) String() string {
+	if int(m) < len(meetingEvidenceNames) {
+		return meetingEvidenceNames[m]
+	}
+	return fmt.Sprintf("meeting-evidence(%d)", m)
+}
+
+// Sure reports whether strong claims may rest on the meeting.
+func (m MeetingEvidence) Sure() bool { return m == MeetingShown || m == MeetingNamed }
+
 // Meeting is where the ranks meet.
 type Meeting struct {
-	Boundaries []Boundary // one per recorded stage; empty when too few steps or ranks
-	At         int        // index in Boundaries of the one that the sync cut uses; −1: none is clear
-	Named      bool       // given by the caller rather than found
+	Evidence   MeetingEvidence
+	At         int        // stage, in recorded order, at whose end the sync cut begins; −1: unknown
+	Name       string     // of that stage, "" when unknown
+	Boundaries []Boundary // one per recorded stage; empty for one rank or without wall time
+	// WithinPeers: ranks of equal role meet, ranks of different roles do not.
+	WithinPeers bool
 	// Skew is how far apart the ranks' clocks (or starts) are at the first
 	// step, in nanoseconds, and Drift the largest drift between two ranks, in
 	// parts per million; both from the meeting boundary.
@@ -244,7 +274,7 @@ type Culprit struct {
 	Excess int64
 	Steps  int     // steps in which it was late because of this stage
 	Of     int     // steps in which any rank was late because of this stage
-	P      float64 // bound on the chance of this when all ranks are alike, corrected for ranks and stages
+	P      float64 // bound on the chance of being charged so much when all ranks are alike, corrected for ranks and stages
 }
 
 // Device is what a device-event channel says about the stage that it times.

@@ -10,7 +10,7 @@ BENCH       ?= .
 
 # Packages that start goroutines, in code or in tests: there the race detector
 # has something to find.
-RACE_PKGS = $(shell grep -rlE --include='*.go' '^[[:space:]]*go [a-zA-Z(]' . | xargs -n1 dirname | sort -u)
+RACE_PKGS = $(shell grep -rlE --include='*.go' -e '^[[:space:]]*go [[:alpha:]]' -e '[.]Go[[:punct:]]func' . | xargs -n1 dirname | sort -u)
 
 .PHONY: help build demo test test-race check fmt vet lint vuln layers tidy bench fuzz cover clean
 
@@ -30,7 +30,7 @@ test: vet ## everything that must hold: vet, all tests in random order, the race
 test-race:
 	@if [ -z '$(RACE_PKGS)' ]; then echo 'no package starts goroutines'; \
 	elif ! command -v "$$($(GO) env CC)" >/dev/null; then echo 'NOT RUN: the race detector needs a C compiler, and there is none'; \
-	else echo '$(GO) test -race …'; CGO_ENABLED=1 $(GO) test -race -shuffle=on $(RACE_PKGS); fi
+	else echo '$(GO) test -race …'; GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(GO) test -race -shuffle=on $(RACE_PKGS); fi
 
 check: fmt vet lint layers tidy vuln ## what review would say: format, vet, staticcheck, import direction, go.mod, known vulnerabilities
 

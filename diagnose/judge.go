@@ -6,13 +6,19 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/trace"
 )
 
 // judge turns the accounts of a run's windows into its verdict.
 func (r *run) judge(g frontier.Gates) RunVerdict {
 	j := &judge{run: r, gates: g}
 	for _, w := range r.windows {
-		j.culprits(w.Main)
+		j.late(w.Main)
+		if w.Main.Meeting.WithinPeers {
+			for _, g := range w.Groups {
+				j.late(g)
+			}
+		}
 		j.device(w.Main)
 		j.groups(w)
 	}
@@ -45,6 +51,7 @@ type finding struct {
 	steps    int   // of the windows that show it
 	gainNs   float64
 	culprit  *frontier.Culprit // of the best window
+	together []int             // ranks that are late with it for the same reason, itself among them
 }
 
 // key is what makes two suspects the same.
@@ -89,110 +96,6 @@ func (j *judge) add(s Suspect, w *frontier.Result, culprit *frontier.Culprit) *f
 	return f
 }
 
-// trivial is the part of a window below which a late rank is not mentioned.
-const trivial = 0.01
-
-// weakLevel is the level at which lateness counts as more than chance where
-// the strong level is not reached.
-const weakLevel = 0.05
-
-// culprits names the ranks that others waited for: by stage and, where no one
-// stage of a rank is worth calling but all of them together are, as a whole.
-func (j *judge) culprits(w *frontier.Result) {
-	whole := map[int]*frontier.Culprit{}
-	var order []int
-	called := map[int]bool{}
-	for k := range w.Culprits {
-		c := &w.Culprits[k]
-		share := float64(c.Explained) / float64(max(1, w.Makespan))
-		if share >= j.gates.StaticGain {
-			called[c.Rank] = true
-		}
-		if share >= trivial && (c.P <= weakLevel || share >= j.gates.StaticGain) {
-			rank := c.Rank
-			s := Suspect{Kind: KindRank, Rank: &rank, Stage: w.Stages[c.Stage].Name, Explained: c.Explained, Gain: c.Gain}
-			s.Confidence, s.Evidence = j.trust(w, c, share)
-			j.add(s, w, c)
-		}
-		sum := whole[c.Rank]
-		if sum == nil {
-			sum = &frontier.Culprit{Rank: c.Rank, Stage: c.Stage, P: 1}
-			whole[c.Rank] = sum
-			order = append(order, c.Rank)
-		}
-		sum.Explained += c.Explained
-		sum.Gain += c.Gain
-		sum.Steps += c.Steps
-		sum.Excess += c.Excess
-		sum.P = min(sum.P, c.P)
-	}
-	for _, rank := range order {
-		c := whole[rank]
-		share := float64(c.Explained) / float64(max(1, w.Makespan))
-		if called[rank] || share < j.gates.StaticGain || c.P > weakLevel {
-			continue
-		}
-		s := Suspect{Kind: KindRank, Rank: &c.Rank, Explained: c.Explained, Gain: c.Gain, Confidence: Supported,
-			Evidence: []string{
-				fmt.Sprintf("frontier blame: rank %d is slower than its peers in several stages; together %.1f %% of the exposed time is charged to it, no single stage reaches the gate of %.0f %%",
-					rank, 100*share, 100*j.gates.StaticGain),
-				fmt.Sprintf("the largest part is in %s; chance that ranks which are all alike do this: %s", w.Stages[c.Stage].Name, probability(c.P)),
-				"not strong: a rank that is slow everywhere points at its host or device rather than at a stage; record clocks, throttling and temperature",
-			}}
-		j.add(s, w, c)
-	}
-}
-
-// trust decides how far a late rank may be called, and says why.
-func (j *judge) trust(w *frontier.Result, c *frontier.Culprit, share float64) (Confidence, []string) {
-	stage := w.Stages[c.Stage]
-	evidence := []string{
-		fmt.Sprintf("frontier blame: rank %d was late because of %s in %d of the %d meetings where any rank was, by %s on average; chance that ranks which are all alike do this: %s",
-			c.Rank, stage.Name, c.Steps, c.Of, ms(c.Excess), probability(c.P)),
-		fmt.Sprintf("replay: bringing this stage on this rank to its peers' median saves %.1f %% of the exposed time; %.1f %% is charged to it", 100*c.Gain, 100*share),
-	}
-	if slices.Contains(stage.Latest, c.Rank) && len(stage.Latest)*2 <= len(w.Ranks) {
-		evidence = append(evidence, fmt.Sprintf("frontier: at the end of %s rank %d is the latest over the window, within the tie tolerance", stage.Name, c.Rank))
-	}
-	var against []string
-	note := func(holds bool, text string) {
-		if holds {
-			against = append(against, text)
-		}
-	}
-	latest := slices.Contains(stage.Latest, c.Rank) && len(stage.Latest)*2 <= len(w.Ranks)
-	note(!latest, "the rank is not clearly the latest at the end of that stage over the window as a whole")
-	note(c.P > j.gates.Meeting.Significance, "it happened too few times to rule out chance at the strong level")
-	note(w.Meeting.At < 0, "no boundary is shown where the ranks meet, so the wait is inferred from the end of the step only")
-	note(slices.Contains(w.Labels, frontier.TelemetryLimited), "the telemetry of the window is incomplete or does not close")
-	note(slices.Contains(w.Labels, frontier.RoleAwareNeeded), "ranks of different roles are in one frontier")
-	note(slices.Contains(w.Labels, frontier.GradientAccumulationAmbiguous), "accumulation microsteps are summed, so their order is lost")
-	if at := w.Meeting.At; at >= 0 {
-		evidence = append(evidence, meetingEvidence(w))
-	}
-	switch {
-	case share < j.gates.StaticGain:
-		evidence = append(evidence, fmt.Sprintf("below what is called: %.1f %% of the exposed time, the gate is %.0f %%", 100*share, 100*j.gates.StaticGain))
-		return Insufficient, evidence
-	case c.P > weakLevel:
-		return Ambiguous, append(evidence, "not strong: "+against[len(against)-1])
-	case len(against) > 0:
-		for _, a := range against {
-			evidence = append(evidence, "not strong: "+a)
-		}
-		return Supported, evidence
-	}
-	return Strong, evidence
-}
-
-func meetingEvidence(w *frontier.Result) string {
-	if w.Meeting.Named {
-		return fmt.Sprintf("ranks meet in %s: named by the caller", w.Meeting.Boundaries[w.Meeting.At].Name)
-	}
-	b := w.Meeting.Boundaries[w.Meeting.At]
-	return fmt.Sprintf("ranks meet in %s: a rank that comes 1 ms later spends %.2f ms less there [%.2f, %.2f]", b.Name, -b.Slope, -b.High, -b.Low)
-}
-
 // device names a rank whose stage is long on the device, where the host does
 // not show it.
 func (j *judge) device(w *frontier.Result) {
@@ -225,7 +128,7 @@ func (j *judge) device(w *frontier.Result) {
 
 // groups names a role group that does more work than the others.
 func (j *judge) groups(w Window) {
-	if len(w.Groups) < 2 {
+	if len(w.Groups) < 2 || w.Main.Meeting.WithinPeers {
 		return
 	}
 	work := make([]int64, len(w.Groups))
@@ -319,8 +222,9 @@ func (j *judge) explained(w *frontier.Result, stage string) bool {
 	})
 }
 
-// stages names stages that are long on all ranks alike, where nothing better
-// was found in a window.
+// stages says what is left where nothing better was found in a window: a rank
+// that leads without a meeting to measure its lateness at, or a stage that is
+// long on all ranks alike.
 func (j *judge) stages() {
 	for _, w := range j.windows {
 		m := w.Main
@@ -328,26 +232,48 @@ func (j *judge) stages() {
 			continue
 		}
 		s := m.Stages[m.Leader.Stage]
-		suspect := Suspect{Kind: KindStage, Stage: s.Name, Explained: s.Advance, Confidence: Insufficient,
-			Evidence: []string{fmt.Sprintf("frontier: %s is charged %.0f %% of the exposed time, and no rank is late for it beyond the tolerance", s.Name, 100**s.Share)}}
-		if *s.Share >= j.gates.DominanceShare {
-			suspect.Confidence = Ambiguous
+		if leads(m) && float64(s.LagIncrease) >= j.gates.StaticGain*float64(m.Makespan) {
+			j.add(Suspect{Kind: KindRank, Rank: m.Leader.Rank, Stage: s.Name, Explained: s.LagIncrease, Confidence: Ambiguous,
+				Evidence: []string{
+					fmt.Sprintf("frontier: rank %d is the latest at the end of %s in %d of %d steps and pulls away from the median rank there", *m.Leader.Rank, s.Name, m.Leader.Steps, m.Steps),
+					"not strong: no boundary is shown where the ranks meet, so it is open whether others wait for it",
+				}}, m, nil)
+			continue
 		}
-		if s.Gain != nil {
-			suspect.Gain = *s.Gain
-		}
-		switch {
-		case slices.Contains(m.Labels, frontier.DirectExposure):
-			suspect.Confidence = Supported
-			suspect.Evidence = append(suspect.Evidence, fmt.Sprintf("replay: clipped to its median, %.1f %% of the exposed time goes; raw durations and spread agree", 100**s.Gain))
-		case s.Meets:
-			suspect.Evidence = append(suspect.Evidence, "ranks meet in it, so a delay of one rank inside it looks the same on every rank: the rank is not decidable from stage times")
-		}
-		if slices.Contains(m.Labels, frontier.TelemetryLimited) {
-			suspect.Confidence = Insufficient
-		}
-		j.add(suspect, m, nil)
+		j.add(j.alike(m, s), m, nil)
 	}
+}
+
+// leads reports whether one rank is surely the latest in most steps.
+func leads(w *frontier.Result) bool {
+	return w.Leader.Rank != nil && 10*w.Leader.Steps >= 8*w.Steps
+}
+
+// alike is the suspect that a stage makes when no rank answers for it.
+func (j *judge) alike(m *frontier.Result, s frontier.Stage) Suspect {
+	who := "all ranks are alike in it, within the tolerance"
+	if len(s.Latest) < len(m.Ranks) {
+		who = fmt.Sprintf("ranks %s are latest at its end, too many to call stragglers", trace.RankList(s.Latest))
+	}
+	suspect := Suspect{Kind: KindStage, Stage: s.Name, Explained: s.Advance, Confidence: Insufficient,
+		Evidence: []string{fmt.Sprintf("frontier: %s is charged %.0f %% of the exposed time, and %s", s.Name, 100**s.Share, who)}}
+	if *s.Share >= j.gates.DominanceShare {
+		suspect.Confidence = Ambiguous
+	}
+	if s.Gain != nil {
+		suspect.Gain = *s.Gain
+	}
+	switch {
+	case slices.Contains(m.Labels, frontier.DirectExposure):
+		suspect.Confidence = Supported
+		suspect.Evidence = append(suspect.Evidence, fmt.Sprintf("replay: clipped to its median, %.1f %% of the exposed time goes; raw durations and spread agree", 100**s.Gain))
+	case s.Meets:
+		suspect.Evidence = append(suspect.Evidence, "ranks meet in it, so a delay of one rank inside it looks the same on every rank: the rank is not decidable from stage times")
+	}
+	if slices.Contains(m.Labels, frontier.TelemetryLimited) {
+		suspect.Confidence = Insufficient
+	}
+	return suspect
 }
 
 // answered reports whether a window has a suspect that says more than that a

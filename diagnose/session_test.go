@@ -60,12 +60,12 @@ func TestEveryFamily(t *testing.T) {
 	alike := map[simulate.Family]string{
 		simulate.Backward: simulate.StageBackward, simulate.BackwardComm: simulate.StageBackward, simulate.CallbackSync: simulate.StageCallbacks,
 	}
-	for _, ranks := range []int{2, 3, 8, 64} {
+	for ranks, steps := range map[int]int{2: 160, 3: 60, 8: 40, 64: 40} {
 		for seed := range uint64(3) {
 			slow := int(seed*5+1) % ranks
 			for family, stage := range named {
 				t.Run(fmt.Sprintf("%s/ranks=%d/seed=%d", family, ranks, seed), func(t *testing.T) {
-					v := verdictOn(t, windows(t, spec(ranks, 40, seed, simulate.Fault{Family: family, Delay: 120, Ranks: []int{slow}}))...)
+					v := verdictOn(t, windows(t, spec(ranks, steps, seed, simulate.Fault{Family: family, Delay: 120, Ranks: []int{slow}}))...)
 					s := v.Suspects[0]
 					want := Strong
 					if family == simulate.ForwardDevice {
@@ -84,7 +84,7 @@ func TestEveryFamily(t *testing.T) {
 			}
 			for family, stage := range alike {
 				t.Run(fmt.Sprintf("%s/ranks=%d/seed=%d", family, ranks, seed), func(t *testing.T) {
-					v := verdictOn(t, windows(t, spec(ranks, 40, seed, simulate.Fault{Family: family, Delay: 180, Ranks: []int{slow}}))...)
+					v := verdictOn(t, windows(t, spec(ranks, steps, seed, simulate.Fault{Family: family, Delay: 180, Ranks: []int{slow}}))...)
 					s := v.Suspects[0]
 					if s.Kind != KindStage || s.Rank != nil || s.Stage != stage || s.Confidence >= Supported {
 						t.Errorf("suspect %v, want the stage %s alone, not called", show(s), stage)
@@ -166,6 +166,132 @@ func TestSeveralStragglersShareTheTime(t *testing.T) {
 	}
 	if a, b := v.Suspects[0].Explained, v.Suspects[1].Explained; float64(b) < 0.8*float64(a) {
 		t.Errorf("equal stragglers are charged %d and %d ns", a, b)
+	}
+}
+
+func TestManyEqualStragglersAreCalledTogether(t *testing.T) {
+	v := verdictOn(t, windows(t, spec(32, 60, 4, simulate.Fault{Family: simulate.Data, Delay: 120, Ranks: []int{1, 9, 17, 30}}))...)
+	for i, s := range v.Suspects[:4] {
+		if s.Kind != KindRank || s.Stage != simulate.StageData || s.Confidence != Strong {
+			t.Errorf("suspect %d: %v", i, show(s))
+		}
+	}
+	if want := "Ranks 1, 9, 17 and 30 hold up the group in data.next_wait"; !strings.HasPrefix(v.Headline, want) {
+		t.Errorf("headline %q, want %q …", v.Headline, want)
+	}
+}
+
+func TestSlowHost(t *testing.T) {
+	s := spec(32, 60, 4)
+	s.Work = []simulate.WorkFactor{{Ranks: []int{8, 9, 10, 11, 12, 13, 14, 15}, Factor: 1.5}}
+	v := verdictOn(t, windows(t, s)...)
+	first := v.Suspects[0]
+	if first.Kind != KindGroup || first.Group != "host node1" || first.Confidence < Supported {
+		t.Errorf("suspect %v, headline %q", show(first), v.Headline)
+	}
+}
+
+func TestRankSlowAllOver(t *testing.T) {
+	s := spec(8, 60, 4)
+	s.Work = []simulate.WorkFactor{{Ranks: []int{3}, Factor: 1.5}}
+	v := verdictOn(t, windows(t, s)...)
+	first := v.Suspects[0]
+	if first.Kind != KindRank || *first.Rank != 3 || first.Confidence != Supported || !strings.Contains(v.Headline, "in several stages") {
+		t.Errorf("suspect %v, headline %q", show(first), v.Headline)
+	}
+}
+
+// TestVictimsAreNotBlamed: an early rank, and two ranks of which one is late
+// after the meeting, look alike in averages.
+func TestVictimsAreNotBlamed(t *testing.T) {
+	for seed := range uint64(20) {
+		s := spec(2, 120, seed, simulate.Fault{Family: simulate.CallbackHost, Delay: 120, Ranks: []int{1}})
+		for i := range s.Stages {
+			s.Stages[i].Work.SD = 0.2 * s.Stages[i].Work.Mean
+			s.Stages[i].Work.Shape = simulate.Normal
+		}
+		v := verdictOn(t, windows(t, s)...)
+		for _, x := range v.Suspects {
+			if x.Confidence >= Supported && (x.Rank == nil || *x.Rank != 1) {
+				t.Errorf("two ranks, seed %d: %v", seed, show(x))
+			}
+		}
+		for _, ranks := range []int{3, 4, 8} {
+			s := spec(ranks, 60, seed)
+			s.Stages[3].Work = simulate.Dist{Mean: 100, SD: 2, Shape: simulate.Normal}
+			s.Work = []simulate.WorkFactor{{Ranks: []int{1}, Stages: []string{simulate.StageCallbacks}, Factor: 0.1}}
+			v := verdictOn(t, windows(t, s)...)
+			for _, x := range v.Suspects {
+				if x.Confidence >= Supported && x.Rank != nil && *x.Rank == 1 {
+					t.Errorf("the only early rank of %d, seed %d: %v", ranks, seed, show(x))
+				}
+			}
+		}
+	}
+}
+
+func TestShortWindow(t *testing.T) {
+	for _, steps := range []int{1, 2, 4, 6} {
+		v := verdictOn(t, windows(t, spec(8, steps, 3, simulate.Fault{Family: simulate.Data, Delay: 120, Ranks: []int{3}}))...)
+		s := v.Suspects[0]
+		if s.Kind != KindRank || *s.Rank != 3 || s.Stage != simulate.StageData || s.Confidence == Strong || s.Confidence == Insufficient {
+			t.Errorf("%d steps: suspect %v, headline %q", steps, show(s), v.Headline)
+		}
+	}
+}
+
+func TestNamedMeetingInAShortWindow(t *testing.T) {
+	s := New(Options{Frontier: frontier.Options{MeetAfter: simulate.StageBackward}})
+	for _, w := range windows(t, spec(8, 4, 1, simulate.Fault{Family: simulate.Data, Delay: 120, Ranks: []int{3}})) {
+		if err := s.Add(w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if first := s.Verdict().Suspects[0]; first.Kind != KindRank || *first.Rank != 3 {
+		t.Errorf("suspect %v", show(first))
+	}
+}
+
+func TestLateByTurns(t *testing.T) {
+	s := spec(8, 64, 3)
+	for r := range 8 {
+		s.Faults = append(s.Faults, simulate.Fault{Family: simulate.Data, Delay: 120, Ranks: []int{r}, From: int64(r), Every: 8})
+	}
+	v := verdictOn(t, windows(t, s)...)
+	if first := v.Suspects[0]; first.Kind != KindWorkload || first.Stage != simulate.StageData || first.Confidence != Supported {
+		t.Errorf("suspect %v, headline %q", show(first), v.Headline)
+	}
+}
+
+func TestPipelineRanksMeetWithinTheirRole(t *testing.T) {
+	s := spec(8, 60, 3, simulate.Fault{Family: simulate.ForwardHost, Delay: 120, Ranks: []int{3}})
+	s.Layout = []simulate.Axis{{Name: "dp", Size: 4}, {Name: "pp", Size: 2}}
+	s.Stages[2].Meetings[0].Across = []string{"dp"}
+	v := verdictOn(t, windows(t, s)...)
+	first := v.Suspects[0]
+	if first.Kind != KindRank || *first.Rank != 3 || first.Stage != simulate.StageForward || first.Confidence != Supported {
+		t.Errorf("suspect %v, headline %q", show(first), v.Headline)
+	}
+}
+
+// TestNoisyHealthyRuns: with ranks late by turns from noise alone, much may be
+// lost, but nobody is to blame.
+func TestNoisyHealthyRuns(t *testing.T) {
+	for seed := range uint64(20) {
+		s := spec(16, 20, seed)
+		for i := range s.Stages {
+			s.Stages[i].Work.SD = 0.56 * s.Stages[i].Work.Mean
+			s.Stages[i].Work.Shape = simulate.Exponential
+		}
+		v := verdictOn(t, windows(t, s)...)
+		for _, x := range v.Suspects {
+			if x.Kind == KindRank && x.Confidence >= Supported {
+				t.Errorf("seed %d: %v", seed, show(x))
+			}
+		}
+		if w := v.Windows[0]; w.Main.Strong() || w.Paper != nil && w.Paper.Strong() {
+			t.Errorf("seed %d: strong label among %v", seed, w.Main.Labels)
+		}
 	}
 }
 

@@ -62,58 +62,106 @@ func (j *judge) headline(suspects []Suspect) string {
 	if len(suspects) == 0 {
 		return j.quiet()
 	}
-	f := j.found[0]
-	text := ""
+	return j.caveat() + j.sentence(j.found[0])
+}
+
+func (j *judge) sentence(f *finding) string {
 	switch {
-	case f.Kind == KindRank && f.Stage == "":
-		text = fmt.Sprintf("Rank %d is slow in all its stages: %s of every %s step; mending it would save %s. Look at its host and device first.",
-			*f.Rank, ms(f.perStep()), ms(f.step()), percent(max(f.Gain, f.Score)))
-	case f.Kind == KindRank && f.Confidence == Insufficient:
-		text = fmt.Sprintf("No straggler that this window can call: the largest is rank %d in %s, %s of a %s step (%s, the gate is %.0f %%).",
-			*f.Rank, f.Stage, ms(f.perStep()), ms(f.step()), percent(f.Score), 100*j.gates.StaticGain)
-	case f.Kind == KindRank && f.culprit == nil:
-		text = fmt.Sprintf("Rank %d is slow on the device in %s: %s more a step than its peers, and every rank waits for it; mending it would save about %s.",
+	case f.Kind == KindRank && f.culprit == nil && f.Confidence == Supported:
+		return fmt.Sprintf("Rank %d is slow on the device in %s: %s more a step than its peers, and every rank waits for it; mending it would save about %s.",
 			*f.Rank, f.Stage, ms(f.perStep()), percent(f.Gain))
-	case f.Kind == KindRank:
-		text = j.rankHeadline(f)
+	case f.Kind == KindRank && f.culprit == nil:
+		return fmt.Sprintf("Rank %d is the latest in %s, by %s of a %s step; the window does not show where the ranks meet, so what that costs is open.",
+			*f.Rank, f.Stage, ms(f.perStep()), ms(f.step()))
+	case f.Kind == KindRank && f.Confidence == Insufficient:
+		return fmt.Sprintf("No straggler that this window can call: the largest is rank %d in %s, %s of a %s step (%s, the gate is %.0f %%).",
+			*f.Rank, f.Stage, ms(f.perStep()), ms(f.step()), percent(f.Score), 100*j.gates.StaticGain)
+	case f.Kind == KindRank || f.Kind == KindGroup && f.culprit != nil:
+		return j.lateSentence(f)
 	case f.Kind == KindGroup:
-		text = fmt.Sprintf("Role group %s does %s more work a step than the others, who wait for it; no single rank stands out among its peers.", f.Group, ms(f.perStep()))
-	case f.Kind == KindStage && f.Confidence >= Supported:
-		text = fmt.Sprintf("%s is slow on all ranks alike: %s of a %s step too much in window %s; which rank causes it is not decidable from stage times.",
+		return fmt.Sprintf("Role group %s does %s more work a step than the others, who wait for it; no single rank stands out among its peers.", f.Group, ms(f.perStep()))
+	case f.Kind == KindWorkload:
+		return fmt.Sprintf("Ranks hold each other up by turns in %s: %s of every %s step is lost to it, and no rank more to blame than the others.", f.Stage, ms(f.perStep()), ms(f.step()))
+	case f.Confidence >= Supported:
+		return fmt.Sprintf("%s is slow on all ranks alike: %s of a %s step too much in window %s; which rank causes it is not decidable from stage times.",
 			f.Stage, ms(f.perStep()), ms(f.step()), windowList(f.Windows))
-	default:
-		text = fmt.Sprintf("No rank stands out: %s takes %s of a %s step on all ranks alike; whether one rank causes that is not decidable from stage times.",
-			f.Stage, percent(f.Score), ms(f.step()))
+	case f.someOnly():
+		return fmt.Sprintf("No single rank stands out: %s takes %s of a %s step, and ranks %s are the latest in it.",
+			f.Stage, percent(f.Score), ms(f.step()), trace.RankList(f.latest()))
 	}
-	return j.caveat() + text
+	return fmt.Sprintf("No rank stands out: %s takes %s of a %s step on all ranks alike; whether one rank causes that is not decidable from stage times.",
+		f.Stage, percent(f.Score), ms(f.step()))
+}
+
+// latest are the ranks that are latest at the end of the suspect's stage.
+func (f *finding) latest() []int {
+	for _, s := range f.best.Stages {
+		if s.Name == f.Stage {
+			return s.Latest
+		}
+	}
+	return nil
+}
+
+func (f *finding) someOnly() bool {
+	n := len(f.latest())
+	return n > 0 && n < len(f.best.Ranks)
 }
 
 func (f *finding) perStep() int64 { return f.Explained / int64(max(1, f.steps)) }
 func (f *finding) step() int64    { return f.makespan / int64(max(1, f.steps)) }
 
-func (j *judge) rankHeadline(f *finding) string {
-	c := f.culprit
-	sure := map[Confidence]string{Strong: "holds up", Supported: "probably holds up", Ambiguous: "may hold up"}[f.Confidence]
-	how := fmt.Sprintf("%s of every %s step", ms(f.perStep()), ms(f.step()))
-	if c.Steps*2 < f.best.Steps {
-		how = fmt.Sprintf("%s in %d of %d steps", ms(c.Excess), c.Steps, f.best.Steps)
-	}
-	also := ""
-	if n := j.together(f); n > 0 {
-		also = fmt.Sprintf(" (with %d more rank%s in the same stage)", n, map[bool]string{true: "s"}[n > 1])
-	}
-	return fmt.Sprintf("Rank %d%s %s the group in %s: %s; mending it would save %s.", *f.Rank, also, sure, f.Stage, how, percent(max(f.Gain, f.Score)))
-}
-
-// together counts the other ranks that are called for the same stage.
-func (j *judge) together(f *finding) int {
-	n := 0
-	for _, o := range j.found {
-		if o != f && o.Kind == KindRank && o.Stage == f.Stage && o.Confidence >= Supported {
-			n++
+// lateSentence is the headline on ranks that the group waits for.
+func (j *judge) lateSentence(f *finding) string {
+	share, explained := f.Score, f.Explained
+	who, it := fmt.Sprintf("Rank %d", *cmp.Or(f.Rank, new(int))), "it"
+	plural := len(f.together) > 1
+	if plural {
+		who, it = "Ranks "+listed(f.together), "them"
+		share, explained = 0, 0
+		for _, o := range j.found {
+			if o.Kind == f.Kind && o.Stage == f.Stage && slices.Equal(o.together, f.together) {
+				share += o.Score
+				explained += o.Explained
+			}
 		}
 	}
-	return n
+	if f.Kind == KindGroup {
+		who = fmt.Sprintf("All ranks of %s (%s)", f.Group, trace.RankList(f.together))
+	}
+	verb := map[Confidence]string{Strong: "hold", Supported: "probably hold", Ambiguous: "may hold"}[f.Confidence]
+	if !plural && f.Confidence != Ambiguous {
+		verb += "s"
+	}
+	where := "in " + f.Stage
+	if f.Stage == "" {
+		where = "in several stages"
+	}
+	perStep := explained / int64(max(1, f.steps))
+	how := fmt.Sprintf("%s of every %s step", ms(perStep), ms(f.step()))
+	if c := f.culprit; c.Steps*2 < f.best.Steps {
+		how = fmt.Sprintf("%s in %d of %d steps", ms(c.Excess), c.Steps, f.best.Steps)
+	}
+	return fmt.Sprintf("%s %s up the group %s: %s; mending %s would save %s.", who, verb, where, how, it, percent(share))
+}
+
+// listed writes ranks as a person would say them: "1, 9 and 17".
+func listed(ranks []int) string {
+	if len(ranks) > 6 {
+		return trace.RankList(ranks)
+	}
+	var b strings.Builder
+	for i, r := range ranks {
+		switch {
+		case i == 0:
+		case i == len(ranks)-1:
+			b.WriteString(" and ")
+		default:
+			b.WriteString(", ")
+		}
+		fmt.Fprint(&b, r)
+	}
+	return b.String()
 }
 
 func (j *judge) quiet() string {
@@ -204,21 +252,27 @@ func (j *judge) plan(suspects []Suspect) *CapturePlan {
 	}
 	switch f.Kind {
 	case KindRank:
-		p.Ranks = append([]int{*f.Rank}, sample(w.Ranks, 2, *f.Rank)...)
+		p.Ranks = append([]int{*f.Rank}, sample(w.Ranks, 2, append(f.together, *f.Rank))...)
 		p.Why = fmt.Sprintf("to see which operation makes rank %d late in %s, beside two ranks that are not", *f.Rank, cmp.Or(f.Stage, "all its stages"))
+	case KindWorkload:
+		p.Ranks = sample(w.Ranks, 4, nil)
+		p.Why = fmt.Sprintf("to see what differs between the steps in which different ranks are late in %s", f.Stage)
 	case KindGroup:
-		p.Ranks = sample(w.Ranks, 4, -1)
+		p.Ranks = sample(w.Ranks, 4, nil)
+		if len(f.together) > 0 {
+			p.Ranks = append(sample(f.together, 2, nil), sample(w.Ranks, 2, f.together)...)
+		}
 		p.Why = "to compare the work of the role groups, operation by operation"
 	default:
-		p.Ranks = sample(w.Ranks, 8, -1)
+		p.Ranks = sample(w.Ranks, 8, nil)
 		p.Why = fmt.Sprintf("to see who enters the collective of %s last: ranks that wait alike look alike from outside", f.Stage)
 	}
 	return p
 }
 
-// sample picks up to n ranks spread evenly, leaving one out.
-func sample(ranks []int, n, without int) []int {
-	rest := slices.DeleteFunc(slices.Clone(ranks), func(r int) bool { return r == without })
+// sample picks up to n ranks spread evenly, leaving some out.
+func sample(ranks []int, n int, without []int) []int {
+	rest := slices.DeleteFunc(slices.Clone(ranks), func(r int) bool { return slices.Contains(without, r) })
 	if len(rest) <= n {
 		return rest
 	}

@@ -208,7 +208,7 @@ func (p *plan) account(mix Roles) *Result {
 		v.start = skewAt(newView(p.matrix, CutCarried, 0), p.meeting.At).start
 	}
 	r := &Result{Run: p.w.Run, Window: p.w.Index, FirstStep: p.w.FirstStep, Steps: v.steps, WorldSize: p.w.WorldSize,
-		Group: p.group, Cut: p.cut, CutReason: p.cutReason, Meeting: p.meeting}
+		Members: p.w.Ranks, Group: p.group, Cut: p.cut, CutReason: p.cutReason, Meeting: p.meeting}
 	for _, rank := range p.w.Ranks {
 		r.Ranks = append(r.Ranks, rank.ID)
 	}

@@ -57,7 +57,7 @@ func slopeBoundaries(v *view, g Gates) []Boundary {
 	for i := range out {
 		b := &out[i]
 		*b = Boundary{Stage: i, Name: v.names[i], Slope: math.NaN(), Low: math.NaN(), High: math.NaN()}
-		if lo, mid, hi, ok := interval(slopes[i], g.Meeting.Confidence); ok && 2*len(slopes[i]) >= v.steps {
+		if lo, mid, hi, ok := interval(slopes[i], g.Meeting.Confidence); ok && 2*len(slopes[i])*blockOf(v.steps, v.ranks()) >= v.steps {
 			b.Slope, b.Low, b.High = mid, lo, hi
 			// Beyond the gate on the one side, within its inverse on the other:
 			// a meeting's slope is near −1, not anything negative.
@@ -124,8 +124,16 @@ func (k trend) line(T int) (at0, slope float64) {
 	return k.sum/n - slope*mid, slope
 }
 
-// stageSlopes is, per stage, the slope of duration on arrival in every step in
-// which arrivals differ at all. Two passes.
+// blockOf is how many consecutive steps share one slope. A slope over few ranks
+// is noisy and its ratio heavy-tailed, so that two ranks need steps together;
+// but the interval needs a dozen slopes more than it needs good ones.
+func blockOf(steps, ranks int) int {
+	const freedom, slopes = 4, 12
+	return max(1, min((freedom+ranks-2)/(ranks-1), steps/slopes))
+}
+
+// stageSlopes is, per stage, the slopes of duration on arrival over blocks of
+// steps in which arrivals differ at all. Two passes.
 func stageSlopes(v *view) [][]float64 {
 	R, S, T := v.ranks(), len(v.order), v.steps
 	arrival, spent := make([]trend, S*R), make([]trend, S*R)
@@ -145,20 +153,25 @@ func stageSlopes(v *view) [][]float64 {
 		lines[k].y0, lines[k].y1 = spent[k].line(T)
 	}
 	out := make([][]float64, S)
+	xx, xy := make([]float64, S), make([]float64, S)
+	block := blockOf(T, R)
 	eachArrival(v, func(t, i int, prefix, d []int64) {
 		center(x, prefix)
 		center(y, d)
-		var xx, xy float64
 		for r, l := range lines[i*R : (i+1)*R] {
 			dx := x[r] - l.x0 - l.x1*float64(t)
 			dy := y[r] - l.y0 - l.y1*float64(t)
-			xx += dx * dx
-			xy += dx * dy
+			xx[i] += dx * dx
+			xy[i] += dx * dy
+		}
+		if (t+1)%block != 0 {
+			return
 		}
 		// Below a nanosecond per rank, what is left of x is rounding.
-		if xx > float64(R) {
-			out[i] = append(out[i], xy/xx)
+		if xx[i] > float64(R*block) {
+			out[i] = append(out[i], xy[i]/xx[i])
 		}
+		xx[i], xy[i] = 0, 0
 	})
 	return out
 }

@@ -1,6 +1,10 @@
 package frontier
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/sfstat/sfstat/trace"
+)
 
 // Cut says where a step begins.
 type Cut uint8
@@ -98,9 +102,10 @@ type Result struct {
 	FirstStep int64
 	Steps     int // steps of the cut; a sync cut has one less than the window
 	WorldSize int
-	Ranks     []int   // IDs of the ranks in this frontier, ascending
-	Work      []int64 // per rank of Ranks: Σ_t time not spent waiting at a meeting
-	Group     string  // role group of these ranks, "" for all
+	Ranks     []int        // IDs of the ranks in this frontier, ascending
+	Members   []trace.Rank // the same ranks with hosts and roles
+	Work      []int64      // per rank of Ranks: Σ_t time not spent waiting at a meeting
+	Group     string       // role group of these ranks, "" for all
 
 	Cut       Cut
 	CutReason string // one sentence: why this cut

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sfstat/sfstat/archive"
 	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/ingesttest"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -69,13 +70,13 @@ func synthesize(s shape, seed uint64) *trace.Window {
 
 func write(t testing.TB, windows ...*trace.Window) []byte {
 	t.Helper()
-	return writeWith(t, nil, windows...)
+	return writeWith(t, archive.Options{}, windows...)
 }
 
-func writeWith(t testing.TB, options []archive.Option, windows ...*trace.Window) []byte {
+func writeWith(t testing.TB, options archive.Options, windows ...*trace.Window) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	w, err := archive.NewWriter(&b, options...)
+	w, err := archive.NewWriter(&b, options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +162,7 @@ func randomChannel(g *rand.Rand, name string, first int64, T, R int) trace.SideC
 // bitwise compares float64 by bits, so that NaN and −0 count too.
 var bitwise = cmp.Comparer(func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) })
 
-func checkRoundTrip(t *testing.T, options []archive.Option, windows ...*trace.Window) {
+func checkRoundTrip(t *testing.T, options archive.Options, windows ...*trace.Window) {
 	t.Helper()
 	got, err := readAll(writeWith(t, options, windows...))
 	if err != nil {
@@ -175,9 +176,17 @@ func checkRoundTrip(t *testing.T, options []archive.Option, windows ...*trace.Wi
 func TestRoundTrip(t *testing.T) {
 	for _, s := range []shape{{1, 1, .01, 1}, {8, 60, .01, 1}, {128, 300, .05, 1}, {16, 300, .01, 1000}, {3, 20000, .01, 100}} {
 		t.Run(fmt.Sprintf("ranks=%d/steps=%d/tick=%d", s.ranks, s.steps, s.tick), func(t *testing.T) {
-			checkRoundTrip(t, nil, synthesize(s, 1), synthesize(s, 2))
+			checkRoundTrip(t, archive.Options{}, synthesize(s, 1), synthesize(s, 2))
 		})
 	}
+}
+
+func TestContract(t *testing.T) {
+	want := ingesttest.Windows(1, 5, ingesttest.Shape{Ranks: 6, Steps: 9, Stages: 3})
+	b := write(t, want...)
+	ingesttest.Reader(t, want, func() (ingest.WindowReader, error) {
+		return archive.NewReader(bytes.NewReader(b), int64(len(b)), "x", ingest.Limits{})
+	})
 }
 
 // Windows of every kind in one file, in row groups of one step, of a few, and
@@ -191,7 +200,7 @@ func TestRoundTripRandom(t *testing.T) {
 			windows = append(windows, random(g, names))
 		}
 		for _, values := range []int{1, 300, 1 << 20} {
-			checkRoundTrip(t, []archive.Option{archive.GroupValues(values)}, windows...)
+			checkRoundTrip(t, archive.Options{GroupValues: values, Portable: seed%2 == 1}, windows...)
 		}
 	}
 }
@@ -200,7 +209,7 @@ func TestRoundTripRandom(t *testing.T) {
 func TestRoundTripLargest(t *testing.T) {
 	w := &trace.Window{WorldSize: 2, Ranks: []trace.Rank{{ID: 0}, {ID: 1}}, Schema: trace.Schema{Stages: []string{"a"}},
 		Durations: []int64{trace.MaxTotal - 7, 0, 3, 4}, Wall: []int64{0, trace.MaxTotal, 0, 0}, FirstStep: math.MaxInt64 - 2, Index: math.MinInt64}
-	checkRoundTrip(t, nil, w)
+	checkRoundTrip(t, archive.Options{}, w)
 }
 
 // A channel whose samples are not in order comes back in order.

@@ -19,6 +19,7 @@ import (
 	"github.com/sfstat/sfstat/archive"
 	"github.com/sfstat/sfstat/archive/internal/flat"
 	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/ingesttest"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -55,7 +56,7 @@ func (f *forged) set(old, new string) {
 func (f *forged) bytes(t testing.TB) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	w, err := flat.NewWriter(&b)
+	w, err := flat.NewWriter(&b, flat.Smallest)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,6 +198,11 @@ func TestHostile(t *testing.T) {
 			f.columns = append(f.columns, flat.Column{Name: "c", Kind: flat.Double, Nullable: true}, flat.Column{Name: "c.ready", Kind: flat.Bool, Nullable: true})
 			f.data = append(f.data, flat.Data{Doubles: []float64{1, 2, 3, 4}}, flat.Data{Bools: []bool{true, true, true, true}})
 		}, trace.ErrFormat, `channel "c"`},
+		{"names with line ends", func(f *forged) {
+			f.meta = ""
+			f.columns[2].Name, f.columns[3].Name = "a\nb", "\x1b[2J"
+		}, archive.ErrNotArchive, `"a\nb"`},
+		{"run with line ends", func(f *forged) { f.data[0].Strings = []string{"a\r\nb"} }, trace.ErrFormat, `run "a\r\nb"`},
 		{"ready but not a number", func(f *forged) {
 			f.set(`"runs"`, `"channels":["c"],"runs"`)
 			f.set(`"steps":2`, `"steps":2,"channels":[0]`)
@@ -223,10 +229,7 @@ func checkRefusal(t *testing.T, err error) {
 	if err == nil {
 		t.Fatal("accepted")
 	}
-	var placed *trace.RecordError
-	if !errors.As(err, &placed) || placed.Pos.File != "test.parquet" || strings.Contains(err.Error(), "\n") {
-		t.Errorf("error %q, want one line that begins with the file", err)
-	}
+	ingesttest.Placed(t, err, "test.parquet")
 }
 
 func small(t testing.TB) ([]byte, []*trace.Window) {

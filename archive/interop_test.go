@@ -10,7 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress"
+	"github.com/parquet-go/parquet-go/format"
 
+	"github.com/sfstat/sfstat/archive"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -80,6 +82,24 @@ func TestOthersRead(t *testing.T) {
 	}
 	if d := cmp.Diff(want, got, bitwise); d != "" {
 		t.Errorf("(-window +row) %.1000s", d)
+	}
+}
+
+// Portable archives do without the encoding that older programs lack.
+func TestPortable(t *testing.T) {
+	for _, portable := range []bool{false, true} {
+		file := writeWith(t, archive.Options{Portable: portable}, mixed()...)
+		f, err := parquet.OpenFile(bytes.NewReader(file), int64(len(file)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		uses := false
+		for _, c := range f.Metadata().RowGroups[0].Columns {
+			uses = uses || c.MetaData.Type == format.Int64 && slices.Contains(c.MetaData.Encoding, format.ByteStreamSplit)
+		}
+		if uses == portable {
+			t.Errorf("Portable: %v, BYTE_STREAM_SPLIT of INT64 used: %v", portable, uses)
+		}
 	}
 }
 

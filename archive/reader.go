@@ -46,7 +46,10 @@ const (
 func Open(path string, lim ingest.Limits) (*Reader, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		if cause := errors.Unwrap(err); cause != nil {
+			err = cause // without the path, which the position has
+		}
+		return nil, trace.At(trace.Pos{File: path}, err)
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
@@ -118,7 +121,7 @@ func foreign(columns []flat.Column) string {
 	for _, c := range columns {
 		has[c.Name] = true
 		if len(names) < 12 {
-			names = append(names, c.Name)
+			names = append(names, flat.Printable(c.Name))
 		}
 	}
 	say := "this Parquet file is not a window archive: it has no " + Key + " metadata"
@@ -194,5 +197,9 @@ func (a *Reader) Next() (*trace.Window, error) {
 	return w, nil
 }
 
-// Close ends the reading.
-func (a *Reader) Close() error { return a.close() }
+// Close ends the reading. Closing again does nothing.
+func (a *Reader) Close() error {
+	end := a.close
+	a.close = func() error { return nil }
+	return end()
+}

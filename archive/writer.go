@@ -9,12 +9,15 @@ import (
 	"github.com/sfstat/sfstat/trace"
 )
 
-// Option changes how a Writer works.
-type Option func(*Writer)
-
-// GroupValues sets how many values the writer collects before it writes a row
-// group: eight bytes of memory each. The default is 4 Mi.
-func GroupValues(n int) Option { return func(w *Writer) { w.values = n } }
+// Options change how a Writer works. The zero value means the defaults.
+type Options struct {
+	// Portable leaves out the newest of Parquet's encodings. The file is about
+	// 5 % larger and is read by older programs, such as DuckDB before 2.0.
+	Portable bool
+	// GroupValues is how many values are collected before a row group is
+	// written, eight bytes of memory each; 4 Mi when it is 0.
+	GroupValues int
+}
 
 // Writer writes windows into one archive. Nothing that it has written can be
 // read before Close has succeeded.
@@ -45,18 +48,26 @@ type index struct {
 	lastCohort                     int
 }
 
-// NewWriter begins an archive.
-func NewWriter(w io.Writer, options ...Option) (*Writer, error) {
-	file, err := flat.NewWriter(w)
+// NewWriter begins an archive. At most one Options is given.
+func NewWriter(w io.Writer, options ...Options) (*Writer, error) {
+	var o Options
+	if len(options) > 0 {
+		o = options[0]
+	}
+	use := flat.Smallest
+	if o.Portable {
+		use = flat.Portable
+	}
+	file, err := flat.NewWriter(w, use)
 	if err != nil {
 		return nil, err
 	}
-	a := &Writer{file: file, values: 4 << 20, meta: meta{Format: Format, Runs: []string{}, Stages: []string{},
+	if o.GroupValues <= 0 {
+		o.GroupValues = 4 << 20
+	}
+	a := &Writer{file: file, values: o.GroupValues, meta: meta{Format: Format, Runs: []string{}, Stages: []string{},
 		Cohorts: list[cohort]{}, Forms: list[form]{}, Windows: list[position]{}}}
 	a.index = index{runs: map[string]int{}, channels: map[string]int{}, cohorts: map[string]int{}, forms: map[string]int{}}
-	for _, option := range options {
-		option(a)
-	}
 	return a, nil
 }
 

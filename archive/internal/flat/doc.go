@@ -38,6 +38,17 @@ func (k Kind) String() string {
 	return "of an unknown type"
 }
 
+// Encodings is a choice of the encodings that a Writer may use.
+type Encodings uint8
+
+const (
+	// Smallest uses BYTE_STREAM_SPLIT for INT64 where it is smallest, which the
+	// format has since version 2.11 of 2024.
+	Smallest Encodings = iota
+	// Portable does not: older programs read the file, which is larger.
+	Portable
+)
+
 // Column is one column of a table.
 type Column struct {
 	Name     string

@@ -1,12 +1,9 @@
 package flat
 
 import (
-	"bytes"
 	"encoding/binary"
 	"math"
 	"math/bits"
-
-	"github.com/klauspost/compress/zstd"
 )
 
 // The geometry of DELTA_BINARY_PACKED pages: blocks of 128 deltas with one
@@ -152,42 +149,3 @@ func appendBools(b []byte, v []bool) []byte {
 	}
 	return p.flush(b)
 }
-
-// compressor makes zstd frames.
-type compressor struct {
-	enc *zstd.Encoder
-	buf bytes.Buffer
-}
-
-func newCompressor() (*compressor, error) {
-	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBetterCompression),
-		zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithWindowSize(8*PageRows))
-	return &compressor{enc: enc}, err
-}
-
-// planes compresses an encoded page of n values of 8 bytes: whatever comes
-// before the byte planes, and each plane, in a block of its own. A block has
-// one entropy code; noise in the low bytes and a handful of values in the high
-// ones need different codes. On durations that saves a tenth over one block.
-func (c *compressor) planes(page []byte, n int) ([]byte, error) {
-	c.buf.Reset()
-	c.enc.ResetContentSize(&c.buf, int64(len(page)))
-	cut := len(page) - 8*n
-	for len(page) > 0 {
-		if cut == 0 {
-			cut = n
-		}
-		if _, err := c.enc.Write(page[:cut]); err != nil {
-			return nil, err
-		}
-		if err := c.enc.Flush(); err != nil {
-			return nil, err
-		}
-		page, cut = page[cut:], n
-	}
-	err := c.enc.Close()
-	return c.buf.Bytes(), err
-}
-
-// whole compresses a page as it is.
-func (c *compressor) whole(dst, page []byte) []byte { return c.enc.EncodeAll(page, dst) }

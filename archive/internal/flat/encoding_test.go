@@ -160,17 +160,14 @@ func FuzzHeaders(f *testing.F) {
 // Pages of any bytes, without the checksum that guards them in a file: a
 // cursor gives as many rows as the footer tells of, or an error.
 func FuzzPages(f *testing.F) {
-	enc, err := newEncoder()
+	enc, err := newEncoder(Smallest)
 	if err != nil {
 		f.Fatal(err)
 	}
 	for i, d := range []Data{{Ints: []int64{5, 6, 7}}, {Doubles: []float64{1, 2, 3}, Present: []bool{true, true, true}},
 		{Bools: []bool{true}, Present: []bool{false, true, false}}, {Strings: []string{"a", "b"}, Index: []uint32{0, 1, 0}}} {
 		kind := []Kind{Int64, Double, Bool, String}[i]
-		_, b, err := enc.chunk(Column{Kind: kind, Nullable: d.Present != nil}, 3, d)
-		if err != nil {
-			f.Fatal(err)
-		}
+		_, b := enc.chunk(Column{Kind: kind, Nullable: d.Present != nil}, 3, d)
 		f.Add(b, uint8(kind), uint8(codecZstd), d.Present != nil)
 		h := pageHeader{typ: pageData, raw: 24, size: 24, values: 3, encoding: encPlain}
 		plain := bytes.Replace(h.appendTo(nil), []byte{0x15, 0x00}, nil, 1) // without its crc of 0

@@ -59,7 +59,7 @@ func (f *File) decompress(codec int32, body []byte, raw, most int64) ([]byte, er
 	dst, err := f.raw[:0], error(nil)
 	switch codec {
 	case codecZstd:
-		dst, err = f.zstd.DecodeAll(body, dst)
+		dst, err = decompressFrames(f.zstd, dst, body)
 	case codecSnappy:
 		if n, e := snappy.DecodedLen(body); e != nil || int64(n) != raw {
 			return nil, trace.Bad(trace.ErrFormat, "a page does not decompress to the %d bytes it claims", raw)

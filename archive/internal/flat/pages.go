@@ -10,6 +10,7 @@ import (
 
 // encoder turns the values of a column into the pages of a chunk.
 type encoder struct {
+	use        Encodings
 	zstd       *compressor
 	out, alt   []byte // pages of a chunk, by value and by dictionary
 	raw, delta []byte // one page, encoded
@@ -18,34 +19,33 @@ type encoder struct {
 	levels     []uint32
 }
 
-func newEncoder() (*encoder, error) {
+func newEncoder(use Encodings) (*encoder, error) {
 	z, err := newCompressor()
-	return &encoder{zstd: z}, err
+	return &encoder{use: use, zstd: z}, err
 }
 
 // chunk is the pages of n rows of a column, valid until the next call. Integers
 // that repeat, as the ticks of a coarse clock do, are tried by dictionary too;
 // what is smaller stays.
-func (e *encoder) chunk(c Column, n int, d Data) (chunk, []byte, error) {
-	k, b, err := e.pages(e.out[:0], n, c, d)
+func (e *encoder) chunk(c Column, n int, d Data) (chunk, []byte) {
+	k, b := e.pages(e.out[:0], n, c, d)
 	e.out = b
-	if err != nil || c.Kind != Int64 {
-		return k, b, err
+	if c.Kind != Int64 {
+		return k, b
 	}
 	dict, index := distinct(d.Ints)
 	if dict == nil {
-		return k, b, nil
+		return k, b
 	}
-	k2, b2, err := e.pages(e.alt[:0], n, c, Data{Present: d.Present, Ints: dict, Index: index})
-	e.alt = b2
-	if err == nil && len(b2) < len(b) {
-		return k2, b2, nil
+	k2, b2 := e.pages(e.alt[:0], n, c, Data{Present: d.Present, Ints: dict, Index: index})
+	if e.alt = b2; len(b2) < len(b) {
+		return k2, b2
 	}
-	return k, b, err
+	return k, b
 }
 
 // pages appends the pages of a chunk to b.
-func (e *encoder) pages(b []byte, n int, c Column, d Data) (chunk, []byte, error) {
+func (e *encoder) pages(b []byte, n int, c Column, d Data) (chunk, []byte) {
 	k := chunk{kind: c.Kind, codec: codecZstd, values: int64(n)}
 	if d.Index != nil {
 		b = e.dictionary(b, &k, d)
@@ -59,15 +59,13 @@ func (e *encoder) pages(b []byte, n int, c Column, d Data) (chunk, []byte, error
 			count = e.putLevels(d.Present, from, to)
 		}
 		h := pageHeader{typ: pageData, values: int64(to - from)}
-		if err := e.values(&h, c.Kind, d, at, at+count); err != nil {
-			return k, b, err
-		}
+		e.values(&h, c.Kind, d, at, at+count)
 		b = e.put(b, &k, h)
 		k.nulls += int64(to - from - count)
 		from, at = to, at+count
 	}
 	k.size = int64(len(b))
-	return k, b, nil
+	return k, b
 }
 
 // put appends the page in e.packed under its header.
@@ -115,7 +113,7 @@ func (e *encoder) putLevels(present []bool, from, to int) (count int) {
 
 // values completes the page in e.raw with values i … j of the column, in the
 // encoding that compresses best, and compresses it into e.packed.
-func (e *encoder) values(h *pageHeader, kind Kind, d Data, i, j int) (err error) {
+func (e *encoder) values(h *pageHeader, kind Kind, d Data, i, j int) {
 	head := len(e.raw)
 	switch {
 	case i == j:
@@ -128,16 +126,24 @@ func (e *encoder) values(h *pageHeader, kind Kind, d Data, i, j int) (err error)
 		e.raw = appendBools(e.raw, d.Bools[i:j])
 		h.encoding = encPlain
 	default:
-		return e.numbers(h, head, d, i, j)
+		e.numbers(h, head, d, i, j)
+		return
 	}
 	h.raw = int64(len(e.raw))
 	e.packed = e.zstd.whole(e.packed[:0], e.raw)
-	return nil
 }
 
 // numbers is values for columns of eight bytes a value: by byte planes, or,
 // for integers that are like their neighbours, by differences.
-func (e *encoder) numbers(h *pageHeader, head int, d Data, i, j int) error {
+func (e *encoder) numbers(h *pageHeader, head int, d Data, i, j int) {
+	if d.Doubles == nil {
+		e.delta = appendDelta(append(e.delta[:0], e.raw[:head]...), d.Ints[i:j])
+		if e.use == Portable {
+			e.packed = e.zstd.whole(e.packed[:0], e.delta)
+			h.encoding, h.raw = encDelta, int64(len(e.delta))
+			return
+		}
+	}
 	e.words = e.words[:0]
 	if d.Doubles != nil {
 		for _, v := range d.Doubles[i:j] {
@@ -149,28 +155,19 @@ func (e *encoder) numbers(h *pageHeader, head int, d Data, i, j int) error {
 		}
 	}
 	e.raw = appendPlanes(e.raw, e.words)
-	planes, err := e.zstd.planes(e.raw, j-i)
-	if err != nil {
-		return err
-	}
-	e.packed = append(e.packed[:0], planes...)
+	e.packed = e.zstd.planes(e.packed[:0], e.raw, j-i)
 	h.encoding, h.raw = encByteStreamSplit, int64(len(e.raw))
-	if d.Doubles != nil {
-		return nil
+	n := len(e.packed)
+	if d.Doubles != nil || len(e.delta) > max(n+1024, j-i) {
+		return // no differences, or too many and too noisy to be compressed
 	}
-	e.delta = appendDelta(append(e.delta[:0], e.raw[:head]...), d.Ints[i:j])
-	if len(e.delta) > max(len(e.packed)+1024, j-i) {
-		return nil // longer, and too noisy to be compressed
-	}
-	h2 := len(e.packed)
 	e.packed = e.zstd.whole(e.packed, e.delta)
-	if n := len(e.packed) - h2; n < h2 {
-		e.packed = append(e.packed[:0], e.packed[h2:]...)
+	if len(e.packed) < 2*n {
+		e.packed = append(e.packed[:0], e.packed[n:]...)
 		h.encoding, h.raw = encDelta, int64(len(e.delta))
 	} else {
-		e.packed = e.packed[:h2]
+		e.packed = e.packed[:n]
 	}
-	return nil
 }
 
 // What a dictionary of integers may cost: sampled values of which more than

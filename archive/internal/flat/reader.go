@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -144,7 +145,16 @@ func (f *File) check() error {
 }
 
 func (f *File) pos(group, column int) trace.Pos {
-	return trace.Pos{File: f.in.Name, Inside: fmt.Sprintf("row group %d, column %s", group, f.foot.columns[column].Name)}
+	return trace.Pos{File: f.in.Name, Inside: fmt.Sprintf("row group %d, column %s", group, Printable(f.foot.columns[column].Name))}
+}
+
+// Printable is a name for an error's one line: quoted where it has characters
+// that would spoil it.
+func Printable(name string) string {
+	if quoted := strconv.Quote(name); quoted != `"`+name+`"` {
+		return quoted
+	}
+	return name
 }
 
 // Slice are values of consecutive rows, valid until the next call on any

@@ -30,8 +30,8 @@ type Writer struct {
 }
 
 // NewWriter writes the start of a file.
-func NewWriter(w io.Writer) (*Writer, error) {
-	enc, err := newEncoder()
+func NewWriter(w io.Writer, use Encodings) (*Writer, error) {
+	enc, err := newEncoder(use)
 	if err != nil {
 		return nil, err
 	}
@@ -95,10 +95,7 @@ func (f *Writer) write(b []byte) {
 
 // chunk writes one column of a row group.
 func (f *Writer) chunk(g *group, c Column, d Data) error {
-	k, b, err := f.enc.chunk(c, int(g.rows), d)
-	if err != nil {
-		return err
-	}
+	k, b := f.enc.chunk(c, int(g.rows), d)
 	k.offset = f.at
 	if len(d.Ints) > 0 {
 		k.min, k.max = slices.Min(d.Ints), slices.Max(d.Ints)

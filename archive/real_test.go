@@ -1,0 +1,64 @@
+package archive_test
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/sfstat/sfstat/archive"
+	"github.com/sfstat/sfstat/ingest/ingesttest"
+	"github.com/sfstat/sfstat/ingest/packet"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// realRuns are the windows of the recorded runs that are shared beside the
+// project, by stage list.
+func realRuns(t *testing.T) map[string][]*trace.Window {
+	dir := filepath.Join(cmp.Or(os.Getenv("SFSTAT_SHARED"), "../../shared"), "data", "ddp")
+	paths, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
+	if err != nil || len(paths) == 0 {
+		t.Skipf("no recorded runs in %s: set SFSTAT_SHARED", dir)
+	}
+	runs := make(map[string][]*trace.Window)
+	for _, path := range paths {
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		windows, err := ingesttest.ReadAll(packet.NewReader([]packet.Stream{{R: f, Name: path}}, packet.Options{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range windows {
+			runs[w.Schema.Hash()] = append(runs[w.Schema.Hash()], w)
+		}
+	}
+	return runs
+}
+
+// Real runs survive, at a size that was measured once (2.98 bytes for each
+// duration; the entropy of the columns is about 2.75) and should not grow.
+func TestRealRuns(t *testing.T) {
+	bytes, durations := 0, 0
+	for _, windows := range realRuns(t) {
+		b := write(t, windows...)
+		got, err := readAll(b)
+		if d := gocmp.Diff(windows, got, bitwise); err != nil || d != "" {
+			t.Fatalf("%v %.1000s", err, d)
+		}
+		bytes += len(b)
+		for _, w := range windows {
+			durations += len(w.Durations) + len(w.Wall)
+		}
+		t.Logf("%d windows of %d stages: %d bytes; portable %d", len(windows), len(windows[0].Schema.Stages), len(b),
+			len(writeWith(t, archive.Options{Portable: true}, windows...)))
+	}
+	per := float64(bytes) / float64(durations)
+	t.Logf("%d durations in %d bytes: %.3f each", durations, bytes, per)
+	if per > 3.1 {
+		t.Errorf("%.3f bytes for a duration, expected less than 3.1", per)
+	}
+}

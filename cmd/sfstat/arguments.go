@@ -51,11 +51,16 @@ func arrange(app *cli.App, args []string) (request, error) {
 		req.command, operands = operands[0], operands[1:]
 	}
 	command := app.Command(req.command)
-	if command == nil {
-		if req.command == "" {
-			return req, strayFlags(app, flags)
+	switch {
+	case req.command == "":
+		return req, strayFlags(app, flags)
+	case command == nil:
+		if err := strayFlags(app, flags); err != nil { // its value would be taken for the command
+			return request{}, err
 		}
 		return request{}, unknownCommand(app, req.command)
+	case req.help:
+		return req, nil
 	}
 	req.args = []string{app.Name, command.Name}
 	for _, use := range flags {
@@ -76,7 +81,7 @@ func named(app *cli.App, operands []string) request {
 	return request{}
 }
 
-// strayFlags refuses flags that stand without a command.
+// strayFlags refuses flags that no command has.
 func strayFlags(app *cli.App, flags []flagUse) error {
 	for _, use := range flags {
 		if len(owners(app, use.name)) == 0 {

@@ -66,6 +66,7 @@ func TestArrangeRefuses(t *testing.T) {
 		"diagnose x --format=":              `--format is "", expected`,
 		"simulate --fail-on strong":         "flag --fail-on belongs to diagnose, frontier, not to simulate",
 		"--formt":                           "unknown flag --formt; did you mean --format?",
+		"--formt json diagnose x":           "unknown flag --formt; did you mean --format?",
 	}
 	for line, want := range cases {
 		_, err := arrange(testApp(), append([]string{"sfstat"}, strings.Fields(line)...))

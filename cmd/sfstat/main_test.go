@@ -187,7 +187,9 @@ func TestInterruptEndsAWaitingProgramAndRemovesOutputs(t *testing.T) {
 	}
 	go func() {
 		<-begun
-		_ = syscall.Kill(os.Getpid(), syscall.SIGINT)
+		if self, err := os.FindProcess(os.Getpid()); err == nil {
+			_ = self.Signal(os.Interrupt)
+		}
 	}()
 	if code := p.run(app, []string{"sfstat", "version"}); code != exitInterrupted {
 		t.Errorf("exit code %d, expected %d", code, exitInterrupted)

@@ -77,10 +77,12 @@ func strongWindow() diagnose.Window {
 	main.Routing = []int{3, 2, 1}
 	main.ModelFit = frontier.Fit{Mode: frontier.ModelFitAuto, Holds: true,
 		Why: "A rank that comes later to model.backward_cpu_wall waits less there by as much (slope −0.98), so the wait is induced."}
-	main.Meeting = frontier.Meeting{At: 2, Skew: 81000, Drift: 0.4, Boundaries: []frontier.Boundary{
+	main.Meeting = frontier.Meeting{Evidence: frontier.MeetingShown, At: 2, Name: stageList[2], Skew: 81000, Drift: 0.4, Boundaries: []frontier.Boundary{
 		{Stage: 1, Name: stageList[1], Slope: -0.02, Low: -0.09, High: 0.06, Before: 2 * ms, After: 3 * ms},
 		{Stage: 2, Name: stageList[2], Slope: -0.98, Low: -1.01, High: -0.94, Meets: true, Before: 121 * ms, After: ms / 10},
 	}}
+	mend := 0.38
+	main.Stages[3].Mend, main.Mend = &mend, &mend
 	main.Baselines = baselines()
 	paper := window("job-42", 0, 158, 603, 2196, 101, 132, 10)
 	paper.Labels = append(paper.Labels, frontier.CoCritical)

@@ -50,6 +50,9 @@ type windowJSON struct {
 	Meeting  meetingJSON   `json:"meeting"`
 	ModelFit fitJSON       `json:"model_fit"`
 	Culprits []culpritJSON `json:"culprits"`
+	Late     []culpritJSON `json:"late_ranks"`
+	Mend     *number       `json:"mend"`
+	Work     []int64       `json:"work_ns"`
 	Device   *deviceJSON   `json:"device"`
 }
 
@@ -72,6 +75,7 @@ type stageJSON struct {
 	Gap         int64   `json:"gap_ns"`
 	Meets       bool    `json:"meets"`
 	Wait        int64   `json:"wait_ns"`
+	Mend        *number `json:"mend"`
 }
 
 type leaderJSON struct {
@@ -103,7 +107,8 @@ type qualityJSON struct {
 
 type meetingJSON struct {
 	At         *string        `json:"at"`
-	Named      bool           `json:"named"`
+	Evidence   string         `json:"evidence"`
+	Peers      bool           `json:"within_peers"`
 	Skew       int64          `json:"skew_ns"`
 	Drift      number         `json:"drift_ppm"`
 	Boundaries []boundaryJSON `json:"boundaries"`
@@ -176,7 +181,7 @@ func windowFrom(r *frontier.Result) windowJSON {
 		Scores:     eachMethod(r, func(o frontier.Ordering) []number { return numbers(o.Scores) }),
 		Quality:    qualityOf(r.Quality), Meeting: meetingOf(r.Meeting),
 		ModelFit: fitJSON{r.ModelFit.Mode.String(), r.ModelFit.Holds, r.ModelFit.Why},
-		Culprits: culpritsOf(r), Device: deviceOf(r),
+		Culprits: culpritsOf(r, r.Culprits), Late: culpritsOf(r, r.Late), Mend: optionalNumber(r.Mend), Work: list(r.Work), Device: deviceOf(r),
 	}
 }
 
@@ -185,7 +190,7 @@ func stagesOf(stages []frontier.Stage) []stageJSON {
 	for i, s := range stages {
 		out[i] = stageJSON{Name: s.Name, Advance: s.Advance, Share: optionalNumber(s.Share), Gain: optionalNumber(s.Gain),
 			SyncGain: optionalNumber(s.SyncGain), MaxShare: optionalNumber(s.MaxShare), MeanShare: optionalNumber(s.MeanShare),
-			Latest: list(s.Latest), Lag: s.Lag, LagIncrease: s.LagIncrease, Gap: s.Gap, Meets: s.Meets, Wait: s.Wait}
+			Latest: list(s.Latest), Lag: s.Lag, LagIncrease: s.LagIncrease, Gap: s.Gap, Meets: s.Meets, Wait: s.Wait, Mend: optionalNumber(s.Mend)}
 	}
 	return out
 }
@@ -217,19 +222,19 @@ func qualityOf(q frontier.Quality) qualityJSON {
 }
 
 func meetingOf(m frontier.Meeting) meetingJSON {
-	out := meetingJSON{Named: m.Named, Skew: m.Skew, Drift: number(m.Drift), Boundaries: make([]boundaryJSON, len(m.Boundaries))}
+	out := meetingJSON{Evidence: m.Evidence.String(), Peers: m.WithinPeers, Skew: m.Skew, Drift: number(m.Drift), Boundaries: make([]boundaryJSON, len(m.Boundaries))}
 	for i, b := range m.Boundaries {
 		out.Boundaries[i] = boundaryJSON{b.Name, number(b.Slope), number(b.Low), number(b.High), b.Meets, b.Before, b.After}
 	}
-	if m.At >= 0 && m.At < len(m.Boundaries) {
-		out.At = &m.Boundaries[m.At].Name
+	if m.Name != "" {
+		out.At = &m.Name
 	}
 	return out
 }
 
-func culpritsOf(r *frontier.Result) []culpritJSON {
-	out := make([]culpritJSON, len(r.Culprits))
-	for i, c := range r.Culprits {
+func culpritsOf(r *frontier.Result, culprits []frontier.Culprit) []culpritJSON {
+	out := make([]culpritJSON, len(culprits))
+	for i, c := range culprits {
 		out[i] = culpritJSON{c.Rank, r.Stages[c.Stage].Name, c.Explained, number(c.Gain), c.Excess, c.Steps, c.Of, number(c.P)}
 	}
 	return out

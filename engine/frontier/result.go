@@ -274,11 +274,11 @@ type Culprit struct {
 	// Gain is the part of the makespan that goes if this rank's stage is
 	// brought to its peers' median and nothing else changes.
 	Gain float64
-	// Excess is the median over the steps in which it was late of its duration
-	// over its peers' median, in nanoseconds.
+	// Excess is the mean over the meetings at which it was late for this reason
+	// of its duration over its peers' median, in nanoseconds.
 	Excess int64
-	Steps  int     // steps in which it was late because of this stage
-	Of     int     // steps in which any rank was late because of this stage
+	Steps  int     // meetings at which it was late, most of it because of this stage
+	Of     int     // meetings at which any rank was
 	P      float64 // bound on the chance of being charged so much when all ranks are alike, corrected for ranks and stages
 }
 

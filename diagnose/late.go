@@ -59,6 +59,7 @@ func (j *judge) late(w *frontier.Result) {
 		whole.mend = *w.Mend
 	}
 	if whole.share >= j.gates.StaticGain {
+		whole.stage = mainly(w, whole)
 		j.call(w, whole, called)
 	}
 	for k := range w.Culprits {
@@ -70,6 +71,26 @@ func (j *judge) late(w *frontier.Result) {
 		one := cohort{stage: w.Stages[c.Stage].Name, members: []*frontier.Culprit{c}, share: share, mend: c.Gain}
 		j.suspect(w, one, c)
 	}
+}
+
+// mainly is the stage that makes all of a cohort late, almost by itself: the
+// test over all stages of a rank is the sharper one, since it is one test. ""
+// when there is no such stage.
+func mainly(w *frontier.Result, c cohort) string {
+	const almost = 0.8
+	stage := c.members[0].Stage
+	for _, m := range c.members {
+		ofStage := int64(0)
+		for k := range w.Culprits {
+			if w.Culprits[k].Rank == m.Rank && w.Culprits[k].Stage == stage {
+				ofStage = w.Culprits[k].Explained
+			}
+		}
+		if float64(ofStage) < almost*float64(m.Explained) {
+			return ""
+		}
+	}
+	return w.Stages[stage].Name
 }
 
 func part(w *frontier.Result, ns int64) float64 { return float64(ns) / float64(max(1, w.Makespan)) }

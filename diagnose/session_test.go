@@ -321,7 +321,7 @@ func TestRoleGroups(t *testing.T) {
 		t.Errorf("labels %v, routing %v, %d groups", w.Main.Labels, w.Main.Routing, len(w.Groups))
 	}
 	for _, g := range w.Groups {
-		if len(g.Ranks) != 4 || g.Strong() || slices.Contains(g.Labels, frontier.RoleAwareNeeded) {
+		if len(g.Ranks) != 4 || g.Strong() || slices.Contains(g.Labels, frontier.RoleAwareNeeded) || slices.Contains(g.Labels, frontier.TelemetryLimited) {
 			t.Errorf("group %s: ranks %v labels %v", g.Group, g.Ranks, g.Labels)
 		}
 	}

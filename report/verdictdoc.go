@@ -30,16 +30,15 @@ func verdictDocument(v *diagnose.Verdict, problems []Problem) document {
 // runTable is one line per run, in the order given.
 func runTable(runs []diagnose.RunVerdict) *table {
 	t := &table{columns: []column{
-		{head: "run", kind: kindName}, {head: "cause", kind: kindText}, {head: "where", kind: kindName},
-		{head: "explains %s", kind: kindLength}, {head: "gain", kind: kindFraction}, {head: "confidence", kind: kindText},
+		{head: "run", kind: kindText}, {head: "cause", kind: kindText}, {head: "where", kind: kindName},
+		{head: "gain", kind: kindFraction}, {head: "confidence", kind: kindText},
 	}}
 	for _, r := range runs {
-		row := []cell{textCell(r.Run), textCell("none found"), {}, {}, {}, textCell(r.Confidence.String())}
+		row := []cell{textCell(r.Run), textCell("none found"), {}, {}, textCell(r.Confidence.String())}
 		if len(r.Suspects) > 0 {
 			s := r.Suspects[0]
 			row[1], row[2] = textCell(who(s)), textCell(where(s))
-			row[3], row[4] = realCell(float64(s.Explained)), realCell(s.Gain)
-			row[5] = textCell(s.Confidence.String())
+			row[3], row[4] = realCell(s.Gain), textCell(s.Confidence.String())
 		}
 		t.rows = append(t.rows, row)
 	}

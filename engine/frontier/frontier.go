@@ -76,6 +76,8 @@ func Analyze(w *trace.Window, o Options) (*Analysis, error) {
 		part := *p
 		part.w = p.w.Select(g.columns)
 		part.matrix = newRows(part.w)
+		// The other groups are left out here, not missing.
+		part.matrix.quality.Missing = p.matrix.quality.Missing
 		part.medians = rankMedians(part.matrix)
 		if p.meeting.WithinPeers {
 			part.meeting = findMeeting(part.matrix, p.gates, o.MeetAfter)

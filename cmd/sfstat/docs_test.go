@@ -78,7 +78,7 @@ func checkPage(t *testing.T, text string, run func(string) string) (checked int,
 			out.WriteString(shown.String())
 			continue
 		}
-		out.WriteString(printed)
+		out.WriteString(asShort(printed, shown.String()))
 		if !*update {
 			t.Errorf("$ %sprinted\n%s\nthe page shows\n%s", command, printed, shown.String())
 		}
@@ -86,9 +86,21 @@ func checkPage(t *testing.T, text string, run func(string) string) (checked int,
 	return checked, out.String()
 }
 
+// asShort cuts output where the page cut it: a page that ends in an elision
+// keeps its length.
+func asShort(printed, shown string) string {
+	lines := strings.SplitAfter(printed, "\n")
+	n := strings.Count(shown, "\n") - 1
+	if !strings.HasSuffix(shown, elision+"\n") || n >= len(lines) {
+		return printed
+	}
+	return strings.Join(lines[:n], "") + elision + "\n"
+}
+
+const elision = "[...]"
+
 // matches compares output with what a page shows, minding elisions.
 func matches(shown, printed string) bool {
-	const elision = "[...]"
 	var pattern strings.Builder
 	pattern.WriteString(`\A`)
 	for line := range strings.Lines(shown) {
@@ -149,6 +161,18 @@ func TestMatches(t *testing.T) {
 	for _, c := range cases {
 		if got := matches(c.shown, c.printed); got != c.want {
 			t.Errorf("%q shown, %q printed: %v", c.shown, c.printed, got)
+		}
+	}
+}
+
+func TestAsShort(t *testing.T) {
+	for _, c := range []struct{ printed, shown, want string }{
+		{"a\nb\nc\n", "x\n[...]\n", "a\n[...]\n"},
+		{"a\nb\nc\n", "x\n", "a\nb\nc\n"},
+		{"a\n", "x\ny\nz\n[...]\n", "a\n"},
+	} {
+		if got := asShort(c.printed, c.shown); got != c.want {
+			t.Errorf("%q shown as %q: %q, expected %q", c.printed, c.shown, got, c.want)
 		}
 	}
 }

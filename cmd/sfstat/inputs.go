@@ -56,7 +56,6 @@ func (p *program) windows(c *cli.Context, each func(*trace.Window) error) (input
 	for _, problem := range r.Problems() {
 		in.problems = append(in.problems, report.Problem(problem))
 	}
-	p.hideProgress()
 	return in, p.tell(c, in, n)
 }
 

@@ -54,7 +54,6 @@ func (p *program) emit(c *cli.Context, write func(io.Writer) error) error {
 }
 
 func (p *program) writeTo(path string, write func(io.Writer) error) error {
-	p.hideProgress()
 	if path == "" || path == "-" {
 		return buffered(p.out, write)
 	}
@@ -63,8 +62,7 @@ func (p *program) writeTo(path string, write func(io.Writer) error) error {
 		return err
 	}
 	if err := buffered(f, write); err != nil {
-		f.Discard()
-		return err
+		return err // what was written goes at the end of the program
 	}
 	return f.Commit()
 }

@@ -41,6 +41,7 @@ var rules = []rule{
 	{of: "report", may: []string{"trace", "engine", "diagnose"}},
 	{of: "plots", may: []string{"trace", "engine", "diagnose"}},
 	{of: "campaign", may: []string{"trace", "engine", "diagnose", "report", "plots", "ingest", "archive", "simulate", "internal"}},
+	{of: "selfcheck", may: []string{"trace", "engine", "diagnose", "report", "ingest", "archive", "simulate", "campaign"}},
 	{of: "bench", may: []string{""}},
 	{of: "fixtures", may: []string{""}},
 	{of: "internal"},

@@ -33,8 +33,9 @@
 //  4. A rank that never reported holds windows back until all streams end, or
 //     until half of ingest.Limits.Pending is used by what waits. A stream that
 //     is ordered by rank may use all of it; past that the input is refused.
-//  5. Windows of a run close in order of their number. What is missing is
-//     noted by trace.Join.
+//  5. Windows of a run close in order of their number. A rank that goes back in
+//     windows but on in steps was restarted: its windows come after all that
+//     were numbered before. What is missing is noted by trace.Join.
 //
 // A stream that ends in the middle of a line is not refused: jobs are killed
 // while they write. The windows of its run that close after that carry a

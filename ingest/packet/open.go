@@ -8,29 +8,48 @@ import (
 	"github.com/sfstat/sfstat/trace"
 )
 
+// place is where a window stands in its run. A run that was restarted may count
+// its windows from 0 again: that is another life.
+type place struct {
+	life  int
+	index int64
+}
+
+func (p place) compare(q place) int {
+	return cmp.Or(cmp.Compare(p.life, q.life), cmp.Compare(p.index, q.index))
+}
+
 // run is what the reader knows of one run.
 type run struct {
-	name    string
-	order   int       // of first appearance
-	open    []*window // ascending by index
-	ranks   map[int]*member
-	streams map[*stream]struct{} // that have had packets of it
-	closed  []closed             // ascending by index, then by first step
-	highest int64                // index of the highest window closed, −1 for none
-	cuts    []trace.Pos          // streams of it that ended in the middle of a line
+	name   string
+	order  int       // of first appearance
+	open   []*window // ascending by place
+	ranks  map[int]*member
+	parts  map[*stream]*share
+	closed []closed    // ascending by place, then by first step
+	cuts   []trace.Pos // streams of it that ended in the middle of a line
+}
+
+// share is what a stream has had of a run.
+type share struct {
+	stream      *stream
+	ranks       map[int]struct{}
+	last        int  // rank of the last packet
+	interleaved bool // some rank has come back after another
 }
 
 // member is a rank that has reported in a run.
 type member struct {
-	rank    int
-	streams []*stream // that it came in
-	latest  int64     // the highest window it has at hand or delivered
+	rank   int
+	shares []*share // that it came in
+	latest place    // the highest window it has at hand or delivered
+	end    int64    // step after the last that it has at hand or delivered
 }
 
 // window is a window whose packets are being collected.
 type window struct {
+	place
 	run     *run
-	index   int64
 	parts   []*trace.Part // ascending by rank, then by first step
 	heads   int           // streams whose head belongs to it
 	arrival int64         // when its first packet came, in packets
@@ -46,47 +65,66 @@ type window struct {
 
 // closed remembers a window that was handed out, to recognise late packets.
 type closed struct {
-	index, first, end int64
-	ranks, world      int
-	pos               trace.Pos // of its first packet, by rank
+	place
+	first, end   int64
+	ranks, world int
+	pos          trace.Pos // of its first packet, by rank
 }
 
 // maxClosed bounds what is remembered of each run, in windows.
 const maxClosed = 1 << 16
 
-// at is the open window with this index, made if there is none.
-func (n *run) at(index int64) *window {
-	i, ok := slices.BinarySearchFunc(n.open, index, func(w *window, index int64) int { return cmp.Compare(w.index, index) })
+// at is the open window at a place, made if there is none.
+func (n *run) at(p place) *window {
+	i, ok := slices.BinarySearchFunc(n.open, p, func(w *window, p place) int { return w.compare(p) })
 	if !ok {
-		n.open = slices.Insert(n.open, i, &window{run: n, index: index, sources: make(map[*stream]struct{})})
+		n.open = slices.Insert(n.open, i, &window{run: n, place: p, sources: make(map[*stream]struct{})})
 	}
 	return n.open[i]
 }
 
-// saw notes that s has a packet of the run at hand.
-func (n *run) saw(s *stream) {
-	n.streams[s] = struct{}{}
-	rank := s.head.Rank.ID
+// saw notes that s has a packet of the run at hand, and tells its place. A rank
+// that goes back in windows but on in steps begins another life.
+func (n *run) saw(s *stream) place {
+	p := s.head
+	rank := p.Rank.ID
+	part := n.shares[s]
+	if part == nil {
+		part = &share{stream: s, ranks: make(map[int]struct{}), last: rank}
+		n.shares[s] = part
+	}
+	_, known := part.ranks[rank]
+	part.interleaved = part.interleaved || known && rank != part.last
+	part.ranks[rank], part.last = struct{}{}, rank
+
 	m := n.ranks[rank]
 	if m == nil {
 		m = &member{rank: rank}
 		n.ranks[rank] = m
 	}
-	if !slices.Contains(m.streams, s) {
-		m.streams = append(m.streams, s)
+	if !known {
+		m.shares = append(m.shares, part)
 	}
-	m.latest = max(m.latest, s.head.Index)
+	at := place{m.latest.life, p.Index}
+	if p.Index < m.latest.index && p.FirstStep >= m.end {
+		at.life++
+	}
+	if m.latest.compare(at) < 0 {
+		m.latest = at
+	}
+	m.end = max(m.end, p.FirstStep+int64(p.Steps()))
+	return at
 }
 
 // byRank reports whether the run may be ordered by rank: all of the first
 // rank, then all of the next.
 func (n *run) byRank() bool {
-	for s := range n.streams {
-		if s.interleaved {
+	for _, part := range n.shares {
+		if part.interleaved {
 			return false
 		}
 	}
-	return len(n.streams) == 1
+	return len(n.shares) == 1
 }
 
 // add puts p into the window. It refuses steps that the rank has reported.
@@ -162,13 +200,12 @@ func (n *run) holds(w *window, rank int) bool {
 // window that it skipped is closed without it.
 const Patience = 4
 
-// past reports whether the rank has gone past w. Where a run counts its windows
-// anew, as after a restart, the number of a window says nothing about that.
+// past reports whether the rank has gone past w.
 func (m *member) past(w *window) bool {
 	if !m.live() {
 		return true
 	}
-	if m.latest <= w.index || w.index <= w.run.highest {
+	if m.latest.compare(w.place) <= 0 {
 		return false
 	}
 	if m.alone() {
@@ -176,10 +213,10 @@ func (m *member) past(w *window) bool {
 	}
 	later := 0
 	for _, v := range w.run.open {
-		if v.index > m.latest || later == Patience {
+		if later == Patience || v.compare(m.latest) > 0 {
 			break
 		}
-		if v.index > w.index && v.has(m.rank) {
+		if v != w && v.has(m.rank) {
 			later++
 		}
 	}
@@ -188,12 +225,12 @@ func (m *member) past(w *window) bool {
 
 // live reports whether the rank may report again.
 func (m *member) live() bool {
-	return slices.ContainsFunc(m.streams, func(s *stream) bool { return !s.closed })
+	return slices.ContainsFunc(m.shares, func(p *share) bool { return !p.stream.closed })
 }
 
-// alone reports whether all streams of the rank are its own.
+// alone reports whether the rank shares its streams with no other of the run.
 func (m *member) alone() bool {
-	return !slices.ContainsFunc(m.streams, func(s *stream) bool { return len(s.ranks) > 1 })
+	return !slices.ContainsFunc(m.shares, func(p *share) bool { return len(p.ranks) > 1 })
 }
 
 // Silence is how many later windows must be as full as one that lacks a rank
@@ -208,7 +245,7 @@ func (m *member) silent(w *window) bool {
 	}
 	later, open := 0, w.run.open
 	for _, v := range open[:min(len(open), 2*Silence)] {
-		if v.index > w.index && v.ranks >= w.ranks {
+		if v != w && v.ranks >= w.ranks {
 			later++
 		}
 	}
@@ -217,21 +254,20 @@ func (m *member) silent(w *window) bool {
 
 // remember notes that w was closed.
 func (n *run) remember(w *window) {
-	c := closed{w.index, w.first, w.end, w.ranks, w.world, w.parts[0].Pos}
+	c := closed{w.place, w.first, w.end, w.ranks, w.world, w.parts[0].Pos}
 	i, _ := slices.BinarySearchFunc(n.closed, c, func(a, b closed) int {
-		return cmp.Or(cmp.Compare(a.index, b.index), cmp.Compare(a.first, b.first))
+		return cmp.Or(a.compare(b.place), cmp.Compare(a.first, b.first))
 	})
 	n.closed = slices.Insert(n.closed, i, c)
 	if len(n.closed) > maxClosed {
 		n.closed = slices.Delete(n.closed, 0, maxClosed/2)
 	}
-	n.highest = max(n.highest, w.index)
 }
 
-// late refuses a packet of a window that is closed.
-func (n *run) late(p *trace.Part) error {
-	i, _ := slices.BinarySearchFunc(n.closed, p.Index, func(c closed, index int64) int { return cmp.Compare(c.index, index) })
-	for ; i < len(n.closed) && n.closed[i].index == p.Index; i++ {
+// late refuses a packet of a window at this place that is closed.
+func (n *run) late(at place, p *trace.Part) error {
+	i, _ := slices.BinarySearchFunc(n.closed, at, func(c closed, p place) int { return c.compare(p) })
+	for ; i < len(n.closed) && n.closed[i].place == at; i++ {
 		c := n.closed[i]
 		if p.FirstStep >= c.end || p.FirstStep+int64(p.Steps()) <= c.first {
 			continue

@@ -47,7 +47,7 @@ func NewReader(streams []Stream, o Options) *Reader {
 	spill := &ingest.Spill{}
 	for i, in := range sorted {
 		s := &stream{lines: ingest.NewLines(in.R, in.Name, r.limits, spill), name: in.Name, order: i,
-			spare: &r.spare, limit: r.limits.Line, ranks: make(map[int]struct{}), close: func() error { return nil }}
+			spare: &r.spare, limit: r.limits.Line, close: func() error { return nil }}
 		if c, ok := in.R.(io.Closer); ok {
 			s.close = c.Close
 		}
@@ -120,18 +120,22 @@ func (r *Reader) step() error {
 	} else {
 		s.advance()
 	}
-	if s.head != nil {
-		r.place(s)
-		heap.Fix(&r.heads, 0)
-	} else {
+	if s.head == nil {
 		heap.Pop(&r.heads)
 		if err := r.left(s); err != nil {
 			return err
 		}
+		return r.relieve()
 	}
-	if err := r.settle(w.run); err != nil {
-		return err
+	if s.head.Run != w.run.name || s.head.Index != w.index {
+		// What is complete goes before an earlier window comes to stand before
+		// it.
+		if err := r.settle(w.run); err != nil {
+			return err
+		}
 	}
+	r.place(s)
+	heap.Fix(&r.heads, 0)
 	return r.relieve()
 }
 
@@ -153,18 +157,17 @@ func (r *Reader) place(s *stream) {
 	p := s.head
 	n := r.runs[p.Run]
 	if n == nil {
-		n = &run{name: p.Run, order: len(r.order), ranks: make(map[int]*member), streams: make(map[*stream]struct{}), highest: -1}
+		n = &run{name: p.Run, order: len(r.order), ranks: make(map[int]*member), shares: make(map[*stream]*share)}
 		r.runs[p.Run] = n
 		r.order = append(r.order, n)
 	}
-	n.saw(s)
-	s.window = n.at(p.Index)
+	s.window = n.at(n.saw(s))
 	s.window.heads++
 }
 
 // deliver puts the head of s into its window.
 func (r *Reader) deliver(w *window, s *stream) error {
-	if err := w.run.late(s.head); err != nil {
+	if err := w.run.late(w.place, s.head); err != nil {
 		return err
 	}
 	before := w.bytes
@@ -329,7 +332,7 @@ func (h heads) Less(i, j int) bool {
 	a, b := h[i], h[j]
 	return cmp.Or(
 		cmp.Compare(a.window.run.order, b.window.run.order),
-		cmp.Compare(a.head.Index, b.head.Index),
+		a.window.compare(b.window.place),
 		cmp.Compare(a.head.FirstStep, b.head.FirstStep),
 		cmp.Compare(a.head.Rank.ID, b.head.Rank.ID),
 		cmp.Compare(a.order, b.order)) < 0

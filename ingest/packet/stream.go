@@ -31,10 +31,6 @@ type stream struct {
 	err    error       // why it was refused
 	cut    trace.Pos   // where it ends in the middle of a line; zero if it does not
 
-	last        int // rank of the packet before
-	ranks       map[int]struct{}
-	interleaved bool // some rank has come back after another
-
 	packets, windows int64
 }
 
@@ -46,7 +42,6 @@ func (s *stream) advance() {
 	case err == nil:
 		s.head = p
 		s.packets++
-		s.observe(p.Rank.ID)
 		return
 	case err != io.EOF:
 		s.refuse(err)
@@ -76,15 +71,6 @@ func (s *stream) stop() error {
 	}
 	s.closed = true
 	return s.close()
-}
-
-func (s *stream) observe(rank int) {
-	if _, seen := s.ranks[rank]; !seen {
-		s.ranks[rank] = struct{}{}
-	} else if rank != s.last {
-		s.interleaved = true
-	}
-	s.last = rank
 }
 
 // read reads the next packet into p; io.EOF after the last one.

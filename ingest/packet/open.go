@@ -25,7 +25,7 @@ type run struct {
 	order  int       // of first appearance
 	open   []*window // ascending by place
 	ranks  map[int]*member
-	parts  map[*stream]*share
+	shares map[*stream]*share
 	closed []closed    // ascending by place, then by first step
 	cuts   []trace.Pos // streams of it that ended in the middle of a line
 }

@@ -50,7 +50,7 @@ func (j *judge) late(w *frontier.Result) {
 		}
 		if c.share >= j.gates.StaticGain {
 			j.call(w, c, called)
-		} else if c.mend >= j.gates.StaticGain {
+		} else if c.mend >= j.gates.StaticGain && j.byTurns(w, g) {
 			j.unsteady(w, w.Stages[g], c)
 		}
 	}
@@ -142,18 +142,26 @@ func (j *judge) suspect(w *frontier.Result, c cohort, m *frontier.Culprit) {
 	j.add(s, w, m).together = c.ranks()
 }
 
+// byTurns reports whether no single rank has most of what is charged to a
+// stage; a rank that does, in too few meetings to rule out chance, is a suspect
+// of its own.
+func (j *judge) byTurns(w *frontier.Result, stage int) bool {
+	for k := range w.Culprits {
+		if c := &w.Culprits[k]; c.Stage == stage {
+			return part(w, c.Explained) < 0.5**w.Stages[stage].Mend
+		}
+	}
+	return false
+}
+
 // unsteady names a stage in which ranks are late by turns: much is lost, and
 // no rank more to blame than chance allows.
 func (j *judge) unsteady(w *frontier.Result, s frontier.Stage, c cohort) {
-	confidence := Supported
-	if !w.Meeting.Evidence.Sure() || slices.Contains(w.Labels, frontier.TelemetryLimited) {
-		confidence = Ambiguous
-	}
-	j.add(Suspect{Kind: KindWorkload, Stage: s.Name, Explained: int64(c.mend * float64(w.Makespan)), Gain: c.mend, Confidence: confidence,
+	j.add(Suspect{Kind: KindWorkload, Stage: s.Name, Explained: int64(c.mend * float64(w.Makespan)), Gain: c.mend, Confidence: Ambiguous,
 		Evidence: []string{
 			fmt.Sprintf("frontier blame: ranks are late because of %s by turns; if none were, %.1f %% of the exposed time would go", s.Name, 100*c.mend),
 			"no rank is late for it more often or by more than ranks which are all alike would be",
-			"not strong: varying work (input sizes, sequence lengths) and a shared resource look the same from stage times",
+			"varying work (input sizes, sequence lengths), a shared resource and plain noise look the same from stage times",
 		}}, w, nil)
 }
 

@@ -258,7 +258,7 @@ func TestLateByTurns(t *testing.T) {
 		s.Faults = append(s.Faults, simulate.Fault{Family: simulate.Data, Delay: 120, Ranks: []int{r}, From: int64(r), Every: 8})
 	}
 	v := verdictOn(t, windows(t, s)...)
-	if first := v.Suspects[0]; first.Kind != KindWorkload || first.Stage != simulate.StageData || first.Confidence != Supported {
+	if first := v.Suspects[0]; first.Kind != KindWorkload || first.Stage != simulate.StageData || first.Confidence != Ambiguous {
 		t.Errorf("suspect %v, headline %q", show(first), v.Headline)
 	}
 }

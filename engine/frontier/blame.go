@@ -64,6 +64,7 @@ type charge struct {
 type suspicion struct {
 	meetings int
 	sizes    []float64
+	late     float64 // Σ over the meetings of the late ranks' part of all ranks
 	mended   float64
 }
 
@@ -119,14 +120,14 @@ func (b *blame) settle(x []int64, last int64) {
 	b.share()
 	clear(b.middles)
 	_, second, _ := topTwo(x)
-	dominant := map[int]bool{}
+	dominant := map[int]int{}
 	for k := range b.late {
 		l := &b.late[k]
 		b.measure(l)
 		if l.total == 0 {
 			continue
 		}
-		dominant[l.dominant] = true
+		dominant[l.dominant]++
 		paid := min(l.part, float64(l.total)) / float64(l.total)
 		// alone is what would be saved if this rank were earlier by e.
 		alone := func(e int64) float64 {
@@ -142,13 +143,21 @@ func (b *blame) settle(x []int64, last int64) {
 			}
 		}
 	}
-	for g := range dominant {
-		b.groups[g].meetings++
+	all := 0
+	for g, n := range dominant {
+		b.groups[g].count(n, len(x))
+		all += n
 	}
-	if len(dominant) > 0 {
-		b.whole.meetings++
-	}
+	b.whole.count(all, len(x))
 	b.mend(x, last, punctual)
+}
+
+// count takes note of a meeting at which n of so many ranks were late.
+func (s *suspicion) count(n, ranks int) {
+	if n > 0 {
+		s.meetings++
+		s.late += float64(n) / float64(ranks)
+	}
 }
 
 // add puts a charge down to a cell. main says that the cell is why the rank
@@ -305,7 +314,7 @@ func (b *blame) culprits(makespan int64, limit int) []Culprit {
 	out = sortCulprits(out, limit)
 	for i := range out {
 		c := &out[i]
-		c.P = min(1, tests*b.groups[c.Stage].tail(float64(c.Explained)/scale, b.v.ranks()))
+		c.P = min(1, tests*b.groups[c.Stage].chance(c, scale, b.v.ranks()))
 	}
 	return out
 }
@@ -332,7 +341,7 @@ func (b *blame) lateRanks(makespan int64, limit int) []Culprit {
 	out = sortCulprits(out, limit)
 	for i := range out {
 		c := &out[i]
-		c.P = min(1, float64(b.v.ranks())*b.whole.tail(float64(c.Explained)/scale, b.v.ranks()))
+		c.P = min(1, float64(b.v.ranks())*b.whole.chance(c, scale, b.v.ranks()))
 	}
 	return out
 }
@@ -372,7 +381,7 @@ func (b *blame) testable() int {
 	for k := 1; ; k++ {
 		able := 0
 		for _, s := range b.groups {
-			if n := len(s.sizes); n > 0 && math.Pow(R, float64(1-n)) <= level/float64(k) {
+			if n := len(s.sizes); n > 0 && 2*math.Pow(R, float64(1-n)) <= level/float64(k) {
 				able++
 			}
 		}
@@ -382,7 +391,35 @@ func (b *blame) testable() int {
 	}
 }
 
-// tail bounds the chance that one given rank is charged total or more when
+// chance bounds the chance that one given rank is charged so much, or is late
+// so often, when all ranks are alike: the smaller of two bounds, doubled for
+// having two. By size finds a rare delay of a second among frequent ones of
+// milliseconds; by count finds a steady small delay among rare large ones.
+func (s suspicion) chance(c *Culprit, scale float64, ranks int) float64 {
+	return 2 * min(s.bySize(float64(c.Explained)/scale, ranks), s.byCount(c.Steps))
+}
+
+// byCount bounds the chance that the rank is among the late ones in k or more
+// of the meetings, each rank being so with equal chance: Chernoff's bound
+// exp(−n·KL(k/n ‖ m)) for n independent events of mean m on average (Hoeffding
+// 1963, JASA 58:13–30, Theorem 1).
+func (s suspicion) byCount(k int) float64 {
+	if s.meetings == 0 || k == 0 {
+		return 1
+	}
+	n := float64(s.meetings)
+	q, m := float64(k)/n, s.late/n
+	if q <= m {
+		return 1
+	}
+	kl := q * math.Log(q/m)
+	if q < 1 {
+		kl += (1 - q) * math.Log((1-q)/(1-m))
+	}
+	return math.Exp(-n * kl)
+}
+
+// bySize bounds the chance that one given rank is charged total or more when
 // every charge falls on any rank with equal chance, whatever its size:
 // Chernoff's bound for a weighted sum of independent indicators,
 //
@@ -392,7 +429,7 @@ func (b *blame) testable() int {
 // cannot hide a rare delay of a second. For n equal charges that all fall on
 // the rank, the bound is exact: R^−n. Within one meeting the charges exclude
 // each other, which only lowers the chance.
-func (s suspicion) tail(total float64, ranks int) float64 {
+func (s suspicion) bySize(total float64, ranks int) float64 {
 	largest := 0.0
 	for _, w := range s.sizes {
 		largest = max(largest, w)

@@ -203,7 +203,7 @@ func TestMix(t *testing.T) {
 			listed = append(listed, fmt.Sprintf("%s skipped: %s", name, strings.ReplaceAll(in.Skipped, dir, "DIR")))
 		}
 	}
-	const give = ": give packets (JSON Lines), a wide CSV or a window archive (Parquet) (not the expected format)"
+	const give = ": give packets (JSON Lines), a wide CSV or a window archive (Parquet)"
 	want := []string{
 		"-: packets, zstd, 4 windows",
 		".hidden.jsonl skipped: hidden", ".hidden.jsonl skipped: hidden",
@@ -218,7 +218,7 @@ func TestMix(t *testing.T) {
 		"trace.json skipped: the same file as DIR/trace.json",
 		"truth.csv skipped: text that is no input of this program" + give,
 		"truth.csv skipped: the same file as DIR/truth.csv",
-		"void skipped: empty: the job may not have written anything yet (empty)", "void skipped: the same file as DIR/void",
+		"void skipped: empty: the job may not have written anything yet", "void skipped: the same file as DIR/void",
 		"y/rank.jsonl: packets, plain, 2 windows", "y/rank.jsonl skipped: the same file as DIR/y/rank.jsonl",
 		"y/z skipped: a folder too deep: folders are read one level down, name it to read it",
 		"y/z skipped: a folder too deep: folders are read one level down, name it to read it",
@@ -269,7 +269,7 @@ var bad = map[string]struct {
 	"packet of another version": {`{"schema":"sfstat.packet/9","run":"x"}`, trace.ErrFormat, `:1[column 11, schema]: the schema is "sfstat.packet/9"`},
 	"packet after log lines":    {"starting\n{\"schema\":\"sfstat.packet/1\"}\n", trace.ErrFormat, ":1[column 1]: "},
 	"packet cut at once":        {`{"schema":"sfstat.packet/1","run":"x"`, trace.ErrTruncated, ":1: the input ends in the middle of its first packet"},
-	"packet without schema":     {`{"run":"x","world_size":3}`, trace.ErrMissing, ":1[column 1]: "},
+	"packet without schema":     {`{"run":"x","stages":["a"],"first_step":3}`, trace.ErrMissing, ":1[column 1]: "},
 }
 
 // TestRefused: each alone is an error of Next that names the file; among good
@@ -340,7 +340,7 @@ func TestRefused(t *testing.T) {
 func TestRefusedInFolder(t *testing.T) {
 	good := some(1)
 	files := map[string]string{"good.jsonl": packets(t, good), "broken.jsonl": "{]", "junk.jsonl.gz": "junk", "void.ndjson": "",
-		"notes.txt": "hello", "cut.gz": gz(t, packets(t, good))[:12]}
+		"notes.txt": "hello", "manual.md": "# Packets\n{\"schema\":\"sfstat.packet/1\"}\n", "half.parquet": "PAR1 and no more", "cut.gz": gz(t, packets(t, good))[:12]}
 	dir := folderOf(t, files)
 	for name, target := range map[string]string{"dangling.txt": "nowhere", "loop": "loop"} {
 		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
@@ -362,7 +362,7 @@ func TestRefusedInFolder(t *testing.T) {
 		problems = append(problems, filepath.Base(p.Path))
 		ingesttest.Placed(t, p.Err, p.Path)
 	}
-	if want := []string{"broken.jsonl", "cut.gz", "dangling.txt", "junk.jsonl.gz", "loop", "void.ndjson"}; !slices.Equal(problems, want) {
+	if want := []string{"broken.jsonl", "cut.gz", "dangling.txt", "half.parquet", "junk.jsonl.gz", "loop", "void.ndjson"}; !slices.Equal(problems, want) {
 		t.Errorf("problems with %v, want %v", problems, want)
 	}
 	if _, _, err := read(t, Options{Strict: FirstError}, dir); err == nil || err == io.EOF {
@@ -606,13 +606,17 @@ func TestSharedFormats(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, _ := identify(src); got != want {
+			if got, _ := identify(src, true); got != want {
 				t.Errorf("%s: %v, want %v", path, got, want)
 			}
 			src.Close()
 		}
 	}
 	paths, _ := filepath.Glob(filepath.Join(shared(t, "data"), "optrace/*.parquet"))
+	r, _, err := read(t, Options{}, shared(t, "data/optrace"))
+	if p := r.Problems(); err == nil || len(p) > 0 {
+		t.Errorf("operator traces in a folder: %v, problems %v", err, p)
+	}
 	for _, path := range paths {
 		_, _, err := read(t, Options{}, path)
 		ingesttest.Placed(t, err, path)

@@ -97,8 +97,6 @@ func Sniff(head []byte) Format {
 		return Binary
 	case hasAny(text, "NCCL INFO", "NCCL WARN", "NCCL version"):
 		return NCCLLog
-	case hasAny(text, `"sfstat.packet/`): // after something else, such as log lines
-		return Packets
 	case controls(text) > len(text)/20:
 		return Binary
 	}
@@ -129,14 +127,17 @@ func looksLikeJSON(text []byte) bool {
 	return len(rest) == 0 || strings.IndexByte(`{["]-0123456789`, rest[0]) >= 0
 }
 
+// packetMark is in every packet that names its schema.
+const packetMark = `"sfstat.packet/`
+
 func sniffJSON(text []byte) Format {
 	switch {
-	case hasAny(text, `"sfstat.packet/`):
+	case hasAny(text, packetMark):
 		return Packets
 	case hasAny(text, `"traceEvents"`, `"deviceProperties"`, `"distributedInfo"`, `"baseTimeNanoseconds"`),
 		hasAny(text, `"ph"`) && hasAny(text, `"ts"`, `"pid"`):
 		return Kineto
-	case hasAny(text, `"durations_ns"`, `"first_step"`, `"world_size"`):
+	case hasAny(text, `"durations_ns"`), hasAny(text, `"first_step"`) && hasAny(text, `"stages"`):
 		return Packets
 	}
 	return JSON

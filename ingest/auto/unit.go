@@ -18,21 +18,36 @@ func (r *Reader) look(c candidate, in *Input) (*metered, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
+	ours := c.named || meant(c.path)
 	src, err := r.source(c.path)
 	if err == nil {
 		in.Bytes, in.Compression = src.Size(), src.Compression()
-		in.Format, err = identify(src)
+		in.Format, err = identify(src, ours)
+		if err == nil && in.Format == Archive && !ours {
+			err = probe(c.path, r.o.Limits)
+		}
 		if err == nil {
 			return r.meter.watch(src), nil
 		}
 		src.Close()
 	}
-	ours := c.named || meant(c.path)
-	if !ours && (errors.Is(err, trace.ErrFormat) || errors.Is(err, trace.ErrEmpty)) {
-		in.Skipped = strings.TrimPrefix(err.Error(), c.path+": ")
-		return nil, nil
+	for _, kind := range []error{trace.ErrFormat, trace.ErrEmpty, archive.ErrNotArchive} {
+		if !ours && errors.Is(err, kind) {
+			text := strings.TrimPrefix(err.Error(), c.path+": ")
+			in.Skipped = strings.TrimSuffix(text, " ("+kind.Error()+")")
+			return nil, nil
+		}
 	}
 	return nil, err
+}
+
+// probe tells whether a Parquet file is a window archive.
+func probe(path string, lim ingest.Limits) error {
+	a, err := archive.Open(path, lim)
+	if err != nil {
+		return err
+	}
+	return a.Close()
 }
 
 func (r *Reader) source(path string) (*ingest.Source, error) {
@@ -42,8 +57,9 @@ func (r *Reader) source(path string) (*ingest.Source, error) {
 	return ingest.Open(path, r.o.Limits)
 }
 
-// identify tells what src is; the error says why it cannot be read.
-func identify(src *ingest.Source) (Format, error) {
+// identify tells what src is; the error says why it cannot be read. What is not
+// ours for sure must begin as its format does.
+func identify(src *ingest.Source, ours bool) (Format, error) {
 	head, err := src.Peek(sniffed)
 	if err != nil && err != io.EOF && (len(head) == 0 || !errors.Is(err, trace.ErrTruncated)) {
 		return Unknown, err
@@ -53,9 +69,12 @@ func identify(src *ingest.Source) (Format, error) {
 		head, _ = src.Peek(sniffedJSON)
 		f = Sniff(head)
 	}
-	switch text := bytes.TrimLeft(head, " \t\r\n"); {
-	case f == JSON && text[0] == '{' && meant(src.Name()):
-		f = Packets // their reader says best what is wrong
+	text := bytes.TrimLeft(head, " \t\r\n")
+	switch {
+	// Packets that are broken at their beginning, or come after log lines:
+	// their reader says best what is wrong.
+	case f == JSON && text[0] == '{' && meant(src.Name()), f == Text && ours && hasAny(text, packetMark):
+		return Packets, nil
 	case f == Archive && src.Compression() != ingest.Plain:
 		return f, trace.At(trace.Pos{File: src.Name()}, trace.Bad(trace.ErrFormat,
 			"a Parquet file inside %s: unpack it first, Parquet is compressed by itself", src.Compression()))

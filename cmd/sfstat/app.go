@@ -23,6 +23,8 @@ func (p *program) app() *cli.App {
 			p.inspectCommand(),
 			p.convertCommand(),
 			p.simulateCommand(),
+			p.scoreCommand(),
+			p.selfcheckCommand(),
 			p.gatesCommand(),
 			p.versionCommand(),
 			p.completionCommand(),

@@ -40,6 +40,7 @@ var rules = []rule{
 	{of: "diagnose", may: []string{"trace", "engine"}},
 	{of: "report", may: []string{"trace", "engine", "diagnose"}},
 	{of: "plots", may: []string{"trace", "engine", "diagnose"}},
+	{of: "selfcheck", may: []string{"trace", "engine", "diagnose", "simulate"}, pure: true},
 	{of: "campaign", may: []string{"trace", "engine", "diagnose", "report", "plots", "ingest", "archive", "simulate", "internal"}},
 	{of: "selfcheck", may: []string{"trace", "engine", "diagnose", "report", "ingest", "archive", "simulate", "campaign"}},
 	{of: "bench", may: []string{""}},

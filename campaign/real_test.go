@@ -1,0 +1,96 @@
+package campaign
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/simulate"
+)
+
+// TestRealRuns scores recordings of real jobs with known faults.
+func TestRealRuns(t *testing.T) {
+	dir := os.Getenv("SFSTAT_SHARED")
+	if dir == "" {
+		dir = filepath.Join("..", "..", "shared")
+	}
+	dir = filepath.Join(dir, "data", "ddp")
+	path := filepath.Join(dir, "truth.csv")
+	f, err := os.Open(path)
+	if err != nil {
+		t.Skipf("no real runs: %v (set SFSTAT_SHARED)", err)
+	}
+	defer f.Close()
+	rows, err := simulate.ReadTruth(path, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files []string
+	for _, r := range rows {
+		files = append(files, filepath.Join(dir, r.Run+".jsonl"))
+	}
+	in, err := auto.Open(files, auto.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	s := New(rows, Options{})
+	for {
+		w, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Add(w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	score := s.Score()
+	if len(score.Runs) != len(rows) {
+		t.Fatalf("%d runs are scored, the table has %d", len(score.Runs), len(rows))
+	}
+	for _, r := range score.Runs {
+		t.Run(r.Run, func(t *testing.T) { checkReal(t, r) })
+	}
+}
+
+func checkReal(t *testing.T, r *Run) {
+	if r.Verdict.Innocent > 0 {
+		t.Errorf("an innocent rank is called: %s", r.Verdict.Headline)
+	}
+	for _, w := range r.Windows {
+		if w.Telescoping != 0 || w.Automatic.Telescoping != 0 {
+			t.Errorf("window %d: telescoping error of %d and %d ns", w.Window, w.Telescoping, w.Automatic.Telescoping)
+		}
+		if !w.Fault && (w.Strong || w.Automatic.Strong) {
+			t.Errorf("window %d has no fault and a strong label", w.Window)
+		}
+	}
+	w := r.Windows[len(r.Windows)/2] // of A/B/A, the B
+	switch r.Family {
+	case simulate.ForwardHost:
+		if w.Methods[0].Top(1) || !w.Routing.Top(2) || !r.Verdict.Named {
+			t.Errorf("per-stage maxima %+v, frontier %+v, %s", w.Methods[0], w.Routing, r.Verdict.Headline)
+		}
+	case simulate.ForwardDevice:
+		if w.Routing.Top(1) || !w.Routing.Top(2) {
+			t.Errorf("frontier %+v, expected the second place", w.Routing)
+		}
+	case simulate.CallbackHost, simulate.OptimizerHost:
+		if r.Intermittent {
+			break
+		}
+		if w.Routing.Top(2) || w.Automatic.Place != 1 || !w.Automatic.LeaderRight || !r.Verdict.Named {
+			t.Errorf("frontier %+v, automatic %+v, %s", w.Routing, w.Automatic, r.Verdict.Headline)
+		}
+	case simulate.Backward, simulate.BackwardComm:
+		if r.Verdict.Answer != RankUndecidable || !r.Verdict.StageRight {
+			t.Errorf("all ranks look alike, and the verdict is: %s", r.Verdict.Headline)
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package campaign
+
+import (
+	"github.com/sfstat/sfstat/diagnose"
+)
+
+// Verdict is what the diagnosis of a run names first, and whether that is
+// right.
+type Verdict struct {
+	Headline   string  `json:"headline"`
+	Kind       string  `json:"kind,omitempty"` // of the first suspect; "" without one
+	Rank       *int    `json:"rank"`
+	Stage      string  `json:"stage,omitempty"`
+	Gain       float64 `json:"gain"`
+	Confidence string  `json:"confidence"`
+	StageRight bool    `json:"stage_right"`
+	Answer     Answer  `json:"rank_answer"`
+	// Named: stage and rank are right, and the confidence lets them be called
+	// (supported or strong).
+	Named bool `json:"named"`
+	// Innocent is how many suspects that may be called name a rank that hides
+	// nothing.
+	Innocent int `json:"innocent"`
+}
+
+// Answer is what the first suspect says about the rank.
+type Answer string
+
+const (
+	RankNone        Answer = "none"          // nobody is suspected of anything
+	RankUndecidable Answer = "not decidable" // a suspect, and no rank with it
+	RankWrong       Answer = "wrong"
+	RankRight       Answer = "right"
+)
+
+// rate compares a verdict with the truth.
+func rate(c *Case, v *diagnose.RunVerdict) Verdict {
+	out := Verdict{Headline: v.Headline, Confidence: v.Confidence.String(), Answer: RankNone}
+	for _, s := range v.Suspects {
+		if s.Kind == diagnose.KindRank && s.Rank != nil && s.Confidence >= diagnose.Supported && !c.hides(*s.Rank) {
+			out.Innocent++
+		}
+	}
+	if len(v.Suspects) == 0 {
+		return out
+	}
+	first := v.Suspects[0]
+	out.Kind, out.Rank, out.Stage, out.Gain = first.Kind.String(), first.Rank, first.Stage, first.Gain
+	out.StageRight = c.seeded(first.Stage)
+	switch {
+	case first.Rank == nil:
+		out.Answer = RankUndecidable
+	case c.hides(*first.Rank):
+		out.Answer = RankRight
+	default:
+		out.Answer = RankWrong
+	}
+	out.Named = out.StageRight && out.Answer == RankRight && first.Confidence >= diagnose.Supported
+	return out
+}

@@ -1,0 +1,154 @@
+package campaign
+
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/frontier"
+)
+
+// Window is how one window was answered. Fields about the seeded stage mean
+// nothing where Fault is false.
+type Window struct {
+	Window    int64     `json:"window"`
+	Fault     bool      `json:"fault"` // the fault holds in this window
+	Steps     int       `json:"steps"`
+	Routing   Routing   `json:"routing"` // of the frontier by the paper's cut
+	Methods   []Routing `json:"methods"` // of the five comparison methods, in the order of frontier.Method
+	Share     *float64  `json:"seeded_share"`
+	Latest    Latest    `json:"hidden_rank_latest"` // at the end of the seeded stage
+	Labels    []string  `json:"labels"`
+	Strong    bool      `json:"strong"` // a strong label was given
+	Automatic Automatic `json:"automatic"`
+	// Telescoping is how far the stages' advances are from the makespan.
+	Telescoping int64 `json:"telescoping_error_ns"`
+
+	seeded []bool    // [stage] of the paper's account
+	shares []float64 // [stage] likewise; nil below the floor or where routing is withheld
+}
+
+// Routing is where a ranking puts the seeded stage.
+type Routing struct {
+	Method     string `json:"method"`
+	Place      int    `json:"place"` // of the first seeded stage, from 1; 0: not ranked
+	Hit        bool   `json:"hit"`   // it is a candidate
+	Candidates int    `json:"candidates"`
+}
+
+// Top reports whether the seeded stage is among the first k.
+func (r Routing) Top(k int) bool { return 1 <= r.Place && r.Place <= k }
+
+// FrontierMethod names the frontier among the methods.
+const FrontierMethod = "frontier"
+
+// Latest is whether the hidden rank is the latest at a boundary, within the
+// leader tolerance.
+type Latest string
+
+const (
+	LatestNo    Latest = "no"
+	LatestAmong Latest = "among" // with others
+	LatestOnly  Latest = "only"
+)
+
+// Automatic is what the automatic cut makes of the window.
+type Automatic struct {
+	Cut         string   `json:"cut"`
+	Lead        string   `json:"lead"`   // stage with the largest share
+	Leader      *int     `json:"leader"` // rank that is latest at its end in most steps
+	LeaderRight bool     `json:"leader_right"`
+	Place       int      `json:"place"` // of the first seeded stage among the shares, from 1; 0: not ranked
+	Share       *float64 `json:"seeded_share"`
+	Strong      bool     `json:"strong"`
+	Telescoping int64    `json:"telescoping_error_ns"`
+}
+
+// ofPaper scores the account by the paper's cut.
+func ofPaper(c *Case, r *frontier.Result, fault bool) Window {
+	w := Window{Window: r.Window, Fault: fault, Steps: r.Steps, Latest: LatestNo, Labels: []string{}, Strong: r.Strong(),
+		Telescoping: telescoping(r)}
+	for _, l := range r.Labels {
+		w.Labels = append(w.Labels, l.String())
+	}
+	w.seeded = seededStages(c, r)
+	if len(r.Routing) > 0 {
+		w.shares = sharesOf(r)
+	}
+	w.Routing = Routing{FrontierMethod, place(w.seeded, frontier.Ranking(w.shares)), anyOf(w.seeded, r.Routing), len(r.Routing)}
+	for _, o := range r.Baselines {
+		m := Routing{Method: o.Method.String(), Hit: anyOf(w.seeded, o.Candidates), Candidates: len(o.Candidates)}
+		if o.Scores != nil {
+			m.Place = place(w.seeded, o.Ranking)
+		}
+		w.Methods = append(w.Methods, m)
+	}
+	for i, s := range r.Stages {
+		if !w.seeded[i] {
+			continue
+		}
+		w.Share = larger(w.Share, s.Share)
+		if slices.ContainsFunc(s.Latest, func(rank int) bool { return slices.Contains(c.Hidden, Hidden{rank, s.Name}) }) {
+			if w.Latest = LatestAmong; len(s.Latest) == 1 {
+				w.Latest = LatestOnly
+			}
+		}
+	}
+	return w
+}
+
+func ofAutomatic(c *Case, r *frontier.Result) Automatic {
+	a := Automatic{Cut: r.Cut.String(), Strong: r.Strong(), Telescoping: telescoping(r)}
+	seeded := seededStages(c, r)
+	if r.Leader.Stage >= 0 {
+		a.Lead, a.Leader = r.Stages[r.Leader.Stage].Name, r.Leader.Rank
+		a.LeaderRight = a.Leader != nil && slices.Contains(c.Hidden, Hidden{*a.Leader, a.Lead})
+		a.Place = place(seeded, frontier.Ranking(sharesOf(r)))
+	}
+	for i, s := range r.Stages {
+		if seeded[i] {
+			a.Share = larger(a.Share, s.Share)
+		}
+	}
+	return a
+}
+
+func seededStages(c *Case, r *frontier.Result) []bool {
+	out := make([]bool, len(r.Stages))
+	for i, s := range r.Stages {
+		out[i] = c.seeded(s.Name)
+	}
+	return out
+}
+
+// sharesOf is nil below the floor.
+func sharesOf(r *frontier.Result) []float64 {
+	var out []float64
+	for _, s := range r.Stages {
+		if s.Share == nil {
+			return nil
+		}
+		out = append(out, *s.Share)
+	}
+	return out
+}
+
+// place is where the first seeded stage stands in a ranking, from 1.
+func place(seeded []bool, ranking []int) int {
+	return 1 + slices.IndexFunc(ranking, func(s int) bool { return seeded[s] })
+}
+
+func anyOf(seeded []bool, stages []int) bool { return place(seeded, stages) > 0 }
+
+func larger(a, b *float64) *float64 {
+	if a == nil || b != nil && *b > *a {
+		return b
+	}
+	return a
+}
+
+func telescoping(r *frontier.Result) int64 {
+	sum := -r.Makespan
+	for _, s := range r.Stages {
+		sum += s.Advance
+	}
+	return max(sum, -sum)
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sfstat/sfstat/campaign"
+	"github.com/sfstat/sfstat/report"
+	"github.com/sfstat/sfstat/simulate"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// scoreTables are the tables of score by the name that --table has.
+var scoreTables = []struct {
+	name string
+	of   func(*campaign.Score, campaign.View) campaign.Table
+}{
+	{"methods", (*campaign.Score).MethodTable},
+	{"routing", (*campaign.Score).RoutingTable},
+	{"cuts", (*campaign.Score).CutTable},
+	{"verdicts", (*campaign.Score).VerdictTable},
+	{"healthy", func(s *campaign.Score, _ campaign.View) campaign.Table { return s.HealthyTable() }},
+	{"sweep", (*campaign.Score).SweepTable},
+	{"runs", func(s *campaign.Score, _ campaign.View) campaign.Table { return s.RunTable() }},
+	{"windows", func(s *campaign.Score, _ campaign.View) campaign.Table { return s.WindowTable() }},
+}
+
+// summaries are the tables that are shown without --table.
+var summaries = []string{"methods", "routing", "cuts", "verdicts", "healthy"}
+
+func (p *program) scoreCommand() *cli.Command {
+	names := []string{""}
+	for _, t := range scoreTables {
+		names = append(names, t.name)
+	}
+	return &cli.Command{
+		Name: "score", Usage: "how often accounts and verdicts are right, on runs whose fault is known", ArgsUsage: "PATH...",
+		Description: "Compares what the frontier, five simpler methods and the verdict say with a truth table: where the " +
+			"delayed stage stands in each ranking, whether it is a candidate, whether the verdict names stage and rank, and " +
+			"how often a healthy run is accused. Runs that the table does not have are left out.",
+		Flags: join([]cli.Flag{
+			&cli.StringFlag{Name: "truth", Category: forInput, Usage: "the truth table `FILE` (CSV), as sfstat simulate writes it"},
+			&cli.StringFlag{Name: "by", Value: campaign.ByFamily.String(), Usage: "group by `KEYS`: family, pattern, delay, ranks, separated by commas"},
+			choice("table", "show one table only; CSV shows windows unless told otherwise", names...),
+			&cli.BoolFlag{Name: "tau-sweep", Usage: "show candidate sets at τ from 0.70 to 0.90 too"},
+			&cli.BoolFlag{Name: "published", Usage: "show what the paper reports beside"},
+			gatesFlag(), strictFlag(),
+		}, resultFlags()),
+		UsageText: `sfstat score runs/ --truth runs/truth.csv
+sfstat score runs/ --truth runs/truth.csv --by family,ranks --table routing
+sfstat score runs/ --truth runs/truth.csv --tau-sweep --published --format md
+sfstat score runs/ --truth runs/truth.csv --format csv -o windows.csv`,
+		Action: p.score,
+	}
+}
+
+func (p *program) score(c *cli.Context) error {
+	as, err := format(c)
+	if err != nil {
+		return err
+	}
+	keys, err := campaign.ParseKeys(c.String("by"))
+	if err != nil {
+		return badUsage("--by: %v", err)
+	}
+	truth, err := readTruth(c.String("truth"))
+	if err != nil {
+		return err
+	}
+	gates, err := loadGates(c)
+	if err != nil {
+		return err
+	}
+	scorer := campaign.New(truth, campaign.Options{Gates: &gates})
+	if _, err := p.windows(c, func(w *trace.Window) error { return ofWindow(w, scorer.Add(w)) }); err != nil {
+		return err
+	}
+	s := scorer.Score()
+	if n := len(s.Unknown); n > 0 {
+		p.say("%s: %s not in the truth table: %s", prefix(c.Command.Name), counted(n, "run"), strings.Join(s.Unknown, ", "))
+	}
+	if len(s.Runs) == 0 {
+		return badInput(fmt.Errorf("no run of the input is in %s", c.String("truth")))
+	}
+	tables := chosenTables(c, s, campaign.View{By: keys, Published: c.Bool("published")})
+	return p.emit(c, func(w io.Writer) error {
+		if as == report.JSON {
+			return writeJSON(w, s)
+		}
+		return writeAs(w, tables, as)
+	})
+}
+
+// chosenTables are those that the flags ask for.
+func chosenTables(c *cli.Context, s *campaign.Score, v campaign.View) []table {
+	wanted := summaries
+	if c.Bool("tau-sweep") {
+		wanted = append(wanted[:len(wanted):len(wanted)], "sweep")
+	}
+	if c.String("format") == report.CSV.String() {
+		wanted = []string{"windows"}
+	}
+	if one := c.String("table"); one != "" {
+		wanted = []string{one}
+	}
+	var out []table
+	for _, name := range wanted {
+		for _, t := range scoreTables {
+			if t.name == name {
+				made := t.of(s, v)
+				out = append(out, table{title: made.Title, head: made.Head, rows: made.Rows})
+			}
+		}
+	}
+	return out
+}
+
+// writeAs writes tables for a person, a page or a spreadsheet; JSON has its
+// own shape.
+func writeAs(w io.Writer, tables []table, as report.Format) error {
+	switch as {
+	case report.CSV:
+		return writeTables(w, tables, table.csv)
+	case report.Markdown:
+		return writeTables(w, tables, table.markdown)
+	}
+	return writeTables(w, tables, table.text)
+}
+
+// readTruth reads the table of --truth.
+func readTruth(path string) ([]simulate.TruthRow, error) {
+	if path == "" {
+		return nil, badUsage("needs --truth FILE, the table of what the runs hide")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, badInput(err)
+	}
+	defer f.Close()
+	rows, err := simulate.ReadTruth(path, f)
+	if err == nil && len(rows) == 0 {
+		err = trace.At(trace.Pos{File: path}, errors.New("the truth table has no rows"))
+	}
+	return rows, badInput(err)
+}

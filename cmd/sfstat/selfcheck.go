@@ -1,0 +1,74 @@
+package main
+
+import (
+	"errors"
+	"io"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sfstat/sfstat/report"
+	"github.com/sfstat/sfstat/selfcheck"
+)
+
+func (p *program) selfcheckCommand() *cli.Command {
+	d := selfcheck.DefaultOptions()
+	return &cli.Command{
+		Name: "selfcheck", Usage: "check this build against what is proved and known",
+		Description: "Tries the identities and bounds of the method on random matrices, and its statements on inputs whose " +
+			"answer is known, each beside the paper's figure where it gives one. Exits with 1 when a check fails.",
+		Flags: join([]cli.Flag{
+			&cli.Uint64Flag{Name: "seed", Value: d.Seed, Usage: "seed of all randomness"},
+			&cli.IntFlag{Name: "trials", Value: d.Trials, Usage: "random matrices for each check; simulated checks take 3 for every 10"},
+		}, resultFlags()),
+		UsageText: `sfstat selfcheck
+sfstat selfcheck --trials 10000 --seed 42
+sfstat selfcheck --format json -o selfcheck.json`,
+		Action: p.selfcheck,
+	}
+}
+
+// checked is what --format json writes.
+type checked struct {
+	Seed   uint64          `json:"seed"`
+	Trials int             `json:"trials"`
+	Pass   bool            `json:"pass"`
+	Rows   []selfcheck.Row `json:"rows"`
+}
+
+func (p *program) selfcheck(c *cli.Context) error {
+	if err := noOperands(c); err != nil {
+		return err
+	}
+	as, err := format(c)
+	if err != nil {
+		return err
+	}
+	trials := c.Int("trials")
+	if trials < 1 {
+		return badUsage("--trials is %d, expected 1 or more", trials)
+	}
+	o := selfcheck.Options{Seed: c.Uint64("seed"), Trials: trials, Simulated: max(1, trials*3/10)}
+	rows := selfcheck.Run(o)
+	err = p.emit(c, func(w io.Writer) error {
+		if as == report.JSON {
+			return writeJSON(w, checked{o.Seed, o.Trials, selfcheck.Passed(rows), rows})
+		}
+		return writeAs(w, []table{checkTable(rows)}, as)
+	})
+	if err == nil && !selfcheck.Passed(rows) {
+		err = &exitError{exitInternal, errors.New("a check failed")}
+	}
+	return err
+}
+
+func checkTable(rows []selfcheck.Row) table {
+	t := table{head: []string{"check", "paper", "found", "pass"}}
+	for _, r := range rows {
+		pass := "pass"
+		if !r.Pass {
+			pass = "FAIL"
+		}
+		t.rows = append(t.rows, []string{r.Check, r.Published, r.Found, pass})
+	}
+	return t
+}

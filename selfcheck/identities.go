@@ -1,0 +1,281 @@
+package selfcheck
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// telescoping: in every cut the advances are not negative and sum to the
+// makespan; and the makespan of the step cut is what the durations say.
+func telescoping(s *sampler) (finding, error) {
+	errors, err := repeat(s, s.Trials, func(rng *rand.Rand) (int64, error) {
+		w, worst := randomWindow(rng), int64(0)
+		for _, cut := range []frontier.Cut{frontier.CutStep, frontier.CutCarried, frontier.CutSync, frontier.CutAuto} {
+			o := frontier.Options{Cut: cut, MeetAfter: w.Schema.Stages[rng.IntN(len(w.Schema.Stages))]}
+			a, err := frontier.Analyze(w, o)
+			if err != nil {
+				return 0, err
+			}
+			worst = max(worst, unaccounted(a.Main))
+		}
+		w.Wall = nil
+		a, err := analyze(w, frontier.CutStep)
+		if err != nil {
+			return 0, err
+		}
+		return max(worst, distance(a.Makespan, longest(w))), nil
+	})
+	if err != nil {
+		return finding{}, err
+	}
+	worst := int64(0)
+	for _, e := range errors {
+		worst = max(worst, e)
+	}
+	return finding{fmt.Sprintf("%d ns over %d matrices", worst, s.Trials), worst == 0}, nil
+}
+
+// unaccounted is what the advances miss of the makespan, or what is negative
+// among them.
+func unaccounted(r *frontier.Result) int64 {
+	sum, negative := int64(0), int64(0)
+	for _, st := range r.Stages {
+		sum += st.Advance
+		negative = max(negative, -st.Advance)
+	}
+	return max(negative, distance(sum, r.Makespan))
+}
+
+// longest is Σ_t max_r Σ_s d.
+func longest(w *trace.Window) int64 {
+	R, total := len(w.Ranks), int64(0)
+	for t := range w.Steps() {
+		rank := make([]int64, R)
+		for i, d := range w.Step(t) {
+			rank[i%R] += d
+		}
+		total += slices.Max(rank)
+	}
+	return total
+}
+
+func distance(a, b int64) int64 { return max(a-b, b-a) }
+
+// bounded is the outcome of a proposition about one step.
+type bounded struct{ violated, low, high bool }
+
+// maxima: Proposition 1. One stage is the tight case below; ranks that take
+// turns, one per stage, the tight case above.
+func maxima(s *sampler) (finding, error) {
+	return proposition(s, func(rng *rand.Rand, w *trace.Window) {
+		S, R := len(w.Schema.Stages), len(w.Ranks)
+		if rng.IntN(2) == 0 {
+			// Alike on all ranks: the same rank is longest in every stage.
+			for i := range w.Durations {
+				w.Durations[i] = w.Durations[i/R*R]
+			}
+			return
+		}
+		for i := range w.Durations {
+			w.Durations[i] = 0
+		}
+		for k := range min(S, R) {
+			w.Durations[k*R+k] = millisecond
+		}
+	}, func(w *trace.Window, ref reference, f int64) bounded {
+		most := int64(min(len(w.Schema.Stages), len(w.Ranks)))
+		return bounded{f > ref.maxima || ref.maxima > most*f, f == ref.maxima, ref.maxima == most*f && most > 1}
+	})
+}
+
+// means: Proposition 2, times R to stay in integers. All work on one rank is
+// the tight case below; ranks alike, the tight case above.
+func means(s *sampler) (finding, error) {
+	return proposition(s, func(rng *rand.Rand, w *trace.Window) {
+		R, alone := len(w.Ranks), rng.IntN(2) == 0
+		for i := range w.Durations {
+			if i%R > 0 {
+				w.Durations[i] = w.Durations[i/R*R]
+				if alone {
+					w.Durations[i] = 0
+				}
+			}
+		}
+	}, func(w *trace.Window, ref reference, f int64) bounded {
+		R := int64(len(w.Ranks))
+		return bounded{f > ref.sums || ref.sums > R*f, f == ref.sums && R > 1, ref.sums == R*f && R > 1}
+	})
+}
+
+// proposition tries a bound on random steps, and on steps that are made to
+// reach it.
+func proposition(s *sampler, tighten func(*rand.Rand, *trace.Window), test func(*trace.Window, reference, int64) bounded) (finding, error) {
+	trials, err := repeat(s, s.Trials, func(rng *rand.Rand) (bounded, error) {
+		w := randomStep(rng)
+		if rng.IntN(4) == 0 {
+			tighten(rng, w)
+		}
+		a, err := analyze(w, frontier.CutStep)
+		if err != nil {
+			return bounded{}, err
+		}
+		return test(w, referenceOf(w), a.Makespan), nil
+	})
+	if err != nil {
+		return finding{}, err
+	}
+	violated := tally(trials, func(b bounded) bool { return b.violated })
+	low := tally(trials, func(b bounded) bool { return b.low })
+	high := tally(trials, func(b bounded) bool { return b.high })
+	return finding{fmt.Sprintf("%d violations of %d; lower bound reached %d times, upper %d", violated, s.Trials, low, high),
+		violated == 0 && low > 0 && high > 0}, nil
+}
+
+// clockError: Proposition 3. Half of the trials move every duration by the
+// full ε, which is what reaches the bound.
+func clockError(s *sampler) (finding, error) {
+	const ε = 1000 // ns
+	worst, err := repeat(s, s.Trials, func(rng *rand.Rand) (float64, error) {
+		w := randomStep(rng)
+		for i := range w.Durations {
+			w.Durations[i] += ε
+		}
+		measured := *w
+		measured.Durations = slices.Clone(w.Durations)
+		sign, full := int64(2*rng.IntN(2)-1), rng.IntN(2) == 0
+		for i := range measured.Durations {
+			e := rng.Int64N(2*ε+1) - ε
+			if full {
+				e = sign * ε
+				if rng.IntN(len(w.Schema.Stages)) == 0 {
+					sign = -sign
+				}
+			}
+			measured.Durations[i] += e
+		}
+		before, err := analyze(w, frontier.CutStep)
+		if err != nil {
+			return 0, err
+		}
+		after, err := analyze(&measured, frontier.CutStep)
+		if err != nil {
+			return 0, err
+		}
+		return worstError(before, after, ε), nil
+	})
+	if err != nil {
+		return finding{}, err
+	}
+	most := slices.Max(worst)
+	return finding{fmt.Sprintf("%.3f", most), most <= 1}, nil
+}
+
+// worstError is the largest of |ΔF[s]| ÷ s·ε and |Δa[s]| ÷ (2s−1)·ε, with s
+// from 1.
+func worstError(a, b *frontier.Result, ε int64) float64 {
+	worst, moved := 0.0, int64(0)
+	for i := range a.Stages {
+		n := int64(i + 1)
+		moved += b.Stages[i].Advance - a.Stages[i].Advance
+		worst = max(worst, float64(distance(moved, 0))/float64(n*ε),
+			float64(distance(b.Stages[i].Advance, a.Stages[i].Advance))/float64((2*n-1)*ε))
+	}
+	return worst
+}
+
+func slackIdentity(s *sampler) (finding, error) {
+	wrong, err := repeat(s, s.Trials, func(rng *rand.Rand) (bool, error) {
+		w := randomStep(rng)
+		a, err := analyze(w, frontier.CutStep)
+		if err != nil {
+			return false, err
+		}
+		ref, R := referenceOf(w), len(w.Ranks)
+		slack := make([]int64, R)
+		for i, st := range a.Stages {
+			most := int64(0)
+			for r, d := range w.Step(0)[i*R : (i+1)*R] {
+				most = max(most, d-slack[r])
+			}
+			if most != st.Advance {
+				return true, nil
+			}
+			slack = ref.slack[i]
+		}
+		return false, nil
+	})
+	return noneOf(wrong, err)
+}
+
+// rankOrder gives the same columns to other ranks: the account of the stages
+// is the same, and who is latest moves along.
+func rankOrder(s *sampler) (finding, error) {
+	changed, err := repeat(s, s.Trials, func(rng *rand.Rand) (bool, error) {
+		w := randomWindow(rng)
+		w.Wall = nil
+		R := len(w.Ranks)
+		to := rng.Perm(R)
+		moved := *w
+		moved.Durations = make([]int64, len(w.Durations))
+		for i, d := range w.Durations {
+			moved.Durations[i/R*R+to[i%R]] = d
+		}
+		a, err := analyze(w, frontier.CutStep)
+		if err != nil {
+			return false, err
+		}
+		b, err := analyze(&moved, frontier.CutStep)
+		if err != nil {
+			return false, err
+		}
+		same := a.Makespan == b.Makespan && slices.Equal(a.Labels, b.Labels) && slices.Equal(a.Routing, b.Routing)
+		for i, st := range a.Stages {
+			latest := make([]int, 0, R)
+			for _, r := range st.Latest {
+				latest = append(latest, to[r])
+			}
+			slices.Sort(latest)
+			same = same && st.Advance == b.Stages[i].Advance && slices.Equal(latest, b.Stages[i].Latest)
+		}
+		return !same, nil
+	})
+	return noneOf(changed, err)
+}
+
+// scaling counts time in another unit.
+func scaling(s *sampler) (finding, error) {
+	changed, err := repeat(s, s.Trials, func(rng *rand.Rand) (bool, error) {
+		w := randomWindow(rng)
+		w.Wall = nil
+		factor := 2 + rng.Int64N(999)
+		scaled := *w
+		scaled.Durations = slices.Clone(w.Durations)
+		for i := range scaled.Durations {
+			scaled.Durations[i] *= factor
+		}
+		a, err := analyze(w, frontier.CutStep)
+		if err != nil {
+			return false, err
+		}
+		b, err := analyze(&scaled, frontier.CutStep)
+		if err != nil {
+			return false, err
+		}
+		same := factor*a.Makespan == b.Makespan
+		for i := range a.Stages {
+			same = same && factor*a.Stages[i].Advance == b.Stages[i].Advance
+		}
+		return !same, nil
+	})
+	return noneOf(changed, err)
+}
+
+// noneOf passes when no trial is true.
+func noneOf(trials []bool, err error) (finding, error) {
+	n := tally(trials, func(b bool) bool { return b })
+	return finding{fmt.Sprintf("%d of %d", n, len(trials)), n == 0}, err
+}

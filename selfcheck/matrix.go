@@ -1,0 +1,113 @@
+package selfcheck
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/trace"
+)
+
+const millisecond = 1_000_000
+
+// newWindow is a window of zero durations. Ranks are declared peers.
+func newWindow(steps, ranks int, stages ...string) *trace.Window {
+	w := &trace.Window{Run: "selfcheck", WorldSize: ranks, Accumulation: 1, Schema: trace.Schema{Stages: stages},
+		Durations: make([]int64, steps*ranks*len(stages))}
+	for r := range ranks {
+		w.Ranks = append(w.Ranks, trace.Rank{ID: r, Role: trace.Role{{Axis: trace.DataParallel, Index: r}}})
+	}
+	return w
+}
+
+// randomWindow has ties, zeros, and durations of eight orders of magnitude.
+// Wall time, where there is any, is a little more or less than the stages.
+func randomWindow(rng *rand.Rand) *trace.Window {
+	steps, ranks := 1+rng.IntN(24), 1+rng.IntN(12)
+	stages := make([]string, 1+rng.IntN(7))
+	for s := range stages {
+		stages[s] = fmt.Sprintf("stage%d", s)
+	}
+	w := newWindow(steps, ranks, stages...)
+	for i := range w.Durations {
+		w.Durations[i] = randomDuration(rng)
+	}
+	if rng.IntN(4) == 0 {
+		return w
+	}
+	w.Wall = make([]int64, steps*ranks)
+	for t := range steps {
+		for r := range ranks {
+			total := int64(rng.IntN(2*millisecond)) - millisecond/2
+			for s := range stages {
+				total += w.Durations[(t*len(stages)+s)*ranks+r]
+			}
+			w.Wall[t*ranks+r] = max(0, total)
+		}
+	}
+	return w
+}
+
+func randomDuration(rng *rand.Rand) int64 {
+	switch rng.IntN(6) {
+	case 0:
+		return 0
+	case 1:
+		return int64(rng.IntN(4)) * millisecond
+	}
+	return int64(math.Exp(20 * rng.Float64()))
+}
+
+// randomStep is a random window of one step without wall time: its stages are
+// all there is, and its makespan is F[S].
+func randomStep(rng *rand.Rand) *trace.Window {
+	w := randomWindow(rng)
+	w.Wall = nil
+	w.Durations = w.Step(0)
+	return w
+}
+
+// analyze is the account of a window by one cut, without model fit.
+func analyze(w *trace.Window, cut frontier.Cut) (*frontier.Result, error) {
+	if err := w.Validate(); err != nil {
+		return nil, err
+	}
+	a, err := frontier.Analyze(w, frontier.Options{Cut: cut, ModelFit: frontier.ModelFitNone})
+	if err != nil {
+		return nil, err
+	}
+	return a.Main, nil
+}
+
+// reference is the frontier of one step worked out from its durations alone.
+type reference struct {
+	frontier, advance []int64   // [stage]
+	slack             [][]int64 // [stage][rank] at the end of the stage
+	maxima, sums      int64     // Σ_s max_r d and Σ_s Σ_r d
+}
+
+func referenceOf(w *trace.Window) reference {
+	R := len(w.Ranks)
+	prefix := make([]int64, R)
+	var ref reference
+	last := int64(0)
+	for s := range w.Schema.Stages {
+		top, reached := int64(0), int64(0)
+		for r, d := range w.Step(0)[s*R : (s+1)*R] {
+			prefix[r] += d
+			top, reached = max(top, d), max(reached, prefix[r])
+			ref.sums += d
+		}
+		ref.maxima += top
+		slack := make([]int64, R)
+		for r, p := range prefix {
+			slack[r] = reached - p
+		}
+		ref.frontier = append(ref.frontier, reached)
+		ref.advance = append(ref.advance, reached-last)
+		ref.slack = append(ref.slack, slack)
+		last = reached
+	}
+	return ref
+}

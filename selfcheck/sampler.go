@@ -1,0 +1,60 @@
+package selfcheck
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// sampler runs the trials of one check.
+type sampler struct {
+	Options
+	use uint64 // number of the check
+}
+
+// repeat runs n trials in parallel and returns their outcomes in order. Every
+// trial has a random stream of its own, so that the outcomes do not depend on
+// who runs which. The error is that of the first trial that failed; there must
+// be trials.
+func repeat[T any](s *sampler, n int, trial func(*rand.Rand) (T, error)) ([]T, error) {
+	if n < 1 {
+		return nil, errors.New("no trials, so nothing is shown")
+	}
+	out, errs := make([]T, n), make([]error, n)
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				rng := rand.New(rand.NewPCG(s.Seed^s.use<<56, uint64(i)))
+				out[i], errs[i] = trial(rng)
+			}
+		})
+	}
+	wg.Wait()
+	for i, err := range errs {
+		if err != nil {
+			return nil, fmt.Errorf("trial %d: %w", i, err)
+		}
+	}
+	return out, nil
+}
+
+// tally counts the trials for which holds is true.
+func tally[T any](trials []T, holds func(T) bool) int {
+	n := 0
+	for _, t := range trials {
+		if holds(t) {
+			n++
+		}
+	}
+	return n
+}
+
+// outOf writes a count as the suite reports it.
+func outOf(n, all int) string {
+	return fmt.Sprintf("%d/%d (%.0f %%)", n, all, 100*float64(n)/float64(max(1, all)))
+}

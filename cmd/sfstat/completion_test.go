@@ -22,7 +22,6 @@ func TestCandidates(t *testing.T) {
 		line string // words; the last is being typed
 		want string
 	}{
-		{"", "diagnose frontier inspect convert simulate gates version completion help"},
 		{"d", "diagnose"},
 		{"diagnose --form", "--format"},
 		{"diagnose --format ", "text json csv md"},
@@ -30,7 +29,7 @@ func TestCandidates(t *testing.T) {
 		{"diagnose --format=j", "--format=json"},
 		{"diagnose run --fail-on ", "strong supported ambiguous"},
 		{"--format json diag", "diagnose"},
-		{"convert --to ", "packets parquet"},
+		{"convert --to ", "packets csv parquet"},
 		{"convert -o ", ""},
 		{"diagnose ", ""},
 		{"diagnose -- --for", ""},
@@ -47,8 +46,10 @@ func TestCandidates(t *testing.T) {
 			t.Errorf("%q: %q, expected %q", c.line, got, c.want)
 		}
 	}
-	if got := words(candidates(app, nil)); !slices.Contains(got, "diagnose") {
-		t.Errorf("no words: %q", got)
+	for _, line := range [][]string{nil, {""}, {"--quiet", ""}} {
+		if got := words(candidates(app, line)); !slices.Contains(got, "diagnose") || !slices.Contains(got, "help") || slices.Contains(got, "__complete") {
+			t.Errorf("%q: %q, expected the commands", line, got)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package frontier
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 )
@@ -63,9 +64,36 @@ type charge struct {
 // would save.
 type suspicion struct {
 	meetings int
-	sizes    []float64
-	late     float64 // Σ over the meetings of the late ranks' part of all ranks
+	charges  int
+	total    float64          // Σ of the charges
+	sizes    map[uint64]*size // the charges, by size
+	late     float64          // Σ over the meetings of the late ranks' part of all ranks
 	mended   float64
+}
+
+// size is some charges of nearly the same size, an eighth of an octave wide.
+type size struct {
+	n       float64
+	largest float64
+}
+
+func (s *suspicion) charge(x float64) {
+	if x < 1 { // ns
+		return
+	}
+	s.charges++
+	s.total += x
+	if s.sizes == nil {
+		s.sizes = map[uint64]*size{}
+	}
+	at := math.Float64bits(x) >> 49
+	bin := s.sizes[at]
+	if bin == nil {
+		bin = new(size)
+		s.sizes[at] = bin
+	}
+	bin.n++
+	bin.largest = max(bin.largest, x)
 }
 
 type lateRank struct {
@@ -174,9 +202,7 @@ func (b *blame) add(at cell, excess int64, explained, alone float64, main bool) 
 	if at.group != wholeRank {
 		of = &b.groups[at.group]
 	}
-	if explained > 0 {
-		of.sizes = append(of.sizes, explained)
-	}
+	of.charge(explained)
 }
 
 // mend adds what would be saved at this meeting if every late rank were on
@@ -358,11 +384,7 @@ func (b *blame) culprit(at cell, c *charge, makespan int64) Culprit {
 // scale is 1, or less where durations contradict the meetings so much that
 // more would be charged than the window has exposed.
 func (b *blame) scale(makespan int64) float64 {
-	total := 0.0
-	for _, x := range b.whole.sizes {
-		total += x
-	}
-	return min(1, float64(makespan)/max(1, total))
+	return min(1, float64(makespan)/max(1, b.whole.total))
 }
 
 func sortCulprits(out []Culprit, limit int) []Culprit {
@@ -381,7 +403,7 @@ func (b *blame) testable() int {
 	for k := 1; ; k++ {
 		able := 0
 		for _, s := range b.groups {
-			if n := len(s.sizes); n > 0 && 2*math.Pow(R, float64(1-n)) <= level/float64(k) {
+			if n := s.charges; n > 0 && 2*math.Pow(R, float64(1-n)) <= level/float64(k) {
 				able++
 			}
 		}
@@ -428,19 +450,18 @@ func (s suspicion) byCount(k int) float64 {
 // Large delays count for what they are, so that noise of a few milliseconds
 // cannot hide a rare delay of a second. For n equal charges that all fall on
 // the rank, the bound is exact: R^−n. Within one meeting the charges exclude
-// each other, which only lowers the chance.
+// each other, which only lowers the chance. Charges of nearly the same size are
+// counted as the largest of them, which only raises the bound.
 func (s suspicion) bySize(total float64, ranks int) float64 {
-	largest := 0.0
-	for _, w := range s.sizes {
-		largest = max(largest, w)
-	}
-	if largest == 0 || total <= 0 {
+	if s.charges == 0 || total <= 0 {
 		return 1
 	}
+	bins := slices.SortedFunc(maps.Values(s.sizes), func(a, b *size) int { return cmp.Compare(a.largest, b.largest) })
+	largest := bins[len(bins)-1].largest
 	exponent := func(lambda float64) float64 {
 		sum := -lambda * total
-		for _, w := range s.sizes {
-			sum += math.Log1p(math.Expm1(lambda*w) / float64(ranks))
+		for _, b := range bins {
+			sum += b.n * math.Log1p(math.Expm1(lambda*b.largest)/float64(ranks))
 		}
 		return sum
 	}

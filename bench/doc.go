@@ -1,0 +1,6 @@
+// Package bench holds the measurements that cross packages: what a command
+// spends where, from a file on disk to a verdict. Engines and readers have
+// their own benchmarks beside their code.
+//
+//	go test -run '^$' -bench . ./bench
+package bench

@@ -93,12 +93,41 @@ func Join(parts []*Part) ([]*Window, error) {
 			windows[i+1].FirstStep)
 	}
 	for _, w := range windows {
-		if missing := w.Missing(); len(missing) > 0 {
-			w.note(NoteMissingRanks, "%d of %d ranks did not report steps %d to %d: %s",
-				len(missing), w.WorldSize, w.FirstStep, w.FirstStep+int64(w.Steps())-1, RankList(missing))
-		}
+		w.NoteMissing()
 	}
 	return windows, nil
+}
+
+// NoteMissing notes the ranks that are missing, if any. O(R) time, however
+// large the world claims to be.
+func (w *Window) NoteMissing() {
+	if n := w.WorldSize - len(w.Ranks); n > 0 {
+		w.note(NoteMissingRanks, "%d of %d ranks did not report steps %d to %d: %s",
+			n, w.WorldSize, w.FirstStep, w.FirstStep+int64(w.Steps())-1, w.missingList())
+	}
+}
+
+// missingList is RankList of Missing.
+func (w *Window) missingList() string {
+	var b []byte
+	next := 0
+	gap := func(end int) { // ranks next … end−1 are missing
+		if next < end && len(b) > 0 {
+			b = append(b, ',')
+		}
+		if next < end {
+			b = fmt.Appendf(b, "%d", next)
+		}
+		if next+1 < end {
+			b = fmt.Appendf(b, "-%d", end-1)
+		}
+		next = end + 1
+	}
+	for _, r := range w.Ranks {
+		gap(r.ID)
+	}
+	gap(w.WorldSize)
+	return string(b)
 }
 
 func (w *Window) note(kind NoteKind, format string, args ...any) {

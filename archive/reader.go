@@ -46,10 +46,7 @@ const (
 func Open(path string, lim ingest.Limits) (*Reader, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		if cause := errors.Unwrap(err); cause != nil {
-			err = cause // without the path, which the position has
-		}
-		return nil, trace.At(trace.Pos{File: path}, err)
+		return nil, ingest.Unreadable(path, err)
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {

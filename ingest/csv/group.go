@@ -3,6 +3,7 @@ package csv
 import (
 	"bytes"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -23,8 +24,9 @@ type group struct {
 	side  [][]sample
 	walls int // rows with a wall time
 
-	ranks  []int   // that have reported, in order of appearance
-	column []int32 // by rank: 1 + its position in ranks, 0 for none
+	ranks   []int   // that have reported, in order of appearance
+	column  []int32 // by rank: 1 + its position in ranks, 0 for none
+	maxRank int     // the largest, known once all rows are there
 
 	metas []meta
 	known map[string]int32 // metas by their cells
@@ -232,7 +234,12 @@ func (g *group) dropLast() {
 			g.side[i] = s[:k-1]
 		}
 	}
+	at := g.rows[n].rank
 	g.rows, g.times = g.rows[:n], g.times[:n*len(g.layout.stages)]
+	if !slices.ContainsFunc(g.rows, func(r groupRow) bool { return r.rank == at }) { // it came last
+		g.column[g.ranks[at]] = 0
+		g.ranks, g.last = g.ranks[:at], g.last[:at]
+	}
 }
 
 // reset makes room for the next window.

@@ -1,0 +1,189 @@
+package csv
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/sfstat/sfstat/trace"
+)
+
+// join makes windows of rows that are not a full grid: ranks that miss steps,
+// steps that all ranks miss, attributes that change. It cuts the rows of every
+// rank into parts and leaves the rest to trace.Join.
+func (g *group) join() ([]*trace.Window, error) {
+	order := make([]int, len(g.rows))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		x, y := &g.rows[a], &g.rows[b]
+		return cmp.Or(cmp.Compare(g.ranks[x.rank], g.ranks[y.rank]), cmp.Compare(x.step, y.step))
+	})
+	owner := make([]*trace.Part, len(g.rows))
+	parts, err := g.parts(order, owner)
+	if err != nil {
+		return nil, err
+	}
+	g.giveSide(order, owner)
+	changed := g.changes(order)
+
+	slices.SortStableFunc(parts, func(a, b *trace.Part) int { return cmp.Compare(a.FirstStep, b.FirstStep) })
+	var windows []*trace.Window
+	for len(parts) > 0 {
+		n, end := unbroken(parts)
+		if err := g.patchy(parts[:n]); err != nil {
+			return nil, err
+		}
+		made, err := trace.Join(parts[:n])
+		if err != nil {
+			return nil, err
+		}
+		windows = append(windows, made...)
+		if parts = parts[n:]; len(parts) > 0 {
+			last := windows[len(windows)-1]
+			last.Notes = append(last.Notes, trace.Note{Kind: trace.NoteStepGap,
+				Text: fmt.Sprintf("no rank reported steps %d to %d of window %d: the window was closed there", end, parts[0].FirstStep-1, g.window)})
+		}
+	}
+	for _, w := range windows {
+		noteChanges(w, changed)
+		w.Side = slices.DeleteFunc(w.Side, func(c trace.SideChannel) bool { return len(c.Samples) == 0 })
+		if len(w.Side) == 0 {
+			w.Side = nil
+		}
+	}
+	return windows, nil
+}
+
+// unbroken is how many of the parts, which are ordered by step, have no step
+// missing between them on every rank, and the step after them.
+func unbroken(parts []*trace.Part) (n int, end int64) {
+	end = parts[0].FirstStep
+	for n < len(parts) && parts[n].FirstStep <= end {
+		end = max(end, parts[n].FirstStep+int64(parts[n].Steps()))
+		n++
+	}
+	return n, end
+}
+
+// maxJoin bounds the work of joining: pieces times places where they begin or
+// end. 2,048 ranks that miss one step in a hundred of 600 make a tenth of it.
+const maxJoin = 200e6
+
+// patchy refuses parts that would take too long to join.
+func (g *group) patchy(parts []*trace.Part) error {
+	edges := make(map[int64]struct{})
+	for _, p := range parts {
+		edges[p.FirstStep] = struct{}{}
+		edges[p.FirstStep+int64(p.Steps())] = struct{}{}
+	}
+	if float64(len(parts))*float64(len(edges)) > maxJoin {
+		return trace.At(parts[0].Pos, trace.Bad(trace.ErrTooLarge, "window %d of run %q is in %d pieces with %d ends: too many steps are missing on single ranks, or hosts and roles change too often",
+			g.window, g.run, len(parts), len(edges)))
+	}
+	return nil
+}
+
+// parts cuts the rows, ordered by rank and step, where a rank misses a step or
+// says something else about itself or the window. owner becomes the part of every row.
+func (g *group) parts(order []int, owner []*trace.Part) ([]*trace.Part, error) {
+	var parts []*trace.Part
+	var p *trace.Part
+	S := len(g.layout.stages)
+	for k, i := range order {
+		row := &g.rows[i]
+		var before *groupRow
+		if k > 0 && g.rows[order[k-1]].rank == row.rank {
+			before = &g.rows[order[k-1]]
+		}
+		if before != nil && before.step == row.step {
+			a, b := min(i, order[k-1]), max(i, order[k-1])
+			return nil, trace.At(g.pos(b), trace.Bad(trace.ErrDuplicate, "rank %d reports step %d of window %d of run %q twice, first at line %d",
+				g.ranks[row.rank], row.step, g.window, g.run, g.rows[a].line))
+		}
+		if before == nil || before.step+1 != row.step || before.meta != row.meta {
+			p = g.part(i)
+			parts = append(parts, p)
+		}
+		p.Durations = append(p.Durations, g.times[i*S:(i+1)*S]...)
+		if row.wall < 0 {
+			p.Wall = nil
+		} else if len(p.Wall) == len(p.Durations)/S-1 {
+			p.Wall = append(p.Wall, row.wall)
+		}
+		owner[i] = p
+	}
+	for _, p := range parts {
+		if len(p.Wall) < p.Steps() {
+			p.Wall = nil
+		}
+	}
+	return parts, nil
+}
+
+// part begins a part at a row.
+func (g *group) part(i int) *trace.Part {
+	row := &g.rows[i]
+	m := g.metas[row.meta]
+	p := &trace.Part{Pos: g.pos(i), Run: g.run, Index: g.window, WorldSize: g.world(m), FirstStep: row.step, Accumulation: m.accum,
+		DataWait: m.wait, GatherOK: m.ok, Rank: m.rank, Schema: g.schema()}
+	p.Rank.ID = g.ranks[row.rank]
+	return p
+}
+
+// giveSide hands the samples to the parts of their rows, in the order of rows.
+func (g *group) giveSide(order []int, owner []*trace.Part) {
+	at := make([]int, len(order)) // place of each row in order
+	for k, i := range order {
+		at[i] = k
+	}
+	for c, cells := range g.side {
+		slices.SortFunc(cells, func(a, b sample) int { return cmp.Compare(at[a.row], at[b.row]) })
+		for _, s := range cells {
+			p := owner[s.row]
+			if n := len(p.Side); n == 0 || p.Side[n-1].Name != g.layout.channels[c] {
+				p.Side = append(p.Side, trace.SideChannel{Name: g.layout.channels[c]})
+			}
+			own := &p.Side[len(p.Side)-1]
+			own.Samples = append(own.Samples, trace.Sample{Step: g.rows[s.row].step, Value: s.value, Ready: s.ready})
+		}
+	}
+}
+
+// change is a step at which a rank says something else about itself.
+type change struct {
+	rank int
+	step int64
+}
+
+// changes lists where ranks change their host or role, by rank.
+func (g *group) changes(order []int) []change {
+	var list []change
+	for k := 1; k < len(order); k++ {
+		a, b := &g.rows[order[k-1]], &g.rows[order[k]]
+		if a.rank != b.rank || a.meta == b.meta {
+			continue
+		}
+		x, y := g.metas[a.meta].rank, g.metas[b.meta].rank
+		if x.Host != y.Host || x.LocalRank != y.LocalRank || !slices.Equal(x.Role, y.Role) {
+			list = append(list, change{g.ranks[b.rank], b.step})
+		}
+	}
+	return list
+}
+
+// noteChanges notes the ranks that change inside of a window.
+func noteChanges(w *trace.Window, list []change) {
+	var ranks []int
+	for _, c := range list {
+		inside := c.step > w.FirstStep && c.step < w.FirstStep+int64(w.Steps())
+		if inside && (ranks == nil || ranks[len(ranks)-1] != c.rank) {
+			ranks = append(ranks, c.rank)
+		}
+	}
+	if ranks != nil {
+		w.Notes = append(w.Notes, trace.Note{Kind: trace.NoteTopologyChanged,
+			Text: fmt.Sprintf("ranks %s change their host or role inside of window %d: what they say first is kept", trace.RankList(ranks), w.Index)})
+	}
+}

@@ -1,0 +1,337 @@
+package csv_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/csv"
+	"github.com/sfstat/sfstat/ingest/ingesttest"
+	"github.com/sfstat/sfstat/trace"
+)
+
+func read(text string) ([]*trace.Window, error) {
+	r, err := csv.NewReader(strings.NewReader(text), "dir/table.csv", ingest.Limits{})
+	if err != nil {
+		return nil, err
+	}
+	return ingesttest.ReadAll(r)
+}
+
+// two is the window that most tables below spell: steps 5 and 6 of two ranks,
+// stages a and b.
+func two(edit func(w *trace.Window)) *trace.Window {
+	w := &trace.Window{Run: "table.csv", FirstStep: 5, WorldSize: 2, Accumulation: 1, Schema: trace.Schema{Stages: []string{"a", "b"}},
+		Ranks: []trace.Rank{{ID: 0, LocalRank: -1}, {ID: 1, LocalRank: -1}}, Durations: []int64{10, 20, 11, 21, 30, 40, 31, 41}}
+	if edit != nil {
+		edit(w)
+	}
+	return w
+}
+
+func TestTables(t *testing.T) {
+	wall := func(w *trace.Window) { w.Wall = []int64{100, 200, 300, 400} }
+	tests := []struct {
+		name, text string
+		want       []*trace.Window
+	}{
+		{"least", "step,rank,a,b\n5,0,10,11\n5,1,20,21\n6,0,30,31\n6,1,40,41\n", []*trace.Window{two(nil)}},
+		{"by rank", "rank,step,a,b\n0,5,10,11\n0,6,30,31\n1,5,20,21\n1,6,40,41\n", []*trace.Window{two(nil)}},
+		{"any order", "step,rank,a,b\n6,1,40,41\n5,0,10,11\n6,0,30,31\n5,1,20,21\n", []*trace.Window{two(nil)}},
+		{"semicolons", "step;rank;a;b\n5;0;10;11\n5;1;20;21\n6;0;30;31\n6;1;40;41\n", []*trace.Window{two(nil)}},
+		{"tabs", "step\trank\ta\tb\n5\t0\t10\t11\n5\t1\t20\t21\n6\t0\t30\t31\n6\t1\t40\t41\n", []*trace.Window{two(nil)}},
+		{"CRLF and byte-order mark", "\xEF\xBB\xBFstep,rank,a,b\r\n5,0,10,11\r\n5,1,20,21\r\n6,0,30,31\r\n6,1,40,41\r\n", []*trace.Window{two(nil)}},
+		{"no last line end", "step,rank,a,b\n5,0,10,11\n5,1,20,21\n6,0,30,31\n6,1,40,41", []*trace.Window{two(nil)}},
+		{"empty lines", "\nstep,rank,a,b\n\n5,0,10,11\n5,1,20,21\n  \n6,0,30,31\n6,1,40,41\n\n\n", []*trace.Window{two(nil)}},
+		{"quotes", "\"step\",\"rank\",\"a\",b\n\"5\",0,\"10\",11\n5,\"1\",20,\"21\"\n6,0,30,31\n6,1,40,41\n", []*trace.Window{two(nil)}},
+		{"blanks", "step, rank , a ,b\n5, 0,10 ,11\n 5,1,20,21\n6,0, \"30\" ,31\n6,1,40,41 \n", []*trace.Window{two(nil)}},
+		{"capitals", "Step,RANK,a,b,Wall_NS\n5,0,10,11,100\n5,1,20,21,200\n6,0,30,31,300\n6,1,40,41,400\n", []*trace.Window{two(wall)}},
+		{"leading zeros and signs", "step,rank,a,b\n05,00,+10,0000000000000000000000011\n5,1,20,21\n6,0,30,31\n6,1,40,41\n", []*trace.Window{two(nil)}},
+		{"empty wall", "step,rank,a,wall_ns,b\n5,0,10,,11\n5,1,20,,21\n6,0,30,,31\n6,1,40,,41\n", []*trace.Window{two(nil)}},
+		{"some walls", "step,rank,a,b,wall_ns\n5,0,10,11,1\n5,1,20,21,\n6,0,30,31,3\n6,1,40,41,4\n", []*trace.Window{two(func(w *trace.Window) {
+			w.Notes = []trace.Note{{Kind: trace.NoteWallMissing, Text: "some ranks recorded no wall time: it is not used, and there is no residual stage"}}
+		})}},
+		{"attributes", "run,window,step,rank,world_size,a,b,host,local_rank,role,accumulation,gather_ok,data_wait\n" +
+			"j,-3,5,0,3,10,11,n0,0,\"dp=0,pp=1\",4,true,preceding\nj,-3,5,2,3,20,21,\"n,\"\"1\"\"\n\",1,\"pp=1, dp=1\",4,FALSE,preceding\n" +
+			"j,-3,6,0,3,30,31,n0,0,\"dp=0,pp=1\",4,true,preceding\nj,-3,6,2,3,40,41,\"n,\"\"1\"\"\n\",1,\"pp=1, dp=1\",4,FALSE,preceding\n",
+			[]*trace.Window{two(func(w *trace.Window) {
+				w.Run, w.Index, w.WorldSize, w.Accumulation, w.DataWait, w.GatherFailed = "j", -3, 3, 4, trace.DataWaitPreceding, []int{2}
+				w.Ranks = []trace.Rank{{ID: 0, Host: "n0", Role: trace.Role{{Axis: "dp"}, {Axis: "pp", Index: 1}}},
+					{ID: 2, Host: "n,\"1\"\n", LocalRank: 1, Role: trace.Role{{Axis: "dp", Index: 1}, {Axis: "pp", Index: 1}}}}
+				w.Notes = []trace.Note{{Kind: trace.NoteMissingRanks, Text: "1 of 3 ranks did not report steps 5 to 6: 1"}}
+			})}},
+		{"side channels", "step,rank,a,b,e,e.ready,ready:f,side:f\n5,0,10,11,1.5,true,,\n5,1,20,21,NaN,false,,\n6,0,30,31,,,1,0.1\n6,1,40,41,7e-3,1,,\n",
+			[]*trace.Window{two(func(w *trace.Window) {
+				w.Side = []trace.SideChannel{{Name: "e", Samples: []trace.Sample{{Step: 5, Value: 1.5, Ready: true}, {Step: 5, Rank: 1, Value: nan}, {Step: 6, Rank: 1, Value: 0.007, Ready: true}}},
+					{Name: "f", Samples: []trace.Sample{{Step: 6, Value: 0.1, Ready: true}}}}
+			})}},
+		{"stages with taken names", "step,rank,stage:rank,stage:stage:x\n5,0,10,11\n5,1,20,21\n6,0,30,31\n6,1,40,41\n", []*trace.Window{two(func(w *trace.Window) {
+			w.Schema.Stages = []string{"rank", "stage:x"}
+		})}},
+		{"cut in the last row", "step,rank,a,b\n5,0,10,11\n5,1,20,21\n6,0,30,31\n6,1,40,41\n7,0,5", []*trace.Window{two(func(w *trace.Window) {
+			w.Notes = []trace.Note{{Kind: trace.NoteTruncated, Text: "dir/table.csv:6: the input ends inside of a row, as when a job is killed (truncated)"}}
+		})}},
+		{"cut in quotes", "step,rank,a,b\n5,0,10,11\n5,1,20,21\n6,0,30,31\n6,1,40,41\n7,\"0,5,6\n", []*trace.Window{two(func(w *trace.Window) {
+			w.Notes = []trace.Note{{Kind: trace.NoteTruncated, Text: "dir/table.csv:6: the input ends inside of a row, as when a job is killed (truncated)"}}
+		})}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := read(tt.text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(tt.want, got, bitwise); d != "" {
+				t.Errorf("(-want +got)\n%s", d)
+			}
+		})
+	}
+}
+
+// shapeOf tells what was read in a line: per window its number, steps, ranks
+// and the kinds of its notes.
+func shapeOf(windows []*trace.Window) string {
+	var b strings.Builder
+	for _, w := range windows {
+		var ids []int
+		for _, r := range w.Ranks {
+			ids = append(ids, r.ID)
+		}
+		fmt.Fprintf(&b, "%s/%d %d+%d of %s", w.Run, w.Index, w.FirstStep, w.Steps(), trace.RankList(ids))
+		for _, n := range w.Notes {
+			fmt.Fprintf(&b, " %s", n.Kind)
+		}
+		b.WriteString("; ")
+	}
+	return strings.TrimSuffix(b.String(), "; ")
+}
+
+func TestSplitting(t *testing.T) {
+	tests := []struct{ name, text, want string }{
+		{"windows", "window,step,rank,a\n0,1,0,1\n0,2,0,1\n1,3,0,1\n1,4,0,1\n", "table.csv/0 1+2 of 0; table.csv/1 3+2 of 0"},
+		{"runs", "run,step,rank,a\nx,1,0,1\ny,1,0,1\n", "x/0 1+1 of 0; y/0 1+1 of 0"},
+		{"step gap", "step,rank,a\n1,0,1\n1,1,1\n2,0,1\n2,1,1\n5,0,1\n5,1,1\n", "table.csv/0 1+2 of 0-1 step_gap; table.csv/0 5+1 of 0-1"},
+		{"two gaps by rank", "step,rank,a\n1,0,1\n3,0,1\n5,0,1\n1,1,1\n3,1,1\n5,1,1\n", "table.csv/0 1+1 of 0-1 step_gap; table.csv/0 3+1 of 0-1 step_gap; table.csv/0 5+1 of 0-1"},
+		{"rank comes late", "step,rank,a\n1,0,1\n2,0,1\n2,1,1\n3,0,1\n3,1,1\n", "table.csv/0 1+1 of 0 missing_ranks missing_ranks; table.csv/0 2+2 of 0-1"},
+		{"rank misses a step", "step,rank,a\n1,0,1\n1,1,1\n2,0,1\n3,0,1\n3,1,1\n",
+			"table.csv/0 1+1 of 0-1 missing_ranks; table.csv/0 2+1 of 0 missing_ranks missing_ranks; table.csv/0 3+1 of 0-1"},
+		{"rank missing by world size", "world_size,step,rank,a\n4,1,1,1\n4,1,3,1\n", "table.csv/0 1+1 of 1,3 missing_ranks"},
+		{"host changes", "step,rank,a,host\n1,0,1,x\n2,0,1,y\n", "table.csv/0 1+2 of 0 topology_changed"},
+		{"world sizes differ", "step,rank,world_size,a\n1,0,3,1\n1,1,3,1\n1,2,4,1\n", "table.csv/0 1+1 of 0-1 world_size_changed missing_ranks"},
+		{"accumulation differs", "step,rank,accumulation,a\n1,0,1,1\n1,1,1,1\n1,2,2,1\n", "table.csv/0 1+1 of 0-1 accumulation_changed missing_ranks"},
+		{"window number again later", "window,step,rank,a\n0,1,0,1\n1,2,0,1\n0,3,0,1\n", "table.csv/0 1+1 of 0; table.csv/1 2+1 of 0; table.csv/0 3+1 of 0"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			windows, err := read(tt.text)
+			if got := shapeOf(windows); err != nil || got != tt.want {
+				t.Errorf("%v\ngot  %s\nwant %s", err, got, tt.want)
+			}
+		})
+	}
+}
+
+// The rows of a table that is patchy keep their values, samples and walls.
+func TestPatchyKeepsValues(t *testing.T) {
+	got, err := read("step,rank,a,b,wall_ns,e,e.ready\n1,1,3,4,9,,\n1,0,1,2,8,0.5,true\n2,1,5,6,7,0.25,false\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := trace.Window{Run: "table.csv", WorldSize: 2, Accumulation: 1, Schema: trace.Schema{Stages: []string{"a", "b"}}}
+	first, second := base, base
+	first.FirstStep, first.Ranks = 1, []trace.Rank{{ID: 0, LocalRank: -1}, {ID: 1, LocalRank: -1}}
+	first.Durations, first.Wall = []int64{1, 3, 2, 4}, []int64{8, 9}
+	first.Side = []trace.SideChannel{{Name: "e", Samples: []trace.Sample{{Step: 1, Value: 0.5, Ready: true}}}}
+	second.FirstStep, second.Ranks = 2, []trace.Rank{{ID: 1, LocalRank: -1}}
+	second.Durations, second.Wall = []int64{5, 6}, []int64{7}
+	second.Side = []trace.SideChannel{{Name: "e", Samples: []trace.Sample{{Step: 2, Value: 0.25}}}}
+	for _, w := range got {
+		w.Notes = nil
+	}
+	if d := cmp.Diff([]*trace.Window{&first, &second}, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestHostile(t *testing.T) {
+	const head = "step,rank,a,wall_ns\n1,0,5,6\n"
+	tests := []struct {
+		name, text string
+		want       error
+		says       string
+	}{
+		{"empty", "", trace.ErrEmpty, "no header"},
+		{"blank", " \n\t\n", trace.ErrEmpty, "no header"},
+		{"header only", "step,rank,a\n", io.EOF, ""},
+		{"no step", "rank,a\n", trace.ErrMissing, `no column step among "rank", "a"`},
+		{"no rank", "step,a\n", trace.ErrMissing, "no column rank"},
+		{"no stage", "step,rank,wall_ns\n", trace.ErrMissing, "no stage"},
+		{"no header", "1,0,5,6\n", trace.ErrMissing, "no column step"},
+		{"column twice", "step,rank,a,a\n", trace.ErrDuplicate, `"a"`},
+		{"column twice in other letters", "step,rank,Rank,a\n", trace.ErrDuplicate, `"rank"`},
+		{"residual stage", "step,rank," + trace.ResidualStage + "\n", trace.ErrDuplicate, "derived"},
+		{"nameless column", "step,rank,a,\n", trace.ErrEmpty, "empty name"},
+		{"long name", "step,rank," + strings.Repeat("x", 600) + "\n", trace.ErrTooLarge, "600 bytes"},
+		{"too many columns", "step,rank" + strings.Repeat(",a", 20000) + "\n", trace.ErrTooLarge, "columns"},
+		{"too many stages", "step,rank" + func() (s string) {
+			for i := range 5000 {
+				s += fmt.Sprintf(",a%d", i)
+			}
+			return s
+		}() + "\n", trace.ErrTooLarge, "5000 stages"},
+		{"channel without readiness", "step,rank,a,side:x\n", trace.ErrRagged, `"x"`},
+		{"header not UTF-8", "step,rank,a\xff\n", trace.ErrFormat, "UTF-8"},
+		{"UTF-16", "s\x00t\x00e\x00p\x00,\x00r\x00a\x00n\x00k\x00\n", trace.ErrMissing, "no column step"},
+		{"operator trace", "dp_rank,stage,rank,step,optype,start_ts,duration\n", io.EOF, ""}, // all others would be stages; ingest/auto knows better
+		{"negative", head + "1,1,-5,6\n", trace.ErrNegative, ":3[column a]"},
+		{"negative fraction", head + "1,1,-0.5,6\n", trace.ErrNegative, ":3[column a]"},
+		{"fraction", head + "1,1,5,6.5\n", trace.ErrType, ":3[column wall_ns]"},
+		{"exponent", head + "1,1,5e6,6\n", trace.ErrType, `"5e6"`},
+		{"NaN", head + "1,1,NaN,6\n", trace.ErrNotFinite, "column a"},
+		{"infinity", head + "1,1,-inf,6\n", trace.ErrNotFinite, "column a"},
+		{"huge exponent", head + "1,1,1e999,6\n", trace.ErrNotFinite, "column a"},
+		{"empty cell", head + "1,1,,6\n", trace.ErrMissing, "column a"},
+		{"text", head + "1,1,fast,6\n", trace.ErrType, `"fast"`},
+		{"hexadecimal", head + "1,1,0x10,6\n", trace.ErrType, `"0x10"`},
+		{"thousands", head + "1,1,\"1,000\",6\n", trace.ErrType, `"1,000"`},
+		{"overflow", head + "1,1,9223372036854775808,6\n", trace.ErrOverflow, "column a"},
+		{"overflow by far", head + "1,1," + strings.Repeat("9", 1000) + ",6\n", trace.ErrOverflow, "column a"},
+		{"sum overflows", head + "1,1,9223372036854775807,6\n", trace.ErrOverflow, "table.csv:2"},
+		{"too few cells", head + "1,1,5\n2,0,5,6\n", trace.ErrRagged, "3 cells, the header has 4"},
+		{"too few cells at the end", head + "1,1,5\n", trace.ErrRagged, ":3"},
+		{"too many cells", head + "1,1,5,6,7\n", trace.ErrRagged, "4 columns"},
+		{"text after quotes", head + "1,1,\"5\"6,6\n", trace.ErrFormat, "closing quote"},
+		{"quote in the middle", head + "1,1,5\"\",6\n", trace.ErrType, "column a"},
+		{"open quote", head + "1,1,\"5,6\n" + strings.Repeat("1,1,5,6\n", 200000), trace.ErrTooLarge, ":3"},
+		{"row twice", head + "1,1,5,6\n1,0,5,6\n", trace.ErrDuplicate, ":4: rank 0 reports step 1 of window 0 of run \"table.csv\" twice, first at line 2"},
+		{"row twice, grid full", head + "1,0,5,6\n", trace.ErrDuplicate, ":3"},
+		{"negative step", "step,rank,a\n-1,0,1\n", trace.ErrNegative, "column step"},
+		{"step overflows", "step,rank,a\n9223372036854775807,0,1\n", trace.ErrOverflow, "column step"},
+		{"steps far apart", "step,rank,a\n0,0,1\n2305843009213693951,0,1\n", nil, ""},
+		{"rank too large", "step,rank,a\n0,1048576,1\n", trace.ErrTooLarge, "column rank"},
+		{"rank outside the world", "step,rank,a,world_size\n0,2,1,2\n", trace.ErrTooLarge, "world of 2"},
+		{"world of none", "step,rank,a,world_size\n0,2,1,0\n", trace.ErrTooLarge, "column world_size"},
+		{"bad role", "step,rank,a,role\n0,0,1,first\n", trace.ErrFormat, "column role"},
+		{"role twice", "step,rank,a,role\n0,0,1,\"dp=1,dp=2\"\n", trace.ErrDuplicate, "dp"},
+		{"negative role", "step,rank,a,role\n0,0,1,dp=-1\n", trace.ErrNegative, "dp"},
+		{"bad flag", "step,rank,a,gather_ok\n0,0,1,maybe\n", trace.ErrType, "column gather_ok"},
+		{"bad data wait", "step,rank,a,data_wait\n0,0,1,maybe\n", trace.ErrType, "column data_wait"},
+		{"bad local rank", "step,rank,a,local_rank\n0,0,1,-2\n", trace.ErrNegative, "column local_rank"},
+		{"bad accumulation", "step,rank,a,accumulation\n0,0,1,5000\n", trace.ErrTooLarge, "column accumulation"},
+		{"host not UTF-8", "step,rank,a,host\n0,0,1,\xff\n", trace.ErrFormat, "column host"},
+		{"run not UTF-8", "step,rank,a,run\n0,0,1,\xff\n", trace.ErrFormat, "column run"},
+		{"bad sample", "step,rank,a,e,e.ready\n0,0,1,x,true\n", trace.ErrType, "column e"},
+		{"sample without readiness", "step,rank,a,e,e.ready\n0,0,1,3,\n", trace.ErrRagged, `"e"`},
+		{"readiness without sample", "step,rank,a,e,e.ready\n0,0,1,,true\n", trace.ErrRagged, `"e"`},
+		{"sample negative", "step,rank,a,e,e.ready\n0,0,1,-3,true\n", trace.ErrNegative, `"e"`},
+		{"sample not finite", "step,rank,a,e,e.ready\n0,0,1,Inf,true\n", trace.ErrNotFinite, `"e"`},
+		{"by rank across windows", "window,step,rank,a\n0,1,0,1\n1,2,0,1\n0,1,1,1\n1,2,1,1\n", trace.ErrDuplicate, "order the rows by run and window"},
+		{"cut in the first row", "step,rank,a\n1,0", trace.ErrTruncated, ":2"},
+		{"control characters", "step,rank,a\x1b[2J\n1,0,x\n", trace.ErrType, `\x1b`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			windows, err := read(tt.text)
+			if tt.want == nil || tt.want == io.EOF {
+				if err != nil {
+					t.Fatalf("refused: %v", err)
+				}
+				if tt.want == io.EOF && len(windows) > 0 {
+					t.Fatalf("%d windows of a table without rows", len(windows))
+				}
+				return
+			}
+			if !errors.Is(err, tt.want) || !strings.Contains(fmt.Sprint(err), tt.says) {
+				t.Fatalf("error %q, want kind %q and the words %q", err, tt.want, tt.says)
+			}
+			ingesttest.Placed(t, err, "dir/table.csv")
+		})
+	}
+}
+
+// Windows that came before the bad row are read.
+func TestGoodBeforeBad(t *testing.T) {
+	windows, err := read("window,step,rank,a\n0,1,0,1\n1,2,0,1\n2,3,0,x\n")
+	if shapeOf(windows) != "table.csv/0 1+1 of 0" || !errors.Is(err, trace.ErrType) {
+		t.Errorf("%s, %v", shapeOf(windows), err)
+	}
+}
+
+// A compressed input that is cut off may end inside of the last number: that
+// row is dropped.
+func TestCutCompressed(t *testing.T) {
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	fmt.Fprint(z, "step,rank,a\n1,0,1000\n2,0,1000\n3,0,10")
+	z.Flush()
+	src, err := ingest.NewSource(&packed, "x.csv.gz", ingest.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := csv.NewReader(src, "x.csv.gz", ingest.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	windows, err := ingesttest.ReadAll(r)
+	if err != nil || shapeOf(windows) != "x.csv.gz/0 1+2 of 0 truncated" {
+		t.Errorf("%s, %v", shapeOf(windows), err)
+	}
+}
+
+func TestLimits(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("step,rank,a\n")
+	for i := range 1000 {
+		fmt.Fprintf(&b, "%d,0,1\n", i)
+	}
+	r, err := csv.NewReader(strings.NewReader(b.String()), "x", ingest.Limits{Pending: 10000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = r.Next(); !errors.Is(err, trace.ErrTooLarge) {
+		t.Errorf("pending: %v", err)
+	}
+	if _, again := r.Next(); again != err {
+		t.Errorf("the error does not stay: %v", again)
+	}
+	if _, err := csv.NewReader(strings.NewReader("step,rank,"+strings.Repeat("a", 100)+"\n"), "x", ingest.Limits{Line: 50}); !errors.Is(err, trace.ErrTooLarge) {
+		t.Errorf("line: %v", err)
+	}
+}
+
+// What a few bytes claim, and tables full of holes, are refused or read in a
+// time that their size explains. Without bounds these take minutes.
+func TestAbsurdClaims(t *testing.T) {
+	var far, holes strings.Builder
+	far.WriteString("step,rank,a\n")
+	holes.WriteString("step,rank,a\n")
+	for i := range 20000 {
+		fmt.Fprintf(&far, "%d,%d,1\n", 3*i, 1<<20-1)
+		fmt.Fprintf(&holes, "%d,%d,1\n", i, i%2)
+	}
+	if windows, err := read(far.String()); err != nil || len(windows) != 20000 {
+		t.Errorf("windows of one rank in a world of a million: %d, %v", len(windows), err)
+	}
+	if _, err := read(holes.String()); !errors.Is(err, trace.ErrTooLarge) {
+		t.Errorf("ranks that take turns: %v", err)
+	}
+}
+
+func TestReadErrors(t *testing.T) {
+	broken := errors.New("disk on fire")
+	r, err := csv.NewReader(io.MultiReader(strings.NewReader("step,rank,a\n1,0,1\n"), iotest.ErrReader(broken)), "x", ingest.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Next(); !errors.Is(err, broken) {
+		t.Errorf("error %v, want the reader's", err)
+	}
+}

@@ -166,10 +166,13 @@ const (
 	NoteTruncated                    // the input ended in the middle of a record
 	NoteWallMissing                  // some ranks recorded no wall time, so none is used
 	NoteTopologyChanged              // a rank changed its role or host
+	NoteStepsSkipped                 // steps of an operator trace that do not run the common program
+	NoteUnjoined                     // operators that communicate could not be joined into groups
 )
 
 var noteNames = [...]string{"unknown", "missing_ranks", "gather_failed", "stages_changed", "world_size_changed",
-	"accumulation_changed", "step_gap", "truncated", "wall_missing", "topology_changed"}
+	"accumulation_changed", "step_gap", "truncated", "wall_missing", "topology_changed",
+	"steps_skipped", "unjoined"}
 
 func (k NoteKind) String() string { return nameOf(noteNames[:], int(k)) }
 

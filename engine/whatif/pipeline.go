@@ -174,34 +174,36 @@ func (b *pipeline) replicaStream(s stage) {
 		}
 	}
 	b.chain(stream)
-	for chunk, gather := range b.perChunk(s, trace.ParamsAllGather, true) {
-		forward := b.ofChunk(s.of[trace.ForwardCompute], chunk)
-		if len(forward) > 0 {
+	gathers := b.byNumber(s.of[trace.ParamsAllGather])
+	slices.Reverse(gathers)
+	for _, gather := range b.firstOfChunks(gathers) {
+		if forward := b.ofChunk(s.of[trace.ForwardCompute], b.chunk(gather)); len(forward) > 0 {
 			b.edge(gather, slices.MinFunc(forward, func(x, y int32) int { return cmp.Compare(b.start(x), b.start(y)) }))
 		}
 	}
 	if !b.early {
 		return
 	}
-	for chunk, reduce := range b.perChunk(s, trace.GradsReduceScatter, false) {
-		backward := b.ofChunk(s.of[trace.BackwardCompute], chunk)
-		if len(backward) > 0 {
+	for _, reduce := range b.firstOfChunks(b.byNumber(s.of[trace.GradsReduceScatter])) {
+		if backward := b.ofChunk(s.of[trace.BackwardCompute], b.chunk(reduce)); len(backward) > 0 {
 			b.edge(slices.MaxFunc(backward, func(x, y int32) int { return cmp.Compare(b.end(x), b.end(y)) }), reduce)
 		}
 	}
 }
 
-// perChunk is the instance of a class with the highest or lowest number, for
-// every model chunk.
-func (b *pipeline) perChunk(s stage, class trace.OpClass, highest bool) map[int32]int32 {
-	found := make(map[int32]int32)
-	for _, i := range s.of[class] {
-		at, ok := found[b.chunk(i)]
-		if !ok || (b.g.Instances[i].Seq > b.g.Instances[at].Seq) == highest {
-			found[b.chunk(i)] = i
-		}
-	}
-	return found
+// byNumber sorts a copy of the instances of a class by sequence number.
+func (b *pipeline) byNumber(list []int32) []int32 {
+	return slices.SortedFunc(slices.Values(list), func(x, y int32) int { return cmp.Compare(b.g.Instances[x].Seq, b.g.Instances[y].Seq) })
+}
+
+// firstOfChunks keeps the first instance of each model chunk.
+func (b *pipeline) firstOfChunks(list []int32) []int32 {
+	seen := make(map[int32]bool)
+	return slices.DeleteFunc(list, func(i int32) bool {
+		again := seen[b.chunk(i)]
+		seen[b.chunk(i)] = true
+		return again
+	})
 }
 
 func (b *pipeline) ofChunk(list []int32, chunk int32) []int32 {
@@ -226,8 +228,7 @@ func (b *pipeline) tail(s stage) error {
 	if s.number == 0 || s.number == len(b.stages)-1 {
 		chain = append(chain, only(trace.EmbeddingGradsAllReduce))
 	}
-	reduce := slices.Clone(s.of[trace.GradsReduceScatter])
-	slices.SortFunc(reduce, func(x, y int32) int { return cmp.Compare(b.g.Instances[x].Seq, b.g.Instances[y].Seq) })
+	reduce := b.byNumber(s.of[trace.GradsReduceScatter])
 	if b.early {
 		chain = append(chain, only(trace.SeparateGradsAllReduce))
 	} else {

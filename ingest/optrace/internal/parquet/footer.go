@@ -1,10 +1,6 @@
 package parquet
 
-import (
-	"math"
-
-	"github.com/sfstat/sfstat/trace"
-)
+import "math"
 
 // chunk is the place of one column's values of one row group.
 type chunk struct {

@@ -1,0 +1,101 @@
+package whatif
+
+import "slices"
+
+// findIdeal sets the ideal duration of every node: of its kind, or of its kind
+// on its stage, the mean, or the median for communication.
+func (m *Model) findIdeal() {
+	type class struct {
+		op    int32
+		stage int
+	}
+	members := make(map[class][]int32)
+	var classes []class
+	for v, op := range m.opOf {
+		c := class{op, m.nodes[v].Stage}
+		if m.o.Ideal == IdealOverAll {
+			c.stage = 0
+		}
+		if members[c] == nil {
+			classes = append(classes, c)
+		}
+		members[c] = append(members[c], int32(v))
+	}
+	m.ideal = make([]int64, len(m.nodes))
+	var values []int64
+	for _, c := range classes {
+		nodes := members[c]
+		values = values[:0]
+		for _, v := range nodes {
+			values = append(values, m.row(m.cost, v)...)
+		}
+		ideal := int64(0)
+		if m.nodes[nodes[0]].Communication {
+			ideal = median(values)
+		} else {
+			ideal = mean(values)
+		}
+		for _, v := range nodes {
+			m.ideal[v] = ideal
+		}
+	}
+}
+
+// mean rounds to the nearest integer, halves away from zero.
+func mean(values []int64) int64 {
+	sum, n := int64(0), int64(len(values))
+	for _, v := range values {
+		sum += v
+	}
+	if sum < 0 {
+		return (sum - n/2) / n
+	}
+	return (sum + n/2) / n
+}
+
+// median reorders values. Of an even number it is the mean of the middle two,
+// rounded like mean.
+func median(values []int64) int64 {
+	n := len(values)
+	upper := nth(values, n/2)
+	if n%2 == 1 {
+		return upper
+	}
+	lower := slices.Max(values[:n/2])
+	return mean([]int64{lower, upper})
+}
+
+// nth is the value at position k of the sorted values; those before it are
+// moved before it. Quickselect with the median of three as pivot, and a sort
+// when the pivots are bad.
+func nth(values []int64, k int) int64 {
+	lo, hi := 0, len(values)
+	for bad := 0; hi-lo > 16 && bad < 64; bad++ {
+		a, b, c := values[lo], values[lo+(hi-lo)/2], values[hi-1]
+		pivot := max(min(a, b), min(max(a, b), c))
+		i, j := lo, hi-1
+		for i <= j {
+			for values[i] < pivot {
+				i++
+			}
+			for values[j] > pivot {
+				j--
+			}
+			if i <= j {
+				values[i], values[j] = values[j], values[i]
+				i++
+				j--
+			}
+		}
+		switch {
+		case k <= j:
+			hi = j + 1
+		case k >= i:
+			lo = i
+		default:
+			return values[k]
+		}
+	}
+	slices.Sort(values[lo:hi])
+	return values[k]
+}

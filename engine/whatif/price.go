@@ -1,0 +1,93 @@
+package whatif
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+)
+
+// Price replays selections from both sides: mended alone ("fix only X"), and
+// left as recorded while all else is mended ("keep all but X ideal"). The
+// effects are in the order of the selections.
+func (m *Model) Price(selections ...Selection) ([]Effect, error) {
+	choices := make([]chosen, len(selections))
+	for i, sel := range selections {
+		var err error
+		if choices[i], err = m.choose(sel); err != nil {
+			return nil, err
+		}
+	}
+	return m.effects(choices), nil
+}
+
+// SuspectKind is what a suspect is.
+type SuspectKind uint8
+
+const (
+	SuspectWorker SuspectKind = iota + 1 // Index is the rank
+	SuspectStage
+	SuspectReplica // Index is dp
+	SuspectOp
+)
+
+// Suspect is one thing that could be mended, and what that would save.
+type Suspect struct {
+	Kind     SuspectKind
+	Index    int
+	Op       string
+	Slowdown float64 // that it causes alone
+	Effect
+}
+
+func (s Suspect) String() string {
+	switch s.Kind {
+	case SuspectWorker:
+		return "rank " + strconv.Itoa(s.Index)
+	case SuspectStage:
+		return "stage " + strconv.Itoa(s.Index)
+	case SuspectReplica:
+		return "replica " + strconv.Itoa(s.Index)
+	}
+	return s.Op
+}
+
+// where selects what the suspect is made of.
+func (s Suspect) where() Where {
+	switch s.Kind {
+	case SuspectWorker:
+		return Where{Ranks: []int{s.Index}}
+	case SuspectStage:
+		return Where{Stages: []int{s.Index}}
+	case SuspectReplica:
+		return Where{DP: []int{s.Index}}
+	}
+	return Where{Ops: []string{s.Op}}
+}
+
+// Suspects prices the worst n workers, stages, replicas and kinds of operators
+// of a result of this model, and lists them by what mending each alone would
+// save. They overlap: a slow worker is also in a stage and in a replica.
+func (m *Model) Suspects(r *Result, n int) []Suspect {
+	var list []Suspect
+	workers := slices.SortedStableFunc(slices.Values(r.Workers), func(x, y Worker) int { return cmp.Compare(y.Alone.Overall, x.Alone.Overall) })
+	for _, w := range workers[:min(n, len(workers))] {
+		list = append(list, Suspect{Kind: SuspectWorker, Index: w.Rank, Slowdown: w.Alone.Overall})
+	}
+	add := func(kind SuspectKind, parts []Part) {
+		for _, p := range parts[:min(n, len(parts))] {
+			list = append(list, Suspect{Kind: kind, Index: p.Index, Op: p.Name, Slowdown: p.Overall})
+		}
+	}
+	add(SuspectStage, r.ByStage)
+	add(SuspectReplica, r.ByDP)
+	add(SuspectOp, r.ByOp)
+	choices := make([]chosen, len(list))
+	for i, s := range list {
+		choices[i], _ = m.choose(Selection{s.where()}) // names come from the model itself
+	}
+	for i, e := range m.effects(choices) {
+		list[i].Effect = e
+	}
+	slices.SortStableFunc(list, func(x, y Suspect) int { return cmp.Compare(y.Saved(), x.Saved()) })
+	return list
+}

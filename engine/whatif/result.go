@@ -1,0 +1,93 @@
+package whatif
+
+import (
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Result is what a trace's steps cost and why. All times are nanoseconds, all
+// slices by step are in the order of Steps.
+type Result struct {
+	Steps []int64 // step indices
+
+	Recorded StepTimes // as recorded
+	NoDelay  StepTimes // without launch delays
+	Ideal    StepTimes // with all durations ideal
+
+	Slowdown Ratio // S, of NoDelay to Ideal
+	Launch   Ratio // of Recorded to NoDelay
+	// Misfit is by how much, at most, a replay with all that was recorded
+	// misses a recorded step time, as a share of it: how far the graph is from
+	// what ran.
+	Misfit float64
+
+	ByOp, ByDP, ByStage []Part // S_X, largest first
+	// Launch delays given back to what NoDelay has without them, largest
+	// first; nil when Launch is below the threshold. Kinds call the first
+	// operators of a step FirstOp.
+	LaunchByOp, LaunchByDP, LaunchByStage []Part
+
+	Workers []Worker // by stage, then by dp
+
+	LastStage  Effect // M_S is LastStage.Share
+	TopWorkers Effect // M_W is TopWorkers.Share
+	TopRanks   []int  // the worst workers, worst first
+
+	Notes []trace.Note
+}
+
+// FirstOp is the kind under which launch delays of the first operators of a
+// step are listed: time before the step's work begins.
+const FirstOp = "first-op"
+
+// StepTimes are the durations of the steps in one timeline.
+type StepTimes struct {
+	PerStep []int64
+	Mean    float64
+}
+
+// Ratio is one timeline's step time to another's: of the means, and per step.
+type Ratio struct {
+	Overall float64
+	PerStep []float64
+}
+
+// Part is the slowdown that one part of the job causes alone.
+type Part struct {
+	Name  string // of a kind of operator, else ""
+	Index int    // of a stage or replica
+	Slowdown
+}
+
+// Slowdown is a Ratio to the ideal.
+type Slowdown = Ratio
+
+// Worker is one cell of the heat map.
+type Worker struct {
+	Rank, DP, Stage int
+	// Score is the paper's estimate, the smaller of the slowdowns of the
+	// worker's replica and stage.
+	Score float64
+	// Alone is the slowdown with this worker's operators as recorded and all
+	// others ideal, which the estimate stands for.
+	Alone Slowdown
+}
+
+// Effect is what a set of operators does to the step time, from both sides.
+// Means over the steps, in nanoseconds.
+type Effect struct {
+	Now, Ideal float64 // without launch delays; with everything ideal
+	Removed    float64 // with the set made ideal and all else as recorded
+	Added      float64 // with the set as recorded and all else ideal
+
+	// Share is (Now − Removed) / (Now − Ideal): of the time lost to uneven
+	// work, the share that mending the set would save. AddedShare is
+	// (Added − Ideal) / (Now − Ideal). Both are 0 unless HasShare: without
+	// excess there is nothing to share.
+	Share, AddedShare float64
+	HasShare          bool
+
+	RemovedPerStep, AddedPerStep []int64 // step times, for intervals over steps
+}
+
+// Saved is the nanoseconds per step that mending the set would save.
+func (e Effect) Saved() float64 { return e.Now - e.Removed }

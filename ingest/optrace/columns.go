@@ -1,0 +1,217 @@
+package optrace
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/optrace/internal/parquet"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// ReadParquet reads an operator trace out of a Parquet file. m may be nil.
+func ReadParquet(in File, m *Meta, lim ingest.Limits) (*trace.OpTrace, error) {
+	lim = lim.OrDefault()
+	// A row takes a byte and more in any real file; runs of equal rows may
+	// take less, which Ratio allows past the first million.
+	rows := min(maxRows(lim), 1<<20+in.Size*lim.Ratio/rowBytes)
+	f, err := parquet.Open(parquet.Input{R: in.R, Size: in.Size, Name: in.Name},
+		parquet.Limits{Footer: min(lim.Line, 64<<20), Rows: rows, Window: lim.Window})
+	if err != nil {
+		return nil, err
+	}
+	t := &table{where: func(row int) trace.Pos {
+		if row < 0 {
+			return trace.Pos{File: in.Name}
+		}
+		return trace.Pos{File: in.Name, Inside: fmt.Sprintf("row %d", row)}
+	}}
+	r := &columns{f: f, t: t, byName: make(map[string]int)}
+	names := make([]string, len(f.Columns()))
+	for i, c := range f.Columns() {
+		names[i] = c.Name
+		if _, twice := r.byName[c.Name]; !twice {
+			r.byName[c.Name] = i
+		}
+	}
+	if lacking := missing(names); lacking != "" {
+		return nil, trace.At(t.where(-1), trace.Bad(trace.ErrMissing, "no column %q, which an operator trace has; its columns are %s",
+			lacking, strings.Join(names[:min(len(names), 12)], ", ")))
+	}
+	if f.Rows() == 0 {
+		return nil, trace.At(t.where(-1), trace.Bad(trace.ErrEmpty, "no rows"))
+	}
+	if err := r.read(); err != nil {
+		return nil, trace.At(t.where(-1), err)
+	}
+	return t.opTrace(m)
+}
+
+// columns reads the columns of a Parquet file into a table.
+type columns struct {
+	f      *parquet.File
+	t      *table
+	byName map[string]int
+}
+
+func (r *columns) read() error {
+	for f := range fields {
+		i, ok := r.byName[fieldNames[f]]
+		if !ok {
+			continue
+		}
+		if err := r.integers(f, i); err != nil {
+			return err
+		}
+	}
+	v, err := r.f.Read(r.byName[nameColumn])
+	if err != nil {
+		return err
+	}
+	if r.f.Columns()[r.byName[nameColumn]].Type != parquet.Text {
+		return trace.Bad(trace.ErrType, "column %s is %s, expected a string", nameColumn, r.f.Columns()[r.byName[nameColumn]].Type)
+	}
+	if err := r.refuseNulls(v, nameColumn); err != nil {
+		return err
+	}
+	r.t.names, r.t.name = v.Strings, make([]int32, len(v.Bits))
+	for row, at := range v.Bits {
+		r.t.name[row] = int32(at)
+	}
+	return r.times()
+}
+
+func (r *columns) refuseNulls(v parquet.Values, name string) error {
+	if row := slices.Index(v.Null, true); row >= 0 {
+		return trace.At(r.t.where(row), trace.Bad(trace.ErrMissing, "%s is null", name))
+	}
+	return nil
+}
+
+// integers reads a column of integers; whole floats will do, as programs make
+// them of integers when some are null.
+func (r *columns) integers(f field, column int) error {
+	v, err := r.f.Read(column)
+	if err != nil {
+		return err
+	}
+	name := fieldNames[f]
+	if !f.optional() || f == fieldRank {
+		if err := r.refuseNulls(v, name); err != nil {
+			return err
+		}
+	}
+	switch typ := r.f.Columns()[column].Type; typ {
+	case parquet.Int32, parquet.Int64:
+	case parquet.Float, parquet.Double:
+		for row, b := range v.Bits {
+			x := math.Float64frombits(uint64(b))
+			if v.Null == nil || !v.Null[row] {
+				if f.optional() && math.IsNaN(x) {
+					x = -1
+				}
+				if x != math.Trunc(x) || math.Abs(x) > 1<<53 {
+					return trace.At(r.t.where(row), trace.Bad(trace.ErrType, "%s is %v, expected an integer", name, x))
+				}
+			}
+			v.Bits[row] = int64(x)
+		}
+	default:
+		return trace.Bad(trace.ErrType, "column %s is %s, expected integers", name, typ)
+	}
+	for row, null := range v.Null {
+		if null {
+			v.Bits[row] = -1
+		}
+	}
+	r.t.ints[f] = v.Bits
+	return nil
+}
+
+// times reads start and duration and finds out their unit.
+func (r *columns) times() error {
+	var both [2]parquet.Values
+	var typ [2]parquet.Column
+	for i, name := range []string{startColumn, durationColumn} {
+		v, err := r.f.Read(r.byName[name])
+		if err == nil {
+			err = r.refuseNulls(v, name)
+		}
+		if err != nil {
+			return err
+		}
+		both[i], typ[i] = v, r.f.Columns()[r.byName[name]]
+	}
+	isFloat := func(c parquet.Column) bool { return c.Type == parquet.Float || c.Type == parquet.Double }
+	switch {
+	case typ[0].Type == parquet.Text || typ[1].Type == parquet.Text || isFloat(typ[0]) != isFloat(typ[1]):
+		return trace.Bad(trace.ErrType, "columns %s and %s are %s and %s, expected numbers of one kind", startColumn, durationColumn, typ[0].Type, typ[1].Type)
+	case isFloat(typ[0]):
+		return r.fractions(both[0].Bits, both[1].Bits, typ)
+	}
+	r.t.unit = unit{how: typ[1].Type.String(), resolution: 1}
+	for i, v := range both {
+		if tick := max(1, typ[i].Tick); tick > 1 {
+			r.t.unit.how, r.t.unit.resolution = fmt.Sprintf("from ticks of %d ns", tick), tick
+			for row, x := range v.Bits {
+				if x > math.MaxInt64/tick || x < math.MinInt64/tick {
+					return trace.At(r.t.where(row), trace.Bad(trace.ErrOverflow, "%d ticks of %d ns", x, tick))
+				}
+				v.Bits[row] = x * tick
+			}
+		}
+	}
+	r.t.start, r.t.dur = both[0].Bits, both[1].Bits
+	return nil
+}
+
+// fractions turns floats into nanoseconds, in place.
+func (r *columns) fractions(start, dur []int64, typ [2]parquet.Column) error {
+	seconds, longest, latest := false, 0.0, 0.0
+	for row := range start {
+		s, d := math.Float64frombits(uint64(start[row])), math.Float64frombits(uint64(dur[row]))
+		if !(math.Abs(s) <= math.MaxFloat64 && math.Abs(d) <= math.MaxFloat64) {
+			return trace.At(r.t.where(row), trace.Bad(trace.ErrNotFinite, "start %v, duration %v", s, d))
+		}
+		seconds = seconds || s != math.Trunc(s) || d != math.Trunc(d)
+		longest, latest = max(longest, d), max(latest, s)
+	}
+	seconds = seconds || longest <= tooLong
+	if seconds && longest > tooLong {
+		return errUnits(longest)
+	}
+	r.t.unit = unit{seconds: seconds, how: typ[0].Type.String()}
+	scale := 1.0
+	if seconds {
+		scale = 1e9
+	}
+	ulp := math.Nextafter(latest, math.Inf(1)) - latest
+	if typ[0].Type == parquet.Float {
+		ulp = float64(math.Nextafter32(float32(latest), math.MaxFloat32)) - latest
+	}
+	r.t.unit.resolution = int64(max(1, math.Round(ulp*scale)))
+	for _, column := range [][]int64{start, dur} {
+		for row, b := range column {
+			ns, ok := toNanoseconds(math.Float64frombits(uint64(b)), int64(scale))
+			if !ok {
+				return trace.At(r.t.where(row), trace.Bad(trace.ErrOverflow, "a time of %v", math.Float64frombits(uint64(b))))
+			}
+			column[row] = ns
+		}
+	}
+	r.t.start, r.t.dur = start, dur
+	return nil
+}
+
+// toNanoseconds rounds x, in units of so many nanoseconds, once: the whole
+// part is exact, so that only the fraction is rounded.
+func toNanoseconds(x float64, scale int64) (ns int64, ok bool) {
+	if math.Abs(x) >= math.MaxInt64/float64(scale) {
+		return 0, false
+	}
+	whole := math.Trunc(x)
+	fraction := (x - whole) * float64(scale)
+	return int64(whole)*scale + int64(math.Floor(fraction+0.5)), true
+}

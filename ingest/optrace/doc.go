@@ -1,0 +1,28 @@
+// Package optrace reads operator traces: one row per operator instance of a
+// hybrid-parallel training job, as the public artifact of the OSDI'25 what-if
+// analysis has them, in Parquet or CSV.
+//
+// Columns, in any order, others are ignored:
+//
+//	dp_rank   replica                      stage     pipeline stage
+//	rank      worker (dp_rank·pp + stage where absent)
+//	step      step index                   optype    name of the operator
+//	start_ts  start                        duration  duration
+//	seq_id    ordinal of the name in its step on its worker, by start
+//	mc, gmc   model chunk in the stage, and in the whole model (−1 or absent: none)
+//	mb_id     microbatch (−1 or absent: none)
+//
+// Times are nanoseconds where they are integers (or Parquet timestamps), and
+// seconds where they are fractions; [trace.OpTrace.Units] says which was found
+// and [trace.OpTrace.Resolution] how fine. Seconds become nanoseconds by
+// rounding once: decimal text digit by digit, binary floats as whole seconds
+// and a fraction.
+//
+// A YAML file beside the trace tells the layout: dp_size, pp_size, tp_size,
+// dsp_size, vpp_size, world_size, trial_name. Without one the layout is
+// inferred from the columns, and axes that leave no column count as 1.
+//
+// Operators that communicate are joined into groups by the rules of
+// [trace.OpTrace.Wire]; a trace for which they do not hold is still read, with
+// a note.
+package optrace

@@ -1,0 +1,189 @@
+package parquet
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/sfstat/sfstat/trace"
+)
+
+// All decoders fill dst completely or return an error; none allocates for what
+// the input claims.
+
+// slack is how many readable bytes follow a page's own in its buffer, so that
+// eight bytes can be loaded at any of them.
+const slack = 16
+
+// decodePlain decodes numbers as they are in memory.
+func decodePlain(dst []int64, src []byte, typ Type) error {
+	if len(src) != typ.width()*len(dst) {
+		return errWidth(len(src), len(dst), typ)
+	}
+	switch typ {
+	case Int32:
+		for i := range dst {
+			dst[i] = int64(int32(binary.LittleEndian.Uint32(src[4*i:])))
+		}
+	case Float:
+		for i := range dst {
+			dst[i] = widen(binary.LittleEndian.Uint32(src[4*i:]))
+		}
+	default:
+		for i := range dst {
+			dst[i] = int64(binary.LittleEndian.Uint64(src[8*i:]))
+		}
+	}
+	return nil
+}
+
+// widen gives the bits of a float32 as those of the float64 of equal value.
+func widen(b uint32) int64 { return int64(math.Float64bits(float64(math.Float32frombits(b)))) }
+
+func errWidth(bytes, values int, typ Type) error {
+	return trace.Bad(trace.ErrFormat, "%d bytes for %d values of %s", bytes, values, typ)
+}
+
+// decodePlanes decodes BYTE_STREAM_SPLIT: all first bytes, then all second …
+func decodePlanes(dst []int64, src []byte, typ Type) error {
+	n, width := len(dst), typ.width()
+	if len(src) != width*n {
+		return errWidth(len(src), n, typ)
+	}
+	for i := range dst {
+		var v uint64
+		for k := range width {
+			v |= uint64(src[k*n+i]) << (8 * k)
+		}
+		switch typ {
+		case Int32:
+			dst[i] = int64(int32(v))
+		case Float:
+			dst[i] = widen(uint32(v))
+		default:
+			dst[i] = int64(v)
+		}
+	}
+	return nil
+}
+
+// decodeDelta decodes DELTA_BINARY_PACKED. src has slack after its end.
+func decodeDelta(dst []int64, src []byte, typ Type) error {
+	var head [3]uint64 // values in a block, miniblocks in a block, values in all
+	for i := range head {
+		v, n := binary.Uvarint(src)
+		if n <= 0 {
+			return errDelta("ends in its header")
+		}
+		head[i], src = v, src[n:]
+	}
+	block, minis := head[0], head[1]
+	if head[2] != uint64(len(dst)) {
+		return trace.Bad(trace.ErrRagged, "%d differences where the page has %d values", head[2], len(dst))
+	}
+	if block == 0 || block > 1<<16 || minis == 0 || minis > block || block%minis != 0 || block/minis%8 != 0 {
+		return errDelta("has blocks of an impossible shape")
+	}
+	last, n := binary.Varint(src)
+	if n <= 0 {
+		return errDelta("ends in its header")
+	}
+	src = src[n:]
+	dst[0] = last
+	dst = dst[1:]
+	mini := int(block / minis)
+	for len(dst) > 0 {
+		least, n := binary.Varint(src)
+		if n <= 0 || len(src)-n < int(minis) {
+			return errDelta("ends before its last block")
+		}
+		widths := src[n:][:minis]
+		src = src[n+int(minis):]
+		for _, w := range widths {
+			if len(dst) == 0 {
+				break
+			}
+			out := dst[:min(mini, len(dst))]
+			if w > 64 || (len(out)*int(w)+7)/8 > len(src) {
+				return errDelta("ends in a block")
+			}
+			last = sum(out, src, int(w), last, least)
+			if typ == Int32 {
+				for i, v := range out {
+					out[i] = int64(int32(v))
+				}
+			}
+			dst, src = dst[len(out):], src[min(mini/8*int(w), len(src)):]
+		}
+	}
+	return nil
+}
+
+func errDelta(what string) error { return trace.Bad(trace.ErrFormat, "a run of differences %s", what) }
+
+// sum undoes one miniblock: out[i] is the sum of all differences up to i.
+func sum(out []int64, src []byte, width int, last, least int64) int64 {
+	if width == 0 {
+		for i := range out {
+			last += least
+			out[i] = last
+		}
+		return last
+	}
+	mask := ^uint64(0) >> (64 - width)
+	wide := src[:len(src)+slack]
+	for i := range out {
+		bit := i * width
+		v := binary.LittleEndian.Uint64(wide[bit>>3:]) >> (bit & 7)
+		if bit&7+width > 64 {
+			v |= uint64(wide[bit>>3+8]) << (64 - bit&7)
+		}
+		last += least + int64(v&mask)
+		out[i] = last
+	}
+	return last
+}
+
+// decodeHybrid decodes the RLE / bit-packing hybrid. src has slack after its
+// end.
+func decodeHybrid(dst []uint32, src []byte, width int) error {
+	if width > 32 {
+		return trace.Bad(trace.ErrFormat, "indices of %d bits", width)
+	}
+	mask := uint64(1)<<width - 1
+	for len(dst) > 0 {
+		h, n := binary.Uvarint(src)
+		if n <= 0 || h>>1 == 0 {
+			return errHybrid()
+		}
+		src = src[n:]
+		if h&1 == 0 { // a run of one value
+			size := (width + 7) / 8
+			if size > len(src) {
+				return errHybrid()
+			}
+			v := uint32(binary.LittleEndian.Uint64(src[:len(src)+slack]) & (1<<(8*size) - 1) & mask)
+			run := dst[:min(h>>1, uint64(len(dst)))]
+			for i := range run {
+				run[i] = v
+			}
+			dst, src = dst[len(run):], src[size:]
+			continue
+		}
+		groups := min(h>>1, uint64(len(dst)+7)/8)
+		run := dst[:min(int(groups)*8, len(dst))]
+		if (len(run)*width+7)/8 > len(src) {
+			return errHybrid()
+		}
+		wide := src[:len(src)+slack]
+		for i := range run {
+			bit := i * width
+			run[i] = uint32(binary.LittleEndian.Uint64(wide[bit>>3:]) >> (bit & 7) & mask)
+		}
+		dst, src = dst[len(run):], src[min(int(groups)*width, len(src)):]
+	}
+	return nil
+}
+
+func errHybrid() error {
+	return trace.Bad(trace.ErrTruncated, "a run of indices or levels ends before the page does")
+}

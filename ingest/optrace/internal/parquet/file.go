@@ -1,0 +1,234 @@
+package parquet
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Input is a file to read.
+type Input struct {
+	R    io.ReaderAt
+	Size int64
+	Name string // for errors
+}
+
+// Limits bound what is read.
+type Limits struct {
+	Footer int64 // bytes of the footer
+	Rows   int64
+	Window int64 // bytes of history that a zstd page may ask for
+}
+
+// ErrNotParquet is in the error of Open when the input is no Parquet file.
+var ErrNotParquet = errors.New("not a Parquet file")
+
+// File is an open file. Not for concurrent use: reads share scratch space.
+type File struct {
+	in   Input
+	lim  Limits
+	foot *footer
+
+	zstd  *zstd.Decoder
+	chunk []byte // scratch: the pages of a column chunk
+	raw   []byte // one page, decompressed
+	index []uint32
+}
+
+// Magic is how a Parquet file begins.
+const Magic = magic
+
+// Open reads the footer and refuses one that contradicts itself or the size of
+// the file.
+func Open(in Input, lim Limits) (*File, error) {
+	foot, err := readFooter(in, lim)
+	if err == nil {
+		err = foot.check(in, lim)
+	}
+	if err != nil {
+		return nil, trace.At(trace.Pos{File: in.Name}, err)
+	}
+	return &File{in: in, lim: lim, foot: foot}, nil
+}
+
+func readFooter(in Input, lim Limits) (*footer, error) {
+	var head, tail [8]byte
+	if n, err := in.R.ReadAt(head[:4], 0); n < 4 && err != nil && err != io.EOF {
+		return nil, err
+	}
+	if string(head[:4]) != magic {
+		return nil, trace.Bad(ErrNotParquet, "begins with %q, expected %q", head[:max(0, min(in.Size, 4))], magic)
+	}
+	if in.Size < 12 {
+		return nil, trace.Bad(trace.ErrTruncated, "only %d bytes: writing or copying it was cut off, get it again", in.Size)
+	}
+	if n, err := in.R.ReadAt(tail[:], in.Size-8); n < 8 {
+		return nil, trace.Bad(trace.ErrTruncated, "reading the last bytes: %v", err)
+	}
+	if string(tail[4:]) != magic {
+		return nil, trace.Bad(trace.ErrTruncated, "begins as a Parquet file but does not end as one: writing or copying it was cut off, get it again")
+	}
+	n := int64(binary.LittleEndian.Uint32(tail[:4]))
+	if n > in.Size-12 || n > lim.Footer {
+		return nil, trace.Bad(trace.ErrTooLarge, "a footer of %d bytes in a file of %d, at most %d are read", n, in.Size, lim.Footer)
+	}
+	b := make([]byte, n)
+	if m, err := in.R.ReadAt(b, in.Size-8-n); int64(m) < n {
+		return nil, trace.Bad(trace.ErrTruncated, "reading the footer: %v", err)
+	}
+	return parseFooter(b)
+}
+
+// check compares the counts of the footer with each other and with the limits.
+func (f *footer) check(in Input, lim Limits) error {
+	rows := int64(0)
+	for _, g := range f.groups {
+		if rows += g.rows; rows < 0 || rows > f.rows {
+			break
+		}
+		for _, k := range g.chunks {
+			if k.size > in.Size || k.offset > in.Size-k.size {
+				return trace.Bad(trace.ErrTruncated, "a column reaches past the end of the file: writing or copying it was cut off, get it again")
+			}
+		}
+	}
+	if rows != f.rows {
+		return trace.Bad(trace.ErrRagged, "the footer tells of %d rows, its row groups of others", f.rows)
+	}
+	if rows > lim.Rows {
+		return trace.Bad(trace.ErrTooLarge, "%d rows in %d bytes, at most %d are read", rows, in.Size, lim.Rows)
+	}
+	return nil
+}
+
+// Columns are the leaf columns of the file.
+func (f *File) Columns() []Column { return f.foot.columns }
+
+// Rows is the number of rows.
+func (f *File) Rows() int { return int(f.foot.rows) }
+
+// Values is a whole column.
+type Values struct {
+	// By row: the integer, the bits of a float64, or the position in Strings;
+	// 0 for null.
+	Bits    []int64
+	Null    []bool // by row; nil when none is null
+	Strings []string
+}
+
+// Read reads a column.
+func (f *File) Read(column int) (Values, error) {
+	c := f.foot.columns[column]
+	if c.nested || c.decimal || c.Type.width() == 0 && c.Type != Text {
+		what := c.Type.String()
+		if c.nested {
+			what = "nested or repeated"
+		} else if c.decimal {
+			what = "DECIMAL"
+		}
+		return Values{}, trace.At(f.pos(0, column), trace.Bad(trace.ErrType, "the column is %s, expected INT32, INT64, FLOAT, DOUBLE or a string", what))
+	}
+	r := &columnReader{f: f, column: c, number: column, out: Values{Bits: make([]int64, f.foot.rows)}, names: make(map[string]int64)}
+	r.rest = r.out.Bits
+	for g := range f.foot.groups {
+		if err := r.group(g); err != nil {
+			return Values{}, trace.At(f.pos(g, column), err)
+		}
+	}
+	return r.out, nil
+}
+
+func (f *File) pos(group, column int) trace.Pos {
+	return trace.Pos{File: f.in.Name, Inside: fmt.Sprintf("row group %d, column %s", group, f.foot.columns[column].Name)}
+}
+
+// columnReader reads one column, chunk by chunk.
+type columnReader struct {
+	f      *File
+	column Column
+	number int
+	out    Values
+	rest   []int64 // of out.Bits, not yet read
+	names  map[string]int64
+
+	codec int64
+	dict  []int64 // what the indices of the chunk's pages stand for
+	has   bool
+}
+
+// group reads the column's chunk of a row group.
+func (r *columnReader) group(number int) error {
+	f, g := r.f, r.f.foot.groups[number]
+	k := g.chunks[r.number]
+	if k.typ != r.column.Type || k.values != g.rows {
+		return trace.Bad(trace.ErrRagged, "%d values of %s, expected %d of %s", k.values, k.typ, g.rows, r.column.Type)
+	}
+	if int64(cap(f.chunk)) < k.size+slack {
+		f.chunk = make([]byte, k.size+slack)
+	}
+	b := f.chunk[:k.size]
+	if n, err := f.in.R.ReadAt(b, k.offset); n < len(b) {
+		return trace.Bad(trace.ErrTruncated, "reading %d bytes at %d: %v", k.size, k.offset, err)
+	}
+	r.codec, r.dict, r.has = k.codec, r.dict[:0], false
+	left := len(r.rest) - int(g.rows)
+	for len(r.rest) > left {
+		h, n, err := parsePageHeader(b)
+		if err != nil {
+			return err
+		}
+		if h.size > int64(len(b)-n) {
+			return trace.Bad(trace.ErrTruncated, "a page of %d bytes where the column has %d left", h.size, len(b)-n)
+		}
+		body := b[n : n+int(h.size)]
+		b = b[n+int(h.size):]
+		if err := r.page(h, body, len(r.rest)-left); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// intern gives every distinct string a position.
+func (r *columnReader) intern(s []byte) (int64, error) {
+	if at, ok := r.names[string(s)]; ok {
+		return at, nil
+	}
+	if len(s) > maxString || len(r.out.Strings) >= maxStrings {
+		return 0, trace.Bad(trace.ErrTooLarge, "a string of %d bytes beside %d others, at most %d bytes and %d strings are read",
+			len(s), len(r.out.Strings), maxString, maxStrings)
+	}
+	at := int64(len(r.out.Strings))
+	r.names[string(s)] = at
+	r.out.Strings = append(r.out.Strings, string(s))
+	return at, nil
+}
+
+// Bounds on the strings of a column: the bytes of one, and distinct ones.
+const (
+	maxString  = 512
+	maxStrings = 1 << 16
+)
+
+// spread moves the values at the front of dst to the rows that are not null,
+// from the back, and remembers which are null.
+func (r *columnReader) spread(dst []int64, levels []uint32, count int) {
+	if r.out.Null == nil {
+		r.out.Null = make([]bool, len(r.out.Bits))
+	}
+	null := r.out.Null[len(r.out.Bits)-len(r.rest):]
+	for i, level := range slices.Backward(levels) {
+		if null[i] = level == 0; null[i] {
+			dst[i] = 0
+			continue
+		}
+		count--
+		dst[i] = dst[count]
+	}
+}

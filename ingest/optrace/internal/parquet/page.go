@@ -1,0 +1,246 @@
+package parquet
+
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/crc32"
+	"io"
+	"slices"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/snappy"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/sfstat/sfstat/trace"
+)
+
+// page decodes one page: a dictionary, or at most rows values.
+func (r *columnReader) page(h pageHeader, body []byte, rows int) error {
+	if h.checked && crc32.ChecksumIEEE(body) != h.crc {
+		return trace.Bad(trace.ErrFormat, "a page is damaged: its checksum does not fit, copy the file again from its source")
+	}
+	switch {
+	case h.typ == pageDictionary && !r.has:
+		return r.dictionary(h, body, rows)
+	case h.typ != pageData && h.typ != pageDataV2:
+		return trace.Bad(trace.ErrFormat, "a page of type %d, expected data", h.typ)
+	case h.values > int64(rows):
+		return trace.Bad(trace.ErrTooLarge, "a page of %d values where the row group has %d rows left", h.values, rows)
+	}
+	dst := r.rest[:h.values]
+	var levels, src []byte
+	var err error
+	if h.typ == pageDataV2 {
+		levels, src, err = r.splitV2(h, body)
+	} else {
+		levels, src, err = r.splitV1(h, body)
+	}
+	if err != nil {
+		return err
+	}
+	count := len(dst)
+	var present []uint32
+	if r.column.nullable && len(levels) > 0 && !allPresent(levels, len(dst)) {
+		present = r.scratch(len(dst))
+		if err := decodeHybrid(present, withSlack(levels), 1); err != nil {
+			return err
+		}
+		count = 0
+		for _, l := range present {
+			count += int(l)
+		}
+		present = slices.Clone(present) // the values may need the scratch too
+	}
+	if err := r.values(dst[:count], h.encoding, src); err != nil {
+		return err
+	}
+	if count < len(dst) {
+		r.spread(dst, present, count)
+	}
+	r.rest = r.rest[len(dst):]
+	return nil
+}
+
+// allPresent recognises definition levels that are one run of ones.
+func allPresent(levels []byte, rows int) bool {
+	run, n := binary.Uvarint(levels)
+	return n > 0 && n == len(levels)-1 && run == uint64(rows)<<1 && levels[n] == 1
+}
+
+func (r *columnReader) scratch(n int) []uint32 {
+	r.f.index = slices.Grow(r.f.index[:0], n)[:n]
+	return r.f.index
+}
+
+// splitV1 decompresses a page of version 1 and parts levels from values.
+func (r *columnReader) splitV1(h pageHeader, body []byte) (levels, src []byte, err error) {
+	if src, err = r.decompress(body, h.raw, r.most(h.values)); err != nil || !r.column.nullable {
+		return nil, src, err
+	}
+	if h.levels != encRLE {
+		return nil, nil, trace.Bad(trace.ErrFormat, "levels in encoding %s, expected RLE", nameOf(encodingNames[:], h.levels))
+	}
+	if len(src) < 4 || int64(binary.LittleEndian.Uint32(src)) > int64(len(src)-4) {
+		return nil, nil, trace.Bad(trace.ErrTruncated, "a page ends in the levels that say which rows are null")
+	}
+	n := 4 + int(binary.LittleEndian.Uint32(src))
+	return src[4:n], src[n:], nil
+}
+
+// splitV2 is splitV1 for version 2, where the levels are not compressed.
+func (r *columnReader) splitV2(h pageHeader, body []byte) (levels, src []byte, err error) {
+	if h.levelBytes > int64(len(body)) || h.levelBytes > h.raw {
+		return nil, nil, trace.Bad(trace.ErrTruncated, "a page ends in the levels that say which rows are null")
+	}
+	levels, body = body[:h.levelBytes], body[h.levelBytes:]
+	raw := h.raw - h.levelBytes
+	if h.plain {
+		if int64(len(body)) != raw {
+			return nil, nil, errRaw()
+		}
+		return levels, body, nil
+	}
+	src, err = r.decompress(body, raw, r.most(h.values))
+	return levels, src, err
+}
+
+// maxTextPage bounds a page of strings.
+const maxTextPage = 64 << 20
+
+// most is how long a page of so many values can be: no encoding of numbers
+// takes more than nine bytes for a value and a header.
+func (r *columnReader) most(values int64) int64 {
+	if r.column.Type == Text {
+		return maxTextPage
+	}
+	return 16*values + 1024
+}
+
+func errRaw() error {
+	return trace.Bad(trace.ErrFormat, "a page does not decompress to the bytes that it claims")
+}
+
+// decompress gives the page's bytes, with slack after them.
+func (r *columnReader) decompress(body []byte, raw, most int64) ([]byte, error) {
+	f := r.f
+	if raw > most {
+		return nil, trace.Bad(trace.ErrTooLarge, "a page of %d bytes, expected at most %d", raw, most)
+	}
+	if r.codec == 0 {
+		if int64(len(body)) != raw {
+			return nil, errRaw()
+		}
+		return body, nil // there is slack after every chunk
+	}
+	if int64(cap(f.raw)) < raw+slack {
+		f.raw = make([]byte, raw+slack)
+	}
+	dst := f.raw[:raw]
+	ok := false
+	switch r.codec {
+	case 1:
+		if n, err := snappy.DecodedLen(body); err == nil && int64(n) == raw {
+			_, err = snappy.Decode(dst, body)
+			ok = err == nil
+		}
+	case 2:
+		if z, err := gzip.NewReader(bytes.NewReader(body)); err == nil {
+			_, err = io.ReadFull(z, dst)
+			ok = err == nil
+		}
+	case 6:
+		if f.zstd == nil {
+			z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true),
+				zstd.WithDecoderMaxWindow(uint64(max(f.lim.Window, zstd.MinWindowSize))))
+			if err != nil {
+				return nil, err
+			}
+			f.zstd = z
+		}
+		out, err := f.zstd.DecodeAll(body, dst[:0:raw])
+		ok = err == nil && int64(len(out)) == raw
+	default:
+		return nil, trace.Bad(trace.ErrFormat, "compression %s, expected none, snappy, gzip or zstd: write the file again with one of these",
+			nameOf(codecNames[:], r.codec))
+	}
+	if !ok {
+		return nil, errRaw()
+	}
+	return dst, nil
+}
+
+// dictionary decodes the dictionary page of a chunk.
+func (r *columnReader) dictionary(h pageHeader, body []byte, rows int) error {
+	if h.values < 0 || h.values > int64(max(rows, maxStrings)) {
+		return trace.Bad(trace.ErrTooLarge, "a dictionary of %d values for %d rows", h.values, rows)
+	}
+	src, err := r.decompress(body, h.raw, r.most(h.values))
+	if err != nil {
+		return err
+	}
+	r.has = true
+	r.dict = slices.Grow(r.dict[:0], int(h.values))[:h.values]
+	return r.plain(r.dict, src)
+}
+
+// values decodes the values that are not null.
+func (r *columnReader) values(dst []int64, encoding int64, src []byte) error {
+	typ := r.column.Type
+	switch {
+	case len(dst) == 0:
+		return nil
+	case encoding == encRLEDictionary || encoding == encPlainDictionary:
+		return r.lookUp(dst, src)
+	case encoding == encPlain:
+		return r.plain(dst, src)
+	case encoding == encDelta && (typ == Int32 || typ == Int64):
+		return decodeDelta(dst, withSlack(src), typ)
+	case encoding == encByteStreamSplit && typ != Text:
+		return decodePlanes(dst, src, typ)
+	}
+	return trace.Bad(trace.ErrFormat, "encoding %s of %s: write the file again without it", nameOf(encodingNames[:], encoding), typ)
+}
+
+// withSlack copies src when nothing readable follows it.
+func withSlack(src []byte) []byte {
+	if cap(src)-len(src) >= slack {
+		return src
+	}
+	return append(make([]byte, 0, len(src)+slack), src...)
+}
+
+func (r *columnReader) plain(dst []int64, src []byte) error {
+	if r.column.Type != Text {
+		return decodePlain(dst, src, r.column.Type)
+	}
+	for i := range dst {
+		if len(src) < 4 || int64(binary.LittleEndian.Uint32(src)) > int64(len(src)-4) {
+			return trace.Bad(trace.ErrTruncated, "a page ends in a string")
+		}
+		n := 4 + int(binary.LittleEndian.Uint32(src))
+		at, err := r.intern(src[4:n])
+		if err != nil {
+			return err
+		}
+		dst[i], src = at, src[n:]
+	}
+	return nil
+}
+
+// lookUp decodes positions in the dictionary.
+func (r *columnReader) lookUp(dst []int64, src []byte) error {
+	if len(src) == 0 {
+		return trace.Bad(trace.ErrTruncated, "a page without the width of its indices")
+	}
+	index := r.scratch(len(dst))
+	if err := decodeHybrid(index, withSlack(src[1:]), int(src[0])); err != nil {
+		return err
+	}
+	for i, x := range index {
+		if int(x) >= len(r.dict) {
+			return trace.Bad(trace.ErrFormat, "entry %d of a dictionary that has %d", x, len(r.dict))
+		}
+		dst[i] = r.dict[x]
+	}
+	return nil
+}

@@ -1,0 +1,148 @@
+package optrace
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Meta is what the YAML file beside a trace tells. Sizes that it does not tell
+// are 0.
+type Meta struct {
+	Trial string `yaml:"trial_name"`
+	Run   int    `yaml:"run_id"`
+	DP    int    `yaml:"dp_size"`
+	PP    int    `yaml:"pp_size"`
+	TP    int    `yaml:"tp_size"`
+	DSP   int    `yaml:"dsp_size"`
+	VPP   int    `yaml:"vpp_size"`
+	World int    `yaml:"world_size"`
+
+	file string
+}
+
+// maxMeta bounds the bytes of a meta file.
+const maxMeta = 1 << 20
+
+// ReadMeta reads a meta file; name stands in errors.
+func ReadMeta(r io.Reader, name string) (*Meta, error) {
+	b, err := io.ReadAll(io.LimitReader(r, maxMeta+1))
+	if err == nil && len(b) > maxMeta {
+		err = trace.Bad(trace.ErrTooLarge, "a meta file of more than %d bytes", maxMeta)
+	}
+	m := &Meta{file: name}
+	if err == nil {
+		err = yaml.NewDecoder(bytes.NewReader(b)).Decode(m)
+		if errors.Is(err, io.EOF) {
+			err = trace.Bad(trace.ErrEmpty, "the meta file says nothing")
+		} else if err != nil {
+			err = trace.Bad(trace.ErrFormat, "%s", strings.Join(strings.Fields(err.Error()), " "))
+		}
+	}
+	if err == nil {
+		err = m.check()
+	}
+	if err != nil {
+		return nil, trace.At(trace.Pos{File: name}, err)
+	}
+	return m, nil
+}
+
+func (m *Meta) check() error {
+	sizes := []struct {
+		name string
+		n    int
+	}{{"dp_size", m.DP}, {"pp_size", m.PP}, {"tp_size", m.TP}, {"dsp_size", m.DSP}, {"vpp_size", m.VPP}, {"world_size", m.World}}
+	for _, s := range sizes {
+		if s.n < 0 || s.n > trace.MaxRanks {
+			return trace.Bad(trace.ErrTooLarge, "%s is %d, expected 1 to %d", s.name, s.n, trace.MaxRanks)
+		}
+	}
+	product := int64(1)
+	for _, s := range []int{m.DP, m.PP, m.TP, m.DSP} {
+		if s == 0 {
+			return nil
+		}
+		if product *= int64(s); product > trace.MaxRanks {
+			return trace.Bad(trace.ErrTooLarge, "dp × pp × tp × dsp is over %d ranks", trace.MaxRanks)
+		}
+	}
+	if m.World != 0 && int64(m.World) != product {
+		return trace.Bad(trace.ErrFormat, "world_size is %d, but dp × pp × tp × dsp is %d", m.World, product)
+	}
+	return nil
+}
+
+// apply sets the name and layout of a trace, inferring what the meta file, if
+// any, does not tell.
+func (m *Meta) apply(o *trace.OpTrace) error {
+	if m == nil {
+		m = &Meta{}
+	}
+	dp, pp := o.Coordinates()
+	l := trace.Layout{TP: max(1, m.TP), DSP: max(1, m.DSP), VPP: 1}
+	for i := range dp {
+		l.DP, l.PP = max(l.DP, dp[i]+1), max(l.PP, pp[i]+1)
+	}
+	for _, c := range o.Chunk {
+		l.VPP = max(l.VPP, int(c)+1)
+	}
+	for _, s := range []struct {
+		name         string
+		told, column int
+	}{{"dp_size", m.DP, l.DP}, {"pp_size", m.PP, l.PP}, {"vpp_size", m.VPP, l.VPP}} {
+		if s.told != 0 && s.told < s.column {
+			return trace.At(trace.Pos{File: m.file}, trace.Bad(trace.ErrFormat, "%s is %d, but the trace has %d: is it the meta file of this trace?", s.name, s.told, s.column))
+		}
+	}
+	l.DP, l.PP, l.VPP = max(l.DP, m.DP), max(l.PP, m.PP), max(l.VPP, m.VPP)
+	l.World = l.DP * l.PP * l.TP * l.DSP
+	o.Run, o.Layout = m.Trial, l
+	return nil
+}
+
+// beside finds the meta file that belongs to a trace by its name, "" for none:
+// meta-X.yaml for trace-X.parquet, or X.yaml or X.meta.yaml for X.parquet.
+func beside(path string) string {
+	folder, file := filepath.Split(path)
+	stem := file
+	for _, ext := range []string{".gz", ".zst", ".parquet", ".csv"} {
+		stem = strings.TrimSuffix(stem, ext)
+	}
+	stems := []string{stem, stem + ".meta"}
+	if strings.Contains(stem, "trace") {
+		stems = append([]string{strings.Replace(stem, "trace", "meta", 1)}, stems...)
+	}
+	for _, s := range stems {
+		for _, ext := range []string{".yaml", ".yml"} {
+			if info, err := os.Stat(folder + s + ext); err == nil && info.Mode().IsRegular() {
+				return folder + s + ext
+			}
+		}
+	}
+	return ""
+}
+
+func openMeta(path string) (*Meta, error) {
+	if path == "" {
+		return nil, nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, ingest.Unreadable(path, err)
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return nil, ingest.Unreadable(path, &fs.PathError{Op: "open", Path: path, Err: errors.New("is a folder")})
+	}
+	return ReadMeta(f, path)
+}

@@ -1,0 +1,56 @@
+package optrace
+
+import (
+	"io"
+	"os"
+
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/optrace/internal/parquet"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Open reads the operator trace at path, Parquet or CSV by its content, with
+// the meta file that stands beside it by name, if there is one.
+func Open(path string, lim ingest.Limits) (*trace.OpTrace, error) {
+	return OpenMeta(path, beside(path), lim)
+}
+
+// OpenMeta is Open with the meta file given; "" is none.
+func OpenMeta(path, meta string, lim ingest.Limits) (*trace.OpTrace, error) {
+	m, err := openMeta(meta)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, ingest.Unreadable(path, err)
+	}
+	defer f.Close()
+	var head [4]byte
+	if n, _ := f.ReadAt(head[:], 0); string(head[:n]) == parquet.Magic {
+		info, err := f.Stat()
+		if err != nil {
+			return nil, ingest.Unreadable(path, err)
+		}
+		return ReadParquet(File{f, info.Size(), path}, m, lim)
+	}
+	src, err := ingest.NewSource(f, path, lim)
+	if err != nil {
+		return nil, err
+	}
+	defer src.Close()
+	return ReadCSV(src, path, m, lim)
+}
+
+// File is a Parquet file that is open already. Name stands in errors.
+type File struct {
+	R    io.ReaderAt
+	Size int64
+	Name string
+}
+
+// rowBytes is what a row takes while it is read, at most.
+const rowBytes = 192
+
+// maxRows is how many rows of an input are read: Pending bounds the memory.
+func maxRows(lim ingest.Limits) int64 { return min(lim.Pending/rowBytes, trace.MaxOps) }

@@ -1,0 +1,240 @@
+package optrace
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/sfstat/sfstat/trace"
+)
+
+// field is a column of integers.
+type field int
+
+const (
+	fieldDP field = iota
+	fieldStage
+	fieldRank
+	fieldStep
+	fieldSeq
+	fieldChunk
+	fieldGlobalChunk
+	fieldMicrobatch
+	fields
+)
+
+var fieldNames = [fields]string{"dp_rank", "stage", "rank", "step", "seq_id", "mc", "gmc", "mb_id"}
+
+// optional fields may be absent, and their values may be null.
+func (f field) optional() bool {
+	return f == fieldRank || f == fieldChunk || f == fieldGlobalChunk || f == fieldMicrobatch
+}
+
+// The columns that are no integers.
+const (
+	nameColumn     = "optype"
+	startColumn    = "start_ts"
+	durationColumn = "duration"
+)
+
+// Recognizes reports whether a table with these columns is an operator trace.
+func Recognizes(columns []string) bool { return missing(columns) == "" }
+
+// missing is a column that a table lacks, or "".
+func missing(columns []string) string {
+	for _, name := range []string{nameColumn, startColumn, durationColumn} {
+		if !slices.Contains(columns, name) {
+			return name
+		}
+	}
+	for f, name := range fieldNames {
+		if !field(f).optional() && !slices.Contains(columns, name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// table is what both formats become before it is a trace.
+type table struct {
+	ints  [fields][]int64 // nil when absent
+	names []string
+	name  []int32 // by row, position in names
+	start []int64 // nanoseconds
+	dur   []int64
+	unit  unit
+	where func(row int) trace.Pos
+}
+
+// opTrace makes the trace of a table, arranged and joined.
+func (t *table) opTrace(m *Meta) (*trace.OpTrace, error) {
+	o := &trace.OpTrace{Names: t.names, Name: t.name, Start: t.start, Dur: t.dur, Units: t.unit.String(), Resolution: t.unit.resolution}
+	if err := t.roles(o); err != nil {
+		return nil, err
+	}
+	t.steps(o)
+	for f, column := range map[field]*[]int32{fieldSeq: &o.Seq, fieldChunk: &o.Chunk, fieldGlobalChunk: &o.GlobalChunk, fieldMicrobatch: &o.Microbatch} {
+		var err error
+		if *column, err = t.narrow(f); err != nil {
+			return nil, err
+		}
+	}
+	n := len(t.start)
+	o.Lane, o.Group = make([]int32, n), slices.Repeat([]int32{-1}, n)
+	lanes := make([]int32, len(t.names))
+	for i, name := range t.names {
+		lanes[i] = trace.ParseOpClass(name).Lane()
+	}
+	for row, name := range t.name {
+		o.Lane[row] = lanes[name]
+	}
+	if err := o.Arrange(t.where); err != nil {
+		return nil, trace.At(t.where(-1), err)
+	}
+	o.StepClock = zeroBased(o)
+	if err := m.apply(o); err != nil {
+		return nil, err
+	}
+	join(o)
+	return o, nil
+}
+
+// join joins operators into groups where the schedule is understood.
+func join(o *trace.OpTrace) {
+	g, err := o.Grid()
+	if err == nil {
+		var w *trace.Wiring
+		if w, err = o.Wire(g); err == nil {
+			o.Join(g, w)
+			o.Notes = append(o.Notes, g.Notes...)
+			return
+		}
+	}
+	o.Notes = append(o.Notes, trace.Note{Kind: trace.NoteUnjoined, Text: "communication could not be joined into groups: " + err.Error()})
+}
+
+// narrow is a column as int32, −1 throughout when it is absent.
+func (t *table) narrow(f field) ([]int32, error) {
+	if t.ints[f] == nil {
+		return slices.Repeat([]int32{-1}, len(t.start)), nil
+	}
+	out := make([]int32, len(t.start))
+	for row, v := range t.ints[f] {
+		if out[row] = int32(v); int64(out[row]) != v {
+			return nil, trace.At(t.where(row), trace.Bad(trace.ErrOverflow, "%s is %d, expected at most %d", fieldNames[f], v, math.MaxInt32))
+		}
+	}
+	return out, nil
+}
+
+// roles makes the ranks, with their roles, and the rank of every row.
+func (t *table) roles(o *trace.OpTrace) error {
+	dp, stage, rank := t.ints[fieldDP], t.ints[fieldStage], t.ints[fieldRank]
+	highest, stages := int64(-1), int64(0)
+	for row, d := range dp {
+		if s := stage[row]; d < 0 || s < 0 || d >= trace.MaxRanks || s >= trace.MaxRanks {
+			return trace.At(t.where(row), trace.Bad(trace.ErrTooLarge, "dp_rank %d, stage %d, expected 0 to %d", d, s, trace.MaxRanks-1))
+		}
+		stages = max(stages, stage[row]+1)
+	}
+	if rank == nil {
+		rank = make([]int64, len(dp))
+		for row, d := range dp {
+			rank[row] = d*stages + stage[row]
+		}
+	}
+	for row, r := range rank {
+		if r < 0 || r >= trace.MaxRanks {
+			return trace.At(t.where(row), trace.Bad(trace.ErrTooLarge, "rank %d, expected 0 to %d", r, trace.MaxRanks-1))
+		}
+		highest = max(highest, r)
+	}
+	first := slices.Repeat([]int32{-1}, int(highest)+1) // row, by rank
+	for row, r := range rank {
+		at := first[r]
+		if at < 0 {
+			first[r] = int32(row)
+		} else if dp[at] != dp[row] || stage[at] != stage[row] {
+			return trace.At(t.where(row), trace.Bad(trace.ErrFormat, "rank %d is dp_rank %d, stage %d here, and dp_rank %d, stage %d at %s",
+				r, dp[row], stage[row], dp[at], stage[at], t.where(int(at))))
+		}
+	}
+	position := make([]int32, len(first))
+	for r, at := range first {
+		if at < 0 {
+			continue
+		}
+		role, err := trace.NewRole(trace.Coord{Axis: trace.DataParallel, Index: int(dp[at])},
+			trace.Coord{Axis: trace.PipelineParallel, Index: int(stage[at])})
+		if err != nil {
+			return trace.At(t.where(int(at)), err)
+		}
+		position[r] = int32(len(o.Ranks))
+		o.Ranks = append(o.Ranks, trace.Rank{ID: r, LocalRank: -1, Role: role})
+	}
+	o.Rank = make([]int32, len(rank))
+	for row, r := range rank {
+		o.Rank[row] = position[r]
+	}
+	return nil
+}
+
+// steps makes the list of steps and the step of every row.
+func (t *table) steps(o *trace.OpTrace) {
+	seen := make(map[int64]int32)
+	column := t.ints[fieldStep]
+	for row, s := range column {
+		if row > 0 && s == column[row-1] {
+			continue
+		}
+		if _, ok := seen[s]; !ok {
+			seen[s] = 0
+			o.Steps = append(o.Steps, s)
+		}
+	}
+	slices.Sort(o.Steps)
+	for i, s := range o.Steps {
+		seen[s] = int32(i)
+	}
+	o.Step = make([]int32, len(column))
+	for row, s := range column {
+		if row > 0 && s == column[row-1] {
+			o.Step[row] = o.Step[row-1]
+		} else {
+			o.Step[row] = seen[s]
+		}
+	}
+}
+
+// zeroBased reports whether every step starts at zero.
+func zeroBased(o *trace.OpTrace) bool {
+	least := slices.Repeat([]int64{math.MaxInt64}, len(o.Steps))
+	for row, s := range o.Step {
+		least[s] = min(least[s], o.Start[row])
+	}
+	return !slices.ContainsFunc(least, func(v int64) bool { return v != 0 })
+}
+
+// unit is how an input wrote times.
+type unit struct {
+	seconds    bool
+	how        string // the type or form of the numbers
+	resolution int64
+}
+
+func (u unit) String() string {
+	name := "nanoseconds"
+	if u.seconds {
+		name = "seconds"
+	}
+	return fmt.Sprintf("%s (%s, good to %s ns)", name, u.how, strconv.FormatInt(u.resolution, 10))
+}
+
+// tooLong is a duration, in seconds, that no operator has: times that exceed
+// it are in another unit.
+const tooLong = 1e5
+
+func errUnits(longest float64) error {
+	return trace.Bad(trace.ErrOverflow, "the longest operator would last %.6g s: times are read as seconds where they are fractions and as nanoseconds where they are integers, convert start_ts and duration to one of these", longest)
+}

@@ -1,0 +1,222 @@
+package trace
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Instance is one operator of a step's program. All replicas run the same
+// program in every step.
+type Instance struct {
+	Name  int32 // position in OpTrace.Names
+	Seq   int32
+	Stage int32 // pipeline stage
+	Class OpClass
+}
+
+// Grid arranges a trace as instances × lanes, where a lane is one replica in
+// one step. Steps that lack an instance somewhere, or have another program,
+// are left out and noted.
+type Grid struct {
+	Instances []Instance // by stage, then by start in the template
+	Steps     []int32    // positions in OpTrace.Steps, ascending
+	Replicas  int        // size of dp
+	Stages    int        // size of pp
+	Workers   []int32    // [stage][dp] position in OpTrace.Ranks
+	Notes     []Note
+
+	// At[i*Lanes()+l] is the row of instance i in lane l, which is replica
+	// l % Replicas in step Steps[l / Replicas].
+	At []int32
+}
+
+// Lanes is the number of lanes.
+func (g *Grid) Lanes() int { return len(g.Steps) * g.Replicas }
+
+// Template are the rows of all instances in the first lane, which is where
+// the order of the program is taken from.
+func (g *Grid) Template() []int32 {
+	rows := make([]int32, len(g.Instances))
+	for i := range rows {
+		rows[i] = g.At[i*g.Lanes()]
+	}
+	return rows
+}
+
+// Describe names an instance for people: "forward-recv 3 of stage 2".
+func (t *OpTrace) Describe(i Instance) string {
+	return fmt.Sprintf("%s %d of stage %d", t.Names[i.Name], i.Seq, i.Stage)
+}
+
+// Grid finds the program that the steps share: the instances of replica 0 in
+// the first step that has as many operators as most steps. The trace must be
+// arranged. O(n).
+func (t *OpTrace) Grid() (*Grid, error) {
+	g := &Grid{}
+	dp, pp := t.Coordinates()
+	if err := g.findWorkers(t, dp, pp); err != nil {
+		return nil, err
+	}
+	slots, err := t.slots(pp, g.Stages)
+	if err != nil {
+		return nil, err
+	}
+	counts := make([]int, len(t.Steps))
+	for _, s := range t.Step {
+		counts[s]++
+	}
+	usual := mostFrequent(counts)
+	template := slices.Index(counts, usual)
+	instanceOf := g.number(t, slots, template, pp)
+	if n := len(g.Instances) * g.Replicas; n != usual {
+		return nil, Bad(ErrRagged, "step %d has %d operators, but replica 0 has %d of them and there are %d replicas: replicas run different programs",
+			t.Steps[template], usual, len(g.Instances), g.Replicas)
+	}
+	for row, s := range slots.of {
+		if instanceOf[s] < 0 {
+			counts[t.Step[row]] = -1
+		}
+	}
+	if err := g.chooseSteps(t, counts, usual); err != nil {
+		return nil, err
+	}
+	lane := slices.Repeat([]int{-1}, len(t.Steps)) // first lane of each step
+	for i, s := range g.Steps {
+		lane[s] = i * g.Replicas
+	}
+	lanes := g.Lanes()
+	g.At = make([]int32, len(g.Instances)*lanes)
+	for row, s := range slots.of {
+		if first := lane[t.Step[row]]; first >= 0 {
+			g.At[int(instanceOf[s])*lanes+first+dp[t.Rank[row]]] = int32(row)
+		}
+	}
+	return g, nil
+}
+
+// chooseSteps takes the steps with the usual count of operators, of which no
+// instance is twice and none unknown, so that they have them all.
+func (g *Grid) chooseSteps(t *OpTrace, counts []int, usual int) error {
+	var skipped []string
+	for s, n := range counts {
+		if n == usual {
+			g.Steps = append(g.Steps, int32(s))
+		} else {
+			skipped = append(skipped, strconv.FormatInt(t.Steps[s], 10))
+		}
+	}
+	if len(g.Steps) == 0 {
+		return Bad(ErrRagged, "no two replicas run the same program in any step")
+	}
+	if len(skipped) > 0 {
+		g.Notes = append(g.Notes, Note{NoteStepsSkipped, fmt.Sprintf(
+			"%d of %d steps are left out, they are incomplete or run another program than step %d: %s",
+			len(skipped), len(t.Steps), t.Steps[g.Steps[0]], someOf(skipped))})
+	}
+	return nil
+}
+
+// findWorkers makes the table of ranks by stage and replica.
+func (g *Grid) findWorkers(t *OpTrace, dp, pp []int) error {
+	for i, r := range t.Ranks {
+		if dp[i] < 0 || pp[i] < 0 {
+			return Bad(ErrMissing, "rank %d does not tell its dp and pp coordinates, its role is %q", r.ID, r.Role)
+		}
+		g.Replicas, g.Stages = max(g.Replicas, dp[i]+1), max(g.Stages, pp[i]+1)
+	}
+	n := len(t.Ranks)
+	if g.Replicas > n || g.Stages > n || g.Replicas*g.Stages > 2*n+1 {
+		return Bad(ErrMissing, "%d ranks recorded operators, dp × pp is %d × %d", n, g.Replicas, g.Stages)
+	}
+	g.Workers = slices.Repeat([]int32{-1}, g.Replicas*g.Stages)
+	for i, r := range t.Ranks {
+		at := &g.Workers[pp[i]*g.Replicas+dp[i]]
+		if *at >= 0 {
+			return Bad(ErrDuplicate, "ranks %d and %d both are dp=%d, pp=%d", t.Ranks[*at].ID, r.ID, dp[i], pp[i])
+		}
+		*at = int32(i)
+	}
+	if at := slices.Index(g.Workers, -1); at >= 0 {
+		return Bad(ErrMissing, "no rank recorded dp=%d, pp=%d", at%g.Replicas, at/g.Replicas)
+	}
+	return nil
+}
+
+// slotted numbers the (name, stage, sequence number) of every row densely.
+type slotted struct {
+	of []int32 // by row
+	n  int
+}
+
+func (t *OpTrace) slots(pp []int, stages int) (slotted, error) {
+	n := t.Len()
+	if len(t.Names) > (8*n+1024)/stages {
+		return slotted{}, Bad(ErrTooLarge, "%d names on %d stages for %d operators: no program repeats itself", len(t.Names), stages, n)
+	}
+	base := make([]int32, len(t.Names)*stages+1)
+	for row, s := range t.Seq {
+		at := &base[int(t.Name[row])*stages+pp[t.Rank[row]]+1]
+		if int(s) >= n {
+			return slotted{}, Bad(ErrTooLarge, "%s has number %d among %d operators, expected its ordinal in the step", t.Names[t.Name[row]], s, n)
+		}
+		*at = max(*at, s+1)
+	}
+	for i := 1; i < len(base); i++ {
+		if base[i] += base[i-1]; int(base[i]) > n {
+			return slotted{}, Bad(ErrTooLarge, "the sequence numbers leave gaps, expected ordinals in the step")
+		}
+	}
+	of := make([]int32, n)
+	for row, s := range t.Seq {
+		of[row] = base[int(t.Name[row])*stages+pp[t.Rank[row]]] + s
+	}
+	return slotted{of, int(base[len(base)-1])}, nil
+}
+
+// number lists the instances of replica 0 in the template step, and gives the
+// instance of each slot, −1 for none.
+func (g *Grid) number(t *OpTrace, slots slotted, template int, pp []int) []int32 {
+	rows := make([][]int32, g.Stages)
+	for row, s := range t.Step {
+		r := t.Rank[row]
+		if int(s) == template && g.Workers[pp[r]*g.Replicas] == r {
+			rows[pp[r]] = append(rows[pp[r]], int32(row))
+		}
+	}
+	instanceOf := slices.Repeat([]int32{-1}, slots.n)
+	classes := make([]OpClass, len(t.Names))
+	for i, name := range t.Names {
+		classes[i] = ParseOpClass(name)
+	}
+	for stage, rows := range rows {
+		for _, row := range rows {
+			instanceOf[slots.of[row]] = int32(len(g.Instances))
+			g.Instances = append(g.Instances, Instance{t.Name[row], t.Seq[row], int32(stage), classes[t.Name[row]]})
+		}
+	}
+	return instanceOf
+}
+
+// mostFrequent is the value that occurs most often, the first on a tie.
+func mostFrequent(values []int) int {
+	times, best := make(map[int]int), 0
+	for _, v := range values {
+		times[v]++
+	}
+	for i, v := range values {
+		if i == 0 || times[v] > times[best] {
+			best = v
+		}
+	}
+	return best
+}
+
+// someOf lists at most eight of the words.
+func someOf(words []string) string {
+	if len(words) > 8 {
+		return strings.Join(words[:8], ", ") + " …"
+	}
+	return strings.Join(words, ", ")
+}

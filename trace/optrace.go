@@ -1,0 +1,272 @@
+package trace
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// OpTrace is the timed operator instances of one run, as columns of equal
+// length with one entry per instance. [OpTrace.Arrange] checks them and sorts
+// them by rank, step and start; every reader calls it.
+type OpTrace struct {
+	Run    string
+	Layout Layout
+	Ranks  []Rank   // ascending by ID; where known, roles carry dp and pp
+	Steps  []int64  // step indices, ascending
+	Names  []string // distinct operator names
+
+	Rank  []int32 // position in Ranks
+	Step  []int32 // position in Steps
+	Name  []int32 // position in Names
+	Lane  []int32 // serial queue of the rank that the instance ran on
+	Seq   []int32 // ordinal of the name in its step on its rank
+	Start []int64 // nanoseconds since the clock's zero
+	Dur   []int64 // nanoseconds
+
+	Chunk       []int32 // model chunk within the pipeline stage, −1 where meaningless
+	GlobalChunk []int32 // depth of that chunk in the whole model, or −1
+	Microbatch  []int32 // or −1
+	Group       []int32 // instances that communicate together share a number; −1: none known
+
+	StepClock  bool   // Start counts from the start of the step, not from one zero
+	Resolution int64  // nanoseconds that the source's numbers can tell apart, at worst
+	Units      string // how the source wrote times, for people
+	Notes      []Note // what is incomplete
+}
+
+// Layout is how a job divides its work: the sizes of its parallel axes. A size
+// of zero is unknown.
+type Layout struct {
+	DP    int // replicas on different data
+	PP    int // pipeline stages
+	TP    int // ranks that share one operator
+	DSP   int // ranks that share one sequence
+	VPP   int // model chunks in a pipeline stage
+	World int // ranks
+}
+
+// PipelineParallel is the role axis along which ranks hold consecutive parts
+// of the model.
+const PipelineParallel = "pp"
+
+// MaxOpTotal bounds the sum of all durations of an operator trace, in
+// nanoseconds (36 years): low enough that replays, which add recorded and
+// replaced durations, cannot overflow int64.
+const MaxOpTotal = MaxTotal / 4
+
+// MaxOps is the largest number of operators in one trace.
+const MaxOps = math.MaxInt32 / 2
+
+// Len is the number of operator instances.
+func (t *OpTrace) Len() int { return len(t.Start) }
+
+// Coordinates are the dp and pp coordinates of every entry of Ranks, −1 where
+// the role does not tell.
+func (t *OpTrace) Coordinates() (dp, pp []int) {
+	dp, pp = make([]int, len(t.Ranks)), make([]int, len(t.Ranks))
+	for i, r := range t.Ranks {
+		dp[i], pp[i] = r.Role.coordOr(DataParallel, -1), r.Role.coordOr(PipelineParallel, -1)
+	}
+	return dp, pp
+}
+
+func (r Role) coordOr(axis string, none int) int {
+	if c, ok := r.Coord(axis); ok {
+		return c
+	}
+	return none
+}
+
+// Arrange sorts the instances by rank, step and start (then name and sequence
+// number), and refuses what is invalid: columns of different lengths, negative
+// times, times that overflow, positions outside their table, and an instance
+// (rank, step, name, sequence number) that is there twice. where places a row,
+// counted as the columns were before the call, in the input; nil numbers it.
+//
+// O(n) and a sort within each (rank, step).
+func (t *OpTrace) Arrange(where func(row int) Pos) error {
+	if err := t.checkTables(); err != nil {
+		return err
+	}
+	if where == nil {
+		where = func(row int) Pos { return Pos{Line: int64(row) + 1} }
+	}
+	if row, err := t.checkRows(); err != nil {
+		return At(where(row), err)
+	}
+	order := t.byRankAndStep()
+	for from := 0; from < len(order); {
+		to := t.runEnd(order, from)
+		run := order[from:to]
+		if a, b, twice := t.twins(run); twice {
+			return At(where(b), Bad(ErrDuplicate, "%s %d of rank %d in step %d is there twice, first at %s",
+				t.Names[t.Name[b]], t.Seq[b], t.Ranks[t.Rank[b]].ID, t.Steps[t.Step[b]], where(a)))
+		}
+		t.byStart(run)
+		from = to
+	}
+	t.permute(order)
+	return nil
+}
+
+// checkTables checks what is not about a single row.
+func (t *OpTrace) checkTables() error {
+	n := len(t.Start)
+	if n == 0 {
+		return Bad(ErrEmpty, "no operators")
+	}
+	if n > MaxOps {
+		return Bad(ErrTooLarge, "%d operators, at most %d are read", n, MaxOps)
+	}
+	for _, c := range t.small() {
+		if len(*c) != n {
+			return Bad(ErrRagged, "a column of %d rows beside one of %d", len(*c), n)
+		}
+	}
+	if len(t.Dur) != n {
+		return Bad(ErrRagged, "%d durations for %d starts", len(t.Dur), n)
+	}
+	if len(t.Ranks) > n || len(t.Steps) > n || len(t.Names) > n {
+		return Bad(ErrRagged, "%d ranks, %d steps and %d names for %d operators", len(t.Ranks), len(t.Steps), len(t.Names), n)
+	}
+	for i, r := range t.Ranks {
+		if r.ID < 0 || r.ID >= MaxRanks || i > 0 && r.ID <= t.Ranks[i-1].ID {
+			return Bad(ErrFormat, "rank %d at position %d: ranks must ascend from 0 to %d", r.ID, i, MaxRanks-1)
+		}
+	}
+	for i, s := range t.Steps {
+		if s < 0 || i > 0 && s <= t.Steps[i-1] {
+			return Bad(ErrFormat, "step %d at position %d: steps must ascend from 0", s, i)
+		}
+	}
+	return nil
+}
+
+// small lists the columns of int32.
+func (t *OpTrace) small() []*[]int32 {
+	return []*[]int32{&t.Rank, &t.Step, &t.Name, &t.Lane, &t.Seq, &t.Chunk, &t.GlobalChunk, &t.Microbatch, &t.Group}
+}
+
+// checkRows returns the first row that is invalid by itself.
+func (t *OpTrace) checkRows() (row int, err error) {
+	var total int64
+	for i, d := range t.Dur {
+		switch start := t.Start[i]; {
+		case uint32(t.Rank[i]) >= uint32(len(t.Ranks)):
+			return i, Bad(ErrRagged, "rank position %d of %d", t.Rank[i], len(t.Ranks))
+		case uint32(t.Step[i]) >= uint32(len(t.Steps)):
+			return i, Bad(ErrRagged, "step position %d of %d", t.Step[i], len(t.Steps))
+		case uint32(t.Name[i]) >= uint32(len(t.Names)):
+			return i, Bad(ErrRagged, "name position %d of %d", t.Name[i], len(t.Names))
+		case t.Seq[i] < 0 || t.Lane[i] < 0:
+			return i, Bad(ErrNegative, "sequence number %d, lane %d, expected 0 or more", t.Seq[i], t.Lane[i])
+		case d < 0:
+			return i, Bad(ErrNegative, "%s lasts %d ns", t.Names[t.Name[i]], d)
+		case start < 0:
+			return i, Bad(ErrNegative, "%s starts %d ns before the clock's zero: shift all times of the trace", t.Names[t.Name[i]], -start)
+		case start > MaxTotal || d > MaxOpTotal || total > MaxOpTotal-d:
+			return i, Bad(ErrOverflow, "%s starts at %d ns and lasts %d ns, which takes the trace past %d ns of operators: are the units right?",
+				t.Names[t.Name[i]], start, d, int64(MaxOpTotal))
+		case t.Chunk[i] < -1 || t.GlobalChunk[i] < -1 || t.Microbatch[i] < -1 || t.Group[i] < -1:
+			return i, Bad(ErrNegative, "chunk %d, global chunk %d, microbatch %d, group %d, expected −1 for none",
+				t.Chunk[i], t.GlobalChunk[i], t.Microbatch[i], t.Group[i])
+		}
+		total += d
+	}
+	return 0, nil
+}
+
+// byRankAndStep is the rows in order of rank, then step, else as they are: two
+// passes of counting sort.
+func (t *OpTrace) byRankAndStep() []int32 {
+	order := make([]int32, t.Len())
+	for i := range order {
+		order[i] = int32(i)
+	}
+	return countingSort(countingSort(order, t.Step, len(t.Steps)), t.Rank, len(t.Ranks))
+}
+
+// countingSort sorts rows by key, stably; keys are below n.
+func countingSort(rows, key []int32, n int) []int32 {
+	next := make([]int32, n+1)
+	for _, k := range key {
+		next[k+1]++
+	}
+	for k := range n {
+		next[k+1] += next[k]
+	}
+	sorted := make([]int32, len(rows))
+	for _, row := range rows {
+		k := key[row]
+		sorted[next[k]] = row
+		next[k]++
+	}
+	return sorted
+}
+
+// runEnd is the end of the rows with the rank and step of order[from].
+func (t *OpTrace) runEnd(order []int32, from int) int {
+	to, first := from+1, order[from]
+	for to < len(order) && t.Rank[order[to]] == t.Rank[first] && t.Step[order[to]] == t.Step[first] {
+		to++
+	}
+	return to
+}
+
+// twins finds two rows of one instance among the rows of a rank and step, in
+// the order of the input. Sources mostly write names one after the other with
+// ascending numbers, and then one look at the neighbours is enough.
+func (t *OpTrace) twins(run []int32) (a, b int, twice bool) {
+	key := func(row int32) uint64 { return uint64(t.Name[row])<<32 | uint64(t.Seq[row]) }
+	ascending := true
+	for i := 1; i < len(run) && ascending; i++ {
+		ascending = key(run[i-1]) < key(run[i])
+	}
+	if ascending {
+		return 0, 0, false
+	}
+	sorted := slices.Clone(run)
+	slices.SortFunc(sorted, func(x, y int32) int {
+		return cmp.Or(cmp.Compare(key(x), key(y)), cmp.Compare(x, y))
+	})
+	for i := 1; i < len(sorted); i++ {
+		if key(sorted[i-1]) == key(sorted[i]) {
+			return int(sorted[i-1]), int(sorted[i]), true
+		}
+	}
+	return 0, 0, false
+}
+
+// byStart sorts the rows of a rank and step. Each name's rows are mostly in
+// order already, so an insertion sort would do badly and pdqsort does well.
+func (t *OpTrace) byStart(run []int32) {
+	slices.SortFunc(run, func(x, y int32) int {
+		if a, b := t.Start[x], t.Start[y]; a != b {
+			if a < b {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(t.Names[t.Name[x]], t.Names[t.Name[y]]), cmp.Compare(t.Seq[x], t.Seq[y]))
+	})
+}
+
+// permute puts all columns in the given order.
+func (t *OpTrace) permute(order []int32) {
+	if slices.IsSorted(order) {
+		return
+	}
+	for _, c := range t.small() {
+		*c = gather(*c, order)
+	}
+	t.Start, t.Dur = gather(t.Start, order), gather(t.Dur, order)
+}
+
+func gather[T any](column []T, order []int32) []T {
+	out := make([]T, len(order))
+	for i, row := range order {
+		out[i] = column[row]
+	}
+	return out
+}

@@ -89,7 +89,11 @@ type layout struct {
 	channelOf map[string]int
 	has       [numAttr]bool
 	hasWall   bool
+	blocks    []block
 }
+
+// block is neighbouring columns of attributes, run not among them.
+type block struct{ from, to int }
 
 // maxColumns bounds a table: the stages that a window may have, as many side
 // channels, and the rest.

@@ -28,10 +28,11 @@ type group struct {
 	column  []int32 // by rank: 1 + its position in ranks, 0 for none
 	maxRank int     // the largest, known once all rows are there
 
-	metas []meta
-	known map[string]int32 // metas by their cells
-	last  []int32          // by position in ranks: the newest meta
-	keys  int64            // bytes of cells in known
+	metas  []meta
+	known  map[string]int32 // metas by their cells
+	last   []int32          // by position in ranks: the newest meta
+	blocks [][]byte         // its text, by position in ranks and block
+	keys   int64            // bytes of cells in known
 }
 
 type groupRow struct {
@@ -122,13 +123,36 @@ func (g *group) position(rank int) int {
 		g.ranks = append(g.ranks, rank)
 		g.column[rank] = int32(len(g.ranks))
 		g.last = append(g.last, -1)
+		n := len(g.ranks) * len(g.layout.blocks)
+		g.blocks = slices.Grow(g.blocks, n-len(g.blocks))[:n] // keeps what is allocated
 	}
 	return int(g.column[rank]) - 1
+}
+
+// sameBlock is the length of the text at the start of rec when it is that of
+// the block in the rank's row before, otherwise −1.
+func (g *group) sameBlock(rank int64, block int, rec []byte, comma byte) int {
+	if rank >= int64(len(g.column)) || g.column[rank] == 0 {
+		return -1
+	}
+	at := int(g.column[rank]) - 1
+	text := g.blocks[at*len(g.layout.blocks)+block]
+	if n := len(text); bytes.HasPrefix(rec, text) && (n == len(rec) || rec[n] == comma) {
+		return n
+	}
+	return -1
 }
 
 // meta is the number of what the row's attributes say. Mostly they say what
 // the rank's row before did.
 func (g *group) meta(r *row, at int) (int32, *cellError) {
+	if r.same {
+		return g.last[at], nil
+	}
+	for b, text := range r.blocks {
+		own := &g.blocks[at*len(r.blocks)+b]
+		*own = append((*own)[:0], text...)
+	}
 	if m := g.last[at]; m >= 0 && g.metas[m].says(r) {
 		return m, nil
 	}
@@ -238,7 +262,7 @@ func (g *group) dropLast() {
 	g.rows, g.times = g.rows[:n], g.times[:n*len(g.layout.stages)]
 	if !slices.ContainsFunc(g.rows, func(r groupRow) bool { return r.rank == at }) { // it came last
 		g.column[g.ranks[at]] = 0
-		g.ranks, g.last = g.ranks[:at], g.last[:at]
+		g.ranks, g.last, g.blocks = g.ranks[:at], g.last[:at], g.blocks[:int(at)*len(g.layout.blocks)]
 	}
 }
 
@@ -252,5 +276,5 @@ func (g *group) reset() {
 	}
 	clear(g.known)
 	g.rows, g.times, g.walls = g.rows[:0], g.times[:0], 0
-	g.ranks, g.last, g.metas, g.keys = g.ranks[:0], g.last[:0], g.metas[:0], 0
+	g.ranks, g.last, g.blocks, g.metas, g.keys = g.ranks[:0], g.last[:0], g.blocks[:0], g.metas[:0], 0
 }

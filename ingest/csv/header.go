@@ -59,7 +59,26 @@ func newLayout(names []string) (*layout, error) {
 	if !found[step] || !found[rank] || len(l.stages) == 0 {
 		return nil, trace.Bad(trace.ErrMissing, "%s: a wide CSV has the columns step, rank and one for each stage", lacks(found, names))
 	}
+	l.findBlocks()
 	return l, l.checkPairs()
+}
+
+// findBlocks finds the blocks that come after the rank.
+func (l *layout) findBlocks() {
+	known := false
+	for i := 0; i < len(l.columns); i++ {
+		from := i
+		for i < len(l.columns) && l.columns[i].kind == attr && l.columns[i].index != attrRun {
+			i++
+		}
+		if i > from && known {
+			l.blocks = append(l.blocks, block{from, i})
+		} else if i > from {
+			l.blocks = nil // some come before: blocks do not cover all
+			return
+		}
+		known = known || i < len(l.columns) && l.columns[i].kind == rank
+	}
 }
 
 // lacks says what a header is without.

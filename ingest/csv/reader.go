@@ -18,6 +18,7 @@ type Reader struct {
 	lim    ingest.Limits
 	close  func() error
 
+	record  []byte // the newest, parsed into
 	row     row
 	scratch []byte
 	pending bool // row was read but belongs to the next window
@@ -39,6 +40,8 @@ type row struct {
 	times  []int64
 	attrs  [numAttr][]byte
 	values []sideCell // by channel
+	blocks [][]byte   // the text of the layout's blocks, unless
+	same   bool       // it is that of the rank's row before; then attrs has the run only
 }
 
 // sideCell are a row's two cells of a side channel.
@@ -69,6 +72,7 @@ func NewReader(r io.Reader, file string, lim ingest.Limits) (*Reader, error) {
 	}
 	c.row.times = make([]int64, len(c.layout.stages))
 	c.row.values = make([]sideCell, len(c.layout.channels))
+	c.row.blocks = make([][]byte, len(c.layout.blocks))
 	c.group = newGroup(c.layout, file)
 	c.earlier.lately = make(map[windowKey]stretch)
 	return c, nil
@@ -118,6 +122,11 @@ func (c *Reader) Next() (*trace.Window, error) {
 // fill reads the rows of one window and makes it, or the several that it is.
 func (c *Reader) fill() error {
 	var end error
+	if c.pending && c.row.same { // as what came before in a window that is gone
+		if bad := c.cells(c.record, false); bad != nil {
+			return c.place(bad.err, bad.column)
+		}
+	}
 	for {
 		if !c.pending {
 			if end = c.parse(); end != nil {

@@ -27,7 +27,8 @@ func (c *Reader) parse() error {
 		}
 		return err
 	}
-	if bad := c.cells(rec); bad != nil {
+	c.record = rec
+	if bad := c.cells(rec, len(c.layout.blocks) > 0); bad != nil {
 		if c.rec.atEnd() {
 			return c.place(errCutRow, -1)
 		}
@@ -36,33 +37,42 @@ func (c *Reader) parse() error {
 	return nil
 }
 
-// cells parses a record into c.row.
-func (c *Reader) cells(rec []byte) *cellError {
-	l, row := c.layout, &c.row
-	row.wall, row.window, c.scratch = -1, 0, c.scratch[:0]
+// cells parses a record into c.row. With skip, attributes are not parsed when
+// their text is that of the rank's row before; when any is not, all are.
+func (c *Reader) cells(rec []byte, skip bool) *cellError {
+	l, row, whole := c.layout, &c.row, rec
+	row.wall, row.window, row.same, c.scratch = -1, 0, skip, c.scratch[:0]
 	clear(row.values)
-	done := false
-	for i := range l.columns {
+	done, next := false, 0 // the next block
+	for i := 0; i < len(l.columns); i++ {
 		if done {
 			return &cellError{-1, trace.Bad(trace.ErrRagged, "%d cells, the header has %d columns", i, len(l.columns))}
 		}
-		col := &l.columns[i]
-		if col.kind < attr && col.kind != value && col.kind != ready {
-			v, rest, last, ok := number(rec, c.comma)
-			if ok {
-				if err := row.setNumber(col, v); err != nil {
-					return &cellError{i, err}
+		if next < len(l.blocks) && l.blocks[next].from == i {
+			if skip {
+				n := c.group.sameBlock(row.rank, next, rec, c.comma)
+				if n < 0 {
+					return c.cells(whole, false)
 				}
-				rec, done = rest, last
+				if done = n == len(rec); !done {
+					rec = rec[n+1:]
+				}
+				i = l.blocks[next].to - 1
+				next++
 				continue
 			}
+			row.blocks[next] = rec
+			next++
 		}
-		text, rest, last, err := cell(rec, c.comma, &c.scratch)
-		if err == nil {
-			err = row.set(col, text)
-		}
+		rest, last, err := c.cell(&l.columns[i], rec)
 		if err != nil {
 			return &cellError{i, err}
+		}
+		if b := next - 1; b >= 0 && l.blocks[b].to == i+1 && !skip {
+			row.blocks[b] = row.blocks[b][:len(row.blocks[b])-len(rest)]
+			if !last {
+				row.blocks[b] = row.blocks[b][:len(row.blocks[b])-1] // the separator
+			}
 		}
 		rec, done = rest, last
 	}
@@ -71,6 +81,24 @@ func (c *Reader) cells(rec []byte) *cellError {
 	}
 	row.line = c.rec.line
 	return row.checkSide(l)
+}
+
+// cell parses the next cell of a record, which belongs to the column.
+func (c *Reader) cell(col *column, rec []byte) (rest []byte, last bool, err error) {
+	if col.kind <= wall {
+		v, rest, last, ok := number(rec, c.comma)
+		if ok {
+			return rest, last, c.row.setNumber(col, v)
+		}
+	}
+	if len(rec) > 0 && rec[0] == c.comma {
+		return rec[1:], false, c.row.set(col, nil)
+	}
+	text, rest, last, err := cell(rec, c.comma, &c.scratch)
+	if err == nil {
+		err = c.row.set(col, text)
+	}
+	return rest, last, err
 }
 
 // setNumber sets a cell that holds a whole number from 0.

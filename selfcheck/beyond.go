@@ -86,16 +86,13 @@ func meetingFound(s *sampler) (finding, error) {
 	return finding{outOf(n, len(found)), n == len(found)}, err
 }
 
-// leastHealthy is how many healthy windows a statement about alarms rests on.
-const leastHealthy = 300
-
 // publishedAlarms is the paper's bound: none of 105 runs, at 95 %.
 const publishedAlarms = 0.0281
 
 // falseAlarms bounds how often a healthy window gets a strong label by either
 // cut, or a rank is called in the verdict.
 func falseAlarms(s *sampler) (finding, error) {
-	alarms, err := repeat(s, max(s.Simulated, leastHealthy), func(rng *rand.Rand) (bool, error) {
+	alarms, err := repeat(s, s.Healthy, func(rng *rand.Rand) (bool, error) {
 		w, err := simulated(rng)
 		if err != nil {
 			return false, err

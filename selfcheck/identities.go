@@ -65,74 +65,84 @@ func longest(w *trace.Window) int64 {
 
 func distance(a, b int64) int64 { return max(a-b, b-a) }
 
-// bounded is the outcome of a proposition about one step.
-type bounded struct{ violated, low, high bool }
+// bound is a two-sided statement about one step: low ≤ x ≤ high.
+type bound struct{ low, x, high int64 }
 
-// maxima: Proposition 1. One stage is the tight case below; ranks that take
-// turns, one per stage, the tight case above.
+func (b bound) violated() bool { return b.low > b.x || b.x > b.high }
+
+// maxima: Proposition 1. Ranks alike are the tight case below; ranks that take
+// turns, one stage each, the tight case above.
 func maxima(s *sampler) (finding, error) {
-	return proposition(s, func(rng *rand.Rand, w *trace.Window) {
-		S, R := len(w.Schema.Stages), len(w.Ranks)
-		if rng.IntN(2) == 0 {
-			// Alike on all ranks: the same rank is longest in every stage.
-			for i := range w.Durations {
-				w.Durations[i] = w.Durations[i/R*R]
-			}
-			return
-		}
-		for i := range w.Durations {
-			w.Durations[i] = 0
-		}
-		for k := range min(S, R) {
-			w.Durations[k*R+k] = millisecond
-		}
-	}, func(w *trace.Window, ref reference, f int64) bounded {
-		most := int64(min(len(w.Schema.Stages), len(w.Ranks)))
-		return bounded{f > ref.maxima || ref.maxima > most*f, f == ref.maxima, ref.maxima == most*f && most > 1}
-	})
+	return proposition(s, func(w *trace.Window, ref reference, f int64) bound {
+		return bound{f, ref.maxima, int64(min(len(w.Schema.Stages), len(w.Ranks))) * f}
+	}, alike, turns)
 }
 
 // means: Proposition 2, times R to stay in integers. All work on one rank is
 // the tight case below; ranks alike, the tight case above.
 func means(s *sampler) (finding, error) {
-	return proposition(s, func(rng *rand.Rand, w *trace.Window) {
-		R, alone := len(w.Ranks), rng.IntN(2) == 0
-		for i := range w.Durations {
-			if i%R > 0 {
-				w.Durations[i] = w.Durations[i/R*R]
-				if alone {
-					w.Durations[i] = 0
-				}
-			}
-		}
-	}, func(w *trace.Window, ref reference, f int64) bounded {
-		R := int64(len(w.Ranks))
-		return bounded{f > ref.sums || ref.sums > R*f, f == ref.sums && R > 1, ref.sums == R*f && R > 1}
-	})
+	return proposition(s, func(w *trace.Window, ref reference, f int64) bound {
+		return bound{f, ref.sums, int64(len(w.Ranks)) * f}
+	}, alone, alike)
 }
 
-// proposition tries a bound on random steps, and on steps that are made to
-// reach it.
-func proposition(s *sampler, tighten func(*rand.Rand, *trace.Window), test func(*trace.Window, reference, int64) bounded) (finding, error) {
-	trials, err := repeat(s, s.Trials, func(rng *rand.Rand) (bounded, error) {
-		w := randomStep(rng)
-		if rng.IntN(4) == 0 {
-			tighten(rng, w)
-		}
-		a, err := analyze(w, frontier.CutStep)
-		if err != nil {
-			return bounded{}, err
-		}
-		return test(w, referenceOf(w), a.Makespan), nil
-	})
-	if err != nil {
-		return finding{}, err
+// alike makes all ranks do what the first does.
+func alike(w *trace.Window) {
+	R := len(w.Ranks)
+	for i := range w.Durations {
+		w.Durations[i] = w.Durations[i/R*R]
 	}
-	violated := tally(trials, func(b bounded) bool { return b.violated })
-	low := tally(trials, func(b bounded) bool { return b.low })
-	high := tally(trials, func(b bounded) bool { return b.high })
-	return finding{fmt.Sprintf("%d violations of %d; lower bound reached %d times, upper %d", violated, s.Trials, low, high),
-		violated == 0 && low > 0 && high > 0}, nil
+}
+
+// alone leaves work to the first rank only.
+func alone(w *trace.Window) {
+	for i := range w.Durations {
+		if i%len(w.Ranks) > 0 {
+			w.Durations[i] = 0
+		}
+	}
+}
+
+// turns gives each stage to a rank of its own, as far as there are both.
+func turns(w *trace.Window) {
+	R := len(w.Ranks)
+	clear(w.Durations)
+	for k := range min(len(w.Schema.Stages), R) {
+		w.Durations[k*R+k] = millisecond
+	}
+}
+
+// proposition tries a bound on random steps, and on steps made to reach it
+// below and above.
+func proposition(s *sampler, of func(*trace.Window, reference, int64) bound, low, high func(*trace.Window)) (finding, error) {
+	trial := func(shape func(*trace.Window)) ([]bound, error) {
+		return repeat(s, s.Trials, func(rng *rand.Rand) (bound, error) {
+			w := randomStep(rng)
+			if shape != nil {
+				shape(w)
+			}
+			a, err := analyze(w, frontier.CutStep)
+			if err != nil {
+				return bound{}, err
+			}
+			return of(w, referenceOf(w), a.Makespan), nil
+		})
+	}
+	var trials [3][]bound
+	for i, shape := range []func(*trace.Window){nil, low, high} {
+		var err error
+		if trials[i], err = trial(shape); err != nil {
+			return finding{}, err
+		}
+	}
+	violated := 0
+	for _, t := range trials {
+		violated += tally(t, bound.violated)
+	}
+	below := tally(trials[1], func(b bound) bool { return b.x == b.low })
+	above := tally(trials[2], func(b bound) bool { return b.x == b.high })
+	return finding{fmt.Sprintf("%d violations of %d, %d, %d", violated, 3*s.Trials, below, above),
+		violated == 0 && below == s.Trials && above == s.Trials}, nil
 }
 
 // clockError: Proposition 3. Half of the trials move every duration by the

@@ -48,6 +48,7 @@ func (p *program) selfcheck(c *cli.Context) error {
 		return badUsage("--trials is %d, expected 1 or more", trials)
 	}
 	o := selfcheck.Options{Seed: c.Uint64("seed"), Trials: trials, Simulated: max(1, trials*3/10)}
+	o.Healthy = max(o.Simulated, selfcheck.DefaultOptions().Healthy)
 	rows := selfcheck.Run(o)
 	err = p.emit(c, func(w io.Writer) error {
 		if as == report.JSON {

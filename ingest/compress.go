@@ -57,6 +57,7 @@ func (s *Source) decompress(in *bufio.Reader, lim Limits) (io.Reader, error) {
 			return nil, g.explain(err)
 		}
 		g.r = z
+		g.lim.Ratio = min(g.lim.Ratio, gzipRatio)
 	case Zstd:
 		// One decoder works in the calling goroutine and reads no further
 		// than it must, which the guard's count rests on.
@@ -77,6 +78,10 @@ func (s *Source) decompress(in *bufio.Reader, lim Limits) (io.Reader, error) {
 // ratioFree is how much may be decompressed before the ratio counts: less is
 // no danger, and short inputs of repeated bytes compress without bound.
 const ratioFree = 64 << 20
+
+// gzipRatio is the limit for gzip, whose format ends at 1,032: only runs of a
+// few repeated bytes come near that.
+const gzipRatio = 500
 
 // guard bounds what a decoder produces and says in plain words what went
 // wrong inside it.

@@ -33,13 +33,13 @@ const (
 type Limits struct {
 	Line    int64 // bytes in one line or record
 	Pending int64 // bytes of windows that wait for ranks that have not reported
-	Ratio   int64 // decompressed bytes per compressed byte, past the first 64 MiB
+	Ratio   int64 // decompressed bytes per compressed byte, past the first 64 MiB; 500 at most for gzip
 	Window  int64 // bytes of history that a zstd frame may ask the decoder to hold
 }
 
 // DefaultLimits are generous for real data: a packet of 10,000 steps × 100
-// stages is about 10 MB, timings compress 2- to 20-fold (gzip cannot exceed
-// 1,032), and 128 MiB is what the zstd command line itself accepts.
+// stages is about 10 MB, timings compress 2- to 20-fold, and 128 MiB is what the
+// zstd command line itself accepts.
 func DefaultLimits() Limits {
 	return Limits{Line: 256 << 20, Pending: 2 << 30, Ratio: 1000, Window: 128 << 20}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/sfstat/sfstat/archive"
+	"github.com/sfstat/sfstat/ingest/csv"
 	"github.com/sfstat/sfstat/ingest/packet"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -23,12 +24,14 @@ type container uint8
 
 const (
 	packets container = iota
+	wideCSV
 	parquet
 )
 
 // containers by the name that --to has and the extension that files have.
 var containers = [...]struct{ name, extension string }{
 	packets: {"packets", ".jsonl"},
+	wideCSV: {"csv", ".csv"},
 	parquet: {"parquet", ".parquet"},
 }
 
@@ -72,7 +75,7 @@ func newTarget(path, to string) (target, error) {
 	if to == "" && (path == "-" || t.folder) {
 		return t, nil
 	}
-	return t, badUsage("%s: the extension does not say what to write; use .jsonl (.jsonl.gz, .jsonl.zst) or .parquet, or --to", path)
+	return t, badUsage("%s: the extension does not say what to write; use .jsonl, .csv or .parquet (.jsonl.gz, .csv.zst …), or --to", path)
 }
 
 // windowWriter is what the writers of all containers are.
@@ -107,10 +110,7 @@ func newSink(p *program, t target) *sink {
 // Write sends a window to the file of its stage list. Packets carry their
 // stages line by line, so they all go to one.
 func (s *sink) Write(w *trace.Window) error {
-	key := ""
-	if s.target.folder || s.target.container != packets {
-		key = w.Schema.Hash()
-	}
+	key := s.key(w)
 	f := s.files[key]
 	if f == nil {
 		if len(s.files) > 0 && !s.target.folder {
@@ -126,6 +126,23 @@ func (s *sink) Write(w *trace.Window) error {
 		s.order = append(s.order, key)
 	}
 	return ofWindow(w, f.writer.Write(w))
+}
+
+// key tells windows apart that need files of their own. A folder of CSV has a
+// file for each list of columns, side channels included; in a single CSV the
+// writer decides which channels fit.
+func (s *sink) key(w *trace.Window) string {
+	columns := w.Schema
+	switch {
+	case !s.target.folder && s.target.container == packets:
+		return ""
+	case s.target.folder && s.target.container == wideCSV && len(w.Side) > 0:
+		columns.Stages = slices.Clone(columns.Stages)
+		for _, c := range w.Side {
+			columns.Stages = append(columns.Stages, c.Name)
+		}
+	}
+	return columns.Hash()
 }
 
 // open begins the file of a stage list.
@@ -165,7 +182,10 @@ func (s *sink) open(key string) (*sinkFile, error) {
 }
 
 func newWindowWriter(c container, out io.Writer) (windowWriter, error) {
-	if c == parquet {
+	switch c {
+	case wideCSV:
+		return csv.NewWriter(out), nil
+	case parquet:
 		return archive.NewWriter(out)
 	}
 	return closing{packet.NewWriter(out)}, nil

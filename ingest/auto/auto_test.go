@@ -55,6 +55,24 @@ func packets(t testing.TB, windows []*trace.Window) string {
 	return b.String()
 }
 
+// table is the windows as wide CSV, without side channels.
+func table(windows []*trace.Window) string {
+	b := []byte("run,window,step,rank,world_size,wall_ns,host,local_rank,role," + strings.Join(windows[0].Schema.Stages, ",") + "\n")
+	for _, w := range windows {
+		for t := range w.Steps() {
+			for r, rank := range w.Ranks {
+				b = fmt.Appendf(b, "%s,%d,%d,%d,%d,%d,%s,%d,%q", w.Run, w.Index, w.FirstStep+int64(t), rank.ID, w.WorldSize,
+					w.WallOf(t)[r], rank.Host, rank.LocalRank, rank.Role.String())
+				for s := range w.Schema.Stages {
+					b = fmt.Appendf(b, ",%d", w.Step(t)[s*len(w.Ranks)+r])
+				}
+				b = append(b, '\n')
+			}
+		}
+	}
+	return string(b)
+}
+
 func parquet(t testing.TB, windows []*trace.Window) string {
 	var b strings.Builder
 	w, err := archive.NewWriter(&b)
@@ -148,7 +166,11 @@ func TestSameWindows(t *testing.T) {
 
 func TestContract(t *testing.T) {
 	want := some(1)
-	for name, data := range map[string]string{"packets": packets(t, want), "packets.gz": gz(t, packets(t, want)), "archive": parquet(t, want)} {
+	for _, w := range want {
+		w.Side = nil
+	}
+	for name, data := range map[string]string{"packets": packets(t, want), "packets.gz": gz(t, packets(t, want)),
+		"archive": parquet(t, want), "table": table(want), "table.zst": zst(t, table(want))} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(folderOf(t, map[string]string{name: data}), name)
 			ingesttest.Reader(t, want, func() (ingest.WindowReader, error) { return Open([]string{path}, Options{}) })
@@ -163,9 +185,13 @@ func TestContract(t *testing.T) {
 
 // TestMix reads everything at once: packets first, then the rest by path.
 func TestMix(t *testing.T) {
-	a, b, c, d := some(1), some(2), some(3), some(4)
+	a, b, c, d, e := some(1), some(2), some(3), some(4), some(5)
+	for _, w := range e {
+		w.Side = nil
+	}
 	dir := folderOf(t, map[string]string{
 		"m.parquet":        parquet(t, b),
+		"k.tsv":            table(e),
 		"a-archive-no-ext": parquet(t, c),
 		"z.jsonl.gz":       gz(t, packets(t, a[:2])),
 		"y/rank.jsonl":     packets(t, a[2:]),
@@ -185,7 +211,7 @@ func TestMix(t *testing.T) {
 		t.Fatal(err)
 	}
 	// "-" sorts before every other path, so its run is the first one seen.
-	if diff := cmp.Diff(slices.Concat(d, a, c, b), got); diff != "" {
+	if diff := cmp.Diff(slices.Concat(d, a, c, e, b), got); diff != "" {
 		t.Errorf("windows differ (-want +got):\n%s", diff)
 	}
 	if p := r.Problems(); len(p) > 0 {
@@ -211,6 +237,7 @@ func TestMix(t *testing.T) {
 		"README.md skipped: the same file as DIR/README.md",
 		"a-archive-no-ext: window archive, plain, 4 windows",
 		"a-archive-no-ext skipped: the same file as DIR/a-archive-no-ext",
+		"k.tsv: wide CSV, plain, 4 windows", "k.tsv skipped: the same file as DIR/k.tsv",
 		"m.parquet: window archive, plain, 4 windows",
 		"m.parquet skipped: the same file as DIR/m.parquet", "m.parquet skipped: the same file as DIR/m.parquet",
 		"n.parquet skipped: the same file as DIR/m.parquet", "n.parquet skipped: the same file as DIR/m.parquet",
@@ -428,9 +455,9 @@ func TestTruncatedGzip(t *testing.T) {
 // beginning.
 func TestProgress(t *testing.T) {
 	windows := ingesttest.Windows(1, 40, ingesttest.Shape{Ranks: 8, Steps: 60, Stages: 6})
-	dir := folderOf(t, map[string]string{"a.jsonl": packets(t, windows[:20]), "b.jsonl.gz": gz(t, packets(t, windows[20:])), "c.parquet": parquet(t, some(2)), "d.txt": "x"})
+	dir := folderOf(t, map[string]string{"a.jsonl": packets(t, windows[:20]), "b.jsonl.gz": gz(t, packets(t, windows[20:])), "c.parquet": parquet(t, some(2)), "d.txt": "x", "e.csv.gz": gz(t, table(some(3)))})
 	var size int64
-	for _, name := range []string{"a.jsonl", "b.jsonl.gz", "c.parquet"} {
+	for _, name := range []string{"a.jsonl", "b.jsonl.gz", "c.parquet", "e.csv.gz"} {
 		info, err := os.Stat(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
@@ -630,7 +657,7 @@ func TestSharedFormats(t *testing.T) {
 func TestCut(t *testing.T) {
 	windows := ingesttest.Windows(1, 2, ingesttest.Shape{Ranks: 2, Steps: 1, Stages: 2})
 	text := packets(t, windows)
-	for name, data := range map[string]string{"plain": text, "gzip": gz(t, text), "zstd": zst(t, text), "archive": parquet(t, windows)} {
+	for name, data := range map[string]string{"plain": text, "gzip": gz(t, text), "zstd": zst(t, text), "archive": parquet(t, windows), "table": table(windows)} {
 		t.Run(name, func(t *testing.T) {
 			ingesttest.Cut(t, []byte(data), func(data []byte) (ingest.WindowReader, error) {
 				return Open([]string{"-"}, Options{Stdin: bytes.NewReader(data)})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sfstat/sfstat/archive"
 	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/csv"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -143,6 +144,15 @@ func (u *unit) close() error {
 		return u.source.Close()
 	}
 	return nil
+}
+
+func openCSV(src *metered, lim ingest.Limits) (ingest.WindowReader, error) {
+	c, err := csv.NewReader(src, src.Name(), lim)
+	if err != nil {
+		src.Close()
+		return nil, err
+	}
+	return withSource{c, src}, nil
 }
 
 // withSource closes the source of a reader with it.

@@ -274,6 +274,46 @@ func TestPipelineRanksMeetWithinTheirRole(t *testing.T) {
 	}
 }
 
+// TestTensorParallelGroupsMeetOnTheWay: in forward, ranks meet within their
+// tensor-parallel group only. Who waits there for a slow rank comes late to
+// backward without being slow.
+func TestTensorParallelGroupsMeetOnTheWay(t *testing.T) {
+	for _, dp := range []int{2, 8} {
+		for _, family := range []simulate.Family{simulate.Data, simulate.CallbackHost, simulate.OptimizerHost} {
+			for seed := range uint64(3) {
+				s := spec(4*dp, 80, seed, simulate.Fault{Family: family, Delay: 120, Ranks: []int{3}})
+				s.Layout = []simulate.Axis{{Name: "tp", Size: 4}, {Name: "dp", Size: dp}}
+				tp := s.Stages[2].Meetings[0]
+				tp.Across = []string{"tp"}
+				s.Stages[1].Meetings = []simulate.Meeting{tp}
+				v := verdictOn(t, windows(t, s)...)
+				first := v.Suspects[0]
+				if first.Kind != KindRank || *first.Rank != 3 || first.Confidence < Supported {
+					t.Errorf("%v, tp 4 × dp %d, seed %d: suspect %v, headline %q", family, dp, seed, show(first), v.Headline)
+				}
+				for _, x := range v.Suspects[1:] {
+					if x.Confidence >= Supported {
+						t.Errorf("%v, tp 4 × dp %d, seed %d: also %v", family, dp, seed, show(x))
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestSlowTensorParallelGroup(t *testing.T) {
+	s := spec(16, 80, 1, simulate.Fault{Family: simulate.ForwardHost, Delay: 120, Ranks: []int{3}})
+	s.Layout = []simulate.Axis{{Name: "tp", Size: 4}, {Name: "dp", Size: 4}}
+	s.RanksPerHost = 8
+	tp := s.Stages[2].Meetings[0]
+	tp.Across = []string{"tp"}
+	s.Stages[1].Meetings = []simulate.Meeting{tp}
+	v := verdictOn(t, windows(t, s)...)
+	if first := v.Suspects[0]; first.Kind != KindGroup || first.Group != "dp=0" || first.Stage != simulate.StageForward || first.Confidence < Supported {
+		t.Errorf("suspect %v, headline %q", show(first), v.Headline)
+	}
+}
+
 // TestNoisyHealthyRuns: with ranks late by turns from noise alone, much may be
 // lost, but nobody is to blame.
 func TestNoisyHealthyRuns(t *testing.T) {

@@ -120,6 +120,7 @@ type boundaryJSON struct {
 	Low    number `json:"slope_low"`
 	High   number `json:"slope_high"`
 	Meets  bool   `json:"meets"`
+	Within string `json:"within"`
 	Before int64  `json:"spread_before_ns"`
 	After  int64  `json:"spread_after_ns"`
 }
@@ -224,7 +225,7 @@ func qualityOf(q frontier.Quality) qualityJSON {
 func meetingOf(m frontier.Meeting) meetingJSON {
 	out := meetingJSON{Evidence: m.Evidence.String(), Peers: m.WithinPeers, Skew: m.Skew, Drift: number(m.Drift), Boundaries: make([]boundaryJSON, len(m.Boundaries))}
 	for i, b := range m.Boundaries {
-		out.Boundaries[i] = boundaryJSON{b.Name, number(b.Slope), number(b.Low), number(b.High), b.Meets, b.Before, b.After}
+		out.Boundaries[i] = boundaryJSON{b.Name, number(b.Slope), number(b.Low), number(b.High), b.Meets, b.Within, b.Before, b.After}
 	}
 	if m.Name != "" {
 		out.At = &m.Name

@@ -15,7 +15,7 @@ type accounting struct {
 	mix Roles
 
 	acc    account
-	meet   []bool // [row] the ranks meet here
+	meet   []*gathering // [row] who meets here; nil for nobody
 	waits  *waits
 	late   *blame  // nil without model fit
 	groups [][]int // [group] rows, in order
@@ -56,7 +56,7 @@ func (a *accounting) gains() (static, synced []int64) {
 	v := a.v
 	b := a.baseline()
 	plain := newSavings(v, b)
-	timeline{v, make([]bool, len(v.order))}.walk(plain)
+	timeline{v, make([]*gathering, len(v.order))}.walk(plain)
 	if a.o.ModelFit == ModelFitNone {
 		return plain.saved, nil
 	}
@@ -65,7 +65,7 @@ func (a *accounting) gains() (static, synced []int64) {
 	// median is mostly wait.
 	productive := base{perRow: slices.Clone(b.perRow), perRank: slices.Clone(b.perRank)}
 	for i, meets := range a.meet {
-		if !meets || a.o.Baseline == Reference {
+		if meets == nil || a.o.Baseline == Reference {
 			continue
 		}
 		m := medianInt(a.waits.medians[i])
@@ -78,18 +78,23 @@ func (a *accounting) gains() (static, synced []int64) {
 	induced := newSavings(v, productive)
 	tolerance := a.gates.Leader.tolerance(a.acc.makespan / int64(max(1, v.steps)))
 	late := newBlame(v, a.roles.peerOf, tolerance)
-	if slices.Contains(a.meet, true) {
+	if a.meetsAnywhere() {
 		timeline{v, a.meet}.walk(induced, late)
 	} else {
 		// Nothing is known of meetings: ranks are compared at the end of every
 		// step, whatever the cut.
 		late = newBlame(newView(a.matrix, CutStep, 0), a.roles.peerOf, tolerance)
-		timeline{late.v, a.meet}.walk(late)
+		timeline{late.v, a.lines(late.v)}.walk(late)
 	}
 	a.late = late
 	a.r.Culprits = a.inCut(late.culprits(a.acc.makespan, culpritLimit), late.v)
 	a.r.Late = a.inCut(late.lateRanks(a.acc.makespan, culpritLimit), late.v)
 	return plain.saved, induced.saved
+}
+
+// meetsAnywhere reports whether all ranks are known to meet in some row.
+func (a *accounting) meetsAnywhere() bool {
+	return slices.ContainsFunc(a.meet, func(g *gathering) bool { return g != nil && g.whole() })
 }
 
 // inCut renumbers the stages of culprits from another cut of the same rows.
@@ -123,7 +128,7 @@ func (a *accounting) stages(static, synced []int64) {
 	for g, rows := range a.groups {
 		s := a.stage(a.v.groups[g], rows)
 		s.Gain = a.ratio(static[g])
-		if synced != nil && slices.Contains(a.meet, true) {
+		if synced != nil && a.meetsAnywhere() {
 			s.SyncGain = a.ratio(synced[g])
 		}
 		if a.late != nil {
@@ -158,7 +163,7 @@ func (a *accounting) stage(name string, rows []int) Stage {
 		for r, x := range k.slack {
 			slack[r] += x
 		}
-		s.Meets = s.Meets || a.meet[i]
+		s.Meets = s.Meets || a.meet[i] != nil
 		s.Wait += a.waits.wait[i] / int64(a.v.ranks())
 	}
 	s.Share = a.ratio(s.Advance)

@@ -31,10 +31,9 @@ type blame struct {
 	peerOf    []int   // [rank] → peers
 	tolerance int64
 
-	rows    []stretch      // rows since the last meeting
+	rows    []stretch      // rows since the last meeting of all ranks
+	busy    [][]int64      // [row] productive time, for rows in which some ranks met
 	middles map[int]middle // of this meeting's rows, by row and set of peers; filled on demand
-	first   stretch        // the last meeting's row, whose productive time is firstC
-	firstC  []int64
 	late    []lateRank
 	values  []int64
 	scratch []int64
@@ -44,8 +43,12 @@ type blame struct {
 	whole   suspicion   // all groups together
 }
 
-// stretch is one row of one step.
-type stretch struct{ t, row int }
+// stretch is one row of one step; busy says that only the productive time in
+// it counts.
+type stretch struct {
+	t, row int
+	busy   bool
+}
 
 // cell is one rank in one group of rows; group −1 is the rank as a whole.
 type cell struct{ group, rank int }
@@ -108,7 +111,7 @@ type lateRank struct {
 
 func newBlame(v *view, peerOf []int, tolerance int64) *blame {
 	R := v.ranks()
-	b := &blame{v: v, peerOf: peerOf, tolerance: tolerance, first: stretch{t: -1}, firstC: make([]int64, R),
+	b := &blame{v: v, peerOf: peerOf, tolerance: tolerance, busy: make([][]int64, len(v.order)),
 		values: make([]int64, R), scratch: make([]int64, R), charges: map[cell]*charge{}, middles: map[int]middle{}, groups: make([]suspicion, len(v.groups))}
 	for r, p := range peerOf {
 		for len(b.peers) <= p {
@@ -119,24 +122,37 @@ func newBlame(v *view, peerOf []int, tolerance int64) *blame {
 	return b
 }
 
-func (b *blame) work(t, i int, _ []int64) { b.rows = append(b.rows, stretch{t, i}) }
+func (b *blame) work(t, i int, _ []int64) { b.rows = append(b.rows, stretch{t: t, row: i}) }
 
-func (b *blame) meet(_, _ int, x, _ []int64, last int64) {
-	b.settle(x, last)
-	b.rows = b.rows[:0]
+// meet settles when all ranks meet. A meeting of some is on the way: those who
+// waited there for one of them arrive late without being slow.
+func (b *blame) meet(_, _ int, x, _ []int64, g *gathering) {
+	if g.whole() {
+		b.settle(x, maxInt(x))
+		b.rows = b.rows[:0]
+	}
 }
 
+// productive counts for the next meeting: a rank that is slow to leave one is
+// late at the next.
 func (b *blame) productive(t, i int, c []int64) {
-	b.first = stretch{t, i}
-	copy(b.firstC, c)
+	b.busy[i] = append(b.busy[i][:0], c...)
+	b.rows = append(b.rows, stretch{t, i, true})
 }
 
 func (b *blame) end(_ int, x []int64) {
-	if len(b.rows) > 0 {
+	if slices.ContainsFunc(b.rows, func(s stretch) bool { return !s.busy }) {
 		b.settle(x, maxInt(x))
 	}
 	b.rows = b.rows[:0]
-	b.first.t = -1
+}
+
+// durations of a stretch, [rank].
+func (b *blame) durations(s stretch) []int64 {
+	if s.busy {
+		return b.busy[s.row]
+	}
+	return b.v.row(s.t, s.row)
 }
 
 // settle charges the wait at one meeting, to which ranks come at x.
@@ -145,25 +161,32 @@ func (b *blame) settle(x []int64, last int64) {
 	if len(b.late) == 0 {
 		return
 	}
-	b.share()
 	clear(b.middles)
-	_, second, _ := topTwo(x)
-	dominant := map[int]int{}
 	for k := range b.late {
 		l := &b.late[k]
 		b.measure(l)
+		// No later than its own doing: the rest is a wait on the way.
+		l.height = min(l.height, l.total)
+	}
+	b.share()
+	rest := b.punctualLast(x)
+	dominant := map[int]int{}
+	for k := range b.late {
+		l := &b.late[k]
 		if l.total == 0 {
 			continue
 		}
 		dominant[l.dominant]++
 		paid := min(l.part, float64(l.total)) / float64(l.total)
-		// alone is what would be saved if this rank were earlier by e.
-		alone := func(e int64) float64 {
-			if x[l.rank] < last {
-				return 0
+		own := punctual + l.height
+		second := rest
+		for o := range b.late {
+			if o != k {
+				second = max(second, punctual+b.late[o].height)
 			}
-			return float64(last - max(second, last-min(e, l.lag)))
 		}
+		// alone is what would be saved if this rank were earlier by e.
+		alone := func(e int64) float64 { return float64(max(0, own-max(second, own-min(e, l.lag)))) }
 		b.add(cell{wholeRank, l.rank}, l.total, float64(l.total)*paid, alone(l.total), true)
 		for g, e := range l.excess {
 			if e > 0 {
@@ -177,7 +200,20 @@ func (b *blame) settle(x []int64, last int64) {
 		all += n
 	}
 	b.whole.count(all, len(x))
-	b.mend(x, last, punctual)
+	b.mend(max(rest, punctual))
+}
+
+// punctualLast is the last arrival of the ranks that are not late.
+func (b *blame) punctualLast(x []int64) int64 {
+	for k := range b.late {
+		b.values[k] = x[b.late[k].rank]
+		x[b.late[k].rank] = minInt64
+	}
+	last := maxInt(x)
+	for k := range b.late {
+		x[b.late[k].rank] = b.values[k]
+	}
+	return last
 }
 
 // count takes note of a meeting at which n of so many ranks were late.
@@ -206,15 +242,18 @@ func (b *blame) add(at cell, excess int64, explained, alone float64, main bool) 
 }
 
 // mend adds what would be saved at this meeting if every late rank were on
-// time in a group of rows, and in all of them.
-func (b *blame) mend(x []int64, last, punctual int64) {
+// time in a group of rows, and in all of them. rest is when the others are
+// there.
+func (b *blame) mend(rest int64) {
 	saved := func(excess func(l *lateRank) int64) float64 {
-		arrival := punctual
+		before, after := rest, rest
 		for k := range b.late {
 			l := &b.late[k]
-			arrival = max(arrival, x[l.rank]-min(excess(l), l.lag))
+			own := rest + l.height
+			before = max(before, own)
+			after = max(after, own-min(excess(l), l.lag))
 		}
-		return float64(max(0, last-arrival))
+		return float64(before - after)
 	}
 	b.whole.mended += saved(func(l *lateRank) int64 { return l.total })
 	for g := range b.groups {
@@ -282,13 +321,8 @@ func (b *blame) share() {
 func (b *blame) measure(l *lateRank) {
 	l.excess, l.total = make([]int64, len(b.v.groups)), 0
 	for k, at := range b.rows {
-		d := b.v.row(at.t, at.row)[l.rank]
+		d := b.durations(at)[l.rank]
 		l.excess[b.v.group[at.row]] += d - b.middle(k, l.rank).without(d)
-	}
-	if b.first.t >= 0 {
-		// A meeting's productive time makes a rank leave late.
-		c := b.firstC[l.rank]
-		l.excess[b.v.group[b.first.row]] += c - b.among(l.rank, b.firstC).without(c)
 	}
 	for g, e := range l.excess {
 		l.excess[g] = max(0, e)
@@ -302,13 +336,13 @@ func (b *blame) measure(l *lateRank) {
 // middle is the middle of the k-th row since the last meeting among the peers
 // of a rank.
 func (b *blame) middle(k, rank int) middle {
-	if len(b.peers) == 1 {
+	if len(b.peers) == 1 && !b.rows[k].busy {
 		return b.v.middle(b.rows[k].t, b.rows[k].row)
 	}
 	key := k*len(b.peers) + b.peerOf[rank]
 	m, ok := b.middles[key]
 	if !ok {
-		m = b.among(rank, b.v.row(b.rows[k].t, b.rows[k].row))
+		m = b.among(rank, b.durations(b.rows[k]))
 		b.middles[key] = m
 	}
 	return m

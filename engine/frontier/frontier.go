@@ -82,6 +82,11 @@ func Analyze(w *trace.Window, o Options) (*Analysis, error) {
 		if p.meeting.WithinPeers {
 			part.meeting = findMeeting(part.matrix, p.gates, o.MeetAfter)
 			part.settleMeeting()
+		} else {
+			part.meets = make([]*gathering, len(p.meets))
+			for i, meets := range p.meets {
+				part.meets[i] = meets.among(g.columns)
+			}
 		}
 		part.roles = roles{mix: RolesGrouped, peerOf: make([]int, len(g.columns))}
 		part.group = g.name
@@ -101,7 +106,7 @@ type plan struct {
 	cut            Cut
 	cutReason      string
 	meeting        Meeting
-	meets          []bool // per recorded stage (residual last)
+	meets          []*gathering // per recorded stage (residual last); nil where ranks do not meet
 	dataWaitUnsafe bool
 	roles          roles
 	medians        [][]int64 // [stage][rank] over the window's steps
@@ -134,12 +139,17 @@ func prepare(w *trace.Window, o Options) (*plan, error) {
 
 // settleMeeting marks the stages where the ranks meet and chooses the cut.
 func (p *plan) settleMeeting() {
-	p.meets = make([]bool, len(p.matrix.names))
+	p.meets = make([]*gathering, len(p.matrix.names))
 	for _, b := range p.meeting.Boundaries {
-		p.meets[b.Stage] = b.Meets
+		if b.Meets {
+			p.meets[b.Stage] = everyone(len(p.w.Ranks))
+		}
+		if b.Within != "" {
+			p.meets[b.Stage] = &gathering{sets: b.sets}
+		}
 	}
 	if p.meeting.Evidence == MeetingNamed {
-		p.meets[p.meeting.At] = true
+		p.meets[p.meeting.At] = everyone(len(p.w.Ranks))
 	}
 	p.chooseCut()
 }
@@ -195,8 +205,8 @@ func (p *plan) carriable() bool {
 }
 
 // lines says in which rows of a view the ranks meet.
-func (p *plan) lines(v *view) []bool {
-	out := make([]bool, len(v.order))
+func (p *plan) lines(v *view) []*gathering {
+	out := make([]*gathering, len(v.order))
 	for i, at := range v.order {
 		out[i] = p.meets[at.stage]
 	}

@@ -101,16 +101,21 @@ func (s *savings) work(_, i int, d []int64) {
 
 func (s *savings) productive(t, i int, c []int64) { s.work(t, i, c) }
 
-func (s *savings) meet(_, _ int, x, _ []int64, last int64) {
+func (s *savings) meet(_, _ int, x, _ []int64, at *gathering) {
 	for g, early := range s.early {
 		if s.even[g] {
 			continue
 		}
-		shift := last - latestWithout(x, early)
-		for r := range early {
-			early[r] = shift
+		for _, set := range at.sets {
+			last, without := x[set[0]], x[set[0]]-early[set[0]]
+			for _, r := range set {
+				last, without = max(last, x[r]), max(without, x[r]-early[r])
+			}
+			for _, r := range set {
+				early[r] = last - without
+			}
 		}
-		s.even[g] = true
+		s.even[g] = at.whole()
 	}
 }
 

@@ -32,7 +32,8 @@ func findMeeting(m *rows, g Gates, named string) Meeting {
 	out := Meeting{At: -1}
 	v := newView(m, CutCarried, 0)
 	if v.ranks() >= 2 && m.contiguous() {
-		out.Boundaries = slopeBoundaries(v, g)
+		out.Boundaries = slopeBoundaries(v, g, everyone(v.ranks()))
+		meetWithin(v, out.Boundaries, g)
 		if out.At = tightest(out.Boundaries); out.At >= 0 {
 			out.Evidence = MeetingShown
 		} else if out.At = collapsing(v, out.Boundaries, g); out.At >= 0 {
@@ -50,14 +51,16 @@ func findMeeting(m *rows, g Gates, named string) Meeting {
 	return out
 }
 
-// slopeBoundaries computes the slope of every stage and its interval.
-func slopeBoundaries(v *view, g Gates) []Boundary {
-	slopes := stageSlopes(v)
+// slopeBoundaries computes the slope of every stage and its interval, ranks
+// being compared with those of their set.
+func slopeBoundaries(v *view, g Gates, among *gathering) []Boundary {
+	slopes := stageSlopes(v, among)
+	block := blockOf(v.steps, v.ranks()-len(among.sets))
 	out := make([]Boundary, len(v.order))
 	for i := range out {
 		b := &out[i]
 		*b = Boundary{Stage: i, Name: v.names[i], Slope: math.NaN(), Low: math.NaN(), High: math.NaN()}
-		if lo, mid, hi, ok := interval(slopes[i], g.Meeting.Confidence); ok && 2*len(slopes[i])*blockOf(v.steps, v.ranks()) >= v.steps {
+		if lo, mid, hi, ok := interval(slopes[i], g.Meeting.Confidence); ok && 2*len(slopes[i])*block >= v.steps {
 			b.Slope, b.Low, b.High = mid, lo, hi
 			// Beyond the gate on the one side, within its inverse on the other:
 			// a meeting's slope is near −1, not anything negative.
@@ -127,20 +130,21 @@ func (k trend) line(T int) (at0, slope float64) {
 // blockOf is how many consecutive steps share one slope. A slope over few ranks
 // is noisy and its ratio heavy-tailed, so that two ranks need steps together;
 // but the interval needs a dozen slopes more than it needs good ones.
-func blockOf(steps, ranks int) int {
-	const freedom, slopes = 4, 12
-	return max(1, min((freedom+ranks-2)/(ranks-1), steps/slopes))
+// freedom is the ranks less the sets in which they are compared.
+func blockOf(steps, freedom int) int {
+	const enough, slopes = 4, 12
+	return max(1, min((enough+freedom-1)/freedom, steps/slopes))
 }
 
 // stageSlopes is, per stage, the slopes of duration on arrival over blocks of
 // steps in which arrivals differ at all. Two passes.
-func stageSlopes(v *view) [][]float64 {
+func stageSlopes(v *view, among *gathering) [][]float64 {
 	R, S, T := v.ranks(), len(v.order), v.steps
 	arrival, spent := make([]trend, S*R), make([]trend, S*R)
 	x, y := make([]float64, R), make([]float64, R)
 	eachArrival(v, func(t, i int, prefix, d []int64) {
-		center(x, prefix)
-		center(y, d)
+		among.center(x, prefix)
+		among.center(y, d)
 		for r := range R {
 			arrival[i*R+r].add(float64(t), x[r])
 			spent[i*R+r].add(float64(t), y[r])
@@ -154,10 +158,10 @@ func stageSlopes(v *view) [][]float64 {
 	}
 	out := make([][]float64, S)
 	xx, xy := make([]float64, S), make([]float64, S)
-	block := blockOf(T, R)
+	block := blockOf(T, R-len(among.sets))
 	eachArrival(v, func(t, i int, prefix, d []int64) {
-		center(x, prefix)
-		center(y, d)
+		among.center(x, prefix)
+		among.center(y, d)
 		for r, l := range lines[i*R : (i+1)*R] {
 			dx := x[r] - l.x0 - l.x1*float64(t)
 			dy := y[r] - l.y0 - l.y1*float64(t)
@@ -185,6 +189,25 @@ func eachArrival(v *view, visit func(t, i int, prefix, d []int64)) {
 			d := v.row(t, i)
 			visit(t, i, prefix, d)
 			addMax(prefix, d)
+		}
+	}
+}
+
+// center writes the deviations of v from their set's mean.
+func (g *gathering) center(dst []float64, v []int64) {
+	if g.whole() {
+		center(dst, v)
+		return
+	}
+	for _, set := range g.sets {
+		var sum float64
+		for _, r := range set {
+			dst[r] = float64(v[r] - v[set[0]])
+			sum += dst[r]
+		}
+		mean := sum / float64(len(set))
+		for _, r := range set {
+			dst[r] -= mean
 		}
 	}
 }

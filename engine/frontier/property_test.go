@@ -326,7 +326,7 @@ func TestGainBounds(t *testing.T) {
 		v := newView(newRows(w), CutStep, 0)
 		b := cohortMedians(rankMedians(v.rows))
 		saved := newSavings(v, base{perRow: b})
-		timeline{v, make([]bool, len(v.order))}.walk(saved)
+		timeline{v, make([]*gathering, len(v.order))}.walk(saved)
 		acc := scan(v, DefaultGates().Leader, nil)
 		for s := range v.order {
 			var later, worst int64

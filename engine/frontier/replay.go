@@ -1,5 +1,45 @@
 package frontier
 
+import "slices"
+
+// gathering is who waits for whom in a meeting: disjoint sets of columns that
+// cover all ranks. Most meetings have one set.
+type gathering struct {
+	sets [][]int
+}
+
+// everyone is the gathering of all ranks.
+func everyone(ranks int) *gathering {
+	all := make([]int, ranks)
+	for r := range all {
+		all[r] = r
+	}
+	return &gathering{sets: [][]int{all}}
+}
+
+// whole reports whether all ranks wait for each other.
+func (g *gathering) whole() bool { return len(g.sets) == 1 }
+
+// among is the gathering as a selection of columns sees it.
+func (g *gathering) among(columns []int) *gathering {
+	if g == nil {
+		return nil
+	}
+	out := &gathering{}
+	for _, set := range g.sets {
+		var here []int
+		for i, r := range columns {
+			if slices.Contains(set, r) {
+				here = append(here, i)
+			}
+		}
+		if len(here) > 0 {
+			out.sets = append(out.sets, here)
+		}
+	}
+	return out
+}
+
 // timeline is the model of a view in which ranks run on freely and wait for
 // each other only in the stages where they meet. A meeting splits each rank's
 // duration: wait until the last rank has arrived, then productive time.
@@ -8,7 +48,7 @@ package frontier
 // It walks the view once and shows every piece of it to the listeners.
 type timeline struct {
 	v     *view
-	meets []bool // [row]
+	meets []*gathering // [row]; nil where ranks do not meet
 }
 
 // listener hears a timeline. Slices are valid during the call only. x is the
@@ -17,9 +57,9 @@ type timeline struct {
 type listener interface {
 	// work: every rank spends d in row i without waiting.
 	work(t, i int, d []int64)
-	// meet: ranks arrive at x in row i, and leave together at last; d is what
-	// they spent in the row, wait included.
-	meet(t, i int, x, d []int64, last int64)
+	// meet: ranks arrive at x in row i, where each set of the gathering leaves
+	// when its last has come; d is what they spent in the row, wait included.
+	meet(t, i int, x, d []int64, g *gathering)
 	// productive: after the meeting, ranks spend c in the row.
 	productive(t, i int, c []int64)
 	// end: a stretch in which prefixes are not reset is over.
@@ -38,20 +78,22 @@ func (l timeline) walk(listeners ...listener) {
 		}
 		for i := range v.order {
 			d := v.row(t, i)
-			if !l.meets[i] {
+			if l.meets[i] == nil {
 				addMax(x, d)
 				for _, to := range listeners {
 					to.work(t, i, d)
 				}
 				continue
 			}
-			last := maxInt(x)
 			for _, to := range listeners {
-				to.meet(t, i, x, d, last)
+				to.meet(t, i, x, d, l.meets[i])
 			}
-			for r, reached := range x {
-				c[r] = max(0, d[r]-(last-reached))
-				x[r] = last + c[r]
+			for _, set := range l.meets[i].sets {
+				last := lastOf(x, set)
+				for _, r := range set {
+					c[r] = max(0, d[r]-(last-x[r]))
+					x[r] = last + c[r]
+				}
 			}
 			for _, to := range listeners {
 				to.productive(t, i, c)
@@ -63,6 +105,14 @@ func (l timeline) walk(listeners ...listener) {
 			}
 		}
 	}
+}
+
+func lastOf(x []int64, set []int) int64 {
+	last := x[set[0]]
+	for _, r := range set {
+		last = max(last, x[r])
+	}
+	return last
 }
 
 // waits sums, for each meeting row, the time waited, takes the median of the
@@ -89,9 +139,12 @@ func (w *waits) work(_, i int, d []int64) {
 	}
 }
 
-func (w *waits) meet(_, i int, x, d []int64, last int64) {
-	for r, reached := range x {
-		w.wait[i] += min(d[r], last-reached)
+func (w *waits) meet(_, i int, x, d []int64, g *gathering) {
+	for _, set := range g.sets {
+		last := lastOf(x, set)
+		for _, r := range set {
+			w.wait[i] += min(d[r], last-x[r])
+		}
 	}
 }
 

@@ -210,11 +210,16 @@ type Boundary struct {
 	// comes later waits less by as much, 0 where ranks run on freely. Low and
 	// High bound its median over steps at the gate's confidence.
 	Slope, Low, High float64
-	Meets            bool // at the evidence of the Meeting
+	Meets            bool // all ranks, at the evidence of the Meeting
+	// Within names the ranks that meet here among themselves, when not all do:
+	// "tp" for sets of ranks that differ in tp only. "" otherwise.
+	Within string
 	// Before and After are the medians over steps of the last rank's lead over
 	// the median rank, in nanoseconds, when the stage begins and when it ends;
 	// 0 where the slope alone rules a meeting out.
 	Before, After int64
+
+	sets [][]int // columns, with Within
 }
 
 // MeetingEvidence is how it is known where the ranks meet.

@@ -70,11 +70,11 @@ func (s Suspect) where() Where {
 func (m *Model) Suspects(r *Result, n int) []Suspect {
 	var list []Suspect
 	workers := slices.SortedStableFunc(slices.Values(r.Workers), func(x, y Worker) int { return cmp.Compare(y.Alone.Overall, x.Alone.Overall) })
-	for _, w := range workers[:min(n, len(workers))] {
+	for _, w := range workers[:min(max(n, 0), len(workers))] {
 		list = append(list, Suspect{Kind: SuspectWorker, Index: w.Rank, Slowdown: w.Alone.Overall})
 	}
 	add := func(kind SuspectKind, parts []Part) {
-		for _, p := range parts[:min(n, len(parts))] {
+		for _, p := range parts[:min(max(n, 0), len(parts))] {
 			list = append(list, Suspect{Kind: kind, Index: p.Index, Op: p.Name, Slowdown: p.Overall})
 		}
 	}

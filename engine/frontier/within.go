@@ -1,0 +1,162 @@
+package frontier
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/trace"
+)
+
+// A stage may be a meeting of some ranks only: those of one tensor-parallel
+// group, say. Inside each set the slope is −1, but that holds too where all
+// ranks meet. The exits tell the two apart. Where all meet, what is left of
+// differences when they leave is noise of each rank's own. Where sets meet, a
+// set leaves together, when its own last rank has come and its own transfer is
+// done.
+//
+// Per step, with exits z as deviations from the mean over ranks and from the
+// rank's own line, and z̄ the mean of the rank's set, the ratio is
+//
+//	Σ (z − z̄)² ÷ Σ z²
+//
+// and (R − sets)/(R − 1) is expected of it where the sets mean nothing. The
+// interval of its median must lie below setsRatio of that.
+const setsRatio = 0.5
+
+// meetWithin finds the stages in which sets of ranks meet among themselves,
+// for every way in which declared axes of the layout split the ranks, and
+// marks their boundaries. O(T·S·R) time for each of at most 30 ways.
+func meetWithin(v *view, boundaries []Boundary, g Gates) {
+	splits := splitsOf(v.w.Ranks)
+	if len(splits) == 0 {
+		return
+	}
+	exits := make([][]float64, len(boundaries))
+	best := make([]float64, len(boundaries))
+	for _, split := range splits {
+		among := &gathering{sets: split.sets}
+		for i, inside := range slopeBoundaries(v, g, among) {
+			if !inside.Meets {
+				continue
+			}
+			if exits[i] == nil {
+				exits[i], best[i] = exitsOf(v, i), setsRatio
+			}
+			if ratio, ok := exitRatio(exits[i], split.sets, v.ranks(), g); ok && ratio < best[i] {
+				best[i] = ratio
+				boundaries[i].Meets, boundaries[i].Within, boundaries[i].sets = false, split.axes, split.sets
+			}
+		}
+	}
+}
+
+// exitsOf is when ranks leave a stage, [step][rank], as deviations from the
+// step's mean and the rank's trend.
+func exitsOf(v *view, stage int) []float64 {
+	R := v.ranks()
+	exit, end := make([]float64, v.steps*R), make([]int64, R)
+	eachArrival(v, func(t, i int, prefix, d []int64) {
+		if i != stage {
+			return
+		}
+		for r, p := range prefix {
+			end[r] = p + d[r]
+		}
+		center(exit[t*R:(t+1)*R], end)
+	})
+	detrend(exit, R)
+	return exit
+}
+
+// exitRatio is the median over steps of how much of the exits' spread is left
+// inside the sets, as a part of what is expected if they mean nothing; ok when
+// its interval lies below setsRatio.
+func exitRatio(exit []float64, sets [][]int, R int, g Gates) (ratio float64, ok bool) {
+	expected := float64(R-len(sets)) / float64(R-1)
+	var ratios []float64
+	for t := 0; t < len(exit); t += R {
+		if within, all := spreadWithin(exit[t:t+R], sets); all > float64(R) {
+			ratios = append(ratios, within/all/expected)
+		}
+	}
+	_, mid, hi, found := interval(ratios, g.Meeting.Confidence)
+	return mid, found && hi <= setsRatio
+}
+
+// spreadWithin is the sum of squares about the sets' means, and about 0.
+func spreadWithin(z []float64, sets [][]int) (within, all float64) {
+	for _, set := range sets {
+		mean := 0.0
+		for _, r := range set {
+			mean += z[r]
+		}
+		mean /= float64(len(set))
+		for _, r := range set {
+			within += (z[r] - mean) * (z[r] - mean)
+			all += z[r] * z[r]
+		}
+	}
+	return within, all
+}
+
+// detrend takes each rank's least-squares line over the steps out of y, [step][rank].
+func detrend(y []float64, R int) {
+	T := len(y) / R
+	for r := range R {
+		var k trend
+		for t := range T {
+			k.add(float64(t), y[t*R+r])
+		}
+		at0, slope := k.line(T)
+		for t := range T {
+			y[t*R+r] -= at0 + slope*float64(t)
+		}
+	}
+}
+
+// split is a way to put ranks in sets: those of a set differ in the axes only.
+type split struct {
+	axes string
+	sets [][]int
+}
+
+// splitsOf lists the ways that declared roles give: for every choice of some
+// but not all axes, the sets of ranks that agree on the others. Sets of one
+// rank, or one set of all, are no split.
+func splitsOf(ranks []trace.Rank) []split {
+	const most = 5 // axes; dp, pp, tp, ep and cp
+	var axes []string
+	for _, c := range ranks[0].Role {
+		axes = append(axes, c.Axis)
+	}
+	if len(axes) < 2 || len(axes) > most {
+		return nil
+	}
+	var out []split
+	for chosen := 1; chosen < 1<<len(axes)-1; chosen++ {
+		var s split
+		var names []string
+		for i, a := range axes {
+			if chosen>>i&1 == 1 {
+				names = append(names, a)
+			}
+		}
+		s.axes = strings.Join(names, ",")
+		at := map[string]int{}
+		for r, rank := range ranks {
+			rest := slices.DeleteFunc(slices.Clone(rank.Role), func(c trace.Coord) bool { return slices.Contains(names, c.Axis) })
+			key := rest.String()
+			i, ok := at[key]
+			if !ok {
+				i = len(s.sets)
+				at[key] = i
+				s.sets = append(s.sets, nil)
+			}
+			s.sets[i] = append(s.sets[i], r)
+		}
+		if len(s.sets) > 1 && !slices.ContainsFunc(s.sets, func(set []int) bool { return len(set) < 2 }) {
+			out = append(out, s)
+		}
+	}
+	return out
+}

@@ -17,8 +17,20 @@ func TestEveryCheckPasses(t *testing.T) {
 			t.Errorf("%s: %s", r.Check, r.Found)
 		}
 	}
-	if Passed(rows) == slices.ContainsFunc(rows, func(r Row) bool { return !r.Pass }) {
-		t.Error("Passed disagrees with the rows")
+}
+
+func TestPassed(t *testing.T) {
+	for _, test := range []struct {
+		rows []Row
+		want bool
+	}{
+		{[]Row{{Pass: true}, {Pass: true}}, true},
+		{[]Row{{Pass: true}, {Pass: false}}, false},
+		{[]Row{{Pass: false}, {Pass: true}}, false},
+	} {
+		if got := Passed(test.rows); got != test.want {
+			t.Errorf("%v: %v, want %v", test.rows, got, test.want)
+		}
 	}
 }
 

@@ -50,9 +50,8 @@ func (t *OpTrace) Describe(i Instance) string {
 	return fmt.Sprintf("%s %d of stage %d", t.Names[i.Name], i.Seq, i.Stage)
 }
 
-// Grid finds the program that the steps share: the instances of replica 0 in
-// the first step that has as many operators as most steps. The trace must be
-// arranged. O(n).
+// Grid finds the program that most steps share: the instances of replica 0 in
+// the first of these steps. The trace must be arranged. O(n).
 func (t *OpTrace) Grid() (*Grid, error) {
 	g := &Grid{}
 	dp, pp := t.Coordinates()
@@ -63,23 +62,25 @@ func (t *OpTrace) Grid() (*Grid, error) {
 	if err != nil {
 		return nil, err
 	}
-	counts := make([]int, len(t.Steps))
-	for _, s := range t.Step {
-		counts[s]++
+	programs := make([]program, len(t.Steps))
+	for row, s := range slots.of {
+		p := &programs[t.Step[row]]
+		p.ops++
+		p.sum += mix(uint64(s)*uint64(g.Replicas) + uint64(dp[t.Rank[row]]))
 	}
-	usual := mostFrequent(counts)
-	template := slices.Index(counts, usual)
+	usual := mostFrequent(programs)
+	template := slices.Index(programs, usual)
 	instanceOf := g.number(t, slots, template, pp)
-	if n := len(g.Instances) * g.Replicas; n != usual {
+	if n := len(g.Instances) * g.Replicas; n != usual.ops {
 		return nil, Bad(ErrRagged, "step %d has %d operators, but replica 0 has %d of them and there are %d replicas: replicas run different programs",
-			t.Steps[template], usual, len(g.Instances), g.Replicas)
+			t.Steps[template], usual.ops, len(g.Instances), g.Replicas)
 	}
 	for row, s := range slots.of {
 		if instanceOf[s] < 0 {
-			counts[t.Step[row]] = -1
+			programs[t.Step[row]] = program{}
 		}
 	}
-	if err := g.chooseSteps(t, counts, usual); err != nil {
+	if err := g.chooseSteps(t, programs, usual); err != nil {
 		return nil, err
 	}
 	lane := slices.Repeat([]int{-1}, len(t.Steps)) // first lane of each step
@@ -96,12 +97,26 @@ func (t *OpTrace) Grid() (*Grid, error) {
 	return g, nil
 }
 
-// chooseSteps takes the steps with the usual count of operators, of which no
-// instance is twice and none unknown, so that they have them all.
-func (g *Grid) chooseSteps(t *OpTrace, counts []int, usual int) error {
+// program tells the programs of steps apart: the count of operators and a sum
+// that does not depend on their order.
+type program struct {
+	ops int
+	sum uint64
+}
+
+// mix scatters the bits of x (the finalizer of SplitMix64).
+func mix(x uint64) uint64 {
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// chooseSteps takes the steps with the usual program. They have as many
+// operators as it, none twice and none unknown, so they have them all.
+func (g *Grid) chooseSteps(t *OpTrace, programs []program, usual program) error {
 	var skipped []string
-	for s, n := range counts {
-		if n == usual {
+	for s, p := range programs {
+		if p == usual {
 			g.Steps = append(g.Steps, int32(s))
 		} else {
 			skipped = append(skipped, strconv.FormatInt(t.Steps[s], 10))
@@ -200,13 +215,13 @@ func (g *Grid) number(t *OpTrace, slots slotted, template int, pp []int) []int32
 }
 
 // mostFrequent is the value that occurs most often, the first on a tie.
-func mostFrequent(values []int) int {
-	times, best := make(map[int]int), 0
+func mostFrequent[T comparable](values []T) (best T) {
+	times := make(map[T]int)
 	for _, v := range values {
 		times[v]++
 	}
-	for i, v := range values {
-		if i == 0 || times[v] > times[best] {
+	for _, v := range values {
+		if times[v] > times[best] {
 			best = v
 		}
 	}

@@ -212,10 +212,12 @@ func (b *pipeline) ofChunk(list []int32, chunk int32) []int32 {
 
 // tail: what follows the last pass of a stage.
 func (b *pipeline) tail(s stage) error {
-	if len(s.passes) == 0 {
-		return trace.Bad(trace.ErrMissing, "stage %d has no forward-compute and no backward-compute", s.number)
-	}
 	var missing []string
+	for _, class := range []trace.OpClass{trace.ForwardCompute, trace.BackwardCompute} {
+		if len(s.of[class]) == 0 {
+			missing = append(missing, class.String())
+		}
+	}
 	only := func(class trace.OpClass) int32 {
 		i := b.numbered(s, class, 0)
 		if i < 0 {
@@ -236,7 +238,7 @@ func (b *pipeline) tail(s stage) error {
 	}
 	chain = append(chain, only(trace.OptimizerClip), only(trace.Optimizer))
 	if len(missing) > 0 {
-		return trace.Bad(trace.ErrMissing, "stage %d has no %s in step %d, which end a training step",
+		return trace.Bad(trace.ErrMissing, "stage %d has no %s in step %d, which a training step has",
 			s.number, strings.Join(missing, ", no "), b.t.Steps[b.g.Steps[0]])
 	}
 	b.edge(slices.MaxFunc(s.passes, func(x, y int32) int { return cmp.Compare(b.end(x), b.end(y)) }), collect)

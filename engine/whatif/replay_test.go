@@ -131,14 +131,11 @@ func TestGroupsByHand(t *testing.T) {
 	if want := []int64{15 + 17 + 21}; !slices.Equal(r.Ideal.PerStep, want) {
 		t.Errorf("ideal %v, expected %v", r.Ideal.PerStep, want)
 	}
-	// replica 1 alone as recorded: work 20, send 13, recv 13: arrives at 33;
-	// replica 0, ideal, at 32; all: meets at 33, 20 on replica 1, 21 on 0
+	// One replica as recorded, the other ideal. Replica 0: its send ends at 31,
+	// replica 1's at 32, all meets at 32 and takes it 22. Replica 1: its send
+	// ends at 33, all meets then and takes replica 0 the ideal 21.
 	for _, p := range r.ByDP {
-		want := map[int]float64{0: (33 + 22.) / 53, 1: (33 + 21.) / 53}[p.Index] // replica 0: send until 31, 32 on 1 …
-		if p.Index == 0 {
-			want = (32 + 22.) / 53
-		}
-		if p.Overall != want {
+		if want := []float64{54. / 53, 54. / 53}[p.Index]; p.Overall != want {
 			t.Errorf("replica %d: %v, expected %v", p.Index, p.Overall, want)
 		}
 	}

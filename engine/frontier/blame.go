@@ -374,7 +374,7 @@ func (b *blame) culprits(makespan int64, limit int) []Culprit {
 	out = sortCulprits(out, limit)
 	for i := range out {
 		c := &out[i]
-		c.P = min(1, tests*b.groups[c.Stage].chance(c, scale, b.v.ranks()))
+		c.P = min(1, tests*b.groups[c.Stage].chance(c, b.inquest(c, makespan, scale), b.v.ranks()))
 	}
 	return out
 }
@@ -401,7 +401,7 @@ func (b *blame) lateRanks(makespan int64, limit int) []Culprit {
 	out = sortCulprits(out, limit)
 	for i := range out {
 		c := &out[i]
-		c.P = min(1, float64(b.v.ranks())*b.whole.chance(c, scale, b.v.ranks()))
+		c.P = min(1, float64(b.v.ranks())*b.whole.chance(c, b.inquest(c, makespan, scale), b.v.ranks()))
 	}
 	return out
 }
@@ -451,8 +451,17 @@ func (b *blame) testable() int {
 // so often, when all ranks are alike: the smaller of two bounds, doubled for
 // having two. By size finds a rare delay of a second among frequent ones of
 // milliseconds; by count finds a steady small delay among rare large ones.
-func (s suspicion) chance(c *Culprit, scale float64, ranks int) float64 {
-	return 2 * min(s.bySize(float64(c.Explained)/scale, ranks), s.byCount(c.Steps))
+func (s suspicion) chance(c *Culprit, charged float64, ranks int) float64 {
+	return 2 * min(s.bySize(charged, ranks), s.byCount(c.Steps))
+}
+
+// inquest is the charge that is tested by its size: nothing for a rank that is
+// charged less than a thousandth of the window, which no one will call.
+func (b *blame) inquest(c *Culprit, makespan int64, scale float64) float64 {
+	if c.Explained < makespan/1000 {
+		return 0
+	}
+	return float64(c.Explained) / scale
 }
 
 // byCount bounds the chance that the rank is among the late ones in k or more

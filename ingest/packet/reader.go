@@ -87,6 +87,7 @@ func (r *Reader) Next() (*trace.Window, error) {
 		r.err = r.step()
 	}
 	w := r.ready[0]
+	r.ready[0] = nil // it is the caller's
 	r.ready = r.ready[1:]
 	r.emitted++
 	return w, nil

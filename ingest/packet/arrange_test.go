@@ -11,6 +11,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/ingesttest"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -310,4 +311,55 @@ func TestDuplicates(t *testing.T) {
 			t.Errorf("%s: refusals %v and %v, want only the second file refused", name, s[0].Err, s[1].Err)
 		}
 	}
+}
+
+// FuzzJoin spreads packets in any order over three streams: no order makes the
+// reader panic, windows are valid, and unless something was refused every step
+// of every rank comes out once.
+func FuzzJoin(f *testing.F) {
+	shape := ingesttest.Shape{Ranks: 3, Steps: 2, Stages: 1}
+	pool := linesOf(ingesttest.Windows(1, 12, shape), 1)
+	pool = append(pool, linesOf(ingesttest.Windows(2, 3, shape), 2)...)
+	restarted := ingesttest.Windows(1, 14, shape)[12:]
+	restarted[0].Index, restarted[1].Index = 0, 1
+	pool = append(pool, linesOf(restarted, 2)...)
+	huge := ingesttest.Windows(3, 2, shape)
+	for k := range huge[1].Durations {
+		huge[1].Durations[k] = trace.MaxTotal / 2
+	}
+	pool = append(pool, linesOf(huge, 2)...)
+	all := make([]byte, len(pool))
+	for i := range all {
+		all[i] = byte(i)
+	}
+	f.Add(all, uint8(0))
+	f.Add(all, uint8(1))
+	f.Add(all[:40], uint8(7))
+	slices.Reverse(all)
+	f.Add(all, uint8(3))
+	f.Fuzz(func(t *testing.T, order []byte, spread uint8) {
+		texts := make(map[string]string)
+		steps := 0
+		for i, b := range order {
+			l := pool[int(b)%len(pool)]
+			texts[fmt.Sprint(i*int(spread)/3%3)] += l.text
+			steps += strings.Count(l.text, "],[") + 1
+		}
+		r := open(texts, Options{Limits: ingest.Limits{Pending: 1 << 14}})
+		got, err := ingesttest.ReadAll(r)
+		var placed *trace.RecordError
+		if err != nil && !errors.As(err, &placed) && len(order) > 0 {
+			t.Fatalf("error without a position: %v", err)
+		}
+		for _, w := range got {
+			if err := w.Validate(); err != nil {
+				t.Fatalf("invalid window: %v", err)
+			}
+			steps -= w.Steps() * len(w.Ranks)
+		}
+		refused := err != nil || slices.ContainsFunc(r.Summaries(), func(s Summary) bool { return s.Err != nil })
+		if !refused && steps != 0 {
+			t.Fatalf("%d steps were lost", steps)
+		}
+	})
 }

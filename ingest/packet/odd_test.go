@@ -63,6 +63,39 @@ func TestOneBadOfMany(t *testing.T) {
 	}
 }
 
+// TestCannotJoin: packets that are valid one by one and not together refuse the
+// streams that they came from, and no other.
+func TestCannotJoin(t *testing.T) {
+	windows := ingesttest.Windows(1, 4, ingesttest.Shape{Ranks: 2, Steps: 1, Stages: 1})
+	for r := range 2 {
+		windows[2].Durations[r] = trace.MaxTotal - 1
+	}
+	other := ingesttest.Windows(2, 3, ingesttest.Shape{Ranks: 1, Steps: 1, Stages: 1})
+	byFile := files(linesOf(windows, 1), func(l line) string { return fmt.Sprint("rank", l.rank) })
+	byFile["z"] = joined(linesOf(other, 1))
+	r := open(byFile, Options{})
+	got, err := ingesttest.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := gocmp.Diff(slices.Concat(windows[:2], other), slices.DeleteFunc(got, func(w *trace.Window) bool { return len(w.Notes) > 0 })); diff != "" {
+		t.Errorf("windows differ (-want +got):\n%s", diff)
+	}
+	for _, s := range r.Summaries() {
+		if bad := s.Name != "z"; errors.Is(s.Err, trace.ErrOverflow) != bad {
+			t.Errorf("%s: %v", s.Name, s.Err)
+		}
+	}
+	got, err = ingesttest.ReadAll(open(map[string]string{"a": joined(linesOf(windows, 1))}, Options{}))
+	if !errors.Is(err, trace.ErrOverflow) || len(got) != 2 {
+		t.Errorf("alone: %d windows, %v", len(got), err)
+	}
+	_, err = ingesttest.ReadAll(open(byFile, Options{Policy: ingest.FirstError}))
+	if !errors.Is(err, trace.ErrOverflow) {
+		t.Errorf("first error: %v", err)
+	}
+}
+
 // TestBadLineInOneFile: the windows before the bad line come first.
 func TestBadLineInOneFile(t *testing.T) {
 	windows := ingesttest.Windows(1, 4, ingesttest.Shape{Ranks: 3, Steps: 2, Stages: 2})

@@ -114,29 +114,27 @@ func (r *Reader) step() error {
 	if len(r.heads) == 0 {
 		return r.finish()
 	}
-	s, w := r.heads[0], r.heads[0].window
+	s := heap.Pop(&r.heads).(*stream)
+	w := s.window
 	w.heads--
 	if err := r.deliver(w, s); err != nil {
 		s.refuse(err)
 	} else {
 		s.advance()
 	}
-	if s.head == nil {
-		heap.Pop(&r.heads)
-		if err := r.left(s); err != nil {
-			return err
-		}
-		return r.relieve()
-	}
-	if s.head.Run != w.run.name || s.head.Index != w.index {
+	if s.head != nil && (s.head.Run != w.run.name || s.head.Index != w.index) {
 		// What is complete goes before an earlier window comes to stand before
-		// it.
+		// it. What cannot be joined refuses its streams, perhaps s.
 		if err := r.settle(w.run); err != nil {
 			return err
 		}
 	}
-	r.place(s)
-	heap.Fix(&r.heads, 0)
+	if s.head != nil {
+		r.place(s)
+		heap.Push(&r.heads, s)
+	} else if err := r.left(s); err != nil {
+		return err
+	}
 	return r.relieve()
 }
 

@@ -1,0 +1,296 @@
+package auto
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/ingesttest"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// bad are contents that must be refused when they are named, with what the
+// message must say and its kind.
+var bad = map[string]struct {
+	data string
+	kind error
+	says string
+}{
+	"empty":                     {"", trace.ErrEmpty, "empty"},
+	"blank":                     {" \n\r\n", trace.ErrEmpty, "empty"},
+	"only a mark":               {"\xEF\xBB\xBF", trace.ErrEmpty, "empty"},
+	"kineto":                    {`{"schemaVersion": 1, "deviceProperties": [], "traceEvents": [`, trace.ErrFormat, "PyTorch profiler"},
+	"kineto, metadata last":     {`{"traceEvents":[{"ph":"X"}],"distributedInfo":{"rank":0}}`, trace.ErrFormat, "PyTorch profiler"},
+	"kineto after much else":    {`{"metadata":"` + strings.Repeat("x", 100_000) + `","traceEvents":[]}`, trace.ErrFormat, "PyTorch profiler"},
+	"kineto array":              {"[\n {\"name\": \"x\", \"ph\": \"X\", \"pid\": 1, \"ts\": 1}", trace.ErrFormat, "PyTorch profiler"},
+	"sqlite":                    {"SQLite format 3\x00\x10\x00", trace.ErrFormat, "SQLite"},
+	"nccl log":                  {"n0:1:1 [0] NCCL INFO Bootstrap : Using eth0\n", trace.ErrFormat, "NCCL"},
+	"nccl log with colours":     {"\x1b[1mn0\x1b[0m:1:1 [0] NCCL INFO cudaDriverVersion 12020\n", trace.ErrFormat, "NCCL"},
+	"operator csv":              {"dp_rank,stage,rank,step,optype,start_ts,duration\n0,0,0,0,fwd,1,2\n", trace.ErrFormat, "operator trace"},
+	"other csv":                 {"a,b,c\n1,2,3\n", trace.ErrFormat, "text that is no input"},
+	"json":                      {`{"a":1}`, trace.ErrFormat, "neither packets"},
+	"json array":                {`[1,2,3]`, trace.ErrFormat, "neither packets"},
+	"text":                      {"hello world\n", trace.ErrFormat, "text that is no input"},
+	"log in brackets":           {"[rank0]: step 1 took 3 s\n", trace.ErrFormat, "text that is no input"},
+	"elf":                       {"\x7fELF\x02\x01\x01\x00\x00\x00", trace.ErrFormat, "binary"},
+	"controls":                  {strings.Repeat("\x01\x02ab", 100), trace.ErrFormat, "binary"},
+	"utf-16":                    {"\xff\xfe{\x00\"\x00", trace.ErrFormat, "UTF-16"},
+	"utf-16 big":                {"\xfe\xff\x00{\x00\"", trace.ErrFormat, "UTF-16"},
+	"utf-16 without mark":       {"{\x00\"\x00s\x00c\x00", trace.ErrFormat, "JSON"},
+	"xz":                        {"\xfd7zXZ\x00abc", trace.ErrFormat, "unpack"},
+	"bzip2":                     {"BZh91AY", trace.ErrFormat, "unpack"},
+	"zip":                       {"PK\x03\x04abc", trace.ErrFormat, "unpack"},
+	"tar":                       {"name" + strings.Repeat("\x00", 253) + "ustar\x0000", trace.ErrFormat, "unpack"},
+	"half a gzip header":        {"\x1f\x8b", trace.ErrFormat, "unpack"},
+	"gzip cut in its header":    {"\x1f\x8b\x08\x00\x00", trace.ErrTruncated, "ends too early"},
+	"not gzip after all":        {"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xff\xff\xff\xff", trace.ErrFormat, "not valid gzip"},
+	"parquet cut":               {"PAR1", nil, ""},
+	"parquet junk":              {"PAR1" + strings.Repeat("junk", 100) + "PAR1", nil, ""},
+	"packet of another version": {`{"schema":"sfstat.packet/9","run":"x"}`, trace.ErrFormat, `:1[column 11, schema]: the schema is "sfstat.packet/9"`},
+	"packet after log lines":    {"starting\n{\"schema\":\"sfstat.packet/1\"}\n", trace.ErrFormat, ":1[column 1]: "},
+	"packet cut at once":        {`{"schema":"sfstat.packet/1","run":"x"`, trace.ErrTruncated, ":1: the input ends in the middle of its first packet"},
+	"packet without schema":     {`{"run":"x","stages":["a"],"first_step":3}`, trace.ErrMissing, ":1[column 1]: "},
+}
+
+// TestRefused: each alone is an error of Next that names the file; among good
+// ones it is a problem; under FirstError it ends the reading.
+func TestRefused(t *testing.T) {
+	good := some(1)
+	for name, tt := range bad {
+		for _, store := range []string{"plain", "gzip", "zstd"} {
+			data := tt.data
+			switch store {
+			case "gzip":
+				data = gz(t, data)
+			case "zstd":
+				data = zst(t, data)
+			}
+			if data == "" && store != "plain" || store != "plain" && strings.HasPrefix(tt.data, "\x1f\x8b") {
+				continue
+			}
+			t.Run(name+", "+store, func(t *testing.T) {
+				dir := folderOf(t, map[string]string{"bad": data, "good.jsonl": packets(t, good)})
+				path := filepath.Join(dir, "bad")
+				check := func(err error) {
+					t.Helper()
+					ingesttest.Placed(t, err, path)
+					if store != "plain" && strings.HasPrefix(tt.data, "PAR1") {
+						if !strings.Contains(err.Error(), "Parquet file inside") {
+							t.Errorf("error %v", err)
+						}
+					} else if tt.kind != nil && !errors.Is(err, tt.kind) || !strings.Contains(fmt.Sprint(err), tt.says) {
+						t.Errorf("error %v, want %q of kind %v", err, tt.says, tt.kind)
+					}
+				}
+				r, err := Open([]string{path}, Options{})
+				if err != nil {
+					t.Fatalf("Open: %v", err)
+				}
+				w, err := r.Next()
+				if w != nil || err == io.EOF {
+					t.Fatalf("alone: %v, %v", w, err)
+				}
+				check(err)
+				if _, again := r.Next(); again != err {
+					t.Errorf("Next again: %v", again)
+				}
+				r.Close()
+
+				r, got, err := read(t, Options{}, filepath.Join(dir, "good.jsonl"), path)
+				if err != nil {
+					t.Fatalf("with a good one: %v", err)
+				}
+				if diff := cmp.Diff(good, got); diff != "" {
+					t.Errorf("with a good one (-want +got):\n%s", diff)
+				}
+				if p := r.Problems(); len(p) != 1 || p[0].Path != path {
+					t.Errorf("problems %v", p)
+				} else {
+					check(p[0].Err)
+				}
+				_, _, err = read(t, Options{Strict: FirstError}, filepath.Join(dir, "good.jsonl"), path)
+				check(err)
+			})
+		}
+	}
+}
+
+// TestRefusedInFolder: in a folder, what is no input is skipped, and what was
+// meant as one is a problem.
+func TestRefusedInFolder(t *testing.T) {
+	good := some(1)
+	files := map[string]string{"good.jsonl": packets(t, good), "broken.jsonl": "{]", "junk.jsonl.gz": "junk", "void.ndjson": "",
+		"notes.txt": "hello", "manual.md": "# Packets\n{\"schema\":\"sfstat.packet/1\"}\n", "half.parquet": "PAR1 and no more", "cut.gz": gz(t, packets(t, good))[:12]}
+	dir := folderOf(t, files)
+	for name, target := range map[string]string{"dangling.txt": "nowhere", "loop": "loop"} {
+		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "x.jsonl"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	r, got, err := read(t, Options{}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(good, got); diff != "" {
+		t.Errorf("windows differ (-want +got):\n%s", diff)
+	}
+	var problems []string
+	for _, p := range r.Problems() {
+		problems = append(problems, filepath.Base(p.Path))
+		ingesttest.Placed(t, p.Err, p.Path)
+	}
+	if want := []string{"broken.jsonl", "cut.gz", "dangling.txt", "half.parquet", "junk.jsonl.gz", "loop", "void.ndjson"}; !slices.Equal(problems, want) {
+		t.Errorf("problems with %v, want %v", problems, want)
+	}
+	if _, _, err := read(t, Options{Strict: FirstError}, dir); err == nil || err == io.EOF {
+		t.Errorf("strict: %v", err)
+	}
+}
+
+// TestNothing: what is said when there is nothing to read.
+func TestNothing(t *testing.T) {
+	dir := folderOf(t, map[string]string{"empty/.keep": "", "notes/README": "hello", "notes/b": "hello", "bad/a.jsonl": "{]", "bad/b.jsonl": "[]"})
+	hollow := filepath.Join(dir, "x.jsonl")
+	if err := os.Mkdir(hollow, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"absent":  "absent: cannot be read: no such file or directory",
+		"x.jsonl": "x.jsonl: an empty folder (empty)",
+		"empty":   "empty: no input among 1 files; the first, DIR/empty/.keep, was skipped: hidden (missing)",
+		"notes":   "notes: no input among 2 files; the first, DIR/notes/README, was skipped: text that is no input of this program",
+		"bad":     "nothing could be read of DIR/bad: 2 inputs refused, the first: DIR/bad/a.jsonl:1[column 2]: ",
+	} {
+		_, _, err := read(t, Options{}, filepath.Join(dir, path))
+		if got := strings.ReplaceAll(fmt.Sprint(err), dir, "DIR"); !strings.HasPrefix(strings.TrimPrefix(got, "DIR/"), want) {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+	if _, err := Open(nil, Options{}); err == nil {
+		t.Error("no paths: no error")
+	}
+	if _, _, err := read(t, Options{Stdin: strings.NewReader("")}, "-"); fmt.Sprint(err) != "-: empty: the job may not have written anything yet (empty)" {
+		t.Errorf("nothing on standard input: %v", err)
+	}
+	if _, _, err := read(t, Options{Stdin: iotest.ErrReader(errors.New("broken pipe"))}, "-"); err == nil || !strings.Contains(err.Error(), "broken pipe") {
+		t.Errorf("broken standard input: %v", err)
+	}
+}
+
+// TestTruncatedGzip: what a killed job left of a compressed file is read.
+func TestTruncatedGzip(t *testing.T) {
+	want := some(1)
+	text := packets(t, want)
+	for name, stored := range map[string]string{"gzip": gz(t, text), "zstd": zst(t, text)} {
+		for _, cut := range []int{len(stored) - 1, len(stored) - 9, len(stored) * 3 / 4} {
+			path := filepath.Join(folderOf(t, map[string]string{"a": stored[:cut]}), "a")
+			_, got, err := read(t, Options{}, path)
+			if err != nil { // too little may be left
+				if !errors.Is(err, trace.ErrTruncated) {
+					t.Errorf("%s cut at %d of %d: %v", name, cut, len(stored), err)
+				}
+				continue
+			}
+			if len(got) == 0 || !got[len(got)-1].Has(trace.NoteTruncated) {
+				t.Errorf("%s cut at %d of %d: %d windows without the note", name, cut, len(stored), len(got))
+			}
+			if cmp.Diff(want[0].Durations, got[0].Durations) != "" && len(got) > 1 {
+				t.Errorf("%s cut at %d of %d: another first window", name, cut, len(stored))
+			}
+		}
+	}
+}
+
+// TestPendingAmongOthers: when the packets exceed their limit, the archive is
+// still read.
+func TestPendingAmongOthers(t *testing.T) {
+	windows := ingesttest.Windows(1, 40, ingesttest.Shape{Ranks: 2, Steps: 60, Stages: 6})
+	lines := strings.SplitAfter(strings.TrimSpace(packets(t, windows)), "\n")
+	var first, second string
+	for i, line := range lines {
+		if i%2 == 0 {
+			first += line
+		} else {
+			second += line
+		}
+	}
+	dir := folderOf(t, map[string]string{"a.jsonl": first + second, "b.parquet": parquet(t, some(2))})
+	r, got, err := read(t, Options{Limits: ingest.Limits{Pending: 50_000}}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(some(2), got); diff != "" {
+		t.Errorf("windows differ (-want +got):\n%s", diff)
+	}
+	if p := r.Problems(); len(p) != 1 || !errors.Is(p[0].Err, trace.ErrTooLarge) || filepath.Base(p[0].Path) != "a.jsonl" {
+		t.Errorf("problems %v", p)
+	}
+}
+
+// FuzzSniff: no beginning makes sniffing panic, and all that is found has a
+// name and, unless it is read, a reason.
+func FuzzSniff(f *testing.F) {
+	for _, b := range bad {
+		f.Add([]byte(b.data))
+	}
+	f.Add([]byte("run;step;rank;a\nx;0;0;1\n"))
+	f.Fuzz(func(t *testing.T, head []byte) {
+		format := Sniff(head)
+		if format == Unknown || format.String() == "invalid" {
+			t.Errorf("found %v", format)
+		}
+		if !format.Readable() && !strings.Contains(format.refusal().Error(), "(") {
+			t.Errorf("no reason for %v", format)
+		}
+	})
+}
+
+// FuzzOpen: no input makes opening or reading panic.
+func FuzzOpen(f *testing.F) {
+	for _, b := range bad {
+		f.Add([]byte(b.data))
+	}
+	text := packets(f, some(1)[:1])
+	f.Add([]byte(text))
+	f.Add([]byte(gz(f, text)))
+	f.Add([]byte(zst(f, text)))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r, got, err := read(t, Options{Stdin: bytes.NewReader(data), Limits: ingest.Limits{Line: 1 << 20, Pending: 1 << 20, Window: 1 << 20}}, "-")
+		if err != nil && r == nil {
+			t.Fatalf("Open: %v", err)
+		}
+		if err == nil && len(got) == 0 {
+			t.Fatal("no windows and no error")
+		}
+		var placed *trace.RecordError
+		if err != nil && (!errors.As(err, &placed) || placed.Pos.File != "-") {
+			t.Fatalf("error without the file: %v", err)
+		}
+	})
+}
+
+// TestCut cuts an input at every byte, in every form that it is stored in.
+func TestCut(t *testing.T) {
+	windows := ingesttest.Windows(1, 2, ingesttest.Shape{Ranks: 2, Steps: 1, Stages: 2})
+	text := packets(t, windows)
+	for name, data := range map[string]string{"plain": text, "gzip": gz(t, text), "zstd": zst(t, text), "archive": parquet(t, windows), "table": table(windows)} {
+		t.Run(name, func(t *testing.T) {
+			ingesttest.Cut(t, []byte(data), func(data []byte) (ingest.WindowReader, error) {
+				return Open([]string{"-"}, Options{Stdin: bytes.NewReader(data)})
+			})
+		})
+	}
+}

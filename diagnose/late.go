@@ -54,12 +54,7 @@ func (j *judge) late(w *frontier.Result) {
 			j.unsteady(w, w.Stages[g], c)
 		}
 	}
-	whole := gather(w, "", w.Late, func(c *frontier.Culprit) bool { return c.P <= weakLevel && !called[c.Rank] })
-	if w.Mend != nil {
-		whole.mend = *w.Mend
-	}
-	if whole.share >= j.gates.StaticGain {
-		whole.stage = mainly(w, whole)
+	if whole := j.allOver(w, called); whole.share >= j.gates.StaticGain {
 		j.call(w, whole, called)
 	}
 	for k := range w.Culprits {
@@ -71,6 +66,25 @@ func (j *judge) late(w *frontier.Result) {
 		one := cohort{stage: w.Stages[c.Stage].Name, members: []*frontier.Culprit{c}, share: share, mend: c.Gain}
 		j.suspect(w, one, c)
 	}
+}
+
+// allOver gathers the ranks that are late for more than one reason, or for one
+// that the test by stage is too coarse for. Which stages they are slow in is
+// chosen after looking, so they must pass the strong level.
+func (j *judge) allOver(w *frontier.Result, called map[int]bool) cohort {
+	for _, level := range []float64{weakLevel, j.gates.Meeting.Significance} {
+		c := gather(w, "", w.Late, func(c *frontier.Culprit) bool { return c.P <= level && !called[c.Rank] })
+		if len(c.members) == 0 {
+			break
+		}
+		if w.Mend != nil {
+			c.mend = *w.Mend
+		}
+		if c.stage = mainly(w, c); c.stage != "" || level < weakLevel {
+			return c
+		}
+	}
+	return cohort{}
 }
 
 // mainly is the stage that makes all of a cohort late, almost by itself: the

@@ -274,18 +274,31 @@ func TestPipelineRanksMeetWithinTheirRole(t *testing.T) {
 	}
 }
 
-// TestTensorParallelGroupsMeetOnTheWay: in forward, ranks meet within their
-// tensor-parallel group only. Who waits there for a slow rank comes late to
-// backward without being slow.
+// tensorParallel is 4 ranks wide in tp: ranks meet across tp in forward, and in
+// backward across everything, or across tp and then across dp.
+func tensorParallel(dp int, seed uint64, inTwo bool, f simulate.Fault) simulate.Spec {
+	s := spec(4*dp, 120, seed, f)
+	s.Layout = []simulate.Axis{{Name: "tp", Size: 4}, {Name: "dp", Size: dp}}
+	all := s.Stages[2].Meetings[0]
+	across := func(axis string) simulate.Meeting {
+		m := all
+		m.Across = []string{axis}
+		return m
+	}
+	s.Stages[1].Meetings = []simulate.Meeting{across("tp")}
+	if inTwo {
+		s.Stages[2].Meetings = []simulate.Meeting{across("tp"), across("dp")}
+	}
+	return s
+}
+
+// TestTensorParallelGroupsMeetOnTheWay: who waits in forward for a slow rank
+// comes late to backward without being slow.
 func TestTensorParallelGroupsMeetOnTheWay(t *testing.T) {
 	for _, dp := range []int{2, 8} {
 		for _, family := range []simulate.Family{simulate.Data, simulate.CallbackHost, simulate.OptimizerHost} {
-			for seed := range uint64(3) {
-				s := spec(4*dp, 80, seed, simulate.Fault{Family: family, Delay: 120, Ranks: []int{3}})
-				s.Layout = []simulate.Axis{{Name: "tp", Size: 4}, {Name: "dp", Size: dp}}
-				tp := s.Stages[2].Meetings[0]
-				tp.Across = []string{"tp"}
-				s.Stages[1].Meetings = []simulate.Meeting{tp}
+			for seed := range uint64(6) {
+				s := tensorParallel(dp, seed/2, seed%2 == 1, simulate.Fault{Family: family, Delay: 120, Ranks: []int{3}})
 				v := verdictOn(t, windows(t, s)...)
 				first := v.Suspects[0]
 				if first.Kind != KindRank || *first.Rank != 3 || first.Confidence < Supported {
@@ -302,15 +315,12 @@ func TestTensorParallelGroupsMeetOnTheWay(t *testing.T) {
 }
 
 func TestSlowTensorParallelGroup(t *testing.T) {
-	s := spec(16, 80, 1, simulate.Fault{Family: simulate.ForwardHost, Delay: 120, Ranks: []int{3}})
-	s.Layout = []simulate.Axis{{Name: "tp", Size: 4}, {Name: "dp", Size: 4}}
-	s.RanksPerHost = 8
-	tp := s.Stages[2].Meetings[0]
-	tp.Across = []string{"tp"}
-	s.Stages[1].Meetings = []simulate.Meeting{tp}
-	v := verdictOn(t, windows(t, s)...)
-	if first := v.Suspects[0]; first.Kind != KindGroup || first.Group != "dp=0" || first.Stage != simulate.StageForward || first.Confidence < Supported {
-		t.Errorf("suspect %v, headline %q", show(first), v.Headline)
+	for seed := range uint64(6) {
+		s := tensorParallel(4, seed/2, seed%2 == 1, simulate.Fault{Family: simulate.ForwardHost, Delay: 120, Ranks: []int{3}})
+		v := verdictOn(t, windows(t, s)...)
+		if first := v.Suspects[0]; first.Kind != KindGroup || first.Group != "dp=0" || first.Stage != simulate.StageForward || first.Confidence < Supported {
+			t.Errorf("seed %d: suspect %v, headline %q", seed, show(first), v.Headline)
+		}
 	}
 }
 

@@ -33,7 +33,9 @@ func findMeeting(m *rows, g Gates, named string) Meeting {
 	v := newView(m, CutCarried, 0)
 	if v.ranks() >= 2 && m.contiguous() {
 		out.Boundaries = slopeBoundaries(v, g, everyone(v.ranks()))
+		sloped := slices.Clone(out.Boundaries)
 		meetWithin(v, out.Boundaries, g)
+		takeLast(out.Boundaries, sloped)
 		if out.At = tightest(out.Boundaries); out.At >= 0 {
 			out.Evidence = MeetingShown
 		} else if out.At = collapsing(v, out.Boundaries, g); out.At >= 0 {
@@ -49,6 +51,26 @@ func findMeeting(m *rows, g Gates, named string) Meeting {
 		out.Skew, out.Drift = skew.spread, skew.drift
 	}
 	return out
+}
+
+// takeLast settles what times alone leave open. Where sets meet along one axis
+// in one stage and along another in the next, each stage looks like a meeting
+// of sets, since a set's own transfer keeps its exits together, though between
+// them all ranks wait for all. Then the last stage with a certain slope over
+// all ranks, which is where gradients are reduced, closes the step.
+func takeLast(boundaries, sloped []Boundary) {
+	last := -1
+	for i, b := range sloped {
+		if boundaries[i].Meets {
+			return
+		}
+		if b.Meets {
+			last = i
+		}
+	}
+	if last >= 0 {
+		boundaries[last] = sloped[last]
+	}
 }
 
 // slopeBoundaries computes the slope of every stage and its interval, ranks

@@ -88,9 +88,13 @@ func Join(parts []*Part) ([]*Window, error) {
 		w.Notes = append(w.Notes, notes...)
 		windows = append(windows, w)
 	}
-	for i := range windows[1:] {
-		windows[i].note(NoteMissingRanks, "the set of reporting ranks changes at step %d: the window was closed there",
-			windows[i+1].FirstStep)
+	for i, next := range windows[1:] {
+		w := windows[i]
+		if end := w.FirstStep + int64(w.Steps()); end < next.FirstStep {
+			w.note(NoteStepGap, "steps %d to %d were not recorded: the window was closed there", end, next.FirstStep-1)
+		} else {
+			w.note(NoteMissingRanks, "the set of reporting ranks changes at step %d: the window was closed there", next.FirstStep)
+		}
 	}
 	for _, w := range windows {
 		w.NoteMissing()
@@ -274,8 +278,11 @@ func joinSpan(parts []*Part, at span) (*Window, error) {
 		}
 		in = append(in, p)
 		wall = wall && p.Wall != nil
-		if n := len(w.Ranks); n == 0 || w.Ranks[n-1].ID != p.Rank.ID {
+		n := len(w.Ranks)
+		if n == 0 || w.Ranks[n-1].ID != p.Rank.ID {
 			w.Ranks = append(w.Ranks, p.Rank)
+		} else if have := w.Ranks[n-1]; have.Host != p.Rank.Host || have.Role.String() != p.Rank.Role.String() {
+			w.note(NoteTopologyChanged, "rank %d changes its host or role at step %d; its first is kept", p.Rank.ID, p.FirstStep)
 		}
 	}
 	S, R, T := len(w.Schema.Stages), len(w.Ranks), int(at.end-at.first)

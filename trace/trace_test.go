@@ -224,6 +224,23 @@ func TestJoinNotesDisagreement(t *testing.T) {
 	}
 }
 
+func TestJoinNotesGapsAndMoves(t *testing.T) {
+	var parts []*Part
+	for r := range 4 {
+		parts = append(parts, part(r, 0, 3), part(r, 5, 2))
+	}
+	ws, err := Join(parts)
+	if err != nil || len(ws) != 2 || !ws[0].Has(NoteStepGap) || ws[0].Has(NoteMissingRanks) || ws[1].FirstStep != 5 {
+		t.Errorf("a gap in the steps: %d windows, %v, notes %v", len(ws), err, ws[0].Notes)
+	}
+	moved := part(1, 3, 3)
+	moved.Rank.Host = "elsewhere"
+	ws, err = Join([]*Part{part(0, 0, 6), part(1, 0, 3), moved, part(2, 0, 6), part(3, 0, 6)})
+	if err != nil || len(ws) != 1 || !ws[0].Has(NoteTopologyChanged) {
+		t.Errorf("a rank that moves: %d windows, %v", len(ws), err)
+	}
+}
+
 func TestJoinRefusesDuplicates(t *testing.T) {
 	_, err := Join([]*Part{part(0, 0, 3), part(1, 0, 3), part(1, 2, 3)})
 	if !errors.Is(err, ErrDuplicate) || !strings.Contains(err.Error(), "t:2") {

@@ -182,7 +182,7 @@ func noteChanges(w *trace.Window, list []change) {
 			ranks = append(ranks, c.rank)
 		}
 	}
-	if ranks != nil {
+	if ranks != nil && !w.Has(trace.NoteTopologyChanged) {
 		w.Notes = append(w.Notes, trace.Note{Kind: trace.NoteTopologyChanged,
 			Text: fmt.Sprintf("ranks %s change their host or role inside of window %d: what they say first is kept", trace.RankList(ranks), w.Index)})
 	}

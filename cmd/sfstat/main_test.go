@@ -8,8 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/urfave/cli/v2"
@@ -166,6 +168,57 @@ func TestOutputThatFailsIsAnError(t *testing.T) {
 	}
 }
 
+// lockedBuffer may be written to while it is read.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// TestInterruptIsAllThatIsSaid interrupts work whose files are closed under
+// it: the errors that follow from that are nobody's business.
+func TestInterruptIsAllThatIsSaid(t *testing.T) {
+	dir := t.TempDir()
+	var said lockedBuffer
+	p := newProgram(strings.NewReader(""), io.Discard, &said)
+	app := p.app()
+	over := make(chan struct{})
+	app.Command("version").Action = func(*cli.Context) error {
+		defer close(over)
+		f, err := p.outputs.create(filepath.Join(dir, "out"))
+		if err != nil {
+			return err
+		}
+		if self, err := os.FindProcess(os.Getpid()); err == nil {
+			_ = self.Signal(os.Interrupt)
+		}
+		for err == nil {
+			time.Sleep(time.Millisecond)
+			_, err = f.Write([]byte("x"))
+		}
+		return err
+	}
+	if code := p.run(app, []string{"sfstat", "version"}); code != exitInterrupted {
+		t.Errorf("exit code %d, expected %d", code, exitInterrupted)
+	}
+	<-over
+	time.Sleep(10 * time.Millisecond) // for what carryOut might say after the command
+	if got := said.String(); got != "sfstat: interrupted\n" {
+		t.Errorf("standard error holds %q", got)
+	}
+}
+
 // stuck is an input that never ends and never says anything.
 type stuck chan struct{}
 
@@ -175,7 +228,8 @@ func (s stuck) Read([]byte) (int, error) {
 
 func TestInterruptEndsAWaitingProgramAndRemovesOutputs(t *testing.T) {
 	dir := t.TempDir()
-	p := newProgram(make(stuck), io.Discard, io.Discard)
+	var said lockedBuffer
+	p := newProgram(make(stuck), io.Discard, &said)
 	app := p.app()
 	begun := make(chan struct{})
 	app.Command("version").Action = func(*cli.Context) error {
@@ -197,6 +251,9 @@ func TestInterruptEndsAWaitingProgramAndRemovesOutputs(t *testing.T) {
 	left, err := os.ReadDir(dir)
 	if err != nil || len(left) != 0 {
 		t.Errorf("left behind: %v %v", left, err)
+	}
+	if got := said.String(); got != "sfstat: interrupted\n" {
+		t.Errorf("standard error holds %q", got)
 	}
 	if _, err := p.outputs.create(filepath.Join(dir, "late")); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("a file can be begun after the end: %v", err)

@@ -78,7 +78,7 @@ func (p *program) carryOut(app *cli.App, args []string) (code int) {
 		err = p.dispatch(app, req)
 	}
 	code = exitCode(err)
-	if err != nil && !closedPipe(err) {
+	if err != nil && !closedPipe(err) && !p.outputs.ended() { // an interrupt closes files under the work
 		p.say("%s: %s", prefix(command), oneLine(err))
 	}
 	return code

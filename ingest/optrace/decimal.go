@@ -13,8 +13,9 @@ type decimal struct {
 	point bool // written with a point or an exponent
 }
 
-// keptDigits are the significant digits that are kept: years in nanoseconds.
-const keptDigits = 18
+// keptDigits are the digits of the largest int64. What does not fit is cut off,
+// not rounded: rounding halves away from zero later then comes out right.
+const keptDigits = 19
 
 // maxExponent is the largest exponent that is taken at its word.
 const maxExponent = 1000
@@ -28,9 +29,9 @@ func parseDecimal(s []byte) (d decimal, ok bool) {
 		negative = s[0] == '-'
 		s = s[1:]
 	}
-	digits, kept, exp := 0, 0, 0
+	digits, exp := 0, 0
 	i := 0
-	for ; i < len(s); i++ {
+	for full := false; i < len(s); i++ {
 		c := s[i]
 		if c == '.' && !d.point {
 			d.point = true
@@ -40,22 +41,15 @@ func parseDecimal(s []byte) (d decimal, ok bool) {
 			break
 		}
 		digits++
+		full = full || d.mant > (math.MaxInt64-9)/10
 		switch {
-		case kept < keptDigits:
-			if d.mant = d.mant*10 + int64(c-'0'); d.mant > 0 {
-				kept++
-			}
+		case !full:
+			d.mant = d.mant*10 + int64(c-'0')
 			if d.point {
 				exp--
 			}
-		case kept == keptDigits && c >= '5': // the first digit that is dropped rounds
-			d.mant++
-			fallthrough
-		default:
-			kept++
-			if !d.point {
-				exp++
-			}
+		case !d.point:
+			exp++
 		}
 	}
 	if digits == 0 || digits > maxExponent {
@@ -128,8 +122,12 @@ func (d decimal) round() (v int64, ok bool) {
 	if d.exp >= 0 {
 		return v, true
 	}
-	if d.exp < -keptDigits {
-		return 0, true
+	if d.exp <= -keptDigits { // 10^19 is no int64
+		const half = 5_000_000_000_000_000_000
+		if d.exp < -keptDigits || v < half && v > -half {
+			return 0, true
+		}
+		return v / half, true
 	}
 	unit := int64(1)
 	for e := d.exp; e < 0; e++ {

@@ -69,6 +69,7 @@ type table struct {
 
 // opTrace makes the trace of a table, arranged and joined.
 func (t *table) opTrace(m *Meta) (*trace.OpTrace, error) {
+	t.dropUnused()
 	o := &trace.OpTrace{Names: t.names, Name: t.name, Start: t.start, Dur: t.dur, Units: t.unit.String(), Resolution: t.unit.resolution}
 	if err := t.roles(o); err != nil {
 		return nil, err
@@ -98,6 +99,29 @@ func (t *table) opTrace(m *Meta) (*trace.OpTrace, error) {
 	}
 	join(o)
 	return o, nil
+}
+
+// dropUnused drops names that no row has, such as unused categories.
+func (t *table) dropUnused() {
+	used := make([]bool, len(t.names))
+	for _, name := range t.name {
+		used[name] = true
+	}
+	if !slices.Contains(used, false) {
+		return
+	}
+	to := make([]int32, len(t.names))
+	var kept []string
+	for i, name := range t.names {
+		if used[i] {
+			to[i] = int32(len(kept))
+			kept = append(kept, name)
+		}
+	}
+	t.names = kept
+	for row, name := range t.name {
+		t.name[row] = to[name]
+	}
 }
 
 // join joins operators into groups where the schedule is understood.

@@ -56,7 +56,7 @@ var onlyIn = map[string]string{
 	"github.com/schollz/progressbar/v3":        "cmd",
 	"golang.org/x/term":                        "cmd",
 	"gonum.org/v1/plot":                        "plots",
-	"github.com/parquet-go/parquet-go":         "archive",
+	"github.com/parquet-go/parquet-go":         "fixtures",
 	"github.com/rogpeppe/go-internal":          "tests",
 	"github.com/google/go-cmp":                 "ingest/ingesttest",
 	"github.com/santhosh-tekuri/jsonschema/v6": "tests",

@@ -66,26 +66,27 @@ func decodePlanes(dst []int64, src []byte, typ Type) error {
 	return nil
 }
 
-// decodeDelta decodes DELTA_BINARY_PACKED. src has slack after its end.
-func decodeDelta(dst []int64, src []byte, typ Type) error {
+// decodeDelta decodes DELTA_BINARY_PACKED, and gives what follows it. src has
+// slack after its end.
+func decodeDelta(dst []int64, src []byte, typ Type) (rest []byte, err error) {
 	var head [3]uint64 // values in a block, miniblocks in a block, values in all
 	for i := range head {
 		v, n := binary.Uvarint(src)
 		if n <= 0 {
-			return errDelta("ends in its header")
+			return nil, errDelta("ends in its header")
 		}
 		head[i], src = v, src[n:]
 	}
 	block, minis := head[0], head[1]
 	if head[2] != uint64(len(dst)) {
-		return trace.Bad(trace.ErrRagged, "%d differences where the page has %d values", head[2], len(dst))
+		return nil, trace.Bad(trace.ErrRagged, "%d differences where the page has %d values", head[2], len(dst))
 	}
 	if block == 0 || block > 1<<16 || minis == 0 || minis > block || block%minis != 0 || block/minis%8 != 0 {
-		return errDelta("has blocks of an impossible shape")
+		return nil, errDelta("has blocks of an impossible shape")
 	}
 	last, n := binary.Varint(src)
 	if n <= 0 {
-		return errDelta("ends in its header")
+		return nil, errDelta("ends in its header")
 	}
 	src = src[n:]
 	dst[0] = last
@@ -94,7 +95,7 @@ func decodeDelta(dst []int64, src []byte, typ Type) error {
 	for len(dst) > 0 {
 		least, n := binary.Varint(src)
 		if n <= 0 || len(src)-n < int(minis) {
-			return errDelta("ends before its last block")
+			return nil, errDelta("ends before its last block")
 		}
 		widths := src[n:][:minis]
 		src = src[n+int(minis):]
@@ -104,7 +105,7 @@ func decodeDelta(dst []int64, src []byte, typ Type) error {
 			}
 			out := dst[:min(mini, len(dst))]
 			if w > 64 || (len(out)*int(w)+7)/8 > len(src) {
-				return errDelta("ends in a block")
+				return nil, errDelta("ends in a block")
 			}
 			last = sum(out, src, int(w), last, least)
 			if typ == Int32 {
@@ -115,7 +116,7 @@ func decodeDelta(dst []int64, src []byte, typ Type) error {
 			dst, src = dst[len(out):], src[min(mini/8*int(w), len(src)):]
 		}
 	}
-	return nil
+	return src, nil
 }
 
 func errDelta(what string) error { return trace.Bad(trace.ErrFormat, "a run of differences %s", what) }

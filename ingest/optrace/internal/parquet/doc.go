@@ -10,8 +10,8 @@
 //
 // What is read (Apache parquet-format 2.11): INT32, INT64, FLOAT, DOUBLE and
 // BYTE_ARRAY, required or nullable; data pages of versions 1 and 2; PLAIN,
-// dictionary, DELTA_BINARY_PACKED and BYTE_STREAM_SPLIT; no compression,
-// snappy, gzip and zstd. Other columns may be in the file; asking for one is
+// dictionary, DELTA_BINARY_PACKED, DELTA_LENGTH_BYTE_ARRAY and
+// BYTE_STREAM_SPLIT; no compression, snappy, gzip and zstd. Other columns may be in the file; asking for one is
 // an error that says what it is.
 package parquet
 
@@ -71,6 +71,7 @@ const (
 	encPlainDictionary = 2
 	encRLE             = 3
 	encDelta           = 5
+	encDeltaLength     = 6
 	encRLEDictionary   = 8
 	encByteStreamSplit = 9
 )

@@ -194,7 +194,10 @@ func (r *columnReader) values(dst []int64, encoding int64, src []byte) error {
 	case encoding == encPlain:
 		return r.plain(dst, src)
 	case encoding == encDelta && (typ == Int32 || typ == Int64):
-		return decodeDelta(dst, withSlack(src), typ)
+		_, err := decodeDelta(dst, withSlack(src), typ)
+		return err
+	case encoding == encDeltaLength && typ == Text:
+		return r.deltaLength(dst, src)
 	case encoding == encByteStreamSplit && typ != Text:
 		return decodePlanes(dst, src, typ)
 	}
@@ -223,6 +226,24 @@ func (r *columnReader) plain(dst []int64, src []byte) error {
 			return err
 		}
 		dst[i], src = at, src[n:]
+	}
+	return nil
+}
+
+// deltaLength decodes DELTA_LENGTH_BYTE_ARRAY: all lengths, then all strings.
+func (r *columnReader) deltaLength(dst []int64, src []byte) error {
+	src, err := decodeDelta(dst, withSlack(src), Int64)
+	if err != nil {
+		return err
+	}
+	for i, n := range dst {
+		if n < 0 || n > int64(len(src)) {
+			return trace.Bad(trace.ErrTruncated, "a page ends in a string")
+		}
+		if dst[i], err = r.intern(src[:n]); err != nil {
+			return err
+		}
+		src = src[n:]
 	}
 	return nil
 }

@@ -88,7 +88,6 @@ type layout struct {
 	channels  []string
 	channelOf map[string]int
 	has       [numAttr]bool
-	hasWall   bool
 	blocks    []block
 }
 

@@ -55,7 +55,6 @@ func newLayout(names []string) (*layout, error) {
 		}
 		l.columns[i] = c
 	}
-	l.hasWall = found[wall]
 	if !found[step] || !found[rank] || len(l.stages) == 0 {
 		return nil, trace.Bad(trace.ErrMissing, "%s: a wide CSV has the columns step, rank and one for each stage", lacks(found, names))
 	}

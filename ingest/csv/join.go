@@ -10,7 +10,8 @@ import (
 
 // join makes windows of rows that are not a full grid: ranks that miss steps,
 // steps that all ranks miss, attributes that change. It cuts the rows of every
-// rank into parts and leaves the rest to trace.Join.
+// rank into parts and leaves the rest to trace.Join, which takes the square of
+// their number: so each stretch without a missing step is joined by itself.
 func (g *group) join() ([]*trace.Window, error) {
 	order := make([]int, len(g.rows))
 	for i := range order {
@@ -26,7 +27,6 @@ func (g *group) join() ([]*trace.Window, error) {
 		return nil, err
 	}
 	g.giveSide(order, owner)
-	changed := g.changes(order)
 
 	slices.SortStableFunc(parts, func(a, b *trace.Part) int { return cmp.Compare(a.FirstStep, b.FirstStep) })
 	var windows []*trace.Window
@@ -43,11 +43,10 @@ func (g *group) join() ([]*trace.Window, error) {
 		if parts = parts[n:]; len(parts) > 0 {
 			last := windows[len(windows)-1]
 			last.Notes = append(last.Notes, trace.Note{Kind: trace.NoteStepGap,
-				Text: fmt.Sprintf("no rank reported steps %d to %d of window %d: the window was closed there", end, parts[0].FirstStep-1, g.window)})
+				Text: fmt.Sprintf("steps %d to %d were not recorded: the window was closed there", end, parts[0].FirstStep-1)})
 		}
 	}
 	for _, w := range windows {
-		noteChanges(w, changed)
 		w.Side = slices.DeleteFunc(w.Side, func(c trace.SideChannel) bool { return len(c.Samples) == 0 })
 		if len(w.Side) == 0 {
 			w.Side = nil
@@ -148,42 +147,5 @@ func (g *group) giveSide(order []int, owner []*trace.Part) {
 			own := &p.Side[len(p.Side)-1]
 			own.Samples = append(own.Samples, trace.Sample{Step: g.rows[s.row].step, Value: s.value, Ready: s.ready})
 		}
-	}
-}
-
-// change is a step at which a rank says something else about itself.
-type change struct {
-	rank int
-	step int64
-}
-
-// changes lists where ranks change their host or role, by rank.
-func (g *group) changes(order []int) []change {
-	var list []change
-	for k := 1; k < len(order); k++ {
-		a, b := &g.rows[order[k-1]], &g.rows[order[k]]
-		if a.rank != b.rank || a.meta == b.meta {
-			continue
-		}
-		x, y := g.metas[a.meta].rank, g.metas[b.meta].rank
-		if x.Host != y.Host || x.LocalRank != y.LocalRank || !slices.Equal(x.Role, y.Role) {
-			list = append(list, change{g.ranks[b.rank], b.step})
-		}
-	}
-	return list
-}
-
-// noteChanges notes the ranks that change inside of a window.
-func noteChanges(w *trace.Window, list []change) {
-	var ranks []int
-	for _, c := range list {
-		inside := c.step > w.FirstStep && c.step < w.FirstStep+int64(w.Steps())
-		if inside && (ranks == nil || ranks[len(ranks)-1] != c.rank) {
-			ranks = append(ranks, c.rank)
-		}
-	}
-	if ranks != nil && !w.Has(trace.NoteTopologyChanged) {
-		w.Notes = append(w.Notes, trace.Note{Kind: trace.NoteTopologyChanged,
-			Text: fmt.Sprintf("ranks %s change their host or role inside of window %d: what they say first is kept", trace.RankList(ranks), w.Index)})
 	}
 }

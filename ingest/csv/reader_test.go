@@ -212,7 +212,8 @@ func TestHostile(t *testing.T) {
 		{"quote in the middle", head + "1,1,5\"\",6\n", trace.ErrType, "column a"},
 		{"open quote", head + "1,1,\"5,6\n" + strings.Repeat("1,1,5,6\n", 200000), trace.ErrTooLarge, ":3"},
 		{"row twice", head + "1,1,5,6\n1,0,5,6\n", trace.ErrDuplicate, ":4: rank 0 reports step 1 of window 0 of run \"table.csv\" twice, first at line 2"},
-		{"row twice, grid full", head + "1,0,5,6\n", trace.ErrDuplicate, ":3"},
+		{"row twice and nothing else", head + "1,0,5,6\n", trace.ErrDuplicate, ":3"},
+		{"row twice where another is missing", head + "1,0,5,6\n2,0,5,6\n1,1,5,6\n", trace.ErrDuplicate, ":3"},
 		{"negative step", "step,rank,a\n-1,0,1\n", trace.ErrNegative, "column step"},
 		{"step overflows", "step,rank,a\n9223372036854775807,0,1\n", trace.ErrOverflow, "column step"},
 		{"steps far apart", "step,rank,a\n0,0,1\n2305843009213693951,0,1\n", nil, ""},
@@ -283,6 +284,41 @@ func TestCutCompressed(t *testing.T) {
 	windows, err := ingesttest.ReadAll(r)
 	if err != nil || shapeOf(windows) != "x.csv.gz/0 1+2 of 0 truncated" {
 		t.Errorf("%s, %v", shapeOf(windows), err)
+	}
+}
+
+// What is cut off may be all that there was of a rank.
+func TestCutDropsRank(t *testing.T) {
+	r, err := csv.NewReader(io.MultiReader(strings.NewReader("step,rank,a\n1,0,5\n1,0,5\n1,1,5"), iotest.ErrReader(trace.ErrTruncated)), "x", ingest.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Next(); !errors.Is(err, trace.ErrDuplicate) {
+		t.Errorf("error %v, want that of the row that is there twice", err)
+	}
+}
+
+// Attributes that begin like those of the row before, or change with the set
+// of ranks, are told apart.
+func TestAttributesChange(t *testing.T) {
+	windows, err := read("window,step,rank,a,host\n0,1,0,5,n1\n1,2,0,5,n12\n1,3,0,5,n12\n2,4,0,5,n1\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var hosts []string
+	for _, w := range windows {
+		hosts = append(hosts, w.Ranks[0].Host)
+	}
+	if d := cmp.Diff([]string{"n1", "n12", "n1"}, hosts); d != "" {
+		t.Error(d)
+	}
+	windows, err = read("step,rank,a,host,role\n1,0,5,n1,dp=1\n2,0,5,n1,dp=12\n")
+	if got := shapeOf(windows); err != nil || got != "table.csv/0 1+2 of 0 topology_changed" {
+		t.Errorf("%s, %v", got, err)
+	}
+	windows, err = read("step,rank,a,host\n1,0,5,n1\n1,1,5,n1\n2,0,5,n2\n")
+	if err != nil || len(windows) != 2 || windows[1].Ranks[0].Host != "n2" || windows[1].Has(trace.NoteTopologyChanged) {
+		t.Errorf("a rank that moves as another leaves: %s, %v", shapeOf(windows), err)
 	}
 }
 

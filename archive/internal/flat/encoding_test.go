@@ -2,6 +2,7 @@ package flat
 
 import (
 	"bytes"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -10,6 +11,8 @@ import (
 	"github.com/parquet-go/parquet-go/encoding/bytestreamsplit"
 	"github.com/parquet-go/parquet-go/encoding/delta"
 	"github.com/parquet-go/parquet-go/encoding/rle"
+
+	"github.com/sfstat/sfstat/trace"
 )
 
 // sequences are integers of many kinds: what durations look like, what breaks
@@ -133,6 +136,40 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Footers that contradict themselves or their file.
+func TestCheck(t *testing.T) {
+	tests := []struct {
+		name string
+		edit func(f *footer)
+		want error
+	}{
+		{"sound", func(*footer) {}, nil},
+		{"columns overlap", func(f *footer) { f.groups[0].chunks[0].size = 60; f.groups[0].chunks[1].size = 60 }, trace.ErrTooLarge},
+		{"past the end", func(f *footer) { f.groups[0].chunks[1].size = 70 }, trace.ErrTruncated},
+		{"offset overflows", func(f *footer) { f.groups[0].chunks[1].offset = math.MaxInt64 }, trace.ErrTruncated},
+		{"another type", func(f *footer) { f.groups[0].chunks[0].kind = Double }, trace.ErrType},
+		{"fewer values", func(f *footer) { f.groups[0].chunks[0].values = 2 }, trace.ErrRagged},
+		{"more rows in all", func(f *footer) { f.rows = 4 }, trace.ErrRagged},
+		{"rows overflow", func(f *footer) { f.groups = append(f.groups, group{rows: math.MaxInt64}) }, trace.ErrRagged},
+		{"out of proportion", func(f *footer) {
+			f.rows, f.groups[0].rows = 1<<40, 1<<40
+			f.groups[0].chunks[0].values, f.groups[0].chunks[1].values = 1<<40, 1<<40
+		}, trace.ErrTooLarge},
+		{"nested", func(f *footer) { f.nested = true }, trace.ErrFormat},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			foot := &footer{columns: []Column{{Name: "a", Kind: Int64}, {Name: "b", Kind: Int64}}, rows: 3,
+				groups: []group{{rows: 3, chunks: []chunk{{kind: Int64, values: 3, offset: 4, size: 30}, {kind: Int64, values: 3, offset: 34, size: 30}}}}}
+			tt.edit(foot)
+			f := &File{in: Input{Size: 100, Name: "x"}, lim: Limits{Footer: 1 << 20, Values: 1 << 20}, foot: foot}
+			if err := f.Check(); !errors.Is(err, tt.want) {
+				t.Errorf("%v, want %v", err, tt.want)
+			}
+		})
+	}
 }
 
 // A footer or page header of any bytes is read or refused, and what is kept of

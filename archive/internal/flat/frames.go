@@ -40,7 +40,7 @@ const (
 )
 
 func newCompressor() (*compressor, error) {
-	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBetterCompression),
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault),
 		zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithWindowSize(8*PageRows))
 	return &compressor{enc: enc, huff: huff0.Scratch{Reuse: huff0.ReusePolicyNone}}, err
 }

@@ -32,13 +32,6 @@ func (o *outputs) create(path string) (*atomicfile.File, error) {
 	return f, nil
 }
 
-// ended reports whether discard was called.
-func (o *outputs) ended() bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.over
-}
-
 // discard removes what has not been committed.
 func (o *outputs) discard() {
 	o.mu.Lock()

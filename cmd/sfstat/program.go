@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/urfave/cli/v2"
@@ -22,7 +23,8 @@ type program struct {
 	err    io.Writer
 	getenv func(string) string
 
-	outputs outputs
+	outputs     outputs
+	interrupted atomic.Bool // what fails from now on fails because of that
 
 	mu       sync.Mutex
 	progress *progress // on screen now; nil when none is
@@ -52,6 +54,7 @@ func (p *program) run(app *cli.App, args []string) int {
 		p.outputs.discard()
 		return code
 	case <-interrupts:
+		p.interrupted.Store(true)
 		p.outputs.discard()
 		p.say("sfstat: interrupted")
 		return exitInterrupted
@@ -78,7 +81,7 @@ func (p *program) carryOut(app *cli.App, args []string) (code int) {
 		err = p.dispatch(app, req)
 	}
 	code = exitCode(err)
-	if err != nil && !closedPipe(err) && !p.outputs.ended() { // an interrupt closes files under the work
+	if err != nil && !closedPipe(err) && !p.interrupted.Load() {
 		p.say("%s: %s", prefix(command), oneLine(err))
 	}
 	return code

@@ -200,7 +200,7 @@ func TestRoundTripRandom(t *testing.T) {
 			windows = append(windows, random(g, names))
 		}
 		for _, values := range []int{1, 300, 1 << 20} {
-			checkRoundTrip(t, archive.Options{GroupValues: values, Portable: seed%2 == 1}, windows...)
+			checkRoundTrip(t, archive.Options{GroupValues: values, Encodings: archive.Encodings(seed % 2)}, windows...)
 		}
 	}
 }

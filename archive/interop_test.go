@@ -85,10 +85,10 @@ func TestOthersRead(t *testing.T) {
 	}
 }
 
-// Portable archives do without the encoding that older programs lack.
-func TestPortable(t *testing.T) {
-	for _, portable := range []bool{false, true} {
-		file := writeWith(t, archive.Options{Portable: portable}, mixed()...)
+// Archives do without the encoding that older programs lack, unless asked.
+func TestEncodings(t *testing.T) {
+	for _, use := range []archive.Encodings{archive.Portable, archive.Compact} {
+		file := writeWith(t, archive.Options{Encodings: use}, mixed()...)
 		f, err := parquet.OpenFile(bytes.NewReader(file), int64(len(file)))
 		if err != nil {
 			t.Fatal(err)
@@ -97,8 +97,8 @@ func TestPortable(t *testing.T) {
 		for _, c := range f.Metadata().RowGroups[0].Columns {
 			uses = uses || c.MetaData.Type == format.Int64 && slices.Contains(c.MetaData.Encoding, format.ByteStreamSplit)
 		}
-		if uses == portable {
-			t.Errorf("Portable: %v, BYTE_STREAM_SPLIT of INT64 used: %v", portable, uses)
+		if uses != (use == archive.Compact) {
+			t.Errorf("encodings %v, BYTE_STREAM_SPLIT of INT64 used: %v", use, uses)
 		}
 	}
 }

@@ -39,12 +39,12 @@ func realRuns(t *testing.T) map[string][]*trace.Window {
 	return runs
 }
 
-// Real runs survive, at a size that was measured once (2.99 bytes for each
-// duration; the entropy of the columns is about 2.75) and should not grow.
+// Real runs survive, at a size that was measured once (compact: 2.99 bytes for
+// each duration; the entropy of the columns is about 2.75) and should not grow.
 func TestRealRuns(t *testing.T) {
 	bytes, durations := 0, 0
 	for _, windows := range realRuns(t) {
-		b := write(t, windows...)
+		b := writeWith(t, archive.Options{Encodings: archive.Compact}, windows...)
 		got, err := readAll(b)
 		if d := gocmp.Diff(windows, got, bitwise); err != nil || d != "" {
 			t.Fatalf("%v %.1000s", err, d)
@@ -54,7 +54,7 @@ func TestRealRuns(t *testing.T) {
 			durations += len(w.Durations) + len(w.Wall)
 		}
 		t.Logf("%d windows of %d stages: %d bytes; portable %d", len(windows), len(windows[0].Schema.Stages), len(b),
-			len(writeWith(t, archive.Options{Portable: true}, windows...)))
+			len(writeWith(t, archive.Options{}, windows...)))
 	}
 	per := float64(bytes) / float64(durations)
 	t.Logf("%d durations in %d bytes: %.3f each", durations, bytes, per)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/sfstat/sfstat/archive"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -15,7 +16,16 @@ func targetFlags() []cli.Flag {
 	return []cli.Flag{
 		outputFlag("write to `OUT`: a .jsonl, .csv or .parquet file (.gz and .zst compress the first two), - for standard output, or a folder with one file for each stage list"),
 		to,
+		&cli.BoolFlag{Name: "compact", Category: forOutput, Usage: "Parquet 5 to 12 % smaller, which DuckDB before 2.0 cannot read"},
 	}
+}
+
+// encodings are those of the archives that a command writes.
+func encodings(c *cli.Context) archive.Encodings {
+	if c.Bool("compact") {
+		return archive.Compact
+	}
+	return archive.Portable
 }
 
 func (p *program) convertCommand() *cli.Command {
@@ -40,6 +50,7 @@ func (p *program) convert(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	t.encodings = encodings(c)
 	s := newSink(p, t)
 	windows := 0
 	_, err = p.windows(c, func(w *trace.Window) error {

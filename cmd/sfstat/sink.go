@@ -49,6 +49,7 @@ type target struct {
 	folder    bool   // path is a folder; every stage list has a file in it
 	container container
 	pack      string // ".gz", ".zst" or ""
+	encodings archive.Encodings
 }
 
 // newTarget reads the container and the compression off the extension, unless
@@ -177,16 +178,16 @@ func (s *sink) open(key string) (*sinkFile, error) {
 	}
 	slices.Reverse(f.layers)
 	var err error
-	f.writer, err = newWindowWriter(s.target.container, out)
+	f.writer, err = newWindowWriter(s.target, out)
 	return f, err
 }
 
-func newWindowWriter(c container, out io.Writer) (windowWriter, error) {
-	switch c {
+func newWindowWriter(t target, out io.Writer) (windowWriter, error) {
+	switch t.container {
 	case wideCSV:
 		return csv.NewWriter(out), nil
 	case parquet:
-		return archive.NewWriter(out)
+		return archive.NewWriter(out, archive.Options{Encodings: t.encodings})
 	}
 	return closing{packet.NewWriter(out)}, nil
 }

@@ -10,6 +10,14 @@ func maxInto(dst, src []int64) {
 	}
 }
 
+// minInto lowers dst to src.
+func minInto(dst, src []int64) {
+	src = src[:len(dst)]
+	for i, d := range dst {
+		dst[i] = min(d, src[i])
+	}
+}
+
 // maxOf sets dst to the larger of a and b.
 func maxOf(dst, a, b []int64) {
 	a, b = a[:len(dst)], b[:len(dst)]

@@ -140,7 +140,7 @@ func Build(g Graph, r Recording, o Options) (*Model, error) {
 		return nil, err
 	}
 	m.findIdeal()
-	out := m.replay([]scenario{{recorded: m.everything()}, {recorded: m.newChosen()}})
+	out := m.replay([]scenario{{recorded: m.everything(), spans: true}, {recorded: m.newChosen(), spans: true}})
 	m.noDelay, m.allIdeal = out[0], out[1]
 	return m, nil
 }

@@ -16,13 +16,15 @@ type scenario struct {
 	// sweep replays once for every replica, with the choice narrowed to that
 	// replica; the choice must not have masks.
 	sweep bool
+	// spans also measures from the first start to the last end.
+	spans bool
 }
 
 // times are the results of a scenario.
 type times struct {
 	// By step, or for a sweep [step][replica].
 	done []int64 // from the start of the step to the end of the last final node
-	span []int64 // from the first start to the last end of any node
+	span []int64 // from the first start to the last end of any node; where asked for
 }
 
 // replay runs scenarios side by side. Every (scenario, run of steps) is a task
@@ -64,7 +66,7 @@ func (m *Model) replay(list []scenario) []times {
 }
 
 // tileBytes is the working set of a task: it stays in a second-level cache.
-const tileBytes = 512 << 10
+const tileBytes = 256 << 10
 
 // stepsPerTile is how many steps a task replays together.
 func (m *Model) stepsPerTile() int {
@@ -145,9 +147,8 @@ func (t *tile) start(v int32) {
 			addChosen(row, delay, d.mask[v][t.from:t.to], 0)
 		}
 	}
-	low := t.low[:len(row)]
-	for l, s := range row {
-		low[l] = min(low[l], s)
+	if t.s.spans {
+		minInto(t.low[:len(row)], row)
 	}
 }
 
@@ -193,7 +194,9 @@ func (t *tile) endGroup(g *Group) {
 
 func (t *tile) ended(v int32) {
 	row := t.row(v)
-	maxInto(t.top[:len(row)], row)
+	if t.s.spans {
+		maxInto(t.top[:len(row)], row)
+	}
 	if t.m.nodes[v].Final {
 		maxInto(t.finals[:len(row)], row)
 	}

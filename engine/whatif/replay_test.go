@@ -344,7 +344,8 @@ func TestReplayAgainstDefinition(t *testing.T) {
 		all := m.everything()
 		stage := rng.IntN(m.stages)
 		nodes := m.chooseNodes(func(v int) bool { return g.Nodes[v].Stage == stage })
-		out := m.replay([]scenario{{recorded: c}, {recorded: c.invert()}, {recorded: all, delayed: &all}, {recorded: nodes, sweep: true}})
+		out := m.replay([]scenario{{recorded: c, spans: true}, {recorded: c.invert(), spans: true}, {recorded: all, delayed: &all, spans: true},
+			{recorded: nodes, sweep: true, spans: true}})
 		same := func(what string, got, want times) {
 			t.Helper()
 			if !slices.Equal(got.done, want.done) || !slices.Equal(got.span, want.span) {

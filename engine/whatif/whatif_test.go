@@ -1,8 +1,10 @@
 package whatif_test
 
 import (
+	"bytes"
 	"errors"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +14,8 @@ import (
 
 	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/fixtures/optrace/pipesim"
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/optrace"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -333,4 +337,35 @@ func TestUnknownOperators(t *testing.T) {
 	if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {
 		t.Error(d)
 	}
+}
+
+// Whatever a reader lets through is replayed or refused.
+func FuzzAnalyze(f *testing.F) {
+	for _, name := range []string{"trace-slow-worker.csv", "trace-late-start.csv"} {
+		b, err := os.ReadFile("../../fixtures/optrace/" + name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Add([]byte("dp_rank,stage,step,optype,start_ts,duration,seq_id\n0,0,0,forward-compute,0,5,0\n0,0,0,backward-compute,5,5,0\n" +
+		"0,0,0,gc,10,1,0\n0,0,0,layernorm-grads-all-reduce,11,1,0\n0,0,0,embedding-grads-all-reduce,12,1,0\n" +
+		"0,0,0,optimizer-clip-main-grad,13,1,0\n0,0,0,optimizer,14,1,0\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		o, err := optrace.ReadCSV(bytes.NewReader(b), "fuzz", nil, ingest.Limits{Line: 1 << 16, Pending: 1 << 22})
+		if err != nil {
+			return
+		}
+		m, err := whatif.New(o, whatif.DefaultOptions())
+		if err != nil {
+			return
+		}
+		r := m.Analyze()
+		for i := range r.Steps {
+			if r.Recorded.PerStep[i] < 0 || len(r.Workers) != len(o.Ranks) {
+				t.Errorf("step %d takes %d ns; %d workers of %d", r.Steps[i], r.Recorded.PerStep[i], len(r.Workers), len(o.Ranks))
+			}
+		}
+		m.Suspects(r, 2)
+	})
 }

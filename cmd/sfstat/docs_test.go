@@ -214,3 +214,31 @@ func TestEveryCommandHasAPage(t *testing.T) {
 		}
 	}
 }
+
+// TestLinks follows every link of the documentation that stays inside the
+// project.
+func TestLinks(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)#: ]+)(#[^)]*)?\)`)
+	checked := 0
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/commands/*.md", "fixtures/*.md"} {
+		pages, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, page := range pages {
+			text, err := os.ReadFile(page)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, found := range link.FindAllStringSubmatch(string(text), -1) {
+				checked++
+				if target := filepath.Join(filepath.Dir(page), filepath.FromSlash(found[1])); !exists(target) {
+					t.Errorf("%s links to %s, which is not there", page, found[1])
+				}
+			}
+		}
+	}
+	if checked < 20 {
+		t.Errorf("%d links found: the test would pass on nothing", checked)
+	}
+}

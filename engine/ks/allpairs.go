@@ -1,0 +1,144 @@
+package ks
+
+import (
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// rowsAtOnce rows of distances are computed together: each row of counts that
+// streams through the cache then serves this many pairs.
+const rowsAtOnce = 8
+
+// matrix computes distances among the workers of one group, a block of rows at
+// a time. Whole rows cost twice the arithmetic of half a matrix, and buy rows
+// that need no one else's sums: no N² memory, the median beside the mean, and
+// the same bits on any number of threads.
+//
+// In units of a common divisor g of all numbers of completions, worker w has
+// n_w·g of them, and with counts C
+//
+//	D(A,B) = max_k |C_A(k)·n_B − C_B(k)·n_A| / (g·n_A·n_B)
+//
+// whose numerator is an integer.
+type matrix struct {
+	workers []int // ascending by number of completions: equal numbers are neighbours
+	n       []int64
+	divisor int64
+	fill    func(block []int, gaps []int64, spare *spare) // numerators, [row of block][column]
+}
+
+// spare is a thread's memory for filling blocks.
+type spare struct {
+	narrow  []int32
+	jumpers []jumper
+}
+
+// score computes the distances within a group of workers with completions and
+// fills Mean, Median and Matrix.
+func (s *sample) score(group []int, r *Result, o Options) {
+	m := s.newMatrix(group)
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	for range o.Threads {
+		wait.Go(func() {
+			var memory spare
+			block := make([]int, 0, rowsAtOnce)
+			gaps := make([]int64, rowsAtOnce*len(group))
+			chosen := make([]int64, 0, len(group))
+			for {
+				from := int(next.Add(rowsAtOnce)) - rowsAtOnce
+				if from >= len(group) {
+					return
+				}
+				block = block[:0]
+				for i := from; i < min(from+rowsAtOnce, len(group)); i++ {
+					block = append(block, i)
+				}
+				clear(gaps)
+				m.fill(block, gaps, &memory)
+				for j, i := range block {
+					chosen = m.finish(s, i, gaps[j*len(group):(j+1)*len(group)], r, chosen)
+				}
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// fixedOne is the unit in which distances of unlike denominators are summed:
+// integers, so that no order of the sum rounds differently. It resolves
+// 6e-14 and leaves room for 2¹⁹ peers.
+const fixedOne = 1 << 44
+
+// finish turns a row of numerators into the worker's mean and median distance.
+func (m *matrix) finish(s *sample, i int, gaps []int64, r *Result, chosen []int64) []int64 {
+	w := m.workers[i]
+	even := m.n[0] == m.n[len(m.n)-1] // then all n are 1
+	one := m.divisor
+	if !even {
+		one = fixedOne
+	}
+	sum := int64(0)
+	chosen = chosen[:0]
+	for j, gap := range gaps {
+		other := m.workers[j]
+		full := m.divisor * m.n[i] * m.n[j]
+		if r.Matrix != nil {
+			r.Matrix[w*len(s.peers)+other] = float64(gap) / float64(full)
+		}
+		if j == i || r.Against == Peers && s.peers[other] != s.peers[w] {
+			continue
+		}
+		d := gap
+		if !even {
+			d = int64(math.Round(float64(gap) / float64(full) * fixedOne))
+		}
+		sum += d
+		chosen = append(chosen, d)
+	}
+	score := &r.Scores[w]
+	score.Peers = len(chosen)
+	if len(chosen) == 0 {
+		return chosen
+	}
+	mean := float64(sum) / (float64(one) * float64(len(chosen)))
+	h := len(chosen) / 2
+	upper := selectAt(chosen, h)
+	lower := upper
+	if len(chosen)%2 == 0 {
+		lower = slices.Max(chosen[:h])
+	}
+	median := float64(lower+upper) / (2 * float64(one))
+	score.Mean, score.Median, score.Undecided = &mean, &median, NotTested
+	return chosen
+}
+
+// newMatrix chooses the representation: rows of counts over the whole grid
+// where completions fill it, else a sweep over the completions.
+func (s *sample) newMatrix(group []int) *matrix {
+	m := &matrix{workers: slices.Clone(group)}
+	slices.SortStableFunc(m.workers, func(a, b int) int { return s.ops(a) - s.ops(b) })
+	total := 0
+	for _, w := range m.workers {
+		total += s.ops(w)
+		m.divisor = gcd(m.divisor, int64(s.ops(w)))
+	}
+	for _, w := range m.workers {
+		m.n = append(m.n, int64(s.ops(w))/m.divisor)
+	}
+	if len(group)*s.points <= 8*total+1<<16 {
+		m.fill = newGrid(s, m).fill
+	} else {
+		m.fill = newSweep(s, m).fill
+	}
+	return m
+}
+
+func gcd(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}

@@ -1,0 +1,238 @@
+// Package ks asks whose rhythm differs: do the operators of one worker complete
+// when those of its peers do?
+//
+// With F_A(k) the part of worker A's completions that fall in windows 0 … k of
+// fixed length w, k = ⌊(t − t0)/w⌋,
+//
+//	D(A,B) = max_k |F_A(k) − F_B(k)|,  0 ≤ D ≤ 1, no unit
+//	S_A    = mean of D(A,B) over the peers B ≠ A of A
+//
+// (KAIR, ASE 2025, stage 1). At w = 1 ns, D is the two-sample Kolmogorov–Smirnov
+// statistic of the raw completion times. Times are int64 nanoseconds; D is
+// counted in integers and divided once.
+//
+// Barriers re-align the workers in every step, so on one running clock D shrinks
+// as 1/steps. Times are therefore folded to the start of their step before the
+// steps are pooled; a running clock is there for the paper's figure.
+//
+// The textbook p-values of D assume independent draws, which completions of one
+// step are not: they neither alarm on a 10 % straggler behind barriers nor stay
+// silent on healthy workers without them. They are given as [Textbook] and never
+// used. The test permutes, within every step, which peer did which record; see
+// [Test]. It assumes that healthy peers are exchangeable within a step and that
+// steps (or blocks of them) are independent.
+package ks
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+)
+
+// Step is what one worker completed in one step.
+type Step struct {
+	Start int64   // where the step begins on this worker's clock, ns: its own start, or where the ranks last met
+	Done  []int64 // completion times of its operators, ns, in any order
+}
+
+// Worker is one rank. Steps[t] is step t of the window for every worker; a step
+// that a worker missed is one without completions.
+type Worker struct {
+	Peers int // workers with the same number do the same work and are compared
+	Steps []Step
+}
+
+// Clock says what completions are measured from.
+type Clock uint8
+
+const (
+	Folded Clock = iota // the start of their step
+	Wall                // Options.Origin, over all steps
+)
+
+// Against says whom a worker's mean is taken over.
+type Against uint8
+
+const (
+	Peers    Against = iota // workers of the same Worker.Peers
+	Everyone                // all workers, as in the paper
+)
+
+// Options of an analysis.
+type Options struct {
+	Clock   Clock
+	Against Against
+	// Window is w in ns. 1 gives the raw limit; 0 chooses a length that puts
+	// about 1,000 windows over the middle 99 % of the completions.
+	Window int64
+	Origin int64 // t0 of the Wall clock; completions before it are refused
+	Matrix bool  // keep all distances: 8·N² bytes
+
+	Replicates int     // most permutations of the test, fewer where the answer is clear; 0 is no test
+	Block      int     // consecutive steps that are permuted together, for steps that are not independent
+	Discovery  float64 // false-discovery rate that Test.Flagged keeps
+	Seed       uint64
+	Threads    int // 0 means as many as the machine has; the result is the same
+}
+
+// DefaultOptions fold the clock, compare peers and test at a false-discovery
+// rate of 1 %.
+func DefaultOptions() Options {
+	return Options{Replicates: 200_000, Block: 1, Discovery: 0.01, Seed: 1}
+}
+
+func (o Options) validate() error {
+	switch {
+	case o.Clock > Wall:
+		return fmt.Errorf("ks: Clock %d is none", o.Clock)
+	case o.Against > Everyone:
+		return fmt.Errorf("ks: Against %d is none", o.Against)
+	case o.Window < 0:
+		return fmt.Errorf("ks: Window %d ns is negative", o.Window)
+	case o.Replicates < 0 || o.Replicates > 0 && o.Block < 1:
+		return fmt.Errorf("ks: Replicates %d, Block %d: expected at least 0 and 1", o.Replicates, o.Block)
+	case o.Replicates > 0 && !(o.Discovery > 0 && o.Discovery < 1):
+		return fmt.Errorf("ks: Discovery %v outside (0, 1)", o.Discovery)
+	case o.Threads < 0:
+		return fmt.Errorf("ks: Threads %d is negative", o.Threads)
+	}
+	return nil
+}
+
+// ErrBefore is a completion before its step's start or before the origin.
+var ErrBefore = errors.New("completion before the time it is measured from")
+
+// Doubt is a reason why something is undecided or to be read with care.
+type Doubt uint8
+
+const (
+	NoDoubt       Doubt = iota
+	NoOperators         // the worker completed nothing
+	NoPeer              // nobody else of its kind completed anything
+	TwoWorkers          // D is the same for both: which one is slow cannot be said
+	FewSteps            // too few steps to permute: no p-value could be small enough
+	RunningClock        // offsets of the Wall clock last over steps: permuting within steps means nothing
+	NotTested           // Options.Replicates is 0
+	FewReplicates       // too few permutations for any finding among so many workers
+	UnequalCounts       // some peers completed another number of operators
+	doubtCount
+)
+
+var doubtTexts = [doubtCount]string{
+	"", "no operators", "no peers", "two workers: which one is slow cannot be decided",
+	"too few steps to permute", "not tested on a running clock", "not tested",
+	"too few permutations for the number of workers", "peers completed different numbers of operators",
+}
+
+func (d Doubt) String() string {
+	if d < doubtCount {
+		return doubtTexts[d]
+	}
+	return fmt.Sprintf("doubt(%d)", d)
+}
+
+// Score is what is known of one worker.
+type Score struct {
+	Worker int // index in the input
+	Ops    int // completions
+	Peers  int // workers that it was compared with
+
+	Mean   *float64 // S_A; nil without a completion or a peer
+	Median *float64 // median of the same distances: holds while most peers are well
+	// Later is how much later than the median peer it completes its operators
+	// in the mean, ns; negative is earlier. D has no direction, this has.
+	Later int64
+
+	Textbook  *Textbook // the worker against all its peers together; nil without one
+	Test      *Test     // nil when undecided
+	Undecided Doubt     // why there is no test
+}
+
+// Result is the comparison of all workers.
+type Result struct {
+	Clock      Clock
+	Against    Against
+	Window     int64 // ns, as used
+	Points     int   // windows in which anything completes
+	Replicates int
+	Discovery  float64
+	Seed       uint64
+
+	Scores  []Score   // by worker
+	Ranking []int     // workers by descending mean, the lower index first among equals; without those that have none
+	Matrix  []float64 // D(A,B) at A·N + B, −1 where a worker has no completions; nil unless asked for
+	Doubts  []Doubt   // ascending
+}
+
+// Analyze compares the workers. It fails on options and on completions before
+// the time they are measured from; too little data makes results undecided.
+//
+// With N workers, C completions and P occupied windows, time is O(C + N²·P)
+// where the windows are few for the completions, else O(C·N); memory is
+// O(C + N·P) and O(C).
+func Analyze(workers []Worker, o Options) (*Result, error) {
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	if o.Threads == 0 {
+		o.Threads = runtime.GOMAXPROCS(0)
+	}
+	s, err := newSample(workers, o)
+	if err != nil {
+		return nil, err
+	}
+	r := &Result{Clock: o.Clock, Against: o.Against, Window: s.window, Points: s.points,
+		Replicates: o.Replicates, Discovery: o.Discovery, Seed: o.Seed, Scores: make([]Score, len(workers))}
+	if o.Matrix {
+		r.Matrix = slices.Repeat([]float64{-1}, len(workers)*len(workers))
+	}
+	for w := range workers {
+		r.Scores[w] = Score{Worker: w, Ops: s.ops(w), Undecided: NoOperators}
+		if s.ops(w) > 0 {
+			r.Scores[w].Undecided = NoPeer
+			if r.Matrix != nil {
+				r.Matrix[w*len(workers)+w] = 0
+			}
+		}
+	}
+	peers := s.groups(workers)
+	compared := peers
+	if o.Against == Everyone || o.Matrix {
+		compared = [][]int{s.everyone()}
+	}
+	for _, group := range compared {
+		s.score(group, r, o)
+	}
+	for _, group := range peers {
+		s.later(group, r)
+		s.textbook(group, r)
+	}
+	s.testAll(peers, r, o)
+	r.rank()
+	return r, nil
+}
+
+// rank fills Ranking and the doubts that concern the whole result.
+func (r *Result) rank() {
+	r.Ranking = []int{}
+	for w, s := range r.Scores {
+		if s.Mean != nil {
+			r.Ranking = append(r.Ranking, w)
+		}
+		if s.Undecided != NoDoubt {
+			r.Doubts = append(r.Doubts, s.Undecided)
+		}
+	}
+	slices.SortStableFunc(r.Ranking, func(a, b int) int {
+		switch x, y := *r.Scores[a].Mean, *r.Scores[b].Mean; {
+		case x > y:
+			return -1
+		case x < y:
+			return 1
+		}
+		return 0
+	})
+	slices.Sort(r.Doubts)
+	r.Doubts = slices.Compact(r.Doubts)
+}

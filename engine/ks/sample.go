@@ -1,0 +1,186 @@
+package ks
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+)
+
+// autoPoints is how many windows Options.Window 0 aims at.
+const autoPoints = 1000
+
+// sample holds all completions as indices into the grid of occupied windows.
+type sample struct {
+	window int64
+	points int // windows in which anything completes
+	peers  []int
+
+	// at[first[w]:first[w+1]] are the completions of worker w, ordered by step;
+	// those of step t end at stepEnd[w][t].
+	at      []int32
+	first   []int
+	stepEnd [][]int
+	mean    []float64 // of the folded completion times of a worker, ns
+}
+
+func (s *sample) ops(w int) int      { return s.first[w+1] - s.first[w] }
+func (s *sample) done(w int) []int32 { return s.at[s.first[w]:s.first[w+1]] }
+
+// record is what worker w completed in step t.
+func (s *sample) record(w, t int) []int32 {
+	ends := s.stepEnd[w]
+	if t >= len(ends) {
+		return nil
+	}
+	from := s.first[w]
+	if t > 0 {
+		from = ends[t-1]
+	}
+	return s.at[from:ends[t]]
+}
+
+// newSample folds the times, cuts them into windows and numbers the windows
+// that are occupied: between them no F changes.
+func newSample(workers []Worker, o Options) (*sample, error) {
+	s := &sample{window: o.Window, first: make([]int, 1, len(workers)+1)}
+	total := 0
+	for _, w := range workers {
+		for _, step := range w.Steps {
+			total += len(step.Done)
+		}
+	}
+	if total > math.MaxInt32 {
+		return nil, fmt.Errorf("ks: %d completions, at most %d can be compared at once", total, math.MaxInt32)
+	}
+	times := make([]int64, 0, total)
+	for i, w := range workers {
+		s.peers = append(s.peers, w.Peers)
+		ends := make([]int, len(w.Steps))
+		sum := 0.0
+		for t, step := range w.Steps {
+			from := step.Start
+			if o.Clock == Wall {
+				from = o.Origin
+			}
+			for _, done := range step.Done {
+				d := uint64(done) - uint64(from) // right for done ≥ from, whatever their signs
+				if done < from || d > math.MaxInt64 {
+					return nil, fmt.Errorf("ks: worker %d, step %d: operator completes at %d ns, expected within 292 years after %d ns: %w",
+						i, t, done, from, ErrBefore)
+				}
+				times = append(times, int64(d))
+				sum += float64(d)
+			}
+			ends[t] = len(times)
+		}
+		s.stepEnd = append(s.stepEnd, ends)
+		s.mean = append(s.mean, sum/float64(len(times)-s.first[i]))
+		s.first = append(s.first, len(times))
+	}
+	if s.window == 0 {
+		s.window = autoWindow(times)
+	}
+	s.number(times)
+	return s, nil
+}
+
+// autoWindow is the length that cuts the range up to the 99 % quantile into
+// autoPoints windows: one slow step does not make the grid coarse. The quantile
+// is that of every k-th completion, 2¹⁶ or a few more.
+func autoWindow(times []int64) int64 {
+	if len(times) == 0 {
+		return 1
+	}
+	every := max(1, len(times)>>16)
+	var some []int64
+	for i := 0; i < len(times); i += every {
+		some = append(some, times[i])
+	}
+	return max(1, selectAt(some, (len(some)-1)*99/100)/autoPoints)
+}
+
+// number replaces times by the ranks of their windows among those occupied.
+func (s *sample) number(times []int64) {
+	last := int64(0)
+	for i, t := range times {
+		times[i] = t / s.window
+		last = max(last, times[i])
+	}
+	s.at = make([]int32, len(times))
+	if last > int64(16*len(times)+1024) { // sparse: sort
+		occupied := slices.Clone(times)
+		slices.Sort(occupied)
+		occupied = slices.Compact(occupied)
+		s.points = len(occupied)
+		for i, k := range times {
+			s.at[i] = int32(sort.Search(len(occupied), func(j int) bool { return occupied[j] >= k }))
+		}
+		return
+	}
+	rank := make([]int32, last+1) // dense: a table
+	for _, k := range times {
+		rank[k] = 1
+	}
+	for k, here := range rank {
+		rank[k] = int32(s.points)
+		s.points += int(here)
+	}
+	for i, k := range times {
+		s.at[i] = rank[k]
+	}
+}
+
+// groups are the workers with completions, by Worker.Peers, in order of first
+// appearance.
+func (s *sample) groups(workers []Worker) [][]int {
+	var groups [][]int
+	index := make(map[int]int)
+	for w := range workers {
+		if s.ops(w) == 0 {
+			continue
+		}
+		g, ok := index[s.peers[w]]
+		if !ok {
+			g = len(groups)
+			index[s.peers[w]] = g
+			groups = append(groups, nil)
+		}
+		groups[g] = append(groups[g], w)
+	}
+	return groups
+}
+
+func (s *sample) everyone() []int {
+	var all []int
+	for w := range s.peers {
+		if s.ops(w) > 0 {
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
+// later fills Score.Later: a worker's mean completion against the median of
+// the means of its peers.
+func (s *sample) later(group []int, r *Result) {
+	others := len(group) - 1
+	if others < 1 {
+		return
+	}
+	sorted := make([]float64, len(group))
+	for i, w := range group {
+		sorted[i] = s.mean[w]
+	}
+	slices.Sort(sorted)
+	for _, w := range group {
+		at := func(k int) float64 { // k-th smallest of the others
+			if s.mean[w] <= sorted[k] {
+				k++
+			}
+			return sorted[k]
+		}
+		median := (at((others-1)/2) + at(others/2)) / 2
+		r.Scores[w].Later = int64(math.Round(s.mean[w] - median))
+	}
+}

@@ -1,0 +1,143 @@
+package ks
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Textbook is the two-sample Kolmogorov–Smirnov test of N against M times. Its
+// P values hold for independent draws. Completions of operators are not that:
+// do not alarm on them.
+type Textbook struct {
+	D          float64
+	N, M       int
+	Asymptotic float64  // Q(√(nm ∕ (n+m))·D) of Kolmogorov's distribution
+	Stephens   float64  // the same with Stephens' correction for small samples
+	Exact      *float64 // P(D' ≥ D); nil where n·m is above 2¹⁸
+}
+
+// exactLimit is the largest n·m for which the exact P is counted.
+const exactLimit = 1 << 18
+
+// Compare tests two sets of times in ns, in any order. It fails when one is
+// empty.
+func Compare(a, b []int64) (Textbook, error) {
+	n, m := len(a), len(b)
+	if n == 0 || m == 0 {
+		return Textbook{}, fmt.Errorf("ks: %d and %d times, expected at least one on each side", n, m)
+	}
+	a, b = slices.Clone(a), slices.Clone(b)
+	slices.Sort(a)
+	slices.Sort(b)
+	gap, i, j := 0, 0, 0 // gap = n·m·D so far, exact
+	for i < n && j < m {
+		t := min(a[i], b[j])
+		for i < n && a[i] == t {
+			i++
+		}
+		for j < m && b[j] == t {
+			j++
+		}
+		gap = max(gap, i*m-j*n, j*n-i*m)
+	}
+	return newTextbook(int64(gap), n, m), nil
+}
+
+// newTextbook makes the P values of D = gap ∕ (n·m).
+func newTextbook(gap int64, n, m int) Textbook {
+	t := Textbook{D: float64(gap) / (float64(n) * float64(m)), N: n, M: m}
+	en := math.Sqrt(float64(n) / float64(n+m) * float64(m))
+	t.Asymptotic = kolmogorovQ(en * t.D)
+	t.Stephens = kolmogorovQ((en + 0.12 + 0.11/en) * t.D)
+	if n <= exactLimit/m {
+		p := exact(gap, n, m)
+		t.Exact = &p
+	}
+	return t
+}
+
+// kolmogorovQ is the upper tail of Kolmogorov's distribution,
+// 2·Σ_{k≥1} (−1)^{k−1} e^{−2k²λ²}, and below 1.18, where that converges slowly,
+// 1 − √(2π)/λ·Σ_{k≥1} e^{−(2k−1)²π²/8λ²}.
+func kolmogorovQ(lambda float64) float64 {
+	if lambda <= 0 {
+		return 1
+	}
+	sum := 0.0
+	if lambda < 1.18 {
+		v := math.Pi * math.Pi / (8 * lambda * lambda)
+		for k := 1.0; k <= 20; k++ {
+			sum += math.Exp(-(2*k - 1) * (2*k - 1) * v)
+		}
+		return min(1, max(0, 1-math.Sqrt(2*math.Pi)/lambda*sum))
+	}
+	for k, sign := 1.0, 1.0; k <= 20; k, sign = k+1, -sign {
+		sum += sign * math.Exp(-2*k*k*lambda*lambda)
+	}
+	return min(1, max(0, 2*sum))
+}
+
+// exact is P(D' ≥ gap ∕ (n·m)) without ties, as the probability that a random
+// lattice path from (0,0) to (n,m) meets a point with |i·m − j·n| ≥ gap (Hodges
+// 1958, Ark. Mat. 3:469–486). Run backwards from (n,m), the path came to (i,j)
+// from (i−1,j) with probability i ∕ (i+j). With ties it is conservative.
+// O(n·m) time, O(m) memory.
+func exact(gap int64, n, m int) float64 {
+	if gap <= 0 {
+		return 1
+	}
+	met := make([]float64, m+1)
+	for i := range n + 1 {
+		for j := range m + 1 {
+			off := int64(i)*int64(m) - int64(j)*int64(n)
+			switch {
+			case off >= gap || -off >= gap:
+				met[j] = 1
+			case i == 0 && j == 0:
+				met[j] = 0
+			case i == 0:
+				met[j] = met[j-1]
+			case j > 0:
+				met[j] += (met[j-1] - met[j]) * float64(j) / float64(i+j)
+			}
+		}
+	}
+	return met[m]
+}
+
+// textbook tests every worker against the pool of its peers. With P(k) the
+// completions of all of them, N in number, up to window k,
+//
+//	F_A − F_rest = (C_A·N − P·n) ∕ (n·(N − n)),
+//
+// which is extreme right before and right after completions of A.
+func (s *sample) textbook(group []int, r *Result) {
+	if len(group) < 2 {
+		return
+	}
+	o := s.byWindow(group)
+	all := int64(len(o.owner))
+	count, gap := make([]int64, len(group)), make([]int64, len(group))
+	hold := func(owners []int32, before int64) {
+		for _, i := range owners {
+			d := count[i]*all - before*int64(s.ops(group[i]))
+			gap[i] = max(gap[i], d, -d)
+		}
+	}
+	from := int32(0)
+	for _, to := range o.end {
+		now := o.owner[from:to]
+		hold(now, int64(from))
+		for _, i := range now {
+			count[i]++
+		}
+		hold(now, int64(to))
+		from = to
+	}
+	for i, w := range group {
+		n := s.ops(w)
+		t := newTextbook(gap[i], n, int(all)-n)
+		r.Scores[w].Textbook = &t
+	}
+}

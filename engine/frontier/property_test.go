@@ -499,21 +499,23 @@ func TestCore(t *testing.T) {
 		w := randomWindow(rand.New(rand.NewPCG(1, 1)), 10, 6, R)
 		w.Wall = nil
 		core := NewCore(6, R)
-		if n := testing.AllocsPerRun(1, func() {
+		// The average forgives what the runtime itself allocates meanwhile.
+		const runs = 50
+		if n := testing.AllocsPerRun(runs, func() {
 			for i := range w.Steps() {
 				core.AddStep(w.Step(i))
 			}
 		}); n != 0 {
 			t.Errorf("%d ranks: %v allocations, want 0", R, n)
 		}
-		// AllocsPerRun has added the window twice.
+		// AllocsPerRun runs once more, to warm up.
 		want := scan(newView(newRows(w), CutStep, 0), DefaultGates().Leader, nil)
-		if core.Makespan != 2*want.makespan {
-			t.Errorf("%d ranks: makespan %d, want %d", R, core.Makespan, 2*want.makespan)
+		if core.Makespan != (runs+1)*want.makespan {
+			t.Errorf("%d ranks: makespan %d, want %d", R, core.Makespan, (runs+1)*want.makespan)
 		}
 		for s, a := range core.Advance {
-			if a != 2*want.rows[s].advance {
-				t.Errorf("%d ranks: advance of stage %d is %d, want %d", R, s, a, 2*want.rows[s].advance)
+			if a != (runs+1)*want.rows[s].advance {
+				t.Errorf("%d ranks: advance of stage %d is %d, want %d", R, s, a, (runs+1)*want.rows[s].advance)
 			}
 		}
 	}

@@ -1,0 +1,60 @@
+package pipeline
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Millis is a length of time in milliseconds, the unit of a Spec.
+type Millis float64
+
+const nsPerMilli = 1e6
+
+// maxMillis bounds every length in a Spec and every draw: 28 hours.
+const maxMillis = 1e8
+
+// maxJitter bounds relative deviations; a lognormal beyond it is nearly always
+// nearly nothing.
+const maxJitter = 100
+
+// Dist is a lognormal distribution of lengths of time.
+type Dist struct {
+	Mean   Millis  `yaml:"mean_ms" json:"mean_ms"`
+	Jitter float64 `yaml:"jitter,omitempty" json:"jitter,omitempty"` // standard deviation ÷ mean
+}
+
+func (d Dist) validate() error {
+	switch {
+	case !(d.Mean >= 0 && d.Mean <= maxMillis):
+		return trace.Bad(trace.ErrNotFinite, "a mean of %v ms, expected 0 to %g", d.Mean, float64(maxMillis))
+	case !(d.Jitter >= 0 && d.Jitter <= maxJitter):
+		return trace.Bad(trace.ErrNotFinite, "a jitter of %v, expected 0 to %d: it is relative to the mean", d.Jitter, maxJitter)
+	}
+	return nil
+}
+
+// law is a Dist made ready to draw from, in nanoseconds.
+type law struct {
+	mean, sd float64
+	μ, σ     float64 // of the logarithm
+}
+
+// law of the distribution times a factor.
+func (d Dist) law(factor float64) law {
+	mean := float64(d.Mean) * nsPerMilli * factor
+	v := math.Log1p(d.Jitter * d.Jitter)
+	return law{mean, mean * d.Jitter, math.Log(mean) - v/2, math.Sqrt(v)}
+}
+
+// draw gives a length in nanoseconds, in [0, maxMillis].
+func (l *law) draw(rng *rand.Rand) float64 {
+	if l.mean == 0 || l.σ == 0 {
+		return l.mean
+	}
+	return min(math.Exp(l.μ+l.σ*rng.NormFloat64()), maxMillis*nsPerMilli)
+}
+
+// whole rounds to nanoseconds, to a length that cannot overflow.
+func whole(x float64) int64 { return int64(min(x, maxMillis*nsPerMilli) + 0.5) }

@@ -1,0 +1,284 @@
+package pipeline
+
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/trace"
+)
+
+// node is one operator of the program of a replica.
+type node struct {
+	class        trace.OpClass
+	stage        int
+	seq          int
+	chunk, micro int     // −1 where meaningless
+	after        []int32 // nodes that end before this one starts
+	group        int32   // −1, or the group that it communicates in
+}
+
+// group is nodes that communicate. Its transfer is drawn once, by the stage of
+// its first member.
+type group struct {
+	members []int32
+	across  bool // all replicas take part together
+}
+
+// turn is a node's turn to start; the last of a group ends it.
+type turn struct {
+	node int32
+	ends bool // of the node's group, it starts last
+}
+
+// program is what every replica does in every step.
+type program struct {
+	layout Layout
+	nodes  []node
+	stages [][]int32 // nodes of each stage, in the order in which the host queues them
+	groups []group
+	order  []turn
+	last   []int32 // [stage] the optimizer
+}
+
+func compile(l Layout) *program {
+	p := &program{layout: l}
+	w := newWires(l)
+	for stage := range l.PP {
+		b := &builder{p: p, wires: w, stage: stage}
+		b.build()
+		p.last = append(p.last, int32(len(p.nodes)-1))
+	}
+	p.connect(w)
+	p.collect()
+	p.sort()
+	return p
+}
+
+// wires are the transfers by the depth of the sending chunk and microbatch, −1
+// where there is none.
+type wires struct{ fsend, frecv, bsend, brecv []int32 }
+
+func newWires(l Layout) *wires {
+	none := func() []int32 { return slices.Repeat([]int32{-1}, l.PP*l.Chunks*l.Microbatches) }
+	return &wires{none(), none(), none(), none()}
+}
+
+// builder queues the work of one stage.
+type builder struct {
+	p     *program
+	wires *wires
+	stage int
+	count [trace.GarbageCollection + 1]int // sequence numbers used so far
+	queue [trace.GarbageCollection + 1]int32
+	pass  [2]int32 // the last of each direction, or −1: backward, forward
+}
+
+// add appends a node that starts after others, −1 being nobody.
+func (b *builder) add(class trace.OpClass, chunk, micro int, after ...int32) int32 {
+	n := node{class: class, stage: b.stage, seq: b.count[class], chunk: chunk, micro: micro, group: -1}
+	for _, u := range after {
+		if u >= 0 && !slices.Contains(n.after, u) {
+			n.after = append(n.after, u)
+		}
+	}
+	b.count[class]++
+	at := int32(len(b.p.nodes))
+	b.p.nodes = append(b.p.nodes, n)
+	b.p.stages[b.stage] = append(b.p.stages[b.stage], at)
+	b.queue[class] = at
+	return at
+}
+
+// build queues a step: gathering of parameters, passes with their transfers,
+// reduction of gradients, the optimizer.
+func (b *builder) build() {
+	l := b.p.layout
+	b.p.stages = append(b.p.stages, nil)
+	b.pass = [2]int32{-1, -1}
+	for c := range b.queue {
+		b.queue[c] = -1
+	}
+	gathered := slices.Repeat([]int32{-1}, l.Chunks)
+	stream := int32(-1)
+	if l.DP > 1 {
+		for chunk := range l.Chunks {
+			for range l.Buckets {
+				stream = b.add(trace.ParamsAllGather, chunk, -1, stream)
+			}
+			gathered[chunk] = stream
+		}
+	}
+	passes := l.passes(b.stage)
+	before, beforeThat := int32(-1), int32(-1)
+	lastBackward := make([]int32, l.Chunks)
+	for _, p := range passes {
+		at := b.compute(p, before, beforeThat, gathered[p.chunk])
+		if p.forward {
+			gathered[p.chunk] = -1 // the first pass of the chunk has waited for it
+		} else {
+			lastBackward[p.chunk] = at
+		}
+		before, beforeThat = at, before
+	}
+	b.tail(before, stream, lastBackward)
+}
+
+// compute queues a pass between its receive and its send. before and
+// beforeThat are the passes queued last.
+func (b *builder) compute(p pass, before, beforeThat, gathered int32) int32 {
+	l := b.p.layout
+	depth := l.depth(b.stage, p.chunk)
+	class, recv, send := trace.BackwardCompute, trace.BackwardRecv, trace.BackwardSend
+	from, to := depth < l.PP*l.Chunks-1, depth > 0
+	dir, into, outOf := 0, b.wires.brecv, b.wires.bsend
+	at := depth // of the sender, in the wires
+	if p.forward {
+		class, recv, send = trace.ForwardCompute, trace.ForwardRecv, trace.ForwardSend
+		from, to = to, from
+		dir, into, outOf = 1, b.wires.frecv, b.wires.fsend
+	}
+	got := int32(-1)
+	if from || l.Chunks > 1 {
+		posted := b.pass[dir] // the pass before it in this direction
+		if !p.forward && p.seq == 0 {
+			posted = beforeThat // posted ahead, while the pipeline fills
+		}
+		got = b.add(recv, -1, -1, posted, b.queue[recv])
+		if from {
+			sender := at + 1
+			if p.forward {
+				sender = at - 1
+			}
+			into[sender*l.Microbatches+p.micro] = got
+		}
+	}
+	v := b.add(class, p.chunk, p.micro, before, got, gathered)
+	b.pass[dir] = v
+	if to || l.Chunks > 1 {
+		sent := b.add(send, -1, -1, v, b.queue[send])
+		if to {
+			outOf[at*l.Microbatches+p.micro] = sent
+		}
+	}
+	return v
+}
+
+// tail queues what follows the last pass. stream is the last collective over
+// the replicas so far.
+func (b *builder) tail(last, stream int32, lastBackward []int32) {
+	l := b.p.layout
+	reduce := func(chunk int, after int32) {
+		for range l.Buckets {
+			stream = b.add(trace.GradsReduceScatter, chunk, -1, stream, after)
+			after = -1
+		}
+	}
+	early := l.DP > 1 && l.EarlyReduce
+	if early {
+		for chunk := l.Chunks - 1; chunk >= 0; chunk-- {
+			reduce(chunk, lastBackward[chunk])
+		}
+	}
+	at := b.add(trace.GarbageCollection, -1, -1, last)
+	if early {
+		at = b.add(trace.LayernormGradsAllReduce, -1, -1, at, stream)
+	} else {
+		at = b.add(trace.LayernormGradsAllReduce, -1, -1, at)
+	}
+	if b.stage == 0 || b.stage == l.PP-1 {
+		at = b.add(trace.EmbeddingGradsAllReduce, -1, -1, at)
+	}
+	switch {
+	case early:
+		at = b.add(trace.SeparateGradsAllReduce, -1, -1, at)
+	case l.DP > 1:
+		for chunk := l.Chunks - 1; chunk >= 0; chunk-- {
+			reduce(chunk, at)
+			at = stream
+		}
+	}
+	b.add(trace.Optimizer, -1, -1, b.add(trace.OptimizerClip, -1, -1, at))
+}
+
+// meet makes a group, unless its only member would meet nobody.
+func (p *program) meet(g group) {
+	if len(g.members) == 1 && !(g.across && p.layout.DP > 1) {
+		return
+	}
+	for _, v := range g.members {
+		p.nodes[v].group = int32(len(p.groups))
+	}
+	p.groups = append(p.groups, g)
+}
+
+// connect pairs sends with receives.
+func (p *program) connect(w *wires) {
+	for i, send := range w.fsend {
+		if send >= 0 {
+			p.meet(group{members: []int32{send, w.frecv[i]}})
+		}
+	}
+	for i, send := range w.bsend {
+		if send >= 0 {
+			p.meet(group{members: []int32{send, w.brecv[i]}})
+		}
+	}
+}
+
+// collect makes the groups of collectives.
+func (p *program) collect() {
+	var embedding, clip []int32
+	for i := range p.nodes {
+		v := int32(i)
+		switch c := p.nodes[i].class; {
+		case c == trace.EmbeddingGradsAllReduce:
+			embedding = append(embedding, v)
+		case c == trace.OptimizerClip:
+			clip = append(clip, v)
+		case c.AcrossReplicas():
+			p.meet(group{members: []int32{v}, across: true})
+		}
+	}
+	p.meet(group{members: embedding})
+	p.meet(group{members: clip, across: true})
+}
+
+// sort orders the nodes so that each starts after what it waits for has ended.
+func (p *program) sort() {
+	waits := make([]int, len(p.nodes))
+	next := make([][]int32, len(p.nodes))
+	var ready []int32
+	for v := range p.nodes {
+		if waits[v] = len(p.nodes[v].after); waits[v] == 0 {
+			ready = append(ready, int32(v))
+		}
+		for _, u := range p.nodes[v].after {
+			next[u] = append(next[u], int32(v))
+		}
+	}
+	open := make([]int, len(p.groups))
+	for g := range p.groups {
+		open[g] = len(p.groups[g].members)
+	}
+	for len(ready) > 0 {
+		v := ready[0]
+		ready = ready[1:]
+		t, ended := turn{node: v}, []int32{v}
+		if g := p.nodes[v].group; g >= 0 {
+			ended = nil
+			if open[g]--; open[g] == 0 {
+				t.ends, ended = true, p.groups[g].members
+			}
+		}
+		p.order = append(p.order, t)
+		for _, u := range ended {
+			for _, w := range next[u] {
+				if waits[w]--; waits[w] == 0 {
+					ready = append(ready, w)
+				}
+			}
+		}
+	}
+	if len(p.order) < len(p.nodes) {
+		panic("pipeline: the schedule deadlocks")
+	}
+}

@@ -1,0 +1,166 @@
+package pipeline
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/sfstat/sfstat/trace"
+)
+
+// table is what the rows of a node have in common in all steps, and where its
+// rows stand in a trace.
+type table struct {
+	names []string
+	rows  []fixed // [node]
+	// first is the number of a group's first trace group in a step: groups
+	// count from 0 in every step, those within a replica once per replica.
+	first  []int32
+	groups int // trace groups in a step
+}
+
+// fixed are the constant columns of a node. sort is its place among nodes of
+// its stage that start together: by name, then number.
+type fixed struct {
+	name, lane, seq, chunk, depth, micro int32
+	sort                                 int32
+}
+
+func newTable(p *program) table {
+	t := table{rows: make([]fixed, len(p.nodes))}
+	var names [trace.GarbageCollection + 1]int32
+	for c := range names {
+		names[c] = -1
+	}
+	for v := range p.nodes {
+		n := &p.nodes[v]
+		if names[n.class] < 0 {
+			names[n.class] = int32(len(t.names))
+			t.names = append(t.names, n.class.String())
+		}
+		depth := -1
+		if n.class.IsCompute() {
+			depth = p.layout.depth(n.stage, n.chunk)
+		}
+		t.rows[v] = fixed{name: names[n.class], lane: n.class.Lane(), seq: int32(n.seq), chunk: int32(n.chunk), depth: int32(depth), micro: int32(n.micro)}
+	}
+	for _, nodes := range p.stages {
+		order := slices.SortedFunc(slices.Values(nodes), func(x, y int32) int {
+			return cmp.Or(cmp.Compare(p.nodes[x].class.String(), p.nodes[y].class.String()), cmp.Compare(p.nodes[x].seq, p.nodes[y].seq))
+		})
+		for i, v := range order {
+			t.rows[v].sort = int32(i)
+		}
+	}
+	for i := range p.groups {
+		t.first = append(t.first, int32(t.groups))
+		if p.groups[i].across {
+			t.groups++
+		} else {
+			t.groups += p.layout.DP
+		}
+	}
+	return t
+}
+
+// trace makes an empty trace of n steps.
+func (t *table) trace(s *Spec, n int) *trace.OpTrace {
+	l := s.Layout
+	ops := len(t.rows) * l.DP * n
+	o := &trace.OpTrace{Run: s.Run, Names: slices.Clone(t.names), StepClock: !s.Clock.Running, Resolution: 1, Units: "nanoseconds (simulated)",
+		Layout: trace.Layout{DP: l.DP, PP: l.PP, TP: l.TP, DSP: 1, VPP: l.Chunks, World: l.Workers() * l.TP},
+		Start:  make([]int64, ops), Dur: make([]int64, ops)}
+	for _, column := range []*[]int32{&o.Rank, &o.Step, &o.Name, &o.Lane, &o.Seq, &o.Chunk, &o.GlobalChunk, &o.Microbatch, &o.Group} {
+		*column = make([]int32, ops)
+	}
+	for rank := range l.Workers() {
+		o.Ranks = append(o.Ranks, trace.Rank{ID: rank, LocalRank: -1, Role: trace.Role{
+			{Axis: trace.DataParallel, Index: rank % l.DP}, {Axis: trace.PipelineParallel, Index: rank / l.DP}}})
+	}
+	return o
+}
+
+// record writes the step that has run as step i of a trace, in the order of an
+// arranged trace.
+func (g *Generator) record(t *trace.OpTrace, i int) {
+	l := g.spec.Layout
+	n := t.Len() / len(g.start) // steps
+	zero := int64(0)
+	if t.StepClock {
+		zero = g.firstReading()
+	}
+	t.Steps = append(t.Steps, g.spec.Steps.index(g.step))
+	g.each(func(w *share) {
+		before := 0 // rows of the stages before this one
+		for pp, nodes := range g.program.stages {
+			for dp := w.from; dp < w.to; dp++ {
+				g.arrange(w.order[pp], dp, g.clocks[l.rank(dp, pp)])
+				at := before + (dp*n+i)*len(nodes)
+				g.write(part{t, i, at, zero}, w.order[pp], dp, pp)
+			}
+			before += len(nodes) * n * l.DP
+		}
+	})
+}
+
+// firstReading is what the clocks showed when the first operator started.
+func (g *Generator) firstReading() int64 {
+	first := int64(math.MaxInt64)
+	for _, t := range g.program.order {
+		n := &g.program.nodes[t.node]
+		if len(n.after) > 0 {
+			continue // it starts after another of its worker
+		}
+		for dp, start := range g.row(g.start, t.node) {
+			first = min(first, g.clocks[g.spec.Layout.rank(dp, n.stage)].read(start))
+		}
+	}
+	return first
+}
+
+// arrange sorts a stage's nodes by start on one replica. The order hardly
+// differs between replicas and steps, so an insertion sort that begins with
+// the order found last is quick.
+func (g *Generator) arrange(order []int32, dp int, c clock) {
+	n := g.spec.Layout.DP
+	for i := 1; i < len(order); i++ {
+		v := order[i]
+		start, at := c.read(g.start[int(v)*n+dp]), i
+		for ; at > 0; at-- {
+			u := order[at-1]
+			if s := c.read(g.start[int(u)*n+dp]); s < start || s == start && g.table.rows[u].sort < g.table.rows[v].sort {
+				break
+			}
+			order[at] = u
+		}
+		order[at] = v
+	}
+}
+
+// part is where the rows of one worker in one step go.
+type part struct {
+	t    *trace.OpTrace
+	step int
+	at   int   // first row
+	zero int64 // of the trace's clock
+}
+
+// write writes the rows of one worker.
+func (g *Generator) write(p part, order []int32, dp, pp int) {
+	t, l := p.t, g.spec.Layout
+	rank, c := l.rank(dp, pp), g.clocks[l.rank(dp, pp)]
+	firstGroup := int32(p.step * g.table.groups)
+	for k, v := range order {
+		row, fixed := p.at+k, &g.table.rows[v]
+		start, end := c.read(g.start[int(v)*l.DP+dp]), c.read(g.end[int(v)*l.DP+dp])
+		t.Rank[row], t.Step[row], t.Name[row], t.Lane[row] = int32(rank), int32(p.step), fixed.name, fixed.lane
+		t.Seq[row], t.Chunk[row], t.GlobalChunk[row], t.Microbatch[row] = fixed.seq, fixed.chunk, fixed.depth, fixed.micro
+		t.Start[row], t.Dur[row], t.Group[row] = start-p.zero, end-start, -1
+		if i := g.program.nodes[v].group; i >= 0 {
+			t.Group[row] = firstGroup + g.table.first[i]
+			if !g.program.groups[i].across {
+				t.Group[row] += int32(dp)
+			}
+		}
+	}
+}

@@ -1,0 +1,150 @@
+package pipeline
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+
+	"github.com/sfstat/sfstat/trace"
+	"go.yaml.in/yaml/v3"
+)
+
+// Limits on what a Spec may ask for, so that a typing error is refused before
+// it takes all memory.
+const (
+	maxStepOps = 1 << 26 // operators of all workers in one step
+	maxProgram = 1 << 21 // operators of one replica in one step
+	maxSteps   = 1 << 40 // step indices
+)
+
+// ParseSpec reads a Spec from YAML or JSON over the defaults: what the text
+// does not mention stays as in DefaultSpec, lists are replaced as a whole.
+// Unknown fields are refused. name is the file in errors.
+func ParseSpec(name string, text []byte) (Spec, error) {
+	s := DefaultSpec()
+	dec := yaml.NewDecoder(bytes.NewReader(text))
+	dec.KnownFields(true)
+	err := dec.Decode(&s)
+	if err == nil || errors.Is(err, io.EOF) {
+		err = s.Validate()
+	}
+	if err != nil {
+		return Spec{}, trace.At(trace.Pos{File: name}, err)
+	}
+	return s, nil
+}
+
+// Validate says what is wrong with a spec, in words for the person who wrote
+// it. New validates too.
+func (s Spec) Validate() error {
+	_, _, err := s.resolve()
+	return err
+}
+
+// Healthy is the spec without its faults: its twin, which shares all noise.
+func (s Spec) Healthy() Spec {
+	s.Faults = nil
+	return s
+}
+
+// resolve checks the spec and returns a copy with every default filled in, and
+// its program.
+func (s Spec) resolve() (*Spec, *program, error) {
+	if err := s.Layout.validate(); err != nil {
+		return nil, nil, err
+	}
+	if err := s.validateTimes(); err != nil {
+		return nil, nil, err
+	}
+	p := compile(s.Layout)
+	if err := s.resolveFaults(p); err != nil {
+		return nil, nil, err
+	}
+	if s.Run == "" {
+		s.Run = s.defaultRun()
+	}
+	s.StageWork = slices.Clone(s.StageWork)
+	if len(s.StageWork) == 0 {
+		s.StageWork = slices.Repeat([]float64{1}, s.Layout.PP)
+	}
+	return &s, p, nil
+}
+
+func (l Layout) validate() error {
+	sizes := []struct {
+		name string
+		n    int
+	}{{"dp", l.DP}, {"pp", l.PP}, {"tp", l.TP}, {"vpp", l.Chunks}, {"microbatches", l.Microbatches}, {"buckets", l.Buckets}}
+	for _, s := range sizes {
+		if s.n < 1 || s.n > trace.MaxRanks {
+			return trace.Bad(trace.ErrTooLarge, "%s is %d, expected 1 to %d", s.name, s.n, trace.MaxRanks)
+		}
+	}
+	world := int64(l.DP) * int64(l.PP)
+	if world > trace.MaxRanks || world*int64(l.TP) > trace.MaxRanks {
+		return trace.Bad(trace.ErrTooLarge, "dp × pp × tp is over %d ranks", trace.MaxRanks)
+	}
+	if l.Chunks > 1 && (l.PP == 1 || l.Microbatches%l.PP != 0) {
+		return trace.Bad(trace.ErrFormat, "%d chunks on a stage with %d stages and %d microbatches: the interleaved schedule needs two stages or more, and microbatches in multiples of the stages",
+			l.Chunks, l.PP, l.Microbatches)
+	}
+	passes, collectives := int64(l.Microbatches)*int64(l.Chunks), int64(l.Chunks)*int64(l.Buckets)
+	if passes > maxProgram || collectives > maxProgram {
+		return trace.Bad(trace.ErrTooLarge, "%d passes each way and %d collectives on a stage, expected at most %d", passes, collectives, maxProgram)
+	}
+	stage := 6*passes + 2*collectives + 6 // operators, at most
+	if stage > maxProgram/int64(l.PP) || stage > maxStepOps/world {
+		return trace.Bad(trace.ErrTooLarge, "about %d operators a step on %d workers, expected at most %d in all and %d in a replica: take fewer microbatches or chunks",
+			stage, world, maxStepOps, maxProgram)
+	}
+	return nil
+}
+
+// validateTimes checks everything that is no size.
+func (s *Spec) validateTimes() error {
+	for c := trace.ForwardCompute; c <= trace.GarbageCollection; c++ {
+		o := s.Ops.of(c)
+		for _, d := range []Dist{o.Dist, o.Launch} {
+			if err := d.validate(); err != nil {
+				return fmt.Errorf("%v: %w", c, err)
+			}
+		}
+	}
+	if err := s.Between.validate(); err != nil {
+		return fmt.Errorf("between: %w", err)
+	}
+	if n := len(s.StageWork); n != 0 && n != s.Layout.PP {
+		return trace.Bad(trace.ErrRagged, "%d factors in stage_work for %d stages", n, s.Layout.PP)
+	}
+	for i, w := range s.StageWork {
+		if !(w >= 0 && w <= 1e6) {
+			return trace.Bad(trace.ErrNotFinite, "stage_work of stage %d is %v, expected 0 to 1e6", i, w)
+		}
+	}
+	k := s.Steps
+	switch {
+	case k.Count < 1 || k.First < 0 || k.Every < 1:
+		return trace.Bad(trace.ErrFormat, "%d steps from %d, every %d: expected one or more, and every 1 or more", k.Count, k.First, k.Every)
+	case k.First > maxSteps || k.Every > maxSteps || int64(k.Count) > maxSteps/k.Every:
+		return trace.Bad(trace.ErrTooLarge, "step indices beyond %d", int64(maxSteps))
+	case !(s.SpeedSD >= 0 && s.SpeedSD <= 1):
+		return trace.Bad(trace.ErrNotFinite, "a relative deviation of speed of %v, expected 0 to 1", s.SpeedSD)
+	case !(s.Clock.SkewSD >= 0 && s.Clock.SkewSD <= maxMillis):
+		return trace.Bad(trace.ErrNotFinite, "a clock skew of %v ms, expected 0 to %g", s.Clock.SkewSD, float64(maxMillis))
+	case !(s.Clock.DriftPPM >= 0 && s.Clock.DriftPPM <= 1e5):
+		return trace.Bad(trace.ErrNotFinite, "a clock drift of %v ppm, expected 0 to 100000", s.Clock.DriftPPM)
+	}
+	return nil
+}
+
+// defaultRun names a run by what it hides: "sim-slow-worker-dp4-pp4-s0".
+func (s *Spec) defaultRun() string {
+	kind := NoFault
+	if len(s.Faults) > 0 {
+		kind = s.Faults[0].Kind
+	}
+	return fmt.Sprintf("sim-%v-dp%d-pp%d-s%s", kind, s.Layout.DP, s.Layout.PP, strconv.FormatUint(s.Seed, 10))
+}

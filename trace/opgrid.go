@@ -179,7 +179,7 @@ func (t *OpTrace) slots(pp []int, stages int) (slotted, error) {
 		*at = max(*at, s+1)
 	}
 	for i := 1; i < len(base); i++ {
-		if base[i] += base[i-1]; int(base[i]) > n {
+		if base[i] += base[i-1]; int(base[i]) > 2*n+1024 {
 			return slotted{}, Bad(ErrTooLarge, "the sequence numbers leave gaps, expected ordinals in the step")
 		}
 	}

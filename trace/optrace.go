@@ -56,7 +56,7 @@ const PipelineParallel = "pp"
 const MaxOpTotal = MaxTotal / 4
 
 // MaxOps is the largest number of operators in one trace.
-const MaxOps = math.MaxInt32 / 2
+const MaxOps = math.MaxInt32 / 4
 
 // Len is the number of operator instances.
 func (t *OpTrace) Len() int { return len(t.Start) }
@@ -252,7 +252,8 @@ func (t *OpTrace) byStart(run []int32) {
 	})
 }
 
-// permute puts all columns in the given order.
+// permute puts all columns in the given order, into new memory: others may
+// hold the old.
 func (t *OpTrace) permute(order []int32) {
 	if slices.IsSorted(order) {
 		return

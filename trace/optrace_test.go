@@ -76,7 +76,7 @@ func TestArrangeOrderOfRows(t *testing.T) {
 }
 
 func shuffled[T any](column []T, order []int) []T {
-	out := make([]T, len(column))
+	out := make([]T, len(order))
 	for i, at := range order {
 		out[i] = column[at]
 	}
@@ -294,12 +294,14 @@ func TestWireByHand(t *testing.T) {
 	const ms = 1e6
 	const send, recv, bsend, brecv = 2, 3, 4, 5
 	base := [][4]int64{
-		{0, send, 10 * ms, ms}, {0, send, 20 * ms, ms}, {1, recv, 0, 11 * ms}, {1, recv, 11 * ms, 10 * ms},
+		{0, send, 10*ms - 500_000, 450_000}, // ends 50 µs before its pass, which clocks may do
+		{0, send, 20 * ms, ms}, {1, recv, 0, 11 * ms},
+		{1, recv, 20*ms + 50_000, ms}, // starts 50 µs after the last pass
 		{0, brecv, 20 * ms, 40 * ms}, {1, bsend, 60 * ms, ms},
 	}
 	o := wired(append(base,
-		[4]int64{1, recv, 20*ms + 50_001, ms}, // starts after the last forward pass of stage 1, at 20 ms
-		[4]int64{0, send, 9 * ms, 500_000},    // ends before the first forward pass does, at 10 ms
+		[4]int64{1, recv, 20*ms + 50_001, ms}, // starts more than that after the last forward pass of stage 1, at 20 ms
+		[4]int64{0, send, 9 * ms, 949_999},    // ends more than that before the first forward pass does, at 10 ms
 		[4]int64{1, send, 20 * ms, ms},        // of the last chunk of the model: serves, no peer
 		[4]int64{1, send, 30 * ms, ms},
 	)...)
@@ -339,6 +341,52 @@ func TestWireByHand(t *testing.T) {
 	}
 }
 
+// Where the first receive of stage 0, which would move nothing, was not
+// recorded, the others serve the same passes as if it had been.
+func TestWireWithoutFirstReceive(t *testing.T) {
+	all := pipesim.Make(pipesim.Spec{DP: 1, PP: 2, Microbatches: 2, Chunks: 2, Steps: 1})
+	wiring := func(o *trace.OpTrace) map[string][2]string {
+		g := grid(t, o)
+		w, err := o.Wire(g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := func(i int32) string {
+			if i < 0 {
+				return ""
+			}
+			return o.Describe(g.Instances[i])
+		}
+		out := make(map[string][2]string)
+		for i, in := range g.Instances {
+			if in.Class.IsTransfer() {
+				out[o.Describe(in)] = [2]string{name(w.Serves[i]), name(w.Peer[i])}
+			}
+		}
+		return out
+	}
+	want := wiring(all)
+	const gone = "forward-recv 0 of stage 0"
+	if want[gone] != [2]string{"forward-compute 0 of stage 0", ""} {
+		t.Fatalf("the first receive serves %q, its peer is %q", want[gone][0], want[gone][1])
+	}
+	delete(want, gone)
+	var rows []int
+	for i := range all.Start {
+		if all.Names[all.Name[i]] != "forward-recv" || all.Rank[i] != 0 || all.Seq[i] != 0 {
+			rows = append(rows, i)
+		}
+	}
+	some := *all
+	for _, c := range []*[]int32{&some.Rank, &some.Step, &some.Name, &some.Lane, &some.Seq, &some.Chunk, &some.GlobalChunk, &some.Microbatch, &some.Group} {
+		*c = shuffled(*c, rows)
+	}
+	some.Start, some.Dur = shuffled(some.Start, rows), shuffled(some.Dur, rows)
+	if d := cmp.Diff(want, wiring(&some)); d != "" {
+		t.Error(d)
+	}
+}
+
 // Groups are what communicates together, and the wait of a member ends when
 // the last one starts.
 func TestJoinAndWaits(t *testing.T) {
@@ -351,10 +399,9 @@ func TestJoinAndWaits(t *testing.T) {
 	o.Join(g, w)
 	wait, transfer := o.Waits()
 	type sum struct {
-		n           int
-		least, last int64
-		ends        map[int64]bool
-		steps       map[int32]bool
+		n     int
+		least int64
+		steps map[int32]bool
 	}
 	groups := make(map[int32]*sum)
 	for i, id := range o.Group {
@@ -369,7 +416,7 @@ func TestJoinAndWaits(t *testing.T) {
 		}
 		s := groups[id]
 		if s == nil {
-			s = &sum{least: wait[i], ends: make(map[int64]bool), steps: make(map[int32]bool)}
+			s = &sum{least: wait[i], steps: make(map[int32]bool)}
 			groups[id] = s
 		}
 		s.n++

@@ -26,14 +26,14 @@ func (m *Model) Analyze() *Result {
 		r.Misfit = max(r.Misfit, math.Abs(float64(t-m.base[s]))/math.Max(1, float64(m.base[s])))
 	}
 	for d, slow := range m.perReplica(out[1]) {
-		r.ByDP = append(r.ByDP, Part{Index: d, Slowdown: slow})
+		r.ByDP = append(r.ByDP, Part{Index: d, Ratio: slow})
 	}
 	for k, name := range families {
-		r.ByOp = append(r.ByOp, Part{Name: name, Slowdown: ratio(out[2+k].done, m.allIdeal.done)})
+		r.ByOp = append(r.ByOp, Part{Name: name, Ratio: ratio(out[2+k].done, m.allIdeal.done)})
 	}
 	for s := range m.stages {
 		stage := ratio(out[2+len(families)+2*s].done, m.allIdeal.done)
-		r.ByStage = append(r.ByStage, Part{Index: s, Slowdown: stage})
+		r.ByStage = append(r.ByStage, Part{Index: s, Ratio: stage})
 		for d, alone := range m.perReplica(out[2+len(families)+2*s+1]) {
 			r.Workers = append(r.Workers, Worker{Rank: m.ranks[s*m.replicas+d], DP: d, Stage: s,
 				Score: min(r.ByDP[d].Overall, stage.Overall), Alone: alone})
@@ -54,8 +54,8 @@ func (m *Model) Analyze() *Result {
 }
 
 // perReplica are the slowdowns of a sweep.
-func (m *Model) perReplica(t times) []Slowdown {
-	out := make([]Slowdown, m.replicas)
+func (m *Model) perReplica(t times) []Ratio {
+	out := make([]Ratio, m.replicas)
 	steps := make([]int64, len(m.steps))
 	for d := range out {
 		for s := range steps {
@@ -119,7 +119,7 @@ func (m *Model) launchParts(r *Result) {
 		keep(c)
 	}
 	for i, t := range m.replay(list) {
-		p := Part{Slowdown: ratio(t.done, m.noDelay.done)}
+		p := Part{Ratio: ratio(t.done, m.noDelay.done)}
 		switch k := i - len(families); {
 		case k < 0:
 			p.Name = families[i]

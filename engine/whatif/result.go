@@ -55,11 +55,8 @@ type Ratio struct {
 type Part struct {
 	Name  string // of a kind of operator, else ""
 	Index int    // of a stage or replica
-	Slowdown
+	Ratio        // to the ideal; of launch delays, to NoDelay
 }
-
-// Slowdown is a Ratio to the ideal.
-type Slowdown = Ratio
 
 // Worker is one cell of the heat map.
 type Worker struct {
@@ -69,7 +66,7 @@ type Worker struct {
 	Score float64
 	// Alone is the slowdown with this worker's operators as recorded and all
 	// others ideal, which the estimate stands for.
-	Alone Slowdown
+	Alone Ratio
 }
 
 // Effect is what a set of operators does to the step time, from both sides.

@@ -1,0 +1,108 @@
+package zscore
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+)
+
+// number reads JSON numbers and the strings "NaN", "+Inf", "-Inf".
+type number float64
+
+func (n *number) UnmarshalJSON(b []byte) error {
+	if len(b) > 0 && b[0] == '"' {
+		b = b[1 : len(b)-1]
+	}
+	v, err := strconv.ParseFloat(string(b), 64)
+	*n = number(v)
+	return err
+}
+
+type scores struct{ Start, Dur, Anomaly []*number }
+
+// TestOracle compares every method that sees one step with the reference, which
+// computes in exact fractions.
+func TestOracle(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join("..", "..", "fixtures", "oracle", "zscore.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Tol   struct{ Rel, Abs float64 }
+		Cases []struct {
+			Case  string
+			Input struct {
+				Start []int64 `json:"start_ns"`
+				Dur   []int64 `json:"dur_ns"`
+			}
+			Expect struct {
+				Population  scores   `json:"z_population"`
+				Sample      scores   `json:"z_sample"`
+				LeaveOneOut scores   `json:"t_loo"`
+				Modified    scores   `json:"modified_z"`
+				MaxPop      number   `json:"max_z_population"`
+				MaxSample   number   `json:"max_z_sample"`
+				Flags       []bool   `json:"kair_flag_gt3"`
+				Critical    *float64 `json:"t_critical_fwer_1pct"`
+			}
+		}
+	}
+	if err := json.Unmarshal(b, &file); err != nil {
+		t.Fatal(err)
+	}
+	if len(file.Cases) == 0 {
+		t.Fatal("no cases")
+	}
+	for _, c := range file.Cases {
+		t.Run(c.Case, func(t *testing.T) {
+			check := func(what string, got, want float64) {
+				t.Helper()
+				if got != want && !(math.Abs(got-want) <= file.Tol.Abs+file.Tol.Rel*math.Abs(want)) {
+					t.Errorf("%s: %v, want %v", what, got, want)
+				}
+			}
+			compare := func(m Method, want scores) {
+				t.Helper()
+				if want.Start[0] == nil {
+					if _, err := Scores(m, c.Input.Start); err == nil {
+						t.Errorf("%s: scored, want none", m)
+					}
+					return
+				}
+				start, err := Scores(m, c.Input.Start)
+				if err != nil {
+					t.Fatal(err)
+				}
+				dur, err := Scores(m, c.Input.Dur)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i := range start {
+					check(m.String()+" start", start[i], float64(*want.Start[i]))
+					check(m.String()+" dur", dur[i], float64(*want.Dur[i]))
+					check(m.String()+" anomaly", max(math.Abs(start[i]), math.Abs(dur[i])), float64(*want.Anomaly[i]))
+				}
+			}
+			compare(Population, c.Expect.Population)
+			compare(SampleSD, c.Expect.Sample)
+			compare(LeaveOneOut, c.Expect.LeaveOneOut)
+			compare(ModifiedZ, c.Expect.Modified)
+			n := len(c.Input.Start)
+			check("ceiling", Ceiling(Population, n), float64(c.Expect.MaxPop))
+			check("ceiling of samples", Ceiling(SampleSD, n), float64(c.Expect.MaxSample))
+			if c.Expect.Critical != nil {
+				check("critical t", studentUpper(0.01/float64(2*n), float64(n-2)), *c.Expect.Critical)
+			}
+			start, _ := Scores(Population, c.Input.Start)
+			dur, _ := Scores(Population, c.Input.Dur)
+			for i, want := range c.Expect.Flags {
+				if got := math.Abs(start[i]) > 3 || math.Abs(dur[i]) > 3; got != want {
+					t.Errorf("worker %d: flagged %v, want %v", i, got, want)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,159 @@
+package zscore
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// EveryStep is the Step of an outlier that is off in the whole window: its mean
+// deviation is judged, not that of one step.
+const EveryStep = -1
+
+// Outlier is one flagged value.
+type Outlier struct {
+	Series    int // index in the input
+	Step      int // in the window, or EveryStep
+	Worker    int
+	Effect    int64    // deviation from the median of the peers, ns; of EveryStep the median over the steps
+	Score     float64  // signed; infinite where the peers do not vary at all
+	Threshold float64  // that |Score| passed
+	P         *float64 // two-sided chance of such a score; nil for methods that have none
+	Sure      bool     // still flagged when the error rate is that of the whole analysis
+}
+
+// Report says how a series was judged.
+type Report struct {
+	Peers, Steps int
+	Method       Method // used; another than asked for where that was impossible
+	Log          bool   // logarithms were compared
+	Sigma        float64
+	Freedom      float64 // degrees of freedom of Sigma; 0 for methods of one step
+	// Threshold flags in a step with all peers present, Sure in the whole analysis;
+	// 0 where there is none.
+	Threshold, Sure float64
+	Doubts          []Doubt
+}
+
+// Suspect is what is held against one worker.
+type Suspect struct {
+	Worker   int
+	Outliers int
+	Sure     int
+	// Excess is the time, in ns over the window, by which its flagged durations and
+	// transfers are longer than those of its peers. Starts do not count: one delay
+	// makes every later start late.
+	Excess int64
+	Worst  int // index of its first outlier in Result.Outliers
+}
+
+// Calibration is a threshold of ModifiedZ that was simulated.
+type Calibration struct {
+	Peers            int
+	Alpha, Threshold float64
+	Draws            int
+}
+
+// Result is the account of all series.
+type Result struct {
+	Method    Method
+	Alpha     float64
+	Seed      uint64
+	Instances int // operator instances judged; Alpha·Instances of them would be flagged were all healthy
+
+	Outliers     []Outlier // sure ones first, then by descending |Effect| over the window
+	Workers      []Suspect // workers with outliers, by descending Excess, then by their worst outlier
+	Series       []Report  // by series
+	Calibrations []Calibration
+}
+
+// Doubt is a reason why a series is undecided or to be read with care.
+type Doubt uint8
+
+const (
+	TooFewPeers  Doubt = iota + 1 // below three nobody can say who deviates: undecided
+	FewSteps                      // too few steps to pool: LeaveOneOut was used
+	MostlyEqual                   // more than half of the deviations are equal: the spread is their mean, not robust
+	Dependent                     // deviations of consecutive steps are correlated: EveryStep was widened for it
+	CannotFire                    // the largest score there can be is below the cutoff
+	Uncalibrated                  // the method has no error rate
+	NoSure                        // the method has no threshold for the whole analysis
+	Masks                         // the method is blind to two equal stragglers
+	doubtCount
+)
+
+var doubtTexts = [doubtCount]string{
+	"", "fewer than three peers: who deviates cannot be decided", "too few steps to pool",
+	"most deviations are equal: the spread is not robust", "consecutive steps are correlated",
+	"the cutoff is above the largest score there can be", "no error rate is known",
+	"no threshold for the whole analysis", "blind to two equal stragglers",
+}
+
+func (d Doubt) String() string {
+	if d > 0 && d < doubtCount {
+		return doubtTexts[d]
+	}
+	return fmt.Sprintf("doubt(%d)", d)
+}
+
+// rank orders the outliers and sums them up by worker.
+func (r *Result) rank(series []Series, found [][]Outlier) {
+	r.Outliers = slices.Concat(found...)
+	weight := func(o *Outlier) float64 {
+		w := float64(max(o.Effect, -o.Effect))
+		if o.Step == EveryStep {
+			w *= float64(series[o.Series].steps())
+		}
+		return w
+	}
+	slices.SortStableFunc(r.Outliers, func(a, b Outlier) int {
+		if a.Sure != b.Sure {
+			if a.Sure {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(weight(&b), weight(&a))
+	})
+	index := make(map[int]int)
+	for i, o := range r.Outliers {
+		at, ok := index[o.Worker]
+		if !ok {
+			at = len(r.Workers)
+			index[o.Worker] = at
+			r.Workers = append(r.Workers, Suspect{Worker: o.Worker, Worst: i})
+		}
+		r.Workers[at].Outliers++
+		if o.Sure {
+			r.Workers[at].Sure++
+		}
+	}
+	for i, outliers := range found {
+		if !series[i].positive() {
+			continue
+		}
+		for worker, excess := range excessOf(outliers, series[i].steps()) {
+			r.Workers[index[worker]].Excess += excess
+		}
+	}
+	slices.SortStableFunc(r.Workers, func(a, b Suspect) int { return cmp.Compare(b.Excess, a.Excess) })
+}
+
+// excessOf is the flagged excess of each worker in one series: over all steps
+// where the whole window is off, else over the flagged steps.
+func excessOf(outliers []Outlier, steps int) map[int]int64 {
+	single, every := make(map[int]int64), make(map[int]int64)
+	for _, o := range outliers {
+		switch {
+		case o.Effect <= 0:
+		case o.Step == EveryStep:
+			every[o.Worker] = o.Effect * int64(steps)
+		default:
+			single[o.Worker] += o.Effect
+		}
+	}
+	for worker, excess := range every {
+		single[worker] = max(single[worker], excess)
+	}
+	return single
+}

@@ -1,0 +1,269 @@
+package zscore
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// ErrTooFew is fewer values than a method can score.
+var ErrTooFew = errors.New("too few values")
+
+// Scores are the signed scores of one operator instance by a method that sees
+// one step: all but Pooled. Values without any spread score 0.
+func Scores(m Method, x []int64) ([]float64, error) {
+	if m == Pooled || m >= methodCount {
+		return nil, fmt.Errorf("zscore: method %s does not score a single step", m)
+	}
+	if len(x) < 1 || m == LeaveOneOut && len(x) < 3 {
+		return nil, fmt.Errorf("zscore: %d values for method %s: %w", len(x), m, ErrTooFew)
+	}
+	s := Series{Workers: make([]int, len(x)), X: x}
+	if err := s.validate(0); err != nil {
+		return nil, err
+	}
+	base := slices.Min(x)
+	y := make([]float64, len(x))
+	for i, v := range x {
+		y[i] = float64(v - base)
+	}
+	var memory scratch
+	return scoreStep(m, y, &memory), nil
+}
+
+// Ceiling is the largest |score| that any of n values can have: √(n−1) by
+// Population, (n−1)/√n by SampleSD; the others have none.
+func Ceiling(m Method, n int) float64 {
+	switch {
+	case m == Population && n > 0:
+		return math.Sqrt(float64(n - 1))
+	case m == SampleSD && n > 0:
+		return float64(n-1) / math.Sqrt(float64(n))
+	}
+	return math.Inf(1)
+}
+
+// scratch is one thread's memory.
+type scratch struct {
+	sorted, values, scores, column, pooled []float64
+	sides                                  []side
+}
+
+// side is the sums of the values before or behind one, about a center.
+type side struct{ sum, squares, lo, hi float64 }
+
+// scoreStep scores the values of one step. The scores are valid until the next
+// call with the same memory.
+func scoreStep(m Method, y []float64, memory *scratch) []float64 {
+	out := append(memory.scores[:0], y...)
+	memory.scores = out
+	if slices.Max(y) == slices.Min(y) {
+		clear(out)
+		return out
+	}
+	switch m {
+	case LeaveOneOut:
+		leaveOneOut(out, memory)
+	case ModifiedZ:
+		modified(out, memory)
+	case SampleSD:
+		plain(out, float64(len(y)-1))
+	default:
+		plain(out, float64(len(y)))
+	}
+	return out
+}
+
+// plain is (y − mean)/deviation, in place.
+func plain(y []float64, divisor float64) {
+	mean, ss := 0.0, 0.0
+	for _, v := range y {
+		mean += v
+	}
+	mean /= float64(len(y))
+	for _, v := range y {
+		ss += (v - mean) * (v - mean)
+	}
+	sd := math.Sqrt(ss / divisor)
+	for i, v := range y {
+		y[i] = (v - mean) / sd
+	}
+}
+
+// leaveOneOut is the externally studentised residual, in place: with mean m and
+// sample deviation s of the others,
+//
+//	t_i = (y_i − m)/(s·√(1 + 1/(N−1))),
+//
+// Student's t with N−2 degrees of freedom for normal values. The others' sums
+// are added from both sides of i, never subtracted, so that an outlier of any
+// size leaves no rounding behind.
+func leaveOneOut(y []float64, memory *scratch) {
+	n := len(y)
+	center := median(y, memory)
+	join := func(a, b side) side {
+		return side{a.sum + b.sum, a.squares + b.squares, min(a.lo, b.lo), max(a.hi, b.hi)}
+	}
+	of := func(v float64) side { return side{v - center, (v - center) * (v - center), v, v} }
+	none := side{0, 0, math.Inf(1), math.Inf(-1)}
+	if cap(memory.sides) <= n {
+		memory.sides = make([]side, n+1)
+	}
+	behind := memory.sides[:n+1]
+	behind[n] = none
+	for i := n - 1; i >= 0; i-- {
+		behind[i] = join(of(y[i]), behind[i+1])
+	}
+	before := none
+	k := float64(n - 1)
+	for i, v := range y {
+		others := join(before, behind[i+1])
+		before = join(before, of(v))
+		diff := v - center - others.sum/k
+		switch {
+		case others.lo == others.hi && v == others.lo:
+			y[i] = 0
+		case others.lo == others.hi:
+			y[i] = math.Inf(sign(v - others.lo))
+		default:
+			variance := (others.squares - others.sum*others.sum/k) / (k - 1)
+			y[i] = diff / math.Sqrt(variance*(1+1/k))
+		}
+	}
+}
+
+func sign(x float64) int {
+	if x < 0 {
+		return -1
+	}
+	return 1
+}
+
+// The constants of Iglewicz and Hoaglin 1993, How to Detect and Handle Outliers,
+// as printed: 0.6745 makes the MAD, and 1.253314 the mean absolute deviation, of
+// normal values their standard deviation.
+const (
+	madToSigma    = 0.6745
+	meanADToSigma = 1.253314
+)
+
+// modified is 0.6745·(y − median)/MAD, in place; where the MAD is 0, the mean
+// absolute deviation takes its place.
+func modified(y []float64, memory *scratch) {
+	center := median(y, memory)
+	memory.values = memory.values[:0]
+	sum := 0.0
+	for _, v := range y {
+		memory.values = append(memory.values, math.Abs(v-center))
+		sum += math.Abs(v - center)
+	}
+	unit := median(memory.values, memory) / madToSigma
+	if unit == 0 {
+		unit = meanADToSigma * sum / float64(len(y))
+	}
+	for i, v := range y {
+		y[i] = (v - center) / unit
+	}
+}
+
+// median of y, which stays as it is; of an even number the mean of the middle two.
+func median(y []float64, memory *scratch) float64 {
+	s := append(memory.sorted[:0], y...)
+	memory.sorted = s
+	low, high, _ := middle(s, (len(s)-1)/2)
+	if len(s)%2 == 1 {
+		high = low
+	}
+	return (low + high) / 2
+}
+
+// middle is the k-th smallest of s and the two that follow it, which may be +Inf
+// where there are none. It reorders s.
+func middle(s []float64, k int) (a, b, c float64) {
+	a = selectAt(s, k)
+	b, c = math.Inf(1), math.Inf(1)
+	for _, v := range s[k+1:] {
+		switch {
+		case v < b:
+			b, c = v, b
+		case v < c:
+			c = v
+		}
+	}
+	return a, b, c
+}
+
+// selectAt is the k-th smallest of x, which it reorders so that none before it
+// is larger and none behind it smaller (Hoare 1961, CACM 4:321).
+func selectAt(x []float64, k int) float64 {
+	lo, hi := 0, len(x)-1
+	for hi-lo > 16 {
+		pivot := x[lo+(hi-lo)/2]
+		i, j := lo, hi
+		for i <= j {
+			for x[i] < pivot {
+				i++
+			}
+			for x[j] > pivot {
+				j--
+			}
+			if i <= j {
+				x[i], x[j] = x[j], x[i]
+				i++
+				j--
+			}
+		}
+		switch {
+		case k <= j:
+			hi = j
+		case k >= i:
+			lo = i
+		default:
+			return x[k]
+		}
+	}
+	slices.Sort(x[lo : hi+1])
+	return x[k]
+}
+
+// apart replaces every value by its difference from the median of the others.
+// Values that are NaN are absent and stay so; with fewer than three present all
+// become NaN.
+func apart(y []float64, memory *scratch) {
+	s := memory.sorted[:0]
+	for _, v := range y {
+		if v == v {
+			s = append(s, v)
+		}
+	}
+	memory.sorted = s
+	if len(s) < 3 {
+		for i := range y {
+			y[i] = math.NaN()
+		}
+		return
+	}
+	// Of the m−1 others the middle is lower and upper, and both move up by one for
+	// values at or below them.
+	lower, upper := (len(s)-2)/2, (len(s)-1)/2
+	first, second, third := middle(s, lower)
+	low, next := first, second
+	high, after := first, second
+	if upper > lower {
+		high, after = second, third
+	}
+	for i, v := range y {
+		if v != v {
+			continue
+		}
+		l, h := low, high
+		if v <= low {
+			l = next
+		}
+		if v <= high {
+			h = after
+		}
+		y[i] = v - (l+h)/2
+	}
+}

@@ -48,5 +48,5 @@ func mix(x uint64) uint64 {
 }
 
 // worker names a worker to the streams; the name does not change when the job
-// has more replicas or stages.
+// has more replicas.
 func worker(dp, pp int) uint64 { return uint64(dp)<<32 | uint64(pp) }

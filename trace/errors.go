@@ -10,7 +10,7 @@ import (
 // says where; callers test with errors.Is.
 var (
 	ErrEmpty     = errors.New("empty")
-	ErrNegative  = errors.New("negative duration")
+	ErrNegative  = errors.New("negative")
 	ErrNotFinite = errors.New("not a finite number")
 	ErrType      = errors.New("wrong type")
 	ErrOverflow  = errors.New("overflow")

@@ -47,9 +47,11 @@ func (p *Part) Validate() error {
 // any order. Usually there is one window. Where the parts disagree, the window
 // is closed there and the reason is noted:
 //
-//   - another stage list, world size, accumulation factor or data-wait rule on
-//     some ranks: the form that most ranks share (on a tie, the one of the
-//     lowest rank) makes the window, the other ranks are missing from it;
+//   - a stage list, world size, accumulation factor or data-wait rule that
+//     changes from a step on: the window is split there;
+//   - another one on some ranks in the same steps: the form that most ranks
+//     share (on a tie, the one of the lowest rank) makes the window, the other
+//     ranks are missing from it;
 //   - ranks that report different steps: the window is split where the set of
 //     reporting ranks changes.
 //
@@ -73,33 +75,48 @@ func Join(parts []*Part) ([]*Window, error) {
 				b.Rank.ID, b.FirstStep, b.Index, a.Pos))
 		}
 	}
-	kept, notes := agree(sorted)
 	failed := gatherFailed(sorted)
+	var notes []Note
 	if len(failed) > 0 {
 		notes = append(notes, Note{NoteGatherFailed, fmt.Sprintf("the recorder could not gather the window on ranks %s", RankList(failed))})
 	}
+	cuts, err := spans(sorted)
+	if err != nil {
+		return nil, At(sorted[0].Pos, err)
+	}
 	var windows []*Window
-	for _, span := range spans(kept) {
-		w, err := joinSpan(kept, span)
+	for _, span := range cuts {
+		w, err := joinSpan(span)
 		if err != nil {
 			return nil, err
 		}
 		w.GatherFailed = failed
-		w.Notes = append(w.Notes, notes...)
+		w.Notes = append(append(w.Notes, notes...), span.notes...)
 		windows = append(windows, w)
 	}
 	for i, next := range windows[1:] {
-		w := windows[i]
-		if end := w.FirstStep + int64(w.Steps()); end < next.FirstStep {
-			w.note(NoteStepGap, "steps %d to %d were not recorded: the window was closed there", end, next.FirstStep-1)
-		} else {
-			w.note(NoteMissingRanks, "the set of reporting ranks changes at step %d: the window was closed there", next.FirstStep)
-		}
+		windows[i].noteClosing(next)
 	}
 	for _, w := range windows {
 		w.NoteMissing()
 	}
 	return windows, nil
+}
+
+// noteClosing says why the window ends where the next one begins.
+func (w *Window) noteClosing(next *Window) {
+	switch end := w.FirstStep + int64(w.Steps()); {
+	case end < next.FirstStep:
+		w.note(NoteStepGap, "steps %d to %d were not recorded: the window was closed there", end, next.FirstStep-1)
+	case !w.Schema.Equal(next.Schema) || w.DataWait != next.DataWait:
+		w.note(NoteStagesChanged, "the stage list changes at step %d: the window was closed there", next.FirstStep)
+	case w.WorldSize != next.WorldSize:
+		w.note(NoteWorldSizeChanged, "the world size changes from %d to %d at step %d: the window was closed there", w.WorldSize, next.WorldSize, next.FirstStep)
+	case max(1, w.Accumulation) != max(1, next.Accumulation):
+		w.note(NoteAccumulationChanged, "the accumulation factor changes at step %d: the window was closed there", next.FirstStep)
+	default:
+		w.note(NoteMissingRanks, "the set of reporting ranks changes at step %d: the window was closed there", next.FirstStep)
+	}
 }
 
 // NoteMissing notes the ranks that are missing, if any. O(R) time, however
@@ -211,62 +228,90 @@ func gatherFailed(parts []*Part) []int {
 	return failed
 }
 
-// span is a range of steps [first, end) reported by one set of parts.
-type span struct{ first, end int64 }
-
-// spans cuts the steps of the parts into ranges inside which the set of
-// reporting ranks does not change. O(P log P).
-func spans(parts []*Part) []span {
-	type edge struct {
-		at    int64
-		delta int
-	}
-	edges := make([]edge, 0, 2*len(parts))
-	for _, p := range parts {
-		edges = append(edges, edge{p.FirstStep, 1}, edge{p.FirstStep + int64(p.Steps()), -1})
-	}
-	slices.SortFunc(edges, func(a, b edge) int { return int(min(1, max(-1, a.at-b.at))) })
-	var out []span
-	open, from := 0, int64(0)
-	for i := 0; i < len(edges); {
-		at, delta := edges[i].at, 0
-		for ; i < len(edges) && edges[i].at == at; i++ {
-			delta += edges[i].delta
-		}
-		if open > 0 {
-			out = append(out, span{from, at})
-		}
-		open, from = open+delta, at
-	}
-	return mergeSpans(parts, out)
+// span is a range of steps [first, end) with the parts of one form that make
+// it, by rank and then by step.
+type span struct {
+	first, end int64
+	parts      []*Part
+	notes      []Note
 }
 
-// mergeSpans joins neighbours whose set of ranks is the same, which happens
-// when every rank begins a new part at the same step.
-func mergeSpans(parts []*Part, in []span) []span {
-	out := in[:0]
-	for _, s := range in {
-		if n := len(out); n > 0 && out[n-1].end == s.first && slices.Equal(ranksIn(parts, out[n-1]), ranksIn(parts, s)) {
+// maxPieces bounds the work of cutting: parts × places where a part begins or
+// ends.
+const maxPieces = 1 << 26
+
+// spans cuts the steps of the parts, sorted by rank, into ranges inside which
+// neither the set of reporting ranks nor the form that most of them share
+// changes. O(P · places).
+func spans(parts []*Part) ([]span, error) {
+	places := make([]int64, 0, 2*len(parts))
+	for _, p := range parts {
+		places = append(places, p.FirstStep, p.FirstStep+int64(p.Steps()))
+	}
+	slices.Sort(places)
+	places = slices.Compact(places)
+	if len(places)*len(parts) > maxPieces {
+		return nil, Bad(ErrTooLarge, "a window of %d pieces that begin or end at %d steps", len(parts), len(places))
+	}
+	var out []span
+	for i, first := range places[:len(places)-1] {
+		s := span{first: first, end: places[i+1]}
+		var covering []*Part
+		for _, p := range parts {
+			if p.FirstStep < s.end && p.FirstStep+int64(p.Steps()) > s.first {
+				covering = append(covering, p)
+			}
+		}
+		if len(covering) == 0 {
+			continue
+		}
+		s.parts, s.notes = agree(covering)
+		if n := len(out); n > 0 && out[n-1].continues(s) {
 			out[n-1].end = s.end
+			out[n-1].parts = merged(out[n-1].parts, s.parts)
 			continue
 		}
 		out = append(out, s)
 	}
-	return out
+	return out, nil
 }
 
-func ranksIn(parts []*Part, s span) []int {
+// continues reports whether next is more of the same: the same ranks in the
+// same form, right behind.
+func (s span) continues(next span) bool {
+	return s.end == next.first && s.parts[0].form() == next.parts[0].form() &&
+		slices.Equal(rankIDs(s.parts), rankIDs(next.parts)) && slices.Equal(s.notes, next.notes)
+}
+
+func rankIDs(parts []*Part) []int {
 	var ids []int
 	for _, p := range parts {
-		if p.FirstStep < s.end && p.FirstStep+int64(p.Steps()) > s.first &&
-			(len(ids) == 0 || ids[len(ids)-1] != p.Rank.ID) {
+		if len(ids) == 0 || ids[len(ids)-1] != p.Rank.ID {
 			ids = append(ids, p.Rank.ID)
 		}
 	}
 	return ids
 }
 
-func joinSpan(parts []*Part, at span) (*Window, error) {
+// merged puts the parts of two neighbouring spans together, each part once.
+func merged(a, b []*Part) []*Part {
+	out := slices.Clone(a)
+	for _, p := range b {
+		if !slices.Contains(a, p) {
+			out = append(out, p)
+		}
+	}
+	slices.SortStableFunc(out, func(p, q *Part) int {
+		if p.Rank.ID != q.Rank.ID {
+			return p.Rank.ID - q.Rank.ID
+		}
+		return int(min(1, max(-1, p.FirstStep-q.FirstStep)))
+	})
+	return out
+}
+
+func joinSpan(at span) (*Window, error) {
+	parts := at.parts
 	first := parts[0]
 	w := &Window{Run: first.Run, Index: first.Index, FirstStep: at.first, WorldSize: first.WorldSize,
 		Accumulation: first.Accumulation, DataWait: first.DataWait, Schema: first.Schema}

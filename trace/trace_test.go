@@ -101,7 +101,7 @@ func TestPosAndErrors(t *testing.T) {
 		}
 	}
 	err := At(Pos{File: "f", Line: 1}, Bad(ErrNegative, "wall is %d", -3))
-	if !errors.Is(err, ErrNegative) || err.Error() != "f:1: wall is -3 (negative duration)" {
+	if !errors.Is(err, ErrNegative) || err.Error() != "f:1: wall is -3 (negative)" {
 		t.Errorf("error %q", err)
 	}
 	if again := At(Pos{File: "g"}, err); again.Error() != err.Error() {
@@ -238,6 +238,29 @@ func TestJoinNotesGapsAndMoves(t *testing.T) {
 	ws, err = Join([]*Part{part(0, 0, 6), part(1, 0, 3), moved, part(2, 0, 6), part(3, 0, 6)})
 	if err != nil || len(ws) != 1 || !ws[0].Has(NoteTopologyChanged) {
 		t.Errorf("a rank that moves: %d windows, %v", len(ws), err)
+	}
+}
+
+func TestJoinSplitsWhereTheFormChanges(t *testing.T) {
+	cases := map[NoteKind]func(*Part){
+		NoteStagesChanged:       func(p *Part) { p.Schema = Schema{[]string{"a", "c"}} },
+		NoteWorldSizeChanged:    func(p *Part) { p.WorldSize = 6 },
+		NoteAccumulationChanged: func(p *Part) { p.Accumulation = 2 },
+	}
+	for kind, change := range cases {
+		var parts []*Part
+		for r := range 4 {
+			later := part(r, 10, 7)
+			change(later)
+			parts = append(parts, part(r, 0, 10), later)
+		}
+		ws, err := Join(parts)
+		if err != nil || len(ws) != 2 || ws[0].Steps() != 10 || ws[1].Steps() != 7 || len(ws[0].Ranks) != 4 || len(ws[1].Ranks) != 4 {
+			t.Fatalf("%v: %d windows, %v", kind, len(ws), err)
+		}
+		if !ws[0].Has(kind) || ws[1].Has(kind) || ws[0].Has(NoteMissingRanks) {
+			t.Errorf("%v: notes %v, then %v", kind, ws[0].Notes, ws[1].Notes)
+		}
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/frontier"
-	"github.com/sfstat/sfstat/trace"
 )
 
 // judge turns the accounts of a run's windows into its verdict.
@@ -253,13 +252,10 @@ func leads(w *frontier.Result) bool {
 func (j *judge) alike(m *frontier.Result, s frontier.Stage) Suspect {
 	who := "all ranks are alike in it, within the tolerance"
 	if len(s.Latest) < len(m.Ranks) {
-		who = fmt.Sprintf("ranks %s are latest at its end, too many to call stragglers", trace.RankList(s.Latest))
+		who = fmt.Sprintf("%s latest at its end, none of them late by more than chance allows", ranksAre(s.Latest))
 	}
-	suspect := Suspect{Kind: KindStage, Stage: s.Name, Explained: s.Advance, Confidence: Insufficient,
+	suspect := Suspect{Kind: KindStage, Stage: s.Name, Explained: s.Advance, Confidence: Ambiguous,
 		Evidence: []string{fmt.Sprintf("frontier: %s is charged %.0f %% of the exposed time, and %s", s.Name, 100**s.Share, who)}}
-	if *s.Share >= j.gates.DominanceShare {
-		suspect.Confidence = Ambiguous
-	}
 	if s.Gain != nil {
 		suspect.Gain = *s.Gain
 	}

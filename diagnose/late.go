@@ -199,7 +199,8 @@ func (j *judge) trust(w *frontier.Result, c cohort, m *frontier.Culprit) (Confid
 		evidence = append(evidence, "not strong: "+a)
 	}
 	switch {
-	case m.P > weakLevel:
+	case m.P > weakLevel,
+		len(c.members) > 1 && undeclared(w) && slices.Contains(w.Labels, frontier.RoleAwareNeeded):
 		return Ambiguous, evidence
 	case len(against) > 0:
 		return Supported, evidence
@@ -228,7 +229,9 @@ func (j *judge) against(w *frontier.Result, c cohort, m *frontier.Culprit) []str
 		{c.stage != "" && !(slices.Contains(latest, m.Rank) && 2*len(latest) <= len(w.Ranks)), "the rank is not clearly among the latest at the end of that stage over the window as a whole"},
 		{m.P > j.gates.Meeting.Significance, "it happened too few times to rule out chance at the strong level"},
 		{w.Meeting.Evidence == frontier.MeetingUnknown, "no boundary is shown where the ranks meet, so the wait is inferred from the end of the step only"},
-		{w.Meeting.Evidence == frontier.MeetingLikely, "where the ranks meet is likely, not shown: the window is short, or too quiet for a slope"},
+		{w.Meeting.Evidence == frontier.MeetingLikely, "where the ranks meet is likely, not shown: too few steps or ranks, or too little noise, for a slope"},
+		{!w.Quality.Wall, "no wall time was recorded, so gaps between stages and steps are unknown"},
+		{len(c.members) > 1 && undeclared(w), "several ranks are late together and their roles are not declared: they may do other work by design"},
 		{slices.Contains(w.Labels, frontier.TelemetryLimited), "the telemetry of the window is incomplete or does not close"},
 		{slices.Contains(w.Labels, frontier.RoleAwareNeeded), "ranks of different roles are in one frontier"},
 		{w.Group != "", "it is measured among the ranks of one role only"},
@@ -245,6 +248,8 @@ func meetingEvidence(w *frontier.Result) string {
 	switch m := w.Meeting; {
 	case m.Evidence == frontier.MeetingNamed:
 		return fmt.Sprintf("ranks meet in %s: named by the caller", m.Name)
+	case m.Evidence == frontier.MeetingLikely && m.Boundaries[m.At].Before == 0:
+		return fmt.Sprintf("ranks are taken to meet in %s, where gradients are reduced: its times do not exclude it", m.Name)
 	case m.Evidence == frontier.MeetingLikely:
 		b := m.Boundaries[m.At]
 		return fmt.Sprintf("ranks probably meet in %s: the last rank leads the median by %s when it begins and by %s when it ends", m.Name, ms(b.Before), ms(b.After))
@@ -252,6 +257,11 @@ func meetingEvidence(w *frontier.Result) string {
 		b := m.Boundaries[m.At]
 		return fmt.Sprintf("ranks meet in %s: a rank that comes 1 ms later spends %.2f ms less there [%.2f, %.2f]", m.Name, -b.Slope, -b.High, -b.Low)
 	}
+}
+
+// undeclared reports whether some rank has no role.
+func undeclared(w *frontier.Result) bool {
+	return slices.ContainsFunc(w.Members, func(r trace.Rank) bool { return len(r.Role) == 0 })
 }
 
 // common names what a set of ranks has to itself: a host, or one coordinate of

@@ -23,6 +23,7 @@ type Session struct {
 type run struct {
 	name    string
 	windows []Window
+	seen    []extent
 }
 
 // New starts a session.
@@ -39,8 +40,47 @@ func (s *Session) Add(w *trace.Window) error {
 		i = len(s.runs)
 		s.runs = append(s.runs, &run{name: w.Run})
 	}
-	s.runs[i].windows = append(s.runs[i].windows, Window{Main: a.Main, Paper: a.Paper, Groups: a.Groups})
+	r := s.runs[i]
+	a.Main.Quality.Notes = append(a.Main.Quality.Notes, r.compare(w)...)
+	r.windows = append(r.windows, Window{Main: a.Main, Paper: a.Paper, Groups: a.Groups})
+	r.seen = append(r.seen, extent{w.Index, w.FirstStep, w.FirstStep + int64(w.Steps()), w.WorldSize, w.Accumulation, w.Schema})
 	return nil
+}
+
+// extent is what is kept of a window to compare later ones with.
+type extent struct {
+	index, first, end int64
+	world, accum      int
+	schema            trace.Schema
+}
+
+// compare notes what changes from the run's window before, and steps that
+// another window has too.
+func (r *run) compare(w *trace.Window) []string {
+	var notes []string
+	if n := len(r.seen); n > 0 {
+		before := r.seen[n-1]
+		for _, c := range []struct {
+			changed bool
+			what    string
+		}{
+			{!before.schema.Equal(w.Schema), "stage list"},
+			{before.world != w.WorldSize, "world size"},
+			{max(1, before.accum) != max(1, w.Accumulation), "accumulation factor"},
+		} {
+			if c.changed {
+				notes = append(notes, fmt.Sprintf("the %s is another than in window %d", c.what, before.index))
+			}
+		}
+	}
+	end := w.FirstStep + int64(w.Steps())
+	for _, e := range r.seen {
+		if from, to := max(e.first, w.FirstStep), min(e.end, end); from < to {
+			notes = append(notes, fmt.Sprintf("steps %d to %d are also in window %d: they count twice", from, to-1, e.index))
+			break
+		}
+	}
+	return notes
 }
 
 // Verdict judges what was added. It may be called again after more windows.

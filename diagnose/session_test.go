@@ -403,6 +403,50 @@ func TestMissingRankWithholdsStrength(t *testing.T) {
 	}
 }
 
+func TestWindowsAreCompared(t *testing.T) {
+	s := spec(4, 20, 1)
+	s.Schedule.Windows = 2
+	ws := windows(t, s)
+	twice := *ws[1]
+	twice.FirstStep, twice.WorldSize, twice.Side = ws[0].FirstStep+10, 5, nil
+	v := verdictOn(t, ws[0], &twice)
+	notes := strings.Join(v.Windows[1].Main.Quality.Notes, "; ")
+	for _, want := range []string{"world size is another than in window 0", "are also in window 0"} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("notes %q do not say %q", notes, want)
+		}
+	}
+}
+
+// TestWithoutWallTime: the straggler is still found, and not called strongly.
+func TestWithoutWallTime(t *testing.T) {
+	w := windows(t, spec(8, 60, 1, simulate.Fault{Family: simulate.Data, Delay: 120, Ranks: []int{5}}))[0]
+	w.Wall = nil
+	v := verdictOn(t, w)
+	if first := v.Suspects[0]; first.Kind != KindRank || *first.Rank != 5 || first.Confidence != Supported {
+		t.Errorf("suspect %v, headline %q", show(first), v.Headline)
+	}
+}
+
+func TestUndeclaredRolesThatDiffer(t *testing.T) {
+	s := spec(8, 40, 6)
+	s.Work = []simulate.WorkFactor{{Ranks: []int{4, 5, 6, 7}, Factor: 1.4,
+		Stages: []string{simulate.StageData, simulate.StageForward, simulate.StageCallbacks, simulate.StageOptimizer}}}
+	w := windows(t, s)[0]
+	for r := range w.Ranks {
+		w.Ranks[r].Role = nil
+	}
+	v := verdictOn(t, w)
+	if labels := v.Windows[0].Main.Labels; !slices.Contains(labels, frontier.RoleAwareNeeded) {
+		t.Errorf("labels %v, headline %q", labels, v.Headline)
+	}
+	for _, x := range v.Suspects {
+		if x.Confidence == Strong {
+			t.Errorf("suspect %v", show(x))
+		}
+	}
+}
+
 func TestNothingAdded(t *testing.T) {
 	if v := New(Options{}).Verdict(); v.Headline != "" || len(v.Runs) != 0 {
 		t.Errorf("verdict on nothing: %+v", v)

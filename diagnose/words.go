@@ -86,11 +86,19 @@ func (j *judge) sentence(f *finding) string {
 		return fmt.Sprintf("%s is slow on all ranks alike: %s of a %s step too much in window %s; which rank causes it is not decidable from stage times.",
 			f.Stage, ms(f.perStep()), ms(f.step()), windowList(f.Windows))
 	case f.someOnly():
-		return fmt.Sprintf("No single rank stands out: %s takes %s of a %s step, and ranks %s are the latest in it.",
-			f.Stage, percent(f.Score), ms(f.step()), trace.RankList(f.latest()))
+		return fmt.Sprintf("No single rank stands out: %s takes %s of a %s step, and %s the latest in it.",
+			f.Stage, percent(f.Score), ms(f.step()), ranksAre(f.latest()))
 	}
 	return fmt.Sprintf("No rank stands out: %s takes %s of a %s step on all ranks alike; whether one rank causes that is not decidable from stage times.",
 		f.Stage, percent(f.Score), ms(f.step()))
+}
+
+// ranksAre is "rank 3 is" or "ranks 3-5 are".
+func ranksAre(ranks []int) string {
+	if len(ranks) == 1 {
+		return fmt.Sprintf("rank %d is", ranks[0])
+	}
+	return fmt.Sprintf("ranks %s are", trace.RankList(ranks))
 }
 
 // latest are the ranks that are latest at the end of the suspect's stage.
@@ -226,8 +234,8 @@ func (j *judge) undecidable(suspects []Suspect) []string {
 			say("Anything across ranks: one rank reported. Record all ranks of the group.")
 			continue
 		}
-		if m.Meeting.At < 0 && m.Steps > 0 {
-			say("Where the ranks meet: the window does not show it. Record more steps (8 or more) with wall time, or name the stage with --meet-after.")
+		if !m.Meeting.Evidence.Sure() && !m.Meeting.WithinPeers && m.Steps > 0 {
+			say("Where the ranks meet: the window does not show it for sure. Record more steps (8 or more; with two ranks, hundreds), or name the stage with --meet-after.")
 		}
 		if !m.Quality.Wall {
 			say("Time between stages and steps: no wall time was recorded. Record wall_ns.")

@@ -113,6 +113,10 @@ func ParseDataWait(s string) (DataWait, error) {
 // DataStageStem starts the names of stages that wait for input data.
 const DataStageStem = "data."
 
+// BackwardStageStem starts the names of stages in which gradients are reduced
+// over the replicas.
+const BackwardStageStem = "model.backward"
+
 // SideChannel is sampled evidence beside the stage matrix, such as the device
 // time of the forward pass from CUDA events. Samples are sorted by step, then
 // by rank column.

@@ -352,15 +352,25 @@ func (a *accounting) answered(stage int) float64 {
 	return float64(sum) / float64(max(1, a.acc.makespan))
 }
 
-// accumulationOf reads how microsteps appear in the stage names.
+// accumulationOf reads how microsteps appear in the stage names. Unfolded, a
+// stage has one index for every microstep; fewer mean that some are summed.
 func accumulationOf(w *trace.Window) Accumulation {
 	if w.Accumulation <= 1 {
 		return AccumulationNone
 	}
+	indices := map[string]int{}
 	for _, name := range w.Schema.Stages {
-		if _, micro := trace.SplitStage(name); micro >= 0 {
-			return AccumulationUnfolded
+		if base, micro := trace.SplitStage(name); micro >= 0 {
+			indices[base]++
 		}
 	}
-	return AccumulationIsFolded
+	for _, n := range indices {
+		if n != w.Accumulation {
+			return AccumulationIsFolded
+		}
+	}
+	if len(indices) == 0 {
+		return AccumulationIsFolded
+	}
+	return AccumulationUnfolded
 }

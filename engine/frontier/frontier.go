@@ -157,31 +157,28 @@ func (p *plan) settleMeeting() {
 // chooseCut settles CutAuto, and falls back with a reason where the asked cut
 // is not possible.
 func (p *plan) chooseCut() {
-	meets, contiguous := p.meeting.At >= 0, p.matrix.contiguous()
-	sync := func(why string) {
-		p.cut, p.cutReason = CutSync, fmt.Sprintf("steps begin where the ranks meet, at the end of %s%s", p.meeting.Name, why)
-		if p.w.Steps() < 2 {
-			p.cut, p.cutReason = CutStep, "one step cannot be cut again"
-		}
-	}
+	meets := p.meeting.At >= 0
 	switch ask := p.o.Cut; {
-	case len(p.w.Ranks) < 2:
+	case len(p.w.Ranks) < 2 && ask != CutCarried:
 		p.cut, p.cutReason = CutStep, "one rank: there is nothing to meet"
-		if ask == CutCarried && contiguous {
-			p.cut, p.cutReason = CutCarried, "asked for"
-		}
 	case ask == CutStep:
 		p.cut, p.cutReason = CutStep, "asked for: every step's prefixes start at zero"
-	case !contiguous:
-		p.cut, p.cutReason = CutStep, "without wall time, steps cannot be joined"
-	case (ask == CutSync || ask == CutAuto) && meets:
-		sync(map[bool]string{true: " (likely, not shown)"}[p.meeting.Evidence == MeetingLikely])
-	case ask == CutAuto:
-		p.cut, p.cutReason = CutCarried, "no clear boundary where the ranks meet; prefixes run on across steps"
+	case ask != CutCarried && meets && p.w.Steps() < 2:
+		p.cut, p.cutReason = CutStep, "one step cannot be cut again"
+	case ask != CutCarried && meets:
+		p.cut, p.cutReason = CutSync, "steps begin where the ranks meet, at the end of "+p.meeting.Name
+		if p.meeting.Evidence == MeetingLikely {
+			p.cutReason += " (likely, not shown)"
+		}
 	case ask == CutSync:
 		p.cut, p.cutReason = CutStep, "no clear boundary where the ranks meet; name one with --meet-after"
+	case ask == CutAuto:
+		p.cut, p.cutReason = CutCarried, "no clear boundary where the ranks meet; prefixes run on across steps"
 	default:
 		p.cut, p.cutReason = CutCarried, "asked for: prefixes run on across steps"
+	}
+	if p.cut != CutStep && p.w.Wall == nil {
+		p.cutReason += "; without wall time, steps are taken to follow each other without a gap"
 	}
 	if p.cut == CutCarried && !p.carriable() {
 		p.cut, p.cutReason = CutStep, "the window is too long for prefixes that run on"
@@ -194,7 +191,9 @@ func (p *plan) carriable() bool {
 	for r := range p.w.Ranks {
 		total := int64(0)
 		for t := range p.w.Steps() {
-			total += p.w.WallOf(t)[r]
+			if p.w.Wall != nil {
+				total += p.w.WallOf(t)[r]
+			}
 			for s := range p.w.Schema.Stages {
 				total += p.w.Step(t)[s*len(p.w.Ranks)+r]
 			}

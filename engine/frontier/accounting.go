@@ -2,6 +2,7 @@ package frontier
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/sfstat/sfstat/trace"
@@ -87,8 +88,8 @@ func (a *accounting) gains() (static, synced []int64) {
 		timeline{late.v, a.lines(late.v)}.walk(late)
 	}
 	a.late = late
-	a.r.Culprits = a.inCut(late.culprits(a.acc.makespan, culpritLimit), late.v)
-	a.r.Late = a.inCut(late.lateRanks(a.acc.makespan, culpritLimit), late.v)
+	a.r.Culprits = a.inCut(late.culprits(a.acc.makespan), late.v)
+	a.r.Late = a.inCut(late.lateRanks(a.acc.makespan), late.v)
 	return plain.saved, induced.saved
 }
 
@@ -168,7 +169,7 @@ func (a *accounting) stage(name string, rows []int) Stage {
 	}
 	s.Share = a.ratio(s.Advance)
 	steps := int64(a.v.steps * len(rows))
-	tolerance := max(steps*int64(a.gates.Leader.GapAbs), int64(a.gates.Leader.GapRel*float64(frontier)))
+	tolerance := max(saturated(steps, int64(a.gates.Leader.GapAbs)), int64(a.gates.Leader.GapRel*float64(frontier)))
 	least := minInt(slack)
 	for r, x := range slack {
 		if x-least <= tolerance && a.v.ranks() > 1 {
@@ -176,6 +177,14 @@ func (a *accounting) stage(name string, rows []int) Stage {
 		}
 	}
 	return s
+}
+
+// saturated is the product of two counts, or the largest number there is.
+func saturated(a, b int64) int64 {
+	if a > 0 && b > math.MaxInt64/a {
+		return math.MaxInt64
+	}
+	return a * b
 }
 
 // ratio is the fraction of the makespan, nil below the floor. Where durations

@@ -7,20 +7,20 @@ import (
 )
 
 // culprits lists what was charged to ranks in one stage each, by descending
-// exposed time, at most limit entries.
-func (b *blame) culprits(makespan int64, limit int) []Culprit {
+// exposed time.
+func (b *blame) culprits(makespan int64) []Culprit {
 	scale := b.scale(makespan)
 	tests := float64(b.testable() * b.v.ranks())
 	var out []Culprit
 	for at, c := range b.charges {
-		if at.group == wholeRank || int64(c.explained*scale) == 0 {
+		if at.group == wholeRank || c.explained*scale < negligible*float64(makespan) {
 			continue
 		}
 		culprit := b.culprit(at, c, makespan)
 		culprit.Of = b.groups[at.group].meetings
 		out = append(out, culprit)
 	}
-	out = sortCulprits(out, limit)
+	sortCulprits(out)
 	for i := range out {
 		c := &out[i]
 		c.P = min(1, tests*b.groups[c.Stage].chance(c, b.inquest(c, makespan, scale), b.v.ranks()))
@@ -28,13 +28,13 @@ func (b *blame) culprits(makespan int64, limit int) []Culprit {
 	return out
 }
 
-// late lists what was charged to ranks over all their stages; Stage is the one
+// lateRanks lists what was charged to ranks over all their stages; Stage is the one
 // with the largest part.
-func (b *blame) lateRanks(makespan int64, limit int) []Culprit {
+func (b *blame) lateRanks(makespan int64) []Culprit {
 	scale := b.scale(makespan)
 	var out []Culprit
 	for at, c := range b.charges {
-		if at.group != wholeRank || int64(c.explained*scale) == 0 {
+		if at.group != wholeRank || c.explained*scale < negligible*float64(makespan) {
 			continue
 		}
 		culprit := b.culprit(at, c, makespan)
@@ -47,7 +47,7 @@ func (b *blame) lateRanks(makespan int64, limit int) []Culprit {
 		}
 		out = append(out, culprit)
 	}
-	out = sortCulprits(out, limit)
+	sortCulprits(out)
 	for i := range out {
 		c := &out[i]
 		c.P = min(1, float64(b.v.ranks())*b.whole.chance(c, b.inquest(c, makespan, scale), b.v.ranks()))
@@ -70,11 +70,10 @@ func (b *blame) scale(makespan int64) float64 {
 	return min(1, float64(makespan)/max(1, b.whole.total))
 }
 
-func sortCulprits(out []Culprit, limit int) []Culprit {
+func sortCulprits(out []Culprit) {
 	slices.SortFunc(out, func(p, q Culprit) int {
 		return cmp.Or(cmp.Compare(q.Explained, p.Explained), cmp.Compare(p.Rank, q.Rank), cmp.Compare(p.Stage, q.Stage))
 	})
-	return out[:min(limit, len(out))]
 }
 
 // inquest is the charge that is tested by its size: nothing for a rank that is

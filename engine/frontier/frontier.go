@@ -46,8 +46,8 @@ type Analysis struct {
 	Groups []*Result
 }
 
-// culpritLimit is how many (rank, stage) pairs a result lists.
-const culpritLimit = 32
+// negligible is the part of the makespan below which a charge is not listed.
+const negligible = 1e-4
 
 // Analyze accounts for a validated window. It fails on options that do not fit
 // the window, never on durations.

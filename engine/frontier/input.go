@@ -196,7 +196,7 @@ func (p *plan) clusters(spent *waits, rows int, gate int64) bool {
 		stages int
 		apart  int64
 	}
-	least := int64(p.gates.Leader.GapAbs) * int64(p.w.Steps())
+	least := saturated(int64(p.w.Steps()), int64(p.gates.Leader.GapAbs))
 	seen := map[string]sides{}
 	order := make([]int, spent.ranks)
 	for i := range rows {

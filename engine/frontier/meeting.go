@@ -122,7 +122,7 @@ func collapsing(v *view, boundaries []Boundary, g Gates) int {
 		b.Before, b.After = medianInt(before[i]), medianInt(after[i])
 		worst, late := 0.0, 0
 		for t, lead := range before[i] {
-			if lead > 2*int64(g.Leader.GapAbs) {
+			if lead > saturated(2, int64(g.Leader.GapAbs)) {
 				late++
 				worst = max(worst, float64(after[i][t])/float64(lead))
 			}

@@ -13,9 +13,9 @@ import (
 )
 
 // ticks is how many units of the engine's integer time one second of an
-// oracle vector becomes. The engine does not care what a unit is; femtoseconds
+// oracle vector becomes. The engine does not care what a unit is; hundredths of picoseconds
 // keep the rounding of the vectors' doubles far below their tolerance.
-const ticks = 1e15
+const ticks = 1e14
 
 // windowOf makes a window of an oracle matrix d[step][rank][stage], seconds.
 func windowOf(t testing.TB, d [][][]float64, scale float64) *trace.Window {
@@ -138,7 +138,7 @@ func scaleFor(c frontierCase) float64 {
 		}
 	}
 	scale := float64(ticks)
-	for total*scale > 4e18 {
+	for total*scale > 1e17 {
 		scale /= 10
 	}
 	return scale

@@ -100,7 +100,7 @@ type Result struct {
 	Run       string
 	Window    int64
 	FirstStep int64
-	Steps     int // steps of the cut; a sync cut has one less than the window
+	Steps     int // steps of the cut; a sync cut has one less than the window, unless the ranks meet at the end of the step
 	WorldSize int
 	Ranks     []int        // IDs of the ranks in this frontier, ascending
 	Members   []trace.Rank // the same ranks with hosts and roles
@@ -216,7 +216,7 @@ type Boundary struct {
 	Within string
 	// Before and After are the medians over steps of the last rank's lead over
 	// the median rank, in nanoseconds, when the stage begins and when it ends;
-	// 0 where the slope alone rules a meeting out.
+	// 0 in windows where a slope is certain.
 	Before, After int64
 
 	sets [][]int // columns, with Within

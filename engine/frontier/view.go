@@ -118,8 +118,9 @@ type view struct {
 type place struct{ stage, shift int }
 
 // newView cuts the rows. For CutSync, after is the stage at whose end the steps
-// begin; it is ignored otherwise. A sync cut has one step less: what lies
-// before the first meeting and after the last belongs to no whole step.
+// begin; it is ignored otherwise. A sync cut has one step less, unless after is
+// the last stage: what lies before the first meeting and after the last belongs
+// to no whole step.
 func newView(m *rows, cut Cut, after int) *view {
 	S := len(m.names)
 	v := &view{rows: m, cut: cut, steps: m.w.Steps()}

@@ -325,7 +325,7 @@ func FuzzJoin(f *testing.F) {
 	pool = append(pool, linesOf(restarted, 2)...)
 	huge := ingesttest.Windows(3, 2, shape)
 	for k := range huge[1].Durations {
-		huge[1].Durations[k] = trace.MaxTotal / 2
+		huge[1].Durations[k] = trace.MaxTotal / 6
 	}
 	pool = append(pool, linesOf(huge, 2)...)
 	all := make([]byte, len(pool))

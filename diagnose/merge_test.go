@@ -1,0 +1,136 @@
+package diagnose
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sfstat/sfstat/simulate"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// TestOneSuspectOverWindows: time adds up over windows, gain is the mean over
+// their makespans, and the window numbers are kept.
+func TestOneSuspectOverWindows(t *testing.T) {
+	s := spec(8, 40, 3, simulate.Fault{Family: simulate.Data, Delay: 150, Ranks: []int{2}})
+	s.Schedule.Windows = 3
+	ws := windows(t, s)
+	v := verdictOn(t, ws...)
+	first := v.Suspects[0]
+	if first.Kind != KindRank || *first.Rank != 2 || first.Confidence != Strong || !slices.Equal(first.Windows, []int64{0, 1, 2}) {
+		t.Fatalf("suspect %v in windows %v", show(first), first.Windows)
+	}
+	var explained int64
+	var gain, makespan float64
+	for _, w := range ws {
+		one := verdictOn(t, w).Suspects[0]
+		explained += one.Explained
+		m := float64(verdictOn(t, w).Windows[0].Main.Makespan)
+		gain += one.Gain * m
+		makespan += m
+	}
+	if first.Explained != explained || math.Abs(first.Gain-gain/makespan) > 1e-12 {
+		t.Errorf("explained %d, gain %v; the windows alone give %d, %v", first.Explained, first.Gain, explained, gain/makespan)
+	}
+	if first.Gain < 0.38 || first.Gain > 0.44 {
+		t.Errorf("gain %v for 150 ms of a 365 ms step", first.Gain)
+	}
+}
+
+// TestEvidenceIsOfTheSurestWindow: a long window without a meeting does not
+// speak for a short one that has it.
+func TestEvidenceIsOfTheSurestWindow(t *testing.T) {
+	fault := simulate.Fault{Family: simulate.Data, Delay: 120, Ranks: []int{4}}
+	sure := windows(t, spec(8, 40, 3, fault))[0]
+	unsure := windows(t, spec(8, 200, 9, fault))[0]
+	unsure.Wall, unsure.Index, unsure.Run, unsure.FirstStep = nil, 1, sure.Run, 1000
+	unsure.Side = nil
+	v := verdictOn(t, sure, unsure)
+	first := v.Suspects[0]
+	if first.Confidence != Strong {
+		t.Fatalf("suspect %v", show(first))
+	}
+	for _, e := range first.Evidence {
+		if strings.HasPrefix(e, "not strong") {
+			t.Errorf("a strong suspect has the evidence %q", e)
+		}
+	}
+}
+
+// TestWindowsCutDifferentlyDoNotCompare: where one window shows a meeting and
+// the other none, wait stands in other stages; that is no growth.
+func TestWindowsCutDifferentlyDoNotCompare(t *testing.T) {
+	for seed := range uint64(4) {
+		s := spec(2, 40, seed, simulate.Fault{Family: simulate.CallbackHost, Delay: 60, Ranks: []int{1}})
+		s.Schedule.Windows = 2
+		v := verdictOn(t, windows(t, s)...)
+		for _, x := range v.Suspects {
+			if x.Kind == KindStage && x.Confidence >= Supported {
+				t.Errorf("seed %d: %v, headline %q", seed, show(x), v.Headline)
+			}
+		}
+	}
+}
+
+// TestManyStragglersAreAllNamed: no list is cut before it is counted.
+func TestManyStragglersAreAllNamed(t *testing.T) {
+	var slow []int
+	for r := range 40 {
+		slow = append(slow, 2*r)
+	}
+	v := verdictOn(t, windows(t, spec(128, 40, 1, simulate.Fault{Family: simulate.Data, Delay: 60, Ranks: slow}))...)
+	var called []int
+	for _, x := range v.Suspects {
+		if x.Kind == KindRank && x.Stage == simulate.StageData && x.Confidence == Strong {
+			called = append(called, *x.Rank)
+		}
+	}
+	slices.Sort(called)
+	if !slices.Equal(called, slow) {
+		t.Errorf("%d of 40 called: %s", len(called), trace.RankList(called))
+	}
+	if !strings.Contains(v.Headline, "0, 2, 4 and 37 more") {
+		t.Errorf("headline %q", v.Headline)
+	}
+}
+
+// TestTwoRanksLateInDifferentStages: mending one alone saves little, and the
+// headline says so.
+func TestTwoRanksLateInDifferentStages(t *testing.T) {
+	v := verdictOn(t, windows(t, spec(8, 60, 2,
+		simulate.Fault{Family: simulate.Data, Delay: 120, Ranks: []int{3}},
+		simulate.Fault{Family: simulate.ForwardHost, Delay: 119, Ranks: []int{5}}))...)
+	if !strings.Contains(v.Headline, "others are late too") || v.Suspects[0].Gain > 0.05 {
+		t.Errorf("suspect %v, headline %q", show(v.Suspects[0]), v.Headline)
+	}
+}
+
+// TestDeviceTimesInWrongUnits are not called.
+func TestDeviceTimesInWrongUnits(t *testing.T) {
+	w := windows(t, spec(8, 60, 2))[0]
+	for i := range w.Side[0].Samples {
+		if w.Side[0].Samples[i].Rank == 3 {
+			w.Side[0].Samples[i].Value *= 1000
+		}
+	}
+	for _, x := range verdictOn(t, w).Suspects {
+		if x.Kind == KindRank {
+			t.Errorf("suspect %v", show(x))
+		}
+	}
+}
+
+// TestWorstRunLeads: the surest run gives the verdict its own fields.
+func TestWorstRunLeads(t *testing.T) {
+	quiet := windows(t, spec(8, 40, 1))[0]
+	quiet.Run = "quiet"
+	small := windows(t, spec(8, 40, 2, simulate.Fault{Family: simulate.Data, Delay: 60, Ranks: []int{1}}))[0]
+	small.Run = "small"
+	large := windows(t, spec(8, 40, 3, simulate.Fault{Family: simulate.Data, Delay: 240, Ranks: []int{2}}))[0]
+	large.Run = "large"
+	v := verdictOn(t, quiet, small, large)
+	if v.Run != "large" || len(v.Runs) != 3 || !strings.HasPrefix(v.Headline, "3 runs, a cause is called in 2. Run large: Rank 2 ") {
+		t.Errorf("run %q, headline %q", v.Run, v.Headline)
+	}
+}

@@ -2,7 +2,10 @@ package pipeline
 
 import (
 	"fmt"
+	"io"
 	"testing"
+
+	"github.com/sfstat/sfstat/trace"
 )
 
 func BenchmarkNext(b *testing.B) {
@@ -32,4 +35,36 @@ func BenchmarkNext(b *testing.B) {
 			b.ReportMetric(float64(ops)/b.Elapsed().Seconds(), "ops/sec")
 		})
 	}
+}
+
+func BenchmarkWrite(b *testing.B) {
+	s := DefaultSpec()
+	s.Steps.Count = 4
+	s.Layout = Layout{DP: 64, PP: 8, TP: 8, Chunks: 1, Microbatches: 32, Buckets: 1}
+	t, _, err := Make(s)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for name, write := range map[string]func(io.Writer, *trace.OpTrace) error{"csv": WriteCSV, "parquet": WriteParquet} {
+		b.Run("format="+name, func(b *testing.B) {
+			b.ReportAllocs()
+			var size counter
+			for b.Loop() {
+				size = 0
+				if err := write(&size, t); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(t.Len()*b.N)/b.Elapsed().Seconds(), "ops/sec")
+			b.ReportMetric(float64(size)/float64(t.Len()), "bytes/row")
+		})
+	}
+}
+
+// counter counts the bytes that are written to it.
+type counter int
+
+func (c *counter) Write(p []byte) (int, error) {
+	*c += counter(len(p))
+	return len(p), nil
 }

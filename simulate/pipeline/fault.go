@@ -190,12 +190,8 @@ func (g *Generator) hits(f *Fault) []hit {
 		if f.DP != nil {
 			h.from, h.to = *f.DP, *f.DP+1
 		}
-		if n.group >= 0 && !late { // the group's transfer is drawn by its first member
-			grp := &g.program.groups[n.group]
-			h.node = grp.members[0]
-			if grp.across {
-				h.from, h.to = 0, 1
-			}
+		if n.group >= 0 && !late && g.program.groups[n.group].across {
+			h.from, h.to = 0, 1 // drawn once, see drawGroups
 		}
 		list = append(list, h)
 	}

@@ -282,6 +282,30 @@ func (d *indexed) checkModel(t *testing.T, l Layout, k instance, i int) {
 	}
 }
 
+// TestEarlyReduction: the last chunk is through first, and its gradients are
+// reduced while the backward passes of the others go on.
+func TestEarlyReduction(t *testing.T) {
+	l := Layout{DP: 2, PP: 2, TP: 1, Chunks: 3, Microbatches: 4, Buckets: 2, EarlyReduce: true}
+	d := index(simulate(t, quiet(l)))
+	for rank := range int32(4) {
+		for seq := range 6 {
+			i := d.row[instance{rank, 0, trace.GradsReduceScatter, seq}]
+			if want := int32(2 - seq/2); d.o.Chunk[i] != want {
+				t.Errorf("rank %d: reduction %d is of chunk %d, want %d", rank, seq, d.o.Chunk[i], want)
+			}
+			last := int64(0) // end of the chunk's backward passes on the worker
+			for k, j := range d.row {
+				if k.rank == rank && k.class == trace.BackwardCompute && d.o.Chunk[j] == d.o.Chunk[i] {
+					last = max(last, d.o.Start[j]+d.o.Dur[j])
+				}
+			}
+			if seq%2 == 0 && d.o.Start[i] != last {
+				t.Errorf("rank %d: reduction %d starts at %d, the chunk is through at %d", rank, seq, d.o.Start[i], last)
+			}
+		}
+	}
+}
+
 // TestDeterminism: the same trace to the bit, on any number of threads, and in
 // pieces of any size.
 func TestDeterminism(t *testing.T) {

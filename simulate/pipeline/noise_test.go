@@ -42,6 +42,19 @@ func TestMoments(t *testing.T) {
 	}
 }
 
+// TestExtraLength: the mean of what makes microbatches longer is 1 in spite of
+// the cut; its deviation is 1.54.
+func TestExtraLength(t *testing.T) {
+	const n = 4_000_000
+	rng, sum := newStream().at(1, forLength, 0, 0), 0.0
+	for range n {
+		sum += drawExtra(rng)
+	}
+	if limit := 5 * 1.54 / math.Sqrt(n); math.Abs(sum/n-1) > limit {
+		t.Errorf("mean is %.5f, want 1 ± %.5f", sum/n, limit)
+	}
+}
+
 // TestRecordedNoise: the trace has what the spec says: durations of passes and
 // transfers, launch delays where nothing else holds an operator up.
 func TestRecordedNoise(t *testing.T) {
@@ -96,6 +109,33 @@ func TestRecordedNoise(t *testing.T) {
 		if math.Abs(mean/float64(want.Mean)-1) > slack || math.Abs(jitter/want.Jitter-1) > 5/math.Sqrt(draws) {
 			t.Errorf("%s: mean %.4f ms, jitter %.4f, want %.4f and %.4f", name, mean, jitter, float64(want.Mean), want.Jitter)
 		}
+	}
+}
+
+// TestBetween: a worker pauses anew before every step, for a time of its own.
+func TestBetween(t *testing.T) {
+	s := quiet(layout(40, 1, 1))
+	s.Between, s.Clock.Running, s.Steps.Count = Dist{3, 0.2}, true, 50
+	d := index(simulate(t, s))
+	seen := make(map[int64]bool)
+	var sum, square float64
+	for k, i := range d.row {
+		if k.class != trace.ParamsAllGather {
+			continue
+		}
+		pause := d.o.Start[i]
+		if k.step > 0 {
+			j := d.row[instance{k.rank, k.step - 1, trace.Optimizer, 0}]
+			pause -= d.o.Start[j] + d.o.Dur[j]
+		}
+		seen[pause] = true
+		sum += float64(pause) / nsPerMilli
+		square += float64(pause) / nsPerMilli * float64(pause) / nsPerMilli
+	}
+	const n = 40 * 50
+	mean := sum / n
+	if sd := math.Sqrt(square/n - mean*mean); len(seen) < n-5 || math.Abs(mean-3) > 5*0.6/math.Sqrt(n) || math.Abs(sd-0.6) > 0.06 {
+		t.Errorf("%d pauses in %d steps, mean %.3f ms, deviation %.3f, want 3 and 0.6", len(seen), n, mean, sd)
 	}
 }
 

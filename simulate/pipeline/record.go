@@ -11,19 +11,18 @@ import (
 // table is what the rows of a node have in common in all steps, and where its
 // rows stand in a trace.
 type table struct {
-	names []string
-	rows  []fixed // [node]
-	// first is the number of a group's first trace group in a step: groups
-	// count from 0 in every step, those within a replica once per replica.
-	first  []int32
-	groups int // trace groups in a step
+	names  []string
+	rows   []fixed // [node]
+	groups int     // in a step; those within a replica count once per replica
 }
 
 // fixed are the constant columns of a node. sort is its place among nodes of
-// its stage that start together: by name, then number.
+// its stage that start together: by name, then number. group is −1, or the
+// number of its group in a step, of replica 0 where perReplica is 1.
 type fixed struct {
 	name, lane, seq, chunk, depth, micro int32
 	sort                                 int32
+	group, perReplica                    int32
 }
 
 func newTable(p *program) table {
@@ -42,7 +41,7 @@ func newTable(p *program) table {
 		if n.class.IsCompute() {
 			depth = p.layout.depth(n.stage, n.chunk)
 		}
-		t.rows[v] = fixed{name: names[n.class], lane: n.class.Lane(), seq: int32(n.seq), chunk: int32(n.chunk), depth: int32(depth), micro: int32(n.micro)}
+		t.rows[v] = fixed{name: names[n.class], lane: n.class.Lane(), seq: int32(n.seq), chunk: int32(n.chunk), depth: int32(depth), micro: int32(n.micro), group: -1}
 	}
 	for _, nodes := range p.stages {
 		order := slices.SortedFunc(slices.Values(nodes), func(x, y int32) int {
@@ -53,12 +52,14 @@ func newTable(p *program) table {
 		}
 	}
 	for i := range p.groups {
-		t.first = append(t.first, int32(t.groups))
+		size, perReplica := p.layout.DP, int32(1)
 		if p.groups[i].across {
-			t.groups++
-		} else {
-			t.groups += p.layout.DP
+			size, perReplica = 1, 0
 		}
+		for _, v := range p.groups[i].members {
+			t.rows[v].group, t.rows[v].perReplica = int32(t.groups), perReplica
+		}
+		t.groups += size
 	}
 	return t
 }
@@ -120,9 +121,10 @@ func (g *Generator) firstReading() int64 {
 
 // arrange sorts a stage's nodes by start on one replica. The order hardly
 // differs between replicas and steps, so an insertion sort that begins with
-// the order found last is quick.
+// the order found last is quick; where it is not, another takes over.
 func (g *Generator) arrange(order []int32, dp int, c clock) {
 	n := g.spec.Layout.DP
+	moves := 0
 	for i := 1; i < len(order); i++ {
 		v := order[i]
 		start, at := c.read(g.start[int(v)*n+dp]), i
@@ -134,8 +136,19 @@ func (g *Generator) arrange(order []int32, dp int, c clock) {
 			order[at] = u
 		}
 		order[at] = v
+		if moves += i - at; moves > maxMoves*len(order) {
+			slices.SortFunc(order, func(u, v int32) int {
+				return cmp.Or(cmp.Compare(c.read(g.start[int(u)*n+dp]), c.read(g.start[int(v)*n+dp])),
+					cmp.Compare(g.table.rows[u].sort, g.table.rows[v].sort))
+			})
+			return
+		}
 	}
 }
+
+// maxMoves is how many places a node may move, on average, for an insertion
+// sort to be worth it.
+const maxMoves = 32
 
 // part is where the rows of one worker in one step go.
 type part struct {
@@ -147,20 +160,37 @@ type part struct {
 
 // write writes the rows of one worker.
 func (g *Generator) write(p part, order []int32, dp, pp int) {
-	t, l := p.t, g.spec.Layout
-	rank, c := l.rank(dp, pp), g.clocks[l.rank(dp, pp)]
+	t, l, n := p.t, g.spec.Layout, len(order)
+	rank := l.rank(dp, pp)
+	c := g.clocks[rank]
+	g.writeTimes(t.Start[p.at:][:n], t.Dur[p.at:][:n], order, reading{c, dp, p.zero})
+	ranks, steps, groups := t.Rank[p.at:][:n], t.Step[p.at:][:n], t.Group[p.at:][:n]
+	names, lanes, seqs := t.Name[p.at:][:n], t.Lane[p.at:][:n], t.Seq[p.at:][:n]
+	chunks, depths, micros := t.Chunk[p.at:][:n], t.GlobalChunk[p.at:][:n], t.Microbatch[p.at:][:n]
 	firstGroup := int32(p.step * g.table.groups)
 	for k, v := range order {
-		row, fixed := p.at+k, &g.table.rows[v]
-		start, end := c.read(g.start[int(v)*l.DP+dp]), c.read(g.end[int(v)*l.DP+dp])
-		t.Rank[row], t.Step[row], t.Name[row], t.Lane[row] = int32(rank), int32(p.step), fixed.name, fixed.lane
-		t.Seq[row], t.Chunk[row], t.GlobalChunk[row], t.Microbatch[row] = fixed.seq, fixed.chunk, fixed.depth, fixed.micro
-		t.Start[row], t.Dur[row], t.Group[row] = start-p.zero, end-start, -1
-		if i := g.program.nodes[v].group; i >= 0 {
-			t.Group[row] = firstGroup + g.table.first[i]
-			if !g.program.groups[i].across {
-				t.Group[row] += int32(dp)
-			}
+		f := &g.table.rows[v]
+		ranks[k], steps[k], groups[k] = int32(rank), int32(p.step), -1
+		names[k], lanes[k], seqs[k] = f.name, f.lane, f.seq
+		chunks[k], depths[k], micros[k] = f.chunk, f.depth, f.micro
+		if f.group >= 0 {
+			groups[k] = firstGroup + f.group + f.perReplica*int32(dp)
 		}
+	}
+}
+
+// reading is how a worker's times are read: its clock, its replica, and the
+// zero of the trace.
+type reading struct {
+	clock
+	dp   int
+	zero int64
+}
+
+func (g *Generator) writeTimes(start, dur []int64, order []int32, r reading) {
+	n := g.spec.Layout.DP
+	for k, v := range order {
+		from, to := r.read(g.start[int(v)*n+r.dp]), r.read(g.end[int(v)*n+r.dp])
+		start[k], dur[k] = from-r.zero, to-from
 	}
 }

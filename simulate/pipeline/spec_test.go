@@ -142,6 +142,9 @@ func TestAbsurdlyLong(t *testing.T) {
 			s.Ops.Forward.Jitter, s.Ops.Backward.Jitter, s.Ops.Backward.Mean = maxJitter, maxJitter, maxMillis
 		},
 		"steps": func(s *Spec) { s.Steps.Every = maxSteps / 10 },
+		"a path": func(s *Spec) { // 10¹⁹ ns
+			s.Layout, s.Ops.Forward.Mean, s.Steps.Count = layout(1, 1, 100_000), maxMillis, 1
+		},
 		"delays": func(s *Spec) {
 			s.Faults = []Fault{{Kind: LateStart, Where: Where{Op: "gc"}, Size: Size{Delay: maxMillis}}}
 			s.Steps.Count = 2000

@@ -95,23 +95,12 @@ func (g *Generator) drawWorker(w *share, dp, pp int) {
 
 // drawGroups draws the transfers of collectives over replicas.
 func (g *Generator) drawGroups() {
-	p := g.program
-	seeded := -1 // stage, or as many as there are for everybody
-	for i := range p.groups {
-		grp := &p.groups[i]
-		if !grp.across {
-			continue
+	rng := g.rng.at(g.spec.Seed, forGroup, 0, g.spec.Steps.index(g.step)).Rand
+	for i := range g.program.groups {
+		if grp := &g.program.groups[i]; grp.across {
+			v := grp.members[0]
+			g.row(g.end, v)[0] = g.shares[0].whole(g.laws[v].work.draw(rng))
 		}
-		v := grp.members[0]
-		stage, who := p.nodes[v].stage, uint64(p.nodes[v].stage)
-		if p.nodes[v].class == trace.OptimizerClip {
-			stage, who = g.spec.Layout.PP, math.MaxUint64 // everybody
-		}
-		if seeded != stage {
-			g.rng.at(g.spec.Seed, forGroup, who, g.spec.Steps.index(g.step))
-			seeded = stage
-		}
-		g.row(g.end, v)[0] = g.shares[0].whole(g.laws[v].work.draw(g.rng.Rand))
 	}
 }
 

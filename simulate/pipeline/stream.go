@@ -9,7 +9,7 @@ const (
 	forWork     purpose = iota + 1 // durations on one worker in one step
 	forLaunch                      // launch delays on one worker in one step
 	forTransfer                    // transfers between stages from one worker in one step
-	forGroup                       // transfers of collectives over the replicas of one stage in one step
+	forGroup                       // transfers of collectives over replicas in one step
 	forBetween                     // time before a step on one worker
 	forSpeed                       // persistent speed of one worker
 	forClock                       // clock of one worker

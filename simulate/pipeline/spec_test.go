@@ -1,9 +1,11 @@
 package pipeline
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -56,6 +58,34 @@ faults:
 	}
 	if back, err := ParseSpec("again", again); err != nil || !cmp.Equal(back, want) {
 		t.Errorf("written as YAML it does not read back: %v\n%s", err, cmp.Diff(want, back))
+	}
+}
+
+// TestDocumentedSpec: the specification that the page shows is one, and JSON
+// will do as well.
+func TestDocumentedSpec(t *testing.T) {
+	page, err := os.ReadFile("../../docs/simulate-ops.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, ok := strings.Cut(string(page), "```yaml\n")
+	text, _, ok2 := strings.Cut(text, "```")
+	if !ok || !ok2 {
+		t.Fatal("the page shows no specification")
+	}
+	s, err := ParseSpec("docs/simulate-ops.md", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Layout.DP != 8 || len(s.Faults) != 2 || s.Faults[0].Sigma != 8 {
+		t.Errorf("read as %+v", s)
+	}
+	asJSON, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if back, err := ParseSpec("json", asJSON); err != nil || !cmp.Equal(back, s) {
+		t.Errorf("as JSON it reads back differently: %v\n%s", err, cmp.Diff(s, back))
 	}
 }
 

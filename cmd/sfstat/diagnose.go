@@ -15,7 +15,7 @@ func (p *program) diagnoseCommand() *cli.Command {
 	return &cli.Command{
 		Name: "diagnose", Usage: "one verdict: who made the group slow, where, why, how sure", ArgsUsage: "PATH...",
 		Description: "Reads all windows of all inputs and gives one ranked verdict per run. It never claims more than " +
-			"the evidence labels permit: what cannot be told from the recording is said, with what would tell it.",
+			"independent evidence agrees on: what cannot be told from the recording is said, with what would tell it.",
 		Flags: join(analysisFlags(), []cli.Flag{strictFlag(), failOnFlag()}, resultFlags()),
 		UsageText: `sfstat diagnose run/
 sfstat diagnose rank*.jsonl.zst --format md -o verdict.md

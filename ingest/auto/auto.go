@@ -15,6 +15,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/packet"
@@ -100,6 +101,12 @@ func Open(paths []string, o Options) (*Reader, error) {
 		}
 		r.given++
 		switch {
+		case errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE):
+			// Not the file's fault: leaving it out would make a rank missing.
+			r.Close()
+			return nil, trace.At(trace.Pos{File: c.path}, trace.Bad(trace.ErrTooLarge,
+				"the system lets a program have only %d files open, and one per rank is needed: raise the limit (ulimit -n %d) or convert to an archive first",
+				i, 2*len(all)))
 		case err != nil:
 			r.problems = append(r.problems, Problem{c.path, err})
 		case in.Format == Packets:
@@ -190,6 +197,9 @@ func (r *Reader) end() error {
 		return trace.At(trace.Pos{File: what}, trace.Bad(trace.ErrEmpty, "an empty folder"))
 	}
 	first := r.inputs[0]
+	if first.Skipped == "" {
+		return trace.At(trace.Pos{File: first.Path}, trace.Bad(trace.ErrEmpty, "there is no window in it, only a header at most"))
+	}
 	return trace.At(trace.Pos{File: what}, trace.Bad(trace.ErrMissing, "no input among %d files; the first, %s, was skipped: %s",
 		len(r.inputs), first.Path, first.Skipped))
 }

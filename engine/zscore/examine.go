@@ -88,6 +88,9 @@ func (e *examiner) pooled() {
 	if f.correlation > dependent {
 		e.doubt(Dependent)
 	}
+	if f.heavyTailed() {
+		e.doubt(HeavyTails)
+	}
 	// The mean of values with correlation ρ from step to step varies as if there
 	// were (1−ρ)/(1+ρ) as many.
 	rho := min(f.correlation, 0.95)

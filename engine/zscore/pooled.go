@@ -198,6 +198,18 @@ func (f *fit) skewness() (float64, int) {
 	return third / float64(n) / math.Pow(second/float64(n), 1.5), n
 }
 
+// heavyTailed reports whether more than 1 % of u, and at least five, lie beyond
+// 3 sigma; of normal values 0.27 % do.
+func (f *fit) heavyTailed() bool {
+	beyond := 0
+	for _, u := range f.u {
+		if math.Abs(u) > 3*f.sigma {
+			beyond++
+		}
+	}
+	return beyond >= 5 && 100*beyond > f.used[len(f.used)-1]
+}
+
 // chooseFit pools on the given scale or, for AutoScale, on logarithms where the
 // values are durations, their noise is skewed to the right, and less so on
 // logarithms.

@@ -75,6 +75,7 @@ const (
 	FewSteps                      // too few steps to pool: LeaveOneOut was used
 	MostlyEqual                   // more than half of the deviations are equal: the spread is their mean, not robust
 	Dependent                     // deviations of consecutive steps are correlated: EveryStep was widened for it
+	HeavyTails                    // more deviations beyond 3 spreads than normal noise has: flags of single steps are more than stated
 	CannotFire                    // the largest score there can be is below the cutoff
 	Uncalibrated                  // the method has no error rate
 	NoSure                        // the method has no threshold for the whole analysis
@@ -84,7 +85,7 @@ const (
 
 var doubtTexts = [doubtCount]string{
 	"", "fewer than three peers: who deviates cannot be decided", "too few steps to pool",
-	"most deviations are equal: the spread is not robust", "consecutive steps are correlated",
+	"most deviations are equal: the spread is not robust", "consecutive steps are correlated", "tails heavier than normal: single steps are flagged more often than stated",
 	"the cutoff is above the largest score there can be", "no error rate is known",
 	"no threshold for the whole analysis", "blind to two equal stragglers",
 }

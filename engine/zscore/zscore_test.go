@@ -415,6 +415,21 @@ func TestDoubtsAndEdges(t *testing.T) {
 		drift.X[step*6+1] -= int64(step) * 1e5
 	}
 	has(drift, Dependent)
+	// Noise of Student's t with 3 degrees of freedom, and a fault that is no noise.
+	tails, calm := healthy(source(5), 8, 50), healthy(source(5), 8, 50)
+	rng := source(6)
+	for k := range tails.X {
+		a := rng.NormFloat64()
+		z := rng.NormFloat64() / math.Sqrt((2*rng.ExpFloat64()+a*a)/3)
+		tails.X[k] = 100e6 + int64(1e5*z)
+		if k%8 == 3 {
+			calm.X[k] += 1e7
+		}
+	}
+	has(tails, HeavyTails)
+	if r := analyze(t, o, calm); slices.Contains(r.Series[0].Doubts, HeavyTails) {
+		t.Errorf("a slow peer makes tails: %v", r.Series[0].Doubts)
+	}
 	if r := analyze(t, o); len(r.Outliers)+len(r.Workers)+len(r.Series) != 0 {
 		t.Errorf("of nothing came %+v", r)
 	}

@@ -1,0 +1,180 @@
+package frontier
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/sfstat/sfstat/simulate"
+	"github.com/sfstat/sfstat/trace"
+)
+
+func simulated(t testing.TB, change func(*simulate.Spec)) *trace.Window {
+	t.Helper()
+	s := simulate.DefaultSpec()
+	s.Schedule.Steps, s.Seed = 60, 11
+	change(&s)
+	g, err := simulate.New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := g.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// TestMeetingsAreFound: the stages in which the simulated program has a
+// meeting, and no others, whatever rank is slow.
+func TestMeetingsAreFound(t *testing.T) {
+	barrier := simulate.Meeting{Transfer: simulate.Dist{Mean: 1}, Exit: simulate.Dist{Mean: 0.5, SD: 0.3, Shape: simulate.LogNormal}}
+	cases := map[string]struct {
+		change func(*simulate.Spec)
+		want   []string
+	}{
+		"backward": {func(*simulate.Spec) {}, []string{simulate.StageBackward}},
+		"slow after the meeting": {func(s *simulate.Spec) {
+			s.Faults = []simulate.Fault{{Family: simulate.CallbackHost, Delay: 120, Ranks: []int{2}}}
+		}, []string{simulate.StageBackward}},
+		"rare and long": {func(s *simulate.Spec) {
+			s.Faults = []simulate.Fault{{Family: simulate.OptimizerHost, Delay: 900, Ranks: []int{3}, Every: 10}}
+		}, []string{simulate.StageBackward}},
+		"barrier in callbacks": {func(s *simulate.Spec) {
+			s.Stages[3].Meetings = []simulate.Meeting{barrier}
+		}, []string{simulate.StageBackward, simulate.StageCallbacks}},
+		"nowhere": {func(s *simulate.Spec) { s.Stages[2].Meetings = nil }, nil},
+	}
+	for name, c := range cases {
+		m := findMeeting(newRows(simulated(t, c.change)), DefaultGates(), "")
+		var got []string
+		for _, b := range m.Boundaries {
+			if b.Meets {
+				got = append(got, b.Name)
+			}
+			if b.Meets && (b.Slope < -1.5 || b.Slope > -0.7) {
+				t.Errorf("%s: slope of %s is %v", name, b.Name, b.Slope)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: ranks meet in %v, want %v", name, got, c.want)
+		}
+		if want := map[bool]MeetingEvidence{true: MeetingShown, false: MeetingUnknown}[c.want != nil]; m.Evidence != want {
+			t.Errorf("%s: evidence %v, want %v", name, m.Evidence, want)
+		}
+	}
+}
+
+// TestSkewAndDriftAreSeenAtTheMeeting: a rank that begins every step 120 ms
+// late, and clocks that run apart.
+func TestSkewAndDriftAreSeenAtTheMeeting(t *testing.T) {
+	w := simulated(t, func(s *simulate.Spec) {
+		s.Clock = simulate.Clock{DriftPPM: 5000}
+		s.Faults = []simulate.Fault{{Family: simulate.CallbackHost, Delay: 120, Ranks: []int{2}}}
+	})
+	// The first steps are left out: in them the lateness came about.
+	const skip = 5
+	S, R := len(w.Schema.Stages), len(w.Ranks)
+	w.Durations, w.Wall, w.Side = w.Durations[skip*S*R:], w.Wall[skip*R:], nil
+	m := findMeeting(newRows(w), DefaultGates(), "")
+	if m.Skew < 110e6 || m.Skew > 130e6 {
+		t.Errorf("skew %d ns, want about 120 ms", m.Skew)
+	}
+	if m.Drift < 4000 || m.Drift > 40000 {
+		t.Errorf("drift %v ppm for clocks that differ by 5000 in deviation", m.Drift)
+	}
+}
+
+// TestSetsOfRanksAreFound: a meeting across tp in forward is one of sets.
+func TestSetsOfRanksAreFound(t *testing.T) {
+	w := simulated(t, func(s *simulate.Spec) {
+		s.Ranks, s.Schedule.Steps = 16, 120
+		s.Layout = []simulate.Axis{{Name: "tp", Size: 4}, {Name: "dp", Size: 4}}
+		tp := s.Stages[2].Meetings[0]
+		tp.Across = []string{"tp"}
+		s.Stages[1].Meetings = []simulate.Meeting{tp}
+	})
+	m := findMeeting(newRows(w), DefaultGates(), "")
+	for _, b := range m.Boundaries {
+		want := map[string]string{simulate.StageForward: "tp"}[b.Name]
+		if b.Within != want {
+			t.Errorf("%s: within %q, want %q", b.Name, b.Within, want)
+		}
+		if want != "" && (len(b.sets) != 4 || !slices.Equal(b.sets[0], []int{0, 1, 2, 3})) {
+			t.Errorf("%s: sets %v", b.Name, b.sets)
+		}
+	}
+	if m.Name != simulate.StageBackward || m.Evidence != MeetingShown {
+		t.Errorf("all meet in %q (%v)", m.Name, m.Evidence)
+	}
+}
+
+// TestDataWaitGoesToTheConsumer: a wait recorded at the end of the step before
+// is moved, with its wall time, and comes first.
+func TestDataWaitGoesToTheConsumer(t *testing.T) {
+	w := &trace.Window{Run: "r", WorldSize: 2, FirstStep: 7, DataWait: trace.DataWaitPreceding,
+		Schema: trace.Schema{Stages: []string{"model.fwd", "data.next_wait"}},
+		Ranks:  []trace.Rank{{ID: 0}, {ID: 1}},
+		// [step][stage][rank]
+		Durations: []int64{10, 11, 1, 2, 20, 21, 3, 4, 30, 31, 5, 6},
+		Wall:      []int64{11, 13, 23, 25, 35, 37}}
+	got, unsafe := chargeDataWait(w)
+	if unsafe || got.FirstStep != 8 || !slices.Equal(got.Schema.Stages, []string{"data.next_wait", "model.fwd"}) {
+		t.Fatalf("unsafe %v, first step %d, stages %v", unsafe, got.FirstStep, got.Schema.Stages)
+	}
+	if want := []int64{1, 2, 20, 21, 3, 4, 30, 31}; !slices.Equal(got.Durations, want) {
+		t.Errorf("durations %v, want %v", got.Durations, want)
+	}
+	if want := []int64{21, 23, 33, 35}; !slices.Equal(got.Wall, want) {
+		t.Errorf("wall %v, want %v", got.Wall, want)
+	}
+	for _, spoil := range []func(*trace.Window){
+		func(w *trace.Window) { w.DataWait = trace.DataWaitUnknown },
+		func(w *trace.Window) { w.Accumulation = 4 },
+		func(w *trace.Window) { w.Schema = trace.Schema{Stages: []string{"data.a", "data.b"}} },
+	} {
+		bad := *w
+		spoil(&bad)
+		if got, unsafe := chargeDataWait(&bad); !unsafe || got != &bad {
+			t.Errorf("data wait %v, accumulation %d, stages %v was moved", bad.DataWait, bad.Accumulation, bad.Schema.Stages)
+		}
+	}
+}
+
+// TestRunwayIsShared: three ranks are 30, 60 and 60 ms late at one meeting. The
+// first 30 are paid by three, the next 30 by two.
+func TestRunwayIsShared(t *testing.T) {
+	const ms = 1_000_000
+	d := make([]int64, 8) // stage a, then b where all meet
+	copy(d, []int64{10 * ms, 10 * ms, 10 * ms, 10 * ms, 10 * ms, 40 * ms, 70 * ms, 70 * ms})
+	for _, x := range d {
+		d = append(d, 70*ms-x+5*ms)
+	}
+	w := &trace.Window{Run: "r", WorldSize: 8, Schema: trace.Schema{Stages: []string{"a", "b"}}, Durations: d}
+	for r := range 8 {
+		w.Ranks = append(w.Ranks, trace.Rank{ID: r})
+	}
+	r := mustAnalyze(t, w, Options{Cut: CutStep, MeetAfter: "b"}).Main
+	charged := map[int]int64{}
+	for _, c := range r.Culprits {
+		if r.Stages[c.Stage].Name != "a" {
+			t.Errorf("charged in %s", r.Stages[c.Stage].Name)
+		}
+		charged[c.Rank] = c.Explained
+	}
+	want := map[int]int64{5: 10 * ms, 6: 25 * ms, 7: 25 * ms}
+	for rank, ns := range want {
+		if charged[rank] != ns {
+			t.Errorf("rank %d is charged %d ns, want %d", rank, charged[rank], ns)
+		}
+	}
+	if len(charged) != len(want) {
+		t.Errorf("charged %v", charged)
+	}
+	// Mending all three saves the whole 60 of 75 ms; the wait is split off.
+	if a := r.Stages[0]; a.Mend == nil || *a.Mend < 0.79 || *a.Mend > 0.81 {
+		t.Errorf("mending saves %v, want 0.8", *a.Mend)
+	}
+	if b := r.Stages[1]; !b.Meets || b.Wait != (5*60+30)*ms/8 {
+		t.Errorf("mean wait %d ns, want %d", b.Wait, (5*60+30)*ms/8)
+	}
+}

@@ -60,7 +60,8 @@ func (j *judge) headline(suspects []Suspect) string {
 		return fmt.Sprintf("One rank only: a step takes %s; which rank holds up a group cannot be said.", ms(first.Makespan/int64(max(1, first.Steps))))
 	}
 	if len(suspects) == 0 {
-		return j.quiet()
+		w := j.windows[0].Main
+		return j.caveat() + fmt.Sprintf("The window is too short to say anything: %s of exposed time in all.", ms(w.Makespan))
 	}
 	return j.caveat() + j.sentence(j.found[0])
 }
@@ -181,15 +182,6 @@ func listed(ranks []int) string {
 		fmt.Fprint(&b, r)
 	}
 	return b.String()
-}
-
-func (j *judge) quiet() string {
-	w := j.windows[0].Main
-	if w.Leader.Stage < 0 {
-		return j.caveat() + fmt.Sprintf("The window is too short to say anything: %s of exposed time in all.", ms(w.Makespan))
-	}
-	s := w.Stages[w.Leader.Stage]
-	return j.caveat() + fmt.Sprintf("No straggler: a step takes %s, %s of it in %s, and no rank is late.", ms(w.Makespan/int64(max(1, w.Steps))), percent(*s.Share), s.Name)
 }
 
 // caveat opens the headline when the data are not what they should be.

@@ -23,6 +23,8 @@ const rowsAtOnce = 8
 //
 // whose numerator is an integer.
 type matrix struct {
+	*sample
+	r       *Result
 	workers []int // ascending by number of completions: equal numbers are neighbours
 	n       []int64
 	divisor int64
@@ -38,7 +40,7 @@ type spare struct {
 // score computes the distances within a group of workers with completions and
 // fills Mean, Median and Matrix.
 func (s *sample) score(group []int, r *Result, o Options) {
-	m := s.newMatrix(group)
+	m := s.newMatrix(group, r)
 	var next atomic.Int64
 	var wait sync.WaitGroup
 	for range o.Threads {
@@ -59,7 +61,7 @@ func (s *sample) score(group []int, r *Result, o Options) {
 				clear(gaps)
 				m.fill(block, gaps, &memory)
 				for j, i := range block {
-					chosen = m.finish(s, i, gaps[j*len(group):(j+1)*len(group)], r, chosen)
+					chosen = m.finish(i, gaps[j*len(group):(j+1)*len(group)], chosen)
 				}
 			}
 		})
@@ -73,8 +75,8 @@ func (s *sample) score(group []int, r *Result, o Options) {
 const fixedOne = 1 << 44
 
 // finish turns a row of numerators into the worker's mean and median distance.
-func (m *matrix) finish(s *sample, i int, gaps []int64, r *Result, chosen []int64) []int64 {
-	w := m.workers[i]
+func (m *matrix) finish(i int, gaps, chosen []int64) []int64 {
+	r, w := m.r, m.workers[i]
 	even := m.n[0] == m.n[len(m.n)-1] // then all n are 1
 	one := m.divisor
 	if !even {
@@ -86,9 +88,9 @@ func (m *matrix) finish(s *sample, i int, gaps []int64, r *Result, chosen []int6
 		other := m.workers[j]
 		full := m.divisor * m.n[i] * m.n[j]
 		if r.Matrix != nil {
-			r.Matrix[w*len(s.peers)+other] = float64(gap) / float64(full)
+			r.Matrix[w*len(m.peers)+other] = float64(gap) / float64(full)
 		}
-		if j == i || r.Against == Peers && s.peers[other] != s.peers[w] {
+		if j == i || r.Against == Peers && m.peers[other] != m.peers[w] {
 			continue
 		}
 		d := gap
@@ -117,8 +119,8 @@ func (m *matrix) finish(s *sample, i int, gaps []int64, r *Result, chosen []int6
 
 // newMatrix chooses the representation: rows of counts over the whole grid
 // where completions fill it, else a sweep over the completions.
-func (s *sample) newMatrix(group []int) *matrix {
-	m := &matrix{workers: slices.Clone(group)}
+func (s *sample) newMatrix(group []int, r *Result) *matrix {
+	m := &matrix{sample: s, r: r, workers: slices.Clone(group)}
 	slices.SortStableFunc(m.workers, func(a, b int) int { return s.ops(a) - s.ops(b) })
 	total := 0
 	for _, w := range m.workers {
@@ -129,9 +131,9 @@ func (s *sample) newMatrix(group []int) *matrix {
 		m.n = append(m.n, int64(s.ops(w))/m.divisor)
 	}
 	if len(group)*s.points <= 8*total+1<<16 {
-		m.fill = newGrid(s, m).fill
+		m.fill = newGrid(m).fill
 	} else {
-		m.fill = newSweep(s, m).fill
+		m.fill = newSweep(m).fill
 	}
 	return m
 }

@@ -12,16 +12,16 @@ const (
 	chunk = 1024 // windows of a block of rows that stay in the first-level cache
 )
 
-func newGrid(s *sample, m *matrix) *grid {
-	g := &grid{m: m, stride: (s.points + lanes - 1) / lanes * lanes}
+func newGrid(m *matrix) *grid {
+	g := &grid{m: m, stride: (m.points + lanes - 1) / lanes * lanes}
 	g.counts = make([]int32, len(m.workers)*g.stride)
 	for i, w := range m.workers {
 		row := g.row(i)
-		for _, k := range s.done(w) {
+		for _, k := range m.done(w) {
 			row[k]++
 		}
 		sum := int32(0)
-		for k := range row[:s.points] {
+		for k := range row[:m.points] {
 			sum += row[k]
 			row[k] = sum
 		}

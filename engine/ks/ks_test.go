@@ -145,7 +145,7 @@ func TestSweepEqualsGrid(t *testing.T) {
 			t.Fatal(err)
 		}
 		group := s.everyone()
-		m := s.newMatrix(group)
+		m := s.newMatrix(group, nil)
 		n := len(group)
 		var a, b spare
 		for from := 0; from < n; from += rowsAtOnce {
@@ -154,8 +154,8 @@ func TestSweepEqualsGrid(t *testing.T) {
 				block = append(block, i)
 			}
 			x, y := make([]int64, rowsAtOnce*n), make([]int64, rowsAtOnce*n)
-			newGrid(s, m).fill(block, x, &a)
-			newSweep(s, m).fill(block, y, &b)
+			newGrid(m).fill(block, x, &a)
+			newSweep(m).fill(block, y, &b)
 			if k := len(block) * n; !slices.Equal(x[:k], y[:k]) {
 				t.Fatalf("seed %d, rows %v: grid %v, sweep %v", seed, block, x[:k], y[:k])
 			}

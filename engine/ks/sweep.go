@@ -52,10 +52,10 @@ func (o *order) window(k int32) (from, to int32) {
 	return from, o.end[k]
 }
 
-func newSweep(s *sample, m *matrix) *sweep {
-	w := &sweep{m: m, order: s.byWindow(m.workers)}
+func newSweep(m *matrix) *sweep {
+	w := &sweep{m: m, order: m.byWindow(m.workers)}
 	for _, worker := range m.workers {
-		own := slices.Clone(s.done(worker))
+		own := slices.Clone(m.done(worker))
 		slices.Sort(own)
 		w.own = append(w.own, own)
 	}
@@ -86,8 +86,8 @@ func (w *sweep) fill(block []int, gaps []int64, memory *spare) {
 
 // row holds worker i against all.
 func (w *sweep) row(i int, others []jumper) {
-	own, n := w.own[i], w.m.n[i]
-	x, at := int64(0), int32(0)
+	own, at := w.own[i], int32(0)
+	r := runner{n: w.m.n[i]}
 	for len(own) > 0 {
 		k, here := own[0], 1
 		for here < len(own) && own[here] == k {
@@ -95,21 +95,26 @@ func (w *sweep) row(i int, others []jumper) {
 		}
 		own = own[here:]
 		from, to := w.window(k)
-		hold(others, w.owner[at:from], n, x, x)
-		hold(others, w.owner[from:to], n, x, x+int64(here))
-		x, at = x+int64(here), to
+		r.hold(others, w.owner[at:from])
+		r.after += int64(here)
+		r.hold(others, w.owner[from:to])
+		r.before, at = r.after, to
 	}
-	hold(others, w.owner[at:], n, x, x)
+	r.hold(others, w.owner[at:])
 }
 
-// hold compares right before and right after each completion, while the row's
-// count is before and after. Several completions of one worker in one window
-// need no care: those between its first and last only give smaller gaps.
-func hold(others []jumper, owners []int32, n, before, after int64) {
+// runner is the worker of a row: how many of its n completions lie before a
+// window, and before the window's end.
+type runner struct{ n, before, after int64 }
+
+// hold compares right before and right after each completion of others. Several
+// completions of one worker in one window need no care: those between its first
+// and last only give smaller gaps.
+func (r runner) hold(others []jumper, owners []int32) {
 	for _, owner := range owners {
 		b := &others[owner]
-		c := int64(b.count) * n
-		b.gap = max(b.gap, before*int64(b.n)-c, c+n-after*int64(b.n))
+		c := int64(b.count) * r.n
+		b.gap = max(b.gap, r.before*int64(b.n)-c, c+r.n-r.after*int64(b.n))
 		b.count++
 	}
 }

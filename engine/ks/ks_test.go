@@ -331,6 +331,10 @@ func TestRefusals(t *testing.T) {
 	if _, err := Analyze(far, Options{Window: 1}); !errors.Is(err, ErrBefore) {
 		t.Errorf("a time that does not fit 63 bits: %v", err)
 	}
+	back := []Worker{{Steps: []Step{{Start: math.MaxInt64, Done: []int64{math.MinInt64}}}}}
+	if _, err := Analyze(back, Options{Window: 1}); !errors.Is(err, ErrBefore) {
+		t.Errorf("a completion 2⁶⁴−1 before its step: %v", err)
+	}
 	wide := []Worker{{Steps: []Step{{Start: -1 << 62, Done: []int64{1<<62 - 1}}}}, {Steps: []Step{{Done: []int64{5}}}}}
 	if r := analyze(t, wide, Options{Window: 1}); *r.Scores[0].Mean != 1 {
 		t.Errorf("times 2⁶³−1 apart: %+v", r.Scores)
@@ -352,6 +356,59 @@ func TestLayout(t *testing.T) {
 	l := r.Layout([]int{8, 8, 8, 3, 3, 3}, []int{0, 0, 2, 0, 2, 1})
 	if !slices.Equal(l.Rows, []int{3, 8}) || !slices.Equal(l.Cols, []int{0, 1, 2}) || !slices.Equal(l.Worker, []int{3, -1, 4, 0, -1, 2}) {
 		t.Errorf("layout %+v", l)
+	}
+}
+
+// TestLater: by hand, with means 10, 20 and 60, and with a fourth of 20.
+func TestLater(t *testing.T) {
+	at := func(done ...int64) Worker { return Worker{Steps: []Step{{Done: done}}} }
+	for _, c := range []struct {
+		workers []Worker
+		want    []int64
+	}{
+		{[]Worker{at(5, 15), at(20), at(60)}, []int64{-30, -15, 45}},
+		{[]Worker{at(10), at(20), at(60), at(0, 40)}, []int64{-10, 0, 40, 0}},
+	} {
+		var got []int64
+		for _, s := range analyze(t, c.workers, Options{Window: 1}).Scores {
+			got = append(got, s.Later)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("later by %v, want %v", got, c.want)
+		}
+	}
+}
+
+// TestTextbookOfTheRest: a worker against all its peers together is a comparison
+// of two samples.
+func TestTextbookOfTheRest(t *testing.T) {
+	for seed := range uint64(30) {
+		rng := source(seed)
+		workers := ragged(rng, 2+rng.IntN(9))
+		window := 1 + rng.Int64N(5)
+		r := analyze(t, workers, Options{Window: window})
+		for a := range workers {
+			var rest []int64
+			for b := range workers {
+				if b != a && workers[b].Peers == workers[a].Peers {
+					rest = append(rest, folded(workers[b], window)...)
+				}
+			}
+			want, err := Compare(folded(workers[a], window), rest)
+			got := r.Scores[a].Textbook
+			if (got != nil) != (err == nil) || got != nil && !reflect.DeepEqual(*got, want) {
+				t.Fatalf("seed %d, worker %d: %+v, want %+v", seed, a, got, want)
+			}
+		}
+	}
+}
+
+// TestSmallestP: a worker far off is above all that permutations draw, and P is
+// its own place among them.
+func TestSmallestP(t *testing.T) {
+	r := analyze(t, job{workers: 5, steps: 12, ops: 20, slow: 1.5}.run(source(6)), DefaultOptions())
+	if got := r.Scores[0].Test; got.P != 1/float64(got.Draws) {
+		t.Errorf("P = %v of %d draws", got.P, got.Draws)
 	}
 }
 

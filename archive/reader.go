@@ -9,6 +9,7 @@ import (
 
 	"github.com/sfstat/sfstat/archive/internal/flat"
 	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/internal/parquetformat"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -69,7 +70,7 @@ func NewReader(r io.ReaderAt, size int64, file string, lim ingest.Limits) (*Read
 	lim = lim.OrDefault()
 	bounds := flat.Limits{Footer: min(lim.Line, maxFooter), Values: freeOfRatio + lim.Ratio*size}
 	f, err := flat.Open(flat.Input{R: r, Size: size, Name: file}, bounds)
-	if errors.Is(err, flat.ErrNotParquet) {
+	if errors.Is(err, parquetformat.ErrNotParquet) {
 		return nil, trace.At(trace.Pos{File: file}, trace.Bad(ErrNotArchive, "%v", errors.Unwrap(err)))
 	}
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"os"
 
 	"github.com/sfstat/sfstat/ingest"
-	"github.com/sfstat/sfstat/ingest/optrace/internal/parquet"
+	"github.com/sfstat/sfstat/internal/parquetformat"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -27,7 +27,7 @@ func OpenMeta(path, meta string, lim ingest.Limits) (*trace.OpTrace, error) {
 	}
 	defer f.Close()
 	var head [4]byte
-	if n, _ := f.ReadAt(head[:], 0); string(head[:n]) == parquet.Magic {
+	if n, _ := f.ReadAt(head[:], 0); string(head[:n]) == parquetformat.Magic {
 		info, err := f.Stat()
 		if err != nil {
 			return nil, ingest.Unreadable(path, err)

@@ -34,8 +34,8 @@ var rules = []rule{
 	{of: "engine", may: []string{"trace"}, pure: true},
 	{of: "ingest/auto", may: []string{"trace", "ingest", "archive"}},
 	{of: "ingest/ingesttest", may: []string{"trace", "ingest"}},
-	{of: "ingest", may: []string{"trace", "ingest"}},
-	{of: "archive", may: []string{"trace", "ingest"}},
+	{of: "ingest", may: []string{"trace", "ingest", "internal/parquetformat"}},
+	{of: "archive", may: []string{"trace", "ingest", "internal/parquetformat"}},
 	{of: "simulate", may: []string{"trace"}},
 	{of: "diagnose", may: []string{"trace", "engine"}},
 	{of: "report", may: []string{"trace", "engine", "diagnose"}},
@@ -45,6 +45,7 @@ var rules = []rule{
 	{of: "selfcheck", may: []string{"trace", "engine", "diagnose", "report", "ingest", "archive", "simulate", "campaign"}},
 	{of: "bench", may: []string{""}},
 	{of: "fixtures", may: []string{""}},
+	{of: "internal/parquetformat", may: []string{"trace"}},
 	{of: "internal"},
 	{of: "cmd", may: []string{""}},
 }

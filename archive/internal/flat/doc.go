@@ -62,8 +62,6 @@ type KeyValue struct{ Key, Value string }
 
 // Numbers of the format that are used in several places.
 const (
-	magic = "PAR1"
-
 	pageData       = 0
 	pageDictionary = 2
 

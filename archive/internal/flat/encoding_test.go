@@ -12,6 +12,7 @@ import (
 	"github.com/parquet-go/parquet-go/encoding/delta"
 	"github.com/parquet-go/parquet-go/encoding/rle"
 
+	"github.com/sfstat/sfstat/internal/parquetformat"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -39,7 +40,9 @@ func sequences() [][]int64 {
 }
 
 // padded is b with the slack that decoders need behind it.
-func padded(b []byte) []byte { return append(slices.Clone(b), make([]byte, slack)...)[:len(b)] }
+func padded(b []byte) []byte {
+	return append(slices.Clone(b), make([]byte, parquetformat.Slack)...)[:len(b)]
+}
 
 // The encoders and decoders of the parquet-go library were written by others
 // from the same specification: what one side writes the other must read.
@@ -57,7 +60,7 @@ func TestDelta(t *testing.T) {
 		}
 		for _, b := range [][]byte{ours, theirs} {
 			dst := make([]int64, len(want))
-			if err := decodeDelta(dst, padded(b)); err != nil || !slices.Equal(dst, want) {
+			if _, err := parquetformat.DecodeDelta(dst, padded(b)); err != nil || !slices.Equal(dst, want) {
 				t.Fatalf("%d values read wrongly: %v", len(want), err)
 			}
 		}
@@ -96,7 +99,7 @@ func TestHybrid(t *testing.T) {
 				}
 				b := appendHybrid(nil, want, width)
 				got := make([]uint32, n)
-				if err := decodeHybrid(got, padded(b), width); err != nil || !slices.Equal(got, want) {
+				if err := parquetformat.DecodeHybrid(got, padded(b), width); err != nil || !slices.Equal(got, want) {
 					t.Fatalf("n=%d width=%d run=%d: read wrongly: %v", n, width, run, err)
 				}
 				signed := make([]int32, 0, n)
@@ -119,16 +122,16 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte{0x80, 0x01, 0x04, 0xff, 0xff, 0xff, 0xff, 0x0f, 0x00}, uint16(40), uint8(33))
 	f.Fuzz(func(t *testing.T, b []byte, n uint16, width uint8) {
 		dst := make([]int64, n)
-		if decodeDelta(dst, padded(b)) == nil {
+		if _, err := parquetformat.DecodeDelta(dst, padded(b)); err == nil {
 			again := make([]int64, n)
-			if err := decodeDelta(again, padded(appendDelta(nil, dst))); err != nil || !slices.Equal(again, dst) {
+			if _, err := parquetformat.DecodeDelta(again, padded(appendDelta(nil, dst))); err != nil || !slices.Equal(again, dst) {
 				t.Fatalf("what was decoded does not survive: %v", err)
 			}
 		}
 		_ = decodePlanes(dst, b)
 		_ = decodePlain(dst, b)
 		levels := make([]uint32, n)
-		if decodeHybrid(levels, padded(b), int(width)) == nil {
+		if parquetformat.DecodeHybrid(levels, padded(b), int(width)) == nil {
 			for _, l := range levels {
 				if width < 32 && l>>width != 0 {
 					t.Fatalf("level %d of %d bits", l, width)

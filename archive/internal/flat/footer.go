@@ -1,6 +1,10 @@
 package flat
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/sfstat/sfstat/internal/parquetformat"
+)
 
 // chunk is the place of one column's values of one row group.
 type chunk struct {
@@ -33,101 +37,101 @@ type footer struct {
 
 // appendTo appends the footer as FileMetaData.
 func (f *footer) appendTo(b []byte) []byte {
-	w := &thriftWriter{b: b}
-	w.i32(1, 2)
-	w.list(2, tStruct, 1+len(f.columns))
-	w.element(func() {
-		w.text(4, "sfstat")
-		w.i32(5, int32(len(f.columns)))
+	w := &parquetformat.Writer{B: b}
+	w.I32(1, 2)
+	w.List(2, parquetformat.Struct, 1+len(f.columns))
+	w.Element(func() {
+		w.Text(4, "sfstat")
+		w.I32(5, int32(len(f.columns)))
 	})
 	for _, c := range f.columns {
-		w.element(func() { c.appendTo(w) })
+		w.Element(func() { c.appendTo(w) })
 	}
-	w.i64(3, f.rows)
-	w.list(4, tStruct, len(f.groups))
+	w.I64(3, f.rows)
+	w.List(4, parquetformat.Struct, len(f.groups))
 	for i := range f.groups {
-		w.element(func() { f.appendGroup(w, i) })
+		w.Element(func() { f.appendGroup(w, i) })
 	}
-	w.list(5, tStruct, len(f.meta))
+	w.List(5, parquetformat.Struct, len(f.meta))
 	for _, kv := range f.meta {
-		w.element(func() {
-			w.text(1, kv.Key)
-			w.text(2, kv.Value)
+		w.Element(func() {
+			w.Text(1, kv.Key)
+			w.Text(2, kv.Value)
 		})
 	}
-	w.text(6, "sfstat version 1")
-	w.list(7, tStruct, len(f.columns)) // bounds are in the order of the type
+	w.Text(6, "sfstat version 1")
+	w.List(7, parquetformat.Struct, len(f.columns)) // bounds are in the order of the type
 	for range f.columns {
-		w.element(func() { w.object(1, func() {}) })
+		w.Element(func() { w.Object(1, func() {}) })
 	}
-	return append(w.b, 0)
+	return append(w.B, 0)
 }
 
-func (c Column) appendTo(w *thriftWriter) {
-	w.i32(1, int32(c.Kind))
+func (c Column) appendTo(w *parquetformat.Writer) {
+	w.I32(1, int32(c.Kind))
 	repetition := int32(0)
 	if c.Nullable {
 		repetition = 1
 	}
-	w.i32(3, repetition)
-	w.text(4, c.Name)
+	w.I32(3, repetition)
+	w.Text(4, c.Name)
 	if c.Kind == String {
-		w.i32(6, 0)                                     // converted type UTF8
-		w.object(10, func() { w.object(1, func() {}) }) // logical type STRING
+		w.I32(6, 0)                                     // converted type UTF8
+		w.Object(10, func() { w.Object(1, func() {}) }) // logical type STRING
 	}
 }
 
-func (f *footer) appendGroup(w *thriftWriter, i int) {
+func (f *footer) appendGroup(w *parquetformat.Writer, i int) {
 	g := &f.groups[i]
 	var raw, size int64
-	w.list(1, tStruct, len(g.chunks))
+	w.List(1, parquetformat.Struct, len(g.chunks))
 	for c := range g.chunks {
 		raw, size = raw+g.chunks[c].rawSize, size+g.chunks[c].size
-		w.element(func() {
-			w.i64(2, 0)
-			w.object(3, func() { g.chunks[c].appendTo(w, f.columns[c]) })
+		w.Element(func() {
+			w.I64(2, 0)
+			w.Object(3, func() { g.chunks[c].appendTo(w, f.columns[c]) })
 		})
 	}
-	w.i64(2, raw)
-	w.i64(3, g.rows)
-	w.i64(5, g.chunks[0].offset)
-	w.i64(6, size)
+	w.I64(2, raw)
+	w.I64(3, g.rows)
+	w.I64(5, g.chunks[0].offset)
+	w.I64(6, size)
 }
 
-func (c *chunk) appendTo(w *thriftWriter, column Column) {
-	w.i32(1, int32(c.kind))
+func (c *chunk) appendTo(w *parquetformat.Writer, column Column) {
+	w.I32(1, int32(c.kind))
 	n := 0
 	for e := range int32(32) {
 		n += int(c.encodings >> e & 1)
 	}
-	w.list(2, tI32, n)
+	w.List(2, parquetformat.I32, n)
 	for e := range int32(32) {
 		if c.encodings>>e&1 != 0 {
-			w.b = binary.AppendVarint(w.b, int64(e))
+			w.Int(int64(e))
 		}
 	}
-	w.list(3, tBinary, 1)
-	w.bytes(column.Name)
-	w.i32(4, c.codec)
-	w.i64(5, c.values)
-	w.i64(6, c.rawSize)
-	w.i64(7, c.size)
-	w.i64(9, c.offset+c.dictSize)
+	w.List(3, parquetformat.Binary, 1)
+	w.String(column.Name)
+	w.I32(4, c.codec)
+	w.I64(5, c.values)
+	w.I64(6, c.rawSize)
+	w.I64(7, c.size)
+	w.I64(9, c.offset+c.dictSize)
 	if c.dictSize > 0 {
-		w.i64(11, c.offset)
+		w.I64(11, c.offset)
 	}
 	if column.Bounds || c.nulls > 0 {
-		w.object(12, func() { c.appendStatistics(w, column) })
+		w.Object(12, func() { c.appendStatistics(w, column) })
 	}
 }
 
-func (c *chunk) appendStatistics(w *thriftWriter, column Column) {
+func (c *chunk) appendStatistics(w *parquetformat.Writer, column Column) {
 	if c.nulls > 0 {
-		w.i64(3, c.nulls)
+		w.I64(3, c.nulls)
 	}
 	if column.Bounds && column.Kind == Int64 && c.nulls == 0 {
-		w.text(5, string(binary.LittleEndian.AppendUint64(nil, uint64(c.max))))
-		w.text(6, string(binary.LittleEndian.AppendUint64(nil, uint64(c.min))))
+		w.Text(5, string(binary.LittleEndian.AppendUint64(nil, uint64(c.max))))
+		w.Text(6, string(binary.LittleEndian.AppendUint64(nil, uint64(c.min))))
 	}
 }
 
@@ -144,23 +148,23 @@ type pageHeader struct {
 }
 
 func (h *pageHeader) appendTo(b []byte) []byte {
-	w := &thriftWriter{b: b}
-	w.i32(1, int32(h.typ))
-	w.i32(2, int32(h.raw))
-	w.i32(3, int32(h.size))
-	w.i32(4, int32(h.crc))
+	w := &parquetformat.Writer{B: b}
+	w.I32(1, int32(h.typ))
+	w.I32(2, int32(h.raw))
+	w.I32(3, int32(h.size))
+	w.I32(4, int32(h.crc))
 	if h.typ == pageDictionary {
-		w.object(7, func() {
-			w.i32(1, int32(h.values))
-			w.i32(2, encPlain)
+		w.Object(7, func() {
+			w.I32(1, int32(h.values))
+			w.I32(2, encPlain)
 		})
 	} else {
-		w.object(5, func() {
-			w.i32(1, int32(h.values))
-			w.i32(2, int32(h.encoding))
-			w.i32(3, encRLE)
-			w.i32(4, encRLE)
+		w.Object(5, func() {
+			w.I32(1, int32(h.values))
+			w.I32(2, int32(h.encoding))
+			w.I32(3, encRLE)
+			w.I32(4, encRLE)
 		})
 	}
-	return append(w.b, 0)
+	return append(w.B, 0)
 }

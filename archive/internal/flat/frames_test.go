@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/sfstat/sfstat/internal/parquetformat"
 )
 
 // pages are byte planes of n values that fill each of the forms: noise, zeros,
@@ -42,7 +44,7 @@ func TestFrames(t *testing.T) {
 				"library": func(dst, src []byte) ([]byte, error) { return d.DecodeAll(src, dst) },
 				"ours":    func(dst, src []byte) ([]byte, error) { return decompressFrames(d, dst, src) },
 			} {
-				got, err := decode(make([]byte, 0, len(page)+slack), b)
+				got, err := decode(make([]byte, 0, len(page)+parquetformat.Slack), b)
 				if err != nil || !bytes.Equal(got, page) {
 					t.Errorf("%d values after %d bytes, read by %s: %v", n, head, name, err)
 				}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/klauspost/compress/snappy"
 
+	"github.com/sfstat/sfstat/internal/parquetformat"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -53,8 +54,8 @@ func (f *File) decompress(codec int32, body []byte, raw, most int64) ([]byte, er
 	if raw > most {
 		return nil, trace.Bad(trace.ErrTooLarge, "a page of %d bytes, expected at most %d", raw, most)
 	}
-	if int64(cap(f.raw)) < raw+slack {
-		f.raw = make([]byte, raw+slack)
+	if int64(cap(f.raw)) < raw+parquetformat.Slack {
+		f.raw = make([]byte, raw+parquetformat.Slack)
 	}
 	dst, err := f.raw[:0], error(nil)
 	switch codec {
@@ -134,7 +135,7 @@ func (c *Cursor) decode(encoding int64, src []byte) error {
 		return c.decodeValues(c.values, encoding, src) // none is null
 	}
 	c.levels = slices.Grow(c.levels[:0], rows)[:rows]
-	if err := decodeHybrid(c.levels, levels, 1); err != nil {
+	if err := parquetformat.DecodeHybrid(c.levels, levels, 1); err != nil {
 		return err
 	}
 	count := 0
@@ -179,7 +180,8 @@ func (c *Cursor) decodeValues(dst []int64, encoding int64, src []byte) error {
 	case kind == String && encoding == encPlain:
 		return c.decodeStrings(dst, src)
 	case kind == Int64 && encoding == encDelta:
-		return decodeDelta(dst, src)
+		_, err := parquetformat.DecodeDelta(dst, src)
+		return err
 	case kind != Int64 && kind != Double:
 	case encoding == encByteStreamSplit:
 		return decodePlanes(dst, src)
@@ -212,7 +214,7 @@ func (c *Cursor) lookUp(dst []int64, src []byte) error {
 	}
 	f := c.f
 	f.index = slices.Grow(f.index[:0], len(dst))[:len(dst)]
-	if err := decodeHybrid(f.index, src[1:], int(src[0])); err != nil {
+	if err := parquetformat.DecodeHybrid(f.index, src[1:], int(src[0])); err != nil {
 		return err
 	}
 	entries, isText := len(c.ints), c.f.foot.columns[c.column].Kind == String

@@ -1,14 +1,13 @@
 package flat
 
 import (
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/sfstat/sfstat/internal/parquetformat"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -24,9 +23,6 @@ type Limits struct {
 	Footer int64 // bytes of the footer
 	Values int64 // bytes of all values, decompressed, eight each
 }
-
-// ErrNotParquet is in the error of Open when the input is no Parquet file.
-var ErrNotParquet = errors.New("not a Parquet file")
 
 // File is an open file. Its cursors share scratch space: one goroutine.
 type File struct {
@@ -54,29 +50,9 @@ func Open(in Input, lim Limits) (*File, error) {
 }
 
 func readFooter(in Input, lim Limits) (*footer, error) {
-	var head, tail [8]byte
-	if n, err := in.R.ReadAt(head[:4], 0); n < 4 && err != nil && err != io.EOF {
+	b, err := parquetformat.Footer(in.R, in.Size, lim.Footer)
+	if err != nil {
 		return nil, err
-	}
-	if string(head[:4]) != magic {
-		return nil, trace.Bad(ErrNotParquet, "begins with %q, expected %q", head[:max(0, min(in.Size, 4))], magic)
-	}
-	if in.Size < 12 {
-		return nil, trace.Bad(trace.ErrTruncated, "only %d bytes: writing or copying it was cut off, get it again", in.Size)
-	}
-	if _, err := in.R.ReadAt(tail[:], in.Size-8); err != nil && err != io.EOF {
-		return nil, err
-	}
-	if string(tail[4:]) != magic {
-		return nil, trace.Bad(trace.ErrTruncated, "begins as a Parquet file but does not end as one: writing or copying it was cut off, get it again")
-	}
-	n := int64(binary.LittleEndian.Uint32(tail[:4]))
-	if n > in.Size-12 || n > lim.Footer {
-		return nil, trace.Bad(trace.ErrTooLarge, "a footer of %d bytes in a file of %d, at most %d are read", n, in.Size, lim.Footer)
-	}
-	b := make([]byte, n)
-	if m, err := in.R.ReadAt(b, in.Size-8-n); int64(m) < n {
-		return nil, trace.Bad(trace.ErrTruncated, "reading the footer: %v", err)
 	}
 	return parseFooter(b)
 }

@@ -6,6 +6,8 @@ import (
 	"io"
 	"math"
 	"slices"
+
+	"github.com/sfstat/sfstat/internal/parquetformat"
 )
 
 // Data are the values of one column for one row group, dense: values of null
@@ -36,7 +38,7 @@ func NewWriter(w io.Writer, use Encodings) (*Writer, error) {
 		return nil, err
 	}
 	f := &Writer{w: w, enc: enc}
-	f.write([]byte(magic))
+	f.write([]byte(parquetformat.Magic))
 	return f, f.err
 }
 
@@ -81,7 +83,7 @@ func (f *Writer) Close(meta []KeyValue) error {
 		return fmt.Errorf("a footer of %d bytes is more than the format allows: write fewer windows to one file", len(foot))
 	}
 	foot = binary.LittleEndian.AppendUint32(foot, uint32(len(foot)))
-	f.write(append(foot, magic...))
+	f.write(append(foot, parquetformat.Magic...))
 	return f.err
 }
 

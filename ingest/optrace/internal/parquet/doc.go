@@ -61,8 +61,6 @@ type Column struct {
 
 // Numbers of the format.
 const (
-	magic = "PAR1"
-
 	pageData       = 0
 	pageDictionary = 2
 	pageDataV2     = 3

@@ -1,14 +1,13 @@
 package parquet
 
 import (
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/sfstat/sfstat/internal/parquetformat"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -26,9 +25,6 @@ type Limits struct {
 	Window int64 // bytes of history that a zstd page may ask for
 }
 
-// ErrNotParquet is in the error of Open when the input is no Parquet file.
-var ErrNotParquet = errors.New("not a Parquet file")
-
 // File is an open file. Not for concurrent use: reads share scratch space.
 type File struct {
 	in   Input
@@ -40,9 +36,6 @@ type File struct {
 	raw   []byte // one page, decompressed
 	index []uint32
 }
-
-// Magic is how a Parquet file begins.
-const Magic = magic
 
 // Open reads the footer and refuses one that contradicts itself or the size of
 // the file.
@@ -58,29 +51,9 @@ func Open(in Input, lim Limits) (*File, error) {
 }
 
 func readFooter(in Input, lim Limits) (*footer, error) {
-	var head, tail [8]byte
-	if n, err := in.R.ReadAt(head[:4], 0); n < 4 && err != nil && err != io.EOF {
+	b, err := parquetformat.Footer(in.R, in.Size, lim.Footer)
+	if err != nil {
 		return nil, err
-	}
-	if string(head[:4]) != magic {
-		return nil, trace.Bad(ErrNotParquet, "begins with %q, expected %q", head[:max(0, min(in.Size, 4))], magic)
-	}
-	if in.Size < 12 {
-		return nil, trace.Bad(trace.ErrTruncated, "only %d bytes: writing or copying it was cut off, get it again", in.Size)
-	}
-	if n, err := in.R.ReadAt(tail[:], in.Size-8); n < 8 {
-		return nil, trace.Bad(trace.ErrTruncated, "reading the last bytes: %v", err)
-	}
-	if string(tail[4:]) != magic {
-		return nil, trace.Bad(trace.ErrTruncated, "begins as a Parquet file but does not end as one: writing or copying it was cut off, get it again")
-	}
-	n := int64(binary.LittleEndian.Uint32(tail[:4]))
-	if n > in.Size-12 || n > lim.Footer {
-		return nil, trace.Bad(trace.ErrTooLarge, "a footer of %d bytes in a file of %d, at most %d are read", n, in.Size, lim.Footer)
-	}
-	b := make([]byte, n)
-	if m, err := in.R.ReadAt(b, in.Size-8-n); int64(m) < n {
-		return nil, trace.Bad(trace.ErrTruncated, "reading the footer: %v", err)
 	}
 	return parseFooter(b)
 }
@@ -169,8 +142,8 @@ func (r *columnReader) group(number int) error {
 	if k.typ != r.column.Type || k.values != g.rows {
 		return trace.Bad(trace.ErrRagged, "%d values of %s, expected %d of %s", k.values, k.typ, g.rows, r.column.Type)
 	}
-	if int64(cap(f.chunk)) < k.size+slack {
-		f.chunk = make([]byte, k.size+slack)
+	if int64(cap(f.chunk)) < k.size+parquetformat.Slack {
+		f.chunk = make([]byte, k.size+parquetformat.Slack)
 	}
 	b := f.chunk[:k.size]
 	if n, err := f.in.R.ReadAt(b, k.offset); n < len(b) {

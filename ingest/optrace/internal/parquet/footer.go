@@ -1,6 +1,10 @@
 package parquet
 
-import "math"
+import (
+	"math"
+
+	"github.com/sfstat/sfstat/internal/parquetformat"
+)
 
 // chunk is the place of one column's values of one row group.
 type chunk struct {
@@ -30,31 +34,38 @@ const maxColumns = 1 << 14
 // can hold: an element that lacks what it must have ends the reading.
 func parseFooter(b []byte) (*footer, error) {
 	f := &footer{rows: -1}
-	s := &scanner{b: b}
-	s.fields(func(id int16, typ byte) {
+	r := &parquetformat.Reader{B: b}
+	r.Fields(func(id int16, kind parquetformat.Kind) {
 		switch {
-		case id == 2 && typ == tList:
-			f.schema(s)
-		case id == 3 && typ == tI64:
-			f.rows = s.int()
-		case id == 4 && typ == tList:
-			s.each(func() { f.group(s) })
+		case id == 2 && kind == parquetformat.List:
+			f.schema(r)
+		case id == 3 && kind == parquetformat.I64:
+			f.rows = r.Int()
+		case id == 4 && kind == parquetformat.List:
+			r.Structs(func(_, _ int) { f.group(r) })
 		default:
-			s.skip(typ)
+			r.Skip(kind)
 		}
 	})
-	if s.err == nil && (f.rows < 0 || len(f.columns) == 0) {
-		s.fail("no columns, or no count of rows")
+	if r.Err == nil && (f.rows < 0 || len(f.columns) == 0) {
+		r.Fail("no columns, or no count of rows")
 	}
-	return f, s.err
+	// Only when all is read: the order of the fields is the writer's, and a
+	// field that comes twice adds to what the first gave.
+	for _, g := range f.groups {
+		if r.Err == nil && len(g.chunks) != len(f.columns) {
+			r.Fail("a row group that has not the columns of the schema")
+		}
+	}
+	return f, r.Err
 }
 
 // schema reads the tree of columns, which is written depth first, and keeps
 // the leaves.
-func (f *footer) schema(s *scanner) {
+func (f *footer) schema(r *parquetformat.Reader) {
 	first, within := true, int64(0) // elements that are still within a group
-	s.each(func() {
-		c, children := element(s)
+	r.Structs(func(_, _ int) {
+		c, children := element(r)
 		if first {
 			first = false
 			return
@@ -65,33 +76,33 @@ func (f *footer) schema(s *scanner) {
 		}
 		if children > 0 {
 			if within += children; within > maxColumns {
-				s.fail("groups with too many columns")
+				r.Fail("groups with too many columns")
 			}
 			return
 		}
 		if c.Name == "" || len(f.columns) == maxColumns {
-			s.fail("a column without a name, or too many columns")
+			r.Fail("a column without a name, or too many columns")
 		}
 		f.columns = append(f.columns, c)
 	})
 }
 
 // element reads a SchemaElement.
-func element(s *scanner) (c Column, children int64) {
+func element(r *parquetformat.Reader) (c Column, children int64) {
 	c.Type = math.MaxUint8
-	s.fields(func(id int16, typ byte) {
+	r.Fields(func(id int16, kind parquetformat.Kind) {
 		switch {
-		case id == 1 && typ == tI32:
-			c.Type = Type(min(uint64(s.int()), math.MaxUint8))
-		case id == 3 && typ == tI32:
-			repetition := s.int()
+		case id == 1 && kind == parquetformat.I32:
+			c.Type = Type(min(uint64(r.Int()), math.MaxUint8))
+		case id == 3 && kind == parquetformat.I32:
+			repetition := r.Int()
 			c.nullable, c.nested = repetition == 1, repetition > 1
-		case id == 4 && typ == tBinary:
-			c.Name = string(s.text())
-		case id == 5 && typ == tI32:
-			children = s.int()
-		case id == 6 && typ == tI32:
-			switch s.int() { // converted type
+		case id == 4 && kind == parquetformat.Binary:
+			c.Name = string(r.Text())
+		case id == 5 && kind == parquetformat.I32:
+			children = r.Int()
+		case id == 6 && kind == parquetformat.I32:
+			switch r.Int() { // converted type
 			case 5:
 				c.decimal = true
 			case 9:
@@ -99,10 +110,10 @@ func element(s *scanner) (c Column, children int64) {
 			case 10:
 				c.Tick = 1e3
 			}
-		case id == 10 && typ == tStruct:
-			logicalType(s, &c)
+		case id == 10 && kind == parquetformat.Struct:
+			logicalType(r, &c)
 		default:
-			s.skip(typ)
+			r.Skip(kind)
 		}
 	})
 	return c, children
@@ -110,84 +121,84 @@ func element(s *scanner) (c Column, children int64) {
 
 // logicalType reads a LogicalType: the union's field 5 is DECIMAL, 8 is
 // TIMESTAMP, whose field 2 is the union of the units.
-func logicalType(s *scanner, c *Column) {
-	s.fields(func(id int16, typ byte) {
+func logicalType(r *parquetformat.Reader, c *Column) {
+	r.Fields(func(id int16, kind parquetformat.Kind) {
 		if id == 5 {
 			c.decimal = true
 		}
-		if id != 8 || typ != tStruct {
-			s.skip(typ)
+		if id != 8 || kind != parquetformat.Struct {
+			r.Skip(kind)
 			return
 		}
-		s.fields(func(id int16, typ byte) {
-			if id != 2 || typ != tStruct {
-				s.skip(typ)
+		r.Fields(func(id int16, kind parquetformat.Kind) {
+			if id != 2 || kind != parquetformat.Struct {
+				r.Skip(kind)
 				return
 			}
-			s.fields(func(unit int16, typ byte) {
+			r.Fields(func(unit int16, kind parquetformat.Kind) {
 				c.Tick = map[int16]int64{1: 1e6, 2: 1e3, 3: 1}[unit]
-				s.skip(typ)
+				r.Skip(kind)
 			})
 		})
 	})
 }
 
-func (f *footer) group(s *scanner) {
+func (f *footer) group(r *parquetformat.Reader) {
 	g := group{rows: -1}
-	s.fields(func(id int16, typ byte) {
+	r.Fields(func(id int16, kind parquetformat.Kind) {
 		switch {
-		case id == 1 && typ == tList:
-			s.each(func() { g.chunk(s) })
-		case id == 3 && typ == tI64:
-			g.rows = s.int()
+		case id == 1 && kind == parquetformat.List:
+			r.Structs(func(_, _ int) { g.chunk(r) })
+		case id == 3 && kind == parquetformat.I64:
+			g.rows = r.Int()
 		default:
-			s.skip(typ)
+			r.Skip(kind)
 		}
 	})
-	if s.err == nil && (g.rows < 0 || len(g.chunks) != len(f.columns)) {
-		s.fail("a row group without rows, or with other columns than the schema")
+	if r.Err == nil && g.rows < 0 {
+		r.Fail("a row group without rows")
 	}
 	f.groups = append(f.groups, g)
 }
 
 // chunk reads a ColumnChunk.
-func (g *group) chunk(s *scanner) {
+func (g *group) chunk(r *parquetformat.Reader) {
 	c := chunk{typ: math.MaxUint8, values: -1}
-	s.fields(func(id int16, typ byte) {
+	r.Fields(func(id int16, kind parquetformat.Kind) {
 		switch {
-		case id == 1 && typ == tBinary:
-			s.fail("a column in another file")
-		case id == 3 && typ == tStruct:
-			c.metadata(s)
+		case id == 1 && kind == parquetformat.Binary:
+			r.Fail("a column in another file")
+		case id == 3 && kind == parquetformat.Struct:
+			c.metadata(r)
 		default:
-			s.skip(typ)
+			r.Skip(kind)
 		}
 	})
-	if s.err == nil && (c.values < 0 || c.size < 0 || c.offset < 0) {
-		s.fail("a column without values, size or offset: encrypted files are not read")
+	if r.Err == nil && (c.values < 0 || c.size < 0 || c.offset < 0) {
+		r.Fail("a column without values, size or offset: encrypted files are not read")
 	}
 	g.chunks = append(g.chunks, c)
 }
 
 // metadata reads ColumnMetaData.
-func (c *chunk) metadata(s *scanner) {
+func (c *chunk) metadata(r *parquetformat.Reader) {
 	dictionary := int64(0)
-	s.fields(func(id int16, typ byte) {
+	r.Fields(func(id int16, kind parquetformat.Kind) {
 		switch {
-		case id == 1 && typ == tI32:
-			c.typ = Type(min(uint64(s.int()), math.MaxUint8))
-		case id == 4 && typ == tI32:
-			c.codec = s.int()
-		case id == 5 && typ == tI64:
-			c.values = s.int()
-		case id == 7 && typ == tI64:
-			c.size = s.int()
-		case id == 9 && typ == tI64:
-			c.offset = s.int()
-		case id == 11 && typ == tI64:
-			dictionary = s.int()
+		case id == 1 && kind == parquetformat.I32:
+			c.typ = Type(min(uint64(r.Int()), math.MaxUint8))
+		case id == 4 && kind == parquetformat.I32:
+			c.codec = r.Int()
+		case id == 5 && kind == parquetformat.I64:
+			c.values = r.Int()
+		case id == 7 && kind == parquetformat.I64:
+			c.size = r.Int()
+		case id == 9 && kind == parquetformat.I64:
+			c.offset = r.Int()
+		case id == 11 && kind == parquetformat.I64:
+			dictionary = r.Int()
 		default:
-			s.skip(typ)
+			r.Skip(kind)
 		}
 	})
 	if dictionary > 0 && dictionary < c.offset {
@@ -212,67 +223,67 @@ type pageHeader struct {
 // parsePageHeader reads a page header from the start of b; n is its length.
 func parsePageHeader(b []byte) (h pageHeader, n int, err error) {
 	h = pageHeader{typ: -1, raw: -1, size: -1, values: -1, levels: encRLE}
-	s := &scanner{b: b}
-	s.fields(func(id int16, typ byte) {
+	r := &parquetformat.Reader{B: b}
+	r.Fields(func(id int16, kind parquetformat.Kind) {
 		switch {
-		case id == 1 && typ == tI32:
-			h.typ = s.int()
-		case id == 2 && typ == tI32:
-			h.raw = s.int()
-		case id == 3 && typ == tI32:
-			h.size = s.int()
-		case id == 4 && typ == tI32:
-			h.crc, h.checked = uint32(s.int()), true
-		case (id == 5 || id == 7) && typ == tStruct:
-			h.counts(s)
-		case id == 8 && typ == tStruct:
-			h.countsV2(s)
+		case id == 1 && kind == parquetformat.I32:
+			h.typ = r.Int()
+		case id == 2 && kind == parquetformat.I32:
+			h.raw = r.Int()
+		case id == 3 && kind == parquetformat.I32:
+			h.size = r.Int()
+		case id == 4 && kind == parquetformat.I32:
+			h.crc, h.checked = uint32(r.Int()), true
+		case (id == 5 || id == 7) && kind == parquetformat.Struct:
+			h.counts(r)
+		case id == 8 && kind == parquetformat.Struct:
+			h.countsV2(r)
 		default:
-			s.skip(typ)
+			r.Skip(kind)
 		}
 	})
-	if s.err == nil && (h.raw < 0 || h.size < 0 || h.raw > math.MaxInt32 || h.values < 0 && (h.typ == pageData || h.typ == pageDataV2)) {
-		s.fail("a page without a size or a count of values")
+	if r.Err == nil && (h.raw < 0 || h.size < 0 || h.raw > math.MaxInt32 || h.values < 0 && (h.typ == pageData || h.typ == pageDataV2)) {
+		r.Fail("a page without a size or a count of values")
 	}
-	return h, s.at, s.err
+	return h, r.At, r.Err
 }
 
 // counts reads the header of a data or dictionary page, which number their
 // first fields alike.
-func (h *pageHeader) counts(s *scanner) {
-	s.fields(func(id int16, typ byte) {
+func (h *pageHeader) counts(r *parquetformat.Reader) {
+	r.Fields(func(id int16, kind parquetformat.Kind) {
 		switch {
-		case id == 1 && typ == tI32:
-			h.values = s.int()
-		case id == 2 && typ == tI32:
-			h.encoding = s.int()
-		case id == 3 && typ == tI32:
-			h.levels = s.int()
+		case id == 1 && kind == parquetformat.I32:
+			h.values = r.Int()
+		case id == 2 && kind == parquetformat.I32:
+			h.encoding = r.Int()
+		case id == 3 && kind == parquetformat.I32:
+			h.levels = r.Int()
 		default:
-			s.skip(typ)
+			r.Skip(kind)
 		}
 	})
 }
 
-func (h *pageHeader) countsV2(s *scanner) {
+func (h *pageHeader) countsV2(r *parquetformat.Reader) {
 	repetition := int64(0)
-	s.fields(func(id int16, typ byte) {
+	r.Fields(func(id int16, kind parquetformat.Kind) {
 		switch {
-		case id == 1 && typ == tI32:
-			h.values = s.int()
-		case id == 4 && typ == tI32:
-			h.encoding = s.int()
-		case id == 5 && typ == tI32:
-			h.levelBytes = s.int()
-		case id == 6 && typ == tI32:
-			repetition = s.int()
-		case id == 7 && (typ == tTrue || typ == tFalse):
-			h.plain = typ == tFalse
+		case id == 1 && kind == parquetformat.I32:
+			h.values = r.Int()
+		case id == 4 && kind == parquetformat.I32:
+			h.encoding = r.Int()
+		case id == 5 && kind == parquetformat.I32:
+			h.levelBytes = r.Int()
+		case id == 6 && kind == parquetformat.I32:
+			repetition = r.Int()
+		case id == 7 && (kind == parquetformat.True || kind == parquetformat.False):
+			h.plain = kind == parquetformat.False
 		default:
-			s.skip(typ)
+			r.Skip(kind)
 		}
 	})
-	if s.err == nil && (repetition != 0 || h.levelBytes < 0) {
-		s.fail("a page with repetition levels in a column that is not repeated")
+	if r.Err == nil && (repetition != 0 || h.levelBytes < 0) {
+		r.Fail("a page with repetition levels in a column that is not repeated")
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/sfstat/sfstat/internal/parquetformat"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -42,7 +43,7 @@ func (r *columnReader) page(h pageHeader, body []byte, rows int) error {
 	var present []uint32
 	if r.column.nullable && len(levels) > 0 && !allPresent(levels, len(dst)) {
 		present = r.scratch(len(dst))
-		if err := decodeHybrid(present, withSlack(levels), 1); err != nil {
+		if err := parquetformat.DecodeHybrid(present, withSlack(levels), 1); err != nil {
 			return err
 		}
 		count = 0
@@ -132,8 +133,8 @@ func (r *columnReader) decompress(body []byte, raw, most int64) ([]byte, error) 
 		}
 		return body, nil // there is slack after every chunk
 	}
-	if int64(cap(f.raw)) < raw+slack {
-		f.raw = make([]byte, raw+slack)
+	if int64(cap(f.raw)) < raw+parquetformat.Slack {
+		f.raw = make([]byte, raw+parquetformat.Slack)
 	}
 	dst := f.raw[:raw]
 	ok := false
@@ -194,7 +195,12 @@ func (r *columnReader) values(dst []int64, encoding int64, src []byte) error {
 	case encoding == encPlain:
 		return r.plain(dst, src)
 	case encoding == encDelta && (typ == Int32 || typ == Int64):
-		_, err := decodeDelta(dst, withSlack(src), typ)
+		_, err := parquetformat.DecodeDelta(dst, withSlack(src))
+		if typ == Int32 {
+			for i, v := range dst {
+				dst[i] = int64(int32(v))
+			}
+		}
 		return err
 	case encoding == encDeltaLength && typ == Text:
 		return r.deltaLength(dst, src)
@@ -206,10 +212,10 @@ func (r *columnReader) values(dst []int64, encoding int64, src []byte) error {
 
 // withSlack copies src when nothing readable follows it.
 func withSlack(src []byte) []byte {
-	if cap(src)-len(src) >= slack {
+	if cap(src)-len(src) >= parquetformat.Slack {
 		return src
 	}
-	return append(make([]byte, 0, len(src)+slack), src...)
+	return append(make([]byte, 0, len(src)+parquetformat.Slack), src...)
 }
 
 func (r *columnReader) plain(dst []int64, src []byte) error {
@@ -232,7 +238,7 @@ func (r *columnReader) plain(dst []int64, src []byte) error {
 
 // deltaLength decodes DELTA_LENGTH_BYTE_ARRAY: all lengths, then all strings.
 func (r *columnReader) deltaLength(dst []int64, src []byte) error {
-	src, err := decodeDelta(dst, withSlack(src), Int64)
+	src, err := parquetformat.DecodeDelta(dst, withSlack(src))
 	if err != nil {
 		return err
 	}
@@ -254,7 +260,7 @@ func (r *columnReader) lookUp(dst []int64, src []byte) error {
 		return trace.Bad(trace.ErrTruncated, "a page without the width of its indices")
 	}
 	index := r.scratch(len(dst))
-	if err := decodeHybrid(index, withSlack(src[1:]), int(src[0])); err != nil {
+	if err := parquetformat.DecodeHybrid(index, withSlack(src[1:]), int(src[0])); err != nil {
 		return err
 	}
 	for i, x := range index {

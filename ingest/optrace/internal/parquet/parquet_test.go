@@ -13,6 +13,7 @@ import (
 
 	pq "github.com/parquet-go/parquet-go"
 
+	"github.com/sfstat/sfstat/internal/parquetformat"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -210,8 +211,8 @@ func TestRefusesOtherFiles(t *testing.T) {
 		b    []byte
 		kind error
 	}{
-		{"empty", nil, ErrNotParquet},
-		{"text", []byte("dp_rank,stage,step\n0,0,0\n"), ErrNotParquet},
+		{"empty", nil, parquetformat.ErrNotParquet},
+		{"text", []byte("dp_rank,stage,step\n0,0,0\n"), parquetformat.ErrNotParquet},
 		{"magic only", []byte("PAR1"), trace.ErrTruncated},
 		{"cut", b[:len(b)-20], trace.ErrTruncated},
 		{"footer too long", append(bytes.Clone(b[:len(b)-8]), 0xff, 0xff, 0xff, 0x7f, 'P', 'A', 'R', '1'), trace.ErrTooLarge},

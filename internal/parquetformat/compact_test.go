@@ -1,0 +1,103 @@
+package parquetformat
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sfstat/sfstat/trace"
+)
+
+// TestCompact: what is written is read, known fields and skipped ones, with
+// steps between field numbers that fit the short form and not.
+func TestCompact(t *testing.T) {
+	for _, count := range []int{0, 1, 14, 15, 300} {
+		var w Writer
+		w.I32(1, math.MinInt32)
+		w.Object(2, func() {
+			w.Text(3, "skipped")
+			w.List(4, I64, count)
+			for i := range count {
+				w.Int(int64(i))
+			}
+			w.Object(40, func() {})
+		})
+		w.I64(40, math.MaxInt64)
+		w.List(41, Struct, count)
+		for i := range count {
+			w.Element(func() { w.Text(1, strings.Repeat("x", i)) })
+		}
+		b := append(w.B, 0)
+
+		r := Reader{B: b}
+		var i32, i64 int64
+		lengths := []int{}
+		r.Fields(func(id int16, kind Kind) {
+			switch {
+			case id == 1 && kind == I32:
+				i32 = r.Int()
+			case id == 40 && kind == I64:
+				i64 = r.Int()
+			case id == 41 && kind == List:
+				r.Structs(func(i, n int) {
+					if n != count || i != len(lengths) {
+						t.Fatalf("element %d of %d, expected %d of %d", i, n, len(lengths), count)
+					}
+					r.Fields(func(int16, Kind) { lengths = append(lengths, len(r.Text())) })
+				})
+			default:
+				r.Skip(kind)
+			}
+		})
+		if r.Err != nil || r.At != len(b) || i32 != math.MinInt32 || i64 != math.MaxInt64 || len(lengths) != count {
+			t.Fatalf("count %d: %d, %d and %d elements after %d of %d bytes: %v", count, i32, i64, len(lengths), r.At, len(b), r.Err)
+		}
+		if !slices.IsSorted(lengths) || count > 0 && lengths[count-1] != count-1 {
+			t.Errorf("texts of lengths %v", lengths)
+		}
+		for cut := range b { // no part of a struct is a struct
+			r := Reader{B: b[:cut]}
+			if r.Skip(Struct); !errors.Is(r.Err, trace.ErrTruncated) && !errors.Is(r.Err, trace.ErrFormat) {
+				t.Fatalf("%d of %d bytes are accepted: %v", cut, len(b), r.Err)
+			}
+		}
+	}
+}
+
+// TestClaims: lengths that the input does not hold, and nesting that would
+// exhaust the stack.
+func TestClaims(t *testing.T) {
+	huge := []byte{0xff, 0xff, 0xff, 0xff, 0x0f}
+	for _, test := range []struct {
+		name string
+		kind Kind
+		b    []byte
+		want error
+	}{
+		{"text", Binary, huge, trace.ErrTruncated},
+		{"list", List, append([]byte{0xf0 | byte(True)}, huge...), trace.ErrFormat},
+		{"map", Map, append(slices.Clone(huge), 0x11), trace.ErrFormat},
+		{"number", I64, slices.Repeat([]byte{0xff}, 11), trace.ErrFormat},
+		{"kind", 15, nil, trace.ErrFormat},
+		{"depth", Struct, slices.Repeat([]byte{0x1c}, 1000), trace.ErrFormat},
+	} {
+		r := Reader{B: test.b}
+		if r.Skip(test.kind); !errors.Is(r.Err, test.want) {
+			t.Errorf("%s: %v, expected %v", test.name, r.Err, test.want)
+		}
+	}
+}
+
+// FuzzSkip: no input makes the reader panic, or end before or behind itself.
+func FuzzSkip(f *testing.F) {
+	f.Add(byte(Struct), []byte{0x15, 2, 0x1c, 0x18, 1, 'x', 0, 0})
+	f.Add(byte(Map), []byte{1, 0x88, 1, 'k', 1, 'v'})
+	f.Fuzz(func(t *testing.T, kind byte, b []byte) {
+		r := Reader{B: b}
+		if r.Skip(Kind(kind)); r.At < 0 || r.At > len(b) {
+			t.Errorf("at %d of %d", r.At, len(b))
+		}
+	})
+}

@@ -1,0 +1,9 @@
+// Package parquetformat is what the readers and writers of Parquet files here
+// have in common (Apache parquet-format 2.11): the frame of a file, the
+// protocol of its headers, and the encodings whose runs have lengths of their
+// own.
+//
+// All of it is for hostile files: nothing is allocated for what an input
+// claims, every count is checked against the bytes that are there, and nothing
+// is unsafe.
+package parquetformat

@@ -19,6 +19,7 @@ type Window struct {
 	Index        int64 // the recorder's number of the window
 	FirstStep    int64 // step index of the first row
 	WorldSize    int   // ranks that the job has; len(Ranks) have reported
+	Expected     []int // IDs of the ranks that should report, ascending; nil: the whole world
 	Accumulation int   // microsteps per optimizer step; 0 and 1 both mean none
 	DataWait     DataWait
 	Schema       Schema
@@ -60,9 +61,18 @@ func (w *Window) WallOf(t int) []int64 {
 	return w.Wall[t*len(w.Ranks) : (t+1)*len(w.Ranks)]
 }
 
-// Missing lists the ranks 0 … WorldSize−1 that did not report, ascending.
+// Missing lists the ranks that should have reported and did not, ascending:
+// of 0 … WorldSize−1, or of Expected.
 func (w *Window) Missing() []int {
 	var missing []int
+	if w.Expected != nil {
+		for _, id := range w.Expected {
+			if !slices.ContainsFunc(w.Ranks, func(r Rank) bool { return r.ID == id }) {
+				missing = append(missing, id)
+			}
+		}
+		return missing
+	}
 	next := 0
 	for _, r := range w.Ranks {
 		for ; next < r.ID; next++ {

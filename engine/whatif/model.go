@@ -69,6 +69,8 @@ type Model struct {
 	ranks    []int
 	notes    []trace.Note
 
+	instances []int32 // of the trace's grid, by node; nil for a graph of the caller's
+
 	ops  []string // kinds
 	opOf []int32  // kind of each node
 
@@ -110,6 +112,7 @@ func New(t *trace.OpTrace, o Options) (*Model, error) {
 		return nil, err
 	}
 	m.notes = append(slices.Clone(g.Notes), s.notes...)
+	m.instances = s.instance
 	return m, nil
 }
 

@@ -18,6 +18,9 @@ type scenario struct {
 	sweep bool
 	// spans also measures from the first start to the last end.
 	spans bool
+	// cost and delay, [node][lane], stand in for what was recorded; nil: the
+	// model's own.
+	cost, delay []int64
 }
 
 // times are the results of a scenario.
@@ -78,6 +81,8 @@ func (m *Model) stepsPerTile() int {
 type tile struct {
 	m         *Model
 	s         *scenario
+	cost      []int64 // the scenario's, or the model's
+	delay     []int64
 	from, to  int     // lanes
 	width     int     // lanes of a row; twice to − from when others is set
 	others    bool    // the second half of a row are the ideal replicas beside the one
@@ -107,6 +112,12 @@ func (t *tile) row(v int32) []int64 {
 func (t *tile) run(s *scenario, from, to int) {
 	m := t.m
 	t.s, t.from, t.to = s, from*m.replicas, to*m.replicas
+	if t.cost = s.cost; t.cost == nil {
+		t.cost = m.cost
+	}
+	if t.delay = s.delay; t.delay == nil {
+		t.delay = m.delay
+	}
 	t.width = t.to - t.from
 	if t.others = s.sweep && m.replicas > 1; t.others {
 		t.width *= 2
@@ -141,7 +152,7 @@ func (t *tile) start(v int32) {
 		}
 	}
 	if d := t.s.delayed; d != nil {
-		if delay := t.m.row(t.m.delay, v)[t.from:t.to]; d.all[v] {
+		if delay := t.m.row(t.delay, v)[t.from:t.to]; d.all[v] {
 			addRow(row, delay)
 		} else if d.mask[v] != nil {
 			addChosen(row, delay, d.mask[v][t.from:t.to], 0)
@@ -161,9 +172,9 @@ func (t *tile) addCost(v int32, row []int64) {
 	}
 	switch c := &t.s.recorded; {
 	case c.all[v]:
-		addRow(row, t.m.row(t.m.cost, v)[t.from:t.to])
+		addRow(row, t.m.row(t.cost, v)[t.from:t.to])
 	case c.mask[v] != nil:
-		addChosen(row, t.m.row(t.m.cost, v)[t.from:t.to], c.mask[v][t.from:t.to], ideal)
+		addChosen(row, t.m.row(t.cost, v)[t.from:t.to], c.mask[v][t.from:t.to], ideal)
 	default:
 		addConst(row, ideal)
 	}

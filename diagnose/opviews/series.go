@@ -1,0 +1,107 @@
+package opviews
+
+import (
+	"github.com/sfstat/sfstat/engine/zscore"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Operator says what a series is of: one instance of the program, or all of
+// one name on a pipeline stage together.
+type Operator struct {
+	Name     string
+	Class    trace.OpClass
+	Stage    int
+	Instance int // position in the grid; −1: all instances of the name, their durations added up
+	Seq      int // of the instance; −1 for all
+}
+
+// Total is the Instance and Seq of an operator that stands for all instances
+// of its name on its stage.
+const Total = -1
+
+// Series are what engine/zscore compares across the replicas of a stage, and
+// for each the operator that it is of; Series.Op is a position in operators.
+//
+// Operators that wait for nobody have a start and a duration; collectives over
+// the replicas a wait and a transfer; transfers between stages and collectives
+// across them a start and a transfer. Starts count from the first start of the
+// step on any rank. Beside the instances there are totals: the time that all
+// instances of a name take in a step, for names that wait for nobody and have
+// several. A total sees what is too little in each instance alone.
+func (v *View) Series() (series []zscore.Series, operators []Operator) {
+	g := v.Grid
+	totals := make(map[totalKey]int) // position in totalOps
+	var totalOps []Operator
+	var sums [][]int64
+	count := make(map[totalKey]int)
+	for _, in := range g.Instances {
+		count[totalKey{in.Name, in.Stage}]++
+	}
+	for i, in := range g.Instances {
+		op := Operator{Name: v.Trace.Names[in.Name], Class: in.Class, Stage: int(in.Stage), Instance: i, Seq: int(in.Seq)}
+		for _, q := range quantities(in.Class) {
+			series = append(series, v.series(len(operators), i, q))
+		}
+		operators = append(operators, op)
+		k := totalKey{in.Name, in.Stage}
+		if in.Class.IsCommunication() || count[k] < 2 {
+			continue
+		}
+		at, ok := totals[k]
+		if !ok {
+			at = len(totalOps)
+			totals[k] = at
+			op.Instance, op.Seq = Total, Total
+			totalOps, sums = append(totalOps, op), append(sums, make([]int64, g.Lanes()))
+		}
+		lanes := g.Lanes()
+		for l, row := range g.At[i*lanes : (i+1)*lanes] {
+			sums[at][l] += v.Trace.Dur[row]
+		}
+	}
+	for k, op := range totalOps {
+		series = append(series, zscore.Series{Op: len(operators), Quantity: zscore.Duration, Workers: v.peers(op.Stage), X: sums[k]})
+		operators = append(operators, op)
+	}
+	return series, operators
+}
+
+type totalKey struct{ name, stage int32 }
+
+// quantities are what is compared of a class of operators.
+func quantities(c trace.OpClass) []zscore.Quantity {
+	switch {
+	case c.AcrossReplicas():
+		return []zscore.Quantity{zscore.Wait, zscore.Transfer}
+	case c.IsTransfer() || c == trace.EmbeddingGradsAllReduce:
+		return []zscore.Quantity{zscore.Start, zscore.Transfer}
+	}
+	return []zscore.Quantity{zscore.Start, zscore.Duration}
+}
+
+// peers are the workers of a stage.
+func (v *View) peers(stage int) []int {
+	workers := make([]int, v.Grid.Replicas)
+	for d := range workers {
+		workers[d] = stage*v.Grid.Replicas + d
+	}
+	return workers
+}
+
+func (v *View) series(op, instance int, q zscore.Quantity) zscore.Series {
+	lanes, replicas := v.Grid.Lanes(), v.Grid.Replicas
+	x := make([]int64, lanes)
+	for l, row := range v.Grid.At[instance*lanes : (instance+1)*lanes] {
+		switch q {
+		case zscore.Start:
+			x[l] = v.Trace.Start[row] - v.origins[l/replicas]
+		case zscore.Wait:
+			x[l] = v.wait[row]
+		case zscore.Transfer:
+			x[l] = v.transfer[row]
+		default:
+			x[l] = v.Trace.Dur[row]
+		}
+	}
+	return zscore.Series{Op: op, Quantity: q, Workers: v.peers(int(v.Grid.Instances[instance].Stage)), X: x}
+}

@@ -1,0 +1,71 @@
+// Package opviews shows an operator trace as each engine wants it: rhythms for
+// engine/ks, series for engine/zscore, the graph of a step for engine/blame,
+// and the model that engine/whatif replays.
+//
+// Workers are numbered by pipeline stage, then by replica: worker
+// stage·Replicas + dp. Times are int64 nanoseconds, on clocks that are aligned
+// at the last collective of every step.
+package opviews
+
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/whatif"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// View is an operator trace with the program that its steps share.
+type View struct {
+	Trace *trace.OpTrace // on aligned clocks
+	Grid  *trace.Grid
+	Model *whatif.Model
+	// Offset is by how much, at most, the clock of a rank was off, ns.
+	Offset int64
+
+	wait, transfer []int64 // by row of the trace
+	origins        []int64 // by step of the grid: the first start on any rank
+}
+
+// New finds the program of an arranged operator trace and builds its model. It
+// fails where replicas run different programs or operators of the schedule are
+// missing.
+func New(t *trace.OpTrace, o whatif.Options) (*View, error) {
+	g, err := t.Grid()
+	if err != nil {
+		return nil, err
+	}
+	v := &View{Grid: g}
+	v.Trace, v.Offset = t.Align(g)
+	if v.Model, err = whatif.New(v.Trace, o); err != nil {
+		return nil, err
+	}
+	v.wait, v.transfer = v.Trace.Waits()
+	v.origins = v.Trace.Origins(g)
+	return v, nil
+}
+
+// Workers is the number of workers.
+func (v *View) Workers() int { return len(v.Grid.Workers) }
+
+// Rank is the rank that is worker w.
+func (v *View) Rank(w int) trace.Rank { return v.Trace.Ranks[v.Grid.Workers[w]] }
+
+// Stage and Replica are the coordinates of worker w.
+func (v *View) Stage(w int) int { return w / v.Grid.Replicas }
+
+// Replica is the dp coordinate of worker w.
+func (v *View) Replica(w int) int { return w % v.Grid.Replicas }
+
+// Worker is the worker of a rank, −1 for none.
+func (v *View) Worker(rank int) int {
+	return slices.IndexFunc(v.Grid.Workers, func(at int32) bool { return v.Trace.Ranks[at].ID == rank })
+}
+
+// Steps are the indices of the steps of the view.
+func (v *View) Steps() []int64 { return v.Model.Steps() }
+
+// row is where instance i of replica d in step s of the grid stands in the
+// trace.
+func (v *View) row(i, s, d int) int32 {
+	return v.Grid.At[i*v.Grid.Lanes()+s*v.Grid.Replicas+d]
+}

@@ -1,0 +1,149 @@
+package opviews
+
+import (
+	"testing"
+
+	"github.com/sfstat/sfstat/engine/blame"
+	"github.com/sfstat/sfstat/engine/ks"
+	"github.com/sfstat/sfstat/engine/whatif"
+	"github.com/sfstat/sfstat/engine/zscore"
+	"github.com/sfstat/sfstat/simulate/pipeline"
+)
+
+// slow is a job in which one worker takes twice as long for its passes.
+func slow(t *testing.T, change func(*pipeline.Spec)) *View {
+	t.Helper()
+	spec := pipeline.DefaultSpec()
+	spec.Layout.Microbatches, spec.Steps.Count = 8, 12
+	dp, pp := 2, 1
+	spec.Faults = []pipeline.Fault{{Kind: pipeline.SlowWorker, Where: pipeline.Where{DP: &dp, PP: &pp}, Size: pipeline.Size{Factor: 2}}}
+	if change != nil {
+		change(&spec)
+	}
+	o, _, err := pipeline.Make(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := New(o, whatif.DefaultOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// TestEnginesAgree: all four engines, on what a view shows them, point at the
+// slow worker, and the walk says that it was long and no victim.
+func TestEnginesAgree(t *testing.T) {
+	for name, change := range map[string]func(*pipeline.Spec){
+		"one clock":    nil,
+		"clocks apart": func(s *pipeline.Spec) { s.Clock.SkewSD, s.Clock.DriftPPM = 40, 20 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := slow(t, change)
+			culprit := 1*v.Grid.Replicas + 2
+			rhythm, err := ks.Analyze(v.Rhythms(), ks.DefaultOptions())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if test := rhythm.Scores[culprit].Test; test == nil || !test.Flagged {
+				t.Errorf("the rhythm of the slow worker is not flagged: %+v", rhythm.Scores[culprit])
+			}
+			series, operators := v.Series()
+			outliers, err := zscore.Analyze(series, zscore.DefaultOptions())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if w := outliers.Workers[0].Worker; w != culprit {
+				t.Errorf("most excess is on worker %d, expected %d", w, culprit)
+			}
+			flags := v.Flags(outliers, series, operators)
+			for step := range v.Grid.Steps {
+				g, symptoms := flags.Graph(step)
+				r, err := blame.Analyze(g, symptoms, blame.Options{Tie: v.Tie()})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(r.Causes) == 0 {
+					t.Fatalf("step %d: no cause for %d symptoms", step, len(symptoms))
+				}
+				op, w := v.Operation(r.Causes[0].Op)
+				if r.Causes[0].Kind != blame.LongOp || w != culprit || !op.Class.IsCompute() {
+					t.Errorf("step %d: %v of %s on worker %d, expected a long pass on %d", step, r.Causes[0].Kind, op.Name, w, culprit)
+				}
+			}
+			now, err := v.Model.Replay(whatif.Timeline{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			mended := v.Model.Recorded()
+			lanes := v.Grid.Lanes()
+			for n, node := range v.Model.Nodes() {
+				for l := 2; node.Stage == 1 && l < lanes; l += v.Grid.Replicas {
+					mended.Cost[n*lanes+l] = mended.Cost[n*lanes+l-1] // as the replica before it
+				}
+			}
+			then, err := v.Model.Replay(whatif.Timeline{Cost: mended.Cost})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if speedup := now[0].Mean / then[0].Mean; speedup < 1.5 || speedup > 2.2 {
+				t.Errorf("mending saves a factor of %.2f, expected about 1.9", speedup)
+			}
+		})
+	}
+}
+
+// TestWindowsOfPipelineStages: the parts of a step add up to its wall time on
+// every rank, and only replicas share a window.
+func TestWindowsOfPipelineStages(t *testing.T) {
+	v := slow(t, nil)
+	windows, err := v.Trace.Windows(v.Grid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(windows) != v.Grid.Stages {
+		t.Fatalf("%d windows, expected one for each of %d stages", len(windows), v.Grid.Stages)
+	}
+	for stage, w := range windows {
+		S, R := len(w.Schema.Stages), len(w.Ranks)
+		if R != v.Grid.Replicas || w.Steps() != len(v.Grid.Steps) || len(w.Missing()) != 0 {
+			t.Fatalf("stage %d: %d ranks, %d steps, missing %v", stage, R, w.Steps(), w.Missing())
+		}
+		for step := range w.Steps() {
+			for r := range R {
+				sum := int64(0)
+				for s := range S {
+					sum += w.Step(step)[s*R+r]
+				}
+				if wall := w.WallOf(step)[r]; sum != wall {
+					t.Fatalf("stage %d, step %d, rank %d: parts add up to %d of %d ns", stage, step, w.Ranks[r].ID, sum, wall)
+				}
+			}
+		}
+	}
+}
+
+// TestTotals: the totals of an operator are the sums of its instances.
+func TestTotals(t *testing.T) {
+	v := slow(t, nil)
+	series, operators := v.Series()
+	total, parts := make([]int64, v.Grid.Lanes()), make([]int64, v.Grid.Lanes())
+	for _, s := range series {
+		op := operators[s.Op]
+		if op.Name != "backward-compute" || op.Stage != 2 || s.Quantity != zscore.Duration {
+			continue
+		}
+		sum := parts
+		if op.Instance == Total {
+			sum = total
+		}
+		for l, x := range s.X {
+			sum[l] += x
+		}
+	}
+	for l := range total {
+		if total[l] != parts[l] || total[l] == 0 {
+			t.Fatalf("lane %d: total %d, parts %d", l, total[l], parts[l])
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package whatif
+
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Timeline is what every operator costs and how late it starts: N nodes × L
+// lanes, [node][lane], nanoseconds. Cost is a duration, or for a member of a
+// group the transfer once all have started. Delay is the launch delay: what
+// the start comes after the end of everything that the operator waits for.
+type Timeline struct {
+	Cost, Delay []int64
+}
+
+// Recorded is the timeline that was recorded; the caller may change it.
+func (m *Model) Recorded() Timeline {
+	return Timeline{slices.Clone(m.cost), slices.Clone(m.delay)}
+}
+
+// Nodes are the operators of the program, by which timelines are ordered.
+func (m *Model) Nodes() []Node { return m.nodes }
+
+// Instances are the positions of the nodes in the grid of the trace that the
+// model was made of; nil for a graph of the caller's own.
+func (m *Model) Instances() []int32 { return m.instances }
+
+// Groups are the operators of the program that transfer together.
+func (m *Model) Groups() []Group { return m.groups }
+
+// Steps are the indices of the steps, and Replicas how many lanes each has.
+func (m *Model) Steps() []int64 { return m.steps }
+
+// Replicas is the number of lanes of a step.
+func (m *Model) Replicas() int { return m.replicas }
+
+// Stages is the number of pipeline stages.
+func (m *Model) Stages() int { return m.stages }
+
+// Rank is the rank that ran a stage of a replica.
+func (m *Model) Rank(stage, replica int) int { return m.ranks[stage*m.replicas+replica] }
+
+// Notes say what of the trace is not in the model.
+func (m *Model) Notes() []trace.Note { return m.notes }
+
+// Replay gives the step times, from the first start to the last end, had the
+// operators cost and been late as in each timeline: any question that a
+// Selection of the recorded and the ideal cannot put. A nil Cost is as
+// recorded, a nil Delay is no delay. It fails on timelines of another shape,
+// and on costs that are negative or so large that times could overflow.
+//
+// O(nodes × lanes) for each.
+func (m *Model) Replay(list ...Timeline) ([]StepTimes, error) {
+	all := m.everything()
+	scenarios := make([]scenario, len(list))
+	for i, t := range list {
+		for _, part := range [][]int64{t.Cost, t.Delay} {
+			if err := m.fits(part); err != nil {
+				return nil, err
+			}
+		}
+		scenarios[i] = scenario{recorded: all, spans: true, cost: t.Cost, delay: t.Delay}
+		if t.Delay != nil {
+			scenarios[i].delayed = &all
+		}
+	}
+	var out []StepTimes
+	for _, t := range m.replay(scenarios) {
+		out = append(out, stepTimes(t.span))
+	}
+	return out, nil
+}
+
+// fits refuses a part of a timeline that is not of this model.
+func (m *Model) fits(part []int64) error {
+	if part == nil {
+		return nil
+	}
+	if n := len(m.nodes) * m.lanes(); len(part) != n {
+		return trace.Bad(trace.ErrRagged, "a timeline of %d values for %d operators × %d lanes", len(part), len(m.nodes), m.lanes())
+	}
+	for i, v := range part {
+		if v > trace.MaxOpTotal || v < -clockSlack {
+			return trace.Bad(trace.ErrOverflow, "%s costs %d ns", m.nodes[i/m.lanes()], v)
+		}
+	}
+	return nil
+}

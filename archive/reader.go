@@ -129,7 +129,7 @@ func foreign(columns []flat.Column) string {
 	case has["window"] && has["step"] && has["rank"]:
 		return say + ", though the columns of one; a program that rewrote it has dropped them: convert it again from the packets"
 	}
-	return say + ", its columns are " + strings.Join(names, ", ")
+	return say + " (and no operator trace: no columns optype, start_ts), its columns are " + strings.Join(names, ", ")
 }
 
 // countRows refuses a table that has not the rows of its windows.

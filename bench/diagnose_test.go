@@ -109,7 +109,7 @@ func verdict(b *testing.B, path string) (reading, computing time.Duration) {
 	defer in.Close()
 	s := diagnose.New(diagnose.Options{})
 	for {
-		w, err := in.Next()
+		item, err := in.Next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
@@ -118,7 +118,7 @@ func verdict(b *testing.B, path string) (reading, computing time.Duration) {
 		}
 		reading += time.Since(begin)
 		begin = time.Now()
-		if err := s.Add(w); err != nil {
+		if err := s.Add(item.Window); err != nil {
 			b.Fatal(err)
 		}
 		computing += time.Since(begin)

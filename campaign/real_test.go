@@ -39,14 +39,14 @@ func TestRealRuns(t *testing.T) {
 	defer in.Close()
 	s := New(rows, Options{})
 	for {
-		w, err := in.Next()
+		item, err := in.Next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Add(w); err != nil {
+		if err := s.Add(item.Window); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -13,22 +13,32 @@ import (
 	"github.com/sfstat/sfstat/trace"
 )
 
-// inputs is what was read beside the windows: the inputs and those of them
-// that were refused.
+// inputs is what was read beside the items: the inputs and those of them that
+// were refused.
 type inputs struct {
 	read     []auto.Input
 	problems []report.Problem
 }
 
-// windows hands every window of the inputs to each, in input order. Inputs
-// that are refused beside good ones are listed; when nothing could be read, or
-// under --strict, that is the error.
+// items hands every window and operator trace of the inputs to each, in input
+// order. Inputs that are refused beside good ones are listed; when nothing
+// could be read, or under --strict, that is the error.
+func (p *program) items(c *cli.Context, each func(auto.Item) error) (inputs, error) {
+	return p.read(c, auto.Everything, each)
+}
+
+// windows is items for a command that can use windows only; operator traces
+// are refused.
 func (p *program) windows(c *cli.Context, each func(*trace.Window) error) (inputs, error) {
+	return p.read(c, auto.WindowsOnly, func(item auto.Item) error { return each(item.Window) })
+}
+
+func (p *program) read(c *cli.Context, want auto.Wanted, each func(auto.Item) error) (inputs, error) {
 	names, err := paths(c)
 	if err != nil {
 		return inputs{}, err
 	}
-	o := auto.Options{Stdin: p.in, Progress: p.showProgress(c)}
+	o := auto.Options{Stdin: p.in, Want: want, Progress: p.showProgress(c)}
 	defer p.hideProgress()
 	if c.Bool("strict") {
 		o.Strict = ingest.FirstError
@@ -40,14 +50,14 @@ func (p *program) windows(c *cli.Context, each func(*trace.Window) error) (input
 	defer r.Close()
 	n := 0
 	for {
-		w, err := r.Next()
+		item, err := r.Next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
 			return inputs{}, badInput(err)
 		}
-		if err := each(w); err != nil {
+		if err := each(item); err != nil {
 			return inputs{}, err
 		}
 		n++
@@ -61,18 +71,18 @@ func (p *program) windows(c *cli.Context, each func(*trace.Window) error) (input
 
 // tell says on standard error which inputs were refused, a line for each, and
 // fails when that leaves nothing. Text on a terminal lists them itself.
-func (p *program) tell(c *cli.Context, in inputs, windows int) error {
-	if windows == 0 && len(in.problems) == 1 {
+func (p *program) tell(c *cli.Context, in inputs, items int) error {
+	if items == 0 && len(in.problems) == 1 {
 		return badInput(in.problems[0].Err)
 	}
 	_, onTerminal := terminal(p.destination(c))
-	if windows == 0 || !onTerminal || c.String("format") != report.Text.String() {
+	if items == 0 || !onTerminal || c.String("format") != report.Text.String() {
 		for _, problem := range in.problems {
 			p.say("%s: %s", prefix(c.Command.Name), oneLine(problem.Err))
 		}
 	}
-	if windows == 0 {
-		return badInput(errors.New("no window in any input"))
+	if items == 0 {
+		return badInput(errors.New("nothing in any input"))
 	}
 	return nil
 }

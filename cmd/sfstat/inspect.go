@@ -11,6 +11,7 @@ import (
 
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/inventory"
 	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/report"
 )
 
@@ -39,6 +40,8 @@ type inspectedInput struct {
 	Compression string `json:"compression"`
 	Bytes       int64  `json:"bytes"`
 	Windows     int    `json:"windows"`
+	Operators   int    `json:"operators"`
+	MetaOf      string `json:"meta_of"` // the operator trace that this is the meta file of
 	Skipped     string `json:"skipped"` // why it was not read; "" if it was
 }
 
@@ -53,13 +56,14 @@ func (p *program) inspect(c *cli.Context) error {
 		return err
 	}
 	found := inspection{Inputs: []inspectedInput{}, Problems: []inspectedProblem{}}
-	in, err := p.windows(c, found.Add)
+	in, err := p.items(c, found.add)
 	if err != nil {
 		return err
 	}
 	found.Finish()
 	for _, i := range in.read {
-		found.Inputs = append(found.Inputs, inspectedInput{i.Path, i.Format.String(), i.Compression.String(), i.Bytes, i.Windows, i.Skipped})
+		found.Inputs = append(found.Inputs, inspectedInput{i.Path, i.Format.String(), i.Compression.String(), i.Bytes,
+			i.Windows, i.Ops, i.MetaOf, i.Skipped})
 	}
 	for _, problem := range in.problems {
 		found.Problems = append(found.Problems, inspectedProblem{problem.Path, oneLine(problem.Err)})
@@ -75,6 +79,26 @@ func (p *program) inspect(c *cli.Context) error {
 		}
 		return writeTables(w, found.tables(), table.text)
 	})
+}
+
+func (i *inspection) add(item auto.Item) error {
+	if item.Window != nil {
+		return i.Add(item.Window)
+	}
+	return nil
+}
+
+// holds says what an input contributed.
+func (i *inspectedInput) holds() string {
+	switch {
+	case i.Skipped != "":
+		return "skipped: " + i.Skipped
+	case i.MetaOf != "":
+		return "layout of " + i.MetaOf
+	case i.Format == auto.OperatorTrace.String():
+		return counted(i.Operators, "operator")
+	}
+	return counted(i.Windows, "window")
 }
 
 // runTable has a row for each run, in base units.
@@ -107,17 +131,15 @@ func (i *inspection) tables() []table {
 		if each.Compression != ingest.Plain.String() {
 			as += ", " + each.Compression
 		}
-		holds := counted(each.Windows, "window")
-		if each.Skipped != "" {
-			holds = "skipped: " + each.Skipped
-		}
-		in.rows = append(in.rows, []string{each.Path, as, size(each.Bytes), holds})
+		in.rows = append(in.rows, []string{each.Path, as, size(each.Bytes), each.holds()})
 	}
 	out := []table{in}
 	for _, r := range i.Runs {
 		out = append(out, runFacts(r))
 	}
-	out = append(out, stageTable(i.Runs))
+	if len(i.Runs) > 0 {
+		out = append(out, stageTable(i.Runs))
+	}
 	if len(i.Problems) > 0 {
 		t := table{title: "refused", head: []string{"path", "why"}}
 		for _, problem := range i.Problems {

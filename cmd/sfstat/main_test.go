@@ -38,6 +38,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts: *update,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("DDP", filepath.Join(fixtures, "ddp"))
+			env.Setenv("OPS", filepath.Join(fixtures, "optrace"))
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

@@ -1,6 +1,8 @@
 // Package auto opens whatever paths it is given: files, folders, standard
-// input, in any mix, and reads the windows in them. It looks at what a file
-// holds; its name matters only where the content leaves the choice open.
+// input, in any mix, and reads the windows and operator traces in them. It
+// looks at what a file holds; its name matters only where the content leaves
+// the choice open, and for the meta file of an operator trace, which stands
+// beside it.
 //
 // Folders are read one level down. What in them is no input is skipped and
 // listed by [Reader.Inputs]; what is refused is listed by [Reader.Problems],
@@ -30,10 +32,26 @@ const (
 	FirstError = ingest.FirstError // it ends the reading
 )
 
+// Wanted is what a caller can use.
+type Wanted uint8
+
+const (
+	Everything  Wanted = iota
+	WindowsOnly        // operator traces are refused, unread
+)
+
+// Item is one thing read: either a window or an operator trace.
+type Item struct {
+	Window *trace.Window
+	Ops    *trace.OpTrace // named by its file where its source has no name for it
+	Path   string         // of the input; "" for a window of packets, which may come from several
+}
+
 // Options of Open. The zero value is usable.
 type Options struct {
 	Limits ingest.Limits
 	Strict Policy
+	Want   Wanted
 	Stdin  io.Reader // what the path "-" reads; nil means os.Stdin
 	// Progress is called now and then while reading, in the goroutine that
 	// calls Next: bytes read and bytes in all, of the files as they are stored.
@@ -48,6 +66,8 @@ type Input struct {
 	Bytes       int64 // as stored; ingest.UnknownSize for a pipe
 	Compression ingest.Compression
 	Windows     int    // handed out so far with something of this input
+	Ops         int    // operators in what was handed out of this input
+	MetaOf      string // the operator trace that this is the meta file of
 	Skipped     string // why it is not read, "" if it is
 }
 
@@ -58,7 +78,7 @@ type Problem struct {
 	Err  error
 }
 
-// Reader reads the windows of all inputs. It is an ingest.WindowReader.
+// Reader reads all inputs.
 type Reader struct {
 	o        Options
 	paths    []string
@@ -67,12 +87,11 @@ type Reader struct {
 	units    []*unit // still to be read
 	packets  *packet.Reader
 	meter    meter
-	given    int // inputs that are not skipped
+	given    int               // inputs that are not skipped
+	metas    map[string]string // traces by the real paths of their meta files
 	emitted  int
 	err      error
 }
-
-var _ ingest.WindowReader = (*Reader)(nil)
 
 // Open looks at all paths. Its error is not nil when there are none, and for
 // the first refusal under FirstError. What else is wrong is reported by Next
@@ -84,15 +103,40 @@ func Open(paths []string, o Options) (*Reader, error) {
 	if o.Stdin == nil {
 		o.Stdin = os.Stdin
 	}
-	r := &Reader{o: o, paths: paths, meter: meter{report: o.Progress}}
+	r := &Reader{o: o, paths: paths, meter: meter{report: o.Progress}, metas: make(map[string]string)}
 	all := expand(paths)
 	r.inputs = make([]Input, len(all))
-	var streams []packet.Stream
-	packets := &unit{}
-	for i, c := range all {
-		in := &r.inputs[i]
+	packets, err := r.lookAll(all)
+	if err != nil {
+		r.Close()
+		return nil, err
+	}
+	if len(packets.streams) > 0 {
+		r.packets = packet.NewReader(packets.streams, packet.Options{Limits: o.Limits, Policy: o.Strict})
+		r.units = slices.Insert(r.units, 0, &unit{reader: windowItems{r: r.packets}, size: packets.size})
+	}
+	if len(r.problems) > 0 && o.Strict == FirstError {
+		r.Close()
+		return nil, r.problems[0].Err
+	}
+	return r, nil
+}
+
+// streams are all inputs that are packets.
+type streams struct {
+	streams []packet.Stream
+	size    int64
+}
+
+// lookAll looks at all candidates and makes units of those that are no
+// packets. Files that may be the meta file of an operator trace come last,
+// when the traces are known.
+func (r *Reader) lookAll(all []candidate) (streams, error) {
+	var packets streams
+	for _, i := range metaLast(all) {
+		c, in := all[i], &r.inputs[i]
 		in.Path, in.Bytes, in.Skipped = c.path, ingest.UnknownSize, c.skipped
-		if c.skipped != "" {
+		if c.skipped != "" || r.isMeta(c, in) {
 			continue
 		}
 		src, err := r.look(c, in)
@@ -103,53 +147,42 @@ func Open(paths []string, o Options) (*Reader, error) {
 		switch {
 		case errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE):
 			// Not the file's fault: leaving it out would make a rank missing.
-			r.Close()
-			return nil, trace.At(trace.Pos{File: c.path}, trace.Bad(trace.ErrTooLarge,
+			return packets, trace.At(trace.Pos{File: c.path}, trace.Bad(trace.ErrTooLarge,
 				"the system lets a program have only %d files open, and one per rank is needed: raise the limit (ulimit -n %d) or convert to an archive first",
 				i, 2*len(all)))
 		case err != nil:
 			r.problems = append(r.problems, Problem{c.path, err})
+			if r.o.Strict == FirstError {
+				return packets, err
+			}
 		case in.Format == Packets:
-			streams = append(streams, packet.Stream{Name: c.path, R: src})
+			packets.streams = append(packets.streams, packet.Stream{Name: c.path, R: src})
 			packets.size += r.meter.expect(in.Bytes)
 		default:
 			u := r.unit(in, src)
 			u.size = r.meter.expect(in.Bytes)
 			r.units = append(r.units, u)
 		}
-		if err != nil && o.Strict == FirstError {
-			break
-		}
 	}
-	if len(streams) > 0 {
-		r.packets = packet.NewReader(streams, packet.Options{Limits: o.Limits, Policy: o.Strict})
-		packets.reader = r.packets
-		r.units = slices.Insert(r.units, 0, packets)
-	}
-	if len(r.problems) > 0 && o.Strict == FirstError {
-		r.Close()
-		return nil, r.problems[0].Err
-	}
-	return r, nil
+	return packets, nil
 }
 
-// Next returns the next window. An input that is refused ends the reading when
+// Next returns the next window or operator trace, which the caller owns. At
+// the end the error is io.EOF. An input that is refused ends the reading when
 // it is the only one, or under FirstError; otherwise Problems tells, and the
 // others are read on. When nothing at all could be read, that is the error.
-func (r *Reader) Next() (*trace.Window, error) {
+func (r *Reader) Next() (Item, error) {
 	for r.err == nil {
 		if len(r.units) == 0 {
 			r.err = r.end()
 			break
 		}
 		u := r.units[0]
-		w, err := u.next()
+		item, err := u.next()
 		if err == nil {
 			r.emitted++
-			if u.input != nil {
-				u.input.Windows++
-			}
-			return w, nil
+			u.count(item)
+			return item, nil
 		}
 		r.units = r.units[1:]
 		if closing := u.close(); err == io.EOF && closing != nil {
@@ -160,7 +193,7 @@ func (r *Reader) Next() (*trace.Window, error) {
 			r.refuse(u, err)
 		}
 	}
-	return nil, r.err
+	return Item{}, r.err
 }
 
 // refuse notes that u ended in err.

@@ -16,9 +16,10 @@ const (
 	Unknown Format = iota
 	Packets
 	WideCSV
-	Archive // or another Parquet file; its end must be read to know
+	Archive // for Sniff any Parquet file: its end must be read to know
 	Kineto
 	OperatorTrace
+	OperatorMeta // the layout of an operator trace, in a file beside it
 	SQLite
 	NCCLLog
 	JSON
@@ -29,7 +30,7 @@ const (
 	Empty
 )
 
-var formatNames = [...]string{"unknown", "packets", "wide CSV", "window archive", "profiler trace", "operator trace",
+var formatNames = [...]string{"unknown", "packets", "wide CSV", "window archive", "profiler trace", "operator trace", "meta file",
 	"SQLite database", "NCCL log", "JSON", "text", "UTF-16 text", "packed file", "binary data", "empty"}
 
 func (f Format) String() string {
@@ -39,33 +40,59 @@ func (f Format) String() string {
 	return "invalid"
 }
 
-// Readable reports whether windows are read from inputs of this format.
-func (f Format) Readable() bool { return f == Packets || f == WideCSV || f == Archive }
+// Readable reports whether inputs of this format are read.
+func (f Format) Readable() bool {
+	return f == Packets || f == WideCSV || f == Archive || f == OperatorTrace
+}
 
-// refusal says why an input of the format is not read, and what to do.
-func (f Format) refusal() error {
-	const give = "give packets (JSON Lines), a wide CSV or a window archive (Parquet)"
+// readable reports whether inputs of this format give what is wanted.
+func (f Format) readable(want Wanted) bool {
+	return f.Readable() && (f != OperatorTrace || want != WindowsOnly)
+}
+
+// is says what an input of a format that is not read is, "" where more than
+// that must be said.
+func (f Format) is() string {
 	switch f {
 	case Kineto:
-		return trace.Bad(trace.ErrFormat, "a PyTorch profiler trace (Kineto JSON), which holds operators and not stage windows: "+give)
+		return "a PyTorch profiler trace (Kineto JSON), which is not read"
 	case OperatorTrace:
-		return trace.Bad(trace.ErrFormat, "an operator trace, which holds single operations and not stage windows: "+give)
+		return "an operator trace, which holds single operations and not stage windows"
 	case SQLite:
-		return trace.Bad(trace.ErrFormat, "an SQLite database, such as Nsight Systems exports, which holds kernels and ranges and not stage windows: "+give)
+		return "an SQLite database, such as Nsight Systems exports, which is not read"
 	case NCCLLog:
-		return trace.Bad(trace.ErrFormat, "an NCCL debug log, which holds collective calls and not stage windows: "+give)
+		return "an NCCL debug log, which is not read"
 	case JSON:
-		return trace.Bad(trace.ErrFormat, "JSON, but neither packets (no \"schema\":\"sfstat.packet/1\") nor a profiler trace: "+give)
+		return "JSON, but neither packets nor a profiler trace"
+	case Binary:
+		return "binary data that is no input of this program"
+	case Text:
+		return "text that is no input of this program"
+	}
+	return ""
+}
+
+// refusal says why an input of the format is not read, and what to do.
+func (f Format) refusal(want Wanted) error {
+	give := "give packets (JSON Lines), a wide CSV, a window archive (Parquet) or an operator trace (CSV, Parquet)"
+	if want == WindowsOnly {
+		give = "give packets (JSON Lines), a wide CSV or a window archive (Parquet)"
+	}
+	switch f {
+	case OperatorMeta:
+		return trace.Bad(trace.ErrFormat, "the meta file of an operator trace that is not among the inputs: give the trace, which finds meta-X.yaml for trace-X.csv and X.yaml for X.csv")
+	case JSON:
+		return trace.Bad(trace.ErrFormat, "JSON, but neither packets (no \"schema\":\"sfstat.packet/1\") nor a profiler trace: %s", give)
 	case UTF16:
 		return trace.Bad(trace.ErrFormat, "UTF-16 text, as some Windows programs write it: save it as UTF-8")
 	case Packed:
 		return trace.Bad(trace.ErrFormat, "packed in a way that is not read here: unpack it first (gzip and zstd, once, are read as they are)")
-	case Binary:
-		return trace.Bad(trace.ErrFormat, "binary data that is no input of this program: "+give)
 	case Empty:
 		return trace.Bad(trace.ErrEmpty, "empty: the job may not have written anything yet")
+	case Unknown:
+		f = Text
 	}
-	return trace.Bad(trace.ErrFormat, "text that is no input of this program: "+give)
+	return trace.Bad(trace.ErrFormat, "%s: %s", f.is(), give)
 }
 
 // sniffed is how much of an input, decompressed, decides on its format.
@@ -175,5 +202,21 @@ func sniffTable(text []byte) Format {
 			return WideCSV
 		}
 	}
+	if looksLikeMeta(text) {
+		return OperatorMeta
+	}
 	return Text
+}
+
+// looksLikeMeta recognises the YAML that tells the layout of an operator
+// trace: two of its keys, each at the beginning of a line.
+func looksLikeMeta(text []byte) bool {
+	n := 0
+	for line := range bytes.Lines(text) {
+		key, _, _ := bytes.Cut(line, []byte(":"))
+		if slices.Contains([]string{"dp_size", "pp_size", "tp_size", "dsp_size", "vpp_size", "world_size", "trial_name"}, string(key)) {
+			n++
+		}
+	}
+	return n >= 2
 }

@@ -1,6 +1,10 @@
 package auto
 
-import "github.com/sfstat/sfstat/ingest"
+import (
+	"io"
+
+	"github.com/sfstat/sfstat/ingest"
+)
 
 // meter adds up what was read of all inputs, as they are stored.
 type meter struct {
@@ -51,6 +55,22 @@ func (m *meter) say() {
 		total = 0
 	}
 	m.report(m.done, total)
+}
+
+// meteredAt is a file whose consumption is added up, up to its size: some of
+// it may be read again.
+type meteredAt struct {
+	r     io.ReaderAt
+	meter *meter
+	left  int64
+}
+
+func (m *meteredAt) ReadAt(p []byte, off int64) (int, error) {
+	n, err := m.r.ReadAt(p, off)
+	seen := min(int64(n), m.left)
+	m.left -= seen
+	m.meter.add(seen)
+	return n, err
 }
 
 // metered is a source whose consumption is added up.

@@ -84,12 +84,7 @@ func once(all []candidate) []candidate {
 		}
 		real := c.path
 		if c.path != ingest.Stdin {
-			if abs, err := filepath.Abs(c.path); err == nil {
-				real = abs
-			}
-			if link, err := filepath.EvalSymlinks(real); err == nil {
-				real = link
-			}
+			real = realPath(c.path)
 		}
 		if first, ok := seen[real]; ok {
 			c.skipped = "the same file as " + first
@@ -98,6 +93,18 @@ func once(all []candidate) []candidate {
 		seen[real] = c.path
 	}
 	return all
+}
+
+// realPath is the path of the file that path leads to, the same for all its
+// names as far as the file system tells.
+func realPath(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	if link, err := filepath.EvalSymlinks(path); err == nil {
+		path = link
+	}
+	return path
 }
 
 // meant reports whether the name of a file says that it is packets. It decides

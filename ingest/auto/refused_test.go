@@ -36,7 +36,8 @@ var bad = map[string]struct {
 	"sqlite":                    {"SQLite format 3\x00\x10\x00", trace.ErrFormat, "SQLite"},
 	"nccl log":                  {"n0:1:1 [0] NCCL INFO Bootstrap : Using eth0\n", trace.ErrFormat, "NCCL"},
 	"nccl log with colours":     {"\x1b[1mn0\x1b[0m:1:1 [0] NCCL INFO cudaDriverVersion 12020\n", trace.ErrFormat, "NCCL"},
-	"operator csv":              {"dp_rank,stage,rank,step,optype,start_ts,duration\n0,0,0,0,fwd,1,2\n", trace.ErrFormat, "operator trace"},
+	"operator csv":              {"dp_rank,stage,rank,step,optype,start_ts,duration\n0,0,0,0,fwd,1,2\n", trace.ErrMissing, `no column "seq_id", which an operator trace has`},
+	"meta alone":                {"trial_name: x\ndp_size: 2\npp_size: 3\n", trace.ErrFormat, "the meta file of an operator trace that is not among the inputs"},
 	"other csv":                 {"a,b,c\n1,2,3\n", trace.ErrFormat, "text that is no input"},
 	"json":                      {`{"a":1}`, trace.ErrFormat, "neither packets"},
 	"json array":                {`[1,2,3]`, trace.ErrFormat, "neither packets"},
@@ -96,9 +97,9 @@ func TestRefused(t *testing.T) {
 				if err != nil {
 					t.Fatalf("Open: %v", err)
 				}
-				w, err := r.Next()
-				if w != nil || err == io.EOF {
-					t.Fatalf("alone: %v, %v", w, err)
+				item, err := r.Next()
+				if item != (Item{}) || err == io.EOF {
+					t.Fatalf("alone: %v, %v", item, err)
 				}
 				check(err)
 				if _, again := r.Next(); again != err {
@@ -252,7 +253,7 @@ func FuzzSniff(f *testing.F) {
 		if format == Unknown || format.String() == "invalid" {
 			t.Errorf("found %v", format)
 		}
-		if !format.Readable() && !strings.Contains(format.refusal().Error(), "(") {
+		if !format.Readable() && !strings.Contains(format.refusal(Everything).Error(), "(") {
 			t.Errorf("no reason for %v", format)
 		}
 	})
@@ -289,7 +290,7 @@ func TestCut(t *testing.T) {
 	for name, data := range map[string]string{"plain": text, "gzip": gz(t, text), "zstd": zst(t, text), "archive": parquet(t, windows), "table": table(windows)} {
 		t.Run(name, func(t *testing.T) {
 			ingesttest.Cut(t, []byte(data), func(data []byte) (ingest.WindowReader, error) {
-				return Open([]string{"-"}, Options{Stdin: bytes.NewReader(data)})
+				return openWindows([]string{"-"}, Options{Stdin: bytes.NewReader(data)})
 			})
 		})
 	}

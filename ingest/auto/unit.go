@@ -10,6 +10,7 @@ import (
 	"github.com/sfstat/sfstat/archive"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/csv"
+	"github.com/sfstat/sfstat/ingest/optrace"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -23,9 +24,13 @@ func (r *Reader) look(c candidate, in *Input) (*metered, error) {
 	src, err := r.source(c.path)
 	if err == nil {
 		in.Bytes, in.Compression = src.Size(), src.Compression()
-		in.Format, err = identify(src, ours)
-		if err == nil && in.Format == Archive && !ours {
-			err = probe(c.path, r.o.Limits)
+		in.Format, err = identify(src, ours, r.o.Want)
+		if err == nil && in.Format == Archive && in.Bytes != ingest.UnknownSize {
+			in.Format, err = r.columnar(c.path, ours)
+		}
+		if in.Format == OperatorTrace {
+			r.claim(in.Path)
+			ours = true
 		}
 		if err == nil {
 			return r.meter.watch(src), nil
@@ -34,21 +39,37 @@ func (r *Reader) look(c candidate, in *Input) (*metered, error) {
 	}
 	for _, kind := range []error{trace.ErrFormat, trace.ErrEmpty, archive.ErrNotArchive} {
 		if !ours && errors.Is(err, kind) {
-			text := strings.TrimPrefix(err.Error(), c.path+": ")
-			in.Skipped = strings.TrimSuffix(text, " ("+kind.Error()+")")
+			if in.Skipped = in.Format.is(); in.Skipped == "" {
+				text := strings.TrimPrefix(err.Error(), c.path+": ")
+				in.Skipped = strings.TrimSuffix(text, " ("+kind.Error()+")")
+			}
 			return nil, nil
 		}
 	}
 	return nil, err
 }
 
-// probe tells whether a Parquet file is a window archive.
-func probe(path string, lim ingest.Limits) error {
-	a, err := archive.Open(path, lim)
+// columnar tells what a Parquet file is, by its columns. What is not ours for
+// sure must be a window archive then.
+func (r *Reader) columnar(path string, ours bool) (Format, error) {
+	f, err := os.Open(path)
 	if err != nil {
-		return err
+		return Archive, ingest.Unreadable(path, err)
 	}
-	return a.Close()
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return Archive, ingest.Unreadable(path, err)
+	case optrace.ResemblesParquet(optrace.File{R: f, Size: info.Size(), Name: path}, r.o.Limits):
+		if r.o.Want == WindowsOnly {
+			err = trace.At(trace.Pos{File: path}, OperatorTrace.refusal(r.o.Want))
+		}
+		return OperatorTrace, err
+	case !ours:
+		_, err = archive.NewReader(f, info.Size(), path, r.o.Limits)
+	}
+	return Archive, err
 }
 
 func (r *Reader) source(path string) (*ingest.Source, error) {
@@ -60,7 +81,7 @@ func (r *Reader) source(path string) (*ingest.Source, error) {
 
 // identify tells what src is; the error says why it cannot be read. What is not
 // ours for sure must begin as its format does.
-func identify(src *ingest.Source, ours bool) (Format, error) {
+func identify(src *ingest.Source, ours bool, want Wanted) (Format, error) {
 	head, err := src.Peek(sniffed)
 	if err != nil && err != io.EOF && (len(head) == 0 || !errors.Is(err, trace.ErrTruncated)) {
 		return Unknown, err
@@ -79,8 +100,8 @@ func identify(src *ingest.Source, ours bool) (Format, error) {
 	case f == Archive && src.Compression() != ingest.Plain:
 		return f, trace.At(trace.Pos{File: src.Name()}, trace.Bad(trace.ErrFormat,
 			"a Parquet file inside %s: unpack it first, Parquet is compressed by itself", src.Compression()))
-	case !f.Readable():
-		return f, trace.At(trace.Pos{File: src.Name()}, f.refusal())
+	case !f.readable(want):
+		return f, trace.At(trace.Pos{File: src.Name()}, f.refusal(want))
 	}
 	return f, nil
 }
@@ -90,9 +111,9 @@ func identify(src *ingest.Source, ours bool) (Format, error) {
 type unit struct {
 	input  *Input // nil for packets
 	size   int64  // of its inputs, as far as it is known
-	reader ingest.WindowReader
+	reader itemReader
 	source *metered // until it is opened
-	open   func(src *metered) (ingest.WindowReader, error)
+	open   func(src *metered) (itemReader, error)
 }
 
 // unit makes the unit of one file that is not packets. A file that can be
@@ -104,9 +125,9 @@ func (r *Reader) unit(in *Input, src *metered) *unit {
 		src.Close()
 		u.source = nil
 	}
-	u.open = func(src *metered) (ingest.WindowReader, error) {
+	u.open = func(src *metered) (itemReader, error) {
 		if in.Format == Archive && again {
-			return archive.Open(in.Path, r.o.Limits)
+			return inWindows(in)(archive.Open(in.Path, r.o.Limits))
 		}
 		if again {
 			s, err := r.source(in.Path)
@@ -115,25 +136,39 @@ func (r *Reader) unit(in *Input, src *metered) *unit {
 			}
 			src = r.meter.watch(s)
 		}
-		if in.Format == Archive {
-			return spool(src, r.o.Limits)
+		switch in.Format {
+		case Archive:
+			return r.spool(in, src)
+		case OperatorTrace:
+			return r.operators(in, src)
 		}
-		return openCSV(src, r.o.Limits)
+		return inWindows(in)(openCSV(src, r.o.Limits))
 	}
 	return u
 }
 
-func (u *unit) next() (*trace.Window, error) {
+func (u *unit) next() (Item, error) {
 	if u.reader == nil {
 		src := u.source
 		u.source = nil
 		var err error
 		if u.reader, err = u.open(src); err != nil {
 			u.reader = nil
-			return nil, err
+			return Item{}, err
 		}
 	}
 	return u.reader.Next()
+}
+
+// count adds up what was handed out of an input; packets do it themselves.
+func (u *unit) count(item Item) {
+	switch {
+	case u.input == nil:
+	case item.Ops != nil:
+		u.input.Ops += item.Ops.Len()
+	default:
+		u.input.Windows++
+	}
 }
 
 func (u *unit) close() error {
@@ -144,6 +179,38 @@ func (u *unit) close() error {
 		return u.source.Close()
 	}
 	return nil
+}
+
+// itemReader yields the items of one unit, then io.EOF.
+type itemReader interface {
+	Next() (Item, error)
+	Close() error
+}
+
+// windowItems are the windows of a reader as items.
+type windowItems struct {
+	r    ingest.WindowReader
+	path string
+}
+
+func (w windowItems) Next() (Item, error) {
+	window, err := w.r.Next()
+	if err != nil {
+		return Item{}, err
+	}
+	return Item{Window: window, Path: w.path}, nil
+}
+
+func (w windowItems) Close() error { return w.r.Close() }
+
+// inWindows makes items of what a reader of windows is opened with.
+func inWindows(in *Input) func(ingest.WindowReader, error) (itemReader, error) {
+	return func(r ingest.WindowReader, err error) (itemReader, error) {
+		if err != nil {
+			return nil, err
+		}
+		return windowItems{r, in.Path}, nil
+	}
 }
 
 func openCSV(src *metered, lim ingest.Limits) (ingest.WindowReader, error) {
@@ -164,8 +231,8 @@ type withSource struct {
 func (w withSource) Close() error { return errors.Join(w.WindowReader.Close(), w.src.Close()) }
 
 // spool copies a Parquet stream to a temporary file, since it is read from its
-// end.
-func spool(src *metered, lim ingest.Limits) (_ ingest.WindowReader, err error) {
+// end, where it says what it is.
+func (r *Reader) spool(in *Input, src *metered) (_ itemReader, err error) {
 	defer src.Close()
 	f, err := os.CreateTemp("", "sfstat-*.parquet")
 	if err != nil {
@@ -181,11 +248,18 @@ func spool(src *metered, lim ingest.Limits) (_ ingest.WindowReader, err error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := archive.NewReader(f, size, src.Name(), lim)
+	file := optrace.File{R: f, Size: size, Name: src.Name()}
+	if optrace.ResemblesParquet(file, r.o.Limits) {
+		if in.Format = OperatorTrace; !in.Format.readable(r.o.Want) {
+			return nil, trace.At(trace.Pos{File: file.Name}, in.Format.refusal(r.o.Want))
+		}
+		return &opItems{path: in.Path, src: t, read: func() (*trace.OpTrace, error) { return optrace.ReadParquet(file, nil, r.o.Limits) }}, nil
+	}
+	a, err := archive.NewReader(f, size, src.Name(), r.o.Limits)
 	if err != nil {
 		return nil, err
 	}
-	return withSource{a, t}, nil
+	return windowItems{withSource{a, t}, in.Path}, nil
 }
 
 // temporary is a file that goes when it is closed.

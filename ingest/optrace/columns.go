@@ -18,7 +18,7 @@ func ReadParquet(in File, m *Meta, lim ingest.Limits) (*trace.OpTrace, error) {
 	// take less, which Ratio allows past the first million.
 	rows := min(maxRows(lim), 1<<20+in.Size*lim.Ratio/rowBytes)
 	f, err := parquet.Open(parquet.Input{R: in.R, Size: in.Size, Name: in.Name},
-		parquet.Limits{Footer: min(lim.Line, 64<<20), Rows: rows, Window: lim.Window})
+		parquet.Limits{Footer: footerLimit(lim), Rows: rows, Window: lim.Window})
 	if err != nil {
 		return nil, err
 	}

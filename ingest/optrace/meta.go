@@ -110,9 +110,9 @@ func (m *Meta) apply(o *trace.OpTrace) error {
 	return nil
 }
 
-// beside finds the meta file that belongs to a trace by its name, "" for none:
+// MetaBeside finds the meta file that belongs to a trace by its name, "" for none:
 // meta-X.yaml for trace-X.parquet, or X.yaml or X.meta.yaml for X.parquet.
-func beside(path string) string {
+func MetaBeside(path string) string {
 	folder, file := filepath.Split(path)
 	stem := file
 	for _, ext := range []string{".gz", ".zst", ".parquet", ".csv"} {
@@ -132,7 +132,8 @@ func beside(path string) string {
 	return ""
 }
 
-func openMeta(path string) (*Meta, error) {
+// LoadMeta reads the meta file at path; "" is none, which is no error.
+func LoadMeta(path string) (*Meta, error) {
 	if path == "" {
 		return nil, nil
 	}

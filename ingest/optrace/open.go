@@ -2,9 +2,12 @@ package optrace
 
 import (
 	"io"
+	"math"
 	"os"
+	"slices"
 
 	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/optrace/internal/parquet"
 	"github.com/sfstat/sfstat/internal/parquetformat"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -12,12 +15,12 @@ import (
 // Open reads the operator trace at path, Parquet or CSV by its content, with
 // the meta file that stands beside it by name, if there is one.
 func Open(path string, lim ingest.Limits) (*trace.OpTrace, error) {
-	return OpenMeta(path, beside(path), lim)
+	return OpenMeta(path, MetaBeside(path), lim)
 }
 
 // OpenMeta is Open with the meta file given; "" is none.
 func OpenMeta(path, meta string, lim ingest.Limits) (*trace.OpTrace, error) {
-	m, err := openMeta(meta)
+	m, err := LoadMeta(meta)
 	if err != nil {
 		return nil, err
 	}
@@ -48,6 +51,24 @@ type File struct {
 	Size int64
 	Name string
 }
+
+// ResemblesParquet reports whether a Parquet file has the columns that set
+// operator traces apart from other tables, whether or not it has the rest. A
+// file that is broken resembles nothing.
+func ResemblesParquet(in File, lim ingest.Limits) bool {
+	lim = lim.OrDefault()
+	f, err := parquet.Open(parquet.Input{R: in.R, Size: in.Size, Name: in.Name}, parquet.Limits{Footer: footerLimit(lim), Rows: math.MaxInt64})
+	if err != nil {
+		return false
+	}
+	has := func(name string) bool {
+		return slices.ContainsFunc(f.Columns(), func(c parquet.Column) bool { return c.Name == name })
+	}
+	return has(nameColumn) && has(startColumn)
+}
+
+// footerLimit is how many bytes the footer of a Parquet file may have.
+func footerLimit(lim ingest.Limits) int64 { return min(lim.Line, 64<<20) }
 
 // rowBytes is what a row takes while it is read, at most.
 const rowBytes = 192

@@ -1,0 +1,120 @@
+package auto
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/optrace"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// metaLast is the order in which candidates are looked at: as they are, but
+// files that may be the meta file of an operator trace after all others.
+func metaLast(all []candidate) []int {
+	var first, last []int
+	for i, c := range all {
+		if ext := strings.ToLower(filepath.Ext(c.path)); ext == ".yaml" || ext == ".yml" {
+			last = append(last, i)
+		} else {
+			first = append(first, i)
+		}
+	}
+	return slices.Concat(first, last)
+}
+
+// claim notes the meta file, if any, that the operator trace at path has.
+func (r *Reader) claim(path string) {
+	if path == ingest.Stdin {
+		return
+	}
+	if meta := optrace.MetaBeside(path); meta != "" {
+		r.metas[realPath(meta)] = path
+	}
+}
+
+// isMeta reports whether c is the meta file of a trace that was looked at, and
+// then says so in its input.
+func (r *Reader) isMeta(c candidate, in *Input) bool {
+	if len(r.metas) == 0 || c.err != nil || c.path == ingest.Stdin {
+		return false
+	}
+	of, ok := r.metas[realPath(c.path)]
+	if !ok {
+		return false
+	}
+	in.Format, in.MetaOf = OperatorMeta, of
+	if info, err := os.Stat(c.path); err == nil {
+		in.Bytes = info.Size()
+	}
+	return true
+}
+
+// opItems is one operator trace as items.
+type opItems struct {
+	path string
+	src  io.Closer
+	read func() (*trace.OpTrace, error)
+}
+
+func (o *opItems) Next() (Item, error) {
+	if o.read == nil {
+		return Item{}, io.EOF
+	}
+	t, err := o.read()
+	if err != nil {
+		return Item{}, err
+	}
+	o.read = nil
+	if t.Run == "" {
+		t.Run = stem(o.path)
+	}
+	return Item{Ops: t, Path: o.path}, nil
+}
+
+func (o *opItems) Close() error { return o.src.Close() }
+
+// stem is the name of a file without what says how it is stored.
+func stem(path string) string {
+	name := filepath.Base(path)
+	for _, ext := range []string{".gz", ".zst", ".csv", ".parquet"} {
+		name = strings.TrimSuffix(name, ext)
+	}
+	return name
+}
+
+// operators opens an operator trace, CSV or Parquet, with its meta file.
+func (r *Reader) operators(in *Input, src *metered) (itemReader, error) {
+	meta := ""
+	if in.Path != ingest.Stdin {
+		meta = optrace.MetaBeside(in.Path)
+	}
+	m, err := optrace.LoadMeta(meta)
+	if err != nil {
+		src.Close()
+		return nil, err
+	}
+	if head, _ := src.Peek(sniffed); Sniff(head) == Archive { // which it is not, being an operator trace
+		src.Close()
+		return r.columns(in.Path, m)
+	}
+	return &opItems{path: in.Path, src: src, read: func() (*trace.OpTrace, error) { return optrace.ReadCSV(src, src.Name(), m, r.o.Limits) }}, nil
+}
+
+// columns opens an operator trace that is a Parquet file.
+func (r *Reader) columns(path string, m *optrace.Meta) (itemReader, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, ingest.Unreadable(path, err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, ingest.Unreadable(path, err)
+	}
+	file := optrace.File{R: &meteredAt{r: f, meter: &r.meter, left: info.Size()}, Size: info.Size(), Name: path}
+	return &opItems{path: path, src: f, read: func() (*trace.OpTrace, error) { return optrace.ReadParquet(file, m, r.o.Limits) }}, nil
+}

@@ -51,17 +51,17 @@ var rules = []rule{
 	{of: "cmd", may: []string{""}},
 }
 
-// onlyIn lists libraries that belong to one folder; "tests" is none, but tests
+// onlyIn lists libraries that belong to certain folders; nil is none, but tests
 // may import everything.
-var onlyIn = map[string]string{
-	"github.com/urfave/cli/v2":                 "cmd",
-	"github.com/schollz/progressbar/v3":        "cmd",
-	"golang.org/x/term":                        "cmd",
-	"gonum.org/v1/plot":                        "plots",
-	"github.com/parquet-go/parquet-go":         "fixtures",
-	"github.com/rogpeppe/go-internal":          "tests",
-	"github.com/google/go-cmp":                 "ingest/ingesttest",
-	"github.com/santhosh-tekuri/jsonschema/v6": "tests",
+var onlyIn = map[string][]string{
+	"github.com/urfave/cli/v2":                 {"cmd"},
+	"github.com/schollz/progressbar/v3":        {"cmd"},
+	"golang.org/x/term":                        {"cmd"},
+	"gonum.org/v1/plot":                        {"plots"},
+	"github.com/parquet-go/parquet-go":         {"fixtures", "simulate/pipeline"},
+	"github.com/rogpeppe/go-internal":          nil,
+	"github.com/google/go-cmp":                 {"ingest/ingesttest"},
+	"github.com/santhosh-tekuri/jsonschema/v6": nil,
 }
 
 // impure are packages of the standard library that an engine has no use for.
@@ -144,9 +144,10 @@ func (r rule) refuses(folder, imported string) string {
 		if r.pure && slices.Contains(impure, imported) {
 			return "engines and the data model are pure"
 		}
-		for library, home := range onlyIn {
-			if under(imported, library) && !under(folder, home) {
-				return "only " + home + " uses this library"
+		for library, homes := range onlyIn {
+			atHome := slices.ContainsFunc(homes, func(home string) bool { return under(folder, home) })
+			if under(imported, library) && !atHome {
+				return "only " + strings.Join(append(slices.Clone(homes), "tests"), ", ") + " may use this library"
 			}
 		}
 		return ""

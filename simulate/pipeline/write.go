@@ -6,9 +6,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sfstat/sfstat/simulate/pipeline/internal/parquet"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/compress/zstd"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/sfstat/sfstat/trace"
 )
 
 // Columns of a trace on disk, those of the public what-if artifact. Times are
@@ -66,36 +68,49 @@ func WriteCSV(w io.Writer, t *trace.OpTrace) error {
 	return out.Flush()
 }
 
+// row is an operator as Parquet holds it. All columns but the times take few
+// values, which a dictionary makes small.
+type row struct {
+	DP          int32  `parquet:"dp_rank,dict"`
+	Stage       int32  `parquet:"stage,dict"`
+	Rank        int32  `parquet:"rank,dict"`
+	Step        int64  `parquet:"step,dict"`
+	Name        string `parquet:"optype,dict"`
+	Start       int64  `parquet:"start_ts"`
+	Dur         int64  `parquet:"duration"`
+	Seq         int32  `parquet:"seq_id,dict"`
+	Chunk       int32  `parquet:"mc,dict"`
+	Microbatch  int32  `parquet:"mb_id,dict"`
+	GlobalChunk int32  `parquet:"gmc,dict"`
+}
+
+// Sizes of what is held at once: rows on their way to the columns, and rows of
+// a group, which a reader holds too.
+const (
+	batchRows = 1 << 10
+	groupRows = 1 << 20
+)
+
 // WriteParquet writes an operator trace as a Parquet file.
 func WriteParquet(w io.Writer, t *trace.OpTrace) error {
 	dp, pp, err := places(t)
 	if err != nil {
 		return err
 	}
-	ofRank := func(value func(r int) int) []int32 {
-		column := make([]int32, t.Len())
-		for i, r := range t.Rank {
-			column[i] = int32(value(int(r)))
+	out := parquet.NewGenericWriter[row](w, parquet.MaxRowsPerRowGroup(groupRows),
+		parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest}))
+	batch := make([]row, 0, min(batchRows, t.Len()))
+	for i, r := range t.Rank {
+		batch = append(batch, row{int32(dp[r]), int32(pp[r]), int32(t.Ranks[r].ID), t.Steps[t.Step[i]], t.Names[t.Name[i]],
+			t.Start[i], t.Dur[i], t.Seq[i], t.Chunk[i], t.Microbatch[i], t.GlobalChunk[i]})
+		if len(batch) == cap(batch) || i == t.Len()-1 {
+			if _, err := out.Write(batch); err != nil {
+				return err
+			}
+			batch = batch[:0]
 		}
-		return column
 	}
-	steps := make([]int64, t.Len())
-	for i, s := range t.Step {
-		steps[i] = t.Steps[s]
-	}
-	return parquet.Write(w, []parquet.Column{
-		{Name: "dp_rank", Int32: ofRank(func(r int) int { return dp[r] })},
-		{Name: "stage", Int32: ofRank(func(r int) int { return pp[r] })},
-		{Name: "rank", Int32: ofRank(func(r int) int { return t.Ranks[r].ID })},
-		{Name: "step", Int64: steps},
-		{Name: "optype", Text: t.Names, Of: t.Name},
-		{Name: "start_ts", Int64: t.Start},
-		{Name: "duration", Int64: t.Dur},
-		{Name: "seq_id", Int32: t.Seq},
-		{Name: "mc", Int32: t.Chunk},
-		{Name: "mb_id", Int32: t.Microbatch},
-		{Name: "gmc", Int32: t.GlobalChunk},
-	})
+	return out.Close()
 }
 
 // WriteMeta writes the YAML file that stands beside a trace and tells its name

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -83,7 +84,8 @@ func TestReadsBack(t *testing.T) {
 	}
 }
 
-// TestForeignParquet: a reader that is not ours sees the same columns.
+// TestForeignParquet: a reader that is not ours sees the same columns, and no
+// row is lost between batches.
 func TestForeignParquet(t *testing.T) {
 	s := busy(layout(64, 4, 16))
 	want := simulate(t, s)
@@ -91,7 +93,7 @@ func TestForeignParquet(t *testing.T) {
 	if err := WriteParquet(&b, want); err != nil {
 		t.Fatal(err)
 	}
-	type row struct {
+	type row struct { // not the writer's: a column of another name or type is a fault
 		DP          int32  `parquet:"dp_rank"`
 		Stage       int32  `parquet:"stage"`
 		Rank        int32  `parquet:"rank"`
@@ -110,6 +112,9 @@ func TestForeignParquet(t *testing.T) {
 	}
 	if len(got) != want.Len() {
 		t.Fatalf("%d rows, want %d", len(got), want.Len())
+	}
+	if len(got) < 2*batchRows || len(got)%batchRows == 0 {
+		t.Fatalf("%d rows have no last batch that is not full", len(got))
 	}
 	for i, r := range got {
 		rank := want.Rank[i]
@@ -162,16 +167,35 @@ func TestWriteRefuses(t *testing.T) {
 			t.Errorf("Parquet: %v, want %v", err, test.want)
 		}
 	}
-	good := simulate(t, quiet(layout(2, 1, 1)))
+}
+
+// TestFullDisk: an output that ends anywhere is an error.
+func TestFullDisk(t *testing.T) {
+	o := simulate(t, quiet(layout(2, 1, 1)))
 	full := errors.New("the disk is full")
-	for name, write := range map[string]error{"csv": WriteCSV(broken{full}, good), "parquet": WriteParquet(broken{full}, good), "meta": WriteMeta(broken{full}, good)} {
-		if !errors.Is(write, full) {
-			t.Errorf("%s to a full disk: %v", name, write)
+	for name, write := range map[string]func(io.Writer, *trace.OpTrace) error{"csv": WriteCSV, "parquet": WriteParquet, "meta": WriteMeta} {
+		var whole bytes.Buffer
+		if err := write(&whole, o); err != nil {
+			t.Fatal(err)
+		}
+		for room := 0; room < whole.Len(); room += 13 {
+			if err := write(&bounded{room, full}, o); !errors.Is(err, full) {
+				t.Fatalf("%s with room for %d of %d bytes: %v", name, room, whole.Len(), err)
+			}
 		}
 	}
 }
 
-// broken is an output that takes nothing.
-type broken struct{ err error }
+// bounded is an output with room for so many bytes.
+type bounded struct {
+	room int
+	err  error
+}
 
-func (b broken) Write([]byte) (int, error) { return 0, b.err }
+func (b *bounded) Write(p []byte) (int, error) {
+	n := min(len(p), b.room)
+	if b.room -= n; n < len(p) {
+		return n, b.err
+	}
+	return n, nil
+}

@@ -19,10 +19,11 @@ func (p *program) inspectCommand() *cli.Command {
 	return &cli.Command{
 		Name: "inspect", Usage: "what the inputs hold, and which analyses they lack something for", ArgsUsage: "PATH...",
 		Description: "Reads everything and analyses nothing: formats and sizes, runs, windows, steps, ranks, roles, stages, " +
-			"side channels, what is incomplete. CSV is one row per run.",
+			"side channels, operators and their groups, what is incomplete. CSV is one row per run or operator trace.",
 		Flags: join([]cli.Flag{strictFlag()}, resultFlags()),
 		UsageText: `sfstat inspect run/
-sfstat inspect run.parquet --format json | jq '.runs[].stage_lists'`,
+sfstat inspect run.parquet --format json | jq '.runs[].stage_lists'
+sfstat inspect trace-a.csv --format json | jq '.operator_traces[].names'`,
 		Action: p.inspect,
 	}
 }
@@ -55,7 +56,8 @@ func (p *program) inspect(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	found := inspection{Inputs: []inspectedInput{}, Problems: []inspectedProblem{}}
+	found := inspection{Inputs: []inspectedInput{}, Problems: []inspectedProblem{},
+		Inventory: inventory.Inventory{Runs: []*inventory.Run{}, Traces: []*inventory.Trace{}}}
 	in, err := p.items(c, found.add)
 	if err != nil {
 		return err
@@ -73,7 +75,7 @@ func (p *program) inspect(c *cli.Context) error {
 		case report.JSON:
 			return writeJSON(w, found)
 		case report.CSV:
-			return runTable(found.Runs).csv(w)
+			return found.runTable().csv(w)
 		case report.Markdown:
 			return writeTables(w, found.tables(), table.markdown)
 		}
@@ -82,10 +84,11 @@ func (p *program) inspect(c *cli.Context) error {
 }
 
 func (i *inspection) add(item auto.Item) error {
-	if item.Window != nil {
-		return i.Add(item.Window)
+	if item.Ops != nil {
+		i.AddTrace(item.Path, item.Ops)
+		return nil
 	}
-	return nil
+	return i.Add(item.Window)
 }
 
 // holds says what an input contributed.
@@ -101,11 +104,13 @@ func (i *inspectedInput) holds() string {
 	return counted(i.Windows, "window")
 }
 
-// runTable has a row for each run, in base units.
-func runTable(runs []*inventory.Run) table {
+// runTable has a row for each run of windows and for each operator trace, in
+// base units. What the one or the other has not is empty.
+func (i *inspection) runTable() table {
 	t := table{head: []string{"run", "windows", "steps", "first_step", "last_step", "world_size", "ranks_min", "ranks_max",
-		"stages", "stage_hash", "accumulation", "windows_with_wall_time", "durations", "total_ns", "notes"}}
-	for _, r := range runs {
+		"stages", "stage_hash", "accumulation", "windows_with_wall_time", "durations", "total_ns", "notes",
+		"operators", "operator_names", "dp", "pp", "tp", "dsp", "vpp", "groups", "joined", "resolution_ns"}}
+	for _, r := range i.Runs {
 		var hashes, notes []string
 		for _, l := range r.StageLists {
 			hashes = append(hashes, l.Hash)
@@ -116,7 +121,11 @@ func runTable(runs []*inventory.Run) table {
 		t.rows = append(t.rows, []string{r.Run, strconv.Itoa(r.Windows), whole(r.Steps), whole(r.FirstStep), whole(r.LastStep),
 			strconv.Itoa(r.WorldSize), strconv.Itoa(r.Reporting[0]), strconv.Itoa(r.Reporting[1]),
 			strconv.Itoa(len(r.StageLists[0].Stages)), strings.Join(hashes, " "), strconv.Itoa(r.Accumulation),
-			strconv.Itoa(r.Wall), whole(r.Durations), whole(r.TotalNS), strings.Join(notes, " ")})
+			strconv.Itoa(r.Wall), whole(r.Durations), whole(r.TotalNS), strings.Join(notes, " "),
+			"", "", "", "", "", "", "", "", "", ""})
+	}
+	for _, o := range i.Traces {
+		t.rows = append(t.rows, opsRow(o))
 	}
 	return t
 }
@@ -136,6 +145,9 @@ func (i *inspection) tables() []table {
 	out := []table{in}
 	for _, r := range i.Runs {
 		out = append(out, runFacts(r))
+	}
+	for _, o := range i.Traces {
+		out = append(out, opsFacts(o), opsNames(o))
 	}
 	if len(i.Runs) > 0 {
 		out = append(out, stageTable(i.Runs))

@@ -1,10 +1,10 @@
 // Package inventory says what inputs hold before anything is analysed: runs,
-// windows, steps, ranks, roles, stages, side channels, what is incomplete, and
-// which analyses that leaves out.
+// windows, steps, ranks, roles, stages, side channels, operators and their
+// groups, what is incomplete, and which analyses that leaves out.
 //
 // Times are in nanoseconds. Counts of steps, ranks and samples are sums over
-// the windows of a run. Nothing is judged: a need says what an analysis asks
-// for and these windows lack.
+// the windows of a run; operator traces are counted each by itself. Nothing is judged: a need says what an analysis asks
+// for and these windows, or this trace, lack.
 package inventory
 
 import (
@@ -16,7 +16,8 @@ import (
 
 // Inventory is what all inputs hold together.
 type Inventory struct {
-	Runs []*Run `json:"runs"` // in order of first appearance
+	Runs   []*Run   `json:"runs"`            // of windows, in order of first appearance
+	Traces []*Trace `json:"operator_traces"` // in the order of the inputs
 }
 
 // Run is what is known about one run.

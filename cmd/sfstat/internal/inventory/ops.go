@@ -1,0 +1,226 @@
+package inventory
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Trace is what is known about one operator trace.
+type Trace struct {
+	Run       string `json:"run"`
+	Path      string `json:"path"`
+	Layout    Layout `json:"layout"`
+	Workers   int    `json:"workers"`         // ranks that recorded operators
+	Missing   string `json:"missing_workers"` // places of the layout without a rank, as "dp=1,pp=0 dp=1,pp=2"
+	Steps     int    `json:"steps"`
+	FirstStep int64  `json:"first_step"`
+	LastStep  int64  `json:"last_step"`
+	Every     int64  `json:"every"` // distance of the steps; 0 when it varies, or of one step
+	Operators int    `json:"operators"`
+	TotalNS   int64  `json:"total_ns"` // sum of all durations
+	// Groups is how many groups of operators communicate together, and Joined
+	// how many operators are in them. Alone is how many communicate by their
+	// kind but are in no group.
+	Groups     int      `json:"groups"`
+	Joined     int      `json:"joined"`
+	Alone      int      `json:"alone"`
+	Units      string   `json:"units"` // how the source wrote times
+	Resolution int64    `json:"resolution_ns"`
+	StepClock  bool     `json:"step_clock"` // starts count from the beginning of each step
+	Names      []OpName `json:"names"`
+	Notes      []Note   `json:"notes"`
+	Needs      []Need   `json:"lacks"`
+
+	microbatches bool
+}
+
+// Layout is the sizes of the parallel axes. 0 is unknown.
+type Layout struct {
+	DP    int `json:"dp"`
+	PP    int `json:"pp"`
+	TP    int `json:"tp"`
+	DSP   int `json:"dsp"`
+	VPP   int `json:"vpp"`
+	World int `json:"world_size"`
+}
+
+// OpName is one name of operators.
+type OpName struct {
+	Name    string `json:"name"`
+	Kind    OpKind `json:"kind"`
+	Count   int    `json:"count"`
+	Joined  int    `json:"joined"` // of them in groups
+	TotalNS int64  `json:"total_ns"`
+}
+
+// OpKind is what an operator does, by its name.
+type OpKind uint8
+
+const (
+	UnknownKind OpKind = iota // a name without a part in the schedule
+	Compute                   // a forward or backward pass
+	Transfer                  // from or to another stage
+	Collective
+	Other // the optimizer and the garbage collector: work that belongs to no pass
+)
+
+func (k OpKind) String() string {
+	if names := [...]string{"unknown", "compute", "transfer", "collective", "other"}; int(k) < len(names) {
+		return names[k]
+	}
+	return fmt.Sprintf("invalid(%d)", uint8(k))
+}
+
+// MarshalText writes the name of the kind.
+func (k OpKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+func kindOf(name string) OpKind {
+	switch c := trace.ParseOpClass(name); {
+	case c.IsCompute():
+		return Compute
+	case c.IsTransfer():
+		return Transfer
+	case c.IsCommunication():
+		return Collective
+	case c != trace.OpOther:
+		return Other
+	}
+	return UnknownKind
+}
+
+// AddTrace counts an operator trace in. It keeps nothing of it.
+func (inv *Inventory) AddTrace(path string, o *trace.OpTrace) {
+	l := o.Layout
+	t := &Trace{Run: o.Run, Path: path, Workers: len(o.Ranks), Steps: len(o.Steps), FirstStep: o.Steps[0], LastStep: o.Steps[len(o.Steps)-1],
+		Layout:    Layout{DP: l.DP, PP: l.PP, TP: l.TP, DSP: l.DSP, VPP: l.VPP, World: l.World},
+		Operators: o.Len(), Units: o.Units, Resolution: o.Resolution, StepClock: o.StepClock,
+		Every: evenly(o.Steps), Missing: absent(o), Notes: []Note{}}
+	t.addOperators(o)
+	for _, n := range o.Notes {
+		t.Notes = append(t.Notes, Note{Kind: n.Kind.String(), Text: n.Text})
+	}
+	t.Needs = t.needs()
+	inv.Traces = append(inv.Traces, t)
+}
+
+func (t *Trace) addOperators(o *trace.OpTrace) {
+	for _, name := range o.Names {
+		t.Names = append(t.Names, OpName{Name: name, Kind: kindOf(name)})
+	}
+	for row, at := range o.Name {
+		n := &t.Names[at]
+		n.Count++
+		n.TotalNS += o.Dur[row]
+		t.TotalNS += o.Dur[row]
+		t.microbatches = t.microbatches || o.Microbatch[row] >= 0
+		switch {
+		case o.Group[row] >= 0:
+			n.Joined++
+			t.Joined++
+		case n.Kind == Transfer || n.Kind == Collective:
+			t.Alone++
+		}
+	}
+	groups := slices.Clone(o.Group)
+	slices.Sort(groups)
+	for i, g := range groups {
+		if g >= 0 && (i == 0 || groups[i-1] != g) {
+			t.Groups++
+		}
+	}
+	slices.SortStableFunc(t.Names, func(a, b OpName) int {
+		if a.TotalNS != b.TotalNS {
+			return int(min(1, max(-1, b.TotalNS-a.TotalNS)))
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+}
+
+// unknown are the names without a part in the schedule.
+func (t *Trace) unknown() []string {
+	var names []string
+	for _, n := range t.Names {
+		if n.Kind == UnknownKind {
+			names = append(names, n.Name)
+		}
+	}
+	if len(names) > maxNamed {
+		names = append(names[:maxNamed], fmt.Sprintf("and %d more", len(names)-maxNamed))
+	}
+	return names
+}
+
+// evenly is the distance of steps that are equally far apart, else 0.
+func evenly(steps []int64) int64 {
+	if len(steps) < 2 {
+		return 0
+	}
+	every := steps[1] - steps[0]
+	for i := range steps[1:] {
+		if steps[i+1]-steps[i] != every {
+			return 0
+		}
+	}
+	return every
+}
+
+// maxNamed is how many missing workers or unknown names are listed.
+const maxNamed = 8
+
+// absent names the places of the layout where no rank recorded anything.
+func absent(o *trace.OpTrace) string {
+	dp, pp := o.Coordinates()
+	have := make(map[[2]int]bool, len(dp))
+	for i := range dp {
+		have[[2]int{dp[i], pp[i]}] = true
+	}
+	missing := o.Layout.DP*o.Layout.PP - len(have)
+	if missing <= 0 {
+		return ""
+	}
+	var places []string
+	for d := 0; d < o.Layout.DP && len(places) < min(missing, maxNamed); d++ {
+		for p := 0; p < o.Layout.PP && len(places) < min(missing, maxNamed); p++ {
+			if !have[[2]int{d, p}] {
+				places = append(places, fmt.Sprintf("dp=%d,pp=%d", d, p))
+			}
+		}
+	}
+	if missing > len(places) {
+		places = append(places, fmt.Sprintf("and %d more", missing-len(places)))
+	}
+	return strings.Join(places, " ")
+}
+
+// coarse is a resolution, in nanoseconds, from which on short operators and
+// launch delays are rounding more than anything else.
+const coarse = 1000
+
+// needs lists what analyses ask for and the trace lacks, the most far-reaching
+// first.
+func (t *Trace) needs() []Need {
+	var out []Need
+	lacks := func(holds bool, analysis, format string, args ...any) {
+		if holds {
+			out = append(out, Need{analysis, fmt.Sprintf(format, args...)})
+		}
+	}
+	has := func(kind trace.NoteKind) bool {
+		return slices.ContainsFunc(t.Notes, func(n Note) bool { return n.Kind == kind.String() })
+	}
+	lacks(t.Workers < 2, "which worker is slow", "one worker recorded: there is nobody to compare it with")
+	lacks(t.Missing != "", "replay, blame", "workers are missing: %s", t.Missing)
+	lacks(has(trace.NoteUnjoined), "replay, blame, wait and transfer", "communication is not joined, so that waiting cannot be told from work")
+	lacks(len(t.unknown()) > 0, "replay", "no place in the schedule is known for %s", strings.Join(t.unknown(), ", "))
+	lacks(t.Workers > 1 && t.Layout.DP == 1, "comparison with peers", "one replica: no two workers do the same work")
+	lacks(t.Steps < 2, "how steady a finding is", "one step")
+	lacks(!t.microbatches, "uneven microbatches", "operators do not tell their microbatch")
+	lacks(t.StepClock && t.Steps > 1, "time between steps", "each step has its own zero of time")
+	lacks(t.Resolution >= coarse, "short operators, launch delays", "times are good to %d ns", t.Resolution)
+	lacks(t.Layout.TP*t.Layout.DSP > 1, "which rank of a worker", "%d ranks are recorded as one worker", t.Layout.TP*t.Layout.DSP)
+	lacks(true, "which kernel, which host call", "operators have a name and a time; kernels need a profiler trace")
+	return out
+}

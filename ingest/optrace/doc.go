@@ -1,4 +1,4 @@
-// Package optrace reads operator traces: one row per operator instance of a
+// Package optrace reads and writes operator traces: one row per operator instance of a
 // hybrid-parallel training job, as the public artifact of the OSDI'25 what-if
 // analysis has them, in Parquet or CSV.
 //
@@ -19,10 +19,14 @@
 // and a fraction.
 //
 // A YAML file beside the trace tells the layout: dp_size, pp_size, tp_size,
-// dsp_size, vpp_size, world_size, trial_name. Without one the layout is
+// dsp_size, vpp_size, world_size, trial_name, resolution_ns. Without one the layout is
 // inferred from the columns, and axes that leave no column count as 1.
 //
 // Operators that communicate are joined into groups by the rules of
 // [trace.OpTrace.Wire]; a trace for which they do not hold is still read, with
 // a note.
+//
+// What is written has these columns, in whole nanoseconds, and is read as it
+// was; resolution_ns in the meta file keeps how fine the times of the source
+// were. Groups are not written: they follow from the rest.
 package optrace

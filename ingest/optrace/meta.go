@@ -3,6 +3,7 @@ package optrace
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -21,11 +22,14 @@ type Meta struct {
 	Trial string `yaml:"trial_name"`
 	Run   int    `yaml:"run_id"`
 	DP    int    `yaml:"dp_size"`
+	DSP   int    `yaml:"dsp_size"`
 	PP    int    `yaml:"pp_size"`
 	TP    int    `yaml:"tp_size"`
-	DSP   int    `yaml:"dsp_size"`
 	VPP   int    `yaml:"vpp_size"`
 	World int    `yaml:"world_size"`
+	// Resolution is the nanoseconds that the times can tell apart where that is
+	// coarser than their unit: they were converted from something else.
+	Resolution int64 `yaml:"resolution_ns,omitempty"`
 
 	file string
 }
@@ -67,6 +71,9 @@ func (m *Meta) check() error {
 			return trace.Bad(trace.ErrTooLarge, "%s is %d, expected 1 to %d", s.name, s.n, trace.MaxRanks)
 		}
 	}
+	if m.Resolution < 0 {
+		return trace.Bad(trace.ErrNegative, "resolution_ns is %d, expected nanoseconds", m.Resolution)
+	}
 	product := int64(1)
 	for _, s := range []int{m.DP, m.PP, m.TP, m.DSP} {
 		if s == 0 {
@@ -107,14 +114,31 @@ func (m *Meta) apply(o *trace.OpTrace) error {
 	l.DP, l.PP, l.VPP = max(l.DP, m.DP), max(l.PP, m.PP), max(l.VPP, m.VPP)
 	l.World = l.DP * l.PP * l.TP * l.DSP
 	o.Run, o.Layout = m.Trial, l
+	if m.Resolution > o.Resolution {
+		o.Resolution = m.Resolution
+		o.Units += fmt.Sprintf(", from a source good to %d ns", m.Resolution)
+	}
 	return nil
 }
 
 // MetaBeside finds the meta file that belongs to a trace by its name, "" for none:
 // meta-X.yaml for trace-X.parquet, or X.yaml or X.meta.yaml for X.parquet.
 func MetaBeside(path string) string {
-	folder, file := filepath.Split(path)
-	stem := file
+	for _, name := range metaNames(path) {
+		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
+			return name
+		}
+	}
+	return ""
+}
+
+// MetaFor is the name under which the meta file of a trace at path is found.
+func MetaFor(path string) string { return metaNames(path)[0] }
+
+// metaNames are the names that the meta file of a trace may have, the first
+// that exists is it.
+func metaNames(path string) []string {
+	folder, stem := filepath.Split(path)
 	for _, ext := range []string{".gz", ".zst", ".parquet", ".csv"} {
 		stem = strings.TrimSuffix(stem, ext)
 	}
@@ -122,14 +146,20 @@ func MetaBeside(path string) string {
 	if strings.Contains(stem, "trace") {
 		stems = append([]string{strings.Replace(stem, "trace", "meta", 1)}, stems...)
 	}
+	var names []string
 	for _, s := range stems {
-		for _, ext := range []string{".yaml", ".yml"} {
-			if info, err := os.Stat(folder + s + ext); err == nil && info.Mode().IsRegular() {
-				return folder + s + ext
-			}
-		}
+		names = append(names, folder+s+".yaml", folder+s+".yml")
 	}
-	return ""
+	return names
+}
+
+// Fits reports whether a trace whose times are whole nanoseconds would be read
+// as t is with this meta file beside it. Sizes that the columns of a trace tell
+// may be left out.
+func (m *Meta) Fits(t *trace.OpTrace) bool {
+	l := t.Layout
+	return m.Trial == t.Run && max(1, m.Resolution) == max(1, t.Resolution) && max(1, m.TP) == max(1, l.TP) && max(1, m.DSP) == max(1, l.DSP) &&
+		(m.DP == 0 || m.DP == l.DP) && (m.PP == 0 || m.PP == l.PP) && (m.VPP == 0 || m.VPP == l.VPP)
 }
 
 // LoadMeta reads the meta file at path; "" is none, which is no error.

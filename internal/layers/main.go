@@ -58,7 +58,7 @@ var onlyIn = map[string][]string{
 	"github.com/schollz/progressbar/v3":        {"cmd"},
 	"golang.org/x/term":                        {"cmd"},
 	"gonum.org/v1/plot":                        {"plots"},
-	"github.com/parquet-go/parquet-go":         {"fixtures", "simulate/pipeline"},
+	"github.com/parquet-go/parquet-go":         {"fixtures", "ingest/optrace"},
 	"github.com/rogpeppe/go-internal":          nil,
 	"github.com/google/go-cmp":                 {"ingest/ingesttest"},
 	"github.com/santhosh-tekuri/jsonschema/v6": nil,

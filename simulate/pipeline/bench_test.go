@@ -5,6 +5,7 @@ import (
 	"io"
 	"testing"
 
+	"github.com/sfstat/sfstat/ingest/optrace"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -45,7 +46,7 @@ func BenchmarkWrite(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for name, write := range map[string]func(io.Writer, *trace.OpTrace) error{"csv": WriteCSV, "parquet": WriteParquet} {
+	for name, write := range map[string]func(io.Writer, *trace.OpTrace) error{"csv": optrace.WriteCSV, "parquet": optrace.WriteParquet} {
 		b.Run("format="+name, func(b *testing.B) {
 			b.ReportAllocs()
 			var size counter

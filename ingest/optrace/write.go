@@ -1,4 +1,4 @@
-package pipeline
+package optrace
 
 import (
 	"bufio"
@@ -114,25 +114,17 @@ func WriteParquet(w io.Writer, t *trace.OpTrace) error {
 }
 
 // WriteMeta writes the YAML file that stands beside a trace and tells its name
-// and layout.
+// and layout, and how fine its times are where their unit does not tell.
 func WriteMeta(w io.Writer, t *trace.OpTrace) error {
 	l := t.Layout
-	text, err := yaml.Marshal(meta{t.Run, 0, l.DP, l.DSP, l.PP, l.TP, l.VPP, l.World})
+	m := Meta{Trial: t.Run, DP: l.DP, DSP: l.DSP, PP: l.PP, TP: l.TP, VPP: l.VPP, World: l.World}
+	if t.Resolution > 1 {
+		m.Resolution = t.Resolution
+	}
+	text, err := yaml.Marshal(m)
 	if err != nil {
 		return err
 	}
 	_, err = w.Write(text)
 	return err
-}
-
-// meta is the fields of the file.
-type meta struct {
-	Trial string `yaml:"trial_name"`
-	Run   int    `yaml:"run_id"`
-	DP    int    `yaml:"dp_size"`
-	DSP   int    `yaml:"dsp_size"`
-	PP    int    `yaml:"pp_size"`
-	TP    int    `yaml:"tp_size"`
-	VPP   int    `yaml:"vpp_size"`
-	World int    `yaml:"world_size"`
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sfstat/sfstat/archive"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/ingest/auto"
 )
 
 // targetFlags say where and how windows are written.
@@ -30,14 +30,16 @@ func encodings(c *cli.Context) archive.Encodings {
 
 func (p *program) convertCommand() *cli.Command {
 	return &cli.Command{
-		Name: "convert", Usage: "rewrite windows as packets, wide CSV or a Parquet archive", ArgsUsage: "IN...",
+		Name: "convert", Usage: "rewrite windows and operator traces in another format", ArgsUsage: "IN...",
 		Description: "Durations, ranks, roles, side channels and notes are kept to the nanosecond. A CSV or Parquet file " +
-			"holds windows of one stage list; give a folder when the inputs have several. The output is complete or not there.",
+			"holds windows of one stage list, or one operator trace, whose layout goes into a YAML file beside it; give a " +
+			"folder when the inputs have several. The output is complete or not there.",
 		Flags: join([]cli.Flag{strictFlag()}, targetFlags(), screenFlags()),
 		UsageText: `sfstat convert rank*.jsonl -o run.parquet
 sfstat convert run.parquet -o run.jsonl.zst
 sfstat convert run.parquet -o - --to csv | head
-sfstat convert runs/ -o archive/ --to parquet`,
+sfstat convert runs/ -o archive/ --to parquet
+sfstat convert trace-a.parquet -o trace-a.csv.zst`,
 		Action: p.convert,
 	}
 }
@@ -52,10 +54,14 @@ func (p *program) convert(c *cli.Context) error {
 	}
 	t.encodings = encodings(c)
 	s := newSink(p, t)
-	windows := 0
-	_, err = p.windows(c, func(w *trace.Window) error {
+	windows, traces := 0, 0
+	_, err = p.items(c, func(item auto.Item) error {
+		if item.Ops != nil {
+			traces++
+			return s.WriteTrace(item.Ops)
+		}
 		windows++
-		return s.Write(w)
+		return s.Write(item.Window)
 	})
 	var names []string
 	if err == nil {
@@ -65,8 +71,22 @@ func (p *program) convert(c *cli.Context) error {
 		s.Discard()
 		return err
 	}
+	for _, text := range s.remarks {
+		p.remark(c, "%s", text)
+	}
 	if t.path != "-" {
-		p.remark(c, "%s written to %s", counted(windows, "window"), strings.Join(names, ", "))
+		p.remark(c, "%s written to %s", converted(windows, traces), strings.Join(names, ", "))
 	}
 	return nil
+}
+
+// converted counts what was written, of both kinds where there are both.
+func converted(windows, traces int) string {
+	switch {
+	case traces == 0:
+		return counted(windows, "window")
+	case windows == 0:
+		return counted(traces, "operator trace")
+	}
+	return counted(windows, "window") + " and " + counted(traces, "operator trace")
 }

@@ -10,16 +10,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
-
 	"github.com/sfstat/sfstat/archive"
 	"github.com/sfstat/sfstat/ingest/csv"
 	"github.com/sfstat/sfstat/ingest/packet"
 	"github.com/sfstat/sfstat/trace"
 )
 
-// container is a file format for windows.
+// container is a file format for windows; CSV and Parquet are formats for
+// operator traces too, of other columns.
 type container uint8
 
 const (
@@ -43,7 +41,7 @@ func containerNames() []string {
 	return names
 }
 
-// target is how windows are to be written.
+// target is how windows and operator traces are to be written.
 type target struct {
 	path      string // "-" is standard output
 	folder    bool   // path is a folder; every stage list has a file in it
@@ -85,14 +83,17 @@ type windowWriter interface {
 	Close() error
 }
 
-// sink writes windows to a target. Files get their names when all windows are
-// written, or never.
+// sink writes windows and operator traces to a target. Files get their names
+// when everything is written, or never.
 type sink struct {
 	p      *program
 	target target
 	made   bool // the folder, by us
 	files  map[string]*sinkFile
 	order  []string
+	traces []written // operator traces, each after its meta file
+
+	remarks []string // for the user, when all went well
 }
 
 // sinkFile is one file of a sink: the container's writer over the compressor
@@ -114,6 +115,9 @@ func (s *sink) Write(w *trace.Window) error {
 	key := s.key(w)
 	f := s.files[key]
 	if f == nil {
+		if len(s.traces) > 0 && !s.target.folder {
+			return badInput(fmt.Errorf("windows and an operator trace do not fit into one file: give a folder (-o DIR/ --to %s)", containers[s.target.container].name))
+		}
 		if len(s.files) > 0 && !s.target.folder {
 			return badInput(fmt.Errorf("run %q, window %d has another stage list than the windows before it, and a %s file holds one: "+
 				"give a folder (-o %s/ --to %s) or a .jsonl file", w.Run, w.Index, containers[s.target.container].name,
@@ -165,12 +169,8 @@ func (s *sink) open(key string) (*sinkFile, error) {
 	}
 	buffer := bufio.NewWriterSize(out, 64<<10)
 	out, f.layers = buffer, []io.Closer{flushing{buffer}}
-	switch s.target.pack {
-	case ".gz":
-		z := gzip.NewWriter(out)
-		out, f.layers = z, append(f.layers, z)
-	case ".zst":
-		z, err := zstd.NewWriter(out)
+	if s.target.pack != "" {
+		z, err := s.target.compressor(out)
 		if err != nil {
 			return nil, err
 		}
@@ -231,6 +231,12 @@ func (s *sink) Commit() ([]string, error) {
 			return nil, err
 		}
 		names = append(names, s.files[key].name)
+	}
+	for _, w := range s.traces {
+		if err := w.file.Commit(); err != nil {
+			return nil, err
+		}
+		names = append(names, w.name)
 	}
 	return names, nil
 }

@@ -26,13 +26,16 @@ func metaLast(all []candidate) []int {
 	return slices.Concat(first, last)
 }
 
-// claim notes the meta file, if any, that the operator trace at path has.
+// claim notes the meta file, if any, that the operator trace at path has. Two
+// forms of one trace may share it.
 func (r *Reader) claim(path string) {
 	if path == ingest.Stdin {
 		return
 	}
 	if meta := optrace.MetaBeside(path); meta != "" {
-		r.metas[realPath(meta)] = path
+		if _, taken := r.metas[realPath(meta)]; !taken {
+			r.metas[realPath(meta)] = path
+		}
 	}
 }
 

@@ -1,6 +1,6 @@
-// Package optrace reads and writes operator traces: one row per operator instance of a
-// hybrid-parallel training job, as the public artifact of the OSDI'25 what-if
-// analysis has them, in Parquet or CSV.
+// Package optrace reads and writes operator traces: one row per operator
+// instance of a hybrid-parallel training job, as the public artifact of the
+// OSDI'25 what-if analysis has them, in Parquet or CSV.
 //
 // Columns, in any order, others are ignored:
 //
@@ -19,8 +19,8 @@
 // and a fraction.
 //
 // A YAML file beside the trace tells the layout: dp_size, pp_size, tp_size,
-// dsp_size, vpp_size, world_size, trial_name, resolution_ns. Without one the layout is
-// inferred from the columns, and axes that leave no column count as 1.
+// dsp_size, vpp_size, world_size, trial_name, resolution_ns. Without one the
+// layout is inferred from the columns, and axes that leave no column count as 1.
 //
 // Operators that communicate are joined into groups by the rules of
 // [trace.OpTrace.Wire]; a trace for which they do not hold is still read, with

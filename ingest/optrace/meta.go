@@ -153,12 +153,11 @@ func metaNames(path string) []string {
 	return names
 }
 
-// Fits reports whether a trace whose times are whole nanoseconds would be read
-// as t is with this meta file beside it. Sizes that the columns of a trace tell
-// may be left out.
+// Fits reports whether the meta file tells the name and layout of t. Sizes that
+// the columns of a trace tell may be left out.
 func (m *Meta) Fits(t *trace.OpTrace) bool {
 	l := t.Layout
-	return m.Trial == t.Run && max(1, m.Resolution) == max(1, t.Resolution) && max(1, m.TP) == max(1, l.TP) && max(1, m.DSP) == max(1, l.DSP) &&
+	return m.Trial == t.Run && max(1, m.TP) == max(1, l.TP) && max(1, m.DSP) == max(1, l.DSP) &&
 		(m.DP == 0 || m.DP == l.DP) && (m.PP == 0 || m.PP == l.PP) && (m.VPP == 0 || m.VPP == l.VPP)
 }
 

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/sfstat/sfstat/ingest/optrace"
+	"github.com/sfstat/sfstat/internal/atomicfile"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// written is a file of a sink that is complete but for its name.
+type written struct {
+	file *atomicfile.File
+	name string
+}
+
+// WriteTrace writes an operator trace to a file of its own, with its layout in
+// a meta file beside it.
+func (s *sink) WriteTrace(o *trace.OpTrace) error {
+	name := s.target.path
+	switch {
+	case s.target.container == packets:
+		return badUsage("operator trace %s cannot be written as packets: give a .csv or .parquet file, or --to csv or --to parquet", o.Run)
+	case s.target.folder:
+		if err := s.makeFolder(); err != nil {
+			return err
+		}
+		run := strings.ReplaceAll(o.Run, string(filepath.Separator), "_")
+		name = filepath.Join(name, "trace-"+run+containers[s.target.container].extension+s.target.pack)
+		if slices.ContainsFunc(s.traces, func(w written) bool { return w.name == name }) {
+			return badInput(fmt.Errorf("two operator traces are called %q, which would be one file in %s: convert them one by one", o.Run, s.target.path))
+		}
+	case len(s.files)+len(s.traces) > 0:
+		return badInput(fmt.Errorf("operator trace %s is not all that there is to write, and a file holds one: give a folder (-o DIR/ --to %s)",
+			o.Run, containers[s.target.container].name))
+	}
+	if name == "-" {
+		return s.encode(s.p.out, o)
+	}
+	if err := s.writeMeta(name, o); err != nil {
+		return err
+	}
+	return s.writeFile(name, func(w io.Writer) error { return s.encode(w, o) })
+}
+
+// writeFile writes one complete file, which gets its name with the others.
+func (s *sink) writeFile(name string, write func(io.Writer) error) error {
+	file, err := s.p.outputs.create(name)
+	if err != nil {
+		return err
+	}
+	s.traces = append(s.traces, written{file, name})
+	return buffered(file, write)
+}
+
+// writeMeta writes the layout of the trace that is to be at path, unless a meta
+// file is there that tells it. One that tells something else may be of another
+// trace, and is replaced only when its trace is.
+func (s *sink) writeMeta(path string, o *trace.OpTrace) error {
+	meta := optrace.MetaFor(path)
+	switch info, err := os.Stat(path); {
+	case err == nil && !info.Mode().IsRegular():
+		return nil // a pipe: nothing stands beside it
+	case optrace.MetaBeside(path) == "":
+	default:
+		meta = optrace.MetaBeside(path)
+		m, problem := optrace.LoadMeta(meta)
+		if problem == nil && m.Fits(o) {
+			if m.Resolution < o.Resolution && o.Resolution > 1 {
+				s.remarks = append(s.remarks, fmt.Sprintf("%s, which was there, does not say that times are good to %d ns only: add the line resolution_ns: %d",
+					meta, o.Resolution, o.Resolution))
+			}
+			return nil
+		}
+		if errors.Is(err, os.ErrNotExist) {
+			return badInput(fmt.Errorf("%s is there already and does not tell the name and layout of %s, whose meta file it would be: choose another name or remove it", meta, path))
+		}
+	}
+	return s.writeFile(meta, func(w io.Writer) error { return optrace.WriteMeta(w, o) })
+}
+
+// encode writes a trace in the container and the compression of the target.
+func (s *sink) encode(out io.Writer, o *trace.OpTrace) error {
+	write := optrace.WriteCSV
+	if s.target.container == parquet {
+		write = optrace.WriteParquet
+	}
+	z, err := s.target.compressor(out)
+	if err == nil {
+		err = ofTrace(o, write(z, o))
+	}
+	if err == nil {
+		err = z.Close()
+	}
+	return err
+}
+
+// ofTrace says which operator trace an error of a writer is about.
+func ofTrace(o *trace.OpTrace, err error) error {
+	for _, kind := range []error{trace.ErrMissing, trace.ErrFormat, trace.ErrEmpty} {
+		if errors.Is(err, kind) {
+			return badInput(fmt.Errorf("operator trace %s: %w", o.Run, err))
+		}
+	}
+	return err
+}
+
+// compressor is what compresses on the way to out; closing it finishes that
+// and leaves out open.
+func (t target) compressor(out io.Writer) (io.WriteCloser, error) {
+	switch t.pack {
+	case ".gz":
+		return gzip.NewWriter(out), nil
+	case ".zst":
+		return zstd.NewWriter(out)
+	}
+	return flushing{bufio.NewWriterSize(out, 64<<10)}, nil
+}

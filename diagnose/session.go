@@ -24,6 +24,7 @@ type run struct {
 	name    string
 	windows []Window
 	seen    []extent
+	judged  *RunVerdict // of an operator trace, which is judged when it is added
 }
 
 // New starts a session.
@@ -35,7 +36,7 @@ func (s *Session) Add(w *trace.Window) error {
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(s.runs, func(r *run) bool { return r.name == w.Run })
+	i := slices.IndexFunc(s.runs, func(r *run) bool { return r.name == w.Run && r.judged == nil })
 	if i < 0 {
 		i = len(s.runs)
 		s.runs = append(s.runs, &run{name: w.Run})
@@ -91,7 +92,11 @@ func (s *Session) Verdict() *Verdict {
 	}
 	worst := -1
 	for i, r := range s.runs {
-		v.Runs = append(v.Runs, r.judge(v.Gates))
+		if r.judged != nil {
+			v.Runs = append(v.Runs, *r.judged)
+		} else {
+			v.Runs = append(v.Runs, r.judge(v.Gates))
+		}
 		if worst < 0 || moreExplained(v.Runs[i], v.Runs[worst]) {
 			worst = i
 		}

@@ -66,7 +66,9 @@ type Suspect struct {
 	Rank      *int   // global rank; nil when not one rank, or not decidable
 	Stage     string // "" when the suspect is not a stage
 	Op        string // "" when not an operator
+	Seq       *int   // of the instance in its step; nil: all of them
 	Group     string // role group, "" otherwise
+	Role      string // place of the rank in the layout, "" when not known
 	Score     float64
 	Explained int64   // exposed nanoseconds over the windows that show it
 	Gain      float64 // fraction of the makespan that mending it alone saves
@@ -95,6 +97,7 @@ type RunVerdict struct {
 	Undecidable []string // what this signal cannot tell, each with what would
 	CapturePlan *CapturePlan
 	Windows     []Window
+	Operators   *Operators // of an operator trace, which has no windows; else nil
 }
 
 // Window is one window of a run: the frontier by the analysis cut, by the

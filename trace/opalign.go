@@ -6,13 +6,14 @@ import (
 
 // Align moves the starts so that the ranks' clocks agree at the moment when
 // the last operator that all ranks take part in ended, in every step: it ends
-// for all at once, whatever their clocks say. It returns the trace with its own
+// for all at once, whatever their clocks say. It returns a trace with its own
 // column of starts, and by how much, at most, the clock of a rank was off in
-// the median over the steps; a trace without such an operator is returned as it
-// is.
+// the median over the steps.
 //
-// What ranks lose after that moment stays where it is: the reference is inside
-// each step, before its end. O(n).
+// The other groups are the judge: where the ends of their members do not come
+// at least twice as close to each other, the clocks were not what was off, and
+// the trace is returned as it is with 0; so is one without such an operator or
+// without other groups. The trace must be joined. O(n log n).
 func (t *OpTrace) Align(g *Grid) (*OpTrace, int64) {
 	var clip []int
 	for i, in := range g.Instances {
@@ -20,12 +21,36 @@ func (t *OpTrace) Align(g *Grid) (*OpTrace, int64) {
 			clip = append(clip, i)
 		}
 	}
-	if len(clip) != g.Stages || len(t.Ranks) < 2 {
+	if len(clip) != g.Stages || len(g.Workers) < 2 {
 		return t, 0
 	}
-	lanes, W := g.Lanes(), len(g.Workers)
-	ends := make([]int64, W)
-	shift := make([]int64, W*len(g.Steps)) // [worker][step]
+	shift := t.clipShift(g, clip) // [worker][step]
+	out := *t
+	out.Start = slices.Clone(t.Start)
+	most, lanes, steps := slices.Max(shift), g.Lanes(), len(g.Steps)
+	for i, in := range g.Instances {
+		for l, row := range g.At[i*lanes : (i+1)*lanes] {
+			w := int(in.Stage)*g.Replicas + l%g.Replicas
+			out.Start[row] += most - shift[w*steps+l/g.Replicas]
+		}
+	}
+	before, judged := t.endSpread()
+	if after, _ := out.endSpread(); !judged || 2*after > before {
+		return t, 0
+	}
+	off := int64(0)
+	for w := range g.Workers {
+		m := middle(shift[w*steps : (w+1)*steps])
+		off = max(off, m, -m)
+	}
+	return &out, off
+}
+
+// clipShift is by how much every worker's clock is ahead of the middle one at
+// the end of the operator that all take part in, [worker][step].
+func (t *OpTrace) clipShift(g *Grid, clip []int) []int64 {
+	lanes, steps := g.Lanes(), len(g.Steps)
+	shift, ends := make([]int64, len(g.Workers)*steps), make([]int64, len(g.Workers))
 	for s := range g.Steps {
 		for k, i := range clip {
 			for d := range g.Replicas {
@@ -33,28 +58,45 @@ func (t *OpTrace) Align(g *Grid) (*OpTrace, int64) {
 				ends[k*g.Replicas+d] = t.Start[row] + t.Dur[row]
 			}
 		}
-		sorted := slices.Sorted(slices.Values(ends))
+		m := middle(ends)
 		for w, end := range ends {
-			shift[w*len(g.Steps)+s] = end - sorted[(W-1)/2]
+			shift[w*steps+s] = end - m
 		}
 	}
-	off, most := int64(0), slices.Max(shift)
-	for w := range W {
-		own := slices.Sorted(slices.Values(shift[w*len(g.Steps) : (w+1)*len(g.Steps)]))
-		m := own[len(own)/2]
-		off = max(off, m, -m)
+	return shift
+}
+
+// endSpread is the median over groups, but for those that clocks are aligned
+// by, of how far apart their members end; false without such groups.
+func (t *OpTrace) endSpread() (int64, bool) {
+	n := int(slices.Max(append([]int32{-1}, t.Group...))) + 1
+	first, last := slices.Repeat([]int64{MaxTotal}, n), make([]int64, n)
+	members := make([]int32, n)
+	classes := make([]OpClass, len(t.Names))
+	for i, name := range t.Names {
+		classes[i] = ParseOpClass(name)
 	}
-	if off == 0 {
-		return t, 0
-	}
-	out := *t
-	out.Start = slices.Clone(t.Start)
-	for i, in := range g.Instances {
-		for l := range lanes {
-			row := g.At[i*lanes+l]
-			w := int(in.Stage)*g.Replicas + l%g.Replicas
-			out.Start[row] += most - shift[w*len(g.Steps)+l/g.Replicas]
+	for row, group := range t.Group {
+		if group >= 0 && classes[t.Name[row]] != OptimizerClip {
+			end := t.Start[row] + t.Dur[row]
+			first[group], last[group] = min(first[group], end), max(last[group], end)
+			members[group]++
 		}
 	}
-	return &out, off
+	var spreads []int64
+	for k, m := range members {
+		if m > 1 {
+			spreads = append(spreads, last[k]-first[k])
+		}
+	}
+	if len(spreads) == 0 {
+		return 0, false
+	}
+	return middle(spreads), true
+}
+
+// middle is the median of a copy, the lower one of an even number.
+func middle(x []int64) int64 {
+	x = slices.Sorted(slices.Values(x))
+	return x[(len(x)-1)/2]
 }

@@ -1,6 +1,7 @@
 package opviews
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/blame"
@@ -13,25 +14,33 @@ type Flags struct {
 	v    *View
 	late []blame.Flag // [instance][lane]
 	long []blame.Flag
-	// lateness is the signed score of the start, or of the wait turned round.
-	lateness []float64
+	// lateness is by how much the start came after that of the peers, ns.
+	lateness []int64
 }
+
+// material is the part of the worst lateness of a step, shared among a
+// worker's operators, from which on a deviation can have mattered. Where a
+// step is seconds late, a transfer that is surely longer by microseconds has
+// nothing to do with it.
+const material = 0.1
 
 // Flags reads the outliers of a result over the series and operators of
 // View.Series. An operator that is off in the whole window is so in every
-// step.
+// step. Deviations too small to matter beside the worst of their step are not
+// flagged.
 func (v *View) Flags(r *zscore.Result, series []zscore.Series, operators []Operator) *Flags {
 	n := len(v.Grid.Instances) * v.Grid.Lanes()
-	f := &Flags{v: v, late: make([]blame.Flag, n), long: make([]blame.Flag, n), lateness: make([]float64, n)}
+	f := &Flags{v: v, late: make([]blame.Flag, n), long: make([]blame.Flag, n), lateness: make([]int64, n)}
+	effect := make([]int64, n) // of the length
 	for _, o := range r.Outliers {
 		s := series[o.Series]
 		op := operators[s.Op]
 		if op.Instance == Total {
 			continue
 		}
-		score := o.Score
+		score, by := o.Score, o.Effect
 		if s.Quantity == zscore.Wait {
-			score = -score // who waited little came late
+			score, by = -score, -by // who waited little came late
 		}
 		flag := blame.FlagOf(score, o.Threshold)
 		first, last := o.Step, o.Step+1
@@ -41,24 +50,53 @@ func (v *View) Flags(r *zscore.Result, series []zscore.Series, operators []Opera
 		for step := first; step < last; step++ {
 			at := op.Instance*v.Grid.Lanes() + step*v.Grid.Replicas + v.Replica(o.Worker)
 			if s.Quantity == zscore.Start || s.Quantity == zscore.Wait {
-				f.late[at] = flag
-				f.lateness[at] = score
+				f.late[at], f.lateness[at] = flag, by
 			} else {
-				f.long[at] = flag
+				f.long[at], effect[at] = flag, by
 			}
 		}
 	}
+	f.keepMaterial(effect)
 	return f
 }
 
+// keepMaterial takes back the flags of what cannot have mattered.
+func (f *Flags) keepMaterial(effect []int64) {
+	g := f.v.Grid
+	lanes := g.Lanes()
+	worst := make([]int64, len(g.Steps))
+	for at, by := range f.lateness {
+		s := at % lanes / g.Replicas
+		worst[s] = max(worst[s], by)
+	}
+	perWorker := float64(len(g.Instances)) / float64(g.Stages)
+	for at := range f.late {
+		least := int64(material * float64(worst[at%lanes/g.Replicas]) / perWorker)
+		if f.late[at] == blame.High && f.lateness[at] < least {
+			f.late[at] = blame.Normal
+		}
+		if f.long[at] == blame.High && effect[at] < least {
+			f.long[at] = blame.Normal
+		}
+	}
+}
+
+// accessory is the part of the worst lateness of a step from which on a worker
+// is a symptom of it.
+const accessory = 0.25
+
 // Graph is one step of the view as engine/blame walks it, and its symptoms: of
-// every worker the operator that was late by the highest score. Operator
-// numbers are positions; Operation reads them.
+// every worker that was late by a good part of the worst, the operator that was
+// late by most. Operation reads the numbers of the operators.
+//
+// Beside the dependencies of the schedule, an operator follows what ended last
+// on its rank before it started: a transfer that the host posts together with
+// another, as frameworks do, waits for the same pass.
 func (f *Flags) Graph(step int) (g blame.Graph, symptoms []int64) {
 	v := f.v
 	replicas, lanes := v.Grid.Replicas, v.Grid.Lanes()
 	worst := slices.Repeat([]int64{-1}, v.Workers())
-	score := make([]float64, v.Workers())
+	score := make([]int64, v.Workers())
 	instances, nodes := v.Model.Instances(), v.Model.Nodes()
 	collective := v.collectives()
 	for n, i := range instances {
@@ -85,12 +123,37 @@ func (f *Flags) Graph(step int) (g blame.Graph, symptoms []int64) {
 			}
 		}
 	}
-	for _, id := range worst {
-		if id >= 0 {
+	g.Edges = append(g.Edges, v.followers(g.Ops)...)
+	most := slices.Max(score)
+	for w, id := range worst {
+		if id >= 0 && float64(score[w]) >= accessory*float64(most) {
 			symptoms = append(symptoms, id)
 		}
 	}
 	return g, symptoms
+}
+
+// followers joins every operator of a step to what ended last on its rank
+// before it started.
+func (v *View) followers(ops []blame.Op) []blame.Edge {
+	byEnd := make(map[int][]blame.Op)
+	for _, op := range ops {
+		byEnd[op.Rank] = append(byEnd[op.Rank], op)
+	}
+	for _, list := range byEnd {
+		slices.SortFunc(list, func(a, b blame.Op) int { return cmp.Or(cmp.Compare(a.End, b.End), cmp.Compare(a.ID, b.ID)) })
+	}
+	var edges []blame.Edge
+	for _, op := range ops {
+		list := byEnd[op.Rank]
+		at, _ := slices.BinarySearchFunc(list, op.Start, func(o blame.Op, start int64) int { return cmp.Compare(o.End, start+1) })
+		for at--; at >= 0 && list[at].Start >= op.Start; at-- { // of no length, at the same moment
+		}
+		if at >= 0 {
+			edges = append(edges, blame.Edge{From: list[at].ID, To: op.ID, Kind: blame.Lane})
+		}
+	}
+	return edges
 }
 
 // Operation is the operator and the worker of an operator number in a graph.
@@ -100,6 +163,28 @@ func (v *View) Operation(id int64) (Operator, int) {
 	in := v.Grid.Instances[i]
 	return Operator{Name: v.Trace.Names[in.Name], Class: in.Class, Stage: int(in.Stage), Instance: int(i), Seq: int(in.Seq)},
 		int(in.Stage)*v.Grid.Replicas + d
+}
+
+// Stop is one operator on the way of a walk.
+type Stop struct {
+	Rank  int
+	Op    string
+	Seq   int
+	Stage int
+	Start int64 // ns since the first start of the step on any rank
+	Dur   int64 // ns
+}
+
+// Stops reads the operator numbers of a path through one step.
+func (v *View) Stops(step int, path []int64) []Stop {
+	stops := make([]Stop, len(path))
+	for k, id := range path {
+		op, w := v.Operation(id)
+		row := v.row(op.Instance, step, v.Replica(w))
+		stops[k] = Stop{Rank: v.Rank(w).ID, Op: op.Name, Seq: op.Seq, Stage: op.Stage,
+			Start: v.Trace.Start[row] - v.origins[step], Dur: v.Trace.Dur[row]}
+	}
+	return stops
 }
 
 // membership is the group of a node; number 0 is none.
@@ -118,8 +203,30 @@ func (v *View) collectives() []membership {
 	return of
 }
 
-// Tie is a difference between two times of the trace that says nothing, ns:
-// what the source cannot tell apart, and at least a microsecond.
+// Tie is a difference between two times on one rank that says nothing, ns: how
+// much operators overlap with what they must have waited for, but for one in a
+// thousand, and at least what the source can tell apart. Queues of a device
+// are timed apart. At most a millisecond.
 func (v *View) Tie() int64 {
-	return max(v.Trace.Resolution, 1000)
+	var overlaps []int64
+	lanes, instances := v.Grid.Lanes(), v.Model.Instances()
+	pairs := 0
+	for n, node := range v.Model.Nodes() {
+		rows := v.Grid.At[int(instances[n])*lanes : (int(instances[n])+1)*lanes]
+		for _, before := range node.After {
+			earlier := v.Grid.At[int(instances[before])*lanes : (int(instances[before])+1)*lanes]
+			for l, row := range rows {
+				pairs++
+				if by := v.Trace.Start[earlier[l]] + v.Trace.Dur[earlier[l]] - v.Trace.Start[row]; by > 0 {
+					overlaps = append(overlaps, by)
+				}
+			}
+		}
+	}
+	tie := max(v.Trace.Resolution, 1000)
+	if rare := pairs / 1000; rare < len(overlaps) {
+		slices.Sort(overlaps)
+		tie = max(tie, overlaps[len(overlaps)-1-rare])
+	}
+	return min(tie, 1_000_000)
 }

@@ -1,6 +1,9 @@
 package opviews
 
 import (
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/passes"
 	"github.com/sfstat/sfstat/engine/zscore"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -104,4 +107,70 @@ func (v *View) series(op, instance int, q zscore.Quantity) zscore.Series {
 		}
 	}
 	return zscore.Series{Op: op, Quantity: q, Workers: v.peers(int(v.Grid.Instances[instance].Stage)), X: x}
+}
+
+// Passes are the forward and backward passes by stage, microbatch, step and
+// replica, with the passes of several chunks added up; nil where the stages do
+// not all have as many of both. Where the trace does not number microbatches,
+// passes of a direction count in the order of the program.
+func (v *View) Passes() *passes.Input {
+	g := v.Grid
+	in := passes.Input{Stages: g.Stages, Steps: len(g.Steps), Replicas: g.Replicas}
+	micro := v.microbatches()
+	for _, m := range micro {
+		in.Microbatches = max(in.Microbatches, m+1)
+	}
+	if in.Microbatches == 0 {
+		return nil
+	}
+	in.X = make([]int64, 2*in.Stages*in.Microbatches*g.Lanes())
+	filled := make([]bool, 2*in.Stages*in.Microbatches)
+	for i, op := range g.Instances {
+		if !op.Class.IsCompute() {
+			continue
+		}
+		d := 0
+		if op.Class == trace.BackwardCompute {
+			d = 1
+		}
+		cell := (d*in.Stages+int(op.Stage))*in.Microbatches + micro[i]
+		filled[cell] = true
+		at := cell * g.Lanes()
+		for l, row := range g.At[i*g.Lanes() : (i+1)*g.Lanes()] {
+			in.X[at+l] += v.Trace.Dur[row]
+		}
+	}
+	if slices.Contains(filled, false) {
+		return nil
+	}
+	return &in
+}
+
+// microbatches gives every pass its microbatch, by instance; −1 for what is no
+// pass.
+func (v *View) microbatches() []int {
+	g := v.Grid
+	type queue struct {
+		class trace.OpClass
+		stage int32
+		chunk int32
+	}
+	next := make(map[queue]int)
+	numbered, ordered := slices.Repeat([]int{-1}, len(g.Instances)), slices.Repeat([]int{-1}, len(g.Instances))
+	known := true
+	for i, in := range g.Instances {
+		if !in.Class.IsCompute() {
+			continue
+		}
+		row := g.At[i*g.Lanes()]
+		k := queue{in.Class, in.Stage, v.Trace.Chunk[row]}
+		ordered[i] = next[k]
+		next[k]++
+		numbered[i] = int(v.Trace.Microbatch[row])
+		known = known && numbered[i] >= 0 && numbered[i] < len(g.Instances)
+	}
+	if known {
+		return numbered
+	}
+	return ordered
 }

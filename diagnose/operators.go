@@ -1,0 +1,204 @@
+package diagnose
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sfstat/sfstat/diagnose/opviews"
+	"github.com/sfstat/sfstat/engine/blame"
+	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/ks"
+	"github.com/sfstat/sfstat/engine/passes"
+	"github.com/sfstat/sfstat/engine/whatif"
+	"github.com/sfstat/sfstat/engine/zscore"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Operators is what the engines found in an operator trace. Workers are by
+// pipeline stage, then by replica.
+type Operators struct {
+	Layout   trace.Layout
+	Workers  []trace.Rank
+	Replicas int
+	Steps    []int64 // indices
+	Ops      int
+	Offset   int64 // by how much clocks were aligned, at most, ns
+
+	Replay   *whatif.Result
+	Passes   *passes.Result // nil where stages run different passes
+	Rhythm   *ks.Result
+	Outliers *zscore.Result
+	Walks    []Walk // by descending number of symptoms
+	Walked   int    // symptoms of all steps that were walked from
+	Notes    []trace.Note
+}
+
+// Walk is where walks of blame ended: a worker and a kind of operator there.
+type Walk struct {
+	Kind     blame.Kind
+	Worker   int
+	Op       string
+	Seqs     []int // of the instances, ascending
+	Symptoms int
+	Steps    int
+	Delay    int64          // the longest gap, ns; of edges
+	Path     []opviews.Stop // one walk, from symptom to culprit
+	Victims  []int          // workers that the walks began on, ascending
+	atStep   int            // of the last walk, to count steps
+}
+
+// operatorAlpha is the chance that any operator of a healthy job is flagged,
+// and, separately, any worker as a whole: together below one in a hundred.
+const operatorAlpha = 0.004
+
+// AddOperators judges an arranged operator trace as a run of its own. It fails
+// where the trace has no program that its replicas share.
+//
+// Time and memory grow linearly with the operators, and with the square of the
+// workers for their rhythms.
+func (s *Session) AddOperators(t *trace.OpTrace) error {
+	e, err := examine(t)
+	if err != nil {
+		return err
+	}
+	gates := frontier.DefaultGates()
+	if s.o.Frontier.Gates != nil {
+		gates = *s.o.Frontier.Gates
+	}
+	v, err := e.judge(gates)
+	if err != nil {
+		return err
+	}
+	s.runs = append(s.runs, &run{name: t.Run, judged: v})
+	return nil
+}
+
+// examined is an operator trace with what every engine says about it.
+type examined struct {
+	*Operators
+	run       string
+	v         *opviews.View
+	series    []zscore.Series
+	operators []opviews.Operator
+	windows   []*frontier.Result // by pipeline stage; nil where there is none
+}
+
+func examine(t *trace.OpTrace) (*examined, error) {
+	v, err := opviews.New(t, whatif.DefaultOptions())
+	if err != nil {
+		return nil, err
+	}
+	e := &examined{v: v, run: t.Run, Operators: &Operators{Layout: t.Layout, Replicas: v.Grid.Replicas, Steps: v.Steps(), Ops: t.Len(), Offset: v.Offset,
+		Notes: slices.Concat(t.Notes, v.Model.Notes())}}
+	for w := range v.Workers() {
+		e.Workers = append(e.Workers, v.Rank(w))
+	}
+	e.Replay = v.Model.Analyze()
+	if in := v.Passes(); in != nil {
+		o := passes.DefaultOptions()
+		o.Alpha = operatorAlpha
+		if e.Passes, err = passes.Analyze(*in, o); err != nil {
+			return nil, err
+		}
+	}
+	if e.Rhythm, err = ks.Analyze(v.Rhythms(), ks.DefaultOptions()); err != nil {
+		return nil, err
+	}
+	e.series, e.operators = v.Series()
+	o := zscore.DefaultOptions()
+	o.Alpha = operatorAlpha
+	if e.Outliers, err = zscore.Analyze(e.series, o); err != nil {
+		return nil, err
+	}
+	if err := e.walk(); err != nil {
+		return nil, err
+	}
+	return e, e.reduce()
+}
+
+// walked steps are spread over the trace: more tell no more.
+const walkedSteps = 64
+
+// walk lets blame walk back from the symptoms of the steps.
+func (e *examined) walk() error {
+	flags := e.v.Flags(e.Outliers, e.series, e.operators)
+	o := blame.Options{Tie: e.v.Tie()}
+	found := make(map[walkKey]*Walk)
+	n := len(e.Steps)
+	for k := range min(n, walkedSteps) {
+		step := k * n / min(n, walkedSteps)
+		g, symptoms := flags.Graph(step)
+		if len(symptoms) == 0 {
+			continue
+		}
+		r, err := blame.Analyze(g, symptoms, o)
+		if err != nil {
+			return err
+		}
+		e.Walked += len(symptoms)
+		for _, c := range r.Causes {
+			e.count(found, step, c)
+		}
+	}
+	for _, w := range found {
+		slices.Sort(w.Seqs)
+		slices.Sort(w.Victims)
+		w.Seqs, w.Victims = slices.Compact(w.Seqs), slices.Compact(w.Victims)
+		e.Walks = append(e.Walks, *w)
+	}
+	slices.SortFunc(e.Walks, func(a, b Walk) int {
+		return cmp.Or(cmp.Compare(b.Symptoms, a.Symptoms), cmp.Compare(a.Worker, b.Worker), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Op, b.Op))
+	})
+	return nil
+}
+
+type walkKey struct {
+	kind   blame.Kind
+	worker int
+	op     string
+}
+
+// count adds a cause that walks of one step led to.
+func (e *examined) count(found map[walkKey]*Walk, step int, c blame.Cause) {
+	op, worker := e.v.Operation(c.Op)
+	k := walkKey{c.Kind, worker, op.Name}
+	w := found[k]
+	if w == nil {
+		w = &Walk{Kind: c.Kind, Worker: worker, Op: op.Name, atStep: -1}
+		found[k] = w
+	}
+	w.Symptoms += len(c.Symptoms)
+	w.Seqs = append(w.Seqs, op.Seq)
+	if w.atStep != step {
+		w.atStep = step
+		w.Steps++
+	}
+	w.Delay = max(w.Delay, c.Delay)
+	for _, s := range c.Symptoms {
+		_, victim := e.v.Operation(s)
+		if victim != worker && !slices.Contains(w.Victims, victim) {
+			w.Victims = append(w.Victims, victim)
+		}
+	}
+	if w.Path == nil || len(c.Path) > len(w.Path) {
+		w.Path = e.v.Stops(step, c.Path)
+	}
+}
+
+// reduce accounts for the windows that the trace comes down to, each the
+// replicas of one pipeline stage.
+func (e *examined) reduce() error {
+	windows, err := e.v.Trace.Windows(e.v.Grid)
+	if err != nil {
+		e.Notes = append(e.Notes, trace.Note{Kind: trace.NoteUnknown, Text: "no stage windows: " + err.Error()})
+		return nil
+	}
+	for _, w := range windows {
+		a, err := frontier.Analyze(w, frontier.Options{})
+		if err != nil {
+			return err
+		}
+		e.windows = append(e.windows, a.Main)
+	}
+	return nil
+}

@@ -1,0 +1,289 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Limits of what few replicas and steps can prove.
+const (
+	enoughReplicas = 3 // below, nobody can say which of two is unusual
+	enoughSteps    = 5
+)
+
+// maxSmall suspects are listed of those that are too small to call.
+const maxSmall = 5
+
+// verdict ranks the theories and puts them into words.
+func (j *opJudge) verdict() *RunVerdict {
+	largest := int64(0)
+	for _, t := range j.theories {
+		largest = max(largest, t.Explained)
+	}
+	total := int64(0)
+	for _, ns := range j.Replay.Recorded.PerStep {
+		total += ns
+	}
+	for _, t := range j.theories {
+		if t.cause == causeLaunch {
+			t.Explained = int64(t.saved * float64(len(j.Steps)))
+		}
+		t.Gain = t.saved / max(1, j.now)
+		t.Score = float64(t.Explained) / float64(max(1, total))
+	}
+	for _, t := range j.theories {
+		j.trust(t)
+	}
+	slices.SortStableFunc(j.theories, func(a, b *theory) int {
+		return cmp.Or(cmp.Compare(min(b.Confidence, Supported), min(a.Confidence, Supported)), cmp.Compare(b.Explained, a.Explained))
+	})
+	// The few largest of what is too small to call are enough.
+	first := slices.IndexFunc(j.theories, func(t *theory) bool { return t.Confidence == Insufficient })
+	if first >= 0 {
+		j.theories = j.theories[:min(len(j.theories), first+maxSmall)]
+	}
+	v := &RunVerdict{Run: j.run, Operators: j.Operators}
+	for _, t := range j.theories {
+		v.Suspects = append(v.Suspects, t.Suspect)
+	}
+	if len(v.Suspects) > 0 {
+		v.Confidence = v.Suspects[0].Confidence
+	}
+	v.Headline = j.headline()
+	v.Undecidable = j.undecidable()
+	v.CapturePlan = j.plan()
+	return v
+}
+
+// called reports whether a theory explains enough to be called: by itself, or
+// as one of several local faults that are about as large.
+func (j *opJudge) called(t *theory) bool {
+	share := func(ns float64) float64 { return ns / max(1, j.now) }
+	own := share(float64(t.Explained) / float64(max(1, len(j.Steps))))
+	if own >= j.gates.StaticGain {
+		return true
+	}
+	largest, sum := int64(0), int64(0)
+	for _, o := range j.theories {
+		if o.cause == t.cause {
+			largest = max(largest, o.Explained)
+			if o.Explained >= t.Explained/2 {
+				sum += o.Explained
+			}
+		}
+	}
+	return share(float64(sum)/float64(max(1, len(j.Steps)))) >= j.gates.StaticGain && float64(t.Explained) >= accomplice*float64(largest)
+}
+
+// trust decides how far a theory may be called, and closes its evidence with
+// the replay and with what a strong claim lacks.
+func (j *opJudge) trust(t *theory) {
+	if t.cause == causeWorker || t.cause == causeTransfer || t.cause == causeCollective || t.cause == causeLaunch || t.cause == causeHeavy {
+		text := fmt.Sprintf("replay: mending it alone takes a step from %s to %s (%s less)", ms(int64(j.now)), ms(int64(j.now-t.saved)), percent(t.Gain))
+		if t.cause == causeLaunch {
+			text = fmt.Sprintf("replay: started when its peers start it, a step takes %s less (%s)", ms(int64(t.saved)), percent(t.Gain))
+		}
+		if t.joint > 1.2*t.saved && t.joint > trivial*j.now {
+			text += fmt.Sprintf("; mending all local faults takes it to %s", ms(int64(j.now-t.joint)))
+		}
+		t.Evidence = append(t.Evidence, text)
+	}
+	if !j.called(t) {
+		t.Confidence = Insufficient
+		t.Evidence = append(t.Evidence, fmt.Sprintf("below what is called: %s of the step, the gate is %.0f %%",
+			percent(float64(t.Explained)/float64(max(1, len(j.Steps)))/max(1, j.now)), 100*j.gates.StaticGain))
+		return
+	}
+	t.Confidence = Strong
+	for _, c := range j.lacks(t) {
+		t.Confidence = min(t.Confidence, c.at)
+		t.Evidence = append(t.Evidence, "not strong: "+c.why)
+	}
+}
+
+// lack is a reason why a theory is not strong, and how far it still may be
+// trusted.
+type lack struct {
+	at  Confidence
+	why string
+}
+
+func (j *opJudge) lacks(t *theory) []lack {
+	var out []lack
+	say := func(holds bool, at Confidence, why string) {
+		if holds {
+			out = append(out, lack{at, why})
+		}
+	}
+	few := fmt.Sprintf("%d replicas: who of so few is unusual cannot be said, only who is slower", j.Replicas)
+	switch t.cause {
+	case causeWorker:
+		w := t.workers[0]
+		say(j.Replicas < enoughReplicas, Supported, few)
+		proved := j.marks()[w].slow()
+		say(!proved && j.Replicas >= enoughReplicas, Ambiguous, "no outlier test speaks against the worker at its error rate")
+		charged, _, makespan := j.charged(w)
+		agree := j.rhythm(w) != "" || j.blamed(w) || float64(charged) >= j.gates.StaticGain*float64(makespan)
+		say(!agree && j.Replicas >= enoughReplicas, Supported, "neither rhythm nor blame nor frontier confirms it")
+	case causeTransfer:
+		say(j.Replicas < enoughReplicas, Supported, few)
+		say(!j.blamed(t.workers[0]) && !j.blamed(t.workers[1]), Supported, "walks of blame do not end at these transfers")
+	case causeCollective:
+		say(true, Supported, "stages may move different amounts by design: sizes are not in the trace")
+	case causeLaunch:
+		say(true, Supported, "what an operator waits for need not be in the trace")
+	case causeHeavy:
+		say(j.Replicas < enoughReplicas, Supported, fmt.Sprintf("%d replicas: a heavy stage and slow ranks on it look the same", j.Replicas))
+		say(j.Passes == nil, Supported, "stages run different passes, so that they were not tested")
+	case causeUneven:
+		const sure = 0.5
+		say(j.v.Grid.Stages < 2, Supported, "one pipeline stage: whether other stages see the same microbatches as long cannot be told")
+		say(*j.Passes.Shared.Directions < sure, Supported, "forward and backward of a microbatch are related only weakly")
+	case causeRandom:
+		say(true, Ambiguous, "noise, shared hosts and data that only one direction depends on look the same")
+	case causeRotating:
+		say(len(t.workers) < 2, Ambiguous, "no outlier test speaks against two workers or more")
+	}
+	say(len(j.Steps) < enoughSteps, Supported, fmt.Sprintf("%d steps are few", len(j.Steps)))
+	return out
+}
+
+// headline is one sentence for someone tired.
+func (j *opJudge) headline() string {
+	step := ms(int64(j.Replay.Recorded.Mean))
+	if len(j.theories) == 0 {
+		return fmt.Sprintf("No worker, stage or operation stands out: a step takes %s, and with all operators as long as their mean it would take %s.",
+			step, ms(int64(j.Replay.Ideal.Mean)))
+	}
+	t := j.theories[0]
+	if t.Confidence == Insufficient {
+		return fmt.Sprintf("Nothing that this trace can call: the most is that %s, %s of a %s step (the gate is %.0f %%).",
+			t.say, percent(float64(t.Explained)/float64(len(j.Steps))/max(1, j.now)), step, 100*j.gates.StaticGain)
+	}
+	say := t.say
+	same := j.alike(t)
+	if len(same) > 1 {
+		say = fmt.Sprintf("ranks %s each take longer than their peers for the same work", listed(same))
+	}
+	adverb := map[Confidence]string{Supported: "Probably ", Ambiguous: "Possibly "}[t.Confidence]
+	if adverb == "" {
+		say = strings.ToUpper(say[:1]) + say[1:]
+	}
+	saved := t.saved
+	it := "Mended"
+	switch {
+	case len(same) > 1:
+		saved, it = t.joint, "All of them mended"
+	case t.cause == causeUneven || t.cause == causeRandom:
+		it = "Evened out"
+	case t.cause == causeHeavy:
+		it = "As fast as the others"
+	}
+	text := fmt.Sprintf("%s%s. %s, a step would take %s instead of %s: %s less, %.3g times as fast.", adverb, say, it,
+		ms(int64(j.now-saved)), ms(int64(j.now)), percent(saved/max(1, j.now)), j.now/max(1, j.now-saved))
+	if len(j.theories) > 1 && len(same) < 2 && j.theories[1].Confidence >= Supported {
+		text += fmt.Sprintf(" Second: %s (%s).", j.theories[1].say, percent(j.theories[1].Gain))
+	}
+	return text
+}
+
+// alike are the ranks of the workers that are called with a theory for being
+// slow together, ascending.
+func (j *opJudge) alike(t *theory) []int {
+	if t.cause != causeWorker || t.joint < 1.2*t.saved {
+		return nil
+	}
+	var ids []int
+	for _, o := range j.theories {
+		if o.cause == causeWorker && o.Confidence >= Ambiguous && o.Explained*2 >= t.Explained {
+			ids = append(ids, *o.Rank)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// undecidable lists what the trace cannot tell, with what would.
+func (j *opJudge) undecidable() []string {
+	var out []string
+	say := func(holds bool, text string) {
+		if holds {
+			out = append(out, text)
+		}
+	}
+	say(j.Replicas == 1, "Which rank is slow: with one replica no rank has a peer that does the same work. Stages are compared, and a heavy stage looks like a slow rank.")
+	say(j.Replicas == 2, "Which of two replicas is unusual: the slower one holds up the other, and that is all that two can show.")
+	say(len(j.Steps) < enoughSteps, fmt.Sprintf("What is chance: %d steps. Record %d or more.", len(j.Steps), enoughSteps))
+	local := slices.ContainsFunc(j.theories, func(t *theory) bool { return t.cause <= causeTransfer && t.Confidence >= Ambiguous })
+	say(local && j.Layout.TP > 1, fmt.Sprintf("Which of the %d tensor-parallel ranks of a worker: the trace has one line for all of them. Record each.", j.Layout.TP))
+	if free, err := j.step(j.freeCommunication()); err == nil {
+		share := 1 - free/max(1, j.now)
+		say(share >= j.gates.StaticGain, fmt.Sprintf("Whether the network is slow for everyone: %s of the step goes when transfers take no time, and there is nothing to compare that with. Give sizes, or NCCL logs.", percent(share)))
+	}
+	say(j.Replay.Launch.Overall > 1+j.gates.StaticGain, fmt.Sprintf("What starts late for everyone: %s of the step is time between operators that were ready and their start. A profiler on the host shows it.",
+		percent(1-1/j.Replay.Launch.Overall)))
+	return out
+}
+
+// freeCommunication makes all transfers take no time.
+func (j *opJudge) freeCommunication() remedy {
+	return func(cost, _ []int64) {
+		for n := range j.class {
+			if !j.priced.local(n) {
+				clear(cost[n*j.v.Grid.Lanes() : (n+1)*j.v.Grid.Lanes()])
+			}
+		}
+	}
+}
+
+// plan says what a heavy profiler should record next.
+func (j *opJudge) plan() *CapturePlan {
+	if len(j.theories) == 0 {
+		return nil
+	}
+	t := j.theories[0]
+	p := &CapturePlan{Steps: [2]int64{j.Steps[0], j.Steps[len(j.Steps)-1]}, Tool: "torch.profiler or nsys, 3 to 5 steps like these"}
+	var all []int
+	for _, r := range j.Workers {
+		all = append(all, r.ID)
+	}
+	if t.Stage != "" {
+		p.Stages = []string{t.Stage}
+	}
+	switch {
+	case len(t.workers) > 0 && t.cause <= causeLaunch:
+		stage := j.v.Stage(t.workers[0])
+		var own, peers []int
+		for _, w := range t.workers {
+			own = append(own, j.Workers[w].ID)
+		}
+		for d := range j.Replicas {
+			peers = append(peers, j.Workers[stage*j.Replicas+d].ID)
+		}
+		p.Ranks = append(own, sample(peers, 2, own)...)
+		p.Why = fmt.Sprintf("to see which kernels or host calls make rank %d differ, beside peers that do the same work", own[0])
+	case t.cause == causeHeavy:
+		var members []int
+		for w, r := range j.Workers {
+			if j.stageName(j.v.Stage(w)) == t.Stage {
+				members = append(members, r.ID)
+			}
+		}
+		p.Ranks = append(sample(members, 1, nil), sample(all, 1, members)...)
+		p.Why = "to see what the stage computes that the others do not"
+	default:
+		p.Ranks = sample(all, 4, nil)
+		p.Why = "to see what differs between short and long passes: record the lengths of the microbatches beside them"
+	}
+	return p
+}
+
+// listedWords joins phrases as a person would say them.
+func listedWords(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+}

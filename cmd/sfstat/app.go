@@ -23,6 +23,7 @@ func (p *program) app() *cli.App {
 			p.inspectCommand(),
 			p.convertCommand(),
 			p.simulateCommand(),
+			p.simulateOpsCommand(),
 			p.scoreCommand(),
 			p.selfcheckCommand(),
 			p.gatesCommand(),

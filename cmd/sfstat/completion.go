@@ -147,12 +147,12 @@ func flagCandidates(app *cli.App, command *cli.Command) []candidate {
 
 // values are the choices of a flag; a flag without choices has none to offer.
 func values(f cli.Flag, before string) []candidate {
-	closed, ok := f.(*choiceFlag)
+	known, ok := f.(interface{ offers() []string })
 	if !ok {
 		return nil
 	}
 	var all []candidate
-	for _, choice := range closed.choices {
+	for _, choice := range known.offers() {
 		all = append(all, candidate{before + choice, ""})
 	}
 	return all

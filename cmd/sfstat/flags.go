@@ -28,6 +28,9 @@ func choice(name, usage string, choices ...string) *choiceFlag {
 	return f
 }
 
+// offers are the values that completion shows.
+func (f *choiceFlag) offers() []string { return f.choices }
+
 // The headings under which help lists flags.
 const (
 	forOutput = "Output"

@@ -175,7 +175,7 @@ func addFault(c *cli.Context, spec *simulate.Spec) error {
 	return nil
 }
 
-func writeSpec(w io.Writer, spec simulate.Spec) error {
+func writeSpec(w io.Writer, spec any) error {
 	e := yaml.NewEncoder(w)
 	e.SetIndent(2)
 	if err := e.Encode(spec); err != nil {

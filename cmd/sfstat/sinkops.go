@@ -27,7 +27,7 @@ type written struct {
 // WriteTrace writes an operator trace to a file of its own, with its layout in
 // a meta file beside it.
 func (s *sink) WriteTrace(o *trace.OpTrace) error {
-	name := s.target.path
+	name := s.traceName(o)
 	switch {
 	case s.target.container == packets:
 		return badUsage("operator trace %s cannot be written as packets: give a .csv or .parquet file, or --to csv or --to parquet", o.Run)
@@ -35,8 +35,6 @@ func (s *sink) WriteTrace(o *trace.OpTrace) error {
 		if err := s.makeFolder(); err != nil {
 			return err
 		}
-		run := strings.ReplaceAll(o.Run, string(filepath.Separator), "_")
-		name = filepath.Join(name, "trace-"+run+containers[s.target.container].extension+s.target.pack)
 		if slices.ContainsFunc(s.traces, func(w written) bool { return w.name == name }) {
 			return badInput(fmt.Errorf("two operator traces are called %q, which would be one file in %s: convert them one by one", o.Run, s.target.path))
 		}
@@ -51,6 +49,19 @@ func (s *sink) WriteTrace(o *trace.OpTrace) error {
 		return err
 	}
 	return s.writeFile(name, func(w io.Writer) error { return s.encode(w, o) })
+}
+
+// traceName is the file that an operator trace goes to.
+func (s *sink) traceName(o *trace.OpTrace) string {
+	if !s.target.folder {
+		return s.target.path
+	}
+	return filepath.Join(s.target.path, "trace-"+fileName(o.Run)+containers[s.target.container].extension+s.target.pack)
+}
+
+// fileName makes the name of a run a part of a file's name.
+func fileName(run string) string {
+	return strings.ReplaceAll(run, string(filepath.Separator), "_")
 }
 
 // writeFile writes one complete file, which gets its name with the others.

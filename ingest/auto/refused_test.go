@@ -268,6 +268,8 @@ func FuzzOpen(f *testing.F) {
 	f.Add([]byte(text))
 	f.Add([]byte(gz(f, text)))
 	f.Add([]byte(zst(f, text)))
+	f.Add([]byte(fixture(f, "trace-slow-worker.csv")[:2000]))
+	f.Add([]byte(fixture(f, "trace-heavy-stage.parquet")))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r, got, err := read(t, Options{Stdin: bytes.NewReader(data), Limits: ingest.Limits{Line: 1 << 20, Pending: 1 << 20, Window: 1 << 20}}, "-")
 		if err != nil && r == nil {

@@ -33,6 +33,9 @@ type Operators struct {
 	Notes    []trace.Note
 }
 
+// Stages is the number of pipeline stages.
+func (o *Operators) Stages() int { return len(o.Workers) / max(1, o.Replicas) }
+
 // Walk is where walks of blame ended: a worker and a kind of operator there.
 type Walk struct {
 	Kind     blame.Kind
@@ -84,7 +87,9 @@ type examined struct {
 }
 
 func examine(t *trace.OpTrace) (*examined, error) {
-	v, err := opviews.New(t, whatif.DefaultOptions())
+	replay := whatif.DefaultOptions()
+	replay.Missing = whatif.NoteMissing
+	v, err := opviews.New(t, replay)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/whatif"
@@ -18,6 +19,7 @@ type theory struct {
 	Suspect
 	cause   opCause
 	workers []int // that it is about, by number
+	stage   int   // the pipeline stage that is heavy
 	mend    remedy
 	delay   []int64 // launch delays that it adds; nil: none
 	saved   float64 // ns of a step that mending it alone saves
@@ -328,10 +330,14 @@ func (j *opJudge) narrow(w int, m mark) (op string, seq int, words string) {
 		first = flagged[0]
 	} else if float64(kinds[first].more()) < nearlyAll*float64(total) {
 		var parts []string
-		for _, name := range names[:min(2, len(names))] {
-			parts = append(parts, fmt.Sprintf("%s in %s", kinds[name].times(), name))
+		for k, name := range names[:min(2, len(names))] {
+			part := fmt.Sprintf("%s in %s", kinds[name].times(), name)
+			if k > 0 {
+				part = strings.Replace(strings.Replace(part, " as long as its peers", "", 1), " than its peers", "", 1)
+			}
+			parts = append(parts, part)
 		}
-		return "", -1, "takes " + listedWords(parts)
+		return "", -1, "takes " + strings.Join(parts, " and ")
 	}
 	best := -1
 	for i, x := range instances {

@@ -16,8 +16,8 @@ import (
 func (j *opJudge) against(w int, m mark) []string {
 	var out []string
 	if l := j.level(w); l != nil && l.Score != nil && (m.level || l.Factor > 1.02) {
-		out = append(out, fmt.Sprintf("passes: its forward and backward take %.3g times as long as the median of its %d peers, step by step; healthy workers of this job differ by %s; chance %s",
-			l.Factor, j.Replicas-1, percent(j.Passes.Between), probability(l.P)))
+		out = append(out, fmt.Sprintf("passes: its forward and backward take %.3g times as long as the median of its %s, step by step; workers of this job usually differ by %s; chance %s",
+			l.Factor, countedWord(j.Replicas-1, "peer"), percent(j.Passes.Between), probability(l.P)))
 	}
 	if m.every+m.steps > 0 {
 		out = append(out, fmt.Sprintf("outliers: surely longer than on its peers are %s in the whole window and %s in single steps; family-wise error %s",
@@ -168,8 +168,8 @@ func (j *opJudge) launches() error {
 		if err != nil {
 			return err
 		}
-		if with-without < trivial*j.now && !j.startsLate(walk) {
-			continue
+		if with-without < trivial*j.now || !j.startsLate(walk) {
+			continue // any gap is the largest of some step
 		}
 		w := walk.Worker
 		rank := j.Workers[w].ID

@@ -137,6 +137,7 @@ func (j *opJudge) lacks(t *theory) []lack {
 	case causeHeavy:
 		say(j.Replicas < enoughReplicas, Supported, fmt.Sprintf("%d replicas: a heavy stage and slow ranks on it look the same", j.Replicas))
 		say(j.Passes == nil, Supported, "stages run different passes, so that they were not tested")
+		say(j.Replicas >= enoughReplicas && !j.surelyHeavy(t.stage), Ambiguous, "the test does not tell it from how workers differ")
 	case causeUneven:
 		const sure = 0.5
 		say(j.v.Grid.Stages < 2, Supported, "one pipeline stage: whether other stages see the same microbatches as long cannot be told")
@@ -244,7 +245,7 @@ func (j *opJudge) plan() *CapturePlan {
 		return nil
 	}
 	t := j.theories[0]
-	p := &CapturePlan{Steps: [2]int64{j.Steps[0], j.Steps[len(j.Steps)-1]}, Tool: "torch.profiler or nsys, 3 to 5 steps like these"}
+	p := &CapturePlan{Window: -1, Steps: [2]int64{j.Steps[0], j.Steps[len(j.Steps)-1]}, Tool: "torch.profiler or nsys, 3 to 5 steps like these"}
 	var all []int
 	for _, r := range j.Workers {
 		all = append(all, r.ID)
@@ -278,12 +279,4 @@ func (j *opJudge) plan() *CapturePlan {
 		p.Why = "to see what differs between short and long passes: record the lengths of the microbatches beside them"
 	}
 	return p
-}
-
-// listedWords joins phrases as a person would say them.
-func listedWords(words []string) string {
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }

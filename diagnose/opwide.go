@@ -103,12 +103,12 @@ func (j *opJudge) stages() error {
 			return err
 		}
 		saved := max(0, j.now-alone)
-		if saved < trivial*j.now || j.Passes != nil && j.Passes.Stages[stage].Score != nil && !j.Passes.Stages[stage].Slow {
+		if saved < trivial*j.now || saved < j.gates.StaticGain*j.now && !j.surelyHeavy(stage) {
 			continue
 		}
 		factor := j.stageFactor(levels, stage)
 		name := j.stageName(stage)
-		t := &theory{cause: causeHeavy, mend: mend, saved: saved}
+		t := &theory{cause: causeHeavy, stage: stage, mend: mend, saved: saved}
 		t.Suspect = Suspect{Kind: KindStage, Stage: name, Explained: int64(saved * float64(len(j.Steps)))}
 		place := name
 		if stage == j.v.Grid.Stages-1 {
@@ -131,6 +131,10 @@ func (j *opJudge) stages() error {
 	return nil
 }
 
+// surelyHeavy reports whether the passes of a stage are longer by more than
+// workers differ by.
+func (j *opJudge) surelyHeavy(stage int) bool { return j.Passes != nil && j.Passes.Stages[stage].Slow }
+
 func ordinal(stage, stages int) string {
 	if stage == stages-1 {
 		return fmt.Sprintf("the last of %d", stages)
@@ -142,7 +146,7 @@ func (j *opJudge) stageChance(stage int) string {
 	if j.Passes == nil || j.Passes.Stages[stage].Score == nil {
 		return ""
 	}
-	return fmt.Sprintf(", on all its replicas alike; chance %s", probability(j.Passes.Stages[stage].P))
+	return fmt.Sprintf(", against the %s by which workers differ; chance %s", percent(j.Passes.Between), probability(j.Passes.Stages[stage].P))
 }
 
 // stageFactor is by how much the passes of a stage together exceed the median

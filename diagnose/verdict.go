@@ -80,8 +80,8 @@ type Suspect struct {
 
 // CapturePlan is what a heavy profiler should record next.
 type CapturePlan struct {
-	Window int64
-	Steps  [2]int64 // first and last step of that window
+	Window int64    // −1: the trace is not in windows
+	Steps  [2]int64 // first and last step of that window, or of the trace
 	Ranks  []int
 	Stages []string
 	Tool   string // what to record with

@@ -49,6 +49,8 @@ func (s shown) value(c cell) string {
 		return s.scale.format(c.real)
 	case kindFraction:
 		return percent(c.real)
+	case kindFactor:
+		return factor(c.real)
 	case kindReal:
 		return strconv.FormatFloat(c.real, 'g', 3, 64)
 	}
@@ -85,7 +87,7 @@ func (c cell) raw(k kind) string {
 	switch k {
 	case kindInteger:
 		return strconv.FormatInt(c.whole, 10)
-	case kindLength, kindFraction, kindReal:
+	case kindLength, kindFraction, kindFactor, kindReal:
 		return strconv.FormatFloat(c.real, 'g', -1, 64)
 	case kindList:
 		return visible(strings.Join(c.items, " "))

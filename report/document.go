@@ -53,12 +53,13 @@ const (
 	kindInteger              // a whole number
 	kindLength               // nanoseconds, scaled to one unit for the column
 	kindFraction             // a fraction, shown as a percentage
+	kindFactor               // a ratio about 1, shown with two decimals
 	kindReal                 // any other number
 	kindBar                  // a bar as long as its part of the column's largest value
 )
 
 func (k kind) numeric() bool {
-	return k == kindInteger || k == kindLength || k == kindFraction || k == kindReal
+	return k == kindInteger || k == kindLength || k == kindFraction || k == kindFactor || k == kindReal
 }
 
 // column describes the cells under it. In the head of a column of lengths, %s

@@ -113,3 +113,15 @@ func counted(n int, noun string) string {
 }
 
 func finite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
+
+// factor writes a ratio: "2.36 ×".
+func factor(f float64) string {
+	if !finite(f) {
+		return absent
+	}
+	decimals := 2
+	if math.Abs(f) >= 100 {
+		decimals = 0
+	}
+	return strconv.FormatFloat(f, 'f', decimals, 64) + " ×"
+}

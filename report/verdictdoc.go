@@ -14,7 +14,7 @@ import (
 // verdictDocument is a verdict for a tired reader: what, how sure, where the
 // time goes, why, what is not known, what to record next.
 func verdictDocument(v *diagnose.Verdict, problems []Problem) document {
-	if v.Headline == "" && len(v.Windows) == 0 {
+	if v.Headline == "" && len(v.Windows) == 0 && v.Operators == nil {
 		return append(document{headline{"No window could be analysed.", diagnose.Insufficient}}, problemBlocks(problems)...)
 	}
 	d := document{headline{v.Headline, v.Confidence},
@@ -61,9 +61,17 @@ func who(s diagnose.Suspect) string {
 }
 
 // where is the operator of a suspect, else its stage.
-func where(s diagnose.Suspect) string { return cmp.Or(s.Op, s.Stage) }
+func where(s diagnose.Suspect) string {
+	if s.Role != "" {
+		return operatorWhere(s)
+	}
+	return cmp.Or(s.Op, s.Stage)
+}
 
 func runBlocks(v *diagnose.RunVerdict) document {
+	if v.Operators != nil {
+		return operatorBlocks(v)
+	}
 	var d document
 	d = append(d, windowsBlocks(v)...)
 	w := windowOf(v)
@@ -225,7 +233,11 @@ func nextBlocks(v *diagnose.RunVerdict) document {
 }
 
 func planTerms(p *diagnose.CapturePlan) terms {
-	out := terms{{"steps", fmt.Sprintf("%d–%d of window %d", p.Steps[0], p.Steps[1], p.Window)}}
+	steps := fmt.Sprintf("%d–%d", p.Steps[0], p.Steps[1])
+	if p.Window >= 0 {
+		steps += fmt.Sprintf(" of window %d", p.Window)
+	}
+	out := terms{{"steps", steps}}
 	add := func(name, text string) {
 		if text != "" {
 			out = append(out, term{name, text})

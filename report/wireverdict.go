@@ -24,13 +24,17 @@ type runJSON struct {
 	Suspects    []suspectJSON `json:"suspects"`
 	Undecidable []string      `json:"undecidable"`
 	CapturePlan *planJSON     `json:"capture_plan"`
+	// Operators is null for a run of windows.
+	Operators *operatorsJSON `json:"operators"`
 }
 
 type suspectJSON struct {
 	Kind       string   `json:"kind"`
 	Rank       *int     `json:"rank"`
+	Role       *string  `json:"role"`
 	Stage      *string  `json:"stage"`
 	Op         *string  `json:"op"`
+	Seq        *int     `json:"seq"`
 	Group      *string  `json:"group"`
 	Score      number   `json:"score"`
 	Explained  int64    `json:"explained_ns"`
@@ -68,10 +72,11 @@ func verdictOf(v *diagnose.Verdict, problems []Problem) verdictJSON {
 }
 
 func runFrom(v *diagnose.RunVerdict) runJSON {
-	out := runJSON{Run: v.Run, Headline: v.Headline, Confidence: v.Confidence.String(),
+	out := runJSON{Run: v.Run, Headline: v.Headline, Confidence: v.Confidence.String(), Operators: operatorsFrom(v.Operators),
 		Suspects: make([]suspectJSON, len(v.Suspects)), Undecidable: list(v.Undecidable)}
 	for i, s := range v.Suspects {
-		out.Suspects[i] = suspectJSON{Kind: s.Kind.String(), Rank: s.Rank, Stage: optionalString(s.Stage), Op: optionalString(s.Op),
+		out.Suspects[i] = suspectJSON{Kind: s.Kind.String(), Rank: s.Rank, Role: optionalString(s.Role), Stage: optionalString(s.Stage),
+			Op: optionalString(s.Op), Seq: s.Seq,
 			Group: optionalString(s.Group), Score: number(s.Score), Explained: s.Explained, Gain: number(s.Gain),
 			Confidence: s.Confidence.String(), Evidence: list(s.Evidence), Windows: list(s.Windows)}
 	}

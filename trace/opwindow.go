@@ -21,10 +21,13 @@ const WaitStageStem = "wait."
 //
 // With c the time up to which a step is accounted for, an operator from a to b
 // gets max(0, b − max(a, c)) and the wait before it max(0, a − c): they add up
-// to the end of the last one exactly, also where operators overlap.
+// to the end of the last one exactly, also where operators overlap. The wall
+// time of a step is the same for all, to its last end on any rank; what is left
+// of it after a rank's last operator is in no stage.
 //
 // Recorded steps are often samples of a run. A window numbers them on from the
-// first, and says so in a note. O(n).
+// first, and says so in a note; since all ranks begin and end a step together
+// by this account, nothing of one step is carried into the next. O(n).
 func (t *OpTrace) Windows(g *Grid) ([]*Window, error) {
 	var out []*Window
 	for stage := range int32(g.Stages) {
@@ -60,7 +63,7 @@ func (t *OpTrace) window(g *Grid, stage int32) (*Window, error) {
 		return nil, Bad(ErrEmpty, "no operator on its main queue")
 	}
 	w.Schema.Stages, w.Accumulation = t.stageNames(g, queue)
-	origins := t.Origins(g)
+	origins, ends := t.Origins(g), t.stepEnds(g)
 	S, R := len(w.Schema.Stages), g.Replicas
 	w.Durations, w.Wall = make([]int64, len(g.Steps)*S*R), make([]int64, len(g.Steps)*R)
 	for s := range g.Steps {
@@ -75,7 +78,7 @@ func (t *OpTrace) window(g *Grid, stage int32) (*Window, error) {
 				w.Durations[(s*S+2*k+1)*R+column] = max(0, b-c)
 				c = max(c, b)
 			}
-			w.Wall[s*R+column] = c - origins[s]
+			w.Wall[s*R+column] = ends[s] - origins[s]
 		}
 	}
 	return w, w.Validate()
@@ -125,4 +128,15 @@ func (t *OpTrace) Origins(g *Grid) []int64 {
 		origins[s] = min(origins[s], t.Start[row])
 	}
 	return origins
+}
+
+// stepEnds are the last ends of the steps of a grid, over all ranks.
+func (t *OpTrace) stepEnds(g *Grid) []int64 {
+	ends := make([]int64, len(g.Steps))
+	lanes := g.Lanes()
+	for at, row := range g.At {
+		s := at % lanes / g.Replicas
+		ends[s] = max(ends[s], t.Start[row]+t.Dur[row])
+	}
+	return ends
 }

@@ -7,14 +7,14 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/report"
-	"github.com/sfstat/sfstat/trace"
 )
 
 func (p *program) diagnoseCommand() *cli.Command {
 	return &cli.Command{
 		Name: "diagnose", Usage: "one verdict: who made the group slow, where, why, how sure", ArgsUsage: "PATH...",
-		Description: "Reads all windows of all inputs and gives one ranked verdict per run. It never claims more than " +
+		Description: "Reads all windows and operator traces of all inputs and gives one ranked verdict per run. It never claims more than " +
 			"independent evidence agrees on: what cannot be told from the recording is said, with what would tell it.",
 		Flags: join(analysisFlags(), []cli.Flag{strictFlag(), failOnFlag()}, resultFlags()),
 		UsageText: `sfstat diagnose run/
@@ -35,7 +35,12 @@ func (p *program) diagnose(c *cli.Context) error {
 		return err
 	}
 	s := diagnose.New(diagnose.Options{Frontier: o})
-	in, err := p.windows(c, func(w *trace.Window) error { return ofWindow(w, s.Add(w)) })
+	in, err := p.items(c, func(item auto.Item) error {
+		if item.Ops != nil {
+			return ofOperators(item.Ops, s.AddOperators(item.Ops))
+		}
+		return ofWindow(item.Window, s.Add(item.Window))
+	})
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func (p *program) frontier(c *cli.Context) error {
 		return err
 	}
 	var results []*frontier.Result
-	in, err := p.windows(c, func(w *trace.Window) error {
+	in, err := p.reduced(c, func(w *trace.Window) error {
 		a, err := frontier.Analyze(w, o)
 		if err != nil {
 			return ofWindow(w, err)

@@ -33,6 +33,36 @@ func (p *program) windows(c *cli.Context, each func(*trace.Window) error) (input
 	return p.read(c, auto.WindowsOnly, func(item auto.Item) error { return each(item.Window) })
 }
 
+// reduced is windows, and those that operator traces come down to: one for
+// each pipeline stage.
+func (p *program) reduced(c *cli.Context, each func(*trace.Window) error) (inputs, error) {
+	return p.items(c, func(item auto.Item) error {
+		if item.Ops == nil {
+			return each(item.Window)
+		}
+		windows, err := stageWindows(item.Ops)
+		if err != nil {
+			return ofOperators(item.Ops, err)
+		}
+		for _, w := range windows {
+			if err := each(w); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// stageWindows reduces an operator trace, on aligned clocks.
+func stageWindows(t *trace.OpTrace) ([]*trace.Window, error) {
+	g, err := t.Grid()
+	if err != nil {
+		return nil, err
+	}
+	aligned, _ := t.Align(g)
+	return aligned.Windows(g)
+}
+
 func (p *program) read(c *cli.Context, want auto.Wanted, each func(auto.Item) error) (inputs, error) {
 	names, err := paths(c)
 	if err != nil {
@@ -93,4 +123,12 @@ func ofWindow(w *trace.Window, err error) error {
 		return nil
 	}
 	return badInput(fmt.Errorf("run %q, window %d: %w", w.Run, w.Index, err))
+}
+
+// ofOperators says which operator trace an error is about.
+func ofOperators(t *trace.OpTrace, err error) error {
+	if err == nil {
+		return nil
+	}
+	return badInput(fmt.Errorf("operator trace %q: %w", t.Run, err))
 }

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-
-	"github.com/sfstat/sfstat/engine/internal/order"
 )
 
 // rowsAtOnce rows of distances are computed together: each row of counts that
@@ -109,7 +107,7 @@ func (m *matrix) finish(i int, gaps, chosen []int64) []int64 {
 	}
 	mean := float64(sum) / (float64(one) * float64(len(chosen)))
 	h := len(chosen) / 2
-	upper := order.Select(chosen, h)
+	upper := selectAt(chosen, h)
 	lower := upper
 	if len(chosen)%2 == 0 {
 		lower = slices.Max(chosen[:h])

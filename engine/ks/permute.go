@@ -6,8 +6,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
-
-	"github.com/sfstat/sfstat/engine/internal/order"
 )
 
 // Test is the permutation test of one worker. Its null: within every step, the
@@ -287,7 +285,7 @@ func (d *departures) raise(f []int32) {
 			d.column = append(d.column, x)
 		}
 	}
-	median := order.Select(d.column, (len(d.column)-1)/2)
+	median := selectAt(d.column, (len(d.column)-1)/2)
 	for label, x := range f {
 		if !d.absent[label] {
 			d.result[label] = max(d.result[label], x-median, median-x)

@@ -267,14 +267,15 @@ func lowerMedian(x []float64) float64 {
 	return x[(len(x)-1)/2]
 }
 
-// spread is the deviation of normal values about 0 that has the median of
-// absolute values of x.
+// spread is the deviation of normal values about 0 that has the lower median of
+// absolute values of x: with few workers, one that is slow must not pass for
+// what workers differ by.
 func spread(x []float64) float64 {
 	sizes := make([]float64, len(x))
 	for i, v := range x {
 		sizes[i] = math.Abs(v)
 	}
-	return 1.4826 * median(sizes)
+	return 1.4826 * lowerMedian(sizes)
 }
 
 // maxTested workers take part in the test of correlations.

@@ -29,9 +29,19 @@ const (
 	IdealOverPeers
 )
 
+// Missing says what becomes of a trace that lacks operators which end every
+// training step, such as the optimizer.
+type Missing uint8
+
+const (
+	RefuseMissing Missing = iota // it is refused, as in the paper
+	NoteMissing                  // what is there is replayed, and a note says what is not
+)
+
 // Options of a model.
 type Options struct {
-	Ideal Ideal
+	Ideal   Ideal
+	Missing Missing
 	// LaunchThreshold is the launch slowdown from which the result says which
 	// operators start late.
 	LaunchThreshold float64
@@ -45,6 +55,9 @@ func DefaultOptions() Options { return Options{LaunchThreshold: 1.03, TopShare: 
 func (o Options) validate() error {
 	if o.Ideal > IdealOverPeers {
 		return fmt.Errorf("whatif: Ideal %d is unknown", o.Ideal)
+	}
+	if o.Missing > NoteMissing {
+		return fmt.Errorf("whatif: Missing %d is unknown", o.Missing)
 	}
 	if !(o.LaunchThreshold >= 0) {
 		return fmt.Errorf("whatif: LaunchThreshold %v, expected 0 or more", o.LaunchThreshold)
@@ -89,7 +102,7 @@ func New(t *trace.OpTrace, o Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := newSchedule(t, g)
+	s, err := newSchedule(t, g, o.Missing)
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,9 @@ type pipeline struct {
 	placed []bool
 	stages []stage
 	groups []Group
+	ends   []bool // by instance: the step is done when these are
+	lacks  []string
+	lax    Missing
 	dp     bool // collectives over replicas are in the schedule
 	early  bool // gradients are reduced while backward runs
 }
@@ -39,13 +42,14 @@ type schedule struct {
 	notes    []trace.Note
 }
 
-func newSchedule(t *trace.OpTrace, g *trace.Grid) (*schedule, error) {
+func newSchedule(t *trace.OpTrace, g *trace.Grid, lax Missing) (*schedule, error) {
 	w, err := t.Wire(g)
 	if err != nil {
 		return nil, err
 	}
 	n := len(g.Instances)
-	b := &pipeline{t: t, g: g, w: w, rows: g.Template(), after: make([][]int32, n), placed: make([]bool, n)}
+	b := &pipeline{t: t, g: g, w: w, rows: g.Template(), after: make([][]int32, n), placed: make([]bool, n),
+		ends: make([]bool, n), lax: lax}
 	b.sort()
 	for _, s := range b.stages {
 		b.streams(s)
@@ -218,33 +222,48 @@ func (b *pipeline) tail(s stage) error {
 			missing = append(missing, class.String())
 		}
 	}
-	only := func(class trace.OpClass) int32 {
+	noPasses := len(missing) > 0
+	only := func(class trace.OpClass) []int32 {
 		i := b.numbered(s, class, 0)
 		if i < 0 {
 			missing = append(missing, class.String())
+			return nil
 		}
-		return i
+		return []int32{i}
 	}
-	collect := only(trace.GarbageCollection)
-	chain := []int32{collect, only(trace.LayernormGradsAllReduce)}
+	collect, norm := only(trace.GarbageCollection), only(trace.LayernormGradsAllReduce)
+	chain := slices.Concat(collect, norm)
 	if s.number == 0 || s.number == len(b.stages)-1 {
-		chain = append(chain, only(trace.EmbeddingGradsAllReduce))
+		chain = append(chain, only(trace.EmbeddingGradsAllReduce)...)
 	}
 	reduce := b.byNumber(s.of[trace.GradsReduceScatter])
 	if b.early {
-		chain = append(chain, only(trace.SeparateGradsAllReduce))
+		chain = append(chain, only(trace.SeparateGradsAllReduce)...)
 	} else {
 		chain = append(chain, reduce...)
 	}
-	chain = append(chain, only(trace.OptimizerClip), only(trace.Optimizer))
-	if len(missing) > 0 {
+	chain = slices.Concat(chain, only(trace.OptimizerClip), only(trace.Optimizer))
+	if len(missing) > 0 && (b.lax == RefuseMissing || noPasses) {
 		return trace.Bad(trace.ErrMissing, "stage %d has no %s in step %d, which a training step has",
 			s.number, strings.Join(missing, ", no "), b.t.Steps[b.g.Steps[0]])
 	}
-	b.edge(slices.MaxFunc(s.passes, func(x, y int32) int { return cmp.Compare(b.end(x), b.end(y)) }), collect)
+	for _, m := range missing {
+		if !slices.Contains(b.lacks, m) {
+			b.lacks = append(b.lacks, m)
+		}
+	}
+	last := slices.MaxFunc(s.passes, func(x, y int32) int { return cmp.Compare(b.end(x), b.end(y)) })
+	if len(chain) == 0 {
+		b.ends[last] = true
+		return nil
+	}
+	b.edge(last, chain[0])
 	b.chain(chain)
+	b.ends[chain[len(chain)-1]] = true
 	if b.early && len(reduce) > 0 {
-		b.edge(reduce[len(reduce)-1], chain[1])
+		if after := slices.DeleteFunc(slices.Clone(chain), func(i int32) bool { return slices.Contains(collect, i) }); len(after) > 0 {
+			b.edge(reduce[len(reduce)-1], after[0])
+		}
 	}
 	return nil
 }
@@ -292,10 +311,13 @@ func (b *pipeline) schedule() *schedule {
 	for _, i := range s.instance {
 		in := b.g.Instances[i]
 		s.graph.Nodes = append(s.graph.Nodes, Node{Op: b.t.Names[in.Name], Seq: int(in.Seq), Stage: int(in.Stage), After: renumber(b.after[i]),
-			Communication: in.Class.IsCommunication(), Final: in.Class == trace.Optimizer})
+			Communication: in.Class.IsCommunication(), Final: b.ends[i]})
 	}
 	for _, g := range b.groups {
 		s.graph.Groups = append(s.graph.Groups, Group{renumber(g.Members), g.AcrossReplicas})
+	}
+	if len(b.lacks) > 0 {
+		s.notes = append(s.notes, trace.Note{Kind: trace.NoteUnknown, Text: "not in the trace, and left out of the replay: " + strings.Join(b.lacks, ", ")})
 	}
 	if len(aside) > 0 {
 		var words []string

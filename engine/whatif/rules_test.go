@@ -81,7 +81,7 @@ func TestReplicaStream(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := newSchedule(o, g)
+	s, err := newSchedule(o, g, RefuseMissing)
 	if err != nil {
 		t.Fatal(err)
 	}

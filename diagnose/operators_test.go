@@ -1,0 +1,257 @@
+package diagnose
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/optrace"
+	"github.com/sfstat/sfstat/simulate/pipeline"
+	"github.com/sfstat/sfstat/trace"
+)
+
+func operatorVerdict(t *testing.T, o *trace.OpTrace) *Verdict {
+	t.Helper()
+	s := New(Options{})
+	if err := s.AddOperators(o); err != nil {
+		t.Fatal(err)
+	}
+	return s.Verdict()
+}
+
+// published opens one of the public production traces.
+func published(t *testing.T, name string) *trace.OpTrace {
+	t.Helper()
+	shared := os.Getenv("SFSTAT_SHARED")
+	if shared == "" {
+		shared = filepath.Join("..", "..", "shared")
+	}
+	path := filepath.Join(shared, "data", "optrace", "trace-"+name+".parquet")
+	if _, err := os.Stat(path); err != nil {
+		t.Skipf("SKIPPED: no public trace, set SFSTAT_SHARED: %v", err)
+	}
+	o, err := optrace.Open(path, ingest.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// TestPublishedTraces: the verdicts on the public traces are their published
+// causes.
+func TestPublishedTraces(t *testing.T) {
+	t.Run("one slow worker", func(t *testing.T) {
+		v := operatorVerdict(t, published(t, "AR"))
+		s := v.Suspects[0]
+		if s.Kind != KindRank || *s.Rank != 0 || s.Role != "dp=0,pp=0" || s.Confidence != Strong {
+			t.Errorf("suspect %s, headline %q", show(s), v.Headline)
+		}
+		if faster := 1 / (1 - s.Gain); faster < 1.9 || faster > 2.1 {
+			t.Errorf("mending it makes a step %.2f times as fast, expected 2", faster)
+		}
+		for _, o := range v.Suspects[1:] {
+			if o.Confidence > Insufficient {
+				t.Errorf("a victim is called: %s", show(o))
+			}
+		}
+	})
+	t.Run("uneven microbatches", func(t *testing.T) {
+		v := operatorVerdict(t, published(t, "SE"))
+		first, second := v.Suspects[0], v.Suspects[1]
+		if first.Kind != KindWorkload || first.Confidence != Strong {
+			t.Errorf("suspect %s, headline %q", show(first), v.Headline)
+		}
+		if second.Kind != KindStage || second.Stage != "pp=1" || second.Confidence < Supported {
+			t.Errorf("second suspect %s", show(second))
+		}
+		for _, o := range v.Suspects[2:] {
+			if o.Confidence > Insufficient {
+				t.Errorf("also called: %s", show(o))
+			}
+		}
+	})
+}
+
+// job is a small healthy job, and variations of it.
+func job(change func(*pipeline.Spec)) pipeline.Spec {
+	s := pipeline.DefaultSpec()
+	s.Layout.Microbatches, s.Steps.Count, s.Seed = 8, 12, 5
+	if change != nil {
+		change(&s)
+	}
+	return s
+}
+
+func made(t *testing.T, s pipeline.Spec) *trace.OpTrace {
+	t.Helper()
+	o, _, err := pipeline.Make(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func at(n int) *int { return &n }
+
+// TestOperatorFaults: every kind of fault, large enough to matter, is the
+// first suspect, and is called.
+func TestOperatorFaults(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		fault pipeline.Fault
+		right func(Suspect) bool
+	}{
+		{"slow worker", pipeline.Fault{Kind: pipeline.SlowWorker, Where: pipeline.Where{DP: at(2), PP: at(1)}, Size: pipeline.Size{Factor: 1.5}},
+			func(s Suspect) bool { return s.Kind == KindRank && *s.Rank == 1*4+2 && s.Confidence == Strong }},
+		{"slow forward", pipeline.Fault{Kind: pipeline.SlowWorker, Where: pipeline.Where{DP: at(0), PP: at(3), Op: "forward-compute"}, Size: pipeline.Size{Factor: 2}},
+			func(s Suspect) bool {
+				return s.Kind == KindRank && *s.Rank == 12 && s.Op == "forward-compute" && s.Confidence == Strong
+			}},
+		{"slow worker now and then", pipeline.Fault{Kind: pipeline.SlowWorker, Where: pipeline.Where{DP: at(1), PP: at(2)}, Size: pipeline.Size{Factor: 3}, When: pipeline.When{Every: 4}},
+			func(s Suspect) bool { return s.Kind == KindRank && *s.Rank == 2*4+1 && s.Confidence >= Supported }},
+		{"slow operator", pipeline.Fault{Kind: pipeline.SlowOp, Where: pipeline.Where{DP: at(3), PP: at(0), Op: "backward-compute", Seq: at(4)}, Size: pipeline.Size{Delay: 2500}},
+			func(s Suspect) bool {
+				return s.Kind == KindOp && *s.Rank == 3 && s.Op == "backward-compute" && *s.Seq == 4 && s.Confidence == Strong
+			}},
+		{"slow last stage", pipeline.Fault{Kind: pipeline.SlowStage, Where: pipeline.Where{PP: at(3)}, Size: pipeline.Size{Factor: 1.4}},
+			func(s Suspect) bool { return s.Kind == KindStage && s.Stage == "pp=3" && s.Confidence == Strong }},
+		{"uneven microbatches", pipeline.Fault{Kind: pipeline.Workload, Size: pipeline.Size{Factor: 1.5}},
+			func(s Suspect) bool { return s.Kind == KindWorkload && s.Confidence >= Supported }},
+		{"slow edge", pipeline.Fault{Kind: pipeline.SlowEdge, Where: pipeline.Where{DP: at(1), PP: at(1)}, Size: pipeline.Size{Delay: 400}},
+			func(s Suspect) bool {
+				return s.Kind == KindEdge && *s.Rank == 1*4+1 && s.Op == "forward-send" && s.Confidence >= Supported
+			}},
+		{"slow group", pipeline.Fault{Kind: pipeline.SlowGroup, Where: pipeline.Where{PP: at(2)}, Size: pipeline.Size{Delay: 3000}},
+			func(s Suspect) bool { return s.Kind == KindGroup && s.Stage == "pp=2" && s.Confidence >= Supported }},
+		{"late start", pipeline.Fault{Kind: pipeline.LateStart, Where: pipeline.Where{DP: at(2), PP: at(0), Op: "forward-compute", Seq: at(6)}, Size: pipeline.Size{Delay: 2500}},
+			func(s Suspect) bool {
+				return s.Kind == KindEdge && *s.Rank == 2 && s.Op == "forward-compute" && s.Confidence >= Supported
+			}},
+	} {
+		for _, layout := range []string{"1F1B", "interleaved, clocks apart"} {
+			t.Run(test.name+", "+layout, func(t *testing.T) {
+				v := operatorVerdict(t, made(t, job(func(s *pipeline.Spec) {
+					s.Faults = []pipeline.Fault{test.fault}
+					if layout != "1F1B" {
+						s.Layout.Chunks, s.Clock.SkewSD, s.Layout.EarlyReduce = 2, 5, true
+					}
+				})))
+				if len(v.Suspects) == 0 {
+					t.Fatalf("no suspect, headline %q", v.Headline)
+				}
+				if !test.right(v.Suspects[0]) {
+					t.Errorf("suspect %s, headline %q\n%s", show(v.Suspects[0]), v.Headline, strings.Join(v.Suspects[0].Evidence, "\n"))
+				}
+				for _, s := range v.Suspects[1:] {
+					if s.Confidence >= Supported {
+						t.Errorf("also called: %s", show(s))
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestHealthyJobs: nothing is listed, and nothing called.
+func TestHealthyJobs(t *testing.T) {
+	listed := 0
+	const jobs = 60
+	for seed := range uint64(jobs) {
+		v := operatorVerdict(t, made(t, job(func(s *pipeline.Spec) {
+			s.Seed, s.Layout.DP, s.Layout.PP, s.Layout.Microbatches = seed, 2+int(seed%7), 1+int(seed%4), 4+4*int(seed%2)
+			s.Steps.Count = 6 + int(seed%9)
+		})))
+		if len(v.Suspects) > 0 {
+			listed++
+			t.Logf("seed %d: %s, %s", seed, show(v.Suspects[0]), v.Headline)
+		}
+		if v.Confidence >= Supported {
+			t.Errorf("seed %d: %s", seed, v.Headline)
+		}
+	}
+	if listed > 3 {
+		t.Errorf("%d of %d healthy jobs have a suspect", listed, jobs)
+	}
+}
+
+// TestEqualStragglersOfAJob: mending one of two that are equally slow saves
+// nothing, and both are called.
+func TestEqualStragglersOfAJob(t *testing.T) {
+	v := operatorVerdict(t, made(t, job(func(s *pipeline.Spec) {
+		s.Layout.DP = 6
+		for _, dp := range []int{1, 4} {
+			s.Faults = append(s.Faults, pipeline.Fault{Kind: pipeline.SlowWorker, Where: pipeline.Where{DP: at(dp), PP: at(1)}, Size: pipeline.Size{Factor: 1.6}})
+		}
+	})))
+	var ranks []int
+	for _, s := range v.Suspects {
+		if s.Confidence >= Supported {
+			ranks = append(ranks, *s.Rank)
+		}
+	}
+	slices.Sort(ranks)
+	if !slices.Equal(ranks, []int{7, 10}) || !strings.HasPrefix(v.Headline, "Ranks 7 and 10 ") {
+		t.Errorf("called %v, headline %q", ranks, v.Headline)
+	}
+}
+
+// TestFewReplicas: two replicas can show who is slower, never strongly; one
+// can show stages.
+func TestFewReplicas(t *testing.T) {
+	slow := []pipeline.Fault{{Kind: pipeline.SlowWorker, Where: pipeline.Where{DP: at(1), PP: at(1)}, Size: pipeline.Size{Factor: 1.6}}}
+	v := operatorVerdict(t, made(t, job(func(s *pipeline.Spec) { s.Layout.DP, s.Faults = 2, slow })))
+	if s := v.Suspects[0]; s.Kind != KindRank || *s.Rank != 3 || s.Confidence != Supported {
+		t.Errorf("two replicas: %s, %q", show(s), v.Headline)
+	}
+	v = operatorVerdict(t, made(t, job(func(s *pipeline.Spec) {
+		s.Layout.DP, s.Faults = 1, []pipeline.Fault{{Kind: pipeline.SlowStage, Where: pipeline.Where{PP: at(2)}, Size: pipeline.Size{Factor: 1.6}}}
+	})))
+	if s := v.Suspects[0]; s.Kind != KindStage || s.Stage != "pp=2" || s.Confidence != Supported {
+		t.Errorf("one replica: %s, %q", show(s), v.Headline)
+	}
+	if len(v.Undecidable) == 0 || !strings.Contains(v.Undecidable[0], "one replica") {
+		t.Errorf("undecidable %v", v.Undecidable)
+	}
+}
+
+// TestScalingTime: all times a thousand times as long change no suspect, and
+// what they explain a thousandfold.
+func TestScalingTime(t *testing.T) {
+	o := made(t, job(func(s *pipeline.Spec) {
+		s.Faults = []pipeline.Fault{{Kind: pipeline.SlowWorker, Where: pipeline.Where{DP: at(2), PP: at(1)}, Size: pipeline.Size{Factor: 1.5}}}
+	}))
+	a := operatorVerdict(t, o).Suspects[0]
+	for i := range o.Start {
+		o.Start[i], o.Dur[i] = 8*o.Start[i], 8*o.Dur[i]
+	}
+	b := operatorVerdict(t, o).Suspects[0]
+	if *a.Rank != *b.Rank || a.Confidence != b.Confidence || fmt.Sprintf("%.6f %.6f", a.Gain, a.Score) != fmt.Sprintf("%.6f %.6f", b.Gain, b.Score) {
+		t.Errorf("%s becomes %s", show(a), show(b))
+	}
+	if r := float64(b.Explained) / float64(a.Explained); r < 7.99 || r > 8.01 {
+		t.Errorf("explains %d, then %d ns", a.Explained, b.Explained)
+	}
+}
+
+// TestWindowsAndOperators: both may be in one session.
+func TestWindowsAndOperators(t *testing.T) {
+	s := New(Options{})
+	for _, w := range windows(t, spec(8, 40, 1)) {
+		if err := s.Add(w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := made(t, job(func(s *pipeline.Spec) {
+		s.Faults = []pipeline.Fault{{Kind: pipeline.SlowWorker, Where: pipeline.Where{DP: at(2), PP: at(1)}, Size: pipeline.Size{Factor: 2}}}
+	}))
+	if err := s.AddOperators(o); err != nil {
+		t.Fatal(err)
+	}
+	if v := s.Verdict(); len(v.Runs) != 2 || v.Operators == nil || *v.Suspects[0].Rank != 6 {
+		t.Errorf("%d runs, headline %q", len(v.Runs), v.Headline)
+	}
+}

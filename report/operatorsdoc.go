@@ -1,0 +1,141 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/diagnose"
+)
+
+// operatorBlocks show the verdict on an operator trace: what a step is made
+// of, who is slow where, why, and one walk from a victim to the culprit.
+func operatorBlocks(v *diagnose.RunVerdict) document {
+	o := v.Operators
+	d := document{heading("The step"), stepTerms(o)}
+	d = append(d, stageBlocks(o)...)
+	d = append(d, whyBlocks(v)...)
+	d = append(d, kindBlocks(o)...)
+	d = append(d, walkBlocks(v)...)
+	d = append(d, nextBlocks(v)...)
+	if len(o.Notes) > 0 {
+		var b bullets
+		for _, n := range o.Notes {
+			b = append(b, n.Text)
+		}
+		d = append(d, heading("How this was read"), b)
+	}
+	return d
+}
+
+func stepTerms(o *diagnose.Operators) terms {
+	layout := fmt.Sprintf("dp %d × pp %d", o.Replicas, o.Stages())
+	for _, axis := range []struct {
+		name string
+		size int
+	}{{"tp", o.Layout.TP}, {"dsp", o.Layout.DSP}, {"vpp", o.Layout.VPP}} {
+		if axis.size > 1 {
+			layout += fmt.Sprintf(" × %s %d", axis.name, axis.size)
+		}
+	}
+	r := o.Replay
+	out := terms{
+		{"job", fmt.Sprintf("%s, %s recorded", layout, counted(len(o.Workers), "worker"))},
+		{"trace", fmt.Sprintf("%s in %s (%d–%d)", counted(o.Ops, "operator"), counted(len(o.Steps), "step"), o.Steps[0], o.Steps[len(o.Steps)-1])},
+		{"step", length(r.Recorded.Mean)},
+		{"replayed", fmt.Sprintf("%s without launch delays, %s with all operators as long as is usual for their kind: slowdown S = %s",
+			length(r.NoDelay.Mean), length(r.Ideal.Mean), factor(r.Slowdown.Overall))},
+	}
+	if o.Offset > 0 {
+		out = append(out, term{"clocks", fmt.Sprintf("up to %s apart, aligned", length(float64(o.Offset)))})
+	}
+	return out
+}
+
+// stageBlocks are a line per pipeline stage, with its slowest worker.
+func stageBlocks(o *diagnose.Operators) document {
+	if o.Passes == nil {
+		return nil
+	}
+	t := &table{columns: []column{{head: "stage", kind: kindName}, {head: "passes, %s a step", kind: kindLength}, {kind: kindBar},
+		{head: "to the others", kind: kindFactor}, {head: "slowest", kind: kindText}, {head: "to its peers", kind: kindFactor}}}
+	for s, level := range o.Passes.Stages {
+		workers := o.Passes.Workers[s*max(1, o.Replicas) : (s+1)*max(1, o.Replicas)]
+		worst := 0
+		for d, w := range workers {
+			if w.Factor > workers[worst].Factor {
+				worst = d
+			}
+		}
+		row := []cell{textCell(fmt.Sprintf("pp=%d", s)), realCell(level.Time), realCell(level.Time), realCell(level.Factor),
+			textCell(fmt.Sprintf("rank %d (dp=%d)", o.Workers[s*o.Replicas+worst].ID, worst)), realCell(workers[worst].Factor)}
+		row[2].strong, row[3].strong, row[5].strong = level.Slow, level.Slow, workers[worst].Slow
+		if len(o.Passes.Stages) < 2 {
+			row[3] = cell{}
+		}
+		if o.Replicas < 2 {
+			row[4], row[5] = cell{}, cell{}
+		}
+		t.rows = append(t.rows, row)
+	}
+	t.caption = "Time in forward and backward passes: of a stage the median over its replicas, against the median of the other stages; of a worker against the median of its peers."
+	return document{heading(counted(len(o.Passes.Stages), "pipeline stage")), t.tidy()}
+}
+
+// kindBlocks say what each kind of operator costs beyond its ideal.
+func kindBlocks(o *diagnose.Operators) document {
+	const worth = 0.005
+	t := &table{columns: []column{{head: "operators", kind: kindName}, {head: "costs", kind: kindFraction}, {kind: kindBar}}}
+	for _, p := range o.Replay.ByOp {
+		if p.Overall-1 < worth {
+			continue
+		}
+		t.rows = append(t.rows, []cell{textCell(p.Name), realCell(p.Overall - 1), realCell(p.Overall - 1)})
+	}
+	if len(t.rows) == 0 {
+		return nil
+	}
+	t.caption = "By how much a step with all else ideal is longer with these operators as recorded."
+	return document{heading("Which operators"), t.tidy()}
+}
+
+// mostStops of a path are shown.
+const mostStops = 10
+
+// walkBlocks show one walk that led to the first suspect.
+func walkBlocks(v *diagnose.RunVerdict) document {
+	if len(v.Suspects) == 0 || v.Suspects[0].Rank == nil {
+		return nil
+	}
+	o := v.Operators
+	i := slices.IndexFunc(o.Walks, func(w diagnose.Walk) bool {
+		return o.Workers[w.Worker].ID == *v.Suspects[0].Rank && len(w.Path) > 1
+	})
+	if i < 0 {
+		return nil
+	}
+	path := o.Walks[i].Path
+	t := &table{columns: []column{{head: "rank", kind: kindInteger}, {head: "operator", kind: kindName}, {head: "number", kind: kindInteger},
+		{head: "starts at, %s", kind: kindLength}, {head: "lasts, %s", kind: kindLength}}}
+	for k, s := range path {
+		if len(path) > mostStops && k >= mostStops/2 && k < len(path)-mostStops/2 {
+			if k == mostStops/2 {
+				t.rows = append(t.rows, []cell{{}, textCell(fmt.Sprintf("… %d more", len(path)-mostStops)), {}, {}, {}})
+			}
+			continue
+		}
+		t.rows = append(t.rows, []cell{wholeCell(s.Rank), textCell(s.Op), wholeCell(s.Seq), realCell(float64(s.Start)), realCell(float64(s.Dur))})
+	}
+	t.caption = "Each line was held up by the next; the last is where the delay began."
+	return document{heading("One walk back from a victim"), t.tidy()}
+}
+
+// operatorWhere is where a suspect of an operator trace is: operator and
+// pipeline stage.
+func operatorWhere(s diagnose.Suspect) string {
+	op := s.Op
+	if op != "" && s.Seq != nil {
+		op = fmt.Sprintf("%s %d", op, *s.Seq)
+	}
+	return strings.Join(slices.DeleteFunc([]string{op, s.Stage}, func(x string) bool { return x == "" }), ", ")
+}

@@ -1,9 +1,7 @@
 package auto
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -13,35 +11,14 @@ import (
 	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/sfstat/sfstat/archive"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/ingesttest"
+	"github.com/sfstat/sfstat/ingest/internal/compressed"
 	"github.com/sfstat/sfstat/ingest/packet"
 	"github.com/sfstat/sfstat/trace"
 )
-
-func gz(t testing.TB, data string) string {
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	if _, err := io.WriteString(w, data); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
-}
-
-func zst(t testing.TB, data string) string {
-	w, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(w.EncodeAll([]byte(data), nil))
-}
 
 func packets(t testing.TB, windows []*trace.Window) string {
 	var b strings.Builder
@@ -143,10 +120,10 @@ func TestSameWindows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	store := []func(string) string{
 		func(s string) string { return s },
-		func(s string) string { return gz(t, s) },
-		func(s string) string { return zst(t, s) },
+		func(s string) string { return compressed.Gzip(t, s) },
+		func(s string) string { return compressed.Zstd(t, s) },
 		func(s string) string { return "\xEF\xBB\xBF" + strings.ReplaceAll(s, "\n", "\r\n") },
-		func(s string) string { return gz(t, s[:len(s)/2]) + gz(t, s[len(s)/2:]) },
+		func(s string) string { return compressed.Gzip(t, s[:len(s)/2]) + compressed.Gzip(t, s[len(s)/2:]) },
 	}
 	for i := range 60 {
 		files := make(map[string]string)
@@ -184,8 +161,8 @@ func TestContract(t *testing.T) {
 	for _, w := range want {
 		w.Side = nil
 	}
-	for name, data := range map[string]string{"packets": packets(t, want), "packets.gz": gz(t, packets(t, want)),
-		"archive": parquet(t, want), "table": table(want), "table.zst": zst(t, table(want))} {
+	for name, data := range map[string]string{"packets": packets(t, want), "packets.gz": compressed.Gzip(t, packets(t, want)),
+		"archive": parquet(t, want), "table": table(want), "table.zst": compressed.Zstd(t, table(want))} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(folderOf(t, map[string]string{name: data}), name)
 			ingesttest.Reader(t, want, func() (ingest.WindowReader, error) { return openWindows([]string{path}, Options{}) })
@@ -208,7 +185,7 @@ func TestMix(t *testing.T) {
 		"m.parquet":        parquet(t, b),
 		"k.tsv":            table(e),
 		"a-archive-no-ext": parquet(t, c),
-		"z.jsonl.gz":       gz(t, packets(t, a[:2])),
+		"z.jsonl.gz":       compressed.Gzip(t, packets(t, a[:2])),
 		"y/rank.jsonl":     packets(t, a[2:]),
 		"y/z/deep.jsonl":   packets(t, d),
 		"README.md":        "# My runs\n",
@@ -217,7 +194,7 @@ func TestMix(t *testing.T) {
 		"trace.json":       `{"schemaVersion":1,"traceEvents":[]}`,
 		"void":             "",
 	})
-	stdin := zst(t, packets(t, d))
+	stdin := compressed.Zstd(t, packets(t, d))
 	if err := os.Symlink(filepath.Join(dir, "m.parquet"), filepath.Join(dir, "n.parquet")); err != nil {
 		t.Fatal(err)
 	}
@@ -274,7 +251,7 @@ func TestMix(t *testing.T) {
 // beginning.
 func TestProgress(t *testing.T) {
 	windows := ingesttest.Windows(1, 40, ingesttest.Shape{Ranks: 8, Steps: 60, Stages: 6})
-	dir := folderOf(t, map[string]string{"a.jsonl": packets(t, windows[:20]), "b.jsonl.gz": gz(t, packets(t, windows[20:])), "c.parquet": parquet(t, some(2)), "d.txt": "x", "e.csv.gz": gz(t, table(some(3)))})
+	dir := folderOf(t, map[string]string{"a.jsonl": packets(t, windows[:20]), "b.jsonl.gz": compressed.Gzip(t, packets(t, windows[20:])), "c.parquet": parquet(t, some(2)), "d.txt": "x", "e.csv.gz": compressed.Gzip(t, table(some(3)))})
 	var size int64
 	for _, name := range []string{"a.jsonl", "b.jsonl.gz", "c.parquet", "e.csv.gz"} {
 		info, err := os.Stat(filepath.Join(dir, name))

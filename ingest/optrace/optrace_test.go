@@ -2,7 +2,6 @@ package optrace_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"math"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/sfstat/sfstat/fixtures/optrace/pipesim"
 	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/internal/compressed"
 	"github.com/sfstat/sfstat/ingest/optrace"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -214,11 +214,7 @@ func TestCompressedCSV(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "x.csv.gz")
-	var z bytes.Buffer
-	w := gzip.NewWriter(&z)
-	w.Write(b)
-	w.Close()
-	if err := os.WriteFile(path, z.Bytes(), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(compressed.Gzip(t, string(b))), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	o, err := optrace.Open(path, ingest.Limits{})

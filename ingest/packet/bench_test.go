@@ -9,11 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
-
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/ingesttest"
+	"github.com/sfstat/sfstat/ingest/internal/compressed"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -99,22 +97,8 @@ func readAll(in io.Reader) (n int) {
 // text.
 func BenchmarkCompressed(b *testing.B) {
 	text, values := corpus(shapes[1])
-	var g, z bytes.Buffer
-	gw := gzip.NewWriter(&g)
-	zw, err := zstd.NewWriter(&z)
-	if err != nil {
-		b.Fatal(err)
-	}
-	for _, w := range []io.WriteCloser{gw, zw} {
-		if _, err := w.Write(text); err != nil {
-			b.Fatal(err)
-		}
-		if err := w.Close(); err != nil {
-			b.Fatal(err)
-		}
-	}
-	for _, stored := range [][]byte{text, g.Bytes(), z.Bytes()} {
-		src, err := ingest.NewSource(bytes.NewReader(stored), "x", ingest.Limits{})
+	for _, stored := range []string{string(text), compressed.Gzip(b, string(text)), compressed.Zstd(b, string(text))} {
+		src, err := ingest.NewSource(strings.NewReader(stored), "x", ingest.Limits{})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -123,7 +107,7 @@ func BenchmarkCompressed(b *testing.B) {
 			b.Run(fmt.Sprintf("stored=%s/join=%t", src.Compression(), join), func(b *testing.B) {
 				b.SetBytes(int64(len(text)))
 				for b.Loop() {
-					src, err := ingest.NewSource(bytes.NewReader(stored), "x", ingest.Limits{})
+					src, err := ingest.NewSource(strings.NewReader(stored), "x", ingest.Limits{})
 					if err != nil {
 						b.Fatal(err)
 					}

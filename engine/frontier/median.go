@@ -104,8 +104,9 @@ func twoSmallest(v []int64) (first, second int64) {
 // selectAt partially sorts v so that v[k] is the k-th smallest, nothing before
 // it is larger and nothing after it smaller: quickselect (Hoare 1961, CACM
 // 4:321) around a median of three. Partitions move elements without a branch
-// on their values, which noise would mispredict half the time: the difference
-// is threefold. Values must lie within ±2⁶², as window times do.
+// on their values, which noise would mispredict half the time: of 1,000 random
+// values this takes a third of the time of engine/internal/order, which serves
+// values of any type. Values must lie within ±2⁶², as window times do.
 func selectAt(v []int64, k int) {
 	lo, hi := 0, len(v)
 	for hi-lo > 12 {

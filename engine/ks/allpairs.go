@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/sfstat/sfstat/engine/internal/order"
 )
 
 // rowsAtOnce rows of distances are computed together: each row of counts that
@@ -107,7 +109,7 @@ func (m *matrix) finish(i int, gaps, chosen []int64) []int64 {
 	}
 	mean := float64(sum) / (float64(one) * float64(len(chosen)))
 	h := len(chosen) / 2
-	upper := selectAt(chosen, h)
+	upper := order.Select(chosen, h)
 	lower := upper
 	if len(chosen)%2 == 0 {
 		lower = slices.Max(chosen[:h])

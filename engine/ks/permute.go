@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+
+	"github.com/sfstat/sfstat/engine/internal/order"
 )
 
 // Test is the permutation test of one worker. Its null: within every step, the
@@ -285,7 +287,7 @@ func (d *departures) raise(f []int32) {
 			d.column = append(d.column, x)
 		}
 	}
-	median := selectAt(d.column, (len(d.column)-1)/2)
+	median := order.Select(d.column, (len(d.column)-1)/2)
 	for label, x := range f {
 		if !d.absent[label] {
 			d.result[label] = max(d.result[label], x-median, median-x)

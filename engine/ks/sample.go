@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"sort"
+
+	"github.com/sfstat/sfstat/engine/internal/order"
 )
 
 // autoPoints is how many windows Options.Window 0 aims at.
@@ -97,7 +99,7 @@ func autoWindow(times []int64) int64 {
 	for i := 0; i < len(times); i += every {
 		some = append(some, times[i])
 	}
-	return max(1, selectAt(some, (len(some)-1)*99/100)/autoPoints)
+	return max(1, order.Select(some, (len(some)-1)*99/100)/autoPoints)
 }
 
 // number replaces times by the ranks of their windows among those occupied.

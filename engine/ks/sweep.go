@@ -10,18 +10,18 @@ import "slices"
 type sweep struct {
 	m   *matrix
 	own [][]int32 // sorted windows of each worker's completions
-	order
+	windowOrder
 }
 
-// order lists the completions of a group by window.
-type order struct {
+// windowOrder lists the completions of a group by window.
+type windowOrder struct {
 	owner []int32 // position of the worker in the group
 	end   []int32 // end[k]: completions up to and with window k
 }
 
 // byWindow orders the completions of some workers. O(completions + windows).
-func (s *sample) byWindow(workers []int) order {
-	o := order{end: make([]int32, s.points)}
+func (s *sample) byWindow(workers []int) windowOrder {
+	o := windowOrder{end: make([]int32, s.points)}
 	total := 0
 	for _, w := range workers {
 		for _, k := range s.done(w) {
@@ -45,7 +45,7 @@ func (s *sample) byWindow(workers []int) order {
 }
 
 // window is the range of completions in window k.
-func (o *order) window(k int32) (from, to int32) {
+func (o *windowOrder) window(k int32) (from, to int32) {
 	if k > 0 {
 		from = o.end[k-1]
 	}
@@ -53,7 +53,7 @@ func (o *order) window(k int32) (from, to int32) {
 }
 
 func newSweep(m *matrix) *sweep {
-	w := &sweep{m: m, order: m.byWindow(m.workers)}
+	w := &sweep{m: m, windowOrder: m.byWindow(m.workers)}
 	for _, worker := range m.workers {
 		own := slices.Clone(m.done(worker))
 		slices.Sort(own)

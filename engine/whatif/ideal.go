@@ -1,6 +1,10 @@
 package whatif
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/internal/order"
+)
 
 // findIdeal sets the ideal duration of every node: of its kind, or of its kind
 // on its stage, the mean, or the median for communication.
@@ -57,45 +61,10 @@ func mean(values []int64) int64 {
 // rounded like mean.
 func median(values []int64) int64 {
 	n := len(values)
-	upper := nth(values, n/2)
+	upper := order.Select(values, n/2)
 	if n%2 == 1 {
 		return upper
 	}
 	lower := slices.Max(values[:n/2])
 	return mean([]int64{lower, upper})
-}
-
-// nth is the value at position k of the sorted values; those before it are
-// moved before it. Quickselect with the median of three as pivot, and a sort
-// when the pivots are bad.
-func nth(values []int64, k int) int64 {
-	lo, hi := 0, len(values)
-	for bad := 0; hi-lo > 16 && bad < 64; bad++ {
-		a, b, c := values[lo], values[lo+(hi-lo)/2], values[hi-1]
-		pivot := max(min(a, b), min(max(a, b), c))
-		i, j := lo, hi-1
-		for i <= j {
-			for values[i] < pivot {
-				i++
-			}
-			for values[j] > pivot {
-				j--
-			}
-			if i <= j {
-				values[i], values[j] = values[j], values[i]
-				i++
-				j--
-			}
-		}
-		switch {
-		case k <= j:
-			hi = j + 1
-		case k >= i:
-			lo = i
-		default:
-			return values[k]
-		}
-	}
-	slices.Sort(values[lo:hi])
-	return values[k]
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/sfstat/sfstat/engine/internal/order"
 )
 
 // ErrTooFew is fewer values than a method can score.
@@ -181,7 +183,7 @@ func median(y []float64, memory *scratch) float64 {
 // middle is the k-th smallest of s and the two that follow it, which may be +Inf
 // where there are none. It reorders s.
 func middle(s []float64, k int) (a, b, c float64) {
-	a = selectAt(s, k)
+	a = order.Select(s, k)
 	b, c = math.Inf(1), math.Inf(1)
 	for _, v := range s[k+1:] {
 		switch {
@@ -192,39 +194,6 @@ func middle(s []float64, k int) (a, b, c float64) {
 		}
 	}
 	return a, b, c
-}
-
-// selectAt is the k-th smallest of x, which it reorders so that none before it
-// is larger and none behind it smaller (Hoare 1961, CACM 4:321).
-func selectAt(x []float64, k int) float64 {
-	lo, hi := 0, len(x)-1
-	for hi-lo > 16 {
-		pivot := x[lo+(hi-lo)/2]
-		i, j := lo, hi
-		for i <= j {
-			for x[i] < pivot {
-				i++
-			}
-			for x[j] > pivot {
-				j--
-			}
-			if i <= j {
-				x[i], x[j] = x[j], x[i]
-				i++
-				j--
-			}
-		}
-		switch {
-		case k <= j:
-			hi = j
-		case k >= i:
-			lo = i
-		default:
-			return x[k]
-		}
-	}
-	slices.Sort(x[lo : hi+1])
-	return x[k]
 }
 
 // apart replaces every value by its difference from the median of the others.

@@ -15,6 +15,7 @@ func TestCheck(t *testing.T) {
 		{"trace", module + "/engine/frontier", "imports nothing of ours"},
 		{"engine/frontier", module + "/trace", ""},
 		{"engine/frontier", module + "/engine/ks", "may import trace"},
+		{"engine/ks", module + "/engine/internal/order", ""},
 		{"engine/frontier", "log", "pure"},
 		{"engine/blame", module + "/engine/zscore", ""},
 		{"engine/blame", module + "/engine/ks", "may import"},

@@ -3,6 +3,8 @@ package simulate
 import (
 	"math"
 	"sync"
+
+	"github.com/sfstat/sfstat/simulate/internal/streams"
 )
 
 // draws is what one step takes from each rank before anyone waits: lengths in
@@ -38,11 +40,11 @@ func (g *Generator) drawStep(step int64) {
 }
 
 // drawRanks draws ranks from … to−1, in the order in which a rank does things.
-func (g *Generator) drawRanks(s *stream, step int64, from, to int) {
+func (g *Generator) drawRanks(s *streams.Stream, step int64, from, to int) {
 	R := g.spec.Ranks
 	ns, p := g.draws.ns, g.program
 	for r := from; r < to; r++ {
-		s.at(g.spec.Seed, forRank, r, step)
+		s.At(g.spec.Seed, forRank, uint64(r), step)
 		drift := g.driftOf(r)
 		for i := range p.ops {
 			o := &p.ops[i]
@@ -74,7 +76,7 @@ func (g *Generator) makeFactors() {
 	s, R := g.spec, g.spec.Ranks
 	g.factors = make([]factor, len(s.Stages)*R)
 	for r := range R {
-		speed := max(0.1, 1+s.Noise.SpeedSD*g.rng.at(s.Seed, forSpeed, r, 0).NormFloat64())
+		speed := max(0.1, 1+s.Noise.SpeedSD*g.rng.At(s.Seed, forSpeed, uint64(r), 0).NormFloat64())
 		for i := range s.Stages {
 			f := 1.0
 			if len(s.Work) > 0 {
@@ -111,7 +113,7 @@ func (g *Generator) advanceDrift(step int64) {
 		ρ, fresh = 0, d.SD
 	}
 	for i := range g.drift {
-		g.drift[i] = ρ*g.drift[i] + fresh*g.rng.at(g.spec.Seed, forDrift, i, step).NormFloat64()
+		g.drift[i] = ρ*g.drift[i] + fresh*g.rng.At(g.spec.Seed, forDrift, uint64(i), step).NormFloat64()
 	}
 }
 
@@ -123,7 +125,7 @@ func (g *Generator) addSpikes(step int64) {
 	}
 	R, per := g.spec.Ranks, g.spec.RanksPerHost
 	for from := 0; from < R; from += per {
-		s := g.rng.at(g.spec.Seed, forHost, from/per, step)
+		s := g.rng.At(g.spec.Seed, forHost, uint64(from/per), step)
 		if s.Float64() >= spikes.Probability {
 			continue
 		}

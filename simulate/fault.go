@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sfstat/sfstat/simulate/internal/streams"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -92,7 +93,7 @@ func (f *Fault) intermittent() bool { return f.Every > 1 || f.Probability > 0 &&
 
 // active reports whether fault number i of the spec strikes in an absolute
 // step. The answer depends on the seed only where there is a probability.
-func (s *Spec) active(i int, step int64, rng *stream) bool {
+func (s *Spec) active(i int, step int64, rng *streams.Stream) bool {
 	f := &s.Faults[i]
 	index, window, ok := s.Schedule.recorded(step)
 	switch {
@@ -103,7 +104,7 @@ func (s *Spec) active(i int, step int64, rng *stream) bool {
 	case f.Every > 1 && (index-f.From)%f.Every != 0:
 		return false
 	case f.Probability > 0:
-		return rng.at(s.Seed, forFault, i, step).Float64() < f.Probability
+		return rng.At(s.Seed, forFault, uint64(i), step).Float64() < f.Probability
 	}
 	return true
 }
@@ -111,7 +112,7 @@ func (s *Spec) active(i int, step int64, rng *stream) bool {
 // resolveFaults fills what the faults leave open: stage and hidden rank, and
 // the barrier of callback_sync.
 func (s *Spec) resolveFaults() error {
-	rng := newStream()
+	rng := streams.New()
 	for i := range s.Faults {
 		f := &s.Faults[i]
 		if f.Family == NoFault {
@@ -129,7 +130,7 @@ func (s *Spec) resolveFaults() error {
 			s.Stages[at].Meetings = []Meeting{barrier()}
 		}
 		if len(f.Ranks) == 0 {
-			f.Ranks = []int{rng.at(s.Seed, forHidden, i, int64(f.Family)).IntN(s.Ranks)}
+			f.Ranks = []int{rng.At(s.Seed, forHidden, uint64(i), int64(f.Family)).IntN(s.Ranks)}
 		}
 		slices.Sort(f.Ranks)
 		if err := s.validateFault(i, &s.Stages[at]); err != nil {

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"slices"
 
+	"github.com/sfstat/sfstat/simulate/internal/streams"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -18,13 +19,13 @@ type Generator struct {
 	ranks   []trace.Rank
 	wait    trace.DataWait
 
-	rng      *stream   // for what is drawn once per step, host or group
-	streams  []*stream // one per worker
-	factors  []factor  // [stage][rank]
-	drift    []float64 // [rank or host]; nil: none
-	draws    *draws    // of the step that runs now
-	striking []bool    // [fault] in the step that runs now
-	hits     [][]hit   // [fault]
+	rng      *streams.Stream   // for what is drawn once per step, host or group
+	streams  []*streams.Stream // one per worker
+	factors  []factor          // [stage][rank]
+	drift    []float64         // [rank or host]; nil: none
+	draws    *draws            // of the step that runs now
+	striking []bool            // [fault] in the step that runs now
+	hits     [][]hit           // [fault]
 	time     *timeline
 
 	window int   // next window
@@ -37,7 +38,7 @@ func New(s Spec) (*Generator, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Generator{spec: spec, program: spec.compile(), other: spec.Other.sampler(1), rng: newStream(), time: newTimeline(spec.Ranks)}
+	g := &Generator{spec: spec, program: spec.compile(), other: spec.Other.sampler(1), rng: streams.New(), time: newTimeline(spec.Ranks)}
 	if g.ranks, err = spec.ranks(); err != nil {
 		return nil, err
 	}
@@ -45,7 +46,7 @@ func New(s Spec) (*Generator, error) {
 		return nil, err
 	}
 	for range runtime.GOMAXPROCS(0) {
-		g.streams = append(g.streams, newStream())
+		g.streams = append(g.streams, streams.New())
 	}
 	g.draws = newDraws(g.program.rows, spec.Ranks)
 	g.makeFactors()
@@ -73,7 +74,7 @@ func (g *Generator) start() {
 		t.rate = make([]float64, s.Ranks)
 	}
 	for r := range t.now {
-		rng := g.rng.at(s.Seed, forClock, r, 0)
+		rng := g.rng.At(s.Seed, forClock, uint64(r), 0)
 		t.now[r] = int64(max(0, skew*(8+rng.NormFloat64())))
 		if t.rate != nil {
 			t.rate[r] = min(0.5, max(-0.5, s.Clock.DriftPPM*1e-6*rng.NormFloat64()))
@@ -188,7 +189,7 @@ func (g *Generator) sample(side []trace.SideChannel) {
 				}
 			}
 			s := trace.Sample{Step: g.step, Rank: r, Ready: g.time.device[r] <= g.time.now[r]}
-			if p := g.spec.Side.Unready; p > 0 && g.rng.at(g.spec.Seed, forSide, r, g.step).Float64() < p {
+			if p := g.spec.Side.Unready; p > 0 && g.rng.At(g.spec.Seed, forSide, uint64(r), g.step).Float64() < p {
 				s.Ready = false
 			}
 			if s.Ready {

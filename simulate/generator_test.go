@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -91,24 +93,10 @@ func TestStreamsAreIndependent(t *testing.T) {
 	}
 	limit := 5 / math.Sqrt(float64(len(here)))
 	for name, other := range map[string][]float64{"next rank": next, "next step": later, "next stage": forward} {
-		if c := correlation(here, other); !(math.Abs(c) < limit) {
+		if c := stat.Correlation(here, other, nil); !(math.Abs(c) < limit) {
 			t.Errorf("correlation with the %s is %.4f, want under %.4f", name, c, limit)
 		}
 	}
-}
-
-func correlation(x, y []float64) float64 {
-	var mx, my, sxy, sxx, syy float64
-	for i := range x {
-		mx += x[i] / float64(len(x))
-		my += y[i] / float64(len(y))
-	}
-	for i := range x {
-		sxy += (x[i] - mx) * (y[i] - my)
-		sxx += (x[i] - mx) * (x[i] - mx)
-		syy += (y[i] - my) * (y[i] - my)
-	}
-	return sxy / math.Sqrt(sxx*syy)
 }
 
 // TestPairedNoise: a run and the same run with a fault share all their noise,
@@ -233,7 +221,7 @@ func TestDriftIsSlow(t *testing.T) {
 	if sd := math.Sqrt(square / float64(len(now))); math.Abs(sd/0.05-1) > 0.1 {
 		t.Errorf("deviation of the drift is %.4f, want 0.05", sd)
 	}
-	if ρ := correlation(now, next); math.Abs(ρ-math.Exp(-0.1)) > 0.015 {
+	if ρ := stat.Correlation(now, next, nil); math.Abs(ρ-math.Exp(-0.1)) > 0.015 {
 		t.Errorf("correlation over one step is %.4f, want %.4f", ρ, math.Exp(-0.1))
 	}
 }

@@ -3,6 +3,7 @@ package simulate
 import (
 	"slices"
 
+	"github.com/sfstat/sfstat/simulate/internal/streams"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -101,7 +102,7 @@ func (g *Generator) meet(at, number int, step int64) {
 		e.launched = max(e.launched, end-int64(m.overlap*float64(work[r])))
 	}
 	for i := range events {
-		rng := g.rng.at(g.spec.Seed, forGroup, (at*maxMeetings+number)*trace.MaxRanks+i, step)
+		rng := g.rng.At(g.spec.Seed, forGroup, uint64((at*maxMeetings+number)*trace.MaxRanks+i), step)
 		length := int64(m.transfer.draw(rng.Rand))
 		if number == len(o.meetings)-1 {
 			length += g.commDelay(at, m.groups, i)
@@ -132,7 +133,7 @@ type event struct {
 }
 
 // hang draws whether a hop of the ring stalls, and for whom.
-func (e *event) hang(m *meeting, size int, rng *stream) {
+func (e *event) hang(m *meeting, size int, rng *streams.Stream) {
 	if m.hangs > 0 && size > 1 && rng.Float64() < m.hangs {
 		e.stall = int64(m.stall.draw(rng.Rand))
 		e.from, e.count, e.size = rng.IntN(size), 1+rng.IntN(size-1), size

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sfstat/sfstat/simulate/internal/streams"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -41,7 +42,7 @@ type StepRange struct {
 // truth of a resolved spec.
 func (s *Spec) truth() Truth {
 	t := Truth{Run: s.Run, Ranks: s.Ranks, Seed: s.Seed, Accumulation: s.microsteps(), Notes: s.notes()}
-	rng := newStream()
+	rng := streams.New()
 	for i := range s.Faults {
 		f := &s.Faults[i]
 		tf := TrueFault{Family: f.Family, Stage: f.Stage, HiddenRanks: slices.Clone(f.Ranks), Delay: f.Delay, Intermittent: f.intermittent()}

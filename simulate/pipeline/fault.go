@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sfstat/sfstat/simulate/internal/streams"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -20,10 +21,10 @@ func (f *Fault) classes() []trace.OpClass {
 // program.
 func (s *Spec) resolveFaults(p *program) error {
 	s.Faults = slices.DeleteFunc(slices.Clone(s.Faults), func(f Fault) bool { return f.Kind == NoFault })
-	rng := newStream()
+	rng := streams.New()
 	for i := range s.Faults {
 		f := &s.Faults[i]
-		rng.at(s.Seed, forHidden, uint64(i), int64(f.Kind))
+		rng.At(s.Seed, forHidden, uint64(i), int64(f.Kind))
 		err := f.validate()
 		if err == nil {
 			err = f.place(p, rng)
@@ -74,7 +75,7 @@ func (f *Fault) validate() error {
 
 // place sets where the fault is. The seed is asked for every coordinate, used
 // or not, so that what one of them is does not depend on another.
-func (f *Fault) place(p *program, rng *stream) error {
+func (f *Fault) place(p *program, rng *streams.Stream) error {
 	if f.Op == "" && f.Kind.defaultOp() != trace.OpOther {
 		f.Op = f.Kind.defaultOp().String()
 	}

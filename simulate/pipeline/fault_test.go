@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/sfstat/sfstat/trace"
 )
@@ -309,22 +310,8 @@ func TestStreamsAreIndependent(t *testing.T) {
 	limit := 5 / math.Sqrt(float64(len(here)))
 	for name, other := range map[string][]float64{"next replica": nextReplica, "next stage": nextStage, "next step": later,
 		"backward pass": backward, "launch delay": launch, "transfer": transfer} {
-		if c := correlation(here, other); !(math.Abs(c) < limit) {
+		if c := stat.Correlation(here, other, nil); !(math.Abs(c) < limit) {
 			t.Errorf("correlation with the %s is %.4f, want under %.4f", name, c, limit)
 		}
 	}
-}
-
-func correlation(x, y []float64) float64 {
-	var mx, my, sxy, sxx, syy float64
-	for i := range x {
-		mx += x[i] / float64(len(x))
-		my += y[i] / float64(len(y))
-	}
-	for i := range x {
-		sxy += (x[i] - mx) * (y[i] - my)
-		sxx += (x[i] - mx) * (x[i] - mx)
-		syy += (y[i] - my) * (y[i] - my)
-	}
-	return sxy / math.Sqrt(sxx*syy)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/sfstat/sfstat/simulate/internal/streams"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -20,7 +21,7 @@ type Generator struct {
 	clocks  []clock   // [stage][dp]
 	between law
 	faults  [][]hit
-	rng     *stream
+	rng     *streams.Stream
 	shares  []*share // of the replicas, one per goroutine
 	table   table    // constant columns of the trace
 
@@ -52,7 +53,7 @@ func (c clock) read(t int64) int64 {
 
 // share is the replicas that one goroutine works on, and its own scratch.
 type share struct {
-	rng      *stream
+	rng      *streams.Stream
 	from, to int
 	order    [][]int32 // [stage] nodes in order of start, of the worker looked at last
 	length   []float64 // by microbatch
@@ -71,7 +72,7 @@ func New(s Spec) (*Generator, error) {
 		return nil, err
 	}
 	l := spec.Layout
-	g := &Generator{spec: spec, program: p, between: spec.Between.law(1), rng: newStream(), table: newTable(p),
+	g := &Generator{spec: spec, program: p, between: spec.Between.law(1), rng: streams.New(), table: newTable(p),
 		start: make([]int64, len(p.nodes)*l.DP), end: make([]int64, len(p.nodes)*l.DP), begin: make([]int64, l.Workers())}
 	for v := range p.nodes {
 		g.laws = append(g.laws, spec.lawsOf(&p.nodes[v], l))
@@ -82,7 +83,7 @@ func New(s Spec) (*Generator, error) {
 	g.place()
 	n := min(runtime.GOMAXPROCS(0), l.DP, max(1, l.Workers()/workersPerShare))
 	for i := range n {
-		w := &share{rng: newStream(), from: l.DP * i / n, to: l.DP * (i + 1) / n, length: make([]float64, l.Microbatches),
+		w := &share{rng: streams.New(), from: l.DP * i / n, to: l.DP * (i + 1) / n, length: make([]float64, l.Microbatches),
 			limit: trace.MaxOpTotal / float64(2*len(p.nodes))}
 		for _, nodes := range p.stages {
 			w.order = append(w.order, slices.Clone(nodes))
@@ -112,13 +113,13 @@ func (g *Generator) place() {
 	skew := float64(s.Clock.SkewSD) * nsPerMilli
 	for pp := range l.PP {
 		for dp := range l.DP {
-			rng := g.rng.at(s.Seed, forSpeed, worker(dp, pp), 0)
+			rng := g.rng.At(s.Seed, forSpeed, worker(dp, pp), 0)
 			slowest := rng.NormFloat64()
 			for range l.TP - 1 {
 				slowest = max(slowest, rng.NormFloat64())
 			}
 			g.speed = append(g.speed, max(0.1, 1+s.SpeedSD*slowest))
-			g.rng.at(s.Seed, forClock, worker(dp, pp), 0)
+			g.rng.At(s.Seed, forClock, worker(dp, pp), 0)
 			c := clock{offset: int64(max(0, skew*(8+g.rng.NormFloat64())))}
 			c.rate = min(0.5, max(-0.5, s.Clock.DriftPPM*1e-6*g.rng.NormFloat64()))
 			g.clocks = append(g.clocks, c)
@@ -129,7 +130,7 @@ func (g *Generator) place() {
 
 // pause is a worker's time before its next step.
 func (g *Generator) pause(dp, pp int) int64 {
-	return whole(g.between.draw(g.rng.at(g.spec.Seed, forBetween, worker(dp, pp), int64(g.step)).Rand))
+	return whole(g.between.draw(g.rng.At(g.spec.Seed, forBetween, worker(dp, pp), int64(g.step)).Rand))
 }
 
 // Steps is the number of steps that are still to come.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sfstat/sfstat/simulate/internal/streams"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -128,7 +129,7 @@ type When struct {
 func (w When) intermittent() bool { return w.Every > 1 || w.Probability > 0 && w.Probability < 1 }
 
 // strikes reports whether fault number i strikes in a recorded step.
-func (s *Spec) strikes(i, step int, rng *stream) bool {
+func (s *Spec) strikes(i, step int, rng *streams.Stream) bool {
 	w := s.Faults[i].When
 	switch {
 	case step < w.From || w.Until > 0 && step >= w.Until:
@@ -136,7 +137,7 @@ func (s *Spec) strikes(i, step int, rng *stream) bool {
 	case w.Every > 1 && (step-w.From)%w.Every != 0:
 		return false
 	case w.Probability > 0:
-		return rng.at(s.Seed, forStrike, uint64(i), s.Steps.index(step)).Float64() < w.Probability
+		return rng.At(s.Seed, forStrike, uint64(i), s.Steps.index(step)).Float64() < w.Probability
 	}
 	return true
 }

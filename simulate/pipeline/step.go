@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sfstat/sfstat/simulate/internal/streams"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -75,19 +76,19 @@ func (g *Generator) drawWorker(w *share, dp, pp int) {
 	p, n := g.program, g.spec.Layout.DP
 	seed, who, step := g.spec.Seed, worker(dp, pp), g.spec.Steps.index(g.step)
 	speed := g.speed[g.spec.Layout.rank(dp, pp)]
-	rng := w.rng.at(seed, forWork, who, step).Rand
+	rng := w.rng.At(seed, forWork, who, step).Rand
 	for _, v := range p.stages[pp] {
 		if p.nodes[v].group < 0 {
 			g.end[int(v)*n+dp] = w.whole(g.laws[v].work.draw(rng) * speed)
 		}
 	}
-	rng = w.rng.at(seed, forTransfer, who, step).Rand
+	rng = w.rng.At(seed, forTransfer, who, step).Rand
 	for _, v := range p.stages[pp] {
 		if i := p.nodes[v].group; i >= 0 && !p.groups[i].across && p.groups[i].members[0] == v {
 			g.end[int(v)*n+dp] = w.whole(g.laws[v].work.draw(rng))
 		}
 	}
-	rng = w.rng.at(seed, forLaunch, who, step).Rand
+	rng = w.rng.At(seed, forLaunch, who, step).Rand
 	for _, v := range p.stages[pp] {
 		g.start[int(v)*n+dp] = w.whole(g.laws[v].launch.draw(rng))
 	}
@@ -95,7 +96,7 @@ func (g *Generator) drawWorker(w *share, dp, pp int) {
 
 // drawGroups draws the transfers of collectives over replicas.
 func (g *Generator) drawGroups() {
-	rng := g.rng.at(g.spec.Seed, forGroup, 0, g.spec.Steps.index(g.step)).Rand
+	rng := g.rng.At(g.spec.Seed, forGroup, 0, g.spec.Steps.index(g.step)).Rand
 	for i := range g.program.groups {
 		if grp := &g.program.groups[i]; grp.across {
 			v := grp.members[0]
@@ -113,7 +114,7 @@ const (
 	lomaxSize = 2
 )
 
-func drawExtra(rng *stream) float64 {
+func drawExtra(rng *streams.Stream) float64 {
 	y := lomaxSize * (1/math.Cbrt(1-rng.Float64()) - 1)
 	return min(y, maxExtra) * cutNorm
 }
@@ -123,7 +124,7 @@ func drawExtra(rng *stream) float64 {
 func (g *Generator) drawLengths(w *share, dp, fault int) {
 	f, n := &g.spec.Faults[fault], g.spec.Layout.DP
 	who := worker(dp, fault)
-	rng := w.rng.at(g.spec.Seed, forLength, who, g.spec.Steps.index(g.step))
+	rng := w.rng.At(g.spec.Seed, forLength, who, g.spec.Steps.index(g.step))
 	all := f.Shared * drawExtra(rng)
 	for m := range w.length {
 		w.length[m] = 1 + (f.Factor-1)*(all+(1-f.Shared)*drawExtra(rng))

@@ -6,6 +6,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/sfstat/sfstat/simulate/internal/streams"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -59,7 +60,7 @@ type StepRange struct {
 // truth of a resolved spec.
 func (s *Spec) truth(p *program) Truth {
 	t := Truth{Run: s.Run, Seed: s.Seed, Layout: s.Layout, Faults: []TrueFault{}}
-	rng := newStream()
+	rng := streams.New()
 	for i := range s.Faults {
 		f := &s.Faults[i]
 		tf := TrueFault{Kind: f.Kind, Workers: s.workersOf(f), Ops: s.opsOf(f, p), Intermittent: f.intermittent(), Steps: []StepRange{}}

@@ -50,6 +50,15 @@ type Walk struct {
 	atStep   int            // of the last walk, to count steps
 }
 
+// Of many workers the rhythms are permuted less often. What K-S says confirms
+// what other engines found, and the victims on the other stages of a replica
+// depart with the culprit: then 100 permutations can pass the correction,
+// however many replicas there are.
+const (
+	manyWorkers      = 256
+	fewestReplicates = 399
+)
+
 // operatorAlpha is the chance that any operator of a healthy job is flagged,
 // and, separately, any worker as a whole: together below one in a hundred.
 const operatorAlpha = 0.004
@@ -89,12 +98,13 @@ type examined struct {
 func examine(t *trace.OpTrace) (*examined, error) {
 	replay := whatif.DefaultOptions()
 	replay.Missing = whatif.NoteMissing
+	t = t.Complete()
 	v, err := opviews.New(t, replay)
 	if err != nil {
 		return nil, err
 	}
 	e := &examined{v: v, run: t.Run, Operators: &Operators{Layout: t.Layout, Replicas: v.Grid.Replicas, Steps: v.Steps(), Ops: t.Len(), Offset: v.Offset,
-		Notes: slices.Concat(t.Notes, v.Model.Notes())}}
+		Notes: notesOf(t, v)}}
 	for w := range v.Workers() {
 		e.Workers = append(e.Workers, v.Rank(w))
 	}
@@ -106,7 +116,11 @@ func examine(t *trace.OpTrace) (*examined, error) {
 			return nil, err
 		}
 	}
-	if e.Rhythm, err = ks.Analyze(v.Rhythms(), ks.DefaultOptions()); err != nil {
+	rhythm := ks.DefaultOptions()
+	if n := v.Workers(); n > manyWorkers {
+		rhythm.Replicates = max(fewestReplicates, 4*fewestReplicates*manyWorkers/n)
+	}
+	if e.Rhythm, err = ks.Analyze(v.Rhythms(), rhythm); err != nil {
 		return nil, err
 	}
 	e.series, e.operators = v.Series()
@@ -121,7 +135,18 @@ func examine(t *trace.OpTrace) (*examined, error) {
 	return e, e.reduce()
 }
 
-// walked steps are spread over the trace: more tell no more.
+// notesOf are the notes of a trace and its model, each once.
+func notesOf(t *trace.OpTrace, v *opviews.View) []trace.Note {
+	var out []trace.Note
+	for _, n := range slices.Concat(t.Notes, v.Model.Notes()) {
+		if !slices.Contains(out, n) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// walkedSteps are spread over the trace: more tell no more.
 const walkedSteps = 64
 
 // walk lets blame walk back from the symptoms of the steps.

@@ -228,18 +228,22 @@ type quantityOf struct {
 // and the median of its peers, each the median over the steps.
 func (j *opJudge) spreads() map[quantityOf]float64 {
 	sizes := make(map[quantityOf][]float64)
-	column, others := make([]int64, len(j.Steps)), make([]int64, 0, j.Replicas)
+	columns, apart := make([]int64, len(j.Steps)*j.Replicas), make([]int64, j.Replicas)
+	scratch := make([]int64, 0, j.Replicas)
 	for _, s := range j.series {
 		if s.Quantity == zscore.Start || s.Quantity == zscore.Wait || j.Replicas < 2 {
 			continue
 		}
+		for t := range j.Steps {
+			fromOthers(apart, s.X[t*j.Replicas:(t+1)*j.Replicas], scratch)
+			for d, by := range apart {
+				columns[d*len(j.Steps)+t] = by
+			}
+		}
 		op := j.operators[s.Op]
 		k := quantityOf{op.Name, s.Quantity, op.Seq < 0}
 		for d := range j.Replicas {
-			for t := range column {
-				row := s.X[t*j.Replicas : (t+1)*j.Replicas]
-				column[t] = row[d] - medianOfOthers(row, d, others)
-			}
+			column := columns[d*len(j.Steps) : (d+1)*len(j.Steps)]
 			slices.Sort(column)
 			sizes[k] = append(sizes[k], math.Abs(float64(column[len(column)/2])))
 		}
@@ -463,7 +467,7 @@ func (j *opJudge) transfers() error {
 		f.total += o.Effect
 	}
 	// Long single transfers happen everywhere on a network that is shared.
-	totals := make([]int64, max(1, 2*(j.v.Grid.Stages-1)*j.Replicas-len(found)), 64)
+	totals := make([]int64, max(1, 2*(j.v.Grid.Stages-1)*j.Replicas-len(found)))
 	for _, f := range found {
 		totals = append(totals, f.total)
 	}

@@ -95,6 +95,21 @@ func (p *priced) likePeers(worker int, match func(n int) bool) remedy {
 	}
 }
 
+// fromOthers subtracts from every value the median of the others, the lower one
+// of an even number, as medianOfOthers would. O(n log n) for all of them.
+func fromOthers(dst, x []int64, scratch []int64) {
+	scratch = append(scratch[:0], x...)
+	slices.Sort(scratch)
+	k := (len(x) - 2) / 2
+	for i, v := range x {
+		if v <= scratch[k] { // it stands at k or before: the others' k-th is the next
+			dst[i] = v - scratch[k+1]
+		} else {
+			dst[i] = v - scratch[k]
+		}
+	}
+}
+
 // medianOfOthers is the median of x but for one, the lower one of an even
 // number: stragglers are only ever slow.
 func medianOfOthers(x []int64, own int, scratch []int64) int64 {

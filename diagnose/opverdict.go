@@ -117,7 +117,7 @@ func (j *opJudge) lacks(t *theory) []lack {
 			out = append(out, lack{at, why})
 		}
 	}
-	few := fmt.Sprintf("%d replicas: who of so few is unusual cannot be said, only who is slower", j.Replicas)
+	few := countedWord(j.Replicas, "replica") + ": who of so few is unusual cannot be said, only who is slower"
 	switch t.cause {
 	case causeWorker:
 		w := t.workers[0]
@@ -135,7 +135,7 @@ func (j *opJudge) lacks(t *theory) []lack {
 	case causeLaunch:
 		say(true, Supported, "what an operator waits for need not be in the trace")
 	case causeHeavy:
-		say(j.Replicas < enoughReplicas, Supported, fmt.Sprintf("%d replicas: a heavy stage and slow ranks on it look the same", j.Replicas))
+		say(j.Replicas < enoughReplicas, Supported, countedWord(j.Replicas, "replica")+": a heavy stage and slow ranks on it look the same")
 		say(j.Passes == nil, Supported, "stages run different passes, so that they were not tested")
 		say(j.Replicas >= enoughReplicas && !j.surelyHeavy(t.stage), Ambiguous, "the test does not tell it from how workers differ")
 	case causeUneven:
@@ -160,7 +160,7 @@ func (j *opJudge) headline() string {
 	}
 	t := j.theories[0]
 	if t.Confidence == Insufficient {
-		return fmt.Sprintf("Nothing that this trace can call: the most is that %s, %s of a %s step (the gate is %.0f %%).",
+		return fmt.Sprintf("Nothing that this trace can call: the most is that %s, which costs %s of a %s step (the gate is %.0f %%).",
 			t.say, percent(float64(t.Explained)/float64(len(j.Steps))/max(1, j.now)), step, 100*j.gates.StaticGain)
 	}
 	say := t.say

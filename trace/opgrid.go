@@ -22,7 +22,7 @@ type Instance struct {
 type Grid struct {
 	Instances []Instance // by stage, then by start in the template
 	Steps     []int32    // positions in OpTrace.Steps, ascending
-	Replicas  int        // size of dp
+	Replicas  int        // replicas that are there, by ascending dp
 	Stages    int        // size of pp
 	Workers   []int32    // [stage][dp] position in OpTrace.Ranks
 	Notes     []Note
@@ -55,7 +55,8 @@ func (t *OpTrace) Describe(i Instance) string {
 func (t *OpTrace) Grid() (*Grid, error) {
 	g := &Grid{}
 	dp, pp := t.Coordinates()
-	if err := g.findWorkers(t, dp, pp); err != nil {
+	places := closeUp(dp)
+	if err := g.findWorkers(t, dp, pp, places); err != nil {
 		return nil, err
 	}
 	slots, err := t.slots(pp, g.Stages)
@@ -133,8 +134,21 @@ func (g *Grid) chooseSteps(t *OpTrace, programs []program, usual program) error 
 	return nil
 }
 
+// closeUp numbers the replicas that are there from 0, in place, and tells their
+// dp coordinates: a replica may be missing as a whole.
+func closeUp(dp []int) (coordinates []int) {
+	coordinates = slices.Compact(slices.Sorted(slices.Values(dp)))
+	if len(coordinates) > 0 && coordinates[0] < 0 {
+		return coordinates
+	}
+	for i, d := range dp {
+		dp[i], _ = slices.BinarySearch(coordinates, d)
+	}
+	return coordinates
+}
+
 // findWorkers makes the table of ranks by stage and replica.
-func (g *Grid) findWorkers(t *OpTrace, dp, pp []int) error {
+func (g *Grid) findWorkers(t *OpTrace, dp, pp, places []int) error {
 	for i, r := range t.Ranks {
 		if dp[i] < 0 || pp[i] < 0 {
 			return Bad(ErrMissing, "rank %d does not tell its dp and pp coordinates, its role is %q", r.ID, r.Role)
@@ -149,12 +163,12 @@ func (g *Grid) findWorkers(t *OpTrace, dp, pp []int) error {
 	for i, r := range t.Ranks {
 		at := &g.Workers[pp[i]*g.Replicas+dp[i]]
 		if *at >= 0 {
-			return Bad(ErrDuplicate, "ranks %d and %d both are dp=%d, pp=%d", t.Ranks[*at].ID, r.ID, dp[i], pp[i])
+			return Bad(ErrDuplicate, "ranks %d and %d both are dp=%d, pp=%d", t.Ranks[*at].ID, r.ID, places[dp[i]], pp[i])
 		}
 		*at = int32(i)
 	}
 	if at := slices.Index(g.Workers, -1); at >= 0 {
-		return Bad(ErrMissing, "no rank recorded dp=%d, pp=%d", at%g.Replicas, at/g.Replicas)
+		return Bad(ErrMissing, "no rank recorded dp=%d, pp=%d", places[at%g.Replicas], at/g.Replicas)
 	}
 	return nil
 }

@@ -115,7 +115,7 @@ func (g Graph) membership(replicas int) ([]int32, []Group, error) {
 	var kept []Group
 	for _, group := range g.Groups {
 		group.AcrossReplicas = group.AcrossReplicas && replicas > 1
-		if len(group.Members) < 2 && !group.AcrossReplicas {
+		if len(group.Members) < 2 && !(group.AcrossReplicas && len(group.Members) == 1) {
 			continue
 		}
 		for _, v := range group.Members {

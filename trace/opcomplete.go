@@ -1,0 +1,66 @@
+package trace
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// Complete leaves out the replicas of which a pipeline stage recorded nothing,
+// with a note: what their other stages waited for is not in the trace. What is
+// left is joined anew. A trace in which all replicas are complete, or none is,
+// is returned as it is. O(n).
+func (t *OpTrace) Complete() *OpTrace {
+	dp, pp := t.Coordinates()
+	stages := t.Layout.PP
+	for _, s := range pp {
+		stages = max(stages, s+1)
+	}
+	found := make(map[int]int)
+	for i, d := range dp {
+		if d < 0 || pp[i] < 0 {
+			return t
+		}
+		found[d]++
+	}
+	var lost []string
+	for _, d := range slices.Compact(slices.Sorted(slices.Values(dp))) {
+		if found[d] < stages {
+			lost = append(lost, strconv.Itoa(d))
+		}
+	}
+	if len(lost) == 0 || len(lost) == len(found) {
+		return t
+	}
+	out := *t
+	out.Ranks = nil
+	place := slices.Repeat([]int32{-1}, len(t.Ranks))
+	for i, r := range t.Ranks {
+		if found[dp[i]] >= stages {
+			place[i] = int32(len(out.Ranks))
+			out.Ranks = append(out.Ranks, r)
+		}
+	}
+	var rows []int32
+	for row, r := range t.Rank {
+		if place[r] >= 0 {
+			rows = append(rows, int32(row))
+		}
+	}
+	for _, c := range out.small() {
+		*c = gather(*c, rows)
+	}
+	out.Start, out.Dur = gather(t.Start, rows), gather(t.Dur, rows)
+	for i, r := range out.Rank {
+		out.Rank[i] = place[r]
+	}
+	out.Notes = slices.DeleteFunc(slices.Clone(t.Notes), func(n Note) bool { return n.Kind == NoteUnjoined })
+	out.Notes = append(out.Notes, Note{NoteMissingRanks, fmt.Sprintf(
+		"replica dp = %s left out: not all of its %d pipeline stages recorded", someOf(lost), stages)})
+	if g, err := out.Grid(); err == nil {
+		if w, err := out.Wire(g); err == nil {
+			out.Join(g, w)
+		}
+	}
+	return &out
+}

@@ -1,7 +1,6 @@
 package archive_test
 
 import (
-	"cmp"
 	"os"
 	"path/filepath"
 	"testing"
@@ -11,16 +10,17 @@ import (
 	"github.com/sfstat/sfstat/archive"
 	"github.com/sfstat/sfstat/ingest/ingesttest"
 	"github.com/sfstat/sfstat/ingest/packet"
+	"github.com/sfstat/sfstat/internal/largedata"
 	"github.com/sfstat/sfstat/trace"
 )
 
 // realRuns are the windows of the recorded runs that are shared beside the
 // project, by stage list.
 func realRuns(t *testing.T) map[string][]*trace.Window {
-	dir := filepath.Join(cmp.Or(os.Getenv("SFSTAT_SHARED"), "../../shared"), "data", "ddp")
+	dir := largedata.Need(t, "data/ddp")
 	paths, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
 	if err != nil || len(paths) == 0 {
-		t.Skipf("no recorded runs in %s: set SFSTAT_SHARED", dir)
+		t.Fatalf("no recorded runs in %s", dir)
 	}
 	runs := make(map[string][]*trace.Window)
 	for _, path := range paths {

@@ -8,20 +8,17 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/internal/largedata"
 	"github.com/sfstat/sfstat/simulate"
 )
 
 // TestRealRuns scores recordings of real jobs with known faults.
 func TestRealRuns(t *testing.T) {
-	dir := os.Getenv("SFSTAT_SHARED")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "shared")
-	}
-	dir = filepath.Join(dir, "data", "ddp")
+	dir := largedata.Need(t, "data/ddp")
 	path := filepath.Join(dir, "truth.csv")
 	f, err := os.Open(path)
 	if err != nil {
-		t.Skipf("no real runs: %v (set SFSTAT_SHARED)", err)
+		t.Fatal(err)
 	}
 	defer f.Close()
 	rows, err := simulate.ReadTruth(path, f)

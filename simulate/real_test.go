@@ -11,23 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sfstat/sfstat/internal/largedata"
 	"github.com/sfstat/sfstat/trace"
 )
-
-// shared is the folder of inputs with known truth that lies beside the
-// project, where there is one.
-func shared(t *testing.T) string {
-	t.Helper()
-	dir := os.Getenv("SFSTAT_SHARED")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "shared")
-	}
-	dir = filepath.Join(dir, "data", "ddp")
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("no real runs to compare with: %v (set SFSTAT_SHARED)", err)
-	}
-	return dir
-}
 
 // packet is the part of a recorded packet that is compared.
 type packet struct {
@@ -143,7 +129,7 @@ const disturbed = "e3-forward_host-r32-s0"
 // others, within 6 % + 1 ms (backward: 4 % and what its transfer makes the
 // median vary); and its spread within a factor of 3.
 func TestAgainstRealRuns(t *testing.T) {
-	dir := shared(t)
+	dir := largedata.Need(t, "data/ddp")
 	f, err := os.Open(filepath.Join(dir, "truth.csv"))
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/sfstat/sfstat/internal/largedata"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -116,11 +117,8 @@ func frontierCases(t *testing.T) []frontierCase {
 }
 
 func sharedOracle(t testing.TB) string {
-	dir := os.Getenv("SFSTAT_SHARED")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared")
-	}
-	dir = filepath.Join(dir, "oracle", "golden")
+	t.Helper()
+	dir := largedata.Path(t, "oracle/golden")
 	if _, err := os.Stat(dir); err != nil {
 		t.Logf("the larger vectors are not at hand (%v): only the committed ones are checked", err)
 	}

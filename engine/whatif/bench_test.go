@@ -10,6 +10,7 @@ import (
 	"github.com/sfstat/sfstat/fixtures/optrace/pipesim"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/optrace"
+	"github.com/sfstat/sfstat/internal/largedata"
 )
 
 func rate(b *testing.B, ops int) {
@@ -19,7 +20,7 @@ func rate(b *testing.B, ops int) {
 
 // BenchmarkFile goes from a file to every figure, and shows its parts.
 func BenchmarkFile(b *testing.B) {
-	dir := shared(b)
+	dir := largedata.Need(b, "data/optrace")
 	for _, name := range []string{"AR", "SE"} {
 		path := filepath.Join(dir, "trace-"+name+".parquet")
 		if _, err := os.Stat(path); err != nil {

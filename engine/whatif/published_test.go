@@ -14,21 +14,9 @@ import (
 	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/optrace"
+	"github.com/sfstat/sfstat/internal/largedata"
 	"github.com/sfstat/sfstat/trace"
 )
-
-// shared is the folder of production traces with their published answers.
-func shared(tb testing.TB) string {
-	dir := os.Getenv("SFSTAT_SHARED")
-	if dir == "" {
-		dir = "../../../shared"
-	}
-	dir = filepath.Join(dir, "data", "optrace")
-	if _, err := os.Stat(dir); err != nil {
-		tb.Skipf("the public what-if traces are not here (%v): set SFSTAT_SHARED to the folder that has data/optrace", err)
-	}
-	return dir
-}
 
 func open(tb testing.TB, path string) *trace.OpTrace {
 	tb.Helper()
@@ -182,7 +170,7 @@ func seconds(t whatif.StepTimes) []float64 {
 }
 
 // TestPublished compares every published number of the production traces.
-func TestPublished(t *testing.T) { compareAll(t, shared(t)) }
+func TestPublished(t *testing.T) { compareAll(t, largedata.Need(t, "data/optrace")) }
 
 // TestReference compares with what the reference answers for the simulated
 // fixtures, which have what the production traces lack: several model chunks on

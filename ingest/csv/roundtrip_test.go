@@ -18,6 +18,7 @@ import (
 	"github.com/sfstat/sfstat/ingest/csv"
 	"github.com/sfstat/sfstat/ingest/ingesttest"
 	"github.com/sfstat/sfstat/ingest/packet"
+	"github.com/sfstat/sfstat/internal/largedata"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -211,7 +212,7 @@ func TestPackets(t *testing.T) {
 	if err != nil || len(paths) == 0 {
 		t.Fatal("no fixtures")
 	}
-	shared, err := filepath.Glob(filepath.Join(stdcmp.Or(os.Getenv("SFSTAT_SHARED"), "../../../shared"), "data/ddp/*.jsonl"))
+	shared, err := filepath.Glob(largedata.Path(t, "data/ddp/*.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}

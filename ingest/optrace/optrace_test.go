@@ -18,6 +18,7 @@ import (
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/internal/compressed"
 	"github.com/sfstat/sfstat/ingest/optrace"
+	"github.com/sfstat/sfstat/internal/largedata"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -72,13 +73,7 @@ func TestFixtures(t *testing.T) {
 
 // The public traces: rows, layout and units as their files say.
 func TestPublicTraces(t *testing.T) {
-	dir := os.Getenv("SFSTAT_SHARED")
-	if dir == "" {
-		dir = "../../../shared"
-	}
-	if _, err := os.Stat(filepath.Join(dir, "data/optrace")); err != nil {
-		t.Skipf("the public what-if traces are not here (%v): set SFSTAT_SHARED", err)
-	}
+	dir := largedata.Need(t, "data/optrace")
 	for _, c := range []struct {
 		name      string
 		rows      int
@@ -89,7 +84,7 @@ func TestPublicTraces(t *testing.T) {
 		{"AR", 117216, 44, trace.Layout{DP: 4, PP: 4, TP: 4, DSP: 1, VPP: 1, World: 64}, 3815}, // 2^-18 s: starts up to 46 s in float32
 		{"SE", 107328, 43, trace.Layout{DP: 32, PP: 2, TP: 1, DSP: 2, VPP: 1, World: 128}, 954},
 	} {
-		o, err := optrace.Open(filepath.Join(dir, "data/optrace/trace-"+c.name+".parquet"), ingest.Limits{})
+		o, err := optrace.Open(filepath.Join(dir, "trace-"+c.name+".parquet"), ingest.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}

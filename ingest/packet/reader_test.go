@@ -13,6 +13,7 @@ import (
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/ingesttest"
+	"github.com/sfstat/sfstat/internal/largedata"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -58,23 +59,10 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// shared is a folder of inputs with known truth, outside the repository.
-func shared(t testing.TB, sub string) string {
-	dir := os.Getenv("SFSTAT_SHARED")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared")
-	}
-	dir = filepath.Join(dir, sub)
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("no shared data: %v", err)
-	}
-	return dir
-}
-
 // TestSharedRuns reads recorded runs and compares every packet with what
 // encoding/json makes of it.
 func TestSharedRuns(t *testing.T) {
-	paths, _ := filepath.Glob(filepath.Join(shared(t, "data/ddp"), "*.jsonl"))
+	paths, _ := filepath.Glob(filepath.Join(largedata.Need(t, "data/ddp"), "*.jsonl"))
 	if len(paths) == 0 {
 		t.Fatal("no runs")
 	}

@@ -3,28 +3,19 @@ package pipeline
 import (
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/optrace"
+	"github.com/sfstat/sfstat/internal/largedata"
 	"github.com/sfstat/sfstat/trace"
 )
 
 // production opens a public production trace.
 func production(t *testing.T, name string) *trace.OpTrace {
 	t.Helper()
-	dir := os.Getenv("SFSTAT_SHARED")
-	if dir == "" {
-		dir = "../../../shared"
-	}
-	path := filepath.Join(dir, "data", "optrace", "trace-"+name+".parquet")
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("the public what-if traces are not here (%v): set SFSTAT_SHARED to the folder that has data/optrace", err)
-	}
-	o, err := optrace.Open(path, ingest.Limits{})
+	o, err := optrace.Open(largedata.Need(t, "data/optrace/trace-"+name+".parquet"), ingest.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}

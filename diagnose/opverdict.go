@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/sfstat/sfstat/trace"
 )
 
 // Limits of what few replicas and steps can prove.
@@ -153,6 +155,13 @@ func (j *opJudge) lacks(t *theory) []lack {
 
 // headline is one sentence for someone tired.
 func (j *opJudge) headline() string {
+	if slices.ContainsFunc(j.Notes, func(n trace.Note) bool { return n.Kind == trace.NoteMissingRanks }) {
+		return "Incomplete data, some replicas are left out: " + j.sentence()
+	}
+	return j.sentence()
+}
+
+func (j *opJudge) sentence() string {
 	step := ms(int64(j.Replay.Recorded.Mean))
 	if len(j.theories) == 0 {
 		return fmt.Sprintf("No worker, stage or operation stands out: a step takes %s, and with all operators as long as their mean it would take %s.",

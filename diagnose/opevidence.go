@@ -6,8 +6,6 @@ import (
 
 	"github.com/sfstat/sfstat/engine/blame"
 	"github.com/sfstat/sfstat/engine/ks"
-	"github.com/sfstat/sfstat/engine/whatif"
-	"github.com/sfstat/sfstat/engine/zscore"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -37,14 +35,6 @@ func (j *opJudge) against(w int, m mark) []string {
 		out = append(out, text)
 	}
 	return out
-}
-
-// countedWord is "1 operator" or "3 operators".
-func countedWord(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 func (j *opJudge) level(w int) *passesLevel {
@@ -150,106 +140,4 @@ func (j *opJudge) charged(w int) (explained int64, stage string, makespan int64)
 
 func isWait(stage string) bool {
 	return len(stage) > len(trace.WaitStageStem) && stage[:len(trace.WaitStageStem)] == trace.WaitStageStem
-}
-
-// launches accuses operators that start late behind what was on time, where
-// walks end there.
-func (j *opJudge) launches() error {
-	for _, walk := range j.Walks {
-		if walk.Kind != blame.Gap && walk.Kind != blame.Source || 10*walk.Symptoms < j.Walked {
-			continue
-		}
-		delay := j.extraDelay(walk)
-		without, err := j.delayed(nil, mends(j.localTheories(), nil)...)
-		if err != nil {
-			return err
-		}
-		with, err := j.delayed(delay, mends(j.localTheories(), nil)...)
-		if err != nil {
-			return err
-		}
-		if with-without < trivial*j.now || !j.startsLate(walk) {
-			continue // any gap is the largest of some step
-		}
-		w := walk.Worker
-		rank := j.Workers[w].ID
-		t := &theory{cause: causeLaunch, workers: []int{w}, delay: delay, saved: max(0, with-without)}
-		t.Suspect = Suspect{Kind: KindEdge, Rank: &rank, Role: j.Workers[w].Role.String(), Stage: j.stageName(j.v.Stage(w)), Op: walk.Op}
-		if len(walk.Seqs) == 1 {
-			t.Seq = &walk.Seqs[0]
-		}
-		t.Evidence = append(t.Evidence, fmt.Sprintf("blame: %d of %d walks back from late operators end before %s of rank %d, which starts up to %s after all that it waits for has ended",
-			walk.Symptoms, j.Walked, walk.Op, rank, ms(walk.Delay)))
-		t.say = fmt.Sprintf("rank %d (%s) starts %s late, behind operators that were on time: its host was busy, or waits for something that is not in the trace", rank, t.Role, walk.Op)
-		j.add(t)
-	}
-	return nil
-}
-
-// startsLate reports whether the start of a walk's operator is surely late.
-func (j *opJudge) startsLate(walk Walk) bool {
-	return slices.ContainsFunc(j.Outliers.Outliers, func(o zscore.Outlier) bool {
-		s := j.series[o.Series]
-		op := j.operators[s.Op]
-		return o.Sure && o.Worker == walk.Worker && op.Name == walk.Op && slices.Contains(walk.Seqs, op.Seq) &&
-			(s.Quantity == zscore.Start && o.Effect > 0 || s.Quantity == zscore.Wait && o.Effect < 0)
-	})
-}
-
-// extraDelay is by how much the operators that a walk names start later after
-// their predecessors than those of the other replicas do, [node][lane].
-func (j *opJudge) extraDelay(walk Walk) []int64 {
-	recorded := j.v.Model.Recorded().Delay
-	extra := make([]int64, len(recorded))
-	stage, own := j.v.Stage(walk.Worker), j.v.Replica(walk.Worker)
-	others := make([]int64, 0, j.Replicas)
-	j.nodes(func(n int, node whatif.Node) bool {
-		return node.Stage == stage && node.Op == walk.Op && slices.Contains(walk.Seqs, node.Seq)
-	}, func(_, at int) {
-		for lane := 0; lane < j.v.Grid.Lanes(); lane += j.Replicas {
-			row := recorded[at+lane : at+lane+j.Replicas]
-			extra[at+lane+own] = max(0, row[own]-medianOfOthers(row, own, others))
-		}
-	})
-	return extra
-}
-
-// priceLocal says what mending each local fault saves alone, and divides what
-// mending them all saves by what each would cost were it the only one left:
-// of several that are equally slow, mending one alone saves nothing.
-func (j *opJudge) priceLocal() error {
-	list := j.localTheories()
-	if len(list) == 0 {
-		return nil
-	}
-	clean, err := j.step(mends(list, nil)...)
-	if err != nil {
-		return err
-	}
-	added, sum := make([]float64, len(list)), 0.0
-	for i, t := range list {
-		alone, err := j.step(t.mend)
-		if err != nil {
-			return err
-		}
-		left := alone
-		if len(list) > 1 {
-			if left, err = j.step(mends(list, t)...); err != nil {
-				return err
-			}
-			added[i] = max(0, left-clean)
-		} else {
-			added[i] = max(0, j.now-clean)
-		}
-		t.saved, t.joint = max(0, j.now-alone), max(0, j.now-clean)
-		sum += added[i]
-	}
-	for i, t := range list {
-		explained := t.saved
-		if sum > 0 {
-			explained = max(explained, t.joint*added[i]/sum)
-		}
-		t.Explained = int64(explained * float64(len(j.Steps)))
-	}
-	return nil
 }

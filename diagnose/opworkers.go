@@ -1,0 +1,242 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+
+	"github.com/sfstat/sfstat/diagnose/opviews"
+	"github.com/sfstat/sfstat/engine/whatif"
+	"github.com/sfstat/sfstat/engine/zscore"
+)
+
+// maxAccused bounds the theories about workers, the costliest first: each is
+// replayed twice.
+const maxAccused = 32
+
+// workers accuses those that are slow against their peers, as a whole or in
+// some operators.
+func (j *opJudge) workers() error {
+	if j.Replicas < 2 {
+		return nil
+	}
+	marks := j.marks()
+	var accused []int
+	for w := range j.Workers {
+		if marks[w].slow() {
+			accused = append(accused, w)
+		}
+	}
+	slices.SortStableFunc(accused, func(a, b int) int { return cmp.Compare(marks[b].excess, marks[a].excess) })
+	for _, w := range accused[:min(maxAccused, len(accused))] {
+		j.accuse(w, marks[w])
+	}
+	return j.unproven(accused)
+}
+
+// unproven accuses the worker that costs most though no test speaks against
+// it, where mending it would pay, and more than even microbatches would: with
+// few replicas or steps no test can speak.
+func (j *opJudge) unproven(accused []int) error {
+	worst := slices.MaxFunc(j.Replay.Workers, func(a, b whatif.Worker) int { return cmp.Compare(a.Alone.Overall, b.Alone.Overall) })
+	w := j.v.Worker(worst.Rank)
+	if len(accused) > 0 || w < 0 {
+		return nil
+	}
+	mended, err := j.step(j.likePeers(w, j.priced.local))
+	if err != nil || (j.now-mended)/j.now < j.gates.StaticGain {
+		return err
+	}
+	even, err := j.step(j.evenPasses())
+	if err != nil || even < mended && j.shared() {
+		return err
+	}
+	j.accuse(w, j.marks()[w])
+	return nil
+}
+
+// mark is what the outlier engines hold against one worker.
+type mark struct {
+	level   bool // its passes as a whole are slow in the window
+	every   int  // operators that are long in the whole window
+	steps   int  // operators that are long in single steps
+	excess  int64
+	ops     map[int]int64 // excess by instance
+	overall bool          // some step's total is long
+}
+
+func (m mark) slow() bool { return m.level || m.every > 0 || m.steps > 0 || m.overall }
+
+// marks reads the sure outliers on durations. What is long in the whole window
+// counts only beyond what workers differ by anyway. Long single steps count
+// only on workers that stand apart: where microbatches are uneven every worker
+// has some, and the other stages of its replica as many.
+func (j *opJudge) marks() []mark {
+	if j.marked != nil {
+		return j.marked
+	}
+	j.marked = make([]mark, len(j.Workers))
+	single := make([]int64, len(j.Workers))
+	for o := range j.long() {
+		if o.Step != zscore.EveryStep {
+			single[o.Worker] += o.Effect
+		}
+	}
+	for o := range j.long() {
+		op, every := j.operators[j.series[o.Series].Op], o.Step == zscore.EveryStep
+		ofPasses := every && op.Seq == opviews.Total && op.Class.IsCompute() // engine/passes judges these
+		if !ofPasses && (every && j.beyondUsual(o) || !every && j.apart(o.Worker, single)) {
+			j.marked[o.Worker].note(o, op, len(j.Steps))
+		}
+	}
+	if j.Passes != nil {
+		for w, l := range j.Passes.Workers {
+			if m := &j.marked[w]; l.Slow {
+				m.level = true
+				m.excess = max(m.excess, int64(l.Time*(1-1/l.Factor)*float64(len(j.Steps))))
+			}
+		}
+	}
+	return j.marked
+}
+
+// long are the sure outliers on durations that are too long.
+func (j *opJudge) long() iter.Seq[zscore.Outlier] {
+	return func(yield func(zscore.Outlier) bool) {
+		for _, o := range j.Outliers.Outliers {
+			if o.Sure && o.Effect > 0 && j.series[o.Series].Quantity == zscore.Duration && !yield(o) {
+				return
+			}
+		}
+	}
+}
+
+// note adds an outlier to what is held against a worker.
+func (m *mark) note(o zscore.Outlier, op opviews.Operator, steps int) {
+	times := int64(1)
+	switch {
+	case o.Step == zscore.EveryStep:
+		times = int64(steps)
+		m.every++
+	case op.Seq == opviews.Total:
+		m.overall = true
+	default:
+		m.steps++
+	}
+	if op.Seq == opviews.Total {
+		return
+	}
+	if m.ops == nil {
+		m.ops = make(map[int]int64)
+	}
+	m.ops[op.Instance] += o.Effect * times
+	m.excess += o.Effect * times
+}
+
+// usual is how many spreads the workers of a job may differ in an operator
+// without being faulty.
+const usual = 5
+
+// beyondUsual reports whether an outlier in the whole window is far from what
+// workers differ by in operators of that name. Devices of one kind are not
+// equal, and with enough steps any difference is sure.
+func (j *opJudge) beyondUsual(o zscore.Outlier) bool {
+	s := j.series[o.Series]
+	k := quantityOf{j.operators[s.Op].Name, s.Quantity, j.operators[s.Op].Seq < 0}
+	if j.differences == nil {
+		j.differences = j.spreads()
+	}
+	return math.Abs(float64(o.Effect)) > usual*j.differences[k]
+}
+
+// quantityOf is what is compared of operators of one name.
+type quantityOf struct {
+	name     string
+	quantity zscore.Quantity
+	total    bool
+}
+
+// spreads are the robust deviations, in ns, of the differences between a worker
+// and the median of its peers, each the median over the steps.
+func (j *opJudge) spreads() map[quantityOf]float64 {
+	sizes := make(map[quantityOf][]float64)
+	columns, apart := make([]int64, len(j.Steps)*j.Replicas), make([]int64, j.Replicas)
+	scratch := make([]int64, 0, j.Replicas)
+	for _, s := range j.series {
+		if s.Quantity == zscore.Start || s.Quantity == zscore.Wait || j.Replicas < 2 {
+			continue
+		}
+		for t := range j.Steps {
+			fromOthers(apart, s.X[t*j.Replicas:(t+1)*j.Replicas], scratch)
+			for d, by := range apart {
+				columns[d*len(j.Steps)+t] = by
+			}
+		}
+		op := j.operators[s.Op]
+		k := quantityOf{op.Name, s.Quantity, op.Seq < 0}
+		for d := range j.Replicas {
+			column := columns[d*len(j.Steps) : (d+1)*len(j.Steps)]
+			slices.Sort(column)
+			sizes[k] = append(sizes[k], math.Abs(float64(column[len(column)/2])))
+		}
+	}
+	out := make(map[quantityOf]float64)
+	for k, list := range sizes {
+		slices.Sort(list)
+		out[k] = 1.4826 * list[len(list)/2]
+	}
+	return out
+}
+
+// far is how many times what is usual an excess in single steps must be.
+const far = 4
+
+// apart reports whether the excess of a worker in single steps is far above
+// what is usual in its job and on the other stages of its replica.
+func (j *opJudge) apart(w int, excess []int64) bool {
+	all := slices.Sorted(slices.Values(excess))
+	usual := all[len(all)/2]
+	for s := range j.v.Grid.Stages {
+		if o := s*j.Replicas + j.v.Replica(w); o != w {
+			usual = max(usual, excess[o])
+		}
+	}
+	return excess[w] > far*usual && (j.v.Grid.Stages > 1 || !j.shared())
+}
+
+// shared reports whether microbatches are surely uneven: what lengthens a
+// forward pass lengthens its backward pass, and, with several stages, those of
+// the other stages.
+func (j *opJudge) shared() bool {
+	const related, chance = 0.3, 0.01
+	if j.Passes == nil {
+		return false
+	}
+	s := j.Passes.Shared
+	if s.Directions == nil || *s.Directions < related || s.PDirections > chance {
+		return false
+	}
+	return j.v.Grid.Stages < 2 || s.Stages != nil && *s.Stages >= related && s.PStages <= chance
+}
+
+// accuse makes a suspect of a worker, of one operator of it where that is
+// nearly all of what it loses.
+func (j *opJudge) accuse(w int, m mark) {
+	rank := j.Workers[w].ID
+	t := &theory{cause: causeWorker, workers: []int{w}}
+	t.Suspect = Suspect{Kind: KindRank, Rank: &rank, Role: j.Workers[w].Role.String(), Stage: j.stageName(j.v.Stage(w))}
+	op, seq, words := j.narrow(w, m)
+	t.Op = op
+	if seq >= 0 {
+		t.Kind, t.Seq = KindOp, &seq
+	}
+	t.mend = j.likePeers(w, func(n int) bool {
+		node := j.v.Model.Nodes()[n]
+		return j.priced.local(n) && (op == "" || node.Op == op) && (seq < 0 || node.Seq == seq)
+	})
+	t.say = fmt.Sprintf("rank %d (%s) %s", rank, t.Role, words)
+	t.Evidence = j.against(w, m)
+	j.add(t)
+}

@@ -11,12 +11,12 @@ import (
 // Magic is how a Parquet file begins and ends.
 const Magic = "PAR1"
 
-// ErrNotParquet is in the error of Footer when the input is no Parquet file.
+// ErrNotParquet is in the error of ReadMetadata when the input is no Parquet file.
 var ErrNotParquet = errors.New("not a Parquet file")
 
-// Footer reads the bytes of the footer of a file of size bytes. It refuses a
+// footer reads the bytes of the footer of a file of size bytes. It refuses a
 // footer of more than limit bytes.
-func Footer(in io.ReaderAt, size, limit int64) ([]byte, error) {
+func footer(in io.ReaderAt, size, limit int64) ([]byte, error) {
 	var head, tail [8]byte
 	if n, err := in.ReadAt(head[:4], 0); n < 4 && err != nil && err != io.EOF {
 		return nil, err

@@ -18,25 +18,18 @@
 // byte order of the machine, and nothing uses unsafe.
 package flat
 
-// Kind is the physical type of a column, by its number in the format.
-type Kind uint8
+import "github.com/sfstat/sfstat/internal/parquetformat"
+
+// Kind is the physical type of a column.
+type Kind = parquetformat.Type
 
 // The kinds that are written, and read by a Cursor.
 const (
-	Bool   Kind = 0 // BOOLEAN
-	Int64  Kind = 2 // INT64
-	Double Kind = 5 // DOUBLE
-	String Kind = 6 // BYTE_ARRAY holding UTF-8, always by dictionary
+	Bool   = parquetformat.TypeBoolean
+	Int64  = parquetformat.TypeInt64
+	Double = parquetformat.TypeDouble
+	String = parquetformat.TypeBytes // holding UTF-8, always by dictionary
 )
-
-var kindNames = [...]string{"BOOLEAN", "INT32", "INT64", "INT96", "FLOAT", "DOUBLE", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"}
-
-func (k Kind) String() string {
-	if int(k) < len(kindNames) {
-		return kindNames[k]
-	}
-	return "of an unknown type"
-}
 
 // Encodings is a choice of the encodings that a Writer may use.
 type Encodings uint8
@@ -58,29 +51,8 @@ type Column struct {
 }
 
 // KeyValue is one entry of a file's key-value metadata.
-type KeyValue struct{ Key, Value string }
-
-// Numbers of the format that are used in several places.
-const (
-	pageData       = 0
-	pageDictionary = 2
-
-	encPlain           = 0
-	encPlainDictionary = 2
-	encRLE             = 3
-	encDelta           = 5
-	encRLEDictionary   = 8
-	encByteStreamSplit = 9
-
-	codecNone   = 0
-	codecSnappy = 1
-	codecZstd   = 6
-)
+type KeyValue = parquetformat.KeyValue
 
 // PageRows is the number of rows in a page: 256 KiB of INT64, which stays in a
 // core's second-level cache while it is decoded and copied.
 const PageRows = 1 << 15
-
-// MaxColumns bounds the columns of a file that is read; an archive has at most
-// trace.MaxStages stages, five more, and two for each side channel.
-const MaxColumns = 1 << 14

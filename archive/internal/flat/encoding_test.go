@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/parquet-go/parquet-go/encoding/bytestreamsplit"
 	"github.com/parquet-go/parquet-go/encoding/delta"
 	"github.com/parquet-go/parquet-go/encoding/rle"
@@ -143,29 +144,32 @@ func FuzzEncode(f *testing.F) {
 func TestCheck(t *testing.T) {
 	tests := []struct {
 		name string
-		edit func(f *footer)
+		edit func(f *parquetformat.Metadata)
 		want error
 	}{
-		{"sound", func(*footer) {}, nil},
-		{"columns overlap", func(f *footer) { f.groups[0].chunks[0].size = 60; f.groups[0].chunks[1].size = 60 }, trace.ErrTooLarge},
-		{"past the end", func(f *footer) { f.groups[0].chunks[1].size = 70 }, trace.ErrTruncated},
-		{"offset overflows", func(f *footer) { f.groups[0].chunks[1].offset = math.MaxInt64 }, trace.ErrTruncated},
-		{"another type", func(f *footer) { f.groups[0].chunks[0].kind = Double }, trace.ErrType},
-		{"fewer values", func(f *footer) { f.groups[0].chunks[0].values = 2 }, trace.ErrRagged},
-		{"more rows in all", func(f *footer) { f.rows = 4 }, trace.ErrRagged},
-		{"rows overflow", func(f *footer) { f.groups = append(f.groups, group{rows: math.MaxInt64}) }, trace.ErrRagged},
-		{"out of proportion", func(f *footer) {
-			f.rows, f.groups[0].rows = 1<<40, 1<<40
-			f.groups[0].chunks[0].values, f.groups[0].chunks[1].values = 1<<40, 1<<40
+		{"sound", func(*parquetformat.Metadata) {}, nil},
+		{"columns overlap", func(f *parquetformat.Metadata) { f.Groups[0].Chunks[0].Size = 60; f.Groups[0].Chunks[1].Size = 60 }, trace.ErrTooLarge},
+		{"past the end", func(f *parquetformat.Metadata) { f.Groups[0].Chunks[1].Size = 70 }, trace.ErrTruncated},
+		{"offset overflows", func(f *parquetformat.Metadata) { f.Groups[0].Chunks[1].Offset = math.MaxInt64 }, trace.ErrTruncated},
+		{"another type", func(f *parquetformat.Metadata) { f.Groups[0].Chunks[0].Type = Double }, trace.ErrType},
+		{"fewer values", func(f *parquetformat.Metadata) { f.Groups[0].Chunks[0].Values = 2 }, trace.ErrRagged},
+		{"more rows in all", func(f *parquetformat.Metadata) { f.Rows = 4 }, trace.ErrRagged},
+		{"rows overflow", func(f *parquetformat.Metadata) { f.Groups = append(f.Groups, parquetformat.Group{Rows: math.MaxInt64}) }, trace.ErrRagged},
+		{"out of proportion", func(f *parquetformat.Metadata) {
+			f.Rows, f.Groups[0].Rows = 1<<40, 1<<40
+			f.Groups[0].Chunks[0].Values, f.Groups[0].Chunks[1].Values = 1<<40, 1<<40
 		}, trace.ErrTooLarge},
-		{"nested", func(f *footer) { f.nested = true }, trace.ErrFormat},
+		{"nested", func(f *parquetformat.Metadata) { f.Leaves[1].Nested = true }, trace.ErrFormat},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			foot := &footer{columns: []Column{{Name: "a", Kind: Int64}, {Name: "b", Kind: Int64}}, rows: 3,
-				groups: []group{{rows: 3, chunks: []chunk{{kind: Int64, values: 3, offset: 4, size: 30}, {kind: Int64, values: 3, offset: 34, size: 30}}}}}
+			chunk := func(offset int64) parquetformat.Chunk {
+				return parquetformat.Chunk{Type: Int64, Values: 3, Offset: offset, Size: 30}
+			}
+			foot := &parquetformat.Metadata{Leaves: []parquetformat.Leaf{{Name: "a", Type: Int64}, {Name: "b", Type: Int64}}, Rows: 3,
+				Groups: []parquetformat.Group{{Rows: 3, Chunks: []parquetformat.Chunk{chunk(4), chunk(34)}}}}
 			tt.edit(foot)
-			f := &File{in: Input{Size: 100, Name: "x"}, lim: Limits{Footer: 1 << 20, Values: 1 << 20}, foot: foot}
+			f := newFile(Input{Size: 100, Name: "x"}, Limits{Footer: 1 << 20, Values: 1 << 20}, foot)
 			if err := f.Check(); !errors.Is(err, tt.want) {
 				t.Errorf("%v, want %v", err, tt.want)
 			}
@@ -173,26 +177,23 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A footer or page header of any bytes is read or refused, and what is kept of
-// it is in proportion to its size.
-func FuzzHeaders(f *testing.F) {
-	foot := &footer{columns: []Column{{Name: "a", Kind: Int64, Bounds: true}, {Name: "b", Kind: String}}, rows: 3,
-		groups: []group{{rows: 3, chunks: []chunk{{kind: Int64, values: 3, offset: 4, size: 9}, {kind: String, values: 3, offset: 13, size: 20, dictSize: 8}}}},
-		meta:   []KeyValue{{"k", "v"}}}
-	f.Add(foot.appendTo(nil))
-	h := pageHeader{typ: pageData, raw: 80, size: 40, values: 10, encoding: encDelta}
-	f.Add(h.appendTo(nil))
-	f.Add([]byte{0x29, 0xfc, 0xff, 0xff, 0xff, 0xff, 0x07})
-	f.Fuzz(func(t *testing.T, b []byte) {
-		if got, err := parseFooter(b); err == nil {
-			if n := len(got.columns) + len(got.groups) + len(got.meta); n > len(b) {
-				t.Fatalf("%d parts of a footer of %d bytes", n, len(b))
-			}
-		}
-		if _, n, err := parsePageHeader(b); err == nil && n > len(b) {
-			t.Fatalf("a header of %d bytes in %d", n, len(b))
-		}
-	})
+// TestFooter: what a footer says is read as it was.
+func TestFooter(t *testing.T) {
+	foot := &footer{columns: []Column{{Name: "a", Kind: Int64, Bounds: true}, {Name: "b", Kind: String, Nullable: true}}, rows: 3,
+		groups: []group{{rows: 3, chunks: []chunk{{kind: Int64, codec: parquetformat.CodecZstd, values: 3, offset: 4, size: 9},
+			{kind: String, values: 3, offset: 13, size: 20, dictSize: 8}}}},
+		meta: []KeyValue{{Key: "k", Value: "v"}}}
+	got, err := parquetformat.ParseMetadata(foot.appendTo(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &parquetformat.Metadata{Leaves: []parquetformat.Leaf{{Name: "a", Type: Int64}, {Name: "b", Type: String, Nullable: true}}, Rows: 3,
+		Groups: []parquetformat.Group{{Rows: 3, Chunks: []parquetformat.Chunk{{Type: Int64, Codec: parquetformat.CodecZstd, Values: 3, Offset: 4, Size: 9},
+			{Type: String, Values: 3, Offset: 13, Size: 20}}}},
+		Meta: []KeyValue{{Key: "k", Value: "v"}}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-written +read):\n%s", diff)
+	}
 }
 
 // Pages of any bytes, without the checksum that guards them in a file: a
@@ -206,16 +207,16 @@ func FuzzPages(f *testing.F) {
 		{Bools: []bool{true}, Present: []bool{false, true, false}}, {Strings: []string{"a", "b"}, Index: []uint32{0, 1, 0}}} {
 		kind := []Kind{Int64, Double, Bool, String}[i]
 		_, b := enc.chunk(Column{Kind: kind, Nullable: d.Present != nil}, 3, d)
-		f.Add(b, uint8(kind), uint8(codecZstd), d.Present != nil)
-		h := pageHeader{typ: pageData, raw: 24, size: 24, values: 3, encoding: encPlain}
-		plain := bytes.Replace(h.appendTo(nil), []byte{0x15, 0x00}, nil, 1) // without its crc of 0
-		f.Add(append(plain, make([]byte, 24)...), uint8(kind), uint8(codecNone), false)
+		f.Add(b, uint8(kind), uint8(parquetformat.CodecZstd), d.Present != nil)
+		h := parquetformat.PageHeader{Kind: parquetformat.PageData, Raw: 24, Size: 24, Values: 3, Encoding: parquetformat.EncPlain}
+		plain := bytes.Replace(appendHeader(nil, &h), []byte{0x15, 0x00}, nil, 1) // without its crc of 0
+		f.Add(append(plain, make([]byte, 24)...), uint8(kind), uint8(parquetformat.CodecNone), false)
 	}
 	f.Fuzz(func(t *testing.T, b []byte, kind, codec uint8, nullable bool) {
 		const rows = 40
-		file := &File{in: Input{R: bytes.NewReader(b), Size: int64(len(b)), Name: "x"}, lim: Limits{Footer: 1 << 16, Values: 1 << 20},
-			foot: &footer{columns: []Column{{Name: "c", Kind: Kind(kind), Nullable: nullable}}, rows: rows,
-				groups: []group{{rows: rows, chunks: []chunk{{kind: Kind(kind), codec: int32(codec), values: rows, size: int64(len(b))}}}}}}
+		file := newFile(Input{R: bytes.NewReader(b), Size: int64(len(b)), Name: "x"}, Limits{Footer: 1 << 16, Values: 1 << 20},
+			&parquetformat.Metadata{Leaves: []parquetformat.Leaf{{Name: "c", Type: Kind(kind), Nullable: nullable}}, Rows: rows,
+				Groups: []parquetformat.Group{{Rows: rows, Chunks: []parquetformat.Chunk{{Type: Kind(kind), Codec: int64(codec), Values: rows, Size: int64(len(b))}}}}})
 		if file.Check() != nil {
 			return
 		}

@@ -13,7 +13,7 @@ type chunk struct {
 	encodings uint32 // bit set by encoding number
 	values    int64
 	offset    int64 // of the dictionary page where there is one, else of the first data page
-	dictSize  int64 // bytes of the dictionary page; known while writing only
+	dictSize  int64 // bytes of the dictionary page
 	size      int64 // bytes in the file, page headers included
 	rawSize   int64
 	nulls     int64
@@ -26,10 +26,9 @@ type group struct {
 	chunks []chunk // by column
 }
 
-// footer is the metadata of a file.
+// footer is the metadata of a file that is written.
 type footer struct {
 	columns []Column
-	nested  bool
 	rows    int64
 	groups  []group
 	meta    []KeyValue
@@ -135,35 +134,24 @@ func (c *chunk) appendStatistics(w *parquetformat.Writer, column Column) {
 	}
 }
 
-// pageHeader is the header of a page.
-type pageHeader struct {
-	typ      int64
-	raw      int64 // bytes of the page, decompressed
-	size     int64 // bytes that follow the header in the file
-	crc      uint32
-	checked  bool // there is a crc
-	values   int64
-	encoding int64
-	levels   int64 // encoding of the definition levels
-}
-
-func (h *pageHeader) appendTo(b []byte) []byte {
+// appendHeader appends the header of a page of version 1.
+func appendHeader(b []byte, h *parquetformat.PageHeader) []byte {
 	w := &parquetformat.Writer{B: b}
-	w.I32(1, int32(h.typ))
-	w.I32(2, int32(h.raw))
-	w.I32(3, int32(h.size))
-	w.I32(4, int32(h.crc))
-	if h.typ == pageDictionary {
+	w.I32(1, int32(h.Kind))
+	w.I32(2, int32(h.Raw))
+	w.I32(3, int32(h.Size))
+	w.I32(4, int32(h.CRC))
+	if h.Kind == parquetformat.PageDictionary {
 		w.Object(7, func() {
-			w.I32(1, int32(h.values))
-			w.I32(2, encPlain)
+			w.I32(1, int32(h.Values))
+			w.I32(2, parquetformat.EncPlain)
 		})
 	} else {
 		w.Object(5, func() {
-			w.I32(1, int32(h.values))
-			w.I32(2, int32(h.encoding))
-			w.I32(3, encRLE)
-			w.I32(4, encRLE)
+			w.I32(1, int32(h.Values))
+			w.I32(2, int32(h.Encoding))
+			w.I32(3, parquetformat.EncRLE)
+			w.I32(4, parquetformat.EncRLE)
 		})
 	}
 	return append(w.B, 0)

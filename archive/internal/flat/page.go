@@ -2,7 +2,6 @@ package flat
 
 import (
 	"encoding/binary"
-	"hash/crc32"
 	"slices"
 
 	"github.com/klauspost/compress/snappy"
@@ -16,41 +15,34 @@ const maxPageRows = 1 << 23
 
 // page decodes the next page of the chunk; a dictionary page on the way is kept.
 func (c *Cursor) page() error {
-	h, n, err := parsePageHeader(c.chunk)
+	h, body, rest, err := parquetformat.NextPage(c.chunk)
 	if err != nil {
 		return err
 	}
-	body := c.chunk[n:]
-	if h.size > int64(len(body)) {
-		return trace.Bad(trace.ErrTruncated, "a page of %d bytes where the column has %d left", h.size, len(body))
-	}
-	body, c.chunk = body[:h.size], body[h.size:]
-	if h.checked && crc32.ChecksumIEEE(body) != h.crc {
-		return trace.Bad(trace.ErrFormat, "a page is damaged: its checksum does not fit, copy the file again from its source")
-	}
+	c.chunk = rest
 	switch {
-	case h.typ == pageDictionary && !c.hasDict:
+	case h.Kind == parquetformat.PageDictionary && !c.hasDict:
 		return c.dictionary(h, body)
-	case h.typ != pageData:
-		return trace.Bad(trace.ErrFormat, "a page of type %d, data pages of version 1 are read", h.typ)
-	case h.values > c.rows || h.values > maxPageRows:
-		return trace.Bad(trace.ErrTooLarge, "a page of %d values where the row group has %d rows left and %d are read", h.values, c.rows, maxPageRows)
+	case h.Kind != parquetformat.PageData:
+		return trace.Bad(trace.ErrFormat, "a page of type %d, data pages of version 1 are read", h.Kind)
+	case h.Values > c.rows || h.Values > maxPageRows:
+		return trace.Bad(trace.ErrTooLarge, "a page of %d values where the row group has %d rows left and %d are read", h.Values, c.rows, maxPageRows)
 	}
-	c.rows -= h.values
+	c.rows -= h.Values
 	// No encoding takes more than nine bytes for a value and a header.
-	src, err := c.f.decompress(c.f.foot.groups[c.group-1].chunks[c.column].codec, body, h.raw, 16*h.values+1024)
+	src, err := c.f.decompress(c.f.foot.Groups[c.group-1].Chunks[c.column].Codec, body, h.Raw, 16*h.Values+1024)
 	if err != nil {
 		return err
 	}
-	c.values, c.f.freeValues = slices.Grow(c.f.freeValues[:0], int(h.values))[:h.values], nil
-	if h.levels != encRLE {
-		return trace.Bad(trace.ErrFormat, "levels in encoding %d, expected %d", h.levels, encRLE)
+	c.values, c.f.freeValues = slices.Grow(c.f.freeValues[:0], int(h.Values))[:h.Values], nil
+	if h.Levels != parquetformat.EncRLE {
+		return trace.Bad(trace.ErrFormat, "levels in encoding %d, expected %d", h.Levels, parquetformat.EncRLE)
 	}
-	return c.decode(h.encoding, src)
+	return c.decode(h.Encoding, src)
 }
 
 // decompress gives the page's bytes, with slack after them.
-func (f *File) decompress(codec int32, body []byte, raw, most int64) ([]byte, error) {
+func (f *File) decompress(codec int64, body []byte, raw, most int64) ([]byte, error) {
 	if raw > most {
 		return nil, trace.Bad(trace.ErrTooLarge, "a page of %d bytes, expected at most %d", raw, most)
 	}
@@ -59,14 +51,14 @@ func (f *File) decompress(codec int32, body []byte, raw, most int64) ([]byte, er
 	}
 	dst, err := f.raw[:0], error(nil)
 	switch codec {
-	case codecZstd:
+	case parquetformat.CodecZstd:
 		dst, err = decompressFrames(f.zstd, dst, body)
-	case codecSnappy:
+	case parquetformat.CodecSnappy:
 		if n, e := snappy.DecodedLen(body); e != nil || int64(n) != raw {
 			return nil, trace.Bad(trace.ErrFormat, "a page does not decompress to the %d bytes it claims", raw)
 		}
 		dst, err = snappy.Decode(f.raw[:raw], body)
-	case codecNone:
+	case parquetformat.CodecNone:
 		if int64(len(body)) == raw {
 			dst = append(dst, body...)
 		}
@@ -82,25 +74,25 @@ func (f *File) decompress(codec int32, body []byte, raw, most int64) ([]byte, er
 	return dst, nil
 }
 
-func (c *Cursor) dictionary(h pageHeader, body []byte) error {
+func (c *Cursor) dictionary(h parquetformat.PageHeader, body []byte) error {
 	c.hasDict, c.ints, c.strings = true, c.ints[:0], c.strings[:0]
-	column := c.f.foot.columns[c.column]
-	if h.values < 0 || h.values > c.rows {
-		return trace.Bad(trace.ErrTooLarge, "a dictionary of %d values for %d rows", h.values, c.rows)
+	column := c.f.columns[c.column]
+	if h.Values < 0 || h.Values > c.rows {
+		return trace.Bad(trace.ErrTooLarge, "a dictionary of %d values for %d rows", h.Values, c.rows)
 	}
-	most := 8 * h.values
+	most := 8 * h.Values
 	if column.Kind == String {
 		most = c.f.lim.Footer // strings are also in the metadata
 	}
-	src, err := c.f.decompress(c.f.foot.groups[c.group-1].chunks[c.column].codec, body, h.raw, most)
+	src, err := c.f.decompress(c.f.foot.Groups[c.group-1].Chunks[c.column].Codec, body, h.Raw, most)
 	if err != nil {
 		return err
 	}
 	if column.Kind != String {
-		c.ints = slices.Grow(c.ints, int(h.values))[:h.values]
+		c.ints = slices.Grow(c.ints, int(h.Values))[:h.Values]
 		return decodePlain(c.ints, src)
 	}
-	for range h.values {
+	for range h.Values {
 		var s []byte
 		if s, src, err = nextString(src); err != nil {
 			return err
@@ -122,7 +114,7 @@ func nextString(src []byte) (s, rest []byte, err error) {
 // decode fills c.values and c.present from a page's bytes.
 func (c *Cursor) decode(encoding int64, src []byte) error {
 	c.present = nil
-	if !c.f.foot.columns[c.column].Nullable {
+	if !c.f.columns[c.column].Nullable {
 		return c.decodeValues(c.values, encoding, src)
 	}
 	if len(src) < 4 || int64(binary.LittleEndian.Uint32(src)) > int64(len(src)-4) {
@@ -162,14 +154,14 @@ func (c *Cursor) decode(encoding int64, src []byte) error {
 
 // decodeValues decodes the values that are not null.
 func (c *Cursor) decodeValues(dst []int64, encoding int64, src []byte) error {
-	kind := c.f.foot.columns[c.column].Kind
+	kind := c.f.columns[c.column].Kind
 	if len(dst) == 0 {
 		return nil
 	}
 	switch {
-	case encoding == encRLEDictionary || encoding == encPlainDictionary:
+	case encoding == parquetformat.EncRLEDictionary || encoding == parquetformat.EncPlainDictionary:
 		return c.lookUp(dst, src)
-	case kind == Bool && encoding == encPlain:
+	case kind == Bool && encoding == parquetformat.EncPlain:
 		if len(src) < (len(dst)+7)/8 {
 			return trace.Bad(trace.ErrTruncated, "%d bytes for %d bits", len(src), len(dst))
 		}
@@ -177,15 +169,15 @@ func (c *Cursor) decodeValues(dst []int64, encoding int64, src []byte) error {
 			dst[i] = int64(src[i>>3] >> (i & 7) & 1)
 		}
 		return nil
-	case kind == String && encoding == encPlain:
+	case kind == String && encoding == parquetformat.EncPlain:
 		return c.decodeStrings(dst, src)
-	case kind == Int64 && encoding == encDelta:
+	case kind == Int64 && encoding == parquetformat.EncDelta:
 		_, err := parquetformat.DecodeDelta(dst, src)
 		return err
 	case kind != Int64 && kind != Double:
-	case encoding == encByteStreamSplit:
+	case encoding == parquetformat.EncByteStreamSplit:
 		return decodePlanes(dst, src)
-	case encoding == encPlain:
+	case encoding == parquetformat.EncPlain:
 		return decodePlain(dst, src)
 	}
 	return trace.Bad(trace.ErrFormat, "encoding %d of %s, which window archives do not use", encoding, kind)
@@ -217,7 +209,7 @@ func (c *Cursor) lookUp(dst []int64, src []byte) error {
 	if err := parquetformat.DecodeHybrid(f.index, src[1:], int(src[0])); err != nil {
 		return err
 	}
-	entries, isText := len(c.ints), c.f.foot.columns[c.column].Kind == String
+	entries, isText := len(c.ints), c.f.columns[c.column].Kind == String
 	if isText {
 		entries = len(c.strings)
 	}

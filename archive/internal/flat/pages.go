@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+
+	"github.com/sfstat/sfstat/internal/parquetformat"
 )
 
 // encoder turns the values of a column into the pages of a chunk.
@@ -46,7 +48,7 @@ func (e *encoder) chunk(c Column, n int, d Data) (chunk, []byte) {
 
 // pages appends the pages of a chunk to b.
 func (e *encoder) pages(b []byte, n int, c Column, d Data) (chunk, []byte) {
-	k := chunk{kind: c.Kind, codec: codecZstd, values: int64(n)}
+	k := chunk{kind: c.Kind, codec: parquetformat.CodecZstd, values: int64(n)}
 	if d.Index != nil {
 		b = e.dictionary(b, &k, d)
 		k.dictSize = int64(len(b))
@@ -58,7 +60,7 @@ func (e *encoder) pages(b []byte, n int, c Column, d Data) (chunk, []byte) {
 		if c.Nullable {
 			count = e.putLevels(d.Present, from, to)
 		}
-		h := pageHeader{typ: pageData, values: int64(to - from)}
+		h := parquetformat.PageHeader{Kind: parquetformat.PageData, Values: int64(to - from)}
 		e.values(&h, c.Kind, d, at, at+count)
 		b = e.put(b, &k, h)
 		k.nulls += int64(to - from - count)
@@ -69,12 +71,12 @@ func (e *encoder) pages(b []byte, n int, c Column, d Data) (chunk, []byte) {
 }
 
 // put appends the page in e.packed under its header.
-func (e *encoder) put(b []byte, k *chunk, h pageHeader) []byte {
-	h.size, h.crc = int64(len(e.packed)), crc32.ChecksumIEEE(e.packed)
+func (e *encoder) put(b []byte, k *chunk, h parquetformat.PageHeader) []byte {
+	h.Size, h.CRC = int64(len(e.packed)), crc32.ChecksumIEEE(e.packed)
 	at := len(b)
-	b = h.appendTo(b)
-	k.rawSize += int64(len(b)-at) + h.raw
-	k.encodings |= 1<<h.encoding | 1<<encRLE
+	b = appendHeader(b, &h)
+	k.rawSize += int64(len(b)-at) + h.Raw
+	k.encodings |= 1<<h.Encoding | 1<<parquetformat.EncRLE
 	return append(b, e.packed...)
 }
 
@@ -91,7 +93,7 @@ func (e *encoder) dictionary(b []byte, k *chunk, d Data) []byte {
 		}
 	}
 	e.packed = e.zstd.whole(e.packed[:0], e.raw)
-	return e.put(b, k, pageHeader{typ: pageDictionary, raw: int64(len(e.raw)), values: int64(entries), encoding: encPlain})
+	return e.put(b, k, parquetformat.PageHeader{Kind: parquetformat.PageDictionary, Raw: int64(len(e.raw)), Values: int64(entries), Encoding: parquetformat.EncPlain})
 }
 
 // putLevels appends the definition levels of rows from … to to the page and
@@ -113,34 +115,34 @@ func (e *encoder) putLevels(present []bool, from, to int) (count int) {
 
 // values completes the page in e.raw with values i … j of the column, in the
 // encoding that compresses best, and compresses it into e.packed.
-func (e *encoder) values(h *pageHeader, kind Kind, d Data, i, j int) {
+func (e *encoder) values(h *parquetformat.PageHeader, kind Kind, d Data, i, j int) {
 	head := len(e.raw)
 	switch {
 	case i == j:
-		h.encoding = encPlain
+		h.Encoding = parquetformat.EncPlain
 	case d.Index != nil:
 		width := max(1, bits.Len(uint(max(len(d.Strings), len(d.Ints))-1)))
 		e.raw = appendHybrid(append(e.raw, byte(width)), d.Index[i:j], width)
-		h.encoding = encRLEDictionary
+		h.Encoding = parquetformat.EncRLEDictionary
 	case kind == Bool:
 		e.raw = appendBools(e.raw, d.Bools[i:j])
-		h.encoding = encPlain
+		h.Encoding = parquetformat.EncPlain
 	default:
 		e.numbers(h, head, d, i, j)
 		return
 	}
-	h.raw = int64(len(e.raw))
+	h.Raw = int64(len(e.raw))
 	e.packed = e.zstd.whole(e.packed[:0], e.raw)
 }
 
 // numbers is values for columns of eight bytes a value: by byte planes, or,
 // for integers that are like their neighbours, by differences.
-func (e *encoder) numbers(h *pageHeader, head int, d Data, i, j int) {
+func (e *encoder) numbers(h *parquetformat.PageHeader, head int, d Data, i, j int) {
 	if d.Doubles == nil {
 		e.delta = appendDelta(append(e.delta[:0], e.raw[:head]...), d.Ints[i:j])
 		if e.use == Portable {
 			e.packed = e.zstd.whole(e.packed[:0], e.delta)
-			h.encoding, h.raw = encDelta, int64(len(e.delta))
+			h.Encoding, h.Raw = parquetformat.EncDelta, int64(len(e.delta))
 			return
 		}
 	}
@@ -156,7 +158,7 @@ func (e *encoder) numbers(h *pageHeader, head int, d Data, i, j int) {
 	}
 	e.raw = appendPlanes(e.raw, e.words)
 	e.packed = e.zstd.planes(e.packed[:0], e.raw, j-i)
-	h.encoding, h.raw = encByteStreamSplit, int64(len(e.raw))
+	h.Encoding, h.Raw = parquetformat.EncByteStreamSplit, int64(len(e.raw))
 	n := len(e.packed)
 	if d.Doubles != nil || len(e.delta) > max(n+1024, j-i) {
 		return // no differences, or too many and too noisy to be compressed
@@ -164,7 +166,7 @@ func (e *encoder) numbers(h *pageHeader, head int, d Data, i, j int) {
 	e.packed = e.zstd.whole(e.packed, e.delta)
 	if len(e.packed) < 2*n {
 		e.packed = append(e.packed[:0], e.packed[n:]...)
-		h.encoding, h.raw = encDelta, int64(len(e.delta))
+		h.Encoding, h.Raw = parquetformat.EncDelta, int64(len(e.delta))
 	} else {
 		e.packed = e.packed[:n]
 	}

@@ -3,6 +3,7 @@ package flat
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/klauspost/compress/zstd"
@@ -26,10 +27,11 @@ type Limits struct {
 
 // File is an open file. Its cursors share scratch space: one goroutine.
 type File struct {
-	in   Input
-	lim  Limits
-	foot *footer
-	zstd *zstd.Decoder
+	in      Input
+	lim     Limits
+	foot    *parquetformat.Metadata
+	columns []Column
+	zstd    *zstd.Decoder
 
 	raw   []byte // scratch: one page, decompressed
 	index []uint32
@@ -42,30 +44,30 @@ type File struct {
 // Open reads the footer. Columns and Meta may be asked for at once; before the
 // first Cursor, Check must have accepted the file.
 func Open(in Input, lim Limits) (*File, error) {
-	foot, err := readFooter(in, lim)
+	foot, err := parquetformat.ReadMetadata(in.R, in.Size, lim.Footer)
 	if err != nil {
 		return nil, trace.At(trace.Pos{File: in.Name}, err)
 	}
-	return &File{in: in, lim: lim, foot: foot}, nil
+	return newFile(in, lim, foot), nil
 }
 
-func readFooter(in Input, lim Limits) (*footer, error) {
-	b, err := parquetformat.Footer(in.R, in.Size, lim.Footer)
-	if err != nil {
-		return nil, err
+func newFile(in Input, lim Limits, foot *parquetformat.Metadata) *File {
+	f := &File{in: in, lim: lim, foot: foot, columns: make([]Column, len(foot.Leaves))}
+	for i, c := range foot.Leaves {
+		f.columns[i] = Column{Name: c.Name, Kind: c.Type, Nullable: c.Nullable}
 	}
-	return parseFooter(b)
+	return f
 }
 
 // Columns are the columns of the file.
-func (f *File) Columns() []Column { return f.foot.columns }
+func (f *File) Columns() []Column { return f.columns }
 
 // Rows is the number of rows. It may be trusted after Check.
-func (f *File) Rows() int64 { return f.foot.rows }
+func (f *File) Rows() int64 { return f.foot.Rows }
 
 // Meta is the metadata entry of the key, and whether there is one.
 func (f *File) Meta(key string) (string, bool) {
-	for _, kv := range f.foot.meta {
+	for _, kv := range f.foot.Meta {
 		if kv.Key == key {
 			return kv.Value, true
 		}
@@ -84,23 +86,23 @@ func (f *File) Check() error {
 }
 
 func (f *File) check() error {
-	if f.foot.nested {
+	if slices.ContainsFunc(f.foot.Leaves, func(c parquetformat.Leaf) bool { return c.Nested }) {
 		return trace.Bad(trace.ErrFormat, "the table has nested columns")
 	}
 	rows, bytes := int64(0), int64(0)
-	for i, g := range f.foot.groups {
-		if rows += g.rows; rows < 0 || rows > f.foot.rows {
+	for i, g := range f.foot.Groups {
+		if rows += g.Rows; rows < 0 || rows > f.foot.Rows {
 			break
 		}
-		for c, k := range g.chunks {
-			bytes += k.size
+		for c, k := range g.Chunks {
+			bytes += k.Size
 			kind, what := error(nil), ""
 			switch {
-			case k.kind != f.foot.columns[c].Kind:
+			case k.Type != f.columns[c].Kind:
 				kind, what = trace.ErrType, "another type than in the schema"
-			case k.values != g.rows:
+			case k.Values != g.Rows:
 				kind, what = trace.ErrRagged, "more or fewer values than the row group has rows"
-			case k.size > f.in.Size-k.offset:
+			case k.Size > f.in.Size-k.Offset:
 				kind, what = trace.ErrTruncated, "reaches past the end of the file"
 			case bytes > f.in.Size:
 				kind, what = trace.ErrTooLarge, "the columns together are larger than the file"
@@ -110,18 +112,18 @@ func (f *File) check() error {
 			}
 		}
 	}
-	if rows != f.foot.rows {
-		return trace.Bad(trace.ErrRagged, "the footer tells of %d rows, its row groups of others", f.foot.rows)
+	if rows != f.foot.Rows {
+		return trace.Bad(trace.ErrRagged, "the footer tells of %d rows, its row groups of others", f.foot.Rows)
 	}
-	if rows > f.lim.Values/8/int64(len(f.foot.columns)) {
+	if rows > f.lim.Values/8/int64(len(f.columns)) {
 		return trace.Bad(trace.ErrTooLarge, "%d rows × %d columns in %d bytes: no real archive repeats itself so much",
-			rows, len(f.foot.columns), f.in.Size)
+			rows, len(f.columns), f.in.Size)
 	}
 	return nil
 }
 
 func (f *File) pos(group, column int) trace.Pos {
-	return trace.Pos{File: f.in.Name, Inside: fmt.Sprintf("row group %d, column %s", group, Printable(f.foot.columns[column].Name))}
+	return trace.Pos{File: f.in.Name, Inside: fmt.Sprintf("row group %d, column %s", group, Printable(f.columns[column].Name))}
 }
 
 // Printable is a name for an error's one line: quoted where it has characters
@@ -198,10 +200,10 @@ func (c *Cursor) Pos() trace.Pos { return c.f.pos(max(0, c.group-1), c.column) }
 // load reads the next page.
 func (c *Cursor) load() error {
 	for c.rows == 0 {
-		if c.group == len(c.f.foot.groups) {
+		if c.group == len(c.f.foot.Groups) {
 			return io.EOF
 		}
-		if err := c.open(c.f.foot.groups[c.group]); err != nil {
+		if err := c.open(c.f.foot.Groups[c.group]); err != nil {
 			return err
 		}
 	}
@@ -209,17 +211,17 @@ func (c *Cursor) load() error {
 }
 
 // open reads the chunk of the next row group.
-func (c *Cursor) open(g group) error {
-	k := g.chunks[c.column]
+func (c *Cursor) open(g parquetformat.Group) error {
+	k := g.Chunks[c.column]
 	c.group++
-	c.rows, c.hasDict = g.rows, false
+	c.rows, c.hasDict = g.Rows, false
 	c.base, c.f.freeChunk = c.f.freeChunk, nil
-	if int64(cap(c.base)) < k.size {
-		c.base = make([]byte, k.size)
+	if int64(cap(c.base)) < k.Size {
+		c.base = make([]byte, k.Size)
 	}
-	c.chunk = c.base[:k.size]
-	if n, err := c.f.in.R.ReadAt(c.chunk, k.offset); n < len(c.chunk) {
-		return trace.Bad(trace.ErrTruncated, "reading %d bytes at %d: %v", k.size, k.offset, err)
+	c.chunk = c.base[:k.Size]
+	if n, err := c.f.in.R.ReadAt(c.chunk, k.Offset); n < len(c.chunk) {
+		return trace.Bad(trace.ErrTruncated, "reading %d bytes at %d: %v", k.Size, k.Offset, err)
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 
 // decodePlain decodes numbers as they are in memory.
 func decodePlain(dst []int64, src []byte, typ Type) error {
-	if len(src) != typ.width()*len(dst) {
+	if len(src) != width(typ)*len(dst) {
 		return errWidth(len(src), len(dst), typ)
 	}
 	switch typ {
@@ -41,7 +41,7 @@ func errWidth(bytes, values int, typ Type) error {
 
 // decodePlanes decodes BYTE_STREAM_SPLIT: all first bytes, then all second …
 func decodePlanes(dst []int64, src []byte, typ Type) error {
-	n, width := len(dst), typ.width()
+	n, width := len(dst), width(typ)
 	if len(src) != width*n {
 		return errWidth(len(src), n, typ)
 	}

@@ -15,29 +15,22 @@
 // an error that says what it is.
 package parquet
 
-// Type is the physical type of a column, by its number in the format.
-type Type uint8
+import "github.com/sfstat/sfstat/internal/parquetformat"
+
+// Type is the physical type of a column.
+type Type = parquetformat.Type
 
 // The types that are read.
 const (
-	Int32  Type = 1
-	Int64  Type = 2
-	Float  Type = 4
-	Double Type = 5
-	Text   Type = 6 // BYTE_ARRAY
+	Int32  = parquetformat.TypeInt32
+	Int64  = parquetformat.TypeInt64
+	Float  = parquetformat.TypeFloat
+	Double = parquetformat.TypeDouble
+	Text   = parquetformat.TypeBytes
 )
 
-var typeNames = [...]string{"BOOLEAN", "INT32", "INT64", "INT96", "FLOAT", "DOUBLE", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"}
-
-func (t Type) String() string {
-	if int(t) < len(typeNames) {
-		return typeNames[t]
-	}
-	return "of an unknown type"
-}
-
-// width is the bytes of a value.
-func (t Type) width() int {
+// width is the bytes of a number, 0 for other types.
+func width(t Type) int {
 	switch t {
 	case Int32, Float:
 		return 4
@@ -47,32 +40,8 @@ func (t Type) width() int {
 	return 0
 }
 
-// Column is one flat column of a file.
-type Column struct {
-	Name string
-	Type Type
-	// Tick is the nanoseconds that 1 stands for in a column of timestamps, 0
-	// in other columns.
-	Tick     int64
-	nullable bool
-	decimal  bool
-	nested   bool // within a group, or repeated
-}
-
-// Numbers of the format.
-const (
-	pageData       = 0
-	pageDictionary = 2
-	pageDataV2     = 3
-
-	encPlain           = 0
-	encPlainDictionary = 2
-	encRLE             = 3
-	encDelta           = 5
-	encDeltaLength     = 6
-	encRLEDictionary   = 8
-	encByteStreamSplit = 9
-)
+// Column is one leaf column of a file.
+type Column = parquetformat.Leaf
 
 var (
 	encodingNames = [...]string{"PLAIN", "GROUP_VAR_INT", "PLAIN_DICTIONARY", "RLE", "BIT_PACKED",

@@ -29,7 +29,7 @@ type Limits struct {
 type File struct {
 	in   Input
 	lim  Limits
-	foot *footer
+	foot *parquetformat.Metadata
 
 	zstd  *zstd.Decoder
 	chunk []byte // scratch: the pages of a column chunk
@@ -40,9 +40,9 @@ type File struct {
 // Open reads the footer and refuses one that contradicts itself or the size of
 // the file.
 func Open(in Input, lim Limits) (*File, error) {
-	foot, err := readFooter(in, lim)
+	foot, err := parquetformat.ReadMetadata(in.R, in.Size, lim.Footer)
 	if err == nil {
-		err = foot.check(in, lim)
+		err = consistent(foot, in, lim)
 	}
 	if err != nil {
 		return nil, trace.At(trace.Pos{File: in.Name}, err)
@@ -50,29 +50,21 @@ func Open(in Input, lim Limits) (*File, error) {
 	return &File{in: in, lim: lim, foot: foot}, nil
 }
 
-func readFooter(in Input, lim Limits) (*footer, error) {
-	b, err := parquetformat.Footer(in.R, in.Size, lim.Footer)
-	if err != nil {
-		return nil, err
-	}
-	return parseFooter(b)
-}
-
-// check compares the counts of the footer with each other and with the limits.
-func (f *footer) check(in Input, lim Limits) error {
+// consistent compares the counts of the footer with each other and with the limits.
+func consistent(f *parquetformat.Metadata, in Input, lim Limits) error {
 	rows := int64(0)
-	for _, g := range f.groups {
-		if rows += g.rows; rows < 0 || rows > f.rows {
+	for _, g := range f.Groups {
+		if rows += g.Rows; rows < 0 || rows > f.Rows {
 			break
 		}
-		for _, k := range g.chunks {
-			if k.size > in.Size || k.offset > in.Size-k.size {
+		for _, k := range g.Chunks {
+			if k.Size > in.Size || k.Offset > in.Size-k.Size {
 				return trace.Bad(trace.ErrTruncated, "a column reaches past the end of the file: writing or copying it was cut off, get it again")
 			}
 		}
 	}
-	if rows != f.rows {
-		return trace.Bad(trace.ErrRagged, "the footer tells of %d rows, its row groups of others", f.rows)
+	if rows != f.Rows {
+		return trace.Bad(trace.ErrRagged, "the footer tells of %d rows, its row groups of others", f.Rows)
 	}
 	if rows > lim.Rows {
 		return trace.Bad(trace.ErrTooLarge, "%d rows in %d bytes, at most %d are read", rows, in.Size, lim.Rows)
@@ -81,10 +73,10 @@ func (f *footer) check(in Input, lim Limits) error {
 }
 
 // Columns are the leaf columns of the file.
-func (f *File) Columns() []Column { return f.foot.columns }
+func (f *File) Columns() []Column { return f.foot.Leaves }
 
 // Rows is the number of rows.
-func (f *File) Rows() int { return int(f.foot.rows) }
+func (f *File) Rows() int { return int(f.foot.Rows) }
 
 // Values is a whole column.
 type Values struct {
@@ -97,19 +89,19 @@ type Values struct {
 
 // Read reads a column.
 func (f *File) Read(column int) (Values, error) {
-	c := f.foot.columns[column]
-	if c.nested || c.decimal || c.Type.width() == 0 && c.Type != Text {
+	c := f.foot.Leaves[column]
+	if c.Nested || c.Decimal || width(c.Type) == 0 && c.Type != Text {
 		what := c.Type.String()
-		if c.nested {
+		if c.Nested {
 			what = "nested or repeated"
-		} else if c.decimal {
+		} else if c.Decimal {
 			what = "DECIMAL"
 		}
 		return Values{}, trace.At(f.pos(0, column), trace.Bad(trace.ErrType, "the column is %s, expected INT32, INT64, FLOAT, DOUBLE or a string", what))
 	}
-	r := &columnReader{f: f, column: c, number: column, out: Values{Bits: make([]int64, f.foot.rows)}, names: make(map[string]int64)}
+	r := &columnReader{f: f, column: c, number: column, out: Values{Bits: make([]int64, f.foot.Rows)}, names: make(map[string]int64)}
 	r.rest = r.out.Bits
-	for g := range f.foot.groups {
+	for g := range f.foot.Groups {
 		if err := r.group(g); err != nil {
 			return Values{}, trace.At(f.pos(g, column), err)
 		}
@@ -118,7 +110,7 @@ func (f *File) Read(column int) (Values, error) {
 }
 
 func (f *File) pos(group, column int) trace.Pos {
-	return trace.Pos{File: f.in.Name, Inside: fmt.Sprintf("row group %d, column %s", group, f.foot.columns[column].Name)}
+	return trace.Pos{File: f.in.Name, Inside: fmt.Sprintf("row group %d, column %s", group, f.foot.Leaves[column].Name)}
 }
 
 // columnReader reads one column, chunk by chunk.
@@ -137,30 +129,26 @@ type columnReader struct {
 
 // group reads the column's chunk of a row group.
 func (r *columnReader) group(number int) error {
-	f, g := r.f, r.f.foot.groups[number]
-	k := g.chunks[r.number]
-	if k.typ != r.column.Type || k.values != g.rows {
-		return trace.Bad(trace.ErrRagged, "%d values of %s, expected %d of %s", k.values, k.typ, g.rows, r.column.Type)
+	f, g := r.f, r.f.foot.Groups[number]
+	k := g.Chunks[r.number]
+	if k.Type != r.column.Type || k.Values != g.Rows {
+		return trace.Bad(trace.ErrRagged, "%d values of %s, expected %d of %s", k.Values, k.Type, g.Rows, r.column.Type)
 	}
-	if int64(cap(f.chunk)) < k.size+parquetformat.Slack {
-		f.chunk = make([]byte, k.size+parquetformat.Slack)
+	if int64(cap(f.chunk)) < k.Size+parquetformat.Slack {
+		f.chunk = make([]byte, k.Size+parquetformat.Slack)
 	}
-	b := f.chunk[:k.size]
-	if n, err := f.in.R.ReadAt(b, k.offset); n < len(b) {
-		return trace.Bad(trace.ErrTruncated, "reading %d bytes at %d: %v", k.size, k.offset, err)
+	b := f.chunk[:k.Size]
+	if n, err := f.in.R.ReadAt(b, k.Offset); n < len(b) {
+		return trace.Bad(trace.ErrTruncated, "reading %d bytes at %d: %v", k.Size, k.Offset, err)
 	}
-	r.codec, r.dict, r.has = k.codec, r.dict[:0], false
-	left := len(r.rest) - int(g.rows)
+	r.codec, r.dict, r.has = k.Codec, r.dict[:0], false
+	left := len(r.rest) - int(g.Rows)
 	for len(r.rest) > left {
-		h, n, err := parsePageHeader(b)
+		h, body, rest, err := parquetformat.NextPage(b)
 		if err != nil {
 			return err
 		}
-		if h.size > int64(len(b)-n) {
-			return trace.Bad(trace.ErrTruncated, "a page of %d bytes where the column has %d left", h.size, len(b)-n)
-		}
-		body := b[n : n+int(h.size)]
-		b = b[n+int(h.size):]
+		b = rest
 		if err := r.page(h, body, len(r.rest)-left); err != nil {
 			return err
 		}

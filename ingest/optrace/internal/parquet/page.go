@@ -3,7 +3,6 @@ package parquet
 import (
 	"bytes"
 	"encoding/binary"
-	"hash/crc32"
 	"io"
 	"slices"
 
@@ -16,22 +15,19 @@ import (
 )
 
 // page decodes one page: a dictionary, or at most rows values.
-func (r *columnReader) page(h pageHeader, body []byte, rows int) error {
-	if h.checked && crc32.ChecksumIEEE(body) != h.crc {
-		return trace.Bad(trace.ErrFormat, "a page is damaged: its checksum does not fit, copy the file again from its source")
-	}
+func (r *columnReader) page(h parquetformat.PageHeader, body []byte, rows int) error {
 	switch {
-	case h.typ == pageDictionary && !r.has:
+	case h.Kind == parquetformat.PageDictionary && !r.has:
 		return r.dictionary(h, body, rows)
-	case h.typ != pageData && h.typ != pageDataV2:
-		return trace.Bad(trace.ErrFormat, "a page of type %d, expected data", h.typ)
-	case h.values > int64(rows):
-		return trace.Bad(trace.ErrTooLarge, "a page of %d values where the row group has %d rows left", h.values, rows)
+	case h.Kind != parquetformat.PageData && h.Kind != parquetformat.PageDataV2:
+		return trace.Bad(trace.ErrFormat, "a page of type %d, expected data", h.Kind)
+	case h.Values > int64(rows):
+		return trace.Bad(trace.ErrTooLarge, "a page of %d values where the row group has %d rows left", h.Values, rows)
 	}
-	dst := r.rest[:h.values]
+	dst := r.rest[:h.Values]
 	var levels, src []byte
 	var err error
-	if h.typ == pageDataV2 {
+	if h.Kind == parquetformat.PageDataV2 {
 		levels, src, err = r.splitV2(h, body)
 	} else {
 		levels, src, err = r.splitV1(h, body)
@@ -41,7 +37,7 @@ func (r *columnReader) page(h pageHeader, body []byte, rows int) error {
 	}
 	count := len(dst)
 	var present []uint32
-	if r.column.nullable && len(levels) > 0 && !allPresent(levels, len(dst)) {
+	if r.column.Nullable && len(levels) > 0 && !allPresent(levels, len(dst)) {
 		present = r.scratch(len(dst))
 		if err := parquetformat.DecodeHybrid(present, withSlack(levels), 1); err != nil {
 			return err
@@ -52,7 +48,7 @@ func (r *columnReader) page(h pageHeader, body []byte, rows int) error {
 		}
 		present = slices.Clone(present) // the values may need the scratch too
 	}
-	if err := r.values(dst[:count], h.encoding, src); err != nil {
+	if err := r.values(dst[:count], h.Encoding, src); err != nil {
 		return err
 	}
 	if count < len(dst) {
@@ -74,12 +70,12 @@ func (r *columnReader) scratch(n int) []uint32 {
 }
 
 // splitV1 decompresses a page of version 1 and parts levels from values.
-func (r *columnReader) splitV1(h pageHeader, body []byte) (levels, src []byte, err error) {
-	if src, err = r.decompress(body, h.raw, r.most(h.values)); err != nil || !r.column.nullable {
+func (r *columnReader) splitV1(h parquetformat.PageHeader, body []byte) (levels, src []byte, err error) {
+	if src, err = r.decompress(body, h.Raw, r.most(h.Values)); err != nil || !r.column.Nullable {
 		return nil, src, err
 	}
-	if h.levels != encRLE {
-		return nil, nil, trace.Bad(trace.ErrFormat, "levels in encoding %s, expected RLE", nameOf(encodingNames[:], h.levels))
+	if h.Levels != parquetformat.EncRLE {
+		return nil, nil, trace.Bad(trace.ErrFormat, "levels in encoding %s, expected RLE", nameOf(encodingNames[:], h.Levels))
 	}
 	if len(src) < 4 || int64(binary.LittleEndian.Uint32(src)) > int64(len(src)-4) {
 		return nil, nil, trace.Bad(trace.ErrTruncated, "a page ends in the levels that say which rows are null")
@@ -89,19 +85,19 @@ func (r *columnReader) splitV1(h pageHeader, body []byte) (levels, src []byte, e
 }
 
 // splitV2 is splitV1 for version 2, where the levels are not compressed.
-func (r *columnReader) splitV2(h pageHeader, body []byte) (levels, src []byte, err error) {
-	if h.levelBytes > int64(len(body)) || h.levelBytes > h.raw {
+func (r *columnReader) splitV2(h parquetformat.PageHeader, body []byte) (levels, src []byte, err error) {
+	if h.LevelBytes > int64(len(body)) || h.LevelBytes > h.Raw {
 		return nil, nil, trace.Bad(trace.ErrTruncated, "a page ends in the levels that say which rows are null")
 	}
-	levels, body = body[:h.levelBytes], body[h.levelBytes:]
-	raw := h.raw - h.levelBytes
-	if h.plain {
+	levels, body = body[:h.LevelBytes], body[h.LevelBytes:]
+	raw := h.Raw - h.LevelBytes
+	if h.Plain {
 		if int64(len(body)) != raw {
 			return nil, nil, errRaw()
 		}
 		return levels, body, nil
 	}
-	src, err = r.decompress(body, raw, r.most(h.values))
+	src, err = r.decompress(body, raw, r.most(h.Values))
 	return levels, src, err
 }
 
@@ -127,7 +123,7 @@ func (r *columnReader) decompress(body []byte, raw, most int64) ([]byte, error) 
 	if raw > most {
 		return nil, trace.Bad(trace.ErrTooLarge, "a page of %d bytes, expected at most %d", raw, most)
 	}
-	if r.codec == 0 {
+	if r.codec == parquetformat.CodecNone {
 		if int64(len(body)) != raw {
 			return nil, errRaw()
 		}
@@ -139,17 +135,17 @@ func (r *columnReader) decompress(body []byte, raw, most int64) ([]byte, error) 
 	dst := f.raw[:raw]
 	ok := false
 	switch r.codec {
-	case 1:
+	case parquetformat.CodecSnappy:
 		if n, err := snappy.DecodedLen(body); err == nil && int64(n) == raw {
 			_, err = snappy.Decode(dst, body)
 			ok = err == nil
 		}
-	case 2:
+	case parquetformat.CodecGzip:
 		if z, err := gzip.NewReader(bytes.NewReader(body)); err == nil {
 			_, err = io.ReadFull(z, dst)
 			ok = err == nil
 		}
-	case 6:
+	case parquetformat.CodecZstd:
 		if f.zstd == nil {
 			z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true),
 				zstd.WithDecoderMaxWindow(uint64(max(f.lim.Window, zstd.MinWindowSize))))
@@ -171,16 +167,16 @@ func (r *columnReader) decompress(body []byte, raw, most int64) ([]byte, error) 
 }
 
 // dictionary decodes the dictionary page of a chunk.
-func (r *columnReader) dictionary(h pageHeader, body []byte, rows int) error {
-	if h.values < 0 || h.values > int64(max(rows, maxStrings)) {
-		return trace.Bad(trace.ErrTooLarge, "a dictionary of %d values for %d rows", h.values, rows)
+func (r *columnReader) dictionary(h parquetformat.PageHeader, body []byte, rows int) error {
+	if h.Values < 0 || h.Values > int64(max(rows, maxStrings)) {
+		return trace.Bad(trace.ErrTooLarge, "a dictionary of %d values for %d rows", h.Values, rows)
 	}
-	src, err := r.decompress(body, h.raw, r.most(h.values))
+	src, err := r.decompress(body, h.Raw, r.most(h.Values))
 	if err != nil {
 		return err
 	}
 	r.has = true
-	r.dict = slices.Grow(r.dict[:0], int(h.values))[:h.values]
+	r.dict = slices.Grow(r.dict[:0], int(h.Values))[:h.Values]
 	return r.plain(r.dict, src)
 }
 
@@ -190,11 +186,11 @@ func (r *columnReader) values(dst []int64, encoding int64, src []byte) error {
 	switch {
 	case len(dst) == 0:
 		return nil
-	case encoding == encRLEDictionary || encoding == encPlainDictionary:
+	case encoding == parquetformat.EncRLEDictionary || encoding == parquetformat.EncPlainDictionary:
 		return r.lookUp(dst, src)
-	case encoding == encPlain:
+	case encoding == parquetformat.EncPlain:
 		return r.plain(dst, src)
-	case encoding == encDelta && (typ == Int32 || typ == Int64):
+	case encoding == parquetformat.EncDelta && (typ == Int32 || typ == Int64):
 		_, err := parquetformat.DecodeDelta(dst, withSlack(src))
 		if typ == Int32 {
 			for i, v := range dst {
@@ -202,9 +198,9 @@ func (r *columnReader) values(dst []int64, encoding int64, src []byte) error {
 			}
 		}
 		return err
-	case encoding == encDeltaLength && typ == Text:
+	case encoding == parquetformat.EncDeltaLength && typ == Text:
 		return r.deltaLength(dst, src)
-	case encoding == encByteStreamSplit && typ != Text:
+	case encoding == parquetformat.EncByteStreamSplit && typ != Text:
 		return decodePlanes(dst, src, typ)
 	}
 	return trace.Bad(trace.ErrFormat, "encoding %s of %s: write the file again without it", nameOf(encodingNames[:], encoding), typ)

@@ -1,0 +1,128 @@
+package parquetformat
+
+import (
+	"hash/crc32"
+	"math"
+
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Numbers of the format: kinds of pages, encodings, compressions.
+const (
+	PageData       = 0
+	PageDictionary = 2
+	PageDataV2     = 3
+
+	EncPlain           = 0
+	EncPlainDictionary = 2
+	EncRLE             = 3
+	EncDelta           = 5
+	EncDeltaLength     = 6
+	EncRLEDictionary   = 8
+	EncByteStreamSplit = 9
+
+	CodecNone   = 0
+	CodecSnappy = 1
+	CodecGzip   = 2
+	CodecZstd   = 6
+)
+
+// PageHeader is the header of a page.
+type PageHeader struct {
+	Kind       int64
+	Raw        int64 // bytes of the page, decompressed
+	Size       int64 // bytes that follow the header in the file
+	CRC        uint32
+	Checked    bool // there is a CRC
+	Values     int64
+	Encoding   int64
+	Levels     int64 // encoding of the definition levels, version 1
+	LevelBytes int64 // bytes of the definition levels, version 2
+	Plain      bool  // version 2: the values are not compressed
+}
+
+// NextPage takes a page from the front of a column chunk: its header, its
+// bytes, whose checksum fits where there is one, and what follows.
+func NextPage(chunk []byte) (h PageHeader, body, rest []byte, err error) {
+	h, n, err := parsePageHeader(chunk)
+	if err != nil {
+		return h, nil, nil, err
+	}
+	body = chunk[n:]
+	if h.Size > int64(len(body)) {
+		return h, nil, nil, trace.Bad(trace.ErrTruncated, "a page of %d bytes where the column has %d left", h.Size, len(body))
+	}
+	body, rest = body[:h.Size], body[h.Size:]
+	if h.Checked && crc32.ChecksumIEEE(body) != h.CRC {
+		return h, nil, nil, trace.Bad(trace.ErrFormat, "a page is damaged: its checksum does not fit, copy the file again from its source")
+	}
+	return h, body, rest, nil
+}
+
+// parsePageHeader reads a page header from the start of b; n is its length.
+func parsePageHeader(b []byte) (h PageHeader, n int, err error) {
+	h = PageHeader{Kind: -1, Raw: -1, Size: -1, Values: -1, Levels: EncRLE}
+	r := &Reader{B: b}
+	r.Fields(func(id int16, kind Kind) {
+		switch {
+		case id == 1 && kind == I32:
+			h.Kind = r.Int()
+		case id == 2 && kind == I32:
+			h.Raw = r.Int()
+		case id == 3 && kind == I32:
+			h.Size = r.Int()
+		case id == 4 && kind == I32:
+			h.CRC, h.Checked = uint32(r.Int()), true
+		case (id == 5 || id == 7) && kind == Struct:
+			h.counts(r)
+		case id == 8 && kind == Struct:
+			h.countsV2(r)
+		default:
+			r.Skip(kind)
+		}
+	})
+	if r.Err == nil && (h.Raw < 0 || h.Size < 0 || h.Raw > math.MaxInt32 || h.Values < 0 && (h.Kind == PageData || h.Kind == PageDataV2)) {
+		r.Fail("a page without a size or a count of values")
+	}
+	return h, r.At, r.Err
+}
+
+// counts reads the header of a data or dictionary page, which number their
+// first fields alike.
+func (h *PageHeader) counts(r *Reader) {
+	r.Fields(func(id int16, kind Kind) {
+		switch {
+		case id == 1 && kind == I32:
+			h.Values = r.Int()
+		case id == 2 && kind == I32:
+			h.Encoding = r.Int()
+		case id == 3 && kind == I32:
+			h.Levels = r.Int()
+		default:
+			r.Skip(kind)
+		}
+	})
+}
+
+func (h *PageHeader) countsV2(r *Reader) {
+	repetition := int64(0)
+	r.Fields(func(id int16, kind Kind) {
+		switch {
+		case id == 1 && kind == I32:
+			h.Values = r.Int()
+		case id == 4 && kind == I32:
+			h.Encoding = r.Int()
+		case id == 5 && kind == I32:
+			h.LevelBytes = r.Int()
+		case id == 6 && kind == I32:
+			repetition = r.Int()
+		case id == 7 && (kind == True || kind == False):
+			h.Plain = kind == False
+		default:
+			r.Skip(kind)
+		}
+	})
+	if r.Err == nil && (repetition != 0 || h.LevelBytes < 0) {
+		r.Fail("a page with repetition levels in a column that is not repeated")
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sfstat/sfstat/fixtures/optrace/pipesim"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/optrace"
 	"github.com/sfstat/sfstat/simulate/pipeline"
@@ -196,6 +197,41 @@ func TestEqualStragglersOfAJob(t *testing.T) {
 	slices.Sort(ranks)
 	if !slices.Equal(ranks, []int{7, 10}) || !strings.HasPrefix(v.Headline, "Ranks 7 and 10 ") {
 		t.Errorf("called %v, headline %q", ranks, v.Headline)
+	}
+}
+
+// TestMaskedCauses: a slow worker and a heavy stage hide each other, and so do
+// two heavy stages: mending one alone saves little, and both are called.
+func TestMaskedCauses(t *testing.T) {
+	stage := func(pp int) pipeline.Fault {
+		return pipeline.Fault{Kind: pipeline.SlowStage, Where: pipeline.Where{PP: at(pp)}, Size: pipeline.Size{Factor: 1.3}}
+	}
+	worker := pipeline.Fault{Kind: pipeline.SlowWorker, Where: pipeline.Where{DP: at(3), PP: at(0)}, Size: pipeline.Size{Factor: 1.5}}
+	for _, faults := range [][]pipeline.Fault{{worker, stage(3)}, {stage(1), stage(3)}} {
+		v := operatorVerdict(t, made(t, job(func(s *pipeline.Spec) { s.Faults = faults })))
+		called := 0
+		for _, s := range v.Suspects {
+			if s.Confidence < Supported {
+				continue
+			}
+			called++
+			if s.Kind == KindRank && *s.Rank != 3 || s.Kind == KindStage && s.Stage == "pp=0" || s.Gain > 0.08 {
+				t.Errorf("called: %s", show(s))
+			}
+		}
+		if called != 2 || !strings.Contains(v.Headline, "without all of them") {
+			t.Errorf("%d causes called, headline %q", called, v.Headline)
+		}
+	}
+}
+
+// TestStandingStill: time before the first operators, on all ranks alike, is
+// named and no rank is.
+func TestStandingStill(t *testing.T) {
+	o := pipesim.Make(pipesim.Spec{DP: 4, PP: 4, Microbatches: 8, Steps: 10, Noise: 0.01, HostDelay: 150e6})
+	v := operatorVerdict(t, o)
+	if s := v.Suspects[0]; s.Kind != KindOp || s.Op != "first-op" || s.Rank != nil || s.Confidence != Supported {
+		t.Errorf("suspect %s, headline %q", show(s), v.Headline)
 	}
 }
 

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/trace"
@@ -28,6 +29,7 @@ const (
 	causeTransfer                  // the transfers between two workers take longer
 	causeCollective                // the collectives of one stage take longer
 	causeLaunch                    // an operator starts late behind what was on time
+	causeIdle                      // the ranks stand still before operators that were ready
 	causeHeavy                     // a pipeline stage has more to compute
 	causeUneven                    // microbatches are uneven
 	causeRandom                    // passes vary without a pattern
@@ -51,7 +53,7 @@ func (e *examined) judge(gates frontier.Gates) (*RunVerdict, error) {
 		return nil, err
 	}
 	j := &opJudge{examined: e, priced: p, gates: gates}
-	for _, look := range []func() error{j.workers, j.transfers, j.collectives, j.launches, j.priceLocal, j.rotating, j.stages, j.uneven} {
+	for _, look := range []func() error{j.workers, j.transfers, j.collectives, j.stages, j.price, j.launches, j.idle, j.rotating, j.uneven} {
 		if err := look(); err != nil {
 			return nil, err
 		}
@@ -62,15 +64,21 @@ func (e *examined) judge(gates frontier.Gates) (*RunVerdict, error) {
 // add keeps a theory.
 func (j *opJudge) add(t *theory) { j.theories = append(j.theories, t) }
 
-// local are the theories of faults at one place.
+// local are the theories of faults at one place that cost anything to speak
+// of.
 func (j *opJudge) localTheories() []*theory {
 	var out []*theory
 	for _, t := range j.theories {
-		if t.cause < causeLaunch {
+		if t.cause < causeLaunch && j.share(t) >= trivial {
 			out = append(out, t)
 		}
 	}
 	return out
+}
+
+// share is the part of a step that a theory explains.
+func (j *opJudge) share(t *theory) float64 {
+	return float64(t.Explained) / float64(max(1, len(j.Steps))) / max(1, j.now)
 }
 
 // mends are the remedies of theories, but for one.
@@ -84,44 +92,49 @@ func mends(list []*theory, without *theory) []remedy {
 	return out
 }
 
-// priceLocal says what mending each local fault saves alone, and divides what
-// mending them all saves by what each would cost were it the only one left:
-// of several that are equally slow, mending one alone saves nothing.
-func (j *opJudge) priceLocal() error {
-	list := j.localTheories()
-	if len(list) == 0 {
+// price says what mending each theory saves alone, and divides what mending them
+// all saves by what each would cost were it the only one left: of several
+// that are equally slow, mending one alone saves nothing. Heavy stages that
+// explain next to nothing even so are dropped.
+func (j *opJudge) price() error {
+	if len(j.theories) == 0 {
 		return nil
 	}
-	clean, err := j.step(mends(list, nil)...)
+	clean, err := j.step(mends(j.theories, nil)...)
 	if err != nil {
 		return err
 	}
-	added, sum := make([]float64, len(list)), 0.0
-	for i, t := range list {
+	added, sum := make([]float64, len(j.theories)), 0.0
+	for i, t := range j.theories {
 		alone, err := j.step(t.mend)
 		if err != nil {
 			return err
 		}
-		left := alone
-		if len(list) > 1 {
-			if left, err = j.step(mends(list, t)...); err != nil {
+		left := j.now
+		if len(j.theories) > 1 {
+			if left, err = j.step(mends(j.theories, t)...); err != nil {
 				return err
 			}
-			added[i] = max(0, left-clean)
-		} else {
-			added[i] = max(0, j.now-clean)
 		}
+		added[i] = max(0, left-clean)
 		t.saved, t.joint = max(0, j.now-alone), max(0, j.now-clean)
 		sum += added[i]
 	}
-	for i, t := range list {
+	for i, t := range j.theories {
 		explained := t.saved
 		if sum > 0 {
 			explained = max(explained, t.joint*added[i]/sum)
 		}
 		t.Explained = int64(explained * float64(len(j.Steps)))
 	}
+	j.theories = slices.DeleteFunc(j.theories, func(t *theory) bool { return t.cause == causeHeavy && j.share(t) < trivial })
 	return nil
+}
+
+// masked reports whether a theory saves much more together with others than
+// alone.
+func (t *theory) masked(steps int) bool {
+	return float64(t.Explained) > 1.2*t.saved*float64(steps)
 }
 
 // stageName names a pipeline stage as roles do.

@@ -24,7 +24,7 @@ func (j *opJudge) transfers() error {
 	slices.Sort(totals)
 	var pairs []pair
 	for k, f := range found {
-		if f.every > 0 || f.total > far*totals[len(totals)/2] {
+		if f.every > 0 || f.total > far*totals[len(totals)/2] && j.noticeable(f.total) {
 			pairs = append(pairs, k)
 		}
 	}
@@ -191,6 +191,33 @@ func (j *opJudge) launches() error {
 		t.say = fmt.Sprintf("rank %d (%s) starts %s late, behind operators that were on time: its host was busy, or waits for something that is not in the trace", rank, t.Role, walk.Op)
 		j.add(t)
 	}
+	return nil
+}
+
+// idle names the operators before which the step stands still on all ranks
+// alike: what they wait for is in no operator.
+func (j *opJudge) idle() error {
+	recorded, without := j.Replay.Recorded.Mean, j.Replay.NoDelay.Mean
+	lost := recorded - without
+	for _, t := range j.theories {
+		if t.cause == causeLaunch {
+			lost -= t.saved
+		}
+	}
+	if lost < j.gates.StaticGain*recorded || len(j.Replay.LaunchByOp) == 0 {
+		return nil
+	}
+	most := j.Replay.LaunchByOp[0]
+	where := most.Name
+	if where == whatif.FirstOp {
+		where = "the first operators of a step"
+	}
+	t := &theory{cause: causeIdle, saved: lost}
+	t.Suspect = Suspect{Kind: KindOp, Op: most.Name, Explained: int64(lost * float64(len(j.Steps))), Evidence: []string{
+		fmt.Sprintf("replay: of a %s step, %s is time between operators that were ready and their start; most of it, %s, before %s",
+			ms(int64(recorded)), ms(int64(lost)), ms(int64((most.Overall-1)*without)), where)}}
+	t.say = fmt.Sprintf("the ranks stand still before %s, though all that these wait for has ended", where)
+	j.add(t)
 	return nil
 }
 

@@ -60,23 +60,24 @@ func (j *opJudge) verdict() *RunVerdict {
 }
 
 // called reports whether a theory explains enough to be called: by itself, or
-// as one of several local faults that are about as large.
+// as one of several that are about as large and of one kind, or mask each
+// other.
 func (j *opJudge) called(t *theory) bool {
-	share := func(ns float64) float64 { return ns / max(1, j.now) }
-	own := share(float64(t.Explained) / float64(max(1, len(j.Steps))))
+	own := j.share(t)
 	if own >= j.gates.StaticGain {
 		return true
 	}
-	largest, sum := int64(0), int64(0)
+	largest, sum := 0.0, 0.0
 	for _, o := range j.theories {
-		if o.cause == t.cause {
-			largest = max(largest, o.Explained)
-			if o.Explained >= t.Explained/2 {
-				sum += o.Explained
-			}
+		if o.cause != t.cause && !(o.masked(len(j.Steps)) && t.masked(len(j.Steps))) {
+			continue
+		}
+		largest = max(largest, j.share(o))
+		if j.share(o) >= own/2 {
+			sum += j.share(o)
 		}
 	}
-	return share(float64(sum)/float64(max(1, len(j.Steps)))) >= j.gates.StaticGain && float64(t.Explained) >= accomplice*float64(largest)
+	return sum >= j.gates.StaticGain && own >= accomplice*largest
 }
 
 // trust decides how far a theory may be called, and closes its evidence with
@@ -87,15 +88,15 @@ func (j *opJudge) trust(t *theory) {
 		if t.cause == causeLaunch {
 			text = fmt.Sprintf("replay: started when its peers start it, a step takes %s less (%s)", ms(int64(t.saved)), percent(t.Gain))
 		}
-		if t.joint > 1.2*t.saved && t.joint > trivial*j.now {
-			text += fmt.Sprintf("; mending all local faults takes it to %s", ms(int64(j.now-t.joint)))
+		if t.masked(len(j.Steps)) && j.share(t) >= trivial {
+			text += fmt.Sprintf("; others hold the step up too, and without all of them it takes %s", ms(int64(j.now-t.joint)))
 		}
 		t.Evidence = append(t.Evidence, text)
 	}
 	if !j.called(t) {
 		t.Confidence = Insufficient
 		t.Evidence = append(t.Evidence, fmt.Sprintf("below what is called: %s of the step, the gate is %.0f %%",
-			percent(float64(t.Explained)/float64(max(1, len(j.Steps)))/max(1, j.now)), 100*j.gates.StaticGain))
+			percent(j.share(t)), 100*j.gates.StaticGain))
 		return
 	}
 	t.Confidence = Strong
@@ -136,6 +137,8 @@ func (j *opJudge) lacks(t *theory) []lack {
 		say(true, Supported, "stages may move different amounts by design: sizes are not in the trace")
 	case causeLaunch:
 		say(true, Supported, "what an operator waits for need not be in the trace")
+	case causeIdle:
+		say(true, Supported, "whether the host, data loading or work that was not recorded is behind it cannot be told")
 	case causeHeavy:
 		say(j.Replicas < enoughReplicas, Supported, countedWord(j.Replicas, "replica")+": a heavy stage and slow ranks on it look the same")
 		say(j.Passes == nil, Supported, "stages run different passes, so that they were not tested")
@@ -170,7 +173,7 @@ func (j *opJudge) sentence() string {
 	t := j.theories[0]
 	if t.Confidence == Insufficient {
 		return fmt.Sprintf("Nothing that this trace can call: the most is that %s, which costs %s of a %s step (the gate is %.0f %%).",
-			t.say, percent(float64(t.Explained)/float64(len(j.Steps))/max(1, j.now)), step, 100*j.gates.StaticGain)
+			t.say, percent(j.share(t)), step, 100*j.gates.StaticGain)
 	}
 	say := t.say
 	same := j.alike(t)
@@ -181,28 +184,39 @@ func (j *opJudge) sentence() string {
 	if adverb == "" {
 		say = strings.ToUpper(say[:1]) + say[1:]
 	}
-	saved := t.saved
-	it := "Mended"
+	text := adverb + say + ". " + j.bought(t, len(same) > 1)
+	if len(j.theories) > 1 && len(same) < 2 && j.theories[1].Confidence >= Supported {
+		text += fmt.Sprintf(" Second: %s (%s).", j.theories[1].say, percent(j.share(j.theories[1])))
+	}
+	return text
+}
+
+// bought says what mending a theory buys: it alone, all that are alike, or,
+// where others mask it, it and the others.
+func (j *opJudge) bought(t *theory, alike bool) string {
+	saved, it := t.saved, "Mended"
 	switch {
-	case len(same) > 1:
+	case alike:
 		saved, it = t.joint, "All of them mended"
+	case t.masked(len(j.Steps)):
+		return fmt.Sprintf("Mended alone, a step would take %s instead of %s (%s less), since others hold it up too; without all of them, %s (%s less).",
+			ms(int64(j.now-saved)), ms(int64(j.now)), percent(saved/max(1, j.now)), ms(int64(j.now-t.joint)), percent(t.joint/max(1, j.now)))
 	case t.cause == causeUneven || t.cause == causeRandom:
 		it = "Evened out"
+	case t.cause == causeIdle:
+		return fmt.Sprintf("Without that, a step would take %s instead of %s (%s less).",
+			ms(int64(j.Replay.NoDelay.Mean)), ms(int64(j.Replay.Recorded.Mean)), percent(saved/max(1, j.Replay.Recorded.Mean)))
 	case t.cause == causeHeavy:
 		it = "As fast as the others"
 	}
-	text := fmt.Sprintf("%s%s. %s, a step would take %s instead of %s: %s less, %.3g times as fast.", adverb, say, it,
+	return fmt.Sprintf("%s, a step would take %s instead of %s: %s less, %.3g times as fast.", it,
 		ms(int64(j.now-saved)), ms(int64(j.now)), percent(saved/max(1, j.now)), j.now/max(1, j.now-saved))
-	if len(j.theories) > 1 && len(same) < 2 && j.theories[1].Confidence >= Supported {
-		text += fmt.Sprintf(" Second: %s (%s).", j.theories[1].say, percent(j.theories[1].Gain))
-	}
-	return text
 }
 
 // alike are the ranks of the workers that are called with a theory for being
 // slow together, ascending.
 func (j *opJudge) alike(t *theory) []int {
-	if t.cause != causeWorker || t.joint < 1.2*t.saved {
+	if t.cause != causeWorker || !t.masked(len(j.Steps)) {
 		return nil
 	}
 	var ids []int
@@ -232,8 +246,6 @@ func (j *opJudge) undecidable() []string {
 		share := 1 - free/max(1, j.now)
 		say(share >= j.gates.StaticGain, fmt.Sprintf("Whether the network is slow for everyone: %s of the step goes when transfers take no time, and there is nothing to compare that with. Give sizes, or NCCL logs.", percent(share)))
 	}
-	say(j.Replay.Launch.Overall > 1+j.gates.StaticGain, fmt.Sprintf("What starts late for everyone: %s of the step is time between operators that were ready and their start. A profiler on the host shows it.",
-		percent(1-1/j.Replay.Launch.Overall)))
 	return out
 }
 

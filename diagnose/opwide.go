@@ -19,13 +19,7 @@ type passesLevel = passes.Level
 
 // save prices a remedy on top of the local ones.
 func (j *opJudge) save(extra ...remedy) (float64, error) {
-	var worth []*theory
-	for _, t := range j.localTheories() {
-		if float64(t.Explained) >= trivial*j.now*float64(len(j.Steps)) {
-			worth = append(worth, t)
-		}
-	}
-	local := mends(worth, nil)
+	local := mends(j.localTheories(), nil)
 	before, err := j.step(local...)
 	if err != nil {
 		return 0, err
@@ -102,14 +96,13 @@ func (j *opJudge) stages() error {
 		if err != nil {
 			return err
 		}
-		saved := max(0, j.now-alone)
-		if saved < trivial*j.now || saved < j.gates.StaticGain*j.now && !j.surelyHeavy(stage) {
+		if j.now-alone < j.gates.StaticGain*j.now && !j.surelyHeavy(stage) {
 			continue
 		}
 		factor := j.stageFactor(levels, stage)
 		name := j.stageName(stage)
-		t := &theory{cause: causeHeavy, stage: stage, mend: mend, saved: saved}
-		t.Suspect = Suspect{Kind: KindStage, Stage: name, Explained: int64(saved * float64(len(j.Steps)))}
+		t := &theory{cause: causeHeavy, stage: stage, mend: mend}
+		t.Suspect = Suspect{Kind: KindStage, Stage: name}
 		place := name
 		if stage == j.v.Grid.Stages-1 {
 			place += ", the last"

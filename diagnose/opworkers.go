@@ -25,7 +25,7 @@ func (j *opJudge) workers() error {
 	marks := j.marks()
 	var accused []int
 	for w := range j.Workers {
-		if marks[w].slow() {
+		if m := marks[w]; m.slow() && (m.level || m.every > 0 || m.overall || j.noticeable(m.excess)) {
 			accused = append(accused, w)
 		}
 	}
@@ -34,6 +34,13 @@ func (j *opJudge) workers() error {
 		j.accuse(w, marks[w])
 	}
 	return j.unproven(accused)
+}
+
+// noticeable reports whether what single steps lose is worth a word: real
+// networks and hosts always lose some microseconds surely.
+func (j *opJudge) noticeable(excess int64) bool {
+	const least = 2e-4
+	return float64(excess) >= least*j.now*float64(len(j.Steps))
 }
 
 // unproven accuses the worker that costs most though no test speaks against

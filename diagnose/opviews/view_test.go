@@ -158,3 +158,34 @@ func TestTotals(t *testing.T) {
 		}
 	}
 }
+
+// TestAlignedClocks: clocks that are apart and drift are brought together to
+// within what a transfer takes, so that waits and transfers are those of the
+// same job on one clock; a job on one clock is left alone.
+func TestAlignedClocks(t *testing.T) {
+	for _, running := range []bool{false, true} {
+		one := slow(t, func(s *pipeline.Spec) { s.Clock.Running = running })
+		apart := slow(t, func(s *pipeline.Spec) { s.Clock = pipeline.Clock{SkewSD: 40, DriftPPM: 20, Running: running} })
+		if one.Offset != 0 {
+			t.Errorf("running %v: a job on one clock was shifted by %d ns", running, one.Offset)
+		}
+		if apart.Offset < 20e6 || apart.Offset > 200e6 {
+			t.Errorf("running %v: clocks 40 ms apart (deviation) are said to be %d ns apart at most", running, apart.Offset)
+		}
+		worst := int64(0)
+		for i, in := range one.Grid.Instances {
+			if !in.Class.IsTransfer() && !in.Class.AcrossReplicas() {
+				continue
+			}
+			for l := range one.Grid.Lanes() {
+				a, b := one.Grid.At[i*one.Grid.Lanes()+l], apart.Grid.At[i*apart.Grid.Lanes()+l]
+				d := one.transfer[a] - apart.transfer[b]
+				worst = max(worst, d, -d)
+			}
+		}
+		// 20 ppm over a step of some seconds is some tens of microseconds.
+		if worst > 1e6 {
+			t.Errorf("running %v: a transfer differs by %d ns from the one on one clock", running, worst)
+		}
+	}
+}

@@ -78,7 +78,7 @@ func (j *opJudge) localTheories() []*theory {
 
 // share is the part of a step that a theory explains.
 func (j *opJudge) share(t *theory) float64 {
-	return float64(t.Explained) / float64(max(1, len(j.Steps))) / max(1, j.now)
+	return float64(t.Explained) / float64(max(1, len(j.Steps))) / max(1, j.base(t))
 }
 
 // mends are the remedies of theories, but for one.

@@ -34,7 +34,9 @@ func (j *opJudge) narrow(w int, m mark) (op string, seq int, words string) {
 	first := names[0]
 	// Tests, where there are any, are surer than sums.
 	if flagged := j.flaggedKinds(m); len(flagged) == 1 && !m.level {
-		first = flagged[0]
+		if first = flagged[0]; kinds[first] == nil {
+			return first, -1, fmt.Sprintf("takes longer than its peers in %s, which has no place in the replay", first)
+		}
 	} else if float64(kinds[first].more()) < nearlyAll*float64(total) {
 		return "", -1, inSeveral(kinds, names)
 	}

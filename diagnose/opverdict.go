@@ -32,7 +32,7 @@ func (j *opJudge) verdict() *RunVerdict {
 		if t.cause == causeLaunch {
 			t.Explained = int64(t.saved * float64(len(j.Steps)))
 		}
-		t.Gain = t.saved / max(1, j.now)
+		t.Gain = t.saved / max(1, j.base(t))
 		t.Score = float64(t.Explained) / float64(max(1, total))
 	}
 	for _, t := range j.theories {
@@ -57,6 +57,15 @@ func (j *opJudge) verdict() *RunVerdict {
 	v.Undecidable = j.undecidable()
 	v.CapturePlan = j.plan()
 	return v
+}
+
+// base is the step that a theory takes its savings from: as recorded for what
+// is lost before operators start, without launch delays for all else.
+func (j *opJudge) base(t *theory) float64 {
+	if t.cause == causeIdle || t.cause == causeLaunch {
+		return max(j.Replay.Recorded.Mean, t.saved)
+	}
+	return j.now
 }
 
 // called reports whether a theory explains enough to be called: by itself, or
@@ -194,7 +203,7 @@ func (j *opJudge) sentence() string {
 // bought says what mending a theory buys: it alone, all that are alike, or,
 // where others mask it, it and the others.
 func (j *opJudge) bought(t *theory, alike bool) string {
-	saved, it := t.saved, "Mended"
+	saved, it, base := t.saved, "Mended", j.base(t)
 	switch {
 	case alike:
 		saved, it = t.joint, "All of them mended"
@@ -210,7 +219,7 @@ func (j *opJudge) bought(t *theory, alike bool) string {
 		it = "As fast as the others"
 	}
 	return fmt.Sprintf("%s, a step would take %s instead of %s: %s less, %.3g times as fast.", it,
-		ms(int64(j.now-saved)), ms(int64(j.now)), percent(saved/max(1, j.now)), j.now/max(1, j.now-saved))
+		ms(int64(base-saved)), ms(int64(base)), percent(saved/max(1, base)), base/max(1, base-saved))
 }
 
 // alike are the ranks of the workers that are called with a theory for being

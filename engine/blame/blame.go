@@ -21,6 +21,7 @@
 // duration is mostly that wait: by raw durations rule 1 blames the victims. Give
 // Op.Collective, and Op.Length of the transfer alone; the walk then goes from a
 // member that waited to the member that was last, and on to what made that late.
+// So it does from a gate that is such a member, however early that started.
 //
 // Times are int64 ns of one clock. The result depends on the graph alone, not on
 // the order of its operators and edges.

@@ -168,6 +168,31 @@ func checkPath(t *testing.T, g Graph, c Cause) {
 	}
 }
 
+// TestGateThatWaited: a receive that is posted in time, and ends late because
+// its sender was late, is no end of a walk: the operator behind it was kept
+// waiting by what made the sender late.
+func TestGateThatWaited(t *testing.T) {
+	const pass, send, receive, behind = 1, 2, 3, 4
+	g := Graph{
+		Ops: []Op{
+			{ID: pass, Rank: 1, Start: 0, End: 90, Length: High},
+			{ID: send, Rank: 1, Start: 90, End: 100, Lateness: High, Collective: 1},
+			{ID: receive, Rank: 0, Start: 5, End: 100, Collective: 1},
+			{ID: behind, Rank: 0, Start: 100, End: 120, Lateness: High},
+		},
+		Edges: []Edge{{pass, send, Lane}, {receive, behind, Lane}},
+	}
+	r := analyze(t, g, []int64{behind}, Options{})
+	if len(r.Causes) != 1 || r.Causes[0].Culprit != (Culprit{Kind: LongOp, Op: pass}) || !slices.Equal(r.Causes[0].Path, []int64{behind, receive, send, pass}) {
+		t.Errorf("late sender: %+v", r.Causes)
+	}
+	g.Ops[0].Length, g.Ops[1].Lateness = Normal, Normal // all senders are as late: the edge is what is left
+	r = analyze(t, g, []int64{behind}, Options{})
+	if want := (Culprit{Kind: Gap, Op: behind, Pred: receive, Edge: Lane}); len(r.Causes) != 1 || r.Causes[0].Culprit != want {
+		t.Errorf("sender in time: %+v", r.Causes)
+	}
+}
+
 // TestNobody: without a fault nothing is explained and nobody is blamed.
 func TestNobody(t *testing.T) {
 	for seed := range uint64(50) {

@@ -110,6 +110,22 @@ func (w *walk) long(op *Op) bool {
 // bad reports whether the walk goes on to an operator.
 func (w *walk) bad(op *Op) bool { return w.long(op) || op.Lateness == High }
 
+// held reports whether operator i, as a gate, is where the walk goes on: it is
+// late or long, or a member of a collective that ended late because it waited
+// for one that is.
+func (w *walk) held(i int32) bool {
+	if w.bad(&w.ops[i]) {
+		return true
+	}
+	c := w.of[i]
+	if c < 0 || w.o.Semantics == Literal || w.ops[i].Start >= w.last[c]-w.o.Tie {
+		return false
+	}
+	return slices.ContainsFunc(w.members[c], func(m int32) bool {
+		return w.ops[m].Start >= w.last[c]-w.o.Tie && w.bad(&w.ops[m])
+	})
+}
+
 // awaited follows a member of a collective that waited to the members that were
 // last. Those waited for nobody, and go by rule 2.
 func (w *walk) awaited(i int32) {
@@ -145,17 +161,17 @@ func (w *walk) late(i int32) {
 		return p.op >= 0 && (w.o.Semantics == Literal || last-w.ops[p.op].End <= w.o.Tie)
 	}
 	for _, p := range preds {
-		badGate = badGate || gates(p) && w.bad(&w.ops[p.op])
+		badGate = badGate || gates(p) && w.held(p.op)
 	}
 	for _, p := range preds {
 		if !gates(p) {
 			continue
 		}
 		switch q := &w.ops[p.op]; {
-		case w.o.Semantics == Binding && badGate && !w.bad(q):
+		case w.o.Semantics == Binding && badGate && !w.held(p.op):
 		case q.End > op.Start+w.o.Tie:
 			w.add(i, Culprit{Kind: Inconsistent, Op: op.ID, Pred: q.ID, Edge: p.kind})
-		case w.bad(q):
+		case w.held(p.op):
 			w.push(p.op, i)
 		case !lost:
 			// Were a predecessor lost, it might be the reason.

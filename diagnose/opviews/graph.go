@@ -16,6 +16,7 @@ type Flags struct {
 	long []blame.Flag
 	// lateness is by how much the start came after that of the peers, ns.
 	lateness []int64
+	excess   []int64 // by how much the length exceeded that of the peers, ns
 }
 
 // material is the part of the worst lateness of a step, shared among a
@@ -30,8 +31,7 @@ const material = 0.1
 // flagged.
 func (v *View) Flags(r *zscore.Result, series []zscore.Series, operators []Operator) *Flags {
 	n := len(v.Grid.Instances) * v.Grid.Lanes()
-	f := &Flags{v: v, late: make([]blame.Flag, n), long: make([]blame.Flag, n), lateness: make([]int64, n)}
-	effect := make([]int64, n) // of the length
+	f := &Flags{v: v, late: make([]blame.Flag, n), long: make([]blame.Flag, n), lateness: make([]int64, n), excess: make([]int64, n)}
 	for _, o := range r.Outliers {
 		s := series[o.Series]
 		op := operators[s.Op]
@@ -52,16 +52,16 @@ func (v *View) Flags(r *zscore.Result, series []zscore.Series, operators []Opera
 			if s.Quantity == zscore.Start || s.Quantity == zscore.Wait {
 				f.late[at], f.lateness[at] = flag, by
 			} else {
-				f.long[at], effect[at] = flag, by
+				f.long[at], f.excess[at] = flag, by
 			}
 		}
 	}
-	f.keepMaterial(effect)
+	f.keepMaterial()
 	return f
 }
 
 // keepMaterial takes back the flags of what cannot have mattered.
-func (f *Flags) keepMaterial(effect []int64) {
+func (f *Flags) keepMaterial() {
 	g := f.v.Grid
 	lanes := g.Lanes()
 	worst := make([]int64, len(g.Steps))
@@ -75,7 +75,7 @@ func (f *Flags) keepMaterial(effect []int64) {
 		if f.late[at] == blame.High && f.lateness[at] < least {
 			f.late[at] = blame.Normal
 		}
-		if f.long[at] == blame.High && effect[at] < least {
+		if f.long[at] == blame.High && f.excess[at] < least {
 			f.long[at] = blame.Normal
 		}
 	}

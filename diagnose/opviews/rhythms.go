@@ -1,6 +1,8 @@
 package opviews
 
 import (
+	"slices"
+
 	"github.com/sfstat/sfstat/engine/ks"
 )
 
@@ -33,3 +35,6 @@ func (v *View) Rhythms() []ks.Worker {
 	}
 	return workers
 }
+
+// Origin is the first start on any rank in any step, ns.
+func (v *View) Origin() int64 { return slices.Min(v.origins) }

@@ -1,0 +1,119 @@
+package opviews
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/blame"
+)
+
+// Walks are what the walks of engine/blame from the symptoms of several steps
+// come down to.
+type Walks struct {
+	Steps       []int64 // indices of the steps that were walked, ascending
+	Symptoms    int
+	Unexplained int       // symptoms that lead nowhere
+	Culprits    []Culprit // by descending number of symptoms
+}
+
+// Culprit is where walks ended: operators of one name on one worker, or the
+// edges to them from operators of one name on one worker. A worker that is
+// slow is long in another operator of the same name in every step.
+type Culprit struct {
+	Kind       blame.Kind
+	Worker     int
+	Op         string
+	Pred       string         // name of the operators before an edge; "" for LongOp and Source
+	PredWorker int            // worker of Pred; −1 without one
+	Edge       blame.EdgeKind // meaningless without Pred
+	Seqs       []int          // of the operators, ascending
+	Symptoms   int            // in all steps
+	Steps      []int64        // indices of the steps with a symptom that leads here, ascending
+	// Delay is, in ns and summed over the operators and steps that walks ended
+	// at: of LongOp by how much they were longer than their peers', of Source by
+	// how much they started later, of Gap from the end of Pred to the start.
+	// It is 0 for the other kinds.
+	Delay   int64
+	Victims []int // workers other than this one that walks began on, ascending
+	// Path is the longest walk, from symptom to culprit, in step PathStep.
+	Path     []Stop
+	PathStep int64
+}
+
+// culpritKey tells culprits apart.
+type culpritKey struct {
+	kind         blame.Kind
+	worker, pred int
+	op, predOp   string
+	edge         blame.EdgeKind
+}
+
+// Walk lets engine/blame walk back from the symptoms of the given steps,
+// which are positions in View.Steps, ascending. It fails on options.
+func (f *Flags) Walk(steps []int, o blame.Options) (*Walks, error) {
+	w := &Walks{}
+	found := make(map[culpritKey]*Culprit)
+	for _, step := range steps {
+		g, symptoms := f.Graph(step)
+		r, err := blame.Analyze(g, symptoms, o)
+		if err != nil {
+			return nil, err
+		}
+		w.Steps = append(w.Steps, f.v.Steps()[step])
+		w.Symptoms += len(symptoms)
+		w.Unexplained += len(r.Unexplained)
+		for _, c := range r.Causes {
+			f.count(found, step, c)
+		}
+	}
+	for _, c := range found {
+		slices.Sort(c.Seqs)
+		slices.Sort(c.Victims)
+		c.Seqs = slices.Compact(c.Seqs)
+		w.Culprits = append(w.Culprits, *c)
+	}
+	slices.SortFunc(w.Culprits, func(a, b Culprit) int {
+		return cmp.Or(cmp.Compare(b.Symptoms, a.Symptoms), cmp.Compare(b.Delay, a.Delay), cmp.Compare(a.Worker, b.Worker), cmp.Compare(a.Kind, b.Kind),
+			cmp.Compare(a.Op, b.Op), cmp.Compare(a.PredWorker, b.PredWorker), cmp.Compare(a.Pred, b.Pred), cmp.Compare(a.Edge, b.Edge))
+	})
+	return w, nil
+}
+
+// count adds a cause of one step.
+func (f *Flags) count(found map[culpritKey]*Culprit, step int, cause blame.Cause) {
+	v := f.v
+	op, worker := v.Operation(cause.Op)
+	k := culpritKey{kind: cause.Kind, worker: worker, pred: -1, op: op.Name}
+	if cause.Kind != blame.LongOp && cause.Kind != blame.Source {
+		pred, of := v.Operation(cause.Pred)
+		k.pred, k.predOp, k.edge = of, pred.Name, cause.Edge
+	}
+	c := found[k]
+	if c == nil {
+		c = &Culprit{Kind: k.kind, Worker: worker, Op: op.Name, Pred: k.predOp, PredWorker: k.pred, Edge: k.edge}
+		found[k] = c
+	}
+	index := v.Steps()[step]
+	c.Symptoms += len(cause.Symptoms)
+	c.Seqs = append(c.Seqs, op.Seq)
+	if n := len(c.Steps); n == 0 || c.Steps[n-1] != index {
+		c.Steps = append(c.Steps, index)
+	}
+	at := op.Instance*v.Grid.Lanes() + step*v.Grid.Replicas + v.Replica(worker)
+	switch cause.Kind {
+	case blame.LongOp:
+		c.Delay += f.excess[at]
+	case blame.Source:
+		c.Delay += f.lateness[at]
+	case blame.Gap:
+		c.Delay += cause.Delay
+	}
+	for _, s := range cause.Symptoms {
+		if _, victim := v.Operation(s); victim != worker && !slices.Contains(c.Victims, victim) {
+			c.Victims = append(c.Victims, victim)
+		}
+	}
+	if len(cause.Path) > len(c.Path) {
+		c.Path, c.PathStep = v.Stops(step, cause.Path), index
+	}
+}

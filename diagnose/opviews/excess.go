@@ -1,0 +1,62 @@
+package opviews
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/zscore"
+)
+
+// Suspects are the workers of a result over the series and operators of
+// View.Series, with an Excess that counts no time twice: of every name on a
+// worker what its instances are longer together, or what their total is,
+// whichever is more.
+func (v *View) Suspects(r *zscore.Result, series []zscore.Series, operators []Operator) []zscore.Suspect {
+	type place struct {
+		worker, series int
+	}
+	single, every := make(map[place]int64), make(map[place]int64)
+	for _, o := range r.Outliers {
+		q := series[o.Series].Quantity
+		if o.Effect <= 0 || q != zscore.Duration && q != zscore.Transfer {
+			continue
+		}
+		at := place{o.Worker, o.Series}
+		if o.Step == zscore.EveryStep {
+			every[at] = o.Effect * int64(len(v.Grid.Steps))
+		} else {
+			single[at] += o.Effect
+		}
+	}
+	for at, excess := range every {
+		single[at] = max(single[at], excess)
+	}
+	type name struct {
+		worker int
+		name   string
+	}
+	parts, total := make(map[name]int64), make(map[name]int64)
+	for at, excess := range single {
+		op := operators[series[at.series].Op]
+		if k := (name{at.worker, op.Name}); op.Instance == Total {
+			total[k] = excess
+		} else {
+			parts[k] += excess
+		}
+	}
+	for k, excess := range total {
+		parts[k] = max(parts[k], excess)
+	}
+	sum := make(map[int]int64)
+	for k, excess := range parts {
+		sum[k.worker] += excess
+	}
+	out := slices.Clone(r.Workers)
+	for i := range out {
+		out[i].Excess = sum[out[i].Worker]
+	}
+	slices.SortStableFunc(out, func(a, b zscore.Suspect) int {
+		return cmp.Or(cmp.Compare(b.Excess, a.Excess), cmp.Compare(a.Worst, b.Worst))
+	})
+	return out
+}

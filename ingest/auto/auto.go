@@ -36,8 +36,9 @@ const (
 type Wanted uint8
 
 const (
-	Everything  Wanted = iota
-	WindowsOnly        // operator traces are refused, unread
+	Everything    Wanted = iota
+	WindowsOnly          // operator traces are refused, unread
+	OperatorsOnly        // whatever holds windows is refused, unread
 )
 
 // Item is one thing read: either a window or an operator trace.

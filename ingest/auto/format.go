@@ -45,15 +45,27 @@ func (f Format) Readable() bool {
 	return f == Packets || f == WideCSV || f == Archive || f == OperatorTrace
 }
 
-// readable reports whether inputs of this format give what is wanted.
-func (f Format) readable(want Wanted) bool {
-	return f.Readable() && (f != OperatorTrace || want != WindowsOnly)
+// gives reports whether inputs of a format that is read give what is wanted.
+func (f Format) gives(want Wanted) bool {
+	switch want {
+	case WindowsOnly:
+		return f != OperatorTrace
+	case OperatorsOnly:
+		return f == OperatorTrace
+	}
+	return true
 }
 
 // is says what an input of a format that is not read is, "" where more than
 // that must be said.
 func (f Format) is() string {
 	switch f {
+	case Packets:
+		return "packets, which hold stage windows and not single operations"
+	case WideCSV:
+		return "a wide CSV, which holds stage windows and not single operations"
+	case Archive:
+		return "a window archive, which holds stage windows and not single operations"
 	case Kineto:
 		return "a PyTorch profiler trace (Kineto JSON), which is not read"
 	case OperatorTrace:
@@ -75,8 +87,13 @@ func (f Format) is() string {
 // refusal says why an input of the format is not read, and what to do.
 func (f Format) refusal(want Wanted) error {
 	give := "give packets (JSON Lines), a wide CSV, a window archive (Parquet) or an operator trace (CSV, Parquet)"
-	if want == WindowsOnly {
+	switch {
+	case want == WindowsOnly:
 		give = "give packets (JSON Lines), a wide CSV or a window archive (Parquet)"
+	case want == OperatorsOnly && f.Readable():
+		give = "sfstat diagnose and sfstat frontier are for these; give an operator trace (CSV, Parquet) here"
+	case want == OperatorsOnly:
+		give = "give an operator trace (CSV, Parquet)"
 	}
 	switch f {
 	case OperatorMeta:

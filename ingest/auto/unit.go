@@ -25,12 +25,16 @@ func (r *Reader) look(c candidate, in *Input) (*metered, error) {
 	if err == nil {
 		in.Bytes, in.Compression = src.Size(), src.Compression()
 		in.Format, err = identify(src, ours, r.o.Want)
-		if err == nil && in.Format == Archive && in.Bytes != ingest.UnknownSize {
+		piped := in.Format == Archive && in.Bytes == ingest.UnknownSize // its columns are seen later
+		if err == nil && in.Format == Archive && !piped {
 			in.Format, err = r.columnar(c.path, ours)
 		}
 		if in.Format == OperatorTrace {
 			r.claim(in.Path)
 			ours = true
+		}
+		if err == nil && !piped && !in.Format.gives(r.o.Want) {
+			ours, err = true, trace.At(trace.Pos{File: c.path}, in.Format.refusal(r.o.Want))
 		}
 		if err == nil {
 			return r.meter.watch(src), nil
@@ -50,7 +54,7 @@ func (r *Reader) look(c candidate, in *Input) (*metered, error) {
 }
 
 // columnar tells what a Parquet file is, by its columns. What is not ours for
-// sure must be a window archive then.
+// sure must be a window archive then, and so must what is refused for being one.
 func (r *Reader) columnar(path string, ours bool) (Format, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -62,11 +66,8 @@ func (r *Reader) columnar(path string, ours bool) (Format, error) {
 	case err != nil:
 		return Archive, ingest.Unreadable(path, err)
 	case optrace.ResemblesParquet(optrace.File{R: f, Size: info.Size(), Name: path}, r.o.Limits):
-		if r.o.Want == WindowsOnly {
-			err = trace.At(trace.Pos{File: path}, OperatorTrace.refusal(r.o.Want))
-		}
-		return OperatorTrace, err
-	case !ours:
+		return OperatorTrace, nil
+	case !ours || r.o.Want == OperatorsOnly:
 		_, err = archive.NewReader(f, info.Size(), path, r.o.Limits)
 	}
 	return Archive, err
@@ -100,7 +101,7 @@ func identify(src *ingest.Source, ours bool, want Wanted) (Format, error) {
 	case f == Archive && src.Compression() != ingest.Plain:
 		return f, trace.At(trace.Pos{File: src.Name()}, trace.Bad(trace.ErrFormat,
 			"a Parquet file inside %s: unpack it first, Parquet is compressed by itself", src.Compression()))
-	case !f.readable(want):
+	case !f.Readable():
 		return f, trace.At(trace.Pos{File: src.Name()}, f.refusal(want))
 	}
 	return f, nil
@@ -250,12 +251,15 @@ func (r *Reader) spool(in *Input, src *metered) (_ itemReader, err error) {
 	}
 	file := optrace.File{R: f, Size: size, Name: src.Name()}
 	if optrace.ResemblesParquet(file, r.o.Limits) {
-		if in.Format = OperatorTrace; !in.Format.readable(r.o.Want) {
+		if in.Format = OperatorTrace; !in.Format.gives(r.o.Want) {
 			return nil, trace.At(trace.Pos{File: file.Name}, in.Format.refusal(r.o.Want))
 		}
 		return &opItems{path: in.Path, src: t, read: func() (*trace.OpTrace, error) { return optrace.ReadParquet(file, nil, r.o.Limits) }}, nil
 	}
 	a, err := archive.NewReader(f, size, src.Name(), r.o.Limits)
+	if err == nil && !Archive.gives(r.o.Want) {
+		err = trace.At(trace.Pos{File: file.Name}, Archive.refusal(r.o.Want))
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -45,6 +45,8 @@ func (s shown) value(c cell) string {
 		return visible(strings.Join(c.items, ", "))
 	case kindInteger:
 		return grouped(c.whole)
+	case kindID:
+		return strconv.FormatInt(c.whole, 10)
 	case kindLength:
 		return s.scale.format(c.real)
 	case kindFraction:
@@ -52,7 +54,9 @@ func (s shown) value(c cell) string {
 	case kindFactor:
 		return factor(c.real)
 	case kindReal:
-		return strconv.FormatFloat(c.real, 'g', 3, 64)
+		return real3(c.real)
+	case kindUnit:
+		return strconv.FormatFloat(c.real, 'f', 3, 64)
 	}
 	return visible(c.text)
 }
@@ -85,9 +89,9 @@ func (c cell) raw(k kind) string {
 		return ""
 	}
 	switch k {
-	case kindInteger:
+	case kindInteger, kindID:
 		return strconv.FormatInt(c.whole, 10)
-	case kindLength, kindFraction, kindFactor, kindReal:
+	case kindLength, kindFraction, kindFactor, kindUnit, kindReal:
 		return strconv.FormatFloat(c.real, 'g', -1, 64)
 	case kindList:
 		return visible(strings.Join(c.items, " "))

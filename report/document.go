@@ -10,7 +10,7 @@ import (
 // A document is what text and Markdown render: blocks from top to bottom.
 type document []block
 
-// A block is a headline, heading, prose, bullets, terms or *table.
+// A block is a headline, heading, prose, bullets, terms, *table or *heatmap.
 type block interface{ isBlock() }
 
 type (
@@ -51,15 +51,17 @@ const (
 	kindName                 // a name of the input: may be shortened, is quoted in Markdown
 	kindList                 // items; as many are shown as fit
 	kindInteger              // a whole number
+	kindID                   // a whole number that names something
 	kindLength               // nanoseconds, scaled to one unit for the column
 	kindFraction             // a fraction, shown as a percentage
 	kindFactor               // a ratio about 1, shown with two decimals
+	kindUnit                 // a number from 0 to 1, shown with three decimals
 	kindReal                 // any other number
 	kindBar                  // a bar as long as its part of the column's largest value
 )
 
 func (k kind) numeric() bool {
-	return k == kindInteger || k == kindLength || k == kindFraction || k == kindFactor || k == kindReal
+	return k == kindInteger || k == kindID || k == kindLength || k == kindFraction || k == kindFactor || k == kindUnit || k == kindReal
 }
 
 // column describes the cells under it. In the head of a column of lengths, %s

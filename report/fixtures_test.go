@@ -53,7 +53,7 @@ func window(run string, index int64, tenths ...int64) *frontier.Result {
 	return r
 }
 
-func blame(r *frontier.Result, stage, rank int, gain float64) {
+func accuse(r *frontier.Result, stage, rank int, gain float64) {
 	s := &r.Stages[stage]
 	s.Gain, s.SyncGain, s.Latest = ptr(0.012), ptr(gain), []int{rank}
 	r.Leader = frontier.Leader{Stage: stage, Rank: ptr(rank), Steps: 118, Confident: 119, Switches: 2, Rate: ptr(2.0 / 118)}
@@ -69,7 +69,7 @@ func single(rv diagnose.RunVerdict) *diagnose.Verdict {
 // sync cut and by the paper's.
 func strongWindow() diagnose.Window {
 	main := window("job-42", 0, 158, 603, 1020, 1266, 143, 9)
-	blame(main, 3, 5, 0.372)
+	accuse(main, 3, 5, 0.372)
 	main.Cut, main.CutReason = frontier.CutSync, "ranks meet at the end of model.backward_cpu_wall in every step."
 	main.Steps = 119
 	main.Stages[2].Meets, main.Stages[2].Wait = true, 104*119*ms
@@ -196,7 +196,7 @@ func groupsCase() *diagnose.Verdict {
 		}
 		w.Groups = append(w.Groups, r)
 	}
-	blame(w.Groups[1], 1, 6, 0.31)
+	accuse(w.Groups[1], 1, 6, 0.31)
 	w.Groups[1].Labels = append(w.Groups[1].Labels, frontier.SyncWaitDependent, frontier.LikelySyncWait)
 	return single(diagnose.RunVerdict{Run: "pipeline", Confidence: diagnose.Strong,
 		Headline: "Rank 6 holds up the ranks of pp=1: model.fwd_loss_cpu_wall takes it 70 ms longer than its peers.",

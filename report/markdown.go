@@ -30,6 +30,12 @@ func writeMarkdown(out *bytes.Buffer, d document) {
 			}
 		case *table:
 			markdownTable(out, b)
+		case *heatmap:
+			if t := b.table(); t != nil {
+				markdownTable(out, t)
+			} else {
+				fmt.Fprintf(out, "%s\n", escape(fmt.Sprintf("The map of %d × %d is too large for a page; its numbers are in json and csv.", len(b.at), len(b.cols.labels))))
+			}
 		}
 	}
 }

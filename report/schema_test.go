@@ -57,15 +57,17 @@ func valid(t *testing.T, s *jsonschema.Schema, name string, out []byte) {
 
 // Every rendering obeys the published schemas, which allow no other field.
 func TestSchemas(t *testing.T) {
-	verdict, _ := readSchema(t, "verdict")
-	account, _ := readSchema(t, "frontier")
+	schemas := make(map[string]*jsonschema.Schema)
 	rendered(t, JSON, Style{}, func(name string, out []byte) {
-		if strings.HasPrefix(name, "verdict") {
-			valid(t, verdict, name, out)
-		} else {
-			valid(t, account, name, out)
+		command, _, _ := strings.Cut(name, "-")
+		if schemas[command] == nil {
+			schemas[command], _ = readSchema(t, command)
 		}
+		valid(t, schemas[command], name, out)
 	})
+	if len(schemas) != 6 {
+		t.Errorf("%d schemas were tried, expected 6", len(schemas))
+	}
 }
 
 // Whatever floats an engine hands over, the JSON is valid: what is not finite
@@ -142,42 +144,13 @@ func TestSchemasAgree(t *testing.T) {
 	}
 }
 
-// The schemas are closed, know every label and reason, and docs/output.md
-// explains every field.
+// The schemas are closed, know every label and reason, and the page of a
+// command's output explains every field and column.
 func TestSchemasAreComplete(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(docs, "output.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	explained := func(name string) {
-		if !bytes.Contains(page, []byte("`"+name+"`")) {
-			t.Errorf("docs/output.md does not explain `%s`", name)
-		}
-	}
-	var walk func(name string, v any)
-	walk = func(name string, v any) {
-		m, ok := v.(map[string]any)
-		if !ok {
-			return
-		}
-		if props, ok := m["properties"].(map[string]any); ok && m["type"] == "object" {
-			if m["additionalProperties"] != false {
-				t.Errorf("%s allows other fields", name)
-			}
-			if got := len(m["required"].([]any)); got != len(props) {
-				t.Errorf("%s requires %d of %d fields", name, got, len(props))
-			}
-			for _, p := range slices.Sorted(maps.Keys(props)) {
-				explained(p)
-			}
-		}
-		for k, x := range m {
-			walk(name+"/"+k, x)
-		}
-	}
+	explained := explainer(t, "output.md")
 	for _, name := range []string{"frontier", "verdict"} {
 		_, doc := readSchema(t, name)
-		walk(name, doc)
+		complete(t, name, doc, explained)
 		defs := doc["$defs"].(map[string]any)
 		enum := func(field string) []any {
 			p := defs["window"].(map[string]any)["properties"].(map[string]any)[field].(map[string]any)
@@ -201,6 +174,60 @@ func TestSchemasAreComplete(t *testing.T) {
 	}
 	for _, c := range suspectRows(strongCase()).columns {
 		explained(c.head)
+	}
+}
+
+// TestTracesSchemasAreComplete: the same for the tables over operator traces.
+func TestTracesSchemasAreComplete(t *testing.T) {
+	explained := explainer(t, "output-ops.md")
+	for _, name := range []string{"ks", "zscore", "blame", "whatif"} {
+		_, doc := readSchema(t, name)
+		complete(t, name, doc, explained)
+	}
+	for _, columns := range [][]column{
+		flat(scoreFields(), nil).columns, flat(pairFields(), nil).columns, flat(outlierFields(), nil).columns,
+		flat(culpritFields(), nil).columns, flat(figureFields(), nil).columns,
+	} {
+		for _, c := range columns {
+			explained(c.head)
+		}
+	}
+}
+
+// explainer checks that a page explains a name.
+func explainer(t *testing.T, name string) func(string) {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join(docs, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(word string) {
+		if !bytes.Contains(page, []byte("`"+word+"`")) {
+			t.Errorf("docs/%s does not explain `%s`", name, word)
+		}
+	}
+}
+
+// complete checks that every object of a schema is closed, requires all of its
+// fields, and that they are explained.
+func complete(t *testing.T, name string, v any, explained func(string)) {
+	m, ok := v.(map[string]any)
+	if !ok {
+		return
+	}
+	if props, ok := m["properties"].(map[string]any); ok && m["type"] == "object" {
+		if m["additionalProperties"] != false {
+			t.Errorf("%s allows other fields", name)
+		}
+		if got := len(m["required"].([]any)); got != len(props) {
+			t.Errorf("%s requires %d of %d fields", name, got, len(props))
+		}
+		for _, p := range slices.Sorted(maps.Keys(props)) {
+			explained(p)
+		}
+	}
+	for k, x := range m {
+		complete(t, name+"/"+k, x, explained)
 	}
 }
 

@@ -66,6 +66,8 @@ func (t *textWriter) block(b block) {
 		t.terms(b)
 	case *table:
 		t.table(b)
+	case *heatmap:
+		t.heatmap(b)
 	}
 }
 

@@ -76,7 +76,20 @@ func scaleFor(largest float64) scale {
 }
 
 func (s scale) format(ns float64) string {
-	return strconv.FormatFloat(ns/s.unit.ns, 'f', s.decimals, 64)
+	v := strconv.FormatFloat(ns/s.unit.ns, 'f', s.decimals, 64)
+	if strings.Trim(v, "-0.") == "" {
+		return strings.TrimPrefix(v, "-") // not "-0.0"
+	}
+	return v
+}
+
+// real3 writes a number with three significant digits, whole where it has more
+// before the point.
+func real3(v float64) string {
+	if a := math.Abs(v); a >= 999.5 && a < 1e6 {
+		return grouped(int64(math.Round(v)))
+	}
+	return strconv.FormatFloat(v, 'g', 3, 64)
 }
 
 // percent writes a fraction: "58.4 %".

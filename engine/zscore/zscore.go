@@ -66,7 +66,7 @@ const (
 	methodCount
 )
 
-var methodNames = [methodCount]string{"pooled", "leave-one-out", "modified-z", "population", "sample-sd"}
+var methodNames = [methodCount]string{"pooled", "leave-one-out", "modified", "population", "sample"}
 
 func (m Method) String() string {
 	if m < methodCount {

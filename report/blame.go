@@ -1,0 +1,260 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/sfstat/sfstat/diagnose/opviews"
+	"github.com/sfstat/sfstat/engine/blame"
+)
+
+const blameSchema = "sfstat.blame/1"
+
+// Blame is where the delays of an operator trace began.
+type Blame struct {
+	Traced
+	*opviews.Walks
+	blame.Options
+	Alpha float64 // error rate of the flags that the walks read
+}
+
+// Blame writes where walks back from late operators end. CSV is one row per
+// culprit.
+func (in Input) Blame(w io.Writer, results []Blame, f Format, s Style) error {
+	return writeTraces(w, f, s, tracesOf{
+		func() any { return tracesFrom(blameSchema, results, Blame.wire, in.Problems) },
+		func() *table { return culpritRows(results) },
+		func() document { return blameDocument(results, in.Problems) },
+	})
+}
+
+type blameJSON struct {
+	traceJSON
+	Semantics   string          `json:"semantics"`
+	Tie         int64           `json:"tie_ns"`
+	Alpha       number          `json:"alpha"`
+	Walked      []int64         `json:"walked_step_ids"`
+	Symptoms    int             `json:"symptoms"`
+	Unexplained int             `json:"unexplained"`
+	Culprits    []walkedOutJSON `json:"culprits"`
+}
+
+type walkedOutJSON struct {
+	Kind string `json:"kind"`
+	placeJSON
+	Op        string  `json:"op"`
+	Seqs      []int   `json:"seqs"`
+	PredRank  *int    `json:"pred_rank"`
+	PredOp    *string `json:"pred_op"`
+	Edge      *string `json:"edge"`
+	CrossRank bool    `json:"cross_rank"`
+	Symptoms  int     `json:"symptoms"`
+	Steps     []int64 `json:"in_step_ids"`
+	Delay     int64   `json:"delay_ns"`
+	Victims   []int   `json:"victim_ranks"`
+
+	PathStep int64      `json:"path_step"`
+	Path     []stopJSON `json:"path"`
+}
+
+var semanticsNames = [...]string{blame.Binding: "binding", blame.Literal: "literal"}
+
+func (b Blame) wire() blameJSON {
+	out := blameJSON{traceJSON: b.Traced.wire(), Semantics: semanticsNames[b.Semantics], Tie: b.Tie, Alpha: number(b.Alpha), Walked: list(b.Walks.Steps),
+		Symptoms: b.Symptoms, Unexplained: b.Unexplained, Culprits: make([]walkedOutJSON, len(b.Culprits))}
+	for i, c := range b.Culprits {
+		j := walkedOutJSON{Kind: c.Kind.String(), placeJSON: b.worker(c.Worker), Op: c.Op, Seqs: list(c.Seqs), Symptoms: c.Symptoms, Steps: list(c.Steps),
+			Delay: c.Delay, Victims: b.ranksOf(c.Victims), PathStep: c.PathStep, Path: []stopJSON{}}
+		if c.Pred != "" {
+			rank, edge := b.worker(c.PredWorker).Rank, c.Edge.String()
+			j.PredRank, j.PredOp, j.Edge, j.CrossRank = &rank, &c.Pred, &edge, c.PredWorker != c.Worker
+		}
+		for _, s := range c.Path {
+			j.Path = append(j.Path, stopJSON{s.Rank, s.Op, s.Seq, s.Start, s.Dur})
+		}
+		out.Culprits[i] = j
+	}
+	return out
+}
+
+// culpritOf is a culprit of a trace and its place.
+type culpritOf struct {
+	Blame
+	opviews.Culprit
+	place int // 1 for the first
+}
+
+func (c culpritOf) at() placeJSON { return c.Blame.worker(c.Worker) }
+
+func culpritRows(results []Blame) *table {
+	var rows []culpritOf
+	for _, b := range results {
+		for i, c := range b.Culprits {
+			rows = append(rows, culpritOf{b, c, i + 1})
+		}
+	}
+	return flat(culpritFields(), rows)
+}
+
+func culpritFields() []field[culpritOf] {
+	type x = culpritOf
+	edge := func(k kind, name string, of func(x) cell) field[x] {
+		return field[x]{name, k, func(c x) cell {
+			if c.Pred == "" {
+				return cell{}
+			}
+			return of(c)
+		}}
+	}
+	return slices.Concat(
+		[]field[x]{
+			{"run", kindName, func(c x) cell { return textCell(c.View.Trace.Run) }},
+			{"place", kindInteger, func(c x) cell { return wholeCell(c.place) }},
+			{"kind", kindText, func(c x) cell { return textCell(c.Kind.String()) }},
+		},
+		placeFields(x.at),
+		[]field[x]{
+			{"op", kindName, func(c x) cell { return textCell(c.Op) }},
+			{"seqs", kindList, func(c x) cell { return numberList(c.Seqs) }},
+			edge(kindInteger, "pred_rank", func(c x) cell { return wholeCell(c.Blame.worker(c.PredWorker).Rank) }),
+			edge(kindName, "pred_op", func(c x) cell { return textCell(c.Pred) }),
+			edge(kindText, "edge", func(c x) cell { return textCell(c.Edge.String()) }),
+			{"symptoms", kindInteger, func(c x) cell { return wholeCell(c.Symptoms) }},
+			{"in_steps", kindInteger, func(c x) cell { return wholeCell(len(c.Culprit.Steps)) }},
+			{"delay_ns", kindInteger, func(c x) cell { return wholeCell(c.Delay) }},
+			{"victim_ranks", kindList, func(c x) cell { return numberList(c.Blame.ranksOf(c.Victims)) }},
+			{"path_step", kindInteger, func(c x) cell { return wholeCell(c.PathStep) }},
+			{"path", kindList, func(c x) cell { return listCell(stopNames(c.Path)) }},
+		})
+}
+
+// stopNames are the stops of a path as "rank/op/seq".
+func stopNames(path []opviews.Stop) []string {
+	out := make([]string, len(path))
+	for i, s := range path {
+		out[i] = fmt.Sprintf("%d/%s/%d", s.Rank, s.Op, s.Seq)
+	}
+	return out
+}
+
+const (
+	culpritsShown = 20 // rows of the table
+	pathsShown    = 3  // culprits with their path
+	stopsShown    = 12 // operators of a path
+)
+
+func blameDocument(results []Blame, problems []Problem) document {
+	var d document
+	kinds := make(map[blame.Kind]bool)
+	for _, b := range results {
+		d = append(d, b.title(), prose(b.finding()))
+		if len(b.Culprits) > 0 {
+			d = append(d, b.table())
+		}
+		for i, c := range b.Culprits {
+			kinds[c.Kind] = true
+			if i < pathsShown && len(c.Path) > 1 {
+				d = append(d, heading(b.pathTitle(c)), b.pathTable(c))
+			}
+		}
+		d = append(d, heading("How this was read"), b.basis())
+	}
+	if words := kindTerms(kinds); len(words) > 0 {
+		d = append(d, heading("What the kinds say"), words)
+	}
+	return append(d, problemBlocks(problems)...)
+}
+
+// kindWords explain the kinds of culprits.
+var kindWords = [...]string{
+	blame.LongOp:       "The operator took longer than on its peers.",
+	blame.Gap:          "What comes before was on time, the operator started late all the same: launch delay, network, scheduling.",
+	blame.Source:       "Late, and waits for nothing in the step: look at the step before, or at the data loader.",
+	blame.MissingPred:  "Late, and what it waits for is not in the trace.",
+	blame.Inconsistent: "What it waits for ended after it had started: the clocks disagree, and no blame goes through.",
+}
+
+func kindTerms(kinds map[blame.Kind]bool) terms {
+	var out terms
+	for k, words := range kindWords {
+		if kinds[blame.Kind(k)] {
+			out = append(out, term{blame.Kind(k).String(), words})
+		}
+	}
+	return out
+}
+
+// finding is where most walks end.
+func (b Blame) finding() string {
+	in := counted(len(b.Walks.Steps), "step")
+	switch {
+	case b.Symptoms == 0:
+		return fmt.Sprintf("No operator of %s started so late against its peers that a walk could begin.", in)
+	case len(b.Culprits) == 0:
+		return fmt.Sprintf("%s in %s lead nowhere: what is late there was kept waiting by nothing that is late or long.", counted(b.Symptoms, "symptom"), in)
+	}
+	c := b.Culprits[0]
+	s := fmt.Sprintf("%s of %s in %s lead to %s of rank %d (%v).", grouped(int64(c.Symptoms)), counted(b.Symptoms, "symptom"), in, c.Op, b.worker(c.Worker).Rank, c.Kind)
+	if b.Unexplained > 0 {
+		s += fmt.Sprintf(" %s lead nowhere.", grouped(int64(b.Unexplained)))
+	}
+	return s
+}
+
+func (b Blame) table() *table {
+	t := &table{columns: []column{{head: "kind", kind: kindText}, {head: "rank", kind: kindID}, {head: "dp", kind: kindID, spare: true},
+		{head: "pp", kind: kindID, spare: true}, {head: "operator", kind: kindName}, {head: "after", kind: kindName},
+		{head: "symptoms", kind: kindInteger}, {head: "steps", kind: kindInteger},
+		{head: "delay %s/step", kind: kindLength, means: "delay: by how much the operators that walks end at were longer or later, in the steps where one does."},
+		{head: "victims", kind: kindList}}}
+	for _, c := range b.Culprits {
+		at := b.worker(c.Worker)
+		row := []cell{textCell(c.Kind.String()), wholeCell(at.Rank), wholeCell(at.DP), wholeCell(at.PP), textCell(c.Op), {},
+			wholeCell(c.Symptoms), wholeCell(len(c.Steps)), {}, listCell(rankItems(b.ranksOf(c.Victims), 0))}
+		if c.Pred != "" {
+			row[5] = textCell(c.Pred)
+			if c.PredWorker != c.Worker {
+				row[5] = textCell(fmt.Sprintf("%s of rank %d", c.Pred, b.worker(c.PredWorker).Rank))
+			}
+		}
+		if c.Kind == blame.LongOp || c.Kind == blame.Source || c.Kind == blame.Gap {
+			row[8] = realCell(float64(c.Delay) / float64(len(c.Steps)))
+		}
+		t.rows = append(t.rows, row)
+	}
+	return t.capped(culpritsShown, "json and csv").tidy()
+}
+
+func (b Blame) pathTitle(c opviews.Culprit) string {
+	return fmt.Sprintf("A walk to %s of rank %d, step %d", c.Op, b.worker(c.Worker).Rank, c.PathStep)
+}
+
+// pathTable is a walk from symptom to culprit, its middle left out where it is
+// long.
+func (b Blame) pathTable(c opviews.Culprit) *table {
+	t := &table{columns: []column{{head: "rank", kind: kindID}, {head: "pp", kind: kindID}, {head: "operator", kind: kindName},
+		{head: "starts %s", kind: kindLength}, {head: "takes %s", kind: kindLength}},
+		caption: "Each line was held up by the next; the last is where the delay began."}
+	for _, s := range c.Path {
+		t.rows = append(t.rows, []cell{wholeCell(s.Rank), wholeCell(s.Stage), textCell(operatorName(s.Op, s.Seq)),
+			realCell(float64(s.Start)), realCell(float64(s.Dur))})
+	}
+	if n := len(t.rows); n > stopsShown {
+		t.rows = slices.Concat(t.rows[:stopsShown/2], t.rows[n-stopsShown/2:])
+		t.caption += fmt.Sprintf(" The first and the last %d of %d operators are shown; all are in json and csv.", stopsShown/2, n)
+	}
+	return t
+}
+
+func (b Blame) basis() bullets {
+	rule := "the predecessors that ended last, the gates"
+	if b.Semantics == blame.Literal {
+		rule = "every predecessor, as the paper's text has it"
+	}
+	out := bullets{
+		fmt.Sprintf("Walks follow %s; times closer than %s count as equal", rule, length(float64(b.Tie))),
+		fmt.Sprintf("What is late or long is what the outliers say, at an error rate of %s per operator instance", percent(b.Alpha)),
+	}
+	return append(out, b.Traced.basis()...)
+}

@@ -1,0 +1,182 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// heatmap is a number for every place of a plane, drawn in shades. It is left
+// out where the page is too narrow or it would be too long.
+type heatmap struct {
+	rows, cols axis
+	at         [][]cell // [row][col] of reals
+	low        float64  // what is shown lightest
+	least      float64  // the darkest shade stands for at least this
+	caption    string   // a sentence below, "" for none
+}
+
+// axis is what the rows or the columns of a plane are.
+type axis struct {
+	name   string
+	labels []string
+}
+
+func (*heatmap) isBlock() {}
+
+// heatLines is how many lines a heat map has at most.
+const heatLines = 64
+
+// shades are from light to dark, the first for the lowest fifth.
+var shades = [...]string{"·", "░", "▒", "▓", "█"}
+
+// high is what the darkest shade stands for.
+func (h *heatmap) high() float64 {
+	m := h.least
+	for _, row := range h.at {
+		for _, c := range row {
+			if c.set {
+				m = max(m, c.real)
+			}
+		}
+	}
+	return m
+}
+
+// shade is how dark a cell is, −1 where there is no number.
+func (h *heatmap) shade(c cell, high float64) int {
+	if !c.set {
+		return -1
+	}
+	if high <= h.low {
+		return 0
+	}
+	part := (c.real - h.low) / (high - h.low)
+	return min(max(int(part*float64(len(shades))), 0), len(shades)-1)
+}
+
+// heat is the number in a cell of a heat map.
+func heat(c cell) string {
+	if !c.set {
+		return absent
+	}
+	return strconv.FormatFloat(c.real, 'f', 2, 64)
+}
+
+// legend says what the shades stand for.
+func (h *heatmap) legend() string {
+	s := fmt.Sprintf("%s %.2f to %s %.2f.", shades[0], h.low, shades[len(shades)-1], h.high())
+	if h.caption != "" {
+		s += " " + h.caption
+	}
+	return s
+}
+
+// heatmap draws the map with numbers where they fit, else in shades alone, in
+// as many blocks of columns as it takes.
+func (t *textWriter) heatmap(h *heatmap) {
+	left := columns(h.rows.name)
+	for _, l := range h.rows.labels {
+		left = max(left, columns(l))
+	}
+	room := t.style.width() - len(t.indent()) - left
+	wide := 0 // of a cell with its number, the gap before it included
+	for i, l := range h.cols.labels {
+		wide = max(wide, len(gap)+columns(l))
+		for _, row := range h.at {
+			wide = max(wide, len(gap)+columns(heat(row[i]))+2)
+		}
+	}
+	n := len(h.cols.labels)
+	draw, per := t.numbered, n
+	if n*wide > room {
+		draw, wide, per = t.shaded, 2, (room-len(gap))/2
+		if n > per {
+			per = max(per/heatRuler, 1) * heatRuler
+		}
+	}
+	if blocks := (n + per - 1) / max(per, 1); blocks*(len(h.at)+2) > heatLines {
+		t.paragraph("", "", fmt.Sprintf("The map of %d × %d is too large for text; its numbers are in json and csv.", len(h.at), n))
+		return
+	}
+	for from := 0; from < n; from += max(per, 1) {
+		draw(h, heatBlock{from, min(n, from+per), left, wide})
+	}
+	t.paragraph("", "", h.legend())
+}
+
+// heatBlock is columns of a heat map that are drawn beside each other.
+type heatBlock struct {
+	from, to   int
+	left, wide int // of the labels, of a cell
+}
+
+// numbered draws a block as numbers with a shade behind each.
+func (t *textWriter) numbered(h *heatmap, b heatBlock) {
+	high := h.high()
+	t.line(t.indent() + strings.Repeat(" ", b.left+len(gap)) + h.cols.name)
+	head := padRight(h.rows.name, b.left)
+	for _, l := range h.cols.labels[b.from:b.to] {
+		head += padLeft(l, b.wide-2) + "  "
+	}
+	t.line(t.indent() + strings.TrimRight(head, " "))
+	for r, row := range h.at {
+		line := padRight(h.rows.labels[r], b.left)
+		for _, c := range row[b.from:b.to] {
+			line += padLeft(heat(c), b.wide-2) + " " + t.shade(h.shade(c, high), 1)
+		}
+		t.line(t.indent() + strings.TrimRight(line, " "))
+	}
+}
+
+// heatRuler is how many columns of shades have one label.
+const heatRuler = 5
+
+// shaded draws a block as shades, two characters for a cell, with every fifth
+// column named.
+func (t *textWriter) shaded(h *heatmap, b heatBlock) {
+	high := h.high()
+	t.line(t.indent() + strings.Repeat(" ", b.left+len(gap)) + h.cols.name)
+	head := padRight(h.rows.name, b.left) + gap
+	for i := b.from; i < b.to; i += heatRuler {
+		head += padRight(clip(h.cols.labels[i], 2*heatRuler-1), 2*heatRuler)
+	}
+	t.line(t.indent() + strings.TrimRight(head, " "))
+	for r, row := range h.at {
+		line := padRight(h.rows.labels[r], b.left) + gap
+		for _, c := range row[b.from:b.to] {
+			line += t.shade(h.shade(c, high), 2)
+		}
+		t.line(t.indent() + strings.TrimRight(line, " "))
+	}
+}
+
+// shade draws a shade n columns wide; the two darkest stand out.
+func (t *textWriter) shade(level, n int) string {
+	switch {
+	case level < 0:
+		return strings.Repeat(" ", n)
+	case level >= len(shades)-2:
+		return t.paint(strings.Repeat(shades[level], n), t.hue)
+	}
+	return t.paint(strings.Repeat(shades[level], n), "2")
+}
+
+// markdownHeat is how many columns of a heat map a page has room for.
+const markdownHeat = 16
+
+// table is the map as a table of numbers, nil where it has too many columns
+// or rows for a page.
+func (h *heatmap) table() *table {
+	if len(h.cols.labels) > markdownHeat || len(h.at) > heatLines {
+		return nil
+	}
+	t := &table{columns: []column{{head: h.rows.name + " \\ " + h.cols.name, kind: kindText}}, caption: h.caption}
+	for _, l := range h.cols.labels {
+		t.columns = append(t.columns, column{head: l, kind: kindReal})
+	}
+	for r, row := range h.at {
+		t.rows = append(t.rows, append([]cell{textCell(h.rows.labels[r])}, row...))
+	}
+	return t
+}

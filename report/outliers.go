@@ -1,0 +1,310 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/sfstat/sfstat/diagnose/opviews"
+	"github.com/sfstat/sfstat/engine/zscore"
+)
+
+const zscoreSchema = "sfstat.zscore/1"
+
+// Outliers are the operators of a trace that ran unlike themselves elsewhere.
+// Operators names the operators of the series.
+type Outliers struct {
+	Traced
+	Series    []zscore.Series
+	Operators []opviews.Operator
+	*zscore.Result
+	Suspects []zscore.Suspect // workers with outliers, worst first
+	Shown    int              // rows of outliers in text and Markdown; 0 is all
+}
+
+// Outliers writes which operators ran unlike themselves on the other ranks. CSV
+// is one row per outlier.
+func (in Input) Outliers(w io.Writer, results []Outliers, f Format, s Style) error {
+	return writeTraces(w, f, s, tracesOf{
+		func() any { return tracesFrom(zscoreSchema, results, Outliers.wire, in.Problems) },
+		func() *table { return outlierRows(results) },
+		func() document { return outliersDocument(results, in.Problems) },
+	})
+}
+
+type outliersJSON struct {
+	traceJSON
+	Method    string  `json:"method"`
+	Alpha     number  `json:"alpha"`
+	Seed      uint64  `json:"seed"`
+	Instances int     `json:"instances"`
+	Expected  *number `json:"expected"`
+
+	Outliers     []outlierJSON     `json:"outliers"`
+	Workers      []excessJSON      `json:"workers"`
+	Series       []seriesJSON      `json:"series"`
+	Calibrations []calibrationJSON `json:"calibrations"`
+}
+
+type outlierJSON struct {
+	placeJSON
+	Op        string  `json:"op"`
+	Seq       *int    `json:"seq"`
+	Step      *int64  `json:"step"`
+	Quantity  string  `json:"quantity"`
+	Effect    int64   `json:"effect_ns"`
+	Score     *number `json:"score"`
+	Threshold number  `json:"threshold"`
+	P         *number `json:"p"`
+	Sure      bool    `json:"sure"`
+}
+
+type excessJSON struct {
+	placeJSON
+	Outliers int   `json:"outliers"`
+	Sure     int   `json:"sure"`
+	Excess   int64 `json:"excess_ns"`
+}
+
+type seriesJSON struct {
+	Op        string   `json:"op"`
+	PP        int      `json:"pp"`
+	Seq       *int     `json:"seq"`
+	Quantity  string   `json:"quantity"`
+	Peers     int      `json:"peers"`
+	Steps     int      `json:"steps"`
+	Method    string   `json:"method"`
+	Logarithm bool     `json:"logarithm"`
+	Sigma     *number  `json:"sigma"`
+	Freedom   number   `json:"freedom"`
+	Threshold number   `json:"threshold"`
+	Sure      number   `json:"sure_threshold"`
+	Doubts    []string `json:"doubts"`
+}
+
+type calibrationJSON struct {
+	Peers     int    `json:"peers"`
+	Alpha     number `json:"alpha"`
+	Threshold number `json:"threshold"`
+	Draws     int    `json:"draws"`
+}
+
+var quantityNames = [...]string{zscore.Start: "start", zscore.Duration: "duration", zscore.Wait: "wait", zscore.Transfer: "transfer"}
+
+func (o Outliers) wire() outliersJSON {
+	out := outliersJSON{traceJSON: o.Traced.wire(), Method: o.Method.String(), Alpha: number(o.Alpha), Seed: o.Seed, Instances: o.Instances,
+		Expected: optionalNumber(o.expected()), Outliers: []outlierJSON{}, Workers: []excessJSON{}, Series: []seriesJSON{}, Calibrations: []calibrationJSON{}}
+	for i := range o.Result.Outliers {
+		x := outlierOf{o, &o.Result.Outliers[i]}
+		out.Outliers = append(out.Outliers, outlierJSON{placeJSON: x.at(), Op: x.op().Name, Seq: seqOf(x.op()), Step: x.step(),
+			Quantity: x.quantity(), Effect: x.Effect, Score: optionalNumber(&x.Score), Threshold: number(x.Threshold), P: optionalNumber(x.P), Sure: x.Sure})
+	}
+	for _, s := range o.Suspects {
+		out.Workers = append(out.Workers, excessJSON{o.worker(s.Worker), s.Outliers, s.Sure, s.Excess})
+	}
+	for i, r := range o.Result.Series {
+		s := o.Series[i]
+		op := o.Operators[s.Op]
+		out.Series = append(out.Series, seriesJSON{op.Name, op.Stage, seqOf(op), quantityNames[s.Quantity], r.Peers, r.Steps, r.Method.String(), r.Log,
+			optionalNumber(&r.Sigma), number(r.Freedom), number(r.Threshold), number(r.Sure), strs(r.Doubts)})
+	}
+	for _, c := range o.Calibrations {
+		out.Calibrations = append(out.Calibrations, calibrationJSON{c.Peers, number(c.Alpha), number(c.Threshold), c.Draws})
+	}
+	return out
+}
+
+// expected is how many instances would be flagged were all healthy; nil for
+// methods without an error rate.
+func (o Outliers) expected() *float64 {
+	if o.Method == zscore.Population || o.Method == zscore.SampleSD {
+		return nil
+	}
+	n := o.Alpha * float64(o.Instances)
+	return &n
+}
+
+func seqOf(op opviews.Operator) *int {
+	if op.Seq == opviews.Total {
+		return nil
+	}
+	return &op.Seq
+}
+
+// outlierOf is an outlier of a trace.
+type outlierOf struct {
+	Outliers
+	*zscore.Outlier
+}
+
+func (x outlierOf) op() opviews.Operator { return x.Operators[x.series().Op] }
+func (x outlierOf) series() zscore.Series {
+	return x.Outliers.Series[x.Outlier.Series]
+}
+func (x outlierOf) quantity() string { return quantityNames[x.series().Quantity] }
+func (x outlierOf) at() placeJSON    { return x.Outliers.worker(x.Worker) }
+
+// step is the index of the step, nil for all.
+func (x outlierOf) step() *int64 {
+	if x.Step == zscore.EveryStep {
+		return nil
+	}
+	return &x.View.Steps()[x.Step]
+}
+
+func outlierRows(results []Outliers) *table {
+	var rows []outlierOf
+	for _, o := range results {
+		for i := range o.Result.Outliers {
+			rows = append(rows, outlierOf{o, &o.Result.Outliers[i]})
+		}
+	}
+	return flat(outlierFields(), rows)
+}
+
+func outlierFields() []field[outlierOf] {
+	type x = outlierOf
+	return slices.Concat(
+		[]field[x]{{"run", kindName, func(o x) cell { return textCell(o.View.Trace.Run) }}},
+		placeFields(x.at),
+		[]field[x]{
+			{"op", kindName, func(o x) cell { return textCell(o.op().Name) }},
+			{"seq", kindInteger, func(o x) cell { return seqCell(o.op().Seq) }},
+			{"step", kindText, func(o x) cell { return textCell(o.stepText()) }},
+			{"quantity", kindText, func(o x) cell { return textCell(o.quantity()) }},
+			{"effect_ns", kindInteger, func(o x) cell { return wholeCell(o.Effect) }},
+			{"score", kindReal, func(o x) cell { return realCell(o.Score) }},
+			{"threshold", kindReal, func(o x) cell { return realCell(o.Threshold) }},
+			{"p", kindReal, func(o x) cell { return optionalCell(o.P) }},
+			{"sure", kindText, func(o x) cell { return flagCell(o.Sure) }},
+		})
+}
+
+func (x outlierOf) stepText() string {
+	if s := x.step(); s != nil {
+		return fmt.Sprint(*s)
+	}
+	return "every"
+}
+
+// excessShown is how many workers a table lists.
+const excessShown = 20
+
+func outliersDocument(results []Outliers, problems []Problem) document {
+	var d document
+	for _, o := range results {
+		d = append(d, o.title(), prose(o.finding()))
+		if len(o.Result.Outliers) > 0 {
+			d = append(d, heading("Workers by excess"), o.excessTable(), heading("Outliers"), o.table())
+		}
+		d = append(d, heading("How the series were judged"), o.judged())
+	}
+	return append(d, problemBlocks(problems)...)
+}
+
+// finding counts the outliers and says how many mean nothing.
+func (o Outliers) finding() string {
+	sure := 0
+	for _, x := range o.Result.Outliers {
+		if x.Sure {
+			sure++
+		}
+	}
+	s := fmt.Sprintf("%s in %s of operators and %s series; %s over the whole analysis.", counted(len(o.Result.Outliers), "outlier"),
+		counted(o.Instances, "instance"), grouped(int64(len(o.Series))), surely(sure))
+	if n := o.expected(); n != nil {
+		s += fmt.Sprintf(" Were all workers healthy, about %s of the instances would have one.", grouped(int64(*n+0.5)))
+	} else {
+		s += " The method has no error rate: how many of them mean nothing is not known."
+	}
+	return s
+}
+
+func surely(n int) string {
+	if n == 0 {
+		return "none is sure"
+	}
+	return fmt.Sprintf("%s sure", grouped(int64(n)))
+}
+
+// excessTable is the workers with outliers.
+func (o Outliers) excessTable() *table {
+	t := &table{columns: append(placeColumns(),
+		column{head: "excess %s/step", kind: kindLength, means: "excess: by how much its flagged durations and transfers are longer than its peers'."},
+		column{head: "outliers", kind: kindInteger}, column{head: "sure", kind: kindInteger}, column{head: "first outlier", kind: kindText})}
+	steps := float64(len(o.View.Steps()))
+	for _, s := range o.Suspects {
+		worst := outlierOf{o, &o.Result.Outliers[s.Worst]}
+		excess := realCell(float64(s.Excess) / steps)
+		t.rows = append(t.rows, append(o.place(s.Worker), excess, wholeCell(s.Outliers), wholeCell(s.Sure),
+			textCell(operatorName(worst.op().Name, worst.op().Seq)+", "+worst.quantity())))
+	}
+	return t.capped(excessShown, "json").tidy()
+}
+
+// table is the outliers, the first ones.
+func (o Outliers) table() *table {
+	t := &table{columns: []column{{head: "rank", kind: kindID}, {head: "dp", kind: kindID, spare: true}, {head: "pp", kind: kindID, spare: true},
+		{head: "operator", kind: kindName}, {head: "step", kind: kindText}, {head: "what", kind: kindText},
+		{head: "effect %s", kind: kindLength, means: "effect: deviation from the median of the peers; of every step its median."},
+		{head: "score", kind: kindReal}, {head: "beyond", kind: kindReal, spare: true}, {head: "P", kind: kindReal}, {head: "sure", kind: kindText}}}
+	n := len(o.Result.Outliers)
+	if o.Shown > 0 {
+		n = min(n, o.Shown)
+	}
+	for i := range o.Result.Outliers[:n] {
+		x := outlierOf{o, &o.Result.Outliers[i]}
+		sure := cell{}
+		if x.Sure {
+			sure = textCell("yes")
+		}
+		t.rows = append(t.rows, append(o.place(x.Worker), textCell(operatorName(x.op().Name, x.op().Seq)), textCell(x.stepText()), textCell(x.quantity()),
+			realCell(float64(x.Effect)), realCell(x.Score), realCell(x.Threshold), optionalCell(x.P), sure))
+	}
+	if n < len(o.Result.Outliers) {
+		t.caption = fmt.Sprintf("The first %d of %s are shown; --top shows more, all are in json and csv.", n, grouped(int64(len(o.Result.Outliers))))
+	}
+	return t.tidy()
+}
+
+// judged counts the series by method, scale and doubt.
+func (o Outliers) judged() bullets {
+	total := grouped(int64(len(o.Series)))
+	b := bullets{fmt.Sprintf("Method %v, seed %d; %s", o.Method, o.Seed, errorRate(o))}
+	other, logs := 0, 0
+	doubts := make(map[zscore.Doubt]int)
+	for _, r := range o.Result.Series {
+		if r.Method != o.Method {
+			other++
+		}
+		if r.Log {
+			logs++
+		}
+		for _, doubt := range r.Doubts {
+			doubts[doubt]++
+		}
+	}
+	if logs > 0 {
+		b = append(b, fmt.Sprintf("Logarithms were compared in %s of %s series", grouped(int64(logs)), total))
+	}
+	if other > 0 {
+		b = append(b, fmt.Sprintf("Another method than asked for was used in %s of %s series", grouped(int64(other)), total))
+	}
+	var list []zscore.Doubt
+	for doubt := range doubts {
+		list = append(list, doubt)
+	}
+	slices.SortFunc(list, func(x, y zscore.Doubt) int { return cmp.Or(doubts[y]-doubts[x], int(x)-int(y)) })
+	for _, doubt := range list {
+		b = append(b, fmt.Sprintf("In %s of %s series: %v", grouped(int64(doubts[doubt])), total, doubt))
+	}
+	return append(b, o.basis()...)
+}
+
+func errorRate(o Outliers) string {
+	if o.expected() == nil {
+		return "it has no error rate"
+	}
+	return fmt.Sprintf("an instance of a healthy operator has a flag with probability %s", percent(o.Alpha))
+}

@@ -1,0 +1,330 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/ks"
+)
+
+const ksSchema = "sfstat.ks/1"
+
+// Rhythm is how the rhythms of an operator trace's workers compare.
+type Rhythm struct {
+	Traced
+	*ks.Result
+}
+
+// Rhythm writes whose operators complete at other times than their peers'. CSV
+// is one row per worker; where all distances are kept, one per pair.
+func (in Input) Rhythm(w io.Writer, results []Rhythm, f Format, s Style) error {
+	return writeTraces(w, f, s, tracesOf{
+		func() any { return tracesFrom(ksSchema, results, Rhythm.wire, in.Problems) },
+		func() *table { return rhythmRows(results) },
+		func() document { return rhythmDocument(results, in.Problems) },
+	})
+}
+
+type rhythmJSON struct {
+	traceJSON
+	Clock      string   `json:"clock"`
+	Against    string   `json:"against"`
+	Window     int64    `json:"window_ns"`
+	Points     int      `json:"points"`
+	Replicates int      `json:"replicates"`
+	Discovery  number   `json:"false_discovery_rate"`
+	Seed       uint64   `json:"seed"`
+	Doubts     []string `json:"doubts"`
+
+	Workers []scoreJSON `json:"workers"`
+	Ranking []int       `json:"ranking"`
+	Matrix  [][]*number `json:"matrix"`
+}
+
+type scoreJSON struct {
+	placeJSON
+	Completions int           `json:"completions"`
+	Peers       int           `json:"peers"`
+	Mean        *number       `json:"s"`
+	Median      *number       `json:"median"`
+	Later       int64         `json:"later_ns"`
+	Departure   *number       `json:"departure"`
+	P           *number       `json:"p"`
+	Q           *number       `json:"q"`
+	Flagged     bool          `json:"flagged"`
+	Draws       int           `json:"draws"`
+	Undecided   *string       `json:"undecided"`
+	Textbook    *textbookJSON `json:"textbook"`
+}
+
+type textbookJSON struct {
+	D          number  `json:"d"`
+	N          int     `json:"n"`
+	M          int     `json:"m"`
+	Asymptotic number  `json:"asymptotic"`
+	Stephens   number  `json:"stephens"`
+	Exact      *number `json:"exact"`
+}
+
+var clockNames = [...]string{ks.Folded: "folded", ks.Wall: "wall"}
+var againstNames = [...]string{ks.Peers: "peers", ks.Everyone: "everyone"}
+
+func (r Rhythm) wire() rhythmJSON {
+	out := rhythmJSON{traceJSON: r.Traced.wire(), Clock: clockNames[r.Clock], Against: againstNames[r.Against], Window: r.Window, Points: r.Points,
+		Replicates: r.Replicates, Discovery: number(r.Discovery), Seed: r.Seed, Doubts: strs(r.Doubts), Ranking: r.ranksOf(r.Ranking)}
+	for _, s := range r.Scores {
+		j := scoreJSON{placeJSON: r.worker(s.Worker), Completions: s.Ops, Peers: s.Peers, Mean: optionalNumber(s.Mean), Median: optionalNumber(s.Median), Later: s.Later}
+		if t := s.Test; t != nil {
+			j.Departure, j.P, j.Q = optionalNumber(&t.Departure), optionalNumber(&t.P), optionalNumber(&t.Q)
+			j.Flagged, j.Draws = t.Flagged, t.Draws
+		} else {
+			j.Undecided = optionalString(s.Undecided.String())
+		}
+		if t := s.Textbook; t != nil {
+			j.Textbook = &textbookJSON{number(t.D), t.N, t.M, number(t.Asymptotic), number(t.Stephens), optionalNumber(t.Exact)}
+		}
+		out.Workers = append(out.Workers, j)
+	}
+	n := len(r.Scores)
+	for a := 0; a < n && r.Matrix != nil; a++ {
+		row := make([]*number, n)
+		for b := range row {
+			row[b] = optionalNumber(r.distance(a, b))
+		}
+		out.Matrix = append(out.Matrix, row)
+	}
+	return out
+}
+
+// distance is D of two workers, nil where one completed nothing.
+func (r Rhythm) distance(a, b int) *float64 {
+	d := r.Matrix[a*len(r.Scores)+b]
+	if d < 0 {
+		return nil
+	}
+	return &d
+}
+
+// scoreOf is a worker of a trace.
+type scoreOf struct {
+	Rhythm
+	ks.Score
+}
+
+func (s scoreOf) at() placeJSON { return s.Rhythm.worker(s.Score.Worker) }
+
+// pairOf is two workers of a trace.
+type pairOf struct {
+	Rhythm
+	a, b int
+}
+
+// rhythmRows is one row per worker in the order of the ranks' places, or one
+// per pair of workers.
+func rhythmRows(results []Rhythm) *table {
+	var rows []scoreOf
+	var pairs []pairOf
+	for _, r := range results {
+		for _, s := range r.Scores {
+			rows = append(rows, scoreOf{r, s})
+		}
+		n := len(r.Scores)
+		for i := 0; i < n*n && r.Matrix != nil; i++ {
+			if a, b := i/n, i%n; a < b {
+				pairs = append(pairs, pairOf{r, a, b})
+			}
+		}
+	}
+	if len(pairs) > 0 {
+		return flat(pairFields(), pairs)
+	}
+	return flat(scoreFields(), rows)
+}
+
+func pairFields() []field[pairOf] {
+	type x = pairOf
+	return []field[x]{
+		{"run", kindName, func(p x) cell { return textCell(p.View.Trace.Run) }},
+		{"rank", kindInteger, func(p x) cell { return wholeCell(p.worker(p.a).Rank) }},
+		{"peer_rank", kindInteger, func(p x) cell { return wholeCell(p.worker(p.b).Rank) }},
+		{"distance", kindReal, func(p x) cell { return optionalCell(p.distance(p.a, p.b)) }},
+	}
+}
+
+func scoreFields() []field[scoreOf] {
+	type x = scoreOf
+	tested := func(k kind, name string, of func(*ks.Test) cell) field[x] {
+		return field[x]{name, k, func(s x) cell {
+			if s.Test == nil {
+				return cell{}
+			}
+			return of(s.Test)
+		}}
+	}
+	return slices.Concat(
+		[]field[x]{{"run", kindName, func(s x) cell { return textCell(s.View.Trace.Run) }}},
+		placeFields(x.at),
+		[]field[x]{
+			{"completions", kindInteger, func(s x) cell { return wholeCell(s.Score.Ops) }},
+			{"peers", kindInteger, func(s x) cell { return wholeCell(s.Score.Peers) }},
+			{"s", kindReal, func(s x) cell { return optionalCell(s.Mean) }},
+			{"median", kindReal, func(s x) cell { return optionalCell(s.Median) }},
+			{"later_ns", kindInteger, func(s x) cell { return wholeCell(s.Later) }},
+			tested(kindReal, "departure", func(t *ks.Test) cell { return realCell(t.Departure) }),
+			tested(kindReal, "p", func(t *ks.Test) cell { return realCell(t.P) }),
+			tested(kindReal, "q", func(t *ks.Test) cell { return realCell(t.Q) }),
+			tested(kindText, "flagged", func(t *ks.Test) cell { return flagCell(t.Flagged) }),
+			{"undecided", kindText, func(s x) cell {
+				if s.Test != nil {
+					return cell{}
+				}
+				return textCell(s.Undecided.String())
+			}},
+		})
+}
+
+// rhythmShown is how many workers a table lists.
+const rhythmShown = 20
+
+// rhythmDocument is a block per trace: who is found, the scores, the maps.
+func rhythmDocument(results []Rhythm, problems []Problem) document {
+	var d document
+	for _, r := range results {
+		d = append(d, r.title(), prose(r.finding()), r.table())
+		d = append(d, heading("S by pipeline stage and replica"), r.plane())
+		if m := r.pairs(); m != nil {
+			d = append(d, heading("D of every two workers"), m)
+		}
+		d = append(d, heading("How this was read"), r.basis())
+	}
+	return append(d, problemBlocks(problems)...)
+}
+
+// finding is who departs from its peers, in a sentence or two.
+func (r Rhythm) finding() string {
+	var found []int
+	tested := 0
+	for _, s := range r.Scores {
+		if s.Test == nil {
+			continue
+		}
+		tested++
+		if s.Test.Flagged {
+			found = append(found, r.worker(s.Worker).Rank)
+		}
+	}
+	slices.Sort(found)
+	switch {
+	case tested == 0 && len(r.Scores) > 0:
+		return fmt.Sprintf("Undecided: %v.", r.Scores[0].Undecided)
+	case len(found) == 0:
+		return fmt.Sprintf("Nobody is found: the rhythms of %s do not differ at a false-discovery rate of %s.", counted(tested, "worker"), percent(r.Discovery))
+	case len(found) == 1:
+		return fmt.Sprintf("Found at a false-discovery rate of %s: rank %d completes its operators at other times than its peers.", percent(r.Discovery), found[0])
+	}
+	return fmt.Sprintf("Found at a false-discovery rate of %s: %s complete their operators at other times than their peers.", percent(r.Discovery), someRanks(found))
+}
+
+// table is the workers by descending S, those that are found first.
+func (r Rhythm) table() *table {
+	t := &table{columns: append(placeColumns(),
+		column{head: "S", kind: kindUnit, means: "S: mean distance D of the rhythms to those compared with, 0 to 1."}, column{kind: kindBar},
+		column{head: "median", kind: kindUnit, spare: true},
+		column{head: "later %s", kind: kindLength, means: "later: mean completion behind the median peer."},
+		column{head: "P", kind: kindReal, spare: true}, column{head: "Q", kind: kindReal, means: "Q: false-discovery rate at which it is found."},
+		column{head: "found", kind: kindText})}
+	order := slices.Clone(r.Ranking)
+	for _, s := range r.Scores {
+		if !slices.Contains(r.Ranking, s.Worker) {
+			order = append(order, s.Worker)
+		}
+	}
+	flagged := func(w int) int {
+		if t := r.Scores[w].Test; t != nil && t.Flagged {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return flagged(a) - flagged(b) })
+	for _, w := range order {
+		t.rows = append(t.rows, r.scoreRow(t, w))
+	}
+	return t.capped(rhythmShown, "json and csv").tidy()
+}
+
+func (r Rhythm) scoreRow(t *table, w int) []cell {
+	s := r.Scores[w]
+	bar := optionalCell(s.Mean)
+	row := append(r.place(w), optionalCell(s.Mean), bar, optionalCell(s.Median), realCell(float64(s.Later)), cell{}, cell{}, cell{})
+	n := len(row)
+	if s.Test == nil {
+		row[n-1] = textCell("undecided")
+		why := s.Undecided.String()
+		i := slices.Index(t.notes, why)
+		if i < 0 {
+			i = len(t.notes)
+			t.notes = append(t.notes, why)
+		}
+		row[n-1].note = i + 1
+		return row
+	}
+	row[n-3], row[n-2] = realCell(s.Test.P), realCell(s.Test.Q)
+	if s.Test.Flagged {
+		row[n-1] = textCell("yes")
+		row[4].strong = true
+	}
+	return row
+}
+
+// plane is S on the plane of stages and replicas.
+func (r Rhythm) plane() *heatmap {
+	h := r.grid(func(w int) cell { return optionalCell(r.Scores[w].Mean) })
+	h.least = 0.05
+	return h
+}
+
+// pairsShown is how many workers a map of all distances has at most.
+const pairsShown = 56
+
+// pairs is D of every two workers, nil where they are not kept or too many.
+func (r Rhythm) pairs() *heatmap {
+	n := len(r.Scores)
+	if r.Matrix == nil || n > pairsShown || n < 2 {
+		return nil
+	}
+	h := &heatmap{least: 0.05, caption: "Ranks stand in the order of stages, then replicas."}
+	h.rows.name, h.cols.name = "rank", "rank"
+	for a := range n {
+		label := fmt.Sprint(r.worker(a).Rank)
+		h.rows.labels, h.cols.labels = append(h.rows.labels, label), append(h.cols.labels, label)
+		row := make([]cell, n)
+		for b := range row {
+			row[b] = optionalCell(r.distance(a, b))
+		}
+		h.at = append(h.at, row)
+	}
+	return h
+}
+
+// basis says how the rhythms were compared.
+func (r Rhythm) basis() bullets {
+	b := bullets{fmt.Sprintf("Completions are counted in windows of %s, %s of which are occupied", length(float64(r.Window)), grouped(int64(r.Points)))}
+	if r.Clock == ks.Folded {
+		b = append(b, "Times are folded to the start of their step")
+	} else {
+		b = append(b, "Times run on from the first start of the trace")
+	}
+	if r.Against == ks.Peers {
+		b = append(b, "Each worker is compared with the other replicas of its pipeline stage")
+	} else {
+		b = append(b, "Each worker is compared with all others; the test is against the replicas of its pipeline stage")
+	}
+	if r.Replicates > 0 {
+		b = append(b, fmt.Sprintf("Test: at most %s permutations within steps, seed %d", grouped(int64(r.Replicates)), r.Seed))
+	}
+	for _, doubt := range r.Doubts {
+		b = append(b, "In doubt: "+doubt.String())
+	}
+	return append(b, r.Traced.basis()...)
+}

@@ -1,0 +1,211 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/diagnose/opviews"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Traced is an operator trace that an engine was run on.
+type Traced struct{ View *opviews.View }
+
+// writeTraces writes results over operator traces: JSON from wire, CSV from
+// rows, the rest from a document.
+func writeTraces(w io.Writer, f Format, s Style, of tracesOf) error {
+	switch f {
+	case JSON:
+		return writeJSON(w, of.wire())
+	case CSV:
+		return writeCSV(w, of.rows())
+	}
+	return write(w, of.document(), f, s)
+}
+
+// tracesOf are the forms of the results of one engine.
+type tracesOf struct {
+	wire     func() any
+	rows     func() *table
+	document func() document
+}
+
+// tracesJSON is the JSON of all commands over operator traces.
+type tracesJSON[T any] struct {
+	Schema   string        `json:"schema"`
+	Traces   []T           `json:"traces"`
+	Problems []problemJSON `json:"problems"`
+}
+
+func tracesFrom[In, T any](schema string, results []In, of func(In) T, problems []Problem) tracesJSON[T] {
+	out := tracesJSON[T]{schema, make([]T, len(results)), problemsOf(problems)}
+	for i, r := range results {
+		out.Traces[i] = of(r)
+	}
+	return out
+}
+
+// traceJSON is what is known of a trace before any engine.
+type traceJSON struct {
+	Run       string   `json:"run"`
+	DP        int      `json:"dp_size"`
+	PP        int      `json:"pp_size"`
+	World     int      `json:"world_size"`
+	Operators int      `json:"operators"`
+	Steps     []int64  `json:"step_ids"`
+	Offset    int64    `json:"clock_offset_ns"`
+	Notes     []string `json:"notes"`
+}
+
+func (t Traced) wire() traceJSON {
+	v := t.View
+	return traceJSON{v.Trace.Run, v.Grid.Replicas, v.Grid.Stages, v.Trace.Layout.World, v.Trace.Len(), v.Steps(), v.Offset, t.notes()}
+}
+
+// notes are what is incomplete, each once; never nil.
+func (t Traced) notes() []string {
+	out := []string{}
+	for _, list := range [][]trace.Note{t.View.Trace.Notes, t.View.Model.Notes()} {
+		for _, n := range list {
+			if !slices.Contains(out, n.Text) {
+				out = append(out, n.Text)
+			}
+		}
+	}
+	return out
+}
+
+// placeJSON is a worker and its place.
+type placeJSON struct {
+	Rank int `json:"rank"`
+	DP   int `json:"dp"`
+	PP   int `json:"pp"`
+}
+
+func (t Traced) worker(w int) placeJSON {
+	return placeJSON{t.View.Rank(w).ID, t.View.Replica(w), t.View.Stage(w)}
+}
+
+// ranksOf are the IDs of workers, never nil.
+func (t Traced) ranksOf(workers []int) []int {
+	ids := make([]int, len(workers))
+	for i, w := range workers {
+		ids[i] = t.View.Rank(w).ID
+	}
+	return ids
+}
+
+// title is "AR · 44 steps from 16 to 1238 · 16 workers, dp 4 × pp 4".
+func (t Traced) title() heading {
+	v := t.View
+	steps := v.Steps()
+	span := counted(len(steps), "step")
+	if n := len(steps); n > 1 {
+		span += fmt.Sprintf(" from %d to %d", steps[0], steps[n-1])
+	} else {
+		span = fmt.Sprintf("step %d", steps[0])
+	}
+	workers := counted(v.Workers(), "worker")
+	if all := v.Trace.Layout.DP * v.Trace.Layout.PP; all > v.Workers() {
+		workers = fmt.Sprintf("%d of %d workers", v.Workers(), all)
+	}
+	parts := []string{span, fmt.Sprintf("%s, dp %d × pp %d", workers, v.Grid.Replicas, v.Grid.Stages)}
+	if v.Trace.Run != "" {
+		parts = append([]string{v.Trace.Run}, parts...)
+	}
+	return heading(strings.Join(parts, " · "))
+}
+
+// basis are the sentences that every account of a trace ends with.
+func (t Traced) basis() bullets {
+	var b bullets
+	if t.View.Offset > 0 {
+		b = append(b, fmt.Sprintf("Clocks were aligned at the last operator of every step that all ranks take part in; one was off by %s",
+			length(float64(t.View.Offset))))
+	}
+	return append(b, t.notes()...)
+}
+
+// place are the cells of a worker: rank, dp, pp.
+func (t Traced) place(w int) []cell {
+	at := t.worker(w)
+	return []cell{wholeCell(at.Rank), wholeCell(at.DP), wholeCell(at.PP)}
+}
+
+// placeColumns are the heads of place.
+func placeColumns() []column {
+	return []column{{head: "rank", kind: kindID}, {head: "dp", kind: kindID}, {head: "pp", kind: kindID}}
+}
+
+// placeFields are place as fields of a flat table.
+func placeFields[T any](of func(T) placeJSON) []field[T] {
+	return []field[T]{
+		{"rank", kindInteger, func(x T) cell { return wholeCell(of(x).Rank) }},
+		{"dp", kindInteger, func(x T) cell { return wholeCell(of(x).DP) }},
+		{"pp", kindInteger, func(x T) cell { return wholeCell(of(x).PP) }},
+	}
+}
+
+// grid is a number for every worker as a heat map, pipeline stages down and
+// replicas across.
+func (t Traced) grid(of func(w int) cell) *heatmap {
+	h := &heatmap{rows: numbered("pp", t.View.Grid.Stages), cols: numbered("dp", t.View.Grid.Replicas)}
+	for s := range t.View.Grid.Stages {
+		row := make([]cell, t.View.Grid.Replicas)
+		for d := range row {
+			row[d] = of(s*t.View.Grid.Replicas + d)
+		}
+		h.at = append(h.at, row)
+	}
+	return h
+}
+
+// numbered is the axis 0 … n − 1.
+func numbered(name string, n int) axis {
+	a := axis{name: name}
+	for i := range n {
+		a.labels = append(a.labels, fmt.Sprint(i))
+	}
+	return a
+}
+
+// operatorName is "forward-compute 3", or "forward-compute" for all of a step
+// together.
+func operatorName(name string, seq int) string {
+	if seq == opviews.Total {
+		return name
+	}
+	return fmt.Sprintf("%s %d", name, seq)
+}
+
+// seqCell is absent for all operators of a name together.
+func seqCell(seq int) cell {
+	if seq == opviews.Total {
+		return cell{}
+	}
+	return wholeCell(seq)
+}
+
+// someRanks names ranks for a sentence: "rank 3", "ranks 0, 4–7 and 12 more".
+func someRanks(ids []int) string {
+	if len(ids) == 1 {
+		return fmt.Sprintf("rank %d", ids[0])
+	}
+	const most = 8
+	ranges := strings.Split(trace.RankList(ids), ",")
+	if len(ranges) > most {
+		return fmt.Sprintf("%s: %s …", counted(len(ids), "rank"), strings.Join(ranges[:most], ", "))
+	}
+	return "ranks " + strings.Join(ranges, ", ")
+}
+
+// capped says how many rows a table shows of how many there are.
+func (t *table) capped(most int, where string) *table {
+	if n := len(t.rows); n > most {
+		t.rows = t.rows[:most]
+		t.caption = strings.TrimSpace(fmt.Sprintf("%s The first %d of %s are shown; all are in %s.", t.caption, most, grouped(int64(n)), where))
+	}
+	return t
+}

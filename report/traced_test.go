@@ -1,0 +1,242 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/sfstat/sfstat/diagnose/opviews"
+	"github.com/sfstat/sfstat/engine/blame"
+	"github.com/sfstat/sfstat/engine/ks"
+	"github.com/sfstat/sfstat/engine/whatif"
+	"github.com/sfstat/sfstat/engine/zscore"
+	"github.com/sfstat/sfstat/simulate/pipeline"
+)
+
+// tracedCase is an operator trace and what the engines say about it.
+type tracedCase struct {
+	name     string
+	make     func() (pipeline.Spec, ks.Options)
+	rhythm   Rhythm
+	outliers Outliers
+	blame    Blame
+	whatif   WhatIf
+}
+
+// tracedCases are simulated: views can be had of nothing else.
+var tracedCases = []*tracedCase{
+	// One slow worker, clocks apart, every step late: all tables have rows.
+	{name: "slow", make: func() (pipeline.Spec, ks.Options) {
+		s := smallJob(3, 2, 3)
+		s.Clock.SkewSD, s.Steps.Count = 40, 6
+		dp, pp := 2, 1
+		s.Faults = []pipeline.Fault{
+			{Kind: pipeline.SlowWorker, Where: pipeline.Where{DP: &dp, PP: &pp}, Size: pipeline.Size{Factor: 2}},
+			{Kind: pipeline.LateStart, Where: pipeline.Where{DP: &dp, PP: &pp}, Size: pipeline.Size{Delay: 900}},
+		}
+		o := ks.DefaultOptions()
+		o.Matrix = true
+		return s, o
+	}},
+	// Two replicas and one step: nothing can be decided.
+	{name: "undecided", make: func() (pipeline.Spec, ks.Options) {
+		s := smallJob(2, 2, 2)
+		s.Steps.Count, s.Run = 1, "=cmd|' /C calc'!A0 \x1b[31m<img src=x>@everyone`"
+		o := ks.DefaultOptions()
+		o.Clock, o.Against = ks.Wall, ks.Everyone
+		return s, o
+	}},
+	// More replicas than a map has room for.
+	{name: "wide", make: func() (pipeline.Spec, ks.Options) {
+		s := smallJob(70, 1, 1)
+		s.Steps.Count = 2
+		return s, ks.DefaultOptions()
+	}},
+}
+
+func smallJob(dp, pp, microbatches int) pipeline.Spec {
+	s := pipeline.DefaultSpec()
+	s.Run, s.Layout.DP, s.Layout.PP, s.Layout.TP, s.Layout.Microbatches, s.Layout.Buckets = "small", dp, pp, 1, microbatches, 1
+	return s
+}
+
+// analyzed runs the engines on all cases, once.
+var analyzed = sync.OnceValue(func() error {
+	for _, c := range tracedCases {
+		if err := c.analyze(); err != nil {
+			return fmt.Errorf("%s: %w", c.name, err)
+		}
+	}
+	return nil
+})
+
+func (c *tracedCase) analyze() error {
+	spec, rhythms := c.make()
+	run := spec.Run
+	spec.Run = c.name
+	o, _, err := pipeline.Make(spec)
+	if err != nil {
+		return err
+	}
+	o.Run = run
+	v, err := opviews.New(o, whatif.DefaultOptions())
+	if err != nil {
+		return err
+	}
+	t := Traced{View: v}
+	if rhythms.Clock == ks.Wall {
+		rhythms.Origin = v.Origin()
+	}
+	r, err := ks.Analyze(v.Rhythms(), rhythms)
+	if err != nil {
+		return err
+	}
+	c.rhythm = Rhythm{Traced: t, Result: r}
+	series, operators := v.Series()
+	z, err := zscore.Analyze(series, zscore.DefaultOptions())
+	if err != nil {
+		return err
+	}
+	c.outliers = Outliers{Traced: t, Series: series, Operators: operators, Result: z, Suspects: v.Suspects(z, series, operators), Shown: 8}
+	options := blame.Options{Tie: v.Tie()}
+	steps := make([]int, len(v.Steps()))
+	for i := range steps {
+		steps[i] = i
+	}
+	walks, err := v.Flags(z, series, operators).Walk(steps, options)
+	if err != nil {
+		return err
+	}
+	c.blame = Blame{Traced: t, Walks: walks, Options: options, Alpha: z.Alpha}
+	c.whatif = WhatIf{Traced: t, Result: v.Model.Analyze()}
+	if c.name != "undecided" {
+		c.whatif.Suspects = v.Model.Suspects(c.whatif.Result, 2)
+		return nil
+	}
+	e, err := v.Model.Price(whatif.Selection{{Stages: []int{1}}})
+	c.whatif.Fixes = []Fix{{"stage=1,op=<img src=x>", e[0]}}
+	return err
+}
+
+// renderedTraces calls f with every table over operator traces in one format,
+// by the name of the command.
+func renderedTraces(t *testing.T, format Format, s Style, f func(command, name string, out []byte)) {
+	t.Helper()
+	if err := analyzed(); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range tracedCases {
+		var in Input
+		if c.name == "undecided" {
+			in.Problems = testProblems()
+		}
+		for _, each := range []struct {
+			command string
+			write   func(*bytes.Buffer) error
+		}{
+			{"ks", func(b *bytes.Buffer) error { return in.Rhythm(b, []Rhythm{c.rhythm}, format, s) }},
+			{"zscore", func(b *bytes.Buffer) error { return in.Outliers(b, []Outliers{c.outliers}, format, s) }},
+			{"blame", func(b *bytes.Buffer) error { return in.Blame(b, []Blame{c.blame}, format, s) }},
+			{"whatif", func(b *bytes.Buffer) error { return in.WhatIf(b, []WhatIf{c.whatif}, format, s) }},
+		} {
+			var out bytes.Buffer
+			if err := each.write(&out); err != nil {
+				t.Fatalf("%s %s: %v", each.command, c.name, err)
+			}
+			f(each.command, each.command+"-"+c.name, out.Bytes())
+		}
+	}
+}
+
+// tracesText is what a table of text says.
+func tracesText(t *testing.T, command, name string) string {
+	t.Helper()
+	found := ""
+	renderedTraces(t, Text, Style{}, func(c, n string, out []byte) {
+		if c == command && n == command+"-"+name {
+			found = string(out)
+		}
+	})
+	return found
+}
+
+// The sentences at the top say who it is, in all four, and say so when nothing
+// can be decided.
+func TestTracesFind(t *testing.T) {
+	for _, c := range []struct{ command, name, want string }{
+		{"ks", "slow", "ranks 2, 5 complete their operators at other times than their peers."},
+		{"ks", "undecided", "Undecided: two workers: which one is slow cannot be decided."},
+		{"zscore", "undecided", "In 64 of 64 series: fewer than three peers"},
+		{"blame", "slow", "of rank 5 (op)"},
+		{"blame", "undecided", "No operator of 1 step started so late against its peers that a walk could begin."},
+		{"whatif", "slow", "Where operators start late"},
+		{"whatif", "undecided", "stage=1,op=<img src=x>"},
+	} {
+		if got := strings.Join(strings.Fields(tracesText(t, c.command, c.name)), " "); !strings.Contains(got, c.want) {
+			t.Errorf("%s of %s does not say %q:\n%s", c.command, c.name, c.want, tracesText(t, c.command, c.name))
+		}
+	}
+}
+
+// Failed writes come back, and formats that are none are refused.
+func TestTracesWriteError(t *testing.T) {
+	if err := analyzed(); err != nil {
+		t.Fatal(err)
+	}
+	c := tracedCases[0]
+	for f := Text; f <= Markdown+1; f++ {
+		for command, err := range map[string]error{
+			"ks": Input{}.Rhythm(full{}, []Rhythm{c.rhythm}, f, Style{}), "zscore": Input{}.Outliers(full{}, []Outliers{c.outliers}, f, Style{}),
+			"blame": Input{}.Blame(full{}, []Blame{c.blame}, f, Style{}), "whatif": Input{}.WhatIf(full{}, []WhatIf{c.whatif}, f, Style{}),
+		} {
+			if err == nil {
+				t.Errorf("%s as %v: the failed write is not reported", command, f)
+			}
+		}
+	}
+}
+
+// A map shows the largest number darkest and the lowest lightest, whole rows
+// at a time, and says so where it cannot be drawn.
+func TestHeatmap(t *testing.T) {
+	draw := func(h *heatmap, width int) []string {
+		var b bytes.Buffer
+		newTextWriter(&b, Style{Width: width}).document(document{h})
+		return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+	}
+	h := &heatmap{rows: numbered("pp", 2), cols: numbered("dp", 3), low: 1, least: 1.1,
+		at: [][]cell{{realCell(1), realCell(2), {}}, {realCell(1.5), realCell(1.9), realCell(0.5)}}}
+	want := []string{
+		"    dp",
+		"pp     0       1       2",
+		"0   1.00 ·  2.00 █     –",
+		"1   1.50 ▒  1.90 █  0.50 ·",
+		"· 1.00 to █ 2.00.",
+	}
+	if got := draw(h, 80); !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	h = &heatmap{rows: numbered("pp", 1), cols: numbered("dp", 41), low: 1, least: 3.5, at: [][]cell{make([]cell, 41)}}
+	for i := range h.at[0] {
+		h.at[0][i] = realCell(1 + float64(i)/16)
+	}
+	want = []string{
+		"    dp",
+		"pp  0         5         10        15        20",
+		"0   ················░░░░░░░░░░░░░░░░▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▓▓",
+		"    dp",
+		"pp  25        30        35        40",
+		"0   ▓▓▓▓▓▓▓▓▓▓▓▓▓▓██████████████████",
+		"· 1.00 to █ 3.50.",
+	}
+	if got := draw(h, 60); !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	h = &heatmap{rows: numbered("pp", 70), cols: numbered("dp", 2), at: slices.Repeat([][]cell{{realCell(1), realCell(1)}}, 70)}
+	if got := draw(h, 80); !slices.Equal(got, []string{"The map of 70 × 2 is too large for text; its numbers are in json and csv."}) {
+		t.Errorf("got %q", got)
+	}
+}

@@ -1,0 +1,298 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/whatif"
+)
+
+const whatifSchema = "sfstat.whatif/1"
+
+// WhatIf is what uneven work costs the steps of an operator trace.
+type WhatIf struct {
+	Traced
+	*whatif.Result
+	Ideal    whatif.Ideal
+	Fixes    []Fix            // what was asked for
+	Suspects []whatif.Suspect // where nothing was asked for
+}
+
+// Fix is a selection of operators as it was typed, and what it does to the
+// steps.
+type Fix struct {
+	Selection string
+	whatif.Effect
+}
+
+// WhatIf writes what workers, stages and kinds of operators cost. CSV is one
+// row per figure.
+func (in Input) WhatIf(w io.Writer, results []WhatIf, f Format, s Style) error {
+	return writeTraces(w, f, s, tracesOf{
+		func() any { return tracesFrom(whatifSchema, results, WhatIf.wire, in.Problems) },
+		func() *table { return whatifRows(results) },
+		func() document { return whatifDocument(results, in.Problems) },
+	})
+}
+
+// selectionOf is a suspect as a selection is typed.
+func selectionOf(s whatif.Suspect) string {
+	switch s.Kind {
+	case whatif.SuspectWorker:
+		return fmt.Sprintf("rank=%d", s.Index)
+	case whatif.SuspectStage:
+		return fmt.Sprintf("stage=%d", s.Index)
+	case whatif.SuspectReplica:
+		return fmt.Sprintf("dp=%d", s.Index)
+	}
+	return "op=" + s.Op
+}
+
+// fixes are what was asked for, else the suspects.
+func (x WhatIf) fixes() []Fix {
+	out := slices.Clone(x.Fixes)
+	for _, s := range x.Suspects {
+		out = append(out, Fix{selectionOf(s), s.Effect})
+	}
+	return out
+}
+
+// partName is a part as people call it: "forward-compute", "stage 3",
+// "replica 0".
+func partName(p whatif.Part, of string) string {
+	if p.Name != "" {
+		return p.Name
+	}
+	return fmt.Sprintf("%s %d", of, p.Index)
+}
+
+// figureOf is a row of the flat table; what does not apply is empty.
+type figureOf struct {
+	run, figure, name string
+	at                *placeJSON
+	index             *int
+	slowdown, time    *float64
+	effect            *whatif.Effect
+}
+
+func whatifRows(results []WhatIf) *table {
+	var rows []figureOf
+	for _, x := range results {
+		rows = append(rows, x.figures()...)
+	}
+	return flat(figureFields(), rows)
+}
+
+func (x WhatIf) figures() []figureOf {
+	run := x.View.Trace.Run
+	rows := []figureOf{
+		{run: run, figure: "t_base", time: &x.Recorded.Mean}, {run: run, figure: "t_nodelay", time: &x.NoDelay.Mean},
+		{run: run, figure: "t_noblk", time: &x.Result.Ideal.Mean},
+		{run: run, figure: "blocking_slowdown", slowdown: &x.Slowdown.Overall}, {run: run, figure: "launch_slowdown", slowdown: &x.Launch.Overall},
+	}
+	for _, each := range []struct {
+		figure string
+		parts  []whatif.Part
+	}{
+		{"optype", x.ByOp}, {"stage", x.ByStage}, {"dp_rank", x.ByDP},
+		{"launch_optype", x.LaunchByOp}, {"launch_stage", x.LaunchByStage}, {"launch_dp_rank", x.LaunchByDP},
+	} {
+		for i := range each.parts {
+			p := &each.parts[i]
+			row := figureOf{run: run, figure: each.figure, name: p.Name, slowdown: &p.Overall}
+			if p.Name == "" {
+				row.index = &p.Index
+			}
+			rows = append(rows, row)
+		}
+	}
+	for i := range x.Workers {
+		w := &x.Workers[i]
+		rows = append(rows, figureOf{run: run, figure: "worker", at: &placeJSON{w.Rank, w.DP, w.Stage}, slowdown: &w.Alone.Overall})
+	}
+	rows = append(rows, figureOf{run: run, figure: "m_s", effect: &x.LastStage}, figureOf{run: run, figure: "m_w", effect: &x.TopWorkers})
+	for _, f := range x.fixes() {
+		rows = append(rows, figureOf{run: run, figure: "fix", name: f.Selection, effect: &f.Effect})
+	}
+	return rows
+}
+
+func figureFields() []field[figureOf] {
+	type x = figureOf
+	place := func(name string, of func(*placeJSON) int) field[x] {
+		return field[x]{name, kindInteger, func(f x) cell {
+			if f.at == nil {
+				return cell{}
+			}
+			return wholeCell(of(f.at))
+		}}
+	}
+	effect := func(name string, of func(*whatif.Effect) cell) field[x] {
+		return field[x]{name, kindReal, func(f x) cell {
+			if f.effect == nil {
+				return cell{}
+			}
+			return of(f.effect)
+		}}
+	}
+	return []field[x]{
+		{"run", kindName, func(f x) cell { return textCell(f.run) }},
+		{"figure", kindText, func(f x) cell { return textCell(f.figure) }},
+		{"name", kindName, func(f x) cell { return textCell(f.name) }},
+		{"index", kindInteger, func(f x) cell { return optionalWhole(f.index) }},
+		place("rank", func(w *placeJSON) int { return w.Rank }),
+		place("dp", func(w *placeJSON) int { return w.DP }),
+		place("pp", func(w *placeJSON) int { return w.PP }),
+		{"slowdown", kindReal, func(f x) cell { return optionalCell(f.slowdown) }},
+		{"t_ns", kindReal, func(f x) cell { return optionalCell(f.time) }},
+		effect("trem_ns", func(e *whatif.Effect) cell { return realCell(e.Removed) }),
+		effect("tadd_ns", func(e *whatif.Effect) cell { return realCell(e.Added) }),
+		effect("saved_ns", func(e *whatif.Effect) cell { return realCell(e.Saved()) }),
+		effect("rem", func(e *whatif.Effect) cell { return shareCell(e, e.Share) }),
+		effect("add", func(e *whatif.Effect) cell { return shareCell(e, e.AddedShare) }),
+	}
+}
+
+// shareCell is a share of the excess, absent where there is none.
+func shareCell(e *whatif.Effect, share float64) cell {
+	if !e.HasShare {
+		return cell{}
+	}
+	return realCell(share)
+}
+
+func whatifDocument(results []WhatIf, problems []Problem) document {
+	var d document
+	for _, x := range results {
+		d = append(d, x.title(), prose(x.finding()), x.timelines(),
+			heading("What each part causes alone"), x.parts(),
+			heading("Slowdown that each worker causes alone"), x.plane(),
+			heading("What mending would save"), x.savings())
+		if x.LaunchByOp != nil {
+			d = append(d, heading("Where operators start late"), x.launches())
+		}
+		d = append(d, heading("How this was read"), x.basis())
+	}
+	return append(d, problemBlocks(problems)...)
+}
+
+// finding is the slowdown in a sentence.
+func (x WhatIf) finding() string {
+	return fmt.Sprintf("Uneven work makes a step %.2f times as long as it would be with all durations ideal; launch delays make it %.3f times as long.",
+		x.Slowdown.Overall, x.Launch.Overall)
+}
+
+func (x WhatIf) timelines() *table {
+	t := &table{columns: []column{{head: "timeline", kind: kindText}, {head: "%s/step", kind: kindLength}, {kind: kindBar}}}
+	for _, each := range []struct {
+		name string
+		time float64
+	}{{"as recorded", x.Recorded.Mean}, {"without launch delays", x.NoDelay.Mean}, {"all durations ideal", x.Result.Ideal.Mean}} {
+		t.rows = append(t.rows, []cell{textCell(each.name), realCell(each.time), realCell(each.time)})
+	}
+	return t
+}
+
+// partsShown is how many parts of a sort a table lists.
+const partsShown = 8
+
+// barAbove1 is the column of the bars of slowdowns.
+var barAbove1 = column{kind: kindBar, means: "The bar is what is above 1."}
+
+// parts are the slowdowns by kind of operator, stage and replica.
+func (x WhatIf) parts() *table {
+	t := &table{columns: []column{{head: "part", kind: kindName}, {head: "slowdown", kind: kindFactor,
+		means: "slowdown: step time with this part as recorded and all else ideal, to all ideal."}, barAbove1}}
+	t.addParts(x.ByOp, "")
+	t.addParts(x.ByStage, "stage")
+	t.addParts(x.ByDP, "replica")
+	t.leftOut(len(x.ByOp) + len(x.ByStage) + len(x.ByDP))
+	return t
+}
+
+func (x WhatIf) launches() *table {
+	t := &table{columns: []column{{head: "part", kind: kindName}, {head: "slowdown", kind: kindFactor,
+		means: "slowdown: step time with the launch delays of this part alone, to no delays."}, barAbove1}}
+	t.addParts(x.LaunchByOp, "")
+	t.addParts(x.LaunchByStage, "stage")
+	t.addParts(x.LaunchByDP, "replica")
+	t.leftOut(len(x.LaunchByOp) + len(x.LaunchByStage) + len(x.LaunchByDP))
+	return t
+}
+
+func (t *table) addParts(parts []whatif.Part, of string) {
+	for i, p := range parts[:min(partsShown, len(parts))] {
+		bar := realCell(max(0, p.Overall-1))
+		bar.strong = i == 0
+		t.rows = append(t.rows, []cell{textCell(partName(p, of)), realCell(p.Overall), bar})
+	}
+}
+
+// leftOut says how many of the parts the table does not list.
+func (t *table) leftOut(parts int) {
+	if n := parts - len(t.rows); n > 0 {
+		t.caption = fmt.Sprintf("%d smaller ones are in json and csv.", n)
+	}
+}
+
+// plane is what every worker causes alone, on the plane of stages and
+// replicas.
+func (x WhatIf) plane() *heatmap {
+	h := x.grid(func(w int) cell { return realCell(x.Workers[w].Alone.Overall) })
+	h.low, h.least = 1, 1.1
+	return h
+}
+
+// fixesShown is how many suspects a table lists; what was asked for is listed
+// whole.
+const fixesShown = 12
+
+// savings are the fixes and the two that the study of traces is about.
+func (x WhatIf) savings() *table {
+	t := &table{columns: []column{{head: "fix", kind: kindName},
+		{head: "then %s/step", kind: kindLength, means: "then: step time with this made ideal and all else as recorded."},
+		{head: "saves %s", kind: kindLength}, {head: "saves", kind: kindFraction, means: "saves: in time and as part of the step without launch delays."},
+		{head: "of excess", kind: kindFraction, means: "of excess: as part of the time lost to uneven work."},
+		{head: "alone %s/step", kind: kindLength, means: "alone: step time with this as recorded and all else ideal."}}}
+	list := x.fixes()
+	if x.Suspects != nil {
+		list = list[:min(fixesShown, len(list))]
+	}
+	for _, f := range list {
+		t.addEffect(f.Selection, &f.Effect)
+	}
+	t.addEffect("last stage (M_S)", &x.LastStage)
+	worst := "worst worker (M_W)"
+	if n := len(x.TopRanks); n > 1 {
+		worst = fmt.Sprintf("worst %s (M_W)", counted(n, "worker"))
+	}
+	t.addEffect(worst, &x.TopWorkers)
+	if more := len(x.fixes()) - len(list); more > 0 {
+		t.caption = fmt.Sprintf("%d more are in json and csv.", more)
+	}
+	return t.tidy()
+}
+
+func (t *table) addEffect(name string, e *whatif.Effect) {
+	saves := cell{}
+	if e.Now > 0 {
+		saves = realCell(e.Saved() / e.Now)
+	}
+	t.rows = append(t.rows, []cell{textCell(name), realCell(e.Removed), realCell(e.Saved()), saves, shareCell(e, e.Share), realCell(e.Added)})
+}
+
+// basis says what ideal means and how well the replay fits.
+func (x WhatIf) basis() bullets {
+	over := "all replicas, stages and steps"
+	if x.Ideal == whatif.IdealOverPeers {
+		over = "the replicas and steps of its stage"
+	}
+	b := bullets{"Ideal is the mean over " + over + "; for communication the median",
+		fmt.Sprintf("A replay of everything that was recorded misses a step by %s at most", percent(x.Misfit)),
+		fmt.Sprintf("Worst workers, by the estimate of the study: %s", someRanks(slices.Sorted(slices.Values(x.TopRanks))))}
+	if x.Suspects != nil {
+		b = append(b, "Fixes overlap: a worker is also in a stage and in a replica")
+	}
+	return append(b, x.Traced.basis()...)
+}

@@ -1,0 +1,133 @@
+package report
+
+import "github.com/sfstat/sfstat/engine/whatif"
+
+// The JSON of a replay. Names follow the result files that were published with
+// the study; times are nanoseconds.
+
+type whatifJSON struct {
+	traceJSON
+	Ideal    string `json:"ideal"`
+	Base     number `json:"t_base_ns"`
+	NoDelay  number `json:"t_nodelay_ns"`
+	NoBlock  number `json:"t_noblk_ns"`
+	Blocking number `json:"blocking_slowdown"`
+	Launch   number `json:"launch_slowdown"`
+	Misfit   number `json:"misfit"`
+
+	PerStep []replayedStepJSON `json:"steps"`
+
+	ByDP          []dpPartJSON    `json:"blocking_decompose_by_dp_rank"`
+	ByStage       []stagePartJSON `json:"blocking_decompose_by_stage"`
+	ByOp          []opPartJSON    `json:"blocking_decompose_by_optype"`
+	LaunchByDP    []dpPartJSON    `json:"launch_decompose_by_dp_rank"`
+	LaunchByStage []stagePartJSON `json:"launch_decompose_by_stage"`
+	LaunchByOp    []opPartJSON    `json:"launch_decompose_by_optype"`
+
+	Workers []heatJSON `json:"workers"`
+
+	LastStage  effectJSON `json:"m_s"`
+	TopWorkers effectJSON `json:"m_w"`
+	TopRanks   []int      `json:"m_w_ranks"`
+	Fixes      []fixJSON  `json:"fixes"`
+}
+
+type replayedStepJSON struct {
+	Step     int64  `json:"step"`
+	Base     int64  `json:"t_base_ns"`
+	NoDelay  int64  `json:"t_nodelay_ns"`
+	NoBlock  int64  `json:"t_noblk_ns"`
+	Blocking number `json:"blocking_slowdown"`
+	Launch   number `json:"launch_slowdown"`
+}
+
+type ratioJSON struct {
+	Slowdown number   `json:"slowdown"`
+	PerStep  []number `json:"slowdown_per_step"`
+}
+
+type dpPartJSON struct {
+	DP int `json:"dp_rank"`
+	ratioJSON
+}
+
+type stagePartJSON struct {
+	Stage int `json:"stage"`
+	ratioJSON
+}
+
+type opPartJSON struct {
+	Op string `json:"optype"`
+	ratioJSON
+}
+
+type heatJSON struct {
+	placeJSON
+	ratioJSON
+	Score number `json:"score"`
+}
+
+type effectJSON struct {
+	Removed        number  `json:"trem_ns"`
+	Added          number  `json:"tadd_ns"`
+	Now            number  `json:"tori_ns"`
+	Ideal          number  `json:"tideal_ns"`
+	Saved          number  `json:"saved_ns"`
+	Share          *number `json:"rem"`
+	AddedShare     *number `json:"add"`
+	RemovedPerStep []int64 `json:"trem_per_step_ns"`
+	AddedPerStep   []int64 `json:"tadd_per_step_ns"`
+}
+
+type fixJSON struct {
+	Selection string `json:"selection"`
+	effectJSON
+}
+
+var idealNames = [...]string{whatif.IdealOverAll: "all", whatif.IdealOverPeers: "peers"}
+
+func (x WhatIf) wire() whatifJSON {
+	out := whatifJSON{traceJSON: x.Traced.wire(), Ideal: idealNames[x.Ideal], Base: number(x.Recorded.Mean), NoDelay: number(x.NoDelay.Mean),
+		NoBlock: number(x.Result.Ideal.Mean), Blocking: number(x.Slowdown.Overall), Launch: number(x.Launch.Overall), Misfit: number(x.Misfit),
+		LastStage: effectFrom(x.LastStage), TopWorkers: effectFrom(x.TopWorkers), TopRanks: list(x.TopRanks), Fixes: []fixJSON{}}
+	for i, step := range x.Result.Steps {
+		out.PerStep = append(out.PerStep, replayedStepJSON{step, x.Recorded.PerStep[i], x.NoDelay.PerStep[i], x.Result.Ideal.PerStep[i],
+			number(x.Slowdown.PerStep[i]), number(x.Launch.PerStep[i])})
+	}
+	dp := func(p whatif.Part) dpPartJSON { return dpPartJSON{p.Index, ratioFrom(p.Ratio)} }
+	stage := func(p whatif.Part) stagePartJSON { return stagePartJSON{p.Index, ratioFrom(p.Ratio)} }
+	op := func(p whatif.Part) opPartJSON { return opPartJSON{p.Name, ratioFrom(p.Ratio)} }
+	out.ByDP, out.LaunchByDP = partsFrom(x.ByDP, dp), partsFrom(x.LaunchByDP, dp)
+	out.ByStage, out.LaunchByStage = partsFrom(x.ByStage, stage), partsFrom(x.LaunchByStage, stage)
+	out.ByOp, out.LaunchByOp = partsFrom(x.ByOp, op), partsFrom(x.LaunchByOp, op)
+	for _, w := range x.Workers {
+		out.Workers = append(out.Workers, heatJSON{placeJSON{w.Rank, w.DP, w.Stage}, ratioFrom(w.Alone), number(w.Score)})
+	}
+	for _, f := range x.fixes() {
+		out.Fixes = append(out.Fixes, fixJSON{f.Selection, effectFrom(f.Effect)})
+	}
+	return out
+}
+
+// partsFrom keeps nil, which says that nothing was decomposed.
+func partsFrom[T any](parts []whatif.Part, of func(whatif.Part) T) []T {
+	if parts == nil {
+		return nil
+	}
+	out := make([]T, len(parts))
+	for i, p := range parts {
+		out[i] = of(p)
+	}
+	return out
+}
+
+func ratioFrom(r whatif.Ratio) ratioJSON { return ratioJSON{number(r.Overall), numbers(r.PerStep)} }
+
+func effectFrom(e whatif.Effect) effectJSON {
+	out := effectJSON{Removed: number(e.Removed), Added: number(e.Added), Now: number(e.Now), Ideal: number(e.Ideal), Saved: number(e.Saved()),
+		RemovedPerStep: list(e.RemovedPerStep), AddedPerStep: list(e.AddedPerStep)}
+	if e.HasShare {
+		out.Share, out.AddedShare = optionalNumber(&e.Share), optionalNumber(&e.AddedShare)
+	}
+	return out
+}

@@ -20,6 +20,10 @@ func (p *program) app() *cli.App {
 		Commands: []*cli.Command{
 			p.diagnoseCommand(),
 			p.frontierCommand(),
+			p.ksCommand(),
+			p.zscoreCommand(),
+			p.blameCommand(),
+			p.whatifCommand(),
 			p.inspectCommand(),
 			p.convertCommand(),
 			p.simulateCommand(),

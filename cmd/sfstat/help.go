@@ -117,7 +117,7 @@ func flagLeft(f cli.Flag, doc cli.DocGenerationFlag) string {
 
 func flagRight(f cli.Flag, doc cli.DocGenerationFlag) string {
 	_, text := placeholder(doc.GetUsage())
-	if value := doc.GetValue(); doc.TakesValue() && value != "" && value != "0" {
+	if value := doc.GetValue(); doc.TakesValue() && value != "" && value != "0" && value != "0s" {
 		text += " (default " + value + ")"
 	}
 	return text

@@ -79,6 +79,7 @@ func (p *program) read(c *cli.Context, want auto.Wanted, each func(auto.Item) er
 	}
 	defer r.Close()
 	n := 0
+	var bad []report.Problem // items that cannot be used
 	for {
 		item, err := r.Next()
 		if errors.Is(err, io.EOF) {
@@ -87,12 +88,19 @@ func (p *program) read(c *cli.Context, want auto.Wanted, each func(auto.Item) er
 		if err != nil {
 			return inputs{}, badInput(err)
 		}
-		if err := each(item); err != nil {
+		var refused *unusable
+		switch err := each(item); {
+		case errors.As(err, &refused) && !c.Bool("strict"):
+			bad = append(bad, refused.Problem)
+		case errors.As(err, &refused):
+			return inputs{}, badInput(err)
+		case err != nil:
 			return inputs{}, err
+		default:
+			n++
 		}
-		n++
 	}
-	in := inputs{read: r.Inputs()}
+	in := inputs{read: r.Inputs(), problems: bad}
 	for _, problem := range r.Problems() {
 		in.problems = append(in.problems, report.Problem(problem))
 	}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"io"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sfstat/sfstat/engine/ks"
+	"github.com/sfstat/sfstat/engine/whatif"
+	"github.com/sfstat/sfstat/report"
+)
+
+func (p *program) ksCommand() *cli.Command {
+	d := ks.DefaultOptions()
+	return &cli.Command{
+		Name: "ks", Usage: "whose operators complete at other times than their peers'", ArgsUsage: "PATH...",
+		Description: "Compares, in operator traces, when the operators of every worker complete with when those of its peers do: " +
+			"scores, a permutation test, and maps of who is unlike whom. Steps are folded onto each other, because barriers " +
+			"hide a slow worker on a running clock.",
+		Flags: join([]cli.Flag{
+			choice("clock", "what completions are measured from: the start of their step, or the start of the trace", "folded", "wall"),
+			choice("against", "whom the score of a worker is a mean over: the other replicas of its pipeline stage, or everyone", "peers", "everyone"),
+			&cli.DurationFlag{Name: "window", Usage: "count completions in windows of `LENGTH`, as 500us; 1ns compares the raw times; without it, it is chosen"},
+			&cli.IntFlag{Name: "replicates", Value: d.Replicates, Usage: "at most `N` permutations of the test; 0 is no test"},
+			&cli.Uint64Flag{Name: "seed", Value: d.Seed, Usage: "seed of the permutations"},
+			&cli.Float64Flag{Name: "fdr", Value: d.Discovery, Usage: "`RATE` of false discoveries among those that are found"},
+			&cli.BoolFlag{Name: "matrix", Category: forOutput, Usage: "give the distances of all pairs of workers: in json beside the rest, in csv instead"},
+		}, traceFlags()),
+		UsageText: `sfstat ks trace-job.parquet
+sfstat ks trace-job.parquet --fdr 0.05 --seed 7 --format csv
+sfstat ks trace-job.parquet --matrix --format json | jq '.traces[0].matrix'
+sfstat ks trace-job.parquet --clock wall --against everyone    # the paper's figure`,
+		Action: p.ks,
+	}
+}
+
+func (p *program) ks(c *cli.Context) error {
+	as, err := format(c)
+	if err != nil {
+		return err
+	}
+	o, err := ksOptions(c)
+	if err != nil {
+		return err
+	}
+	var results []report.Rhythm
+	in, err := p.traces(c, whatif.DefaultOptions(), func(t report.Traced) error {
+		p.announce(c, t, o)
+		r, err := rhythmOf(t, o, as)
+		if err != nil {
+			return ofTraced(t, err)
+		}
+		results = append(results, report.Rhythm{Traced: t, Result: r})
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return p.emit(c, func(w io.Writer) error {
+		return report.Input{Problems: in.problems}.Rhythm(w, results, as, p.style(c))
+	})
+}
+
+// drawn is how many workers can be drawn on a map of all pairs.
+const drawn = 64
+
+func rhythmOf(t report.Traced, o ks.Options, as report.Format) (*ks.Result, error) {
+	if o.Clock == ks.Wall {
+		o.Origin = t.View.Origin()
+	}
+	if people := as == report.Text || as == report.Markdown; people {
+		o.Matrix = t.View.Workers() <= drawn
+	}
+	return ks.Analyze(t.View.Rhythms(), o)
+}
+
+// longTest is how many workers make the test take seconds.
+const longTest = 512
+
+// announce says that the test takes a while where it does.
+func (p *program) announce(c *cli.Context, t report.Traced, o ks.Options) {
+	if n := t.View.Workers(); n >= longTest && o.Replicates > 0 && o.Clock == ks.Folded {
+		p.remark(c, "%s: comparing %d workers; the test takes some seconds, --replicates 0 leaves it out", prefix(c.Command.Name), n)
+	}
+}
+
+func ksOptions(c *cli.Context) (o ks.Options, err error) {
+	o = ks.DefaultOptions()
+	o.Seed, o.Matrix = c.Uint64("seed"), c.Bool("matrix")
+	if c.String("clock") == "wall" {
+		o.Clock = ks.Wall
+	}
+	if c.String("against") == "everyone" {
+		o.Against = ks.Everyone
+	}
+	if o.Window, err = nanoseconds(c, "window"); err != nil {
+		return o, err
+	}
+	if o.Replicates, err = count(c, "replicates"); err != nil {
+		return o, err
+	}
+	o.Discovery, err = share(c, "fdr")
+	return o, err
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"github.com/urfave/cli/v2"
+
+	"github.com/sfstat/sfstat/diagnose/opviews"
+	"github.com/sfstat/sfstat/engine/whatif"
+	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/report"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// traces hands a view of every operator trace of the inputs to each, in input
+// order; inputs that hold windows are refused. A trace of which no view can be
+// made is refused like an input that cannot be read.
+func (p *program) traces(c *cli.Context, o whatif.Options, each func(report.Traced) error) (inputs, error) {
+	return p.read(c, auto.OperatorsOnly, func(item auto.Item) error {
+		v, err := opviews.New(item.Ops, o)
+		if err != nil {
+			return &unusable{report.Problem{Path: item.Path, Err: trace.At(trace.Pos{File: item.Path}, err)}}
+		}
+		return each(report.Traced{View: v})
+	})
+}
+
+// unusable is an item that was read and cannot be used. Unless --strict is
+// given, the others are.
+type unusable struct{ report.Problem }
+
+func (u *unusable) Error() string { return u.Err.Error() }
+func (u *unusable) Unwrap() error { return u.Err }
+
+// ofTraced says which operator trace an error of an engine is about.
+func ofTraced(t report.Traced, err error) error { return ofOperators(t.View.Trace, err) }
+
+// traceFlags are what the commands over operator traces share.
+func traceFlags() []cli.Flag { return join([]cli.Flag{strictFlag()}, resultFlags()) }
+
+// share reads a flag that must lie between 0 and 1, both excluded.
+func share(c *cli.Context, name string) (float64, error) {
+	x := c.Float64(name)
+	if !(x > 0 && x < 1) {
+		return 0, badUsage("--%s is %v, expected more than 0 and less than 1", name, x)
+	}
+	return x, nil
+}
+
+// count reads a flag that must not be negative.
+func count(c *cli.Context, name string) (int, error) {
+	n := c.Int(name)
+	if n < 0 {
+		return 0, badUsage("--%s is %d, expected 0 or more", name, n)
+	}
+	return n, nil
+}
+
+// nanoseconds reads a duration that must not be negative.
+func nanoseconds(c *cli.Context, name string) (int64, error) {
+	d := c.Duration(name)
+	if d < 0 {
+		return 0, badUsage("--%s is %v, expected no negative time", name, d)
+	}
+	return d.Nanoseconds(), nil
+}
+
+// alphaFlag is the error rate of outliers.
+func alphaFlag(value float64) cli.Flag {
+	return &cli.Float64Flag{Name: "alpha", Value: value,
+		Usage: "`CHANCE` that a healthy operator instance is flagged, over all its peers and quantities"}
+}
+
+// stepsOf are the positions of the steps that --step asks for: one, or all.
+func stepsOf(c *cli.Context, t report.Traced) ([]int, error) {
+	var all []int
+	for i, step := range t.View.Steps() {
+		if !c.IsSet("step") || step == c.Int64("step") {
+			all = append(all, i)
+		}
+	}
+	if len(all) == 0 {
+		steps := t.View.Steps()
+		return nil, ofTraced(t, trace.Bad(trace.ErrMissing, "no step %d, there are %d from %d to %d", c.Int64("step"), len(steps), steps[0], steps[len(steps)-1]))
+	}
+	return all, nil
+}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sfstat/sfstat/engine/whatif"
+	"github.com/sfstat/sfstat/report"
+)
+
+func (p *program) whatifCommand() *cli.Command {
+	fixes := newFixFlag()
+	return &cli.Command{
+		Name: "whatif", Usage: "what uneven work costs, and what mending a worker, stage or operator would save", ArgsUsage: "PATH...",
+		Description: "Replays the steps of operator traces with chosen operators as long as is ideal for their kind: the slowdown " +
+			"of the job, what each worker, stage, replica and kind of operator causes of it, and what each fix would save.",
+		Flags: join([]cli.Flag{
+			fixes,
+			choice("ideal", "what is ideal for an operator: the mean of its kind over all stages, or over those of its own stage", "all", "peers"),
+		}, traceFlags()),
+		UsageText: `sfstat whatif trace-job.parquet
+sfstat whatif trace-job.parquet --fix rank=4 --fix stage=3,op=forward-compute+backward-compute
+sfstat whatif trace-job.parquet --fix dp=1,step=16 --ideal peers
+sfstat whatif trace-job.parquet --format json | jq '.traces[0].blocking_slowdown'`,
+		Action: func(c *cli.Context) error { return p.whatif(c, *fixes.typed) },
+	}
+}
+
+// suspected is how many workers, stages, replicas and kinds of operators are
+// priced where nothing was asked for, each.
+const suspected = 5
+
+func (p *program) whatif(c *cli.Context, typed []string) error {
+	as, err := format(c)
+	if err != nil {
+		return err
+	}
+	o := whatif.DefaultOptions()
+	if c.String("ideal") == "peers" {
+		o.Ideal = whatif.IdealOverPeers
+	}
+	selections := make([]whatif.Selection, len(typed))
+	for i, text := range typed {
+		where, err := parseFix(text)
+		if err != nil {
+			return err
+		}
+		selections[i] = whatif.Selection{where}
+	}
+	var results []report.WhatIf
+	in, err := p.traces(c, o, func(t report.Traced) error {
+		x := report.WhatIf{Traced: t, Result: t.View.Model.Analyze(), Ideal: o.Ideal}
+		if len(selections) == 0 {
+			x.Suspects = t.View.Model.Suspects(x.Result, suspected)
+		}
+		for i, s := range selections {
+			e, err := t.View.Model.Price(s)
+			if err != nil {
+				return ofTraced(t, fmt.Errorf("--fix %s: %w", typed[i], err))
+			}
+			x.Fixes = append(x.Fixes, report.Fix{Selection: typed[i], Effect: e[0]})
+		}
+		results = append(results, x)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return p.emit(c, func(w io.Writer) error {
+		return report.Input{Problems: in.problems}.WhatIf(w, results, as, p.style(c))
+	})
+}
+
+// fixFlag collects --fix, which may be repeated, as it was typed. Commas are
+// part of a value.
+type fixFlag struct {
+	*cli.GenericFlag
+	typed *typedFixes
+}
+
+type typedFixes []string
+
+func (t *typedFixes) Set(value string) error { *t = append(*t, value); return nil }
+func (t *typedFixes) String() string         { return "" }
+
+func newFixFlag() *fixFlag {
+	typed := &typedFixes{}
+	return &fixFlag{typed: typed, GenericFlag: &cli.GenericFlag{Name: "fix", Value: typed,
+		Usage: "price mending `SELECTION` (may be repeated): " + orList(fixNames()) + " with a value, or several joined by + or |; " +
+			"joined by commas all must match, as stage=3,op=forward-compute; without it the worst suspects are priced"}}
+}
+
+func (f *fixFlag) offers() []string {
+	var out []string
+	for _, name := range fixNames() {
+		out = append(out, name+"=")
+	}
+	return out
+}
+
+// fixFields are what a selection can name; each adds one value.
+var fixFields = []struct {
+	name string
+	add  func(*whatif.Where, string) error
+}{
+	{"rank", func(w *whatif.Where, s string) error { return addNumber(&w.Ranks, s) }},
+	{"dp", func(w *whatif.Where, s string) error { return addNumber(&w.DP, s) }},
+	{"stage", func(w *whatif.Where, s string) error { return addNumber(&w.Stages, s) }},
+	{"op", func(w *whatif.Where, s string) error { w.Ops = append(w.Ops, s); return nil }},
+	{"step", func(w *whatif.Where, s string) error { return addNumber(&w.Steps, s) }},
+}
+
+func fixNames() []string {
+	var names []string
+	for _, f := range fixFields {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+func addNumber[T int | int64](to *[]T, s string) error {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || int64(T(n)) != n {
+		return fmt.Errorf("a whole number")
+	}
+	*to = append(*to, T(n))
+	return nil
+}
+
+// parseFix reads a selection as --fix has it. A field that stands twice is
+// refused: whether both or either are meant cannot be told.
+func parseFix(typed string) (whatif.Where, error) {
+	var w whatif.Where
+	seen := make(map[string]bool)
+	for part := range strings.SplitSeq(typed, ",") {
+		name, values, _ := strings.Cut(part, "=")
+		if seen[name] {
+			return w, badUsage("--fix %s: %s stands twice; join several values by +, as %s=1+2", typed, name, name)
+		}
+		seen[name] = true
+		if err := addFix(&w, name, values); err != nil {
+			return w, badUsage("--fix %s: %v", typed, err)
+		}
+	}
+	return w, nil
+}
+
+func addFix(w *whatif.Where, name, values string) error {
+	for _, f := range fixFields {
+		if f.name != name {
+			continue
+		}
+		for _, value := range strings.FieldsFunc(values+" ", func(r rune) bool { return r == '+' || r == '|' }) {
+			if value = strings.TrimSpace(value); value == "" {
+				return fmt.Errorf("%s has no value, expected %s=VALUE", name, name)
+			}
+			if err := f.add(w, value); err != nil {
+				return fmt.Errorf("%s is %q, expected %w", name, value, err)
+			}
+		}
+		return nil
+	}
+	return fmt.Errorf("nothing is called %q, expected %s, with =VALUE%s", name, orList(fixNames()), suggestion(name, fixNames(), ""))
+}

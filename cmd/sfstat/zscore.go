@@ -1,0 +1,97 @@
+package main
+
+import (
+	"io"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sfstat/sfstat/engine/whatif"
+	"github.com/sfstat/sfstat/engine/zscore"
+	"github.com/sfstat/sfstat/report"
+)
+
+// zscoreScales are the values of --scale, in the order of the engine's.
+var zscoreScales = []string{zscore.AutoScale: "auto", zscore.Linear: "linear", zscore.Log: "log"}
+
+// zscoreMethods are the values of --method, in the order of the engine's.
+func zscoreMethods() []string {
+	var names []string
+	for m := zscore.Pooled; m <= zscore.SampleSD; m++ {
+		names = append(names, m.String())
+	}
+	return names
+}
+
+func (p *program) zscoreCommand() *cli.Command {
+	d := zscore.DefaultOptions()
+	return &cli.Command{
+		Name: "zscore", Usage: "which operators of which worker are late or long against their peers", ArgsUsage: "PATH...",
+		Description: "Compares, in operator traces, every operator with itself on the other replicas of its pipeline stage: " +
+			"when it starts, how long it takes, and of collectives how long it waits and transfers. Lists the outliers and the " +
+			"workers that they add up to.",
+		Flags: join([]cli.Flag{
+			choice("method", "how values are scored: pooled takes the spread from all steps, population and sample are the usual rule with --cutoff", zscoreMethods()...),
+			alphaFlag(d.Alpha),
+			&cli.Float64Flag{Name: "cutoff", Value: d.Cutoff, Usage: "`SCORE` beyond which population and sample flag; the others go by --alpha"},
+			choice("scale", "what durations are compared on: auto takes logarithms where the noise is skewed", zscoreScales...),
+			&cli.Uint64Flag{Name: "seed", Value: d.Seed, Usage: "seed of the calibration of modified"},
+			&cli.IntFlag{Name: "top", Value: 20, Category: forOutput, Usage: "rows `N` of outliers in text and Markdown; 0 is all"},
+		}, traceFlags()),
+		UsageText: `sfstat zscore trace-job.parquet
+sfstat zscore trace-job.parquet --alpha 0.001 --top 50
+sfstat zscore trace-job.parquet --method population --cutoff 3 --format csv    # the paper's rule`,
+		Action: p.zscore,
+	}
+}
+
+func (p *program) zscore(c *cli.Context) error {
+	as, err := format(c)
+	if err != nil {
+		return err
+	}
+	o, err := zscoreOptions(c)
+	if err != nil {
+		return err
+	}
+	top, err := count(c, "top")
+	if err != nil {
+		return err
+	}
+	var results []report.Outliers
+	in, err := p.traces(c, whatif.DefaultOptions(), func(t report.Traced) error {
+		series, operators := t.View.Series()
+		r, err := zscore.Analyze(series, o)
+		if err != nil {
+			return ofTraced(t, err)
+		}
+		results = append(results, report.Outliers{Traced: t, Series: series, Operators: operators, Result: r,
+			Suspects: t.View.Suspects(r, series, operators), Shown: top})
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return p.emit(c, func(w io.Writer) error {
+		return report.Input{Problems: in.problems}.Outliers(w, results, as, p.style(c))
+	})
+}
+
+func zscoreOptions(c *cli.Context) (o zscore.Options, err error) {
+	o = zscore.DefaultOptions()
+	o.Seed = c.Uint64("seed")
+	for m, name := range zscoreMethods() {
+		if c.String("method") == name {
+			o.Method = zscore.Method(m)
+		}
+	}
+	for s, name := range zscoreScales {
+		if c.String("scale") == name {
+			o.Scale = zscore.Scale(s)
+		}
+	}
+	if o.Cutoff = c.Float64("cutoff"); !(o.Cutoff > 0) {
+		return o, badUsage("--cutoff is %v, expected more than 0", o.Cutoff)
+	}
+	o.Alpha, err = share(c, "alpha")
+	return o, err
+}

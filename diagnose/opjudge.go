@@ -15,10 +15,12 @@ type theory struct {
 	workers []int // that it is about, by number
 	stage   int   // the pipeline stage that is heavy
 	mend    remedy
-	delay   []int64 // launch delays that it adds; nil: none
-	saved   float64 // ns of a step that mending it alone saves
-	joint   float64 // ns of a step that mending all local faults saves
-	say     string  // the headline's sentence, but for what mending buys
+	// unproven: no test speaks against it. confirmed: blame or an outlier does,
+	// beside a launch delay.
+	unproven, confirmed bool
+	saved               float64 // ns of a step that mending it alone saves
+	joint               float64 // ns of a step that mending all local faults saves
+	say                 string  // the headline's sentence, but for what mending buys
 }
 
 // opCause is the kind of fault.
@@ -92,10 +94,14 @@ func mends(list []*theory, without *theory) []remedy {
 	return out
 }
 
+// negligible is the part of a step below which a difference, however sure, costs
+// nothing that anybody would mend: it has slack, or is too small.
+const negligible = 5e-4
+
 // price says what mending each theory saves alone, and divides what mending them
 // all saves by what each would cost were it the only one left: of several
-// that are equally slow, mending one alone saves nothing. Heavy stages that
-// explain next to nothing even so are dropped.
+// that are equally slow, mending one alone saves nothing. What
+// explains next to nothing even so is dropped.
 func (j *opJudge) price() error {
 	if len(j.theories) == 0 {
 		return nil
@@ -127,7 +133,15 @@ func (j *opJudge) price() error {
 		}
 		t.Explained = int64(explained * float64(len(j.Steps)))
 	}
-	j.theories = slices.DeleteFunc(j.theories, func(t *theory) bool { return t.cause == causeHeavy && j.share(t) < trivial })
+	j.theories = slices.DeleteFunc(j.theories, func(t *theory) bool {
+		switch {
+		case t.unproven:
+			return j.share(t) < worthAWord
+		case t.cause == causeHeavy:
+			return j.share(t) < trivial
+		}
+		return j.share(t) < negligible
+	})
 	return nil
 }
 

@@ -35,7 +35,51 @@ func (j *opJudge) transfers() error {
 	for _, k := range pairs[:min(maxAccused, len(pairs))] {
 		j.accusePair(k, found[k])
 	}
+	if j.Replicas == 2 {
+		j.unequalTransfers()
+	}
 	return nil
+}
+
+// unequalTransfers accuses, of two replicas, the one whose transfers between
+// two stages take much longer than the other's in nearly every step. With two
+// there is no test.
+func (j *opJudge) unequalTransfers() {
+	const much = 1.5
+	totals := make(map[pair][]int64) // by step, of replica 0 and 1
+	partner := j.partners()
+	instances := j.v.Model.Instances()
+	j.nodes(func(n int, _ whatif.Node) bool { return j.class[n].IsTransfer() && !j.class[n].IsReceive() }, func(n, at int) {
+		to, ok := partner[int(instances[n])]
+		if !ok {
+			return
+		}
+		k := pair{send: j.class[n], from: j.v.Model.Nodes()[n].Stage, to: to}
+		if totals[k] == nil {
+			totals[k] = make([]int64, j.v.Grid.Lanes())
+		}
+		for l := range totals[k] {
+			totals[k][l] += j.recorded[at+l]
+		}
+	})
+	keys := slices.SortedFunc(maps.Keys(totals), func(a, b pair) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.send, b.send)) })
+	for _, k := range keys {
+		longer := [2]int{}
+		for l := 0; l < len(totals[k]); l += 2 {
+			a, b := float64(totals[k][l]), float64(totals[k][l+1])
+			if a > much*b {
+				longer[0]++
+			} else if b > much*a {
+				longer[1]++
+			}
+		}
+		for replica, n := range longer {
+			if nearlyEvery(n, len(j.Steps)) {
+				k.replica = replica
+				j.accusePair(k, nil)
+			}
+		}
+	}
 }
 
 // pair is the transfers in one direction between two stages of a replica.
@@ -87,14 +131,19 @@ func (j *opJudge) slowTransfers() map[pair]*slowness {
 	return found
 }
 
-// accusePair makes a suspect of a pair.
+// accusePair makes a suspect of a pair; without slowness no test speaks
+// against it.
 func (j *opJudge) accusePair(k pair, s *slowness) {
 	sender, receiver := k.from*j.Replicas+k.replica, k.to*j.Replicas+k.replica
 	from, to := j.Workers[sender].ID, j.Workers[receiver].ID
 	t := &theory{cause: causeTransfer, workers: []int{sender, receiver}, mend: j.transferLikePeers(k)}
-	t.Suspect = Suspect{Kind: KindEdge, Rank: &from, Role: j.Workers[sender].Role.String(), Stage: j.stageName(k.from), Op: k.send.String(),
-		Evidence: []string{fmt.Sprintf("outliers: of %s from rank %d to rank %d, %d are surely longer in the whole window than between the same stages of other replicas, %d in single steps, by up to %s, waiting not counted",
-			k.send, from, to, s.every, s.single, ms(s.effect))}}
+	t.Suspect = Suspect{Kind: KindEdge, Rank: &from, Role: j.Workers[sender].Role.String(), Stage: j.stageName(k.from), Op: k.send.String()}
+	if t.unproven = s == nil; t.unproven {
+		t.Evidence = []string{fmt.Sprintf("transfer times: in nearly every step %s from rank %d to rank %d takes at least half again as long as in the other replica, waiting not counted", k.send, from, to)}
+	} else {
+		t.Evidence = []string{fmt.Sprintf("outliers: of %s from rank %d to rank %d, %d are surely longer in the whole window than between the same stages of other replicas, %d in single steps, by up to %s, waiting not counted",
+			k.send, from, to, s.every, s.single, ms(s.effect))}
+	}
 	t.say = fmt.Sprintf("%s from rank %d (%s) to rank %d is slower than between its peers", k.send, from, t.Role, to)
 	j.add(t)
 }
@@ -136,13 +185,13 @@ func (j *opJudge) collectives() error {
 	}
 	levels := j.levels(func(n int) bool { return j.class[n].AcrossReplicas() && j.class[n] != trace.OptimizerClip })
 	for stage := range j.v.Grid.Stages {
-		over := overOthers(levels, stage)
+		over := levels.overOthers(stage)
 		for _, op := range slices.Sorted(maps.Keys(over)) {
-			f := over[op]
+			f := levels.mean(op, stage) / others(j.v.Grid.Stages, stage, func(s int) float64 { return levels.mean(op, s) })
 			if f < heavier {
 				continue
 			}
-			mend := j.scaled(stage, map[string]float64{op: f})
+			mend := j.scaled(stage, map[string][]float64{op: over[op]})
 			after, err := j.step(mend)
 			if err != nil {
 				return err
@@ -160,38 +209,114 @@ func (j *opJudge) collectives() error {
 	return nil
 }
 
-// launches accuses operators that start late behind what was on time, where
-// walks end there.
+// launches accuses operators that one worker starts later than its peers after
+// all that they wait for has ended, where that makes a step longer.
 func (j *opJudge) launches() error {
-	for _, walk := range j.Walks {
-		if walk.Kind != blame.Gap && walk.Kind != blame.Source || 10*walk.Symptoms < j.Walked {
+	for _, l := range j.lateLaunches() {
+		delay := j.extraDelay(l)
+		with, err := j.delayed(delay)
+		if err != nil {
+			return err
+		}
+		if with-j.now < trivial*j.now {
 			continue
 		}
-		delay := j.extraDelay(walk)
-		without, err := j.delayed(nil, mends(j.localTheories(), nil)...)
-		if err != nil {
-			return err
+		rank := j.Workers[l.worker].ID
+		t := &theory{cause: causeLaunch, workers: []int{l.worker}, saved: with - j.now}
+		t.Suspect = Suspect{Kind: KindEdge, Rank: &rank, Role: j.Workers[l.worker].Role.String(), Stage: j.stageName(j.v.Stage(l.worker)), Op: l.op}
+		if len(l.seqs) == 1 {
+			t.Seq = &l.seqs[0]
 		}
-		with, err := j.delayed(delay, mends(j.localTheories(), nil)...)
-		if err != nil {
-			return err
+		t.Evidence = append(t.Evidence, fmt.Sprintf("launch delays: rank %d starts %s later after all that it waits for has ended than the median of its peers does, by %s a step",
+			rank, l.op, ms(l.extra/int64(len(j.Steps)))))
+		if walk := j.walkToGap(l); walk != nil {
+			t.Evidence = append(t.Evidence, fmt.Sprintf("blame: %d of %d walks back from late operators end there, behind what was on time", walk.Symptoms, j.Walked))
+			t.confirmed = true
 		}
-		if with-without < trivial*j.now || !j.startsLate(walk) {
-			continue // any gap is the largest of some step
+		if j.startsLate(l) {
+			t.Evidence = append(t.Evidence, "outliers: its start is surely late")
+			t.confirmed = true
 		}
-		w := walk.Worker
-		rank := j.Workers[w].ID
-		t := &theory{cause: causeLaunch, workers: []int{w}, delay: delay, saved: max(0, with-without)}
-		t.Suspect = Suspect{Kind: KindEdge, Rank: &rank, Role: j.Workers[w].Role.String(), Stage: j.stageName(j.v.Stage(w)), Op: walk.Op}
-		if len(walk.Seqs) == 1 {
-			t.Seq = &walk.Seqs[0]
-		}
-		t.Evidence = append(t.Evidence, fmt.Sprintf("blame: %d of %d walks back from late operators end before %s of rank %d, which starts up to %s after all that it waits for has ended",
-			walk.Symptoms, j.Walked, walk.Op, rank, ms(walk.Delay)))
-		t.say = fmt.Sprintf("rank %d (%s) starts %s late, behind operators that were on time: its host was busy, or waits for something that is not in the trace", rank, t.Role, walk.Op)
+		t.say = fmt.Sprintf("rank %d (%s) starts %s late, behind operators that were on time: its host was busy, or waits for something that is not in the trace", rank, t.Role, l.op)
 		j.add(t)
 	}
 	return nil
+}
+
+// launch is operators of one name on one worker that start late.
+type launch struct {
+	worker int
+	op     string
+	seqs   []int // those with a good part of the lateness, ascending
+	extra  int64 // ns over the window
+}
+
+// maxLaunches are looked into, those with the largest delays.
+const maxLaunches = 8
+
+// lateLaunches are the operators, but for transfers, whose launch delays exceed
+// the median of the other replicas' by enough to matter. Frameworks post
+// transfers early or late without anyone waiting for that.
+func (j *opJudge) lateLaunches() []launch {
+	if j.Replicas < 2 {
+		return nil
+	}
+	type place struct {
+		worker int
+		op     string
+	}
+	extra := make(map[place]map[int]int64) // by sequence number
+	apart, scratch := make([]int64, j.Replicas), make([]int64, 0, j.Replicas)
+	recorded := j.v.Model.Recorded().Delay
+	j.nodes(func(n int, _ whatif.Node) bool { return !j.class[n].IsTransfer() }, func(n, at int) {
+		node := j.v.Model.Nodes()[n]
+		for lane := at; lane < at+j.v.Grid.Lanes(); lane += j.Replicas {
+			fromOthers(apart, recorded[lane:lane+j.Replicas], scratch)
+			for d, by := range apart {
+				if by <= 0 {
+					continue
+				}
+				k := place{node.Stage*j.Replicas + d, node.Op}
+				if extra[k] == nil {
+					extra[k] = make(map[int]int64)
+				}
+				extra[k][node.Seq] += by
+			}
+		}
+	})
+	var out []launch
+	for k, seqs := range extra {
+		l := launch{worker: k.worker, op: k.op}
+		most := int64(0)
+		for _, by := range seqs {
+			l.extra, most = l.extra+by, max(most, by)
+		}
+		if float64(most) < trivial/2*j.now*float64(len(j.Steps)) {
+			continue
+		}
+		for seq, by := range seqs {
+			if 4*by >= most {
+				l.seqs = append(l.seqs, seq)
+			}
+		}
+		slices.Sort(l.seqs)
+		out = append(out, l)
+	}
+	slices.SortFunc(out, func(a, b launch) int {
+		return cmp.Or(cmp.Compare(b.extra, a.extra), cmp.Compare(a.worker, b.worker), cmp.Compare(a.op, b.op))
+	})
+	return out[:min(maxLaunches, len(out))]
+}
+
+// walkToGap is the walk that ends behind late operators of a launch.
+func (j *opJudge) walkToGap(l launch) *Walk {
+	i := slices.IndexFunc(j.Walks, func(w Walk) bool {
+		return (w.Kind == blame.Gap || w.Kind == blame.Source) && w.Worker == l.worker && w.Op == l.op && 10*w.Symptoms >= j.Walked
+	})
+	if i < 0 {
+		return nil
+	}
+	return &j.Walks[i]
 }
 
 // idle names the operators before which the step stands still on all ranks
@@ -221,29 +346,30 @@ func (j *opJudge) idle() error {
 	return nil
 }
 
-// startsLate reports whether the start of a walk's operator is surely late.
-func (j *opJudge) startsLate(walk Walk) bool {
+// startsLate reports whether the start of one of a launch's operators is
+// surely late.
+func (j *opJudge) startsLate(l launch) bool {
 	return slices.ContainsFunc(j.Outliers.Outliers, func(o zscore.Outlier) bool {
 		s := j.series[o.Series]
 		op := j.operators[s.Op]
-		return o.Sure && o.Worker == walk.Worker && op.Name == walk.Op && slices.Contains(walk.Seqs, op.Seq) &&
+		return o.Sure && o.Worker == l.worker && op.Name == l.op && slices.Contains(l.seqs, op.Seq) &&
 			(s.Quantity == zscore.Start && o.Effect > 0 || s.Quantity == zscore.Wait && o.Effect < 0)
 	})
 }
 
-// extraDelay is by how much the operators that a walk names start later after
-// their predecessors than those of the other replicas do, [node][lane].
-func (j *opJudge) extraDelay(walk Walk) []int64 {
+// extraDelay is by how much the operators of a launch start later after their
+// predecessors than those of the other replicas do, [node][lane].
+func (j *opJudge) extraDelay(l launch) []int64 {
 	recorded := j.v.Model.Recorded().Delay
 	extra := make([]int64, len(recorded))
-	stage, own := j.v.Stage(walk.Worker), j.v.Replica(walk.Worker)
+	stage, own := j.v.Stage(l.worker), j.v.Replica(l.worker)
 	others := make([]int64, 0, j.Replicas)
 	j.nodes(func(n int, node whatif.Node) bool {
-		return node.Stage == stage && node.Op == walk.Op && slices.Contains(walk.Seqs, node.Seq)
+		return node.Stage == stage && node.Op == l.op && slices.Contains(l.seqs, node.Seq)
 	}, func(_, at int) {
-		for lane := 0; lane < j.v.Grid.Lanes(); lane += j.Replicas {
-			row := recorded[at+lane : at+lane+j.Replicas]
-			extra[at+lane+own] = max(0, row[own]-medianOfOthers(row, own, others))
+		for lane := at; lane < at+j.v.Grid.Lanes(); lane += j.Replicas {
+			row := recorded[lane : lane+j.Replicas]
+			extra[lane+own] = max(0, row[own]-medianOfOthers(row, own, others))
 		}
 	})
 	return extra

@@ -118,14 +118,16 @@ func medianOfOthers(x []int64, own int, scratch []int64) int64 {
 	return scratch[(len(scratch)-1)/2]
 }
 
-// scaled makes the nodes of a stage cost less by a factor for each kind.
-func (p *priced) scaled(stage int, factor map[string]float64) remedy {
-	lanes := p.e.v.Grid.Lanes()
+// scaled makes the nodes of a stage cost less, by a factor for each kind and
+// step.
+func (p *priced) scaled(stage int, factor map[string][]float64) remedy {
+	replicas := p.e.v.Grid.Replicas
 	return func(cost, _ []int64) {
-		p.nodes(func(_ int, node whatif.Node) bool { return node.Stage == stage && factor[node.Op] > 0 }, func(n, at int) {
-			f := factor[p.e.v.Model.Nodes()[n].Op]
-			for l := range lanes {
-				cost[at+l] = int64(float64(cost[at+l]) / f)
+		p.nodes(func(_ int, node whatif.Node) bool { return node.Stage == stage && factor[node.Op] != nil }, func(n, at int) {
+			for step, f := range factor[p.e.v.Model.Nodes()[n].Op] {
+				for l := at + step*replicas; l < at+(step+1)*replicas; l++ {
+					cost[l] = int64(float64(cost[l]) / f)
+				}
 			}
 		})
 	}
@@ -168,48 +170,96 @@ func (p *priced) evenPasses() remedy {
 	}
 }
 
-// levels are the mean costs per step of the nodes that match, by kind and
-// stage: of every worker the mean over the steps, of a stage the lower median
-// over its workers, so that a straggler does not make its stage heavy.
-func (p *priced) levels(match func(n int) bool) map[string][]float64 {
+// levels are what the operators of one kind cost in every step, by stage: the
+// lower median over its workers, so that a straggler does not make its stage
+// heavy.
+type levels map[string][][]float64 // kind: [stage][step], ns
+
+// levels measures the nodes that match.
+func (p *priced) levels(match func(n int) bool) levels {
 	v := p.e.v
 	replicas, lanes := v.Grid.Replicas, v.Grid.Lanes()
-	sums := make(map[string][][]float64) // kind, stage, replica
+	sums := make(map[string][][]float64) // kind: [stage][lane]
 	p.nodes(func(n int, _ whatif.Node) bool { return match(n) }, func(n, at int) {
 		node := v.Model.Nodes()[n]
 		if sums[node.Op] == nil {
 			sums[node.Op] = make([][]float64, v.Grid.Stages)
 			for s := range sums[node.Op] {
-				sums[node.Op][s] = make([]float64, replicas)
+				sums[node.Op][s] = make([]float64, lanes)
 			}
 		}
 		for l := range lanes {
-			sums[node.Op][node.Stage][l%replicas] += float64(p.recorded[at+l])
+			sums[node.Op][node.Stage][l] += float64(p.recorded[at+l])
 		}
 	})
-	out := make(map[string][]float64)
+	out := make(levels)
 	for op, stages := range sums {
-		for _, workers := range stages {
-			slices.Sort(workers)
-			out[op] = append(out[op], workers[(len(workers)-1)/2]/float64(lanes/replicas))
+		for _, cost := range stages {
+			steps := make([]float64, lanes/replicas)
+			for t := range steps {
+				steps[t] = lowerMedian(cost[t*replicas : (t+1)*replicas])
+			}
+			out[op] = append(out[op], steps)
 		}
 	}
 	return out
 }
 
+// lowerMedian is the median of a copy, of an even number the lower one.
+func lowerMedian(x []float64) float64 {
+	x = slices.Sorted(slices.Values(x))
+	return x[(len(x)-1)/2]
+}
+
+// mean is the mean over the steps of a kind on a stage.
+func (l levels) mean(op string, stage int) float64 {
+	sum := 0.0
+	for _, x := range l[op][stage] {
+		sum += x
+	}
+	return sum / float64(max(1, len(l[op][stage])))
+}
+
+// others is the lower median of the other stages.
+func others(stages int, stage int, of func(stage int) float64) float64 {
+	var x []float64
+	for s := range stages {
+		if s != stage {
+			x = append(x, of(s))
+		}
+	}
+	if len(x) == 0 {
+		return 0
+	}
+	return lowerMedian(x)
+}
+
 // overOthers is by which factor the levels of a stage exceed the lower median
-// of the other stages, by kind; only those that do.
-func overOthers(levels map[string][]float64, stage int) map[string]float64 {
-	out := make(map[string]float64)
-	for op, stages := range levels {
-		others := slices.Delete(slices.Clone(stages), stage, stage+1)
-		slices.Sort(others)
-		if len(others) == 0 {
+// of the other stages, by kind and step, at least 1; only of kinds that do so
+// in the mean. A stage may be slow in some steps only.
+func (l levels) overOthers(stage int) map[string][]float64 {
+	out := make(map[string][]float64)
+	for op, stages := range l {
+		base := others(len(stages), stage, func(s int) float64 { return l.mean(op, s) })
+		if base <= 0 || l.mean(op, stage) <= base {
 			continue
 		}
-		if base := others[(len(others)-1)/2]; base > 0 && stages[stage] > base {
-			out[op] = stages[stage] / base
+		for t, own := range stages[stage] {
+			f := 1.0
+			if base := others(len(stages), stage, func(s int) float64 { return stages[s][t] }); base > 0 {
+				f = max(1, own/base)
+			}
+			out[op] = append(out[op], f)
 		}
 	}
 	return out
+}
+
+// total is what all kinds together cost on a stage in a step.
+func (l levels) total(stage, step int) float64 {
+	sum := 0.0
+	for _, stages := range l {
+		sum += stages[stage][step]
+	}
+	return sum
 }

@@ -141,10 +141,11 @@ func (j *opJudge) lacks(t *theory) []lack {
 		say(!agree && j.Replicas >= enoughReplicas, Supported, "neither rhythm nor blame nor frontier confirms it")
 	case causeTransfer:
 		say(j.Replicas < enoughReplicas, Supported, few)
-		say(!j.blamed(t.workers[0]) && !j.blamed(t.workers[1]), Supported, "walks of blame do not end at these transfers")
+		say(j.Replicas >= enoughReplicas && !j.blamed(t.workers[0]) && !j.blamed(t.workers[1]), Supported, "walks of blame do not end at these transfers")
 	case causeCollective:
 		say(true, Supported, "stages may move different amounts by design: sizes are not in the trace")
 	case causeLaunch:
+		say(!t.confirmed && j.Replicas >= enoughReplicas, Ambiguous, "neither blame nor an outlier test confirms it")
 		say(true, Supported, "what an operator waits for need not be in the trace")
 	case causeIdle:
 		say(true, Supported, "whether the host, data loading or work that was not recorded is behind it cannot be told")

@@ -87,7 +87,7 @@ func (j *opJudge) stages() error {
 	work := func(n int) bool { return j.class[n].IsCompute() }
 	levels := j.levels(work)
 	for stage := range j.v.Grid.Stages {
-		over := overOthers(levels, stage)
+		over := levels.overOthers(stage)
 		if len(over) == 0 {
 			continue
 		}
@@ -96,7 +96,9 @@ func (j *opJudge) stages() error {
 		if err != nil {
 			return err
 		}
-		if j.now-alone < j.gates.StaticGain*j.now && !j.surelyHeavy(stage) {
+		saved := j.now - alone
+		few := j.Replicas < enoughReplicas && saved >= worthAWord*j.now && j.everyStep(levels, stage)
+		if saved < j.gates.StaticGain*j.now && !j.surelyHeavy(stage) && !few {
 			continue
 		}
 		factor := j.stageFactor(levels, stage)
@@ -142,33 +144,51 @@ func (j *opJudge) stageChance(stage int) string {
 	return fmt.Sprintf(", against the %s by which workers differ; chance %s", percent(j.Passes.Between), probability(j.Passes.Stages[stage].P))
 }
 
-// stageFactor is by how much the passes of a stage together exceed the median
-// of the other stages.
-func (j *opJudge) stageFactor(levels map[string][]float64, stage int) float64 {
-	total := make([]float64, j.v.Grid.Stages)
-	for _, stages := range levels {
-		for s, x := range stages {
-			total[s] += x
+// worthAWord is the part of a step from which on something is named that no
+// test can prove, with too few replicas.
+const worthAWord = 0.03
+
+// everyStep reports whether the passes of a stage take longer than the median
+// of the other stages in nearly every step, of enough.
+func (j *opJudge) everyStep(l levels, stage int) bool {
+	longer := 0
+	for t := range j.Steps {
+		if l.total(stage, t) > others(j.v.Grid.Stages, stage, func(s int) float64 { return l.total(s, t) }) {
+			longer++
 		}
 	}
-	others := slices.Delete(slices.Clone(total), stage, stage+1)
-	slices.Sort(others)
-	return total[stage] / max(1, others[(len(others)-1)/2])
+	return nearlyEvery(longer, len(j.Steps))
+}
+
+// nearlyEvery is nine steps in ten, of enough steps.
+func nearlyEvery(n, of int) bool { return of >= enoughSteps && 10*n >= 9*of }
+
+// stageFactor is by how much the passes of a stage together exceed the median
+// of the other stages.
+func (j *opJudge) stageFactor(l levels, stage int) float64 {
+	total := func(s int) float64 {
+		sum := 0.0
+		for t := range j.Steps {
+			sum += l.total(s, t)
+		}
+		return sum
+	}
+	return total(stage) / max(1, others(j.v.Grid.Stages, stage, total))
 }
 
 // balanced is the step time with every kind of pass on every stage scaled to
 // the mean over the stages: the same work, divided evenly.
-func (j *opJudge) balanced(levels map[string][]float64) (float64, error) {
+func (j *opJudge) balanced(l levels) (float64, error) {
 	var all []remedy
 	for stage := range j.v.Grid.Stages {
-		factor := make(map[string]float64)
-		for op, stages := range levels {
+		factor := make(map[string][]float64)
+		for op := range l {
 			mean := 0.0
-			for _, x := range stages {
-				mean += x / float64(len(stages))
+			for s := range j.v.Grid.Stages {
+				mean += l.mean(op, s) / float64(j.v.Grid.Stages)
 			}
-			if mean > 0 {
-				factor[op] = stages[stage] / mean
+			if mean > 0 && l.mean(op, stage) > 0 {
+				factor[op] = slices.Repeat([]float64{l.mean(op, stage) / mean}, len(j.Steps))
 			}
 		}
 		all = append(all, j.scaled(stage, factor))

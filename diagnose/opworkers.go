@@ -44,16 +44,21 @@ func (j *opJudge) noticeable(excess int64) bool {
 }
 
 // unproven accuses the worker that costs most though no test speaks against
-// it, where mending it would pay, and more than even microbatches would: with
-// few replicas or steps no test can speak.
+// it: with few replicas or steps no test can speak. It must take longer than
+// its peers in nearly every step, and mending it must pay, and more than even
+// microbatches would.
 func (j *opJudge) unproven(accused []int) error {
 	worst := slices.MaxFunc(j.Replay.Workers, func(a, b whatif.Worker) int { return cmp.Compare(a.Alone.Overall, b.Alone.Overall) })
 	w := j.v.Worker(worst.Rank)
 	if len(accused) > 0 || w < 0 {
 		return nil
 	}
+	least := j.gates.StaticGain
+	if j.Replicas < enoughReplicas {
+		least = worthAWord
+	}
 	mended, err := j.step(j.likePeers(w, j.priced.local))
-	if err != nil || (j.now-mended)/j.now < j.gates.StaticGain {
+	if err != nil || (j.now-mended)/j.now < least || !j.alwaysLonger(w) {
 		return err
 	}
 	even, err := j.step(j.evenPasses())
@@ -62,6 +67,31 @@ func (j *opJudge) unproven(accused []int) error {
 	}
 	j.accuse(w, j.marks()[w])
 	return nil
+}
+
+// alwaysLonger reports whether a worker computes longer than the median of its
+// peers in nearly every step; with few steps in all of them, and by a tenth.
+func (j *opJudge) alwaysLonger(w int) bool {
+	const clearly = 1.1
+	own, stage := j.v.Replica(w), j.v.Stage(w)
+	totals := make([]int64, j.v.Grid.Lanes())
+	j.nodes(func(n int, node whatif.Node) bool { return node.Stage == stage && j.priced.local(n) }, func(_, at int) {
+		for l := range totals {
+			totals[l] += j.recorded[at+l]
+		}
+	})
+	longer, clear := 0, 0
+	for l := 0; l < len(totals); l += j.Replicas {
+		row := totals[l : l+j.Replicas]
+		peers := medianOfOthers(row, own, nil)
+		if row[own] > peers {
+			longer++
+		}
+		if float64(row[own]) > clearly*float64(peers) {
+			clear++
+		}
+	}
+	return nearlyEvery(longer, len(j.Steps)) || clear == len(j.Steps)
 }
 
 // mark is what the outlier engines hold against one worker.
@@ -94,19 +124,30 @@ func (j *opJudge) marks() []mark {
 	for o := range j.long() {
 		op, every := j.operators[j.series[o.Series].Op], o.Step == zscore.EveryStep
 		ofPasses := every && op.Seq == opviews.Total && op.Class.IsCompute() // engine/passes judges these
-		if !ofPasses && (every && j.beyondUsual(o) || !every && j.apart(o.Worker, single)) {
+		if !ofPasses && (every && j.beyondUsual(o) || !every && j.beyondLevel(o) && j.apart(o.Worker, single)) {
 			j.marked[o.Worker].note(o, op, len(j.Steps))
 		}
 	}
 	if j.Passes != nil {
 		for w, l := range j.Passes.Workers {
-			if m := &j.marked[w]; l.Slow {
+			if m := &j.marked[w]; l.Slow && !j.wholeReplica(w) {
 				m.level = true
 				m.excess = max(m.excess, int64(l.Time*(1-1/l.Factor)*float64(len(j.Steps))))
 			}
 		}
 	}
 	return j.marked
+}
+
+// wholeReplica reports whether the other stages of a worker's replica are about
+// as slow as it, where microbatches are uneven: then its data are long, by
+// chance or by the sampler, and no rank is slow.
+func (j *opJudge) wholeReplica(w int) bool {
+	if j.v.Grid.Stages < 2 || !j.shared() {
+		return false
+	}
+	log := func(stage int) float64 { return math.Log(j.Passes.Workers[stage*j.Replicas+j.v.Replica(w)].Factor) }
+	return others(j.v.Grid.Stages, j.v.Stage(w), log) > 0.5*log(j.v.Stage(w))
 }
 
 // long are the sure outliers on durations that are too long.
@@ -156,6 +197,22 @@ func (j *opJudge) beyondUsual(o zscore.Outlier) bool {
 		j.differences = j.spreads()
 	}
 	return math.Abs(float64(o.Effect)) > usual*j.differences[k]
+}
+
+// beyondLevel reports whether an outlier in a single step is more than what the
+// worker always takes longer: a level that is usual among workers makes
+// outliers in every step where the operator itself hardly varies.
+func (j *opJudge) beyondLevel(o zscore.Outlier) bool {
+	const mostly = 0.7
+	s := j.series[o.Series]
+	d := j.v.Replica(o.Worker)
+	column, scratch := make([]int64, len(j.Steps)), make([]int64, 0, j.Replicas)
+	for t := range column {
+		column[t] = s.X[t*j.Replicas+d] - medianOfOthers(s.X[t*j.Replicas:(t+1)*j.Replicas], d, scratch)
+	}
+	slices.Sort(column)
+	level := max(0, column[len(column)/2])
+	return float64(o.Effect-level) >= mostly*float64(o.Effect)
 }
 
 // quantityOf is what is compared of operators of one name.

@@ -1,7 +1,6 @@
 package diagnose
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/opviews"
@@ -28,27 +27,12 @@ type Operators struct {
 	Passes   *passes.Result // nil where stages run different passes
 	Rhythm   *ks.Result
 	Outliers *zscore.Result
-	Walks    []Walk // by descending number of symptoms
-	Walked   int    // symptoms of all steps that were walked from
+	Walks    *opviews.Walks
 	Notes    []trace.Note
 }
 
 // Stages is the number of pipeline stages.
 func (o *Operators) Stages() int { return len(o.Workers) / max(1, o.Replicas) }
-
-// Walk is where walks of blame ended: a worker and a kind of operator there.
-type Walk struct {
-	Kind     blame.Kind
-	Worker   int
-	Op       string
-	Seqs     []int // of the instances, ascending
-	Symptoms int
-	Steps    int
-	Delay    int64          // the longest gap, ns; of edges
-	Path     []opviews.Stop // one walk, from symptom to culprit
-	Victims  []int          // workers that the walks began on, ascending
-	atStep   int            // of the last walk, to count steps
-}
 
 // Of many workers the rhythms are permuted less often. What K-S says confirms
 // what other engines found, and the victims on the other stages of a replica
@@ -151,68 +135,14 @@ const walkedSteps = 64
 
 // walk lets blame walk back from the symptoms of the steps.
 func (e *examined) walk() error {
-	flags := e.v.Flags(e.Outliers, e.series, e.operators)
-	o := blame.Options{Tie: e.v.Tie()}
-	found := make(map[walkKey]*Walk)
 	n := len(e.Steps)
-	for k := range min(n, walkedSteps) {
-		step := k * n / min(n, walkedSteps)
-		g, symptoms := flags.Graph(step)
-		if len(symptoms) == 0 {
-			continue
-		}
-		r, err := blame.Analyze(g, symptoms, o)
-		if err != nil {
-			return err
-		}
-		e.Walked += len(symptoms)
-		for _, c := range r.Causes {
-			e.count(found, step, c)
-		}
+	steps := make([]int, min(n, walkedSteps))
+	for k := range steps {
+		steps[k] = k * n / len(steps)
 	}
-	for _, w := range found {
-		slices.Sort(w.Seqs)
-		slices.Sort(w.Victims)
-		w.Seqs, w.Victims = slices.Compact(w.Seqs), slices.Compact(w.Victims)
-		e.Walks = append(e.Walks, *w)
-	}
-	slices.SortFunc(e.Walks, func(a, b Walk) int {
-		return cmp.Or(cmp.Compare(b.Symptoms, a.Symptoms), cmp.Compare(a.Worker, b.Worker), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Op, b.Op))
-	})
-	return nil
-}
-
-type walkKey struct {
-	kind   blame.Kind
-	worker int
-	op     string
-}
-
-// count adds a cause that walks of one step led to.
-func (e *examined) count(found map[walkKey]*Walk, step int, c blame.Cause) {
-	op, worker := e.v.Operation(c.Op)
-	k := walkKey{c.Kind, worker, op.Name}
-	w := found[k]
-	if w == nil {
-		w = &Walk{Kind: c.Kind, Worker: worker, Op: op.Name, atStep: -1}
-		found[k] = w
-	}
-	w.Symptoms += len(c.Symptoms)
-	w.Seqs = append(w.Seqs, op.Seq)
-	if w.atStep != step {
-		w.atStep = step
-		w.Steps++
-	}
-	w.Delay = max(w.Delay, c.Delay)
-	for _, s := range c.Symptoms {
-		_, victim := e.v.Operation(s)
-		if victim != worker && !slices.Contains(w.Victims, victim) {
-			w.Victims = append(w.Victims, victim)
-		}
-	}
-	if w.Path == nil || len(c.Path) > len(w.Path) {
-		w.Path = e.v.Stops(step, c.Path)
-	}
+	var err error
+	e.Walks, err = e.v.Flags(e.Outliers, e.series, e.operators).Walk(steps, blame.Options{Tie: e.v.Tie()})
+	return err
 }
 
 // reduce accounts for the windows that the trace comes down to, each the

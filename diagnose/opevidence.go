@@ -3,7 +3,9 @@ package diagnose
 import (
 	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/sfstat/sfstat/diagnose/opviews"
 	"github.com/sfstat/sfstat/engine/blame"
 	"github.com/sfstat/sfstat/engine/ks"
 	"github.com/sfstat/sfstat/trace"
@@ -18,14 +20,20 @@ func (j *opJudge) against(w int, m mark) []string {
 			l.Factor, countedWord(j.Replicas-1, "peer"), percent(j.Passes.Between), probability(l.P)))
 	}
 	if m.every+m.steps > 0 {
-		out = append(out, fmt.Sprintf("outliers: surely longer than on its peers are %s in the whole window and %s in single steps; family-wise error %s",
-			countedWord(m.every, "operator"), countedWord(m.steps, "operator"), percent(j.Outliers.Alpha)))
+		var parts []string
+		if m.every > 0 {
+			parts = append(parts, countedWord(m.every, "operator")+" in the whole window")
+		}
+		if m.steps > 0 {
+			parts = append(parts, countedWord(m.steps, "operator")+" in single steps")
+		}
+		out = append(out, fmt.Sprintf("outliers: surely longer than on its peers: %s; family-wise error %s", strings.Join(parts, ", "), percent(j.Outliers.Alpha)))
 	}
 	if text := j.rhythm(w); text != "" {
 		out = append(out, text)
 	}
 	if walk := j.walkTo(w); walk != nil {
-		text := fmt.Sprintf("blame: %d of %d walks back from late operators end here, in %s", j.symptomsOf(w), j.Walked, walk.Op)
+		text := fmt.Sprintf("blame: %d of %d walks back from late operators end here, in %s", j.symptomsOf(w), j.Walks.Symptoms, walk.Op)
 		if len(walk.Victims) > 0 {
 			text += fmt.Sprintf("; its victims are %s", j.ranksOf(walk.Victims))
 		}
@@ -85,18 +93,18 @@ func (j *opJudge) ranksOf(workers []int) string {
 
 // walkTo is the walk that ends most often in a long operator of the worker's
 // own.
-func (j *opJudge) walkTo(w int) *Walk {
-	i := slices.IndexFunc(j.Walks, func(x Walk) bool { return x.Worker == w && x.Kind == blame.LongOp })
+func (j *opJudge) walkTo(w int) *opviews.Culprit {
+	i := slices.IndexFunc(j.Walks.Culprits, func(x opviews.Culprit) bool { return x.Worker == w && x.Kind == blame.LongOp })
 	if i < 0 {
 		return nil
 	}
-	return &j.Walks[i]
+	return &j.Walks.Culprits[i]
 }
 
 // symptomsOf counts the symptoms that lead to long operators of a worker.
 func (j *opJudge) symptomsOf(w int) int {
 	n := 0
-	for _, x := range j.Walks {
+	for _, x := range j.Walks.Culprits {
 		if x.Worker == w && x.Kind == blame.LongOp {
 			n += x.Symptoms
 		}
@@ -105,7 +113,9 @@ func (j *opJudge) symptomsOf(w int) int {
 }
 
 // blamed reports whether a good part of the walks ends at a worker.
-func (j *opJudge) blamed(w int) bool { return j.Walked > 0 && 3*j.symptomsOf(w) >= j.Walked }
+func (j *opJudge) blamed(w int) bool {
+	return j.Walks.Symptoms > 0 && 3*j.symptomsOf(w) >= j.Walks.Symptoms
+}
 
 // accounted is what the frontier over the worker's pipeline stage charges it
 // with, where that is work and not waiting.

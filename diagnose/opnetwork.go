@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/sfstat/sfstat/diagnose/opviews"
 	"github.com/sfstat/sfstat/engine/blame"
 	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/engine/zscore"
@@ -230,7 +231,7 @@ func (j *opJudge) launches() error {
 		t.Evidence = append(t.Evidence, fmt.Sprintf("launch delays: rank %d starts %s later after all that it waits for has ended than the median of its peers does, by %s a step",
 			rank, l.op, ms(l.extra/int64(len(j.Steps)))))
 		if walk := j.walkToGap(l); walk != nil {
-			t.Evidence = append(t.Evidence, fmt.Sprintf("blame: %d of %d walks back from late operators end there, behind what was on time", walk.Symptoms, j.Walked))
+			t.Evidence = append(t.Evidence, fmt.Sprintf("blame: %d of %d walks back from late operators end there, behind what was on time", walk.Symptoms, j.Walks.Symptoms))
 			t.confirmed = true
 		}
 		if j.startsLate(l) {
@@ -309,14 +310,14 @@ func (j *opJudge) lateLaunches() []launch {
 }
 
 // walkToGap is the walk that ends behind late operators of a launch.
-func (j *opJudge) walkToGap(l launch) *Walk {
-	i := slices.IndexFunc(j.Walks, func(w Walk) bool {
-		return (w.Kind == blame.Gap || w.Kind == blame.Source) && w.Worker == l.worker && w.Op == l.op && 10*w.Symptoms >= j.Walked
+func (j *opJudge) walkToGap(l launch) *opviews.Culprit {
+	i := slices.IndexFunc(j.Walks.Culprits, func(w opviews.Culprit) bool {
+		return (w.Kind == blame.Gap || w.Kind == blame.Source) && w.Worker == l.worker && w.Op == l.op && 10*w.Symptoms >= j.Walks.Symptoms
 	})
 	if i < 0 {
 		return nil
 	}
-	return &j.Walks[i]
+	return &j.Walks.Culprits[i]
 }
 
 // idle names the operators before which the step stands still on all ranks

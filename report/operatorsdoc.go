@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/opviews"
 )
 
 // operatorBlocks show the verdict on an operator trace: what a step is made
@@ -108,13 +109,13 @@ func walkBlocks(v *diagnose.RunVerdict) document {
 		return nil
 	}
 	o := v.Operators
-	i := slices.IndexFunc(o.Walks, func(w diagnose.Walk) bool {
+	i := slices.IndexFunc(o.Walks.Culprits, func(w opviews.Culprit) bool {
 		return o.Workers[w.Worker].ID == *v.Suspects[0].Rank && len(w.Path) > 1
 	})
 	if i < 0 {
 		return nil
 	}
-	path := o.Walks[i].Path
+	path := o.Walks.Culprits[i].Path
 	t := &table{columns: []column{{head: "rank", kind: kindInteger}, {head: "operator", kind: kindName}, {head: "number", kind: kindInteger},
 		{head: "starts at, %s", kind: kindLength}, {head: "lasts, %s", kind: kindLength}}}
 	for k, s := range path {

@@ -75,7 +75,7 @@ func operatorsFrom(o *diagnose.Operators) *operatorsJSON {
 	}
 	out := &operatorsJSON{Replicas: o.Replicas, Stages: o.Stages(), Steps: list(o.Steps), Ops: o.Ops, Offset: o.Offset,
 		Recorded: number(o.Replay.Recorded.Mean), NoDelay: number(o.Replay.NoDelay.Mean), Ideal: number(o.Replay.Ideal.Mean),
-		Slowdown: number(o.Replay.Slowdown.Overall), Workers: workersOf(o), WalkedOps: o.Walked,
+		Slowdown: number(o.Replay.Slowdown.Overall), Workers: workersOf(o), WalkedOps: o.Walks.Symptoms,
 		ByOp: []partJSON{}, ByStage: make([]levelJSON, o.Stages()), Walks: []walkJSON{}, Notes: []string{}}
 	for _, p := range o.Replay.ByOp {
 		out.ByOp = append(out.ByOp, partJSON{p.Name, number(p.Overall)})
@@ -88,8 +88,8 @@ func operatorsFrom(o *diagnose.Operators) *operatorsJSON {
 		}
 		out.ByStage[p.Index] = l
 	}
-	for _, w := range o.Walks {
-		walk := walkJSON{Kind: w.Kind.String(), Rank: o.Workers[w.Worker].ID, Op: w.Op, Seqs: list(w.Seqs), Symptoms: w.Symptoms, Steps: w.Steps,
+	for _, w := range o.Walks.Culprits {
+		walk := walkJSON{Kind: w.Kind.String(), Rank: o.Workers[w.Worker].ID, Op: w.Op, Seqs: list(w.Seqs), Symptoms: w.Symptoms, Steps: len(w.Steps),
 			Delay: w.Delay, Victims: []int{}, Path: []stopJSON{}}
 		for _, v := range w.Victims {
 			walk.Victims = append(walk.Victims, o.Workers[v].ID)

@@ -77,6 +77,8 @@ type examined struct {
 	series    []zscore.Series
 	operators []opviews.Operator
 	windows   []*frontier.Result // by pipeline stage; nil where there is none
+
+	microbatches int // of a worker in a step; 0 where that is not known
 }
 
 func examine(t *trace.OpTrace) (*examined, error) {
@@ -94,6 +96,7 @@ func examine(t *trace.OpTrace) (*examined, error) {
 	}
 	e.Replay = v.Model.Analyze()
 	if in := v.Passes(); in != nil {
+		e.microbatches = in.Microbatches
 		o := passes.DefaultOptions()
 		o.Alpha = operatorAlpha
 		if e.Passes, err = passes.Analyze(*in, o); err != nil {

@@ -14,6 +14,7 @@ type theory struct {
 	cause   opCause
 	workers []int // that it is about, by number
 	stage   int   // the pipeline stage that is heavy
+	proof   mark  // against a worker
 	mend    remedy
 	// unproven: no test speaks against it. confirmed: blame or an outlier does,
 	// beside a launch delay.

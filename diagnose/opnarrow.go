@@ -114,26 +114,38 @@ func (c compared) times() string {
 	return fmt.Sprintf("%s longer than its peers", percent(float64(c.own)/float64(c.peers)-1))
 }
 
-// excess compares a worker's own work with the median of the other replicas,
-// by kind and by instance.
+// excess compares a worker's own work over the window with that of the other
+// replicas, by kind and by instance: with the median of what each took.
 func (j *opJudge) excess(w int) (kinds map[string]*compared, instances map[int]compared) {
-	kinds, instances = make(map[string]*compared), make(map[int]compared)
-	own, stage := j.v.Replica(w), j.v.Stage(w)
-	others := make([]int64, 0, j.Replicas)
+	stage, own := j.v.Stage(w), j.v.Replica(w)
+	ofKind, count := make(map[string][]int64), make(map[string]int)
+	instances = make(map[int]compared)
+	totals := make([]int64, j.Replicas)
 	j.nodes(func(n int, node whatif.Node) bool { return node.Stage == stage && j.priced.local(n) }, func(n, at int) {
-		var c compared
-		for lane := 0; lane < j.v.Grid.Lanes(); lane += j.Replicas {
-			row := j.recorded[at+lane : at+lane+j.Replicas]
-			c.own += row[own]
-			c.peers += medianOfOthers(row, own, others)
-		}
-		instances[int(j.v.Model.Instances()[n])] = c
 		name := j.v.Model.Nodes()[n].Op
-		if kinds[name] == nil {
-			kinds[name] = &compared{}
+		if ofKind[name] == nil {
+			ofKind[name] = make([]int64, j.Replicas)
 		}
-		k := kinds[name]
-		k.own, k.peers, k.instances = k.own+c.own, k.peers+c.peers, k.instances+1
+		clear(totals)
+		for l, x := range j.recorded[at : at+j.v.Grid.Lanes()] {
+			totals[l%j.Replicas] += x
+			ofKind[name][l%j.Replicas] += x
+		}
+		count[name]++
+		instances[int(j.v.Model.Instances()[n])] = compared{totals[own], middleOfOthers(totals, own), 1}
 	})
+	kinds = make(map[string]*compared)
+	for name, totals := range ofKind {
+		kinds[name] = &compared{totals[own], middleOfOthers(totals, own), count[name]}
+	}
 	return kinds, instances
+}
+
+// middleOfOthers is the median of x but for one, of an even number the mean of
+// the middle two.
+func middleOfOthers(x []int64, own int) int64 {
+	rest := slices.Concat(x[:own], x[own+1:])
+	slices.Sort(rest)
+	n := len(rest)
+	return rest[(n-1)/2]/2 + rest[n/2]/2 + (rest[(n-1)/2]%2+rest[n/2]%2)/2
 }

@@ -249,6 +249,7 @@ type launch struct {
 	worker int
 	op     string
 	seqs   []int // those with a good part of the lateness, ascending
+	ended  int64 // of what begins a step: by how much the step before ended late
 	extra  int64 // ns over the window
 }
 
@@ -267,6 +268,7 @@ func (j *opJudge) lateLaunches() []launch {
 		op     string
 	}
 	extra := make(map[place]map[int]int64) // by sequence number
+	ended, begins := j.endedLate(), make(map[place]int64)
 	apart, scratch := make([]int64, j.Replicas), make([]int64, 0, j.Replicas)
 	recorded := j.v.Model.Recorded().Delay
 	j.nodes(func(n int, _ whatif.Node) bool { return !j.class[n].IsTransfer() }, func(n, at int) {
@@ -274,10 +276,14 @@ func (j *opJudge) lateLaunches() []launch {
 		for lane := at; lane < at+j.v.Grid.Lanes(); lane += j.Replicas {
 			fromOthers(apart, recorded[lane:lane+j.Replicas], scratch)
 			for d, by := range apart {
+				k := place{node.Stage*j.Replicas + d, node.Op}
+				if len(node.After) == 0 {
+					begins[k] = ended[k.worker]
+					by -= ended[k.worker]
+				}
 				if by <= 0 {
 					continue
 				}
-				k := place{node.Stage*j.Replicas + d, node.Op}
 				if extra[k] == nil {
 					extra[k] = make(map[int]int64)
 				}
@@ -287,7 +293,7 @@ func (j *opJudge) lateLaunches() []launch {
 	})
 	var out []launch
 	for k, seqs := range extra {
-		l := launch{worker: k.worker, op: k.op}
+		l := launch{worker: k.worker, op: k.op, ended: begins[k]}
 		most := int64(0)
 		for _, by := range seqs {
 			l.extra, most = l.extra+by, max(most, by)
@@ -307,6 +313,29 @@ func (j *opJudge) lateLaunches() []launch {
 		return cmp.Or(cmp.Compare(b.extra, a.extra), cmp.Compare(a.worker, b.worker), cmp.Compare(a.op, b.op))
 	})
 	return out[:min(maxLaunches, len(out))]
+}
+
+// endedLate is by how much each worker ends its steps later than the median of
+// its peers, the median over the steps, ns: so much later it begins the next.
+func (j *opJudge) endedLate() []int64 {
+	out := make([]int64, len(j.Workers))
+	ends := make([]int64, j.Replicas)
+	for stage := range j.v.Grid.Stages {
+		by := make([][]int64, j.Replicas)
+		for step := range j.Steps {
+			for d := range ends {
+				ends[d] = j.v.End(stage*j.Replicas+d, step)
+			}
+			for d := range ends {
+				by[d] = append(by[d], ends[d]-medianOfOthers(ends, d, nil))
+			}
+		}
+		for d, list := range by {
+			slices.Sort(list)
+			out[stage*j.Replicas+d] = max(0, list[len(list)/2])
+		}
+	}
+	return out
 }
 
 // walkToGap is the walk that ends behind late operators of a launch.
@@ -370,7 +399,7 @@ func (j *opJudge) extraDelay(l launch) []int64 {
 	}, func(_, at int) {
 		for lane := at; lane < at+j.v.Grid.Lanes(); lane += j.Replicas {
 			row := recorded[lane : lane+j.Replicas]
-			extra[lane+own] = max(0, row[own]-medianOfOthers(row, own, others))
+			extra[lane+own] = max(0, row[own]-medianOfOthers(row, own, others)-l.ended)
 		}
 	})
 	return extra

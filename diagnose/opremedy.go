@@ -95,6 +95,72 @@ func (p *priced) likePeers(worker int, match func(n int) bool) remedy {
 	}
 }
 
+// onTheWhole makes the work of a worker take as long over the window as the
+// median of the other replicas', kind by kind: each operator less by the same
+// factor, so that what is uneven stays uneven. Kinds that take no longer stay.
+func (p *priced) onTheWhole(worker int, match func(n int) bool) remedy {
+	return p.byFactor(worker, match, func(totals []int64, own int) []float64 {
+		replicas := p.e.Replicas
+		window := make([]int64, replicas)
+		for l, x := range totals {
+			window[l%replicas] += x
+		}
+		return slices.Repeat([]float64{slower(window, own)}, len(totals)/replicas)
+	})
+}
+
+// stepByStep makes the work of a worker take as long in every step as the
+// median of the other replicas', kind by kind.
+func (p *priced) stepByStep(worker int, match func(n int) bool) remedy {
+	return p.byFactor(worker, match, func(totals []int64, own int) []float64 {
+		replicas := p.e.Replicas
+		factors := make([]float64, len(totals)/replicas)
+		for t := range factors {
+			factors[t] = slower(totals[t*replicas:(t+1)*replicas], own)
+		}
+		return factors
+	})
+}
+
+// slower is by which factor one of x exceeds the median of the others, at
+// least 1.
+func slower(x []int64, own int) float64 {
+	return max(1, float64(x[own])/float64(max(1, middleOfOthers(x, own))))
+}
+
+// byFactor divides the matching nodes of a worker by the factors that each kind
+// has in every step, given what it takes in all, [lane].
+func (p *priced) byFactor(worker int, match func(n int) bool, factors func(totals []int64, own int) []float64) remedy {
+	v := p.e.v
+	stage, own, replicas := v.Stage(worker), v.Replica(worker), v.Grid.Replicas
+	nodes := v.Model.Nodes()
+	chosen := func(n int, node whatif.Node) bool { return node.Stage == stage && match(n) }
+	return func(cost, recorded []int64) {
+		if replicas < 2 {
+			return
+		}
+		totals := make(map[string][]int64)
+		p.nodes(chosen, func(n, at int) {
+			if totals[nodes[n].Op] == nil {
+				totals[nodes[n].Op] = make([]int64, v.Grid.Lanes())
+			}
+			for l, x := range recorded[at : at+v.Grid.Lanes()] {
+				totals[nodes[n].Op][l] += x
+			}
+		})
+		of := make(map[string][]float64)
+		for op, x := range totals {
+			of[op] = factors(x, own)
+		}
+		p.nodes(chosen, func(n, at int) {
+			for t, f := range of[nodes[n].Op] {
+				l := at + t*replicas + own
+				cost[l] = int64(float64(recorded[l]) / f)
+			}
+		})
+	}
+}
+
 // fromOthers subtracts from every value the median of the others, the lower one
 // of an even number, as medianOfOthers would. O(n log n) for all of them.
 func fromOthers(dst, x []int64, scratch []int64) {

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -134,8 +135,11 @@ func (j *opJudge) lacks(t *theory) []lack {
 	case causeWorker:
 		w := t.workers[0]
 		say(j.Replicas < enoughReplicas, Supported, few)
-		proved := j.marks()[w].slow()
-		say(!proved && j.Replicas >= enoughReplicas, Ambiguous, "no outlier test speaks against the worker at its error rate")
+		say(!t.proof.slow() && (j.Replicas >= enoughReplicas || j.asUneven(w)), Ambiguous, "no test tells it from chance and uneven microbatches")
+		// Two slow steps are surely there; whether they are what the step
+		// loses is another question.
+		few := !t.proof.level && t.proof.every == 0 && !t.proof.overall
+		say(t.proof.slow() && few && 2*t.proof.excess < t.Explained, Supported, "the operators that are surely long are the smaller part of what it explains")
 		charged, _, makespan := j.charged(w)
 		agree := j.rhythm(w) != "" || j.blamed(w) || float64(charged) >= j.gates.StaticGain*float64(makespan)
 		say(!agree && j.Replicas >= enoughReplicas, Supported, "neither rhythm nor blame nor frontier confirms it")
@@ -164,6 +168,17 @@ func (j *opJudge) lacks(t *theory) []lack {
 	}
 	say(len(j.Steps) < enoughSteps, Supported, fmt.Sprintf("%d steps are few", len(j.Steps)))
 	return out
+}
+
+// asUneven reports whether a worker is slow by no more than microbatches of
+// uneven length make workers differ in one step.
+func (j *opJudge) asUneven(w int) bool {
+	if !j.shared() {
+		return false
+	}
+	s := j.Passes.Shared
+	differ := math.Sqrt(2/float64(max(1, j.microbatches))) * math.Log1p(s.Spread)
+	return math.Log(j.Passes.Workers[w].Factor) < 3*differ
 }
 
 // headline is one sentence for someone tired.
@@ -305,6 +320,9 @@ func (j *opJudge) plan() *CapturePlan {
 		}
 		p.Ranks = append(sample(members, 1, nil), sample(all, 1, members)...)
 		p.Why = "to see what the stage computes that the others do not"
+	case t.cause == causeIdle || t.cause == causeRotating:
+		p.Ranks = sample(all, 4, nil)
+		p.Why = "to see what the host does before these operators, and in them"
 	default:
 		p.Ranks = sample(all, 4, nil)
 		p.Why = "to see what differs between short and long passes: record the lengths of the microbatches beside them"

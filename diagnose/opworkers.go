@@ -57,7 +57,7 @@ func (j *opJudge) unproven(accused []int) error {
 	if j.Replicas < enoughReplicas {
 		least = worthAWord
 	}
-	mended, err := j.step(j.likePeers(w, j.priced.local))
+	mended, err := j.step(j.onTheWhole(w, j.priced.local))
 	if err != nil || (j.now-mended)/j.now < least || !j.alwaysLonger(w) {
 		return err
 	}
@@ -296,10 +296,18 @@ func (j *opJudge) accuse(w int, m mark) {
 	if seq >= 0 {
 		t.Kind, t.Seq = KindOp, &seq
 	}
-	t.mend = j.likePeers(w, func(n int) bool {
+	match := func(n int) bool {
 		node := j.v.Model.Nodes()[n]
 		return j.priced.local(n) && (op == "" || node.Op == op) && (seq < 0 || node.Seq == seq)
-	})
+	}
+	switch t.proof = m; {
+	case seq >= 0:
+		t.mend = j.likePeers(w, match)
+	case m.slow() && !m.level && m.every == 0:
+		t.mend = j.stepByStep(w, match)
+	default:
+		t.mend = j.onTheWhole(w, match)
+	}
 	t.say = fmt.Sprintf("rank %d (%s) %s", rank, t.Role, words)
 	t.Evidence = j.against(w, m)
 	j.add(t)

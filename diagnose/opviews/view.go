@@ -64,6 +64,20 @@ func (v *View) Worker(rank int) int {
 // Steps are the indices of the steps of the view.
 func (v *View) Steps() []int64 { return v.Model.Steps() }
 
+// End is when worker w ended its last operator of a step of the grid, in ns since
+// the first start of the step on any rank.
+func (v *View) End(w, step int) int64 {
+	end := int64(0)
+	stage, d := v.Stage(w), v.Replica(w)
+	for i, in := range v.Grid.Instances {
+		if int(in.Stage) == stage {
+			row := v.row(i, step, d)
+			end = max(end, v.Trace.Start[row]+v.Trace.Dur[row]-v.origins[step])
+		}
+	}
+	return end
+}
+
 // row is where instance i of replica d in step s of the grid stands in the
 // trace.
 func (v *View) row(i, s, d int) int32 {

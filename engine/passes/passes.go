@@ -6,15 +6,16 @@
 //
 //	r(w)     = median over t of  L(w,t) − median over the other replicas v of its stage of L(v,t)
 //	stage s  = median over its workers of their mean time in a step
-//	e(p)     = logarithm of the time of pass p, less the mean of its worker and of its step
+//	e(p)     = logarithm of the time of pass p, less the mean of its worker's passes of that direction in its step
 //
 // A worker is slow when r is large against the spread of r over all workers of
 // the job: who differs from peers by as much as peers differ is not slow. That
 // is the persistent part; the median over the steps does not see a step alone.
 //
-// A microbatch that is longer than others makes its forward and its backward
-// pass longer, on every stage of its replica. A slow worker does neither to the
-// others, and noise does neither. The correlations of e say which it is.
+// A microbatch that is longer than others in its step makes its forward and its
+// backward pass longer, on every stage of its replica. A worker that is slow,
+// always or in some steps, does not tell microbatches apart, and noise does not
+// relate them. The correlations of e say which it is.
 //
 // Assumptions: replicas of a stage do the same work on different data;
 // differences between healthy workers are about normal on logarithms, with one
@@ -81,11 +82,11 @@ type Level struct {
 type Shared struct {
 	// Spread is the deviation of e over the passes of a direction, as a factor
 	// less one: 0.3 is a third longer or shorter.
-	Spread float64
+	Spread float64 // 0 with one microbatch in a step
 	// Directions is the correlation of forward with backward of the same
 	// microbatch, the median over the workers; Stages that of the same
 	// microbatch on neighbouring stages, the median over pairs of workers. nil:
-	// undecided, because there is one microbatch, or one stage, or no variation.
+	// undecided, because there is one microbatch in a step, or one stage, or no variation.
 	Directions, Stages *float64
 	// PDirections and PStages are their one-sided P by permutation of the
 	// passes of a worker; 1 when untested. The null: e is independent between
@@ -292,8 +293,11 @@ func (in *Input) shared(o Options) Shared {
 			square += v * v
 		}
 	}
-	out.Spread = math.Expm1(math.Sqrt(square / float64(len(e)*n)))
-	if in.Microbatches*in.Steps < 4 {
+	// Of each step one degree of freedom went into its mean.
+	if free := len(e) * (n - in.Steps); free > 0 {
+		out.Spread = math.Expm1(math.Sqrt(square / float64(free)))
+	}
+	if in.Microbatches < 2 || in.Microbatches*in.Steps < 4 {
 		return out
 	}
 	workers := in.Stages * in.Replicas
@@ -306,8 +310,8 @@ func (in *Input) shared(o Options) Shared {
 		}
 	}
 	random := rand.New(rand.NewPCG(o.Seed, 0))
-	out.Directions, out.PDirections = correlation(thin(directional), o.Permutations, random)
-	out.Stages, out.PStages = correlation(thin(neighbours), o.Permutations, random)
+	out.Directions, out.PDirections = in.correlation(thin(directional), o.Permutations, random)
+	out.Stages, out.PStages = in.correlation(thin(neighbours), o.Permutations, random)
 	return out
 }
 
@@ -330,40 +334,23 @@ func (in *Input) residuals() [][]float64 {
 				}
 			}
 			for _, column := range block {
-				shift(column, mean(column))
+				in.centreSteps(column)
 			}
-			in.takeOutSteps(block)
 		}
 	}
 	return e
 }
 
-// takeOutSteps subtracts what a step has in common over all replicas and
-// microbatches of a stage; with one replica that is not told apart from the
-// step's own data, and stays.
-func (in *Input) takeOutSteps(block [][]float64) {
-	if len(block) < 2 {
-		return
-	}
+// centreSteps subtracts from the passes of a worker the mean of their step.
+func (in *Input) centreSteps(column []float64) {
 	for t := range in.Steps {
 		sum := 0.0
-		for _, column := range block {
-			for m := range in.Microbatches {
-				sum += column[m*in.Steps+t]
-			}
+		for m := range in.Microbatches {
+			sum += column[m*in.Steps+t]
 		}
-		common := sum / float64(len(block)*in.Microbatches)
-		for _, column := range block {
-			for m := range in.Microbatches {
-				column[m*in.Steps+t] -= common
-			}
+		for m := range in.Microbatches {
+			column[m*in.Steps+t] -= sum / float64(in.Microbatches)
 		}
-	}
-}
-
-func shift(x []float64, by float64) {
-	for i := range x {
-		x[i] -= by
 	}
 }
 
@@ -388,9 +375,10 @@ func thin(pairs [][2][]float64) [][2][]float64 {
 }
 
 // correlation is the median over pairs of columns of their correlation, and
-// the part of permutations of the second column with a median as large,
-// itself among them.
-func correlation(pairs [][2][]float64, permutations int, random *rand.Rand) (*float64, float64) {
+// the part of permutations of the second column, within each step, with a
+// median as large, itself among them. Under the null the microbatches of a step
+// are exchangeable, so that P is exact.
+func (in *Input) correlation(pairs [][2][]float64, permutations int, random *rand.Rand) (*float64, float64) {
 	var each []float64
 	measure := func() (float64, bool) {
 		each = each[:0]
@@ -417,7 +405,12 @@ func correlation(pairs [][2][]float64, permutations int, random *rand.Rand) (*fl
 	as := 1
 	for range permutations {
 		for _, p := range pairs {
-			random.Shuffle(len(p[1]), func(i, j int) { p[1][i], p[1][j] = p[1][j], p[1][i] })
+			for t := range in.Steps {
+				random.Shuffle(in.Microbatches, func(i, j int) {
+					i, j = i*in.Steps+t, j*in.Steps+t
+					p[1][i], p[1][j] = p[1][j], p[1][i]
+				})
+			}
 		}
 		if drawn, ok := measure(); !ok || cmp.Compare(drawn, observed) >= 0 {
 			as++

@@ -157,6 +157,25 @@ func TestSharedLength(t *testing.T) {
 	}
 }
 
+// TestSlowNowAndThen: a worker that is slow in some steps, or a replica that is,
+// makes no microbatches uneven.
+func TestSlowNowAndThen(t *testing.T) {
+	for _, stages := range []int{1, 3} {
+		for _, replicas := range []int{1, 2, 8} {
+			in := model{stages: stages, micro: 8, steps: 12, replicas: replicas, noise: 0.02, seed: 4}.draw()
+			for i := range in.X {
+				if step := i / in.Replicas % in.Steps; step%6 == 0 && i%in.Replicas == 0 {
+					in.X[i] *= 4
+				}
+			}
+			s := analyze(t, in).Shared
+			if math.Abs(*s.Directions) > 0.3 || s.PDirections < 0.005 || s.Spread > 0.03 {
+				t.Errorf("%d × %d: directions %.2f, P %.3f, spread %.3f", stages, replicas, *s.Directions, s.PDirections, s.Spread)
+			}
+		}
+	}
+}
+
 // TestPermutedRanks: another order of the replicas changes the order of the
 // levels and nothing else; times a hundred times as long change no factor.
 func TestPermutedRanks(t *testing.T) {

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/opviews"
@@ -94,7 +95,9 @@ func examine(t *trace.OpTrace) (*examined, error) {
 	for w := range v.Workers() {
 		e.Workers = append(e.Workers, v.Rank(w))
 	}
-	e.Replay = v.Model.Analyze()
+	if e.Replay = v.Model.Analyze(); e.Replay.Recorded.Mean == 0 {
+		return nil, trace.Bad(trace.ErrEmpty, "no operator takes any time: are the times cut off?")
+	}
 	if in := v.Passes(); in != nil {
 		e.microbatches = in.Microbatches
 		o := passes.DefaultOptions()
@@ -119,6 +122,9 @@ func examine(t *trace.OpTrace) (*examined, error) {
 	if err := e.walk(); err != nil {
 		return nil, err
 	}
+	if n := len(e.Walks.Contradict); n > 0 {
+		e.Notes = append(e.Notes, trace.Note{Kind: trace.NoteUnknown, Text: fmt.Sprintf("the times of %s contradict the schedule, too coarsely recorded perhaps: blame did not walk there", countedWord(n, "step"))})
+	}
 	return e, e.reduce()
 }
 
@@ -129,6 +135,9 @@ func notesOf(t *trace.OpTrace, v *opviews.View) []trace.Note {
 		if !slices.Contains(out, n) {
 			out = append(out, n)
 		}
+	}
+	if t.Layout.PP > v.Grid.Stages {
+		out = append(out, trace.Note{Kind: trace.NoteMissingRanks, Text: fmt.Sprintf("the layout has %d pipeline stages, the trace %d", t.Layout.PP, v.Grid.Stages)})
 	}
 	return out
 }

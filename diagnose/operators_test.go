@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -225,12 +226,114 @@ func TestMaskedCauses(t *testing.T) {
 	}
 }
 
+// TestHardCases: what is easily told wrong. calls are the suspects at supported
+// or above, as kind, rank (−1: none) and operator, in any order.
+func TestHardCases(t *testing.T) {
+	type call struct {
+		kind Kind
+		rank int
+		op   string
+	}
+	fault := func(kind pipeline.Kind, dp, pp int, size pipeline.Size) pipeline.Fault {
+		return pipeline.Fault{Kind: kind, Where: pipeline.Where{DP: at(dp), PP: at(pp)}, Size: size}
+	}
+	late := func(dp, pp, seq int) pipeline.Fault {
+		f := fault(pipeline.LateStart, dp, pp, pipeline.Size{Delay: 2500})
+		f.Op, f.Seq = "forward-compute", at(seq)
+		return f
+	}
+	optimizer := fault(pipeline.SlowOp, 1, 2, pipeline.Size{Delay: 2000})
+	optimizer.Op = "optimizer"
+	nowAndThen := fault(pipeline.SlowWorker, 2, 0, pipeline.Size{Factor: 5})
+	nowAndThen.Every = 5
+	edge := func(dp int) pipeline.Fault { return fault(pipeline.SlowEdge, dp, 1, pipeline.Size{Delay: 400}) }
+	for _, test := range []struct {
+		name   string
+		dp, pp int
+		faults []pipeline.Fault
+		calls  []call
+	}{
+		{"two late starts hide each other", 4, 4, []pipeline.Fault{late(1, 0, 0), late(2, 3, 5)},
+			[]call{{KindEdge, 1, "forward-compute"}, {KindEdge, 14, "forward-compute"}}},
+		{"a late start and a slow worker on one rank", 4, 4, []pipeline.Fault{late(1, 0, 0), fault(pipeline.SlowWorker, 1, 0, pipeline.Size{Factor: 1.4})},
+			[]call{{KindEdge, 1, "forward-compute"}, {KindRank, 1, ""}}},
+		{"a late start with two replicas", 2, 2, []pipeline.Fault{late(1, 1, 3)}, []call{{KindEdge, 3, "forward-compute"}}},
+		{"a slow optimizer makes the next step late", 4, 4, []pipeline.Fault{optimizer}, []call{{KindOp, 9, "optimizer"}}},
+		{"slow now and then beside slow always, one stage", 4, 1, []pipeline.Fault{nowAndThen, fault(pipeline.SlowWorker, 1, 0, pipeline.Size{Factor: 1.2})},
+			[]call{{KindRank, 2, ""}}},
+		{"a slow edge with two replicas", 2, 3, []pipeline.Fault{edge(1)}, []call{{KindEdge, 3, "forward-send"}}},
+		{"a slow link in all replicas", 3, 4, []pipeline.Fault{edge(0), edge(1), edge(2)}, []call{{KindEdge, -1, "forward-send"}}},
+		{"uneven microbatches with two replicas", 2, 1, []pipeline.Fault{{Kind: pipeline.Workload, Size: pipeline.Size{Factor: 1.5}}}, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			v := operatorVerdict(t, made(t, job(func(s *pipeline.Spec) { s.Layout.DP, s.Layout.PP, s.Faults = test.dp, test.pp, test.faults })))
+			var calls []call
+			for _, s := range v.Suspects {
+				if s.Confidence >= Supported && s.Kind != KindWorkload {
+					c := call{s.Kind, -1, s.Op}
+					if s.Rank != nil {
+						c.rank = *s.Rank
+					}
+					calls = append(calls, c)
+				}
+				if s.Gain > 1 || s.Gain < 0 {
+					t.Errorf("gain %v of %s", s.Gain, show(s))
+				}
+			}
+			byRank := func(a, b call) int { return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(b.op, a.op)) }
+			slices.SortFunc(calls, byRank)
+			slices.SortFunc(test.calls, byRank)
+			if !slices.Equal(calls, test.calls) {
+				t.Errorf("called %v, expected %v; headline %q", calls, test.calls, v.Headline)
+			}
+		})
+	}
+}
+
+// TestHeadlineNumbers: what a step would take is what it takes in the same job
+// without the fault, and starts from what was recorded.
+func TestHeadlineNumbers(t *testing.T) {
+	for _, f := range []pipeline.Fault{
+		{Kind: pipeline.SlowWorker, Where: pipeline.Where{DP: at(2), PP: at(1)}, Size: pipeline.Size{Factor: 1.6}},
+		{Kind: pipeline.LateStart, Where: pipeline.Where{DP: at(1), PP: at(2), Op: "forward-compute", Seq: at(2)}, Size: pipeline.Size{Delay: 2500}},
+		{Kind: pipeline.SlowStage, Where: pipeline.Where{PP: at(2)}, Size: pipeline.Size{Factor: 1.5}},
+	} {
+		spec := job(func(s *pipeline.Spec) { s.Faults = []pipeline.Fault{f} })
+		sick, healthy := operatorVerdict(t, made(t, spec)), operatorVerdict(t, made(t, spec.Healthy()))
+		s := sick.Suspects[0]
+		recorded := sick.Operators.Replay.Recorded.Mean
+		if then, want := recorded*(1-s.Gain), healthy.Operators.Replay.Recorded.Mean; then < 0.98*want || then > 1.02*want {
+			t.Errorf("%v: a step of %.0f ms would take %.0f, the healthy twin takes %.0f", f.Kind, recorded/1e6, then/1e6, want/1e6)
+		}
+		if part := float64(s.Explained) / recorded / float64(len(sick.Operators.Steps)); part < s.Gain-0.01 || part > s.Gain+0.01 {
+			t.Errorf("%v: explains %.3f of the step, gain %.3f", f.Kind, part, s.Gain)
+		}
+	}
+}
+
+// TestBrokenSchedules: times that contradict the schedule stop blame, and
+// nothing else.
+func TestBrokenSchedules(t *testing.T) {
+	o := made(t, job(func(s *pipeline.Spec) {
+		s.Faults = []pipeline.Fault{{Kind: pipeline.SlowWorker, Where: pipeline.Where{DP: at(2), PP: at(1)}, Size: pipeline.Size{Factor: 2}}}
+	}))
+	for i := range o.Start { // a tenth of a second is all that is known
+		o.Start[i], o.Dur[i] = o.Start[i]/1e8*1e8, o.Dur[i]/1e8*1e8
+	}
+	if err := o.Arrange(nil); err != nil {
+		t.Fatal(err)
+	}
+	if v := operatorVerdict(t, o); v.Suspects[0].Rank == nil || *v.Suspects[0].Rank != 6 {
+		t.Errorf("headline %q", v.Headline)
+	}
+}
+
 // TestStandingStill: time before the first operators, on all ranks alike, is
 // named and no rank is.
 func TestStandingStill(t *testing.T) {
 	o := pipesim.Make(pipesim.Spec{DP: 4, PP: 4, Microbatches: 8, Steps: 10, Noise: 0.01, HostDelay: 150e6})
 	v := operatorVerdict(t, o)
-	if s := v.Suspects[0]; s.Kind != KindOp || s.Op != "first-op" || s.Rank != nil || s.Confidence != Supported {
+	if s := v.Suspects[0]; s.Kind != KindOp || s.Op != "forward-compute" || s.Rank != nil || s.Confidence != Supported {
 		t.Errorf("suspect %s, headline %q", show(s), v.Headline)
 	}
 }

@@ -21,6 +21,7 @@ type theory struct {
 	unproven, confirmed bool
 	saved               float64 // ns of a step that mending it alone saves
 	joint               float64 // ns of a step that mending all local faults saves
+	added               float64 // ns that it costs were it the only one
 	say                 string  // the headline's sentence, but for what mending buys
 }
 
@@ -30,6 +31,7 @@ type opCause uint8
 const (
 	causeWorker     opCause = iota // a worker computes longer than its peers
 	causeTransfer                  // the transfers between two workers take longer
+	causeLink                      // the transfers between two stages take longer in all replicas
 	causeCollective                // the collectives of one stage take longer
 	causeLaunch                    // an operator starts late behind what was on time
 	causeIdle                      // the ranks stand still before operators that were ready
@@ -56,7 +58,7 @@ func (e *examined) judge(gates frontier.Gates) (*RunVerdict, error) {
 		return nil, err
 	}
 	j := &opJudge{examined: e, priced: p, gates: gates}
-	for _, look := range []func() error{j.workers, j.transfers, j.collectives, j.stages, j.price, j.launches, j.idle, j.rotating, j.uneven} {
+	for _, look := range []func() error{j.workers, j.transfers, j.links, j.collectives, j.stages, j.price, j.launches, j.idle, j.rotating, j.uneven} {
 		if err := look(); err != nil {
 			return nil, err
 		}

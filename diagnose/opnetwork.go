@@ -46,7 +46,6 @@ func (j *opJudge) transfers() error {
 // two stages take much longer than the other's in nearly every step. With two
 // there is no test.
 func (j *opJudge) unequalTransfers() {
-	const much = 1.5
 	totals := make(map[pair][]int64) // by step, of replica 0 and 1
 	partner := j.partners()
 	instances := j.v.Model.Instances()
@@ -197,7 +196,7 @@ func (j *opJudge) collectives() error {
 			if err != nil {
 				return err
 			}
-			if (j.now-after)/j.now < trivial {
+			if !((j.now-after)/j.now >= trivial) {
 				continue
 			}
 			t := &theory{cause: causeCollective, mend: mend}
@@ -211,37 +210,84 @@ func (j *opJudge) collectives() error {
 }
 
 // launches accuses operators that one worker starts later than its peers after
-// all that they wait for has ended, where that makes a step longer.
+// all that they wait for has ended, where that makes a step longer. As with
+// other faults, of two that hide each other mending one saves little.
 func (j *opJudge) launches() error {
+	if j.unlinked() {
+		return nil
+	}
+	var delays [][]int64
+	var list []*theory
 	for _, l := range j.lateLaunches() {
 		delay := j.extraDelay(l)
-		with, err := j.delayed(delay)
+		alone, err := j.delayed(delay)
 		if err != nil {
 			return err
 		}
-		if with-j.now < trivial*j.now {
+		if !(alone-j.now >= trivial*j.now) {
 			continue
 		}
-		rank := j.Workers[l.worker].ID
-		t := &theory{cause: causeLaunch, workers: []int{l.worker}, saved: with - j.now}
-		t.Suspect = Suspect{Kind: KindEdge, Rank: &rank, Role: j.Workers[l.worker].Role.String(), Stage: j.stageName(j.v.Stage(l.worker)), Op: l.op}
-		if len(l.seqs) == 1 {
-			t.Seq = &l.seqs[0]
+		t := j.accuseLaunch(l)
+		t.added = alone - j.now
+		delays, list = append(delays, delay), append(list, t)
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	all, err := j.delayed(sumOf(delays, -1))
+	if err != nil {
+		return err
+	}
+	sum := 0.0
+	for i, t := range list {
+		others, err := j.delayed(sumOf(delays, i))
+		if err != nil {
+			return err
 		}
-		t.Evidence = append(t.Evidence, fmt.Sprintf("launch delays: rank %d starts %s later after all that it waits for has ended than the median of its peers does, by %s a step",
-			rank, l.op, ms(l.extra/int64(len(j.Steps)))))
-		if walk := j.walkToGap(l); walk != nil {
-			t.Evidence = append(t.Evidence, fmt.Sprintf("blame: %d of %d walks back from late operators end there, behind what was on time", walk.Symptoms, j.Walks.Symptoms))
-			t.confirmed = true
-		}
-		if j.startsLate(l) {
-			t.Evidence = append(t.Evidence, "outliers: its start is surely late")
-			t.confirmed = true
-		}
-		t.say = fmt.Sprintf("rank %d (%s) starts %s late, behind operators that were on time: its host was busy, or waits for something that is not in the trace", rank, t.Role, l.op)
+		t.saved, t.joint = max(0, all-others), max(0, all-j.now)
+		sum += t.added
+	}
+	for _, t := range list {
+		t.Explained = int64(max(t.saved, t.joint*t.added/max(1, sum)) * float64(len(j.Steps)))
 		j.add(t)
 	}
 	return nil
+}
+
+// sumOf adds delays up, but for one (−1: all).
+func sumOf(delays [][]int64, without int) []int64 {
+	out := make([]int64, len(delays[0]))
+	for k, delay := range delays {
+		if k == without {
+			continue
+		}
+		for i, by := range delay {
+			out[i] += by
+		}
+	}
+	return out
+}
+
+// accuseLaunch makes a suspect of a launch.
+func (j *opJudge) accuseLaunch(l launch) *theory {
+	rank := j.Workers[l.worker].ID
+	t := &theory{cause: causeLaunch, workers: []int{l.worker}}
+	t.Suspect = Suspect{Kind: KindEdge, Rank: &rank, Role: j.Workers[l.worker].Role.String(), Stage: j.stageName(j.v.Stage(l.worker)), Op: l.op}
+	if len(l.seqs) == 1 {
+		t.Seq = &l.seqs[0]
+	}
+	t.Evidence = append(t.Evidence, fmt.Sprintf("launch delays: rank %d starts %s later after all that it waits for has ended than the median of its peers does, by %s a step",
+		rank, l.op, ms(l.extra/int64(len(j.Steps)))))
+	if walk := j.walkToGap(l); walk != nil {
+		t.Evidence = append(t.Evidence, fmt.Sprintf("blame: %d of %d walks back from late operators end there, behind what was on time", walk.Symptoms, j.Walks.Symptoms))
+		t.confirmed = true
+	}
+	if j.startsLate(l) {
+		t.Evidence = append(t.Evidence, "outliers: its start is surely late")
+		t.confirmed = true
+	}
+	t.say = fmt.Sprintf("rank %d (%s) starts %s late, behind operators that were on time: its host was busy, or waits for something that is not in the trace", rank, t.Role, l.op)
+	return t
 }
 
 // launch is operators of one name on one worker that start late.
@@ -349,29 +395,117 @@ func (j *opJudge) walkToGap(l launch) *opviews.Culprit {
 	return &j.Walks.Culprits[i]
 }
 
-// idle names the operators before which the step stands still on all ranks
-// alike: what they wait for is in no operator.
+// idle names the operators before which all replicas stand still alike: what
+// they wait for is in no operator.
 func (j *opJudge) idle() error {
-	recorded, without := j.Replay.Recorded.Mean, j.Replay.NoDelay.Mean
-	lost := recorded - without
-	for _, t := range j.theories {
-		if t.cause == causeLaunch {
-			lost -= t.saved
-		}
-	}
-	if lost < j.gates.StaticGain*recorded || len(j.Replay.LaunchByOp) == 0 {
+	if j.unlinked() {
 		return nil
 	}
-	most := j.Replay.LaunchByOp[0]
-	where := most.Name
-	if where == whatif.FirstOp {
-		where = "the first operators of a step"
+	common := j.commonDelay()
+	with, err := j.delayed(common)
+	if err != nil {
+		return err
 	}
+	lost := with - j.now
+	if !(lost >= j.gates.StaticGain*j.Replay.Recorded.Mean) {
+		return nil
+	}
+	sums := make(map[string]int64)
+	nodes := j.v.Model.Nodes()
+	j.nodes(func(int, whatif.Node) bool { return true }, func(n, at int) {
+		for _, by := range common[at : at+j.v.Grid.Lanes()] {
+			sums[nodes[n].Op] += by
+		}
+	})
+	most := slices.MaxFunc(slices.Sorted(maps.Keys(sums)), func(a, b string) int { return cmp.Compare(sums[a], sums[b]) })
 	t := &theory{cause: causeIdle, saved: lost}
-	t.Suspect = Suspect{Kind: KindOp, Op: most.Name, Explained: int64(lost * float64(len(j.Steps))), Evidence: []string{
-		fmt.Sprintf("replay: of a %s step, %s is time between operators that were ready and their start; most of it, %s, before %s",
-			ms(int64(recorded)), ms(int64(lost)), ms(int64((most.Overall-1)*without)), where)}}
-	t.say = fmt.Sprintf("the ranks stand still before %s, though all that these wait for has ended", where)
+	t.Suspect = Suspect{Kind: KindOp, Op: most, Explained: int64(lost * float64(len(j.Steps))), Evidence: []string{
+		fmt.Sprintf("replay: of a %s step, %s is time between operators that were ready and their start, on all replicas alike; most of it before %s",
+			ms(int64(j.Replay.Recorded.Mean)), ms(int64(lost)), most)}}
+	t.say = fmt.Sprintf("all replicas stand still before %s, though all that it waits for has ended", most)
+	j.add(t)
+	return nil
+}
+
+// commonDelay is the launch delay that all replicas have in common, the least of
+// them for every operator and step, [node][lane]. Transfers are posted early or
+// late without anyone waiting for that.
+func (j *opJudge) commonDelay() []int64 {
+	delay := j.v.Model.Recorded().Delay
+	common := make([]int64, len(delay))
+	j.nodes(func(n int, _ whatif.Node) bool { return !j.class[n].IsTransfer() }, func(_, at int) {
+		for lane := at; lane < at+j.v.Grid.Lanes(); lane += j.Replicas {
+			least := max(0, slices.Min(delay[lane:lane+j.Replicas]))
+			for d := range j.Replicas {
+				common[lane+d] = least
+			}
+		}
+	})
+	return common
+}
+
+// unlinked reports whether the trace has several pipeline stages and no
+// transfers that join them: then what a pass waits for is not known.
+func (j *opJudge) unlinked() bool { return j.v.Grid.Stages > 1 && len(j.partners()) == 0 }
+
+// much is from which on transfers are called slow without a test.
+const much = 1.5
+
+// links accuses two stages between which data moves more slowly than between
+// the others, in all replicas.
+func (j *opJudge) links() error {
+	partner := j.partners()
+	to := make(map[string]map[int]int) // by name of the send: stage behind each stage
+	levels := j.levels(func(n int) bool {
+		i := int(j.v.Model.Instances()[n])
+		node := j.v.Model.Nodes()[n]
+		behind, ok := partner[i]
+		if !ok || j.class[n].IsReceive() {
+			return false
+		}
+		if to[node.Op] == nil {
+			to[node.Op] = make(map[int]int)
+		}
+		to[node.Op][node.Stage] = behind
+		return true
+	})
+	for _, op := range slices.Sorted(maps.Keys(to)) {
+		for _, from := range slices.Sorted(maps.Keys(to[op])) {
+			if err := j.link(levels, op, from, to[op]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// link accuses the transfers of one kind from a stage to the one behind it.
+func (j *opJudge) link(l levels, op string, from int, to map[int]int) error {
+	var rest []float64
+	for stage := range to {
+		if stage != from {
+			rest = append(rest, l.mean(op, stage))
+		}
+	}
+	if len(rest) == 0 || !(l.mean(op, from) >= much*lowerMedian(rest)) || lowerMedian(rest) <= 0 {
+		return nil
+	}
+	f := l.mean(op, from) / lowerMedian(rest)
+	send := trace.ParseOpClass(op)
+	factor := slices.Repeat([]float64{f}, len(j.Steps))
+	sends, receives := j.scaled(from, map[string][]float64{op: factor}), j.scaled(to[from], map[string][]float64{(send + 1).String(): factor})
+	mend := func(cost, recorded []int64) {
+		sends(cost, recorded)
+		receives(cost, recorded)
+	}
+	after, err := j.step(mend)
+	if err != nil || !((j.now-after)/j.now >= trivial) {
+		return err
+	}
+	t := &theory{cause: causeLink, mend: mend}
+	t.Suspect = Suspect{Kind: KindEdge, Stage: j.stageName(from), Op: op, Evidence: []string{
+		fmt.Sprintf("transfer times: %s from %s to %s takes %.3g times as long as between the other stages, in all replicas alike, waiting not counted", op, j.stageName(from), j.stageName(to[from]), f)}}
+	t.say = fmt.Sprintf("%s from %s to %s takes %.3g times as long as between the other stages", op, j.stageName(from), j.stageName(to[from]), f)
 	j.add(t)
 	return nil
 }

@@ -30,9 +30,6 @@ func (j *opJudge) verdict() *RunVerdict {
 		total += ns
 	}
 	for _, t := range j.theories {
-		if t.cause == causeLaunch {
-			t.Explained = int64(t.saved * float64(len(j.Steps)))
-		}
 		t.Gain = t.saved / max(1, j.base(t))
 		t.Score = float64(t.Explained) / float64(max(1, total))
 	}
@@ -93,13 +90,13 @@ func (j *opJudge) called(t *theory) bool {
 // trust decides how far a theory may be called, and closes its evidence with
 // the replay and with what a strong claim lacks.
 func (j *opJudge) trust(t *theory) {
-	if t.cause == causeWorker || t.cause == causeTransfer || t.cause == causeCollective || t.cause == causeLaunch || t.cause == causeHeavy {
+	if t.cause == causeWorker || t.cause == causeTransfer || t.cause == causeLink || t.cause == causeCollective || t.cause == causeLaunch || t.cause == causeHeavy {
 		text := fmt.Sprintf("replay: mending it alone takes a step from %s to %s (%s less)", ms(int64(j.now)), ms(int64(j.now-t.saved)), percent(t.Gain))
 		if t.cause == causeLaunch {
 			text = fmt.Sprintf("replay: started when its peers start it, a step takes %s less (%s)", ms(int64(t.saved)), percent(t.Gain))
 		}
 		if t.masked(len(j.Steps)) && j.share(t) >= trivial {
-			text += fmt.Sprintf("; others hold the step up too, and without all of them it takes %s", ms(int64(j.now-t.joint)))
+			text += fmt.Sprintf("; others hold the step up too, and without all of them it takes %s", ms(int64(j.base(t)-t.joint)))
 		}
 		t.Evidence = append(t.Evidence, text)
 	}
@@ -146,6 +143,8 @@ func (j *opJudge) lacks(t *theory) []lack {
 	case causeTransfer:
 		say(j.Replicas < enoughReplicas, Supported, few)
 		say(j.Replicas >= enoughReplicas && !j.blamed(t.workers[0]) && !j.blamed(t.workers[1]), Supported, "walks of blame do not end at these transfers")
+	case causeLink:
+		say(true, Supported, "stages may send different amounts by design: sizes are not in the trace")
 	case causeCollective:
 		say(true, Supported, "stages may move different amounts by design: sizes are not in the trace")
 	case causeLaunch:
@@ -184,7 +183,8 @@ func (j *opJudge) asUneven(w int) bool {
 // headline is one sentence for someone tired.
 func (j *opJudge) headline() string {
 	if slices.ContainsFunc(j.Notes, func(n trace.Note) bool { return n.Kind == trace.NoteMissingRanks }) {
-		return "Incomplete data, some replicas are left out: " + j.sentence()
+		text := j.sentence()
+		return "Incomplete data: " + strings.ToLower(text[:1]) + text[1:]
 	}
 	return j.sentence()
 }
@@ -225,12 +225,12 @@ func (j *opJudge) bought(t *theory, alike bool) string {
 		saved, it = t.joint, "All of them mended"
 	case t.masked(len(j.Steps)):
 		return fmt.Sprintf("Mended alone, a step would take %s instead of %s (%s less), since others hold it up too; without all of them, %s (%s less).",
-			ms(int64(j.now-saved)), ms(int64(j.now)), percent(saved/max(1, j.now)), ms(int64(j.now-t.joint)), percent(t.joint/max(1, j.now)))
+			ms(int64(base-saved)), ms(int64(base)), percent(saved/max(1, base)), ms(int64(base-t.joint)), percent(t.joint/max(1, base)))
 	case t.cause == causeUneven || t.cause == causeRandom:
 		it = "Evened out"
 	case t.cause == causeIdle:
 		return fmt.Sprintf("Without that, a step would take %s instead of %s (%s less).",
-			ms(int64(j.Replay.NoDelay.Mean)), ms(int64(j.Replay.Recorded.Mean)), percent(saved/max(1, j.Replay.Recorded.Mean)))
+			ms(int64(base-saved)), ms(int64(base)), percent(saved/max(1, base)))
 	case t.cause == causeHeavy:
 		it = "As fast as the others"
 	}
@@ -264,14 +264,36 @@ func (j *opJudge) undecidable() []string {
 	}
 	say(j.Replicas == 1, "Which rank is slow: with one replica no rank has a peer that does the same work. Stages are compared, and a heavy stage looks like a slow rank.")
 	say(j.Replicas == 2, "Which of two replicas is unusual: the slower one holds up the other, and that is all that two can show.")
+	missing := false
+	for _, n := range j.Notes {
+		say(n.Kind == trace.NoteMissingRanks, "What the ranks that recorded nothing do to the others: "+n.Text+". Record all ranks.")
+		missing = missing || n.Kind == trace.NoteMissingRanks
+	}
+	say(j.unlinked(), "Which stage holds up which: the trace has no sends and receives between the pipeline stages. Record them.")
 	say(len(j.Steps) < enoughSteps, fmt.Sprintf("What is chance: %d steps. Record %d or more.", len(j.Steps), enoughSteps))
 	local := slices.ContainsFunc(j.theories, func(t *theory) bool { return t.cause <= causeTransfer && t.Confidence >= Ambiguous })
 	say(local && j.Layout.TP > 1, fmt.Sprintf("Which of the %d tensor-parallel ranks of a worker: the trace has one line for all of them. Record each.", j.Layout.TP))
-	if free, err := j.step(j.freeCommunication()); err == nil {
-		share := 1 - free/max(1, j.now)
-		say(share >= j.gates.StaticGain, fmt.Sprintf("Whether the network is slow for everyone: %s of the step goes when transfers take no time, and there is nothing to compare that with. Give sizes, or NCCL logs.", percent(share)))
+	if share, err := j.network(); err == nil {
+		say(share >= j.gates.StaticGain && !missing, fmt.Sprintf("Whether the network is slow for everyone: %s of the step goes when transfers take no time, and there is nothing to compare that with. Give sizes, or NCCL logs.", percent(share)))
 	}
 	return out
+}
+
+// network is the part of a step that goes when transfers take no time, with
+// what is named already mended.
+func (j *opJudge) network() (float64, error) {
+	var named []*theory
+	for _, t := range j.theories {
+		if t.mend != nil && j.share(t) >= trivial {
+			named = append(named, t)
+		}
+	}
+	with, err := j.step(mends(named, nil)...)
+	if err != nil {
+		return 0, err
+	}
+	free, err := j.step(append(mends(named, nil), j.freeCommunication())...)
+	return (with - free) / max(1, j.now), err
 }
 
 // freeCommunication makes all transfers take no time.

@@ -58,7 +58,7 @@ func (j *opJudge) unproven(accused []int) error {
 		least = worthAWord
 	}
 	mended, err := j.step(j.onTheWhole(w, j.priced.local))
-	if err != nil || (j.now-mended)/j.now < least || !j.alwaysLonger(w) {
+	if err != nil || !((j.now-mended)/j.now >= least) || !j.alwaysLonger(w) {
 		return err
 	}
 	even, err := j.step(j.evenPasses())

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/opviews"
+	"github.com/sfstat/sfstat/trace"
 )
 
 // operatorBlocks show the verdict on an operator trace: what a step is made
@@ -69,7 +70,7 @@ func stageBlocks(o *diagnose.Operators) document {
 			}
 		}
 		row := []cell{textCell(fmt.Sprintf("pp=%d", s)), realCell(level.Time), realCell(level.Time), realCell(level.Factor),
-			textCell(fmt.Sprintf("rank %d (dp=%d)", o.Workers[s*o.Replicas+worst].ID, worst)), realCell(workers[worst].Factor)}
+			textCell(replicaOf(o.Workers[s*max(1, o.Replicas)+worst])), realCell(workers[worst].Factor)}
 		row[2].strong, row[3].strong, row[5].strong = level.Slow, level.Slow, workers[worst].Slow
 		if len(o.Passes.Stages) < 2 {
 			row[3] = cell{}
@@ -81,6 +82,14 @@ func stageBlocks(o *diagnose.Operators) document {
 	}
 	t.caption = "Time in forward and backward passes: of a stage the median over its replicas, against the median of the other stages; of a worker against the median of its peers."
 	return document{heading(counted(len(o.Passes.Stages), "pipeline stage")), t.tidy()}
+}
+
+// replicaOf names a rank with its dp coordinate.
+func replicaOf(r trace.Rank) string {
+	if dp, ok := r.Role.Coord(trace.DataParallel); ok {
+		return fmt.Sprintf("rank %d (dp=%d)", r.ID, dp)
+	}
+	return fmt.Sprintf("rank %d", r.ID)
 }
 
 // kindBlocks say what each kind of operator costs beyond its ideal.

@@ -25,6 +25,9 @@ func (t *OpTrace) Align(g *Grid) (*OpTrace, int64) {
 		return t, 0
 	}
 	shift := t.clipShift(g, clip) // [worker][step]
+	if spread := slices.Max(shift) - slices.Min(shift); spread > mostApart {
+		return t, 0
+	}
 	out := *t
 	out.Start = slices.Clone(t.Start)
 	most, lanes, steps := slices.Max(shift), g.Lanes(), len(g.Steps)
@@ -45,6 +48,10 @@ func (t *OpTrace) Align(g *Grid) (*OpTrace, int64) {
 	}
 	return &out, off
 }
+
+// mostApart is how far apart, in ns, clocks may be to be brought together (an
+// hour): beyond, a time is wrong and not a clock.
+const mostApart = 3_600_000_000_000
 
 // clipShift is by how much every worker's clock is ahead of the middle one at
 // the end of the operator that all take part in, [worker][step].

@@ -58,6 +58,10 @@ const MaxOpTotal = MaxTotal / 4
 // MaxOps is the largest number of operators in one trace.
 const MaxOps = math.MaxInt32 / 4
 
+// maxChunks bounds the numbers of model chunks, so that none overflows when it
+// is multiplied by the stages.
+const maxChunks = 1 << 20
+
 // Len is the number of operator instances.
 func (t *OpTrace) Len() int { return len(t.Start) }
 
@@ -168,6 +172,8 @@ func (t *OpTrace) checkRows() (row int, err error) {
 		case start > MaxTotal || d > MaxOpTotal || total > MaxOpTotal-d:
 			return i, Bad(ErrOverflow, "%s starts at %d ns and lasts %d ns, which takes the trace past %d ns of operators: are the units right?",
 				t.Names[t.Name[i]], start, d, int64(MaxOpTotal))
+		case max(t.Chunk[i], t.GlobalChunk[i]) >= maxChunks:
+			return i, Bad(ErrTooLarge, "chunk %d, global chunk %d, at most %d are read", t.Chunk[i], t.GlobalChunk[i], maxChunks-1)
 		case t.Chunk[i] < -1 || t.GlobalChunk[i] < -1 || t.Microbatch[i] < -1 || t.Group[i] < -1:
 			return i, Bad(ErrNegative, "chunk %d, global chunk %d, microbatch %d, group %d, expected −1 for none",
 				t.Chunk[i], t.GlobalChunk[i], t.Microbatch[i], t.Group[i])

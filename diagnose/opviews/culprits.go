@@ -2,6 +2,7 @@ package opviews
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/blame"
@@ -13,6 +14,7 @@ type Walks struct {
 	Steps       []int64 // indices of the steps that were walked, ascending
 	Symptoms    int
 	Unexplained int       // symptoms that lead nowhere
+	Contradict  []int64   // indices of steps whose times contradict the schedule, so that they could not be walked
 	Culprits    []Culprit // by descending number of symptoms
 }
 
@@ -56,6 +58,17 @@ func (f *Flags) Walk(steps []int, o blame.Options) (*Walks, error) {
 	for _, step := range steps {
 		g, symptoms := f.Graph(step)
 		r, err := blame.Analyze(g, symptoms, o)
+		if errors.Is(err, blame.ErrCycle) {
+			// What followed what on a rank is a hint. With coarse times, or sends
+			// that return before their data are taken, it may contradict the
+			// schedule, which then rules alone.
+			g, symptoms = f.schedule(step)
+			r, err = blame.Analyze(g, symptoms, o)
+		}
+		if errors.Is(err, blame.ErrCycle) || errors.Is(err, blame.ErrTime) {
+			w.Contradict = append(w.Contradict, f.v.Steps()[step])
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}

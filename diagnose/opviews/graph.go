@@ -93,6 +93,13 @@ const accessory = 0.25
 // on its rank before it started: a transfer that the host posts together with
 // another, as frameworks do, waits for the same pass.
 func (f *Flags) Graph(step int) (g blame.Graph, symptoms []int64) {
+	g, symptoms = f.schedule(step)
+	g.Edges = append(g.Edges, f.v.followers(g.Ops)...)
+	return g, symptoms
+}
+
+// schedule is Graph with the dependencies of the schedule alone.
+func (f *Flags) schedule(step int) (g blame.Graph, symptoms []int64) {
 	v := f.v
 	replicas, lanes := v.Grid.Replicas, v.Grid.Lanes()
 	worst := slices.Repeat([]int64{-1}, v.Workers())
@@ -123,7 +130,6 @@ func (f *Flags) Graph(step int) (g blame.Graph, symptoms []int64) {
 			}
 		}
 	}
-	g.Edges = append(g.Edges, v.followers(g.Ops)...)
 	most := slices.Max(score)
 	for w, id := range worst {
 		if id >= 0 && float64(score[w]) >= accessory*float64(most) {

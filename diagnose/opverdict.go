@@ -234,6 +234,9 @@ func (j *opJudge) bought(t *theory, alike bool) string {
 	case t.cause == causeHeavy:
 		it = "As fast as the others"
 	}
+	if recorded := j.Replay.Recorded.Mean; math.Abs(recorded-base) > trivial*recorded {
+		it += ", and but for late starts"
+	}
 	return fmt.Sprintf("%s, a step would take %s instead of %s: %s less, %.3g times as fast.", it,
 		ms(int64(base-saved)), ms(int64(base)), percent(saved/max(1, base)), base/max(1, base-saved))
 }

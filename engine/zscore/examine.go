@@ -1,6 +1,10 @@
 package zscore
 
-import "math"
+import (
+	"math"
+
+	"github.com/sfstat/sfstat/engine/internal/student"
+)
 
 // examine judges one series.
 func examine(index int, s *Series, f *family, memory *scratch) (Report, []Outlier) {
@@ -45,8 +49,8 @@ type judge struct {
 // judge makes thresholds of Student's t by Bonferroni.
 func (e *examiner) judge(freedom float64) judge {
 	return judge{
-		threshold: studentUpper(e.family.instanceAlpha(e.s)/float64(2*e.report.Peers), freedom),
-		sure:      studentUpper(e.family.o.Alpha/float64(2*e.family.tests), freedom),
+		threshold: student.Upper(e.family.instanceAlpha(e.s)/float64(2*e.report.Peers), freedom),
+		sure:      student.Upper(e.family.o.Alpha/float64(2*e.family.tests), freedom),
 		freedom:   freedom,
 	}
 }
@@ -57,7 +61,7 @@ func (e *examiner) hold(j judge, o Outlier) {
 		o.Series, o.Threshold = e.index, j.threshold
 		o.Sure = j.sure > 0 && size > j.sure
 		if j.freedom > 0 {
-			p := studentTwoSided(o.Score, j.freedom)
+			p := student.TwoSided(o.Score, j.freedom)
 			o.P = &p
 		}
 		e.found = append(e.found, o)

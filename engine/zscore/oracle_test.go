@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+
+	"github.com/sfstat/sfstat/engine/internal/student"
 )
 
 // number reads JSON numbers and the strings "NaN", "+Inf", "-Inf".
@@ -94,7 +96,7 @@ func TestOracle(t *testing.T) {
 			check("ceiling", Ceiling(Population, n), float64(c.Expect.MaxPop))
 			check("ceiling of samples", Ceiling(SampleSD, n), float64(c.Expect.MaxSample))
 			if c.Expect.Critical != nil {
-				check("critical t", studentUpper(0.01/float64(2*n), float64(n-2)), *c.Expect.Critical)
+				check("critical t", student.Upper(0.01/float64(2*n), float64(n-2)), *c.Expect.Critical)
 			}
 			start, _ := Scores(Population, c.Input.Start)
 			dur, _ := Scores(Population, c.Input.Dur)

@@ -5,8 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-
-	"gonum.org/v1/gonum/mathext"
 )
 
 // family is what all series share: how many tests there are.
@@ -39,35 +37,6 @@ func newFamily(series []Series, o Options) *family {
 // instanceAlpha is the error rate of one quantity of an instance.
 func (f *family) instanceAlpha(s *Series) float64 {
 	return f.o.Alpha / float64(f.quantities[s.Op])
-}
-
-// studentUpper is the t that Student's t with ν degrees of freedom exceeds with
-// probability p < 1/2: with x = ν/(ν+t²), 2p is the regularised incomplete beta
-// function I_x(ν/2, 1/2).
-func studentUpper(p, freedom float64) float64 {
-	x := mathext.InvRegIncBeta(freedom/2, 0.5, 2*p)
-	t := math.Sqrt(freedom * (1 - x) / x)
-	for range 3 { // Newton: the inverse alone is good to 8 digits
-		step := (studentTwoSided(t, freedom)/2 - p) / studentDensity(t, freedom)
-		if t += step; math.Abs(step) < 1e-14*t {
-			break
-		}
-	}
-	return t
-}
-
-func studentDensity(t, freedom float64) float64 {
-	a, _ := math.Lgamma((freedom + 1) / 2)
-	b, _ := math.Lgamma(freedom / 2)
-	return math.Exp(a-b-(freedom+1)/2*math.Log1p(t*t/freedom)) / math.Sqrt(freedom*math.Pi)
-}
-
-// studentTwoSided is the chance of |T| ≥ |t|.
-func studentTwoSided(t, freedom float64) float64 {
-	if math.IsInf(t, 0) {
-		return 0
-	}
-	return mathext.RegIncBeta(freedom/2, 0.5, freedom/(freedom+t*t))
 }
 
 // Thresholds of ModifiedZ come from simulation of normal values.

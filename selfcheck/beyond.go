@@ -5,9 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"gonum.org/v1/gonum/stat/distuv"
-
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/engine/bootstrap"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/simulate"
 	"github.com/sfstat/sfstat/trace"
@@ -113,16 +112,9 @@ func falseAlarms(s *sampler) (finding, error) {
 		return finding{}, err
 	}
 	x, n := tally(alarms, func(b bool) bool { return b }), len(alarms)
-	bound := upperBound(x, n, 0.95)
-	return finding{fmt.Sprintf("%d/%d, at most %.2f %%", x, n, 100*bound), bound <= publishedAlarms}, nil
-}
-
-// upperBound is the exact one-sided upper confidence bound of a proportion of
-// which x of n were seen: the (x+1, n−x) beta quantile (Clopper and Pearson
-// 1934, Biometrika 26:404–413).
-func upperBound(x, n int, confidence float64) float64 {
-	if x >= n {
-		return 1
+	rate, err := bootstrap.Binomial(x, n, 0.95)
+	if err != nil {
+		return finding{}, err
 	}
-	return distuv.Beta{Alpha: float64(x + 1), Beta: float64(n - x)}.Quantile(confidence)
+	return finding{fmt.Sprintf("%d/%d, at most %.2f %%", x, n, 100*rate.AtMost), rate.AtMost <= publishedAlarms}, nil
 }

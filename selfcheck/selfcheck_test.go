@@ -1,7 +1,6 @@
 package selfcheck
 
 import (
-	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -58,24 +57,6 @@ func TestDeterminism(t *testing.T) {
 	}
 	if diff := cmp.Diff(rows, Run(o)); diff != "" {
 		t.Errorf("one processor finds otherwise (-many +one):\n%s", diff)
-	}
-}
-
-// TestUpperBound: at the bound, x or fewer of n are seen with probability 1−c.
-func TestUpperBound(t *testing.T) {
-	for _, test := range []struct{ x, n int }{{0, 1}, {0, 105}, {0, 300}, {1, 300}, {3, 100}, {9, 10}} {
-		p := upperBound(test.x, test.n, 0.95)
-		tail, choose := 0.0, 1.0
-		for k := range test.x + 1 {
-			tail += choose * math.Pow(p, float64(k)) * math.Pow(1-p, float64(test.n-k))
-			choose *= float64(test.n-k) / float64(k+1)
-		}
-		if math.Abs(tail-0.05) > 1e-9 {
-			t.Errorf("%d of %d: at the bound %.6f the chance of so few is %.6f, want 0.05", test.x, test.n, p, tail)
-		}
-	}
-	if got := upperBound(10, 10, 0.95); got != 1 {
-		t.Errorf("all of 10: %v, want 1", got)
 	}
 }
 

@@ -1,0 +1,157 @@
+package bootstrap
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mathext"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/sfstat/sfstat/engine/internal/order"
+	"github.com/sfstat/sfstat/engine/internal/student"
+)
+
+// estimate is a statistic with its intervals, from resamples that are nil for a
+// single block.
+func (s *sample) estimate(statistic Statistic, drawn *resamples, alpha float64) Estimate {
+	e := Estimate{Statistic: statistic, Value: s.estimates[statistic]}
+	if drawn == nil {
+		return e
+	}
+	b := bounds{value: e.Value, alpha: alpha}
+	values := drawn.values[statistic]
+	if statistic != Median {
+		se := s.standardErrorOf(statistic)
+		e.SE = &se
+		e.Intervals = append(e.Intervals, b.studentised(drawn.t[statistic], se), b.studentT(se, s.blocks()))
+	} else if s.perPair {
+		e.Intervals = append(e.Intervals, b.order(s.sorted))
+	}
+	e.Intervals = append(e.Intervals, b.bca(values, s.equal, s.jackknife(statistic)), b.percentile(values))
+	return e
+}
+
+// bounds makes intervals of one statistic. The four levels of an interval are
+// alpha/2 and 1 − alpha/2, two-sided, and alpha and 1 − alpha, one-sided.
+type bounds struct{ value, alpha float64 }
+
+// interval makes one from what each level of the lower tail gives.
+func (b bounds) interval(m Method, at func(level float64) float64) Interval {
+	return Interval{Method: m, Lower: at(b.alpha / 2), Upper: at(1 - b.alpha/2), AtLeast: at(b.alpha), AtMost: at(1 - b.alpha)}
+}
+
+func (b bounds) percentile(resampled []float64) Interval {
+	return b.interval(Percentile, func(level float64) float64 { return quantile(resampled, level) })
+}
+
+// studentised is value − q(1 − level)·se, with q the quantiles of t.
+func (b bounds) studentised(t []float64, se float64) Interval {
+	return b.interval(Studentised, func(level float64) float64 { return b.value - quantile(t, 1-level)*se })
+}
+
+func (b bounds) studentT(se float64, blocks int) Interval {
+	return b.interval(StudentT, func(level float64) float64 {
+		if level < 0.5 {
+			return b.value - student.Upper(level, float64(blocks-1))*se
+		}
+		return b.value + student.Upper(1-level, float64(blocks-1))*se
+	})
+}
+
+// bca moves the level p of a percentile to
+//
+//	Φ( z0 + (z0 + z) / (1 − a·(z0 + z)) ),  z = Φ⁻¹(p),
+//
+// with z0 from the part of the resamples that lie below the estimate, and a from
+// the skewness of the estimates without one block (Efron 1987). Where the
+// denominator is not positive the level is the limit on the way there.
+func (b bounds) bca(resampled []float64, equal float64, jackknife []float64) Interval {
+	below := 0.0
+	for _, r := range resampled {
+		switch {
+		case math.Abs(r-b.value) <= equal:
+			below += 0.5
+		case r < b.value:
+			below++
+		}
+	}
+	n := float64(len(resampled))
+	part := min(max(below/n, 0.5/n), 1-0.5/n)
+	z0, a := distuv.UnitNormal.Quantile(part), acceleration(jackknife, equal)
+	return b.interval(BCa, func(level float64) float64 {
+		shifted := z0 + distuv.UnitNormal.Quantile(level)
+		moved := math.Inf(1) * shifted
+		if 1-a*shifted > 0 {
+			moved = z0 + shifted/(1-a*shifted)
+		}
+		return quantile(resampled, distuv.UnitNormal.CDF(moved))
+	})
+}
+
+// acceleration is Σ (m − v)³ / 6(Σ (m − v)²)^(3/2) over the estimates v without
+// one block, m their mean.
+func acceleration(jackknife []float64, equal float64) float64 {
+	m := 0.0
+	for _, v := range jackknife {
+		m += v / float64(len(jackknife))
+	}
+	var squares, cubes float64
+	for _, v := range jackknife {
+		if d := m - v; math.Abs(d) > equal {
+			squares += d * d
+			cubes += d * d * d
+		}
+	}
+	if squares == 0 {
+		return 0
+	}
+	return cubes / (6 * math.Pow(squares, 1.5))
+}
+
+// order takes the k-th overhead from either end, k the largest with
+// P(Bin(n, 1/2) < k) ≤ the chance that the bound may fail with.
+func (b bounds) order(sorted []float64) Interval {
+	n := len(sorted)
+	return b.interval(Order, func(level float64) float64 {
+		k := signRank(n, min(level, 1-level))
+		switch {
+		case k == 0 && level < 0.5:
+			return math.Inf(-1)
+		case k == 0:
+			return math.Inf(1)
+		case level < 0.5:
+			return sorted[k-1]
+		}
+		return sorted[n-k]
+	})
+}
+
+// signRank is the largest k with P(Bin(n, 1/2) < k) ≤ p < 1/2.
+func signRank(n int, p float64) int {
+	low, high := 0, (n+1)/2 // P(Bin < low) ≤ p; high is too much or cannot be passed
+	for low < high {
+		k := (low + high + 1) / 2
+		if mathext.RegIncBeta(float64(n-k+1), float64(k), 0.5) <= p {
+			low = k
+		} else {
+			high = k - 1
+		}
+	}
+	return low
+}
+
+// quantile is the type-7 quantile (Hyndman and Fan 1996, Am. Stat. 50:361–365)
+// of x, which it reorders. x may hold infinities; beside one of them the
+// quantile is infinite.
+func quantile(x []float64, p float64) float64 {
+	at := p * float64(len(x)-1)
+	k := int(at)
+	a := order.Select(x, k)
+	if at == float64(k) || math.IsInf(a, 0) {
+		return a
+	}
+	b := x[k+1]
+	for _, v := range x[k+2:] {
+		b = min(b, v)
+	}
+	return a + (at-float64(k))*(b-a)
+}

@@ -1,0 +1,153 @@
+package bootstrap
+
+import (
+	"math"
+	"math/rand/v2"
+	"sync"
+)
+
+// source fills index with the blocks of one resample.
+type source func(replicate int, index []int32, blocks int)
+
+// seeded draws each resample from a stream of random numbers of its own, so
+// that the number of threads changes nothing. A word of the generator makes two
+// draws, each exactly uniform: of a 32-bit number u, u·G / 2³² is the block, and
+// the few u that would make some blocks likelier are drawn again (Lemire 2019,
+// ACM Trans. Model. Comput. Simul. 29:3).
+func seeded(seed uint64) source {
+	return func(replicate int, index []int32, blocks int) {
+		var rng rand.PCG
+		rng.Seed(seed, uint64(replicate))
+		n := uint32(blocks)
+		uneven := -n % n // 2³² mod n
+		for i := 0; i < len(index); {
+			word := rng.Uint64()
+			product := (word & math.MaxUint32) * uint64(n)
+			if uint32(product) >= uneven {
+				index[i] = int32(product >> 32)
+				i++
+			}
+			product = (word >> 32) * uint64(n)
+			if uint32(product) >= uneven && i < len(index) {
+				index[i] = int32(product >> 32)
+				i++
+			}
+		}
+	}
+}
+
+// resamples is what the statistics become in each resample, in no order that
+// matters: taking quantiles reorders them. What was not asked for is nil.
+type resamples struct {
+	values [statisticCount][]float64
+	t      [statisticCount][]float64 // distance of the value from the estimate, in standard errors of the resample; nil of Median
+}
+
+// resample draws B times as many blocks as there are.
+func (s *sample) resample(o Options, draw source) *resamples {
+	r := &resamples{}
+	for _, statistic := range o.Statistics {
+		r.values[statistic] = make([]float64, o.Replicates)
+		if statistic != Median {
+			r.t[statistic] = make([]float64, o.Replicates)
+		}
+	}
+	threads := min(o.Threads, o.Replicates)
+	var wait sync.WaitGroup
+	for thread := range threads {
+		from, to := thread*o.Replicates/threads, (thread+1)*o.Replicates/threads
+		wait.Go(func() {
+			index, counts := make([]int32, s.blocks()), make([]int32, len(s.x))
+			for b := from; b < to; b++ {
+				draw(b, index, s.blocks())
+				for _, statistic := range o.Statistics {
+					if statistic == Median {
+						r.values[Median][b] = s.medianOf(index, counts)
+					} else {
+						r.values[statistic][b], r.t[statistic][b] = s.ratioOf(statistic, index)
+					}
+				}
+			}
+		})
+	}
+	wait.Wait()
+	return r
+}
+
+// cancelled is the part of Σ e² below which the squares that are left of it have
+// lost too many digits.
+const cancelled = 1e-4
+
+// ratioOf is Mean or Total over the blocks of index, and its distance from the
+// estimate, d = Σ e / Σ v, in its own standard errors. Their squares,
+// Σ (e − d·v)², come from sums in one pass, and from a second pass in the rare
+// case that these cancel.
+func (s *sample) ratioOf(ratio Statistic, index []int32) (value, t float64) {
+	terms := s.ratios[ratio]
+	var e, v, ee, ev, vv float64
+	for _, g := range index {
+		a := &terms[g]
+		e += a.e
+		v += a.v
+		ee += a.e * a.e
+		ev += a.e * a.v
+		vv += a.v * a.v
+	}
+	d := e / v
+	squares := ee - 2*d*ev + d*d*vv
+	if !(squares > cancelled*ee) {
+		squares = 0
+		for _, g := range index {
+			left := terms[g].e - d*terms[g].v
+			squares += left * left
+		}
+	}
+	value = s.estimates[ratio] + d
+	se := standardError(squares, v, len(index))
+	switch {
+	case se > s.equal:
+		return value, d / se
+	case math.Abs(d) <= s.equal:
+		return value, 0
+	}
+	return value, math.Inf(1) * d
+}
+
+// standardError is √( G/(G−1) · Σ e² ) / Σ v.
+func standardError(squares, v float64, blocks int) float64 {
+	g := float64(blocks)
+	return math.Sqrt(g/(g-1)*squares) / v
+}
+
+// medianOf is the median over the pairs of the blocks of index. It counts how
+// often each of the sorted overheads was drawn.
+func (s *sample) medianOf(index, counts []int32) float64 {
+	clear(counts)
+	drawn := int32(len(index))
+	if s.perPair {
+		for _, g := range index {
+			counts[s.rank[g]]++
+		}
+	} else {
+		drawn = 0
+		for _, g := range index {
+			ranks := s.rank[s.first[g]:s.first[g+1]]
+			for _, k := range ranks {
+				counts[k]++
+			}
+			drawn += int32(len(ranks))
+		}
+	}
+	lower, upper := (drawn-1)/2, drawn/2
+	k, seen := 0, counts[0]
+	for seen <= lower {
+		k++
+		seen += counts[k]
+	}
+	a := s.sorted[k]
+	for seen <= upper {
+		k++
+		seen += counts[k]
+	}
+	return between(a, s.sorted[k])
+}

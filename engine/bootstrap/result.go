@@ -1,0 +1,118 @@
+package bootstrap
+
+import "fmt"
+
+// Interval bounds a statistic. An infinite bound says that the data permit none
+// at this confidence.
+type Interval struct {
+	Method Method
+	// Lower and Upper hold the statistic between them with the confidence.
+	Lower, Upper float64
+	// AtLeast and AtMost are one-sided: each alone holds with the confidence.
+	AtLeast, AtMost float64
+}
+
+// Estimate is one statistic with its intervals.
+type Estimate struct {
+	Statistic Statistic
+	Value     float64
+	// SE is the standard error with blocks as the unit; nil of the median and of
+	// a single block.
+	SE *float64
+	// Intervals by the methods that there are for the statistic, the recommended
+	// one first; none of a single block.
+	Intervals []Interval
+}
+
+// By is the interval of a method.
+func (e *Estimate) By(m Method) (Interval, bool) {
+	for _, i := range e.Intervals {
+		if i.Method == m {
+			return i, true
+		}
+	}
+	return Interval{}, false
+}
+
+// Doubt is a reason to read the intervals with care.
+type Doubt uint8
+
+const (
+	OneBlock      Doubt = iota // nothing to compare: there are no intervals
+	VeryFewBlocks              // percentile and BCa hold far too seldom
+	FewBlocks                  // they still hold too seldom
+	Skewed                     // a few blocks lie far out on one side: no bound of a mean holds as often as it says
+	FewReplicates              // too few resamples for the confidence
+	doubtCount
+)
+
+var doubtTexts = [doubtCount]string{
+	"one run: no interval", "fewer than 10 runs", "fewer than 20 runs",
+	"a few runs lie far out", "too few resamples for this confidence",
+}
+
+func (d Doubt) String() string {
+	if d < doubtCount {
+		return doubtTexts[d]
+	}
+	return fmt.Sprintf("doubt(%d)", d)
+}
+
+// Result is what is known of the overhead.
+type Result struct {
+	Pairs, Blocks int
+	Overheads     []float64 // x of every pair, in the order given
+
+	Confidence float64
+	Replicates int
+	Seed       uint64
+
+	Estimates []Estimate // in the order of Options.Statistics
+	Doubts    []Doubt    // ascending
+}
+
+// Of is the estimate of a statistic, nil when it was not asked for.
+func (r *Result) Of(s Statistic) *Estimate {
+	for i := range r.Estimates {
+		if r.Estimates[i].Statistic == s {
+			return &r.Estimates[i]
+		}
+	}
+	return nil
+}
+
+// Standing is where an overhead stands against a gate that it should not
+// exceed.
+type Standing uint8
+
+const (
+	Within        Standing = iota // the one-sided upper bound is at most the gate
+	PerhapsWithin                 // the estimate is, the bound is not
+	PerhapsAbove                  // the estimate is above it, the one-sided lower bound is not
+	Above                         // the lower bound is above it
+	standingCount
+)
+
+var standingNames = [standingCount]string{"within", "perhaps within", "perhaps above", "above"}
+
+func (s Standing) String() string {
+	if s < standingCount {
+		return standingNames[s]
+	}
+	return fmt.Sprintf("standing(%d)", s)
+}
+
+// Against holds the estimate and its interval by m against a gate. Without such
+// an interval only the estimate counts.
+func (e *Estimate) Against(gate float64, m Method) Standing {
+	i, ok := e.By(m)
+	switch {
+	case ok && i.AtMost <= gate:
+		return Within
+	case ok && i.AtLeast > gate:
+		return Above
+	case e.Value <= gate:
+		return PerhapsWithin
+	}
+	return PerhapsAbove
+}

@@ -23,6 +23,8 @@ type Part struct {
 	Durations []int64 // nanoseconds, [step][stage], stage fastest
 	Wall      []int64 // nanoseconds, [step]; nil when not recorded
 	Side      []SideChannel
+
+	Notes []string // what the recorder says that it lost or left out, as sentences
 }
 
 // Steps is T, the number of steps of the part.
@@ -80,6 +82,7 @@ func Join(parts []*Part) ([]*Window, error) {
 	if len(failed) > 0 {
 		notes = append(notes, Note{NoteGatherFailed, fmt.Sprintf("the recorder could not gather the window on ranks %s", RankList(failed))})
 	}
+	notes = append(notes, recorderNotes(sorted)...)
 	cuts, err := spans(sorted)
 	if err != nil {
 		return nil, At(sorted[0].Pos, err)
@@ -226,6 +229,21 @@ func gatherFailed(parts []*Part) []int {
 		}
 	}
 	return failed
+}
+
+// recorderNotes are the notes of all parts, by rank, each once.
+func recorderNotes(parts []*Part) []Note {
+	var notes []Note
+	seen := make(map[string]bool)
+	for _, p := range parts {
+		for _, text := range p.Notes {
+			if !seen[text] {
+				seen[text] = true
+				notes = append(notes, Note{NoteRecorder, text})
+			}
+		}
+	}
+	return notes
 }
 
 // span is a range of steps [first, end) with the parts of one form that make
@@ -431,7 +449,20 @@ func (w *Window) Part(r int) *Part {
 			p.Side = append(p.Side, mine)
 		}
 	}
+	if r == 0 { // they say which rank they are about
+		p.Notes = w.recorderTexts()
+	}
 	return p
+}
+
+func (w *Window) recorderTexts() []string {
+	var texts []string
+	for _, n := range w.Notes {
+		if n.Kind == NoteRecorder {
+			texts = append(texts, n.Text)
+		}
+	}
+	return texts
 }
 
 // RankList writes ascending rank numbers compactly: "0-3,7,9-11".

@@ -224,6 +224,27 @@ func TestJoinNotesDisagreement(t *testing.T) {
 	}
 }
 
+// TestJoinKeepsWhatRecordersSay: each sentence once, by rank, and with the
+// first rank when the window is taken apart again.
+func TestJoinKeepsWhatRecordersSay(t *testing.T) {
+	var parts []*Part
+	for r := range 3 {
+		parts = append(parts, part(2-r, 0, 3))
+		parts[r].WorldSize = 3
+	}
+	parts[0].Notes = []string{"rank 2 lost a window", "the disk is full"}
+	parts[1].Notes = []string{"the disk is full", "rank 1 left out a span"}
+	ws, err := Join(parts)
+	want := []Note{{NoteRecorder, "the disk is full"}, {NoteRecorder, "rank 1 left out a span"}, {NoteRecorder, "rank 2 lost a window"}}
+	if err != nil || len(ws) != 1 || !slices.Equal(ws[0].Notes, want) {
+		t.Fatalf("%d windows, %v, notes %v", len(ws), err, ws[0].Notes)
+	}
+	again, err := Join([]*Part{ws[0].Part(0), ws[0].Part(1), ws[0].Part(2)})
+	if err != nil || !slices.Equal(again[0].Notes, want) {
+		t.Errorf("joined again: %v, notes %v", err, again[0].Notes)
+	}
+}
+
 func TestJoinNotesGapsAndMoves(t *testing.T) {
 	var parts []*Part
 	for r := range 4 {

@@ -183,11 +183,12 @@ const (
 	NoteTopologyChanged              // a rank changed its role or host
 	NoteStepsSkipped                 // steps of an operator trace that do not run the common program
 	NoteUnjoined                     // operators that communicate could not be joined into groups
+	NoteRecorder                     // what a recorder says that it lost or left out
 )
 
 var noteNames = [...]string{"unknown", "missing_ranks", "gather_failed", "stages_changed", "world_size_changed",
 	"accumulation_changed", "step_gap", "truncated", "wall_missing", "topology_changed",
-	"steps_skipped", "unjoined"}
+	"steps_skipped", "unjoined", "recorder"}
 
 func (k NoteKind) String() string { return nameOf(noteNames[:], int(k)) }
 

@@ -31,6 +31,7 @@ const (
 	fieldDurations
 	fieldWall
 	fieldSide
+	fieldNotes
 	fieldDataWait
 	fieldAccumulation
 	fieldGatherOK
@@ -42,13 +43,14 @@ const required = 1<<fieldSchema | 1<<fieldRun | 1<<fieldWindow | 1<<fieldRank | 
 	1<<fieldStages | 1<<fieldFirstStep | 1<<fieldDurations
 
 var fieldNames = [fieldCount]string{"schema", "run", "window", "rank", "world_size", "host", "local_rank", "role", "stages",
-	"first_step", "durations_ns", "wall_ns", "side", "data_wait", "accumulation", "gather_ok"}
+	"first_step", "durations_ns", "wall_ns", "side", "notes", "data_wait", "accumulation", "gather_ok"}
 
 const (
-	maxName    = 4096    // bytes in the name of a run, a host or a role axis
+	maxName    = 4096    // bytes in a note or in the name of a run, a host or a role axis
 	maxUnknown = 256     // unknown keys in one packet
 	maxAxes    = 64      // coordinates in one role
 	maxSide    = 4096    // side channels in one packet
+	maxNotes   = 4096    // notes in one packet
 	maxKept    = 1 << 14 // names, and roles, that are kept to be used again
 	maxKeptLen = 256     // bytes in each
 )
@@ -189,6 +191,8 @@ func (d *decoder) value(p *trace.Part, name field) (f *fault) {
 		p.Rank.Role, f = d.role()
 	case fieldSide:
 		p.Side, f = d.side(p.Side)
+	case fieldNotes:
+		p.Notes, f = d.notes()
 	case fieldDataWait:
 		p.DataWait, f = d.dataWait()
 	case fieldAccumulation:
@@ -349,6 +353,20 @@ func (d *decoder) role() (trace.Role, *fault) {
 		d.roles[string(d.b[at:d.i])] = role
 	}
 	return role, nil
+}
+
+// notes reads what the recorder says of the window. Few packets have any.
+func (d *decoder) notes() ([]string, *fault) {
+	var notes []string
+	f := d.list("an array of notes", func() *fault {
+		if len(notes) == maxNotes {
+			return d.fail(d.i, trace.ErrTooLarge, "more than %d notes", maxNotes)
+		}
+		text, f := d.name(maxName)
+		notes = append(notes, text)
+		return f
+	})
+	return notes, f
 }
 
 func (d *decoder) dataWait() (trace.DataWait, *fault) {

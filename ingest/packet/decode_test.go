@@ -20,13 +20,14 @@ import (
 const full = `{"schema":"sfstat.packet/1","run":"job-42","window":7,"rank":3,"world_size":8,"host":"n0","local_rank":3,` +
 	`"role":{"pp":1,"dp":3},"stages":["a","b"],"first_step":20,"durations_ns":[[1,20],[300,4000],[50000,600000]],` +
 	`"wall_ns":[7000000,80000000,900000000],"side":{"a_cuda_event_ms":{"steps":[20,22],"ms":[60.5,null],"ready":[true,false]}},` +
-	`"data_wait":"preceding","accumulation":4,"gather_ok":false}`
+	`"notes":["rank 3 lost a window","é"],"data_wait":"preceding","accumulation":4,"gather_ok":false}`
 
 var fullPart = trace.Part{Run: "job-42", Index: 7, WorldSize: 8, FirstStep: 20, Accumulation: 4, DataWait: trace.DataWaitPreceding,
 	Rank:   trace.Rank{ID: 3, Host: "n0", LocalRank: 3, Role: trace.Role{{Axis: "dp", Index: 3}, {Axis: "pp", Index: 1}}},
 	Schema: trace.Schema{Stages: []string{"a", "b"}}, Durations: []int64{1, 20, 300, 4000, 50000, 600000},
-	Wall: []int64{7000000, 80000000, 900000000},
-	Side: []trace.SideChannel{{Name: "a_cuda_event_ms", Samples: []trace.Sample{{Step: 20, Value: 60.5, Ready: true}, {Step: 22}}}}}
+	Wall:  []int64{7000000, 80000000, 900000000},
+	Side:  []trace.SideChannel{{Name: "a_cuda_event_ms", Samples: []trace.Sample{{Step: 20, Value: 60.5, Ready: true}, {Step: 22}}}},
+	Notes: []string{"rank 3 lost a window", "é"}}
 
 // bare is a packet with the required keys only.
 const bare = `{"schema":"sfstat.packet/1","run":"r","window":0,"rank":0,"world_size":1,"stages":["a"],"first_step":0,"durations_ns":[[5]]}`
@@ -210,6 +211,10 @@ var refusals = []struct {
 	{"unknown data wait", `"preceding"`, `"sometimes"`, trace.ErrType, "data_wait", `"sometimes"`},
 	{"absurd accumulation", `"accumulation":4`, `"accumulation":1000000`, trace.ErrTooLarge, "accumulation", `1000000`},
 	{"gather as number", `"gather_ok":false`, `"gather_ok":0`, trace.ErrType, "gather_ok", `0`},
+	{"note as text", `"notes":["rank 3 lost a window","é"]`, `"notes":"lost"`, trace.ErrType, "notes", `"lost"`},
+	{"note as number", `"é"],"data_wait"`, `5],"data_wait"`, trace.ErrType, "notes", `5`},
+	{"note too long", `"é"],"data_wait"`, `"` + strings.Repeat("x", maxName+1) + `"],"data_wait"`, trace.ErrTooLarge, "notes", `"xxx`},
+	{"too many notes", `"é"]`, `"é` + strings.Repeat(`","é`, maxNotes) + `"]`, trace.ErrTooLarge, "notes", `"é"`},
 	{"local rank -2", `"local_rank":3`, `"local_rank":-2`, trace.ErrTooLarge, "local_rank", `-2`},
 	{"side arrays of different length", `[60.5,null]`, `[60.5]`, trace.ErrRagged, "side", `{"steps`},
 	{"side without ready", `,"ready":[true,false]`, ``, trace.ErrMissing, "side", `{"steps`},
@@ -232,7 +237,7 @@ var refusals = []struct {
 	{"array", full, `[1,2]`, trace.ErrType, "", `[1,2]`},
 	{"text", full, `hello`, trace.ErrFormat, "", `hello`},
 	{"log line before it", `{"schema"`, `[rank0]: {"schema"`, trace.ErrType, "", `[rank0]`},
-	{"line that ends early", full, full[:len(full)/2], trace.ErrTruncated, "durations_ns", ``},
+	{"line that ends early", full, full[:strings.Index(full, "000],[5")], trace.ErrTruncated, "durations_ns", ``},
 }
 
 func TestRefusals(t *testing.T) {
@@ -357,6 +362,7 @@ type packetJSON struct {
 	Durations    [][]int64           `json:"durations_ns"`
 	Wall         []int64             `json:"wall_ns"`
 	Side         map[string]sideJSON `json:"side"`
+	Notes        []string            `json:"notes"`
 	DataWait     string              `json:"data_wait"`
 	Accumulation *int                `json:"accumulation"`
 	GatherOK     *bool               `json:"gather_ok"`
@@ -379,7 +385,8 @@ func reference(line []byte) (*trace.Part, error) {
 		return nil, err
 	}
 	p := &trace.Part{Run: j.Run, Index: j.Window, WorldSize: j.WorldSize, FirstStep: j.FirstStep, Accumulation: 1, GatherOK: true,
-		DataWait: wait, Rank: trace.Rank{ID: j.Rank, Host: j.Host, LocalRank: -1}, Schema: trace.Schema{Stages: j.Stages}, Wall: j.Wall}
+		DataWait: wait, Rank: trace.Rank{ID: j.Rank, Host: j.Host, LocalRank: -1}, Schema: trace.Schema{Stages: j.Stages}, Wall: j.Wall,
+		Notes: j.Notes}
 	if j.LocalRank != nil {
 		p.Rank.LocalRank = *j.LocalRank
 	}

@@ -5,11 +5,12 @@
 //	 "host":"n0","local_rank":3,"role":{"dp":3},"stages":["data.next_wait", …],
 //	 "first_step":20,"durations_ns":[[…one per stage…], …one per step…],"wall_ns":[…one per step…],
 //	 "side":{"model.fwd_loss_cuda_event_ms":{"steps":[…],"ms":[…],"ready":[…]}},
+//	 "notes":["rank 3 lost 2 windows before this one: …"],
 //	 "data_wait":"consuming","accumulation":1,"gather_ok":true}
 //
 // Required are schema, run, window, rank, world_size, stages, first_step and
 // durations_ns. Without the others: no host, local rank −1, no role, no wall
-// time, no side channels, data_wait "consuming", accumulation 1, gather_ok
+// time, no side channels, no notes, data_wait "consuming", accumulation 1, gather_ok
 // true; null means the same as leaving the key out. Keys come in any order,
 // unknown keys are skipped and counted, a key given twice is refused.
 // Durations and wall times are whole nanoseconds, written as integers from 0

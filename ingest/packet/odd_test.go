@@ -241,6 +241,7 @@ func TestMixed(t *testing.T) {
 		"world size":   {edit(1, `"world_size":3`, `"world_size":4`), trace.NoteWorldSizeChanged},
 		"accumulation": {edit(1, `"accumulation":1`, `"accumulation":2`), trace.NoteAccumulationChanged},
 		"gather":       {edit(1, `"gather_ok":true`, `"gather_ok":false`), trace.NoteGatherFailed},
+		"a note":       {edit(1, `"gather_ok"`, `"notes":["rank 1 lost a window"],"gather_ok"`), trace.NoteRecorder},
 		"no wall time": {edit(1, `"wall_ns"`, `"wall"`), trace.NoteWallMissing},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -290,6 +290,9 @@ func size(p *trace.Part) int64 {
 	for _, c := range p.Side {
 		n += 64 + 32*len(c.Samples)
 	}
+	for _, text := range p.Notes {
+		n += 16 + len(text)
+	}
 	return int64(n)
 }
 

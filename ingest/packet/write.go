@@ -47,7 +47,7 @@ func checkNames(win *trace.Window) error {
 			return trace.Bad(trace.ErrFormat, "%s %q is not valid UTF-8", what, name)
 		}
 		if len(name) > maxName {
-			return trace.Bad(trace.ErrTooLarge, "%s has a name of %d bytes, at most %d can be written", what, len(name), maxName)
+			return trace.Bad(trace.ErrTooLarge, "%s has %d bytes, at most %d can be written", what, len(name), maxName)
 		}
 		return nil
 	}
@@ -62,6 +62,11 @@ func checkNames(win *trace.Window) error {
 	}
 	for _, c := range win.Side {
 		first("side channel", c.Name)
+	}
+	for _, n := range win.Notes {
+		if n.Kind == trace.NoteRecorder {
+			first("note", n.Text)
+		}
 	}
 	for _, r := range win.Ranks {
 		first("host", r.Host)
@@ -116,6 +121,9 @@ func Append(dst []byte, p *trace.Part) []byte {
 		dst = numbers(append(dst, `,"wall_ns":`...), p.Wall)
 	}
 	dst = appendSide(dst, p.Side)
+	if len(p.Notes) > 0 {
+		dst = list(append(dst, `,"notes":`...), len(p.Notes), func(dst []byte, i int) []byte { return quote(dst, p.Notes[i]) })
+	}
 	if p.DataWait != trace.DataWaitConsuming {
 		dst = quote(append(dst, `,"data_wait":`...), p.DataWait.String())
 	}

@@ -63,6 +63,9 @@ func oddWindow(rng *rand.Rand) *trace.Window {
 		w.Notes = []trace.Note{{Kind: trace.NoteGatherFailed,
 			Text: "the recorder could not gather the window on ranks " + trace.RankList(w.GatherFailed)}}
 	}
+	for n := range rng.IntN(3) {
+		w.Notes = append(w.Notes, trace.Note{Kind: trace.NoteRecorder, Text: oddName(rng) + string(rune('0'+n))})
+	}
 	return w
 }
 
@@ -92,11 +95,14 @@ func TestWriteRefuses(t *testing.T) {
 		change func(w *trace.Window)
 		kind   error
 	}{
-		"run not UTF-8":        {func(w *trace.Window) { w.Run = "\xff" }, trace.ErrFormat},
-		"run too long":         {func(w *trace.Window) { w.Run = strings.Repeat("x", maxName+1) }, trace.ErrTooLarge},
-		"stage not UTF-8":      {func(w *trace.Window) { w.Schema.Stages[1] = "\xc3(" }, trace.ErrFormat},
-		"channel not UTF-8":    {func(w *trace.Window) { w.Side[0].Name = "\xff" }, trace.ErrFormat},
-		"host not UTF-8":       {func(w *trace.Window) { w.Ranks[1].Host = "\xff" }, trace.ErrFormat},
+		"run not UTF-8":     {func(w *trace.Window) { w.Run = "\xff" }, trace.ErrFormat},
+		"run too long":      {func(w *trace.Window) { w.Run = strings.Repeat("x", maxName+1) }, trace.ErrTooLarge},
+		"stage not UTF-8":   {func(w *trace.Window) { w.Schema.Stages[1] = "\xc3(" }, trace.ErrFormat},
+		"channel not UTF-8": {func(w *trace.Window) { w.Side[0].Name = "\xff" }, trace.ErrFormat},
+		"host not UTF-8":    {func(w *trace.Window) { w.Ranks[1].Host = "\xff" }, trace.ErrFormat},
+		"note not UTF-8": {func(w *trace.Window) {
+			w.Notes = []trace.Note{{Kind: trace.NoteRecorder, Text: "\xff"}}
+		}, trace.ErrFormat},
 		"axis not UTF-8":       {func(w *trace.Window) { w.Ranks[1].Role[0].Axis = "\xff" }, trace.ErrFormat},
 		"too many coordinates": {func(w *trace.Window) { w.Ranks[1].Role = make(trace.Role, maxAxes+1) }, trace.ErrTooLarge},
 		"invalid":              {func(w *trace.Window) { w.Durations[3] = -1 }, trace.ErrNegative},

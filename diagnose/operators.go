@@ -51,8 +51,8 @@ const operatorAlpha = 0.004
 // AddOperators judges an arranged operator trace as a run of its own. It fails
 // where the trace has no program that its replicas share.
 //
-// Time and memory grow linearly with the operators, and with the square of the
-// workers for their rhythms.
+// Time and memory grow linearly with the operators, time also with the square of
+// the replicas for their rhythms.
 func (s *Session) AddOperators(t *trace.OpTrace) error {
 	e, err := examine(t)
 	if err != nil {

@@ -290,6 +290,36 @@ func TestHardCases(t *testing.T) {
 	}
 }
 
+// TestLongByTurns: a garbage collector that pauses now one worker, now another,
+// is named as such, and no worker is.
+func TestLongByTurns(t *testing.T) {
+	v := operatorVerdict(t, made(t, job(func(s *pipeline.Spec) {
+		s.Ops.Collect.Mean, s.Steps.Count = 5, 16
+		for w := range 16 {
+			f := pipeline.Fault{Kind: pipeline.SlowWorker, Where: pipeline.Where{DP: at(w % 4), PP: at(w / 4), Op: "gc"}, Size: pipeline.Size{Delay: 2500}}
+			f.From, f.Until = w, w+1
+			s.Faults = append(s.Faults, f)
+		}
+	})))
+	if s := v.Suspects[0]; s.Kind != KindOp || s.Op != "gc" || s.Rank != nil || s.Confidence < Supported || s.Gain < 0.1 {
+		t.Errorf("suspect %s, headline %q", show(s), v.Headline)
+	}
+}
+
+// TestUsualDifferences: optimizers that differ among workers by a few percent,
+// and hardly vary in themselves, are surely different and nobody's fault.
+func TestUsualDifferences(t *testing.T) {
+	v := operatorVerdict(t, made(t, job(func(s *pipeline.Spec) {
+		s.Layout.DP, s.SpeedSD, s.Steps.Count = 16, 0.02, 20
+		s.Ops.Optimizer.Mean, s.Ops.Optimizer.Jitter = 500, 0.001
+	})))
+	for _, s := range v.Suspects {
+		if s.Op == "optimizer" || s.Confidence >= Supported {
+			t.Errorf("suspect %s", show(s))
+		}
+	}
+}
+
 // TestHeadlineNumbers: what a step would take is what it takes in the same job
 // without the fault, and starts from what was recorded.
 func TestHeadlineNumbers(t *testing.T) {
@@ -357,8 +387,8 @@ func TestFewReplicas(t *testing.T) {
 	}
 }
 
-// TestScalingTime: all times a thousand times as long change no suspect, and
-// what they explain a thousandfold.
+// TestScalingTime: all times eight times as long change no suspect, and what
+// they explain eightfold.
 func TestScalingTime(t *testing.T) {
 	o := made(t, job(func(s *pipeline.Spec) {
 		s.Faults = []pipeline.Fault{{Kind: pipeline.SlowWorker, Where: pipeline.Where{DP: at(2), PP: at(1)}, Size: pipeline.Size{Factor: 1.5}}}

@@ -25,7 +25,7 @@ func (j *opJudge) against(w int, m mark) []string {
 			parts = append(parts, countedWord(m.every, "operator")+" in the whole window")
 		}
 		if m.steps > 0 {
-			parts = append(parts, countedWord(m.steps, "operator")+" in single steps")
+			parts = append(parts, countedWord(m.steps, "time")+" in single steps")
 		}
 		out = append(out, fmt.Sprintf("outliers: surely longer than on its peers: %s; family-wise error %s", strings.Join(parts, ", "), percent(j.Outliers.Alpha)))
 	}

@@ -69,7 +69,7 @@ func (e *examined) judge(gates frontier.Gates) (*RunVerdict, error) {
 // add keeps a theory.
 func (j *opJudge) add(t *theory) { j.theories = append(j.theories, t) }
 
-// local are the theories of faults at one place that cost anything to speak
+// localTheories are those of faults at one place that cost anything to speak
 // of.
 func (j *opJudge) localTheories() []*theory {
 	var out []*theory

@@ -108,7 +108,10 @@ func (c compared) times() string {
 	if c.peers <= 0 {
 		return ms(c.own) + " where its peers take nothing"
 	}
-	if f := float64(c.own) / float64(c.peers); f >= 1.1 {
+	switch f := float64(c.own) / float64(c.peers); {
+	case f >= 100:
+		return fmt.Sprintf("%s where its peers take %s", ms(c.own), ms(c.peers))
+	case f >= 1.1:
 		return fmt.Sprintf("%.3g times as long as its peers", f)
 	}
 	return fmt.Sprintf("%s longer than its peers", percent(float64(c.own)/float64(c.peers)-1))

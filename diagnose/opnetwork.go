@@ -144,7 +144,7 @@ func (j *opJudge) accusePair(k pair, s *slowness) {
 		t.Evidence = []string{fmt.Sprintf("outliers: of %s from rank %d to rank %d, %d are surely longer in the whole window than between the same stages of other replicas, %d in single steps, by up to %s, waiting not counted",
 			k.send, from, to, s.every, s.single, ms(s.effect))}
 	}
-	t.say = fmt.Sprintf("%s from rank %d (%s) to rank %d is slower than between its peers", k.send, from, t.Role, to)
+	t.say = fmt.Sprintf("the transfer by %s from rank %d (%s) to rank %d is slower than between its peers", k.send, from, t.Role, to)
 	j.add(t)
 }
 
@@ -202,7 +202,7 @@ func (j *opJudge) collectives() error {
 			t := &theory{cause: causeCollective, mend: mend}
 			t.Suspect = Suspect{Kind: KindGroup, Group: j.stageName(stage), Stage: j.stageName(stage), Op: op, Evidence: []string{
 				fmt.Sprintf("transfer times: %s takes %.3g times as long on the replicas of %s as on the median of the other stages, waiting not counted", op, f, j.stageName(stage))}}
-			t.say = fmt.Sprintf("%s over the replicas of %s takes %.3g times as long as on the other stages", op, j.stageName(stage), f)
+			t.say = fmt.Sprintf("the collective %s over the replicas of %s takes %.3g times as long as on the other stages", op, j.stageName(stage), f)
 			j.add(t)
 		}
 	}
@@ -505,7 +505,7 @@ func (j *opJudge) link(l levels, op string, from int, to map[int]int) error {
 	t := &theory{cause: causeLink, mend: mend}
 	t.Suspect = Suspect{Kind: KindEdge, Stage: j.stageName(from), Op: op, Evidence: []string{
 		fmt.Sprintf("transfer times: %s from %s to %s takes %.3g times as long as between the other stages, in all replicas alike, waiting not counted", op, j.stageName(from), j.stageName(to[from]), f)}}
-	t.say = fmt.Sprintf("%s from %s to %s takes %.3g times as long as between the other stages", op, j.stageName(from), j.stageName(to[from]), f)
+	t.say = fmt.Sprintf("the transfer by %s from %s to %s takes %.3g times as long as between the other stages", op, j.stageName(from), j.stageName(to[from]), f)
 	j.add(t)
 	return nil
 }

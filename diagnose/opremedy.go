@@ -176,6 +176,23 @@ func fromOthers(dst, x []int64, scratch []int64) {
 	}
 }
 
+// allLikePeers makes the nodes that match cost, on every worker, what the median
+// of the other replicas does, instance by instance and step by step.
+func (p *priced) allLikePeers(match func(n int) bool) remedy {
+	replicas := p.e.v.Grid.Replicas
+	return func(cost, recorded []int64) {
+		apart, scratch := make([]int64, replicas), make([]int64, 0, replicas)
+		p.nodes(func(n int, _ whatif.Node) bool { return match(n) }, func(_, at int) {
+			for lane := at; lane < at+p.e.v.Grid.Lanes(); lane += replicas {
+				fromOthers(apart, recorded[lane:lane+replicas], scratch)
+				for d, by := range apart {
+					cost[lane+d] = recorded[lane+d] - by
+				}
+			}
+		})
+	}
+}
+
 // medianOfOthers is the median of x but for one, the lower one of an even
 // number: stragglers are only ever slow.
 func medianOfOthers(x []int64, own int, scratch []int64) int64 {

@@ -165,7 +165,7 @@ func (j *opJudge) lacks(t *theory) []lack {
 	case causeRotating:
 		say(len(t.workers) < 2, Ambiguous, "no outlier test speaks against two workers or more")
 	}
-	say(len(j.Steps) < enoughSteps, Supported, fmt.Sprintf("%d steps are few", len(j.Steps)))
+	say(len(j.Steps) < enoughSteps, Supported, countedWord(len(j.Steps), "step")+" cannot show what is chance")
 	return out
 }
 
@@ -192,7 +192,7 @@ func (j *opJudge) headline() string {
 func (j *opJudge) sentence() string {
 	step := ms(int64(j.Replay.Recorded.Mean))
 	if len(j.theories) == 0 {
-		return fmt.Sprintf("No worker, stage or operation stands out: a step takes %s, and with all operators as long as their mean it would take %s.",
+		return fmt.Sprintf("No worker, stage or operation stands out: a step takes %s, and with all operators as long as is usual for their kind %s.",
 			step, ms(int64(j.Replay.Ideal.Mean)))
 	}
 	t := j.theories[0]
@@ -273,7 +273,7 @@ func (j *opJudge) undecidable() []string {
 		missing = missing || n.Kind == trace.NoteMissingRanks
 	}
 	say(j.unlinked(), "Which stage holds up which: the trace has no sends and receives between the pipeline stages. Record them.")
-	say(len(j.Steps) < enoughSteps, fmt.Sprintf("What is chance: %d steps. Record %d or more.", len(j.Steps), enoughSteps))
+	say(len(j.Steps) < enoughSteps, fmt.Sprintf("What is chance: there are %s. Record %d or more.", countedWord(len(j.Steps), "step"), enoughSteps))
 	local := slices.ContainsFunc(j.theories, func(t *theory) bool { return t.cause <= causeTransfer && t.Confidence >= Ambiguous })
 	say(local && j.Layout.TP > 1, fmt.Sprintf("Which of the %d tensor-parallel ranks of a worker: the trace has one line for all of them. Record each.", j.Layout.TP))
 	if share, err := j.network(); err == nil {

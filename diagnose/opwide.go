@@ -41,11 +41,7 @@ func (j *opJudge) rotating() error {
 		}
 	}
 	for _, kind := range kinds {
-		var all []remedy
-		for w := range j.Workers {
-			all = append(all, j.likePeers(w, func(n int) bool { return j.v.Model.Nodes()[n].Op == kind && j.priced.local(n) }))
-		}
-		saved, err := j.save(all...)
+		saved, err := j.save(j.allLikePeers(func(n int) bool { return j.v.Model.Nodes()[n].Op == kind && j.priced.local(n) }))
 		if err != nil {
 			return err
 		}
@@ -60,7 +56,7 @@ func (j *opJudge) rotating() error {
 			t.Evidence = append(t.Evidence, fmt.Sprintf("outliers: surely long in some step on %s", j.ranksOf(ranks)))
 		}
 		t.workers = ranks
-		t.say = fmt.Sprintf("%s is long by turns, now on one rank, now on another", kind)
+		t.say = fmt.Sprintf("the operator %s is long by turns, now on one rank, now on another", kind)
 		j.add(t)
 	}
 	return nil
@@ -107,7 +103,7 @@ func (j *opJudge) stages() error {
 		t.Suspect = Suspect{Kind: KindStage, Stage: name}
 		place := name
 		if stage == j.v.Grid.Stages-1 {
-			place += ", the last"
+			place += ", the last,"
 		}
 		t.Evidence = append(t.Evidence, fmt.Sprintf("passes: the passes of %s (%s) take %.3g times as long as on the median of the other stages%s",
 			name, ordinal(stage, j.v.Grid.Stages), factor, j.stageChance(stage)))
@@ -265,7 +261,7 @@ func atMost(p float64) string { return fmt.Sprintf("at most %.3f", p) }
 func (j *opJudge) nobody() string {
 	accused := 0
 	for _, t := range j.theories {
-		if t.cause == causeWorker {
+		if t.cause == causeWorker && j.share(t) >= trivial {
 			accused++
 		}
 	}

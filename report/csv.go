@@ -97,7 +97,7 @@ func suspectRows(v *diagnose.Verdict) *table {
 		{"gain", kindReal, func(s x) cell { return realCell(s.Gain) }},
 		{"confidence", kindText, func(s x) cell { return textCell(s.Confidence.String()) }},
 		{"windows", kindList, func(s x) cell { return numberList(s.Windows) }},
-		{"evidence", kindText, func(s x) cell { return textCell(strings.Join(s.Evidence, " ")) }},
+		{"evidence", kindText, func(s x) cell { return textCell(strings.Join(s.Evidence, "; ")) }},
 	}, rows)
 }
 

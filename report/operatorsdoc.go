@@ -49,7 +49,7 @@ func stepTerms(o *diagnose.Operators) terms {
 			length(r.NoDelay.Mean), length(r.Ideal.Mean), factor(r.Slowdown.Overall))},
 	}
 	if o.Offset > 0 {
-		out = append(out, term{"clocks", fmt.Sprintf("up to %s apart, aligned", length(float64(o.Offset)))})
+		out = append(out, term{"clocks", fmt.Sprintf("up to %s off the middle one, aligned", length(float64(o.Offset)))})
 	}
 	return out
 }

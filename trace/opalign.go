@@ -38,7 +38,7 @@ func (t *OpTrace) Align(g *Grid) (*OpTrace, int64) {
 		}
 	}
 	before, judged := t.endSpread()
-	if after, _ := out.endSpread(); !judged || 2*after > before {
+	if after, _ := out.endSpread(); !judged || 2*after >= before {
 		return t, 0
 	}
 	off := int64(0)

@@ -19,7 +19,8 @@ type View struct {
 	Trace *trace.OpTrace // on aligned clocks
 	Grid  *trace.Grid
 	Model *whatif.Model
-	// Offset is by how much, at most, the clock of a rank was off, ns.
+	// Offset is by how much, at most, the clock of a rank was off the middle one
+	// in the median over the steps, ns.
 	Offset int64
 
 	wait, transfer []int64 // by row of the trace

@@ -6,7 +6,8 @@
 //
 //	r(w)     = median over t of  L(w,t) − median over the other replicas v of its stage of L(v,t)
 //	stage s  = median over its workers of their mean time in a step
-//	e(p)     = logarithm of the time of pass p, less the mean of its worker's passes of that direction in its step
+//	e(p)     = logarithm of the time of pass p, less the mean of its worker's passes of that direction in its step,
+//	           and less what passes of its place in the step have in common
 //
 // A worker is slow when r is large against the spread of r over all workers of
 // the job: who differs from peers by as much as peers differ is not slow. That
@@ -111,8 +112,8 @@ const floorSpread = 1e-3
 // Analyze divides the time. It fails when X has another shape, holds negative
 // times, or nothing.
 //
-// O(n) expected for n passes, and O(n) for each permutation, for which at most
-// 64 workers are drawn.
+// O(n + steps × workers × log replicas) for n passes, and O(n) for each
+// permutation, for which at most 64 workers are drawn.
 func Analyze(in Input, o Options) (*Result, error) {
 	if err := in.validate(); err != nil {
 		return nil, err
@@ -168,24 +169,33 @@ func (in *Input) work() [][]float64 {
 // workers compares every worker with the other replicas of its stage.
 func (r *Result) workers(in *Input, work [][]float64, alpha float64) {
 	deviations := make([]float64, 0, len(work))
-	column, others := make([]float64, in.Steps), make([]float64, in.Replicas)
 	for w := range work {
 		r.Workers[w] = Level{Time: mean(work[w]), Factor: 1, P: 1}
-		if in.Replicas < 2 {
-			continue
+	}
+	if in.Replicas < 2 {
+		return
+	}
+	columns := make([][]float64, in.Replicas)
+	row, sorted := make([]float64, in.Replicas), make([]float64, in.Replicas)
+	for stage := range in.Stages {
+		for k := range columns {
+			columns[k] = columns[k][:0]
 		}
-		stage, own := w/in.Replicas, w%in.Replicas
-		for t := range column {
-			others = others[:0]
-			for k := range in.Replicas {
-				if k != own {
-					others = append(others, logOf(work[stage*in.Replicas+k][t]))
-				}
+		for t := range in.Steps {
+			for k := range row {
+				row[k] = logOf(work[stage*in.Replicas+k][t])
 			}
-			column[t] = logOf(work[w][t]) - median(others)
+			copy(sorted, row)
+			slices.Sort(sorted)
+			for k, own := range row {
+				columns[k] = append(columns[k], own-medianWithout(sorted, own))
+			}
 		}
-		r.Workers[w].Factor = math.Exp(median(column))
-		deviations = append(deviations, math.Log(r.Workers[w].Factor))
+		for k, column := range columns {
+			l := &r.Workers[stage*in.Replicas+k]
+			l.Factor = math.Exp(median(column))
+			deviations = append(deviations, math.Log(l.Factor))
+		}
 	}
 	// Two replicas mirror each other, so that only half of their deviations
 	// say anything; of more, each costs one degree for its stage's median.
@@ -259,6 +269,19 @@ func median(x []float64) float64 {
 	slices.Sort(x)
 	n := len(x)
 	return (x[(n-1)/2] + x[n/2]) / 2
+}
+
+// medianWithout is the median of a sorted list but for one of its values.
+func medianWithout(sorted []float64, one float64) float64 {
+	p, _ := slices.BinarySearch(sorted, one)
+	at := func(k int) float64 {
+		if k >= p {
+			k++
+		}
+		return sorted[k]
+	}
+	n := len(sorted) - 1
+	return (at((n-1)/2) + at(n/2)) / 2
 }
 
 // lowerMedian sorts x; of an even number it is the lower of the middle two:
@@ -336,6 +359,7 @@ func (in *Input) residuals() [][]float64 {
 			for _, column := range block {
 				in.centreSteps(column)
 			}
+			in.takeOutPlaces(block)
 		}
 	}
 	return e
@@ -350,6 +374,29 @@ func (in *Input) centreSteps(column []float64) {
 		}
 		for m := range in.Microbatches {
 			column[m*in.Steps+t] -= sum / float64(in.Microbatches)
+		}
+	}
+}
+
+// takeOutPlaces subtracts what the passes of one place in the step have in
+// common over replicas and steps: the first is longer in many jobs, and all
+// replicas have a first.
+func (in *Input) takeOutPlaces(block [][]float64) {
+	n := len(block) * in.Steps
+	if n < 4 {
+		return
+	}
+	for m := range in.Microbatches {
+		common := 0.0
+		for _, column := range block {
+			for _, v := range column[m*in.Steps : (m+1)*in.Steps] {
+				common += v / float64(n)
+			}
+		}
+		for _, column := range block {
+			for t := range in.Steps {
+				column[m*in.Steps+t] -= common
+			}
 		}
 	}
 }

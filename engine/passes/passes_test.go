@@ -176,6 +176,20 @@ func TestSlowNowAndThen(t *testing.T) {
 	}
 }
 
+// TestPlaces: passes that are longer at one place of every step are no uneven
+// microbatches.
+func TestPlaces(t *testing.T) {
+	in := model{stages: 2, micro: 6, steps: 10, replicas: 4, noise: 0.02, seed: 6}.draw()
+	for i := range in.X {
+		if i/(in.Replicas*in.Steps)%in.Microbatches == 0 {
+			in.X[i] = in.X[i] * 3 / 2
+		}
+	}
+	if s := analyze(t, in).Shared; math.Abs(*s.Directions) > 0.3 || s.Spread > 0.03 {
+		t.Errorf("directions %.2f, P %.3f, spread %.3f", *s.Directions, s.PDirections, s.Spread)
+	}
+}
+
 // TestPermutedRanks: another order of the replicas changes the order of the
 // levels and nothing else; times a hundred times as long change no factor.
 func TestPermutedRanks(t *testing.T) {

@@ -29,17 +29,8 @@ func (m *Model) Instances() []int32 { return m.instances }
 // Groups are the operators of the program that transfer together.
 func (m *Model) Groups() []Group { return m.groups }
 
-// Steps are the indices of the steps, and Replicas how many lanes each has.
+// Steps are the indices of the steps.
 func (m *Model) Steps() []int64 { return m.steps }
-
-// Replicas is the number of lanes of a step.
-func (m *Model) Replicas() int { return m.replicas }
-
-// Stages is the number of pipeline stages.
-func (m *Model) Stages() int { return m.stages }
-
-// Rank is the rank that ran a stage of a replica.
-func (m *Model) Rank(stage, replica int) int { return m.ranks[stage*m.replicas+replica] }
 
 // Notes say what of the trace is not in the model.
 func (m *Model) Notes() []trace.Note { return m.notes }

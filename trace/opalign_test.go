@@ -1,0 +1,70 @@
+package trace
+
+import "testing"
+
+// clockJob is two ranks on one stage in four steps: a gather that ends for both
+// at once, and the last collective, at whose end rank 1 is written down late.
+func clockJob(t *testing.T, clock, clip int64) (*OpTrace, *Grid) {
+	t.Helper()
+	o := &OpTrace{Layout: Layout{DP: 2, PP: 1}, Steps: []int64{0, 1, 2, 3}, Names: []string{"params-all-gather", "optimizer-clip-main-grad"}}
+	for dp := range 2 {
+		role, err := NewRole(Coord{DataParallel, dp}, Coord{PipelineParallel, 0})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Ranks = append(o.Ranks, Rank{ID: dp, Role: role})
+		for step := range 4 {
+			for name, start := range []int64{1_000_000, 9_000_000} {
+				for _, c := range o.small() {
+					*c = append(*c, 0)
+				}
+				row := len(o.Start)
+				o.Rank[row], o.Step[row], o.Name[row], o.Group[row] = int32(dp), int32(step), int32(name), -1
+				start += int64(dp) * clock
+				dur := int64(500_000)
+				if name == 1 {
+					dur += int64(dp) * clip
+				}
+				o.Start, o.Dur = append(o.Start, start), append(o.Dur, dur)
+			}
+		}
+	}
+	if err := o.Arrange(nil); err != nil {
+		t.Fatal(err)
+	}
+	g, err := o.Grid()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := o.Wire(g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Join(g, w)
+	return o, g
+}
+
+// TestAlign: a clock that is off is brought back; a last collective that ends
+// late on one rank is no clock, since the other collectives say so; and a time
+// that is hours off is no clock either.
+func TestAlign(t *testing.T) {
+	o, g := clockJob(t, 3_000_000, 0)
+	aligned, off := o.Align(g)
+	if off != 3_000_000 {
+		t.Errorf("a clock 3 ms off is said to be %d ns off", off)
+	}
+	for row := range aligned.Start {
+		if d := aligned.Start[row] - aligned.Start[row%8]; d != 0 {
+			t.Errorf("row %d still starts %d ns apart", row, d)
+		}
+	}
+	for _, test := range []struct {
+		name        string
+		clock, clip int64
+	}{{"right clocks", 0, 0}, {"a late end", 0, 3_000_000}, {"hours", 3 * mostApart, 0}} {
+		o, g := clockJob(t, test.clock, test.clip)
+		if got, off := o.Align(g); got != o || off != 0 {
+			t.Errorf("%s: aligned by %d ns", test.name, off)
+		}
+	}
+}

@@ -43,8 +43,8 @@ func (j *opJudge) transfers() error {
 }
 
 // unequalTransfers accuses, of two replicas, the one whose transfers between
-// two stages take much longer than the other's in nearly every step. With two
-// there is no test.
+// two stages take much longer than the other's in nearly every step, or in some
+// and never shorter. With two there is no test.
 func (j *opJudge) unequalTransfers() {
 	totals := make(map[pair][]int64) // by step, of replica 0 and 1
 	partner := j.partners()
@@ -64,17 +64,14 @@ func (j *opJudge) unequalTransfers() {
 	})
 	keys := slices.SortedFunc(maps.Keys(totals), func(a, b pair) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.send, b.send)) })
 	for _, k := range keys {
-		longer := [2]int{}
+		var patterns [2]pattern
 		for l := 0; l < len(totals[k]); l += 2 {
 			a, b := float64(totals[k][l]), float64(totals[k][l+1])
-			if a > much*b {
-				longer[0]++
-			} else if b > much*a {
-				longer[1]++
-			}
+			patterns[0].note(a, b, much)
+			patterns[1].note(b, a, much)
 		}
-		for replica, n := range longer {
-			if nearlyEvery(n, len(j.Steps)) {
+		for replica, p := range patterns {
+			if nearlyEvery(p.clearly, p.steps) || p.nowAndThen() {
 				k.replica = replica
 				j.accusePair(k, nil)
 			}
@@ -139,7 +136,7 @@ func (j *opJudge) accusePair(k pair, s *slowness) {
 	t := &theory{cause: causeTransfer, workers: []int{sender, receiver}, mend: j.transferLikePeers(k)}
 	t.Suspect = Suspect{Kind: KindEdge, Rank: &from, Role: j.Workers[sender].Role.String(), Stage: j.stageName(k.from), Op: k.send.String()}
 	if t.unproven = s == nil; t.unproven {
-		t.Evidence = []string{fmt.Sprintf("transfer times: in nearly every step %s from rank %d to rank %d takes at least half again as long as in the other replica, waiting not counted", k.send, from, to)}
+		t.Evidence = []string{fmt.Sprintf("transfer times: in several steps %s from rank %d to rank %d takes at least half again as long as in the other replica, and never the other way round, waiting not counted", k.send, from, to)}
 	} else {
 		t.Evidence = []string{fmt.Sprintf("outliers: of %s from rank %d to rank %d, %d are surely longer in the whole window than between the same stages of other replicas, %d in single steps, by up to %s, waiting not counted",
 			k.send, from, to, s.every, s.single, ms(s.effect))}

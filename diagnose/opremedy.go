@@ -216,38 +216,35 @@ func (p *priced) scaled(stage int, factor map[string][]float64) remedy {
 	}
 }
 
-// evenPasses makes every pass of a worker cost the mean of its passes of that
-// direction and chunk: microbatches of equal length, with the same work in all.
+// evenPasses makes every pass of a stage cost the mean of its passes of that
+// direction and chunk, over replicas and steps: microbatches of equal length,
+// with the same work in all.
 func (p *priced) evenPasses() remedy {
 	v := p.e.v
-	replicas, lanes := v.Grid.Replicas, v.Grid.Lanes()
+	lanes := v.Grid.Lanes()
 	type kind struct {
 		class trace.OpClass
 		stage int
 		chunk int32
 	}
-	of := func(n int, node whatif.Node) kind {
-		row := v.Grid.At[int(v.Model.Instances()[n])*lanes]
-		return kind{p.class[n], node.Stage, v.Trace.Chunk[row]}
+	nodes := v.Model.Nodes()
+	of := func(n int) kind {
+		return kind{p.class[n], nodes[n].Stage, v.Trace.Chunk[v.Grid.At[int(v.Model.Instances()[n])*lanes]]}
 	}
+	pass := func(n int, _ whatif.Node) bool { return p.class[n].IsCompute() }
 	return func(cost, _ []int64) {
-		sums, count := make(map[kind][]int64), make(map[kind]int64)
-		nodes := v.Model.Nodes()
-		pass := func(n int, _ whatif.Node) bool { return p.class[n].IsCompute() }
+		sums, count := make(map[kind]int64), make(map[kind]int64)
 		p.nodes(pass, func(n, at int) {
-			k := of(n, nodes[n])
-			if sums[k] == nil {
-				sums[k] = make([]int64, replicas)
+			k := of(n)
+			for _, c := range cost[at : at+lanes] {
+				sums[k] += c
 			}
-			count[k]++
-			for l := range lanes {
-				sums[k][l%replicas] += cost[at+l]
-			}
+			count[k] += int64(lanes)
 		})
 		p.nodes(pass, func(n, at int) {
-			k := of(n, nodes[n])
+			k := of(n)
 			for l := range lanes {
-				cost[at+l] = sums[k][l%replicas] / (count[k] * int64(lanes/replicas))
+				cost[at+l] = sums[k] / count[k]
 			}
 		})
 	}

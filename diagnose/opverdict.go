@@ -135,7 +135,8 @@ func (j *opJudge) lacks(t *theory) []lack {
 		say(!t.proof.slow() && (j.Replicas >= enoughReplicas || j.asUneven(w)), Ambiguous, "no test tells it from chance and uneven microbatches")
 		// Two slow steps are surely there; whether they are what the step
 		// loses is another question.
-		few := !t.proof.level && t.proof.every == 0 && !t.proof.overall
+		say(t.proof.few && !t.proof.level, Supported, "so few workers do not show what workers differ by")
+		few := !t.proof.level && !t.proof.few && t.proof.every == 0 && !t.proof.overall
 		say(t.proof.slow() && few && 2*t.proof.excess < t.Explained, Supported, "the operators that are surely long are the smaller part of what it explains")
 		charged, _, makespan := j.charged(w)
 		agree := j.rhythm(w) != "" || j.blamed(w) || float64(charged) >= j.gates.StaticGain*float64(makespan)

@@ -145,15 +145,15 @@ func (j *opJudge) stageChance(stage int) string {
 const worthAWord = 0.03
 
 // everyStep reports whether the passes of a stage take longer than the median
-// of the other stages in nearly every step, of enough.
+// of the other stages in nearly every step, or clearly in some and shorter in
+// none.
 func (j *opJudge) everyStep(l levels, stage int) bool {
-	longer := 0
+	const much = 1.2
+	var p pattern
 	for t := range j.Steps {
-		if l.total(stage, t) > others(j.v.Grid.Stages, stage, func(s int) float64 { return l.total(s, t) }) {
-			longer++
-		}
+		p.note(l.total(stage, t), others(j.v.Grid.Stages, stage, func(s int) float64 { return l.total(s, t) }), much)
 	}
-	return nearlyEvery(longer, len(j.Steps))
+	return p.always() || p.nowAndThen()
 }
 
 // nearlyEvery is nine steps in ten, of enough steps.
@@ -209,7 +209,7 @@ func (j *opJudge) uneven() error {
 		t.cause = causeRandom
 		t.Kind = KindOp
 	}
-	t.Evidence = append(t.Evidence, fmt.Sprintf("replay: with every pass of a worker as long as its mean (the same work in all), a step takes %s less", ms(int64(saved))))
+	t.Evidence = append(t.Evidence, fmt.Sprintf("replay: with every pass of a stage as long as their mean (the same work in all), a step takes %s less", ms(int64(saved))))
 	if j.Passes != nil {
 		t.Evidence = append(t.Evidence, j.relations()...)
 	}

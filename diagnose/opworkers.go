@@ -25,7 +25,7 @@ func (j *opJudge) workers() error {
 	marks := j.marks()
 	var accused []int
 	for w := range j.Workers {
-		if m := marks[w]; m.slow() && (m.level || m.every > 0 || m.overall || j.noticeable(m.excess)) {
+		if m := marks[w]; m.slow() && (m.level || m.few || m.every > 0 || m.overall || j.noticeable(m.excess)) {
 			accused = append(accused, w)
 		}
 	}
@@ -45,8 +45,8 @@ func (j *opJudge) noticeable(excess int64) bool {
 
 // unproven accuses the worker that costs most though no test speaks against
 // it: with few replicas or steps no test can speak. It must take longer than
-// its peers in nearly every step, and mending it must pay, and more than even
-// microbatches would.
+// its peers in nearly every step, or clearly in some and shorter in none, and
+// mending it must pay, and more than even microbatches would.
 func (j *opJudge) unproven(accused []int) error {
 	worst := slices.MaxFunc(j.Replay.Workers, func(a, b whatif.Worker) int { return cmp.Compare(a.Alone.Overall, b.Alone.Overall) })
 	w := j.v.Worker(worst.Rank)
@@ -57,8 +57,13 @@ func (j *opJudge) unproven(accused []int) error {
 	if j.Replicas < enoughReplicas {
 		least = worthAWord
 	}
-	mended, err := j.step(j.onTheWhole(w, j.priced.local))
-	if err != nil || !((j.now-mended)/j.now >= least) || !j.alwaysLonger(w) {
+	steady := j.compare(w)
+	mend := j.onTheWhole(w, j.priced.local)
+	if !steady.always() {
+		mend = j.stepByStep(w, j.priced.local)
+	}
+	mended, err := j.step(mend)
+	if err != nil || !((j.now-mended)/j.now >= least) || !steady.always() && !steady.nowAndThen() {
 		return err
 	}
 	even, err := j.step(j.evenPasses())
@@ -66,13 +71,45 @@ func (j *opJudge) unproven(accused []int) error {
 		return err
 	}
 	j.accuse(w, j.marks()[w])
+	if t := j.theories[len(j.theories)-1]; !steady.always() && t.Seq == nil {
+		t.mend = mend
+	}
 	return nil
 }
 
-// alwaysLonger reports whether a worker computes longer than the median of its
-// peers in nearly every step; with few steps in all of them, and by a tenth.
-func (j *opJudge) alwaysLonger(w int) bool {
-	const clearly = 1.1
+// pattern is how the times of one thing compare with those of its like over the
+// steps, where too few are alike for a test.
+type pattern struct {
+	steps, longer    int // steps, and those in which it took longer
+	clearly, shorter int // in which it took much longer, and shorter by more than a little
+}
+
+// note adds a step in which it took own, and its like like.
+func (p *pattern) note(own, like, much float64) {
+	const little = 1.1
+	p.steps++
+	if own > like {
+		p.longer++
+	}
+	if own > much*like {
+		p.clearly++
+	}
+	if like > little*own {
+		p.shorter++
+	}
+}
+
+// always: in nearly every step, of enough; of few in all of them, and clearly.
+func (p pattern) always() bool {
+	return nearlyEvery(p.longer, p.steps) || p.clearly == p.steps && p.steps > 0
+}
+
+// nowAndThen: clearly in several steps, and never the other way round.
+func (p pattern) nowAndThen() bool { return p.clearly >= 3 && p.shorter == 0 }
+
+// compare compares a worker's own work with the median of its peers'.
+func (j *opJudge) compare(w int) pattern {
+	const much = 1.3
 	own, stage := j.v.Replica(w), j.v.Stage(w)
 	totals := make([]int64, j.v.Grid.Lanes())
 	j.nodes(func(n int, node whatif.Node) bool { return node.Stage == stage && j.priced.local(n) }, func(_, at int) {
@@ -80,18 +117,12 @@ func (j *opJudge) alwaysLonger(w int) bool {
 			totals[l] += j.recorded[at+l]
 		}
 	})
-	longer, clear := 0, 0
+	var p pattern
 	for l := 0; l < len(totals); l += j.Replicas {
 		row := totals[l : l+j.Replicas]
-		peers := medianOfOthers(row, own, nil)
-		if row[own] > peers {
-			longer++
-		}
-		if float64(row[own]) > clearly*float64(peers) {
-			clear++
-		}
+		p.note(float64(row[own]), float64(medianOfOthers(row, own, nil)), much)
 	}
-	return nearlyEvery(longer, len(j.Steps)) || clear == len(j.Steps)
+	return p
 }
 
 // mark is what the outlier engines hold against one worker.
@@ -102,9 +133,12 @@ type mark struct {
 	excess  int64
 	ops     map[int]int64 // excess by instance
 	overall bool          // some step's total is long
+	// few: its passes together are surely longer than its peers', and clearly,
+	// but there are too few workers to know what workers differ by.
+	few bool
 }
 
-func (m mark) slow() bool { return m.level || m.every > 0 || m.steps > 0 || m.overall }
+func (m mark) slow() bool { return m.level || m.every > 0 || m.steps > 0 || m.overall || m.few }
 
 // marks reads the sure outliers on durations. What is long in the whole window
 // counts only beyond what workers differ by anyway. Long single steps count
@@ -124,6 +158,9 @@ func (j *opJudge) marks() []mark {
 	for o := range j.long() {
 		op, every := j.operators[j.series[o.Series].Op], o.Step == zscore.EveryStep
 		ofPasses := every && op.Seq == opviews.Total && op.Class.IsCompute() // engine/passes judges these
+		if ofPasses && j.clearlySlow(o.Worker) {
+			j.marked[o.Worker].few = true
+		}
 		if !ofPasses && (every && j.beyondUsual(o) || !every && j.beyondLevel(o) && j.apart(o.Worker, single)) {
 			j.marked[o.Worker].note(o, op, len(j.Steps))
 		}
@@ -137,6 +174,13 @@ func (j *opJudge) marks() []mark {
 		}
 	}
 	return j.marked
+}
+
+// clearlySlow reports whether the passes of a worker take clearly longer than
+// its peers', where a job has too few workers to tell what they differ by.
+func (j *opJudge) clearlySlow(w int) bool {
+	const clearly, known = 1.05, 4
+	return j.Passes != nil && j.Passes.Freedom < known && j.Passes.Workers[w].Factor >= clearly && !j.wholeReplica(w)
 }
 
 // wholeReplica reports whether the other stages of a worker's replica are about
@@ -303,7 +347,7 @@ func (j *opJudge) accuse(w int, m mark) {
 	switch t.proof = m; {
 	case seq >= 0:
 		t.mend = j.likePeers(w, match)
-	case m.slow() && !m.level && m.every == 0:
+	case m.slow() && !m.level && !m.few && m.every == 0:
 		t.mend = j.stepByStep(w, match)
 	default:
 		t.mend = j.onTheWhole(w, match)

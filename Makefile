@@ -12,7 +12,7 @@ BENCH       ?= .
 # has something to find.
 RACE_PKGS = $(shell grep -rlE --include='*.go' -e '^[[:space:]]*go [[:alpha:]]' -e '[.]Go[[:punct:]]func' . | xargs -n1 dirname | sort -u)
 
-.PHONY: help build demo test test-race check fmt vet lint vuln layers tidy bench fuzz cover clean
+.PHONY: help build demo test test-race check fmt vet lint vuln layers tidy bench detection fuzz cover clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -59,6 +59,9 @@ vuln:
 
 bench: ## all benchmarks, for benchstat (BENCH=regexp)
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+detection: ## docs/detection.md: how often the verdict on operator traces is right (minutes)
+	$(GO) run ./bench/detection -traces 2400 -seed 2 -o docs/detection.md
 
 fuzz: ## every fuzz target for FUZZTIME
 	@set -e; for pkg in $$($(GO) list ./...); do \

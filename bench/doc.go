@@ -3,4 +3,6 @@
 // their own benchmarks beside their code.
 //
 //	go test -run '^$' -bench . ./bench
+//
+// bench/detection measures not time but how often a verdict is right.
 package bench

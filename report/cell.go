@@ -51,6 +51,8 @@ func (s shown) value(c cell) string {
 		return s.scale.format(c.real)
 	case kindFraction:
 		return percent(c.real)
+	case kindFine:
+		return finePercent(c.real)
 	case kindFactor:
 		return factor(c.real)
 	case kindReal:
@@ -91,7 +93,7 @@ func (c cell) raw(k kind) string {
 	switch k {
 	case kindInteger, kindID:
 		return strconv.FormatInt(c.whole, 10)
-	case kindLength, kindFraction, kindFactor, kindUnit, kindReal:
+	case kindLength, kindFraction, kindFine, kindFactor, kindUnit, kindReal:
 		return strconv.FormatFloat(c.real, 'g', -1, 64)
 	case kindList:
 		return visible(strings.Join(c.items, " "))

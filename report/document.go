@@ -54,6 +54,7 @@ const (
 	kindID                   // a whole number that names something
 	kindLength               // nanoseconds, scaled to one unit for the column
 	kindFraction             // a fraction, shown as a percentage
+	kindFine                 // a small fraction, shown as a percentage with three decimals
 	kindFactor               // a ratio about 1, shown with two decimals
 	kindUnit                 // a number from 0 to 1, shown with three decimals
 	kindReal                 // any other number
@@ -61,7 +62,7 @@ const (
 )
 
 func (k kind) numeric() bool {
-	return k == kindInteger || k == kindID || k == kindLength || k == kindFraction || k == kindFactor || k == kindUnit || k == kindReal
+	return k == kindInteger || k == kindID || k == kindLength || k == kindFraction || k == kindFine || k == kindFactor || k == kindUnit || k == kindReal
 }
 
 // column describes the cells under it. In the head of a column of lengths, %s

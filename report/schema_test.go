@@ -65,8 +65,8 @@ func TestSchemas(t *testing.T) {
 		}
 		valid(t, schemas[command], name, out)
 	})
-	if len(schemas) != 6 {
-		t.Errorf("%d schemas were tried, expected 6", len(schemas))
+	if len(schemas) != 7 {
+		t.Errorf("%d schemas were tried, expected 7", len(schemas))
 	}
 }
 

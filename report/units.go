@@ -104,6 +104,23 @@ func percent(f float64) string {
 	return s + " %"
 }
 
+// finePercent writes a small fraction: "0.131 %".
+func finePercent(f float64) string {
+	if !finite(100 * f) {
+		return absent
+	}
+	s := strconv.FormatFloat(100*f, 'f', 3, 64)
+	if s == "-0.000" {
+		s = "0.000"
+	}
+	return s + " %"
+}
+
+// percentOf writes a fraction that somebody chose, as it is: "99.5 %".
+func percentOf(f float64) string {
+	return strconv.FormatFloat(100*f, 'g', 6, 64) + " %"
+}
+
 // grouped writes a whole number with groups of three: "1 234 567".
 func grouped(n int64) string {
 	s := strconv.FormatInt(n, 10)

@@ -64,7 +64,7 @@ func TestArrangeRefuses(t *testing.T) {
 		"diagnose --output --format json x": "flag --output needs a value, found the flag --format",
 		"diagnose x --format xml":           `--format is "xml", expected text, json, csv or md`,
 		"diagnose x --format=":              `--format is "", expected`,
-		"simulate --fail-on strong":         "flag --fail-on belongs to diagnose, frontier, not to simulate",
+		"simulate --fail-on strong":         "flag --fail-on belongs to diagnose, frontier, overhead, not to simulate",
 		"--formt":                           "unknown flag --formt; did you mean --format?",
 		"--formt json diagnose x":           "unknown flag --formt; did you mean --format?",
 	}

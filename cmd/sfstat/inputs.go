@@ -68,12 +68,35 @@ func (p *program) read(c *cli.Context, want auto.Wanted, each func(auto.Item) er
 	if err != nil {
 		return inputs{}, err
 	}
-	o := auto.Options{Stdin: p.in, Want: want, Progress: p.showProgress(c)}
-	defer p.hideProgress()
+	r := reading{names, want, whatCanBe}
 	if c.Bool("strict") {
+		r.refusing = allOrNothing
+	}
+	return p.readFrom(c, r, each)
+}
+
+// reading is what to read, and how much of it must be good.
+type reading struct {
+	names    []string
+	want     auto.Wanted
+	refusing refusing
+}
+
+// refusing is what a refused input means to those beside it.
+type refusing uint8
+
+const (
+	whatCanBe    refusing = iota // they are read
+	allOrNothing                 // they are refused too
+)
+
+func (p *program) readFrom(c *cli.Context, what reading, each func(auto.Item) error) (inputs, error) {
+	o := auto.Options{Stdin: p.in, Want: what.want, Progress: p.showProgress(c)}
+	defer p.hideProgress()
+	if what.refusing == allOrNothing {
 		o.Strict = ingest.FirstError
 	}
-	r, err := auto.Open(names, o)
+	r, err := auto.Open(what.names, o)
 	if err != nil {
 		return inputs{}, badInput(err)
 	}
@@ -90,7 +113,7 @@ func (p *program) read(c *cli.Context, want auto.Wanted, each func(auto.Item) er
 		}
 		var refused *unusable
 		switch err := each(item); {
-		case errors.As(err, &refused) && !c.Bool("strict"):
+		case errors.As(err, &refused) && what.refusing == whatCanBe:
 			bad = append(bad, refused.Problem)
 		case errors.As(err, &refused):
 			return inputs{}, badInput(err)

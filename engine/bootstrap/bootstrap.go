@@ -32,6 +32,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"strings"
 )
 
 // Pair is one piece of work, timed without and with what is examined. Times are
@@ -59,6 +60,22 @@ func (s Statistic) String() string {
 		return statisticNames[s]
 	}
 	return fmt.Sprintf("statistic(%d)", s)
+}
+
+// ParseStatistic is the inverse of String.
+func ParseStatistic(s string) (Statistic, error) {
+	if i := slices.Index(statisticNames[:], s); i >= 0 {
+		return Statistic(i), nil
+	}
+	return 0, fmt.Errorf("statistic is %q, expected one of %s", s, strings.Join(statisticNames[:], ", "))
+}
+
+// Methods are those that the statistic has, the recommended one first.
+func (s Statistic) Methods() []Method {
+	if s == Median {
+		return []Method{Order, Percentile, BCa}
+	}
+	return []Method{Studentised, StudentT, BCa, Percentile}
 }
 
 // Method makes an interval.
@@ -93,6 +110,14 @@ func (m Method) String() string {
 	return fmt.Sprintf("method(%d)", m)
 }
 
+// ParseMethod is the inverse of String.
+func ParseMethod(s string) (Method, error) {
+	if i := slices.Index(methodNames[:], s); i >= 0 {
+		return Method(i), nil
+	}
+	return 0, fmt.Errorf("method is %q, expected one of %s", s, strings.Join(methodNames[:], ", "))
+}
+
 // Options of an analysis.
 type Options struct {
 	Statistics []Statistic // which, in this order; nil means all
@@ -105,15 +130,15 @@ type Options struct {
 // DefaultOptions are 95 % from 10,000 resamples.
 func DefaultOptions() Options { return Options{Confidence: 0.95, Replicates: 10_000, Seed: 1} }
 
-// mostReplicates keeps the memory of an analysis below a gigabyte.
-const mostReplicates = 10_000_000
+// MostReplicates that an analysis makes: it keeps the memory of an analysis below a gigabyte.
+const MostReplicates = 10_000_000
 
 func (o Options) validate() error {
 	switch {
 	case !(o.Confidence > 0.5 && o.Confidence < 1):
 		return fmt.Errorf("bootstrap: Confidence %v outside (0.5, 1)", o.Confidence)
-	case o.Replicates < 1 || o.Replicates > mostReplicates:
-		return fmt.Errorf("bootstrap: Replicates %d outside 1 to %d", o.Replicates, mostReplicates)
+	case o.Replicates < 1 || o.Replicates > MostReplicates:
+		return fmt.Errorf("bootstrap: Replicates %d outside 1 to %d", o.Replicates, MostReplicates)
 	case slices.ContainsFunc(o.Statistics, func(s Statistic) bool { return s >= statisticCount }):
 		return fmt.Errorf("bootstrap: Statistics %v has one that there is none of", o.Statistics)
 	case o.Threads < 0:

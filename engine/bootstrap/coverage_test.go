@@ -10,7 +10,7 @@ import (
 
 // go test ./engine/bootstrap -run Coverage -v -coverage-runs 4000 prints the
 // tables of docs/bootstrap.md.
-var coverageRuns = flag.Int("coverage-runs", 300, "simulated experiments for each cell of the coverage tables")
+var coverageRuns = flag.Int("coverage-runs", 200, "simulated experiments for each cell of the coverage tables")
 
 // column is a statistic and a method, as tables have them.
 type column struct {

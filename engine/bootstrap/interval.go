@@ -17,16 +17,27 @@ func (s *sample) estimate(statistic Statistic, drawn *resamples, alpha float64) 
 	if drawn == nil {
 		return e
 	}
-	b := bounds{value: e.Value, alpha: alpha}
-	values := drawn.values[statistic]
 	if statistic != Median {
 		se := s.standardErrorOf(statistic)
 		e.SE = &se
-		e.Intervals = append(e.Intervals, b.studentised(drawn.t[statistic], se), b.studentT(se, s.blocks()))
-	} else if s.perPair {
-		e.Intervals = append(e.Intervals, b.order(s.sorted))
 	}
-	e.Intervals = append(e.Intervals, b.bca(values, s.equal, s.jackknife(statistic)), b.percentile(values))
+	b := bounds{value: e.Value, alpha: alpha}
+	for _, m := range statistic.Methods() {
+		switch m {
+		case Studentised:
+			e.Intervals = append(e.Intervals, b.studentised(drawn.t[statistic], *e.SE))
+		case StudentT:
+			e.Intervals = append(e.Intervals, b.studentT(*e.SE, s.blocks()))
+		case BCa:
+			e.Intervals = append(e.Intervals, b.bca(drawn.values[statistic], s.equal, s.jackknife(statistic)))
+		case Percentile:
+			e.Intervals = append(e.Intervals, b.percentile(drawn.values[statistic]))
+		case Order:
+			if s.perPair {
+				e.Intervals = append(e.Intervals, b.order(s.sorted))
+			}
+		}
+	}
 	return e
 }
 

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/engine/bootstrap"
+	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/overhead"
+	"github.com/sfstat/sfstat/report"
+)
+
+func (p *program) overheadCommand() *cli.Command {
+	d := bootstrap.DefaultOptions()
+	return &cli.Command{
+		Name: "overhead", Usage: "what something costs: runs without it against runs with it", ArgsUsage: "BASE... --against WITH | --pairs FILE",
+		Description: "Compares the step time of runs without something (a recorder, a driver, a flag) with that of runs with it, " +
+			"pair by pair: the overhead, intervals by several methods and one-sided bounds. Whole runs are resampled, because " +
+			"windows of one run are not independent. With --gate and --fail-on it passes or fails a pipeline.",
+		Flags: join([]cli.Flag{
+			choice("statistic", "what the headline and the gate are about: the mean or the median of the pairs' overheads, or that of all time together",
+				"mean", "median", "total"),
+			choice("method", "whose bound the headline and the gate take; auto is the one recommended for the statistic",
+				"auto", "studentised", "student-t", "bca", "percentile", "order"),
+			&cli.Float64Flag{Name: "confidence", Value: d.Confidence, Usage: "`LEVEL` of every bound, above 0.5 and below 1"},
+			&cli.Float64Flag{Name: "gate", Usage: "`SHARE` that the overhead should not exceed, as 0.01"},
+			&cli.IntFlag{Name: "replicates", Value: d.Replicates, Usage: "`N` resamples"},
+			&cli.Uint64Flag{Name: "seed", Value: d.Seed, Usage: "seed of the resamples"},
+			&cli.GenericFlag{Name: "against", Value: &pathList{}, Category: forInput, Usage: "the runs with it: a `PATH` as for BASE; may be given several times"},
+			choiceFor(forInput, choice("match", "which run of one side belongs to which of the other: in their order, of the same name, or whose names end in the same number",
+				"order", "name", "seed")),
+			&cli.StringFlag{Name: "pairs", Category: forInput, Usage: "times from `FILE` (CSV: pair, base_ns, with_ns) instead of runs; - is standard input"},
+			failOnGateFlag(),
+		}, resultFlags()),
+		UsageText: `sfstat overhead off/ --against on/
+sfstat overhead off/ --against on/ --match seed --gate 0.01 --fail-on ambiguous
+sfstat overhead --pairs pairs.csv --confidence 0.99 --format json`,
+		Action: p.overhead,
+	}
+}
+
+// pathList is the values of a flag that may stand several times. (The slices of
+// cli/v2 would split a path at its commas.)
+type pathList []string
+
+func (l *pathList) Set(path string) error { *l = append(*l, path); return nil }
+func (l *pathList) String() string        { return strings.Join(*l, " ") }
+
+func choiceFor(category string, f *choiceFlag) *choiceFlag {
+	f.Category = category
+	return f
+}
+
+// failOnGateFlag is failOnFlag where the finding is about --gate.
+func failOnGateFlag() cli.Flag {
+	f := choice("fail-on", "exit with 3 when the overhead is above the gate: surely, as estimated, or unless surely within", "", "strong", "supported", "ambiguous")
+	f.Category = forOutput
+	return f
+}
+
+func (p *program) overhead(c *cli.Context) error {
+	as, err := format(c)
+	if err != nil {
+		return err
+	}
+	o, err := overheadOptions(c)
+	if err != nil {
+		return err
+	}
+	measurements, by, err := p.measurements(c)
+	if err != nil {
+		return err
+	}
+	a, err := overhead.Examine(measurements, by, o)
+	if err != nil {
+		return badInput(err)
+	}
+	if err := p.emit(c, func(w io.Writer) error { return report.Overhead(w, a, as, p.style(c)) }); err != nil {
+		return err
+	}
+	return failOn(c, exceeded(a))
+}
+
+// exceeded reads a standing against the gate as a finding.
+func exceeded(a *overhead.Account) diagnose.Confidence {
+	switch {
+	case a.Gate == nil || a.Standing == bootstrap.Within:
+		return diagnose.Insufficient
+	case a.Standing == bootstrap.Above:
+		return diagnose.Strong
+	case a.Standing == bootstrap.PerhapsAbove:
+		return diagnose.Supported
+	}
+	return diagnose.Ambiguous
+}
+
+func overheadOptions(c *cli.Context) (o overhead.Options, err error) {
+	o.Bootstrap = bootstrap.DefaultOptions()
+	o.Bootstrap.Confidence, o.Bootstrap.Replicates, o.Bootstrap.Seed = c.Float64("confidence"), c.Int("replicates"), c.Uint64("seed")
+	if x := o.Bootstrap.Confidence; !(x > 0.5 && x < 1) {
+		return o, badUsage("--confidence is %v, expected above 0.5 and below 1", x)
+	}
+	if n := o.Bootstrap.Replicates; n < 1 || n > bootstrap.MostReplicates {
+		return o, badUsage("--replicates is %d, expected 1 to %d", n, bootstrap.MostReplicates)
+	}
+	if o.Statistic, err = bootstrap.ParseStatistic(c.String("statistic")); err != nil {
+		return o, err
+	}
+	if name := c.String("method"); name != "auto" {
+		m, err := bootstrap.ParseMethod(name)
+		if err != nil {
+			return o, err
+		}
+		if !slices.Contains(o.Statistic.Methods(), m) {
+			return o, badUsage("--method %v bounds no %v; expected auto or %s", m, o.Statistic, orList(names(o.Statistic.Methods())))
+		}
+		o.Method = &m
+	}
+	if c.IsSet("gate") {
+		gate := c.Float64("gate")
+		if !(gate > -1 && gate < 1e6) {
+			return o, badUsage("--gate is %v, expected a share such as 0.01 for 1 %%", gate)
+		}
+		o.Gate = &gate
+	} else if c.String("fail-on") != "" {
+		return o, badUsage("--fail-on needs --gate, the overhead that is still good")
+	}
+	return o, nil
+}
+
+func names[T fmt.Stringer](of []T) []string {
+	var out []string
+	for _, x := range of {
+		out = append(out, x.String())
+	}
+	return out
+}
+
+// measurements are what the flags say to compare.
+func (p *program) measurements(c *cli.Context) ([]overhead.Measurement, overhead.By, error) {
+	against := *c.Generic("against").(*pathList)
+	if file := c.String("pairs"); file != "" {
+		if c.Args().Present() || len(against) > 0 || c.IsSet("match") {
+			return nil, 0, badUsage("--pairs has both halves of every pair: it takes no paths, no --against and no --match")
+		}
+		measurements, err := p.readPairs(file)
+		return measurements, overhead.ByFile, badInput(err)
+	}
+	base, err := paths(c)
+	if err != nil {
+		return nil, 0, err
+	}
+	if len(against) == 0 {
+		return nil, 0, badUsage("needs --against PATH, the runs to compare with; or --pairs FILE")
+	}
+	if slices.Contains(base, "-") && slices.Contains(against, "-") {
+		return nil, 0, badUsage("standard input (-) can be read once")
+	}
+	by, err := overhead.ParseBy(c.String("match"))
+	if err != nil {
+		return nil, 0, err
+	}
+	without, err := p.runs(c, base)
+	if err != nil {
+		return nil, 0, err
+	}
+	with, err := p.runs(c, against)
+	if err != nil {
+		return nil, 0, err
+	}
+	measurements, err := overhead.Match(without, with, by)
+	return measurements, by, badInput(err)
+}
+
+// runs measures the windows of one side. An input that is refused would shift
+// who is matched with whom, so that one is enough to refuse all.
+func (p *program) runs(c *cli.Context, from []string) (*overhead.Runs, error) {
+	var runs overhead.Runs
+	_, err := p.readFrom(c, reading{from, auto.WindowsOnly, allOrNothing}, func(item auto.Item) error {
+		return ofWindow(item.Window, runs.Add(item.Window))
+	})
+	return &runs, err
+}
+
+func (p *program) readPairs(path string) ([]overhead.Measurement, error) {
+	if path == "-" {
+		return overhead.ReadPairs(path, p.in)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	measurements, err := overhead.ReadPairs(path, f)
+	return measurements, errors.Join(err, f.Close())
+}

@@ -1,0 +1,103 @@
+// Package overhead asks what something costs a job: it pairs measurements of
+// the same work without and with it, and has engine/bootstrap say by how much
+// the work takes longer and how sure that is.
+//
+// What is measured of a window is its time per step, in ns: the longest of its
+// ranks' wall times over the window (of the sums of their stages, where no wall
+// time was recorded), divided by its steps. Runs are paired, window by window,
+// and each pair of runs is one block: see [Match].
+package overhead
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/bootstrap"
+)
+
+// Measurement is one piece of work, timed without and with what is examined.
+type Measurement struct {
+	Pair   string  // names the pair of runs, which is the block
+	Run    string  // the run without it; "" when times came from a file
+	Other  string  // the run with it
+	Window int     // position in its run, from 0
+	Base   float64 // ns per step without
+	With   float64 // ns per step with
+}
+
+// Overhead is With/Base − 1.
+func (m Measurement) Overhead() float64 { return (m.With - m.Base) / m.Base }
+
+// Options of an account.
+type Options struct {
+	Bootstrap bootstrap.Options
+	Statistic bootstrap.Statistic // of the headline
+	Method    *bootstrap.Method   // of the headline; nil is the one recommended
+	Gate      *float64            // what the overhead should not exceed; nil is none
+}
+
+// Account is what the overhead is and how that is known.
+type Account struct {
+	*bootstrap.Result
+	Measurements []Measurement
+	Matched      By
+
+	Estimate *bootstrap.Estimate // of the headline, among Result.Estimates
+	Interval *bootstrap.Interval // of the headline; nil of a single pair of runs
+	Gate     *float64
+	Standing bootstrap.Standing // against the gate
+}
+
+// Examine estimates the overhead from measurements, matched in some way.
+func Examine(measurements []Measurement, by By, o Options) (*Account, error) {
+	blocks := make(map[string]int)
+	pairs := make([]bootstrap.Pair, len(measurements))
+	for i, m := range measurements {
+		block, ok := blocks[m.Pair]
+		if !ok {
+			block = len(blocks)
+			blocks[m.Pair] = block
+		}
+		pairs[i] = bootstrap.Pair{Block: block, Base: m.Base, With: m.With}
+	}
+	r, err := bootstrap.Analyze(pairs, o.Bootstrap)
+	if err != nil {
+		return nil, err
+	}
+	a := &Account{Result: r, Measurements: measurements, Matched: by, Gate: o.Gate}
+	if a.Estimate = r.Of(o.Statistic); a.Estimate == nil {
+		return nil, fmt.Errorf("overhead: the %v is not among what was estimated", o.Statistic)
+	}
+	if a.Interval, err = chosen(a.Estimate, o.Method); err != nil {
+		return nil, err
+	}
+	if o.Gate != nil {
+		a.Standing = standing(a, *o.Gate)
+	}
+	return a, nil
+}
+
+// chosen is the interval by a method, nil where there is none at all.
+func chosen(e *bootstrap.Estimate, m *bootstrap.Method) (*bootstrap.Interval, error) {
+	if len(e.Intervals) == 0 {
+		return nil, nil
+	}
+	if m == nil {
+		return &e.Intervals[0], nil
+	}
+	i := slices.IndexFunc(e.Intervals, func(i bootstrap.Interval) bool { return i.Method == *m })
+	if i < 0 {
+		return nil, fmt.Errorf("overhead: there is no %v interval of the %v of these pairs", *m, e.Statistic)
+	}
+	return &e.Intervals[i], nil
+}
+
+func standing(a *Account, gate float64) bootstrap.Standing {
+	if a.Interval != nil {
+		return a.Estimate.Against(gate, a.Interval.Method)
+	}
+	if a.Estimate.Value <= gate {
+		return bootstrap.PerhapsWithin
+	}
+	return bootstrap.PerhapsAbove
+}

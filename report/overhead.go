@@ -1,0 +1,279 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/engine/bootstrap"
+	"github.com/sfstat/sfstat/overhead"
+)
+
+const overheadSchema = "sfstat.overhead/1"
+
+// Overhead writes what something costs. CSV is one row per statistic and method.
+func Overhead(w io.Writer, a *overhead.Account, f Format, s Style) error {
+	switch f {
+	case JSON:
+		return writeJSON(w, overheadOf(a))
+	case CSV:
+		return writeCSV(w, boundRows(a))
+	}
+	return write(w, overheadDocument(a), f, s)
+}
+
+type overheadJSON struct {
+	Schema   string `json:"schema"`
+	Headline string `json:"headline"`
+
+	Statistic string        `json:"statistic"`
+	Estimate  number        `json:"estimate"`
+	Interval  *intervalJSON `json:"interval"`
+	Gate      *number       `json:"gate"`
+	Standing  *string       `json:"standing"`
+
+	Confidence number   `json:"confidence"`
+	Runs       int      `json:"paired_runs"`
+	Pairs      int      `json:"pairs"`
+	Matched    string   `json:"matched_by"`
+	Replicates int      `json:"replicates"`
+	Seed       uint64   `json:"seed"`
+	Doubts     []string `json:"doubts"`
+
+	Estimates    []estimateJSON    `json:"estimates"`
+	Measurements []measurementJSON `json:"measurements"`
+}
+
+type estimateJSON struct {
+	Statistic string         `json:"statistic"`
+	Value     number         `json:"value"`
+	SE        *number        `json:"standard_error"`
+	Intervals []intervalJSON `json:"intervals"`
+}
+
+type intervalJSON struct {
+	Method  string `json:"method"`
+	Lower   number `json:"lower"`
+	Upper   number `json:"upper"`
+	AtLeast number `json:"at_least"`
+	AtMost  number `json:"at_most"`
+}
+
+type measurementJSON struct {
+	Pair     string  `json:"pair"`
+	Run      *string `json:"base_run"`
+	Other    *string `json:"with_run"`
+	Window   int     `json:"window"`
+	Base     number  `json:"base_ns"`
+	With     number  `json:"with_ns"`
+	Overhead number  `json:"overhead"`
+}
+
+func overheadOf(a *overhead.Account) overheadJSON {
+	out := overheadJSON{Schema: overheadSchema, Headline: overheadHeadline(a), Statistic: a.Estimate.Statistic.String(),
+		Estimate: number(a.Estimate.Value), Gate: optionalNumber(a.Gate), Confidence: number(a.Confidence),
+		Runs: a.Blocks, Pairs: a.Pairs, Matched: a.Matched.String(), Replicates: a.Replicates, Seed: a.Seed,
+		Doubts: strs(a.Doubts), Estimates: make([]estimateJSON, len(a.Estimates)), Measurements: make([]measurementJSON, len(a.Measurements))}
+	if a.Interval != nil {
+		i := intervalFrom(*a.Interval)
+		out.Interval = &i
+	}
+	if a.Gate != nil {
+		out.Standing = optionalString(a.Standing.String())
+	}
+	for i, e := range a.Estimates {
+		out.Estimates[i] = estimateJSON{e.Statistic.String(), number(e.Value), optionalNumber(e.SE), make([]intervalJSON, len(e.Intervals))}
+		for k, interval := range e.Intervals {
+			out.Estimates[i].Intervals[k] = intervalFrom(interval)
+		}
+	}
+	for i, m := range a.Measurements {
+		out.Measurements[i] = measurementJSON{m.Pair, optionalString(m.Run), optionalString(m.Other), m.Window,
+			number(m.Base), number(m.With), number(m.Overhead())}
+	}
+	return out
+}
+
+func intervalFrom(i bootstrap.Interval) intervalJSON {
+	return intervalJSON{i.Method.String(), number(i.Lower), number(i.Upper), number(i.AtLeast), number(i.AtMost)}
+}
+
+// bound is an interval and the estimate that it bounds.
+type bound struct {
+	of *bootstrap.Estimate
+	by bootstrap.Interval
+}
+
+func boundsOf(a *overhead.Account) []bound {
+	var out []bound
+	for i := range a.Estimates {
+		for _, interval := range a.Estimates[i].Intervals {
+			out = append(out, bound{&a.Estimates[i], interval})
+		}
+	}
+	return out
+}
+
+// boundRows is one row per statistic and method. A single pair of runs has
+// none.
+func boundRows(a *overhead.Account) *table {
+	type x = bound
+	return flat([]field[x]{
+		{"statistic", kindText, func(b x) cell { return textCell(b.of.Statistic.String()) }},
+		{"method", kindText, func(b x) cell { return textCell(b.by.Method.String()) }},
+		{"value", kindReal, func(b x) cell { return realCell(b.of.Value) }},
+		{"standard_error", kindReal, func(b x) cell { return optionalCell(b.of.SE) }},
+		{"lower", kindReal, func(b x) cell { return realCell(b.by.Lower) }},
+		{"upper", kindReal, func(b x) cell { return realCell(b.by.Upper) }},
+		{"at_least", kindReal, func(b x) cell { return realCell(b.by.AtLeast) }},
+		{"at_most", kindReal, func(b x) cell { return realCell(b.by.AtMost) }},
+		{"confidence", kindReal, func(x) cell { return realCell(a.Confidence) }},
+		{"gate", kindReal, func(x) cell { return optionalCell(a.Gate) }},
+		{"standing", kindText, func(b x) cell {
+			if a.Gate == nil {
+				return cell{}
+			}
+			return textCell(b.of.Against(*a.Gate, b.by.Method).String())
+		}},
+		{"paired_runs", kindInteger, func(x) cell { return wholeCell(a.Blocks) }},
+		{"pairs", kindInteger, func(x) cell { return wholeCell(a.Pairs) }},
+		{"replicates", kindInteger, func(x) cell { return wholeCell(a.Replicates) }},
+		{"seed", kindText, func(x) cell { return textCell(strconv.FormatUint(a.Seed, 10)) }},
+	}, boundsOf(a))
+}
+
+// overheadDocument is what it costs, the bounds by every method, the pairs.
+func overheadDocument(a *overhead.Account) document {
+	d := document{headline{overheadHeadline(a), overheadLevel(a)}, prose(overheadBasis(a))}
+	if len(a.Doubts) > 0 {
+		d = append(d, heading("Read with care"), doubtSentences(a.Doubts))
+	}
+	if a.Interval != nil {
+		d = append(d, heading(fmt.Sprintf("Bounds at %s confidence", percentOf(a.Confidence))), boundTable(a))
+	}
+	return append(d, heading(counted(a.Pairs, "measurement")), pairTable(a.Measurements))
+}
+
+// overheadHeadline is the answer in one sentence.
+func overheadHeadline(a *overhead.Account) string {
+	is := "The overhead is " + finePercent(a.Estimate.Value)
+	switch i := a.Interval; {
+	case i == nil:
+		is += " in the one pair of runs, with no bound"
+	case math.IsInf(i.AtMost, 1):
+		is += fmt.Sprintf(", with no upper bound at %s confidence", percentOf(a.Confidence))
+	case a.Gate != nil && a.Standing == bootstrap.Above:
+		is += fmt.Sprintf(", at least %s at %s confidence", finePercent(i.AtLeast), percentOf(a.Confidence))
+	default:
+		is += fmt.Sprintf(", at most %s at %s confidence", finePercent(i.AtMost), percentOf(a.Confidence))
+	}
+	if a.Gate == nil {
+		return is + "."
+	}
+	gate := percentOf(*a.Gate)
+	return is + ": " + [...]string{
+		bootstrap.Within:        "within the gate of " + gate,
+		bootstrap.PerhapsWithin: "not shown to be within the gate of " + gate,
+		bootstrap.PerhapsAbove:  "above the gate of " + gate + ", but not surely",
+		bootstrap.Above:         "above the gate of " + gate,
+	}[a.Standing] + "."
+}
+
+// overheadLevel makes a gate that is exceeded stand out.
+func overheadLevel(a *overhead.Account) diagnose.Confidence {
+	switch {
+	case a.Gate == nil:
+		return diagnose.Insufficient
+	case a.Standing == bootstrap.Above:
+		return diagnose.Strong
+	case a.Standing == bootstrap.PerhapsAbove:
+		return diagnose.Supported
+	}
+	return diagnose.Insufficient
+}
+
+// overheadBasis says what the headline rests on.
+func overheadBasis(a *overhead.Account) string {
+	s := fmt.Sprintf("The %s over %s in %s of runs", statisticWords[a.Estimate.Statistic], counted(a.Pairs, "measurement"), counted(a.Blocks, "pair"))
+	if a.Matched == overhead.ByFile {
+		s += ", from a file."
+	} else {
+		s += fmt.Sprintf(", matched by %v.", a.Matched)
+	}
+	if a.Interval == nil {
+		return s
+	}
+	s += " The bound is " + methodWords[a.Interval.Method]
+	if m := a.Interval.Method; m != bootstrap.StudentT && m != bootstrap.Order {
+		s += fmt.Sprintf(": whole runs resampled %s times, seed %d", grouped(int64(a.Replicates)), a.Seed)
+	}
+	return s + "."
+}
+
+var statisticWords = [...]string{
+	bootstrap.Mean:   "mean overhead",
+	bootstrap.Median: "median overhead",
+	bootstrap.Total:  "overhead of all time together",
+}
+
+var methodWords = [...]string{
+	bootstrap.Studentised: "the studentised bootstrap's",
+	bootstrap.StudentT:    "Student's t",
+	bootstrap.BCa:         "the BCa bootstrap's",
+	bootstrap.Percentile:  "the percentile bootstrap's",
+	bootstrap.Order:       "an order statistic's",
+}
+
+var overheadDoubts = [...]string{
+	bootstrap.OneBlock:      "One pair of runs does not show how much runs differ. Measure ten pairs or more.",
+	bootstrap.VeryFewBlocks: "With fewer than 10 runs, percentile and BCa bounds fail far more often than they say. Measure more runs.",
+	bootstrap.FewBlocks:     "With fewer than 20 runs, percentile and BCa bounds fail more often than they say; the studentised one does not where noise is symmetric.",
+	bootstrap.Skewed:        "A few runs lie far out on one side: bounds of the mean and of the total fail more often than they say. More runs help; the median does not see such runs.",
+	bootstrap.FewReplicates: "The resamples are too few for this confidence.",
+}
+
+func doubtSentences(doubts []bootstrap.Doubt) bullets {
+	var b bullets
+	for _, d := range doubts {
+		b = append(b, meaning(overheadDoubts[:], d))
+	}
+	return b
+}
+
+func boundTable(a *overhead.Account) *table {
+	t := &table{columns: []column{
+		{head: "statistic", kind: kindText}, {head: "overhead", kind: kindFine}, {head: "by", kind: kindText},
+		{head: "from", kind: kindFine, means: "from … to holds the overhead between them; at least and at most do so by themselves."},
+		{head: "to", kind: kindFine}, {head: "at least", kind: kindFine}, {head: "at most", kind: kindFine},
+	}}
+	for _, b := range boundsOf(a) {
+		t.rows = append(t.rows, []cell{textCell(b.of.Statistic.String()), realCell(b.of.Value), textCell(b.by.Method.String()),
+			realCell(b.by.Lower), realCell(b.by.Upper), realCell(b.by.AtLeast), realCell(b.by.AtMost)})
+	}
+	return t.tidy()
+}
+
+// pairTable is one line per pair.
+func pairTable(measurements []overhead.Measurement) *table {
+	t := &table{columns: []column{
+		{head: "pair", kind: kindName}, {head: "without", kind: kindName, spare: true}, {head: "with", kind: kindName, spare: true},
+		{head: "window", kind: kindID}, {head: "%s/step without", kind: kindLength}, {head: "%s/step with", kind: kindLength},
+		{head: "overhead", kind: kindFine},
+	}}
+	several := slices.ContainsFunc(measurements, func(m overhead.Measurement) bool { return m.Window > 0 })
+	for _, m := range measurements {
+		row := []cell{textCell(m.Pair), textCell(m.Run), textCell(m.Other), {}, realCell(m.Base), realCell(m.With), realCell(m.Overhead())}
+		if several {
+			row[3] = wholeCell(m.Window)
+		}
+		t.rows = append(t.rows, row)
+	}
+	if n := len(t.rows); n > windowLimit {
+		t.rows = slices.Concat(t.rows[:windowLimit/2], t.rows[n-windowLimit/2:])
+		t.caption = fmt.Sprintf("The first and the last %d of %d are shown.", windowLimit/2, n)
+	}
+	return t.tidy()
+}

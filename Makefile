@@ -1,5 +1,6 @@
 # sfstat. The targets that people use: build, demo, test, check. `make help`.
-# Only Go is needed; the race detector also wants a C compiler.
+# Only Go is needed; the race detector also wants a C compiler, the tests of the
+# recorder Python 3.8 or later.
 
 GO          ?= go
 VERSION     ?= $(shell git describe --tags --always --dirty 2>/dev/null)
@@ -7,12 +8,13 @@ STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK ?= golang.org/x/vuln/cmd/govulncheck@v1.8.0
 FUZZTIME    ?= 15s
 BENCH       ?= .
+PYTHON      ?= python3
 
 # Packages that start goroutines, in code or in tests: there the race detector
 # has something to find.
 RACE_PKGS = $(shell grep -rlE --include='*.go' -e '^[[:space:]]*go [[:alpha:]]' -e '[.]Go[[:punct:]]func' . | xargs -n1 dirname | sort -u)
 
-.PHONY: help build demo test test-race check fmt vet lint vuln layers tidy bench detection fuzz cover clean
+.PHONY: help build demo test test-race test-recorder check fmt vet lint vuln layers tidy bench detection fuzz cover clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -23,14 +25,18 @@ build: ## bin/sfstat
 demo: build ## the verdict on a recording of a real job
 	bin/sfstat diagnose fixtures/ddp/host-callback-r8-s0.jsonl
 
-test: vet ## everything that must hold: vet, all tests in random order, the race detector
+test: vet ## everything that must hold: vet, all tests in random order, the race detector, the recorder
 	$(GO) test -shuffle=on ./...
-	@$(MAKE) --no-print-directory test-race
+	@$(MAKE) --no-print-directory test-race test-recorder
 
 test-race:
 	@if [ -z '$(RACE_PKGS)' ]; then echo 'no package starts goroutines'; \
 	elif ! command -v "$$($(GO) env CC)" >/dev/null; then echo 'NOT RUN: the race detector needs a C compiler, and there is none'; \
 	else echo '$(GO) test -race …'; GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(GO) test -race -shuffle=on $(RACE_PKGS); fi
+
+test-recorder: ## the tests of the Python package; those with PyTorch only where it is installed
+	@if ! command -v $(PYTHON) >/dev/null; then echo 'NOT RUN: the tests of the recorder need Python 3.8 or later, and there is no $(PYTHON)'; \
+	else cd recorder && PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -W error::ResourceWarning -m unittest discover -t . -s tests; fi
 
 check: fmt vet lint layers tidy vuln ## what review would say: format, vet, staticcheck, import direction, go.mod, known vulnerabilities
 

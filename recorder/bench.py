@@ -1,0 +1,112 @@
+"""What the recorder costs the training thread: python3 recorder/bench.py
+
+The cost of a call is the processor time of a loop with it less that of the same
+loop without, divided by the calls, at the median over repetitions. Processor
+time of the training thread alone: other work on the machine is not in it, nor
+is waiting for the interpreter lock while the writer encodes.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import statistics
+import sys
+import tempfile
+import time
+from typing import Callable, List
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from sfstat_recorder import BACKWARD, CALLBACKS, DATA, FORWARD, OPTIMIZER, Identity, Recorder  # noqa: E402
+
+CALLS = 50_000
+REPETITIONS = 15
+
+
+class Nothing:
+    """The same statement, with nothing in it."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+
+def seconds(body: Callable[[int], None], calls: int) -> float:
+    begin = time.thread_time()
+    body(calls)
+    return time.thread_time() - begin
+
+
+def cost(name: str, body: Callable[[int], None], empty: Callable[[int], None], calls: int = CALLS) -> None:
+    """Prints the nanoseconds of one call: median, and the middle half."""
+    body(calls // 10)
+    got: List[float] = []
+    for _ in range(REPETITIONS):
+        got.append((seconds(body, calls) - seconds(empty, calls)) / calls * 1e9)
+    low, middle, high = statistics.quantiles(got, n=4)
+    print("%-44s %8.0f ns   [%.0f, %.0f]" % (name, middle, low, high))
+
+
+def main() -> None:
+    print("%s %s, %s, %d repetitions" % (platform.python_implementation(), platform.python_version(), platform.machine(), REPETITIONS))
+    with tempfile.TemporaryDirectory() as folder:
+        perf = Recorder(os.path.join(folder, "bench"), Identity("bench"), window=100, queue=10_000)
+        measure(perf)
+        perf.close()
+
+
+def measure(perf: Recorder) -> None:
+    nothing = Nothing()
+
+    def loop(calls: int) -> None:
+        for _ in range(calls):
+            pass
+
+    def stages(calls: int) -> None:
+        with perf.step():
+            for _ in range(calls):
+                with perf.stage(FORWARD):
+                    pass
+
+    def events(calls: int) -> None:
+        with perf.step():
+            for _ in range(calls):
+                with perf.cuda_event_sample("model.fwd_loss_cuda_event_ms", 0.0):
+                    pass
+
+    def steps(calls: int) -> None:
+        for _ in range(calls):
+            with perf.step():
+                pass
+
+    def whole(calls: int) -> None:
+        for _ in range(calls):
+            with perf.stage(DATA):
+                pass
+            with perf.step():
+                with perf.stage(FORWARD):
+                    pass
+                with perf.stage(BACKWARD):
+                    pass
+                with perf.stage(CALLBACKS):
+                    pass
+                with perf.stage(OPTIMIZER):
+                    pass
+
+    def bare(calls: int) -> None:
+        for _ in range(calls):
+            with nothing:
+                pass
+
+    cost("an empty with statement, for comparison", bare, loop)
+    cost("with perf.stage(name)", stages, loop)
+    cost("with perf.cuda_event_sample, not sampled", events, loop)
+    cost("with perf.step(), windows of 100 written", steps, loop, CALLS // 5)
+    cost("a step with five stages, all in all", whole, loop, CALLS // 5)
+
+
+if __name__ == "__main__":
+    main()

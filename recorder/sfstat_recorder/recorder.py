@@ -1,0 +1,412 @@
+"""The recorder that a training loop talks to."""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import math
+import os
+import time
+import weakref
+from array import array
+from collections import deque
+from threading import get_ident
+from typing import Any, Callable, Deque, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, TypeVar, Union
+
+from .capture import Capture, Profiler, TorchProfiler, Trigger, Watch
+from .events import Channels, EventTimer
+from .gather import Group
+from .identity import Identity
+from .packet import Form, Window
+from .spans import AheadSpan, Batches, EventSpan, Fault, OnFault, Span, StageError, StepSpan, Unrecorded
+from .stages import DATA, STAGES, DataWait, Stages
+from .writer import Writer
+
+T = TypeVar("T")
+
+_log = logging.getLogger("sfstat_recorder")
+
+_MAX_STEP = (1 << 62)
+_MAX_WINDOW = 100_000
+_MAX_AHEAD = 10_000
+_MAX_UNKNOWN = 256
+_CLOSE_S = 180.0
+
+_AnySpan = Union[Span, AheadSpan]
+
+
+class Recorder:
+    """Records one rank's stage times and writes them to ``folder``.
+
+    ``folder`` is made when the first packet is written. The run is named after
+    it unless ``identity`` says otherwise. All ranks need the same ``stages``,
+    ``accumulation`` and ``window``, the number of steps in a packet.
+
+    Only the constructor raises, for arguments that make no sense. After that
+    nothing that the recorder meets stops the training: spans that cannot be
+    recorded are left out and counted (see OnFault), windows that cannot be
+    written are lost and counted, and the packets say so.
+
+    One thread records: the one that begins the step. Spans in other threads
+    are left out. The clock is monotonic and in nanoseconds.
+    """
+
+    def __init__(
+        self,
+        folder: "str | os.PathLike[str]",
+        identity: Optional[Identity] = None,
+        *,
+        role: Optional[Mapping[str, int]] = None,
+        stages: Sequence[str] = STAGES,
+        accumulation: int = 1,
+        repeated: Optional[Sequence[str]] = None,
+        window: int = 100,
+        first_step: int = 0,
+        data_wait: DataWait = DataWait.CONSUMING,
+        group: Optional[Group] = None,
+        trigger: Optional[Trigger] = None,
+        profiler: Optional[Profiler] = None,
+        events: Optional[EventTimer] = None,
+        on_fault: OnFault = OnFault.COUNT,
+        queue: int = 4,
+        clock: Callable[[], int] = time.perf_counter_ns,
+    ) -> None:
+        if not 1 <= window <= _MAX_WINDOW:
+            raise ValueError("window is %r steps, expected 1 to %d" % (window, _MAX_WINDOW))
+        if not 0 <= first_step < _MAX_STEP:
+            raise ValueError("first_step is %r, expected a number from 0" % first_step)
+        if trigger is not None and group is None:
+            raise ValueError("a trigger needs a group: only rank 0, which gathers, sees all ranks")
+        place = os.path.abspath(os.fspath(folder))
+        self.stages = Stages(stages, accumulation, repeated)
+        self.identity = identity or Identity.detect(os.path.basename(place) or "run", role)
+        self._form = Form(self.identity, self.stages, data_wait)
+        self._window_steps = window
+        self._on_fault = on_fault
+        self._clock = clock
+        self._pid = os.getpid()
+
+        # The step that is recorded, or will be next.
+        self._owner = get_ident()
+        self._inside = False
+        self._step = first_step
+        self._row: List[int] = [0] * self.stages.count
+        self._start = -1  # when it began; -1: nothing of it yet
+        self._last = -1  # the latest column of it that was recorded
+        self._open: Optional[_AnySpan] = None
+        self._began = 0
+        self._cell = 0
+        self._nested = 0  # spans inside the open one
+        self._depth = 0  # steps inside the step
+
+        # The step before, whose wall time runs until the next one begins.
+        self._since = -1
+        self._until = -1
+        self._shift = 0  # waits moved into this wall time, less those moved out
+        self._ahead: Deque[int] = deque()
+        self._ahead_of: Optional[AheadSpan] = None
+
+        self._windows = 0
+        self._begin_window()
+        self._channels = Channels(events)
+        self._faults: Dict[Fault, int] = {}
+        self._example = ""
+        self._spans: Dict[str, Union[Span, Unrecorded]] = {}
+        self._event_spans: Dict[str, EventSpan] = {}
+        self._step_span = StepSpan(self)
+        self._capture: Optional[Capture] = None
+        watch: Optional[Watch] = None
+        if trigger is not None:
+            self._capture = Capture(profiler or TorchProfiler(place), self.identity.run, self.identity.rank)
+            watch = Watch(trigger)
+        self._writer: Optional[Writer] = Writer(self._form, place, group, watch, self._capture, queue)
+        self._at_exit = _closer(weakref.ref(self))
+        atexit.register(self._at_exit)
+
+    # What a loop calls.
+
+    def step(self, index: Optional[int] = None) -> StepSpan:
+        """One optimizer step. Without ``index``, steps count on by one; where
+        an index leaves a gap, the window is closed.
+
+        A step that an exception leaves is dropped, and so is its number.
+        """
+        span = self._step_span
+        if not self._inside:
+            span.index = index
+        return span
+
+    def stage(self, name: str) -> "Span | Unrecorded":
+        """One stage of the step. With accumulation, ``name@k`` is that of
+        microstep k; without ``@k``, going back in the list of stages begins
+        the next microstep. A stage whose name begins with ``data.`` may stand
+        before the step that it belongs to, the others only inside.
+        """
+        try:
+            return self._spans[name]
+        except KeyError:
+            return self._span(name)
+
+    def batches(self, loader: Iterable[T], ahead: int = 0, stage: str = DATA) -> "Batches[T]":
+        """The loader, with the wait for each batch recorded in the step that
+        consumes it. ``ahead`` is for a loop, or a prefetcher around this, that
+        asks for batch n + ahead while it works on batch n.
+        """
+        return Batches(self, loader, self.data_wait(ahead, stage))
+
+    def data_wait(self, ahead: int = 0, stage: str = DATA) -> "Span | AheadSpan | Unrecorded":
+        """A wait for one batch, where ``batches`` does not fit."""
+        if not 0 <= ahead <= _MAX_AHEAD:
+            raise ValueError("ahead is %r batches, expected 0 to %d" % (ahead, _MAX_AHEAD))
+        span = self.stage(stage)
+        if ahead == 0 or isinstance(span, Unrecorded):
+            return span
+        return AheadSpan(self, stage, self.stages.cells[stage], ahead)
+
+    def cuda_event_sample(self, name: str, fraction: float) -> EventSpan:
+        """Times what is inside on the device, in this fraction of the steps.
+
+        A channel ``X_cuda_event_ms`` belongs to the stage ``X_cpu_wall``. In a
+        step with several such spans, as in accumulation, they are summed.
+        Without a CUDA device nothing is recorded.
+        """
+        try:
+            return self._event_spans[name]
+        except KeyError:
+            return self._event_span(name, fraction)
+
+    def pause(self) -> None:
+        """What follows until the next step belongs to no step: an evaluation,
+        a checkpoint. It closes the window. Call it on all ranks or none.
+        """
+        if self._pid != os.getpid() or self._inside:
+            return
+        self._settle(self._clock())
+        self._flush()
+        self._start, self._last = -1, -1
+        self._row = [0] * self.stages.count
+
+    def close(self, timeout_s: float = _CLOSE_S) -> bool:
+        """Writes what is left, for at most ``timeout_s``; whether it was all
+        written. Safe to call twice, and in a forked child.
+        """
+        writer, self._writer = self._writer, None
+        if writer is None or self._pid != os.getpid():
+            return True
+        atexit.unregister(self._at_exit)
+        self._writer = writer
+        self._settle(self._until)
+        self._flush()
+        self._writer = None
+        if self._capture is not None:
+            try:
+                self._capture.stop()
+            except Exception as error:
+                _log.warning("the profiler failed: %s", error)
+        done = writer.close(self._windows, timeout_s)
+        return done and writer.losses.total == 0
+
+    def __enter__(self) -> "Recorder":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    # Steps, for loops that a with statement does not fit.
+
+    def begin_step(self, index: Optional[int] = None) -> None:
+        """Begins a step; ``end_step`` ends it. See ``step``."""
+        now = self._clock()
+        if self._inside:
+            if get_ident() == self._owner:
+                self._fault(Fault.NESTED_STEP, str(self._step))  # may raise
+                self._depth += 1
+            else:
+                self._fault(Fault.THREAD, "step")
+            return
+        if self._open is not None:
+            self._unclosed()
+        self._owner = get_ident()
+        if self._start < 0:
+            self._start = now
+        self._settle(self._start)
+        if index is not None and index != self._step and 0 <= index < _MAX_STEP:
+            self._flush()
+            self._first = self._step = index
+        if self._capture is not None:
+            self._capture.step()
+        self._inside = True
+
+    def end_step(self) -> None:
+        """Ends the step and keeps it."""
+        now = self._clock()
+        if not self._leaves():
+            return
+        if self._ahead:
+            self._consume()
+        self._durations.extend(self._row)
+        self._since, self._until = self._start, now
+        self._next_step()
+        self._step += 1
+
+    def abort_step(self, error: Optional[BaseException] = None) -> None:
+        """Ends the step and drops it. The window is closed before it: between
+        the steps around it lies time that belongs to none.
+        """
+        if not self._leaves():
+            return
+        if not isinstance(error, (StopIteration, GeneratorExit, KeyboardInterrupt)):
+            self._faults[Fault.ABORTED] = self._faults.get(Fault.ABORTED, 0) + 1
+            self._example = self._example or "step %d" % self._step
+        self._channels.forget(self._step)
+        self._shift = 0
+        self._next_step()
+        self._flush()
+
+    @property
+    def in_step(self) -> bool:
+        """Whether a step is open."""
+        return self._inside
+
+    def _leaves(self) -> bool:
+        """Whether this end is the end of the step that is open."""
+        if not self._inside or get_ident() != self._owner:
+            return False
+        if self._depth > 0:
+            self._depth -= 1
+            return False
+        if self._open is not None:
+            self._unclosed()
+        return True
+
+    def _next_step(self) -> None:
+        self._inside = False
+        self._row = [0] * self.stages.count
+        self._start, self._last = -1, -1
+
+    # Spans.
+
+    def _span(self, name: str) -> "Span | Unrecorded":
+        if name in self.stages.cells:
+            span: "Span | Unrecorded" = Span(self, name)
+        else:
+            span = Unrecorded(self, str(name))
+            if len(self._spans) >= self.stages.count * 2 + _MAX_UNKNOWN:
+                return span  # made-up names must not fill the memory
+        self._spans[name] = span
+        return span
+
+    def _event_span(self, name: str, fraction: float) -> EventSpan:
+        if not (0 <= fraction <= 1) or math.isnan(fraction):
+            fraction = 0.0
+            _log.warning("the channel %s has a fraction outside [0, 1] and stays empty", name)
+        span = EventSpan(self, name, fraction)
+        if len(self._event_spans) < _MAX_UNKNOWN:
+            self._event_spans[name] = span
+        return span
+
+    def _refuse(self, span: _AnySpan) -> None:
+        """Says why a span cannot be entered, and leaves it out."""
+        if get_ident() != self._owner:
+            self._fault(Fault.THREAD, span.name)
+        elif self._open is not None:
+            self._fault(Fault.NESTED, "%s in %s" % (span.name, self._open.name))  # may raise
+            self._nested += 1
+        elif not self._inside and not span.data:
+            self._fault(Fault.OUTSIDE, span.name)
+        else:
+            self._fault(Fault.ORDER, span.name)
+
+    def _left(self, span: _AnySpan) -> None:
+        """The end of a span that was left out."""
+        if self._nested > 0 and get_ident() == self._owner:
+            self._nested -= 1
+
+    def _cancel(self, span: "_AnySpan | Unrecorded") -> None:
+        """The open span did not happen."""
+        if self._open is span and self._nested == 0 and get_ident() == self._owner:
+            self._open = None
+
+    def _unclosed(self) -> None:
+        if self._open is not None:
+            self._faults[Fault.UNCLOSED] = self._faults.get(Fault.UNCLOSED, 0) + 1
+            self._example = self._example or self._open.name
+        self._open, self._nested = None, 0
+
+    def _fault(self, fault: Fault, what: str) -> None:
+        if self._on_fault is OnFault.RAISE:
+            raise StageError("step %d: %s is %s" % (self._step, what, fault.value))
+        self._faults[fault] = self._faults.get(fault, 0) + 1
+        if not self._example:
+            self._example = "%s in step %d" % (what[:200], self._step)
+
+    # Waits for batches that later steps consume.
+
+    def _wait_ahead(self, ns: int, span: AheadSpan) -> None:
+        self._ahead_of = span
+        self._ahead.append(ns)
+        while len(self._ahead) > span.ahead + self.stages.accumulation:
+            self._ahead.popleft()  # batches that no step consumed
+        if self._inside or self._since >= 0:
+            self._shift -= ns
+
+    def _consume(self) -> None:
+        """The step has consumed the batches that ``ahead`` others have
+        followed.
+        """
+        span = self._ahead_of
+        assert span is not None
+        for cell in span.cells:
+            if len(self._ahead) <= span.ahead:
+                return
+            ns = self._ahead.popleft()
+            self._row[cell] += ns
+            self._shift += ns
+
+    # Windows.
+
+    def _begin_window(self) -> None:
+        self._durations: "array[int]" = array("q")
+        self._walls: "array[int]" = array("q")
+        self._first = self._step
+
+    def _settle(self, now: int) -> None:
+        """The step before ended when this one began: what lies between is its
+        residual. A window that is full with it is closed.
+        """
+        if self._since < 0:
+            return
+        self._walls.append(max(0, now - self._since + self._shift))
+        self._since, self._until, self._shift = -1, -1, 0
+        if len(self._walls) >= self._window_steps:
+            self._flush()
+
+    def _flush(self) -> None:
+        """Hands the window to the writer and begins the next one."""
+        if self._walls and self._writer is not None:
+            window = Window(self._windows, self._first, self._durations, self._walls, notes=self._notes())
+            self._windows += 1
+            self._writer.offer(window, self._channels.take())
+        self._begin_window()
+
+    def _notes(self) -> List[str]:
+        if not self._faults:
+            return []
+        faults, self._faults = self._faults, {}
+        example, self._example = self._example, ""
+        counts = ", ".join("%d %s" % (n, fault.value) for fault, n in sorted(faults.items(), key=_by_count))
+        total = sum(faults.values())
+        return ["rank %d left out %d span%s: %s; the first: %s" % (self.identity.rank, total, "s" if total > 1 else "", counts, example)]
+
+
+def _by_count(item: Tuple[Fault, int]) -> Tuple[int, str]:
+    return -item[1], item[0].value
+
+
+def _closer(reference: "weakref.ReferenceType[Recorder]") -> Callable[[], None]:
+    def at_exit() -> None:
+        recorder = reference()
+        if recorder is not None:
+            recorder.close()
+
+    return at_exit

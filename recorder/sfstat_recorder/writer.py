@@ -1,0 +1,228 @@
+"""The thread that turns windows into lines of files.
+
+The training thread only ever puts a window into a bounded queue. Reading
+events, encoding, gathering and writing happen here, and nothing that goes
+wrong here reaches the training.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import queue
+import threading
+import time
+from typing import Any, Dict, List, Optional, Set, Tuple
+
+from .capture import Capture, Plan, Watch, pack, parse, unpack
+from .events import Pending
+from .files import PacketFile
+from .gather import Group
+from .packet import Form, Gathered, Window, encode
+
+_log = logging.getLogger("sfstat_recorder")
+
+_Item = Tuple[Window, Pending]
+
+
+class Losses:
+    """Windows that were not written, by reason, until a packet has said so."""
+
+    _MOST_REASONS = 8
+
+    def __init__(self, rank: int) -> None:
+        self._rank = rank
+        self._lock = threading.Lock()
+        self._untold: Dict[str, int] = {}
+        self._warned: Set[str] = set()
+        self.total = 0
+
+    def add(self, reason: str) -> None:
+        reason = _one_line(reason)
+        with self._lock:
+            self.total += 1
+            self._count(reason, 1)
+            warn = reason not in self._warned and len(self._warned) < self._MOST_REASONS
+            if warn:
+                self._warned.add(reason)
+        if warn:
+            _log.warning("rank %d lost a window: %s", self._rank, reason)
+
+    def take(self) -> Dict[str, int]:
+        """What no packet has said yet; it counts as said."""
+        with self._lock:
+            taken, self._untold = self._untold, {}
+        return taken
+
+    def give_back(self, taken: Dict[str, int]) -> None:
+        """The packet that was to say it was lost as well."""
+        with self._lock:
+            for reason, n in taken.items():
+                self._count(reason, n)
+
+    def notes(self, taken: Dict[str, int]) -> List[str]:
+        return ["rank %d lost %d window%s before this one: %s" % (self._rank, n, "s" if n > 1 else "", reason)
+                for reason, n in taken.items()]
+
+    def _count(self, reason: str, n: int) -> None:
+        if reason not in self._untold and len(self._untold) >= self._MOST_REASONS:
+            reason = "other reasons"
+        self._untold[reason] = self._untold.get(reason, 0) + n
+
+
+class Writer:
+    """Writes the windows of one rank, gathered on rank 0 where there is a group.
+
+    A window that is gathered takes three collective calls: rank 0 says that it
+    is there; the packets go to it; it answers whether they are written. Only a
+    rank that heard rank 0 first sends its packet, and one that hears no good
+    answer writes it to its own file, marked as not gathered. The first
+    call that fails ends gathering for good: from there on every rank writes
+    its own file.
+    """
+
+    def __init__(
+        self,
+        form: Form,
+        folder: str,
+        group: Optional[Group] = None,
+        watch: Optional[Watch] = None,
+        capture: Optional[Capture] = None,
+        capacity: int = 4,
+        event_patience_s: float = 1.0,
+    ) -> None:
+        who = form.identity
+        self._form = form
+        self._rank = who.rank
+        self._group = group if who.world_size > 1 else None
+        self._watch = watch
+        self._capture = capture
+        self._patience = event_patience_s
+        self._own = PacketFile(folder, "%s.rank%05d" % (who.run, who.rank))
+        self._shared = PacketFile(folder, who.run)
+        self._queue: "queue.Queue[Optional[_Item]]" = queue.Queue(max(1, capacity))
+        self._next = 0  # window that the group gathers next
+        self._windows = 0  # in all, known at the end
+        self.losses = Losses(who.rank)
+        self._thread = threading.Thread(target=self._run, name="sfstat-recorder", daemon=True)
+        self._thread.start()
+
+    def offer(self, window: Window, events: Pending) -> None:
+        """Takes the window, or drops it if the queue is full; never waits."""
+        try:
+            self._queue.put_nowait((window, events))
+        except queue.Full:
+            self.losses.add("the queue of its writer was full")
+
+    def close(self, windows: int, timeout_s: float) -> bool:
+        """Writes what is queued of the so many windows that there were, for at
+        most timeout_s; whether it was all.
+        """
+        self._windows = windows
+        deadline = time.monotonic() + timeout_s
+        try:
+            self._queue.put(None, timeout=timeout_s)
+        except queue.Full:
+            pass
+        self._thread.join(max(0.0, deadline - time.monotonic()))
+        if self._thread.is_alive():
+            _log.warning("rank %d: the recorder was not done after %g s and is left behind", self._rank, timeout_s)
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        while True:
+            item = self._queue.get()
+            if item is None:
+                break
+            try:
+                self._write(*item)
+            except Exception as error:  # training goes on whatever happens here
+                self.losses.add("%s: %s" % (type(error).__name__, error))
+        self._finish()
+
+    def _finish(self) -> None:
+        try:
+            if self._group is not None:
+                self._gather_without(self._group, self._windows)
+        except Exception as error:
+            _log.warning("rank %d: %s", self._rank, _one_line(str(error)))
+        for file in (self._own, self._shared):
+            try:
+                file.close()
+            except OSError as error:
+                _log.warning("rank %d: %s", self._rank, error)
+
+    def _write(self, window: Window, events: Pending) -> None:
+        window.side = events.read(self._patience)
+        lost = self.losses.take()
+        window.notes = self.losses.notes(lost) + window.notes
+        try:
+            gathered = self._try_to_gather(window)
+            if gathered is not Gathered.OK or self._group is None:
+                self._own.append(encode(self._form, window, gathered))
+        except Exception:
+            self.losses.give_back(lost)
+            raise
+
+    def _try_to_gather(self, window: Window) -> Gathered:
+        if self._group is None:
+            return Gathered.OK
+        try:
+            if self._gather(self._group, window):
+                return Gathered.OK
+            window.notes.append("rank 0 could not write what it had gathered")
+        except Exception as error:
+            self._group = None
+            # The same words on all ranks: sfstat shows each sentence once.
+            window.notes.append("gathering ended here (%s): every rank writes its own file from here on" % type(error).__name__)
+            _log.warning("rank %d could not gather window %d and writes its own file from here on: %s: %s",
+                         self._rank, window.index, type(error).__name__, _one_line(str(error)))
+        return Gathered.FAILED
+
+    def _gather(self, group: Group, window: Window) -> bool:
+        """Whether rank 0 has written the window. The others count windows too:
+        those that this rank dropped are gathered without it.
+        """
+        self._gather_without(group, window.index)
+        self._next = window.index + 1
+        return self._round(group, encode(self._form, window))
+
+    def _gather_without(self, group: Group, end: int) -> None:
+        for _ in range(self._next, end):
+            self._round(group, b"")
+
+    def _round(self, group: Group, payload: bytes) -> bool:
+        group.tell(b"here")
+        lines = group.gather(payload)
+        answer = b""
+        if lines is not None:
+            answer = json.dumps(self._take(lines)).encode()
+        reply: Dict[str, Any] = json.loads(group.answer(answer))
+        plan = unpack(reply["capture"])
+        if plan is not None and self._capture is not None:
+            self._capture.request(plan)
+        return bool(reply["written"])
+
+    def _take(self, lines: List[bytes]) -> Dict[str, Any]:
+        """Rank 0 writes the packets of a window and makes up its answer."""
+        try:
+            if any(lines):
+                self._shared.append(b"".join(lines))
+        except OSError as error:
+            _log.warning("rank 0 could not write a gathered window: %s", error)
+            return {"written": False, "capture": {}}
+        return {"written": True, "capture": pack(self._plan(lines))}
+
+    def _plan(self, lines: List[bytes]) -> Optional[Plan]:
+        if self._watch is None:
+            return None
+        packets = []
+        for line in lines:
+            if line:
+                packets.append(parse(line))
+                time.sleep(0)
+        return self._watch.look(packets) if packets else None
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:200]

@@ -140,10 +140,6 @@ func (j *opJudge) stageChance(stage int) string {
 	return fmt.Sprintf(", against the %s by which workers differ; chance %s", percent(j.Passes.Between), probability(j.Passes.Stages[stage].P))
 }
 
-// worthAWord is the part of a step from which on something is named that no
-// test can prove, with too few replicas.
-const worthAWord = 0.03
-
 // everyStep reports whether the passes of a stage take longer than the median
 // of the other stages in nearly every step, or clearly in some and shorter in
 // none.
@@ -155,9 +151,6 @@ func (j *opJudge) everyStep(l levels, stage int) bool {
 	}
 	return p.always() || p.nowAndThen()
 }
-
-// nearlyEvery is nine steps in ten, of enough steps.
-func nearlyEvery(n, of int) bool { return of >= enoughSteps && 10*n >= 9*of }
 
 // stageFactor is by how much the passes of a stage together exceed the median
 // of the other stages.

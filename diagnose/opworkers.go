@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/opviews"
-	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/engine/zscore"
 )
 
@@ -41,88 +40,6 @@ func (j *opJudge) workers() error {
 func (j *opJudge) noticeable(excess int64) bool {
 	const least = 2e-4
 	return float64(excess) >= least*j.now*float64(len(j.Steps))
-}
-
-// unproven accuses the worker that costs most though no test speaks against
-// it: with few replicas or steps no test can speak. It must take longer than
-// its peers in nearly every step, or clearly in some and shorter in none, and
-// mending it must pay, and more than even microbatches would.
-func (j *opJudge) unproven(accused []int) error {
-	worst := slices.MaxFunc(j.Replay.Workers, func(a, b whatif.Worker) int { return cmp.Compare(a.Alone.Overall, b.Alone.Overall) })
-	w := j.v.Worker(worst.Rank)
-	if len(accused) > 0 || w < 0 {
-		return nil
-	}
-	least := j.gates.StaticGain
-	if j.Replicas < enoughReplicas {
-		least = worthAWord
-	}
-	steady := j.compare(w)
-	mend := j.onTheWhole(w, j.priced.local)
-	if !steady.always() {
-		mend = j.stepByStep(w, j.priced.local)
-	}
-	mended, err := j.step(mend)
-	if err != nil || !((j.now-mended)/j.now >= least) || !steady.always() && !steady.nowAndThen() {
-		return err
-	}
-	even, err := j.step(j.evenPasses())
-	if err != nil || even < mended && j.shared() {
-		return err
-	}
-	j.accuse(w, j.marks()[w])
-	if t := j.theories[len(j.theories)-1]; !steady.always() && t.Seq == nil {
-		t.mend = mend
-	}
-	return nil
-}
-
-// pattern is how the times of one thing compare with those of its like over the
-// steps, where too few are alike for a test.
-type pattern struct {
-	steps, longer    int // steps, and those in which it took longer
-	clearly, shorter int // in which it took much longer, and shorter by more than a little
-}
-
-// note adds a step in which it took own, and its like like.
-func (p *pattern) note(own, like, much float64) {
-	const little = 1.1
-	p.steps++
-	if own > like {
-		p.longer++
-	}
-	if own > much*like {
-		p.clearly++
-	}
-	if like > little*own {
-		p.shorter++
-	}
-}
-
-// always: in nearly every step, of enough; of few in all of them, and clearly.
-func (p pattern) always() bool {
-	return nearlyEvery(p.longer, p.steps) || p.clearly == p.steps && p.steps > 0
-}
-
-// nowAndThen: clearly in several steps, and never the other way round.
-func (p pattern) nowAndThen() bool { return p.clearly >= 3 && p.shorter == 0 }
-
-// compare compares a worker's own work with the median of its peers'.
-func (j *opJudge) compare(w int) pattern {
-	const much = 1.3
-	own, stage := j.v.Replica(w), j.v.Stage(w)
-	totals := make([]int64, j.v.Grid.Lanes())
-	j.nodes(func(n int, node whatif.Node) bool { return node.Stage == stage && j.priced.local(n) }, func(_, at int) {
-		for l := range totals {
-			totals[l] += j.recorded[at+l]
-		}
-	})
-	var p pattern
-	for l := 0; l < len(totals); l += j.Replicas {
-		row := totals[l : l+j.Replicas]
-		p.note(float64(row[own]), float64(medianOfOthers(row, own, nil)), much)
-	}
-	return p
 }
 
 // mark is what the outlier engines hold against one worker.

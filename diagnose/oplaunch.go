@@ -1,0 +1,281 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/sfstat/sfstat/diagnose/opviews"
+	"github.com/sfstat/sfstat/engine/blame"
+	"github.com/sfstat/sfstat/engine/whatif"
+	"github.com/sfstat/sfstat/engine/zscore"
+)
+
+// launches accuses operators that one worker starts later than its peers after
+// all that they wait for has ended, where that makes a step longer. As with
+// other faults, of two that hide each other mending one saves little.
+func (j *opJudge) launches() error {
+	if j.unlinked() {
+		return nil
+	}
+	var delays [][]int64
+	var list []*theory
+	for _, l := range j.lateLaunches() {
+		delay := j.extraDelay(l)
+		alone, err := j.delayed(delay)
+		if err != nil {
+			return err
+		}
+		if !(alone-j.now >= trivial*j.now) {
+			continue
+		}
+		t := j.accuseLaunch(l)
+		t.added = alone - j.now
+		delays, list = append(delays, delay), append(list, t)
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	all, err := j.delayed(sumOf(delays, -1))
+	if err != nil {
+		return err
+	}
+	sum := 0.0
+	for i, t := range list {
+		others, err := j.delayed(sumOf(delays, i))
+		if err != nil {
+			return err
+		}
+		t.saved, t.joint = max(0, all-others), max(0, all-j.now)
+		sum += t.added
+	}
+	for _, t := range list {
+		t.Explained = int64(max(t.saved, t.joint*t.added/max(1, sum)) * float64(len(j.Steps)))
+		j.add(t)
+	}
+	return nil
+}
+
+// sumOf adds delays up, but for one (−1: all).
+func sumOf(delays [][]int64, without int) []int64 {
+	out := make([]int64, len(delays[0]))
+	for k, delay := range delays {
+		if k == without {
+			continue
+		}
+		for i, by := range delay {
+			out[i] += by
+		}
+	}
+	return out
+}
+
+// accuseLaunch makes a suspect of a launch.
+func (j *opJudge) accuseLaunch(l launch) *theory {
+	rank := j.Workers[l.worker].ID
+	t := &theory{cause: causeLaunch, workers: []int{l.worker}}
+	t.Suspect = Suspect{Kind: KindEdge, Rank: &rank, Role: j.Workers[l.worker].Role.String(), Stage: j.stageName(j.v.Stage(l.worker)), Op: l.op}
+	if len(l.seqs) == 1 {
+		t.Seq = &l.seqs[0]
+	}
+	t.Evidence = append(t.Evidence, fmt.Sprintf("launch delays: rank %d starts %s later after all that it waits for has ended than the median of its peers does, by %s a step",
+		rank, l.op, ms(l.extra/int64(len(j.Steps)))))
+	if walk := j.walkToGap(l); walk != nil {
+		t.Evidence = append(t.Evidence, fmt.Sprintf("blame: %d of %d walks back from late operators end there, behind what was on time", walk.Symptoms, j.Walks.Symptoms))
+		t.confirmed = true
+	}
+	if j.startsLate(l) {
+		t.Evidence = append(t.Evidence, "outliers: its start is surely late")
+		t.confirmed = true
+	}
+	t.say = fmt.Sprintf("rank %d (%s) starts %s late, behind operators that were on time: its host was busy, or waits for something that is not in the trace", rank, t.Role, l.op)
+	return t
+}
+
+// launch is operators of one name on one worker that start late.
+type launch struct {
+	worker int
+	op     string
+	seqs   []int // those with a good part of the lateness, ascending
+	ended  int64 // of what begins a step: by how much the step before ended late
+	extra  int64 // ns over the window
+}
+
+// maxLaunches are looked into, those with the largest delays.
+const maxLaunches = 8
+
+// lateLaunches are the operators, but for transfers, whose launch delays exceed
+// the median of the other replicas' by enough to matter. Frameworks post
+// transfers early or late without anyone waiting for that.
+func (j *opJudge) lateLaunches() []launch {
+	if j.Replicas < 2 {
+		return nil
+	}
+	type place struct {
+		worker int
+		op     string
+	}
+	extra := make(map[place]map[int]int64) // by sequence number
+	ended, begins := j.endedLate(), make(map[place]int64)
+	apart, scratch := make([]int64, j.Replicas), make([]int64, 0, j.Replicas)
+	recorded := j.v.Model.Recorded().Delay
+	j.nodes(func(n int, _ whatif.Node) bool { return !j.class[n].IsTransfer() }, func(n, at int) {
+		node := j.v.Model.Nodes()[n]
+		for lane := at; lane < at+j.v.Grid.Lanes(); lane += j.Replicas {
+			fromOthers(apart, recorded[lane:lane+j.Replicas], scratch)
+			for d, by := range apart {
+				k := place{node.Stage*j.Replicas + d, node.Op}
+				if len(node.After) == 0 {
+					begins[k] = ended[k.worker]
+					by -= ended[k.worker]
+				}
+				if by <= 0 {
+					continue
+				}
+				if extra[k] == nil {
+					extra[k] = make(map[int]int64)
+				}
+				extra[k][node.Seq] += by
+			}
+		}
+	})
+	var out []launch
+	for k, seqs := range extra {
+		l := launch{worker: k.worker, op: k.op, ended: begins[k]}
+		most := int64(0)
+		for _, by := range seqs {
+			l.extra, most = l.extra+by, max(most, by)
+		}
+		if float64(most) < trivial/2*j.now*float64(len(j.Steps)) {
+			continue
+		}
+		for seq, by := range seqs {
+			if 4*by >= most {
+				l.seqs = append(l.seqs, seq)
+			}
+		}
+		slices.Sort(l.seqs)
+		out = append(out, l)
+	}
+	slices.SortFunc(out, func(a, b launch) int {
+		return cmp.Or(cmp.Compare(b.extra, a.extra), cmp.Compare(a.worker, b.worker), cmp.Compare(a.op, b.op))
+	})
+	return out[:min(maxLaunches, len(out))]
+}
+
+// endedLate is by how much each worker ends its steps later than the median of
+// its peers, the median over the steps, ns: so much later it begins the next.
+func (j *opJudge) endedLate() []int64 {
+	out := make([]int64, len(j.Workers))
+	ends := make([]int64, j.Replicas)
+	for stage := range j.v.Grid.Stages {
+		by := make([][]int64, j.Replicas)
+		for step := range j.Steps {
+			for d := range ends {
+				ends[d] = j.v.End(stage*j.Replicas+d, step)
+			}
+			for d := range ends {
+				by[d] = append(by[d], ends[d]-medianOfOthers(ends, d, nil))
+			}
+		}
+		for d, list := range by {
+			slices.Sort(list)
+			out[stage*j.Replicas+d] = max(0, list[len(list)/2])
+		}
+	}
+	return out
+}
+
+// walkToGap is the walk that ends behind late operators of a launch.
+func (j *opJudge) walkToGap(l launch) *opviews.Culprit {
+	i := slices.IndexFunc(j.Walks.Culprits, func(w opviews.Culprit) bool {
+		return (w.Kind == blame.Gap || w.Kind == blame.Source) && w.Worker == l.worker && w.Op == l.op && 10*w.Symptoms >= j.Walks.Symptoms
+	})
+	if i < 0 {
+		return nil
+	}
+	return &j.Walks.Culprits[i]
+}
+
+// idle names the operators before which all replicas stand still alike: what
+// they wait for is in no operator.
+func (j *opJudge) idle() error {
+	if j.unlinked() {
+		return nil
+	}
+	common := j.commonDelay()
+	with, err := j.delayed(common)
+	if err != nil {
+		return err
+	}
+	lost := with - j.now
+	if !(lost >= j.gates.StaticGain*j.Replay.Recorded.Mean) {
+		return nil
+	}
+	sums := make(map[string]int64)
+	nodes := j.v.Model.Nodes()
+	j.nodes(func(int, whatif.Node) bool { return true }, func(n, at int) {
+		for _, by := range common[at : at+j.v.Grid.Lanes()] {
+			sums[nodes[n].Op] += by
+		}
+	})
+	most := slices.MaxFunc(slices.Sorted(maps.Keys(sums)), func(a, b string) int { return cmp.Compare(sums[a], sums[b]) })
+	t := &theory{cause: causeIdle, saved: lost}
+	t.Suspect = Suspect{Kind: KindOp, Op: most, Explained: int64(lost * float64(len(j.Steps))), Evidence: []string{
+		fmt.Sprintf("replay: of a %s step, %s is time between operators that were ready and their start, on all replicas alike; most of it before %s",
+			ms(int64(j.Replay.Recorded.Mean)), ms(int64(lost)), most)}}
+	t.say = fmt.Sprintf("all replicas stand still before %s, though all that it waits for has ended", most)
+	j.add(t)
+	return nil
+}
+
+// commonDelay is the launch delay that all replicas have in common, the least of
+// them for every operator and step, [node][lane]. Transfers are posted early or
+// late without anyone waiting for that.
+func (j *opJudge) commonDelay() []int64 {
+	delay := j.v.Model.Recorded().Delay
+	common := make([]int64, len(delay))
+	j.nodes(func(n int, _ whatif.Node) bool { return !j.class[n].IsTransfer() }, func(_, at int) {
+		for lane := at; lane < at+j.v.Grid.Lanes(); lane += j.Replicas {
+			least := max(0, slices.Min(delay[lane:lane+j.Replicas]))
+			for d := range j.Replicas {
+				common[lane+d] = least
+			}
+		}
+	})
+	return common
+}
+
+// unlinked reports whether the trace has several pipeline stages and no
+// transfers that join them: then what a pass waits for is not known.
+func (j *opJudge) unlinked() bool { return j.v.Grid.Stages > 1 && len(j.partners()) == 0 }
+
+// startsLate reports whether the start of one of a launch's operators is
+// surely late.
+func (j *opJudge) startsLate(l launch) bool {
+	return slices.ContainsFunc(j.Outliers.Outliers, func(o zscore.Outlier) bool {
+		s := j.series[o.Series]
+		op := j.operators[s.Op]
+		return o.Sure && o.Worker == l.worker && op.Name == l.op && slices.Contains(l.seqs, op.Seq) &&
+			(s.Quantity == zscore.Start && o.Effect > 0 || s.Quantity == zscore.Wait && o.Effect < 0)
+	})
+}
+
+// extraDelay is by how much the operators of a launch start later after their
+// predecessors than those of the other replicas do, [node][lane].
+func (j *opJudge) extraDelay(l launch) []int64 {
+	recorded := j.v.Model.Recorded().Delay
+	extra := make([]int64, len(recorded))
+	stage, own := j.v.Stage(l.worker), j.v.Replica(l.worker)
+	others := make([]int64, 0, j.Replicas)
+	j.nodes(func(n int, node whatif.Node) bool {
+		return node.Stage == stage && node.Op == l.op && slices.Contains(l.seqs, node.Seq)
+	}, func(_, at int) {
+		for lane := at; lane < at+j.v.Grid.Lanes(); lane += j.Replicas {
+			row := recorded[lane : lane+j.Replicas]
+			extra[lane+own] = max(0, row[own]-medianOfOthers(row, own, others)-l.ended)
+		}
+	})
+	return extra
+}

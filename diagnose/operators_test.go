@@ -290,6 +290,20 @@ func TestHardCases(t *testing.T) {
 	}
 }
 
+// TestWrappedLinks: with two stages interleaved, twice as much goes one way
+// round as the other, each time as fast: no link is slow.
+func TestWrappedLinks(t *testing.T) {
+	v := operatorVerdict(t, made(t, job(func(s *pipeline.Spec) {
+		s.Layout.PP, s.Layout.Chunks = 2, 2
+		s.Ops.ForwardTransfer.Mean, s.Ops.BackwardTransfer.Mean = 150, 150
+	})))
+	for _, s := range v.Suspects {
+		if s.Kind == KindEdge {
+			t.Errorf("suspect %s", show(s))
+		}
+	}
+}
+
 // TestLongByTurns: a garbage collector that pauses now one worker, now another,
 // is named as such, and no worker is.
 func TestLongByTurns(t *testing.T) {

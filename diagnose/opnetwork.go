@@ -211,7 +211,7 @@ const much = 1.5
 // the others, in all replicas.
 func (j *opJudge) links() error {
 	partner := j.partners()
-	to := make(map[string]map[int]int) // by name of the send: stage behind each stage
+	ways := make(map[string]map[int]*way) // by name of the send and stage
 	levels := j.levels(func(n int) bool {
 		i := int(j.v.Model.Instances()[n])
 		node := j.v.Model.Nodes()[n]
@@ -219,15 +219,20 @@ func (j *opJudge) links() error {
 		if !ok || j.class[n].IsReceive() {
 			return false
 		}
-		if to[node.Op] == nil {
-			to[node.Op] = make(map[int]int)
+		if ways[node.Op] == nil {
+			ways[node.Op] = make(map[int]*way)
 		}
-		to[node.Op][node.Stage] = behind
+		w := ways[node.Op][node.Stage]
+		if w == nil {
+			w = &way{to: behind}
+			ways[node.Op][node.Stage] = w
+		}
+		w.transfers++
 		return true
 	})
-	for _, op := range slices.Sorted(maps.Keys(to)) {
-		for _, from := range slices.Sorted(maps.Keys(to[op])) {
-			if err := j.link(levels, op, from, to[op]); err != nil {
+	for _, op := range slices.Sorted(maps.Keys(ways)) {
+		for _, from := range slices.Sorted(maps.Keys(ways[op])) {
+			if err := j.link(levels, op, from, ways[op]); err != nil {
 				return err
 			}
 		}
@@ -235,21 +240,26 @@ func (j *opJudge) links() error {
 	return nil
 }
 
+// way is the transfers of one kind from a stage, in a step of one replica.
+// Interleaved schedules have more of them between some stages than others.
+type way struct{ to, transfers int }
+
 // link accuses the transfers of one kind from a stage to the one behind it.
-func (j *opJudge) link(l levels, op string, from int, to map[int]int) error {
+func (j *opJudge) link(l levels, op string, from int, ways map[int]*way) error {
+	each := func(stage int) float64 { return l.mean(op, stage) / float64(ways[stage].transfers) }
 	var rest []float64
-	for stage := range to {
+	for stage := range ways {
 		if stage != from {
-			rest = append(rest, l.mean(op, stage))
+			rest = append(rest, each(stage))
 		}
 	}
-	if len(rest) == 0 || !(l.mean(op, from) >= much*lowerMedian(rest)) || lowerMedian(rest) <= 0 {
+	if len(rest) == 0 || !(each(from) >= much*lowerMedian(rest)) || lowerMedian(rest) <= 0 {
 		return nil
 	}
-	f := l.mean(op, from) / lowerMedian(rest)
+	f, to := each(from)/lowerMedian(rest), ways[from].to
 	send := trace.ParseOpClass(op)
 	factor := slices.Repeat([]float64{f}, len(j.Steps))
-	sends, receives := j.scaled(from, map[string][]float64{op: factor}), j.scaled(to[from], map[string][]float64{(send + 1).String(): factor})
+	sends, receives := j.scaled(from, map[string][]float64{op: factor}), j.scaled(to, map[string][]float64{(send + 1).String(): factor})
 	mend := func(cost, recorded []int64) {
 		sends(cost, recorded)
 		receives(cost, recorded)
@@ -260,8 +270,8 @@ func (j *opJudge) link(l levels, op string, from int, to map[int]int) error {
 	}
 	t := &theory{cause: causeLink, mend: mend}
 	t.Suspect = Suspect{Kind: KindEdge, Stage: j.stageName(from), Op: op, Evidence: []string{
-		fmt.Sprintf("transfer times: %s from %s to %s takes %.3g times as long as between the other stages, in all replicas alike, waiting not counted", op, j.stageName(from), j.stageName(to[from]), f)}}
-	t.say = fmt.Sprintf("the transfer by %s from %s to %s takes %.3g times as long as between the other stages", op, j.stageName(from), j.stageName(to[from]), f)
+		fmt.Sprintf("transfer times: %s from %s to %s takes %.3g times as long as between the other stages, in all replicas alike, waiting not counted", op, j.stageName(from), j.stageName(to), f)}}
+	t.say = fmt.Sprintf("the transfer by %s from %s to %s takes %.3g times as long as between the other stages", op, j.stageName(from), j.stageName(to), f)
 	j.add(t)
 	return nil
 }

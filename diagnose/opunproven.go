@@ -39,9 +39,6 @@ func (j *opJudge) unproven(accused []int) error {
 		return err
 	}
 	j.accuse(w, j.marks()[w])
-	if t := j.theories[len(j.theories)-1]; !steady.always() && t.Seq == nil {
-		t.mend = mend
-	}
 	return nil
 }
 

@@ -264,10 +264,10 @@ func (j *opJudge) accuse(w int, m mark) {
 	switch t.proof = m; {
 	case seq >= 0:
 		t.mend = j.likePeers(w, match)
-	case m.slow() && !m.level && !m.few && m.every == 0:
-		t.mend = j.stepByStep(w, match)
-	default:
+	case j.compare(w).always():
 		t.mend = j.onTheWhole(w, match)
+	default: // one factor for all steps prices what comes and goes too low
+		t.mend = j.stepByStep(w, match)
 	}
 	t.say = fmt.Sprintf("rank %d (%s) %s", rank, t.Role, words)
 	t.Evidence = j.against(w, m)

@@ -20,7 +20,7 @@ type theory struct {
 	// beside a launch delay.
 	unproven, confirmed bool
 	saved               float64 // ns of a step that mending it alone saves
-	joint               float64 // ns of a step that mending all local faults saves
+	joint               float64 // ns of a step that mending it with all others saves
 	added               float64 // ns that it costs were it the only one
 	say                 string  // the headline's sentence, but for what mending buys
 }

@@ -133,9 +133,9 @@ func (j *opJudge) lacks(t *theory) []lack {
 		w := t.workers[0]
 		say(j.Replicas < enoughReplicas, Supported, few)
 		say(!t.proof.slow() && (j.Replicas >= enoughReplicas || j.asUneven(w)), Ambiguous, "no test tells it from chance and uneven microbatches")
+		say(t.proof.few && !t.proof.level, Supported, "so few workers do not show what workers differ by")
 		// Two slow steps are surely there; whether they are what the step
 		// loses is another question.
-		say(t.proof.few && !t.proof.level, Supported, "so few workers do not show what workers differ by")
 		few := !t.proof.level && !t.proof.few && t.proof.every == 0 && !t.proof.overall
 		say(t.proof.slow() && few && 2*t.proof.excess < t.Explained, Supported, "the operators that are surely long are the smaller part of what it explains")
 		charged, _, makespan := j.charged(w)

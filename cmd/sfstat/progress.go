@@ -32,7 +32,9 @@ func (p *progress) update(done, total int64) {
 		if p.now().Sub(p.since) < progressDelay {
 			return
 		}
-		p.bar = progressbar.NewOptions64(total,
+		// Drawn by updates alone: with an interval of its own, a bar of unknown
+		// length goes on drawing after it was cleared.
+		p.bar = progressbar.NewOptions64(total, progressbar.OptionSetSpinnerChangeInterval(0),
 			progressbar.OptionSetWriter(p.w), progressbar.OptionSetDescription("reading"),
 			progressbar.OptionShowBytes(true), progressbar.OptionSetWidth(30),
 			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())

@@ -37,6 +37,21 @@ func TestProgressOfUnknownLength(t *testing.T) {
 	}
 }
 
+// A bar that was cleared stays away until there is something new.
+func TestProgressStaysCleared(t *testing.T) {
+	var screen bytes.Buffer
+	clock := time.Unix(0, 0)
+	p := newProgress(&screen, func() time.Time { return clock })
+	clock = clock.Add(time.Second)
+	p.update(1<<20, -1)
+	p.clear()
+	before := screen.Len()
+	time.Sleep(250 * time.Millisecond)
+	if after := screen.Len(); after != before {
+		t.Errorf("%d bytes were drawn after the bar was cleared", after-before)
+	}
+}
+
 // Standard error is no terminal here, so nothing may be drawn.
 func TestNoProgressWithoutATerminal(t *testing.T) {
 	code, _, stderr := runArgs(t, strings.NewReader(""), "gates")

@@ -22,6 +22,7 @@ func (r *run) judge(g frontier.Gates) RunVerdict {
 		j.device(w.Main)
 		j.groups(w)
 	}
+	j.pool()
 	j.growth()
 	j.stages()
 	v := RunVerdict{Run: r.name, Windows: r.windows, Suspects: j.ranked()}

@@ -345,6 +345,34 @@ func TestNoisyHealthyRuns(t *testing.T) {
 	}
 }
 
+// TestSeldomInEveryWindow: one slow step in each of many short windows is chance
+// in each, and the same rank in all of them is not; another rank in each is.
+func TestSeldomInEveryWindow(t *testing.T) {
+	for _, same := range []bool{true, false} {
+		s := spec(4, 10, 7)
+		s.Schedule.Windows = 10
+		for w := range 10 {
+			rank := 1
+			if !same {
+				rank = w % 4
+			}
+			s.Faults = append(s.Faults, simulate.Fault{Family: simulate.ForwardHost, Delay: 400, Ranks: []int{rank}, From: int64(10*w + 5), Every: 1000})
+		}
+		called := 0
+		for _, x := range verdictOn(t, windows(t, s)...).Suspects {
+			if x.Kind == KindRank && x.Confidence >= Supported {
+				called++
+				if *x.Rank != 1 {
+					t.Errorf("same %v: %v", same, show(x))
+				}
+			}
+		}
+		if same != (called == 1) {
+			t.Errorf("same %v: %d ranks called", same, called)
+		}
+	}
+}
+
 // TestCallbackThatComesAndGoes: the same stage in a window with the fault and
 // in windows without is evidence, though all ranks look alike.
 func TestGrowthBetweenWindows(t *testing.T) {

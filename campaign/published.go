@@ -1,6 +1,9 @@
 package campaign
 
-import "github.com/sfstat/sfstat/simulate"
+import (
+	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/simulate"
+)
 
 // What StageFrontier (arXiv 2606.06751) reports, to stand beside what is found
 // here. Its rows are runs on other machines with other seeds; only the kind of
@@ -67,6 +70,18 @@ func publishedFor(g *group, by []Key) (sum publishedCase) {
 		}
 	}
 	return sum
+}
+
+// forwardFamilies are the rows of Table 5: the label that a delay in forward
+// should have, and how often the seeded stage is found and labelled there. What
+// the table does not count is none.
+var forwardFamilies = [...]struct {
+	family               simulate.Family
+	label                frontier.Label
+	top1, top2, labelled string
+}{
+	{simulate.ForwardDevice, frontier.ForwardDeviceSupported, none, "10/10", "10/10"},
+	{simulate.ForwardHost, frontier.ForwardHostOverheadSuspected, "10/10", none, "10/10"},
 }
 
 // publishedSweep is Table 15: hits of 50, mean and largest candidate set.

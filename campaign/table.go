@@ -82,6 +82,32 @@ func (s *Score) RoutingTable(v View) Table {
 	return t
 }
 
+// ForwardTable has the shape of the paper's Table 5: whether a delay in forward
+// is told to be the device's or the host's, by the label that stands for each.
+func (s *Score) ForwardTable(v View) Table {
+	t := Table{Title: "Forward, device or host: windows with a fault, the paper's cut",
+		Head: []string{"family", "label", "windows", "top-1", "top-2", "labelled"}}
+	if v.Published {
+		t.Head = append(t.Head, "paper: top-1", "paper: top-2", "paper: labelled")
+	}
+	for _, f := range forwardFamilies {
+		var tally Tally
+		labelled := 0
+		others := func(r *Run) bool { return r.Family != f.family }
+		faulty(slices.DeleteFunc(slices.Clone(s.Runs), others), func(w *Window) {
+			tally.add(w.Routing)
+			count(&labelled, slices.Contains(w.Labels, f.label.String()))
+		})
+		n := tally.Windows
+		row := []string{f.family.String(), f.label.String(), strconv.Itoa(n), of(tally.Top1, n), of(tally.Top2, n), of(labelled, n)}
+		if v.Published {
+			row = append(row, f.top1, f.top2, f.labelled)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
 // CutTable sets the automatic cut beside the paper's: where the seeded stage
 // stands, its mean share, and whether the hidden rank leads.
 func (s *Score) CutTable(v View) Table {

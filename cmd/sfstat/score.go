@@ -22,6 +22,7 @@ var scoreTables = []struct {
 }{
 	{"methods", (*campaign.Score).MethodTable},
 	{"routing", (*campaign.Score).RoutingTable},
+	{"forward", (*campaign.Score).ForwardTable},
 	{"cuts", (*campaign.Score).CutTable},
 	{"verdicts", (*campaign.Score).VerdictTable},
 	{"healthy", func(s *campaign.Score, _ campaign.View) campaign.Table { return s.HealthyTable() }},

@@ -15,6 +15,9 @@
 // Counts are x of n windows (or runs, for verdicts); shares are fractions of
 // the exposed makespan; times are nanoseconds.
 //
+// A [Spec] lists runs, [Execute] makes those that are not done and keeps their
+// windows and scores in a folder, [Tables] makes the paper's tables from there.
+//
 // Assumptions: a run's windows arrive in order. A fault holds in every window
 // of its run, except where the table notes "aba": there it holds in every
 // second window only, beginning with the second. An intermittent fault is asked

@@ -30,6 +30,8 @@ func (p *program) app() *cli.App {
 			p.simulateOpsCommand(),
 			p.overheadCommand(),
 			p.scoreCommand(),
+			p.campaignRunCommand(),
+			p.campaignTablesCommand(),
 			p.selfcheckCommand(),
 			p.gatesCommand(),
 			p.versionCommand(),

@@ -91,7 +91,7 @@ const (
 )
 
 func (p *program) readFrom(c *cli.Context, what reading, each func(auto.Item) error) (inputs, error) {
-	o := auto.Options{Stdin: p.in, Want: what.want, Progress: p.showProgress(c)}
+	o := auto.Options{Stdin: p.in, Want: what.want, Progress: p.showProgress(c, readingInputs)}
 	defer p.hideProgress()
 	if what.refusing == allOrNothing {
 		o.Strict = ingest.FirstError

@@ -11,19 +11,35 @@ import (
 // progressDelay is how long work must last before a bar is worth looking at.
 const progressDelay = 500 * time.Millisecond
 
-// progress shows on a terminal how far the inputs are read.
+// progress shows on a terminal how far the work is.
 type progress struct {
+	what  work
 	w     io.Writer
 	now   func() time.Time
 	since time.Time
 	bar   *progressbar.ProgressBar // nil until the work has taken a while
 }
 
-func newProgress(w io.Writer, now func() time.Time) *progress {
-	return &progress{w: w, now: now, since: now()}
+// work is what a bar is about.
+type work uint8
+
+const (
+	readingInputs work = iota // counted in bytes
+	makingRuns                // counted in runs
+)
+
+func (w work) options() []progressbar.Option {
+	if w == makingRuns {
+		return []progressbar.Option{progressbar.OptionSetDescription("running"), progressbar.OptionShowCount()}
+	}
+	return []progressbar.Option{progressbar.OptionSetDescription("reading"), progressbar.OptionShowBytes(true)}
 }
 
-// update shows done of total bytes; a total of 0 or less is unknown.
+func newProgress(what work, w io.Writer, now func() time.Time) *progress {
+	return &progress{what: what, w: w, now: now, since: now()}
+}
+
+// update shows done of total; a total of 0 or less is unknown.
 func (p *progress) update(done, total int64) {
 	if total <= 0 {
 		total = -1
@@ -34,10 +50,9 @@ func (p *progress) update(done, total int64) {
 		}
 		// Drawn by updates alone: with an interval of its own, a bar of unknown
 		// length goes on drawing after it was cleared.
-		p.bar = progressbar.NewOptions64(total, progressbar.OptionSetSpinnerChangeInterval(0),
-			progressbar.OptionSetWriter(p.w), progressbar.OptionSetDescription("reading"),
-			progressbar.OptionShowBytes(true), progressbar.OptionSetWidth(30),
-			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())
+		p.bar = progressbar.NewOptions64(total, append(p.what.options(), progressbar.OptionSetSpinnerChangeInterval(0),
+			progressbar.OptionSetWriter(p.w), progressbar.OptionSetWidth(30),
+			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())...)
 	}
 	if total > 0 && total != p.bar.GetMax64() {
 		p.bar.ChangeMax64(total)
@@ -53,14 +68,14 @@ func (p *progress) clear() {
 }
 
 // showProgress begins a bar when there is a terminal to show it on, and
-// returns what readers report to; nil when nothing is shown.
-func (p *program) showProgress(c *cli.Context) func(done, total int64) {
+// returns what the work reports to; nil when nothing is shown.
+func (p *program) showProgress(c *cli.Context, what work) func(done, total int64) {
 	if _, ok := terminal(p.err); !ok || c.Bool("quiet") || c.Bool("no-progress") || p.getenv("TERM") == "dumb" {
 		return nil
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.progress = newProgress(p.err, time.Now)
+	p.progress = newProgress(what, p.err, time.Now)
 	return func(done, total int64) {
 		p.mu.Lock()
 		defer p.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 func TestProgressWaitsUntilTheWorkIsLong(t *testing.T) {
 	var screen bytes.Buffer
 	clock := time.Unix(0, 0)
-	p := newProgress(&screen, func() time.Time { return clock })
+	p := newProgress(readingInputs, &screen, func() time.Time { return clock })
 	p.update(10, 100)
 	clock = clock.Add(progressDelay - time.Millisecond)
 	p.update(20, 100)
@@ -28,7 +28,7 @@ func TestProgressWaitsUntilTheWorkIsLong(t *testing.T) {
 func TestProgressOfUnknownLength(t *testing.T) {
 	var screen bytes.Buffer
 	clock := time.Unix(0, 0)
-	p := newProgress(&screen, func() time.Time { return clock })
+	p := newProgress(readingInputs, &screen, func() time.Time { return clock })
 	clock = clock.Add(time.Second)
 	p.update(1<<20, -1)
 	p.update(2<<20, 4<<20) // the length became known
@@ -41,7 +41,7 @@ func TestProgressOfUnknownLength(t *testing.T) {
 func TestProgressStaysCleared(t *testing.T) {
 	var screen bytes.Buffer
 	clock := time.Unix(0, 0)
-	p := newProgress(&screen, func() time.Time { return clock })
+	p := newProgress(readingInputs, &screen, func() time.Time { return clock })
 	clock = clock.Add(time.Second)
 	p.update(1<<20, -1)
 	p.clear()
@@ -49,6 +49,17 @@ func TestProgressStaysCleared(t *testing.T) {
 	time.Sleep(250 * time.Millisecond)
 	if after := screen.Len(); after != before {
 		t.Errorf("%d bytes were drawn after the bar was cleared", after-before)
+	}
+}
+
+func TestProgressOfRunsCountsThem(t *testing.T) {
+	var screen bytes.Buffer
+	clock := time.Unix(0, 0)
+	p := newProgress(makingRuns, &screen, func() time.Time { return clock })
+	clock = clock.Add(time.Second)
+	p.update(20, 50)
+	if got := screen.String(); !strings.Contains(got, "running") || !strings.Contains(got, "(20/50") {
+		t.Fatalf("shown: %q, expected 20 of 50", got)
 	}
 }
 

@@ -132,6 +132,41 @@ func quoted(s string) string {
 	return b.String()
 }
 
+// latex writes a table environment, for \input; it needs no packages.
+func (t table) latex(w io.Writer) error {
+	var b strings.Builder
+	b.WriteString("\\begin{table}\n")
+	if t.title != "" {
+		fmt.Fprintf(&b, "\\caption{%s}\n", latexQuoted(t.title))
+	}
+	fmt.Fprintf(&b, "\\begin{tabular}{%s}\n\\hline\n", strings.Repeat("l", len(t.head)))
+	line := func(cells []string) {
+		for i, cell := range cells {
+			if i > 0 {
+				b.WriteString(" & ")
+			}
+			b.WriteString(latexQuoted(cell))
+		}
+		b.WriteString(" \\\\\n")
+	}
+	line(t.head)
+	b.WriteString("\\hline\n")
+	for _, row := range t.rows {
+		line(row)
+	}
+	b.WriteString("\\hline\n\\end{tabular}\n\\end{table}\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// latexEscapes are characters that LaTeX does not show as they are, the Greek
+// letters and dashes of our tables included.
+var latexEscapes = strings.NewReplacer(`\`, `\textbackslash{}`, `{`, `\{`, `}`, `\}`, `$`, `\$`, `&`, `\&`, `#`, `\#`, `%`, `\%`,
+	`_`, `\_`, `~`, `\textasciitilde{}`, `^`, `\textasciicircum{}`, `<`, `$<$`, `>`, `$>$`, `|`, `$|$`, `τ`, `$\tau$`, `–`, `--`)
+
+// latexQuoted makes text that LaTeX shows as it is.
+func latexQuoted(s string) string { return latexEscapes.Replace(visible(s)) }
+
 // visible shows what does not print (control characters, which could steer the
 // terminal, line breaks, invalid UTF-8) as escapes.
 func visible(s string) string {

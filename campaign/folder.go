@@ -1,0 +1,287 @@
+package campaign
+
+import (
+	"crypto/sha256"
+	"encoding/csv"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/sfstat/sfstat/archive"
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/simulate"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// What lies in the folder of a campaign.
+const (
+	specName  = "campaign.yaml"
+	truthName = "truth.csv" // what the runs hide, as sfstat score reads it
+	rowsName  = "rows.csv"  // all rows, in the order of the plan
+	runsName  = "runs"      // an archive for each run
+	rowFolder = "rows"      // a file for each run, with its rows
+)
+
+// Provenance is where the rows of a run come from.
+type Provenance struct {
+	Run, Group string
+	SpecHash   string // SHA-256 of the run's specification
+	Version    string // of the program that made the run
+	Input      string // the archive, from the campaign's folder
+	InputHash  string // SHA-256 of its bytes
+}
+
+// rowHead is the header of rows: a window as everywhere, then where it comes
+// from.
+func rowHead() []string {
+	var empty Score
+	return append(empty.WindowTable().Head, "group", "spec_sha256", "made_by", "input", "input_sha256")
+}
+
+func (p *Provenance) cells() []string {
+	return []string{p.Group, p.SpecHash, p.Version, p.Input, p.InputHash}
+}
+
+// folder is a campaign on disk.
+type folder struct {
+	path  string
+	tasks []Task
+}
+
+func (f *folder) input(t *Task) string   { return runsName + "/" + t.ID + ".parquet" }
+func (f *folder) archive(t *Task) string { return filepath.Join(f.path, runsName, t.ID+".parquet") }
+func (f *folder) row(t *Task) string     { return filepath.Join(f.path, rowFolder, t.ID+".csv") }
+
+// open reads the campaign that a folder holds.
+func open(path string) (*folder, error) {
+	s, err := readSpec(filepath.Join(path, specName))
+	if err != nil {
+		return nil, err
+	}
+	tasks, err := s.Plan()
+	return &folder{path, tasks}, err
+}
+
+func readSpec(path string) (*Spec, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSpec(path, text)
+}
+
+// prepare makes the folder of a campaign, or takes up the one that is there,
+// and notes in it the specification and what the runs hide.
+func prepare(path string, s *Spec, e *Execution) (*folder, error) {
+	tasks, err := s.Plan()
+	if err != nil {
+		return nil, err
+	}
+	before := filepath.Join(path, specName)
+	switch old, err := readSpec(before); {
+	case err == nil && old.Name != s.Name:
+		return nil, trace.At(trace.Pos{File: before}, fmt.Errorf(
+			"the folder holds campaign %s, expected %s: give it a folder of its own", old.Name, s.Name))
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	}
+	for _, dir := range []string{path, filepath.Join(path, runsName), filepath.Join(path, rowFolder)} {
+		if err := os.Mkdir(dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
+	}
+	f := &folder{path, tasks}
+	truth, err := truthOf(tasks)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.write(before, s.write); err != nil {
+		return nil, err
+	}
+	return f, e.write(filepath.Join(path, truthName), func(w io.Writer) error { return simulate.WriteTruth(w, truth) })
+}
+
+func (s *Spec) write(w io.Writer) error {
+	e := yaml.NewEncoder(w)
+	e.SetIndent(2)
+	if err := e.Encode(s); err != nil {
+		return err
+	}
+	return e.Close()
+}
+
+func truthOf(tasks []Task) ([]simulate.TruthRow, error) {
+	var rows []simulate.TruthRow
+	for i := range tasks {
+		g, err := simulate.New(tasks[i].Spec)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, g.Truth().Rows()...)
+	}
+	return rows, nil
+}
+
+// state is whether a run must be made.
+type state uint8
+
+const (
+	missing  state = iota
+	changed        // there, but of something else
+	standing       // done
+)
+
+func (f *folder) state(t *Task, version string) (state, error) {
+	rows, err := readRows(f.row(t))
+	if errors.Is(err, fs.ErrNotExist) {
+		return missing, nil
+	}
+	if err != nil {
+		return changed, nil // a row that cannot be read is made anew
+	}
+	hash, err := fileHash(f.archive(t))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return missing, err
+	}
+	now := Provenance{Run: t.ID, Group: t.Group, SpecHash: t.Hash, Version: version, Input: f.input(t), InputHash: hash}
+	if rows.from == now {
+		return standing, nil
+	}
+	return changed, nil
+}
+
+// finished is where the rows of all runs come from, in the order of the plan.
+// It is an error if a run is not done, whatever the version that did it.
+func (f *folder) finished() ([]Provenance, error) {
+	var out []Provenance
+	var wanting []string
+	for i := range f.tasks {
+		t := &f.tasks[i]
+		rows, err := readRows(f.row(t))
+		if err != nil || rows.from.SpecHash != t.Hash {
+			wanting = append(wanting, t.ID)
+			continue
+		}
+		hash, err := fileHash(f.archive(t))
+		if err != nil {
+			return nil, err
+		}
+		if hash != rows.from.InputHash {
+			return nil, trace.At(trace.Pos{File: f.archive(t)}, fmt.Errorf(
+				"SHA-256 is %s, expected %s as in %s: the archive was changed; sfstat campaign-run makes it anew", hash, rows.from.InputHash, f.row(t)))
+		}
+		out = append(out, rows.from)
+	}
+	if len(wanting) > 0 {
+		return nil, trace.At(trace.Pos{File: f.path}, trace.Bad(trace.ErrMissing,
+			"%d of %d runs are not done, the first is %s; sfstat campaign-run goes on with them", len(wanting), len(f.tasks), wanting[0]))
+	}
+	return out, nil
+}
+
+// score scores the archives of some tasks; the runs stand in their order.
+func (f *folder) score(tasks []Task) (*Score, error) {
+	truth, err := truthOf(tasks)
+	if err != nil {
+		return nil, err
+	}
+	scorer := New(truth, Options{})
+	for i := range tasks {
+		if err := addArchive(scorer, f.archive(&tasks[i])); err != nil {
+			return nil, err
+		}
+	}
+	return scorer.Score(), nil
+}
+
+func addArchive(s *Scorer, path string) error {
+	in, err := archive.Open(path, ingest.Limits{})
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	for {
+		w, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = s.Add(w)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// runRows are the rows of one run, as they lie in its file.
+type runRows struct {
+	from    Provenance
+	records [][]string // the first is the header
+}
+
+// readRows reads a file of rows that this version of the format wrote.
+func readRows(path string) (*runRows, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	records, err := csv.NewReader(file).ReadAll()
+	if err != nil {
+		return nil, trace.At(trace.Pos{File: path}, err)
+	}
+	head := rowHead()
+	if len(records) < 2 || !slices.Equal(records[0], head) {
+		return nil, trace.At(trace.Pos{File: path}, trace.Bad(trace.ErrFormat, "not the rows of a run, or those of another version: remove it"))
+	}
+	run, c := records[1][0], records[1][len(head)-5:]
+	return &runRows{Provenance{run, c[0], c[1], c[2], c[3], c[4]}, records}, nil
+}
+
+func writeRows(w io.Writer, s *Score, p Provenance) error {
+	t := s.WindowTable()
+	out := csv.NewWriter(w)
+	records := [][]string{rowHead()}
+	for _, row := range t.Rows {
+		records = append(records, slices.Concat(row, p.cells()))
+	}
+	return out.WriteAll(records)
+}
+
+// join writes the rows of all runs into one table.
+func (f *folder) join(e *Execution) error {
+	return e.write(filepath.Join(f.path, rowsName), func(w io.Writer) error {
+		out := csv.NewWriter(w)
+		for i := range f.tasks {
+			rows, err := readRows(f.row(&f.tasks[i]))
+			if err != nil {
+				return err
+			}
+			if err := out.WriteAll(rows.records[min(i, 1):]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func fileHash(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, file); err != nil {
+		return "", fmt.Errorf("read %s: %w", path, err)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sfstat/sfstat/campaign"
+)
+
+// manifestName is the list of what tables are made from, beside them.
+const manifestName = "artifact_manifest.csv"
+
+func (p *program) campaignRunCommand() *cli.Command {
+	return &cli.Command{
+		Name: "campaign-run", Usage: "make the runs of an evaluation that are not done yet", ArgsUsage: "SPEC.yaml",
+		Description: "Makes every run that a specification lists, on the simulator, and keeps for each an archive and a row: " +
+			"what it hides, what the frontier, five simpler methods and the verdict say, and where that comes from. " +
+			"What was done before with the same specification and version stands, so a campaign that was stopped goes on where it was.",
+		Flags: join([]cli.Flag{outputFlag("the `FOLDER` of the campaign, made if it is not there")}, screenFlags()),
+		UsageText: `sfstat campaign-run campaign/specs/e3.yaml -o e3
+sfstat campaign-tables e3`,
+		Action: p.campaignRun,
+	}
+}
+
+func (p *program) campaignRun(c *cli.Context) error {
+	path, err := onlyOperand(c, "SPEC.yaml")
+	if err != nil {
+		return err
+	}
+	dir := c.String("output")
+	if dir == "" || dir == "-" {
+		return badUsage("needs -o FOLDER, where the campaign is kept")
+	}
+	text, err := readSmall(path, specLimit)
+	if err != nil {
+		return badInput(err)
+	}
+	spec, err := campaign.ParseSpec(path, text)
+	if err != nil {
+		return badInput(err)
+	}
+	e := campaign.Execution{Version: thisBuild().Version, Create: p.outputs.create}
+	if show := p.showProgress(c, makingRuns); show != nil {
+		e.Progress = func(done, total int) { show(int64(done), int64(total)) }
+	}
+	o, err := campaign.Execute(dir, spec, e)
+	p.hideProgress()
+	if err != nil {
+		return err
+	}
+	again := ""
+	if o.Changed > 0 {
+		again = fmt.Sprintf(", %d of them anew: specification, version or archive had changed", o.Changed)
+	}
+	p.remark(c, "%s made%s; %d stood", counted(o.Made, "run"), again, o.Stood)
+	return nil
+}
+
+// onlyOperand is the argument of a command that takes one.
+func onlyOperand(c *cli.Context, what string) (string, error) {
+	if c.Args().Len() != 1 {
+		return "", badUsage("needs one %s, found %s", what, counted(c.Args().Len(), "argument"))
+	}
+	return c.Args().First(), nil
+}
+
+// tableFormats are how campaign-tables writes a table.
+var tableFormats = []struct {
+	name, extension string
+	write           func(table, io.Writer) error
+}{
+	{"md", ".md", table.markdown},
+	{"csv", ".csv", table.csv},
+	{"latex", ".tex", table.latex},
+}
+
+func (p *program) campaignTablesCommand() *cli.Command {
+	var names []string
+	for _, f := range tableFormats {
+		names = append(names, f.name)
+	}
+	return &cli.Command{
+		Name: "campaign-tables", Usage: "make the tables of an evaluation from its archives", ArgsUsage: "FOLDER",
+		Description: "Scores the archives of a finished campaign and writes Tables 4, 5, 14 and 15 of StageFrontier, ours beside the " +
+			"published figures, a file for each; and artifact_manifest.csv, which says what each was made from and by what command.",
+		Flags: join([]cli.Flag{
+			choiceFor(forOutput, choice("format", "how to write the tables", names...)),
+			outputFlag("write into `FOLDER`; without it, into tables/ of the campaign"),
+		}, screenFlags()),
+		UsageText: `sfstat campaign-tables e3
+sfstat campaign-tables e3 --format latex -o paper/tables`,
+		Action: p.campaignTables,
+	}
+}
+
+func (p *program) campaignTables(c *cli.Context) error {
+	dir, err := onlyOperand(c, "FOLDER of a campaign")
+	if err != nil {
+		return err
+	}
+	artifacts, err := campaign.Tables(dir)
+	if err != nil {
+		return err
+	}
+	if len(artifacts) == 0 {
+		return badInput(errors.New("no group of the campaign is for a table: list some under tables, as [4, 5, 14, 15]"))
+	}
+	out := c.String("output")
+	if out == "" {
+		out = filepath.Join(dir, "tables")
+	}
+	if err := os.Mkdir(out, 0o777); err != nil && !errors.Is(err, os.ErrExist) {
+		return badInput(err)
+	}
+	for i := range artifacts {
+		if err := p.writeArtifact(out, c.String("format"), &artifacts[i]); err != nil {
+			return err
+		}
+	}
+	manifest := filepath.Join(out, manifestName)
+	if err := p.writeTo(manifest, func(w io.Writer) error { return campaign.WriteManifest(w, artifacts) }); err != nil {
+		return err
+	}
+	p.remark(c, "%s and %s written to %s", counted(len(artifacts), "table"), manifestName, out)
+	return nil
+}
+
+// writeArtifact writes a table into a folder and notes where and how.
+func (p *program) writeArtifact(folder, format string, a *campaign.Artifact) error {
+	for _, f := range tableFormats {
+		if f.name != format {
+			continue
+		}
+		h := sha256.New()
+		a.File = a.Name + f.extension
+		err := p.writeTo(filepath.Join(folder, a.File), func(w io.Writer) error {
+			return f.write(table{title: a.Table.Title, head: a.Table.Head, rows: a.Table.Rows}, io.MultiWriter(w, h))
+		})
+		if err != nil {
+			return err
+		}
+		a.Hash = hex.EncodeToString(h.Sum(nil))
+		a.Command = "sfstat campaign-tables . --format " + format
+	}
+	return nil
+}

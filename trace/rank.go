@@ -2,6 +2,7 @@ package trace
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -84,3 +85,23 @@ type Rank struct {
 
 // MaxRanks is the largest world size that is read.
 const MaxRanks = 1 << 20
+
+// RankList writes ascending rank numbers compactly: "0-3,7,9-11".
+func RankList(ranks []int) string {
+	var b []byte
+	for i := 0; i < len(ranks); {
+		j := i
+		for j+1 < len(ranks) && ranks[j+1] == ranks[j]+1 {
+			j++
+		}
+		if len(b) > 0 {
+			b = append(b, ',')
+		}
+		b = fmt.Appendf(b, "%d", ranks[i])
+		if j > i {
+			b = fmt.Appendf(b, "-%d", ranks[j])
+		}
+		i = j + 1
+	}
+	return string(b)
+}

@@ -1,0 +1,94 @@
+package trace
+
+import (
+	"fmt"
+	"slices"
+)
+
+// form is what the ranks of a window must agree on.
+type form struct {
+	schema       string
+	world, accum int
+	wait         DataWait
+}
+
+func (p *Part) form() form {
+	return form{p.Schema.Hash(), p.WorldSize, max(1, p.Accumulation), p.DataWait}
+}
+
+// like reports whether both parts have the same form.
+func (p *Part) like(q *Part) bool {
+	return p.WorldSize == q.WorldSize && max(1, p.Accumulation) == max(1, q.Accumulation) &&
+		p.DataWait == q.DataWait && p.Schema.Equal(q.Schema)
+}
+
+// agree keeps the parts of the form that most parts share and notes the rest.
+func agree(parts []*Part) (kept []*Part, notes []Note) {
+	if !slices.ContainsFunc(parts, func(p *Part) bool { return !p.like(parts[0]) }) {
+		return parts, nil // the usual case, without a digest of every schema
+	}
+	counts := make(map[form]int)
+	for _, p := range parts {
+		counts[p.form()]++
+	}
+	best := parts[0].form()
+	for _, p := range parts {
+		if f := p.form(); counts[f] > counts[best] {
+			best = f
+		}
+	}
+	others := make(map[NoteKind][]int)
+	for _, p := range parts {
+		f := p.form()
+		switch {
+		case f == best:
+			kept = append(kept, p)
+		case f.schema != best.schema || f.wait != best.wait:
+			others[NoteStagesChanged] = append(others[NoteStagesChanged], p.Rank.ID)
+		case f.world != best.world:
+			others[NoteWorldSizeChanged] = append(others[NoteWorldSizeChanged], p.Rank.ID)
+		default:
+			others[NoteAccumulationChanged] = append(others[NoteAccumulationChanged], p.Rank.ID)
+		}
+	}
+	what := []struct {
+		kind NoteKind
+		text string
+	}{
+		{NoteStagesChanged, "another stage list or data-wait rule"},
+		{NoteWorldSizeChanged, "another world size"},
+		{NoteAccumulationChanged, "another accumulation factor"},
+	}
+	for _, k := range what {
+		if ranks := others[k.kind]; len(ranks) > 0 {
+			notes = append(notes, Note{k.kind, fmt.Sprintf("ranks %s have %s than the %d ranks of this window and are left out",
+				RankList(ranks), k.text, len(kept))})
+		}
+	}
+	return kept, notes
+}
+
+func gatherFailed(parts []*Part) []int {
+	var failed []int
+	for _, p := range parts {
+		if !p.GatherOK && !slices.Contains(failed, p.Rank.ID) {
+			failed = append(failed, p.Rank.ID)
+		}
+	}
+	return failed
+}
+
+// recorderNotes are the notes of all parts, by rank, each once.
+func recorderNotes(parts []*Part) []Note {
+	var notes []Note
+	seen := make(map[string]bool)
+	for _, p := range parts {
+		for _, text := range p.Notes {
+			if !seen[text] {
+				seen[text] = true
+				notes = append(notes, Note{NoteRecorder, text})
+			}
+		}
+	}
+	return notes
+}

@@ -2,8 +2,9 @@ package diagnose
 
 import (
 	"fmt"
-	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // pool raises a rank that is late too seldom in each window, but always the
@@ -19,7 +20,7 @@ func (j *judge) pool() {
 		if own == 0 || ranks < 2 {
 			continue
 		}
-		p := min(1, float64(ranks*stages)*binomialTail(own, all, 1/float64(ranks)))
+		p := min(1, float64(ranks*stages)*distuv.Binomial{N: float64(all), P: 1 / float64(ranks)}.Survival(float64(own-1)))
 		if p > weakLevel {
 			continue
 		}
@@ -48,16 +49,4 @@ func (j *judge) lateSteps(rank int, stage string) (own, all, ranks, stages int) 
 		}
 	}
 	return own, all, ranks, stages
-}
-
-// binomialTail is the chance of k or more of n at p each. O(n).
-func binomialTail(k, n int, p float64) float64 {
-	sum := 0.0
-	for i := k; i <= n; i++ {
-		a, _ := math.Lgamma(float64(n + 1))
-		b, _ := math.Lgamma(float64(i + 1))
-		c, _ := math.Lgamma(float64(n - i + 1))
-		sum += math.Exp(a - b - c + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p))
-	}
-	return min(1, sum)
 }

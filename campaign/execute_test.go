@@ -254,6 +254,12 @@ func TestTablesRefuseWhatIsNotFinished(t *testing.T) {
 	if _, err := Tables(dir); err == nil || !strings.Contains(err.Error(), "e3-data-120ms-r8-s1.parquet: SHA-256 is ") {
 		t.Errorf("with an archive that was changed: %v", err)
 	}
+	if err := os.Remove(archive); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Tables(dir); err == nil || !strings.Contains(err.Error(), "is gone; sfstat campaign-run makes it anew") {
+		t.Errorf("with an archive that is gone: %v", err)
+	}
 	if err := os.Remove(filepath.Join(dir, "rows", "e3-data-120ms-r8-s1.csv")); err != nil {
 		t.Fatal(err)
 	}

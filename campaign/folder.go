@@ -170,6 +170,10 @@ func (f *folder) finished() ([]Provenance, error) {
 			continue
 		}
 		hash, err := fileHash(f.archive(t))
+		if errors.Is(err, os.ErrNotExist) {
+			return nil, trace.At(trace.Pos{File: f.archive(t)}, trace.Bad(trace.ErrMissing,
+				"the archive of a run that was done is gone; sfstat campaign-run makes it anew"))
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/optrace"
+	"github.com/sfstat/sfstat/internal/largedata"
 	"github.com/sfstat/sfstat/simulate/pipeline"
 )
 
@@ -42,12 +43,8 @@ func BenchmarkOperators(b *testing.B) {
 			operatorVerdicts(b, path)
 		})
 	}
-	shared := os.Getenv("SFSTAT_SHARED")
-	if shared == "" {
-		shared = filepath.Join("..", "..", "shared")
-	}
 	for _, name := range []string{"AR", "SE"} {
-		path := filepath.Join(shared, "data", "optrace", "trace-"+name+".parquet")
+		path := largedata.Path(b, filepath.Join("data", "optrace", "trace-"+name+".parquet"))
 		if _, err := os.Stat(path); err != nil {
 			b.Logf("SKIPPED: no public trace %s, set SFSTAT_SHARED", name)
 			continue

@@ -3,7 +3,6 @@ package diagnose
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/sfstat/sfstat/fixtures/optrace/pipesim"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/optrace"
+	"github.com/sfstat/sfstat/internal/largedata"
 	"github.com/sfstat/sfstat/simulate/pipeline"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -28,14 +28,7 @@ func operatorVerdict(t *testing.T, o *trace.OpTrace) *Verdict {
 // published opens one of the public production traces.
 func published(t *testing.T, name string) *trace.OpTrace {
 	t.Helper()
-	shared := os.Getenv("SFSTAT_SHARED")
-	if shared == "" {
-		shared = filepath.Join("..", "..", "shared")
-	}
-	path := filepath.Join(shared, "data", "optrace", "trace-"+name+".parquet")
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("SKIPPED: no public trace, set SFSTAT_SHARED: %v", err)
-	}
+	path := largedata.Need(t, filepath.Join("data", "optrace", "trace-"+name+".parquet"))
 	o, err := optrace.Open(path, ingest.Limits{})
 	if err != nil {
 		t.Fatal(err)

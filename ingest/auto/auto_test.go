@@ -17,6 +17,7 @@ import (
 	"github.com/sfstat/sfstat/ingest/ingesttest"
 	"github.com/sfstat/sfstat/ingest/internal/compressed"
 	"github.com/sfstat/sfstat/ingest/packet"
+	"github.com/sfstat/sfstat/internal/largedata"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -302,21 +303,9 @@ func TestLeftovers(t *testing.T) {
 	}
 }
 
-func shared(t testing.TB, sub string) string {
-	dir := os.Getenv("SFSTAT_SHARED")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared")
-	}
-	dir = filepath.Join(dir, sub)
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("no shared data: %v", err)
-	}
-	return dir
-}
-
 // TestSharedRuns reads all recorded runs as one folder.
 func TestSharedRuns(t *testing.T) {
-	r, got, err := read(t, Options{}, shared(t, "data/ddp"))
+	r, got, err := read(t, Options{}, largedata.Need(t, "data/ddp"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -353,7 +342,7 @@ func TestSharedFormats(t *testing.T) {
 		"ddp/*.csv":               Text,
 		"*.md":                    Text,
 	} {
-		paths, _ := filepath.Glob(filepath.Join(shared(t, "data"), pattern))
+		paths, _ := filepath.Glob(filepath.Join(largedata.Need(t, "data"), pattern))
 		if len(paths) == 0 {
 			t.Errorf("no %s", pattern)
 		}

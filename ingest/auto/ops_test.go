@@ -17,6 +17,7 @@ import (
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/ingesttest"
 	"github.com/sfstat/sfstat/ingest/internal/compressed"
+	"github.com/sfstat/sfstat/internal/largedata"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -353,7 +354,7 @@ func TestProgressOfTraces(t *testing.T) {
 // TestSharedTraces reads the two public traces in a folder that holds much
 // else.
 func TestSharedTraces(t *testing.T) {
-	r, got, order, err := items(t, Options{Strict: FirstError}, shared(t, "data/optrace"))
+	r, got, order, err := items(t, Options{Strict: FirstError}, largedata.Need(t, "data/optrace"))
 	if err != nil || len(got) != 2 {
 		t.Fatalf("%v, %v", order, err)
 	}

@@ -76,7 +76,26 @@ func Tables(dir string) ([]Artifact, error) {
 		a.Table.Title = "Table " + strconv.Itoa(p.Number) + ". " + a.Table.Title
 		out = append(out, a)
 	}
-	return out, nil
+	return append(out, f.curves(score, rows)...), nil
+}
+
+// curves are the detectability of every group that has several delays.
+func (f *folder) curves(score *Score, rows []Provenance) []Artifact {
+	var out []Artifact
+	for from := 0; from < len(f.tasks); {
+		to := from
+		for to < len(f.tasks) && f.tasks[to].Group == f.tasks[from].Group {
+			to++
+		}
+		part := Score{Tau: score.Tau, Runs: score.Runs[from:to]}
+		if severalDelays(part.Runs) {
+			table := part.DetectabilityTable()
+			table.Title = "Group " + f.tasks[from].Group + ". " + table.Title
+			out = append(out, Artifact{Name: "detectability-" + f.tasks[from].Group, Table: table, Inputs: rows[from:to]})
+		}
+		from = to
+	}
+	return out
 }
 
 // WriteManifest writes which table was made from what: CSV, a row for each

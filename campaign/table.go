@@ -12,6 +12,7 @@ type Table struct {
 	Title string
 	Head  []string
 	Rows  [][]string
+	Notes []string // sentences under the rows, on how to read them
 }
 
 // View says what the tables show.

@@ -142,7 +142,7 @@ func (p *program) writeArtifact(folder, format string, a *campaign.Artifact) err
 		h := sha256.New()
 		a.File = a.Name + f.extension
 		err := p.writeTo(filepath.Join(folder, a.File), func(w io.Writer) error {
-			return f.write(table{title: a.Table.Title, head: a.Table.Head, rows: a.Table.Rows}, io.MultiWriter(w, h))
+			return f.write(table{title: a.Table.Title, head: a.Table.Head, rows: a.Table.Rows, notes: a.Table.Notes}, io.MultiWriter(w, h))
 		})
 		if err != nil {
 			return err

@@ -25,6 +25,7 @@ var scoreTables = []struct {
 	{"forward", (*campaign.Score).ForwardTable},
 	{"cuts", (*campaign.Score).CutTable},
 	{"verdicts", (*campaign.Score).VerdictTable},
+	{"detectability", func(s *campaign.Score, _ campaign.View) campaign.Table { return s.DetectabilityTable() }},
 	{"healthy", func(s *campaign.Score, _ campaign.View) campaign.Table { return s.HealthyTable() }},
 	{"sweep", (*campaign.Score).SweepTable},
 	{"runs", func(s *campaign.Score, _ campaign.View) campaign.Table { return s.RunTable() }},
@@ -114,7 +115,7 @@ func chosenTables(c *cli.Context, s *campaign.Score, v campaign.View) []table {
 		for _, t := range scoreTables {
 			if t.name == name {
 				made := t.of(s, v)
-				out = append(out, table{title: made.Title, head: made.Head, rows: made.Rows})
+				out = append(out, table{title: made.Title, head: made.Head, rows: made.Rows, notes: made.Notes})
 			}
 		}
 	}

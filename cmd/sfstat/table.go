@@ -15,6 +15,7 @@ type table struct {
 	title string
 	head  []string
 	rows  [][]string
+	notes []string // under the rows; a spreadsheet has no place for them
 }
 
 func writeTables(w io.Writer, tables []table, write func(table, io.Writer) error) error {
@@ -92,6 +93,11 @@ func (t table) text(w io.Writer) error {
 			return err
 		}
 	}
+	for _, note := range t.notes {
+		if _, err := fmt.Fprintln(w, visible(note)); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -115,6 +121,9 @@ func (t table) markdown(w io.Writer) error {
 	b.WriteString(strings.Repeat("|---", len(head)) + "|\n")
 	for _, row := range t.rows {
 		line(row)
+	}
+	for _, note := range t.notes {
+		fmt.Fprintf(&b, "\n%s\n", quoted(note))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -154,7 +163,11 @@ func (t table) latex(w io.Writer) error {
 	for _, row := range t.rows {
 		line(row)
 	}
-	b.WriteString("\\hline\n\\end{tabular}\n\\end{table}\n")
+	b.WriteString("\\hline\n\\end{tabular}\n")
+	for _, note := range t.notes {
+		fmt.Fprintf(&b, "\\par\\smallskip\n%s\n", latexQuoted(note))
+	}
+	b.WriteString("\\end{table}\n")
 	_, err := io.WriteString(w, b.String())
 	return err
 }

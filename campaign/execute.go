@@ -1,22 +1,42 @@
 package campaign
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
+	"slices"
+	"sync"
 
-	"github.com/sfstat/sfstat/archive"
 	"github.com/sfstat/sfstat/internal/atomicfile"
-	"github.com/sfstat/sfstat/simulate"
 )
 
 // Execution is how a campaign is carried out. The zero value is usable.
 type Execution struct {
 	Version string // of this program, noted in every row
+	Maker   Maker  // of the runs; nil: Simulation
+	Workers int    // runs that are made at the same time; 0: as many as Go uses cores
 	// Create begins an output; nil: atomicfile.Create. Whoever can be
-	// interrupted keeps what is open, to discard it.
+	// interrupted keeps what is open, to discard it. It is called from several
+	// goroutines.
 	Create   func(path string) (*atomicfile.File, error)
 	Progress func(done, total int) // after each run that was made, counted without those that stood
+}
+
+func (e *Execution) maker() Maker {
+	if e.Maker == nil {
+		return Simulation{}
+	}
+	return e.Maker
+}
+
+func (e *Execution) workers() int {
+	if e.Workers == 0 {
+		return runtime.GOMAXPROCS(0)
+	}
+	return e.Workers
 }
 
 func (e *Execution) write(path string, write func(io.Writer) error) error {
@@ -40,6 +60,10 @@ type Outcome struct {
 	Made    int // of them
 	Changed int // were there with another specification, version or content
 	Stood   int // were done before
+	Wanting int // are not done
+	// Failed are those of the wanting that were tried, in the order of the
+	// plan.
+	Failed []*Failure
 }
 
 // Execute makes the runs of a campaign that are not done yet, in the folder
@@ -47,44 +71,122 @@ type Outcome struct {
 // complete, the archive first. So an execution that was killed is taken up by
 // another. A run is done when its row tells of this specification and this
 // version, and of the archive that is there.
-func Execute(dir string, s *Spec, e Execution) (Outcome, error) {
+//
+// A run that cannot be made is noted in the outcome and is no error; the
+// others are made. What lies in the folder at the end does not depend on the
+// number of workers. When ctx ends, so does Execute, with the error of ctx and
+// an outcome that is true.
+func Execute(ctx context.Context, dir string, s *Spec, e Execution) (Outcome, error) {
 	var o Outcome
 	f, err := prepare(dir, s, &e)
 	if err != nil {
 		return o, err
 	}
-	var wanting []Task
+	wanting, err := f.wanting(&e, &o)
+	if err != nil {
+		return o, err
+	}
+	if p, ok := e.maker().(Preparer); ok && len(wanting) > 0 {
+		if err := p.Prepare(ctx, wanting); err != nil {
+			return o, err
+		}
+	}
+	err = f.makeAll(ctx, wanting, &e, &o)
+	if err != nil || o.Wanting > 0 {
+		return o, err
+	}
+	return o, f.join(&e)
+}
+
+// wanting are the runs that are not done, in the order of the plan.
+func (f *folder) wanting(e *Execution, o *Outcome) ([]Task, error) {
+	var out []Task
 	for i := range f.tasks {
 		switch state, err := f.state(&f.tasks[i], e.Version); {
 		case err != nil:
-			return o, err
+			return nil, err
 		case state == standing:
 			o.Stood++
 			continue
 		case state == changed:
 			o.Changed++
 		}
-		wanting = append(wanting, f.tasks[i])
+		out = append(out, f.tasks[i])
 	}
-	for i := range wanting {
-		if err := f.carryOut(&wanting[i], &e); err != nil {
-			return o, fmt.Errorf("run %s: %w", wanting[i].ID, err)
-		}
-		o.Made++
-		if e.Progress != nil {
-			e.Progress(o.Made, len(wanting))
+	o.Wanting = len(out)
+	return out, nil
+}
+
+// makeAll makes runs, several at a time, and counts what becomes of them. The
+// first error that is not a run's own ends it.
+func (f *folder) makeAll(ctx context.Context, tasks []Task, e *Execution, o *Outcome) error {
+	working, stop := context.WithCancel(ctx)
+	defer stop()
+	var first error
+	for r := range f.results(working, tasks, e) {
+		var failed *Failure
+		switch {
+		case r.err == nil:
+			o.Made++
+			o.Wanting--
+			if e.Progress != nil {
+				e.Progress(o.Made, len(tasks))
+			}
+		case working.Err() != nil: // it was told to end
+		case errors.As(r.err, &failed):
+			o.Failed = append(o.Failed, failed)
+		default:
+			first = fmt.Errorf("run %s: %w", tasks[r.task].ID, r.err)
+			stop()
 		}
 	}
-	return o, f.join(&e)
+	place := func(f *Failure) int { return slices.IndexFunc(tasks, func(t Task) bool { return t.ID == f.Run }) }
+	slices.SortFunc(o.Failed, func(a, b *Failure) int { return cmp.Compare(place(a), place(b)) })
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return first
+}
+
+// result is what became of one run.
+type result struct {
+	task int
+	err  error
+}
+
+// results makes runs with the workers of the execution, in order, and yields
+// each as it ends. The channel is closed when no worker is at work.
+func (f *folder) results(ctx context.Context, tasks []Task, e *Execution) <-chan result {
+	next, results := make(chan int), make(chan result)
+	var workers sync.WaitGroup
+	for range min(e.workers(), len(tasks)) {
+		workers.Go(func() {
+			for i := range next {
+				results <- result{i, f.carryOut(ctx, &tasks[i], e)}
+			}
+		})
+	}
+	go func() {
+		defer close(results)
+		defer workers.Wait()
+		defer close(next)
+		for i := range tasks {
+			select {
+			case next <- i:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return results
 }
 
 // carryOut makes one run, its archive and its row.
-func (f *folder) carryOut(t *Task, e *Execution) error {
-	g, err := simulate.New(t.Spec)
-	if err != nil {
+func (f *folder) carryOut(ctx context.Context, t *Task, e *Execution) error {
+	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := e.write(f.archive(t), func(w io.Writer) error { return archiveAll(g, w) }); err != nil {
+	if err := e.write(f.archive(t), func(w io.Writer) error { return archiveRun(ctx, e.maker(), t, w) }); err != nil {
 		return err
 	}
 	hash, err := fileHash(f.archive(t))
@@ -97,23 +199,4 @@ func (f *folder) carryOut(t *Task, e *Execution) error {
 	}
 	p := Provenance{Run: t.ID, Group: t.Group, SpecHash: t.Hash, Version: e.Version, Input: f.input(t), InputHash: hash}
 	return e.write(f.row(t), func(w io.Writer) error { return writeRows(w, score, p) })
-}
-
-func archiveAll(g *simulate.Generator, w io.Writer) error {
-	out, err := archive.NewWriter(w)
-	if err != nil {
-		return err
-	}
-	for {
-		window, err := g.Next()
-		if errors.Is(err, io.EOF) {
-			return out.Close()
-		}
-		if err == nil {
-			err = out.Write(window)
-		}
-		if err != nil {
-			return err
-		}
-	}
 }

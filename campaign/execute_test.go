@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/sfstat/sfstat/internal/atomicfile"
 	"github.com/sfstat/sfstat/simulate"
 	"github.com/sfstat/sfstat/trace"
@@ -25,7 +27,7 @@ func small(t *testing.T) *Spec { return specOf(t, "../fixtures/campaign/small.ya
 
 func execute(t *testing.T, dir string, s *Spec, e Execution) Outcome {
 	t.Helper()
-	o, err := Execute(dir, s, e)
+	o, err := Execute(t.Context(), dir, s, e)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +115,7 @@ func TestMostTasks(t *testing.T) {
 // has another finish it: the end is that of an execution that nobody stopped.
 func TestExecuteIsTakenUp(t *testing.T) {
 	s, whole := small(t), t.TempDir()
-	if o := execute(t, whole, s, Execution{Version: "1"}); o != (Outcome{Made: 7}) {
+	if o := execute(t, whole, s, Execution{Version: "1"}); !cmp.Equal(o, Outcome{Made: 7}) {
 		t.Fatalf("%+v, expected 7 runs made", o)
 	}
 	want := text(t, whole, rowsName)
@@ -123,7 +125,7 @@ func TestExecuteIsTakenUp(t *testing.T) {
 	stopped := errors.New("stopped")
 	for after := 0; after < 2+2*7+1; after++ { // specification and truth, 7 archives with rows, all rows
 		dir, begun := t.TempDir(), 0
-		_, err := Execute(dir, s, Execution{Version: "1", Create: func(path string) (*atomicfile.File, error) {
+		_, err := Execute(t.Context(), dir, s, Execution{Version: "1", Workers: 1, Create: func(path string) (*atomicfile.File, error) {
 			if begun++; begun > after {
 				return nil, stopped
 			}
@@ -133,7 +135,7 @@ func TestExecuteIsTakenUp(t *testing.T) {
 			t.Fatalf("after %d outputs: %v", after, err)
 		}
 		done := max(0, after-2) / 2
-		if o := execute(t, dir, s, Execution{Version: "1"}); o != (Outcome{Made: 7 - done, Stood: done}) {
+		if o := execute(t, dir, s, Execution{Version: "1"}); !cmp.Equal(o, Outcome{Made: 7 - done, Stood: done}) {
 			t.Errorf("after %d outputs: %+v, expected %d to stand", after, o, done)
 		}
 		if text(t, dir, rowsName) != want {
@@ -151,7 +153,7 @@ func TestExecuteNoticesWhatChanged(t *testing.T) {
 	s, dir := small(t), t.TempDir()
 	check := func(what, version string, want Outcome) {
 		t.Helper()
-		if got := execute(t, dir, s, Execution{Version: version}); got != want {
+		if got := execute(t, dir, s, Execution{Version: version}); !cmp.Equal(got, want) {
 			t.Errorf("%s: %+v, expected %+v", what, got, want)
 		}
 	}
@@ -179,7 +181,7 @@ func TestExecuteNoticesWhatChanged(t *testing.T) {
 	check("a damaged row", "2", Outcome{Made: 1, Changed: 1, Stood: 9})
 
 	s.Name = "another"
-	if _, err := Execute(dir, s, Execution{}); err == nil || !strings.Contains(err.Error(), "the folder holds campaign small, expected another") {
+	if _, err := Execute(t.Context(), dir, s, Execution{}); err == nil || !strings.Contains(err.Error(), "the folder holds campaign small, expected another") {
 		t.Errorf("another campaign in the same folder: %v", err)
 	}
 }
@@ -257,7 +259,7 @@ func TestTablesRefuseWhatIsNotFinished(t *testing.T) {
 	if err := os.Remove(archive); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Tables(dir); err == nil || !strings.Contains(err.Error(), "is gone; sfstat campaign-run makes it anew") {
+	if _, err := Tables(dir); err == nil || !strings.Contains(err.Error(), "is gone; sfstat campaign run makes it anew") {
 		t.Errorf("with an archive that is gone: %v", err)
 	}
 	if err := os.Remove(filepath.Join(dir, "rows", "e3-data-120ms-r8-s1.csv")); err != nil {

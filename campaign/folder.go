@@ -172,20 +172,20 @@ func (f *folder) finished() ([]Provenance, error) {
 		hash, err := fileHash(f.archive(t))
 		if errors.Is(err, os.ErrNotExist) {
 			return nil, trace.At(trace.Pos{File: f.archive(t)}, trace.Bad(trace.ErrMissing,
-				"the archive of a run that was done is gone; sfstat campaign-run makes it anew"))
+				"the archive of a run that was done is gone; sfstat campaign run makes it anew"))
 		}
 		if err != nil {
 			return nil, err
 		}
 		if hash != rows.from.InputHash {
 			return nil, trace.At(trace.Pos{File: f.archive(t)}, fmt.Errorf(
-				"SHA-256 is %s, expected %s as in %s: the archive was changed; sfstat campaign-run makes it anew", hash, rows.from.InputHash, f.row(t)))
+				"SHA-256 is %s, expected %s as in %s: the archive was changed; sfstat campaign run makes it anew", hash, rows.from.InputHash, f.row(t)))
 		}
 		out = append(out, rows.from)
 	}
 	if len(wanting) > 0 {
 		return nil, trace.At(trace.Pos{File: f.path}, trace.Bad(trace.ErrMissing,
-			"%d of %d runs are not done, the first is %s; sfstat campaign-run goes on with them", len(wanting), len(f.tasks), wanting[0]))
+			"%d of %d runs are not done, the first is %s; sfstat campaign run goes on with them", len(wanting), len(f.tasks), wanting[0]))
 	}
 	return out, nil
 }

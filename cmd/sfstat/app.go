@@ -30,8 +30,7 @@ func (p *program) app() *cli.App {
 			p.simulateOpsCommand(),
 			p.overheadCommand(),
 			p.scoreCommand(),
-			p.campaignRunCommand(),
-			p.campaignTablesCommand(),
+			p.campaignCommand(),
 			p.selfcheckCommand(),
 			p.gatesCommand(),
 			p.versionCommand(),
@@ -45,38 +44,44 @@ func (p *program) app() *cli.App {
 	}
 	for _, c := range app.Commands {
 		c.HideHelp = true
+	}
+	for _, c := range working(app) {
+		c.HideHelp = true
 		c.OnUsageError = func(_ *cli.Context, err error, _ bool) error { return flagError(c, err) }
 	}
 	return app
 }
 
 // flagError rewrites what the flag package says about a value.
-func flagError(c *cli.Command, err error) error {
+func flagError(c named, err error) error {
 	text := err.Error()
 	for _, f := range c.Flags {
 		for _, name := range f.Names() {
 			text = strings.ReplaceAll(text, "for flag -"+name+":", "for "+dashed(name)+":")
 		}
 	}
-	return badUsage("%s; see sfstat %s --help", text, c.Name)
+	return badUsage("%s; see sfstat %s --help", text, c.full)
 }
 
 // dispatch answers the requests that are no command and runs those that are.
-func (p *program) dispatch(app *cli.App, req request) error {
+func (p *program) dispatch(ctx context.Context, app *cli.App, req request) error {
 	switch {
 	case req.version:
 		return p.writeTo("", versionText)
 	case req.help && req.command == "":
 		return p.writeTo("", func(w io.Writer) error { return appHelp(w, app) })
 	case req.help:
-		return p.writeTo("", func(w io.Writer) error { return commandHelp(w, app.Command(req.command)) })
+		return p.writeTo("", func(w io.Writer) error {
+			command, _ := lookUp(app, strings.Fields(req.command))
+			return commandHelp(w, command)
+		})
 	case req.command == "":
 		if err := appHelp(p.err, app); err != nil {
 			return err
 		}
 		return badUsage("no command given")
 	}
-	return app.RunContext(context.Background(), req.args)
+	return app.RunContext(ctx, req.args)
 }
 
 // noOperands refuses arguments of a command that takes none.
@@ -107,13 +112,15 @@ func (p *program) helpCommand() *cli.Command {
 		Name: "help", Usage: "explain a command", ArgsUsage: "[COMMAND]",
 		UsageText: "sfstat help diagnose",
 		Action: func(c *cli.Context) error {
-			name := c.Args().First()
-			if name == "" {
+			if !c.Args().Present() {
 				return p.writeTo("", func(w io.Writer) error { return appHelp(w, c.App) })
 			}
-			command := c.App.Command(name)
-			if command == nil {
-				return unknownCommand(c.App, name)
+			command, after := lookUp(c.App, c.Args().Slice())
+			switch {
+			case command.Command == nil:
+				return unknownCommand(c.App, c.Args().First())
+			case command.isGroup() && len(after) > 0:
+				return incomplete(command, after)
 			}
 			return p.writeTo("", func(w io.Writer) error { return commandHelp(w, command) })
 		},

@@ -9,7 +9,7 @@ import (
 
 // request is a command line, understood as far as the command and its flags.
 type request struct {
-	command string   // "" when none was named
+	command string   // its full name, "campaign run"; "" when none was named
 	help    bool     // --help was asked for
 	version bool     // --version was asked for
 	args    []string // for cli: program, command, flags, "--", arguments
@@ -40,45 +40,41 @@ func arrange(app *cli.App, args []string) (request, error) {
 			use := newFlagUse(token)
 			if use.inline == nil && takesValue(app, use.name) {
 				if i++; i == len(rest) {
-					return named(app, operands), badUsage("flag %s needs a value", use.shown())
+					known, _ := lookUp(app, operands)
+					return request{command: known.full}, badUsage("flag %s needs a value", use.shown())
 				}
 				use.value = &rest[i]
 			}
 			flags = append(flags, use)
 		}
 	}
-	if len(operands) > 0 {
-		req.command, operands = operands[0], operands[1:]
-	}
-	command := app.Command(req.command)
+	command, after := lookUp(app, operands)
+	req.command = command.full
 	switch {
-	case req.command == "":
+	case len(operands) == 0:
 		return req, strayFlags(app, flags)
-	case command == nil:
+	case command.Command == nil:
 		if err := strayFlags(app, flags); err != nil { // its value would be taken for the command
-			return request{}, err
+			return req, err
 		}
-		return request{}, unknownCommand(app, req.command)
+		return req, unknownCommand(app, operands[0])
 	case req.help:
 		return req, nil
+	case command.isGroup():
+		if err := strayFlags(app, flags); err != nil {
+			return req, err
+		}
+		return req, incomplete(command, after)
 	}
-	req.args = []string{app.Name, command.Name}
+	req.args = append([]string{app.Name}, command.words()...)
 	for _, use := range flags {
 		if err := use.check(app, command); err != nil {
 			return req, err
 		}
 		req.args = append(req.args, use.tokens()...)
 	}
-	req.args = append(append(req.args, "--"), operands...)
+	req.args = append(append(req.args, "--"), after...)
 	return req, nil
-}
-
-// named is as much of a request as is known when a flag is incomplete.
-func named(app *cli.App, operands []string) request {
-	if len(operands) > 0 && app.Command(operands[0]) != nil {
-		return request{command: operands[0]}
-	}
-	return request{}
 }
 
 // strayFlags refuses flags that no command has.
@@ -96,13 +92,16 @@ func unknownCommand(app *cli.App, name string) error {
 	if exists(name) {
 		return badUsage("%q is not a command; to analyse it: sfstat diagnose %s", name, name)
 	}
-	var names []string
-	for _, c := range app.Commands {
-		if !c.Hidden {
-			names = append(names, c.Name)
-		}
+	return badUsage("unknown command %q%s; see sfstat --help", name, suggestion(name, visibleNames(app.Commands), ""))
+}
+
+// incomplete is about a group without one of its commands.
+func incomplete(group named, after []string) error {
+	names := visibleNames(group.Subcommands)
+	if len(after) == 0 {
+		return badUsage("needs a command: %s; see sfstat %s --help", orList(names), group.full)
 	}
-	return badUsage("unknown command %q%s; see sfstat --help", name, suggestion(name, names, ""))
+	return badUsage("%q is not a command of it, expected %s%s", after[0], orList(names), suggestion(after[0], names, ""))
 }
 
 // flagUse is a flag as it stands on the command line.
@@ -143,13 +142,13 @@ func (u flagUse) tokens() []string {
 
 // check refuses a flag that the command does not have, a missing value, and a
 // value outside the flag's choices.
-func (u flagUse) check(app *cli.App, c *cli.Command) error {
+func (u flagUse) check(app *cli.App, c named) error {
 	f := flagNamed(c.Flags, u.name)
 	if f == nil {
 		if of := owners(app, u.name); len(of) > 0 {
-			return badUsage("flag %s belongs to %s, not to %s", u.shown(), strings.Join(of, ", "), c.Name)
+			return badUsage("flag %s belongs to %s, not to %s", u.shown(), strings.Join(of, ", "), c.full)
 		}
-		return badUsage("unknown flag %s%s; see sfstat %s --help", u.shown(), suggestion(u.name, flagNames(c), "--"), c.Name)
+		return badUsage("unknown flag %s%s; see sfstat %s --help", u.shown(), suggestion(u.name, flagNames(c.Command), "--"), c.full)
 	}
 	value := u.value
 	if value == nil {
@@ -165,7 +164,7 @@ func (u flagUse) check(app *cli.App, c *cli.Command) error {
 
 // takesValue reports whether the flag, in any command, is followed by a value.
 func takesValue(app *cli.App, name string) bool {
-	return slices.ContainsFunc(app.Commands, func(c *cli.Command) bool {
+	return slices.ContainsFunc(working(app), func(c named) bool {
 		f, ok := flagNamed(c.Flags, name).(cli.DocGenerationFlag)
 		return ok && f.TakesValue()
 	})
@@ -183,9 +182,9 @@ func flagNamed(flags []cli.Flag, name string) cli.Flag {
 // owners lists the commands that have the flag.
 func owners(app *cli.App, name string) []string {
 	var of []string
-	for _, c := range app.Commands {
+	for _, c := range working(app) {
 		if !c.Hidden && flagNamed(c.Flags, name) != nil {
-			of = append(of, c.Name)
+			of = append(of, c.full)
 		}
 	}
 	return of
@@ -201,8 +200,8 @@ func flagNames(c *cli.Command) []string {
 
 func allFlagNames(app *cli.App) []string {
 	var names []string
-	for _, c := range app.Commands {
-		names = append(names, flagNames(c)...)
+	for _, c := range working(app) {
+		names = append(names, flagNames(c.Command)...)
 	}
 	return names
 }

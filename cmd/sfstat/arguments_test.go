@@ -42,10 +42,14 @@ func TestArrangeKeepsWhatLooksLikeAFlag(t *testing.T) {
 		"convert in -o=a=b":              {"sfstat", "convert", "-o=a=b", "--", "in"},
 		"frontier x --meet-after -weird": {"sfstat", "frontier", "--meet-after=-weird", "--", "x"},
 		"diagnose diagnose":              {"sfstat", "diagnose", "--", "diagnose"},
+		"campaign run -o out spec":       {"sfstat", "campaign", "run", "-o=out", "--", "spec"},
+		"-o out campaign spec run":       nil, // what follows the group is its command
+		"-o out campaign run run":        {"sfstat", "campaign", "run", "-o=out", "--", "run"},
+		"campaign -q tables -- --format": {"sfstat", "campaign", "tables", "-q", "--", "--format"},
 	}
 	for line, want := range cases {
 		req, err := arrange(testApp(), append([]string{"sfstat"}, strings.Fields(line)...))
-		if err != nil {
+		if (err != nil) != (want == nil) {
 			t.Errorf("%s: %v", line, err)
 		} else if !slices.Equal(req.args, want) {
 			t.Errorf("%s: %q, expected %q", line, req.args, want)
@@ -65,6 +69,12 @@ func TestArrangeRefuses(t *testing.T) {
 		"diagnose x --format xml":           `--format is "xml", expected text, json, csv or md`,
 		"diagnose x --format=":              `--format is "", expected`,
 		"simulate --fail-on strong":         "flag --fail-on belongs to diagnose, frontier, overhead, not to simulate",
+		"campaign":                          "needs a command: run",
+		"campaign rum x":                    `"rum" is not a command of it, expected run`,
+		"campaign tbles x":                  "did you mean tables?",
+		"campaign run x --truth y":          "flag --truth belongs to simulate, score, not to campaign run",
+		"diagnose x --steps 3":              "flag --steps belongs to",
+		"campaign tables x --format xml":    `--format is "xml", expected md, csv or latex`,
 		"--formt":                           "unknown flag --formt; did you mean --format?",
 		"--formt json diagnose x":           "unknown flag --formt; did you mean --format?",
 	}
@@ -84,12 +94,12 @@ func TestArrangeRefuses(t *testing.T) {
 // before it.
 func TestFlagsAreOfOneKindInAllCommands(t *testing.T) {
 	kind := make(map[string]bool)
-	for _, c := range testApp().Commands {
+	for _, c := range working(testApp()) {
 		for _, f := range c.Flags {
 			for _, name := range f.Names() {
 				takes := f.(cli.DocGenerationFlag).TakesValue()
 				if before, seen := kind[name]; seen && before != takes {
-					t.Errorf("flag %s of %s takes a value in one command and none in another", name, c.Name)
+					t.Errorf("flag %s of %s takes a value in one command and none in another", name, c.full)
 				}
 				kind[name] = takes
 			}
@@ -115,7 +125,7 @@ func TestEditDistance(t *testing.T) {
 }
 
 func FuzzArrange(f *testing.F) {
-	for _, line := range []string{"diagnose a --format json", "--", "-", "--=", "-o", "diagnose --format=json -- -x", "=", "--color=always gates"} {
+	for _, line := range []string{"diagnose a --format json", "--", "-", "--=", "-o", "campaign", "campaign run x -o y", "campaign -- run --", "diagnose --format=json -- -x", "=", "--color=always gates"} {
 		f.Add(line)
 	}
 	app := testApp()

@@ -17,15 +17,30 @@ import (
 // manifestName is the list of what tables are made from, beside them.
 const manifestName = "artifact_manifest.csv"
 
+// campaignCommand is the group of commands about evaluations.
+func (p *program) campaignCommand() *cli.Command {
+	return &cli.Command{
+		Name: "campaign", Usage: "an evaluation from one file: its runs, and the paper's tables from them",
+		Description: "An evaluation is a folder: the specification of its runs, what each recorded, a row for each of what was found, and the " +
+			"tables that follow.",
+		Subcommands: []*cli.Command{
+			p.campaignRunCommand(),
+			p.campaignTablesCommand(),
+		},
+		UsageText: `sfstat campaign run campaign/specs/e3.yaml -o e3
+sfstat campaign tables e3`,
+	}
+}
+
 func (p *program) campaignRunCommand() *cli.Command {
 	return &cli.Command{
-		Name: "campaign-run", Usage: "make the runs of an evaluation that are not done yet", ArgsUsage: "SPEC.yaml",
+		Name: "run", Usage: "make the runs of an evaluation that are not done yet", ArgsUsage: "SPEC.yaml",
 		Description: "Makes every run that a specification lists, on the simulator, and keeps for each an archive and a row: " +
 			"what it hides, what the frontier, five simpler methods and the verdict say, and where that comes from. " +
 			"What was done before with the same specification and version stands, so a campaign that was stopped goes on where it was.",
 		Flags: join([]cli.Flag{outputFlag("the `FOLDER` of the campaign, made if it is not there")}, screenFlags()),
-		UsageText: `sfstat campaign-run campaign/specs/e3.yaml -o e3
-sfstat campaign-tables e3`,
+		UsageText: `sfstat campaign run campaign/specs/e3.yaml -o e3
+sfstat campaign tables e3`,
 		Action: p.campaignRun,
 	}
 }
@@ -51,16 +66,37 @@ func (p *program) campaignRun(c *cli.Context) error {
 	if show := p.showProgress(c, makingRuns); show != nil {
 		e.Progress = func(done, total int) { show(int64(done), int64(total)) }
 	}
-	o, err := campaign.Execute(dir, spec, e)
+	p.windsDown.Store(true)
+	o, err := campaign.Execute(c.Context, dir, spec, e)
 	p.hideProgress()
+	if err != nil && c.Context.Err() != nil {
+		return interruptedAt(o)
+	}
 	if err != nil {
 		return err
+	}
+	return p.tellOutcome(c, o)
+}
+
+// interruptedAt ends a campaign that can go on.
+func interruptedAt(o campaign.Outcome) error {
+	return &exitError{exitInterrupted, fmt.Errorf("interrupted: %d of %s done; the same command goes on from there",
+		o.Made+o.Stood, counted(o.Made+o.Stood+o.Wanting, "run"))}
+}
+
+// tellOutcome says what was made, and fails when not everything could be.
+func (p *program) tellOutcome(c *cli.Context, o campaign.Outcome) error {
+	for _, f := range o.Failed {
+		p.say("%s: %s", prefix("campaign run"), oneLine(f))
 	}
 	again := ""
 	if o.Changed > 0 {
 		again = fmt.Sprintf(", %d of them anew: specification, version or archive had changed", o.Changed)
 	}
 	p.remark(c, "%s made%s; %d stood", counted(o.Made, "run"), again, o.Stood)
+	if n := len(o.Failed); n > 0 {
+		return badInput(fmt.Errorf("%s could not be made; the same command tries again", counted(n, "run")))
+	}
 	return nil
 }
 
@@ -72,7 +108,7 @@ func onlyOperand(c *cli.Context, what string) (string, error) {
 	return c.Args().First(), nil
 }
 
-// tableFormats are how campaign-tables writes a table.
+// tableFormats are how campaign tables writes a table.
 var tableFormats = []struct {
 	name, extension string
 	write           func(table, io.Writer) error
@@ -88,15 +124,15 @@ func (p *program) campaignTablesCommand() *cli.Command {
 		names = append(names, f.name)
 	}
 	return &cli.Command{
-		Name: "campaign-tables", Usage: "make the tables of an evaluation from its archives", ArgsUsage: "FOLDER",
+		Name: "tables", Usage: "make the tables of an evaluation from its archives", ArgsUsage: "FOLDER",
 		Description: "Scores the archives of a finished campaign and writes Tables 4, 5, 14 and 15 of StageFrontier, ours beside the " +
 			"published figures, a file for each; and artifact_manifest.csv, which says what each was made from and by what command.",
 		Flags: join([]cli.Flag{
 			choiceFor(forOutput, choice("format", "how to write the tables", names...)),
 			outputFlag("write into `FOLDER`; without it, into tables/ of the campaign"),
 		}, screenFlags()),
-		UsageText: `sfstat campaign-tables e3
-sfstat campaign-tables e3 --format latex -o paper/tables`,
+		UsageText: `sfstat campaign tables e3
+sfstat campaign tables e3 --format latex -o paper/tables`,
 		Action: p.campaignTables,
 	}
 }
@@ -148,7 +184,7 @@ func (p *program) writeArtifact(folder, format string, a *campaign.Artifact) err
 			return err
 		}
 		a.Hash = hex.EncodeToString(h.Sum(nil))
-		a.Command = "sfstat campaign-tables . --format " + format
+		a.Command = "sfstat campaign tables . --format " + format
 	}
 	return nil
 }

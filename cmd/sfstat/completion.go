@@ -84,10 +84,12 @@ func candidates(app *cli.App, words []string) []candidate {
 	case strings.HasPrefix(last, "-"):
 		all = flagCandidates(app, command)
 	case command == nil, command.Name == "help" && operands == 0:
-		for _, c := range app.Commands {
-			if !c.Hidden {
-				all = append(all, candidate{c.Name, c.Usage})
-			}
+		all = commandCandidates(app.Commands)
+	case len(command.Subcommands) > 0 && operands == 0:
+		all = commandCandidates(command.Subcommands)
+	case command.Name == "help" && operands == 1: // after a group, its commands
+		if group := app.Command(before[len(before)-1]); group != nil {
+			all = commandCandidates(group.Subcommands)
 		}
 	case command.Name == "completion" && operands == 0:
 		for _, shell := range shells {
@@ -97,8 +99,19 @@ func candidates(app *cli.App, words []string) []candidate {
 	return slices.DeleteFunc(all, func(c candidate) bool { return !strings.HasPrefix(c.word, last) })
 }
 
-// readWords finds the command among complete words, the flag that still waits
-// for its value, and how many arguments follow the command.
+func commandCandidates(commands []*cli.Command) []candidate {
+	var all []candidate
+	for _, c := range commands {
+		if !c.Hidden {
+			all = append(all, candidate{c.Name, c.Usage})
+		}
+	}
+	return all
+}
+
+// readWords finds the command among complete words (within a group, too), the
+// flag that still waits for its value, and how many arguments follow the
+// command.
 func readWords(app *cli.App, words []string) (command *cli.Command, pending cli.Flag, operands int) {
 	for _, word := range words {
 		switch {
@@ -111,6 +124,8 @@ func readWords(app *cli.App, words []string) (command *cli.Command, pending cli.
 			}
 		case command == nil:
 			command = app.Command(word)
+		case operands == 0 && command.Command(word) != nil:
+			command = command.Command(word)
 		default:
 			operands++
 		}
@@ -123,7 +138,7 @@ func findFlag(app *cli.App, command *cli.Command, name string) cli.Flag {
 	if command != nil {
 		return flagNamed(command.Flags, name)
 	}
-	for _, c := range app.Commands {
+	for _, c := range working(app) {
 		if f := flagNamed(c.Flags, name); f != nil {
 			return f
 		}

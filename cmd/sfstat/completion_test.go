@@ -39,6 +39,13 @@ func TestCandidates(t *testing.T) {
 		{"completion ", "bash zsh fish"},
 		{"completion bash ", ""},
 		{"help g", "gates"},
+		{"camp", "campaign"},
+		{"campaign t", "tables"},
+		{"campaign run --out", "--output"},
+		{"campaign tables --format ", "md csv latex"},
+		{"campaign tables t", ""},
+		{"help campaign r", "run"},
+		{"help diagnose ", ""},
 		{"--vers", "--version"},
 		{"nonsense --format ", "text json csv md"},
 	}

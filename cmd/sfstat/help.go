@@ -20,13 +20,7 @@ func appHelp(w io.Writer, app *cli.App) error {
 	h.heading("Usage")
 	h.line("  sfstat COMMAND [FLAGS] [ARGUMENTS]")
 	h.heading("Commands")
-	var rows [][2]string
-	for _, c := range app.Commands {
-		if !c.Hidden {
-			rows = append(rows, [2]string{c.Name, c.Usage})
-		}
-	}
-	h.table(rows)
+	h.commands(app.Commands)
 	h.heading("First steps")
 	h.line("  $ sfstat diagnose run/            one verdict on everything in the folder")
 	h.line("  $ sfstat inspect run/             what is in there, and what is missing")
@@ -36,25 +30,32 @@ func appHelp(w io.Writer, app *cli.App) error {
 	return h.err
 }
 
-// commandHelp is the help of a command. UsageText holds its examples, one a
-// line.
-func commandHelp(w io.Writer, c *cli.Command) error {
+// commandHelp is the help of a command or a group of them. UsageText holds its
+// examples, one a line.
+func commandHelp(w io.Writer, c named) error {
 	h := &helpWriter{w: w}
-	h.line("sfstat %s: %s", c.Name, c.Usage)
+	h.line("sfstat %s: %s", c.full, c.Usage)
 	h.paragraph(c.Description)
 	h.heading("Usage")
-	usage := "  sfstat " + c.Name
-	if len(c.Flags) > 0 {
+	usage := "  sfstat " + c.full
+	switch {
+	case c.isGroup():
+		usage += " COMMAND [FLAGS] [ARGUMENTS]"
+	case len(c.Flags) > 0:
 		usage += " [FLAGS]"
 	}
 	h.line("%s", strings.TrimRight(usage+" "+c.ArgsUsage, " "))
-	for _, category := range categories(c) {
+	if c.isGroup() {
+		h.heading("Commands")
+		h.commands(c.Subcommands)
+	}
+	for _, category := range categories(c.Command) {
 		if category == "" {
 			h.heading("Flags")
 		} else {
 			h.heading(category)
 		}
-		h.table(flagRows(c, category))
+		h.table(flagRows(c.Command, category))
 	}
 	if c.UsageText != "" {
 		h.heading("Examples")
@@ -147,6 +148,17 @@ func (h *helpWriter) paragraph(text string) {
 			h.line("%s", line)
 		}
 	}
+}
+
+// commands lists commands by name, those that are meant for people.
+func (h *helpWriter) commands(commands []*cli.Command) {
+	var rows [][2]string
+	for _, c := range commands {
+		if !c.Hidden {
+			rows = append(rows, [2]string{c.Name, c.Usage})
+		}
+	}
+	h.table(rows)
 }
 
 // table writes two columns; a left cell that is too wide has a line to itself.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/urfave/cli/v2"
 )
@@ -25,6 +27,7 @@ type program struct {
 
 	outputs     outputs
 	interrupted atomic.Bool // what fails from now on fails because of that
+	windsDown   atomic.Bool // the command ends by itself, and soon, when it is interrupted
 
 	mu       sync.Mutex
 	progress *progress // on screen now; nil when none is
@@ -40,31 +43,50 @@ func run(args []string, in io.Reader, out, err io.Writer) int {
 	return p.run(p.app(), args)
 }
 
+// windDown is how long a command that ends by itself is waited for after an
+// interrupt.
+const windDown = 20 * time.Second
+
 // run carries the command line out. The work is done in a goroutine, so that
 // an interrupt ends it wherever it waits, even in a read from a terminal; what
-// was half written is removed in every case.
+// was half written is removed in every case. A command that has processes of
+// its own to end, or something to say about what is done, is waited for; a
+// second interrupt does not wait.
 func (p *program) run(app *cli.App, args []string) int {
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(interrupts)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
 	done := make(chan int, 1)
-	go func() { done <- p.carryOut(app, args) }()
+	go func() { done <- p.carryOut(ctx, app, args) }()
+	defer p.outputs.discard()
 	select {
 	case code := <-done:
-		p.outputs.discard()
 		return code
 	case <-interrupts:
-		p.interrupted.Store(true)
-		p.outputs.discard()
-		p.say("sfstat: interrupted")
-		return exitInterrupted
 	}
+	p.interrupted.Store(true)
+	cancel()
+	if p.windsDown.Load() {
+		select {
+		case code := <-done:
+			if code == exitInterrupted { // it has said so
+				return code
+			}
+		case <-interrupts:
+		case <-time.After(windDown):
+		}
+	}
+	p.outputs.discard()
+	p.say("sfstat: interrupted")
+	return exitInterrupted
 }
 
 // carryOut runs the command and reports its error, if any, in one line. A
 // panic is a bug of ours and never reaches the user as a stack trace, unless
 // SFSTAT_DEBUG asks for it.
-func (p *program) carryOut(app *cli.App, args []string) (code int) {
+func (p *program) carryOut(ctx context.Context, app *cli.App, args []string) (code int) {
 	command := ""
 	defer func() {
 		if bug := recover(); bug != nil {
@@ -78,10 +100,10 @@ func (p *program) carryOut(app *cli.App, args []string) (code int) {
 	req, err := arrange(app, args)
 	command = req.command
 	if err == nil {
-		err = p.dispatch(app, req)
+		err = p.dispatch(ctx, app, req)
 	}
 	code = exitCode(err)
-	if err != nil && !closedPipe(err) && !p.interrupted.Load() {
+	if err != nil && !closedPipe(err) && (!p.interrupted.Load() || code == exitInterrupted) {
 		p.say("%s: %s", prefix(command), oneLine(err))
 	}
 	return code

@@ -60,6 +60,7 @@ var onlyIn = map[string][]string{
 	"golang.org/x/term":                        {"cmd"},
 	"gonum.org/v1/plot":                        {"plots"},
 	"github.com/parquet-go/parquet-go":         {"fixtures", "ingest/optrace"},
+	"modernc.org/sqlite":                       {"fixtures", "ingest/nsight"},
 	"github.com/rogpeppe/go-internal":          nil,
 	"github.com/google/go-cmp":                 {"ingest/ingesttest"},
 	"github.com/santhosh-tekuri/jsonschema/v6": nil,

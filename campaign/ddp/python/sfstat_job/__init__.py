@@ -1,1 +1,0 @@
-"""The real DDP job of sfstat: see job.py beside this package."""

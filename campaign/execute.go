@@ -78,13 +78,19 @@ type Outcome struct {
 // an outcome that is true.
 func Execute(ctx context.Context, dir string, s *Spec, e Execution) (Outcome, error) {
 	var o Outcome
-	f, err := prepare(dir, s, &e)
+	f, release, err := prepare(dir, s, &e)
 	if err != nil {
 		return o, err
 	}
+	defer release()
 	wanting, err := f.wanting(&e, &o)
 	if err != nil {
 		return o, err
+	}
+	if len(wanting) > 0 {
+		if err := f.disjoin(); err != nil {
+			return o, err
+		}
 	}
 	if p, ok := e.maker().(Preparer); ok && len(wanting) > 0 {
 		if err := p.Prepare(ctx, wanting); err != nil {

@@ -87,7 +87,7 @@ func TestSpecRefused(t *testing.T) {
 		{"", "no campaign in it"},
 		{"name: a\n", "no groups"},
 		{"name: A/b\n", `name is "A/b"`},
-		{"name: a\nrunner: cloud\n", `runner is "cloud", expected simulator`},
+		{"name: a\nrunner: cloud\n", `runner is "cloud", expected one of simulator, local, slurm`},
 		{"name: a\nrunners: simulator\n", "line 2: field runners not found"},
 		{"name: a\n---\nname: b\n", "more than one YAML document"},
 		{group + "{name: b, ranks: [8], seeds: [0]}", "group b has no families"},
@@ -95,6 +95,17 @@ func TestSpecRefused(t *testing.T) {
 		{group + "{name: b, families: [date], ranks: [8], seeds: [0]}", `fault family is "date"`},
 		{group + "{name: b, families: [nofault], ranks: [8], seeds: [0, 0]}", "run b-nofault-r8-s0 stands twice"},
 		{group + "{name: b, families: [nofault], ranks: [8], seeds: [0], tables: [6]}", "for table 6, expected some of 4, 5, 14, 15"},
+		{group + "{name: b, families: [nofault], ranks: [8], seeds: [0], every: 10}", "has no family with one"},
+		{group + "{name: b, families: [data], delays_ms: [9], ranks: [8], seeds: [0], fault_windows: [1]}", "window 1 of 1"},
+		{group + "{name: b, families: [data], delays_ms: [9], ranks: [8], seeds: [0], hidden_ranks: [8]}", "hidden ranks [8] in a world of 8"},
+		{group + "{name: b, families: [data], delays_ms: [9], ranks: [8], seeds: [0], probability: 2}", "probability 2"},
+		{group + "{name: b, families: [nofault], ranks: [8], seeds: [0], events: maybe}", `events is "maybe", expected one of on, off`},
+		{group + "{name: b, families: [nofault], ranks: [8], seeds: [0], program: gan}", `program is "gan", expected one of ddp, fsdp, zero1`},
+		{group + "{name: b, families: [nofault], ranks: [8], seeds: [0], work_ms: {data: 5}}", `work_ms of stage "data", which the job does not have: expected some of data.next_wait`},
+		{group + "{name: b, families: [nofault], ranks: [8], seeds: [0], work_ms: {data.next_wait: 0}}", "expected above 0"},
+		{group + "{name: b, families: [nofault], ranks: [8], seeds: [0], steps: -1}", "schedule of 1 windows × -1 steps"},
+		{group + "{name: b, families: [nofault], ranks: [8], seeds: [0], warm_up: 1}", "field warm_up not found"},
+		{group + "{name: b, families: [nofault], ranks: [8], seeds: [2-1]}", `line 3: seed is "2-1"`},
 		{group + "{name: b, families: [nofault], ranks: [-8], seeds: [0]}", "run b-nofault-r-8-s0: "},
 	} {
 		_, err := ParseSpec("c.yaml", []byte(c.text))
@@ -105,7 +116,7 @@ func TestSpecRefused(t *testing.T) {
 }
 
 func TestMostTasks(t *testing.T) {
-	g := Group{Name: "b", Families: []simulate.Family{simulate.NoFault}, Ranks: []int{8}, Seeds: make([]uint64, MostTasks+1)}
+	g := Group{Name: "b", Families: []simulate.Family{simulate.NoFault}, Ranks: []int{8}, Seeds: make(Seeds, MostTasks+1)}
 	if _, err := (&Spec{Name: "a", Groups: []Group{g}}).Plan(); !errors.Is(err, trace.ErrTooLarge) {
 		t.Errorf("%v, expected %v", err, trace.ErrTooLarge)
 	}
@@ -235,6 +246,7 @@ func TestPaperTables(t *testing.T) {
 func TestTablesOfTheirGroupsOnly(t *testing.T) {
 	s, dir := small(t), t.TempDir()
 	s.Groups[0].Tables = []int{15}
+	s.Groups = s.Groups[:1] // without the healthy one
 	execute(t, dir, s, Execution{Version: "1"})
 	artifacts, err := Tables(dir)
 	if err != nil || len(artifacts) != 1 || artifacts[0].Name != "table-15" || len(artifacts[0].Inputs) != 6 {

@@ -2,7 +2,6 @@ package campaign
 
 import (
 	"crypto/sha256"
-	"encoding/csv"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -10,12 +9,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
+	"github.com/gofrs/flock"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/sfstat/sfstat/archive"
 	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/internal/atomicfile"
 	"github.com/sfstat/sfstat/simulate"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -27,6 +27,7 @@ const (
 	rowsName  = "rows.csv"  // all rows, in the order of the plan
 	runsName  = "runs"      // an archive for each run
 	rowFolder = "rows"      // a file for each run, with its rows
+	lockName  = ".lock"     // held by the execution that is at work
 )
 
 // Provenance is where the rows of a run come from.
@@ -78,34 +79,81 @@ func readSpec(path string) (*Spec, error) {
 }
 
 // prepare makes the folder of a campaign, or takes up the one that is there,
-// and notes in it the specification and what the runs hide.
-func prepare(path string, s *Spec, e *Execution) (*folder, error) {
+// and notes in it the specification and what the runs hide. Until the function
+// that it returns is called, nobody else can prepare it.
+func prepare(path string, s *Spec, e *Execution) (*folder, func(), error) {
 	tasks, err := s.Plan()
 	if err != nil {
-		return nil, err
-	}
-	before := filepath.Join(path, specName)
-	switch old, err := readSpec(before); {
-	case err == nil && old.Name != s.Name:
-		return nil, trace.At(trace.Pos{File: before}, fmt.Errorf(
-			"the folder holds campaign %s, expected %s: give it a folder of its own", old.Name, s.Name))
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return nil, err
-	}
-	for _, dir := range []string{path, filepath.Join(path, runsName), filepath.Join(path, rowFolder)} {
-		if err := os.Mkdir(dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
-			return nil, err
-		}
+		return nil, nil, err
 	}
 	f := &folder{path, tasks}
-	truth, err := truthOf(tasks)
+	if err := f.holdsNoOther(s); err != nil {
+		return nil, nil, err
+	}
+	for _, dir := range f.folders() {
+		if err := os.Mkdir(dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, nil, err
+		}
+	}
+	release, err := f.lock()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if err := e.write(before, s.write); err != nil {
-		return nil, err
+	if err := f.begin(s, e); err != nil {
+		release()
+		return nil, nil, err
 	}
-	return f, e.write(filepath.Join(path, truthName), func(w io.Writer) error { return simulate.WriteTruth(w, truth) })
+	return f, release, nil
+}
+
+// folders are those that an execution writes into, the outermost first.
+func (f *folder) folders() []string {
+	return []string{f.path, filepath.Join(f.path, runsName), filepath.Join(f.path, rowFolder)}
+}
+
+func (f *folder) holdsNoOther(s *Spec) error {
+	path := filepath.Join(f.path, specName)
+	switch old, err := readSpec(path); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case old.Name != s.Name:
+		return trace.At(trace.Pos{File: path}, fmt.Errorf("the folder holds campaign %s, expected %s: give it a folder of its own", old.Name, s.Name))
+	}
+	return nil
+}
+
+// lock makes sure that one execution is at work in the folder. It ends with
+// the process, however that ends.
+func (f *folder) lock() (release func(), err error) {
+	path := filepath.Join(f.path, lockName)
+	l := flock.New(path)
+	switch held, err := l.TryLock(); {
+	case err != nil:
+		return nil, err
+	case !held:
+		return nil, trace.At(trace.Pos{File: path}, errors.New("another execution of this campaign is at work in the folder: wait for it, or end it"))
+	}
+	return func() { _ = l.Unlock() }, nil // what could go wrong ends with the process
+}
+
+// begin tidies up after an execution that was killed, and writes what is known
+// before any run is made.
+func (f *folder) begin(s *Spec, e *Execution) error {
+	for _, dir := range f.folders() {
+		if err := atomicfile.RemoveStale(dir); err != nil {
+			return err
+		}
+	}
+	truth, err := truthOf(f.tasks)
+	if err != nil {
+		return err
+	}
+	if err := e.write(filepath.Join(f.path, specName), s.write); err != nil {
+		return err
+	}
+	return e.write(filepath.Join(f.path, truthName), func(w io.Writer) error { return simulate.WriteTruth(w, truth) })
 }
 
 func (s *Spec) write(w io.Writer) error {
@@ -223,58 +271,6 @@ func addArchive(s *Scorer, path string) error {
 			return err
 		}
 	}
-}
-
-// runRows are the rows of one run, as they lie in its file.
-type runRows struct {
-	from    Provenance
-	records [][]string // the first is the header
-}
-
-// readRows reads a file of rows that this version of the format wrote.
-func readRows(path string) (*runRows, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	records, err := csv.NewReader(file).ReadAll()
-	if err != nil {
-		return nil, trace.At(trace.Pos{File: path}, err)
-	}
-	head := rowHead()
-	if len(records) < 2 || !slices.Equal(records[0], head) {
-		return nil, trace.At(trace.Pos{File: path}, trace.Bad(trace.ErrFormat, "not the rows of a run, or those of another version: remove it"))
-	}
-	run, c := records[1][0], records[1][len(head)-5:]
-	return &runRows{Provenance{run, c[0], c[1], c[2], c[3], c[4]}, records}, nil
-}
-
-func writeRows(w io.Writer, s *Score, p Provenance) error {
-	t := s.WindowTable()
-	out := csv.NewWriter(w)
-	records := [][]string{rowHead()}
-	for _, row := range t.Rows {
-		records = append(records, slices.Concat(row, p.cells()))
-	}
-	return out.WriteAll(records)
-}
-
-// join writes the rows of all runs into one table.
-func (f *folder) join(e *Execution) error {
-	return e.write(filepath.Join(f.path, rowsName), func(w io.Writer) error {
-		out := csv.NewWriter(w)
-		for i := range f.tasks {
-			rows, err := readRows(f.row(&f.tasks[i]))
-			if err != nil {
-				return err
-			}
-			if err := out.WriteAll(rows.records[min(i, 1):]); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
 }
 
 func fileHash(path string) (string, error) {

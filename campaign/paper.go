@@ -76,6 +76,7 @@ func Tables(dir string) ([]Artifact, error) {
 		a.Table.Title = "Table " + strconv.Itoa(p.Number) + ". " + a.Table.Title
 		out = append(out, a)
 	}
+	out = append(out, f.healthy(score, rows)...)
 	return append(out, f.curves(score, rows)...), nil
 }
 

@@ -162,48 +162,6 @@ func (v *Verdicts) confidences() []string {
 	return out
 }
 
-// HealthyTable counts alarms where nothing is wrong.
-func (s *Score) HealthyTable() Table {
-	t := Table{Title: "Windows without a fault",
-		Head: []string{"runs", "windows", "strong label", "automatic: strong label", "verdicts", "strong", "supported", "ambiguous", "insufficient", "innocent called"}}
-	for _, kind := range []struct {
-		name    string
-		belongs func(*Run) bool
-	}{
-		{"healthy", func(r *Run) bool { return r.healthy() && !r.noted("roles") }},
-		{"healthy, roles differ", func(r *Run) bool { return r.healthy() && r.noted("roles") }},
-		{"fault removed (A of A/B/A)", func(r *Run) bool { return !r.healthy() }},
-	} {
-		windows, strong, auto := 0, 0, 0
-		var whole []*Run
-		for _, r := range s.Runs {
-			if !kind.belongs(r) {
-				continue
-			}
-			if r.healthy() {
-				whole = append(whole, r)
-			}
-			for _, w := range r.Windows {
-				count(&windows, !w.Fault)
-				count(&strong, !w.Fault && w.Strong)
-				count(&auto, !w.Fault && w.Automatic.Strong)
-			}
-		}
-		if windows == 0 {
-			continue
-		}
-		d := verdictsOf(whole)
-		row := []string{kind.name, strconv.Itoa(windows), of(strong, windows), of(auto, windows), strconv.Itoa(d.Runs)}
-		if d.Runs == 0 {
-			row = append(row[:4], none, none, none, none, none, none)
-		} else {
-			row = append(append(row, d.confidences()...), strconv.Itoa(d.Innocent))
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	return t
-}
-
 // sweepTaus are those of the paper's Table 15.
 var sweepTaus = []float64{0.70, 0.75, 0.80, 0.85, 0.90}
 

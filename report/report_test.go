@@ -50,7 +50,7 @@ var looks = []struct {
 }
 
 // rendered calls f with every verdict and every frontier of the cases, and with
-// every table over operator traces and every overhead, in one format. Those named "empty" and "telemetry-limited" have refused inputs.
+// every table over operator traces every overhead and every power, in one format. Those named "empty" and "telemetry-limited" have refused inputs.
 func rendered(t *testing.T, format Format, s Style, f func(name string, out []byte)) {
 	t.Helper()
 	for _, c := range verdictCases {
@@ -70,6 +70,7 @@ func rendered(t *testing.T, format Format, s Style, f func(name string, out []by
 	}
 	renderedTraces(t, format, s, func(_, name string, out []byte) { f(name, out) })
 	renderedOverheads(t, format, s, f)
+	renderedPowers(t, format, s, f)
 }
 
 func TestGolden(t *testing.T) {

@@ -45,6 +45,17 @@ func (s Spec) Validate() error {
 	return err
 }
 
+// Resolved is the spec with every default filled in: the name of the run, the
+// layout, the stages and hidden ranks of faults. Whoever carries a spec out by
+// other means than this package shares its truth by that.
+func (s Spec) Resolved() (Spec, error) {
+	spec, err := s.resolve()
+	if err != nil {
+		return Spec{}, err
+	}
+	return *spec, nil
+}
+
 // resolve checks the spec and returns a copy with every default filled in.
 func (s Spec) resolve() (*Spec, error) {
 	s.Stages = slices.Clone(s.Stages)

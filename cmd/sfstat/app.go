@@ -29,6 +29,7 @@ func (p *program) app() *cli.App {
 			p.simulateCommand(),
 			p.simulateOpsCommand(),
 			p.overheadCommand(),
+			p.powerCommand(),
 			p.scoreCommand(),
 			p.campaignCommand(),
 			p.selfcheckCommand(),

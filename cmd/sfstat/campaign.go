@@ -62,7 +62,11 @@ func (p *program) campaignRun(c *cli.Context) error {
 	if err != nil {
 		return badInput(err)
 	}
-	e := campaign.Execution{Version: thisBuild().Version, Create: p.outputs.create}
+	maker, err := makerOf(spec.Runner)
+	if err != nil {
+		return err
+	}
+	e := campaign.Execution{Version: thisBuild().Version, Maker: maker, Create: p.outputs.create}
 	if show := p.showProgress(c, makingRuns); show != nil {
 		e.Progress = func(done, total int) { show(int64(done), int64(total)) }
 	}
@@ -76,6 +80,14 @@ func (p *program) campaignRun(c *cli.Context) error {
 		return err
 	}
 	return p.tellOutcome(c, o)
+}
+
+// makerOf is what makes the runs of a campaign.
+func makerOf(r campaign.Runner) (campaign.Maker, error) {
+	if r != campaign.Simulator {
+		return nil, badInput(fmt.Errorf("runner %v is not in this build, expected %v", r, campaign.Simulator))
+	}
+	return campaign.Simulation{}, nil
 }
 
 // interruptedAt ends a campaign that can go on.

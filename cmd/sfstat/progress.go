@@ -26,11 +26,15 @@ type work uint8
 const (
 	readingInputs work = iota // counted in bytes
 	makingRuns                // counted in runs
+	searching                 // counted in parts of the whole
 )
 
 func (w work) options() []progressbar.Option {
 	if w == makingRuns {
 		return []progressbar.Option{progressbar.OptionSetDescription("running"), progressbar.OptionShowCount()}
+	}
+	if w == searching {
+		return []progressbar.Option{progressbar.OptionSetDescription("searching")}
 	}
 	return []progressbar.Option{progressbar.OptionSetDescription("reading"), progressbar.OptionShowBytes(true)}
 }

@@ -14,6 +14,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 )
 
@@ -79,6 +80,27 @@ func inTermsOf(dest string, err error) error {
 		return &fs.PathError{Op: "write", Path: dest, Err: renamed.Err}
 	}
 	return err
+}
+
+// stale are the names that temporary gives.
+var stale = regexp.MustCompile(`^\..+\.[0-9a-z]{1,13}\.tmp$`)
+
+// RemoveStale removes from a folder what programs left that were killed while
+// they wrote. Nobody may be writing into it.
+func RemoveStale(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !e.Type().IsRegular() || !stale.MatchString(e.Name()) {
+			continue
+		}
+		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 func (f *File) Write(p []byte) (int, error) {

@@ -185,3 +185,29 @@ func TestCommitThatFailsLeavesNothing(t *testing.T) {
 		t.Errorf("folder holds %q, expected no temporary file", got)
 	}
 }
+
+func TestRemoveStale(t *testing.T) {
+	dir := t.TempDir()
+	killed, err := Create(filepath.Join(dir, "out.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, killed, "half") // and never again
+	for _, name := range []string{"out.csv", ".hidden", ".a.tmp", "a.b.tmp", ".out.csv.XYZ.tmp"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, ".out.csv.xyz.tmp"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := RemoveStale(dir); err != nil {
+		t.Fatal(err)
+	}
+	if got := entries(t, dir); got != ".a.tmp .hidden .out.csv.XYZ.tmp .out.csv.xyz.tmp a.b.tmp out.csv" {
+		t.Errorf("left: %s, expected all but the file of the killed program", got)
+	}
+	if err := RemoveStale(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a folder that is not there: %v", err)
+	}
+}

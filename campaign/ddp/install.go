@@ -1,0 +1,68 @@
+package ddp
+
+import (
+	"embed"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/sfstat/sfstat/internal/atomicfile"
+	"github.com/sfstat/sfstat/recorder"
+)
+
+//go:embed python/job.py python/sfstat_job/*.py
+var files embed.FS
+
+// Installed is where the job lies.
+type Installed struct {
+	Job        string // the program of a rank
+	PythonPath string // folder of the packages sfstat_job and sfstat_recorder
+}
+
+// Install writes the job and the recorder below dir, which is made if it is
+// not there. Each file is complete or not there; what is there is replaced.
+func Install(dir string) (Installed, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return Installed{}, err
+	}
+	job, err := fs.Sub(files, "python")
+	if err != nil {
+		return Installed{}, err
+	}
+	for _, from := range []fs.FS{job, recorder.Files()} {
+		if err := copyTree(dir, from); err != nil {
+			return Installed{}, err
+		}
+	}
+	return Installed{Job: filepath.Join(dir, "job.py"), PythonPath: dir}, nil
+}
+
+func copyTree(dir string, from fs.FS) error {
+	return fs.WalkDir(from, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		dest := filepath.Join(dir, filepath.FromSlash(path))
+		if entry.IsDir() {
+			return os.MkdirAll(dest, 0o777)
+		}
+		text, err := fs.ReadFile(from, path)
+		if err != nil {
+			return err
+		}
+		return writeFile(dest, text)
+	})
+}
+
+func writeFile(path string, content []byte) error {
+	f, err := atomicfile.Create(path)
+	if err != nil {
+		return err
+	}
+	defer f.Discard()
+	if _, err := f.Write(content); err != nil {
+		return err
+	}
+	return f.Commit()
+}

@@ -1,0 +1,1 @@
+"""The real DDP job of sfstat: see job.py beside this package."""

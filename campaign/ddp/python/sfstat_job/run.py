@@ -1,0 +1,67 @@
+"""One rank from its first connection to its last packet."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any, Mapping, Optional
+
+import torch
+import torch.distributed as dist
+
+from sfstat_recorder import Identity, Recorder, TorchGroup
+
+from .loop import Loop
+from .plan import Plan
+
+
+def run(spec: Mapping[str, Any], out: str, recording: str, group: str, backend: str) -> None:
+    """Carries the whole schedule out. Packets go to the folder ``out``."""
+    gpu = connect(spec["ranks"], backend)
+    plan = Plan(spec, dist.get_rank())
+    loop = Loop(plan, gpu)
+    perf = None if recording == "off" else recorder(plan, loop, out, group)
+    events = 1 / plan.side_every if recording == "events" and plan.side_every > 0 else 0.0
+    before = False  # whether the step before was recorded
+    for step in range(plan.schedule.total):
+        recorded = plan.schedule.recorded(step) is not None
+        if perf is not None and before and not recorded:
+            perf.pause()
+        loop.step(step, perf if recorded else None, events)
+        before = recorded
+    written = perf is None or perf.close()
+    dist.barrier()  # nobody leaves before all have recorded
+    dist.destroy_process_group()
+    if not written:
+        sys.exit("rank %d could not write all packets: see the notes of those that are there, and the space left in %s" % (plan.rank, out))
+
+
+def connect(ranks: int, backend: str) -> Optional[int]:
+    """Joins the process group. The number of the GPU, or None on a CPU."""
+    torch.set_num_threads(1)
+    gpu = None
+    if backend == "nccl":
+        gpu = int(os.environ.get("LOCAL_RANK", "0"))
+        here = torch.cuda.device_count()
+        if gpu >= here:
+            sys.exit("local rank %d has no GPU: %d on this machine; one for each of its ranks is needed, or --backend gloo" % (gpu, here))
+        torch.cuda.set_device(gpu)
+    world = int(os.environ.get("WORLD_SIZE", "1"))
+    if world != ranks:
+        sys.exit("%d processes were started for a specification of %d ranks: start one for each" % (world, ranks))
+    dist.init_process_group(backend)
+    return gpu
+
+
+def recorder(plan: Plan, loop: Loop, out: str, group: str) -> Recorder:
+    return Recorder(
+        out,
+        Identity.detect(plan.run, plan.role),
+        stages=plan.stages,
+        accumulation=plan.accumulation,
+        repeated=plan.repeated or None,
+        window=plan.schedule.steps,
+        first_step=plan.schedule.warmup,
+        group=TorchGroup(timeout_s=30) if group == "gather" else None,
+        events=loop.device,
+    )

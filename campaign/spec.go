@@ -1,0 +1,127 @@
+package campaign
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"regexp"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/sfstat/sfstat/simulate"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// MostTasks bounds a plan; a real campaign has hundreds of runs.
+const MostTasks = 100_000
+
+// Spec is a campaign: which runs are made, and which tables they are for.
+type Spec struct {
+	Name   string  `yaml:"name"`
+	Runner Runner  `yaml:"runner"`
+	Groups []Group `yaml:"groups"`
+}
+
+// Group is the runs of all combinations of family, ranks, delay and seed. A
+// healthy run has no delay, so there is one for each size and seed: the twin of
+// every run with a fault that shares size and seed, since faults change no
+// other draw.
+type Group struct {
+	Name     string            `yaml:"name"`
+	Families []simulate.Family `yaml:"families"`
+	Ranks    []int             `yaml:"ranks"`
+	Seeds    Seeds             `yaml:"seeds"`
+	Delays   []simulate.Millis `yaml:"delays_ms"`        // in every step that the fault strikes
+	Tables   []int             `yaml:"tables,omitempty"` // the paper's numbers, of PaperTables
+
+	// What is left out is as in simulate.DefaultSpec.
+	Windows int  `yaml:"windows,omitempty"`
+	Steps   int  `yaml:"steps,omitempty"` // in each window
+	Warmup  *int `yaml:"warmup,omitempty"`
+
+	Job    `yaml:",inline"`
+	Strike `yaml:",inline"`
+}
+
+// Job is how the job of a group differs from the default one.
+type Job struct {
+	Program      Program                    `yaml:"program,omitempty"`
+	Accumulation int                        `yaml:"accumulation,omitempty"` // microsteps, which meet in the last of them
+	Work         map[string]simulate.Millis `yaml:"work_ms,omitempty"`      // mean work of a healthy rank by stage
+	Events       Events                     `yaml:"events,omitempty"`       // whether device times are sampled
+}
+
+// Strike is whom the faults of a group hit and when; the zero value is one rank
+// by the seed, in every step.
+type Strike struct {
+	HiddenRanks  []int   `yaml:"hidden_ranks,omitempty"`
+	Every        int64   `yaml:"every,omitempty"`         // every n-th recorded step
+	Probability  float64 `yaml:"probability,omitempty"`   // of each such step; 0: certain
+	FaultWindows []int   `yaml:"fault_windows,omitempty"` // from 0; empty: all
+}
+
+// ParseSpec reads a specification. It is strict: a key that does not exist is
+// refused with its line. name is the file in errors.
+func ParseSpec(name string, text []byte) (*Spec, error) {
+	var s Spec
+	at := func(err error) error { return trace.At(trace.Pos{File: name}, err) }
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	d.KnownFields(true)
+	if err := d.Decode(&s); errors.Is(err, io.EOF) {
+		return nil, at(trace.Bad(trace.ErrEmpty, "no campaign in it: expected name, runner and groups"))
+	} else if err != nil {
+		return nil, at(err)
+	}
+	if d.Decode(new(yaml.Node)) != io.EOF {
+		return nil, at(trace.Bad(trace.ErrFormat, "more than one YAML document, expected one campaign"))
+	}
+	if _, err := s.Plan(); err != nil {
+		return nil, at(err)
+	}
+	return &s, nil
+}
+
+var namePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
+
+// goodName refuses what cannot stand in the name of a file everywhere.
+func goodName(what, name string) error {
+	if !namePattern.MatchString(name) {
+		return trace.Bad(trace.ErrType, "%s is %q, expected 1 to 64 of a-z, 0-9, _ and -, the first a letter or digit", what, name)
+	}
+	return nil
+}
+
+func (g *Group) validate() error {
+	if err := goodName("name of a group", g.Name); err != nil {
+		return err
+	}
+	for _, axis := range []struct {
+		key string
+		n   int
+	}{{"families", len(g.Families)}, {"ranks", len(g.Ranks)}, {"seeds", len(g.Seeds)}} {
+		if axis.n == 0 {
+			return trace.Bad(trace.ErrMissing, "group %s has no %s: give a list", g.Name, axis.key)
+		}
+	}
+	if len(g.Delays) == 0 && !g.onlyHealthy() {
+		return trace.Bad(trace.ErrMissing, "group %s has no delays_ms: give a list", g.Name)
+	}
+	if g.onlyHealthy() && !g.Strike.isZero() {
+		return trace.Bad(trace.ErrFormat, "group %s says when or whom a fault strikes, and has no family with one", g.Name)
+	}
+	for _, n := range g.Tables {
+		if !slices.ContainsFunc(PaperTables, func(p PaperTable) bool { return p.Number == n }) {
+			return trace.Bad(trace.ErrType, "group %s is for table %d, expected some of 4, 5, 14, 15", g.Name, n)
+		}
+	}
+	return nil
+}
+
+func (g *Group) onlyHealthy() bool {
+	return !slices.ContainsFunc(g.Families, func(f simulate.Family) bool { return f != simulate.NoFault })
+}
+
+func (s *Strike) isZero() bool {
+	return len(s.HiddenRanks) == 0 && s.Every == 0 && s.Probability == 0 && len(s.FaultWindows) == 0
+}

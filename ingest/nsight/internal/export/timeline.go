@@ -1,0 +1,172 @@
+package export
+
+import (
+	"errors"
+)
+
+// Activity is something that a GPU did. Times are nanoseconds since the start
+// of the session.
+type Activity struct {
+	Kind        ActivityKind
+	Start, End  int64
+	Device      int64 // CUDA index in its process
+	Stream      int64
+	Correlation int64 // of the launch, in its process
+	Process     ProcessID
+	Name        int64 // in StringIds: demangled, or else short; of kernels only
+	GraphNode   int64 // node of a CUDA graph; of kernels only
+}
+
+// ActivityKind is what it was.
+type ActivityKind uint8
+
+const (
+	Kernel ActivityKind = iota
+	Copy
+	Fill
+	Graph // a whole CUDA graph, recorded as one
+)
+
+var activityTables = [...]string{Kernel: kernelTable, Copy: memcpyTable, Fill: memsetTable, Graph: graphTable}
+
+// Call is a call of the CUDA runtime or driver.
+type Call struct {
+	Start       int64
+	Thread      ThreadID
+	Correlation int64
+	Name        int64 // in StringIds
+}
+
+// Sink takes what a timeline yields. The values are reused. Either function may
+// be nil.
+type Sink struct {
+	Call     func(*Call) error
+	Activity func(*Activity) error
+}
+
+// Order says how Timeline comes to an order of time.
+type Order uint8
+
+const (
+	AsStored Order = iota // tables must be in it; as fast as they can be read
+	Sorted                // SQLite sorts, with files in the system's folder for temporary ones
+)
+
+// ErrUnordered says that a table is not in the order of time.
+var ErrUnordered = errors.New("not in the order of time")
+
+// Timeline hands over all API calls and everything that GPUs did, by start:
+// what a call launched comes after it. Memory does not grow with the tables.
+// AsStored ends with ErrUnordered at the first row that is before another; what
+// was handed over until then is good for nothing. Rows without a start come
+// first.
+func (f *File) Timeline(order Order, to Sink) (err error) {
+	var all []*lane
+	defer func() {
+		for _, l := range all {
+			err = errors.Join(err, l.close())
+		}
+	}()
+	add := func(l *lane, err error) error {
+		if err != nil {
+			return err
+		}
+		all = append(all, l)
+		return l.advance()
+	}
+	if to.Call != nil {
+		if err := add(f.calls(order, to.Call)); err != nil {
+			return err
+		}
+	}
+	if to.Activity != nil {
+		for kind := range ActivityKind(len(activityTables)) {
+			if err := add(f.activities(order, kind, to.Activity)); err != nil {
+				return err
+			}
+		}
+	}
+	for {
+		var first *lane
+		for _, l := range all {
+			if l.more && (first == nil || *l.start < *first.start) {
+				first = l
+			}
+		}
+		if first == nil {
+			return nil
+		}
+		if err := first.at(first.hand()); err != nil {
+			return err
+		}
+		if err := first.advance(); err != nil {
+			return err
+		}
+	}
+}
+
+// lane is one table of a timeline.
+type lane struct {
+	*cursor
+	start *int64       // of the row at hand
+	hand  func() error // hands the row over
+	more  bool
+}
+
+func (l *lane) advance() (err error) {
+	last := *l.start
+	if l.more, err = l.next(); err == nil && l.more && *l.start < last && !l.sorted {
+		return l.at(ErrUnordered)
+	}
+	return err
+}
+
+// lane opens a table. Where SQLite is to sort it, it is gone through once
+// before: sorting reads all rows before it yields the first, and would find a
+// tree of pages without an end too late.
+func (f *File) lane(order Order, table string, start *int64, columns ...column) (*lane, error) {
+	tail := ""
+	if order == Sorted && f.Has(table, "start") {
+		if err := f.scan(table, nil, "", func() error { return nil }); err != nil {
+			return nil, err
+		}
+		tail = "ORDER BY start"
+	}
+	c, err := f.open(table, tail, append(columns, column{name: "start", num: start})...)
+	if err != nil {
+		return nil, err
+	}
+	return &lane{cursor: c, start: start}, nil
+}
+
+func (f *File) calls(order Order, each func(*Call) error) (*lane, error) {
+	v := new(Call)
+	l, err := f.lane(order, runtimeTable, &v.Start, column{name: "globalTid", num: (*int64)(&v.Thread)},
+		column{name: "correlationId", num: &v.Correlation}, column{name: "nameId", num: &v.Name})
+	if err != nil {
+		return nil, err
+	}
+	l.hand = func() error { return each(v) }
+	return l, nil
+}
+
+func (f *File) activities(order Order, kind ActivityKind, each func(*Activity) error) (*lane, error) {
+	v := &Activity{Kind: kind, Name: Absent, GraphNode: Absent}
+	columns := []column{
+		{name: "end", num: &v.End}, {name: "deviceId", num: &v.Device}, {name: "streamId", num: &v.Stream},
+		{name: "correlationId", num: &v.Correlation}, {name: "globalPid", num: (*int64)(&v.Process)},
+	}
+	if kind == Kernel {
+		name := "demangledName"
+		if !f.Has(kernelTable, name) {
+			name = "shortName"
+		}
+		columns = append(columns, column{name: name, num: &v.Name}, column{name: "graphNodeId", num: &v.GraphNode})
+	}
+	l, err := f.lane(order, activityTables[kind], &v.Start, columns...)
+	if err != nil {
+		return nil, err
+	}
+	l.hand = func() error { return each(v) }
+	return l, nil
+}

@@ -1,0 +1,50 @@
+package nsighttest
+
+import "maps"
+
+// schema is the tables of an age with the columns that matter, as
+// CREATE TABLE has them. Every column has a type behind its name.
+func schema(a Age) map[string]string {
+	switch a {
+	case Of2021:
+		return of2021
+	case Of2026:
+		return of2026
+	}
+	return of2024
+}
+
+const (
+	kernelHead = " start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL,"
+	kernelTail = " streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER, demangledName INTEGER NOT NULL, shortName INTEGER NOT NULL," +
+		" gridX INTEGER NOT NULL, blockX INTEGER NOT NULL"
+	nvtx = " start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT NULL, rangeId INTEGER, category INTEGER, color INTEGER, text TEXT," +
+		" globalTid INTEGER, endGlobalTid INTEGER, textId INTEGER, domainId INTEGER"
+)
+
+var of2021 = map[string]string{
+	"StringIds":                  " id INTEGER PRIMARY KEY, value TEXT NOT NULL",
+	"CUPTI_ACTIVITY_KIND_KERNEL": kernelHead + kernelTail,
+	"NVTX_EVENTS":                nvtx,
+}
+
+var of2024 = map[string]string{
+	"StringIds":                      " id INTEGER PRIMARY KEY, value TEXT NOT NULL",
+	"PROCESSES":                      " globalPid INTEGER, pid INTEGER, name TEXT",
+	"TARGET_INFO_SESSION_START_TIME": " utcEpochNs INTEGER, utcTime TEXT, localTime TEXT",
+	"TARGET_INFO_CUDA_DEVICE":        " gpuId INTEGER, cudaId INTEGER NOT NULL, pid INTEGER NOT NULL, uuid TEXT, numMultiprocessors INTEGER",
+	"TARGET_INFO_SYSTEM_ENV":         " globalVid INTEGER, devStateName TEXT NOT NULL, name TEXT NOT NULL, nameEnum INTEGER NOT NULL, value TEXT NOT NULL",
+	"META_DATA_EXPORT":               " name TEXT NOT NULL, value TEXT",
+	"CUPTI_ACTIVITY_KIND_KERNEL":     kernelHead + " greenContextId INTEGER," + kernelTail + ", graphNodeId INTEGER",
+	"CUPTI_ACTIVITY_KIND_MEMCPY":     kernelHead + " streamId INTEGER, correlationId INTEGER, globalPid INTEGER, bytes INTEGER, copyKind INTEGER",
+	"CUPTI_ACTIVITY_KIND_RUNTIME": " start INTEGER NOT NULL, end INTEGER NOT NULL, eventClass INTEGER NOT NULL, globalTid INTEGER, correlationId INTEGER," +
+		" nameId INTEGER NOT NULL, returnValue INTEGER NOT NULL, callchainId INTEGER",
+	"NVTX_EVENTS": nvtx + ", jsonTextId INTEGER, jsonText TEXT, binaryData TEXT",
+}
+
+var of2026 = func() map[string]string {
+	m := maps.Clone(of2024)
+	m["NVTX_EVENTS"] += ", eventId INTEGER"
+	m["TARGET_INFO_SESSION_START_TIME"] += ", systemClockNs INTEGER, sessionStartCntVctNs INTEGER"
+	return m
+}()

@@ -1,0 +1,215 @@
+package profile
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/ingest/profile/stagemap"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// NameID is a name that a builder knows.
+type NameID int32
+
+// Builder reduces what a profiler recorded of one rank. Its methods may be
+// called in any order of time; Finish comes last.
+type Builder struct {
+	stages *stagemap.Map
+
+	ids   map[string]NameID
+	names []string
+	means []meaning // by name
+
+	marks       []mark
+	pieces      []piece
+	lost        int // pieces that were too many
+	calls       []call
+	works       workList
+	collectives []Collective
+	launches    launches
+	lostCalls   int
+	notes       []trace.Note
+	first, last int64 // of all times that were seen
+	seen        bool
+}
+
+// meaning is what is known of a name once it was looked at.
+type meaning struct {
+	class stagemap.Class
+	kind  Kind
+	call  bool // of a collective, on the host: "nccl:all_reduce"
+}
+
+// Limits of what a builder holds, generous for real profiles: pieces are a few
+// dozen a step, collectives a few thousand.
+const (
+	maxPieces      = 1 << 20
+	maxCollectives = 1 << 18
+	maxNames       = 1 << 20
+)
+
+// NewBuilder starts the profile of a rank. A nil map is the built-in one.
+func NewBuilder(m *stagemap.Map) *Builder {
+	if m == nil {
+		m = stagemap.Default()
+	}
+	return &Builder{stages: m, ids: make(map[string]NameID), works: newWorkList()}
+}
+
+// Name is the number of a name. Bytes that are no UTF-8 are replaced. When a
+// profile has too many different names, the rest are one.
+func (b *Builder) Name(name []byte) NameID {
+	if id, ok := b.ids[string(name)]; ok {
+		return id
+	}
+	text := string(name)
+	if len(b.names) >= maxNames {
+		text = "(other)"
+		if id, ok := b.ids[text]; ok {
+			return id
+		}
+	}
+	id := NameID(len(b.names))
+	b.ids[text] = id
+	clean := strings.ToValidUTF8(text, "�")
+	b.names = append(b.names, clean)
+	b.means = append(b.means, meaning{class: b.stages.Classify(clean), kind: KindOfKernel(clean), call: isCall(clean)})
+	return id
+}
+
+// isCall reports whether a host range with this name is a call of a
+// collective, as torch.distributed's backends name theirs.
+func isCall(name string) bool {
+	backend, op, ok := strings.Cut(name, ":")
+	return ok && op != "" && slices.Contains([]string{"nccl", "gloo", "mpi", "ucc", "xccl", "hccl", "rccl"}, backend)
+}
+
+// Matters reports whether a host range with this name means anything to the
+// builder; readers need not call Range for others.
+func (b *Builder) Matters(id NameID) bool {
+	m := &b.means[id]
+	return m.class.Role != stagemap.Unmapped || m.call
+}
+
+// KindOf is what work on the device with this name is, by the name alone.
+func (b *Builder) KindOf(id NameID) Kind { return b.means[id].kind }
+
+// Range is time that a thread of the host spent in something with a name.
+func (b *Builder) Range(id NameID, thread, start, end int64) {
+	if end < start {
+		end = start
+	}
+	b.saw(start, end)
+	m := &b.means[id]
+	switch m.class.Role {
+	case stagemap.Step:
+		if len(b.marks) < maxPieces {
+			b.marks = append(b.marks, mark{m.class.Mark, thread, start, end})
+		} else {
+			b.lost++
+		}
+	case stagemap.Stage, stagemap.Background:
+		b.addPiece(piece{start: start, end: end, thread: thread, stage: int32(m.class.Stage),
+			background: m.class.Role == stagemap.Background, yields: m.class.Yields})
+	}
+	if m.call {
+		b.Call(Call{Name: b.names[id], Thread: thread, Start: start, End: end, Bytes: -1, Seq: -1, Peer: -1})
+	}
+}
+
+// backgroundGap is the pause between two ranges of a background thread over
+// which they are taken for one: the engine schedules in between.
+const backgroundGap = 50_000
+
+func (b *Builder) addPiece(p piece) {
+	if n := len(b.pieces); p.background && n > 0 {
+		last := &b.pieces[n-1]
+		if last.background && last.thread == p.thread && last.stage == p.stage &&
+			p.start <= last.end+backgroundGap && p.end >= last.start-backgroundGap {
+			last.start, last.end = min(last.start, p.start), max(last.end, p.end)
+			return
+		}
+	}
+	if len(b.pieces) >= maxPieces {
+		b.lost++
+		return
+	}
+	b.pieces = append(b.pieces, p)
+}
+
+func (b *Builder) saw(start, end int64) {
+	if !b.seen {
+		b.first, b.last, b.seen = start, end, true
+		return
+	}
+	b.first, b.last = min(b.first, start), max(b.last, end)
+}
+
+// Call is a collective or a transfer as the host called it. What is not known
+// is "", nil, 0, and −1 for Seq, Bytes and Peer.
+type Call struct {
+	Name       string
+	Thread     int64
+	Start, End int64
+	Group      string
+	Desc       string
+	Ranks      []int
+	Size       int
+	Seq        int64
+	Bytes      int64
+	Dtype      string
+	Peer       int
+}
+
+// Call adds a call. Calls that contain each other on one thread are one: its
+// wrapper tells the arguments, what is inside the backend.
+func (b *Builder) Call(c Call) {
+	if len(b.calls) >= 4*maxCollectives {
+		b.lostCalls++
+		return
+	}
+	b.saw(c.Start, c.End)
+	b.calls = append(b.calls, call{Call: c})
+}
+
+// Note adds a note to the profile.
+func (b *Builder) Note(kind trace.NoteKind, format string, args ...any) {
+	b.notes = append(b.notes, trace.Note{Kind: kind, Text: fmt.Sprintf(format, args...)})
+}
+
+// Finish makes the profile. The builder must not be used again.
+// O(n log n) in what the builder holds.
+func (b *Builder) Finish() *Rank {
+	r := &Rank{ID: -1, LocalRank: -1, Stages: slices.Clone(b.stages.Stages)}
+	b.works.resolve(&b.launches)
+	if b.works.any() {
+		b.saw(b.works.extent())
+	}
+	b.joinCalls()
+	host := b.hostSteps(r)
+	r.Collectives = b.collectives
+	if b.works.any() {
+		b.deviceSteps(r, host)
+	}
+	host.place(r.Collectives)
+	b.operators(r, host)
+	markCut(r)
+	r.Streams = len(b.works.lanes)
+	b.tellLost()
+	r.Notes = b.notes
+	return r
+}
+
+func (b *Builder) tellLost() {
+	if b.lost > 0 {
+		b.Note(trace.NoteRecorder, "%d annotations beyond the first %d were left out", b.lost, maxPieces)
+	}
+	if b.lostCalls > 0 {
+		b.Note(trace.NoteRecorder, "%d calls of collectives beyond the first %d were left out", b.lostCalls, maxCollectives)
+	}
+	if b.works.gap > 0 {
+		b.Note(trace.NoteRecorder, "more than %d pieces of device work: neighbours on a stream at most %d ns apart count as one, and single operators are not kept",
+			maxWork, b.works.gap)
+	}
+}

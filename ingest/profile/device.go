@@ -1,0 +1,211 @@
+package profile
+
+import (
+	"cmp"
+	"slices"
+)
+
+// deviceSteps accounts for the device time of all steps.
+func (b *Builder) deviceSteps(r *Rank, h host) {
+	byStep := make([][]work, len(r.Steps))
+	for _, w := range b.works.all {
+		if s := h.stepAt(w.launch); s >= 0 {
+			byStep[s] = append(byStep[s], w)
+		}
+	}
+	drained := int64(0) // when the work of earlier steps had ended
+	for s := range r.Steps {
+		step := &r.Steps[s]
+		works := byStep[s]
+		from := max(step.Start, drained)
+		for _, w := range works {
+			drained = max(drained, w.end)
+		}
+		next := step.End
+		if s+1 < len(r.Steps) {
+			next = r.Steps[s+1].Start
+		}
+		if len(works) == 0 {
+			continue
+		}
+		slices.SortFunc(works, func(x, y work) int { return cmp.Or(cmp.Compare(x.start, y.start), cmp.Compare(x.end, y.end)) })
+		a := account{h: h, step: s, device: &Device{Start: from, End: max(next, drained, from),
+			Own: make([]int64, len(r.Stages)), Busy: make([]int64, len(r.Stages))}}
+		a.run(works)
+		a.device.Time = categories(works)
+		a.busy(works)
+		step.Device = a.device
+	}
+}
+
+// account divides the time of one step on the device.
+type account struct {
+	h      host
+	step   int
+	device *Device
+	now    int64
+	active []running
+}
+
+// running is work that has begun and not ended.
+type running struct {
+	work
+	stage int
+}
+
+// run goes through the work by start.
+func (a *account) run(works []work) {
+	a.now = a.device.Start
+	for _, w := range works {
+		a.advance(w.start)
+		if w.start > a.now { // nothing ran until w
+			a.idle(w)
+		}
+		a.active = append(a.active, running{w, a.h.stageAt(a.step, w.launch)})
+	}
+	a.advance(a.device.End)
+	a.hostUntil(a.device.End)
+}
+
+// advance accounts for running work up to a moment, or until all has ended.
+func (a *account) advance(to int64) {
+	for {
+		a.active = slices.DeleteFunc(a.active, func(r running) bool { return r.end <= a.now })
+		if len(a.active) == 0 || a.now >= to {
+			return
+		}
+		next := to
+		for _, r := range a.active {
+			next = min(next, r.end)
+		}
+		a.charge(next)
+		a.now = next
+	}
+}
+
+// charge gives now … to, in which the active set stands, to a stage: that of
+// the work launched first among what does not communicate, else it is exposed
+// communication.
+func (a *account) charge(to int64) {
+	first, exposed := -1, -1
+	for i := range a.active {
+		at := &first
+		if a.active[i].kind == Communication {
+			at = &exposed
+		}
+		if *at < 0 || a.active[i].launch < a.active[*at].launch {
+			*at = i
+		}
+	}
+	if first >= 0 {
+		a.own(a.active[first].stage, to-a.now)
+		return
+	}
+	r := &a.active[exposed]
+	d := a.device
+	if n := len(d.Exposed); n > 0 && d.Exposed[n-1].End == a.now && d.Exposed[n-1].Collective == int(r.collective) && d.Exposed[n-1].Stage == r.stage {
+		d.Exposed[n-1].End = to
+		return
+	}
+	e := Exposure{Stage: r.stage, Collective: int(r.collective), Start: a.now, End: to}
+	if r.stage >= 0 {
+		e.Before = d.Own[r.stage]
+	}
+	d.Exposed = append(d.Exposed, e)
+}
+
+// idle accounts for the time until w, in which nothing runs.
+func (a *account) idle(w work) {
+	a.hostUntil(min(w.start, w.launch))
+	if a.now < w.start {
+		a.own(a.h.stageAt(a.step, w.launch), w.start-a.now)
+		a.now = w.start
+	}
+}
+
+// hostUntil gives idle time to the stages that the host is in.
+func (a *account) hostUntil(to int64) {
+	for _, span := range a.h.steps[a.step].Spans {
+		if from, end := max(span.Start, a.now), min(span.End, to); from < end {
+			a.own(span.Stage, end-from)
+		}
+	}
+	a.now = max(a.now, to)
+}
+
+func (a *account) own(stage int, ns int64) {
+	if stage >= 0 {
+		a.device.Own[stage] += ns
+	}
+}
+
+// busy is the time in which work of each stage ran, communication apart.
+func (a *account) busy(works []work) {
+	until := make([]int64, len(a.device.Busy))
+	for _, w := range works {
+		stage := a.h.stageAt(a.step, w.launch)
+		if stage < 0 || w.kind == Communication {
+			continue
+		}
+		if from := max(w.start, until[stage]); from < w.end {
+			a.device.Busy[stage] += min(w.end-from, w.busy)
+			until[stage] = w.end
+		}
+	}
+}
+
+// categories is the account of one step's work, sorted by start.
+func categories(works []work) Categories {
+	var c Categories
+	var all, compute, communication, memory union
+	for _, w := range works {
+		all.add(w.start, w.end)
+		switch w.kind {
+		case Communication:
+			communication.add(w.start, w.end)
+		case Memory:
+			memory.add(w.start, w.end)
+		default:
+			compute.add(w.start, w.end)
+		}
+	}
+	c.Compute, c.Communication, c.Memory = compute.length(), communication.length(), memory.length()
+	c.Idle = all.end() - all.start() - all.length()
+	c.ExposedComm = c.Communication - overlap(communication, compute)
+	return c
+}
+
+// union is a set of moments: intervals by start, apart from each other.
+type union [][2]int64
+
+// add takes intervals by start.
+func (u *union) add(start, end int64) {
+	if n := len(*u); n > 0 && start <= (*u)[n-1][1] {
+		(*u)[n-1][1] = max((*u)[n-1][1], end)
+		return
+	}
+	*u = append(*u, [2]int64{start, end})
+}
+
+func (u union) start() int64 { return u[0][0] }
+func (u union) end() int64   { return u[len(u)-1][1] }
+
+func (u union) length() (total int64) {
+	for _, i := range u {
+		total += i[1] - i[0]
+	}
+	return total
+}
+
+// overlap is the length of what two unions share.
+func overlap(a, b union) (total int64) {
+	for i, j := 0, 0; i < len(a) && j < len(b); {
+		total += max(0, min(a[i][1], b[j][1])-max(a[i][0], b[j][0]))
+		if a[i][1] < b[j][1] {
+			i++
+		} else {
+			j++
+		}
+	}
+	return total
+}

@@ -1,0 +1,36 @@
+// Package profile is what a profiler recorded of one rank, reduced to what the
+// analyses need, whatever the profiler was: steps and their stages on the
+// host, device time by category, collectives, operators.
+//
+// A reader feeds a [Builder] with ranges of host time, launches and device
+// work, in any order, and gets a [Rank]. Memory is bounded: device work beyond
+// a limit is merged over gaps that grow as they must, which is said in a note.
+//
+// # Stages on the host
+//
+// Within a step, on the thread that marks steps, every moment belongs to the
+// outermost range that [stagemap] maps to a stage; ranges nested in it count
+// nothing, but for what runs inside an optimizer's closure. Ranges of another
+// thread that work for the main one (the autograd engine) fill the time
+// between the first and the last of them that nothing else has. A step with a
+// backward pass and no forward one has its forward pass in the time before.
+// What is left is the residual.
+//
+// # Stages on the device
+//
+// A host that runs ahead of its device says little about who is slow: its
+// stages all look alike while it queues work. So the time of a step on the
+// device is divided too, completely: with the work that a stage launched,
+//
+//	D(t)  = max(start of step t on the host, end of what earlier steps launched)
+//	a moment of D(t) … D(t+1) in which other than communication runs: the stage that launched it
+//	… in which communication alone runs: exposed communication of the stage that launched it
+//	… in which nothing runs, before the next work was launched: the stage that the host is in
+//	… in which nothing runs, after it was: the stage of the next work
+//
+// Exposed communication is divided further where the same collective is found
+// on the other members: until the last of them came it is wait, after that it
+// is transfer. Clocks are brought together first, by the ends of collectives.
+//
+// All times are nanoseconds.
+package profile

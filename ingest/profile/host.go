@@ -1,0 +1,384 @@
+package profile
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+
+	"github.com/sfstat/sfstat/ingest/profile/stagemap"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// mark is a range that is a step.
+type mark struct {
+	stagemap.Mark
+	thread     int64
+	start, end int64
+}
+
+// piece is a range that belongs to a stage.
+type piece struct {
+	start, end int64
+	thread     int64
+	stage      int32
+	background bool
+	yields     bool
+}
+
+// host is a rank's steps with their stages, to look moments up in.
+type host struct{ steps []Step }
+
+// hostSteps finds the steps of a rank and the stages in them.
+func (b *Builder) hostSteps(r *Rank) host {
+	r.Backend = b.backendOf()
+	marks, thread := b.chooseMarks()
+	if marks == nil {
+		marks, thread = b.inferMarks()
+	}
+	for _, m := range marks {
+		r.Steps = append(r.Steps, Step{Index: m.Number, Start: m.start, End: m.end})
+	}
+	b.fill(r, thread)
+	return host{r.Steps}
+}
+
+// chooseMarks takes the marks of the highest kind, on the thread that has most
+// of them, apart from each other and numbered upwards.
+func (b *Builder) chooseMarks() ([]mark, int64) {
+	best := stagemap.NoMark
+	for _, m := range b.marks {
+		best = max(best, m.Kind)
+	}
+	if best == stagemap.NoMark {
+		return nil, 0
+	}
+	marks := slices.DeleteFunc(slices.Clone(b.marks), func(m mark) bool { return m.Kind != best })
+	thread := busiest(marks)
+	marks = slices.DeleteFunc(marks, func(m mark) bool { return m.thread != thread })
+	slices.SortStableFunc(marks, func(x, y mark) int { return cmp.Or(cmp.Compare(x.start, y.start), cmp.Compare(y.end, x.end)) })
+	marks = b.apart(marks)
+	if !ascending(marks) {
+		if best != stagemap.WrapperMark {
+			b.Note(trace.NoteRecorder, "the numbers of the steps do not ascend: steps are counted from 0 in order of time")
+		}
+		for i := range marks {
+			marks[i].Number = int64(i)
+		}
+	}
+	return marks, thread
+}
+
+// busiest is the thread with most marks, of equals the one that begins first.
+func busiest(marks []mark) int64 {
+	count := make(map[int64]int)
+	for _, m := range marks {
+		count[m.thread]++
+	}
+	best := marks[0].thread
+	first := marks[0].start
+	for _, m := range marks {
+		if n := count[m.thread]; n > count[best] || n == count[best] && m.start < first {
+			best, first = m.thread, m.start
+		}
+	}
+	return best
+}
+
+// apart drops steps that lie in the one before, and cuts those that overlap
+// it, so that no moment belongs to two.
+func (b *Builder) apart(marks []mark) []mark {
+	inside, overlapping := 0, 0
+	kept := marks[:0]
+	for _, m := range marks {
+		if n := len(kept); n > 0 && m.start < kept[n-1].end {
+			if m.end <= kept[n-1].end {
+				inside++
+				continue
+			}
+			m.start = kept[n-1].end
+			overlapping++
+		}
+		kept = append(kept, m)
+	}
+	if inside > 0 {
+		b.Note(trace.NoteRecorder, "%d step marks lie inside other steps and are not steps of their own", inside)
+	}
+	if overlapping > 0 {
+		b.Note(trace.NoteRecorder, "%d steps begin before the one before has ended: they are cut to begin there", overlapping)
+	}
+	return kept
+}
+
+func ascending(marks []mark) bool {
+	for i, m := range marks {
+		if m.Number < 0 || i > 0 && m.Number <= marks[i-1].Number {
+			return false
+		}
+	}
+	return true
+}
+
+// inferMarks makes steps where nothing marks them: from the end of one
+// optimizer step to the end of the next, else one step of everything.
+func (b *Builder) inferMarks() ([]mark, int64) {
+	if !b.seen {
+		return nil, 0
+	}
+	thread := mainThread(b.pieces)
+	optimizer := int32(b.stages.Index(stagemap.Optimizer))
+	var ends []int64
+	for _, p := range b.pieces {
+		if p.stage == optimizer && p.yields && p.thread == thread {
+			ends = append(ends, p.end)
+		}
+	}
+	slices.Sort(ends)
+	whole := mark{thread: thread, start: b.first, end: b.last}
+	if len(ends) < 2 {
+		b.Note(trace.NoteRecorder, "nothing marks steps (no ProfilerStep): the whole recording counts as one step")
+		return []mark{whole}, thread
+	}
+	marks := make([]mark, 0, len(ends))
+	for i, end := range ends {
+		from := b.first
+		if i > 0 {
+			from = ends[i-1]
+		}
+		marks = append(marks, mark{Mark: stagemap.Mark{Number: int64(i)}, thread: thread, start: from, end: end})
+	}
+	b.Note(trace.NoteRecorder, "nothing marks steps (no ProfilerStep): each is taken to end with an optimizer step, %d of them", len(ends))
+	return marks, thread
+}
+
+// mainThread is the thread on which most time is spent in stages.
+func mainThread(pieces []piece) int64 {
+	spent := make(map[int64]int64)
+	best, most := int64(0), int64(-1)
+	for _, p := range pieces {
+		if p.background {
+			continue
+		}
+		spent[p.thread] += p.end - p.start
+		if s := spent[p.thread]; s > most {
+			best, most = p.thread, s
+		}
+	}
+	return best
+}
+
+// fill puts the pieces into the steps.
+func (b *Builder) fill(r *Rank, thread int64) {
+	main := slices.DeleteFunc(slices.Clone(b.pieces), func(p piece) bool { return p.background || p.thread != thread })
+	behind := slices.DeleteFunc(slices.Clone(b.pieces), func(p piece) bool { return !p.background })
+	byStart := func(x, y piece) int { return cmp.Or(cmp.Compare(x.start, y.start), cmp.Compare(y.end, x.end)) }
+	slices.SortStableFunc(main, byStart)
+	slices.SortStableFunc(behind, byStart)
+	forward, backward := b.stages.Index(stagemap.Forward), b.stages.Index(stagemap.Backward)
+	inferred := 0
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		pieces := within(main, s)
+		if has(pieces, backward) < 0 {
+			pieces = append(pieces, hulls(pieces, within(behind, s))...)
+			slices.SortStableFunc(pieces, byStart)
+		}
+		s.Spans = cover(pieces)
+		if forward >= 0 && inferForward(s, forward, backward) {
+			inferred++
+		}
+	}
+	if inferred > 0 {
+		b.Note(trace.NoteRecorder, "%d steps name no forward pass: the time before the backward one counts as it", inferred)
+	}
+}
+
+// within are the pieces that overlap the step, cut to it. Pieces are by start.
+func within(pieces []piece, s *Step) []piece {
+	var out []piece
+	end := sort.Search(len(pieces), func(i int) bool { return pieces[i].start >= s.End })
+	for _, p := range pieces[:end] {
+		if p.end > s.Start {
+			p.start, p.end = max(p.start, s.Start), min(p.end, s.End)
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// has is the first piece of a stage, −1: none.
+func has(pieces []piece, stage int) int {
+	return slices.IndexFunc(pieces, func(p piece) bool { return p.stage == int32(stage) })
+}
+
+// hulls joins pieces of the background over the time that the main thread
+// spends in no other stage, and clips them where it does. A piece of the main
+// thread that contains them all stays out of it: it runs them.
+func hulls(main, behind []piece) []piece {
+	var out []piece
+	for _, p := range behind {
+		if n := len(out); n > 0 && out[n-1].stage == p.stage && !between(main, out[n-1], p) {
+			out[n-1].end = max(out[n-1].end, p.end)
+			continue
+		}
+		out = append(out, p)
+	}
+	for i := range out {
+		clip(&out[i], main)
+	}
+	return slices.DeleteFunc(out, func(p piece) bool { return p.end <= p.start })
+}
+
+// between reports whether the main thread begins another stage after a began
+// and before b does.
+func between(main []piece, a, b piece) bool {
+	i := sort.Search(len(main), func(i int) bool { return main[i].start > a.start })
+	return i < len(main) && main[i].start <= b.start
+}
+
+// clip takes from a piece of the background what the main thread does then.
+func clip(p *piece, main []piece) {
+	for _, m := range main {
+		if m.start <= p.start && m.end >= p.end {
+			continue
+		}
+		if m.start <= p.start && m.end > p.start {
+			p.start = m.end
+		}
+		if m.start > p.start && m.start < p.end {
+			p.end = m.start
+		}
+	}
+}
+
+// cover makes spans of pieces, sorted by start and then the longest first:
+// every moment goes to the outermost piece, but for a piece that yields.
+func cover(pieces []piece) []Span {
+	var out []Span
+	emit := func(stage int32, start, end int64) {
+		if n := len(out); n > 0 && out[n-1].Stage == int(stage) && out[n-1].End == start {
+			out[n-1].End = end
+		} else if end > start {
+			out = append(out, Span{int(stage), start, end})
+		}
+	}
+	var cur piece // what is left of the outermost one
+	for _, p := range pieces {
+		p.start = max(p.start, cur.start)
+		if p.start >= cur.end {
+			emit(cur.stage, cur.start, cur.end)
+			cur = p
+			continue
+		}
+		if p.end <= p.start {
+			continue
+		}
+		switch {
+		case cur.yields && !p.yields && p.stage != cur.stage:
+			emit(cur.stage, cur.start, p.start)
+			emit(p.stage, p.start, min(p.end, cur.end))
+			if p.end >= cur.end {
+				p.start = cur.end
+				cur = p
+			} else {
+				cur.start = p.end
+			}
+		case p.end > cur.end:
+			emit(cur.stage, cur.start, cur.end)
+			p.start = cur.end
+			cur = p
+		}
+	}
+	emit(cur.stage, cur.start, cur.end)
+	return out
+}
+
+// inferForward makes the time before the first backward span the forward one,
+// back to the stage before, where a step names none.
+func inferForward(s *Step, forward, backward int) bool {
+	at := -1
+	for i, span := range s.Spans {
+		if span.Stage == forward {
+			return false
+		}
+		if at < 0 && span.Stage == backward {
+			at = i
+		}
+	}
+	if at < 0 {
+		return false
+	}
+	from := s.Start
+	if at > 0 {
+		from = s.Spans[at-1].End
+	}
+	if from >= s.Spans[at].Start {
+		return false
+	}
+	s.Spans = slices.Insert(s.Spans, at, Span{forward, from, s.Spans[at].Start})
+	return true
+}
+
+// stepAt is the step that a moment belongs to: the time between two steps is
+// the earlier one's. −1: before the first, or after the last.
+func (h host) stepAt(t int64) int {
+	i := sort.Search(len(h.steps), func(i int) bool { return h.steps[i].Start > t }) - 1
+	if i == len(h.steps)-1 && i >= 0 && t > h.steps[i].End {
+		return -1
+	}
+	return i
+}
+
+// stageAt is the stage that the host is in at a moment of a step, −1: none.
+func (h host) stageAt(step int, t int64) int {
+	spans := h.steps[step].Spans
+	i := sort.Search(len(spans), func(i int) bool { return spans[i].Start > t }) - 1
+	if i >= 0 && t < spans[i].End {
+		return spans[i].Stage
+	}
+	return -1
+}
+
+// place tells collectives in which step and stage they were called.
+func (h host) place(all []Collective) {
+	for i := range all {
+		c := &all[i]
+		if c.Step = h.stepAt(c.Launch); c.Step >= 0 {
+			c.Stage = h.stageAt(c.Step, c.Launch)
+		}
+	}
+}
+
+// markCut marks the first and the last step where they are cut off: under half
+// as long as the median of the others and lacking a stage that all others
+// have, or under a tenth as long.
+func markCut(r *Rank) {
+	n := len(r.Steps)
+	if n < 2 {
+		return
+	}
+	for _, at := range []int{0, n - 1} {
+		var lengths []int64
+		common := ^uint64(0)
+		for i := range r.Steps {
+			if i != at {
+				lengths = append(lengths, r.Steps[i].End-r.Steps[i].Start)
+				common &= r.Steps[i].stageSet()
+			}
+		}
+		slices.Sort(lengths)
+		usual, own := lengths[(len(lengths)-1)/2], r.Steps[at].End-r.Steps[at].Start
+		lacks := common&^r.Steps[at].stageSet() != 0
+		r.Steps[at].Cut = 10*own < usual || 2*own < usual && lacks
+	}
+}
+
+// stageSet is the stages of a step as bits; those beyond the 64th do not count.
+func (s *Step) stageSet() uint64 {
+	var set uint64
+	for _, span := range s.Spans {
+		if span.Stage < 64 {
+			set |= 1 << span.Stage
+		}
+	}
+	return set
+}

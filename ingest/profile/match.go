@@ -1,0 +1,274 @@
+package profile
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/sfstat/sfstat/trace"
+)
+
+// member is a collective of one rank.
+type member struct{ rank, collective int }
+
+// matching says which collectives of different ranks are one.
+type matching struct {
+	sets [][]member // each of two ranks or more, by rank
+	of   [][]int32  // [rank][collective] position in sets, −1: none
+}
+
+// callKey is what the calls of one collective agree on: the group, and its
+// sequence number there, or else the step, the operation and the ordinal in it.
+type callKey struct {
+	group   string
+	seq     int64 // −1: the rest counts
+	step    int64
+	op      Operation
+	ordinal int
+}
+
+// match finds the collectives that are one on several ranks. Where ranks
+// differ in how often they call in a step, that step's calls of the group are
+// not matched: which belongs to which cannot be told. O(n) and a sort.
+func match(ranks []*Rank) *matching {
+	m := &matching{of: make([][]int32, len(ranks))}
+	found := make(map[callKey][]member)
+	var keys []callKey // in order of appearance
+	counts := make(map[callKey][]int)
+	for r, rank := range ranks {
+		m.of[r] = slices.Repeat([]int32{-1}, len(rank.Collectives))
+		ordinals := make(map[callKey]int)
+		for _, i := range byStart(rank.Collectives) {
+			c := &rank.Collectives[i]
+			if c.Step < 0 || c.Op.PointToPoint() {
+				continue
+			}
+			k := callKey{group: c.groupKey(), seq: -1, step: rank.Steps[c.Step].Index, op: c.Op}
+			if c.Seq >= 0 {
+				k = callKey{group: k.group, seq: c.Seq}
+			} else {
+				kind := k
+				k.ordinal = ordinals[kind]
+				ordinals[kind]++
+			}
+			if found[k] == nil {
+				keys = append(keys, k)
+			}
+			found[k] = append(found[k], member{r, i})
+		}
+		for kind, n := range ordinals {
+			counts[kind] = append(counts[kind], n)
+		}
+	}
+	for _, k := range keys {
+		kind := k
+		kind.ordinal = 0
+		if set := found[k]; len(set) > 1 && distinct(set) && (k.seq >= 0 || same(counts[kind])) {
+			for _, each := range set {
+				m.of[each.rank][each.collective] = int32(len(m.sets))
+			}
+			m.sets = append(m.sets, set)
+		}
+	}
+	return m
+}
+
+// groupKey tells groups apart: by their members where these are known.
+func (c *Collective) groupKey() string {
+	if len(c.Ranks) > 0 && (c.Size == 0 || len(c.Ranks) == c.Size) {
+		return trace.RankList(c.Ranks)
+	}
+	return fmt.Sprintf("%s/%d", c.Group, c.Size)
+}
+
+func byStart(all []Collective) []int {
+	order := make([]int, len(all))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(all[a].Start, all[b].Start) })
+	return order
+}
+
+func distinct(set []member) bool {
+	for i := 1; i < len(set); i++ {
+		if set[i].rank == set[i-1].rank {
+			return false
+		}
+	}
+	return true
+}
+
+func same(n []int) bool {
+	return !slices.ContainsFunc(n, func(x int) bool { return x != n[0] })
+}
+
+// Clock leads from a rank's own time to the common one of its run:
+// t − Offset − Drift·(t − At).
+type Clock struct {
+	Offset   int64   // ns ahead of the common time, at At
+	Drift    float64 // ns per ns
+	At       int64
+	Matches  int   // collectives that tell; 0: the clock is taken as it is
+	Residual int64 // median of how far the ends of collectives are still apart, ns
+}
+
+// Common is the common time of a moment on the clock.
+func (c Clock) Common(t int64) int64 {
+	return t - c.Offset - int64(math.Round(c.Drift*float64(t-c.At)))
+}
+
+// Clocks brings the clocks of ranks together: a collective on the device ends
+// on all its members at once, give or take microseconds. Each rank is compared
+// with one that has been placed before, the one with which it has most
+// collectives in common; offset and drift are the median and the Theil–Sen
+// slope (Sen 1968, JASA 63:1379–1389) of the differences of ends, the drift
+// only where it halves what is left. O(n), and quadratic in at most 256 points
+// for each rank.
+func Clocks(ranks []*Rank) []Clock { return clocks(ranks, match(ranks)) }
+
+func clocks(ranks []*Rank, m *matching) []Clock {
+	out := make([]Clock, len(ranks))
+	placed := make([]bool, len(ranks))
+	for range ranks {
+		best, from := mostShared(ranks, m, placed)
+		if best < 0 {
+			break
+		}
+		placed[best] = true
+		if from >= 0 {
+			out[best] = compare(ranks, m, pair{best, from}, out[from])
+		}
+	}
+	return out
+}
+
+type pair struct{ rank, reference int }
+
+// mostShared is the rank to place next, and the placed one that shares most
+// collectives with it, −1: none does.
+func mostShared(ranks []*Rank, m *matching, placed []bool) (rank, reference int) {
+	rank, reference = slices.Index(placed, false), -1
+	shared := make(map[pair]int)
+	for _, set := range m.sets {
+		first := -1 // a placed member is enough: it stands for the others
+		for _, each := range set {
+			if placed[each.rank] {
+				first = each.rank
+				break
+			}
+		}
+		if first < 0 {
+			continue
+		}
+		for _, each := range set {
+			if !placed[each.rank] && ranks[each.rank].Collectives[each.collective].OnDevice {
+				shared[pair{each.rank, first}]++
+			}
+		}
+	}
+	most := 0
+	for p, n := range shared {
+		if n > most || n == most && (p.rank < rank || p.rank == rank && p.reference < reference) {
+			rank, reference, most = p.rank, p.reference, n
+		}
+	}
+	return rank, reference
+}
+
+// compare places the clock of a rank by one that is placed.
+func compare(ranks []*Rank, m *matching, p pair, by Clock) Clock {
+	type point struct{ at, apart int64 }
+	var points []point
+	for _, set := range m.sets {
+		own, other := int64(0), int64(0)
+		for _, each := range set {
+			switch c := &ranks[each.rank].Collectives[each.collective]; each.rank {
+			case p.rank:
+				own = c.End
+			case p.reference:
+				other = c.End
+			}
+		}
+		if own != 0 && other != 0 {
+			points = append(points, point{own, own - by.Common(other)})
+		}
+	}
+	if len(points) == 0 {
+		return Clock{}
+	}
+	apart := make([]int64, len(points))
+	for i, q := range points {
+		apart[i] = q.apart
+	}
+	c := Clock{Offset: median(apart), At: points[0].at, Matches: len(points)}
+	spread := func(c Clock) int64 {
+		left := make([]int64, len(points))
+		for i, q := range points {
+			d := q.apart - (q.at - c.Common(q.at))
+			left[i] = max(d, -d)
+		}
+		return median(left)
+	}
+	c.Residual = spread(c)
+	const enough, most = 8, 256
+	if len(points) < enough {
+		return c
+	}
+	slices.SortFunc(points, func(a, b point) int { return cmp.Compare(a.at, b.at) })
+	thin := points
+	if len(points) > most {
+		thin = nil
+		for i := range most {
+			thin = append(thin, points[i*len(points)/most])
+		}
+	}
+	var slopes []float64
+	for i := range thin {
+		for j := i + 1; j < len(thin); j++ {
+			if dt := thin[j].at - thin[i].at; dt > 0 {
+				slopes = append(slopes, float64(thin[j].apart-thin[i].apart)/float64(dt))
+			}
+		}
+	}
+	if len(slopes) == 0 {
+		return c
+	}
+	slices.Sort(slopes)
+	drifting := Clock{Drift: slopes[len(slopes)/2], At: points[0].at, Matches: len(points)}
+	for i, q := range points {
+		apart[i] = q.apart - int64(math.Round(drifting.Drift*float64(q.at-drifting.At)))
+	}
+	drifting.Offset = median(apart)
+	if drifting.Residual = spread(drifting); 2*drifting.Residual < c.Residual {
+		return drifting
+	}
+	return c
+}
+
+// median is the lower median of a copy.
+func median(x []int64) int64 {
+	x = slices.Sorted(slices.Values(x))
+	return x[(len(x)-1)/2]
+}
+
+// lastStarts are, for each rank and collective, when the last member began, on
+// the rank's own clock; 0 where the collective was not matched.
+func lastStarts(ranks []*Rank, m *matching, clocks []Clock) [][]int64 {
+	out := make([][]int64, len(ranks))
+	for r := range ranks {
+		out[r] = make([]int64, len(ranks[r].Collectives))
+	}
+	for _, set := range m.sets {
+		last := int64(math.MinInt64)
+		for _, each := range set {
+			last = max(last, clocks[each.rank].Common(ranks[each.rank].Collectives[each.collective].Start))
+		}
+		for _, each := range set {
+			start := ranks[each.rank].Collectives[each.collective].Start
+			out[each.rank][each.collective] = start + max(0, last-clocks[each.rank].Common(start))
+		}
+	}
+	return out
+}

@@ -1,0 +1,130 @@
+package profile
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/sfstat/sfstat/trace"
+)
+
+// OpTrace makes an operator trace of the profiles of one run: what ran on the
+// devices, on clocks that were brought together, or the collectives of runs
+// without devices. Collectives that were matched share a group. Ranks of which
+// no role is known count as replicas of each other. O(n log n).
+func OpTrace(ranks []*Rank, run string) (*trace.OpTrace, error) {
+	if len(ranks) == 0 {
+		return nil, trace.Bad(trace.ErrEmpty, "no profiles")
+	}
+	ranks = byID(ranks)
+	for _, r := range ranks {
+		if r.OpsLost {
+			return nil, trace.At(trace.Pos{File: r.Source}, trace.Bad(trace.ErrTooLarge,
+				"more than %d pieces of device work, too many to keep each: profile fewer steps; diagnose and frontier work as it is", maxWork))
+		}
+	}
+	use := meetSteps(ranks)
+	m := match(ranks)
+	f := flattener{o: &trace.OpTrace{Run: run, Resolution: 1, Units: "profiler time stamps (ns)", Notes: use.notes},
+		ranks: ranks, matched: m, clocks: clocks(ranks, m), names: make(map[string]int32)}
+	f.tables(use.steps)
+	for r := range ranks {
+		f.rows(r, use.steps[r])
+	}
+	if f.o.Len() == 0 {
+		return nil, trace.At(trace.Pos{File: ranks[0].Source}, trace.Bad(trace.ErrEmpty, "no operators in a complete step: was the device recorded?"))
+	}
+	f.shift()
+	if err := f.o.Arrange(nil); err != nil {
+		return nil, trace.At(trace.Pos{File: ranks[0].Source}, err)
+	}
+	return f.o, nil
+}
+
+// flattener makes the columns.
+type flattener struct {
+	o       *trace.OpTrace
+	ranks   []*Rank
+	matched *matching
+	clocks  []Clock
+	names   map[string]int32
+	step    map[int64]int32
+}
+
+// tables sets the ranks, the steps that are used and the layout.
+func (f *flattener) tables(steps [][]int) {
+	f.step = make(map[int64]int32)
+	for r, rank := range f.ranks {
+		role := rank.Role
+		if role == nil {
+			role = trace.Role{{Axis: trace.DataParallel, Index: rank.ID}, {Axis: trace.PipelineParallel, Index: 0}}
+		}
+		f.o.Ranks = append(f.o.Ranks, trace.Rank{ID: rank.ID, Host: rank.Host, LocalRank: rank.LocalRank, Role: role})
+		for _, n := range rank.Notes {
+			f.o.Notes = append(f.o.Notes, trace.Note{Kind: n.Kind, Text: fmt.Sprintf("rank %d: %s", rank.ID, n.Text)})
+		}
+		for _, at := range steps[r] {
+			f.step[rank.Steps[at].Index] = 0
+		}
+	}
+	for index := range f.step {
+		f.o.Steps = append(f.o.Steps, index)
+	}
+	slices.Sort(f.o.Steps)
+	for i, index := range f.o.Steps {
+		f.step[index] = int32(i)
+	}
+	dp, pp := f.o.Coordinates()
+	f.o.Layout = trace.Layout{DP: slices.Max(dp) + 1, PP: slices.Max(pp) + 1, World: worldOf(f.ranks)}
+}
+
+// rows appends the operators of one rank.
+func (f *flattener) rows(r int, steps []int) {
+	rank, o := f.ranks[r], f.o
+	used := make([]bool, len(rank.Steps))
+	for _, at := range steps {
+		used[at] = true
+	}
+	type key struct{ name, step int32 }
+	seq := make(map[key]int32)
+	for i := range rank.Ops {
+		op := &rank.Ops[i]
+		if !used[op.Step] {
+			continue
+		}
+		name := f.name(rank.Names[op.Name])
+		step := f.step[rank.Steps[op.Step].Index]
+		group := int32(-1)
+		if op.Collective >= 0 {
+			group = f.matched.of[r][op.Collective]
+		}
+		k := key{name, step}
+		start := f.clocks[r].Common(op.Start)
+		o.Rank, o.Step, o.Name = append(o.Rank, int32(r)), append(o.Step, step), append(o.Name, name)
+		o.Lane, o.Seq, o.Group = append(o.Lane, op.Lane), append(o.Seq, seq[k]), append(o.Group, group)
+		o.Start, o.Dur = append(o.Start, start), append(o.Dur, op.End-op.Start)
+		o.Chunk, o.GlobalChunk, o.Microbatch = append(o.Chunk, -1), append(o.GlobalChunk, -1), append(o.Microbatch, -1)
+		seq[k]++
+	}
+}
+
+func (f *flattener) name(text string) int32 {
+	id, ok := f.names[text]
+	if !ok {
+		id = int32(len(f.o.Names))
+		f.names[text] = id
+		f.o.Names = append(f.o.Names, text)
+	}
+	return id
+}
+
+// shift lets the clock begin with the first operator.
+func (f *flattener) shift() {
+	first := int64(math.MaxInt64)
+	for _, start := range f.o.Start {
+		first = min(first, start)
+	}
+	for i := range f.o.Start {
+		f.o.Start[i] -= first
+	}
+}

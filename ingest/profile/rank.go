@@ -1,0 +1,98 @@
+package profile
+
+import "github.com/sfstat/sfstat/trace"
+
+// Rank is the profile of one rank.
+type Rank struct {
+	Source    string // the file it was read from
+	ID        int    // global rank, −1: not known
+	World     int    // ranks of the job, 0: not known
+	LocalRank int    // −1: not known
+	Host      string
+	Backend   string // of communication, as the profiler names it: "nccl", "gloo"
+	Role      trace.Role
+
+	Stages      []string // in order; Span.Stage and device accounts count in it
+	Steps       []Step   // by start
+	Collectives []Collective
+	Names       []string // of operators
+	Ops         []Op
+	OpsLost     bool // there were too many operators: Ops is empty
+	Streams     int  // device queues that had work
+
+	Notes []trace.Note // what is incomplete
+}
+
+// Step is one step of one rank.
+type Step struct {
+	Index      int64
+	Start, End int64   // on the host
+	Spans      []Span  // stages on the host: by start, apart from each other, inside the step
+	Device     *Device // nil: the step launched no device work
+	Cut        bool    // first or last, and shorter or with fewer stages than the others
+}
+
+// Span is a piece of a stage.
+type Span struct {
+	Stage      int // position in Rank.Stages
+	Start, End int64
+}
+
+// Device is the account of a step on its device.
+type Device struct {
+	Start, End int64      // D(t) and D(t+1) of the package's doc
+	Own        []int64    // by stage: its part of Start … End without communication
+	Busy       []int64    // by stage: time in which work that it launched ran, communication apart
+	Exposed    []Exposure // communication that nothing else covers, by start
+	Time       Categories
+}
+
+// Categories divides device time as Holistic Trace Analysis does. The work is
+// what the step launched; streams are merged before they are summed.
+type Categories struct {
+	Compute       int64 // kernels that do not communicate
+	Communication int64
+	Memory        int64 // copies and fills
+	Idle          int64 // of the time between the first start and the last end
+	ExposedComm   int64 // communication that no compute covers
+}
+
+// Exposure is a stretch of exposed communication.
+type Exposure struct {
+	Stage      int // that launched it, −1: none
+	Collective int // position in Rank.Collectives, −1: not known
+	Start, End int64
+	Before     int64 // what its stage had of its Own by then
+}
+
+// Collective is one call of a collective, or of a point-to-point operation, on
+// one member.
+type Collective struct {
+	Op       Operation // what it does
+	Name     string    // as the profiler has it
+	Group    string    // name of the group, "" if unknown
+	Desc     string    // what the group is for
+	Ranks    []int     // members, ascending as given; nil: not known
+	Size     int       // of the group, 0: not known
+	Seq      int64     // number of the call in its group, −1: not known
+	Bytes    int64     // that the caller hands in, −1: not known
+	Dtype    string    // as the profiler has it
+	Step     int       // position in Rank.Steps, −1: outside
+	Stage    int       // that called it, −1: none
+	Launch   int64     // on the host
+	Start    int64     // on the device, or on the host where there is none
+	End      int64     //
+	OnDevice bool      //
+	Stream   int32     // queue, of those on the device
+	Peer     int       // of sends and receives, −1: not known
+}
+
+// Op is one operator on the device, or one collective of a host.
+type Op struct {
+	Name       int32 // position in Rank.Names
+	Step       int32 // position in Rank.Steps
+	Stage      int32 // −1: none
+	Lane       int32 // queue, from 0
+	Collective int32 // position in Rank.Collectives, −1: none
+	Start, End int64
+}

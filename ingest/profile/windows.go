@@ -1,0 +1,344 @@
+package profile
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Timeline is what the stages of windows are measured on.
+type Timeline uint8
+
+const (
+	// Auto: the device's where every rank has device work in most of its
+	// steps, else the host's.
+	Auto Timeline = iota
+	OnHost
+	OnDevice
+)
+
+// Options of Windows. The zero value is usable.
+type Options struct {
+	Run      string
+	Timeline Timeline
+}
+
+// The beginnings of the stages into which exposed communication goes on the
+// device: until the last member came, and after.
+const (
+	WaitStem     = trace.WaitStageStem
+	TransferStem = "comm."
+)
+
+// hostSuffix ends the names of host stages, and deviceSuffix those of the same
+// stages on the device.
+const (
+	hostSuffix   = "_cpu_wall"
+	deviceSuffix = "_device"
+	eventSuffix  = "_cuda_event_ms"
+)
+
+// Unmapped is the only stage of ranks of which no annotation is mapped.
+const Unmapped = "step.unmapped_cpu_wall"
+
+// Windows makes windows of the profiles of one run, one profile for each rank.
+// Steps that are cut off on some rank, and those that not all ranks have, are
+// left out with a note. Positions in Rank.Steps are the parts' own; errors
+// carry the rank's source. Usually there is one window.
+func Windows(ranks []*Rank, o Options) ([]*trace.Window, error) {
+	if len(ranks) == 0 {
+		return nil, trace.Bad(trace.ErrEmpty, "no profiles")
+	}
+	ranks = byID(ranks)
+	shared := meetSteps(ranks)
+	c := converter{o: o, ranks: ranks, notes: shared.notes, world: worldOf(ranks)}
+	c.matched = match(ranks)
+	c.clocks = clocks(ranks, c.matched)
+	c.last = lastStarts(ranks, c.matched, c.clocks)
+	c.chooseTimeline()
+	var parts []*trace.Part
+	for r := range ranks {
+		parts = append(parts, c.parts(r, shared.steps[r])...)
+	}
+	if len(parts) == 0 {
+		return nil, trace.At(trace.Pos{File: ranks[0].Source}, trace.Bad(trace.ErrEmpty, "no complete step was recorded: let the profiler run for more steps"))
+	}
+	windows, err := trace.Join(parts)
+	if err != nil {
+		return nil, err
+	}
+	for i, w := range windows {
+		w.Index = int64(i)
+		w.Notes = append(w.Notes, c.notes...)
+	}
+	return windows, nil
+}
+
+func byID(ranks []*Rank) []*Rank {
+	ranks = slices.Clone(ranks)
+	slices.SortStableFunc(ranks, func(a, b *Rank) int { return a.ID - b.ID })
+	return ranks
+}
+
+func worldOf(ranks []*Rank) int {
+	world := 1
+	for _, r := range ranks {
+		world = max(world, r.World, r.ID+1)
+	}
+	return min(world, trace.MaxRanks)
+}
+
+// converter makes parts of ranks.
+type converter struct {
+	o       Options
+	ranks   []*Rank
+	world   int
+	matched *matching
+	clocks  []Clock
+	last    [][]int64
+	stages  []column
+	names   []string
+	notes   []trace.Note
+}
+
+// column is a stage of the windows: what of which stage of the ranks.
+type column struct {
+	stage int
+	what  portion
+}
+
+type portion uint8
+
+const (
+	hostTime portion = iota
+	deviceTime
+	waitTime
+	transferTime
+	stepTime // all of it: no stage is mapped
+)
+
+// chooseTimeline sets the stages of the windows.
+func (c *converter) chooseTimeline() {
+	if c.o.Timeline == Auto {
+		c.o.Timeline = OnDevice
+		for _, r := range c.ranks {
+			with := 0
+			for i := range r.Steps {
+				if r.Steps[i].Device != nil {
+					with++
+				}
+			}
+			if 2*with < len(r.Steps) || with == 0 {
+				c.o.Timeline = OnHost
+			}
+		}
+	}
+	if c.o.Timeline == OnDevice {
+		c.deviceColumns()
+		c.tellClocks()
+	} else {
+		c.hostColumns()
+	}
+	if len(c.stages) == 0 {
+		c.add(column{what: stepTime}, Unmapped)
+		c.note(trace.NoteRecorder, "no annotation is mapped to a stage: a step is one stage; map names with a stage map")
+	}
+}
+
+func (c *converter) add(col column, name string) {
+	c.stages, c.names = append(c.stages, col), append(c.names, name)
+}
+
+func (c *converter) note(kind trace.NoteKind, format string, args ...any) {
+	c.notes = append(c.notes, trace.Note{Kind: kind, Text: fmt.Sprintf(format, args...)})
+}
+
+func (c *converter) hostColumns() {
+	for s, name := range c.ranks[0].Stages {
+		if c.anyStep(func(_ *Rank, step *Step) bool {
+			return slices.ContainsFunc(step.Spans, func(p Span) bool { return p.Stage == s })
+		}) {
+			c.add(column{s, hostTime}, name)
+		}
+	}
+}
+
+func (c *converter) anyStep(is func(r *Rank, s *Step) bool) bool {
+	for _, r := range c.ranks {
+		for i := range r.Steps {
+			if is(r, &r.Steps[i]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// deviceColumns are the stages on the device, each with the communication that
+// it exposes: before it or after, wherever most of it lies.
+func (c *converter) deviceColumns() {
+	for s, name := range c.ranks[0].Stages {
+		stem := strings.TrimSuffix(name, hostSuffix)
+		var before, after int64
+		for _, r := range c.ranks {
+			for i := range r.Steps {
+				if d := r.Steps[i].Device; d != nil {
+					b, a := d.exposedOf(s)
+					before, after = before+b, after+a
+				}
+			}
+		}
+		exposed := func() {
+			c.add(column{s, waitTime}, WaitStem+stem)
+			c.add(column{s, transferTime}, TransferStem+stem)
+		}
+		if before > after {
+			exposed()
+		}
+		if c.anyStep(func(_ *Rank, step *Step) bool { return step.Device != nil && step.Device.Own[s] > 0 }) {
+			if stem != name {
+				name = stem + deviceSuffix
+			}
+			c.add(column{s, deviceTime}, name)
+		}
+		if after > 0 && after >= before {
+			exposed()
+		}
+	}
+}
+
+// exposedOf is the exposed communication of a stage in the first and in the
+// second half of its own time.
+func (d *Device) exposedOf(stage int) (before, after int64) {
+	for _, e := range d.Exposed {
+		switch {
+		case e.Stage != stage:
+		case 2*e.Before < d.Own[stage]:
+			before += e.End - e.Start
+		default:
+			after += e.End - e.Start
+		}
+	}
+	return before, after
+}
+
+// tellClocks notes what the windows rest on.
+func (c *converter) tellClocks() {
+	most, residual, told := int64(0), int64(0), 0
+	for _, k := range c.clocks {
+		if k.Matches > 0 {
+			told++
+			most, residual = max(most, k.Offset, -k.Offset), max(residual, k.Residual)
+		}
+	}
+	c.note(trace.NoteRecorder, "stages are measured on the device, by the work that they launched; idle time is the stage's that the host was in")
+	switch {
+	case len(c.ranks) == 1:
+	case told < len(c.ranks)-1:
+		c.note(trace.NoteRecorder, "%d of %d ranks share no collective with the others: how long they waited in exposed communication cannot be told from the transfer",
+			len(c.ranks)-1-told, len(c.ranks))
+	default:
+		c.note(trace.NoteRecorder, "clocks were brought together by the ends of collectives: at most %.3f ms apart before, %.3f ms after", float64(most)/1e6, float64(residual)/1e6)
+	}
+}
+
+// parts are the runs of consecutive steps of a rank.
+func (c *converter) parts(r int, steps []int) []*trace.Part {
+	rank := c.ranks[r]
+	var out []*trace.Part
+	for n, at := range steps {
+		s := &rank.Steps[at]
+		if n == 0 || s.Index != rank.Steps[steps[n-1]].Index+1 {
+			out = append(out, &trace.Part{Pos: trace.Pos{File: rank.Source}, Run: c.o.Run, WorldSize: c.world, FirstStep: s.Index, GatherOK: true,
+				Rank:   trace.Rank{ID: rank.ID, Host: rank.Host, LocalRank: rank.LocalRank, Role: rank.Role},
+				Schema: trace.Schema{Stages: c.names}})
+			if n == 0 {
+				c.tell(rank, out[0])
+			}
+		}
+		p := out[len(out)-1]
+		row := make([]int64, len(c.stages))
+		c.fill(row, r, s)
+		p.Durations = append(p.Durations, row...)
+		p.Wall = append(p.Wall, c.wall(s))
+		c.sample(p, s)
+	}
+	return out
+}
+
+// tell puts the rank's notes on the part, or on the windows where the kind
+// matters.
+func (c *converter) tell(rank *Rank, p *trace.Part) {
+	for _, n := range rank.Notes {
+		text := fmt.Sprintf("rank %d: %s", rank.ID, n.Text)
+		if n.Kind == trace.NoteRecorder {
+			p.Notes = append(p.Notes, text)
+		} else {
+			c.notes = append(c.notes, trace.Note{Kind: n.Kind, Text: text})
+		}
+	}
+}
+
+func (c *converter) wall(s *Step) int64 {
+	if c.o.Timeline == OnDevice && s.Device != nil {
+		return s.Device.End - s.Device.Start
+	}
+	return s.End - s.Start
+}
+
+// fill sets the durations of one step.
+func (c *converter) fill(row []int64, r int, s *Step) {
+	own := make([]int64, len(c.ranks[r].Stages))
+	wait, transfer := make([]int64, len(own)), make([]int64, len(own))
+	for _, span := range s.Spans {
+		own[span.Stage] += span.End - span.Start
+	}
+	if c.o.Timeline == OnDevice && s.Device != nil {
+		copy(own, s.Device.Own)
+		for _, e := range s.Device.Exposed {
+			if e.Stage < 0 {
+				continue
+			}
+			until := e.Start
+			if e.Collective >= 0 {
+				until = min(e.End, max(e.Start, c.last[r][e.Collective]))
+			}
+			wait[e.Stage] += until - e.Start
+			transfer[e.Stage] += e.End - until
+		}
+	}
+	for i, col := range c.stages {
+		switch col.what {
+		case waitTime:
+			row[i] = wait[col.stage]
+		case transferTime:
+			row[i] = transfer[col.stage]
+		case stepTime:
+			row[i] = c.wall(s)
+		default:
+			row[i] = own[col.stage]
+		}
+	}
+}
+
+// sample adds the busy time of the device to a window of host stages, as CUDA
+// events would have measured it.
+func (c *converter) sample(p *trace.Part, s *Step) {
+	if c.o.Timeline == OnDevice || s.Device == nil {
+		return
+	}
+	for i, col := range c.stages {
+		stem, ok := strings.CutSuffix(c.names[i], hostSuffix)
+		if !ok || col.what != hostTime || s.Device.Busy[col.stage] == 0 {
+			continue
+		}
+		at := slices.IndexFunc(p.Side, func(x trace.SideChannel) bool { return x.Name == stem+eventSuffix })
+		if at < 0 {
+			at = len(p.Side)
+			p.Side = append(p.Side, trace.SideChannel{Name: stem + eventSuffix})
+		}
+		p.Side[at].Samples = append(p.Side[at].Samples, trace.Sample{Step: s.Index, Value: float64(s.Device.Busy[col.stage]) / 1e6, Ready: true})
+	}
+}

@@ -1,0 +1,219 @@
+package nccl
+
+import "strconv"
+
+// Op is what a rank asked its communicator to do, or what a kernel does.
+type Op uint8
+
+const (
+	UnknownOp Op = iota
+	AllGather
+	AllReduce
+	Broadcast
+	Reduce
+	ReduceScatter
+	Send
+	Recv
+	AlltoAll
+	Gather
+	Scatter
+	PutSignal
+	Signal
+	WaitSignal
+	AllToAllPivot
+	SendRecv // never a call: the kernel that runs the sends and receives of a group
+	Generic  // a kernel whose name does not tell: RCCL runs nearly everything so
+	numOps
+)
+
+var opNames = [numOps]string{"unknown", "AllGather", "AllReduce", "Broadcast", "Reduce", "ReduceScatter", "Send", "Recv",
+	"AlltoAll", "Gather", "Scatter", "PutSignal", "Signal", "WaitSignal", "AllToAllPivot", "SendRecv", "Generic"}
+
+func (o Op) String() string {
+	if o < numOps {
+		return opNames[o]
+	}
+	return "Op(" + strconv.Itoa(int(o)) + ")"
+}
+
+// ParseOp reads the name as the log and kernels write it, UnknownOp for any
+// other.
+func ParseOp[T ~string | ~[]byte](name T) Op {
+	for o := AllGather; o < numOps; o++ {
+		if string(name) == opNames[o] {
+			return o
+		}
+	}
+	return UnknownOp
+}
+
+// PointToPoint says whether the operation runs in a SendRecv kernel: sends,
+// receives, and what NCCL builds from them.
+func (o Op) PointToPoint() bool {
+	switch o {
+	case Send, Recv, AlltoAll, Gather, Scatter, SendRecv:
+		return true
+	}
+	return false
+}
+
+// OneSided says whether the operation is a signal or a put, which launches no
+// kernel named after it.
+func (o Op) OneSided() bool { return o == PutSignal || o == Signal || o == WaitSignal }
+
+// Reduces says whether the operation combines elements, so that its kernel is
+// compiled for an element type.
+func (o Op) Reduces() bool { return o == AllReduce || o == Reduce || o == ReduceScatter }
+
+// Datatype is ncclDataType_t as printed; UnknownType is none of them.
+type Datatype uint8
+
+const (
+	Int8 Datatype = iota
+	Uint8
+	Int32
+	Uint32
+	Int64
+	Uint64
+	Float16
+	Float32
+	Float64
+	Bfloat16
+	Float8E4M3
+	Float8E5M2
+	UnknownType Datatype = 255
+)
+
+var datatypes = [...]struct {
+	name string
+	size int64
+}{{"int8", 1}, {"uint8", 1}, {"int32", 4}, {"uint32", 4}, {"int64", 8}, {"uint64", 8}, {"float16", 2}, {"float32", 4},
+	{"float64", 8}, {"bfloat16", 2}, {"float8e4m3", 1}, {"float8e5m2", 1}}
+
+func (d Datatype) String() string {
+	if int(d) < len(datatypes) {
+		return datatypes[d].name
+	}
+	return "unknown"
+}
+
+// Size is the bytes of one element, 0 for an unknown type.
+func (d Datatype) Size() int64 {
+	if int(d) < len(datatypes) {
+		return datatypes[d].size
+	}
+	return 0
+}
+
+// Signless maps signed integers to their unsigned twins: kernels are compiled
+// for one of the two.
+func (d Datatype) Signless() Datatype {
+	switch d {
+	case Int8, Int32, Int64:
+		return d + 1
+	}
+	return d
+}
+
+// Reduction is ncclRedOp_t as printed. From 5 on it is an operator that the
+// program made.
+type Reduction int64
+
+const (
+	Sum Reduction = iota
+	Prod
+	Max
+	Min
+	Avg
+)
+
+func (r Reduction) String() string {
+	if names := [...]string{"sum", "prod", "max", "min", "avg"}; r >= 0 && int(r) < len(names) {
+		return names[r]
+	}
+	return "user-made"
+}
+
+// Algo is how a collective is laid over the ranks.
+type Algo uint8
+
+const (
+	UnknownAlgo Algo = iota
+	Tree
+	Ring
+	CollNetDirect // COLLNET up to NCCL 2.13
+	CollNetChain
+	NVLS
+	NVLSTree
+	PAT
+	numAlgos
+)
+
+var algoNames = [numAlgos]string{"unknown", "TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NVLS_TREE", "PAT"}
+
+func (a Algo) String() string {
+	if a < numAlgos {
+		return algoNames[a]
+	}
+	return algoNames[0]
+}
+
+// ParseAlgo reads the name as tuning lines and kernels write it.
+func ParseAlgo[T ~string | ~[]byte](name T) Algo {
+	for a := Tree; a < numAlgos; a++ {
+		if string(name) == algoNames[a] {
+			return a
+		}
+	}
+	if string(name) == "COLLNET" {
+		return CollNetDirect
+	}
+	return UnknownAlgo
+}
+
+// AlgoNumber is the algorithm that tuning lines up to NCCL 2.23 give by number.
+func AlgoNumber(n int64) Algo {
+	if n < 0 || n >= int64(numAlgos)-1 {
+		return UnknownAlgo
+	}
+	return Algo(n) + Tree
+}
+
+// Protocol is how data and flags travel.
+type Protocol uint8
+
+const (
+	UnknownProtocol Protocol = iota
+	LL
+	LL128
+	Simple
+	numProtocols
+)
+
+var protocolNames = [numProtocols]string{"unknown", "LL", "LL128", "SIMPLE"}
+
+func (p Protocol) String() string {
+	if p < numProtocols {
+		return protocolNames[p]
+	}
+	return protocolNames[0]
+}
+
+// ParseProtocol reads the name as tuning lines write it.
+func ParseProtocol[T ~string | ~[]byte](name T) Protocol {
+	for p := LL; p < numProtocols; p++ {
+		if string(name) == protocolNames[p] {
+			return p
+		}
+	}
+	return UnknownProtocol
+}
+
+// ProtocolNumber is the protocol that tuning lines up to NCCL 2.23 give by
+// number.
+func ProtocolNumber(n int64) Protocol {
+	if n < 0 || n >= int64(numProtocols)-1 {
+		return UnknownProtocol
+	}
+	return Protocol(n) + LL
+}

@@ -25,10 +25,12 @@ func (p *program) ksCommand() *cli.Command {
 			&cli.Uint64Flag{Name: "seed", Value: d.Seed, Usage: "seed of the permutations"},
 			&cli.Float64Flag{Name: "fdr", Value: d.Discovery, Usage: "`RATE` of false discoveries among those that are found"},
 			&cli.BoolFlag{Name: "matrix", Category: forOutput, Usage: "give the distances of all pairs of workers: in json beside the rest, in csv instead"},
+			figureFlag("the distances of all pairs of workers"),
 		}, traceFlags()),
 		UsageText: `sfstat ks trace-job.parquet
 sfstat ks trace-job.parquet --fdr 0.05 --seed 7 --format csv
 sfstat ks trace-job.parquet --matrix --format json | jq '.traces[0].matrix'
+sfstat ks trace-job.parquet --plot rhythm.pdf
 sfstat ks trace-job.parquet --clock wall --against everyone    # the paper's figure`,
 		Action: p.ks,
 	}
@@ -43,6 +45,11 @@ func (p *program) ks(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	path, drawn, err := figureFile(c)
+	if err != nil {
+		return err
+	}
+	o.Matrix = o.Matrix || path != ""
 	var results []report.Rhythm
 	in, err := p.traces(c, whatif.DefaultOptions(), func(t report.Traced) error {
 		p.announce(c, t, o)
@@ -56,20 +63,28 @@ func (p *program) ks(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if path != "" {
+		if err := p.plotRhythm(path, drawn, results); err != nil {
+			return err
+		}
+		if (as == report.JSON || as == report.CSV) && !c.Bool("matrix") {
+			results[0].Matrix = nil // it was kept for the figure
+		}
+	}
 	return p.emit(c, func(w io.Writer) error {
 		return report.Input{Problems: in.problems}.Rhythm(w, results, as, p.style(c))
 	})
 }
 
-// drawn is how many workers can be drawn on a map of all pairs.
-const drawn = 64
+// mapped is how many workers fit on a map of all pairs in text.
+const mapped = 64
 
 func rhythmOf(t report.Traced, o ks.Options, as report.Format) (*ks.Result, error) {
 	if o.Clock == ks.Wall {
 		o.Origin = t.View.Origin()
 	}
 	if people := as == report.Text || as == report.Markdown; people {
-		o.Matrix = t.View.Workers() <= drawn
+		o.Matrix = o.Matrix || t.View.Workers() <= mapped
 	}
 	return ks.Analyze(t.View.Rhythms(), o)
 }

@@ -36,9 +36,12 @@ func (p *program) zscoreCommand() *cli.Command {
 			choice("scale", "what durations are compared on: auto takes logarithms where the noise is skewed", zscoreScales...),
 			&cli.Uint64Flag{Name: "seed", Value: d.Seed, Usage: "seed of the calibration of modified"},
 			&cli.IntFlag{Name: "top", Value: 20, Category: forOutput, Usage: "rows `N` of outliers in text and Markdown; 0 is all"},
+			figureFlag("how often each worker completes an operator, over time,"),
+			&cli.StringFlag{Name: "op", Category: forOutput, Usage: "draw the operator `NAME`; without it, the one that the first suspect is longest in"},
 		}, traceFlags()),
 		UsageText: `sfstat zscore trace-job.parquet
 sfstat zscore trace-job.parquet --alpha 0.001 --top 50
+sfstat zscore trace-job.parquet --plot backward.png --op backward-compute
 sfstat zscore trace-job.parquet --method population --cutoff 3 --format csv    # the paper's rule`,
 		Action: p.zscore,
 	}
@@ -57,6 +60,13 @@ func (p *program) zscore(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	path, drawn, err := figureFile(c)
+	if err != nil {
+		return err
+	}
+	if path == "" && c.IsSet("op") {
+		return badUsage("--op says what --plot draws, and needs it")
+	}
 	var results []report.Outliers
 	in, err := p.traces(c, whatif.DefaultOptions(), func(t report.Traced) error {
 		series, operators := t.View.Series()
@@ -70,6 +80,11 @@ func (p *program) zscore(c *cli.Context) error {
 	})
 	if err != nil {
 		return err
+	}
+	if path != "" {
+		if err := p.plotOutliers(c, drawn, results); err != nil {
+			return err
+		}
 	}
 	return p.emit(c, func(w io.Writer) error {
 		return report.Input{Problems: in.problems}.Outliers(w, results, as, p.style(c))

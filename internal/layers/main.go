@@ -61,6 +61,8 @@ var onlyIn = map[string][]string{
 	"github.com/schollz/progressbar/v3":        {"cmd"},
 	"golang.org/x/term":                        {"cmd"},
 	"gonum.org/v1/plot":                        {"plots"},
+	"codeberg.org/go-pdf/fpdf":                 {"plots"},
+	"golang.org/x/image":                       {"plots"},
 	"github.com/parquet-go/parquet-go":         {"fixtures", "ingest/optrace"},
 	"modernc.org/sqlite":                       {"fixtures", "ingest/nsight"},
 	"github.com/rogpeppe/go-internal":          nil,

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sfstat/sfstat/diagnose/opviews"
+	"github.com/sfstat/sfstat/engine/zscore"
+	"github.com/sfstat/sfstat/plots"
+	"github.com/sfstat/sfstat/report"
+)
+
+// figureFlag asks for a figure beside the result.
+func figureFlag(of string) cli.Flag {
+	return &cli.StringFlag{Name: "plot", Category: forOutput, Usage: "draw " + of + " into `FILE`, which ends in .png, .svg or .pdf"}
+}
+
+// figureFile is what --plot names; "" where it is not given.
+func figureFile(c *cli.Context) (string, plots.Format, error) {
+	path := c.String("plot")
+	if path == "" {
+		return "", 0, nil
+	}
+	as, err := plots.FormatOf(path)
+	if err != nil {
+		return "", 0, badUsage("--plot: %v", err)
+	}
+	return path, as, nil
+}
+
+// onlyTrace is the one that a figure shows.
+func onlyTrace[T any](results []T) (*T, error) {
+	if len(results) != 1 {
+		return nil, badInput(fmt.Errorf("--plot shows one operator trace, found %d: give one path", len(results)))
+	}
+	return &results[0], nil
+}
+
+// writeFigure writes a figure into a file.
+func (p *program) writeFigure(path string, as plots.Format, f *plots.Figure, err error) error {
+	if err != nil {
+		return badInput(err)
+	}
+	return p.writeTo(path, func(w io.Writer) error { return f.Write(w, as) })
+}
+
+// workersOf are some workers of a view as a figure shows them, called by rank.
+func workersOf(v *opviews.View, which []int, culprit func(w int) bool) []plots.Worker {
+	var out []plots.Worker
+	for _, w := range which {
+		out = append(out, plots.Worker{Name: strconv.Itoa(v.Rank(w).ID), Group: v.Stage(w), Culprit: culprit(w)})
+	}
+	return out
+}
+
+// plotRhythm draws the distances of all pairs of workers.
+func (p *program) plotRhythm(path string, as plots.Format, results []report.Rhythm) error {
+	r, err := onlyTrace(results)
+	if err != nil {
+		return err
+	}
+	all := make([]int, r.View.Workers())
+	for w := range all {
+		all[w] = w
+	}
+	d := plots.Divergence{D: r.Matrix, Found: "found at a false-discovery rate of " + strconv.FormatFloat(100*r.Discovery, 'g', 3, 64) + " %",
+		Workers: workersOf(r.View, all, func(w int) bool { t := r.Scores[w].Test; return t != nil && t.Flagged })}
+	f, err := d.Draw(figureWidth(len(all)))
+	return p.writeFigure(path, as, f, err)
+}
+
+// figureWidth is a page for more workers than can be labelled in a column.
+func figureWidth(workers int) plots.Width {
+	if workers > 24 {
+		return plots.Page
+	}
+	return plots.Column
+}
+
+// mostBins is how many bins of time a figure tells apart.
+const mostBins = 400
+
+// plotOutliers draws the time-frequency view of an operator: the one that is
+// asked for, or the one that the first suspect is longest in.
+func (p *program) plotOutliers(c *cli.Context, as plots.Format, results []report.Outliers) error {
+	r, err := onlyTrace(results)
+	if err != nil {
+		return err
+	}
+	name := c.String("op")
+	if name == "" {
+		if name = suspectOperator(r); name == "" {
+			return badInput(errors.New("--plot: no operator is surely long on one worker; --op NAME says which to show"))
+		}
+	}
+	v := r.View
+	frequency := v.Frequency(name, mostBins)
+	if frequency == nil {
+		return badInput(fmt.Errorf("--op is %q, expected one of %s", name, orList(v.Trace.Names)))
+	}
+	a := plots.Activity{Operator: name, Rates: frequency.Rates, Bin: seconds(frequency.Bin), Found: "surely longer than its peers",
+		Workers: workersOf(v, frequency.Workers, func(w int) bool { return isSlow(r, name, w) })}
+	for _, s := range frequency.Steps {
+		a.Steps = append(a.Steps, seconds(s))
+	}
+	f, err := a.Draw(plots.Page)
+	return p.writeFigure(c.String("plot"), as, f, err)
+}
+
+func seconds(ns int64) float64 { return float64(ns) / 1e9 }
+
+// suspectOperator is the operator that the first suspect is longest in, against
+// its peers; "" without one.
+func suspectOperator(r *report.Outliers) string {
+	for _, o := range r.Result.Outliers {
+		if o.Worker == r.Suspects[0].Worker && isLonger(r, &o) {
+			return operatorOf(r, &o)
+		}
+	}
+	return ""
+}
+
+// isLonger reports whether an outlier is about time that was taken, not about
+// waiting or starting.
+func isLonger(r *report.Outliers, o *zscore.Outlier) bool {
+	q := r.Series[o.Series].Quantity
+	return o.Effect > 0 && (q == zscore.Duration || q == zscore.Transfer)
+}
+
+func operatorOf(r *report.Outliers, o *zscore.Outlier) string {
+	return r.Operators[r.Series[o.Series].Op].Name
+}
+
+// isSlow reports whether a worker is surely longer than its peers in operators
+// of a name.
+func isSlow(r *report.Outliers, name string, worker int) bool {
+	return slices.ContainsFunc(r.Result.Outliers, func(o zscore.Outlier) bool {
+		return o.Sure && o.Worker == worker && isLonger(r, &o) && operatorOf(r, &o) == name
+	})
+}

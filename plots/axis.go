@@ -1,0 +1,178 @@
+package plots
+
+import (
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
+)
+
+// Scale is how values lie along an axis.
+type Scale uint8
+
+const (
+	Linear Scale = iota
+	Logarithmic
+)
+
+// Axis is a quantity and its unit.
+type Axis struct {
+	Name  string // "delay"
+	Unit  string // "ms"; "" for counts, shares of one and names
+	Scale Scale
+	// From and To bound what is shown where From is less than To and the data lie
+	// between them; data beyond are shown too. Otherwise the data decide.
+	From, To float64
+	Ticks    []float64 // where labels stand; nil: they are chosen
+}
+
+// ErrNothing is a figure of nothing.
+var ErrNothing = errors.New("nothing to draw: no value is finite")
+
+// Label is the name with the unit: "delay (ms)".
+func (a Axis) Label() string {
+	if a.Unit == "" {
+		return a.Name
+	}
+	return a.Name + " (" + a.Unit + ")"
+}
+
+// shows reports whether a value can stand on the axis.
+func (a Axis) shows(v float64) bool {
+	return !math.IsNaN(v) && !math.IsInf(v, 0) && (a.Scale == Linear || v > 0)
+}
+
+// set gives an axis of a plot its label and style; tick says how its labels are
+// aligned.
+func (a Axis) set(to *plot.Axis, tick text.Style) {
+	label := words(labelSize)
+	label.XAlign, label.YAlign = to.Label.TextStyle.XAlign, to.Label.TextStyle.YAlign
+	to.Label.Text, to.Label.TextStyle, to.Label.Padding = a.Label(), label, 2
+	to.LineStyle, to.Padding = pen(black, 0.5), 0
+	to.Tick.Label = words(tickSize)
+	to.Tick.Label.XAlign, to.Tick.Label.YAlign = tick.XAlign, tick.YAlign
+	to.Tick.LineStyle, to.Tick.Length = pen(black, 0.5), 2.5
+	to.Tick.Marker = ticker{a}
+	if a.Scale == Logarithmic {
+		to.Scale = plot.LogScale{}
+	}
+}
+
+// fit sets the range of an axis of a plot by the data. What is all equal gets a
+// range around it.
+func (a Axis) fit(to *plot.Axis, values []float64) error {
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, v := range values {
+		if a.shows(v) {
+			low, high = min(low, a.place(v)), max(high, a.place(v))
+		}
+	}
+	if low > high {
+		return ErrNothing
+	}
+	margin := 0.05 * (high - low)
+	if margin == 0 {
+		margin = max(math.Abs(low)*0.1, 0.1)
+	}
+	to.Min, to.Max = a.value(low-margin), a.value(high+margin)
+	if a.From < a.To {
+		if a.shows(a.From) && a.place(a.From) <= low {
+			to.Min = a.From
+		}
+		if a.shows(a.To) && a.place(a.To) >= high {
+			to.Max = a.To
+		}
+	}
+	return nil
+}
+
+// place is where a value stands on paper; value is the inverse.
+func (a Axis) place(v float64) float64 {
+	if a.Scale == Logarithmic {
+		return math.Log(v)
+	}
+	return v
+}
+
+func (a Axis) value(place float64) float64 {
+	if a.Scale == Logarithmic {
+		return math.Exp(place)
+	}
+	return place
+}
+
+// ticker chooses the ticks of an axis.
+type ticker struct{ axis Axis }
+
+var _ plot.Ticker = ticker{}
+
+// Ticks implements plot.Ticker.
+func (t ticker) Ticks(low, high float64) []plot.Tick {
+	switch {
+	case len(t.axis.Ticks) > 0:
+		var out []plot.Tick
+		for _, v := range t.axis.Ticks {
+			out = append(out, plot.Tick{Value: v, Label: number(v)})
+		}
+		return out
+	case t.axis.Scale == Logarithmic:
+		return decades(low, high)
+	}
+	return round(low, high)
+}
+
+// round are labels at three to six multiples of 1, 2 or 5 times a power of ten.
+func round(low, high float64) []plot.Tick {
+	const most = 6
+	if !(high > low) || math.IsInf(high-low, 0) {
+		return nil
+	}
+	power := math.Pow(10, math.Floor(math.Log10((high-low)/most)))
+	step := 10 * power
+	for _, m := range []float64{5, 2, 1} {
+		if (high-low)/(m*power) <= most {
+			step = m * power
+		}
+	}
+	var out []plot.Tick
+	const slack = 1e-9 // of a step: for what division loses
+	for k := math.Ceil(low/step - slack); k <= math.Floor(high/step+slack); k++ {
+		v := k*step + 0 // −0 is 0
+		out = append(out, plot.Tick{Value: v, Label: number(v)})
+	}
+	return out
+}
+
+// decades are labels at powers of ten and ticks between them; over less than
+// two powers there are labels at 1, 2 and 5 of each.
+func decades(low, high float64) []plot.Tick {
+	wide := high/low >= 100
+	var out []plot.Tick
+	for power := math.Floor(math.Log10(low)); power <= math.Log10(high); power++ {
+		for m := 1; m <= 9; m++ {
+			v := float64(m) * math.Pow(10, power)
+			if v < low || v > high {
+				continue
+			}
+			tick := plot.Tick{Value: v}
+			if m == 1 || !wide && (m == 2 || m == 5) {
+				tick.Label = number(v)
+			}
+			out = append(out, tick)
+		}
+	}
+	return out
+}
+
+// number is a value as short as it goes, with a space between thousands.
+func number(v float64) string {
+	s := strconv.FormatFloat(v, 'g', 6, 64)
+	switch rounded, err := strconv.ParseFloat(s, 64); {
+	case err != nil || rounded != math.Trunc(rounded) || math.Abs(rounded) >= 1e6 || math.Abs(rounded) < 10_000:
+		return strings.Replace(s, "-", "−", 1)
+	}
+	return strings.Replace(s[:len(s)-3]+"\u2009"+s[len(s)-3:], "-", "−", 1)
+}

@@ -1,0 +1,115 @@
+package plots
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Group is the bars of one row of [Bars].
+type Group struct {
+	Name   string
+	Values []float64 // a bar for each of Bars.Series; NaN: none
+	Marks  []float64 // a mark beside each; NaN or nil: none
+}
+
+// Bars are groups of horizontal bars, the first on top: names of groups are read
+// without turning the page.
+type Bars struct {
+	X      Axis
+	Series []string // at most three
+	Groups []Group
+	Mark   string // what the marks are, for the legend
+}
+
+// barHeight is the height of a bar on paper.
+const barHeight vg.Length = 6
+
+// Draw makes the figure of bars.
+func (b Bars) Draw(w Width) (*Figure, error) {
+	if len(b.Series) == 0 || len(b.Series) > len(fills) {
+		return nil, fmt.Errorf("plots: %d series of bars, expected 1 to %d", len(b.Series), len(fills))
+	}
+	p := newPlot(b.X, Axis{Name: ""})
+	values := []float64{0}
+	for _, g := range b.Groups {
+		if len(g.Values) != len(b.Series) || g.Marks != nil && len(g.Marks) != len(b.Series) {
+			return nil, fmt.Errorf("plots: group %s has %d bars and %d marks, expected %d", g.Name, len(g.Values), len(g.Marks), len(b.Series))
+		}
+		values = append(append(values, g.Values...), g.Marks...)
+	}
+	if len(b.Groups) == 0 {
+		return nil, ErrNothing
+	}
+	if err := b.X.fit(&p.X, values); err != nil {
+		return nil, err
+	}
+	p.X.Min = 0
+	p.Y.Min, p.Y.Max = 0, float64(len(b.Groups))
+	p.Y.Tick.Marker = plot.ConstantTicks(b.names())
+	p.Y.Tick.Length = 0
+	p.Add(plotter(b.plot))
+	rows := vg.Length(len(b.Groups) * (len(b.Series) + 1))
+	f := figure(w, rows*barHeight, p)
+	f.legend = b.legend()
+	return f, nil
+}
+
+// names are the ticks of the groups, the first on top.
+func (b Bars) names() []plot.Tick {
+	var out []plot.Tick
+	for i, g := range b.Groups {
+		out = append(out, plot.Tick{Value: b.middle(i), Label: short(g.Name)})
+	}
+	return out
+}
+
+func (b Bars) middle(group int) float64 { return float64(len(b.Groups)-group) - 0.5 }
+
+func (b Bars) plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	for _, t := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
+		if at := x(t.Value); !t.IsMinor() && c.ContainsX(at) {
+			c.StrokeLine2(pen(faint, 0.4), at, c.Min.Y, at, c.Max.Y)
+		}
+	}
+	share := 1 / float64(len(b.Series)+1) // of a group's height, for a bar
+	for i, g := range b.Groups {
+		for k, v := range g.Values {
+			top := y(b.middle(i) + share*(float64(len(b.Series))/2-float64(k)))
+			bottom := y(b.middle(i) + share*(float64(len(b.Series))/2-float64(k+1)))
+			if b.X.shows(v) {
+				bar := box(vg.Rectangle{Min: vg.Point{X: x(0), Y: bottom}, Max: vg.Point{X: x(clampTo(p.X, v)), Y: top}})
+				c.SetColor(fills[k])
+				c.Fill(bar)
+				c.SetLineStyle(pen(black, 0.4))
+				c.Stroke(bar)
+			}
+			if g.Marks != nil && !math.IsNaN(g.Marks[k]) {
+				drawMarker(c, publishedLook, open, vg.Point{X: x(clampTo(p.X, g.Marks[k])), Y: (top + bottom) / 2})
+			}
+		}
+	}
+}
+
+// publishedLook is that of marks beside bars.
+var publishedLook = look{color: vermillion, marker: diamond}
+
+func (b Bars) legend() []entry {
+	var out []entry
+	for k, name := range b.Series {
+		out = append(out, entry{short(name), func(c draw.Canvas) {
+			c.SetColor(fills[k])
+			c.Fill(box(c.Rectangle))
+			c.SetLineStyle(pen(black, 0.4))
+			c.Stroke(box(c.Rectangle))
+		}})
+	}
+	if b.Mark != "" {
+		out = append(out, entry{b.Mark, func(c draw.Canvas) { drawMarker(c, publishedLook, open, c.Center()) }})
+	}
+	return out
+}

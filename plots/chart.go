@@ -1,0 +1,216 @@
+package plots
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Point is a value with its interval.
+type Point struct {
+	X, Y      float64
+	Low, High float64 // of the interval around Y; both 0 or not finite: none is drawn
+	N         int     // what Y was made from: runs, windows; not drawn
+	Open      bool    // drawn hollow: what Line.Hollow says holds
+}
+
+func (p Point) hasInterval() bool {
+	return p.Low != p.High && !math.IsNaN(p.Low-p.High) && !math.IsInf(p.Low-p.High, 0)
+}
+
+// Line is a series of points, by ascending X.
+type Line struct {
+	Name   string
+	Points []Point
+}
+
+// Reference is a value that data are compared with, drawn across the panel.
+type Reference struct {
+	Name   string // "τ = 0.80"
+	Value  float64
+	Across Direction
+}
+
+// Direction is that of a reference.
+type Direction uint8
+
+const (
+	AtY Direction = iota // a horizontal line
+	AtX                  // a vertical line
+)
+
+// Panel is one pair of axes.
+type Panel struct {
+	X, Y       Axis
+	Lines      []Line
+	References []Reference
+}
+
+// Chart is panels below each other. Series of one name look the same in all.
+type Chart struct {
+	Panels []Panel
+	Hollow string // what a hollow point means, for the legend; "" says nothing
+}
+
+// Draw makes the figure of a chart. Points without finite coordinates are left
+// out; it is an error if a panel has no other.
+func (ch Chart) Draw(w Width) (*Figure, error) {
+	if len(ch.Panels) == 0 {
+		return nil, ErrNothing
+	}
+	f := &Figure{}
+	names := make(map[string]int)
+	var panels []*plot.Plot
+	for i, panel := range ch.Panels {
+		p, err := panel.plot(func(name string) look { return f.lookOf(names, name) })
+		if err != nil {
+			return nil, fmt.Errorf("panel %d: %w", i+1, err)
+		}
+		panels = append(panels, p)
+	}
+	high := 0.5 * w.length()
+	if len(panels) > 1 {
+		high = 0.36 * w.length()
+	}
+	legend := f.legend
+	f = figure(w, high, panels...)
+	f.legend = legend
+	if ch.Hollow != "" {
+		f.legend = append(f.legend, entry{ch.Hollow, func(c draw.Canvas) {
+			drawMarker(c, look{color: dim, marker: circle}, open, c.Center())
+		}})
+	}
+	return f, nil
+}
+
+// lookOf is the look of a series by name, which enters the legend when it is
+// new.
+func (f *Figure) lookOf(names map[string]int, name string) look {
+	k, known := names[name]
+	if known {
+		return lookOf(k)
+	}
+	k = len(names)
+	names[name] = k
+	l := lookOf(k)
+	f.legend = append(f.legend, entry{short(name), func(c draw.Canvas) {
+		line := pen(l.color, 1)
+		line.Dashes = l.dashes
+		c.StrokeLine2(line, c.Min.X, c.Center().Y, c.Max.X, c.Center().Y)
+		drawMarker(c, l, filled, c.Center())
+	}})
+	return l
+}
+
+func (panel Panel) plot(lookOf func(name string) look) (*plot.Plot, error) {
+	p := newPlot(panel.X, panel.Y)
+	var xs, ys []float64
+	for _, l := range panel.Lines {
+		for _, pt := range panel.visible(l) {
+			xs, ys = append(xs, pt.X), append(ys, pt.Y)
+			if pt.hasInterval() {
+				ys = append(ys, pt.Low, pt.High)
+			}
+		}
+	}
+	for _, r := range panel.References {
+		if r.Across == AtY && len(ys) > 0 {
+			ys = append(ys, r.Value)
+		}
+	}
+	if err := panel.X.fit(&p.X, xs); err != nil {
+		return nil, err
+	}
+	if err := panel.Y.fit(&p.Y, ys); err != nil {
+		return nil, err
+	}
+	p.Add(plotter(grid))
+	for _, r := range panel.References {
+		p.Add(r.plotter())
+	}
+	for i, l := range panel.Lines {
+		aside := apart * (vg.Length(i) - vg.Length(len(panel.Lines)-1)/2)
+		p.Add(linePlotter(panel.visible(l), lookOf(l.Name), aside))
+	}
+	return p, nil
+}
+
+// apart is how far the points of two series of the same X stand from each other
+// on paper, so that neither hides the interval of the other.
+const apart vg.Length = 2
+
+// visible are the points that can be drawn.
+func (panel Panel) visible(l Line) []Point {
+	var out []Point
+	for _, p := range l.Points {
+		if panel.X.shows(p.X) && panel.Y.shows(p.Y) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func linePlotter(points []Point, l look, aside vg.Length) plotter {
+	return func(c draw.Canvas, p *plot.Plot) {
+		x, y := p.Transforms(&c)
+		line := pen(l.color, 1)
+		line.Dashes = l.dashes
+		var path []vg.Point
+		for _, pt := range points {
+			path = append(path, vg.Point{X: x(pt.X) + aside, Y: y(pt.Y)})
+		}
+		c.StrokeLines(line, c.ClipLinesXY(path)...)
+		for i, pt := range points {
+			if pt.hasInterval() {
+				low, high := clampTo(p.Y, pt.Low), clampTo(p.Y, pt.High)
+				whisker(c, pen(l.color, 0.7), path[i].X, y(low), y(high))
+			}
+		}
+		for i, pt := range points {
+			as := filled
+			if pt.Open {
+				as = open
+			}
+			drawMarker(c, l, as, path[i])
+		}
+	}
+}
+
+// clampTo keeps a value on an axis.
+func clampTo(a plot.Axis, v float64) float64 { return min(max(v, a.Min), a.Max) }
+
+func whisker(c draw.Canvas, style draw.LineStyle, x, low, high vg.Length) {
+	const half = 1.8
+	c.StrokeLine2(style, x, low, x, high)
+	c.StrokeLine2(style, x-half, low, x+half, low)
+	c.StrokeLine2(style, x-half, high, x+half, high)
+}
+
+// plotter draws a dashed line with its name at its end, above it or to its
+// left.
+func (r Reference) plotter() plotter {
+	return func(c draw.Canvas, p *plot.Plot) {
+		x, y := p.Transforms(&c)
+		line := pen(dim, 0.8)
+		line.Dashes = []vg.Length{3, 2}
+		name := words(tickSize - 0.5)
+		name.Color = dim
+		name.XAlign = draw.XRight
+		if r.Across == AtX {
+			at := x(r.Value)
+			if c.ContainsX(at) {
+				c.StrokeLine2(line, at, c.Min.Y, at, c.Max.Y)
+				c.FillText(name, vg.Point{X: at - 2, Y: c.Min.Y + 2}, r.Name)
+			}
+			return
+		}
+		if at := y(r.Value); c.ContainsY(at) {
+			c.StrokeLine2(line, c.Min.X, at, c.Max.X, at)
+			name.XAlign = draw.XLeft
+			c.FillText(name, vg.Point{X: c.Min.X + 2, Y: at + 1.5}, r.Name)
+		}
+	}
+}

@@ -1,0 +1,171 @@
+package plots
+
+import (
+	"image/color"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Figure is a figure that is ready to be written.
+type Figure struct {
+	width  vg.Length
+	body   vg.Length // height of all but the legend
+	legend []entry
+	panels []*plot.Plot // below each other, their data aligned
+	beside *plot.Plot   // a narrow panel to the right of the last one; nil: none
+}
+
+// entry is a line of the legend.
+type entry struct {
+	name   string
+	sample func(draw.Canvas) // draws into the canvas's rectangle; nil: the name is a heading
+}
+
+// Distances on paper, in points.
+const (
+	edge       vg.Length = 4  // white around everything
+	sampleWide vg.Length = 18 // a sample of the legend
+	gap        vg.Length = 8  // between entries of the legend, and panels
+	besideWide vg.Length = 46 // the panel to the right
+)
+
+// draw draws the whole figure.
+func (f *Figure) draw(c draw.Canvas) {
+	c.SetColor(color.White)
+	c.Fill(box(c.Rectangle))
+	c = draw.Crop(c, edge, -edge, edge, -edge)
+	c.Max.Y -= f.drawLegend(c)
+	if f.beside != nil {
+		right := draw.Crop(c, c.Size().X-besideWide, 0, 0, 0)
+		c = draw.Crop(c, 0, -besideWide-gap, 0, 0)
+		f.drawBeside(c, right)
+	}
+	rows := make([][]*plot.Plot, len(f.panels))
+	for i, p := range f.panels {
+		rows[i] = []*plot.Plot{p}
+	}
+	tiles := draw.Tiles{Rows: len(rows), Cols: 1, PadY: gap}
+	for i, row := range plot.Align(rows, tiles, c) {
+		f.panels[i].Draw(row[0])
+	}
+}
+
+// drawBeside draws the narrow panel as high as the data of the panel to its
+// left.
+func (f *Figure) drawBeside(left, right draw.Canvas) {
+	data := f.panels[len(f.panels)-1].DataCanvas(left)
+	own := f.beside.DataCanvas(right)
+	right.Min.Y += data.Min.Y - own.Min.Y
+	right.Max.Y += data.Max.Y - own.Max.Y
+	f.beside.Draw(right)
+}
+
+// legendStyle is the style of text in the legend.
+func legendStyle() text.Style {
+	style := words(tickSize)
+	style.YAlign = draw.YCenter
+	return style
+}
+
+// placeLegend says where the entries of the legend stand, from the top left
+// corner, in as many rows as a width needs, and how high they are together.
+func (f *Figure) placeLegend(width vg.Length) (at []vg.Point, high vg.Length) {
+	if len(f.legend) == 0 {
+		return nil, 0
+	}
+	style := legendStyle()
+	row := 1.4 * style.Height("X")
+	x, y := vg.Length(0), -row/2
+	for _, e := range f.legend {
+		wide := e.indent() + style.Width(e.name)
+		if x > 0 && x+wide > width {
+			x, y = 0, y-row
+		}
+		at = append(at, vg.Point{X: x, Y: y})
+		x += wide + gap
+	}
+	return at, row/2 - y + 3
+}
+
+// indent is where the name of an entry begins.
+func (e entry) indent() vg.Length {
+	if e.sample == nil {
+		return 0
+	}
+	return sampleWide + 3
+}
+
+// drawLegend draws the legend along the top of a canvas and returns how high it
+// is.
+func (f *Figure) drawLegend(c draw.Canvas) vg.Length {
+	style := legendStyle()
+	places, high := f.placeLegend(c.Size().X)
+	for i, e := range f.legend {
+		x, y := c.Min.X+places[i].X, c.Max.Y+places[i].Y
+		if e.sample != nil {
+			e.sample(draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
+				Min: vg.Point{X: x, Y: y - 3}, Max: vg.Point{X: x + sampleWide, Y: y + 3}}})
+		}
+		c.FillText(style, vg.Point{X: x + e.indent(), Y: y}, e.name)
+	}
+	return high
+}
+
+// figure makes a figure of panels whose data are of a height each.
+func figure(w Width, data vg.Length, panels ...*plot.Plot) *Figure {
+	f := &Figure{width: w.length(), panels: panels}
+	f.body = 2*edge - gap
+	for _, p := range panels {
+		_, around := f.room(p)
+		f.body += data + around + gap
+	}
+	return f
+}
+
+// room is how wide the data of a panel are, and how much of its height is not
+// data.
+func (f *Figure) room(p *plot.Plot) (wide, around vg.Length) {
+	const high = 1000
+	all := f.width - 2*edge
+	if f.beside != nil {
+		all -= besideWide + gap
+	}
+	data := p.DataCanvas(draw.NewCanvas(nil, all, high))
+	return data.Size().X, high - data.Size().Y
+}
+
+// size is how large the figure is, with its legend.
+func (f *Figure) size() (width, height vg.Length) {
+	_, legend := f.placeLegend(f.width - 2*edge)
+	return f.width, f.body + legend
+}
+
+// plotter is a function that draws onto the data of a plot.
+type plotter func(draw.Canvas, *plot.Plot)
+
+// Plot implements plot.Plotter.
+func (f plotter) Plot(c draw.Canvas, p *plot.Plot) { f(c, p) }
+
+// grid draws thin lines at the labelled ticks, across the whole of the data.
+func grid(c draw.Canvas, p *plot.Plot) {
+	horizontal(c, p)
+	x, _ := p.Transforms(&c)
+	for _, t := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
+		if at := x(t.Value); !t.IsMinor() && c.ContainsX(at) {
+			c.StrokeLine2(pen(faint, 0.4), at, c.Min.Y, at, c.Max.Y)
+		}
+	}
+}
+
+// horizontal draws the lines of the grid that go across.
+func horizontal(c draw.Canvas, p *plot.Plot) {
+	_, y := p.Transforms(&c)
+	for _, t := range p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max) {
+		if at := y(t.Value); !t.IsMinor() && c.ContainsY(at) {
+			c.StrokeLine2(pen(faint, 0.4), c.Min.X, at, c.Max.X, at)
+		}
+	}
+}

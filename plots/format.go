@@ -1,0 +1,46 @@
+package plots
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Format is a format of files.
+type Format uint8
+
+const (
+	PNG Format = iota // 300 dots per inch
+	SVG
+	PDF
+	formatCount
+)
+
+var formatNames = [formatCount]string{"png", "svg", "pdf"}
+
+// String is the name of the format, which files end in.
+func (f Format) String() string {
+	if f < formatCount {
+		return formatNames[f]
+	}
+	return fmt.Sprintf("format(%d)", f)
+}
+
+// ParseFormat is the inverse of String.
+func ParseFormat(name string) (Format, error) {
+	if i := slices.Index(formatNames[:], name); i >= 0 {
+		return Format(i), nil
+	}
+	return 0, fmt.Errorf("format of a figure is %q, expected one of %s", name, strings.Join(formatNames[:], ", "))
+}
+
+// FormatOf is the format that the name of a file ends in, in any case.
+func FormatOf(path string) (Format, error) {
+	ending := filepath.Ext(path)
+	f, err := ParseFormat(strings.ToLower(strings.TrimPrefix(ending, ".")))
+	if err != nil {
+		return 0, fmt.Errorf("%s ends in %q, expected .%s", path, ending, strings.Join(formatNames[:], ", ."))
+	}
+	return f, nil
+}

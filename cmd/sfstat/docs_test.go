@@ -11,18 +11,19 @@ import (
 )
 
 // TestDocumentation runs what the documentation shows. In README.md,
-// docs/cli.md and docs/commands, every fenced block marked "console" is a
-// dialogue: a line that begins with "$ " is a command for sh, the lines after
-// it are what it prints, on both outputs. All blocks of a page run in order in
-// one folder, which has the fixtures. What depends on the machine is elided: a
-// line "[...]" stands for any number of lines, "[...]" inside a line for any
-// text. "go test ./cmd/sfstat -update" writes what is really printed.
+// docs/commands and those pages of docs that are listed here, every fenced block
+// marked "console" is a dialogue: a line that begins with "$ " is a command for
+// sh, the lines after it are what it prints, on both outputs. All blocks of a
+// page run in order in one folder, which has the fixtures. What depends on the
+// machine is elided: a line "[...]" stands for any number of lines, "[...]"
+// inside a line for any text. "go test ./cmd/sfstat -update" writes what is
+// really printed.
 func TestDocumentation(t *testing.T) {
 	pages, err := filepath.Glob(filepath.Join(root, "docs", "commands", "*.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages = append(pages, filepath.Join(root, "README.md"), filepath.Join(root, "docs", "cli.md"))
+	pages = append(pages, filepath.Join(root, "README.md"), filepath.Join(root, "docs", "cli.md"), filepath.Join(root, "docs", "nsight.md"))
 	for _, page := range pages {
 		t.Run(filepath.Base(page), func(t *testing.T) {
 			text, err := os.ReadFile(page)

@@ -8,6 +8,7 @@
 // listed by [Reader.Inputs]; what is refused is listed by [Reader.Problems],
 // and the rest is still read. All packet files are one input, whose windows
 // may be spread over them; they come first, then every other file, by path.
+// Exports of Nsight Systems come last, those in one folder as one run.
 package auto
 
 import (
@@ -87,6 +88,7 @@ type Reader struct {
 	problems []Problem
 	units    []*unit // still to be read
 	packets  *packet.Reader
+	nsight   []*Input // exports of Nsight Systems
 	meter    meter
 	given    int               // inputs that are not skipped
 	metas    map[string]string // traces by the real paths of their meta files
@@ -116,6 +118,7 @@ func Open(paths []string, o Options) (*Reader, error) {
 		r.packets = packet.NewReader(packets.streams, packet.Options{Limits: o.Limits, Policy: o.Strict})
 		r.units = slices.Insert(r.units, 0, &unit{reader: windowItems{r: r.packets}, size: packets.size})
 	}
+	r.exports()
 	if len(r.problems) > 0 && o.Strict == FirstError {
 		r.Close()
 		return nil, r.problems[0].Err
@@ -159,6 +162,9 @@ func (r *Reader) lookAll(all []candidate) (streams, error) {
 		case in.Format == Packets:
 			packets.streams = append(packets.streams, packet.Stream{Name: c.path, R: src})
 			packets.size += r.meter.expect(in.Bytes)
+		case in.Format == SQLite:
+			src.Close()
+			r.nsight = append(r.nsight, in)
 		default:
 			u := r.unit(in, src)
 			u.size = r.meter.expect(in.Bytes)
@@ -206,7 +212,7 @@ func (r *Reader) refuse(u *unit, err error) {
 	switch {
 	case u.input != nil:
 		r.problems = append(r.problems, Problem{u.input.Path, err})
-	case slices.ContainsFunc(r.packets.Summaries(), func(s packet.Summary) bool { return s.Err == err }):
+	case r.packets != nil && slices.ContainsFunc(r.packets.Summaries(), func(s packet.Summary) bool { return s.Err == err }):
 	case errors.As(err, &placed):
 		r.problems = append(r.problems, Problem{placed.Pos.File, err})
 	}

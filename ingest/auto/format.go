@@ -20,7 +20,7 @@ const (
 	Kineto
 	OperatorTrace
 	OperatorMeta // the layout of an operator trace, in a file beside it
-	SQLite
+	SQLite       // for Sniff any SQLite database
 	NCCLLog
 	JSON
 	Text
@@ -31,7 +31,7 @@ const (
 )
 
 var formatNames = [...]string{"unknown", "packets", "wide CSV", "window archive", "profiler trace", "operator trace", "meta file",
-	"SQLite database", "NCCL log", "JSON", "text", "UTF-16 text", "packed file", "binary data", "empty"}
+	"Nsight Systems export", "NCCL log", "JSON", "text", "UTF-16 text", "packed file", "binary data", "empty"}
 
 func (f Format) String() string {
 	if int(f) < len(formatNames) {
@@ -42,7 +42,7 @@ func (f Format) String() string {
 
 // Readable reports whether inputs of this format are read.
 func (f Format) Readable() bool {
-	return f == Packets || f == WideCSV || f == Archive || f == OperatorTrace
+	return f == Packets || f == WideCSV || f == Archive || f == OperatorTrace || f == SQLite
 }
 
 // gives reports whether inputs of a format that is read give what is wanted.
@@ -51,7 +51,7 @@ func (f Format) gives(want Wanted) bool {
 	case WindowsOnly:
 		return f != OperatorTrace
 	case OperatorsOnly:
-		return f == OperatorTrace
+		return f == OperatorTrace || f == SQLite
 	}
 	return true
 }
@@ -70,8 +70,6 @@ func (f Format) is() string {
 		return "a PyTorch profiler trace (Kineto JSON), which is not read"
 	case OperatorTrace:
 		return "an operator trace, which holds single operations and not stage windows"
-	case SQLite:
-		return "an SQLite database, such as Nsight Systems exports, which is not read"
 	case NCCLLog:
 		return "an NCCL debug log, which is not read"
 	case JSON:
@@ -86,10 +84,10 @@ func (f Format) is() string {
 
 // refusal says why an input of the format is not read, and what to do.
 func (f Format) refusal(want Wanted) error {
-	give := "give packets (JSON Lines), a wide CSV, a window archive (Parquet) or an operator trace (CSV, Parquet)"
+	give := "give packets (JSON Lines), a wide CSV, a window archive (Parquet), an operator trace (CSV, Parquet) or an Nsight Systems export (SQLite)"
 	switch {
 	case want == WindowsOnly:
-		give = "give packets (JSON Lines), a wide CSV or a window archive (Parquet)"
+		give = "give packets (JSON Lines), a wide CSV, a window archive (Parquet) or an Nsight Systems export (SQLite)"
 	case want == OperatorsOnly && f.Readable():
 		give = "sfstat diagnose and sfstat frontier are for these; give an operator trace (CSV, Parquet) here"
 	case want == OperatorsOnly:

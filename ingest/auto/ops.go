@@ -83,7 +83,7 @@ func (o *opItems) Close() error { return o.src.Close() }
 // stem is the name of a file without what says how it is stored.
 func stem(path string) string {
 	name := filepath.Base(path)
-	for _, ext := range []string{".gz", ".zst", ".csv", ".parquet"} {
+	for _, ext := range []string{".gz", ".zst", ".csv", ".parquet", ".sqlite"} {
 		name = strings.TrimSuffix(name, ext)
 	}
 	return name

@@ -34,7 +34,7 @@ var bad = map[string]struct {
 	"kineto, metadata last":     {`{"traceEvents":[{"ph":"X"}],"distributedInfo":{"rank":0}}`, trace.ErrFormat, "PyTorch profiler"},
 	"kineto after much else":    {`{"metadata":"` + strings.Repeat("x", 100_000) + `","traceEvents":[]}`, trace.ErrFormat, "PyTorch profiler"},
 	"kineto array":              {"[\n {\"name\": \"x\", \"ph\": \"X\", \"pid\": 1, \"ts\": 1}", trace.ErrFormat, "PyTorch profiler"},
-	"sqlite":                    {"SQLite format 3\x00\x10\x00", trace.ErrFormat, "SQLite"},
+	"sqlite":                    {"SQLite format 3\x00\x10\x00", nil, "an SQLite database"},
 	"nccl log":                  {"n0:1:1 [0] NCCL INFO Bootstrap : Using eth0\n", trace.ErrFormat, "NCCL"},
 	"nccl log with colours":     {"\x1b[1mn0\x1b[0m:1:1 [0] NCCL INFO cudaDriverVersion 12020\n", trace.ErrFormat, "NCCL"},
 	"operator csv":              {"dp_rank,stage,rank,step,optype,start_ts,duration\n0,0,0,0,fwd,1,2\n", trace.ErrMissing, `no column "seq_id", which an operator trace has`},

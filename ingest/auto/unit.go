@@ -101,6 +101,8 @@ func identify(src *ingest.Source, ours bool, want Wanted) (Format, error) {
 	case f == Archive && src.Compression() != ingest.Plain:
 		return f, trace.At(trace.Pos{File: src.Name()}, trace.Bad(trace.ErrFormat,
 			"a Parquet file inside %s: unpack it first, Parquet is compressed by itself", src.Compression()))
+	case f == SQLite:
+		return f, export(src)
 	case !f.Readable():
 		return f, trace.At(trace.Pos{File: src.Name()}, f.refusal(want))
 	}

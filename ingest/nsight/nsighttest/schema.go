@@ -29,14 +29,15 @@ var of2021 = map[string]string{
 }
 
 var of2024 = map[string]string{
-	"StringIds":                      " id INTEGER PRIMARY KEY, value TEXT NOT NULL",
-	"PROCESSES":                      " globalPid INTEGER, pid INTEGER, name TEXT",
-	"TARGET_INFO_SESSION_START_TIME": " utcEpochNs INTEGER, utcTime TEXT, localTime TEXT",
-	"TARGET_INFO_CUDA_DEVICE":        " gpuId INTEGER, cudaId INTEGER NOT NULL, pid INTEGER NOT NULL, uuid TEXT, numMultiprocessors INTEGER",
-	"TARGET_INFO_SYSTEM_ENV":         " globalVid INTEGER, devStateName TEXT NOT NULL, name TEXT NOT NULL, nameEnum INTEGER NOT NULL, value TEXT NOT NULL",
-	"META_DATA_EXPORT":               " name TEXT NOT NULL, value TEXT",
-	"CUPTI_ACTIVITY_KIND_KERNEL":     kernelHead + " greenContextId INTEGER," + kernelTail + ", graphNodeId INTEGER",
-	"CUPTI_ACTIVITY_KIND_MEMCPY":     kernelHead + " streamId INTEGER, correlationId INTEGER, globalPid INTEGER, bytes INTEGER, copyKind INTEGER",
+	"StringIds":                       " id INTEGER PRIMARY KEY, value TEXT NOT NULL",
+	"PROCESSES":                       " globalPid INTEGER, pid INTEGER, name TEXT",
+	"TARGET_INFO_SESSION_START_TIME":  " utcEpochNs INTEGER, utcTime TEXT, localTime TEXT",
+	"TARGET_INFO_CUDA_DEVICE":         " gpuId INTEGER, cudaId INTEGER NOT NULL, pid INTEGER NOT NULL, uuid TEXT, numMultiprocessors INTEGER",
+	"TARGET_INFO_SYSTEM_ENV":          " globalVid INTEGER, devStateName TEXT NOT NULL, name TEXT NOT NULL, nameEnum INTEGER NOT NULL, value TEXT NOT NULL",
+	"META_DATA_EXPORT":                " name TEXT NOT NULL, value TEXT",
+	"CUPTI_ACTIVITY_KIND_KERNEL":      kernelHead + " greenContextId INTEGER," + kernelTail + ", graphNodeId INTEGER",
+	"CUPTI_ACTIVITY_KIND_MEMCPY":      kernelHead + " streamId INTEGER, correlationId INTEGER, globalPid INTEGER, bytes INTEGER, copyKind INTEGER",
+	"CUPTI_ACTIVITY_KIND_GRAPH_TRACE": kernelHead + " streamId INTEGER, correlationId INTEGER, globalPid INTEGER, graphId INTEGER",
 	"CUPTI_ACTIVITY_KIND_RUNTIME": " start INTEGER NOT NULL, end INTEGER NOT NULL, eventClass INTEGER NOT NULL, globalTid INTEGER, correlationId INTEGER," +
 		" nameId INTEGER NOT NULL, returnValue INTEGER NOT NULL, callchainId INTEGER",
 	"NVTX_EVENTS": nvtx + ", jsonTextId INTEGER, jsonText TEXT, binaryData TEXT",

@@ -32,6 +32,7 @@ type Export struct {
 	Epoch     int64 // UTC nanoseconds of the start of the session
 	Processes []Process
 	Without   []string // tables that are left out
+	PageSize  int      // of SQLite; 0 means 4096, as Nsight Systems has it
 }
 
 // Process is one process of the host.
@@ -45,6 +46,7 @@ type Process struct {
 	Calls   []Call
 	Work    []Work
 	Copies  []Work
+	Graphs  []Work // CUDA graphs that were recorded as one
 }
 
 // Range is an NVTX range; without an End it was open when the capture ended.
@@ -111,7 +113,11 @@ func write(path string, e Export) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	if _, err := db.Exec("PRAGMA page_size = 4096; PRAGMA journal_mode = off"); err != nil {
+	size := e.PageSize
+	if size == 0 {
+		size = 4096
+	}
+	if _, err := db.Exec(fmt.Sprintf("PRAGMA page_size = %d; PRAGMA journal_mode = off", size)); err != nil {
 		return err
 	}
 	tx, err := db.Begin()
@@ -209,6 +215,7 @@ func (w *writer) process(p Process) {
 	}
 	w.work("CUPTI_ACTIVITY_KIND_KERNEL", p, p.Work)
 	w.work("CUPTI_ACTIVITY_KIND_MEMCPY", p, p.Copies)
+	w.work("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", p, p.Graphs)
 }
 
 func (w *writer) work(table string, p Process, all []Work) {

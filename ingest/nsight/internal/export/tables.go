@@ -84,3 +84,12 @@ func (f *File) Strings(each func(id int64, value string) error) error {
 	return f.scan(stringTable, []column{{name: "id", num: &id}, {name: "value", text: &value}}, "",
 		func() error { return each(id, value) })
 }
+
+// HasKernels reports whether the file has kernels, by table.
+func (f *File) HasKernels() bool { return f.Has(kernelTable, "start", "end") }
+
+// HasCalls reports whether the file has API calls, by table.
+func (f *File) HasCalls() bool { return f.Has(runtimeTable, "start", "correlationId", "globalTid") }
+
+// HasEvents reports whether the file has NVTX ranges, by table.
+func (f *File) HasEvents() bool { return f.Has(nvtxTable, "start", "end", "eventType", "globalTid") }

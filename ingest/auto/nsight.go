@@ -1,0 +1,138 @@
+package auto
+
+import (
+	"io"
+	"path/filepath"
+
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/nsight"
+	"github.com/sfstat/sfstat/ingest/profile"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// export says why an SQLite database is not read, nil when it is.
+func export(src *ingest.Source) error {
+	at := trace.Pos{File: src.Name()}
+	switch {
+	case src.Compression() != ingest.Plain:
+		return trace.At(at, trace.Bad(trace.ErrFormat, "an SQLite database inside %s: unpack it first, its pages are read where they lie", src.Compression()))
+	case src.Size() == ingest.UnknownSize:
+		return trace.At(at, trace.Bad(trace.ErrFormat, "an SQLite database that comes through a pipe: give the file by its name, its pages are read where they lie"))
+	}
+	return nsight.Check(src.Name())
+}
+
+// exports makes a unit of the Nsight Systems exports in each folder: they are
+// of one run.
+func (r *Reader) exports() {
+	folders := make(map[string]*profiles)
+	for _, in := range r.nsight {
+		dir := filepath.Dir(in.Path)
+		p := folders[dir]
+		if p == nil {
+			p = &profiles{r: r, name: filepath.Base(dir)}
+			folders[dir] = p
+			r.units = append(r.units, &unit{reader: p})
+		}
+		p.inputs = append(p.inputs, in)
+	}
+	for _, u := range r.units {
+		if p, ok := u.reader.(*profiles); ok {
+			for _, in := range p.inputs {
+				u.size += r.meter.expect(in.Bytes)
+			}
+			if len(p.inputs) == 1 {
+				p.name = stem(p.inputs[0].Path)
+			}
+		}
+	}
+}
+
+// profiles are the exports of one run as items.
+type profiles struct {
+	r      *Reader
+	inputs []*Input
+	name   string // of the run
+	items  []Item
+	read   bool
+}
+
+func (p *profiles) Next() (Item, error) {
+	if !p.read {
+		p.read = true
+		if err := p.load(); err != nil {
+			return Item{}, err
+		}
+	}
+	if len(p.items) == 0 {
+		return Item{}, io.EOF
+	}
+	item := p.items[0]
+	p.items = p.items[1:]
+	for _, in := range p.inputs {
+		if item.Ops != nil {
+			in.Ops += opsOf(item.Ops, in.Path, p.inputs)
+		} else {
+			in.Windows++
+		}
+	}
+	return item, nil
+}
+
+// opsOf is the operators that count for an input: all of a run's for its first.
+func opsOf(t *trace.OpTrace, path string, inputs []*Input) int {
+	if inputs[0].Path != path {
+		return 0
+	}
+	return t.Len()
+}
+
+// load reads the exports. Those that are refused are left out of p, unless
+// nothing is left or all must be good.
+func (p *profiles) load() error {
+	paths := make([]string, len(p.inputs))
+	for i, in := range p.inputs {
+		paths[i] = in.Path
+	}
+	ranks, problems := nsight.Read(paths, nsight.Options{Limits: p.r.o.Limits}, func(string) { p.r.meter.say() })
+	refused := make(map[string]bool)
+	for _, bad := range problems {
+		if p.r.o.Strict == FirstError || len(paths) == 1 {
+			return bad.Err
+		}
+		p.r.problems = append(p.r.problems, Problem(bad))
+		refused[bad.Path] = true
+	}
+	var kept []*Input
+	for _, in := range p.inputs {
+		if !refused[in.Path] {
+			kept = append(kept, in)
+		}
+	}
+	if p.inputs = kept; len(kept) == 0 {
+		return nil
+	}
+	return p.convert(ranks)
+}
+
+// convert makes what is wanted of the ranks.
+func (p *profiles) convert(ranks []*profile.Rank) error {
+	if p.r.o.Want == OperatorsOnly {
+		ops, err := profile.OpTrace(ranks, p.name)
+		if err != nil {
+			return err
+		}
+		p.items = []Item{{Ops: ops, Path: p.inputs[0].Path}}
+		return nil
+	}
+	windows, err := profile.Windows(ranks, profile.Options{Run: p.name})
+	if err != nil {
+		return err
+	}
+	for _, w := range windows {
+		p.items = append(p.items, Item{Window: w, Path: p.inputs[0].Path})
+	}
+	return nil
+}
+
+func (p *profiles) Close() error { return nil }

@@ -1,0 +1,135 @@
+package nsight
+
+import (
+	"cmp"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/ingest/nsight/internal/export"
+	"github.com/sfstat/sfstat/ingest/profile"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// process is one process of a recording, and later the rank that it was.
+type process struct {
+	id          export.ProcessID
+	b           *profile.Builder
+	names       map[int64]profile.NameID // of kernels, by string id
+	devices     map[int64]int            // pieces of work, by CUDA index
+	work        int
+	marks       int // of steps
+	graphs      int // that were recorded as one piece of work
+	collectives int
+	nameless    int // kernels without a name
+	claimed     int // rank that an NVTX text names; unclaimed, contradicted
+	gpu         int64
+	rank        *profile.Rank
+}
+
+const (
+	unclaimed    = -1
+	contradicted = -2
+)
+
+// claim notes a rank that the process gives itself.
+func (p *process) claim(rank int) {
+	if p.claimed == unclaimed || p.claimed == rank {
+		p.claimed = rank
+		return
+	}
+	p.claimed = contradicted
+}
+
+// ranks are the processes that are ranks, in the order of their GPUs, with
+// their profiles.
+func (r *recording) ranks() []*process {
+	marked, others := 0, 0
+	for _, p := range r.processes {
+		if p.marks > 0 {
+			marked++
+		}
+	}
+	var ranks []*process
+	for _, p := range r.processes {
+		switch {
+		case p.marks > 0 || marked == 0 && p.work > 0:
+			p.gpu = r.gpuOf(p)
+			ranks = append(ranks, p)
+		case p.work > 0:
+			others++
+		}
+	}
+	slices.SortFunc(ranks, func(a, b *process) int { return cmp.Or(cmp.Compare(a.gpu, b.gpu), cmp.Compare(a.id, b.id)) })
+	for i, p := range ranks {
+		r.tell(p)
+		if i == 0 && others > 0 {
+			p.b.Note(trace.NoteRecorder, "%d other processes had work on a GPU and marked no steps: they are left out", others)
+		}
+		p.rank = p.b.Finish()
+		p.b = nil
+		p.rank.Source, p.rank.LocalRank, p.rank.Host = r.path, i, r.host()
+		if p.collectives > 0 && p.rank.Backend == "" {
+			p.rank.Backend = "nccl"
+		}
+	}
+	return ranks
+}
+
+// host is the name of the host, or what is the same for files of one host.
+func (r *recording) host() string {
+	if r.session.Host != "" {
+		return r.session.Host
+	}
+	return strings.TrimSuffix(filepath.Base(r.path), filepath.Ext(r.path))
+}
+
+// gpuOf is the GPU of the host on which the process had most work.
+func (r *recording) gpuOf(p *process) int64 {
+	best, most := int64(0), 0
+	for d, n := range p.devices {
+		if n > most || n == most && d < best {
+			best, most = d, n
+		}
+	}
+	if gpu, ok := r.gpus[device{int64(p.id.PID()), best}]; ok {
+		return gpu
+	}
+	return best
+}
+
+// tell notes what the file lacks for the process, and what that prevents.
+func (r *recording) tell(p *process) {
+	note := func(format string, args ...any) { p.b.Note(trace.NoteRecorder, format, args...) }
+	f := r.file
+	switch {
+	case !f.HasEvents():
+		note("no NVTX ranges in the file (NVTX_EVENTS): steps and stages cannot be told; annotate them and record with --trace=nvtx")
+	case p.marks == 0:
+		note("no NVTX range of the process marks steps")
+	}
+	switch {
+	case !f.HasKernels():
+		note("no kernels in the file (CUPTI_ACTIVITY_KIND_KERNEL): no device time and no collectives; record with --trace=cuda")
+	case p.work > 0 && !f.HasCalls():
+		note("no API calls in the file (CUPTI_ACTIVITY_KIND_RUNTIME): which stage launched a kernel is guessed from when it ran")
+	}
+	if p.nameless > 0 {
+		note("%d kernels have no name (StringIds): collectives among them cannot be told", p.nameless)
+	}
+	if r.session.Epoch <= 0 {
+		note("the file does not say when its session began: its times stand alone, and are compared with other files' by collectives only")
+	}
+	if p.graphs > 0 {
+		note("%d launches of CUDA graphs were recorded as one piece of work each: collectives inside them are not seen; record with --cuda-graph-trace=node", p.graphs)
+	}
+	if len(p.devices) > 1 {
+		note("the process used %d GPUs: their work counts together", len(p.devices))
+	}
+	if r.open > 0 {
+		note("%d steps and stages had not ended when the recording did: they are left out", r.open)
+	}
+	if r.skipped > 0 {
+		note("%d rows have times that cannot be, such as an end before the start: they are left out", r.skipped)
+	}
+}

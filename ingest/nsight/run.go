@@ -1,0 +1,203 @@
+package nsight
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/sfstat/sfstat/ingest/profile"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Problem is a file that was refused.
+type Problem struct {
+	Path string
+	Err  error
+}
+
+// Read reads the exports of one run, several at a time, and numbers the ranks
+// in them. Files that are refused are listed; the ranks of the others are
+// returned, ascending. done, which may be nil, is called when a file was read.
+//
+// Ranks are numbered by the first of these that gives every rank a number of
+// its own: what an NVTX range or mark of the process says ("rank 3"), where all
+// have one; the number in the file's name, where files hold one rank each: after
+// the word rank, or, where they count from 0 without a gap, the last; the order
+// of hosts and, within a host, of GPUs, as launchers number them. A note
+// says which it was, for it is a guess but for the first.
+func Read(paths []string, o Options, done func(path string)) ([]*profile.Rank, []Problem) {
+	all := make([][]*process, len(paths))
+	errs := make([]error, len(paths))
+	var group sync.WaitGroup
+	var telling sync.Mutex
+	room := make(chan struct{}, max(1, runtime.GOMAXPROCS(0)))
+	for i, path := range paths {
+		room <- struct{}{}
+		group.Go(func() {
+			defer func() { <-room }()
+			all[i], errs[i] = read(path, o)
+			if done != nil {
+				telling.Lock()
+				defer telling.Unlock()
+				done(path)
+			}
+		})
+	}
+	group.Wait()
+	var problems []Problem
+	for i, err := range errs {
+		if err != nil {
+			problems = append(problems, Problem{paths[i], err})
+			all[i] = nil
+		}
+	}
+	return number(all), problems
+}
+
+// number gives the ranks of files their numbers.
+func number(files [][]*process) []*profile.Rank {
+	var all []*process
+	single := true
+	for _, f := range files {
+		all = append(all, f...)
+		single = single && len(f) <= 1
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(all, func(a, b *process) int {
+		if a.rank.Host == b.rank.Host {
+			return cmp.Or(cmp.Compare(a.gpu, b.gpu), natural(a.rank.Source, b.rank.Source), cmp.Compare(a.id, b.id))
+		}
+		return natural(a.rank.Host, b.rank.Host)
+	})
+	numbers, how := choose(all, single)
+	ranks := make([]*profile.Rank, len(all))
+	local := make(map[string]int)
+	for i, p := range all {
+		ranks[i] = p.rank
+		p.rank.ID, p.rank.LocalRank = numbers[i], local[p.rank.Host]
+		local[p.rank.Host]++
+	}
+	slices.SortFunc(ranks, func(a, b *profile.Rank) int { return cmp.Compare(a.ID, b.ID) })
+	if len(ranks) > 1 {
+		ranks[0].Notes = append(ranks[0].Notes, trace.Note{Kind: trace.NoteRecorder,
+			Text: fmt.Sprintf("the %d ranks are numbered %s: %s", len(ranks), how, hosts(ranks))})
+	}
+	return ranks
+}
+
+// choose picks the numbers of the ranks, and says how. single: no file holds
+// two ranks.
+func choose(all []*process, single bool) (numbers []int, how string) {
+	n := len(all)
+	claims, words, last := make([]int, n), make([]int, n), make([]int, n)
+	for i, p := range all {
+		claims[i], words[i], last[i] = p.claimed, numberIn(p.rank.Source, rankWord), numberIn(p.rank.Source, lastNumber)
+	}
+	switch {
+	case distinct(claims):
+		return claims, "by what NVTX ranges say of each process"
+	case single && distinct(words):
+		return words, "by the names of the files"
+	case single && n > 1 && distinct(last) && slices.Max(last) == n-1: // else it may be a host's number, or a date
+		return last, "by the names of the files"
+	}
+	for i := range all {
+		numbers = append(numbers, i)
+	}
+	return numbers, "by the order of hosts and, within a host, of GPUs"
+}
+
+// distinct reports whether every entry is a rank, and no two the same.
+func distinct(ranks []int) bool {
+	sorted := slices.Sorted(slices.Values(ranks))
+	if sorted[0] < 0 || sorted[len(sorted)-1] >= trace.MaxRanks {
+		return false
+	}
+	return len(slices.Compact(sorted)) == len(ranks)
+}
+
+// hosts says which ranks are on which host, at most four of them.
+func hosts(ranks []*profile.Rank) string {
+	of := make(map[string][]int)
+	var names []string
+	for _, r := range ranks {
+		if of[r.Host] == nil {
+			names = append(names, r.Host)
+		}
+		of[r.Host] = append(of[r.Host], r.ID)
+	}
+	var parts []string
+	for _, name := range names[:min(len(names), 4)] {
+		parts = append(parts, trace.RankList(of[name])+" on "+name)
+	}
+	if len(names) > 4 {
+		parts = append(parts, "…")
+	}
+	return strings.Join(parts, ", ")
+}
+
+var (
+	rankWord   = regexp.MustCompile(`(?i)rank[-_ .=]?(\d{1,7})(?:\D|$)`)
+	lastNumber = regexp.MustCompile(`(\d{1,7})\D*$`)
+	wholeRank  = regexp.MustCompile(`(?i)^\W*(?:global[ _-]?)?rank[ _:=#-]{0,2}(\d{1,7})\W*$`)
+)
+
+// numberIn is the number that a pattern finds in a file's name, −1: none.
+func numberIn(path string, pattern *regexp.Regexp) int {
+	name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+	m := pattern.FindStringSubmatch(name)
+	if m == nil {
+		return unclaimed
+	}
+	n, _ := strconv.Atoi(m[1]) // seven digits at most
+	return n
+}
+
+// rankIn reads the text of a range that names a rank and nothing else.
+func rankIn(text string) (int, bool) {
+	if len(text) > 32 || !strings.ContainsAny(text, "rR") {
+		return 0, false
+	}
+	m := wholeRank.FindStringSubmatch(text)
+	if m == nil {
+		return 0, false
+	}
+	n, err := strconv.Atoi(m[1])
+	return n, err == nil
+}
+
+// natural compares names as people order them: numbers inside by value.
+func natural(a, b string) int {
+	for a != "" && b != "" {
+		da, db := digits(a), digits(b)
+		if da > 0 && db > 0 {
+			x, y := strings.TrimLeft(a[:da], "0"), strings.TrimLeft(b[:db], "0")
+			if c := cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(x, y)); c != 0 {
+				return c
+			}
+			a, b = a[da:], b[db:]
+			continue
+		}
+		if a[0] != b[0] {
+			return cmp.Compare(a[0], b[0])
+		}
+		a, b = a[1:], b[1:]
+	}
+	return cmp.Compare(a, b)
+}
+
+func digits(s string) int {
+	n := 0
+	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+		n++
+	}
+	return n
+}

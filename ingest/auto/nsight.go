@@ -25,19 +25,19 @@ func export(src *ingest.Source) error {
 // exports makes a unit of the Nsight Systems exports in each folder: they are
 // of one run.
 func (r *Reader) exports() {
-	folders := make(map[string]*profiles)
+	folders := make(map[string]*nsightRun)
 	for _, in := range r.nsight {
 		dir := filepath.Dir(in.Path)
 		p := folders[dir]
 		if p == nil {
-			p = &profiles{r: r, name: filepath.Base(dir)}
+			p = &nsightRun{r: r, name: filepath.Base(dir)}
 			folders[dir] = p
 			r.units = append(r.units, &unit{reader: p})
 		}
 		p.inputs = append(p.inputs, in)
 	}
 	for _, u := range r.units {
-		if p, ok := u.reader.(*profiles); ok {
+		if p, ok := u.reader.(*nsightRun); ok {
 			for _, in := range p.inputs {
 				u.size += r.meter.expect(in.Bytes)
 			}
@@ -48,8 +48,8 @@ func (r *Reader) exports() {
 	}
 }
 
-// profiles are the exports of one run as items.
-type profiles struct {
+// nsightRun is the exports of one run as items.
+type nsightRun struct {
 	r      *Reader
 	inputs []*Input
 	name   string // of the run
@@ -57,7 +57,7 @@ type profiles struct {
 	read   bool
 }
 
-func (p *profiles) Next() (Item, error) {
+func (p *nsightRun) Next() (Item, error) {
 	if !p.read {
 		p.read = true
 		if err := p.load(); err != nil {
@@ -89,7 +89,7 @@ func opsOf(t *trace.OpTrace, path string, inputs []*Input) int {
 
 // load reads the exports. Those that are refused are left out of p, unless
 // nothing is left or all must be good.
-func (p *profiles) load() error {
+func (p *nsightRun) load() error {
 	paths := make([]string, len(p.inputs))
 	for i, in := range p.inputs {
 		paths[i] = in.Path
@@ -116,7 +116,7 @@ func (p *profiles) load() error {
 }
 
 // convert makes what is wanted of the ranks.
-func (p *profiles) convert(ranks []*profile.Rank) error {
+func (p *nsightRun) convert(ranks []*profile.Rank) error {
 	if p.r.o.Want == OperatorsOnly {
 		ops, err := profile.OpTrace(ranks, p.name)
 		if err != nil {
@@ -135,4 +135,4 @@ func (p *profiles) convert(ranks []*profile.Rank) error {
 	return nil
 }
 
-func (p *profiles) Close() error { return nil }
+func (p *nsightRun) Close() error { return nil }

@@ -66,10 +66,10 @@ func TestSmallDelaysAreMissed(t *testing.T) {
 	dir := t.TempDir()
 	execute(t, dir, s, Execution{Version: "1"})
 	artifacts, err := Tables(dir)
-	if err != nil || len(artifacts) != 1 || artifacts[0].Name != "detectability-curve" || len(artifacts[0].Inputs) != 12 {
-		t.Fatalf("%+v, %v, expected the curve of 12 runs", artifacts, err)
+	if err != nil || len(artifacts) != 2 || artifacts[1].Name != "detectability-curve" || len(artifacts[1].Inputs) != 12 {
+		t.Fatalf("%+v, %v, expected the groups and the curve of 12 runs", artifacts, err)
 	}
-	for _, row := range artifacts[0].Table.Rows {
+	for _, row := range artifacts[1].Table.Rows {
 		called, misrouted := row[9], row[10]
 		want := map[string]string{"12": "0/3", "120": "3/3"}[row[2]]
 		if !strings.HasPrefix(called, want) || !strings.HasPrefix(misrouted, "0/3") {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/sfstat/sfstat/simulate"
 )
@@ -13,23 +14,58 @@ import (
 // makes, the published figures beside ours.
 type PaperTable struct {
 	Number   int
-	families []simulate.Family // that it counts; nil: all
+	families []simulate.Family // that it counts; nil: all that have a fault
 	of       func(*Score) Table
 }
 
 func (p *PaperTable) counts(t *Task, r *Run) bool {
-	return slices.Contains(t.Tables, p.Number) && !r.healthy() && (p.families == nil || slices.Contains(p.families, r.Family))
+	if !slices.Contains(t.Tables, p.Number) {
+		return false
+	}
+	if p.families == nil {
+		return !r.healthy()
+	}
+	return slices.Contains(p.families, r.Family)
+}
+
+// allFamilies are the faults, and none.
+func allFamilies() []simulate.Family {
+	var out []simulate.Family
+	for f := simulate.NoFault; f <= simulate.OptimizerHost; f++ {
+		out = append(out, f)
+	}
+	return out
 }
 
 // PaperTables are those that can be made, by number.
 var PaperTables = []PaperTable{
-	{Number: 4, of: func(s *Score) Table { return s.MethodTable(View{Published: true}) }},
+	{Number: 4, of: func(s *Score) Table {
+		t := s.MethodTable(View{Published: true})
+		t.Notes = s.widerSets()
+		return t
+	}},
 	{Number: 5, families: []simulate.Family{simulate.ForwardDevice, simulate.ForwardHost},
 		of: func(s *Score) Table { return s.ForwardTable(View{Published: true}) }},
+	{Number: 6, families: allFamilies(), of: func(*Score) Table { return SourceTable(nil) }},
+	{Number: 8, of: (*Score).FieldTable},
+	{Number: 12, families: allFamilies(), of: (*Score).LabelTable},
+	{Number: 13, families: allFamilies(), of: func(*Score) Table { return GateTable() }},
 	{Number: 14, of: func(s *Score) Table {
-		return s.RoutingTable(View{By: []Key{ByFamily, ByRanks, ByDelay}, Published: true})
+		v := View{By: []Key{ByFamily, ByRanks, ByDelay}, Published: true}
+		t := s.RoutingTable(v)
+		t.Notes = s.otherFirst(v.By)
+		return t
 	}},
 	{Number: 15, of: func(s *Score) Table { return s.SweepTable(View{Published: true}) }},
+}
+
+// paperNumbers lists them.
+func paperNumbers() string {
+	var out []string
+	for _, p := range PaperTables {
+		out = append(out, strconv.Itoa(p.Number))
+	}
+	return strings.Join(out, ", ")
 }
 
 // Artifact is a table of a campaign and what it was made from.
@@ -77,24 +113,34 @@ func Tables(dir string) ([]Artifact, error) {
 		out = append(out, a)
 	}
 	out = append(out, f.healthy(score, rows)...)
-	return append(out, f.curves(score, rows)...), nil
+	out = append(out, f.groups(score, rows)...)
+	costs, err := f.overheads()
+	return append(out, costs...), err
 }
 
-// curves are the detectability of every group that has several delays.
-func (f *folder) curves(score *Score, rows []Provenance) []Artifact {
-	var out []Artifact
-	for from := 0; from < len(f.tasks); {
-		to := from
-		for to < len(f.tasks) && f.tasks[to].Group == f.tasks[from].Group {
-			to++
+// groups are the tables that follow from what groups are: what each shows, and
+// of those with several delays, removed faults or microsteps what that shows.
+func (f *folder) groups(score *Score, rows []Provenance) []Artifact {
+	groups := f.byGroup(score)
+	out := []Artifact{{Name: "groups", Table: GroupTable(groups), Inputs: rows}}
+	from := 0
+	for _, g := range groups {
+		part := Score{Tau: score.Tau, Runs: g.Runs}
+		inputs := rows[from : from+len(g.Runs)]
+		add := func(kind string, t Table) {
+			t.Title = "Group " + g.Name + ". " + t.Title
+			out = append(out, Artifact{Name: kind + "-" + g.Name, Table: t, Inputs: inputs})
 		}
-		part := Score{Tau: score.Tau, Runs: score.Runs[from:to]}
-		if severalDelays(part.Runs) {
-			table := part.DetectabilityTable()
-			table.Title = "Group " + f.tasks[from].Group + ". " + table.Title
-			out = append(out, Artifact{Name: "detectability-" + f.tasks[from].Group, Table: table, Inputs: rows[from:to]})
+		if severalDelays(g.Runs) {
+			add("detectability", part.DetectabilityTable())
 		}
-		from = to
+		if back := part.Recoveries(); len(back) > 0 {
+			add("recovery", RecoveryTable(back))
+		}
+		if slices.ContainsFunc(g.Runs, func(r *Run) bool { return r.Accumulation > 1 && !r.healthy() }) {
+			add("accumulation", part.AccumulationTable())
+		}
+		from += len(g.Runs)
 	}
 	return out
 }

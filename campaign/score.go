@@ -57,7 +57,9 @@ func (s *Scorer) Add(w *trace.Window) error {
 		s.runs = append(s.runs, &Run{Case: *c})
 	}
 	r := s.runs[i]
-	r.Windows = append(r.Windows, ofPaper(c, paper.Main, c.faulty(len(r.Windows))))
+	window := ofPaper(c, paper.Main, c.faulty(len(r.Windows)))
+	window.pace = paceOf(c, w)
+	r.Windows = append(r.Windows, window)
 	return nil
 }
 

@@ -112,7 +112,7 @@ func (g *Group) validate() error {
 	}
 	for _, n := range g.Tables {
 		if !slices.ContainsFunc(PaperTables, func(p PaperTable) bool { return p.Number == n }) {
-			return trace.Bad(trace.ErrType, "group %s is for table %d, expected some of 4, 5, 14, 15", g.Name, n)
+			return trace.Bad(trace.ErrType, "group %s is for table %d, expected some of %s", g.Name, n, paperNumbers())
 		}
 	}
 	return nil

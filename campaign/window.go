@@ -22,6 +22,7 @@ type Window struct {
 	// Telescoping is how far the stages' advances are from the makespan.
 	Telescoping int64 `json:"telescoping_error_ns"`
 
+	pace   pace
 	seeded []bool    // [stage] of the paper's account
 	shares []float64 // [stage] likewise; nil below the floor or where routing is withheld
 }

@@ -137,8 +137,8 @@ func (p *program) campaignTablesCommand() *cli.Command {
 	}
 	return &cli.Command{
 		Name: "tables", Usage: "make the tables of an evaluation from its archives", ArgsUsage: "FOLDER",
-		Description: "Scores the archives of a finished campaign and writes Tables 4, 5, 14 and 15 of StageFrontier, ours beside the " +
-			"published figures, a file for each; and artifact_manifest.csv, which says what each was made from and by what command.",
+		Description: "Scores the archives of a finished campaign and writes the tables of StageFrontier that its groups are for, ours beside " +
+			"the published figures, a file for each; and artifact_manifest.csv, which says what each was made from and by what command.",
 		Flags: join([]cli.Flag{
 			choiceFor(forOutput, choice("format", "how to write the tables", names...)),
 			outputFlag("write into `FOLDER`; without it, into tables/ of the campaign"),
@@ -157,9 +157,6 @@ func (p *program) campaignTables(c *cli.Context) error {
 	artifacts, err := campaign.Tables(dir)
 	if err != nil {
 		return err
-	}
-	if len(artifacts) == 0 {
-		return badInput(errors.New("no group of the campaign is for a table: list some under tables, as [4, 5, 14, 15]"))
 	}
 	out := c.String("output")
 	if out == "" {

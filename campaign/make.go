@@ -76,8 +76,11 @@ func archiveRun(ctx context.Context, m Maker, t *Task, w io.Writer) error {
 	var unwritten error
 	n := 0
 	err = m.Make(ctx, t, func(w *trace.Window) error {
-		if w.Run != t.ID {
+		switch {
+		case w.Run != t.ID:
 			return fmt.Errorf("a window of run %q came, expected %q", w.Run, t.ID)
+		case len(w.Ranks) != t.Spec.Ranks:
+			return trace.Bad(trace.ErrMissing, "window %d has %d ranks, expected %d", w.Index, len(w.Ranks), t.Spec.Ranks)
 		}
 		n++
 		unwritten = out.Write(w)

@@ -26,6 +26,9 @@ func (s *Spec) Plan() ([]Task, error) {
 	if err := goodName("name", s.Name); err != nil {
 		return nil, err
 	}
+	if err := s.validateCluster(); err != nil {
+		return nil, err
+	}
 	if len(s.Groups) == 0 {
 		return nil, trace.Bad(trace.ErrMissing, "campaign %s has no groups", s.Name)
 	}

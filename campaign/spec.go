@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"reflect"
 	"regexp"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -20,7 +22,21 @@ const MostTasks = 100_000
 type Spec struct {
 	Name   string  `yaml:"name"`
 	Runner Runner  `yaml:"runner"`
+	Slurm  Cluster `yaml:"slurm,omitempty"` // of the runner slurm
 	Groups []Group `yaml:"groups"`
+}
+
+// Cluster is what Slurm is asked for. What is left out is not asked for, except
+// that a run has Minutes, of which there are 30.
+type Cluster struct {
+	Partition   string   `yaml:"partition,omitempty"`
+	Account     string   `yaml:"account,omitempty"`
+	Minutes     int      `yaml:"minutes,omitempty"`       // time limit of one run
+	Nodes       int      `yaml:"nodes,omitempty"`         // of one run
+	CPUsPerRank int      `yaml:"cpus_per_rank,omitempty"` // a rank is a task
+	AtMost      int      `yaml:"at_most,omitempty"`       // runs at the same time
+	Flags       []string `yaml:"flags,omitempty"`         // of sbatch, as "--gres=gpu:8"
+	Setup       []string `yaml:"setup,omitempty"`         // lines of shell before the ranks start, as "module load python"
 }
 
 // Group is the runs of all combinations of family, ranks, delay and seed. A
@@ -124,4 +140,31 @@ func (g *Group) onlyHealthy() bool {
 
 func (s *Strike) isZero() bool {
 	return len(s.HiddenRanks) == 0 && s.Every == 0 && s.Probability == 0 && len(s.FaultWindows) == 0
+}
+
+// validateCluster refuses what would not arrive at sbatch as it stands here.
+func (s *Spec) validateCluster() error {
+	c := &s.Slurm
+	if s.Runner != Slurm && !reflect.ValueOf(*c).IsZero() {
+		return trace.Bad(trace.ErrFormat, "slurm: is for runner slurm, and the runner is %v", s.Runner)
+	}
+	for _, n := range []struct {
+		key   string
+		value int
+	}{{"minutes", c.Minutes}, {"nodes", c.Nodes}, {"cpus_per_rank", c.CPUsPerRank}, {"at_most", c.AtMost}} {
+		if n.value < 0 {
+			return trace.Bad(trace.ErrNegative, "slurm: %s is %d, expected 1 or more", n.key, n.value)
+		}
+	}
+	for _, f := range append([]string{"--partition=" + c.Partition, "--account=" + c.Account}, c.Flags...) {
+		if !strings.HasPrefix(f, "-") || strings.ContainsAny(f, " \t\r\n\"\\'#") {
+			return trace.Bad(trace.ErrFormat, "slurm: %q is no flag of sbatch: expected one word such as --gres=gpu:8", f)
+		}
+	}
+	for _, line := range c.Setup {
+		if strings.ContainsAny(line, "\r\n") {
+			return trace.Bad(trace.ErrFormat, "slurm: setup has %q, expected a line of shell for each item", line)
+		}
+	}
+	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sfstat/sfstat/campaign"
+	"github.com/sfstat/sfstat/campaign/slurm"
 )
 
 // manifestName is the list of what tables are made from, beside them.
@@ -35,10 +36,14 @@ sfstat campaign tables e3`,
 func (p *program) campaignRunCommand() *cli.Command {
 	return &cli.Command{
 		Name: "run", Usage: "make the runs of an evaluation that are not done yet", ArgsUsage: "SPEC.yaml",
-		Description: "Makes every run that a specification lists, on the simulator, and keeps for each an archive and a row: " +
+		Description: "Makes every run that a specification lists, on the simulator, on this machine or on a cluster, and keeps for each an archive and a row: " +
 			"what it hides, what the frontier, five simpler methods and the verdict say, and where that comes from. " +
 			"What was done before with the same specification and version stands, so a campaign that was stopped goes on where it was.",
-		Flags: join([]cli.Flag{outputFlag("the `FOLDER` of the campaign, made if it is not there")}, screenFlags()),
+		Flags: join([]cli.Flag{
+			&cli.StringFlag{Name: "python", Usage: "the interpreter `PYTHON` of real jobs, which has PyTorch; without it, that of SFSTAT_PYTHON, or python3"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "runner slurm: write what would be submitted, and submit nothing"},
+			outputFlag("the `FOLDER` of the campaign, made if it is not there"),
+		}, screenFlags()),
 		UsageText: `sfstat campaign run campaign/specs/e3.yaml -o e3
 sfstat campaign tables e3`,
 		Action: p.campaignRun,
@@ -62,32 +67,30 @@ func (p *program) campaignRun(c *cli.Context) error {
 	if err != nil {
 		return badInput(err)
 	}
-	maker, err := makerOf(spec.Runner)
+	e, err := executionOf(c, dir, spec)
 	if err != nil {
 		return err
 	}
-	e := campaign.Execution{Version: thisBuild().Version, Maker: maker, Create: p.outputs.create}
+	e.Create = p.outputs.create
 	if show := p.showProgress(c, makingRuns); show != nil {
 		e.Progress = func(done, total int) { show(int64(done), int64(total)) }
 	}
 	p.windsDown.Store(true)
 	o, err := campaign.Execute(c.Context, dir, spec, e)
 	p.hideProgress()
-	if err != nil && c.Context.Err() != nil {
+	var dry *slurm.NotSubmitted
+	switch {
+	case err == nil:
+		return p.tellOutcome(c, o)
+	case c.Context.Err() != nil:
 		return interruptedAt(o)
+	case errors.As(err, &dry):
+		p.remark(c, "%s of %s written to %s, not submitted", counted(dry.Batches, "array"), counted(dry.Runs, "run"), dry.Dir)
+		return nil
+	case spec.Runner != campaign.Simulator: // the machine or the cluster is the user's
+		return badInput(err)
 	}
-	if err != nil {
-		return err
-	}
-	return p.tellOutcome(c, o)
-}
-
-// makerOf is what makes the runs of a campaign.
-func makerOf(r campaign.Runner) (campaign.Maker, error) {
-	if r != campaign.Simulator {
-		return nil, badInput(fmt.Errorf("runner %v is not in this build, expected %v", r, campaign.Simulator))
-	}
-	return campaign.Simulation{}, nil
+	return err
 }
 
 // interruptedAt ends a campaign that can go on.

@@ -44,6 +44,8 @@ var rules = []rule{
 	{of: "report", may: []string{"trace", "engine", "diagnose", "overhead", "power"}},
 	{of: "plots", may: []string{"trace", "engine", "diagnose"}},
 	{of: "selfcheck", may: []string{"trace", "engine", "diagnose", "simulate"}, pure: true},
+	{of: "campaign/local", may: []string{"trace", "campaign", "simulate", "internal"}},
+	{of: "campaign/slurm", may: []string{"trace", "campaign", "simulate", "internal"}},
 	{of: "campaign", may: []string{"trace", "engine", "diagnose", "overhead", "report", "plots", "ingest", "archive", "simulate", "recorder", "internal"}},
 	{of: "recorder"},
 	{of: "selfcheck", may: []string{"trace", "engine", "diagnose", "report", "ingest", "archive", "simulate", "campaign"}},

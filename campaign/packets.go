@@ -1,0 +1,38 @@
+package campaign
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// KeepPackets gives the windows that a real job recorded to keep, in order.
+// They lie in the folder dir, as packets of one file or several. It is for
+// makers. What readers refuse is an error: a run that lacks something is no
+// run of a campaign.
+func KeepPackets(ctx context.Context, dir string, keep func(*trace.Window) error) error {
+	in, err := auto.Open([]string{dir}, auto.Options{Want: auto.WindowsOnly, Strict: ingest.FirstError})
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		item, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = keep(item.Window)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package slurm
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+)
+
+// element is one run of a batch as Slurm calls it: "12_3".
+type element string
+
+// scheduler is what is asked of Slurm.
+type scheduler interface {
+	// submit hands a script in and returns the number of its job.
+	submit(ctx context.Context, script string) (job string, err error)
+	// live are the elements of batches, by name, that wait or run.
+	live(ctx context.Context, names []string) (map[element]bool, error)
+	// find is the number of the job of that name; "" if Slurm knows none.
+	find(ctx context.Context, name string) (job string, err error)
+	// state is a word such as TIMEOUT for an element that has ended; "" if
+	// Slurm has forgotten it.
+	state(ctx context.Context, e element) string
+}
+
+// commands is Slurm by its programs.
+type commands struct{}
+
+func (commands) submit(ctx context.Context, script string) (string, error) {
+	out, err := output(ctx, "sbatch", "--parsable", script)
+	if err != nil {
+		return "", err
+	}
+	job, _, _ := strings.Cut(strings.TrimSpace(out), ";") // a cluster may follow
+	if job == "" || strings.Trim(job, "0123456789") != "" {
+		return "", fmt.Errorf("sbatch printed %q, expected the number of a job", out)
+	}
+	return job, nil
+}
+
+func (commands) live(ctx context.Context, names []string) (map[element]bool, error) {
+	out, err := output(ctx, "squeue", "--noheader", "--array", "--format=%i", "--name="+strings.Join(names, ","))
+	if err != nil {
+		return nil, err
+	}
+	live := make(map[element]bool)
+	for e := range strings.FieldsSeq(out) {
+		live[element(e)] = true
+	}
+	return live, nil
+}
+
+func (commands) find(ctx context.Context, name string) (string, error) {
+	out, err := output(ctx, "squeue", "--noheader", "--format=%F", "--states=all", "--name="+name)
+	if err != nil {
+		return "", err
+	}
+	if jobs := strings.Fields(out); len(jobs) > 0 {
+		return jobs[0], nil
+	}
+	out, err = output(ctx, "sacct", "--noheader", "--parsable2", "--allocations", "--format=JobID", "--name="+name)
+	if err != nil {
+		return "", nil // a cluster without accounting knows no more
+	}
+	job, _, _ := strings.Cut(out, "_")
+	return strings.TrimSpace(job), nil
+}
+
+func (commands) state(ctx context.Context, e element) string {
+	if out, err := output(ctx, "scontrol", "--oneliner", "show", "job", string(e)); err == nil {
+		for field := range strings.FieldsSeq(out) {
+			if state, ok := strings.CutPrefix(field, "JobState="); ok {
+				return state
+			}
+		}
+	}
+	out, err := output(ctx, "sacct", "--noheader", "--parsable2", "--allocations", "--format=State", "--jobs="+string(e))
+	if err != nil {
+		return ""
+	}
+	state, _, _ := strings.Cut(strings.TrimSpace(out), "\n")
+	return state
+}
+
+// output runs a program of Slurm.
+func output(ctx context.Context, name string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, name, args...)
+	var out, said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &said
+	err := cmd.Run()
+	switch {
+	case err == nil:
+		return out.String(), nil
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case errors.Is(err, exec.ErrNotFound):
+		return "", fmt.Errorf("%s is not on this machine: run the campaign on a login node of the cluster", name)
+	}
+	return "", fmt.Errorf("%s: %w: %s", name, err, strings.TrimSpace(said.String()))
+}

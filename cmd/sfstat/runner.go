@@ -1,0 +1,59 @@
+package main
+
+import (
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sfstat/sfstat/campaign"
+	"github.com/sfstat/sfstat/campaign/ddp"
+	"github.com/sfstat/sfstat/campaign/local"
+	"github.com/sfstat/sfstat/campaign/slurm"
+	"github.com/sfstat/sfstat/simulate"
+)
+
+// executionOf is how the runner of a campaign makes its runs in the folder dir.
+func executionOf(c *cli.Context, dir string, s *campaign.Spec) (campaign.Execution, error) {
+	e := campaign.Execution{Version: thisBuild().Version}
+	if c.Bool("dry-run") && s.Runner != campaign.Slurm {
+		return e, badUsage("--dry-run is for runner slurm, and the runner of the campaign is %v", s.Runner)
+	}
+	switch s.Runner {
+	case campaign.Local:
+		e.Workers = 1 // whose ranks share the machine
+		e.Maker = local.Maker{Packets: filepath.Join(dir, "packets"), Python: c.String("python")}
+	case campaign.Slurm:
+		m, err := slurm.New(dir, slurmOptions(c, s, e.Version))
+		if err != nil {
+			return e, err
+		}
+		tasks, err := s.Plan()
+		if err != nil {
+			return e, err
+		}
+		e.Workers = len(tasks) // which do nothing but wait
+		e.Maker = m
+	default:
+		e.Maker = campaign.Simulation{}
+	}
+	return e, nil
+}
+
+func slurmOptions(c *cli.Context, s *campaign.Spec, version string) slurm.Options {
+	o := slurm.Options{Cluster: s.Slurm, Version: version, Resolved: ddp.Check}
+	if c.Bool("dry-run") {
+		o.Submit = slurm.DryRun
+	}
+	python := c.String("python")
+	if python == "" {
+		python = ddp.Python()
+	}
+	o.Install = func(dir string) (slurm.Program, error) {
+		installed, err := ddp.Install(dir)
+		return slurm.Program{Words: []string{python, installed.Job}, PythonPath: installed.PythonPath}, err
+	}
+	o.Arguments = func(spec simulate.Spec) []string {
+		return []string{"--recording", local.Recording(spec).String()}
+	}
+	return o
+}

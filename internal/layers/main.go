@@ -60,6 +60,7 @@ var rules = []rule{
 // may import everything.
 var onlyIn = map[string][]string{
 	"github.com/urfave/cli/v2":                 {"cmd"},
+	"github.com/NVIDIA/go-nvml":                {"bench/overhead"},
 	"github.com/schollz/progressbar/v3":        {"cmd"},
 	"golang.org/x/term":                        {"cmd"},
 	"gonum.org/v1/plot":                        {"plots"},

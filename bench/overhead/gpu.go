@@ -1,0 +1,161 @@
+package main
+
+import (
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Reading is what a GPU says of itself at one moment.
+type Reading struct {
+	When      time.Time
+	SM, Mem   int // clocks, MHz
+	MaxSM     int // the clock that it could have, MHz
+	Reasons   Reasons
+	Busy      int    // percent of the last interval in which a kernel ran
+	Degrees   int    // temperature, °C
+	ECCErrors uint64 // corrected and uncorrected, since the driver was loaded
+}
+
+// Reasons are why a GPU runs slower than it could, as bits of NVML's
+// nvmlClocksEventReasons.
+type Reasons uint64
+
+// Reasons that slow a GPU down against the will of who uses it. That it is
+// idle, or that clocks were set, is none of them.
+const (
+	powerCap        Reasons = 0x04
+	hardwareSlow    Reasons = 0x08
+	softwareThermal Reasons = 0x20
+	hardwareThermal Reasons = 0x40
+	powerBrake      Reasons = 0x80
+
+	throttling = powerCap | hardwareSlow | softwareThermal | hardwareThermal | powerBrake
+)
+
+var reasonNames = []struct {
+	bit  Reasons
+	name string
+}{{powerCap, "power cap"}, {hardwareSlow, "hardware slowdown"}, {softwareThermal, "thermal (driver)"},
+	{hardwareThermal, "thermal (hardware)"}, {powerBrake, "power brake"}}
+
+// String names the reasons that throttle; others are left out.
+func (r Reasons) String() string {
+	text := ""
+	for _, n := range reasonNames {
+		if r&n.bit == 0 {
+			continue
+		}
+		if text != "" {
+			text += " + "
+		}
+		text += n.name
+	}
+	return text
+}
+
+// GPUs reads the GPUs of this machine.
+type GPUs interface {
+	Count() int
+	Name(gpu int) string
+	Read(gpu int) (Reading, error)
+	Close()
+}
+
+// Watch takes readings of all GPUs at intervals until it is stopped.
+type Watch struct {
+	gpus GPUs
+	stop chan struct{}
+	done sync.WaitGroup
+
+	mu       sync.Mutex
+	readings [][]Reading // [gpu], in order of time
+	failed   error       // the first reading that failed
+}
+
+// NewWatch begins to watch.
+func NewWatch(gpus GPUs, every time.Duration) *Watch {
+	w := &Watch{gpus: gpus, stop: make(chan struct{}), readings: make([][]Reading, gpus.Count())}
+	w.done.Go(func() {
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			w.read()
+			select {
+			case <-w.stop:
+				return
+			case <-tick.C:
+			}
+		}
+	})
+	return w
+}
+
+func (w *Watch) read() {
+	for gpu := range w.readings {
+		r, err := w.gpus.Read(gpu)
+		w.mu.Lock()
+		if err == nil {
+			w.readings[gpu] = append(w.readings[gpu], r)
+		} else if w.failed == nil {
+			w.failed = fmt.Errorf("GPU %d: %w", gpu, err)
+		}
+		w.mu.Unlock()
+	}
+}
+
+// Stop ends the watch and gives the first reading that failed, if any did.
+func (w *Watch) Stop() error {
+	close(w.stop)
+	w.done.Wait()
+	return w.failed
+}
+
+// State is what a GPU did during a chunk.
+type State struct {
+	GPU               int
+	Samples           int // 0: none fell into it
+	LeastSM, LeastMem int
+	MaxSM             int
+	Reasons           Reasons // any that held at some sample
+	Busy              int     // percent, mean
+	MostDegrees       int
+	ECCErrors         uint64 // that came up
+}
+
+// Throttled reports whether the GPU was slowed down.
+func (s State) Throttled() bool { return s.Reasons&throttling != 0 }
+
+// Doubtful reports whether times of this chunk tell of the GPU's troubles.
+func (s State) Doubtful() bool { return s.Throttled() || s.ECCErrors > 0 }
+
+// During sums up the readings of every GPU from begin to end, both included.
+func (w *Watch) During(begin, end time.Time) []State {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	states := make([]State, len(w.readings))
+	for gpu, all := range w.readings {
+		s := State{GPU: gpu}
+		var before uint64
+		for _, r := range all {
+			if r.When.Before(begin) || r.When.After(end) {
+				continue
+			}
+			if s.Samples == 0 {
+				before = r.ECCErrors
+				s.LeastSM, s.LeastMem = r.SM, r.Mem
+			}
+			s.Samples++
+			s.LeastSM, s.LeastMem = min(s.LeastSM, r.SM), min(s.LeastMem, r.Mem)
+			s.MaxSM, s.MostDegrees = max(s.MaxSM, r.MaxSM), max(s.MostDegrees, r.Degrees)
+			s.Reasons |= r.Reasons
+			s.Busy += r.Busy
+			s.ECCErrors = r.ECCErrors - before
+		}
+		if s.Samples > 0 {
+			s.Busy /= s.Samples
+		}
+		states[gpu] = s
+	}
+	return states
+}

@@ -34,7 +34,7 @@ func (p *program) convertCommand() *cli.Command {
 		Description: "Durations, ranks, roles, side channels and notes are kept to the nanosecond. A CSV or Parquet file " +
 			"holds windows of one stage list, or one operator trace, whose layout goes into a YAML file beside it; give a " +
 			"folder when the inputs have several. The output is complete or not there.",
-		Flags: join([]cli.Flag{strictFlag()}, targetFlags(), screenFlags()),
+		Flags: join([]cli.Flag{strictFlag()}, profileFlags(), targetFlags(), screenFlags()),
 		UsageText: `sfstat convert rank*.jsonl -o run.parquet
 sfstat convert run.parquet -o run.jsonl.zst
 sfstat convert run.parquet -o - --to csv | head

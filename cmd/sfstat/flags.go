@@ -68,6 +68,17 @@ func strictFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "strict", Category: forInput, Usage: "refuse everything when one input is refused"}
 }
 
+// profileFlags say how profiler traces are read.
+func profileFlags() []cli.Flag {
+	timeline := choice("timeline", "what the stages of profiler traces are measured on: auto takes the device where every rank recorded one",
+		"auto", "device", "host")
+	timeline.Category = forInput
+	return []cli.Flag{
+		&cli.StringFlag{Name: "stage-map", Category: forInput, Usage: "read which annotations of profiler traces are which stage from `FILE` (YAML)"},
+		timeline,
+	}
+}
+
 func gatesFlag() cli.Flag {
 	return &cli.StringFlag{Name: "gates", Category: forInput, Usage: "read thresholds from `FILE`; sfstat gates prints one to start from"}
 }

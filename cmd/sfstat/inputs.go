@@ -9,6 +9,8 @@ import (
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/ingest/profile"
+	"github.com/sfstat/sfstat/ingest/profile/stagemap"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -93,6 +95,11 @@ const (
 func (p *program) readFrom(c *cli.Context, what reading, each func(auto.Item) error) (inputs, error) {
 	o := auto.Options{Stdin: p.in, Want: what.want, Progress: p.showProgress(c, readingInputs)}
 	defer p.hideProgress()
+	var err error
+	if o.Stages, err = stagemap.Load(c.String("stage-map")); err != nil {
+		return inputs{}, badInput(err)
+	}
+	o.Timeline = map[string]profile.Timeline{"device": profile.OnDevice, "host": profile.OnHost}[c.String("timeline")]
 	if what.refusing == allOrNothing {
 		o.Strict = ingest.FirstError
 	}

@@ -20,7 +20,7 @@ func (p *program) inspectCommand() *cli.Command {
 		Name: "inspect", Usage: "what the inputs hold, and which analyses they lack something for", ArgsUsage: "PATH...",
 		Description: "Reads everything and analyses nothing: formats and sizes, runs, windows, steps, ranks, roles, stages, " +
 			"side channels, operators and their groups, what is incomplete. CSV is one row per run or operator trace.",
-		Flags: join([]cli.Flag{strictFlag()}, resultFlags()),
+		Flags: join([]cli.Flag{strictFlag()}, profileFlags(), resultFlags()),
 		UsageText: `sfstat inspect run/
 sfstat inspect run.parquet --format json | jq '.runs[].stage_lists'
 sfstat inspect trace-a.csv --format json | jq '.operator_traces[].names'`,
@@ -58,7 +58,7 @@ func (p *program) inspect(c *cli.Context) error {
 	}
 	found := inspection{Inputs: []inspectedInput{}, Problems: []inspectedProblem{},
 		Inventory: inventory.Inventory{Runs: []*inventory.Run{}, Traces: []*inventory.Trace{}}}
-	in, err := p.items(c, found.add)
+	in, err := p.read(c, auto.EveryForm, found.add)
 	if err != nil {
 		return err
 	}
@@ -100,6 +100,8 @@ func (i *inspectedInput) holds() string {
 		return "layout of " + i.MetaOf
 	case i.Format == auto.OperatorTrace.String():
 		return counted(i.Operators, "operator")
+	case i.Format == auto.Kineto.String() && i.Operators > 0:
+		return counted(i.Windows, "window") + ", " + counted(i.Operators, "operator") + ", with the others of the folder"
 	}
 	return counted(i.Windows, "window")
 }

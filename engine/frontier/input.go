@@ -225,18 +225,22 @@ func (p *plan) clusters(spent *waits, rows int, gate int64) bool {
 	return false
 }
 
-// deviceOf summarises the channel that times a stage on the device. The rank
-// that it judges is the one with the longest stage, on the device or on the
-// host: the others are healthy by construction, and their mean would hide it.
+// deviceOf summarises the channel that times a stage on the device; of several
+// the one in which a rank exceeds its peers by most. The rank that it judges is
+// the one with the longest stage, on the device or on the host: the others are
+// healthy by construction, and their mean would hide it.
 func deviceOf(v *view, makespan int64) *Device {
+	var most *Device
 	for _, c := range v.w.Side {
 		stages := c.Times(v.w.Schema)
 		if len(stages) == 0 {
 			continue
 		}
-		return summarize(v, c, stages, makespan)
+		if d := summarize(v, c, stages, makespan); most == nil || d.Excess > most.Excess {
+			most = d
+		}
 	}
-	return nil
+	return most
 }
 
 func summarize(v *view, c trace.SideChannel, stages []int, makespan int64) *Device {

@@ -9,6 +9,7 @@
 // and the rest is still read. All packet files are one input, whose windows
 // may be spread over them; they come first, then every other file, by path.
 // Exports of Nsight Systems come last, those in one folder as one run.
+// The profiler traces of a folder are one input too: a file for each rank.
 package auto
 
 import (
@@ -22,6 +23,8 @@ import (
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/packet"
+	"github.com/sfstat/sfstat/ingest/profile"
+	"github.com/sfstat/sfstat/ingest/profile/stagemap"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -33,13 +36,15 @@ const (
 	FirstError = ingest.FirstError // it ends the reading
 )
 
-// Wanted is what a caller can use.
+// Wanted is what a caller can use. Profiler traces give windows, but operator
+// traces where only these are wanted.
 type Wanted uint8
 
 const (
 	Everything    Wanted = iota
 	WindowsOnly          // operator traces are refused, unread
 	OperatorsOnly        // whatever holds windows is refused, unread
+	EveryForm            // of inputs that can be read as both, both
 )
 
 // Item is one thing read: either a window or an operator trace.
@@ -55,6 +60,10 @@ type Options struct {
 	Strict Policy
 	Want   Wanted
 	Stdin  io.Reader // what the path "-" reads; nil means os.Stdin
+
+	Stages   *stagemap.Map    // of profiler traces: leads annotations to stages; nil: as is built in
+	Timeline profile.Timeline // of profiler traces: what stages are measured on
+
 	// Progress is called now and then while reading, in the goroutine that
 	// calls Next: bytes read and bytes in all, of the files as they are stored.
 	// total is 0 when it is not known.
@@ -165,6 +174,8 @@ func (r *Reader) lookAll(all []candidate) (streams, error) {
 		case in.Format == SQLite:
 			src.Close()
 			r.nsight = append(r.nsight, in)
+		case in.Format == Kineto:
+			r.addProfile(in, src)
 		default:
 			u := r.unit(in, src)
 			u.size = r.meter.expect(in.Bytes)
@@ -207,6 +218,9 @@ func (r *Reader) Next() (Item, error) {
 func (r *Reader) refuse(u *unit, err error) {
 	if r.given == 1 || r.o.Strict == FirstError {
 		r.err = err
+	}
+	if _, ok := u.reader.(*profiles); ok {
+		return // which notes its problems itself
 	}
 	var placed *trace.RecordError
 	switch {

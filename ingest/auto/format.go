@@ -42,7 +42,7 @@ func (f Format) String() string {
 
 // Readable reports whether inputs of this format are read.
 func (f Format) Readable() bool {
-	return f == Packets || f == WideCSV || f == Archive || f == OperatorTrace || f == SQLite
+	return f == Packets || f == WideCSV || f == Archive || f == OperatorTrace || f == Kineto || f == SQLite
 }
 
 // gives reports whether inputs of a format that is read give what is wanted.
@@ -51,7 +51,7 @@ func (f Format) gives(want Wanted) bool {
 	case WindowsOnly:
 		return f != OperatorTrace
 	case OperatorsOnly:
-		return f == OperatorTrace || f == SQLite
+		return f == OperatorTrace || f == Kineto || f == SQLite
 	}
 	return true
 }
@@ -67,7 +67,7 @@ func (f Format) is() string {
 	case Archive:
 		return "a window archive, which holds stage windows and not single operations"
 	case Kineto:
-		return "a PyTorch profiler trace (Kineto JSON), which is not read"
+		return "a PyTorch profiler trace (Kineto JSON)"
 	case OperatorTrace:
 		return "an operator trace, which holds single operations and not stage windows"
 	case NCCLLog:
@@ -84,14 +84,14 @@ func (f Format) is() string {
 
 // refusal says why an input of the format is not read, and what to do.
 func (f Format) refusal(want Wanted) error {
-	give := "give packets (JSON Lines), a wide CSV, a window archive (Parquet), an operator trace (CSV, Parquet) or an Nsight Systems export (SQLite)"
+	give := "give packets (JSON Lines), a wide CSV, a window archive (Parquet), an operator trace (CSV, Parquet), PyTorch profiler traces (JSON) or Nsight Systems exports (SQLite)"
 	switch {
 	case want == WindowsOnly:
-		give = "give packets (JSON Lines), a wide CSV, a window archive (Parquet) or an Nsight Systems export (SQLite)"
+		give = "give packets (JSON Lines), a wide CSV, a window archive (Parquet), PyTorch profiler traces (JSON) or Nsight Systems exports (SQLite)"
 	case want == OperatorsOnly && f.Readable():
-		give = "sfstat diagnose and sfstat frontier are for these; give an operator trace (CSV, Parquet) here"
+		give = "sfstat diagnose and sfstat frontier are for these; give an operator trace (CSV, Parquet) or profiler traces here"
 	case want == OperatorsOnly:
-		give = "give an operator trace (CSV, Parquet)"
+		give = "give an operator trace (CSV, Parquet), PyTorch profiler traces (JSON) or Nsight Systems exports (SQLite)"
 	}
 	switch f {
 	case OperatorMeta:

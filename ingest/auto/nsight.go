@@ -125,7 +125,7 @@ func (p *nsightRun) convert(ranks []*profile.Rank) error {
 		p.items = []Item{{Ops: ops, Path: p.inputs[0].Path}}
 		return nil
 	}
-	windows, err := profile.Windows(ranks, profile.Options{Run: p.name})
+	windows, err := profile.Windows(ranks, profile.Options{Run: p.name, Timeline: p.r.o.Timeline})
 	if err != nil {
 		return err
 	}

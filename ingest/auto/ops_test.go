@@ -212,7 +212,7 @@ func TestWindowsOnly(t *testing.T) {
 		t.Fatalf("problems %v", p)
 	}
 	for _, each := range p {
-		if want := each.Path + ": an operator trace, which holds single operations and not stage windows: give packets (JSON Lines), a wide CSV, a window archive (Parquet) or an Nsight Systems export (SQLite) (not the expected format)"; each.Err.Error() != want {
+		if want := each.Path + ": an operator trace, which holds single operations and not stage windows: give packets (JSON Lines), a wide CSV, a window archive (Parquet), PyTorch profiler traces (JSON) or Nsight Systems exports (SQLite) (not the expected format)"; each.Err.Error() != want {
 			t.Errorf("%v", each.Err)
 		}
 	}

@@ -46,7 +46,7 @@ type meaning struct {
 const (
 	maxPieces      = 1 << 20
 	maxCollectives = 1 << 18
-	maxNames       = 1 << 20
+	maxNames       = 1 << 17
 )
 
 // NewBuilder starts the profile of a rank. A nil map is the built-in one.
@@ -90,6 +90,12 @@ func isCall(name string) bool {
 func (b *Builder) Matters(id NameID) bool {
 	m := &b.means[id]
 	return m.class.Role != stagemap.Unmapped || m.call
+}
+
+// MattersAsOperator is Matters for what a profiler tells to be an operator and
+// no annotation: plain words do not count.
+func (b *Builder) MattersAsOperator(id NameID) bool {
+	return b.Matters(id) && !b.means[id].class.Plain
 }
 
 // KindOf is what work on the device with this name is, by the name alone.

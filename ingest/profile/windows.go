@@ -137,8 +137,11 @@ func (c *converter) chooseTimeline() {
 	}
 	if c.o.Timeline == OnDevice {
 		c.deviceColumns()
+	}
+	if len(c.stages) > 0 {
 		c.tellClocks()
-	} else {
+	} else { // also where the device is asked for and did nothing
+		c.o.Timeline = OnHost
 		c.hostColumns()
 	}
 	if len(c.stages) == 0 {

@@ -50,7 +50,10 @@ type Class struct {
 	// one's. An optimizer that is given a closure runs the forward and backward
 	// passes inside its step.
 	Yields bool
-	Mark   Mark // of steps only
+	// Plain: the name is a word of everyday speech ("forward"), which counts
+	// where a person wrote it, and not as the name of an operator.
+	Plain bool
+	Mark  Mark // of steps only
 }
 
 // Mark is how an annotation marks a step.
@@ -87,7 +90,7 @@ func (m *Map) Index(stage string) int { return slices.Index(m.Stages, stage) }
 // Classify says what a name means. O(rules).
 func (m *Map) Classify(name string) Class {
 	if mark := markOf(name); mark.Kind != NoMark {
-		return Class{Role: Step, Mark: mark}
+		return Class{Role: Step, Mark: mark, Plain: mark.Kind != ProfilerMark}
 	}
 	if i := m.Index(name); i >= 0 {
 		return Class{Role: Stage, Stage: i}
@@ -102,7 +105,7 @@ func (m *Map) Classify(name string) Class {
 		if at < 0 {
 			return Class{}
 		}
-		c := Class{Role: Stage, Stage: at, Yields: r.yields}
+		c := Class{Role: Stage, Stage: at, Yields: r.yields, Plain: r.how == words}
 		if r.background {
 			c.Role = Background
 		}

@@ -1,0 +1,202 @@
+package kineto
+
+import (
+	"bytes"
+	"errors"
+	"io"
+
+	"github.com/sfstat/sfstat/trace"
+)
+
+// bufferSize is how much is read at a time. maxEvent is how long one event, or
+// one piece of metadata that is kept, may be; maxDepth how deep it may nest.
+const (
+	bufferSize = 1 << 20
+	maxEvent   = 64 << 20
+	maxDepth   = 1000
+)
+
+// scanner is a window over the input: buf[i:] is unread.
+type scanner struct {
+	r    io.Reader
+	name string
+	buf  []byte
+	i    int
+	off  int64 // in the input, of buf[0]
+	err  error // what ended the input, io.EOF at its clean end
+}
+
+func newScanner(r io.Reader, name string) *scanner {
+	return &scanner{r: r, name: name, buf: make([]byte, 0, bufferSize)}
+}
+
+// pos is the position of the next byte.
+func (s *scanner) pos() trace.Pos { return trace.Pos{File: s.name, Offset: s.off + int64(s.i)} }
+
+// fail is an error at the next byte.
+func (s *scanner) fail(kind error, format string, args ...any) error {
+	return trace.At(s.pos(), trace.Bad(kind, format, args...))
+}
+
+// more reads on; what is unread stays. It reports whether there is more, and
+// grows the buffer when the unread part fills it.
+func (s *scanner) more() bool {
+	if s.err != nil {
+		return false
+	}
+	unread := len(s.buf) - s.i
+	if unread >= maxEvent {
+		s.err = s.fail(trace.ErrTooLarge, "one event of more than %d MiB: is the file a profiler trace?", maxEvent>>20)
+		return false
+	}
+	if s.i > 0 {
+		copy(s.buf[:unread], s.buf[s.i:])
+	} else if unread == cap(s.buf) {
+		grown := make([]byte, unread, 2*cap(s.buf))
+		copy(grown, s.buf)
+		s.buf = grown
+	}
+	s.off += int64(s.i)
+	s.buf, s.i = s.buf[:unread], 0
+	for range 100 {
+		n, err := s.r.Read(s.buf[unread:cap(s.buf)])
+		s.buf, s.err = s.buf[:unread+n], err
+		if n > 0 || err != nil {
+			return n > 0
+		}
+	}
+	s.err = trace.At(s.pos(), io.ErrNoProgress)
+	return false
+}
+
+// double reads on until there is twice as much unread as before, so that what
+// is looked through again and again grows faster than the input.
+func (s *scanner) double() bool {
+	want := 2 * (len(s.buf) - s.i)
+	grew := false
+	for len(s.buf)-s.i < want && s.more() {
+		grew = true
+	}
+	return grew
+}
+
+// ended says how the input ended: cut reports that it did before its structure
+// was complete; err is anything else than its end.
+func (s *scanner) ended() (cut bool, err error) {
+	if s.err == nil || s.err == io.EOF || errors.Is(s.err, trace.ErrTruncated) {
+		return true, nil
+	}
+	return false, s.err
+}
+
+// peek is the next byte that is no white space, without reading it; 0 at the
+// end of the input.
+func (s *scanner) peek() byte {
+	for {
+		for s.i < len(s.buf) {
+			if c := s.buf[s.i]; c > ' ' {
+				return c
+			}
+			s.i++
+		}
+		if !s.more() {
+			return 0
+		}
+	}
+}
+
+// str reads a string of at most limit bytes whose opening quote is next; the
+// result is valid until the next call. ok is false at the end of the input or
+// when it is too long.
+func (s *scanner) str(limit int) (text []byte, ok bool) {
+	for from := s.i + 1; ; {
+		for from < len(s.buf) {
+			at := bytes.IndexByte(s.buf[from:], '"')
+			if at < 0 {
+				break
+			}
+			from += at
+			if !escaped(s.buf[s.i+1 : from]) {
+				text = s.buf[s.i+1 : from]
+				s.i = from + 1
+				return text, true
+			}
+			from++
+		}
+		have := len(s.buf) - s.i
+		if have > limit || !s.more() {
+			return nil, false
+		}
+		from = s.i + max(1, have)
+	}
+}
+
+// escaped reports whether what follows text is escaped: an odd number of
+// backslashes ends it.
+func escaped(text []byte) bool {
+	n := len(text)
+	for n > 0 && text[n-1] == '\\' {
+		n--
+	}
+	return (len(text)-n)%2 == 1
+}
+
+// skip reads over a value of any length, holding no more than the buffer. It
+// reports whether the value was complete; an error is of its depth.
+func (s *scanner) skip() (complete bool, err error) {
+	depth, inString, escape := 0, false, false
+	for {
+		for s.i < len(s.buf) {
+			c := s.buf[s.i]
+			switch {
+			case inString:
+				if escape {
+					escape = false
+				} else if c == '\\' {
+					escape = true
+				} else if c == '"' {
+					inString = false
+				}
+			case c == '"':
+				inString = true
+			case c == '{' || c == '[':
+				if depth++; depth > maxDepth {
+					return false, s.fail(trace.ErrFormat, "values nested more than %d deep: is the file a profiler trace?", maxDepth)
+				}
+			case c == '}' || c == ']':
+				if depth == 0 {
+					return true, nil // ends what the value is in
+				}
+				if depth--; depth == 0 {
+					s.i++
+					return true, nil
+				}
+			case c == ',' && depth == 0:
+				return true, nil
+			}
+			s.i++
+		}
+		if !s.more() {
+			return false, nil
+		}
+	}
+}
+
+// capture reads a value and returns its bytes, valid until the next read; nil
+// when it is not complete.
+func (s *scanner) capture() ([]byte, error) {
+	for {
+		n, st := valueEnd(s.buf[s.i:])
+		switch st {
+		case whole:
+			text := s.buf[s.i : s.i+n]
+			s.i += n
+			return text, nil
+		case damaged:
+			return nil, s.fail(trace.ErrFormat, "values nested more than %d deep: is the file a profiler trace?", maxDepth)
+		}
+		if !s.double() {
+			return nil, nil
+		}
+	}
+}

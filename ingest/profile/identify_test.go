@@ -1,0 +1,82 @@
+package profile
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// recorded is a profile of steps 10 ms long each.
+func recorded(source string, id, world int, start int64, indices ...int64) *Rank {
+	r := &Rank{Source: source, ID: id, World: world, Stages: []string{"a"}}
+	for i, index := range indices {
+		at := start + int64(i)*10_000_000
+		r.Steps = append(r.Steps, Step{Index: index, Start: at, End: at + 10_000_000})
+	}
+	return r
+}
+
+func TestJobs(t *testing.T) {
+	const hour = 3_600_000_000_000
+	for name, tt := range map[string]struct {
+		in    []*Rank
+		want  string // ranks of each job
+		noted string
+	}{
+		"told":                     {[]*Rank{recorded("b", 1, 2, 0, 1), recorded("a", 0, 2, 0, 1)}, "0 1", ""},
+		"all say 0, named":         {[]*Rank{recorded("x/rank-1.json", 0, 2, 0, 1), recorded("x/rank-0.json", 0, 2, 0, 1)}, "0 1", "say that they are rank 0"},
+		"rank_3":                   {[]*Rank{recorded("rank_3.json", -1, 0, 0, 1), recorded("rank_7.json", -1, 0, 0, 1)}, "3 7", "names of the files"},
+		"rank3":                    {[]*Rank{recorded("rank3.json", -1, 0, 0, 1), recorded("rank12.json", -1, 0, 0, 1)}, "3 12", "names of the files"},
+		"worker":                   {[]*Rank{recorded("worker3.1700000000000.pt.trace.json", -1, 0, 0, 1), recorded("worker4.1700000000001.pt.trace.json", -1, 0, 0, 1)}, "3 4", "names"},
+		".3.pt.trace":              {[]*Rank{recorded("h.3.pt.trace.json", -1, 0, 0, 1), recorded("h.4.pt.trace.json", -1, 0, 0, 1)}, "3 4", "names"},
+		"host and process":         {[]*Rank{recorded("n0_10.1700000000000.pt.trace.json", -1, 0, 0, 1), recorded("n0_9.1700000000000.pt.trace.json", -1, 0, 0, 1)}, "0 1", "in order of their names"},
+		"all say 0, nameless":      {[]*Rank{recorded("a", 0, 2, 0, 1), recorded("b", 0, 2, 0, 1)}, "0 1", "in order of their names"},
+		"alone":                    {[]*Rank{recorded("trace.json", -1, 0, 0, 1)}, "0", "counts as rank 0"},
+		"alone, named":             {[]*Rank{recorded("rank-34.json", -1, 0, 0, 1)}, "34", "from the name"},
+		"two of each, other steps": {[]*Rank{recorded("a1", 0, 2, 0, 1, 2), recorded("a2", 0, 2, 1e9, 7), recorded("b1", 1, 2, 0, 1, 2), recorded("b2", 1, 2, 1e9, 7)}, "0 1", "joined by their steps"},
+		"two of one, same steps":   {[]*Rank{recorded("a1", 0, 2, 0, 1, 2), recorded("a2", 0, 2, 0, 1), recorded("b1", 1, 2, 0, 1, 2)}, "0 1", "left out a2"},
+		"other times":              {[]*Rank{recorded("a1", 0, 2, 0, 1), recorded("a2", 0, 2, hour, 1), recorded("b1", 1, 2, 0, 1), recorded("b2", 1, 2, hour, 1)}, "0 1; 0 1", ""},
+		"other worlds":             {[]*Rank{recorded("a", 0, 2, 0, 1), recorded("b", 1, 2, 0, 1), recorded("c", 0, 8, 0, 1)}, "0 1; 0", ""},
+		"a gap":                    {[]*Rank{recorded("a", 0, 4, 0, 1), recorded("c", 3, 4, 0, 1)}, "0 3", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for range 2 {
+				jobs := Jobs(tt.in)
+				var got []string
+				noted := tt.noted == ""
+				for _, j := range jobs {
+					var ids []string
+					for _, r := range j.Ranks {
+						ids = append(ids, itoa(int64(r.ID)))
+					}
+					got = append(got, strings.Join(ids, " "))
+					for _, n := range j.Notes {
+						noted = noted || strings.Contains(n.Text, tt.noted)
+					}
+				}
+				if strings.Join(got, "; ") != tt.want {
+					t.Errorf("got %v, want %s", got, tt.want)
+				}
+				if !noted {
+					t.Errorf("no note says %q: %+v", tt.noted, jobs)
+				}
+				if strings.Contains(name, "of each") || strings.Contains(name, "say 0") || strings.HasPrefix(tt.noted, "in order") || strings.Contains(tt.noted, "name") || strings.HasPrefix(name, "alone") {
+					break // the first call has settled the ranks
+				}
+				slices.Reverse(tt.in)
+			}
+		})
+	}
+}
+
+func TestRenumber(t *testing.T) {
+	j := Jobs([]*Rank{recorded("a", 0, 3, 0, 4, 5, 6), recorded("b", 1, 3, 1e6, 5, 6, 7), recorded("c", 2, 3, 0, 4, 5, 6)})[0]
+	if got := j.Ranks[1].Steps[0].Index; got != 4 || len(j.Notes) != 1 {
+		t.Errorf("rank 1 begins with step %d, notes %v", got, j.Notes)
+	}
+	// Other times: another step, not another number.
+	j = Jobs([]*Rank{recorded("a", 0, 2, 0, 4, 5, 6), recorded("b", 1, 2, 10e6, 5, 6, 7)})[0]
+	if got := j.Ranks[1].Steps[0].Index; got != 5 {
+		t.Errorf("rank 1 begins with step %d", got)
+	}
+}

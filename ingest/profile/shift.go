@@ -1,0 +1,26 @@
+package profile
+
+// Shift moves all times by ns. Times that would leave the range of int64 must
+// have been refused before.
+func (r *Rank) Shift(ns int64) {
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		s.Start, s.End = s.Start+ns, s.End+ns
+		for k := range s.Spans {
+			s.Spans[k].Start, s.Spans[k].End = s.Spans[k].Start+ns, s.Spans[k].End+ns
+		}
+		if d := s.Device; d != nil {
+			d.Start, d.End = d.Start+ns, d.End+ns
+			for k := range d.Exposed {
+				d.Exposed[k].Start, d.Exposed[k].End = d.Exposed[k].Start+ns, d.Exposed[k].End+ns
+			}
+		}
+	}
+	for i := range r.Collectives {
+		c := &r.Collectives[i]
+		c.Launch, c.Start, c.End = c.Launch+ns, c.Start+ns, c.End+ns
+	}
+	for i := range r.Ops {
+		r.Ops[i].Start, r.Ops[i].End = r.Ops[i].Start+ns, r.Ops[i].End+ns
+	}
+}

@@ -41,6 +41,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("DDP", filepath.Join(fixtures, "ddp"))
 			env.Setenv("CAMPAIGN", filepath.Join(fixtures, "campaign"))
 			env.Setenv("SOURCES", filepath.Join(fixtures, "sources"))
+			env.Setenv("KINETO", filepath.Join(fixtures, "kineto"))
 			env.Setenv("OPS", filepath.Join(fixtures, "optrace"))
 			return nil
 		},

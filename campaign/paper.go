@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sfstat/sfstat/plots"
 	"github.com/sfstat/sfstat/simulate"
 )
 
@@ -68,13 +69,14 @@ func paperNumbers() string {
 	return strings.Join(out, ", ")
 }
 
-// Artifact is a table of a campaign and what it was made from.
+// Artifact is a table or a figure of a campaign and what it was made from.
 type Artifact struct {
 	Name   string // "table-4"
 	Table  Table
-	Inputs []Provenance // in the order of the plan
+	Figure *plots.Figure // nil: it is a table
+	Inputs []Provenance  // in the order of the plan
 
-	// Where the table was written, by whoever did: the name of the file, the
+	// Where the artifact was written, by whoever did: the name of the file, the
 	// SHA-256 of its bytes, and the command, run in the campaign's folder.
 	File, Hash, Command string
 }
@@ -83,32 +85,18 @@ type Artifact struct {
 // scoring of [Scorer]. An archive that is not the one that its row tells of is
 // an error, and so is a run that is missing.
 func Tables(dir string) ([]Artifact, error) {
-	f, err := open(dir)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := f.finished()
-	if err != nil {
-		return nil, err
-	}
-	score, err := f.score(f.tasks)
+	f, score, rows, err := openScored(dir)
 	if err != nil {
 		return nil, err
 	}
 	var out []Artifact
-	for _, p := range PaperTables {
-		part := Score{Tau: score.Tau}
-		a := Artifact{Name: "table-" + strconv.Itoa(p.Number)}
-		for i := range f.tasks {
-			if p.counts(&f.tasks[i], score.Runs[i]) {
-				part.Runs = append(part.Runs, score.Runs[i])
-				a.Inputs = append(a.Inputs, rows[i])
-			}
-		}
+	for i := range PaperTables {
+		p := &PaperTables[i]
+		part, inputs := f.forTable(p, score, rows)
 		if len(part.Runs) == 0 {
 			continue
 		}
-		a.Table = p.of(&part)
+		a := Artifact{Name: "table-" + strconv.Itoa(p.Number), Table: p.of(part), Inputs: inputs}
 		a.Table.Title = "Table " + strconv.Itoa(p.Number) + ". " + a.Table.Title
 		out = append(out, a)
 	}
@@ -116,6 +104,34 @@ func Tables(dir string) ([]Artifact, error) {
 	out = append(out, f.groups(score, rows)...)
 	costs, err := f.overheads()
 	return append(out, costs...), err
+}
+
+// openScored opens a finished campaign and scores its archives; the runs and
+// where they come from stand in the order of the plan.
+func openScored(dir string) (*folder, *Score, []Provenance, error) {
+	f, err := open(dir)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	rows, err := f.finished()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	score, err := f.score(f.tasks)
+	return f, score, rows, err
+}
+
+// forTable are the runs that a table counts, and where they come from.
+func (f *folder) forTable(p *PaperTable, score *Score, rows []Provenance) (*Score, []Provenance) {
+	part := &Score{Tau: score.Tau}
+	var inputs []Provenance
+	for i := range f.tasks {
+		if p.counts(&f.tasks[i], score.Runs[i]) {
+			part.Runs = append(part.Runs, score.Runs[i])
+			inputs = append(inputs, rows[i])
+		}
+	}
+	return part, inputs
 }
 
 // groups are the tables that follow from what groups are: what each shows, and
@@ -145,11 +161,11 @@ func (f *folder) groups(score *Score, rows []Provenance) []Artifact {
 	return out
 }
 
-// WriteManifest writes which table was made from what: CSV, a row for each
-// table and input.
+// WriteManifest writes which artifact was made from what: CSV, a row for each
+// artifact and input.
 func WriteManifest(w io.Writer, artifacts []Artifact) error {
 	out := csv.NewWriter(w)
-	if err := out.Write([]string{"table", "file", "file_sha256", "command", "input", "input_sha256", "spec_sha256", "made_by"}); err != nil {
+	if err := out.Write([]string{"artifact", "file", "file_sha256", "command", "input", "input_sha256", "spec_sha256", "made_by"}); err != nil {
 		return err
 	}
 	for _, a := range artifacts {

@@ -26,7 +26,7 @@ type Axis struct {
 	// From and To bound what is shown where From is less than To and the data lie
 	// between them; data beyond are shown too. Otherwise the data decide.
 	From, To float64
-	Ticks    []float64 // where labels stand; nil: they are chosen
+	Ticks    []float64 // where labels stand, if they do not touch; nil: they are chosen
 }
 
 // ErrNothing is a figure of nothing.
@@ -56,13 +56,10 @@ func (a Axis) set(to *plot.Axis, tick text.Style) {
 	to.Tick.Label.XAlign, to.Tick.Label.YAlign = tick.XAlign, tick.YAlign
 	to.Tick.LineStyle, to.Tick.Length = pen(black, 0.5), 2.5
 	to.Tick.Marker = ticker{a}
-	if a.Scale == Logarithmic {
-		to.Scale = plot.LogScale{}
-	}
 }
 
-// fit sets the range of an axis of a plot by the data. What is all equal gets a
-// range around it.
+// fit sets the range of an axis of a plot by the data, in places. What is all
+// equal gets a range around it.
 func (a Axis) fit(to *plot.Axis, values []float64) error {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, v := range values {
@@ -77,31 +74,25 @@ func (a Axis) fit(to *plot.Axis, values []float64) error {
 	if margin == 0 {
 		margin = max(math.Abs(low)*0.1, 0.1)
 	}
-	to.Min, to.Max = a.value(low-margin), a.value(high+margin)
+	to.Min, to.Max = low-margin, high+margin
 	if a.From < a.To {
 		if a.shows(a.From) && a.place(a.From) <= low {
-			to.Min = a.From
+			to.Min = a.place(a.From)
 		}
 		if a.shows(a.To) && a.place(a.To) >= high {
-			to.Max = a.To
+			to.Max = a.place(a.To)
 		}
 	}
 	return nil
 }
 
-// place is where a value stands on paper; value is the inverse.
+// place is where a value stands. Plots are drawn in places, on linear scales:
+// the library puts the label of a logarithmic axis where it needs room for it.
 func (a Axis) place(v float64) float64 {
 	if a.Scale == Logarithmic {
-		return math.Log(v)
+		return math.Log10(v)
 	}
 	return v
-}
-
-func (a Axis) value(place float64) float64 {
-	if a.Scale == Logarithmic {
-		return math.Exp(place)
-	}
-	return place
 }
 
 // ticker chooses the ticks of an axis.
@@ -109,19 +100,34 @@ type ticker struct{ axis Axis }
 
 var _ plot.Ticker = ticker{}
 
-// Ticks implements plot.Ticker.
+// Ticks implements plot.Ticker, in places.
 func (t ticker) Ticks(low, high float64) []plot.Tick {
 	switch {
 	case len(t.axis.Ticks) > 0:
-		var out []plot.Tick
-		for _, v := range t.axis.Ticks {
-			out = append(out, plot.Tick{Value: v, Label: number(v)})
-		}
-		return out
+		return t.given(low, high)
 	case t.axis.Scale == Logarithmic:
 		return decades(low, high)
 	}
 	return round(low, high)
+}
+
+// given are the ticks that the axis asks for. One that is close to the label
+// before it has none.
+func (t ticker) given(low, high float64) []plot.Tick {
+	const apart = 1.0 / 15 // of the axis
+	var out []plot.Tick
+	last := math.Inf(-1)
+	for _, v := range t.axis.Ticks {
+		if !t.axis.shows(v) {
+			continue
+		}
+		tick := plot.Tick{Value: t.axis.place(v)}
+		if tick.Value-last >= apart*(high-low) {
+			tick.Label, last = number(v), tick.Value
+		}
+		out = append(out, tick)
+	}
+	return out
 }
 
 // round are labels at three to six multiples of 1, 2 or 5 times a power of ten.
@@ -146,20 +152,19 @@ func round(low, high float64) []plot.Tick {
 	return out
 }
 
-// decades are labels at powers of ten and ticks between them; over less than
-// two powers there are labels at 1, 2 and 5 of each.
+// decades are labels at powers of ten and ticks between them, from 10^low to
+// 10^high; over less than two powers there are labels at 1, 2 and 5 of each.
 func decades(low, high float64) []plot.Tick {
-	wide := high/low >= 100
+	wide := high-low >= 2
 	var out []plot.Tick
-	for power := math.Floor(math.Log10(low)); power <= math.Log10(high); power++ {
+	for power := math.Floor(low); power <= high; power++ {
 		for m := 1; m <= 9; m++ {
-			v := float64(m) * math.Pow(10, power)
-			if v < low || v > high {
+			tick := plot.Tick{Value: power + math.Log10(float64(m))}
+			if tick.Value < low || tick.Value > high {
 				continue
 			}
-			tick := plot.Tick{Value: v}
 			if m == 1 || !wide && (m == 2 || m == 5) {
-				tick.Label = number(v)
+				tick.Label = number(float64(m) * math.Pow(10, power))
 			}
 			out = append(out, tick)
 		}

@@ -3,6 +3,7 @@ package plots
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -14,7 +15,7 @@ type Point struct {
 	X, Y      float64
 	Low, High float64 // of the interval around Y; both 0 or not finite: none is drawn
 	N         int     // what Y was made from: runs, windows; not drawn
-	Open      bool    // drawn hollow: what Line.Hollow says holds
+	Open      bool    // drawn hollow: what Chart.Hollow says holds
 }
 
 func (p Point) hasInterval() bool {
@@ -78,12 +79,23 @@ func (ch Chart) Draw(w Width) (*Figure, error) {
 	legend := f.legend
 	f = figure(w, high, panels...)
 	f.legend = legend
-	if ch.Hollow != "" {
+	if ch.Hollow != "" && ch.hasHollow() {
 		f.legend = append(f.legend, entry{ch.Hollow, func(c draw.Canvas) {
 			drawMarker(c, look{color: dim, marker: circle}, open, c.Center())
 		}})
 	}
 	return f, nil
+}
+
+func (ch Chart) hasHollow() bool {
+	for _, panel := range ch.Panels {
+		for _, l := range panel.Lines {
+			if slices.ContainsFunc(panel.visible(l), func(p Point) bool { return p.Open }) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // lookOf is the look of a series by name, which enters the legend when it is
@@ -129,11 +141,11 @@ func (panel Panel) plot(lookOf func(name string) look) (*plot.Plot, error) {
 	}
 	p.Add(plotter(grid))
 	for _, r := range panel.References {
-		p.Add(r.plotter())
+		p.Add(panel.reference(r))
 	}
 	for i, l := range panel.Lines {
 		aside := apart * (vg.Length(i) - vg.Length(len(panel.Lines)-1)/2)
-		p.Add(linePlotter(panel.visible(l), lookOf(l.Name), aside))
+		p.Add(panel.linePlotter(panel.visible(l), lookOf(l.Name), aside))
 	}
 	return p, nil
 }
@@ -153,20 +165,19 @@ func (panel Panel) visible(l Line) []Point {
 	return out
 }
 
-func linePlotter(points []Point, l look, aside vg.Length) plotter {
+func (panel Panel) linePlotter(points []Point, l look, aside vg.Length) plotter {
 	return func(c draw.Canvas, p *plot.Plot) {
 		x, y := p.Transforms(&c)
 		line := pen(l.color, 1)
 		line.Dashes = l.dashes
 		var path []vg.Point
 		for _, pt := range points {
-			path = append(path, vg.Point{X: x(pt.X) + aside, Y: y(pt.Y)})
+			path = append(path, vg.Point{X: x(panel.X.place(pt.X)) + aside, Y: y(panel.Y.place(pt.Y))})
 		}
 		c.StrokeLines(line, c.ClipLinesXY(path)...)
 		for i, pt := range points {
 			if pt.hasInterval() {
-				low, high := clampTo(p.Y, pt.Low), clampTo(p.Y, pt.High)
-				whisker(c, pen(l.color, 0.7), path[i].X, y(low), y(high))
+				whisker(c, pen(l.color, 0.7), path[i].X, y(panel.within(p, pt.Low)), y(panel.within(p, pt.High)))
 			}
 		}
 		for i, pt := range points {
@@ -179,19 +190,35 @@ func linePlotter(points []Point, l look, aside vg.Length) plotter {
 	}
 }
 
-// clampTo keeps a value on an axis.
+// within is the place of the end of an interval, on the axis.
+func (panel Panel) within(p *plot.Plot, v float64) float64 {
+	if !panel.Y.shows(v) {
+		return p.Y.Min // not positive
+	}
+	return clampTo(p.Y, panel.Y.place(v))
+}
+
+// clampTo keeps a place on an axis.
 func clampTo(a plot.Axis, v float64) float64 { return min(max(v, a.Min), a.Max) }
 
 func whisker(c draw.Canvas, style draw.LineStyle, x, low, high vg.Length) {
 	const half = 1.8
-	c.StrokeLine2(style, x, low, x, high)
-	c.StrokeLine2(style, x-half, low, x+half, low)
-	c.StrokeLine2(style, x-half, high, x+half, high)
+	var path vg.Path
+	for _, line := range [][2]vg.Point{
+		{{X: x, Y: low}, {X: x, Y: high}},
+		{{X: x - half, Y: low}, {X: x + half, Y: low}},
+		{{X: x - half, Y: high}, {X: x + half, Y: high}},
+	} {
+		path.Move(line[0])
+		path.Line(line[1])
+	}
+	c.SetLineStyle(style)
+	c.Stroke(path)
 }
 
-// plotter draws a dashed line with its name at its end, above it or to its
+// reference draws a dashed line with its name at its end, above it or to its
 // left.
-func (r Reference) plotter() plotter {
+func (panel Panel) reference(r Reference) plotter {
 	return func(c draw.Canvas, p *plot.Plot) {
 		x, y := p.Transforms(&c)
 		line := pen(dim, 0.8)
@@ -200,14 +227,14 @@ func (r Reference) plotter() plotter {
 		name.Color = dim
 		name.XAlign = draw.XRight
 		if r.Across == AtX {
-			at := x(r.Value)
+			at := x(panel.X.place(r.Value))
 			if c.ContainsX(at) {
 				c.StrokeLine2(line, at, c.Min.Y, at, c.Max.Y)
 				c.FillText(name, vg.Point{X: at - 2, Y: c.Min.Y + 2}, r.Name)
 			}
 			return
 		}
-		if at := y(r.Value); c.ContainsY(at) {
+		if at := y(panel.Y.place(r.Value)); c.ContainsY(at) {
 			c.StrokeLine2(line, c.Min.X, at, c.Max.X, at)
 			name.XAlign = draw.XLeft
 			c.FillText(name, vg.Point{X: c.Min.X + 2, Y: at + 1.5}, r.Name)

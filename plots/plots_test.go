@@ -351,9 +351,10 @@ func TestTicks(t *testing.T) {
 		{Linear, 3, 3, ""},
 		{Logarithmic, 8, 2100, "10 100 1000"},
 		{Logarithmic, 4, 60, "5 10 20 50"},
+		{Logarithmic, 0.0005, 2000, "0.001 0.01 0.1 1 10 100 1000"},
 	} {
 		var got []string
-		for _, tick := range (ticker{Axis{Scale: c.scale}}).Ticks(c.low, c.high) {
+		for _, tick := range (ticker{Axis{Scale: c.scale}}).Ticks(Axis{Scale: c.scale}.place(c.low), Axis{Scale: c.scale}.place(c.high)) {
 			if !tick.IsMinor() {
 				got = append(got, tick.Label)
 			}
@@ -361,6 +362,14 @@ func TestTicks(t *testing.T) {
 		if s := strings.Join(got, " "); s != c.want {
 			t.Errorf("%v to %v: %q, expected %q", c.low, c.high, s, c.want)
 		}
+	}
+}
+
+// TestGivenTicks: labels that would touch are left out, ticks are not.
+func TestGivenTicks(t *testing.T) {
+	got := (ticker{Axis{Ticks: []float64{0, 1, 50, 51, 100}}}).Ticks(0, 100)
+	if len(got) != 5 || got[0].Label != "0" || got[1].Label != "" || got[2].Label != "50" || got[3].Label != "" || got[4].Label != "100" {
+		t.Errorf("ticks are %+v", got)
 	}
 }
 

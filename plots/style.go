@@ -68,6 +68,7 @@ var looks = []look{
 	{black, []vg.Length{2, 2}, inverted},
 	{purple, []vg.Length{8, 2}, cross},
 	{sky, []vg.Length{4, 1, 1, 1, 1, 1}, plus},
+	{dim, []vg.Length{1, 1}, square},
 }
 
 func lookOf(series int) look { return looks[series%len(looks)] }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
 	"github.com/urfave/cli/v2"
@@ -21,15 +20,17 @@ const manifestName = "artifact_manifest.csv"
 // campaignCommand is the group of commands about evaluations.
 func (p *program) campaignCommand() *cli.Command {
 	return &cli.Command{
-		Name: "campaign", Usage: "an evaluation from one file: its runs, and the paper's tables from them",
+		Name: "campaign", Usage: "an evaluation from one file: its runs, and the paper's tables and figures from them",
 		Description: "An evaluation is a folder: the specification of its runs, what each recorded, a row for each of what was found, and the " +
-			"tables that follow.",
+			"tables and figures that follow.",
 		Subcommands: []*cli.Command{
 			p.campaignRunCommand(),
 			p.campaignTablesCommand(),
+			p.campaignPlotsCommand(),
 		},
 		UsageText: `sfstat campaign run campaign/specs/e3.yaml -o e3
-sfstat campaign tables e3`,
+sfstat campaign tables e3
+sfstat campaign plots e3`,
 	}
 }
 
@@ -161,12 +162,9 @@ func (p *program) campaignTables(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	out := c.String("output")
-	if out == "" {
-		out = filepath.Join(dir, "tables")
-	}
-	if err := os.Mkdir(out, 0o777); err != nil && !errors.Is(err, os.ErrExist) {
-		return badInput(err)
+	out, err := outputFolder(c, filepath.Join(dir, "tables"))
+	if err != nil {
+		return err
 	}
 	for i := range artifacts {
 		if err := p.writeArtifact(out, c.String("format"), &artifacts[i]); err != nil {

@@ -2,7 +2,8 @@
 # Draws the figures of the handbook anew: docs/figures/generate.sh
 #
 # Figures of operator traces are of the simulated job that the pages of ks and
-# zscore show.
+# zscore show; the others are of campaigns. workers.csv is measured: its figure
+# is drawn from it, and "-measure" measures anew, which takes a minute.
 set -eu
 cd "$(dirname "$0")/../.."
 work=$(mktemp -d)
@@ -15,3 +16,18 @@ sfstat simulate-ops --layout 4x2 --steps 8 --microbatches 4 --seed 3 --fault slo
 	--run slow -o "$work/runs" -q
 sfstat ks "$work/runs/trace-slow.parquet" --plot $to/rhythm.png -o "$work/out"
 sfstat zscore "$work/runs/trace-slow.parquet" --plot $to/operator.png -o "$work/out"
+
+for name in e3 e3-curve; do
+	sfstat campaign run campaign/specs/$name.yaml -o "$work/$name" -q
+done
+mkdir "$work/e3/measured"
+if [ "${1:-}" = -measure ]; then
+	go run ./bench/rhythm -o $to/workers.csv
+fi
+cp $to/workers.csv "$work/e3/measured/time-by-workers.csv"
+sfstat campaign plots "$work/e3" --format png -o "$work/drawn" -q
+sfstat campaign plots "$work/e3-curve" --format png,svg -o "$work/drawn" -q
+cp "$work/drawn/figure-3a.png" $to/
+cp "$work/drawn/time-by-workers.png" $to/workers.png
+cp "$work/drawn/figure-3b-e3-curve-r8.svg" $to/figure-3b.svg
+cp "$work/drawn/detectability-e3-curve-r8.svg" $to/detectability.svg

@@ -1,0 +1,134 @@
+package campaign
+
+import (
+	"encoding/csv"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/sfstat/sfstat/plots"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// measuredFolder holds measurements that no run of a campaign makes, as CSV.
+const measuredFolder = "measured"
+
+// mostSeries is how many series of measurements are drawn in a figure.
+const mostSeries = 8
+
+// Measured is a kind of measurements that can be drawn: a file in the folder of
+// measurements of a campaign, with the columns of MeasuredHead.
+type Measured struct {
+	Name   string // of the figure, and of the file without its ending
+	X, Y   plots.Axis
+	column string // of X in the file
+}
+
+// MeasuredKinds are KAIR's Figures 5 and 6 (ASE 2025).
+var MeasuredKinds = []Measured{
+	{Name: "overhead-by-interval", column: "interval_steps",
+		X: plots.Axis{Name: "sampling interval", Unit: "steps", Scale: plots.Logarithmic}, Y: plots.Axis{Name: "overhead", Unit: "%"}},
+	{Name: "time-by-workers", column: "workers",
+		X: plots.Axis{Name: "workers", Scale: plots.Logarithmic}, Y: plots.Axis{Name: "time of analysis", Unit: "s", Scale: plots.Logarithmic}},
+}
+
+// Head are the columns of a file: the series that a row is of, X, the value in
+// the unit of Y, its interval (empty: none), and how often it was measured.
+func (m *Measured) Head() []string {
+	return []string{"series", m.column, "value", "lower", "upper", "n"}
+}
+
+// Chart is the figure of measurements.
+func (m *Measured) Chart(lines []plots.Line) plots.Chart {
+	return plots.Chart{Panels: []plots.Panel{{X: m.X, Y: m.Y, Lines: lines}}}
+}
+
+// Read reads a file of measurements.
+func (m *Measured) Read(path string) ([]plots.Line, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	in := csv.NewReader(file)
+	in.FieldsPerRecord = -1
+	records, err := in.ReadAll()
+	if err != nil {
+		return nil, trace.At(trace.Pos{File: path}, err)
+	}
+	return m.Lines(path, records)
+}
+
+// Lines are the series of the records of a file, by their first rows; those of a
+// series are drawn in their order. path is the file in errors.
+func (m *Measured) Lines(path string, records [][]string) ([]plots.Line, error) {
+	if len(records) == 0 || !slices.Equal(records[0], m.Head()) {
+		return nil, trace.At(trace.Pos{File: path, Line: 1}, trace.Bad(trace.ErrFormat, "the first row is not the header %v", m.Head()))
+	}
+	var lines []plots.Line
+	for i, r := range records[1:] {
+		p, err := measuredPoint(r)
+		if err != nil {
+			return nil, trace.At(trace.Pos{File: path, Line: int64(i) + 2}, err)
+		}
+		k := slices.IndexFunc(lines, func(l plots.Line) bool { return l.Name == r[0] })
+		if k < 0 {
+			if k = len(lines); k == mostSeries {
+				return nil, trace.At(trace.Pos{File: path, Line: int64(i) + 2}, trace.Bad(trace.ErrTooLarge, "more than %d series: nobody can tell them apart", mostSeries))
+			}
+			lines = append(lines, plots.Line{Name: r[0]})
+		}
+		lines[k].Points = append(lines[k].Points, p)
+	}
+	if len(lines) == 0 {
+		return nil, trace.At(trace.Pos{File: path}, trace.Bad(trace.ErrEmpty, "no row under the header"))
+	}
+	return lines, nil
+}
+
+func measuredPoint(r []string) (p plots.Point, err error) {
+	const columns = 6
+	if len(r) != columns {
+		return p, trace.Bad(trace.ErrFormat, "%d fields, expected %d", len(r), columns)
+	}
+	for i, to := range []*float64{&p.X, &p.Y, &p.Low, &p.High} {
+		text := r[i+1]
+		if text == "" && i >= 2 {
+			continue
+		}
+		if *to, err = strconv.ParseFloat(text, 64); err != nil {
+			return p, trace.Bad(trace.ErrType, "field %d is %q, expected a number", i+2, text)
+		}
+	}
+	if p.N, err = strconv.Atoi(r[columns-1]); err != nil || p.N < 1 {
+		return p, trace.Bad(trace.ErrType, "n is %q, expected how often it was measured", r[columns-1])
+	}
+	return p, nil
+}
+
+// measured are the figures of the measurements that lie in the campaign's
+// folder; none is no error.
+func (f *folder) measured() ([]drawing, error) {
+	var out []drawing
+	for i := range MeasuredKinds {
+		m := &MeasuredKinds[i]
+		input := measuredFolder + "/" + m.Name + ".csv"
+		path := filepath.Join(f.path, measuredFolder, m.Name+".csv")
+		lines, err := m.Read(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		hash, err := fileHash(path)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, drawing{m.Name, m.Chart(lines), []Provenance{{Input: input, InputHash: hash}}})
+	}
+	return out, nil
+}

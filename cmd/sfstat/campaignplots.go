@@ -1,0 +1,115 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sfstat/sfstat/campaign"
+	"github.com/sfstat/sfstat/plots"
+)
+
+// figureWidths are the values of --width, in the order of plots.Width.
+var figureWidths = []string{plots.Column: "column", plots.Page: "page"}
+
+func (p *program) campaignPlotsCommand() *cli.Command {
+	return &cli.Command{
+		Name: "plots", Usage: "draw the figures of an evaluation from its archives", ArgsUsage: "FOLDER",
+		Description: "Scores the archives of a finished campaign and draws what they can feed: how often each method is right beside the " +
+			"published counts, the share of the delayed stage and what is found by delay, and measurements that lie in the campaign's " +
+			"folder measured/. artifact_manifest.csv says what each figure was made from and by what command.",
+		Flags: join([]cli.Flag{
+			&cli.StringFlag{Name: "format", Value: "png,svg,pdf", Category: forOutput, Usage: "draw every figure as each of `LIST`: png, svg, pdf"},
+			choiceFor(forOutput, choice("width", "how wide figures are printed: 8.5 cm or 17.5 cm", figureWidths...)),
+			outputFlag("write into `FOLDER`; without it, into figures/ of the campaign"),
+		}, screenFlags()),
+		UsageText: `sfstat campaign plots e3-curve
+sfstat campaign plots e3-curve --format pdf --width page -o paper/figures`,
+		Action: p.campaignPlots,
+	}
+}
+
+func (p *program) campaignPlots(c *cli.Context) error {
+	dir, err := onlyOperand(c, "FOLDER of a campaign")
+	if err != nil {
+		return err
+	}
+	formats, err := figureFormats(c.String("format"))
+	if err != nil {
+		return err
+	}
+	width := c.String("width")
+	figures, err := campaign.Figures(dir, plots.Width(slices.Index(figureWidths, width)))
+	if err != nil {
+		return err
+	}
+	if len(figures) == 0 {
+		return badInput(errors.New("nothing to draw: no group of the campaign is for table 4 or has several delays_ms, and there is no measured/"))
+	}
+	out, err := outputFolder(c, filepath.Join(dir, "figures"))
+	if err != nil {
+		return err
+	}
+	command := "sfstat campaign plots . --format " + c.String("format") + " --width " + width
+	var files []campaign.Artifact
+	for _, a := range figures {
+		for _, as := range formats {
+			file, err := p.drawArtifact(out, a, as)
+			if err != nil {
+				return err
+			}
+			file.Command = command
+			files = append(files, file)
+		}
+	}
+	manifest := filepath.Join(out, manifestName)
+	if err := p.writeTo(manifest, func(w io.Writer) error { return campaign.WriteManifest(w, files) }); err != nil {
+		return err
+	}
+	p.remark(c, "%s in %s and %s written to %s", counted(len(figures), "figure"), counted(len(files), "file"), manifestName, out)
+	return nil
+}
+
+// figureFormats reads a list of formats.
+func figureFormats(list string) ([]plots.Format, error) {
+	var out []plots.Format
+	for name := range strings.SplitSeq(list, ",") {
+		f, err := plots.ParseFormat(strings.TrimSpace(name))
+		if err != nil {
+			return nil, badUsage("--format: %v", err)
+		}
+		if slices.Contains(out, f) {
+			return nil, badUsage("--format has %v twice", f)
+		}
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+// outputFolder is the folder that --output names, made if it is not there.
+func outputFolder(c *cli.Context, otherwise string) (string, error) {
+	out := c.String("output")
+	if out == "" {
+		out = otherwise
+	}
+	if err := os.Mkdir(out, 0o777); err != nil && !errors.Is(err, os.ErrExist) {
+		return "", badInput(err)
+	}
+	return out, nil
+}
+
+// drawArtifact writes a figure into a folder and notes where.
+func (p *program) drawArtifact(folder string, a campaign.Artifact, as plots.Format) (campaign.Artifact, error) {
+	h := sha256.New()
+	a.File = a.Name + "." + as.String()
+	err := p.writeTo(filepath.Join(folder, a.File), func(w io.Writer) error { return a.Figure.Write(io.MultiWriter(w, h), as) })
+	a.Hash = hex.EncodeToString(h.Sum(nil))
+	return a, err
+}

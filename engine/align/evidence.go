@@ -1,0 +1,309 @@
+package align
+
+import (
+	"math"
+	"sort"
+
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+// Scoring is what agreement and disagreement are worth, in tenths of a nat: how much more
+// likely the pair is, by that, if it is true. A pair whose operations cannot be the same is Never.
+type Scoring struct {
+	Pair          int32 // every pair that may be
+	Type          int32 // element types agree; disagree: less Wrong
+	Algo          int32 // the tuning line's, where it is one that kernels name
+	Channels      int32 // grid and the tuning line's channels
+	Wrong         int32
+	Learned       int32 // most that a shape is worth which calls of this kind had elsewhere
+	Time          int32 // launch right when it was due
+	Late          int32 // most that is taken off for another time
+	Skip          Gap   // a call or a kernel without partner
+	Ghost         int32 // a launch that the log lost, with any kernel
+	UseTime       bool
+	UseThread     bool
+	UseShape      bool // channels, threads of a block, and what is learned of them
+	Rounds        int  // of learning
+	CertainMargin int32
+}
+
+// DefaultScoring uses all that both sides know.
+func DefaultScoring() Scoring {
+	return Scoring{Pair: 10, Type: 6, Algo: 8, Channels: 12, Wrong: 40, Learned: 40, Time: 40, Late: 110, Skip: Gap{Open: 0, Extend: 25},
+		Ghost: 5, UseTime: true, UseThread: true, UseShape: true, Rounds: 3, CertainMargin: 40}
+}
+
+// clocks is what links the stamp of a call to the launch of its kernel.
+type clocks struct {
+	use    bool
+	offset int64 // launch less stamp of a true pair, usually
+	spread int64 // of that: the scale of a Laplace distribution
+}
+
+// reach is how far from the usual a launch may be, when nothing else bounds it.
+const reach = 3_000_000 // 3 ms
+
+// evidence scores launches against kernels of one stream.
+type evidence struct {
+	sc       *Scoring
+	calls    []Call
+	launches []*Launch
+	kernels  []*Kernel
+	clock    clocks
+
+	kinds    []int // of each kernel
+	shapes   []shape
+	rowKinds []int // of each launch
+	classes  []class
+	table    [][]int32 // by class of launch and kind of kernel
+	best     []int32   // by class of launch
+	stamps   []int64   // of each launch: of its last call
+	due      []int64   // the latest that its kernel may be launched
+	first    []int64   // of each kernel: the least launch of it and later ones
+	last     []int64   // … the greatest of it and earlier ones
+}
+
+// shape is all by which kernels of one stream differ.
+type shape struct {
+	name  nccl.KernelName
+	grid  int32
+	block int32
+}
+
+// class is all by which launches differ; they are expected to run in kernels of one shape.
+type class struct {
+	op       nccl.Op
+	datatype nccl.Datatype
+	comm     int
+	bytes    int64
+	calls    int
+	mixed    bool
+	algo     nccl.Algo
+	channels int32
+	ghost    bool
+}
+
+func newEvidence(sc *Scoring, calls []Call, launches []*Launch, kernels []*Kernel) *evidence {
+	e := &evidence{sc: sc, calls: calls, launches: launches, kernels: kernels}
+	e.shapes, e.kinds = number(kernels, func(k *Kernel) shape {
+		if sc.UseShape {
+			return shape{k.KernelName, k.Grid, k.Block}
+		}
+		return shape{name: k.KernelName}
+	})
+	e.classes, e.rowKinds = number(launches, e.classOf)
+	e.table = make([][]int32, len(e.classes))
+	for c := range e.classes {
+		e.table[c] = make([]int32, len(e.shapes))
+	}
+	e.forget()
+	e.times()
+	e.bounds()
+	return e
+}
+
+// forget sets the table to what names and tuning lines say.
+func (e *evidence) forget() {
+	for c, row := range e.table {
+		for k := range row {
+			row[k] = e.prior(&e.classes[c], &e.shapes[k])
+		}
+	}
+}
+
+// number gives equal keys equal numbers.
+func number[T any, K comparable](list []T, key func(T) K) (keys []K, of []int) {
+	at := map[K]int{}
+	of = make([]int, len(list))
+	for i, v := range list {
+		k := key(v)
+		n, ok := at[k]
+		if !ok {
+			n = len(keys)
+			at[k] = n
+			keys = append(keys, k)
+		}
+		of[i] = n
+	}
+	return keys, of
+}
+
+func (e *evidence) classOf(l *Launch) class {
+	c := class{op: l.Op, comm: l.Comm, calls: len(l.Calls), mixed: l.Mixed, ghost: l.Lead < 0, datatype: nccl.UnknownType}
+	if c.ghost {
+		return c
+	}
+	lead := &e.calls[l.Lead]
+	for _, i := range l.Calls {
+		c.bytes += e.calls[i].bytes()
+	}
+	if l.Op.Reduces() {
+		c.datatype = lead.Datatype
+	}
+	if e.sc.UseShape {
+		c.algo, c.channels = lead.Algo, lead.Channels
+	}
+	return c
+}
+
+// prior is what a kind of launch and a kind of kernel say of one another by
+// themselves.
+func (e *evidence) prior(c *class, k *shape) int32 {
+	s := e.sc
+	if c.ghost {
+		return s.Ghost
+	}
+	if k.name.Op == nccl.Generic {
+		return s.Pair
+	}
+	if c.op != k.name.Op && !(c.mixed && k.name.Op != nccl.SendRecv) {
+		return Never
+	}
+	score := s.Pair
+	if c.datatype != nccl.UnknownType && k.name.Datatype != nccl.UnknownType {
+		switch {
+		case c.datatype.Signless() == k.name.Datatype.Signless():
+			score += s.Type
+		case !c.mixed:
+			score -= s.Wrong
+		}
+	}
+	if k.name.Algo != nccl.UnknownAlgo && (c.algo == nccl.Tree || c.algo == nccl.Ring) {
+		score += agree(c.algo == k.name.Algo, s.Algo, s.Wrong)
+	}
+	if c.channels > 0 && c.calls == 1 && k.grid > 0 {
+		score += agree(c.channels == k.grid, s.Channels, s.Wrong)
+	}
+	return score
+}
+
+func agree(same bool, gain, loss int32) int32 {
+	if same {
+		return gain
+	}
+	return -loss
+}
+
+// bounds makes best from the table.
+func (e *evidence) bounds() {
+	e.best = make([]int32, len(e.classes))
+	for c, row := range e.table {
+		for _, s := range row {
+			e.best[c] = max(e.best[c], s)
+		}
+		if e.clock.use {
+			e.best[c] += e.sc.Time
+		}
+	}
+}
+
+// times collects stamps, and launches in both directions.
+func (e *evidence) times() {
+	e.stamps = make([]int64, len(e.launches))
+	e.due = make([]int64, len(e.launches))
+	before := int64(math.MinInt64)
+	for i, l := range e.launches {
+		e.stamps[i] = math.MinInt64
+		for _, c := range l.Calls {
+			if e.calls[c].HasTime {
+				e.stamps[i] = max(e.stamps[i], e.calls[c].Time)
+			}
+		}
+		if l.Lead >= 0 {
+			before = e.stamps[i]
+		} else { // a lost one was called after the one before it
+			e.stamps[i] = before
+		}
+	}
+	e.first = make([]int64, len(e.kernels)+1)
+	e.last = make([]int64, len(e.kernels)+1)
+	e.first[len(e.kernels)], e.last[0] = math.MaxInt64, math.MinInt64
+	for j := len(e.kernels) - 1; j >= 0; j-- {
+		e.first[j] = min(e.first[j+1], e.kernels[j].Launch)
+	}
+	for j, k := range e.kernels {
+		e.last[j+1] = max(e.last[j], k.Launch)
+	}
+}
+
+// setClock makes time count. A launch is due before the thread's next call.
+func (e *evidence) setClock(c clocks) {
+	e.clock = c
+	if c.use {
+		next := map[int64]int64{} // by thread: the stamp of its next call
+		later := int64(math.MaxInt64)
+		for i := len(e.launches) - 1; i >= 0; i-- {
+			l := e.launches[i]
+			if l.Lead < 0 { // before the next one that is known
+				e.due[i] = later
+				continue
+			}
+			thread := e.calls[l.Lead].Thread
+			e.due[i] = e.stamps[i] + reach
+			if t, ok := next[thread]; ok && t < math.MaxInt64-reach {
+				e.due[i] = max(e.due[i], t+reach)
+			}
+			next[thread] = e.stamps[i]
+			later = e.stamps[i] + reach
+		}
+	}
+	e.bounds()
+}
+
+func (e *evidence) Size() (int, int) { return len(e.launches), len(e.kernels) }
+
+// Window is the kernels that were launched between the stamp and when it was due.
+func (e *evidence) Window(i int) (from, to int) {
+	m := len(e.kernels)
+	if !e.clock.use || e.stamps[i] == math.MinInt64 {
+		return 0, m
+	}
+	least := e.stamps[i] + e.clock.offset - reach
+	most := e.due[i]
+	if most < math.MaxInt64/2 {
+		most += e.clock.offset
+	}
+	from = sort.Search(m, func(j int) bool { return e.last[j+1] >= least })
+	to = sort.Search(m, func(j int) bool { return e.first[j] > most })
+	return from, max(from, to)
+}
+
+func (e *evidence) Best(i int) int32 { return e.best[e.rowKinds[i]] }
+
+func (e *evidence) Row(dst []int32, i, from int) {
+	table := e.table[e.rowKinds[i]]
+	kinds := e.kinds[from : from+len(dst)]
+	for k, kind := range kinds {
+		dst[k] = table[kind]
+	}
+	if !e.clock.use || e.stamps[i] == math.MinInt64 {
+		return
+	}
+	lo, hi := e.Window(i)
+	for k := range dst {
+		j := from + k
+		switch {
+		case j < lo || j >= hi:
+			dst[k] = Never
+		case dst[k] > Never:
+			dst[k] += e.timely(i, e.kernels[j])
+		}
+	}
+}
+
+// timely is what the time of a launch says: Time where it is as usual, less as it is off.
+func (e *evidence) timely(i int, k *Kernel) int32 {
+	l := e.launches[i]
+	if l.Lead < 0 || !k.HasLaunch {
+		return 0
+	}
+	if e.sc.UseThread && k.Thread != 0 && e.calls[l.Lead].Thread != 0 && k.Thread != e.calls[l.Lead].Thread {
+		return -e.sc.Wrong
+	}
+	off := k.Launch - e.stamps[i] - e.clock.offset
+	if off < 0 {
+		off = -off
+	}
+	lost := 10 * off / max(e.clock.spread, 1) // off/spread nats
+	return e.sc.Time - int32(min(lost, int64(e.sc.Time+e.sc.Late)))
+}

@@ -1,0 +1,235 @@
+package align
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+// planned makes calls of one communicator of 4 ranks out of "op count opCount".
+func planned(calls ...Call) []Call {
+	for i := range calls {
+		c := &calls[i]
+		c.Ranks = max(c.Ranks, 4)
+		c.Send, c.Recv = uint64(0x100+i), uint64(0x100+i)
+		if c.Count == 1<<40 { // stands for none
+			c.Count = 0
+		}
+	}
+	return calls
+}
+
+// NCCL's rules of launching, by hand from its sources: enqueue.cc and group.cc.
+func TestPlan(t *testing.T) {
+	const none = 1 << 40
+	one := Call{Op: nccl.AllReduce, Count: 8, OpCount: 3}
+	one.Ranks = 1
+	tests := []struct {
+		name  string
+		calls []Call
+		want  []string
+		why   []Reason
+	}{
+		{"each call by itself", planned(Call{Op: nccl.AllReduce, Count: 8}, Call{Op: nccl.AllGather, Count: 8, OpCount: 1}),
+			[]string{"AllReduce [0]", "AllGather [1]"}, []Reason{Launches, Launches}},
+		{"a group of collectives is named after its largest", planned(Call{Op: nccl.AllGather, Count: 8}, Call{Op: nccl.ReduceScatter, Count: 80}, Call{Op: nccl.AllGather, Count: 8}),
+			[]string{"ReduceScatter [0 1 2] mixed"}, []Reason{Launches, Launches, Launches}},
+		{"of equals the first", planned(Call{Op: nccl.AllGather, Count: 8}, Call{Op: nccl.AllGather, Count: 8}),
+			[]string{"AllGather [0 1]"}, []Reason{Launches, Launches}},
+		{"sends and receives", planned(Call{Op: nccl.Send, Count: 8}, Call{Op: nccl.Recv, Count: 8}, Call{Op: nccl.Recv, Count: 8, OpCount: 1}),
+			[]string{"SendRecv [0 1]", "SendRecv [2]"}, []Reason{Launches, Launches, Launches}},
+		{"both kinds in a group are two kernels", planned(Call{Op: nccl.Send, Count: 8}, Call{Op: nccl.AllReduce, Count: 8}),
+			[]string{"SendRecv [0]", "AllReduce [1]"}, []Reason{Launches, Launches}},
+		{"one rank, nothing, copies, signals", append([]Call{one}, planned(Call{Op: nccl.AllReduce, Count: none}, Call{Op: nccl.AllGather, Count: 8, NoKernel: true}, Call{Op: nccl.Signal, Count: 1})...),
+			nil, []Reason{OneRank, NoElements, CopyEngine, OneSided}},
+		{"a line that stands twice", slices.Repeat(planned(Call{Op: nccl.AllReduce, Count: 8}), 2),
+			[]string{"AllReduce [0]"}, []Reason{Launches, Duplicate}},
+		{"launches that were not logged", planned(Call{Op: nccl.AllReduce, Count: 8, OpCount: 5}, Call{Op: nccl.AllReduce, Count: 8, OpCount: 8}),
+			[]string{"AllReduce [0]", "lost 6", "lost 7", "AllReduce [1]"}, []Reason{Launches, Launches}},
+		{"a jump that nobody can have lost", planned(Call{Op: nccl.AllReduce, Count: 8}, Call{Op: nccl.AllReduce, Count: 8, OpCount: 1 << 60}),
+			[]string{"AllReduce [0]", "AllReduce [1]"}, []Reason{Launches, Launches}},
+	}
+	for _, tt := range tests {
+		launches, why := Plan(tt.calls, 10)
+		var got []string
+		for _, l := range launches {
+			text := fmt.Sprintf("%v %v", l.Op, l.Calls)
+			if l.Lead < 0 {
+				text = fmt.Sprintf("lost %d", l.Count)
+			}
+			if l.Mixed {
+				text += " mixed"
+			}
+			got = append(got, text)
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s, want −, got +:\n%s", tt.name, diff)
+		}
+		if diff := cmp.Diff(tt.why, why); diff != "" {
+			t.Errorf("%s, reasons, want −, got +:\n%s", tt.name, diff)
+		}
+	}
+}
+
+// simulated is a process of known pairs: two communicators on streams of their own, iterations that repeat, calls and
+// kernels lost by chance, stamps whose clock is off.
+type simulated struct {
+	Process
+	truth map[[2]int]bool
+}
+
+func simulate(seed uint64, lostCalls, lostKernels float64) simulated {
+	rng := rand.New(rand.NewPCG(seed, 99))
+	iteration := make([]Call, 20+rng.IntN(30))
+	for i := range iteration {
+		op := []nccl.Op{nccl.AllReduce, nccl.AllGather, nccl.ReduceScatter, nccl.Broadcast}[rng.IntN(4)]
+		iteration[i] = Call{Op: op, Datatype: []nccl.Datatype{nccl.Float32, nccl.Bfloat16}[rng.IntN(2)], Count: 1 << (3 + rng.IntN(4)*5),
+			Ranks: 4, Comm: rng.IntN(2)}
+	}
+	s := simulated{truth: map[[2]int]bool{}}
+	var counts [2]uint64
+	now, skew := int64(1e9), rng.Int64N(1e6)-500_000
+	var busy [2]int64
+	for range 15 {
+		for _, c := range iteration {
+			now += 30_000 + rng.Int64N(60_000)
+			c.OpCount, c.Stream, c.Time, c.HasTime, c.Thread = counts[c.Comm], uint64(7+c.Comm), now, true, 1
+			c.Send, c.Recv = uint64(now), uint64(now)
+			counts[c.Comm]++
+			launch := now + 6_000 + rng.Int64N(8_000)
+			start := max(launch+5_000, busy[c.Comm])
+			busy[c.Comm] = start + 10_000 + int64(c.Count)/100
+			logged, traced := rng.Float64() >= lostCalls, rng.Float64() >= lostKernels
+			if logged && traced {
+				s.truth[[2]int{len(s.Kernels), len(s.Calls)}] = true
+			}
+			if logged {
+				s.Calls = append(s.Calls, c)
+			}
+			if traced {
+				k := Kernel{KernelName: nccl.KernelName{Op: c.Op, Datatype: nccl.UnknownType, Algo: nccl.Ring}, Stream: int64(20 + c.Comm),
+					Start: start + skew, End: busy[c.Comm] + skew, Launch: launch + skew, HasLaunch: true, Thread: 1, Grid: 1 + int32(c.Count>>10), Block: 512}
+				if c.Op.Reduces() {
+					k.Datatype = c.Datatype
+				}
+				s.Kernels = append(s.Kernels, k)
+			}
+		}
+	}
+	return s
+}
+
+// f1 scores a matching, and how many of its certain pairs are true.
+func (s *simulated) f1(m *Matching) (f float64, certain, certainRight int) {
+	right, found := 0, 0
+	for _, k := range m.Matches {
+		for _, c := range m.Launches[k.Launch].Calls {
+			found++
+			true := s.truth[[2]int{k.Kernel, c}]
+			if true {
+				right++
+			}
+			if m.IsCertain(k) {
+				certain++
+				if true {
+					certainRight++
+				}
+			}
+		}
+	}
+	return 2 * float64(right) / float64(found+len(s.truth)), certain, certainRight
+}
+
+// With stamps and launches nearly every pair is found, whatever is lost; a pair that is called certain is
+// true; and clocks that are half a millisecond off are found out.
+func TestSimulated(t *testing.T) {
+	for _, lost := range []struct{ calls, kernels, least float64 }{{0, 0, 1}, {0.2, 0, 0.99}, {0, 0.2, 0.99}, {0.2, 0.2, 0.99}, {0.02, 0.4, 0.99}} {
+		certain, right := 0, 0
+		for seed := range uint64(20) {
+			s := simulate(seed, lost.calls, lost.kernels)
+			m, err := Calls(s.Process, DefaultScoring())
+			if err != nil {
+				t.Fatal(err)
+			}
+			f, c, r := s.f1(m)
+			if f < lost.least {
+				t.Errorf("%v, seed %d: F1 %.4f", lost, seed, f)
+			}
+			certain, right = certain+c, right+r
+		}
+		if float64(right) < 0.999*float64(certain) || certain == 0 {
+			t.Errorf("%v: %d of %d certain pairs are true", lost, right, certain)
+		}
+	}
+}
+
+// Without clocks repeated iterations are ambiguous: certain pairs are true all the same, and
+// the rest is reported.
+func TestWithoutClocks(t *testing.T) {
+	sc := DefaultScoring()
+	sc.UseTime, sc.UseThread = false, false
+	certain, right := 0, 0
+	for seed := range uint64(30) {
+		s := simulate(seed, 0, 0.2)
+		m, err := Calls(s.Process, sc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, c, r := s.f1(m)
+		certain, right = certain+c, right+r
+		if len(m.Matches) > c && len(m.Ambiguous) == 0 {
+			t.Errorf("seed %d: %d of %d matches are certain and nothing is said to be ambiguous", seed, c, len(m.Matches))
+		}
+	}
+	t.Logf("%d of %d certain pairs are true", right, certain)
+	if float64(right) < 0.999*float64(certain) {
+		t.Errorf("%d of %d certain pairs are true", right, certain)
+	}
+}
+
+// Kernels that a graph replays have no calls and take none.
+func TestReplay(t *testing.T) {
+	s := simulate(1, 0, 0)
+	for i := range 50 {
+		k := s.Kernels[i]
+		k.Replay, k.HasLaunch = true, false
+		s.Kernels = append(s.Kernels, k)
+	}
+	m, err := Calls(s.Process, DefaultScoring())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f, _, _ := s.f1(m); f != 1 || m.Replayed != 50 || !m.Timed {
+		t.Errorf("F1 %v, %d replayed, timed %v", f, m.Replayed, m.Timed)
+	}
+}
+
+// Nothing on either side is an answer too.
+func TestEmpty(t *testing.T) {
+	s := simulate(1, 0, 0)
+	for _, p := range []Process{{}, {Calls: s.Calls}, {Kernels: s.Kernels}} {
+		m, err := Calls(p, DefaultScoring())
+		if err != nil || len(m.Matches) != 0 {
+			t.Errorf("%d calls, %d kernels: %v, %v", len(p.Calls), len(p.Kernels), m, err)
+		}
+	}
+	if r, err := Solve(table{}, Options{}); err != nil || len(r.Pairs) != 0 {
+		t.Errorf("nothing at all: %v, %v", r, err)
+	}
+}
+
+// Scores that could run over are refused, and so are gaps that pay.
+func TestRefused(t *testing.T) {
+	big := table{score: [][]int32{{1 << 28}}}
+	if _, err := Solve(big, Options{}); err == nil {
+		t.Error("scores that run over are accepted")
+	}
+	if _, err := Solve(table{score: [][]int32{{1}}}, Options{Rows: Gap{Extend: -1}}); err == nil {
+		t.Error("a gap that pays is accepted")
+	}
+}

@@ -1,0 +1,217 @@
+package align
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// table is scores in full, with windows around what is not Never.
+type table struct {
+	score [][]int32
+	open  bool // windows are everything
+}
+
+func (t table) Size() (int, int) {
+	if len(t.score) == 0 {
+		return 0, 0
+	}
+	return len(t.score), len(t.score[0])
+}
+
+func (t table) Window(i int) (from, to int) {
+	_, m := t.Size()
+	if t.open {
+		return 0, m
+	}
+	from, to = m, 0
+	for j, s := range t.score[i] {
+		if s > Never {
+			from, to = min(from, j), max(to, j+1)
+		}
+	}
+	return from, to
+}
+
+func (t table) Row(dst []int32, i, from int) { copy(dst, t.score[i][from:]) }
+
+func (t table) Best(i int) (best int32) {
+	for _, s := range t.score[i] {
+		best = max(best, s)
+	}
+	return best
+}
+
+// plain is the recurrence as the textbook has it: three full tables.
+func plain(t table, o Options) int32 {
+	n, m := t.Size()
+	grid := func() [][]int32 {
+		g := make([][]int32, n+1)
+		for i := range g {
+			g[i] = make([]int32, m+1)
+			for j := range g[i] {
+				g[i][j] = Never
+			}
+		}
+		return g
+	}
+	h, x, y := grid(), grid(), grid()
+	for i := range n + 1 {
+		for j := range m + 1 {
+			if i == 0 && j == 0 {
+				h[0][0] = 0
+				continue
+			}
+			if i > 0 {
+				x[i][j] = max(h[i-1][j]-o.Rows.Open, x[i-1][j]) - o.Rows.Extend
+			}
+			if j > 0 {
+				y[i][j] = max(h[i][j-1]-o.Columns.Open, y[i][j-1]) - o.Columns.Extend
+			}
+			h[i][j] = max(x[i][j], y[i][j])
+			if i > 0 && j > 0 {
+				h[i][j] = max(h[i][j], h[i-1][j-1]+t.score[i-1][j-1])
+			}
+		}
+	}
+	return h[n][m]
+}
+
+// price adds up what an alignment scores, by the definition.
+func price(t table, o Options, pairs []Pair) int64 {
+	n, m := t.Size()
+	var sum int64
+	gap := func(k int, g Gap) {
+		if k > 0 {
+			sum -= int64(g.Open) + int64(k)*int64(g.Extend)
+		}
+	}
+	i, j := 0, 0
+	for _, p := range pairs {
+		gap(p.Row-i, o.Rows)
+		gap(p.Column-j, o.Columns)
+		sum += int64(t.score[p.Row][p.Column])
+		i, j = p.Row+1, p.Column+1
+	}
+	gap(n-i, o.Rows)
+	gap(m-j, o.Columns)
+	return sum
+}
+
+// without is the table in which a pair must not be.
+func (t table) without(i, j int) table {
+	c := table{open: t.open}
+	for _, row := range t.score {
+		c.score = append(c.score, append([]int32(nil), row...))
+	}
+	c.score[i][j] = Never
+	return c
+}
+
+// cases makes tables of the kinds that bands get wrong: few symbols, repeats with shifts, runs lost
+// on one side, wandering windows, anything at all.
+func cases(rng *rand.Rand, kind int) (table, Options) {
+	n, m := rng.IntN(40), rng.IntN(40)
+	o := Options{Rows: Gap{rng.Int32N(12), rng.Int32N(6)}, Columns: Gap{rng.Int32N(12), rng.Int32N(6)}, Width: 1 + rng.IntN(4)}
+	t := table{score: make([][]int32, n), open: rng.IntN(2) == 0}
+	period, shift, symbols := 1+rng.IntN(6), rng.IntN(8), 1+rng.IntN(4)
+	a, b := make([]int, n), make([]int, m)
+	for i := range a {
+		a[i] = i % period
+		if kind == 0 {
+			a[i] = rng.IntN(symbols)
+		}
+	}
+	for j := range b {
+		b[j] = (j + shift) % period
+		if kind == 0 {
+			b[j] = rng.IntN(symbols)
+		}
+	}
+	for i := range t.score {
+		t.score[i] = make([]int32, m)
+		for j := range m {
+			s := int32(-15)
+			if a[i] == b[j] {
+				s = 5
+			}
+			switch {
+			case kind == 2:
+				s = rng.Int32N(30) - 20
+			case kind == 3 && (j < i-shift || j > i+period):
+				s = Never
+			case kind == 4 && rng.IntN(3) == 0:
+				s = Never
+			}
+			t.score[i][j] = s
+		}
+	}
+	return t, o
+}
+
+// The banded, certified, row-saving solution is the textbook's, the pairs add up to
+// it, and margins are those of solving again without the pair.
+func TestSolveEqualsPlain(t *testing.T) {
+	for kind := range 5 {
+		t.Run(fmt.Sprint("kind=", kind), func(t *testing.T) {
+			banded := 0
+			for seed := range uint64(3000) {
+				rng := rand.New(rand.NewPCG(seed, uint64(kind)))
+				tab, o := cases(rng, kind)
+				got, err := Solve(tab, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if want := plain(tab, o); got.Score != int64(want) || price(tab, o, got.Pairs) != got.Score {
+					t.Fatalf("seed %d: score %d, pairs add up to %d, want %d", seed, got.Score, price(tab, o, got.Pairs), want)
+				}
+				if seed%10 == 0 {
+					checkMargins(t, tab, o, got)
+				}
+				if !got.Whole {
+					banded++
+				}
+			}
+			t.Logf("%d of 3000 proved in a band", banded)
+			if banded < 30 {
+				t.Errorf("%d of 3000 were solved in a band: certificates are hardly tried", banded)
+			}
+		})
+	}
+}
+
+// checkMargins solves again without each pair. A band's margin may be less, by what it
+// cannot see, never more.
+func checkMargins(t *testing.T, tab table, o Options, got *Result) {
+	t.Helper()
+	for _, p := range got.Pairs {
+		want := min(got.Score-int64(plain(tab.without(p.Row, p.Column), o)), 1<<30)
+		if int64(p.Margin) > want && want < 1<<26 || got.Whole && int64(p.Margin) != want && want < 1<<26 {
+			t.Fatalf("pair %+v: margin %d by solving again, whole table %v", p, want, got.Whole)
+		}
+	}
+}
+
+// Long sequences take the paths through pieces and levels.
+func TestLong(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	n := 1500
+	tab := table{score: make([][]int32, n), open: true}
+	for i := range tab.score {
+		tab.score[i] = make([]int32, n-100)
+		for j := range tab.score[i] {
+			tab.score[i][j] = rng.Int32N(20) - 17
+			if j == i-i/15 {
+				tab.score[i][j] = 9
+			}
+		}
+	}
+	o := Options{Rows: Gap{4, 2}, Columns: Gap{4, 2}, Width: 8}
+	got, err := Solve(tab, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := plain(tab, o); got.Score != int64(want) || price(tab, o, got.Pairs) != got.Score {
+		t.Errorf("score %d, pairs add up to %d, want %d", got.Score, price(tab, o, got.Pairs), want)
+	}
+}

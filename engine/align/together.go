@@ -1,0 +1,218 @@
+package align
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Member is one rank's side of a communicator: a process and the communicator's number
+// in its calls.
+type Member struct{ Process, Comm int }
+
+// meeting is how far apart the ends of one collective's kernels are on different ranks, at
+// most, nanoseconds; the next collective on the stream ends later than that.
+const meeting = 6_000
+
+// Together is [Calls] for several processes. Where times do not tell, the ranks of a communicator tell each other: a collective ends on all of them
+// at once, so that a kernel which one rank lacks is seen on another, and the count in their calls is
+// the same, so that a call which one rank's log lost stands in another. What all ranks whose kernels are on one clock
+// have together is aligned once, as one list of launches with one list of kernels. That is done for
+// communicators that have their stream to themselves on those members.
+func Together(ps []Process, groups [][]Member, sc Scoring) ([]*Matching, error) {
+	all := make([]*Matching, len(ps))
+	for i := range ps {
+		var err error
+		if all[i], err = Calls(ps[i], sc); err != nil {
+			return nil, err
+		}
+	}
+	for _, g := range groups {
+		for _, members := range onOneClock(ps, g) {
+			u := union{ps: ps, all: all, sc: sc}
+			if !u.gather(members) {
+				continue
+			}
+			if err := u.align(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, m := range all {
+		slices.SortFunc(m.Matches, func(a, b Match) int { return cmp.Compare(a.Kernel, b.Kernel) })
+	}
+	return all, nil
+}
+
+// onOneClock parts members by the clock of their kernels.
+func onOneClock(ps []Process, g []Member) [][]Member {
+	byClock := map[int][]Member{}
+	for _, m := range g {
+		byClock[ps[m.Process].Clock] = append(byClock[ps[m.Process].Clock], m)
+	}
+	var parts [][]Member
+	for _, c := range sortedKeys(byClock) {
+		parts = append(parts, byClock[c])
+	}
+	return parts
+}
+
+// union is what the members of one communicator logged and ran.
+type union struct {
+	ps   []Process
+	all  []*Matching
+	sc   Scoring
+	ends []end
+
+	calls    []Call // a process as if one rank had logged and run everything
+	kernels  []Kernel
+	launchAt []map[uint64]int // of each member: index of Launches by count
+	members  []Member
+	streams  []int64
+	clusters [][]end
+}
+
+// end is the end of one kernel of one member.
+type end struct {
+	member, kernel int
+	at             int64
+}
+
+// gather collects launches and kernels; false where the group gains nothing by it or shares its
+// streams.
+func (u *union) gather(g []Member) bool {
+	if len(g) < 2 {
+		return false
+	}
+	u.members = g
+	for _, m := range g {
+		matching := u.all[m.Process]
+		if matching.Timed {
+			return false
+		}
+		stream, ok := u.ownStream(m)
+		if !ok {
+			return false
+		}
+		u.streams = append(u.streams, stream)
+		at := map[uint64]int{}
+		for i := range matching.Launches {
+			if l := &matching.Launches[i]; l.Comm == m.Comm && l.Lead >= 0 {
+				at[l.Count] = i
+			}
+		}
+		u.launchAt = append(u.launchAt, at)
+	}
+	u.cluster()
+	// Members that meet in less than half of their collectives do not: another
+	// clock, or another communicator.
+	return 2*len(u.ends) >= len(u.clusters)*(len(u.members)+1)
+}
+
+// ownStream is the trace's stream of a member, if no other communicator uses it and it holds
+// collectives alone.
+func (u *union) ownStream(m Member) (int64, bool) {
+	matching, calls := u.all[m.Process], u.ps[m.Process].Calls
+	var log uint64
+	found := false
+	for i := range matching.Launches {
+		if l := &matching.Launches[i]; l.Comm == m.Comm && l.Lead >= 0 {
+			log, found = calls[l.Lead].Stream, true
+		}
+	}
+	for i := range matching.Launches {
+		if l := &matching.Launches[i]; l.Lead >= 0 && calls[l.Lead].Stream == log && (l.Comm != m.Comm || l.Op.PointToPoint()) {
+			return 0, false
+		}
+	}
+	for _, s := range matching.Streams {
+		if found && s.Log == log {
+			return s.Trace, true
+		}
+	}
+	return 0, false
+}
+
+// cluster finds the kernels that ended together, one of each member at most.
+func (u *union) cluster() {
+	for k, m := range u.members {
+		for j := range u.ps[m.Process].Kernels {
+			if kernel := &u.ps[m.Process].Kernels[j]; kernel.Stream == u.streams[k] {
+				u.ends = append(u.ends, end{k, j, kernel.End})
+			}
+		}
+	}
+	slices.SortFunc(u.ends, func(a, b end) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.member, b.member), cmp.Compare(a.kernel, b.kernel))
+	})
+	for i := 0; i < len(u.ends); {
+		var group []end
+		has := map[int]bool{}
+		for ; i < len(u.ends) && (len(group) == 0 || u.ends[i].at-group[0].at <= meeting && !has[u.ends[i].member]); i++ {
+			group = append(group, u.ends[i])
+			has[u.ends[i].member] = true
+		}
+		u.clusters = append(u.clusters, group)
+	}
+}
+
+// align aligns the union as one process and gives each member its matches.
+func (u *union) align() error {
+	u.lay()
+	m, err := Calls(Process{Calls: u.calls, Kernels: u.kernels}, u.sc)
+	if err != nil {
+		return err
+	}
+	for k, member := range u.members {
+		matching, stream := u.all[member.Process], u.streams[k]
+		kernels := u.ps[member.Process].Kernels
+		matching.Matches = slices.DeleteFunc(matching.Matches, func(x Match) bool { return kernels[x.Kernel].Stream == stream })
+	}
+	for _, x := range m.Matches {
+		l := &m.Launches[x.Launch]
+		for _, e := range u.clusters[x.Kernel] {
+			matching := u.all[u.members[e.member].Process]
+			if at, ok := u.launchAt[e.member][l.Count]; ok {
+				matching.Matches = append(matching.Matches, Match{Kernel: e.kernel, Launch: at, Margin: x.Margin})
+			}
+		}
+	}
+	return nil
+}
+
+// lay makes the calls and kernels of the union: of each count the calls of the member that
+// knows most of it, of each meeting the kernel of the first member.
+func (u *union) lay() {
+	source := map[uint64]int{}
+	for k := range u.members {
+		for count := range u.launchAt[k] {
+			if old, ok := source[count]; !ok || u.knows(k, count) > u.knows(old, count) {
+				source[count] = k
+			}
+		}
+	}
+	for _, count := range sortedKeys(source) {
+		k := source[count]
+		member := u.members[k]
+		for _, i := range u.all[member.Process].Launches[u.launchAt[k][count]].Calls {
+			c := u.ps[member.Process].Calls[i]
+			c.Comm, c.Stream, c.HasTime = 0, 0, false
+			u.calls = append(u.calls, c)
+		}
+	}
+	for _, group := range u.clusters {
+		kernel := u.ps[u.members[group[0].member].Process].Kernels[group[0].kernel]
+		kernel.Stream, kernel.Start, kernel.HasLaunch = 0, group[0].at, false
+		u.kernels = append(u.kernels, kernel)
+	}
+}
+
+// knows ranks what a member logged of a launch: all its calls, and its tuning.
+func (u *union) knows(k int, count uint64) int {
+	member := u.members[k]
+	l := &u.all[member.Process].Launches[u.launchAt[k][count]]
+	n := 2 * len(l.Calls)
+	if u.ps[member.Process].Calls[l.Lead].Channels > 0 {
+		n++
+	}
+	return n
+}

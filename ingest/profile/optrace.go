@@ -2,8 +2,10 @@ package profile
 
 import (
 	"fmt"
+	"hash/fnv"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/sfstat/sfstat/trace"
 )
@@ -76,6 +78,9 @@ func (f *flattener) tables(steps [][]int) {
 	}
 	dp, pp := f.o.Coordinates()
 	f.o.Layout = trace.Layout{DP: slices.Max(dp) + 1, PP: slices.Max(pp) + 1, World: worldOf(f.ranks)}
+	if f.o.Layout.DP*f.o.Layout.PP == f.o.Layout.World {
+		f.o.Layout.TP = 1
+	}
 }
 
 // rows appends the operators of one rank.
@@ -92,7 +97,7 @@ func (f *flattener) rows(r int, steps []int) {
 		if !used[op.Step] {
 			continue
 		}
-		name := f.name(rank.Names[op.Name])
+		name := f.name(ShortName(rank.Names[op.Name]))
 		step := f.step[rank.Steps[op.Step].Index]
 		group := int32(-1)
 		if op.Collective >= 0 {
@@ -127,4 +132,37 @@ func (f *flattener) shift() {
 	for i := range f.o.Start {
 		f.o.Start[i] -= first
 	}
+}
+
+// mostName is how many bytes of a kernel's name are kept.
+const mostName = 96
+
+// ShortName is the name of a kernel for tables: without its return type and
+// its parameters, which repeat what its template arguments say. What is still
+// long is cut, and a digest keeps it apart from its like.
+func ShortName(name string) string {
+	name = strings.TrimPrefix(name, "void ")
+	depth := 0
+	for i := 0; i < len(name) && strings.HasSuffix(name, ")"); i++ {
+		switch name[i] {
+		case '<':
+			depth++
+		case '>':
+			depth--
+		case '(':
+			if depth == 0 && i > 0 && name[i-1] != ':' && name[i-1] != ' ' {
+				return cutName(name[:i])
+			}
+		}
+	}
+	return cutName(name)
+}
+
+func cutName(name string) string {
+	if len(name) <= mostName {
+		return name
+	}
+	h := fnv.New32a()
+	h.Write([]byte(name))
+	return fmt.Sprintf("%s…%08x", strings.ToValidUTF8(name[:mostName-11], ""), h.Sum32())
 }

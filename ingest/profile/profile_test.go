@@ -340,3 +340,39 @@ func TestManyWorks(t *testing.T) {
 		t.Errorf("nothing is said: %v", r.Notes)
 	}
 }
+
+func TestShortName(t *testing.T) {
+	for in, want := range map[string]string{
+		"ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)": "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
+		"void at::native::reduce_kernel<512, 1, F(int)>(F)":                         "at::native::reduce_kernel<512, 1, F(int)>",
+		"void at::native::(anonymous namespace)::k<float>(float*)":                  "at::native::(anonymous namespace)::k<float>",
+		"void (anonymous namespace)::softmax<float>(float*, int)":                   "(anonymous namespace)::softmax<float>",
+		"Memcpy HtoD (Pinned -> Device)":                                            "Memcpy HtoD (Pinned -> Device)",
+		"gemm":                                                                      "gemm",
+		"":                                                                          "",
+	} {
+		if got := ShortName(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+	long := strings.Repeat("x", 200)
+	if a, b := ShortName(long+"a"), ShortName(long+"b"); a == b || len(a) > mostName {
+		t.Errorf("%q and %q", a, b)
+	}
+}
+
+// TestTruncatedRank: a cut trace limits what may be said, and steps of which a
+// rank lost the device work are left out.
+func TestTruncatedRank(t *testing.T) {
+	ranks := job(0)
+	ranks[1].Steps[2].Device = nil
+	ranks[1].Notes = append(ranks[1].Notes, trace.Note{Kind: trace.NoteTruncated, Text: "cut"})
+	windows, err := Windows(ranks, Options{})
+	if err != nil || len(windows) != 1 {
+		t.Fatalf("%d windows, %v", len(windows), err)
+	}
+	w := windows[0]
+	if !slices.Equal(w.GatherFailed, []int{1}) || !w.Has(trace.NoteTruncated) || w.Steps() != 2 {
+		t.Errorf("%d steps, gathering failed on %v, notes %v", w.Steps(), w.GatherFailed, w.Notes)
+	}
+}

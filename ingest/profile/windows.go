@@ -58,6 +58,7 @@ func Windows(ranks []*Rank, o Options) ([]*trace.Window, error) {
 	c.clocks = clocks(ranks, c.matched)
 	c.last = lastStarts(ranks, c.matched, c.clocks)
 	c.chooseTimeline()
+	c.dropLost(shared.steps)
 	var parts []*trace.Part
 	for r := range ranks {
 		parts = append(parts, c.parts(r, shared.steps[r])...)
@@ -254,7 +255,7 @@ func (c *converter) parts(r int, steps []int) []*trace.Part {
 	for n, at := range steps {
 		s := &rank.Steps[at]
 		if n == 0 || s.Index != rank.Steps[steps[n-1]].Index+1 {
-			out = append(out, &trace.Part{Pos: trace.Pos{File: rank.Source}, Run: c.o.Run, WorldSize: c.world, FirstStep: s.Index, GatherOK: true,
+			out = append(out, &trace.Part{Pos: trace.Pos{File: rank.Source}, Run: c.o.Run, WorldSize: c.world, FirstStep: s.Index, GatherOK: !truncated(rank),
 				Rank:   trace.Rank{ID: rank.ID, Host: rank.Host, LocalRank: rank.LocalRank, Role: rank.Role},
 				Schema: trace.Schema{Stages: c.names}})
 			if n == 0 {
@@ -269,6 +270,44 @@ func (c *converter) parts(r int, steps []int) []*trace.Part {
 		c.sample(p, s)
 	}
 	return out
+}
+
+// dropLost leaves out the steps that have device work on some rank and none on
+// another: a recording that was cut has lost it.
+func (c *converter) dropLost(steps [][]int) {
+	if c.o.Timeline != OnDevice {
+		return
+	}
+	with, lost := make(map[int64]bool), make(map[int64]bool)
+	for r, rank := range c.ranks {
+		for _, at := range steps[r] {
+			s := &rank.Steps[at]
+			with[s.Index] = with[s.Index] || s.Device != nil
+			lost[s.Index] = lost[s.Index] || s.Device == nil
+		}
+	}
+	var dropped []int64
+	for index := range lost {
+		if lost[index] && with[index] {
+			dropped = append(dropped, index)
+		}
+	}
+	if len(dropped) == 0 || len(dropped) == len(with) {
+		return
+	}
+	slices.Sort(dropped)
+	for r, rank := range c.ranks {
+		steps[r] = slices.DeleteFunc(steps[r], func(at int) bool {
+			_, found := slices.BinarySearch(dropped, rank.Steps[at].Index)
+			return found
+		})
+	}
+	c.note(trace.NoteRecorder, "steps %s are left out: some rank recorded no device work in them", listSteps(dropped))
+}
+
+// truncated reports whether the recording of a rank was cut off.
+func truncated(r *Rank) bool {
+	return slices.ContainsFunc(r.Notes, func(n trace.Note) bool { return n.Kind == trace.NoteTruncated })
 }
 
 // tell puts the rank's notes on the part, or on the windows where the kind

@@ -1,10 +1,14 @@
 package inventory
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // needs lists what analyses ask for and the run lacks, the most far-reaching
-// first.
-func (r *Run) needs() []Need {
+// first. traced: its operators are among the inputs too.
+func (r *Run) needs(traced bool) []Need {
 	var out []Need
 	lacks := func(holds bool, analysis, format string, args ...any) {
 		if holds {
@@ -16,9 +20,9 @@ func (r *Run) needs() []Need {
 	lacks(r.failed, "strong labels, routing", "a recorder could not gather some windows")
 	lacks(r.Wall < r.Windows, "residual, closure check, carried cut", "%s no wall time", fraction(r.Windows-r.Wall, r.Windows))
 	lacks(!r.declared(), "label likely_sync_wait, role groups", "no roles are declared")
-	lacks(!r.device(), "device or host, forward labels", "no device-event channel times a stage")
+	lacks(!r.device() && !r.onDevice(), "device or host, forward labels", "no device-event channel times a stage")
 	lacks(len(r.StageLists) > 1, "comparison across windows", "%d stage lists", len(r.StageLists))
-	lacks(true, "which operator", "windows hold stages; operators need a profiler trace")
+	lacks(!traced, "which operator", "windows hold stages; operators need a profiler trace")
 	return out
 }
 
@@ -43,6 +47,16 @@ func (r *Run) declared() bool {
 func (r *Run) device() bool {
 	for _, c := range r.Side {
 		if len(c.Times) > 0 && c.Ready > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// onDevice reports whether stages are measured on the device themselves.
+func (r *Run) onDevice() bool {
+	for _, l := range r.StageLists {
+		if slices.ContainsFunc(l.Stages, func(name string) bool { return strings.HasSuffix(name, "_device") }) {
 			return true
 		}
 	}

@@ -221,6 +221,6 @@ func (t *Trace) needs() []Need {
 	lacks(t.StepClock && t.Steps > 1, "time between steps", "each step has its own zero of time")
 	lacks(t.Resolution >= coarse, "short operators, launch delays", "times are good to %d ns", t.Resolution)
 	lacks(t.Layout.TP*t.Layout.DSP > 1, "which rank of a worker", "%d ranks are recorded as one worker", t.Layout.TP*t.Layout.DSP)
-	lacks(true, "which kernel, which host call", "operators have a name and a time; kernels need a profiler trace")
+	lacks(!strings.HasPrefix(t.Units, "profiler"), "which kernel, which host call", "operators have a name and a time; kernels need a profiler trace")
 	return out
 }

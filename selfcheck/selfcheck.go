@@ -13,7 +13,9 @@
 //	a[t,s] = max_r (d[t,r,s] − slack[t,r,s−1])         the slack identity
 //
 // Every right-hand side is computed here, from the durations; only F and a come
-// from the engine. The other rows are about what goes beyond the paper.
+// from the engine. Rows further down are about what goes beyond the paper, and
+// about the engines of operator traces: distances, outliers and walks (KAIR,
+// ASE 2025), replays (What-if analysis, OSDI'25), and the bootstrap.
 //
 // Durations are int64 nanoseconds, so an identity holds exactly or not at all.
 // The package is pure: the seed decides everything, however many processors
@@ -97,5 +99,15 @@ func checks() []check {
 		{"optimizer/host, delayed stage first: sync cut, step cut", "step cut 0 %", optimizerHost},
 		{"meeting stage found, and no other", "", meetingFound},
 		{"healthy windows with a strong label or a rank called: bound at 95 %", "0/105, at most 2.81 %", falseAlarms},
+		{"K-S distance of two workers: trials that differ from the definition", "", distances},
+		{"K-S test, healthy worker of six with P ≤ 0.05: at most 5 %", "", rhythmNull},
+		{"K-S score, worker that is 10 % slower: first by S_A", "", rhythmCulprit},
+		{"z-score, largest |z| ÷ √(N−1), or ÷ (N−1)/√N: bound reached", "at most 1", ceiling},
+		{"one late worker of 4 to 10: found by pooled z, by 3 sigma, others flagged", "", lateOfFew},
+		{"blame, one long operator behind a collective: found from every member", "", planted},
+		{"what-if, replay as recorded: step times that differ", "", replayed},
+		{"what-if, even work: slowdown other than 1", "", evenWork},
+		{"what-if, a longer operator: steps that get shorter", "", monotone},
+		{"bootstrap, 12 paired runs: upper bounds at 95 % that miss, at most 5 %", "", coverage},
 	}
 }

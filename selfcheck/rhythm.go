@@ -1,0 +1,245 @@
+package selfcheck
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/bootstrap"
+	"github.com/sfstat/sfstat/engine/ks"
+	"github.com/sfstat/sfstat/engine/zscore"
+)
+
+// certain is the confidence of bounds that decide whether a row passes where a
+// rate is checked: a right build fails one row of this kind in thousands.
+const certain = 0.9999
+
+// distances: D(A,B) is what its definition says of the two lists of times, the
+// same from either side, and in [0, 1].
+func distances(s *sampler) (finding, error) {
+	return noneOf(repeat(s, s.Trials, func(rng *rand.Rand) (bool, error) {
+		a, b := times(rng), times(rng)
+		one, err := ks.Compare(a, b)
+		if err != nil {
+			return false, err
+		}
+		other, err := ks.Compare(b, a)
+		if err != nil {
+			return false, err
+		}
+		d := steps(a, b)
+		return math.Abs(one.D-d) > 1e-12 || one.D != other.D || one.D < 0 || one.D > 1, nil
+	}))
+}
+
+// times are a few completion times with ties.
+func times(rng *rand.Rand) []int64 {
+	out := make([]int64, 1+rng.IntN(20))
+	for i := range out {
+		out[i] = rng.Int64N(30)
+	}
+	return out
+}
+
+// steps is max_k |F_A(k) − F_B(k)| counted out, at every time that occurs.
+func steps(a, b []int64) float64 {
+	part := func(of []int64, upTo int64) float64 {
+		n := 0
+		for _, t := range of {
+			if t <= upTo {
+				n++
+			}
+		}
+		return float64(n) / float64(len(of))
+	}
+	worst := 0.0
+	for _, t := range slices.Concat(a, b) {
+		worst = max(worst, math.Abs(part(a, t)-part(b, t)))
+	}
+	return worst
+}
+
+// rhythms are workers that complete ten operators in each of eight steps, all
+// ranks meeting at the end of a step. One of them may be slower by a factor.
+func rhythms(rng *rand.Rand, slow int, factor float64) []ks.Worker {
+	const workers, count, ops = 6, 8, 10
+	out := make([]ks.Worker, workers)
+	start := int64(0)
+	for range count {
+		end := start
+		for w := range out {
+			now, step := start, ks.Step{Start: start}
+			for range ops {
+				d := millisecond * max(0.1, 1+0.1*rng.NormFloat64())
+				if w == slow {
+					d *= factor
+				}
+				now += int64(d)
+				step.Done = append(step.Done, now)
+			}
+			end = max(end, now)
+			out[w].Steps = append(out[w].Steps, step)
+		}
+		start = end
+	}
+	return out
+}
+
+// rhythmNull: of healthy workers a share of at most 5 % has P ≤ 0.05, with six
+// workers and eight steps.
+func rhythmNull(s *sampler) (finding, error) {
+	const alpha = 0.05
+	below, err := repeat(s, s.Healthy, func(rng *rand.Rand) (bool, error) {
+		o := ks.DefaultOptions()
+		o.Seed, o.Threads = rng.Uint64(), 1
+		r, err := ks.Analyze(rhythms(rng, -1, 1), o)
+		if err != nil {
+			return false, err
+		}
+		test := r.Scores[rng.IntN(len(r.Scores))].Test
+		return test != nil && test.P <= alpha, nil
+	})
+	return notAbove(below, alpha, err)
+}
+
+// notAbove passes when a rate is not shown to be above what is promised.
+func notAbove(trials []bool, promised float64, err error) (finding, error) {
+	if err != nil {
+		return finding{}, err
+	}
+	k := tally(trials, func(b bool) bool { return b })
+	rate, err := bootstrap.Binomial(k, len(trials), certain)
+	if err != nil {
+		return finding{}, err
+	}
+	return finding{fmt.Sprintf("%d/%d (%.1f %%)", k, len(trials), 100*float64(k)/float64(len(trials))), rate.AtLeast <= promised}, nil
+}
+
+// rhythmCulprit: a worker that is 10 % slower has the largest mean distance.
+func rhythmCulprit(s *sampler) (finding, error) {
+	trials, err := repeat(s, s.Simulated, func(rng *rand.Rand) (bool, error) {
+		o := ks.DefaultOptions()
+		o.Replicates, o.Threads = 0, 1
+		slow := rng.IntN(6)
+		r, err := ks.Analyze(rhythms(rng, slow, 1.1), o)
+		return err == nil && r.Ranking[0] == slow, err
+	})
+	return every(trials, err)
+}
+
+// every passes when the statement held in all trials.
+func every(trials []bool, err error) (finding, error) {
+	n := tally(trials, func(b bool) bool { return b })
+	return finding{outOf(n, len(trials)), n == len(trials)}, err
+}
+
+// ceiling: no score of N values is beyond √(N−1) population deviations, nor
+// (N−1)/√N of the sample's; one value apart from all others reaches it.
+func ceiling(s *sampler) (finding, error) {
+	worst, err := repeat(s, s.Trials, func(rng *rand.Rand) (float64, error) {
+		x := make([]int64, 2+rng.IntN(31))
+		x[rng.IntN(len(x))] = 1 + rng.Int64N(millisecond)
+		reached, err := ofCeiling(x)
+		if err != nil {
+			return 0, err
+		}
+		for i := range x {
+			x[i] = randomDuration(rng)
+		}
+		other, err := ofCeiling(x)
+		if reached < 1-1e-6 { // a bound that is not reached fails as one that is passed
+			return math.Inf(1), err
+		}
+		return max(reached, other), err
+	})
+	if err != nil {
+		return finding{}, err
+	}
+	most := slices.Max(worst)
+	return finding{fmt.Sprintf("%.3f", most), most <= 1+1e-9}, nil
+}
+
+// ofCeiling is the largest score of the values, in parts of what it can be.
+func ofCeiling(x []int64) (float64, error) {
+	most, n := 0.0, float64(len(x))
+	for m, bound := range map[zscore.Method]float64{zscore.Population: math.Sqrt(n - 1), zscore.SampleSD: (n - 1) / math.Sqrt(n)} {
+		scores, err := zscore.Scores(m, x)
+		if err != nil {
+			return 0, err
+		}
+		for _, z := range scores {
+			most = max(most, math.Abs(z)/bound)
+		}
+	}
+	return most, nil
+}
+
+// lateOfFew: one of four to ten workers is late in every step of a window. Three
+// population deviations cannot see it, for √(N−1) ≤ 3; the default does, and
+// flags another one in no more windows than its error rate allows.
+func lateOfFew(s *sampler) (finding, error) {
+	type outcome struct{ found, sigma, other bool }
+	options := zscore.DefaultOptions()
+	options.Threads = 1
+	trials, err := repeat(s, s.Simulated, func(rng *rand.Rand) (o outcome, err error) {
+		series, late := lateStarts(rng)
+		if o.sigma, err = beyondThree(series); err != nil {
+			return o, err
+		}
+		r, err := zscore.Analyze([]zscore.Series{series}, options)
+		if err != nil {
+			return o, err
+		}
+		for _, x := range r.Outliers {
+			o.found = o.found || x.Sure && x.Worker == late
+			o.other = o.other || x.Sure && x.Worker != late
+		}
+		return o, nil
+	})
+	if err != nil {
+		return finding{}, err
+	}
+	n := len(trials)
+	found := tally(trials, func(o outcome) bool { return o.found })
+	sigma := tally(trials, func(o outcome) bool { return o.sigma })
+	other := tally(trials, func(o outcome) bool { return o.other })
+	rate, err := bootstrap.Binomial(other, n, certain)
+	return finding{fmt.Sprintf("%s, %s, %d/%d", outOf(found, n), outOf(sigma, n), other, n),
+		found == n && sigma == 0 && rate.AtLeast <= options.Alpha}, err
+}
+
+// lateStarts are twelve steps of workers of which one starts 2 ms late, the
+// others with a deviation of 0.1 ms.
+func lateStarts(rng *rand.Rand) (series zscore.Series, late int) {
+	const count = 12
+	n := 4 + rng.IntN(7)
+	late = rng.IntN(n)
+	series = zscore.Series{Quantity: zscore.Start, X: make([]int64, n*count)}
+	for i := range n {
+		series.Workers = append(series.Workers, i)
+	}
+	for i := range series.X {
+		series.X[i] = int64(100 * millisecond * (1 + 0.001*rng.NormFloat64()))
+		if i%n == late {
+			series.X[i] += 2 * millisecond
+		}
+	}
+	return series, late
+}
+
+// beyondThree reports whether any value of a step is more than three population
+// deviations from the mean.
+func beyondThree(series zscore.Series) (bool, error) {
+	n := len(series.Workers)
+	for t := 0; t < len(series.X); t += n {
+		scores, err := zscore.Scores(zscore.Population, series.X[t:t+n])
+		if err != nil {
+			return false, err
+		}
+		if slices.ContainsFunc(scores, func(z float64) bool { return math.Abs(z) > 3 }) {
+			return true, nil
+		}
+	}
+	return false, nil
+}

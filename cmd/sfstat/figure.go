@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 
 	"github.com/urfave/cli/v2"
@@ -103,8 +102,9 @@ func (p *program) plotOutliers(c *cli.Context, as plots.Format, results []report
 	if frequency == nil {
 		return badInput(fmt.Errorf("--op is %q, expected one of %s", name, orList(v.Trace.Names)))
 	}
+	slow := slowIn(r, name)
 	a := plots.Activity{Operator: name, Rates: frequency.Rates, Bin: seconds(frequency.Bin), Found: "surely longer than its peers",
-		Workers: workersOf(v, frequency.Workers, func(w int) bool { return isSlow(r, name, w) })}
+		Workers: workersOf(v, frequency.Workers, func(w int) bool { return slow[w] })}
 	for _, s := range frequency.Steps {
 		a.Steps = append(a.Steps, seconds(s))
 	}
@@ -136,10 +136,24 @@ func operatorOf(r *report.Outliers, o *zscore.Outlier) string {
 	return r.Operators[r.Series[o.Series].Op].Name
 }
 
-// isSlow reports whether a worker is surely longer than its peers in operators
-// of a name.
-func isSlow(r *report.Outliers, name string, worker int) bool {
-	return slices.ContainsFunc(r.Result.Outliers, func(o zscore.Outlier) bool {
-		return o.Sure && o.Worker == worker && isLonger(r, &o) && operatorOf(r, &o) == name
-	})
+// material is the part of the largest excess below which a worker is not pointed
+// at: where one holds up the others, many are surely a little longer.
+const material = 0.1
+
+// slowIn are the workers that are surely longer than their peers in operators of
+// a name, and materially so against the longest of them.
+func slowIn(r *report.Outliers, name string) map[int]bool {
+	excess := make(map[int]float64)
+	most := 0.0
+	for _, o := range r.Result.Outliers {
+		if o.Sure && isLonger(r, &o) && operatorOf(r, &o) == name {
+			excess[o.Worker] += float64(o.Effect)
+			most = max(most, excess[o.Worker])
+		}
+	}
+	slow := make(map[int]bool)
+	for w, e := range excess {
+		slow[w] = e >= material*most
+	}
+	return slow
 }

@@ -9,6 +9,7 @@
 #	REAL  recordings of real jobs with known faults, and their truth.csv:
 #	      ddp/ in the folder of SFSTAT_SHARED (default ../shared, in data/)
 #	SIM   a simulated campaign, made here
+#	EVAL  folders of the campaigns e3-curve, e6, e7 and field, with their tables
 #
 # A part whose input is not there stays as it is, and that is said.
 set -eu
@@ -18,7 +19,7 @@ trap 'rm -rf "$work"' EXIT
 PATH=$work:$PATH
 go build -o "$work/sfstat" ./cmd/sfstat
 
-export REAL="${SFSTAT_SHARED:-../shared}/data/ddp" SIM="$work/sim"
+export REAL="${SFSTAT_SHARED:-../shared}/data/ddp" SIM="$work/sim" EVAL="$work/eval"
 
 # simulate FAMILY RANKS SEED DELAY EVERY: one run of 120 steps. Where the fault
 # strikes in every tenth step, it is ten times as long: the same time is lost on
@@ -46,11 +47,20 @@ campaign() {
 	done
 }
 
+evaluation() {
+	mkdir "$EVAL"
+	for spec in e3-curve e6 e7 field; do
+		sfstat campaign run "campaign/specs/$spec.yaml" -o "$EVAL/$spec" -q
+		sfstat campaign tables "$EVAL/$spec" -q
+	done
+}
+
 # part COMMAND OLD: the new content of one part, or the old where an input is
 # missing.
 part() {
 	case $1 in
 	*'$SIM'*) [ -d "$SIM" ] || campaign ;;
+	*'$EVAL'*) [ -d "$EVAL" ] || evaluation ;;
 	*'$REAL'*) [ -f "$REAL/truth.csv" ] || {
 		echo "not generated, $REAL is not there: $1" >&2
 		cat "$2"

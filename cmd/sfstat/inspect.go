@@ -101,7 +101,7 @@ func (i *inspectedInput) holds() string {
 	case i.Format == auto.OperatorTrace.String():
 		return counted(i.Operators, "operator")
 	case i.Format == auto.Kineto.String() && i.Operators > 0:
-		return counted(i.Windows, "window") + ", " + counted(i.Operators, "operator") + ", with the others of the folder"
+		return "a rank of " + counted(i.Windows, "window") + ", " + counted(i.Operators, "operator")
 	}
 	return counted(i.Windows, "window")
 }

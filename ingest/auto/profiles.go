@@ -22,6 +22,7 @@ type profiles struct {
 	r     *Reader
 	files []profiled
 	items []Item
+	of    []map[string]int // for each item: what each file has in it, by path
 	read  bool
 }
 
@@ -60,16 +61,34 @@ func (p *profiles) Next() (Item, error) {
 	if len(p.items) == 0 {
 		return Item{}, io.EOF
 	}
-	item := p.items[0]
-	p.items = p.items[1:]
+	item, of := p.items[0], p.of[0]
+	p.items, p.of = p.items[1:], p.of[1:]
 	for _, f := range p.files {
-		if item.Window != nil {
+		n, ok := of[f.in.Path]
+		switch {
+		case ok && item.Window != nil:
 			f.in.Windows++
-		} else {
-			f.in.Ops += item.Ops.Len()
+		case ok:
+			f.in.Ops += n
 		}
 	}
 	return item, nil
+}
+
+// add puts an item to those that are handed out, with the files that it is
+// made of and how many operators each has in it.
+func (p *profiles) add(item Item, ranks []*profile.Rank) {
+	of := make(map[string]int)
+	sources := make(map[int]string)
+	for _, r := range ranks {
+		of[r.Source], sources[r.ID] = 0, r.Source
+	}
+	if item.Ops != nil {
+		for _, at := range item.Ops.Rank {
+			of[sources[item.Ops.Ranks[at].ID]]++
+		}
+	}
+	p.items, p.of = append(p.items, item), append(p.of, of)
 }
 
 func (p *profiles) Close() error {
@@ -149,7 +168,7 @@ func (p *profiles) convert(j profile.Job, run string) error {
 		}
 		for _, w := range windows {
 			w.Notes = append(w.Notes, j.Notes...)
-			p.items = append(p.items, Item{Window: w, Path: path})
+			p.add(Item{Window: w, Path: path}, j.Ranks)
 		}
 	}
 	if p.r.o.Want == OperatorsOnly || p.r.o.Want == EveryForm {
@@ -161,7 +180,7 @@ func (p *profiles) convert(j profile.Job, run string) error {
 			return err
 		}
 		ops.Notes = append(ops.Notes, j.Notes...)
-		p.items = append(p.items, Item{Ops: ops, Path: path})
+		p.add(Item{Ops: ops, Path: path}, j.Ranks)
 	}
 	return nil
 }

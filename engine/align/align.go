@@ -17,8 +17,8 @@
 // decreasing. That the best path of the band is the best of all is proved, not hoped: a second
 // recurrence goes with the first, over paths that have left the band at least once. All
 // cells above the band are one place, all below it another, for each row. To step
-// out of the band or stay outside costs nothing, and pays Best(i) for each row if the row
-// may pair with any column outside, nothing else; to come back costs nothing; inside, a path that
+// out of the band or stay outside costs nothing, and pays Best(i) for each row that may
+// be paired on that side of the band, nothing else; to come back costs nothing; inside, a path that
 // was outside scores as any. Every path of the whole table that leaves the band is a
 // path of that relaxation and scores at least as much in it: gap costs outside are left
 // out, a pair outside scores at most Best, and inside nothing differs. So no path that leaves the

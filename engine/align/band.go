@@ -4,17 +4,18 @@ package align
 // columns from left[i] to right[i].
 type band struct {
 	left, right []int
-	inside      []bool // of row i: all it may be paired with lies in the band
-	cells       int64
-	widest      int
-	whole       bool
+	// Whether row i may be paired above the band, or below it.
+	above, below []bool
+	cells        int64
+	widest       int
+	whole        bool
 }
 
 // newBand lays a band around the windows, or around the diagonals from both corners where
 // rows may pair with anything, width cells wider on either side.
 func newBand(s Scores, width int) *band {
 	n, m := s.Size()
-	b := &band{left: make([]int, n+1), right: make([]int, n+1), inside: make([]bool, n+1), whole: true}
+	b := &band{left: make([]int, n+1), right: make([]int, n+1), above: make([]bool, n+1), below: make([]bool, n+1), whole: true}
 	if !b.aroundWindows(s) {
 		for i := range n + 1 {
 			b.left[i], b.right[i] = min(i, i+m-n), max(i, i+m-n)
@@ -27,7 +28,8 @@ func newBand(s Scores, width int) *band {
 	for i := range n + 1 {
 		if i > 0 {
 			from, to := clip(s, i-1)
-			b.inside[i] = from >= to || from >= b.left[i-1] && from+1 >= b.left[i] && to <= b.right[i] && to-1 <= b.right[i-1]
+			b.above[i] = from < to && (to > b.right[i] || to-1 > b.right[i-1])
+			b.below[i] = from < to && (from < b.left[i-1] || from+1 < b.left[i])
 		}
 		w := b.right[i] - b.left[i] + 1
 		b.cells += int64(w)

@@ -38,16 +38,13 @@ func (p *problem) certify() found {
 	p.firstRow(in)
 	above = p.leave(0, in, out, above)
 	for i := 1; i <= p.n; i++ {
-		pay := int32(0)
-		if !p.band.inside[i] {
-			pay = p.s.Best(i - 1)
-		}
-		below = p.sink(i, in, out, below, pay)
+		above += p.most(i, p.band.above)
+		below = p.sink(i, in, out, below)
 		p.scores(score, i)
-		back := returned{above: above + pay, below: below}
+		back := returned{above: above, below: below}
 		p.forward(i, in, score, nil)
 		p.forward(i, out, score, &back)
-		above = p.leave(i, in, out, above+pay)
+		above = p.leave(i, in, out, above)
 	}
 	return found{int64(in.h[p.m]), int64(out.h[p.m])}
 }
@@ -57,6 +54,14 @@ func (p *problem) firstRow(l layer) {
 	for j := 1; j <= p.band.right[0]; j++ {
 		l.h[j] = -p.cols.Open - int32(j)*p.cols.Extend
 	}
+}
+
+// most is what row i may be worth outside, on the side that may says of.
+func (p *problem) most(i int, may []bool) int32 {
+	if may[i] {
+		return p.s.Best(i - 1)
+	}
+	return 0
 }
 
 // leave is the best path above the band in row i: one that was there, or that
@@ -71,14 +76,14 @@ func (p *problem) leave(i int, in, out layer, above int32) int32 {
 
 // sink is the best path below the band in row i: one that was there, or that was in
 // cells of the row before which this row has no more.
-func (p *problem) sink(i int, in, out layer, below, pay int32) int32 {
+func (p *problem) sink(i int, in, out layer, below int32) int32 {
 	for j := p.band.left[i-1]; j < min(p.band.left[i], p.band.right[i-1]+1); j++ {
 		below = max(below, in.h[j], out.h[j])
 	}
 	if p.band.left[i] == 0 {
 		return Never
 	}
-	return max(below+pay, Never)
+	return max(below+p.most(i, p.band.below), Never)
 }
 
 // scores sets dst[j] to the score of the pair that ends in the cell (i, j).

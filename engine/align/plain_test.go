@@ -142,6 +142,12 @@ func cases(rng *rand.Rand, kind int) (table, Options) {
 				s = Never
 			case kind == 4 && rng.IntN(3) == 0:
 				s = Never
+			case kind == 5 && (j > i || i > j+3*shift): // the best path is below the diagonal
+				s = Never
+			case kind == 6 && (j < i || j > i+3*shift): // or above it
+				s = Never
+			case kind >= 5 && max(i-j, j-i) == 3*shift:
+				s = 25
 			}
 			t.score[i][j] = s
 		}
@@ -152,10 +158,10 @@ func cases(rng *rand.Rand, kind int) (table, Options) {
 // The banded, certified, row-saving solution is the textbook's, the pairs add up to
 // it, and margins are those of solving again without the pair.
 func TestSolveEqualsPlain(t *testing.T) {
-	for kind := range 5 {
+	for kind := range 7 {
 		t.Run(fmt.Sprint("kind=", kind), func(t *testing.T) {
 			banded := 0
-			for seed := range uint64(3000) {
+			for seed := range uint64(2000) {
 				rng := rand.New(rand.NewPCG(seed, uint64(kind)))
 				tab, o := cases(rng, kind)
 				got, err := Solve(tab, o)
@@ -172,9 +178,9 @@ func TestSolveEqualsPlain(t *testing.T) {
 					banded++
 				}
 			}
-			t.Logf("%d of 3000 proved in a band", banded)
+			t.Logf("%d of 2000 proved in a band", banded)
 			if banded < 30 {
-				t.Errorf("%d of 3000 were solved in a band: certificates are hardly tried", banded)
+				t.Errorf("%d of 2000 were solved in a band: certificates are hardly tried", banded)
 			}
 		})
 	}

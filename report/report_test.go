@@ -71,6 +71,7 @@ func rendered(t *testing.T, format Format, s Style, f func(name string, out []by
 	renderedTraces(t, format, s, func(_, name string, out []byte) { f(name, out) })
 	renderedOverheads(t, format, s, f)
 	renderedPowers(t, format, s, f)
+	renderedSources(t, format, s, f)
 }
 
 func TestGolden(t *testing.T) {

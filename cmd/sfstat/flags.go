@@ -73,10 +73,11 @@ func profileFlags() []cli.Flag {
 	timeline := choice("timeline", "what the stages of profiler traces are measured on: auto takes the device where every rank recorded one",
 		"auto", "device", "host")
 	timeline.Category = forInput
-	return []cli.Flag{
-		&cli.StringFlag{Name: "stage-map", Category: forInput, Usage: "read which annotations of profiler traces are which stage from `FILE` (YAML)"},
-		timeline,
-	}
+	return []cli.Flag{stageMapFlag(), timeline}
+}
+
+func stageMapFlag() cli.Flag {
+	return &cli.StringFlag{Name: "stage-map", Category: forInput, Usage: "read which annotations of profiler traces are which stage from `FILE` (YAML)"}
 }
 
 func gatesFlag() cli.Flag {

@@ -70,7 +70,7 @@ func (p *program) read(c *cli.Context, want auto.Wanted, each func(auto.Item) er
 	if err != nil {
 		return inputs{}, err
 	}
-	r := reading{names, want, whatCanBe}
+	r := reading{names: names, want: want}
 	if c.Bool("strict") {
 		r.refusing = allOrNothing
 	}
@@ -82,6 +82,7 @@ type reading struct {
 	names    []string
 	want     auto.Wanted
 	refusing refusing
+	timeline profile.Timeline // of profiler traces
 }
 
 // refusing is what a refused input means to those beside it.
@@ -93,13 +94,15 @@ const (
 )
 
 func (p *program) readFrom(c *cli.Context, what reading, each func(auto.Item) error) (inputs, error) {
-	o := auto.Options{Stdin: p.in, Want: what.want, Progress: p.showProgress(c, readingInputs)}
+	o := auto.Options{Stdin: p.in, Want: what.want, Timeline: what.timeline, Progress: p.showProgress(c, readingInputs)}
 	defer p.hideProgress()
 	var err error
 	if o.Stages, err = stagemap.Load(c.String("stage-map")); err != nil {
 		return inputs{}, badInput(err)
 	}
-	o.Timeline = map[string]profile.Timeline{"device": profile.OnDevice, "host": profile.OnHost}[c.String("timeline")]
+	if asked, ok := map[string]profile.Timeline{"device": profile.OnDevice, "host": profile.OnHost}[c.String("timeline")]; ok {
+		o.Timeline = asked
+	}
 	if what.refusing == allOrNothing {
 		o.Strict = ingest.FirstError
 	}

@@ -102,6 +102,8 @@ func (i *inspectedInput) holds() string {
 		return counted(i.Operators, "operator")
 	case i.Format == auto.Kineto.String() && i.Operators > 0:
 		return "a rank of " + counted(i.Windows, "window") + ", " + counted(i.Operators, "operator")
+	case i.Format == auto.SQLite.String() && i.Operators > 0:
+		return "a part of " + counted(i.Windows, "window") + ", " + counted(i.Operators, "operator")
 	}
 	return counted(i.Windows, "window")
 }

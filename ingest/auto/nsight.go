@@ -1,7 +1,6 @@
 package auto
 
 import (
-	"io"
 	"path/filepath"
 
 	"github.com/sfstat/sfstat/ingest"
@@ -30,7 +29,7 @@ func (r *Reader) exports() {
 		dir := filepath.Dir(in.Path)
 		p := folders[dir]
 		if p == nil {
-			p = &nsightRun{r: r, name: filepath.Base(dir)}
+			p = &nsightRun{jobItems: jobItems{r: r}, name: filepath.Base(dir)}
 			folders[dir] = p
 			r.units = append(r.units, &unit{reader: p})
 		}
@@ -50,10 +49,9 @@ func (r *Reader) exports() {
 
 // nsightRun is the exports of one run as items.
 type nsightRun struct {
-	r      *Reader
+	jobItems
 	inputs []*Input
 	name   string // of the run
-	items  []Item
 	read   bool
 }
 
@@ -64,27 +62,7 @@ func (p *nsightRun) Next() (Item, error) {
 			return Item{}, err
 		}
 	}
-	if len(p.items) == 0 {
-		return Item{}, io.EOF
-	}
-	item := p.items[0]
-	p.items = p.items[1:]
-	for _, in := range p.inputs {
-		if item.Ops != nil {
-			in.Ops += opsOf(item.Ops, in.Path, p.inputs)
-		} else {
-			in.Windows++
-		}
-	}
-	return item, nil
-}
-
-// opsOf is the operators that count for an input: all of a run's for its first.
-func opsOf(t *trace.OpTrace, path string, inputs []*Input) int {
-	if inputs[0].Path != path {
-		return 0
-	}
-	return t.Len()
+	return p.next(p.inputs)
 }
 
 // load reads the exports. Those that are refused are left out of p, unless
@@ -94,7 +72,7 @@ func (p *nsightRun) load() error {
 	for i, in := range p.inputs {
 		paths[i] = in.Path
 	}
-	ranks, problems := nsight.Read(paths, nsight.Options{Limits: p.r.o.Limits}, func(string) { p.r.meter.say() })
+	ranks, problems := nsight.Read(paths, nsight.Options{Limits: p.r.o.Limits, Stages: p.r.o.Stages}, func(string) { p.r.meter.say() })
 	refused := make(map[string]bool)
 	for _, bad := range problems {
 		if p.r.o.Strict == FirstError || len(paths) == 1 {
@@ -112,27 +90,19 @@ func (p *nsightRun) load() error {
 	if p.inputs = kept; len(kept) == 0 {
 		return nil
 	}
-	return p.convert(ranks)
-}
-
-// convert makes what is wanted of the ranks.
-func (p *nsightRun) convert(ranks []*profile.Rank) error {
-	if p.r.o.Want == OperatorsOnly {
-		ops, err := profile.OpTrace(ranks, p.name)
-		if err != nil {
-			return err
+	if w := p.r.o.Want; w == Everything || w == WindowsOnly {
+		for _, rank := range ranks {
+			rank.Ops, rank.Names = nil, nil // windows do without, and a large job has many
 		}
-		p.items = []Item{{Ops: ops, Path: p.inputs[0].Path}}
-		return nil
 	}
-	windows, err := profile.Windows(ranks, profile.Options{Run: p.name, Timeline: p.r.o.Timeline})
-	if err != nil {
-		return err
+	job := profile.Job{Ranks: ranks}
+	if jobs := profile.Jobs(ranks); len(jobs) == 1 { // steps numbered alike
+		job = jobs[0]
+	} else {
+		job.Notes = append(job.Notes, trace.Note{Kind: trace.NoteRecorder,
+			Text: "the exports were recorded at different times: are they of one run? Put those of each run in a folder of their own"})
 	}
-	for _, w := range windows {
-		p.items = append(p.items, Item{Window: w, Path: p.inputs[0].Path})
-	}
-	return nil
+	return p.jobItems.convert(job, p.name)
 }
 
 func (p *nsightRun) Close() error { return nil }

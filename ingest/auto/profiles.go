@@ -2,7 +2,6 @@ package auto
 
 import (
 	"errors"
-	"io"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -19,10 +18,8 @@ import (
 // for each rank. They are read side by side, and make windows or operator
 // traces when all are.
 type profiles struct {
-	r     *Reader
+	jobItems
 	files []profiled
-	items []Item
-	of    []map[string]int // for each item: what each file has in it, by path
 	read  bool
 }
 
@@ -48,7 +45,7 @@ func (r *Reader) addProfile(in *Input, src *metered) {
 			return
 		}
 	}
-	r.units = append(r.units, &unit{reader: &profiles{r: r, files: []profiled{file}}, size: size})
+	r.units = append(r.units, &unit{reader: &profiles{jobItems: jobItems{r: r}, files: []profiled{file}}, size: size})
 }
 
 func (p *profiles) Next() (Item, error) {
@@ -58,37 +55,11 @@ func (p *profiles) Next() (Item, error) {
 			return Item{}, err
 		}
 	}
-	if len(p.items) == 0 {
-		return Item{}, io.EOF
+	inputs := make([]*Input, len(p.files))
+	for i, f := range p.files {
+		inputs[i] = f.in
 	}
-	item, of := p.items[0], p.of[0]
-	p.items, p.of = p.items[1:], p.of[1:]
-	for _, f := range p.files {
-		n, ok := of[f.in.Path]
-		switch {
-		case ok && item.Window != nil:
-			f.in.Windows++
-		case ok:
-			f.in.Ops += n
-		}
-	}
-	return item, nil
-}
-
-// add puts an item to those that are handed out, with the files that it is
-// made of and how many operators each has in it.
-func (p *profiles) add(item Item, ranks []*profile.Rank) {
-	of := make(map[string]int)
-	sources := make(map[int]string)
-	for _, r := range ranks {
-		of[r.Source], sources[r.ID] = 0, r.Source
-	}
-	if item.Ops != nil {
-		for _, at := range item.Ops.Rank {
-			of[sources[item.Ops.Ranks[at].ID]]++
-		}
-	}
-	p.items, p.of = append(p.items, item), append(p.of, of)
+	return p.next(inputs)
 }
 
 func (p *profiles) Close() error {
@@ -153,36 +124,6 @@ func (p *profiles) runName(j profile.Job, jobs int) string {
 		return filepath.Base(folder) + "/" + name
 	}
 	return filepath.Base(folder)
-}
-
-// convert makes the items of a job.
-func (p *profiles) convert(j profile.Job, run string) error {
-	path := j.Ranks[0].Source
-	if len(j.Ranks) > 1 {
-		path = filepath.Dir(path)
-	}
-	if p.r.o.Want != OperatorsOnly {
-		windows, err := profile.Windows(j.Ranks, profile.Options{Run: run, Timeline: p.r.o.Timeline})
-		if err != nil {
-			return err
-		}
-		for _, w := range windows {
-			w.Notes = append(w.Notes, j.Notes...)
-			p.add(Item{Window: w, Path: path}, j.Ranks)
-		}
-	}
-	if p.r.o.Want == OperatorsOnly || p.r.o.Want == EveryForm {
-		ops, err := profile.OpTrace(j.Ranks, run)
-		if err != nil {
-			if p.r.o.Want == EveryForm {
-				return nil // the windows are there
-			}
-			return err
-		}
-		ops.Notes = append(ops.Notes, j.Notes...)
-		p.add(Item{Ops: ops, Path: path}, j.Ranks)
-	}
-	return nil
 }
 
 // readAll reads the files, as many at a time as there are processors. What

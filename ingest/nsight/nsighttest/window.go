@@ -15,6 +15,7 @@ type Gloss struct {
 	Skew    func(rank int) int64 // ns that the rank's clock is ahead; nil: none
 	Kernels int                  // in a stage, 1 at least; 0: the stages have no device work
 	Short   bool                 // stages are named by plain words: "forward", "backward"
+	Late    int64                // ns after a stage began at which its range does, at most half of it
 }
 
 // ByRank renders a window as one process for each rank, with what Nsight
@@ -108,7 +109,7 @@ func (d *drawing) stage(name string, row []int64, r int) {
 	if d.g.Short {
 		text = plainName(name)
 	}
-	d.p.Ranges = append(d.p.Ranges, Range{Start: d.at, End: d.at + dur, Text: text, Registered: true})
+	d.p.Ranges = append(d.p.Ranges, Range{Start: d.at + min(d.g.Late, dur/2), End: d.at + dur, Text: text, Registered: true})
 	if d.g.Kernels > 0 && !strings.HasPrefix(name, trace.DataStageStem) && !strings.HasPrefix(name, "callbacks") {
 		meets := strings.HasPrefix(name, trace.BackwardStageStem)
 		own := dur
@@ -129,9 +130,11 @@ func (d *drawing) stage(name string, row []int64, r int) {
 	d.at += dur
 }
 
-// kernel launches a kernel that runs from … to after the start of the stage.
+// kernel launches a kernel that runs from … to after the start of the stage,
+// not before its range.
 func (d *drawing) kernel(name string, from, to int64) {
 	d.correlation++
+	from = min(max(from, d.g.Late), to)
 	start := d.at + from
 	d.p.Calls = append(d.p.Calls, Call{Start: start, End: start + 1, Correlation: d.correlation, Name: "cudaLaunchKernelExC_v11060"})
 	d.p.Work = append(d.p.Work, Work{Start: start, End: d.at + to, Stream: 7, Correlation: d.correlation, Name: name})

@@ -1,0 +1,83 @@
+package auto
+
+import (
+	"io"
+	"path/filepath"
+	"slices"
+
+	"github.com/sfstat/sfstat/ingest/profile"
+)
+
+// jobItems are the windows and operator traces of jobs that profilers recorded,
+// and how much of each came from which file.
+type jobItems struct {
+	r     *Reader
+	items []Item
+	of    []map[string]int // operators of each item, by file
+}
+
+// next hands out the next item and counts it for the inputs that it is made
+// of.
+func (q *jobItems) next(inputs []*Input) (Item, error) {
+	if len(q.items) == 0 {
+		return Item{}, io.EOF
+	}
+	item, of := q.items[0], q.of[0]
+	q.items, q.of = q.items[1:], q.of[1:]
+	for _, in := range inputs {
+		n, ok := of[in.Path]
+		switch {
+		case ok && item.Window != nil:
+			in.Windows++
+		case ok:
+			in.Ops += n
+		}
+	}
+	return item, nil
+}
+
+// convert adds what is wanted of a job.
+func (q *jobItems) convert(j profile.Job, run string) error {
+	path := j.Ranks[0].Source
+	if slices.ContainsFunc(j.Ranks, func(other *profile.Rank) bool { return other.Source != path }) {
+		path = filepath.Dir(path)
+	}
+	if q.r.o.Want != OperatorsOnly {
+		windows, err := profile.Windows(j.Ranks, profile.Options{Run: run, Timeline: q.r.o.Timeline})
+		if err != nil {
+			return err
+		}
+		for _, w := range windows {
+			w.Notes = append(w.Notes, j.Notes...)
+			q.add(Item{Window: w, Path: path}, j.Ranks)
+		}
+	}
+	if q.r.o.Want == OperatorsOnly || q.r.o.Want == EveryForm {
+		ops, err := profile.OpTrace(j.Ranks, run)
+		if err != nil {
+			if q.r.o.Want == EveryForm {
+				return nil // the windows are there
+			}
+			return err
+		}
+		ops.Notes = append(ops.Notes, j.Notes...)
+		q.add(Item{Ops: ops, Path: path}, j.Ranks)
+	}
+	return nil
+}
+
+// add puts an item to those that are handed out, with the files that it is
+// made of and how many operators each has in it.
+func (q *jobItems) add(item Item, ranks []*profile.Rank) {
+	of := make(map[string]int)
+	sources := make(map[int]string)
+	for _, r := range ranks {
+		of[r.Source], sources[r.ID] = 0, r.Source
+	}
+	if item.Ops != nil {
+		for _, at := range item.Ops.Rank {
+			of[sources[item.Ops.Ranks[at].ID]]++
+		}
+	}
+	q.items, q.of = append(q.items, item), append(q.of, of)
+}

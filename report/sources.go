@@ -1,0 +1,252 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/sources"
+	"github.com/sfstat/sfstat/trace"
+)
+
+const sourcesSchema = "sfstat.compare-sources/1"
+
+// Sources writes what several recorders tell of one run. CSV is one row per
+// source and stage.
+func Sources(w io.Writer, c *sources.Comparison, f Format, s Style) error {
+	switch f {
+	case JSON:
+		return writeJSON(w, sourcesOf(c))
+	case CSV:
+		return writeCSV(w, sourceRows(c))
+	}
+	return write(w, sourcesDocument(c), f, s)
+}
+
+type sourcesJSON struct {
+	Schema   string `json:"schema"`
+	Headline string `json:"headline"`
+	Agree    bool   `json:"agree"`
+
+	Steps   int          `json:"steps"`
+	Ranks   []int        `json:"ranks"`
+	Matched string       `json:"matched_by"`
+	Tau     number       `json:"tau"`
+	Tie     number       `json:"tie_tolerance"`
+	Stages  []string     `json:"stages"`
+	Sources []sourceJSON `json:"sources"`
+	Doubts  []string     `json:"doubts"`
+}
+
+type sourceJSON struct {
+	Name     string    `json:"source"`
+	Format   string    `json:"format"`
+	Bytes    *int64    `json:"bytes"`
+	Recorded int       `json:"recorded_steps"`
+	Makespan int64     `json:"makespan_ns"`
+	Shares   []number  `json:"shares"`
+	Lacks    []string  `json:"lacking_stages"`
+	Routing  []string  `json:"routing_set"`
+	Against  *heldJSON `json:"against_first"`
+}
+
+type heldJSON struct {
+	Difference  number  `json:"share_difference"`
+	Stage       string  `json:"stage"`
+	SameRouting bool    `json:"same_routing_set"`
+	SameRoute   bool    `json:"same_order"`
+	Longest     int64   `json:"duration_difference_ns"`
+	Size        *number `json:"size_ratio"`
+}
+
+func sourcesOf(c *sources.Comparison) sourcesJSON {
+	out := sourcesJSON{Schema: sourcesSchema, Headline: sourcesHeadline(c), Agree: c.Agree(), Steps: c.Steps, Ranks: list(c.Ranks),
+		Matched: c.Match.String(), Tau: number(c.Tau), Tie: number(c.Tie), Stages: list(c.Stages), Doubts: list(c.Doubts)}
+	for _, a := range c.Accounts {
+		s := sourceJSON{Name: a.Name, Format: a.Format, Bytes: knownBytes(a.Bytes), Recorded: a.Recorded, Makespan: a.Makespan,
+			Shares: numbers(a.Share), Lacks: list(a.Lacks), Routing: list(a.Routing)}
+		if h := a.Held; h != nil {
+			s.Against = &heldJSON{number(h.Difference), h.Stage, h.SameRouting, h.SameRoute, h.Longest, optionalNumber(sizeRatio(c, &a))}
+		}
+		out.Sources = append(out.Sources, s)
+	}
+	return out
+}
+
+func knownBytes(n int64) *int64 {
+	if n < 0 {
+		return nil
+	}
+	return &n
+}
+
+// sizeRatio is how many times as large as the first source another is.
+func sizeRatio(c *sources.Comparison, a *sources.Account) *float64 {
+	if first := c.Accounts[0].Bytes; first > 0 && a.Bytes >= 0 {
+		r := float64(a.Bytes) / float64(first)
+		return &r
+	}
+	return nil
+}
+
+// shareOfSource is a stage of a source.
+type shareOfSource struct {
+	*sources.Account
+	stage int
+}
+
+// sourceRows is one row per source and stage.
+func sourceRows(c *sources.Comparison) *table {
+	var rows []shareOfSource
+	for i := range c.Accounts {
+		for s := range c.Stages {
+			rows = append(rows, shareOfSource{&c.Accounts[i], s})
+		}
+	}
+	type x = shareOfSource
+	return flat([]field[x]{
+		{"source", kindName, func(r x) cell { return textCell(r.Name) }},
+		{"format", kindText, func(r x) cell { return textCell(r.Format) }},
+		{"bytes", kindInteger, func(r x) cell {
+			if r.Bytes < 0 {
+				return cell{}
+			}
+			return wholeCell(r.Bytes)
+		}},
+		{"steps", kindInteger, func(x) cell { return wholeCell(c.Steps) }},
+		{"ranks", kindInteger, func(x) cell { return wholeCell(len(c.Ranks)) }},
+		{"makespan_ns", kindInteger, func(r x) cell { return wholeCell(r.Makespan) }},
+		{"stage_index", kindInteger, func(r x) cell { return wholeCell(r.stage) }},
+		{"stage", kindName, func(r x) cell { return textCell(c.Stages[r.stage]) }},
+		{"share", kindReal, func(r x) cell { return realCell(r.Share[r.stage]) }},
+		{"difference", kindReal, func(r x) cell { return realCell(r.Share[r.stage] - c.Accounts[0].Share[r.stage]) }},
+		{"routed", kindText, func(r x) cell { return flagCell(slices.Contains(r.Routing, c.Stages[r.stage])) }},
+		{"same_routing_set", kindText, func(r x) cell {
+			if r.Held == nil {
+				return cell{}
+			}
+			return flagCell(r.Held.SameRouting)
+		}},
+	}, rows)
+}
+
+func sourcesDocument(c *sources.Comparison) document {
+	level := diagnose.Insufficient
+	if !c.Agree() {
+		level = diagnose.Supported
+	}
+	d := document{headline{sourcesHeadline(c), level}, prose(sourcesBasis(c))}
+	if len(c.Doubts) > 0 {
+		d = append(d, heading("Read with care"), bullets(c.Doubts))
+	}
+	d = append(d, heading("Sources"), sourceTable(c), heading("Shares of exposed time"), shareTable(c))
+	return append(d, heading("Stages to look into"), routeTerms(c))
+}
+
+// sourcesHeadline is the answer in one sentence.
+func sourcesHeadline(c *sources.Comparison) string {
+	n := len(c.Accounts)
+	sentence := fmt.Sprintf("%d sources agree", n)
+	if n == 2 {
+		sentence = "Both sources agree"
+	}
+	worst := c.Worst()
+	if !c.Agree() {
+		sentence = "The sources do not agree"
+		var odd []string
+		for _, a := range c.Accounts[1:] {
+			if !a.Held.SameRouting {
+				odd = append(odd, a.Name)
+			}
+		}
+		if len(odd) > 0 {
+			sentence += fmt.Sprintf(": %s would send you to other stages than %s", strings.Join(odd, ", "), c.Accounts[0].Name)
+		}
+	} else {
+		sentence += " on the stages to look into"
+	}
+	differs := "no share differs by more than"
+	if worst.Held.Difference > c.Tie {
+		differs = "a share differs by"
+	}
+	return fmt.Sprintf("%s; %s %s (%s).", sentence, differs, strconv.FormatFloat(worst.Held.Difference, 'f', 3, 64), worst.Held.Stage)
+}
+
+func sourcesBasis(c *sources.Comparison) string {
+	return fmt.Sprintf("%s and ranks %s that all sources have, matched by %v, each step from zero; the stages to look into reach %s of the exposed time. Shares within %s of each other are a tie.",
+		counted(c.Steps, "step"), trace.RankList(c.Ranks), c.Match, percentOf(c.Tau), strconv.FormatFloat(c.Tie, 'f', -1, 64))
+}
+
+// letter stands for a source: A to Z, then A2.
+func letter(i int) string {
+	name := string(rune('A' + i%26))
+	if i >= 26 {
+		name += strconv.Itoa(i/26 + 1)
+	}
+	return name
+}
+
+// sourceTable is one line per source.
+func sourceTable(c *sources.Comparison) *table {
+	t := &table{columns: []column{
+		{kind: kindText}, {head: "source", kind: kindName}, {head: "format", kind: kindText, spare: true}, {head: "size", kind: kindText}, {head: "× first", kind: kindText},
+		{head: "steps", kind: kindInteger, spare: true}, {head: "share differs", kind: kindUnit, means: "share differs: the largest difference of a stage's share from the first source's."},
+		{head: "time differs", kind: kindText, means: "time differs: the largest difference of a stage's time on a rank in a step."}, {head: "routing", kind: kindText},
+	}}
+	for i := range c.Accounts {
+		a := &c.Accounts[i]
+		row := []cell{textCell(letter(i)), textCell(a.Name), textCell(a.Format), textCell(sizeText(a.Bytes)), {}, wholeCell(a.Recorded), {}, {}, {}}
+		if h := a.Held; h != nil {
+			if r := sizeRatio(c, a); r != nil {
+				row[4] = textCell(real3(*r))
+			}
+			row[6], row[7] = realCell(h.Difference), textCell(length(float64(h.Longest)))
+			row[8] = textCell(map[bool]string{true: "the same", false: "other stages"}[h.SameRouting])
+		}
+		t.rows = append(t.rows, row)
+	}
+	return t.tidy()
+}
+
+// sizeText writes bytes for a person, in thousands as disks are sold.
+func sizeText(n int64) string {
+	if n < 0 {
+		return ""
+	}
+	v, unit := float64(n), 0
+	for ; v >= 999.5 && unit < 5; unit++ {
+		v /= 1000
+	}
+	return real3(v) + " " + [...]string{"B", "kB", "MB", "GB", "TB", "PB"}[unit]
+}
+
+// shareTable is one line per stage, one column per source.
+func shareTable(c *sources.Comparison) *table {
+	t := &table{columns: []column{{head: "stage", kind: kindName}}}
+	for i := range c.Accounts {
+		t.columns = append(t.columns, column{head: letter(i), kind: kindUnit})
+	}
+	for s, stage := range c.Stages {
+		row := []cell{textCell(stage)}
+		for i := range c.Accounts {
+			cell := realCell(c.Accounts[i].Share[s])
+			if slices.Contains(c.Accounts[i].Lacks, stage) {
+				cell.set = false
+			}
+			row = append(row, cell)
+		}
+		t.rows = append(t.rows, row)
+	}
+	return t
+}
+
+func routeTerms(c *sources.Comparison) terms {
+	var t terms
+	for i := range c.Accounts {
+		t = append(t, term{letter(i), strings.Join(c.Accounts[i].Routing, ", ")})
+	}
+	return t
+}

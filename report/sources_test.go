@@ -1,0 +1,74 @@
+package report
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/sfstat/sfstat/sources"
+)
+
+// comparison is three sources, the last of which differs by much.
+func comparison() *sources.Comparison {
+	stages := []string{"data.next_wait", "model.fwd_loss_cpu_wall", "=cmd|\x1b[31m`<b>"}
+	return &sources.Comparison{Steps: 120, Ranks: []int{0, 1, 2, 5}, Tau: 0.8, Tie: 0.05, Stages: stages, Accounts: []sources.Account{
+		{Name: "packets.jsonl", Format: "packets", Bytes: 110_000, Recorded: 120, Makespan: 26e9, Share: []float64{0.1, 0.3, 0.6}, Routing: []string{stages[2], stages[1]}},
+		{Name: "kineto", Format: "profiler trace", Bytes: 15_810_000_000, Recorded: 130, Makespan: 27e9, Share: []float64{0.139, 0.3, 0.561}, Routing: []string{stages[2], stages[1]},
+			Held: &sources.Held{Difference: 0.039, Stage: stages[0], SameRouting: true, SameRoute: true, Longest: 2_345_678}},
+		{Name: "=nsight<img>\x1b[1m", Format: "Nsight Systems export", Bytes: -1, Recorded: 120, Makespan: 26e9, Share: []float64{0.7, 0.3, 0}, Lacks: stages[2:], Routing: stages[:2],
+			Held: &sources.Held{Difference: 0.6, Stage: stages[2], Longest: 12}},
+	}, Doubts: []string{"kineto has 10 steps that not all sources have: they are left out"}}
+}
+
+// alike is the first two of them.
+func alike() *sources.Comparison {
+	c := comparison()
+	c.Accounts, c.Doubts, c.Match = c.Accounts[:2], nil, sources.ByOrder
+	return c
+}
+
+func renderedSources(t *testing.T, format Format, s Style, f func(name string, out []byte)) {
+	t.Helper()
+	for name, c := range map[string]*sources.Comparison{"odd": comparison(), "alike": alike()} {
+		var out bytes.Buffer
+		if err := Sources(&out, c, format, s); err != nil {
+			t.Fatalf("sources %s: %v", name, err)
+		}
+		f("sources-"+name, out.Bytes())
+	}
+}
+
+func TestSourcesHeadline(t *testing.T) {
+	if got, want := sourcesHeadline(alike()), "Both sources agree on the stages to look into; no share differs by more than 0.039 (data.next_wait)."; got != want {
+		t.Errorf("%q", got)
+	}
+	if got, want := sourcesHeadline(comparison()), "would send you to other stages than packets.jsonl; a share differs by 0.600"; !strings.Contains(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestSourcesSchemaIsComplete(t *testing.T) {
+	explained := explainer(t, "output.md")
+	schema, doc := readSchema(t, "sources")
+	complete(t, "compare-sources", doc, explained)
+	for _, c := range sourceRows(comparison()).columns {
+		explained(c.head)
+	}
+	renderedSources(t, JSON, Style{}, func(name string, out []byte) { valid(t, schema, name, out) })
+}
+
+func TestLetters(t *testing.T) {
+	for i, want := range map[int]string{0: "A", 25: "Z", 26: "A2", 77: "Z3"} {
+		if got := letter(i); got != want {
+			t.Errorf("%d: %q, want %q", i, got, want)
+		}
+	}
+}
+
+func TestSourcesWriteError(t *testing.T) {
+	for f := Text; f <= Markdown+1; f++ {
+		if err := Sources(full{}, alike(), f, Style{}); err == nil {
+			t.Errorf("as %v: the failed write is not reported", f)
+		}
+	}
+}

@@ -1,16 +1,17 @@
 package alignment
 
 import (
-	"bytes"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	_ "modernc.org/sqlite"
 
 	"github.com/sfstat/sfstat/engine/align"
 	"github.com/sfstat/sfstat/ingest"
@@ -56,57 +57,88 @@ type truthFile struct {
 	TotalPairs   int `json:"total_pairs"`
 }
 
-// dump prints the kernels of NCCL of one export, a JSON array each.
-const dump = `
-import json, sqlite3, sys
-db = sqlite3.connect("file:" + sys.argv[1] + "?mode=ro&immutable=1", uri=True)
-has = {n for (n,) in db.execute("select name from sqlite_master")}
-utc = db.execute("select utcEpochNs from TARGET_INFO_SESSION_START_TIME").fetchone()[0] if "TARGET_INFO_SESSION_START_TIME" in has else 0
-runtime = {}
-if "CUPTI_ACTIVITY_KIND_RUNTIME" in has:
-    for start, corr, tid in db.execute("select start, correlationId, globalTid from CUPTI_ACTIVITY_KIND_RUNTIME"):
-        runtime[(tid & ~0xFFFFFF, corr)] = (start, tid & 0xFFFFFF)
-for start, end, stream, corr, pid, grid, block, name in db.execute(
-    "select k.start, k.end, k.streamId, k.correlationId, k.globalPid, k.gridX, k.blockX, s.value "
-    "from CUPTI_ACTIVITY_KIND_KERNEL k join StringIds s on s.id = k.demangledName order by k.start"):
-    launch, tid = runtime.get((pid, corr), (-1, 0))
-    print(json.dumps([pid, corr, stream, start + utc, end + utc, launch + utc if launch >= 0 else -1, tid, grid, block, name]))
-`
-
-// kernelsOf reads an export, kernels by globalPid.
+// kernelsOf reads NCCL's kernels of an export in the order of their starts, by globalPid, each with its
+// correlation id.
 func kernelsOf(t testing.TB, path string) (map[int64][]align.Kernel, map[int64][]int64) {
 	t.Helper()
-	python, err := exec.LookPath("python3")
+	db, err := sql.Open("sqlite", "file:"+path+"?mode=ro&immutable=1")
 	if err != nil {
-		t.Skip("no python3 here, which reads the exports")
+		t.Fatal(err)
 	}
-	out, err := exec.Command(python, "-c", dump, path).Output()
-	if err != nil {
-		t.Fatalf("%s: %v", path, err)
-	}
-	kernels, corr := map[int64][]align.Kernel{}, map[int64][]int64{}
-	for text := range bytes.Lines(out) {
-		var row []json.Number
-		var name string
-		var cells []json.RawMessage
-		if err := json.Unmarshal(text, &cells); err != nil {
+	defer db.Close()
+	var utc int64
+	if hasTable(t, db, "TARGET_INFO_SESSION_START_TIME") {
+		if err := db.QueryRow("select utcEpochNs from TARGET_INFO_SESSION_START_TIME").Scan(&utc); err != nil {
 			t.Fatal(err)
 		}
-		row = make([]json.Number, 9)
-		for i := range row {
-			row[i] = json.Number(cells[i])
+	}
+	launches := launchesOf(t, db)
+	rows, err := db.Query(`select k.start, k.end, k.streamId, k.correlationId, k.globalPid, k.gridX, k.blockX, s.value
+		from CUPTI_ACTIVITY_KIND_KERNEL k join StringIds s on s.id = k.demangledName order by k.start`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	kernels, corr := map[int64][]align.Kernel{}, map[int64][]int64{}
+	for rows.Next() {
+		var k align.Kernel
+		var id, process int64
+		var name string
+		if err := rows.Scan(&k.Start, &k.End, &k.Stream, &id, &process, &k.Grid, &k.Block, &name); err != nil {
+			t.Fatal(err)
 		}
-		json.Unmarshal(cells[9], &name)
-		v := func(i int) int64 { n, _ := row[i].Int64(); return n }
-		k, ok := nccl.ParseKernel(name)
-		if !ok {
+		var ours bool
+		if k.KernelName, ours = nccl.ParseKernel(name); !ours {
 			continue
 		}
-		kernels[v(0)] = append(kernels[v(0)], align.Kernel{KernelName: k, Stream: v(2), Start: v(3), End: v(4), Launch: v(5),
-			HasLaunch: v(5) >= 0, Thread: v(6), Grid: int32(v(7)), Block: int32(v(8))})
-		corr[v(0)] = append(corr[v(0)], v(1))
+		k.Start, k.End = k.Start+utc, k.End+utc
+		if l, ok := launches[launchKey{process, id}]; ok {
+			k.Launch, k.Thread, k.HasLaunch = l.start+utc, l.thread, true
+		}
+		kernels[process] = append(kernels[process], k)
+		corr[process] = append(corr[process], id)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
 	}
 	return kernels, corr
+}
+
+type launchKey struct{ process, correlation int64 }
+
+type launch struct{ start, thread int64 }
+
+// launchesOf reads the calls of the CUDA runtime, where there are any.
+func launchesOf(t testing.TB, db *sql.DB) map[launchKey]launch {
+	if !hasTable(t, db, "CUPTI_ACTIVITY_KIND_RUNTIME") {
+		return nil
+	}
+	rows, err := db.Query("select start, correlationId, globalTid from CUPTI_ACTIVITY_KIND_RUNTIME")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	all := map[launchKey]launch{}
+	for rows.Next() {
+		var start, id, tid int64
+		if err := rows.Scan(&start, &id, &tid); err != nil {
+			t.Fatal(err)
+		}
+		const threads = 1<<24 - 1
+		all[launchKey{tid &^ threads, id}] = launch{start, tid & threads}
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func hasTable(t testing.TB, db *sql.DB, name string) bool {
+	var n int
+	if err := db.QueryRow("select count(*) from sqlite_master where name = ?", name).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n > 0
 }
 
 // loadScenario reads a folder.

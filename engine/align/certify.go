@@ -104,14 +104,10 @@ func (p *problem) forward(i int, l layer, score []int32, back *returned) {
 	if left > p.band.left[i-1] {
 		diagonal = l.h[left-1]
 	}
-	comeback := right + 1
 	if back != nil {
 		y = back.below
-		comeback = p.band.right[i-1] + 1
-		if comeback <= right { // no path of this layer has been there before
-			for j := comeback; j <= right; j++ {
-				l.h[j], l.x[j] = Never, back.above+p.rows.Extend
-			}
+		for j := p.band.right[i-1] + 1; j <= right; j++ { // no path of this layer has been there before
+			l.h[j], l.x[j] = Never, back.above+p.rows.Extend
 		}
 	}
 	ro, re, co, ce := p.rows.Open, p.rows.Extend, p.cols.Open, p.cols.Extend

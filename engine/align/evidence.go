@@ -30,7 +30,7 @@ type Scoring struct {
 // DefaultScoring uses all that both sides know.
 func DefaultScoring() Scoring {
 	return Scoring{Pair: 10, Type: 6, Algo: 8, Channels: 12, Wrong: 40, Learned: 40, Time: 40, Late: 110, Skip: Gap{Open: 0, Extend: 25},
-		Ghost: 5, UseTime: true, UseThread: true, UseShape: true, Rounds: 3, CertainMargin: 40}
+		Ghost: 5, UseTime: true, UseThread: true, UseShape: true, Rounds: 3, CertainMargin: 50}
 }
 
 // clocks is what links the stamp of a call to the launch of its kernel.

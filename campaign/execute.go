@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/sfstat/sfstat/internal/atomicfile"
 )
@@ -21,8 +22,10 @@ type Execution struct {
 	// Create begins an output; nil: atomicfile.Create. Whoever can be
 	// interrupted keeps what is open, to discard it. It is called from several
 	// goroutines.
-	Create   func(path string) (*atomicfile.File, error)
-	Progress func(done, total int) // after each run that was made, counted without those that stood
+	Create func(path string) (*atomicfile.File, error)
+	// Progress is told how many runs are made, without those that stood: after
+	// each of them, and every second.
+	Progress func(done, total int)
 }
 
 func (e *Execution) maker() Maker {
@@ -37,6 +40,12 @@ func (e *Execution) workers() int {
 		return runtime.GOMAXPROCS(0)
 	}
 	return e.Workers
+}
+
+func (e *Execution) tell(done, total int) {
+	if e.Progress != nil {
+		e.Progress(done, total)
+	}
 }
 
 func (e *Execution) write(path string, write func(io.Writer) error) error {
@@ -129,21 +138,33 @@ func (f *folder) makeAll(ctx context.Context, tasks []Task, e *Execution, o *Out
 	working, stop := context.WithCancel(ctx)
 	defer stop()
 	var first error
-	for r := range f.results(working, tasks, e) {
+	take := func(r result) {
 		var failed *Failure
 		switch {
 		case r.err == nil:
 			o.Made++
 			o.Wanting--
-			if e.Progress != nil {
-				e.Progress(o.Made, len(tasks))
-			}
+			e.tell(o.Made, len(tasks))
 		case working.Err() != nil: // it was told to end
 		case errors.As(r.err, &failed):
 			o.Failed = append(o.Failed, failed)
 		default:
 			first = fmt.Errorf("run %s: %w", tasks[r.task].ID, r.err)
 			stop()
+		}
+	}
+	second := time.NewTicker(time.Second)
+	defer second.Stop()
+	for results := f.results(working, tasks, e); results != nil; {
+		select {
+		case <-second.C:
+			e.tell(o.Made, len(tasks))
+		case r, ok := <-results:
+			if !ok {
+				results = nil
+				break
+			}
+			take(r)
 		}
 	}
 	place := func(f *Failure) int { return slices.IndexFunc(tasks, func(t Task) bool { return t.ID == f.Run }) }

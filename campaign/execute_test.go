@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -203,6 +204,7 @@ func TestProgress(t *testing.T) {
 	s.Groups = s.Groups[1:]
 	s.Groups[0].Seeds = []uint64{0, 1}
 	execute(t, t.TempDir(), s, Execution{Progress: func(done, total int) { seen = append(seen, [2]int{done, total}) }})
+	seen = slices.DeleteFunc(slices.Compact(seen), func(told [2]int) bool { return told[0] == 0 }) // where a second passed
 	if len(seen) != 2 || seen[0] != [2]int{1, 2} || seen[1] != [2]int{2, 2} {
 		t.Errorf("told %v, expected 1 and 2 of 2", seen)
 	}

@@ -15,8 +15,10 @@
 // Counts are x of n windows (or runs, for verdicts); shares are fractions of
 // the exposed makespan; times are nanoseconds.
 //
-// A [Spec] lists runs, [Execute] makes those that are not done and keeps their
-// windows and scores in a folder, [Tables] makes the paper's tables from there.
+// A [Spec] lists runs, [Execute] has a [Maker] make those that are not done and
+// keeps their windows and scores in a folder, [Tables] makes the paper's tables
+// from there. [Simulation] is one Maker, real jobs on this machine (package
+// local) and on a cluster (package slurm) are others.
 //
 // Assumptions: a run's windows arrive in order. A fault holds in every window
 // of its run, except where the table notes "aba": there it holds in every

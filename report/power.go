@@ -309,15 +309,27 @@ func powerDoubts(a *power.Account) bullets {
 			b = append(b, fmt.Sprintf("Windows of %d steps are made of %d recorded ones: slow changes of the job are not in them.", w.Steps, a.Rounds))
 		}
 	}
-	for _, w := range a.Windows {
-		for i := range w.Stages {
-			if t := w.Stages[i].Astray; t != nil && t.Wrong.K > 0 {
-				b = append(b, fmt.Sprintf("With %s in %s, %d of %d windows of %d steps had something called that was not delayed.",
-					length(float64(t.Delay)), w.Stages[i].Name, t.Wrong.K, t.Wrong.N, w.Steps))
-			}
+	for i := range a.Windows {
+		if worst := mostAstray(&a.Windows[i]); worst != nil {
+			t := worst.Astray
+			b = append(b, fmt.Sprintf("At worst, with %s in %s, %d of %d windows of %d steps had something called that was not delayed.",
+				length(float64(t.Delay)), worst.Name, t.Wrong.K, t.Wrong.N, a.Windows[i].Steps))
 		}
 	}
 	return b
+}
+
+// mostAstray is the stage with the most wrong calls at some delay; nil without
+// any.
+func mostAstray(w *power.Window) *power.Stage {
+	var worst *power.Stage
+	for i := range w.Stages {
+		s := &w.Stages[i]
+		if s.Astray != nil && s.Astray.Wrong.K > 0 && (worst == nil || s.Astray.Wrong.K > worst.Astray.Wrong.K) {
+			worst = s
+		}
+	}
+	return worst
 }
 
 // thresholdTable is one row per stage.

@@ -5,8 +5,9 @@
 #
 #	cluster.sh DIR
 #
-# Prints "ready" when jobs can be submitted with SLURM_CONF=DIR/slurm.conf, and
-# ends, with all it has started, when standard input does.
+# Prints "ready" when a job has run and others can be submitted with
+# SLURM_CONF=DIR/slurm.conf, and ends, with all it has started, when standard
+# input does.
 set -euo pipefail
 dir=$(mkdir -p "$1" && cd "$1" && pwd)
 PATH=$PATH:/usr/sbin:/sbin
@@ -79,6 +80,7 @@ slurmd -D -N "$host" >"$dir/slurmd.out" 2>&1 &
 pids+=($!)
 for _ in $(seq 300); do
 	if [ "$(sinfo --noheader --format=%t 2>/dev/null)" = idle ]; then
+		timeout 60 srun true || break # not every machine lets it
 		echo ready
 		cat >/dev/null # until standard input ends
 		exit

@@ -136,6 +136,13 @@ func (f *info) apply(r *profile.Rank) {
 	if f.backend != "" {
 		r.Backend = f.backend
 	}
+	var groups []profile.Group
+	for _, g := range f.groups {
+		groups = append(groups, profile.Group{Desc: g.desc, Ranks: g.ranks})
+	}
+	if f.hasRank {
+		r.Role = profile.RoleOf(r.ID, groups)
+	}
 	for i := range r.Collectives {
 		c := &r.Collectives[i]
 		g, ok := f.groups[c.Group]

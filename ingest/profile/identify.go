@@ -38,6 +38,7 @@ func Jobs(ranks []*Rank) []Job {
 			j := Job{Ranks: together}
 			j.identify()
 			j.renumber()
+			j.settleRoles()
 			out = append(out, j)
 		}
 	}

@@ -12,8 +12,9 @@ import (
 
 // OpTrace makes an operator trace of the profiles of one run: what ran on the
 // devices, on clocks that were brought together, or the collectives of runs
-// without devices. Collectives that were matched share a group. Ranks of which
-// no role is known count as replicas of each other. O(n log n).
+// without devices. Collectives that were matched share a group. The ranks of a
+// pipeline stage count as replicas of each other, and all do where no role is
+// known. O(n log n).
 func OpTrace(ranks []*Rank, run string) (*trace.OpTrace, error) {
 	if len(ranks) == 0 {
 		return nil, trace.Bad(trace.ErrEmpty, "no profiles")
@@ -57,10 +58,7 @@ type flattener struct {
 func (f *flattener) tables(steps [][]int) {
 	f.step = make(map[int64]int32)
 	for r, rank := range f.ranks {
-		role := rank.Role
-		if role == nil {
-			role = trace.Role{{Axis: trace.DataParallel, Index: rank.ID}, {Axis: trace.PipelineParallel, Index: 0}}
-		}
+		role := f.replica(rank)
 		f.o.Ranks = append(f.o.Ranks, trace.Rank{ID: rank.ID, Host: rank.Host, LocalRank: rank.LocalRank, Role: role})
 		for _, n := range rank.Notes {
 			f.o.Notes = append(f.o.Notes, trace.Note{Kind: n.Kind, Text: fmt.Sprintf("rank %d: %s", rank.ID, n.Text)})
@@ -81,6 +79,22 @@ func (f *flattener) tables(steps [][]int) {
 	if f.o.Layout.DP*f.o.Layout.PP == f.o.Layout.World {
 		f.o.Layout.TP = 1
 	}
+}
+
+// replica is the role of a rank among those of its pipeline stage: operator
+// traces know replicas and pipeline stages only.
+func (f *flattener) replica(rank *Rank) trace.Role {
+	stage, _ := rank.Role.Coord(trace.PipelineParallel)
+	dp := rank.ID
+	if rank.Role != nil {
+		dp = 0
+		for _, r := range f.ranks {
+			if at, _ := r.Role.Coord(trace.PipelineParallel); at == stage && r.ID < rank.ID {
+				dp++
+			}
+		}
+	}
+	return trace.Role{{Axis: trace.DataParallel, Index: dp}, {Axis: trace.PipelineParallel, Index: stage}}
 }
 
 // rows appends the operators of one rank.

@@ -141,7 +141,10 @@ func (c *converter) chooseTimeline() {
 	}
 	if len(c.stages) > 0 {
 		c.tellClocks()
-	} else { // also where the device is asked for and did nothing
+	} else {
+		if c.o.Timeline == OnDevice {
+			c.note(trace.NoteRecorder, "no device work was recorded: stages are measured on the host")
+		}
 		c.o.Timeline = OnHost
 		c.hostColumns()
 	}

@@ -43,6 +43,10 @@ type clocks struct {
 // reach is how far from the usual a launch may be, when nothing else bounds it.
 const reach = 3_000_000 // 3 ms
 
+// maxTable bounds the entries of the table of classes and shapes: there are some dozens of
+// each.
+const maxTable = 1 << 24
+
 // evidence scores launches against kernels of one stream.
 type evidence struct {
 	sc       *Scoring
@@ -85,13 +89,16 @@ type class struct {
 
 func newEvidence(sc *Scoring, calls []Call, launches []*Launch, kernels []*Kernel) *evidence {
 	e := &evidence{sc: sc, calls: calls, launches: launches, kernels: kernels}
+	e.classes, e.rowKinds = number(launches, e.classOf)
 	e.shapes, e.kinds = number(kernels, func(k *Kernel) shape {
 		if sc.UseShape {
 			return shape{k.KernelName, k.Grid, k.Block}
 		}
 		return shape{name: k.KernelName}
 	})
-	e.classes, e.rowKinds = number(launches, e.classOf)
+	if len(e.shapes)*len(e.classes) > maxTable { // no program does that: names alone will do
+		e.shapes, e.kinds = number(kernels, func(k *Kernel) shape { return shape{name: k.KernelName} })
+	}
 	e.table = make([][]int32, len(e.classes))
 	for c := range e.classes {
 		e.table[c] = make([]int32, len(e.shapes))

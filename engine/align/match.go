@@ -57,6 +57,9 @@ func Calls(p Process, sc Scoring) (*Matching, error) {
 	m := &Matching{Launches: launches, Why: why, Certain: sc.CertainMargin, Replayed: replayed(p.Kernels)}
 	parts := divide(&p, launches, &sc)
 	clock := clocks{use: sc.UseTime && stamped(&p), spread: reach / 30}
+	if clock.use {
+		clock.offset = roughOffset(&p)
+	}
 	for round := range max(sc.Rounds, 1) {
 		results := make([]*Result, len(parts))
 		for i := range parts {

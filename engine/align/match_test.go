@@ -192,6 +192,26 @@ func TestWithoutClocks(t *testing.T) {
 	}
 }
 
+// A log in another time zone, and a trace that does not know when it began.
+func TestFarClocks(t *testing.T) {
+	for _, off := range []int64{3600e9, -7200e9, -1_766_084_876_000_000_000} {
+		for seed := range uint64(10) {
+			s := simulate(seed, 0.2, 0.2)
+			for i := range s.Kernels {
+				k := &s.Kernels[i]
+				k.Start, k.End, k.Launch = k.Start+off, k.End+off, k.Launch+off
+			}
+			m, err := Calls(s.Process, DefaultScoring())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f, _, _ := s.f1(m); f < 0.99 || m.Offset-off > 1e6 || off-m.Offset > 1e6 {
+				t.Errorf("%d ns apart, seed %d: F1 %.4f, offset %d", off, seed, f, m.Offset)
+			}
+		}
+	}
+}
+
 // Kernels that a graph replays have no calls and take none.
 func TestReplay(t *testing.T) {
 	s := simulate(1, 0, 0)

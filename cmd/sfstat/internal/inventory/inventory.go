@@ -157,16 +157,42 @@ func (r *Run) addSide(w *trace.Window) {
 	}
 }
 
+// maxRemarks is how many different sentences of recorders are listed.
+const maxRemarks = 8
+
+// addNotes counts the windows that have each kind of note. What a recorder
+// says is a note of its own for each sentence.
 func (r *Run) addNotes(w *trace.Window) {
-	for _, n := range w.Notes {
-		i := slices.IndexFunc(r.Notes, func(have Note) bool { return have.Kind == n.Kind.String() })
-		if i < 0 {
-			i = len(r.Notes)
-			r.Notes = append(r.Notes, Note{Kind: n.Kind.String(), Text: n.Text})
+	counted := make(map[int]bool)
+	remarks := 0
+	for _, n := range r.Notes {
+		if n.Kind == trace.NoteRecorder.String() {
+			remarks++
 		}
-		r.Notes[i].Windows++
+	}
+	for _, n := range w.Notes {
+		i := slices.IndexFunc(r.Notes, func(have Note) bool {
+			return have.Kind == n.Kind.String() && (n.Kind != trace.NoteRecorder || have.Text == n.Text || remarks >= maxRemarks && have.Text == otherRemarks)
+		})
+		if i < 0 {
+			text := n.Text
+			if n.Kind == trace.NoteRecorder {
+				if remarks++; remarks >= maxRemarks {
+					text = otherRemarks
+				}
+			}
+			i = len(r.Notes)
+			r.Notes = append(r.Notes, Note{Kind: n.Kind.String(), Text: text})
+		}
+		if !counted[i] {
+			r.Notes[i].Windows++
+			counted[i] = true
+		}
 	}
 }
+
+// otherRemarks stands for sentences beyond the limit.
+const otherRemarks = "and others"
 
 // Finish sums up after the last window.
 func (inv *Inventory) Finish() {

@@ -130,7 +130,7 @@ func TestDelayByHand(t *testing.T) {
 // answered, with 15 % more they are.
 func TestLikeTheGenerator(t *testing.T) {
 	o := DefaultOptions()
-	o.Replicates = 25
+	o.Replicates = 12
 	a, err := Examine([]*trace.Window{recorded(t, func(s *simulate.Spec) { s.Seed = 77 })}, o)
 	if err != nil {
 		t.Fatal(err)

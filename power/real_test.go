@@ -21,7 +21,7 @@ func TestRealRuns(t *testing.T) {
 	truth := readTruth(t, filepath.Join(dir, "truth.csv"))
 	for _, healthy := range []string{"nofault-r8-s0", "nofault-r8-s1"} {
 		o := DefaultOptions()
-		o.Replicates = 25
+		o.Replicates = 12
 		a, err := Examine(readWindows(t, dir, healthy), o)
 		if err != nil {
 			t.Fatal(err)

@@ -55,11 +55,12 @@ func (m *Matching) IsCertain(k Match) bool { return k.Margin >= m.Certain }
 func Calls(p Process, sc Scoring) (*Matching, error) {
 	launches, why := Plan(p.Calls, len(p.Kernels))
 	m := &Matching{Launches: launches, Why: why, Certain: sc.CertainMargin, Replayed: replayed(p.Kernels)}
-	parts := divide(&p, launches, &sc)
 	clock := clocks{use: sc.UseTime && stamped(&p), spread: reach / 30}
 	if clock.use {
 		clock.offset = roughOffset(&p)
 	}
+	sc.UseThread = sc.UseThread && sharesThread(&p)
+	parts := divide(&p, launches, &sc)
 	for round := range max(sc.Rounds, 1) {
 		results := make([]*Result, len(parts))
 		for i := range parts {
@@ -99,6 +100,21 @@ func stamped(p *Process) bool {
 		}
 	}
 	return calls > 0 && calls == len(p.Calls) && kernels > 0 && kernels == len(p.Kernels)
+}
+
+// sharesThread says whether the two sides number threads alike: in a container they may
+// not.
+func sharesThread(p *Process) bool {
+	logged := map[int64]bool{}
+	for i := range p.Calls {
+		logged[p.Calls[i].Thread] = true
+	}
+	for i := range p.Kernels {
+		if t := p.Kernels[i].Thread; t != 0 && logged[t] {
+			return true
+		}
+	}
+	return false
 }
 
 func replayed(kernels []Kernel) (n int) {

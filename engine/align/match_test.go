@@ -212,6 +212,21 @@ func TestFarClocks(t *testing.T) {
 	}
 }
 
+// Threads that the two sides number differently, as in a container, say nothing.
+func TestOtherThreads(t *testing.T) {
+	s := simulate(3, 0.2, 0.2)
+	for i := range s.Kernels {
+		s.Kernels[i].Thread = 999
+	}
+	m, err := Calls(s.Process, DefaultScoring())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f, _, _ := s.f1(m); f < 0.99 {
+		t.Errorf("F1 %.4f", f)
+	}
+}
+
 // Kernels that a graph replays have no calls and take none.
 func TestReplay(t *testing.T) {
 	s := simulate(1, 0, 0)

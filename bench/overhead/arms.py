@@ -52,6 +52,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--steps", type=int, required=True, help="timed steps of a chunk")
     parser.add_argument("--window", type=int, required=True, help="steps of a window of the recorder")
     parser.add_argument("--seed", type=int, required=True, help="of the order of arms")
+    parser.add_argument("--realtime", action="store_true", help="at real-time priority (Linux, with the right to it)")
     parser.add_argument("--backend", choices=("gloo", "nccl"), default="gloo")
     return parser.parse_args()
 
@@ -60,6 +61,17 @@ def orders(seed: int, rounds: int) -> List[List[str]]:
     """The arms of each round, in the order in which they run."""
     lot = random.Random("arms %d" % seed)
     return [lot.sample((OFF, CPU, EVENTS), 3) for _ in range(rounds)]
+
+
+def realtime() -> None:
+    """Puts all threads of this process, and those that it starts, before the
+    other work of the machine, from here on.
+    """
+    try:
+        for thread in os.listdir("/proc/self/task"):
+            os.sched_setscheduler(int(thread), os.SCHED_FIFO, os.sched_param(1))
+    except (AttributeError, OSError) as error:
+        raise SystemExit("no real-time priority (%s): it needs Linux and CAP_SYS_NICE, as root has; leave -realtime out" % error)
 
 
 class Launch:
@@ -82,6 +94,8 @@ class Launch:
         warmup = self._plan.schedule.warmup
         for step in range(warmup):
             self._loop.step(step, None)
+        if self._options.realtime:
+            realtime()
         os.makedirs(self._options.out, exist_ok=True)
         with open(os.path.join(self._options.out, "rank%05d.csv" % self._plan.rank), "w", newline="", encoding="utf-8") as file:
             rows = csv.writer(file)

@@ -46,6 +46,7 @@ type settings struct {
 	goal                                   float64 // share
 	every                                  time.Duration
 	backend, out                           string
+	realtime                               bool
 }
 
 func main() {
@@ -87,6 +88,7 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	flags.Float64Var(&s.goal, "goal", 0.002, "the overhead that is still good, as a share")
 	flags.DurationVar(&s.every, "gpu-every", 200*time.Millisecond, "between two readings of the GPUs")
 	flags.StringVar(&s.backend, "backend", "gloo", "gloo, or nccl with a GPU for each rank")
+	flags.BoolVar(&s.realtime, "realtime", false, "time at real-time priority, so that other work on the machine does not interrupt it (Linux, CAP_SYS_NICE)")
 	flags.StringVar(&s.out, "o", "", "folder for the results")
 	if err := flags.Parse(args); err != nil {
 		return s, err
@@ -167,6 +169,9 @@ func (b *bench) launch(ctx context.Context, installed ddp.Installed, n int) erro
 	w := ddp.World{Ranks: b.ranks, PythonPath: installed.PythonPath, Args: []string{filepath.Join(installed.PythonPath, "arms.py"),
 		"--spec", file, "--out", dir, "--rounds", strconv.Itoa(b.rounds), "--steps", strconv.Itoa(b.steps), "--window", strconv.Itoa(b.window),
 		"--seed", strconv.FormatUint(seed, 10), "--backend", b.backend}}
+	if b.realtime {
+		w.Args = append(w.Args, "--realtime")
+	}
 	err = w.Run(ctx)
 	if watch != nil {
 		err = errors.Join(err, watch.Stop())

@@ -41,6 +41,9 @@ class _Work(torch.autograd.Function):
         return gradients[0], None
 
 
+_work: Callable[[torch.Tensor, Pace], torch.Tensor] = _Work.apply
+
+
 def _sleep(seconds: float) -> None:
     if seconds > 0:
         time.sleep(seconds)
@@ -56,7 +59,7 @@ class Layers(torch.nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         for layer in self.layers:
-            x = torch.relu(_Work.apply(layer(x), self._pace))
+            x = torch.relu(_work(layer(x), self._pace))
         return x
 
 
@@ -67,7 +70,7 @@ class Delay:
         self.seconds = 0.0
 
 
-def slow_reduce(delay: Delay, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
+def slow_reduce(delay: Delay, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:  # type: ignore[name-defined]
     """The all-reduce of DDP, with a wait before the last bucket of a pass."""
     if bucket.is_last():
         _sleep(delay.seconds)

@@ -53,6 +53,9 @@ type running struct {
 	stage int
 }
 
+// maxActive is how much work is followed at one time; a device runs far less.
+const maxActive = 256
+
 // run goes through the work by start.
 func (a *account) run(works []work) {
 	a.now = a.device.Start
@@ -60,6 +63,9 @@ func (a *account) run(works []work) {
 		a.advance(w.start)
 		if w.start > a.now { // nothing ran until w
 			a.idle(w)
+		}
+		if len(a.active) >= maxActive {
+			a.active = a.active[1:]
 		}
 		a.active = append(a.active, running{w, a.h.stageAt(a.step, w.launch)})
 	}

@@ -168,19 +168,16 @@ func mainThread(pieces []piece) int64 {
 
 // fill puts the pieces into the steps.
 func (b *Builder) fill(r *Rank, thread int64) {
-	main := slices.DeleteFunc(slices.Clone(b.pieces), func(p piece) bool { return p.background || p.thread != thread })
-	behind := slices.DeleteFunc(slices.Clone(b.pieces), func(p piece) bool { return !p.background })
-	byStart := func(x, y piece) int { return cmp.Or(cmp.Compare(x.start, y.start), cmp.Compare(y.end, x.end)) }
-	slices.SortStableFunc(main, byStart)
-	slices.SortStableFunc(behind, byStart)
+	main := newTimeline(slices.DeleteFunc(slices.Clone(b.pieces), func(p piece) bool { return p.background || p.thread != thread }))
+	behind := newTimeline(slices.DeleteFunc(slices.Clone(b.pieces), func(p piece) bool { return !p.background }))
 	forward, backward := b.stages.Index(stagemap.Forward), b.stages.Index(stagemap.Backward)
 	inferred := 0
 	for i := range r.Steps {
 		s := &r.Steps[i]
-		pieces := within(main, s)
+		pieces := main.within(s)
 		if has(pieces, backward) < 0 {
-			pieces = append(pieces, hulls(pieces, within(behind, s))...)
-			slices.SortStableFunc(pieces, byStart)
+			pieces = append(pieces, hulls(pieces, behind.within(s))...)
+			slices.SortStableFunc(pieces, piece.compare)
 		}
 		s.Spans = cover(pieces)
 		if forward >= 0 && inferForward(s, forward, backward) {
@@ -192,11 +189,35 @@ func (b *Builder) fill(r *Rank, thread int64) {
 	}
 }
 
-// within are the pieces that overlap the step, cut to it. Pieces are by start.
-func within(pieces []piece, s *Step) []piece {
+// timeline is pieces by start, then the longest first, with the latest end up
+// to each.
+type timeline struct {
+	pieces []piece
+	reach  []int64
+}
+
+func newTimeline(pieces []piece) timeline {
+	slices.SortStableFunc(pieces, piece.compare)
+	t := timeline{pieces, make([]int64, len(pieces))}
+	for i, p := range pieces {
+		t.reach[i] = p.end
+		if i > 0 {
+			t.reach[i] = max(p.end, t.reach[i-1])
+		}
+	}
+	return t
+}
+
+func (p piece) compare(q piece) int {
+	return cmp.Or(cmp.Compare(p.start, q.start), cmp.Compare(q.end, p.end))
+}
+
+// within are the pieces that overlap the step, cut to it.
+func (t timeline) within(s *Step) []piece {
 	var out []piece
-	end := sort.Search(len(pieces), func(i int) bool { return pieces[i].start >= s.End })
-	for _, p := range pieces[:end] {
+	from := sort.Search(len(t.reach), func(i int) bool { return t.reach[i] > s.Start })
+	end := sort.Search(len(t.pieces), func(i int) bool { return t.pieces[i].start >= s.End })
+	for _, p := range t.pieces[min(from, end):end] {
 		if p.end > s.Start {
 			p.start, p.end = max(p.start, s.Start), min(p.end, s.End)
 			out = append(out, p)
@@ -235,18 +256,22 @@ func between(main []piece, a, b piece) bool {
 	return i < len(main) && main[i].start <= b.start
 }
 
+// lookBack is how many ranges of the main thread before a moment are looked at
+// for one that is still under way: they nest, but not without end.
+const lookBack = 64
+
 // clip takes from a piece of the background what the main thread does then.
 func clip(p *piece, main []piece) {
-	for _, m := range main {
-		if m.start <= p.start && m.end >= p.end {
-			continue
-		}
-		if m.start <= p.start && m.end > p.start {
+	i := sort.Search(len(main), func(i int) bool { return main[i].start > p.start })
+	for _, m := range main[max(0, i-lookBack):i] {
+		if m.end > p.start && m.end < p.end {
 			p.start = m.end
 		}
-		if m.start > p.start && m.start < p.end {
-			p.end = m.start
-		}
+	}
+	for ; i < len(main) && main[i].start < p.start; i++ {
+	}
+	if i < len(main) {
+		p.end = min(p.end, main[i].start)
 	}
 }
 

@@ -39,12 +39,13 @@ func match(ranks []*Rank) *matching {
 	for r, rank := range ranks {
 		m.of[r] = slices.Repeat([]int32{-1}, len(rank.Collectives))
 		ordinals := make(map[callKey]int)
+		groups := make(map[*int]string) // by the list of members, which calls share
 		for _, i := range byStart(rank.Collectives) {
 			c := &rank.Collectives[i]
 			if c.Step < 0 || c.Op.PointToPoint() {
 				continue
 			}
-			k := callKey{group: c.groupKey(), seq: -1, step: rank.Steps[c.Step].Index, op: c.Op}
+			k := callKey{group: c.groupKey(groups), seq: -1, step: rank.Steps[c.Step].Index, op: c.Op}
 			if c.Seq >= 0 {
 				k = callKey{group: k.group, seq: c.Seq}
 			} else {
@@ -74,10 +75,16 @@ func match(ranks []*Rank) *matching {
 	return m
 }
 
-// groupKey tells groups apart: by their members where these are known.
-func (c *Collective) groupKey() string {
+// groupKey tells groups apart: by their members where these are known. known
+// keeps what long lists come to.
+func (c *Collective) groupKey(known map[*int]string) string {
 	if len(c.Ranks) > 0 && (c.Size == 0 || len(c.Ranks) == c.Size) {
-		return trace.RankList(c.Ranks)
+		key, ok := known[&c.Ranks[0]]
+		if !ok {
+			key = trace.RankList(c.Ranks)
+			known[&c.Ranks[0]] = key
+		}
+		return key
 	}
 	return fmt.Sprintf("%s/%d", c.Group, c.Size)
 }
@@ -130,48 +137,58 @@ func Clocks(ranks []*Rank) []Clock { return clocks(ranks, match(ranks)) }
 
 func clocks(ranks []*Rank, m *matching) []Clock {
 	out := make([]Clock, len(ranks))
-	placed := make([]bool, len(ranks))
+	p := placing{ranks: ranks, m: m, placed: make([]bool, len(ranks)), used: make([]bool, len(m.sets)), shared: make(map[pair]int)}
 	for range ranks {
-		best, from := mostShared(ranks, m, placed)
-		if best < 0 {
-			break
+		rank, reference := p.next()
+		if reference >= 0 {
+			out[rank] = compare(ranks, m, pair{rank, reference}, out[reference])
 		}
-		placed[best] = true
-		if from >= 0 {
-			out[best] = compare(ranks, m, pair{best, from}, out[from])
-		}
+		p.place(rank)
 	}
 	return out
 }
 
 type pair struct{ rank, reference int }
 
-// mostShared is the rank to place next, and the placed one that shares most
-// collectives with it, −1: none does.
-func mostShared(ranks []*Rank, m *matching, placed []bool) (rank, reference int) {
-	rank, reference = slices.Index(placed, false), -1
-	shared := make(map[pair]int)
-	for _, set := range m.sets {
-		first := -1 // a placed member is enough: it stands for the others
-		for _, each := range set {
-			if placed[each.rank] {
-				first = each.rank
-				break
-			}
-		}
-		if first < 0 {
+// placing is which clocks have been placed, and what those that have not share
+// with them: of each collective, with the member that was placed first.
+type placing struct {
+	ranks  []*Rank
+	m      *matching
+	placed []bool
+	used   []bool // sets with a member that is placed
+	shared map[pair]int
+}
+
+// place counts what the others share with a rank. O(n) over all ranks.
+func (p *placing) place(rank int) {
+	p.placed[rank] = true
+	for _, set := range p.m.of[rank] {
+		if set < 0 || p.used[set] {
 			continue
 		}
-		for _, each := range set {
-			if !placed[each.rank] && ranks[each.rank].Collectives[each.collective].OnDevice {
-				shared[pair{each.rank, first}]++
+		p.used[set] = true
+		for _, each := range p.m.sets[set] {
+			if !p.placed[each.rank] && p.ranks[each.rank].Collectives[each.collective].OnDevice {
+				p.shared[pair{each.rank, rank}]++
 			}
 		}
 	}
+	for k := range p.shared {
+		if k.rank == rank {
+			delete(p.shared, k)
+		}
+	}
+}
+
+// next is the rank to place next, and the placed one that shares most
+// collectives with it, −1: none does.
+func (p *placing) next() (rank, reference int) {
+	rank, reference = slices.Index(p.placed, false), -1
 	most := 0
-	for p, n := range shared {
-		if n > most || n == most && (p.rank < rank || p.rank == rank && p.reference < reference) {
-			rank, reference, most = p.rank, p.reference, n
+	for k, n := range p.shared {
+		if n > most || n == most && (k.rank < rank || k.rank == rank && k.reference < reference) {
+			rank, reference, most = k.rank, k.reference, n
 		}
 	}
 	return rank, reference
@@ -181,18 +198,14 @@ func mostShared(ranks []*Rank, m *matching, placed []bool) (rank, reference int)
 func compare(ranks []*Rank, m *matching, p pair, by Clock) Clock {
 	type point struct{ at, apart int64 }
 	var points []point
-	for _, set := range m.sets {
-		own, other := int64(0), int64(0)
-		for _, each := range set {
-			switch c := &ranks[each.rank].Collectives[each.collective]; each.rank {
-			case p.rank:
-				own = c.End
-			case p.reference:
-				other = c.End
-			}
+	for i, set := range m.of[p.rank] {
+		if set < 0 {
+			continue
 		}
-		if own != 0 && other != 0 {
-			points = append(points, point{own, own - by.Common(other)})
+		at, ok := slices.BinarySearchFunc(m.sets[set], p.reference, func(x member, rank int) int { return x.rank - rank })
+		if ok {
+			own := ranks[p.rank].Collectives[i].End
+			points = append(points, point{own, own - by.Common(ranks[p.reference].Collectives[m.sets[set][at].collective].End)})
 		}
 	}
 	if len(points) == 0 {

@@ -70,7 +70,7 @@ func strictFlag() cli.Flag {
 
 // profileFlags say how profiler traces are read.
 func profileFlags() []cli.Flag {
-	timeline := choice("timeline", "what the stages of profiler traces are measured on: auto takes the device where every rank recorded one",
+	timeline := choice("timeline", "what the stages of profiler traces are measured on: auto takes the device where most ranks recorded one",
 		"auto", "device", "host")
 	timeline.Category = forInput
 	return []cli.Flag{stageMapFlag(), timeline}

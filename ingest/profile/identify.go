@@ -32,6 +32,7 @@ const apartAfter = 600_000_000_000
 func Jobs(ranks []*Rank) []Job {
 	ranks = slices.Clone(ranks)
 	slices.SortStableFunc(ranks, func(a, b *Rank) int { return naturally(a.Source, b.Source) })
+	rebase(ranks)
 	var out []Job
 	for _, same := range byWorld(ranks) {
 		for _, together := range byTime(same) {
@@ -43,6 +44,26 @@ func Jobs(ranks []*Rank) []Job {
 		}
 	}
 	return out
+}
+
+// rebase gives recordings that were cut before they told what their stamps
+// count from the base that most others have.
+func rebase(ranks []*Rank) {
+	count := make(map[int64]int)
+	best := int64(0)
+	for _, r := range ranks {
+		if r.Base != 0 {
+			count[r.Base]++
+			if n := count[r.Base]; n > count[best] || n == count[best] && r.Base < best {
+				best = r.Base
+			}
+		}
+	}
+	for _, r := range ranks {
+		if best != 0 && r.Base == 0 && truncated(r) {
+			r.Shift(best)
+		}
+	}
 }
 
 // byWorld groups profiles that tell the same size of the world; those that

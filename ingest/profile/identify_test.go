@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sfstat/sfstat/trace"
 )
 
 // recorded is a profile of steps 10 ms long each.
@@ -78,5 +80,18 @@ func TestRenumber(t *testing.T) {
 	j = Jobs([]*Rank{recorded("a", 0, 2, 0, 4, 5, 6), recorded("b", 1, 2, 10e6, 5, 6, 7)})[0]
 	if got := j.Ranks[1].Steps[0].Index; got != 5 {
 		t.Errorf("rank 1 begins with step %d", got)
+	}
+}
+
+// TestRebase: a cut recording that lost what its stamps count from belongs to
+// the others.
+func TestRebase(t *testing.T) {
+	const base = 1_711_964_646_000_000_000
+	ranks := []*Rank{recorded("rank-0", 0, 2, 0, 1), recorded("rank-1", -1, 0, 0, 1)}
+	ranks[0].Shift(base)
+	ranks[1].Notes = []trace.Note{{Kind: trace.NoteTruncated, Text: "cut"}}
+	jobs := Jobs(ranks)
+	if len(jobs) != 1 || len(jobs[0].Ranks) != 2 || jobs[0].Ranks[1].ID != 1 || jobs[0].Ranks[1].Steps[0].Start != base {
+		t.Errorf("jobs %+v", jobs)
 	}
 }

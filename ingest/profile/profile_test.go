@@ -376,3 +376,25 @@ func TestTruncatedRank(t *testing.T) {
 		t.Errorf("%d steps, gathering failed on %v, notes %v", w.Steps(), w.GatherFailed, w.Notes)
 	}
 }
+
+// TestLostDevice: a rank that lost all its device work is left out, and the
+// others are still measured on theirs.
+func TestLostDevice(t *testing.T) {
+	ranks := append(job(0), job(0)[0])
+	ranks[2].ID = 2
+	for i := range ranks[2].Steps {
+		ranks[2].Steps[i].Device = nil
+	}
+	windows, err := Windows(ranks, Options{})
+	if err != nil || len(windows) != 1 {
+		t.Fatalf("%d windows, %v", len(windows), err)
+	}
+	w := windows[0]
+	if w.WorldSize != 3 || !slices.Equal(w.Missing(), []int{2}) || w.Schema.Index("model.fwd_loss_device") < 0 ||
+		!slices.ContainsFunc(w.Notes, func(n trace.Note) bool { return strings.Contains(n.Text, "rank 2 recorded no device work") }) {
+		t.Errorf("ranks %v of %d, stages %v, notes %v", w.Ranks, w.WorldSize, w.Schema.Stages, w.Notes)
+	}
+	if windows, err = Windows(ranks, Options{Timeline: OnHost}); err != nil || len(windows[0].Ranks) != 3 {
+		t.Errorf("on the host: %v", err)
+	}
+}

@@ -11,6 +11,7 @@ type Rank struct {
 	Host      string
 	Backend   string // of communication, as the profiler names it: "nccl", "gloo"
 	Role      trace.Role
+	Base      int64 // what the file says that its stamps count from, and what Shift was given; 0: nothing
 
 	Stages      []string // in order; Span.Stage and device accounts count in it
 	Steps       []Step   // by start

@@ -1,8 +1,9 @@
 package profile
 
-// Shift moves all times by ns. Times that would leave the range of int64 must
+// Shift moves all times by ns, which is noted as the base. Times that would leave the range of int64 must
 // have been refused before.
 func (r *Rank) Shift(ns int64) {
+	r.Base += ns
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		s.Start, s.End = s.Start+ns, s.End+ns

@@ -12,8 +12,8 @@ import (
 type Timeline uint8
 
 const (
-	// Auto: the device's where every rank has device work in most of its
-	// steps, else the host's.
+	// Auto: the device's where more than half of the ranks have device work in
+	// most of their steps, else the host's.
 	Auto Timeline = iota
 	OnHost
 	OnDevice
@@ -51,13 +51,15 @@ func Windows(ranks []*Rank, o Options) ([]*trace.Window, error) {
 	if len(ranks) == 0 {
 		return nil, trace.Bad(trace.ErrEmpty, "no profiles")
 	}
-	ranks = byID(ranks)
+	c := converter{o: o, ranks: byID(ranks), world: worldOf(ranks)}
+	c.chooseTimeline()
+	ranks = c.ranks
 	shared := meetSteps(ranks)
-	c := converter{o: o, ranks: ranks, notes: shared.notes, world: worldOf(ranks)}
+	c.notes = append(c.notes, shared.notes...)
 	c.matched = match(ranks)
 	c.clocks = clocks(ranks, c.matched)
 	c.last = lastStarts(ranks, c.matched, c.clocks)
-	c.chooseTimeline()
+	c.chooseStages()
 	c.dropLost(shared.steps)
 	var parts []*trace.Part
 	for r := range ranks {
@@ -120,22 +122,50 @@ const (
 	stepTime // all of it: no stage is mapped
 )
 
-// chooseTimeline sets the stages of the windows.
+// chooseTimeline settles what is measured, and leaves out the ranks that did
+// not record it: those without device work among others with it, as they are
+// where a recording was cut before the profiler wrote that down.
 func (c *converter) chooseTimeline() {
-	if c.o.Timeline == Auto {
-		c.o.Timeline = OnDevice
-		for _, r := range c.ranks {
-			with := 0
-			for i := range r.Steps {
-				if r.Steps[i].Device != nil {
-					with++
-				}
-			}
-			if 2*with < len(r.Steps) || with == 0 {
-				c.o.Timeline = OnHost
-			}
+	var with, without []*Rank
+	for _, r := range c.ranks {
+		if r.mostlyOnDevice() {
+			with = append(with, r)
+		} else {
+			without = append(without, r)
 		}
 	}
+	if c.o.Timeline == Auto && 2*len(with) <= len(c.ranks) && len(without) > 0 {
+		c.o.Timeline = OnHost
+	}
+	if c.o.Timeline == OnHost || len(with) == 0 || len(without) == 0 {
+		if c.o.Timeline == Auto {
+			c.o.Timeline = OnDevice
+		}
+		return
+	}
+	c.o.Timeline, c.ranks = OnDevice, with
+	for _, r := range without {
+		c.note(trace.NoteRecorder, "rank %d recorded no device work in most of its steps, as the others did: it is left out", r.ID)
+		for _, n := range r.Notes {
+			c.note(n.Kind, "rank %d: %s", r.ID, n.Text)
+		}
+	}
+}
+
+// mostlyOnDevice reports whether a rank has device work in half of its steps
+// or more.
+func (r *Rank) mostlyOnDevice() bool {
+	with := 0
+	for i := range r.Steps {
+		if r.Steps[i].Device != nil {
+			with++
+		}
+	}
+	return with > 0 && 2*with >= len(r.Steps)
+}
+
+// chooseStages sets the stages of the windows.
+func (c *converter) chooseStages() {
 	if c.o.Timeline == OnDevice {
 		c.deviceColumns()
 	}
@@ -241,6 +271,9 @@ func (c *converter) tellClocks() {
 		}
 	}
 	c.note(trace.NoteRecorder, "stages are measured on the device, by the work that they launched; idle time is the stage's that the host was in")
+	if len(c.ranks) > 1 && len(c.ranks) < c.world {
+		c.note(trace.NoteRecorder, "of a collective with members that did not record, the wait is at least what is given: one of them may have come last")
+	}
 	switch {
 	case len(c.ranks) == 1:
 	case told < len(c.ranks)-1:

@@ -196,8 +196,31 @@ func (p *placing) next() (rank, reference int) {
 
 // compare places the clock of a rank by one that is placed.
 func compare(ranks []*Rank, m *matching, p pair, by Clock) Clock {
-	type point struct{ at, apart int64 }
-	var points []point
+	points := ends(ranks, m, p, by)
+	if len(points) == 0 {
+		return Clock{}
+	}
+	steady := points.clock(0)
+	const enough = 8
+	if len(points) < enough {
+		return steady
+	}
+	if drifting := points.clock(points.slope()); 2*drifting.Residual < steady.Residual {
+		return drifting
+	}
+	return steady
+}
+
+// points are the ends of collectives: when, on the clock to be placed, and how
+// far it is ahead then.
+type points []point
+
+type point struct{ at, apart int64 }
+
+// ends are the collectives that a rank has in common with one that is placed,
+// by time.
+func ends(ranks []*Rank, m *matching, p pair, by Clock) points {
+	var out points
 	for i, set := range m.of[p.rank] {
 		if set < 0 {
 			continue
@@ -205,36 +228,37 @@ func compare(ranks []*Rank, m *matching, p pair, by Clock) Clock {
 		at, ok := slices.BinarySearchFunc(m.sets[set], p.reference, func(x member, rank int) int { return x.rank - rank })
 		if ok {
 			own := ranks[p.rank].Collectives[i].End
-			points = append(points, point{own, own - by.Common(ranks[p.reference].Collectives[m.sets[set][at].collective].End)})
+			out = append(out, point{own, own - by.Common(ranks[p.reference].Collectives[m.sets[set][at].collective].End)})
 		}
 	}
-	if len(points) == 0 {
-		return Clock{}
+	slices.SortFunc(out, func(a, b point) int { return cmp.Compare(a.at, b.at) })
+	return out
+}
+
+// clock is the clock with the given drift.
+func (p points) clock(drift float64) Clock {
+	c := Clock{Drift: drift, At: p[0].at, Matches: len(p)}
+	left := make([]int64, len(p))
+	for i, q := range p {
+		left[i] = q.apart - int64(math.Round(drift*float64(q.at-c.At)))
 	}
-	apart := make([]int64, len(points))
-	for i, q := range points {
-		apart[i] = q.apart
+	c.Offset = median(left)
+	for i := range left {
+		left[i] = max(left[i]-c.Offset, c.Offset-left[i])
 	}
-	c := Clock{Offset: median(apart), At: points[0].at, Matches: len(points)}
-	spread := func(c Clock) int64 {
-		left := make([]int64, len(points))
-		for i, q := range points {
-			d := q.apart - (q.at - c.Common(q.at))
-			left[i] = max(d, -d)
-		}
-		return median(left)
-	}
-	c.Residual = spread(c)
-	const enough, most = 8, 256
-	if len(points) < enough {
-		return c
-	}
-	slices.SortFunc(points, func(a, b point) int { return cmp.Compare(a.at, b.at) })
-	thin := points
-	if len(points) > most {
+	c.Residual = median(left)
+	return c
+}
+
+// slope is the median of the slopes between any two of at most 256 points, 0
+// when they are of one time.
+func (p points) slope() float64 {
+	const most = 256
+	thin := p
+	if len(p) > most {
 		thin = nil
 		for i := range most {
-			thin = append(thin, points[i*len(points)/most])
+			thin = append(thin, p[i*len(p)/most])
 		}
 	}
 	var slopes []float64
@@ -246,18 +270,10 @@ func compare(ranks []*Rank, m *matching, p pair, by Clock) Clock {
 		}
 	}
 	if len(slopes) == 0 {
-		return c
+		return 0
 	}
 	slices.Sort(slopes)
-	drifting := Clock{Drift: slopes[len(slopes)/2], At: points[0].at, Matches: len(points)}
-	for i, q := range points {
-		apart[i] = q.apart - int64(math.Round(drifting.Drift*float64(q.at-drifting.At)))
-	}
-	drifting.Offset = median(apart)
-	if drifting.Residual = spread(drifting); 2*drifting.Residual < c.Residual {
-		return drifting
-	}
-	return c
+	return slopes[len(slopes)/2]
 }
 
 // median is the lower median of a copy.

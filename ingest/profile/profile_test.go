@@ -398,3 +398,19 @@ func TestLostDevice(t *testing.T) {
 		t.Errorf("on the host: %v", err)
 	}
 }
+
+// TestDrift: a clock that runs 100 ppm fast, with ends that scatter by 3 ns.
+func TestDrift(t *testing.T) {
+	var p points
+	for i := int64(0); i < 1000; i++ {
+		at := i * 1_000_000
+		p = append(p, point{at, 5000 + at/10_000 + i%7 - 3})
+	}
+	c := p.clock(p.slope())
+	if c.Offset < 4990 || c.Offset > 5010 || c.Drift < 0.99e-4 || c.Drift > 1.01e-4 || c.Residual > 4 {
+		t.Errorf("clock %+v", c)
+	}
+	if steady := p.clock(0); steady.Residual < 10_000 {
+		t.Errorf("without drift %+v", steady)
+	}
+}

@@ -1,0 +1,202 @@
+package kineto
+
+import (
+	"bytes"
+	"hash/fnv"
+	"strings"
+
+	"github.com/sfstat/sfstat/ingest/profile"
+)
+
+// earliest and latest bound the times that are taken, in ns, so that no
+// difference of two overflows, also when they are shifted.
+const (
+	earliest = -1 << 61
+	latest   = 1 << 62
+)
+
+// handle gives the event to the builder.
+func (d *reader) handle() {
+	e := &d.e
+	switch e.phase {
+	case 'X', 0:
+		if !e.hasTime || e.phase == 0 && !e.hasDur {
+			if e.phase == 'X' || e.badTime {
+				d.untimed.add(d.s.pos())
+			}
+			return
+		}
+		if e.dur < 0 {
+			d.negative.add(d.s.pos())
+			e.dur = 0
+		}
+		if e.ts < earliest || e.ts+e.dur > latest {
+			d.untimed.add(d.s.pos())
+			return
+		}
+		d.complete(e)
+	case 'B', 'E':
+		d.half(e)
+	}
+}
+
+// complete takes an event with a beginning and an end.
+func (d *reader) complete(e *event) {
+	switch string(e.cat) {
+	case "cpu_op", "user_annotation", "Operator", "":
+		d.host(e)
+	case "kernel", "Kernel", "hpu_op", "mtia_ccp_events":
+		d.work(e, profile.Compute)
+	case "gpu_memcpy", "gpu_memset", "Memcpy", "Memset":
+		d.work(e, profile.Memory)
+	case "cuda_runtime", "cuda_driver", "Runtime":
+		d.launch(e)
+	default:
+		if bytes.HasSuffix(e.cat, []byte("_runtime")) || bytes.HasSuffix(e.cat, []byte("_driver")) {
+			d.launch(e)
+		}
+	}
+}
+
+const paramComms = "record_param_comms"
+
+// host takes a range on the host, if its name means anything.
+func (d *reader) host(e *event) {
+	if bytes.HasPrefix(e.name, []byte("aten::")) {
+		return
+	}
+	if string(e.name) == paramComms {
+		c := d.call(e)
+		c.Thread, c.Start, c.End = number(e.tid), e.ts, e.ts+e.dur
+		d.b.Call(c)
+		return
+	}
+	id := d.b.Name(e.name)
+	matters := d.b.Matters
+	if string(e.cat) == "cpu_op" {
+		matters = d.b.MattersAsOperator
+	}
+	if matters(id) {
+		d.b.Range(id, number(e.tid), e.ts, e.ts+e.dur)
+	}
+}
+
+// shape is what a call of the runtime launches.
+type shape uint8
+
+const (
+	unseen shape = iota
+	nothing
+	one
+	graph
+)
+
+// launch takes a call of the runtime or the driver, if it puts work on the
+// device.
+func (d *reader) launch(e *event) {
+	id := d.b.Name(e.name)
+	for int(id) >= len(d.shapes) {
+		d.shapes = append(d.shapes, unseen)
+	}
+	if d.shapes[id] == unseen {
+		d.shapes[id] = shapeOf(string(e.name))
+	}
+	switch d.shapes[id] {
+	case one:
+		d.b.Launch(correlation(e.args), e.ts, profile.LaunchesOne)
+	case graph:
+		d.b.Launch(correlation(e.args), e.ts, profile.LaunchesGraph)
+	}
+}
+
+func shapeOf(name string) shape {
+	name = strings.ToLower(name)
+	switch {
+	case strings.Contains(name, "graphlaunch"):
+		return graph
+	case strings.Contains(name, "launch"), strings.Contains(name, "memcpy"), strings.Contains(name, "memset"),
+		strings.Contains(name, "enqueue"), strings.Contains(name, "submit"):
+		return one
+	}
+	return nothing
+}
+
+// work takes something that ran on the device.
+func (d *reader) work(e *event, kind profile.Kind) {
+	id := d.b.Name(e.name)
+	w := profile.Work{Name: id, Queue: number(e.pid)<<32 ^ number(e.tid), Start: e.ts, End: e.ts + e.dur, Correlation: correlation(e.args), Kind: kind}
+	if kind == profile.Compute {
+		told := bytes.Contains(e.args, []byte(`"Collective name"`))
+		if w.Kind = d.b.KindOf(id); told {
+			w.Kind = profile.Communication
+		}
+		if told {
+			c := d.call(e)
+			w.Call = &c
+		}
+	}
+	d.b.Work(w)
+}
+
+// correlation is the number that ties work to its launch, 0: none.
+func correlation(args []byte) int64 {
+	for _, key := range [...]string{`correlation":`, `Correlation ID":`, `correlation" :`} {
+		at := bytes.Index(args, []byte(key))
+		if at < 0 {
+			continue
+		}
+		i := skipSpace(args, at+len(key))
+		n, st := valueEnd(args[i:])
+		if st != whole {
+			return 0
+		}
+		c, _ := integer(args[i : i+n])
+		return c
+	}
+	return 0
+}
+
+// number is a process, thread or stream: its number, or one made of its name.
+func number(v []byte) int64 {
+	if n, ok := integer(v); ok {
+		return n
+	}
+	h := fnv.New64a()
+	h.Write(v)
+	return int64(h.Sum64() >> 1)
+}
+
+// begin is the first half of an event in two.
+type begin struct {
+	cat, name string
+	ts        int64
+}
+
+// maxBegun bounds the halves that wait.
+const maxBegun = 1 << 16
+
+// half takes the beginning or the end of a range on the host.
+func (d *reader) half(e *event) {
+	if !e.hasTime {
+		d.untimed.add(d.s.pos())
+		return
+	}
+	thread := number(e.tid)
+	stack := d.begun[thread]
+	if e.phase == 'B' {
+		if d.open < maxBegun {
+			d.open++
+			d.begun[thread] = append(stack, begin{string(e.cat), string(e.name), e.ts})
+		}
+		return
+	}
+	if len(stack) == 0 {
+		return
+	}
+	b := stack[len(stack)-1]
+	d.begun[thread] = stack[:len(stack)-1]
+	d.open--
+	full := *e
+	full.cat, full.name, full.ts, full.dur = []byte(b.cat), []byte(b.name), b.ts, max(0, e.ts-b.ts)
+	d.complete(&full)
+}

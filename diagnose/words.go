@@ -76,8 +76,7 @@ func (j *judge) sentence(f *finding) string {
 			*f.Rank, f.Stage, ms(f.perStep()), ms(f.step()))
 	case causeLate:
 		if f.Confidence == Insufficient {
-			return fmt.Sprintf("No straggler that this window can call: the largest is rank %d in %s, %s of a %s step (%s, the gate is %.0f %%).",
-				*f.Rank, f.Stage, ms(f.perStep()), ms(f.step()), percent(f.Score), 100*j.gates.StaticGain)
+			return j.smallSentence(f)
 		}
 		return j.lateSentence(f)
 	case causeGroup:
@@ -99,6 +98,27 @@ func (j *judge) sentence(f *finding) string {
 	return fmt.Sprintf("No rank stands out: %s takes %s of a %s step on all ranks alike; whether one rank causes that is not decidable from stage times.",
 		f.Stage, percent(f.Score), ms(f.step()))
 }
+
+// smallSentence is the headline on a late rank that costs too little to be
+// called, whether or not it is sure that it is late.
+func (j *judge) smallSentence(f *finding) string {
+	cost := fmt.Sprintf("%s of a %s step", ms(f.perStep()), ms(f.step()))
+	if f.surelyLate(j.gates) {
+		return fmt.Sprintf("Rank %d is surely slower in %s, but it costs little: %s (%s; called from %.0f %%).",
+			*f.Rank, f.where(), cost, percent(f.Score), 100*j.gates.StaticGain)
+	}
+	return fmt.Sprintf("No straggler that this window can call: the largest is rank %d in %s, %s (%s, the gate is %.0f %%).",
+		*f.Rank, f.where(), cost, percent(f.Score), 100*j.gates.StaticGain)
+}
+
+// surelyLate reports whether the test of the best window leaves no doubt that
+// the rank was late, and nothing is wrong with that window's data.
+func (f *finding) surelyLate(g frontier.Gates) bool {
+	return f.culprit != nil && f.culprit.P <= g.Meeting.Significance && !slices.Contains(f.best.Labels, frontier.TelemetryLimited)
+}
+
+// where is the stage of a suspect, for a sentence.
+func (f *finding) where() string { return cmp.Or(f.Stage, "several stages") }
 
 // ranksAre is "rank 3 is" or "ranks 3-5 are".
 func ranksAre(ranks []int) string {
@@ -147,10 +167,7 @@ func (j *judge) lateSentence(f *finding) string {
 	if !plural && f.Confidence != Ambiguous {
 		verb += "s"
 	}
-	where := "in " + f.Stage
-	if f.Stage == "" {
-		where = "in several stages"
-	}
+	where := "in " + f.where()
 	perStep := explained / int64(max(1, f.steps))
 	how := fmt.Sprintf("%s of every %s step", ms(perStep), ms(f.step()))
 	if c := f.culprit; c.Steps*2 < f.best.Steps {

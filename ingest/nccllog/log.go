@@ -92,7 +92,7 @@ type Block struct {
 type Node struct {
 	Device
 	Parent    int // index of Nodes; None at the top
-	Link      LinkKind
+	Link      nccl.Link
 	Bandwidth float64 // of that link, GB/s
 	Rank      int32   // GPU: in the communicator, -1 for a mention
 }

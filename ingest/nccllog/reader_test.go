@@ -243,21 +243,54 @@ func TestTopology(t *testing.T) {
 	log := build(t, head+text+"\n")
 	want := []Block{{Widest: 48, Each: 370.8, Whole: true, Nodes: []Node{
 		{Device: Device{Kind: CPUNode}, Parent: None, Rank: -1},
-		{Device: Device{Kind: CPUNode, ID: 1}, Link: SYS, Bandwidth: 16, Rank: -1},
-		{Device: Device{Kind: PCINode, ID: 0x65000}, Link: PCI, Bandwidth: 0.2, Rank: -1},
-		{Device: Device{Kind: NICNode, ID: 0x67000}, Parent: 2, Link: PCI, Bandwidth: 48, Rank: -1},
-		{Device: Device{Kind: NETNode, ID: 0xc}, Parent: 3, Link: NET, Bandwidth: 50, Rank: -1},
-		{Device: Device{Kind: GPUNode, ID: 0x68000}, Parent: 2, Link: PCI, Bandwidth: 48, Rank: 8},
-		{Device: Device{Kind: NVSNode}, Parent: 5, Link: NVL, Bandwidth: 370.8, Rank: -1},
+		{Device: Device{Kind: CPUNode, ID: 1}, Link: nccl.SYS, Bandwidth: 16, Rank: -1},
+		{Device: Device{Kind: PCINode, ID: 0x65000}, Link: nccl.PCI, Bandwidth: 0.2, Rank: -1},
+		{Device: Device{Kind: NICNode, ID: 0x67000}, Parent: 2, Link: nccl.PCI, Bandwidth: 48, Rank: -1},
+		{Device: Device{Kind: NETNode, ID: 0xc}, Parent: 3, Link: nccl.NET, Bandwidth: 50, Rank: -1},
+		{Device: Device{Kind: GPUNode, ID: 0x68000}, Parent: 2, Link: nccl.PCI, Bandwidth: 48, Rank: 8},
+		{Device: Device{Kind: NVSNode}, Parent: 5, Link: nccl.NVL, Bandwidth: 370.8, Rank: -1},
 		{Device: Device{Kind: CPUNode, ID: 1<<64 - 1}, Parent: None, Rank: -1},
-		{Device: Device{Kind: GPUNode, ID: 0xc1000}, Parent: 7, Link: PCI, Bandwidth: 12, Rank: 1},
+		{Device: Device{Kind: GPUNode, ID: 0xc1000}, Parent: 7, Link: nccl.PCI, Bandwidth: 12, Rank: 1},
 	}, Paths: []PathRow{{From: Device{Kind: GPUNode, ID: 0x68000}, Paths: []Path{
-		{To: Device{Kind: GPUNode, ID: 0x68000}, Bandwidth: 5000, Class: LOC},
-		{To: Device{Kind: GPUNode, ID: 0xc1000}, Hops: 3, Bandwidth: 16, Class: SYS},
-		{To: Device{Kind: NETNode, ID: 0xc}, Hops: 4, Bandwidth: 12.5, Class: PHB},
+		{To: Device{Kind: GPUNode, ID: 0x68000}, Bandwidth: 5000, Class: nccl.LOC},
+		{To: Device{Kind: GPUNode, ID: 0xc1000}, Hops: 3, Bandwidth: 16, Class: nccl.SYS},
+		{To: Device{Kind: NETNode, ID: 0xc}, Hops: 4, Bandwidth: 12.5, Class: nccl.PHB},
 	}}}}}
 	if diff := cmp.Diff(want, log.Blocks, cmp.Comparer(func(a, b float64) bool { return a-b < 1e-9 && b-a < 1e-9 })); diff != "" {
 		t.Errorf("want −, got +:\n%s", diff)
+	}
+}
+
+// The ways of a block are those between ranks and to the network; without a path to a card the
+// fastest card stands for it.
+func TestWays(t *testing.T) {
+	gpu := func(id uint64, rank int32) Node { return Node{Device: Device{Kind: GPUNode, ID: id}, Rank: rank} }
+	net := func(id uint64, bandwidth float64) Node {
+		return Node{Device: Device{Kind: NETNode, ID: id}, Link: nccl.NET, Bandwidth: bandwidth, Rank: -1}
+	}
+	b := Block{Nodes: []Node{gpu(1, 0), gpu(2, 1), gpu(2, -1), net(0, 12.5), net(1, 25)}, Paths: []PathRow{
+		{From: Device{Kind: GPUNode, ID: 1}, Paths: []Path{
+			{To: Device{Kind: GPUNode, ID: 1}, Bandwidth: 5000, Class: nccl.LOC},
+			{To: Device{Kind: GPUNode, ID: 2}, Bandwidth: 80, Class: nccl.NVL},
+			{To: Device{Kind: GPUNode, ID: 3}, Bandwidth: 1, Class: nccl.SYS}, // of no rank
+			{To: Device{Kind: CPUNode, ID: 0}, Bandwidth: 24, Class: nccl.PHB},
+		}},
+		{From: Device{Kind: GPUNode, ID: 3}, Paths: []Path{{To: Device{Kind: GPUNode, ID: 2}, Bandwidth: 80, Class: nccl.NVL}}},
+	}}
+	want := []Way{{0, 1, nccl.NVL, 80}, {0, Network, nccl.NET, 25}, {1, Network, nccl.NET, 25}}
+	if diff := cmp.Diff(want, b.Ways()); diff != "" {
+		t.Errorf("want −, got +:\n%s", diff)
+	}
+	to := func(id uint64, bandwidth float64) Path {
+		return Path{To: Device{Kind: NETNode, ID: id}, Bandwidth: bandwidth, Class: nccl.PHB}
+	}
+	b.Paths[0].Paths = append(b.Paths[0].Paths, to(0, 10), to(1, 12), to(0, 11))
+	want = []Way{{0, 1, nccl.NVL, 80}, {0, Network, nccl.PHB, 12}}
+	if diff := cmp.Diff(want, b.Ways()); diff != "" {
+		t.Errorf("with paths to cards: want −, got +:\n%s", diff)
+	}
+	if ways := (&Block{}).Ways(); len(ways) > 0 {
+		t.Errorf("an empty block has ways: %v", ways)
 	}
 }
 

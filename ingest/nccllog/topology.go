@@ -1,6 +1,10 @@
 package nccllog
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/sfstat/sfstat/trace/nccl"
+)
 
 // ItemKind is what a line of a topology block is.
 type ItemKind uint8
@@ -29,40 +33,6 @@ var nodeNames = [...]string{"?", "GPU", "CPU", "PCI", "NVS", "NIC", "NET"}
 
 func (k NodeKind) String() string { return nodeNames[min(int(k), len(nodeNames)-1)] }
 
-// LinkKind is a link, or the class of a path, which is that of its worst link.
-type LinkKind uint8
-
-const (
-	UnknownLink LinkKind = iota
-	LOC
-	NVL
-	NVB
-	C2C
-	PIX
-	PXB
-	P2C
-	PXN
-	PHB
-	SYS
-	NET
-	DIS
-	PCI
-	XGMI
-)
-
-var linkNames = [...]string{"?", "LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS", "NET", "DIS", "PCI", "XGMI"}
-
-func (k LinkKind) String() string { return linkNames[min(int(k), len(linkNames)-1)] }
-
-func linkKind(name []byte) LinkKind {
-	for i := LOC; int(i) < len(linkNames); i++ {
-		if string(name) == linkNames[i] {
-			return i
-		}
-	}
-	return UnknownLink
-}
-
 // Device names a device: System is 0 but on machines of several chassis, ID
 // is the bus of a GPU, NIC or PCI switch, else a number.
 type Device struct {
@@ -74,11 +44,11 @@ type Device struct {
 // TopologyItem is one line of a block or of the paths behind it.
 type TopologyItem struct {
 	Kind      ItemKind
-	Indent    int      // of the line's first character
-	Link      LinkKind // from the device above to this one
-	Bandwidth float64  // of the link, GB/s; BlockStart: the largest of any
-	Total     float64  // BlockStart: of a GPU, GB/s
-	Width     int      // NodeItem: of what stands before the device, which is how far its own devices are indented
+	Indent    int       // of the line's first character
+	Link      nccl.Link // from the device above to this one
+	Bandwidth float64   // of the link, GB/s; BlockStart: the largest of any
+	Total     float64   // BlockStart: of a GPU, GB/s
+	Width     int       // NodeItem: of what stands before the device, which is how far its own devices are indented
 	Device    Device
 	Rank      int32  // GPU: its rank in the communicator, -1 where the line does not say
 	Paths     []byte // PathItem: read by nextPath
@@ -96,7 +66,7 @@ func (r *Record) topology(text, inner []byte) {
 	case c.try("==="):
 		t.Kind = BlockEnd
 	case c.try("+ "):
-		t.Link = linkKind(c.name())
+		t.Link = nccl.ParseLink(c.name())
 		c.word("[")
 		t.Bandwidth = c.number()
 		c.word("] - ")
@@ -164,7 +134,7 @@ type Path struct {
 	To        Device
 	Hops      int32
 	Bandwidth float64 // of the narrowest link, GB/s
-	Class     LinkKind
+	Class     nccl.Link
 }
 
 // nextPath reads "GPU/0-25000 (1/80.0/NVL)" off the front of b.
@@ -179,7 +149,7 @@ func nextPath(b []byte) (p Path, rest []byte, ok bool) {
 	c.word("/")
 	p.Bandwidth = c.number()
 	c.word("/")
-	p.Class = linkKind(c.name())
+	p.Class = nccl.ParseLink(c.name())
 	c.word(")")
 	return p, c.b, !c.bad
 }

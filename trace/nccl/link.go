@@ -1,0 +1,38 @@
+package nccl
+
+// Link is a link between devices, or the class of a path, which is that of its worst link
+// (NCCL's graph/topo.h). PCI and XGMI are links only.
+type Link uint8
+
+const (
+	UnknownLink Link = iota
+	LOC              // the device itself
+	NVL              // NVLink
+	NVB              // NVLink, by way of another GPU
+	C2C              // chip to chip
+	PIX              // one PCI switch
+	PXB              // several PCI switches
+	P2C
+	PXN // NVLink to the GPU that the network card belongs to
+	PHB // the host's PCI bridge
+	SYS // between the processors of a machine
+	NET // the network
+	DIS // none
+	PCI
+	XGMI // RCCL's word for NVL
+	numLinks
+)
+
+var linkNames = [numLinks]string{"?", "LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS", "NET", "DIS", "PCI", "XGMI"}
+
+func (l Link) String() string { return linkNames[min(l, numLinks)%numLinks] }
+
+// ParseLink reads the name as topology lines write it, UnknownLink for any other.
+func ParseLink[T ~string | ~[]byte](name T) Link {
+	for l := LOC; l < numLinks; l++ {
+		if string(name) == linkNames[l] {
+			return l
+		}
+	}
+	return UnknownLink
+}

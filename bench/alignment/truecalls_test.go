@@ -1,0 +1,71 @@
+package alignment
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/sfstat/sfstat/engine/bandwidth"
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+// trueCalls is the collectives of a scenario at their true times, by communicator.
+func trueCalls(t *testing.T, dir string) ([]bandwidth.Subject, []bandwidth.Call) {
+	var f truthFile
+	var c struct {
+		Comms []struct {
+			ID    int
+			Kind  string
+			Ranks []int
+			GBps  float64 `json:"bottleneck_gbps"`
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "truth.json"))
+	if err == nil {
+		err = json.Unmarshal(text, &f)
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &c)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := []string{"WORLD", "TP", "DP", "PP", "EP", "EMB", "EDP"}
+	subjectOf := map[int]int{}
+	var subjects []bandwidth.Subject
+	for i, x := range c.Comms {
+		subjectOf[x.ID] = i
+		subjects = append(subjects, bandwidth.Subject{Communicator: x.ID, Ranks: len(x.Ranks), Family: slices.Index(kinds, x.Kind),
+			Limit: bandwidth.Limit{Link: nccl.SYS, Bandwidth: x.GBps}})
+	}
+	column := func(names []string, want string) int { return slices.Index(names, want) }
+	bytes := column(f.CallFields, "bytes")
+	comm, of, start, end, members := column(f.KernelFields, "comm"), column(f.KernelFields, "instance"), column(f.KernelFields, "start_us"),
+		column(f.KernelFields, "end_us"), column(f.KernelFields, "calls")
+	at := map[string]int{}
+	var calls []bandwidth.Call
+	for rank := range f.Ranks {
+		id := strconv.Itoa(rank)
+		for _, k := range f.Kernels[id] {
+			op := nccl.ParseOp(k[1].(string))
+			if op.PointToPoint() {
+				continue
+			}
+			name := strconv.Itoa(int(k[comm].(float64))) + k[of].(string)
+			i, known := at[name]
+			if !known {
+				i = len(calls)
+				at[name] = i
+				calls = append(calls, bandwidth.Call{Subject: subjectOf[int(k[comm].(float64))], Op: op})
+				for _, m := range k[members].([]any) {
+					calls[i].Bytes += int64(f.Calls[id][int(m.(float64))][bytes].(float64))
+				}
+			}
+			calls[i].Members = append(calls[i].Members, bandwidth.Span{Start: int64(k[start].(float64) * 1000), End: int64(k[end].(float64) * 1000)})
+		}
+	}
+	return subjects, calls
+}

@@ -1,0 +1,215 @@
+package bandwidth
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+// Kind is what a subject is.
+type Kind uint8
+
+const (
+	Group Kind = iota // a communicator
+	Edge              // one member to another
+)
+
+func (k Kind) String() string { return [...]string{"group", "edge"}[min(k, Edge)] }
+
+// Subject is what calls run over.
+type Subject struct {
+	Kind         Kind
+	Communicator int // the caller's number of it
+	From, To     int // of an Edge: members of the communicator
+	Ranks        int
+	// Family is the same for subjects that do the same work and can be held against each other: the
+	// groups of tensor parallelism, the edges of one pipeline.
+	Family int
+	Limit  Limit
+}
+
+// Bound is what a call's time is made of.
+type Bound uint8
+
+const (
+	BoundUnknown Bound = iota // the topology does not say what the link allows
+	ByLatency                 // at the link's full bandwidth most of the time would still be latency
+	ByBandwidth
+)
+
+func (b Bound) String() string {
+	return [...]string{"unknown", "latency", "bandwidth"}[min(b, ByBandwidth)]
+}
+
+// Class is the size class of a message: the power of two that it reaches, so that 1 MiB and
+// all below 2 MiB are class 20. 0 is what has at most one byte.
+func Class(bytes int64) int { return bits.Len64(uint64(max(bytes, 1))) - 1 }
+
+// Cell is the calls of one operation and one size class over one subject.
+type Cell struct {
+	Subject    int
+	Op         nccl.Op
+	Class      int
+	Calls      []int   // indices of the calls that could be measured, in order
+	Bytes      int64   // as logged, of one rank, over all calls
+	Transfer   int64   // median, nanoseconds
+	Wait       int64   // median of the calls' mean waits, nanoseconds
+	Algorithm  float64 // median, GB/s
+	Bus        float64 // median, GB/s
+	Efficiency float64 // Bus / the subject's limit; 0 where that is unknown
+	Bound      Bound
+	Slow       []int // calls that are slow against the others of the cell, surely
+}
+
+// Latency is what the shortest calls of a subject take.
+type Latency struct {
+	Time     int64 // nanoseconds
+	Measured bool  // on messages of at most smallMessage; else assumed
+}
+
+const (
+	// smallMessage is the largest message whose time is taken for latency: at 25 GB/s, 64 KiB
+	// take 2.6 µs, less than a launch.
+	smallMessage = 64 << 10
+	// assumedLatency is that of a subject without small messages: kernels of NCCL take 10 to 25 µs for 8
+	// bytes on NVLink, PCI and networks of today.
+	assumedLatency = 20_000
+)
+
+// Options say how to analyse.
+type Options struct {
+	Convention Convention
+	// Alpha is the chance that anything at all is called slow in a job where nothing is:
+	// half of it for subjects against their peers, half for calls against others of their cell.
+	Alpha float64
+	// Material is how much slower than its peers at least something is that is called slow: 0.1 is a tenth.
+	Material float64
+	Seed     uint64 // of the simulated thresholds
+}
+
+// DefaultOptions are those of nccl-tests at 5 %.
+func DefaultOptions() Options { return Options{Alpha: 0.05, Material: 0.1, Seed: 1} }
+
+// Result is what there is to say.
+type Result struct {
+	Measures   []Measure // of each call; Transfer is 0 where it could not be measured
+	Unresolved int       // calls whose clocks do not allow it
+	Latencies  []Latency // of each subject
+	Cells      []Cell    // by subject, operation and class
+	Suspects   []Suspect // slow subjects, by the time that they cost
+	// Compared is how many subjects were held against at least two peers, over all comparisons;
+	// Unmatched are subjects that have fewer in all.
+	Compared, Unmatched int
+}
+
+// Analyze measures all calls and finds what is slow. O(calls · log calls), and the simulation of a
+// threshold for each number of peers.
+func Analyze(subjects []Subject, calls []Call, o Options) *Result {
+	return analyze(subjects, calls, o, &simulations{seed: o.Seed, known: map[int][]float64{}})
+}
+
+func analyze(subjects []Subject, calls []Call, o Options, s *simulations) *Result {
+	r := &Result{Measures: make([]Measure, len(calls))}
+	for i := range calls {
+		m, err := Of(&calls[i], o.Convention)
+		switch err {
+		case nil:
+			r.Measures[i] = m
+		case ErrUnresolved:
+			r.Unresolved++
+		}
+	}
+	r.Cells = cells(calls, r.Measures)
+	r.Latencies = latencies(subjects, r.Cells)
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		c.bound(&subjects[c.Subject], r.Latencies[c.Subject])
+	}
+	r.slowCalls(o, s)
+	r.slowSubjects(subjects, o, s)
+	return r
+}
+
+// cells sorts calls into cells and summarises each.
+func cells(calls []Call, measures []Measure) []Cell {
+	at := map[[3]int]int{}
+	var out []Cell
+	for i := range calls {
+		c := &calls[i]
+		if measures[i].Transfer == 0 || c.Bytes <= 0 {
+			continue
+		}
+		key := [3]int{c.Subject, int(c.Op), Class(c.Bytes)}
+		k, known := at[key]
+		if !known {
+			k = len(out)
+			at[key] = k
+			out = append(out, Cell{Subject: c.Subject, Op: c.Op, Class: key[2]})
+		}
+		out[k].Calls = append(out[k].Calls, i)
+		out[k].Bytes += c.Bytes
+	}
+	for i := range out {
+		out[i].summarise(measures)
+	}
+	slices.SortFunc(out, func(a, b Cell) int {
+		return cmp.Or(cmp.Compare(a.Subject, b.Subject), cmp.Compare(a.Op, b.Op), cmp.Compare(a.Class, b.Class))
+	})
+	return out
+}
+
+func (c *Cell) summarise(measures []Measure) {
+	var transfers, waits, algorithm, bus []float64
+	for _, i := range c.Calls {
+		m := &measures[i]
+		transfers, waits = append(transfers, float64(m.Transfer)), append(waits, float64(m.Wait))
+		algorithm, bus = append(algorithm, m.Algorithm), append(bus, m.Bus)
+	}
+	c.Transfer, c.Wait = int64(median(transfers)), int64(median(waits))
+	c.Algorithm, c.Bus = median(algorithm), median(bus)
+}
+
+// latencies are the medians of each subject's smallest class, where that is small.
+func latencies(subjects []Subject, all []Cell) []Latency {
+	out := make([]Latency, len(subjects))
+	class := slices.Repeat([]int{Class(smallMessage)}, len(subjects))
+	for i := range out {
+		out[i].Time = assumedLatency
+	}
+	for i := range all {
+		c := &all[i]
+		l := &out[c.Subject]
+		switch {
+		case c.Class < class[c.Subject]:
+			class[c.Subject], *l = c.Class, Latency{c.Transfer, true}
+		case c.Class == class[c.Subject] && l.Measured: // another operation
+			l.Time = min(l.Time, c.Transfer)
+		}
+	}
+	return out
+}
+
+// bound holds a cell against the limit of its subject: bound by latency is what at full
+// bandwidth would take less time than latency.
+func (c *Cell) bound(s *Subject, l Latency) {
+	if s.Limit.Bandwidth == 0 || c.Bus == 0 {
+		return
+	}
+	c.Efficiency = c.Bus / s.Limit.Bandwidth
+	c.Bound = ByBandwidth
+	if c.Efficiency*float64(c.Transfer) < float64(l.Time) { // f·S / limit
+		c.Bound = ByLatency
+	}
+}
+
+// median sorts x.
+func median(x []float64) float64 {
+	slices.Sort(x)
+	n := len(x)
+	if n == 0 {
+		return 0
+	}
+	return (x[(n-1)/2] + x[n/2]) / 2
+}

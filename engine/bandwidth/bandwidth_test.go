@@ -1,0 +1,122 @@
+package bandwidth
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+// spans are members that start at starts and end together.
+func spans(end int64, starts ...int64) []Span {
+	var out []Span
+	for _, s := range starts {
+		out = append(out, Span{s, end})
+	}
+	return out
+}
+
+// By hand: 4 ranks, 1,000,000 bytes logged, the last starts at 400 ns, all end at 100,400 ns, so that the
+// transfer takes 100 µs: 10 GB/s of what is logged. Factors: nccl-tests doc/PERFORMANCE.md.
+func TestByHand(t *testing.T) {
+	for _, tt := range []struct {
+		op             nccl.Op
+		algo           nccl.Algo
+		how            Convention
+		algorithm, bus float64
+	}{
+		{nccl.AllReduce, nccl.Ring, NCCLTests, 10, 15},
+		{nccl.AllReduce, nccl.Tree, NCCLTests, 10, 15},
+		{nccl.AllReduce, nccl.Tree, Thesis, 10, 20},
+		{nccl.AllReduce, nccl.Ring, Thesis, 10, 15},
+		{nccl.AllGather, nccl.Ring, NCCLTests, 40, 30},
+		{nccl.ReduceScatter, nccl.Ring, NCCLTests, 40, 30},
+		{nccl.AlltoAll, nccl.UnknownAlgo, NCCLTests, 40, 30},
+		{nccl.Broadcast, nccl.Ring, NCCLTests, 10, 10},
+		{nccl.Reduce, nccl.Ring, NCCLTests, 10, 10},
+	} {
+		c := Call{Op: tt.op, Algo: tt.algo, Bytes: 1e6, Members: spans(100_400, 0, 400, 100, 300)}
+		m, err := Of(&c, tt.how)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := (Measure{Transfer: 100_000, Wait: 200, LatestRank: 1, Algorithm: tt.algorithm, Bus: tt.bus}); m != want {
+			t.Errorf("%v %v: got %+v, want %+v", tt.op, tt.algo, m, want)
+		}
+	}
+}
+
+// A member that starts earlier changes its wait and nothing else; members in another order change
+// nothing but which is the latest; twice the bytes is twice the bandwidth; another zero of time is none.
+func TestInvariances(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 500 {
+		c := Call{Op: nccl.AllReduce, Bytes: 1 + r.Int64N(1<<30)}
+		n := 2 + r.IntN(9)
+		for range n {
+			c.Members = append(c.Members, Span{r.Int64N(1000), 2000 + r.Int64N(1000)})
+		}
+		m, err := Of(&c, NCCLTests)
+		if err != nil {
+			t.Fatal(err)
+		}
+		early := c
+		early.Members = slices.Clone(c.Members)
+		who := (m.LatestRank + 1) % n
+		early.Members[who].Start -= 1_000_000 * int64(n)
+		e, _ := Of(&early, NCCLTests)
+		if e.Transfer != m.Transfer || e.Bus != m.Bus || e.LatestRank != m.LatestRank || e.Wait-m.Wait < 999_999 || e.Wait-m.Wait > 1_000_001 {
+			t.Fatalf("waiting 1 ms × n more on one of n: %+v after %+v", e, m)
+		}
+		other := Call{Op: c.Op, Bytes: c.Bytes * 2}
+		for _, k := range r.Perm(n) {
+			s := c.Members[k]
+			other.Members = append(other.Members, Span{s.Start + 777, s.End + 777})
+		}
+		o, _ := Of(&other, NCCLTests)
+		if o.Transfer != m.Transfer || o.Wait != m.Wait || o.Apart != m.Apart || math.Abs(o.Bus/m.Bus-2) > 1e-12 ||
+			other.Members[o.LatestRank].Start != c.Members[m.LatestRank].Start+777 {
+			t.Fatalf("permuted, shifted, doubled: %+v after %+v", o, m)
+		}
+	}
+}
+
+func TestUnresolved(t *testing.T) {
+	for name, tt := range map[string]struct {
+		op      nccl.Op
+		members []Span
+		want    error
+	}{
+		"one member":                       {nccl.AllReduce, spans(10, 0), ErrAlone},
+		"none":                             {nccl.AllReduce, nil, ErrAlone},
+		"apart":                            {nccl.AllReduce, []Span{{0, 10}, {20, 30}}, ErrUnresolved},
+		"a sender that is done":            {nccl.Send, []Span{{0, 10}, {20, 30}}, nil},
+		"ends before it starts, the clock": {nccl.Send, []Span{{0, 10}, {30, 20}}, ErrUnresolved},
+	} {
+		if _, err := Of(&Call{Op: tt.op, Members: tt.members}, NCCLTests); !errors.Is(err, tt.want) {
+			t.Errorf("%s: got %v, want %v", name, err, tt.want)
+		}
+	}
+}
+
+// Two machines of two GPUs on NVLink, the second with a slower card; a way that is said twice counts as the
+// wider; nonsense counts for nothing.
+func TestNarrowest(t *testing.T) {
+	ways := []Way{{0, 1, nccl.NVL, 80}, {1, 0, nccl.SYS, 16}, {2, 3, nccl.NVL, 80}, {0, Network, nccl.PHB, 25}, {1, Network, nccl.PHB, 25},
+		{2, Network, nccl.PHB, 12.5}, {3, Network, nccl.PHB, 25}, {0, 9, nccl.SYS, 1}, {-5, 0, nccl.SYS, 1}, {0, 1, nccl.SYS, math.NaN()}}
+	if got, want := Narrowest(ways, []int{0, 0, 1, 1}), (Limit{nccl.NET, 2, Network, 12.5, 0}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if got, want := Narrowest(ways[:2], []int{0, 0}), (Limit{nccl.NVL, 0, 1, 80, 0}); got != want {
+		t.Errorf("one machine: got %+v, want %+v", got, want)
+	}
+	if got, want := Narrowest(nil, []int{0, 0, 1}), (Limit{Unknown: 4}); got != want {
+		t.Errorf("nothing known: got %+v, want %+v", got, want)
+	}
+	if got := Narrowest(nil, nil); got != (Limit{}) {
+		t.Errorf("nobody: got %+v", got)
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/sfstat/sfstat/campaign"
 	"github.com/sfstat/sfstat/internal/atomicfile"
@@ -22,10 +23,13 @@ import (
 const (
 	runsName    = "runs"       // a run in each line; line i + 1 is element i
 	entriesName = "runs.csv"   // the same with specification and version
+	specsName   = "specs"      // a specification for each run
+	programName = "program"    // what ranks execute
 	scriptName  = "job.sbatch" //
 	nameName    = "name"       // of the job, which no other has
 	jobName     = "job"        // its number, once it is submitted
 	logsName    = "logs"       // what element i printed, in i.log
+	packetsName = "packets"    // what it recorded, in a folder for each run
 	endedName   = "ended"      // how element i ended, in i: the exit status, or refused
 )
 
@@ -48,7 +52,8 @@ type entry struct {
 type batch struct {
 	dir     string
 	name    string
-	job     string // "": not known to be submitted
+	job     string    // "": not known to be submitted
+	made    time.Time // when it was ready to be submitted
 	entries []entry
 }
 
@@ -56,6 +61,7 @@ func (b *batch) element(i int) element { return element(b.job + "_" + strconv.It
 func (b *batch) log(i int) string {
 	return filepath.Join(b.dir, logsName, strconv.Itoa(i)+".log")
 }
+func (b *batch) packets(i int) string { return filepath.Join(b.dir, packetsName, b.entries[i].run) }
 
 func (b *batch) ended(i int) (ending, error) {
 	text, err := os.ReadFile(filepath.Join(b.dir, endedName, strconv.Itoa(i)))
@@ -97,17 +103,22 @@ func batches(dir string) ([]*batch, error) {
 
 func readBatch(dir string) (*batch, error) {
 	b := &batch{dir: dir}
-	name, err := os.ReadFile(filepath.Join(dir, nameName)) // the last that is written before sbatch is called
+	path := filepath.Join(dir, nameName) // the last that is written before sbatch is called
+	name, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	b.name = strings.TrimSpace(string(name))
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	b.name, b.made = strings.TrimSpace(string(name)), info.ModTime()
 	job, err := os.ReadFile(filepath.Join(dir, jobName))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	b.job = strings.TrimSpace(string(job))
-	path := filepath.Join(dir, entriesName)
+	path = filepath.Join(dir, entriesName)
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
@@ -127,14 +138,14 @@ func readBatch(dir string) (*batch, error) {
 }
 
 // newBatch makes the folder of the next batch below dir, complete but for the
-// number of its job. make tells the script from the batch's name and folder.
-func newBatch(dir string, tasks []*campaign.Task, version string, text func(name, folder string) (string, error)) (*batch, error) {
+// number of its job. fill writes what its jobs execute.
+func newBatch(dir string, tasks []*campaign.Task, version string, fill func(*batch, []*campaign.Task) error) (*batch, error) {
 	folder, err := nextFolder(dir)
 	if err != nil {
 		return nil, err
 	}
 	b := &batch{dir: folder, name: fmt.Sprintf("sfstat-%s-%08x", tasks[0].Group, rand.Uint32())}
-	for _, sub := range []string{logsName, endedName} {
+	for _, sub := range []string{specsName, logsName, packetsName, endedName} {
 		if err := os.Mkdir(filepath.Join(folder, sub), 0o777); err != nil {
 			return nil, err
 		}
@@ -148,11 +159,10 @@ func newBatch(dir string, tasks []*campaign.Task, version string, text func(name
 		_ = rows.Write([]string{t.ID, t.Hash, version}) // to memory
 	}
 	rows.Flush()
-	sbatch, err := text(b.name, folder)
-	if err != nil {
+	if err := fill(b, tasks); err != nil {
 		return nil, err
 	}
-	for _, f := range [][2]string{{runsName, runs.String()}, {entriesName, entries.String()}, {scriptName, sbatch}, {nameName, b.name + "\n"}} {
+	for _, f := range [][2]string{{runsName, runs.String()}, {entriesName, entries.String()}, {nameName, b.name + "\n"}} {
 		if err := write(filepath.Join(folder, f[0]), f[1]); err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
+	"time"
 )
 
 // element is one run of a batch as Slurm calls it: "12_3".
@@ -18,8 +19,9 @@ type scheduler interface {
 	submit(ctx context.Context, script string) (job string, err error)
 	// live are the elements of batches, by name, that wait or run.
 	live(ctx context.Context, names []string) (map[element]bool, error)
-	// find is the number of the job of that name; "" if Slurm knows none.
-	find(ctx context.Context, name string) (job string, err error)
+	// find is the number of the job of that name, which was not submitted before
+	// since; "" if Slurm knows none.
+	find(ctx context.Context, name string, since time.Time) (job string, err error)
 	// state is a word such as TIMEOUT for an element that has ended; "" if
 	// Slurm has forgotten it.
 	state(ctx context.Context, e element) string
@@ -52,7 +54,11 @@ func (commands) live(ctx context.Context, names []string) (map[element]bool, err
 	return live, nil
 }
 
-func (commands) find(ctx context.Context, name string) (string, error) {
+// clocksApart is by how much the clock of a cluster's accounting may differ
+// from that of its shared folder, and then some.
+const clocksApart = 24 * time.Hour
+
+func (commands) find(ctx context.Context, name string, since time.Time) (string, error) {
 	out, err := output(ctx, "squeue", "--noheader", "--format=%F", "--states=all", "--name="+name)
 	if err != nil {
 		return "", err
@@ -60,9 +66,14 @@ func (commands) find(ctx context.Context, name string) (string, error) {
 	if jobs := strings.Fields(out); len(jobs) > 0 {
 		return jobs[0], nil
 	}
-	out, err = output(ctx, "sacct", "--noheader", "--parsable2", "--allocations", "--format=JobID", "--name="+name)
-	if err != nil {
+	// sacct tells of the jobs of today unless it is told from when on.
+	from := since.Add(-clocksApart).Format("2006-01-02T15:04:05")
+	out, err = output(ctx, "sacct", "--noheader", "--parsable2", "--allocations", "--format=JobID", "--starttime="+from, "--name="+name)
+	switch {
+	case errors.Is(err, errNotInstalled), err != nil && strings.Contains(err.Error(), "accounting storage is disabled"):
 		return "", nil // a cluster without accounting knows no more
+	case err != nil: // it may know: to submit the job again would be a guess
+		return "", fmt.Errorf("look for job %s: %w", name, err)
 	}
 	job, _, _ := strings.Cut(out, "_")
 	return strings.TrimSpace(job), nil
@@ -84,6 +95,8 @@ func (commands) state(ctx context.Context, e element) string {
 	return state
 }
 
+var errNotInstalled = errors.New("is not on this machine: run the campaign on a login node of the cluster")
+
 // output runs a program of Slurm.
 func output(ctx context.Context, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
@@ -96,7 +109,7 @@ func output(ctx context.Context, name string, args ...string) (string, error) {
 	case ctx.Err() != nil:
 		return "", ctx.Err()
 	case errors.Is(err, exec.ErrNotFound):
-		return "", fmt.Errorf("%s is not on this machine: run the campaign on a login node of the cluster", name)
+		return "", fmt.Errorf("%s %w", name, errNotInstalled)
 	}
 	return "", fmt.Errorf("%s: %w: %s", name, err, strings.TrimSpace(said.String()))
 }

@@ -11,15 +11,13 @@ import (
 // defaultMinutes is the time limit of a run where the campaign has none.
 const defaultMinutes = 30
 
-// script is what sbatch is given for a batch. Paths are absolute; the batch and
-// packets lie where all nodes see them.
+// script is what sbatch is given for a batch. Paths are absolute; the batch lies
+// where all nodes see it.
 type script struct {
 	Name    string
 	Runs    int
 	Ranks   int
 	Batch   string // folder of the batch
-	Specs   string // a specification for each run
-	Packets string // a folder for each run
 	Job     Program
 	Cluster campaign.Cluster
 }
@@ -72,7 +70,7 @@ var scriptText = template.Must(template.New("sbatch").Funcs(template.FuncMap{"qu
 batch={{quoted .Batch}}
 i=$SLURM_ARRAY_TASK_ID
 run=$(sed -n "$((i + 1))p" "$batch/runs")
-packets={{quoted .Packets}}/$run
+packets=$batch/packets/$run
 trap 'code=$?; echo $code > "$batch/ended/.$i" && mv "$batch/ended/.$i" "$batch/ended/$i"' EXIT
 trap 'exit 143' TERM
 {{range .Cluster.Setup}}{{.}}
@@ -82,7 +80,7 @@ export WORLD_SIZE=$SLURM_NTASKS MASTER_PORT=$((20000 + SLURM_JOB_ID % 20000))
 MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1) || exit
 export MASTER_ADDR
 rm -rf "$packets" && mkdir -p "$packets" || exit
-srun --ntasks={{.Ranks}} --kill-on-bad-exit=1 {{.Command}} --spec {{quoted .Specs}}/"$run.json" --out "$packets"
+srun --ntasks={{.Ranks}} --kill-on-bad-exit=1 {{.Command}} --spec "$batch/specs/$run.json" --out "$packets"
 `))
 
 // quoted is a word for the shell.

@@ -2,8 +2,10 @@
 //
 // Runs of one size become an array of jobs, a job for each run, in it a task
 // for each rank. What is handed in lies in slurm/NNNN of the campaign's folder,
-// with what each job printed and how it ended. Packets lie in packets/RUN. All
-// nodes must see the folder under the same path.
+// with what each job printed, recorded (packets/RUN) and how it ended. Arrays
+// share nothing: a job that was submitted for what a run once was neither reads
+// nor writes what belongs to the run as it is. All nodes must see the folder
+// under the same path.
 //
 // Jobs go on when the program that submitted them ends, however it ends. The
 // next one finds them: by the number that was noted, and where it was killed
@@ -88,8 +90,13 @@ var (
 	_ campaign.Preparer = (*Maker)(nil)
 )
 
+// MostWorkers is with how many workers at the most a campaign is executed by a
+// Maker. A worker does little but wait, so there may be as many as runs; but it
+// holds the archive of its run open.
+const MostWorkers = 200
+
 // New makes runs of the campaign in the folder dir. Execute it with as many
-// workers as it has runs: a worker does nothing but wait.
+// workers as it has runs, up to MostWorkers.
 func New(dir string, o Options) (*Maker, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -103,10 +110,8 @@ func New(dir string, o Options) (*Maker, error) {
 	return &Maker{o: o, dir: dir, ask: commands{}, runs: make(map[string]*awaited)}, nil
 }
 
-func (m *Maker) path(name ...string) string {
-	return filepath.Join(append([]string{m.dir}, name...)...)
-}
-func (m *Maker) packets(run string) string { return m.path("packets", run) }
+// path is where batches lie.
+func (m *Maker) path() string { return filepath.Join(m.dir, "slurm") }
 
 // Prepare finds the runs that were submitted before, submits the others, and
 // begins to wait for all, until ctx ends.
@@ -123,7 +128,7 @@ func (m *Maker) Prepare(ctx context.Context, tasks []campaign.Task) error {
 			wanting = append(wanting, &tasks[i])
 		}
 	}
-	written, err := m.write(m.path("slurm"), wanting)
+	written, err := m.write(m.path(), wanting)
 	if err != nil {
 		return err
 	}
@@ -145,7 +150,7 @@ func (m *Maker) Prepare(ctx context.Context, tasks []campaign.Task) error {
 
 // dryRun writes what would be submitted if nothing had been before.
 func (m *Maker) dryRun(tasks []campaign.Task) error {
-	dir := m.path("slurm", "dry-run")
+	dir := filepath.Join(m.path(), "dry-run")
 	if err := os.RemoveAll(dir); err != nil {
 		return err
 	}
@@ -162,7 +167,7 @@ func (m *Maker) dryRun(tasks []campaign.Task) error {
 
 // find takes up the runs that earlier executions submitted.
 func (m *Maker) find(ctx context.Context, tasks []campaign.Task) error {
-	before, err := batches(m.path("slurm"))
+	before, err := batches(m.path())
 	if err != nil || len(before) == 0 {
 		return err
 	}
@@ -176,7 +181,7 @@ func (m *Maker) find(ctx context.Context, tasks []campaign.Task) error {
 	}
 	for _, b := range before {
 		if b.job == "" {
-			job, err := m.ask.find(ctx, b.name)
+			job, err := m.ask.find(ctx, b.name, b.made)
 			if err != nil {
 				return err
 			}
@@ -223,19 +228,9 @@ type kind struct {
 
 // write makes the batches of tasks, in their order.
 func (m *Maker) write(dir string, tasks []*campaign.Task) ([]*batch, error) {
-	if len(tasks) == 0 {
-		return nil, nil
-	}
-	job, err := m.o.Install(m.path("slurm", "job"))
-	if err != nil {
-		return nil, err
-	}
 	var kinds []kind
 	of := make(map[kind][]*campaign.Task)
 	for _, t := range tasks {
-		if err := m.writeSpec(t); err != nil {
-			return nil, fmt.Errorf("run %s: %w", t.ID, err)
-		}
 		k := kind{t.Spec.Ranks, strings.Join(m.arguments(t), "\x00")}
 		if of[k] == nil {
 			kinds = append(kinds, k)
@@ -245,7 +240,7 @@ func (m *Maker) write(dir string, tasks []*campaign.Task) ([]*batch, error) {
 	var out []*batch
 	for _, k := range kinds {
 		for part := range slices.Chunk(of[k], mostElements) {
-			b, err := newBatch(dir, part, m.o.Version, func(name, folder string) (string, error) { return m.script(job, part, name, folder) })
+			b, err := newBatch(dir, part, m.o.Version, m.fill)
 			if err != nil {
 				return nil, err
 			}
@@ -262,16 +257,29 @@ func (m *Maker) arguments(t *campaign.Task) []string {
 	return m.o.Arguments(t.Spec)
 }
 
-func (m *Maker) script(job Program, tasks []*campaign.Task, name, folder string) (string, error) {
+// fill writes what the jobs of a batch execute: specifications, program and
+// script.
+func (m *Maker) fill(b *batch, tasks []*campaign.Task) error {
+	for _, t := range tasks {
+		if err := m.writeSpec(b, t); err != nil {
+			return fmt.Errorf("run %s: %w", t.ID, err)
+		}
+	}
+	job, err := m.o.Install(filepath.Join(b.dir, programName))
+	if err != nil {
+		return err
+	}
 	job.Words = slices.Concat(job.Words, m.arguments(tasks[0]))
 	var text strings.Builder
-	err := scriptText.Execute(&text, &script{Name: name, Runs: len(tasks), Ranks: tasks[0].Spec.Ranks, Batch: folder,
-		Specs: m.path("slurm", "specs"), Packets: m.path("packets"), Job: job, Cluster: m.o.Cluster})
-	return text.String(), err
+	err = scriptText.Execute(&text, &script{Name: b.name, Runs: len(tasks), Ranks: tasks[0].Spec.Ranks, Batch: b.dir, Job: job, Cluster: m.o.Cluster})
+	if err != nil {
+		return err
+	}
+	return write(filepath.Join(b.dir, scriptName), text.String())
 }
 
 // writeSpec writes the specification of a run for its job.
-func (m *Maker) writeSpec(t *campaign.Task) error {
+func (m *Maker) writeSpec(b *batch, t *campaign.Task) error {
 	s, err := m.o.Resolved(t.Spec)
 	if err != nil {
 		return err
@@ -280,11 +288,7 @@ func (m *Maker) writeSpec(t *campaign.Task) error {
 	if err != nil {
 		return err
 	}
-	dir := m.path("slurm", "specs")
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return err
-	}
-	return write(filepath.Join(dir, t.ID+".json"), string(text)+"\n")
+	return write(filepath.Join(b.dir, specsName, t.ID+".json"), string(text)+"\n")
 }
 
 // Make waits for the job of a run and keeps what it recorded.
@@ -301,7 +305,7 @@ func (m *Maker) Make(ctx context.Context, t *campaign.Task, keep func(*trace.Win
 	if a.err != nil {
 		return a.err
 	}
-	err := campaign.KeepPackets(ctx, m.packets(t.ID), keep)
+	err := campaign.KeepPackets(ctx, a.batch.packets(a.i), keep)
 	if err != nil && ctx.Err() == nil {
 		err = errors.Join(fmt.Errorf("packets of job %s: %w", a.batch.element(a.i), err), a.batch.refuse(a.i))
 	}

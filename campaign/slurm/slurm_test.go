@@ -49,7 +49,7 @@ func (p *pretended) live(context.Context, []string) (map[element]bool, error) {
 	return maps.Clone(p.known), p.down
 }
 
-func (p *pretended) find(_ context.Context, name string) (string, error) {
+func (p *pretended) find(_ context.Context, name string, _ time.Time) (string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.names[name], nil
@@ -141,8 +141,9 @@ func TestPacketsThatAreNoGood(t *testing.T) {
 	dir, p := t.TempDir(), &pretended{}
 	m, tasks := pretend(t, dir, p)
 	must(t, m.Prepare(t.Context(), tasks))
-	must(t, os.MkdirAll(m.packets(tasks[0].ID), 0o777))
-	must(t, os.WriteFile(filepath.Join(m.packets(tasks[0].ID), "a.jsonl"), []byte("{}\n"), 0o666))
+	packets := m.runs[tasks[0].ID].batch.packets(0)
+	must(t, os.MkdirAll(packets, 0o777))
+	must(t, os.WriteFile(filepath.Join(packets, "a.jsonl"), []byte("{}\n"), 0o666))
 	must(t, write(filepath.Join(dir, "slurm", "0001", endedName, "0"), "0\n"))
 	if err := m.Make(t.Context(), &tasks[0], keepNone); err == nil || !strings.HasPrefix(err.Error(), "packets of job 1_0: ") {
 		t.Errorf("%v", err)
@@ -151,6 +152,74 @@ func TestPacketsThatAreNoGood(t *testing.T) {
 	must(t, m.Prepare(t.Context(), tasks))
 	if p.jobs != 3 {
 		t.Errorf("%d jobs were submitted, expected a third one", p.jobs)
+	}
+}
+
+// TestArraysShareNothing: a run whose specification was changed and changed back
+// is taken from the array that was submitted for it, with what that recorded.
+func TestArraysShareNothing(t *testing.T) {
+	dir, p := t.TempDir(), &pretended{}
+	m, tasks := pretend(t, dir, p)
+	must(t, m.Prepare(t.Context(), tasks))
+	first := m.runs[tasks[0].ID].batch
+	specification := filepath.Join(first.dir, specsName, tasks[0].ID+".json")
+	before, err := os.ReadFile(specification)
+	must(t, err)
+
+	longer := tasks[0]
+	longer.Spec.Schedule.Steps++
+	longer.Hash = "another"
+	m, _ = pretend(t, dir, p)
+	must(t, m.Prepare(t.Context(), []campaign.Task{longer}))
+	second := m.runs[longer.ID].batch
+	if second.dir == first.dir || second.packets(0) == first.packets(0) {
+		t.Errorf("the changed run is recorded in %s, as the one before", second.packets(0))
+	}
+	if after, err := os.ReadFile(specification); err != nil || string(after) != string(before) {
+		t.Errorf("the job that waits was given another specification: %v", err)
+	}
+
+	m, _ = pretend(t, dir, p)
+	must(t, m.Prepare(t.Context(), tasks[:1]))
+	if got := m.runs[tasks[0].ID].batch; got.dir != first.dir || p.jobs != 3 {
+		t.Errorf("changed back it is in %s after %d jobs, expected %s after 3", got.dir, p.jobs, first.dir)
+	}
+}
+
+// programs puts shell scripts first on the path.
+func programs(t *testing.T, scripts map[string]string) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range scripts {
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text+"\n"), 0o755))
+	}
+	t.Setenv("PATH", dir)
+}
+
+// TestFind: a job that Slurm's queue has forgotten is looked for in its
+// accounting, from when on it was submitted; no answer is not taken for a no.
+func TestFind(t *testing.T) {
+	since := time.Date(2031, 3, 9, 12, 0, 0, 0, time.Local)
+	for name, c := range map[string]struct {
+		scripts   map[string]string
+		job, want string
+	}{
+		"in the queue":           {map[string]string{"squeue": "echo 12"}, "12", ""},
+		"in the accounting":      {map[string]string{"squeue": "", "sacct": `case "$*" in *--starttime=2031-03-08T12:00:00*) echo 12_0; echo 12_1;; esac`}, "12", ""},
+		"nowhere":                {map[string]string{"squeue": "", "sacct": ""}, "", ""},
+		"no accounting":          {map[string]string{"squeue": "", "sacct": "echo Slurm accounting storage is disabled >&2; exit 1"}, "", ""},
+		"no program for it":      {map[string]string{"squeue": ""}, "", ""},
+		"accounting is down":     {map[string]string{"squeue": "", "sacct": "echo Connection refused >&2; exit 1"}, "", "look for job sfstat-x: sacct: exit status 1: Connection refused"},
+		"not on a login node":    {nil, "", "squeue is not on this machine: run the campaign on a login node"},
+		"the controller is down": {map[string]string{"squeue": "echo no contact >&2; exit 1"}, "", "no contact"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			programs(t, c.scripts)
+			job, err := commands{}.find(t.Context(), "sfstat-x", since)
+			if job != c.job || (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%q, %v, expected %q, %q", job, err, c.job, c.want)
+			}
+		})
 	}
 }
 

@@ -3,6 +3,7 @@ package slurm
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -138,10 +139,10 @@ func lastLines(path string) string {
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err == nil && info.Size() > bytes {
-		_, _ = f.Seek(-bytes, 2) // or from the beginning
+		_, _ = f.Seek(-bytes, io.SeekEnd) // or from the beginning
 	}
 	text := make([]byte, bytes)
-	n, _ := f.Read(text)
+	n, _ := io.ReadFull(f, text) // or what there is
 	all := strings.Split(strings.TrimSpace(string(text[:n])), "\n")
 	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }

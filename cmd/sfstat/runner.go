@@ -31,7 +31,7 @@ func executionOf(c *cli.Context, dir string, s *campaign.Spec) (campaign.Executi
 		if err != nil {
 			return e, err
 		}
-		e.Workers = len(tasks) // which do nothing but wait
+		e.Workers = min(len(tasks), slurm.MostWorkers)
 		e.Maker = m
 	default:
 		e.Maker = campaign.Simulation{}

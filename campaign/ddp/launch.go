@@ -80,8 +80,9 @@ type Options struct {
 	Out       string // folder of the packets; made if it is not there
 	Recording Recording
 	Gathering Gathering
-	// Dir is where the job and its specification are put; "": a temporary
-	// folder, which stays behind when this program is killed.
+	// Dir is where the job and its specification are put, of one launch at a
+	// time; "": a temporary folder, which stays behind when this program is
+	// killed.
 	Dir string
 }
 

@@ -2,7 +2,8 @@
 // every rank is a process.
 //
 // A job leaves packets in a folder of its own, packets/RUN in the folder of the
-// campaign, which stays. What it hides was decided before it began, by the
+// campaign, which stays; so does its program with the specification, in job,
+// until the next one takes their place. What it hides was decided before it began, by the
 // specification of its task, so its truth is known.
 package local
 
@@ -25,8 +26,8 @@ import (
 // Maker makes runs by package ddp. Ranks share the machine, so whoever
 // executes a campaign with it makes one run at a time.
 type Maker struct {
-	Packets string // folder for the packets of all runs; made where it is not there
-	Python  string // interpreter that has PyTorch; "": ddp.Python()
+	Dir    string // folder of the campaign
+	Python string // interpreter that has PyTorch; "": ddp.Python()
 }
 
 var (
@@ -60,11 +61,12 @@ func (m Maker) Prepare(ctx context.Context, tasks []campaign.Task) error {
 // Make launches the job of a run and keeps what it recorded. What an attempt
 // before this one left is removed.
 func (m Maker) Make(ctx context.Context, t *campaign.Task, keep func(*trace.Window) error) error {
-	out := filepath.Join(m.Packets, t.ID)
+	out := filepath.Join(m.Dir, "packets", t.ID)
 	if err := os.RemoveAll(out); err != nil {
 		return err
 	}
-	if err := ddp.Launch(ctx, ddp.Options{Python: m.Python, Spec: t.Spec, Out: out, Recording: Recording(t.Spec)}); err != nil {
+	o := ddp.Options{Python: m.Python, Spec: t.Spec, Out: out, Recording: Recording(t.Spec), Dir: filepath.Join(m.Dir, "job")}
+	if err := ddp.Launch(ctx, o); err != nil {
 		return err
 	}
 	return campaign.KeepPackets(ctx, out, keep)

@@ -47,7 +47,7 @@ func spec(t *testing.T, text string) *campaign.Spec {
 
 func TestRunsAreMadeByProcesses(t *testing.T) {
 	dir := t.TempDir()
-	m := Maker{Packets: filepath.Join(dir, "packets"), Python: python(t)}
+	m := Maker{Dir: dir, Python: python(t)}
 	t.Setenv(standin.Fails, "a-data-120ms-r4-s1")
 	s := spec(t, small)
 	o, err := campaign.Execute(t.Context(), dir, s, campaign.Execution{Maker: m, Workers: 1})
@@ -56,6 +56,9 @@ func TestRunsAreMadeByProcesses(t *testing.T) {
 	}
 	if got := o.Failed[0].Error(); !strings.Contains(got, "run a-data-120ms-r4-s1: rank 1 of 4: ") || !strings.Contains(got, "fails, as it should") {
 		t.Errorf("the failure is %q", got)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "job", "spec.json")); err != nil {
+		t.Errorf("the job lies elsewhere, where a kill would leave it behind: %v", err)
 	}
 	t.Setenv(standin.Fails, "")
 	if o, err = campaign.Execute(t.Context(), dir, s, campaign.Execution{Maker: m, Workers: 1}); err != nil || !cmp.Equal(o, campaign.Outcome{Made: 1, Stood: 3}) {
@@ -68,7 +71,7 @@ func TestRunsAreMadeByProcesses(t *testing.T) {
 }
 
 func TestRefusedBeforeAnythingStarts(t *testing.T) {
-	m := Maker{Packets: filepath.Join(t.TempDir(), "packets"), Python: python(t)}
+	m := Maker{Dir: t.TempDir(), Python: python(t)}
 	for text, want := range map[string]string{
 		strings.Replace(small, "steps: 20", "steps: 20, probability: 0.5", 1): "run a-data-120ms-r4-s0: a real job cannot do probability",
 		strings.Replace(small, "steps: 20", "steps: 20, program: fsdp", 1):    "run a-data-120ms-r4-s0: a real job cannot do meetings",

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"path/filepath"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/sfstat/sfstat/campaign"
@@ -21,7 +19,7 @@ func executionOf(c *cli.Context, dir string, s *campaign.Spec) (campaign.Executi
 	switch s.Runner {
 	case campaign.Local:
 		e.Workers = 1 // whose ranks share the machine
-		e.Maker = local.Maker{Packets: filepath.Join(dir, "packets"), Python: c.String("python")}
+		e.Maker = local.Maker{Dir: dir, Python: c.String("python")}
 	case campaign.Slurm:
 		m, err := slurm.New(dir, slurmOptions(c, s, e.Version))
 		if err != nil {

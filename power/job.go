@@ -63,7 +63,7 @@ func newJob(windows []*trace.Window, o frontier.Options) (*job, error) {
 	}
 	longest := windows[0]
 	for _, w := range windows {
-		if !w.Schema.Equal(longest.Schema) || len(w.Ranks) != len(longest.Ranks) || w.WorldSize != longest.WorldSize || (w.Wall == nil) != (longest.Wall == nil) {
+		if !alike(w, longest) {
 			return nil, trace.Bad(trace.ErrFormat, "window %d of run %q is of another job than window %d of run %q: its stages, ranks or wall times differ",
 				w.Index, w.Run, windows[0].Index, windows[0].Run)
 		}
@@ -93,6 +93,13 @@ func newJob(windows []*trace.Window, o frontier.Options) (*job, error) {
 		return nil, trace.Bad(trace.ErrMissing, "%d whole steps are recorded, expected at least %d: record a longer window", n, leastRounds)
 	}
 	return j, nil
+}
+
+// alike reports whether a column of one window is the same rank, in the same
+// stages, as that of another.
+func alike(a, b *trace.Window) bool {
+	sameRank := func(x, y trace.Rank) bool { return x.ID == y.ID }
+	return a.Schema.Equal(b.Schema) && slices.EqualFunc(a.Ranks, b.Ranks, sameRank) && a.WorldSize == b.WorldSize && (a.Wall == nil) == (b.Wall == nil)
 }
 
 // findMeetings notes the rows in which all ranks meet.

@@ -302,6 +302,7 @@ func TestRefusals(t *testing.T) {
 		{[]*trace.Window{one}, nil, "one rank is recorded"},
 		{[]*trace.Window{short}, nil, "11 whole steps are recorded, expected at least 20"},
 		{[]*trace.Window{w, wide}, nil, "of another job"},
+		{[]*trace.Window{w.Select([]int{0, 1}), w.Select([]int{0, 2})}, nil, "of another job"},
 		{[]*trace.Window{w}, func(o *Options) { o.Power = 1 }, "a power of 1"},
 		{[]*trace.Window{w}, func(o *Options) { o.Replicates = 0 }, "0 replicates"},
 		{[]*trace.Window{w}, func(o *Options) { o.Steps = []int{1} }, "a window of 1 steps"},

@@ -94,7 +94,7 @@ func (p *program) plotOutliers(c *cli.Context, as plots.Format, results []report
 	name := c.String("op")
 	if name == "" {
 		if name = suspectOperator(r); name == "" {
-			return badInput(errors.New("--plot: no operator is surely long on one worker; --op NAME says which to show"))
+			return badInput(errors.New("--plot: no suspect takes longer in an operator than its peers; --op NAME says which to show"))
 		}
 	}
 	v := r.View

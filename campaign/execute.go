@@ -57,11 +57,7 @@ func (e *Execution) write(path string, write func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	if err := write(out); err != nil {
-		out.Discard()
-		return err
-	}
-	return out.Commit()
+	return out.Fill(write)
 }
 
 // Outcome counts the runs of an execution.
@@ -96,6 +92,8 @@ func Execute(ctx context.Context, dir string, s *Spec, e Execution) (Outcome, er
 	if err != nil {
 		return o, err
 	}
+	ctx, stop := context.WithCancel(ctx) // what a Preparer began ends with this execution
+	defer stop()
 	if len(wanting) > 0 {
 		if err := f.disjoin(); err != nil {
 			return o, err

@@ -23,7 +23,8 @@ type Maker interface {
 
 // Preparer is a Maker that is told at the beginning which runs it will be
 // asked for, in the order of the plan: to hand them all over at once, to check
-// what it needs. It is not called when every run is done.
+// what it needs. It is not called when every run is done. ctx ends with the
+// execution.
 type Preparer interface {
 	Prepare(ctx context.Context, tasks []Task) error
 }

@@ -152,3 +152,24 @@ func TestPreparerIsToldWhatIsWanting(t *testing.T) {
 		t.Errorf("%v, expected %v", err, refused)
 	}
 }
+
+// beginning notes what Prepare may use.
+type beginning struct {
+	Simulation
+	ctx *context.Context
+}
+
+func (b beginning) Prepare(ctx context.Context, _ []Task) error {
+	*b.ctx = ctx
+	return nil
+}
+
+// TestPreparerEndsWithTheExecution: what goes on in the background does not
+// outlive the campaign.
+func TestPreparerEndsWithTheExecution(t *testing.T) {
+	var ctx context.Context
+	execute(t, t.TempDir(), small(t), Execution{Version: "1", Maker: beginning{ctx: &ctx}})
+	if ctx.Err() == nil {
+		t.Error("the execution is over and the context of Prepare is not")
+	}
+}

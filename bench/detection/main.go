@@ -72,15 +72,7 @@ func writePage(p page, name string, stdout io.Writer) error {
 	if name == "" {
 		return p.write(stdout)
 	}
-	f, err := atomicfile.Create(name)
-	if err != nil {
-		return err
-	}
-	if err := p.write(f); err != nil {
-		f.Discard()
-		return err
-	}
-	return f.Commit()
+	return atomicfile.WriteFile(name, p.write)
 }
 
 // tryAll tries traces of a seed, by number, on all cores, and reports how many

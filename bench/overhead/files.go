@@ -30,23 +30,11 @@ func write(dir string, chunks []Chunk) error {
 		tables["pairs-"+arm.String()+".csv"] = pairRows(pairs)
 	}
 	for name, rows := range tables {
-		if err := writeFile(filepath.Join(dir, name), func(w io.Writer) error { return csv.NewWriter(w).WriteAll(rows) }); err != nil {
+		if err := atomicfile.WriteFile(filepath.Join(dir, name), func(w io.Writer) error { return csv.NewWriter(w).WriteAll(rows) }); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func writeFile(path string, content func(io.Writer) error) error {
-	f, err := atomicfile.Create(path)
-	if err != nil {
-		return err
-	}
-	defer f.Discard()
-	if err := content(f); err != nil {
-		return err
-	}
-	return f.Commit()
 }
 
 func pairRows(pairs []pair) [][]string {

@@ -55,7 +55,7 @@ func run(args []string, stdout io.Writer) error {
 	if *out == "" {
 		err = write(stdout)
 	} else {
-		err = save(*out, write)
+		err = atomicfile.WriteFile(*out, write)
 	}
 	if err != nil || *figure == "" {
 		return err
@@ -168,17 +168,5 @@ func draw(path string, rows [][]string) error {
 	if err != nil {
 		return err
 	}
-	return save(path, func(w io.Writer) error { return f.Write(w, as) })
-}
-
-func save(path string, write func(io.Writer) error) error {
-	f, err := atomicfile.Create(path)
-	if err != nil {
-		return err
-	}
-	if err := write(f); err != nil {
-		f.Discard()
-		return err
-	}
-	return f.Commit()
+	return atomicfile.WriteFile(path, func(w io.Writer) error { return f.Write(w, as) })
 }

@@ -2,6 +2,7 @@ package ddp
 
 import (
 	"embed"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -56,13 +57,5 @@ func copyTree(dir string, from fs.FS) error {
 }
 
 func writeFile(path string, content []byte) error {
-	f, err := atomicfile.Create(path)
-	if err != nil {
-		return err
-	}
-	defer f.Discard()
-	if _, err := f.Write(content); err != nil {
-		return err
-	}
-	return f.Commit()
+	return atomicfile.WriteFile(path, func(w io.Writer) error { _, err := w.Write(content); return err })
 }

@@ -191,13 +191,5 @@ func (b *batch) noteJob(job string) error {
 }
 
 func write(path, text string) error {
-	out, err := atomicfile.Create(path)
-	if err != nil {
-		return err
-	}
-	if _, err := io.WriteString(out, text); err != nil {
-		out.Discard()
-		return err
-	}
-	return out.Commit()
+	return atomicfile.WriteFile(path, func(w io.Writer) error { _, err := io.WriteString(w, text); return err })
 }

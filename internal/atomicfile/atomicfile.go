@@ -4,12 +4,14 @@
 //
 // A [File] is written under a temporary name beside its destination, so that
 // the final rename stays inside one file system. [File.Commit] gives it its
-// name, [File.Discard] removes it. Whoever creates a File calls one of them.
+// name, [File.Discard] removes it. Whoever creates a File calls one
+// of them; [WriteFile] does, where a file is written in one go.
 package atomicfile
 
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -52,6 +54,26 @@ func Create(path string) (*File, error) {
 		return nil, err
 	}
 	return &File{file: file, dest: dest}, nil
+}
+
+// WriteFile writes what content gives under a path. Where either fails, what was
+// there stays.
+func WriteFile(path string, content func(io.Writer) error) error {
+	f, err := Create(path)
+	if err != nil {
+		return err
+	}
+	return f.Fill(content)
+}
+
+// Fill writes what content gives and commits the file; where content fails, it
+// discards it.
+func (f *File) Fill(content func(io.Writer) error) error {
+	if err := content(f); err != nil {
+		f.Discard()
+		return err
+	}
+	return f.Commit()
 }
 
 // temporary opens a new file beside dest. It does not use os.CreateTemp, whose

@@ -2,6 +2,7 @@ package atomicfile
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -80,6 +81,26 @@ func TestDiscardKeepsWhatWasThere(t *testing.T) {
 	}
 	if got := entries(t, dir); got != "out.json" {
 		t.Errorf("folder holds %q, expected the old file alone", got)
+	}
+}
+
+// TestWriteFile: the whole content, or what was there.
+func TestWriteFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "out")
+	text := func(s string) func(io.Writer) error {
+		return func(w io.Writer) error { _, err := io.WriteString(w, s); return err }
+	}
+	if err := WriteFile(path, text("first")); err != nil || read(t, path) != "first" {
+		t.Fatalf("%v, the file holds %q", err, read(t, path))
+	}
+	cause := errors.New("no more")
+	err := WriteFile(path, func(w io.Writer) error { return errors.Join(text("half")(w), cause) })
+	if !errors.Is(err, cause) || read(t, path) != "first" || entries(t, dir) != "out" {
+		t.Errorf("%v, the file holds %q beside %s; expected %v and what was there", err, read(t, path), entries(t, dir), cause)
+	}
+	if err := WriteFile(filepath.Join(dir, "none", "out"), text("x")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without its folder: %v", err)
 	}
 }
 

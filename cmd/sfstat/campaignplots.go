@@ -57,7 +57,7 @@ func (p *program) campaignPlots(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	command := "sfstat campaign plots . --format " + c.String("format") + " --width " + width
+	command := "sfstat campaign plots . --format " + formatList(formats) + " --width " + width
 	var files []campaign.Artifact
 	for _, a := range figures {
 		for _, as := range formats {
@@ -91,6 +91,15 @@ func figureFormats(list string) ([]plots.Format, error) {
 		out = append(out, f)
 	}
 	return out, nil
+}
+
+// formatList is the inverse of figureFormats, in one word for the shell.
+func formatList(formats []plots.Format) string {
+	var names []string
+	for _, f := range formats {
+		names = append(names, f.String())
+	}
+	return strings.Join(names, ",")
 }
 
 // outputFolder is the folder that --output names, made if it is not there.

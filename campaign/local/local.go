@@ -61,11 +61,13 @@ func (m Maker) Prepare(ctx context.Context, tasks []campaign.Task) error {
 // Make launches the job of a run and keeps what it recorded. What an attempt
 // before this one left is removed.
 func (m Maker) Make(ctx context.Context, t *campaign.Task, keep func(*trace.Window) error) error {
-	out := filepath.Join(m.Dir, "packets", t.ID)
-	if err := os.RemoveAll(out); err != nil {
-		return err
+	out, job := filepath.Join(m.Dir, "packets", t.ID), filepath.Join(m.Dir, "job")
+	for _, left := range []string{out, job} {
+		if err := os.RemoveAll(left); err != nil {
+			return err
+		}
 	}
-	o := ddp.Options{Python: m.Python, Spec: t.Spec, Out: out, Recording: Recording(t.Spec), Dir: filepath.Join(m.Dir, "job")}
+	o := ddp.Options{Python: m.Python, Spec: t.Spec, Out: out, Recording: Recording(t.Spec), Dir: job}
 	if err := ddp.Launch(ctx, o); err != nil {
 		return err
 	}

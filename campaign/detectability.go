@@ -3,7 +3,6 @@ package campaign
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 
 	"gonum.org/v1/gonum/stat"
@@ -206,9 +205,15 @@ func (m MeanShare) String() string {
 
 // severalDelays reports whether a curve can be drawn through the runs.
 func severalDelays(runs []*Run) bool {
-	return slices.ContainsFunc(runs, func(r *Run) bool {
-		return !r.healthy() && slices.ContainsFunc(runs, func(other *Run) bool {
-			return !other.healthy() && other.Family == r.Family && other.Delay != r.Delay
-		})
-	})
+	first := make(map[simulate.Family]simulate.Millis)
+	for _, r := range runs {
+		if r.healthy() {
+			continue
+		}
+		if delay, ok := first[r.Family]; ok && delay != r.Delay {
+			return true
+		}
+		first[r.Family] = r.Delay
+	}
+	return false
 }

@@ -120,7 +120,7 @@ type State struct {
 	Reasons           Reasons // any that held at some sample
 	Busy              int     // percent, mean
 	MostDegrees       int
-	ECCErrors         uint64 // that came up
+	ECCErrors         uint64 // that came up since the reading before the chunk, if there is one
 }
 
 // Throttled reports whether the GPU was slowed down.
@@ -136,13 +136,19 @@ func (w *Watch) During(begin, end time.Time) []State {
 	states := make([]State, len(w.readings))
 	for gpu, all := range w.readings {
 		s := State{GPU: gpu}
-		var before uint64
-		for _, r := range all {
-			if r.When.Before(begin) || r.When.After(end) {
+		var before *Reading // the last one of before, or the first
+		for i := range all {
+			r := &all[i]
+			if r.When.After(end) {
+				break
+			}
+			if before == nil || r.When.Before(begin) {
+				before = r
+			}
+			if r.When.Before(begin) {
 				continue
 			}
 			if s.Samples == 0 {
-				before = r.ECCErrors
 				s.LeastSM, s.LeastMem = r.SM, r.Mem
 			}
 			s.Samples++
@@ -150,7 +156,7 @@ func (w *Watch) During(begin, end time.Time) []State {
 			s.MaxSM, s.MostDegrees = max(s.MaxSM, r.MaxSM), max(s.MostDegrees, r.Degrees)
 			s.Reasons |= r.Reasons
 			s.Busy += r.Busy
-			s.ECCErrors = r.ECCErrors - before
+			s.ECCErrors = r.ECCErrors - before.ECCErrors
 		}
 		if s.Samples > 0 {
 			s.Busy /= s.Samples

@@ -152,10 +152,23 @@ func TestThrottledRoundIsLeftOut(t *testing.T) {
 	}
 }
 
+// TestChunksThatNobodySaw: of chunks shorter than the interval of readings it is
+// not known how the GPUs were.
+func TestChunksThatNobodySaw(t *testing.T) {
+	b := &bench{settings: settings{launches: 1, rounds: 1}, gpus: &fakeGPUs{}, chunks: []Chunk{{GPUs: []State{{Samples: 3}}}, {GPUs: []State{{}}}}}
+	var out bytes.Buffer
+	if err := b.tellGPUs(&out); err != nil || !strings.Contains(out.String(), "1 of 2 chunks hold no reading of some GPU") {
+		t.Errorf("%v, it tells %q", err, out.String())
+	}
+}
+
 func TestMemoryErrorsAreDoubtful(t *testing.T) {
 	w := &Watch{readings: [][]Reading{{{When: time.Unix(0, 1), ECCErrors: 5}, {When: time.Unix(0, 2), ECCErrors: 6}}}}
 	if s := w.During(time.Unix(0, 0), time.Unix(0, 9))[0]; s.ECCErrors != 1 || !s.Doubtful() || s.Throttled() {
 		t.Errorf("state is %+v, expected one error that came up", s)
+	}
+	if s := w.During(time.Unix(0, 2), time.Unix(0, 9))[0]; s.Samples != 1 || s.ECCErrors != 1 {
+		t.Errorf("state is %+v, expected the error since the reading before", s)
 	}
 }
 

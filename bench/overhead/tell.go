@@ -35,8 +35,18 @@ func (b *bench) tellGPUs(w io.Writer) error {
 		return err
 	}
 	_, left := pairsOf(b.chunks, CPU)
-	_, err := fmt.Fprintf(w, "%d GPUs watched (%s): %d of %d rounds left out because one was throttled or counted memory errors\n",
+	fmt.Fprintf(w, "%d GPUs watched (%s): %d of %d rounds left out because one was throttled or counted memory errors\n",
 		b.gpus.Count(), b.gpus.Name(0), left, b.launches*b.rounds)
+	unseen := 0
+	for i := range b.chunks {
+		if slices.ContainsFunc(b.chunks[i].GPUs, func(s State) bool { return s.Samples == 0 }) {
+			unseen++
+		}
+	}
+	if unseen == 0 {
+		return nil
+	}
+	_, err := fmt.Fprintf(w, "%d of %d chunks hold no reading of some GPU, so how it was is not known: make -gpu-every shorter, or -steps more\n", unseen, len(b.chunks))
 	return err
 }
 

@@ -1,0 +1,163 @@
+package report
+
+import (
+	"strconv"
+
+	"github.com/sfstat/sfstat/engine/bootstrap"
+	"github.com/sfstat/sfstat/power"
+)
+
+// The structs of this file are the JSON of what delays are found, and its CSV;
+// see wire.go.
+
+type powerJSON struct {
+	Schema   string `json:"schema"`
+	Headline string `json:"headline"`
+
+	Run        string  `json:"run"`
+	Ranks      int     `json:"ranks"`
+	Rounds     int     `json:"recorded_steps"`
+	StepTime   int64   `json:"step_time_ns"`
+	Meeting    string  `json:"meeting"`
+	Suspect    *string `json:"suspect_in_recording"`
+	Power      number  `json:"power"`
+	Asked      *int64  `json:"asked_delay_ns"`
+	Most       int64   `json:"largest_delay_ns"`
+	Replicates int     `json:"replicates"`
+	Block      int     `json:"block"`
+	Seed       uint64  `json:"seed"`
+
+	Windows []powerWindowJSON `json:"windows"`
+}
+
+type powerWindowJSON struct {
+	Steps      int              `json:"steps"`
+	FalseCalls rateJSON         `json:"false_calls"`
+	Stages     []powerStageJSON `json:"stages"`
+}
+
+type powerStageJSON struct {
+	Stage      string          `json:"stage"`
+	Meets      bool            `json:"ranks_meet"`
+	AfterMeet  bool            `json:"after_last_meeting"`
+	Thresholds []thresholdJSON `json:"thresholds"`
+	Asked      *triedJSON      `json:"asked"`
+	Astray     *triedJSON      `json:"most_wrong"`
+}
+
+type thresholdJSON struct {
+	Answer string   `json:"answer"`
+	State  string   `json:"state"`
+	Delay  *int64   `json:"delay_ns"`
+	Below  *int64   `json:"below_ns"`
+	Guess  *int64   `json:"guess_ns"`
+	Rate   rateJSON `json:"rate"`
+}
+
+type triedJSON struct {
+	Delay int64    `json:"delay_ns"`
+	Call  rateJSON `json:"called"`
+	Wrong rateJSON `json:"wrong"`
+}
+
+type rateJSON struct {
+	Count   int    `json:"count"`
+	Of      int    `json:"of"`
+	Lower   number `json:"lower"`
+	Upper   number `json:"upper"`
+	AtLeast number `json:"at_least"`
+	AtMost  number `json:"at_most"`
+}
+
+func rateFrom(r bootstrap.Rate) rateJSON {
+	return rateJSON{r.K, r.N, number(r.Lower), number(r.Upper), number(r.AtLeast), number(r.AtMost)}
+}
+
+func triedFrom(t *power.Tried) *triedJSON {
+	if t == nil {
+		return nil
+	}
+	return &triedJSON{t.Delay, rateFrom(t.Rates[power.Called]), rateFrom(t.Wrong)}
+}
+
+func powerOf(a *power.Account) powerJSON {
+	out := powerJSON{Schema: powerSchema, Headline: powerHeadline(a), Run: a.Run, Ranks: a.Ranks, Rounds: a.Rounds,
+		StepTime: a.StepTime, Meeting: a.Meeting, Suspect: optionalString(a.Suspect), Power: number(a.Power),
+		Most: a.Most, Replicates: a.Replicates, Block: a.Block, Seed: a.Seed, Windows: []powerWindowJSON{}}
+	if a.Asked > 0 {
+		out.Asked = &a.Asked
+	}
+	for _, w := range a.Windows {
+		window := powerWindowJSON{w.Steps, rateFrom(w.FalseCalls), []powerStageJSON{}}
+		for i := range w.Stages {
+			window.Stages = append(window.Stages, powerStageOf(&w.Stages[i]))
+		}
+		out.Windows = append(out.Windows, window)
+	}
+	return out
+}
+
+func powerStageOf(s *power.Stage) powerStageJSON {
+	out := powerStageJSON{Stage: s.Name, Meets: s.Meets, AfterMeet: s.AfterMeet, Asked: triedFrom(s.Asked), Astray: triedFrom(s.Astray)}
+	for i, t := range s.Thresholds {
+		j := thresholdJSON{Answer: power.Answer(i).String(), State: t.State.String(), Rate: rateFrom(t.Rate)}
+		if t.State != power.Beyond {
+			j.Delay = &t.Delay
+		}
+		if t.State != power.Already {
+			j.Below = &t.Below
+		}
+		if t.Guess >= 0 {
+			j.Guess = &t.Guess
+		}
+		out.Thresholds = append(out.Thresholds, j)
+	}
+	return out
+}
+
+// thresholdRow is one threshold and where it belongs.
+type thresholdRow struct {
+	window *power.Window
+	stage  *power.Stage
+	answer power.Answer
+}
+
+func (r thresholdRow) threshold() power.Threshold { return r.stage.Thresholds[r.answer] }
+
+func thresholdRows(a *power.Account) *table {
+	var rows []thresholdRow
+	for i := range a.Windows {
+		w := &a.Windows[i]
+		for k := range w.Stages {
+			for _, answer := range power.Answers() {
+				rows = append(rows, thresholdRow{w, &w.Stages[k], answer})
+			}
+		}
+	}
+	type x = thresholdRow
+	return flat([]field[x]{
+		{"steps", kindInteger, func(r x) cell { return wholeCell(r.window.Steps) }},
+		{"stage", kindText, func(r x) cell { return textCell(r.stage.Name) }},
+		{"answer", kindText, func(r x) cell { return textCell(r.answer.String()) }},
+		{"state", kindText, func(r x) cell { return textCell(r.threshold().State.String()) }},
+		{"delay_ns", kindInteger, func(r x) cell {
+			if r.threshold().State == power.Beyond {
+				return cell{}
+			}
+			return wholeCell(r.threshold().Delay)
+		}},
+		{"below_ns", kindInteger, func(r x) cell {
+			if r.threshold().State == power.Already {
+				return cell{}
+			}
+			return wholeCell(r.threshold().Below)
+		}},
+		{"rate", kindReal, func(r x) cell { return realCell(shareOf(r.threshold().Rate)) }},
+		{"rate_lower", kindReal, func(r x) cell { return realCell(r.threshold().Rate.Lower) }},
+		{"rate_upper", kindReal, func(r x) cell { return realCell(r.threshold().Rate.Upper) }},
+		{"replicates", kindInteger, func(r x) cell { return wholeCell(r.threshold().Rate.N) }},
+		{"false_calls", kindInteger, func(r x) cell { return wholeCell(r.window.FalseCalls.K) }},
+		{"power", kindReal, func(x) cell { return realCell(a.Power) }},
+		{"seed", kindText, func(x) cell { return textCell(strconv.FormatUint(a.Seed, 10)) }},
+	}, rows)
+}

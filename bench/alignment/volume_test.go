@@ -1,0 +1,112 @@
+package alignment
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/sfstat/sfstat/engine/volume"
+	"github.com/sfstat/sfstat/internal/largedata"
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+// volumeTruth is what a scenario was generated from.
+type volumeTruth struct {
+	truthFile
+	Config struct {
+		TP, PP, DP, EP   int64
+		B, S, H, Vocab   int64
+		Layers, M, Iters int64 // layers of one stage; microbatches
+		Dtype            nccl.Datatype
+		SP               bool
+		Optimizer        bool  `json:"dist_opt"`
+		MoELayers        int64 `json:"moe_layers"`
+	}
+	Comms []struct {
+		ID    int
+		Kind  string
+		Ranks []int
+	}
+}
+
+func (v *volumeTruth) model(t *testing.T) volume.Model {
+	c := &v.Config
+	m := volume.Model{Layers: c.Layers * c.PP, Hidden: c.H, Sequence: c.S, Vocabulary: c.Vocab, Microbatch: c.B, GlobalBatch: c.B * c.M * c.DP,
+		ElementBytes: c.Dtype.Size(), DP: c.DP, TP: c.TP, PP: c.PP, EP: c.EP, MoELayers: c.MoELayers, SequenceTP: c.SP, Iterations: c.Iters}
+	if c.Optimizer {
+		m.Sharding = volume.ShardedOptimizer
+	}
+	m, err := m.Complete()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// traffic is what a rank logged.
+func (v *volumeTruth) traffic(rank int) []volume.Traffic {
+	dimensions := map[string]volume.Dimension{"TP": volume.Tensor, "DP": volume.Data, "PP": volume.Pipeline, "EP": volume.Expert, "EDP": volume.ExpertData}
+	column := func(name string) int { return slices.Index(v.CallFields, name) }
+	op, of, bytes, root := column("op"), column("comm"), column("bytes"), column("root")
+	var out []volume.Traffic
+	for _, call := range v.Calls[strconv.Itoa(rank)] {
+		i := slices.IndexFunc(v.Comms, func(c struct {
+			ID    int
+			Kind  string
+			Ranks []int
+		}) bool {
+			return c.ID == int(call[of].(float64))
+		})
+		x := volume.Traffic{Dimension: dimensions[v.Comms[i].Kind], Op: nccl.ParseOp(call[op].(string)), Ranks: int64(len(v.Comms[i].Ranks)), Bytes: int64(call[bytes].(float64))}
+		peer := int(call[root].(float64))
+		x.Self = (x.Op == nccl.Send || x.Op == nccl.Recv) && peer >= 0 && peer < len(v.Comms[i].Ranks) && v.Comms[i].Ranks[peer] == rank
+		out = append(out, x)
+	}
+	return out
+}
+
+// Generated runs beside theory. Their generator has Megatron's rules and knows nothing of these formulas.
+func TestVolumes(t *testing.T) {
+	root := largedata.Need(t, "data/nccl/dev")
+	for _, tt := range []struct {
+		name      string
+		dimension volume.Dimension
+		op        nccl.Op
+		bytes     float64 // observed over expected, within a thousandth; 0: not as evenly as theory has it
+		calls     float64
+	}{
+		{"dp4", volume.Data, nccl.AllReduce, 1, 2}, // and 8 bytes each iteration, the norm
+		{"pp4", volume.Pipeline, nccl.Send, 1, 1},
+		{"tp4", volume.Tensor, nccl.ReduceScatter, 1 + 1./16, 1 + 1./16}, // of the embedding, once a microbatch, beside 4 of each of 4 layers
+		{"tp4", volume.Tensor, nccl.AllGather, 1 + 3./24, 1 + 3./24},     // of logits and loss, beside 6
+		{"tp2pp2", volume.Tensor, nccl.AllReduce, 1 + 1./8, 1 + 1./8},
+		{"moe_alltoall", volume.Expert, nccl.Send, 0, 6. / 4}, // recomputed
+		{"dp4_zero1", volume.Data, nccl.AllGather, 7. / 8, 4}, // in buckets, the last of half the size
+		{"multinode", volume.Tensor, nccl.AllGather, 1 + 3./12, 1 + 3./12},
+	} {
+		var v volumeTruth
+		text, err := os.ReadFile(filepath.Join(root, tt.name, "truth.json"))
+		if err == nil {
+			err = json.Unmarshal(text, &v)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := v.model(t)
+		rank := 0
+		seen := volume.Observed(v.traffic(rank))
+		c := volume.Compare(m.Flows(m.StageOf(rank), volume.ExchangeOf(seen)), seen)
+		for _, r := range c.Rows {
+			t.Logf("%s: %v %v: expected %.0f calls, %.4g B; seen %.0f, %.4g B; ratio %.3f = %.3f × %.3f", tt.name, r.Dimension, r.Op, r.Theory.Calls, r.Theory.Logged,
+				r.Observed.Calls, r.Observed.Logged, r.Ratio, r.Count, r.Size)
+			if r.Dimension == tt.dimension && r.Op == tt.op && (math.Abs(r.Count-tt.calls) > 1e-9 || tt.bytes > 0 && math.Abs(r.Ratio-tt.bytes) > 0.001) {
+				t.Errorf("%s: %v %v: %.4f of the bytes in %.4f of the calls, want %.4f and %.4f", tt.name, r.Dimension, r.Op, r.Ratio, r.Count, tt.bytes, tt.calls)
+			}
+		}
+		t.Logf("%s: thesis's theory %.4f GB, ours %.4f GB, observed %.4f GB logged", tt.name, m.ThesisBytes(m.StageOf(rank))/1e9, c.Theory.Logged/1e9, c.Observed.Logged/1e9)
+	}
+}

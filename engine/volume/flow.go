@@ -1,0 +1,159 @@
+package volume
+
+import "github.com/sfstat/sfstat/trace/nccl"
+
+// Dimension is what bytes are communicated for.
+type Dimension uint8
+
+const (
+	Other Dimension = iota // losses, flags, embeddings, and what is not known
+	Data
+	Tensor
+	Pipeline
+	Expert
+	Context
+	ExpertData // gradients of experts, among ranks that hold the same ones
+)
+
+func (d Dimension) String() string {
+	return [...]string{"other", "DP", "TP", "PP", "EP", "CP", "EDP"}[min(d, ExpertData)]
+}
+
+// Flow is calls of one operation on one rank.
+type Flow struct {
+	Dimension Dimension
+	Op        nccl.Op
+	Ranks     int64
+	Calls     float64
+	Logged    float64 // bytes as the log counts them
+	Sent      float64 // bytes that leave the rank, on a ring
+}
+
+// SentBytes is what leaves a rank for a call that logs bytes: on a ring for what has one, and to each peer for
+// an all-to-all. A receive sends nothing.
+func SentBytes(op nccl.Op, logged float64, ranks int64) float64 {
+	n := float64(ranks)
+	if ranks < 2 {
+		return 0
+	}
+	switch op {
+	case nccl.AllReduce:
+		return logged * 2 * (n - 1) / n
+	case nccl.AllGather, nccl.ReduceScatter, nccl.AlltoAll, nccl.AllToAllPivot:
+		return logged * (n - 1)
+	case nccl.Recv:
+		return 0
+	}
+	return logged
+}
+
+// Exchange is how all-to-alls are written.
+type Exchange uint8
+
+const (
+	SendsAndReceives Exchange = iota // a Send and a Recv for each rank, itself too, as PyTorch's
+	AlltoAllCalls                    // NCCL 2.28's own call
+)
+
+// Flows are what one rank of a pipeline stage should communicate in all iterations. The model is complete.
+func (m *Model) Flows(stage int64, how Exchange) []Flow {
+	var out []Flow
+	add := func(d Dimension, op nccl.Op, ranks int64, calls, logged float64) {
+		if ranks < 2 || calls == 0 {
+			return
+		}
+		calls *= float64(m.Iterations)
+		out = append(out, Flow{d, op, ranks, calls, calls * logged, calls * SentBytes(op, logged, ranks)})
+	}
+	m.data(stage, add)
+	m.tensor(add)
+	m.pipeline(stage, add)
+	m.expert(how, add)
+	for i := range out { // what a rank sends to itself stays there
+		if f := &out[i]; f.Dimension == Expert && f.Op == nccl.Send {
+			f.Sent *= float64(f.Ranks-1) / float64(f.Ranks)
+		}
+	}
+	return out
+}
+
+// adder takes the flow of one iteration: how many calls, and the logged bytes of each.
+type adder func(d Dimension, op nccl.Op, ranks int64, calls, logged float64)
+
+func (m *Model) data(stage int64, add adder) {
+	dense, experts := m.parameters(stage)
+	g, e, times := float64(m.GradientBytes), float64(m.ElementBytes), float64(m.Microbatches())
+	for _, p := range []struct {
+		dimension Dimension
+		count     float64
+		ranks     int64
+	}{{Data, dense, m.DP}, {ExpertData, experts, m.DP / m.EP}} {
+		if p.count == 0 {
+			continue
+		}
+		part := p.count / float64(p.ranks)
+		switch m.Sharding {
+		case Unsharded:
+			add(p.dimension, nccl.AllReduce, p.ranks, 1, p.count*g)
+		case ShardedOptimizer:
+			add(p.dimension, nccl.ReduceScatter, p.ranks, 1, part*g)
+			add(p.dimension, nccl.AllGather, p.ranks, 1, part*e)
+		case ShardedAll:
+			add(p.dimension, nccl.ReduceScatter, p.ranks, times, part*g)
+			add(p.dimension, nccl.AllGather, p.ranks, 2*times, part*e)
+		}
+	}
+}
+
+// layers is how many of a stage, in all microbatches.
+func (m *Model) layers() float64 {
+	return float64(m.Layers) / float64(m.PP) * float64(m.Microbatches())
+}
+
+// again is 2 where the forward pass is done twice.
+func (m *Model) again() float64 {
+	if m.Recompute {
+		return 2
+	}
+	return 1
+}
+
+func (m *Model) tensor(add adder) {
+	forward, backward := 2*m.again()*m.layers(), 2*m.layers()
+	if !m.SequenceTP {
+		add(Tensor, nccl.AllReduce, m.TP, forward+backward, m.activations())
+		return
+	}
+	part := m.activations() / float64(m.TP)
+	add(Tensor, nccl.AllGather, m.TP, forward+2*backward, part)
+	add(Tensor, nccl.ReduceScatter, m.TP, forward+backward, part)
+}
+
+func (m *Model) pipeline(stage int64, add adder) {
+	borders := 0.0
+	for _, there := range []bool{stage > 0, stage < m.PP-1} {
+		if there {
+			borders++
+		}
+	}
+	message := m.activations()
+	if m.SequenceTP {
+		message /= float64(m.TP)
+	}
+	add(Pipeline, nccl.Send, m.PP, borders*float64(m.Microbatches()), message)
+	add(Pipeline, nccl.Recv, m.PP, borders*float64(m.Microbatches()), message)
+}
+
+func (m *Model) expert(how Exchange, add adder) {
+	exchanges := (2*m.again() + 2) * float64(m.MoELayers) / float64(m.PP) * float64(m.Microbatches())
+	each := m.activations() * float64(m.TopK) / float64(m.EP) // to one peer
+	if m.SequenceTP {
+		each /= float64(m.TP)
+	}
+	if how == AlltoAllCalls {
+		add(Expert, nccl.AlltoAll, m.EP, exchanges, each)
+		return
+	}
+	add(Expert, nccl.Send, m.EP, exchanges*float64(m.EP), each)
+	add(Expert, nccl.Recv, m.EP, exchanges*float64(m.EP), each)
+}

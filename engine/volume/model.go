@@ -1,0 +1,165 @@
+// Package volume asks how many bytes a training job should communicate, and why it
+// communicated another number.
+//
+// The model is a decoder-only transformer, L layers of width h on sequences of s tokens, V words, b sequences in a
+// microbatch, trained by Megatron-LM's kinds of parallelism. Bytes of one iteration, on one rank, with
+// M = global batch/(b·dp) microbatches, e bytes for an element and a = b·s·h·e of activations at a layer's border:
+//
+//	DP  one AllReduce of the gradients of the rank's parameters; sharded optimiser: ReduceScatter
+//	    of gradients and AllGather of parameters (Rajbhandari et al. 2020, ZeRO); all sharded: two AllGathers and one
+//	    ReduceScatter of each microbatch
+//	TP  4 AllReduces of a for each layer and microbatch, 2 forward, 2 backward (Shoeybi et al. 2019)
+//	SP  instead 6 AllGathers and 4 ReduceScatters of parts a/tp: each AllReduce becomes one of both, and backward gathers
+//	    two inputs again that were kept in parts (Korthikanti et al. 2022)
+//	PP  a to the next stage and a back for each microbatch and border of stages (Narayanan et al. 2021)
+//	EP  2 all-to-alls of k·a forward and 2 backward for each layer of experts and microbatch, tokens going to k
+//	    experts, evenly (Lepikhin et al. 2020)
+//
+// Recomputing a layer repeats its forward communication. Parameters are those of
+// Narayanan et al. 2021, eq. 2: 12·h² + 13·h of a layer and (V + s)·h of the embedding.
+//
+// Two measures: what the log counts, element count · size, of which AllGather and ReduceScatter log the part of one rank; and
+// what leaves the rank on a ring. They differ by a factor of up to 2(n−1)/n or n−1 and are never mixed here.
+package volume
+
+import (
+	"fmt"
+)
+
+// Sharding is what data-parallel ranks keep a part of.
+type Sharding string
+
+const (
+	Unsharded        Sharding = "none"
+	ShardedOptimizer Sharding = "optimizer" // ZeRO 1 and 2, Megatron's distributed optimiser
+	ShardedAll       Sharding = "full"      // ZeRO 3, FSDP
+)
+
+// Model describes what is trained and how it is laid out.
+type Model struct {
+	Layers        int64    `yaml:"layers" json:"layers"`
+	Hidden        int64    `yaml:"hidden" json:"hidden"`
+	Sequence      int64    `yaml:"sequence" json:"sequence"`
+	Vocabulary    int64    `yaml:"vocabulary" json:"vocabulary"` // as padded
+	Microbatch    int64    `yaml:"microbatch" json:"microbatch"` // sequences
+	GlobalBatch   int64    `yaml:"global_batch" json:"global_batch"`
+	ElementBytes  int64    `yaml:"element_bytes" json:"element_bytes"`                   // of activations and parameters
+	GradientBytes int64    `yaml:"gradient_bytes,omitempty" json:"gradient_bytes"`       // of a reduced gradient; 0: as ElementBytes
+	DP            int64    `yaml:"dp,omitempty" json:"dp"`                               // these four: 0 is 1
+	TP            int64    `yaml:"tp,omitempty" json:"tp"`                               //
+	PP            int64    `yaml:"pp,omitempty" json:"pp"`                               //
+	EP            int64    `yaml:"ep,omitempty" json:"ep"`                               // a part of the data dimension
+	MoELayers     int64    `yaml:"moe_layers,omitempty" json:"moe_layers"`               // of the layers, those with experts
+	Experts       int64    `yaml:"experts,omitempty" json:"experts"`                     // of such a layer; 0: one for each rank of EP
+	TopK          int64    `yaml:"top_k,omitempty" json:"top_k"`                         // experts that a token goes to; 0 is 1
+	Sharding      Sharding `yaml:"sharding,omitempty" json:"sharding"`                   // "" is none
+	SequenceTP    bool     `yaml:"sequence_parallel,omitempty" json:"sequence_parallel"` // within the tensor dimension
+	Recompute     bool     `yaml:"recompute,omitempty" json:"recompute"`                 // whole layers, in the backward pass
+	Iterations    int64    `yaml:"iterations" json:"iterations"`                         // that were recorded
+}
+
+// most bounds every number of a model and its ranks, so that no product overflows.
+const most = 1 << 24
+
+// Complete fills what was left out and says what is wrong with the rest.
+func (m Model) Complete() (Model, error) {
+	for _, n := range []*int64{&m.DP, &m.TP, &m.PP, &m.EP, &m.TopK} {
+		if *n == 0 {
+			*n = 1
+		}
+	}
+	if m.GradientBytes == 0 {
+		m.GradientBytes = m.ElementBytes
+	}
+	if m.Experts == 0 {
+		m.Experts = m.EP
+	}
+	if m.Sharding == "" {
+		m.Sharding = Unsharded
+	}
+	for _, f := range m.counts() {
+		if f.value < 1 || f.value > most {
+			return m, fmt.Errorf("%s is %d, expected at least 1 and at most %d", f.name, f.value, most)
+		}
+	}
+	return m, m.consistent()
+}
+
+type field struct {
+	name  string
+	value int64
+}
+
+func (m *Model) counts() []field {
+	return []field{{"layers", m.Layers}, {"hidden", m.Hidden}, {"sequence", m.Sequence}, {"vocabulary", m.Vocabulary},
+		{"microbatch", m.Microbatch}, {"global_batch", m.GlobalBatch}, {"element_bytes", m.ElementBytes}, {"gradient_bytes", m.GradientBytes},
+		{"dp", m.DP}, {"tp", m.TP}, {"pp", m.PP}, {"ep", m.EP}, {"experts", m.Experts}, {"top_k", m.TopK}, {"iterations", m.Iterations}}
+}
+
+// consistent says which numbers do not go together.
+func (m *Model) consistent() error {
+	switch m.Sharding {
+	case Unsharded, ShardedOptimizer, ShardedAll:
+	default:
+		return fmt.Errorf("sharding is %q, expected %s, %s or %s", m.Sharding, Unsharded, ShardedOptimizer, ShardedAll)
+	}
+	if m.MoELayers < 0 || m.MoELayers > m.Layers {
+		return fmt.Errorf("moe_layers is %d, expected 0 to layers, %d", m.MoELayers, m.Layers)
+	}
+	for _, d := range []struct {
+		name    string
+		of      int64
+		by      string
+		divisor int64
+	}{{"layers", m.Layers, "pp", m.PP}, {"dp", m.DP, "ep", m.EP}, {"experts", m.Experts, "ep", m.EP},
+		{"global_batch", m.GlobalBatch, "microbatch·dp", m.Microbatch * m.DP}} {
+		if d.divisor < 1 || d.of%d.divisor != 0 {
+			return fmt.Errorf("%s, %d, is no multiple of %s, %d", d.name, d.of, d.by, d.divisor)
+		}
+	}
+	if m.DP*m.TP > most || m.Ranks() > most {
+		return fmt.Errorf("dp·tp·pp is %d·%d·%d, expected at most %d ranks", m.DP, m.TP, m.PP, most)
+	}
+	if m.TopK > m.Experts {
+		return fmt.Errorf("top_k is %d, expected at most experts, %d", m.TopK, m.Experts)
+	}
+	return nil
+}
+
+// Microbatches is how many each rank has in an iteration.
+func (m *Model) Microbatches() int64 { return m.GlobalBatch / (m.Microbatch * m.DP) }
+
+// Ranks is how many the layout has.
+func (m *Model) Ranks() int64 { return m.DP * m.TP * m.PP }
+
+// StageOf is the pipeline stage of a rank, as Megatron-LM numbers ranks: tensor first, then data, then pipeline.
+func (m *Model) StageOf(rank int) int64 {
+	return min(max(int64(rank)/(m.TP*m.DP), 0), m.PP-1)
+}
+
+// activations is the bytes at a layer's border, of one microbatch.
+func (m *Model) activations() float64 {
+	return float64(m.Microbatch) * float64(m.Sequence) * float64(m.Hidden) * float64(m.ElementBytes)
+}
+
+// parameters are those of one rank of a stage: those that all data-parallel ranks hold, and those of
+// experts, which only ranks of equal place in EP hold. Of a layer tensor parallelism splits 12·h² + 7·h, and
+// leaves 6·h whole; experts replace the 8·h² + 5·h of the feed-forward part.
+func (m *Model) parameters(stage int64) (dense, experts float64) {
+	h, tp := float64(m.Hidden), float64(m.TP)
+	layers, moe := float64(m.Layers)/float64(m.PP), float64(m.MoELayers)/float64(m.PP)
+	each := (12*h*h+7*h)/tp + 6*h
+	ffn := (8*h*h+4*h)/tp + h
+	dense = layers*each - moe*ffn
+	if m.MoELayers > 0 {
+		experts = moe * ffn * float64(m.Experts) / float64(m.EP)
+		dense += moe * h * float64(m.Experts) // the router
+	}
+	if stage == 0 {
+		dense += float64(m.Vocabulary)*h/tp + float64(m.Sequence)*h
+	}
+	if m.PP > 1 && stage == m.PP-1 { // the shared embedding's copy
+		dense += float64(m.Vocabulary) * h / tp
+	}
+	return dense, experts
+}

@@ -1,0 +1,193 @@
+package volume
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+// The theory column of the thesis, to the last digit, in units of 10⁹ bytes; in those of 2³⁰ no row comes out.
+func TestTable51(t *testing.T) {
+	for _, row := range Table51 {
+		got := row.Model.ThesisBytes(row.Stage)
+		if math.Abs(got/1e9-row.Theory) > 0.005 {
+			t.Errorf("%s: %.4f GB, published %.2f", row.Name, got/1e9, row.Theory)
+		}
+		if math.Abs(got/(1<<30)-row.Theory) < 0.005 {
+			t.Errorf("%s: %.4f GiB is the published value too", row.Name, got/(1<<30))
+		}
+		var logged, sent float64
+		for _, f := range row.Model.Flows(row.Stage, SendsAndReceives) {
+			logged, sent = logged+f.Logged, sent+f.Sent
+		}
+		t.Logf("%s: thesis's formula %.4f GB (published %.2f, observed %.2f); ours: %.2f GB logged, %.2f GB sent",
+			row.Name, got/1e9, row.Theory, row.Observed, logged/1e9, sent/1e9)
+	}
+}
+
+// Parameters by hand for two layers of width 4 and 10 words on sequences of 3: 2·(12·16 + 13·4) + 13·4 = 540.
+func TestParameters(t *testing.T) {
+	m := Model{Layers: 2, Hidden: 4, Sequence: 3, Vocabulary: 10, DP: 1, TP: 1, PP: 1, EP: 1}
+	if dense, experts := m.parameters(0); dense != 540 || experts != 0 {
+		t.Errorf("%v and %v parameters, want 540 and 0", dense, experts)
+	}
+	m.PP = 2 // (12·16 + 13·4) + 13·4 first, and 244 + 40 last
+	first, _ := m.parameters(0)
+	last, _ := m.parameters(1)
+	if first != 296 || last != 284 {
+		t.Errorf("stages have %v and %v, want 296 and 284", first, last)
+	}
+	// One layer of two has 4 experts of 8·16 + 5·4 = 148 on 2 ranks, and a router of 16.
+	m.PP, m.MoELayers, m.Experts, m.EP, m.DP = 1, 1, 4, 2, 2
+	if dense, experts := m.parameters(0); dense != 540-148+16 || experts != 2*148 {
+		t.Errorf("%v and %v parameters, want 408 and 296", dense, experts)
+	}
+}
+
+func small() Model {
+	m, err := Model{Layers: 4, Hidden: 8, Sequence: 16, Vocabulary: 32, Microbatch: 2, GlobalBatch: 16, ElementBytes: 2, Iterations: 3,
+		DP: 2, TP: 2, PP: 2, EP: 2, MoELayers: 2}.Complete()
+	if err != nil {
+		panic(err)
+	}
+	return m
+}
+
+// A ring's AllReduce is a ReduceScatter and an AllGather: whether optimiser states or sequences are split does not
+// change what leaves a rank, but for the two inputs that are gathered again.
+func TestSplitIsTheSame(t *testing.T) {
+	sent := func(m Model, d Dimension) (sum float64) {
+		for _, f := range m.Flows(0, SendsAndReceives) {
+			if f.Dimension == d {
+				sum += f.Sent
+			}
+		}
+		return sum
+	}
+	whole := small()
+	parts := whole
+	parts.Sharding = ShardedOptimizer
+	if a, b := sent(whole, Data), sent(parts, Data); math.Abs(a/b-1) > 1e-12 || a == 0 {
+		t.Errorf("gradients: %v whole, %v in parts", a, b)
+	}
+	parts = whole
+	parts.SequenceTP = true
+	if a, b := sent(whole, Tensor), sent(parts, Tensor); math.Abs(1.25*a/b-1) > 1e-12 || a == 0 { // 10 halves for 8
+		t.Errorf("activations: %v whole, %v in parts", a, b)
+	}
+	native := 0.0
+	for _, f := range whole.Flows(0, AlltoAllCalls) {
+		if f.Dimension == Expert {
+			native += f.Sent
+		}
+	}
+	if a := sent(whole, Expert); math.Abs(a/native-1) > 1e-12 || a == 0 {
+		t.Errorf("all-to-alls: %v as sends, %v as calls", a, native)
+	}
+}
+
+// What pipeline stages send is what others receive, and twice the iterations are twice everything.
+func TestConserved(t *testing.T) {
+	m := small()
+	m.PP, m.Layers = 4, 8
+	var sends, receives float64
+	for stage := range m.PP {
+		for _, f := range m.Flows(stage, SendsAndReceives) {
+			if f.Dimension == Pipeline && f.Op == nccl.Send {
+				sends += f.Logged
+			} else if f.Dimension == Pipeline {
+				receives += f.Logged
+			}
+		}
+	}
+	if sends != receives || sends == 0 {
+		t.Errorf("%v bytes sent, %v received", sends, receives)
+	}
+	twice := m
+	twice.Iterations *= 2
+	for i, f := range m.Flows(1, SendsAndReceives) {
+		if g := twice.Flows(1, SendsAndReceives)[i]; g.Logged != 2*f.Logged || g.Calls != 2*f.Calls || g.Sent != 2*f.Sent {
+			t.Errorf("%+v, twice %+v", f, g)
+		}
+	}
+}
+
+// The ratio is exactly that of counts times that of sizes, and excesses add up.
+func TestCompare(t *testing.T) {
+	m := small()
+	r := rand.New(rand.NewPCG(1, 1))
+	theory := m.Flows(0, SendsAndReceives)
+	var calls []Traffic
+	for _, f := range theory {
+		for range int(f.Calls) * 3 / 2 {
+			calls = append(calls, Traffic{Dimension: f.Dimension, Op: f.Op, Ranks: f.Ranks, Bytes: r.Int64N(5000)})
+		}
+	}
+	calls = append(calls, Traffic{Op: nccl.Broadcast, Ranks: 8, Bytes: 77}, Traffic{Op: nccl.AllReduce, Ranks: 1, Bytes: 1 << 40})
+	c := Compare(theory, Observed(calls))
+	var excess float64
+	for _, row := range c.Rows {
+		excess += row.Excess
+		if row.Op == nccl.Broadcast {
+			if !math.IsNaN(row.Ratio) || row.Excess != 77 {
+				t.Errorf("what is not in the model: %+v", row)
+			}
+			continue
+		}
+		if math.Abs(row.Ratio/(row.Count*row.Size)-1) > 1e-12 || math.Abs(row.Count-1.5) > 0.2 {
+			t.Errorf("%+v", row)
+		}
+	}
+	if want := c.Observed.Logged + c.Unmodelled.Logged - c.Theory.Logged; math.Abs(excess-want) > 1e-3 || c.Unmodelled.Logged != 77 {
+		t.Errorf("excesses add up to %v, want %v; %v not modelled", excess, want, c.Unmodelled.Logged)
+	}
+	silent := Compare(theory, nil)
+	if row := silent.Rows[0]; row.Ratio != 0 || row.Excess != -row.Theory.Logged {
+		t.Errorf("nothing seen: %+v", row)
+	}
+}
+
+// A Send to oneself is logged and leaves no rank.
+func TestSelf(t *testing.T) {
+	f := Observed([]Traffic{{Dimension: Expert, Op: nccl.Send, Ranks: 2, Bytes: 5, Self: true}, {Dimension: Expert, Op: nccl.Send, Ranks: 2, Bytes: 7}})
+	if len(f) != 1 || f[0].Logged != 12 || f[0].Sent != 7 || f[0].Calls != 2 {
+		t.Errorf("got %+v", f)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	good := small()
+	for want, spoil := range map[string]func(m *Model){
+		"layers is 0":                     func(m *Model) { m.Layers = 0 },
+		"hidden is -1":                    func(m *Model) { m.Hidden = -1 },
+		"sequence is 17000000":            func(m *Model) { m.Sequence = 17_000_000 },
+		"layers, 4, is no multiple of pp": func(m *Model) { m.PP = 3 },
+		"global_batch, 16, is no mult":    func(m *Model) { m.Microbatch = 3 },
+		"dp, 2, is no multiple of ep":     func(m *Model) { m.EP = 4; m.Experts = 4 },
+		"moe_layers is 5":                 func(m *Model) { m.MoELayers = 5 },
+		"sharding is \"all\"":             func(m *Model) { m.Sharding = "all" },
+		"top_k is 3":                      func(m *Model) { m.TopK = 3 },
+		"expected at most 16777216 ranks": func(m *Model) { m.TP, m.PP, m.Layers = 1<<20, 1<<4, 1<<4 },
+	} {
+		m := good
+		spoil(&m)
+		if _, err := m.Complete(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	if _, err := good.Complete(); err != nil {
+		t.Error(err)
+	}
+}
+
+func ExampleCompare() {
+	m, _ := Model{Layers: 16, Hidden: 512, Sequence: 1024, Vocabulary: 50304, Microbatch: 4, GlobalBatch: 64, ElementBytes: 2, DP: 4, Iterations: 1}.Complete()
+	seen := Observed([]Traffic{{Dimension: Data, Op: nccl.AllReduce, Ranks: 4, Bytes: 76_718_080}, {Dimension: Data, Op: nccl.AllReduce, Ranks: 4, Bytes: 76_718_080}})
+	r := Compare(m.Flows(0, SendsAndReceives), seen).Rows[0]
+	fmt.Printf("%v %v: %.3f of the bytes, %.0f times the calls, each %.2f of the size\n", r.Dimension, r.Op, r.Ratio, r.Count, r.Size)
+	// Output: DP AllReduce: 1.000 of the bytes, 2 times the calls, each 0.50 of the size
+}

@@ -16,6 +16,7 @@ type Scale uint8
 const (
 	Linear Scale = iota
 	Logarithmic
+	Sizes // logarithmic, in bytes, labelled at powers of two: 1 KiB
 )
 
 // Axis is a quantity and its unit.
@@ -89,7 +90,7 @@ func (a Axis) fit(to *plot.Axis, values []float64) error {
 // place is where a value stands. Plots are drawn in places, on linear scales:
 // the library puts the label of a logarithmic axis where it needs room for it.
 func (a Axis) place(v float64) float64 {
-	if a.Scale == Logarithmic {
+	if a.Scale != Linear {
 		return math.Log10(v)
 	}
 	return v
@@ -107,6 +108,8 @@ func (t ticker) Ticks(low, high float64) []plot.Tick {
 		return t.given(low, high)
 	case t.axis.Scale == Logarithmic:
 		return decades(low, high)
+	case t.axis.Scale == Sizes:
+		return sizes(low, high)
 	}
 	return round(low, high)
 }
@@ -168,6 +171,29 @@ func decades(low, high float64) []plot.Tick {
 			}
 			out = append(out, tick)
 		}
+	}
+	return out
+}
+
+// sizes are ticks at powers of two, labelled as bytes are: each, or every second, fifth or tenth, so that at
+// most six have one.
+func sizes(low, high float64) []plot.Tick {
+	const most = 6
+	first, last := math.Ceil(low/math.Log10(2)), math.Floor(high/math.Log10(2))
+	every := 20.0
+	for _, n := range []float64{10, 5, 2, 1} {
+		if (last-first)/n < most {
+			every = n
+		}
+	}
+	var out []plot.Tick
+	for power := max(first, 0); power <= min(last, 69); power++ {
+		tick := plot.Tick{Value: power * math.Log10(2)}
+		if math.Mod(power, every) == 0 {
+			unit := [...]string{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}[int(power)/10]
+			tick.Label = number(math.Exp2(math.Mod(power, 10))) + "\u2009" + unit
+		}
+		out = append(out, tick)
 	}
 	return out
 }

@@ -48,7 +48,16 @@ type Panel struct {
 	X, Y       Axis
 	Lines      []Line
 	References []Reference
+	Drawing    Drawing
 }
+
+// Drawing is whether the points of a series follow each other.
+type Drawing uint8
+
+const (
+	Joined    Drawing = iota // by a line
+	Scattered                // each stands for itself
+)
 
 // Chart is panels below each other. Series of one name look the same in all.
 type Chart struct {
@@ -66,7 +75,7 @@ func (ch Chart) Draw(w Width) (*Figure, error) {
 	names := make(map[string]int)
 	var panels []*plot.Plot
 	for i, panel := range ch.Panels {
-		p, err := panel.plot(func(name string) look { return f.lookOf(names, name) })
+		p, err := panel.plot(func(name string) look { return f.lookOf(names, name, panel.Drawing) })
 		if err != nil {
 			return nil, fmt.Errorf("panel %d: %w", i+1, err)
 		}
@@ -100,7 +109,7 @@ func (ch Chart) hasHollow() bool {
 
 // lookOf is the look of a series by name, which enters the legend when it is
 // new.
-func (f *Figure) lookOf(names map[string]int, name string) look {
+func (f *Figure) lookOf(names map[string]int, name string, as Drawing) look {
 	k, known := names[name]
 	if known {
 		return lookOf(k)
@@ -109,9 +118,11 @@ func (f *Figure) lookOf(names map[string]int, name string) look {
 	names[name] = k
 	l := lookOf(k)
 	f.legend = append(f.legend, entry{short(name), func(c draw.Canvas) {
-		line := pen(l.color, 1)
-		line.Dashes = l.dashes
-		c.StrokeLine2(line, c.Min.X, c.Center().Y, c.Max.X, c.Center().Y)
+		if as == Joined {
+			line := pen(l.color, 1)
+			line.Dashes = l.dashes
+			c.StrokeLine2(line, c.Min.X, c.Center().Y, c.Max.X, c.Center().Y)
+		}
 		drawMarker(c, l, filled, c.Center())
 	}})
 	return l
@@ -145,6 +156,9 @@ func (panel Panel) plot(lookOf func(name string) look) (*plot.Plot, error) {
 	}
 	for i, l := range panel.Lines {
 		aside := apart * (vg.Length(i) - vg.Length(len(panel.Lines)-1)/2)
+		if panel.Drawing == Scattered {
+			aside = 0
+		}
 		p.Add(panel.linePlotter(panel.visible(l), lookOf(l.Name), aside))
 	}
 	return p, nil
@@ -174,7 +188,9 @@ func (panel Panel) linePlotter(points []Point, l look, aside vg.Length) plotter 
 		for _, pt := range points {
 			path = append(path, vg.Point{X: x(panel.X.place(pt.X)) + aside, Y: y(panel.Y.place(pt.Y))})
 		}
-		c.StrokeLines(line, c.ClipLinesXY(path)...)
+		if panel.Drawing == Joined {
+			c.StrokeLines(line, c.ClipLinesXY(path)...)
+		}
 		for i, pt := range points {
 			if pt.hasInterval() {
 				whisker(c, pen(l.color, 0.7), path[i].X, y(panel.within(p, pt.Low)), y(panel.within(p, pt.High)))

@@ -1,0 +1,130 @@
+package plots
+
+import (
+	"fmt"
+	"image/color"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Bin is a range of X and how much of each series lies in it.
+type Bin struct {
+	From, To float64
+	Values   []float64 // one for each of Histogram.Series
+}
+
+// HistogramPanel is one quantity over the bins, from 0.
+type HistogramPanel struct {
+	Y    Axis // linear: parts of a bar add up
+	Bins []Bin
+}
+
+// Histogram is panels below each other of bars over ranges of X; the series of a bin stand on
+// each other.
+type Histogram struct {
+	X      Axis
+	Series []string // at most as many as there are colours, eight
+	Panels []HistogramPanel
+}
+
+// parts are the colours of series that stand on each other. Neighbours differ in lightness.
+var parts = []color.Color{blue, sky, vermillion, orange, green, purple, dim, faint}
+
+// Draw makes the figure of a histogram.
+func (h Histogram) Draw(w Width) (*Figure, error) {
+	if len(h.Series) == 0 || len(h.Series) > len(parts) {
+		return nil, fmt.Errorf("plots: %d series of a histogram, expected 1 to %d", len(h.Series), len(parts))
+	}
+	if len(h.Panels) == 0 {
+		return nil, ErrNothing
+	}
+	var panels []*plot.Plot
+	shared := h.extent()
+	for i, panel := range h.Panels {
+		p, err := h.plot(panel, shared)
+		if err != nil {
+			return nil, fmt.Errorf("panel %d: %w", i+1, err)
+		}
+		panels = append(panels, p)
+	}
+	f := figure(w, 0.32*w.length(), panels...)
+	for k, name := range h.Series {
+		f.legend = append(f.legend, entry{short(name), func(c draw.Canvas) { fillBox(c, parts[k], c.Rectangle) }})
+	}
+	return f, nil
+}
+
+// extent is the ends of all bins that can be shown: panels have one axis.
+func (h Histogram) extent() (xs []float64) {
+	for _, panel := range h.Panels {
+		for _, b := range panel.Bins {
+			if h.shows(b) && panel.height(b) > 0 {
+				xs = append(xs, b.From, b.To)
+			}
+		}
+	}
+	return xs
+}
+
+// height is that of a bin's parts together.
+func (panel HistogramPanel) height(b Bin) (total float64) {
+	for _, v := range b.Values {
+		if panel.Y.shows(v) {
+			total += max(v, 0)
+		}
+	}
+	return total
+}
+
+func (h Histogram) plot(panel HistogramPanel, xs []float64) (*plot.Plot, error) {
+	p := newPlot(h.X, panel.Y)
+	highest := []float64{0}
+	for _, b := range panel.Bins {
+		if len(b.Values) != len(h.Series) {
+			return nil, fmt.Errorf("plots: the bin from %g has %d values, expected %d", b.From, len(b.Values), len(h.Series))
+		}
+		if h.shows(b) {
+			highest = append(highest, panel.height(b))
+		}
+	}
+	if err := h.X.fit(&p.X, xs); err != nil {
+		return nil, err
+	}
+	if err := panel.Y.fit(&p.Y, highest); err != nil {
+		return nil, err
+	}
+	p.Y.Min = 0
+	p.Add(plotter(horizontal), plotter(func(c draw.Canvas, p *plot.Plot) { h.bars(c, p, panel) }))
+	return p, nil
+}
+
+func (h Histogram) shows(b Bin) bool { return h.X.shows(b.From) && h.X.shows(b.To) && b.From < b.To }
+
+func (h Histogram) bars(c draw.Canvas, p *plot.Plot, panel HistogramPanel) {
+	x, y := p.Transforms(&c)
+	for _, b := range panel.Bins {
+		if !h.shows(b) {
+			continue
+		}
+		left, right := x(h.X.place(b.From)), x(h.X.place(b.To))
+		below := 0.0
+		for k, v := range b.Values {
+			if !panel.Y.shows(v) || !(v > 0) || math.IsInf(below+v, 0) {
+				continue
+			}
+			fillBox(c, parts[k], vg.Rectangle{Min: vg.Point{X: left, Y: y(below)}, Max: vg.Point{X: right, Y: y(below + v)}})
+			below += v
+		}
+	}
+}
+
+// fillBox fills a rectangle and draws its edge.
+func fillBox(c draw.Canvas, fill color.Color, r vg.Rectangle) {
+	c.SetColor(fill)
+	c.Fill(box(r))
+	c.SetLineStyle(pen(black, 0.4))
+	c.Stroke(box(r))
+}

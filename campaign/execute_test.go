@@ -89,7 +89,7 @@ func TestSpecRefused(t *testing.T) {
 		{"name: a\n", "no groups"},
 		{"name: A/b\n", `name is "A/b"`},
 		{"name: a\nrunner: cloud\n", `runner is "cloud", expected one of simulator, local, slurm`},
-		{"name: a\nrunners: simulator\n", "line 2: field runners not found"},
+		{"name: a\nrunners: simulator\n", "c.yaml:2: there is no runners here"},
 		{"name: a\n---\nname: b\n", "more than one YAML document"},
 		{group + "{name: b, ranks: [8], seeds: [0]}", "group b has no families"},
 		{group + "{name: b, families: [data], ranks: [8], seeds: [0]}", "group b has no delays_ms"},
@@ -105,7 +105,7 @@ func TestSpecRefused(t *testing.T) {
 		{group + "{name: b, families: [nofault], ranks: [8], seeds: [0], work_ms: {data: 5}}", `work_ms of stage "data", which the job does not have: expected some of data.next_wait`},
 		{group + "{name: b, families: [nofault], ranks: [8], seeds: [0], work_ms: {data.next_wait: 0}}", "expected above 0"},
 		{group + "{name: b, families: [nofault], ranks: [8], seeds: [0], steps: -1}", "schedule of 1 windows × -1 steps"},
-		{group + "{name: b, families: [nofault], ranks: [8], seeds: [0], warm_up: 1}", "field warm_up not found"},
+		{group + "{name: b, families: [nofault], ranks: [8], seeds: [0], warm_up: 1}", "c.yaml:3: there is no warm_up here"},
 		{group + "{name: b, families: [nofault], ranks: [8], seeds: [2-1]}", `line 3: seed is "2-1"`},
 		{group + "{name: b, families: [nofault], ranks: [-8], seeds: [0]}", "run b-nofault-r-8-s0: "},
 	} {

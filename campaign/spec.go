@@ -1,16 +1,13 @@
 package campaign
 
 import (
-	"bytes"
 	"errors"
-	"io"
 	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
+	"github.com/sfstat/sfstat/internal/strictyaml"
 	"github.com/sfstat/sfstat/simulate"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -81,19 +78,15 @@ type Strike struct {
 // refused with its line. name is the file in errors.
 func ParseSpec(name string, text []byte) (*Spec, error) {
 	var s Spec
-	at := func(err error) error { return trace.At(trace.Pos{File: name}, err) }
-	d := yaml.NewDecoder(bytes.NewReader(text))
-	d.KnownFields(true)
-	if err := d.Decode(&s); errors.Is(err, io.EOF) {
-		return nil, at(trace.Bad(trace.ErrEmpty, "no campaign in it: expected name, runner and groups"))
-	} else if err != nil {
-		return nil, at(err)
-	}
-	if d.Decode(new(yaml.Node)) != io.EOF {
-		return nil, at(trace.Bad(trace.ErrFormat, "more than one YAML document, expected one campaign"))
+	pos := trace.Pos{File: name}
+	switch err := strictyaml.Decode(name, text, &s); {
+	case errors.Is(err, strictyaml.ErrNothing):
+		return nil, trace.At(pos, trace.Bad(trace.ErrEmpty, "no campaign in it: expected name, runner and groups"))
+	case err != nil:
+		return nil, err
 	}
 	if _, err := s.Plan(); err != nil {
-		return nil, at(err)
+		return nil, trace.At(pos, err)
 	}
 	return &s, nil
 }

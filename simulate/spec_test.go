@@ -115,15 +115,16 @@ faults:
 		t.Errorf("spec (-want +got):\n%s", diff)
 	}
 	for _, bad := range []struct{ text, says string }{
-		{"ranks: 8\nrnaks: 9\n", "rnaks"},
-		{"ranks: many\n", "line 1"},
+		{"ranks: 8\nrnaks: 9\n", "two.yaml:2: there is no rnaks here"},
+		{"ranks: many\n", "two.yaml:1: "},
+		{"ranks: 8\n---\nranks: 9\n", "more than one YAML document"},
 		{"ranks: -3\n", "-3 ranks"},
 		{"stages: [{name: a, work: {mean_ms: 1, shape: cauchy}}]\n", "cauchy"},
 		{"faults: [{family: gremlins}]\n", "gremlins"},
 		{"\t", "two.yaml"},
 	} {
 		_, err := ParseSpec("two.yaml", []byte(bad.text))
-		if err == nil || !strings.Contains(err.Error(), bad.says) || !strings.HasPrefix(err.Error(), "two.yaml: ") {
+		if err == nil || !strings.Contains(err.Error(), bad.says) || !strings.HasPrefix(err.Error(), "two.yaml:") {
 			t.Errorf("%q: error is %v, want one that names two.yaml and %q", bad.text, err, bad.says)
 		}
 	}

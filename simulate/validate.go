@@ -1,16 +1,14 @@
 package simulate
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"slices"
 
+	"github.com/sfstat/sfstat/internal/strictyaml"
 	"github.com/sfstat/sfstat/trace"
-	"go.yaml.in/yaml/v3"
 )
 
 // Limits on what a Spec may ask for, so that a typing error is refused before
@@ -27,10 +25,8 @@ const (
 // Unknown fields are refused. name is the file in errors.
 func ParseSpec(name string, text []byte) (Spec, error) {
 	s := DefaultSpec()
-	dec := yaml.NewDecoder(bytes.NewReader(text))
-	dec.KnownFields(true)
-	if err := dec.Decode(&s); err != nil && !errors.Is(err, io.EOF) {
-		return Spec{}, trace.At(trace.Pos{File: name}, err)
+	if err := strictyaml.Decode(name, text, &s); err != nil && !errors.Is(err, strictyaml.ErrNothing) {
+		return Spec{}, err
 	}
 	if err := s.Validate(); err != nil {
 		return Spec{}, trace.At(trace.Pos{File: name}, err)

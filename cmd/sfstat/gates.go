@@ -1,17 +1,16 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/internal/strictyaml"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -87,51 +86,17 @@ func readSmall(path string, limit int64) ([]byte, error) {
 // exist, or stands twice, is refused with its line.
 func parseGates(path string, text []byte) (frontier.Gates, error) {
 	g := frontier.DefaultGates()
-	if err := decodeStrict(path, text, &g); err != nil {
+	var unknown *strictyaml.UnknownKey
+	switch err := strictyaml.Decode(path, text, &g); {
+	case errors.As(err, &unknown):
+		return frontier.Gates{}, fmt.Errorf("%w%s", err, suggestion(unknown.Key, yamlKeys(g), ""))
+	case err != nil:
 		return frontier.Gates{}, err
 	}
 	if err := g.Validate(); err != nil {
 		return frontier.Gates{}, trace.At(trace.Pos{File: path}, err)
 	}
 	return g, nil
-}
-
-// decodeStrict reads one YAML document into v, which holds the defaults.
-// Errors carry the line.
-func decodeStrict(path string, text []byte, v any) error {
-	d := yaml.NewDecoder(bytes.NewReader(text))
-	d.KnownFields(true)
-	err := d.Decode(v)
-	if errors.Is(err, io.EOF) {
-		return trace.At(trace.Pos{File: path}, trace.Bad(trace.ErrEmpty, "nothing is set in it"))
-	}
-	if err != nil {
-		return yamlError(path, v, err)
-	}
-	if d.Decode(new(yaml.Node)) != io.EOF {
-		return trace.At(trace.Pos{File: path}, trace.Bad(trace.ErrFormat, "more than one YAML document"))
-	}
-	return nil
-}
-
-// yamlError puts the first thing that the YAML library complains about behind
-// its position: "line 3: field taw not found in type frontier.Gates" becomes
-// "gates.yaml:3: there is no taw; did you mean tau?".
-func yamlError(path string, v any, err error) error {
-	text := strings.TrimPrefix(err.Error(), "yaml: ")
-	var several *yaml.TypeError
-	if errors.As(err, &several) {
-		text = several.Errors[0]
-	}
-	pos := trace.Pos{File: path}
-	if n, _ := fmt.Sscanf(text, "line %d:", &pos.Line); n == 1 {
-		_, text, _ = strings.Cut(text, ": ")
-	}
-	var field, of string
-	if n, _ := fmt.Sscanf(text, "field %s not found in type %s", &field, &of); n == 2 {
-		return trace.At(pos, fmt.Errorf("there is no %s here%s", field, suggestion(field, yamlKeys(v), "")))
-	}
-	return trace.At(pos, errors.New(text))
 }
 
 // yamlKeys lists the keys that v has when it is written.

@@ -36,7 +36,7 @@ var rules = []rule{
 	{of: "ingest/ingesttest", may: []string{"trace", "ingest"}},
 	{of: "ingest", may: []string{"trace", "ingest", "internal/parquetformat"}},
 	{of: "archive", may: []string{"trace", "ingest", "internal/parquetformat"}},
-	{of: "simulate", may: []string{"trace"}},
+	{of: "simulate", may: []string{"trace", "internal/strictyaml"}},
 	{of: "diagnose/opviews", may: []string{"trace", "engine"}},
 	{of: "diagnose", may: []string{"trace", "engine", "diagnose/opviews"}},
 	{of: "overhead", may: []string{"trace", "engine"}, pure: true},
@@ -53,6 +53,7 @@ var rules = []rule{
 	{of: "bench", may: []string{""}},
 	{of: "fixtures", may: []string{""}},
 	{of: "internal/parquetformat", may: []string{"trace"}},
+	{of: "internal/strictyaml", may: []string{"trace"}},
 	{of: "internal"},
 	{of: "cmd", may: []string{""}},
 }

@@ -1,15 +1,13 @@
 package pipeline
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 
+	"github.com/sfstat/sfstat/internal/strictyaml"
 	"github.com/sfstat/sfstat/trace"
-	"go.yaml.in/yaml/v3"
 )
 
 // Limits on what a Spec may ask for, so that a typing error is refused before
@@ -25,13 +23,10 @@ const (
 // Unknown fields are refused. name is the file in errors.
 func ParseSpec(name string, text []byte) (Spec, error) {
 	s := DefaultSpec()
-	dec := yaml.NewDecoder(bytes.NewReader(text))
-	dec.KnownFields(true)
-	err := dec.Decode(&s)
-	if err == nil || errors.Is(err, io.EOF) {
-		err = s.Validate()
+	if err := strictyaml.Decode(name, text, &s); err != nil && !errors.Is(err, strictyaml.ErrNothing) {
+		return Spec{}, err
 	}
-	if err != nil {
+	if err := s.Validate(); err != nil {
 		return Spec{}, trace.At(trace.Pos{File: name}, err)
 	}
 	return s, nil

@@ -1,0 +1,65 @@
+// Package strictyaml reads YAML that people write: what is not known is refused,
+// and errors say where.
+package strictyaml
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/sfstat/sfstat/trace"
+)
+
+// ErrNothing is a text without a document.
+var ErrNothing = trace.Bad(trace.ErrEmpty, "nothing is set in it")
+
+// UnknownKey is a key that what is read does not have.
+type UnknownKey struct{ Key string }
+
+func (e *UnknownKey) Error() string { return "there is no " + e.Key + " here" }
+
+// Decode reads one document, YAML or JSON, into v; what the text does not
+// mention stays as it is there. A key that v does not have, one that stands
+// twice, and a second document are refused. Errors are of the file name, with
+// the line where it is known; ErrNothing is one of them.
+func Decode(name string, text []byte, v any) error {
+	pos := trace.Pos{File: name}
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	d.KnownFields(true)
+	switch err := d.Decode(v); {
+	case errors.Is(err, io.EOF):
+		return trace.At(pos, ErrNothing)
+	case err != nil:
+		return placed(pos, err)
+	}
+	if d.Decode(new(yaml.Node)) != io.EOF {
+		return trace.At(pos, trace.Bad(trace.ErrFormat, "more than one YAML document, expected one"))
+	}
+	return nil
+}
+
+// placed puts the first thing that the library complains about behind its
+// position: "line 3: field taw not found in type frontier.Gates" becomes
+// "gates.yaml:3: there is no taw here". What a type of ours complains about
+// stays as it is.
+func placed(pos trace.Pos, err error) error {
+	text, ofLibrary := strings.CutPrefix(err.Error(), "yaml: ")
+	var several *yaml.TypeError
+	if errors.As(err, &several) {
+		text = several.Errors[0]
+	} else if !ofLibrary {
+		return trace.At(pos, err)
+	}
+	if n, _ := fmt.Sscanf(text, "line %d:", &pos.Line); n == 1 {
+		_, text, _ = strings.Cut(text, ": ")
+	}
+	var field, of string
+	if n, _ := fmt.Sscanf(text, "field %s not found in type %s", &field, &of); n == 2 {
+		return trace.At(pos, &UnknownKey{field})
+	}
+	return trace.At(pos, errors.New(text))
+}

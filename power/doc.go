@@ -28,6 +28,10 @@
 // the same draws, and a replicate has a stream of random numbers of its own, so
 // that the result is the same on any number of threads.
 //
+// That interval is about windows drawn from this recording, not about how well
+// the recording stands for the job, and at a threshold it does not know of the
+// search.
+//
 // Assumptions: the recording holds no fault; the delay adds to the work of its
 // stage and changes nothing else; ranks leave a meeting as in the recorded
 // round. The work inside the meeting stage is seen only through the last rank to

@@ -72,17 +72,17 @@ func DefaultOptions() Options { return Options{Power: 0.8, Replicates: 100, Seed
 func (o *Options) Validate() error {
 	switch {
 	case !(o.Power > 0 && o.Power < 1):
-		return fmt.Errorf("power: a power of %v, expected above 0 and below 1", o.Power)
+		return fmt.Errorf("a power of %v, expected above 0 and below 1", o.Power)
 	case o.Replicates < 1 || o.Replicates > MostReplicates:
-		return fmt.Errorf("power: %d replicates, expected 1 to %d", o.Replicates, MostReplicates)
+		return fmt.Errorf("%d replicates, expected 1 to %d", o.Replicates, MostReplicates)
 	case o.Block < 0 || o.Asked < 0:
-		return fmt.Errorf("power: block %d and delay %d ns, expected 0 or more", o.Block, o.Asked)
+		return fmt.Errorf("block %d and delay %d ns, expected 0 or more", o.Block, o.Asked)
 	case !(o.Most > 0 && o.Most <= 100):
-		return fmt.Errorf("power: a largest delay of %v steps, expected above 0 and at most 100", o.Most)
+		return fmt.Errorf("a largest delay of %v steps, expected above 0 and at most 100", o.Most)
 	}
 	for _, n := range o.Steps {
 		if n < 2 || n > MostSteps {
-			return fmt.Errorf("power: a window of %d steps, expected 2 to %d", n, MostSteps)
+			return fmt.Errorf("a window of %d steps, expected 2 to %d", n, MostSteps)
 		}
 	}
 	return nil

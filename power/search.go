@@ -125,30 +125,29 @@ func (s *search) threshold(stage int, a Answer) (Threshold, error) {
 		t.State, t.Delay, t.Below, t.Rate = Beyond, most, most, top.Rates[a]
 		return t, nil
 	}
+	narrow := func(ns int64) error {
+		trial, err := s.try(stage, ns)
+		switch {
+		case err != nil:
+			return err
+		case s.enough(trial, a):
+			high = ns
+		default:
+			low = ns
+		}
+		return nil
+	}
 	for _, ns := range s.near(t.Guess) {
 		if ns <= low || ns >= high {
 			continue
 		}
-		trial, err := s.try(stage, ns)
-		if err != nil {
+		if err := narrow(ns); err != nil {
 			return t, err
-		}
-		if s.enough(trial, a) {
-			high = ns
-		} else {
-			low = ns
 		}
 	}
 	for high-low > s.resolution(high) {
-		middle := low + (high-low)/2
-		trial, err := s.try(stage, middle)
-		if err != nil {
+		if err := narrow(low + (high-low)/2); err != nil {
 			return t, err
-		}
-		if s.enough(trial, a) {
-			high = middle
-		} else {
-			low = middle
 		}
 	}
 	t.Delay, t.Below, t.Rate = high, low, s.tried[key{stage, high}].Rates[a]

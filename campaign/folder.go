@@ -62,7 +62,11 @@ func (f *folder) row(t *Task) string     { return filepath.Join(f.path, rowFolde
 
 // open reads the campaign that a folder holds.
 func open(path string) (*folder, error) {
-	s, err := readSpec(filepath.Join(path, specName))
+	name := filepath.Join(path, specName)
+	s, err := readSpec(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, trace.At(trace.Pos{File: name}, fmt.Errorf("%w, so this is no campaign's folder: sfstat campaign run SPEC.yaml -o FOLDER makes one", fs.ErrNotExist))
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -28,6 +28,7 @@ func (p *program) app() *cli.App {
 			p.convertCommand(),
 			p.simulateCommand(),
 			p.simulateOpsCommand(),
+			p.commCommand(),
 			p.compareSourcesCommand(),
 			p.overheadCommand(),
 			p.powerCommand(),

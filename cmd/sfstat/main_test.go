@@ -40,6 +40,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("DDP", filepath.Join(fixtures, "ddp"))
 			env.Setenv("CAMPAIGN", filepath.Join(fixtures, "campaign"))
+			env.Setenv("COMM", filepath.Join(fixtures, "comm", "run"))
 			env.Setenv("SOURCES", filepath.Join(fixtures, "sources"))
 			env.Setenv("KINETO", filepath.Join(fixtures, "kineto"))
 			env.Setenv("OPS", filepath.Join(fixtures, "optrace"))

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"io"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/commfiles"
+	"github.com/sfstat/sfstat/report"
+	"github.com/sfstat/sfstat/traffic"
+)
+
+func (p *program) commCommand() *cli.Command {
+	return &cli.Command{
+		Name: "comm", Usage: "what each rank communicated, on which communicator, and who made the others wait", ArgsUsage: "PATH...",
+		Description: "Reads NCCL's debug logs and exports of Nsight Systems, files or folders, as they lie on disk: which is which is told by " +
+			"content. Finds which process of a log is which of an export, which kernel ran which call, which communicators are one and what " +
+			"for, and how far the clocks of hosts are apart. Logs alone or exports alone are taken as far as they go.",
+		Flags: join([]cli.Flag{
+			choice("scoring", "how calls and kernels are compared: default uses types, channels, times and other ranks; thesis names alone", "default", "thesis"),
+			&cli.StringFlag{Name: "matches", Category: forOutput, Usage: "write every pair of call and kernel to `FILE` (CSV)"},
+			&cli.IntFlag{Name: "dp", Category: forInput, Usage: "data-parallel size `N` of the job"},
+			&cli.IntFlag{Name: "tp", Category: forInput, Usage: "tensor-parallel size `N`"},
+			&cli.IntFlag{Name: "pp", Category: forInput, Usage: "pipeline-parallel size `N`"},
+			&cli.IntFlag{Name: "ep", Category: forInput, Usage: "expert-parallel size `N`"},
+			&cli.IntFlag{Name: "cp", Category: forInput, Usage: "context-parallel size `N`"},
+			&cli.StringFlag{Name: "layout", Category: forInput, Usage: "all sizes at once, `SIZES` such as dp=4,tp=2; without any, kinds are inferred"},
+			strictFlag(),
+		}, resultFlags()),
+		UsageText: `sfstat comm run/
+sfstat comm logs/ report-node0.sqlite report-node1.sqlite --layout tp=4,dp=2
+sfstat comm run/ --format json --matches pairs.csv
+sfstat comm job.log`,
+		Action: p.comm,
+	}
+}
+
+func (p *program) comm(c *cli.Context) error {
+	as, err := format(c)
+	if err != nil {
+		return err
+	}
+	o, err := commOptions(c)
+	if err != nil {
+		return err
+	}
+	names, err := paths(c)
+	if err != nil {
+		return err
+	}
+	found, err := commfiles.Read(names, ingest.Limits{})
+	if err != nil {
+		return badInput(err)
+	}
+	problems, err := p.commProblems(c, found, as)
+	if err != nil {
+		return err
+	}
+	r, err := traffic.Analyze(traffic.Input{Log: found.Log, LogNames: found.LogNames, Exports: found.Exports, Names: found.Names}, o)
+	if err != nil {
+		return badInput(err)
+	}
+	if path := c.String("matches"); path != "" {
+		if err := p.writeTo(path, func(w io.Writer) error { return report.Matches(w, r) }); err != nil {
+			return err
+		}
+	}
+	return p.emit(c, func(w io.Writer) error { return report.Input{Problems: problems}.Traffic(w, r, as, p.style(c)) })
+}
+
+// commProblems says which files were refused, or fails under --strict.
+func (p *program) commProblems(c *cli.Context, found *commfiles.Found, as report.Format) (problems []report.Problem, err error) {
+	_, onTerminal := terminal(p.destination(c))
+	for _, x := range found.Problems {
+		if c.Bool("strict") {
+			return nil, badInput(x.Err)
+		}
+		if !onTerminal || as != report.Text {
+			p.say("%s: %s", prefix(c.Command.Name), oneLine(x.Err))
+		}
+		problems = append(problems, report.Problem(x))
+	}
+	return problems, nil
+}
+
+func commOptions(c *cli.Context) (o traffic.Options, err error) {
+	if c.String("scoring") == "thesis" {
+		o.Scoring = traffic.ByName
+	}
+	if o.Layout, err = traffic.ParseLayout(c.String("layout")); err != nil {
+		return o, badUsage("--layout %v", err)
+	}
+	for name, size := range map[string]*int{"dp": &o.Layout.DP, "tp": &o.Layout.TP, "pp": &o.Layout.PP, "ep": &o.Layout.EP, "cp": &o.Layout.CP} {
+		if !c.IsSet(name) {
+			continue
+		}
+		if n := c.Int(name); n < 1 || n > 1<<20 {
+			return o, badUsage("--%s is %d, expected 1 or more ranks", name, n)
+		}
+		if *size != 0 && *size != c.Int(name) {
+			return o, badUsage("--%s is %d, and --layout says %d", name, c.Int(name), *size)
+		}
+		*size = c.Int(name)
+	}
+	return o, nil
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sfstat/sfstat/internal/largedata"
+)
+
+// commTruth is the truth of a generated job.
+type commTruth struct {
+	Ranks []struct {
+		Rank      int
+		Log       string
+		Sqlite    string
+		GlobalPid int64 `json:"global_pid"`
+	}
+	CallFields   []string `json:"call_fields"`
+	KernelFields []string `json:"kernel_fields"`
+	Calls        map[string][][]any
+	Kernels      map[string][][]any
+	Expected     map[string]struct {
+		LogCalls map[string]int64 `json:"log_calls"`
+	}
+	Comms []struct {
+		Kind  string
+		Ranks []int
+	}
+}
+
+// pairs is the true pairs, as rows of --matches without the last column.
+func (f *commTruth) pairs() map[string]bool {
+	present, calls := slices.Index(f.KernelFields, "present"), slices.Index(f.KernelFields, "calls")
+	lost := slices.Index(f.CallFields, "lost")
+	truth := map[string]bool{}
+	for _, r := range f.Ranks {
+		all := f.Calls[fmt.Sprint(r.Rank)]
+		for _, k := range f.Kernels[fmt.Sprint(r.Rank)] {
+			if k[present].(float64) != 1 {
+				continue
+			}
+			for _, i := range k[calls].([]any) {
+				c := all[int(i.(float64))]
+				if line, why := int64(c[0].(float64)), c[lost].(string); line > 0 && (why == "" || why == "orphan") {
+					truth[fmt.Sprintf("%s,%d,%s,%d,%d", r.Log, line, r.Sqlite, r.GlobalPid, int64(k[0].(float64)))] = true
+				}
+			}
+		}
+	}
+	return truth
+}
+
+// commRun is what the command says of a folder.
+type commRun struct {
+	OpCounts      map[string]int64 `json:"op_counts"`
+	Communicators []struct {
+		Kind  string
+		Ranks []int
+	}
+	rows [][]string // of --matches
+}
+
+func runComm(t *testing.T, dir string, args ...string) (r commRun) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "pairs.csv")
+	code, out, errs := runArgs(t, strings.NewReader(""), append([]string{"comm", dir, "--format", "json", "--matches", file}, args...)...)
+	if code != exitDone {
+		t.Fatalf("%s: exit code %d: %s", dir, code, errs)
+	}
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatal(err)
+	}
+	in, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	if r.rows, err = csv.NewReader(in).ReadAll(); err != nil {
+		t.Fatal(err)
+	}
+	r.rows = r.rows[1:]
+	return r
+}
+
+// On every generated job the command finds the pairs of call and kernel with F1 of 0.99 at least, what it calls
+// certain is true, it counts the calls that were written, and communicators have exactly their ranks. Kinds that
+// it claims are those that the generator had; groups that the enumeration has no name for are unknown.
+func TestCommOnScenarios(t *testing.T) {
+	dirs, err := filepath.Glob(filepath.Join(largedata.Need(t, "data/nccl/dev"), "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	certain, right := 0, 0
+	for _, dir := range dirs {
+		var f commTruth
+		text, err := os.ReadFile(filepath.Join(dir, "truth.json"))
+		if err == nil {
+			err = json.Unmarshal(text, &f)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, r, truth := filepath.Base(dir), runComm(t, dir), f.pairs()
+		hits := 0
+		for _, row := range r.rows {
+			hit := truth[strings.Join(row[:5], ",")]
+			if hit {
+				hits++
+			}
+			if row[5] == "true" {
+				certain++
+				if hit {
+					right++
+				}
+			}
+		}
+		f1 := 2 * float64(hits) / float64(len(truth)+len(r.rows))
+		t.Logf("%s: F1 %.4f of %d true pairs", name, f1, len(truth))
+		if f1 < 0.99 {
+			t.Errorf("%s: F1 %.4f, want 0.99", name, f1)
+		}
+		f.checkCounts(t, name, &r)
+		f.checkCommunicators(t, name, &r)
+	}
+	t.Logf("certain: %d of %d are true", right, certain)
+	if float64(right) < 0.999*float64(certain) || certain == 0 {
+		t.Errorf("%d of %d pairs called certain are true, less than 0.999", right, certain)
+	}
+}
+
+func (f *commTruth) checkCounts(t *testing.T, name string, r *commRun) {
+	want := map[string]int64{}
+	for _, e := range f.Expected {
+		for op, n := range e.LogCalls {
+			want[op] += n
+		}
+	}
+	if fmt.Sprint(want) != fmt.Sprint(r.OpCounts) {
+		t.Errorf("%s: calls %v, want %v", name, r.OpCounts, want)
+	}
+}
+
+func (f *commTruth) checkCommunicators(t *testing.T, name string, r *commRun) {
+	kindsOf := map[string][]string{} // kinds by ranks
+	for _, c := range f.Comms {
+		kindsOf[fmt.Sprint(c.Ranks)] = append(kindsOf[fmt.Sprint(c.Ranks)], c.Kind)
+	}
+	if len(r.Communicators) != len(f.Comms) {
+		t.Errorf("%s: %d communicators, want %d", name, len(r.Communicators), len(f.Comms))
+	}
+	for _, c := range r.Communicators {
+		kinds, ok := kindsOf[fmt.Sprint(c.Ranks)]
+		if !ok {
+			t.Errorf("%s: there is no communicator of ranks %v", name, c.Ranks)
+		}
+		if name != "random" && c.Kind != "unknown" && !slices.Contains(kinds, c.Kind) { // whose calls are without structure
+			t.Errorf("%s: %v is called %s, want one of %v", name, c.Ranks, c.Kind, kinds)
+		}
+	}
+}

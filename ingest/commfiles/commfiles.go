@@ -1,0 +1,216 @@
+// Package commfiles finds and reads what a job left of its communication: NCCL's
+// debug logs and exports of Nsight Systems, mixed, by content and not by name.
+//
+// Folders are searched with all that is below them. A file that was named and is neither is
+// a problem; one that was found in a folder is passed over. A file that cannot be
+// read does not keep the others from being read.
+package commfiles
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/nccllog"
+	"github.com/sfstat/sfstat/ingest/nsight"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Found is what was read.
+type Found struct {
+	Log      *nccllog.Log
+	LogNames []string // of Log.Files
+	Exports  []*nsight.Collectives
+	Names    []string // of Exports
+	Problems []Problem
+	Passed   int // files in folders that are neither
+}
+
+// Problem is a file that was refused.
+type Problem struct {
+	Path string
+	Err  error
+}
+
+// sniffed is how much of a file is looked at to tell what it is. Launchers and programs may
+// write before NCCL does.
+const sniffed = 1 << 20
+
+// maxFiles bounds the files of the folders given.
+const maxFiles = 100_000
+
+// file is a candidate and the name that it has in results: its path within the folder given,
+// or its last part where it was named itself.
+type file struct {
+	path, name string
+	named      bool
+}
+
+// Read reads all logs and exports of paths.
+func Read(paths []string, lim ingest.Limits) (*Found, error) {
+	files, problems := find(paths)
+	f := &Found{Problems: problems}
+	b := nccllog.NewBuilder(lim)
+	for _, c := range files {
+		if err := f.read(c, b, lim); err != nil {
+			f.Problems = append(f.Problems, Problem{c.path, err})
+		}
+	}
+	f.Log = b.Log()
+	if len(f.LogNames) == 0 && len(f.Exports) == 0 {
+		if len(f.Problems) == 1 {
+			return nil, f.Problems[0].Err
+		}
+		err := errors.New("neither a debug log of NCCL nor an export of Nsight Systems in any input")
+		for _, p := range f.Problems {
+			err = errors.Join(err, p.Err)
+		}
+		return nil, err
+	}
+	return f, nil
+}
+
+// read reads one file, whatever it is.
+func (f *Found) read(c file, b *nccllog.Builder, lim ingest.Limits) error {
+	kind, err := sniff(c.path, lim)
+	switch {
+	case err != nil && c.named:
+		return err
+	case err != nil || kind == other && !c.named:
+		f.Passed++
+		return nil
+	case kind == database:
+		export, err := nsight.ReadCollectives(c.path, lim)
+		if err != nil {
+			return err
+		}
+		f.Exports, f.Names = append(f.Exports, export), append(f.Names, c.name)
+		return nil
+	case kind == other:
+		return trace.At(trace.Pos{File: c.path}, trace.Bad(trace.ErrFormat,
+			"no line of NCCL's debug log in its first %d bytes, and no SQLite export of Nsight Systems: record with NCCL_DEBUG=INFO", sniffed))
+	}
+	src, err := ingest.Open(c.path, lim)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	f.LogNames = append(f.LogNames, c.name)
+	return b.Read(src)
+}
+
+// kind is what a file is.
+type kind uint8
+
+const (
+	other kind = iota
+	debugLog
+	database
+)
+
+// sniff tells by the first bytes.
+func sniff(path string, lim ingest.Limits) (kind, error) {
+	src, err := ingest.Open(path, lim)
+	if err != nil {
+		return other, err
+	}
+	defer src.Close()
+	head, err := src.Peek(sniffed)
+	switch {
+	case strings.HasPrefix(string(head[:min(len(head), len(nsight.Magic))]), nsight.Magic):
+		return database, nil
+	case nccllog.Recognise(head):
+		return debugLog, nil
+	case err != nil && err != io.EOF:
+		return other, err
+	}
+	return other, nil
+}
+
+// find lists the files of paths, each once, those of a folder by name.
+func find(paths []string) (files []file, problems []Problem) {
+	for _, p := range paths {
+		info, err := os.Stat(p)
+		switch {
+		case err != nil:
+			problems = append(problems, Problem{p, ingest.Unreadable(p, err)})
+		case info.IsDir():
+			below, err := folder(p)
+			if err != nil {
+				problems = append(problems, Problem{p, err})
+			}
+			files = append(files, below...)
+		default:
+			files = append(files, file{p, filepath.Base(p), true})
+		}
+	}
+	return distinct(files), problems
+}
+
+var errTooMany = errors.New("too many files")
+
+// folder lists the regular files below a folder; those that begin with a dot are hidden.
+func folder(root string) (files []file, err error) {
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil && path == root:
+			return ingest.Unreadable(root, err)
+		case err != nil:
+			return nil
+		case path != root && strings.HasPrefix(d.Name(), "."):
+			if d.IsDir() {
+				return filepath.SkipDir
+			}
+			return nil
+		case d.IsDir():
+			return nil
+		}
+		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+			return nil
+		}
+		name, err := filepath.Rel(root, path)
+		if err != nil {
+			name = path
+		}
+		if files = append(files, file{path, filepath.ToSlash(name), false}); len(files) >= maxFiles {
+			return errTooMany
+		}
+		return nil
+	})
+	if errors.Is(err, errTooMany) {
+		err = trace.At(trace.Pos{File: root}, trace.Bad(trace.ErrTooLarge, "more than %d files in the folder, the rest is not looked at: name the folder of the logs", maxFiles))
+	}
+	return files, err
+}
+
+// distinct drops a file that comes a second time. Two files that would go by one name go by
+// their paths.
+func distinct(files []file) []file {
+	seen, named := map[string]bool{}, map[string]int{}
+	files = slices.DeleteFunc(files, func(f file) bool {
+		real := f.path
+		if abs, err := filepath.Abs(real); err == nil {
+			real = abs
+		}
+		if link, err := filepath.EvalSymlinks(real); err == nil {
+			real = link
+		}
+		again := seen[real]
+		seen[real] = true
+		return again
+	})
+	for _, f := range files {
+		named[f.name]++
+	}
+	for i := range files {
+		if named[files[i].name] > 1 {
+			files[i].name = filepath.ToSlash(files[i].path)
+		}
+	}
+	return files
+}

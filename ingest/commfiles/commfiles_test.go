@@ -1,0 +1,106 @@
+package commfiles
+
+import (
+	"compress/gzip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sfstat/sfstat/ingest"
+)
+
+const run = "../../fixtures/comm/run"
+
+func copyTo(t *testing.T, to, from string) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(run, from))
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(to), 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(to, data, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Whatever files are called and wherever below the folder they lie, each is what is in it.
+func TestByContent(t *testing.T) {
+	dir := t.TempDir()
+	copyTo(t, filepath.Join(dir, "a", "stdout"), "nccl.node0.4000.log")
+	copyTo(t, filepath.Join(dir, "b", "deep", "trace.log"), "node0.sqlite")
+	copyTo(t, filepath.Join(dir, ".hidden", "x.log"), "nccl.node0.4007.log")
+	for name, text := range map[string]string{"notes.txt": "NCCL is a library\n", "config.json": "{}", "empty": "", "late.out": strings.Repeat("epoch 1\n", 50_000) + "NCCL version 2.10.3+cuda10.2\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	packed, err := os.Create(filepath.Join(dir, "rank1.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(run, "nccl.node0.4007.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := gzip.NewWriter(packed)
+	if _, err := z.Write(data); err != nil || z.Close() != nil || packed.Close() != nil {
+		t.Fatal("no gzip")
+	}
+	f, err := Read([]string{dir, filepath.Join(dir, "a", "stdout")}, ingest.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"a/stdout", "late.out", "rank1.gz"}; !slices.Equal(f.LogNames, want) {
+		t.Errorf("logs %q, want %q", f.LogNames, want)
+	}
+	if want := []string{"b/deep/trace.log"}; !slices.Equal(f.Names, want) || len(f.Problems) != 0 || f.Passed != 3 {
+		t.Errorf("exports %q, want %q; problems %v, %d passed over", f.Names, want, f.Problems, f.Passed)
+	}
+	if len(f.Log.Calls) != 88 {
+		t.Errorf("%d calls, want 88", len(f.Log.Calls))
+	}
+}
+
+// Two files of one name in two folders go by their paths.
+func TestSameName(t *testing.T) {
+	dir := t.TempDir()
+	one, two := filepath.Join(dir, "1", "x"), filepath.Join(dir, "2", "x")
+	copyTo(t, one, "nccl.node0.4000.log")
+	copyTo(t, two, "nccl.node0.4007.log")
+	f, err := Read([]string{one, filepath.Dir(two)}, ingest.Limits{})
+	if want := []string{filepath.ToSlash(one), filepath.ToSlash(two)}; err != nil || !slices.Equal(f.LogNames, want) {
+		t.Errorf("%v, %v, want %v", f, err, want)
+	}
+}
+
+// A file that cannot be read does not keep the others from being read, and is told in one line that names it.
+func TestRefused(t *testing.T) {
+	dir := t.TempDir()
+	copyTo(t, filepath.Join(dir, "good.log"), "nccl.node0.4000.log")
+	data, err := os.ReadFile(filepath.Join(run, "node0.sqlite"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"cut.sqlite": string(data[:3000]), "random.bin": "\x00\x01\x02", "plain.txt": "hello\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := Read([]string{dir, filepath.Join(dir, "nowhere")}, ingest.Limits{})
+	if err != nil || len(f.LogNames) != 1 || len(f.Problems) != 2 {
+		t.Fatalf("%+v, %v", f, err)
+	}
+	for _, name := range []string{"random.bin", "plain.txt", "cut.sqlite", "nowhere"} {
+		_, err := Read([]string{filepath.Join(dir, name)}, ingest.Limits{})
+		if err == nil || !strings.HasPrefix(err.Error(), filepath.Join(dir, name)) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := Read([]string{t.TempDir()}, ingest.Limits{}); err == nil {
+		t.Error("an empty folder is taken for a job")
+	}
+}

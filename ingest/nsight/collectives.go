@@ -1,0 +1,243 @@
+package nsight
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/nsight/internal/export"
+	"github.com/sfstat/sfstat/ingest/profile/stagemap"
+	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+// Collectives is what one export holds of communication: the kernels of NCCL and
+// RCCL, by process.
+type Collectives struct {
+	Path      string
+	Host      string // "" where the file does not say
+	Epoch     int64  // UTC nanoseconds at which the session began, which times include; 0 where the file does not say
+	Processes []CommProcess
+	Skipped   int // rows whose times cannot be
+}
+
+// CommProcess is one process that ran kernels of NCCL.
+type CommProcess struct {
+	Global  int64  // globalPid
+	PID     int64  // in the profiler's PID namespace
+	Device  int64  // CUDA index that most kernels ran on
+	Bus     uint64 // of its GPU: domain<<20 | bus<<12 | device<<4 | function
+	HasBus  bool
+	Rank    int          // that an NVTX text names, −1 where none or several do
+	Kernels []CommKernel // in the order of their starts
+	Steps   []Span       // NVTX ranges of steps, in the order of the file
+}
+
+// CommKernel is a kernel of NCCL. Times are nanoseconds on the session's clock.
+type CommKernel struct {
+	nccl.KernelName
+	Start, End  int64
+	Stream      int64
+	Correlation int64
+	Launch      int64 // when the host launched it, when HasLaunch
+	HasLaunch   bool
+	Thread      int64 // that launched it, 0 if that is not known
+	Grid, Block int32
+	Replay      bool // a CUDA graph launched it
+}
+
+// Span is a named piece of time.
+type Span struct {
+	Name       string
+	Start, End int64
+}
+
+// maxKernels bounds the kernels of NCCL that are held, of one file.
+const maxKernels = 1 << 25
+
+// ReadCollectives reads the communication of an export. Memory grows with NCCL's
+// kernels, the strings and the steps, not with the other rows.
+func ReadCollectives(path string, lim ingest.Limits) (c *Collectives, err error) {
+	f, err := export.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	r := &collectiveReader{
+		recording: recording{file: f, path: path, o: Options{Limits: lim, Stages: stagemap.Default()},
+			names: make(map[int64]string), domains: make(map[domain]string), gpus: make(map[device]int64)},
+		of: make(map[export.ProcessID]*CommProcess), ours: make(map[int64]named), devices: make(map[export.ProcessID]map[int64]int),
+		launched: make(map[launchOf]launchedAt),
+	}
+	if err := r.tables(); err != nil {
+		return nil, err
+	}
+	r.begin()
+	if err := errors.Join(f.Kernels(r.kernel)); err != nil {
+		return nil, err
+	}
+	if len(r.of) == 0 {
+		return nil, trace.At(trace.Pos{File: path}, trace.Bad(trace.ErrEmpty, "no kernel of NCCL or RCCL in it: record with nsys profile --trace=cuda,nvtx"))
+	}
+	if err := errors.Join(f.Calls(r.call), f.Events(r.event)); err != nil {
+		return nil, err
+	}
+	return r.finish()
+}
+
+// collectiveReader keeps NCCL's share of a file.
+type collectiveReader struct {
+	recording
+	of       map[export.ProcessID]*CommProcess
+	ours     map[int64]named // kernel names, by string id
+	devices  map[export.ProcessID]map[int64]int
+	launched map[launchOf]launchedAt
+	kernels  int
+}
+
+type named struct {
+	nccl.KernelName
+	ours bool
+}
+
+type launchOf struct {
+	process     export.ProcessID
+	correlation int64
+}
+
+type launchedAt struct {
+	at, thread int64
+	ok         bool
+}
+
+func (r *collectiveReader) kernel(k *export.KernelRow) error {
+	name, known := r.ours[k.Name]
+	if !known {
+		name.KernelName, name.ours = nccl.ParseKernel(r.names[k.Name])
+		r.ours[k.Name] = name
+	}
+	if !name.ours {
+		return nil
+	}
+	start, end, ok := r.times(k.Start, k.End)
+	if !ok {
+		return nil
+	}
+	if r.kernels++; r.kernels > maxKernels {
+		return trace.Bad(trace.ErrTooLarge, "more than %d kernels of NCCL: record fewer steps, or a file for each rank", maxKernels)
+	}
+	p := r.of[k.Process]
+	if p == nil {
+		p = &CommProcess{Global: int64(k.Process), PID: int64(k.Process.PID()), Rank: unclaimed}
+		r.of[k.Process], r.devices[k.Process] = p, map[int64]int{}
+	}
+	r.devices[k.Process][k.Device]++
+	replay := k.GraphNode != export.Absent && k.GraphNode != 0
+	p.Kernels = append(p.Kernels, CommKernel{KernelName: name.KernelName, Start: start, End: end, Stream: k.Stream, Correlation: k.Correlation,
+		Grid: small(k.Grid), Block: small(k.Block), Replay: replay})
+	r.launched[launchOf{k.Process, k.Correlation}] = launchedAt{}
+	return nil
+}
+
+func small(n int64) int32 { return int32(min(max(n, 0), 1<<30)) }
+
+// call keeps when and by whom NCCL's kernels were launched.
+func (r *collectiveReader) call(c *export.Call) error {
+	key := launchOf{c.Thread.Process(), c.Correlation}
+	if l, ours := r.launched[key]; !ours || l.ok {
+		return nil
+	}
+	at, _, ok := r.times(c.Start, c.Start)
+	if ok {
+		r.launched[key] = launchedAt{at: at, thread: int64(c.Thread) & (1<<24 - 1), ok: true}
+	}
+	return nil
+}
+
+// event keeps the steps, and the rank that a process gives itself.
+func (r *collectiveReader) event(e *export.Event) error {
+	p := r.of[e.Thread.Process()]
+	if p == nil || e.Type != export.PushPop && e.Type != export.StartEnd && e.Type != export.Mark {
+		return nil
+	}
+	text := r.textOf(e)
+	if n, ok := rankIn(text); ok {
+		if p.Rank != unclaimed && p.Rank != n {
+			n = contradicted
+		}
+		p.Rank = n
+	}
+	if e.Type == export.Mark || e.End == export.Absent || r.classify(text).Role != stagemap.Step {
+		return nil
+	}
+	if start, end, ok := r.times(e.Start, e.End); ok && len(p.Steps) < maxKernels {
+		p.Steps = append(p.Steps, Span{Name: text, Start: start, End: end})
+	}
+	return nil
+}
+
+// finish puts the parts together: processes by id, kernels by start, with their launches.
+func (r *collectiveReader) finish() (*Collectives, error) {
+	c := &Collectives{Path: r.path, Host: r.session.Host, Skipped: r.skipped}
+	if e := r.session.Epoch; e > 0 && e < latest {
+		c.Epoch = e
+	}
+	buses := map[int64]uint64{}
+	err := r.file.GPUs(func(g export.GPU) error {
+		if bus, ok := busNumber(g.Bus); ok {
+			buses[g.ID] = bus
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for id, p := range r.of {
+		for i := range p.Kernels {
+			k := &p.Kernels[i]
+			if l := r.launched[launchOf{id, k.Correlation}]; l.ok {
+				k.Launch, k.Thread, k.HasLaunch = l.at, l.thread, true
+			}
+		}
+		slices.SortStableFunc(p.Kernels, func(a, b CommKernel) int { return cmp.Compare(a.Start, b.Start) })
+		p.Device = mostUsed(r.devices[id])
+		if gpu, ok := r.gpus[device{p.PID, p.Device}]; ok {
+			p.Bus, p.HasBus = buses[gpu], buses[gpu] != 0
+		}
+		p.Rank = max(p.Rank, unclaimed)
+		c.Processes = append(c.Processes, *p)
+	}
+	slices.SortFunc(c.Processes, func(a, b CommProcess) int { return cmp.Compare(a.Global, b.Global) })
+	return c, nil
+}
+
+// mostUsed is the device with most kernels, of equals the lowest.
+func mostUsed(devices map[int64]int) (best int64) {
+	most := 0
+	for d, n := range devices {
+		if n > most || n == most && d < best {
+			best, most = d, n
+		}
+	}
+	return best
+}
+
+// busNumber reads "0000:c1:00.0" as NCCL writes it, c1000.
+func busNumber(text string) (uint64, bool) {
+	parts := strings.FieldsFunc(text, func(r rune) bool { return r == ':' || r == '.' })
+	if len(parts) != 4 {
+		return 0, false
+	}
+	var bus uint64
+	for i, shift := range [...]int{20, 12, 4, 0} {
+		n, err := strconv.ParseUint(parts[i], 16, 32)
+		if err != nil {
+			return 0, false
+		}
+		bus |= n << shift
+	}
+	return bus, true
+}

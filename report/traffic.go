@@ -1,0 +1,237 @@
+package report
+
+import (
+	"encoding/csv"
+	"io"
+	"slices"
+	"strconv"
+
+	"github.com/sfstat/sfstat/traffic"
+)
+
+const trafficSchema = "sfstat.comm/1"
+
+// Traffic writes what is known of a job's communication. CSV is one row per communicator
+// and operation.
+func (in Input) Traffic(w io.Writer, r *traffic.Result, f Format, s Style) error {
+	switch f {
+	case JSON:
+		return writeJSON(w, trafficOf(r, in.Problems))
+	case CSV:
+		return writeCSV(w, trafficRows(r))
+	}
+	return write(w, trafficDocument(r, in.Problems), f, s)
+}
+
+// Matches writes one row of CSV for each pair of call and kernel: where the call stands, and which row of the
+// export is its kernel. Names of files are as results show them; lines count from 1.
+func Matches(w io.Writer, r *traffic.Result) error {
+	out := csv.NewWriter(w)
+	_ = out.Write([]string{"log_file", "line", "sqlite_file", "global_pid", "correlation_id", "certain"}) // Error tells
+	for _, m := range r.Matches {
+		c := &r.Log.Calls[m.Call]
+		k := &r.Ranks[m.Rank]
+		p := &r.Exports[k.Export].Processes[k.Recorded]
+		_ = out.Write([]string{harmless(r.LogNames[c.File]), strconv.FormatInt(c.Line, 10), harmless(r.Names[k.Export]), strconv.FormatInt(p.Global, 10),
+			strconv.FormatInt(p.Kernels[m.Kernel].Correlation, 10), strconv.FormatBool(m.Certain)})
+	}
+	out.Flush()
+	return out.Error()
+}
+
+type trafficJSON struct {
+	Schema        string             `json:"schema"`
+	Headline      string             `json:"headline"`
+	OpCounts      map[string]int64   `json:"op_counts"`
+	Unparsed      int64              `json:"unparsed_lines"`
+	Ranks         []commRankJSON     `json:"ranks"`
+	Communicators []communicatorJSON `json:"communicators"`
+	Clocks        []clockJSON        `json:"clocks"`
+	Matches       matchesJSON        `json:"matches"`
+	NotRead       []exampleJSON      `json:"not_understood"`
+	Notes         []string           `json:"notes"`
+	Problems      []problemJSON      `json:"problems"`
+}
+
+type commRankJSON struct {
+	Rank    int    `json:"rank"`
+	Host    string `json:"host"`
+	PID     int64  `json:"pid"`
+	Device  *int64 `json:"device"`
+	Log     bool   `json:"logged"`
+	Export  string `json:"sqlite_file"`
+	Pairing string `json:"paired_by"`
+	Calls   int    `json:"calls"`
+	Pairs   int    `json:"matches"`
+	Certain int    `json:"certain_matches"`
+}
+
+type communicatorJSON struct {
+	ID         string             `json:"id"`
+	Kind       string             `json:"kind"`
+	Evidence   []string           `json:"evidence"`
+	Ranks      []int              `json:"ranks"`
+	NRanks     int                `json:"nranks"`
+	Hosts      int                `json:"hosts"`
+	Operations []operationUseJSON `json:"operations"`
+	Signature  *signatureJSON     `json:"signature"`
+}
+
+type operationUseJSON struct {
+	Op    string `json:"op"`
+	Calls int64  `json:"calls"`
+	Bytes int64  `json:"bytes"`
+}
+
+type signatureJSON struct {
+	Calls      int     `json:"calls"`
+	Large      int     `json:"large_calls"`
+	Steps      int     `json:"steps"`
+	PerStep    *number `json:"large_calls_per_step"`
+	Repeats    number  `json:"repeats_of_one_size"`
+	Burstiness *number `json:"burstiness"`
+	Largest    int64   `json:"largest_bytes"`
+}
+
+type clockJSON struct {
+	Host     string  `json:"host"`
+	Rank     int     `json:"rank"`
+	Known    bool    `json:"known"`
+	Offset   *int64  `json:"offset_ns"`
+	Drift    *number `json:"drift_ppm"`
+	At       *int64  `json:"at_ns"`
+	Residual *int64  `json:"residual_ns"`
+	Meetings int     `json:"collectives"`
+}
+
+type matchesJSON struct {
+	Pairs     int `json:"pairs"`
+	Certain   int `json:"certain"`
+	Unmatched int `json:"calls_without_kernel"`
+	Leftover  int `json:"kernels_without_call"`
+}
+
+type exampleJSON struct {
+	About string `json:"about"`
+	Count int64  `json:"count"`
+	File  string `json:"file"`
+	Line  int64  `json:"line"`
+	Text  string `json:"text"`
+}
+
+func trafficOf(r *traffic.Result, problems []Problem) trafficJSON {
+	headline, _ := trafficHeadline(r)
+	out := trafficJSON{Schema: trafficSchema, Headline: headline, OpCounts: map[string]int64{}, Unparsed: r.Unparsed,
+		Ranks: []commRankJSON{}, Communicators: []communicatorJSON{}, Clocks: []clockJSON{}, NotRead: []exampleJSON{},
+		Notes: list(r.Notes), Problems: problemsOf(problems)}
+	for op, n := range r.OpCounts {
+		out.OpCounts[op.String()] = n
+	}
+	for i := range r.Ranks {
+		k := &r.Ranks[i]
+		j := commRankJSON{Rank: k.Rank, Host: k.Host, PID: k.PID, Log: k.Process != traffic.None, Pairing: k.Pairing.String(), Calls: len(k.Calls), Pairs: k.Pairs, Certain: k.Certain}
+		if k.Device >= 0 {
+			j.Device = &k.Device
+		}
+		if k.Export != traffic.None {
+			j.Export = r.Names[k.Export]
+		}
+		out.Ranks = append(out.Ranks, j)
+		out.Matches.Pairs += k.Pairs
+		out.Matches.Certain += k.Certain
+	}
+	out.Matches.Unmatched, out.Matches.Leftover = r.Unmatched, r.Leftover
+	for i := range r.Communicators {
+		out.Communicators = append(out.Communicators, communicatorOf(&r.Communicators[i]))
+	}
+	for i := range r.Clocks {
+		out.Clocks = append(out.Clocks, clockOf(r, &r.Clocks[i]))
+	}
+	for _, x := range r.Log.Census.Damages {
+		out.NotRead = append(out.NotRead, exampleJSON{x.About, x.Count, r.LogNames[x.File], x.Line, x.Text})
+	}
+	return out
+}
+
+func communicatorOf(c *traffic.Communicator) communicatorJSON {
+	j := communicatorJSON{ID: c.ID, Kind: c.Kind.String(), Evidence: list(c.Evidence), Ranks: list(c.Ranks), NRanks: c.NRanks, Hosts: c.Hosts,
+		Operations: []operationUseJSON{}}
+	for _, u := range c.Ops {
+		j.Operations = append(j.Operations, operationUseJSON{u.Op.String(), u.Calls, u.Bytes})
+	}
+	if s := &c.Signature; s.Calls > 0 {
+		j.Signature = &signatureJSON{Calls: s.Calls, Large: s.Large, Steps: s.Steps, PerStep: known(s.PerStep), Repeats: number(s.Repeats),
+			Burstiness: known(s.Burstiness), Largest: s.Largest}
+	}
+	return j
+}
+
+// known is nil for what is not.
+func known(f float64) *number {
+	if !finite(f) {
+		return nil
+	}
+	return optionalNumber(&f)
+}
+
+func clockOf(r *traffic.Result, c *traffic.Clock) clockJSON {
+	k := &r.Ranks[c.Rank]
+	j := clockJSON{Host: k.Host, Rank: k.Rank, Known: c.Known, Meetings: c.Meetings}
+	if c.Known {
+		ppm := c.Drift * 1e6
+		j.Offset, j.Drift, j.At, j.Residual = &c.Offset, optionalNumber(&ppm), &c.At, &c.Residual
+	}
+	return j
+}
+
+// useOf is one operation on one communicator.
+type useOf struct {
+	*traffic.Communicator
+	traffic.OpUse
+}
+
+// trafficRows is one row per communicator and operation.
+func trafficRows(r *traffic.Result) *table {
+	var rows []useOf
+	for i := range r.Communicators {
+		for _, u := range r.Communicators[i].Ops {
+			rows = append(rows, useOf{&r.Communicators[i], u})
+		}
+	}
+	type x = useOf
+	return flat([]field[x]{
+		{"communicator", kindName, func(u x) cell { return textCell(u.ID) }},
+		{"kind", kindText, func(u x) cell { return textCell(u.Kind.String()) }},
+		{"nranks", kindInteger, func(u x) cell { return wholeCell(u.NRanks) }},
+		{"ranks", kindList, func(u x) cell { return numberList(u.Ranks) }},
+		{"op", kindText, func(u x) cell { return textCell(u.Op.String()) }},
+		{"calls", kindInteger, func(u x) cell { return wholeCell(u.OpUse.Calls) }},
+		{"bytes", kindInteger, func(u x) cell { return wholeCell(u.Bytes) }},
+	}, rows)
+}
+
+// byCalls is the operations, most calls first.
+func byCalls(r *traffic.Result) []traffic.OpUse {
+	uses := map[string]*traffic.OpUse{}
+	for i := range r.Log.Calls {
+		c := &r.Log.Calls[i]
+		u := uses[c.Op.String()]
+		if u == nil {
+			u = &traffic.OpUse{Op: c.Op}
+			uses[c.Op.String()] = u
+		}
+		u.Calls++
+		u.Bytes += max(c.Bytes(), 0)
+	}
+	var out []traffic.OpUse
+	for _, u := range uses {
+		out = append(out, *u)
+	}
+	slices.SortFunc(out, func(a, b traffic.OpUse) int {
+		if a.Calls != b.Calls {
+			return int(b.Calls - a.Calls)
+		}
+		return int(a.Op) - int(b.Op)
+	})
+	return out
+}

@@ -1,0 +1,76 @@
+package report
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/commfiles"
+	"github.com/sfstat/sfstat/traffic"
+)
+
+// fixtureTraffic is the job of fixtures/comm, or what a part of its files tells.
+func fixtureTraffic(t *testing.T, paths ...string) *traffic.Result {
+	t.Helper()
+	found, err := commfiles.Read(paths, ingest.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := traffic.Analyze(traffic.Input{Log: found.Log, LogNames: found.LogNames, Exports: found.Exports, Names: found.Names}, traffic.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+const commRun = "../fixtures/comm/run"
+
+func TestTrafficSchemaIsComplete(t *testing.T) {
+	explained := explainer(t, "output-comm.md")
+	schema, doc := readSchema(t, "comm")
+	complete(t, "comm", doc, explained)
+	problem := Input{Problems: []Problem{{"x.log", errors.New("torn")}}}
+	for name, paths := range map[string][]string{"all": {commRun}, "logs": {commRun + "/nccl.node0.4000.log"}, "exports": {commRun + "/node1.sqlite"}} {
+		r := fixtureTraffic(t, paths...)
+		for f := Text; f <= Markdown; f++ {
+			var out bytes.Buffer
+			if err := problem.Traffic(&out, r, f, Style{}); err != nil {
+				t.Fatal(err)
+			}
+			if text := out.String(); strings.Contains(text, "NaN") || strings.Contains(text, "%!") {
+				t.Errorf("%s as %v:\n%s", name, f, text)
+			}
+			if f == JSON {
+				valid(t, schema, name, out.Bytes())
+			}
+			if err := problem.Traffic(full{}, r, f, Style{}); err == nil {
+				t.Errorf("as %v: the failed write is not reported", f)
+			}
+		}
+		for _, c := range trafficRows(r).columns {
+			explained(c.head)
+		}
+	}
+}
+
+func TestMatches(t *testing.T) {
+	var out bytes.Buffer
+	if err := Matches(&out, fixtureTraffic(t, commRun)); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(out.String(), "\n")
+	if want := "log_file,line,sqlite_file,global_pid,correlation_id,certain"; lines[0] != want || len(lines) != 176+2 {
+		t.Errorf("%d lines, the first %q", len(lines), lines[0])
+	}
+	if want := "nccl.node0.4000.log,5,node0.sqlite,73465036030345216,10,true"; lines[1] != want {
+		t.Errorf("%q, expected %q", lines[1], want)
+	}
+	for _, column := range strings.Split(lines[0], ",") {
+		explainer(t, "output-comm.md")(column)
+	}
+	if err := Matches(full{}, fixtureTraffic(t, commRun)); err == nil {
+		t.Error("the failed write is not reported")
+	}
+}

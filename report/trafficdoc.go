@@ -1,0 +1,233 @@
+package report
+
+import (
+	"fmt"
+	"math/bits"
+	"strings"
+
+	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/traffic"
+)
+
+func trafficDocument(r *traffic.Result, problems []Problem) document {
+	text, level := trafficHeadline(r)
+	d := document{headline{text, level}, prose(trafficBasis(r))}
+	if len(r.Log.Calls) > 0 {
+		d = append(d, heading("Operations"), operationTable(r))
+	}
+	if t := sizeTable(r); len(t.rows) > 0 {
+		d = append(d, heading("Sizes of messages"), t)
+	}
+	d = append(d, heading("Ranks"), commRankTable(r))
+	if len(r.Communicators) > 0 {
+		d = append(d, heading("Communicators"), communicatorTable(r))
+	}
+	if t := clockTable(r); len(t.rows) > 1 {
+		d = append(d, heading("Clocks"), t)
+	}
+	if len(r.Notes) > 0 {
+		d = append(d, heading("How it was found"), bullets(r.Notes))
+	}
+	return append(append(d, notUnderstood(r)...), problemBlocks(problems)...)
+}
+
+// trafficHeadline is the answer in one sentence.
+func trafficHeadline(r *traffic.Result) (string, diagnose.Confidence) {
+	l, share, ok := r.Latecomer()
+	switch {
+	case ok:
+		k := &r.Ranks[l.Rank]
+		return fmt.Sprintf("Rank %d (%s) makes the others wait: it comes last to %s of %s, usually by %s, in all %s of the time.",
+			k.Rank, k.Host, percent(float64(l.Last)/float64(l.Met)), counted(l.Met, "collective"), length(float64(l.Typical)), percent(share)), diagnose.Supported
+	case l.Met > 0:
+		return "No rank stands out: none comes last to collectives again and again.", diagnose.Insufficient
+	case len(r.Log.Calls) > 0:
+		return fmt.Sprintf("%s of %s on %s; nothing tells when they ran.", counted(len(r.Log.Calls), "call"), counted(len(r.Ranks), "rank"),
+			counted(len(r.Communicators), "communicator")), diagnose.Insufficient
+	}
+	return fmt.Sprintf("%s of NCCL on %s; no call of a log was paired with them.", counted(kernelsOf(r), "kernel"), counted(len(r.Ranks), "rank")), diagnose.Insufficient
+}
+
+func kernelsOf(r *traffic.Result) (n int) {
+	for _, x := range r.Exports {
+		for i := range x.Processes {
+			n += len(x.Processes[i].Kernels)
+		}
+	}
+	return n
+}
+
+func trafficBasis(r *traffic.Result) string {
+	pairs, certain := 0, 0
+	for i := range r.Ranks {
+		pairs, certain = pairs+r.Ranks[i].Pairs, certain+r.Ranks[i].Certain
+	}
+	text := fmt.Sprintf("%s of logs, %s", counted(len(r.LogNames), "file"), counted(len(r.Exports), "export"))
+	if pairs > 0 {
+		text += fmt.Sprintf("; %s of call and kernel, %s of them certain", counted(pairs, "pair"), percent(float64(certain)/float64(pairs)))
+	}
+	var without []string
+	if r.Unmatched > 0 {
+		without = append(without, counted(r.Unmatched, "call")+" without a kernel")
+	}
+	if r.Leftover > 0 {
+		without = append(without, counted(r.Leftover, "kernel")+" without a call")
+	}
+	if len(without) > 0 {
+		text += "; " + strings.Join(without, ", ")
+	}
+	return text + "."
+}
+
+// operationTable is one line per operation.
+func operationTable(r *traffic.Result) *table {
+	t := &table{columns: []column{{head: "operation", kind: kindText}, {head: "calls", kind: kindInteger}, {head: "volume", kind: kindText},
+		{kind: kindBar}, {head: "share", kind: kindFraction}},
+		caption: "volume: count × size of the type as logged, over all ranks."}
+	uses := byCalls(r)
+	var total int64
+	for _, u := range uses {
+		total += u.Bytes
+	}
+	for _, u := range uses {
+		share := cell{}
+		if total > 0 {
+			share = realCell(float64(u.Bytes) / float64(total))
+		}
+		t.rows = append(t.rows, []cell{textCell(u.Op.String()), wholeCell(u.Calls), textCell(sizeText(u.Bytes)), share, share})
+	}
+	return t
+}
+
+// sizeTable is how many calls have messages of which size, by powers of 16.
+func sizeTable(r *traffic.Result) *table {
+	t := &table{columns: []column{{head: "from", kind: kindText}, {head: "below", kind: kindText}, {head: "calls", kind: kindInteger}, {kind: kindBar}, {head: "share", kind: kindFraction}}}
+	var classes [17]int64
+	total := int64(0)
+	for i := range r.Log.Calls {
+		if b := r.Log.Calls[i].Bytes(); b > 0 {
+			classes[(bits.Len64(uint64(b))-1)/4]++
+			total++
+		}
+	}
+	for k, n := range classes {
+		if n > 0 {
+			share := realCell(float64(n) / float64(total))
+			t.rows = append(t.rows, []cell{textCell(binarySize(4 * k)), textCell(binarySize(4*k + 4)), wholeCell(n), share, share})
+		}
+	}
+	return t
+}
+
+// binarySize writes a power of two of bytes.
+func binarySize(power int) string {
+	return fmt.Sprintf("%d %s", 1<<(power%10), [...]string{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}[min(power/10, 6)])
+}
+
+// commRankTable is one line per rank.
+func commRankTable(r *traffic.Result) *table {
+	t := &table{columns: []column{{head: "rank", kind: kindID}, {head: "host", kind: kindName}, {head: "calls", kind: kindInteger}, {head: "matched", kind: kindInteger},
+		{head: "certain", kind: kindFraction, spare: true}, {head: "last", kind: kindFraction, means: "last: how often of its collectives it came last."},
+		{head: "caused %s", kind: kindLength, means: "caused: how long it alone made the others wait."},
+		{head: "waited %s", kind: kindLength}, {head: "moving %s", kind: kindLength, means: "moving: in collectives after the last rank had come."}}}
+	late, _ := r.Lateness()
+	for i := range r.Ranks {
+		k, l := &r.Ranks[i], &late[i]
+		row := []cell{wholeCell(k.Rank), textCell(k.Host), wholeCell(len(k.Calls)), wholeCell(k.Pairs), {}, {}, {}, {}, {}}
+		if k.Pairs > 0 {
+			row[4] = realCell(float64(k.Certain) / float64(k.Pairs))
+		}
+		if l.Met > 0 {
+			row[5], row[6] = realCell(float64(l.Last)/float64(l.Met)), realCell(float64(l.Caused))
+			row[7], row[8] = realCell(float64(l.Waited)), realCell(float64(l.Moving))
+		}
+		t.rows = append(t.rows, row)
+	}
+	return t.tidy()
+}
+
+// communicatorTable is one line per communicator, with how it is used and why it is of its kind.
+func communicatorTable(r *traffic.Result) *table {
+	t := &table{columns: []column{{head: "communicator", kind: kindName}, {head: "kind", kind: kindText}, {head: "ranks", kind: kindText},
+		{head: "operations", kind: kindList}, {head: "volume", kind: kindText}, {head: "a step", kind: kindReal, spare: true, means: "a step: calls of one rank with at least 16 KiB."},
+		{head: "bursts", kind: kindReal, spare: true, means: "bursts: −1 where calls come evenly, 1 where all at once."}}}
+	notes := map[string]int{}
+	for i := range r.Communicators {
+		c := &r.Communicators[i]
+		if c.NRanks == 1 && c.Signature.Calls == 0 {
+			continue
+		}
+		_, bytes := c.Total()
+		row := []cell{textCell(c.ID), textCell(c.Kind.String()), textCell(rankText(c)), listCell(opTexts(c)), textCell(sizeText(bytes)), realCell(c.PerStep), realCell(c.Burstiness)}
+		if why := strings.Join(c.Evidence, "; "); why != "" && len(notes) < len(superscripts)-1 {
+			if notes[why] == 0 {
+				t.notes = append(t.notes, why)
+				notes[why] = len(t.notes)
+			}
+			row[1].note = notes[why]
+		}
+		t.rows = append(t.rows, row)
+	}
+	return t.tidy()
+}
+
+// rankText is the ranks, or how many they are.
+func rankText(c *traffic.Communicator) string {
+	if c.Alone || len(c.Ranks) == 0 {
+		return fmt.Sprintf("of %d", c.NRanks)
+	}
+	text := trace.RankList(c.Ranks)
+	if len(c.Ranks) < c.NRanks {
+		text += fmt.Sprintf(" of %d", c.NRanks)
+	}
+	return text
+}
+
+// opTexts is the operations with their calls.
+func opTexts(c *traffic.Communicator) (items []string) {
+	for _, u := range c.Ops {
+		items = append(items, fmt.Sprintf("%v %d", u.Op, u.Calls))
+	}
+	return items
+}
+
+// clockTable is one line per host.
+func clockTable(r *traffic.Result) *table {
+	t := &table{columns: []column{{head: "export", kind: kindName}, {head: "ahead %s", kind: kindLength}, {head: "gains ppm", kind: kindReal},
+		{head: "residual %s", kind: kindLength}, {head: "collectives", kind: kindInteger}},
+		caption: "ahead: of the first clock, at the first collective in common; its drift is none where it is within the error."}
+	seen := map[int]bool{}
+	for _, c := range r.Clocks {
+		if seen[c.Export] {
+			continue
+		}
+		seen[c.Export] = true
+		row := []cell{textCell(r.Names[c.Export]), {}, {}, {}, {}}
+		if c.Known {
+			row[1], row[2] = realCell(float64(c.Offset)), realCell(c.Drift*1e6)
+			row[3], row[4] = realCell(float64(c.Residual)), wholeCell(c.Meetings)
+		}
+		t.rows = append(t.rows, row)
+	}
+	return t
+}
+
+// notUnderstood is the lines that begin like NCCL's and could not be read, by reason, and what
+// was not used.
+func notUnderstood(r *traffic.Result) document {
+	var b bullets
+	for _, x := range r.Log.Census.Damages {
+		b = append(b, fmt.Sprintf("%s: %s, the first in %s:%d: %s", counted(int(x.Count), "line"), x.About, r.LogNames[x.File], x.Line, x.Text))
+	}
+	if n := r.Log.Census.Strays; n > 0 {
+		b = append(b, counted(int(n), "call")+" whose line lost its head, of no process that can be told")
+	}
+	if n := r.Log.Census.Untied; n > 0 {
+		b = append(b, counted(int(n), "tuning line")+" whose call is not in the log")
+	}
+	if len(b) == 0 {
+		return nil
+	}
+	return document{heading("Not understood"), b}
+}

@@ -1,0 +1,109 @@
+package traffic
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+// Collective is one collective on all its ranks, on the clock of the first rank. It began when its last
+// rank came: before that the others wait.
+type Collective struct {
+	Communicator int // index of Communicators
+	Count        uint64
+	Op           nccl.Op
+	Bytes        int64  // of one rank: the calls of its kernel, count × size of the type
+	Parts        []Part // by rank
+	Last         int    // of Parts: who came last
+	Begin, End   int64  // when the last came, and the median end
+	Certain      bool   // all matches are
+}
+
+// Part is one rank's part.
+type Part struct {
+	Rank       int // index of Ranks
+	Call       int // of Log.Calls, the first of its kernel
+	Kernel     int
+	Start, End int64
+}
+
+// Whole says whether all ranks of its communicator were seen.
+func (c *Collective) Whole(r *Result) bool {
+	return len(c.Parts) == r.Communicators[c.Communicator].NRanks
+}
+
+// collectives puts the matches of one collective together. Point to point is left out: two ranks
+// of a group need not run it at once.
+func (a *assembly) collectives() {
+	group := map[int]int{}
+	for g := range a.groups {
+		for _, s := range a.groups[g].Sides {
+			if s != comm.None && a.groups[g].Ranks > 1 {
+				group[s] = g
+			}
+		}
+	}
+	at := map[meetingKey]int{}
+	for _, m := range a.r.Matches {
+		c := &a.in.Log.Calls[m.Call]
+		g, ok := group[c.Comm]
+		if !ok || c.Op.PointToPoint() || c.Op.OneSided() {
+			continue
+		}
+		key := meetingKey{g, c.OpCount}
+		i, ok := at[key]
+		if !ok {
+			i = len(a.r.Collectives)
+			at[key] = i
+			a.r.Collectives = append(a.r.Collectives, Collective{Communicator: g, Count: c.OpCount, Op: c.Op, Certain: true})
+		}
+		a.join(&a.r.Collectives[i], m)
+	}
+	a.r.Collectives = slices.DeleteFunc(a.r.Collectives, func(c Collective) bool { return len(c.Parts) == 0 })
+	for i := range a.r.Collectives {
+		a.r.Collectives[i].finish()
+	}
+	slices.SortFunc(a.r.Collectives, func(x, y Collective) int {
+		return cmp.Or(cmp.Compare(x.Begin, y.Begin), cmp.Compare(x.Communicator, y.Communicator), cmp.Compare(x.Count, y.Count))
+	})
+}
+
+// join adds a match. Calls of one group share a kernel.
+func (a *assembly) join(c *Collective, m Match) {
+	k := &a.r.Ranks[m.Rank]
+	x := &a.in.Exports[k.Export].Processes[k.Recorded].Kernels[m.Kernel]
+	bytes := max(a.in.Log.Calls[m.Call].Bytes(), 0)
+	c.Certain = c.Certain && m.Certain
+	if i := slices.IndexFunc(c.Parts, func(p Part) bool { return p.Rank == m.Rank }); i >= 0 {
+		if i == 0 {
+			c.Bytes += bytes
+		}
+		return
+	}
+	start, known := a.firstTime(k.Export, x.Start)
+	end, _ := a.firstTime(k.Export, x.End)
+	if !known {
+		return
+	}
+	if len(c.Parts) == 0 {
+		c.Bytes = bytes
+	}
+	c.Parts = append(c.Parts, Part{Rank: m.Rank, Call: m.Call, Kernel: m.Kernel, Start: start, End: end})
+}
+
+// finish finds who came last. There must be parts.
+func (c *Collective) finish() {
+	slices.SortFunc(c.Parts, func(x, y Part) int { return cmp.Compare(x.Rank, y.Rank) })
+	var ends []int64
+	for i, p := range c.Parts {
+		if p.Start > c.Parts[c.Last].Start {
+			c.Last = i
+		}
+		ends = append(ends, p.End)
+	}
+	c.Begin = c.Parts[c.Last].Start
+	slices.Sort(ends)
+	c.End = ends[len(ends)/2]
+}

@@ -1,0 +1,59 @@
+package traffic
+
+import (
+	"fmt"
+	"strings"
+)
+
+// notes says how things were found, and what was not.
+func (a *assembly) notes() {
+	sortMatches(a.r.Matches)
+	var by [len(pairingNames)]int
+	logs, traces := 0, 0
+	for i := range a.r.Ranks {
+		k := &a.r.Ranks[i]
+		by[k.Pairing]++
+		if k.Process != None && k.Export == None {
+			logs++
+		}
+		if k.Process == None {
+			traces++
+		}
+	}
+	var how []string
+	for p := ByPID; int(p) < len(by); p++ {
+		if by[p] > 0 {
+			how = append(how, fmt.Sprintf("%d by %v", by[p], p))
+		}
+	}
+	if len(how) > 0 {
+		a.note("processes of logs and exports were paired: %s", strings.Join(how, ", "))
+	}
+	if by[Doubtful] > 0 {
+		a.note("no match of the %d processes that were not clearly paired is called certain", by[Doubtful])
+	}
+	switch {
+	case len(a.in.Exports) == 0:
+		a.note("no export of Nsight Systems among the inputs: what was called is known, not when it ran or for how long")
+	case len(a.in.Log.Calls) == 0 && len(a.in.LogNames) == 0:
+		a.note("no debug log among the inputs: kernels are known, not sizes and communicators")
+	case len(a.in.Log.Calls) == 0:
+		a.note("the logs have no calls: set NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=INIT,COLL,TUNING,GRAPH")
+	default:
+		if logs > 0 {
+			a.note("%d processes logged and are in no export", logs)
+		}
+		if traces > 0 {
+			a.note("%d processes of exports left no log", traces)
+		}
+	}
+	if a.ranked != "" {
+		a.note("%s", a.ranked)
+	}
+	for _, c := range a.r.Clocks {
+		if !c.Known {
+			a.note("the clock of %s cannot be compared with the first: too few collectives in common", a.in.Names[c.Export])
+			break
+		}
+	}
+}

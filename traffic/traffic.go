@@ -1,0 +1,328 @@
+// Package traffic puts what a job left of its communication together: calls out
+// of NCCL's debug logs, kernels out of exports of Nsight Systems.
+//
+//  1. A process that logged and one that the profiler saw are the same one by
+//     host and pid, the bus of the GPU, the CUDA device, the rank, or by what they did ([Pairing]).
+//  2. The calls of each are aligned with its kernels, all ranks of a clock
+//     together (package align).
+//  3. Sides of communicators are one by commId or by split (package comm); where a log has
+//     neither, by ending their collectives together, again and again.
+//  4. The ends of what two exports did together tell how far their clocks are apart.
+//
+// Either side alone is taken as far as it goes: logs without an export have no
+// times, exports without a log no sizes and no communicators. Nothing is read or written here.
+package traffic
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/align"
+	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/ingest/nccllog"
+	"github.com/sfstat/sfstat/ingest/nsight"
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+// None is the index of nothing.
+const None = -1
+
+// Input is all logs and exports of one job.
+type Input struct {
+	Log      *nccllog.Log
+	LogNames []string // of Log.Files, as results show them
+	Exports  []*nsight.Collectives
+	Names    []string // of Exports
+}
+
+// Scoring says how calls and kernels are compared.
+type Scoring uint8
+
+const (
+	ByEvidence Scoring = iota // all that both sides know, ranks together
+	ByName                    // operation names alone, each rank by itself, as in the thesis: nothing is certain
+)
+
+// Options of Analyze. The zero value is usable.
+type Options struct {
+	Scoring Scoring
+	Layout  Layout // zero: kinds of communicators are inferred
+}
+
+// Rank is one process of the job.
+type Rank struct {
+	Rank     int // of the job
+	Host     string
+	PID      int64
+	Device   int64 // CUDA index; −1 where neither side tells
+	Process  int   // index of Log.Processes, None without a log
+	Export   int   // index of Exports, None without one
+	Recorded int   // index of the export's processes
+	Pairing  Pairing
+	Calls    []int // indices of Log.Calls
+	Matching *align.Matching
+	Pairs    int // of call and kernel
+	Certain  int
+}
+
+// Match is a call and the kernel that ran it.
+type Match struct {
+	Rank, Call, Kernel int // index of Ranks, of Log.Calls, of the process's kernels
+	Certain            bool
+}
+
+// Clock is how a rank's clock runs against that of the first rank with an export.
+type Clock struct {
+	Rank     int // index of Ranks
+	Export   int
+	Known    bool // false: too few collectives in common
+	Offset   int64
+	Drift    float64 // nanoseconds in each nanosecond
+	At       int64   // on the first clock, where Offset holds
+	Residual int64   // median distance of a collective's end from the line
+	Meetings int
+}
+
+// Result is what is known of the job's communication.
+type Result struct {
+	Input
+	Ranks         []Rank // by rank
+	Matches       []Match
+	Communicators []Communicator
+	Clocks        []Clock // by rank
+	Collectives   []Collective
+	OpCounts      map[nccl.Op]int64
+	Duplicates    int   // lines that stand twice
+	Unparsed      int64 // lines that begin like NCCL's and were not understood
+	Unmatched     int   // calls that launch a kernel, of ranks that have one, without match
+	Leftover      int   // kernels without call
+	Notes         []string
+}
+
+// Analyze puts the input together.
+func Analyze(in Input, o Options) (*Result, error) {
+	if in.Log == nil {
+		in.Log = &nccllog.Log{}
+	}
+	a := &assembly{in: in, o: o, again: map[int]bool{}, r: &Result{Input: in, OpCounts: map[nccl.Op]int64{}}}
+	a.pair()
+	a.count()
+	a.sidesOf()
+	if err := a.align(); err != nil {
+		return nil, err
+	}
+	a.meet()
+	a.number()
+	a.clocks()
+	a.communicators()
+	a.collectives()
+	a.collect()
+	a.notes()
+	return a.r, nil
+}
+
+// assembly is a result in the making.
+type assembly struct {
+	in     Input
+	o      Options
+	r      *Result
+	sides  []comm.Side // of Log.Communicators; Process is an index of Ranks
+	groups []comm.Communicator
+	again  map[int]bool // calls whose line stands twice, of those the second
+	met    map[int]bool // sides that only meetings put together
+	fits   []fit        // of exports
+	ranked string       // how ranks were numbered
+}
+
+func (a *assembly) note(format string, args ...any) {
+	a.r.Notes = append(a.r.Notes, fmt.Sprintf(format, args...))
+}
+
+// count counts the calls of the log. A line that stands twice, to the last buffer, is one call.
+func (a *assembly) count() {
+	census := &a.in.Log.Census
+	for op, n := range census.Calls {
+		a.r.OpCounts[op] = n
+	}
+	for i := range a.r.Ranks {
+		k := &a.r.Ranks[i]
+		_, why := align.Plan(a.calls(k), 0)
+		for c, reason := range why {
+			if reason == align.Duplicate {
+				a.r.OpCounts[a.in.Log.Calls[k.Calls[c]].Op]--
+				a.again[k.Calls[c]] = true
+			}
+		}
+	}
+	maps.DeleteFunc(a.r.OpCounts, func(_ nccl.Op, n int64) bool { return n == 0 })
+	a.r.Duplicates, a.r.Unparsed = len(a.again), census.Kinds[nccllog.Damaged]
+}
+
+// calls is those of a rank as the engine takes them.
+func (a *assembly) calls(k *Rank) (list []align.Call) {
+	for _, i := range k.Calls {
+		list = append(list, CallOf(a.in.Log, &a.in.Log.Calls[i]))
+	}
+	return list
+}
+
+// sidesOf takes the communicators of the log, each with the rank whose side it is.
+func (a *assembly) sidesOf() {
+	owner := make(map[int]int)
+	for i := range a.r.Ranks {
+		if p := a.r.Ranks[i].Process; p != None {
+			owner[p] = i
+		}
+	}
+	for i := range a.in.Log.Communicators {
+		c := &a.in.Log.Communicators[i]
+		s := comm.Side{Process: None, ID: c.ID, Rank: int(c.Rank), Ranks: int(c.Ranks), Parent: c.Parent, Split: c.Split, Color: c.Color}
+		if k, ok := owner[c.Process]; ok {
+			s.Process = k
+		} else {
+			s.ID, s.Parent, s.Rank = 0, comm.None, -1
+		}
+		a.sides = append(a.sides, s)
+	}
+	a.groups = comm.Group(a.sides)
+}
+
+// align pairs the calls of each rank with its kernels.
+func (a *assembly) align() error {
+	if a.o.Scoring == ByName {
+		return a.alignNames()
+	}
+	var ps []align.Process
+	var of []int
+	at := map[int]int{}
+	for i := range a.r.Ranks {
+		if k := &a.r.Ranks[i]; k.Process != None && k.Export != None {
+			at[i] = len(ps)
+			ps, of = append(ps, a.process(k)), append(of, i)
+		}
+	}
+	ms, err := align.Together(ps, a.members(at), align.DefaultScoring())
+	if err != nil {
+		return err
+	}
+	for i, m := range ms {
+		k := &a.r.Ranks[of[i]]
+		k.Matching = m
+		for _, x := range m.Matches {
+			for _, c := range m.Launches[x.Launch].Calls {
+				a.r.Matches = append(a.r.Matches, Match{of[i], k.Calls[c], x.Kernel, m.IsCertain(x) && k.Pairing.Sure()})
+			}
+		}
+	}
+	return nil
+}
+
+// members is the sides of each communicator that several aligned ranks have.
+func (a *assembly) members(at map[int]int) (groups [][]align.Member) {
+	for i := range a.groups {
+		if a.groups[i].Method == comm.Alone {
+			continue
+		}
+		var list []align.Member
+		for _, s := range a.groups[i].Sides {
+			if s == comm.None {
+				continue
+			}
+			if p, ok := at[a.sides[s].Process]; ok {
+				list = append(list, align.Member{Process: p, Comm: s})
+			}
+		}
+		if len(list) > 1 {
+			groups = append(groups, list)
+		}
+	}
+	return groups
+}
+
+func (a *assembly) alignNames() error {
+	for i := range a.r.Ranks {
+		k := &a.r.Ranks[i]
+		if k.Process == None || k.Export == None {
+			continue
+		}
+		pairs, err := align.ByName(a.process(k))
+		if err != nil {
+			return err
+		}
+		for _, p := range pairs {
+			a.r.Matches = append(a.r.Matches, Match{i, k.Calls[p.Row], p.Column, false})
+		}
+	}
+	return nil
+}
+
+// process is a rank as the engine takes it.
+func (a *assembly) process(k *Rank) align.Process {
+	p := align.Process{Clock: k.Export, Calls: a.calls(k)}
+	for _, x := range a.in.Exports[k.Export].Processes[k.Recorded].Kernels {
+		p.Kernels = append(p.Kernels, align.Kernel{KernelName: x.KernelName, Stream: x.Stream, Start: x.Start, End: x.End, Launch: x.Launch,
+			HasLaunch: x.HasLaunch, Thread: x.Thread, Grid: x.Grid, Block: x.Block, Replay: x.Replay})
+	}
+	return p
+}
+
+// CallOf is a logged call as the engine takes it.
+func CallOf(log *nccllog.Log, c *nccllog.LoggedCall) align.Call {
+	call := align.Call{Op: c.Op, Datatype: c.Datatype, Reduction: c.Reduction, Count: c.Count, Ranks: c.Ranks, Comm: c.Comm, OpCount: c.OpCount,
+		Stream: c.Stream, Send: c.Send, Recv: c.Recv, Root: c.Root, Thread: c.TID, Time: c.Time, HasTime: c.Clock != nccllog.NoClock}
+	if u := log.TuningOf(c); u != nil {
+		call.Algo, call.Protocol, call.Channels = u.Algo, u.Protocol, u.Channels
+		call.NoKernel = u.Kernel == nccllog.CopyEngine
+	}
+	return call
+}
+
+// collect puts matches into the order of ranks and of the log, and counts.
+func (a *assembly) collect() {
+	matched := map[[2]int]bool{}
+	for _, m := range a.r.Matches {
+		k := &a.r.Ranks[m.Rank]
+		k.Pairs++
+		if m.Certain {
+			k.Certain++
+		}
+		matched[[2]int{m.Rank, m.Kernel}] = true
+	}
+	for i := range a.r.Ranks {
+		k := &a.r.Ranks[i]
+		if k.Export != None {
+			for j, x := range a.in.Exports[k.Export].Processes[k.Recorded].Kernels {
+				if !matched[[2]int{i, j}] && !x.Replay {
+					a.r.Leftover++
+				}
+			}
+		}
+		if k.Matching == nil {
+			continue
+		}
+		launches := 0
+		for _, why := range k.Matching.Why {
+			if why == align.Launches {
+				launches++
+			}
+		}
+		a.r.Unmatched += max(launches-k.Pairs, 0)
+	}
+}
+
+// sortMatches orders by rank, then line, then kernel.
+func sortMatches(list []Match) {
+	slices.SortFunc(list, func(x, y Match) int {
+		return compareAll(x.Rank-y.Rank, x.Call-y.Call, x.Kernel-y.Kernel)
+	})
+}
+
+func compareAll(differences ...int) int {
+	for _, d := range differences {
+		if d != 0 {
+			return d
+		}
+	}
+	return 0
+}

@@ -1,0 +1,223 @@
+package traffic
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/nccllog"
+	"github.com/sfstat/sfstat/ingest/nsight"
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+const run = "../fixtures/comm/run/"
+
+var (
+	logFiles    = []string{"nccl.node0.4000.log", "nccl.node0.4007.log", "nccl.node1.4014.log", "nccl.node1.4021.log"}
+	exportFiles = []string{"node0.sqlite", "node1.sqlite"}
+)
+
+// fixture reads the files of the fixture job.
+func fixture(t testing.TB, logs, exports []string) Input {
+	t.Helper()
+	b := nccllog.NewBuilder(ingest.Limits{})
+	for _, name := range logs {
+		src, err := ingest.Open(run+name, ingest.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer src.Close()
+		if err := b.Read(src); err != nil {
+			t.Fatal(err)
+		}
+	}
+	in := Input{Log: b.Log(), LogNames: logs, Names: exports}
+	for _, name := range exports {
+		x, err := nsight.ReadCollectives(run+name, ingest.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		in.Exports = append(in.Exports, x)
+	}
+	return in
+}
+
+func analyze(t testing.TB, in Input, o Options) *Result {
+	t.Helper()
+	r, err := Analyze(in, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// every match of the fixture is known: the correlation of a kernel is ten times the number of the job's call,
+// which the buffers' address has, and the rank.
+func checkMatches(t *testing.T, r *Result, certain bool) {
+	t.Helper()
+	if len(r.Matches) != 176 {
+		t.Errorf("%d matches, want 176", len(r.Matches))
+	}
+	for _, m := range r.Matches {
+		k := &r.Ranks[m.Rank]
+		c := &r.Log.Calls[m.Call]
+		got := r.Exports[k.Export].Processes[k.Recorded].Kernels[m.Kernel].Correlation
+		number := int64(c.Send&0xffffffff) >> 12
+		if want := 10*number + (k.PID-4000)/7; got != want || m.Certain != certain {
+			t.Fatalf("rank %d, call %d: kernel %d, want %d; certain %v, want %v", k.Rank, m.Call, got, want, m.Certain, certain)
+		}
+	}
+}
+
+func TestWhole(t *testing.T) {
+	r := analyze(t, fixture(t, logFiles, exportFiles), Options{})
+	checkMatches(t, r, true)
+	if r.OpCounts[nccl.AllReduce] != 176 || len(r.OpCounts) != 1 || r.Unparsed != 1 || r.Unmatched != 0 || r.Leftover != 0 {
+		t.Errorf("%v, %d not understood, %d and %d without partner", r.OpCounts, r.Unparsed, r.Unmatched, r.Leftover)
+	}
+	kinds := map[string]string{}
+	for i := range r.Communicators {
+		c := &r.Communicators[i]
+		kinds[c.ID] = c.Kind.String()
+	}
+	want := map[string]string{"0x5f3a11c0de4401": "unknown", "0x5f3a11c0de4402": "TP", "0x5f3a11c0de4403": "TP", "0x5f3a11c0de4404": "DP", "0x5f3a11c0de4405": "DP"}
+	for id, kind := range want {
+		if kinds[id] != kind {
+			t.Errorf("%s is %s, want %s", id, kinds[id], kind)
+		}
+	}
+	for _, c := range r.Clocks {
+		ahead := int64(0)
+		if r.Ranks[c.Rank].Rank >= 2 {
+			ahead = 2_400_000
+		}
+		if d := c.Offset - ahead; !c.Known || c.Drift != 0 || max(d, -d) > 5000 {
+			t.Errorf("clock of rank %d: %+v, want %d ahead", c.Rank, c, ahead)
+		}
+	}
+	if l, share, ok := r.Latecomer(); !ok || r.Ranks[l.Rank].Rank != 2 || share < 0.5 || l.Typical < 280_000 || l.Typical > 340_000 {
+		t.Errorf("latecomer %+v, %v of the time, %v; want rank 2 by about 0.3 ms", l, share, ok)
+	}
+}
+
+// A container has its own pids, and may show each process one GPU; what it did and when
+// remains.
+func TestPairing(t *testing.T) {
+	for _, c := range []struct {
+		how  Pairing
+		hide func(p *nsight.CommProcess)
+	}{
+		{ByDevice, func(p *nsight.CommProcess) { p.PID = 1 }},
+		{ByContent, func(p *nsight.CommProcess) { p.PID, p.Device = 1, 0 }},
+		{ByBus, func(p *nsight.CommProcess) {
+			p.Bus, p.HasBus, p.PID = 0x1000*(1+0x24*uint64(p.Device)), true, 1
+			p.Device = 0
+		}},
+		{ByRankName, func(p *nsight.CommProcess) { p.Rank, p.PID, p.Device = int(p.PID-4000)/7, 1, 0 }},
+	} {
+		in := fixture(t, logFiles, exportFiles)
+		for _, x := range in.Exports {
+			for i := range x.Processes {
+				c.hide(&x.Processes[i])
+			}
+		}
+		r := analyze(t, in, Options{})
+		checkMatches(t, r, true)
+		for i := range r.Ranks {
+			if got := r.Ranks[i].Pairing; got != c.how && (c.how != ByContent || got != ByDevice && got != ByElimination) {
+				t.Errorf("rank %d by %v, want by %v", i, got, c.how)
+			}
+		}
+	}
+}
+
+// Where nothing tells one rank of a host from another, pairs are doubted, and no match is certain.
+func TestDoubtful(t *testing.T) {
+	in := fixture(t, logFiles[:2], exportFiles[:1])
+	x := in.Exports[0]
+	x.Processes[1] = x.Processes[0]
+	for i := range x.Processes {
+		x.Processes[i].PID, x.Processes[i].Device = 1, 0
+	}
+	r := analyze(t, in, Options{})
+	for _, m := range r.Matches {
+		if m.Certain {
+			t.Fatalf("%+v is called certain", m)
+		}
+	}
+	if !slices.ContainsFunc(r.Notes, func(n string) bool { return strings.Contains(n, "not clearly paired") }) {
+		t.Errorf("notes %q", r.Notes)
+	}
+}
+
+func TestOneSide(t *testing.T) {
+	r := analyze(t, fixture(t, logFiles, nil), Options{})
+	if len(r.Ranks) != 4 || len(r.Communicators) != 5 || len(r.Matches)+len(r.Clocks)+len(r.Collectives) != 0 || r.OpCounts[nccl.AllReduce] != 176 {
+		t.Errorf("logs alone: %d ranks, %d communicators, %d matches", len(r.Ranks), len(r.Communicators), len(r.Matches))
+	}
+	r = analyze(t, fixture(t, nil, exportFiles), Options{})
+	if len(r.Ranks) != 4 || len(r.Communicators)+len(r.Matches)+len(r.OpCounts) != 0 || len(r.Clocks) != 4 || r.Leftover != 176 {
+		t.Errorf("exports alone: %d ranks, %d communicators, %d clocks, %d kernels", len(r.Ranks), len(r.Communicators), len(r.Clocks), r.Leftover)
+	}
+}
+
+func TestThesisScoring(t *testing.T) {
+	checkMatches(t, analyze(t, fixture(t, logFiles, exportFiles), Options{Scoring: ByName}), false)
+}
+
+// Sizes that are given decide; such as do not fit are told and not used.
+func TestLayout(t *testing.T) {
+	in := fixture(t, logFiles, exportFiles)
+	r := analyze(t, in, Options{Layout: Layout{TP: 2, PP: 2}})
+	for i := range r.Communicators {
+		c := &r.Communicators[i]
+		want := UnknownKind // two stages of a pipeline that reduce and send nothing
+		if c.stride() == 1 && c.NRanks == 2 {
+			want = TensorParallel
+		}
+		if c.Kind != want {
+			t.Errorf("%v of stride %d is %v, want %v", c.Ranks, c.stride(), c.Kind, want)
+		}
+	}
+	r = analyze(t, in, Options{Layout: Layout{TP: 3}})
+	if !slices.ContainsFunc(r.Notes, func(n string) bool { return strings.Contains(n, "has 3 ranks, the logs and exports have 4") }) {
+		t.Errorf("notes %q", r.Notes)
+	}
+	for text, want := range map[string]Layout{"": {}, "dp=4,tp=2": {DP: 4, TP: 2}, " PP = 3 , ep=2": {PP: 3, EP: 2}} {
+		if l, err := ParseLayout(text); err != nil || l != want {
+			t.Errorf("%q: %+v, %v", text, l, err)
+		}
+	}
+	for _, text := range []string{"dp", "dp=0", "dp=x", "zp=2", "dp=1,dp=2", ",", "tp=9999999999"} {
+		if l, err := ParseLayout(text); err == nil {
+			t.Errorf("%q is taken for %+v", text, l)
+		}
+	}
+}
+
+// Whatever stands in a log, it is put together with the exports without panic, and no match names what is not there.
+func FuzzAnalyze(f *testing.F) {
+	in := fixture(f, nil, exportFiles[:1])
+	f.Add([]byte("1766084870.050047 node0:4000:4000 [0] NCCL INFO AllReduce: opCount 0 sendbuff 0x7f00001000 recvbuff 0x7f00001000 count 1048576 datatype 9 op 0 root 0 comm 0x55d0018000 [nranks=2] stream 0x55e0000180\n"))
+	f.Add([]byte("n:1:1 [0] NCCL INFO ncclCommInitRank comm 0x1 rank 0 nranks 4 cudaDev 0 nvmlDev 0 busId 1000 commId 0x5 - Init COMPLETE\nn:1:1 [0] NCCL INFO Send: opCount 0 sendbuff (nil) recvbuff 0x7 count 9 datatype 9 op 0 root 3 comm 0x1 [nranks=4] stream 0x5\n"))
+	f.Add([]byte("AllGather: opCount ffffffffffffffff sendbuff (nil) recvbuff (nil) count 18446744073709551615 datatype 99 op 0 root 0 comm 0x1 [nranks=2147483647] stream (nil)\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		b := nccllog.NewBuilder(ingest.Limits{})
+		src, err := ingest.NewSource(strings.NewReader(string(text)), "log", ingest.Limits{})
+		if err != nil {
+			return
+		}
+		defer src.Close()
+		_ = b.Read(src)
+		r, err := Analyze(Input{Log: b.Log(), LogNames: []string{"log"}, Exports: in.Exports, Names: in.Names}, Options{})
+		if err != nil {
+			return
+		}
+		for _, m := range r.Matches {
+			k := &r.Ranks[m.Rank]
+			_, _ = r.Log.Calls[m.Call], r.Exports[k.Export].Processes[k.Recorded].Kernels[m.Kernel]
+		}
+		r.Latecomer()
+	})
+}

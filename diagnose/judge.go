@@ -25,6 +25,7 @@ func (r *run) judge(g frontier.Gates) RunVerdict {
 	j.pool()
 	j.growth()
 	j.stages()
+	j.operations()
 	v := RunVerdict{Run: r.name, Windows: r.windows, Suspects: j.ranked()}
 	if len(v.Suspects) > 0 {
 		v.Confidence = v.Suspects[0].Confidence
@@ -47,13 +48,14 @@ type judge struct {
 type cause uint8
 
 const (
-	causeLate   cause = iota // others waited for it at meetings
-	causeDevice              // slow on the device
-	causeLeads               // latest, without a meeting to measure it at
-	causeGroup               // a role group with more work
-	causeGrowth              // longer in this window than in another
-	causeTurns               // ranks late by turns
-	causeAlike               // long on all ranks alike
+	causeLate     cause = iota // others waited for it at meetings
+	causeDevice                // slow on the device
+	causeLeads                 // latest, without a meeting to measure it at
+	causeGroup                 // a role group with more work
+	causeGrowth                // longer in this window than in another
+	causeTurns                 // ranks late by turns
+	causeAlike                 // long on all ranks alike
+	causeOperator              // an operator behind the stage of another suspect
 )
 
 // finding is a suspect with what is known about it beyond what it shows.
@@ -68,6 +70,7 @@ type finding struct {
 	culprit  *frontier.Culprit // of the best window
 	together []int             // ranks that are late with it for the same reason, itself among them
 	mend     float64           // part of the makespan that goes when all of them are on time
+	inside   *inside           // what the rank launched in the stage; nil where that was not recorded
 }
 
 // key is what makes two suspects the same.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sfstat/sfstat/diagnose/opnames"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -25,6 +26,8 @@ type run struct {
 	windows []Window
 	seen    []extent
 	judged  *RunVerdict // of an operator trace, which is judged when it is added
+	// launched are the operators behind the stages of the windows, compared.
+	launched []*opnames.Result
 }
 
 // New starts a session.
@@ -36,16 +39,21 @@ func (s *Session) Add(w *trace.Window) error {
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(s.runs, func(r *run) bool { return r.name == w.Run && r.judged == nil })
-	if i < 0 {
-		i = len(s.runs)
-		s.runs = append(s.runs, &run{name: w.Run})
-	}
-	r := s.runs[i]
+	r := s.runOf(w.Run)
 	a.Main.Quality.Notes = append(a.Main.Quality.Notes, r.compare(w)...)
 	r.windows = append(r.windows, Window{Main: a.Main, Paper: a.Paper, Groups: a.Groups})
 	r.seen = append(r.seen, extent{w.Index, w.FirstStep, w.FirstStep + int64(w.Steps()), w.WorldSize, w.Accumulation, w.Schema})
 	return nil
+}
+
+// runOf is the run of windows with a name, which is made where there is none.
+func (s *Session) runOf(name string) *run {
+	i := slices.IndexFunc(s.runs, func(r *run) bool { return r.name == name && r.judged == nil })
+	if i < 0 {
+		i = len(s.runs)
+		s.runs = append(s.runs, &run{name: name})
+	}
+	return s.runs[i]
 }
 
 // extent is what is kept of a window to compare later ones with.

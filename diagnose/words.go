@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sfstat/sfstat/diagnose/opnames"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -117,8 +118,18 @@ func (f *finding) surelyLate(g frontier.Gates) bool {
 	return f.culprit != nil && f.culprit.P <= g.Meeting.Significance && !slices.Contains(f.best.Labels, frontier.TelemetryLimited)
 }
 
-// where is the stage of a suspect, for a sentence.
-func (f *finding) where() string { return cmp.Or(f.Stage, "several stages") }
+// where is the stage of a suspect, for a sentence, with the operator that
+// explains most of it.
+func (f *finding) where() string {
+	where := cmp.Or(f.Stage, "several stages")
+	if f.inside == nil {
+		return where
+	}
+	if d, ok := f.inside.chief(); ok {
+		where += fmt.Sprintf(" (%s)", opnames.Label(d.Name))
+	}
+	return where
+}
 
 // ranksAre is "rank 3 is" or "ranks 3-5 are".
 func ranksAre(ranks []int) string {
@@ -168,6 +179,9 @@ func (j *judge) lateSentence(f *finding) string {
 		verb += "s"
 	}
 	where := "in " + f.where()
+	if plural {
+		where = "in " + cmp.Or(f.Stage, "several stages")
+	}
 	perStep := explained / int64(max(1, f.steps))
 	how := fmt.Sprintf("%s of every %s step", ms(perStep), ms(f.step()))
 	if c := f.culprit; c.Steps*2 < f.best.Steps {
@@ -240,7 +254,11 @@ func (j *judge) undecidable(suspects []Suspect) []string {
 	}
 	for _, s := range suspects {
 		if s.Kind == KindStage {
-			say(fmt.Sprintf("Rank: not decidable from stage times for %s, because ranks that wait for each other in a stage all look alike in it. A profiler on a few ranks shows who enters its collective last.", s.Stage))
+			how := "A profiler on a few ranks shows who enters its collective last."
+			if len(j.launched) > 0 {
+				how = "sfstat zscore compares its operators, rank by rank."
+			}
+			say(fmt.Sprintf("Rank: not decidable from stage times for %s, because ranks that wait for each other in a stage all look alike in it. %s", s.Stage, how))
 		}
 	}
 	for _, w := range j.windows {
@@ -276,7 +294,7 @@ func (j *judge) plan(suspects []Suspect) *CapturePlan {
 	}
 	f := j.found[0]
 	w := f.best
-	if len(w.Ranks) < 2 {
+	if len(w.Ranks) < 2 || f.recorded() || f.Kind == KindStage && len(j.launched) > 0 {
 		return nil
 	}
 	p := &CapturePlan{Window: w.Window, Steps: [2]int64{w.FirstStep, w.FirstStep + int64(w.Steps) - 1}, Tool: "torch.profiler or nsys, 3 to 5 steps like these"}
@@ -287,6 +305,10 @@ func (j *judge) plan(suspects []Suspect) *CapturePlan {
 	case KindRank:
 		p.Ranks = append([]int{*f.Rank}, sample(w.Ranks, 2, append(f.together, *f.Rank))...)
 		p.Why = fmt.Sprintf("to see which operation makes rank %d late in %s, beside two ranks that are not", *f.Rank, cmp.Or(f.Stage, "all its stages"))
+		if f.inside != nil {
+			p.Tool = "torch.profiler with with_stack=True, or py-spy, on the host"
+			p.Why = fmt.Sprintf("to see what rank %d does in %s: its operators take no longer than its peers'", *f.Rank, f.Stage)
+		}
 	case KindWorkload:
 		p.Ranks = sample(w.Ranks, 4, nil)
 		p.Why = fmt.Sprintf("to see what differs between the steps in which different ranks are late in %s", f.Stage)
@@ -301,6 +323,13 @@ func (j *judge) plan(suspects []Suspect) *CapturePlan {
 		p.Why = fmt.Sprintf("to see who enters the collective of %s last: ranks that wait alike look alike from outside", f.Stage)
 	}
 	return p
+}
+
+// recorded reports whether the operators of the suspect are in the recording,
+// and say why it is late: there is no need to record them.
+func (f *finding) recorded() bool {
+	in := f.inside
+	return in != nil && len(in.all) > 0 && (len(in.sure) > 0 || !in.all[0].Tested)
 }
 
 // sample picks up to n ranks spread evenly, leaving some out.

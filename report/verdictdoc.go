@@ -1,12 +1,12 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/opnames"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -60,12 +60,16 @@ func who(s diagnose.Suspect) string {
 	return s.Kind.String()
 }
 
-// where is the operator of a suspect, else its stage.
+// where is the operator of a suspect, else its stage; the whole name of a kernel
+// is in the JSON.
 func where(s diagnose.Suspect) string {
 	if s.Role != "" {
 		return operatorWhere(s)
 	}
-	return cmp.Or(s.Op, s.Stage)
+	if s.Op != "" {
+		return opnames.Label(s.Op)
+	}
+	return s.Stage
 }
 
 func runBlocks(v *diagnose.RunVerdict) document {

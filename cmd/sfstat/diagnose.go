@@ -39,7 +39,10 @@ func (p *program) diagnose(c *cli.Context) error {
 		if item.Ops != nil {
 			return ofOperators(item.Ops, s.AddOperators(item.Ops))
 		}
-		return ofWindow(item.Window, s.Add(item.Window))
+		if err := ofWindow(item.Window, s.Add(item.Window)); err != nil || item.Launched == nil {
+			return err
+		}
+		return s.AddLaunched(item.Launched)
 	})
 	if err != nil {
 		return err

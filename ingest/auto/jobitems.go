@@ -43,13 +43,17 @@ func (q *jobItems) convert(j profile.Job, run string) error {
 		path = filepath.Dir(path)
 	}
 	if q.r.o.Want != OperatorsOnly {
-		windows, err := profile.Windows(j.Ranks, profile.Options{Run: run, Timeline: q.r.o.Timeline})
+		job, err := profile.Divide(j.Ranks, profile.Options{Run: run, Timeline: q.r.o.Timeline})
 		if err != nil {
 			return err
 		}
-		for _, w := range windows {
+		for i, w := range job.Windows {
 			w.Notes = append(w.Notes, j.Notes...)
-			q.add(Item{Window: w, Path: path}, j.Ranks)
+			item := Item{Window: w, Path: path}
+			if i == 0 {
+				item.Launched = job.Launched
+			}
+			q.add(item, j.Ranks)
 		}
 	}
 	if q.r.o.Want == OperatorsOnly || q.r.o.Want == EveryForm {

@@ -92,7 +92,7 @@ func (p *nsightRun) load() error {
 	}
 	if w := p.r.o.Want; w == Everything || w == WindowsOnly {
 		for _, rank := range ranks {
-			rank.Ops, rank.Names = nil, nil // windows do without, and a large job has many
+			rank.Ops = nil // windows do with their tallies, and a large job has many
 		}
 	}
 	job := profile.Job{Ranks: ranks}

@@ -185,7 +185,7 @@ func (p *profiles) readOne(f *profiled, consumed *atomic.Int64) (*profile.Rank, 
 		return nil, err
 	}
 	if w := p.r.o.Want; w == Everything || w == WindowsOnly {
-		rank.Ops, rank.Names = nil, nil // windows do without, and a large job has many
+		rank.Ops = nil // windows do with their tallies, and a large job has many
 	}
 	return rank, nil
 }

@@ -89,6 +89,11 @@ func (r *Rank) append(o *Rank) {
 		}
 		r.Ops = append(r.Ops, op)
 	}
+	for _, t := range o.Tallies {
+		t.Step += int32(steps)
+		t.Name += names
+		r.Tallies = append(r.Tallies, t)
+	}
 	r.OpsLost = r.OpsLost || o.OpsLost
 	r.Streams = max(r.Streams, o.Streams)
 	r.Notes = append(r.Notes, o.Notes...)
@@ -115,5 +120,8 @@ func (r *Rank) sortSteps() {
 	}
 	for i := range r.Ops {
 		r.Ops[i].Step = int32(place[r.Ops[i].Step])
+	}
+	for i := range r.Tallies {
+		r.Tallies[i].Step = int32(place[r.Tallies[i].Step])
 	}
 }

@@ -31,6 +31,7 @@ func (b *Builder) operators(r *Rank, h host) {
 		r.Ops = append(r.Ops, Op{Name: name(w.name), Step: int32(s), Stage: int32(h.stageAt(s, w.launch)),
 			Lane: int32(w.lane), Collective: w.collective, Start: w.start, End: w.end})
 	}
+	r.tally()
 	if !b.works.any() {
 		for i := range r.Collectives {
 			c := &r.Collectives[i]
@@ -41,4 +42,25 @@ func (b *Builder) operators(r *Rank, h host) {
 		}
 	}
 	slices.SortStableFunc(r.Ops, func(x, y Op) int { return cmp.Or(cmp.Compare(x.Step, y.Step), cmp.Compare(x.Start, y.Start)) })
+}
+
+// tally adds up the operators by name, step and stage.
+func (r *Rank) tally() {
+	type key struct{ name, step, stage int32 }
+	at := make(map[key]int)
+	for i := range r.Ops {
+		op := &r.Ops[i]
+		if op.Collective >= 0 {
+			continue
+		}
+		k := key{op.Name, op.Step, op.Stage}
+		n, ok := at[k]
+		if !ok {
+			n = len(r.Tallies)
+			at[k] = n
+			r.Tallies = append(r.Tallies, Tally{Name: op.Name, Step: op.Step, Stage: op.Stage})
+		}
+		r.Tallies[n].Count++
+		r.Tallies[n].Dur += op.End - op.Start
+	}
 }

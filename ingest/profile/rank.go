@@ -18,8 +18,9 @@ type Rank struct {
 	Collectives []Collective
 	Names       []string // of operators
 	Ops         []Op
-	OpsLost     bool // there were too many operators: Ops is empty
-	Streams     int  // device queues that had work
+	Tallies     []Tally // device work that does not communicate
+	OpsLost     bool    // there were too many operators: Ops and Tallies are empty
+	Streams     int     // device queues that had work
 
 	Notes []trace.Note // what is incomplete
 }
@@ -96,4 +97,14 @@ type Op struct {
 	Lane       int32 // queue, from 0
 	Collective int32 // position in Rank.Collectives, −1: none
 	Start, End int64
+}
+
+// Tally is the device work of one name that a stage launched in a step: Ops
+// without those that communicate, added up.
+type Tally struct {
+	Name  int32 // position in Rank.Names
+	Step  int32 // position in Rank.Steps
+	Stage int32 // −1: none
+	Count int32
+	Dur   int64 // ns
 }

@@ -48,6 +48,23 @@ const Unmapped = "step.unmapped_cpu_wall"
 // left out with a note. Positions in Rank.Steps are the parts' own; errors
 // carry the rank's source. Usually there is one window.
 func Windows(ranks []*Rank, o Options) ([]*trace.Window, error) {
+	r, err := Divide(ranks, o)
+	if err != nil {
+		return nil, err
+	}
+	return r.Windows, nil
+}
+
+// Divided is the profiles of a run, divided into stages.
+type Divided struct {
+	Windows []*trace.Window
+	// Launched are the operators behind the stages of the windows, by name; nil
+	// where some rank had too many to keep apart, or none.
+	Launched *trace.OpTotals
+}
+
+// Divide makes the windows of Windows, and says what ran in their stages.
+func Divide(ranks []*Rank, o Options) (*Divided, error) {
 	if len(ranks) == 0 {
 		return nil, trace.Bad(trace.ErrEmpty, "no profiles")
 	}
@@ -76,7 +93,7 @@ func Windows(ranks []*Rank, o Options) ([]*trace.Window, error) {
 		w.Index = int64(i)
 		w.Notes = append(w.Notes, c.notes...)
 	}
-	return windows, nil
+	return &Divided{windows, c.launched(shared.steps)}, nil
 }
 
 func byID(ranks []*Rank) []*Rank {

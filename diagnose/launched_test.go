@@ -1,0 +1,148 @@
+package diagnose
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sfstat/sfstat/simulate"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// launched makes the operators behind the forward stage of windows: what it
+// takes on every rank is divided among kernels, the first of which has half,
+// and what the rank takes longer than its peers goes to the first ones.
+func launched(w *trace.Window, slow int, kernels, guilty int32, delay int64) *trace.OpTotals {
+	t := &trace.OpTotals{Run: w.Run, Stages: []string{simulate.StageForward, "comm"}, Names: []string{"all_reduce"}, Ranks: slices.Clone(w.Ranks)}
+	rng := rand.New(rand.NewPCG(7, 7))
+	for k := range kernels {
+		t.Names = append(t.Names, fmt.Sprintf("void ns::kernel_%d<float, %s>(int)", k, strings.Repeat("4, ", 40)))
+	}
+	for step := range w.Steps() {
+		t.Steps = append(t.Steps, w.FirstStep+int64(step))
+		for r, rank := range w.Ranks {
+			for k := range kernels {
+				row := trace.OpTotal{Rank: int32(r), Step: int32(step), Name: k + 1, Count: 5, Dur: int64(10e6 * (1 + 0.01*rng.NormFloat64()))}
+				if rank.ID == slow && k < guilty {
+					row.Dur += delay / int64(guilty)
+				}
+				t.Rows = append(t.Rows, row)
+			}
+			wait := delay
+			if rank.ID == slow {
+				wait = 0
+			}
+			t.Rows = append(t.Rows, trace.OpTotal{Rank: int32(r), Step: int32(step), Stage: 1, Count: 1, Communicates: 1, Joined: 1, Dur: 20e6 + wait, Wait: wait})
+		}
+	}
+	return t
+}
+
+func verdictWith(t *testing.T, w *trace.Window, ops *trace.OpTotals) *Verdict {
+	t.Helper()
+	s := New(Options{})
+	if err := s.Add(w); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.AddLaunched(ops); err != nil {
+		t.Fatal(err)
+	}
+	return s.Verdict()
+}
+
+func slowForward(t *testing.T) *trace.Window {
+	return windows(t, spec(8, 40, 1, simulate.Fault{Family: simulate.ForwardHost, Delay: 90, Ranks: []int{3}}))[0]
+}
+
+func has(lines []string, parts ...string) bool {
+	return slices.ContainsFunc(lines, func(line string) bool {
+		return !slices.ContainsFunc(parts, func(p string) bool { return !strings.Contains(line, p) })
+	})
+}
+
+// TestOperatorOfASuspect: the operator that explains most of what a rank is
+// late by is a suspect beside it, of the same confidence, under its whole name;
+// nothing needs to be recorded any more.
+func TestOperatorOfASuspect(t *testing.T) {
+	w := slowForward(t)
+	v := verdictWith(t, w, launched(w, 3, 4, 1, 90e6))
+	if len(v.Runs) != 1 {
+		t.Fatalf("%d runs, expected one", len(v.Runs))
+	}
+	rank, op := v.Suspects[0], v.Suspects[1]
+	if rank.Kind != KindRank || *rank.Rank != 3 || rank.Confidence != Strong {
+		t.Fatalf("first suspect %v", show(rank))
+	}
+	if op.Kind != KindOp || *op.Rank != 3 || op.Stage != rank.Stage || op.Confidence != rank.Confidence || !strings.HasPrefix(op.Op, "void ns::kernel_0<") ||
+		!strings.HasSuffix(op.Op, "(int)") || op.Explained > rank.Explained || op.Explained < rank.Explained*8/10 {
+		t.Errorf("second suspect %v %q, explains %d of %d", show(op), op.Op, op.Explained, rank.Explained)
+	}
+	if !strings.Contains(v.Headline, " in "+simulate.StageForward+" (ns::kernel_0<float") || v.CapturePlan != nil {
+		t.Errorf("headline %q, plan %+v", v.Headline, v.CapturePlan)
+	}
+	if !has(rank.Evidence, "operators: ", " surely takes longer") || !has(rank.Evidence, "10.00 × its peers", "5 a step of 20 ms instead of 2 ms each") ||
+		!has(rank.Evidence, "110 ms a step on the other ranks", "90 ms wait", "20 ms on rank 3") {
+		t.Errorf("evidence %q", rank.Evidence)
+	}
+	for _, line := range rank.Evidence {
+		for word := range strings.FieldsSeq(line) {
+			if len([]rune(word)) > 50 {
+				t.Errorf("%q does not fit a line", word)
+			}
+		}
+	}
+}
+
+// TestSlowDevice: where all operators of a stage are slow by one factor, none
+// of them is a suspect.
+func TestSlowDevice(t *testing.T) {
+	w := slowForward(t)
+	v := verdictWith(t, w, launched(w, 3, 6, 6, 90e6))
+	if len(v.Suspects) > 1 && v.Suspects[1].Kind == KindOp {
+		t.Errorf("an operator is named: %v", show(v.Suspects[1]))
+	}
+	if !has(v.Suspects[0].Evidence, "all 6 that rank 3 launched", "its device is slow there, not one operator") {
+		t.Errorf("evidence %q", v.Suspects[0].Evidence)
+	}
+}
+
+// TestSlowHostBehindOperators: where its operators take no longer, the host is to be recorded.
+func TestSlowHostBehindOperators(t *testing.T) {
+	w := slowForward(t)
+	v := verdictWith(t, w, launched(w, 3, 4, 1, 0))
+	if !has(v.Suspects[0].Evidence, "operators: none that rank 3 launched", "or on the host") {
+		t.Errorf("evidence %q", v.Suspects[0].Evidence)
+	}
+	if p := v.CapturePlan; p == nil || !strings.Contains(p.Tool, "with_stack") {
+		t.Errorf("plan %+v", p)
+	}
+}
+
+// TestOperatorsAloneCallNothing: operators that are surely slow on a rank that
+// nobody waits for are told and not called.
+func TestOperatorsAloneCallNothing(t *testing.T) {
+	w := windows(t, spec(8, 40, 1))[0]
+	before := verdictOn(t, w)
+	v := verdictWith(t, w, launched(w, 3, 4, 1, 5e6))
+	if len(v.Suspects) != len(before.Suspects) || v.Confidence != before.Confidence || v.Headline != before.Headline {
+		t.Errorf("%q with operators, %q without", v.Headline, before.Headline)
+	}
+	if f := v.Suspects[0]; f.Kind == KindStage && !has(f.Evidence, "launched in "+simulate.StageForward, "without making it late") {
+		t.Errorf("evidence %q", f.Evidence)
+	}
+}
+
+// TestOperatorsOfAnotherRun: what belongs to no window explains nothing.
+func TestOperatorsOfAnotherRun(t *testing.T) {
+	w := slowForward(t)
+	ops := launched(w, 3, 4, 1, 90e6)
+	for i := range ops.Ranks {
+		ops.Ranks[i].ID += 100
+	}
+	v := verdictWith(t, w, ops)
+	if has(v.Suspects[0].Evidence, "operators: ") || v.CapturePlan == nil {
+		t.Errorf("evidence %q", v.Suspects[0].Evidence)
+	}
+}

@@ -1,0 +1,165 @@
+package opnames
+
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/zscore"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// gathered is an operator with what it took, [step][rank]; what did not run
+// took nothing.
+type gathered struct {
+	Operator
+	ranks, steps int
+	own          []int64 // without the wait
+	wait         []int64
+	count        []int32
+}
+
+// gather makes the operators of the rows, in their order.
+func gather(t *trace.OpTotals) []gathered {
+	type key struct{ stage, name int32 }
+	at := make(map[key]int)
+	var out []gathered
+	for _, row := range t.Rows {
+		k := key{row.Stage, row.Name}
+		i, ok := at[k]
+		if !ok {
+			i = len(out)
+			at[k] = i
+			n := len(t.Steps) * len(t.Ranks)
+			out = append(out, gathered{Operator: Operator{Name: t.Names[row.Name], Stage: t.Stages[row.Stage]}, ranks: len(t.Ranks), steps: len(t.Steps),
+				own: make([]int64, n), wait: make([]int64, n), count: make([]int32, n)})
+		}
+		g := &out[i]
+		switch {
+		case row.Joined < row.Communicates:
+			g.Kind = Mixed
+		case row.Communicates > 0 && g.Kind == Compute:
+			g.Kind = Collective
+		}
+		cell := int(row.Step)*g.ranks + int(row.Rank)
+		g.own[cell] += row.Dur - row.Wait
+		g.wait[cell] += row.Wait
+		g.count[cell] += row.Count
+	}
+	return out
+}
+
+// runsOn reports whether a rank of the group ever launched it.
+func (g *gathered) runsOn(group []int) bool {
+	for s := range g.steps {
+		for _, r := range group {
+			if g.count[s*g.ranks+r] > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// series is what engine/zscore compares of a group of ranks.
+func (g *gathered) series(number int, group []int) zscore.Series {
+	s := zscore.Series{Op: number, Quantity: zscore.Duration, Workers: group, X: make([]int64, 0, g.steps*len(group))}
+	if g.Kind == Collective {
+		s.Quantity = zscore.Transfer
+	}
+	for step := range g.steps {
+		for _, r := range group {
+			s.X = append(s.X, g.own[step*g.ranks+r])
+		}
+	}
+	return s
+}
+
+// peersOf are the ranks, by position, that do the same work: each group has two
+// or more.
+func peersOf(ranks []trace.Rank) [][]int {
+	at := make(map[string]int)
+	var groups [][]int
+	for i, r := range ranks {
+		name := r.Role.Group()
+		g, ok := at[name]
+		if !ok {
+			g = len(groups)
+			at[name] = g
+			groups = append(groups, nil)
+		}
+		groups[g] = append(groups[g], i)
+	}
+	return slices.DeleteFunc(groups, func(g []int) bool { return len(g) < 2 })
+}
+
+// comparison is one operator on one rank of a group.
+type comparison struct {
+	t      *trace.OpTotals
+	op     *gathered
+	peers  []int
+	column int // of the rank, in peers
+	flags  flags
+}
+
+// mostly is the part of a rank's excess that the single steps that are off must
+// hold to stand for it.
+const mostly = 0.8
+
+// chosen are the steps to take means over: those that are off where they hold
+// most of the excess, so that a factor is not diluted by the others.
+func (c *comparison) chosen(all []int) []int {
+	var excess, off int64
+	for _, s := range all {
+		by := max(0, c.op.own[s*c.op.ranks+c.peers[c.column]]-middleOf(c, s, c.op.own))
+		excess += by
+		if _, found := slices.BinarySearch(c.flags.steps, s); found {
+			off += by
+		}
+	}
+	if off > 0 && float64(off) >= mostly*float64(excess) {
+		return c.flags.steps
+	}
+	return all
+}
+
+// difference takes the means.
+func (c *comparison) difference(tested bool) Difference {
+	all := make([]int, c.op.steps)
+	for s := range all {
+		all[s] = s
+	}
+	steps := c.chosen(all)
+	d := Difference{Operator: c.op.Operator, Rank: c.t.Ranks[c.peers[c.column]].ID, Means: c.means(steps), Whole: c.means(all),
+		Tested: tested, Sure: c.flags.sure, Score: c.flags.score}
+	for _, s := range steps {
+		d.Steps = append(d.Steps, c.t.Steps[s])
+	}
+	return d
+}
+
+func (c *comparison) means(steps []int) Means {
+	var m Means
+	for _, s := range steps {
+		at := s*c.op.ranks + c.peers[c.column]
+		m.Own += float64(c.op.own[at])
+		m.Peers += float64(middleOf(c, s, c.op.own))
+		m.Count += float64(c.op.count[at])
+		m.PeerCount += float64(middleOf(c, s, c.op.count))
+		m.Waited += float64(c.op.wait[at])
+	}
+	n := float64(len(steps))
+	return Means{m.Own / n, m.Peers / n, m.Count / n, m.PeerCount / n, m.Waited / n}
+}
+
+// middleOf is the median of the peers in a step, the mean of the middle two of
+// an even number.
+func middleOf[T int32 | int64](c *comparison, step int, of []T) T {
+	others := make([]T, 0, len(c.peers)-1)
+	for k, r := range c.peers {
+		if k != c.column {
+			others = append(others, of[step*c.op.ranks+r])
+		}
+	}
+	slices.Sort(others)
+	n := len(others)
+	return others[(n-1)/2] + (others[n/2]-others[(n-1)/2])/2
+}

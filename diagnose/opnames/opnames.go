@@ -1,0 +1,191 @@
+// Package opnames asks which operators, by name, take longer on one rank than
+// on the ranks that do the same work.
+//
+// In step t the operators of one name that one stage launched take x[t,i]
+// together on rank i, ns on the device; of collectives that were found on all
+// their members, what is left without the wait for the last of them. Peers of a
+// rank are the ranks whose role differs in nothing but dp. With
+//
+//	r[t,i] = x[t,i] − median over the peers j ≠ i of x[t,j]
+//
+// engine/zscore holds the deviations, of the window and of single steps, against
+// Student's t. The family are all names, stages, ranks and steps of the run
+// together: a thousand launches of one kernel are one test, and one finding.
+//
+// Assumptions: peers launch the same work in the same steps, or differ where
+// the result says that they launched another number; noise between steps is
+// independent. Fewer than three peers are compared without a test.
+package opnames
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/zscore"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Options of a comparison.
+type Options struct {
+	Alpha float64 // chance that anything is found in a healthy run
+}
+
+// DefaultOptions find something in one healthy run of a hundred.
+func DefaultOptions() Options { return Options{Alpha: 0.01} }
+
+// Kind is what an operator's time means.
+type Kind uint8
+
+const (
+	Compute    Kind = iota // all of it is the rank's own
+	Collective             // without the wait for the last member
+	Mixed                  // communication whose wait is not known: not compared
+)
+
+var kindNames = [...]string{"compute", "collective", "mixed"}
+
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return "invalid"
+}
+
+// Operator is all operators of one name that one stage launched.
+type Operator struct {
+	Name  string // whole
+	Stage string // "" where no stage launched it
+	Kind  Kind
+}
+
+// Means are what an operator takes in a step, on average over steps.
+type Means struct {
+	Own, Peers       float64 // ns, without Waited; Peers is the mean of their medians
+	Count, PeerCount float64 // launches
+	Waited           float64 // ns, for the last member
+}
+
+// Factor is own time over that of the peers; +Inf where these spend none, NaN
+// where nobody does.
+func (m Means) Factor() float64 { return m.Own / m.Peers }
+
+// Difference is an operator of one rank beside its peers.
+type Difference struct {
+	Operator
+	Rank   int     // ID
+	Means          // over Steps
+	Whole  Means   // over all steps
+	Steps  []int64 // indices: those that are off where they hold most of the excess, else all
+	Tested bool    // there were three peers or more
+	Sure   bool    // takes longer beyond chance, at the rate of the whole run
+	Score  float64 // the largest of those that are sure; 0 for none
+}
+
+// Excess is by how much the operator takes longer than on the peers, ns a step
+// of all steps.
+func (d *Difference) Excess() float64 { return d.Whole.Own - d.Whole.Peers }
+
+// Result is the comparison of a run.
+type Result struct {
+	Alpha float64
+	Steps []int64
+	Tests int // series that were tested: operators times groups of peers
+	// Differences has every operator on every rank that has peers, by excess, the
+	// largest first.
+	Differences []Difference
+}
+
+// Found are the differences that surely cost time, the largest first.
+func (r *Result) Found() []Difference {
+	var out []Difference
+	for _, d := range r.Differences {
+		if d.Sure && d.Excess() > 0 {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// Of are the differences of a rank in a stage, by excess; stage "" is all.
+func (r *Result) Of(rank int, stage string) []Difference {
+	var out []Difference
+	for _, d := range r.Differences {
+		if d.Rank == rank && (stage == "" || d.Stage == stage) {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// Compare holds every operator of every rank against its peers'. It fails on
+// options. O(n·R) for n rows of R ranks.
+func Compare(t *trace.OpTotals, o Options) (*Result, error) {
+	out := &Result{Alpha: o.Alpha, Steps: t.Steps}
+	operators := gather(t)
+	groups := peersOf(t.Ranks)
+	var series []zscore.Series
+	var of []place
+	for op := range operators {
+		for g := range groups {
+			if operators[op].Kind != Mixed && operators[op].runsOn(groups[g]) {
+				series = append(series, operators[op].series(len(series), groups[g]))
+				of = append(of, place{op, g})
+			}
+		}
+	}
+	out.Tests = len(series)
+	zo := zscore.DefaultOptions()
+	zo.Alpha = o.Alpha
+	r, err := zscore.Analyze(series, zo)
+	if err != nil {
+		return nil, err
+	}
+	flags := flagged(r)
+	for i, at := range of {
+		for column := range groups[at.group] {
+			c := comparison{t: t, op: &operators[at.op], peers: groups[at.group], column: column, flags: flags[flag{i, groups[at.group][column]}]}
+			out.Differences = append(out.Differences, c.difference(len(groups[at.group]) >= 3))
+		}
+	}
+	slices.SortStableFunc(out.Differences, func(a, b Difference) int {
+		return cmp.Or(cmp.Compare(b.Excess(), a.Excess()), cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Stage, b.Stage), cmp.Compare(a.Name, b.Name))
+	})
+	return out, nil
+}
+
+// place is the operator and the group of peers of a series.
+type place struct{ op, group int }
+
+// flag is the rank of a series that an outlier is of.
+type flag struct{ series, rank int }
+
+// flags are the outliers of one rank in one series.
+type flags struct {
+	sure  bool
+	steps []int   // single steps, ascending
+	score float64 // the largest of those that are sure
+}
+
+// flagged are the outliers that take longer than they should.
+func flagged(r *zscore.Result) map[flag]flags {
+	out := make(map[flag]flags)
+	for _, o := range r.Outliers {
+		if o.Effect <= 0 {
+			continue
+		}
+		k := flag{o.Series, o.Worker}
+		f := out[k]
+		if o.Sure {
+			f.sure, f.score = true, max(f.score, o.Score)
+		}
+		if o.Step != zscore.EveryStep {
+			f.steps = append(f.steps, o.Step)
+		}
+		out[k] = f
+	}
+	for k, f := range out {
+		slices.Sort(f.steps)
+		out[k] = f
+	}
+	return out
+}

@@ -1,0 +1,25 @@
+package trace
+
+// OpTotals are the operators of a run summed up by name: how often each ran in
+// a step on a rank, and for how long. It takes the memory of the names, not of
+// the instances, and says who is slow in what; not in which order.
+type OpTotals struct {
+	Run    string
+	Ranks  []Rank   // ascending by ID
+	Steps  []int64  // step indices, ascending
+	Stages []string // as the windows of the run call them; "" for what no stage launched
+	Names  []string // distinct, whole
+	Rows   []OpTotal
+	Notes  []Note // what is incomplete
+}
+
+// OpTotal is what the operators of one name, launched by one stage of one rank
+// in one step, took together.
+type OpTotal struct {
+	Rank, Step, Stage, Name int32 // positions in the tables; no two rows agree in all
+	Count                   int32 // launches
+	Communicates            int32 // those of them that communicate
+	Joined                  int32 // those that were found on the other members, so that Wait is known
+	Dur                     int64 // ns
+	Wait                    int64 // part of Dur before the last member came, ns
+}

@@ -48,6 +48,9 @@ type trafficJSON struct {
 	Communicators []communicatorJSON `json:"communicators"`
 	Clocks        []clockJSON        `json:"clocks"`
 	Matches       matchesJSON        `json:"matches"`
+	Lateness      []latenessJSON     `json:"lateness"`
+	Bandwidth     []bandwidthJSON    `json:"bandwidth"`
+	Slow          []slowJSON         `json:"slow"`
 	NotRead       []exampleJSON      `json:"not_understood"`
 	Notes         []string           `json:"notes"`
 	Problems      []problemJSON      `json:"problems"`
@@ -144,6 +147,8 @@ func trafficOf(r *traffic.Result, problems []Problem) trafficJSON {
 	for i := range r.Communicators {
 		out.Communicators = append(out.Communicators, communicatorOf(&r.Communicators[i]))
 	}
+	out.Lateness = latenessOf(r)
+	out.Bandwidth, out.Slow = bandwidthsOf(r)
 	for i := range r.Clocks {
 		out.Clocks = append(out.Clocks, clockOf(r, &r.Clocks[i]))
 	}

@@ -23,6 +23,9 @@ func trafficDocument(r *traffic.Result, problems []Problem) document {
 	if len(r.Communicators) > 0 {
 		d = append(d, heading("Communicators"), communicatorTable(r))
 	}
+	if t := speedTable(r); len(t.rows) > 0 {
+		d = append(d, heading("Bandwidth"), t)
+	}
 	if t := clockTable(r); len(t.rows) > 1 {
 		d = append(d, heading("Clocks"), t)
 	}
@@ -35,13 +38,18 @@ func trafficDocument(r *traffic.Result, problems []Problem) document {
 // trafficHeadline is the answer in one sentence.
 func trafficHeadline(r *traffic.Result) (string, diagnose.Confidence) {
 	l, share, ok := r.Latecomer()
+	slow, isSlow := r.Speed.Slowest()
 	switch {
+	case isSlow && (!ok || slow.Cost > l.Caused):
+		c := &r.Communicators[slow.Subject]
+		return fmt.Sprintf("The %s communicator of ranks %s is slow: it moves data at %s of the bandwidth of those that do the same, which costs it %s.",
+			kindWord(c), rankText(c), percent(slow.Ratio), length(float64(slow.Cost))), diagnose.Supported
 	case ok:
 		k := &r.Ranks[l.Rank]
 		return fmt.Sprintf("Rank %d (%s) makes the others wait: it comes last to %s of %s, usually by %s, in all %s of the time.",
 			k.Rank, k.Host, percent(float64(l.Last)/float64(l.Met)), counted(l.Met, "collective"), length(float64(l.Typical)), percent(share)), diagnose.Supported
 	case l.Met > 0:
-		return "No rank stands out: none comes last to collectives again and again.", diagnose.Insufficient
+		return "Nothing stands out: no rank comes last to collectives again and again, and no communicator is surely slower than those that do the same.", diagnose.Insufficient
 	case len(r.Log.Calls) > 0:
 		return fmt.Sprintf("%s of %s on %s; nothing tells when they ran.", counted(len(r.Log.Calls), "call"), counted(len(r.Ranks), "rank"),
 			counted(len(r.Communicators), "communicator")), diagnose.Insufficient
@@ -144,7 +152,7 @@ func commRankTable(r *traffic.Result) *table {
 		}
 		t.rows = append(t.rows, row)
 	}
-	return t.tidy()
+	return t.tidy().clip()
 }
 
 // communicatorTable is one line per communicator, with how it is used and why it is of its kind.
@@ -169,7 +177,27 @@ func communicatorTable(r *traffic.Result) *table {
 		}
 		t.rows = append(t.rows, row)
 	}
-	return t.tidy()
+	return t.tidy().clip()
+}
+
+// kindWord names the kind in a sentence.
+func kindWord(c *traffic.Communicator) string {
+	if c.Kind == traffic.UnknownKind {
+		return "unclassified"
+	}
+	return c.Kind.String()
+}
+
+// mostRows is how many lines of a table of a large job text and Markdown show.
+const mostRows = 64
+
+// clip leaves out what is too much to read; JSON and CSV have all of it.
+func (t *table) clip() *table {
+	if n := len(t.rows) - mostRows; n > 0 {
+		t.rows = t.rows[:mostRows]
+		t.caption = strings.TrimSpace(t.caption + " " + counted(n, "more line") + " are in JSON.")
+	}
+	return t
 }
 
 // rankText is the ranks, or how many they are.
@@ -210,7 +238,7 @@ func clockTable(r *traffic.Result) *table {
 		}
 		t.rows = append(t.rows, row)
 	}
-	return t
+	return t.clip()
 }
 
 // notUnderstood is the lines that begin like NCCL's and could not be read, by reason, and what

@@ -23,7 +23,7 @@ type meetingKey struct {
 // others, by what they ended together.
 func (a *assembly) clocks() {
 	n := len(a.in.Exports)
-	a.fits = make([]fit, n)
+	a.r.fits = make([]fit, n)
 	reference := None
 	for i := range a.r.Ranks {
 		if e := a.r.Ranks[i].Export; e != None && reference == None {
@@ -34,22 +34,22 @@ func (a *assembly) clocks() {
 		return
 	}
 	ends := a.endsByExport()
-	a.fits[reference] = fit{known: true, Clock: comm.Clock{Epoch: earliest(ends[reference])}}
+	a.r.fits[reference] = fit{known: true, Clock: comm.Clock{Epoch: earliest(ends[reference])}}
 	for queue := []int{reference}; len(queue) > 0; queue = queue[1:] {
 		from := queue[0]
 		for e := range n {
-			if a.fits[e].known {
+			if a.r.fits[e].known {
 				continue
 			}
 			if c, err := comm.Fit(meetingsOf(ends[from], ends[e])); err == nil {
-				a.fits[e] = fit{known: true, Clock: chain(a.fits[from].Clock, c)}
+				a.r.fits[e] = fit{known: true, Clock: chain(a.r.fits[from].Clock, c)}
 				queue = append(queue, e)
 			}
 		}
 	}
 	for i := range a.r.Ranks {
 		if e := a.r.Ranks[i].Export; e != None {
-			f := &a.fits[e]
+			f := &a.r.fits[e]
 			a.r.Clocks = append(a.r.Clocks, Clock{Rank: i, Export: e, Known: f.known, Offset: f.Offset, Drift: f.Drift, At: f.Epoch,
 				Residual: f.Residual, Meetings: f.Meetings})
 		}
@@ -123,8 +123,24 @@ func earliest(ends map[meetingKey]int64) (t int64) {
 	return t
 }
 
+// OnFirstClock brings a time of a rank's export to the clock of the first rank; known is false where the two do not
+// compare.
+func (r *Result) OnFirstClock(rank int, t int64) (at int64, known bool) {
+	e := r.Ranks[rank].Export
+	if e == None || !r.fits[e].known {
+		return 0, false
+	}
+	return r.fits[e].First(t), true
+}
+
+// GroupOf is the communicator that a side, an index of Log.Communicators, belongs to.
+func (r *Result) GroupOf(side int) (communicator int, ok bool) {
+	communicator, ok = r.groupOf[side]
+	return communicator, ok
+}
+
 // firstTime brings a time of an export to the clock of the first; ok is false where the clocks do not compare.
 func (a *assembly) firstTime(export int, t int64) (int64, bool) {
-	f := &a.fits[export]
+	f := &a.r.fits[export]
 	return f.First(t), f.known
 }

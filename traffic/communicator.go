@@ -81,6 +81,9 @@ func (a *assembly) communicators() {
 	}
 	for g := range a.groups {
 		a.r.Communicators = append(a.r.Communicators, a.describe(&a.groups[g], calls))
+		for _, s := range a.groups[g].Sides {
+			a.r.groupOf[s] = g
+		}
 	}
 	a.kinds()
 }

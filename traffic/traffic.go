@@ -92,12 +92,16 @@ type Result struct {
 	Communicators []Communicator
 	Clocks        []Clock // by rank
 	Collectives   []Collective
+	Speed         Speed
 	OpCounts      map[nccl.Op]int64
 	Duplicates    int   // lines that stand twice
 	Unparsed      int64 // lines that begin like NCCL's and were not understood
 	Unmatched     int   // calls that launch a kernel, of ranks that have one, without match
 	Leftover      int   // kernels without call
 	Notes         []string
+
+	fits    []fit       // of Exports
+	groupOf map[int]int // of Log.Communicators
 }
 
 // Analyze puts the input together.
@@ -105,7 +109,7 @@ func Analyze(in Input, o Options) (*Result, error) {
 	if in.Log == nil {
 		in.Log = &nccllog.Log{}
 	}
-	a := &assembly{in: in, o: o, again: map[int]bool{}, r: &Result{Input: in, OpCounts: map[nccl.Op]int64{}}}
+	a := &assembly{in: in, o: o, again: map[int]bool{}, r: &Result{Input: in, OpCounts: map[nccl.Op]int64{}, groupOf: map[int]int{}}}
 	a.pair()
 	a.count()
 	a.sidesOf()
@@ -117,6 +121,7 @@ func Analyze(in Input, o Options) (*Result, error) {
 	a.clocks()
 	a.communicators()
 	a.collectives()
+	a.speed()
 	a.collect()
 	a.notes()
 	return a.r, nil
@@ -131,7 +136,6 @@ type assembly struct {
 	groups []comm.Communicator
 	again  map[int]bool // calls whose line stands twice, of those the second
 	met    map[int]bool // sides that only meetings put together
-	fits   []fit        // of exports
 	ranked string       // how ranks were numbered
 }
 

@@ -20,6 +20,7 @@ func (p *program) commCommand() *cli.Command {
 		Flags: join([]cli.Flag{
 			choice("scoring", "how calls and kernels are compared: default uses types, channels, times and other ranks; thesis names alone", "default", "thesis"),
 			&cli.StringFlag{Name: "matches", Category: forOutput, Usage: "write every pair of call and kernel to `FILE` (CSV)"},
+			&cli.StringFlag{Name: "chrome", Category: forOutput, Usage: "draw kernels, steps and kinds of parallelism as a trace for Perfetto, to `FILE` (JSON)"},
 			&cli.IntFlag{Name: "dp", Category: forInput, Usage: "data-parallel size `N` of the job"},
 			&cli.IntFlag{Name: "tp", Category: forInput, Usage: "tensor-parallel size `N`"},
 			&cli.IntFlag{Name: "pp", Category: forInput, Usage: "pipeline-parallel size `N`"},
@@ -31,6 +32,7 @@ func (p *program) commCommand() *cli.Command {
 		UsageText: `sfstat comm run/
 sfstat comm logs/ report-node0.sqlite report-node1.sqlite --layout tp=4,dp=2
 sfstat comm run/ --format json --matches pairs.csv
+sfstat comm run/ --chrome trace.json                   # open at ui.perfetto.dev
 sfstat comm job.log`,
 		Action: p.comm,
 	}
@@ -63,6 +65,11 @@ func (p *program) comm(c *cli.Context) error {
 	}
 	if path := c.String("matches"); path != "" {
 		if err := p.writeTo(path, func(w io.Writer) error { return report.Matches(w, r) }); err != nil {
+			return err
+		}
+	}
+	if path := c.String("chrome"); path != "" {
+		if err := p.writeTo(path, func(w io.Writer) error { return report.Chrome(w, r) }); err != nil {
 			return err
 		}
 	}

@@ -60,8 +60,8 @@ func TestByContent(t *testing.T) {
 	if want := []string{"b/deep/trace.log"}; !slices.Equal(f.Names, want) || len(f.Problems) != 0 || f.Passed != 3 {
 		t.Errorf("exports %q, want %q; problems %v, %d passed over", f.Names, want, f.Problems, f.Passed)
 	}
-	if len(f.Log.Calls) != 88 {
-		t.Errorf("%d calls, want 88", len(f.Log.Calls))
+	if len(f.Log.Calls) != 66 {
+		t.Errorf("%d calls, want 66", len(f.Log.Calls))
 	}
 }
 

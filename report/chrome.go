@@ -1,0 +1,282 @@
+package report
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/sfstat/sfstat/trace/nccl"
+	"github.com/sfstat/sfstat/traffic"
+)
+
+// Chrome writes the job's communication as a trace for Perfetto and chrome://tracing (Trace Event Format, JSON object
+// form): a process for each rank, in it the steps that NVTX marks, a track for each stream of kernels, and a
+// track for each kind of parallelism. Times are microseconds since the first event, on the first rank's clock;
+// what a rank without a known clock did is left out. Events go out one by one.
+func Chrome(w io.Writer, r *traffic.Result) error {
+	c := &chrome{out: bufio.NewWriter(w), r: r, origin: origin(r), collective: map[[2]int]int{}, busOf: map[int]float64{}, first: true}
+	for i := range r.Collectives {
+		for _, p := range r.Collectives[i].Parts {
+			c.collective[[2]int{p.Rank, p.Kernel}] = i
+		}
+	}
+	if r.Speed.Result != nil {
+		for k, i := range r.Speed.Of {
+			c.busOf[i] = r.Speed.Measures[k].Bus
+		}
+	}
+	c.write(`{"displayTimeUnit":"ns","traceEvents":[`)
+	matches := r.Matches // by rank
+	for i := range r.Ranks {
+		n := 0
+		for n < len(matches) && matches[n].Rank == i {
+			n++
+		}
+		c.rank(i, matches[:n])
+		matches = matches[n:]
+	}
+	c.write("\n]}\n")
+	if c.err != nil {
+		return c.err
+	}
+	return c.out.Flush()
+}
+
+// chrome is the trace being written.
+type chrome struct {
+	out        *bufio.Writer
+	r          *traffic.Result
+	origin     int64
+	collective map[[2]int]int  // of rank and kernel
+	busOf      map[int]float64 // GB/s of each measured collective
+	first      bool
+	err        error
+}
+
+// chromeEvent is one event: X has a length, M names a process or thread.
+type chromeEvent struct {
+	Phase    string   `json:"ph"`
+	Name     string   `json:"name"`
+	Category string   `json:"cat,omitempty"`
+	Process  int      `json:"pid"`
+	Thread   int      `json:"tid"`
+	Start    *float64 `json:"ts,omitempty"`
+	Length   *float64 `json:"dur,omitempty"`
+	Args     any      `json:"args,omitempty"`
+}
+
+// nameArgs and sortArgs are of metadata.
+type nameArgs struct {
+	Name string `json:"name"`
+}
+
+type sortArgs struct {
+	Index int `json:"sort_index"`
+}
+
+// operationArgs is what is known of a kernel and its calls.
+type operationArgs struct {
+	Op           string  `json:"op"`
+	Calls        int     `json:"calls"`
+	Count        uint64  `json:"count"`
+	Datatype     string  `json:"dtype"`
+	Bytes        int64   `json:"bytes"` // of all calls
+	Communicator string  `json:"communicator"`
+	Kind         string  `json:"kind"`
+	Algorithm    string  `json:"algorithm"`
+	Protocol     string  `json:"protocol"`
+	Channels     int32   `json:"channels"`
+	Bandwidth    *number `json:"bus_bandwidth_gbps"`
+	Wait         *number `json:"wait_us"`
+	Certain      bool    `json:"certain"`
+	Call         string  `json:"log"`
+}
+
+func (c *chrome) write(s string) {
+	if c.err == nil {
+		_, c.err = c.out.WriteString(s)
+	}
+}
+
+func (c *chrome) event(e chromeEvent) {
+	text, err := json.Marshal(e)
+	if err != nil {
+		c.err = cmp.Or(c.err, err)
+		return
+	}
+	if !c.first {
+		c.write(",")
+	}
+	c.first = false
+	c.write("\n" + string(text))
+}
+
+func (c *chrome) name(rank, thread int, what string) {
+	c.event(chromeEvent{Phase: "M", Name: "thread_name", Process: rank, Thread: thread, Args: nameArgs{what}})
+	c.event(chromeEvent{Phase: "M", Name: "thread_sort_index", Process: rank, Thread: thread, Args: sortArgs{thread}})
+}
+
+// span writes an event of a length. A length of 0 is drawn as one nanosecond.
+func (c *chrome) span(e chromeEvent, start, end int64) {
+	at, length := float64(start-c.origin)/1e3, float64(max(end-start, 1))/1e3
+	e.Phase, e.Start, e.Length = "X", &at, &length
+	c.event(e)
+}
+
+// The tracks of a rank.
+const (
+	stepTrack   = 1
+	streamTrack = 10 // one for each stream
+	kindTrack   = 1000
+)
+
+// rank writes one process. Its matches are in the order of the log.
+func (c *chrome) rank(i int, matches []traffic.Match) {
+	k := &c.r.Ranks[i]
+	if _, known := c.r.OnFirstClock(i, 0); k.Export == traffic.None || !known {
+		return
+	}
+	c.event(chromeEvent{Phase: "M", Name: "process_name", Process: k.Rank, Args: nameArgs{fmt.Sprintf("rank %d (%s)", k.Rank, k.Host)}})
+	c.event(chromeEvent{Phase: "M", Name: "process_sort_index", Process: k.Rank, Args: sortArgs{k.Rank}})
+	p := &c.r.Exports[k.Export].Processes[k.Recorded]
+	if len(p.Steps) > 0 {
+		c.name(k.Rank, stepTrack, "steps")
+	}
+	for _, s := range p.Steps {
+		start, _ := c.r.OnFirstClock(i, s.Start)
+		end, _ := c.r.OnFirstClock(i, s.End)
+		c.span(chromeEvent{Name: s.Name, Category: "step", Process: k.Rank, Thread: stepTrack}, start, end)
+	}
+	calls := map[int][]traffic.Match{}
+	for _, m := range matches {
+		calls[m.Kernel] = append(calls[m.Kernel], m)
+	}
+	tracks := c.streams(i)
+	lanes := lanes{c: c, rank: k.Rank, ends: map[string][]int64{}, tracks: map[string][]int{}}
+	for n := range p.Kernels {
+		x := &p.Kernels[n]
+		start, _ := c.r.OnFirstClock(i, x.Start)
+		end, _ := c.r.OnFirstClock(i, x.End)
+		e := chromeEvent{Name: x.Op.String(), Category: "nccl", Process: k.Rank, Thread: tracks[x.Stream]}
+		kind := ""
+		if args, ok := c.args(i, n, calls[n]); ok {
+			e.Args, kind = args, args.Kind
+			if x.Op == nccl.Generic {
+				e.Name = args.Op
+			}
+		}
+		c.span(e, start, end)
+		if kind != "" {
+			e.Name, e.Category, e.Thread, e.Args = kind+" "+e.Name, kind, lanes.track(kind, start, end), nil
+			c.span(e, start, end)
+		}
+	}
+}
+
+// streams names a track for each stream of a rank, by number.
+func (c *chrome) streams(i int) map[int64]int {
+	k := &c.r.Ranks[i]
+	tracks := map[int64]int{}
+	var all []int64
+	for _, x := range c.r.Exports[k.Export].Processes[k.Recorded].Kernels {
+		if _, seen := tracks[x.Stream]; !seen {
+			tracks[x.Stream] = 0
+			all = append(all, x.Stream)
+		}
+	}
+	slices.Sort(all)
+	for n, s := range all {
+		tracks[s] = streamTrack + n
+		c.name(k.Rank, tracks[s], fmt.Sprintf("operations, stream %d", s))
+	}
+	return tracks
+}
+
+// args is what is known of a kernel; false where no call is.
+func (c *chrome) args(rank, kernel int, calls []traffic.Match) (operationArgs, bool) {
+	if len(calls) == 0 {
+		return operationArgs{}, false
+	}
+	log := c.r.Log
+	x := &log.Calls[calls[0].Call]
+	a := operationArgs{Op: x.Op.String(), Calls: len(calls), Count: x.Count, Datatype: x.Datatype.String(), Certain: true,
+		Call: fmt.Sprintf("%s:%d", c.r.LogNames[x.File], x.Line)}
+	for _, m := range calls {
+		a.Bytes += max(log.Calls[m.Call].Bytes(), 0)
+		a.Certain = a.Certain && m.Certain
+	}
+	if g, ok := c.r.GroupOf(x.Comm); ok {
+		a.Communicator, a.Kind = c.r.Communicators[g].ID, c.r.Communicators[g].Kind.String()
+	}
+	u := log.TuningOf(x)
+	if i, ok := c.collective[[2]int{rank, kernel}]; ok {
+		s := &c.r.Collectives[i]
+		for _, p := range s.Parts {
+			if u == nil {
+				u = log.TuningOf(&log.Calls[p.Call])
+			}
+			if p.Rank == rank {
+				wait := float64(s.Begin-p.Start) / 1e3
+				a.Wait = known(wait)
+			}
+		}
+		if bus, measured := c.busOf[i]; measured {
+			a.Bandwidth = known(bus)
+		}
+	}
+	if u != nil {
+		a.Algorithm, a.Protocol, a.Channels = u.Algo.String(), u.Protocol.String(), u.Channels
+	}
+	return a, true
+}
+
+// lanes spreads the kernels of one kind of parallelism over as many tracks as run at once.
+type lanes struct {
+	c      *chrome
+	rank   int
+	ends   map[string][]int64 // when each lane of a kind is free
+	tracks map[string][]int
+	next   int
+}
+
+// track is a free lane of the kind. Kernels must come by start.
+func (l *lanes) track(kind string, start, end int64) int {
+	for n, free := range l.ends[kind] {
+		if free <= start {
+			l.ends[kind][n] = end
+			return l.tracks[kind][n]
+		}
+	}
+	track := kindTrack + l.next
+	l.next++
+	l.c.name(l.rank, track, kind)
+	l.ends[kind], l.tracks[kind] = append(l.ends[kind], end), append(l.tracks[kind], track)
+	return track
+}
+
+// origin is the first time of all, on the first clock.
+func origin(r *traffic.Result) (first int64) {
+	set := false
+	for i := range r.Ranks {
+		k := &r.Ranks[i]
+		if k.Export == traffic.None {
+			continue
+		}
+		p := &r.Exports[k.Export].Processes[k.Recorded]
+		look := func(t int64) {
+			if at, known := r.OnFirstClock(i, t); known && (!set || at < first) {
+				first, set = at, true
+			}
+		}
+		for _, x := range p.Kernels {
+			look(x.Start)
+		}
+		for _, s := range p.Steps {
+			look(s.Start)
+		}
+	}
+	return first
+}

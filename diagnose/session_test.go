@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -391,6 +392,66 @@ func TestGrowthBetweenWindows(t *testing.T) {
 	first := v.Suspects[0]
 	if first.Kind != KindStage || first.Stage != simulate.StageCallbacks || first.Confidence != Supported || !slices.Equal(first.Windows, []int64{1}) {
 		t.Errorf("suspect %v in windows %v", show(first), first.Windows)
+	}
+}
+
+// TestGrowthBetweenDifferentCuts: with two meetings in a step, windows of one
+// run are cut now at the one and now at the other, and compare nevertheless.
+func TestGrowthBetweenDifferentCuts(t *testing.T) {
+	cutApart := 0
+	for seed := range uint64(12) {
+		s := spec(8, 100, seed, simulate.Fault{Family: simulate.CallbackSync, Delay: 120, Ranks: []int{1}, Windows: []int{1}})
+		s.Schedule.Windows = 3
+		v := verdictOn(t, windows(t, s)...)
+		if w := v.Windows; w[1].Main.Meeting.Name != w[0].Main.Meeting.Name && w[1].Main.Meeting.Name != w[2].Main.Meeting.Name {
+			cutApart++
+		}
+		first := v.Suspects[0]
+		if first.Kind != KindStage || first.Stage != simulate.StageCallbacks || first.Confidence != Supported || !slices.Equal(first.Windows, []int64{1}) {
+			t.Errorf("seed %d: suspect %v in windows %v", seed, show(first), first.Windows)
+		}
+	}
+	if cutApart == 0 {
+		t.Error("no run has its fault in a window that is cut elsewhere than both others: the test shows nothing")
+	}
+}
+
+// TestSlowStepsOnAllRanks: one rank spends 400 ms in every tenth callback, and
+// all wait for it there. The callbacks are 4 % of a usual step, so that another
+// stage is charged most; but only the callbacks have something to mend.
+func TestSlowStepsOnAllRanks(t *testing.T) {
+	for seed := range uint64(3) {
+		for _, delay := range []simulate.Millis{400, 1200} { // with 1200 they are charged most
+			v := verdictOn(t, windows(t, spec(8, 100, seed, simulate.Fault{Family: simulate.CallbackSync, Delay: delay, Every: 10, Ranks: []int{3}}))...)
+			first := v.Suspects[0]
+			if first.Kind != KindStage || first.Stage != simulate.StageCallbacks || first.Confidence != Supported {
+				t.Errorf("%v ms, seed %d: suspect %v", delay, seed, show(first))
+			}
+			added := float64(delay) / 10
+			if want := added / (222 + added); math.Abs(first.Gain-want) > 0.03 {
+				t.Errorf("%v ms, seed %d: mending saves %.3f of the exposed time, %.3f was put in", delay, seed, first.Gain, want)
+			}
+		}
+	}
+}
+
+// TestHeadlineSaysWhen: a fault that held in some windows only is not told as
+// one of the whole run.
+func TestHeadlineSaysWhen(t *testing.T) {
+	for _, c := range []struct {
+		in   []int
+		want string
+	}{
+		{[]int{1}, " It was seen in window 1 alone of 4 (steps 60–98)."},
+		{[]int{0, 1, 3}, " It was seen in windows 0-1, 3 of 4."},
+		{[]int{0, 1, 2, 3}, ""},
+	} {
+		s := spec(8, 40, 5, simulate.Fault{Family: simulate.Data, Delay: 120, Ranks: []int{2}, Windows: c.in})
+		s.Schedule.Windows = 4
+		_, got, _ := strings.Cut(verdictOn(t, windows(t, s)...).Headline, " %.")
+		if got != c.want {
+			t.Errorf("fault in windows %v: the headline ends with %q, expected %q", c.in, got, c.want)
+		}
 	}
 }
 

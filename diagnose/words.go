@@ -64,7 +64,7 @@ func (j *judge) headline(suspects []Suspect) string {
 		w := j.windows[0].Main
 		return j.caveat() + fmt.Sprintf("The window is too short to say anything: %s of exposed time in all.", ms(w.Makespan))
 	}
-	return j.caveat() + j.sentence(j.found[0])
+	return j.caveat() + j.sentence(j.found[0]) + j.when(j.found[0])
 }
 
 func (j *judge) sentence(f *finding) string {
@@ -85,8 +85,8 @@ func (j *judge) sentence(f *finding) string {
 	case causeTurns:
 		return fmt.Sprintf("Ranks hold each other up by turns in %s: %s of every %s step is lost to it, and no rank more to blame than the others.", f.Stage, ms(f.perStep()), ms(f.step()))
 	case causeGrowth:
-		return fmt.Sprintf("%s is slow on all ranks alike: %s of a %s step more in %s than in another; which rank causes it is not decidable from stage times.",
-			f.Stage, ms(f.perStep()), ms(f.step()), windowList(f.Windows))
+		return fmt.Sprintf("%s is slow on all ranks alike: %s of a %s step more than in another window; which rank causes it is not decidable from stage times.",
+			f.Stage, ms(f.perStep()), ms(f.step()))
 	}
 	switch {
 	case f.Confidence >= Supported:
@@ -231,7 +231,7 @@ func (j *judge) caveat() string {
 	return ""
 }
 
-// windowList is "window 3" or "windows 0-2".
+// windowList is "window 3" or "windows 0-2, 5".
 func windowList(windows []int64) string {
 	ids := make([]int, len(windows))
 	for i, w := range windows {
@@ -241,7 +241,28 @@ func windowList(windows []int64) string {
 	if ids = slices.Compact(ids); len(ids) == 1 {
 		return fmt.Sprintf("window %d", ids[0])
 	}
-	return "windows " + trace.RankList(ids)
+	return "windows " + strings.ReplaceAll(trace.RankList(ids), ",", ", ")
+}
+
+// stepRange is "220–418", the steps of a window's account.
+func stepRange(w *frontier.Result) string {
+	return fmt.Sprintf("%d–%d", w.FirstStep, w.FirstStep+int64(max(1, w.Steps))-1)
+}
+
+// when says in which of a run's windows a suspect was seen, if not in all: " It
+// was seen in window 1 alone of 3 (steps 80–138)."
+func (j *judge) when(f *finding) string {
+	seen, n := f.Windows, len(j.windows)
+	if f.Confidence < Supported || len(seen) >= n {
+		return ""
+	}
+	if len(seen) == 1 {
+		return fmt.Sprintf(" It was seen in %s alone of %d (steps %s).", windowList(seen), n, stepRange(f.best))
+	}
+	if list := windowList(seen); len(list) <= 40 {
+		return fmt.Sprintf(" It was seen in %s of %d.", list, n)
+	}
+	return fmt.Sprintf(" It was seen in %d of %d windows, from window %d on.", len(seen), n, slices.Min(seen))
 }
 
 // undecidable lists what the signal cannot tell, with what would.

@@ -1,0 +1,127 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/frontier"
+)
+
+// growth compares the windows of a run with one another: a stage that takes
+// far longer in one window than in another is slow there by the run's own
+// measure, also where all ranks look alike. Only windows that are cut alike
+// compare, since another cut moves wait to another stage; and a window in
+// which a rank is called explains itself. O(windows · stages · ways to cut).
+func (j *judge) growth() {
+	least := j.cheapest()
+	for _, w := range j.windows {
+		m := w.Main
+		if len(m.Ranks) < 2 || slices.Contains(m.Labels, frontier.TelemetryLimited) {
+			continue
+		}
+		for _, s := range m.Stages {
+			base := least.below(m, s)
+			more := (perStep(m, s) - base.ns) * float64(m.Steps)
+			share := more / float64(max(1, m.Makespan))
+			if s.Share == nil || share < j.gates.StaticGain || j.explained(m.Window, s.Name) || j.explained(base.window.Window, s.Name) {
+				continue
+			}
+			j.add(causeGrowth, Suspect{Kind: KindStage, Stage: s.Name, Explained: int64(more), Gain: share, Confidence: Supported,
+				Evidence: []string{
+					fmt.Sprintf("frontier across windows: %s is charged %s a step in window %d (steps %s) and %s in window %d (steps %s) of the same run",
+						s.Name, ms(int64(perStep(m, s))), m.Window, stepRange(m), ms(int64(base.ns)), base.window.Window, stepRange(base.window)),
+					"not strong: all ranks look alike in it, so the rank is not decidable from stage times",
+				}}, m, nil)
+		}
+	}
+}
+
+func perStep(w *frontier.Result, s frontier.Stage) float64 {
+	return float64(s.Advance) / float64(max(1, w.Steps))
+}
+
+// windowsCutAlike are the windows of a run that begin their steps at the same
+// place and have the same meetings, and what each stage took at the least.
+type windowsCutAlike struct {
+	first *frontier.Result // any of them
+	meets []string         // stages in which their ranks meet
+	least map[string]leastCharge
+}
+
+// leastCharge is the least that a stage is charged in a step, in nanoseconds,
+// and in which window.
+type leastCharge struct {
+	ns     float64
+	window *frontier.Result
+}
+
+type cutClasses []windowsCutAlike
+
+// cheapest sorts the windows by how they are cut.
+func (j *judge) cheapest() cutClasses {
+	var classes cutClasses
+	for _, w := range j.windows {
+		m, meets := w.Main, meetings(w.Main)
+		i := slices.IndexFunc(classes, func(c windowsCutAlike) bool {
+			return c.first.Cut == m.Cut && c.first.Meeting.Name == m.Meeting.Name && slices.Equal(c.meets, meets)
+		})
+		if i < 0 {
+			i = len(classes)
+			classes = append(classes, windowsCutAlike{first: m, meets: meets, least: map[string]leastCharge{}})
+		}
+		for _, s := range m.Stages {
+			if have, ok := classes[i].least[s.Name]; !ok || perStep(m, s) < have.ns {
+				classes[i].least[s.Name] = leastCharge{perStep(m, s), m}
+			}
+		}
+	}
+	return classes
+}
+
+// below is the least that a stage of window m is charged in the windows that
+// compare with it, m itself among them.
+func (c cutClasses) below(m *frontier.Result, s frontier.Stage) leastCharge {
+	base, meets := leastCharge{perStep(m, s), m}, meetings(m)
+	for _, class := range c {
+		if !alikeCut(m, class.first, meets, class.meets) {
+			continue
+		}
+		if least, ok := class.least[s.Name]; ok && least.ns < base.ns {
+			base = least
+		}
+	}
+	return base
+}
+
+// alikeCut reports whether the stages of two windows compare: steps begin at
+// the same place, or each at a meeting that the other has too. Where all ranks
+// meet, all leave together, so it does not matter at which of several meetings
+// a step is cut, and which one is the clearest is up to noise.
+func alikeCut(a, b *frontier.Result, meetsInA, meetsInB []string) bool {
+	if a.Cut != b.Cut {
+		return false
+	}
+	if a.Meeting.Name == b.Meeting.Name {
+		return true
+	}
+	return a.Cut == frontier.CutSync && slices.Contains(meetsInB, a.Meeting.Name) && slices.Contains(meetsInA, b.Meeting.Name)
+}
+
+// meetings are the stages of a window in which all ranks meet.
+func meetings(w *frontier.Result) []string {
+	var names []string
+	for _, b := range w.Meeting.Boundaries {
+		if b.Meets {
+			names = append(names, b.Name)
+		}
+	}
+	return names
+}
+
+// explained reports whether some rank already answers for this window: then
+// the stage's growth, or the wait in it, is that rank's doing.
+func (j *judge) explained(window int64, stage string) bool {
+	return slices.ContainsFunc(j.found, func(f *finding) bool {
+		return slices.Contains(f.Windows, window) && f.Confidence >= Supported && (f.Kind == KindRank || f.Stage == stage)
+	})
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -101,14 +102,22 @@ func exceeded(a *overhead.Account) diagnose.Confidence {
 	return diagnose.Ambiguous
 }
 
+// leastReplicates is how many resamples it takes for one of them to lie beyond
+// a bound: with fewer a gate would be passed on a bound that is none.
+func leastReplicates(confidence float64) int {
+	const rounding = 1e-9
+	return int(math.Ceil((1 - rounding) / (1 - confidence)))
+}
+
 func overheadOptions(c *cli.Context) (o overhead.Options, err error) {
 	o.Bootstrap = bootstrap.DefaultOptions()
 	o.Bootstrap.Confidence, o.Bootstrap.Replicates, o.Bootstrap.Seed = c.Float64("confidence"), c.Int("replicates"), c.Uint64("seed")
 	if x := o.Bootstrap.Confidence; !(x > 0.5 && x < 1) {
 		return o, badUsage("--confidence is %v, expected above 0.5 and below 1", x)
 	}
-	if n := o.Bootstrap.Replicates; n < 1 || n > bootstrap.MostReplicates {
-		return o, badUsage("--replicates is %d, expected 1 to %d", n, bootstrap.MostReplicates)
+	least := leastReplicates(o.Bootstrap.Confidence)
+	if n := o.Bootstrap.Replicates; n < least || n > bootstrap.MostReplicates {
+		return o, badUsage("--replicates is %d, expected %d to %d for bounds at a confidence of %v", n, least, bootstrap.MostReplicates, o.Bootstrap.Confidence)
 	}
 	if o.Statistic, err = bootstrap.ParseStatistic(c.String("statistic")); err != nil {
 		return o, err

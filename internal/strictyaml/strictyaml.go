@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -24,7 +25,8 @@ func (e *UnknownKey) Error() string { return "there is no " + e.Key + " here" }
 
 // Decode reads one document, YAML or JSON, into v; what the text does not
 // mention stays as it is there. A key that v does not have, one that stands
-// twice, and a second document are refused. Errors are of the file name, with
+// twice, a second document, and a number with a fraction where v has a whole one
+// are refused. Errors are of the file name, with
 // the line where it is known; ErrNothing is one of them.
 func Decode(name string, text []byte, v any) error {
 	pos := trace.Pos{File: name}
@@ -34,19 +36,28 @@ func Decode(name string, text []byte, v any) error {
 	case errors.Is(err, io.EOF):
 		return trace.At(pos, ErrNothing)
 	case err != nil:
-		return placed(pos, err)
+		return placed(pos, vocabularyOf(v), err)
 	}
 	if d.Decode(new(yaml.Node)) != io.EOF {
 		return trace.At(pos, trace.Bad(trace.ErrFormat, "more than one YAML document, expected one"))
+	}
+	var root yaml.Node
+	if err := yaml.Unmarshal(text, &root); err != nil {
+		return placed(pos, nil, err)
+	}
+	if n := fraction(&root, reflect.TypeOf(v)); n != nil {
+		pos.Line = int64(n.Line)
+		return trace.At(pos, trace.Bad(trace.ErrType, "%q is a number, expected a whole number", n.Value))
 	}
 	return nil
 }
 
 // placed puts the first thing that the library complains about behind its
 // position: "line 3: field taw not found in type frontier.Gates" becomes
-// "gates.yaml:3: there is no taw here". What a type of ours complains about
+// "gates.yaml:3: there is no taw here". Types of values are told by what they are
+// in YAML. What a type of ours complains about
 // stays as it is.
-func placed(pos trace.Pos, err error) error {
+func placed(pos trace.Pos, known vocabulary, err error) error {
 	text, ofLibrary := strings.CutPrefix(err.Error(), "yaml: ")
 	var several *yaml.TypeError
 	if errors.As(err, &several) {
@@ -60,6 +71,9 @@ func placed(pos trace.Pos, err error) error {
 	var field, of string
 	if n, _ := fmt.Sscanf(text, "field %s not found in type %s", &field, &of); n == 2 {
 		return trace.At(pos, &UnknownKey{field})
+	}
+	if m := otherType.FindStringSubmatch(text); m != nil {
+		return trace.At(pos, trace.Bad(trace.ErrType, "%s, expected %s", found(m[1], m[2]), known.expected(m[3])))
 	}
 	return trace.At(pos, errors.New(text))
 }

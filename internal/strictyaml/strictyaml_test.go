@@ -24,6 +24,18 @@ type settings struct {
 	Inner struct {
 		Gap int `yaml:"gap"`
 	} `yaml:"inner"`
+	List  *[2]part `yaml:"list"`
+	Sized `yaml:",inline"`
+}
+
+type part struct {
+	Sized `yaml:",inline"`
+	Next  *part `yaml:"next"` // types may hold themselves
+}
+
+// Sized is exported, as the library asks of what is inline.
+type Sized struct {
+	Size int32 `yaml:"size"`
 }
 
 func TestDecode(t *testing.T) {
@@ -32,6 +44,9 @@ func TestDecode(t *testing.T) {
 		`{"inner": {"gap": 3}, "count": 2}`: {Tau: 0.8, Count: 2, Inner: struct {
 			Gap int `yaml:"gap"`
 		}{3}},
+		"inner: {gap: 1e3}\n": {Tau: 0.8, Count: 4, Inner: struct {
+			Gap int `yaml:"gap"`
+		}{1000}},
 		"# nothing but a comment\ntau: 1\n": {Tau: 1, Count: 4},
 	} {
 		got := settings{Tau: 0.8, Count: 4}
@@ -48,11 +63,18 @@ func TestDecodeRefuses(t *testing.T) {
 		"tau: 1\nata: 2\n":           "s.yaml:2: there is no ata here",
 		"inner:\n  gap: 1\n  gup: 1": "s.yaml:3: there is no gup here",
 		"tau: 1\ntau: 2\n":           "s.yaml:2: mapping key \"tau\" already defined at line 1",
-		"inner: {gap: wide}\n":       "s.yaml:1: cannot unmarshal !!str `wide` into int",
-		"count: 3\n":                 `s.yaml: "3" is not even`,
-		"tau: 1\n---\ntau: 2\n":      "s.yaml: more than one YAML document, expected one",
-		"tau: [\n":                   "s.yaml:",
-		"\x00\x01":                   "s.yaml: control characters are not allowed",
+		"inner: {gap: wide}\n":       `s.yaml:1: "wide" is text, expected a whole number`,
+		"inner: {gap: 1.5}\n":        `s.yaml:1: "1.5" is a number, expected a whole number`,
+		"list:\n - &p {next: {size: .5}}\n - *p\n": `s.yaml:2: ".5" is a number, expected a whole number`,
+		"size: 2.5\n":           `s.yaml:1: "2.5" is a number, expected a whole number`,
+		"inner: 4\n":            `s.yaml:1: "4" is a number, expected keys with values`,
+		"list: {size: 2}\n":     "s.yaml:1: found keys with values, expected a list",
+		"tau: [1]\n":            "s.yaml:1: found a list, expected a number",
+		"count: [2]\n":          "s.yaml:1: found a list, expected a word",
+		"count: 3\n":            `s.yaml: "3" is not even`,
+		"tau: 1\n---\ntau: 2\n": "s.yaml: more than one YAML document, expected one",
+		"tau: [\n":              "s.yaml:",
+		"\x00\x01":              "s.yaml: control characters are not allowed",
 	} {
 		err := Decode("s.yaml", []byte(text), new(settings))
 		if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "yaml: line") {

@@ -96,7 +96,7 @@ var namePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 // goodName refuses what cannot stand in the name of a file everywhere.
 func goodName(what, name string) error {
 	if !namePattern.MatchString(name) {
-		return trace.Bad(trace.ErrType, "%s is %q, expected 1 to 64 of a-z, 0-9, _ and -, the first a letter or digit", what, name)
+		return trace.Bad(trace.ErrFormat, "%s is %q, expected 1 to 64 of a-z, 0-9, _ and -, the first a letter or digit", what, name)
 	}
 	return nil
 }

@@ -65,7 +65,7 @@ type Dist struct {
 func (d Dist) validate() error {
 	switch {
 	case !(d.Mean >= 0 && d.Mean <= maxMillis && d.SD >= 0 && d.SD <= maxMillis):
-		return trace.Bad(trace.ErrNotFinite, "mean %v ms and deviation %v ms, expected 0 to %g", d.Mean, d.SD, float64(maxMillis))
+		return trace.Bad(trace.ErrRange, "mean %v ms and deviation %v ms, expected 0 to %g", d.Mean, d.SD, float64(maxMillis))
 	case int(d.Shape) >= len(shapeNames):
 		return trace.Bad(trace.ErrType, "shape %d", d.Shape)
 	case d.Shape == Constant && d.SD > 0:

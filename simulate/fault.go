@@ -161,9 +161,9 @@ func (s *Spec) validateFault(i int, st *Stage) error {
 	}
 	switch {
 	case !(f.Delay >= 0 && f.Delay <= maxMillis):
-		return bad(trace.ErrNotFinite, "delay %v ms, expected 0 to %g", f.Delay, float64(maxMillis))
+		return bad(trace.ErrRange, "delay %v ms, expected 0 to %g", f.Delay, float64(maxMillis))
 	case !(f.Probability >= 0 && f.Probability <= 1):
-		return bad(trace.ErrNotFinite, "probability %v, expected 0 to 1", f.Probability)
+		return bad(trace.ErrRange, "probability %v, expected 0 to 1", f.Probability)
 	case f.From < 0 || f.Until < 0 || f.Every < 0:
 		return bad(trace.ErrNegative, "from %d, until %d, every %d: expected 0 or more", f.From, f.Until, f.Every)
 	case f.Ranks[0] < 0 || f.Ranks[len(f.Ranks)-1] >= s.Ranks:

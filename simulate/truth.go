@@ -219,7 +219,7 @@ func parseTruth(cells [len(truthHeader)]string) (TruthRow, error) {
 	row.Delay = Millis(delay)
 	switch {
 	case !(delay >= 0 && delay <= maxMillis):
-		return row, trace.Bad(trace.ErrNotFinite, "column delay_ms is %q, expected 0 to %g", cells[4], float64(maxMillis))
+		return row, trace.Bad(trace.ErrRange, "column delay_ms is %q, expected 0 to %g", cells[4], float64(maxMillis))
 	case row.Ranks < 1 || row.Ranks > trace.MaxRanks || row.Accumulation < 0:
 		return row, trace.Bad(trace.ErrTooLarge, "%d ranks and accumulation %d, expected 1 to %d, and 0 or more", row.Ranks, row.Accumulation, trace.MaxRanks)
 	case row.HiddenRank < -1 || row.HiddenRank >= row.Ranks:

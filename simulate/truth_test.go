@@ -79,7 +79,7 @@ func TestReadTruthErrors(t *testing.T) {
 		{"run,family\n", trace.ErrMissing, `"ranks"`},
 		{header + "a,data,8,0,1,2,s,0,1,\nb,data,eight,0,1,2,s,0,1,\n", trace.ErrType, `t:3: column ranks is "eight"`},
 		{header + "a,gremlins,8,0,1,2,s,0,1,\n", trace.ErrType, "t:2: "},
-		{header + "a,data,8,0,NaN,2,s,0,1,\n", trace.ErrNotFinite, "delay_ms"},
+		{header + "a,data,8,0,NaN,2,s,0,1,\n", trace.ErrRange, "delay_ms"},
 		{header + "a,data,8,-1,1,2,s,0,1,\n", trace.ErrType, "seed"},
 		{header + "a,data,8,0,1,8,s,0,1,\n", trace.ErrTooLarge, "hidden rank 8"},
 		{header + "a,data,8,0,1,-7,s,0,1,\n", trace.ErrTooLarge, "hidden rank -7"},

@@ -151,7 +151,7 @@ func (s *Spec) validateStage(st *Stage) error {
 	}
 	for _, m := range st.Meetings {
 		if !(m.Overlap >= 0 && m.Overlap <= 1) {
-			return trace.Bad(trace.ErrNotFinite, "overlap %v, expected 0 to 1", m.Overlap)
+			return trace.Bad(trace.ErrRange, "overlap %v, expected 0 to 1", m.Overlap)
 		}
 		for _, axis := range m.Across {
 			if s.axis(axis) == 0 {
@@ -159,7 +159,7 @@ func (s *Spec) validateStage(st *Stage) error {
 			}
 		}
 		if !(m.Stall.Probability >= 0 && m.Stall.Probability <= 1) {
-			return trace.Bad(trace.ErrNotFinite, "probability of a stall %v, expected 0 to 1", m.Stall.Probability)
+			return trace.Bad(trace.ErrRange, "probability of a stall %v, expected 0 to 1", m.Stall.Probability)
 		}
 		dists = append(dists, m.Transfer, m.Exit, m.Stall.Length)
 	}
@@ -176,15 +176,15 @@ func (s *Spec) validateNoise() error {
 	fraction := func(x float64) bool { return x >= 0 && x <= 1 }
 	switch {
 	case !fraction(n.SpeedSD) || !fraction(n.Drift.SD):
-		return trace.Bad(trace.ErrNotFinite, "relative deviations of speed %v and drift %v, expected 0 to 1", n.SpeedSD, n.Drift.SD)
+		return trace.Bad(trace.ErrRange, "relative deviations of speed %v and drift %v, expected 0 to 1", n.SpeedSD, n.Drift.SD)
 	case !(n.Drift.Steps >= 0) || math.IsInf(n.Drift.Steps, 0):
-		return trace.Bad(trace.ErrNotFinite, "correlation length of the drift is %v steps, expected 0 or more", n.Drift.Steps)
+		return trace.Bad(trace.ErrRange, "correlation length of the drift is %v steps, expected 0 or more", n.Drift.Steps)
 	case !fraction(n.Spikes.Probability) || !fraction(n.Spikes.Share):
-		return trace.Bad(trace.ErrNotFinite, "probability %v and share %v of spikes, expected 0 to 1", n.Spikes.Probability, n.Spikes.Share)
+		return trace.Bad(trace.ErrRange, "probability %v and share %v of spikes, expected 0 to 1", n.Spikes.Probability, n.Spikes.Share)
 	case !(n.Spikes.Mean >= 0 && n.Spikes.Mean <= maxMillis) || !(c.SkewSD >= 0 && c.SkewSD <= maxMillis):
-		return trace.Bad(trace.ErrNotFinite, "spikes of %v ms, start skew of %v ms, expected 0 to %g", n.Spikes.Mean, c.SkewSD, float64(maxMillis))
+		return trace.Bad(trace.ErrRange, "spikes of %v ms, start skew of %v ms, expected 0 to %g", n.Spikes.Mean, c.SkewSD, float64(maxMillis))
 	case !(c.DriftPPM >= 0 && c.DriftPPM <= 1e5):
-		return trace.Bad(trace.ErrNotFinite, "clock drift of %v ppm, expected 0 to 100000", c.DriftPPM)
+		return trace.Bad(trace.ErrRange, "clock drift of %v ppm, expected 0 to 100000", c.DriftPPM)
 	case s.Side.Every < 0 || !fraction(s.Side.Unready):
 		return trace.Bad(trace.ErrFormat, "side channel every %d steps, unready with probability %v: expected 0 or more, and 0 to 1", s.Side.Every, s.Side.Unready)
 	}
@@ -194,7 +194,7 @@ func (s *Spec) validateNoise() error {
 func (s *Spec) validateWork() error {
 	for i, w := range s.Work {
 		if !(w.Factor >= 0 && w.Factor <= 1e6) {
-			return trace.Bad(trace.ErrNotFinite, "work factor %d is %v, expected 0 to 1e6", i, w.Factor)
+			return trace.Bad(trace.ErrRange, "work factor %d is %v, expected 0 to 1e6", i, w.Factor)
 		}
 		for _, axis := range slices.Sorted(maps.Keys(w.Where)) {
 			if size := s.axis(axis); w.Where[axis] < 0 || w.Where[axis] >= size {

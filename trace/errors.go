@@ -12,6 +12,7 @@ var (
 	ErrEmpty     = errors.New("empty")
 	ErrNegative  = errors.New("negative")
 	ErrNotFinite = errors.New("not a finite number")
+	ErrRange     = errors.New("out of range")
 	ErrType      = errors.New("wrong type")
 	ErrOverflow  = errors.New("overflow")
 	ErrDuplicate = errors.New("duplicate")

@@ -56,19 +56,19 @@ func (f *Fault) validate() error {
 	case ways != 1:
 		return trace.Bad(trace.ErrFormat, "delay %v ms, factor %v, sigma %v: expected one of them", f.Delay, f.Factor, f.Sigma)
 	case !(f.Delay >= 0 && f.Delay <= maxMillis):
-		return trace.Bad(trace.ErrNotFinite, "delay %v ms, expected 0 to %g", f.Delay, float64(maxMillis))
+		return trace.Bad(trace.ErrRange, "delay %v ms, expected 0 to %g", f.Delay, float64(maxMillis))
 	case f.Factor != 0 && !(f.Factor >= 1 && f.Factor <= 1e6):
-		return trace.Bad(trace.ErrNotFinite, "factor %v, expected 1 to 1e6", f.Factor)
+		return trace.Bad(trace.ErrRange, "factor %v, expected 1 to 1e6", f.Factor)
 	case !(f.Sigma >= 0 && f.Sigma <= 1e9):
-		return trace.Bad(trace.ErrNotFinite, "sigma %v, expected 0 to 1e9", f.Sigma)
+		return trace.Bad(trace.ErrRange, "sigma %v, expected 0 to 1e9", f.Sigma)
 	case f.Kind == Workload && f.Factor == 0:
 		return trace.Bad(trace.ErrFormat, "expected a factor: the mean length of a microbatch")
 	case !(f.Shared >= 0 && f.Shared <= 1) || f.Shared > 0 && f.Kind != Workload:
-		return trace.Bad(trace.ErrNotFinite, "shared %v, expected 0 to 1, and 0 except for %v", f.Shared, Workload)
+		return trace.Bad(trace.ErrRange, "shared %v, expected 0 to 1, and 0 except for %v", f.Shared, Workload)
 	case f.From < 0 || f.Until < 0 || f.Every < 0:
 		return trace.Bad(trace.ErrNegative, "from %d, until %d, every %d: expected 0 or more", f.From, f.Until, f.Every)
 	case !(f.Probability >= 0 && f.Probability <= 1):
-		return trace.Bad(trace.ErrNotFinite, "probability %v, expected 0 to 1", f.Probability)
+		return trace.Bad(trace.ErrRange, "probability %v, expected 0 to 1", f.Probability)
 	}
 	return nil
 }

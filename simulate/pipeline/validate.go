@@ -116,7 +116,7 @@ func (s *Spec) validateTimes() error {
 	}
 	for i, w := range s.StageWork {
 		if !(w >= 0 && w <= 1e6) {
-			return trace.Bad(trace.ErrNotFinite, "stage_work of stage %d is %v, expected 0 to 1e6", i, w)
+			return trace.Bad(trace.ErrRange, "stage_work of stage %d is %v, expected 0 to 1e6", i, w)
 		}
 	}
 	k := s.Steps
@@ -126,11 +126,11 @@ func (s *Spec) validateTimes() error {
 	case k.First > maxSteps || k.Every > maxSteps || int64(k.Count) > maxSteps/k.Every:
 		return trace.Bad(trace.ErrTooLarge, "step indices beyond %d", int64(maxSteps))
 	case !(s.SpeedSD >= 0 && s.SpeedSD <= 1):
-		return trace.Bad(trace.ErrNotFinite, "a relative deviation of speed of %v, expected 0 to 1", s.SpeedSD)
+		return trace.Bad(trace.ErrRange, "a relative deviation of speed of %v, expected 0 to 1", s.SpeedSD)
 	case !(s.Clock.SkewSD >= 0 && s.Clock.SkewSD <= maxMillis):
-		return trace.Bad(trace.ErrNotFinite, "a clock skew of %v ms, expected 0 to %g", s.Clock.SkewSD, float64(maxMillis))
+		return trace.Bad(trace.ErrRange, "a clock skew of %v ms, expected 0 to %g", s.Clock.SkewSD, float64(maxMillis))
 	case !(s.Clock.DriftPPM >= 0 && s.Clock.DriftPPM <= 1e5):
-		return trace.Bad(trace.ErrNotFinite, "a clock drift of %v ppm, expected 0 to 100000", s.Clock.DriftPPM)
+		return trace.Bad(trace.ErrRange, "a clock drift of %v ppm, expected 0 to 100000", s.Clock.DriftPPM)
 	}
 	return nil
 }

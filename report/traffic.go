@@ -51,6 +51,7 @@ type trafficJSON struct {
 	Lateness      []latenessJSON     `json:"lateness"`
 	Bandwidth     []bandwidthJSON    `json:"bandwidth"`
 	Slow          []slowJSON         `json:"slow"`
+	Accounts      []accountJSON      `json:"volumes"`
 	NotRead       []exampleJSON      `json:"not_understood"`
 	Notes         []string           `json:"notes"`
 	Problems      []problemJSON      `json:"problems"`
@@ -126,7 +127,7 @@ func trafficOf(r *traffic.Result, problems []Problem) trafficJSON {
 	headline, _ := trafficHeadline(r)
 	out := trafficJSON{Schema: trafficSchema, Headline: headline, OpCounts: map[string]int64{}, Unparsed: r.Unparsed,
 		Ranks: []commRankJSON{}, Communicators: []communicatorJSON{}, Clocks: []clockJSON{}, NotRead: []exampleJSON{},
-		Notes: list(r.Notes), Problems: problemsOf(problems)}
+		Accounts: accountsOf(r), Notes: list(r.Notes), Problems: problemsOf(problems)}
 	for op, n := range r.OpCounts {
 		out.OpCounts[op.String()] = n
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sfstat/sfstat/engine/volume"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/commfiles"
 	"github.com/sfstat/sfstat/traffic"
@@ -34,6 +35,14 @@ func TestTrafficSchemaIsComplete(t *testing.T) {
 	problem := Input{Problems: []Problem{{"x.log", errors.New("torn")}}}
 	for name, paths := range map[string][]string{"all": {commRun}, "logs": {commRun + "/nccl.node0.4000.log"}, "exports": {commRun + "/node1.sqlite"}} {
 		r := fixtureTraffic(t, paths...)
+		m, err := volume.Model{Layers: 2, Hidden: 512, Sequence: 2048, Vocabulary: 28672, Microbatch: 1, GlobalBatch: int64(len(r.Ranks)), ElementBytes: 2,
+			DP: int64(len(r.Ranks)), Iterations: 4}.Complete()
+		if err == nil {
+			r.Accounts, err = r.Against(&m)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 		for f := Text; f <= Markdown; f++ {
 			var out bytes.Buffer
 			if err := problem.Traffic(&out, r, f, Style{}); err != nil {

@@ -26,6 +26,7 @@ func trafficDocument(r *traffic.Result, problems []Problem) document {
 	if t := speedTable(r); len(t.rows) > 0 {
 		d = append(d, heading("Bandwidth"), t)
 	}
+	d = append(d, modelBlocks(r)...)
 	if t := clockTable(r); len(t.rows) > 1 {
 		d = append(d, heading("Clocks"), t)
 	}

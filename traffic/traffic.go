@@ -93,6 +93,7 @@ type Result struct {
 	Clocks        []Clock // by rank
 	Collectives   []Collective
 	Speed         Speed
+	Accounts      []Account // by Against; nil without a model
 	OpCounts      map[nccl.Op]int64
 	Duplicates    int   // lines that stand twice
 	Unparsed      int64 // lines that begin like NCCL's and were not understood

@@ -27,6 +27,8 @@ func (p *program) commCommand() *cli.Command {
 			&cli.IntFlag{Name: "ep", Category: forInput, Usage: "expert-parallel size `N`"},
 			&cli.IntFlag{Name: "cp", Category: forInput, Usage: "context-parallel size `N`"},
 			&cli.StringFlag{Name: "layout", Category: forInput, Usage: "all sizes at once, `SIZES` such as dp=4,tp=2; without any, kinds are inferred"},
+			&cli.StringFlag{Name: "model", Category: forInput, Usage: "description of the model and its layout in `FILE` (YAML): how much should have been communicated"},
+			&cli.StringFlag{Name: "plots", Category: forOutput, Usage: "draw figures into `FOLDER`, which is made if it is not there"},
 			strictFlag(),
 		}, resultFlags()),
 		UsageText: `sfstat comm run/
@@ -47,6 +49,13 @@ func (p *program) comm(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	model, err := commModel(c)
+	if err != nil {
+		return err
+	}
+	if model != nil && !o.Layout.Given() {
+		o.Layout = traffic.LayoutOf(model)
+	}
 	names, err := paths(c)
 	if err != nil {
 		return err
@@ -63,6 +72,11 @@ func (p *program) comm(c *cli.Context) error {
 	if err != nil {
 		return badInput(err)
 	}
+	if model != nil {
+		if r.Accounts, err = r.Against(model); err != nil {
+			return badInput(err)
+		}
+	}
 	if path := c.String("matches"); path != "" {
 		if err := p.writeTo(path, func(w io.Writer) error { return report.Matches(w, r) }); err != nil {
 			return err
@@ -72,6 +86,9 @@ func (p *program) comm(c *cli.Context) error {
 		if err := p.writeTo(path, func(w io.Writer) error { return report.Chrome(w, r) }); err != nil {
 			return err
 		}
+	}
+	if err := p.plotTraffic(c, r); err != nil {
+		return err
 	}
 	return p.emit(c, func(w io.Writer) error { return report.Input{Problems: problems}.Traffic(w, r, as, p.style(c)) })
 }

@@ -2,7 +2,7 @@
 # Draws the figures of the handbook anew: docs/figures/generate.sh
 #
 # Figures of operator traces are of the simulated job that the pages of ks and
-# zscore show; the others are of campaigns. workers.csv is measured: its figure
+# zscore show, those of NCCL of the job of comm; the others are of campaigns. workers.csv is measured: its figure
 # is drawn from it, and "-measure" measures anew, which takes a minute.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -16,6 +16,10 @@ sfstat simulate-ops --layout 4x2 --steps 8 --microbatches 4 --seed 3 --fault slo
 	--run slow -o "$work/runs" -q
 sfstat ks "$work/runs/trace-slow.parquet" --plot $to/rhythm.png -o "$work/out"
 sfstat zscore "$work/runs/trace-slow.parquet" --plot $to/operator.png -o "$work/out"
+
+sfstat comm fixtures/comm/run --plots "$work/comm" -o "$work/out" -q
+cp "$work/comm/sizes.png" $to/messages.png
+cp "$work/comm/bandwidth.png" $to/bus.png
 
 for name in e3 e3-curve; do
 	sfstat campaign run campaign/specs/$name.yaml -o "$work/$name" -q

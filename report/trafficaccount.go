@@ -1,0 +1,97 @@
+package report
+
+import (
+	"math"
+	"slices"
+
+	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/traffic"
+)
+
+// modelBlocks is what was communicated beside what the model says; nothing without a model.
+func modelBlocks(r *traffic.Result) document {
+	if len(r.Accounts) == 0 {
+		return nil
+	}
+	t := &table{columns: []column{{head: "ranks", kind: kindText}, {head: "for", kind: kindText}, {head: "operation", kind: kindText}, {head: "expected", kind: kindText},
+		{head: "observed", kind: kindText}, {head: "ratio", kind: kindFactor}, {head: "calls", kind: kindFactor}, {head: "size", kind: kindFactor}},
+		caption: "bytes of one rank as the log counts them; ratio is how many more calls times how much larger each. Only rows of at least a thousandth of what was expected are shown."}
+	for _, g := range stageGroups(r.Accounts) {
+		a := &r.Accounts[g[0]]
+		ranks := make([]int, len(g))
+		for i, n := range g {
+			ranks[i] = r.Ranks[r.Accounts[n].Rank].Rank
+		}
+		for i := range a.Rows {
+			x := &a.Rows[i]
+			if max(x.Observed.Logged, x.Theory.Logged) < a.Theory.Logged/1000 {
+				continue
+			}
+			expected := "–"
+			if x.Theory.Logged > 0 {
+				expected = sizeText(int64(x.Theory.Logged))
+			}
+			t.rows = append(t.rows, []cell{textCell(trace.RankList(ranks)), textCell(x.Dimension.String()), textCell(x.Op.String()), textCell(expected),
+				textCell(sizeText(int64(x.Observed.Logged))), realCell(x.Ratio), realCell(x.Count), realCell(x.Size)})
+		}
+	}
+	return document{heading("Volumes beside the model"), t.tidy()}
+}
+
+// stageGroups groups accounts whose rows are the same, or within a thousandth, as those of one stage are.
+func stageGroups(all []traffic.Account) (groups [][]int) {
+	for i := range all {
+		at := slices.IndexFunc(groups, func(g []int) bool { return sameAccount(&all[g[0]], &all[i]) })
+		if at < 0 {
+			at = len(groups)
+			groups = append(groups, nil)
+		}
+		groups[at] = append(groups[at], i)
+	}
+	return groups
+}
+
+func sameAccount(a, b *traffic.Account) bool {
+	if len(a.Rows) != len(b.Rows) {
+		return false
+	}
+	for i := range a.Rows {
+		x, y := &a.Rows[i], &b.Rows[i]
+		if x.Dimension != y.Dimension || x.Op != y.Op || math.Abs(x.Observed.Logged-y.Observed.Logged) > a.Theory.Logged/1000 || x.Theory.Logged != y.Theory.Logged {
+			return false
+		}
+	}
+	return true
+}
+
+type accountJSON struct {
+	Rank int          `json:"rank"`
+	Rows []volumeJSON `json:"rows"`
+}
+
+type volumeJSON struct {
+	Dimension    string  `json:"dimension"`
+	Op           string  `json:"op"`
+	Expected     number  `json:"expected_bytes"`
+	ExpectedSent number  `json:"expected_sent_bytes"`
+	Observed     number  `json:"observed_bytes"`
+	Sent         number  `json:"observed_sent_bytes"`
+	Ratio        *number `json:"ratio"`
+	Count        *number `json:"calls_ratio"`
+	Size         *number `json:"size_ratio"`
+}
+
+func accountsOf(r *traffic.Result) []accountJSON {
+	out := []accountJSON{}
+	for i := range r.Accounts {
+		a := &r.Accounts[i]
+		j := accountJSON{Rank: r.Ranks[a.Rank].Rank, Rows: []volumeJSON{}}
+		for k := range a.Rows {
+			x := &a.Rows[k]
+			j.Rows = append(j.Rows, volumeJSON{Dimension: x.Dimension.String(), Op: x.Op.String(), Expected: number(x.Theory.Logged), ExpectedSent: number(x.Theory.Sent),
+				Observed: number(x.Observed.Logged), Sent: number(x.Observed.Sent), Ratio: known(x.Ratio), Count: known(x.Count), Size: known(x.Size)})
+		}
+		out = append(out, j)
+	}
+	return out
+}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/sfstat/sfstat/diagnose/opnames"
 	"github.com/sfstat/sfstat/diagnose/opviews"
 	"github.com/sfstat/sfstat/engine/zscore"
 )
@@ -20,6 +21,7 @@ type Outliers struct {
 	Operators []opviews.Operator
 	*zscore.Result
 	Suspects []zscore.Suspect // workers with outliers, worst first
+	Names    *opnames.Result  // of a profiler's trace, its operators by name; else nil
 	Shown    int              // rows of outliers in text and Markdown; 0 is all
 }
 
@@ -45,6 +47,8 @@ type outliersJSON struct {
 	Workers      []excessJSON      `json:"workers"`
 	Series       []seriesJSON      `json:"series"`
 	Calibrations []calibrationJSON `json:"calibrations"`
+	// Names is null for a trace that no profiler made.
+	Names *namesJSON `json:"names"`
 }
 
 type outlierJSON struct {
@@ -112,6 +116,7 @@ func (o Outliers) wire() outliersJSON {
 	for _, c := range o.Calibrations {
 		out.Calibrations = append(out.Calibrations, calibrationJSON{c.Peers, number(c.Alpha), number(c.Threshold), c.Draws})
 	}
+	out.Names = namesFrom(o.Names)
 	return out
 }
 
@@ -195,6 +200,7 @@ func outliersDocument(results []Outliers, problems []Problem) document {
 	var d document
 	for _, o := range results {
 		d = append(d, o.title(), prose(o.finding()))
+		d = append(d, nameBlocks(o.Names, o.Shown)...)
 		if len(o.Result.Outliers) > 0 {
 			d = append(d, heading("Workers by excess"), o.excessTable(), heading("Outliers"), o.table())
 		}

@@ -6,12 +6,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sfstat/sfstat/diagnose/opnames"
 	"github.com/sfstat/sfstat/diagnose/opviews"
 	"github.com/sfstat/sfstat/trace"
 )
 
 // Traced is an operator trace that an engine was run on.
-type Traced struct{ View *opviews.View }
+type Traced struct {
+	View     *opviews.View
+	Launched *trace.OpTotals // of a profiler's trace, its operators by name and stage; else nil
+}
 
 // writeTraces writes results over operator traces: JSON from wire, CSV from
 // rows, the rest from a document.
@@ -67,11 +71,9 @@ func (t Traced) wire() traceJSON {
 // notes are what is incomplete, each once; never nil.
 func (t Traced) notes() []string {
 	out := []string{}
-	for _, list := range [][]trace.Note{t.View.Trace.Notes, t.View.Model.Notes()} {
-		for _, n := range list {
-			if !slices.Contains(out, n.Text) {
-				out = append(out, n.Text)
-			}
+	for _, n := range t.View.Notes() {
+		if !slices.Contains(out, n.Text) {
+			out = append(out, n.Text)
 		}
 	}
 	return out
@@ -175,9 +177,9 @@ func numbered(name string, n int) axis {
 // together.
 func operatorName(name string, seq int) string {
 	if seq == opviews.Total {
-		return name
+		return opnames.Label(name)
 	}
-	return fmt.Sprintf("%s %d", name, seq)
+	return fmt.Sprintf("%s %d", opnames.Label(name), seq)
 }
 
 // seqCell is absent for all operators of a name together.

@@ -8,12 +8,14 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/sfstat/sfstat/diagnose/opnames"
 	"github.com/sfstat/sfstat/diagnose/opviews"
 	"github.com/sfstat/sfstat/engine/blame"
 	"github.com/sfstat/sfstat/engine/ks"
 	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/engine/zscore"
 	"github.com/sfstat/sfstat/simulate/pipeline"
+	"github.com/sfstat/sfstat/trace"
 )
 
 // tracedCase is an operator trace and what the engines say about it.
@@ -101,6 +103,11 @@ func (c *tracedCase) analyze() error {
 		return err
 	}
 	c.outliers = Outliers{Traced: t, Series: series, Operators: operators, Result: z, Suspects: v.Suspects(z, series, operators), Shown: 8}
+	if c.name != "wide" {
+		if c.outliers.Names, err = opnames.Compare(launchedOn(v.Trace.Ranks), opnames.DefaultOptions()); err != nil {
+			return err
+		}
+	}
 	options := blame.Options{Tie: v.Tie()}
 	steps := make([]int, len(v.Steps()))
 	for i := range steps {
@@ -119,6 +126,34 @@ func (c *tracedCase) analyze() error {
 	e, err := v.Model.Price(whatif.Selection{{Stages: []int{1}}})
 	c.whatif.Fixes = []Fix{{"stage=1,op=<img src=x>", e[0]}}
 	return err
+}
+
+// launchedOn are operators by name: of three ranks or more the last is slow in
+// a kernel with a long and a hostile name, another is launched by it alone, and
+// one takes no time at all.
+func launchedOn(ranks []trace.Rank) *trace.OpTotals {
+	t := &trace.OpTotals{Stages: []string{"model.fwd_loss_device", "", "comm.model.backward"}, Names: []string{
+		"void at::native::(anonymous namespace)::slow_kernel<4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, \x1b[31m|<img src=x>>(int)", "alone", "empty", "ncclAllReduce"}}
+	for i := range ranks {
+		t.Ranks = append(t.Ranks, trace.Rank{ID: ranks[i].ID})
+	}
+	for step := range int32(8) {
+		t.Steps = append(t.Steps, int64(step))
+		for r := range int32(len(ranks)) {
+			slow := int64(0)
+			if r == int32(len(ranks))-1 && step > 1 {
+				slow = 4
+			}
+			noise := int64(r*7+step*5)%11 - 5
+			t.Rows = append(t.Rows, trace.OpTotal{Rank: r, Step: step, Count: 3, Dur: 1_000_000*(10+slow)/10 + 1000*noise},
+				trace.OpTotal{Rank: r, Step: step, Stage: 1, Name: 2, Count: 1},
+				trace.OpTotal{Rank: r, Step: step, Stage: 2, Name: 3, Count: 1, Communicates: 1, Joined: 1, Dur: 5_000_000, Wait: 4_000_000 - 500*noise})
+			if slow > 0 {
+				t.Rows = append(t.Rows, trace.OpTotal{Rank: r, Step: step, Stage: 1, Name: 1, Count: 1, Dur: 50_000 + 10*noise})
+			}
+		}
+	}
+	return t
 }
 
 // renderedTraces calls f with every table over operator traces in one format,

@@ -6,7 +6,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sfstat/sfstat/engine/blame"
-	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/engine/zscore"
 	"github.com/sfstat/sfstat/report"
 )
@@ -47,7 +46,7 @@ func (p *program) blame(c *cli.Context) error {
 		return err
 	}
 	var results []report.Blame
-	in, err := p.traces(c, whatif.DefaultOptions(), func(t report.Traced) error {
+	in, err := p.traces(c, observed, func(t report.Traced) error {
 		o := o
 		if !c.IsSet("tie") {
 			o.Tie = t.View.Tie()

@@ -6,7 +6,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sfstat/sfstat/engine/ks"
-	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/report"
 )
 
@@ -51,7 +50,7 @@ func (p *program) ks(c *cli.Context) error {
 	}
 	o.Matrix = o.Matrix || path != ""
 	var results []report.Rhythm
-	in, err := p.traces(c, whatif.DefaultOptions(), func(t report.Traced) error {
+	in, err := p.traces(c, observed, func(t report.Traced) error {
 		p.announce(c, t, o)
 		r, err := rhythmOf(t, o, as)
 		if err != nil {

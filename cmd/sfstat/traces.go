@@ -13,14 +13,27 @@ import (
 // traces hands a view of every operator trace of the inputs to each, in input
 // order; inputs that hold windows are refused. A trace of which no view can be
 // made is refused like an input that cannot be read.
-func (p *program) traces(c *cli.Context, o whatif.Options, each func(report.Traced) error) (inputs, error) {
+func (p *program) traces(c *cli.Context, see viewing, each func(report.Traced) error) (inputs, error) {
 	return p.read(c, auto.OperatorsOnly, func(item auto.Item) error {
-		v, err := opviews.New(item.Ops, o)
+		v, err := see(item.Ops)
 		if err != nil {
 			return &unusable{report.Problem{Path: item.Path, Err: trace.At(trace.Pos{File: item.Path}, err)}}
 		}
-		return each(report.Traced{View: v})
+		return each(report.Traced{View: v, Launched: item.Launched})
 	})
+}
+
+// viewing makes the view of a trace that a command needs.
+type viewing func(*trace.OpTrace) (*opviews.View, error)
+
+// observed is for commands that compare operators: they need no schedule.
+func observed(t *trace.OpTrace) (*opviews.View, error) {
+	return opviews.Observe(t, whatif.DefaultOptions())
+}
+
+// replayed is for commands that replay the schedule.
+func replayed(o whatif.Options) viewing {
+	return func(t *trace.OpTrace) (*opviews.View, error) { return opviews.New(t, o) }
 }
 
 // unusable is an item that was read and cannot be used. Unless --strict is

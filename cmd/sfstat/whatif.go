@@ -52,7 +52,7 @@ func (p *program) whatif(c *cli.Context, typed []string) error {
 		selections[i] = whatif.Selection{where}
 	}
 	var results []report.WhatIf
-	in, err := p.traces(c, o, func(t report.Traced) error {
+	in, err := p.traces(c, replayed(o), func(t report.Traced) error {
 		x := report.WhatIf{Traced: t, Result: t.View.Model.Analyze(), Ideal: o.Ideal}
 		if len(selections) == 0 {
 			x.Suspects = t.View.Model.Suspects(x.Result, suspected)

@@ -5,7 +5,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sfstat/sfstat/engine/whatif"
+	"github.com/sfstat/sfstat/diagnose/opnames"
 	"github.com/sfstat/sfstat/engine/zscore"
 	"github.com/sfstat/sfstat/report"
 )
@@ -28,7 +28,7 @@ func (p *program) zscoreCommand() *cli.Command {
 		Name: "zscore", Usage: "which operators of which worker are late or long against their peers", ArgsUsage: "PATH...",
 		Description: "Compares, in operator traces, every operator with itself on the other replicas of its pipeline stage: " +
 			"when it starts, how long it takes, and of collectives how long it waits and transfers. Lists the outliers and the " +
-			"workers that they add up to.",
+			"workers that they add up to. Of a profiler's trace it first compares kernels and collectives by name.",
 		Flags: join([]cli.Flag{
 			choice("method", "how values are scored: pooled takes the spread from all steps, population and sample are the usual rule with --cutoff", zscoreMethods()...),
 			alphaFlag(d.Alpha),
@@ -68,14 +68,18 @@ func (p *program) zscore(c *cli.Context) error {
 		return badUsage("--op says what --plot draws, and needs it")
 	}
 	var results []report.Outliers
-	in, err := p.traces(c, whatif.DefaultOptions(), func(t report.Traced) error {
+	in, err := p.traces(c, observed, func(t report.Traced) error {
 		series, operators := t.View.Series()
 		r, err := zscore.Analyze(series, o)
 		if err != nil {
 			return ofTraced(t, err)
 		}
+		names, err := byName(t, o.Alpha)
+		if err != nil {
+			return ofTraced(t, err)
+		}
 		results = append(results, report.Outliers{Traced: t, Series: series, Operators: operators, Result: r,
-			Suspects: t.View.Suspects(r, series, operators), Shown: top})
+			Suspects: t.View.Suspects(r, series, operators), Names: names, Shown: top})
 		return nil
 	})
 	if err != nil {
@@ -89,6 +93,14 @@ func (p *program) zscore(c *cli.Context) error {
 	return p.emit(c, func(w io.Writer) error {
 		return report.Input{Problems: in.problems}.Outliers(w, results, as, p.style(c))
 	})
+}
+
+// byName compares the operators of a profiler's trace by name; nil for others.
+func byName(t report.Traced, alpha float64) (*opnames.Result, error) {
+	if t.Launched == nil {
+		return nil, nil
+	}
+	return opnames.Compare(t.Launched, opnames.Options{Alpha: alpha})
 }
 
 func zscoreOptions(c *cli.Context) (o zscore.Options, err error) {

@@ -98,9 +98,13 @@ func (f *Flags) Graph(step int) (g blame.Graph, symptoms []int64) {
 	return g, symptoms
 }
 
-// schedule is Graph with the dependencies of the schedule alone.
+// schedule is Graph with the dependencies of the schedule alone; without a
+// schedule, with those of every queue.
 func (f *Flags) schedule(step int) (g blame.Graph, symptoms []int64) {
 	v := f.v
+	if v.Model == nil {
+		return f.queues(step)
+	}
 	replicas, lanes := v.Grid.Replicas, v.Grid.Lanes()
 	worst := slices.Repeat([]int64{-1}, v.Workers())
 	score := make([]int64, v.Workers())
@@ -130,13 +134,20 @@ func (f *Flags) schedule(step int) (g blame.Graph, symptoms []int64) {
 			}
 		}
 	}
+	return g, symptomsOf(worst, score)
+}
+
+// symptomsOf are, of the worst operators of the workers, those that were late by
+// a good part of the worst.
+func symptomsOf(worst, score []int64) []int64 {
+	var symptoms []int64
 	most := slices.Max(score)
 	for w, id := range worst {
 		if id >= 0 && float64(score[w]) >= accessory*float64(most) {
 			symptoms = append(symptoms, id)
 		}
 	}
-	return g, symptoms
+	return symptoms
 }
 
 // followers joins every operator of a step to what ended last on its rank
@@ -165,7 +176,10 @@ func (v *View) followers(ops []blame.Op) []blame.Edge {
 // Operation is the operator and the worker of an operator number in a graph.
 func (v *View) Operation(id int64) (Operator, int) {
 	n, d := int(id)/v.Grid.Replicas, int(id)%v.Grid.Replicas
-	i := v.Model.Instances()[n]
+	i := int32(n)
+	if v.Model != nil {
+		i = v.Model.Instances()[n]
+	}
 	in := v.Grid.Instances[i]
 	return Operator{Name: v.Trace.Names[in.Name], Class: in.Class, Stage: int(in.Stage), Instance: int(i), Seq: int(in.Seq)},
 		int(in.Stage)*v.Grid.Replicas + d
@@ -209,11 +223,17 @@ func (v *View) collectives() []membership {
 	return of
 }
 
+// leastTie is the least difference in ns that says anything.
+const leastTie = 1000
+
 // Tie is a difference between two times on one rank that says nothing, ns: how
 // much operators overlap with what they must have waited for, but for one in a
 // thousand, and at least what the source can tell apart. Queues of a device
 // are timed apart. At most a millisecond.
 func (v *View) Tie() int64 {
+	if v.Model == nil {
+		return max(v.Trace.Resolution, leastTie)
+	}
 	var overlaps []int64
 	lanes, instances := v.Grid.Lanes(), v.Model.Instances()
 	pairs := 0
@@ -229,7 +249,7 @@ func (v *View) Tie() int64 {
 			}
 		}
 	}
-	tie := max(v.Trace.Resolution, 1000)
+	tie := max(v.Trace.Resolution, leastTie)
 	if rare := pairs / 1000; rare < len(overlaps) {
 		slices.Sort(overlaps)
 		tie = max(tie, overlaps[len(overlaps)-1-rare])

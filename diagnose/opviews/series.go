@@ -2,6 +2,7 @@ package opviews
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/sfstat/sfstat/engine/passes"
 	"github.com/sfstat/sfstat/engine/zscore"
@@ -42,12 +43,12 @@ func (v *View) Series() (series []zscore.Series, operators []Operator) {
 	}
 	for i, in := range g.Instances {
 		op := Operator{Name: v.Trace.Names[in.Name], Class: in.Class, Stage: int(in.Stage), Instance: i, Seq: int(in.Seq)}
-		for _, q := range quantities(in.Class) {
+		for _, q := range v.quantities(i) {
 			series = append(series, v.series(len(operators), i, q))
 		}
 		operators = append(operators, op)
 		k := totalKey{in.Name, in.Stage}
-		if in.Class.IsCommunication() || count[k] < 2 {
+		if in.Class.IsCommunication() || v.Model == nil && v.communicates(i) || count[k] < 2 {
 			continue
 		}
 		at, ok := totals[k]
@@ -70,6 +71,41 @@ func (v *View) Series() (series []zscore.Series, operators []Operator) {
 }
 
 type totalKey struct{ name, stage int32 }
+
+// quantities are what is compared of an instance: of a kernel that communicates
+// wait and transfer where its members were found, else its start alone.
+func (v *View) quantities(instance int) []zscore.Quantity {
+	switch {
+	case v.Model != nil:
+		return quantities(v.Grid.Instances[instance].Class)
+	case v.joined(instance):
+		return []zscore.Quantity{zscore.Wait, zscore.Transfer}
+	case v.communicates(instance):
+		return []zscore.Quantity{zscore.Start}
+	}
+	return []zscore.Quantity{zscore.Start, zscore.Duration}
+}
+
+// joined reports whether an instance was found on other ranks in all lanes, so
+// that its wait is known.
+func (v *View) joined(instance int) bool {
+	lanes := v.Grid.Lanes()
+	return !slices.ContainsFunc(v.Grid.At[instance*lanes:(instance+1)*lanes], func(row int32) bool { return v.Trace.Group[row] < 0 })
+}
+
+// communicators begin the names of kernels that wait for other ranks.
+var communicators = []string{"nccl", "rccl", "mscclKernel", "mscclpp"}
+
+// communicates reports whether an instance is communication: by its group, or
+// by its name where the others of the group were not found.
+func (v *View) communicates(instance int) bool {
+	lanes := v.Grid.Lanes()
+	if slices.ContainsFunc(v.Grid.At[instance*lanes:(instance+1)*lanes], func(row int32) bool { return v.Trace.Group[row] >= 0 }) {
+		return true
+	}
+	name := strings.TrimPrefix(v.Trace.Names[v.Grid.Instances[instance].Name], "void ")
+	return slices.ContainsFunc(communicators, func(c string) bool { return strings.HasPrefix(name, c) })
+}
 
 // quantities are what is compared of a class of operators.
 func quantities(c trace.OpClass) []zscore.Quantity {

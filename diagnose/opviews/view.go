@@ -18,7 +18,7 @@ import (
 type View struct {
 	Trace *trace.OpTrace // on aligned clocks
 	Grid  *trace.Grid
-	Model *whatif.Model
+	Model *whatif.Model // nil where the trace has no schedule: profilers record kernels
 	// Offset is by how much, at most, the clock of a rank was off the middle one
 	// in the median over the steps, ns.
 	Offset int64
@@ -31,13 +31,43 @@ type View struct {
 // fails where replicas run different programs or operators of the schedule are
 // missing.
 func New(t *trace.OpTrace, o whatif.Options) (*View, error) {
+	if !t.Scheduled() {
+		return nil, trace.Bad(trace.ErrMissing, "a profiler's kernels, without the operators of a pipeline schedule (forward-compute, backward-compute, …): "+
+			"what a step would take with other durations follows from what waits for what, and a trace of kernels does not hold that; sfstat zscore, ks and blame compare them")
+	}
+	return view(t, func(v *View) (err error) {
+		v.Trace, v.Offset = t.Align(v.Grid)
+		v.Model, err = whatif.New(v.Trace, o)
+		return err
+	})
+}
+
+// Observe is New for what needs no schedule: of a trace without one it makes a
+// view without a model. Operators match across ranks by name and place in the
+// order of the name; what some rank launches in another number is left out
+// with a note.
+func Observe(t *trace.OpTrace, o whatif.Options) (*View, error) {
+	if t.Scheduled() {
+		return New(t, o)
+	}
+	t = t.Complete().Shared()
+	if t.Len() == 0 {
+		return nil, trace.Bad(trace.ErrRagged, "no operator is launched in the same number on all ranks and in all steps, so that none can be compared: were the same steps recorded?")
+	}
+	return view(t, func(v *View) error {
+		v.Trace = t
+		return nil
+	})
+}
+
+// view makes a view of the grid of a trace, which settle fills in.
+func view(t *trace.OpTrace, settle func(*View) error) (*View, error) {
 	g, err := t.Grid()
 	if err != nil {
 		return nil, err
 	}
 	v := &View{Grid: g}
-	v.Trace, v.Offset = t.Align(g)
-	if v.Model, err = whatif.New(v.Trace, o); err != nil {
+	if err := settle(v); err != nil {
 		return nil, err
 	}
 	v.wait, v.transfer = v.Trace.Waits()
@@ -63,7 +93,24 @@ func (v *View) Worker(rank int) int {
 }
 
 // Steps are the indices of the steps of the view.
-func (v *View) Steps() []int64 { return v.Model.Steps() }
+func (v *View) Steps() []int64 {
+	if v.Model != nil {
+		return v.Model.Steps()
+	}
+	steps := make([]int64, len(v.Grid.Steps))
+	for i, at := range v.Grid.Steps {
+		steps[i] = v.Trace.Steps[at]
+	}
+	return steps
+}
+
+// Notes are what is incomplete about the trace and what was made of it.
+func (v *View) Notes() []trace.Note {
+	if v.Model != nil {
+		return slices.Concat(v.Trace.Notes, v.Model.Notes())
+	}
+	return slices.Concat(v.Trace.Notes, v.Grid.Notes)
+}
 
 // End is when worker w ended its last operator of a step of the grid, in ns since
 // the first start of the step on any rank.

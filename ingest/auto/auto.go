@@ -52,8 +52,8 @@ type Item struct {
 	Window *trace.Window
 	Ops    *trace.OpTrace // named by its file where its source has no name for it
 	Path   string         // of the input; "" for a window of packets, which may come from several
-	// Launched are, beside the first window of a profiled run, the operators
-	// behind the stages of all its windows.
+	// Launched are, beside the first window and beside the operator trace of a
+	// profiled run, the operators behind the stages of all its windows.
 	Launched *trace.OpTotals
 }
 

@@ -65,7 +65,13 @@ func (q *jobItems) convert(j profile.Job, run string) error {
 			return err
 		}
 		ops.Notes = append(ops.Notes, j.Notes...)
-		q.add(Item{Ops: ops, Path: path}, j.Ranks)
+		item := Item{Ops: ops, Path: path}
+		if q.r.o.Want == OperatorsOnly {
+			if staged, err := profile.Divide(j.Ranks, profile.Options{Run: run, Timeline: q.r.o.Timeline}); err == nil {
+				item.Launched = staged.Launched // operators are there without stages too
+			}
+		}
+		q.add(item, j.Ranks)
 	}
 	return nil
 }

@@ -1,0 +1,84 @@
+package report
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/sfstat/sfstat/diagnose/opnames"
+)
+
+// namesJSON is the comparison of operators by name.
+type namesJSON struct {
+	Alpha       number           `json:"alpha"`
+	Tests       int              `json:"tests"`
+	Differences []differenceJSON `json:"differences"`
+}
+
+type differenceJSON struct {
+	Rank         int     `json:"rank"`
+	Stage        *string `json:"stage"`
+	Op           string  `json:"op"`
+	Kind         string  `json:"kind"`
+	Own          number  `json:"own_ns"`
+	Peers        number  `json:"peers_ns"`
+	Factor       *number `json:"factor"`
+	Launches     number  `json:"launches"`
+	PeerLaunches number  `json:"peer_launches"`
+	Waited       number  `json:"waited_ns"`
+	Excess       number  `json:"excess_ns"`
+	Steps        []int64 `json:"steps"`
+	Tested       bool    `json:"tested"`
+	Sure         bool    `json:"sure"`
+	Score        *number `json:"score"`
+}
+
+func namesFrom(r *opnames.Result) *namesJSON {
+	if r == nil {
+		return nil
+	}
+	out := &namesJSON{Alpha: number(r.Alpha), Tests: r.Tests, Differences: []differenceJSON{}}
+	for _, d := range r.Differences {
+		factor := d.Factor()
+		out.Differences = append(out.Differences, differenceJSON{Rank: d.Rank, Stage: optionalString(d.Stage), Op: d.Name, Kind: d.Kind.String(),
+			Own: number(d.Own), Peers: number(d.Peers), Factor: optionalNumber(&factor), Launches: number(d.Count), PeerLaunches: number(d.PeerCount),
+			Waited: number(d.Waited), Excess: number(d.Excess()), Steps: list(d.Steps), Tested: d.Tested, Sure: d.Sure, Score: optionalNumber(&d.Score)})
+	}
+	return out
+}
+
+// nameBlocks are the operators that surely take longer on a rank than on its
+// peers, at most so many; 0 is all.
+func nameBlocks(r *opnames.Result, most int) document {
+	if r == nil {
+		return nil
+	}
+	found := r.Found()
+	rate := fmt.Sprintf("the chance that a healthy job has any is %s, over all %s names and stages", percent(r.Alpha), grouped(int64(r.Tests)))
+	if len(found) == 0 {
+		return document{heading("Operators by name"), prose(fmt.Sprintf("None surely takes longer on a rank than on its peers; %s.", rate))}
+	}
+	t := &table{columns: []column{{head: "rank", kind: kindID}, {head: "operator", kind: kindName}, {head: "stage", kind: kindName, spare: true},
+		{head: "factor", kind: kindReal, means: "factor: time to that of the peers, in the steps that are off."},
+		{head: "peers %s", kind: kindLength}, {head: "own %s", kind: kindLength, means: "peers, own: what all launches of a step take, without waiting for other ranks."},
+		{head: "launches", kind: kindReal, spare: true}, {head: "steps", kind: kindInteger},
+		{head: "excess %s/step", kind: kindLength, means: "excess: over all steps."}}}
+	for _, d := range found {
+		factor := cell{}
+		if f := d.Factor(); !math.IsInf(f, 0) {
+			factor = realCell(f)
+		}
+		t.rows = append(t.rows, []cell{wholeCell(d.Rank), textCell(opnames.Label(d.Name)), textCell(d.Stage), factor, realCell(d.Peers), realCell(d.Own),
+			realCell(d.Count), wholeCell(len(d.Steps)), realCell(d.Excess())})
+	}
+	if most > 0 {
+		t.capped(most, "json")
+	}
+	return document{heading("Operators by name"), prose(fmt.Sprintf("%s longer on a rank than on its peers; %s.", takeWords(len(found)), rate)), t.tidy()}
+}
+
+func takeWords(n int) string {
+	if n == 1 {
+		return "One surely takes"
+	}
+	return grouped(int64(n)) + " surely take"
+}

@@ -52,6 +52,7 @@ type trafficJSON struct {
 	Bandwidth     []bandwidthJSON    `json:"bandwidth"`
 	Slow          []slowJSON         `json:"slow"`
 	Accounts      []accountJSON      `json:"volumes"`
+	Warnings      []warningJSON      `json:"warnings"`
 	NotRead       []exampleJSON      `json:"not_understood"`
 	Notes         []string           `json:"notes"`
 	Problems      []problemJSON      `json:"problems"`
@@ -115,6 +116,12 @@ type matchesJSON struct {
 	Leftover  int `json:"kernels_without_call"`
 }
 
+type warningJSON struct {
+	File string `json:"file"`
+	Line int64  `json:"line"`
+	Text string `json:"text"`
+}
+
 type exampleJSON struct {
 	About string `json:"about"`
 	Count int64  `json:"count"`
@@ -126,7 +133,7 @@ type exampleJSON struct {
 func trafficOf(r *traffic.Result, problems []Problem) trafficJSON {
 	headline, _ := trafficHeadline(r)
 	out := trafficJSON{Schema: trafficSchema, Headline: headline, OpCounts: map[string]int64{}, Unparsed: r.Unparsed,
-		Ranks: []commRankJSON{}, Communicators: []communicatorJSON{}, Clocks: []clockJSON{}, NotRead: []exampleJSON{},
+		Ranks: []commRankJSON{}, Communicators: []communicatorJSON{}, Clocks: []clockJSON{}, NotRead: []exampleJSON{}, Warnings: []warningJSON{},
 		Accounts: accountsOf(r), Notes: list(r.Notes), Problems: problemsOf(problems)}
 	for op, n := range r.OpCounts {
 		out.OpCounts[op.String()] = n
@@ -152,6 +159,9 @@ func trafficOf(r *traffic.Result, problems []Problem) trafficJSON {
 	out.Bandwidth, out.Slow = bandwidthsOf(r)
 	for i := range r.Clocks {
 		out.Clocks = append(out.Clocks, clockOf(r, &r.Clocks[i]))
+	}
+	for _, w := range r.Log.Warnings {
+		out.Warnings = append(out.Warnings, warningJSON{r.LogNames[w.File], w.Line, w.Text})
 	}
 	for _, x := range r.Log.Census.Damages {
 		out.NotRead = append(out.NotRead, exampleJSON{x.About, x.Count, r.LogNames[x.File], x.Line, x.Text})

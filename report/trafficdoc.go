@@ -33,7 +33,8 @@ func trafficDocument(r *traffic.Result, problems []Problem) document {
 	if len(r.Notes) > 0 {
 		d = append(d, heading("How it was found"), bullets(r.Notes))
 	}
-	return append(append(d, notUnderstood(r)...), problemBlocks(problems)...)
+	d = append(append(d, warningsOf(r)...), notUnderstood(r)...)
+	return append(d, problemBlocks(problems)...)
 }
 
 // trafficHeadline is the answer in one sentence.
@@ -54,6 +55,9 @@ func trafficHeadline(r *traffic.Result) (string, diagnose.Confidence) {
 	case len(r.Log.Calls) > 0:
 		return fmt.Sprintf("%s of %s on %s; nothing tells when they ran.", counted(len(r.Log.Calls), "call"), counted(len(r.Ranks), "rank"),
 			counted(len(r.Communicators), "communicator")), diagnose.Insufficient
+	}
+	if len(r.Exports) == 0 {
+		return fmt.Sprintf("No calls in %s: NCCL logs them with NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=INIT,COLL,TUNING,GRAPH.", counted(len(r.LogNames), "log")), diagnose.Insufficient
 	}
 	return fmt.Sprintf("%s of NCCL on %s; no call of a log was paired with them.", counted(kernelsOf(r), "kernel"), counted(len(r.Ranks), "rank")), diagnose.Insufficient
 }
@@ -240,6 +244,32 @@ func clockTable(r *traffic.Result) *table {
 		t.rows = append(t.rows, row)
 	}
 	return t.clip()
+}
+
+// mostWarnings is how many different warnings text and Markdown show.
+const mostWarnings = 8
+
+// warningsOf is what NCCL warned of, each text once.
+func warningsOf(r *traffic.Result) document {
+	var b bullets
+	counts := map[string]int{}
+	for _, w := range r.Log.Warnings {
+		counts[w.Text]++
+	}
+	for _, w := range r.Log.Warnings {
+		n := counts[w.Text]
+		if n == 0 {
+			continue
+		}
+		counts[w.Text] = 0
+		if len(b) < mostWarnings {
+			b = append(b, fmt.Sprintf("%s, %s, the first in %s:%d", w.Text, counted(n, "time"), r.LogNames[w.File], w.Line))
+		}
+	}
+	if len(b) == 0 {
+		return nil
+	}
+	return document{heading(fmt.Sprintf("NCCL warned %s", counted(len(r.Log.Warnings), "time"))), b}
 }
 
 // notUnderstood is the lines that begin like NCCL's and could not be read, by reason, and what

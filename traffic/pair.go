@@ -22,12 +22,11 @@ const (
 	ByRankName                // the rank that the process gave itself in NVTX
 	ByDevice                  // the CUDA device, on the host
 	ByContent                 // what it did and when
-	ByElimination
-	Doubtful // by content, and another one fits nearly as well
+	Doubtful                  // by content, and another one fits nearly as well, or it does not fit well
 )
 
 var pairingNames = [...]string{"one side alone", "host and pid", "host and PCI bus", "rank named in NVTX", "host and CUDA device", "what was done and when",
-	"the only ones left", "what was done, not clearly"}
+	"what was done, not clearly"}
 
 func (p Pairing) String() string { return pairingNames[min(p, Doubtful)] }
 
@@ -191,6 +190,7 @@ const maxTrials = 1024
 type trial struct {
 	log, trace int
 	share      float64 // of kernels that have a call
+	otherGPU   int     // 1 where neither bus nor device is the same, on whatever host: decides where nothing else does
 	spread     float64 // nanoseconds from the usual distance of stamp and launch; infinite where there are no times
 }
 
@@ -209,10 +209,6 @@ func (p *pairs) byContent(a *assembly) {
 			traces = append(traces, t)
 		}
 	}
-	if len(logs) == 1 && len(traces) == 1 && p.logs[logs[0]].host == p.traces[traces[0]].host {
-		p.set(logs[0], traces[0], ByElimination)
-		return
-	}
 	if len(logs)*len(traces) > maxTrials {
 		a.note("%d processes of logs and %d of exports could not be told by host, pid, bus or device, and are too many to compare by what they did", len(logs), len(traces))
 		return
@@ -220,6 +216,9 @@ func (p *pairs) byContent(a *assembly) {
 	var trials []trial
 	for _, l := range logs {
 		for _, t := range traces {
+			if p.contradict(l, t) {
+				continue
+			}
 			if tr := p.try(a, l, t); tr.share >= 0.5 {
 				trials = append(trials, tr)
 			}
@@ -228,11 +227,20 @@ func (p *pairs) byContent(a *assembly) {
 	p.best(trials)
 }
 
+// contradict says whether two processes of one host cannot be one: they have different GPUs.
+func (p *pairs) contradict(l, t int) bool {
+	x, y := &p.logs[l], &p.traces[t]
+	return x.host == y.host && x.bus != 0 && y.HasBus && x.bus != y.Bus
+}
+
 // try aligns two processes.
 func (p *pairs) try(a *assembly, l, t int) trial {
 	x := Rank{Calls: p.logs[l].calls, Export: p.traces[t].export, Recorded: p.traces[t].index}
 	process := a.process(&x)
-	tr := trial{log: l, trace: t, spread: math.Inf(1)}
+	tr := trial{log: l, trace: t, spread: math.Inf(1), otherGPU: 1}
+	if p.logs[l].bus != 0 && p.logs[l].bus == p.traces[t].Bus || p.logs[l].bus == 0 && p.logs[l].device == p.traces[t].Device {
+		tr.otherGPU = 0
+	}
 	m, err := align.Calls(process, align.DefaultScoring())
 	if err != nil || len(process.Kernels) == 0 {
 		return tr
@@ -263,7 +271,7 @@ func spread(p *align.Process, m *align.Matching) float64 {
 // best takes the pairs that fit best, and doubts those that another fits nearly as well.
 func (p *pairs) best(trials []trial) {
 	better := func(x, y trial) int {
-		return cmp.Or(cmp.Compare(x.spread, y.spread), cmp.Compare(y.share, x.share), cmp.Compare(x.log, y.log), cmp.Compare(x.trace, y.trace))
+		return cmp.Or(cmp.Compare(x.spread, y.spread), cmp.Compare(y.share, x.share), cmp.Compare(x.otherGPU, y.otherGPU), cmp.Compare(x.log, y.log), cmp.Compare(x.trace, y.trace))
 	}
 	slices.SortFunc(trials, better)
 	for i, x := range trials {
@@ -271,6 +279,9 @@ func (p *pairs) best(trials []trial) {
 			continue
 		}
 		how := ByContent
+		if !x.fits(p.hasRival(trials, i)) {
+			how = Doubtful
+		}
 		for j, y := range trials {
 			if j != i && p.rivals(x, y) {
 				how = Doubtful
@@ -279,6 +290,24 @@ func (p *pairs) best(trials []trial) {
 		p.set(x.log, x.trace, how)
 	}
 }
+
+// hasRival says whether another trial is of one of the two processes.
+func (p *pairs) hasRival(trials []trial, i int) bool {
+	return slices.ContainsFunc(trials, func(y trial) bool {
+		return y != trials[i] && (y.log == trials[i].log || y.trace == trials[i].trace)
+	})
+}
+
+// What is one process launches its kernels steadily after its calls, within microseconds; what is not has
+// the jitter between two ranks, or leaves kernels without call. Without a rival to beat all must fit.
+const (
+	steady   = 15_000 // nanoseconds
+	wellFit  = 0.95
+	clearFit = 0.05
+)
+
+// fits says whether the two can be called one.
+func (x trial) fits(rival bool) bool { return x.spread <= steady && (rival || x.share >= wellFit) }
 
 // rivals says whether y, which is of one of the two processes of x, fits nearly as well or better, and its other
 // process is not surely another's.
@@ -293,13 +322,9 @@ func (p *pairs) rivals(x, y trial) bool {
 	return (y.log == x.log || y.trace == x.trace) && !x.beats(y)
 }
 
-// beats says whether x fits clearly better: half the spread, or, without times, a tenth more of the
-// kernels.
+// beats says whether x fits clearly better: half the spread, or less and more of the kernels.
 func (x trial) beats(y trial) bool {
-	if !math.IsInf(x.spread, 1) {
-		return 2*x.spread < y.spread || x.share > y.share+0.1
-	}
-	return x.share > y.share+0.1
+	return 2*x.spread < y.spread || x.spread < y.spread && x.share > y.share+clearFit || x.share > y.share+2*clearFit
 }
 
 // ranks makes the ranks, in an order that numbering may keep: by host, device, pid.

@@ -125,10 +125,28 @@ func TestPairing(t *testing.T) {
 		r := analyze(t, in, Options{})
 		checkMatches(t, r, true)
 		for i := range r.Ranks {
-			if got := r.Ranks[i].Pairing; got != c.how && (c.how != ByContent || got != ByDevice && got != ByElimination) {
+			if got := r.Ranks[i].Pairing; got != c.how && (c.how != ByContent || got != ByDevice) {
 				t.Errorf("rank %d by %v, want by %v", i, got, c.how)
 			}
 		}
+	}
+}
+
+// A log and an export of different ranks are no pair to be sure of.
+func TestStrangers(t *testing.T) {
+	in := fixture(t, logFiles[:1], exportFiles[1:])
+	r := analyze(t, in, Options{})
+	for _, m := range r.Matches {
+		if m.Certain {
+			t.Fatalf("%+v is called certain", m)
+		}
+	}
+	in = fixture(t, logFiles[:1], exportFiles[:1])
+	x := in.Exports[0]
+	x.Processes = x.Processes[1:]
+	x.Processes[0].Bus, x.Processes[0].HasBus = 0x25000, true
+	if r = analyze(t, in, Options{}); len(r.Matches) != 0 || len(r.Ranks) != 2 {
+		t.Errorf("%d matches of two processes with different GPUs", len(r.Matches))
 	}
 }
 

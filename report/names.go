@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/opnames"
 )
@@ -47,16 +48,30 @@ func namesFrom(r *opnames.Result) *namesJSON {
 }
 
 // nameBlocks are the operators that surely take longer on a rank than on its
-// peers, at most so many; 0 is all.
+// peers, or the largest differences of ranks that are too few for a test; at
+// most so many, 0 is all.
 func nameBlocks(r *opnames.Result, most int) document {
 	if r == nil {
 		return nil
 	}
-	found := r.Found()
+	found, say := r.Found(), ""
 	rate := fmt.Sprintf("the chance that a healthy job has any is %s, over all %s names and stages", percent(r.Alpha), grouped(int64(r.Tests)))
-	if len(found) == 0 {
+	switch tested := slices.ContainsFunc(r.Differences, func(d opnames.Difference) bool { return d.Tested }); {
+	case len(r.Differences) == 0:
+		return document{heading("Operators by name"), prose("No two ranks do the same work: there is nobody to compare a rank with.")}
+	case !tested:
+		found = slices.DeleteFunc(slices.Clone(r.Differences), func(d opnames.Difference) bool { return d.Excess() <= 0 })
+		say = "Fewer than three ranks do the same work, so that none can be said to be off; where one takes longer than the other:"
+	case len(found) == 0:
 		return document{heading("Operators by name"), prose(fmt.Sprintf("None surely takes longer on a rank than on its peers; %s.", rate))}
+	default:
+		say = fmt.Sprintf("%s longer on a rank than on its peers; %s.", takeWords(len(found)), rate)
 	}
+	return document{heading("Operators by name"), prose(say), nameTable(found, most)}
+}
+
+// nameTable is a row for each difference.
+func nameTable(found []opnames.Difference, most int) *table {
 	t := &table{columns: []column{{head: "rank", kind: kindID}, {head: "operator", kind: kindName}, {head: "stage", kind: kindName, spare: true},
 		{head: "factor", kind: kindReal, means: "factor: time to that of the peers, in the steps that are off."},
 		{head: "peers %s", kind: kindLength}, {head: "own %s", kind: kindLength, means: "peers, own: what all launches of a step take, without waiting for other ranks."},
@@ -73,7 +88,7 @@ func nameBlocks(r *opnames.Result, most int) document {
 	if most > 0 {
 		t.capped(most, "json")
 	}
-	return document{heading("Operators by name"), prose(fmt.Sprintf("%s longer on a rank than on its peers; %s.", takeWords(len(found)), rate)), t.tidy()}
+	return t.tidy()
 }
 
 func takeWords(n int) string {

@@ -142,6 +142,6 @@ func (l *launches) tell(uneven map[launch]int) string {
 	if len(keys) > 3 {
 		words = append(words, fmt.Sprintf("and %d more", len(keys)-3))
 	}
-	return fmt.Sprintf("%d of %d operator names are launched in another number on some rank or in some step, so that single launches do not match, and are left out: %s",
+	return fmt.Sprintf("left out, since some rank or step launches them in another number, so that single launches do not match: %d of %d operator names: %s",
 		len(keys), len(l.count), strings.Join(words, "; "))
 }

@@ -14,12 +14,15 @@ import (
 // devices, on clocks that were brought together, or the collectives of runs
 // without devices. Collectives that were matched share a group. The ranks of a
 // pipeline stage count as replicas of each other, and all do where no role is
-// known. O(n log n).
+// known. Ranks that recorded no device work among others that did are left out
+// with a note, and so are steps. O(n log n).
 func OpTrace(ranks []*Rank, run string) (*trace.OpTrace, error) {
 	if len(ranks) == 0 {
 		return nil, trace.Bad(trace.ErrEmpty, "no profiles")
 	}
-	ranks = byID(ranks)
+	c := converter{ranks: byID(ranks), world: worldOf(ranks)}
+	c.chooseTimeline()
+	ranks = c.ranks
 	for _, r := range ranks {
 		if r.OpsLost {
 			return nil, trace.At(trace.Pos{File: r.Source}, trace.Bad(trace.ErrTooLarge,
@@ -27,9 +30,10 @@ func OpTrace(ranks []*Rank, run string) (*trace.OpTrace, error) {
 		}
 	}
 	use := meetSteps(ranks)
+	c.dropLost(use.steps)
 	m := match(ranks)
-	f := flattener{o: &trace.OpTrace{Run: run, Resolution: 1, Units: "profiler time stamps (ns)", Notes: use.notes},
-		ranks: ranks, matched: m, clocks: clocks(ranks, m), names: make(map[string]int32)}
+	f := flattener{o: &trace.OpTrace{Run: run, Resolution: 1, Units: "profiler time stamps (ns)", Notes: append(use.notes, c.notes...)},
+		ranks: ranks, world: c.world, matched: m, clocks: clocks(ranks, m), names: make(map[string]int32)}
 	f.tables(use.steps)
 	for r := range ranks {
 		f.rows(r, use.steps[r])
@@ -48,6 +52,7 @@ func OpTrace(ranks []*Rank, run string) (*trace.OpTrace, error) {
 type flattener struct {
 	o       *trace.OpTrace
 	ranks   []*Rank
+	world   int
 	matched *matching
 	clocks  []Clock
 	names   map[string]int32
@@ -75,7 +80,7 @@ func (f *flattener) tables(steps [][]int) {
 		f.step[index] = int32(i)
 	}
 	dp, pp := f.o.Coordinates()
-	f.o.Layout = trace.Layout{DP: slices.Max(dp) + 1, PP: slices.Max(pp) + 1, World: worldOf(f.ranks)}
+	f.o.Layout = trace.Layout{DP: slices.Max(dp) + 1, PP: slices.Max(pp) + 1, World: f.world}
 	if f.o.Layout.DP*f.o.Layout.PP == f.o.Layout.World {
 		f.o.Layout.TP = 1
 	}

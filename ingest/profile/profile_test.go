@@ -397,6 +397,11 @@ func TestLostDevice(t *testing.T) {
 	if windows, err = Windows(ranks, Options{Timeline: OnHost}); err != nil || len(windows[0].Ranks) != 3 {
 		t.Errorf("on the host: %v", err)
 	}
+	o, err := OpTrace(ranks, "job")
+	if err != nil || len(o.Ranks) != 2 || o.Layout.DP != 2 || o.Layout.World != 3 ||
+		!slices.ContainsFunc(o.Notes, func(n trace.Note) bool { return strings.Contains(n.Text, "rank 2 recorded no device work") }) {
+		t.Errorf("operators of %+v, %v", o, err)
+	}
 }
 
 // TestDrift: a clock that runs 100 ppm fast, with ends that scatter by 3 ns.

@@ -229,7 +229,7 @@ func opTexts(c *traffic.Communicator) (items []string) {
 func clockTable(r *traffic.Result) *table {
 	t := &table{columns: []column{{head: "export", kind: kindName}, {head: "ahead %s", kind: kindLength}, {head: "gains ppm", kind: kindReal},
 		{head: "residual %s", kind: kindLength}, {head: "collectives", kind: kindInteger}},
-		caption: "ahead: of the first clock, at the first collective in common; its drift is none where it is within the error."}
+		caption: "ahead: of the first clock, where that one's recording begins; its drift is none where it is within the error."}
 	seen := map[int]bool{}
 	for _, c := range r.Clocks {
 		if seen[c.Export] {

@@ -47,6 +47,10 @@ func (a *assembly) clocks() {
 			}
 		}
 	}
+	for e, from := 0, a.beginning(reference); e < n; e++ {
+		f := &a.r.fits[e]
+		f.Offset, f.Epoch = f.AheadAt(from), from
+	}
 	for i := range a.r.Ranks {
 		if e := a.r.Ranks[i].Export; e != None {
 			f := &a.r.fits[e]
@@ -54,6 +58,16 @@ func (a *assembly) clocks() {
 				Residual: f.Residual, Meetings: f.Meetings})
 		}
 	}
+}
+
+// beginning is when the first NVTX range or kernel of an export began.
+func (a *assembly) beginning(export int) int64 {
+	all := a.in.Exports[export].Processes
+	first := all[0].First
+	for i := range all {
+		first = min(first, all[i].First)
+	}
+	return first
 }
 
 // chain is the clock that runs as b against a clock that runs as a against the first.

@@ -33,6 +33,7 @@ type CommProcess struct {
 	HasBus  bool
 	Rank    int          // that an NVTX text names, −1 where none or several do
 	Kernels []CommKernel // in the order of their starts
+	First   int64        // when its first NVTX range or kernel of NCCL began
 	Steps   []Span       // NVTX ranges of steps, in the order of the file
 }
 
@@ -131,10 +132,11 @@ func (r *collectiveReader) kernel(k *export.KernelRow) error {
 	}
 	p := r.of[k.Process]
 	if p == nil {
-		p = &CommProcess{Global: int64(k.Process), PID: int64(k.Process.PID()), Rank: unclaimed}
+		p = &CommProcess{Global: int64(k.Process), PID: int64(k.Process.PID()), Rank: unclaimed, First: start}
 		r.of[k.Process], r.devices[k.Process] = p, map[int64]int{}
 	}
 	r.devices[k.Process][k.Device]++
+	p.First = min(p.First, start)
 	replay := k.GraphNode != export.Absent && k.GraphNode != 0
 	p.Kernels = append(p.Kernels, CommKernel{KernelName: name.KernelName, Start: start, End: end, Stream: k.Stream, Correlation: k.Correlation,
 		Grid: small(k.Grid), Block: small(k.Block), Replay: replay})
@@ -162,6 +164,9 @@ func (r *collectiveReader) event(e *export.Event) error {
 	p := r.of[e.Thread.Process()]
 	if p == nil || e.Type != export.PushPop && e.Type != export.StartEnd && e.Type != export.Mark {
 		return nil
+	}
+	if at, _, ok := r.times(e.Start, e.Start); ok {
+		p.First = min(p.First, at)
 	}
 	text := r.textOf(e)
 	if n, ok := rankIn(text); ok {

@@ -45,13 +45,20 @@ const (
 	WindowsOnly          // operator traces are refused, unread
 	OperatorsOnly        // whatever holds windows is refused, unread
 	EveryForm            // of inputs that can be read as both, both
+	DeviceOnly           // device times of profiler traces; whatever else is refused, unread
 )
 
-// Item is one thing read: either a window or an operator trace.
+// operators reports whether single operators of profiler traces are of use;
+// windows do with their tallies, and a large job has many.
+func (w Wanted) operators() bool { return w == OperatorsOnly || w == EveryForm }
+
+// Item is one thing read: either a window or an operator trace; or, where only
+// that is wanted, device times.
 type Item struct {
 	Window *trace.Window
-	Ops    *trace.OpTrace // named by its file where its source has no name for it
-	Path   string         // of the input; "" for a window of packets, which may come from several
+	Ops    *trace.OpTrace   // named by its file where its source has no name for it
+	Device *trace.DeviceRun // also with the first window of a run whose profiler recorded devices
+	Path   string           // of the input; "" for a window of packets, which may come from several
 	// Launched are, beside the first window and beside the operator trace of a
 	// profiled run, the operators behind the stages of all its windows.
 	Launched *trace.OpTotals

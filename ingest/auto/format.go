@@ -52,6 +52,8 @@ func (f Format) gives(want Wanted) bool {
 		return f != OperatorTrace
 	case OperatorsOnly:
 		return f == OperatorTrace || f == Kineto || f == SQLite
+	case DeviceOnly:
+		return f == Kineto || f == SQLite
 	}
 	return true
 }
@@ -86,6 +88,8 @@ func (f Format) is() string {
 func (f Format) refusal(want Wanted) error {
 	give := "give packets (JSON Lines), a wide CSV, a window archive (Parquet), an operator trace (CSV, Parquet), PyTorch profiler traces (JSON) or Nsight Systems exports (SQLite)"
 	switch {
+	case want == DeviceOnly:
+		give = "give PyTorch profiler traces (JSON) or Nsight Systems exports (SQLite)"
 	case want == WindowsOnly:
 		give = "give packets (JSON Lines), a wide CSV, a window archive (Parquet), PyTorch profiler traces (JSON) or Nsight Systems exports (SQLite)"
 	case want == OperatorsOnly && f.Readable():

@@ -27,7 +27,7 @@ func (q *jobItems) next(inputs []*Input) (Item, error) {
 	for _, in := range inputs {
 		n, ok := of[in.Path]
 		switch {
-		case ok && item.Window != nil:
+		case ok && item.Ops == nil:
 			in.Windows++
 		case ok:
 			in.Ops += n
@@ -42,16 +42,29 @@ func (q *jobItems) convert(j profile.Job, run string) error {
 	if slices.ContainsFunc(j.Ranks, func(other *profile.Rank) bool { return other.Source != path }) {
 		path = filepath.Dir(path)
 	}
+	if q.r.o.Want == DeviceOnly {
+		device, err := profile.DeviceTimes(j.Ranks, run)
+		if err != nil {
+			return err
+		}
+		device.Notes = append(device.Notes, j.Notes...)
+		q.add(Item{Device: device, Path: path}, j.Ranks)
+		return nil
+	}
 	if q.r.o.Want != OperatorsOnly {
 		job, err := profile.Divide(j.Ranks, profile.Options{Run: run, Timeline: q.r.o.Timeline})
 		if err != nil {
 			return err
 		}
+		device, err := profile.DeviceTimes(j.Ranks, run)
+		if err != nil {
+			device = nil // windows do without
+		}
 		for i, w := range job.Windows {
 			w.Notes = append(w.Notes, j.Notes...)
 			item := Item{Window: w, Path: path}
 			if i == 0 {
-				item.Launched = job.Launched
+				item.Launched, item.Device = job.Launched, device
 			}
 			q.add(item, j.Ranks)
 		}

@@ -90,9 +90,9 @@ func (p *nsightRun) load() error {
 	if p.inputs = kept; len(kept) == 0 {
 		return nil
 	}
-	if w := p.r.o.Want; w == Everything || w == WindowsOnly {
+	if !p.r.o.Want.operators() {
 		for _, rank := range ranks {
-			rank.Ops = nil // windows do with their tallies, and a large job has many
+			rank.Ops = nil
 		}
 	}
 	job := profile.Job{Ranks: ranks}

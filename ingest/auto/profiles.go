@@ -184,8 +184,8 @@ func (p *profiles) readOne(f *profiled, consumed *atomic.Int64) (*profile.Rank, 
 	if err != nil {
 		return nil, err
 	}
-	if w := p.r.o.Want; w == Everything || w == WindowsOnly {
-		rank.Ops = nil // windows do with their tallies, and a large job has many
+	if !p.r.o.Want.operators() {
+		rank.Ops = nil
 	}
 	return rank, nil
 }

@@ -67,7 +67,7 @@ func (r *Reader) columnar(path string, ours bool) (Format, error) {
 		return Archive, ingest.Unreadable(path, err)
 	case optrace.ResemblesParquet(optrace.File{R: f, Size: info.Size(), Name: path}, r.o.Limits):
 		return OperatorTrace, nil
-	case !ours || r.o.Want == OperatorsOnly:
+	case !ours || r.o.Want == OperatorsOnly || r.o.Want == DeviceOnly:
 		_, err = archive.NewReader(f, info.Size(), path, r.o.Limits)
 	}
 	return Archive, err

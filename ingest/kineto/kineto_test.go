@@ -384,14 +384,15 @@ func TestLaunches(t *testing.T) {
 // TestCategories: HTA's, by hand: two streams, a copy and a collective.
 //
 //	compute 1010–1030 and 1025–1045: 35; copy 1050–1060: 10; all-reduce
-//	1040–1080: 40, of which 5 are covered; nothing runs in 1000–1010 (before
-//	the first) and after 1080; within, nothing is idle but 1080–1090, before a
-//	last kernel of 5.
+//	1040–1080: 40, of which 5 are covered; a last kernel 1090–1095. Of the step,
+//	which is as long as the host says, nothing runs in 1000–1010, in 1080–1090
+//	and after 1095.
 func TestCategories(t *testing.T) {
 	r := must(t, doc(step, k("gemm", 1, 1011, 1010, 20, ""), strings.Replace(k("gemm", 2, 1012, 1025, 20, ""), `"pid": 0, "tid": 7`, `"pid": 0, "tid": 9`, 1),
 		strings.Replace(k("Memcpy HtoD", 3, 1013, 1050, 10, ""), `"kernel"`, `"gpu_memcpy"`, 1), k(allReduce, 4, 1014, 1040, 40, ""), k("gemm", 5, 1015, 1090, 5, "")))
-	want := profile.Categories{Compute: 40_000, Communication: 40_000, Memory: 10_000, Idle: 10_000, ExposedComm: 35_000}
-	if got := r.Steps[0].Device.Time; got != want {
+	want := profile.Categories{Start: 1000_000, End: 1100_000, First: 1010_000, Last: 1095_000,
+		Compute: 40_000, Communication: 40_000, Memory: 10_000, Idle: 25_000, ExposedComm: 35_000}
+	if got := *r.Steps[0].Time; got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }

@@ -25,17 +25,18 @@ func (b *Builder) deviceSteps(r *Rank, h host) {
 		if s+1 < len(r.Steps) {
 			next = r.Steps[s+1].Start
 		}
+		step.Time = &Categories{Start: from, End: max(next, drained, from)}
 		if len(works) == 0 {
 			continue
 		}
 		slices.SortFunc(works, func(x, y work) int { return cmp.Or(cmp.Compare(x.start, y.start), cmp.Compare(x.end, y.end)) })
-		a := account{h: h, step: s, device: &Device{Start: from, End: max(next, drained, from),
+		a := account{h: h, step: s, device: &Device{Start: from, End: step.Time.End,
 			Own: make([]int64, len(r.Stages)), Busy: make([]int64, len(r.Stages))}}
 		a.run(works)
-		a.device.Time = categories(works)
 		a.busy(works)
 		step.Device = a.device
 	}
+	categories(r.Steps, b.works.all)
 }
 
 // account divides the time of one step on the device.
@@ -158,60 +159,4 @@ func (a *account) busy(works []work) {
 			until[stage] = w.end
 		}
 	}
-}
-
-// categories is the account of one step's work, sorted by start.
-func categories(works []work) Categories {
-	var c Categories
-	var all, compute, communication, memory union
-	for _, w := range works {
-		all.add(w.start, w.end)
-		switch w.kind {
-		case Communication:
-			communication.add(w.start, w.end)
-		case Memory:
-			memory.add(w.start, w.end)
-		default:
-			compute.add(w.start, w.end)
-		}
-	}
-	c.Compute, c.Communication, c.Memory = compute.length(), communication.length(), memory.length()
-	c.Idle = all.end() - all.start() - all.length()
-	c.ExposedComm = c.Communication - overlap(communication, compute)
-	return c
-}
-
-// union is a set of moments: intervals by start, apart from each other.
-type union [][2]int64
-
-// add takes intervals by start.
-func (u *union) add(start, end int64) {
-	if n := len(*u); n > 0 && start <= (*u)[n-1][1] {
-		(*u)[n-1][1] = max((*u)[n-1][1], end)
-		return
-	}
-	*u = append(*u, [2]int64{start, end})
-}
-
-func (u union) start() int64 { return u[0][0] }
-func (u union) end() int64   { return u[len(u)-1][1] }
-
-func (u union) length() (total int64) {
-	for _, i := range u {
-		total += i[1] - i[0]
-	}
-	return total
-}
-
-// overlap is the length of what two unions share.
-func overlap(a, b union) (total int64) {
-	for i, j := 0, 0; i < len(a) && j < len(b); {
-		total += max(0, min(a[i][1], b[j][1])-max(a[i][0], b[j][0]))
-		if a[i][1] < b[j][1] {
-			i++
-		} else {
-			j++
-		}
-	}
-	return total
 }

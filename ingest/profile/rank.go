@@ -28,10 +28,11 @@ type Rank struct {
 // Step is one step of one rank.
 type Step struct {
 	Index      int64
-	Start, End int64   // on the host
-	Spans      []Span  // stages on the host: by start, apart from each other, inside the step
-	Device     *Device // nil: the step launched no device work
-	Cut        bool    // first or last, and shorter or with fewer stages than the others
+	Start, End int64       // on the host
+	Spans      []Span      // stages on the host: by start, apart from each other, inside the step
+	Device     *Device     // nil: the step launched no device work
+	Time       *Categories // nil: the rank recorded no device work
+	Cut        bool        // first or last, and shorter or with fewer stages than the others
 }
 
 // Span is a piece of a stage.
@@ -46,17 +47,21 @@ type Device struct {
 	Own        []int64    // by stage: its part of Start … End without communication
 	Busy       []int64    // by stage: time in which work that it launched ran, communication apart
 	Exposed    []Exposure // communication that nothing else covers, by start
-	Time       Categories
 }
 
-// Categories divides device time as Holistic Trace Analysis does. The work is
-// what the step launched; streams are merged before they are summed.
+// Categories divides the time of a step on the device, D(t) to D(t+1) of the
+// package's doc, as Holistic Trace Analysis divides a trace: by what ran in it,
+// whoever launched it. Streams are merged before they are summed. The times of
+// consecutive steps touch, so that lengths of steps add up.
 type Categories struct {
+	Start, End    int64
+	First, Last   int64 // in which something ran, cut to Start … End; equal: nothing did
 	Compute       int64 // kernels that do not communicate
 	Communication int64
 	Memory        int64 // copies and fills
-	Idle          int64 // of the time between the first start and the last end
+	Idle          int64 // nothing
 	ExposedComm   int64 // communication that no compute covers
+	Blurred       int64 // at most this much of Idle was taken for something: pieces of work were merged over it
 }
 
 // Exposure is a stretch of exposed communication.

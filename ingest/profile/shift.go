@@ -16,6 +16,12 @@ func (r *Rank) Shift(ns int64) {
 				d.Exposed[k].Start, d.Exposed[k].End = d.Exposed[k].Start+ns, d.Exposed[k].End+ns
 			}
 		}
+		if c := s.Time; c != nil {
+			c.Start, c.End = c.Start+ns, c.End+ns
+			if c.First < c.Last {
+				c.First, c.Last = c.First+ns, c.Last+ns
+			}
+		}
 	}
 	for i := range r.Collectives {
 		c := &r.Collectives[i]

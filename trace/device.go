@@ -1,0 +1,31 @@
+package trace
+
+// DeviceRun is how the accelerators of one run spent its steps, as profilers
+// recorded them.
+type DeviceRun struct {
+	Run   string
+	Ranks []DeviceRank // ascending by ID
+	Notes []Note       // what is incomplete
+}
+
+// DeviceRank is the device time of one rank. The times of consecutive steps
+// touch; between recordings, and where steps are left out, there are gaps.
+type DeviceRank struct {
+	Rank  Rank
+	Steps []DeviceStep // by time
+}
+
+// DeviceStep is one step of one rank on its device: from when the work of
+// earlier steps had ended, or the host began the step if that is later, to
+// where the next step begins. All are nanoseconds; kinds of work overlap.
+type DeviceStep struct {
+	Step          int64
+	Start, End    int64
+	First, Last   int64 // within, the first and last moment in which something ran; equal: nothing did
+	Compute       int64 // kernels that do not communicate
+	Communication int64
+	Memory        int64 // copies and fills
+	Idle          int64 // nothing ran
+	ExposedComm   int64 // communication that no compute covers
+	Blurred       int64 // at most this much of idle time was taken for something
+}

@@ -1,0 +1,96 @@
+package breakdown
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// MinPeers is the least size of a role group in which a rank can stand out:
+// three others have a spread with two degrees of freedom.
+const MinPeers = 4
+
+// Mark is a rank whose share of a category is unlike its peers'.
+type Mark struct {
+	Rank     int // position in Result.Ranks
+	Category Category
+	Share    float64
+	Peers    float64 // mean of the others in its role group
+	T        float64 // infinite where the others are all equal
+	P        float64 // of a healthy run having it anywhere, [0, 1]
+}
+
+// compared are the categories in which ranks are held against each other.
+var compared = [...]Category{Compute, Communication, Memory, Idle, ExposedComm}
+
+// mark finds who stands out.
+func (r *Result) mark() {
+	groups := make(map[string][]int)
+	for i := range r.Ranks {
+		if r.Ranks[i].Span > 0 {
+			g := r.Ranks[i].Role.Group()
+			groups[g] = append(groups[g], i)
+		}
+	}
+	for _, members := range groups {
+		if len(members) >= MinPeers {
+			r.Tests += len(members) * len(compared)
+		}
+	}
+	for _, members := range groups {
+		for _, c := range compared {
+			if len(members) >= MinPeers {
+				r.compare(members, c)
+			}
+		}
+	}
+	slices.SortFunc(r.Marks, func(a, b Mark) int {
+		return cmp.Or(cmp.Compare(math.Abs(b.Share-b.Peers), math.Abs(a.Share-a.Peers)), cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Category, b.Category))
+	})
+}
+
+// compare holds each member's share against those of the others.
+func (r *Result) compare(members []int, c Category) {
+	n := len(members)
+	x := make([]float64, n)
+	before, after := make([]moments, n+1), make([]moments, n+1)
+	for i, at := range members {
+		x[i] = r.Ranks[at].Share(c)
+		before[i+1] = before[i].with(moments{1, x[i], 0})
+	}
+	for i := n - 1; i >= 0; i-- {
+		after[i] = after[i+1].with(moments{1, x[i], 0})
+	}
+	law := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(n - 2)}
+	for i, at := range members {
+		others := before[i].with(after[i+1])
+		gap := x[i] - others.mean
+		if math.Abs(gap) < r.Option.Least || gap == 0 {
+			continue
+		}
+		t := gap / (math.Sqrt(others.squares/float64(n-2)) * math.Sqrt(1+1/float64(n-1)))
+		p := 0.0
+		if !math.IsInf(t, 0) {
+			p = min(1, 2*law.Survival(math.Abs(t))*float64(r.Tests))
+		}
+		if p < r.Option.Alpha {
+			r.Marks = append(r.Marks, Mark{Rank: at, Category: c, Share: x[i], Peers: others.mean, T: t, P: p})
+		}
+	}
+}
+
+// moments are count, mean and sum of squared deviations from it.
+type moments struct{ n, mean, squares float64 }
+
+// with joins two (Chan, Golub, LeVeque 1983, Am. Stat. 37:242–247); subtracting
+// one value from a sum instead would lose the spread beside a large one.
+func (a moments) with(b moments) moments {
+	n := a.n + b.n
+	if n == 0 {
+		return a
+	}
+	d := b.mean - a.mean
+	return moments{n, a.mean + d*b.n/n, a.squares + b.squares + d*d*a.n*b.n/n}
+}

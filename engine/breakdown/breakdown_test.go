@@ -3,6 +3,7 @@ package breakdown
 import (
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -36,10 +37,26 @@ func TestTotals(t *testing.T) {
 	if got := r.Ranks[0].Steps[1]; got.Step != 2 || got.Span != 100 || got.In[Idle] != 60 {
 		t.Errorf("step 2: %+v", got)
 	}
-	for _, i := range []int{1, 2} {
-		if r.Ranks[i].Span != 0 || !math.IsNaN(r.Ranks[i].Share(Idle)) || !math.IsNaN(r.Ranks[i].Exposed()) {
-			t.Errorf("a rank without work: %+v", r.Ranks[i].Times)
-		}
+	if idle := r.Ranks[1]; idle.Span != 0 || !math.IsNaN(idle.Share(Idle)) || !math.IsNaN(idle.Exposed()) {
+		t.Errorf("a rank without work: %+v", idle.Times)
+	}
+}
+
+// TestSteps: those that count, and none.
+func TestSteps(t *testing.T) {
+	d := &trace.DeviceRun{Ranks: []trace.DeviceRank{{}, {Steps: []trace.DeviceStep{step(1, 0, 100, 10, 50, 20), step(2, 100, 200, 130, 30, 10), step(3, 200, 300, 210, 9, 0)}}}}
+	o := DefaultOptions()
+	o.To = 2
+	r, err := Analyze(d, o)
+	if err != nil || len(r.Ranks) != 1 || r.Ranks[0].Span != 160 || r.Ranks[0].In[Compute] != 80 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	o.From = 5
+	if _, err := Analyze(d, o); err == nil || !strings.Contains(err.Error(), "1 to 3") {
+		t.Errorf("error %v", err)
+	}
+	if _, err := Analyze(&trace.DeviceRun{}, o); err == nil || !strings.Contains(err.Error(), "none was recorded") {
+		t.Errorf("error %v", err)
 	}
 }
 
@@ -68,7 +85,8 @@ func shares(compute ...int64) *trace.DeviceRun {
 // 0.415 and squares 500e-6, so that t = 0.185/√(500e-6/3·1.25) = 12.8172; with
 // three degrees of freedom P(T > t) = 1/2 − (y/(1+y²) + atan y)/π, y = t/√3.
 func TestMarks(t *testing.T) {
-	loose := Options{Alpha: 0.05, Least: 0.01}
+	loose := DefaultOptions()
+	loose.Alpha = 0.05
 	for name, tt := range map[string]struct {
 		run  *trace.DeviceRun
 		o    Options
@@ -82,7 +100,6 @@ func TestMarks(t *testing.T) {
 		"equal but for what is no worth": {shares(400, 400, 400, 400, 405), DefaultOptions(), nil},
 		"too few":                        {shares(400, 401, 900), loose, nil},
 		"one":                            {shares(400), loose, nil},
-		"none":                           {&trace.DeviceRun{}, loose, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, err := Analyze(tt.run, tt.o)
@@ -112,7 +129,9 @@ func TestGroups(t *testing.T) {
 	for i := range d.Ranks {
 		d.Ranks[i].Rank.Role = trace.Role{{Axis: "pp", Index: i / 4}}
 	}
-	if r, err := Analyze(d, Options{Alpha: 0.2, Least: 0.01}); err != nil || len(r.Marks) != 0 || r.Tests != 40 {
+	o := DefaultOptions()
+	o.Alpha = 0.2
+	if r, err := Analyze(d, o); err != nil || len(r.Marks) != 0 || r.Tests != 40 {
 		t.Errorf("%d marks of %d comparisons, %v", len(r.Marks), r.Tests, err)
 	}
 }
@@ -134,7 +153,9 @@ func TestErrorRate(t *testing.T) {
 				s := &d.Ranks[i].Steps[0]
 				s.End, s.Last, s.Idle = 1e9, 1e9, 1e9-s.Compute
 			}
-			if r, err := Analyze(d, Options{Alpha: 0.05}); err != nil || len(r.Marks) > 0 {
+			o := DefaultOptions()
+			o.Alpha, o.Least = 0.05, 0
+			if r, err := Analyze(d, o); err != nil || len(r.Marks) > 0 {
 				marked++
 			}
 		}
@@ -147,7 +168,8 @@ func TestErrorRate(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	for _, o := range []Options{{}, {Alpha: 1}, {Alpha: math.NaN()}, {Alpha: 0.1, Least: -1}, {Alpha: 0.1, Least: math.NaN()}} {
-		if _, err := Analyze(&trace.DeviceRun{}, o); err == nil {
+		o.To = 1
+		if _, err := Analyze(shares(1), o); err == nil {
 			t.Errorf("%+v is taken", o)
 		}
 	}

@@ -26,6 +26,7 @@ type Builder struct {
 	lost        int // pieces that were too many
 	calls       []call
 	works       workList
+	occupied    occupied
 	collectives []Collective
 	launches    launches
 	lostCalls   int

@@ -1,108 +1,74 @@
 package profile
 
 import (
-	"cmp"
+	"iter"
 	"slices"
 )
 
-// categories fills the accounts of the steps, whose times ascend and do not
-// overlap, and sorts the work. O(n log n) in the pieces of work.
-func categories(steps []Step, works []work) {
-	slices.SortFunc(works, func(x, y work) int { return cmp.Or(cmp.Compare(x.start, y.start), cmp.Compare(x.end, y.end)) })
-	var any, compute, communication, memory, blurred union
-	for _, w := range works {
-		any.add(w.start, w.end)
-		switch w.kind {
-		case Communication:
-			communication.add(w.start, w.end)
-		case Memory:
-			memory.add(w.start, w.end)
-		default:
-			compute.add(w.start, w.end)
-		}
-		if gaps := w.end - w.start - w.busy; gaps > 0 {
-			blurred = append(blurred, [2]int64{w.start, w.start + gaps})
-		}
+// categories fills the accounts of the steps, whose times touch and ascend.
+// O(n log n) in the intervals.
+func (o *occupied) categories(steps []Step) {
+	for kind := range kinds {
+		o.pack(kind, maxOccupied)
 	}
-	covered := both(communication, compute)
-	for _, part := range [...]struct {
-		of  union
-		dst func(*Categories) *int64
-	}{
-		{compute, func(c *Categories) *int64 { return &c.Compute }},
-		{communication, func(c *Categories) *int64 { return &c.Communication }},
-		{memory, func(c *Categories) *int64 { return &c.Memory }},
-		{any, func(c *Categories) *int64 { return &c.Idle }},
-		{covered, func(c *Categories) *int64 { return &c.ExposedComm }},
-		{blurred, func(c *Categories) *int64 { return &c.Blurred }},
-	} {
-		part.of.share(steps, part.dst)
-	}
-	any.extents(steps)
+	compute, communication, memory := o.of[Compute], o.of[Communication], o.of[Memory]
+	share(steps, slices.Values(compute), func(c *Categories, ns int64) { c.Compute += ns })
+	share(steps, slices.Values(communication), func(c *Categories, ns int64) { c.Communication += ns })
+	share(steps, slices.Values(memory), func(c *Categories, ns int64) { c.Memory += ns })
+	share(steps, either(compute, communication, memory), func(c *Categories, ns int64) { c.Idle -= ns })
+	share(steps, both(communication, compute), func(c *Categories, ns int64) { c.ExposedComm -= ns })
+	extents(steps, either(compute, communication, memory))
+	o.blurredIn(steps)
 	for i := range steps {
 		c := steps[i].Time
-		c.Idle = c.End - c.Start - c.Idle
-		c.ExposedComm = c.Communication - c.ExposedComm
+		c.Idle += c.End - c.Start
+		c.ExposedComm += c.Communication
 	}
 }
 
-// union is a set of moments: intervals by start, apart from each other.
-type union [][2]int64
-
-// add takes intervals by start.
-func (u *union) add(start, end int64) {
-	if n := len(*u); n > 0 && start <= (*u)[n-1][1] {
-		(*u)[n-1][1] = max((*u)[n-1][1], end)
-		return
-	}
-	*u = append(*u, [2]int64{start, end})
-}
-
-// each needs the intervals by start only. It calls for every interval and every step that it touches, with what of
-// it lies in the step.
-func (u union) each(steps []Step, do func(c *Categories, start, end int64)) {
+// inSteps calls for every interval, by start, and every step that it touches,
+// with what of it lies in the step.
+func inSteps(steps []Step, of iter.Seq[interval], do func(c *Categories, part interval)) {
 	first := 0
-	for _, i := range u {
-		for first < len(steps) && steps[first].Time.End <= i[0] {
+	for i := range of {
+		for first < len(steps) && steps[first].Time.End <= i.start {
 			first++
 		}
-		for s := first; s < len(steps) && steps[s].Time.Start < i[1]; s++ {
+		for s := first; s < len(steps) && steps[s].Time.Start < i.end; s++ {
 			c := steps[s].Time
-			if start, end := max(i[0], c.Start), min(i[1], c.End); start < end {
-				do(c, start, end)
+			if part := (interval{max(i.start, c.Start), min(i.end, c.End)}); part.start < part.end {
+				do(c, part)
 			}
 		}
 	}
 }
 
 // share adds to every step the length of what lies in it.
-func (u union) share(steps []Step, dst func(*Categories) *int64) {
-	u.each(steps, func(c *Categories, start, end int64) { *dst(c) += end - start })
+func share(steps []Step, of iter.Seq[interval], add func(c *Categories, ns int64)) {
+	inSteps(steps, of, func(c *Categories, part interval) { add(c, part.end-part.start) })
 }
 
-// extents sets the first and the last moment of every step that is in the
-// union.
-func (u union) extents(steps []Step) {
-	u.each(steps, func(c *Categories, start, end int64) {
+// extents sets the first and the last moment of every step in which something
+// ran.
+func extents(steps []Step, of iter.Seq[interval]) {
+	inSteps(steps, of, func(c *Categories, part interval) {
 		if c.First == c.Last {
-			c.First = start
+			c.First = part.start
 		}
-		c.Last = end
+		c.Last = part.end
 	})
 }
 
-// both is what two unions share.
-func both(a, b union) union {
-	var out union
-	for i, j := 0, 0; i < len(a) && j < len(b); {
-		if start, end := max(a[i][0], b[j][0]), min(a[i][1], b[j][1]); start < end {
-			out = append(out, [2]int64{start, end})
-		}
-		if a[i][1] < b[j][1] {
-			i++
-		} else {
-			j++
-		}
+// blurredIn adds to every step the idle time that was taken for work.
+func (o *occupied) blurredIn(steps []Step) {
+	if len(steps) == 0 {
+		return
 	}
-	return out
+	for _, b := range o.blurs {
+		s, found := slices.BinarySearchFunc(steps, b.at, func(s Step, at int64) int { return int(min(1, max(-1, s.Time.Start-at))) })
+		if !found {
+			s = max(0, s-1)
+		}
+		steps[s].Time.Blurred += b.ns
+	}
 }

@@ -36,7 +36,7 @@ func (b *Builder) deviceSteps(r *Rank, h host) {
 		a.busy(works)
 		step.Device = a.device
 	}
-	categories(r.Steps, b.works.all)
+	b.occupied.categories(r.Steps)
 }
 
 // account divides the time of one step on the device.

@@ -74,6 +74,7 @@ const (
 	Compute Kind = iota
 	Communication
 	Memory
+	kinds
 )
 
 // communicating are the beginnings of kernel names that communicate: NCCL of

@@ -61,7 +61,7 @@ type Categories struct {
 	Memory        int64 // copies and fills
 	Idle          int64 // nothing
 	ExposedComm   int64 // communication that no compute covers
-	Blurred       int64 // at most this much of Idle was taken for something: pieces of work were merged over it
+	Blurred       int64 // at most this much of Idle was taken for something: beyond some millions of pieces of work, short gaps count as work
 }
 
 // Exposure is a stretch of exposed communication.

@@ -75,6 +75,7 @@ func (b *Builder) Work(w Work) {
 		b.works.resolve(&b.launches)
 		b.works.compact()
 	}
+	b.occupied.add(w.Kind, w.Start, w.End)
 	one := work{start: w.Start, end: w.End, busy: w.End - w.Start, name: int32(w.Name), collective: -1,
 		lane: b.works.lane(w.Queue), kind: w.Kind}
 	if at, ok := b.launches.take(w.Correlation); ok {

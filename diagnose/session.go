@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/opnames"
+	"github.com/sfstat/sfstat/engine/breakdown"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -25,7 +26,8 @@ type run struct {
 	name    string
 	windows []Window
 	seen    []extent
-	judged  *RunVerdict // of an operator trace, which is judged when it is added
+	alone   *breakdown.Times // whole steps of the only rank, nil: not known
+	judged  *RunVerdict      // of an operator trace, which is judged when it is added
 	// launched are the operators behind the stages of the windows, compared.
 	launched []*opnames.Result
 }

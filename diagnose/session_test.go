@@ -489,6 +489,40 @@ func TestOneRankClaimsNothing(t *testing.T) {
 	}
 }
 
+// TestOneRankWithDevice: the headline says how the device spent its steps, in
+// whole steps, and still names no cause.
+func TestOneRankWithDevice(t *testing.T) {
+	w := windows(t, spec(1, 20, 1))[0]
+	of := func(run string, s ...trace.DeviceStep) *trace.DeviceRun {
+		return &trace.DeviceRun{Run: run, Ranks: []trace.DeviceRank{{Steps: s}}}
+	}
+	for name, tt := range map[string]struct {
+		d    *trace.DeviceRun
+		want string
+	}{
+		"communication": {of(w.Run, trace.DeviceStep{End: 100, First: 40, Last: 95, Compute: 43, Communication: 20, Idle: 45, ExposedComm: 12}),
+			"its device idles 45 % of a "},
+		"exposed":       {of(w.Run, trace.DeviceStep{End: 100, First: 40, Last: 95, Compute: 43, Communication: 20, Idle: 45, ExposedComm: 12}), "step; communication that nothing covers takes 12 %."},
+		"none":          {of(w.Run, trace.DeviceStep{End: 100, First: 40, Last: 95, Compute: 55, Idle: 45}), "step and computes 55 %."},
+		"another run's": {of("other", trace.DeviceStep{End: 100, First: 40, Last: 95, Compute: 55, Idle: 45}), "One rank only: a step takes "},
+		"no length":     {of(w.Run, trace.DeviceStep{}), "One rank only: a step takes "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := New(Options{})
+			if err := s.Add(w); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.AddDevice(tt.d); err != nil {
+				t.Fatal(err)
+			}
+			v := s.Verdict()
+			if !strings.Contains(v.Headline, tt.want) || len(v.Suspects) != 0 || v.Confidence != Insufficient {
+				t.Errorf("headline %q, %d suspects", v.Headline, len(v.Suspects))
+			}
+		})
+	}
+}
+
 func TestMissingRankWithholdsStrength(t *testing.T) {
 	w := windows(t, spec(8, 40, 1, simulate.Fault{Family: simulate.Data, Delay: 120, Ranks: []int{2}}))[0]
 	part := w.Select([]int{0, 1, 2, 3, 4, 5, 7})

@@ -58,7 +58,7 @@ func (j *judge) headline(suspects []Suspect) string {
 	}
 	first := j.windows[0].Main
 	if len(first.Ranks) == 1 && len(suspects) == 0 {
-		return fmt.Sprintf("One rank only: a step takes %s; which rank holds up a group cannot be said.", ms(first.Makespan/int64(max(1, first.Steps))))
+		return j.oneRank()
 	}
 	if len(suspects) == 0 {
 		w := j.windows[0].Main

@@ -29,6 +29,7 @@ func (p *program) app() *cli.App {
 			p.simulateCommand(),
 			p.simulateOpsCommand(),
 			p.commCommand(),
+			p.breakdownCommand(),
 			p.compareSourcesCommand(),
 			p.overheadCommand(),
 			p.powerCommand(),

@@ -39,10 +39,7 @@ func (p *program) diagnose(c *cli.Context) error {
 		if item.Ops != nil {
 			return ofOperators(item.Ops, s.AddOperators(item.Ops))
 		}
-		if err := ofWindow(item.Window, s.Add(item.Window)); err != nil || item.Launched == nil {
-			return err
-		}
-		return s.AddLaunched(item.Launched)
+		return addWindow(s, item)
 	})
 	if err != nil {
 		return err
@@ -55,6 +52,22 @@ func (p *program) diagnose(c *cli.Context) error {
 		return err
 	}
 	return failOn(c, surest(v))
+}
+
+// addWindow adds a window, and what comes with the first one of a profiled run.
+func addWindow(s *diagnose.Session, item auto.Item) error {
+	if err := s.Add(item.Window); err != nil {
+		return ofWindow(item.Window, err)
+	}
+	if item.Launched != nil {
+		if err := s.AddLaunched(item.Launched); err != nil {
+			return err
+		}
+	}
+	if item.Device != nil {
+		return ofWindow(item.Window, s.AddDevice(item.Device))
+	}
+	return nil
 }
 
 // surest is the highest confidence of any run, Insufficient when nothing was

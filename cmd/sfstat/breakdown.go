@@ -1,0 +1,84 @@
+package main
+
+import (
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sfstat/sfstat/engine/breakdown"
+	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/report"
+	"github.com/sfstat/sfstat/trace"
+)
+
+func (p *program) breakdownCommand() *cli.Command {
+	d := breakdown.DefaultOptions()
+	return &cli.Command{
+		Name: "breakdown", Usage: "what accelerators spent their time on: compute, communication, memory, nothing", ArgsUsage: "PATH...",
+		Description: "Divides the device time of profiler traces (PyTorch, Nsight Systems) as Holistic Trace Analysis does: compute, communication, " +
+			"memory, idle, and the communication that no compute covers. Marks the ranks whose shares are unlike their peers'.",
+		Flags: join([]cli.Flag{
+			choice("by", "what a row is: a rank, or a step of a rank", "rank", "step"),
+			&cli.Float64Flag{Name: "alpha", Value: d.Alpha, Usage: "`CHANCE` that any rank of a healthy run is marked"},
+			&cli.StringFlag{Name: "steps", Usage: "count the steps `FIRST-LAST` only, such as 4-9, or a single one"},
+			stageMapFlag(), strictFlag(),
+		}, resultFlags()),
+		UsageText: `sfstat breakdown traces/
+sfstat breakdown traces/ --by step --format csv
+sfstat breakdown rank0.sqlite rank1.sqlite --format json | jq '.runs[].ranks[].idle_share'`,
+		Action: p.breakdown,
+	}
+}
+
+func (p *program) breakdown(c *cli.Context) error {
+	as, err := format(c)
+	if err != nil {
+		return err
+	}
+	o := breakdown.DefaultOptions()
+	if o.Alpha, err = share(c, "alpha"); err != nil {
+		return err
+	}
+	if err := stepRange(c, &o); err != nil {
+		return err
+	}
+	var all report.Breakdowns
+	if c.String("by") == "step" {
+		all.Rows = report.RowPerStep
+	}
+	in, err := p.read(c, auto.DeviceOnly, func(item auto.Item) error {
+		r, err := breakdown.Analyze(item.Device, o)
+		if err != nil {
+			return &unusable{report.Problem{Path: item.Path, Err: trace.At(trace.Pos{File: item.Path}, err)}}
+		}
+		all.Runs = append(all.Runs, r)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return p.emit(c, func(w io.Writer) error {
+		return report.Input{Problems: in.problems}.Breakdown(w, all, as, p.style(c))
+	})
+}
+
+// stepRange reads --steps.
+func stepRange(c *cli.Context, o *breakdown.Options) error {
+	text := c.String("steps")
+	if text == "" {
+		return nil
+	}
+	first, last, found := strings.Cut(text, "-")
+	if !found {
+		last = first
+	}
+	var errs [2]error
+	o.From, errs[0] = strconv.ParseInt(first, 10, 64)
+	o.To, errs[1] = strconv.ParseInt(last, 10, 64)
+	if errs[0] != nil || errs[1] != nil || o.From > o.To {
+		return badUsage("--steps is %q, expected two ascending step numbers such as 4-9, or one", text)
+	}
+	return nil
+}

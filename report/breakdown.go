@@ -1,0 +1,218 @@
+package report
+
+import (
+	"io"
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/breakdown"
+)
+
+const breakdownSchema = "sfstat.breakdown/1"
+
+// RowPer says what the rows of a breakdown are.
+type RowPer uint8
+
+const (
+	RowPerRank RowPer = iota
+	RowPerStep        // of every rank
+)
+
+// Breakdowns are the device times of runs, to be written.
+type Breakdowns struct {
+	Runs []*breakdown.Result
+	Rows RowPer // of text, Markdown and CSV; JSON has both
+}
+
+// Breakdown writes how devices spent their time. CSV is one row per rank, or per
+// rank and step.
+func (in Input) Breakdown(w io.Writer, b Breakdowns, f Format, s Style) error {
+	switch f {
+	case JSON:
+		return writeJSON(w, breakdownOf(b, in.Problems))
+	case CSV:
+		return writeCSV(w, breakdownRows(b))
+	}
+	return write(w, append(breakdownDocument(b), problemBlocks(in.Problems)...), f, s)
+}
+
+type breakdownJSON struct {
+	Schema   string        `json:"schema"`
+	Runs     []dividedJSON `json:"runs"`
+	Problems []problemJSON `json:"problems"`
+}
+
+type dividedJSON struct {
+	Run      string          `json:"run"`
+	Headline string          `json:"headline"`
+	Alpha    number          `json:"alpha"`
+	Least    number          `json:"least_difference"`
+	Tests    int             `json:"comparisons"`
+	Marks    []markJSON      `json:"standing_out"`
+	Ranks    []rankTimesJSON `json:"ranks"`
+	Notes    []string        `json:"notes"`
+}
+
+type markJSON struct {
+	Rank     int     `json:"rank"`
+	Category string  `json:"category"`
+	Share    number  `json:"share"`
+	Peers    number  `json:"peers_share"`
+	T        *number `json:"t"`
+	P        number  `json:"p"`
+}
+
+type rankTimesJSON struct {
+	Rank int    `json:"rank"`
+	Host string `json:"host"`
+	Role string `json:"role"`
+	timesJSON
+	Steps []stepTimesJSON `json:"steps"`
+}
+
+type stepTimesJSON struct {
+	Step int64 `json:"step"`
+	timesJSON
+}
+
+type timesJSON struct {
+	Span               int64   `json:"span_ns"`
+	Compute            int64   `json:"compute_ns"`
+	Communication      int64   `json:"communication_ns"`
+	Memory             int64   `json:"memory_ns"`
+	Idle               int64   `json:"idle_ns"`
+	ExposedComm        int64   `json:"exposed_communication_ns"`
+	ExposedMemory      int64   `json:"exposed_memory_ns"`
+	Blurred            int64   `json:"blurred_ns"`
+	ComputeShare       *number `json:"compute_share"`
+	CommunicationShare *number `json:"communication_share"`
+	MemoryShare        *number `json:"memory_share"`
+	IdleShare          *number `json:"idle_share"`
+	ExposedCommShare   *number `json:"exposed_communication_share"`
+	ExposedOfComm      *number `json:"exposed_part_of_communication"`
+}
+
+func timesOf(t *breakdown.Times) timesJSON {
+	share := func(c breakdown.Category) *number { return knownNumber(t.Share(c)) }
+	return timesJSON{Span: t.Span, Compute: t.In[breakdown.Compute], Communication: t.In[breakdown.Communication], Memory: t.In[breakdown.Memory],
+		Idle: t.In[breakdown.Idle], ExposedComm: t.In[breakdown.ExposedComm], ExposedMemory: t.In[breakdown.ExposedMemory], Blurred: t.Blurred,
+		ComputeShare: share(breakdown.Compute), CommunicationShare: share(breakdown.Communication), MemoryShare: share(breakdown.Memory),
+		IdleShare: share(breakdown.Idle), ExposedCommShare: share(breakdown.ExposedComm), ExposedOfComm: knownNumber(t.Exposed())}
+}
+
+// knownNumber is nil for NaN and infinities.
+func knownNumber(f float64) *number {
+	if !finite(f) {
+		return nil
+	}
+	n := number(f)
+	return &n
+}
+
+func breakdownOf(b Breakdowns, problems []Problem) breakdownJSON {
+	out := breakdownJSON{Schema: breakdownSchema, Runs: []dividedJSON{}, Problems: problemsOf(problems)}
+	for _, r := range b.Runs {
+		run := dividedJSON{Run: r.Run, Headline: breakdownHeadline(r), Alpha: number(r.Option.Alpha), Least: number(r.Option.Least), Tests: r.Tests,
+			Marks: []markJSON{}, Ranks: []rankTimesJSON{}, Notes: breakdownNotes(r)}
+		for _, m := range r.Marks {
+			run.Marks = append(run.Marks, markJSON{r.Ranks[m.Rank].ID, m.Category.String(), number(m.Share), number(m.Peers), knownNumber(m.T), number(m.P)})
+		}
+		for i := range r.Ranks {
+			rank := &r.Ranks[i]
+			one := rankTimesJSON{Rank: rank.ID, Host: rank.Host, Role: rank.Role.String(), timesJSON: timesOf(&rank.Times), Steps: []stepTimesJSON{}}
+			for k := range rank.Steps {
+				one.Steps = append(one.Steps, stepTimesJSON{rank.Steps[k].Step, timesOf(&rank.Steps[k].Times)})
+			}
+			run.Ranks = append(run.Ranks, one)
+		}
+		out.Runs = append(out.Runs, run)
+	}
+	return out
+}
+
+// dividedRow is a stretch of time and whose it is.
+type dividedRow struct {
+	run  *breakdown.Result
+	at   int             // position in run.Ranks
+	step *breakdown.Step // nil: all of them
+}
+
+func (r dividedRow) rank() *breakdown.Rank { return &r.run.Ranks[r.at] }
+
+func (r dividedRow) times() *breakdown.Times {
+	if r.step != nil {
+		return &r.step.Times
+	}
+	return &r.rank().Times
+}
+
+// mark is what the rank is marked with in a category, nil: it is not. Single
+// steps are not judged.
+func (r dividedRow) mark(c breakdown.Category) *breakdown.Mark {
+	if r.step != nil {
+		return nil
+	}
+	i := slices.IndexFunc(r.run.Marks, func(m breakdown.Mark) bool { return m.Rank == r.at && m.Category == c })
+	if i < 0 {
+		return nil
+	}
+	return &r.run.Marks[i]
+}
+
+// rowsOf are the rows of one run.
+func (b Breakdowns) rowsOf(r *breakdown.Result) []dividedRow {
+	var rows []dividedRow
+	for i := range r.Ranks {
+		if b.Rows == RowPerRank {
+			rows = append(rows, dividedRow{r, i, nil})
+			continue
+		}
+		for k := range r.Ranks[i].Steps {
+			rows = append(rows, dividedRow{r, i, &r.Ranks[i].Steps[k]})
+		}
+	}
+	return rows
+}
+
+func breakdownRows(b Breakdowns) *table {
+	var rows []dividedRow
+	for _, r := range b.Runs {
+		rows = append(rows, b.rowsOf(r)...)
+	}
+	type x = dividedRow
+	fields := []field[x]{
+		{"run", kindName, func(r x) cell { return textCell(r.run.Run) }},
+		{"rank", kindInteger, func(r x) cell { return wholeCell(r.rank().ID) }},
+		{"host", kindName, func(r x) cell { return textCell(r.rank().Host) }},
+		{"role", kindText, func(r x) cell { return textCell(r.rank().Role.String()) }},
+		{"step", kindInteger, func(r x) cell {
+			if r.step == nil {
+				return cell{}
+			}
+			return wholeCell(r.step.Step)
+		}},
+		{"steps", kindInteger, func(r x) cell {
+			if r.step != nil {
+				return wholeCell(1)
+			}
+			return wholeCell(len(r.rank().Steps))
+		}},
+		{"span_ns", kindInteger, func(r x) cell { return wholeCell(r.times().Span) }},
+	}
+	for c, name := range [...]string{breakdown.Compute: "compute", breakdown.Communication: "communication", breakdown.Memory: "memory",
+		breakdown.Idle: "idle", breakdown.ExposedComm: "exposed_communication", breakdown.ExposedMemory: "exposed_memory"} {
+		fields = append(fields, field[x]{name + "_ns", kindInteger, func(r x) cell { return wholeCell(r.times().In[c]) }})
+	}
+	fields = append(fields,
+		field[x]{"blurred_ns", kindInteger, func(r x) cell { return wholeCell(r.times().Blurred) }},
+		field[x]{"exposed_part_of_communication", kindReal, func(r x) cell { return realCell(r.times().Exposed()) }},
+		field[x]{"standing_out", kindList, func(r x) cell {
+			var in []string
+			for _, m := range r.run.Marks {
+				if m.Rank == r.at && r.step == nil {
+					in = append(in, m.Category.Word())
+				}
+			}
+			return listCell(in)
+		}})
+	return flat(fields, rows)
+}

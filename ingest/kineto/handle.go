@@ -30,10 +30,6 @@ func (d *reader) handle() {
 			d.negative.add(d.s.pos())
 			e.dur = 0
 		}
-		if e.ts < earliest || e.ts+e.dur > latest {
-			d.untimed.add(d.s.pos())
-			return
-		}
 		d.complete(e)
 	case 'B', 'E':
 		d.half(e)
@@ -42,6 +38,10 @@ func (d *reader) handle() {
 
 // complete takes an event with a beginning and an end.
 func (d *reader) complete(e *event) {
+	if e.ts < earliest || e.ts+e.dur > latest {
+		d.untimed.add(d.s.pos())
+		return
+	}
 	switch string(e.cat) {
 	case "cpu_op", "user_annotation", "Operator", "":
 		d.host(e)
@@ -186,7 +186,7 @@ func (d *reader) half(e *event) {
 	if e.phase == 'B' {
 		if d.open < maxBegun {
 			d.open++
-			d.begun[thread] = append(stack, begin{string(e.cat), string(e.name), e.ts})
+			d.begun[thread] = append(stack, begin{d.words.of(e.cat), d.words.of(e.name), e.ts})
 		}
 		return
 	}

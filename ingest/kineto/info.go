@@ -19,6 +19,7 @@ type info struct {
 	host        string
 	base        int64            // ns that all stamps count from
 	groups      map[string]group // by name
+	members     int              // in all of them
 }
 
 // group is a process group of the configuration.
@@ -60,7 +61,11 @@ func base(v []byte) (int64, bool) {
 	return n, n <= 1<<61
 }
 
-func clean(v []byte) string { return strings.ToValidUTF8(string(text(v)), "�") }
+// clean is a value as text, cut as words are.
+func clean(v []byte) string {
+	v = text(v)
+	return strings.ToValidUTF8(string(v[:min(len(v), maxWord)]), "�")
+}
 
 func (f *info) distributed(key, v []byte) {
 	switch string(key) {
@@ -96,13 +101,18 @@ func (f *info) processGroup(v []byte) {
 				g.size = int(n)
 			}
 		case "ranks":
-			g.ranks, _ = rankList(v)
+			if ranks, ok := rankList(v); ok && f.members+len(ranks) <= maxMembers {
+				g.ranks = ranks
+				f.members += len(ranks)
+			}
 		}
 	})
 	if f.groups == nil {
 		f.groups = make(map[string]group)
 	}
-	f.groups[name] = g
+	if len(f.groups) < maxGroups {
+		f.groups[name] = g
+	}
 }
 
 // rankList reads a list of ranks: an array, or the text of one. A list that
@@ -165,10 +175,11 @@ func (f *info) apply(r *profile.Rank) {
 // call reads the arguments of a collective.
 func (d *reader) call(e *event) profile.Call {
 	c := profile.Call{Name: paramComms, Seq: -1, Bytes: -1, Peer: -1}
-	elements, start, stride := int64(-1), int64(-1), int64(-1)
+	elements := int64(-1)
 	var list []byte
+	apart := stride{start: -1, step: -1}
 	var src, dst, own int64 = -1, -1, -1
-	whole := map[string]*int64{"In msg nelems": &elements, "Global rank start": &start, "Global rank stride": &stride,
+	whole := map[string]*int64{"In msg nelems": &elements, "Global rank start": &apart.start, "Global rank stride": &apart.step,
 		"Src Rank": &src, "Dst Rank": &dst, "Rank": &own, "Seq": &c.Seq}
 	members(e.args, func(key, v []byte) {
 		if at := whole[string(key)]; at != nil {
@@ -179,17 +190,17 @@ func (d *reader) call(e *event) profile.Call {
 		}
 		switch string(key) {
 		case "Collective name":
-			c.Name = clean(v)
+			c.Name = d.words.of(text(v))
 		case "Group size":
 			if n, ok := integer(v); ok && n > 0 && n <= trace.MaxRanks {
 				c.Size = int(n)
 			}
 		case "dtype":
-			c.Dtype = clean(v)
+			c.Dtype = d.words.of(text(v))
 		case "Process Group Name":
-			c.Group = clean(v)
+			c.Group = d.words.of(text(v))
 		case "Process Group Description":
-			c.Desc = clean(v)
+			c.Desc = d.words.of(text(v))
 		case "Process Group Ranks":
 			list = v
 		}
@@ -197,33 +208,12 @@ func (d *reader) call(e *event) profile.Call {
 	if size := profile.BytesOf(c.Dtype); size > 0 && elements >= 0 && elements < 1<<50 {
 		c.Bytes = elements * size
 	}
-	c.Ranks = d.members(list, start, stride, c.Size)
+	apart.size = c.Size
+	c.Ranks = d.groups.of(list, apart)
 	if dst >= 0 && dst != own {
 		c.Peer = int(dst)
 	} else if src >= 0 && src != own {
 		c.Peer = int(src)
 	}
 	return c
-}
-
-// maxGroups bounds the lists of members that are kept.
-const maxGroups = 1 << 14
-
-// members are the ranks of a group: as listed, else by where they start and
-// how far they are apart.
-func (d *reader) members(list []byte, start, stride int64, size int) []int {
-	if ranks, ok := d.groups[string(list)]; ok && len(list) > 0 {
-		return ranks
-	}
-	ranks, ok := rankList(list)
-	if !ok && size > 0 && start >= 0 && stride > 0 && start+int64(size)*stride <= trace.MaxRanks {
-		for i := range size {
-			ranks = append(ranks, int(start+int64(i)*stride))
-		}
-		return ranks
-	}
-	if len(d.groups) < maxGroups && len(list) > 0 {
-		d.groups[string(list)] = ranks
-	}
-	return ranks
 }

@@ -14,7 +14,7 @@ import (
 // tells; profile.Identify looks further. An input that ends too early gives
 // what it has, with a note. O(size) time.
 func Read(r io.Reader, name string, m *stagemap.Map) (*profile.Rank, error) {
-	d := &reader{s: newScanner(r, name), b: profile.NewBuilder(m), groups: make(map[string][]int), begun: make(map[int64][]begin)}
+	d := &reader{s: newScanner(r, name), b: profile.NewBuilder(m), begun: make(map[int64][]begin)}
 	if err := d.document(); err != nil {
 		return nil, trace.At(trace.Pos{File: name}, err)
 	}
@@ -35,8 +35,9 @@ type reader struct {
 	e    event
 	info info
 
-	shapes []shape          // by name: is it a launch?
-	groups map[string][]int // members, by the text that lists them
+	shapes []shape // by name: is it a launch?
+	words  words
+	groups groups
 	begun  map[int64][]begin
 	open   int // begins that wait for their end
 

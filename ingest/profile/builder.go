@@ -19,6 +19,7 @@ type Builder struct {
 
 	ids   map[string]NameID
 	names []string
+	bytes int       // of all names
 	means []meaning // by name
 
 	marks       []mark
@@ -48,6 +49,8 @@ const (
 	maxPieces      = 1 << 20
 	maxCollectives = 1 << 18
 	maxNames       = 1 << 17
+	maxName        = 4096     // bytes of one, what is longer is cut
+	maxNameBytes   = 64 << 20 // of all together
 )
 
 // NewBuilder starts the profile of a rank. A nil map is the built-in one.
@@ -58,14 +61,18 @@ func NewBuilder(m *stagemap.Map) *Builder {
 	return &Builder{stages: m, ids: make(map[string]NameID), works: newWorkList()}
 }
 
-// Name is the number of a name. Bytes that are no UTF-8 are replaced. When a
-// profile has too many different names, the rest are one.
+// Name is the number of a name. Bytes that are no UTF-8 are replaced, and
+// what is too long is cut. When a profile has too many different names, the
+// rest are one.
 func (b *Builder) Name(name []byte) NameID {
 	if id, ok := b.ids[string(name)]; ok {
 		return id
 	}
+	if len(name) > maxName {
+		return b.Name(name[:maxName])
+	}
 	text := string(name)
-	if len(b.names) >= maxNames {
+	if len(b.names) >= maxNames || b.bytes+len(text) > maxNameBytes {
 		text = "(other)"
 		if id, ok := b.ids[text]; ok {
 			return id
@@ -73,6 +80,7 @@ func (b *Builder) Name(name []byte) NameID {
 	}
 	id := NameID(len(b.names))
 	b.ids[text] = id
+	b.bytes += len(text)
 	clean := strings.ToValidUTF8(text, "�")
 	b.names = append(b.names, clean)
 	b.means = append(b.means, meaning{class: b.stages.Classify(clean), kind: KindOfKernel(clean), call: isCall(clean)})

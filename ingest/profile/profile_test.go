@@ -1,6 +1,8 @@
 package profile
 
 import (
+	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -420,5 +422,26 @@ func TestDrift(t *testing.T) {
 	}
 	if steady := p.clock(0); steady.Residual < 10_000 {
 		t.Errorf("without drift %+v", steady)
+	}
+}
+
+// TestNamesBounded: the names of a profile do not grow with it.
+func TestNamesBounded(t *testing.T) {
+	b := NewBuilder(nil)
+	long := b.Name(bytes.Repeat([]byte("x"), 2*maxName))
+	if got := len(b.names[long]); got != maxName {
+		t.Errorf("a name of %d bytes", got)
+	}
+	if b.Name(bytes.Repeat([]byte("x"), maxName)) != long {
+		t.Error("what is cut is not the name that it was cut to")
+	}
+	for i := range maxNameBytes/maxName + 100 {
+		b.Name(fmt.Appendf(nil, "%0*d", maxName, i))
+	}
+	if b.bytes > maxNameBytes+maxName {
+		t.Errorf("%d bytes are held", b.bytes)
+	}
+	if got := b.names[b.Name(bytes.Repeat([]byte("z"), maxName))]; got != "(other)" {
+		t.Errorf("one name more is %.20q", got)
 	}
 }

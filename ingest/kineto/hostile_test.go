@@ -1,0 +1,111 @@
+package kineto
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sfstat/sfstat/trace"
+)
+
+// TestMembers: the members of a group, by what tells them.
+func TestMembers(t *testing.T) {
+	for name, tt := range map[string]struct {
+		list string
+		by   stride
+		want []int
+	}{
+		"listed":                 {`"[4, 9]"`, stride{0, 1, 2}, []int{4, 9}},
+		"strided":                {"", stride{2, 3, 3}, []int{2, 5, 8}},
+		"cut":                    {`"[2, 5, ...]"`, stride{2, 3, 3}, []int{2, 5, 8}},
+		"the last rank that is":  {"", stride{trace.MaxRanks - 1, 1, 1}, []int{trace.MaxRanks - 1}},
+		"beyond the last":        {"", stride{trace.MaxRanks - 1, 1, 2}, nil},
+		"a product that wraps":   {"", stride{0, 1 << 62, 4}, nil},
+		"a sum that wraps":       {"", stride{1<<63 - 1, 1, 2}, nil},
+		"no size":                {"", stride{0, 1, 0}, nil},
+		"no start":               {"", stride{-1, 1, 2}, nil},
+		"standing still":         {"", stride{3, 0, 2}, nil},
+		"a list that is no list": {`"here"`, stride{-1, -1, 0}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var g groups
+			if got := g.of([]byte(tt.list), tt.by); !slices.Equal(got, tt.want) {
+				t.Errorf("members %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestMembersBounded: calls of one group share the list of its members, and
+// lists of many groups end where their bound is.
+func TestMembersBounded(t *testing.T) {
+	var g groups
+	whole := stride{0, 1, trace.MaxRanks}
+	if a, b := g.of(nil, whole), g.of(nil, whole); len(a) != trace.MaxRanks || &a[0] != &b[0] {
+		t.Error("two calls of a group have a list each")
+	}
+	list := []byte(`"[1, 2]"`)
+	if a, b := g.of(list, stride{}), g.of(list, stride{}); &a[0] != &b[0] {
+		t.Error("two calls of a listed group have a list each")
+	}
+	held := 0
+	for i := range 20 {
+		held += len(g.of(nil, stride{0, 1, trace.MaxRanks - i}))
+	}
+	if held > maxMembers {
+		t.Errorf("%d members are held", held)
+	}
+	if g.of(nil, whole) == nil {
+		t.Error("a group that is held is not known any more")
+	}
+}
+
+// TestLongWords: what has a name without end is read, and the name is cut.
+func TestLongWords(t *testing.T) {
+	long := strings.Repeat("y", 3*maxWord)
+	r := must(t, doc(step, k(long, 4, 1012, 1020, 30, ""),
+		fmt.Sprintf(`{"ph":"B","name":"%s","tid":9,"ts":1020}`, long),
+		k(allReduce, 5, 1013, 1051, 30, fmt.Sprintf(`, "Collective name":"allreduce","Process Group Name":"%s"`, long))))
+	stepAgain(t, r)
+	for _, n := range r.Names {
+		if len(n) > maxWord {
+			t.Errorf("a name of %d bytes", len(n))
+		}
+	}
+	if got := len(r.Collectives[0].Group); got != maxWord {
+		t.Errorf("a group whose name has %d bytes", got)
+	}
+}
+
+// TestWordsBounded: the words of a trace do not grow with it.
+func TestWordsBounded(t *testing.T) {
+	var w words
+	for i := range maxWordBytes/maxWord + 100 {
+		w.of(fmt.Appendf(nil, "%0*d", maxWord, i))
+	}
+	if w.bytes > maxWordBytes {
+		t.Errorf("%d bytes are held", w.bytes)
+	}
+	if got := w.of([]byte("new")); got != "(other)" && w.bytes+3 > maxWordBytes {
+		t.Errorf("one word more is %q", got)
+	}
+	if got, want := w.of(fmt.Appendf(nil, "%0*d", maxWord, 7)), fmt.Sprintf("%0*d", maxWord, 7); got != want {
+		t.Error("a word that is held is another")
+	}
+}
+
+// TestHalvesBeyondTime: two halves that make a range of two centuries are left
+// out, as one that is whole would be.
+func TestHalvesBeyondTime(t *testing.T) {
+	begin, end := `{"ph":"B","name":"forward","tid":7,"ts":-4611686018427387}`, `{"ph":"E","tid":7,"ts":4611686018427387}`
+	r := must(t, doc(step, begin, end))
+	stepAgain(t, r)
+	if !noted(r, trace.NoteRecorder, "1 events have no time") {
+		t.Errorf("notes %v", r.Notes)
+	}
+	if _, err := read(t, doc(begin, end)); !errors.Is(err, trace.ErrEmpty) {
+		t.Errorf("alone: %v", err)
+	}
+}

@@ -211,7 +211,8 @@ func TestProgress(t *testing.T) {
 }
 
 // TestPaperTables makes E3 as the paper had it. Its counts for the frontier
-// are top-1 40/50, top-2 and candidate hit 50/50 (Table 4); forward/device
+// are top-1 40/50, top-2 and candidate hit 50/50, with candidate sets of two at
+// τ from 0.70 to 0.80 (Tables 4, 15); forward/device
 // 10/10 in the first two and labelled, forward/host 10/10 first and labelled
 // (Table 5).
 func TestPaperTables(t *testing.T) {
@@ -237,12 +238,14 @@ func TestPaperTables(t *testing.T) {
 			t.Errorf("%s, row %d: %v, expected %v", name, row, got, want)
 		}
 	}
-	check("table-4", 0, 0, "frontier", "40/50", "50/50", "50/50")
+	check("table-4", 0, 0, "frontier", "40/50", "50/50", "50/50", "2.00", "2")
 	check("table-4", 0, 6, "40/50", "50/50", "50/50", "2.00", "2")
 	check("table-5", 0, 0, "forward_device", "forward_device_supported", "10", "0/10", "10/10", "10/10", "–", "10/10", "10/10")
 	check("table-5", 1, 0, "forward_host", "forward_host_overhead_suspected", "10", "10/10", "10/10", "10/10", "10/10", "–", "10/10")
 	check("table-14", 9, 0, "forward_host", "32", "120", "5", "5/5", "5/5")
-	check("table-15", 1, 0, "0.75", "50/50", "2.00", "2", "50/50", "2.00", "2")
+	for row, tau := range []string{"0.70", "0.75", "0.80"} {
+		check("table-15", row, 0, tau, "50/50", "2.00", "2", "50/50", "2.00", "2")
+	}
 }
 
 func TestTablesOfTheirGroupsOnly(t *testing.T) {

@@ -14,7 +14,45 @@ import (
 
 // TestRealRuns scores recordings of real jobs with known faults.
 func TestRealRuns(t *testing.T) {
-	dir := largedata.Need(t, "data/ddp")
+	for _, r := range recorded(t, largedata.Need(t, "data/ddp"), ".jsonl").Runs {
+		t.Run(r.Run, func(t *testing.T) { checkReal(t, r) })
+	}
+}
+
+// TestRealEvaluation scores the whole evaluation on real processes: the delayed
+// stage is always a candidate and among the first two, rank and stage are named
+// where stage times can tell them, and nobody innocent is called.
+func TestRealEvaluation(t *testing.T) {
+	score := recorded(t, "../fixtures/real/e3", ".parquet")
+	_, tallies := score.Methods()
+	if got := tallies[0]; got.Windows != 25 || got.Top2 != 25 || got.Hits != 25 {
+		t.Errorf("%+v, expected all of 25 windows", got)
+	}
+	for _, r := range score.Runs {
+		inMeeting := r.Family == simulate.Backward || r.Family == simulate.BackwardComm
+		if r.Verdict.Innocent > 0 || !r.Verdict.StageRight || r.Verdict.Named == inMeeting {
+			t.Errorf("%s: %+v", r.Run, r.Verdict)
+		}
+	}
+}
+
+func TestRealWithoutFault(t *testing.T) {
+	score := recorded(t, "../fixtures/real/nofault", ".parquet")
+	if len(score.Runs) != 5 {
+		t.Fatalf("%d runs, expected 5", len(score.Runs))
+	}
+	for _, r := range score.Runs {
+		if len(r.Windows) != 4 {
+			t.Errorf("%s: %d windows, expected 4", r.Run, len(r.Windows))
+		}
+		checkReal(t, r)
+	}
+}
+
+// recorded scores all runs of the truth table in a folder, each a file of its
+// name.
+func recorded(t *testing.T, dir, extension string) *Score {
+	t.Helper()
 	path := filepath.Join(dir, "truth.csv")
 	f, err := os.Open(path)
 	if err != nil {
@@ -27,7 +65,7 @@ func TestRealRuns(t *testing.T) {
 	}
 	var files []string
 	for _, r := range rows {
-		files = append(files, filepath.Join(dir, r.Run+".jsonl"))
+		files = append(files, filepath.Join(dir, r.Run+extension))
 	}
 	in, err := auto.Open(files, auto.Options{})
 	if err != nil {
@@ -51,9 +89,7 @@ func TestRealRuns(t *testing.T) {
 	if len(score.Runs) != len(rows) {
 		t.Fatalf("%d runs are scored, the table has %d", len(score.Runs), len(rows))
 	}
-	for _, r := range score.Runs {
-		t.Run(r.Run, func(t *testing.T) { checkReal(t, r) })
-	}
+	return score
 }
 
 func checkReal(t *testing.T, r *Run) {

@@ -9,7 +9,8 @@
 #	REAL  recordings of real jobs with known faults, and their truth.csv:
 #	      ddp/ in the folder of SFSTAT_SHARED (default ../shared, in data/)
 #	SIM   a simulated campaign, made here
-#	EVAL  folders of the campaigns e3-curve, e6, e7 and field, with their tables
+#	EVAL  folders of the campaigns e3, e3-curve, e6, e7, field and nofault,
+#	      with their tables
 #
 # A part whose input is not there stays as it is, and that is said.
 set -eu
@@ -49,7 +50,7 @@ campaign() {
 
 evaluation() {
 	mkdir "$EVAL"
-	for spec in e3-curve e6 e7 field; do
+	for spec in e3 e3-curve e6 e7 field nofault; do
 		sfstat campaign run "campaign/specs/$spec.yaml" -o "$EVAL/$spec" -q
 		sfstat campaign tables "$EVAL/$spec" -q
 	done

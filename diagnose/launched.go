@@ -114,6 +114,7 @@ func (j *judge) explain(f *finding, in *inside) {
 		lines = append(lines, wait)
 	}
 	f.Evidence = slices.Insert(slices.Clone(f.Evidence), min(2, len(f.Evidence)), lines...)
+	j.confirm(f, in)
 	if d, ok := in.chief(); ok {
 		part := min(1, d.Excess()/max(d.Excess(), in.excess()))
 		s := Suspect{Kind: KindOp, Rank: f.Rank, Stage: f.Stage, Op: d.Name, Group: f.Group, Explained: int64(part * float64(f.Explained)), Gain: part * f.Gain,
@@ -121,6 +122,19 @@ func (j *judge) explain(f *finding, in *inside) {
 		at := slices.Index(j.found, f)
 		j.found = slices.Insert(j.found, at+1, &finding{Suspect: s, cause: causeOperator, best: f.best, makespan: f.makespan, steps: f.steps})
 	}
+}
+
+// confirm lets a rank be called that costs less than the gain gate, but more
+// than what counts as a tie, where its operators say the same as its meetings:
+// two tests, one of when it came and one of what it ran, and most of the delay
+// is in both.
+func (j *judge) confirm(f *finding, in *inside) {
+	if f.cause != causeLate || f.Confidence != Insufficient || !f.surelyLate(j.gates) ||
+		f.Score < j.gates.TieTolerance || 2*in.sureExcess < float64(f.perStep()) {
+		return
+	}
+	f.Confidence = Supported
+	f.Evidence = append(f.Evidence, "called all the same, since its meetings and its operators agree; not strong: it costs little")
 }
 
 // chief is the operator that explains most of what the rank takes longer.

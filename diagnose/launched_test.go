@@ -62,6 +62,22 @@ func has(lines []string, parts ...string) bool {
 	})
 }
 
+// TestOperatorsConfirm: a rank that costs less than the gate is called where its
+// operators are as late as it is, and only there.
+func TestOperatorsConfirm(t *testing.T) {
+	w := windows(t, spec(8, 40, 1, simulate.Fault{Family: simulate.ForwardHost, Delay: 18, Ranks: []int{3}}))[0]
+	for _, c := range []struct {
+		what string
+		slow int
+		want Confidence
+	}{{"its operators are late too", 3, Supported}, {"another rank's are", 4, Insufficient}, {"nobody's are", -1, Insufficient}} {
+		first := verdictWith(t, w, launched(w, c.slow, 4, 4, 18e6)).Suspects[0]
+		if first.Kind != KindRank || *first.Rank != 3 || first.Score >= 0.10 || first.Score < 0.05 || first.Confidence != c.want {
+			t.Errorf("%s: %v of %.3f, expected rank 3, %v", c.what, show(first), first.Score, c.want)
+		}
+	}
+}
+
 // TestOperatorOfASuspect: the operator that explains most of what a rank is
 // late by is a suspect beside it, of the same confidence, under its whole name;
 // nothing needs to be recorded any more.

@@ -109,3 +109,17 @@ func TestHalvesBeyondTime(t *testing.T) {
 		t.Errorf("alone: %v", err)
 	}
 }
+
+// TestNothing: a trace without steps says why, as far as it can be told.
+func TestNothing(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"traceEvents":[]}`:                      "was anything run",
+		`{"traceEvents":[`:                        "ends in the middle",
+		`{"traceEvents":[[[[[`:                    "1 could not be read, the first at byte 16",
+		`{"traceEvents":[{"ph":"X","ts":"now"}]}`: "1 have no time that can be read, the first at byte 16",
+	} {
+		if _, err := read(t, text); !errors.Is(err, trace.ErrEmpty) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}

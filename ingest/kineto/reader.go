@@ -23,9 +23,23 @@ func Read(r io.Reader, name string, m *stagemap.Map) (*profile.Rank, error) {
 	rank.Source = name
 	d.info.apply(rank)
 	if len(rank.Steps) == 0 {
-		return nil, trace.At(trace.Pos{File: name}, trace.Bad(trace.ErrEmpty, "a profiler trace without timed events"))
+		return nil, trace.At(trace.Pos{File: name}, d.nothing())
 	}
 	return rank, nil
+}
+
+// nothing says why a trace has no steps.
+func (d *reader) nothing() error {
+	const without = "a profiler trace without timed events"
+	switch {
+	case d.damaged.n > 0:
+		return trace.Bad(trace.ErrEmpty, "%s: %d could not be read, the first at byte %d", without, d.damaged.n, d.damaged.first.Offset)
+	case d.untimed.n > 0:
+		return trace.Bad(trace.ErrEmpty, "%s: %d have no time that can be read, the first at byte %d", without, d.untimed.n, d.untimed.first.Offset)
+	case d.cut:
+		return trace.Bad(trace.ErrEmpty, "%s: it ends in the middle, as when a job is killed while it writes", without)
+	}
+	return trace.Bad(trace.ErrEmpty, "%s: was anything run while the profiler was on?", without)
 }
 
 // reader takes one trace apart.

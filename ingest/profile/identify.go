@@ -158,6 +158,21 @@ func (j *Job) identify() {
 		}
 	}
 	slices.SortStableFunc(j.Ranks, func(a, b *Rank) int { return a.ID - b.ID })
+	j.tellBeyond()
+}
+
+// tellBeyond notes ranks that the world they tell has not.
+func (j *Job) tellBeyond() {
+	var beyond []int
+	world := 0
+	for _, r := range j.Ranks {
+		if world = max(world, r.World); r.World > 0 && r.ID >= r.World {
+			beyond = append(beyond, r.ID)
+		}
+	}
+	if len(beyond) > 0 {
+		j.note(trace.NoteRecorder, "a world of %d ranks, told by the traces, has no rank %s: the larger number counts; are all files of one job?", world, trace.RankList(beyond))
+	}
 }
 
 func (j *Job) assign(ids []int) {

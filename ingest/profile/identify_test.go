@@ -39,6 +39,7 @@ func TestJobs(t *testing.T) {
 		"two of one, same steps":   {[]*Rank{recorded("a1", 0, 2, 0, 1, 2), recorded("a2", 0, 2, 0, 1), recorded("b1", 1, 2, 0, 1, 2)}, "0 1", "left out a2"},
 		"other times":              {[]*Rank{recorded("a1", 0, 2, 0, 1), recorded("a2", 0, 2, hour, 1), recorded("b1", 1, 2, 0, 1), recorded("b2", 1, 2, hour, 1)}, "0 1; 0 1", ""},
 		"other worlds":             {[]*Rank{recorded("a", 0, 2, 0, 1), recorded("b", 1, 2, 0, 1), recorded("c", 0, 8, 0, 1)}, "0 1; 0", ""},
+		"a rank too many":          {[]*Rank{recorded("a", 1, 4, 0, 1), recorded("c", 5, 4, 0, 1)}, "1 5", "a world of 4 ranks, told by the traces, has no rank 5"},
 		"a gap":                    {[]*Rank{recorded("a", 0, 4, 0, 1), recorded("c", 3, 4, 0, 1)}, "0 3", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

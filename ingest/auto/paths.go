@@ -61,6 +61,8 @@ func folder(dir string, depth int) []candidate {
 			c.skipped = "hidden"
 		case err != nil:
 			c.err = ingest.Unreadable(c.path, err)
+		case info.IsDir() && within(realPath(dir), realPath(c.path)):
+			c.skipped = "a link to a folder that it is in"
 		case info.IsDir() && depth > 0:
 			out = append(out, folder(c.path, depth-1)...)
 			continue
@@ -93,6 +95,12 @@ func once(all []candidate) []candidate {
 		seen[real] = c.path
 	}
 	return all
+}
+
+// within reports whether dir, a real path, is the folder or below it.
+func within(dir, folder string) bool {
+	rest, ok := strings.CutPrefix(dir, folder)
+	return ok && (rest == "" || rest[0] == filepath.Separator || strings.HasSuffix(folder, string(filepath.Separator)))
 }
 
 // realPath is the path of the file that path leads to, the same for all its

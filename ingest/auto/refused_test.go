@@ -298,3 +298,31 @@ func TestCut(t *testing.T) {
 		})
 	}
 }
+
+// TestLinkLoops: a link to a folder that is being read is not followed, one to
+// another folder is.
+func TestLinkLoops(t *testing.T) {
+	good := some(1)
+	dir := folderOf(t, map[string]string{"run/a.jsonl": packets(t, good), "elsewhere/b.csv": table(some(2)), "run-2/c.txt": "not a prefix"})
+	run := filepath.Join(dir, "run")
+	for name, target := range map[string]string{"self": ".", "up": "..", "top": "/", "other": "../elsewhere", "like": "../run-2"} {
+		if err := os.Symlink(target, filepath.Join(run, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, _, err := read(t, Options{}, run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var looked []string
+	for _, in := range r.Inputs() {
+		name, _ := filepath.Rel(run, in.Path)
+		if strings.Contains(in.Skipped, "a folder that it is in") {
+			name += " skipped"
+		}
+		looked = append(looked, filepath.ToSlash(name))
+	}
+	if want := []string{"a.jsonl", "like/c.txt", "other/b.csv", "self skipped", "top skipped", "up skipped"}; !slices.Equal(looked, want) {
+		t.Errorf("looked at %q, want %q", looked, want)
+	}
+}

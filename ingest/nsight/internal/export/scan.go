@@ -56,6 +56,7 @@ type cursor struct {
 	values  []driver.Value
 	row     int64 // number of the row at hand, Absent before the first
 	sorted  bool  // by SQLite: row numbers do not ascend
+	failed  bool  // closing says again what next said
 }
 
 // open starts going through a table. tail is what follows FROM: a condition or
@@ -93,6 +94,7 @@ func (c *cursor) next() (more bool, err error) {
 	if err := c.rows.Next(c.values); err == io.EOF {
 		return false, nil
 	} else if err != nil {
+		c.failed = true
 		return false, c.at(err)
 	}
 	id, ok := c.values[0].(int64)
@@ -110,7 +112,10 @@ func (c *cursor) close() error {
 	if c.rows == nil {
 		return nil
 	}
-	return c.at(c.rows.Close())
+	if err := c.rows.Close(); !c.failed {
+		return c.at(err)
+	}
+	return nil
 }
 
 // at says in which row an error was met.

@@ -1,6 +1,9 @@
 package nccllog
 
-import "bytes"
+import (
+	"bytes"
+	"unicode/utf8"
+)
 
 // marker stands in every head, between who writes and what about.
 var marker = []byte("NCCL ")
@@ -155,13 +158,20 @@ func digitsBefore(b []byte, end int) (v int64, at int) {
 }
 
 // hostBefore finds where the host that ends at end begins: behind what no host
-// has and prefixes end with.
+// has, such as what prefixes end with and bytes that no text has.
 func hostBefore(b []byte, end int) int {
 	at := end
 	for at > 0 {
 		switch c := b[at-1]; {
 		case c <= ' ', c == ':', c == ']', c == ')', c == '>', c == '|', c == '`', c == '"', c == '\'', c == 0x7f:
 			return at
+		case c >= utf8.RuneSelf:
+			r, size := utf8.DecodeLastRune(b[:at])
+			if r == utf8.RuneError && size == 1 {
+				return at
+			}
+			at -= size
+			continue
 		case c == 'm' && inEscape(b[:at]):
 			return at
 		}

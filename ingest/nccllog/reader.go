@@ -10,6 +10,10 @@ import (
 // maxNames bounds the host names that are kept: a log has a handful.
 const maxNames = 1 << 16
 
+// maxLine bounds lines, in bytes: NCCL's own have at most a few hundred, and those
+// that processes tore and glued together some thousand.
+const maxLine = 16 << 20
+
 // Reader reads records one by one. Its memory is one buffer and one line,
 // and a host name for each host.
 type Reader struct {
@@ -28,6 +32,8 @@ type Reader struct {
 // NewReader reads a log from src, plain and without byte-order mark, as
 // ingest.Source gives it; name stands in errors.
 func NewReader(src io.Reader, name string, lim ingest.Limits) *Reader {
+	lim = lim.OrDefault()
+	lim.Line = min(lim.Line, maxLine)
 	return &Reader{lines: ingest.NewLines(src, name, lim, nil), names: map[string]string{}}
 }
 

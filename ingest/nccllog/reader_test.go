@@ -86,6 +86,7 @@ func TestHeads(t *testing.T) {
 		{"2024-02-29 00:00:00.000000001 node03:11:12 [3] ", stamped(Wall, 1709164800000000001)},
 		{"2025-13-18 19:07:56 node03:11:12 [3] ", node},
 		{"2025-12-18 99:07:56 node03:11:12 [3] ", node},
+		{"\xd9\x01k\xffnode03:11:12 [3] ", node},
 		{"ip……:11:12 [3] ", Head{Host: "ip……", PID: 11, TID: 12, Device: 3}},
 		{"ip-172-31-54-74:11:12 [3] ", Head{Host: "ip-172-31-54-74", PID: 11, TID: 12, Device: 3}},
 		{"node03:11:12 ", Head{Host: "node03", PID: 11, TID: 12, Device: -1}},
@@ -381,6 +382,7 @@ func TestHostile(t *testing.T) {
 		want error
 	}{
 		{"endless line", strings.NewReader(strings.Repeat("x", 100)), ingest.Limits{Line: 50}, trace.ErrTooLarge},
+		{"a line longer than a log has", strings.NewReader(strings.Repeat("x", maxLine+100_000)), ingest.Limits{}, trace.ErrTooLarge},
 		{"too many calls", strings.NewReader(strings.Repeat("h:1:2 [0] NCCL INFO "+call+"\n", 100)), ingest.Limits{Pending: 5000}, trace.ErrTooLarge},
 		{"too many processes", strings.NewReader(manyHosts(100)), ingest.Limits{Pending: 5000}, trace.ErrTooLarge},
 		{"cut gzip", strings.NewReader(packed.String()[:packed.Len()-5]), ingest.Limits{}, trace.ErrTruncated},

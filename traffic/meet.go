@@ -46,7 +46,8 @@ func (a *assembly) meet() {
 	ends := a.endsBySide()
 	var alone []int
 	for i := range a.groups {
-		if g := &a.groups[i]; g.Method == comm.Alone && g.Ranks > 1 && a.sides[g.Sides[0]].Process != None {
+		// A side without ends meets nobody, and a log without exports has only those.
+		if g := &a.groups[i]; g.Method == comm.Alone && g.Ranks > 1 && a.sides[g.Sides[0]].Process != None && len(ends[g.Sides[0]]) > 0 {
 			alone = append(alone, g.Sides[0])
 		}
 	}

@@ -3,7 +3,8 @@
 //
 // Folders are searched with all that is below them. A file that was named and is neither is
 // a problem; one that was found in a folder is passed over. A file that cannot be
-// read does not keep the others from being read.
+// read does not keep the others from being read. The order in which paths are given does not matter. A log may
+// come through a pipe, or as "-" from standard input.
 package commfiles
 
 import (
@@ -77,13 +78,20 @@ func Read(paths []string, lim ingest.Limits) (*Found, error) {
 
 // read reads one file, whatever it is.
 func (f *Found) read(c file, b *nccllog.Builder, lim ingest.Limits) error {
-	kind, err := sniff(c.path, lim)
+	src, err := open(c.path, lim)
+	kind := other
+	if err == nil {
+		defer src.Close()
+		kind, err = sniff(src)
+	}
 	switch {
-	case err != nil && c.named:
+	case err != nil && (c.named || errors.Is(err, fs.ErrPermission)):
 		return err
 	case err != nil || kind == other && !c.named:
 		f.Passed++
 		return nil
+	case kind == database && src.Size() == ingest.UnknownSize:
+		return trace.At(trace.Pos{File: c.path}, trace.Bad(trace.ErrFormat, "an SQLite database that comes through a pipe: give the file by its name"))
 	case kind == database:
 		export, err := nsight.ReadCollectives(c.path, lim)
 		if err != nil {
@@ -95,11 +103,6 @@ func (f *Found) read(c file, b *nccllog.Builder, lim ingest.Limits) error {
 		return trace.At(trace.Pos{File: c.path}, trace.Bad(trace.ErrFormat,
 			"no line of NCCL's debug log in its first %d bytes, and no SQLite export of Nsight Systems: record with NCCL_DEBUG=INFO", sniffed))
 	}
-	src, err := ingest.Open(c.path, lim)
-	if err != nil {
-		return err
-	}
-	defer src.Close()
 	f.LogNames = append(f.LogNames, c.name)
 	return b.Read(src)
 }
@@ -113,13 +116,16 @@ const (
 	database
 )
 
-// sniff tells by the first bytes.
-func sniff(path string, lim ingest.Limits) (kind, error) {
-	src, err := ingest.Open(path, lim)
-	if err != nil {
-		return other, err
+// open opens a file, once: what was read of a pipe does not come again.
+func open(path string, lim ingest.Limits) (*ingest.Source, error) {
+	if path == ingest.Stdin {
+		return ingest.NewSource(os.Stdin, path, lim)
 	}
-	defer src.Close()
+	return ingest.Open(path, lim)
+}
+
+// sniff tells by the first bytes.
+func sniff(src *ingest.Source) (kind, error) {
 	head, err := src.Peek(sniffed)
 	switch {
 	case strings.HasPrefix(string(head[:min(len(head), len(nsight.Magic))]), nsight.Magic):
@@ -134,7 +140,11 @@ func sniff(path string, lim ingest.Limits) (kind, error) {
 
 // find lists the files of paths, each once, those of a folder by name.
 func find(paths []string) (files []file, problems []Problem) {
-	for _, p := range paths {
+	for _, p := range slices.Sorted(slices.Values(paths)) {
+		if p == ingest.Stdin {
+			files = append(files, file{p, p, true})
+			continue
+		}
 		info, err := os.Stat(p)
 		switch {
 		case err != nil:

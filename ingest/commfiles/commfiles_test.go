@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/sfstat/sfstat/ingest"
@@ -102,5 +103,45 @@ func TestRefused(t *testing.T) {
 	}
 	if _, err := Read([]string{t.TempDir()}, ingest.Limits{}); err == nil {
 		t.Error("an empty folder is taken for a job")
+	}
+}
+
+// A log may come through a pipe, which can be read only once; an export may not.
+func TestPipe(t *testing.T) {
+	dir := t.TempDir()
+	for name, want := range map[string]string{"nccl.node0.4000.log": "", "node0.sqlite": "through a pipe"} {
+		pipe := filepath.Join(dir, name)
+		if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+			t.Skip(err)
+		}
+		data, err := os.ReadFile(filepath.Join(run, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		go os.WriteFile(pipe, data, 0o600)
+		f, err := Read([]string{pipe}, ingest.Limits{})
+		if want == "" && (err != nil || len(f.Log.Calls) == 0) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// The order of the arguments changes nothing.
+func TestOrder(t *testing.T) {
+	var paths []string
+	for _, name := range []string{"nccl.node0.4000.log", "nccl.node1.4014.log", "node0.sqlite", "node1.sqlite"} {
+		paths = append(paths, filepath.Join(run, name))
+	}
+	want, err := Read(paths, ingest.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Reverse(paths)
+	got, err := Read(paths, ingest.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(got.LogNames, want.LogNames) || !slices.Equal(got.Names, want.Names) || !slices.Equal(got.Log.Files, want.Log.Files) {
+		t.Errorf("logs %q, exports %q in one order, %q, %q in another", want.LogNames, want.Names, got.LogNames, got.Names)
 	}
 }

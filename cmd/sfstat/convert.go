@@ -55,7 +55,7 @@ func (p *program) convert(c *cli.Context) error {
 	t.encodings = encodings(c)
 	s := newSink(p, t)
 	windows, traces := 0, 0
-	_, err = p.items(c, func(item auto.Item) error {
+	_, err = p.read(c, t.wanted(), func(item auto.Item) error {
 		if item.Ops != nil {
 			traces++
 			return s.WriteTrace(item.Ops)

@@ -37,7 +37,7 @@ func (p *program) diagnose(c *cli.Context) error {
 	s := diagnose.New(diagnose.Options{Frontier: o})
 	in, err := p.items(c, func(item auto.Item) error {
 		if item.Ops != nil {
-			return ofOperators(item.Ops, s.AddOperators(item.Ops))
+			return ofScheduled(item, s.AddOperators(item.Ops))
 		}
 		return addWindow(s, item)
 	})

@@ -44,7 +44,7 @@ func (p *program) reduced(c *cli.Context, each func(*trace.Window) error) (input
 		}
 		windows, err := stageWindows(item.Ops)
 		if err != nil {
-			return ofOperators(item.Ops, err)
+			return ofScheduled(item, err)
 		}
 		for _, w := range windows {
 			if err := each(w); err != nil {
@@ -164,6 +164,16 @@ func ofWindow(w *trace.Window, err error) error {
 		return nil
 	}
 	return badInput(fmt.Errorf("run %q, window %d: %w", w.Run, w.Index, err))
+}
+
+// ofScheduled is ofOperators for what needs the schedule of a pipeline. A trace
+// of kernels has none, which is no fault of it: what lies beside it, the windows
+// of the same recording perhaps, is read.
+func ofScheduled(item auto.Item, err error) error {
+	if err != nil && !item.Ops.Scheduled() {
+		return &unusable{report.Problem{Path: item.Path, Err: trace.At(trace.Pos{File: item.Path}, err)}}
+	}
+	return ofOperators(item.Ops, err)
 }
 
 // ofOperators says which operator trace an error is about.

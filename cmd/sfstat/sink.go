@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/archive"
+	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/ingest/csv"
 	"github.com/sfstat/sfstat/ingest/packet"
 	"github.com/sfstat/sfstat/trace"
@@ -75,6 +76,15 @@ func newTarget(path, to string) (target, error) {
 		return t, nil
 	}
 	return t, badUsage("%s: the extension does not say what to write; use .jsonl, .csv or .parquet (.jsonl.gz, .csv.zst …), or --to", path)
+}
+
+// wanted is what can be written. A profiler trace holds windows and operators,
+// and only a folder has room for both; packets have none for operators.
+func (t *target) wanted() auto.Wanted {
+	if t.folder && t.container != packets {
+		return auto.EveryForm
+	}
+	return auto.Everything
 }
 
 // windowWriter is what the writers of all containers are.

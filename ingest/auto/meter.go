@@ -36,7 +36,7 @@ func (m *meter) finish(size int64) {
 }
 
 // watch adds up what is read of src.
-func (m *meter) watch(src *ingest.Source) *metered { return &metered{Source: src, meter: m} }
+func (m *meter) watch(src *ingest.Source) *metered { return &metered{Source: src, add: m.add} }
 
 func (m *meter) add(n int64) {
 	m.done += n
@@ -73,17 +73,17 @@ func (m *meteredAt) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// metered is a source whose consumption is added up.
+// metered is a source that tells how much more of it was consumed.
 type metered struct {
 	*ingest.Source
-	meter *meter
-	seen  int64
+	add  func(n int64)
+	seen int64
 }
 
 func (m *metered) Read(p []byte) (int, error) {
 	n, err := m.Source.Read(p)
 	now := m.Source.Consumed()
-	m.meter.add(now - m.seen)
+	m.add(now - m.seen)
 	m.seen = now
 	return n, err
 }

@@ -180,7 +180,7 @@ func (p *profiles) readOne(f *profiled, consumed *atomic.Int64) (*profile.Rank, 
 		}
 		defer src.Close()
 	}
-	rank, err := kineto.Read(&tallied{src: src, total: consumed}, f.in.Path, p.r.o.Stages)
+	rank, err := kineto.Read(&metered{Source: src, add: func(n int64) { consumed.Add(n) }}, f.in.Path, p.r.o.Stages)
 	if err != nil {
 		return nil, err
 	}
@@ -188,19 +188,4 @@ func (p *profiles) readOne(f *profiled, consumed *atomic.Int64) (*profile.Rank, 
 		rank.Ops = nil
 	}
 	return rank, nil
-}
-
-// tallied adds what is consumed of a source to a total that others read.
-type tallied struct {
-	src   *ingest.Source
-	total *atomic.Int64
-	seen  int64
-}
-
-func (t *tallied) Read(b []byte) (int, error) {
-	n, err := t.src.Read(b)
-	now := t.src.Consumed()
-	t.total.Add(now - t.seen)
-	t.seen = now
-	return n, err
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sort"
 
 	"github.com/sfstat/sfstat/trace/nccl"
 	"github.com/sfstat/sfstat/traffic"
@@ -14,7 +15,8 @@ import (
 
 // Chrome writes the job's communication as a trace for Perfetto and chrome://tracing (Trace Event Format, JSON object
 // form): a process for each rank, in it the steps that NVTX marks, a track for each stream of kernels, and a
-// track for each kind of parallelism. Times are microseconds since the first event, on the first rank's clock;
+// track for each kind of parallelism. Events of one track follow or contain each other, as viewers need it: what
+// overlaps otherwise has a second track of the same name. Times are microseconds since the first event, on the first rank's clock;
 // what a rank without a known clock did is left out. Events go out one by one.
 func Chrome(w io.Writer, r *traffic.Result) error {
 	c := &chrome{out: bufio.NewWriter(w), r: r, origin: origin(r), collective: map[[2]int]int{}, busOf: map[int]float64{}, first: true}
@@ -95,6 +97,12 @@ type operationArgs struct {
 	Call         string  `json:"log"`
 }
 
+// kindArgs is what a track of a kind of parallelism tells of a kernel; the rest is on its stream's.
+type kindArgs struct {
+	Communicator string `json:"communicator"`
+	Bytes        int64  `json:"bytes"`
+}
+
 func (c *chrome) write(s string) {
 	if c.err == nil {
 		_, c.err = c.out.WriteString(s)
@@ -114,24 +122,12 @@ func (c *chrome) event(e chromeEvent) {
 	c.write("\n" + string(text))
 }
 
-func (c *chrome) name(rank, thread int, what string) {
-	c.event(chromeEvent{Phase: "M", Name: "thread_name", Process: rank, Thread: thread, Args: nameArgs{what}})
-	c.event(chromeEvent{Phase: "M", Name: "thread_sort_index", Process: rank, Thread: thread, Args: sortArgs{thread}})
-}
-
 // span writes an event of a length. A length of 0 is drawn as one nanosecond.
 func (c *chrome) span(e chromeEvent, start, end int64) {
 	at, length := float64(start-c.origin)/1e3, float64(max(end-start, 1))/1e3
 	e.Phase, e.Start, e.Length = "X", &at, &length
 	c.event(e)
 }
-
-// The tracks of a rank.
-const (
-	stepTrack   = 1
-	streamTrack = 10 // one for each stream
-	kindTrack   = 1000
-)
 
 // rank writes one process. Its matches are in the order of the log.
 func (c *chrome) rank(i int, matches []traffic.Match) {
@@ -142,57 +138,53 @@ func (c *chrome) rank(i int, matches []traffic.Match) {
 	c.event(chromeEvent{Phase: "M", Name: "process_name", Process: k.Rank, Args: nameArgs{fmt.Sprintf("rank %d (%s)", k.Rank, k.Host)}})
 	c.event(chromeEvent{Phase: "M", Name: "process_sort_index", Process: k.Rank, Args: sortArgs{k.Rank}})
 	p := &c.r.Exports[k.Export].Processes[k.Recorded]
-	if len(p.Steps) > 0 {
-		c.name(k.Rank, stepTrack, "steps")
-	}
-	for _, s := range p.Steps {
-		start, _ := c.r.OnFirstClock(i, s.Start)
-		end, _ := c.r.OnFirstClock(i, s.End)
-		c.span(chromeEvent{Name: s.Name, Category: "step", Process: k.Rank, Thread: stepTrack}, start, end)
-	}
+	l := &lanes{c: c, rank: k.Rank, of: map[track][]*lane{}}
+	c.steps(i, l)
 	calls := map[int][]traffic.Match{}
 	for _, m := range matches {
 		calls[m.Kernel] = append(calls[m.Kernel], m)
 	}
-	tracks := c.streams(i)
-	lanes := lanes{c: c, rank: k.Rank, ends: map[string][]int64{}, tracks: map[string][]int{}}
 	for n := range p.Kernels {
-		x := &p.Kernels[n]
-		start, _ := c.r.OnFirstClock(i, x.Start)
-		end, _ := c.r.OnFirstClock(i, x.End)
-		e := chromeEvent{Name: x.Op.String(), Category: "nccl", Process: k.Rank, Thread: tracks[x.Stream]}
-		kind := ""
-		if args, ok := c.args(i, n, calls[n]); ok {
-			e.Args, kind = args, args.Kind
-			if x.Op == nccl.Generic {
-				e.Name = args.Op
-			}
-		}
-		c.span(e, start, end)
-		if kind != "" {
-			e.Name, e.Category, e.Thread, e.Args = kind+" "+e.Name, kind, lanes.track(kind, start, end), nil
-			c.span(e, start, end)
-		}
+		c.kernel(i, n, calls[n], l)
 	}
 }
 
-// streams names a track for each stream of a rank, by number.
-func (c *chrome) streams(i int) map[int64]int {
+// steps writes what NVTX marks; ranges may contain each other.
+func (c *chrome) steps(i int, l *lanes) {
 	k := &c.r.Ranks[i]
-	tracks := map[int64]int{}
-	var all []int64
-	for _, x := range c.r.Exports[k.Export].Processes[k.Recorded].Kernels {
-		if _, seen := tracks[x.Stream]; !seen {
-			tracks[x.Stream] = 0
-			all = append(all, x.Stream)
+	ordered := slices.Clone(c.r.Exports[k.Export].Processes[k.Recorded].Steps)
+	sort.SliceStable(ordered, func(a, b int) bool {
+		return cmp.Or(cmp.Compare(ordered[a].Start, ordered[b].Start), cmp.Compare(ordered[b].End, ordered[a].End)) < 0
+	})
+	for _, s := range ordered {
+		start, _ := c.r.OnFirstClock(i, s.Start)
+		end, _ := c.r.OnFirstClock(i, s.End)
+		c.span(chromeEvent{Name: s.Name, Category: "step", Process: l.rank, Thread: l.nested(track{group: stepTracks, name: "steps"}, start, end)}, start, end)
+	}
+}
+
+// kernel writes a kernel on the track of its stream and, where its communicator's kind is told, on that of the kind.
+func (c *chrome) kernel(i, n int, calls []traffic.Match, l *lanes) {
+	k := &c.r.Ranks[i]
+	x := &c.r.Exports[k.Export].Processes[k.Recorded].Kernels[n]
+	start, _ := c.r.OnFirstClock(i, x.Start)
+	end, _ := c.r.OnFirstClock(i, x.End)
+	e := chromeEvent{Name: x.Op.String(), Category: "nccl", Process: k.Rank}
+	args, told := c.args(i, n, calls)
+	if told {
+		e.Args = args
+		if x.Op == nccl.Generic {
+			e.Name = args.Op
 		}
 	}
-	slices.Sort(all)
-	for n, s := range all {
-		tracks[s] = streamTrack + n
-		c.name(k.Rank, tracks[s], fmt.Sprintf("operations, stream %d", s))
+	e.Thread = l.apart(track{streamTracks, x.Stream, fmt.Sprintf("operations, stream %d", x.Stream)}, start, end)
+	c.span(e, start, end)
+	if args.Kind == "" {
+		return
 	}
-	return tracks
+	e.Name, e.Category, e.Args = args.Kind+" "+e.Name, args.Kind, kindArgs{args.Communicator, args.Bytes}
+	e.Thread = l.apart(track{group: kindTracks, name: args.Kind}, start, end)
+	c.span(e, start, end)
 }
 
 // args is what is known of a kernel; false where no call is.
@@ -231,30 +223,6 @@ func (c *chrome) args(rank, kernel int, calls []traffic.Match) (operationArgs, b
 		a.Algorithm, a.Protocol, a.Channels = u.Algo.String(), u.Protocol.String(), u.Channels
 	}
 	return a, true
-}
-
-// lanes spreads the kernels of one kind of parallelism over as many tracks as run at once.
-type lanes struct {
-	c      *chrome
-	rank   int
-	ends   map[string][]int64 // when each lane of a kind is free
-	tracks map[string][]int
-	next   int
-}
-
-// track is a free lane of the kind. Kernels must come by start.
-func (l *lanes) track(kind string, start, end int64) int {
-	for n, free := range l.ends[kind] {
-		if free <= start {
-			l.ends[kind][n] = end
-			return l.tracks[kind][n]
-		}
-	}
-	track := kindTrack + l.next
-	l.next++
-	l.c.name(l.rank, track, kind)
-	l.ends[kind], l.tracks[kind] = append(l.ends[kind], end), append(l.tracks[kind], track)
-	return track
 }
 
 // origin is the first time of all, on the first clock.

@@ -15,7 +15,8 @@
 // Every right-hand side is computed here, from the durations; only F and a come
 // from the engine. Rows further down are about what goes beyond the paper, and
 // about the engines of operator traces: distances, outliers and walks (KAIR,
-// ASE 2025), replays (What-if analysis, OSDI'25), and the bootstrap.
+// ASE 2025), replays (What-if analysis, OSDI'25), the bootstrap, and what recordings of NCCL are
+// put together by (NCCL Trace Profiler, Heidelberg 2026): alignment, clocks, volumes.
 //
 // Durations are int64 nanoseconds, so an identity holds exactly or not at all.
 // The package is pure: the seed decides everything, however many processors
@@ -109,5 +110,9 @@ func checks() []check {
 		{"what-if, even work: slowdown other than 1", "", evenWork},
 		{"what-if, a longer operator: steps that get shorter", "", monotone},
 		{"bootstrap, 12 paired runs: upper bounds at 95 % that miss, at most 5 %", "", coverage},
+		{"alignment, a fifth of calls and kernels lost: pairs called certain", "", certainPairs},
+		{"alignment, banded: scores other than those of the whole table", "", band},
+		{"clocks of two hosts, from collectives: off by 5 µs, or 2 ppm", "", clocksBack},
+		{"volumes: theory of Table 5.1 in GB; layouts whose bytes do not balance", publishedVolumes, volumes},
 	}
 }

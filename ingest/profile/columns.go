@@ -23,6 +23,7 @@ func (c *converter) chooseStages() {
 		c.hostColumns()
 	}
 	if len(c.stages) == 0 {
+		c.micro.n = 1
 		c.add(column{what: stepTime}, Unmapped)
 		c.note(trace.NoteRecorder, "no annotation is mapped to a stage: a step is one stage; map names with a stage map")
 	}
@@ -37,11 +38,11 @@ func (c *converter) note(kind trace.NoteKind, format string, args ...any) {
 }
 
 func (c *converter) hostColumns() {
-	for s, name := range c.ranks[0].Stages {
+	for _, p := range c.parted() {
 		if c.anyStep(func(_ *Rank, step *Step) bool {
-			return slices.ContainsFunc(step.Spans, func(p Span) bool { return p.Stage == s })
+			return slices.ContainsFunc(step.Spans, func(span Span) bool { return p.has(span.Stage, step.microstep(span.Start)) })
 		}) {
-			c.add(column{s, hostTime}, name)
+			c.add(column{p, hostTime}, p.named(c.ranks[0].Stages[p.stage]))
 		}
 	}
 }
@@ -58,51 +59,76 @@ func (c *converter) anyStep(is func(r *Rank, s *Step) bool) bool {
 }
 
 // deviceColumns are the stages on the device, each with the communication that
-// it exposes: before it or after, wherever most of it lies.
+// it exposes: before it or after, wherever most of it lies. A stage that
+// communicates in one microstep of several, as gradients are reduced in the
+// last, does so once in a step: its communication carries no index.
 func (c *converter) deviceColumns() {
-	for s, name := range c.ranks[0].Stages {
+	parts := c.parted()
+	exposing := make([]exposure, len(parts))
+	often := make(map[int]int) // by stage: parts that expose communication
+	for i, p := range parts {
+		if exposing[i] = c.exposedBy(p); exposing[i].any() {
+			often[p.stage]++
+		}
+	}
+	for i, p := range parts {
+		name := c.ranks[0].Stages[p.stage]
 		stem := strings.TrimSuffix(name, hostSuffix)
-		var before, after int64
-		for _, r := range c.ranks {
-			for i := range r.Steps {
-				if d := r.Steps[i].Device; d != nil {
-					b, a := d.exposedOf(s)
-					before, after = before+b, after+a
-				}
-			}
-		}
 		exposed := func() {
-			c.add(column{s, waitTime}, WaitStem+stem)
-			c.add(column{s, transferTime}, TransferStem+stem)
+			as := p
+			if often[p.stage] == 1 {
+				as.micro = wholeStep
+			}
+			c.add(column{p, waitTime}, as.named(WaitStem+stem))
+			c.add(column{p, transferTime}, as.named(TransferStem+stem))
 		}
-		if before > after {
+		shown := exposing[i].any() || often[p.stage] > 1
+		if shown && exposing[i].before > exposing[i].after {
 			exposed()
 		}
-		if c.anyStep(func(_ *Rank, step *Step) bool { return step.Device != nil && step.Device.Own[s] > 0 }) {
+		if c.anyStep(func(_ *Rank, step *Step) bool {
+			return step.Device != nil && part{p.stage, wholeStep}.sum(step.Device.Own, len(c.ranks[0].Stages)) > 0
+		}) {
 			if stem != name {
 				name = stem + deviceSuffix
 			}
-			c.add(column{s, deviceTime}, name)
+			c.add(column{p, deviceTime}, p.named(name))
 		}
-		if after > 0 && after >= before {
+		if shown && exposing[i].before <= exposing[i].after {
 			exposed()
 		}
 	}
 }
 
-// exposedOf is the exposed communication of a stage in the first and in the
-// second half of its own time.
-func (d *Device) exposedOf(stage int) (before, after int64) {
-	for _, e := range d.Exposed {
-		switch {
-		case e.Stage != stage:
-		case 2*e.Before < d.Own[stage]:
-			before += e.End - e.Start
-		default:
-			after += e.End - e.Start
+// exposure is the communication that a stage exposes in the first and in the
+// second half of its own time, ns.
+type exposure struct{ before, after int64 }
+
+func (e exposure) any() bool { return e.before > 0 || e.after > 0 }
+
+// exposedBy is what a part exposes on all ranks in all steps.
+func (c *converter) exposedBy(p part) exposure {
+	var sum exposure
+	for _, r := range c.ranks {
+		for i := range r.Steps {
+			if d := r.Steps[i].Device; d != nil {
+				d.addExposed(&sum, p, len(r.Stages))
+			}
 		}
 	}
-	return before, after
+	return sum
+}
+
+func (d *Device) addExposed(sum *exposure, p part, stages int) {
+	for _, e := range d.Exposed {
+		switch {
+		case !p.has(e.Stage, e.Microstep):
+		case 2*e.Before < d.Own[e.Microstep*stages+e.Stage]:
+			sum.before += e.End - e.Start
+		default:
+			sum.after += e.End - e.Start
+		}
+	}
 }
 
 // tellClocks notes what the windows rest on.

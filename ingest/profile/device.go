@@ -31,7 +31,7 @@ func (b *Builder) deviceSteps(r *Rank, h host) {
 		}
 		slices.SortFunc(works, func(x, y work) int { return cmp.Or(cmp.Compare(x.start, y.start), cmp.Compare(x.end, y.end)) })
 		a := account{h: h, step: s, device: &Device{Start: from, End: step.Time.End,
-			Own: make([]int64, len(r.Stages)), Busy: make([]int64, len(r.Stages))}}
+			Own: make([]int64, step.microsteps()*len(r.Stages)), Busy: make([]int64, step.microsteps()*len(r.Stages))}}
 		a.run(works)
 		a.busy(works)
 		step.Device = a.device
@@ -51,7 +51,7 @@ type account struct {
 // running is work that has begun and not ended.
 type running struct {
 	work
-	stage int
+	slot int
 }
 
 // maxActive is how much work is followed at one time; a device runs far less.
@@ -68,7 +68,7 @@ func (a *account) run(works []work) {
 		if len(a.active) >= maxActive {
 			a.active = a.active[1:]
 		}
-		a.active = append(a.active, running{w, a.h.stageAt(a.step, w.launch)})
+		a.active = append(a.active, running{w, a.h.slot(a.step, w.launch)})
 	}
 	a.advance(a.device.End)
 	a.hostUntil(a.device.End)
@@ -105,18 +105,19 @@ func (a *account) charge(to int64) {
 		}
 	}
 	if first >= 0 {
-		a.own(a.active[first].stage, to-a.now)
+		a.own(a.active[first].slot, to-a.now)
 		return
 	}
 	r := &a.active[exposed]
 	d := a.device
-	if n := len(d.Exposed); n > 0 && d.Exposed[n-1].End == a.now && d.Exposed[n-1].Collective == int(r.collective) && d.Exposed[n-1].Stage == r.stage {
+	stage, micro := a.h.staged(r.slot)
+	if n := len(d.Exposed); n > 0 && d.Exposed[n-1].End == a.now && d.Exposed[n-1].Collective == int(r.collective) && d.Exposed[n-1].Stage == stage && d.Exposed[n-1].Microstep == micro {
 		d.Exposed[n-1].End = to
 		return
 	}
-	e := Exposure{Stage: r.stage, Collective: int(r.collective), Start: a.now, End: to}
-	if r.stage >= 0 {
-		e.Before = d.Own[r.stage]
+	e := Exposure{Stage: stage, Microstep: micro, Collective: int(r.collective), Start: a.now, End: to}
+	if r.slot >= 0 {
+		e.Before = d.Own[r.slot]
 	}
 	d.Exposed = append(d.Exposed, e)
 }
@@ -125,24 +126,25 @@ func (a *account) charge(to int64) {
 func (a *account) idle(w work) {
 	a.hostUntil(min(w.start, w.launch))
 	if a.now < w.start {
-		a.own(a.h.stageAt(a.step, w.launch), w.start-a.now)
+		a.own(a.h.slot(a.step, w.launch), w.start-a.now)
 		a.now = w.start
 	}
 }
 
 // hostUntil gives idle time to the stages that the host is in.
 func (a *account) hostUntil(to int64) {
-	for _, span := range a.h.steps[a.step].Spans {
+	s := &a.h.steps[a.step]
+	for _, span := range s.Spans {
 		if from, end := max(span.Start, a.now), min(span.End, to); from < end {
-			a.own(span.Stage, end-from)
+			a.own(s.microstep(span.Start)*a.h.stages+span.Stage, end-from)
 		}
 	}
 	a.now = max(a.now, to)
 }
 
-func (a *account) own(stage int, ns int64) {
-	if stage >= 0 {
-		a.device.Own[stage] += ns
+func (a *account) own(slot int, ns int64) {
+	if slot >= 0 {
+		a.device.Own[slot] += ns
 	}
 }
 
@@ -150,13 +152,13 @@ func (a *account) own(stage int, ns int64) {
 func (a *account) busy(works []work) {
 	until := make([]int64, len(a.device.Busy))
 	for _, w := range works {
-		stage := a.h.stageAt(a.step, w.launch)
-		if stage < 0 || w.kind == Communication {
+		slot := a.h.slot(a.step, w.launch)
+		if slot < 0 || w.kind == Communication {
 			continue
 		}
-		if from := max(w.start, until[stage]); from < w.end {
-			a.device.Busy[stage] += min(w.end-from, w.busy)
-			until[stage] = w.end
+		if from := max(w.start, until[slot]); from < w.end {
+			a.device.Busy[slot] += min(w.end-from, w.busy)
+			until[slot] = w.end
 		}
 	}
 }

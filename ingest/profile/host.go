@@ -26,7 +26,10 @@ type piece struct {
 }
 
 // host is a rank's steps with their stages, to look moments up in.
-type host struct{ steps []Step }
+type host struct {
+	steps  []Step
+	stages int // how many the map has
+}
 
 // hostSteps finds the steps of a rank and the stages in them.
 func (b *Builder) hostSteps(r *Rank) host {
@@ -39,7 +42,7 @@ func (b *Builder) hostSteps(r *Rank) host {
 		r.Steps = append(r.Steps, Step{Index: m.Number, Start: m.start, End: m.end})
 	}
 	b.fill(r, thread)
-	return host{r.Steps}
+	return host{r.Steps, len(r.Stages)}
 }
 
 // fill puts the pieces into the steps.
@@ -59,6 +62,7 @@ func (b *Builder) fill(r *Rank, thread int64) {
 		if forward >= 0 && inferForward(s, forward, backward) {
 			inferred++
 		}
+		s.split(backward, b.stages.Index(stagemap.Optimizer))
 	}
 	if inferred > 0 {
 		b.Note(trace.NoteRecorder, "%d steps name no forward pass: the time before the backward one counts as it", inferred)

@@ -30,6 +30,7 @@ type Step struct {
 	Index      int64
 	Start, End int64       // on the host
 	Spans      []Span      // stages on the host: by start, apart from each other, inside the step
+	Microsteps []int64     // where the second and later ones begin on the host; nil: the step is one
 	Device     *Device     // nil: the step launched no device work
 	Time       *Categories // nil: the rank recorded no device work
 	Cut        bool        // first or last, and shorter or with fewer stages than the others
@@ -44,8 +45,8 @@ type Span struct {
 // Device is the account of a step on its device.
 type Device struct {
 	Start, End int64      // D(t) and D(t+1) of the package's doc
-	Own        []int64    // by stage: its part of Start … End without communication
-	Busy       []int64    // by stage: time in which work that it launched ran, communication apart
+	Own        []int64    // by microstep and stage, stage fastest: its part of Start … End without communication
+	Busy       []int64    // likewise: time in which work that it launched ran, communication apart
 	Exposed    []Exposure // communication that nothing else covers, by start
 }
 
@@ -67,9 +68,10 @@ type Categories struct {
 // Exposure is a stretch of exposed communication.
 type Exposure struct {
 	Stage      int // that launched it, −1: none
+	Microstep  int // that launched it, of those with a stage
 	Collective int // position in Rank.Collectives, −1: not known
 	Start, End int64
-	Before     int64 // what its stage had of its Own by then
+	Before     int64 // what its stage had of its Own by then, in its microstep
 }
 
 // Collective is one call of a collective, or of a point-to-point operation, on

@@ -10,6 +10,9 @@ func (r *Rank) Shift(ns int64) {
 		for k := range s.Spans {
 			s.Spans[k].Start, s.Spans[k].End = s.Spans[k].Start+ns, s.Spans[k].End+ns
 		}
+		for k := range s.Microsteps {
+			s.Microsteps[k] += ns
+		}
 		if d := s.Device; d != nil {
 			d.Start, d.End = d.Start+ns, d.End+ns
 			for k := range d.Exposed {

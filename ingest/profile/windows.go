@@ -76,8 +76,9 @@ func Divide(ranks []*Rank, o Options) (*Divided, error) {
 	c.matched = match(ranks)
 	c.clocks = clocks(ranks, c.matched)
 	c.last = lastStarts(ranks, c.matched, c.clocks)
-	c.chooseStages()
 	c.dropLost(shared.steps)
+	c.chooseMicrosteps(shared.steps)
+	c.chooseStages()
 	var parts []*trace.Part
 	for r := range ranks {
 		parts = append(parts, c.parts(r, shared.steps[r])...)
@@ -118,6 +119,7 @@ type converter struct {
 	matched *matching
 	clocks  []Clock
 	last    [][]int64
+	micro   microstepping
 	stages  []column
 	names   []string
 	notes   []trace.Note
@@ -125,8 +127,8 @@ type converter struct {
 
 // column is a stage of the windows: what of which stage of the ranks.
 type column struct {
-	stage int
-	what  portion
+	part
+	what portion
 }
 
 type portion uint8
@@ -188,7 +190,7 @@ func (c *converter) parts(r int, steps []int) []*trace.Part {
 	for n, at := range steps {
 		s := &rank.Steps[at]
 		if n == 0 || s.Index != rank.Steps[steps[n-1]].Index+1 {
-			out = append(out, &trace.Part{Pos: trace.Pos{File: rank.Source}, Run: c.o.Run, WorldSize: c.world, FirstStep: s.Index, GatherOK: !truncated(rank),
+			out = append(out, &trace.Part{Pos: trace.Pos{File: rank.Source}, Run: c.o.Run, WorldSize: c.world, FirstStep: s.Index, Accumulation: c.micro.n, GatherOK: !truncated(rank),
 				Rank:   trace.Rank{ID: rank.ID, Host: rank.Host, LocalRank: rank.LocalRank, Role: rank.Role},
 				Schema: trace.Schema{Stages: c.names}})
 			if n == 0 {
@@ -265,10 +267,11 @@ func (c *converter) wall(s *Step) int64 {
 
 // fill sets the durations of one step.
 func (c *converter) fill(row []int64, r int, s *Step) {
-	own := make([]int64, len(c.ranks[r].Stages))
+	stages := len(c.ranks[r].Stages)
+	own := make([]int64, stages*s.microsteps())
 	wait, transfer := make([]int64, len(own)), make([]int64, len(own))
 	for _, span := range s.Spans {
-		own[span.Stage] += span.End - span.Start
+		own[s.microstep(span.Start)*stages+span.Stage] += span.End - span.Start
 	}
 	if c.o.Timeline == OnDevice && s.Device != nil {
 		copy(own, s.Device.Own)
@@ -280,20 +283,20 @@ func (c *converter) fill(row []int64, r int, s *Step) {
 			if e.Collective >= 0 {
 				until = min(e.End, max(e.Start, c.last[r][e.Collective]))
 			}
-			wait[e.Stage] += until - e.Start
-			transfer[e.Stage] += e.End - until
+			wait[e.Microstep*stages+e.Stage] += until - e.Start
+			transfer[e.Microstep*stages+e.Stage] += e.End - until
 		}
 	}
 	for i, col := range c.stages {
 		switch col.what {
 		case waitTime:
-			row[i] = wait[col.stage]
+			row[i] = col.sum(wait, stages)
 		case transferTime:
-			row[i] = transfer[col.stage]
+			row[i] = col.sum(transfer, stages)
 		case stepTime:
 			row[i] = c.wall(s)
 		default:
-			row[i] = own[col.stage]
+			row[i] = col.sum(own, stages)
 		}
 	}
 }
@@ -304,9 +307,11 @@ func (c *converter) sample(p *trace.Part, s *Step) {
 	if c.o.Timeline == OnDevice || s.Device == nil {
 		return
 	}
-	for i, col := range c.stages {
-		stem, ok := strings.CutSuffix(c.names[i], hostSuffix)
-		if !ok || col.what != hostTime || s.Device.Busy[col.stage] == 0 {
+	stages := c.ranks[0].Stages
+	for stage, name := range stages {
+		stem, ok := strings.CutSuffix(name, hostSuffix)
+		busy := part{stage, wholeStep}.sum(s.Device.Busy, len(stages))
+		if !ok || busy == 0 || !slices.ContainsFunc(c.stages, func(col column) bool { return col.stage == stage && col.what == hostTime }) {
 			continue
 		}
 		at := slices.IndexFunc(p.Side, func(x trace.SideChannel) bool { return x.Name == stem+eventSuffix })
@@ -314,6 +319,6 @@ func (c *converter) sample(p *trace.Part, s *Step) {
 			at = len(p.Side)
 			p.Side = append(p.Side, trace.SideChannel{Name: stem + eventSuffix})
 		}
-		p.Side[at].Samples = append(p.Side[at].Samples, trace.Sample{Step: s.Index, Value: float64(s.Device.Busy[col.stage]) / 1e6, Ready: true})
+		p.Side[at].Samples = append(p.Side[at].Samples, trace.Sample{Step: s.Index, Value: float64(busy) / 1e6, Ready: true})
 	}
 }

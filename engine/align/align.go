@@ -39,6 +39,12 @@
 // Memory is rows, not cells: the pass from the end keeps a few rows of every level
 // and computes those between again (Grice, Hughey and Speck 1997, CABIOS 13:45–53), with
 // at most 16 rows on each of log₁₆(n/64) levels and 64 at the lowest.
+//
+// # Without clocks
+//
+// Where stamps and launches do not tell, many alignments score the same. [Calls] then goes on with a model of how launches
+// leave kernels and when these start, learned from the pairs so far, and reports the likeliest pairs; [Ceiling] is
+// what no way to pair can beat.
 package align
 
 import (

@@ -23,6 +23,7 @@ type Scoring struct {
 	UseTime       bool
 	UseThread     bool
 	UseShape      bool // channels, threads of a block, and what is learned of them
+	Chances       Use  // what pairs are weighed by, where stamps and launches do not tell
 	Rounds        int  // of learning
 	CertainMargin int32
 }
@@ -30,7 +31,7 @@ type Scoring struct {
 // DefaultScoring uses all that both sides know.
 func DefaultScoring() Scoring {
 	return Scoring{Pair: 10, Type: 6, Algo: 8, Channels: 12, Wrong: 40, Learned: 40, Time: 40, Late: 110, Skip: Gap{Open: 0, Extend: 25},
-		Ghost: 5, UseTime: true, UseThread: true, UseShape: true, Rounds: 3, CertainMargin: 50}
+		Ghost: 5, UseTime: true, UseThread: true, UseShape: true, Chances: NamesAndTimes, Rounds: 3, CertainMargin: 50}
 }
 
 // clocks is what links the stamp of a call to the launch of its kernel.

@@ -76,6 +76,11 @@ func Calls(p Process, sc Scoring) (*Matching, error) {
 			m.Offset, m.Timed = clock.offset, true
 		}
 		if round == max(sc.Rounds, 1)-1 {
+			if !clock.use {
+				for i := range parts {
+					parts[i].weigh(results[i], &sc)
+				}
+			}
 			m.collect(parts, results)
 			break
 		}

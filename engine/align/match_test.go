@@ -84,6 +84,11 @@ type simulated struct {
 }
 
 func simulate(seed uint64, lostCalls, lostKernels float64) simulated {
+	return simulateLong(seed, 0, lostCalls, lostKernels)
+}
+
+// simulateLong has at least so many launches, and 15 iterations.
+func simulateLong(seed uint64, launches int, lostCalls, lostKernels float64) simulated {
 	rng := rand.New(rand.NewPCG(seed, 99))
 	iteration := make([]Call, 20+rng.IntN(30))
 	for i := range iteration {
@@ -95,7 +100,7 @@ func simulate(seed uint64, lostCalls, lostKernels float64) simulated {
 	var counts [2]uint64
 	now, skew := int64(1e9), rng.Int64N(1e6)-500_000
 	var busy [2]int64
-	for range 15 {
+	for range max(15, launches/len(iteration)+1) {
 		for _, c := range iteration {
 			now += 30_000 + rng.Int64N(60_000)
 			c.OpCount, c.Stream, c.Time, c.HasTime, c.Thread = counts[c.Comm], uint64(7+c.Comm), now, true, 1

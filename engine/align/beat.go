@@ -1,0 +1,115 @@
+package align
+
+import (
+	"math"
+	"slices"
+)
+
+const (
+	contextLength = 4     // launches by which the time from one to the next is told apart
+	leastTimes    = 2     // seen, of one context
+	finest        = 1_000 // nanoseconds: no spread is less
+)
+
+// context is the classes of a launch and of those before it; what is not looked at is unknown − 1.
+type context [contextLength]int
+
+func contextOf(labels []int, i, length int) (c context, ok bool) {
+	for k := range c {
+		c[k] = unknown - 1
+		if k < length {
+			if i-k < 0 || labels[i-k] == unknown {
+				return c, false
+			}
+			c[k] = labels[i-k]
+		}
+	}
+	return c, true
+}
+
+// beat is when launches' kernels start, as far as others of their kind tell, on a clock of its own: the sum of the
+// usual times from one to the next.
+type beat struct {
+	at, vary []float64 // of each launch; nanoseconds, and their squares
+	span     float64
+}
+
+// learnBeat takes the times between neighbouring launches whose neighbouring kernels are paired with them. Of
+// each context the median counts, of the longest context that was seen often enough. It is nil where nothing is known.
+func learnBeat(labels []int, pairs []Pair, start []float64) *beat {
+	seen := map[context][]float64{}
+	var all []float64
+	for k := 1; k < len(pairs); k++ {
+		a, b := pairs[k-1], pairs[k]
+		if b.Row != a.Row+1 || b.Column != a.Column+1 {
+			continue
+		}
+		d := start[b.Column] - start[a.Column]
+		all = append(all, d)
+		for length := 1; length <= contextLength; length++ {
+			if c, ok := contextOf(labels, b.Row, length); ok {
+				seen[c] = append(seen[c], d)
+			}
+		}
+	}
+	if len(all) < leastTimes {
+		return nil
+	}
+	usual := middles(seen)
+	m, wide := middle(all)
+	pool := pooled(usual, wide)
+	b := &beat{at: make([]float64, len(labels)), vary: make([]float64, len(labels)), span: max(m+10*wide, finest)}
+	for i := 1; i < len(labels); i++ {
+		d, s := m, wide+m
+		for length := contextLength; length > 0; length-- {
+			c, ok := contextOf(labels, i, length)
+			if u, known := usual[c]; ok && known {
+				d, s = u.middle, (u.spread*u.times+2*pool)/(u.times+2)
+				break
+			}
+		}
+		s = max(s, finest)
+		b.at[i], b.vary[i] = b.at[i-1]+max(d, 0), b.vary[i-1]+s*s
+	}
+	return b
+}
+
+type usual struct{ middle, spread, times float64 }
+
+func middles(seen map[context][]float64) map[context]usual {
+	out := map[context]usual{}
+	for c, times := range seen {
+		if len(times) >= leastTimes {
+			m, s := middle(times)
+			out[c] = usual{m, s, float64(len(times))}
+		}
+	}
+	return out
+}
+
+// middle is the median, and the scale of a Laplace distribution by the median deviation.
+func middle(times []float64) (m, spread float64) {
+	slices.Sort(times)
+	m = times[len(times)/2]
+	off := make([]float64, len(times))
+	for i, t := range times {
+		off[i] = math.Abs(t - m)
+	}
+	slices.Sort(off)
+	return m, off[len(off)/2] / math.Ln2
+}
+
+// pooled is the usual spread within contexts.
+func pooled(usual map[context]usual, without float64) float64 {
+	var all []float64
+	for _, u := range usual {
+		if u.times > leastTimes {
+			all = append(all, u.spread)
+		}
+	}
+	if len(all) == 0 {
+		return without
+	}
+	slices.Sort(all)
+	return all[len(all)/2]
+}

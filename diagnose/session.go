@@ -50,12 +50,25 @@ func (s *Session) Add(w *trace.Window) error {
 
 // runOf is the run of windows with a name, which is made where there is none.
 func (s *Session) runOf(name string) *run {
-	i := slices.IndexFunc(s.runs, func(r *run) bool { return r.name == name && r.judged == nil })
+	i := s.indexOf(name)
 	if i < 0 {
 		i = len(s.runs)
 		s.runs = append(s.runs, &run{name: name})
 	}
 	return s.runs[i]
+}
+
+func (s *Session) indexOf(name string) int {
+	return slices.IndexFunc(s.runs, func(r *run) bool { return r.name == name && r.judged == nil })
+}
+
+// Empty reports whether nothing was added.
+func (s *Session) Empty() bool { return len(s.runs) == 0 }
+
+// Has reports whether a window of a run was added.
+func (s *Session) Has(run string) bool {
+	i := s.indexOf(run)
+	return i >= 0 && len(s.runs[i].windows) > 0
 }
 
 // extent is what is kept of a window to compare later ones with.

@@ -33,12 +33,15 @@ func (t *OpTrace) Complete() *OpTrace {
 		return t
 	}
 	out := *t
-	out.Ranks = nil
+	out.Ranks, out.Declared = nil, nil
 	place := slices.Repeat([]int32{-1}, len(t.Ranks))
 	for i, r := range t.Ranks {
 		if found[dp[i]] >= stages {
 			place[i] = int32(len(out.Ranks))
 			out.Ranks = append(out.Ranks, r)
+			if t.Declared != nil {
+				out.Declared = append(out.Declared, t.Declared[i])
+			}
 		}
 	}
 	var rows []int32

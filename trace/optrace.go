@@ -29,6 +29,12 @@ type OpTrace struct {
 	Microbatch  []int32 // or −1
 	Group       []int32 // instances that communicate together share a number; −1: none known
 
+	// What profilers tell beside the times: distinct launches, and the position
+	// in Launches of each instance. Both are nil where the source does not tell.
+	Launches []OpLaunch
+	Launch   []int32
+	Declared []Role // by rank, as the job declares them, where that is more than dp and pp; or nil
+
 	StepClock  bool   // Start counts from the start of the step, not from one zero
 	Resolution int64  // nanoseconds that the source's numbers can tell apart, at worst
 	Units      string // how the source wrote times, for people
@@ -139,6 +145,9 @@ func (t *OpTrace) checkTables() error {
 			return Bad(ErrFormat, "rank %d at position %d: ranks must ascend from 0 to %d", r.ID, i, MaxRanks-1)
 		}
 	}
+	if (t.Launch == nil) != (len(t.Launches) == 0) || t.Declared != nil && len(t.Declared) != len(t.Ranks) {
+		return Bad(ErrRagged, "%d launches for %d operators, %d declared roles of %d ranks", len(t.Launches), len(t.Launch), len(t.Declared), len(t.Ranks))
+	}
 	for i, s := range t.Steps {
 		if s < 0 || i > 0 && s <= t.Steps[i-1] {
 			return Bad(ErrFormat, "step %d at position %d: steps must ascend from 0", s, i)
@@ -147,9 +156,13 @@ func (t *OpTrace) checkTables() error {
 	return nil
 }
 
-// small lists the columns of int32.
+// small lists the columns of int32 that the trace has.
 func (t *OpTrace) small() []*[]int32 {
-	return []*[]int32{&t.Rank, &t.Step, &t.Name, &t.Lane, &t.Seq, &t.Chunk, &t.GlobalChunk, &t.Microbatch, &t.Group}
+	all := []*[]int32{&t.Rank, &t.Step, &t.Name, &t.Lane, &t.Seq, &t.Chunk, &t.GlobalChunk, &t.Microbatch, &t.Group}
+	if t.Launch != nil {
+		all = append(all, &t.Launch)
+	}
+	return all
 }
 
 // checkRows returns the first row that is invalid by itself.
@@ -163,6 +176,8 @@ func (t *OpTrace) checkRows() (row int, err error) {
 			return i, Bad(ErrRagged, "step position %d of %d", t.Step[i], len(t.Steps))
 		case uint32(t.Name[i]) >= uint32(len(t.Names)):
 			return i, Bad(ErrRagged, "name position %d of %d", t.Name[i], len(t.Names))
+		case t.Launch != nil && uint32(t.Launch[i]) >= uint32(len(t.Launches)):
+			return i, Bad(ErrRagged, "launch position %d of %d", t.Launch[i], len(t.Launches))
 		case t.Seq[i] < 0 || t.Lane[i] < 0:
 			return i, Bad(ErrNegative, "sequence number %d, lane %d, expected 0 or more", t.Seq[i], t.Lane[i])
 		case d < 0:

@@ -9,6 +9,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/report"
+	"github.com/sfstat/sfstat/trace"
 )
 
 func (p *program) diagnoseCommand() *cli.Command {
@@ -35,12 +36,20 @@ func (p *program) diagnose(c *cli.Context) error {
 		return err
 	}
 	s := diagnose.New(diagnose.Options{Frontier: o})
+	var kept []behind
 	in, err := p.items(c, func(item auto.Item) error {
-		if item.Ops != nil {
+		switch {
+		case item.Ops == nil:
+			return addWindow(s, item)
+		case item.Launched == nil:
 			return ofScheduled(item, s.AddOperators(item.Ops))
 		}
-		return addWindow(s, item)
+		kept = append(kept, behind{item.Path, item.Launched})
+		return nil
 	})
+	if err == nil {
+		err = p.addConverted(c, s, kept, &in)
+	}
 	if err != nil {
 		return err
 	}
@@ -52,6 +61,36 @@ func (p *program) diagnose(c *cli.Context) error {
 		return err
 	}
 	return failOn(c, surest(v))
+}
+
+// behind are the operators of a profile that was converted: they stand in a
+// file beside that of the windows, which may be read after it.
+type behind struct {
+	path     string
+	launched *trace.OpTotals
+}
+
+// addConverted adds the operators whose windows were read. By themselves they
+// cannot be judged: the others are refused.
+func (p *program) addConverted(c *cli.Context, s *diagnose.Session, kept []behind, in *inputs) error {
+	added := 0
+	var bad []report.Problem
+	for _, k := range kept {
+		if s.Has(k.launched.Run) {
+			added++
+			if err := s.AddLaunched(k.launched); err != nil {
+				return badInput(trace.At(trace.Pos{File: k.path}, err))
+			}
+			continue
+		}
+		bad = append(bad, report.Problem{Path: k.path, Err: trace.At(trace.Pos{File: k.path}, trace.Bad(trace.ErrMissing,
+			"a profiler's kernels of run %s, whose windows are not among the inputs: give the folder that sfstat convert wrote, or the profiler's traces; sfstat zscore, ks and blame compare kernels", k.launched.Run))})
+	}
+	if len(bad) > 0 && (c.Bool("strict") || s.Empty()) {
+		return badInput(bad[0].Err)
+	}
+	in.problems = append(in.problems, bad...)
+	return p.tell(c, inputs{problems: bad}, max(1, added))
 }
 
 // addWindow adds a window, and what comes with the first one of a profiled run.

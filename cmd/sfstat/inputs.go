@@ -36,23 +36,49 @@ func (p *program) windows(c *cli.Context, each func(*trace.Window) error) (input
 }
 
 // reduced is windows, and those that operator traces come down to: one for
-// each pipeline stage.
+// each pipeline stage. A profile that was converted has windows of its own, in
+// the file beside its operators; only without them do these come down to some.
 func (p *program) reduced(c *cli.Context, each func(*trace.Window) error) (inputs, error) {
-	return p.items(c, func(item auto.Item) error {
-		if item.Ops == nil {
+	seen := make(map[string]bool) // runs with windows
+	var kept []auto.Item
+	in, err := p.items(c, func(item auto.Item) error {
+		switch {
+		case item.Ops == nil:
+			seen[item.Window.Run] = true
 			return each(item.Window)
+		case item.Launched != nil:
+			kept = append(kept, item)
+			return nil
 		}
-		windows, err := stageWindows(item.Ops)
-		if err != nil {
-			return ofScheduled(item, err)
-		}
-		for _, w := range windows {
-			if err := each(w); err != nil {
-				return err
-			}
-		}
-		return nil
+		return reduce(item, each)
 	})
+	for _, item := range kept {
+		if err != nil || seen[item.Ops.Run] {
+			continue
+		}
+		var refused *unusable
+		if err = reduce(item, each); errors.As(err, &refused) && len(seen) > 0 && !c.Bool("strict") {
+			in.problems = append(in.problems, refused.Problem)
+			err = p.tell(c, inputs{problems: []report.Problem{refused.Problem}}, 1)
+		} else if refused != nil {
+			err = badInput(err)
+		}
+	}
+	return in, err
+}
+
+// reduce hands the windows of an operator trace to each.
+func reduce(item auto.Item, each func(*trace.Window) error) error {
+	windows, err := stageWindows(item.Ops)
+	if err != nil {
+		return ofScheduled(item, err)
+	}
+	for _, w := range windows {
+		if err := each(w); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // stageWindows reduces an operator trace, on aligned clocks.

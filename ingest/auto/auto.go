@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -60,7 +61,8 @@ type Item struct {
 	Device *trace.DeviceRun // also with the first window of a run whose profiler recorded devices
 	Path   string           // of the input; "" for a window of packets, which may come from several
 	// Launched are, beside the first window and beside the operator trace of a
-	// profiled run, the operators behind the stages of all its windows.
+	// profiled run, the operators behind the stages of all its windows. Of a
+	// profile that was converted, the operator trace has them.
 	Launched *trace.OpTotals
 }
 
@@ -156,6 +158,7 @@ type streams struct {
 // when the traces are known.
 func (r *Reader) lookAll(all []candidate) (streams, error) {
 	var packets streams
+	var others []beside
 	for _, i := range metaLast(all) {
 		c, in := all[i], &r.inputs[i]
 		in.Path, in.Bytes, in.Skipped = c.path, ingest.UnknownSize, c.skipped
@@ -173,6 +176,8 @@ func (r *Reader) lookAll(all []candidate) (streams, error) {
 			return packets, trace.At(trace.Pos{File: c.path}, trace.Bad(trace.ErrTooLarge,
 				"the system lets a program have only %d files open, and one per rank is needed: raise the limit (ulimit -n %d) or convert to an archive first",
 				i, 2*len(all)))
+		case err != nil && !c.named && in.Format.Readable() && !in.Format.gives(r.o.Want):
+			others = append(others, beside{in, err})
 		case err != nil:
 			r.problems = append(r.problems, Problem{c.path, err})
 			if r.o.Strict == FirstError {
@@ -192,7 +197,33 @@ func (r *Reader) lookAll(all []candidate) (streams, error) {
 			r.units = append(r.units, u)
 		}
 	}
-	return packets, nil
+	return packets, r.leave(others)
+}
+
+// beside is a file of a folder that is good, but not of what is wanted.
+type beside struct {
+	in  *Input
+	err error
+}
+
+// leave skips the files of a folder that are the other half of a recording that
+// is read: its windows, or a profiler's operators. It refuses the rest.
+func (r *Reader) leave(others []beside) error {
+	for _, o := range others {
+		if slices.ContainsFunc(r.inputs, func(in Input) bool {
+			halves := in.Format == LaunchedOperators || o.in.Format == LaunchedOperators
+			return halves && filepath.Dir(in.Path) == filepath.Dir(o.in.Path) && in.Skipped == "" && in.Format.Readable() && in.Format.gives(r.o.Want)
+		}) {
+			o.in.Skipped = o.in.Format.is()
+			r.given--
+			continue
+		}
+		r.problems = append(r.problems, Problem{o.in.Path, o.err})
+		if r.o.Strict == FirstError {
+			return o.err
+		}
+	}
+	return nil
 }
 
 // Next returns the next window or operator trace, which the caller owns. At

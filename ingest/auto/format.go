@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sfstat/sfstat/ingest/optrace"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -19,8 +20,9 @@ const (
 	Archive // for Sniff any Parquet file: its end must be read to know
 	Kineto
 	OperatorTrace
-	OperatorMeta // the layout of an operator trace, in a file beside it
-	SQLite       // for Sniff any SQLite database
+	LaunchedOperators // an operator trace that says what launched each, as one of a profiler's does
+	OperatorMeta      // the layout of an operator trace, in a file beside it
+	SQLite            // for Sniff any SQLite database
 	NCCLLog
 	JSON
 	Text
@@ -30,7 +32,7 @@ const (
 	Empty
 )
 
-var formatNames = [...]string{"unknown", "packets", "wide CSV", "window archive", "profiler trace", "operator trace", "meta file",
+var formatNames = [...]string{"unknown", "packets", "wide CSV", "window archive", "profiler trace", "operator trace", "operator trace", "meta file",
 	"Nsight Systems export", "NCCL log", "JSON", "text", "UTF-16 text", "packed file", "binary data", "empty"}
 
 func (f Format) String() string {
@@ -42,16 +44,19 @@ func (f Format) String() string {
 
 // Readable reports whether inputs of this format are read.
 func (f Format) Readable() bool {
-	return f == Packets || f == WideCSV || f == Archive || f == OperatorTrace || f == Kineto || f == SQLite
+	return f == Packets || f == WideCSV || f == Archive || f.operators() || f == Kineto || f == SQLite
 }
+
+// operators reports whether inputs of this format are operator traces.
+func (f Format) operators() bool { return f == OperatorTrace || f == LaunchedOperators }
 
 // gives reports whether inputs of a format that is read give what is wanted.
 func (f Format) gives(want Wanted) bool {
 	switch want {
 	case WindowsOnly:
-		return f != OperatorTrace
+		return !f.operators()
 	case OperatorsOnly:
-		return f == OperatorTrace || f == Kineto || f == SQLite
+		return f.operators() || f == Kineto || f == SQLite
 	case DeviceOnly:
 		return f == Kineto || f == SQLite
 	}
@@ -70,7 +75,7 @@ func (f Format) is() string {
 		return "a window archive, which holds stage windows and not single operations"
 	case Kineto:
 		return "a PyTorch profiler trace (Kineto JSON)"
-	case OperatorTrace:
+	case OperatorTrace, LaunchedOperators:
 		return "an operator trace, which holds single operations and not stage windows"
 	case NCCLLog:
 		return "an NCCL debug log, which is not read"
@@ -215,6 +220,8 @@ func sniffTable(text []byte) Format {
 		}
 		has := func(name string) bool { return slices.Contains(columns, name) }
 		switch {
+		case has("optype") && has("start_ts") && optrace.Launched(columns):
+			return LaunchedOperators
 		case has("optype") && has("start_ts"):
 			return OperatorTrace
 		case has("step") && has("rank"):

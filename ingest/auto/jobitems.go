@@ -70,7 +70,7 @@ func (q *jobItems) convert(j profile.Job, run string) error {
 		}
 	}
 	if q.r.o.Want == OperatorsOnly || q.r.o.Want == EveryForm {
-		ops, err := profile.OpTrace(j.Ranks, run)
+		ops, err := profile.OpTrace(j.Ranks, profile.Options{Run: run, Timeline: q.r.o.Timeline})
 		if err != nil {
 			if q.r.o.Want == EveryForm {
 				return nil // the windows are there

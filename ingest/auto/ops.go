@@ -75,7 +75,7 @@ func (o *opItems) Next() (Item, error) {
 	if t.Run == "" {
 		t.Run = stem(o.path)
 	}
-	return Item{Ops: t, Path: o.path}, nil
+	return Item{Ops: t, Path: o.path, Launched: t.Totals()}, nil
 }
 
 func (o *opItems) Close() error { return o.src.Close() }

@@ -29,7 +29,7 @@ func (r *Reader) look(c candidate, in *Input) (*metered, error) {
 		if err == nil && in.Format == Archive && !piped {
 			in.Format, err = r.columnar(c.path, ours)
 		}
-		if in.Format == OperatorTrace {
+		if in.Format.operators() {
 			r.claim(in.Path)
 			ours = true
 		}
@@ -62,15 +62,28 @@ func (r *Reader) columnar(path string, ours bool) (Format, error) {
 	}
 	defer f.Close()
 	info, err := f.Stat()
-	switch {
-	case err != nil:
+	if err != nil {
 		return Archive, ingest.Unreadable(path, err)
-	case optrace.ResemblesParquet(optrace.File{R: f, Size: info.Size(), Name: path}, r.o.Limits):
-		return OperatorTrace, nil
+	}
+	switch as := operatorsIn(optrace.File{R: f, Size: info.Size(), Name: path}, r.o.Limits); {
+	case as != Archive:
+		return as, nil
 	case !ours || r.o.Want == OperatorsOnly || r.o.Want == DeviceOnly:
 		_, err = archive.NewReader(f, info.Size(), path, r.o.Limits)
 	}
 	return Archive, err
+}
+
+// operatorsIn tells by its columns which operator trace a Parquet file is, if
+// it is one.
+func operatorsIn(in optrace.File, lim ingest.Limits) Format {
+	switch optrace.ResemblesParquet(in, lim) {
+	case optrace.OperatorTable:
+		return OperatorTrace
+	case optrace.LaunchedTable:
+		return LaunchedOperators
+	}
+	return Archive
 }
 
 func (r *Reader) source(path string) (*ingest.Source, error) {
@@ -142,7 +155,7 @@ func (r *Reader) unit(in *Input, src *metered) *unit {
 		switch in.Format {
 		case Archive:
 			return r.spool(in, src)
-		case OperatorTrace:
+		case OperatorTrace, LaunchedOperators:
 			return r.operators(in, src)
 		}
 		return inWindows(in)(openCSV(src, r.o.Limits))
@@ -252,8 +265,8 @@ func (r *Reader) spool(in *Input, src *metered) (_ itemReader, err error) {
 		return nil, err
 	}
 	file := optrace.File{R: f, Size: size, Name: src.Name()}
-	if optrace.ResemblesParquet(file, r.o.Limits) {
-		if in.Format = OperatorTrace; !in.Format.gives(r.o.Want) {
+	if as := operatorsIn(file, r.o.Limits); as != Archive {
+		if in.Format = as; !in.Format.gives(r.o.Want) {
 			return nil, trace.At(trace.Pos{File: file.Name}, in.Format.refusal(r.o.Want))
 		}
 		return &opItems{path: in.Path, src: t, read: func() (*trace.OpTrace, error) { return optrace.ReadParquet(file, nil, r.o.Limits) }}, nil

@@ -460,7 +460,7 @@ func FuzzRead(f *testing.F) {
 				}
 			}
 			_ = err
-			profile.OpTrace(j.Ranks, "x")
+			profile.OpTrace(j.Ranks, profile.Options{Run: "x"})
 		}
 	})
 }

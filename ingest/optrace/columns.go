@@ -43,6 +43,7 @@ func ReadParquet(in File, m *Meta, lim ingest.Limits) (*trace.OpTrace, error) {
 	if f.Rows() == 0 {
 		return nil, trace.At(t.where(-1), trace.Bad(trace.ErrEmpty, "no rows"))
 	}
+	r.launched = launched(names)
 	if err := r.read(); err != nil {
 		return nil, trace.At(t.where(-1), err)
 	}
@@ -51,36 +52,55 @@ func ReadParquet(in File, m *Meta, lim ingest.Limits) (*trace.OpTrace, error) {
 
 // columns reads the columns of a Parquet file into a table.
 type columns struct {
-	f      *parquet.File
-	t      *table
-	byName map[string]int
+	f        *parquet.File
+	t        *table
+	byName   map[string]int
+	launched bool // the columns of a profiler's trace are there
 }
 
 func (r *columns) read() error {
 	for f := range fields {
 		i, ok := r.byName[fieldNames[f]]
-		if !ok {
+		if !ok || f >= fieldLane && !r.launched {
 			continue
 		}
 		if err := r.integers(f, i); err != nil {
 			return err
 		}
 	}
-	v, err := r.f.Read(r.byName[nameColumn])
+	names, err := r.text(nameColumn)
 	if err != nil {
 		return err
 	}
-	if r.f.Columns()[r.byName[nameColumn]].Type != parquet.Text {
-		return trace.Bad(trace.ErrType, "column %s is %s, expected a string", nameColumn, r.f.Columns()[r.byName[nameColumn]].Type)
-	}
-	if err := r.refuseNulls(v, nameColumn); err != nil {
-		return err
-	}
-	r.t.names, r.t.name = v.Strings, make([]int32, len(v.Bits))
-	for row, at := range v.Bits {
-		r.t.name[row] = int32(at)
+	r.t.names, r.t.name = names.texts, names.at
+	for w := range words {
+		if !r.launched {
+			break
+		}
+		if r.t.words[w], err = r.text(wordNames[w]); err != nil {
+			return err
+		}
 	}
 	return r.times()
+}
+
+// text reads a column of strings.
+func (r *columns) text(name string) (dictionary, error) {
+	v, err := r.f.Read(r.byName[name])
+	if err != nil {
+		return dictionary{}, err
+	}
+	if typ := r.f.Columns()[r.byName[name]].Type; typ != parquet.Text {
+		return dictionary{}, trace.Bad(trace.ErrType, "column %s is %s, expected a string", name, typ)
+	}
+	if err := r.refuseNulls(v, name); err != nil {
+		return dictionary{}, err
+	}
+	d := dictionary{v.Strings, make([]int32, len(v.Bits))}
+	for row, at := range v.Bits {
+		d.at[row] = int32(at)
+	}
+	return d, nil
 }
 
 func (r *columns) refuseNulls(v parquet.Values, name string) error {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/sfstat/sfstat/ingest"
@@ -53,7 +54,8 @@ const (
 	atName     = int(fields)
 	atStart    = int(fields) + 1
 	atDuration = int(fields) + 2
-	targets    = int(fields) + 3
+	atWords    = int(fields) + 3
+	targets    = atWords + int(words)
 )
 
 // lines reads CSV into a table.
@@ -66,6 +68,8 @@ type lines struct {
 
 	cells      [][]byte
 	ids        map[string]int32
+	wordIDs    [words]map[string]int32
+	launched   bool // the columns of a profiler's trace are there
 	start, dur []decimal
 	lineOf     []int64
 }
@@ -95,10 +99,11 @@ func (p *lines) header() error {
 		case durationColumn:
 			target = atDuration
 		}
-		for f, known := range fieldNames {
-			if name == known {
-				target = f
-			}
+		if f := slices.Index(fieldNames[:], name); f >= 0 {
+			target = f
+		}
+		if w := slices.Index(wordNames[:], name); w >= 0 {
+			target = atWords + w
 		}
 		if target < 0 {
 			continue
@@ -108,6 +113,7 @@ func (p *lines) header() error {
 		}
 		p.at[target], p.last = i, max(p.last, i)
 	}
+	p.launched = launched(names)
 	if lacking := missing(names); lacking != "" {
 		head := strings.Join(names[:min(len(names), 12)], ", ")
 		return trace.At(p.in.Pos(), trace.Bad(trace.ErrMissing, "no column %q, which an operator trace has: expected a header of names with commas between them, found %.200q", lacking, head))
@@ -154,7 +160,7 @@ func (p *lines) row(line []byte) error {
 		return trace.Bad(trace.ErrRagged, "%d cells, the header has %d or more", len(p.cells), p.last+1)
 	}
 	for f := range fields {
-		if p.at[f] < 0 {
+		if p.at[f] < 0 || f >= fieldLane && !p.launched {
 			continue
 		}
 		v, err := integer(p.cells[p.at[f]], f)
@@ -164,6 +170,9 @@ func (p *lines) row(line []byte) error {
 		p.t.ints[f] = append(p.t.ints[f], v)
 	}
 	if err := p.name(p.cells[p.at[atName]]); err != nil {
+		return err
+	}
+	if err := p.words(); err != nil {
 		return err
 	}
 	s, ok := parseDecimal(p.cells[p.at[atStart]])
@@ -191,6 +200,38 @@ func (p *lines) name(cell []byte) error {
 		p.t.names = append(p.t.names, string(cell))
 	}
 	p.t.name = append(p.t.name, id)
+	return nil
+}
+
+// maxWord is the longest text of a profiler's columns, in bytes, and maxWords
+// how many of one column are told apart.
+const (
+	maxWord  = 4096
+	maxWords = 1 << 16
+)
+
+// words reads the columns of a profiler's trace.
+func (p *lines) words() error {
+	for w := range words {
+		if !p.launched {
+			return nil
+		}
+		cell, d := p.cells[p.at[atWords+int(w)]], &p.t.words[w]
+		id, ok := p.wordIDs[w][string(cell)]
+		if !ok {
+			if len(cell) > maxWord || len(d.texts) >= maxWords {
+				return trace.Bad(trace.ErrTooLarge, "%s of %d bytes beside %d others, at most %d bytes and %d texts are read",
+					wordNames[w], len(cell), len(d.texts), maxWord, maxWords)
+			}
+			if p.wordIDs[w] == nil {
+				p.wordIDs[w] = make(map[string]int32)
+			}
+			id = int32(len(d.texts))
+			p.wordIDs[w][string(cell)] = id
+			d.texts = append(d.texts, string(cell))
+		}
+		d.at = append(d.at, id)
+	}
 	return nil
 }
 

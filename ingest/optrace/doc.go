@@ -12,6 +12,12 @@
 //	mc, gmc   model chunk in the stage, and in the whole model (−1 or absent: none)
 //	mb_id     microbatch (−1 or absent: none)
 //
+// Traces of profilers have more, all of them or none:
+//
+//	lane      stream of the device       group      number of the collective, −1: none
+//	kernel    whole name                 collective what it communicates, "" if nothing
+//	bytes     of the collective, or −1   launched_by stage of the windows, "" for none
+//
 // Times are nanoseconds where they are integers (or Parquet timestamps), and
 // seconds where they are fractions; [trace.OpTrace.Units] says which was found
 // and [trace.OpTrace.Resolution] how fine. Seconds become nanoseconds by
@@ -28,5 +34,6 @@
 //
 // What is written has these columns, in whole nanoseconds, and is read as it
 // was; resolution_ns in the meta file keeps how fine the times of the source
-// were. Groups are not written: they follow from the rest.
+// were. Groups are written of the traces of profilers only, with the ranks and
+// notes in the meta file: of others they follow from the rest.
 package optrace

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -30,12 +31,15 @@ type Meta struct {
 	// Resolution is the nanoseconds that the times can tell apart where that is
 	// coarser than their unit: they were converted from something else.
 	Resolution int64 `yaml:"resolution_ns,omitempty"`
+	// Of the trace of a profiler: its ranks, and what is incomplete.
+	Ranks []metaRank `yaml:"ranks,omitempty"`
+	Notes []metaNote `yaml:"notes,omitempty"`
 
 	file string
 }
 
 // maxMeta bounds the bytes of a meta file.
-const maxMeta = 1 << 20
+const maxMeta = 4 << 20
 
 // ReadMeta reads a meta file; name stands in errors.
 func ReadMeta(r io.Reader, name string) (*Meta, error) {
@@ -70,6 +74,9 @@ func (m *Meta) check() error {
 		if s.n < 0 || s.n > trace.MaxRanks {
 			return trace.Bad(trace.ErrTooLarge, "%s is %d, expected 1 to %d", s.name, s.n, trace.MaxRanks)
 		}
+	}
+	if err := m.checkRanks(); err != nil {
+		return err
 	}
 	if m.Resolution < 0 {
 		return trace.Bad(trace.ErrNegative, "resolution_ns is %d, expected nanoseconds", m.Resolution)
@@ -114,6 +121,9 @@ func (m *Meta) apply(o *trace.OpTrace) error {
 	l.DP, l.PP, l.VPP = max(l.DP, m.DP), max(l.PP, m.PP), max(l.VPP, m.VPP)
 	l.World = l.DP * l.PP * l.TP * l.DSP
 	o.Run, o.Layout = m.Trial, l
+	if o.Launch != nil {
+		m.restore(o)
+	}
 	if m.Resolution > o.Resolution {
 		o.Resolution = m.Resolution
 		o.Units += fmt.Sprintf(", from a source good to %d ns", m.Resolution)
@@ -156,8 +166,8 @@ func metaNames(path string) []string {
 // Fits reports whether the meta file tells the name and layout of t. Sizes that
 // the columns of a trace tell may be left out.
 func (m *Meta) Fits(t *trace.OpTrace) bool {
-	l := t.Layout
-	return m.Trial == t.Run && max(1, m.TP) == max(1, l.TP) && max(1, m.DSP) == max(1, l.DSP) &&
+	l, told := t.Layout, metaOf(t)
+	return slices.Equal(m.Ranks, told.Ranks) && slices.Equal(m.Notes, told.Notes) && m.Trial == t.Run && max(1, m.TP) == max(1, l.TP) && max(1, m.DSP) == max(1, l.DSP) &&
 		(m.DP == 0 || m.DP == l.DP) && (m.PP == 0 || m.PP == l.PP) && (m.VPP == 0 || m.VPP == l.VPP)
 }
 

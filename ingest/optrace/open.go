@@ -52,19 +52,35 @@ type File struct {
 	Name string
 }
 
+// Resemblance is what the columns of a Parquet file say that it is.
+type Resemblance uint8
+
+const (
+	OtherTable    Resemblance = iota
+	OperatorTable             // it has the columns that set operator traces apart
+	LaunchedTable             // and those that tell what launched the operators
+)
+
 // ResemblesParquet reports whether a Parquet file has the columns that set
 // operator traces apart from other tables, whether or not it has the rest. A
 // file that is broken resembles nothing.
-func ResemblesParquet(in File, lim ingest.Limits) bool {
+func ResemblesParquet(in File, lim ingest.Limits) Resemblance {
 	lim = lim.OrDefault()
 	f, err := parquet.Open(parquet.Input{R: in.R, Size: in.Size, Name: in.Name}, parquet.Limits{Footer: footerLimit(lim), Rows: math.MaxInt64})
 	if err != nil {
-		return false
+		return OtherTable
 	}
-	has := func(name string) bool {
-		return slices.ContainsFunc(f.Columns(), func(c parquet.Column) bool { return c.Name == name })
+	var names []string
+	for _, c := range f.Columns() {
+		names = append(names, c.Name)
 	}
-	return has(nameColumn) && has(startColumn)
+	switch {
+	case !slices.Contains(names, nameColumn) || !slices.Contains(names, startColumn):
+		return OtherTable
+	case launched(names):
+		return LaunchedTable
+	}
+	return OperatorTable
 }
 
 // footerLimit is how many bytes the footer of a Parquet file may have.

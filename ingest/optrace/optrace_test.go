@@ -341,7 +341,7 @@ func TestMeta(t *testing.T) {
 		{"dp_size: 1", meta + ": dp_size is 1, but the trace has 2: is it the meta file of this trace?"},
 		{"dp_size: 2\npp_size: 2\ntp_size: 1\ndsp_size: 1\nworld_size: 5", meta + ": world_size is 5, but dp × pp × tp × dsp is 4"},
 		{"dp_size: 1000000\npp_size: 1000000\ntp_size: 1000000\ndsp_size: 1000000", "over 1048576 ranks"},
-		{"[" + strings.Repeat("a,", 1<<20) + "]", meta + ": a meta file of more than 1048576 bytes"},
+		{"[" + strings.Repeat("a,", 4<<20) + "]", meta + ": a meta file of more than 4194304 bytes"},
 	} {
 		put("my-meta-7.yaml", c.text)
 		if _, err := optrace.Open(path, ingest.Limits{}); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -405,6 +405,8 @@ func FuzzCSV(f *testing.F) {
 	}
 	f.Add([]byte(header + "0,0,0,1,gc,0.5,5e-3,0,-1,-1,-1\n"))
 	f.Add([]byte("optype,start_ts,duration,seq_id,step,stage,dp_rank\n\"gc\",0,1,0,7,1,0\n"))
+	f.Add([]byte("dp_rank,stage,rank,step,optype,start_ts,duration,seq_id,lane,group,launched_by,kernel,collective,bytes\n" +
+		"0,0,0,1,a,0,5,0,3,0,forward,\"void a<int, int>(int)\",,-1\n1,0,1,1,a,0,5,0,3,0,,a,all-reduce,8\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		o, err := optrace.ReadCSV(bytes.NewReader(b), "fuzz", nil, ingest.Limits{Line: 1 << 16, Pending: 1 << 24})
 		valid(t, o, err)
@@ -415,11 +417,76 @@ func FuzzParquet(f *testing.F) {
 	if b, err := os.ReadFile(filepath.Join(fixtures, "trace-heavy-stage.parquet")); err == nil {
 		f.Add(b)
 	}
+	var launched bytes.Buffer
+	if err := optrace.WriteParquet(&launched, profiled()); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(launched.Bytes())
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r := bytes.NewReader(b)
 		o, err := optrace.ReadParquet(optrace.File{R: r, Size: r.Size(), Name: "fuzz"}, nil, ingest.Limits{Pending: 1 << 24})
 		valid(t, o, err)
 	})
+}
+
+// profiled is a small trace of a profiler.
+func profiled() *trace.OpTrace {
+	return &trace.OpTrace{Ranks: []trace.Rank{{ID: 0, Role: trace.Role{{Axis: "dp"}, {Axis: "pp"}}}, {ID: 1, Role: trace.Role{{Axis: "dp", Index: 1}, {Axis: "pp"}}}},
+		Steps: []int64{4}, Names: []string{"a", "b"}, Rank: []int32{0, 0, 1, 1}, Step: make([]int32, 4), Name: []int32{0, 1, 0, 1}, Lane: []int32{7, 8, 7, 8},
+		Seq: make([]int32, 4), Start: []int64{0, 5, 1, 9}, Dur: []int64{4, 9, 3, 5}, Chunk: none(4), GlobalChunk: none(4), Microbatch: none(4), Group: []int32{-1, 0, -1, 0},
+		Launches: []trace.OpLaunch{{Stage: "forward", Name: "void a<int, 2>(int)", Bytes: -1}, {Name: "nccl", Collective: "all-reduce", Bytes: 8}}, Launch: []int32{0, 1, 0, 1}}
+}
+
+func none(n int) []int32 { return slices.Repeat([]int32{-1}, n) }
+
+// TestLaunches: what was launched by what is read as it was written, and refused
+// where it cannot be.
+func TestLaunches(t *testing.T) {
+	o := profiled()
+	var b bytes.Buffer
+	if err := optrace.WriteCSV(&b, o); err != nil {
+		t.Fatal(err)
+	}
+	got, err := optrace.ReadCSV(bytes.NewReader(b.Bytes()), "x.csv", nil, ingest.Limits{})
+	if err != nil || !cmp.Equal(got.Launches, o.Launches) || !slices.Equal(got.Lane, o.Lane) || !slices.Equal(got.Group, o.Group) {
+		t.Fatalf("%v, %+v", err, got)
+	}
+	// By hand: the collective began at 9 on rank 1, so rank 0 waited 4 of its 9.
+	sums := got.Totals()
+	want := []trace.OpTotal{{Rank: 0, Count: 1, Dur: 4}, {Rank: 1, Count: 1, Dur: 3},
+		{Rank: 0, Stage: 1, Name: 1, Count: 1, Communicates: 1, Joined: 1, Dur: 9, Wait: 4}, {Rank: 1, Stage: 1, Name: 1, Count: 1, Communicates: 1, Joined: 1, Dur: 5}}
+	if d := cmp.Diff(want, sums.Rows); d != "" {
+		t.Error(d)
+	}
+	for _, c := range []struct{ old, changed, want string }{
+		{",8,0,", ",8,4,", "x.csv:3: group 4, expected less than the 4 rows"},
+		{",7,-1,", ",x,-1,", "lane is \"x\", expected an integer"},
+		{"all-reduce", strings.Repeat("k", 4097), "collective of 4097 bytes"},
+	} {
+		text := strings.Replace(b.String(), c.old, c.changed, 1)
+		if _, err := optrace.ReadCSV(strings.NewReader(text), "x.csv", nil, ingest.Limits{}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want %s", err, c.want)
+		}
+	}
+	// Without one of the columns it is an operator trace like others.
+	plain := strings.Replace(b.String(), "launched_by", "other", 1)
+	if got, err := optrace.ReadCSV(strings.NewReader(plain), "x.csv", nil, ingest.Limits{}); err != nil || got.Launch != nil || got.Totals() != nil {
+		t.Errorf("%v, %+v", err, got)
+	}
+}
+
+// TestMetaRanks: ranks that cannot be are refused.
+func TestMetaRanks(t *testing.T) {
+	for text, want := range map[string]string{
+		"ranks: [{rank: 1}, {rank: 1}]":         "each once",
+		"ranks: [{rank: -1}]":                   "rank -1",
+		"ranks: [{rank: 0, role: dp}]":          "a list such as dp=0,tp=1",
+		"ranks: [{rank: 0, role: 'dp=1,dp=2'}]": "twice",
+	} {
+		if _, err := optrace.ReadMeta(strings.NewReader(text), "m.yaml"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
 }
 
 // valid checks that what was read keeps the model's invariants, or that the
@@ -436,6 +503,7 @@ func valid(t *testing.T, o *trace.OpTrace, err error) {
 	if err := o.Arrange(nil); err != nil || o.Len() != before {
 		t.Errorf("what was read is not arranged: %v", err)
 	}
+	o.Totals()
 	wait, transfer := o.Waits()
 	for i := range wait {
 		if wait[i] < 0 || wait[i]+transfer[i] != o.Dur[i] {

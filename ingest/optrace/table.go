@@ -21,14 +21,17 @@ const (
 	fieldChunk
 	fieldGlobalChunk
 	fieldMicrobatch
+	fieldLane
+	fieldGroup
+	fieldBytes
 	fields
 )
 
-var fieldNames = [fields]string{"dp_rank", "stage", "rank", "step", "seq_id", "mc", "gmc", "mb_id"}
+var fieldNames = [fields]string{"dp_rank", "stage", "rank", "step", "seq_id", "mc", "gmc", "mb_id", "lane", "group", "bytes"}
 
 // optional fields may be absent, and their values may be null.
 func (f field) optional() bool {
-	return f == fieldRank || f == fieldChunk || f == fieldGlobalChunk || f == fieldMicrobatch
+	return f == fieldRank || f == fieldChunk || f == fieldGlobalChunk || f == fieldMicrobatch || f >= fieldLane
 }
 
 // The columns that are no integers.
@@ -40,6 +43,10 @@ const (
 
 // Recognizes reports whether a table with these columns is an operator trace.
 func Recognizes(columns []string) bool { return missing(columns) == "" }
+
+// Launched reports whether a table with these columns says what launched its
+// operators, as the traces of profilers do.
+func Launched(columns []string) bool { return launched(columns) }
 
 // missing is a column that a table lacks, or "".
 func missing(columns []string) string {
@@ -56,6 +63,34 @@ func missing(columns []string) string {
 	return ""
 }
 
+// word is a column of text that only the traces of profilers have.
+type word int
+
+const (
+	wordLaunchedBy word = iota
+	wordKernel
+	wordCollective
+	words
+)
+
+var wordNames = [words]string{"launched_by", "kernel", "collective"}
+
+// launched reports whether all columns that only profilers' traces have are there.
+func launched(columns []string) bool {
+	for _, name := range slices.Concat(wordNames[:], fieldNames[fieldLane:]) {
+		if !slices.Contains(columns, name) {
+			return false
+		}
+	}
+	return true
+}
+
+// dictionary is a column of text.
+type dictionary struct {
+	texts []string
+	at    []int32 // by row, position in texts
+}
+
 // table is what both formats become before it is a trace.
 type table struct {
 	ints  [fields][]int64 // nil when absent
@@ -63,6 +98,7 @@ type table struct {
 	name  []int32 // by row, position in names
 	start []int64 // nanoseconds
 	dur   []int64
+	words [words]dictionary // of the traces of profilers
 	unit  unit
 	where func(row int) trace.Pos
 }
@@ -81,6 +117,28 @@ func (t *table) opTrace(m *Meta) (*trace.OpTrace, error) {
 			return nil, err
 		}
 	}
+	if t.words[wordKernel].at != nil {
+		if err := t.launches(o); err != nil {
+			return nil, err
+		}
+	} else {
+		t.classLanes(o)
+	}
+	if err := o.Arrange(t.where); err != nil {
+		return nil, trace.At(t.where(-1), err)
+	}
+	o.StepClock = o.Launch == nil && zeroBased(o)
+	if err := m.apply(o); err != nil {
+		return nil, err
+	}
+	if o.Launch == nil {
+		join(o)
+	}
+	return o, nil
+}
+
+// classLanes sets the lanes that follow from names; groups follow later.
+func (t *table) classLanes(o *trace.OpTrace) {
 	n := len(t.start)
 	o.Lane, o.Group = make([]int32, n), slices.Repeat([]int32{-1}, n)
 	lanes := make([]int32, len(t.names))
@@ -90,15 +148,40 @@ func (t *table) opTrace(m *Meta) (*trace.OpTrace, error) {
 	for row, name := range t.name {
 		o.Lane[row] = lanes[name]
 	}
-	if err := o.Arrange(t.where); err != nil {
-		return nil, trace.At(t.where(-1), err)
+}
+
+// launches sets what only the traces of profilers have.
+func (t *table) launches(o *trace.OpTrace) (err error) {
+	if o.Lane, err = t.narrow(fieldLane); err != nil {
+		return err
 	}
-	o.StepClock = zeroBased(o)
-	if err := m.apply(o); err != nil {
-		return nil, err
+	if o.Group, err = t.narrow(fieldGroup); err != nil {
+		return err
 	}
-	join(o)
-	return o, nil
+	if row := slices.IndexFunc(o.Group, func(g int32) bool { return int(g) >= len(t.start) }); row >= 0 {
+		return trace.At(t.where(row), trace.Bad(trace.ErrTooLarge, "group %d, expected less than the %d rows", o.Group[row], len(t.start)))
+	}
+	type key struct {
+		words [words]int32
+		bytes int64
+	}
+	known := make(map[key]int32)
+	o.Launch = make([]int32, len(t.start))
+	for row := range o.Launch {
+		k := key{bytes: t.ints[fieldBytes][row]}
+		for w := range words {
+			k.words[w] = t.words[w].at[row]
+		}
+		at, ok := known[k]
+		if !ok {
+			at = int32(len(o.Launches))
+			known[k] = at
+			o.Launches = append(o.Launches, trace.OpLaunch{Stage: t.words[wordLaunchedBy].texts[k.words[wordLaunchedBy]],
+				Name: t.words[wordKernel].texts[k.words[wordKernel]], Collective: t.words[wordCollective].texts[k.words[wordCollective]], Bytes: k.bytes})
+		}
+		o.Launch[row] = at
+	}
+	return nil
 }
 
 // dropUnused drops names that no row has, such as unused categories.

@@ -80,7 +80,7 @@ func TestWriteRefuses(t *testing.T) {
 	o := simulated(t, tiny())
 	o.Ranks[1].Role = nil
 	named := simulated(t, tiny())
-	named.Names[0] = "a,b"
+	named.Names[0] = "a\"b"
 	for _, test := range []struct {
 		o    *trace.OpTrace
 		want error

@@ -102,14 +102,14 @@ func number(of map[string]int32, table *[]string, text string) int32 {
 }
 
 // stageName is what the windows call a stage of a rank, or its communication.
-func (t *totaler) stageName(rank *Rank, stage int, what portion) string {
+func (c *converter) stageName(rank *Rank, stage int, what portion) string {
 	if stage < 0 {
 		return ""
 	}
 	name := rank.Stages[stage]
 	stem, ours := strings.CutSuffix(name, hostSuffix)
 	switch {
-	case t.o.Timeline != OnDevice:
+	case c.o.Timeline != OnDevice:
 		return name
 	case what == transferTime:
 		return TransferStem + stem

@@ -15,8 +15,9 @@ import (
 // without devices. Collectives that were matched share a group. The ranks of a
 // pipeline stage count as replicas of each other, and all do where no role is
 // known. Ranks that recorded no device work among others that did are left out
-// with a note, and so are steps. O(n log n).
-func OpTrace(ranks []*Rank, run string) (*trace.OpTrace, error) {
+// with a note, and so are steps. The timeline of the options is for the names of
+// stages alone. O(n log n).
+func OpTrace(ranks []*Rank, o Options) (*trace.OpTrace, error) {
 	if len(ranks) == 0 {
 		return nil, trace.Bad(trace.ErrEmpty, "no profiles")
 	}
@@ -32,8 +33,12 @@ func OpTrace(ranks []*Rank, run string) (*trace.OpTrace, error) {
 	use := meetSteps(ranks)
 	c.dropLost(use.steps)
 	m := match(ranks)
-	f := flattener{o: &trace.OpTrace{Run: run, Resolution: 1, Units: "profiler time stamps (ns)", Notes: append(use.notes, c.notes...)},
-		ranks: ranks, world: c.world, matched: m, clocks: clocks(ranks, m), names: make(map[string]int32)}
+	if o.Timeline != Auto {
+		c.o.Timeline = o.Timeline
+	}
+	f := flattener{c: &c, o: &trace.OpTrace{Run: o.Run, Resolution: 1, Units: "profiler time stamps (ns)", Notes: append(use.notes, c.notes...)},
+		ranks: ranks, world: c.world, matched: m, clocks: clocks(ranks, m), names: make(map[string]int32),
+		launches: make(map[trace.OpLaunch]int32)}
 	f.tables(use.steps)
 	for r := range ranks {
 		f.rows(r, use.steps[r])
@@ -50,13 +55,15 @@ func OpTrace(ranks []*Rank, run string) (*trace.OpTrace, error) {
 
 // flattener makes the columns.
 type flattener struct {
-	o       *trace.OpTrace
-	ranks   []*Rank
-	world   int
-	matched *matching
-	clocks  []Clock
-	names   map[string]int32
-	step    map[int64]int32
+	c        *converter
+	o        *trace.OpTrace
+	ranks    []*Rank
+	world    int
+	matched  *matching
+	clocks   []Clock
+	names    map[string]int32
+	launches map[trace.OpLaunch]int32
+	step     map[int64]int32
 }
 
 // tables sets the ranks, the steps that are used and the layout.
@@ -65,6 +72,7 @@ func (f *flattener) tables(steps [][]int) {
 	for r, rank := range f.ranks {
 		role := f.replica(rank)
 		f.o.Ranks = append(f.o.Ranks, trace.Rank{ID: rank.ID, Host: rank.Host, LocalRank: rank.LocalRank, Role: role})
+		f.o.Declared = append(f.o.Declared, rank.Role)
 		for _, n := range rank.Notes {
 			f.o.Notes = append(f.o.Notes, trace.Note{Kind: n.Kind, Text: fmt.Sprintf("rank %d: %s", rank.ID, n.Text)})
 		}
@@ -111,6 +119,7 @@ func (f *flattener) rows(r int, steps []int) {
 	}
 	type key struct{ name, step int32 }
 	seq := make(map[key]int32)
+	launch := f.launcher(rank)
 	for i := range rank.Ops {
 		op := &rank.Ops[i]
 		if !used[op.Step] {
@@ -128,8 +137,50 @@ func (f *flattener) rows(r int, steps []int) {
 		o.Lane, o.Seq, o.Group = append(o.Lane, op.Lane), append(o.Seq, seq[k]), append(o.Group, group)
 		o.Start, o.Dur = append(o.Start, start), append(o.Dur, op.End-op.Start)
 		o.Chunk, o.GlobalChunk, o.Microbatch = append(o.Chunk, -1), append(o.GlobalChunk, -1), append(o.Microbatch, -1)
+		o.Launch = append(o.Launch, launch(op))
 		seq[k]++
 	}
+}
+
+// launcher finds the launches of one rank. Operators that agree in a few numbers
+// are of one launch, which saves comparing long names.
+func (f *flattener) launcher(rank *Rank) func(*Op) int32 {
+	type key struct {
+		name, stage int32
+		operation   Operation
+		bytes       int64
+		any         bool // it communicates
+	}
+	known := make(map[key]int32)
+	return func(op *Op) int32 {
+		k := key{name: op.Name, stage: op.Stage, bytes: -1}
+		if op.Collective >= 0 {
+			c := &rank.Collectives[op.Collective]
+			k.operation, k.bytes, k.any = c.Op, c.Bytes, true
+		}
+		at, ok := known[k]
+		if !ok {
+			what := deviceTime
+			l := trace.OpLaunch{Name: rank.Names[op.Name], Bytes: k.bytes}
+			if k.any {
+				what, l.Collective = transferTime, k.operation.String()
+			}
+			l.Stage = f.c.stageName(rank, int(op.Stage), what)
+			at = f.launch(l)
+			known[k] = at
+		}
+		return at
+	}
+}
+
+func (f *flattener) launch(l trace.OpLaunch) int32 {
+	id, ok := f.launches[l]
+	if !ok {
+		id = int32(len(f.o.Launches))
+		f.launches[l] = id
+		f.o.Launches = append(f.o.Launches, l)
+	}
+	return id
 }
 
 func (f *flattener) name(text string) int32 {

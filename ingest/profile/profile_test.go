@@ -239,7 +239,7 @@ func TestHostTimeline(t *testing.T) {
 }
 
 func TestOpTrace(t *testing.T) {
-	o, err := OpTrace(job(1_000_000), "job")
+	o, err := OpTrace(job(1_000_000), Options{Run: "job"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -402,7 +402,7 @@ func TestLostDevice(t *testing.T) {
 	if windows, err = Windows(ranks, Options{Timeline: OnHost}); err != nil || len(windows[0].Ranks) != 3 {
 		t.Errorf("on the host: %v", err)
 	}
-	o, err := OpTrace(ranks, "job")
+	o, err := OpTrace(ranks, Options{Run: "job"})
 	if err != nil || len(o.Ranks) != 2 || o.Layout.DP != 2 || o.Layout.World != 3 ||
 		!slices.ContainsFunc(o.Notes, func(n trace.Note) bool { return strings.Contains(n.Text, "rank 2 recorded no device work") }) {
 		t.Errorf("operators of %+v, %v", o, err)

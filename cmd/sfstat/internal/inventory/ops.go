@@ -34,6 +34,7 @@ type Trace struct {
 	Notes      []Note   `json:"notes"`
 	Needs      []Need   `json:"lacks"`
 
+	launched     bool // a profiler told what launched its operators
 	microbatches bool
 }
 
@@ -98,6 +99,7 @@ func (inv *Inventory) AddTrace(path string, o *trace.OpTrace) {
 		Layout:    Layout{DP: l.DP, PP: l.PP, TP: l.TP, DSP: l.DSP, VPP: l.VPP, World: l.World},
 		Operators: o.Len(), Units: o.Units, Resolution: o.Resolution, StepClock: o.StepClock,
 		Every: evenly(o.Steps), Missing: absent(o), Notes: []Note{}}
+	t.launched = o.Launch != nil
 	t.addOperators(o)
 	for _, n := range o.Notes {
 		t.Notes = append(t.Notes, Note{Kind: n.Kind.String(), Text: n.Text})
@@ -223,6 +225,6 @@ func (t *Trace) needs() []Need {
 	lacks(t.StepClock && t.Steps > 1, "time between steps", "each step has its own zero of time")
 	lacks(t.Resolution >= coarse, "short operators, launch delays", "times are good to %d ns", t.Resolution)
 	lacks(t.Layout.TP*t.Layout.DSP > 1, "which rank of a worker", "%d ranks are recorded as one worker", t.Layout.TP*t.Layout.DSP)
-	lacks(!strings.HasPrefix(t.Units, "profiler"), "which kernel, which host call", "operators have a name and a time; kernels need a profiler trace")
+	lacks(!t.launched, "which kernel, which host call", "operators have a name and a time; kernels need a profiler trace")
 	return out
 }

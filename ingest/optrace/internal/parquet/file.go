@@ -121,6 +121,7 @@ type columnReader struct {
 	out    Values
 	rest   []int64 // of out.Bits, not yet read
 	names  map[string]int64
+	text   int // bytes of all names
 
 	codec int64
 	dict  []int64 // what the indices of the chunk's pages stand for
@@ -161,9 +162,9 @@ func (r *columnReader) intern(s []byte) (int64, error) {
 	if at, ok := r.names[string(s)]; ok {
 		return at, nil
 	}
-	if len(s) > maxString || len(r.out.Strings) >= maxStrings {
-		return 0, trace.Bad(trace.ErrTooLarge, "a string of %d bytes beside %d others, at most %d bytes and %d strings are read",
-			len(s), len(r.out.Strings), maxString, maxStrings)
+	if r.text += len(s); len(s) > maxString || len(r.out.Strings) >= maxStrings || r.text > maxText {
+		return 0, trace.Bad(trace.ErrTooLarge, "a string of %d bytes beside %d others, at most %d bytes, %d strings and %d bytes of them all are read",
+			len(s), len(r.out.Strings), maxString, maxStrings, maxText)
 	}
 	at := int64(len(r.out.Strings))
 	r.names[string(s)] = at
@@ -171,10 +172,12 @@ func (r *columnReader) intern(s []byte) (int64, error) {
 	return at, nil
 }
 
-// Bounds on the strings of a column: the bytes of one, and distinct ones.
+// Bounds on the strings of a column: the bytes of one, distinct ones, and the
+// bytes of all of these. Kernels have names of up to 4,096 bytes.
 const (
-	maxString  = 512
+	maxString  = 4096
 	maxStrings = 1 << 16
+	maxText    = 32 << 20
 )
 
 // spread moves the values at the front of dst to the rows that are not null,

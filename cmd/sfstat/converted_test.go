@@ -1,0 +1,26 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sfstat/sfstat/internal/largedata"
+)
+
+// TestConvertedFolder: what profilers recorded of a job of eight ranks gives the
+// same answers after it was converted. The script kineto has a job of four.
+func TestConvertedFolder(t *testing.T) {
+	traces := largedata.Need(t, "data/kineto/gen8")
+	folder := filepath.Join(t.TempDir(), "job")
+	if code, _, stderr := runArgs(t, nil, "convert", traces, "-o", folder+"/", "--to", "parquet"); code != 0 {
+		t.Fatal(stderr)
+	}
+	for _, command := range []string{"diagnose", "zscore", "ks", "blame", "frontier"} {
+		_, want, _ := runArgs(t, nil, command, traces, "--format", "json")
+		code, got, stderr := runArgs(t, nil, command, folder, "--strict", "--format", "json")
+		if code != 0 || got != want || !strings.HasPrefix(got, "{") {
+			t.Errorf("%s: exit code %d, %d bytes that are not the %d of the traces: %s", command, code, len(got), len(want), stderr)
+		}
+	}
+}

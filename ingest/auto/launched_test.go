@@ -1,0 +1,168 @@
+package auto
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sfstat/sfstat/ingest/optrace"
+	"github.com/sfstat/sfstat/internal/largedata"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// total is a row of totals in words, which do not depend on how tables are
+// numbered.
+type total struct {
+	Rank  int
+	Role  string
+	Step  int64
+	Stage string
+	Name  string
+	Row   trace.OpTotal // without its place
+}
+
+func totals(t *trace.OpTotals) map[total]int {
+	out := make(map[total]int)
+	for _, r := range t.Rows {
+		row := r
+		row.Rank, row.Step, row.Stage, row.Name = 0, 0, 0, 0
+		out[total{t.Ranks[r.Rank].ID, t.Ranks[r.Rank].Role.String(), t.Steps[r.Step], t.Stages[r.Stage], t.Names[r.Name], row}]++
+	}
+	return out
+}
+
+// convert writes operators as a folder would hold them and reads them again.
+func convert(t *testing.T, o *trace.OpTrace, ext string, write func(io.Writer, *trace.OpTrace) error) Item {
+	t.Helper()
+	dir := t.TempDir()
+	for name, write := range map[string]func(io.Writer, *trace.OpTrace) error{"trace-x" + ext: write, "meta-x.yaml": optrace.WriteMeta} {
+		var b bytes.Buffer
+		if err := write(&b, o); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), b.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := Open([]string{dir}, Options{Want: OperatorsOnly})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	item, err := r.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return item
+}
+
+// TestConverted: the operators of a profile are, written and read again, what
+// they were, and come to the same totals by stage and name.
+func TestConverted(t *testing.T) {
+	for _, folder := range []string{"fixtures/kineto/ddp4", "fixtures/sources/nsight", "data/kineto/gen8", "data/kineto/hta", "data/kineto/tracelens"} {
+		t.Run(folder, func(t *testing.T) {
+			if strings.HasPrefix(folder, "data") {
+				folder = largedata.Need(t, folder)
+			} else {
+				folder = filepath.Join("..", "..", folder)
+			}
+			r, err := Open([]string{folder}, Options{Want: OperatorsOnly})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			n := 0
+			for ; ; n++ {
+				live, err := r.Next()
+				if err == io.EOF {
+					break
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				for ext, write := range map[string]func(io.Writer, *trace.OpTrace) error{".csv": optrace.WriteCSV, ".parquet": optrace.WriteParquet} {
+					checkConverted(t, live, convert(t, live.Ops, ext, write))
+				}
+			}
+			if n == 0 {
+				t.Error("no operators")
+			}
+		})
+	}
+}
+
+func checkConverted(t *testing.T, live, back Item) {
+	t.Helper()
+	got, want := *back.Ops, *live.Ops
+	got.Units, want.Units = "", ""
+	got.Names, want.Names = named(&got), named(&want)
+	got.Name, want.Name = nil, nil
+	if !slices.Equal(launches(&got), launches(&want)) {
+		t.Fatalf("%s: launches are others", want.Run)
+	}
+	got.Launches, want.Launches, got.Launch, want.Launch = nil, nil, nil, nil
+	if !slices.ContainsFunc(want.Declared, func(r trace.Role) bool { return r != nil }) {
+		want.Declared, got.Declared = nil, nil
+	}
+	if d := cmp.Diff(&want, &got); d != "" {
+		t.Errorf("%s, -want +got:\n%s", want.Run, d)
+	}
+	if live.Launched == nil {
+		return // no stages are known
+	}
+	if d := cmp.Diff(totals(live.Launched), totals(back.Launched)); d != "" {
+		t.Errorf("%s: totals, -want +got:\n%s", want.Run, d)
+	}
+}
+
+// named is the name of every row.
+func named(o *trace.OpTrace) []string {
+	out := make([]string, o.Len())
+	for i, at := range o.Name {
+		out[i] = o.Names[at]
+	}
+	return out
+}
+
+func launches(o *trace.OpTrace) []trace.OpLaunch {
+	out := make([]trace.OpLaunch, o.Len())
+	for i, at := range o.Launch {
+		out[i] = o.Launches[at]
+	}
+	return out
+}
+
+// TestHalves: of a folder with windows and a profiler's operators the half that
+// is wanted is read, strictly too; the other is skipped, and no problem.
+func TestHalves(t *testing.T) {
+	const operators = "dp_rank,stage,rank,step,optype,start_ts,duration,seq_id,lane,group,launched_by,kernel,collective,bytes\n" +
+		"0,0,0,1,a,0,5,0,3,-1,forward,\"void a<int, int>(int)\",,-1\n1,0,1,1,a,0,5,0,3,-1,forward,\"void a<int, int>(int)\",,-1\n"
+	dir := folderOf(t, map[string]string{"trace-a.csv": operators, "w.parquet": parquet(t, some(2))})
+	for want, skipped := range map[Wanted]string{OperatorsOnly: "w.parquet", WindowsOnly: "trace-a.csv"} {
+		r, _, _, err := items(t, Options{Want: want, Strict: FirstError}, dir)
+		if err != nil || len(r.Problems()) > 0 {
+			t.Fatalf("%v: %v, %v", want, err, r.Problems())
+		}
+		for _, in := range r.Inputs() {
+			if (in.Skipped != "") != strings.HasSuffix(in.Path, skipped) {
+				t.Errorf("%v: %s is skipped: %q", want, in.Path, in.Skipped)
+			}
+		}
+	}
+	_, all, _, err := items(t, Options{Want: OperatorsOnly}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := launches(all[0])[0]; got != (trace.OpLaunch{Stage: "forward", Name: "void a<int, int>(int)", Bytes: -1}) {
+		t.Errorf("%+v", got)
+	}
+	if _, _, _, err := items(t, Options{Want: WindowsOnly}, filepath.Join(dir, "trace-a.csv")); err == nil {
+		t.Error("operators that are named are taken for windows")
+	}
+}

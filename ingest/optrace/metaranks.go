@@ -1,0 +1,100 @@
+package optrace
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/sfstat/sfstat/trace"
+)
+
+// metaRank is a rank of a profiler's trace.
+type metaRank struct {
+	Rank  int    `yaml:"rank"`
+	Host  string `yaml:"host,omitempty"`
+	Local int    `yaml:"local_rank"`
+	Role  string `yaml:"role,omitempty"` // "dp=0,tp=1", where more is declared than the columns tell
+}
+
+// metaNote is what is incomplete about a profiler's trace.
+type metaNote struct {
+	Kind string `yaml:"kind"`
+	Text string `yaml:"text"`
+}
+
+// metaOf is the meta file that tells of t what its columns do not.
+func metaOf(t *trace.OpTrace) *Meta {
+	l := t.Layout
+	m := &Meta{Trial: t.Run, DP: l.DP, DSP: l.DSP, PP: l.PP, TP: l.TP, VPP: l.VPP, World: l.World}
+	if t.Resolution > 1 {
+		m.Resolution = t.Resolution
+	}
+	if t.Launch == nil {
+		return m
+	}
+	for i, r := range t.Ranks {
+		told := metaRank{Rank: r.ID, Host: r.Host, Local: r.LocalRank}
+		if t.Declared != nil {
+			told.Role = t.Declared[i].String()
+		}
+		m.Ranks = append(m.Ranks, told)
+	}
+	for _, n := range t.Notes {
+		m.Notes = append(m.Notes, metaNote{n.Kind.String(), n.Text})
+	}
+	return m
+}
+
+// checkRanks refuses ranks that cannot be, and those that are told twice.
+func (m *Meta) checkRanks() error {
+	seen := make(map[int]bool)
+	for _, r := range m.Ranks {
+		if r.Rank < 0 || r.Rank >= trace.MaxRanks || r.Local < -1 || seen[r.Rank] {
+			return trace.Bad(trace.ErrFormat, "rank %d with local rank %d, expected ranks from 0 to %d, each once", r.Rank, r.Local, trace.MaxRanks-1)
+		}
+		seen[r.Rank] = true
+		if _, err := parseRole(r.Role); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// parseRole is the inverse of Role.String.
+func parseRole(text string) (trace.Role, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var coords []trace.Coord
+	for part := range strings.SplitSeq(text, ",") {
+		axis, index, _ := strings.Cut(part, "=")
+		n, err := strconv.Atoi(index)
+		if err != nil {
+			return nil, trace.Bad(trace.ErrFormat, "role %.80q, expected a list such as dp=0,tp=1", text)
+		}
+		coords = append(coords, trace.Coord{Axis: axis, Index: n})
+	}
+	return trace.NewRole(coords...)
+}
+
+// restore gives a profiler's trace the ranks, the layout and the notes that it
+// had when it was written.
+func (m *Meta) restore(o *trace.OpTrace) {
+	if m.DP > 0 && m.PP > 0 && m.World > 0 {
+		o.Layout.TP, o.Layout.DSP, o.Layout.VPP, o.Layout.World = m.TP, m.DSP, m.VPP, m.World
+	}
+	told := make(map[int]*metaRank)
+	for i := range m.Ranks {
+		told[m.Ranks[i].Rank] = &m.Ranks[i]
+	}
+	o.Declared = make([]trace.Role, len(o.Ranks))
+	for i := range o.Ranks {
+		r := &o.Ranks[i]
+		if t := told[r.ID]; t != nil {
+			r.Host, r.LocalRank = t.Host, t.Local
+			o.Declared[i], _ = parseRole(t.Role) // which was checked
+		}
+	}
+	for _, n := range m.Notes {
+		o.Notes = append(o.Notes, trace.Note{Kind: trace.ParseNoteKind(n.Kind), Text: n.Text})
+	}
+}

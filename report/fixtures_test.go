@@ -234,7 +234,7 @@ func telemetryCase() *diagnose.Verdict {
 	w := window("job-45", 4, 158, 603, 1420, 21, 143, 9)
 	w.Ranks, w.Routing, w.Leader = []int{0, 1, 2, 4, 5, 6}, nil, frontier.Leader{Stage: -1}
 	w.Quality = frontier.Quality{ClosureResidual: 0.081, OverlapError: 0.002, Wall: true, Missing: []int{3, 7}, SchemaOK: true,
-		Notes: []string{"2 of 8 ranks did not report steps 500 to 619: 3,7", "the recorder could not gather the window on ranks 0"}}
+		Notes: []string{"2 of 8 ranks did not report steps 500 to 619: 3,7", "the recorder could not gather the window on rank 0"}}
 	for i := range w.Stages {
 		w.Stages[i].Latest = []int{0, 2, 5, 6}
 	}

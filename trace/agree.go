@@ -61,8 +61,8 @@ func agree(parts []*Part) (kept []*Part, notes []Note) {
 	}
 	for _, k := range what {
 		if ranks := others[k.kind]; len(ranks) > 0 {
-			notes = append(notes, Note{k.kind, fmt.Sprintf("ranks %s have %s than the %d ranks of this window and are left out",
-				RankList(ranks), k.text, len(kept))})
+			notes = append(notes, Note{k.kind, fmt.Sprintf("left out, with %s than the %d of this window: %s",
+				k.text, len(kept), Ranks(ranks))})
 		}
 	}
 	return kept, notes

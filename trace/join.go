@@ -41,7 +41,7 @@ func Join(parts []*Part) ([]*Window, error) {
 	failed := gatherFailed(sorted)
 	var notes []Note
 	if len(failed) > 0 {
-		notes = append(notes, Note{NoteGatherFailed, fmt.Sprintf("the recorder could not gather the window on ranks %s", RankList(failed))})
+		notes = append(notes, Note{NoteGatherFailed, fmt.Sprintf("the recorder could not gather the window on %s", Ranks(failed))})
 	}
 	notes = append(notes, recorderNotes(sorted)...)
 	cuts, err := spans(sorted)

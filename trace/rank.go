@@ -105,3 +105,11 @@ func RankList(ranks []int) string {
 	}
 	return string(b)
 }
+
+// Ranks writes ascending rank numbers in words: "rank 2", "ranks 0-3,7".
+func Ranks(ranks []int) string {
+	if len(ranks) == 1 {
+		return "rank " + RankList(ranks)
+	}
+	return "ranks " + RankList(ranks)
+}

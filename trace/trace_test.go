@@ -372,6 +372,14 @@ func TestRankList(t *testing.T) {
 	}
 }
 
+func TestRanks(t *testing.T) {
+	for want, ranks := range map[string][]int{"rank 4": {4}, "ranks 0-2": {0, 1, 2}, "ranks 1,5": {1, 5}} {
+		if got := Ranks(ranks); got != want {
+			t.Errorf("Ranks(%v) = %q, want %q", ranks, got, want)
+		}
+	}
+}
+
 func TestNamesOfEnums(t *testing.T) {
 	for k := NoteUnknown; k <= NoteTopologyChanged; k++ {
 		if ParseNoteKind(k.String()) != k {

@@ -202,7 +202,7 @@ func TestCallsAndKernels(t *testing.T) {
 		"a graph as a whole": {func(p *nsighttest.Process) {
 			launch(p, 1_100_000, 1, "cudaGraphLaunch_v10000")
 			p.Graphs = append(p.Graphs, nsighttest.Work{Start: 1_200_000, End: 1_300_000, Correlation: 1})
-		}, 0, "1 launches of CUDA graphs were recorded as one piece of work each"},
+		}, 0, "inside which collectives are not seen: 1;"},
 		"copy engines: no kernel at all": {func(p *nsighttest.Process) {
 			launch(p, 1_100_000, 1, "cudaMemcpyAsync_v3020")
 			p.Copies = append(p.Copies, nsighttest.Work{Start: 1_200_000, End: 1_300_000, Correlation: 1, Bytes: 1 << 20})
@@ -217,10 +217,10 @@ func TestCallsAndKernels(t *testing.T) {
 		}, 7, ""},
 		"a recording that ends inside a step": {func(p *nsighttest.Process) {
 			p.Ranges = append(p.Ranges, nsighttest.Range{Start: 7_000_000, Text: "iteration 3"}, nsighttest.Range{Start: 7_000_000, Text: "forward"})
-		}, 0, "2 steps and stages had not ended when the recording did"},
+		}, 0, "had not ended when the recording did, and were left out: 2"},
 		"an end before its start": {func(p *nsighttest.Process) {
 			p.Work = append(p.Work, nsighttest.Work{Start: 1_300_000, End: 1_200_000, Name: "gemm"})
-		}, 0, "1 rows have times that cannot be"},
+		}, 0, "such as an end before the start, and were left out: 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ranks := mustRead(t, save(t, t.TempDir(), "x.sqlite", one(c.add)))
@@ -270,7 +270,7 @@ func TestLacking(t *testing.T) {
 		"CUPTI_ACTIVITY_KIND_KERNEL":     "no kernels in the file",
 		"CUPTI_ACTIVITY_KIND_RUNTIME":    "no API calls in the file",
 		"TARGET_INFO_SESSION_START_TIME": "does not say when its session began",
-		"StringIds":                      "1 kernels have no name",
+		"StringIds":                      "collectives among them cannot be told: 1",
 	} {
 		e := one(work)
 		e.Without = []string{table}

@@ -64,7 +64,7 @@ func (r *recording) ranks() []*process {
 	for i, p := range ranks {
 		r.tell(p)
 		if i == 0 && others > 0 {
-			p.b.Note(trace.NoteRecorder, "%d other processes had work on a GPU and marked no steps: they are left out", others)
+			p.b.Note(trace.NoteRecorder, "other processes that had work on a GPU and marked no steps, and were left out: %d", others)
 		}
 		p.rank = p.b.Finish()
 		p.b = nil
@@ -115,21 +115,21 @@ func (r *recording) tell(p *process) {
 		note("no API calls in the file (CUPTI_ACTIVITY_KIND_RUNTIME): which stage launched a kernel is guessed from when it ran")
 	}
 	if p.nameless > 0 {
-		note("%d kernels have no name (StringIds): collectives among them cannot be told", p.nameless)
+		note("kernels without a name (StringIds), so that collectives among them cannot be told: %d", p.nameless)
 	}
 	if r.session.Epoch <= 0 {
 		note("the file does not say when its session began: its times stand alone, and are compared with other files' by collectives only")
 	}
 	if p.graphs > 0 {
-		note("%d launches of CUDA graphs were recorded as one piece of work each: collectives inside them are not seen; record with --cuda-graph-trace=node", p.graphs)
+		note("launches of CUDA graphs that were recorded as one piece of work, inside which collectives are not seen: %d; record with --cuda-graph-trace=node", p.graphs)
 	}
 	if len(p.devices) > 1 {
 		note("the process used %d GPUs: their work counts together", len(p.devices))
 	}
 	if r.open > 0 {
-		note("%d steps and stages had not ended when the recording did: they are left out", r.open)
+		note("steps and stages that had not ended when the recording did, and were left out: %d", r.open)
 	}
 	if r.skipped > 0 {
-		note("%d rows have times that cannot be, such as an end before the start: they are left out", r.skipped)
+		note("rows with times that cannot be, such as an end before the start, and were left out: %d", r.skipped)
 	}
 }

@@ -61,7 +61,7 @@ func oddWindow(rng *rand.Rand) *trace.Window {
 	}
 	if len(w.GatherFailed) > 0 {
 		w.Notes = []trace.Note{{Kind: trace.NoteGatherFailed,
-			Text: "the recorder could not gather the window on ranks " + trace.RankList(w.GatherFailed)}}
+			Text: "the recorder could not gather the window on " + trace.Ranks(w.GatherFailed)}}
 	}
 	for n := range rng.IntN(3) {
 		w.Notes = append(w.Notes, trace.Note{Kind: trace.NoteRecorder, Text: oddName(rng) + string(rune('0'+n))})

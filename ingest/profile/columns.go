@@ -147,7 +147,7 @@ func (c *converter) tellClocks() {
 	switch {
 	case len(c.ranks) == 1:
 	case told < len(c.ranks)-1:
-		c.note(trace.NoteRecorder, "%d of %d ranks share no collective with the others: how long they waited in exposed communication cannot be told from the transfer",
+		c.note(trace.NoteRecorder, "ranks that share no collective with the others: %d of %d; how long they waited in exposed communication cannot be told from the transfer",
 			len(c.ranks)-1-told, len(c.ranks))
 	default:
 		c.note(trace.NoteRecorder, "clocks were brought together by the ends of collectives: at most %.3f ms apart before, %.3f ms after", float64(most)/1e6, float64(residual)/1e6)

@@ -65,7 +65,7 @@ func (b *Builder) fill(r *Rank, thread int64) {
 		s.split(backward, b.stages.Index(stagemap.Optimizer))
 	}
 	if inferred > 0 {
-		b.Note(trace.NoteRecorder, "%d steps name no forward pass: the time before the backward one counts as it", inferred)
+		b.Note(trace.NoteRecorder, "steps that name no forward pass, so that the time before the backward one counts as it: %d", inferred)
 	}
 }
 

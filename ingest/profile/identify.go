@@ -134,7 +134,7 @@ func (j *Job) identify() {
 	case complete(told) && distinctInts(told):
 	case complete(named) && distinctInts(named):
 		if complete(told) {
-			j.note(trace.NoteRecorder, "%d traces say that they are rank %s: ranks are taken from the names of the files", len(told), trace.RankList(unique(told)))
+			j.note(trace.NoteRecorder, "%d traces say that they are %s: ranks are taken from the names of the files", len(told), trace.Ranks(unique(told)))
 		} else {
 			j.note(trace.NoteRecorder, "ranks are taken from the names of the files: not all traces tell theirs")
 		}
@@ -171,7 +171,7 @@ func (j *Job) tellBeyond() {
 		}
 	}
 	if len(beyond) > 0 {
-		j.note(trace.NoteRecorder, "a world of %d ranks, told by the traces, has no rank %s: the larger number counts; are all files of one job?", world, trace.RankList(beyond))
+		j.note(trace.NoteRecorder, "a world of %d ranks, told by the traces, has no %s: the larger number counts; are all files of one job?", world, trace.Ranks(beyond))
 	}
 }
 
@@ -217,7 +217,7 @@ func (j *Job) renumber() {
 		}
 	}
 	if len(off) > 0 {
-		j.note(trace.NoteRecorder, "ranks %s number their steps one off the others, which recorded at the same times: they are numbered alike", trace.RankList(off))
+		j.note(trace.NoteRecorder, "steps that were numbered one off the others', which were recorded at the same times, are numbered alike: those of %s", trace.Ranks(off))
 	}
 }
 

@@ -26,7 +26,7 @@ func TestJobs(t *testing.T) {
 		noted string
 	}{
 		"told":                     {[]*Rank{recorded("b", 1, 2, 0, 1), recorded("a", 0, 2, 0, 1)}, "0 1", ""},
-		"all say 0, named":         {[]*Rank{recorded("x/rank-1.json", 0, 2, 0, 1), recorded("x/rank-0.json", 0, 2, 0, 1)}, "0 1", "say that they are rank 0"},
+		"all say 0, named":         {[]*Rank{recorded("x/rank-1.json", 0, 2, 0, 1), recorded("x/rank-0.json", 0, 2, 0, 1)}, "0 1", "2 traces say that they are rank 0"},
 		"rank_3":                   {[]*Rank{recorded("rank_3.json", -1, 0, 0, 1), recorded("rank_7.json", -1, 0, 0, 1)}, "3 7", "names of the files"},
 		"rank3":                    {[]*Rank{recorded("rank3.json", -1, 0, 0, 1), recorded("rank12.json", -1, 0, 0, 1)}, "3 12", "names of the files"},
 		"worker":                   {[]*Rank{recorded("worker3.1700000000000.pt.trace.json", -1, 0, 0, 1), recorded("worker4.1700000000001.pt.trace.json", -1, 0, 0, 1)}, "3 4", "names"},
@@ -36,7 +36,7 @@ func TestJobs(t *testing.T) {
 		"alone":                    {[]*Rank{recorded("trace.json", -1, 0, 0, 1)}, "0", "counts as rank 0"},
 		"alone, named":             {[]*Rank{recorded("rank-34.json", -1, 0, 0, 1)}, "34", "from the name"},
 		"two of each, other steps": {[]*Rank{recorded("a1", 0, 2, 0, 1, 2), recorded("a2", 0, 2, 1e9, 7), recorded("b1", 1, 2, 0, 1, 2), recorded("b2", 1, 2, 1e9, 7)}, "0 1", "joined by their steps"},
-		"two of one, same steps":   {[]*Rank{recorded("a1", 0, 2, 0, 1, 2), recorded("a2", 0, 2, 0, 1), recorded("b1", 1, 2, 0, 1, 2)}, "0 1", "left out a2"},
+		"two of one, same steps":   {[]*Rank{recorded("a1", 0, 2, 0, 1, 2), recorded("a2", 0, 2, 0, 1), recorded("b1", 1, 2, 0, 1, 2)}, "0 1", "left out, since another trace has their rank and steps: a2"},
 		"other times":              {[]*Rank{recorded("a1", 0, 2, 0, 1), recorded("a2", 0, 2, hour, 1), recorded("b1", 1, 2, 0, 1), recorded("b2", 1, 2, hour, 1)}, "0 1; 0 1", ""},
 		"other worlds":             {[]*Rank{recorded("a", 0, 2, 0, 1), recorded("b", 1, 2, 0, 1), recorded("c", 0, 8, 0, 1)}, "0 1; 0", ""},
 		"a rank too many":          {[]*Rank{recorded("a", 1, 4, 0, 1), recorded("c", 5, 4, 0, 1)}, "1 5", "a world of 4 ranks, told by the traces, has no rank 5"},

@@ -2,6 +2,7 @@ package profile
 
 import (
 	"cmp"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -39,9 +40,12 @@ func (j *Job) join() bool {
 		kept = append(kept, r)
 	}
 	j.Ranks = kept
-	j.note(trace.NoteRecorder, "several recordings of rank %s are joined by their steps", trace.RankList(unique(several)))
+	j.note(trace.NoteRecorder, "several recordings of %s are joined by their steps", trace.Ranks(unique(several)))
 	return true
 }
+
+// listedFiles is how many names of files a note gives.
+const listedFiles = 4
 
 // keepLongest keeps of the recordings of each rank the one with most steps.
 func (j *Job) keepLongest() {
@@ -58,7 +62,11 @@ func (j *Job) keepLongest() {
 		}
 		return best[r.ID] != r
 	})
-	j.note(trace.NoteRecorder, "%d traces are of a rank and steps that another one has: left out %s", len(left), strings.Join(left[:min(4, len(left))], ", "))
+	more := ""
+	if n := len(left) - listedFiles; n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	j.note(trace.NoteRecorder, "left out, since another trace has their rank and steps: %s%s", strings.Join(left[:min(listedFiles, len(left))], ", "), more)
 }
 
 // append adds a later or earlier recording of the same rank.

@@ -67,10 +67,10 @@ func (b *Builder) apart(marks []mark) []mark {
 		kept = append(kept, m)
 	}
 	if inside > 0 {
-		b.Note(trace.NoteRecorder, "%d step marks lie inside other steps and are not steps of their own", inside)
+		b.Note(trace.NoteRecorder, "step marks that lie inside other steps and are not steps of their own: %d", inside)
 	}
 	if overlapping > 0 {
-		b.Note(trace.NoteRecorder, "%d steps begin before the one before has ended: they are cut to begin there", overlapping)
+		b.Note(trace.NoteRecorder, "steps that begin before the one before has ended, and were cut to begin there: %d", overlapping)
 	}
 	return kept
 }

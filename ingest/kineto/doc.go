@@ -10,7 +10,8 @@
 // NaN and Infinity, unescaped quotes and backslashes in names, control
 // characters, invalid UTF-8, trailing commas, members that are there twice,
 // numbers as strings and the other way round, members in any order and of any
-// type. An event that cannot be read is left out and counted. A file that ends
+// type. An event that cannot be read, or is too large to be held, is left out
+// and counted, and so is one of a category that is not known. A file that ends
 // too early gives what came before, and says so.
 //
 // Stamps are microseconds, with or without decimals, and become nanoseconds as

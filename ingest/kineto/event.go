@@ -173,7 +173,13 @@ func (e *event) value(which member, b []byte) (int, state) {
 // valueEnd is the length of a value. A string in a damaged event ends where
 // what follows is what follows a string.
 func (e *event) valueEnd(b []byte) (int, state) {
-	if !e.lenient || b[0] != '"' {
+	switch {
+	case !e.lenient && b[0] == '{':
+		if n := flatEnd(b); n > 0 {
+			return n, whole
+		}
+		return nestedEnd(b, wellFormed)
+	case !e.lenient || b[0] != '"':
 		return valueEnd(b)
 	}
 	for i := 1; i < len(b); i++ {

@@ -26,6 +26,9 @@ func (d *reader) handle() {
 			}
 			return
 		}
+		if !e.hasDur {
+			d.endless.add(d.s.pos())
+		}
 		if e.dur < 0 {
 			d.negative.add(d.s.pos())
 			e.dur = 0
@@ -52,9 +55,24 @@ func (d *reader) complete(e *event) {
 	case "cuda_runtime", "cuda_driver", "Runtime":
 		d.launch(e)
 	default:
-		if bytes.HasSuffix(e.cat, []byte("_runtime")) || bytes.HasSuffix(e.cat, []byte("_driver")) {
-			d.launch(e)
-		}
+		d.foreign(e)
+	}
+}
+
+// foreign takes an event of a category that is named after an accelerator:
+// "xpu_runtime", "mlu_memcpy".
+func (d *reader) foreign(e *event) {
+	ends := func(ending string) bool {
+		n := len(e.cat) - len(ending)
+		return n > 0 && bytes.EqualFold(e.cat[n:], []byte(ending))
+	}
+	switch {
+	case ends("_runtime"), ends("_driver"):
+		d.launch(e)
+	case ends("_memcpy"), ends("_memset"):
+		d.work(e, profile.Memory)
+	default:
+		d.unknown.meet(e.cat)
 	}
 }
 
@@ -77,6 +95,9 @@ func (d *reader) host(e *event) {
 		matters = d.b.MattersAsOperator
 	}
 	if matters(id) {
+		if d.b.MarksStep(id) {
+			d.stepping.add(e.pid)
+		}
 		d.b.Range(id, number(e.tid), e.ts, e.ts+e.dur)
 	}
 }

@@ -102,7 +102,7 @@ func TestHalvesBeyondTime(t *testing.T) {
 	begin, end := `{"ph":"B","name":"forward","tid":7,"ts":-4611686018427387}`, `{"ph":"E","tid":7,"ts":4611686018427387}`
 	r := must(t, doc(step, begin, end))
 	stepAgain(t, r)
-	if !noted(r, trace.NoteRecorder, "1 events have no time") {
+	if !noted(r, trace.NoteRecorder, "have no time that can be read and were left out: 1,") {
 		t.Errorf("notes %v", r.Notes)
 	}
 	if _, err := read(t, doc(begin, end)); !errors.Is(err, trace.ErrEmpty) {
@@ -116,7 +116,7 @@ func TestNothing(t *testing.T) {
 		`{"traceEvents":[]}`:                      "was anything run",
 		`{"traceEvents":[`:                        "ends in the middle",
 		`{"traceEvents":[[[[[`:                    "1 could not be read, the first at byte 16",
-		`{"traceEvents":[{"ph":"X","ts":"now"}]}`: "1 have no time that can be read, the first at byte 16",
+		`{"traceEvents":[{"ph":"X","ts":"now"}]}`: "1 without a time that can be read, the first at byte 16",
 	} {
 		if _, err := read(t, text); !errors.Is(err, trace.ErrEmpty) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)

@@ -1,8 +1,8 @@
 package kineto
 
 import (
+	"fmt"
 	"io"
-	"strings"
 
 	"github.com/sfstat/sfstat/ingest/profile"
 	"github.com/sfstat/sfstat/ingest/profile/stagemap"
@@ -18,6 +18,7 @@ func Read(r io.Reader, name string, m *stagemap.Map) (*profile.Rank, error) {
 	if err := d.document(); err != nil {
 		return nil, trace.At(trace.Pos{File: name}, err)
 	}
+	d.behind()
 	d.tell()
 	rank := d.b.Finish()
 	rank.Source = name
@@ -32,10 +33,12 @@ func Read(r io.Reader, name string, m *stagemap.Map) (*profile.Rank, error) {
 func (d *reader) nothing() error {
 	const without = "a profiler trace without timed events"
 	switch {
+	case d.large.n > 0:
+		return trace.Bad(trace.ErrEmpty, "%s: %d larger than %d MiB, the first at byte %d", without, d.large.n, maxEvent>>20, d.large.first.Offset)
 	case d.damaged.n > 0:
 		return trace.Bad(trace.ErrEmpty, "%s: %d could not be read, the first at byte %d", without, d.damaged.n, d.damaged.first.Offset)
 	case d.untimed.n > 0:
-		return trace.Bad(trace.ErrEmpty, "%s: %d have no time that can be read, the first at byte %d", without, d.untimed.n, d.untimed.first.Offset)
+		return trace.Bad(trace.ErrEmpty, "%s: %d without a time that can be read, the first at byte %d", without, d.untimed.n, d.untimed.first.Offset)
 	case d.cut:
 		return trace.Bad(trace.ErrEmpty, "%s: it ends in the middle, as when a job is killed while it writes", without)
 	}
@@ -60,18 +63,10 @@ type reader struct {
 	damaged  counted
 	untimed  counted
 	negative counted
-}
-
-// counted is how many events had something, and where the first was.
-type counted struct {
-	n     int64
-	first trace.Pos
-}
-
-func (c *counted) add(at trace.Pos) {
-	if c.n++; c.n == 1 {
-		c.first = at
-	}
+	endless  counted // without a duration
+	large    counted // beyond maxEvent
+	unknown  strangers
+	stepping processes
 }
 
 // document reads the input: an object with the events in it, or an array of
@@ -102,6 +97,7 @@ func (d *reader) object() error {
 			d.s.i++
 			continue
 		case '}':
+			d.s.i++
 			return nil
 		case 0:
 			return d.ended()
@@ -110,15 +106,18 @@ func (d *reader) object() error {
 			return d.broken("expected a key")
 		}
 		text, ok := d.s.str(maxKey)
-		if !ok {
-			return d.ended()
+		if !ok { // too long to be of use
+			if complete, err := d.s.skip(); err != nil || !complete {
+				return d.lost(err)
+			}
+			continue
 		}
 		key := string(text)
 		if c := d.s.peek(); c != ':' {
 			if c == 0 {
 				return d.ended()
 			}
-			return d.broken("expected a colon behind the key " + key)
+			return d.broken(fmt.Sprintf("expected a colon behind the key %.40q", key))
 		}
 		d.s.i++
 		if err := d.member(key); err != nil {
@@ -142,19 +141,36 @@ func (d *reader) member(key string) error {
 		return d.list()
 	case metadata[key]:
 		v, err := d.s.capture()
-		if err == nil && v == nil {
+		switch {
+		case err != nil:
+			return d.lost(err)
+		case v != nil:
+			d.info.take(key, v)
+			return nil
+		case !d.s.full:
 			return d.ended()
 		}
-		if err == nil {
-			d.info.take(key, v)
-		}
-		return err
+		d.note(trace.NoteRecorder, "metadata larger than %d MiB, and left out: %s, at byte %d", maxEvent>>20, key, d.s.pos().Offset)
 	}
-	complete, err := d.s.skip()
-	if err == nil && !complete {
+	if complete, err := d.s.skip(); err != nil || !complete {
+		return d.lost(err)
+	}
+	return nil
+}
+
+// lost ends the reading in the middle of a value: at the end of the input, or
+// where err says that it nests too deep, which is an error when there were no
+// events yet.
+func (d *reader) lost(err error) error {
+	if err == nil {
 		return d.ended()
 	}
-	return err
+	if d.events == 0 {
+		return err
+	}
+	d.damaged.add(d.s.pos())
+	d.cut = true
+	return nil
 }
 
 // ended notes that the input ended too early, unless something else ended it.
@@ -211,28 +227,62 @@ const (
 // next reads one event. done: the input has ended.
 func (d *reader) next() (done bool, err error) {
 	for {
-		d.e.lenient = false
-		n, st := d.e.read(d.s.buf[d.s.i:])
-		if st == damaged && d.damaged.n < lenientTries {
-			d.e.lenient = true
-			near := d.s.buf[d.s.i:min(len(d.s.buf), d.s.i+lenientReach)]
-			if n, st = d.e.read(near); st == short && len(near) == lenientReach {
-				st = damaged
-			}
-		}
-		switch st {
-		case whole:
+		n, st, wrong := d.attempt()
+		switch {
+		case st == whole:
 			d.events++
 			d.handle()
 			d.s.i += n
 			return false, nil
-		case damaged:
+		case st == damaged:
 			return d.resume()
-		}
-		if !d.s.double() {
+		case d.s.double():
+		case d.s.full:
+			return d.pass()
+		case wrong:
+			return d.resume()
+		default:
 			return true, d.ended()
 		}
 	}
+}
+
+// attempt reads what is there of the next event, and where that cannot be, or
+// goes on for very long, reads it once more with other ends of its strings.
+// wrong: it can only be read so, if at all.
+func (d *reader) attempt() (n int, st state, wrong bool) {
+	unread := d.s.buf[d.s.i:]
+	d.e.lenient = false
+	n, st = d.e.read(unread)
+	wrong = st == damaged
+	if !wrong && (st == whole || len(unread) < bufferSize) || d.damaged.n >= lenientTries {
+		return n, st, wrong
+	}
+	d.e.lenient = true
+	near := unread[:min(len(unread), lenientReach)]
+	n, again := d.e.read(near)
+	switch {
+	case again == whole:
+		return n, whole, wrong
+	case !wrong: // long, but well so far
+		return 0, short, false
+	case again == short && len(near) == lenientReach:
+		return 0, damaged, true
+	}
+	return 0, again, true
+}
+
+// pass leaves out an event that is too large to be held, and is behind it then.
+func (d *reader) pass() (done bool, err error) {
+	d.large.add(d.s.pos())
+	complete, err := d.s.skip()
+	switch {
+	case err != nil: // too deep
+		return d.resume()
+	case !complete:
+		return true, d.ended()
+	}
+	return false, nil
 }
 
 // resume counts what cannot be read and looks for the next event behind it.
@@ -250,26 +300,5 @@ func (d *reader) resume() (done bool, err error) {
 			return true, d.ended()
 		}
 		from = d.s.i
-	}
-}
-
-// tell turns what was counted into notes.
-func (d *reader) tell() {
-	if d.cut {
-		d.b.Note(trace.NoteTruncated, "the trace ends in the middle, after %d events: what came before is used", d.events)
-	}
-	for _, c := range []struct {
-		counted
-		what string
-	}{
-		{d.damaged, "could not be read and were left out"},
-		{d.untimed, "have no time that can be read and were left out"},
-		{d.negative, "end before they begin and count as having no length"},
-	} {
-		if c.n > 0 {
-			c.first.File = ""
-			where := strings.TrimPrefix(c.first.String(), "input")
-			d.b.Note(trace.NoteRecorder, "%d events %s, the first%s", c.n, c.what, where)
-		}
 	}
 }

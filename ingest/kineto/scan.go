@@ -24,6 +24,7 @@ type scanner struct {
 	i    int
 	off  int64 // in the input, of buf[0]
 	err  error // what ended the input, io.EOF at its clean end
+	full bool  // more would exceed maxEvent
 }
 
 func newScanner(r io.Reader, name string) *scanner {
@@ -39,14 +40,13 @@ func (s *scanner) fail(kind error, format string, args ...any) error {
 }
 
 // more reads on; what is unread stays. It reports whether there is more, and
-// grows the buffer when the unread part fills it.
+// grows the buffer when the unread part fills it, up to maxEvent.
 func (s *scanner) more() bool {
 	if s.err != nil {
 		return false
 	}
 	unread := len(s.buf) - s.i
-	if unread >= maxEvent {
-		s.err = s.fail(trace.ErrTooLarge, "one event of more than %d MiB: is the file a profiler trace?", maxEvent>>20)
+	if s.full = unread >= maxEvent; s.full {
 		return false
 	}
 	if s.i > 0 {
@@ -183,7 +183,7 @@ func (s *scanner) skip() (complete bool, err error) {
 }
 
 // capture reads a value and returns its bytes, valid until the next read; nil
-// when it is not complete.
+// when it is not complete, or too large to be held, which full says.
 func (s *scanner) capture() ([]byte, error) {
 	for {
 		n, st := valueEnd(s.buf[s.i:])

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -54,9 +55,9 @@ func valueEnd(b []byte) (int, state) {
 		if n := flatEnd(b); n > 0 {
 			return n, whole
 		}
-		return nestedEnd(b)
+		return nestedEnd(b, asWritten)
 	case '[':
-		return nestedEnd(b)
+		return nestedEnd(b, asWritten)
 	}
 	for i, c := range b {
 		if c == ',' || c == '}' || c == ']' || c <= ' ' {
@@ -83,8 +84,16 @@ func flatEnd(b []byte) int {
 
 var quote = []byte{'"'}
 
+// quoting is whether strings are believed to end at their next quote.
+type quoting uint8
+
+const (
+	asWritten  quoting = iota
+	wellFormed         // it must be followed by what may follow a string
+)
+
 // nestedEnd is the length of an object or array.
-func nestedEnd(b []byte) (int, state) {
+func nestedEnd(b []byte, q quoting) (int, state) {
 	depth := 0
 	for i := 0; i < len(b); i++ {
 		switch b[i] {
@@ -92,6 +101,9 @@ func nestedEnd(b []byte) (int, state) {
 			end, st := stringEnd(b, i)
 			if st != whole {
 				return 0, short
+			}
+			if next := skipSpace(b, end); q == wellFormed && next < len(b) && strings.IndexByte(",:}]", b[next]) < 0 {
+				return 0, damaged
 			}
 			i = end - 1
 		case '{', '[':

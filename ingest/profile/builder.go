@@ -107,6 +107,9 @@ func (b *Builder) MattersAsOperator(id NameID) bool {
 	return b.Matters(id) && !b.means[id].class.Plain
 }
 
+// MarksStep reports whether a host range with this name is a step.
+func (b *Builder) MarksStep(id NameID) bool { return b.means[id].class.Role == stagemap.Step }
+
 // KindOf is what work on the device with this name is, by the name alone.
 func (b *Builder) KindOf(id NameID) Kind { return b.means[id].kind }
 
@@ -218,10 +221,10 @@ func (b *Builder) Finish() *Rank {
 
 func (b *Builder) tellLost() {
 	if b.lost > 0 {
-		b.Note(trace.NoteRecorder, "%d annotations beyond the first %d were left out", b.lost, maxPieces)
+		b.Note(trace.NoteRecorder, "annotations beyond the first %d, and left out: %d", maxPieces, b.lost)
 	}
 	if b.lostCalls > 0 {
-		b.Note(trace.NoteRecorder, "%d calls of collectives beyond the first %d were left out", b.lostCalls, maxCollectives)
+		b.Note(trace.NoteRecorder, "calls of collectives beyond the first %d, and left out: %d", maxCollectives, b.lostCalls)
 	}
 	if b.works.gap > 0 {
 		b.Note(trace.NoteRecorder, "more than %d pieces of device work: neighbours on a stream at most %d ns apart count as one, and single operators are not kept",

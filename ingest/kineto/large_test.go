@@ -1,0 +1,152 @@
+package kineto
+
+import (
+	"errors"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/internal/compressed"
+	"github.com/sfstat/sfstat/ingest/profile"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// repeated is a text again and again, without being held.
+type repeated struct {
+	text string
+	left int // how often
+	at   int // in text
+}
+
+func (r *repeated) Read(p []byte) (n int, err error) {
+	for n < len(p) {
+		if r.left == 0 {
+			return n, io.EOF
+		}
+		took := copy(p[n:], r.text[r.at:])
+		if n, r.at = n+took, r.at+took; r.at == len(r.text) {
+			r.at = 0
+			r.left--
+		}
+	}
+	return n, nil
+}
+
+// readAllocating reads a trace and tells the bytes that were allocated for it.
+func readAllocating(parts ...io.Reader) (r *profile.Rank, bytes uint64, err error) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	r, err = Read(io.MultiReader(parts...), "t.json", nil)
+	runtime.ReadMemStats(&after)
+	return r, after.TotalAlloc - before.TotalAlloc, err
+}
+
+// much is a text of n MiB that is no value by itself.
+func much(mib int) io.Reader { return &repeated{text: strings.Repeat("x", 1<<10), left: mib << 10} }
+
+// TestLargerThanMemory: what is too large to be held is left out, where it is
+// is said, and all else is used, whatever its size.
+func TestLargerThanMemory(t *testing.T) {
+	const size = 130 // MiB, twice what one event may have
+	s := strings.NewReader
+	for name, tt := range map[string]struct {
+		parts []io.Reader
+		note  string // "": none
+	}{
+		"a name": {[]io.Reader{s(`{"traceEvents":[{"ph":"X","name":"`), much(size), s(`","ts":1,"dur":2},` + step + `]}`)},
+			"events that are larger than 64 MiB and were left out: 1, the first at byte 16"},
+		"arguments, behind": {[]io.Reader{s(`{"traceEvents":[` + step + `,{"ph":"X","args":{"a":["`), much(size), s(`",{"b":"]}"}]}},{}]}`)},
+			"events that are larger than 64 MiB and were left out: 1, the first at byte 199"},
+		"the rank": {[]io.Reader{s(`{"distributedInfo":{"rank":"`), much(size), s(`"},"traceEvents":[` + step + `]}`)},
+			"metadata larger than 64 MiB, and left out: distributedInfo, at byte 19"},
+		"a key":             {[]io.Reader{s(`{"`), much(size), s(`":[1,2],"traceEvents":[` + step + `]}`)}, ""},
+		"device properties": {[]io.Reader{s(`{"deviceProperties":[{"a":"`), much(size), s(`","b":inf}],"traceEvents":[` + step + `]}`)}, ""},
+		"white space":       {[]io.Reader{s(`{"traceEvents":[` + step), &repeated{text: "\n", left: size << 20}, s(`]}`)}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, bytes, err := readAllocating(tt.parts...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			stepAgain(t, r)
+			if tt.note == "" && len(r.Notes) > 0 || tt.note != "" && (len(r.Notes) != 1 || !noted(r, trace.NoteRecorder, tt.note)) {
+				t.Errorf("notes %v, want %q alone", r.Notes, tt.note)
+			}
+			if bytes > 2*maxEvent+8<<20 {
+				t.Errorf("%d MiB were allocated", bytes>>20)
+			}
+		})
+	}
+}
+
+// TestDeepNest: a hundred million brackets are refused in memory that does not
+// grow with them, or left out where events came before.
+func TestDeepNest(t *testing.T) {
+	nest := func() io.Reader { return &repeated{text: strings.Repeat("[", 1<<10), left: 100_000_000 >> 10} }
+	for name, tt := range map[string]struct {
+		before string
+		kind   error // nil: the step is there
+	}{
+		"for a trace":           {`[`, trace.ErrEmpty},
+		"in metadata":           {`{"x":`, trace.ErrFormat},
+		"in the info":           {`{"distributedInfo":`, trace.ErrFormat},
+		"in an event":           {`{"traceEvents":[{"args":`, trace.ErrEmpty},
+		"in an event, behind":   {`{"traceEvents":[` + step + `,{"args":`, nil},
+		"for an event, behind":  {`{"traceEvents":[` + step + `,`, nil},
+		"in metadata, behind":   {`{"traceEvents":[` + step + `],"x":`, nil},
+		"behind the whole file": {`{"traceEvents":[` + step + `]}`, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, bytes, err := readAllocating(strings.NewReader(tt.before), nest())
+			if bytes > 32<<20 {
+				t.Errorf("%d MiB were allocated", bytes>>20)
+			}
+			if tt.kind != nil {
+				if !errors.Is(err, tt.kind) || strings.Contains(err.Error(), "\n") || len(err.Error()) > 200 {
+					t.Errorf("error %v, want one line of kind %v", err, tt.kind)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			stepAgain(t, r)
+			if len(r.Notes) == 0 {
+				t.Error("nothing is said")
+			}
+		})
+	}
+}
+
+// TestMillionFrames: the frames of with_stack cost no memory.
+func TestMillionFrames(t *testing.T) {
+	frames := &repeated{text: x("python_function", "torch/nn/modules/module.py(1494): _call_impl", 1020, 5) + ",\n", left: 1_000_000}
+	r, bytes, err := readAllocating(strings.NewReader(`{"traceEvents":[`), frames, strings.NewReader(step+`]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stepAgain(t, r)
+	if bytes > 8<<20 || len(r.Notes) > 0 {
+		t.Errorf("%d MiB were allocated, notes %v", bytes>>20, r.Notes)
+	}
+}
+
+// TestGzipBomb: what expands without end is refused in one line, however small
+// it is stored.
+func TestGzipBomb(t *testing.T) {
+	stored := compressed.Gzip(t, `{"traceEvents":[`+strings.Repeat(" ", 200<<20))
+	src, err := ingest.NewSource(strings.NewReader(stored), "t.json.gz", ingest.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	_, bytes, err := readAllocating(src)
+	if !errors.Is(err, trace.ErrTooLarge) || !strings.Contains(err.Error(), "as a decompression bomb does") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("error %v", err)
+	}
+	if bytes > 32<<20 {
+		t.Errorf("%d MiB were allocated of %d kB stored", bytes>>20, len(stored)>>10)
+	}
+}

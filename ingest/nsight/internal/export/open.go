@@ -165,6 +165,9 @@ func atRest(path string) error {
 	if err != nil {
 		return ingest.Unreadable(path, err)
 	}
+	if pid, ok := lockedBy(file); ok {
+		return trace.Bad(trace.ErrTruncated, "process %d has it locked and is writing it: let it finish, or stop it and export again", pid)
+	}
 	var head [100]byte
 	n, err := io.ReadFull(file, head[:])
 	switch {

@@ -49,9 +49,14 @@ const (
 	DeviceOnly           // device times of profiler traces; whatever else is refused, unread
 )
 
-// operators reports whether single operators of profiler traces are of use;
-// windows do with their tallies, and a large job has many.
-func (w Wanted) operators() bool { return w == OperatorsOnly || w == EveryForm }
+// detail is what of the operators of profiler traces is of use: windows do with
+// totals, and a large job has many.
+func (w Wanted) detail() profile.Detail {
+	if w == OperatorsOnly || w == EveryForm {
+		return profile.EachOperator
+	}
+	return profile.Totals
+}
 
 // Item is one thing read: either a window or an operator trace; or, where only
 // that is wanted, device times.

@@ -72,7 +72,7 @@ func (p *nsightRun) load() error {
 	for i, in := range p.inputs {
 		paths[i] = in.Path
 	}
-	ranks, problems := nsight.Read(paths, nsight.Options{Limits: p.r.o.Limits, Stages: p.r.o.Stages}, func(string) { p.r.meter.say() })
+	ranks, problems := nsight.Read(paths, nsight.Options{Limits: p.r.o.Limits, Stages: p.r.o.Stages, Detail: p.r.o.Want.detail()}, func(string) { p.r.meter.say() })
 	refused := make(map[string]bool)
 	for _, bad := range problems {
 		if p.r.o.Strict == FirstError || len(paths) == 1 {
@@ -89,11 +89,6 @@ func (p *nsightRun) load() error {
 	}
 	if p.inputs = kept; len(kept) == 0 {
 		return nil
-	}
-	if !p.r.o.Want.operators() {
-		for _, rank := range ranks {
-			rank.Ops = nil
-		}
 	}
 	job := profile.Job{Ranks: ranks}
 	if jobs := profile.Jobs(ranks); len(jobs) == 1 { // steps numbered alike

@@ -180,12 +180,6 @@ func (p *profiles) readOne(f *profiled, consumed *atomic.Int64) (*profile.Rank, 
 		}
 		defer src.Close()
 	}
-	rank, err := kineto.Read(&metered{Source: src, add: func(n int64) { consumed.Add(n) }}, f.in.Path, p.r.o.Stages)
-	if err != nil {
-		return nil, err
-	}
-	if !p.r.o.Want.operators() {
-		rank.Ops = nil
-	}
-	return rank, nil
+	return kineto.Read(&metered{Source: src, add: func(n int64) { consumed.Add(n) }}, f.in.Path,
+		kineto.Options{Stages: p.r.o.Stages, Detail: p.r.o.Want.detail()})
 }

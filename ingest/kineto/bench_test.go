@@ -67,7 +67,7 @@ func BenchmarkRead(b *testing.B) {
 		return ingest.NewSource(bytes.NewReader([]byte(packed)), "x", ingest.Limits{})
 	}
 	run("lines", func() error { bytes.Count(text, []byte("\n")); return nil })
-	run("kineto", func() error { _, err := Read(bytes.NewReader(text), "x", nil); return err })
+	run("kineto", func() error { _, err := Read(bytes.NewReader(text), "x", Options{}); return err })
 	run("gunzip", func() error {
 		src, err := unpack()
 		if err != nil {
@@ -83,7 +83,7 @@ func BenchmarkRead(b *testing.B) {
 			return err
 		}
 		defer src.Close()
-		_, err = Read(src, "x", nil)
+		_, err = Read(src, "x", Options{})
 		return err
 	})
 	run("json", func() error {

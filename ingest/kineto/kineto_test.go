@@ -18,7 +18,7 @@ import (
 // read reads text as a trace.
 func read(t testing.TB, text string) (*profile.Rank, error) {
 	t.Helper()
-	return Read(strings.NewReader(text), "t.json", nil)
+	return Read(strings.NewReader(text), "t.json", Options{Detail: profile.EachOperator})
 }
 
 // must reads text that is a trace.
@@ -190,7 +190,7 @@ func TestTruncated(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer src.Close()
-	r, err := Read(src, "t.gz", nil)
+	r, err := Read(src, "t.gz", Options{Detail: profile.EachOperator})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +236,7 @@ func TestBomb(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer src.Close()
-	if _, err := Read(src, "t.zst", nil); !errors.Is(err, trace.ErrTooLarge) {
+	if _, err := Read(src, "t.zst", Options{Detail: profile.EachOperator}); !errors.Is(err, trace.ErrTooLarge) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -244,7 +244,7 @@ func TestBomb(t *testing.T) {
 // TestReadError: an error of the input is the error.
 func TestReadError(t *testing.T) {
 	broken := io.MultiReader(strings.NewReader(`{"traceEvents":[`+step), errorReader{})
-	if _, err := Read(broken, "t.json", nil); err == nil || !strings.Contains(err.Error(), "disk on fire") {
+	if _, err := Read(broken, "t.json", Options{Detail: profile.EachOperator}); err == nil || !strings.Contains(err.Error(), "disk on fire") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -411,7 +411,7 @@ func TestChunks(t *testing.T) {
 	text := doc(step, k(allReduce, 4, 1012, 1020, 30, ""), `{"ph":"X","cat":"cpu_op","name":"f("a", "b")","ts":1020,"dur":1}`)
 	want := must(t, text)
 	for _, size := range []int{1, 2, 3, 7, 64, 1000} {
-		got, err := Read(&chunks{text, size}, "t.json", nil)
+		got, err := Read(&chunks{text, size}, "t.json", Options{Detail: profile.EachOperator})
 		if err != nil {
 			t.Fatal(err)
 		}

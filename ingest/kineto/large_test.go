@@ -38,7 +38,7 @@ func (r *repeated) Read(p []byte) (n int, err error) {
 func readAllocating(parts ...io.Reader) (r *profile.Rank, bytes uint64, err error) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	r, err = Read(io.MultiReader(parts...), "t.json", nil)
+	r, err = Read(io.MultiReader(parts...), "t.json", Options{})
 	runtime.ReadMemStats(&after)
 	return r, after.TotalAlloc - before.TotalAlloc, err
 }

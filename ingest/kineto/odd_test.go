@@ -20,7 +20,7 @@ func readStored(t *testing.T, stored string) *profile.Rank {
 		t.Fatal(err)
 	}
 	defer src.Close()
-	r, err := Read(src, "t.json", nil)
+	r, err := Read(src, "t.json", Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ func open(t *testing.T, path string) *profile.Rank {
 		t.Fatal(err)
 	}
 	defer src.Close()
-	r, err := Read(src, path, nil)
+	r, err := Read(src, path, Options{Detail: profile.EachOperator})
 	if err != nil {
 		t.Fatal(err)
 	}

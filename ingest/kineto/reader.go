@@ -9,18 +9,27 @@ import (
 	"github.com/sfstat/sfstat/trace"
 )
 
-// Read reads one trace; name stands in errors and notes, and Map leads
-// annotations to stages, nil: as is built in. The rank is what the file itself
-// tells; profile.Identify looks further. An input that ends too early gives
-// what it has, with a note. O(size) time.
-func Read(r io.Reader, name string, m *stagemap.Map) (*profile.Rank, error) {
-	d := &reader{s: newScanner(r, name), b: profile.NewBuilder(m), begun: make(map[int64][]begin)}
+// Options of Read. The zero value is usable.
+type Options struct {
+	Stages *stagemap.Map // leads annotations to stages, nil: as is built in
+	Detail profile.Detail
+}
+
+// Read reads one trace; name stands in errors and notes. The rank is what the
+// file itself tells; profile.Identify looks further. An input that ends too
+// early gives what it has, with a note. O(size) time.
+func Read(r io.Reader, name string, o Options) (*profile.Rank, error) {
+	d := &reader{s: newScanner(r, name), b: profile.NewBuilder(o.Stages, o.Detail), begun: make(map[int64][]begin)}
+	defer d.b.Discard()
 	if err := d.document(); err != nil {
 		return nil, trace.At(trace.Pos{File: name}, err)
 	}
 	d.behind()
 	d.tell()
-	rank := d.b.Finish()
+	rank, err := d.b.Finish()
+	if err != nil {
+		return nil, trace.At(trace.Pos{File: name}, err)
+	}
 	rank.Source = name
 	d.info.apply(rank)
 	if len(rank.Steps) == 0 {

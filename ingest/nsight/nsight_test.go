@@ -72,7 +72,7 @@ func save(t *testing.T, dir, name string, e nsighttest.Export) string {
 // mustRead reads files that are all good.
 func mustRead(t *testing.T, paths ...string) []*profile.Rank {
 	t.Helper()
-	ranks, problems := nsight.Read(paths, nsight.Options{}, nil)
+	ranks, problems := nsight.Read(paths, nsight.Options{Detail: profile.EachOperator}, nil)
 	if len(problems) > 0 {
 		t.Fatal(problems[0].Err)
 	}

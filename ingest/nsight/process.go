@@ -43,14 +43,13 @@ func (p *process) claim(rank int) {
 
 // ranks are the processes that are ranks, in the order of their GPUs, with
 // their profiles.
-func (r *recording) ranks() []*process {
+func (r *recording) ranks() (ranks []*process, err error) {
 	marked, others := 0, 0
 	for _, p := range r.processes {
 		if p.marks > 0 {
 			marked++
 		}
 	}
-	var ranks []*process
 	for _, p := range r.processes {
 		switch {
 		case p.marks > 0 || marked == 0 && p.work > 0:
@@ -66,14 +65,16 @@ func (r *recording) ranks() []*process {
 		if i == 0 && others > 0 {
 			p.b.Note(trace.NoteRecorder, "other processes that had work on a GPU and marked no steps, and were left out: %d", others)
 		}
-		p.rank = p.b.Finish()
+		if p.rank, err = p.b.Finish(); err != nil {
+			return nil, err
+		}
 		p.b = nil
 		p.rank.Source, p.rank.LocalRank, p.rank.Host = r.path, i, r.host()
 		if p.collectives > 0 && p.rank.Backend == "" {
 			p.rank.Backend = "nccl"
 		}
 	}
-	return ranks
+	return ranks, nil
 }
 
 // host is the name of the host, or what is the same for files of one host.

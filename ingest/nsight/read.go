@@ -19,6 +19,7 @@ const Magic = export.Magic
 type Options struct {
 	Limits ingest.Limits
 	Stages *stagemap.Map // nil: the built-in one
+	Detail profile.Detail
 }
 
 // Check reports why the file at path cannot be an export, by its header and
@@ -66,6 +67,7 @@ func read(path string, o Options) (ranks []*process, err error) {
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	r := &recording{file: f, path: path, o: o, names: make(map[int64]string), domains: make(map[domain]string), gpus: make(map[device]int64)}
+	defer r.discard()
 	if err := r.tables(); err != nil {
 		return nil, err
 	}
@@ -76,7 +78,10 @@ func read(path string, o Options) (ranks []*process, err error) {
 	if err := r.timeline(); err != nil {
 		return nil, err
 	}
-	if ranks = r.ranks(); len(ranks) == 0 {
+	if ranks, err = r.ranks(); err != nil {
+		return nil, trace.At(trace.Pos{File: path}, err)
+	}
+	if len(ranks) == 0 {
 		return nil, trace.At(trace.Pos{File: path}, trace.Bad(trace.ErrEmpty,
 			"no process in it ran work on a GPU or marked steps: record with nsys profile --trace=cuda,nvtx"))
 	}
@@ -85,10 +90,20 @@ func read(path string, o Options) (ranks []*process, err error) {
 
 // begin forgets what processes did.
 func (r *recording) begin() {
+	r.discard()
 	r.processes = make(map[export.ProcessID]*process)
 	r.known = make(map[string]stagemap.Class)
 	r.shapes = make(map[int64]callShape)
 	r.skipped, r.open = 0, 0
+}
+
+// discard ends the profiles that are not finished.
+func (r *recording) discard() {
+	for _, p := range r.processes {
+		if p.b != nil {
+			p.b.Discard()
+		}
+	}
 }
 
 // tables reads the small tables.
@@ -210,7 +225,7 @@ func (r *recording) classify(text string) stagemap.Class {
 func (r *recording) process(id export.ProcessID) *process {
 	p := r.processes[id]
 	if p == nil {
-		p = &process{id: id, b: profile.NewBuilder(r.o.Stages), names: make(map[int64]profile.NameID), devices: make(map[int64]int), claimed: unclaimed}
+		p = &process{id: id, b: profile.NewBuilder(r.o.Stages, r.o.Detail), names: make(map[int64]profile.NameID), devices: make(map[int64]int), claimed: unclaimed}
 		r.processes[id] = p
 	}
 	return p

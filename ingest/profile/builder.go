@@ -16,6 +16,7 @@ type NameID int32
 // called in any order of time; Finish comes last.
 type Builder struct {
 	stages *stagemap.Map
+	detail Detail
 
 	ids   map[string]NameID
 	names []string
@@ -26,8 +27,7 @@ type Builder struct {
 	pieces      []piece
 	lost        int // pieces that were too many
 	calls       []call
-	works       workList
-	occupied    occupied
+	works       works
 	collectives []Collective
 	launches    launches
 	lostCalls   int
@@ -54,11 +54,11 @@ const (
 )
 
 // NewBuilder starts the profile of a rank. A nil map is the built-in one.
-func NewBuilder(m *stagemap.Map) *Builder {
+func NewBuilder(m *stagemap.Map, d Detail) *Builder {
 	if m == nil {
 		m = stagemap.Default()
 	}
-	return &Builder{stages: m, ids: make(map[string]NameID), works: newWorkList()}
+	return &Builder{stages: m, detail: d, ids: make(map[string]NameID), works: newWorks()}
 }
 
 // Name is the number of a name. Bytes that are no UTF-8 are replaced, and
@@ -196,28 +196,34 @@ func (b *Builder) Note(kind trace.NoteKind, format string, args ...any) {
 	b.notes = append(b.notes, trace.Note{Kind: kind, Text: fmt.Sprintf(format, args...)})
 }
 
-// Finish makes the profile. The builder must not be used again.
-// O(n log n) in what the builder holds.
-func (b *Builder) Finish() *Rank {
+// Finish makes the profile. The builder must not be used again; where it is not
+// wanted after all, Discard ends it. An error is of the temporary file that
+// holds the device work of large profiles. O(n log n) in what the builder has.
+func (b *Builder) Finish() (*Rank, error) {
+	defer b.Discard()
 	r := &Rank{ID: -1, LocalRank: -1, Stages: slices.Clone(b.stages.Stages)}
-	b.works.resolve(&b.launches)
+	b.works.end(&b.launches)
+	b.nestCalls()
+	host := b.hostSteps(r)
+	ops := b.newOperators(r)
 	if b.works.any() {
-		b.saw(b.works.extent())
+		if err := b.deviceSteps(r, host, ops); err != nil {
+			return nil, err
+		}
 	}
 	b.joinCalls()
-	host := b.hostSteps(r)
 	r.Collectives = b.collectives
-	if b.works.any() {
-		b.deviceSteps(r, host)
-	}
 	host.place(r.Collectives)
-	b.operators(r, host)
+	ops.finish()
 	markCut(r)
 	r.Streams = len(b.works.lanes)
 	b.tellLost()
 	r.Notes = b.notes
-	return r
+	return r, nil
 }
+
+// Discard ends a builder that is not finished.
+func (b *Builder) Discard() { b.works.store.Close() }
 
 func (b *Builder) tellLost() {
 	if b.lost > 0 {
@@ -225,9 +231,5 @@ func (b *Builder) tellLost() {
 	}
 	if b.lostCalls > 0 {
 		b.Note(trace.NoteRecorder, "calls of collectives beyond the first %d, and left out: %d", maxCollectives, b.lostCalls)
-	}
-	if b.works.gap > 0 {
-		b.Note(trace.NoteRecorder, "more than %d pieces of device work: neighbours on a stream at most %d ns apart count as one, and single operators are not kept",
-			maxWork, b.works.gap)
 	}
 }

@@ -1,74 +1,91 @@
 package profile
 
-import (
-	"iter"
-	"slices"
-)
+// interval is time from its first moment to its last, without that.
+type interval struct{ start, end int64 }
 
-// categories fills the accounts of the steps, whose times touch and ascend.
-// O(n log n) in the intervals.
-func (o *occupied) categories(steps []Step) {
-	for kind := range kinds {
-		o.pack(kind, maxOccupied)
+// union is the time in any of many intervals, which come by start, as it lies
+// in the steps, whose times touch and ascend. O(1) for each on average.
+type union struct {
+	now  interval // that the next one may touch
+	step int      // the first that may go on
+	any  bool
+}
+
+// add takes an interval. Those that do not touch it are complete, and done is
+// called with what of them lies in each step.
+func (u *union) add(i interval, steps []Step, done func(c *Categories, part interval)) {
+	if u.any && i.start <= u.now.end {
+		u.now.end = max(u.now.end, i.end)
+		return
 	}
-	compute, communication, memory := o.of[Compute], o.of[Communication], o.of[Memory]
-	share(steps, slices.Values(compute), func(c *Categories, ns int64) { c.Compute += ns })
-	share(steps, slices.Values(communication), func(c *Categories, ns int64) { c.Communication += ns })
-	share(steps, slices.Values(memory), func(c *Categories, ns int64) { c.Memory += ns })
-	share(steps, either(compute, communication, memory), func(c *Categories, ns int64) { c.Idle -= ns })
-	share(steps, both(communication, compute), func(c *Categories, ns int64) { c.ExposedComm -= ns })
-	extents(steps, either(compute, communication, memory))
-	o.blurredIn(steps)
+	u.flush(steps, done)
+	u.now, u.any = i, true
+}
+
+// flush completes the last interval.
+func (u *union) flush(steps []Step, done func(c *Categories, part interval)) {
+	if !u.any {
+		return
+	}
+	for u.step < len(steps) && steps[u.step].Time.End <= u.now.start {
+		u.step++
+	}
+	for s := u.step; s < len(steps) && steps[s].Time.Start < u.now.end; s++ {
+		c := steps[s].Time
+		if part := (interval{max(u.now.start, c.Start), min(u.now.end, c.End)}); part.start < part.end {
+			done(c, part)
+		}
+	}
+}
+
+// occupied is when work of each kind ran.
+type occupied struct {
+	of          [kinds]union
+	busy        union // any kind
+	computeComm union // compute or communication
+}
+
+// add takes a piece of work, by start.
+func (o *occupied) add(w *work, steps []Step) {
+	i := interval{w.start, w.end}
+	o.of[w.kind].add(i, steps, counts[w.kind])
+	o.busy.add(i, steps, countBusy)
+	if w.kind != Memory {
+		o.computeComm.add(i, steps, countComputeComm)
+	}
+}
+
+// counts adds what ran of each kind to a step's account.
+var counts = [kinds]func(c *Categories, part interval){
+	Compute:       func(c *Categories, part interval) { c.Compute += part.length() },
+	Communication: func(c *Categories, part interval) { c.Communication += part.length() },
+	Memory:        func(c *Categories, part interval) { c.Memory += part.length() },
+}
+
+func countBusy(c *Categories, part interval) {
+	if c.First == c.Last {
+		c.First = part.start
+	}
+	c.Last = part.end
+	c.Idle -= part.length()
+}
+
+// countComputeComm: communication that no compute covers is what both together
+// take beyond compute.
+func countComputeComm(c *Categories, part interval) { c.ExposedComm += part.length() }
+
+func (i interval) length() int64 { return i.end - i.start }
+
+// finish completes the accounts.
+func (o *occupied) finish(steps []Step) {
+	for kind := range o.of {
+		o.of[kind].flush(steps, counts[kind])
+	}
+	o.busy.flush(steps, countBusy)
+	o.computeComm.flush(steps, countComputeComm)
 	for i := range steps {
 		c := steps[i].Time
 		c.Idle += c.End - c.Start
-		c.ExposedComm += c.Communication
-	}
-}
-
-// inSteps calls for every interval, by start, and every step that it touches,
-// with what of it lies in the step.
-func inSteps(steps []Step, of iter.Seq[interval], do func(c *Categories, part interval)) {
-	first := 0
-	for i := range of {
-		for first < len(steps) && steps[first].Time.End <= i.start {
-			first++
-		}
-		for s := first; s < len(steps) && steps[s].Time.Start < i.end; s++ {
-			c := steps[s].Time
-			if part := (interval{max(i.start, c.Start), min(i.end, c.End)}); part.start < part.end {
-				do(c, part)
-			}
-		}
-	}
-}
-
-// share adds to every step the length of what lies in it.
-func share(steps []Step, of iter.Seq[interval], add func(c *Categories, ns int64)) {
-	inSteps(steps, of, func(c *Categories, part interval) { add(c, part.end-part.start) })
-}
-
-// extents sets the first and the last moment of every step in which something
-// ran.
-func extents(steps []Step, of iter.Seq[interval]) {
-	inSteps(steps, of, func(c *Categories, part interval) {
-		if c.First == c.Last {
-			c.First = part.start
-		}
-		c.Last = part.end
-	})
-}
-
-// blurredIn adds to every step the idle time that was taken for work.
-func (o *occupied) blurredIn(steps []Step) {
-	if len(steps) == 0 {
-		return
-	}
-	for _, b := range o.blurs {
-		s, found := slices.BinarySearchFunc(steps, b.at, func(s Step, at int64) int { return int(min(1, max(-1, s.Time.Start-at))) })
-		if !found {
-			s = max(0, s-1)
-		}
-		steps[s].Time.Blurred += b.ns
+		c.ExposedComm -= c.Compute
 	}
 }

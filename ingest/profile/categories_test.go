@@ -38,7 +38,7 @@ func TestCategories(t *testing.T) {
 		"nothing": {func(f feed) feed { return f }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := tt.f(newFeed().on(1, "ProfilerStep#0", 0, 100).on(1, "ProfilerStep#1", 100, 200).on(1, "forward", 10, 30).on(1, "forward", 110, 130)).b.Finish()
+			r := tt.f(newFeed().on(1, "ProfilerStep#0", 0, 100).on(1, "ProfilerStep#1", 100, 200).on(1, "forward", 10, 30).on(1, "forward", 110, 130)).finish()
 			var got []Categories
 			for _, s := range r.Steps {
 				if s.Time != nil {
@@ -62,8 +62,8 @@ func (c Categories) in(unit int64) Categories {
 
 // TestDeviceTimes: of two ranks one has no device work and is left out.
 func TestDeviceTimes(t *testing.T) {
-	one := newFeed().on(1, "ProfilerStep#4", 0, 100).on(1, "forward", 10, 30).kernel("A", 1, 12, 20, 50).b.Finish()
-	other := newFeed().on(1, "ProfilerStep#4", 0, 100).on(1, "forward", 10, 30).b.Finish()
+	one := newFeed().on(1, "ProfilerStep#4", 0, 100).on(1, "forward", 10, 30).kernel("A", 1, 12, 20, 50).finish()
+	other := newFeed().on(1, "ProfilerStep#4", 0, 100).on(1, "forward", 10, 30).finish()
 	one.ID, other.ID = 1, 0
 	d, err := DeviceTimes([]*Rank{one, other}, "job")
 	if err != nil || d.Run != "job" || len(d.Ranks) != 1 || d.Ranks[0].Rank.ID != 1 || len(d.Ranks[0].Steps) != 1 || len(d.Notes) != 1 {

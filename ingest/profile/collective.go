@@ -14,7 +14,6 @@ const wrapper = "record_param_comms"
 // call is a call of the host, with what was found out about it.
 type call struct {
 	Call
-	used   bool // a piece of device work belongs to it
 	nested bool // it took in a call inside
 }
 
@@ -72,21 +71,15 @@ func (c *Collective) tell(from *Call) {
 // tell, and makes collectives of the calls of a profile without device work.
 // A piece of work belongs to the call during which it was launched.
 func (b *Builder) joinCalls() {
-	b.nestCalls()
-	for i := range b.works.all {
-		w := &b.works.all[i]
-		if w.collective < 0 {
-			continue
-		}
-		c := &b.collectives[w.collective]
-		c.Launch = w.launch
-		if at := b.callAt(w.launch); at >= 0 {
-			b.calls[at].used = true
-			c.tell(&b.calls[at].Call)
-		}
-	}
 	if !b.works.any() {
 		b.hostCollectives()
+		return
+	}
+	for i := range b.collectives {
+		c := &b.collectives[i]
+		if at := b.callAt(c.Launch); at >= 0 {
+			c.tell(&b.calls[at].Call)
+		}
 	}
 }
 

@@ -1,51 +1,82 @@
 package profile
 
 import (
-	"cmp"
+	"math"
 	"slices"
 )
 
-// deviceSteps accounts for the device time of all steps.
-func (b *Builder) deviceSteps(r *Rank, h host) {
-	byStep := make([][]work, len(r.Steps))
-	for _, w := range b.works.all {
+// deviceSteps accounts for the device time of all steps, in two passes over
+// the work by start: the first finds until when the work of each step ran. An
+// error is of the temporary file.
+func (b *Builder) deviceSteps(r *Rank, h host, o *operators) error {
+	ends := make([]int64, len(r.Steps))
+	for s := range ends {
+		ends[s] = math.MinInt64
+	}
+	err := b.works.inOrder(&b.launches, func(w *work) {
+		if w.collective >= 0 {
+			b.collectives[w.collective].Launch = w.launch
+		}
 		if s := h.stepAt(w.launch); s >= 0 {
-			byStep[s] = append(byStep[s], w)
+			ends[s] = max(ends[s], w.end)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	timeSteps(r.Steps, ends)
+	var ran occupied
+	accounts := make([]*account, len(r.Steps))
+	err = b.works.inOrder(&b.launches, func(w *work) {
+		ran.add(w, r.Steps)
+		s := h.stepAt(w.launch)
+		if s < 0 {
+			return
+		}
+		slot := h.slot(s, w.launch)
+		if accounts[s] == nil {
+			accounts[s] = newAccount(r, h, s)
+		}
+		accounts[s].add(w, slot)
+		stage, _ := h.staged(slot)
+		o.add(w, s, stage)
+	})
+	if err != nil {
+		return err
+	}
+	ran.finish(r.Steps)
+	for _, a := range accounts {
+		if a != nil {
+			a.finish()
 		}
 	}
-	drained := int64(0) // when the work of earlier steps had ended
-	for s := range r.Steps {
-		step := &r.Steps[s]
-		works := byStep[s]
+	return nil
+}
+
+// timeSteps sets when each step begins and ends on the device, by when the work
+// that it launched had ended.
+func timeSteps(steps []Step, ends []int64) {
+	drained := int64(math.MinInt64) // when the work of earlier steps had ended
+	for s := range steps {
+		step := &steps[s]
 		from := max(step.Start, drained)
-		for _, w := range works {
-			drained = max(drained, w.end)
-		}
+		drained = max(drained, ends[s])
 		next := step.End
-		if s+1 < len(r.Steps) {
-			next = r.Steps[s+1].Start
+		if s+1 < len(steps) {
+			next = steps[s+1].Start
 		}
 		step.Time = &Categories{Start: from, End: max(next, drained, from)}
-		if len(works) == 0 {
-			continue
-		}
-		slices.SortFunc(works, func(x, y work) int { return cmp.Or(cmp.Compare(x.start, y.start), cmp.Compare(x.end, y.end)) })
-		a := account{h: h, step: s, device: &Device{Start: from, End: step.Time.End,
-			Own: make([]int64, step.microsteps()*len(r.Stages)), Busy: make([]int64, step.microsteps()*len(r.Stages))}}
-		a.run(works)
-		a.busy(works)
-		step.Device = a.device
 	}
-	b.occupied.categories(r.Steps)
 }
 
 // account divides the time of one step on the device.
 type account struct {
 	h      host
-	step   int
+	step   *Step
 	device *Device
 	now    int64
 	active []running
+	until  []int64 // by slot: the end of the work that it launched
 }
 
 // running is work that has begun and not ended.
@@ -57,19 +88,34 @@ type running struct {
 // maxActive is how much work is followed at one time; a device runs far less.
 const maxActive = 256
 
-// run goes through the work by start.
-func (a *account) run(works []work) {
-	a.now = a.device.Start
-	for _, w := range works {
-		a.advance(w.start)
-		if w.start > a.now { // nothing ran until w
-			a.idle(w)
-		}
-		if len(a.active) >= maxActive {
-			a.active = a.active[1:]
-		}
-		a.active = append(a.active, running{w, a.h.slot(a.step, w.launch)})
+// newAccount begins the account of a step.
+func newAccount(r *Rank, h host, step int) *account {
+	s := &r.Steps[step]
+	n := s.microsteps() * len(r.Stages)
+	s.Device = &Device{Start: s.Time.Start, End: s.Time.End, Own: make([]int64, n), Busy: make([]int64, n)}
+	return &account{h: h, step: s, device: s.Device, now: s.Time.Start, until: make([]int64, n)}
+}
+
+// add takes work that the step launched in a slot, by start.
+func (a *account) add(w *work, slot int) {
+	a.advance(w.start)
+	if w.start > a.now { // nothing ran until w
+		a.idle(w, slot)
 	}
+	if len(a.active) >= maxActive {
+		a.active = slices.Delete(a.active, 0, 1)
+	}
+	a.active = append(a.active, running{*w, slot})
+	if slot >= 0 && w.kind != Communication {
+		if from := max(w.start, a.until[slot]); from < w.end {
+			a.device.Busy[slot] += w.end - from
+			a.until[slot] = w.end
+		}
+	}
+}
+
+// finish accounts for the rest of the step.
+func (a *account) finish() {
 	a.advance(a.device.End)
 	a.hostUntil(a.device.End)
 }
@@ -122,21 +168,20 @@ func (a *account) charge(to int64) {
 	d.Exposed = append(d.Exposed, e)
 }
 
-// idle accounts for the time until w, in which nothing runs.
-func (a *account) idle(w work) {
+// idle accounts for the time until work of a slot began, in which nothing ran.
+func (a *account) idle(w *work, slot int) {
 	a.hostUntil(min(w.start, w.launch))
 	if a.now < w.start {
-		a.own(a.h.slot(a.step, w.launch), w.start-a.now)
+		a.own(slot, w.start-a.now)
 		a.now = w.start
 	}
 }
 
 // hostUntil gives idle time to the stages that the host is in.
 func (a *account) hostUntil(to int64) {
-	s := &a.h.steps[a.step]
-	for _, span := range s.Spans {
+	for _, span := range a.step.Spans {
 		if from, end := max(span.Start, a.now), min(span.End, to); from < end {
-			a.own(s.microstep(span.Start)*a.h.stages+span.Stage, end-from)
+			a.own(a.step.microstep(span.Start)*a.h.stages+span.Stage, end-from)
 		}
 	}
 	a.now = max(a.now, to)
@@ -145,20 +190,5 @@ func (a *account) hostUntil(to int64) {
 func (a *account) own(slot int, ns int64) {
 	if slot >= 0 {
 		a.device.Own[slot] += ns
-	}
-}
-
-// busy is the time in which work of each stage ran, communication apart.
-func (a *account) busy(works []work) {
-	until := make([]int64, len(a.device.Busy))
-	for _, w := range works {
-		slot := a.h.slot(a.step, w.launch)
-		if slot < 0 || w.kind == Communication {
-			continue
-		}
-		if from := max(w.start, until[slot]); from < w.end {
-			a.device.Busy[slot] += min(w.end-from, w.busy)
-			until[slot] = w.end
-		}
 	}
 }

@@ -3,8 +3,11 @@
 // host, device time by category, collectives, operators.
 //
 // A reader feeds a [Builder] with ranges of host time, launches and device
-// work, in any order, and gets a [Rank]. Memory is bounded: device work beyond
-// a limit is merged over gaps that grow as they must, which is said in a note.
+// work, in any order, and gets a [Rank]. Which step and stage launched a piece
+// of work may be told at the very end of a recording, so device work is kept
+// until then: packed, in runs by start, beyond 2 MB in a temporary file. Memory
+// does not grow with it, and nothing is lost but, on request only, the list of
+// single operators where there are more than it may hold.
 //
 // # Stages on the host
 //

@@ -102,7 +102,7 @@ func (r *Rank) append(o *Rank) {
 		t.Name += names
 		r.Tallies = append(r.Tallies, t)
 	}
-	r.OpsLost = r.OpsLost || o.OpsLost
+	r.OpsLost, r.TalliesLost = r.OpsLost || o.OpsLost, r.TalliesLost || o.TalliesLost
 	r.Streams = max(r.Streams, o.Streams)
 	r.Notes = append(r.Notes, o.Notes...)
 	r.sortSteps()

@@ -9,9 +9,9 @@ import (
 )
 
 // launched are the operators behind the stages of the windows, by name. nil
-// where some rank had too many to keep apart, or no rank has any. O(n log n).
+// where some rank had too many names to keep apart, or no rank has any. O(n log n).
 func (c *converter) launched(steps [][]int) *trace.OpTotals {
-	if slices.ContainsFunc(c.ranks, func(r *Rank) bool { return r.OpsLost }) {
+	if slices.ContainsFunc(c.ranks, func(r *Rank) bool { return r.TalliesLost }) {
 		return nil
 	}
 	t := totaler{converter: c, out: &trace.OpTotals{Run: c.o.Run}, names: make(map[string]int32), stages: make(map[string]int32),

@@ -66,7 +66,7 @@ func TestLaunchedNeedsNoOps(t *testing.T) {
 	if !slices.Equal(got.Launched.Rows, want.Launched.Rows) {
 		t.Errorf("%d rows, %d with operators", len(got.Launched.Rows), len(want.Launched.Rows))
 	}
-	ranks[1].OpsLost = true
+	ranks[1].TalliesLost = true
 	if got, err = Divide(ranks, Options{}); err != nil || got.Launched != nil || len(got.Windows) != 1 {
 		t.Errorf("%+v, %v", got, err)
 	}

@@ -45,7 +45,7 @@ func TestSplit(t *testing.T) {
 func TestMicrostepAccount(t *testing.T) {
 	r := newFeed().on(1, "ProfilerStep#0", 0, 100).
 		on(1, "forward", 0, 10).on(1, "backward", 10, 20).on(1, "forward", 20, 30).on(1, "backward", 30, 40).
-		kernel("A", 1, 2, 5, 25).kernel("B", 1, 12, 25, 50).kernel("A", 1, 22, 50, 60).kernel("B", 1, 32, 60, 95).b.Finish()
+		kernel("A", 1, 2, 5, 25).kernel("B", 1, 12, 25, 50).kernel("A", 1, 22, 50, 60).kernel("B", 1, 32, 60, 95).finish()
 	fwd, bwd := slices.Index(r.Stages, stagemap.Forward), slices.Index(r.Stages, stagemap.Backward)
 	S := len(r.Stages)
 	d := r.Steps[0].Device

@@ -5,62 +5,91 @@ import (
 	"slices"
 )
 
-// operators lists the device work by step, or the collectives where there is
-// no device.
-func (b *Builder) operators(r *Rank, h host) {
-	if b.works.gap > 0 {
-		r.OpsLost = true
-		return
+// Detail is how much of the operators a profile keeps.
+type Detail uint8
+
+const (
+	// Totals: by name, step and stage.
+	Totals Detail = iota
+	// EachOperator: every one besides, which takes memory for each.
+	EachOperator
+)
+
+// maxOps is how many operators of a rank are listed, 10 MB, and maxTallies how
+// many names of steps and stages are told apart.
+const (
+	maxOps     = 1 << 18
+	maxTallies = 1 << 18
+)
+
+// operators lists the device work by step and adds it up, or the collectives
+// where there is no device.
+type operators struct {
+	b      *Builder
+	r      *Rank
+	names  map[int32]int32 // → in r.Names
+	tally  map[place]int   // → in r.Tallies
+	listed bool
+}
+
+// place is a name in a stage of a step.
+type place struct{ name, step, stage int32 }
+
+func (b *Builder) newOperators(r *Rank) *operators {
+	o := &operators{b: b, r: r, names: make(map[int32]int32), tally: make(map[place]int), listed: b.detail == EachOperator}
+	if o.listed && b.works.n > maxOps {
+		o.listed, r.OpsLost = false, true
 	}
-	ids := make(map[int32]int32) // of names, in r.Names
-	name := func(id int32) int32 {
-		at, ok := ids[id]
-		if !ok {
-			at = int32(len(r.Names))
-			ids[id] = at
-			r.Names = append(r.Names, b.names[id])
-		}
-		return at
+	if o.listed {
+		r.Ops = make([]Op, 0, b.works.n)
 	}
-	for i := range b.works.all {
-		w := &b.works.all[i]
-		s := h.stepAt(w.launch)
-		if s < 0 {
-			continue
-		}
-		r.Ops = append(r.Ops, Op{Name: name(w.name), Step: int32(s), Stage: int32(h.stageAt(s, w.launch)),
+	return o
+}
+
+// name is the position of a name of the builder in those of the rank.
+func (o *operators) name(id int32) int32 {
+	at, ok := o.names[id]
+	if !ok {
+		at = int32(len(o.r.Names))
+		o.names[id] = at
+		o.r.Names = append(o.r.Names, o.b.names[id])
+	}
+	return at
+}
+
+// add takes work that a stage of a step launched.
+func (o *operators) add(w *work, step, stage int) {
+	if o.listed {
+		o.r.Ops = append(o.r.Ops, Op{Name: o.name(w.name), Step: int32(step), Stage: int32(stage),
 			Lane: int32(w.lane), Collective: w.collective, Start: w.start, End: w.end})
 	}
-	r.tally()
-	if !b.works.any() {
-		for i := range r.Collectives {
-			c := &r.Collectives[i]
+	if w.collective >= 0 || o.r.TalliesLost {
+		return
+	}
+	p := place{w.name, int32(step), int32(stage)}
+	at, ok := o.tally[p]
+	if !ok {
+		if at = len(o.r.Tallies); at == maxTallies {
+			o.r.Tallies, o.r.TalliesLost = nil, true
+			return
+		}
+		o.tally[p] = at
+		o.r.Tallies = append(o.r.Tallies, Tally{Name: o.name(w.name), Step: p.step, Stage: p.stage})
+	}
+	o.r.Tallies[at].Count++
+	o.r.Tallies[at].Dur += w.end - w.start
+}
+
+// finish puts the operators in order, those of a host's collectives too.
+func (o *operators) finish() {
+	if o.listed && !o.b.works.any() {
+		for i := range o.r.Collectives {
+			c := &o.r.Collectives[i]
 			if c.Step >= 0 {
-				r.Ops = append(r.Ops, Op{Name: name(int32(b.Name([]byte(c.Name)))), Step: int32(c.Step), Stage: int32(c.Stage),
+				o.r.Ops = append(o.r.Ops, Op{Name: o.name(int32(o.b.Name([]byte(c.Name)))), Step: int32(c.Step), Stage: int32(c.Stage),
 					Collective: int32(i), Start: c.Start, End: c.End})
 			}
 		}
 	}
-	slices.SortStableFunc(r.Ops, func(x, y Op) int { return cmp.Or(cmp.Compare(x.Step, y.Step), cmp.Compare(x.Start, y.Start)) })
-}
-
-// tally adds up the operators by name, step and stage.
-func (r *Rank) tally() {
-	type key struct{ name, step, stage int32 }
-	at := make(map[key]int)
-	for i := range r.Ops {
-		op := &r.Ops[i]
-		if op.Collective >= 0 {
-			continue
-		}
-		k := key{op.Name, op.Step, op.Stage}
-		n, ok := at[k]
-		if !ok {
-			n = len(r.Tallies)
-			at[k] = n
-			r.Tallies = append(r.Tallies, Tally{Name: op.Name, Step: op.Step, Stage: op.Stage})
-		}
-		r.Tallies[n].Count++
-		r.Tallies[n].Dur += op.End - op.Start
-	}
+	slices.SortStableFunc(o.r.Ops, func(x, y Op) int { return cmp.Or(cmp.Compare(x.Step, y.Step), cmp.Compare(x.Start, y.Start)) })
 }

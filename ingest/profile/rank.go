@@ -17,10 +17,11 @@ type Rank struct {
 	Steps       []Step   // by start
 	Collectives []Collective
 	Names       []string // of operators
-	Ops         []Op
-	Tallies     []Tally // device work that does not communicate
-	OpsLost     bool    // there were too many operators: Ops and Tallies are empty
-	Streams     int     // device queues that had work
+	Ops         []Op     // where EachOperator is kept
+	Tallies     []Tally  // device work that does not communicate
+	OpsLost     bool     // there were too many operators: Ops is empty
+	TalliesLost bool     // they had too many names, in too many steps and stages: Tallies is empty
+	Streams     int      // device queues that had work
 
 	Notes []trace.Note // what is incomplete
 }

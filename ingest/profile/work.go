@@ -3,6 +3,8 @@ package profile
 import (
 	"cmp"
 	"slices"
+
+	"github.com/sfstat/sfstat/ingest/profile/internal/spill"
 )
 
 // Work is something that ran on the device.
@@ -17,44 +19,49 @@ type Work struct {
 	Call *Call
 }
 
-// maxWork is how many pieces of device work are held, 12 MB.
-const maxWork = 1 << 18
+// maxHeld is how many pieces of device work are held as they are, 2.6 MB, and
+// maxRunBytes how much of the others is kept in memory, packed.
+const (
+	maxHeld     = 1 << 16
+	maxRunBytes = 2 << 20
+)
 
-// work is a piece of device work, or several that were merged.
+// work is a piece of device work.
 type work struct {
 	start, end int64
 	launch     int64 // when the host launched it; its correlation until that is known
-	busy       int64 // of start … end, more than 0
 	name       int32
-	collective int32 // position in Builder.collectives, −1
+	collective int32  // position in Builder.collectives, −1
+	order      uint32 // in which it came, of those that are held
 	lane       uint16
 	kind       Kind
-	unresolved bool
+	unresolved bool // launch is a correlation
 }
 
-// workList holds device work in bounded memory.
-type workList struct {
-	all   []work
-	lanes map[int64]uint16
-	gap   int64 // over which neighbours were merged so far, 0: none were
+// works keeps device work until it is known which step and stage launched it,
+// which may be told at the very end: the latest as it came, what came before
+// in runs by start, packed, of which the first are in memory and the rest in a
+// temporary file. So memory does not grow with the work.
+type works struct {
+	n       int64
+	held    []work
+	waiting map[int64]int32 // correlation → position in held, of work whose launch did not come yet
+	runs    []run
+	store   spill.Store
+	packed  []byte // the run that is being written
+	lanes   map[int64]uint16
 }
 
-func newWorkList() workList { return workList{lanes: make(map[int64]uint16)} }
-
-func (l *workList) any() bool { return len(l.all) > 0 }
-
-func (l *workList) extent() (first, last int64) {
-	first, last = l.all[0].start, l.all[0].end
-	for i := range l.all {
-		first, last = min(first, l.all[i].start), max(last, l.all[i].end)
-	}
-	return first, last
+func newWorks() works {
+	return works{waiting: make(map[int64]int32), lanes: make(map[int64]uint16), store: spill.Store{Memory: maxRunBytes}}
 }
+
+func (l *works) any() bool { return l.n > 0 }
 
 // maxLanes bounds the queues that are told apart.
 const maxLanes = 1 << 12
 
-func (l *workList) lane(queue int64) uint16 {
+func (l *works) lane(queue int64) uint16 {
 	if lane, ok := l.lanes[queue]; ok {
 		return lane
 	}
@@ -71,13 +78,8 @@ func (b *Builder) Work(w Work) {
 	if w.End < w.Start {
 		w.End = w.Start
 	}
-	if len(b.works.all) >= maxWork {
-		b.works.resolve(&b.launches)
-		b.works.compact()
-	}
-	b.occupied.add(w.Kind, w.Start, w.End)
-	one := work{start: w.Start, end: w.End, busy: w.End - w.Start, name: int32(w.Name), collective: -1,
-		lane: b.works.lane(w.Queue), kind: w.Kind}
+	b.saw(w.Start, w.End)
+	one := work{start: w.Start, end: w.End, name: int32(w.Name), collective: -1, lane: b.works.lane(w.Queue), kind: w.Kind}
 	if at, ok := b.launches.take(w.Correlation); ok {
 		one.launch = at
 	} else {
@@ -86,122 +88,105 @@ func (b *Builder) Work(w Work) {
 	if w.Kind == Communication {
 		one.collective = b.deviceCollective(w, one.lane)
 	}
-	b.works.all = append(b.works.all, one)
+	b.works.add(one, &b.launches)
 }
 
-// compact merges neighbours on a queue until the list is half as long as it
-// may be. Communication that is known as a collective stays apart.
-func (l *workList) compact() {
-	slices.SortFunc(l.all, func(a, b work) int {
-		return cmp.Or(cmp.Compare(a.lane, b.lane), cmp.Compare(a.start, b.start))
-	})
-	for gap := max(500, 2*l.gap); len(l.all) > maxWork/2; gap *= 2 {
-		l.gap = gap
-		kept := l.all[:1]
-		for _, w := range l.all[1:] {
-			last := &kept[len(kept)-1]
-			if last.lane == w.lane && last.kind == w.kind && last.collective < 0 && w.collective < 0 && w.start <= last.end+gap {
-				last.end = max(last.end, w.end)
-				last.busy += w.busy
-				continue
-			}
-			kept = append(kept, w)
-		}
-		l.all = kept
-		if gap > 1e18 {
-			return
+// add holds a piece of work. O(log n) on average.
+func (l *works) add(w work, from *launches) {
+	if l.held == nil {
+		l.held = make([]work, 0, maxHeld)
+	}
+	if len(l.held) == maxHeld {
+		l.write(from)
+	}
+	l.n++
+	l.hold(w)
+}
+
+func (l *works) hold(w work) {
+	w.order = uint32(len(l.held))
+	if w.unresolved && w.launch > 0 {
+		if _, taken := l.waiting[w.launch]; !taken {
+			l.waiting[w.launch] = int32(len(l.held))
 		}
 	}
+	l.held = append(l.held, w)
 }
 
-// resolve gives work its launch. What has none that is known was launched, on
-// its queue, when its neighbour was, at the latest when it began.
-func (l *workList) resolve(from *launches) {
-	missing := false
-	for i := range l.all {
-		w := &l.all[i]
+// launched tells when work was launched that came before its launch. It
+// reports whether there is some.
+func (l *works) launched(correlation, at int64) bool {
+	i, ok := l.waiting[correlation]
+	if ok {
+		l.held[i].launch, l.held[i].unresolved = at, false
+		delete(l.waiting, correlation)
+	}
+	return ok
+}
+
+// resolve gives work that is held its launch, where that came meanwhile.
+func (l *works) resolve(from *launches) {
+	for i := range l.held {
+		w := &l.held[i]
 		if !w.unresolved {
 			continue
 		}
 		if at, ok := from.take(w.launch); ok {
 			w.launch, w.unresolved = at, false
-		} else {
-			missing = true
 		}
 	}
-	if !missing {
+}
+
+// maxLate is how much work stays held because its launch may still come.
+const maxLate = maxHeld / 4
+
+// write writes what is held as a run, but for the latest that waits for its
+// launch: that stays.
+func (l *works) write(from *launches) {
+	l.resolve(from)
+	late := l.late()
+	l.flush()
+	for _, w := range late {
+		l.hold(w)
+	}
+}
+
+// late takes the latest work that waits for its launch from what is held.
+func (l *works) late() []work {
+	const taken = ^uint32(0)
+	var late []work
+	for i := len(l.held) - 1; i >= 0 && len(late) < maxLate; i-- {
+		if w := l.held[i]; w.unresolved && w.launch > 0 {
+			late = append(late, w)
+			l.held[i].order = taken
+		}
+	}
+	l.held = slices.DeleteFunc(l.held, func(w work) bool { return w.order == taken })
+	slices.Reverse(late)
+	return late
+}
+
+// flush writes what is held as a run.
+func (l *works) flush() {
+	if len(l.held) == 0 {
 		return
 	}
-	slices.SortStableFunc(l.all, func(a, b work) int {
-		return cmp.Or(cmp.Compare(a.lane, b.lane), cmp.Compare(a.start, b.start))
-	})
-	for i := range l.all {
-		w := &l.all[i]
-		if !w.unresolved {
-			continue
-		}
-		w.unresolved = false
-		w.launch = w.start
-		if i > 0 && l.all[i-1].lane == w.lane {
-			w.launch = min(w.start, max(l.all[i-1].launch, w.start-longestQueue))
-		}
+	slices.SortFunc(l.held, func(a, b work) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.order, b.order)) })
+	l.packed = l.packed[:0]
+	at := int64(0)
+	for i := range l.held {
+		l.packed = l.held[i].pack(l.packed, at)
+		at = l.held[i].start
 	}
+	l.runs = append(l.runs, run{first: l.held[0].start, order: len(l.runs), at: l.store.Put(l.packed)})
+	l.held = l.held[:0]
+	clear(l.waiting)
 }
 
-// longestQueue is how long before it begins work is believed to be launched
-// when nothing but its neighbour tells.
-const longestQueue = 1_000_000
-
-// launches are the launches whose work has not come yet, by correlation. Two
-// generations bound them: when the young one is full the old one is forgotten.
-type launches struct {
-	young, old map[int64]launch
-}
-
-type launch struct {
-	at   int64
-	many bool // it may make more than one piece of work
-}
-
-const maxLaunches = 1 << 17
-
-// Launch is a call of the host that puts work on the device. Correlations of
-// 0 and less are not known.
-func (b *Builder) Launch(correlation, at int64, shape LaunchShape) {
-	if correlation > 0 {
-		b.launches.put(correlation, launch{at, shape == LaunchesGraph})
-	}
-}
-
-// LaunchShape is how much work a launch makes.
-type LaunchShape uint8
-
-const (
-	LaunchesOne   LaunchShape = iota
-	LaunchesGraph             // of any number of pieces
-)
-
-func (l *launches) put(correlation int64, made launch) {
-	if l.young == nil {
-		l.young = make(map[int64]launch)
-	}
-	if len(l.young) >= maxLaunches {
-		l.young, l.old = make(map[int64]launch), l.young
-	}
-	l.young[correlation] = made
-}
-
-func (l *launches) take(correlation int64) (at int64, ok bool) {
-	if correlation <= 0 {
-		return 0, false
-	}
-	for _, m := range [...]map[int64]launch{l.young, l.old} {
-		if made, ok := m[correlation]; ok {
-			if !made.many {
-				delete(m, correlation)
-			}
-			return made.at, true
-		}
-	}
-	return 0, false
+// end writes what is still held: no more work comes, and no more launches.
+func (l *works) end(from *launches) {
+	l.resolve(from)
+	l.flush()
+	l.held, l.waiting, l.packed = nil, nil, nil
+	slices.SortStableFunc(l.runs, func(a, b run) int { return cmp.Compare(a.first, b.first) })
 }

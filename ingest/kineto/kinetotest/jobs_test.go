@@ -17,7 +17,7 @@ func profiles(t testing.TB, j *kinetotest.Job) []*profile.Rank {
 	t.Helper()
 	var ranks []*profile.Rank
 	for r, text := range j.Traces() {
-		rank, err := kineto.Read(bytes.NewReader(text), fmt.Sprintf("rank-%d.json", r), nil)
+		rank, err := kineto.Read(bytes.NewReader(text), fmt.Sprintf("rank-%d.json", r), kineto.Options{Detail: profile.EachOperator})
 		if err != nil {
 			t.Fatal(err)
 		}

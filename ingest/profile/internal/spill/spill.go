@@ -1,0 +1,90 @@
+// Package spill keeps bytes that are written once, in stretches, and read back
+// later: the first of them in memory, the rest in a temporary file. Where no
+// file can be made or written, all stay in memory.
+package spill
+
+import (
+	"fmt"
+	"os"
+)
+
+// Store keeps stretches. The zero value keeps all in memory.
+type Store struct {
+	Memory int    // bytes that are kept in memory before a file is made
+	Dir    string // of the file, "": the system's for temporary ones
+
+	held    int
+	file    *os.File
+	size    int64
+	refused bool // no file can be had
+}
+
+// Stretch is bytes in a store.
+type Stretch struct {
+	held []byte // all of it, nil: in the file
+	at   int64
+	n    int
+}
+
+// Len is how many bytes it has.
+func (s Stretch) Len() int { return s.n }
+
+// Put copies bytes into the store.
+func (s *Store) Put(b []byte) Stretch {
+	if s.Memory > 0 && s.held+len(b) > s.Memory && s.write(b) {
+		return Stretch{at: s.size - int64(len(b)), n: len(b)}
+	}
+	s.held += len(b)
+	kept := make([]byte, len(b))
+	copy(kept, b)
+	return Stretch{held: kept, n: len(b)}
+}
+
+// write appends to the file. It reports whether that succeeded; after a
+// failure the file is not written again.
+func (s *Store) write(b []byte) bool {
+	if s.refused {
+		return false
+	}
+	if s.file == nil {
+		f, err := os.CreateTemp(s.Dir, "sfstat-*.tmp")
+		if err != nil {
+			s.refused = true
+			return false
+		}
+		os.Remove(f.Name()) // where a file that is open can be removed it needs no cleaning up
+		s.file = f
+	}
+	if _, err := s.file.WriteAt(b, s.size); err != nil {
+		s.refused = true
+		return false
+	}
+	s.size += int64(len(b))
+	return true
+}
+
+// Read returns bytes of a stretch from an offset on: all that are left where it
+// is in memory, which must not be changed, else up to len(buf) of them, in buf.
+// None are left at its end.
+func (s *Store) Read(from Stretch, offset int, buf []byte) ([]byte, error) {
+	if from.held != nil || offset >= from.n {
+		return from.held[min(offset, len(from.held)):], nil
+	}
+	buf = buf[:min(len(buf), from.n-offset)]
+	if _, err := s.file.ReadAt(buf, from.at+int64(offset)); err != nil {
+		return nil, fmt.Errorf("the temporary file %s cannot be read back: %w", s.file.Name(), err)
+	}
+	return buf, nil
+}
+
+// Spilled is how many bytes are in the file.
+func (s *Store) Spilled() int64 { return s.size }
+
+// Close removes the file. The store must not be used again.
+func (s *Store) Close() {
+	if s.file != nil {
+		s.file.Close()
+		os.Remove(s.file.Name())
+		s.file = nil
+	}
+}

@@ -60,6 +60,12 @@ func (f *folder) input(t *Task) string   { return runsName + "/" + t.ID + ".parq
 func (f *folder) archive(t *Task) string { return filepath.Join(f.path, runsName, t.ID+".parquet") }
 func (f *folder) row(t *Task) string     { return filepath.Join(f.path, rowFolder, t.ID+".csv") }
 
+// Holds says whether a folder has a campaign's specification.
+func Holds(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, specName))
+	return err == nil
+}
+
 // open reads the campaign that a folder holds.
 func open(path string) (*folder, error) {
 	name := filepath.Join(path, specName)

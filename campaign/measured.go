@@ -27,12 +27,15 @@ type Measured struct {
 	column string // of X in the file
 }
 
-// MeasuredKinds are KAIR's Figures 5 and 6 (ASE 2025).
+// MeasuredKinds are KAIR's Figures 5 and 6 (ASE 2025), and how long calls and kernels take to align (NCCL
+// Trace Profiler, Heidelberg 2026).
 var MeasuredKinds = []Measured{
 	{Name: "overhead-by-interval", column: "interval_steps",
 		X: plots.Axis{Name: "sampling interval", Unit: "steps", Scale: plots.Logarithmic}, Y: plots.Axis{Name: "overhead", Unit: "%"}},
 	{Name: "time-by-workers", column: "workers",
 		X: plots.Axis{Name: "workers", Scale: plots.Logarithmic}, Y: plots.Axis{Name: "time of analysis", Unit: "s", Scale: plots.Logarithmic}},
+	{Name: "alignment-by-length", column: "operations",
+		X: plots.Axis{Name: "operations", Scale: plots.Logarithmic}, Y: plots.Axis{Name: "time of alignment", Unit: "s", Scale: plots.Logarithmic}},
 }
 
 // Head are the columns of a file: the series that a row is of, X, the value in

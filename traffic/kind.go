@@ -109,12 +109,7 @@ func (c *Communicator) byLayout(l Layout) {
 		c.Evidence = []string{"no dimension of the layout has these ranks"}
 		return
 	}
-	d := fits[0]
-	if len(fits) > 1 {
-		if i := slices.IndexFunc(fits, func(d dimension) bool { return d.kind == c.usedAs() }); i >= 0 {
-			d = fits[i]
-		}
-	}
+	d := c.among(fits)
 	if c.Signature.control() && c.NRanks == l.World() {
 		c.Evidence = []string{"all ranks, and small messages alone: the default group"}
 		return
@@ -124,6 +119,18 @@ func (c *Communicator) byLayout(l Layout) {
 		return
 	}
 	c.Kind, c.Evidence = d.kind, []string{fmt.Sprintf("the layout given: %v of %d, ranks %d apart", d.kind, d.size, d.stride)}
+}
+
+// among is the dimension of several that the operations suit. Tokens go to experts all-to-all: what reduces is no group of
+// experts, though data-parallel ranks with an expert each are the same ones.
+func (c *Communicator) among(fits []dimension) dimension {
+	use := c.usedAs()
+	for _, d := range fits {
+		if d.kind == use || use == UnknownKind && d.kind != ExpertParallel {
+			return d
+		}
+	}
+	return fits[0]
 }
 
 // is says whether ranks are a group of the dimension: evenly apart, and equal in all others.

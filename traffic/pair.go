@@ -236,7 +236,7 @@ func (p *pairs) contradict(l, t int) bool {
 // try aligns two processes.
 func (p *pairs) try(a *assembly, l, t int) trial {
 	x := Rank{Calls: p.logs[l].calls, Export: p.traces[t].export, Recorded: p.traces[t].index}
-	process := a.process(&x)
+	process := a.in.process(&x)
 	tr := trial{log: l, trace: t, spread: math.Inf(1), otherGPU: 1}
 	if p.logs[l].bus != 0 && p.logs[l].bus == p.traces[t].Bus || p.logs[l].bus == 0 && p.logs[l].device == p.traces[t].Device {
 		tr.otherGPU = 0

@@ -152,7 +152,7 @@ func (a *assembly) count() {
 	}
 	for i := range a.r.Ranks {
 		k := &a.r.Ranks[i]
-		_, why := align.Plan(a.calls(k), 0)
+		_, why := align.Plan(a.in.calls(k), 0)
 		for c, reason := range why {
 			if reason == align.Duplicate {
 				a.r.OpCounts[a.in.Log.Calls[k.Calls[c]].Op]--
@@ -165,9 +165,9 @@ func (a *assembly) count() {
 }
 
 // calls is those of a rank as the engine takes them.
-func (a *assembly) calls(k *Rank) (list []align.Call) {
+func (in *Input) calls(k *Rank) (list []align.Call) {
 	for _, i := range k.Calls {
-		list = append(list, CallOf(a.in.Log, &a.in.Log.Calls[i]))
+		list = append(list, CallOf(in.Log, &in.Log.Calls[i]))
 	}
 	return list
 }
@@ -204,7 +204,8 @@ func (a *assembly) align() error {
 	for i := range a.r.Ranks {
 		if k := &a.r.Ranks[i]; k.Process != None && k.Export != None {
 			at[i] = len(ps)
-			ps, of = append(ps, a.process(k)), append(of, i)
+			p, _ := a.r.Aligned(i)
+			ps, of = append(ps, p), append(of, i)
 		}
 	}
 	ms, err := align.Together(ps, a.members(at), align.DefaultScoring())
@@ -248,10 +249,11 @@ func (a *assembly) members(at map[int]int) (groups [][]align.Member) {
 func (a *assembly) alignNames() error {
 	for i := range a.r.Ranks {
 		k := &a.r.Ranks[i]
-		if k.Process == None || k.Export == None {
+		process, both := a.r.Aligned(i)
+		if !both {
 			continue
 		}
-		pairs, err := align.ByName(a.process(k))
+		pairs, err := align.ByName(process)
 		if err != nil {
 			return err
 		}
@@ -262,10 +264,20 @@ func (a *assembly) alignNames() error {
 	return nil
 }
 
-// process is a rank as the engine takes it.
-func (a *assembly) process(k *Rank) align.Process {
-	p := align.Process{Clock: k.Export, Calls: a.calls(k)}
-	for _, x := range a.in.Exports[k.Export].Processes[k.Recorded].Kernels {
+// Aligned is a rank as the engine takes it: its calls in the order of [Rank.Calls], and the kernels of its export.
+// It is false where one side is missing.
+func (r *Result) Aligned(rank int) (p align.Process, both bool) {
+	k := &r.Ranks[rank]
+	if k.Process == None || k.Export == None {
+		return p, false
+	}
+	return r.process(k), true
+}
+
+// process is a rank that has a log and an export.
+func (in *Input) process(k *Rank) align.Process {
+	p := align.Process{Clock: k.Export, Calls: in.calls(k)}
+	for _, x := range in.Exports[k.Export].Processes[k.Recorded].Kernels {
 		p.Kernels = append(p.Kernels, align.Kernel{KernelName: x.KernelName, Stream: x.Stream, Start: x.Start, End: x.End, Launch: x.Launch,
 			HasLaunch: x.HasLaunch, Thread: x.Thread, Grid: x.Grid, Block: x.Block, Replay: x.Replay})
 	}

@@ -184,6 +184,20 @@ func TestThesisScoring(t *testing.T) {
 	checkMatches(t, analyze(t, fixture(t, logFiles, exportFiles), Options{Scoring: ByName}), false)
 }
 
+// Where data-parallel ranks have an expert each, the ranks are the same ones: what reduces is for gradients, what sends to several for experts.
+func TestSameRanks(t *testing.T) {
+	fits := []dimension{{ExpertParallel, 4, 1}, {DataParallel, 4, 1}}
+	for want, s := range map[Kind]Signature{
+		DataParallel:   {Large: 4, LargeOps: map[nccl.Op]int{nccl.AllReduce: 4}},
+		ExpertParallel: {Large: 8, LargeOps: map[nccl.Op]int{nccl.Send: 4, nccl.Recv: 4}, Peers: 4},
+	} {
+		c := Communicator{NRanks: 4, Signature: s}
+		if got := c.among(fits).kind; got != want {
+			t.Errorf("%v is taken for %v, want %v", s.LargeOps, got, want)
+		}
+	}
+}
+
 // Sizes that are given decide; such as do not fit are told and not used.
 func TestLayout(t *testing.T) {
 	in := fixture(t, logFiles, exportFiles)

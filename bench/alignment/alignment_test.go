@@ -1,4 +1,4 @@
-package alignment
+package main
 
 import (
 	"slices"
@@ -81,7 +81,7 @@ func TestTable(t *testing.T) {
 		timed.judge(&s, alone(t, &s, align.DefaultScoring()))
 		symbols.judge(&s, alone(t, &s, symbolsOnly()))
 		ranks.judge(&s, together(t, &s, s.groups, symbolsOnly()))
-		t.Logf("| %s | %d | %.3f | %.3f | %.3f | %.3f | %.3f |", s.name, timed.truth, bySliding(&s, 8).f1(), byThesis(t, &s).f1(),
+		t.Logf("| %s | %d | %.3f | %.3f | %.3f | %.3f | %.3f |", s.name, timed.truth, bySliding(&s, align.SlidingWindow).f1(), byThesis(t, &s).f1(),
 			symbols.f1(), ranks.f1(), timed.f1())
 		least, hard := leastF1[s.name]
 		if !hard {

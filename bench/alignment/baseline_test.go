@@ -1,12 +1,9 @@
-package alignment
+package main
 
 import (
-	"cmp"
-	"slices"
 	"testing"
 
 	"github.com/sfstat/sfstat/engine/align"
-	"github.com/sfstat/sfstat/trace/nccl"
 )
 
 // byThesis scores the alignment by operation names alone.
@@ -26,32 +23,13 @@ func byThesis(t testing.TB, sn *scenario) (s score) {
 	return s
 }
 
-// bySliding scores what scripts do: walk both lists, and take for each call the first kernel of
-// its name among the next few that are left.
+// bySliding scores what scripts do.
 func bySliding(sn *scenario, window int) (s score) {
 	for i := range sn.ranks {
 		r := &sn.ranks[i]
-		order := make([]int, len(r.process.Kernels))
-		for j := range order {
-			order[j] = j
-		}
-		slices.SortStableFunc(order, func(a, b int) int {
-			return cmp.Compare(r.process.Kernels[a].Start, r.process.Kernels[b].Start)
-		})
-		next := 0
-		for c := range r.process.Calls {
-			op := r.process.Calls[c].Op
-			if op.PointToPoint() {
-				op = nccl.SendRecv
-			}
-			for k := next; k < min(next+window, len(order)); k++ {
-				if r.process.Kernels[order[k]].Op == op {
-					s.found++
-					s.right += count(r.truth[[2]int{order[k], c}])
-					next = k + 1
-					break
-				}
-			}
+		for _, p := range align.BySliding(r.process, window) {
+			s.found++
+			s.right += count(r.truth[[2]int{p.Column, p.Row}])
 		}
 		s.truth += r.pairs
 	}

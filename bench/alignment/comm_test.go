@@ -1,9 +1,7 @@
-package alignment
+package main
 
 import (
-	"encoding/json"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -36,13 +34,7 @@ type commTruth struct {
 }
 
 func commTruthOf(t *testing.T, dir string) (f commTruth) {
-	text, err := os.ReadFile(filepath.Join(dir, "truth.json"))
-	if err == nil {
-		err = json.Unmarshal(text, &f)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	decodeTruth(t, dir, &f)
 	return f
 }
 

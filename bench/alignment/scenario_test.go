@@ -1,4 +1,4 @@
-package alignment
+package main
 
 import (
 	"database/sql"
@@ -39,22 +39,6 @@ type rank struct {
 type line struct {
 	file string
 	line int64
-}
-
-type truthFile struct {
-	Ranks []struct {
-		Rank      int
-		PID       int64
-		Host      string
-		Log       string
-		Sqlite    string
-		GlobalPid int64 `json:"global_pid"`
-	}
-	CallFields   []string `json:"call_fields"`
-	KernelFields []string `json:"kernel_fields"`
-	Calls        map[string][][]any
-	Kernels      map[string][][]any
-	TotalPairs   int `json:"total_pairs"`
 }
 
 // kernelsOf reads NCCL's kernels of an export in the order of their starts, by globalPid, each with its
@@ -144,11 +128,7 @@ func hasTable(t testing.TB, db *sql.DB, name string) bool {
 // loadScenario reads a folder.
 func loadScenario(t testing.TB, dir string) scenario {
 	t.Helper()
-	var truth truthFile
-	text, err := os.ReadFile(filepath.Join(dir, "truth.json"))
-	if err == nil {
-		err = json.Unmarshal(text, &truth)
-	}
+	truth, err := readTruth(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +159,7 @@ func loadScenario(t testing.TB, dir string) scenario {
 				out.lines = append(out.lines, line{filepath.Base(log.Files[c.File]), c.Line})
 			}
 		}
-		out.learnTruth(&truth, fmt.Sprint(r.Rank), r.Log)
+		out.learnTruth(truth, fmt.Sprint(r.Rank), r.Log)
 		s.ranks = append(s.ranks, out)
 	}
 	for _, id := range slices.Sorted(maps.Keys(byID)) {
@@ -265,4 +245,16 @@ func scenarios(t testing.TB, names ...string) []scenario {
 		}
 	}
 	return list
+}
+
+// decodeTruth reads some of what is true of a scenario.
+func decodeTruth(t testing.TB, dir string, into any) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, truthName))
+	if err == nil {
+		err = json.Unmarshal(text, into)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -1,4 +1,4 @@
-package alignment
+package main
 
 import (
 	"encoding/json"

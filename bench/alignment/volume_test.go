@@ -1,4 +1,4 @@
-package alignment
+package main
 
 import (
 	"encoding/json"
@@ -14,37 +14,14 @@ import (
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
-// volumeTruth is what a scenario was generated from.
+// volumeTruth is what a scenario was generated from, and its communicators.
 type volumeTruth struct {
 	truthFile
-	Config struct {
-		TP, PP, DP, EP   int64
-		B, S, H, Vocab   int64
-		Layers, M, Iters int64 // layers of one stage; microbatches
-		Dtype            nccl.Datatype
-		SP               bool
-		Optimizer        bool  `json:"dist_opt"`
-		MoELayers        int64 `json:"moe_layers"`
-	}
 	Comms []struct {
 		ID    int
 		Kind  string
 		Ranks []int
 	}
-}
-
-func (v *volumeTruth) model(t *testing.T) volume.Model {
-	c := &v.Config
-	m := volume.Model{Layers: c.Layers * c.PP, Hidden: c.H, Sequence: c.S, Vocabulary: c.Vocab, Microbatch: c.B, GlobalBatch: c.B * c.M * c.DP,
-		ElementBytes: c.Dtype.Size(), DP: c.DP, TP: c.TP, PP: c.PP, EP: c.EP, MoELayers: c.MoELayers, SequenceTP: c.SP, Iterations: c.Iters}
-	if c.Optimizer {
-		m.Sharding = volume.ShardedOptimizer
-	}
-	m, err := m.Complete()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
 }
 
 // traffic is what a rank logged.
@@ -96,7 +73,10 @@ func TestVolumes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := v.model(t)
+		m, err := v.model()
+		if err != nil {
+			t.Fatal(err)
+		}
 		rank := 0
 		seen := volume.Observed(v.traffic(rank))
 		c := volume.Compare(m.Flows(m.StageOf(rank), volume.ExchangeOf(seen)), seen)

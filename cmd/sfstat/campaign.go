@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sfstat/sfstat/campaign"
+	"github.com/sfstat/sfstat/campaign/communication"
 	"github.com/sfstat/sfstat/campaign/slurm"
 )
 
@@ -142,7 +143,8 @@ func (p *program) campaignTablesCommand() *cli.Command {
 	return &cli.Command{
 		Name: "tables", Usage: "make the tables of an evaluation from its archives", ArgsUsage: "FOLDER",
 		Description: "Scores the archives of a finished campaign and writes the tables of StageFrontier that its groups are for, ours beside " +
-			"the published figures, a file for each; and artifact_manifest.csv, which says what each was made from and by what command.",
+			"the published figures, a file for each; of recordings of communication in the folder communication/ those of the NCCL Trace " +
+			"Profiler; and artifact_manifest.csv, which says what each was made from and by what command.",
 		Flags: join([]cli.Flag{
 			choiceFor(forOutput, choice("format", "how to write the tables", names...)),
 			outputFlag("write into `FOLDER`; without it, into tables/ of the campaign"),
@@ -158,7 +160,7 @@ func (p *program) campaignTables(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	artifacts, err := campaign.Tables(dir)
+	artifacts, err := tablesOf(dir)
 	if err != nil {
 		return err
 	}
@@ -177,6 +179,20 @@ func (p *program) campaignTables(c *cli.Context) error {
 	}
 	p.remark(c, "%s and %s written to %s", counted(len(artifacts), "table"), manifestName, out)
 	return nil
+}
+
+// tablesOf are the tables of what a folder holds: an evaluation's runs, recordings of communication, or both.
+func tablesOf(dir string) ([]campaign.Artifact, error) {
+	recordings, err := communication.Read(dir)
+	if err != nil {
+		return nil, badInput(err)
+	}
+	tables, err := communication.Tables(recordings)
+	if err != nil || len(recordings) > 0 && !campaign.Holds(dir) {
+		return tables, err
+	}
+	own, err := campaign.Tables(dir)
+	return append(own, tables...), err
 }
 
 // writeArtifact writes a table into a folder and notes where and how.

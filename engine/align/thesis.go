@@ -52,3 +52,25 @@ func ByName(p Process) ([]Pair, error) {
 	}
 	return r.Pairs, nil
 }
+
+// SlidingWindow is how many kernels the thesis's simplest way looks ahead, as taken here.
+const SlidingWindow = 8
+
+// BySliding pairs what scripts pair: it walks both sequences, and takes for each call the first kernel of its operation
+// among the next few that are left. Pairs have no margin.
+func BySliding(p Process, window int) []Pair {
+	order := byStart(p.Kernels)
+	var out []Pair
+	next := 0
+	for c := range p.Calls {
+		op := kernelOp(p.Calls[c].Op)
+		for k := next; k < min(next+window, len(order)); k++ {
+			if p.Kernels[order[k]].Op == op {
+				out = append(out, Pair{Row: c, Column: order[k]})
+				next = k + 1
+				break
+			}
+		}
+	}
+	return out
+}

@@ -103,6 +103,7 @@ func (b *Builder) take(r *Record) {
 	}
 	p := b.process(r)
 	b.log.Processes[p].Lines++
+	b.log.Processes[p].mention(r)
 	switch r.Kind {
 	case CallLine:
 		b.call(p, r)
@@ -118,6 +119,34 @@ func (b *Builder) take(r *Record) {
 		b.held += textBytes
 		b.log.Warnings = append(b.log.Warnings, Warning{Process: p, File: b.file, Line: r.Line, Text: clean(r.Text)})
 	}
+}
+
+// mention counts a message that begins with an operation.
+func (p *Process) mention(r *Record) {
+	switch r.Kind {
+	case CallLine:
+		p.named(r.Call.Op).Calls++
+	case TuningLine:
+		if r.Tuning.Op != nccl.UnknownOp {
+			p.named(r.Tuning.Op).Tunings++
+		}
+	case Damaged:
+		c := cursor{b: r.Text}
+		if op := nccl.ParseOp(c.name()); op != nccl.UnknownOp && (c.try(":") || c.try(" [")) {
+			p.named(op).Damaged++
+		}
+	}
+}
+
+// named is the mentions of an operation, to be counted up.
+func (p *Process) named(op nccl.Op) *Mentions {
+	if p.Named == nil {
+		p.Named = map[nccl.Op]*Mentions{}
+	}
+	if p.Named[op] == nil {
+		p.Named[op] = &Mentions{}
+	}
+	return p.Named[op]
 }
 
 // version keeps what a line says of versions, once.
@@ -214,10 +243,12 @@ func (b *Builder) giveBack(o orphan) {
 		c.Process = b.process(&r)
 		c.Comm = b.commOf(c.Process, &c.Call, c.Line)
 		b.log.Communicators[c.Comm].Calls++
+		b.log.Processes[c.Process].named(c.Op).Calls++
 		return
 	}
 	b.log.Census.Orphans++
 	c.Comm, c.Process = comm, b.log.Communicators[comm].Process
+	b.log.Processes[c.Process].named(c.Op).Calls++
 	b.log.Communicators[comm].Calls++
 }
 

@@ -27,7 +27,18 @@ type Process struct {
 	PID   int64
 	Clock Clock // of its calls
 	Lines int64
+	Named map[nccl.Op]*Mentions // messages that begin with an operation
 }
+
+// Mentions are the messages that begin with the name of one operation: who counts those counts calls, and more.
+type Mentions struct {
+	Calls   int64 // lines of calls, repeated ones too
+	Tunings int64 // "AllReduce: 262144 Bytes -> …"
+	Damaged int64 // cut short or overwritten
+}
+
+// Lines is all of them.
+func (m Mentions) Lines() int64 { return m.Calls + m.Tunings + m.Damaged }
 
 // Communicator is one rank's side of a communicator: what a pointer means from one
 // Init to the next.

@@ -430,3 +430,20 @@ func TestCensus(t *testing.T) {
 		t.Errorf("%d messages of %d kinds, foreign %+v", sum, len(c.Unused), c.Foreigner)
 	}
 }
+
+// Lines that begin with an operation are counted by what they are, those without a head too; what only looks like one is none.
+func TestNamed(t *testing.T) {
+	call := "AllReduce: opCount 0 sendbuff 0x1 recvbuff 0x1 count 8 datatype 7 op 0 root 0 comm 0xc [nranks=2] stream 0x5"
+	log := build(t, "h:1:2 [0] NCCL INFO "+call+"\n"+
+		"h:1:2 [0] NCCL INFO "+call+"\n"+
+		call+"\n"+ // belongs to whom the communicator does
+		"h:1:2 [0] NCCL INFO AllReduce: 32 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..1}\n"+
+		"h:1:2 [0] NCCL INFO 32 Bytes -> Algo 1 proto 0 time 9.3\n"+
+		"h:1:2 [0] NCCL INFO AllReduce: opCount 1 sendb\n"+
+		"h:1:2 [0] NCCL INFO AllReduce |    10.4/   1.2 |\n"+
+		"AllReduce: 17 ms\n")
+	want := Mentions{Calls: 3, Tunings: 1, Damaged: 1}
+	if len(log.Processes) != 1 || len(log.Processes[0].Named) != 1 || *log.Processes[0].Named[nccl.AllReduce] != want || want.Lines() != 5 {
+		t.Errorf("%+v, want %+v", log.Processes, want)
+	}
+}

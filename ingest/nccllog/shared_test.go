@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -120,10 +121,12 @@ type truth struct {
 		Nranks int32
 		Ptr    map[string]string
 	}
+	Version  string `json:"nccl_version"`
 	Expected map[string]struct {
 		LogCalls  map[string]int `json:"log_calls"`
 		Tuning    map[string]int `json:"log_tuning_lines"`
 		Duplicate map[string]int `json:"log_duplicate_lines"`
+		Naive     map[string]int `json:"log_naive"` // lines that begin with an operation
 	}
 }
 
@@ -160,8 +163,25 @@ func TestScenarios(t *testing.T) {
 					tuned[rank][c.Op.String()]++
 				}
 			}
+			named := map[string]map[string]int{}
+			for i := range log.Processes {
+				p := &log.Processes[i]
+				lines := map[string]int{}
+				for op, m := range p.Named {
+					lines[op.String()] = int(m.Lines())
+				}
+				named[rankOf[fmt.Sprint(p.Host, ":", p.PID)]] = lines
+			}
 			untied := int64(0)
 			for rank, e := range want.Expected {
+				if strings.HasPrefix(want.Version, "2.21") { // whose tuning lines begin with a number, and are in this count all the same
+					for op, n := range e.Tuning {
+						e.Naive[op] -= n
+					}
+				}
+				if diff := cmp.Diff(e.Naive, named[rank]); diff != "" {
+					t.Errorf("rank %s, lines that begin with an operation, want −, got +:\n%s", rank, diff)
+				}
 				for op, n := range e.Duplicate {
 					e.LogCalls[op] += n
 				}

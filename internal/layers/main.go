@@ -47,6 +47,7 @@ var rules = []rule{
 	{of: "report", may: []string{"trace", "engine", "diagnose", "overhead", "sources", "power", "traffic"}},
 	{of: "plots", may: []string{"trace", "engine", "diagnose"}},
 	{of: "selfcheck", may: []string{"trace", "engine", "diagnose", "simulate"}, pure: true},
+	{of: "campaign/communication", may: []string{"trace", "engine", "traffic", "ingest", "plots", "campaign", "internal"}},
 	{of: "campaign/local", may: []string{"trace", "campaign", "simulate", "internal"}},
 	{of: "campaign/slurm", may: []string{"trace", "campaign", "simulate", "internal"}},
 	{of: "campaign", may: []string{"trace", "engine", "diagnose", "overhead", "report", "plots", "ingest", "archive", "simulate", "recorder", "internal"}},

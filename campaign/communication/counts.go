@@ -1,0 +1,157 @@
+package communication
+
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/align"
+	"github.com/sfstat/sfstat/trace/nccl"
+	"github.com/sfstat/sfstat/traffic"
+)
+
+// Count is what a log and a trace have of one operation, of ranks that have equally much:
+//
+//	Lines    = Tunings + Damaged + Repeated + Calls
+//	Calls    = Silent + Joined + Launches
+//	Launches − OnlyLogged + OnlyTraced = Kernels
+//
+// The first is what a counter of lines takes for calls. Sends and receives are counted as SendRecv, which is what runs
+// them; where a group does several operations, its kernel counts for that of the largest.
+type Count struct {
+	Ranks []int
+	Op    nccl.Op
+
+	Lines    int64 // that begin with the operation
+	Tunings  int64 // of them: how a collective is run, no call
+	Damaged  int64 // cut short or overwritten
+	Repeated int64 // the same call once more
+	Calls    int64
+	Silent   int64 // calls that launch nothing: of one rank, of no elements, by copies
+	Joined   int64 // calls that run in the kernel of another one of their group
+	Launches int64 // kernels that there must be
+	Kernels  int64 // in the trace
+
+	OnlyLogged int64 // launches without a kernel: the trace lacks it
+	OnlyTraced int64 // kernels without a call: the log lacks it
+}
+
+// Counts are the operations of a recording, ranks with equal numbers together. Ranks of which a side is missing have
+// none.
+func (r *Recording) Counts() []Count {
+	var out []Count
+	for i := range r.Result.Ranks {
+		k := &r.Result.Ranks[i]
+		if k.Matching == nil {
+			continue
+		}
+		ops := tally{}
+		ops.lines(r.Result, k)
+		ops.calls(r.Result, k)
+		ops.kernels(r.Result, k)
+		for _, op := range ops.sorted() {
+			c := *ops[op]
+			c.Op = op
+			out = gather(out, c, k.Rank)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Count) int { return int(a.Op) - int(b.Op) })
+	return out
+}
+
+// gather adds a rank to the count that is like its own.
+func gather(all []Count, c Count, rank int) []Count {
+	for i := range all {
+		like := all[i]
+		like.Ranks = nil
+		if equal(&like, &c) {
+			all[i].Ranks = append(all[i].Ranks, rank)
+			return all
+		}
+	}
+	c.Ranks = []int{rank}
+	return append(all, c)
+}
+
+func equal(a, b *Count) bool {
+	return a.Op == b.Op && a.Lines == b.Lines && a.Tunings == b.Tunings && a.Damaged == b.Damaged && a.Repeated == b.Repeated && a.Calls == b.Calls &&
+		a.Silent == b.Silent && a.Joined == b.Joined && a.Launches == b.Launches && a.Kernels == b.Kernels && a.OnlyLogged == b.OnlyLogged &&
+		a.OnlyTraced == b.OnlyTraced
+}
+
+// tally is the counts of one rank by operation.
+type tally map[nccl.Op]*Count
+
+func (t tally) of(op nccl.Op) *Count {
+	if op.PointToPoint() {
+		op = nccl.SendRecv
+	}
+	if t[op] == nil {
+		t[op] = &Count{}
+	}
+	return t[op]
+}
+
+func (t tally) sorted() []nccl.Op {
+	var ops []nccl.Op
+	for op := range t {
+		ops = append(ops, op)
+	}
+	slices.Sort(ops)
+	return ops
+}
+
+// lines counts what a counter of lines sees.
+func (t tally) lines(r *traffic.Result, k *traffic.Rank) {
+	for op, m := range r.Log.Processes[k.Process].Named {
+		c := t.of(op)
+		c.Lines += m.Lines()
+		c.Tunings += m.Tunings
+		c.Damaged += m.Damaged
+	}
+}
+
+// calls counts calls and what they launch, by NCCL's rules.
+func (t tally) calls(r *traffic.Result, k *traffic.Rank) {
+	for i, why := range k.Matching.Why {
+		c := t.of(r.Log.Calls[k.Calls[i]].Op)
+		switch why {
+		case align.Duplicate:
+			c.Repeated++
+			continue
+		case align.Launches:
+			c.Joined++ // but for the one that gives its launch the name
+		default:
+			c.Silent++
+		}
+		c.Calls++
+	}
+	for i := range k.Matching.Launches {
+		if l := &k.Matching.Launches[i]; l.Lead >= 0 {
+			c := t.of(l.Op)
+			c.Launches++
+			c.Joined--
+			c.OnlyLogged++ // until its kernel is found
+		}
+	}
+}
+
+// kernels counts what ran; one that only a replay of a graph launched has no call of its own and is left out.
+func (t tally) kernels(r *traffic.Result, k *traffic.Rank) {
+	launched := map[int]nccl.Op{} // kernels with a call
+	for _, m := range k.Matching.Matches {
+		if l := &k.Matching.Launches[m.Launch]; l.Lead >= 0 {
+			launched[m.Kernel] = l.Op
+			t.of(l.Op).OnlyLogged--
+		}
+	}
+	for n, x := range r.Exports[k.Export].Processes[k.Recorded].Kernels {
+		if x.Replay {
+			continue
+		}
+		op, known := launched[n]
+		if !known {
+			op = x.Op
+			t.of(op).OnlyTraced++
+		}
+		t.of(op).Kernels++
+	}
+}

@@ -1,0 +1,35 @@
+package communication
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/sfstat/sfstat/engine/volume"
+	"github.com/sfstat/sfstat/internal/strictyaml"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// modelLimit bounds a description of a model; a real one has half a kB.
+const modelLimit = 1 << 20
+
+// ReadModel reads a description of a model and its layout, and completes it.
+func ReadModel(path string) (m volume.Model, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return m, err
+	}
+	if info.Size() > modelLimit {
+		return m, fmt.Errorf("%s has %d bytes, expected a description of a model of at most %d", path, info.Size(), modelLimit)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return m, err
+	}
+	if err := strictyaml.Decode(path, text, &m); err != nil {
+		return m, err
+	}
+	if m, err = m.Complete(); err != nil {
+		return m, trace.At(trace.Pos{File: path}, err)
+	}
+	return m, nil
+}

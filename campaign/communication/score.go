@@ -1,0 +1,168 @@
+package communication
+
+import (
+	"fmt"
+
+	"github.com/sfstat/sfstat/engine/align"
+)
+
+// Method is a way to pair calls with kernels.
+type Method uint8
+
+const (
+	Sliding  Method = iota // the first kernel of the name among the next few
+	Names                  // optimal alignment by operation names alone, the thesis's scores
+	Alone                  // all that both sides know but times and threads, each rank by itself
+	Together               // the same, the ranks of a node together
+	Default                // what sfstat comm does: times too, where they are
+	methods
+)
+
+var methodNames = [methods]string{"sliding window", "names (thesis)", "one rank, no clocks", "ranks together, no clocks", "default"}
+
+func (m Method) String() string { return methodNames[min(m, methods-1)] }
+
+// Score counts pairs of call and kernel. A kernel that ran several calls has as many.
+type Score struct {
+	True         int // whose call and kernel were both recorded
+	Found        int
+	Right        int // found and true
+	Certain      int // found and called certain
+	CertainRight int
+}
+
+// Precision is 1 where nothing was found.
+func (s Score) Precision() float64 { return part(s.Right, s.Found) }
+
+// Recall is 1 where nothing is true.
+func (s Score) Recall() float64 { return part(s.Right, s.True) }
+
+// F1 is 1 where nothing is true and nothing was found.
+func (s Score) F1() float64 { return part(2*s.Right, s.Found+s.True) }
+
+func part(n, of int) float64 {
+	if of == 0 {
+		return 1
+	}
+	return float64(n) / float64(of)
+}
+
+func (s *Score) add(o Score) {
+	s.True, s.Found, s.Right = s.True+o.True, s.Found+o.Found, s.Right+o.Right
+	s.Certain, s.CertainRight = s.Certain+o.Certain, s.CertainRight+o.CertainRight
+}
+
+// judge counts one found pair.
+func (s *Score) judge(true, certain bool) {
+	s.Found++
+	if true {
+		s.Right++
+	}
+	if certain {
+		s.Certain++
+		if true {
+			s.CertainRight++
+		}
+	}
+}
+
+// Score pairs the recording by a method and holds it against its truth, which there must be.
+func (r *Recording) Score(m Method) (Score, error) {
+	s := Score{True: len(r.Truth.pairs)}
+	var err error
+	switch m {
+	case Sliding, Names:
+		err = r.scoreNames(&s, m)
+	case Alone, Together:
+		err = r.scoreBlind(&s, m)
+	default:
+		r.scoreDefault(&s)
+	}
+	if err != nil {
+		return s, fmt.Errorf("%s, %v: %w", r.Name, m, err)
+	}
+	return s, nil
+}
+
+// scoreNames scores what looks at names alone; nothing of it is certain.
+func (r *Recording) scoreNames(s *Score, m Method) error {
+	for i := range r.Result.Ranks {
+		p, both := r.Result.Aligned(i)
+		if !both {
+			continue
+		}
+		found := align.BySliding(p, align.SlidingWindow)
+		if m == Names {
+			var err error
+			if found, err = align.ByName(p); err != nil {
+				return err
+			}
+		}
+		for _, x := range found {
+			s.judge(r.Truth.pairs[pairAt(r.Result, i, x.Row, x.Column)], false)
+		}
+	}
+	return nil
+}
+
+// scoreBlind scores what has no clock to look at.
+func (r *Recording) scoreBlind(s *Score, m Method) error {
+	var ps []align.Process
+	var ranks []int
+	at := map[int]int{} // of an index of Log.Processes
+	for i := range r.Result.Ranks {
+		if p, both := r.Result.Aligned(i); both {
+			at[r.Result.Ranks[i].Process] = len(ps)
+			ps, ranks = append(ps, p), append(ranks, i)
+		}
+	}
+	var groups [][]align.Member
+	if m == Together {
+		groups = r.members(at)
+	}
+	sc := align.DefaultScoring()
+	sc.UseTime, sc.UseThread = false, false
+	all, err := align.Together(ps, groups, sc)
+	if err != nil {
+		return err
+	}
+	for i, x := range all {
+		for _, k := range x.Matches {
+			for _, c := range x.Launches[k.Launch].Calls {
+				s.judge(r.Truth.pairs[pairAt(r.Result, ranks[i], c, k.Kernel)], x.IsCertain(k))
+			}
+		}
+	}
+	return nil
+}
+
+// members are the sides of each communicator that the log itself puts together: no clock was needed.
+func (r *Recording) members(at map[int]int) (groups [][]align.Member) {
+	for i := range r.Result.Communicators {
+		c := &r.Result.Communicators[i]
+		if c.Met || c.Alone {
+			continue
+		}
+		var list []align.Member
+		for _, side := range c.Sides {
+			if p, ok := at[r.Result.Log.Communicators[side].Process]; ok {
+				list = append(list, align.Member{Process: p, Comm: side})
+			}
+		}
+		if len(list) > 1 {
+			groups = append(groups, list)
+		}
+	}
+	return groups
+}
+
+// scoreDefault scores the pairs that the recording was put together by.
+func (r *Recording) scoreDefault(s *Score) {
+	for _, m := range r.Result.Matches {
+		k := &r.Result.Ranks[m.Rank]
+		c := &r.Result.Log.Calls[m.Call]
+		p := &r.Result.Exports[k.Export].Processes[k.Recorded]
+		found := pair{r.Result.LogNames[c.File], c.Line, r.Result.Names[k.Export], p.Global, p.Kernels[m.Kernel].Correlation}
+		s.judge(r.Truth.pairs[found], m.Certain)
+	}
+}

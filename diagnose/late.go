@@ -3,6 +3,7 @@ package diagnose
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/trace"
@@ -37,6 +38,12 @@ func (c cohort) ranks() []int {
 	return ids
 }
 
+// idle reports whether a culprit is one because of a stage that is measured
+// waiting: what it waited for is to blame, not the rank.
+func idle(w *frontier.Result, c *frontier.Culprit) bool {
+	return strings.HasPrefix(w.Stages[c.Stage].Name, trace.WaitStageStem)
+}
+
 // late names the ranks that others waited for: first by stage; then ranks that
 // are slow all over, where no stage of theirs is worth calling; and at last
 // what is too small to call. What several ranks do together is gated together:
@@ -44,7 +51,7 @@ func (c cohort) ranks() []int {
 func (j *judge) late(w *frontier.Result) {
 	called := map[int]bool{}
 	for g := range w.Stages {
-		c := gather(w, w.Stages[g].Name, w.Culprits, func(c *frontier.Culprit) bool { return c.Stage == g && c.P <= weakLevel })
+		c := gather(w, w.Stages[g].Name, w.Culprits, func(c *frontier.Culprit) bool { return c.Stage == g && c.P <= weakLevel && !idle(w, c) })
 		if w.Stages[g].Mend != nil {
 			c.mend = *w.Stages[g].Mend
 		}
@@ -60,7 +67,7 @@ func (j *judge) late(w *frontier.Result) {
 	for k := range w.Culprits {
 		c := &w.Culprits[k]
 		share := part(w, c.Explained)
-		if called[c.Rank] || share < trivial || c.P > weakLevel && share < j.gates.StaticGain {
+		if called[c.Rank] || idle(w, c) || share < trivial || c.P > weakLevel && share < j.gates.StaticGain {
 			continue
 		}
 		one := cohort{stage: w.Stages[c.Stage].Name, members: []*frontier.Culprit{c}, share: share, mend: c.Gain}
@@ -73,7 +80,7 @@ func (j *judge) late(w *frontier.Result) {
 // chosen after looking, so they must pass the strong level.
 func (j *judge) allOver(w *frontier.Result, called map[int]bool) cohort {
 	for _, level := range []float64{weakLevel, j.gates.Meeting.Significance} {
-		c := gather(w, "", w.Late, func(c *frontier.Culprit) bool { return c.P <= level && !called[c.Rank] })
+		c := gather(w, "", w.Late, func(c *frontier.Culprit) bool { return c.P <= level && !called[c.Rank] && !idle(w, c) })
 		if len(c.members) == 0 {
 			break
 		}

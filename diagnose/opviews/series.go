@@ -73,11 +73,14 @@ func (v *View) Series() (series []zscore.Series, operators []Operator) {
 type totalKey struct{ name, stage int32 }
 
 // quantities are what is compared of an instance: of a kernel that communicates
-// wait and transfer where its members were found, else its start alone.
+// wait and transfer where its members were found, start and transfer where they
+// are on other pipeline stages, else its start alone.
 func (v *View) quantities(instance int) []zscore.Quantity {
 	switch {
 	case v.Model != nil:
 		return quantities(v.Grid.Instances[instance].Class)
+	case v.joined(instance) && v.joinsStages(instance):
+		return []zscore.Quantity{zscore.Start, zscore.Transfer}
 	case v.joined(instance):
 		return []zscore.Quantity{zscore.Wait, zscore.Transfer}
 	case v.communicates(instance):
@@ -91,6 +94,17 @@ func (v *View) quantities(instance int) []zscore.Quantity {
 func (v *View) joined(instance int) bool {
 	lanes := v.Grid.Lanes()
 	return !slices.ContainsFunc(v.Grid.At[instance*lanes:(instance+1)*lanes], func(row int32) bool { return v.Trace.Group[row] < 0 })
+}
+
+// joinsStages reports whether an instance communicates with another pipeline
+// stage. Who is waited for there is no peer: a send that comes late comes last
+// as it always does, so that not the wait tells but the start.
+func (v *View) joinsStages(instance int) bool {
+	lanes := v.Grid.Lanes()
+	return slices.ContainsFunc(v.Grid.At[instance*lanes:(instance+1)*lanes], func(row int32) bool {
+		g := v.Trace.Group[row]
+		return g >= 0 && v.across[g]
+	})
 }
 
 // communicators begin the names of kernels that wait for other ranks.

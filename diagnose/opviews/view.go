@@ -24,6 +24,7 @@ type View struct {
 	Offset int64
 
 	wait, transfer []int64 // by row of the trace
+	across         []bool  // by group: it has members on several pipeline stages
 	origins        []int64 // by step of the grid: the first start on any rank
 }
 
@@ -71,8 +72,30 @@ func view(t *trace.OpTrace, settle func(*View) error) (*View, error) {
 		return nil, err
 	}
 	v.wait, v.transfer = v.Trace.Waits()
+	v.across = v.groupsAcross()
 	v.origins = v.Trace.Origins(g)
 	return v, nil
+}
+
+// groupsAcross tells which groups join pipeline stages: sends and receives, and
+// collectives of several stages. O(rows).
+func (v *View) groupsAcross() []bool {
+	const none = -1
+	_, pp := v.Trace.Coordinates()
+	var stage []int
+	var across []bool
+	for row, g := range v.Trace.Group {
+		if g < 0 {
+			continue
+		}
+		for int(g) >= len(stage) {
+			stage, across = append(stage, none), append(across, false)
+		}
+		own := pp[v.Trace.Rank[row]]
+		across[g] = across[g] || stage[g] != none && stage[g] != own
+		stage[g] = own
+	}
+	return across
 }
 
 // Workers is the number of workers.

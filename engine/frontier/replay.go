@@ -1,6 +1,11 @@
 package frontier
 
-import "slices"
+import (
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/trace"
+)
 
 // gathering is who waits for whom in a meeting: disjoint sets of columns that
 // cover all ranks. Most meetings have one set.
@@ -117,9 +122,10 @@ func lastOf(x []int64, set []int) int64 {
 
 // waits sums, for each meeting row, the time waited, takes the median of the
 // productive time over ranks in every step, and sums each rank's productive
-// time per row.
+// time per row. A stage that was measured as waiting is none of it.
 type waits struct {
 	ranks   int
+	idle    []bool    // [row] the stage is measured waiting
 	wait    []int64   // [row] Σ_t Σ_r
 	medians [][]int64 // [row][step]; nil for rows without a meeting
 	spent   []int64   // [row][rank] Σ_t
@@ -128,11 +134,18 @@ type waits struct {
 
 func newWaits(v *view) *waits {
 	S, R := len(v.order), v.ranks()
-	return &waits{ranks: R, wait: make([]int64, S), medians: make([][]int64, S),
+	w := &waits{ranks: R, idle: make([]bool, S), wait: make([]int64, S), medians: make([][]int64, S),
 		spent: make([]int64, S*R), scratch: make([]int64, R)}
+	for i := range v.order {
+		w.idle[i] = strings.HasPrefix(v.name(i), trace.WaitStageStem)
+	}
+	return w
 }
 
 func (w *waits) work(_, i int, d []int64) {
+	if w.idle[i] {
+		return
+	}
 	sum := w.of(i)
 	for r, x := range d {
 		sum[r] += x

@@ -174,13 +174,13 @@ func (f *info) apply(r *profile.Rank) {
 
 // call reads the arguments of a collective.
 func (d *reader) call(e *event) profile.Call {
-	c := profile.Call{Name: paramComms, Seq: -1, Bytes: -1, Peer: -1}
+	c := profile.Call{Name: paramComms, Seq: -1, Bytes: -1, Self: -1, Peer: -1}
 	elements := int64(-1)
 	var list []byte
 	apart := stride{start: -1, step: -1}
-	var src, dst, own int64 = -1, -1, -1
+	var src, dst int64 = -1, -1 // ranks of the job; "Rank" is the position of the same peer in the group
 	whole := map[string]*int64{"In msg nelems": &elements, "Global rank start": &apart.start, "Global rank stride": &apart.step,
-		"Src Rank": &src, "Dst Rank": &dst, "Rank": &own, "Seq": &c.Seq}
+		"Src Rank": &src, "Dst Rank": &dst, "Seq": &c.Seq}
 	members(e.args, func(key, v []byte) {
 		if at := whole[string(key)]; at != nil {
 			if n, ok := integer(v); ok {
@@ -210,9 +210,10 @@ func (d *reader) call(e *event) profile.Call {
 	}
 	apart.size = c.Size
 	c.Ranks = d.groups.of(list, apart)
-	if dst >= 0 && dst != own {
+	switch op := profile.OperationOf(c.Name); {
+	case op == profile.Send && dst >= 0 && dst < trace.MaxRanks:
 		c.Peer = int(dst)
-	} else if src >= 0 && src != own {
+	case op == profile.Recv && src >= 0 && src < trace.MaxRanks:
 		c.Peer = int(src)
 	}
 	return c

@@ -282,7 +282,7 @@ const allReduce = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStor
 func TestCollectives(t *testing.T) {
 	full := `"Collective name": "allreduce", "In msg nelems": 1024, "Out msg nelems": 1024, "Group size": 4, "dtype": "BFloat16", "In split size": "[]",
 "Process Group Name": "0", "Process Group Description": "default_pg", "Process Group Ranks": "[0, 1, 2, 3]"`
-	whole := profile.Collective{Op: profile.AllReduce, Group: "0", Desc: "default_pg", Ranks: []int{0, 1, 2, 3}, Size: 4, Seq: -1, Bytes: 2048, Dtype: "BFloat16", Peer: -1}
+	whole := profile.Collective{Op: profile.AllReduce, Group: "0", Desc: "default_pg", Ranks: []int{0, 1, 2, 3}, Size: 4, Seq: -1, Bytes: 2048, Dtype: "BFloat16", Self: -1, Peer: -1}
 	for name, tt := range map[string]struct {
 		events []string
 		want   profile.Collective
@@ -294,17 +294,21 @@ func TestCollectives(t *testing.T) {
 		"call after its kernel in the file": {[]string{k(allReduce, 4, 1012, 1020, 30, ""),
 			`{"ph":"X","cat":"cpu_op","name":"record_param_comms","pid":7,"tid":7,"ts":1011,"dur":5,"args":{` + full + `}}`}, whole},
 		"annotation inside a bare call, 1.8": {[]string{x("cpu_op", "record_param_comms", 1011, 5), x("user_annotation", "nccl:all_reduce", 1012, 3),
-			k("ncclDevKernel_Generic(ncclDevComm*)", 4, 1013, 1020, 30, "")}, profile.Collective{Op: profile.AllReduce, Seq: -1, Bytes: -1, Peer: -1}},
+			k("ncclDevKernel_Generic(ncclDevComm*)", 4, 1013, 1020, 30, "")}, profile.Collective{Op: profile.AllReduce, Seq: -1, Bytes: -1, Self: -1, Peer: -1}},
 		"kernel alone": {[]string{k("ncclKernel_AllGather_RING_LL_Sum_int8_t(ncclWorkElem)", 4, 1012, 1020, 30, "")},
-			profile.Collective{Op: profile.AllGather, Seq: -1, Bytes: -1, Peer: -1}},
+			profile.Collective{Op: profile.AllGather, Seq: -1, Bytes: -1, Self: -1, Peer: -1}},
 		"RCCL": {[]string{k("ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)", 4, 1012, 1020, 30, ", "+full)}, whole},
 		"members cut, by start and stride": {[]string{k(allReduce, 4, 1012, 1020, 30,
 			`, "Collective name":"allreduce","Group size":3,"Global rank start":1,"Global rank stride":8,"Process Group Ranks":"[1, 9, ...]"`)},
-			profile.Collective{Op: profile.AllReduce, Ranks: []int{1, 9, 17}, Size: 3, Seq: -1, Bytes: -1, Peer: -1}},
+			profile.Collective{Op: profile.AllReduce, Ranks: []int{1, 9, 17}, Size: 3, Seq: -1, Bytes: -1, Self: -1, Peer: -1}},
 		"send": {[]string{k("ncclDevKernel_SendRecv(x)", 4, 1012, 1020, 30, `, "Collective name":"send","In msg nelems":8,"dtype":"Float","Rank":1,"Src Rank":1,"Dst Rank":2`)},
-			profile.Collective{Op: profile.Send, Seq: -1, Bytes: 32, Dtype: "Float", Peer: 2}},
+			profile.Collective{Op: profile.Send, Seq: -1, Bytes: 32, Dtype: "Float", Self: -1, Peer: 2}},
+		"receive, 2.5": {[]string{k("ncclDevKernel_SendRecv(x)", 4, 1012, 1020, 30, `, "Collective name":"recv","In msg nelems":8,"dtype":"Float","Rank":1,"Src Rank":6,"Process Group Ranks":"[2, 6]"`)},
+			profile.Collective{Op: profile.Recv, Ranks: []int{2, 6}, Seq: -1, Bytes: 32, Dtype: "Float", Self: -1, Peer: 6}},
+		"send by its name": {[]string{x("user_annotation", "nccl:send 0->1", 1011, 5), k("ncclDevKernel_SendRecv(x)", 4, 1012, 1020, 30, "")},
+			profile.Collective{Op: profile.Send, Seq: -1, Bytes: -1, Self: 0, Peer: 1}},
 		"gloo, without a device": {[]string{`{"ph":"X","cat":"user_annotation","name":"gloo:all_reduce","pid":7,"tid":99,"ts":1020,"dur":30}`},
-			profile.Collective{Op: profile.AllReduce, Seq: -1, Bytes: -1, Peer: -1}},
+			profile.Collective{Op: profile.AllReduce, Seq: -1, Bytes: -1, Self: -1, Peer: -1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := must(t, doc(append([]string{step}, tt.events...)...))
@@ -315,7 +319,7 @@ func TestCollectives(t *testing.T) {
 			if c.Start != 1_020_000 || c.End != 1_050_000 || c.Step != 0 {
 				t.Errorf("from %d to %d in step %d", c.Start, c.End, c.Step)
 			}
-			got := profile.Collective{Op: c.Op, Group: c.Group, Desc: c.Desc, Ranks: c.Ranks, Size: c.Size, Seq: c.Seq, Bytes: c.Bytes, Dtype: c.Dtype, Peer: c.Peer}
+			got := profile.Collective{Op: c.Op, Group: c.Group, Desc: c.Desc, Ranks: c.Ranks, Size: c.Size, Seq: c.Seq, Bytes: c.Bytes, Dtype: c.Dtype, Self: c.Self, Peer: c.Peer}
 			if fmt.Sprint(got) != fmt.Sprint(tt.want) {
 				t.Errorf("got  %+v\nwant %+v", got, tt.want)
 			}

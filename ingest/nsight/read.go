@@ -192,7 +192,7 @@ func (r *recording) event(e *export.Event) error {
 	case !ok:
 	case called:
 		if profile.OperationOf(text) != profile.UnknownOperation {
-			p.b.Call(profile.Call{Name: text, Thread: int64(e.Thread), Start: start, End: end, Seq: -1, Bytes: -1, Peer: -1})
+			p.b.Call(profile.Call{Name: text, Thread: int64(e.Thread), Start: start, End: end, Seq: -1, Bytes: -1, Self: -1, Peer: -1})
 		}
 	default:
 		if class.Role == stagemap.Step {

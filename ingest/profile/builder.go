@@ -132,7 +132,7 @@ func (b *Builder) Range(id NameID, thread, start, end int64) {
 			background: m.class.Role == stagemap.Background, yields: m.class.Yields})
 	}
 	if m.call {
-		b.Call(Call{Name: b.names[id], Thread: thread, Start: start, End: end, Bytes: -1, Seq: -1, Peer: -1})
+		b.Call(Call{Name: b.names[id], Thread: thread, Start: start, End: end, Bytes: -1, Seq: -1, Self: -1, Peer: -1})
 	}
 }
 
@@ -165,7 +165,8 @@ func (b *Builder) saw(start, end int64) {
 }
 
 // Call is a collective or a transfer as the host called it. What is not known
-// is "", nil, 0, and −1 for Seq, Bytes and Peer.
+// is "", nil, 0, and −1 for Seq, Bytes, Self and Peer; Peer is read from
+// the name where that has it.
 type Call struct {
 	Name       string
 	Thread     int64
@@ -177,7 +178,7 @@ type Call struct {
 	Seq        int64
 	Bytes      int64
 	Dtype      string
-	Peer       int
+	Self, Peer int // as of Collective
 }
 
 // Call adds a call. Calls that contain each other on one thread are one: its
@@ -188,6 +189,9 @@ func (b *Builder) Call(c Call) {
 		return
 	}
 	b.saw(c.Start, c.End)
+	if self, peer := ends(c.Name); c.Peer < 0 && peer >= 0 {
+		c.Self, c.Peer = self, peer
+	}
 	b.calls = append(b.calls, call{Call: c})
 }
 

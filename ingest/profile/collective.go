@@ -14,6 +14,7 @@ const wrapper = "record_param_comms"
 // call is a call of the host, with what was found out about it.
 type call struct {
 	Call
+	used   bool // a piece of device work belongs to it
 	nested bool // it took in a call inside
 }
 
@@ -24,7 +25,7 @@ func (b *Builder) deviceCollective(w Work, lane uint16) int32 {
 		b.lostCalls++
 		return -1
 	}
-	c := Collective{Name: b.names[w.Name], Seq: -1, Bytes: -1, Peer: -1, Step: -1, Stage: -1,
+	c := Collective{Name: b.names[w.Name], Seq: -1, Bytes: -1, Self: -1, Peer: -1, Step: -1, Stage: -1,
 		Start: w.Start, End: w.End, OnDevice: true, Stream: int32(lane)}
 	if w.Call != nil {
 		c.tell(w.Call)
@@ -38,7 +39,7 @@ func (b *Builder) deviceCollective(w Work, lane uint16) int32 {
 
 // tell fills in what a call says and c does not.
 func (c *Collective) tell(from *Call) {
-	if op := OperationOf(from.Name); c.Op == UnknownOperation && from.Name != wrapper {
+	if op := OperationOf(from.Name); from.Name != wrapper && (c.Op == UnknownOperation || c.Op == SendRecv && (op == Send || op == Recv)) {
 		c.Op = op
 	}
 	if c.Group == "" {
@@ -63,7 +64,7 @@ func (c *Collective) tell(from *Call) {
 		c.Dtype = from.Dtype
 	}
 	if c.Peer < 0 {
-		c.Peer = from.Peer
+		c.Self, c.Peer = from.Self, from.Peer
 	}
 }
 
@@ -78,9 +79,11 @@ func (b *Builder) joinCalls() {
 	for i := range b.collectives {
 		c := &b.collectives[i]
 		if at := b.callAt(c.Launch); at >= 0 {
+			b.calls[at].used = true
 			c.tell(&b.calls[at].Call)
 		}
 	}
+	b.adopt()
 }
 
 // nestCalls sorts the calls by start and lets a wrapper take in the first call
@@ -105,9 +108,9 @@ func (b *Builder) nestCalls() {
 
 func (c *call) takeIn(inner *Call) {
 	c.nested = true
-	all := Collective{Seq: c.Seq, Bytes: c.Bytes, Peer: c.Peer, Group: c.Group, Desc: c.Desc, Ranks: c.Ranks, Size: c.Size, Dtype: c.Dtype}
+	all := Collective{Seq: c.Seq, Bytes: c.Bytes, Self: c.Self, Peer: c.Peer, Group: c.Group, Desc: c.Desc, Ranks: c.Ranks, Size: c.Size, Dtype: c.Dtype}
 	all.tell(inner)
-	c.Seq, c.Bytes, c.Peer, c.Group, c.Desc, c.Ranks, c.Size, c.Dtype = all.Seq, all.Bytes, all.Peer, all.Group, all.Desc, all.Ranks, all.Size, all.Dtype
+	c.Seq, c.Bytes, c.Self, c.Peer, c.Group, c.Desc, c.Ranks, c.Size, c.Dtype = all.Seq, all.Bytes, all.Self, all.Peer, all.Group, all.Desc, all.Ranks, all.Size, all.Dtype
 	if c.Name == wrapper || !strings.Contains(c.Name, ":") && OperationOf(c.Name) == UnknownOperation {
 		c.Name = inner.Name
 	}
@@ -142,7 +145,7 @@ func (b *Builder) hostCollectives() {
 			b.lostCalls += len(b.calls) - i
 			return
 		}
-		made := Collective{Name: c.Name, Seq: -1, Bytes: -1, Peer: -1, Step: -1, Stage: -1, Launch: c.Start, Start: c.Start, End: c.End}
+		made := Collective{Name: c.Name, Seq: -1, Bytes: -1, Self: -1, Peer: -1, Step: -1, Stage: -1, Launch: c.Start, Start: c.Start, End: c.End}
 		made.tell(&c.Call)
 		b.collectives = append(b.collectives, made)
 	}

@@ -71,6 +71,8 @@ func (c *converter) deviceColumns() {
 			often[p.stage]++
 		}
 	}
+	c.severalGroups = c.waitInSeveral()
+	last := lastExposing(exposing)
 	for i, p := range parts {
 		name := c.ranks[0].Stages[p.stage]
 		stem := strings.TrimSuffix(name, hostSuffix)
@@ -79,7 +81,9 @@ func (c *converter) deviceColumns() {
 			if often[p.stage] == 1 {
 				as.micro = wholeStep
 			}
-			c.add(column{p, waitTime}, as.named(WaitStem+stem))
+			if !c.severalGroups {
+				c.add(column{p, waitTime}, as.named(WaitStem+stem))
+			}
 			c.add(column{p, transferTime}, as.named(TransferStem+stem))
 		}
 		shown := exposing[i].any() || often[p.stage] > 1
@@ -93,6 +97,9 @@ func (c *converter) deviceColumns() {
 				name = stem + deviceSuffix
 			}
 			c.add(column{p, deviceTime}, p.named(name))
+		}
+		if c.severalGroups && i == last {
+			c.add(column{part{p.stage, wholeStep}, wholeWait}, RankWait)
 		}
 		if shown && exposing[i].before <= exposing[i].after {
 			exposed()
@@ -131,13 +138,61 @@ func (d *Device) addExposed(sum *exposure, p part, stages int) {
 	}
 }
 
+// waitInSeveral reports whether exposed communication whose members were found
+// is of more than one group, or between single ranks. O(exposures).
+func (c *converter) waitInSeveral() bool {
+	group := ""
+	for r, rank := range c.ranks {
+		keys := make(map[*int]string)
+		for i := range rank.Steps {
+			d := rank.Steps[i].Device
+			if d == nil {
+				continue
+			}
+			for _, e := range d.Exposed {
+				if e.Collective < 0 || e.Stage < 0 || !c.matched.found(r, e.Collective) {
+					continue
+				}
+				call := &rank.Collectives[e.Collective]
+				key := call.groupKey(keys)
+				if call.Op.PointToPoint() || group != "" && key != group {
+					return true
+				}
+				group = key
+			}
+		}
+	}
+	return false
+}
+
+// lastExposing is the last part that ends with exposed communication, or else
+// the last that has any, −1 for none: by its end a rank has waited for others.
+func lastExposing(exposing []exposure) int {
+	last, ending := -1, -1
+	for i, e := range exposing {
+		if e.any() {
+			last = i
+			if e.after >= e.before {
+				ending = i
+			}
+		}
+	}
+	if ending >= 0 {
+		return ending
+	}
+	return last
+}
+
 // tellClocks notes what the windows rest on.
 func (c *converter) tellClocks() {
-	most, residual, told := int64(0), int64(0), 0
+	most, residual, told, sent := int64(0), int64(0), 0, 0
 	for _, k := range c.clocks {
-		if k.Matches > 0 {
+		if k.Matches > 0 || k.Messages > 0 {
 			told++
 			most, residual = max(most, k.Offset, -k.Offset), max(residual, k.Residual)
+		}
+		if k.Messages > 0 {
+			sent++
 		}
 	}
 	c.note(trace.NoteRecorder, "stages are measured on the device, by the work that they launched; idle time is the stage's that the host was in")
@@ -147,8 +202,11 @@ func (c *converter) tellClocks() {
 	switch {
 	case len(c.ranks) == 1:
 	case told < len(c.ranks)-1:
-		c.note(trace.NoteRecorder, "ranks that share no collective with the others: %d of %d; how long they waited in exposed communication cannot be told from the transfer",
+		c.note(trace.NoteRecorder, "ranks that share no collective and no matched message with the others: %d of %d; how long they waited in exposed communication cannot be told from the transfer",
 			len(c.ranks)-1-told, len(c.ranks))
+	case sent > 0:
+		c.note(trace.NoteRecorder, "clocks were brought together by sends and receives where ranks share no collective, %d of %d: at most %.3f ms apart before, and right to %.3f ms",
+			sent, len(c.ranks), float64(most)/1e6, float64(residual)/1e6)
 	default:
 		c.note(trace.NoteRecorder, "clocks were brought together by the ends of collectives: at most %.3f ms apart before, %.3f ms after", float64(most)/1e6, float64(residual)/1e6)
 	}

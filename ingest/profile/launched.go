@@ -71,7 +71,7 @@ func (t *totaler) rank(r int, steps []int) {
 		row.Count++
 		row.Communicates++
 		row.Dur += c.End - c.Start
-		if t.matched.of[r][i] >= 0 {
+		if t.matched.found(r, i) {
 			row.Joined++
 			row.Wait += min(c.End, max(c.Start, t.last[r][i])) - c.Start
 		}

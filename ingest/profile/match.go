@@ -14,8 +14,12 @@ type member struct{ rank, collective int }
 
 // matching says which collectives of different ranks are one.
 type matching struct {
-	sets [][]member // each of two ranks or more, by rank
-	of   [][]int32  // [rank][collective] position in sets, −1: none
+	sets        [][]member // each of two ranks or more, by rank: first those of collectives
+	collectives int        // how many sets are
+	of          [][]int32  // [rank][collective] position in sets, −1: none
+	messages    []message
+	partners    map[member][]member // that messages go to and come from
+	between     map[pair][]int      // messages of two ranks
 }
 
 // callKey is what the calls of one collective agree on: the group, and its
@@ -28,7 +32,8 @@ type callKey struct {
 	ordinal int
 }
 
-// match finds the collectives that are one on several ranks. Where ranks
+// match finds the collectives that are one on several ranks, and the sends and
+// receives that are one message. Where ranks
 // differ in how often they call in a step, that step's calls of the group are
 // not matched: which belongs to which cannot be told. O(n) and a sort.
 func match(ranks []*Rank) *matching {
@@ -72,6 +77,8 @@ func match(ranks []*Rank) *matching {
 			m.sets = append(m.sets, set)
 		}
 	}
+	m.collectives = len(m.sets)
+	m.matchMessages(ranks)
 	return m
 }
 
@@ -117,8 +124,9 @@ type Clock struct {
 	Offset   int64   // ns ahead of the common time, at At
 	Drift    float64 // ns per ns
 	At       int64
-	Matches  int   // collectives that tell; 0: the clock is taken as it is
-	Residual int64 // median of how far the ends of collectives are still apart, ns
+	Matches  int   // collectives that tell
+	Messages int   // that tell, where no collective does; with neither, the clock is taken as it is
+	Residual int64 // ns: median of how far the ends of collectives are still apart, or how far off messages let it be
 }
 
 // Common is the common time of a moment on the clock.
@@ -131,7 +139,9 @@ func (c Clock) Common(t int64) int64 {
 // with one that has been placed before, the one with which it has most
 // collectives in common; offset and drift are the median and the Theil–Sen
 // slope (Sen 1968, JASA 63:1379–1389) of the differences of ends, the drift
-// only where it halves what is left. O(n), and quadratic in at most 256 points
+// only where it halves what is left. A rank that shares no collective with any
+// is placed by its messages, which are not received before they are sent. O(n),
+// and quadratic in at most 256 points
 // for each rank.
 func Clocks(ranks []*Rank) []Clock { return clocks(ranks, match(ranks)) }
 
@@ -141,7 +151,11 @@ func clocks(ranks []*Rank, m *matching) []Clock {
 	for range ranks {
 		rank, reference := p.next()
 		if reference >= 0 {
-			out[rank] = compare(ranks, m, pair{rank, reference}, out[reference])
+			at := pair{rank, reference}
+			if out[rank] = compare(ranks, m, at, out[reference]); out[rank].Matches == 0 {
+				oneHost := ranks[rank].Host != "" && ranks[rank].Host == ranks[reference].Host
+				out[rank] = m.boundsOf(ranks, at, out[reference]).clock(out[reference], oneHost)
+			}
 		}
 		p.place(rank)
 	}
@@ -149,6 +163,11 @@ func clocks(ranks []*Rank, m *matching) []Clock {
 }
 
 type pair struct{ rank, reference int }
+
+// sorted is the pair without regard to who is the reference.
+func (p pair) sorted() pair {
+	return pair{min(p.rank, p.reference), max(p.rank, p.reference)}
+}
 
 // placing is which clocks have been placed, and what those that have not share
 // with them: of each collective, with the member that was placed first.
@@ -164,7 +183,7 @@ type placing struct {
 func (p *placing) place(rank int) {
 	p.placed[rank] = true
 	for _, set := range p.m.of[rank] {
-		if set < 0 || p.used[set] {
+		if set < 0 || p.used[set] || !p.m.collective(set) {
 			continue
 		}
 		p.used[set] = true
@@ -184,7 +203,7 @@ func (p *placing) place(rank int) {
 // next is the rank to place next, and the placed one that shares most
 // collectives with it, −1: none does.
 func (p *placing) next() (rank, reference int) {
-	rank, reference = slices.Index(p.placed, false), -1
+	rank, reference = p.byMessages()
 	most := 0
 	for k, n := range p.shared {
 		if n > most || n == most && (k.rank < rank || k.rank == rank && k.reference < reference) {
@@ -194,9 +213,28 @@ func (p *placing) next() (rank, reference int) {
 	return rank, reference
 }
 
+// byMessages is a rank that exchanges messages with one that is placed, the one
+// with most of them; else the first that is not placed, with no reference.
+func (p *placing) byMessages() (rank, reference int) {
+	rank, reference = slices.Index(p.placed, false), -1
+	most := 0
+	for of, messages := range p.m.between {
+		if p.placed[of.rank] == p.placed[of.reference] {
+			continue
+		}
+		if p.placed[of.rank] {
+			of.rank, of.reference = of.reference, of.rank
+		}
+		if n := len(messages); n > most || n == most && (of.rank < rank || of.rank == rank && of.reference < reference) {
+			rank, reference, most = of.rank, of.reference, n
+		}
+	}
+	return rank, reference
+}
+
 // compare places the clock of a rank by one that is placed.
 func compare(ranks []*Rank, m *matching, p pair, by Clock) Clock {
-	points := ends(ranks, m, p, by)
+	points := endsOf(ranks, m, p, by)
 	if len(points) == 0 {
 		return Clock{}
 	}
@@ -217,12 +255,12 @@ type points []point
 
 type point struct{ at, apart int64 }
 
-// ends are the collectives that a rank has in common with one that is placed,
+// endsOf are the collectives that a rank has in common with one that is placed,
 // by time.
-func ends(ranks []*Rank, m *matching, p pair, by Clock) points {
+func endsOf(ranks []*Rank, m *matching, p pair, by Clock) points {
 	var out points
 	for i, set := range m.of[p.rank] {
-		if set < 0 {
+		if set < 0 || !m.collective(set) {
 			continue
 		}
 		at, ok := slices.BinarySearchFunc(m.sets[set], p.reference, func(x member, rank int) int { return x.rank - rank })
@@ -298,6 +336,17 @@ func lastStarts(ranks []*Rank, m *matching, clocks []Clock) [][]int64 {
 			start := ranks[each.rank].Collectives[each.collective].Start
 			out[each.rank][each.collective] = start + max(0, last-clocks[each.rank].Common(start))
 		}
+	}
+	for own, partners := range m.partners {
+		if m.of[own.rank][own.collective] >= 0 {
+			continue
+		}
+		start := ranks[own.rank].Collectives[own.collective].Start
+		last := clocks[own.rank].Common(start)
+		for _, each := range partners {
+			last = max(last, clocks[each.rank].Common(ranks[each.rank].Collectives[each.collective].Start))
+		}
+		out[own.rank][own.collective] = start + last - clocks[own.rank].Common(start)
 	}
 	return out
 }

@@ -125,7 +125,7 @@ func (f *flattener) rows(r int, steps []int) {
 		if !used[op.Step] {
 			continue
 		}
-		name := f.name(ShortName(rank.Names[op.Name]))
+		name := f.name(f.nameOf(rank, op))
 		step := f.step[rank.Steps[op.Step].Index]
 		group := int32(-1)
 		if op.Collective >= 0 {
@@ -181,6 +181,31 @@ func (f *flattener) launch(l trace.OpLaunch) int32 {
 		f.o.Launches = append(f.o.Launches, l)
 	}
 	return id
+}
+
+// nameOf is the name of an operator; what sends or receives says so, and to
+// which pipeline stage it goes, since NCCL has one kernel for all of it.
+func (f *flattener) nameOf(rank *Rank, op *Op) string {
+	name := ShortName(rank.Names[op.Name])
+	if op.Collective < 0 {
+		return name
+	}
+	c := &rank.Collectives[op.Collective]
+	for _, m := range c.messages() {
+		way, peer := " recv", c.global(m.Peer, rank)
+		if m.Sends {
+			way = " send"
+		}
+		name += way
+		at := slices.IndexFunc(f.ranks, func(r *Rank) bool { return r.ID == peer })
+		if at < 0 {
+			continue
+		}
+		if stage, ok := f.ranks[at].Role.Coord(trace.PipelineParallel); ok {
+			name += fmt.Sprintf(" pp=%d", stage)
+		}
+	}
+	return name
 }
 
 func (f *flattener) name(text string) int32 {

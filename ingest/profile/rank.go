@@ -94,7 +94,9 @@ type Collective struct {
 	End      int64     //
 	OnDevice bool      //
 	Stream   int32     // queue, of those on the device
-	Peer     int       // of sends and receives, −1: not known
+	Self     int       // of sends and receives whose Peer is a position: that of this rank; else −1
+	Peer     int       // of sends and receives: rank of the other, or where Self is told its position in the group; −1: not known
+	Messages []Message // of a kernel that sends and receives several; nil: Op and Peer tell
 }
 
 // Op is one operator on the device, or one collective of a host.

@@ -32,6 +32,13 @@ const (
 	TransferStem = "comm."
 )
 
+// RankWait is the stage of all the time for which a rank waits for others,
+// where it does so in several groups: a tensor-parallel rank in every layer, a
+// stage of a pipeline between passes. Who waits in one group comes late to the
+// next, and passes run at different times on different ranks, so that waits
+// divided by stages would make victims look like culprits.
+const RankWait = WaitStem + "ranks"
+
 // hostSuffix ends the names of host stages, and deviceSuffix those of the same
 // stages on the device.
 const (
@@ -122,7 +129,9 @@ type converter struct {
 	micro   microstepping
 	stages  []column
 	names   []string
-	notes   []trace.Note
+	// severalGroups: ranks wait for each other in more than one group.
+	severalGroups bool
+	notes         []trace.Note
 }
 
 // column is a stage of the windows: what of which stage of the ranks.
@@ -138,7 +147,8 @@ const (
 	deviceTime
 	waitTime
 	transferTime
-	stepTime // all of it: no stage is mapped
+	wholeWait // of whole steps, in all groups
+	stepTime  // all of it: no stage is mapped
 )
 
 // chooseTimeline settles what is measured, and leaves out the ranks that did
@@ -270,6 +280,7 @@ func (c *converter) fill(row []int64, r int, s *Step) {
 	stages := len(c.ranks[r].Stages)
 	own := make([]int64, stages*s.microsteps())
 	wait, transfer := make([]int64, len(own)), make([]int64, len(own))
+	whole := int64(0)
 	for _, span := range s.Spans {
 		own[s.microstep(span.Start)*stages+span.Stage] += span.End - span.Start
 	}
@@ -283,7 +294,11 @@ func (c *converter) fill(row []int64, r int, s *Step) {
 			if e.Collective >= 0 {
 				until = min(e.End, max(e.Start, c.last[r][e.Collective]))
 			}
-			wait[e.Microstep*stages+e.Stage] += until - e.Start
+			if c.severalGroups {
+				whole += until - e.Start
+			} else {
+				wait[e.Microstep*stages+e.Stage] += until - e.Start
+			}
 			transfer[e.Microstep*stages+e.Stage] += e.End - until
 		}
 	}
@@ -293,6 +308,8 @@ func (c *converter) fill(row []int64, r int, s *Step) {
 			row[i] = col.sum(wait, stages)
 		case transferTime:
 			row[i] = col.sum(transfer, stages)
+		case wholeWait:
+			row[i] = whole
 		case stepTime:
 			row[i] = c.wall(s)
 		default:

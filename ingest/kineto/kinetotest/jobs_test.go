@@ -3,13 +3,19 @@ package kinetotest_test
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/opviews"
+	"github.com/sfstat/sfstat/engine/blame"
+	"github.com/sfstat/sfstat/engine/whatif"
+	"github.com/sfstat/sfstat/engine/zscore"
 	"github.com/sfstat/sfstat/ingest/kineto"
 	"github.com/sfstat/sfstat/ingest/kineto/kinetotest"
 	"github.com/sfstat/sfstat/ingest/profile"
+	"github.com/sfstat/sfstat/trace"
 )
 
 // profiles reads the traces of a job.
@@ -127,5 +133,77 @@ func TestUnevenMicrosteps(t *testing.T) {
 	}
 	if said := fmt.Sprint(w.Notes); w.Accumulation > 1 || !strings.Contains(said, "between 2 and 3 runs of backward passes") {
 		t.Errorf("accumulation %d, notes %s", w.Accumulation, said)
+	}
+}
+
+// stage adds up a stage of a window by rank.
+func stage(t *testing.T, w *trace.Window, name string) []int64 {
+	t.Helper()
+	at := w.Schema.Index(name)
+	if at < 0 {
+		t.Fatalf("no %s among %v", name, w.Schema.Stages)
+	}
+	sum := make([]int64, len(w.Ranks))
+	for k := range w.Steps() {
+		for r := range sum {
+			sum[r] += w.Step(k)[at*len(sum)+r]
+		}
+	}
+	return sum
+}
+
+// TestPipeline: the third stage of four computes 1.6 times as long forward. The
+// receives of the others are long for it: that is wait, and none of their
+// communication is; clocks that no collective tells are set by the messages.
+func TestPipeline(t *testing.T) {
+	for _, flat := range []bool{false, true} {
+		j := &kinetotest.Job{PP: 4, Microsteps: 6, Steps: 8, Noise: 0.03, Flat: flat, Factor: slow(2, kinetotest.Forward, 1.6),
+			Clock: func(rank int) int64 { return int64(rank) * 3 * kinetotest.Millisecond }}
+		d := divided(t, j)
+		w := d.Windows[0]
+		wait, sent := stage(t, w, profile.RankWait), stage(t, w, "comm.model.backward")
+		for r := range wait {
+			if (wait[r] < slices.Max(wait)*3/4) != (r == 2) || sent[r] > wait[r]/5 {
+				t.Errorf("flat %v: rank %d waits %d ns and transfers %d ns; all wait %v", flat, r, wait[r], sent[r], wait)
+			}
+		}
+		v := verdict(t, j)
+		if s := v.Suspects[0]; s.Group != "pp=2" {
+			t.Errorf("flat %v: %s", flat, v.Headline)
+		}
+		for _, s := range v.Suspects {
+			if strings.HasPrefix(s.Stage, trace.WaitStageStem) {
+				t.Errorf("somebody is suspected for waiting: %+v", s)
+			}
+		}
+	}
+}
+
+// TestPipelineReplicas: of the four replicas of a stage the slow one is named,
+// though the rank before it in the pipeline comes as late to its own
+// all-reduce; walks from both lead through the message to its forward pass.
+func TestPipelineReplicas(t *testing.T) {
+	j := &kinetotest.Job{PP: 2, DP: 4, Microsteps: 4, Steps: 10, Noise: 0.03, Factor: slow(5, kinetotest.Forward, 1.6)}
+	wantSuspect(t, verdict(t, j), 5, "model.fwd_loss")
+	ops, err := profile.OpTrace(profiles(t, j), profile.Options{Run: "job"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := opviews.Observe(ops, whatif.DefaultOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	series, operators := v.Series()
+	outliers, err := zscore.Analyze(series, zscore.DefaultOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	walks, err := v.Flags(outliers, series, operators).Walk([]int{0, 1, 2, 3}, blame.Options{Tie: v.Tie()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := walks.Culprits[0]
+	if v.Rank(c.Worker).ID != 5 || c.Op != "gemm_forward" || 2*c.Symptoms < walks.Symptoms || !slices.Contains(c.Victims, v.Worker(1)) {
+		t.Errorf("%d symptoms, the first culprit %+v, want rank 5 with rank 1 a victim", walks.Symptoms, c)
 	}
 }

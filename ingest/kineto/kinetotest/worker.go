@@ -199,11 +199,12 @@ func (w *worker) transfer(op string, peer, queue int) *call {
 	_, _, own := w.job.coordinates(w.id)
 	args := w.arguments(w.pipeline, op)
 	from, to := own, peer
-	args["Dst Rank"] = peer
+	args["Rank"] = peer
 	if op == "recv" {
 		from, to = peer, own
-		delete(args, "Dst Rank")
-		args["Src Rank"] = peer
+		args["Src Rank"] = w.pipeline.ranks[peer]
+	} else {
+		args["Dst Rank"] = w.pipeline.ranks[peer]
 	}
 	edge := fmt.Sprint(w.pipeline.name, " ", from, ">", to)
 	key := fmt.Sprint(edge, " ", w.calls[edge])

@@ -46,8 +46,8 @@ const (
 	KindRank     Kind = iota // one rank, in one stage
 	KindStage                // a stage on all ranks alike
 	KindOp                   // one operator
-	KindEdge                 // a transfer between ranks
-	KindGroup                // a role group
+	KindEdge                 // a transfer between ranks, or a link
+	KindGroup                // a role group, or a communicator
 	KindWorkload             // the work itself varies
 )
 
@@ -76,12 +76,15 @@ type Suspect struct {
 	Confidence Confidence
 	Evidence   []string
 	Windows    []int64 // the windows that show it
+	// Ranks are those at the ends of a link or of a communicator, where logs and kernels of NCCL tell; nil otherwise.
+	Ranks    []int
+	Sentence string // the suspect in one sentence, "" where the headline alone has it
 }
 
 // CapturePlan is what a heavy profiler should record next.
 type CapturePlan struct {
 	Window int64    // −1: the trace is not in windows
-	Steps  [2]int64 // first and last step of that window, or of the trace
+	Steps  [2]int64 // first and last step of that window, or of the trace; −1: steps are not known
 	Ranks  []int
 	Stages []string
 	Tool   string // what to record with

@@ -26,8 +26,11 @@ func Chrome(w io.Writer, r *traffic.Result) error {
 		}
 	}
 	if r.Speed.Result != nil {
-		for k, i := range r.Speed.Of {
-			c.busOf[i] = r.Speed.Measures[k].Bus
+		for k, m := range r.Speed.Of {
+			if m.Collective == traffic.None {
+				continue
+			}
+			c.busOf[m.Collective] = r.Speed.Measures[k].Bus
 		}
 	}
 	c.write(`{"displayTimeUnit":"ns","traceEvents":[`)

@@ -42,6 +42,10 @@ func Matches(w io.Writer, r *traffic.Result) error {
 type trafficJSON struct {
 	Schema        string             `json:"schema"`
 	Headline      string             `json:"headline"`
+	Confidence    string             `json:"confidence"`
+	Suspects      []suspectJSON      `json:"suspects"`
+	Undecidable   []string           `json:"undecidable"`
+	CapturePlan   *planJSON          `json:"capture_plan"`
 	OpCounts      map[string]int64   `json:"op_counts"`
 	Unparsed      int64              `json:"unparsed_lines"`
 	Ranks         []commRankJSON     `json:"ranks"`
@@ -51,6 +55,7 @@ type trafficJSON struct {
 	Lateness      []latenessJSON     `json:"lateness"`
 	Bandwidth     []bandwidthJSON    `json:"bandwidth"`
 	Slow          []slowJSON         `json:"slow"`
+	Messages      []messageJSON      `json:"messages"`
 	Accounts      []accountJSON      `json:"volumes"`
 	Warnings      []warningJSON      `json:"warnings"`
 	NotRead       []exampleJSON      `json:"not_understood"`
@@ -131,8 +136,10 @@ type exampleJSON struct {
 }
 
 func trafficOf(r *traffic.Result, problems []Problem) trafficJSON {
-	headline, _ := trafficHeadline(r)
-	out := trafficJSON{Schema: trafficSchema, Headline: headline, OpCounts: map[string]int64{}, Unparsed: r.Unparsed,
+	verdict := trafficVerdict(r)
+	v := runFrom(&verdict)
+	out := trafficJSON{Schema: trafficSchema, Headline: v.Headline, Confidence: v.Confidence, Suspects: v.Suspects, Undecidable: v.Undecidable,
+		CapturePlan: v.CapturePlan, OpCounts: map[string]int64{}, Unparsed: r.Unparsed,
 		Ranks: []commRankJSON{}, Communicators: []communicatorJSON{}, Clocks: []clockJSON{}, NotRead: []exampleJSON{}, Warnings: []warningJSON{},
 		Accounts: accountsOf(r), Notes: list(r.Notes), Problems: problemsOf(problems)}
 	for op, n := range r.OpCounts {
@@ -157,6 +164,7 @@ func trafficOf(r *traffic.Result, problems []Problem) trafficJSON {
 	}
 	out.Lateness = latenessOf(r)
 	out.Bandwidth, out.Slow = bandwidthsOf(r)
+	out.Messages = messagesOf(r)
 	for i := range r.Clocks {
 		out.Clocks = append(out.Clocks, clockOf(r, &r.Clocks[i]))
 	}

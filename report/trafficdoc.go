@@ -3,28 +3,40 @@ package report
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"strings"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/traffic"
 )
 
+// trafficDocument begins with the answer and why, and what to do next; then who, what and how fast; at last how it was found.
 func trafficDocument(r *traffic.Result, problems []Problem) document {
-	text, level := trafficHeadline(r)
-	d := document{headline{text, level}, prose(trafficBasis(r))}
-	if len(r.Log.Calls) > 0 {
-		d = append(d, heading("Operations"), operationTable(r))
+	v := trafficVerdict(r)
+	d := document{headline{v.Headline, v.Confidence}}
+	if len(v.Suspects) > 0 {
+		d = append(d, prose(fmt.Sprintf("Confidence: %v. %s", v.Confidence, meaning(confidenceWords[:], v.Confidence))))
 	}
-	if t := sizeTable(r); len(t.rows) > 0 {
-		d = append(d, heading("Sizes of messages"), t)
-	}
+	d = append(d, prose(trafficBasis(r)))
+	d = append(d, whyBlocks(&v)...)
+	d = append(d, nextBlocks(&v)...)
 	d = append(d, heading("Ranks"), commRankTable(r))
 	if len(r.Communicators) > 0 {
 		d = append(d, heading("Communicators"), communicatorTable(r))
 	}
 	if t := speedTable(r); len(t.rows) > 0 {
 		d = append(d, heading("Bandwidth"), t)
+	}
+	if t := messageTable(r); len(t.rows) > 0 {
+		d = append(d, heading("Sends and receives"), t)
+	}
+	if len(r.Log.Calls) > 0 {
+		d = append(d, heading("Operations"), operationTable(r))
+	}
+	if t := sizeTable(r); len(t.rows) > 0 {
+		d = append(d, heading("Sizes of messages"), t)
 	}
 	d = append(d, modelBlocks(r)...)
 	if t := clockTable(r); len(t.rows) > 1 {
@@ -37,29 +49,31 @@ func trafficDocument(r *traffic.Result, problems []Problem) document {
 	return append(d, problemBlocks(problems)...)
 }
 
-// trafficHeadline is the answer in one sentence.
-func trafficHeadline(r *traffic.Result) (string, diagnose.Confidence) {
-	l, share, ok := r.Latecomer()
-	slow, isSlow := r.Speed.Slowest()
+// trafficVerdict is the verdict, with an answer in one sentence where there is nothing to suspect.
+func trafficVerdict(r *traffic.Result) diagnose.RunVerdict {
+	v := diagnose.Communication(r, frontier.DefaultGates())
+	if v.Headline == "" {
+		v.Headline = unsuspected(r)
+	}
+	return v
+}
+
+// unsuspected is the answer where there is no suspect.
+func unsuspected(r *traffic.Result) string {
+	met := slices.ContainsFunc(r.Collectives, func(c traffic.Collective) bool { return c.Certain && c.Whole(r) })
 	switch {
-	case isSlow && (!ok || slow.Cost > l.Caused):
-		c := &r.Communicators[slow.Subject]
-		return fmt.Sprintf("The %s communicator of ranks %s is slow: it moves data at %s of the bandwidth of those that do the same, which costs it %s.",
-			kindWord(c), rankText(c), percent(slow.Ratio), length(float64(slow.Cost))), diagnose.Supported
-	case ok:
-		k := &r.Ranks[l.Rank]
-		return fmt.Sprintf("Rank %d (%s) makes the others wait: it comes last to %s of %s, usually by %s, in all %s of the time.",
-			k.Rank, k.Host, percent(float64(l.Last)/float64(l.Met)), counted(l.Met, "collective"), length(float64(l.Typical)), percent(share)), diagnose.Supported
-	case l.Met > 0:
-		return "Nothing stands out: no rank comes last to collectives again and again, and no communicator is surely slower than those that do the same.", diagnose.Insufficient
+	case met || len(r.Transfers) > 0:
+		return "Nothing stands out: no rank makes the others wait again and again, and no link or communicator is surely slower than those that do the same."
+	case len(r.Matches) > 0:
+		return fmt.Sprintf("%s of %s were found with their kernels, none of which can be held against the other ranks': see below what is missing.",
+			counted(len(r.Matches), "call"), counted(len(r.Ranks), "rank"))
 	case len(r.Log.Calls) > 0:
 		return fmt.Sprintf("%s of %s on %s; nothing tells when they ran.", counted(len(r.Log.Calls), "call"), counted(len(r.Ranks), "rank"),
-			counted(len(r.Communicators), "communicator")), diagnose.Insufficient
+			counted(len(r.Communicators), "communicator"))
+	case len(r.Exports) == 0:
+		return fmt.Sprintf("No calls in %s: NCCL logs them with NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=INIT,COLL,TUNING,GRAPH.", counted(len(r.LogNames), "log"))
 	}
-	if len(r.Exports) == 0 {
-		return fmt.Sprintf("No calls in %s: NCCL logs them with NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=INIT,COLL,TUNING,GRAPH.", counted(len(r.LogNames), "log")), diagnose.Insufficient
-	}
-	return fmt.Sprintf("%s of NCCL on %s; no call of a log was paired with them.", counted(kernelsOf(r), "kernel"), counted(len(r.Ranks), "rank")), diagnose.Insufficient
+	return fmt.Sprintf("%s of NCCL on %s; no call of a log was paired with them.", counted(kernelsOf(r), "kernel"), counted(len(r.Ranks), "rank"))
 }
 
 func kernelsOf(r *traffic.Result) (n int) {
@@ -143,17 +157,19 @@ func commRankTable(r *traffic.Result) *table {
 	t := &table{columns: []column{{head: "rank", kind: kindID}, {head: "host", kind: kindName}, {head: "calls", kind: kindInteger}, {head: "matched", kind: kindInteger},
 		{head: "certain", kind: kindFraction, spare: true}, {head: "last", kind: kindFraction, means: "last: how often of its collectives it came last."},
 		{head: "caused %s", kind: kindLength, means: "caused: how long it alone made the others wait."},
+		{head: "own %s", kind: kindLength, means: "own: what of its coming later than the median began with itself."},
 		{head: "waited %s", kind: kindLength}, {head: "moving %s", kind: kindLength, means: "moving: in collectives after the last rank had come."}}}
 	late, _ := r.Lateness()
 	for i := range r.Ranks {
 		k, l := &r.Ranks[i], &late[i]
-		row := []cell{wholeCell(k.Rank), textCell(k.Host), wholeCell(len(k.Calls)), wholeCell(k.Pairs), {}, {}, {}, {}, {}}
+		row := []cell{wholeCell(k.Rank), textCell(k.Host), wholeCell(len(k.Calls)), wholeCell(k.Pairs), {}, {}, {}, {}, {}, {}}
 		if k.Pairs > 0 {
 			row[4] = realCell(float64(k.Certain) / float64(k.Pairs))
 		}
 		if l.Met > 0 {
 			row[5], row[6] = realCell(float64(l.Last)/float64(l.Met)), realCell(float64(l.Caused))
-			row[7], row[8] = realCell(float64(l.Waited)), realCell(float64(l.Moving))
+			row[7] = realCell(float64(l.Own))
+			row[8], row[9] = realCell(float64(l.Waited)), realCell(float64(l.Moving))
 		}
 		t.rows = append(t.rows, row)
 	}
@@ -183,14 +199,6 @@ func communicatorTable(r *traffic.Result) *table {
 		t.rows = append(t.rows, row)
 	}
 	return t.tidy().clip()
-}
-
-// kindWord names the kind in a sentence.
-func kindWord(c *traffic.Communicator) string {
-	if c.Kind == traffic.UnknownKind {
-		return "unclassified"
-	}
-	return c.Kind.String()
 }
 
 // mostRows is how many lines of a table of a large job text and Markdown show.

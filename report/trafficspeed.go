@@ -1,7 +1,9 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/sfstat/sfstat/engine/bandwidth"
 	"github.com/sfstat/sfstat/traffic"
@@ -16,27 +18,91 @@ func speedTable(r *traffic.Result) *table {
 	t := &table{columns: []column{{head: "communicator", kind: kindName}, {head: "operation", kind: kindText}, {head: "from", kind: kindText},
 		{head: "calls", kind: kindInteger, spare: true}, {head: "transfer %s", kind: kindLength, spare: true, means: "transfer: from the last start to the last end, the median."},
 		{head: "bus GB/s", kind: kindReal, means: "bus: what each link of a ring carries."}, {head: "limit", kind: kindText, means: "limit: the narrowest link that the log names, and its GB/s."},
-		{head: "of it", kind: kindFraction}, {head: "beside peers", kind: kindText}}}
-	slow := map[int]string{}
-	for _, s := range r.Speed.Suspects {
-		for _, e := range s.Evidence {
-			slow[e.Cell] = fmt.Sprintf("%s of %s GB/s", percent(r.Speed.Cells[e.Cell].Bus/e.Bus), real3(e.Bus))
-		}
-	}
-	for i := range r.Speed.Cells {
+		{head: "of it", kind: kindFraction}, {head: "beside peers", kind: kindText, means: "beside peers: of their GB/s, where it is surely slower."}}}
+	for _, i := range slowFirst(r) {
 		c := &r.Speed.Cells[i]
-		if c.Class < leastClass || c.Bound == bandwidth.ByLatency {
-			continue
-		}
-		row := []cell{textCell(r.Communicators[c.Subject].ID), textCell(c.Op.String()), textCell(binarySize(c.Class)),
-			wholeCell(len(c.Calls)), realCell(float64(c.Transfer)), realCell(c.Bus), {}, {}, textCell(slow[i])}
+		row := []cell{textCell(subjectName(r, c)), textCell(workName(r, c)), textCell(binarySize(c.Class)),
+			wholeCell(len(c.Calls)), realCell(float64(c.Transfer)), realCell(c.Bus), {}, {}, textCell(besidePeers(c))}
 		if l := r.Speed.Subjects[c.Subject].Limit; l.Bandwidth > 0 {
 			row[6], row[7] = textCell(fmt.Sprintf("%v %s", l.Link, real3(l.Bandwidth))), realCell(c.Efficiency)
 		}
-		row[8].strong = slow[i] != ""
+		row[8].strong = c.Standing == bandwidth.Slower
 		t.rows = append(t.rows, row)
 	}
 	return t.tidy().clip()
+}
+
+// slowFirst is the cells worth a line, those that are slower than their peers first.
+func slowFirst(r *traffic.Result) (list []int) {
+	for i := range r.Speed.Cells {
+		if c := &r.Speed.Cells[i]; c.Class >= leastClass && c.Bound != bandwidth.ByLatency {
+			list = append(list, i)
+		}
+	}
+	slices.SortStableFunc(list, func(i, k int) int {
+		return cmp.Compare(r.Speed.Cells[k].Standing/bandwidth.Slower, r.Speed.Cells[i].Standing/bandwidth.Slower)
+	})
+	return list
+}
+
+// besidePeers is how a cell compares with its peers, "" where nothing is to be said.
+func besidePeers(c *bandwidth.Cell) string {
+	switch c.Standing {
+	case bandwidth.Slower:
+		return fmt.Sprintf("%s of %s", percent(c.Bus/c.PeerBus), real3(c.PeerBus))
+	case bandwidth.Usual:
+		return ""
+	}
+	return c.Standing.String()
+}
+
+// messageTable is one line per pair of ranks that send each other messages: who waited for whom.
+func messageTable(r *traffic.Result) *table {
+	t := &table{columns: []column{{head: "ranks", kind: kindText}, {head: "messages", kind: kindInteger}, {head: "volume", kind: kindText},
+		{head: "first waits %s", kind: kindLength, means: "waits: until the other one had come too; by a pipeline's design most of it."}, {head: "second waits %s", kind: kindLength},
+		{head: "moving %s", kind: kindLength, means: "moving: with both there."}}}
+	for _, m := range messagesOf(r) {
+		t.rows = append(t.rows, []cell{textCell(fmt.Sprintf("%d, %d", m.Low, m.High)), wholeCell(m.Count), textCell(sizeText(m.Bytes)),
+			realCell(float64(m.Waits[0])), realCell(float64(m.Waits[1])), realCell(float64(m.Moving))})
+	}
+	return t.tidy().clip()
+}
+
+type messageJSON struct {
+	Low    int      `json:"low_rank"`
+	High   int      `json:"high_rank"`
+	Count  int      `json:"messages"`
+	Bytes  int64    `json:"bytes"`
+	Waits  [2]int64 `json:"waited_ns"`
+	Last   [2]int   `json:"last"`
+	Moving int64    `json:"moving_ns"`
+}
+
+// messagesOf is the pairs of ranks, ascending.
+func messagesOf(r *traffic.Result) []messageJSON {
+	out := []messageJSON{}
+	at := map[[2]int]int{}
+	for i := range r.Transfers {
+		t := &r.Transfers[i]
+		if !t.Certain {
+			continue
+		}
+		key := [2]int{r.Ranks[t.Ends[0].Rank].Rank, r.Ranks[t.Ends[1].Rank].Rank}
+		n, known := at[key]
+		if !known {
+			n = len(out)
+			at[key], out = n, append(out, messageJSON{Low: key[0], High: key[1]})
+		}
+		m := &out[n]
+		begin, last := t.Begin()
+		m.Count++
+		m.Bytes += t.Bytes
+		m.Last[last]++
+		m.Waits[1-last] += begin - t.Ends[1-last].Start
+		m.Moving += max(t.Ends[0].End-begin, t.Ends[1].End-begin, 0)
+	}
+	slices.SortFunc(out, func(a, b messageJSON) int { return cmp.Or(cmp.Compare(a.Low, b.Low), cmp.Compare(a.High, b.High)) })
+	return out
 }
 
 type bandwidthJSON struct {
@@ -53,6 +119,12 @@ type bandwidthJSON struct {
 	Efficiency   *number `json:"efficiency"`
 	Bound        string  `json:"bound_by"`
 	SlowCalls    int     `json:"slow_calls"`
+	Ranks        []int   `json:"ranks"`
+	Way          string  `json:"way"`
+	Standing     string  `json:"beside_peers"`
+	Peers        int     `json:"peers"`
+	PeerBus      *number `json:"peers_bus_gbps"`
+	P            *number `json:"p"`
 }
 
 type slowJSON struct {
@@ -66,17 +138,51 @@ func bandwidthsOf(r *traffic.Result) (cells []bandwidthJSON, slow []slowJSON) {
 	cells, slow = []bandwidthJSON{}, []slowJSON{}
 	for i := range r.Speed.Cells {
 		c := &r.Speed.Cells[i]
-		cells = append(cells, bandwidthOf(c, r.Communicators[c.Subject].ID, r.Speed.Subjects[c.Subject].Limit))
+		cells = append(cells, bandwidthOf(r, c))
 	}
 	for _, s := range r.Speed.Suspects {
-		slow = append(slow, slowJSON{r.Communicators[s.Subject].ID, number(s.Ratio), number(s.P), s.Cost})
+		slow = append(slow, slowJSON{communicatorID(r, s.Subject), number(s.Ratio), number(s.P), s.Cost})
 	}
 	return cells, slow
 }
 
-func bandwidthOf(c *bandwidth.Cell, id string, l bandwidth.Limit) bandwidthJSON {
-	j := bandwidthJSON{Communicator: id, Op: c.Op.String(), From: 1 << c.Class, Calls: len(c.Calls), Transfer: c.Transfer, Wait: c.Wait,
+// communicatorID is that of a subject: of a pair of ranks, the first that they were seen to send on.
+func communicatorID(r *traffic.Result, subject int) string {
+	return r.Communicators[r.Speed.Subjects[subject].Communicator].ID
+}
+
+// subjectName is the communicator, or the two ranks.
+func subjectName(r *traffic.Result, c *bandwidth.Cell) string {
+	p, ok := r.PairOf(c.Subject)
+	if !ok {
+		return r.Communicators[c.Subject].ID
+	}
+	arrow := [...]string{"→", "←", "↔"}[traffic.DirectionOf(c.Op)]
+	return fmt.Sprintf("%d %s %d", r.Ranks[p.Low].Rank, arrow, r.Ranks[p.High].Rank)
+}
+
+// workName is the operation; between two ranks what for.
+func workName(r *traffic.Result, c *bandwidth.Cell) string {
+	if p, ok := r.PairOf(c.Subject); ok && p.Kind != traffic.UnknownKind {
+		return p.Kind.String() + " " + r.WorkOf(c)
+	}
+	return r.WorkOf(c)
+}
+
+func bandwidthOf(r *traffic.Result, c *bandwidth.Cell) bandwidthJSON {
+	l := r.Speed.Subjects[c.Subject].Limit
+	j := bandwidthJSON{Communicator: communicatorID(r, c.Subject), Op: r.WorkOf(c), From: 1 << c.Class, Calls: len(c.Calls), Transfer: c.Transfer, Wait: c.Wait,
 		Algorithm: number(c.Algorithm), Bus: number(c.Bus), Bound: c.Bound.String(), SlowCalls: len(c.Slow)}
+	j.Standing, j.Peers = c.Standing.String(), c.Peers
+	if c.Peers > 0 {
+		j.PeerBus, j.P = known(c.PeerBus), known(c.P)
+	}
+	if p, ok := r.PairOf(c.Subject); ok {
+		j.Ranks = []int{r.Ranks[p.Low].Rank, r.Ranks[p.High].Rank}
+		j.Way = [...]string{"forth", "back", "both"}[traffic.DirectionOf(c.Op)]
+	} else {
+		j.Ranks = list(r.Communicators[c.Subject].Ranks)
+	}
 	if l.Bandwidth > 0 {
 		j.Link, j.Limit, j.Efficiency = l.Link.String(), known(l.Bandwidth), known(c.Efficiency)
 	}
@@ -91,6 +197,7 @@ type latenessJSON struct {
 	Typical int64 `json:"usually_ns"`
 	Waited  int64 `json:"waited_ns"`
 	Moving  int64 `json:"moving_ns"`
+	Own     int64 `json:"own_ns"`
 }
 
 // latenessOf is how the ranks come to collectives; ranks that met none are left out.
@@ -99,7 +206,7 @@ func latenessOf(r *traffic.Result) []latenessJSON {
 	all, _ := r.Lateness()
 	for _, l := range all {
 		if l.Met > 0 {
-			out = append(out, latenessJSON{r.Ranks[l.Rank].Rank, l.Met, l.Last, l.Caused, l.Typical, l.Waited, l.Moving})
+			out = append(out, latenessJSON{r.Ranks[l.Rank].Rank, l.Met, l.Last, l.Caused, l.Typical, l.Waited, l.Moving, l.Own})
 		}
 	}
 	return out

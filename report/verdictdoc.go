@@ -54,6 +54,8 @@ func who(s diagnose.Suspect) string {
 		return fmt.Sprintf("rank %d", *s.Rank)
 	case s.Group != "":
 		return "group " + s.Group
+	case s.Kind == diagnose.KindEdge && len(s.Ranks) > 0:
+		return "link of ranks " + trace.RankList(s.Ranks)
 	case s.Kind == diagnose.KindStage:
 		return "stage"
 	}
@@ -242,6 +244,9 @@ func planTerms(p *diagnose.CapturePlan) terms {
 		steps += fmt.Sprintf(" of window %d", p.Window)
 	}
 	out := terms{{"steps", steps}}
+	if p.Steps[0] < 0 {
+		out = nil
+	}
 	add := func(name, text string) {
 		if text != "" {
 			out = append(out, term{name, text})

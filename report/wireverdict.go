@@ -42,6 +42,7 @@ type suspectJSON struct {
 	Confidence string   `json:"confidence"`
 	Evidence   []string `json:"evidence"`
 	Windows    []int64  `json:"windows"`
+	Ranks      []int    `json:"ranks"`
 }
 
 type planJSON struct {
@@ -78,7 +79,8 @@ func runFrom(v *diagnose.RunVerdict) runJSON {
 		out.Suspects[i] = suspectJSON{Kind: s.Kind.String(), Rank: s.Rank, Role: optionalString(s.Role), Stage: optionalString(s.Stage),
 			Op: optionalString(s.Op), Seq: s.Seq,
 			Group: optionalString(s.Group), Score: number(s.Score), Explained: s.Explained, Gain: number(s.Gain),
-			Confidence: s.Confidence.String(), Evidence: list(s.Evidence), Windows: list(s.Windows)}
+			Confidence: s.Confidence.String(), Evidence: list(s.Evidence), Windows: list(s.Windows),
+			Ranks: list(s.Ranks)}
 	}
 	if p := v.CapturePlan; p != nil {
 		out.CapturePlan = &planJSON{p.Window, p.Steps[0], p.Steps[1], list(p.Ranks), list(p.Stages), p.Tool, p.Why}

@@ -27,6 +27,7 @@ type Part struct {
 	Call       int // of Log.Calls, the first of its kernel
 	Kernel     int
 	Start, End int64
+	Own        int64 // of what it came later than the (lower) median, what began with the rank itself
 }
 
 // Whole says whether all ranks of its communicator were seen.
@@ -65,6 +66,7 @@ func (a *assembly) collectives() {
 	for i := range a.r.Collectives {
 		a.r.Collectives[i].finish()
 	}
+	a.owns()
 	slices.SortFunc(a.r.Collectives, func(x, y Collective) int {
 		return cmp.Or(cmp.Compare(x.Begin, y.Begin), cmp.Compare(x.Communicator, y.Communicator), cmp.Compare(x.Count, y.Count))
 	})
@@ -106,4 +108,57 @@ func (c *Collective) finish() {
 	c.Begin = c.Parts[c.Last].Start
 	slices.Sort(ends)
 	c.End = ends[len(ends)/2]
+}
+
+// owns finds what of each part's lateness began with its rank: the time since its last kernel of NCCL had ended is longer than
+// the others'. What began before is somebody else's, or a slow link's.
+func (a *assembly) owns() {
+	ends := map[int][]int64{} // of each rank's kernels, sorted, on its own clock
+	for i := range a.r.Ranks {
+		if k := &a.r.Ranks[i]; k.Export != None {
+			for _, x := range a.in.Exports[k.Export].Processes[k.Recorded].Kernels {
+				ends[i] = append(ends[i], x.End)
+			}
+			slices.Sort(ends[i])
+		}
+	}
+	for i := range a.r.Collectives {
+		c := &a.r.Collectives[i]
+		gaps := make([]int64, len(c.Parts)) // −1: nothing before
+		for k, p := range c.Parts {
+			rank := &a.r.Ranks[p.Rank]
+			gaps[k] = since(ends[p.Rank], a.in.Exports[rank.Export].Processes[rank.Recorded].Kernels[p.Kernel].Start)
+		}
+		c.charge(gaps)
+	}
+}
+
+// since is how long before a time the last of ends was, −1 where none was.
+func since(ends []int64, at int64) int64 {
+	n, _ := slices.BinarySearch(ends, at+1)
+	if n == 0 {
+		return -1
+	}
+	return at - ends[n-1]
+}
+
+// charge sets Own of the parts, against the lower medians: of two, the one that came first. O(parts · log parts).
+func (c *Collective) charge(gaps []int64) {
+	var starts, before []int64
+	for k, gap := range gaps {
+		if gap >= 0 {
+			starts, before = append(starts, c.Parts[k].Start), append(before, gap)
+		}
+	}
+	if len(before) < 2 {
+		return
+	}
+	slices.Sort(starts)
+	slices.Sort(before)
+	start, usual := starts[(len(starts)-1)/2], before[(len(before)-1)/2]
+	for k, gap := range gaps {
+		if gap >= 0 {
+			c.Parts[k].Own = max(0, min(c.Parts[k].Start-start, gap-usual))
+		}
+	}
 }

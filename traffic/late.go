@@ -1,11 +1,13 @@
 package traffic
 
 import (
+	"cmp"
+	"math"
 	"slices"
 )
 
 // Lateness is how a rank comes to collectives, of those that all their ranks were seen in and every
-// match is certain. Sends and receives are left out.
+// match is certain. Sends and receives are left out: who waits for a message waits by design.
 type Lateness struct {
 	Rank    int   // index of Ranks
 	Met     int   // collectives with others
@@ -14,18 +16,22 @@ type Lateness struct {
 	Typical int64 // the median of that, where it came last
 	Waited  int64 // from its own start to the last one's
 	Moving  int64 // from the last one's start to its end
+	// Own is what of its coming later than the median rank began with itself: since its last kernel of NCCL had
+	// ended, more time went by than for the others since theirs. What began before, on a slow link or as wait for
+	// somebody late, is not in it.
+	Own    int64
+	Usual  int64   // the median of that, over collectives that it came last to
+	Chance float64 // that it has most of Own in so many parts of the recording if all ranks are alike, for any rank
 }
 
 // Lateness is of every rank, by rank; Span is from the first start of a collective to the last end.
 func (r *Result) Lateness() (all []Lateness, span int64) {
 	all = make([]Lateness, len(r.Ranks))
-	by := make([][]int64, len(r.Ranks))
+	margins, owns := make([][]int64, len(r.Ranks)), make([][]int64, len(r.Ranks))
 	var first, last int64
-	for i := range r.Collectives {
+	met := r.meetings()
+	for _, i := range met {
 		c := &r.Collectives[i]
-		if !c.Certain || len(c.Parts) < 2 || !c.Whole(r) {
-			continue
-		}
 		if first == 0 || c.Begin < first {
 			first = c.Begin
 		}
@@ -34,21 +40,85 @@ func (r *Result) Lateness() (all []Lateness, span int64) {
 		margin := c.Begin - c.second()
 		all[late].Last++
 		all[late].Caused += margin
-		by[late] = append(by[late], margin)
-		for _, p := range c.Parts {
+		margins[late] = append(margins[late], margin)
+		for k, p := range c.Parts {
 			l := &all[p.Rank]
 			l.Met++
 			l.Waited += c.Begin - p.Start
 			l.Moving += max(p.End-c.Begin, 0)
+			l.Own += p.Own
+			if k == c.Last {
+				owns[p.Rank] = append(owns[p.Rank], p.Own)
+			}
 		}
 	}
+	chances := r.chances(met)
 	for i := range all {
-		all[i].Rank = i
-		if slices.Sort(by[i]); len(by[i]) > 0 {
-			all[i].Typical = by[i][len(by[i])/2]
-		}
+		all[i].Rank, all[i].Chance = i, chances[i]
+		all[i].Typical, all[i].Usual = middle(margins[i]), middle(owns[i])
 	}
 	return all, last - first
+}
+
+// meetings are the collectives that all their ranks were surely seen in, by time.
+func (r *Result) meetings() (all []int) {
+	for i := range r.Collectives {
+		if c := &r.Collectives[i]; c.Certain && len(c.Parts) > 1 && c.Whole(r) {
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
+// middle is the upper median; it sorts the list.
+func middle(list []int64) int64 {
+	if len(list) == 0 {
+		return 0
+	}
+	slices.Sort(list)
+	return list[len(list)/2]
+}
+
+// parts is how many parts of the recording the chance of being late is taken over: collectives that follow
+// each other are not independent.
+const parts = 16
+
+// chances is of each rank, where all ranks are alike, the chance that it or any other has most of what is charged in as many
+// of the parts: n·P(Binomial(parts, 1/n) ≥ k).
+func (r *Result) chances(met []int) []float64 {
+	n := len(r.Ranks)
+	wins := make([]int, n)
+	rounds := min(parts, len(met))
+	for b := range rounds {
+		sums := make([]int64, n)
+		for at := b * len(met) / rounds; at < (b+1)*len(met)/rounds; at++ {
+			for _, p := range r.Collectives[met[at]].Parts {
+				sums[p.Rank] += p.Own
+			}
+		}
+		if top := slices.Max(sums); top > 0 {
+			wins[slices.Index(sums, top)]++
+		}
+	}
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = min(1, float64(n)*atLeast(rounds, wins[i], 1/float64(max(n, 2))))
+	}
+	return out
+}
+
+// atLeast is P(Binomial(n, p) ≥ k).
+func atLeast(n, k int, p float64) (sum float64) {
+	if k <= 0 {
+		return 1
+	}
+	for i := k; i <= n; i++ {
+		a, _ := math.Lgamma(float64(n + 1))
+		b, _ := math.Lgamma(float64(i + 1))
+		c, _ := math.Lgamma(float64(n - i + 1))
+		sum += math.Exp(a - b - c + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p))
+	}
+	return min(1, sum)
 }
 
 // second is when the last rank but one came.
@@ -65,26 +135,36 @@ func (c *Collective) second() (t int64) {
 	return t
 }
 
-// A rank stands out when it comes last to this many of its collectives, this often, and makes the others
-// wait for this part of the time.
+// A rank stands out when it surely has most of what began with a rank, and more of it than the median rank by
+// this part of the time.
 const (
-	oftenLast  = 0.6
 	enoughMet  = 20
 	worthwhile = 0.02
+	surely     = 0.05
 )
 
-// Latecomer is the rank that makes the others wait, if one stands out.
-func (r *Result) Latecomer() (worst Lateness, share float64, ok bool) {
+// Latecomers are the ranks that make the others wait, if any stand out, the worst first; shares are of the recording, of what is
+// more than the median rank's.
+func (r *Result) Latecomers() (found []Lateness, shares []float64) {
 	all, span := r.Lateness()
 	if span <= 0 {
-		return Lateness{}, 0, false
+		return nil, nil
 	}
+	var owns []int64
 	for _, l := range all {
-		if l.Caused > worst.Caused {
-			worst = l
+		if l.Met > 0 {
+			owns = append(owns, l.Own)
 		}
 	}
-	share = float64(worst.Caused) / float64(span)
-	ok = worst.Met >= enoughMet && float64(worst.Last) >= oftenLast*float64(worst.Met) && share >= worthwhile
-	return worst, share, ok
+	usual := middle(owns)
+	for _, l := range all {
+		if l.Met >= enoughMet && l.Chance <= surely && float64(l.Own-usual) >= worthwhile*float64(span) {
+			found = append(found, l)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b Lateness) int { return cmp.Compare(b.Own, a.Own) })
+	for _, l := range found {
+		shares = append(shares, float64(l.Own-usual)/float64(span))
+	}
+	return found, shares
 }

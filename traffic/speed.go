@@ -1,19 +1,48 @@
 package traffic
 
 import (
-	"cmp"
+	"slices"
 
 	"github.com/sfstat/sfstat/engine/bandwidth"
 	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/ingest/nccllog"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
-// Speed is how fast collectives moved data, beside the links of their communicator and beside communicators that do the
-// same. The subjects of package bandwidth are the communicators, by index.
+// Speed is how fast collectives and messages moved data, beside their links and beside others that do the
+// same. The subjects of package bandwidth are the communicators, by index, and behind them the pairs of ranks.
 type Speed struct {
 	*bandwidth.Result
 	Subjects []bandwidth.Subject
-	Of       []int // index of Collectives of each measured call
+	Pairs    []Pair
+	Of       []Measured // of each measured call
+}
+
+// Measured is what a measured call is: index of Collectives or of Transfers, None the other.
+type Measured struct{ Collective, Transfer int }
+
+// PairOf is the pair of ranks that a subject is, if it is one.
+func (r *Result) PairOf(subject int) (p Pair, ok bool) {
+	if subject < len(r.Communicators) {
+		return Pair{}, false
+	}
+	return r.Speed.Pairs[subject-len(r.Communicators)], true
+}
+
+// BytesOf is the size of what was measured, as logged.
+func (r *Result) BytesOf(m Measured) int64 {
+	if m.Transfer != None {
+		return r.Transfers[m.Transfer].Bytes
+	}
+	return r.Collectives[m.Collective].Bytes
+}
+
+// WorkOf names what the calls of a cell are: the operation, or Send/Recv between two ranks.
+func (r *Result) WorkOf(c *bandwidth.Cell) string {
+	if c.Subject >= len(r.Communicators) {
+		return "Send/Recv"
+	}
+	return c.Op.String()
 }
 
 // speed measures the collectives whose ranks were all seen and surely matched.
@@ -42,8 +71,9 @@ func (a *assembly) speed() {
 		for _, p := range c.Parts {
 			call.Members = append(call.Members, bandwidth.Span{Start: p.Start, End: p.End})
 		}
-		calls, s.Of = append(calls, call), append(s.Of, i)
+		calls, s.Of = append(calls, call), append(s.Of, Measured{Collective: i, Transfer: None})
 	}
+	calls = a.pairSubjects(calls)
 	s.Result = bandwidth.Analyze(s.Subjects, calls, bandwidth.DefaultOptions())
 }
 
@@ -60,45 +90,62 @@ func (r *Result) AlgoOf(c *Collective) nccl.Algo {
 // limit is the narrowest link of a communicator, as the topology that its members printed says; none where a member
 // left no log.
 func (a *assembly) limit(g int) bandwidth.Limit {
+	if a.groups[g].Missing > 0 {
+		return bandwidth.Limit{}
+	}
+	return a.limitOf(g, nil)
+}
+
+// limitOf is the narrowest link between some members of a communicator, indices of Ranks; nil: all.
+func (a *assembly) limitOf(g int, ranks []int) bandwidth.Limit {
 	group := &a.groups[g]
-	if group.Method == comm.Alone || group.Missing > 0 || group.Ranks < 2 {
+	if group.Method == comm.Alone || group.Ranks < 2 {
 		return bandwidth.Limit{}
 	}
 	hosts := map[string]int{}
-	machines := make([]int, len(group.Sides))
-	mine := map[int]bool{}
+	var machines []int
+	member := map[int]int{} // of ranks in the communicator
 	for r, s := range group.Sides {
-		mine[s] = true
-		if p := a.sides[s].Process; p != None {
-			host := a.r.Ranks[p].Host
-			if _, known := hosts[host]; !known {
-				hosts[host] = len(hosts)
-			}
-			machines[r] = hosts[host]
-		}
-	}
-	var ways []bandwidth.Way
-	for i := range a.in.Log.Blocks {
-		b := &a.in.Log.Blocks[i]
-		if !mine[b.Comm] {
+		if s == None || a.sides[s].Process == None || ranks != nil && !slices.Contains(ranks, a.sides[s].Process) {
 			continue
 		}
-		for _, w := range b.Ways() {
-			ways = append(ways, bandwidth.Way{From: int(w.From), To: int(w.To), Link: w.Class, Bandwidth: w.Bandwidth})
+		host := a.r.Ranks[a.sides[s].Process].Host
+		if _, known := hosts[host]; !known {
+			hosts[host] = len(hosts)
+		}
+		member[r] = len(machines)
+		machines = append(machines, hosts[host])
+	}
+	var ways []bandwidth.Way
+	for _, w := range a.waysOf(g) {
+		from, ok := member[int(w.From)]
+		to, there := member[int(w.To)]
+		if w.To == nccllog.Network {
+			to, there = bandwidth.Network, true
+		}
+		if ok && there {
+			ways = append(ways, bandwidth.Way{From: from, To: to, Link: w.Class, Bandwidth: w.Bandwidth})
 		}
 	}
-	if len(ways) == 0 {
+	if len(ways) == 0 || len(machines) < 2 {
 		return bandwidth.Limit{}
 	}
 	return bandwidth.Narrowest(ways, machines)
 }
 
-// Slowest is the communicator that lost most time by being slower than those of its kind, if one is.
-func (s *Speed) Slowest() (worst bandwidth.Suspect, ok bool) {
-	for _, x := range s.Suspects {
-		if !ok || cmp.Compare(x.Cost, worst.Cost) > 0 {
-			worst, ok = x, true
+// waysOf is what the members of a communicator printed of its topology.
+func (a *assembly) waysOf(g int) []nccllog.Way {
+	if a.ways == nil {
+		a.ways = make([][]nccllog.Way, len(a.groups))
+		for i := range a.in.Log.Blocks {
+			b := &a.in.Log.Blocks[i]
+			if b.Comm == None {
+				continue
+			}
+			if of, ok := a.r.groupOf[b.Comm]; ok {
+				a.ways[of] = append(a.ways[of], b.Ways()...)
+			}
 		}
 	}
-	return worst, ok
+	return a.ways[g]
 }

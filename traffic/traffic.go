@@ -92,6 +92,8 @@ type Result struct {
 	Communicators []Communicator
 	Clocks        []Clock // by rank
 	Collectives   []Collective
+	Transfers     []Transfer // by when they begin
+	Messages      Messages
 	Speed         Speed
 	Accounts      []Account // by Against; nil without a model
 	OpCounts      map[nccl.Op]int64
@@ -122,6 +124,7 @@ func Analyze(in Input, o Options) (*Result, error) {
 	a.clocks()
 	a.communicators()
 	a.collectives()
+	a.transfers()
 	a.speed()
 	a.collect()
 	a.notes()
@@ -135,9 +138,10 @@ type assembly struct {
 	r      *Result
 	sides  []comm.Side // of Log.Communicators; Process is an index of Ranks
 	groups []comm.Communicator
-	again  map[int]bool // calls whose line stands twice, of those the second
-	met    map[int]bool // sides that only meetings put together
-	ranked string       // how ranks were numbered
+	again  map[int]bool    // calls whose line stands twice, of those the second
+	met    map[int]bool    // sides that only meetings put together
+	ranked string          // how ranks were numbered
+	ways   [][]nccllog.Way // of groups, once they were asked for
 }
 
 func (a *assembly) note(format string, args ...any) {

@@ -172,15 +172,15 @@ func bandwidthChart(r *traffic.Result) plots.Chart {
 		if l := r.Speed.Subjects[c.Subject].Limit; l.Bandwidth > 0 {
 			limits[bandwidth.Limit{Link: l.Link, Bandwidth: l.Bandwidth}] = true
 		}
-		name := c.Op.String()
-		if k := r.Communicators[c.Subject].Kind; k != traffic.UnknownKind {
+		name := r.WorkOf(c)
+		if k := r.Communicators[r.Speed.Subjects[c.Subject].Communicator].Kind; k != traffic.UnknownKind {
 			name = k.String() + " " + name
 		}
 		if _, known := series[name]; !known {
 			names = append(names, name)
 		}
 		for _, n := range c.Calls {
-			series[name] = append(series[name], plots.Point{X: float64(r.Collectives[r.Speed.Of[n]].Bytes), Y: r.Speed.Measures[n].Bus})
+			series[name] = append(series[name], plots.Point{X: float64(r.BytesOf(r.Speed.Of[n])), Y: r.Speed.Measures[n].Bus})
 		}
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(len(series[b]), len(series[a])) })

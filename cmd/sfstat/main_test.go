@@ -16,6 +16,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/urfave/cli/v2"
+
+	"github.com/sfstat/sfstat/fixtures/comm/job"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files and the output shown in the documentation")
@@ -47,8 +49,9 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits,
-			"lines": lines,
+			"exits":   exits,
+			"lines":   lines,
+			"commjob": commJob,
 		},
 		RequireExplicitExec: true,
 	})
@@ -79,6 +82,20 @@ func lines(ts *testscript.TestScript, neg bool, args []string) {
 	if got := strconv.Itoa(n); got != args[1] {
 		ts.Fatalf("%s has %d lines, expected %s:\n%s", args[0], n, args[1], ts.ReadFile(args[0]))
 	}
+}
+
+// commJob SCENARIO NODES SEED FOLDER writes logs and exports of an invented job.
+func commJob(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 4 {
+		ts.Fatalf("usage: commjob SCENARIO NODES SEED FOLDER")
+	}
+	nodes, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	seed, err := strconv.ParseUint(args[2], 10, 64)
+	ts.Check(err)
+	s, err := job.Scenario(args[0], nodes, seed)
+	ts.Check(err)
+	ts.Check(job.Write(ts.MkAbs(args[3]), s))
 }
 
 // runArgs runs the program in this process.

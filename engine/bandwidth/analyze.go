@@ -61,6 +61,11 @@ type Cell struct {
 	Efficiency float64 // Bus / the subject's limit; 0 where that is unknown
 	Bound      Bound
 	Slow       []int // calls that are slow against the others of the cell, surely
+	// Of the comparison with cells of peers:
+	Standing Standing
+	Peers    int     // others that it was held against
+	PeerBus  float64 // median of their medians, GB/s
+	P        float64 // that it is not slower than most by the margin, corrected for all comparisons; 1 where Unmatched
 }
 
 // Latency is what the shortest calls of a subject take.
@@ -84,7 +89,8 @@ type Options struct {
 	// Alpha is the chance that anything at all is called slow in a job where nothing is:
 	// half of it for subjects against their peers, half for calls against others of their cell.
 	Alpha float64
-	// Material is how much slower than its peers at least something is that is called slow: 0.1 is a tenth.
+	// Material is the margin: by how much slower than its peers at least, surely, something is that is called slow; 0.1 is a
+	// tenth.
 	Material float64
 	Seed     uint64 // of the simulated thresholds
 }
@@ -99,13 +105,13 @@ type Result struct {
 	Latencies  []Latency // of each subject
 	Cells      []Cell    // by subject, operation and class
 	Suspects   []Suspect // slow subjects, by the time that they cost
-	// Compared is how many subjects were held against at least two peers, over all comparisons;
-	// Unmatched are subjects that have fewer in all.
-	Compared, Unmatched int
+	// Unsettled are slower than their only peer: of two that differ nothing here says which is as it should be.
+	Unsettled []Suspect
+	Compared  int // comparisons of a cell with peers that could have told
 }
 
-// Analyze measures all calls and finds what is slow. O(calls · log calls), and the simulation of a
-// threshold for each number of peers.
+// Analyze measures all calls and finds what is slow. Calls of a subject come in the order of time.
+// O(calls · log calls + peers²), and the simulation of a threshold for each number of calls in a cell.
 func Analyze(subjects []Subject, calls []Call, o Options) *Result {
 	return analyze(subjects, calls, o, &simulations{seed: o.Seed, known: map[int][]float64{}})
 }
@@ -128,7 +134,7 @@ func analyze(subjects []Subject, calls []Call, o Options, s *simulations) *Resul
 		c.bound(&subjects[c.Subject], r.Latencies[c.Subject])
 	}
 	r.slowCalls(o, s)
-	r.slowSubjects(subjects, o, s)
+	r.slowSubjects(subjects, o)
 	return r
 }
 
@@ -146,7 +152,7 @@ func cells(calls []Call, measures []Measure) []Cell {
 		if !known {
 			k = len(out)
 			at[key] = k
-			out = append(out, Cell{Subject: c.Subject, Op: c.Op, Class: key[2]})
+			out = append(out, Cell{Subject: c.Subject, Op: c.Op, Class: key[2], P: 1})
 		}
 		out[k].Calls = append(out[k].Calls, i)
 		out[k].Bytes += c.Bytes

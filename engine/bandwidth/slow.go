@@ -9,33 +9,15 @@ import (
 	"github.com/sfstat/sfstat/engine/internal/student"
 )
 
-// What is slow is found by the logarithm of bus bandwidth, x, beside that of peers:
+// A call that is slow among the others of its cell is found by the logarithm of bus bandwidth, x:
 //
 //	z = (median − x) / MAD
 //
-// which up to half of the peers being slow cannot hide. Among few values MAD is small by chance, so that a
-// fixed threshold of 3 or 3.5 fires wherever four peers are compared: z is held against the largest z among as many normal
+// which up to half of them being slow cannot hide. Among few values MAD is small by chance, so that a
+// fixed threshold of 3 or 3.5 fires wherever four are compared: z is held against the largest z among as many normal
 // values, simulated. From simulated on, against Student's t with 0.37·(n−1) degrees of freedom, 0.37
 // being the efficiency of MAD (Rousseeuw, Croux 1993, JASA 88), times n (Bonferroni).
 // P values of several comparisons are corrected by Holm (1979).
-
-// Suspect is a subject that is slower than its peers.
-type Suspect struct {
-	Subject int
-	Cost    int64 // nanoseconds more than at its peers' bandwidth, over all its calls that are in Evidence
-	P       float64
-	Ratio   float64 // its bus bandwidth over its peers', where that is least
-	// Evidence holds each comparison that it was slow in.
-	Evidence []Evidence
-}
-
-// Evidence is one comparison.
-type Evidence struct {
-	Cell  int     // index of Cells
-	Peers int     // in the comparison, itself included
-	Bus   float64 // median of the peers' medians, GB/s
-	Z, P  float64 // P is corrected for all comparisons
-}
 
 // leastPeers is how many values there are to be in a comparison: of two that differ nothing says
 // which is at fault.
@@ -46,80 +28,6 @@ type contest struct {
 	cells []int // the cell of each value, or the one cell of all
 	z     []float64
 	least float64 // P value of the slowest
-}
-
-// slowSubjects compares each subject with those of its family, by operation, size class, link and number of ranks.
-func (r *Result) slowSubjects(subjects []Subject, o Options, s *simulations) {
-	at := map[[7]int]int{}
-	var peers [][]int
-	matched := make([]bool, len(subjects))
-	for i := range r.Cells {
-		c := &r.Cells[i]
-		if c.Bus == 0 {
-			continue
-		}
-		of := &subjects[c.Subject]
-		key := [7]int{int(of.Kind), of.Family, of.Ranks, int(of.Limit.Link), int(of.Limit.Bandwidth * 1000), int(c.Op), c.Class}
-		k, known := at[key]
-		if !known {
-			k = len(peers)
-			at[key], peers = k, append(peers, nil)
-		}
-		peers[k] = append(peers[k], i)
-	}
-	var all []contest
-	for _, p := range peers {
-		if len(p) < leastPeers {
-			continue
-		}
-		x := make([]float64, len(p))
-		for k, i := range p {
-			x[k] = math.Log(r.Cells[i].Bus)
-			matched[r.Cells[i].Subject] = true
-		}
-		r.Compared += len(p)
-		all = append(all, s.contest(x, p))
-	}
-	for _, m := range matched {
-		if !m {
-			r.Unmatched++
-		}
-	}
-	suspects := map[int]*Suspect{}
-	for k, scale := range holm(all, o.Alpha/2) {
-		r.accuse(&all[k], scale, o, s, suspects)
-	}
-	for _, i := range sortedKeys(suspects) {
-		r.Suspects = append(r.Suspects, *suspects[i])
-	}
-	slices.SortStableFunc(r.Suspects, func(a, b Suspect) int { return cmp.Compare(b.Cost, a.Cost) })
-}
-
-// accuse notes the slow ones of a contest whose P values count times scale; 0: none does.
-func (r *Result) accuse(c *contest, scale float64, o Options, s *simulations, suspects map[int]*Suspect) {
-	if scale == 0 {
-		return
-	}
-	buses := make([]float64, len(c.cells))
-	for k, i := range c.cells {
-		buses[k] = r.Cells[i].Bus
-	}
-	usual := median(buses)
-	for k, i := range c.cells {
-		cell := &r.Cells[i]
-		p := min(1, scale*s.p(len(c.z), c.z[k]))
-		if p > o.Alpha/2 || cell.Bus > (1-o.Material)*usual {
-			continue
-		}
-		x := suspects[cell.Subject]
-		if x == nil {
-			x = &Suspect{Subject: cell.Subject, P: 1, Ratio: 1}
-			suspects[cell.Subject] = x
-		}
-		x.Evidence = append(x.Evidence, Evidence{Cell: i, Peers: len(c.cells), Bus: usual, Z: c.z[k], P: p})
-		x.P, x.Ratio = min(x.P, p), min(x.Ratio, cell.Bus/usual)
-		x.Cost += int64((1 - cell.Bus/usual) * float64(cell.Transfer) * float64(len(cell.Calls)))
-	}
 }
 
 // slowCalls compares the calls of each cell that all have one size, and else by bus bandwidth all the same: a

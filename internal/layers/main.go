@@ -39,7 +39,7 @@ var rules = []rule{
 	{of: "simulate", may: []string{"trace", "internal/strictyaml"}},
 	{of: "diagnose/opviews", may: []string{"trace", "engine"}},
 	{of: "diagnose/opnames", may: []string{"trace", "engine"}, pure: true},
-	{of: "diagnose", may: []string{"trace", "engine", "diagnose/opviews", "diagnose/opnames"}},
+	{of: "diagnose", may: []string{"trace", "engine", "diagnose/opviews", "diagnose/opnames", "traffic"}},
 	{of: "overhead", may: []string{"trace", "engine"}, pure: true},
 	{of: "sources", may: []string{"trace", "engine"}, pure: true},
 	{of: "power", may: []string{"trace", "engine", "diagnose"}, pure: true},

@@ -1,0 +1,156 @@
+package diagnose_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/fixtures/comm/job"
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/commfiles"
+	"github.com/sfstat/sfstat/traffic"
+)
+
+// trafficOf is the traffic of an invented job; leave says which of its files are left.
+func trafficOf(t testing.TB, s job.Spec, leave func(name string) bool) *traffic.Result {
+	t.Helper()
+	dir := t.TempDir()
+	if err := job.Write(dir, s); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if leave != nil && !leave(filepath.Base(f)) {
+			if err := os.Remove(f); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	found, err := commfiles.Read([]string{dir}, ingest.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := traffic.Analyze(traffic.Input{Log: found.Log, LogNames: found.LogNames, Exports: found.Exports, Names: found.Names}, traffic.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func scenario(t testing.TB, name string, nodes int, seed uint64) job.Spec {
+	t.Helper()
+	s, err := job.Scenario(name, nodes, seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// called is the suspects that are called: kind, ranks.
+func called(v diagnose.RunVerdict) (list []string) {
+	for _, s := range v.Suspects {
+		if s.Confidence >= diagnose.Supported {
+			list = append(list, fmt.Sprint(s.Kind, " ", s.Ranks))
+		}
+	}
+	return list
+}
+
+// What is wrong with the job is what is called, and nothing else: of a slow link not the ranks that wait for it,
+// of a late rank not the links that it is waited on.
+func TestCommunicationNamesTheFault(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		nodes int
+		want  string
+		says  string
+	}{
+		{"slow-card", 2, "edge [1 5]", "The link between ranks 1 and 5 (node0 and node1) is slow:"},
+		{"slow-card", 4, "group [1 5 9 13]", "The DP communicator of ranks 1,5,9,13"},
+		{"slow-card-pipeline", 2, "edge [1 5]", "is slow: Send/Recv of 8 MiB"},
+		{"slow-card-pipeline", 4, "edge [5]", "The link of rank 5 (node1) to all others is slow"},
+		{"slow-pair-pipeline", 3, "edge [4 5 6 7 8 9 10 11]", "The network between node1 and node2 is slow"},
+		{"slow-pair-pipeline", 4, "edge [4 5 6 7 8 9 10 11]", "The network between node1 and node2 is slow"},
+		{"slow-group", 2, "group [4 5 6 7]", "The TP communicator of ranks 4-7 (node1) is slow"},
+		{"slow-group", 4, "group [4 5 6 7]", "The TP communicator of ranks 4-7 (node1) is slow"},
+		{"slow-large", 2, "edge [1 5]", "is slow for messages from 32 MiB on"},
+		{"slow-large", 4, "group [1 5 9 13]", "is slow for messages from 32 MiB on"},
+		{"late-rank", 2, "rank [5]", "Rank 5 (node1) makes the others wait"},
+		{"late-rank", 4, "rank [5]", "Rank 5 (node1) makes the others wait"},
+		{"late-rank-pipeline", 2, "rank [5]", "Rank 5 (node1) makes the others wait"},
+		{"late-rank-pipeline", 4, "rank [5]", "Rank 5 (node1) makes the others wait"},
+	} {
+		v := diagnose.Communication(trafficOf(t, scenario(t, c.name, c.nodes, 1), nil), frontier.DefaultGates())
+		if got := called(v); !slices.Equal(got, []string{c.want}) || !strings.Contains(v.Headline, c.says) || v.CapturePlan == nil {
+			t.Errorf("%s on %d nodes: %q, want %q: %s", c.name, c.nodes, got, c.want, v.Headline)
+		}
+	}
+}
+
+// Where nothing is wrong nothing is suspected: 40 jobs, with clocks that are apart and drift, and times that vary by 10 %.
+func TestCommunicationFalseAlarms(t *testing.T) {
+	jobs := 0
+	for _, name := range []string{"healthy", "healthy-pipeline", "noisy", "noisy-pipeline"} {
+		for nodes, seeds := range map[int]uint64{2: 8, 4: 2} {
+			for seed := range seeds {
+				jobs++
+				if v := diagnose.Communication(trafficOf(t, scenario(t, name, nodes, 100+seed), nil), frontier.DefaultGates()); len(v.Suspects) > 0 {
+					t.Errorf("%s on %d nodes, seed %d: %s", name, nodes, seed, v.Headline)
+				}
+			}
+		}
+	}
+	t.Logf("%d jobs", jobs)
+}
+
+// What a job lacks is said, and no other culprit is found in its place.
+func TestCommunicationOfDamagedJobs(t *testing.T) {
+	drift := scenario(t, "slow-card-pipeline", 4, 1)
+	drift.Drift = 250e-6
+	split := scenario(t, "slow-card", 4, 1)
+	split.Splits, split.Alone = true, true
+	short := scenario(t, "slow-card", 2, 1)
+	short.Steps = 1
+	for name, c := range map[string]struct {
+		spec  job.Spec
+		leave func(string) bool
+		want  []string
+		says  string // among what cannot be decided
+	}{
+		"clocks that drift by 250 ppm from node to node": {drift, nil, []string{"edge [5]"}, ""},
+		"splits without ids, communicators of one rank":  {split, nil, []string{"group [1 5 9 13]"}, ""},
+		"too few calls":    {short, nil, nil, "too few calls"},
+		"logs of one node": {scenario(t, "slow-card", 2, 1), func(f string) bool { return !strings.Contains(f, "nccl.node1") }, nil, "left no log"},
+		"logs of half of the ranks, the slow link among them": {scenario(t, "slow-card-pipeline", 4, 1), oddLogs, []string{"edge [5]"}, "left no log"},
+		"an export of one node":                               {scenario(t, "slow-group", 4, 1), func(f string) bool { return f != "node1.sqlite" }, nil, "no export"},
+	} {
+		v := diagnose.Communication(trafficOf(t, c.spec, c.leave), frontier.DefaultGates())
+		if got := called(v); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q: %s", name, got, c.want, v.Headline)
+		}
+		if text := strings.Join(v.Undecidable, "\n"); !strings.Contains(text, c.says) {
+			t.Errorf("%s: nothing of %q in %q", name, c.says, text)
+		}
+	}
+}
+
+// oddLogs leaves the logs of ranks 1, 3, 5 and so on: pids go up by 7.
+func oddLogs(name string) bool {
+	if !strings.HasSuffix(name, ".log") {
+		return true
+	}
+	var host string
+	var pid int
+	if _, err := fmt.Sscanf(strings.ReplaceAll(name, ".", " "), "nccl %s %d log", &host, &pid); err != nil {
+		return false
+	}
+	return (pid-4000)/7%2 == 1
+}

@@ -17,7 +17,7 @@ func (c *converter) launched(steps [][]int) *trace.OpTotals {
 	t := totaler{converter: c, out: &trace.OpTotals{Run: c.o.Run}, names: make(map[string]int32), stages: make(map[string]int32),
 		row: make(map[trace.OpTotal]int), step: make(map[int64]int32)}
 	for r, rank := range c.ranks {
-		t.out.Ranks = append(t.out.Ranks, trace.Rank{ID: rank.ID, Host: rank.Host, LocalRank: rank.LocalRank, Role: rank.Role})
+		t.out.Ranks = append(t.out.Ranks, trace.Rank{ID: rank.ID, Host: rank.Host, LocalRank: rank.LocalRank, Role: c.roles[r]})
 		for _, at := range steps[r] {
 			t.out.Steps = append(t.out.Steps, rank.Steps[at].Index)
 		}

@@ -12,9 +12,9 @@ import (
 
 // OpTrace makes an operator trace of the profiles of one run: what ran on the
 // devices, on clocks that were brought together, or the collectives of runs
-// without devices. Collectives that were matched share a group. The ranks of a
-// pipeline stage count as replicas of each other, and all do where no role is
-// known. Ranks that recorded no device work among others that did are left out
+// without devices. Collectives that were matched share a group. Peers, as
+// settlePeers has them, are replicas of a pipeline stage; all ranks are where no
+// role is known. Ranks that recorded no device work among others that did are left out
 // with a note, and so are steps. The timeline of the options is for the names of
 // stages alone. O(n log n).
 func OpTrace(ranks []*Rank, o Options) (*trace.OpTrace, error) {
@@ -32,6 +32,7 @@ func OpTrace(ranks []*Rank, o Options) (*trace.OpTrace, error) {
 	}
 	use := meetSteps(ranks)
 	c.dropLost(use.steps)
+	c.settlePeers(use.steps)
 	m := match(ranks)
 	if o.Timeline != Auto {
 		c.o.Timeline = o.Timeline
@@ -69,10 +70,10 @@ type flattener struct {
 // tables sets the ranks, the steps that are used and the layout.
 func (f *flattener) tables(steps [][]int) {
 	f.step = make(map[int64]int32)
+	roles := f.replicas()
 	for r, rank := range f.ranks {
-		role := f.replica(rank)
-		f.o.Ranks = append(f.o.Ranks, trace.Rank{ID: rank.ID, Host: rank.Host, LocalRank: rank.LocalRank, Role: role})
-		f.o.Declared = append(f.o.Declared, rank.Role)
+		f.o.Ranks = append(f.o.Ranks, trace.Rank{ID: rank.ID, Host: rank.Host, LocalRank: rank.LocalRank, Role: roles[r]})
+		f.o.Declared = append(f.o.Declared, f.c.roles[r])
 		for _, n := range rank.Notes {
 			f.o.Notes = append(f.o.Notes, trace.Note{Kind: n.Kind, Text: fmt.Sprintf("rank %d: %s", rank.ID, n.Text)})
 		}
@@ -94,20 +95,25 @@ func (f *flattener) tables(steps [][]int) {
 	}
 }
 
-// replica is the role of a rank among those of its pipeline stage: operator
-// traces know replicas and pipeline stages only.
-func (f *flattener) replica(rank *Rank) trace.Role {
-	stage, _ := rank.Role.Coord(trace.PipelineParallel)
-	dp := rank.ID
-	if rank.Role != nil {
-		dp = 0
-		for _, r := range f.ranks {
-			if at, _ := r.Role.Coord(trace.PipelineParallel); at == stage && r.ID < rank.ID {
-				dp++
-			}
-		}
+// replicas are the roles of the ranks among their peers: operator traces know
+// replicas and pipeline stages only.
+func (f *flattener) replicas() []trace.Role {
+	group, several := f.c.groupNumbers()
+	if several {
+		f.o.Notes = append(f.o.Notes, trace.Note{Kind: trace.NoteRecorder, Text: fmt.Sprintf(
+			"ranks of one pipeline stage do other work by their roles (%s, …): each group of peers counts as a stage of its own", f.c.roles[0].Group())})
 	}
-	return trace.Role{{Axis: trace.DataParallel, Index: dp}, {Axis: trace.PipelineParallel, Index: stage}}
+	roles := make([]trace.Role, len(f.ranks))
+	seen := make(map[int]int)
+	for r, rank := range f.ranks { // by ID
+		dp := rank.ID
+		if f.c.roles[r] != nil {
+			dp = seen[group[r]]
+			seen[group[r]]++
+		}
+		roles[r] = trace.Role{{Axis: trace.DataParallel, Index: dp}, {Axis: trace.PipelineParallel, Index: group[r]}}
+	}
+	return roles
 }
 
 // rows appends the operators of one rank.

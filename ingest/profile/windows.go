@@ -84,6 +84,7 @@ func Divide(ranks []*Rank, o Options) (*Divided, error) {
 	c.clocks = clocks(ranks, c.matched)
 	c.last = lastStarts(ranks, c.matched, c.clocks)
 	c.dropLost(shared.steps)
+	c.settlePeers(shared.steps)
 	c.chooseMicrosteps(shared.steps)
 	c.chooseStages()
 	var parts []*trace.Part
@@ -126,6 +127,7 @@ type converter struct {
 	matched *matching
 	clocks  []Clock
 	last    [][]int64
+	roles   []trace.Role // that ranks are compared by
 	micro   microstepping
 	stages  []column
 	names   []string
@@ -201,7 +203,7 @@ func (c *converter) parts(r int, steps []int) []*trace.Part {
 		s := &rank.Steps[at]
 		if n == 0 || s.Index != rank.Steps[steps[n-1]].Index+1 {
 			out = append(out, &trace.Part{Pos: trace.Pos{File: rank.Source}, Run: c.o.Run, WorldSize: c.world, FirstStep: s.Index, Accumulation: c.micro.n, GatherOK: !truncated(rank),
-				Rank:   trace.Rank{ID: rank.ID, Host: rank.Host, LocalRank: rank.LocalRank, Role: rank.Role},
+				Rank:   trace.Rank{ID: rank.ID, Host: rank.Host, LocalRank: rank.LocalRank, Role: c.roles[r]},
 				Schema: trace.Schema{Stages: c.names}})
 			if n == 0 {
 				c.tell(rank, out[0])

@@ -207,3 +207,54 @@ func TestPipelineReplicas(t *testing.T) {
 		t.Errorf("%d symptoms, the first culprit %+v, want rank 5 with rank 1 a victim", walks.Symptoms, c)
 	}
 }
+
+// TestShards: tensor-parallel ranks that launch the same are peers, so that a
+// slow one among four, or among two in two replicas, is named; those that
+// launch other operators, or of which one is longer in all replicas, are not,
+// and nobody is called for what its shard takes.
+func TestShards(t *testing.T) {
+	forward := func(at kinetotest.Place) bool { return at.Part == kinetotest.Forward }
+	for name, tt := range map[string]struct {
+		job   kinetotest.Job
+		want  int    // rank, −1: nobody
+		roles string // of rank 1
+	}{
+		"one of four":                     {kinetotest.Job{TP: 4, Factor: slow(2, kinetotest.Forward, 1.5)}, 2, "dp=1"},
+		"one in a pipeline with replicas": {kinetotest.Job{TP: 2, PP: 2, DP: 2, Microsteps: 4, Factor: slow(5, kinetotest.Forward, 1.6)}, 5, "dp=1,pp=0"},
+		"other operators": {kinetotest.Job{TP: 2, DP: 4, Kernel: func(at kinetotest.Place, layer int) string {
+			if at.Rank%2 == 1 && layer == 0 {
+				return "gemm_vocabulary"
+			}
+			return "gemm"
+		}, Factor: func(at kinetotest.Place) float64 {
+			if at.Rank%2 == 1 {
+				return 1.5
+			}
+			return 1
+		}}, -1, "dp=0,tp=1"},
+		"one shard is larger": {kinetotest.Job{TP: 2, DP: 4, Factor: func(at kinetotest.Place) float64 {
+			if at.Rank%2 == 1 && forward(at) {
+				return 1.4
+			}
+			return 1
+		}}, -1, "dp=0,tp=1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := tt.job
+			j.Steps, j.Noise, j.Seed = 10, 0.03, 3
+			if got := divided(t, &j).Windows[0].Ranks[1].Role.String(); got != tt.roles {
+				t.Errorf("the role of rank 1 is %s, want %s", got, tt.roles)
+			}
+			v := verdict(t, &j)
+			if tt.want >= 0 {
+				wantSuspect(t, v, tt.want, "model.fwd_loss")
+				return
+			}
+			for _, s := range v.Suspects {
+				if s.Confidence >= diagnose.Supported {
+					t.Errorf("%s: %+v", v.Headline, s)
+				}
+			}
+		})
+	}
+}

@@ -24,6 +24,8 @@ type Lines struct {
 	buf   []byte // unread input, a window of
 	base  []byte // … this
 	line  int64
+	start int64 // of the line that was returned last, bytes from the beginning
+	end   int64 // … of what comes behind it
 	err   error // what ended the input, due after buf
 }
 
@@ -42,30 +44,81 @@ func (l *Lines) Pos() trace.Pos { return trace.Pos{File: l.file, Line: l.line} }
 // Next returns the next line without its end, "\n" or "\r\n"; it is valid
 // until the next call of any Lines with the same spill. After the last line
 // comes the error that ended the input, io.EOF for its clean end. A last line
-// without an end counts.
+// without an end counts. A line longer than the limit ends the input.
 func (l *Lines) Next() ([]byte, error) {
+	line, whole, err := l.next()
+	if err == nil && !whole {
+		return nil, l.tooLong()
+	}
+	return line, err
+}
+
+// NextCut is Next, but of a line longer than the limit it returns the beginning and goes on
+// behind the line. Size is the bytes of the whole line.
+func (l *Lines) NextCut() (line []byte, size int64, err error) {
+	line, whole, err := l.next()
+	size = int64(len(line))
+	if err != nil || whole {
+		return line, size, err
+	}
+	l.line++
+	l.start = l.end
+	rest, end := l.pass()
+	size += rest
+	l.end += size + end
+	return line[:min(len(line), lineBuffer)], size, nil
+}
+
+// Offset is where the line begins that was returned last, bytes from the beginning of the
+// decompressed input.
+func (l *Lines) Offset() int64 { return l.start }
+
+// next returns the next line; one that is longer than the limit as far as it was read, and
+// leaves its rest, with its end, unread.
+func (l *Lines) next() (line []byte, whole bool, err error) {
 	seen, long := 0, l.spill.buf[:0]
 	for {
 		if i := bytes.IndexByte(l.buf[seen:], '\n'); i >= 0 {
 			line := l.buf[:seen+i]
-			l.buf = l.buf[seen+i+1:]
-			return l.take(long, line)
+			l.buf = l.buf[seen+i:]
+			if line, whole = l.take(long, line); whole {
+				l.buf = l.buf[1:]
+				l.end++
+			}
+			return line, whole, nil
 		}
 		seen = len(l.buf)
 		if l.err != nil {
 			if len(long)+seen == 0 {
-				return nil, l.err
+				return nil, false, l.err
 			}
 			line := l.buf
 			l.buf = nil
-			return l.take(long, line)
+			line, whole = l.take(long, line)
+			return line, whole, nil
 		}
 		if seen == lineBuffer {
 			long = append(long, l.buf...)
 			l.spill.buf, l.buf, seen = long, nil, 0
 			if int64(len(long)) > l.limit {
-				return nil, l.tooLong()
+				return long, false, nil
 			}
+		}
+		l.fill()
+	}
+}
+
+// pass drops what comes before the next end of a line, and that too. It counts both.
+func (l *Lines) pass() (n, end int64) {
+	for {
+		if i := bytes.IndexByte(l.buf, '\n'); i >= 0 {
+			l.buf = l.buf[i+1:]
+			return n + int64(i), 1
+		}
+		n += int64(len(l.buf))
+		l.buf = nil
+		if l.err != nil {
+			return n, 0
 		}
 		l.fill()
 	}
@@ -93,20 +146,22 @@ func (l *Lines) fill() {
 	}
 }
 
-func (l *Lines) take(long, line []byte) ([]byte, error) {
+// take puts a line together; false if it is longer than the limit.
+func (l *Lines) take(long, line []byte) ([]byte, bool) {
 	if len(long) > 0 {
 		line = append(long, line...)
 		l.spill.buf = line
 	}
-	l.line++
 	if int64(len(line)) > l.limit {
-		l.line--
-		return nil, l.tooLong()
+		return line, false
 	}
+	l.line++
+	l.start = l.end
+	l.end += int64(len(line))
 	if n := len(line); n > 0 && line[n-1] == '\r' {
 		line = line[:n-1]
 	}
-	return line, nil
+	return line, true
 }
 
 // tooLong ends the input.

@@ -22,7 +22,9 @@ func trafficDocument(r *traffic.Result, problems []Problem) document {
 	d = append(d, prose(trafficBasis(r)))
 	d = append(d, whyBlocks(&v)...)
 	d = append(d, nextBlocks(&v)...)
-	d = append(d, heading("Ranks"), commRankTable(r))
+	if len(r.Ranks) > 0 {
+		d = append(d, heading("Ranks"), commRankTable(r))
+	}
 	if len(r.Communicators) > 0 {
 		d = append(d, heading("Communicators"), communicatorTable(r))
 	}

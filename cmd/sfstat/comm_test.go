@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sfstat/sfstat/ingest/nsight/nsighttest"
 	"github.com/sfstat/sfstat/internal/largedata"
 )
 
@@ -162,5 +163,29 @@ func (f *commTruth) checkCommunicators(t *testing.T, name string, r *commRun) {
 		if name != "random" && c.Kind != "unknown" && !slices.Contains(kinds, c.Kind) { // whose calls are without structure
 			t.Errorf("%s: %v is called %s, want one of %v", name, c.Ranks, c.Kind, kinds)
 		}
+	}
+}
+
+// An export whose job used no collectives is refused by its name and what to record; beside a log it is one input of
+// several.
+func TestCommWithoutKernels(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "single.sqlite")
+	sums := nsighttest.Export{Host: "node0", Epoch: 1, Processes: []nsighttest.Process{{PID: 7, Name: "python3",
+		Work: []nsighttest.Work{{Start: 10, End: 20, Stream: 7, Correlation: 1, Name: "ampere_sgemm_128x64_tn"}}}}}
+	if err := nsighttest.Write(path, sums); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errs := runArgs(t, strings.NewReader(""), "comm", path)
+	if code != 2 || out != "" || !strings.Contains(errs, "single.sqlite: no kernel of NCCL or RCCL in it: record with nsys profile --trace=cuda,nvtx") {
+		t.Errorf("exit code %d, %q", code, errs)
+	}
+	log := filepath.Join(root, "fixtures", "comm", "run", "nccl.node0.4000.log")
+	code, out, errs = runArgs(t, strings.NewReader(""), "comm", path, log)
+	if code != 0 || !strings.Contains(out, "33 calls of 1 rank") || !strings.Contains(out, "Refused: 1 input") || !strings.Contains(errs, "no kernel of NCCL") {
+		t.Errorf("beside a log: exit code %d, %q\n%s", code, errs, out)
+	}
+	if code, _, _ = runArgs(t, strings.NewReader(""), "comm", "--strict", path, log); code != 2 {
+		t.Errorf("strict: exit code %d", code)
 	}
 }

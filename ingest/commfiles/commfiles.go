@@ -67,7 +67,8 @@ func Read(paths []string, lim ingest.Limits) (*Found, error) {
 		if len(f.Problems) == 1 {
 			return nil, f.Problems[0].Err
 		}
-		err := errors.New("neither a debug log of NCCL nor an export of Nsight Systems in any input")
+		err := errors.New("neither a debug log of NCCL nor an export of Nsight Systems in any input: record with NCCL_DEBUG=INFO " +
+			"NCCL_DEBUG_SUBSYS=INIT,COLL,TUNING,GRAPH, or with nsys profile --trace=cuda,nvtx and nsys export --type=sqlite")
 		for _, p := range f.Problems {
 			err = errors.Join(err, p.Err)
 		}
@@ -116,12 +117,17 @@ const (
 	database
 )
 
-// open opens a file, once: what was read of a pipe does not come again.
-func open(path string, lim ingest.Limits) (*ingest.Source, error) {
+// open opens a file, once: what was read of a pipe does not come again. Shells may have written logs as UTF-16.
+func open(path string, lim ingest.Limits) (src *ingest.Source, err error) {
 	if path == ingest.Stdin {
-		return ingest.NewSource(os.Stdin, path, lim)
+		src, err = ingest.NewSource(os.Stdin, path, lim)
+	} else {
+		src, err = ingest.Open(path, lim)
 	}
-	return ingest.Open(path, lim)
+	if err == nil {
+		src.FromUTF16()
+	}
+	return src, err
 }
 
 // sniff tells by the first bytes.

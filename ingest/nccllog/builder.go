@@ -21,7 +21,6 @@ type Builder struct {
 	last      processKey // of the last record, and
 	lastAt    int        // its process, to spare the map
 	live      map[pointerKey]int
-	pointers  map[uint64][]int // communicators by pointer, over all processes
 	threads   map[threadKey]*thread
 	orphans   []orphan
 	unused    tally
@@ -67,7 +66,7 @@ const (
 // NewBuilder starts an empty log.
 func NewBuilder(lim ingest.Limits) *Builder {
 	return &Builder{lim: lim.OrDefault(), lastAt: None, processes: map[processKey]int{}, live: map[pointerKey]int{},
-		pointers: map[uint64][]int{}, threads: map[threadKey]*thread{}, versions: map[string]bool{},
+		threads: map[threadKey]*thread{}, versions: map[string]bool{},
 		log: Log{Census: Census{Calls: map[nccl.Op]int64{}}}}
 }
 
@@ -207,9 +206,7 @@ func (b *Builder) orphan(r *Record) {
 
 // Log is everything read so far. The builder must not be used any more.
 func (b *Builder) Log() *Log {
-	for _, o := range b.orphans {
-		b.giveBack(o)
-	}
+	b.settle()
 	for _, t := range b.threads {
 		t.closeBlock(b)
 	}
@@ -217,39 +214,6 @@ func (b *Builder) Log() *Log {
 	sortByCount(b.damages.list)
 	b.log.Census.Unused, b.log.Census.Damages = b.unused.list, b.damages.list
 	return &b.log
-}
-
-// giveBack finds the process that has the orphan's communicator. Where none or
-// several have it, the call is of a process without name.
-func (b *Builder) giveBack(o orphan) {
-	c := &b.log.Calls[o.call]
-	owners := b.pointers[c.Call.Comm]
-	comm := None
-	for _, i := range owners {
-		if b.log.Communicators[i].File == c.File || len(owners) == 1 {
-			if comm != None && b.log.Communicators[comm].Process != b.log.Communicators[i].Process {
-				comm = None
-				break
-			}
-			if comm == None || b.log.Communicators[i].Line <= c.Line {
-				comm = i
-			}
-		}
-	}
-	if comm == None {
-		b.log.Census.Strays++
-		r := Record{Line: c.Line, Head: Head{Device: o.dev}}
-		b.file = c.File
-		c.Process = b.process(&r)
-		c.Comm = b.commOf(c.Process, &c.Call, c.Line)
-		b.log.Communicators[c.Comm].Calls++
-		b.log.Processes[c.Process].named(c.Op).Calls++
-		return
-	}
-	b.log.Census.Orphans++
-	c.Comm, c.Process = comm, b.log.Communicators[comm].Process
-	b.log.Processes[c.Process].named(c.Op).Calls++
-	b.log.Communicators[comm].Calls++
 }
 
 func sortByCount(list []Example) {

@@ -8,6 +8,9 @@ import (
 // marker stands in every head, between who writes and what about.
 var marker = []byte("NCCL ")
 
+// maxID is the greatest process or thread id that Linux gives (PID_MAX_LIMIT).
+const maxID = 1 << 22
+
 // level is the word behind the marker.
 type level uint8
 
@@ -83,9 +86,15 @@ func (r *Reader) parseHead(b []byte) (Head, int) {
 		return h, start
 	}
 	from := hostBefore(b, at2-1)
+	if from == at2-1 || pid < 1 || pid > maxID || tid > maxID {
+		return h, from
+	}
 	h.PID, h.TID = pid, tid
 	host := b[from : at2-1]
 	host, glued := splitStamp(host)
+	if !glued {
+		host, glued = splitSecond(b[:from], host)
+	}
 	host = r.known(host)
 	h.Host = r.intern(host)
 	from = at2 - 1 - len(host)
@@ -162,17 +171,16 @@ func digitsBefore(b []byte, end int) (v int64, at int) {
 func hostBefore(b []byte, end int) int {
 	at := end
 	for at > 0 {
-		switch c := b[at-1]; {
-		case c <= ' ', c == ':', c == ']', c == ')', c == '>', c == '|', c == '`', c == '"', c == '\'', c == 0x7f:
-			return at
-		case c >= utf8.RuneSelf:
+		c := b[at-1]
+		if c >= utf8.RuneSelf { // names that were made unrecognisable have such
 			r, size := utf8.DecodeLastRune(b[:at])
 			if r == utf8.RuneError && size == 1 {
 				return at
 			}
 			at -= size
 			continue
-		case c == 'm' && inEscape(b[:at]):
+		}
+		if !inHost(c) || c == 'm' && inEscape(b[:at]) {
 			return at
 		}
 		at--
@@ -180,11 +188,16 @@ func hostBefore(b []byte, end int) int {
 	return at
 }
 
-// inEscape says whether b ends in a colour, such as ESC [ 32 m.
+// inHost says whether a host's name may have c.
+func inHost(c byte) bool {
+	return c|0x20-'a' < 26 || c-'0' < 10 || c == '-' || c == '_' || c == '.'
+}
+
+// inEscape says whether b ends in a colour, such as ESC [ 32 m, or as JSON writes ESC.
 func inEscape(b []byte) bool {
 	i := len(b) - 2
 	for i >= 0 && (b[i]-'0' < 10 || b[i] == ';') {
 		i--
 	}
-	return i >= 1 && b[i] == '[' && b[i-1] == 0x1b
+	return i >= 1 && b[i] == '[' && (b[i-1] == 0x1b || bytes.HasSuffix(bytes.ToLower(b[max(0, i-6):i]), []byte(`\u001b`)))
 }

@@ -22,7 +22,6 @@ func (b *Builder) newComm(p int, line int64, e CommEvent, inferred bool) int {
 	}
 	b.log.Communicators = append(b.log.Communicators, c)
 	b.live[pointerKey{p, e.Pointer}] = i
-	b.pointers[e.Pointer] = append(b.pointers[e.Pointer], i)
 	b.held += commBytes + int64(len(e.Func))
 	return i
 }

@@ -2,6 +2,7 @@ package nccllog
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 
 	"github.com/sfstat/sfstat/ingest"
@@ -11,8 +12,11 @@ import (
 const maxNames = 1 << 16
 
 // maxLine bounds lines, in bytes: NCCL's own have at most a few hundred, and those
-// that processes tore and glued together some thousand.
+// that processes tore and glued together some thousand. Longer ones are passed over.
 const maxLine = 16 << 20
+
+// longExample is how much is shown of a line that is passed over.
+const longExample = 40
 
 // Reader reads records one by one. Its memory is one buffer and one line,
 // and a host name for each host.
@@ -44,7 +48,7 @@ func (r *Reader) Scan() bool {
 		r.segment()
 		return true
 	}
-	line, err := r.lines.Next()
+	line, size, err := r.lines.NextCut()
 	if err != nil {
 		if err != io.EOF {
 			r.err = err
@@ -52,6 +56,11 @@ func (r *Reader) Scan() bool {
 		return false
 	}
 	r.record.Line = r.lines.Pos().Line
+	if size > int64(len(line)) {
+		r.passed(line, size)
+		return true
+	}
+	line = unwrap(line)
 	mark, found := nextHead(line, 0)
 	if !found {
 		r.headless(line)
@@ -95,6 +104,14 @@ func (r *Reader) fill(h Head, l level, text []byte) {
 	default:
 		rec.classify(text)
 	}
+}
+
+// passed makes the record of a line that is too long to be one of a log, of which line is the beginning.
+func (r *Reader) passed(line []byte, size int64) {
+	rec := &r.record
+	rec.Head, rec.HasHead = Head{Device: -1}, false
+	rec.Text = fmt.Appendf(nil, "%d bytes from byte %d on, which begin with %q", size, r.lines.Offset(), line[:min(len(line), longExample)])
+	rec.damaged("a line longer than any of NCCL's, passed over")
 }
 
 // headless makes the record of a line without a head: a call may have

@@ -1,6 +1,7 @@
 package nccllog
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -39,6 +40,7 @@ func build(t testing.TB, text string) *Log {
 	if err != nil {
 		t.Fatal(err)
 	}
+	src.FromUTF16()
 	b := NewBuilder(ingest.Limits{})
 	if err := b.Read(src); err != nil {
 		t.Fatal(err)
@@ -381,8 +383,7 @@ func TestHostile(t *testing.T) {
 		lim  ingest.Limits
 		want error
 	}{
-		{"endless line", strings.NewReader(strings.Repeat("x", 100)), ingest.Limits{Line: 50}, trace.ErrTooLarge},
-		{"a line longer than a log has", strings.NewReader(strings.Repeat("x", maxLine+100_000)), ingest.Limits{}, trace.ErrTooLarge},
+		{"a bomb", bomb(), ingest.Limits{Ratio: 100}, trace.ErrTooLarge},
 		{"too many calls", strings.NewReader(strings.Repeat("h:1:2 [0] NCCL INFO "+call+"\n", 100)), ingest.Limits{Pending: 5000}, trace.ErrTooLarge},
 		{"too many processes", strings.NewReader(manyHosts(100)), ingest.Limits{Pending: 5000}, trace.ErrTooLarge},
 		{"cut gzip", strings.NewReader(packed.String()[:packed.Len()-5]), ingest.Limits{}, trace.ErrTruncated},
@@ -399,6 +400,18 @@ func TestHostile(t *testing.T) {
 			}
 		})
 	}
+}
+
+// bomb is 200 MB of one line, compressed a thousandfold.
+func bomb() io.Reader {
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	fmt.Fprintln(z, "h:1:2 [0] NCCL INFO "+call)
+	for range 200 {
+		z.Write(make([]byte, 1<<20))
+	}
+	z.Close()
+	return &packed
 }
 
 func manyHosts(n int) string {

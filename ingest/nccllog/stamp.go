@@ -19,6 +19,19 @@ func splitStamp(host []byte) (rest []byte, glued bool) {
 	return host[i:], true
 }
 
+// splitSecond parts the seconds of a time of the day from the host that they are glued to: what
+// stands before ends in "19:07:", and "56node03" is a second and a host.
+func splitSecond(before, host []byte) (rest []byte, glued bool) {
+	n := len(before)
+	if n < 6 || before[n-1] != ':' || before[n-4] != ':' || two(before[n-3:]) > 59 || two(before[n-6:]) > 23 {
+		return host, false
+	}
+	if len(host) < 3 || two(host) > 60 {
+		return host, false
+	}
+	return host[2:], true
+}
+
 // stamps reads the stamp before a host; it keeps the last date, since lines
 // of one day follow one another.
 type stamps struct {

@@ -101,8 +101,8 @@ func (t tally) sorted() []nccl.Op {
 
 // lines counts what a counter of lines sees.
 func (t tally) lines(r *traffic.Result, k *traffic.Rank) {
-	for op, m := range r.Log.Processes[k.Process].Named {
-		c := t.of(op)
+	for _, m := range r.Log.Processes[k.Process].Named {
+		c := t.of(m.Op)
 		c.Lines += m.Lines()
 		c.Tunings += m.Tunings
 		c.Damaged += m.Damaged

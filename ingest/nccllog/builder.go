@@ -139,13 +139,13 @@ func (p *Process) mention(r *Record) {
 
 // named is the mentions of an operation, to be counted up.
 func (p *Process) named(op nccl.Op) *Mentions {
-	if p.Named == nil {
-		p.Named = map[nccl.Op]*Mentions{}
+	for i := range p.Named {
+		if p.Named[i].Op == op {
+			return &p.Named[i]
+		}
 	}
-	if p.Named[op] == nil {
-		p.Named[op] = &Mentions{}
-	}
-	return p.Named[op]
+	p.Named = append(p.Named, Mentions{Op: op})
+	return &p.Named[len(p.Named)-1]
 }
 
 // version keeps what a line says of versions, once.

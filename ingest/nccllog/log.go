@@ -27,11 +27,12 @@ type Process struct {
 	PID   int64
 	Clock Clock // of its calls
 	Lines int64
-	Named map[nccl.Op]*Mentions // messages that begin with an operation
+	Named []Mentions // messages that begin with an operation, each once; a slice, since jobs have many processes
 }
 
 // Mentions are the messages that begin with the name of one operation: who counts those counts calls, and more.
 type Mentions struct {
+	Op      nccl.Op
 	Calls   int64 // lines of calls, repeated ones too
 	Tunings int64 // "AllReduce: 262144 Bytes -> …"
 	Damaged int64 // cut short or overwritten

@@ -455,8 +455,8 @@ func TestNamed(t *testing.T) {
 		"h:1:2 [0] NCCL INFO AllReduce: opCount 1 sendb\n"+
 		"h:1:2 [0] NCCL INFO AllReduce |    10.4/   1.2 |\n"+
 		"AllReduce: 17 ms\n")
-	want := Mentions{Calls: 3, Tunings: 1, Damaged: 1}
-	if len(log.Processes) != 1 || len(log.Processes[0].Named) != 1 || *log.Processes[0].Named[nccl.AllReduce] != want || want.Lines() != 5 {
+	want := Mentions{Op: nccl.AllReduce, Calls: 3, Tunings: 1, Damaged: 1}
+	if len(log.Processes) != 1 || len(log.Processes[0].Named) != 1 || log.Processes[0].Named[0] != want || want.Lines() != 5 {
 		t.Errorf("%+v, want %+v", log.Processes, want)
 	}
 }

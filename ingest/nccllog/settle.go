@@ -157,9 +157,9 @@ func (b *Builder) drop(made map[int]int) {
 // absorb adds what q printed, but for the calls, which were given back one by one.
 func (p *Process) absorb(q *Process) {
 	p.Lines += q.Lines
-	for op, m := range q.Named {
-		p.named(op).Tunings += m.Tunings
-		p.named(op).Damaged += m.Damaged
+	for _, m := range q.Named {
+		p.named(m.Op).Tunings += m.Tunings
+		p.named(m.Op).Damaged += m.Damaged
 	}
 }
 

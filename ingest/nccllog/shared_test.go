@@ -167,8 +167,8 @@ func TestScenarios(t *testing.T) {
 			for i := range log.Processes {
 				p := &log.Processes[i]
 				lines := map[string]int{}
-				for op, m := range p.Named {
-					lines[op.String()] = int(m.Lines())
+				for _, m := range p.Named {
+					lines[m.Op.String()] = int(m.Lines())
 				}
 				named[rankOf[fmt.Sprint(p.Host, ":", p.PID)]] = lines
 			}

@@ -133,7 +133,7 @@ func Sniff(head []byte) Format {
 		return Archive
 	case bytes.HasPrefix(head, []byte("SQLite format 3\x00")):
 		return SQLite
-	case bytes.HasPrefix(head, []byte("\xFF\xFE")), bytes.HasPrefix(head, []byte("\xFE\xFF")):
+	case bytes.HasPrefix(head, []byte("\xFF\xFE")), bytes.HasPrefix(head, []byte("\xFE\xFF")), wide(head):
 		return UTF16
 	case packed(head):
 		return Packed
@@ -152,6 +152,27 @@ func Sniff(head []byte) Format {
 		return Binary
 	}
 	return sniffTable(text)
+}
+
+// wide recognises UTF-16 without a mark, of text that begins in ASCII.
+func wide(head []byte) bool {
+	plain := func(c byte) bool { return c > ' ' && c < 0x7f || c == ' ' || c == '\t' || c == '\r' || c == '\n' }
+	if len(head) < 4 {
+		return false
+	}
+	return plain(head[0]) && head[1] == 0 && plain(head[2]) && head[3] == 0 ||
+		head[0] == 0 && plain(head[1]) && head[2] == 0 && plain(head[3])
+}
+
+// narrow is what of UTF-16 text is ASCII.
+func narrow(head []byte) []byte {
+	out := make([]byte, 0, len(head)/2)
+	for _, c := range head {
+		if c != 0 && c < 0x7f {
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 // packed recognises what is neither gzip nor zstd nor plain, and what is

@@ -29,6 +29,10 @@ func (r *Reader) look(c candidate, in *Input) (*metered, error) {
 		if err == nil && in.Format == Archive && !piped {
 			in.Format, err = r.columnar(c.path, ours)
 		}
+		if in.Format == UTF16 { // one of ours is not passed over in a folder
+			head, _ := src.Peek(sniffed)
+			ours = ours || Sniff(narrow(head)).Readable()
+		}
 		if in.Format.operators() {
 			r.claim(in.Path)
 			ours = true

@@ -52,6 +52,7 @@ func TestScripts(t *testing.T) {
 			"exits":   exits,
 			"lines":   lines,
 			"commjob": commJob,
+			"store":   store,
 		},
 		RequireExplicitExec: true,
 	})

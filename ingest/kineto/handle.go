@@ -45,6 +45,7 @@ func (d *reader) complete(e *event) {
 		d.untimed.add(d.s.pos())
 		return
 	}
+	d.timed++
 	switch string(e.cat) {
 	case "cpu_op", "user_annotation", "Operator", "":
 		d.host(e)

@@ -113,10 +113,11 @@ func TestHalvesBeyondTime(t *testing.T) {
 // TestNothing: a trace without steps says why, as far as it can be told.
 func TestNothing(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"traceEvents":[]}`:                      "was anything run",
-		`{"traceEvents":[`:                        "ends in the middle",
-		`{"traceEvents":[[[[[`:                    "1 could not be read, the first at byte 16",
-		`{"traceEvents":[{"ph":"X","ts":"now"}]}`: "1 without a time that can be read, the first at byte 16",
+		`{"traceEvents":[]}`:   "was anything run",
+		`{"traceEvents":[`:     "ends in the middle",
+		`{"traceEvents":[[[[[`: "1 could not be read, the first at byte 16",
+		doc(x("cpu_op", "aten::mm", 1, 1), x("", "fusion.1", 2, 3)): "no step, stage, collective or device work in its 2 timed events",
+		`{"traceEvents":[{"ph":"X","ts":"now"}]}`:                   "1 without a time that can be read, the first at byte 16",
 	} {
 		if _, err := read(t, text); !errors.Is(err, trace.ErrEmpty) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)

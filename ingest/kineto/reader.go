@@ -42,6 +42,8 @@ func Read(r io.Reader, name string, o Options) (*profile.Rank, error) {
 func (d *reader) nothing() error {
 	const without = "a profiler trace without timed events"
 	switch {
+	case d.timed > 0:
+		return trace.Bad(trace.ErrEmpty, "no step, stage, collective or device work in its %d timed events: is it a trace of torch.profiler? A stage map gives names of your own a meaning", d.timed)
 	case d.large.n > 0:
 		return trace.Bad(trace.ErrEmpty, "%s: %d larger than %d MiB, the first at byte %d", without, d.large.n, maxEvent>>20, d.large.first.Offset)
 	case d.damaged.n > 0:
@@ -69,6 +71,7 @@ type reader struct {
 
 	cut      bool
 	events   int64
+	timed    int64 // of them
 	damaged  counted
 	untimed  counted
 	negative counted

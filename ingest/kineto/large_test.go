@@ -2,6 +2,7 @@ package kineto
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"runtime"
 	"strings"
@@ -130,6 +131,22 @@ func TestMillionFrames(t *testing.T) {
 	stepAgain(t, r)
 	if bytes > 8<<20 || len(r.Notes) > 0 {
 		t.Errorf("%d MiB were allocated, notes %v", bytes>>20, r.Notes)
+	}
+}
+
+// TestHugeConfiguration: the process groups of a large job take a megabyte, and
+// each is known.
+func TestHugeConfiguration(t *testing.T) {
+	const size, count = 2048, 100
+	var groups []string
+	for g := range count {
+		groups = append(groups, fmt.Sprintf(`{"pg_name":"%d","pg_desc":"group %d","backend_config":"cuda:nccl","pg_size":%d,"ranks":[%s]}`, g, g, size, numbers(size)))
+	}
+	text := `{"distributedInfo":{"backend":"nccl","pg_count":100,"pg_config":[` + strings.Join(groups, ",") + `],"rank":1999,"world_size":2048},"traceEvents":[` + step + `,` +
+		k(allReduce, 4, 1012, 1020, 30, `, "Collective name":"allreduce","Process Group Name":"97","Process Group Ranks":"[0, 1, 2, ...]"`) + `]}`
+	r := must(t, text)
+	if c := r.Collectives[0]; len(text) < 1<<20 || r.ID != 1999 || r.World != 2048 || c.Desc != "group 97" || len(c.Ranks) != size || c.Size != size {
+		t.Errorf("%d bytes: rank %d of %d, collective of %s with %d members", len(text), r.ID, r.World, c.Desc, len(c.Ranks))
 	}
 }
 

@@ -103,7 +103,12 @@ func FuzzRows(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			if ranks := r.ranks(); len(ranks) > 0 {
+			defer r.discard()
+			ranks, err := r.ranks()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(ranks) > 0 {
 				files = append(files, ranks)
 			}
 		}

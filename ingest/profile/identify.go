@@ -129,6 +129,9 @@ func (j *Job) identify() {
 	named := make([]int, len(j.Ranks))
 	for i, r := range j.Ranks {
 		told[i], named[i] = r.ID, rankInName(r.Source)
+		if r.World > 0 && named[i] >= r.World { // a process, or a date
+			named[i] = -1
+		}
 	}
 	switch {
 	case complete(told) && distinctInts(told):

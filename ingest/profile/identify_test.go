@@ -40,6 +40,7 @@ func TestJobs(t *testing.T) {
 		"other times":              {[]*Rank{recorded("a1", 0, 2, 0, 1), recorded("a2", 0, 2, hour, 1), recorded("b1", 1, 2, 0, 1), recorded("b2", 1, 2, hour, 1)}, "0 1; 0 1", ""},
 		"other worlds":             {[]*Rank{recorded("a", 0, 2, 0, 1), recorded("b", 1, 2, 0, 1), recorded("c", 0, 8, 0, 1)}, "0 1; 0", ""},
 		"a rank too many":          {[]*Rank{recorded("a", 1, 4, 0, 1), recorded("c", 5, 4, 0, 1)}, "1 5", "a world of 4 ranks, told by the traces, has no rank 5"},
+		"processes in the names":   {[]*Rank{recorded("h.1075.pt.trace.json", -1, 2, 0, 1), recorded("h.1074.pt.trace.json", -1, 2, 0, 1)}, "0 1", "in order of their names"},
 		"a gap":                    {[]*Rank{recorded("a", 0, 4, 0, 1), recorded("c", 3, 4, 0, 1)}, "0 3", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

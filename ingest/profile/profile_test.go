@@ -299,6 +299,11 @@ func TestKinds(t *testing.T) {
 		"mscclKernel_Sum_half_Simple_1":                                                      UnknownOperation,
 		"void oneRankReduce<FuncPreMulSum<float>>(x)":                                        Reduce,
 		"void deep_ep::intranode::dispatch<8>(int4*)":                                        AllToAll,
+		"void deep_ep::internode_ll::combine<8>(int4*)":                                      AllToAll,
+		"void c10d::symmetric_memory::multimem_all_reduce_kernel<c10::BFloat16, 16>(x)":      AllReduce,
+		"void c10d::symmetric_memory::two_shot_all_reduce_kernel<c10::BFloat16>(x)":          AllReduce,
+		"void nvshmemi_alltoall_kernel<4>(x)":                                                AllToAll,
+		"rcclGenericKernel<3, false>(ncclDevKernelArgsStorage<4096ul>)":                      UnknownOperation,
 	} {
 		if KindOfKernel(name) != Communication {
 			t.Errorf("%s does not communicate", name)
@@ -417,5 +422,42 @@ func TestNamesBounded(t *testing.T) {
 	}
 	if got := b.names[b.Name(bytes.Repeat([]byte("z"), maxName))]; got != "(other)" {
 		t.Errorf("one name more is %.20q", got)
+	}
+}
+
+// TestCutSteps: a first and a last step that are cut off on one rank are left
+// out on all, and that is said.
+func TestCutSteps(t *testing.T) {
+	var ranks []*Rank
+	for id := range 2 {
+		f := newFeed()
+		for s := int64(0); s < 5; s++ {
+			from, to := 100*s, 100*s+100
+			switch {
+			case id == 1 && s == 0:
+				from = 95
+			case id == 1 && s == 4:
+				to = 403
+			}
+			f = f.on(1, "ProfilerStep#"+itoa(s), from, to)
+			if to-from == 100 {
+				f = f.on(1, "forward", from, from+20).on(1, "backward", from+20, from+30)
+			}
+		}
+		r := f.finish()
+		r.ID, r.World = id, 2
+		ranks = append(ranks, r)
+	}
+	if s := ranks[1].Steps; !s[0].Cut || s[1].Cut || s[3].Cut || !s[4].Cut || ranks[0].Steps[0].Cut {
+		t.Errorf("cut: %+v", s)
+	}
+	windows, err := Windows(ranks, Options{})
+	if err != nil || len(windows) != 1 {
+		t.Fatalf("%d windows, %v", len(windows), err)
+	}
+	w := windows[0]
+	if w.FirstStep != 1 || w.Steps() != 3 ||
+		!slices.ContainsFunc(w.Notes, func(n trace.Note) bool { return strings.Contains(n.Text, "steps 0, 4 are cut off") }) {
+		t.Errorf("%d steps from %d, notes %v", w.Steps(), w.FirstStep, w.Notes)
 	}
 }

@@ -47,7 +47,7 @@ var PaperTables = []PaperTable{
 	}},
 	{Number: 5, families: []simulate.Family{simulate.ForwardDevice, simulate.ForwardHost},
 		of: func(s *Score) Table { return s.ForwardTable(View{Published: true}) }},
-	{Number: 6, families: allFamilies(), of: func(*Score) Table { return SourceTable(nil) }},
+	{Number: sourceTable, families: allFamilies(), of: func(*Score) Table { return SourceTable(nil) }}, // Tables knows of recordings
 	{Number: 8, of: (*Score).FieldTable},
 	{Number: 12, families: allFamilies(), of: (*Score).LabelTable},
 	{Number: 13, families: allFamilies(), of: func(*Score) Table { return GateTable() }},
@@ -59,6 +59,9 @@ var PaperTables = []PaperTable{
 	}},
 	{Number: 15, of: func(s *Score) Table { return s.SweepTable(View{Published: true}) }},
 }
+
+// sourceTable is the paper's table of profilers.
+const sourceTable = 6
 
 // paperNumbers lists them.
 func paperNumbers() string {
@@ -89,14 +92,23 @@ func Tables(dir string) ([]Artifact, error) {
 	if err != nil {
 		return nil, err
 	}
+	recorded, recordings, err := f.recordings()
+	if err != nil {
+		return nil, err
+	}
 	var out []Artifact
 	for i := range PaperTables {
 		p := &PaperTables[i]
 		part, inputs := f.forTable(p, score, rows)
-		if len(part.Runs) == 0 {
+		a := Artifact{Name: "table-" + strconv.Itoa(p.Number), Inputs: inputs}
+		switch {
+		case p.Number == sourceTable && len(recorded) > 0:
+			a.Table, a.Inputs = SourceTable(recorded), recordings
+		case len(part.Runs) == 0:
 			continue
+		default:
+			a.Table = p.of(part)
 		}
-		a := Artifact{Name: "table-" + strconv.Itoa(p.Number), Table: p.of(part), Inputs: inputs}
 		a.Table.Title = "Table " + strconv.Itoa(p.Number) + ". " + a.Table.Title
 		out = append(out, a)
 	}

@@ -17,7 +17,9 @@ type Task struct {
 	Group  string
 	Tables []int // that it is for
 	Spec   simulate.Spec
-	Hash   string // SHA-256 of the runner, unless it is the simulator, and of Spec as JSON, in hexadecimal
+	// Profiler leaves its traces where Recordings looks for them.
+	Profiler Profiler
+	Hash     string // SHA-256 of the profiler and the runner, unless none and the simulator, and of Spec as JSON, in hexadecimal
 }
 
 // Plan lists the runs of a campaign, in the order in which the specification
@@ -41,6 +43,9 @@ func (s *Spec) Plan() ([]Task, error) {
 		}
 		if err := g.validateWork(); err != nil {
 			return nil, err
+		}
+		if g.Profiler != NoProfiler && s.Runner != Local {
+			return nil, trace.Bad(trace.ErrFormat, "group %s: profiler is for runner local, and the runner is %v", g.Name, s.Runner)
 		}
 		if n := g.size(); n > MostTasks-len(tasks) {
 			return nil, trace.Bad(trace.ErrTooLarge, "more than %d runs with group %s: make several campaigns", MostTasks, g.Name)
@@ -92,7 +97,7 @@ func (g *Group) task(fault simulate.Fault, ranks int, seed uint64) Task {
 		what += "-" + strconv.FormatFloat(float64(fault.Delay), 'f', -1, 64) + "ms"
 	}
 	s.Run = fmt.Sprintf("%s-%s-r%d-s%d", g.Name, what, ranks, seed)
-	return Task{ID: s.Run, Group: g.Name, Tables: g.Tables, Spec: s}
+	return Task{ID: s.Run, Group: g.Name, Tables: g.Tables, Spec: s, Profiler: g.Profiler}
 }
 
 // hash tells runs apart that differ in what is recorded: by specification, or
@@ -104,6 +109,9 @@ func (t *Task) hash(r Runner) string {
 	}
 	if r != Simulator {
 		text = append([]byte(r.String()+"\n"), text...)
+	}
+	if t.Profiler != NoProfiler {
+		text = append([]byte(t.Profiler.String()+"\n"), text...)
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])

@@ -44,10 +44,22 @@ const (
 
 var eventsNames = []string{"on", "off"}
 
+// Profiler is what looks at a run beside the recorder. The zero value is
+// nothing.
+type Profiler uint8
+
+const (
+	NoProfiler Profiler = iota
+	PyTorch             // torch.profiler on every rank, in all recorded steps
+)
+
+var profilerNames = []string{"none", "pytorch"}
+
 var (
 	_ encoding.TextUnmarshaler = (*Runner)(nil)
 	_ encoding.TextUnmarshaler = (*Program)(nil)
 	_ encoding.TextUnmarshaler = (*Events)(nil)
+	_ encoding.TextUnmarshaler = (*Profiler)(nil)
 )
 
 func nameOf(names []string, i uint8) string {
@@ -68,6 +80,8 @@ func parseName(what string, names []string, text []byte) (uint8, error) {
 func (r Runner) String() string  { return nameOf(runnerNames, uint8(r)) }
 func (p Program) String() string { return nameOf(programNames, uint8(p)) }
 func (e Events) String() string  { return nameOf(eventsNames, uint8(e)) }
+
+func (p Profiler) String() string { return nameOf(profilerNames, uint8(p)) }
 
 // MarshalText writes the name.
 func (r Runner) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
@@ -96,5 +110,15 @@ func (p *Program) UnmarshalText(text []byte) error {
 func (e *Events) UnmarshalText(text []byte) error {
 	i, err := parseName("events", eventsNames, text)
 	*e = Events(i)
+	return err
+}
+
+// MarshalText writes the name.
+func (p Profiler) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// UnmarshalText is the inverse of MarshalText.
+func (p *Profiler) UnmarshalText(text []byte) error {
+	i, err := parseName("profiler", profilerNames, text)
+	*p = Profiler(i)
 	return err
 }

@@ -63,6 +63,7 @@ type Job struct {
 	Accumulation int                        `yaml:"accumulation,omitempty"` // microsteps, which meet in the last of them
 	Work         map[string]simulate.Millis `yaml:"work_ms,omitempty"`      // mean work of a healthy rank by stage
 	Events       Events                     `yaml:"events,omitempty"`       // whether device times are sampled
+	Profiler     Profiler                   `yaml:"profiler,omitempty"`     // that runs beside the recorder
 }
 
 // Strike is whom the faults of a group hit and when; the zero value is one rank

@@ -120,13 +120,6 @@ func TestEvaluationGroups(t *testing.T) {
 	}
 }
 
-func TestSourceTable(t *testing.T) {
-	table := SourceTable([]Source{{"sfstat", 12, 12, 110_000, 0}, {"profiler", 11, 12, 15_000_000, 0.031}})
-	if len(table.Rows) != 5 || strings.Join(table.Rows[1], " ") != "profiler 11/12 15.00 MB 0.031" || len(table.Notes) > 0 {
-		t.Errorf("%+v", table)
-	}
-}
-
 // TestGateTable: the handbook gives the same gates, values and reasons.
 func TestGateTable(t *testing.T) {
 	text, err := os.ReadFile(filepath.FromSlash("../docs/gates.md"))

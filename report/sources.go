@@ -176,8 +176,12 @@ func sourcesHeadline(c *sources.Comparison) string {
 }
 
 func sourcesBasis(c *sources.Comparison) string {
-	return fmt.Sprintf("%s and ranks %s that all sources have, matched by %v, each step from zero; the stages to look into reach %s of the exposed time. Shares within %s of each other are a tie.",
-		counted(c.Steps, "step"), trace.RankList(c.Ranks), c.Match, percentOf(c.Tau), strconv.FormatFloat(c.Tie, 'f', -1, 64))
+	ranks := "ranks "
+	if len(c.Ranks) == 1 {
+		ranks = "rank "
+	}
+	return fmt.Sprintf("%s and %s that all sources have, matched by %v, each step from zero; the stages to look into reach %s of the exposed time. Shares within %s of each other are a tie.",
+		counted(c.Steps, "step"), ranks+trace.RankList(c.Ranks), c.Match, percentOf(c.Tau), strconv.FormatFloat(c.Tie, 'f', -1, 64))
 }
 
 // letter stands for a source: A to Z, then A2.

@@ -82,6 +82,17 @@ func (m *matrix) stages() []string {
 	return names
 }
 
+// named are the stages without the residual, which every recorder may have.
+func (m *matrix) named() []string {
+	return slices.DeleteFunc(m.stages(), func(name string) bool { return name == trace.ResidualStage })
+}
+
+// shares reports whether two sources have a stage in common.
+func (m *matrix) shares(o *matrix) bool {
+	theirs := o.named()
+	return slices.ContainsFunc(m.named(), func(name string) bool { return slices.Contains(theirs, name) })
+}
+
 func (m *matrix) ranksText() string { return "ranks " + trace.RankList(m.ranks()) }
 
 func (m *matrix) stepsText() string {

@@ -20,9 +20,11 @@ package sources
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/trace"
@@ -50,6 +52,10 @@ func (m Match) String() string {
 	}
 	return "number"
 }
+
+// ErrNoStep is wrapped where no step number is in all sources, which ByOrder
+// does not mind.
+var ErrNoStep = errors.New("no step is in all sources")
 
 // Options of Compare. The zero value is usable.
 type Options struct {
@@ -131,7 +137,7 @@ func Compare(all []Source, o Options) (*Comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.nameStages(matrices)
+	c.nameStages(all, matrices)
 	for i, m := range matrices {
 		a, err := c.account(all[i], m, steps, gates)
 		if err != nil {
@@ -157,8 +163,7 @@ func (c *Comparison) meet(all []Source, matrices []*matrix) ([]int64, error) {
 	case len(ranks) == 0:
 		return nil, trace.Bad(trace.ErrMissing, "no rank is in all sources: %s", eachOf(all, matrices, (*matrix).ranksText))
 	case len(steps) == 0:
-		return nil, trace.Bad(trace.ErrMissing, "no step is in all sources: %s; --match order compares the first steps of each whatever their numbers",
-			eachOf(all, matrices, (*matrix).stepsText))
+		return nil, fmt.Errorf("%w: %s (%w)", ErrNoStep, eachOf(all, matrices, (*matrix).stepsText), trace.ErrMissing)
 	}
 	c.Steps, c.Ranks = len(steps), ranks
 	for i, m := range matrices {
@@ -177,9 +182,13 @@ func (c *Comparison) doubt(format string, args ...any) {
 }
 
 // nameStages lists the stages of all sources, in the order of the first.
-func (c *Comparison) nameStages(matrices []*matrix) {
+func (c *Comparison) nameStages(all []Source, matrices []*matrix) {
 	for i, m := range matrices {
 		var own []string
+		if i > 0 && !m.shares(matrices[0]) {
+			c.doubt("%s has no stage of %s's, whose shares can then not be compared: %s against %s; are they the names of one program?",
+				all[i].Name, all[0].Name, strings.Join(m.named(), ", "), strings.Join(matrices[0].named(), ", "))
+		}
 		for _, name := range m.stages() {
 			if at := slices.Index(c.Stages, name); at < 0 {
 				c.Stages = append(c.Stages, name)

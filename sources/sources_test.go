@@ -108,7 +108,7 @@ func TestRanks(t *testing.T) {
 
 func TestOrder(t *testing.T) {
 	all := []Source{source("from 0", window(0, 10, 20, 30, 20, 1, 2, 3, 2)), source("from 9", window(9, 10, 20, 30, 20))}
-	if _, err := Compare(all, Options{}); !errors.Is(err, trace.ErrMissing) || !strings.Contains(err.Error(), "from 0 has steps 0 to 1, from 9 has steps 9 to 9; --match order") {
+	if _, err := Compare(all, Options{}); !errors.Is(err, ErrNoStep) || !errors.Is(err, trace.ErrMissing) || !strings.Contains(err.Error(), "from 0 has steps 0 to 1, from 9 has steps 9 to 9") {
 		t.Error(err)
 	}
 	c, err := Compare(all, Options{Match: ByOrder})

@@ -80,6 +80,7 @@ type Options struct {
 	Out       string // folder of the packets; made if it is not there
 	Recording Recording
 	Gathering Gathering
+	Profile   string // folder for the traces of PyTorch's profiler, which runs beside the recorder; "": it does not
 	// Dir is where the job and its specification are put, of one launch at a
 	// time; "": a temporary folder, which stays behind when this program is
 	// killed.
@@ -125,19 +126,23 @@ func Launch(ctx context.Context, o Options) error {
 	if err := writeFile(file, text); err != nil {
 		return err
 	}
-	w := World{Python: o.Python, Ranks: spec.Ranks, PythonPath: installed.PythonPath,
-		Args: []string{installed.Job, "--spec", file, "--out", out, "--recording", o.Recording.String(), "--group", o.Gathering.String()}}
+	args := []string{installed.Job, "--spec", file, "--out", out, "--recording", o.Recording.String(), "--group", o.Gathering.String()}
+	if o.Profile != "" {
+		profile, err := madeFolder(o.Profile)
+		if err != nil {
+			return err
+		}
+		args = append(args, "--profile", profile)
+	}
+	w := World{Python: o.Python, Ranks: spec.Ranks, PythonPath: installed.PythonPath, Args: args}
 	return w.Run(ctx)
 }
 
 // freshFolder is the absolute path of a folder without packets. Those of
 // another launch would count as the same run's, and be refused by readers.
 func freshFolder(path string) (string, error) {
-	path, err := filepath.Abs(path)
+	path, err := madeFolder(path)
 	if err != nil {
-		return "", err
-	}
-	if err := os.MkdirAll(path, 0o777); err != nil {
 		return "", err
 	}
 	entries, err := os.ReadDir(path)
@@ -151,4 +156,13 @@ func freshFolder(path string) (string, error) {
 		}
 	}
 	return path, nil
+}
+
+// madeFolder is the absolute path of a folder, which is made if it is not there.
+func madeFolder(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	return path, os.MkdirAll(path, 0o777)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/simulate"
+	"github.com/sfstat/sfstat/sources"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -168,5 +169,27 @@ func TestNames(t *testing.T) {
 	var r Recording
 	if err := r.UnmarshalText([]byte("video")); !errors.Is(err, trace.ErrType) {
 		t.Errorf("error is %v", err)
+	}
+}
+
+// TestRealProfile: PyTorch's profiler beside the recorder tells the same of the
+// steps, of the same numbers, and of the stages.
+func TestRealProfile(t *testing.T) {
+	needTorch(t)
+	s := short(t, `
+ranks: 2
+schedule: {windows: 1, steps: 6, warmup: 2}
+faults: [{family: data, delay_ms: 60, ranks: [1]}]`)
+	dir := t.TempDir()
+	packets, profile := filepath.Join(dir, "packets"), filepath.Join(dir, "pytorch")
+	if err := Launch(t.Context(), Options{Spec: s, Out: packets, Profile: profile}); err != nil {
+		t.Fatal(err)
+	}
+	c, err := sources.Compare([]sources.Source{{Name: "packets", Windows: windows(t, packets)}, {Name: "pytorch", Windows: windows(t, profile)}}, sources.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h := c.Accounts[1].Held; c.Steps != 6 || len(c.Ranks) != 2 || !h.SameRouting || h.Difference > 0.05 {
+		t.Errorf("%d steps of ranks %v, %+v", c.Steps, c.Ranks, *h)
 	}
 }

@@ -62,12 +62,16 @@ func (m Maker) Prepare(ctx context.Context, tasks []campaign.Task) error {
 // before this one left is removed.
 func (m Maker) Make(ctx context.Context, t *campaign.Task, keep func(*trace.Window) error) error {
 	out, job := filepath.Join(m.Dir, "packets", t.ID), filepath.Join(m.Dir, "job")
-	for _, left := range []string{out, job} {
+	profile := t.ProfileFolder(m.Dir)
+	for _, left := range []string{out, job, profile} {
+		if left == "" {
+			continue
+		}
 		if err := os.RemoveAll(left); err != nil {
 			return err
 		}
 	}
-	o := ddp.Options{Python: m.Python, Spec: t.Spec, Out: out, Recording: Recording(t.Spec), Dir: job}
+	o := ddp.Options{Python: m.Python, Spec: t.Spec, Out: out, Recording: Recording(t.Spec), Profile: profile, Dir: job}
 	if err := ddp.Launch(ctx, o); err != nil {
 		return err
 	}

@@ -1,7 +1,11 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"io"
+	"os"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -55,8 +59,12 @@ func (p *program) compareSources(c *cli.Context) error {
 	if c.String("match") == sources.ByOrder.String() {
 		o.Match = sources.ByOrder
 	}
+	names := c.Args().Slice()
+	if i := slices.Index(names, ingest.Stdin); i >= 0 && slices.Contains(names[i+1:], ingest.Stdin) {
+		return badUsage("- is given twice, and standard input can be read once: give files or folders for the others")
+	}
 	var all []sources.Source
-	for _, path := range c.Args().Slice() {
+	for _, path := range names {
 		s, err := p.source(c, path)
 		if err != nil {
 			return err
@@ -64,13 +72,33 @@ func (p *program) compareSources(c *cli.Context) error {
 		all = append(all, s)
 	}
 	comparison, err := sources.Compare(all, o)
+	if errors.Is(err, sources.ErrNoStep) {
+		return badInput(fmt.Errorf("%w; --match order compares the first steps of each whatever their numbers", err))
+	}
 	if err != nil {
 		return badInput(err)
 	}
+	comparison.Doubts = append(comparison.Doubts, alike(names)...)
 	if err := p.emit(c, func(w io.Writer) error { return report.Sources(w, comparison, as, p.style(c)) }); err != nil {
 		return err
 	}
 	return failOn(c, differing(comparison))
+}
+
+// alike says which sources are the same file or folder, under whatever names:
+// that they agree means nothing.
+func alike(names []string) []string {
+	var out []string
+	for i, a := range names {
+		for _, b := range names[i+1:] {
+			first, err := os.Stat(a)
+			second, problem := os.Stat(b)
+			if err == nil && problem == nil && os.SameFile(first, second) {
+				out = append(out, fmt.Sprintf("%s and %s are the same: that they agree says nothing about recorders", a, b))
+			}
+		}
+	}
+	return out
 }
 
 // source reads what one recorder saw. All of it must be good: a file that is
@@ -84,18 +112,8 @@ func (p *program) source(c *cli.Context, path string) (sources.Source, error) {
 	if err != nil {
 		return s, err
 	}
-	for _, file := range in.read {
-		switch {
-		case file.Skipped != "" || file.Windows == 0:
-		case file.Bytes == ingest.UnknownSize || s.Bytes < 0:
-			s.Bytes = ingest.UnknownSize
-		default:
-			s.Bytes += file.Bytes
-		}
-		if file.Skipped == "" && file.Windows > 0 {
-			s.Format = file.Format.String()
-		}
-	}
+	bytes, read := auto.Stored(in.read)
+	s.Bytes, s.Format = bytes, read.String()
 	if len(s.Windows) == 0 {
 		return s, badInput(trace.At(trace.Pos{File: path}, trace.Bad(trace.ErrEmpty, "no windows in it")))
 	}

@@ -50,7 +50,7 @@ var rules = []rule{
 	{of: "campaign/communication", may: []string{"trace", "engine", "traffic", "ingest", "plots", "campaign", "internal"}},
 	{of: "campaign/local", may: []string{"trace", "campaign", "simulate", "internal"}},
 	{of: "campaign/slurm", may: []string{"trace", "campaign", "simulate", "internal"}},
-	{of: "campaign", may: []string{"trace", "engine", "diagnose", "overhead", "report", "plots", "ingest", "archive", "simulate", "recorder", "internal"}},
+	{of: "campaign", may: []string{"trace", "engine", "diagnose", "overhead", "sources", "report", "plots", "ingest", "archive", "simulate", "recorder", "internal"}},
 	{of: "recorder"},
 	{of: "selfcheck", may: []string{"trace", "engine", "diagnose", "report", "ingest", "archive", "simulate", "campaign"}},
 	{of: "bench", may: []string{""}},

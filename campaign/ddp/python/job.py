@@ -46,7 +46,7 @@ def main(arguments: Optional[List[str]] = None) -> None:
         spec = json.load(file)
     from sfstat_job.run import run
 
-    run(spec, options.out, options.recording, options.group, options.backend)
+    run(spec, options)
 
 
 def _options(arguments: Optional[List[str]]) -> argparse.Namespace:
@@ -57,6 +57,7 @@ def _options(arguments: Optional[List[str]]) -> argparse.Namespace:
                         help="wall times; device times of sampled steps besides; nothing")
     parser.add_argument("--group", choices=("files", "gather"), default="files", help="a file for each rank, or one that rank 0 writes")
     parser.add_argument("--backend", choices=("gloo", "nccl"), default="gloo", help="nccl needs a GPU for each rank of a machine")
+    parser.add_argument("--profile", default="", help="folder for the traces of PyTorch's profiler; without it, none runs")
     return parser.parse_args(arguments)
 
 

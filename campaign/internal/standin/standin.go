@@ -46,6 +46,7 @@ func run(args []string) error {
 	spec, out := flags.String("spec", "", ""), flags.String("out", "", "")
 	flags.String("recording", "", "")
 	flags.String("group", "", "")
+	flags.String("profile", "", "")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ from sfstat_recorder import BACKWARD, FORWARD, OPTIMIZER, CudaEvents, Recorder
 from .device import CudaDevice, Device, EmulatedDevice
 from .model import BATCH, WIDTH, Delay, Layers, Pace, parallel, slow_reduce
 from .plan import Amount, Op, Plan
+from .profiler import Profiler
 
 _NOTHING: ContextManager[Any] = contextlib.nullcontext()
 
@@ -21,8 +22,9 @@ _NOTHING: ContextManager[Any] = contextlib.nullcontext()
 class Loop:
     """Carries the steps of a plan out, under a recorder or without."""
 
-    def __init__(self, plan: Plan, gpu: Optional[int] = None) -> None:
+    def __init__(self, plan: Plan, gpu: Optional[int] = None, profiler: Optional[Profiler] = None) -> None:
         self._plan = plan
+        self._profiler = profiler
         torch.manual_seed(plan.seed % 2**63)
         place = torch.device("cpu") if gpu is None else torch.device("cuda", gpu)
         self.device: Device = EmulatedDevice() if gpu is None else CudaDevice(torch, CudaEvents(torch.cuda))
@@ -47,12 +49,18 @@ class Loop:
                     self._launch(op, amount)
                     self._carry_out(op, amount)
             return
-        with perf.step(index):
+        with self._profiled_step(index), perf.step(index):
             for op, amount in zip(self._plan.ops, amounts):
-                with perf.stage(op.name):
+                with perf.stage(op.name), self._profiled(op):
                     with _events(perf, op, events):
                         self._launch(op, amount)
                     self._carry_out(op, amount)
+
+    def _profiled_step(self, index: int) -> ContextManager[Any]:
+        return _NOTHING if self._profiler is None else self._profiler.step(index)
+
+    def _profiled(self, op: Op) -> ContextManager[Any]:
+        return _NOTHING if self._profiler is None else self._profiler.stage(op.stage)
 
     def _launch(self, op: Op, amount: Amount) -> None:
         """The host does not see device work where it is launched."""

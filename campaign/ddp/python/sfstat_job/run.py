@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from argparse import Namespace
 from typing import Any, Mapping, Optional
 
 import torch
@@ -13,15 +14,20 @@ from sfstat_recorder import Identity, Recorder, TorchGroup
 
 from .loop import Loop
 from .plan import Plan
+from .profiler import Profiler
 
 
-def run(spec: Mapping[str, Any], out: str, recording: str, group: str, backend: str) -> None:
-    """Carries the whole schedule out. Packets go to the folder ``out``."""
-    gpu = connect(spec["ranks"], backend)
+def run(spec: Mapping[str, Any], options: Namespace) -> None:
+    """Carries the whole schedule out, as the arguments of the job say. Packets
+    go to the folder ``out``.
+    """
+    out: str = options.out
+    gpu = connect(spec["ranks"], options.backend)
     plan = Plan(spec, dist.get_rank())
-    loop = Loop(plan, gpu)
-    perf = None if recording == "off" else recorder(plan, loop, out, group)
-    events = 1 / plan.side_every if recording == "events" and plan.side_every > 0 else 0.0
+    profiler = Profiler(options.profile, plan.rank) if options.profile else None
+    loop = Loop(plan, gpu, profiler)
+    perf = None if options.recording == "off" else recorder(plan, loop, out, options.group)
+    events = 1 / plan.side_every if options.recording == "events" and plan.side_every > 0 else 0.0
     before = False  # whether the step before was recorded
     for step in range(plan.schedule.total):
         recorded = plan.schedule.recorded(step) is not None
@@ -29,6 +35,8 @@ def run(spec: Mapping[str, Any], out: str, recording: str, group: str, backend: 
             perf.pause()
         loop.step(step, perf if recorded else None, events)
         before = recorded
+    if profiler is not None:
+        profiler.close()
     written = perf is None or perf.close()
     dist.barrier()  # nobody leaves before all have recorded
     dist.destroy_process_group()

@@ -1,0 +1,20 @@
+package auto
+
+import "github.com/sfstat/sfstat/ingest"
+
+// Stored sums up the inputs that windows came from: their bytes as stored, or
+// ingest.UnknownSize where one came through a pipe, and the format of the last.
+func Stored(inputs []Input) (bytes int64, as Format) {
+	for _, in := range inputs {
+		switch {
+		case in.Skipped != "" || in.Windows == 0:
+			continue
+		case in.Bytes == ingest.UnknownSize || bytes == ingest.UnknownSize:
+			bytes = ingest.UnknownSize
+		default:
+			bytes += in.Bytes
+		}
+		as = in.Format
+	}
+	return bytes, as
+}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import ContextManager
+from typing import Any, ContextManager
 
 import torch.profiler
 
@@ -18,7 +18,7 @@ class Profiler:
         activities = [torch.profiler.ProfilerActivity.CPU]
         if torch.cuda.is_available():
             activities.append(torch.profiler.ProfilerActivity.CUDA)
-        self._profile = torch.profiler.profile(activities=activities)
+        self._profile: Any = torch.profiler.profile(activities=activities)
         self._running = False
 
     def step(self, index: int) -> ContextManager[object]:

@@ -198,7 +198,7 @@ func (c *chrome) args(rank, kernel int, calls []traffic.Match) (operationArgs, b
 	log := c.r.Log
 	x := &log.Calls[calls[0].Call]
 	a := operationArgs{Op: x.Op.String(), Calls: len(calls), Count: x.Count, Datatype: x.Datatype.String(), Certain: true,
-		Call: fmt.Sprintf("%s:%d", c.r.LogNames[x.File], x.Line)}
+		Call: fmt.Sprintf("%s:%d", c.r.Sources[x.File], x.Line)}
 	for _, m := range calls {
 		a.Bytes += max(log.Calls[m.Call].Bytes(), 0)
 		a.Certain = a.Certain && m.Certain

@@ -32,7 +32,7 @@ func Matches(w io.Writer, r *traffic.Result) error {
 		c := &r.Log.Calls[m.Call]
 		k := &r.Ranks[m.Rank]
 		p := &r.Exports[k.Export].Processes[k.Recorded]
-		_ = out.Write([]string{harmless(r.LogNames[c.File]), strconv.FormatInt(c.Line, 10), harmless(r.Names[k.Export]), strconv.FormatInt(p.Global, 10),
+		_ = out.Write([]string{harmless(r.Sources[c.File]), strconv.FormatInt(c.Line, 10), harmless(r.Names[k.Export]), strconv.FormatInt(p.Global, 10),
 			strconv.FormatInt(p.Kernels[m.Kernel].Correlation, 10), strconv.FormatBool(m.Certain)})
 	}
 	out.Flush()
@@ -71,6 +71,7 @@ type commRankJSON struct {
 	Log     bool   `json:"logged"`
 	Export  string `json:"sqlite_file"`
 	Pairing string `json:"paired_by"`
+	Join    string `json:"tied_by"`
 	Calls   int    `json:"calls"`
 	Pairs   int    `json:"matches"`
 	Certain int    `json:"certain_matches"`
@@ -147,7 +148,7 @@ func trafficOf(r *traffic.Result, problems []Problem) trafficJSON {
 	}
 	for i := range r.Ranks {
 		k := &r.Ranks[i]
-		j := commRankJSON{Rank: k.Rank, Host: k.Host, PID: k.PID, Log: k.Process != traffic.None, Pairing: k.Pairing.String(), Calls: len(k.Calls), Pairs: k.Pairs, Certain: k.Certain}
+		j := commRankJSON{Rank: k.Rank, Host: k.Host, PID: k.PID, Log: k.Logged, Join: k.Join.String(), Pairing: k.Pairing.String(), Calls: len(k.Calls), Pairs: k.Pairs, Certain: k.Certain}
 		if k.Device >= 0 {
 			j.Device = &k.Device
 		}

@@ -33,7 +33,7 @@ func TestTrafficSchemaIsComplete(t *testing.T) {
 	schema, doc := readSchema(t, "comm")
 	complete(t, "comm", doc, explained)
 	problem := Input{Problems: []Problem{{"x.log", errors.New("torn")}}}
-	for name, paths := range map[string][]string{"all": {commRun}, "logs": {commRun + "/nccl.node0.4000.log"}, "exports": {commRun + "/node1.sqlite"}} {
+	for name, paths := range map[string][]string{"all": {commRun}, "logs": {commRun + "/nccl.node0.4000.log"}, "exports": {commRun + "/node1.sqlite"}, "payloads": {commRun + "/../payloads"}} {
 		r := fixtureTraffic(t, paths...)
 		m, err := volume.Model{Layers: 2, Hidden: 512, Sequence: 2048, Vocabulary: 28672, Microbatch: 1, GlobalBatch: int64(len(r.Ranks)), ElementBytes: 2,
 			DP: int64(len(r.Ranks)), Iterations: 4}.Complete()

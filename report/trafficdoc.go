@@ -93,6 +93,9 @@ func trafficBasis(r *traffic.Result) string {
 		pairs, certain = pairs+r.Ranks[i].Pairs, certain+r.Ranks[i].Certain
 	}
 	text := fmt.Sprintf("%s of logs, %s", counted(len(r.LogNames), "file"), counted(len(r.Exports), "export"))
+	if len(r.LogNames) == 0 {
+		text = counted(len(r.Exports), "export")
+	}
 	if pairs > 0 {
 		text += fmt.Sprintf("; %s of call and kernel, %s of them certain", counted(pairs, "pair"), percent(float64(certain)/float64(pairs)))
 	}

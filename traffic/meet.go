@@ -55,8 +55,15 @@ func (a *assembly) meet() {
 	for n, g := range a.joined(alone, ends) {
 		a.name(g, uint64(n)+1)
 	}
-	if len(a.met) > 0 {
+	for s := range a.unsized { // how many they are is not known after all
+		if !a.met[s] {
+			a.sides[s].Ranks = 0
+		}
+	}
+	if len(a.met) > 0 || len(a.unsized) > 0 {
 		a.groups = comm.Group(a.sides)
+	}
+	if len(a.met) > 0 {
 		a.note("%d sides of communicators were put together by their collectives ending at once: the log names no ids (NCCL before 2.16, or no INIT lines)", len(a.met))
 	}
 }
@@ -148,6 +155,9 @@ func (a *assembly) name(g []int, id uint64) {
 			a.sides[s].Rank = i
 		}
 		a.sides[s].ID, a.met[s] = id, true
+		if a.unsized[s] {
+			a.sides[s].Ranks = len(g)
+		}
 	}
 }
 

@@ -9,15 +9,18 @@ import (
 func (a *assembly) notes() {
 	sortMatches(a.r.Matches)
 	var by [len(pairingNames)]int
-	logs, traces := 0, 0
+	logs, traces, exact := 0, 0, 0
 	for i := range a.r.Ranks {
 		k := &a.r.Ranks[i]
 		by[k.Pairing]++
-		if k.Process != None && k.Export == None {
+		if k.Logged && k.Export == None {
 			logs++
 		}
-		if k.Process == None {
+		if !k.Logged {
 			traces++
+		}
+		if k.Join == ByNVTX {
+			exact++
 		}
 	}
 	var how []string
@@ -29,6 +32,12 @@ func (a *assembly) notes() {
 	if len(how) > 0 {
 		a.note("processes of logs and exports were paired: %s", strings.Join(how, ", "))
 	}
+	if exact > 0 {
+		a.note("calls of %d of %d ranks are tied to their kernels by NCCL's own NVTX ranges, in which they were launched: nothing is guessed there", exact, len(a.r.Ranks))
+	}
+	if told := len(a.in.Log.Calls) - a.toldFrom; told > 0 && len(a.in.LogNames) > 0 {
+		a.note("%d calls that the logs lack were taken from NVTX ranges", told)
+	}
 	if by[Doubtful] > 0 {
 		a.note("no match of the %d processes that were not clearly paired is called certain", by[Doubtful])
 	}
@@ -36,14 +45,14 @@ func (a *assembly) notes() {
 	case len(a.in.Exports) == 0:
 		a.note("no export of Nsight Systems among the inputs: what was called is known, not when it ran or for how long")
 	case len(a.in.Log.Calls) == 0 && len(a.in.LogNames) == 0:
-		a.note("no debug log among the inputs: kernels are known, not sizes and communicators")
+		a.note("no debug log among the inputs, and no payloads in the exports: kernels are known, not sizes and communicators; nsys export --include-blobs=true adds what NCCL tells")
 	case len(a.in.Log.Calls) == 0:
 		a.note("the logs have no calls: set NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=INIT,COLL,TUNING,GRAPH")
 	default:
 		if logs > 0 {
 			a.note("%d processes logged and are in no export", logs)
 		}
-		if traces > 0 {
+		if traces > 0 && len(a.in.LogNames) > 0 {
 			a.note("%d processes of exports left no log", traces)
 		}
 	}

@@ -3,14 +3,15 @@
 //
 //  1. A process that logged and one that the profiler saw are the same one by
 //     host and pid, the bus of the GPU, the CUDA device, the rank, or by what they did ([Pairing]).
-//  2. The calls of each are aligned with its kernels, all ranks of a clock
+//     Where NCCL's own NVTX ranges in an export tell of calls, they are taken from there ([ByNVTX]).
+//  2. Where they do not, the calls of each are aligned with its kernels, all ranks of a clock
 //     together (package align).
 //  3. Sides of communicators are one by commId or by split (package comm); where a log has
 //     neither, by ending their collectives together, again and again.
 //  4. The ends of what two exports did together tell how far their clocks are apart.
 //
 // Either side alone is taken as far as it goes: logs without an export have no
-// times, exports without a log no sizes and no communicators. Nothing is read or written here.
+// times, exports without a log and without payloads no sizes and no communicators. Nothing is read or written here.
 package traffic
 
 import (
@@ -60,6 +61,8 @@ type Rank struct {
 	Export   int   // index of Exports, None without one
 	Recorded int   // index of the export's processes
 	Pairing  Pairing
+	Logged   bool // it left a log; else Process is what its export tells, if that tells of calls
+	Join     Join
 	Calls    []int // indices of Log.Calls
 	Matching *align.Matching
 	Pairs    int // of call and kernel
@@ -87,7 +90,8 @@ type Clock struct {
 // Result is what is known of the job's communication.
 type Result struct {
 	Input
-	Ranks         []Rank // by rank
+	Sources       []string // names of Log.Files: LogNames, then exports that calls were taken from
+	Ranks         []Rank   // by rank
 	Matches       []Match
 	Communicators []Communicator
 	Clocks        []Clock // by rank
@@ -112,8 +116,9 @@ func Analyze(in Input, o Options) (*Result, error) {
 	if in.Log == nil {
 		in.Log = &nccllog.Log{}
 	}
-	a := &assembly{in: in, o: o, again: map[int]bool{}, r: &Result{Input: in, OpCounts: map[nccl.Op]int64{}, groupOf: map[int]int{}}}
+	a := &assembly{in: in, o: o, again: map[int]bool{}, sourceOf: map[int]int{}, unsized: map[int]bool{}, r: &Result{Input: in, Sources: slices.Clone(in.LogNames), OpCounts: map[nccl.Op]int64{}, groupOf: map[int]int{}}}
 	a.pair()
+	a.told()
 	a.count()
 	a.sidesOf()
 	if err := a.align(); err != nil {
@@ -142,6 +147,14 @@ type assembly struct {
 	met    map[int]bool    // sides that only meetings put together
 	ranked string          // how ranks were numbered
 	ways   [][]nccllog.Way // of groups, once they were asked for
+
+	ties     map[int][]tie // of each rank, as its export tells
+	began    map[int]int64 // calls whose range was found, and its start
+	toldFrom int           // calls from here on are not of the log
+	sourceOf map[int]int   // exports among Log.Files
+	madeFrom int           // communicators from here on are not of the log
+	unsized  map[int]bool  // of them those whose number of ranks nothing tells
+	adrift   []int         // communicators whose launches are counted from the recording's start
 }
 
 func (a *assembly) note(format string, args ...any) {
@@ -153,6 +166,9 @@ func (a *assembly) count() {
 	census := &a.in.Log.Census
 	for op, n := range census.Calls {
 		a.r.OpCounts[op] = n
+	}
+	for i := a.toldFrom; i < len(a.in.Log.Calls); i++ {
+		a.r.OpCounts[a.in.Log.Calls[i].Op]++
 	}
 	for i := range a.r.Ranks {
 		k := &a.r.Ranks[i]
@@ -185,7 +201,11 @@ func (a *assembly) sidesOf() {
 		}
 	}
 	for i := range a.in.Log.Communicators {
-		c := &a.in.Log.Communicators[i]
+		c := a.in.Log.Communicators[i]
+		if c.ID == 0 && c.Ranks == 0 && i >= a.madeFrom { // its size is not known; it is at most the job
+			c.Ranks = int32(len(a.r.Ranks))
+			a.unsized[i] = true
+		}
 		s := comm.Side{Process: None, ID: c.ID, Rank: int(c.Rank), Ranks: int(c.Ranks), Parent: c.Parent, Split: c.Split, Color: c.Color}
 		if k, ok := owner[c.Process]; ok {
 			s.Process = k
@@ -206,7 +226,15 @@ func (a *assembly) align() error {
 	var of []int
 	at := map[int]int{}
 	for i := range a.r.Ranks {
-		if k := &a.r.Ranks[i]; k.Process != None && k.Export != None {
+		k := &a.r.Ranks[i]
+		switch {
+		case k.Process == None || k.Export == None:
+		case k.Join == ByNVTX:
+			if err := a.tied(i); err != nil {
+				return err
+			}
+		default:
+			k.Join = ByAlignment
 			at[i] = len(ps)
 			p, _ := a.r.Aligned(i)
 			ps, of = append(ps, p), append(of, i)
@@ -223,6 +251,41 @@ func (a *assembly) align() error {
 			for _, c := range m.Launches[x.Launch].Calls {
 				a.r.Matches = append(a.r.Matches, Match{of[i], k.Calls[c], x.Kernel, m.IsCertain(x) && k.Pairing.Sure()})
 			}
+		}
+	}
+	return nil
+}
+
+// tied takes the matches that NVTX ranges tell, and aligns what calls and kernels they leave.
+func (a *assembly) tied(rank int) error {
+	k := &a.r.Ranks[rank]
+	kernels, calls := map[int]bool{}, map[int]bool{}
+	for _, t := range a.ties[rank] {
+		a.r.Matches = append(a.r.Matches, Match{rank, t.call, t.kernel, t.sure && (!k.Logged || k.Pairing.Sure())})
+		kernels[t.kernel], calls[t.call] = true, true
+	}
+	p := align.Process{Clock: k.Export}
+	var callOf, kernelOf []int
+	for _, c := range k.Calls {
+		if _, told := a.began[c]; !told && !calls[c] {
+			p.Calls, callOf = append(p.Calls, CallOf(a.in.Log, &a.in.Log.Calls[c])), append(callOf, c)
+		}
+	}
+	for j, x := range a.in.process(k).Kernels {
+		if !kernels[j] {
+			p.Kernels, kernelOf = append(p.Kernels, x), append(kernelOf, j)
+		}
+	}
+	if len(p.Calls) == 0 || len(p.Kernels) == 0 {
+		return nil
+	}
+	m, err := align.Calls(p, align.DefaultScoring())
+	if err != nil {
+		return err
+	}
+	for _, x := range m.Matches {
+		for _, c := range m.Launches[x.Launch].Calls {
+			a.r.Matches = append(a.r.Matches, Match{rank, callOf[c], kernelOf[x.Kernel], m.IsCertain(x) && k.Pairing.Sure()})
 		}
 	}
 	return nil
@@ -319,12 +382,13 @@ func (a *assembly) collect() {
 				}
 			}
 		}
-		if k.Matching == nil {
+		if k.Join == Unjoined {
 			continue
 		}
 		launches := 0
-		for _, why := range k.Matching.Why {
-			if why == align.Launches {
+		_, why := align.Plan(a.in.calls(k), 0)
+		for _, w := range why {
+			if w == align.Launches {
 				launches++
 			}
 		}

@@ -162,7 +162,7 @@ func (r *Recording) scoreDefault(s *Score) {
 		k := &r.Result.Ranks[m.Rank]
 		c := &r.Result.Log.Calls[m.Call]
 		p := &r.Result.Exports[k.Export].Processes[k.Recorded]
-		found := pair{r.Result.LogNames[c.File], c.Line, r.Result.Names[k.Export], p.Global, p.Kernels[m.Kernel].Correlation}
+		found := pair{r.Result.Sources[c.File], c.Line, r.Result.Names[k.Export], p.Global, p.Kernels[m.Kernel].Correlation}
 		s.judge(r.Truth.pairs[found], m.Certain)
 	}
 }

@@ -87,5 +87,5 @@ func pairAt(r *traffic.Result, rank, call, kernel int) pair {
 	k := &r.Ranks[rank]
 	c := &r.Log.Calls[k.Calls[call]]
 	p := &r.Exports[k.Export].Processes[k.Recorded]
-	return pair{r.LogNames[c.File], c.Line, r.Names[k.Export], p.Global, p.Kernels[kernel].Correlation}
+	return pair{r.Sources[c.File], c.Line, r.Names[k.Export], p.Global, p.Kernels[kernel].Correlation}
 }

@@ -80,11 +80,15 @@ type Call struct {
 	Comm       uint64         // pointer, of this process
 	Ranks      int32          // of the communicator
 	Stream     uint64         // pointer
+	Size       int64          // bytes, where something else than the log tells them: Count is the same then, the type unknown
 }
 
 // Bytes is count times size of the type, 0 for an unknown type and -1 if that is no
 // int64.
 func (c *Call) Bytes() int64 {
+	if c.Size > 0 {
+		return c.Size
+	}
 	size := uint64(c.Datatype.Size())
 	if size > 0 && c.Count > (1<<63-1)/size {
 		return -1

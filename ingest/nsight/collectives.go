@@ -35,6 +35,8 @@ type CommProcess struct {
 	Kernels []CommKernel // in the order of their starts
 	First   int64        // when its first NVTX range or kernel of NCCL began
 	Steps   []Span       // NVTX ranges of steps, in the order of the file
+	Calls   []CommCall   // of NCCL's API, by start, as its own NVTX ranges tell
+	Inits   []CommInit   // in the order of the file
 }
 
 // CommKernel is a kernel of NCCL. Times are nanoseconds on the session's clock.
@@ -72,8 +74,9 @@ func ReadCollectives(path string, lim ingest.Limits) (c *Collectives, err error)
 			names: make(map[int64]string), domains: make(map[domain]string), gpus: make(map[device]int64)},
 		of: make(map[export.ProcessID]*CommProcess), ours: make(map[int64]named), devices: make(map[export.ProcessID]map[int64]int),
 		launched: make(map[launchOf]launchedAt),
+		api:      make(map[export.ProcessID][]apiRange),
 	}
-	if err := r.tables(); err != nil {
+	if err := errors.Join(r.tables(), r.schemaTables()); err != nil {
 		return nil, err
 	}
 	r.begin()
@@ -83,7 +86,7 @@ func ReadCollectives(path string, lim ingest.Limits) (c *Collectives, err error)
 	if len(r.of) == 0 {
 		return nil, trace.At(trace.Pos{File: path}, trace.Bad(trace.ErrEmpty, "no kernel of NCCL or RCCL in it: record with nsys profile --trace=cuda,nvtx"))
 	}
-	if err := errors.Join(f.Calls(r.call), f.Events(r.event)); err != nil {
+	if err := errors.Join(f.Calls(r.call), f.PayloadEvents(r.event)); err != nil {
 		return nil, err
 	}
 	return r.finish()
@@ -97,6 +100,9 @@ type collectiveReader struct {
 	devices  map[export.ProcessID]map[int64]int
 	launched map[launchOf]launchedAt
 	kernels  int
+	schemas  schemas
+	api      map[export.ProcessID][]apiRange // ranges of NCCL's own
+	ranges   int                             // of them, in all
 }
 
 type named struct {
@@ -154,13 +160,13 @@ func (r *collectiveReader) call(c *export.Call) error {
 	}
 	at, _, ok := r.times(c.Start, c.Start)
 	if ok {
-		r.launched[key] = launchedAt{at: at, thread: int64(c.Thread) & (1<<24 - 1), ok: true}
+		r.launched[key] = launchedAt{at: at, thread: threadOf(c.Thread), ok: true}
 	}
 	return nil
 }
 
-// event keeps the steps, and the rank that a process gives itself.
-func (r *collectiveReader) event(e *export.Event) error {
+// event keeps the steps, NCCL's own ranges, and the rank that a process gives itself.
+func (r *collectiveReader) event(e *export.PayloadEvent) error {
 	p := r.of[e.Thread.Process()]
 	if p == nil || e.Type != export.PushPop && e.Type != export.StartEnd && e.Type != export.Mark {
 		return nil
@@ -168,7 +174,11 @@ func (r *collectiveReader) event(e *export.Event) error {
 	if at, _, ok := r.times(e.Start, e.Start); ok {
 		p.First = min(p.First, at)
 	}
-	text := r.textOf(e)
+	text := r.textOf(&e.Event)
+	if name, ok := strings.CutPrefix(text, "nccl"); ok && e.Type == export.PushPop && e.End != export.Absent && r.ncclRange(&e.Event, name) {
+		r.called(p, e, name)
+		return nil
+	}
 	if n, ok := rankIn(text); ok {
 		if p.Rank != unclaimed && p.Rank != n {
 			n = contradicted
@@ -182,6 +192,13 @@ func (r *collectiveReader) event(e *export.Event) error {
 		p.Steps = append(p.Steps, Span{Name: text, Start: start, End: end})
 	}
 	return nil
+}
+
+// ncclRange says whether a range whose name goes on like this is of NCCL's making: in its domain, or, where the file
+// does not name domains, by the name of a function. Those of other programs read "nccl:all_reduce".
+func (r *collectiveReader) ncclRange(e *export.Event, name string) bool {
+	domain, known := r.domains[domain{e.Thread.Process(), e.Domain}]
+	return known && domain == ncclDomain || !known && !strings.Contains(name, ":")
 }
 
 // finish puts the parts together: processes by id, kernels by start, with their launches.
@@ -208,6 +225,7 @@ func (r *collectiveReader) finish() (*Collectives, error) {
 			}
 		}
 		slices.SortStableFunc(p.Kernels, func(a, b CommKernel) int { return cmp.Compare(a.Start, b.Start) })
+		p.tie(r.api[id])
 		p.Device = mostUsed(r.devices[id])
 		if gpu, ok := r.gpus[device{p.PID, p.Device}]; ok {
 			p.Bus, p.HasBus = buses[gpu], buses[gpu] != 0

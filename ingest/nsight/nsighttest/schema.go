@@ -40,7 +40,11 @@ var of2024 = map[string]string{
 	"CUPTI_ACTIVITY_KIND_GRAPH_TRACE": kernelHead + " streamId INTEGER, correlationId INTEGER, globalPid INTEGER, graphId INTEGER",
 	"CUPTI_ACTIVITY_KIND_RUNTIME": " start INTEGER NOT NULL, end INTEGER NOT NULL, eventClass INTEGER NOT NULL, globalTid INTEGER, correlationId INTEGER," +
 		" nameId INTEGER NOT NULL, returnValue INTEGER NOT NULL, callchainId INTEGER",
-	"NVTX_EVENTS": nvtx + ", jsonTextId INTEGER, jsonText TEXT, binaryData TEXT",
+	"NVTX_EVENTS":          nvtx + ", jsonTextId INTEGER, jsonText TEXT, binaryData TEXT",
+	"NVTX_PAYLOAD_SCHEMAS": " domainId INTEGER, schemaId INTEGER, name TEXT, type INTEGER, flags INTEGER, numEntries INTEGER, payloadSize INTEGER, alignTo INTEGER",
+	"NVTX_PAYLOAD_SCHEMA_ENTRIES": " domainId INTEGER NOT NULL, schemaId INTEGER NOT NULL, idx INTEGER NOT NULL, flags INTEGER, type INTEGER, name TEXT," +
+		" description TEXT, arrayOrUnionDetail INTEGER, offset INTEGER",
+	"NVTX_PAYLOAD_ENUMS": " domainId INTEGER, schemaId INTEGER, name TEXT, numEntries INTEGER, size INTEGER",
 }
 
 var of2026 = func() map[string]string {

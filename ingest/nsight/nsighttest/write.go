@@ -33,6 +33,7 @@ type Export struct {
 	Processes []Process
 	Without   []string // tables that are left out
 	PageSize  int      // of SQLite; 0 means 4096, as Nsight Systems has it
+	Payloads  PayloadForm
 }
 
 // Process is one process of the host.
@@ -57,6 +58,7 @@ type Range struct {
 	Thread     int   // after the main one
 	Domain     int64 // 0 is the default
 	Type       int   // 0 means push/pop, 59
+	Payload    []Field
 }
 
 // Call is an API call.
@@ -75,6 +77,7 @@ type Work struct {
 	Name        string
 	GraphNode   int64 // 0: none
 	Bytes       int64
+	Grid        int // blocks; 0 means 24
 }
 
 // GlobalPID is the id by which Nsight Systems knows a process of the host.
@@ -86,6 +89,7 @@ type writer struct {
 	tx      *sql.Tx
 	strings map[string]int64
 	texts   []string // by id, from 1
+	schemas map[schemaOf]int64
 	err     error
 }
 
@@ -124,7 +128,7 @@ func write(path string, e Export) (err error) {
 	if err != nil {
 		return err
 	}
-	w := &writer{e: e, tx: tx, strings: make(map[string]int64)}
+	w := &writer{e: e, tx: tx, strings: make(map[string]int64), schemas: make(map[schemaOf]int64)}
 	w.create()
 	w.session()
 	for _, p := range e.Processes {
@@ -171,6 +175,9 @@ func (w *writer) insert(table string, pairs ...any) {
 func (w *writer) create() {
 	all := schema(w.e.Age)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if strings.HasPrefix(name, "NVTX_PAYLOAD") && w.e.Payloads != AsBinary && w.e.Payloads != BinaryHeader {
+			continue // tables are made when there is something to put in them
+		}
 		if w.err == nil && !slices.Contains(w.e.Without, name) {
 			_, w.err = w.tx.Exec("CREATE TABLE " + name + " (" + all[name] + ")")
 		}
@@ -207,7 +214,7 @@ func (w *writer) process(p Process) {
 			kind = 59
 		}
 		w.insert("NVTX_EVENTS", "start", r.Start, "end", end, "eventType", kind, "globalTid", global|int64(p.PID+r.Thread),
-			"text", text, "textId", textID, "domainId", r.Domain, "eventId", i)
+			"text", text, "textId", textID, "domainId", r.Domain, "eventId", i, "jsonText", w.json(r), "binaryData", w.binary(r))
 	}
 	for _, c := range p.Calls {
 		w.insert("CUPTI_ACTIVITY_KIND_RUNTIME", "start", c.Start, "end", c.End, "eventClass", 0, "globalTid", global|int64(p.PID+c.Thread),
@@ -225,8 +232,12 @@ func (w *writer) work(table string, p Process, all []Work) {
 			node = k.GraphNode
 		}
 		short, _, _ := strings.Cut(k.Name, "(")
+		grid := k.Grid
+		if grid == 0 {
+			grid = 24
+		}
 		w.insert(table, "start", k.Start, "end", k.End, "deviceId", p.Device, "contextId", 1, "streamId", k.Stream,
 			"correlationId", k.Correlation, "globalPid", GlobalPID(p.PID), "demangledName", w.text(k.Name), "shortName", w.text(short),
-			"gridX", 24, "blockX", 256, "bytes", k.Bytes, "graphNodeId", node)
+			"gridX", grid, "blockX", 256, "bytes", k.Bytes, "graphNodeId", node)
 	}
 }

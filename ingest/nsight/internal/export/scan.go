@@ -18,13 +18,17 @@ import (
 // by row.
 const Absent = math.MinInt64
 
-// column is a column that is wanted, and where its value goes: to an integer
-// or a text.
+// column is a column that is wanted, and where its value goes: to an integer,
+// a text or bytes.
 type column struct {
 	name string
 	num  *int64
 	text *string
+	blob *[]byte
 }
+
+// rowNumber is the column that every table has.
+const rowNumber = "rowid"
 
 // Has reports whether the file has the table with these columns.
 func (f *File) Has(table string, columns ...string) bool {
@@ -69,7 +73,7 @@ func (f *File) open(table, tail string, columns ...column) (*cursor, error) {
 	list := []string{"rowid"}
 	for _, column := range columns {
 		column.clear()
-		if f.Has(table, column.name) {
+		if column.name == rowNumber || f.Has(table, column.name) {
 			list = append(list, "["+column.name+"]")
 			c.columns = append(c.columns, column)
 		}
@@ -146,9 +150,12 @@ func (f *File) scan(table string, columns []column, where string, each func() er
 }
 
 func (c column) clear() {
-	if c.num != nil {
+	switch {
+	case c.num != nil:
 		*c.num = Absent
-	} else {
+	case c.blob != nil:
+		*c.blob = nil
+	default:
 		*c.text = ""
 	}
 }
@@ -158,6 +165,10 @@ func (c column) clear() {
 func (c column) fill(v driver.Value) {
 	if c.num != nil {
 		*c.num = integer(v)
+		return
+	}
+	if c.blob != nil {
+		*c.blob = raw(v)
 		return
 	}
 	switch v := v.(type) {
@@ -170,6 +181,18 @@ func (c column) fill(v driver.Value) {
 	default:
 		*c.text = ""
 	}
+}
+
+// raw is a value as bytes. The column of payloads is declared as text and holds
+// blobs.
+func raw(v driver.Value) []byte {
+	switch v := v.(type) {
+	case []byte:
+		return v
+	case string:
+		return []byte(v)
+	}
+	return nil
 }
 
 func integer(v driver.Value) int64 {

@@ -15,10 +15,12 @@ const (
 	sessionTable = "TARGET_INFO_SESSION_START_TIME"
 	systemTable  = "TARGET_INFO_SYSTEM_ENV"
 	metaTable    = "META_DATA_EXPORT"
+	fieldTable   = "NVTX_PAYLOAD_SCHEMA_ENTRIES"
+	enumTable    = "NVTX_PAYLOAD_ENUMS"
 )
 
 var tables = []string{kernelTable, runtimeTable, memcpyTable, memsetTable, graphTable, nvtxTable, stringTable,
-	processTable, gpuTable, deviceTable, sessionTable, systemTable, metaTable}
+	processTable, gpuTable, deviceTable, sessionTable, systemTable, metaTable, fieldTable, enumTable}
 
 // ThreadID is a global thread id of Nsight Systems: hardware and virtual
 // machine in the upper 16 bits, then 24 bits of process and 24 of thread.
@@ -70,11 +72,15 @@ func (f *File) Domains(each func(*Event) error) error {
 
 func (f *File) events(where string, each func(*Event) error) error {
 	var e Event
-	return f.scan(nvtxTable, []column{
+	return f.scan(nvtxTable, e.columns(), where, func() error { return each(&e) })
+}
+
+func (e *Event) columns() []column {
+	return []column{
 		{name: "start", num: &e.Start}, {name: "end", num: &e.End}, {name: "eventType", num: (*int64)(&e.Type)},
 		{name: "globalTid", num: (*int64)(&e.Thread)}, {name: "domainId", num: &e.Domain},
 		{name: "text", text: &e.Text}, {name: "textId", num: &e.TextID},
-	}, where, func() error { return each(&e) })
+	}
 }
 
 // Strings calls each with every registered string.

@@ -1,0 +1,207 @@
+package nsight
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/sfstat/sfstat/ingest/nsight/internal/export"
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+// payload is what NCCL attached to a range of its own, by the names of the fields:
+// those of NCCL 2.16 to 2.30 (nvtx_payload_schemas.h, before 2.25 collectives.cc). What is not
+// there is unknown, −1; a communicator's hash is 0 then.
+type payload struct {
+	comm      uint64
+	bytes     int64
+	root      int64 // or the peer
+	reduction nccl.Reduction
+	rank      int64
+	ranks     int64
+	device    int64
+	found     bool
+}
+
+func noPayload() payload {
+	return payload{bytes: unknown, root: unknown, reduction: unknown, rank: unknown, ranks: unknown, device: unknown}
+}
+
+const unknown = -1
+
+// set takes one field. Sizes that no message has are not believed.
+func (p *payload) set(name string, v uint64) {
+	small := int64(unknown)
+	if v < 1<<31 {
+		small = int64(v)
+	}
+	switch name {
+	case "NCCL communicator ID":
+		p.comm = v
+	case "Message size [bytes]", "Bytes":
+		if v >= 1<<56 {
+			return
+		}
+		p.bytes = int64(v)
+	case "Root", "Peer rank":
+		p.root = small
+	case "Reduction operation":
+		p.reduction = nccl.Reduction(small)
+	case "Rank":
+		p.rank = small
+	case "No. of ranks":
+		p.ranks = small
+	case "CUDA device":
+		p.device = small
+	default:
+		return
+	}
+	p.found = true
+}
+
+// schemas is how binary payloads are laid out, by domain and schema. Domains are
+// numbered by process, so one number may stand for several layouts.
+type schemas struct {
+	fields map[schemaKey][]export.PayloadField // by index
+	enums  map[schemaKey]int64                 // bytes of a value
+}
+
+type schemaKey struct{ domain, schema int64 }
+
+// maxFields bounds the fields that are held; programs register some dozens.
+const maxFields = 1 << 16
+
+func (r *collectiveReader) schemaTables() error {
+	r.schemas = schemas{fields: map[schemaKey][]export.PayloadField{}, enums: map[schemaKey]int64{}}
+	held := 0
+	err := r.file.PayloadFields(func(f export.PayloadField) error {
+		if held++; held <= maxFields {
+			key := schemaKey{f.Domain, f.Schema}
+			r.schemas.add(key, f)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return r.file.PayloadEnums(func(domain, schema, size int64) error {
+		if len(r.schemas.enums) < maxFields {
+			r.schemas.enums[schemaKey{domain, schema}] = size
+		}
+		return nil
+	})
+}
+
+// add keeps a field once: every process of the file lists its own.
+func (s *schemas) add(key schemaKey, f export.PayloadField) {
+	for _, have := range s.fields[key] {
+		if have == f {
+			return
+		}
+	}
+	s.fields[key] = append(s.fields[key], f)
+}
+
+// header stands before a payload in the export: domain, schema, size and offset of the
+// payload, each a little-endian uint64.
+const header = 32
+
+// binary reads a payload as it lay in memory.
+func (s *schemas) binary(b []byte) payload {
+	p := noPayload()
+	if len(b) < header {
+		return p
+	}
+	key := schemaKey{int64(uint32(binary.LittleEndian.Uint64(b))), int64(binary.LittleEndian.Uint64(b[8:]))}
+	size := binary.LittleEndian.Uint64(b[16:])
+	body := b[header:]
+	if size > uint64(len(body)) {
+		return p // cut short
+	}
+	body = body[:size]
+	at := int64(0)
+	for _, f := range s.fields[key] {
+		width := s.width(key.domain, f.Type)
+		if width == 0 {
+			return p
+		}
+		if f.Offset > 0 {
+			at = f.Offset
+		} else if f.Index == 0 {
+			at = 0
+		}
+		at = (at + width - 1) / width * width
+		if at < 0 || at+width > int64(len(body)) {
+			continue
+		}
+		p.set(f.Name, littleEndian(body[at:at+width]))
+		at += width
+	}
+	return p
+}
+
+// width is the bytes of a field, 0 for one that is not a number.
+func (s *schemas) width(domain, kind int64) int64 {
+	switch kind {
+	case 1, 2, 11, 12: // char, int8
+		return 1
+	case 3, 4, 13, 14:
+		return 2
+	case 5, 6, 15, 16: // int
+		return 4
+	case 7, 8, 9, 10, 17, 18, 22, 23: // long, int64, size, address
+		return 8
+	}
+	if size, ok := s.enums[schemaKey{domain, kind}]; ok && (size == 1 || size == 2 || size == 4 || size == 8) {
+		return size
+	}
+	if kind >= 1<<24 { // of an enumeration that is not listed: an int in C
+		return 4
+	}
+	return 0
+}
+
+func littleEndian(b []byte) (v uint64) {
+	for i := len(b) - 1; i >= 0; i-- {
+		v = v<<8 | uint64(b[i])
+	}
+	return v
+}
+
+// jsonPayload reads a payload that the export has as an object with the fields' names.
+func jsonPayload(text string) payload {
+	p := noPayload()
+	var fields map[string]json.RawMessage
+	if !strings.HasPrefix(strings.TrimSpace(text), "{") || json.Unmarshal([]byte(text), &fields) != nil {
+		return p
+	}
+	for name, value := range fields {
+		word := strings.Trim(string(value), `"`)
+		if v, err := strconv.ParseUint(word, 0, 64); err == nil {
+			p.set(name, v)
+		} else if v, err := strconv.ParseInt(word, 10, 64); err == nil {
+			p.set(name, uint64(v))
+		} else if r, ok := reductions[word]; ok && name == "Reduction operation" {
+			p.set(name, uint64(r))
+		}
+	}
+	return p
+}
+
+// reductions are the names that NCCL registers for the values.
+var reductions = map[string]nccl.Reduction{"Sum": nccl.Sum, "Product": nccl.Prod, "Max": nccl.Max, "Min": nccl.Min, "Avg": nccl.Avg}
+
+// payloadOf is what an event carries, in either form.
+func (r *collectiveReader) payloadOf(e *export.PayloadEvent) payload {
+	if len(e.Binary) > 0 {
+		if p := r.schemas.binary(e.Binary); p.found {
+			return p
+		}
+	}
+	text := e.JSON
+	if text == "" && e.JSONID != export.Absent {
+		text = r.names[e.JSONID]
+	}
+	return jsonPayload(text)
+}

@@ -40,8 +40,21 @@ func Figures(dir string, w plots.Width) ([]Artifact, error) {
 	if err != nil {
 		return nil, err
 	}
+	return drawAll(append(figures, measured...), w)
+}
+
+// MeasuredFigures makes the figures of the measurements in a folder that need hold no campaign.
+func MeasuredFigures(dir string, w plots.Width) ([]Artifact, error) {
+	measured, err := (&folder{path: dir}).measured()
+	if err != nil {
+		return nil, err
+	}
+	return drawAll(measured, w)
+}
+
+func drawAll(figures []drawing, w plots.Width) ([]Artifact, error) {
 	var out []Artifact
-	for _, d := range append(figures, measured...) {
+	for _, d := range figures {
 		figure, err := d.of.Draw(w)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", d.name, err)

@@ -98,7 +98,11 @@ func (b Bars) plot(c draw.Canvas, p *plot.Plot) {
 // publishedLook is that of marks beside bars.
 var publishedLook = look{color: vermillion, marker: diamond}
 
+// legend tells series apart; one is told by the axis.
 func (b Bars) legend() []entry {
+	if len(b.Series) == 1 && b.Mark == "" {
+		return nil
+	}
 	var out []entry
 	for k, name := range b.Series {
 		out = append(out, entry{short(name), func(c draw.Canvas) {

@@ -110,6 +110,7 @@ func active(n, bins int) Activity {
 func drawings() map[string]func(Width) (*Figure, error) {
 	return map[string]func(Width) (*Figure, error){
 		"bars": routing().Draw, "chart": transition().Draw, "divergence": divergent(8).Draw, "activity": active(4, 30).Draw,
+		"timeline": lasting().Draw, "matrix": ranked().Draw,
 	}
 }
 

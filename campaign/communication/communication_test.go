@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/campaign"
+	"github.com/sfstat/sfstat/plots"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -213,4 +214,30 @@ func FuzzTruth(f *testing.F) {
 			t.Errorf("%v, %v", truth, err)
 		}
 	})
+}
+
+// Every recording has its figures, and all of a known truth have one together.
+func TestFigures(t *testing.T) {
+	for _, tt := range []struct {
+		known []string
+		want  int
+	}{{nil, 7}, {[]string{truthName, modelName}, 8}} {
+		dir, _ := folder(t, tt.known...)
+		list, err := Read(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		figures, err := Figures(list, plots.Column)
+		if err != nil || len(figures) != tt.want {
+			t.Errorf("with %v: %d figures, %v, want %d", tt.known, len(figures), err, tt.want)
+		}
+		for _, f := range figures {
+			if f.Figure == nil || len(f.Inputs) != 6+len(tt.known) || f.Name != "alignment" && !strings.HasSuffix(f.Name, "-job") {
+				t.Errorf("%s is of %d files", f.Name, len(f.Inputs))
+			}
+		}
+	}
+	if figures, err := Figures(nil, plots.Page); err != nil || figures != nil {
+		t.Errorf("without recordings: %v, %v", figures, err)
+	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sfstat/sfstat/campaign"
+	"github.com/sfstat/sfstat/campaign/communication"
 	"github.com/sfstat/sfstat/plots"
 )
 
@@ -23,8 +24,8 @@ func (p *program) campaignPlotsCommand() *cli.Command {
 	return &cli.Command{
 		Name: "plots", Usage: "draw the figures of an evaluation from its archives", ArgsUsage: "FOLDER",
 		Description: "Scores the archives of a finished campaign and draws what they can feed: how often each method is right beside the " +
-			"published counts, the share of the delayed stage and what is found by delay, and measurements that lie in the campaign's " +
-			"folder measured/. artifact_manifest.csv says what each figure was made from and by what command.",
+			"published counts, the share of the delayed stage and what is found by delay, measurements that lie in the campaign's " +
+			"folder measured/, and recordings of communication in communication/. artifact_manifest.csv says what each figure was made from and by what command.",
 		Flags: join([]cli.Flag{
 			&cli.StringFlag{Name: "format", Value: "png,svg,pdf", Category: forOutput, Usage: "draw every figure as each of `LIST`: png, svg, pdf"},
 			choiceFor(forOutput, choice("width", "how wide figures are printed: 8.5 cm or 17.5 cm", figureWidths...)),
@@ -46,12 +47,12 @@ func (p *program) campaignPlots(c *cli.Context) error {
 		return err
 	}
 	width := c.String("width")
-	figures, err := campaign.Figures(dir, plots.Width(slices.Index(figureWidths, width)))
+	figures, err := figuresOf(dir, plots.Width(slices.Index(figureWidths, width)))
 	if err != nil {
 		return err
 	}
 	if len(figures) == 0 {
-		return badInput(errors.New("nothing to draw: no group of the campaign is for table 4 or has several delays_ms, and there is no measured/"))
+		return badInput(errors.New("nothing to draw: no group of the campaign is for table 4 or has several delays_ms, and there is neither measured/ nor communication/"))
 	}
 	out, err := outputFolder(c, filepath.Join(dir, "figures"))
 	if err != nil {
@@ -75,6 +76,24 @@ func (p *program) campaignPlots(c *cli.Context) error {
 	}
 	p.remark(c, "%s in %s and %s written to %s", counted(len(figures), "figure"), counted(len(files), "file"), manifestName, out)
 	return nil
+}
+
+// figuresOf are the figures of what a folder holds: an evaluation's runs, measurements, recordings of communication.
+func figuresOf(dir string, w plots.Width) ([]campaign.Artifact, error) {
+	recordings, err := communication.Read(dir)
+	if err != nil {
+		return nil, badInput(err)
+	}
+	figures, err := communication.Figures(recordings, w)
+	if err != nil {
+		return nil, err
+	}
+	own := campaign.Figures
+	if len(recordings) > 0 && !campaign.Holds(dir) {
+		own = campaign.MeasuredFigures
+	}
+	first, err := own(dir, w)
+	return append(first, figures...), err
 }
 
 // figureFormats reads a list of formats.

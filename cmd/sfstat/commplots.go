@@ -1,20 +1,15 @@
 package main
 
 import (
-	"cmp"
 	"errors"
-	"fmt"
-	"math"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sfstat/sfstat/engine/bandwidth"
 	"github.com/sfstat/sfstat/plots"
-	"github.com/sfstat/sfstat/trace/nccl"
 	"github.com/sfstat/sfstat/traffic"
+	"github.com/sfstat/sfstat/traffic/charts"
 )
 
 // plotTraffic draws what --plots asks for. A figure of nothing, such as of bandwidth without times, is left out.
@@ -26,20 +21,14 @@ func (p *program) plotTraffic(c *cli.Context, r *traffic.Result) error {
 	if err := os.Mkdir(folder, 0o777); err != nil && !errors.Is(err, os.ErrExist) {
 		return badInput(err)
 	}
-	w := countTraffic(r)
 	drawn := 0
-	for _, x := range []struct {
-		name   string
-		figure interface {
-			Draw(plots.Width) (*plots.Figure, error)
-		}
-	}{{"operations", w.operations()}, {"volumes", w.volumes()}, {"ranks", w.ranks()}, {"sizes", w.sizes()}, {"bandwidth", bandwidthChart(r)}} {
-		f, err := x.figure.Draw(plots.Column)
+	for _, x := range charts.All(r) {
+		f, err := x.Of.Draw(plots.Column)
 		if errors.Is(err, plots.ErrNothing) {
 			continue
 		}
 		for _, as := range []plots.Format{plots.PNG, plots.SVG} {
-			if err := p.writeFigure(filepath.Join(folder, x.name+"."+as.String()), as, f, err); err != nil {
+			if err := p.writeFigure(filepath.Join(folder, x.Name+"."+as.String()), as, f, err); err != nil {
 				return err
 			}
 		}
@@ -47,156 +36,4 @@ func (p *program) plotTraffic(c *cli.Context, r *traffic.Result) error {
 	}
 	p.remark(c, "%s written to %s", counted(drawn, "figure"), folder)
 	return nil
-}
-
-// mostOps is how many operations a figure tells apart; the rest is one more.
-const mostOps = 7
-
-// tally is calls and bytes as figures show them.
-type tally struct {
-	names []string // of operations, most bytes first
-	calls []float64
-	bytes []float64
-	byRank,
-	callsBySize, bytesBySize [][]float64 // [rank or size class][operation], of calls; bytes
-	rankNumbers []int
-}
-
-// countTraffic counts the calls of all ranks.
-func countTraffic(r *traffic.Result) *tally {
-	type use struct{ calls, bytes float64 }
-	uses := map[nccl.Op]*use{}
-	each := func(visit func(rank int, op nccl.Op, bytes int64)) {
-		for i := range r.Ranks {
-			for _, n := range r.Ranks[i].Calls {
-				c := &r.Log.Calls[n]
-				visit(i, c.Op, max(c.Bytes(), 0))
-			}
-		}
-	}
-	each(func(_ int, op nccl.Op, bytes int64) {
-		if uses[op] == nil {
-			uses[op] = &use{}
-		}
-		uses[op].calls++
-		uses[op].bytes += float64(bytes)
-	})
-	var ops []nccl.Op
-	for op := range uses {
-		ops = append(ops, op)
-	}
-	slices.SortFunc(ops, func(a, b nccl.Op) int {
-		return cmp.Or(cmp.Compare(uses[b].bytes, uses[a].bytes), cmp.Compare(a, b))
-	})
-	w := &tally{byRank: make([][]float64, len(r.Ranks)), callsBySize: make([][]float64, 64), bytesBySize: make([][]float64, 64)}
-	at := map[nccl.Op]int{}
-	for i, op := range ops {
-		at[op] = min(i, mostOps)
-		if i <= mostOps {
-			w.names = append(w.names, op.String())
-			w.calls, w.bytes = append(w.calls, 0), append(w.bytes, 0)
-		}
-		if i > mostOps {
-			w.names[mostOps] = "others"
-		}
-		w.calls[at[op]] += uses[op].calls
-		w.bytes[at[op]] += uses[op].bytes
-	}
-	for i := range r.Ranks {
-		w.rankNumbers = append(w.rankNumbers, r.Ranks[i].Rank)
-	}
-	for _, rows := range [][][]float64{w.byRank, w.callsBySize, w.bytesBySize} {
-		for i := range rows {
-			rows[i] = make([]float64, len(w.names))
-		}
-	}
-	each(func(rank int, op nccl.Op, bytes int64) {
-		w.byRank[rank][at[op]] += float64(bytes) / 1e9
-		if bytes > 0 {
-			class := bandwidth.Class(bytes)
-			w.callsBySize[class][at[op]]++
-			w.bytesBySize[class][at[op]] += float64(bytes) / 1e9
-		}
-	})
-	return w
-}
-
-func (w *tally) operations() plots.Bars {
-	b := plots.Bars{X: plots.Axis{Name: "calls, all ranks"}, Series: []string{"calls"}}
-	for i, name := range w.names {
-		b.Groups = append(b.Groups, plots.Group{Name: name, Values: []float64{w.calls[i]}})
-	}
-	return b
-}
-
-func (w *tally) volumes() plots.Bars {
-	b := plots.Bars{X: plots.Axis{Name: "volume as logged, all ranks", Unit: "GB"}, Series: []string{"volume"}}
-	for i, name := range w.names {
-		b.Groups = append(b.Groups, plots.Group{Name: name, Values: []float64{w.bytes[i] / 1e9}})
-	}
-	return b
-}
-
-func (w *tally) ranks() plots.Histogram {
-	panel := plots.HistogramPanel{Y: plots.Axis{Name: "volume as logged", Unit: "GB"}}
-	ticks := make([]float64, 0, len(w.rankNumbers))
-	for i, n := range w.rankNumbers {
-		panel.Bins = append(panel.Bins, plots.Bin{From: float64(n) - 0.5, To: float64(n) + 0.5, Values: w.byRank[i]})
-		ticks = append(ticks, float64(n))
-	}
-	return plots.Histogram{X: plots.Axis{Name: "rank", Ticks: ticks}, Series: w.names, Panels: []plots.HistogramPanel{panel}}
-}
-
-func (w *tally) sizes() plots.Histogram {
-	panels := []plots.HistogramPanel{{Y: plots.Axis{Name: "calls"}}, {Y: plots.Axis{Name: "volume", Unit: "GB"}}}
-	for k := range w.callsBySize {
-		from := math.Exp2(float64(k))
-		panels[0].Bins = append(panels[0].Bins, plots.Bin{From: from, To: 2 * from, Values: w.callsBySize[k]})
-		panels[1].Bins = append(panels[1].Bins, plots.Bin{From: from, To: 2 * from, Values: w.bytesBySize[k]})
-	}
-	return plots.Histogram{X: plots.Axis{Name: "message", Scale: plots.Sizes}, Series: w.names, Panels: panels}
-}
-
-// mostPoints is how many calls of a series are drawn, evenly taken.
-const mostPoints = 500
-
-// bandwidthChart is bus bandwidth by size of message, a series for what is communicated for and by which operation, and the
-// limits.
-func bandwidthChart(r *traffic.Result) plots.Chart {
-	panel := plots.Panel{X: plots.Axis{Name: "message", Scale: plots.Sizes}, Y: plots.Axis{Name: "bus bandwidth", Unit: "GB/s", Scale: plots.Logarithmic}, Drawing: plots.Scattered}
-	series := map[string][]plots.Point{}
-	limits := map[bandwidth.Limit]bool{}
-	var names []string
-	for i := range r.Speed.Cells {
-		c := &r.Speed.Cells[i]
-		if l := r.Speed.Subjects[c.Subject].Limit; l.Bandwidth > 0 {
-			limits[bandwidth.Limit{Link: l.Link, Bandwidth: l.Bandwidth}] = true
-		}
-		name := r.WorkOf(c)
-		if k := r.Communicators[r.Speed.Subjects[c.Subject].Communicator].Kind; k != traffic.UnknownKind {
-			name = k.String() + " " + name
-		}
-		if _, known := series[name]; !known {
-			names = append(names, name)
-		}
-		for _, n := range c.Calls {
-			series[name] = append(series[name], plots.Point{X: float64(r.BytesOf(r.Speed.Of[n])), Y: r.Speed.Measures[n].Bus})
-		}
-	}
-	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(len(series[b]), len(series[a])) })
-	for _, name := range names[:min(len(names), mostOps+1)] {
-		all := series[name]
-		var points []plots.Point
-		for i := 0; i < len(all); i += 1 + len(all)/mostPoints {
-			points = append(points, all[i])
-		}
-		panel.Lines = append(panel.Lines, plots.Line{Name: name, Points: points})
-	}
-	for l := range limits {
-		panel.References = append(panel.References, plots.Reference{Name: fmt.Sprintf("%v, %g GB/s", l.Link, l.Bandwidth), Value: l.Bandwidth})
-	}
-	slices.SortFunc(panel.References, func(a, b plots.Reference) int {
-		return cmp.Or(cmp.Compare(a.Value, b.Value), cmp.Compare(a.Name, b.Name))
-	})
-	return plots.Chart{Panels: []plots.Panel{panel}}
 }

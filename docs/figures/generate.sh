@@ -20,6 +20,7 @@ sfstat zscore "$work/runs/trace-slow.parquet" --plot $to/operator.png -o "$work/
 sfstat comm fixtures/comm/run --plots "$work/comm" -o "$work/out" -q
 cp "$work/comm/sizes.png" $to/messages.png
 cp "$work/comm/bandwidth.png" $to/bus.png
+cp "$work/comm/communicators.png" "$work/comm/timeline.png" $to/
 
 for name in e3 e3-curve; do
 	sfstat campaign run campaign/specs/$name.yaml -o "$work/$name" -q

@@ -15,8 +15,7 @@ import (
 // enoughShare is the part of the recording below which a slow link or a late rank is not called.
 const enoughShare = 0.01
 
-// Communication judges what logs and kernels of NCCL say: which rank comes late, which link or communicator is slow. The
-// headline is "" where nothing is suspected.
+// Communication judges what logs and kernels of NCCL say: which rank comes late, which link or communicator is slow.
 func Communication(r *traffic.Result, g frontier.Gates) RunVerdict {
 	v := RunVerdict{}
 	found := r.Suspects()
@@ -35,6 +34,9 @@ func Communication(r *traffic.Result, g frontier.Gates) RunVerdict {
 		if n := len(order) - 1; n > 0 && v.Suspects[1].Confidence >= Supported {
 			v.Headline += fmt.Sprintf(" %s, see below.", more(n))
 		}
+	}
+	if len(order) == 0 {
+		v.Headline = unsuspected(r)
 	}
 	v.Undecidable = undecidableTraffic(r)
 	return v

@@ -3,8 +3,10 @@ package diagnose
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/sfstat/sfstat/engine/bandwidth"
+	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/traffic"
 )
 
@@ -13,28 +15,20 @@ func undecidableTraffic(r *traffic.Result) (out []string) {
 	if r.Speed.Result == nil || len(r.Exports) == 0 || len(r.Log.Calls) == 0 {
 		return nil
 	}
-	var by [bandwidth.Slower + 1]map[int]bool
-	for i := range r.Speed.Cells {
-		c := &r.Speed.Cells[i]
-		if c.Bound == bandwidth.ByLatency || c.Class < leastClass {
-			continue
-		}
-		if by[c.Standing] == nil {
-			by[c.Standing] = map[int]bool{}
-		}
-		by[c.Standing][c.Subject] = true
-	}
 	say := func(n int, format string, args ...any) {
 		if n > 0 {
 			out = append(out, fmt.Sprintf(format, args...))
 		}
 	}
-	n := len(by[bandwidth.Unmatched])
-	say(n, "Whether %s slow: nothing of equal size does the same over the same kind of link. Compare with another job, or with nccl-tests.", areWord(n, "communicator or pair of ranks", "communicators and pairs of ranks"))
-	n = len(by[bandwidth.TooFew])
-	say(n, "Whether %s slow beside others: there are too few calls of equal size. Record more steps.", areWord(n, "communicator or pair of ranks", "communicators and pairs of ranks"))
-	n = len(by[bandwidth.Blurred])
-	say(n, "Whether %s slow beside others: the calls are shorter than what the clocks of the exports resolve.", areWord(n, "communicator or pair of ranks", "communicators and pairs of ranks"))
+	list := subjectsThat(r, bandwidth.Unmatched)
+	n := len(list)
+	say(n, "Whether %s slow: nothing of equal size does the same over the same kind of link. Compare with another job, or with nccl-tests.", theyAre(r, list))
+	list = subjectsThat(r, bandwidth.TooFew)
+	n = len(list)
+	say(n, "Whether %s slow beside others: there are too few calls of equal size. Record more steps.", theyAre(r, list))
+	list = subjectsThat(r, bandwidth.Blurred)
+	n = len(list)
+	say(n, "Whether %s slow beside others: the calls are shorter than what the clocks of the exports resolve.", theyAre(r, list))
 	n = absent(r)
 	say(n, "What %s did: %s of communicators in the logs and left no log, or no export. A collective that a rank is missing from is not measured.", countedWord(n, "rank"), isAre(n))
 	n = strangers(r)
@@ -46,14 +40,78 @@ func undecidableTraffic(r *traffic.Result) (out []string) {
 	return out
 }
 
+// unsuspected is the answer where there is no suspect.
+func unsuspected(r *traffic.Result) string {
+	met := slices.ContainsFunc(r.Collectives, func(c traffic.Collective) bool { return c.Certain && c.Whole(r) })
+	switch {
+	case met || len(r.Transfers) > 0:
+		return "Nothing stands out: no rank makes the others wait again and again, and no link or communicator is surely slower than those that do the same."
+	case len(r.Matches) > 0:
+		return fmt.Sprintf("%s of %s were found with their kernels, none of which can be held against those of other ranks.",
+			countedWord(len(r.Matches), "call"), countedWord(len(r.Ranks), "rank"))
+	case len(r.Log.Calls) > 0:
+		return fmt.Sprintf("%s of %s on %s; nothing tells when they ran.", countedWord(len(r.Log.Calls), "call"), countedWord(len(r.Ranks), "rank"),
+			countedWord(len(r.Communicators), "communicator"))
+	case len(r.Exports) == 0:
+		return fmt.Sprintf("No calls in %s: NCCL logs them with NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=INIT,COLL,TUNING,GRAPH.", countedWord(len(r.LogNames), "log"))
+	}
+	kernels := 0
+	for _, x := range r.Exports {
+		for i := range x.Processes {
+			kernels += len(x.Processes[i].Kernels)
+		}
+	}
+	return fmt.Sprintf("%s of NCCL on %s; no call of a log was paired with them.", countedWord(kernels, "kernel"), countedWord(len(r.Ranks), "rank"))
+}
+
 // leastClass is the smallest class of messages worth a word about bandwidth: 16 KiB.
 const leastClass = 14
 
-func areWord(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one + " is"
+// subjectsThat is the communicators and pairs of ranks all of whose calls that carry data stand so beside peers.
+func subjectsThat(r *traffic.Result, standing bandwidth.Standing) (list []int) {
+	var other []int
+	for i := range r.Speed.Cells {
+		c := &r.Speed.Cells[i]
+		if c.Bound == bandwidth.ByLatency || c.Class < leastClass {
+			continue
+		}
+		if c.Standing != standing {
+			other = append(other, c.Subject)
+		} else if !slices.Contains(list, c.Subject) {
+			list = append(list, c.Subject)
+		}
 	}
-	return fmt.Sprintf("%d %s are", n, many)
+	return slices.DeleteFunc(list, func(s int) bool { return slices.Contains(other, s) })
+}
+
+// mostNamed is how many communicators or pairs a sentence names.
+const mostNamed = 3
+
+// theyAre names subjects, or says how many they are, with the verb.
+func theyAre(r *traffic.Result, list []int) string {
+	switch {
+	case len(list) == 0:
+		return ""
+	case len(list) > mostNamed:
+		return fmt.Sprintf("%d communicators and pairs of ranks are", len(list))
+	}
+	var names []string
+	for _, s := range list {
+		if p, ok := r.PairOf(s); ok {
+			names = append(names, fmt.Sprintf("the link of ranks %d and %d", r.Ranks[p.Low].Rank, r.Ranks[p.High].Rank))
+			continue
+		}
+		c := &r.Communicators[s]
+		kind := "communicator"
+		if c.Kind != traffic.UnknownKind {
+			kind = c.Kind.String() + " communicator"
+		}
+		names = append(names, fmt.Sprintf("the %s of ranks %s", kind, trace.RankList(c.Ranks)))
+	}
+	if len(names) == 1 {
+		return names[0] + " is"
+	}
+	return strings.Join(names[:max(len(names)-1, 0)], ", ") + " or " + names[len(names)-1] + " is"
 }
 
 func isAre(n int) string {

@@ -33,6 +33,9 @@ func (r *run) judge(g frontier.Gates) RunVerdict {
 	v.Undecidable = j.undecidable(v.Suspects)
 	v.Headline = j.headline(v.Suspects)
 	v.CapturePlan = j.plan(v.Suspects)
+	if j.traffic != nil {
+		j.heard(&v)
+	}
 	return v
 }
 

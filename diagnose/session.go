@@ -8,6 +8,7 @@ import (
 	"github.com/sfstat/sfstat/engine/breakdown"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/traffic"
 )
 
 // Options of a diagnosis. The zero value is usable.
@@ -30,6 +31,7 @@ type run struct {
 	judged  *RunVerdict      // of an operator trace, which is judged when it is added
 	// launched are the operators behind the stages of the windows, compared.
 	launched []*opnames.Result
+	traffic  *traffic.Result // nil: no logs and kernels of NCCL
 }
 
 // New starts a session.

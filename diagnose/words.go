@@ -265,6 +265,9 @@ func (j *judge) when(f *finding) string {
 	return fmt.Sprintf(" It was seen in %d of %d windows, from window %d on.", len(seen), n, slices.Min(seen))
 }
 
+// undecidedRank begins what is said of a stage that is long on all ranks alike.
+const undecidedRank = "Rank: not decidable from stage times "
+
 // undecidable lists what the signal cannot tell, with what would.
 func (j *judge) undecidable(suspects []Suspect) []string {
 	var out []string
@@ -279,7 +282,7 @@ func (j *judge) undecidable(suspects []Suspect) []string {
 			if len(j.launched) > 0 {
 				how = "sfstat zscore compares its operators, rank by rank."
 			}
-			say(fmt.Sprintf("Rank: not decidable from stage times for %s, because ranks that wait for each other in a stage all look alike in it. %s", s.Stage, how))
+			say(fmt.Sprintf(undecidedRank+"for %s, because ranks that wait for each other in a stage all look alike in it. %s", s.Stage, how))
 		}
 	}
 	for _, w := range j.windows {

@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"math/bits"
-	"slices"
 	"strings"
 
 	"github.com/sfstat/sfstat/diagnose"
@@ -51,40 +50,8 @@ func trafficDocument(r *traffic.Result, problems []Problem) document {
 	return append(d, problemBlocks(problems)...)
 }
 
-// trafficVerdict is the verdict, with an answer in one sentence where there is nothing to suspect.
 func trafficVerdict(r *traffic.Result) diagnose.RunVerdict {
-	v := diagnose.Communication(r, frontier.DefaultGates())
-	if v.Headline == "" {
-		v.Headline = unsuspected(r)
-	}
-	return v
-}
-
-// unsuspected is the answer where there is no suspect.
-func unsuspected(r *traffic.Result) string {
-	met := slices.ContainsFunc(r.Collectives, func(c traffic.Collective) bool { return c.Certain && c.Whole(r) })
-	switch {
-	case met || len(r.Transfers) > 0:
-		return "Nothing stands out: no rank makes the others wait again and again, and no link or communicator is surely slower than those that do the same."
-	case len(r.Matches) > 0:
-		return fmt.Sprintf("%s of %s were found with their kernels, none of which can be held against the other ranks': see below what is missing.",
-			counted(len(r.Matches), "call"), counted(len(r.Ranks), "rank"))
-	case len(r.Log.Calls) > 0:
-		return fmt.Sprintf("%s of %s on %s; nothing tells when they ran.", counted(len(r.Log.Calls), "call"), counted(len(r.Ranks), "rank"),
-			counted(len(r.Communicators), "communicator"))
-	case len(r.Exports) == 0:
-		return fmt.Sprintf("No calls in %s: NCCL logs them with NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=INIT,COLL,TUNING,GRAPH.", counted(len(r.LogNames), "log"))
-	}
-	return fmt.Sprintf("%s of NCCL on %s; no call of a log was paired with them.", counted(kernelsOf(r), "kernel"), counted(len(r.Ranks), "rank"))
-}
-
-func kernelsOf(r *traffic.Result) (n int) {
-	for _, x := range r.Exports {
-		for i := range x.Processes {
-			n += len(x.Processes[i].Kernels)
-		}
-	}
-	return n
+	return diagnose.Communication(r, frontier.DefaultGates())
 }
 
 func trafficBasis(r *traffic.Result) string {

@@ -84,6 +84,9 @@ func (a *assembly) messages() (all []message) {
 			continue
 		}
 		w, ok := a.wireOf(i)
+		if ok && w.from == w.to { // to itself: a copy
+			continue
+		}
 		if !ok {
 			a.r.Messages.Lonely++
 			continue
@@ -116,7 +119,7 @@ func (a *assembly) wireOf(call int) (w wire, ok bool) {
 	c := &a.in.Log.Calls[call]
 	g, ok := a.r.groupOf[c.Comm]
 	me := a.sides[c.Comm].Rank
-	if !ok || a.groups[g].Method == comm.Alone || c.Root < 0 || c.Root >= int64(a.groups[g].Ranks) || int(c.Root) == me {
+	if !ok || a.groups[g].Method == comm.Alone || c.Root < 0 || c.Root >= int64(a.groups[g].Ranks) {
 		return wire{}, false
 	}
 	if c.Op == nccl.Send {
@@ -148,6 +151,9 @@ func (a *assembly) transfers() {
 		kernel[m.Call] = ran{place{m.Rank, m.Kernel}, m.Certain}
 		c := &a.in.Log.Calls[m.Call]
 		at := place{m.Rank, m.Kernel}
+		if w, ok := a.wireOf(m.Call); ok && w.from == w.to {
+			continue
+		}
 		if peers[at] == nil {
 			peers[at] = map[int]bool{}
 		}

@@ -16,7 +16,8 @@ func (p *program) diagnoseCommand() *cli.Command {
 	return &cli.Command{
 		Name: "diagnose", Usage: "one verdict: who made the group slow, where, why, how sure", ArgsUsage: "PATH...",
 		Description: "Reads all windows and operator traces of all inputs and gives one ranked verdict per run. It never claims more than " +
-			"independent evidence agrees on: what cannot be told from the recording is said, with what would tell it.",
+			"independent evidence agrees on: what cannot be told from the recording is said, with what would tell it. Debug logs of NCCL beside " +
+			"exports of Nsight Systems tell slow links and communicators.",
 		Flags: join(analysisFlags(), profileFlags(), []cli.Flag{strictFlag(), failOnFlag()}, resultFlags()),
 		UsageText: `sfstat diagnose run/
 sfstat diagnose rank*.jsonl.zst --format md -o verdict.md
@@ -37,7 +38,13 @@ func (p *program) diagnose(c *cli.Context) error {
 	}
 	s := diagnose.New(diagnose.Options{Frontier: o})
 	var kept []behind
-	in, err := p.items(c, func(item auto.Item) error {
+	runs := profiledRuns{}
+	names, err := paths(c)
+	if err != nil {
+		return err
+	}
+	in, err := p.readAs(c, reading{names: names, want: auto.Everything, logs: besideLogs}, func(item auto.Item) error {
+		runs.see(item)
 		switch {
 		case item.Ops == nil:
 			return addWindow(s, item)
@@ -50,7 +57,7 @@ func (p *program) diagnose(c *cli.Context) error {
 	if err == nil {
 		err = p.addConverted(c, s, kept, &in)
 	}
-	if err != nil {
+	if err = p.addTraffic(c, s, runs, &in, err); err != nil {
 		return err
 	}
 	v := s.Verdict()

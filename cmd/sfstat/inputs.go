@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -96,7 +97,11 @@ func (p *program) read(c *cli.Context, want auto.Wanted, each func(auto.Item) er
 	if err != nil {
 		return inputs{}, err
 	}
-	r := reading{names: names, want: want}
+	return p.readAs(c, reading{names: names, want: want}, each)
+}
+
+// readAs is readFrom with the flag --strict.
+func (p *program) readAs(c *cli.Context, r reading, each func(auto.Item) error) (inputs, error) {
 	if c.Bool("strict") {
 		r.refusing = allOrNothing
 	}
@@ -109,6 +114,26 @@ type reading struct {
 	want     auto.Wanted
 	refusing refusing
 	timeline profile.Timeline // of profiler traces
+	logs     debugLogs
+}
+
+// debugLogs is what debug logs of NCCL among the inputs are.
+type debugLogs uint8
+
+const (
+	refusedLogs debugLogs = iota // no input
+	besideLogs                   // read later, with the exports of Nsight Systems that are there too
+)
+
+// refused drops the problems that are none: logs beside exports, where they are read later.
+func (l debugLogs) refused(problems []report.Problem, read []auto.Input) []report.Problem {
+	exports := slices.ContainsFunc(read, func(in auto.Input) bool { return in.Format == auto.SQLite })
+	if l == refusedLogs || !exports {
+		return problems
+	}
+	return slices.DeleteFunc(problems, func(x report.Problem) bool {
+		return slices.ContainsFunc(read, func(in auto.Input) bool { return in.Path == x.Path && in.Format == auto.NCCLLog })
+	})
 }
 
 // refusing is what a refused input means to those beside it.
@@ -163,6 +188,7 @@ func (p *program) readFrom(c *cli.Context, what reading, each func(auto.Item) er
 	for _, problem := range r.Problems() {
 		in.problems = append(in.problems, report.Problem(problem))
 	}
+	in.problems = what.logs.refused(in.problems, in.read)
 	return in, p.tell(c, in, n)
 }
 

@@ -78,7 +78,7 @@ func (f Format) is() string {
 	case OperatorTrace, LaunchedOperators:
 		return "an operator trace, which holds single operations and not stage windows"
 	case NCCLLog:
-		return "an NCCL debug log, which is not read"
+		return "an NCCL debug log, which sfstat comm reads"
 	case JSON:
 		return "JSON, but neither packets nor a profiler trace"
 	case Binary:

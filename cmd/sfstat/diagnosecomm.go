@@ -1,0 +1,114 @@
+package main
+
+import (
+	"path/filepath"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/ingest/commfiles"
+	"github.com/sfstat/sfstat/report"
+	"github.com/sfstat/sfstat/traffic"
+)
+
+// profiledRuns is the run that an input became, or the inputs of a folder.
+type profiledRuns map[string]string
+
+// see notes the run of a window; what has no path is of no profiler.
+func (r profiledRuns) see(item auto.Item) {
+	if item.Window != nil && item.Path != "" {
+		r[item.Path] = item.Window.Run
+	}
+}
+
+// addTraffic adds what logs of NCCL say together with exports of Nsight Systems: of all inputs where these are one
+// run, else of each folder that has both. Where there was nothing else to judge, failed, this may be enough.
+func (p *program) addTraffic(c *cli.Context, s *diagnose.Session, runs profiledRuns, in *inputs, failed error) error {
+	jobs := trafficJobs(in.read)
+	if len(jobs) == 0 || failed != nil && c.Bool("strict") {
+		return failed
+	}
+	if len(runs) < 2 {
+		jobs = []trafficJob{together(jobs)}
+	}
+	heard := 0
+	for _, j := range jobs {
+		if len(j.logs) == 0 || len(j.exports) == 0 {
+			continue
+		}
+		t, err := p.traffic(j)
+		if err != nil {
+			p.say("%s: %s", prefix(c.Command.Name), oneLine(err))
+			in.problems = append(in.problems, report.Problem{Path: j.folder, Err: err})
+			continue
+		}
+		s.AddTraffic(j.run(runs), t)
+		heard++
+	}
+	if heard > 0 {
+		return nil
+	}
+	return failed
+}
+
+// trafficJob is logs and exports of one folder.
+type trafficJob struct {
+	folder        string
+	logs, exports []string
+}
+
+// run is the name of its run: that of the windows, where there are any.
+func (j *trafficJob) run(runs profiledRuns) string {
+	for _, path := range append(slices.Clone(j.exports), j.folder) {
+		if run, ok := runs[path]; ok {
+			return run
+		}
+	}
+	if len(runs) == 1 {
+		for _, run := range runs {
+			return run
+		}
+	}
+	return filepath.Base(j.folder)
+}
+
+// trafficJobs are the logs and exports among the inputs, by folder.
+func trafficJobs(read []auto.Input) (jobs []trafficJob) {
+	for _, in := range read {
+		if in.Format != auto.NCCLLog && in.Format != auto.SQLite {
+			continue
+		}
+		dir := filepath.Dir(in.Path)
+		i := slices.IndexFunc(jobs, func(j trafficJob) bool { return j.folder == dir })
+		if i < 0 {
+			i = len(jobs)
+			jobs = append(jobs, trafficJob{folder: dir})
+		}
+		if in.Format == auto.NCCLLog {
+			jobs[i].logs = append(jobs[i].logs, in.Path)
+		} else {
+			jobs[i].exports = append(jobs[i].exports, in.Path)
+		}
+	}
+	return jobs
+}
+
+// together is all folders as one job.
+func together(jobs []trafficJob) trafficJob {
+	all := trafficJob{folder: jobs[0].folder}
+	for _, j := range jobs {
+		all.logs, all.exports = append(all.logs, j.logs...), append(all.exports, j.exports...)
+	}
+	return all
+}
+
+func (p *program) traffic(j trafficJob) (*traffic.Result, error) {
+	found, err := commfiles.Read(slices.Concat(j.logs, j.exports), ingest.Limits{})
+	if err != nil {
+		return nil, err
+	}
+	return traffic.Analyze(traffic.Input{Log: found.Log, LogNames: found.LogNames, Exports: found.Exports, Names: found.Names}, traffic.Options{})
+}

@@ -172,17 +172,37 @@ func (f *info) apply(r *profile.Rank) {
 	r.Shift(f.base)
 }
 
+// wholeNumbers are the arguments of a collective that are whole numbers, −1:
+// not told. src and dst are ranks of the job; "Rank", which is left out, is the
+// position of the same peer in the group.
+type wholeNumbers struct{ elements, start, stride, src, dst, seq int64 }
+
+// at is where a member goes, nil: it is none of them.
+func (w *wholeNumbers) at(key []byte) *int64 {
+	switch string(key) {
+	case "In msg nelems":
+		return &w.elements
+	case "Global rank start":
+		return &w.start
+	case "Global rank stride":
+		return &w.stride
+	case "Src Rank":
+		return &w.src
+	case "Dst Rank":
+		return &w.dst
+	case "Seq":
+		return &w.seq
+	}
+	return nil
+}
+
 // call reads the arguments of a collective.
 func (d *reader) call(e *event) profile.Call {
-	c := profile.Call{Name: paramComms, Seq: -1, Bytes: -1, Self: -1, Peer: -1}
-	elements := int64(-1)
+	c := profile.Call{Name: paramComms, Bytes: -1, Self: -1, Peer: -1}
+	w := wholeNumbers{-1, -1, -1, -1, -1, -1}
 	var list []byte
-	apart := stride{start: -1, step: -1}
-	var src, dst int64 = -1, -1 // ranks of the job; "Rank" is the position of the same peer in the group
-	whole := map[string]*int64{"In msg nelems": &elements, "Global rank start": &apart.start, "Global rank stride": &apart.step,
-		"Src Rank": &src, "Dst Rank": &dst, "Seq": &c.Seq}
 	members(e.args, func(key, v []byte) {
-		if at := whole[string(key)]; at != nil {
+		if at := w.at(key); at != nil {
 			if n, ok := integer(v); ok {
 				*at = n
 			}
@@ -205,16 +225,16 @@ func (d *reader) call(e *event) profile.Call {
 			list = v
 		}
 	})
-	if size := profile.BytesOf(c.Dtype); size > 0 && elements >= 0 && elements < 1<<50 {
-		c.Bytes = elements * size
+	if size := profile.BytesOf(c.Dtype); size > 0 && w.elements >= 0 && w.elements < 1<<50 {
+		c.Bytes = w.elements * size
 	}
-	apart.size = c.Size
-	c.Ranks = d.groups.of(list, apart)
+	c.Seq = w.seq
+	c.Ranks = d.groups.of(list, stride{start: w.start, step: w.stride, size: c.Size})
 	switch op := profile.OperationOf(c.Name); {
-	case op == profile.Send && dst >= 0 && dst < trace.MaxRanks:
-		c.Peer = int(dst)
-	case op == profile.Recv && src >= 0 && src < trace.MaxRanks:
-		c.Peer = int(src)
+	case op == profile.Send && w.dst >= 0 && w.dst < trace.MaxRanks:
+		c.Peer = int(w.dst)
+	case op == profile.Recv && w.src >= 0 && w.src < trace.MaxRanks:
+		c.Peer = int(w.src)
 	}
 	return c
 }

@@ -76,7 +76,7 @@ func TestPublic(t *testing.T) {
 				for _, own := range d.Own {
 					whole += own
 				}
-				for _, e := range d.Exposed {
+				for e := range d.Exposed.All() {
 					whole += e.End - e.Start
 				}
 				if whole > d.End-d.Start {

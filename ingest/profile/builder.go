@@ -26,9 +26,10 @@ type Builder struct {
 	marks       []mark
 	pieces      []piece
 	lost        int // pieces that were too many
-	calls       []call
+	calls       calls
 	works       works
-	collectives []Collective
+	onDevice    chunks[Collective]
+	collectives []Collective // those on the device or the host's, in the end
 	launches    launches
 	lostCalls   int
 	notes       []trace.Note
@@ -164,27 +165,10 @@ func (b *Builder) saw(start, end int64) {
 	b.first, b.last = min(b.first, start), max(b.last, end)
 }
 
-// Call is a collective or a transfer as the host called it. What is not known
-// is "", nil, 0, and −1 for Seq, Bytes, Self and Peer; Peer is read from
-// the name where that has it.
-type Call struct {
-	Name       string
-	Thread     int64
-	Start, End int64
-	Group      string
-	Desc       string
-	Ranks      []int
-	Size       int
-	Seq        int64
-	Bytes      int64
-	Dtype      string
-	Self, Peer int // as of Collective
-}
-
 // Call adds a call. Calls that contain each other on one thread are one: its
 // wrapper tells the arguments, what is inside the backend.
 func (b *Builder) Call(c Call) {
-	if len(b.calls) >= 4*maxCollectives {
+	if b.calls.came.len() >= 4*maxCollectives {
 		b.lostCalls++
 		return
 	}
@@ -192,7 +176,7 @@ func (b *Builder) Call(c Call) {
 	if self, peer := ends(c.Name); c.Peer < 0 && peer >= 0 {
 		c.Self, c.Peer = self, peer
 	}
-	b.calls = append(b.calls, call{Call: c})
+	b.calls.add(c)
 }
 
 // Note adds a note to the profile.
@@ -207,7 +191,8 @@ func (b *Builder) Finish() (*Rank, error) {
 	defer b.Discard()
 	r := &Rank{ID: -1, LocalRank: -1, Stages: slices.Clone(b.stages.Stages)}
 	b.works.end(&b.launches)
-	b.nestCalls()
+	b.calls.nest()
+	b.collectives = b.onDevice.take()
 	host := b.hostSteps(r)
 	ops := b.newOperators(r)
 	if b.works.any() {

@@ -1,27 +1,15 @@
 package profile
 
-import (
-	"cmp"
-	"slices"
-	"sort"
-	"strings"
-)
+import "slices"
 
 // wrapper is the host range in which torch.distributed tells the arguments of
 // a collective.
 const wrapper = "record_param_comms"
 
-// call is a call of the host, with what was found out about it.
-type call struct {
-	Call
-	used   bool // a piece of device work belongs to it
-	nested bool // it took in a call inside
-}
-
 // deviceCollective notes a collective that a piece of device work belongs to;
 // −1 when there are too many.
 func (b *Builder) deviceCollective(w Work, lane uint16) int32 {
-	if len(b.collectives) >= maxCollectives {
+	if b.onDevice.len() >= maxCollectives {
 		b.lostCalls++
 		return -1
 	}
@@ -33,8 +21,8 @@ func (b *Builder) deviceCollective(w Work, lane uint16) int32 {
 	if c.Op == UnknownOperation {
 		c.Op = OperationOf(b.names[w.Name])
 	}
-	b.collectives = append(b.collectives, c)
-	return int32(len(b.collectives) - 1)
+	b.onDevice.add(c)
+	return int32(b.onDevice.len() - 1)
 }
 
 // tell fills in what a call says and c does not.
@@ -78,86 +66,31 @@ func (b *Builder) joinCalls() {
 	}
 	for i := range b.collectives {
 		c := &b.collectives[i]
-		if at := b.callAt(c.Launch); at >= 0 {
-			b.calls[at].used = true
-			c.tell(&b.calls[at].Call)
+		if under := b.calls.under(c.Launch); under != nil {
+			under.used = true
+			call := b.calls.full(under)
+			c.tell(&call)
 		}
 	}
 	b.adopt()
-}
-
-// nestCalls sorts the calls by start and lets a wrapper take in the first call
-// inside it.
-func (b *Builder) nestCalls() {
-	slices.SortStableFunc(b.calls, func(x, y call) int {
-		return cmp.Or(cmp.Compare(x.Thread, y.Thread), cmp.Compare(x.Start, y.Start), cmp.Compare(y.End, x.End))
-	})
-	kept := b.calls[:0]
-	for _, c := range b.calls {
-		if n := len(kept); n > 0 {
-			if out := &kept[n-1]; out.Thread == c.Thread && c.Start >= out.Start && c.End <= out.End && !out.nested {
-				out.takeIn(&c.Call)
-				continue
-			}
-		}
-		kept = append(kept, c)
-	}
-	b.calls = kept
-	slices.SortStableFunc(b.calls, func(x, y call) int { return cmp.Compare(x.Start, y.Start) })
-}
-
-func (c *call) takeIn(inner *Call) {
-	c.nested = true
-	all := Collective{Seq: c.Seq, Bytes: c.Bytes, Self: c.Self, Peer: c.Peer, Group: c.Group, Desc: c.Desc, Ranks: c.Ranks, Size: c.Size, Dtype: c.Dtype}
-	all.tell(inner)
-	c.Seq, c.Bytes, c.Self, c.Peer, c.Group, c.Desc, c.Ranks, c.Size, c.Dtype = all.Seq, all.Bytes, all.Self, all.Peer, all.Group, all.Desc, all.Ranks, all.Size, all.Dtype
-	if c.Name == wrapper || !strings.Contains(c.Name, ":") && OperationOf(c.Name) == UnknownOperation {
-		c.Name = inner.Name
-	}
-}
-
-// mostNested is how many calls before the last one that began are looked at
-// for one that is still under way.
-const mostNested = 16
-
-// callAt is the call that was under way, the one that began last; −1: none.
-func (b *Builder) callAt(t int64) int {
-	from := sort.Search(len(b.calls), func(i int) bool { return b.calls[i].Start > t })
-	for i := from - 1; i >= 0 && i >= from-mostNested; i-- {
-		if t <= b.calls[i].End {
-			return i
-		}
-	}
-	return -1
 }
 
 // hostCollectives makes collectives of calls. Where a backend tells when it
 // worked ("gloo:all_reduce", on a thread of its own), a wrapper that only
 // handed over is left out.
 func (b *Builder) hostCollectives() {
-	told := slices.ContainsFunc(b.calls, func(c call) bool { return isCall(c.Name) })
-	for i := range b.calls {
-		c := &b.calls[i]
+	told := slices.ContainsFunc(b.calls.all, func(c call) bool { return isCall(b.calls.name(&c)) })
+	for i := range b.calls.all {
+		c := b.calls.full(&b.calls.all[i])
 		if told && !isCall(c.Name) {
 			continue
 		}
 		if len(b.collectives) >= maxCollectives {
-			b.lostCalls += len(b.calls) - i
+			b.lostCalls += len(b.calls.all) - i
 			return
 		}
 		made := Collective{Name: c.Name, Seq: -1, Bytes: -1, Self: -1, Peer: -1, Step: -1, Stage: -1, Launch: c.Start, Start: c.Start, End: c.End}
-		made.tell(&c.Call)
+		made.tell(&c)
 		b.collectives = append(b.collectives, made)
 	}
-}
-
-// backendOf guesses the backend by the names of the calls.
-func (b *Builder) backendOf() string {
-	for i := range b.calls {
-		if isCall(b.calls[i].Name) {
-			name, _, _ := strings.Cut(b.calls[i].Name, ":")
-			return name
-		}
-	}
-	return ""
 }

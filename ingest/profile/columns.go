@@ -127,7 +127,7 @@ func (c *converter) exposedBy(p part) exposure {
 }
 
 func (d *Device) addExposed(sum *exposure, p part, stages int) {
-	for _, e := range d.Exposed {
+	for e := range d.Exposed.All() {
 		switch {
 		case !p.has(e.Stage, e.Microstep):
 		case 2*e.Before < d.Own[e.Microstep*stages+e.Stage]:
@@ -149,7 +149,7 @@ func (c *converter) waitInSeveral() bool {
 			if d == nil {
 				continue
 			}
-			for _, e := range d.Exposed {
+			for e := range d.Exposed.All() {
 				if e.Collective < 0 || e.Stage < 0 || !c.matched.found(r, e.Collective) {
 					continue
 				}

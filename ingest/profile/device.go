@@ -71,12 +71,13 @@ func timeSteps(steps []Step, ends []int64) {
 
 // account divides the time of one step on the device.
 type account struct {
-	h      host
-	step   *Step
-	device *Device
-	now    int64
-	active []running
-	until  []int64 // by slot: the end of the work that it launched
+	h       host
+	step    *Step
+	device  *Device
+	now     int64
+	active  []running
+	until   []int64  // by slot: the end of the work that it launched
+	exposed Exposure // that may go on
 }
 
 // running is work that has begun and not ended.
@@ -118,6 +119,7 @@ func (a *account) add(w *work, slot int) {
 func (a *account) finish() {
 	a.advance(a.device.End)
 	a.hostUntil(a.device.End)
+	a.endExposure()
 }
 
 // advance accounts for running work up to a moment, or until all has ended.
@@ -154,18 +156,29 @@ func (a *account) charge(to int64) {
 		a.own(a.active[first].slot, to-a.now)
 		return
 	}
-	r := &a.active[exposed]
-	d := a.device
+	a.expose(&a.active[exposed], to)
+}
+
+// expose gives now … to to exposed communication.
+func (a *account) expose(r *running, to int64) {
 	stage, micro := a.h.staged(r.slot)
-	if n := len(d.Exposed); n > 0 && d.Exposed[n-1].End == a.now && d.Exposed[n-1].Collective == int(r.collective) && d.Exposed[n-1].Stage == stage && d.Exposed[n-1].Microstep == micro {
-		d.Exposed[n-1].End = to
+	e := Exposure{Stage: stage, Microstep: micro, Collective: int(r.collective), Start: a.now, End: to}
+	if last := &a.exposed; last.End == e.Start && last.Collective == e.Collective && last.Stage == e.Stage && last.Microstep == e.Microstep && last.Start < last.End {
+		last.End = to
 		return
 	}
-	e := Exposure{Stage: stage, Microstep: micro, Collective: int(r.collective), Start: a.now, End: to}
 	if r.slot >= 0 {
-		e.Before = d.Own[r.slot]
+		e.Before = a.device.Own[r.slot]
 	}
-	d.Exposed = append(d.Exposed, e)
+	a.endExposure()
+	a.exposed = e
+}
+
+// endExposure notes that the exposure that may have gone on did not.
+func (a *account) endExposure() {
+	if a.exposed.Start < a.exposed.End {
+		a.device.Exposed.Add(a.exposed)
+	}
 }
 
 // idle accounts for the time until work of a slot began, in which nothing ran.

@@ -33,7 +33,7 @@ type host struct {
 
 // hostSteps finds the steps of a rank and the stages in them.
 func (b *Builder) hostSteps(r *Rank) host {
-	r.Backend = b.backendOf()
+	r.Backend = b.calls.backend()
 	marks, thread := b.chooseMarks()
 	if marks == nil {
 		marks, thread = b.inferMarks()

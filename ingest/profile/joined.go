@@ -81,11 +81,7 @@ func (r *Rank) append(o *Rank) {
 	}
 	for i := range o.Steps {
 		if d := o.Steps[i].Device; d != nil {
-			for k := range d.Exposed {
-				if d.Exposed[k].Collective >= 0 {
-					d.Exposed[k].Collective += collectives
-				}
-			}
+			d.Exposed.collectives += collectives
 		}
 	}
 	r.Names = append(r.Names, o.Names...)

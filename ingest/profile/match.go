@@ -43,6 +43,9 @@ func match(ranks []*Rank) *matching {
 	counts := make(map[callKey][]int)
 	for r, rank := range ranks {
 		m.of[r] = slices.Repeat([]int32{-1}, len(rank.Collectives))
+		if len(ranks) == 1 {
+			return m
+		}
 		ordinals := make(map[callKey]int)
 		groups := make(map[*int]string) // by the list of members, which calls share
 		for _, i := range byStart(rank.Collectives) {

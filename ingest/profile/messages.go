@@ -71,13 +71,14 @@ func (b *Builder) adopt() {
 	slices.SortStableFunc(kernels, func(x, y *Collective) int { return cmp.Compare(x.Launch, y.Launch) })
 	next := 0
 	for _, k := range kernels {
-		for ; next < len(b.calls) && b.calls[next].Start <= k.Launch; next++ {
-			c := &b.calls[next]
+		for ; next < len(b.calls.all) && b.calls.all[next].start <= k.Launch; next++ {
+			short := &b.calls.all[next]
+			c := b.calls.full(short)
 			op := OperationOf(c.Name)
-			if c.used || c.Peer < 0 || c.End < k.Launch-longestBatch || op != Send && op != Recv {
+			if short.used || c.Peer < 0 || c.End < k.Launch-longestBatch || op != Send && op != Recv {
 				continue
 			}
-			c.used = true
+			short.used = true
 			if k.Group == "" && k.Ranks == nil || k.Group == c.Group {
 				k.Group, k.Desc, k.Ranks, k.Size, k.Self = c.Group, c.Desc, c.Ranks, c.Size, c.Self
 				k.Messages = append(k.Messages, Message{Sends: op == Send, Peer: c.Peer})

@@ -124,8 +124,8 @@ func TestDevice(t *testing.T) {
 	if d.Busy[fwd] != 25*us || d.Busy[bwd] != 25*us {
 		t.Errorf("busy time %v", d.Busy)
 	}
-	if len(d.Exposed) != 1 || d.Exposed[0] != (Exposure{Stage: bwd, Collective: 0, Start: 70 * us, End: 90 * us, Before: 30 * us}) {
-		t.Errorf("exposed %+v", d.Exposed)
+	if got := slices.Collect(d.Exposed.All()); !slices.Equal(got, []Exposure{{Stage: bwd, Collective: 0, Start: 70 * us, End: 90 * us, Before: 30 * us}}) {
+		t.Errorf("exposed %+v", got)
 	}
 }
 

@@ -45,10 +45,10 @@ type Span struct {
 
 // Device is the account of a step on its device.
 type Device struct {
-	Start, End int64      // D(t) and D(t+1) of the package's doc
-	Own        []int64    // by microstep and stage, stage fastest: its part of Start … End without communication
-	Busy       []int64    // likewise: time in which work that it launched ran, communication apart
-	Exposed    []Exposure // communication that nothing else covers, by start
+	Start, End int64     // D(t) and D(t+1) of the package's doc
+	Own        []int64   // by microstep and stage, stage fastest: its part of Start … End without communication
+	Busy       []int64   // likewise: time in which work that it launched ran, communication apart
+	Exposed    Exposures // communication that nothing else covers, by start
 }
 
 // Categories divides the time of a step on the device, D(t) to D(t+1) of the
@@ -64,15 +64,6 @@ type Categories struct {
 	Idle          int64 // nothing
 	ExposedComm   int64 // communication that no compute covers
 	Blurred       int64 // at most this much of Idle was taken for something: beyond some millions of pieces of work, short gaps count as work
-}
-
-// Exposure is a stretch of exposed communication.
-type Exposure struct {
-	Stage      int // that launched it, −1: none
-	Microstep  int // that launched it, of those with a stage
-	Collective int // position in Rank.Collectives, −1: not known
-	Start, End int64
-	Before     int64 // what its stage had of its Own by then, in its microstep
 }
 
 // Collective is one call of a collective, or of a point-to-point operation, on

@@ -15,9 +15,7 @@ func (r *Rank) Shift(ns int64) {
 		}
 		if d := s.Device; d != nil {
 			d.Start, d.End = d.Start+ns, d.End+ns
-			for k := range d.Exposed {
-				d.Exposed[k].Start, d.Exposed[k].End = d.Exposed[k].Start+ns, d.Exposed[k].End+ns
-			}
+			d.Exposed.shifted += ns
 		}
 		if c := s.Time; c != nil {
 			c.Start, c.End = c.Start+ns, c.End+ns

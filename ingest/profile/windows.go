@@ -288,7 +288,7 @@ func (c *converter) fill(row []int64, r int, s *Step) {
 	}
 	if c.o.Timeline == OnDevice && s.Device != nil {
 		copy(own, s.Device.Own)
-		for _, e := range s.Device.Exposed {
+		for e := range s.Device.Exposed.All() {
 			if e.Stage < 0 {
 				continue
 			}

@@ -23,7 +23,7 @@ type Work struct {
 // maxRunBytes how much of the others is kept in memory, packed.
 const (
 	maxHeld     = 1 << 16
-	maxRunBytes = 2 << 20
+	maxRunBytes = 1 << 20
 )
 
 // work is a piece of device work.

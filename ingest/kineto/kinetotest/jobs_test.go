@@ -118,9 +118,12 @@ func TestMicrosteps(t *testing.T) {
 func TestUnevenMicrosteps(t *testing.T) {
 	ranks := profiles(t, &kinetotest.Job{DP: 2, Microsteps: 3, Steps: 6})
 	ranks[0].Steps[3].Microsteps = ranks[0].Steps[3].Microsteps[:1]
-	for i := range ranks[0].Steps[3].Device.Exposed {
-		ranks[0].Steps[3].Device.Exposed[i].Microstep = 1
+	var exposed profile.Exposures
+	for e := range ranks[0].Steps[3].Device.Exposed.All() {
+		e.Microstep = 1
+		exposed.Add(e)
 	}
+	ranks[0].Steps[3].Device.Exposed = exposed
 	d, err := profile.Divide(ranks, profile.Options{})
 	if err != nil {
 		t.Fatal(err)

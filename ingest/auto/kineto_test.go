@@ -229,3 +229,44 @@ func TestSQLiteUnderAnotherName(t *testing.T) {
 		t.Errorf("%d files in the folder", len(left))
 	}
 }
+
+// TestGloo: a run without devices. Stages are measured on the host, and the
+// collectives of gloo's own threads are matched across ranks: the rank that
+// comes last, 3 ms in, waits for nobody.
+func TestGloo(t *testing.T) {
+	var texts []string
+	for rank := range 2 {
+		late := 3000 * rank
+		var events []string
+		on := func(cat, name string, tid, from, to int) {
+			events = append(events, fmt.Sprintf(`{"ph":"X","cat":%q,"name":%q,"pid":%d,"tid":%d,"ts":%d,"dur":%d}`, cat, name, 70+rank, tid, from, to-from))
+		}
+		for step := range 10 {
+			at := 10_000 * step
+			on("user_annotation", fmt.Sprintf("ProfilerStep#%d", step), 7, at, at+10_000)
+			on("user_annotation", "DistributedDataParallel.forward", 7, at, at+2000+late)
+			on("cpu_op", "autograd::engine::evaluate_function: AddmmBackward0", 8, at+2000+late, at+3000+late)
+			on("cpu_op", "record_param_comms", 8, at+3000+late, at+3010+late)
+			on("user_annotation", "gloo:all_reduce", 99, at+3000+late, at+8000)
+			on("user_annotation", "Optimizer.step#SGD.step", 7, at+8000, at+9000)
+		}
+		texts = append(texts, fmt.Sprintf(`{"distributedInfo":{"backend":"gloo","rank":%d,"world_size":2},"traceEvents":[%s]}`, rank, strings.Join(events, ",")))
+	}
+	r, w := job(t, byRank(texts))
+	forward := w.Schema.Index("model.fwd_loss_cpu_wall")
+	if forward < 0 || len(w.Ranks) != 2 || w.Steps() != 10 || len(r.Problems()) > 0 || len(w.Notes) > 0 {
+		t.Fatalf("stages %v, ranks %v, %d steps, problems %v, notes %v", w.Schema.Stages, w.Ranks, w.Steps(), r.Problems(), w.Notes)
+	}
+	if step := w.Step(4); step[2*forward] != 2_000_000 || step[2*forward+1] != 5_000_000 {
+		t.Errorf("forward takes %v", step[2*forward:2*forward+2])
+	}
+	_, traces, _, err := items(t, Options{Want: OperatorsOnly}, folderOf(t, byRank(texts)))
+	if err != nil || len(traces) != 1 || traces[0].Len() != 20 {
+		t.Fatalf("%d traces, %v", len(traces), err)
+	}
+	for i, group := range traces[0].Group {
+		if want := int64(5_000_000 - 3_000_000*int64(traces[0].Rank[i])); group < 0 || traces[0].Dur[i] != want {
+			t.Errorf("the collective of rank %d, in group %d, takes %d ns, want %d", traces[0].Rank[i], group, traces[0].Dur[i], want)
+		}
+	}
+}

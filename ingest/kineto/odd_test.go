@@ -277,15 +277,15 @@ func marked(number, at int) string {
 }
 
 // TestClockJumps: a clock that was set between two steps. Forward, the steps
-// are as they were; back, so that the numbers fall in order of time, they are
-// counted anew, and that is said.
+// are as they were; back, so that the numbers fall in order of time, they keep
+// them, and that is said.
 func TestClockJumps(t *testing.T) {
 	forward := must(t, doc(marked(5, 1000), marked(6, 1000+3_600_000_000), marked(7, 1200+3_600_000_000)))
 	if len(forward.Steps) != 3 || forward.Steps[0].End-forward.Steps[0].Start != 100_000 || forward.Steps[2].Index != 7 || len(forward.Notes) > 0 {
 		t.Errorf("forward: %+v, notes %v", forward.Steps, forward.Notes)
 	}
 	back := must(t, doc(marked(5, 7_200_001_000), marked(6, 1000), marked(7, 1200)))
-	if len(back.Steps) != 3 || back.Steps[0].Start != 1_000_000 || back.Steps[0].Index != 0 || !noted(back, trace.NoteRecorder, "do not ascend: steps are counted from 0 in order of time") {
+	if len(back.Steps) != 3 || back.Steps[0].Start != 1_000_000 || back.Steps[0].Index != 6 || back.Steps[2].Index != 5 || !noted(back, trace.NoteRecorder, "do not ascend with time, as where a clock is set back: the numbers count") {
 		t.Errorf("back: %+v, notes %v", back.Steps, back.Notes)
 	}
 }

@@ -23,7 +23,11 @@ func (b *Builder) chooseMarks() ([]mark, int64) {
 	marks = slices.DeleteFunc(marks, func(m mark) bool { return m.thread != thread })
 	slices.SortStableFunc(marks, func(x, y mark) int { return cmp.Or(cmp.Compare(x.start, y.start), cmp.Compare(y.end, x.end)) })
 	marks = b.apart(marks)
-	if !ascending(marks) {
+	switch {
+	case ascending(marks):
+	case apartInNumber(marks):
+		b.Note(trace.NoteRecorder, "the numbers of the steps do not ascend with time, as where a clock is set back: the numbers count")
+	default:
 		if best != stagemap.WrapperMark {
 			b.Note(trace.NoteRecorder, "the numbers of the steps do not ascend: steps are counted from 0 in order of time")
 		}
@@ -73,6 +77,18 @@ func (b *Builder) apart(marks []mark) []mark {
 		b.Note(trace.NoteRecorder, "steps that begin before the one before has ended, and were cut to begin there: %d", overlapping)
 	}
 	return kept
+}
+
+// apartInNumber reports whether every mark has a number of its own.
+func apartInNumber(marks []mark) bool {
+	seen := make(map[int64]bool, len(marks))
+	for _, m := range marks {
+		if m.Number < 0 || seen[m.Number] {
+			return false
+		}
+		seen[m.Number] = true
+	}
+	return true
 }
 
 func ascending(marks []mark) bool {

@@ -6,6 +6,9 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"github.com/sfstat/sfstat/diagnose/opnames"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -41,14 +44,19 @@ func (j *judge) operations() {
 		if f.cause == causeAlike {
 			f.Evidence = append(slices.Clone(f.Evidence), j.harmless(trivial/2*float64(f.step()))...)
 		}
-		if f.Kind != KindRank || f.Rank == nil || f.Stage == "" {
+		if f.Kind != KindRank || f.Rank == nil {
 			continue
 		}
 		for _, r := range j.launched {
-			if in := insideOf(r, *f.Rank, f.Stage); in != nil {
-				j.explain(f, in)
-				break
+			in := insideOf(r, *f.Rank, f.Stage)
+			if in == nil {
+				continue
 			}
+			if f.Stage != "" {
+				j.explain(f, in)
+			}
+			j.doubt(f, in)
+			break
 		}
 	}
 }
@@ -70,7 +78,7 @@ func (j *judge) harmless(least float64) []string {
 			}
 			seen = append(seen, at)
 			if in := insideOf(r, d.Rank, d.Stage); in.sureExcess >= least {
-				out = append(out, fmt.Sprintf("%s, without making it late; first %s", in.longer(cmp.Or(d.Stage, "no stage")), in.compared(d)))
+				out = append(out, fmt.Sprintf("%s, without its being late by more than chance allows; first %s", in.longer(cmp.Or(d.Stage, "no stage")), in.compared(d)))
 			}
 		}
 	}
@@ -124,17 +132,59 @@ func (j *judge) explain(f *finding, in *inside) {
 	}
 }
 
-// confirm lets a rank be called that costs less than the gain gate, but more
-// than what counts as a tie, where its operators say the same as its meetings:
+// leastConfirmed is the part of the exposed time from which on a rank is called
+// that two tests agree on. What costs less is said, and called no culprit.
+const leastConfirmed = 0.02
+
+// confirm lets a rank be called that costs less than the gain gate where its operators say the same as its meetings:
 // two tests, one of when it came and one of what it ran, and most of the delay
 // is in both.
 func (j *judge) confirm(f *finding, in *inside) {
 	if f.cause != causeLate || f.Confidence != Insufficient || !f.surelyLate(j.gates) ||
-		f.Score < j.gates.TieTolerance || 2*in.sureExcess < float64(f.perStep()) {
+		f.Score < leastConfirmed || 2*in.sureExcess < float64(f.perStep()) || in.varies(f.perStep()) {
 		return
 	}
 	f.Confidence = Supported
 	f.Evidence = append(f.Evidence, "called all the same, since its meetings and its operators agree; not strong: it costs little")
+}
+
+// doubt takes back a call of a rank whose operators are shorter in other steps:
+// it is late now and then because its work is larger then, and that no rank can
+// mend.
+func (j *judge) doubt(f *finding, in *inside) {
+	if f.cause != causeLate || !in.varies(f.perStep()) {
+		return
+	}
+	f.Confidence = min(f.Confidence, Ambiguous)
+	f.Evidence = append(f.Evidence, fmt.Sprintf("in other steps the same operators of rank %d are shorter than on its peers: its work varies, as with data of varying size", in.rank))
+}
+
+// varies reports whether the operators that surely take longer make up for it
+// in other steps, as work of varying size does: where they are longer, that is
+// half of a delay, in ns a step, or more; in some step they are shorter, by a
+// quarter of what they are longer on average; and the mean over all steps is not
+// above 0 beyond chance (Student's t, one side, 1 %).
+func (in *inside) varies(delay int64) bool {
+	course := make([]float64, len(in.Steps))
+	for _, d := range in.sure {
+		for t, ns := range d.Course {
+			course[t] += float64(ns)
+		}
+	}
+	n := len(course)
+	longer := 0.0
+	for _, ns := range course {
+		longer += max(0, ns)
+	}
+	if n < 3 || longer == 0 || 2*longer < float64(delay)*float64(n) {
+		return false
+	}
+	mean, sd := stat.MeanStdDev(course, nil)
+	if slices.Min(course) > -mean/4 {
+		return false
+	}
+	t := distuv.StudentsT{Sigma: 1, Nu: float64(n - 1)}
+	return mean <= t.Quantile(0.99)*sd/math.Sqrt(float64(n))
 }
 
 // chief is the operator that explains most of what the rank takes longer.

@@ -145,7 +145,7 @@ func TestOperatorsAloneCallNothing(t *testing.T) {
 	if len(v.Suspects) != len(before.Suspects) || v.Confidence != before.Confidence || v.Headline != before.Headline {
 		t.Errorf("%q with operators, %q without", v.Headline, before.Headline)
 	}
-	if f := v.Suspects[0]; f.Kind == KindStage && !has(f.Evidence, "launched in "+simulate.StageForward, "without making it late") {
+	if f := v.Suspects[0]; f.Kind == KindStage && !has(f.Evidence, "launched in "+simulate.StageForward, "late by more than chance") {
 		t.Errorf("evidence %q", f.Evidence)
 	}
 }

@@ -104,6 +104,9 @@ func (j *judge) sentence(f *finding) string {
 // called, whether or not it is sure that it is late.
 func (j *judge) smallSentence(f *finding) string {
 	cost := fmt.Sprintf("%s of a %s step", ms(f.perStep()), ms(f.step()))
+	if f.inside != nil && f.inside.varies(f.perStep()) {
+		return fmt.Sprintf("No rank is slow throughout: the work of rank %d in %s varies, which costs %s (%s).", *f.Rank, f.where(), cost, percent(f.Score))
+	}
 	if f.surelyLate(j.gates) {
 		return fmt.Sprintf("Rank %d is surely slower in %s, but it costs little: %s (%s; called from %.0f %%).",
 			*f.Rank, f.where(), cost, percent(f.Score), 100*j.gates.StaticGain)

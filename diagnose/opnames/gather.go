@@ -133,6 +133,11 @@ func (c *comparison) difference(tested bool) Difference {
 	for _, s := range steps {
 		d.Steps = append(d.Steps, c.t.Steps[s])
 	}
+	if d.Sure && d.Excess() > 0 {
+		for _, s := range all {
+			d.Course = append(d.Course, c.op.own[s*c.op.ranks+c.peers[c.column]]-middleOf(c, s, c.op.own))
+		}
+	}
 	return d
 }
 

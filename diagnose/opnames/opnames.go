@@ -79,6 +79,7 @@ type Difference struct {
 	Tested bool    // there were three peers or more
 	Sure   bool    // takes longer beyond chance, at the rate of the whole run
 	Score  float64 // the largest of those that are sure; 0 for none
+	Course []int64 // of what is sure to take longer: by how much in each step of the result, ns; less than 0 is shorter
 }
 
 // Excess is by how much the operator takes longer than on the peers, ns a step

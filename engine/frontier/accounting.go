@@ -77,7 +77,7 @@ func (a *accounting) gains() (static, synced []int64) {
 		}
 	}
 	induced := newSavings(v, productive)
-	tolerance := a.gates.Leader.tolerance(a.acc.makespan / int64(max(1, v.steps)))
+	tolerance := a.lateTolerance()
 	late := newBlame(v, a.roles.peerOf, tolerance)
 	if a.meetsAnywhere() {
 		timeline{v, a.meet}.walk(induced, late)
@@ -347,6 +347,18 @@ func (a *accounting) fit(lead int) {
 		f.Why = fmt.Sprintf("ranks wait for each other at a meeting after %s: at its baseline, %.1f %% would go with the waits it induces", s.Name, 100**s.SyncGain)
 	}
 	a.r.ModelFit = f
+}
+
+// lateTolerance is by how much a rank comes later than its peers before it is
+// late. The absolute part of the gate stands for what schedulers and clocks of
+// hosts add to a time; what a device was busy with has none of that, and steps
+// of a few milliseconds would hide whatever is below it.
+func (a *accounting) lateTolerance() int64 {
+	step := a.acc.makespan / int64(max(1, a.v.steps))
+	if slices.ContainsFunc(a.v.names, trace.OnDevice) {
+		return int64(a.gates.Leader.GapRel * float64(step))
+	}
+	return a.gates.Leader.tolerance(step)
 }
 
 // answered is the part of the makespan charged to ranks that are significantly

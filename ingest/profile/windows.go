@@ -43,7 +43,7 @@ const RankWait = WaitStem + "ranks"
 // stages on the device.
 const (
 	hostSuffix   = "_cpu_wall"
-	deviceSuffix = "_device"
+	deviceSuffix = trace.DeviceStageSuffix
 	eventSuffix  = "_cuda_event_ms"
 )
 

@@ -107,7 +107,7 @@ func (j *Job) Traces() [][]byte {
 	meetings := make(map[string]*meeting)
 	workers := make([]*worker, j.World())
 	for r := range workers {
-		w := &worker{job: j, id: r, host: Millisecond, queue: make(map[int]int64), pending: make(map[int]*call), calls: make(map[string]int),
+		w := &worker{job: j, id: r, host: 1000 * Millisecond, queue: make(map[int]int64), pending: make(map[int]*call), calls: make(map[string]int),
 			rng: rand.New(rand.NewPCG(j.Seed, uint64(r))), meetings: meetings}
 		w.tensor, w.data, w.pipeline, w.world = j.groupsOf(r)
 		workers[r] = w

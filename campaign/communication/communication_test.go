@@ -241,3 +241,38 @@ func TestFigures(t *testing.T) {
 		t.Errorf("without recordings: %v, %v", figures, err)
 	}
 }
+
+// Calls that only NVTX tells stand in no log: where the truth is of logs, they are neither right nor wrong.
+func TestScoreOfToldCalls(t *testing.T) {
+	dir, job := folder(t, truthName)
+	const gone = "nccl.node1.4021.log"
+	if err := os.Remove(filepath.Join(job, gone)); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"node0.sqlite", "node1.sqlite"} {
+		text, err := os.ReadFile(filepath.Join(fixture, "payloads", name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(job, name), text, 0o666)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(job, truthName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := slices.DeleteFunc(strings.SplitAfter(string(text), "\n"), func(row string) bool { return strings.HasPrefix(row, gone) })
+	if err := os.WriteFile(filepath.Join(job, truthName), []byte(strings.Join(rows, "")), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	r := read(t, dir)
+	if told := len(r.Result.Matches); told != 132 {
+		t.Errorf("%d pairs are told, want 132", told)
+	}
+	for _, m := range []Method{Names, Default} {
+		if s, err := r.Score(m); err != nil || s.True != 99 || s.Found != 99 || s.Right != 99 {
+			t.Errorf("%v: %+v, %v, want 99 of all", m, s, err)
+		}
+	}
+}

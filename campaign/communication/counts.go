@@ -35,7 +35,7 @@ type Count struct {
 }
 
 // Counts are the operations of a recording, ranks with equal numbers together. Ranks of which a side is missing have
-// none.
+// none, and neither have those whose calls and kernels were tied by NVTX and not by what the log says.
 func (r *Recording) Counts() []Count {
 	var out []Count
 	for i := range r.Result.Ranks {

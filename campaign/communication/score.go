@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/sfstat/sfstat/engine/align"
+	"github.com/sfstat/sfstat/traffic"
 )
 
 // Method is a way to pair calls with kernels.
@@ -47,13 +48,23 @@ func part(n, of int) float64 {
 	return float64(n) / float64(of)
 }
 
-func (s *Score) add(o Score) {
+func (s *Score) sum(o Score) {
 	s.True, s.Found, s.Right = s.True+o.True, s.Found+o.Found, s.Right+o.Right
 	s.Certain, s.CertainRight = s.Certain+o.Certain, s.CertainRight+o.CertainRight
 }
 
-// judge counts one found pair.
-func (s *Score) judge(true, certain bool) {
+// judge counts a pair that was found. One whose call stands in no log, as those that NVTX tells, is not counted where the
+// truth is of logs alone.
+func (r *Recording) judge(s *Score, found traffic.Match) {
+	p := pairAt(r.Result, found.Rank, found.Call, found.Kernel)
+	if r.Result.Log.Calls[found.Call].File >= len(r.Result.LogNames) && !r.Truth.files[p.log] {
+		return
+	}
+	s.add(r.Truth.pairs[p], found.Certain)
+}
+
+// add counts one pair.
+func (s *Score) add(true, certain bool) {
 	s.Found++
 	if true {
 		s.Right++
@@ -99,7 +110,7 @@ func (r *Recording) scoreNames(s *Score, m Method) error {
 			}
 		}
 		for _, x := range found {
-			s.judge(r.Truth.pairs[pairAt(r.Result, i, x.Row, x.Column)], false)
+			r.judge(s, traffic.Match{Rank: i, Call: r.Result.Ranks[i].Calls[x.Row], Kernel: x.Column})
 		}
 	}
 	return nil
@@ -129,7 +140,7 @@ func (r *Recording) scoreBlind(s *Score, m Method) error {
 	for i, x := range all {
 		for _, k := range x.Matches {
 			for _, c := range x.Launches[k.Launch].Calls {
-				s.judge(r.Truth.pairs[pairAt(r.Result, ranks[i], c, k.Kernel)], x.IsCertain(k))
+				r.judge(s, traffic.Match{Rank: ranks[i], Call: r.Result.Ranks[ranks[i]].Calls[c], Kernel: k.Kernel, Certain: x.IsCertain(k)})
 			}
 		}
 	}
@@ -159,10 +170,6 @@ func (r *Recording) members(at map[int]int) (groups [][]align.Member) {
 // scoreDefault scores the pairs that the recording was put together by.
 func (r *Recording) scoreDefault(s *Score) {
 	for _, m := range r.Result.Matches {
-		k := &r.Result.Ranks[m.Rank]
-		c := &r.Result.Log.Calls[m.Call]
-		p := &r.Result.Exports[k.Export].Processes[k.Recorded]
-		found := pair{r.Result.Sources[c.File], c.Line, r.Result.Names[k.Export], p.Global, p.Kernels[m.Kernel].Correlation}
-		s.judge(r.Truth.pairs[found], m.Certain)
+		r.judge(s, m)
 	}
 }

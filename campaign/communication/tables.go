@@ -107,11 +107,11 @@ func AlignmentTable(list []scored) campaign.Table {
 		for m := range methods {
 			row = append(row, three(s.scores[m].F1()))
 			sums[m] += s.scores[m].F1()
-			own.add(s.scores[m])
+			own.sum(s.scores[m])
 		}
 		row = append(row, strconv.Itoa(own.Certain), strconv.Itoa(own.CertainRight))
 		t.Rows = append(t.Rows, append(row, publishedCells(s.name)...))
-		certain.add(own)
+		certain.sum(own)
 		all += s.scores[Default].True
 	}
 	mean := []string{fmt.Sprintf("mean of %d", len(list)), strconv.Itoa(all)}
@@ -120,7 +120,7 @@ func AlignmentTable(list []scored) campaign.Table {
 	}
 	t.Rows = append(t.Rows, append(mean, strconv.Itoa(certain.Certain), strconv.Itoa(certain.CertainRight), none, none))
 	t.Notes = []string{"Certain: over the three methods that say how sure they are. Names: the thesis's scores for equal and different names and for gaps, without its weights and growth of gaps.",
-		"The thesis's figures are of its own recordings, which are not these: of the same kinds of loss, which the name tells."}
+		"The thesis's figures are of its own recordings, which are not these: of the same kinds of loss, which the name tells. Their means are 0.612 and 0.893."}
 	return t
 }
 
@@ -147,7 +147,7 @@ func PairTable(list []scored) campaign.Table {
 	for _, s := range list {
 		for m := range methods {
 			row(s.name, m, s.scores[m])
-			sums[m].add(s.scores[m])
+			sums[m].sum(s.scores[m])
 		}
 	}
 	for m := range methods {

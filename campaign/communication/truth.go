@@ -17,7 +17,10 @@ import (
 var TruthHead = []string{"log_file", "line", "sqlite_file", "global_pid", "correlation_id"}
 
 // Truth is which kernel ran which call.
-type Truth struct{ pairs map[pair]bool }
+type Truth struct {
+	pairs map[pair]bool
+	files map[string]bool // that pairs are of, on the side of the calls
+}
 
 // pair is a line of a log and a kernel of an export.
 type pair struct {
@@ -42,7 +45,7 @@ func readTruth(path string) (*Truth, error) {
 func ParseTruth(path string, from io.Reader) (*Truth, error) {
 	in := csv.NewReader(from)
 	in.FieldsPerRecord, in.ReuseRecord = -1, true
-	t := &Truth{pairs: map[pair]bool{}}
+	t := &Truth{map[pair]bool{}, map[string]bool{}}
 	for first := true; ; first = false {
 		r, err := in.Read()
 		switch {
@@ -68,7 +71,7 @@ func ParseTruth(path string, from io.Reader) (*Truth, error) {
 		if t.pairs[p] {
 			return nil, trace.At(at, trace.Bad(trace.ErrFormat, "the pair stands twice: %v", r))
 		}
-		t.pairs[p] = true
+		t.pairs[p], t.files[p.log] = true, true
 	}
 }
 
@@ -82,10 +85,10 @@ func pairOf(r []string) (p pair, err error) {
 	return p, nil
 }
 
-// pairAt is the pair of a call and a kernel of a rank that has both, by their places in what align takes.
+// pairAt is the pair of a call, of Log.Calls, and a kernel of a rank that has an export.
 func pairAt(r *traffic.Result, rank, call, kernel int) pair {
 	k := &r.Ranks[rank]
-	c := &r.Log.Calls[k.Calls[call]]
+	c := &r.Log.Calls[call]
 	p := &r.Exports[k.Export].Processes[k.Recorded]
 	return pair{r.Sources[c.File], c.Line, r.Names[k.Export], p.Global, p.Kernels[kernel].Correlation}
 }

@@ -164,6 +164,9 @@ func (p *program) campaignTables(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if len(artifacts) == 0 {
+		return badInput(errors.New("nothing to tell: the recordings in communication/ have neither logs beside exports, nor truth.csv, nor model.yaml"))
+	}
 	out, err := outputFolder(c, filepath.Join(dir, "tables"))
 	if err != nil {
 		return err

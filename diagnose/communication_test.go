@@ -117,6 +117,8 @@ func TestCommunicationOfDamagedJobs(t *testing.T) {
 	drift.Drift = 250e-6
 	split := scenario(t, "slow-card", 4, 1)
 	split.Splits, split.Alone = true, true
+	strangers := scenario(t, "slow-group", 4, 1)
+	strangers.Shape, strangers.Steps = job.Pipeline, 4
 	short := scenario(t, "slow-card", 2, 1)
 	short.Steps = 1
 	for name, c := range map[string]struct {
@@ -125,10 +127,11 @@ func TestCommunicationOfDamagedJobs(t *testing.T) {
 		want  []string
 		says  string // among what cannot be decided
 	}{
-		"clocks that drift by 250 ppm from node to node": {drift, nil, []string{"edge [5]"}, ""},
-		"splits without ids, communicators of one rank":  {split, nil, []string{"group [1 5 9 13]"}, ""},
-		"too few calls":    {short, nil, nil, "too few calls"},
-		"logs of one node": {scenario(t, "slow-card", 2, 1), func(f string) bool { return !strings.Contains(f, "nccl.node1") }, nil, "left no log"},
+		"clocks that drift by 250 ppm from node to node":      {drift, nil, []string{"edge [5]"}, ""},
+		"splits without ids, communicators of one rank":       {split, nil, []string{"group [1 5 9 13]"}, ""},
+		"clocks that nothing compares":                        {strangers, nil, []string{"group [4 5 6 7]"}, "clocks of 3 exports do not compare"},
+		"too few calls":                                       {short, nil, nil, "too few calls"},
+		"logs of one node":                                    {scenario(t, "slow-card", 2, 1), func(f string) bool { return !strings.Contains(f, "nccl.node1") }, nil, "left no log"},
 		"logs of half of the ranks, the slow link among them": {scenario(t, "slow-card-pipeline", 4, 1), oddLogs, []string{"edge [5]"}, "left no log"},
 		"an export of one node":                               {scenario(t, "slow-group", 4, 1), func(f string) bool { return f != "node1.sqlite" }, nil, "no export"},
 	} {

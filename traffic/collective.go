@@ -8,7 +8,8 @@ import (
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
-// Collective is one collective on all its ranks, on the clock of the first rank. It began when its last
+// Collective is one collective on all its ranks, on the clock of the first rank, or, if that of its export does not compare with
+// it and all ranks are in that export, on that. It began when its last
 // rank came: before that the others wait.
 type Collective struct {
 	Communicator int // index of Communicators
@@ -35,8 +36,8 @@ func (c *Collective) Whole(r *Result) bool {
 	return len(c.Parts) == r.Communicators[c.Communicator].NRanks
 }
 
-// collectives puts the matches of one collective together. Point to point is left out: two ranks
-// of a group need not run it at once.
+// collectives puts the matches of one collective together. Point to point is left out, since two ranks
+// of a group need not run it at once, but for exchanges of all with all.
 func (a *assembly) collectives() {
 	group := map[int]int{}
 	for g := range a.groups {
@@ -62,6 +63,10 @@ func (a *assembly) collectives() {
 		}
 		a.join(&a.r.Collectives[i], m)
 	}
+	a.exchanges()
+	for i := range a.r.Collectives {
+		a.onOneClock(&a.r.Collectives[i])
+	}
 	a.r.Collectives = slices.DeleteFunc(a.r.Collectives, func(c Collective) bool { return len(c.Parts) == 0 })
 	for i := range a.r.Collectives {
 		a.r.Collectives[i].finish()
@@ -84,15 +89,26 @@ func (a *assembly) join(c *Collective, m Match) {
 		}
 		return
 	}
-	start, known := a.firstTime(k.Export, x.Start)
+	start, _ := a.firstTime(k.Export, x.Start)
 	end, _ := a.firstTime(k.Export, x.End)
-	if !known {
-		return
-	}
 	if len(c.Parts) == 0 {
 		c.Bytes = bytes
 	}
 	c.Parts = append(c.Parts, Part{Rank: m.Rank, Call: m.Call, Kernel: m.Kernel, Start: start, End: end})
+}
+
+// onOneClock drops parts whose clock does not compare with the others'. All of one export have one clock, whatever it is.
+func (a *assembly) onOneClock(c *Collective) {
+	same := !slices.ContainsFunc(c.Parts, func(p Part) bool { return a.r.Ranks[p.Rank].Export != a.r.Ranks[c.Parts[0].Rank].Export })
+	if !same {
+		c.Parts = slices.DeleteFunc(c.Parts, func(p Part) bool { return !a.r.placed(p.Rank) })
+	}
+}
+
+// placed says whether times of a rank are on the clock of the first one.
+func (r *Result) placed(rank int) bool {
+	e := r.Ranks[rank].Export
+	return e != None && r.fits[e].known
 }
 
 // finish finds who came last. There must be parts.

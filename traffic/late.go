@@ -24,7 +24,7 @@ type Lateness struct {
 	Chance float64 // that it has most of Own in so many parts of the recording if all ranks are alike, for any rank
 }
 
-// Lateness is of every rank, by rank; Span is from the first start of a collective to the last end.
+// Lateness is of every rank, by rank; span is from the first start of a collective to the last end, on the first clock.
 func (r *Result) Lateness() (all []Lateness, span int64) {
 	all = make([]Lateness, len(r.Ranks))
 	margins, owns := make([][]int64, len(r.Ranks)), make([][]int64, len(r.Ranks))
@@ -32,10 +32,12 @@ func (r *Result) Lateness() (all []Lateness, span int64) {
 	met := r.meetings()
 	for _, i := range met {
 		c := &r.Collectives[i]
-		if first == 0 || c.Begin < first {
-			first = c.Begin
+		if r.placed(c.Parts[0].Rank) {
+			if first == 0 || c.Begin < first {
+				first = c.Begin
+			}
+			last = max(last, c.End)
 		}
-		last = max(last, c.End)
 		late := c.Parts[c.Last].Rank
 		margin := c.Begin - c.second()
 		all[late].Last++

@@ -55,7 +55,7 @@ type Suspect struct {
 	Late Lateness
 }
 
-// Span is from the first start of a collective or message to the last end.
+// Span is from the first start of a collective or message to the last end, of those on the first clock.
 func (r *Result) Span() int64 {
 	var first, last int64
 	see := func(begin, end int64) {
@@ -65,11 +65,15 @@ func (r *Result) Span() int64 {
 		last = max(last, end)
 	}
 	for i := range r.Collectives {
-		see(r.Collectives[i].Begin, r.Collectives[i].End)
+		if c := &r.Collectives[i]; r.placed(c.Parts[0].Rank) {
+			see(c.Begin, c.End)
+		}
 	}
 	for i := range r.Transfers {
 		for _, p := range r.Transfers[i].Ends {
-			see(p.Start, p.End)
+			if r.placed(p.Rank) {
+				see(p.Start, p.End)
+			}
 		}
 	}
 	return last - first

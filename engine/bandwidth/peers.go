@@ -75,7 +75,7 @@ type trial struct {
 func (r *Result) slowSubjects(subjects []Subject, o Options) {
 	var trials []trial
 	for _, list := range r.contests(subjects) {
-		r.stand(list, o)
+		r.stand(subjects, list, o)
 		list = slices.DeleteFunc(list, func(c contender) bool { return r.Cells[c.cell].Standing == Blurred })
 		for i := range list {
 			if len(list) > 1 {
@@ -153,9 +153,13 @@ func (r *Result) blocks(c *Cell) []float64 {
 }
 
 // stand says of which cells clocks blur the transfer by more than half of the margin: the ends of one call are that far apart.
-func (r *Result) stand(list []contender, o Options) {
+// The members of a group end together or not, as the operation has it; two that send each other end together.
+func (r *Result) stand(subjects []Subject, list []contender, o Options) {
 	for _, x := range list {
 		c := &r.Cells[x.cell]
+		if subjects[c.Subject].Kind == Group && !endsTogether(c.Op) {
+			continue
+		}
 		var apart []float64
 		for _, call := range c.Calls {
 			apart = append(apart, float64(r.Measures[call].Apart))

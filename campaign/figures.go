@@ -14,8 +14,8 @@ import (
 // from the runs: Figure 3a of StageFrontier where groups are for its Table 4,
 // Figure 3b and the detectability of all families where a group has several
 // delays.
-func Figures(dir string, w plots.Width) ([]Artifact, error) {
-	f, score, rows, err := openScored(dir)
+func Figures(dir string, o Options, w plots.Width) ([]Artifact, error) {
+	f, score, rows, err := openScored(dir, o)
 	if err != nil {
 		return nil, err
 	}

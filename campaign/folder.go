@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/sfstat/sfstat/archive"
+	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/internal/atomicfile"
 	"github.com/sfstat/sfstat/simulate"
@@ -54,6 +55,7 @@ func (p *Provenance) cells() []string {
 type folder struct {
 	path  string
 	tasks []Task
+	gates *frontier.Gates // nil: the defaults
 }
 
 func (f *folder) input(t *Task) string   { return runsName + "/" + t.ID + ".parquet" }
@@ -77,7 +79,7 @@ func open(path string) (*folder, error) {
 		return nil, err
 	}
 	tasks, err := s.Plan()
-	return &folder{path, tasks}, err
+	return &folder{path: path, tasks: tasks}, err
 }
 
 func readSpec(path string) (*Spec, error) {
@@ -96,7 +98,7 @@ func prepare(path string, s *Spec, e *Execution) (*folder, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	f := &folder{path, tasks}
+	f := &folder{path: path, tasks: tasks}
 	if err := f.holdsNoOther(s); err != nil {
 		return nil, nil, err
 	}
@@ -254,7 +256,7 @@ func (f *folder) score(tasks []Task) (*Score, error) {
 	if err != nil {
 		return nil, err
 	}
-	scorer := New(truth, Options{})
+	scorer := New(truth, Options{Gates: f.gates})
 	for i := range tasks {
 		if err := addArchive(scorer, f.archive(&tasks[i])); err != nil {
 			return nil, err

@@ -1,8 +1,6 @@
 package campaign
 
 import (
-	"encoding/csv"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,7 +48,7 @@ var PaperTables = []PaperTable{
 	{Number: sourceTable, families: allFamilies(), of: func(*Score) Table { return SourceTable(nil) }}, // Tables knows of recordings
 	{Number: 8, of: (*Score).FieldTable},
 	{Number: 12, families: allFamilies(), of: (*Score).LabelTable},
-	{Number: 13, families: allFamilies(), of: func(*Score) Table { return GateTable() }},
+	{Number: 13, families: allFamilies(), of: func(s *Score) Table { return GateTable(s.gates) }},
 	{Number: 14, of: func(s *Score) Table {
 		v := View{By: []Key{ByFamily, ByRanks, ByDelay}, Published: true}
 		t := s.RoutingTable(v)
@@ -85,10 +83,10 @@ type Artifact struct {
 }
 
 // Tables makes the tables of a finished campaign from its archives, with the
-// scoring of [Scorer]. An archive that is not the one that its row tells of is
+// scoring of [Scorer] by the gates of the options. An archive that is not the one that its row tells of is
 // an error, and so is a run that is missing.
-func Tables(dir string) ([]Artifact, error) {
-	f, score, rows, err := openScored(dir)
+func Tables(dir string, o Options) ([]Artifact, error) {
+	f, score, rows, err := openScored(dir, o)
 	if err != nil {
 		return nil, err
 	}
@@ -120,11 +118,12 @@ func Tables(dir string) ([]Artifact, error) {
 
 // openScored opens a finished campaign and scores its archives; the runs and
 // where they come from stand in the order of the plan.
-func openScored(dir string) (*folder, *Score, []Provenance, error) {
+func openScored(dir string, o Options) (*folder, *Score, []Provenance, error) {
 	f, err := open(dir)
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	f.gates = o.Gates
 	rows, err := f.finished()
 	if err != nil {
 		return nil, nil, nil, err
@@ -135,7 +134,7 @@ func openScored(dir string) (*folder, *Score, []Provenance, error) {
 
 // forTable are the runs that a table counts, and where they come from.
 func (f *folder) forTable(p *PaperTable, score *Score, rows []Provenance) (*Score, []Provenance) {
-	part := &Score{Tau: score.Tau}
+	part := &Score{Tau: score.Tau, gates: score.gates}
 	var inputs []Provenance
 	for i := range f.tasks {
 		if p.counts(&f.tasks[i], score.Runs[i]) {
@@ -171,22 +170,4 @@ func (f *folder) groups(score *Score, rows []Provenance) []Artifact {
 		from += len(g.Runs)
 	}
 	return out
-}
-
-// WriteManifest writes which artifact was made from what: CSV, a row for each
-// artifact and input.
-func WriteManifest(w io.Writer, artifacts []Artifact) error {
-	out := csv.NewWriter(w)
-	if err := out.Write([]string{"artifact", "file", "file_sha256", "command", "input", "input_sha256", "spec_sha256", "made_by"}); err != nil {
-		return err
-	}
-	for _, a := range artifacts {
-		for _, in := range a.Inputs {
-			if err := out.Write([]string{a.Name, a.File, a.Hash, a.Command, in.Input, in.InputHash, in.SpecHash, in.Version}); err != nil {
-				return err
-			}
-		}
-	}
-	out.Flush()
-	return out.Error()
 }

@@ -17,7 +17,7 @@ type Task struct {
 	Group  string
 	Tables []int // that it is for
 	Spec   simulate.Spec
-	// Profiler leaves its traces where Recordings looks for them.
+	// Profiler leaves its traces in ProfileFolder.
 	Profiler Profiler
 	Hash     string // SHA-256 of the profiler and the runner, unless none and the simulator, and of Spec as JSON, in hexadecimal
 }

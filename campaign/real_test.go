@@ -5,11 +5,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/internal/largedata"
 	"github.com/sfstat/sfstat/simulate"
+	"github.com/sfstat/sfstat/sources"
 )
 
 // TestRealRuns scores recordings of real jobs with known faults.
@@ -124,6 +127,44 @@ func checkReal(t *testing.T, r *Run) {
 	case simulate.Backward, simulate.BackwardComm:
 		if r.Verdict.Answer != RankUndecidable || !r.Verdict.StageRight {
 			t.Errorf("all ranks look alike, and the verdict is: %s", r.Verdict.Headline)
+		}
+	}
+}
+
+// TestRealSources: what PyTorch's profiler saw of twelve real jobs is what the
+// recorder saw, and the table that was made from the traces says so.
+func TestRealSources(t *testing.T) {
+	const dir = "../fixtures/real/e9"
+	score := recorded(t, dir, ".parquet")
+	f := &folder{}
+	var runs []Recorded
+	for _, r := range score.Runs {
+		var all []sources.Source
+		for name, path := range map[string]string{ownRecorder: filepath.Join(dir, r.Run+".parquet"), "pytorch": filepath.Join(dir, "pytorch", r.Run+".parquet")} {
+			s, _, err := f.recording(recordingPath{name, path})
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, s)
+		}
+		slices.SortFunc(all, func(a, b sources.Source) int { return -strings.Compare(a.Name, b.Name) })
+		c, err := sources.Compare(all, sources.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs = append(runs, Recorded{&r.Case, c})
+	}
+	table := SourceTable(runs)
+	text, err := os.ReadFile(filepath.Join(dir, "table-6.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, row := range table.Rows[:2] {
+		if row[2] != "12/12" || i == 1 && row[3] != "12/12" {
+			t.Errorf("%v, expected all of twelve", row)
+		}
+		if i == 1 && !strings.Contains(string(text), "| "+row[6]+" |") {
+			t.Errorf("the largest difference is %s, the table says\n%s", row[6], text)
 		}
 	}
 }

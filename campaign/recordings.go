@@ -37,17 +37,9 @@ func (t *Task) ProfileFolder(dir string) string {
 	return filepath.Join(dir, sourcesName, t.ID, t.Profiler.String())
 }
 
-// Recordings compares what several recorders saw of runs, as the campaign's
-// folder has it. A run of whose recordings one cannot be read is an error. None
-// is no error. O(durations).
-func Recordings(dir string) ([]Recorded, []Provenance, error) {
-	f, err := open(dir)
-	if err != nil {
-		return nil, nil, err
-	}
-	return f.recordings()
-}
-
+// recordings compares what several recorders saw of runs, as the folder has it.
+// A run of whose recordings one cannot be read is an error; none is no error.
+// O(durations).
 func (f *folder) recordings() ([]Recorded, []Provenance, error) {
 	root := filepath.Join(f.path, sourcesName)
 	entries, err := os.ReadDir(root)
@@ -115,7 +107,7 @@ func (f *folder) recorded(run string) (*Recorded, []Provenance, error) {
 		}
 		all, inputs = append(all, s), append(inputs, read...)
 	}
-	c, err := sources.Compare(all, sources.Options{})
+	c, err := sources.Compare(all, sources.Options{Gates: f.gates})
 	if err != nil {
 		return nil, nil, trace.At(trace.Pos{File: filepath.Join(f.path, sourcesName, run)}, err)
 	}

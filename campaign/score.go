@@ -65,7 +65,7 @@ func (s *Scorer) Add(w *trace.Window) error {
 
 // Score is what was added, in order of arrival.
 func (s *Scorer) Score() *Score {
-	out := &Score{Tau: s.gates.Tau, Unknown: s.unknown, Runs: []*Run{}}
+	out := &Score{Tau: s.gates.Tau, gates: s.gates, Unknown: s.unknown, Runs: []*Run{}}
 	verdicts := make(map[string]diagnose.RunVerdict)
 	for _, v := range s.session.Verdict().Runs {
 		verdicts[v.Run] = v
@@ -86,6 +86,8 @@ type Score struct {
 	Tau     float64  `json:"tau"`
 	Runs    []*Run   `json:"runs"`
 	Unknown []string `json:"unknown_runs,omitempty"` // in the input, not in the truth table
+
+	gates frontier.Gates // of the scoring
 }
 
 // Run is one case and how it was answered.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/simulate"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -15,7 +16,7 @@ import (
 func tablesOf(t *testing.T, dir string, s *Spec) map[string]Artifact {
 	t.Helper()
 	execute(t, dir, s, Execution{Version: "1"})
-	artifacts, err := Tables(dir)
+	artifacts, err := Tables(dir, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +116,7 @@ func TestEvaluationGroups(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, overheadName, "notes.txt"), nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Tables(dir); err == nil || !strings.Contains(err.Error(), "notes.txt: the name is not RANKS-GATHER-ARM.csv") {
+	if _, err := Tables(dir, Options{}); err == nil || !strings.Contains(err.Error(), "notes.txt: the name is not RANKS-GATHER-ARM.csv") {
 		t.Errorf("with another file: %v", err)
 	}
 }
@@ -127,7 +128,7 @@ func TestGateTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	pages := strings.Split(string(text), "\n")
-	for _, row := range GateTable().Rows {
+	for _, row := range GateTable(frontier.DefaultGates()).Rows {
 		name, value, why := row[0], row[1], row[3]
 		found := false
 		for _, line := range pages {
@@ -136,6 +137,18 @@ func TestGateTable(t *testing.T) {
 		if !found {
 			t.Errorf("docs/gates.md has no row of %s, %s, %q", name, value, why)
 		}
+	}
+}
+
+// TestGateTableOfOthers: gates that were given are told.
+func TestGateTableOfOthers(t *testing.T) {
+	g := frontier.DefaultGates()
+	if n := GateTable(g).Notes; len(n) != 1 {
+		t.Errorf("of the defaults: %q", n)
+	}
+	g.Tau, g.MissingRanks = 0.3, 1
+	if n := GateTable(g).Notes; len(n) != 2 || n[1] != "These tables were made with others: tau 0.30, missing_ranks_max 1." {
+		t.Errorf("%q", n)
 	}
 }
 

@@ -146,6 +146,7 @@ func (p *program) campaignTablesCommand() *cli.Command {
 			"the published figures, a file for each; of recordings of communication in the folder communication/ those of the NCCL Trace " +
 			"Profiler; and artifact_manifest.csv, which says what each was made from and by what command.",
 		Flags: join([]cli.Flag{
+			gatesFlag(),
 			choiceFor(forOutput, choice("format", "how to write the tables", names...)),
 			outputFlag("write into `FOLDER`; without it, into tables/ of the campaign"),
 		}, screenFlags()),
@@ -160,7 +161,11 @@ func (p *program) campaignTables(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	artifacts, err := tablesOf(dir)
+	by, err := scoringOf(c, dir)
+	if err != nil {
+		return err
+	}
+	artifacts, err := tablesOf(dir, by.options)
 	if err != nil {
 		return err
 	}
@@ -175,9 +180,9 @@ func (p *program) campaignTables(c *cli.Context) error {
 		if err := p.writeArtifact(out, c.String("format"), &artifacts[i]); err != nil {
 			return err
 		}
+		by.mark(&artifacts[i])
 	}
-	manifest := filepath.Join(out, manifestName)
-	if err := p.writeTo(manifest, func(w io.Writer) error { return campaign.WriteManifest(w, artifacts) }); err != nil {
+	if err := p.writeManifest(out, artifacts); err != nil {
 		return err
 	}
 	p.remark(c, "%s and %s written to %s", counted(len(artifacts), "table"), manifestName, out)
@@ -185,7 +190,7 @@ func (p *program) campaignTables(c *cli.Context) error {
 }
 
 // tablesOf are the tables of what a folder holds: an evaluation's runs, recordings of communication, or both.
-func tablesOf(dir string) ([]campaign.Artifact, error) {
+func tablesOf(dir string, o campaign.Options) ([]campaign.Artifact, error) {
 	recordings, err := communication.Read(dir)
 	if err != nil {
 		return nil, badInput(err)
@@ -194,7 +199,7 @@ func tablesOf(dir string) ([]campaign.Artifact, error) {
 	if err != nil || len(recordings) > 0 && !campaign.Holds(dir) {
 		return tables, err
 	}
-	own, err := campaign.Tables(dir)
+	own, err := campaign.Tables(dir, o)
 	return append(own, tables...), err
 }
 

@@ -27,6 +27,7 @@ func (p *program) campaignPlotsCommand() *cli.Command {
 			"published counts, the share of the delayed stage and what is found by delay, measurements that lie in the campaign's " +
 			"folder measured/, and recordings of communication in communication/. artifact_manifest.csv says what each figure was made from and by what command.",
 		Flags: join([]cli.Flag{
+			gatesFlag(),
 			&cli.StringFlag{Name: "format", Value: "png,svg,pdf", Category: forOutput, Usage: "draw every figure as each of `LIST`: png, svg, pdf"},
 			choiceFor(forOutput, choice("width", "how wide figures are printed: 8.5 cm or 17.5 cm", figureWidths...)),
 			outputFlag("write into `FOLDER`; without it, into figures/ of the campaign"),
@@ -47,7 +48,11 @@ func (p *program) campaignPlots(c *cli.Context) error {
 		return err
 	}
 	width := c.String("width")
-	figures, err := figuresOf(dir, plots.Width(slices.Index(figureWidths, width)))
+	by, err := scoringOf(c, dir)
+	if err != nil {
+		return err
+	}
+	figures, err := figuresOf(dir, by.options, plots.Width(slices.Index(figureWidths, width)))
 	if err != nil {
 		return err
 	}
@@ -67,11 +72,11 @@ func (p *program) campaignPlots(c *cli.Context) error {
 				return err
 			}
 			file.Command = command
+			by.mark(&file)
 			files = append(files, file)
 		}
 	}
-	manifest := filepath.Join(out, manifestName)
-	if err := p.writeTo(manifest, func(w io.Writer) error { return campaign.WriteManifest(w, files) }); err != nil {
+	if err := p.writeManifest(out, files); err != nil {
 		return err
 	}
 	p.remark(c, "%s in %s and %s written to %s", counted(len(figures), "figure"), counted(len(files), "file"), manifestName, out)
@@ -79,7 +84,7 @@ func (p *program) campaignPlots(c *cli.Context) error {
 }
 
 // figuresOf are the figures of what a folder holds: an evaluation's runs, measurements, recordings of communication.
-func figuresOf(dir string, w plots.Width) ([]campaign.Artifact, error) {
+func figuresOf(dir string, o campaign.Options, w plots.Width) ([]campaign.Artifact, error) {
 	recordings, err := communication.Read(dir)
 	if err != nil {
 		return nil, badInput(err)
@@ -88,11 +93,12 @@ func figuresOf(dir string, w plots.Width) ([]campaign.Artifact, error) {
 	if err != nil {
 		return nil, err
 	}
-	own := campaign.Figures
+	var first []campaign.Artifact
 	if len(recordings) > 0 && !campaign.Holds(dir) {
-		own = campaign.MeasuredFigures
+		first, err = campaign.MeasuredFigures(dir, w)
+	} else {
+		first, err = campaign.Figures(dir, o, w)
 	}
-	first, err := own(dir, w)
 	return append(first, figures...), err
 }
 

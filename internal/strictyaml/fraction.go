@@ -74,17 +74,25 @@ func fractionUnder(n *yaml.Node, t reflect.Type) *yaml.Node {
 
 // typeUnder is the type that a struct has under a key, nil without it.
 func typeUnder(t reflect.Type, key string) reflect.Type {
+	if f, ok := fieldUnder(t, key); ok {
+		return f.Type
+	}
+	return nil
+}
+
+// fieldUnder is the field that a struct has under a key.
+func fieldUnder(t reflect.Type, key string) (reflect.StructField, bool) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, inline := yamlName(f)
 		switch {
 		case inline:
-			if of := typeUnder(f.Type, key); of != nil {
-				return of
+			if of, ok := fieldUnder(f.Type, key); ok {
+				return of, true
 			}
 		case name == key:
-			return f.Type
+			return f, true
 		}
 	}
-	return nil
+	return reflect.StructField{}, false
 }

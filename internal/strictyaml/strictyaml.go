@@ -26,7 +26,8 @@ func (e *UnknownKey) Error() string { return "there is no " + e.Key + " here" }
 // Decode reads one document, YAML or JSON, into v; what the text does not
 // mention stays as it is there. A key that v does not have, one that stands
 // twice, a second document, and a number with a fraction where v has a whole one
-// are refused. Errors are of the file name, with
+// are refused. So is a number 0 of a field with the tag zero:"unset", for which 0
+// is that nothing was said. Errors are of the file name, with
 // the line where it is known; ErrNothing is one of them.
 func Decode(name string, text []byte, v any) error {
 	pos := trace.Pos{File: name}
@@ -48,6 +49,10 @@ func Decode(name string, text []byte, v any) error {
 	if n := fraction(&root, reflect.TypeOf(v)); n != nil {
 		pos.Line = int64(n.Line)
 		return trace.At(pos, trace.Bad(trace.ErrType, "%q is a number, expected a whole number", n.Value))
+	}
+	if key := zero(&root, reflect.TypeOf(v)); key != nil {
+		pos.Line = int64(key.Line)
+		return trace.At(pos, trace.Bad(trace.ErrFormat, "%s is 0, which says nothing: leave it out for what is usual, or give another number", key.Value))
 	}
 	return nil
 }

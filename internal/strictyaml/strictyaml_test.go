@@ -38,6 +38,41 @@ type Sized struct {
 	Size int32 `yaml:"size"`
 }
 
+// quiet takes 0 for nothing said.
+type quiet struct {
+	Often float64 `yaml:"often,omitempty" zero:"unset"`
+	Named struct {
+		Inlined `yaml:",inline"`
+	} `yaml:"named"`
+	Many []Inlined `yaml:"many"`
+}
+
+// Inlined is exported, as the library asks of what is inline.
+type Inlined struct {
+	Steps int `yaml:"steps,omitempty" zero:"unset"`
+	Other int `yaml:"other"`
+}
+
+// TestZero: a 0 that says nothing is refused by its key and line; what is left
+// out, null, and 0 elsewhere are not.
+func TestZero(t *testing.T) {
+	for text, want := range map[string]string{
+		"often: 0\n":    "x:1: often is 0",
+		"often: -0.0\n": "x:1: often is 0",
+		"many:\n- steps: 3\n- other: 0\n  steps: 0x0\n": "x:4: steps is 0",
+		"named: {steps: 0}\n":                           "x:1: steps is 0",
+		"many: [&a {steps: 0}, *a]\n":                   "x:1: steps is 0",
+		"often: 0.5\nnamed: {other: 0, steps: 2}\n":     "",
+		"often: null\n":                                 "",
+		"many: []\n":                                    "",
+	} {
+		err := Decode("x", []byte(text), new(quiet))
+		if want == "" && err != nil || want != "" && (err == nil || !strings.HasPrefix(err.Error(), want)) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
 func TestDecode(t *testing.T) {
 	for text, want := range map[string]settings{
 		"tau: 0.5\n": {Tau: 0.5, Count: 4},

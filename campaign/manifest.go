@@ -1,0 +1,82 @@
+package campaign
+
+import (
+	"encoding/csv"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/sfstat/sfstat/trace"
+)
+
+// manifestHead is the first row of a manifest.
+var manifestHead = []string{"artifact", "file", "file_sha256", "command", "input", "input_sha256", "spec_sha256", "made_by"}
+
+// WriteManifest writes which artifact was made from what: CSV, a row for each
+// artifact and input.
+func WriteManifest(w io.Writer, artifacts []Artifact) error {
+	out := csv.NewWriter(w)
+	if err := out.Write(manifestHead); err != nil {
+		return err
+	}
+	for _, a := range artifacts {
+		for _, in := range a.Inputs {
+			if err := out.Write([]string{a.Name, a.File, a.Hash, a.Command, in.Input, in.InputHash, in.SpecHash, in.Version}); err != nil {
+				return err
+			}
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// Kept are the artifacts of the manifest at path, where one is, whose files lie
+// beside it as it says and are not among those that were written: what another
+// command made, or the same one in another format.
+func Kept(path string, written []Artifact) ([]Artifact, error) {
+	all, err := readManifest(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all, func(a Artifact) bool {
+		if slices.ContainsFunc(written, func(w Artifact) bool { return w.File == a.File }) || !filepath.IsLocal(a.File) {
+			return true
+		}
+		hash, err := fileHash(filepath.Join(filepath.Dir(path), a.File))
+		return err != nil || hash != a.Hash // gone, or another since
+	}), nil
+}
+
+// readManifest reads the artifacts of a manifest, in its order.
+func readManifest(path string) ([]Artifact, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	in := csv.NewReader(file)
+	rows, err := in.ReadAll()
+	if err != nil {
+		return nil, trace.At(trace.Pos{File: path}, err)
+	}
+	if len(rows) == 0 || !slices.Equal(rows[0], manifestHead) {
+		return nil, trace.At(trace.Pos{File: path, Line: 1}, trace.Bad(trace.ErrFormat,
+			"the first row is not the header of a manifest, %v: move the file away, or give another folder", manifestHead))
+	}
+	var out []Artifact
+	for _, r := range rows[1:] {
+		n := len(out)
+		if n == 0 || out[n-1].File != r[1] {
+			out = append(out, Artifact{Name: r[0], File: r[1], Hash: r[2], Command: r[3]})
+			n++
+		}
+		out[n-1].Inputs = append(out[n-1].Inputs, Provenance{Input: r[4], InputHash: r[5], SpecHash: r[6], Version: r[7]})
+	}
+	return out, nil
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sfstat/sfstat/campaign"
+)
+
+// scoring is by which gates a campaign is scored, and how that is told.
+type scoring struct {
+	options campaign.Options
+	flag    string              // of the command, to be given in the campaign's folder; "": the defaults
+	file    campaign.Provenance // of the gates
+}
+
+// scoringOf reads --gates for the campaign in a folder.
+func scoringOf(c *cli.Context, dir string) (scoring, error) {
+	path := c.String("gates")
+	if path == "" {
+		return scoring{}, nil
+	}
+	text, err := readSmall(path, gatesLimit)
+	if err != nil {
+		return scoring{}, badInput(err)
+	}
+	gates, err := parseGates(path, text)
+	if err != nil {
+		return scoring{}, badInput(err)
+	}
+	sum := sha256.Sum256(text)
+	name := filepath.ToSlash(fromFolder(dir, path))
+	return scoring{campaign.Options{Gates: &gates}, " --gates " + name, campaign.Provenance{Input: name, InputHash: hex.EncodeToString(sum[:])}}, nil
+}
+
+// fromFolder is a path as it is given in a folder; the path itself where none
+// leads there.
+func fromFolder(dir, path string) string {
+	from, err := filepath.Abs(dir)
+	if err != nil {
+		return path
+	}
+	to, err := filepath.Abs(path)
+	if err != nil {
+		return path
+	}
+	if name, err := filepath.Rel(from, to); err == nil {
+		return name
+	}
+	return to
+}
+
+// mark adds the gates to what an artifact was made from and by.
+func (s *scoring) mark(a *campaign.Artifact) {
+	if s.flag != "" {
+		a.Command += s.flag
+		a.Inputs = append(a.Inputs[:len(a.Inputs):len(a.Inputs)], s.file)
+	}
+}
+
+// writeManifest writes the list of what artifacts in a folder were made from,
+// and keeps in it what other commands made there.
+func (p *program) writeManifest(folder string, artifacts []campaign.Artifact) error {
+	path := filepath.Join(folder, manifestName)
+	kept, err := campaign.Kept(path, artifacts)
+	if err != nil {
+		return badInput(err)
+	}
+	return p.writeTo(path, func(w io.Writer) error {
+		return campaign.WriteManifest(w, append(artifacts[:len(artifacts):len(artifacts)], kept...))
+	})
+}

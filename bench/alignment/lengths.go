@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/sfstat/sfstat/campaign"
 	"github.com/sfstat/sfstat/engine/align"
@@ -80,7 +79,7 @@ var losses = []struct {
 	lost float64
 }{{"0.1 % lost", 0.001}, {"1 % lost", 0.01}, {"20 % lost", 0.2}}
 
-// measure writes how long the alignment of one sequence takes, by operations: medians, the shortest and the longest.
+// measure writes how much processor time the alignment of one sequence takes, by operations: medians, the least and the most.
 func measure(path string, most, times int) error {
 	if most < shortest || times < 1 {
 		return fmt.Errorf("-most %d, -times %d: expected %d and 1 at least", most, times, shortest)
@@ -107,16 +106,23 @@ func measure(path string, most, times int) error {
 	return atomicfile.WriteFile(path, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(rows) })
 }
 
-// timesOf is how long an alignment takes, in s, ascending.
+// timesOf is how much time of processors an alignment takes, in s, ascending.
 func timesOf(s *names, times int) ([]float64, error) {
 	gap := align.Gap{Extend: unpaired}
 	var out []float64
 	for range times {
-		begin := time.Now()
+		begin, err := processorTime()
+		if err != nil {
+			return nil, err
+		}
 		if _, err := align.Solve(s, align.Options{Rows: gap, Columns: gap, Width: align.DefaultWidth}); err != nil {
 			return nil, err
 		}
-		out = append(out, time.Since(begin).Seconds())
+		end, err := processorTime()
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, (end - begin).Seconds())
 	}
 	slices.Sort(out)
 	return out, nil

@@ -1,5 +1,5 @@
 // Command alignment turns generated recordings of communication, whose truth is known, into a folder that
-// sfstat campaign tables and plots read; and measures how long an alignment takes by its length, for plots to draw:
+// sfstat campaign tables and plots read; and measures what time of processors an alignment takes by its length, for plots to draw:
 //
 //	go run ./bench/alignment -scenarios ../shared/data/nccl/dev -o CAMPAIGN
 //	go run ./bench/alignment -lengths CAMPAIGN/measured/alignment-by-length.csv

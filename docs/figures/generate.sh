@@ -2,8 +2,8 @@
 # Draws the figures of the handbook anew: docs/figures/generate.sh
 #
 # Figures of operator traces are of the simulated job that the pages of ks and
-# zscore show, those of NCCL of the job of comm; the others are of campaigns. workers.csv is measured: its figure
-# is drawn from it, and "-measure" measures anew, which takes a minute.
+# zscore show, those of NCCL of the job of comm; the others are of campaigns. workers.csv and lengths.csv are measured: their figures
+# are drawn from them, and "-measure" measures anew, which takes minutes.
 set -eu
 cd "$(dirname "$0")/../.."
 work=$(mktemp -d)
@@ -28,11 +28,14 @@ done
 mkdir "$work/e3/measured"
 if [ "${1:-}" = -measure ]; then
 	go run ./bench/rhythm -o $to/workers.csv
+	go run ./bench/alignment -lengths $to/lengths.csv -most 16000 -times 5
 fi
 cp $to/workers.csv "$work/e3/measured/time-by-workers.csv"
+cp $to/lengths.csv "$work/e3/measured/alignment-by-length.csv"
 sfstat campaign plots "$work/e3" --format png -o "$work/drawn" -q
 sfstat campaign plots "$work/e3-curve" --format png,svg -o "$work/drawn" -q
 cp "$work/drawn/figure-3a.png" $to/
 cp "$work/drawn/time-by-workers.png" $to/workers.png
+cp "$work/drawn/alignment-by-length.png" $to/lengths.png
 cp "$work/drawn/figure-3b-e3-curve-r8.svg" $to/figure-3b.svg
 cp "$work/drawn/detectability-e3-curve-r8.svg" $to/detectability.svg

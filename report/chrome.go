@@ -19,20 +19,7 @@ import (
 // overlaps otherwise has a second track of the same name. Times are microseconds since the first event, on the first rank's clock;
 // what a rank without a known clock did is left out. Events go out one by one.
 func Chrome(w io.Writer, r *traffic.Result) error {
-	c := &chrome{out: bufio.NewWriter(w), r: r, origin: origin(r), collective: map[[2]int]int{}, busOf: map[int]float64{}, first: true}
-	for i := range r.Collectives {
-		for _, p := range r.Collectives[i].Parts {
-			c.collective[[2]int{p.Rank, p.Kernel}] = i
-		}
-	}
-	if r.Speed.Result != nil {
-		for k, m := range r.Speed.Of {
-			if m.Collective == traffic.None {
-				continue
-			}
-			c.busOf[m.Collective] = r.Speed.Measures[k].Bus
-		}
-	}
+	c := &chrome{out: bufio.NewWriter(w), r: r, origin: origin(r), met: meetings(r), first: true}
 	c.write(`{"displayTimeUnit":"ns","traceEvents":[`)
 	matches := r.Matches // by rank
 	for i := range r.Ranks {
@@ -52,13 +39,12 @@ func Chrome(w io.Writer, r *traffic.Result) error {
 
 // chrome is the trace being written.
 type chrome struct {
-	out        *bufio.Writer
-	r          *traffic.Result
-	origin     int64
-	collective map[[2]int]int  // of rank and kernel
-	busOf      map[int]float64 // GB/s of each measured collective
-	first      bool
-	err        error
+	out    *bufio.Writer
+	r      *traffic.Result
+	origin int64
+	met    map[[2]int]*meeting // of rank and kernel
+	first  bool
+	err    error
 }
 
 // chromeEvent is one event: X has a length, M names a process or thread.
@@ -96,6 +82,7 @@ type operationArgs struct {
 	Channels     int32   `json:"channels"`
 	Bandwidth    *number `json:"bus_bandwidth_gbps"`
 	Wait         *number `json:"wait_us"`
+	Peers        string  `json:"peers,omitempty"` // of sends and receives
 	Certain      bool    `json:"certain"`
 	Call         string  `json:"log"`
 }
@@ -207,19 +194,10 @@ func (c *chrome) args(rank, kernel int, calls []traffic.Match) (operationArgs, b
 		a.Communicator, a.Kind = c.r.Communicators[g].ID, c.r.Communicators[g].Kind.String()
 	}
 	u := log.TuningOf(x)
-	if i, ok := c.collective[[2]int{rank, kernel}]; ok {
-		s := &c.r.Collectives[i]
-		for _, p := range s.Parts {
-			if u == nil {
-				u = log.TuningOf(&log.Calls[p.Call])
-			}
-			if p.Rank == rank {
-				wait := float64(s.Begin-p.Start) / 1e3
-				a.Wait = known(wait)
-			}
-		}
-		if bus, measured := c.busOf[i]; measured {
-			a.Bandwidth = known(bus)
+	if m := c.met[[2]int{rank, kernel}]; m != nil {
+		m.tell(&a)
+		if u == nil && m.tuned != traffic.None {
+			u = log.TuningOf(&log.Calls[m.tuned])
 		}
 	}
 	if u != nil {

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"sort"
 	"testing"
 
+	"github.com/sfstat/sfstat/internal/largedata"
 	"github.com/sfstat/sfstat/traffic"
 )
 
@@ -224,6 +226,39 @@ func TestChromeOverlaps(t *testing.T) {
 	}
 	if lines := f.named(0, "steps"); len(lines) != 2 || len(f.spans[lines[1]]) != 1 || f.spans[lines[1]][0].Name != "across" {
 		t.Errorf("steps are on %v", lines)
+	}
+}
+
+// A pipeline of four stages: every message between two stages has its peer, the neighbour; of the two that run it one came last and
+// waits for nothing, and the bandwidth is below that of the link.
+func TestChromeOfMessages(t *testing.T) {
+	f := readChrome(t, fixtureTraffic(t, filepath.Join(largedata.Need(t, "data/nccl/dev"), "pp4")))
+	f.nests(t)
+	messages, waited := 0, 0
+	for at, spans := range f.spans {
+		for _, e := range spans {
+			peers, ok := e.Args["peers"].(string)
+			if !ok {
+				continue
+			}
+			messages++
+			if near := fmt.Sprintf("%d,%d", at.pid-1, at.pid+1); peers != fmt.Sprint(at.pid-1) && peers != fmt.Sprint(at.pid+1) && peers != near {
+				t.Errorf("rank %d exchanges messages with %s", at.pid, peers)
+			}
+			wait, ok := e.Args["wait_us"].(float64)
+			if !ok || wait < 0 || wait > *e.Dur {
+				t.Errorf("rank %d waits %v of %v µs", at.pid, e.Args["wait_us"], *e.Dur)
+			}
+			if wait > 0 {
+				waited++
+			}
+			if bus, ok := e.Args["bus_bandwidth_gbps"].(float64); ok && bus > 100 {
+				t.Errorf("rank %d: %v GB/s", at.pid, bus)
+			}
+		}
+	}
+	if messages < 200 || waited == 0 || waited == messages {
+		t.Errorf("%d messages, %d of them waited", messages, waited)
 	}
 }
 

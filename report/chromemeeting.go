@@ -1,0 +1,72 @@
+package report
+
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/traffic"
+)
+
+// meeting is what a kernel did together with those of other ranks: one collective, or messages with some peers.
+type meeting struct {
+	start int64 // of the kernel, on the first clock
+	begin int64 // when the last of the others had come
+	peers []int // of messages: ranks of the job
+	parts int   // collectives and messages
+	bus   *number
+	tuned int // a call of it, of any rank, whose log tells how it is run; None where none does
+}
+
+// meetings finds what every kernel, by rank and index, took part in.
+func meetings(r *traffic.Result) map[[2]int]*meeting {
+	bus := map[traffic.Measured]*number{}
+	if r.Speed.Result != nil {
+		for k, m := range r.Speed.Of {
+			bus[m] = known(r.Speed.Measures[k].Bus)
+		}
+	}
+	all := map[[2]int]*meeting{}
+	join := func(p traffic.Part, begin int64, of traffic.Measured) *meeting {
+		at := [2]int{p.Rank, p.Kernel}
+		if all[at] == nil {
+			all[at] = &meeting{start: p.Start, tuned: traffic.None}
+		}
+		m := all[at]
+		m.begin, m.bus = max(m.begin, begin), bus[of]
+		m.parts++
+		return m
+	}
+	for i := range r.Collectives {
+		c := &r.Collectives[i]
+		tuned := traffic.None
+		for _, p := range c.Parts {
+			if r.Log.TuningOf(&r.Log.Calls[p.Call]) != nil {
+				tuned = p.Call
+			}
+		}
+		for _, p := range c.Parts {
+			join(p, c.Begin, traffic.Measured{Collective: i, Transfer: traffic.None}).tuned = tuned
+		}
+	}
+	for i := range r.Transfers {
+		t := &r.Transfers[i]
+		begin, _ := t.Begin()
+		for end, p := range t.Ends {
+			m := join(p, begin, traffic.Measured{Collective: traffic.None, Transfer: i})
+			m.peers = append(m.peers, r.Ranks[t.Ends[1-end].Rank].Rank)
+		}
+	}
+	return all
+}
+
+// tell adds what is known of the meeting. The bandwidth of several messages at once is that of none of them.
+func (m *meeting) tell(a *operationArgs) {
+	a.Wait = known(float64(m.begin-m.start) / 1e3)
+	if m.parts == 1 {
+		a.Bandwidth = m.bus
+	}
+	if len(m.peers) > 0 {
+		slices.Sort(m.peers)
+		a.Peers = trace.RankList(slices.Compact(m.peers))
+	}
+}

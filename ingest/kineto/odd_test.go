@@ -2,6 +2,9 @@ package kineto
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -287,6 +290,27 @@ func TestClockJumps(t *testing.T) {
 	back := must(t, doc(marked(5, 7_200_001_000), marked(6, 1000), marked(7, 1200)))
 	if len(back.Steps) != 3 || back.Steps[0].Start != 1_000_000 || back.Steps[0].Index != 6 || back.Steps[2].Index != 5 || !noted(back, trace.NoteRecorder, "do not ascend with time, as where a clock is set back: the numbers count") {
 		t.Errorf("back: %+v, notes %v", back.Steps, back.Notes)
+	}
+}
+
+// TestNegativeStamps: times before what stamps count from are times like all
+// others.
+func TestNegativeStamps(t *testing.T) {
+	text := func(at int) string {
+		move := func(s string) string {
+			return regexp.MustCompile(`"ts": ?(\d+)`).ReplaceAllStringFunc(s, func(s string) string {
+				n, _ := strconv.Atoi(strings.TrimLeft(s, `"ts: `))
+				return fmt.Sprintf(`"ts":%d`, n+at)
+			})
+		}
+		return move(doc(step, k("gemm", 1, 1011, 1010, 20, ""), k(allReduce, 4, 1014, 1040, 40, ""), k("gemm", 5, 1015, 1090, 5, "")))
+	}
+	want, got := must(t, text(0)), must(t, text(-1_000_000))
+	got.Shift(1_000_000_000)
+	got.Base = 0
+	if w, g := want.Steps[0], got.Steps[0]; *g.Time != *w.Time || !slices.Equal(g.Device.Own, w.Device.Own) || !slices.Equal(g.Device.Busy, w.Device.Busy) ||
+		!slices.Equal(slices.Collect(g.Device.Exposed.All()), slices.Collect(w.Device.Exposed.All())) {
+		t.Errorf("got %+v %+v, want %+v %+v", *g.Time, *g.Device, *w.Time, *w.Device)
 	}
 }
 

@@ -9,10 +9,7 @@ import (
 // the work by start: the first finds until when the work of each step ran. An
 // error is of the temporary file.
 func (b *Builder) deviceSteps(r *Rank, h host, o *operators) error {
-	ends := make([]int64, len(r.Steps))
-	for s := range ends {
-		ends[s] = math.MinInt64
-	}
+	ends := slices.Repeat([]int64{math.MinInt64}, len(r.Steps))
 	err := b.works.inOrder(&b.launches, func(w *work) {
 		if w.collective >= 0 {
 			b.collectives[w.collective].Launch = w.launch
@@ -94,7 +91,7 @@ func newAccount(r *Rank, h host, step int) *account {
 	s := &r.Steps[step]
 	n := s.microsteps() * len(r.Stages)
 	s.Device = &Device{Start: s.Time.Start, End: s.Time.End, Own: make([]int64, n), Busy: make([]int64, n)}
-	return &account{h: h, step: s, device: s.Device, now: s.Time.Start, until: make([]int64, n)}
+	return &account{h: h, step: s, device: s.Device, now: s.Time.Start, until: slices.Repeat([]int64{math.MinInt64}, n)}
 }
 
 // add takes work that the step launched in a slot, by start.

@@ -2,6 +2,7 @@ package profile
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"sort"
 
@@ -166,7 +167,7 @@ func cover(pieces []piece) []Span {
 			out = append(out, Span{int(stage), start, end})
 		}
 	}
-	var cur piece // what is left of the outermost one
+	cur := piece{start: math.MinInt64, end: math.MinInt64} // what is left of the outermost one
 	for _, p := range pieces {
 		p.start = max(p.start, cur.start)
 		if p.start >= cur.end {

@@ -3,6 +3,7 @@ package profile
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/sfstat/sfstat/trace"
@@ -35,6 +36,7 @@ func Jobs(ranks []*Rank) []Job {
 			j := Job{Ranks: together}
 			j.identify()
 			j.renumber()
+			j.mendClocks()
 			j.settleRoles()
 			out = append(out, j)
 		}
@@ -91,9 +93,9 @@ func byTime(ranks []*Rank) [][]*Rank {
 	sorted := slices.Clone(ranks)
 	slices.SortStableFunc(sorted, func(a, b *Rank) int { return cmp.Compare(a.first(), b.first()) })
 	var out [][]*Rank
-	last := int64(0)
-	for i, r := range sorted {
-		if i == 0 || r.first() > last+apartAfter {
+	last := int64(math.MinInt64)
+	for _, r := range sorted {
+		if out == nil || r.first() > last+apartAfter {
 			out = append(out, nil)
 		}
 		out[len(out)-1] = append(out[len(out)-1], r)

@@ -324,11 +324,11 @@ func median(x []int64) int64 {
 }
 
 // lastStarts are, for each rank and collective, when the last member began, on
-// the rank's own clock; 0 where the collective was not matched.
+// the rank's own clock; before all times where the collective was not matched.
 func lastStarts(ranks []*Rank, m *matching, clocks []Clock) [][]int64 {
 	out := make([][]int64, len(ranks))
 	for r := range ranks {
-		out[r] = make([]int64, len(ranks[r].Collectives))
+		out[r] = slices.Repeat([]int64{math.MinInt64}, len(ranks[r].Collectives))
 	}
 	for _, set := range m.sets {
 		last := int64(math.MinInt64)

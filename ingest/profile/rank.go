@@ -35,6 +35,7 @@ type Step struct {
 	Device     *Device     // nil: the step launched no device work
 	Time       *Categories // nil: the rank recorded no device work
 	Cut        bool        // first or last, and shorter or with fewer stages than the others
+	Set        bool        // the clock was set in it, or beside it: its times are not to be believed
 }
 
 // Span is a piece of a stage.

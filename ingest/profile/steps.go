@@ -19,18 +19,21 @@ type shared struct {
 func meetSteps(ranks []*Rank) shared {
 	var out shared
 	count := make(map[int64]int)
-	cut := make(map[int64]bool)
+	cut, set := make(map[int64]bool), make(map[int64]bool)
 	for _, r := range ranks {
 		for i := range r.Steps {
 			s := &r.Steps[i]
 			count[s.Index]++
 			cut[s.Index] = cut[s.Index] || s.Cut
+			set[s.Index] = set[s.Index] || s.Set
 		}
 	}
-	var dropped, lonely []int64
+	var dropped, doubted, lonely []int64
 	common := 0
 	for index, n := range count {
 		switch {
+		case set[index]:
+			doubted = append(doubted, index)
 		case cut[index]:
 			dropped = append(dropped, index)
 		case n == len(ranks):
@@ -39,7 +42,10 @@ func meetSteps(ranks []*Rank) shared {
 			lonely = append(lonely, index)
 		}
 	}
-	if len(dropped) > 0 && len(dropped) < len(count) {
+	if len(doubted) > 0 {
+		out.note("steps %s are left out: a clock was set in them", doubted)
+	}
+	if len(dropped) > 0 && len(dropped) < len(count)-len(doubted) {
 		out.note("steps %s are cut off at the beginning or the end of the recording and left out", dropped)
 	} else {
 		clear(cut)
@@ -51,7 +57,7 @@ func meetSteps(ranks []*Rank) shared {
 		var use []int
 		for i := range r.Steps {
 			index := r.Steps[i].Index
-			if !cut[index] && (common == 0 || count[index] == len(ranks)) {
+			if !cut[index] && !set[index] && (common == 0 || count[index] == len(ranks)) {
 				use = append(use, i)
 			}
 		}

@@ -31,9 +31,7 @@ func Communication(r *traffic.Result, g frontier.Gates) RunVerdict {
 	if len(order) > 0 {
 		v.Confidence, v.Headline = v.Suspects[0].Confidence, v.Suspects[0].Sentence
 		v.CapturePlan = communicationPlan(r, v.Suspects[0], found[order[0]].Partners)
-		if n := len(order) - 1; n > 0 && v.Suspects[1].Confidence >= Supported {
-			v.Headline += fmt.Sprintf(" %s, see below.", more(n))
-		}
+		v.Headline += alsoSuspected(v.Suspects)
 	}
 	if len(order) == 0 {
 		v.Headline = unsuspected(r)
@@ -42,11 +40,31 @@ func Communication(r *traffic.Result, g frontier.Gates) RunVerdict {
 	return v
 }
 
-func more(n int) string {
-	if n == 1 {
-		return "There is another suspect"
+// alsoSuspected names the suspects behind the first that may be named, "" where there are none.
+func alsoSuspected(all []Suspect) string {
+	var names []string
+	add := func(name string) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
 	}
-	return fmt.Sprintf("There are %d other suspects", n)
+	for i, s := range all {
+		switch {
+		case i == 0 || s.Confidence < Supported || all[0].Rank != nil && s.Rank != nil && *all[0].Rank == *s.Rank:
+		case s.Kind == KindEdge && s.Rank != nil:
+			add(fmt.Sprintf("the link of rank %d", *s.Rank))
+		case s.Kind == KindEdge:
+			add("the link of ranks " + trace.RankList(s.Ranks))
+		case s.Kind == KindGroup:
+			add("the communicator " + s.Group)
+		case s.Rank != nil:
+			add(fmt.Sprintf("rank %d", *s.Rank))
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" Also suspected: %s.", strings.Join(names, ", "))
 }
 
 // bySurety orders suspects that may be named first, then by what they explain.

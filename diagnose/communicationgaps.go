@@ -29,6 +29,10 @@ func undecidableTraffic(r *traffic.Result) (out []string) {
 	list = subjectsThat(r, bandwidth.Blurred)
 	n = len(list)
 	say(n, "Whether %s slow beside others: the calls are shorter than what the clocks of the exports resolve.", theyAre(r, list))
+	for _, s := range r.Undecided() {
+		x := spoken{r: r, Suspect: s}
+		say(1, "Which of two is as it should be: %s reaches %s of the bandwidth of the only other like it.", theName(r, s.Subjects[0]), percent(x.cell().Bus/s.Worst.Bus))
+	}
 	n = absent(r)
 	say(n, "What %s did: %s of communicators in the logs and left no log, or no export. A collective that a rank is missing from is not measured.", countedWord(n, "rank"), isAre(n))
 	n = strangers(r)
@@ -97,21 +101,25 @@ func theyAre(r *traffic.Result, list []int) string {
 	}
 	var names []string
 	for _, s := range list {
-		if p, ok := r.PairOf(s); ok {
-			names = append(names, fmt.Sprintf("the link of ranks %d and %d", r.Ranks[p.Low].Rank, r.Ranks[p.High].Rank))
-			continue
-		}
-		c := &r.Communicators[s]
-		kind := "communicator"
-		if c.Kind != traffic.UnknownKind {
-			kind = c.Kind.String() + " communicator"
-		}
-		names = append(names, fmt.Sprintf("the %s of ranks %s", kind, trace.RankList(c.Ranks)))
+		names = append(names, theName(r, s))
 	}
 	if len(names) == 1 {
 		return names[0] + " is"
 	}
 	return strings.Join(names[:max(len(names)-1, 0)], ", ") + " or " + names[len(names)-1] + " is"
+}
+
+// theName names a communicator or pair of ranks.
+func theName(r *traffic.Result, subject int) string {
+	if p, ok := r.PairOf(subject); ok {
+		return fmt.Sprintf("the link of ranks %d and %d", r.Ranks[p.Low].Rank, r.Ranks[p.High].Rank)
+	}
+	c := &r.Communicators[subject]
+	kind := "communicator"
+	if c.Kind != traffic.UnknownKind {
+		kind = c.Kind.String() + " communicator"
+	}
+	return fmt.Sprintf("the %s of ranks %s", kind, trace.RankList(c.Ranks))
 }
 
 func isAre(n int) string {

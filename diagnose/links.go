@@ -58,7 +58,7 @@ func (j *judge) speak(v, c *RunVerdict, lead *Suspect) {
 		v.Undecidable = append(v.Undecidable, c.Undecidable...)
 		return
 	}
-	v.Headline = v.Suspects[0].Sentence
+	v.Headline = v.Suspects[0].Sentence + alsoSuspected(v.Suspects)
 	if v.Suspects[0].Rank == nil || v.Suspects[0].Stage == "" {
 		v.CapturePlan = c.CapturePlan
 	}

@@ -90,10 +90,32 @@ func (r *Result) Suspects() []Suspect {
 			Chance: l.Chance, Settled: ByPeers, Smallest: -1, Late: l})
 	}
 	if r.Speed.Result != nil {
-		all = append(all, r.slow()...)
+		all = append(all, slices.DeleteFunc(r.slow(), func(s Suspect) bool { return s.faint(r) })...)
 	}
 	slices.SortStableFunc(all, func(a, b Suspect) int { return cmp.Compare(b.Cost, a.Cost) })
 	return all
+}
+
+// Unlike is how much slower than its only peer a subject of which nothing else tells is that is a suspect at all. Of less
+// it is only said that the two differ.
+const Unlike = 0.75
+
+// Undecided are links and communicators that are slower than the only other like them, by too little to suspect either.
+func (r *Result) Undecided() (all []Suspect) {
+	if r.Speed.Result == nil {
+		return nil
+	}
+	for _, s := range r.slow() {
+		if s.faint(r) {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// faint says whether nothing tells which of two is as it should be, and they differ by little.
+func (s *Suspect) faint(r *Result) bool {
+	return s.Settled == Open && r.Speed.Cells[s.Worst.Cell].Bus > Unlike*s.Worst.Bus
 }
 
 // slow is the slow links and communicators.

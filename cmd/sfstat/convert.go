@@ -60,6 +60,11 @@ func (p *program) convert(c *cli.Context) error {
 			traces++
 			return s.WriteTrace(item.Ops)
 		}
+		if item.Device != nil {
+			if err := s.WriteDevice(item.Device); err != nil || item.Window == nil {
+				return err
+			}
+		}
 		windows++
 		return s.Write(item.Window)
 	})

@@ -16,7 +16,7 @@ func TestConvertedFolder(t *testing.T) {
 	if code, _, stderr := runArgs(t, nil, "convert", traces, "-o", folder+"/", "--to", "parquet"); code != 0 {
 		t.Fatal(stderr)
 	}
-	for _, command := range []string{"diagnose", "zscore", "ks", "blame", "frontier"} {
+	for _, command := range []string{"diagnose", "zscore", "ks", "blame", "frontier", "breakdown"} {
 		_, want, _ := runArgs(t, nil, command, traces, "--format", "json")
 		code, got, stderr := runArgs(t, nil, command, folder, "--strict", "--format", "json")
 		if code != 0 || got != want || !strings.HasPrefix(got, "{") {

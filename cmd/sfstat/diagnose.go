@@ -43,15 +43,18 @@ func (p *program) diagnose(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	in, err := p.readAs(c, reading{names: names, want: auto.Everything, logs: besideLogs}, func(item auto.Item) error {
+	in, err := p.readAs(c, reading{names: names, want: auto.AndDevices, logs: besideLogs}, func(item auto.Item) error {
 		runs.see(item)
 		switch {
+		case item.Window == nil && item.Ops == nil:
+			kept = append(kept, behind{path: item.Path, device: item.Device})
+			return nil
 		case item.Ops == nil:
 			return addWindow(s, item)
 		case item.Launched == nil:
 			return ofScheduled(item, s.AddOperators(item.Ops))
 		}
-		kept = append(kept, behind{item.Path, item.Launched})
+		kept = append(kept, behind{path: item.Path, launched: item.Launched})
 		return nil
 	})
 	if err == nil {
@@ -70,28 +73,54 @@ func (p *program) diagnose(c *cli.Context) error {
 	return failOn(c, surest(v))
 }
 
-// behind are the operators of a profile that was converted: they stand in a
-// file beside that of the windows, which may be read after it.
+// behind are the operators of a profile that was converted, or its device times:
+// they stand in files beside that of the windows, which may be read after them.
 type behind struct {
 	path     string
 	launched *trace.OpTotals
+	device   *trace.DeviceRun
 }
 
-// addConverted adds the operators whose windows were read. By themselves they
-// cannot be judged: the others are refused.
+// run is the run that they are of.
+func (b *behind) run() string {
+	if b.device != nil {
+		return b.device.Run
+	}
+	return b.launched.Run
+}
+
+// add adds them to the windows of their run.
+func (b *behind) add(s *diagnose.Session) error {
+	if b.device != nil {
+		return s.AddDevice(b.device)
+	}
+	return s.AddLaunched(b.launched)
+}
+
+// alone says why they cannot be used.
+func (b *behind) alone() error {
+	what, commands := "a profiler's kernels", "sfstat zscore, ks and blame compare kernels"
+	if b.device != nil {
+		what, commands = "device times", "sfstat breakdown divides them"
+	}
+	return trace.At(trace.Pos{File: b.path}, trace.Bad(trace.ErrMissing,
+		"%s of run %s, whose windows are not among the inputs: give the folder that sfstat convert wrote, or the profiler's traces; %s", what, b.run(), commands))
+}
+
+// addConverted adds what belongs to windows that were read. By itself it cannot
+// be judged: the rest is refused.
 func (p *program) addConverted(c *cli.Context, s *diagnose.Session, kept []behind, in *inputs) error {
 	added := 0
 	var bad []report.Problem
 	for _, k := range kept {
-		if s.Has(k.launched.Run) {
-			added++
-			if err := s.AddLaunched(k.launched); err != nil {
-				return badInput(trace.At(trace.Pos{File: k.path}, err))
-			}
+		if !s.Has(k.run()) {
+			bad = append(bad, report.Problem{Path: k.path, Err: k.alone()})
 			continue
 		}
-		bad = append(bad, report.Problem{Path: k.path, Err: trace.At(trace.Pos{File: k.path}, trace.Bad(trace.ErrMissing,
-			"a profiler's kernels of run %s, whose windows are not among the inputs: give the folder that sfstat convert wrote, or the profiler's traces; sfstat zscore, ks and blame compare kernels", k.launched.Run))})
+		added++
+		if err := k.add(s); err != nil {
+			return badInput(trace.At(trace.Pos{File: k.path}, err))
+		}
 	}
 	if len(bad) > 0 && (c.Bool("strict") || s.Empty()) {
 		return badInput(bad[0].Err)

@@ -13,6 +13,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/sfstat/sfstat/ingest/devicefile"
 	"github.com/sfstat/sfstat/ingest/optrace"
 	"github.com/sfstat/sfstat/internal/atomicfile"
 	"github.com/sfstat/sfstat/trace"
@@ -49,6 +50,28 @@ func (s *sink) WriteTrace(o *trace.OpTrace) error {
 		return err
 	}
 	return s.writeFile(name, func(w io.Writer) error { return s.encode(w, o) })
+}
+
+// WriteDevice writes the device times of a run to a file of their own, in a
+// folder; a single file has no room for them.
+func (s *sink) WriteDevice(d *trace.DeviceRun) error {
+	if !s.target.folder || s.target.container == packets {
+		return nil
+	}
+	if err := s.makeFolder(); err != nil {
+		return err
+	}
+	name := filepath.Join(s.target.path, "device-"+fileName(d.Run)+".jsonl.zst")
+	return s.writeFile(name, func(w io.Writer) error {
+		z, err := zstd.NewWriter(w)
+		if err == nil {
+			err = devicefile.Write(z, d)
+		}
+		if err == nil {
+			err = z.Close()
+		}
+		return err
+	})
 }
 
 // traceName is the file that an operator trace goes to.

@@ -47,6 +47,7 @@ const (
 	OperatorsOnly        // whatever holds windows is refused, unread
 	EveryForm            // of inputs that can be read as both, both
 	DeviceOnly           // device times of profiler traces; whatever else is refused, unread
+	AndDevices           // everything, and device times in files of their own
 )
 
 // detail is what of the operators of profiler traces is of use: windows do with
@@ -58,8 +59,8 @@ func (w Wanted) detail() profile.Detail {
 	return profile.Totals
 }
 
-// Item is one thing read: either a window or an operator trace; or, where only
-// that is wanted, device times.
+// Item is one thing read: either a window or an operator trace; or, where that
+// is wanted, device times.
 type Item struct {
 	Window *trace.Window
 	Ops    *trace.OpTrace   // named by its file where its source has no name for it
@@ -216,7 +217,7 @@ type beside struct {
 func (r *Reader) leave(others []beside) error {
 	for _, o := range others {
 		if slices.ContainsFunc(r.inputs, func(in Input) bool {
-			halves := in.Format == LaunchedOperators || o.in.Format == LaunchedOperators
+			halves := in.Format.half() || o.in.Format.half()
 			return halves && filepath.Dir(in.Path) == filepath.Dir(o.in.Path) && in.Skipped == "" && in.Format.Readable() && in.Format.gives(r.o.Want)
 		}) {
 			o.in.Skipped = o.in.Format.is()

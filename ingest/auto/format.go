@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sfstat/sfstat/ingest/devicefile"
 	"github.com/sfstat/sfstat/ingest/optrace"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -21,6 +22,7 @@ const (
 	Kineto
 	OperatorTrace
 	LaunchedOperators // an operator trace that says what launched each, as one of a profiler's does
+	DeviceFile        // device times of a profile that was converted
 	OperatorMeta      // the layout of an operator trace, in a file beside it
 	SQLite            // for Sniff any SQLite database
 	NCCLLog
@@ -32,7 +34,7 @@ const (
 	Empty
 )
 
-var formatNames = [...]string{"unknown", "packets", "wide CSV", "window archive", "profiler trace", "operator trace", "operator trace", "meta file",
+var formatNames = [...]string{"unknown", "packets", "wide CSV", "window archive", "profiler trace", "operator trace", "operator trace", "device times", "meta file",
 	"Nsight Systems export", "NCCL log", "JSON", "text", "UTF-16 text", "packed file", "binary data", "empty"}
 
 func (f Format) String() string {
@@ -44,14 +46,21 @@ func (f Format) String() string {
 
 // Readable reports whether inputs of this format are read.
 func (f Format) Readable() bool {
-	return f == Packets || f == WideCSV || f == Archive || f.operators() || f == Kineto || f == SQLite
+	return f == Packets || f == WideCSV || f == Archive || f.operators() || f == Kineto || f == SQLite || f == DeviceFile
 }
 
 // operators reports whether inputs of this format are operator traces.
 func (f Format) operators() bool { return f == OperatorTrace || f == LaunchedOperators }
 
+// half reports whether inputs of this format are a part of a profile that was
+// converted, the rest of which lies beside.
+func (f Format) half() bool { return f == LaunchedOperators || f == DeviceFile }
+
 // gives reports whether inputs of a format that is read give what is wanted.
 func (f Format) gives(want Wanted) bool {
+	if f == DeviceFile {
+		return want == DeviceOnly || want == EveryForm || want == AndDevices
+	}
 	switch want {
 	case WindowsOnly:
 		return !f.operators()
@@ -77,6 +86,8 @@ func (f Format) is() string {
 		return "a PyTorch profiler trace (Kineto JSON)"
 	case OperatorTrace, LaunchedOperators:
 		return "an operator trace, which holds single operations and not stage windows"
+	case DeviceFile:
+		return "device times, which sfstat breakdown reads"
 	case NCCLLog:
 		return "an NCCL debug log, which sfstat comm reads"
 	case JSON:
@@ -94,7 +105,7 @@ func (f Format) refusal(want Wanted) error {
 	give := "give packets (JSON Lines), a wide CSV, a window archive (Parquet), an operator trace (CSV, Parquet), PyTorch profiler traces (JSON) or Nsight Systems exports (SQLite)"
 	switch {
 	case want == DeviceOnly:
-		give = "give PyTorch profiler traces (JSON) or Nsight Systems exports (SQLite)"
+		give = "give PyTorch profiler traces (JSON) or Nsight Systems exports (SQLite), or the folder that sfstat convert made of them"
 	case want == WindowsOnly:
 		give = "give packets (JSON Lines), a wide CSV, a window archive (Parquet), PyTorch profiler traces (JSON) or Nsight Systems exports (SQLite)"
 	case want == OperatorsOnly && f.Readable():
@@ -206,6 +217,8 @@ func sniffJSON(text []byte) Format {
 	switch {
 	case hasAny(text, packetMark):
 		return Packets
+	case hasAny(text, `"`+devicefile.Schema+`"`):
+		return DeviceFile
 	case hasAny(text, `"traceEvents"`, `"deviceProperties"`, `"distributedInfo"`, `"baseTimeNanoseconds"`),
 		hasAny(text, `"ph"`) && hasAny(text, `"ts"`, `"pid"`):
 		return Kineto

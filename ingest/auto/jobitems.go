@@ -59,6 +59,8 @@ func (q *jobItems) convert(j profile.Job, run string) error {
 		device, err := profile.DeviceTimes(j.Ranks, run)
 		if err != nil {
 			device = nil // windows do without
+		} else {
+			device.Notes = append(device.Notes, j.Notes...)
 		}
 		for i, w := range job.Windows {
 			w.Notes = append(w.Notes, j.Notes...)

@@ -161,6 +161,8 @@ func (r *Reader) unit(in *Input, src *metered) *unit {
 			return r.spool(in, src)
 		case OperatorTrace, LaunchedOperators:
 			return r.operators(in, src)
+		case DeviceFile:
+			return &deviceItems{path: in.Path, src: src, lim: r.o.Limits}, nil
 		}
 		return inWindows(in)(openCSV(src, r.o.Limits))
 	}
@@ -186,6 +188,7 @@ func (u *unit) count(item Item) {
 	case u.input == nil:
 	case item.Ops != nil:
 		u.input.Ops += item.Ops.Len()
+	case item.Window == nil: // device times
 	default:
 		u.input.Windows++
 	}

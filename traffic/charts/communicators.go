@@ -24,7 +24,7 @@ func communicatorMap(r *traffic.Result) plots.Matrix {
 	row := map[int]int{} // of a communicator
 	for _, g := range ordered(r) {
 		c := &r.Communicators[g]
-		name := trace.RankList(c.Ranks)
+		name := trace.RankList(slices.Compact(slices.Clone(c.Ranks)))
 		if c.Kind != traffic.UnknownKind {
 			name = c.Kind.String() + " " + name
 		}
@@ -44,10 +44,11 @@ func communicatorMap(r *traffic.Result) plots.Matrix {
 	return m
 }
 
-// ordered are the communicators that join ranks, by kind, size and ranks.
+// ordered are the communicators that join ranks and on which something was called, by kind, size and ranks.
 func ordered(r *traffic.Result) (list []int) {
 	for g := range r.Communicators {
-		if r.Communicators[g].NRanks > 1 && len(r.Communicators[g].Ranks) > 0 {
+		c := &r.Communicators[g]
+		if _, bytes := c.Total(); bytes > 0 && c.NRanks > 1 && len(c.Ranks) > 0 {
 			list = append(list, g)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 // testFolders are the packages of the tests that the documentation names.
 var testFolders = map[string]string{
 	"auto": "ingest/auto", "kineto": "ingest/kineto", "profile": "ingest/profile", "stagemap": "ingest/profile/stagemap", "sfstat": "cmd/sfstat",
+	"nsight": "ingest/nsight", "export": "ingest/nsight/internal/export",
 }
 
 // declared are the tests of a package, and the texts in each and in the tables
@@ -66,42 +67,52 @@ var testName = regexp.MustCompile("`([a-z]+)\\.(Test\\w*)(?:/([^`]+))?`")
 // TestOddFiles: every row of the tables of odd files names tests, and all of
 // them are there.
 func TestOddFiles(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(root, "docs", "kineto.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, section, found := strings.Cut(string(page), "\n## What odd files do\n")
-	if !found {
-		t.Fatal("no such section")
-	}
-	section, _, _ = strings.Cut(section, "\n## ")
 	tests := make(map[string]map[string]map[string]bool)
 	for name, folder := range testFolders {
 		tests[name] = declared(t, folder)
 	}
-	rows := 0
-	for line := range strings.Lines(section) {
-		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| case |") {
-			continue
+	for _, of := range []struct {
+		page, heading string
+		least         int // rows
+	}{
+		{"kineto.md", "What odd files do", 120},
+		{"nsight.md", "What odd exports do", 20},
+	} {
+		page, err := os.ReadFile(filepath.Join(root, "docs", of.page))
+		if err != nil {
+			t.Fatal(err)
 		}
-		rows++
-		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | ")
-		if len(cells) != 3 {
-			t.Errorf("%d cells, expected 3: %s", len(cells), line)
-			continue
-		}
-		names := testName.FindAllStringSubmatch(cells[2], -1)
-		if len(names) == 0 || len(names) != strings.Count(cells[2], "`")/2 {
-			t.Errorf("no test, or what is none: %s", cells[2])
-		}
-		for _, n := range names {
-			if !testExists(tests[n[1]], n[2], n[3]) {
-				t.Errorf("there is no test %s", n[0])
+		_, section, _ := strings.Cut(string(page), "\n## "+of.heading+"\n")
+		section, _, _ = strings.Cut(section, "\n## ")
+		rows := 0
+		for line := range strings.Lines(section) {
+			if strings.HasPrefix(line, "| ") && !strings.HasPrefix(line, "| case |") {
+				rows++
+				checkRow(t, line, tests)
 			}
 		}
+		if rows < of.least {
+			t.Errorf("%s: %d rows under %q, expected %d", of.page, rows, of.heading, of.least)
+		}
 	}
-	if rows < 100 {
-		t.Errorf("%d rows", rows)
+}
+
+// checkRow checks that the last cell of a row is names of tests, and that they
+// are there.
+func checkRow(t *testing.T, line string, tests map[string]map[string]map[string]bool) {
+	cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | ")
+	if len(cells) != 3 {
+		t.Errorf("%d cells, expected 3: %s", len(cells), line)
+		return
+	}
+	names := testName.FindAllStringSubmatch(cells[2], -1)
+	if len(names) == 0 || len(names) != strings.Count(cells[2], "`")/2 {
+		t.Errorf("no test, or what is none: %s", cells[2])
+	}
+	for _, n := range names {
+		if !testExists(tests[n[1]], n[2], n[3]) {
+			t.Errorf("there is no test %s", n[0])
+		}
 	}
 }
 

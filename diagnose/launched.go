@@ -23,8 +23,13 @@ func (s *Session) AddLaunched(t *trace.OpTotals) error {
 	if err != nil {
 		return err
 	}
-	s.runOf(t.Run).launched = append(s.runOf(t.Run).launched, r)
-	return nil
+	run := s.runOf(t.Run)
+	run.launched = append(run.launched, r)
+	groups, err := opnames.Across(t, opnames.DefaultOptions())
+	if groups != nil {
+		run.across = append(run.across, groups)
+	}
+	return err
 }
 
 // chief is the part of what a rank takes longer in a stage from which on one
@@ -44,6 +49,7 @@ func (j *judge) operations() {
 		if f.cause == causeAlike {
 			f.Evidence = append(slices.Clone(f.Evidence), j.harmless(trivial/2*float64(f.step()))...)
 		}
+		j.compareGroups(f)
 		if f.Kind != KindRank || f.Rank == nil {
 			continue
 		}

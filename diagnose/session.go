@@ -31,7 +31,8 @@ type run struct {
 	judged  *RunVerdict      // of an operator trace, which is judged when it is added
 	// launched are the operators behind the stages of the windows, compared.
 	launched []*opnames.Result
-	traffic  *traffic.Result // nil: no logs and kernels of NCCL
+	across   []*opnames.Result // between role groups
+	traffic  *traffic.Result   // nil: no logs and kernels of NCCL
 }
 
 // New starts a session.

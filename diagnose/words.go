@@ -81,7 +81,7 @@ func (j *judge) sentence(f *finding) string {
 		}
 		return j.lateSentence(f)
 	case causeGroup:
-		return fmt.Sprintf("Role group %s does %s more work a step than the others, who wait for it; no single rank stands out among its peers.", f.Group, ms(f.perStep()))
+		return f.groupSentence()
 	case causeTurns:
 		return fmt.Sprintf("Ranks hold each other up by turns in %s: %s of every %s step is lost to it, and no rank more to blame than the others.", f.Stage, ms(f.perStep()), ms(f.step()))
 	case causeGrowth:

@@ -76,19 +76,7 @@ func (g *gathered) series(number int, group []int) zscore.Series {
 // peersOf are the ranks, by position, that do the same work: each group has two
 // or more.
 func peersOf(ranks []trace.Rank) [][]int {
-	at := make(map[string]int)
-	var groups [][]int
-	for i, r := range ranks {
-		name := r.Role.Group()
-		g, ok := at[name]
-		if !ok {
-			g = len(groups)
-			at[name] = g
-			groups = append(groups, nil)
-		}
-		groups[g] = append(groups[g], i)
-	}
-	return slices.DeleteFunc(groups, func(g []int) bool { return len(g) < 2 })
+	return slices.DeleteFunc(groupsOf(ranks), func(g []int) bool { return len(g) < 2 })
 }
 
 // comparison is one operator on one rank of a group.

@@ -171,14 +171,30 @@ func TestPipeline(t *testing.T) {
 			}
 		}
 		v := verdict(t, j)
-		if s := v.Suspects[0]; s.Group != "pp=2" {
-			t.Errorf("flat %v: %s", flat, v.Headline)
+		if s := v.Suspects[0]; s.Group != "pp=2" || s.Confidence != diagnose.Supported || !strings.Contains(v.Headline, "Rank 2, the only one of role group pp=2") {
+			t.Errorf("flat %v: %v: %s", flat, s.Confidence, v.Headline)
 		}
 		for _, s := range v.Suspects {
 			if strings.HasPrefix(s.Stage, trace.WaitStageStem) {
 				t.Errorf("somebody is suspected for waiting: %+v", s)
 			}
 		}
+	}
+}
+
+// TestUnevenPipeline: a stage with half as many layers again, in kernels of its
+// own, does more work by design: it is told, and not called.
+func TestUnevenPipeline(t *testing.T) {
+	j := &kinetotest.Job{PP: 4, Microsteps: 6, Steps: 8, Noise: 0.03, Factor: slow(3, kinetotest.Forward, 2),
+		Kernel: func(at kinetotest.Place, layer int) string {
+			if at.Rank == 3 {
+				return "gemm_head"
+			}
+			return "gemm"
+		}}
+	v := verdict(t, j)
+	if s := v.Suspects[0]; s.Group != "pp=3" || s.Confidence != diagnose.Ambiguous {
+		t.Errorf("%v %s: %s", s.Confidence, s.Group, v.Headline)
 	}
 }
 

@@ -1,0 +1,80 @@
+package opnames
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Across is Compare between groups of peers, of operators that all ranks launch
+// equally often in every step, such as the layers of a pipeline's stages: what
+// takes longer in one group is then no matter of how much it was given to do,
+// unless its inputs are larger, which names do not tell. A group is its mean,
+// and stands under its lowest rank. nil where there are fewer than two groups.
+// O(n·G) for n rows of G groups.
+func Across(t *trace.OpTotals, o Options) (*Result, error) {
+	groups := groupsOf(t.Ranks)
+	if len(groups) < 2 {
+		return nil, nil
+	}
+	out := &trace.OpTotals{Run: t.Run, Steps: t.Steps, Stages: t.Stages, Names: t.Names}
+	for _, g := range groups {
+		out.Ranks = append(out.Ranks, trace.Rank{ID: t.Ranks[g[0]].ID, LocalRank: -1})
+	}
+	for _, rows := range instances(t) {
+		if len(rows) == len(t.Ranks) && !slices.ContainsFunc(rows, func(r trace.OpTotal) bool { return r.Communicates > 0 || r.Count != rows[0].Count }) {
+			out.Rows = append(out.Rows, means(rows, groups)...)
+		}
+	}
+	return Compare(out, o)
+}
+
+// groupsOf are the ranks of every group of peers, by position.
+func groupsOf(ranks []trace.Rank) [][]int {
+	at := make(map[string]int)
+	var groups [][]int
+	for i, r := range ranks {
+		name := r.Role.Group()
+		g, ok := at[name]
+		if !ok {
+			g = len(groups)
+			at[name] = g
+			groups = append(groups, nil)
+		}
+		groups[g] = append(groups[g], i)
+	}
+	return groups
+}
+
+// instances are the rows of each operator in a step, by rank.
+func instances(t *trace.OpTotals) [][]trace.OpTotal {
+	rows := slices.Clone(t.Rows)
+	order := func(a, b trace.OpTotal) int {
+		return cmp.Or(cmp.Compare(a.Stage, b.Stage), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Step, b.Step))
+	}
+	slices.SortFunc(rows, func(a, b trace.OpTotal) int { return cmp.Or(order(a, b), cmp.Compare(a.Rank, b.Rank)) })
+	var out [][]trace.OpTotal
+	for i, r := range rows {
+		if i == 0 || order(rows[i-1], r) != 0 {
+			out = append(out, nil)
+		}
+		out[len(out)-1] = append(out[len(out)-1], r)
+	}
+	return out
+}
+
+// means are the rows of one operator in one step, a rank for each group.
+func means(rows []trace.OpTotal, groups [][]int) []trace.OpTotal {
+	var out []trace.OpTotal
+	for g, ranks := range groups {
+		row := rows[ranks[0]]
+		row.Rank, row.Dur = int32(g), 0
+		for _, r := range ranks {
+			row.Dur += rows[r].Dur
+		}
+		row.Dur /= int64(len(ranks))
+		out = append(out, row)
+	}
+	return out
+}

@@ -77,10 +77,23 @@ func (a *accounting) gains() (static, synced []int64) {
 		}
 	}
 	induced := newSavings(v, productive)
-	tolerance := a.lateTolerance()
-	late := newBlame(v, a.roles.peerOf, tolerance)
+	step := a.acc.makespan / int64(max(1, v.steps))
+	a.charge(a.gates.Leader.tolerance(step), induced)
+	if !a.anyLate() && slices.ContainsFunc(v.names, trace.OnDevice) {
+		// The absolute part of the tolerance stands for what schedulers and
+		// clocks of hosts add to a time. What a device was busy with has none of
+		// that, and short steps would hide whatever is below it.
+		a.charge(int64(a.gates.Leader.GapRel * float64(step)))
+	}
+	return plain.saved, induced.saved
+}
+
+// charge finds the ranks that are late by more than a tolerance, in ns. Others
+// may listen to the timeline on which ranks meet.
+func (a *accounting) charge(tolerance int64, others ...listener) {
+	late := newBlame(a.v, a.roles.peerOf, tolerance)
 	if a.meetsAnywhere() {
-		timeline{v, a.meet}.walk(induced, late)
+		timeline{a.v, a.meet}.walk(append(others, late)...)
 	} else {
 		// Nothing is known of meetings: ranks are compared at the end of every
 		// step, whatever the cut.
@@ -90,7 +103,12 @@ func (a *accounting) gains() (static, synced []int64) {
 	a.late = late
 	a.r.Culprits = a.inCut(late.culprits(a.acc.makespan), late.v)
 	a.r.Late = a.inCut(late.lateRanks(a.acc.makespan), late.v)
-	return plain.saved, induced.saved
+}
+
+// anyLate reports whether a rank is late beyond chance.
+func (a *accounting) anyLate() bool {
+	beyond := func(c Culprit) bool { return c.P <= a.gates.Meeting.Significance }
+	return slices.ContainsFunc(a.r.Culprits, beyond) || slices.ContainsFunc(a.r.Late, beyond)
 }
 
 // meetsAnywhere reports whether all ranks are known to meet in some row.
@@ -347,18 +365,6 @@ func (a *accounting) fit(lead int) {
 		f.Why = fmt.Sprintf("ranks wait for each other at a meeting after %s: at its baseline, %.1f %% would go with the waits it induces", s.Name, 100**s.SyncGain)
 	}
 	a.r.ModelFit = f
-}
-
-// lateTolerance is by how much a rank comes later than its peers before it is
-// late. The absolute part of the gate stands for what schedulers and clocks of
-// hosts add to a time; what a device was busy with has none of that, and steps
-// of a few milliseconds would hide whatever is below it.
-func (a *accounting) lateTolerance() int64 {
-	step := a.acc.makespan / int64(max(1, a.v.steps))
-	if slices.ContainsFunc(a.v.names, trace.OnDevice) {
-		return int64(a.gates.Leader.GapRel * float64(step))
-	}
-	return a.gates.Leader.tolerance(step)
 }
 
 // answered is the part of the makespan charged to ranks that are significantly

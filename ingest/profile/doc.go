@@ -5,7 +5,7 @@
 // A reader feeds a [Builder] with ranges of host time, launches and device
 // work, in any order, and gets a [Rank]. Which step and stage launched a piece
 // of work may be told at the very end of a recording, so device work is kept
-// until then: packed, in runs by start, beyond 2 MB in a temporary file. Memory
+// until then: packed, in runs by start, beyond 1 MB in a temporary file. Memory
 // does not grow with it, and nothing is lost but, on request only, the list of
 // single operators where there are more than it may hold.
 //

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -48,6 +49,8 @@ func undecidableTraffic(r *traffic.Result) (out []string) {
 func unsuspected(r *traffic.Result) string {
 	met := slices.ContainsFunc(r.Collectives, func(c traffic.Collective) bool { return c.Certain && c.Whole(r) })
 	switch {
+	case met && (r.Timeless || r.Sampled):
+		return lastComer(r)
 	case met || len(r.Transfers) > 0:
 		return "Nothing stands out: no rank makes the others wait again and again, and no link or communicator is surely slower than those that do the same."
 	case len(r.Matches) > 0:
@@ -66,6 +69,15 @@ func unsuspected(r *traffic.Result) string {
 		}
 	}
 	return fmt.Sprintf("%s of NCCL on %s; no call of a log was paired with them.", countedWord(kernels, "kernel"), countedWord(len(r.Ranks), "rank"))
+}
+
+// lastComer is who comes last most, where dumps of NCCL's Inspector do not tell what came before.
+func lastComer(r *traffic.Result) string {
+	all, _ := r.Lateness()
+	worst := slices.MaxFunc(all, func(x, y traffic.Lateness) int { return cmp.Compare(x.Caused, y.Caused) })
+	k := &r.Ranks[worst.Rank]
+	return fmt.Sprintf("Rank %d (%s) comes last to %d of %s, which costs the others most; whether of itself the dumps do not tell.",
+		k.Rank, k.Host, worst.Last, countedWord(worst.Met, "collective"))
 }
 
 // leastClass is the smallest class of messages worth a word about bandwidth: 16 KiB.

@@ -122,7 +122,7 @@ func (c *chrome) span(e chromeEvent, start, end int64) {
 // rank writes one process. Its matches are in the order of the log.
 func (c *chrome) rank(i int, matches []traffic.Match) {
 	k := &c.r.Ranks[i]
-	if _, known := c.r.OnFirstClock(i, 0); k.Export == traffic.None || !known {
+	if _, known := c.r.OnFirstClock(i, 0); k.Export == traffic.None || !known || c.r.Timeless {
 		return
 	}
 	c.event(chromeEvent{Phase: "M", Name: "process_name", Process: k.Rank, Args: nameArgs{fmt.Sprintf("rank %d (%s)", k.Rank, k.Host)}})

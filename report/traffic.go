@@ -172,6 +172,12 @@ func trafficOf(r *traffic.Result, problems []Problem) trafficJSON {
 	for _, w := range r.Log.Warnings {
 		out.Warnings = append(out.Warnings, warningJSON{r.LogNames[w.File], w.Line, w.Text})
 	}
+	for i, d := range r.Dumps {
+		for _, x := range d.Skipped {
+			out.Unparsed += x.Count
+			out.NotRead = append(out.NotRead, exampleJSON{x.Reason, x.Count, r.DumpNames[i], x.Line, x.Text})
+		}
+	}
 	for _, x := range r.Log.Census.Damages {
 		out.NotRead = append(out.NotRead, exampleJSON{x.About, x.Count, r.LogNames[x.File], x.Line, x.Text})
 	}

@@ -19,7 +19,8 @@ func fixtureTraffic(t *testing.T, paths ...string) *traffic.Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := traffic.Analyze(traffic.Input{Log: found.Log, LogNames: found.LogNames, Exports: found.Exports, Names: found.Names}, traffic.Options{})
+	r, err := traffic.Analyze(traffic.Input{Log: found.Log, LogNames: found.LogNames, Exports: found.Exports, Names: found.Names,
+		Dumps: found.Dumps, DumpNames: found.DumpNames}, traffic.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +34,8 @@ func TestTrafficSchemaIsComplete(t *testing.T) {
 	schema, doc := readSchema(t, "comm")
 	complete(t, "comm", doc, explained)
 	problem := Input{Problems: []Problem{{"x.log", errors.New("torn")}}}
-	for name, paths := range map[string][]string{"all": {commRun}, "logs": {commRun + "/nccl.node0.4000.log"}, "exports": {commRun + "/node1.sqlite"}, "payloads": {commRun + "/../payloads"}} {
+	for name, paths := range map[string][]string{"all": {commRun}, "logs": {commRun + "/nccl.node0.4000.log"}, "exports": {commRun + "/node1.sqlite"}, "payloads": {commRun + "/../payloads"},
+		"dumps": {commRun + "/../inspector"}} {
 		r := fixtureTraffic(t, paths...)
 		m, err := volume.Model{Layers: 2, Hidden: 512, Sequence: 2048, Vocabulary: 28672, Microbatch: 1, GlobalBatch: int64(len(r.Ranks)), ElementBytes: 2,
 			DP: int64(len(r.Ranks)), Iterations: 4}.Complete()

@@ -59,10 +59,17 @@ func trafficBasis(r *traffic.Result) string {
 	for i := range r.Ranks {
 		pairs, certain = pairs+r.Ranks[i].Pairs, certain+r.Ranks[i].Certain
 	}
-	text := fmt.Sprintf("%s of logs, %s", counted(len(r.LogNames), "file"), counted(len(r.Exports), "export"))
-	if len(r.LogNames) == 0 {
-		text = counted(len(r.Exports), "export")
+	var inputs []string
+	if len(r.LogNames) > 0 {
+		inputs = append(inputs, counted(len(r.LogNames), "file")+" of logs")
 	}
+	if len(r.Dumps) > 0 {
+		inputs = append(inputs, counted(len(r.Dumps), "dump")+" of NCCL's Inspector")
+	}
+	if n := len(r.Exports) - r.Dumped; n > 0 || len(r.Dumps) == 0 {
+		inputs = append(inputs, counted(n, "export"))
+	}
+	text := strings.Join(inputs, ", ")
 	if pairs > 0 {
 		text += fmt.Sprintf("; %s of call and kernel, %s of them certain", counted(pairs, "pair"), percent(float64(certain)/float64(pairs)))
 	}
@@ -140,7 +147,9 @@ func commRankTable(r *traffic.Result) *table {
 		}
 		if l.Met > 0 {
 			row[5], row[6] = realCell(float64(l.Last)/float64(l.Met)), realCell(float64(l.Caused))
-			row[7] = realCell(float64(l.Own))
+			if !r.Timeless && !r.Sampled { // else it is not known
+				row[7] = realCell(float64(l.Own))
+			}
 			row[8], row[9] = realCell(float64(l.Waited)), realCell(float64(l.Moving))
 		}
 		t.rows = append(t.rows, row)
@@ -258,6 +267,11 @@ func notUnderstood(r *traffic.Result) document {
 	var b bullets
 	for _, x := range r.Log.Census.Damages {
 		b = append(b, fmt.Sprintf("%s: %s, the first in %s:%d: %s", counted(int(x.Count), "line"), x.About, r.LogNames[x.File], x.Line, x.Text))
+	}
+	for i, d := range r.Dumps {
+		for _, x := range d.Skipped {
+			b = append(b, fmt.Sprintf("%s: %s, the first in %s:%d: %s", counted(int(x.Count), "line"), x.Reason, r.DumpNames[i], x.Line, x.Text))
+		}
 	}
 	if n := r.Log.Census.Strays; n > 0 {
 		b = append(b, counted(int(n), "call")+" whose line lost its head, of no process that can be told")

@@ -190,14 +190,14 @@ func bandwidthOf(r *traffic.Result, c *bandwidth.Cell) bandwidthJSON {
 }
 
 type latenessJSON struct {
-	Rank    int   `json:"rank"`
-	Met     int   `json:"collectives"`
-	Last    int   `json:"last"`
-	Caused  int64 `json:"caused_ns"`
-	Typical int64 `json:"usually_ns"`
-	Waited  int64 `json:"waited_ns"`
-	Moving  int64 `json:"moving_ns"`
-	Own     int64 `json:"own_ns"`
+	Rank    int    `json:"rank"`
+	Met     int    `json:"collectives"`
+	Last    int    `json:"last"`
+	Caused  int64  `json:"caused_ns"`
+	Typical int64  `json:"usually_ns"`
+	Waited  int64  `json:"waited_ns"`
+	Moving  int64  `json:"moving_ns"`
+	Own     *int64 `json:"own_ns"`
 }
 
 // latenessOf is how the ranks come to collectives; ranks that met none are left out.
@@ -206,7 +206,11 @@ func latenessOf(r *traffic.Result) []latenessJSON {
 	all, _ := r.Lateness()
 	for _, l := range all {
 		if l.Met > 0 {
-			out = append(out, latenessJSON{r.Ranks[l.Rank].Rank, l.Met, l.Last, l.Caused, l.Typical, l.Waited, l.Moving, l.Own})
+			j := latenessJSON{r.Ranks[l.Rank].Rank, l.Met, l.Last, l.Caused, l.Typical, l.Waited, l.Moving, &l.Own}
+			if r.Timeless || r.Sampled {
+				j.Own = nil
+			}
+			out = append(out, j)
 		}
 	}
 	return out

@@ -24,6 +24,12 @@ type meetingKey struct {
 func (a *assembly) clocks() {
 	n := len(a.in.Exports)
 	a.r.fits = make([]fit, n)
+	if a.r.Timeless { // the ends of operations are one clock's
+		for e := range a.r.fits {
+			a.r.fits[e].known = true
+		}
+		return
+	}
 	reference := None
 	for i := range a.r.Ranks {
 		if e := a.r.Ranks[i].Export; e != None && reference == None {

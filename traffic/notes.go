@@ -35,7 +35,7 @@ func (a *assembly) notes() {
 	if exact > 0 {
 		a.note("calls of %d of %d ranks are tied to their kernels by NCCL's own NVTX ranges, in which they were launched: nothing is guessed there", exact, len(a.r.Ranks))
 	}
-	if told := len(a.in.Log.Calls) - a.toldFrom; told > 0 && len(a.in.LogNames) > 0 {
+	if told := len(a.in.Log.Calls) - a.toldFrom; told > 0 && len(a.in.LogNames) > 0 && a.dumped == 0 {
 		a.note("%d calls that the logs lack were taken from NVTX ranges", told)
 	}
 	if by[Doubtful] > 0 {

@@ -16,11 +16,12 @@ const (
 	Unjoined    Join = iota // not at all: one side alone
 	ByAlignment             // what fits best, in order (package align)
 	ByNVTX                  // NCCL's own ranges in the export: the launch lies in the call's range
+	ByNumber                // the dump of NCCL's Inspector is of the call, or numbers it
 )
 
-var joinNames = [...]string{"one side alone", "alignment", "NVTX ranges"}
+var joinNames = [...]string{"one side alone", "alignment", "NVTX ranges", "Inspector"}
 
-func (j Join) String() string { return joinNames[min(j, ByNVTX)] }
+func (j Join) String() string { return joinNames[min(j, ByNumber)] }
 
 // tie is a call of the log and its kernel, as NVTX ranges tell.
 type tie struct {
@@ -66,6 +67,8 @@ func (a *assembly) told() {
 		t := telling{a: a, rank: i, k: k, p: p, file: None, units: unitsOf(p), comms: map[commKey]int{}, shift: map[commKey]int64{}}
 		switch {
 		case !p.Payloads(): // names alone tell no more than the kernels'
+		case k.Logged && a.isDump(k.Export):
+			t.number()
 		case k.Logged:
 			t.join()
 		default:
@@ -100,6 +103,9 @@ func unitsOf(p *nsight.CommProcess) map[commKey][]toldUnit {
 			if key.hash == 0 {
 				counts[key] = on[p.Calls[of[key][0]].Kernel]
 			}
+			if first := &p.Calls[of[key][0]]; first.Number >= 0 { // among those of its operation
+				counts[key] = first.Number<<opBits | int64(first.Op)
+			}
 			units[key] = append(units[key], toldUnit{counts[key], of[key]})
 			kernels := map[int]bool{}
 			for _, c := range of[key] {
@@ -112,6 +118,9 @@ func unitsOf(p *nsight.CommProcess) map[commKey][]toldUnit {
 	}
 	return units
 }
+
+// opBits is what a count has room for operations in, where every operation is numbered by itself.
+const opBits = 5
 
 // ordinals is how many kernels of its stream ran before each.
 func ordinals(p *nsight.CommProcess) []int64 {
@@ -173,6 +182,9 @@ func (t *telling) init(key commKey) *nsight.CommInit {
 func (t *telling) adopt() {
 	log := t.a.in.Log
 	t.k.Process, t.k.Join = len(log.Processes), ByNVTX
+	if t.a.isDump(t.k.Export) {
+		t.k.Join = ByNumber
+	}
 	log.Processes = append(log.Processes, nccllog.Process{Host: t.k.Host, PID: t.k.PID, Clock: t.clock()})
 	var all []lacking
 	for _, key := range t.keys() {
@@ -208,7 +220,7 @@ func (t *telling) append(all []lacking) {
 }
 
 func (t *telling) clock() nccllog.Clock {
-	if t.a.in.Exports[t.k.Export].Epoch > 0 {
+	if t.a.in.Exports[t.k.Export].Epoch > 0 && !t.a.r.Timeless {
 		return nccllog.Epoch
 	}
 	return nccllog.NoClock

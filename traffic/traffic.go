@@ -21,6 +21,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/align"
 	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/ingest/inspector"
 	"github.com/sfstat/sfstat/ingest/nccllog"
 	"github.com/sfstat/sfstat/ingest/nsight"
 	"github.com/sfstat/sfstat/trace/nccl"
@@ -35,6 +36,9 @@ type Input struct {
 	LogNames []string // of Log.Files, as results show them
 	Exports  []*nsight.Collectives
 	Names    []string // of Exports
+	// Dumps of NCCL's Inspector are used where there are no exports. A result has them among its Exports.
+	Dumps     []*inspector.Dump
+	DumpNames []string
 }
 
 // Scoring says how calls and kernels are compared.
@@ -91,6 +95,9 @@ type Clock struct {
 type Result struct {
 	Input
 	Sources       []string // names of Log.Files: LogNames, then exports that calls were taken from
+	Dumped        int      // of Exports, the first that many stand for dumps of NCCL's Inspector
+	Timeless      bool     // those dumps say how long operations took, not when
+	Sampled       bool     // those dumps lack operations, by their numbers
 	Ranks         []Rank   // by rank
 	Matches       []Match
 	Communicators []Communicator
@@ -117,6 +124,7 @@ func Analyze(in Input, o Options) (*Result, error) {
 		in.Log = &nccllog.Log{}
 	}
 	a := &assembly{in: in, o: o, again: map[int]bool{}, sourceOf: map[int]int{}, unsized: map[int]bool{}, r: &Result{Input: in, Sources: slices.Clone(in.LogNames), OpCounts: map[nccl.Op]int64{}, groupOf: map[int]int{}}}
+	a.dumps()
 	a.pair()
 	a.told()
 	a.count()
@@ -129,7 +137,9 @@ func Analyze(in Input, o Options) (*Result, error) {
 	a.clocks()
 	a.communicators()
 	a.collectives()
-	a.transfers()
+	if !a.r.Timeless { // a message's two ends tell nothing of each other then
+		a.transfers()
+	}
 	a.speed()
 	a.collect()
 	a.notes()
@@ -150,6 +160,7 @@ type assembly struct {
 
 	ties     map[int][]tie // of each rank, as its export tells
 	began    map[int]int64 // calls whose range was found, and its start
+	dumped   int           // exports that stand for dumps of the Inspector
 	toldFrom int           // calls from here on are not of the log
 	sourceOf map[int]int   // exports among Log.Files
 	madeFrom int           // communicators from here on are not of the log
@@ -229,7 +240,7 @@ func (a *assembly) align() error {
 		k := &a.r.Ranks[i]
 		switch {
 		case k.Process == None || k.Export == None:
-		case k.Join == ByNVTX:
+		case k.Join == ByNVTX || k.Join == ByNumber:
 			if err := a.tied(i); err != nil {
 				return err
 			}
@@ -263,6 +274,9 @@ func (a *assembly) tied(rank int) error {
 	for _, t := range a.ties[rank] {
 		a.r.Matches = append(a.r.Matches, Match{rank, t.call, t.kernel, t.sure && (!k.Logged || k.Pairing.Sure())})
 		kernels[t.kernel], calls[t.call] = true, true
+	}
+	if k.Join == ByNumber { // a sample, in no order that tells
+		return nil
 	}
 	p := align.Process{Clock: k.Export}
 	var callOf, kernelOf []int
@@ -382,7 +396,7 @@ func (a *assembly) collect() {
 				}
 			}
 		}
-		if k.Join == Unjoined {
+		if k.Join == Unjoined || k.Join == ByNumber {
 			continue
 		}
 		launches := 0

@@ -14,7 +14,7 @@ import (
 func (p *program) commCommand() *cli.Command {
 	return &cli.Command{
 		Name: "comm", Usage: "who made the others wait, which link or communicator is slow, and what each rank communicated", ArgsUsage: "PATH...",
-		Description: "Reads NCCL's debug logs and exports of Nsight Systems, files or folders, as they lie on disk: which is which is told by " +
+		Description: "Reads NCCL's debug logs, exports of Nsight Systems and dumps of NCCL's Inspector, files or folders, as they lie on disk: which is which is told by " +
 			"content. Finds which process of a log is which of an export, which kernel ran which call, which communicators are one and what " +
 			"for, and how far the clocks of hosts are apart. Names the rank that comes late, or the link or communicator that is slow beside " +
 			"others that do the same. Logs alone or exports alone are taken as far as they go.",
@@ -69,7 +69,8 @@ func (p *program) comm(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	r, err := traffic.Analyze(traffic.Input{Log: found.Log, LogNames: found.LogNames, Exports: found.Exports, Names: found.Names}, o)
+	r, err := traffic.Analyze(traffic.Input{Log: found.Log, LogNames: found.LogNames, Exports: found.Exports, Names: found.Names,
+		Dumps: found.Dumps, DumpNames: found.DumpNames}, o)
 	if err != nil {
 		return badInput(err)
 	}

@@ -1,5 +1,5 @@
 // Package commfiles finds and reads what a job left of its communication: NCCL's
-// debug logs and exports of Nsight Systems, mixed, by content and not by name.
+// debug logs, exports of Nsight Systems and dumps of NCCL's Inspector, mixed, by content and not by name.
 //
 // Folders are searched with all that is below them. A file that was named and is neither is
 // a problem; one that was found in a folder is passed over. A file that cannot be
@@ -8,6 +8,7 @@
 package commfiles
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"io/fs"
@@ -17,6 +18,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/inspector"
 	"github.com/sfstat/sfstat/ingest/nccllog"
 	"github.com/sfstat/sfstat/ingest/nsight"
 	"github.com/sfstat/sfstat/trace"
@@ -24,12 +26,16 @@ import (
 
 // Found is what was read.
 type Found struct {
-	Log      *nccllog.Log
-	LogNames []string // of Log.Files
-	Exports  []*nsight.Collectives
-	Names    []string // of Exports
-	Problems []Problem
-	Passed   int // files in folders that are neither
+	Log       *nccllog.Log
+	LogNames  []string // of Log.Files
+	Exports   []*nsight.Collectives
+	Names     []string // of Exports
+	Dumps     []*inspector.Dump
+	DumpNames []string // of Dumps
+	Problems  []Problem
+	Passed    int // files in folders that are none of these
+
+	foreign error // the first of them that another command reads
 }
 
 // Problem is a file that was refused.
@@ -63,9 +69,12 @@ func Read(paths []string, lim ingest.Limits) (*Found, error) {
 		}
 	}
 	f.Log = b.Log()
-	if len(f.LogNames) == 0 && len(f.Exports) == 0 {
+	if len(f.LogNames) == 0 && len(f.Exports) == 0 && len(f.Dumps) == 0 {
 		if len(f.Problems) == 1 {
 			return nil, f.Problems[0].Err
+		}
+		if len(f.Problems) == 0 && f.foreign != nil {
+			return nil, f.foreign
 		}
 		err := errors.New("neither a debug log of NCCL nor an export of Nsight Systems in any input: record with NCCL_DEBUG=INFO " +
 			"NCCL_DEBUG_SUBSYS=INIT,COLL,TUNING,GRAPH, or with nsys profile --trace=cuda,nvtx and nsys export --type=sqlite")
@@ -88,8 +97,20 @@ func (f *Found) read(c file, b *nccllog.Builder, lim ingest.Limits) error {
 	switch {
 	case err != nil && (c.named || errors.Is(err, fs.ErrPermission)):
 		return err
-	case err != nil || kind == other && !c.named:
+	case err != nil || kind >= other && !c.named:
+		if err == nil && kind > other && f.foreign == nil {
+			f.foreign = kind.instead(c.path)
+		}
 		f.Passed++
+		return nil
+	case kind > other:
+		return kind.instead(c.path)
+	case kind == inspectorDump:
+		d, err := inspector.Read(src, lim)
+		if err != nil {
+			return err
+		}
+		f.Dumps, f.DumpNames = append(f.Dumps, d), append(f.DumpNames, c.name)
 		return nil
 	case kind == database && src.Size() == ingest.UnknownSize:
 		return trace.At(trace.Pos{File: c.path}, trace.Bad(trace.ErrFormat, "an SQLite database that comes through a pipe: give the file by its name"))
@@ -102,7 +123,7 @@ func (f *Found) read(c file, b *nccllog.Builder, lim ingest.Limits) error {
 		return nil
 	case kind == other:
 		return trace.At(trace.Pos{File: c.path}, trace.Bad(trace.ErrFormat,
-			"no line of NCCL's debug log in its first %d bytes, and no SQLite export of Nsight Systems: record with NCCL_DEBUG=INFO", sniffed))
+			"no line of NCCL's debug log in its first %d bytes, no SQLite export of Nsight Systems, and no dump of NCCL's Inspector: record with NCCL_DEBUG=INFO", sniffed))
 	}
 	f.LogNames = append(f.LogNames, c.name)
 	return b.Read(src)
@@ -112,10 +133,22 @@ func (f *Found) read(c file, b *nccllog.Builder, lim ingest.Limits) error {
 type kind uint8
 
 const (
-	other kind = iota
-	debugLog
+	debugLog kind = iota
 	database
+	inspectorDump
+	other
+	profilerTrace // of PyTorch
+	flightRecorder
 )
+
+// instead says what to do with a file that this command does not read.
+func (k kind) instead(path string) error {
+	text := "a profiler trace of PyTorch (Kineto), which does not name communicators and sizes as NCCL does: give it to sfstat diagnose or sfstat breakdown"
+	if k == flightRecorder {
+		text = "a dump of PyTorch's flight recorder, which torchfrtrace reads: for sfstat comm set NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,COLL,TUNING,GRAPH"
+	}
+	return trace.At(trace.Pos{File: path}, trace.Bad(trace.ErrFormat, "%s", text))
+}
 
 // open opens a file, once: what was read of a pipe does not come again. Shells may have written logs as UTF-16.
 func open(path string, lim ingest.Limits) (src *ingest.Source, err error) {
@@ -136,12 +169,35 @@ func sniff(src *ingest.Source) (kind, error) {
 	switch {
 	case strings.HasPrefix(string(head[:min(len(head), len(nsight.Magic))]), nsight.Magic):
 		return database, nil
+	case inspector.Recognise(head):
+		return inspectorDump, nil
 	case nccllog.Recognise(head):
 		return debugLog, nil
 	case err != nil && err != io.EOF:
 		return other, err
 	}
-	return other, nil
+	return foreign(head), nil
+}
+
+// foreign tells files that other commands or programs read by the names that they begin with: traces of PyTorch's profiler, and
+// the dumps of its flight recorder, pickled or JSON.
+func foreign(head []byte) kind {
+	begins := head[:min(len(head), 64<<10)]
+	has := func(words ...string) bool {
+		for _, w := range words {
+			if !bytes.Contains(begins, []byte(w)) {
+				return false
+			}
+		}
+		return true
+	}
+	switch object := bytes.HasPrefix(bytes.TrimSpace(begins), []byte("{")); {
+	case object && has(`"traceEvents"`), object && has(`"schemaVersion"`, `"deviceProperties"`):
+		return profilerTrace
+	case (object || bytes.HasPrefix(begins, []byte{0x80})) && has("pg_config") && (has("nccl_version") || has("entries")):
+		return flightRecorder
+	}
+	return other
 }
 
 // find lists the files of paths, each once, those of a folder by name.

@@ -105,6 +105,47 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// What another command or program reads is told in one line, which says what to do; in a folder it is passed over,
+// unless there is nothing else.
+func TestInstead(t *testing.T) {
+	dir := t.TempDir()
+	for name, tt := range map[string]struct{ text, says string }{
+		"kineto.json":   {"{\n  \"schemaVersion\": 1,\n  \"deviceProperties\": [],\n  \"traceEvents\": []}", "sfstat diagnose"},
+		"bare.json":     {`{"traceEvents":[]}`, "profiler trace of PyTorch"},
+		"flight.json":   {`{"version":"2.4","pg_config":{},"nccl_version":"2.21.5","entries":[]}`, "flight recorder"},
+		"nccl_trace_0":  {"\x80\x02}q\x00(X\x07\x00\x00\x00entriesq\x01]X\x09\x00\x00\x00pg_configq\x02}", "torchfrtrace"},
+		"other.json":    {`{"pg_config": 1}`, "no line of NCCL's debug log"},
+		"inspector.log": {"{\"header\":{},\"coll_perf\":{}}\n", "no record of NCCL's Inspector in 1 lines"},
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(tt.text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Read([]string{path}, ingest.Limits{})
+		if err == nil || !strings.HasPrefix(err.Error(), path) || !strings.Contains(err.Error(), tt.says) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if name == "inspector.log" {
+			os.Remove(path)
+		}
+	}
+	if _, err := Read([]string{dir}, ingest.Limits{}); err == nil || !strings.Contains(err.Error(), "PyTorch") {
+		t.Errorf("a folder of them: %v", err)
+	}
+	copyTo(t, filepath.Join(dir, "a.log"), "nccl.node0.4000.log")
+	if f, err := Read([]string{dir}, ingest.Limits{}); err != nil || len(f.Problems) != 0 || f.Passed != 5 {
+		t.Errorf("beside a log: %+v, %v", f, err)
+	}
+}
+
+// Dumps of NCCL's Inspector are told from logs, which have the same ending.
+func TestDumps(t *testing.T) {
+	f, err := Read([]string{run, "../../fixtures/comm/inspector"}, ingest.Limits{})
+	if err != nil || len(f.Dumps) != 4 || len(f.LogNames) != 4 || len(f.Names) != 2 || f.DumpNames[0] != "node0.cluster-pid4000.log" || len(f.Dumps[0].Records) != 33 {
+		t.Errorf("%+v, %v", f, err)
+	}
+}
+
 // The order of the arguments changes nothing.
 func TestOrder(t *testing.T) {
 	var paths []string

@@ -22,6 +22,7 @@ type CommCall struct {
 	Bytes      int64          // count × size of the type, as the log counts; −1 where the export has no payloads
 	Reduction  nccl.Reduction // −1 of what does not reduce
 	Root       int64          // or the peer; −1 of what has none
+	Number     int64          // of the call among those of its operation on the communicator, −1: not told
 	Group      int            // calls with the same number were launched at once
 	Kernel     int            // index of Kernels, None where none was launched in the range
 	Sure       bool           // no other kernel can have run it
@@ -67,7 +68,7 @@ func (r *collectiveReader) called(p *CommProcess, e *export.PayloadEvent, name s
 	if !ok || r.ranges >= maxRanges {
 		return
 	}
-	a := apiRange{CommCall: CommCall{Start: start, End: end, Thread: threadOf(e.Thread), Row: e.Row, Kernel: None}}
+	a := apiRange{CommCall: CommCall{Start: start, End: end, Thread: threadOf(e.Thread), Row: e.Row, Number: unknown, Kernel: None}}
 	switch {
 	case name == "GroupStart":
 		a.step = opens

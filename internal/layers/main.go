@@ -44,7 +44,7 @@ var rules = []rule{
 	{of: "sources", may: []string{"trace", "engine"}, pure: true},
 	{of: "power", may: []string{"trace", "engine", "diagnose"}, pure: true},
 	{of: "traffic/charts", may: []string{"trace", "engine", "traffic", "plots", "ingest/nsight"}, pure: true},
-	{of: "traffic", may: []string{"trace", "engine", "ingest/nccllog", "ingest/nsight"}, pure: true},
+	{of: "traffic", may: []string{"trace", "engine", "ingest/nccllog", "ingest/nsight", "ingest/inspector"}, pure: true},
 	{of: "report", may: []string{"trace", "engine", "diagnose", "overhead", "sources", "power", "traffic"}},
 	{of: "plots", may: []string{"trace", "engine", "diagnose"}},
 	{of: "selfcheck", may: []string{"trace", "engine", "diagnose", "simulate"}, pure: true},

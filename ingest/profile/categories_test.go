@@ -54,7 +54,7 @@ func TestCategories(t *testing.T) {
 
 // in is the account in units of so many nanoseconds.
 func (c Categories) in(unit int64) Categories {
-	for _, p := range []*int64{&c.Start, &c.End, &c.First, &c.Last, &c.Compute, &c.Communication, &c.Memory, &c.Idle, &c.ExposedComm, &c.Blurred} {
+	for _, p := range []*int64{&c.Start, &c.End, &c.First, &c.Last, &c.Compute, &c.Communication, &c.Memory, &c.Idle, &c.ExposedComm} {
 		*p /= unit
 	}
 	return c

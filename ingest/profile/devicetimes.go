@@ -40,7 +40,7 @@ func (r *Rank) deviceTimes(steps []int) trace.DeviceRank {
 		s := &r.Steps[at]
 		if c := s.Time; c != nil {
 			d.Steps = append(d.Steps, trace.DeviceStep{Step: s.Index, Start: c.Start, End: c.End, First: c.First, Last: c.Last,
-				Compute: c.Compute, Communication: c.Communication, Memory: c.Memory, Idle: c.Idle, ExposedComm: c.ExposedComm, Blurred: c.Blurred})
+				Compute: c.Compute, Communication: c.Communication, Memory: c.Memory, Idle: c.Idle, ExposedComm: c.ExposedComm})
 		}
 	}
 	return d

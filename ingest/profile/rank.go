@@ -64,7 +64,6 @@ type Categories struct {
 	Memory        int64 // copies and fills
 	Idle          int64 // nothing
 	ExposedComm   int64 // communication that no compute covers
-	Blurred       int64 // at most this much of Idle was taken for something: beyond some millions of pieces of work, short gaps count as work
 }
 
 // Collective is one call of a collective, or of a point-to-point operation, on

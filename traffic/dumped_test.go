@@ -64,6 +64,9 @@ func TestDumps(t *testing.T) {
 			t.Errorf("%s: latecomers %+v", name, late)
 		}
 		for i := range r.Ranks {
+			if len(in.LogNames) > 0 && r.Ranks[i].Device != int64(i%2) {
+				t.Errorf("%s: device %d", name, r.Ranks[i].Device)
+			}
 			if r.Ranks[i].Join != ByNumber || r.Ranks[i].PID != want.Ranks[i].PID || r.Ranks[i].Certain != 33 {
 				t.Errorf("%s: rank %+v", name, r.Ranks[i])
 			}

@@ -335,7 +335,9 @@ func (a *assembly) ranks(p *pairs) {
 		k := Rank{Host: x.host, PID: x.pid, Device: x.device, Process: x.index, Export: None, Recorded: None, Calls: x.calls, Pairing: p.how[l]}
 		if t := p.of[l]; t != None {
 			k.Export, k.Recorded = p.traces[t].export, p.traces[t].index
-			k.Device = p.traces[t].Device
+			if d := p.traces[t].Device; d >= 0 { // dumps do not say
+				k.Device = d
+			}
 		}
 		add(k)
 	}

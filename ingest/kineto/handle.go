@@ -3,6 +3,7 @@ package kineto
 import (
 	"bytes"
 	"hash/fnv"
+	"slices"
 	"strings"
 
 	"github.com/sfstat/sfstat/ingest/profile"
@@ -197,6 +198,18 @@ type begin struct {
 // maxBegun bounds the halves that wait.
 const maxBegun = 1 << 16
 
+// ended is which of the ranges that have begun an end belongs to: the last one,
+// or the last of its name where it has one, of those that began last.
+func ended(stack []begin, name []byte) int {
+	const reach = 64
+	for i := len(stack) - 1; len(name) > 0 && i >= max(0, len(stack)-reach); i-- {
+		if stack[i].name == string(name) {
+			return i
+		}
+	}
+	return len(stack) - 1
+}
+
 // half takes the beginning or the end of a range on the host.
 func (d *reader) half(e *event) {
 	if !e.hasTime {
@@ -215,8 +228,9 @@ func (d *reader) half(e *event) {
 	if len(stack) == 0 {
 		return
 	}
-	b := stack[len(stack)-1]
-	d.begun[thread] = stack[:len(stack)-1]
+	at := ended(stack, e.name)
+	b := stack[at]
+	d.begun[thread] = slices.Delete(stack, at, at+1)
 	d.open--
 	full := *e
 	full.cat, full.name, full.ts, full.dur = []byte(b.cat), []byte(b.name), b.ts, max(0, e.ts-b.ts)

@@ -97,6 +97,8 @@ func TestDocuments(t *testing.T) {
 		"no category": doc(`{"ph":"X","cat":"","name":"ProfilerStep#5","pid":7,"tid":7,"ts":1000,"dur":100}`, `{"ph":"X","name":"forward","pid":7,"tid":7,"ts":1010,"dur":40}`),
 		"begin and end": doc(`{"ph":"B","name":"ProfilerStep#5","pid":7,"tid":7,"ts":1000}`, `{"ph":"B","name":"forward","pid":7,"tid":7,"ts":1010}`,
 			`{"ph":"E","pid":7,"tid":7,"ts":1050}`, `{"ph":"E","pid":7,"tid":7,"ts":1100}`, `{"ph":"E","pid":7,"tid":7,"ts":1200}`),
+		"ends by their names": doc(`{"ph":"B","name":"ProfilerStep#5","pid":7,"tid":7,"ts":1000}`, `{"ph":"B","name":"x","pid":7,"tid":7,"ts":1005}`, `{"ph":"B","name":"forward","pid":7,"tid":7,"ts":1010}`,
+			`{"ph":"E","name":"x","pid":7,"tid":7,"ts":1020}`, `{"ph":"E","name":"forward","pid":7,"tid":7,"ts":1050}`, `{"ph":"E","name":"ProfilerStep#5","pid":7,"tid":7,"ts":1100}`),
 		"without phase":        doc(strings.ReplaceAll(step, `"ph":"X",`, "")),
 		"unordered":            doc(`{"ph":"X","cat":"user_annotation","name":"forward","pid":7,"tid":7,"ts":1010,"dur":40}`, `{"ph":"X","cat":"user_annotation","name":"ProfilerStep#5","pid":7,"tid":7,"ts":1000,"dur":100}`),
 		"duplicate keys":       doc(strings.ReplaceAll(step, `"dur":40`, `"dur":1,"dur":40`)),

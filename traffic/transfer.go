@@ -146,19 +146,7 @@ type ran struct {
 // nothing of the others: such are counted and left out.
 func (a *assembly) transfers() {
 	all := a.messages()
-	kernel, peers := map[int]ran{}, map[place]map[int]bool{}
-	for _, m := range a.r.Matches {
-		kernel[m.Call] = ran{place{m.Rank, m.Kernel}, m.Certain}
-		c := &a.in.Log.Calls[m.Call]
-		at := place{m.Rank, m.Kernel}
-		if w, ok := a.wireOf(m.Call); ok && w.from == w.to {
-			continue
-		}
-		if peers[at] == nil {
-			peers[at] = map[int]bool{}
-		}
-		peers[at][c.Comm<<20|int(c.Root&(1<<20-1))] = true
-	}
+	kernel, peers := a.ran()
 	at := map[[2]place]int{}
 	sent := map[int][2]int64{} // of each transfer, bytes forth and back
 	for _, m := range all {
@@ -190,17 +178,39 @@ func (a *assembly) transfers() {
 		bytes := sent[i]
 		bytes[way] += a.in.Log.Calls[m.send].Bytes()
 		sent[i] = bytes
-		t := &a.r.Transfers[i]
-		t.Certain = t.Certain && s.certain && r.certain
-		if t.Bytes = max(bytes[0], bytes[1]); bytes[0] > 0 && bytes[1] > 0 {
-			t.Direction = Both
-		}
+		a.r.Transfers[i].carry(bytes, s.certain && r.certain)
 	}
 	slices.SortStableFunc(a.r.Transfers, func(x, y Transfer) int {
 		s, _ := x.Begin()
 		t, _ := y.Begin()
 		return cmp.Compare(s, t)
 	})
+}
+
+// ran is the kernel of each call, and the peers of each kernel: members of communicators.
+func (a *assembly) ran() (kernel map[int]ran, peers map[place]map[wire]bool) {
+	kernel, peers = map[int]ran{}, map[place]map[wire]bool{}
+	for _, m := range a.r.Matches {
+		at := place{m.Rank, m.Kernel}
+		kernel[m.Call] = ran{at, m.Certain}
+		w, ok := a.wireOf(m.Call)
+		if c := &a.in.Log.Calls[m.Call]; !ok || c.Op != nccl.Send && c.Op != nccl.Recv || w.from == w.to {
+			continue
+		}
+		if peers[at] == nil {
+			peers[at] = map[wire]bool{}
+		}
+		peers[at][wire{w.group, min(w.from, w.to), max(w.from, w.to)}] = true
+	}
+	return kernel, peers
+}
+
+// carry notes what a transfer carries by now, forth and back.
+func (t *Transfer) carry(bytes [2]int64, certain bool) {
+	t.Certain = t.Certain && certain
+	if t.Bytes = max(bytes[0], bytes[1]); bytes[0] > 0 && bytes[1] > 0 {
+		t.Direction = Both
+	}
 }
 
 // transfer is the times of two kernels; ok is false where their clocks do not compare.

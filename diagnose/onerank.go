@@ -41,7 +41,7 @@ func (j *judge) oneRank() string {
 		return fmt.Sprintf("One rank only: a step takes %s; which rank holds up a group cannot be said.", step)
 	}
 	s := fmt.Sprintf("One rank only, so nobody can be compared: its device idles %s of a %s step", percent(j.alone.Share(breakdown.Idle)), step)
-	if exposed := j.alone.Share(breakdown.ExposedComm); exposed > 0 {
+	if exposed := j.alone.Share(breakdown.ExposedComm); exposed >= trivial {
 		return s + fmt.Sprintf("; communication that nothing covers takes %s.", percent(exposed))
 	}
 	return s + fmt.Sprintf(" and computes %s.", percent(j.alone.Share(breakdown.Compute)))

@@ -16,7 +16,11 @@ func (c *converter) chooseStages() {
 	if len(c.stages) > 0 {
 		c.tellClocks()
 	} else {
-		if c.o.Timeline == OnDevice {
+		switch recorded := c.anyStep(func(_ *Rank, s *Step) bool { return s.Device != nil }); {
+		case c.o.Timeline != OnDevice:
+		case recorded:
+			c.note(trace.NoteRecorder, "no annotation that is a stage launched the work on the device: stages are measured on the host")
+		default:
 			c.note(trace.NoteRecorder, "no device work was recorded: stages are measured on the host")
 		}
 		c.o.Timeline = OnHost

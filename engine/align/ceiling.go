@@ -21,7 +21,7 @@ func Ceiling(p Process, known []Match, use Use, sc Scoring) float64 {
 		launchOf[k.Kernel] = k.Launch
 	}
 	var chances []float64
-	for _, part := range divide(&p, launches, &sc) {
+	for _, part := range divide(&p, launches, clocks{}, &sc) {
 		part.setClock(clocks{})
 		chances = append(chances, part.chances(launchOf, use)...)
 	}

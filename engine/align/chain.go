@@ -26,6 +26,7 @@ type chain struct {
 	vary  []float64 // … the variance of that from the first launch on
 	span  float64   // a kernel that time says nothing of may start anywhere in it
 	start []float64 // of each kernel
+	run   []float64 // g of runs of every length
 	// Whether the first launch has the first kernel and the last the last.
 	pinFirst, pinLast bool
 }
@@ -42,9 +43,10 @@ func (g gapModel) of(k int) float64 {
 }
 
 const (
-	nearColumns = 3    // kernels, the last of which is compared in time with those before it
+	nearColumns = 2    // kernels, the last of which is compared in time with those before it
 	nearRows    = 6    // launches on either side of the one that the time points to
 	strange     = 0.1  // part of the pairs whose time is not as usual
+	hopeless    = 30   // spreads off, at which a time is strange and no more
 	negligible  = 1e-9 // beside the most likely state of a kernel
 )
 
@@ -76,6 +78,10 @@ func (f *field) normalise(j int, scale float64) {
 
 // posterior is the probability of each pair; false where no path is possible.
 func (c *chain) posterior() (field, bool) {
+	c.run = make([]float64, c.n+1)
+	for k := range c.run {
+		c.run[k] = c.gaps.of(k)
+	}
 	a, g := c.pass(1), c.pass(-1)
 	total := c.total(&a)
 	if math.IsInf(total, 0) || math.IsNaN(total) {
@@ -215,7 +221,7 @@ func (c *chain) timely(f *field, i, j, dir int, scale float64) (sum float64) {
 		mid := lo + sort.SearchFloat64s(c.at[lo:hi], target)
 		for row := max(lo, mid-nearRows); row < min(hi, mid+nearRows); row++ {
 			if column[row] > negligible {
-				sum += to * column[row] * c.gaps.of(max(i-row, row-i)-1) * c.odds(i, row, math.Abs(c.at[row]-target))
+				sum += to * column[row] * c.run[max(i-row, row-i)-1] * c.odds(i, row, math.Abs(c.at[row]-target))
 			}
 		}
 	}
@@ -225,5 +231,8 @@ func (c *chain) timely(f *field, i, j, dir int, scale float64) (sum float64) {
 // odds is how much likelier the time between the kernels of two launches is than any other: a Laplace distribution.
 func (c *chain) odds(i, row int, off float64) float64 {
 	scale := math.Sqrt(max(c.vary[i]-c.vary[row], c.vary[row]-c.vary[i])) + 1
+	if off > hopeless*scale {
+		return 0
+	}
 	return (1 - strange) * c.span / (2 * scale) * math.Exp(-off/scale)
 }

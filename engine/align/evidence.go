@@ -18,6 +18,7 @@ type Scoring struct {
 	Learned       int32 // most that a shape is worth which calls of this kind had elsewhere
 	Time          int32 // launch right when it was due
 	Late          int32 // most that is taken off for another time
+	Held          int32 // … where it is before the thread's next call: the host was held up
 	Skip          Gap   // a call or a kernel without partner
 	Ghost         int32 // a launch that the log lost, with any kernel
 	UseTime       bool
@@ -30,7 +31,7 @@ type Scoring struct {
 
 // DefaultScoring uses all that both sides know.
 func DefaultScoring() Scoring {
-	return Scoring{Pair: 10, Type: 6, Algo: 8, Channels: 12, Wrong: 40, Learned: 40, Time: 40, Late: 110, Skip: Gap{Open: 0, Extend: 25},
+	return Scoring{Pair: 10, Type: 6, Algo: 8, Channels: 12, Wrong: 40, Learned: 40, Time: 40, Late: 110, Held: 20, Skip: Gap{Open: 0, Extend: 25},
 		Ghost: 5, UseTime: true, UseThread: true, UseShape: true, Chances: NamesAndTimes, Rounds: 3, CertainMargin: 50}
 }
 
@@ -64,6 +65,7 @@ type evidence struct {
 	best     []int32   // by class of launch
 	stamps   []int64   // of each launch: of its last call
 	due      []int64   // the latest that its kernel may be launched
+	next     []int64   // the stamp of the thread's next call, on this stream; its own where one between is lost
 	first    []int64   // of each kernel: the least launch of it and later ones
 	last     []int64   // … the greatest of it and earlier ones
 }
@@ -238,24 +240,32 @@ func (e *evidence) times() {
 func (e *evidence) setClock(c clocks) {
 	e.clock = c
 	if c.use {
-		next := map[int64]int64{} // by thread: the stamp of its next call
-		later := int64(math.MaxInt64)
-		for i := len(e.launches) - 1; i >= 0; i-- {
-			l := e.launches[i]
-			if l.Lead < 0 { // before the next one that is known
-				e.due[i] = later
-				continue
-			}
-			thread := e.calls[l.Lead].Thread
-			e.due[i] = e.stamps[i] + reach
-			if t, ok := next[thread]; ok && t < math.MaxInt64-reach {
-				e.due[i] = max(e.due[i], t+reach)
-			}
-			next[thread] = e.stamps[i]
-			later = e.stamps[i] + reach
-		}
+		e.dues()
 	}
 	e.bounds()
+}
+
+func (e *evidence) dues() {
+	e.next = make([]int64, len(e.launches))
+	next := map[int64]int64{} // by thread: the stamp of its next call
+	later, lost := int64(math.MaxInt64), false
+	for i := len(e.launches) - 1; i >= 0; i-- {
+		l := e.launches[i]
+		if l.Lead < 0 { // before the next one that is known
+			e.due[i], lost = later, true
+			continue
+		}
+		thread := e.calls[l.Lead].Thread
+		e.due[i], e.next[i] = e.stamps[i]+reach, e.stamps[i]
+		if t, ok := next[thread]; ok && t < math.MaxInt64-reach {
+			e.due[i] = max(e.due[i], t+reach)
+			if !lost {
+				e.next[i] = t
+			}
+		}
+		next[thread] = e.stamps[i]
+		later, lost = e.stamps[i]+reach, false
+	}
 }
 
 func (e *evidence) Size() (int, int) { return len(e.launches), len(e.kernels) }
@@ -299,7 +309,8 @@ func (e *evidence) Row(dst []int32, i, from int) {
 	}
 }
 
-// timely is what the time of a launch says: Time where it is as usual, less as it is off.
+// timely is what the time of a launch says: Time where it is as usual, less as it is off. Before the thread's next call there
+// is no other call that it could be of.
 func (e *evidence) timely(i int, k *Kernel) int32 {
 	l := e.launches[i]
 	if l.Lead < 0 || !k.HasLaunch {
@@ -308,10 +319,12 @@ func (e *evidence) timely(i int, k *Kernel) int32 {
 	if e.sc.UseThread && k.Thread != 0 && e.calls[l.Lead].Thread != 0 && k.Thread != e.calls[l.Lead].Thread {
 		return -e.sc.Wrong
 	}
-	off := k.Launch - e.stamps[i] - e.clock.offset
+	off, most := k.Launch-e.stamps[i]-e.clock.offset, e.sc.Late
 	if off < 0 {
 		off = -off
+	} else if k.Launch-e.clock.offset < e.next[i] {
+		most = e.sc.Held
 	}
 	lost := 10 * off / max(e.clock.spread, 1) // off/spread nats
-	return e.sc.Time - int32(min(lost, int64(e.sc.Time+e.sc.Late)))
+	return e.sc.Time - int32(min(lost, int64(e.sc.Time+most)))
 }

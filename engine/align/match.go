@@ -55,12 +55,12 @@ func (m *Matching) IsCertain(k Match) bool { return k.Margin >= m.Certain }
 func Calls(p Process, sc Scoring) (*Matching, error) {
 	launches, why := Plan(p.Calls, len(p.Kernels))
 	m := &Matching{Launches: launches, Why: why, Certain: sc.CertainMargin, Replayed: replayed(p.Kernels)}
-	clock := clocks{use: sc.UseTime && stamped(&p), spread: reach / 30}
-	if clock.use {
-		clock.offset = roughOffset(&p)
+	var clock clocks
+	if sc.UseTime && stamped(&p) {
+		clock = roughOffset(&p)
 	}
 	sc.UseThread = sc.UseThread && sharesThread(&p)
-	parts := divide(&p, launches, &sc)
+	parts := divide(&p, launches, clock, &sc)
 	for round := range max(sc.Rounds, 1) {
 		results := make([]*Result, len(parts))
 		for i := range parts {
@@ -138,12 +138,18 @@ type part struct {
 	trace     int64
 	launchIDs []int // of Matching.Launches
 	kernelIDs []int
+	doubtful  bool // other streams would fit as well, or nearly
 }
 
 // collect makes the matching of the parts' alignments.
 func (m *Matching) collect(parts []part, results []*Result) {
 	for i, r := range results {
 		part := &parts[i]
+		if part.doubtful {
+			for k := range r.Pairs {
+				r.Pairs[k].Margin = min(r.Pairs[k].Margin, m.Certain-1)
+			}
+		}
 		m.Streams = append(m.Streams, Streams{Log: part.log, Trace: part.trace, Pairs: len(r.Pairs)})
 		for _, p := range r.Pairs {
 			m.Matches = append(m.Matches, Match{Kernel: part.kernelIDs[p.Column], Launch: part.launchIDs[p.Row], Margin: p.Margin})

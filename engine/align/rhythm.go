@@ -4,13 +4,11 @@ import (
 	"cmp"
 	"math"
 	"slices"
-
-	"github.com/sfstat/sfstat/trace/nccl"
 )
 
 const (
 	rhythmRounds = 4
-	maxPiece     = 2 << 20 // cells of a stretch that is looked at
+	maxPiece     = 1 << 19 // cells of a stretch that is looked at
 	leastChance  = 0.25    // of a pair that is reported
 	surest       = 1_000   // margin, where nothing else is possible
 	unseen       = 0.1     // odds of a kernel that fits in all and that the trace has none of
@@ -60,9 +58,16 @@ func (p *part) weigh(r *Result, sc *Scoring) {
 	}
 	y.again(y.learn(NamesAlone))
 	for range rhythmRounds {
-		y.again(y.learn(sc.Chances))
+		before := y.pairs
+		if y.again(y.learn(sc.Chances)); samePairs(before, y.pairs) {
+			break
+		}
 	}
-	y.report(r)
+	y.report(r, sc.CertainMargin-1)
+}
+
+func samePairs(a, b []likely) bool {
+	return slices.EqualFunc(a, b, func(x, y likely) bool { return x.Row == y.Row && x.Column == y.Column })
 }
 
 func newRhythm(e *evidence) *rhythm {
@@ -181,155 +186,9 @@ func (y *rhythm) learnGaps() gapModel {
 	return gapModel{open: runs / (pairs + 1), stay: 1 - runs/(lost+0.5)}
 }
 
-// learnKinds is the odds of each kind of kernel for every launch, and how often each kind is.
-func (y *rhythm) learnKinds() (rows [][]float64, often []float64) {
-	often = make([]float64, len(y.shapes))
-	for _, k := range y.kinds {
-		often[k] += 1 / float64(len(y.kinds))
-	}
-	joint := make([][]float64, len(y.classes))
-	for c := range joint {
-		joint[c] = make([]float64, len(y.shapes))
-		sum, best := unseen, y.perfect(&y.classes[c])
-		for k := range y.shapes {
-			if s := y.prior(&y.classes[c], &y.shapes[k]); s > Never {
-				joint[c][k] = often[k] * math.Exp(float64(s-best)/10)
-				sum += joint[c][k]
-			}
-		}
-		for k := range y.shapes {
-			joint[c][k] /= sum
-		}
-	}
-	y.countKinds(joint)
-	ghosts := make([][]float64, len(y.classes))
-	for c := range ghosts {
-		ghosts[c] = make([]float64, len(y.shapes))
-		for k := range ghosts[c] {
-			ghosts[c][k] = 0.95*joint[c][k] + 0.05*often[k]
-		}
-	}
-	rows = make([][]float64, len(y.launches))
-	for i, l := range y.launches {
-		switch {
-		case y.labels[i] == unknown:
-			rows[i] = often
-		case l.Lead < 0:
-			rows[i] = ghosts[y.labels[i]]
-		default:
-			rows[i] = joint[y.labels[i]]
-		}
-	}
-	return rows, often
-}
-
-// perfect is what a launch and a kernel say of one another that agree in all that is known of the launch.
-func (e *evidence) perfect(c *class) int32 {
-	s := e.sc.Pair
-	if c.datatype != nccl.UnknownType {
-		s += e.sc.Type
-	}
-	if c.algo == nccl.Tree || c.algo == nccl.Ring {
-		s += e.sc.Algo
-	}
-	if c.channels > 0 && c.calls == 1 {
-		s += e.sc.Channels
-	}
-	return s
-}
-
-// countKinds adds what the pairs so far say to what names say, which counts as one pair.
-func (y *rhythm) countKinds(joint [][]float64) {
-	of := make([]float64, len(joint))
-	seen := map[[2]int]float64{}
-	for _, q := range y.pairs {
-		if y.launches[q.Row].Lead >= 0 {
-			seen[[2]int{y.labels[q.Row], y.kinds[q.Column]}] += q.chance
-			of[y.labels[q.Row]] += q.chance
-		}
-	}
-	for c := range joint {
-		for k := range joint[c] {
-			if joint[c][k] > 0 {
-				joint[c][k] = (joint[c][k] + seen[[2]int{c, k}]) / (1 + of[c])
-			}
-		}
-	}
-}
-
-// likeliest is the pairs in order whose chances add up to most: no other alignment has more right, by the
-// chances.
-func likeliest(f *field) []likely {
-	l := newLadder(f.n)
-	for j := range len(f.scale) {
-		column := f.column(j)
-		for i := f.n - 1; i >= 0; i-- { // so that no two of one kernel follow one another
-			if column[i] >= leastChance/4 {
-				l.put(likely{Pair{Row: i, Column: j}, column[i]})
-			}
-		}
-	}
-	var out []likely
-	for k := l.before(f.n); k >= 0; k = l.rungs[k].before {
-		if l.rungs[k].chance >= leastChance {
-			out = append(out, l.rungs[k].likely)
-		}
-	}
-	slices.Reverse(out)
-	return out
-}
-
-// ladder keeps the best way that ends in a row or before it (Fenwick 1994, Softw. Pract. Exp. 24:327–336).
-type ladder struct {
-	rungs []rung
-	best  []int // of rungs; −1 for none
-}
-
-// rung is a pair and the best way to it.
-type rung struct {
-	likely
-	sum    float64
-	before int
-}
-
-func newLadder(n int) *ladder {
-	l := &ladder{best: make([]int, n+1)}
-	for i := range l.best {
-		l.best[i] = -1
-	}
-	return l
-}
-
-// before is the best way of the rows before row.
-func (l *ladder) before(row int) int {
-	best := -1
-	for i := row; i > 0; i -= i & -i {
-		best = l.better(best, l.best[i])
-	}
-	return best
-}
-
-func (l *ladder) better(a, b int) int {
-	if a < 0 || b >= 0 && l.rungs[b].sum > l.rungs[a].sum {
-		return b
-	}
-	return a
-}
-
-func (l *ladder) put(q likely) {
-	r := rung{q, q.chance, l.before(q.Row)}
-	if r.before >= 0 {
-		r.sum += l.rungs[r.before].sum
-	}
-	at := len(l.rungs)
-	l.rungs = append(l.rungs, r)
-	for i := q.Row + 1; i < len(l.best); i += i & -i {
-		l.best[i] = l.better(l.best[i], at)
-	}
-}
-
-// report replaces the pairs of the alignment.
-func (y *rhythm) report(r *Result) {
+// report replaces the pairs of the alignment. What rests on a model that was learned is not certain: its margin is at most
+// that given.
+func (y *rhythm) report(r *Result, most int32) {
 	for i := range r.SkippedRows {
 		if r.SkippedRows[i] < 0 {
 			r.SkippedRows[i] = 0
@@ -348,7 +207,7 @@ func (y *rhythm) report(r *Result) {
 		if m, ok := anchors[q.Row]; ok {
 			q.Margin = m
 		} else {
-			q.Margin = marginOf(q.chance)
+			q.Margin = min(marginOf(q.chance), most)
 		}
 		r.Pairs = append(r.Pairs, q.Pair)
 		r.SkippedRows[q.Row], r.SkippedColumns[q.Column] = -1, -1

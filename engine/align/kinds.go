@@ -1,0 +1,83 @@
+package align
+
+import (
+	"math"
+
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+// learnKinds is the odds of each kind of kernel for every launch, and how often each kind is.
+func (y *rhythm) learnKinds() (rows [][]float64, often []float64) {
+	often = make([]float64, len(y.shapes))
+	for _, k := range y.kinds {
+		often[k] += 1 / float64(len(y.kinds))
+	}
+	joint := make([][]float64, len(y.classes))
+	for c := range joint {
+		joint[c] = make([]float64, len(y.shapes))
+		sum, best := unseen, y.perfect(&y.classes[c])
+		for k := range y.shapes {
+			if s := y.prior(&y.classes[c], &y.shapes[k]); s > Never {
+				joint[c][k] = often[k] * math.Exp(float64(s-best)/10)
+				sum += joint[c][k]
+			}
+		}
+		for k := range y.shapes {
+			joint[c][k] /= sum
+		}
+	}
+	y.countKinds(joint)
+	ghosts := make([][]float64, len(y.classes))
+	for c := range ghosts {
+		ghosts[c] = make([]float64, len(y.shapes))
+		for k := range ghosts[c] {
+			ghosts[c][k] = 0.95*joint[c][k] + 0.05*often[k]
+		}
+	}
+	rows = make([][]float64, len(y.launches))
+	for i, l := range y.launches {
+		switch {
+		case y.labels[i] == unknown:
+			rows[i] = often
+		case l.Lead < 0:
+			rows[i] = ghosts[y.labels[i]]
+		default:
+			rows[i] = joint[y.labels[i]]
+		}
+	}
+	return rows, often
+}
+
+// perfect is what a launch and a kernel say of one another that agree in all that is known of the launch.
+func (e *evidence) perfect(c *class) int32 {
+	s := e.sc.Pair
+	if c.datatype != nccl.UnknownType {
+		s += e.sc.Type
+	}
+	if c.algo == nccl.Tree || c.algo == nccl.Ring {
+		s += e.sc.Algo
+	}
+	if c.channels > 0 && c.calls == 1 {
+		s += e.sc.Channels
+	}
+	return s
+}
+
+// countKinds adds what the pairs so far say to what names say, which counts as one pair.
+func (y *rhythm) countKinds(joint [][]float64) {
+	of := make([]float64, len(joint))
+	seen := map[[2]int]float64{}
+	for _, q := range y.pairs {
+		if y.launches[q.Row].Lead >= 0 {
+			seen[[2]int{y.labels[q.Row], y.kinds[q.Column]}] += q.chance
+			of[y.labels[q.Row]] += q.chance
+		}
+	}
+	for c := range joint {
+		for k := range joint[c] {
+			if joint[c][k] > 0 {
+				joint[c][k] = (joint[c][k] + seen[[2]int{c, k}]) / (1 + of[c])
+			}
+		}
+	}
+}

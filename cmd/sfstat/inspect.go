@@ -58,7 +58,7 @@ func (p *program) inspect(c *cli.Context) error {
 	}
 	found := inspection{Inputs: []inspectedInput{}, Problems: []inspectedProblem{},
 		Inventory: inventory.Inventory{Runs: []*inventory.Run{}, Traces: []*inventory.Trace{}}}
-	in, err := p.read(c, auto.EveryForm, found.add)
+	in, err := p.read(c, auto.Described, found.add)
 	if err != nil {
 		return err
 	}

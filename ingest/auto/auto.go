@@ -46,6 +46,7 @@ const (
 	WindowsOnly          // operator traces are refused, unread
 	OperatorsOnly        // whatever holds windows is refused, unread
 	EveryForm            // of inputs that can be read as both, both
+	Described            // the same, but operators of large traces in windows alone
 	DeviceOnly           // device times of profiler traces; whatever else is refused, unread
 	AndDevices           // everything, and device times in files of their own
 )
@@ -53,11 +54,17 @@ const (
 // detail is what of the operators of profiler traces is of use: windows do with
 // totals, and a large job has many.
 func (w Wanted) detail() profile.Detail {
-	if w == OperatorsOnly || w == EveryForm {
+	switch w {
+	case OperatorsOnly, EveryForm:
 		return profile.EachOperator
+	case Described:
+		return profile.Overview
 	}
 	return profile.Totals
 }
+
+// both reports whether inputs that can be read in two forms are read in both.
+func (w Wanted) both() bool { return w == EveryForm || w == Described }
 
 // Item is one thing read: either a window or an operator trace; or, where that
 // is wanted, device times.

@@ -59,7 +59,7 @@ func (f Format) half() bool { return f == LaunchedOperators || f == DeviceFile }
 // gives reports whether inputs of a format that is read give what is wanted.
 func (f Format) gives(want Wanted) bool {
 	if f == DeviceFile {
-		return want == DeviceOnly || want == EveryForm || want == AndDevices
+		return want == DeviceOnly || want == AndDevices || want.both()
 	}
 	switch want {
 	case WindowsOnly:

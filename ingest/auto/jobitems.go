@@ -1,11 +1,13 @@
 package auto
 
 import (
+	"errors"
 	"io"
 	"path/filepath"
 	"slices"
 
 	"github.com/sfstat/sfstat/ingest/profile"
+	"github.com/sfstat/sfstat/trace"
 )
 
 // jobItems are the windows and operator traces of jobs that profilers recorded,
@@ -51,44 +53,61 @@ func (q *jobItems) convert(j profile.Job, run string) error {
 		q.add(Item{Device: device, Path: path}, j.Ranks)
 		return nil
 	}
+	options := profile.Options{Run: run, Timeline: q.r.o.Timeline}
 	if q.r.o.Want != OperatorsOnly {
-		job, err := profile.Divide(j.Ranks, profile.Options{Run: run, Timeline: q.r.o.Timeline})
-		if err != nil {
+		if err := q.windows(j, path, options); err != nil {
 			return err
-		}
-		device, err := profile.DeviceTimes(j.Ranks, run)
-		if err != nil {
-			device = nil // windows do without
-		} else {
-			device.Notes = append(device.Notes, j.Notes...)
-		}
-		for i, w := range job.Windows {
-			w.Notes = append(w.Notes, j.Notes...)
-			item := Item{Window: w, Path: path}
-			if i == 0 {
-				item.Launched, item.Device = job.Launched, device
-			}
-			q.add(item, j.Ranks)
 		}
 	}
-	if q.r.o.Want == OperatorsOnly || q.r.o.Want == EveryForm {
-		ops, err := profile.OpTrace(j.Ranks, profile.Options{Run: run, Timeline: q.r.o.Timeline})
-		if err != nil {
-			if q.r.o.Want == EveryForm {
-				return nil // the windows are there
-			}
-			return err
-		}
-		ops.Notes = append(ops.Notes, j.Notes...)
-		item := Item{Ops: ops, Path: path}
-		if q.r.o.Want == OperatorsOnly {
-			if staged, err := profile.Divide(j.Ranks, profile.Options{Run: run, Timeline: q.r.o.Timeline}); err == nil {
-				item.Launched = staged.Launched // operators are there without stages too
-			}
+	if q.r.o.Want != OperatorsOnly && !q.r.o.Want.both() {
+		return nil
+	}
+	ops, err := profile.OpTrace(j.Ranks, options)
+	switch {
+	case err == nil:
+		q.operators(ops, j, path, options)
+	case q.r.o.Want == OperatorsOnly:
+		return err
+	case errors.Is(err, trace.ErrTooLarge) && q.r.o.Want == EveryForm:
+		w := q.items[len(q.items)-1].Window // the windows are there
+		w.Notes = append(w.Notes, trace.Note{Kind: trace.NoteRecorder, Text: "operators are left out: " + err.Error()})
+	}
+	return nil
+}
+
+// windows adds those of a job, and with the first what lies behind them.
+func (q *jobItems) windows(j profile.Job, path string, o profile.Options) error {
+	job, err := profile.Divide(j.Ranks, o)
+	if err != nil {
+		return err
+	}
+	device, err := profile.DeviceTimes(j.Ranks, o.Run)
+	if err != nil {
+		device = nil // windows do without
+	} else {
+		device.Notes = append(device.Notes, j.Notes...)
+	}
+	for i, w := range job.Windows {
+		w.Notes = append(w.Notes, j.Notes...)
+		item := Item{Window: w, Path: path}
+		if i == 0 {
+			item.Launched, item.Device = job.Launched, device
 		}
 		q.add(item, j.Ranks)
 	}
 	return nil
+}
+
+// operators adds those of a job.
+func (q *jobItems) operators(ops *trace.OpTrace, j profile.Job, path string, o profile.Options) {
+	ops.Notes = append(ops.Notes, j.Notes...)
+	item := Item{Ops: ops, Path: path}
+	if q.r.o.Want == OperatorsOnly {
+		if staged, err := profile.Divide(j.Ranks, o); err == nil {
+			item.Launched = staged.Launched // operators are there without stages too
+		}
+	}
+	q.add(item, j.Ranks)
 }
 
 // add puts an item to those that are handed out, with the files that it is

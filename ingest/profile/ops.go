@@ -5,22 +5,19 @@ import (
 	"slices"
 )
 
-// Detail is how much of the operators a profile keeps.
-type Detail uint8
+// Detail is how many operators of a rank a profile lists one by one, 40 bytes
+// each. Of a rank that has more, none is: a part would mislead. All are added up
+// by name, step and stage whatever it is.
+type Detail int64
 
 const (
-	// Totals: by name, step and stage.
-	Totals Detail = iota
-	// EachOperator: every one besides, which takes memory for each.
-	EachOperator
+	Totals       Detail = 0
+	Overview     Detail = 1 << 18 // to describe what is there
+	EachOperator Detail = 1 << 23 // to analyse it
 )
 
-// maxOps is how many operators of a rank are listed, 10 MB, and maxTallies how
-// many names of steps and stages are told apart.
-const (
-	maxOps     = 1 << 18
-	maxTallies = 1 << 18
-)
+// maxTallies is how many names of steps and stages are told apart.
+const maxTallies = 1 << 18
 
 // operators lists the device work by step and adds it up, or the collectives
 // where there is no device.
@@ -36,8 +33,8 @@ type operators struct {
 type place struct{ name, step, stage int32 }
 
 func (b *Builder) newOperators(r *Rank) *operators {
-	o := &operators{b: b, r: r, names: make(map[int32]int32), tally: make(map[place]int), listed: b.detail == EachOperator}
-	if o.listed && b.works.n > maxOps {
+	o := &operators{b: b, r: r, names: make(map[int32]int32), tally: make(map[place]int), listed: b.detail > 0}
+	if o.listed && b.works.n > int64(b.detail) {
 		o.listed, r.OpsLost = false, true
 	}
 	if o.listed {

@@ -27,7 +27,7 @@ func OpTrace(ranks []*Rank, o Options) (*trace.OpTrace, error) {
 	for _, r := range ranks {
 		if r.OpsLost {
 			return nil, trace.At(trace.Pos{File: r.Source}, trace.Bad(trace.ErrTooLarge,
-				"more than %d pieces of device work, too many to keep each: profile fewer steps; diagnose and frontier work as it is", maxOps))
+				"more than %d pieces of device work, too many to keep each: profile fewer steps; diagnose and frontier work as it is", EachOperator))
 		}
 	}
 	use := meetSteps(ranks)

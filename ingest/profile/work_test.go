@@ -13,7 +13,7 @@ import (
 // accounted for as exactly as a little is, and added up by name; only single
 // operators are too many.
 func TestManyWorks(t *testing.T) {
-	f := newFeed().on(1, "ProfilerStep#0", 0, 100_000_000).on(1, "forward", 0, 100_000_000)
+	f := feed{NewBuilder(nil, Overview)}.on(1, "ProfilerStep#0", 0, 100_000_000).on(1, "forward", 0, 100_000_000)
 	id := f.b.Name([]byte("K"))
 	const n = 6 * maxHeld
 	for i := int64(0); i < n; i++ {

@@ -123,7 +123,8 @@ func Analyze(in Input, o Options) (*Result, error) {
 	if in.Log == nil {
 		in.Log = &nccllog.Log{}
 	}
-	a := &assembly{in: in, o: o, again: map[int]bool{}, sourceOf: map[int]int{}, unsized: map[int]bool{}, r: &Result{Input: in, Sources: slices.Clone(in.LogNames), OpCounts: map[nccl.Op]int64{}, groupOf: map[int]int{}}}
+	a := &assembly{in: in, o: o, again: map[int]bool{}, sourceOf: map[int]int{}, unsized: map[int]bool{},
+		visited: map[int]visits{}, r: &Result{Input: in, Sources: slices.Clone(in.LogNames), OpCounts: map[nccl.Op]int64{}, groupOf: map[int]int{}}}
 	a.dumps()
 	a.pair()
 	a.told()
@@ -157,6 +158,8 @@ type assembly struct {
 	met    map[int]bool    // sides that only meetings put together
 	ranked string          // how ranks were numbered
 	ways   [][]nccllog.Way // of groups, once they were asked for
+
+	visited map[int]visits // of ranks, once they were asked for
 
 	ties     map[int][]tie // of each rank, as its export tells
 	began    map[int]int64 // calls whose range was found, and its start

@@ -189,7 +189,7 @@ func TestSameRanks(t *testing.T) {
 	fits := []dimension{{ExpertParallel, 4, 1}, {DataParallel, 4, 1}}
 	for want, s := range map[Kind]Signature{
 		DataParallel:   {Large: 4, LargeOps: map[nccl.Op]int{nccl.AllReduce: 4}},
-		ExpertParallel: {Large: 8, LargeOps: map[nccl.Op]int{nccl.Send: 4, nccl.Recv: 4}, Peers: 4},
+		ExpertParallel: {Large: 8, LargeOps: map[nccl.Op]int{nccl.Send: 4, nccl.Recv: 4}, Sending: Sending{Peers: 4}},
 	} {
 		c := Communicator{NRanks: 4, Signature: s}
 		if got := c.among(fits).kind; got != want {

@@ -32,8 +32,10 @@
 //	… in which nothing runs, after it was: the stage of the next work
 //
 // Exposed communication is divided further where the same collective is found
-// on the other members: until the last of them came it is wait, after that it
-// is transfer. Clocks are brought together first, by the ends of collectives.
+// on the other members: what would be exposed had all come when this rank did,
+// since it takes as long from there as it took once the last had come, is
+// transfer, and the rest is wait. Clocks are brought together first, by the
+// ends of collectives.
 //
 // All times are nanoseconds.
 package profile

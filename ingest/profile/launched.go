@@ -73,7 +73,7 @@ func (t *totaler) rank(r int, steps []int) {
 		row.Dur += c.End - c.Start
 		if t.matched.found(r, i) {
 			row.Joined++
-			row.Wait += min(c.End, max(c.Start, t.last[r][i])) - c.Start
+			row.Wait += c.End - t.unawaited[r][i]
 		}
 	}
 }

@@ -72,9 +72,10 @@ func TestBatch(t *testing.T) {
 	first.Collectives[0].Start, third.Collectives[0].Start = 25*us, 70*us
 	first.Collectives[0].Size, third.Collectives[0].Size = 3, 3
 	m := match([]*Rank{first, r, third})
-	last := lastStarts([]*Rank{first, r, third}, m, make([]Clock, 3))
-	if last[1][0] != 70*us || last[0][0] != 30*us || last[2][0] != 70*us {
-		t.Errorf("last to come %v, want 30, 70 and 70 µs", last)
+	first.Collectives[0].End, third.Collectives[0].End = 90*us, 90*us
+	ends := unawaitedEnds([]*Rank{first, r, third}, m, make([]Clock, 3))
+	if ends[0][0] != 85*us || ends[1][0] != 50*us || ends[2][0] != 90*us {
+		t.Errorf("without waiting they end at %v, want 85, 50 and 90 µs", ends)
 	}
 }
 

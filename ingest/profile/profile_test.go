@@ -225,6 +225,37 @@ func TestWindows(t *testing.T) {
 	}
 }
 
+// TestCoveredTransfer: gradients are reduced in two buckets, the first beside
+// other work. That it is exposed on the early rank comes of the late one: had
+// that come in time, its transfer would have been covered too.
+func TestCoveredTransfer(t *testing.T) {
+	var ranks []*Rank
+	for id, bucket := range []int64{20, 50} {
+		f := newFeed()
+		computed := 40 + 30*int64(id)
+		for s := range int64(3) {
+			t := 100 * s
+			f = f.on(1, "ProfilerStep#"+itoa(s), t, t+100).on(1, "backward", t, t+10).kernel("A", 1, t, t, t+computed).
+				kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", 2, t+1, t+bucket, t+60).
+				kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", 2, t+2, t+max(60, computed), t+80)
+		}
+		r := f.finish()
+		r.ID, r.World = id, 2
+		ranks = append(ranks, r)
+	}
+	windows, err := Windows(ranks, Options{Run: "job"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := windows[0]
+	if diff := cmp.Diff([]string{"model.backward_device", "wait.model.backward", "comm.model.backward"}, w.Schema.Stages[:3]); diff != "" {
+		t.Fatalf("stages (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]int64{40 * us, 70 * us, 30 * us, 0, 10 * us, 10 * us}, w.Step(1)[:6]); diff != "" {
+		t.Errorf("step 1 (-want +got):\n%s", diff)
+	}
+}
+
 func TestClocks(t *testing.T) {
 	got := Clocks(job(1_000_000))
 	if got[0] != (Clock{}) || got[1].Offset != 1_000_000*us || got[1].Residual != 0 || got[1].Matches != 3 {

@@ -26,7 +26,8 @@ type Options struct {
 }
 
 // The beginnings of the stages into which exposed communication goes on the
-// device: until the last member came, and after.
+// device: what would not be exposed had all members come when the rank did, and
+// what would.
 const (
 	WaitStem     = trace.WaitStageStem
 	TransferStem = "comm."
@@ -82,7 +83,7 @@ func Divide(ranks []*Rank, o Options) (*Divided, error) {
 	c.notes = append(c.notes, shared.notes...)
 	c.matched = match(ranks)
 	c.clocks = clocks(ranks, c.matched)
-	c.last = lastStarts(ranks, c.matched, c.clocks)
+	c.unawaited = unawaitedEnds(ranks, c.matched, c.clocks)
 	c.dropLost(shared.steps)
 	c.settlePeers(shared.steps)
 	c.chooseMicrosteps(shared.steps)
@@ -126,11 +127,13 @@ type converter struct {
 	world   int
 	matched *matching
 	clocks  []Clock
-	last    [][]int64
-	roles   []trace.Role // that ranks are compared by
-	micro   microstepping
-	stages  []column
-	names   []string
+	// unawaited are, by rank and collective, when it would have ended had nobody
+	// been waited for.
+	unawaited [][]int64
+	roles     []trace.Role // that ranks are compared by
+	micro     microstepping
+	stages    []column
+	names     []string
 	// severalGroups: ranks wait for each other in more than one group.
 	severalGroups bool
 	notes         []trace.Note
@@ -292,16 +295,16 @@ func (c *converter) fill(row []int64, r int, s *Step) {
 			if e.Stage < 0 {
 				continue
 			}
-			until := e.Start
+			until := e.End
 			if e.Collective >= 0 {
-				until = min(e.End, max(e.Start, c.last[r][e.Collective]))
+				until = max(e.Start, min(e.End, c.unawaited[r][e.Collective]))
 			}
 			if c.severalGroups {
-				whole += until - e.Start
+				whole += e.End - until
 			} else {
-				wait[e.Microstep*stages+e.Stage] += until - e.Start
+				wait[e.Microstep*stages+e.Stage] += e.End - until
 			}
-			transfer[e.Microstep*stages+e.Stage] += e.End - until
+			transfer[e.Microstep*stages+e.Stage] += until - e.Start
 		}
 	}
 	for i, col := range c.stages {

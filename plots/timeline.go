@@ -36,7 +36,7 @@ type Timeline struct {
 // laneHeight is that of a row on paper, laneFill the part of it that spans take.
 const (
 	laneHeight vg.Length = 8.5
-	laneFill             = 0.7
+	laneFill   float64   = 0.7
 )
 
 // Draw makes the figure of a timeline. Spans outside of the axis are left out, and cut where they reach beyond it.

@@ -77,7 +77,6 @@ type member struct {
 // enqueue is one call or group on all ranks that are in one of its communicators.
 func (j *toldJob) enqueue(thread int, calls ...member) {
 	var last int64
-	type launch struct{ r, at int }
 	kernels := map[int][]nsighttest.Work{}
 	for r, k := range j.ranks {
 		var mine []member

@@ -1,9 +1,9 @@
 // Command layers checks that imports point one way:
 //
-//	cmd → campaign, diagnose, report, plots, ingest, archive → engine → trace
+//	cmd → campaign, report → diagnose → traffic → plots, archive, ingest, simulate → engine → trace
 //
 // It reads `go list` for the module in the current folder and prints a line
-// for every import that points the other way. docs/index.md has the reasons.
+// for every import that points the other way. CONTRIBUTING.md says what each is for.
 package main
 
 import (

@@ -1,9 +1,6 @@
 package report
 
 import (
-	"math"
-	"slices"
-
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/traffic"
 )
@@ -16,7 +13,7 @@ func modelBlocks(r *traffic.Result) document {
 	t := &table{columns: []column{{head: "ranks", kind: kindText}, {head: "for", kind: kindText}, {head: "operation", kind: kindText}, {head: "expected", kind: kindText},
 		{head: "observed", kind: kindText}, {head: "ratio", kind: kindFactor}, {head: "calls", kind: kindFactor}, {head: "size", kind: kindFactor}},
 		caption: "bytes of one rank as the log counts them; ratio is how many more calls times how much larger each. Only rows of at least a thousandth of what was expected are shown."}
-	for _, g := range stageGroups(r.Accounts) {
+	for _, g := range traffic.Alike(r.Accounts) {
 		a := &r.Accounts[g[0]]
 		ranks := make([]int, len(g))
 		for i, n := range g {
@@ -36,32 +33,6 @@ func modelBlocks(r *traffic.Result) document {
 		}
 	}
 	return document{heading("Volumes beside the model"), t.tidy()}
-}
-
-// stageGroups groups accounts whose rows are the same, or within a thousandth, as those of one stage are.
-func stageGroups(all []traffic.Account) (groups [][]int) {
-	for i := range all {
-		at := slices.IndexFunc(groups, func(g []int) bool { return sameAccount(&all[g[0]], &all[i]) })
-		if at < 0 {
-			at = len(groups)
-			groups = append(groups, nil)
-		}
-		groups[at] = append(groups[at], i)
-	}
-	return groups
-}
-
-func sameAccount(a, b *traffic.Account) bool {
-	if len(a.Rows) != len(b.Rows) {
-		return false
-	}
-	for i := range a.Rows {
-		x, y := &a.Rows[i], &b.Rows[i]
-		if x.Dimension != y.Dimension || x.Op != y.Op || math.Abs(x.Observed.Logged-y.Observed.Logged) > a.Theory.Logged/1000 || x.Theory.Logged != y.Theory.Logged {
-			return false
-		}
-	}
-	return true
 }
 
 type accountJSON struct {

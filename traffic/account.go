@@ -2,6 +2,8 @@ package traffic
 
 import (
 	"fmt"
+	"math"
+	"slices"
 
 	"github.com/sfstat/sfstat/engine/volume"
 	"github.com/sfstat/sfstat/trace/nccl"
@@ -12,6 +14,27 @@ type Account struct {
 	Rank  int // index of Ranks
 	Stage int64
 	volume.Comparison
+}
+
+// Alike groups accounts, by index, whose rows are the same: what was logged
+// within a thousandth of all that was expected, as on the ranks of one stage.
+func Alike(all []Account) (groups [][]int) {
+	for i := range all {
+		at := slices.IndexFunc(groups, func(g []int) bool { return all[g[0]].alike(&all[i]) })
+		if at < 0 {
+			at = len(groups)
+			groups = append(groups, nil)
+		}
+		groups[at] = append(groups[at], i)
+	}
+	return groups
+}
+
+func (a *Account) alike(b *Account) bool {
+	return slices.EqualFunc(a.Rows, b.Rows, func(x, y volume.Row) bool {
+		return x.Dimension == y.Dimension && x.Op == y.Op && x.Theory.Logged == y.Theory.Logged &&
+			math.Abs(x.Observed.Logged-y.Observed.Logged) <= a.Theory.Logged/1000
+	})
 }
 
 // LayoutOf is the layout of a model.

@@ -3,7 +3,6 @@ package communication
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -103,7 +102,7 @@ func VolumeTable(list []*Recording) campaign.Table {
 		Head:  []string{"recording", "ranks", "for", "operation", "expected GB", "observed GB", "ratio", "calls", "size"},
 		Notes: []string{"Ratio is how many more calls times how much larger each. Operations that no formula is for have no ratio; those of less than a thousandth of what was expected are left out. Ranks of a stage whose bytes are within a thousandth stand together."}}
 	for _, r := range list {
-		for _, g := range alike(r.Result.Accounts) {
+		for _, g := range traffic.Alike(r.Result.Accounts) {
 			a := &r.Result.Accounts[g[0]]
 			var ranks []int
 			for _, n := range g {
@@ -125,23 +124,4 @@ func volumeCells(x *volume.Row) []string {
 		cells[2], cells[4], cells[5], cells[6] = gb(x.Theory.Logged), three(x.Ratio), three(x.Count), three(x.Size)
 	}
 	return cells
-}
-
-// alike groups accounts of which each operation is within a thousandth of all that was expected.
-func alike(all []traffic.Account) (groups [][]int) {
-	for i := range all {
-		at := slices.IndexFunc(groups, func(g []int) bool { return sameAccount(&all[g[0]], &all[i]) })
-		if at < 0 {
-			at = len(groups)
-			groups = append(groups, nil)
-		}
-		groups[at] = append(groups[at], i)
-	}
-	return groups
-}
-
-func sameAccount(a, b *traffic.Account) bool {
-	return slices.EqualFunc(a.Rows, b.Rows, func(x, y volume.Row) bool {
-		return x.Dimension == y.Dimension && x.Op == y.Op && x.Theory.Logged == y.Theory.Logged && math.Abs(x.Observed.Logged-y.Observed.Logged) <= a.Theory.Logged/1000
-	})
 }

@@ -85,9 +85,23 @@ func chain(a, b comm.Clock) comm.Clock {
 	return c
 }
 
-// endsByExport is when each collective ended on the clock of each export: the median over its ranks
-// there, of certain matches.
-func (a *assembly) endsByExport() []map[meetingKey]int64 {
+// moment is when a collective ended on the clock of an export: the mean over its ranks
+// there. One that is far off is of a meeting that Fit leaves out.
+type moment struct {
+	at    int64
+	ranks int
+}
+
+func momentOf(ends []int64) moment {
+	first, after := slices.Min(ends), int64(0)
+	for _, at := range ends {
+		after += at - first
+	}
+	return moment{first + after/int64(len(ends)), len(ends)}
+}
+
+// endsByExport is when each collective ended on the clock of each export, by certain matches.
+func (a *assembly) endsByExport() []map[meetingKey]moment {
 	group := map[int]int{}
 	for g := range a.groups {
 		for _, s := range a.groups[g].Sides {
@@ -113,31 +127,33 @@ func (a *assembly) endsByExport() []map[meetingKey]int64 {
 			}
 		}
 	}
-	out := make([]map[meetingKey]int64, len(all))
+	out := make([]map[meetingKey]moment, len(all))
 	for e := range all {
-		out[e] = map[meetingKey]int64{}
-		for key, list := range all[e] {
-			slices.Sort(list)
-			out[e][key] = list[len(list)/2]
+		out[e] = make(map[meetingKey]moment, len(all[e]))
+		for key, ends := range all[e] {
+			out[e][key] = momentOf(ends)
 		}
 	}
 	return out
 }
 
-func meetingsOf(first, second map[meetingKey]int64) (list []comm.Meeting) {
-	for key, at := range first {
+// meetingsOf are what two exports ended together. The ranks' ends scatter alike
+// and by themselves, so that a mean of many tells more.
+func meetingsOf(first, second map[meetingKey]moment) (list []comm.Meeting) {
+	for key, here := range first {
 		if there, ok := second[key]; ok {
-			list = append(list, comm.Meeting{At: at, Ahead: there - at})
+			list = append(list, comm.Meeting{At: here.at, Ahead: there.at - here.at,
+				Weight: float64(here.ranks*there.ranks) / float64(here.ranks+there.ranks)})
 		}
 	}
 	slices.SortFunc(list, func(x, y comm.Meeting) int { return cmp.Or(cmp.Compare(x.At, y.At), cmp.Compare(x.Ahead, y.Ahead)) })
 	return list
 }
 
-func earliest(ends map[meetingKey]int64) (t int64) {
-	for _, at := range ends {
-		if t == 0 || at < t {
-			t = at
+func earliest(ends map[meetingKey]moment) (t int64) {
+	for _, end := range ends {
+		if t == 0 || end.at < t {
+			t = end.at
 		}
 	}
 	return t

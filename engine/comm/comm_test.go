@@ -70,7 +70,7 @@ func TestFit(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if math.Abs(c.Drift-drift) > 3e-6 || math.Abs(float64(c.Offset-2_400_000)) > 700 {
+			if middle := float64(c.AheadAt(c.Epoch+c.Span/2)-2_400_000) - drift*float64(c.Span/2); math.Abs(c.Drift-drift) > 1.5e-6 || math.Abs(middle) > 200 {
 				t.Errorf("seed %d: offset %d, drift %g, want 2400000, %g", seed, c.Offset, c.Drift, drift)
 			}
 			if drift == 0 && c.Drifts {

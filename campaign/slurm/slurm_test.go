@@ -23,8 +23,9 @@ type pretended struct {
 	jobs   int
 	known  map[element]bool
 	names  map[string]string
-	down   error // of live
-	refuse error // of submit, which comes too late: the job is there
+	down   error    // of live
+	refuse error    // of submit, which comes too late: the job is there
+	before []string // states that are told before the last
 }
 
 func (p *pretended) submit(_ context.Context, script string) (string, error) {
@@ -55,7 +56,16 @@ func (p *pretended) find(_ context.Context, name string, _ time.Time) (string, e
 	return p.names[name], nil
 }
 
-func (p *pretended) state(context.Context, element) string { return "TIMEOUT" }
+func (p *pretended) state(context.Context, element) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.before) > 0 {
+		state := p.before[0]
+		p.before = p.before[1:]
+		return state
+	}
+	return "TIMEOUT"
+}
 
 func (p *pretended) set(change func()) {
 	p.mu.Lock()
@@ -113,6 +123,18 @@ func TestLateRefusal(t *testing.T) {
 	must(t, m.Prepare(t.Context(), tasks))
 	if p.jobs != 2 {
 		t.Errorf("%d jobs were submitted, expected one for each size", p.jobs)
+	}
+}
+
+// TestStillCompleting: a job says that it ended before Slurm knows why.
+func TestStillCompleting(t *testing.T) {
+	p := &pretended{before: []string{"RUNNING", "COMPLETING"}}
+	m, tasks := pretend(t, t.TempDir(), p)
+	m.o.Patience = time.Minute
+	must(t, m.Prepare(t.Context(), tasks))
+	must(t, write(filepath.Join(m.runs[tasks[0].ID].batch.dir, endedName, "0"), "1\n"))
+	if err := m.Make(t.Context(), &tasks[0], keepNone); err == nil || !strings.Contains(err.Error(), "ended with exit status 1 (Slurm: TIMEOUT)") {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -24,6 +24,7 @@ type awaited struct {
 	err   error         // how, if not well; to be read after over
 
 	missed time.Time // since when Slurm does not know it; zero: it does
+	failed time.Time // since when it is known to have ended badly; zero: it is not
 }
 
 func newAwaited(b *batch, i int) *awaited {
@@ -95,7 +96,14 @@ func (m *Maker) settle(ctx context.Context, pending map[*awaited]bool) {
 		case how == good:
 			a.end(nil)
 		default:
-			a.end(m.failure(ctx, a, "ended with exit status "+string(how)))
+			state := m.ask.state(ctx, a.batch.element(a.i))
+			if a.failed.IsZero() {
+				a.failed = time.Now()
+			}
+			if (state == "RUNNING" || state == "COMPLETING") && time.Since(a.failed) < m.o.Patience {
+				continue // Slurm does not know yet why it ended
+			}
+			a.end(failure(a, "ended with exit status "+string(how), state))
 		}
 		delete(pending, a)
 	}
@@ -111,15 +119,15 @@ func (m *Maker) missing(ctx context.Context, pending map[*awaited]bool, live map
 		case a.missed.IsZero():
 			a.missed = time.Now()
 		case time.Since(a.missed) > m.o.Patience:
-			a.end(m.failure(ctx, a, "is gone and has not said how it ended"))
+			a.end(failure(a, "is gone and has not said how it ended", m.ask.state(ctx, a.batch.element(a.i))))
 			delete(pending, a)
 		}
 	}
 }
 
-// failure says what is known about a job that did not end well.
-func (m *Maker) failure(ctx context.Context, a *awaited, what string) error {
-	state := m.ask.state(ctx, a.batch.element(a.i))
+// failure says what is known about a job that did not end well; state is
+// Slurm's word, "" if it has forgotten the job.
+func failure(a *awaited, what, state string) error {
 	if state != "" {
 		state = " (Slurm: " + state + ")"
 	}

@@ -138,4 +138,3 @@ func TestClocks(t *testing.T) {
 		}
 	}
 }
-

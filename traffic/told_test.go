@@ -302,6 +302,9 @@ func (j *toldJob) input(t *testing.T, logs bool) Input {
 		name := fmt.Sprintf("rank%d.sqlite", r)
 		path := filepath.Join(dir, name)
 		e := nsighttest.Export{Host: fmt.Sprintf("node%d", r/2), Epoch: toldEpoch(r), Processes: []nsighttest.Process{k.spans}, Payloads: j.o.form}
+		if j.o.form == nsighttest.Decoded || j.o.form == nsighttest.DecodedAsNamed {
+			e.Age = nsighttest.Of2026
+		}
 		if err := nsighttest.Write(path, e); err != nil {
 			t.Fatal(err)
 		}
@@ -392,6 +395,11 @@ func TestTold(t *testing.T) {
 		{"exports alone", full, false},
 		{"exports alone, header with the size of all", with(func(o *toldOptions) { o.form = nsighttest.BinaryHeader }), false},
 		{"exports alone, JSON", with(func(o *toldOptions) { o.form = nsighttest.AsJSON }), false},
+		{"exports alone, tables of fields", with(func(o *toldOptions) { o.form = nsighttest.Decoded }), false},
+		{"exports alone, tables of fields with their names", with(func(o *toldOptions) { o.form = nsighttest.DecodedAsNamed }), false},
+		{"exports alone, tables of fields, begun late", with(func(o *toldOptions) { o.form, o.inits, o.late = nsighttest.Decoded, false, 9 }), false},
+		{"exports alone, tables of fields, NCCL 2.24", with(func(o *toldOptions) { o.form, o.hashes, o.inits = nsighttest.Decoded, false, false }), false},
+		{"log without 30 % of its lines, tables of fields", with(func(o *toldOptions) { o.form, o.lost = nsighttest.Decoded, 0.3 }), true},
 		{"exports alone, begun late", with(func(o *toldOptions) { o.inits, o.late = false, 9 }), false},
 		{"exports alone, begun late, all calls alike", with(func(o *toldOptions) { o.inits, o.late, o.uniform = false, 9, true }), false},
 		{"exports alone, NCCL 2.24", with(func(o *toldOptions) { o.hashes, o.inits = false, false }), false},

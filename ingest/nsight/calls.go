@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"sort"
-	"strings"
 
-	"github.com/sfstat/sfstat/ingest/nsight/internal/export"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -42,64 +40,6 @@ type CommInit struct {
 func (p *CommProcess) Payloads() bool {
 	return slices.ContainsFunc(p.Calls, func(c CommCall) bool { return c.Bytes >= 0 })
 }
-
-// step is what a range of NCCL does to the groups of its thread.
-type step uint8
-
-const (
-	aCall step = iota
-	opens
-	closes
-)
-
-// apiRange is a range of NCCL's domain.
-type apiRange struct {
-	CommCall
-	step step
-}
-
-// maxRanges bounds the ranges of NCCL that are held, of one file.
-const maxRanges = maxKernels
-
-// called takes a range of NCCL's own: a call, a bound of a group, or the making of a
-// communicator.
-func (r *collectiveReader) called(p *CommProcess, e *export.PayloadEvent, name string) {
-	start, end, ok := r.times(e.Start, e.End)
-	if !ok || r.ranges >= maxRanges {
-		return
-	}
-	a := apiRange{CommCall: CommCall{Start: start, End: end, Thread: threadOf(e.Thread), Row: e.Row, Number: unknown, Kernel: None}}
-	switch {
-	case name == "GroupStart":
-		a.step = opens
-	case name == "GroupEnd":
-		a.step = closes
-	case strings.HasPrefix(name, "CommInit"):
-		r.made(p, r.payloadOf(e))
-		return
-	case strings.HasPrefix(name, "CommSplit"), strings.HasPrefix(name, "CommShrink"), strings.HasPrefix(name, "CommGrow"):
-		if x := r.payloadOf(e); x.comm != 0 { // rank and size there are the parent's (NCCL 2.28)
-			p.Inits = append(p.Inits, CommInit{Comm: x.comm, Rank: unknown, Ranks: unknown})
-		}
-		return
-	default:
-		if a.Op = nccl.ParseOp(name); a.Op == nccl.UnknownOp || a.Op == nccl.SendRecv || a.Op == nccl.Generic {
-			return
-		}
-		x := r.payloadOf(e)
-		a.Comm, a.Bytes, a.Root, a.Reduction = x.comm, x.bytes, x.root, x.reduction
-	}
-	r.ranges++
-	r.api[e.Thread.Process()] = append(r.api[e.Thread.Process()], a)
-}
-
-func (r *collectiveReader) made(p *CommProcess, x payload) {
-	if x.comm != 0 && len(p.Inits) < maxFields {
-		p.Inits = append(p.Inits, CommInit{Comm: x.comm, Rank: x.rank, Ranks: x.ranks})
-	}
-}
-
-func threadOf(t export.ThreadID) int64 { return int64(t) & (1<<24 - 1) }
 
 // tie finds the kernels of the calls. Kernels must be in their order.
 func (p *CommProcess) tie(ranges []apiRange) {
@@ -167,6 +107,11 @@ func (t *thread) take(p *CommProcess, a *apiRange) *unit {
 		u := &unit{calls: t.pending, thread: a.Thread, from: a.Start, to: a.End}
 		t.pending = nil
 		return u
+	case makes, parts:
+		p.made(a)
+		return nil
+	case unsaid:
+		return nil
 	}
 	p.Calls = append(p.Calls, a.CommCall)
 	i := len(p.Calls) - 1

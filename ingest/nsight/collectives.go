@@ -36,7 +36,7 @@ type CommProcess struct {
 	First   int64        // when its first NVTX range or kernel of NCCL began
 	Steps   []Span       // NVTX ranges of steps, in the order of the file
 	Calls   []CommCall   // of NCCL's API, by start, as its own NVTX ranges tell
-	Inits   []CommInit   // in the order of the file
+	Inits   []CommInit   // by start
 }
 
 // CommKernel is a kernel of NCCL. Times are nanoseconds on the session's clock.
@@ -86,7 +86,7 @@ func ReadCollectives(path string, lim ingest.Limits) (c *Collectives, err error)
 	if len(r.of) == 0 {
 		return nil, trace.At(trace.Pos{File: path}, trace.Bad(trace.ErrEmpty, "no kernel of NCCL or RCCL in it: record with nsys profile --trace=cuda,nvtx"))
 	}
-	if err := errors.Join(f.Calls(r.call), f.PayloadEvents(r.event)); err != nil {
+	if err := errors.Join(f.Calls(r.call), f.PayloadEvents(r.event), r.decoded()); err != nil {
 		return nil, err
 	}
 	return r.finish()
@@ -176,7 +176,11 @@ func (r *collectiveReader) event(e *export.PayloadEvent) error {
 	}
 	text := r.textOf(&e.Event)
 	if name, ok := strings.CutPrefix(text, "nccl"); ok && e.Type == export.PushPop && e.End != export.Absent && r.ncclRange(&e.Event, name) {
-		r.called(p, e, name)
+		r.called(e, name)
+		return nil
+	}
+	if text == "" && e.Type == export.PushPop && e.End != export.Absent && r.domains[domain{e.Thread.Process(), e.Domain}] == ncclDomain {
+		r.called(e, "")
 		return nil
 	}
 	if n, ok := rankIn(text); ok {

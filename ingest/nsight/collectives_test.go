@@ -73,11 +73,13 @@ func FuzzReadCollectives(f *testing.F) {
 	if err := nsighttest.Write(path, e); err != nil {
 		f.Fatal(err)
 	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		f.Fatal(err)
+	for _, seed := range []string{path, decodedExport(f, nsighttest.Decoded), decodedExport(f, nsighttest.DecodedAsNamed)} {
+		data, err := os.ReadFile(seed)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
 	}
-	f.Add(data)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		path := filepath.Join(t.TempDir(), "x.sqlite")
 		if err := os.WriteFile(path, data, 0o644); err != nil {

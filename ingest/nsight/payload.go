@@ -3,7 +3,6 @@ package nsight
 import (
 	"encoding/binary"
 	"encoding/json"
-	"strconv"
 	"strings"
 
 	"github.com/sfstat/sfstat/ingest/nsight/internal/export"
@@ -30,6 +29,15 @@ func noPayload() payload {
 
 const unknown = -1
 
+// payloadFields are the names of the fields that are known.
+var payloadFields = [...]string{commField, sizeField, "Bytes", "Root", "Peer rank", reductionField, "Rank", "No. of ranks", "CUDA device"}
+
+const (
+	commField      = "NCCL communicator ID"
+	sizeField      = "Message size [bytes]"
+	reductionField = "Reduction operation"
+)
+
 // set takes one field. Sizes that no message has are not believed.
 func (p *payload) set(name string, v uint64) {
 	small := int64(unknown)
@@ -37,16 +45,16 @@ func (p *payload) set(name string, v uint64) {
 		small = int64(v)
 	}
 	switch name {
-	case "NCCL communicator ID":
+	case commField:
 		p.comm = v
-	case "Message size [bytes]", "Bytes":
+	case sizeField, "Bytes":
 		if v >= 1<<56 {
 			return
 		}
 		p.bytes = int64(v)
 	case "Root", "Peer rank":
 		p.root = small
-	case "Reduction operation":
+	case reductionField:
 		p.reduction = nccl.Reduction(small)
 	case "Rank":
 		p.rank = small
@@ -113,7 +121,7 @@ func (s *schemas) binary(b []byte) payload {
 	if len(b) < header {
 		return p
 	}
-	key := schemaKey{int64(uint32(binary.LittleEndian.Uint64(b))), int64(binary.LittleEndian.Uint64(b[8:]))}
+	key := schemaKey{int64(uint32(binary.LittleEndian.Uint64(b))), binarySchema(b)}
 	size := binary.LittleEndian.Uint64(b[16:])
 	body := b[header:]
 	if size > uint64(len(body)) {
@@ -177,14 +185,7 @@ func jsonPayload(text string) payload {
 		return p
 	}
 	for name, value := range fields {
-		word := strings.Trim(string(value), `"`)
-		if v, err := strconv.ParseUint(word, 0, 64); err == nil {
-			p.set(name, v)
-		} else if v, err := strconv.ParseInt(word, 10, 64); err == nil {
-			p.set(name, uint64(v))
-		} else if r, ok := reductions[word]; ok && name == "Reduction operation" {
-			p.set(name, uint64(r))
-		}
+		p.word(name, strings.Trim(string(value), `"`))
 	}
 	return p
 }

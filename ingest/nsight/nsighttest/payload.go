@@ -9,11 +9,16 @@ import (
 type PayloadForm uint8
 
 const (
-	NoPayloads   PayloadForm = iota // not at all: what nsys export does by itself
-	AsBinary                        // as it lay in memory, after a header, with tables of its layout
-	AsJSON                          // as an object with the names of the fields
-	BinaryHeader                    // as AsBinary, with the size of header and payload where others have the offset
+	NoPayloads     PayloadForm = iota // not at all: what nsys export does by itself
+	AsBinary                          // as it lay in memory, after a header, with tables of its layout
+	AsJSON                            // as an object with the names of the fields
+	BinaryHeader                      // as AsBinary, with the size of header and payload where others have the offset
+	Decoded                           // as tables with a column for each field, whose names are changed for SQL; of 2026 alone
+	DecodedAsNamed                    // as Decoded, with the fields' own names, and words for numbers that have a name
 )
+
+func (f PayloadForm) binary() bool  { return f == AsBinary || f == BinaryHeader }
+func (f PayloadForm) decoded() bool { return f == Decoded || f == DecodedAsNamed }
 
 // Field is one field of a payload.
 type Field struct {
@@ -55,13 +60,20 @@ func layout(fields []Field) (offsets []int, size int) {
 	return offsets, (size + 7) / 8 * 8
 }
 
+// ofNCCL is the numbers that NCCL gives its layouts, after the first one that a program may give.
+var ofNCCL = map[string]int64{"ncclCommInitRank": 0, "ncclAllGather": 4, "ncclAllReduce": 5, "ncclBroadcast": 6, "ncclReduceScatter": 7, "ncclReduce": 8,
+	"ncclSend": 9, "ncclRecv": 10, "ncclCommSplit": 13, "ncclAlltoAll": 16}
+
 // schema is the number of a range's layout, which is written when it is first met.
 func (w *writer) schema(r Range) int64 {
 	key := schemaOf{r.Domain, r.Text}
 	if id, ok := w.schemas[key]; ok {
 		return id
 	}
-	id := int64(1<<24 + len(w.schemas))
+	id := int64(1<<24 + 100 + len(w.schemas))
+	if n, ok := ofNCCL[r.Text]; ok {
+		id = 1<<24 + n
+	}
 	w.schemas[key] = id
 	offsets, size := layout(r.Payload)
 	w.insert("NVTX_PAYLOAD_SCHEMAS", "domainId", r.Domain, "schemaId", id, "type", 1, "numEntries", len(r.Payload), "payloadSize", size)
@@ -80,7 +92,7 @@ func (w *writer) schema(r Range) int64 {
 
 // binary is the payload of a range as it lay in memory, nil where the export has none.
 func (w *writer) binary(r Range) any {
-	if len(r.Payload) == 0 || w.e.Payloads != AsBinary && w.e.Payloads != BinaryHeader {
+	if len(r.Payload) == 0 || !w.e.Payloads.binary() {
 		return nil
 	}
 	id := w.schema(r)

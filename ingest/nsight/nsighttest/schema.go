@@ -49,7 +49,9 @@ var of2024 = map[string]string{
 
 var of2026 = func() map[string]string {
 	m := maps.Clone(of2024)
-	m["NVTX_EVENTS"] += ", eventId INTEGER"
+	m["NVTX_EVENTS"] += ", eventId INTEGER NOT NULL PRIMARY KEY"
+	m["NVTX_EVENTS_PAYLOAD_SCHEMAS"] = " eventId INTEGER NOT NULL, globalPid INTEGER NOT NULL, domainId INTEGER NOT NULL, payloadSchemaID INTEGER NOT NULL"
+	m["NVTX_EXPORT_TRANSLATION"] = " originalName TEXT NOT NULL, sanitizedName TEXT NOT NULL"
 	m["TARGET_INFO_SESSION_START_TIME"] += ", systemClockNs INTEGER, sessionStartCntVctNs INTEGER"
 	return m
 }()

@@ -90,6 +90,8 @@ type writer struct {
 	strings map[string]int64
 	texts   []string // by id, from 1
 	schemas map[schemaOf]int64
+	decoded map[string]bool // tables of decoded payloads, and names that were changed for them
+	events  int             // of NVTX so far
 	err     error
 }
 
@@ -128,7 +130,7 @@ func write(path string, e Export) (err error) {
 	if err != nil {
 		return err
 	}
-	w := &writer{e: e, tx: tx, strings: make(map[string]int64), schemas: make(map[schemaOf]int64)}
+	w := &writer{e: e, tx: tx, strings: make(map[string]int64), schemas: make(map[schemaOf]int64), decoded: make(map[string]bool)}
 	w.create()
 	w.session()
 	for _, p := range e.Processes {
@@ -175,7 +177,7 @@ func (w *writer) insert(table string, pairs ...any) {
 func (w *writer) create() {
 	all := schema(w.e.Age)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if strings.HasPrefix(name, "NVTX_PAYLOAD") && w.e.Payloads != AsBinary && w.e.Payloads != BinaryHeader {
+		if strings.HasPrefix(name, "NVTX_PAYLOAD") && !w.e.Payloads.binary() && !w.e.Payloads.decoded() || lazily[name] && !w.e.Payloads.decoded() {
 			continue // tables are made when there is something to put in them
 		}
 		if w.err == nil && !slices.Contains(w.e.Without, name) {
@@ -199,9 +201,10 @@ func (w *writer) process(p Process) {
 		w.insert("TARGET_INFO_CUDA_DEVICE", "gpuId", p.GPU, "cudaId", p.Device, "pid", p.PID, "uuid", "", "numMultiprocessors", 108)
 	}
 	for _, id := range slices.Sorted(maps.Keys(p.Domains)) {
-		w.insert("NVTX_EVENTS", "start", 0, "eventType", 75, "text", p.Domains[id], "globalTid", global|int64(p.PID), "domainId", id)
+		w.events++
+		w.insert("NVTX_EVENTS", "start", 0, "eventType", 75, "text", p.Domains[id], "globalTid", global|int64(p.PID), "domainId", id, "eventId", w.events)
 	}
-	for i, r := range p.Ranges {
+	for _, r := range p.Ranges {
 		var text, textID, end any = r.Text, nil, r.End
 		if r.Registered {
 			text, textID = nil, w.text(r.Text)
@@ -213,8 +216,10 @@ func (w *writer) process(p Process) {
 		if kind == 0 {
 			kind = 59
 		}
+		w.events++
+		w.decode(r, p.PID)
 		w.insert("NVTX_EVENTS", "start", r.Start, "end", end, "eventType", kind, "globalTid", global|int64(p.PID+r.Thread),
-			"text", text, "textId", textID, "domainId", r.Domain, "eventId", i, "jsonText", w.json(r), "binaryData", w.binary(r))
+			"text", text, "textId", textID, "domainId", r.Domain, "eventId", w.events, "jsonText", w.json(r), "binaryData", w.binary(r))
 	}
 	for _, c := range p.Calls {
 		w.insert("CUPTI_ACTIVITY_KIND_RUNTIME", "start", c.Start, "end", c.End, "eventClass", 0, "globalTid", global|int64(p.PID+c.Thread),

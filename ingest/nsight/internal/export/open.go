@@ -123,25 +123,28 @@ func (f *File) learn() error {
 		if n == 0 {
 			continue
 		}
-		rows, err := f.conn.QueryContext(ctx, "SELECT name FROM pragma_table_info(?)", table)
-		if err != nil {
+		if f.tables[table], err = f.list("SELECT name FROM pragma_table_info(?)", table); err != nil {
 			return err
 		}
-		columns := []string{}
-		for rows.Next() {
-			var name string
-			if err := rows.Scan(&name); err != nil {
-				rows.Close()
-				return err
-			}
-			columns = append(columns, name)
-		}
-		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-			return err
-		}
-		f.tables[table] = columns
 	}
 	return nil
+}
+
+// list is the texts that a query yields, one a row.
+func (f *File) list(query string, args ...any) ([]string, error) {
+	rows, err := f.conn.QueryContext(context.Background(), query, args...)
+	if err != nil {
+		return nil, err
+	}
+	all := []string{}
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			return nil, errors.Join(err, rows.Close())
+		}
+		all = append(all, text)
+	}
+	return all, errors.Join(rows.Err(), rows.Close())
 }
 
 // Close closes the file.

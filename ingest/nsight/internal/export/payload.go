@@ -5,6 +5,7 @@ package export
 type PayloadEvent struct {
 	Event
 	Row    int64  // of the table
+	ID     int64  // by which other tables call the event: eventId, or else the row
 	JSON   string // "" when the text was registered:
 	JSONID int64  // in StringIds, or Absent
 	Binary []byte // valid until the next event
@@ -14,9 +15,14 @@ type PayloadEvent struct {
 // reused.
 func (f *File) PayloadEvents(each func(*PayloadEvent) error) error {
 	var e PayloadEvent
-	columns := append(e.columns(), column{name: rowNumber, num: &e.Row}, column{name: "jsonText", text: &e.JSON},
+	columns := append(e.columns(), column{name: rowNumber, num: &e.Row}, column{name: "eventId", num: &e.ID}, column{name: "jsonText", text: &e.JSON},
 		column{name: "jsonTextId", num: &e.JSONID}, column{name: "binaryData", blob: &e.Binary})
-	return f.scan(nvtxTable, columns, "", func() error { return each(&e) })
+	return f.scan(nvtxTable, columns, "", func() error {
+		if !f.Has(nvtxTable, "eventId") || e.ID == Absent {
+			e.ID = e.Row
+		}
+		return each(&e)
+	})
 }
 
 // PayloadField is a field of binary payloads. The type is a number of NVTX

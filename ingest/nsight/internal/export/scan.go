@@ -19,7 +19,8 @@ import (
 const Absent = math.MinInt64
 
 // column is a column that is wanted, and where its value goes: to an integer,
-// a text or bytes.
+// a text or bytes; with both of the former to the integer, and to the text
+// what is none.
 type column struct {
 	name string
 	num  *int64
@@ -74,14 +75,14 @@ func (f *File) open(table, tail string, columns ...column) (*cursor, error) {
 	for _, column := range columns {
 		column.clear()
 		if column.name == rowNumber || f.Has(table, column.name) {
-			list = append(list, "["+column.name+"]")
+			list = append(list, quoted(column.name))
 			c.columns = append(c.columns, column)
 		}
 	}
 	if !f.Has(table) {
 		return c, nil
 	}
-	query := fmt.Sprintf("SELECT %s FROM [%s] %s", strings.Join(list, ", "), table, tail)
+	query := fmt.Sprintf("SELECT %s FROM %s %s", strings.Join(list, ", "), quoted(table), tail)
 	rows, err := f.direct.QueryContext(context.Background(), query, nil)
 	if err != nil {
 		return nil, c.at(err)
@@ -89,6 +90,9 @@ func (f *File) open(table, tail string, columns ...column) (*cursor, error) {
 	c.rows, c.values = rows, make([]driver.Value, len(list))
 	return c, nil
 }
+
+// quoted is a name as SQL has it, whatever is in it.
+func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 // next goes to the next row; more is false after the last.
 func (c *cursor) next() (more bool, err error) {
@@ -153,12 +157,13 @@ func (f *File) scan(table string, columns []column, where string, each func() er
 }
 
 func (c column) clear() {
-	switch {
-	case c.num != nil:
+	if c.num != nil {
 		*c.num = Absent
-	case c.blob != nil:
+	}
+	if c.blob != nil {
 		*c.blob = nil
-	default:
+	}
+	if c.text != nil {
 		*c.text = ""
 	}
 }
@@ -167,8 +172,13 @@ func (c column) clear() {
 // the table declares.
 func (c column) fill(v driver.Value) {
 	if c.num != nil {
-		*c.num = integer(v)
-		return
+		if *c.num = integer(v); c.text == nil {
+			return
+		}
+		if *c.num != Absent {
+			*c.text = ""
+			return
+		}
 	}
 	if c.blob != nil {
 		*c.blob = raw(v)

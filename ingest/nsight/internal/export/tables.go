@@ -17,10 +17,12 @@ const (
 	metaTable    = "META_DATA_EXPORT"
 	fieldTable   = "NVTX_PAYLOAD_SCHEMA_ENTRIES"
 	enumTable    = "NVTX_PAYLOAD_ENUMS"
+	linkTable    = "NVTX_EVENTS_PAYLOAD_SCHEMAS"
+	plainTable   = "NVTX_EXPORT_TRANSLATION"
 )
 
 var tables = []string{kernelTable, runtimeTable, memcpyTable, memsetTable, graphTable, nvtxTable, stringTable,
-	processTable, gpuTable, deviceTable, sessionTable, systemTable, metaTable, fieldTable, enumTable}
+	processTable, gpuTable, deviceTable, sessionTable, systemTable, metaTable, fieldTable, enumTable, linkTable, plainTable}
 
 // ThreadID is a global thread id of Nsight Systems: hardware and virtual
 // machine in the upper 16 bits, then 24 bits of process and 24 of thread.

@@ -1,0 +1,169 @@
+package nsight
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/sfstat/sfstat/ingest/nsight/internal/export"
+)
+
+// decoded gives the ranges of NCCL what stands of them in tables of decoded payloads, where the
+// exporter was asked for those. What a range was told by its own row stays. Cost: O(n log n) for n rows.
+func (r *collectiveReader) decoded() error {
+	tables, err := r.file.DecodedTables()
+	if err != nil {
+		return err
+	}
+	names, err := r.fieldNames()
+	if err != nil {
+		return err
+	}
+	for _, ranges := range r.api {
+		if !slices.IsSortedFunc(ranges, byEvent) {
+			slices.SortStableFunc(ranges, byEvent)
+		}
+	}
+	for _, t := range tables {
+		if err := r.decodedTable(t, names); err != nil {
+			return err
+		}
+	}
+	return r.file.PayloadLinks(func(event int64, process export.ProcessID, domain, schema int64) error {
+		if a := r.rangeOf(process, event); a != nil && r.mayBeNCCL(process, domain) {
+			a.named(schema)
+		}
+		return nil
+	})
+}
+
+func byEvent(a, b apiRange) int { return cmp.Compare(a.event, b.event) }
+
+// decodedTable reads one table, if it is of NCCL's domain and has fields that are known.
+func (r *collectiveReader) decodedTable(t export.DecodedTable, names map[string]string) error {
+	if len(r.api[t.Process]) == 0 || !r.mayBeNCCL(t.Process, t.Domain) {
+		return nil
+	}
+	var fields []string // what the columns hold
+	t.Fields = slices.DeleteFunc(t.Fields, func(column string) bool {
+		name, known := names[fold(column)]
+		if known {
+			fields = append(fields, name)
+		}
+		return !known
+	})
+	return r.file.Decoded(t, func(event int64, values []export.DecodedValue) error {
+		a := r.rangeOf(t.Process, event)
+		if a == nil {
+			return nil
+		}
+		a.named(t.Schema)
+		if a.told || !a.step.carries() {
+			return nil
+		}
+		p := noPayload()
+		for i, v := range values {
+			p.decoded(fields[i], v)
+		}
+		a.tell(p)
+		return nil
+	})
+}
+
+// mayBeNCCL says whether a domain is NCCL's, or the file does not name it.
+func (r *collectiveReader) mayBeNCCL(process export.ProcessID, id int64) bool {
+	name, known := r.domains[domain{process, id}]
+	return !known || name == ncclDomain
+}
+
+// rangeOf finds a range of NCCL by its event, nil where there is none. Ranges must be in that order.
+func (r *collectiveReader) rangeOf(process export.ProcessID, event int64) *apiRange {
+	ranges := r.api[process]
+	i, ok := slices.BinarySearchFunc(ranges, event, func(a apiRange, event int64) int { return cmp.Compare(a.event, event) })
+	if !ok {
+		return nil
+	}
+	return &ranges[i]
+}
+
+// named names a range whose name the file lacks by the layout of its payload.
+func (a *apiRange) named(schema int64) {
+	if a.step == unsaid && !a.is(functionOf(schema)) {
+		a.step = unsaid
+	}
+}
+
+// fieldNames is the fields of payloads that are known, by what their columns are called: exporters change names that
+// have blanks and brackets, and say into what.
+func (r *collectiveReader) fieldNames() (map[string]string, error) {
+	names := make(map[string]string)
+	for _, name := range payloadFields {
+		names[fold(name)] = name
+	}
+	err := r.file.PlainNames(func(original, column string) error {
+		if name, known := names[fold(original)]; known && len(names) < maxFields {
+			names[fold(column)] = name
+		}
+		return nil
+	})
+	return names, err
+}
+
+// fold is what of a name outlives a change for SQL: its letters and digits, small.
+func fold(name string) string {
+	return strings.Map(func(c rune) rune {
+		if !unicode.IsLetter(c) && !unicode.IsDigit(c) {
+			return -1
+		}
+		return unicode.ToLower(c)
+	}, name)
+}
+
+// decoded takes a field that the exporter decoded.
+func (p *payload) decoded(name string, v export.DecodedValue) {
+	if v.Number != export.Absent {
+		p.set(name, uint64(v.Number))
+	} else {
+		p.word(name, v.Text)
+	}
+}
+
+// word takes a field that was written as text: a number, or the name of a value.
+func (p *payload) word(name, word string) {
+	if v, err := strconv.ParseUint(word, 0, 64); err == nil {
+		p.set(name, v)
+	} else if v, err := strconv.ParseInt(word, 10, 64); err == nil {
+		p.set(name, uint64(v))
+	} else if r, ok := reductions[word]; ok && name == reductionField {
+		p.set(name, uint64(r))
+	}
+}
+
+// staticSchemas is the first number of layouts that programs number themselves
+// (NVTX_PAYLOAD_ENTRY_TYPE_SCHEMA_ID_STATIC_START in nvToolsExtPayload.h).
+const staticSchemas = 1 << 24
+
+// functions are NCCL's, by the number of the layout of their payload: NVTX_SID_* in nvtx.h, to which every version
+// from 2.18 to 2.30 added at the end.
+var functions = [...]string{"CommInitRank", "CommInitAll", "CommDestroy", "CommAbort", "AllGather", "AllReduce", "Broadcast", "ReduceScatter",
+	"Reduce", "Send", "Recv", "CommInitRankConfig", "CommInitRankScalable", "CommSplit", "CommFinalize", "CommShrink", "AlltoAll", "Gather", "Scatter",
+	"CommRevoke", "CommGrow", "PutSignal", "Signal", "WaitSignal"}
+
+// functionOf is the function whose payload has this layout, "" for one that is not known.
+func functionOf(schema int64) string {
+	if i := schema - staticSchemas; i >= 0 && i < int64(len(functions)) {
+		return functions[i]
+	}
+	return ""
+}
+
+// binarySchema is the layout that the header of a payload names, −1 where there is none.
+func binarySchema(b []byte) int64 {
+	if len(b) < header {
+		return unknown
+	}
+	return int64(binary.LittleEndian.Uint64(b[8:]))
+}

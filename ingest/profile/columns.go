@@ -76,6 +76,7 @@ func (c *converter) deviceColumns() {
 		}
 	}
 	c.severalGroups = c.waitInSeveral()
+	c.addUnmapped()
 	last := lastExposing(exposing)
 	for i, p := range parts {
 		name := c.ranks[0].Stages[p.stage]
@@ -109,6 +110,34 @@ func (c *converter) deviceColumns() {
 			exposed()
 		}
 	}
+}
+
+// leastUnmapped is the part of a rank's time from which on what lies in no
+// stage before its communication is one of its own.
+const leastUnmapped = 0.05
+
+// addUnmapped adds a stage for time of no stage that others wait for, where
+// some rank has much of it.
+func (c *converter) addUnmapped() {
+	most, whose := 0.0, 0
+	for _, r := range c.ranks {
+		var loose, all int64
+		for i := range r.Steps {
+			if d := r.Steps[i].Device; d != nil {
+				loose += d.Unmapped
+				all += d.End - d.Start
+			}
+		}
+		if part := float64(loose) / float64(max(all, 1)); part > most {
+			most, whose = part, r.ID
+		}
+	}
+	if most < leastUnmapped {
+		return
+	}
+	c.add(column{what: looseTime}, UnmappedDevice)
+	c.note(trace.NoteRecorder, "%s is what lies in no stage before the last communication of a step, %.1f %% of the time of rank %d, who has most: annotations or a stage map tell what it is",
+		UnmappedDevice, 100*most, whose)
 }
 
 // exposure is the communication that a stage exposes in the first and in the

@@ -75,6 +75,7 @@ type account struct {
 	active  []running
 	until   []int64  // by slot: the end of the work that it launched
 	exposed Exposure // that may go on
+	loose   int64    // time of no stage since a stage exposed communication
 }
 
 // running is work that has begun and not ended.
@@ -159,6 +160,12 @@ func (a *account) charge(to int64) {
 // expose gives now … to to exposed communication.
 func (a *account) expose(r *running, to int64) {
 	stage, micro := a.h.staged(r.slot)
+	if stage < 0 {
+		a.loose += to - a.now
+	} else {
+		a.device.Unmapped += a.loose
+		a.loose = 0
+	}
 	e := Exposure{Stage: stage, Microstep: micro, Collective: int(r.collective), Start: a.now, End: to}
 	if last := &a.exposed; last.End == e.Start && last.Collective == e.Collective && last.Stage == e.Stage && last.Microstep == e.Microstep && last.Start < last.End {
 		last.End = to
@@ -189,16 +196,20 @@ func (a *account) idle(w *work, slot int) {
 
 // hostUntil gives idle time to the stages that the host is in.
 func (a *account) hostUntil(to int64) {
+	a.loose += max(0, to-a.now)
 	for _, span := range a.step.Spans {
 		if from, end := max(span.Start, a.now), min(span.End, to); from < end {
 			a.own(a.step.microstep(span.Start)*a.h.stages+span.Stage, end-from)
+			a.loose -= end - from
 		}
 	}
 	a.now = max(a.now, to)
 }
 
 func (a *account) own(slot int, ns int64) {
-	if slot >= 0 {
-		a.device.Own[slot] += ns
+	if slot < 0 {
+		a.loose += ns
+		return
 	}
+	a.device.Own[slot] += ns
 }

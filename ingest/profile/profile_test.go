@@ -256,6 +256,41 @@ func TestCoveredTransfer(t *testing.T) {
 	}
 }
 
+// TestUnmappedBeforeWait: time of no stage for which others wait in the same
+// step is a stage that lies before the wait; what follows the communication,
+// and a little, is left over.
+func TestUnmappedBeforeWait(t *testing.T) {
+	stages := func(stall int64) *trace.Window {
+		var ranks []*Rank
+		for id := range int64(2) {
+			f := newFeed()
+			for s := range int64(3) {
+				t, begin := 200*s, 200*s+stall*id
+				f = f.on(1, "ProfilerStep#"+itoa(s), t, t+200).on(1, "forward", begin, begin+20).on(1, "backward", begin+20, begin+30).
+					kernel("A", 1, begin, begin, begin+40).kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", 2, begin+25, begin+40, t+stall+50)
+			}
+			r := f.finish()
+			r.ID, r.World = int(id), 2
+			ranks = append(ranks, r)
+		}
+		windows, err := Windows(ranks, Options{Run: "job"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return windows[0]
+	}
+	w := stages(60)
+	if diff := cmp.Diff([]string{UnmappedDevice, "model.fwd_loss_device", "wait.model.backward", "comm.model.backward"}, w.Schema.Stages); diff != "" {
+		t.Fatalf("stages (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]int64{0, 60 * us, 40 * us, 40 * us, 60 * us, 0, 10 * us, 10 * us}, w.Step(1)); diff != "" {
+		t.Errorf("step 1 (-want +got):\n%s", diff)
+	}
+	if w := stages(9); slices.Contains(w.Schema.Stages, UnmappedDevice) {
+		t.Errorf("less than a twentieth of the time is a stage of its own: %v", w.Schema.Stages)
+	}
+}
+
 func TestClocks(t *testing.T) {
 	got := Clocks(job(1_000_000))
 	if got[0] != (Clock{}) || got[1].Offset != 1_000_000*us || got[1].Residual != 0 || got[1].Matches != 3 {

@@ -50,6 +50,7 @@ type Device struct {
 	Own        []int64   // by microstep and stage, stage fastest: its part of Start … End without communication
 	Busy       []int64   // likewise: time in which work that it launched ran, communication apart
 	Exposed    Exposures // communication that nothing else covers, by start
+	Unmapped   int64     // time of no stage before the last communication that a stage exposed
 }
 
 // Categories divides the time of a step on the device, D(t) to D(t+1) of the

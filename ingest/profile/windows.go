@@ -48,8 +48,14 @@ const (
 	eventSuffix  = "_cuda_event_ms"
 )
 
-// Unmapped is the only stage of ranks of which no annotation is mapped.
-const Unmapped = "step.unmapped_cpu_wall"
+// Unmapped is the only stage of ranks of which no annotation is mapped, and
+// UnmappedDevice the one, on the device, of what lies before the communication
+// of a step and in no stage: who loses time there makes others wait in the same
+// step, while what is left over in a step counts as its end.
+const (
+	Unmapped       = "step.unmapped_cpu_wall"
+	UnmappedDevice = "step.unmapped" + deviceSuffix
+)
 
 // Windows makes windows of the profiles of one run, one profile for each rank.
 // Steps that are cut off on some rank, and those that not all ranks have, are
@@ -154,6 +160,7 @@ const (
 	transferTime
 	wholeWait // of whole steps, in all groups
 	stepTime  // all of it: no stage is mapped
+	looseTime // of no stage, before the last communication
 )
 
 // chooseTimeline settles what is measured, and leaves out the ranks that did
@@ -284,6 +291,7 @@ func (c *converter) wall(s *Step) int64 {
 func (c *converter) fill(row []int64, r int, s *Step) {
 	stages := len(c.ranks[r].Stages)
 	own := make([]int64, stages*s.microsteps())
+	loose := int64(0)
 	wait, transfer := make([]int64, len(own)), make([]int64, len(own))
 	whole := int64(0)
 	for _, span := range s.Spans {
@@ -291,6 +299,7 @@ func (c *converter) fill(row []int64, r int, s *Step) {
 	}
 	if c.o.Timeline == OnDevice && s.Device != nil {
 		copy(own, s.Device.Own)
+		loose = s.Device.Unmapped
 		for e := range s.Device.Exposed.All() {
 			if e.Stage < 0 {
 				continue
@@ -317,6 +326,8 @@ func (c *converter) fill(row []int64, r int, s *Step) {
 			row[i] = whole
 		case stepTime:
 			row[i] = c.wall(s)
+		case looseTime:
+			row[i] = loose
 		default:
 			row[i] = col.sum(own, stages)
 		}

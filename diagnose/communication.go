@@ -15,7 +15,7 @@ import (
 // enoughShare is the part of the recording below which a slow link or a late rank is not called.
 const enoughShare = 0.01
 
-// Communication judges what logs and kernels of NCCL say: which rank comes late, which link or communicator is slow.
+// Communication judges what calls and kernels of NCCL say: which rank comes late, which link or communicator is slow.
 func Communication(r *traffic.Result, g frontier.Gates) RunVerdict {
 	v := RunVerdict{}
 	found := r.Suspects()

@@ -9,7 +9,7 @@ import (
 	"github.com/sfstat/sfstat/traffic"
 )
 
-// AddTraffic adds what logs and kernels of NCCL say of a run. A run without windows is judged by that alone.
+// AddTraffic adds what calls and kernels of NCCL say of a run. A run without windows is judged by that alone.
 func (s *Session) AddTraffic(run string, t *traffic.Result) { s.runOf(run).traffic = t }
 
 // heard joins the verdict of the windows with that of the traffic. Windows see who is late and where time goes, and not
@@ -34,9 +34,9 @@ func (j *judge) heard(v *RunVerdict) {
 			late = slices.Delete(late, at, at+1)
 		case len(slow) > 0 && j.victim(s):
 			s.Confidence = min(s.Confidence, Insufficient)
-			s.Evidence = append(s.Evidence, "not called: it comes of what the logs and kernels of NCCL show: "+lower(slow[0].Sentence))
+			s.Evidence = append(s.Evidence, "not called: it comes of what the calls and kernels of NCCL show: "+lower(slow[0].Sentence))
 		case len(c.Suspects) == 0 && heldAgainst(j.traffic) && s.Kind == KindStage:
-			s.Evidence = append(s.Evidence, "logs and kernels of NCCL: no rank comes late of itself again and again, and no link or communicator is surely slower than those that do the same")
+			s.Evidence = append(s.Evidence, "calls and kernels of NCCL: no rank comes late of itself again and again, and no link or communicator is surely slower than those that do the same")
 		}
 	}
 	lead := Suspect{}
@@ -72,7 +72,7 @@ func (j *judge) speak(v, c *RunVerdict, lead *Suspect) {
 // agree adds to a rank that the windows suspect that the traffic does too. What was too small to call for the windows, which see
 // what a meeting shows, may be called for all the collectives.
 func (s *Suspect) agree(late *Suspect) {
-	s.Evidence = append(s.Evidence, "logs and kernels of NCCL agree: "+lower(late.Sentence))
+	s.Evidence = append(s.Evidence, "calls and kernels of NCCL agree: "+lower(late.Sentence))
 	s.Ranks = late.Ranks
 	if s.Confidence < Supported {
 		s.Confidence, s.Sentence = Supported, late.Sentence

@@ -32,7 +32,7 @@ type run struct {
 	// launched are the operators behind the stages of the windows, compared.
 	launched []*opnames.Result
 	across   []*opnames.Result // between role groups
-	traffic  *traffic.Result   // nil: no logs and kernels of NCCL
+	traffic  *traffic.Result   // nil: no calls and kernels of NCCL
 }
 
 // New starts a session.

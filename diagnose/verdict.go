@@ -76,7 +76,7 @@ type Suspect struct {
 	Confidence Confidence
 	Evidence   []string
 	Windows    []int64 // the windows that show it
-	// Ranks are those at the ends of a link or of a communicator, where logs and kernels of NCCL tell; nil otherwise.
+	// Ranks are those at the ends of a link or of a communicator, where calls and kernels of NCCL tell; nil otherwise.
 	Ranks    []int
 	Sentence string // the suspect in one sentence, "" where the headline alone has it
 }

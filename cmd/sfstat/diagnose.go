@@ -17,7 +17,7 @@ func (p *program) diagnoseCommand() *cli.Command {
 		Name: "diagnose", Usage: "one verdict: who made the group slow, where, why, how sure", ArgsUsage: "PATH...",
 		Description: "Reads all windows and operator traces of all inputs and gives one ranked verdict per run. It never claims more than " +
 			"independent evidence agrees on: what cannot be told from the recording is said, with what would tell it. Debug logs of NCCL beside " +
-			"exports of Nsight Systems tell slow links and communicators.",
+			"exports of Nsight Systems, or what NCCL attaches to its ranges in them, tell slow links and communicators.",
 		Flags: join(analysisFlags(), profileFlags(), []cli.Flag{strictFlag(), failOnFlag()}, resultFlags()),
 		UsageText: `sfstat diagnose run/
 sfstat diagnose rank*.jsonl.zst --format md -o verdict.md
@@ -63,6 +63,7 @@ func (p *program) diagnose(c *cli.Context) error {
 	if err = p.addTraffic(c, s, runs, &in, err); err != nil {
 		return err
 	}
+	p.passedOver(c, in)
 	v := s.Verdict()
 	err = p.emit(c, func(w io.Writer) error {
 		return report.Input{Problems: in.problems}.Verdict(w, v, as, p.style(c))

@@ -10,6 +10,7 @@ import (
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/ingest/commfiles"
+	"github.com/sfstat/sfstat/ingest/nsight"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/traffic"
 )
@@ -24,8 +25,8 @@ func (r profiledRuns) see(item auto.Item) {
 	}
 }
 
-// addTraffic adds what logs of NCCL say together with exports of Nsight Systems: of all inputs where these are one
-// run, else of each folder that has both. Where there was nothing else to judge, failed, this may be enough.
+// addTraffic adds what logs of NCCL say together with exports of Nsight Systems, or those exports alone that have what NCCL attached to its
+// ranges: of all inputs where these are one run, else of each folder. Where there was nothing else to judge, failed, this may be enough.
 func (p *program) addTraffic(c *cli.Context, s *diagnose.Session, runs profiledRuns, in *inputs, failed error) error {
 	jobs := trafficJobs(in.read)
 	if len(jobs) == 0 || failed != nil && c.Bool("strict") {
@@ -36,14 +37,20 @@ func (p *program) addTraffic(c *cli.Context, s *diagnose.Session, runs profiledR
 	}
 	heard := 0
 	for _, j := range jobs {
-		if len(j.logs) == 0 || len(j.exports) == 0 {
+		if !j.tells() {
 			continue
 		}
 		t, err := p.traffic(j)
+		if err != nil && len(j.logs) == 0 {
+			continue // calls without kernels: the windows of the exports were read all the same
+		}
 		if err != nil {
 			p.say("%s: %s", prefix(c.Command.Name), oneLine(err))
 			in.problems = append(in.problems, report.Problem{Path: j.folder, Err: err})
 			continue
+		}
+		if len(t.Sources) == 0 {
+			continue // NCCL's ranges were not what they seemed
 		}
 		s.AddTraffic(j.run(runs), t)
 		heard++
@@ -58,6 +65,17 @@ func (p *program) addTraffic(c *cli.Context, s *diagnose.Session, runs profiledR
 type trafficJob struct {
 	folder        string
 	logs, exports []string
+}
+
+// tells says whether it has both kernels and calls. An export that cannot be searched for calls was refused before, or has none.
+func (j *trafficJob) tells() bool {
+	if len(j.logs) > 0 {
+		return len(j.exports) > 0
+	}
+	return slices.ContainsFunc(j.exports, func(path string) bool {
+		tells, err := nsight.TellsCalls(path)
+		return tells && err == nil
+	})
 }
 
 // run is the name of its run: that of the windows, where there are any.
@@ -111,4 +129,26 @@ func (p *program) traffic(j trafficJob) (*traffic.Result, error) {
 		return nil, err
 	}
 	return traffic.Analyze(traffic.Input{Log: found.Log, LogNames: found.LogNames, Exports: found.Exports, Names: found.Names}, traffic.Options{})
+}
+
+// passedOver says what NCCL left in the folders given that no verdict is made of. What was named is told as refused.
+func (p *program) passedOver(c *cli.Context, in inputs) {
+	left := map[auto.Format]int{}
+	for _, x := range in.read {
+		if !slices.ContainsFunc(in.problems, func(y report.Problem) bool { return y.Path == x.Path }) {
+			left[x.Format]++
+		}
+	}
+	say := func(n int, one, many, reader string) {
+		switch {
+		case n == 1:
+			p.remark(c, "%s: passed over 1 %s of %s", prefix(c.Command.Name), one, reader)
+		case n > 1:
+			p.remark(c, "%s: passed over %d %s of %s", prefix(c.Command.Name), n, many, reader)
+		}
+	}
+	say(left[auto.InspectorDump], "dump", "dumps", "NCCL's Inspector, which sfstat comm reads")
+	if left[auto.SQLite] == 0 { // else they were read with them
+		say(left[auto.NCCLLog], "debug log", "debug logs", "NCCL, which sfstat comm reads, and sfstat diagnose beside exports of Nsight Systems")
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/ingest/devicefile"
+	"github.com/sfstat/sfstat/ingest/inspector"
 	"github.com/sfstat/sfstat/ingest/optrace"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -26,6 +27,7 @@ const (
 	OperatorMeta      // the layout of an operator trace, in a file beside it
 	SQLite            // for Sniff any SQLite database
 	NCCLLog
+	InspectorDump // of NCCL's Inspector
 	JSON
 	Text
 	UTF16
@@ -35,7 +37,7 @@ const (
 )
 
 var formatNames = [...]string{"unknown", "packets", "wide CSV", "window archive", "profiler trace", "operator trace", "operator trace", "device times", "meta file",
-	"Nsight Systems export", "NCCL log", "JSON", "text", "UTF-16 text", "packed file", "binary data", "empty"}
+	"Nsight Systems export", "NCCL log", "Inspector dump", "JSON", "text", "UTF-16 text", "packed file", "binary data", "empty"}
 
 func (f Format) String() string {
 	if int(f) < len(formatNames) {
@@ -90,6 +92,8 @@ func (f Format) is() string {
 		return "device times, which sfstat breakdown reads"
 	case NCCLLog:
 		return "an NCCL debug log, which sfstat comm reads"
+	case InspectorDump:
+		return "a dump of NCCL's Inspector, which sfstat comm reads"
 	case JSON:
 		return "JSON, but neither packets nor a profiler trace"
 	case Binary:
@@ -219,6 +223,8 @@ func sniffJSON(text []byte) Format {
 		return Packets
 	case hasAny(text, `"`+devicefile.Schema+`"`):
 		return DeviceFile
+	case inspector.Recognise(text):
+		return InspectorDump
 	case hasAny(text, `"traceEvents"`, `"deviceProperties"`, `"distributedInfo"`, `"baseTimeNanoseconds"`),
 		hasAny(text, `"ph"`) && hasAny(text, `"ts"`, `"pid"`):
 		return Kineto

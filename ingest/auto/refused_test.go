@@ -37,6 +37,7 @@ var bad = map[string]struct {
 	"sqlite":                    {"SQLite format 3\x00\x10\x00", nil, "an SQLite database"},
 	"nccl log":                  {"n0:1:1 [0] NCCL INFO Bootstrap : Using eth0\n", trace.ErrFormat, "NCCL"},
 	"nccl log with colours":     {"\x1b[1mn0\x1b[0m:1:1 [0] NCCL INFO cudaDriverVersion 12020\n", trace.ErrFormat, "NCCL"},
+	"inspector dump":            {`{"header":{"id":"0x5f","rank":0},"metadata":{"pid":1},"coll_perf":{"coll":"AllReduce"}}` + "\n", trace.ErrFormat, "a dump of NCCL's Inspector, which sfstat comm reads"},
 	"operator csv":              {"dp_rank,stage,rank,step,optype,start_ts,duration\n0,0,0,0,fwd,1,2\n", trace.ErrMissing, `no column "seq_id", which an operator trace has`},
 	"meta alone":                {"trial_name: x\ndp_size: 2\npp_size: 3\n", trace.ErrFormat, "the meta file of an operator trace that is not among the inputs"},
 	"other csv":                 {"a,b,c\n1,2,3\n", trace.ErrFormat, "text that is no input"},

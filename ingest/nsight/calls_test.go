@@ -91,3 +91,35 @@ func TestCalls(t *testing.T) {
 		t.Errorf("%+v", x.Calls[0])
 	}
 }
+
+// Whether an export tells of calls is known without reading it all.
+func TestTellsCalls(t *testing.T) {
+	call := nsighttest.Range{Start: 100, End: 120, Text: "ncclAllReduce", Domain: 1, Payload: []nsighttest.Field{
+		{Name: "NCCL communicator ID", Type: nsighttest.Uint64, Value: 0xa}, {Name: "Message size [bytes]", Type: nsighttest.Size, Value: 8}}}
+	other := call
+	other.Payload = []nsighttest.Field{{Name: "Stage", Type: nsighttest.Int, Value: 3}}
+	for name, tt := range map[string]struct {
+		r    nsighttest.Range
+		form nsighttest.PayloadForm
+		want bool
+	}{
+		"as binary":                {call, nsighttest.AsBinary, true},
+		"as JSON":                  {call, nsighttest.AsJSON, true},
+		"not exported":             {call, nsighttest.NoPayloads, false},
+		"of another library":       {other, nsighttest.AsBinary, false},
+		"of another library, JSON": {other, nsighttest.AsJSON, false},
+	} {
+		path := filepath.Join(t.TempDir(), "x.sqlite")
+		p := nsighttest.Process{PID: 7, Ranges: []nsighttest.Range{tt.r}}
+		if err := nsighttest.Write(path, nsighttest.Export{Host: "n0", Processes: []nsighttest.Process{p}, Payloads: tt.form}); err != nil {
+			t.Fatal(err)
+		}
+		got, err := nsight.TellsCalls(path)
+		if err != nil || got != tt.want {
+			t.Errorf("%s: %t, %v", name, got, err)
+		}
+	}
+	if _, err := nsight.TellsCalls(filepath.Join(t.TempDir(), "none.sqlite")); err == nil {
+		t.Error("a file that is not there tells")
+	}
+}

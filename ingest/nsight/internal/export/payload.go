@@ -52,3 +52,24 @@ func (f *File) PayloadEnums(each func(domain, schema, size int64) error) error {
 	return f.scan(enumTable, []column{{name: "domainId", num: &domain}, {name: "schemaId", num: &schema}, {name: "size", num: &size}}, "",
 		func() error { return each(domain, schema, size) })
 }
+
+// PayloadTexts calls each with the payloads that the file has as JSON, and, where events refer to registered strings for them, with all
+// of those that begin as JSON does.
+func (f *File) PayloadTexts(each func(text string) error) error {
+	if f.Has(nvtxTable, "jsonText") {
+		var text string
+		err := f.scan(nvtxTable, []column{{name: "jsonText", text: &text}}, "WHERE jsonText IS NOT NULL", func() error { return each(text) })
+		if err != nil {
+			return err
+		}
+	}
+	if !f.Has(nvtxTable, "jsonTextId") {
+		return nil
+	}
+	return f.Strings(func(_ int64, value string) error {
+		if len(value) == 0 || value[0] != '{' {
+			return nil
+		}
+		return each(value)
+	})
+}

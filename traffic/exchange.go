@@ -1,8 +1,6 @@
 package traffic
 
 import (
-	"slices"
-
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
@@ -10,13 +8,15 @@ import (
 // exchange is a group of sends and receives that all ranks of a communicator run in one kernel each, as an all-to-all
 // is made of: it ends when the slowest of the ranks has what is for it.
 type exchange struct {
-	kernel  []int // of each member, None: not seen
-	match   []Match
-	peers   []map[int64]bool
-	sent    []int64 // bytes of each member
-	got     []int64
-	members int
-	broken  bool // a member has two kernels under one count
+	members map[int]*exchanger // by rank in the communicator; most groups are of two of many
+	broken  bool               // a member has two kernels under one count
+}
+
+// exchanger is one member.
+type exchanger struct {
+	match     Match
+	peers     map[int64]bool
+	sent, got int64 // bytes
 }
 
 // exchanges takes those in which every member serves two others or more for a collective; fewer are
@@ -33,48 +33,56 @@ func (a *assembly) exchanges() {
 		key := meetingKey{w.group, c.OpCount}
 		x := all[key]
 		if x == nil {
-			x = newExchange(a.groups[w.group].Ranks)
+			x = &exchange{members: map[int]*exchanger{}}
 			all[key], order = x, append(order, key)
 		}
 		x.add(a.sides[c.Comm].Rank, m, c.Op, c.Root, max(c.Bytes(), 0))
 	}
 	for _, key := range order {
-		if x := all[key]; x.whole() {
+		if x := all[key]; x.whole(a.groups[key.group].Ranks) {
 			a.exchanged(key, x)
 		}
 	}
 }
 
-func newExchange(n int) *exchange {
-	return &exchange{kernel: slices.Repeat([]int{None}, n), match: make([]Match, n), peers: make([]map[int64]bool, n), sent: make([]int64, n), got: make([]int64, n)}
-}
-
 func (x *exchange) add(member int, m Match, op nccl.Op, peer, bytes int64) {
-	if x.kernel[member] == None {
-		x.kernel[member], x.match[member], x.peers[member] = m.Kernel, m, map[int64]bool{}
-		x.members++
+	e := x.members[member]
+	if e == nil {
+		e = &exchanger{match: m, peers: map[int64]bool{}}
+		x.members[member] = e
 	}
-	x.broken = x.broken || x.kernel[member] != m.Kernel
-	x.match[member].Certain = x.match[member].Certain && m.Certain
-	x.peers[member][peer] = true
+	x.broken = x.broken || e.match.Kernel != m.Kernel
+	e.match.Certain = e.match.Certain && m.Certain
+	e.peers[peer] = true
 	if op == nccl.Send {
-		x.sent[member] += bytes
+		e.sent += bytes
 	} else {
-		x.got[member] += bytes
+		e.got += bytes
 	}
 }
 
 // whole says whether all members are there, each with several peers.
-func (x *exchange) whole() bool {
-	return !x.broken && x.members == len(x.kernel) && !slices.ContainsFunc(x.peers, func(p map[int64]bool) bool { return len(p) < 2 })
+func (x *exchange) whole(ranks int) bool {
+	if x.broken || len(x.members) != ranks {
+		return false
+	}
+	for _, e := range x.members {
+		if len(e.peers) < 2 {
+			return false
+		}
+	}
+	return true
 }
 
 // exchanged adds the collective.
 func (a *assembly) exchanged(key meetingKey, x *exchange) {
 	c := Collective{Communicator: key.group, Count: key.count, Op: nccl.SendRecv, Certain: true}
-	for _, m := range x.match {
-		a.join(&c, m)
+	most := int64(0)
+	for member := range len(x.members) {
+		e := x.members[member]
+		a.join(&c, e.match)
+		most = max(most, e.sent, e.got)
 	}
-	c.Bytes = max(slices.Max(x.sent), slices.Max(x.got))
+	c.Bytes = most
 	a.r.Collectives = append(a.r.Collectives, c)
 }

@@ -22,13 +22,13 @@ const (
 
 // infer says of all communicators what the operations, their sizes and the ranks suggest.
 func (a *assembly) infer() {
-	of := a.byRank()
+	p := a.parties()
 	for i := range a.r.Communicators {
 		if c := &a.r.Communicators[i]; !c.obvious() {
-			c.tensorOrData(of.joins(a.r.Communicators, c))
+			c.tensorOrData(p.company(c))
 		}
 	}
-	a.settle(of)
+	a.settle()
 }
 
 // control says whether only flags, losses and norms go over it.

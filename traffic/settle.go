@@ -5,28 +5,61 @@ import (
 	"slices"
 )
 
-// memberships is the communicators of each rank of the job, indices of Result.Communicators.
-type memberships map[int][]int
-
-func (a *assembly) byRank() memberships {
-	of := memberships{}
-	for i := range a.r.Communicators {
-		for _, r := range a.r.Communicators[i].Ranks {
-			of[r] = append(of[r], i)
-		}
-	}
-	return of
+// parties are the ranks of the job that have to do with each other, directly or through others: several, where several jobs lie
+// in one folder.
+type parties struct {
+	above map[int]int // of a rank, one of its party nearer to the head; a head has itself
+	ranks map[int]int // of a head, of its party
+	most  map[int]int // of a head, of a communicator of its party, ranks without a log included
 }
 
-// joins says whether another communicator joins a rank of c with one that c has not.
-func (m memberships) joins(all []Communicator, c *Communicator) company {
-	for _, r := range c.Ranks {
-		for _, i := range m[r] {
-			d := &all[i]
-			if d.NRanks > c.NRanks || slices.ContainsFunc(d.Ranks, func(x int) bool { return !c.has(x) }) {
-				return part
-			}
+// parties joins the ranks of each communicator. Nearly O(ranks of all communicators).
+func (a *assembly) parties() *parties {
+	p := &parties{above: map[int]int{}, ranks: map[int]int{}, most: map[int]int{}}
+	for i := range a.r.Communicators {
+		c := &a.r.Communicators[i]
+		for _, r := range c.Ranks {
+			p.join(p.head(c.Ranks[0]), p.head(r))
 		}
+		if len(c.Ranks) > 0 {
+			head := p.head(c.Ranks[0])
+			p.most[head] = max(p.most[head], c.NRanks)
+		}
+	}
+	return p
+}
+
+func (p *parties) head(rank int) int {
+	if _, known := p.above[rank]; !known {
+		p.above[rank], p.ranks[rank] = rank, 1
+	}
+	for p.above[rank] != rank {
+		p.above[rank] = p.above[p.above[rank]]
+		rank = p.above[rank]
+	}
+	return rank
+}
+
+// join puts the smaller of two parties below the larger.
+func (p *parties) join(x, y int) {
+	if x == y {
+		return
+	}
+	if p.ranks[x] < p.ranks[y] {
+		x, y = y, x
+	}
+	p.above[y] = x
+	p.ranks[x] += p.ranks[y]
+	p.most[x] = max(p.most[x], p.most[y])
+}
+
+// company says whether other communicators lead from the ranks of c to further ones.
+func (p *parties) company(c *Communicator) company {
+	if len(c.Ranks) == 0 {
+		return whole
+	}
+	if head := p.head(c.Ranks[0]); p.ranks[head] > len(c.Ranks) || p.most[head] > c.NRanks {
+		return part
 	}
 	return whole
 }
@@ -40,46 +73,52 @@ func (c *Communicator) has(rank int) bool {
 // settle compares communicators. Groups of two dimensions have at most one rank in common, so that what
 // joins several stages of a pipeline is not data parallelism; it may be the first and the last stage that
 // share an embedding. And groups that lie in the job like others are of their kind.
-func (a *assembly) settle(of memberships) {
+func (a *assembly) settle() {
+	pipes := a.byRank(func(c *Communicator) bool { return c.Kind == PipelineParallel })
 	for i := range a.r.Communicators {
-		if c := &a.r.Communicators[i]; c.Kind == DataParallel && c.NRanks > 1 && a.insidePipeline(c, of) {
+		if c := &a.r.Communicators[i]; c.Kind == DataParallel && c.NRanks > 1 && a.insidePipeline(c, pipes) {
 			c.Kind, c.Evidence = UnknownKind, []string{"it joins stages of one pipeline, as a shared embedding does"}
 		}
 	}
+	// Beside a group of experts, a rank is the only one that has its experts.
+	others := a.byRank(func(c *Communicator) bool {
+		return c.NRanks > 1 && (c.Kind == DataParallel || c.Kind == ExpertParallel)
+	})
 	for i := range a.r.Communicators {
-		if c := &a.r.Communicators[i]; c.Kind == DataParallel && c.NRanks == 1 && a.otherDimension(c, of) {
+		if c := &a.r.Communicators[i]; c.Kind == DataParallel && c.NRanks == 1 && slices.ContainsFunc(c.Ranks, func(r int) bool { return len(others[r]) > 0 }) {
 			c.Kind, c.Evidence = UnknownKind, []string{"one rank: nothing is communicated; its data-parallel or expert-parallel group is another"}
 		}
 	}
-	a.alike(of)
+	a.alike(pipes)
 }
 
-// otherDimension says whether the rank of c is in a data-parallel group of several, or one of experts: beside that, it is the
-// only one that has its experts.
-func (a *assembly) otherDimension(c *Communicator, of memberships) bool {
-	for _, r := range c.Ranks {
-		for _, i := range of[r] {
-			if d := &a.r.Communicators[i]; d.NRanks > 1 && (d.Kind == DataParallel || d.Kind == ExpertParallel) {
-				return true
+// memberships is communicators of each rank of the job, indices of Result.Communicators.
+type memberships map[int][]int
+
+func (a *assembly) byRank(which func(c *Communicator) bool) memberships {
+	of := memberships{}
+	for i := range a.r.Communicators {
+		if c := &a.r.Communicators[i]; which(c) {
+			for _, r := range c.Ranks {
+				of[r] = append(of[r], i)
 			}
 		}
 	}
-	return false
+	return of
 }
 
-func (a *assembly) insidePipeline(c *Communicator, of memberships) bool {
+func (a *assembly) insidePipeline(c *Communicator, pipes memberships) bool {
 	if len(c.Ranks) == 0 {
 		return false
 	}
-	return slices.ContainsFunc(of[c.Ranks[0]], func(i int) bool {
-		p := &a.r.Communicators[i]
-		return p.Kind == PipelineParallel && !slices.ContainsFunc(c.Ranks, func(r int) bool { return !p.has(r) })
+	return slices.ContainsFunc(pipes[c.Ranks[0]], func(i int) bool {
+		return !slices.ContainsFunc(c.Ranks, func(r int) bool { return !a.r.Communicators[i].has(r) })
 	})
 }
 
 // alike gives groups that lie in the job like others the kind of those, if those are of one kind. What is used as
 // experts or stages are shows that by itself.
-func (a *assembly) alike(of memberships) {
+func (a *assembly) alike(pipes memberships) {
 	type shape struct{ ranks, stride int }
 	votes := map[shape]map[Kind]int{}
 	for i := range a.r.Communicators {
@@ -94,7 +133,7 @@ func (a *assembly) alike(of memberships) {
 	for i := range a.r.Communicators {
 		c := &a.r.Communicators[i]
 		v := votes[shape{c.NRanks, c.stride()}]
-		if c.Kind != UnknownKind || c.usedAs() != UnknownKind || len(v) != 1 || c.control() || c.NRanks == 1 || a.insidePipeline(c, of) {
+		if c.Kind != UnknownKind || c.usedAs() != UnknownKind || len(v) != 1 || c.control() || c.NRanks == 1 || a.insidePipeline(c, pipes) {
 			continue
 		}
 		for k := range v {

@@ -50,8 +50,12 @@ type Communicator struct {
 }
 
 // maxRanks bounds the members of a communicator that is believed: more is no number
-// of GPUs.
-const maxRanks = 1 << 20
+// of GPUs. maxPlaces bounds the ranks of all communicators together, of whose sides there are none: a damaged line
+// costs no memory that its file has not. Sides beyond either are alone.
+const (
+	maxRanks  = 1 << 20
+	maxPlaces = 1 << 25
+)
 
 // key is what the sides of one communicator have in common.
 type key struct {
@@ -66,7 +70,7 @@ type key struct {
 // Group finds which sides are one communicator. Every side is in exactly one; the order is that of
 // the first side of each. Parents must come before their splits, as they do in a log.
 func Group(sides []Side) []Communicator {
-	g := grouping{sides: sides, at: map[key]int{}, of: make([]int, len(sides))}
+	g := grouping{sides: sides, at: map[key]int{}, taken: map[seat]int{}, of: make([]int, len(sides)), places: maxPlaces}
 	for i := range sides {
 		g.of[i] = g.place(i)
 	}
@@ -81,11 +85,20 @@ func Group(sides []Side) []Communicator {
 	return g.list
 }
 
+// seat is a rank of the communicators with one key; the first that has it free is the one of its next side.
+type seat struct {
+	key  key
+	rank int
+}
+
 type grouping struct {
 	sides []Side
 	list  []Communicator
 	at    map[key]int
 	of    []int // communicator of each side
+	taken map[seat]int
+
+	places int // that are left
 }
 
 // place puts a side into its communicator, or into a new one.
@@ -101,18 +114,21 @@ func (g *grouping) place(i int) int {
 	default:
 		return g.alone(i)
 	}
-	for ; ; k.again++ {
-		c, ok := g.at[k]
-		if !ok {
-			c = len(g.list)
-			g.at[k] = c
-			g.list = append(g.list, Communicator{Method: k.method, ID: s.ID, Ranks: s.Ranks, Sides: slices.Repeat([]int{None}, s.Ranks)})
+	turn := seat{k, s.Rank}
+	k.again = g.taken[turn]
+	c, ok := g.at[k]
+	if !ok {
+		if s.Ranks > g.places {
+			return g.alone(i)
 		}
-		if g.list[c].Sides[s.Rank] == None {
-			g.list[c].Sides[s.Rank] = i
-			return c
-		}
+		g.places -= s.Ranks
+		c = len(g.list)
+		g.at[k] = c
+		g.list = append(g.list, Communicator{Method: k.method, ID: s.ID, Ranks: s.Ranks, Sides: slices.Repeat([]int{None}, s.Ranks)})
 	}
+	g.list[c].Sides[s.Rank] = i
+	g.taken[turn]++
+	return c
 }
 
 func (g *grouping) alone(i int) int {

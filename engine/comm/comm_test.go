@@ -47,6 +47,24 @@ func TestGroup(t *testing.T) {
 	}
 }
 
+// What a damaged line claims costs no memory, and sides that come again and again no time.
+func TestGroupOfClaims(t *testing.T) {
+	var sides []Side
+	for i := range 4000 {
+		sides = append(sides, Side{ID: uint64(i + 1), Ranks: maxRanks, Parent: None}, Side{ID: 1 << 40, Ranks: 2, Parent: None})
+	}
+	places, believed := 0, 0
+	for _, c := range Group(sides) {
+		places += len(c.Sides)
+		if c.Method == ByID && c.Ranks == 2 {
+			believed++
+		}
+	}
+	if places > maxPlaces+len(sides) || believed != 4000 {
+		t.Errorf("%d places for %d sides, %d of 4000 communicators of two", places, len(sides), believed)
+	}
+}
+
 // meetings of a clock with noise, a tenth of them nonsense.
 func meetings(rng *rand.Rand, n int, offset int64, drift float64) []Meeting {
 	list := make([]Meeting, n)

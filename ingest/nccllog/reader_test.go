@@ -460,3 +460,23 @@ func TestNamed(t *testing.T) {
 		t.Errorf("%+v, want %+v", log.Processes, want)
 	}
 }
+
+// A size that no GPU holds is none, so that sums over a log do not overflow.
+func TestBytes(t *testing.T) {
+	for _, c := range []struct {
+		call Call
+		want int64
+	}{
+		{Call{Count: 3, Datatype: nccl.Float32}, 12},
+		{Call{Count: 3, Datatype: nccl.UnknownType}, 0},
+		{Call{Count: 7, Datatype: nccl.UnknownType, Size: 7}, 7},
+		{Call{Count: 1 << 38, Datatype: nccl.Float32}, 1 << 40},
+		{Call{Count: 1<<38 + 1, Datatype: nccl.Float32}, -1},
+		{Call{Count: 1<<64 - 1, Datatype: nccl.Int8}, -1},
+		{Call{Size: 1 << 62, Datatype: nccl.UnknownType}, -1},
+	} {
+		if got := c.call.Bytes(); got != c.want {
+			t.Errorf("%+v: %d bytes, want %d", c.call, got, c.want)
+		}
+	}
+}

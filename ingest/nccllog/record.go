@@ -83,17 +83,20 @@ type Call struct {
 	Size       int64          // bytes, where something else than the log tells them: Count is the same then, the type unknown
 }
 
-// Bytes is count times size of the type, 0 for an unknown type and -1 if that is no
-// int64.
+// maxBytes is more than a message of one rank can have: memory of GPUs is less. Sums over all calls of a log stay below the
+// largest int64.
+const maxBytes = 1 << 40
+
+// Bytes is count times size of the type, 0 for an unknown type and -1 if that is more than any rank holds.
 func (c *Call) Bytes() int64 {
-	if c.Size > 0 {
-		return c.Size
+	size, count := c.Size, uint64(1)
+	if size <= 0 {
+		size, count = c.Datatype.Size(), c.Count
 	}
-	size := uint64(c.Datatype.Size())
-	if size > 0 && c.Count > (1<<63-1)/size {
+	if size > 0 && count > uint64(maxBytes/size) {
 		return -1
 	}
-	return int64(c.Count * size)
+	return int64(count) * size
 }
 
 // Tuning is how NCCL chose to run a collective; only the communicator's first rank

@@ -58,6 +58,7 @@ func (j *judge) operations() {
 			if in == nil {
 				continue
 			}
+			in.describe(f)
 			if f.Stage != "" {
 				j.explain(f, in)
 			}
@@ -120,14 +121,19 @@ func insideOf(r *opnames.Result, rank int, stage string) *inside {
 // excess is by how much all operators take longer together, ns a step.
 func (in *inside) excess() float64 { return in.own - in.peers }
 
-// explain adds to a suspect what its operators say.
-func (j *judge) explain(f *finding, in *inside) {
+// describe adds to a suspect what its operators say.
+func (in *inside) describe(f *finding) {
 	f.inside = in
 	lines := in.sentences(f)
 	if wait := in.waiting(f); wait != "" {
 		lines = append(lines, wait)
 	}
 	f.Evidence = slices.Insert(slices.Clone(f.Evidence), min(2, len(f.Evidence)), lines...)
+}
+
+// explain lets a suspect in one stage be called for its operators, and adds the
+// one that explains most of it.
+func (j *judge) explain(f *finding, in *inside) {
 	j.confirm(f, in)
 	if d, ok := in.chief(); ok {
 		part := min(1, d.Excess()/max(d.Excess(), in.excess()))
@@ -193,9 +199,10 @@ func (in *inside) varies(delay int64) bool {
 	return mean <= t.Quantile(0.99)*sd/math.Sqrt(float64(n))
 }
 
-// chief is the operator that explains most of what the rank takes longer.
+// chief is the operator that explains most of what the rank takes longer, where
+// not all are slow alike.
 func (in *inside) chief() (opnames.Difference, bool) {
-	if len(in.sure) == 0 || in.sure[0].Excess() < chief*in.excess() {
+	if len(in.sure) == 0 || in.deviceWide() || in.sure[0].Excess() < chief*in.excess() {
 		return opnames.Difference{}, false
 	}
 	return in.sure[0], true
@@ -205,25 +212,22 @@ func (in *inside) chief() (opnames.Difference, bool) {
 func (in *inside) sentences(f *finding) []string {
 	switch {
 	case len(in.all) == 0:
-		return []string{fmt.Sprintf("operators: rank %d launched nothing on its device in %s: what it is late in there is its host's", in.rank, f.Stage)}
+		return []string{fmt.Sprintf("operators: rank %d launched nothing on its device in %s: what it is late in there is its host's", in.rank, f.extent())}
 	case len(in.sure) > 0:
 		return in.slow(f)
 	case !in.all[0].Tested:
 		return []string{fmt.Sprintf("operators: what rank %d launched in %s takes %s a step on its device, %s on its peers (too few for a test); most of the difference: %s",
-			in.rank, f.Stage, ms(int64(in.own)), ms(int64(in.peers)), in.compared(in.all[0]))}
+			in.rank, f.extent(), ms(int64(in.own)), ms(int64(in.peers)), in.compared(in.all[0]))}
 	}
 	return []string{fmt.Sprintf("operators: none that rank %d launched in %s surely takes longer than on its peers (%s a step together, %s there): the time goes between operators, or on the host",
-		in.rank, f.Stage, ms(int64(in.own)), ms(int64(in.peers)))}
+		in.rank, f.extent(), ms(int64(in.own)), ms(int64(in.peers)))}
 }
 
 // slow says how much of it which operators are, the largest first.
 func (in *inside) slow(f *finding) []string {
-	low, high := math.Inf(1), 0.0
-	for _, d := range in.sure {
-		low, high = min(low, d.Factor()), max(high, d.Factor())
-	}
-	what := in.longer(f.Stage)
-	if in.alike(low, high) {
+	what := in.longer(f.extent())
+	if in.deviceWide() {
+		low, high := in.factors()
 		what += fmt.Sprintf(", all by much the same factor (%.2f to %.2f): its device is slow there, not one operator", low, high)
 	}
 	out := []string{what}
@@ -244,9 +248,19 @@ func (in *inside) longer(stage string) string {
 		ofThem(len(in.sure), len(in.all)), in.rank, stage, verb, ms(int64(in.sureExcess)))
 }
 
-// alike reports whether factors are so many and so close to each other that no
-// operator is to blame.
-func (in *inside) alike(low, high float64) bool {
+// factors are the least and the largest by which operators surely take longer.
+func (in *inside) factors() (low, high float64) {
+	low = math.Inf(1)
+	for _, d := range in.sure {
+		low, high = min(low, d.Factor()), max(high, d.Factor())
+	}
+	return low, high
+}
+
+// deviceWide reports whether factors are so many and so close to each other
+// that no operator is to blame.
+func (in *inside) deviceWide() bool {
+	low, high := in.factors()
 	return len(in.sure) >= 3 && 2*len(in.sure) >= len(in.all) && high-1 < 1.5*(low-1)
 }
 

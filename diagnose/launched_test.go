@@ -112,15 +112,45 @@ func TestOperatorOfASuspect(t *testing.T) {
 }
 
 // TestSlowDevice: where all operators of a stage are slow by one factor, none
-// of them is a suspect.
+// of them is a suspect, not even one that is most of the time.
 func TestSlowDevice(t *testing.T) {
 	w := slowForward(t)
-	v := verdictWith(t, w, launched(w, 3, 6, 6, 90e6))
-	if len(v.Suspects) > 1 && v.Suspects[1].Kind == KindOp {
-		t.Errorf("an operator is named: %v", show(v.Suspects[1]))
+	for _, most := range []int64{1, 10} {
+		ops := launched(w, 3, 6, 6, 90e6)
+		for i := range ops.Rows {
+			if ops.Rows[i].Name == 1 {
+				ops.Rows[i].Dur *= most
+			}
+		}
+		v := verdictWith(t, w, ops)
+		if len(v.Suspects) > 1 && v.Suspects[1].Kind == KindOp {
+			t.Errorf("an operator is named: %v", show(v.Suspects[1]))
+		}
+		if !strings.Contains(v.Headline, " in "+simulate.StageForward+" (all operators alike)") {
+			t.Errorf("headline %q", v.Headline)
+		}
+		if !has(v.Suspects[0].Evidence, "all 6 that rank 3 launched", "its device is slow there, not one operator") {
+			t.Errorf("evidence %q", v.Suspects[0].Evidence)
+		}
 	}
-	if !has(v.Suspects[0].Evidence, "all 6 that rank 3 launched", "its device is slow there, not one operator") {
+}
+
+// TestSlowDeviceAllOver: of a rank that is late over several stages, the
+// operators of all of them are told.
+func TestSlowDeviceAllOver(t *testing.T) {
+	s := spec(8, 60, 4)
+	s.Work = []simulate.WorkFactor{{Ranks: []int{3}, Factor: 1.5}}
+	w := windows(t, s)[0]
+	v := verdictWith(t, w, launched(w, 3, 6, 6, 90e6))
+	if !strings.Contains(v.Headline, "in several stages (all operators alike)") || v.CapturePlan != nil {
+		t.Errorf("headline %q, plan %+v", v.Headline, v.CapturePlan)
+	}
+	if !has(v.Suspects[0].Evidence, "that rank 3 launched in all its stages surely take longer", "its device is slow there") {
 		t.Errorf("evidence %q", v.Suspects[0].Evidence)
+	}
+	v = verdictWith(t, w, launched(w, -1, 6, 6, 90e6))
+	if strings.Contains(v.Headline, "alike") || v.CapturePlan == nil || !has(v.Suspects[0].Evidence, "none that rank 3 launched in all its stages surely takes longer") {
+		t.Errorf("on the host: headline %q, plan %+v, evidence %q", v.Headline, v.CapturePlan, v.Suspects[0].Evidence)
 	}
 }
 

@@ -129,10 +129,16 @@ func (f *finding) where() string {
 		return where
 	}
 	if d, ok := f.inside.chief(); ok {
-		where += fmt.Sprintf(" (%s)", opnames.Label(d.Name))
+		return where + fmt.Sprintf(" (%s)", opnames.Label(d.Name))
+	}
+	if f.inside.deviceWide() {
+		return where + " (all operators alike)"
 	}
 	return where
 }
+
+// extent is the stage of a suspect, or that it is all of them.
+func (f *finding) extent() string { return cmp.Or(f.Stage, "all its stages") }
 
 // ranksAre is "rank 3 is" or "ranks 3-5 are".
 func ranksAre(ranks []int) string {
@@ -331,10 +337,10 @@ func (j *judge) plan(suspects []Suspect) *CapturePlan {
 	switch f.Kind {
 	case KindRank:
 		p.Ranks = append([]int{*f.Rank}, sample(w.Ranks, 2, append(f.together, *f.Rank))...)
-		p.Why = fmt.Sprintf("to see which operation makes rank %d late in %s, beside two ranks that are not", *f.Rank, cmp.Or(f.Stage, "all its stages"))
+		p.Why = fmt.Sprintf("to see which operation makes rank %d late in %s, beside two ranks that are not", *f.Rank, f.extent())
 		if f.inside != nil {
 			p.Tool = "torch.profiler with with_stack=True, or py-spy, on the host"
-			p.Why = fmt.Sprintf("to see what rank %d does in %s: its operators take no longer than its peers'", *f.Rank, f.Stage)
+			p.Why = fmt.Sprintf("to see what rank %d does in %s: its operators take no longer than its peers'", *f.Rank, f.extent())
 		}
 	case KindWorkload:
 		p.Ranks = sample(w.Ranks, 4, nil)

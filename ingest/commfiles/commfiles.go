@@ -76,7 +76,7 @@ func Read(paths []string, lim ingest.Limits) (*Found, error) {
 		if len(f.Problems) == 0 && f.foreign != nil {
 			return nil, f.foreign
 		}
-		err := errors.New("neither a debug log of NCCL nor an export of Nsight Systems in any input: record with NCCL_DEBUG=INFO " +
+		err := errors.New("no debug log of NCCL, no dump of its Inspector and no export of Nsight Systems in any input: record with NCCL_DEBUG=INFO " +
 			"NCCL_DEBUG_SUBSYS=INIT,COLL,TUNING,GRAPH, or with nsys profile --trace=cuda,nvtx and nsys export --type=sqlite")
 		for _, p := range f.Problems {
 			err = errors.Join(err, p.Err)

@@ -105,8 +105,11 @@ func TestTellsCalls(t *testing.T) {
 	}{
 		"as binary":                {call, nsighttest.AsBinary, true},
 		"as JSON":                  {call, nsighttest.AsJSON, true},
+		"decoded":                  {call, nsighttest.Decoded, true},
+		"decoded, as named":        {call, nsighttest.DecodedAsNamed, true},
 		"not exported":             {call, nsighttest.NoPayloads, false},
 		"of another library":       {other, nsighttest.AsBinary, false},
+		"of another, decoded":      {other, nsighttest.Decoded, false},
 		"of another library, JSON": {other, nsighttest.AsJSON, false},
 	} {
 		path := filepath.Join(t.TempDir(), "x.sqlite")

@@ -10,7 +10,7 @@ import (
 var errTold = errors.New("found")
 
 // TellsCalls says whether an export has what NCCL attaches to its NVTX ranges, so that [ReadCollectives] would find calls with
-// their sizes ([CommProcess.Payloads]). Only the layouts of payloads are looked at, and where there are none of NCCL's, payloads in JSON; so it costs
+// their sizes ([CommProcess.Payloads]). Only the layouts of payloads are looked at, and where none is NCCL's, payloads in JSON; so it costs
 // little where there are none. A payload of another library that looks like NCCL's is taken for one.
 func TellsCalls(path string) (tells bool, err error) {
 	f, err := export.Open(path)
@@ -18,21 +18,54 @@ func TellsCalls(path string) (tells bool, err error) {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	err = f.PayloadFields(func(field export.PayloadField) error {
+	r := &collectiveReader{recording: recording{file: f, path: path}}
+	for _, search := range []func() error{r.searchBinary, r.searchDecoded, r.searchTexts} {
+		if err := search(); errors.Is(err, errTold) {
+			return true, nil
+		} else if err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+// searchBinary ends with errTold where a layout of payloads has the size of a message.
+func (r *collectiveReader) searchBinary() error {
+	return r.file.PayloadFields(func(field export.PayloadField) error {
 		p := noPayload()
 		p.set(field.Name, 0)
 		return p.enough()
 	})
-	if err == nil {
-		err = f.PayloadTexts(func(text string) error {
-			p := jsonPayload(text)
-			return p.enough()
-		})
+}
+
+// searchDecoded does where a table of decoded payloads has.
+func (r *collectiveReader) searchDecoded() error {
+	tables, err := r.file.DecodedTables()
+	if err != nil || len(tables) == 0 {
+		return err
 	}
-	if errors.Is(err, errTold) {
-		return true, nil
+	names, err := r.fieldNames()
+	if err != nil {
+		return err
 	}
-	return false, err
+	for _, t := range tables {
+		for _, column := range t.Fields {
+			p := noPayload()
+			p.set(names[fold(column)], 0)
+			if err := p.enough(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// searchTexts does where a payload in JSON has.
+func (r *collectiveReader) searchTexts() error {
+	return r.file.PayloadTexts(func(text string) error {
+		p := jsonPayload(text)
+		return p.enough()
+	})
 }
 
 // enough is errTold for the payload of a call.

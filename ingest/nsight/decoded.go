@@ -32,6 +32,22 @@ func (r *collectiveReader) decoded() error {
 			return err
 		}
 	}
+	return r.links()
+}
+
+// links names the ranges that no table named by what the file has of their payloads' layouts alone.
+func (r *collectiveReader) links() error {
+	unnamed := 0
+	for _, ranges := range r.api {
+		for i := range ranges {
+			if ranges[i].step == unsaid {
+				unnamed++
+			}
+		}
+	}
+	if unnamed == 0 {
+		return nil
+	}
 	return r.file.PayloadLinks(func(event int64, process export.ProcessID, domain, schema int64) error {
 		if a := r.rangeOf(process, event); a != nil && r.mayBeNCCL(process, domain) {
 			a.named(schema)

@@ -14,7 +14,7 @@ import (
 // decoded gives the ranges of NCCL what stands of them in tables of decoded payloads, where the
 // exporter was asked for those. What a range was told by its own row stays. Cost: O(n log n) for n rows.
 func (r *collectiveReader) decoded() error {
-	tables, err := r.file.DecodedTables()
+	tables, err := r.file.DecodedTables(func(p export.ProcessID, domain int64) bool { return len(r.api[p]) > 0 && r.mayBeNCCL(p, domain) })
 	if err != nil {
 		return err
 	}
@@ -58,11 +58,8 @@ func (r *collectiveReader) links() error {
 
 func byEvent(a, b apiRange) int { return cmp.Compare(a.event, b.event) }
 
-// decodedTable reads one table, if it is of NCCL's domain and has fields that are known.
+// decodedTable reads one table: of NCCL's domain, or of one without a name.
 func (r *collectiveReader) decodedTable(t export.DecodedTable, names map[string]string) error {
-	if len(r.api[t.Process]) == 0 || !r.mayBeNCCL(t.Process, t.Domain) {
-		return nil
-	}
 	var fields []string // what the columns hold
 	t.Fields = slices.DeleteFunc(t.Fields, func(column string) bool {
 		name, known := names[fold(column)]

@@ -133,6 +133,10 @@ func TestDecoded(t *testing.T) {
 			`CREATE TABLE "DYNAMIC_NVTXPAYLOAD_DATATYPE_99999999999999999999_1_1" (eventId, "Rank")`,
 			`CREATE TABLE "` + reduceTable + `_counts" (eventId, idx, "Message size [bytes]"); INSERT INTO "` + reduceTable + `_counts" VALUES (4, 0, 5)`,
 			"CREATE VIEW TABLE_16777999 AS SELECT eventId, 1 AS Rank, 5 AS Bytes FROM " + reduceTable}},
+		{name: "more tables than one would look at", want: allTold, do: []string{
+			"PRAGMA writable_schema = on", "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9000) INSERT INTO sqlite_master " +
+				"SELECT 'table', 'DYNAMIC_NVTXPAYLOAD_DATATYPE_0_' || i || '_1', 'DYNAMIC_NVTXPAYLOAD_DATATYPE_0_' || i || '_1', 2, " +
+				"'CREATE TABLE DYNAMIC_NVTXPAYLOAD_DATATYPE_0_' || i || '_1 (eventId)' FROM n"}},
 		{name: "columns with quotes", want: allTold, do: []string{`ALTER TABLE ` + reduceTable + ` ADD COLUMN "a"" ] ' [Rank"`,
 			`ALTER TABLE ` + reduceTable + ` RENAME COLUMN Message_size__bytes_ TO "message ""size"" [bytes]"`}},
 		{name: "a domain of another's", want: untold, do: []string{"DROP TABLE " + reduceTable,

@@ -19,23 +19,26 @@ type DecodedTable struct {
 // follow; and the name of a field in those of arrays, which are not looked at.
 const decodedPrefix = "DYNAMIC_NVTXPAYLOAD_DATATYPE_"
 
-// maxDecoded bounds the tables that are looked at: a process of NCCL's has some
-// twenty.
+// maxDecoded bounds the tables that are wanted: NCCL has some twenty for a
+// process.
 const maxDecoded = 1 << 13
 
-// DecodedTables finds the tables of decoded payloads, of those that name the
-// event of each row.
-func (f *File) DecodedTables() ([]DecodedTable, error) {
-	names, err := f.list("SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 1 AND substr(name, 1, ?) = ? ORDER BY name LIMIT ?",
-		len(decodedPrefix), decodedPrefix, maxDecoded)
+// DecodedTables finds the tables of decoded payloads that are wanted, of those
+// that name the event of each row, by their names.
+func (f *File) DecodedTables(wanted func(ProcessID, int64) bool) ([]DecodedTable, error) {
+	names, err := f.list("SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 1 AND substr(name, 1, ?) = ? ORDER BY name",
+		len(decodedPrefix), decodedPrefix)
 	if err != nil {
 		return nil, explain(err)
 	}
 	var all []DecodedTable
 	for _, name := range names {
 		t, ok := decodedTable(name)
-		if !ok {
+		if !ok || !wanted(t.Process, t.Domain) {
 			continue
+		}
+		if len(all) == maxDecoded {
+			break
 		}
 		if f.tables[name], err = f.list("SELECT name FROM pragma_table_info(?)", name); err != nil {
 			return nil, explain(err)

@@ -40,7 +40,7 @@ func (r *collectiveReader) searchBinary() error {
 
 // searchDecoded does where a table of decoded payloads has.
 func (r *collectiveReader) searchDecoded() error {
-	tables, err := r.file.DecodedTables()
+	tables, err := r.file.DecodedTables(func(export.ProcessID, int64) bool { return true })
 	if err != nil || len(tables) == 0 {
 		return err
 	}

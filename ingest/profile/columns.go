@@ -135,7 +135,7 @@ func (c *converter) addUnmapped() {
 	if most < leastUnmapped {
 		return
 	}
-	c.add(column{what: looseTime}, UnmappedDevice)
+	c.add(column{what: unmappedTime}, UnmappedDevice)
 	c.note(trace.NoteRecorder, "%s is what lies in no stage before the last communication of a step, %.1f %% of the time of rank %d, who has most: annotations or a stage map tell what it is",
 		UnmappedDevice, 100*most, whose)
 }

@@ -158,9 +158,9 @@ const (
 	deviceTime
 	waitTime
 	transferTime
-	wholeWait // of whole steps, in all groups
-	stepTime  // all of it: no stage is mapped
-	looseTime // of no stage, before the last communication
+	wholeWait    // of whole steps, in all groups
+	stepTime     // all of it: no stage is mapped
+	unmappedTime // of no stage, before the last communication
 )
 
 // chooseTimeline settles what is measured, and leaves out the ranks that did
@@ -285,53 +285,6 @@ func (c *converter) wall(s *Step) int64 {
 		return s.Device.End - s.Device.Start
 	}
 	return s.End - s.Start
-}
-
-// fill sets the durations of one step.
-func (c *converter) fill(row []int64, r int, s *Step) {
-	stages := len(c.ranks[r].Stages)
-	own := make([]int64, stages*s.microsteps())
-	loose := int64(0)
-	wait, transfer := make([]int64, len(own)), make([]int64, len(own))
-	whole := int64(0)
-	for _, span := range s.Spans {
-		own[s.microstep(span.Start)*stages+span.Stage] += span.End - span.Start
-	}
-	if c.o.Timeline == OnDevice && s.Device != nil {
-		copy(own, s.Device.Own)
-		loose = s.Device.Unmapped
-		for e := range s.Device.Exposed.All() {
-			if e.Stage < 0 {
-				continue
-			}
-			until := e.End
-			if e.Collective >= 0 {
-				until = max(e.Start, min(e.End, c.unawaited[r][e.Collective]))
-			}
-			if c.severalGroups {
-				whole += e.End - until
-			} else {
-				wait[e.Microstep*stages+e.Stage] += e.End - until
-			}
-			transfer[e.Microstep*stages+e.Stage] += until - e.Start
-		}
-	}
-	for i, col := range c.stages {
-		switch col.what {
-		case waitTime:
-			row[i] = col.sum(wait, stages)
-		case transferTime:
-			row[i] = col.sum(transfer, stages)
-		case wholeWait:
-			row[i] = whole
-		case stepTime:
-			row[i] = c.wall(s)
-		case looseTime:
-			row[i] = loose
-		default:
-			row[i] = col.sum(own, stages)
-		}
-	}
 }
 
 // sample adds the busy time of the device to a window of host stages, as CUDA

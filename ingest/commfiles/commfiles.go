@@ -3,8 +3,8 @@
 //
 // Folders are searched with all that is below them. A file that was named and is neither is
 // a problem; one that was found in a folder is passed over. A file that cannot be
-// read does not keep the others from being read. The order in which paths are given does not matter. A log may
-// come through a pipe, or as "-" from standard input.
+// read does not keep the others from being read; a copy of one before it is a problem too. The order in which paths are given does
+// not matter. A log may come through a pipe, or as "-" from standard input.
 package commfiles
 
 import (
@@ -35,7 +35,8 @@ type Found struct {
 	Problems  []Problem
 	Passed    int // files in folders that are none of these
 
-	foreign error // the first of them that another command reads
+	foreign    error // the first of them that another command reads
+	beginnings beginnings
 }
 
 // Problem is a file that was refused.
@@ -61,7 +62,7 @@ type file struct {
 // Read reads all logs and exports of paths.
 func Read(paths []string, lim ingest.Limits) (*Found, error) {
 	files, problems := find(paths)
-	f := &Found{Problems: problems}
+	f := &Found{Problems: problems, beginnings: beginnings{}}
 	b := nccllog.NewBuilder(lim)
 	for _, c := range files {
 		if err := f.read(c, b, lim); err != nil {
@@ -105,6 +106,19 @@ func (f *Found) read(c file, b *nccllog.Builder, lim ingest.Limits) error {
 		return nil
 	case kind > other:
 		return kind.instead(c.path)
+	case kind == other:
+		return trace.At(trace.Pos{File: c.path}, trace.Bad(trace.ErrFormat,
+			"no line of NCCL's debug log in its first %d bytes, no SQLite export of Nsight Systems, and no dump of NCCL's Inspector: record with NCCL_DEBUG=INFO", sniffed))
+	}
+	if err := f.beginnings.copied(c.path, src, lim); err != nil {
+		return err
+	}
+	return f.take(c, kind, src, b, lim)
+}
+
+// take reads a file of which it is known what it is.
+func (f *Found) take(c file, kind kind, src *ingest.Source, b *nccllog.Builder, lim ingest.Limits) error {
+	switch {
 	case kind == inspectorDump:
 		d, err := inspector.Read(src, lim)
 		if err != nil {
@@ -121,9 +135,6 @@ func (f *Found) read(c file, b *nccllog.Builder, lim ingest.Limits) error {
 		}
 		f.Exports, f.Names = append(f.Exports, export), append(f.Names, c.name)
 		return nil
-	case kind == other:
-		return trace.At(trace.Pos{File: c.path}, trace.Bad(trace.ErrFormat,
-			"no line of NCCL's debug log in its first %d bytes, no SQLite export of Nsight Systems, and no dump of NCCL's Inspector: record with NCCL_DEBUG=INFO", sniffed))
 	}
 	f.LogNames = append(f.LogNames, c.name)
 	return b.Read(src)

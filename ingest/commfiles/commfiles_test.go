@@ -1,7 +1,10 @@
 package commfiles
 
 import (
+	"bytes"
 	"compress/gzip"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/trace"
 )
 
 const run = "../../fixtures/comm/run"
@@ -163,5 +167,53 @@ func TestOrder(t *testing.T) {
 	}
 	if !slices.Equal(got.LogNames, want.LogNames) || !slices.Equal(got.Names, want.Names) || !slices.Equal(got.Log.Files, want.Log.Files) {
 		t.Errorf("logs %q, exports %q in one order, %q, %q in another", want.LogNames, want.Names, got.LogNames, got.Names)
+	}
+}
+
+// A copy counts nothing twice, whatever it is called and however it is packed; what only begins like another file is read.
+func TestCopies(t *testing.T) {
+	dir := t.TempDir()
+	copyTo(t, filepath.Join(dir, "a.log"), "nccl.node0.4000.log")
+	copyTo(t, filepath.Join(dir, "b", "same.sqlite"), "node0.sqlite")
+	copyTo(t, filepath.Join(dir, "same.sqlite"), "node0.sqlite")
+	text, err := os.ReadFile(filepath.Join(dir, "a.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	packed, err := os.Create(filepath.Join(dir, "b.log.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := gzip.NewWriter(packed)
+	if _, err = z.Write(text); err == nil {
+		err = errors.Join(z.Close(), packed.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	once, err := Read([]string{filepath.Join(run, "nccl.node0.4000.log")}, ingest.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := Read([]string{dir}, ingest.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found.LogNames) != 1 || len(found.Exports) != 1 || len(found.Problems) != 2 || len(found.Log.Calls) != len(once.Log.Calls) {
+		t.Errorf("%v, %v: %d calls, want %d; %v", found.LogNames, found.Names, len(found.Log.Calls), len(once.Log.Calls), found.Problems)
+	}
+	for _, p := range found.Problems {
+		if !errors.Is(p.Err, trace.ErrDuplicate) || !strings.Contains(p.Err.Error(), "a copy of "+dir) {
+			t.Errorf("%s: %v", p.Path, p.Err)
+		}
+	}
+	long := bytes.Repeat([]byte("a line of a program that writes a lot before NCCL does\n"), sniffed/50)
+	for i, end := range []string{"", "more\n"} {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("long%d.log", i)), append(append(slices.Clone(text), long...), end...), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if found, err = Read([]string{dir}, ingest.Limits{}); err != nil || len(found.LogNames) != 3 || len(found.Problems) != 2 {
+		t.Errorf("files that begin alike: %v, %v, %v", found.LogNames, found.Problems, err)
 	}
 }

@@ -1,0 +1,64 @@
+package commfiles
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"io"
+	"os"
+
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// beginnings is the files read so far by what they begin with, as far as a file is looked at to tell what it is. A copy, packed
+// or not, would count every call twice.
+type beginnings map[[sha256.Size]byte][]string
+
+// copied is the error of a file that has the same bytes as one before it, nil for one that has not. Only files that begin alike
+// are read to compare them; a pipe is read once and compared with nothing.
+func (b beginnings) copied(path string, src *ingest.Source, lim ingest.Limits) error {
+	if info, err := os.Stat(path); path == ingest.Stdin || err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	head, err := src.Peek(sniffed)
+	if err != nil && err != io.EOF {
+		return nil // it is told when the file is read
+	}
+	key := sha256.Sum256(head)
+	for _, other := range b[key] {
+		if equal(path, other, lim) {
+			return trace.At(trace.Pos{File: path}, trace.Bad(trace.ErrDuplicate, "a copy of %s, byte for byte: it is left out, so that nothing counts twice", other))
+		}
+	}
+	b[key] = append(b[key], path)
+	return nil
+}
+
+// equal says whether two files have the same bytes, once they are unpacked.
+func equal(x, y string, lim ingest.Limits) bool {
+	a, err := open(x, lim)
+	if err != nil {
+		return false
+	}
+	defer a.Close()
+	b, err := open(y, lim)
+	if err != nil {
+		return false
+	}
+	defer b.Close()
+	p, q := make([]byte, 64<<10), make([]byte, 64<<10)
+	for {
+		n, errA := io.ReadFull(a, p)
+		m, errB := io.ReadFull(b, q)
+		switch {
+		case !bytes.Equal(p[:n], q[:m]):
+			return false
+		case ended(errA) && ended(errB):
+			return true
+		case errA != nil || errB != nil:
+			return false
+		}
+	}
+}
+
+func ended(err error) bool { return err == io.EOF || err == io.ErrUnexpectedEOF }

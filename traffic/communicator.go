@@ -15,7 +15,7 @@ type Communicator struct {
 	ID       string // commId, or what else tells it from the others
 	Kind     Kind
 	Evidence []string // of the kind
-	Ranks    []int    // of the job, that left a log
+	Ranks    []int    // of the job, that left a log, ascending, each once
 	NRanks   int
 	Sides    []int // indices of Log.Communicators, of those ranks
 	Met      bool  // put together by ends of collectives alone
@@ -99,6 +99,7 @@ func (a *assembly) describe(g *comm.Communicator, calls [][]int) Communicator {
 	}
 	slices.SortFunc(c.Ops, func(x, y OpUse) int { return cmp.Or(cmp.Compare(y.Calls, x.Calls), cmp.Compare(x.Op, y.Op)) })
 	slices.Sort(c.Ranks)
+	c.Ranks = slices.Compact(c.Ranks) // a process may have several sides, one for each of its GPUs
 	c.Hosts = len(hosts)
 	c.Signature = a.signature(calls[busiest], busiest)
 	return c

@@ -533,6 +533,11 @@ func TestMissingRankWithholdsStrength(t *testing.T) {
 	if !strings.HasPrefix(v.Headline, "Incomplete data, 1 of 8 ranks missing: ") {
 		t.Errorf("headline %q", v.Headline)
 	}
+	other := *w.Select([]int{0})
+	other.FirstStep, other.Index, other.Side = w.FirstStep+int64(w.Steps()), w.Index+1, nil
+	if v := verdictOn(t, part, &other); !strings.HasPrefix(v.Headline, "Incomplete data, 1 to 7 of 8 ranks missing in each of 2 windows: ") {
+		t.Errorf("headline of two windows %q", v.Headline)
+	}
 }
 
 func TestWindowsAreCompared(t *testing.T) {

@@ -226,14 +226,20 @@ func listed(ranks []int) string {
 
 // caveat opens the headline when the data are not what they should be.
 func (j *judge) caveat() string {
-	missing, limited := 0, false
-	for _, w := range j.windows {
-		missing = max(missing, len(w.Main.Quality.Missing))
+	least, most, limited := 0, 0, false // ranks that are missing
+	for i, w := range j.windows {
+		n := len(w.Main.Quality.Missing)
+		if i == 0 {
+			least = n
+		}
+		least, most = min(least, n), max(most, n)
 		limited = limited || slices.Contains(w.Main.Labels, frontier.TelemetryLimited)
 	}
 	switch {
-	case missing > 0:
-		return fmt.Sprintf("Incomplete data, %d of %d ranks missing: ", missing, j.windows[0].Main.WorldSize)
+	case least < most:
+		return fmt.Sprintf("Incomplete data, %d to %d of %d ranks missing in each of %d windows: ", least, most, j.windows[0].Main.WorldSize, len(j.windows))
+	case most > 0:
+		return fmt.Sprintf("Incomplete data, %d of %d ranks missing: ", most, j.windows[0].Main.WorldSize)
 	case limited:
 		return "Incomplete telemetry: "
 	}

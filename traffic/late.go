@@ -86,13 +86,21 @@ func middle(list []int64) int64 {
 const parts = 16
 
 // chances is of each rank, where all ranks are alike, the chance that it or any other has most of what is charged in as many
-// of the parts: n·P(Binomial(parts, 1/n) ≥ k).
+// of the parts: n·P(Binomial(parts, 1/n) ≥ k), n the ranks that met any.
 func (r *Result) chances(met []int) []float64 {
-	n := len(r.Ranks)
-	wins := make([]int, n)
+	there := make([]bool, len(r.Ranks))
+	n := 0
+	for _, i := range met {
+		for _, p := range r.Collectives[i].Parts {
+			if !there[p.Rank] {
+				there[p.Rank], n = true, n+1
+			}
+		}
+	}
+	wins := make([]int, len(r.Ranks))
 	rounds := min(parts, len(met))
 	for b := range rounds {
-		sums := make([]int64, n)
+		sums := make([]int64, len(r.Ranks))
 		for at := b * len(met) / rounds; at < (b+1)*len(met)/rounds; at++ {
 			for _, p := range r.Collectives[met[at]].Parts {
 				sums[p.Rank] += p.Own
@@ -102,7 +110,7 @@ func (r *Result) chances(met []int) []float64 {
 			wins[slices.Index(sums, top)]++
 		}
 	}
-	out := make([]float64, n)
+	out := make([]float64, len(r.Ranks))
 	for i := range out {
 		out[i] = min(1, float64(n)*atLeast(rounds, wins[i], 1/float64(max(n, 2))))
 	}
@@ -137,8 +145,8 @@ func (c *Collective) second() (t int64) {
 	return t
 }
 
-// A rank stands out when it surely has most of what began with a rank, and more of it than the median rank by
-// this part of the time.
+// A rank stands out when it surely has most of what began with a rank, and more of it than the (lower) median rank, of two the
+// other, by this part of the time.
 const (
 	enoughMet  = 20
 	worthwhile = 0.02
@@ -158,7 +166,11 @@ func (r *Result) Latecomers() (found []Lateness, shares []float64) {
 			owns = append(owns, l.Own)
 		}
 	}
-	usual := middle(owns)
+	if len(owns) == 0 {
+		return nil, nil
+	}
+	slices.Sort(owns)
+	usual := owns[(len(owns)-1)/2]
 	for _, l := range all {
 		if l.Met >= enoughMet && l.Chance <= surely && float64(l.Own-usual) >= worthwhile*float64(span) {
 			found = append(found, l)

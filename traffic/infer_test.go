@@ -2,7 +2,10 @@ package traffic
 
 import (
 	"fmt"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/sfstat/sfstat/ingest/nccllog"
 	"github.com/sfstat/sfstat/ingest/nsight"
@@ -293,5 +296,22 @@ func TestInference(t *testing.T) {
 				t.Errorf("%s: %d communicators of %d", c.name, seen, len(c.want))
 			}
 		}
+	}
+}
+
+// Ranks that no communicator joins, over others or directly, are told apart; one by itself is of no set.
+func TestSeveral(t *testing.T) {
+	a := &assembly{r: &Result{Communicators: []Communicator{
+		{Ranks: []int{0, 1}, NRanks: 2}, {Ranks: []int{1, 2}, NRanks: 2}, {Ranks: []int{5, 4}, NRanks: 2}, {Ranks: []int{7}, NRanks: 1}, {},
+	}}}
+	if diff := cmp.Diff([][]int{{0, 1, 2}, {4, 5}}, a.parties().several()); diff != "" {
+		t.Error(diff)
+	}
+	if a.apart(); len(a.r.Notes) != 1 || !strings.Contains(a.r.Notes[0], ": 0-2; 4-5. ") {
+		t.Errorf("notes %q", a.r.Notes)
+	}
+	a.r.Notes, a.r.Communicators = nil, append(a.r.Communicators, Communicator{Ranks: []int{2, 4}, NRanks: 2})
+	if a.apart(); len(a.r.Notes) != 0 {
+		t.Errorf("notes %q", a.r.Notes)
 	}
 }

@@ -3,6 +3,8 @@ package traffic
 import (
 	"fmt"
 	"strings"
+
+	"github.com/sfstat/sfstat/trace"
 )
 
 // notes says how things were found, and what was not.
@@ -32,6 +34,7 @@ func (a *assembly) notes() {
 	if len(how) > 0 {
 		a.note("processes of logs and exports were paired: %s", strings.Join(how, ", "))
 	}
+	a.apart()
 	if exact > 0 {
 		a.note("calls of %d of %d ranks are tied to their kernels by NCCL's own NVTX ranges, in which they were launched: nothing is guessed there", exact, len(a.r.Ranks))
 	}
@@ -65,4 +68,22 @@ func (a *assembly) notes() {
 			break
 		}
 	}
+}
+
+// apart says that ranks have nothing to do with each other.
+func (a *assembly) apart() {
+	const shown = 4
+	var names []string
+	sets := a.parties().several()
+	if len(sets) < 2 {
+		return
+	}
+	for _, ranks := range sets[:min(shown, len(sets))] {
+		names = append(names, trace.RankList(ranks))
+	}
+	if len(sets) > shown {
+		names = append(names, "…")
+	}
+	a.note("%d sets of ranks share no communicator, not even over others: %s. Give each job a folder of its own; if this is one job, the logs lack the communicators that join them",
+		len(sets), strings.Join(names, "; "))
 }

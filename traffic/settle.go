@@ -53,6 +53,23 @@ func (p *parties) join(x, y int) {
 	p.most[x] = max(p.most[x], p.most[y])
 }
 
+// several lists the ranks of each party of at least two, in order.
+func (p *parties) several() (list [][]int) {
+	of := map[int][]int{}
+	for rank := range p.above {
+		head := p.head(rank)
+		of[head] = append(of[head], rank)
+	}
+	for _, ranks := range of {
+		if len(ranks) > 1 {
+			slices.Sort(ranks)
+			list = append(list, ranks)
+		}
+	}
+	slices.SortFunc(list, slices.Compare)
+	return list
+}
+
 // company says whether other communicators lead from the ranks of c to further ones.
 func (p *parties) company(c *Communicator) company {
 	if len(c.Ranks) == 0 {

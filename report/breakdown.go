@@ -82,7 +82,6 @@ type timesJSON struct {
 	Idle               int64   `json:"idle_ns"`
 	ExposedComm        int64   `json:"exposed_communication_ns"`
 	ExposedMemory      int64   `json:"exposed_memory_ns"`
-	Blurred            int64   `json:"blurred_ns"`
 	ComputeShare       *number `json:"compute_share"`
 	CommunicationShare *number `json:"communication_share"`
 	MemoryShare        *number `json:"memory_share"`
@@ -94,7 +93,7 @@ type timesJSON struct {
 func timesOf(t *breakdown.Times) timesJSON {
 	share := func(c breakdown.Category) *number { return knownNumber(t.Share(c)) }
 	return timesJSON{Span: t.Span, Compute: t.In[breakdown.Compute], Communication: t.In[breakdown.Communication], Memory: t.In[breakdown.Memory],
-		Idle: t.In[breakdown.Idle], ExposedComm: t.In[breakdown.ExposedComm], ExposedMemory: t.In[breakdown.ExposedMemory], Blurred: t.Blurred,
+		Idle: t.In[breakdown.Idle], ExposedComm: t.In[breakdown.ExposedComm], ExposedMemory: t.In[breakdown.ExposedMemory],
 		ComputeShare: share(breakdown.Compute), CommunicationShare: share(breakdown.Communication), MemoryShare: share(breakdown.Memory),
 		IdleShare: share(breakdown.Idle), ExposedCommShare: share(breakdown.ExposedComm), ExposedOfComm: knownNumber(t.Exposed())}
 }
@@ -203,7 +202,6 @@ func breakdownRows(b Breakdowns) *table {
 		fields = append(fields, field[x]{name + "_ns", kindInteger, func(r x) cell { return wholeCell(r.times().In[c]) }})
 	}
 	fields = append(fields,
-		field[x]{"blurred_ns", kindInteger, func(r x) cell { return wholeCell(r.times().Blurred) }},
 		field[x]{"exposed_part_of_communication", kindReal, func(r x) cell { return realCell(r.times().Exposed()) }},
 		field[x]{"standing_out", kindList, func(r x) cell {
 			var in []string

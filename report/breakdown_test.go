@@ -32,7 +32,7 @@ func breakdowns() map[string]Breakdowns {
 			Steps: []trace.DeviceStep{divided(7, compute, communication, communication/2), divided(8, compute, communication, communication/2)}})
 	}
 	odd := &trace.DeviceRun{Run: "=odd|\x1b[31m`<b>", Ranks: []trace.DeviceRank{{Rank: trace.Rank{ID: 1_000_000, Host: "@host\n<i>"}, Steps: []trace.DeviceStep{
-		{Step: math.MaxInt64, Start: 0, End: 1 << 60, First: 1, Last: 1 << 59, Compute: 1 << 58, Memory: 5, Idle: 3 << 58, Blurred: 1 << 40}}}},
+		{Step: math.MaxInt64, Start: 0, End: 1 << 60, First: 1, Last: 1 << 59, Compute: 1 << 58, Memory: 5, Idle: 3 << 58}}}},
 		Notes: []trace.Note{{Kind: trace.NoteRecorder, Text: "rank 1000000: cut\x1b[1m off"}}}
 	nothing := &trace.DeviceRun{Ranks: []trace.DeviceRank{{Steps: []trace.DeviceStep{{Step: -3, Start: 5, End: 5}}}, {Steps: []trace.DeviceStep{{Step: -3, Start: 5, End: 9, Idle: 4}}}}}
 	out := make(map[string]Breakdowns)

@@ -39,7 +39,6 @@ func breakdownDocument(b Breakdowns) document {
 func whole(r *breakdown.Result) (t breakdown.Times) {
 	for i := range r.Ranks {
 		t.Span += r.Ranks[i].Span
-		t.Blurred += r.Ranks[i].Blurred
 		for c := range t.In {
 			t.In[c] += r.Ranks[i].In[c]
 		}
@@ -210,9 +209,6 @@ func breakdownNotes(r *breakdown.Result) []string {
 	default:
 		notes = append(notes, fmt.Sprintf("Ranks were held against their peers in %s: a healthy run has a mark with probability %s or less; differences below %s have none",
 			counted(r.Tests, "comparison"), percentOf(r.Option.Alpha), percentOf(r.Option.Least)))
-	}
-	if t.Blurred > 0 {
-		notes = append(notes, fmt.Sprintf("Neighbouring pieces of work were merged: idle time may be up to %s longer in all, %s of the time", length(float64(t.Blurred)), finePercent(float64(t.Blurred)/float64(t.Span))))
 	}
 	for _, n := range r.Notes {
 		notes = append(notes, n.Text)

@@ -27,5 +27,4 @@ type DeviceStep struct {
 	Memory        int64 // copies and fills
 	Idle          int64 // nothing ran
 	ExposedComm   int64 // communication that no compute covers
-	Blurred       int64 // at most this much of idle time was taken for something; 0 where all work was counted, as readers of profiles do
 }

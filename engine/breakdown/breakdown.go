@@ -69,9 +69,8 @@ func (c Category) Word() string { return strings.ReplaceAll(c.String(), " ", "_"
 
 // Times divides a stretch of time, in nanoseconds.
 type Times struct {
-	Span    int64
-	In      [categories]int64 // by Category
-	Blurred int64             // at most this much of idle time was taken for something
+	Span int64
+	In   [categories]int64 // by Category
 }
 
 // Share is a category's part of the span, 0 to 1; NaN where there is none.
@@ -103,7 +102,6 @@ func (r *Rank) Whole() Times {
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		t.Span += s.Span
-		t.Blurred += s.Blurred
 		for c, ns := range s.In {
 			t.In[c] += ns
 		}
@@ -217,5 +215,4 @@ func (t *Times) add(s *trace.DeviceStep) {
 		ExposedComm: s.ExposedComm, ExposedMemory: span - s.Idle - s.Compute - s.ExposedComm} {
 		t.In[c] += ns
 	}
-	t.Blurred += s.Blurred
 }

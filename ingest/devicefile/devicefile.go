@@ -2,12 +2,12 @@
 // profilers recorded them: [trace.DeviceRun] as JSON Lines.
 //
 //	{"schema":"sfstat.device/1","run":"job","ranks":2,"notes":[{"kind":"recorder","text":"…"}]}
-//	{"rank":0,"host":"n0","local_rank":0,"role":{"dp":0},"steps":[[4,100,900,110,880,600,200,10,40,90,0],…]}
+//	{"rank":0,"host":"n0","local_rank":0,"role":{"dp":0},"steps":[[4,100,900,110,880,600,200,10,40,90],…]}
 //	…
 //
 // A line for each rank; a step is its number, start, end, first and last moment
-// of work, and what it spent computing, communicating, moving memory, idle, in
-// communication that nothing covers, and blurred, all in nanoseconds. What is
+// of work, and what it spent computing, communicating, moving memory, idle, and
+// in communication that nothing covers, all in nanoseconds. What is
 // written is read as it was.
 package devicefile
 
@@ -36,8 +36,11 @@ type note struct {
 	Text string `json:"text"`
 }
 
-// numbers are those of a step, in the order of the package's doc.
-type numbers [11]int64
+// numbers are those of a step, in the order of the package's doc. Not an array:
+// encoding/json would fill up a short one, and pass over what is too much.
+type numbers []int64
+
+const perStep = 10
 
 type line struct {
 	Rank      int            `json:"rank"`
@@ -67,7 +70,7 @@ func Write(w io.Writer, d *trace.DeviceRun) error {
 			l.Role[c.Axis] = c.Index
 		}
 		for _, s := range r.Steps {
-			l.Steps = append(l.Steps, numbers{s.Step, s.Start, s.End, s.First, s.Last, s.Compute, s.Communication, s.Memory, s.Idle, s.ExposedComm, s.Blurred})
+			l.Steps = append(l.Steps, numbers{s.Step, s.Start, s.End, s.First, s.Last, s.Compute, s.Communication, s.Memory, s.Idle, s.ExposedComm})
 		}
 		if err := out.Encode(l); err != nil {
 			return err
@@ -166,8 +169,11 @@ func (l *line) rank() (trace.DeviceRank, error) {
 	}
 	until := int64(-trace.MaxTotal)
 	for _, n := range l.Steps {
+		if len(n) != perStep {
+			return d, trace.Bad(trace.ErrFormat, "a step of %d numbers, expected %d", len(n), perStep)
+		}
 		s := trace.DeviceStep{Step: n[0], Start: n[1], End: n[2], First: n[3], Last: n[4], Compute: n[5], Communication: n[6],
-			Memory: n[7], Idle: n[8], ExposedComm: n[9], Blurred: n[10]}
+			Memory: n[7], Idle: n[8], ExposedComm: n[9]}
 		if err := check(&s, until); err != nil {
 			return d, err
 		}
@@ -188,7 +194,7 @@ func check(s *trace.DeviceStep, until int64) error {
 	case s.First < s.Start || s.Last < s.First || s.Last > s.End:
 		return trace.Bad(trace.ErrFormat, "step %d from %d to %d ns has work from %d to %d", s.Step, s.Start, s.End, s.First, s.Last)
 	}
-	for _, part := range [...]int64{s.Compute, s.Communication, s.Memory, s.Idle, s.ExposedComm, s.Blurred} {
+	for _, part := range [...]int64{s.Compute, s.Communication, s.Memory, s.Idle, s.ExposedComm} {
 		if part < 0 || part > span {
 			return trace.Bad(trace.ErrFormat, "step %d takes %d ns and has %d ns of something", s.Step, span, part)
 		}

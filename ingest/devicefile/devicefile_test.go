@@ -15,7 +15,7 @@ import (
 func example() *trace.DeviceRun {
 	return &trace.DeviceRun{Run: "job", Notes: []trace.Note{{Kind: trace.NoteRecorder, Text: "steps 1 are left out"}}, Ranks: []trace.DeviceRank{
 		{Rank: trace.Rank{ID: 0, Host: "n0", Role: trace.Role{{Axis: "dp"}, {Axis: "tp", Index: 1}}}, Steps: []trace.DeviceStep{
-			{Step: 4, Start: 100, End: 900, First: 110, Last: 880, Compute: 600, Communication: 200, Memory: 10, Idle: 40, ExposedComm: 90, Blurred: 1},
+			{Step: 4, Start: 100, End: 900, First: 110, Last: 880, Compute: 600, Communication: 200, Memory: 10, Idle: 40, ExposedComm: 90},
 			{Step: 5, Start: 900, End: 1500, First: 900, Last: 900}}},
 		{Rank: trace.Rank{ID: 3, LocalRank: -1}, Steps: []trace.DeviceStep{{Step: 4, Start: 0, End: 10}}},
 	}}
@@ -49,6 +49,8 @@ func TestRefused(t *testing.T) {
 		{`"tp":1`, `"tp":-1`, "negative coordinate"},
 		{`"steps":[[4,0`, `"steps":[],"x":[[4,0`, "rank 3 has no steps"},
 		{"[4,100", `["4",100`, "x:2: "},
+		{"[4,100,900,", "[4,100,900,110,", "x:2: a step of 11 numbers, expected 10"},
+		{"[4,100,900,", "[4,100,", "x:2: a step of 9 numbers, expected 10"},
 		{"}\n{", "} {", "x:1: more than one value"},
 	} {
 		_, err := Read(strings.NewReader(strings.Replace(text(t), c.old, c.changed, 1)), "x", ingest.Limits{})
@@ -65,7 +67,7 @@ func TestRefused(t *testing.T) {
 
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(text(f)))
-	f.Add([]byte(`{"schema":"sfstat.device/1","ranks":1}` + "\n" + `{"rank":0,"steps":[[0,0,9,0,9,9,9,9,9,9,9]]}`))
+	f.Add([]byte(`{"schema":"sfstat.device/1","ranks":1}` + "\n" + `{"rank":0,"steps":[[0,0,9,0,9,9,9,9,9,9]]}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		d, err := Read(bytes.NewReader(b), "x", ingest.Limits{Line: 1 << 16})
 		if err != nil {

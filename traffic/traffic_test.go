@@ -150,6 +150,26 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
+// A process whose log is lost has the number of no other of its host, where logs and exports number alike.
+func TestOtherNumber(t *testing.T) {
+	in := fixture(t, logFiles[:2], exportFiles[:1])
+	x := in.Exports[0]
+	x.Processes[1].PID += 1000
+	for i := range x.Processes { // without what else tells them apart
+		x.Processes[i].HasBus, x.Processes[i].Device = false, -1
+	}
+	onlyByPID(t, analyze(t, in, Options{}))
+}
+
+func onlyByPID(t *testing.T, r *Result) {
+	t.Helper()
+	for _, k := range r.Ranks {
+		if k.Logged && k.Export != None && k.Pairing != ByPID {
+			t.Errorf("rank %d of %s is paired by %v", k.Rank, k.Host, k.Pairing)
+		}
+	}
+}
+
 // Where nothing tells one rank of a host from another, pairs are doubted, and no match is certain.
 func TestDoubtful(t *testing.T) {
 	in := fixture(t, logFiles[:2], exportFiles[:1])

@@ -29,6 +29,22 @@ func invented(t *testing.T, s job.Spec, change func(dir string)) *Result {
 	return analyze(t, Input{Log: found.Log, LogNames: found.LogNames, Exports: found.Exports, Names: found.Names}, Options{})
 }
 
+// A process whose log is lost does what ranks of other hosts do, at the same times. Hosts that go by the same names in
+// logs and exports tell that it is none of those.
+func TestOtherHost(t *testing.T) {
+	s, err := job.Scenario("slow-card", 3, 77)
+	if err != nil {
+		t.Fatal(err)
+	}
+	onlyByPID(t, invented(t, s, func(dir string) {
+		for _, lost := range []string{"nccl.node1.4035.log", "node2.sqlite"} {
+			if err := os.Remove(filepath.Join(dir, lost)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}))
+}
+
 func pipelineJob(t *testing.T, name string, nodes int) job.Spec {
 	t.Helper()
 	s, err := job.Scenario(name, nodes, 5)

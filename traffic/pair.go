@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sfstat/sfstat/engine/align"
 	"github.com/sfstat/sfstat/ingest/nccllog"
 	"github.com/sfstat/sfstat/ingest/nsight"
 )

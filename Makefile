@@ -67,7 +67,7 @@ bench: ## all benchmarks, for benchstat (BENCH=regexp)
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
 
 detection: ## docs/detection.md: how often the verdict on operator traces is right (minutes)
-	$(GO) run ./bench/detection -traces 2400 -seed 4 -o docs/detection.md
+	$(GO) run ./eval/detection -traces 2400 -seed 4 -o docs/detection.md
 
 fuzz: ## every fuzz target for FUZZTIME
 	@set -e; for pkg in $$($(GO) list ./...); do \

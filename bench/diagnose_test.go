@@ -10,10 +10,10 @@ import (
 
 	"github.com/sfstat/sfstat/archive"
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/ingest/csv"
 	"github.com/sfstat/sfstat/ingest/packet"
-	"github.com/sfstat/sfstat/simulate"
 	"github.com/sfstat/sfstat/trace"
 )
 

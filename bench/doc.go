@@ -4,6 +4,6 @@
 //
 //	go test -run '^$' -bench . ./bench
 //
-// bench/detection measures not time but how often a verdict is right;
+// eval/detection measures not time but how often a verdict is right;
 // bench/overhead what the recorder costs a real DDP job.
 package bench

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/eval/simulate/pipeline"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/optrace"
 	"github.com/sfstat/sfstat/internal/largedata"
-	"github.com/sfstat/sfstat/simulate/pipeline"
 )
 
 // BenchmarkOperators goes from an operator trace in a Parquet file to a

@@ -8,7 +8,7 @@ import (
 	"github.com/sfstat/sfstat/engine/blame"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/ks"
-	"github.com/sfstat/sfstat/engine/passes"
+	"github.com/sfstat/sfstat/engine/microbatch"
 	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/engine/zscore"
 	"github.com/sfstat/sfstat/trace"
@@ -25,7 +25,7 @@ type Operators struct {
 	Offset   int64 // by how much clocks were aligned, at most, ns
 
 	Replay   *whatif.Result
-	Passes   *passes.Result // nil where stages run different passes
+	Passes   *microbatch.Result // nil where stages run different passes
 	Rhythm   *ks.Result
 	Outliers *zscore.Result
 	Walks    *opviews.Walks
@@ -100,9 +100,9 @@ func examine(t *trace.OpTrace) (*examined, error) {
 	}
 	if in := v.Passes(); in != nil {
 		e.microbatches = in.Microbatches
-		o := passes.DefaultOptions()
+		o := microbatch.DefaultOptions()
 		o.Alpha = operatorAlpha
-		if e.Passes, err = passes.Analyze(*in, o); err != nil {
+		if e.Passes, err = microbatch.Analyze(*in, o); err != nil {
 			return nil, err
 		}
 	}

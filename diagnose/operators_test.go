@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sfstat/sfstat/eval/simulate/pipeline"
 	"github.com/sfstat/sfstat/fixtures/optrace/pipesim"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/optrace"
 	"github.com/sfstat/sfstat/internal/largedata"
-	"github.com/sfstat/sfstat/simulate/pipeline"
 	"github.com/sfstat/sfstat/trace"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/sfstat/sfstat/simulate/pipeline"
+	"github.com/sfstat/sfstat/eval/simulate/pipeline"
 	"github.com/sfstat/sfstat/trace"
 )
 

@@ -5,14 +5,14 @@ import (
 	"math"
 	"slices"
 
-	"github.com/sfstat/sfstat/engine/passes"
+	"github.com/sfstat/sfstat/engine/microbatch"
 	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/engine/zscore"
 	"github.com/sfstat/sfstat/trace"
 )
 
-// passesLevel is a level of engine/passes.
-type passesLevel = passes.Level
+// passesLevel is a level of engine/microbatch.
+type passesLevel = microbatch.Level
 
 // wide are theories that are about no single place. They are priced with the
 // local faults mended, so that a straggler is not counted as unevenness.

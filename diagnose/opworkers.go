@@ -74,7 +74,7 @@ func (j *opJudge) marks() []mark {
 	}
 	for o := range j.long() {
 		op, every := j.operators[j.series[o.Series].Op], o.Step == zscore.EveryStep
-		ofPasses := every && op.Seq == opviews.Total && op.Class.IsCompute() // engine/passes judges these
+		ofPasses := every && op.Seq == opviews.Total && op.Class.IsCompute() // engine/microbatch judges these
 		if ofPasses && j.clearlySlow(o.Worker) {
 			j.marked[o.Worker].few = true
 		}

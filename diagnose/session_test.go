@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/engine/frontier"
-	"github.com/sfstat/sfstat/simulate"
+	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace"
 )
 

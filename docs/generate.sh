@@ -51,7 +51,7 @@ campaign() {
 evaluation() {
 	mkdir "$EVAL"
 	for spec in e3 e3-curve e6 e7 field nofault; do
-		sfstat campaign run "campaign/specs/$spec.yaml" -o "$EVAL/$spec" -q
+		sfstat campaign run "eval/campaign/specs/$spec.yaml" -o "$EVAL/$spec" -q
 		sfstat campaign tables "$EVAL/$spec" -q
 	done
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/engine/bootstrap"
-	"github.com/sfstat/sfstat/overhead"
+	"github.com/sfstat/sfstat/eval/overhead"
 )
 
 const overheadSchema = "sfstat.overhead/1"

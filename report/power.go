@@ -8,14 +8,14 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/engine/bootstrap"
-	"github.com/sfstat/sfstat/power"
+	"github.com/sfstat/sfstat/eval/detectability"
 )
 
 const powerSchema = "sfstat.power/1"
 
 // Power writes how large a delay must be to be found. CSV is one row per length
 // of window, stage and answer.
-func Power(w io.Writer, a *power.Account, f Format, s Style) error {
+func Power(w io.Writer, a *detectability.Account, f Format, s Style) error {
 	switch f {
 	case JSON:
 		return writeJSON(w, powerOf(a))
@@ -26,7 +26,7 @@ func Power(w io.Writer, a *power.Account, f Format, s Style) error {
 }
 
 // powerDocument is the answer, what it rests on, and a table for each length.
-func powerDocument(a *power.Account) document {
+func powerDocument(a *detectability.Account) document {
 	d := document{headline{powerHeadline(a), diagnose.Insufficient}, prose(powerBasis(a))}
 	if b := powerDoubts(a); len(b) > 0 {
 		d = append(d, heading("Read with care"), b)
@@ -43,7 +43,7 @@ func powerDocument(a *power.Account) document {
 }
 
 // powerHeadline answers for windows of the first length.
-func powerHeadline(a *power.Account) string {
+func powerHeadline(a *detectability.Account) string {
 	if len(a.Windows) == 0 {
 		return "Nothing was asked."
 	}
@@ -54,8 +54,8 @@ func powerHeadline(a *power.Account) string {
 	var called, never []string
 	from, to := int64(0), int64(0)
 	for i := range w.Stages {
-		t := w.Stages[i].Thresholds[power.Called]
-		if t.State == power.Beyond {
+		t := w.Stages[i].Thresholds[detectability.Called]
+		if t.State == detectability.Beyond {
 			never = append(never, w.Stages[i].Name)
 			continue
 		}
@@ -84,7 +84,7 @@ func span(from, to int64) string {
 	return low + " to " + high
 }
 
-func whyNever(w *power.Window, names []string) string {
+func whyNever(w *detectability.Window, names []string) string {
 	for i := range w.Stages {
 		for _, name := range names {
 			if w.Stages[i].Name == name && !w.Stages[i].Meets {
@@ -99,17 +99,17 @@ func whyNever(w *power.Window, names []string) string {
 func chosen(ns int64) string { return strconv.FormatFloat(float64(ns)/1e6, 'g', 6, 64) + " ms" }
 
 // askedHeadline says whether the delay that was asked about is called.
-func askedHeadline(a *power.Account, w *power.Window) string {
+func askedHeadline(a *detectability.Account, w *detectability.Window) string {
 	var yes, no, meet []string
 	least := int64(-1)
 	for i := range w.Stages {
 		s := &w.Stages[i]
-		t := s.Thresholds[power.Called]
-		if t.State != power.Beyond && (least < 0 || t.Delay < least) {
+		t := s.Thresholds[detectability.Called]
+		if t.State != detectability.Beyond && (least < 0 || t.Delay < least) {
 			least = t.Delay
 		}
 		switch {
-		case s.Asked != nil && shareOf(s.Asked.Rates[power.Called]) >= a.Power:
+		case s.Asked != nil && shareOf(s.Asked.Rates[detectability.Called]) >= a.Power:
 			yes = append(yes, s.Name)
 		case s.Meets:
 			meet = append(meet, s.Name)
@@ -132,7 +132,7 @@ func askedHeadline(a *power.Account, w *power.Window) string {
 }
 
 // powerBasis says what the answer rests on.
-func powerBasis(a *power.Account) string {
+func powerBasis(a *detectability.Account) string {
 	s := fmt.Sprintf("Called means at least supported, in %s of windows or more. %s of run %s (%s, %s a step, meeting in %s) drawn anew in blocks of %d, with a delay of one rank: %s for each delay, seed %d.",
 		percentOf(a.Power), counted(a.Rounds, "step"), a.Run, counted(a.Ranks, "rank"), length(float64(a.StepTime)), a.Meeting, a.Block, counted(a.Replicates, "window"), a.Seed)
 	var calls []string
@@ -145,7 +145,7 @@ func powerBasis(a *power.Account) string {
 	return s
 }
 
-func powerDoubts(a *power.Account) bullets {
+func powerDoubts(a *detectability.Account) bullets {
 	var b bullets
 	if a.Suspect != "" {
 		b = append(b, "The recording itself is not free of faults, so thresholds are for one fault beside another: "+a.Suspect)
@@ -167,8 +167,8 @@ func powerDoubts(a *power.Account) bullets {
 
 // mostAstray is the stage with the most wrong calls at some delay; nil without
 // any.
-func mostAstray(w *power.Window) *power.Stage {
-	var worst *power.Stage
+func mostAstray(w *detectability.Window) *detectability.Stage {
+	var worst *detectability.Stage
 	for i := range w.Stages {
 		s := &w.Stages[i]
 		if s.Astray != nil && s.Astray.Wrong.K > 0 && (worst == nil || s.Astray.Wrong.K > worst.Astray.Wrong.K) {
@@ -179,7 +179,7 @@ func mostAstray(w *power.Window) *power.Stage {
 }
 
 // thresholdTable is one row per stage.
-func thresholdTable(a *power.Account, w *power.Window) *table {
+func thresholdTable(a *detectability.Account, w *detectability.Window) *table {
 	t := &table{columns: []column{
 		{head: "stage", kind: kindName}, {head: "called", kind: kindText}, {head: "top-2", kind: kindText}, {head: "top-1", kind: kindText},
 		{head: "paper-2", kind: kindText, spare: a.Asked > 0}, {head: "paper-1", kind: kindText, spare: a.Asked > 0},
@@ -190,18 +190,18 @@ func thresholdTable(a *power.Account, w *power.Window) *table {
 	for i := range w.Stages {
 		s := &w.Stages[i]
 		row := []cell{textCell(s.Name)}
-		for _, answer := range []power.Answer{power.Called, power.RoutedSecond, power.RoutedFirst, power.PaperSecond, power.PaperFirst} {
+		for _, answer := range []detectability.Answer{detectability.Called, detectability.RoutedSecond, detectability.RoutedFirst, detectability.PaperSecond, detectability.PaperFirst} {
 			row = append(row, textCell(thresholdWords(s.Thresholds[answer])))
 		}
 		if s.Asked != nil {
-			row = append(row, realCell(shareOf(s.Asked.Rates[power.Called])))
+			row = append(row, realCell(shareOf(s.Asked.Rates[detectability.Called])))
 		}
 		t.rows = append(t.rows, row)
 	}
 	return t
 }
 
-func thresholdWordsMean(a *power.Account) string {
+func thresholdWordsMean(a *detectability.Account) string {
 	s := fmt.Sprintf("top-2, top-1: the stage is among the first two, first, by the automatic cut; paper-2, paper-1: by the paper's. any: without a delay; none: not up to %s.",
 		length(float64(a.Most)))
 	if a.Asked > 0 {
@@ -210,11 +210,11 @@ func thresholdWordsMean(a *power.Account) string {
 	return s
 }
 
-func thresholdWords(t power.Threshold) string {
+func thresholdWords(t detectability.Threshold) string {
 	switch t.State {
-	case power.Already:
+	case detectability.Already:
 		return "any"
-	case power.Beyond:
+	case detectability.Beyond:
 		return "none"
 	}
 	return length(float64(t.Delay))

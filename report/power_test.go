@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/engine/bootstrap"
-	"github.com/sfstat/sfstat/power"
+	"github.com/sfstat/sfstat/eval/detectability"
 )
 
 func rateIn(k, n int) bootstrap.Rate {
@@ -18,31 +18,31 @@ func rateIn(k, n int) bootstrap.Rate {
 }
 
 // powerStage is a stage that is called from some delay on, 0 for never.
-func powerStage(name string, meets bool, called int64) power.Stage {
-	s := power.Stage{Name: name, Meets: meets}
+func powerStage(name string, meets bool, called int64) detectability.Stage {
+	s := detectability.Stage{Name: name, Meets: meets}
 	for i := range s.Thresholds {
-		s.Thresholds[i] = power.Threshold{Delay: 45e6, Below: 44e6, Guess: 45.2e6, Rate: rateIn(81, 100)}
+		s.Thresholds[i] = detectability.Threshold{Delay: 45e6, Below: 44e6, Guess: 45.2e6, Rate: rateIn(81, 100)}
 	}
-	s.Thresholds[power.RoutedSecond] = power.Threshold{State: power.Already, Guess: -1, Rate: rateIn(100, 100)}
-	s.Thresholds[power.Called] = power.Threshold{Delay: called, Below: called - 1e6, Guess: 24e6, Rate: rateIn(83, 100)}
+	s.Thresholds[detectability.RoutedSecond] = detectability.Threshold{State: detectability.Already, Guess: -1, Rate: rateIn(100, 100)}
+	s.Thresholds[detectability.Called] = detectability.Threshold{Delay: called, Below: called - 1e6, Guess: 24e6, Rate: rateIn(83, 100)}
 	if called == 0 {
-		s.Thresholds[power.Called] = power.Threshold{State: power.Beyond, Delay: 400e6, Below: 400e6, Guess: 24e6, Rate: rateIn(2, 100)}
+		s.Thresholds[detectability.Called] = detectability.Threshold{State: detectability.Beyond, Delay: 400e6, Below: 400e6, Guess: 24e6, Rate: rateIn(2, 100)}
 	}
 	return s
 }
 
-func powerAccount(stages ...power.Stage) *power.Account {
-	return &power.Account{Run: "job-42", Ranks: 8, Rounds: 119, StepTime: 218e6, Meeting: "model.backward_cpu_wall", Power: 0.8, Most: 436e6,
-		Replicates: 100, Block: 11, Seed: 1, Windows: []power.Window{{Steps: 120, FalseCalls: rateIn(0, 100), Stages: stages}}}
+func powerAccount(stages ...detectability.Stage) *detectability.Account {
+	return &detectability.Account{Run: "job-42", Ranks: 8, Rounds: 119, StepTime: 218e6, Meeting: "model.backward_cpu_wall", Power: 0.8, Most: 436e6,
+		Replicates: 100, Block: 11, Seed: 1, Windows: []detectability.Window{{Steps: 120, FalseCalls: rateIn(0, 100), Stages: stages}}}
 }
 
 // asking adds a delay that was asked about, and in how many of 100 windows each
 // stage calls it.
-func asking(a *power.Account, ns int64, called ...int) *power.Account {
+func asking(a *detectability.Account, ns int64, called ...int) *detectability.Account {
 	a.Asked = ns
 	for i, k := range called {
-		t := &power.Tried{Delay: ns, Wrong: rateIn(0, 100)}
-		t.Rates[power.Called] = rateIn(k, 100)
+		t := &detectability.Tried{Delay: ns, Wrong: rateIn(0, 100)}
+		t.Rates[detectability.Called] = rateIn(k, 100)
 		a.Windows[0].Stages[i].Asked = t
 	}
 	return a
@@ -51,29 +51,29 @@ func asking(a *power.Account, ns int64, called ...int) *power.Account {
 // powerCases are what an account may look like, and its headline.
 var powerCases = []struct {
 	name     string
-	make     func() *power.Account
+	make     func() *detectability.Account
 	headline string
 }{
-	{"plain", func() *power.Account {
+	{"plain", func() *detectability.Account {
 		return powerAccount(powerStage("data.next_wait", false, 25.8e6), powerStage("model.backward_cpu_wall", true, 0), powerStage("optim.step_cpu_wall", false, 31e6))
 	}, "In windows of 120 steps of this job, a rank is called, with its stage, when it loses 25.8 ms to 31.0 ms a step or more; not in model.backward_cpu_wall, where the ranks meet and times do not show who was late."},
-	{"yes", func() *power.Account {
+	{"yes", func() *detectability.Account {
 		return asking(powerAccount(powerStage("data.next_wait", false, 25.8e6), powerStage("model.backward_cpu_wall", true, 0)), 30e6, 99, 0)
 	}, "Yes: a rank that loses 30 ms in every step of a window of 120 would be called, with its stage; but in model.backward_cpu_wall, where the ranks meet, times do not show who was late."},
-	{"no", func() *power.Account {
+	{"no", func() *detectability.Account {
 		a := asking(powerAccount(powerStage("data.next_wait", false, 25.8e6)), 20e6, 10)
 		a.Suspect = "rank 3 in data.next_wait <b>"
 		a.Windows[0].Stages[0].Name = "=data\x1b[31m|`"
-		a.Windows[0].Stages[0].Astray = &power.Tried{Delay: 70e6, Wrong: rateIn(3, 100)}
-		a.Windows = append(a.Windows, power.Window{Steps: 600, FalseCalls: rateIn(1, 100), Stages: a.Windows[0].Stages})
+		a.Windows[0].Stages[0].Astray = &detectability.Tried{Delay: 70e6, Wrong: rateIn(3, 100)}
+		a.Windows = append(a.Windows, detectability.Window{Steps: 600, FalseCalls: rateIn(1, 100), Stages: a.Windows[0].Stages})
 		return a
 	}, "No: a rank that loses 20 ms in every step of a window of 120 would not be called. That takes 25.8 ms."},
-	{"never", func() *power.Account { return asking(powerAccount(powerStage("a", false, 0)), 20e6, 10) },
+	{"never", func() *detectability.Account { return asking(powerAccount(powerStage("a", false, 0)), 20e6, 10) },
 		"No: a rank that loses 20 ms in every step of a window of 120 would not be called, nor would one that loses 436 ms."},
-	{"part", func() *power.Account {
+	{"part", func() *detectability.Account {
 		return asking(powerAccount(powerStage("a", false, 18e6), powerStage("b", false, 25e6), powerStage("c", true, 0)), 20e6, 90, 20, 0)
 	}, "In part: a rank that loses 20 ms in every step of a window of 120 would be called in a; not in b, c."},
-	{"nothing", func() *power.Account { return &power.Account{} }, "Nothing was asked."},
+	{"nothing", func() *detectability.Account { return &detectability.Account{} }, "Nothing was asked."},
 }
 
 func renderedPowers(t *testing.T, format Format, s Style, f func(name string, out []byte)) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/diagnose"
-	"github.com/sfstat/sfstat/sources"
+	"github.com/sfstat/sfstat/eval/crosscheck"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -16,7 +16,7 @@ const sourcesSchema = "sfstat.compare-sources/1"
 
 // Sources writes what several recorders tell of one run. CSV is one row per
 // source and stage.
-func Sources(w io.Writer, c *sources.Comparison, f Format, s Style) error {
+func Sources(w io.Writer, c *crosscheck.Comparison, f Format, s Style) error {
 	switch f {
 	case JSON:
 		return writeJSON(w, sourcesOf(c))
@@ -62,7 +62,7 @@ type heldJSON struct {
 	Size        *number `json:"size_ratio"`
 }
 
-func sourcesOf(c *sources.Comparison) sourcesJSON {
+func sourcesOf(c *crosscheck.Comparison) sourcesJSON {
 	out := sourcesJSON{Schema: sourcesSchema, Headline: sourcesHeadline(c), Agree: c.Agree(), Steps: c.Steps, Ranks: list(c.Ranks),
 		Matched: c.Match.String(), Tau: number(c.Tau), Tie: number(c.Tie), Stages: list(c.Stages), Doubts: list(c.Doubts)}
 	for _, a := range c.Accounts {
@@ -84,7 +84,7 @@ func knownBytes(n int64) *int64 {
 }
 
 // sizeRatio is how many times as large as the first source another is.
-func sizeRatio(c *sources.Comparison, a *sources.Account) *float64 {
+func sizeRatio(c *crosscheck.Comparison, a *crosscheck.Account) *float64 {
 	if first := c.Accounts[0].Bytes; first > 0 && a.Bytes >= 0 {
 		r := float64(a.Bytes) / float64(first)
 		return &r
@@ -94,12 +94,12 @@ func sizeRatio(c *sources.Comparison, a *sources.Account) *float64 {
 
 // shareOfSource is a stage of a source.
 type shareOfSource struct {
-	*sources.Account
+	*crosscheck.Account
 	stage int
 }
 
 // sourceRows is one row per source and stage.
-func sourceRows(c *sources.Comparison) *table {
+func sourceRows(c *crosscheck.Comparison) *table {
 	var rows []shareOfSource
 	for i := range c.Accounts {
 		for s := range c.Stages {
@@ -133,7 +133,7 @@ func sourceRows(c *sources.Comparison) *table {
 	}, rows)
 }
 
-func sourcesDocument(c *sources.Comparison) document {
+func sourcesDocument(c *crosscheck.Comparison) document {
 	level := diagnose.Insufficient
 	if !c.Agree() {
 		level = diagnose.Supported
@@ -147,7 +147,7 @@ func sourcesDocument(c *sources.Comparison) document {
 }
 
 // sourcesHeadline is the answer in one sentence.
-func sourcesHeadline(c *sources.Comparison) string {
+func sourcesHeadline(c *crosscheck.Comparison) string {
 	n := len(c.Accounts)
 	sentence := fmt.Sprintf("%d sources agree", n)
 	if n == 2 {
@@ -175,7 +175,7 @@ func sourcesHeadline(c *sources.Comparison) string {
 	return fmt.Sprintf("%s; %s %s (%s).", sentence, differs, strconv.FormatFloat(worst.Held.Difference, 'f', 3, 64), worst.Held.Stage)
 }
 
-func sourcesBasis(c *sources.Comparison) string {
+func sourcesBasis(c *crosscheck.Comparison) string {
 	ranks := "ranks "
 	if len(c.Ranks) == 1 {
 		ranks = "rank "
@@ -194,7 +194,7 @@ func letter(i int) string {
 }
 
 // sourceTable is one line per source.
-func sourceTable(c *sources.Comparison) *table {
+func sourceTable(c *crosscheck.Comparison) *table {
 	t := &table{columns: []column{
 		{kind: kindText}, {head: "source", kind: kindName}, {head: "format", kind: kindText, spare: true}, {head: "size", kind: kindText}, {head: "× first", kind: kindText},
 		{head: "steps", kind: kindInteger, spare: true}, {head: "share differs", kind: kindUnit, means: "share differs: the largest difference of a stage's share from the first source's."},
@@ -228,7 +228,7 @@ func sizeText(n int64) string {
 }
 
 // shareTable is one line per stage, one column per source.
-func shareTable(c *sources.Comparison) *table {
+func shareTable(c *crosscheck.Comparison) *table {
 	t := &table{columns: []column{{head: "stage", kind: kindName}}}
 	for i := range c.Accounts {
 		t.columns = append(t.columns, column{head: letter(i), kind: kindUnit})
@@ -247,7 +247,7 @@ func shareTable(c *sources.Comparison) *table {
 	return t
 }
 
-func routeTerms(c *sources.Comparison) terms {
+func routeTerms(c *crosscheck.Comparison) terms {
 	var t terms
 	for i := range c.Accounts {
 		t = append(t, term{letter(i), strings.Join(c.Accounts[i].Routing, ", ")})

@@ -5,31 +5,31 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sfstat/sfstat/sources"
+	"github.com/sfstat/sfstat/eval/crosscheck"
 )
 
 // comparison is three sources, the last of which differs by much.
-func comparison() *sources.Comparison {
+func comparison() *crosscheck.Comparison {
 	stages := []string{"data.next_wait", "model.fwd_loss_cpu_wall", "=cmd|\x1b[31m`<b>"}
-	return &sources.Comparison{Steps: 120, Ranks: []int{0, 1, 2, 5}, Tau: 0.8, Tie: 0.05, Stages: stages, Accounts: []sources.Account{
+	return &crosscheck.Comparison{Steps: 120, Ranks: []int{0, 1, 2, 5}, Tau: 0.8, Tie: 0.05, Stages: stages, Accounts: []crosscheck.Account{
 		{Name: "packets.jsonl", Format: "packets", Bytes: 110_000, Recorded: 120, Makespan: 26e9, Share: []float64{0.1, 0.3, 0.6}, Routing: []string{stages[2], stages[1]}},
 		{Name: "kineto", Format: "profiler trace", Bytes: 15_810_000_000, Recorded: 130, Makespan: 27e9, Share: []float64{0.139, 0.3, 0.561}, Routing: []string{stages[2], stages[1]},
-			Held: &sources.Held{Difference: 0.039, Stage: stages[0], SameRouting: true, SameRoute: true, Longest: 2_345_678}},
+			Held: &crosscheck.Held{Difference: 0.039, Stage: stages[0], SameRouting: true, SameRoute: true, Longest: 2_345_678}},
 		{Name: "=nsight<img>\x1b[1m", Format: "Nsight Systems export", Bytes: -1, Recorded: 120, Makespan: 26e9, Share: []float64{0.7, 0.3, 0}, Lacks: stages[2:], Routing: stages[:2],
-			Held: &sources.Held{Difference: 0.6, Stage: stages[2], Longest: 12}},
+			Held: &crosscheck.Held{Difference: 0.6, Stage: stages[2], Longest: 12}},
 	}, Doubts: []string{"kineto has 10 steps that not all sources have: they are left out"}}
 }
 
 // alike is the first two of them.
-func alike() *sources.Comparison {
+func alike() *crosscheck.Comparison {
 	c := comparison()
-	c.Accounts, c.Doubts, c.Match = c.Accounts[:2], nil, sources.ByOrder
+	c.Accounts, c.Doubts, c.Match = c.Accounts[:2], nil, crosscheck.ByOrder
 	return c
 }
 
 func renderedSources(t *testing.T, format Format, s Style, f func(name string, out []byte)) {
 	t.Helper()
-	for name, c := range map[string]*sources.Comparison{"odd": comparison(), "alike": alike()} {
+	for name, c := range map[string]*crosscheck.Comparison{"odd": comparison(), "alike": alike()} {
 		var out bytes.Buffer
 		if err := Sources(&out, c, format, s); err != nil {
 			t.Fatalf("sources %s: %v", name, err)

@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"github.com/sfstat/sfstat/engine/bootstrap"
-	"github.com/sfstat/sfstat/power"
+	"github.com/sfstat/sfstat/eval/detectability"
 )
 
 // The structs of this file are the JSON of what delays are found, and its CSV;
@@ -73,14 +73,14 @@ func rateFrom(r bootstrap.Rate) rateJSON {
 	return rateJSON{r.K, r.N, number(r.Lower), number(r.Upper), number(r.AtLeast), number(r.AtMost)}
 }
 
-func triedFrom(t *power.Tried) *triedJSON {
+func triedFrom(t *detectability.Tried) *triedJSON {
 	if t == nil {
 		return nil
 	}
-	return &triedJSON{t.Delay, rateFrom(t.Rates[power.Called]), rateFrom(t.Wrong)}
+	return &triedJSON{t.Delay, rateFrom(t.Rates[detectability.Called]), rateFrom(t.Wrong)}
 }
 
-func powerOf(a *power.Account) powerJSON {
+func powerOf(a *detectability.Account) powerJSON {
 	out := powerJSON{Schema: powerSchema, Headline: powerHeadline(a), Run: a.Run, Ranks: a.Ranks, Rounds: a.Rounds,
 		StepTime: a.StepTime, Meeting: a.Meeting, Suspect: optionalString(a.Suspect), Power: number(a.Power),
 		Most: a.Most, Replicates: a.Replicates, Block: a.Block, Seed: a.Seed, Windows: []powerWindowJSON{}}
@@ -97,14 +97,14 @@ func powerOf(a *power.Account) powerJSON {
 	return out
 }
 
-func powerStageOf(s *power.Stage) powerStageJSON {
+func powerStageOf(s *detectability.Stage) powerStageJSON {
 	out := powerStageJSON{Stage: s.Name, Meets: s.Meets, AfterMeet: s.AfterMeet, Asked: triedFrom(s.Asked), Astray: triedFrom(s.Astray)}
 	for i, t := range s.Thresholds {
-		j := thresholdJSON{Answer: power.Answer(i).String(), State: t.State.String(), Rate: rateFrom(t.Rate)}
-		if t.State != power.Beyond {
+		j := thresholdJSON{Answer: detectability.Answer(i).String(), State: t.State.String(), Rate: rateFrom(t.Rate)}
+		if t.State != detectability.Beyond {
 			j.Delay = &t.Delay
 		}
-		if t.State != power.Already {
+		if t.State != detectability.Already {
 			j.Below = &t.Below
 		}
 		if t.Guess >= 0 {
@@ -117,19 +117,19 @@ func powerStageOf(s *power.Stage) powerStageJSON {
 
 // thresholdRow is one threshold and where it belongs.
 type thresholdRow struct {
-	window *power.Window
-	stage  *power.Stage
-	answer power.Answer
+	window *detectability.Window
+	stage  *detectability.Stage
+	answer detectability.Answer
 }
 
-func (r thresholdRow) threshold() power.Threshold { return r.stage.Thresholds[r.answer] }
+func (r thresholdRow) threshold() detectability.Threshold { return r.stage.Thresholds[r.answer] }
 
-func thresholdRows(a *power.Account) *table {
+func thresholdRows(a *detectability.Account) *table {
 	var rows []thresholdRow
 	for i := range a.Windows {
 		w := &a.Windows[i]
 		for k := range w.Stages {
-			for _, answer := range power.Answers() {
+			for _, answer := range detectability.Answers() {
 				rows = append(rows, thresholdRow{w, &w.Stages[k], answer})
 			}
 		}
@@ -141,13 +141,13 @@ func thresholdRows(a *power.Account) *table {
 		{"answer", kindText, func(r x) cell { return textCell(r.answer.String()) }},
 		{"state", kindText, func(r x) cell { return textCell(r.threshold().State.String()) }},
 		{"delay_ns", kindInteger, func(r x) cell {
-			if r.threshold().State == power.Beyond {
+			if r.threshold().State == detectability.Beyond {
 				return cell{}
 			}
 			return wholeCell(r.threshold().Delay)
 		}},
 		{"below_ns", kindInteger, func(r x) cell {
-			if r.threshold().State == power.Already {
+			if r.threshold().State == detectability.Already {
 				return cell{}
 			}
 			return wholeCell(r.threshold().Below)

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sfstat/sfstat/overhead"
+	"github.com/sfstat/sfstat/eval/overhead"
 )
 
 // Arm is what the loop runs under.

@@ -32,8 +32,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/sfstat/sfstat/campaign/ddp"
-	"github.com/sfstat/sfstat/simulate"
+	"github.com/sfstat/sfstat/eval/campaign/ddp"
+	"github.com/sfstat/sfstat/eval/simulate"
 )
 
 //go:embed arms.py

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/engine/bootstrap"
-	"github.com/sfstat/sfstat/overhead"
+	"github.com/sfstat/sfstat/eval/overhead"
 )
 
 // tell says what came out.

@@ -10,9 +10,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sfstat/sfstat/campaign"
-	"github.com/sfstat/sfstat/campaign/communication"
-	"github.com/sfstat/sfstat/campaign/slurm"
+	"github.com/sfstat/sfstat/eval/campaign"
+	"github.com/sfstat/sfstat/eval/campaign/communication"
+	"github.com/sfstat/sfstat/eval/campaign/slurm"
 )
 
 // manifestName is the list of what tables are made from, beside them.
@@ -29,7 +29,7 @@ func (p *program) campaignCommand() *cli.Command {
 			p.campaignTablesCommand(),
 			p.campaignPlotsCommand(),
 		},
-		UsageText: `sfstat campaign run campaign/specs/e3.yaml -o e3
+		UsageText: `sfstat campaign run eval/campaign/specs/e3.yaml -o e3
 sfstat campaign tables e3
 sfstat campaign plots e3`,
 	}
@@ -46,7 +46,7 @@ func (p *program) campaignRunCommand() *cli.Command {
 			&cli.BoolFlag{Name: "dry-run", Usage: "runner slurm: write what would be submitted, and submit nothing"},
 			outputFlag("the `FOLDER` of the campaign, made if it is not there"),
 		}, screenFlags()),
-		UsageText: `sfstat campaign run campaign/specs/e3.yaml -o e3
+		UsageText: `sfstat campaign run eval/campaign/specs/e3.yaml -o e3
 sfstat campaign tables e3`,
 		Action: p.campaignRun,
 	}

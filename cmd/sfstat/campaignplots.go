@@ -12,8 +12,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sfstat/sfstat/campaign"
-	"github.com/sfstat/sfstat/campaign/communication"
+	"github.com/sfstat/sfstat/eval/campaign"
+	"github.com/sfstat/sfstat/eval/campaign/communication"
 	"github.com/sfstat/sfstat/plots"
 )
 

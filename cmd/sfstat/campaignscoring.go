@@ -8,7 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sfstat/sfstat/campaign"
+	"github.com/sfstat/sfstat/eval/campaign"
 )
 
 // scoring is by which gates a campaign is scored, and how that is told.

@@ -3,8 +3,8 @@ package main
 import (
 	"github.com/urfave/cli/v2"
 
-	"github.com/sfstat/sfstat/campaign/communication"
 	"github.com/sfstat/sfstat/engine/volume"
+	"github.com/sfstat/sfstat/eval/campaign/communication"
 )
 
 // commModel is what --model describes, nil without it.

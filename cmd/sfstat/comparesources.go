@@ -10,11 +10,11 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/eval/crosscheck"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/ingest/profile"
 	"github.com/sfstat/sfstat/report"
-	"github.com/sfstat/sfstat/sources"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -55,15 +55,15 @@ func (p *program) compareSources(c *cli.Context) error {
 	if c.Args().Len() < 2 {
 		return badUsage("%d sources, expected two or more: a file or a folder for each recorder", c.Args().Len())
 	}
-	o := sources.Options{Gates: &gates}
-	if c.String("match") == sources.ByOrder.String() {
-		o.Match = sources.ByOrder
+	o := crosscheck.Options{Gates: &gates}
+	if c.String("match") == crosscheck.ByOrder.String() {
+		o.Match = crosscheck.ByOrder
 	}
 	names := c.Args().Slice()
 	if i := slices.Index(names, ingest.Stdin); i >= 0 && slices.Contains(names[i+1:], ingest.Stdin) {
 		return badUsage("- is given twice, and standard input can be read once: give files or folders for the others")
 	}
-	var all []sources.Source
+	var all []crosscheck.Source
 	for _, path := range names {
 		s, err := p.source(c, path)
 		if err != nil {
@@ -71,8 +71,8 @@ func (p *program) compareSources(c *cli.Context) error {
 		}
 		all = append(all, s)
 	}
-	comparison, err := sources.Compare(all, o)
-	if errors.Is(err, sources.ErrNoStep) {
+	comparison, err := crosscheck.Compare(all, o)
+	if errors.Is(err, crosscheck.ErrNoStep) {
 		return badInput(fmt.Errorf("%w; --match order compares the first steps of each whatever their numbers", err))
 	}
 	if err != nil {
@@ -103,8 +103,8 @@ func alike(names []string) []string {
 
 // source reads what one recorder saw. All of it must be good: a file that is
 // left out would count as a difference.
-func (p *program) source(c *cli.Context, path string) (sources.Source, error) {
-	s := sources.Source{Name: path}
+func (p *program) source(c *cli.Context, path string) (crosscheck.Source, error) {
+	s := crosscheck.Source{Name: path}
 	in, err := p.readFrom(c, reading{names: []string{path}, want: auto.WindowsOnly, refusing: allOrNothing, timeline: profile.OnHost}, func(item auto.Item) error {
 		s.Windows = append(s.Windows, item.Window)
 		return nil
@@ -121,7 +121,7 @@ func (p *program) source(c *cli.Context, path string) (sources.Source, error) {
 }
 
 // differing reads a comparison as a finding.
-func differing(c *sources.Comparison) diagnose.Confidence {
+func differing(c *crosscheck.Comparison) diagnose.Confidence {
 	for _, a := range c.Accounts[1:] {
 		if !a.Held.SameRouting {
 			return diagnose.Strong

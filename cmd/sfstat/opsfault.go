@@ -7,7 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sfstat/sfstat/simulate/pipeline"
+	"github.com/sfstat/sfstat/eval/simulate/pipeline"
 )
 
 // faultFlag collects --fault, which may be repeated, as it was typed. Commas

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sfstat/sfstat/simulate/pipeline"
+	"github.com/sfstat/sfstat/eval/simulate/pipeline"
 )
 
 // TestParseOpsFault: what is typed is what a specification would say.

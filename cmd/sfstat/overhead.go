@@ -13,8 +13,8 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/engine/bootstrap"
+	"github.com/sfstat/sfstat/eval/overhead"
 	"github.com/sfstat/sfstat/ingest/auto"
-	"github.com/sfstat/sfstat/overhead"
 	"github.com/sfstat/sfstat/report"
 )
 

@@ -9,9 +9,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sfstat/sfstat/engine/frontier"
-	"github.com/sfstat/sfstat/power"
+	"github.com/sfstat/sfstat/eval/detectability"
+	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/report"
-	"github.com/sfstat/sfstat/simulate"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -22,7 +22,7 @@ const simulatedBaseline = 600
 const powerProgress = 1000
 
 func (p *program) powerCommand() *cli.Command {
-	d, job := power.DefaultOptions(), simulate.DefaultSpec()
+	d, job := detectability.DefaultOptions(), simulate.DefaultSpec()
 	return &cli.Command{
 		Name: "power", Usage: "how large a delay must be before it is found in this job", ArgsUsage: "[PATH...]",
 		Description: "Takes a recording without a fault, delays one rank in one stage by more and more, and asks the frontier and " +
@@ -68,7 +68,7 @@ func (p *program) power(c *cli.Context) error {
 	if show := p.showProgress(c, searching); show != nil {
 		o.Progress = func(part float64) { show(int64(part*powerProgress), powerProgress) }
 	}
-	a, err := power.Examine(windows, o)
+	a, err := detectability.Examine(windows, o)
 	p.hideProgress()
 	if err != nil {
 		return badInput(err)
@@ -76,8 +76,8 @@ func (p *program) power(c *cli.Context) error {
 	return p.emit(c, func(w io.Writer) error { return report.Power(w, a, as, p.style(c)) })
 }
 
-func powerOptions(c *cli.Context) (power.Options, error) {
-	o := power.DefaultOptions()
+func powerOptions(c *cli.Context) (detectability.Options, error) {
+	o := detectability.DefaultOptions()
 	gates, err := loadGates(c)
 	if err != nil {
 		return o, err

@@ -3,11 +3,11 @@ package main
 import (
 	"github.com/urfave/cli/v2"
 
-	"github.com/sfstat/sfstat/campaign"
-	"github.com/sfstat/sfstat/campaign/ddp"
-	"github.com/sfstat/sfstat/campaign/local"
-	"github.com/sfstat/sfstat/campaign/slurm"
-	"github.com/sfstat/sfstat/simulate"
+	"github.com/sfstat/sfstat/eval/campaign"
+	"github.com/sfstat/sfstat/eval/campaign/ddp"
+	"github.com/sfstat/sfstat/eval/campaign/local"
+	"github.com/sfstat/sfstat/eval/campaign/slurm"
+	"github.com/sfstat/sfstat/eval/simulate"
 )
 
 // executionOf is how the runner of a campaign makes its runs in the folder dir.

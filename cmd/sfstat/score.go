@@ -9,9 +9,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sfstat/sfstat/campaign"
+	"github.com/sfstat/sfstat/eval/campaign"
+	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/report"
-	"github.com/sfstat/sfstat/simulate"
 	"github.com/sfstat/sfstat/trace"
 )
 

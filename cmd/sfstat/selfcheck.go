@@ -6,8 +6,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/sfstat/sfstat/eval/selfcheck"
 	"github.com/sfstat/sfstat/report"
-	"github.com/sfstat/sfstat/selfcheck"
 )
 
 func (p *program) selfcheckCommand() *cli.Command {

@@ -13,7 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/sfstat/sfstat/simulate"
+	"github.com/sfstat/sfstat/eval/simulate"
 )
 
 // truthName is the table of what runs hide, in a folder of runs.

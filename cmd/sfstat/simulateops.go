@@ -15,8 +15,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/sfstat/sfstat/eval/simulate/pipeline"
 	"github.com/sfstat/sfstat/ingest"
-	"github.com/sfstat/sfstat/simulate/pipeline"
 	"github.com/sfstat/sfstat/trace"
 )
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/blame"
 	"github.com/sfstat/sfstat/engine/zscore"
-	"github.com/sfstat/sfstat/simulate/pipeline"
+	"github.com/sfstat/sfstat/eval/simulate/pipeline"
 )
 
 func outliersOf(t *testing.T, v *View) (*zscore.Result, []zscore.Series, []Operator) {

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sfstat/sfstat/engine/passes"
+	"github.com/sfstat/sfstat/engine/microbatch"
 	"github.com/sfstat/sfstat/engine/zscore"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -163,9 +163,9 @@ func (v *View) series(op, instance int, q zscore.Quantity) zscore.Series {
 // replica, with the passes of several chunks added up; nil where the stages do
 // not all have as many of both. Where the trace does not number microbatches,
 // passes of a direction count in the order of the program.
-func (v *View) Passes() *passes.Input {
+func (v *View) Passes() *microbatch.Input {
 	g := v.Grid
-	in := passes.Input{Stages: g.Stages, Steps: len(g.Steps), Replicas: g.Replicas}
+	in := microbatch.Input{Stages: g.Stages, Steps: len(g.Steps), Replicas: g.Replicas}
 	micro := v.microbatches()
 	for _, m := range micro {
 		in.Microbatches = max(in.Microbatches, m+1)

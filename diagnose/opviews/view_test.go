@@ -7,7 +7,7 @@ import (
 	"github.com/sfstat/sfstat/engine/ks"
 	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/engine/zscore"
-	"github.com/sfstat/sfstat/simulate/pipeline"
+	"github.com/sfstat/sfstat/eval/simulate/pipeline"
 )
 
 // slow is a job in which one worker takes twice as long for its passes.

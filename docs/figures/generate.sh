@@ -23,12 +23,12 @@ cp "$work/comm/bandwidth.png" $to/bus.png
 cp "$work/comm/communicators.png" "$work/comm/timeline.png" $to/
 
 for name in e3 e3-curve; do
-	sfstat campaign run campaign/specs/$name.yaml -o "$work/$name" -q
+	sfstat campaign run eval/campaign/specs/$name.yaml -o "$work/$name" -q
 done
 mkdir "$work/e3/measured"
 if [ "${1:-}" = -measure ]; then
-	go run ./bench/rhythm -o $to/workers.csv
-	go run ./bench/alignment -lengths $to/lengths.csv -most 16000 -times 5
+	go run ./eval/rhythm -o $to/workers.csv
+	go run ./eval/alignment -lengths $to/lengths.csv -most 16000 -times 5
 fi
 cp $to/workers.csv "$work/e3/measured/time-by-workers.csv"
 cp $to/lengths.csv "$work/e3/measured/alignment-by-length.csv"

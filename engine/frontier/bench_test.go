@@ -7,7 +7,7 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/sfstat/sfstat/simulate"
+	"github.com/sfstat/sfstat/eval/simulate"
 )
 
 // sink keeps results alive.

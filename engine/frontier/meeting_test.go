@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/sfstat/sfstat/simulate"
+	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace"
 )
 

@@ -9,11 +9,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/ingest/nsight"
 	"github.com/sfstat/sfstat/ingest/nsight/nsighttest"
 	"github.com/sfstat/sfstat/ingest/profile"
 	"github.com/sfstat/sfstat/internal/largedata"
-	"github.com/sfstat/sfstat/simulate"
 	"github.com/sfstat/sfstat/trace"
 )
 

@@ -9,9 +9,9 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
+	"github.com/sfstat/sfstat/eval/simulate/pipeline"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/optrace"
-	"github.com/sfstat/sfstat/simulate/pipeline"
 	"github.com/sfstat/sfstat/trace"
 )
 

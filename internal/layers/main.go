@@ -1,6 +1,6 @@
 // Command layers checks that imports point one way:
 //
-//	cmd → campaign, report → diagnose → traffic → plots, archive, ingest, simulate → engine → trace
+//	cmd → eval/campaign, report → diagnose → traffic → plots, archive, ingest, simulate → engine → trace
 //
 // It reads `go list` for the module in the current folder and prints a line
 // for every import that points the other way. CONTRIBUTING.md says what each is for.
@@ -36,24 +36,27 @@ var rules = []rule{
 	{of: "ingest/ingesttest", may: []string{"trace", "ingest"}},
 	{of: "ingest", may: []string{"trace", "ingest", "internal/parquetformat"}},
 	{of: "archive", may: []string{"trace", "ingest", "internal/parquetformat"}},
-	{of: "simulate", may: []string{"trace", "internal/strictyaml"}},
+	{of: "eval/simulate", may: []string{"trace", "internal/strictyaml"}},
 	{of: "diagnose/opviews", may: []string{"trace", "engine"}},
 	{of: "diagnose/opnames", may: []string{"trace", "engine"}, pure: true},
 	{of: "diagnose", may: []string{"trace", "engine", "diagnose/opviews", "diagnose/opnames", "traffic"}},
-	{of: "overhead", may: []string{"trace", "engine"}, pure: true},
-	{of: "sources", may: []string{"trace", "engine"}, pure: true},
-	{of: "power", may: []string{"trace", "engine", "diagnose"}, pure: true},
+	{of: "eval/overhead", may: []string{"trace", "engine"}, pure: true},
+	{of: "eval/crosscheck", may: []string{"trace", "engine"}, pure: true},
+	{of: "eval/detectability", may: []string{"trace", "engine", "diagnose"}, pure: true},
 	{of: "traffic/charts", may: []string{"trace", "engine", "traffic", "plots", "ingest/nsight"}, pure: true},
 	{of: "traffic", may: []string{"trace", "engine", "ingest/nccllog", "ingest/nsight", "ingest/inspector"}, pure: true},
-	{of: "report", may: []string{"trace", "engine", "diagnose", "overhead", "sources", "power", "traffic"}},
+	{of: "report", may: []string{"trace", "engine", "diagnose", "eval/overhead", "eval/crosscheck", "eval/detectability", "traffic"}},
 	{of: "plots", may: []string{"trace", "engine", "diagnose"}},
-	{of: "selfcheck", may: []string{"trace", "engine", "diagnose", "simulate"}, pure: true},
-	{of: "campaign/communication", may: []string{"trace", "engine", "traffic", "ingest", "plots", "campaign", "internal"}},
-	{of: "campaign/local", may: []string{"trace", "campaign", "simulate", "internal"}},
-	{of: "campaign/slurm", may: []string{"trace", "campaign", "simulate", "internal"}},
-	{of: "campaign", may: []string{"trace", "engine", "diagnose", "overhead", "sources", "report", "plots", "ingest", "archive", "simulate", "recorder", "internal"}},
+	{of: "eval/selfcheck", may: []string{"trace", "engine", "diagnose", "eval/simulate"}, pure: true},
+	{of: "eval/campaign/communication", may: []string{"trace", "engine", "traffic", "ingest", "plots", "eval/campaign", "internal"}},
+	{of: "eval/campaign/local", may: []string{"trace", "eval/campaign", "eval/simulate", "internal"}},
+	{of: "eval/campaign/slurm", may: []string{"trace", "eval/campaign", "eval/simulate", "internal"}},
+	{of: "eval/campaign", may: []string{"trace", "engine", "diagnose", "eval/overhead", "eval/crosscheck", "report", "plots", "ingest", "archive", "eval/simulate", "recorder", "internal"}},
 	{of: "recorder"},
-	{of: "selfcheck", may: []string{"trace", "engine", "diagnose", "report", "ingest", "archive", "simulate", "campaign"}},
+	{of: "eval/alignment", may: []string{""}},
+	{of: "eval/detection", may: []string{""}},
+	{of: "eval/links", may: []string{""}},
+	{of: "eval/rhythm", may: []string{""}},
 	{of: "bench", may: []string{""}},
 	{of: "fixtures", may: []string{""}},
 	{of: "internal/parquetformat", may: []string{"trace"}},

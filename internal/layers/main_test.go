@@ -35,7 +35,7 @@ func TestCheck(t *testing.T) {
 		{"cmd/sfstat", module + "/report", ""},
 		{"cmd/sfstat", "golang.org/x/term", ""},
 		{"cmd/other", module + "/cmd/sfstat", "may import"},
-		{"campaign", module + "/cmd/sfstat", "may import"},
+		{"eval/campaign", module + "/cmd/sfstat", "may import"},
 		{"nowhere", "fmt", "no layer is set"},
 	}
 	for _, c := range cases {

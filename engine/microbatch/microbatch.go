@@ -1,0 +1,285 @@
+// Package microbatch divides the time that forward and backward passes take into
+// what belongs to a pipeline stage, to a worker, to a microbatch, and rest.
+//
+// A worker is one replica of one stage. With L(w,t) the logarithm of the time
+// that worker w computes in step t, all passes together, in ns,
+//
+//	r(w)     = median over t of  L(w,t) − median over the other replicas v of its stage of L(v,t)
+//	stage s  = median over its workers of their mean time in a step
+//	e(p)     = logarithm of the time of pass p, less the mean of its worker's passes of that direction in its step,
+//	           and less what passes of its place in the step have in common
+//
+// A worker is slow when r is large against the spread of r over all workers of
+// the job: who differs from peers by as much as peers differ is not slow. That
+// is the persistent part; the median over the steps does not see a step alone.
+//
+// A microbatch that is longer than others in its step makes its forward and its
+// backward pass longer, on every stage of its replica. A worker that is slow,
+// always or in some steps, does not tell microbatches apart, and noise does not
+// relate them. The correlations of e say which it is.
+//
+// Assumptions: replicas of a stage do the same work on different data;
+// differences between healthy workers are about normal on logarithms, with one
+// spread for the whole job.
+package microbatch
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Direction is that of a pass.
+type Direction uint8
+
+const (
+	Forward Direction = iota
+	Backward
+	directions
+)
+
+// Input is the passes of a job, int64 ns:
+//
+//	X[(((direction·Stages + stage)·Microbatches + microbatch)·Steps + step)·Replicas + replica]
+//
+// With several model chunks on a stage, their passes are added up.
+type Input struct {
+	Stages, Microbatches, Steps, Replicas int
+	X                                     []int64
+}
+
+func (in *Input) at(d Direction, stage, micro, step int) int {
+	return (((int(d)*in.Stages+stage)*in.Microbatches+micro)*in.Steps + step) * in.Replicas
+}
+
+// Options of an analysis.
+type Options struct {
+	// Alpha is the chance that any worker of a healthy job is found slow; that
+	// any stage is, is the same.
+	Alpha        float64
+	Permutations int // of the test of correlations; 0: none
+	Seed         uint64
+}
+
+// DefaultOptions test at 1 % with 199 permutations.
+func DefaultOptions() Options { return Options{Alpha: 0.01, Permutations: 199} }
+
+// Level is how one part of the job compares with its like.
+type Level struct {
+	Time   float64  // ns that it computes in a step: of a worker the mean, of a stage the median over its workers
+	Factor float64  // of its time to that of its like: exp r of a worker; of a stage, to the median of the other stages
+	Score  *float64 // logarithm of Factor in spreads; nil when there is nothing to compare with
+	P      float64  // one-sided chance of such a score, before correction; 1 without one
+	Slow   bool     // P passes with the correction for all workers, or all stages (Bonferroni)
+}
+
+// Result is the division.
+type Result struct {
+	Workers []Level // [stage·Replicas + replica]
+	Stages  []Level
+	// Between is the spread of r over the workers, a deviation of logarithms;
+	// 0 when it cannot be told. Freedom are its degrees.
+	Between, Freedom float64
+	Shared           Shared
+}
+
+// floorSpread is the smallest spread between workers that is believed: clocks
+// and frequencies of equal devices differ by this much.
+const floorSpread = 1e-3
+
+// Analyze divides the time. It fails when X has another shape, holds negative
+// times, or nothing.
+//
+// O(n + steps × workers × log replicas) for n passes, and O(n) for each
+// permutation, for which at most 64 workers are drawn.
+func Analyze(in Input, o Options) (*Result, error) {
+	if err := in.validate(); err != nil {
+		return nil, err
+	}
+	if !(o.Alpha > 0 && o.Alpha < 1) || o.Permutations < 0 {
+		return nil, fmt.Errorf("passes: Alpha %v outside (0, 1), or %d permutations", o.Alpha, o.Permutations)
+	}
+	r := &Result{Workers: make([]Level, in.Stages*in.Replicas), Stages: make([]Level, in.Stages)}
+	work := in.work()
+	r.workers(&in, work, o.Alpha)
+	r.stages(&in, o.Alpha)
+	r.Shared = in.shared(o)
+	return r, nil
+}
+
+func (in *Input) validate() error {
+	n := in.Stages * in.Microbatches * in.Steps * in.Replicas
+	if in.Stages < 1 || in.Microbatches < 1 || in.Steps < 1 || in.Replicas < 1 {
+		return trace.Bad(trace.ErrEmpty, "%d stages, %d microbatches, %d steps, %d replicas: no passes", in.Stages, in.Microbatches, in.Steps, in.Replicas)
+	}
+	if len(in.X) != int(directions)*n {
+		return trace.Bad(trace.ErrRagged, "%d passes, expected %d", len(in.X), int(directions)*n)
+	}
+	for _, x := range in.X {
+		if x < 0 {
+			return trace.Bad(trace.ErrNegative, "a pass of %d ns", x)
+		}
+	}
+	return nil
+}
+
+// work is the time that each worker computes in each step, [worker][step].
+func (in *Input) work() [][]float64 {
+	out := make([][]float64, in.Stages*in.Replicas)
+	for w := range out {
+		out[w] = make([]float64, in.Steps)
+	}
+	for d := range directions {
+		for s := range in.Stages {
+			for m := range in.Microbatches {
+				for t := range in.Steps {
+					at := in.at(d, s, m, t)
+					for k, x := range in.X[at : at+in.Replicas] {
+						out[s*in.Replicas+k][t] += float64(x)
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+// workers compares every worker with the other replicas of its stage.
+func (r *Result) workers(in *Input, work [][]float64, alpha float64) {
+	deviations := make([]float64, 0, len(work))
+	for w := range work {
+		r.Workers[w] = Level{Time: mean(work[w]), Factor: 1, P: 1}
+	}
+	if in.Replicas < 2 {
+		return
+	}
+	columns := make([][]float64, in.Replicas)
+	row, sorted := make([]float64, in.Replicas), make([]float64, in.Replicas)
+	for stage := range in.Stages {
+		for k := range columns {
+			columns[k] = columns[k][:0]
+		}
+		for t := range in.Steps {
+			for k := range row {
+				row[k] = logOf(work[stage*in.Replicas+k][t])
+			}
+			copy(sorted, row)
+			slices.Sort(sorted)
+			for k, own := range row {
+				columns[k] = append(columns[k], own-medianWithout(sorted, own))
+			}
+		}
+		for k, column := range columns {
+			l := &r.Workers[stage*in.Replicas+k]
+			l.Factor = math.Exp(median(column))
+			deviations = append(deviations, math.Log(l.Factor))
+		}
+	}
+	// Two replicas mirror each other, so that only half of their deviations
+	// say anything; of more, each costs one degree for its stage's median.
+	free := float64(in.Stages * (in.Replicas - 1))
+	if free < 2 {
+		return
+	}
+	r.Between, r.Freedom = max(spread(deviations), floorSpread), freedomShare*free
+	for w := range r.Workers {
+		r.Workers[w].judge(r.Between, r.Freedom, alpha/float64(len(r.Workers)))
+	}
+}
+
+// freedomShare is the degrees of freedom of a spread from the median of
+// absolute deviations, for each deviation: it is that much less sure than a
+// root mean square.
+const freedomShare = 0.37
+
+// judge scores a level against a spread of logarithms.
+func (l *Level) judge(spread, freedom, alpha float64) {
+	score := math.Log(l.Factor) / spread
+	l.Score = &score
+	l.P = distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedom}.Survival(score)
+	l.Slow = l.P <= alpha
+}
+
+// stages compares every stage with the others.
+func (r *Result) stages(in *Input, alpha float64) {
+	times := make([]float64, in.Replicas)
+	for s := range r.Stages {
+		for d := range times {
+			times[d] = r.Workers[s*in.Replicas+d].Time
+		}
+		r.Stages[s] = Level{Time: lowerMedian(times), Factor: 1, P: 1}
+	}
+	if in.Stages < 2 {
+		return
+	}
+	// The median of N replicas has π/2N of the variance of one, and the
+	// stage that it is held against as much again.
+	wide := r.Between * math.Sqrt(math.Pi/float64(in.Replicas))
+	for s := range r.Stages {
+		var others []float64
+		for o := range r.Stages {
+			if o != s {
+				others = append(others, r.Stages[o].Time)
+			}
+		}
+		if base := lowerMedian(others); base > 0 && r.Stages[s].Time > 0 {
+			r.Stages[s].Factor = r.Stages[s].Time / base
+			if r.Freedom > 0 {
+				r.Stages[s].judge(wide, r.Freedom, alpha/float64(in.Stages))
+			}
+		}
+	}
+}
+
+// logOf is the logarithm of a time, of which zero counts as one nanosecond.
+func logOf(ns float64) float64 { return math.Log(max(ns, 1)) }
+
+func mean(x []float64) float64 {
+	sum := 0.0
+	for _, v := range x {
+		sum += v
+	}
+	return sum / float64(len(x))
+}
+
+// median sorts x.
+func median(x []float64) float64 {
+	slices.Sort(x)
+	n := len(x)
+	return (x[(n-1)/2] + x[n/2]) / 2
+}
+
+// medianWithout is the median of a sorted list but for one of its values.
+func medianWithout(sorted []float64, one float64) float64 {
+	p, _ := slices.BinarySearch(sorted, one)
+	at := func(k int) float64 {
+		if k >= p {
+			k++
+		}
+		return sorted[k]
+	}
+	n := len(sorted) - 1
+	return (at((n-1)/2) + at(n/2)) / 2
+}
+
+// lowerMedian sorts x; of an even number it is the lower of the middle two:
+// stragglers are only ever slow.
+func lowerMedian(x []float64) float64 {
+	slices.Sort(x)
+	return x[(len(x)-1)/2]
+}
+
+// spread is the deviation of normal values about 0 that has the lower median of
+// absolute values of x: with few workers, one that is slow must not pass for
+// what workers differ by.
+func spread(x []float64) float64 {
+	sizes := make([]float64, len(x))
+	for i, v := range x {
+		sizes[i] = math.Abs(v)
+	}
+	return 1.4826 * lowerMedian(sizes)
+}

@@ -1,0 +1,203 @@
+package microbatch
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// Shared is what passes have in common.
+type Shared struct {
+	// Spread is the deviation of e over the passes of a direction, as a factor
+	// less one: 0.3 is a third longer or shorter.
+	Spread float64 // 0 with one microbatch in a step
+	// Directions is the correlation of forward with backward of the same
+	// microbatch, the median over the workers; Stages that of the same
+	// microbatch on neighbouring stages, the median over pairs of workers. nil:
+	// undecided, because there is one microbatch in a step, or one stage, or no variation.
+	Directions, Stages *float64
+	// PDirections and PStages are their one-sided P by permutation of the
+	// passes of a worker; 1 when untested. The null: e is independent between
+	// directions, and between stages.
+	PDirections, PStages float64
+}
+
+// maxTested workers take part in the test of correlations.
+const maxTested = 64
+
+// shared measures what passes have in common.
+func (in *Input) shared(o Options) Shared {
+	e := in.residuals()
+	out := Shared{PDirections: 1, PStages: 1}
+	n := in.Microbatches * in.Steps
+	square := 0.0
+	for _, column := range e {
+		for _, v := range column {
+			square += v * v
+		}
+	}
+	// Of each step one degree of freedom went into its mean.
+	if free := len(e) * (n - in.Steps); free > 0 {
+		out.Spread = math.Expm1(math.Sqrt(square / float64(free)))
+	}
+	if in.Microbatches < 2 || in.Microbatches*in.Steps < 4 {
+		return out
+	}
+	workers := in.Stages * in.Replicas
+	var directional, neighbours [][2][]float64
+	for w := range workers {
+		forward, backward := e[w], e[workers+w]
+		directional = append(directional, [2][]float64{forward, backward})
+		if next := w + in.Replicas; next < workers {
+			neighbours = append(neighbours, [2][]float64{sum(forward, backward), sum(e[next], e[workers+next])})
+		}
+	}
+	random := rand.New(rand.NewPCG(o.Seed, 0))
+	out.Directions, out.PDirections = in.correlation(thin(directional), o.Permutations, random)
+	out.Stages, out.PStages = in.correlation(thin(neighbours), o.Permutations, random)
+	return out
+}
+
+// residuals are e by [direction·workers + worker][microbatch·Steps + step].
+func (in *Input) residuals() [][]float64 {
+	workers := in.Stages * in.Replicas
+	e := make([][]float64, int(directions)*workers)
+	for d := range directions {
+		for s := range in.Stages {
+			block := e[int(d)*workers+s*in.Replicas:][:in.Replicas]
+			for k := range block {
+				block[k] = make([]float64, in.Microbatches*in.Steps)
+			}
+			for m := range in.Microbatches {
+				for t := range in.Steps {
+					at := in.at(d, s, m, t)
+					for k, x := range in.X[at : at+in.Replicas] {
+						block[k][m*in.Steps+t] = logOf(float64(x))
+					}
+				}
+			}
+			for _, column := range block {
+				in.centreSteps(column)
+			}
+			in.takeOutPlaces(block)
+		}
+	}
+	return e
+}
+
+// centreSteps subtracts from the passes of a worker the mean of their step.
+func (in *Input) centreSteps(column []float64) {
+	for t := range in.Steps {
+		sum := 0.0
+		for m := range in.Microbatches {
+			sum += column[m*in.Steps+t]
+		}
+		for m := range in.Microbatches {
+			column[m*in.Steps+t] -= sum / float64(in.Microbatches)
+		}
+	}
+}
+
+// takeOutPlaces subtracts what the passes of one place in the step have in
+// common over replicas and steps: the first is longer in many jobs, and all
+// replicas have a first.
+func (in *Input) takeOutPlaces(block [][]float64) {
+	n := len(block) * in.Steps
+	if n < 4 {
+		return
+	}
+	for m := range in.Microbatches {
+		common := 0.0
+		for _, column := range block {
+			for _, v := range column[m*in.Steps : (m+1)*in.Steps] {
+				common += v / float64(n)
+			}
+		}
+		for _, column := range block {
+			for t := range in.Steps {
+				column[m*in.Steps+t] -= common
+			}
+		}
+	}
+}
+
+func sum(a, b []float64) []float64 {
+	out := make([]float64, len(a))
+	for i := range a {
+		out[i] = a[i] + b[i]
+	}
+	return out
+}
+
+// thin keeps at most maxTested pairs, evenly.
+func thin(pairs [][2][]float64) [][2][]float64 {
+	if len(pairs) <= maxTested {
+		return pairs
+	}
+	out := make([][2][]float64, maxTested)
+	for i := range out {
+		out[i] = pairs[i*len(pairs)/maxTested]
+	}
+	return out
+}
+
+// correlation is the median over pairs of columns of their correlation, and
+// the part of permutations of the second column, within each step, with a
+// median as large, itself among them. Under the null the microbatches of a step
+// are exchangeable, so that P is exact.
+func (in *Input) correlation(pairs [][2][]float64, permutations int, random *rand.Rand) (*float64, float64) {
+	var each []float64
+	measure := func() (float64, bool) {
+		each = each[:0]
+		for _, p := range pairs {
+			if c := pearson(p[0], p[1]); !math.IsNaN(c) {
+				each = append(each, c)
+			}
+		}
+		if len(each) == 0 || 2*len(each) < len(pairs) {
+			return 0, false
+		}
+		return median(each), true
+	}
+	observed, ok := measure()
+	if !ok {
+		return nil, 1
+	}
+	if permutations == 0 {
+		return &observed, 1
+	}
+	for i := range pairs {
+		pairs[i][1] = slices.Clone(pairs[i][1])
+	}
+	as := 1
+	for range permutations {
+		for _, p := range pairs {
+			for t := range in.Steps {
+				random.Shuffle(in.Microbatches, func(i, j int) {
+					i, j = i*in.Steps+t, j*in.Steps+t
+					p[1][i], p[1][j] = p[1][j], p[1][i]
+				})
+			}
+		}
+		if drawn, ok := measure(); !ok || cmp.Compare(drawn, observed) >= 0 {
+			as++
+		}
+	}
+	return &observed, float64(as) / float64(permutations+1)
+}
+
+// pearson is NaN where one side does not vary. The sides have about mean 0,
+// and are centred all the same.
+func pearson(x, y []float64) float64 {
+	mx, my := mean(x), mean(y)
+	var xx, yy, xy float64
+	for i := range x {
+		a, b := x[i]-mx, y[i]-my
+		xx, yy, xy = xx+a*a, yy+b*b, xy+a*b
+	}
+	if xx < 1e-18 || yy < 1e-18 {
+		return math.NaN()
+	}
+	return xy / math.Sqrt(xx*yy)
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+
+	"github.com/sfstat/sfstat/engine/align"
+	"github.com/sfstat/sfstat/eval/campaign"
+	"github.com/sfstat/sfstat/internal/atomicfile"
+)
+
+// shortest is the least length that is measured.
+const shortest = 1000
+
+// names is a sequence of operations by name on either side, the thesis's scores for them.
+type names struct {
+	calls   []uint8
+	columns int
+	profile [][]int32 // of each name against the kernels
+}
+
+var _ align.Scores = (*names)(nil)
+
+func (s *names) Size() (rows, columns int)      { return len(s.calls), s.columns }
+func (s *names) Window(int) (from, to int)      { return 0, s.columns }
+func (s *names) Row(dst []int32, row, from int) { copy(dst, s.profile[s.calls[row]][from:]) }
+func (s *names) Best(int) int32                 { return equal }
+
+// The thesis's scores: of equal and of different names, and for each without partner.
+const (
+	equal     = 5
+	different = -15
+	unpaired  = 5
+)
+
+// kinds is how many operations a job has, period after how many it repeats itself.
+const (
+	kinds  = 8
+	period = 300
+)
+
+// job is n operations that repeat, of which either side lacks some.
+func job(n int, lost float64) *names {
+	r := rand.New(rand.NewPCG(1, uint64(n)))
+	iteration := make([]uint8, period)
+	for i := range iteration {
+		iteration[i] = uint8(r.IntN(kinds))
+	}
+	s := &names{profile: make([][]int32, kinds)}
+	for i := range n {
+		op := iteration[i%period]
+		if r.Float64() >= lost {
+			s.calls = append(s.calls, op)
+		}
+		if r.Float64() < lost {
+			continue
+		}
+		s.columns++
+		for k := range s.profile {
+			score := int32(different)
+			if k == int(op) {
+				score = equal
+			}
+			s.profile[k] = append(s.profile[k], score)
+		}
+	}
+	return s
+}
+
+// losses are the series: how much of either side is lost.
+var losses = []struct {
+	name string
+	lost float64
+}{{"0.1 % lost", 0.001}, {"1 % lost", 0.01}, {"20 % lost", 0.2}}
+
+// measure writes how much processor time the alignment of one sequence takes, by operations: medians, the least and the most.
+func measure(path string, most, times int) error {
+	if most < shortest || times < 1 {
+		return fmt.Errorf("-most %d, -times %d: expected %d and 1 at least", most, times, shortest)
+	}
+	i := slices.IndexFunc(campaign.MeasuredKinds, func(m campaign.Measured) bool { return m.Name == "alignment-by-length" })
+	if i < 0 {
+		return errors.New("alignment-by-length is no longer drawn")
+	}
+	rows := [][]string{campaign.MeasuredKinds[i].Head()}
+	for _, s := range losses {
+		for n := shortest; n <= most; n *= 2 {
+			seconds, err := timesOf(job(n, s.lost), times)
+			if err != nil {
+				return err
+			}
+			row := []string{s.name, strconv.Itoa(n)}
+			for _, v := range []float64{seconds[len(seconds)/2], seconds[0], seconds[len(seconds)-1]} {
+				row = append(row, strconv.FormatFloat(v, 'g', 4, 64))
+			}
+			rows = append(rows, append(row, strconv.Itoa(times)))
+			fmt.Fprintln(os.Stderr, rows[len(rows)-1])
+		}
+	}
+	return atomicfile.WriteFile(path, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(rows) })
+}
+
+// timesOf is how much time of processors an alignment takes, in s, ascending.
+func timesOf(s *names, times int) ([]float64, error) {
+	gap := align.Gap{Extend: unpaired}
+	var out []float64
+	for range times {
+		begin, err := processorTime()
+		if err != nil {
+			return nil, err
+		}
+		if _, err := align.Solve(s, align.Options{Rows: gap, Columns: gap, Width: align.DefaultWidth}); err != nil {
+			return nil, err
+		}
+		end, err := processorTime()
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, (end - begin).Seconds())
+	}
+	slices.Sort(out)
+	return out, nil
+}

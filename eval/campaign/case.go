@@ -1,0 +1,62 @@
+package campaign
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/eval/simulate"
+)
+
+// Case is a run and what it hides.
+type Case struct {
+	Run          string          `json:"run"`
+	Family       simulate.Family `json:"family"` // of the first fault
+	Ranks        int             `json:"ranks"`
+	Seed         uint64          `json:"seed"`
+	Delay        simulate.Millis `json:"delay_ms"`
+	Intermittent bool            `json:"intermittent"`
+	Accumulation int             `json:"accumulation"`
+	Notes        string          `json:"notes,omitempty"`
+	Hidden       []Hidden        `json:"hidden"` // none: a healthy run
+}
+
+// Hidden is one rank that is delayed in one stage. Stages are the grouped
+// ones, without accumulation index.
+type Hidden struct {
+	Rank  int    `json:"rank"`
+	Stage string `json:"stage"`
+}
+
+// cases groups the rows of a truth table by run.
+func cases(rows []simulate.TruthRow) map[string]*Case {
+	out := make(map[string]*Case)
+	for _, r := range rows {
+		c := out[r.Run]
+		if c == nil {
+			c = &Case{Run: r.Run, Family: r.Family, Ranks: r.Ranks, Seed: r.Seed, Delay: r.Delay,
+				Intermittent: r.Intermittent, Accumulation: r.Accumulation, Notes: r.Notes, Hidden: []Hidden{}}
+			out[r.Run] = c
+		}
+		if r.HiddenRank >= 0 {
+			c.Hidden = append(c.Hidden, Hidden{r.HiddenRank, r.Stage})
+		}
+	}
+	return out
+}
+
+func (c *Case) noted(what string) bool { return slices.Contains(strings.Fields(c.Notes), what) }
+
+// faulty reports whether the n-th window of the run, from 0, holds the fault.
+func (c *Case) faulty(n int) bool {
+	return len(c.Hidden) > 0 && (!c.noted("aba") || n%2 == 1)
+}
+
+// seeded reports whether a stage is delayed on some rank.
+func (c *Case) seeded(stage string) bool {
+	return slices.ContainsFunc(c.Hidden, func(h Hidden) bool { return h.Stage == stage })
+}
+
+// hides reports whether a rank is delayed in some stage.
+func (c *Case) hides(rank int) bool {
+	return slices.ContainsFunc(c.Hidden, func(h Hidden) bool { return h.Rank == rank })
+}

@@ -1,0 +1,278 @@
+package communication
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sfstat/sfstat/eval/campaign"
+	"github.com/sfstat/sfstat/plots"
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+const fixture = "../../../fixtures/comm"
+
+// folder is a campaign's folder with the job of the fixtures as its only recording, and what it knows of it.
+func folder(t *testing.T, known ...string) (dir, job string) {
+	t.Helper()
+	dir = t.TempDir()
+	job = filepath.Join(dir, Folder, "job")
+	if err := os.MkdirAll(job, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(fixture + "/run/*")
+	if err != nil || len(files) != 6 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	for _, name := range known {
+		files = append(files, filepath.Join(fixture, name))
+	}
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(job, filepath.Base(f)), text, 0o666)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir, job
+}
+
+func read(t *testing.T, dir string) *Recording {
+	t.Helper()
+	list, err := Read(dir)
+	if err != nil || len(list) != 1 || list[0].Name != "job" {
+		t.Fatalf("%v, %v", list, err)
+	}
+	return list[0]
+}
+
+// The rows are those that the generator of the job makes: every rank calls 24 all-reduces for tensors, 6 for gradients
+// and 3 on all ranks; ranks 0 and 2 are the first of a tensor group, 0 and 1 of a data group, 0 of all, and print as many
+// tuning lines; one line of rank 1 is cut short.
+func TestCounts(t *testing.T) {
+	dir, _ := folder(t)
+	var got []string
+	for _, c := range read(t, dir).Counts() {
+		got = append(got, fmt.Sprint(c))
+	}
+	count := func(rank int, lines, tunings, damaged int64) string {
+		return fmt.Sprint(Count{Ranks: []int{rank}, Op: nccl.AllReduce, Lines: lines, Tunings: tunings, Damaged: damaged, Calls: 33, Launches: 33, Kernels: 33})
+	}
+	if want := []string{count(0, 66, 33, 0), count(1, 40, 6, 1), count(2, 57, 24, 0), count(3, 33, 0, 0)}; !slices.Equal(got, want) {
+		t.Errorf("counts\n%v, want\n%v", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// Pairs that the truth lacks are wrong, and those that only it has are missed.
+func TestScore(t *testing.T) {
+	dir, job := folder(t, truthName)
+	r := read(t, dir)
+	for m := range methods {
+		s, err := r.Score(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m < Alone && s.Certain > 0 || m >= Alone && (s.F1() != 1 || s.Certain != 132 || s.CertainRight != 132) {
+			t.Errorf("%v: %+v", m, s)
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(job, truthName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := strings.SplitAfter(string(text), "\n")
+	changed := strings.Join(rows[:121], "") // 120 of 132 pairs
+	for i := range 30 {
+		changed += fmt.Sprintf("nccl.node0.4000.log,%d,node0.sqlite,1,%d\n", 1000+i, i)
+	}
+	if err := os.WriteFile(filepath.Join(job, truthName), []byte(changed), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	s, err := read(t, dir).Score(Default)
+	if err != nil || s.Precision() != 120./132 || s.Recall() != 120./150 || s.F1() != 2*120./(132+150) || s.Certain != 132 || s.CertainRight != 120 {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// What is not known makes no table; the inputs of a table are all files of its recordings.
+func TestTables(t *testing.T) {
+	for _, tt := range []struct {
+		known []string
+		want  []string
+		files int
+	}{
+		{nil, []string{"nccl-counts"}, 6},
+		{[]string{truthName}, []string{"nccl-counts", "nccl-alignment", "nccl-pairs"}, 7},
+		{[]string{truthName, modelName}, []string{"nccl-counts", "nccl-alignment", "nccl-pairs", "nccl-theory", "nccl-volumes"}, 8},
+	} {
+		dir, _ := folder(t, tt.known...)
+		list, err := Read(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tables, err := Tables(list)
+		var names []string
+		for _, a := range tables {
+			names = append(names, a.Name)
+			if len(a.Inputs) != tt.files {
+				t.Errorf("%s is of %d files, want %d", a.Name, len(a.Inputs), tt.files)
+			}
+			checkTable(t, a.Name, a.Table)
+		}
+		if err != nil || !slices.Equal(names, tt.want) {
+			t.Errorf("with %v: %v, %v, want %v", tt.known, names, err, tt.want)
+		}
+	}
+	if list, err := Read(t.TempDir()); err != nil || list != nil {
+		t.Errorf("without recordings: %v, %v", list, err)
+	}
+}
+
+func checkTable(t *testing.T, name string, table campaign.Table) {
+	t.Helper()
+	if len(table.Rows) == 0 {
+		t.Errorf("%s is empty", name)
+	}
+	for _, row := range table.Rows {
+		if text := strings.Join(row, "|"); len(row) != len(table.Head) || strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {
+			t.Errorf("%s: row %q under %q", name, row, table.Head)
+		}
+	}
+}
+
+// Gradients of the fixture's model are reduced in two buckets of half the size each, and its tensors as often as the
+// model says: by hand from fixtures/comm/make and the rules of docs/volumes.md.
+func TestVolumes(t *testing.T) {
+	dir, _ := folder(t, modelName)
+	list := []*Recording{read(t, dir)}
+	rows := VolumeTable(list).Rows
+	want := [][]string{
+		{"job", "0-3", "DP", "AllReduce", "0.1385", "0.1384", "0.999", "2.000", "0.500"},
+		{"job", "0-3", "TP", "AllReduce", "0.05033", "0.05033", "1.000", "1.000", "1.000"},
+	}
+	if !slices.EqualFunc(rows, want, slices.Equal[[]string]) {
+		t.Errorf("volumes %q, want %q", rows, want)
+	}
+	theory := TheoryTable(list)
+	for i, want := range []string{"job 1.00", none, none, "job 1.00", none} {
+		if row := theory.Rows[i]; row[1] != row[4] || row[len(row)-1] != want {
+			t.Errorf("row %q: the formula gives %s, published is %s; recorded want %s", row[0], row[4], row[1], want)
+		}
+	}
+}
+
+// What is wrong with a recording is told with its file.
+func TestReadRefuses(t *testing.T) {
+	for name, tt := range map[string]struct{ file, text, want string }{
+		"no logs at all":       {"nccl.node0.4000.log", "hello\n", ""}, // passed over: the others are there
+		"a torn export":        {"node0.sqlite", "SQLite format 3\x00torn", "node0.sqlite"},
+		"a model of 3 ranks":   {modelName, "layers: 2\nhidden: 8\nsequence: 8\nvocabulary: 8\nmicrobatch: 1\nglobal_batch: 3\nelement_bytes: 2\ndp: 3\niterations: 1\n", "model.yaml: the model has dp·tp·pp = 3·1·1 = 3 ranks"},
+		"a model with a typo":  {modelName, "layerz: 2\n", "model.yaml"},
+		"a model of no layers": {modelName, "hidden: 2\n", "layers is 0"},
+		"a truth of nothing":   {truthName, "", "truth.csv: the file is empty"},
+		"a truth without head": {truthName, "a,1,b,2,3\n", "truth.csv:1: found [a 1 b 2 3], expected the columns [log_file line"},
+		"a truth of words":     {truthName, "log_file,line,sqlite_file,global_pid,correlation_id\na,one,b,2,3\n", `truth.csv:2: line is "one", expected an integer`},
+		"a truth that repeats": {truthName, "log_file,line,sqlite_file,global_pid,correlation_id,certain\na,1,b,2,3,true\na,1,b,2,3,false\n", "truth.csv:3: the pair stands twice"},
+		"a truth cut short":    {truthName, "log_file,line,sqlite_file,global_pid,correlation_id\na,1\n", "truth.csv:2: found [a 1]"},
+	} {
+		dir, job := folder(t)
+		if err := os.WriteFile(filepath.Join(job, tt.file), []byte(tt.text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Read(dir)
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%s: %v, want %q", name, err, tt.want)
+		}
+	}
+	dir, job := folder(t)
+	if err := os.RemoveAll(job); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(job, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(dir); err == nil || !strings.Contains(err.Error(), "job") {
+		t.Errorf("an empty recording: %v", err)
+	}
+}
+
+func FuzzTruth(f *testing.F) {
+	text, err := os.ReadFile(filepath.Join(fixture, truthName))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(string(text))
+	f.Add("log_file,line,sqlite_file,global_pid,correlation_id\n\"a\",1,b,2,3")
+	f.Fuzz(func(t *testing.T, text string) {
+		truth, err := ParseTruth("t", strings.NewReader(text))
+		if (err == nil) == (truth == nil) {
+			t.Errorf("%v, %v", truth, err)
+		}
+	})
+}
+
+// Every recording has its figures, and all of a known truth have one together.
+func TestFigures(t *testing.T) {
+	for _, tt := range []struct {
+		known []string
+		want  int
+	}{{nil, 7}, {[]string{truthName, modelName}, 8}} {
+		dir, _ := folder(t, tt.known...)
+		list, err := Read(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		figures, err := Figures(list, plots.Column)
+		if err != nil || len(figures) != tt.want {
+			t.Errorf("with %v: %d figures, %v, want %d", tt.known, len(figures), err, tt.want)
+		}
+		for _, f := range figures {
+			if f.Figure == nil || len(f.Inputs) != 6+len(tt.known) || f.Name != "alignment" && !strings.HasSuffix(f.Name, "-job") {
+				t.Errorf("%s is of %d files", f.Name, len(f.Inputs))
+			}
+		}
+	}
+	if figures, err := Figures(nil, plots.Page); err != nil || figures != nil {
+		t.Errorf("without recordings: %v, %v", figures, err)
+	}
+}
+
+// Calls that only NVTX tells stand in no log: where the truth is of logs, they are neither right nor wrong.
+func TestScoreOfToldCalls(t *testing.T) {
+	dir, job := folder(t, truthName)
+	const gone = "nccl.node1.4021.log"
+	if err := os.Remove(filepath.Join(job, gone)); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"node0.sqlite", "node1.sqlite"} {
+		text, err := os.ReadFile(filepath.Join(fixture, "payloads", name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(job, name), text, 0o666)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(job, truthName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := slices.DeleteFunc(strings.SplitAfter(string(text), "\n"), func(row string) bool { return strings.HasPrefix(row, gone) })
+	if err := os.WriteFile(filepath.Join(job, truthName), []byte(strings.Join(rows, "")), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	r := read(t, dir)
+	if told := len(r.Result.Matches); told != 132 {
+		t.Errorf("%d pairs are told, want 132", told)
+	}
+	for _, m := range []Method{Names, Default} {
+		if s, err := r.Score(m); err != nil || s.True != 99 || s.Found != 99 || s.Right != 99 {
+			t.Errorf("%v: %+v, %v, want 99 of all", m, s, err)
+		}
+	}
+}

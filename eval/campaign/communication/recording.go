@@ -1,0 +1,144 @@
+package communication
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/sfstat/sfstat/engine/volume"
+	"github.com/sfstat/sfstat/eval/campaign"
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/commfiles"
+	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/traffic"
+)
+
+// Folder is where recordings lie in a campaign's folder, a folder each.
+const Folder = "communication"
+
+// What lies beside logs and exports.
+const (
+	modelName = "model.yaml"
+	truthName = "truth.csv"
+)
+
+// Recording is what one job left of its communication, put together.
+type Recording struct {
+	Name   string // of its folder
+	Result *traffic.Result
+	Model  *volume.Model // nil: not known
+	Truth  *Truth        // nil: not known
+	Inputs []campaign.Provenance
+}
+
+// Holds says whether a campaign's folder has recordings of communication.
+func Holds(dir string) bool {
+	info, err := os.Stat(filepath.Join(dir, Folder))
+	return err == nil && info.IsDir()
+}
+
+// Read reads the recordings of a campaign's folder, by name; none is no error. What is no folder is passed over, and so
+// is what begins with a dot. A recording that cannot be read whole is an error.
+func Read(dir string) ([]*Recording, error) {
+	entries, err := os.ReadDir(filepath.Join(dir, Folder))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out []*Recording
+	for _, e := range entries {
+		path, err := filepath.EvalSymlinks(filepath.Join(dir, Folder, e.Name()))
+		if err != nil {
+			return nil, err
+		}
+		if info, err := os.Stat(path); strings.HasPrefix(e.Name(), ".") || err == nil && !info.IsDir() {
+			continue
+		}
+		r, err := readRecording(path, e.Name())
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+func readRecording(path, name string) (*Recording, error) {
+	r := &Recording{Name: name}
+	err := r.readKnown(path)
+	if err != nil {
+		return nil, err
+	}
+	found, err := commfiles.Read([]string{path}, ingest.Limits{})
+	if err != nil {
+		return nil, trace.At(trace.Pos{File: path}, err)
+	}
+	if len(found.Problems) > 0 {
+		return nil, found.Problems[0].Err
+	}
+	var o traffic.Options
+	if r.Model != nil {
+		o.Layout = traffic.LayoutOf(r.Model)
+	}
+	in := traffic.Input{Log: found.Log, LogNames: found.LogNames, Exports: found.Exports, Names: found.Names}
+	if r.Result, err = traffic.Analyze(in, o); err != nil {
+		return nil, trace.At(trace.Pos{File: path}, err)
+	}
+	if r.Model != nil {
+		if r.Result.Accounts, err = r.Result.Against(r.Model); err != nil {
+			return nil, trace.At(trace.Pos{File: filepath.Join(path, modelName)}, err)
+		}
+	}
+	for _, names := range [][]string{found.LogNames, found.Names} {
+		for _, n := range names {
+			if err := r.from(path, n); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return r, nil
+}
+
+// readKnown reads what is known of the job besides what it recorded.
+func (r *Recording) readKnown(path string) error {
+	m, err := ReadModel(filepath.Join(path, modelName))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err == nil {
+		r.Model = &m
+		if err := r.from(path, modelName); err != nil {
+			return err
+		}
+	}
+	if r.Truth, err = readTruth(filepath.Join(path, truthName)); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return r.from(path, truthName)
+}
+
+// from notes a file of the recording as an input.
+func (r *Recording) from(path, name string) error {
+	file, err := os.Open(filepath.Join(path, name))
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, file); err != nil {
+		return fmt.Errorf("read %s: %w", filepath.Join(path, name), err)
+	}
+	r.Inputs = append(r.Inputs, campaign.Provenance{Run: r.Name, Input: Folder + "/" + r.Name + "/" + name, InputHash: hex.EncodeToString(h.Sum(nil))})
+	return nil
+}

@@ -1,0 +1,127 @@
+package communication
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/sfstat/sfstat/engine/volume"
+	"github.com/sfstat/sfstat/eval/campaign"
+	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/traffic"
+)
+
+// place is where on a pipeline a rank is, as the thesis tells its rows of PP apart.
+type place uint8
+
+const (
+	anywhere place = iota // no pipeline
+	edge
+	middle
+)
+
+func placeOf(m *volume.Model, stage int64) place {
+	switch {
+	case m.PP < 2:
+		return anywhere
+	case stage == 0 || stage == m.PP-1:
+		return edge
+	}
+	return middle
+}
+
+// gb is bytes in units of 10⁹.
+func gb(bytes float64) string { return strconv.FormatFloat(bytes/1e9, 'g', 4, 64) }
+
+func two(f float64) string { return strconv.FormatFloat(f, 'f', 2, 64) }
+
+// thesisRows say what each row of volume.Table51 is about.
+var thesisRows = []struct {
+	of volume.Dimension
+	at place // anywhere: any
+}{{of: volume.Data}, {of: volume.Pipeline, at: edge}, {of: volume.Pipeline, at: middle}, {of: volume.Tensor}, {of: volume.Expert}}
+
+// TheoryTable has the shape of the thesis's Table 5.1: its configuration computed anew, and beside its ratios those of the
+// recordings, of the same dimension.
+func TheoryTable(list []*Recording) campaign.Table {
+	t := campaign.Table{Title: source + ", Table 5.1. Bytes of one rank in 10 iterations, GB",
+		Head: []string{"row", "thesis: theory", "thesis: observed", "thesis: ratio", "its formula", "model, logged", "model, sent", "recorded ÷ model, here"},
+		Notes: []string{"Its formula: found from the published numbers. Model: what Megatron-LM's rules give for the same configuration, as the log counts bytes and as they leave a rank on a ring; the row of EP has the gradients of the layers without experts too.",
+			"Here: logged bytes of the row's dimension over those of the model, each recording by its own description; ratios above 1 are embeddings, losses, norms and uneven routing, as the table of volumes shows."}}
+	for i, row := range volume.Table51 {
+		var logged, sent float64
+		for _, f := range row.Model.Flows(row.Stage, volume.SendsAndReceives) {
+			logged, sent = logged+f.Logged, sent+f.Sent
+		}
+		t.Rows = append(t.Rows, []string{row.Name, two(row.Theory), two(row.Observed), two(row.Ratio), two(row.Model.ThesisBytes(row.Stage) / 1e9),
+			two(logged / 1e9), two(sent / 1e9), ratios(list, thesisRows[i].of, thesisRows[i].at)})
+	}
+	return t
+}
+
+// ratios are those of the recordings that have the dimension at that place, least and most of their ranks.
+func ratios(list []*Recording, of volume.Dimension, at place) string {
+	var out []string
+	for _, r := range list {
+		least, most := math.Inf(1), 0.0
+		for i := range r.Result.Accounts {
+			a := &r.Result.Accounts[i]
+			if ratio, ok := ratioOf(a, of); ok && (at == anywhere || placeOf(r.Model, a.Stage) == at) {
+				least, most = min(least, ratio), max(most, ratio)
+			}
+		}
+		switch low, high := two(least), two(most); {
+		case least > most:
+		case low == high:
+			out = append(out, r.Name+" "+low)
+		default:
+			out = append(out, fmt.Sprintf("%s %s to %s", r.Name, low, high))
+		}
+	}
+	if len(out) == 0 {
+		return none
+	}
+	return strings.Join(out, ", ")
+}
+
+// ratioOf is logged over expected bytes of a dimension, of what there is theory for.
+func ratioOf(a *traffic.Account, of volume.Dimension) (float64, bool) {
+	var theory, observed float64
+	for i := range a.Rows {
+		if x := &a.Rows[i]; x.Dimension == of && x.Theory.Logged > 0 {
+			theory, observed = theory+x.Theory.Logged, observed+x.Observed.Logged
+		}
+	}
+	return observed / theory, theory > 0
+}
+
+// VolumeTable says of every operation of a recording what the model expects and what was logged.
+func VolumeTable(list []*Recording) campaign.Table {
+	t := campaign.Table{Title: "Volumes beside the model, bytes of one rank as the log counts them",
+		Head:  []string{"recording", "ranks", "for", "operation", "expected GB", "observed GB", "ratio", "calls", "size"},
+		Notes: []string{"Ratio is how many more calls times how much larger each. Operations that no formula is for have no ratio; those of less than a thousandth of what was expected are left out. Ranks of a stage whose bytes are within a thousandth stand together."}}
+	for _, r := range list {
+		for _, g := range traffic.Alike(r.Result.Accounts) {
+			a := &r.Result.Accounts[g[0]]
+			var ranks []int
+			for _, n := range g {
+				ranks = append(ranks, r.Result.Ranks[r.Result.Accounts[n].Rank].Rank)
+			}
+			for i := range a.Rows {
+				if x := &a.Rows[i]; max(x.Observed.Logged, x.Theory.Logged) >= a.Theory.Logged/1000 {
+					t.Rows = append(t.Rows, append([]string{r.Name, trace.RankList(ranks)}, volumeCells(x)...))
+				}
+			}
+		}
+	}
+	return t
+}
+
+func volumeCells(x *volume.Row) []string {
+	cells := []string{x.Dimension.String(), x.Op.String(), none, gb(x.Observed.Logged), none, none, none}
+	if x.Theory.Logged > 0 {
+		cells[2], cells[4], cells[5], cells[6] = gb(x.Theory.Logged), three(x.Ratio), three(x.Count), three(x.Size)
+	}
+	return cells
+}

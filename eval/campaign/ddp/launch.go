@@ -1,0 +1,168 @@
+package ddp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Recording is what the job records.
+type Recording uint8
+
+const (
+	CPUWall    Recording = iota // wall times of stages and steps
+	WithEvents                  // device times of some steps besides, as the spec's side says
+	Off                         // nothing: the loop without a recorder
+)
+
+var recordingNames = [...]string{"cpu", "events", "off"}
+
+func (r Recording) String() string { return nameOf(recordingNames[:], int(r)) }
+
+// MarshalText writes the name.
+func (r Recording) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// UnmarshalText is the inverse of MarshalText.
+func (r *Recording) UnmarshalText(text []byte) error {
+	i, err := parseName("recording", recordingNames[:], string(text))
+	*r = Recording(i)
+	return err
+}
+
+// Gathering is how packets come together.
+type Gathering uint8
+
+const (
+	OwnFiles Gathering = iota // every rank writes a file
+	OnRank0                   // over Gloo, into one file that rank 0 writes
+)
+
+var gatheringNames = [...]string{"files", "gather"}
+
+func (g Gathering) String() string { return nameOf(gatheringNames[:], int(g)) }
+
+// MarshalText writes the name.
+func (g Gathering) MarshalText() ([]byte, error) { return []byte(g.String()), nil }
+
+// UnmarshalText is the inverse of MarshalText.
+func (g *Gathering) UnmarshalText(text []byte) error {
+	i, err := parseName("gathering", gatheringNames[:], string(text))
+	*g = Gathering(i)
+	return err
+}
+
+func nameOf(names []string, i int) string {
+	if i < len(names) {
+		return names[i]
+	}
+	return fmt.Sprintf("invalid(%d)", i)
+}
+
+func parseName(what string, names []string, name string) (int, error) {
+	i := slices.Index(names, name)
+	if i < 0 {
+		return 0, trace.Bad(trace.ErrType, "%s is %q, expected one of %s", what, name, strings.Join(names, ", "))
+	}
+	return i, nil
+}
+
+// Options of a job.
+type Options struct {
+	Python    string // interpreter that has PyTorch; "": Python()
+	Spec      simulate.Spec
+	Out       string // folder of the packets; made if it is not there
+	Recording Recording
+	Gathering Gathering
+	Profile   string // folder for the traces of PyTorch's profiler, which runs beside the recorder; "": it does not
+	// Dir is where the job and its specification are put, of one launch at a
+	// time; "": a temporary folder, which stays behind when this program is
+	// killed.
+	Dir string
+}
+
+// Python is the interpreter to use where nothing else is said: that of
+// $SFSTAT_PYTHON, or python3.
+func Python() string {
+	if python := os.Getenv("SFSTAT_PYTHON"); python != "" {
+		return python
+	}
+	return "python3"
+}
+
+// Launch runs a job on this machine, every rank a process, and returns when
+// all have ended. When one fails, or ctx ends, it kills them all with all that
+// they have started. A failure is a [*RankError].
+func Launch(ctx context.Context, o Options) error {
+	spec, err := Check(o.Spec)
+	if err != nil {
+		return err
+	}
+	out, err := freshFolder(o.Out)
+	if err != nil {
+		return err
+	}
+	if o.Dir == "" {
+		if o.Dir, err = os.MkdirTemp("", "sfstat-ddp-"); err != nil {
+			return err
+		}
+		defer os.RemoveAll(o.Dir)
+	}
+	installed, err := Install(o.Dir)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(spec)
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(installed.PythonPath, "spec.json")
+	if err := writeFile(file, text); err != nil {
+		return err
+	}
+	args := []string{installed.Job, "--spec", file, "--out", out, "--recording", o.Recording.String(), "--group", o.Gathering.String()}
+	if o.Profile != "" {
+		profile, err := madeFolder(o.Profile)
+		if err != nil {
+			return err
+		}
+		args = append(args, "--profile", profile)
+	}
+	w := World{Python: o.Python, Ranks: spec.Ranks, PythonPath: installed.PythonPath, Args: args}
+	return w.Run(ctx)
+}
+
+// freshFolder is the absolute path of a folder without packets. Those of
+// another launch would count as the same run's, and be refused by readers.
+func freshFolder(path string) (string, error) {
+	path, err := madeFolder(path)
+	if err != nil {
+		return "", err
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return "", err
+	}
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".jsonl") {
+			return "", trace.At(trace.Pos{File: filepath.Join(path, e.Name())}, trace.Bad(trace.ErrDuplicate,
+				"packets of another launch: give each launch a folder of its own, or remove them"))
+		}
+	}
+	return path, nil
+}
+
+// madeFolder is the absolute path of a folder, which is made if it is not there.
+func madeFolder(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	return path, os.MkdirAll(path, 0o777)
+}

@@ -1,0 +1,219 @@
+package campaign
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/engine/bootstrap"
+	"github.com/sfstat/sfstat/eval/simulate"
+)
+
+// Finding is something that may be found in a run with a fault.
+type Finding uint8
+
+const (
+	// The seeded stage is the first of the ranking by the paper's cut, is among
+	// the first two, is a candidate: in every window that holds the fault.
+	FoundTop1 Finding = iota
+	FoundTop2
+	FoundCandidate
+	FoundStage // the verdict suspects the seeded stage first
+	FoundRank  // … and the hidden rank
+	FoundBoth  // … both, and is sure enough to call them (supported or strong)
+	// Misrouted: something that may be called names a stage or a rank that
+	// hides nothing. A small delay should be missed rather than misrouted.
+	Misrouted
+	findingCount
+)
+
+var findingNames = [...]string{"top-1", "top-2", "candidate hit", "stage right", "rank right", "called", "misrouted"}
+
+func (f Finding) String() string {
+	if int(f) < len(findingNames) {
+		return findingNames[f]
+	}
+	return fmt.Sprintf("finding(%d)", f)
+}
+
+// curveConfidence is that of every interval on a curve.
+const curveConfidence = 0.95
+
+// Curve is what is found in the runs of one family and size as their delay
+// grows.
+type Curve struct {
+	Family       simulate.Family
+	Ranks        int
+	Intermittent bool
+	Points       []CurvePoint // by delay, ascending
+}
+
+// CurvePoint is the runs of one delay. A run is the unit of every interval,
+// which are two-sided at 95 %: those of the rates are exact (Clopper and
+// Pearson 1934), that of the mean share is Student's t.
+type CurvePoint struct {
+	Delay simulate.Millis
+	Runs  int
+	Rates [findingCount]bootstrap.Rate // by Finding
+	Share MeanShare                    // of the seeded stage, by the paper's cut
+}
+
+// MeanShare is a mean over runs of the share of the exposed makespan, in
+// [0, 1]. Of one run there is no interval, and Lower and Upper are NaN; of none
+// (shares are withheld below the floor) nor a Mean.
+type MeanShare struct {
+	Runs               int
+	Mean, Lower, Upper float64
+}
+
+// Curves are the detectability of runs with a fault, by family, size and
+// pattern, in the order of the families.
+func (s *Score) Curves() []Curve {
+	var out []Curve
+	for _, g := range s.grouped([]Key{ByFamily, ByPattern, ByRanks, ByDelay}) {
+		like := &g.like
+		if n := len(out); n == 0 || out[n-1].Family != like.Family || out[n-1].Ranks != like.Ranks || out[n-1].Intermittent != like.Intermittent {
+			out = append(out, Curve{Family: like.Family, Ranks: like.Ranks, Intermittent: like.Intermittent})
+		}
+		c := &out[len(out)-1]
+		c.Points = append(c.Points, pointOf(g))
+	}
+	return out
+}
+
+func pointOf(g *group) CurvePoint {
+	p := CurvePoint{Delay: g.like.Delay, Runs: len(g.runs)}
+	for o := range findingCount {
+		k := 0
+		for _, r := range g.runs {
+			count(&k, r.had(o))
+		}
+		// A group has a run, and no more of them find than there are: no error.
+		p.Rates[o], _ = bootstrap.Binomial(k, p.Runs, curveConfidence)
+	}
+	p.Share = meanShare(g.runs)
+	return p
+}
+
+// had reports whether a finding was made of the run.
+func (r *Run) had(f Finding) bool {
+	v := &r.Verdict
+	switch f {
+	case FoundTop1:
+		return r.everyFaulty(func(w *Window) bool { return w.Routing.Top(1) })
+	case FoundTop2:
+		return r.everyFaulty(func(w *Window) bool { return w.Routing.Top(2) })
+	case FoundCandidate:
+		return r.everyFaulty(func(w *Window) bool { return w.Routing.Hit })
+	case FoundStage:
+		return v.StageRight
+	case FoundRank:
+		return v.Answer == RankRight
+	case FoundBoth:
+		return v.Named
+	}
+	return v.Innocent > 0 || v.called() && (!v.StageRight || v.Answer == RankWrong)
+}
+
+// everyFaulty reports whether something holds in every window with the fault,
+// of which there must be one.
+func (r *Run) everyFaulty(holds func(*Window) bool) bool {
+	all, n := true, 0
+	faulty([]*Run{r}, func(w *Window) {
+		n++
+		all = all && holds(w)
+	})
+	return all && n > 0
+}
+
+// called reports whether the first suspect is sure enough to act on.
+func (v *Verdict) called() bool {
+	return v.Confidence == diagnose.Supported.String() || v.Confidence == diagnose.Strong.String()
+}
+
+// meanShare averages the share of the seeded stage, first over the faulty
+// windows of a run, then over runs.
+func meanShare(runs []*Run) MeanShare {
+	var of []float64
+	for _, r := range runs {
+		var own []float64
+		faulty([]*Run{r}, func(w *Window) {
+			if w.Share != nil {
+				own = append(own, *w.Share)
+			}
+		})
+		if len(own) > 0 {
+			of = append(of, stat.Mean(own, nil))
+		}
+	}
+	m := MeanShare{len(of), math.NaN(), math.NaN(), math.NaN()}
+	if len(of) == 0 {
+		return m
+	}
+	m.Mean = stat.Mean(of, nil)
+	if n := float64(len(of)); n > 1 {
+		t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile((1 + curveConfidence) / 2)
+		half := t * stat.StdDev(of, nil) / math.Sqrt(n)
+		m.Lower, m.Upper = max(0, m.Mean-half), min(1, m.Mean+half)
+	}
+	return m
+}
+
+// DetectabilityTable is the curves as rows: one per family, size and delay.
+func (s *Score) DetectabilityTable() Table {
+	t := Table{Title: "Detectability by delay: runs with the finding, and the exact 95 % interval of its rate",
+		Head: []string{"family", "ranks", "delay_ms", "runs"}}
+	for o := range findingCount {
+		t.Head = append(t.Head, o.String())
+	}
+	t.Head = append(t.Head, "seeded share")
+	runs, astray := 0, 0
+	for _, c := range s.Curves() {
+		family := c.Family.String()
+		if c.Intermittent {
+			family += ", intermittent"
+		}
+		for _, p := range c.Points {
+			row := []string{family, strconv.Itoa(c.Ranks), milliseconds(p.Delay), strconv.Itoa(p.Runs)}
+			for _, r := range p.Rates {
+				row = append(row, fmt.Sprintf("%s [%s, %s]", of(r.K, r.N), fixed(r.Lower), fixed(r.Upper)))
+			}
+			t.Rows = append(t.Rows, append(row, p.Share.String()))
+			runs, astray = runs+p.Runs, astray+p.Rates[Misrouted].K
+		}
+	}
+	t.Notes = []string{fmt.Sprintf("The delay strikes one rank. Misrouted: a stage or rank that hides nothing is called, in %s runs. "+
+		"The seeded share is a mean over runs with Student's t interval.", of(astray, runs))}
+	return t
+}
+
+func milliseconds(d simulate.Millis) string { return strconv.FormatFloat(float64(d), 'f', -1, 64) }
+
+func (m MeanShare) String() string {
+	switch {
+	case math.IsNaN(m.Mean):
+		return none
+	case math.IsNaN(m.Lower):
+		return fixed(m.Mean)
+	}
+	return fmt.Sprintf("%s [%s, %s]", fixed(m.Mean), fixed(m.Lower), fixed(m.Upper))
+}
+
+// severalDelays reports whether a curve can be drawn through the runs.
+func severalDelays(runs []*Run) bool {
+	first := make(map[simulate.Family]simulate.Millis)
+	for _, r := range runs {
+		if r.healthy() {
+			continue
+		}
+		if delay, ok := first[r.Family]; ok && delay != r.Delay {
+			return true
+		}
+		first[r.Family] = r.Delay
+	}
+	return false
+}

@@ -1,0 +1,79 @@
+package campaign
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/sfstat/sfstat/eval/simulate"
+)
+
+// run is a data fault of some delay that was answered in one window.
+func run(delay simulate.Millis, share float64, v Verdict, r Routing) *Run {
+	return &Run{Case: Case{Family: simulate.Data, Ranks: 8, Delay: delay, Hidden: []Hidden{{3, "data"}}},
+		Verdict: v, Windows: []Window{{Fault: true, Routing: r, Share: &share}}}
+}
+
+func TestCurves(t *testing.T) {
+	missed := Verdict{Confidence: "insufficient", StageRight: true, Answer: RankRight}
+	right := Verdict{Confidence: "supported", StageRight: true, Answer: RankRight, Named: true}
+	s := &Score{Runs: []*Run{
+		run(60, 0.4, right, Routing{Place: 1, Hit: true}),
+		run(12, 0.1, missed, Routing{Place: 4}),
+		run(60, 0.3, Verdict{Confidence: "strong", Answer: RankWrong}, Routing{Place: 2, Hit: true}),
+		run(12, 0.2, missed, Routing{Place: 3, Hit: true}),
+		{Case: Case{Ranks: 8}, Windows: []Window{{}}},
+	}}
+	curves := s.Curves()
+	if len(curves) != 1 || len(curves[0].Points) != 2 {
+		t.Fatalf("%+v, expected one curve through two delays", curves)
+	}
+	low, high := curves[0].Points[0], curves[0].Points[1]
+	for _, c := range []struct {
+		what Finding
+		low  int
+		high int
+	}{{FoundTop1, 0, 1}, {FoundTop2, 0, 2}, {FoundCandidate, 1, 2}, {FoundStage, 2, 1}, {FoundRank, 2, 1}, {FoundBoth, 0, 1}, {Misrouted, 0, 1}} {
+		if low.Rates[c.what].K != c.low || high.Rates[c.what].K != c.high {
+			t.Errorf("%v: %d and %d of 2, expected %d and %d", c.what, low.Rates[c.what].K, high.Rates[c.what].K, c.low, c.high)
+		}
+	}
+	// R: binom.test(1, 2)$conf.int is 0.01257912 0.98742088.
+	if r := low.Rates[FoundCandidate]; math.Abs(r.Lower-0.01257912) > 1e-8 || math.Abs(r.Upper-0.98742088) > 1e-8 {
+		t.Errorf("interval %v to %v", r.Lower, r.Upper)
+	}
+	// R: t.test(c(.3, .4))$conf.int is −0.2853102 to 0.9853102, cut at 0.
+	if m := high.Share; math.Abs(m.Mean-0.35) > 1e-12 || m.Lower != 0 || math.Abs(m.Upper-0.9853102) > 1e-7 {
+		t.Errorf("share %+v", m)
+	}
+	if one := meanShare(s.Runs[:1]); one.Mean != 0.4 || !math.IsNaN(one.Lower) {
+		t.Errorf("of one run %+v, expected no interval", one)
+	}
+	table := s.DetectabilityTable()
+	if got := strings.Join(table.Rows[1][:6], " "); got != "data 8 60 2 1/2 [0.01, 0.99] 2/2 [0.16, 1.00]" {
+		t.Errorf("row %q", got)
+	}
+	if !strings.Contains(table.Notes[0], "1/4 runs") {
+		t.Errorf("note %q, expected 1 of 4 runs misrouted", table.Notes[0])
+	}
+}
+
+// TestSmallDelaysAreMissed is the goal of small delays on simulated runs: what
+// is too small to be seen is not called, and never sends anybody astray.
+func TestSmallDelaysAreMissed(t *testing.T) {
+	s := &Spec{Name: "curve", Groups: []Group{{Name: "curve", Families: []simulate.Family{simulate.Data, simulate.CallbackHost},
+		Ranks: []int{8}, Seeds: []uint64{0, 1, 2}, Delays: []simulate.Millis{12, 120}}}}
+	dir := t.TempDir()
+	execute(t, dir, s, Execution{Version: "1"})
+	artifacts, err := Tables(dir, Options{})
+	if err != nil || len(artifacts) != 2 || artifacts[1].Name != "detectability-curve" || len(artifacts[1].Inputs) != 12 {
+		t.Fatalf("%+v, %v, expected the groups and the curve of 12 runs", artifacts, err)
+	}
+	for _, row := range artifacts[1].Table.Rows {
+		called, misrouted := row[9], row[10]
+		want := map[string]string{"12": "0/3", "120": "3/3"}[row[2]]
+		if !strings.HasPrefix(called, want) || !strings.HasPrefix(misrouted, "0/3") {
+			t.Errorf("%v: called %s, misrouted %s, expected %s and none", row[:3], called, misrouted, want)
+		}
+	}
+}

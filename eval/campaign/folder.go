@@ -1,0 +1,299 @@
+package campaign
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/gofrs/flock"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/sfstat/sfstat/archive"
+	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/internal/atomicfile"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// What lies in the folder of a campaign.
+const (
+	specName  = "campaign.yaml"
+	truthName = "truth.csv" // what the runs hide, as sfstat score reads it
+	rowsName  = "rows.csv"  // all rows, in the order of the plan
+	runsName  = "runs"      // an archive for each run
+	rowFolder = "rows"      // a file for each run, with its rows
+	lockName  = ".lock"     // held by the execution that is at work
+)
+
+// Provenance is where the rows of a run come from.
+type Provenance struct {
+	Run, Group string
+	SpecHash   string // SHA-256 of the run's specification
+	Version    string // of the program that made the run
+	Input      string // the archive, from the campaign's folder
+	InputHash  string // SHA-256 of its bytes
+}
+
+// rowHead is the header of rows: a window as everywhere, then where it comes
+// from.
+func rowHead() []string {
+	var empty Score
+	return append(empty.WindowTable().Head, "group", "spec_sha256", "made_by", "input", "input_sha256")
+}
+
+func (p *Provenance) cells() []string {
+	return []string{p.Group, p.SpecHash, p.Version, p.Input, p.InputHash}
+}
+
+// folder is a campaign on disk.
+type folder struct {
+	path  string
+	tasks []Task
+	gates *frontier.Gates // nil: the defaults
+}
+
+func (f *folder) input(t *Task) string   { return runsName + "/" + t.ID + ".parquet" }
+func (f *folder) archive(t *Task) string { return filepath.Join(f.path, runsName, t.ID+".parquet") }
+func (f *folder) row(t *Task) string     { return filepath.Join(f.path, rowFolder, t.ID+".csv") }
+
+// Holds says whether a folder has a campaign's specification.
+func Holds(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, specName))
+	return err == nil
+}
+
+// open reads the campaign that a folder holds.
+func open(path string) (*folder, error) {
+	name := filepath.Join(path, specName)
+	s, err := readSpec(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, trace.At(trace.Pos{File: name}, fmt.Errorf("%w, so this is no campaign's folder: sfstat campaign run SPEC.yaml -o FOLDER makes one", fs.ErrNotExist))
+	}
+	if err != nil {
+		return nil, err
+	}
+	tasks, err := s.Plan()
+	return &folder{path: path, tasks: tasks}, err
+}
+
+func readSpec(path string) (*Spec, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSpec(path, text)
+}
+
+// prepare makes the folder of a campaign, or takes up the one that is there,
+// and notes in it the specification and what the runs hide. Until the function
+// that it returns is called, nobody else can prepare it.
+func prepare(path string, s *Spec, e *Execution) (*folder, func(), error) {
+	tasks, err := s.Plan()
+	if err != nil {
+		return nil, nil, err
+	}
+	f := &folder{path: path, tasks: tasks}
+	if err := f.holdsNoOther(s); err != nil {
+		return nil, nil, err
+	}
+	for _, dir := range f.folders() {
+		if err := os.Mkdir(dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, nil, err
+		}
+	}
+	release, err := f.lock()
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := f.begin(s, e); err != nil {
+		release()
+		return nil, nil, err
+	}
+	return f, release, nil
+}
+
+// folders are those that an execution writes into, the outermost first.
+func (f *folder) folders() []string {
+	return []string{f.path, filepath.Join(f.path, runsName), filepath.Join(f.path, rowFolder)}
+}
+
+func (f *folder) holdsNoOther(s *Spec) error {
+	path := filepath.Join(f.path, specName)
+	switch old, err := readSpec(path); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case old.Name != s.Name:
+		return trace.At(trace.Pos{File: path}, fmt.Errorf("the folder holds campaign %s, expected %s: give it a folder of its own", old.Name, s.Name))
+	}
+	return nil
+}
+
+// lock makes sure that one execution is at work in the folder. It ends with
+// the process, however that ends.
+func (f *folder) lock() (release func(), err error) {
+	path := filepath.Join(f.path, lockName)
+	l := flock.New(path)
+	switch held, err := l.TryLock(); {
+	case err != nil:
+		return nil, err
+	case !held:
+		return nil, trace.At(trace.Pos{File: path}, errors.New("another execution of this campaign is at work in the folder: wait for it, or end it"))
+	}
+	return func() { _ = l.Unlock() }, nil // what could go wrong ends with the process
+}
+
+// begin tidies up after an execution that was killed, and writes what is known
+// before any run is made.
+func (f *folder) begin(s *Spec, e *Execution) error {
+	for _, dir := range f.folders() {
+		if err := atomicfile.RemoveStale(dir); err != nil {
+			return err
+		}
+	}
+	truth, err := truthOf(f.tasks)
+	if err != nil {
+		return err
+	}
+	if err := e.write(filepath.Join(f.path, specName), s.write); err != nil {
+		return err
+	}
+	return e.write(filepath.Join(f.path, truthName), func(w io.Writer) error { return simulate.WriteTruth(w, truth) })
+}
+
+func (s *Spec) write(w io.Writer) error {
+	e := yaml.NewEncoder(w)
+	e.SetIndent(2)
+	if err := e.Encode(s); err != nil {
+		return err
+	}
+	return e.Close()
+}
+
+func truthOf(tasks []Task) ([]simulate.TruthRow, error) {
+	var rows []simulate.TruthRow
+	for i := range tasks {
+		g, err := simulate.New(tasks[i].Spec)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, g.Truth().Rows()...)
+	}
+	return rows, nil
+}
+
+// state is whether a run must be made.
+type state uint8
+
+const (
+	missing  state = iota
+	changed        // there, but of something else
+	standing       // done
+)
+
+func (f *folder) state(t *Task, version string) (state, error) {
+	rows, err := readRows(f.row(t))
+	if errors.Is(err, fs.ErrNotExist) {
+		return missing, nil
+	}
+	if err != nil {
+		return changed, nil // a row that cannot be read is made anew
+	}
+	hash, err := fileHash(f.archive(t))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return missing, err
+	}
+	now := Provenance{Run: t.ID, Group: t.Group, SpecHash: t.Hash, Version: version, Input: f.input(t), InputHash: hash}
+	if rows.from == now {
+		return standing, nil
+	}
+	return changed, nil
+}
+
+// finished is where the rows of all runs come from, in the order of the plan.
+// It is an error if a run is not done, whatever the version that did it.
+func (f *folder) finished() ([]Provenance, error) {
+	var out []Provenance
+	var wanting []string
+	for i := range f.tasks {
+		t := &f.tasks[i]
+		rows, err := readRows(f.row(t))
+		if err != nil || rows.from.SpecHash != t.Hash {
+			wanting = append(wanting, t.ID)
+			continue
+		}
+		hash, err := fileHash(f.archive(t))
+		if errors.Is(err, os.ErrNotExist) {
+			return nil, trace.At(trace.Pos{File: f.archive(t)}, trace.Bad(trace.ErrMissing,
+				"the archive of a run that was done is gone; sfstat campaign run makes it anew"))
+		}
+		if err != nil {
+			return nil, err
+		}
+		if hash != rows.from.InputHash {
+			return nil, trace.At(trace.Pos{File: f.archive(t)}, fmt.Errorf(
+				"SHA-256 is %s, expected %s as in %s: the archive was changed; sfstat campaign run makes it anew", hash, rows.from.InputHash, f.row(t)))
+		}
+		out = append(out, rows.from)
+	}
+	if len(wanting) > 0 {
+		return nil, trace.At(trace.Pos{File: f.path}, trace.Bad(trace.ErrMissing,
+			"%d of %d runs are not done, the first is %s; sfstat campaign run goes on with them", len(wanting), len(f.tasks), wanting[0]))
+	}
+	return out, nil
+}
+
+// score scores the archives of some tasks; the runs stand in their order.
+func (f *folder) score(tasks []Task) (*Score, error) {
+	truth, err := truthOf(tasks)
+	if err != nil {
+		return nil, err
+	}
+	scorer := New(truth, Options{Gates: f.gates})
+	for i := range tasks {
+		if err := addArchive(scorer, f.archive(&tasks[i])); err != nil {
+			return nil, err
+		}
+	}
+	return scorer.Score(), nil
+}
+
+func addArchive(s *Scorer, path string) error {
+	in, err := archive.Open(path, ingest.Limits{})
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	for {
+		w, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = s.Add(w)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func fileHash(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, file); err != nil {
+		return "", fmt.Errorf("read %s: %w", path, err)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}

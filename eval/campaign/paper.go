@@ -1,0 +1,173 @@
+package campaign
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/plots"
+)
+
+// PaperTable is a table of StageFrontier (arXiv 2606.06751) that a campaign
+// makes, the published figures beside ours.
+type PaperTable struct {
+	Number   int
+	families []simulate.Family // that it counts; nil: all that have a fault
+	of       func(*Score) Table
+}
+
+func (p *PaperTable) counts(t *Task, r *Run) bool {
+	if !slices.Contains(t.Tables, p.Number) {
+		return false
+	}
+	if p.families == nil {
+		return !r.healthy()
+	}
+	return slices.Contains(p.families, r.Family)
+}
+
+// allFamilies are the faults, and none.
+func allFamilies() []simulate.Family {
+	var out []simulate.Family
+	for f := simulate.NoFault; f <= simulate.OptimizerHost; f++ {
+		out = append(out, f)
+	}
+	return out
+}
+
+// PaperTables are those that can be made, by number.
+var PaperTables = []PaperTable{
+	{Number: 4, of: func(s *Score) Table {
+		t := s.MethodTable(View{Published: true})
+		t.Notes = s.widerSets()
+		return t
+	}},
+	{Number: 5, families: []simulate.Family{simulate.ForwardDevice, simulate.ForwardHost},
+		of: func(s *Score) Table { return s.ForwardTable(View{Published: true}) }},
+	{Number: sourceTable, families: allFamilies(), of: func(*Score) Table { return SourceTable(nil) }}, // Tables knows of recordings
+	{Number: 8, of: (*Score).FieldTable},
+	{Number: 12, families: allFamilies(), of: (*Score).LabelTable},
+	{Number: 13, families: allFamilies(), of: func(s *Score) Table { return GateTable(s.gates) }},
+	{Number: 14, of: func(s *Score) Table {
+		v := View{By: []Key{ByFamily, ByRanks, ByDelay}, Published: true}
+		t := s.RoutingTable(v)
+		t.Notes = s.otherFirst(v.By)
+		return t
+	}},
+	{Number: 15, of: func(s *Score) Table { return s.SweepTable(View{Published: true}) }},
+}
+
+// sourceTable is the paper's table of profilers.
+const sourceTable = 6
+
+// paperNumbers lists them.
+func paperNumbers() string {
+	var out []string
+	for _, p := range PaperTables {
+		out = append(out, strconv.Itoa(p.Number))
+	}
+	return strings.Join(out, ", ")
+}
+
+// Artifact is a table or a figure of a campaign and what it was made from.
+type Artifact struct {
+	Name   string // "table-4"
+	Table  Table
+	Figure *plots.Figure // nil: it is a table
+	Inputs []Provenance  // in the order of the plan
+
+	// Where the artifact was written, by whoever did: the name of the file, the
+	// SHA-256 of its bytes, and the command, run in the campaign's folder.
+	File, Hash, Command string
+}
+
+// Tables makes the tables of a finished campaign from its archives, with the
+// scoring of [Scorer] by the gates of the options. An archive that is not the one that its row tells of is
+// an error, and so is a run that is missing.
+func Tables(dir string, o Options) ([]Artifact, error) {
+	f, score, rows, err := openScored(dir, o)
+	if err != nil {
+		return nil, err
+	}
+	recorded, recordings, err := f.recordings()
+	if err != nil {
+		return nil, err
+	}
+	var out []Artifact
+	for i := range PaperTables {
+		p := &PaperTables[i]
+		part, inputs := f.forTable(p, score, rows)
+		a := Artifact{Name: "table-" + strconv.Itoa(p.Number), Inputs: inputs}
+		switch {
+		case p.Number == sourceTable && len(recorded) > 0:
+			a.Table, a.Inputs = SourceTable(recorded), recordings
+		case len(part.Runs) == 0:
+			continue
+		default:
+			a.Table = p.of(part)
+		}
+		a.Table.Title = "Table " + strconv.Itoa(p.Number) + ". " + a.Table.Title
+		out = append(out, a)
+	}
+	out = append(out, f.healthy(score, rows)...)
+	out = append(out, f.groups(score, rows)...)
+	costs, err := f.overheads()
+	return append(out, costs...), err
+}
+
+// openScored opens a finished campaign and scores its archives; the runs and
+// where they come from stand in the order of the plan.
+func openScored(dir string, o Options) (*folder, *Score, []Provenance, error) {
+	f, err := open(dir)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	f.gates = o.Gates
+	rows, err := f.finished()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	score, err := f.score(f.tasks)
+	return f, score, rows, err
+}
+
+// forTable are the runs that a table counts, and where they come from.
+func (f *folder) forTable(p *PaperTable, score *Score, rows []Provenance) (*Score, []Provenance) {
+	part := &Score{Tau: score.Tau, gates: score.gates}
+	var inputs []Provenance
+	for i := range f.tasks {
+		if p.counts(&f.tasks[i], score.Runs[i]) {
+			part.Runs = append(part.Runs, score.Runs[i])
+			inputs = append(inputs, rows[i])
+		}
+	}
+	return part, inputs
+}
+
+// groups are the tables that follow from what groups are: what each shows, and
+// of those with several delays, removed faults or microsteps what that shows.
+func (f *folder) groups(score *Score, rows []Provenance) []Artifact {
+	groups := f.byGroup(score)
+	out := []Artifact{{Name: "groups", Table: GroupTable(groups), Inputs: rows}}
+	from := 0
+	for _, g := range groups {
+		part := Score{Tau: score.Tau, Runs: g.Runs}
+		inputs := rows[from : from+len(g.Runs)]
+		add := func(kind string, t Table) {
+			t.Title = "Group " + g.Name + ". " + t.Title
+			out = append(out, Artifact{Name: kind + "-" + g.Name, Table: t, Inputs: inputs})
+		}
+		if severalDelays(g.Runs) {
+			add("detectability", part.DetectabilityTable())
+		}
+		if back := part.Recoveries(); len(back) > 0 {
+			add("recovery", RecoveryTable(back))
+		}
+		if slices.ContainsFunc(g.Runs, func(r *Run) bool { return r.Accumulation > 1 && !r.healthy() }) {
+			add("accumulation", part.AccumulationTable())
+		}
+		from += len(g.Runs)
+	}
+	return out
+}

@@ -1,0 +1,118 @@
+package campaign
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Task is one run to make.
+type Task struct {
+	ID     string // also the name of the run: group, family, delay, ranks, seed
+	Group  string
+	Tables []int // that it is for
+	Spec   simulate.Spec
+	// Profiler leaves its traces in ProfileFolder.
+	Profiler Profiler
+	Hash     string // SHA-256 of the profiler and the runner, unless none and the simulator, and of Spec as JSON, in hexadecimal
+}
+
+// Plan lists the runs of a campaign, in the order in which the specification
+// names them. What is wrong with the specification is told here.
+func (s *Spec) Plan() ([]Task, error) {
+	if err := goodName("name", s.Name); err != nil {
+		return nil, err
+	}
+	if err := s.validateCluster(); err != nil {
+		return nil, err
+	}
+	if len(s.Groups) == 0 {
+		return nil, trace.Bad(trace.ErrMissing, "campaign %s has no groups", s.Name)
+	}
+	var tasks []Task
+	known := make(map[string]bool)
+	for i := range s.Groups {
+		g := &s.Groups[i]
+		if err := g.validate(); err != nil {
+			return nil, err
+		}
+		if err := g.validateWork(); err != nil {
+			return nil, err
+		}
+		if g.Profiler != NoProfiler && s.Runner != Local {
+			return nil, trace.Bad(trace.ErrFormat, "group %s: profiler is for runner local, and the runner is %v", g.Name, s.Runner)
+		}
+		if n := g.size(); n > MostTasks-len(tasks) {
+			return nil, trace.Bad(trace.ErrTooLarge, "more than %d runs with group %s: make several campaigns", MostTasks, g.Name)
+		}
+		for _, t := range g.tasks() {
+			if known[t.ID] {
+				return nil, trace.Bad(trace.ErrDuplicate, "run %s stands twice: a value repeats in group %s, or the group itself does", t.ID, g.Name)
+			}
+			known[t.ID] = true
+			t.Hash = t.hash(s.Runner)
+			if err := t.Spec.Validate(); err != nil {
+				return nil, fmt.Errorf("run %s: %w", t.ID, err)
+			}
+			tasks = append(tasks, t)
+		}
+	}
+	return tasks, nil
+}
+
+func (g *Group) size() int {
+	return len(g.Families) * len(g.Ranks) * len(g.Seeds) * max(1, len(g.Delays))
+}
+
+func (g *Group) tasks() []Task {
+	var tasks []Task
+	for _, family := range g.Families {
+		delays := g.Delays
+		if family == simulate.NoFault {
+			delays = []simulate.Millis{0}
+		}
+		for _, delay := range delays {
+			for _, ranks := range g.Ranks {
+				for _, seed := range g.Seeds {
+					tasks = append(tasks, g.task(simulate.Fault{Family: family, Delay: delay}, ranks, seed))
+				}
+			}
+		}
+	}
+	return tasks
+}
+
+func (g *Group) task(fault simulate.Fault, ranks int, seed uint64) Task {
+	s := g.spec()
+	s.Ranks, s.Seed = ranks, seed
+	what := fault.Family.String()
+	if fault.Family != simulate.NoFault {
+		fault.Ranks, fault.Every, fault.Probability, fault.Windows = g.HiddenRanks, g.Every, g.Probability, g.FaultWindows
+		s.Faults = []simulate.Fault{fault}
+		what += "-" + strconv.FormatFloat(float64(fault.Delay), 'f', -1, 64) + "ms"
+	}
+	s.Run = fmt.Sprintf("%s-%s-r%d-s%d", g.Name, what, ranks, seed)
+	return Task{ID: s.Run, Group: g.Name, Tables: g.Tables, Spec: s, Profiler: g.Profiler}
+}
+
+// hash tells runs apart that differ in what is recorded: by specification, or
+// by what makes them.
+func (t *Task) hash(r Runner) string {
+	text, err := json.Marshal(t.Spec)
+	if err != nil { // only numbers that Validate refuses: NaN and infinities
+		return ""
+	}
+	if r != Simulator {
+		text = append([]byte(r.String()+"\n"), text...)
+	}
+	if t.Profiler != NoProfiler {
+		text = append([]byte(t.Profiler.String()+"\n"), text...)
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}

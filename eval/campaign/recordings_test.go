@@ -1,0 +1,132 @@
+package campaign
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sfstat/sfstat/eval/crosscheck"
+	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// TestSourceTableByHand: two runs, one of which the profiler did not see, one
+// of unknown truth.
+func TestSourceTableByHand(t *testing.T) {
+	own := func(bytes int64, routing ...string) crosscheck.Account {
+		return crosscheck.Account{Name: ownRecorder, Bytes: bytes, Routing: routing}
+	}
+	other := func(name string, bytes int64, h crosscheck.Held, routing ...string) crosscheck.Account {
+		return crosscheck.Account{Name: name, Bytes: bytes, Routing: routing, Held: &h}
+	}
+	seeded := &Case{Hidden: []Hidden{{0, "data"}}}
+	table := SourceTable([]Recorded{
+		{seeded, &crosscheck.Comparison{Accounts: []crosscheck.Account{own(2000, "data", "backward"),
+			other("pytorch", 3_000_000, crosscheck.Held{Difference: 0.02, Stage: "data", SameRouting: true}, "backward", "data"),
+			other("nsight", 500_000, crosscheck.Held{Difference: 0.01, Stage: "other"}, "backward")}}},
+		{nil, &crosscheck.Comparison{Accounts: []crosscheck.Account{own(1000, "data"),
+			other("pytorch", 1_000_000, crosscheck.Held{Difference: 0.03, Stage: "forward", SameRouting: true}, "data")}}},
+	})
+	want := []string{
+		"sfstat recorder|2|1/1|–|3.00 kB|1|–|–",
+		"pytorch|2|1/1|2/2|4.00 MB|1.33e+03|0.0300|forward",
+		"nsight|1|0/1|0/1|500.00 kB|250|0.0100|other",
+	}
+	for i, row := range want {
+		if got := strings.Join(table.Rows[i], "|"); got != row {
+			t.Errorf("row %d is %s, want %s", i, got, row)
+		}
+	}
+	if len(table.Rows) != 6 || len(table.Rows[3]) != len(table.Head) {
+		t.Errorf("%+v, expected the paper's rows below", table)
+	}
+}
+
+// TestRecordings: the fixture's recorders, of a run that is not the campaign's
+// and whose truth lies beside, and of one that is.
+func TestRecordings(t *testing.T) {
+	dir := t.TempDir()
+	s := &Spec{Name: "c", Groups: []Group{{Name: "a", Families: []simulate.Family{simulate.Data}, Ranks: []int{4}, Seeds: Seeds{0},
+		Delays: []simulate.Millis{120}, Steps: 10}}}
+	execute(t, dir, s, Execution{Version: "1"})
+	run := filepath.Join(dir, sourcesName, "slow-forward")
+	if err := os.CopyFS(run, os.DirFS("../../fixtures/sources")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(run, "make")); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, sourcesName, truthName), func(w io.Writer) error {
+		return simulate.WriteTruth(w, []simulate.TruthRow{{Run: "slow-forward", Family: simulate.ForwardHost, Ranks: 4, HiddenRank: 2, Stage: simulate.StageForward, Delay: 40}})
+	})
+	artifacts, err := Tables(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if artifacts[0].Name != "table-6" {
+		t.Fatalf("the first table is %s", artifacts[0].Name)
+	}
+	rows := artifacts[0].Table.Rows
+	for i, want := range []string{"sfstat recorder|1|1/1|–", "kineto|1|1/1|1/1", "nsight|1|1/1|1/1"} {
+		if got := strings.Join(rows[i][:4], "|"); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	if in := artifacts[0].Inputs; len(in) != 1+4+2 || in[0].Input != "sources/slow-forward/packets.jsonl" || len(in[0].InputHash) != 64 {
+		t.Errorf("made of %+v", in)
+	}
+}
+
+// TestRecordingsRefused: what cannot be compared says where it lies.
+func TestRecordingsRefused(t *testing.T) {
+	s := &Spec{Name: "c", Groups: []Group{{Name: "a", Families: []simulate.Family{simulate.NoFault}, Ranks: []int{2}, Seeds: Seeds{0}, Steps: 5}}}
+	for _, c := range []struct {
+		name  string
+		files map[string]string
+		want  string
+	}{
+		{"a file for a run", map[string]string{"x": ""}, "x: expected a folder for the run"},
+		{"nothing to compare with", map[string]string{"other/pytorch/t.json": "{}"}, "no packets.jsonl and no folder packets"},
+		{"nobody else", map[string]string{"a-nofault-r2-s0/.keep": ""}, "nothing of another recorder"},
+		{"an empty folder", map[string]string{"a-nofault-r2-s0/pytorch/.keep": ""}, "pytorch: "},
+		{"no trace", map[string]string{"a-nofault-r2-s0/pytorch.json": "{"}, "pytorch.json"},
+		{"two of a name", map[string]string{"a-nofault-r2-s0/p.json": "{", "a-nofault-r2-s0/p.csv": ""}, "another recording is called p"},
+		{"a truth that is none", map[string]string{"truth.csv": "a,b\n"}, "truth.csv"},
+		{"other steps", map[string]string{"a-nofault-r2-s0/p.csv": "step,rank,a\n900,0,1\n900,1,2\n"}, "no step is in all sources"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			execute(t, dir, s, Execution{Version: "1"})
+			for name, text := range c.files {
+				path := filepath.Join(dir, sourcesName, filepath.FromSlash(name))
+				if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var placed *trace.RecordError
+			if _, err := Tables(dir, Options{}); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%v, want %s", err, c.want)
+			} else if !errors.As(err, &placed) && !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("%v has no place", err)
+			}
+		})
+	}
+}
+
+func write(t *testing.T, path string, to func(io.Writer) error) {
+	t.Helper()
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := to(f); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,101 @@
+package campaign
+
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Options of a scoring. The zero value is usable.
+type Options struct {
+	Gates *frontier.Gates // nil: the defaults
+}
+
+// Scorer takes windows one at a time, a run's windows in order, and keeps
+// their scores only.
+type Scorer struct {
+	cases   map[string]*Case
+	gates   frontier.Gates
+	session *diagnose.Session
+	runs    []*Run
+	unknown []string
+}
+
+// New prepares to score against a truth table.
+func New(truth []simulate.TruthRow, o Options) *Scorer {
+	s := &Scorer{cases: cases(truth), gates: frontier.DefaultGates()}
+	if o.Gates != nil {
+		s.gates = *o.Gates
+	}
+	s.session = diagnose.New(diagnose.Options{Frontier: frontier.Options{Gates: &s.gates}})
+	return s
+}
+
+// Add scores one validated window. A window of a run that the truth table does
+// not have is left out; Score lists the run. O(T·S·R).
+func (s *Scorer) Add(w *trace.Window) error {
+	c := s.cases[w.Run]
+	if c == nil {
+		if !slices.Contains(s.unknown, w.Run) {
+			s.unknown = append(s.unknown, w.Run)
+		}
+		return nil
+	}
+	paper, err := frontier.Analyze(w, frontier.Options{Cut: frontier.CutStep, ModelFit: frontier.ModelFitNone, Gates: &s.gates})
+	if err != nil {
+		return err
+	}
+	if err := s.session.Add(w); err != nil {
+		return err
+	}
+	i := slices.IndexFunc(s.runs, func(r *Run) bool { return r.Run == w.Run })
+	if i < 0 {
+		i = len(s.runs)
+		s.runs = append(s.runs, &Run{Case: *c})
+	}
+	r := s.runs[i]
+	window := ofPaper(c, paper.Main, c.faulty(len(r.Windows)))
+	window.pace = paceOf(c, w)
+	r.Windows = append(r.Windows, window)
+	return nil
+}
+
+// Score is what was added, in order of arrival.
+func (s *Scorer) Score() *Score {
+	out := &Score{Tau: s.gates.Tau, gates: s.gates, Unknown: s.unknown, Runs: []*Run{}}
+	verdicts := make(map[string]diagnose.RunVerdict)
+	for _, v := range s.session.Verdict().Runs {
+		verdicts[v.Run] = v
+	}
+	for _, r := range s.runs {
+		v := verdicts[r.Run]
+		r.Verdict = rate(&r.Case, &v)
+		for i := range r.Windows {
+			r.Windows[i].Automatic = ofAutomatic(&r.Case, v.Windows[i].Main)
+		}
+		out.Runs = append(out.Runs, r)
+	}
+	return out
+}
+
+// Score is how the runs of an evaluation were answered.
+type Score struct {
+	Tau     float64  `json:"tau"`
+	Runs    []*Run   `json:"runs"`
+	Unknown []string `json:"unknown_runs,omitempty"` // in the input, not in the truth table
+
+	gates frontier.Gates // of the scoring
+}
+
+// Run is one case and how it was answered.
+type Run struct {
+	Case
+	Verdict Verdict  `json:"verdict"`
+	Windows []Window `json:"windows"`
+}
+
+// healthy reports whether the run hides nothing.
+func (r *Run) healthy() bool { return len(r.Hidden) == 0 }

@@ -1,0 +1,195 @@
+package slurm
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sfstat/sfstat/eval/campaign"
+	"github.com/sfstat/sfstat/internal/atomicfile"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// What lies in the folder of a batch, which is one array of jobs.
+const (
+	runsName    = "runs"       // a run in each line; line i + 1 is element i
+	entriesName = "runs.csv"   // the same with specification and version
+	specsName   = "specs"      // a specification for each run
+	programName = "program"    // what ranks execute
+	scriptName  = "job.sbatch" //
+	nameName    = "name"       // of the job, which no other has
+	jobName     = "job"        // its number, once it is submitted
+	logsName    = "logs"       // what element i printed, in i.log
+	packetsName = "packets"    // what it recorded, in a folder for each run
+	endedName   = "ended"      // how element i ended, in i: the exit status, or refused
+)
+
+// ending is how an element ended: the exit status of its script as written, or
+// one of these.
+type ending string
+
+const (
+	notEnded ending = ""
+	good     ending = "0"
+	refused  ending = "refused" // its packets could not be read
+)
+
+// entry is one run of a batch.
+type entry struct {
+	run, hash, version string
+}
+
+// batch is an array of jobs, by its folder.
+type batch struct {
+	dir     string
+	name    string
+	job     string    // "": not known to be submitted
+	made    time.Time // when it was ready to be submitted
+	entries []entry
+}
+
+func (b *batch) element(i int) element { return element(b.job + "_" + strconv.Itoa(i)) }
+func (b *batch) log(i int) string {
+	return filepath.Join(b.dir, logsName, strconv.Itoa(i)+".log")
+}
+func (b *batch) packets(i int) string { return filepath.Join(b.dir, packetsName, b.entries[i].run) }
+
+func (b *batch) ended(i int) (ending, error) {
+	text, err := os.ReadFile(filepath.Join(b.dir, endedName, strconv.Itoa(i)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return notEnded, nil
+	}
+	return ending(strings.TrimSpace(string(text))), err
+}
+
+// refuse notes that what an element recorded is no good, so that it is not
+// taken for it again.
+func (b *batch) refuse(i int) error {
+	return write(filepath.Join(b.dir, endedName, strconv.Itoa(i)), string(refused)+"\n")
+}
+
+// batches are those in a folder, in the order in which they were made. What is
+// not complete was never submitted and is left out.
+func batches(dir string) ([]*batch, error) {
+	folders, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var out []*batch
+	for _, f := range folders {
+		if _, err := strconv.Atoi(f.Name()); err != nil {
+			continue
+		}
+		b, err := readBatch(filepath.Join(dir, f.Name()))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, b)
+	}
+	return out, nil
+}
+
+func readBatch(dir string) (*batch, error) {
+	b := &batch{dir: dir}
+	path := filepath.Join(dir, nameName) // the last that is written before sbatch is called
+	name, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	b.name, b.made = strings.TrimSpace(string(name)), info.ModTime()
+	job, err := os.ReadFile(filepath.Join(dir, jobName))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	b.job = strings.TrimSpace(string(job))
+	path = filepath.Join(dir, entriesName)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	records, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
+	if err != nil {
+		return nil, trace.At(trace.Pos{File: path}, err)
+	}
+	for i, r := range records {
+		if len(r) != 3 {
+			return nil, trace.At(trace.Pos{File: path, Line: int64(i + 1)}, trace.Bad(trace.ErrFormat,
+				"%d columns, expected run, hash and version: remove the folder %s", len(r), dir))
+		}
+		b.entries = append(b.entries, entry{r[0], r[1], r[2]})
+	}
+	return b, nil
+}
+
+// newBatch makes the folder of the next batch below dir, complete but for the
+// number of its job. fill writes what its jobs execute.
+func newBatch(dir string, tasks []*campaign.Task, version string, fill func(*batch, []*campaign.Task) error) (*batch, error) {
+	folder, err := nextFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	b := &batch{dir: folder, name: fmt.Sprintf("sfstat-%s-%08x", tasks[0].Group, rand.Uint32())}
+	for _, sub := range []string{specsName, logsName, packetsName, endedName} {
+		if err := os.Mkdir(filepath.Join(folder, sub), 0o777); err != nil {
+			return nil, err
+		}
+	}
+	var runs strings.Builder
+	var entries bytes.Buffer
+	rows := csv.NewWriter(&entries)
+	for _, t := range tasks {
+		b.entries = append(b.entries, entry{t.ID, t.Hash, version})
+		fmt.Fprintln(&runs, t.ID)
+		_ = rows.Write([]string{t.ID, t.Hash, version}) // to memory
+	}
+	rows.Flush()
+	if err := fill(b, tasks); err != nil {
+		return nil, err
+	}
+	for _, f := range [][2]string{{runsName, runs.String()}, {entriesName, entries.String()}, {nameName, b.name + "\n"}} {
+		if err := write(filepath.Join(folder, f[0]), f[1]); err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+// nextFolder makes a folder with the first number that is free.
+func nextFolder(dir string) (string, error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return "", err
+	}
+	for n := 1; ; n++ {
+		path := filepath.Join(dir, fmt.Sprintf("%04d", n))
+		err := os.Mkdir(path, 0o777)
+		if err == nil || !errors.Is(err, fs.ErrExist) {
+			return path, err
+		}
+	}
+}
+
+// noteJob notes the number that Slurm gave to the batch.
+func (b *batch) noteJob(job string) error {
+	b.job = job
+	return write(filepath.Join(b.dir, jobName), job+"\n")
+}
+
+func write(path, text string) error {
+	return atomicfile.WriteFile(path, func(w io.Writer) error { _, err := io.WriteString(w, text); return err })
+}

@@ -1,0 +1,313 @@
+// Package slurm makes the runs of a campaign on a cluster with Slurm.
+//
+// Runs of one size become an array of jobs, a job for each run, in it a task
+// for each rank. What is handed in lies in slurm/NNNN of the campaign's folder,
+// with what each job printed, recorded (packets/RUN) and how it ended. Arrays
+// share nothing: a job that was submitted for what a run once was neither reads
+// nor writes what belongs to the run as it is. All nodes must see the folder
+// under the same path.
+//
+// Jobs go on when the program that submitted them ends, however it ends. The
+// next one finds them: by the number that was noted, and where it was killed
+// between sbatch and the note, by the job's name, which no other has. So
+// nothing is submitted twice. A run is taken from an earlier array only if
+// specification and version are the same, and if that did not fail.
+package slurm
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sfstat/sfstat/eval/campaign"
+	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// mostElements is how many jobs an array may have where Slurm is as it comes
+// (MaxArraySize 1001).
+const mostElements = 1000
+
+// Program is what every rank executes, followed by --spec FILE --out FOLDER.
+type Program struct {
+	Words      []string
+	PythonPath string // for PYTHONPATH
+}
+
+// Options of a Maker.
+type Options struct {
+	Cluster campaign.Cluster
+	Version string // of this program; runs of another are made anew
+	// Install puts what ranks execute below dir, which all nodes see.
+	Install func(dir string) (Program, error)
+	// Resolved is a specification with every default filled in, the hidden
+	// ranks too; an error if a real job cannot carry it out.
+	Resolved func(simulate.Spec) (simulate.Spec, error)
+	// Arguments are further words for the program; runs that differ in them
+	// come into different arrays. nil: none.
+	Arguments func(simulate.Spec) []string
+	Submit    Submission
+	Poll      time.Duration // shortest time between two questions to Slurm; 0: two seconds
+	Patience  time.Duration // how long an ended job may not have said how it ended; 0: a minute
+}
+
+// Submission is whether jobs are handed in.
+type Submission uint8
+
+const (
+	SubmitAll Submission = iota
+	DryRun               // everything is written, nothing submitted: Prepare ends with *NotSubmitted
+)
+
+// NotSubmitted is how a dry run ends.
+type NotSubmitted struct {
+	Dir     string // where the scripts are
+	Batches int
+	Runs    int
+}
+
+func (e *NotSubmitted) Error() string {
+	return fmt.Sprintf("%d arrays of %d runs are written to %s and not submitted", e.Batches, e.Runs, e.Dir)
+}
+
+// Maker makes runs as jobs of Slurm.
+type Maker struct {
+	o    Options
+	dir  string // of the campaign, absolute
+	ask  scheduler
+	runs map[string]*awaited // by run, after Prepare
+}
+
+var (
+	_ campaign.Maker    = (*Maker)(nil)
+	_ campaign.Preparer = (*Maker)(nil)
+)
+
+// MostWorkers is with how many workers at the most a campaign is executed by a
+// Maker. A worker does little but wait, so there may be as many as runs; but it
+// holds the archive of its run open.
+const MostWorkers = 200
+
+// New makes runs of the campaign in the folder dir. Execute it with as many
+// workers as it has runs, up to MostWorkers.
+func New(dir string, o Options) (*Maker, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	if strings.ContainsAny(dir, "\"%\\\r\n") {
+		return nil, trace.At(trace.Pos{File: dir}, trace.Bad(trace.ErrFormat, `sbatch cannot take a path with one of " %% \ in it: choose another folder`))
+	}
+	o.Poll = cmp.Or(o.Poll, 2*time.Second)
+	o.Patience = cmp.Or(o.Patience, time.Minute)
+	return &Maker{o: o, dir: dir, ask: commands{}, runs: make(map[string]*awaited)}, nil
+}
+
+// path is where batches lie.
+func (m *Maker) path() string { return filepath.Join(m.dir, "slurm") }
+
+// Prepare finds the runs that were submitted before, submits the others, and
+// begins to wait for all, until ctx ends.
+func (m *Maker) Prepare(ctx context.Context, tasks []campaign.Task) error {
+	if m.o.Submit == DryRun {
+		return m.dryRun(tasks)
+	}
+	if err := m.find(ctx, tasks); err != nil {
+		return err
+	}
+	var wanting []*campaign.Task
+	for i := range tasks {
+		if m.runs[tasks[i].ID] == nil {
+			wanting = append(wanting, &tasks[i])
+		}
+	}
+	written, err := m.write(m.path(), wanting)
+	if err != nil {
+		return err
+	}
+	for _, b := range written {
+		job, err := m.ask.submit(ctx, filepath.Join(b.dir, scriptName))
+		if err != nil {
+			return err // it may have been submitted nevertheless: the next execution asks for its name
+		}
+		if err := b.noteJob(job); err != nil {
+			return err
+		}
+		for i := range b.entries {
+			m.runs[b.entries[i].run] = newAwaited(b, i)
+		}
+	}
+	go m.watch(ctx)
+	return nil
+}
+
+// dryRun writes what would be submitted if nothing had been before.
+func (m *Maker) dryRun(tasks []campaign.Task) error {
+	dir := filepath.Join(m.path(), "dry-run")
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	var all []*campaign.Task
+	for i := range tasks {
+		all = append(all, &tasks[i])
+	}
+	written, err := m.write(dir, all)
+	if err != nil {
+		return err
+	}
+	return &NotSubmitted{Dir: dir, Batches: len(written), Runs: len(tasks)}
+}
+
+// find takes up the runs that earlier executions submitted.
+func (m *Maker) find(ctx context.Context, tasks []campaign.Task) error {
+	before, err := batches(m.path())
+	if err != nil || len(before) == 0 {
+		return err
+	}
+	var names []string
+	for _, b := range before {
+		names = append(names, b.name)
+	}
+	live, err := m.ask.live(ctx, names)
+	if err != nil {
+		return err
+	}
+	for _, b := range before {
+		if b.job == "" {
+			job, err := m.ask.find(ctx, b.name, b.made)
+			if err != nil {
+				return err
+			}
+			if job == "" {
+				continue // it was never submitted
+			}
+			if err := b.noteJob(job); err != nil {
+				return err
+			}
+		}
+		if err := m.takeUp(b, live, tasks); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// takeUp waits for the runs of a batch that are wanted as they are there, and
+// have not failed.
+func (m *Maker) takeUp(b *batch, live map[element]bool, tasks []campaign.Task) error {
+	for i, e := range b.entries {
+		wanted := slices.ContainsFunc(tasks, func(t campaign.Task) bool {
+			return e == entry{t.ID, t.Hash, m.o.Version}
+		})
+		if !wanted {
+			continue
+		}
+		how, err := b.ended(i)
+		if err != nil {
+			return err
+		}
+		if how == good || how == notEnded && live[b.element(i)] {
+			m.runs[e.run] = newAwaited(b, i)
+		}
+	}
+	return nil
+}
+
+// kind is what runs of one array have in common.
+type kind struct {
+	ranks     int
+	arguments string
+}
+
+// write makes the batches of tasks, in their order.
+func (m *Maker) write(dir string, tasks []*campaign.Task) ([]*batch, error) {
+	var kinds []kind
+	of := make(map[kind][]*campaign.Task)
+	for _, t := range tasks {
+		k := kind{t.Spec.Ranks, strings.Join(m.arguments(t), "\x00")}
+		if of[k] == nil {
+			kinds = append(kinds, k)
+		}
+		of[k] = append(of[k], t)
+	}
+	var out []*batch
+	for _, k := range kinds {
+		for part := range slices.Chunk(of[k], mostElements) {
+			b, err := newBatch(dir, part, m.o.Version, m.fill)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, b)
+		}
+	}
+	return out, nil
+}
+
+func (m *Maker) arguments(t *campaign.Task) []string {
+	if m.o.Arguments == nil {
+		return nil
+	}
+	return m.o.Arguments(t.Spec)
+}
+
+// fill writes what the jobs of a batch execute: specifications, program and
+// script.
+func (m *Maker) fill(b *batch, tasks []*campaign.Task) error {
+	for _, t := range tasks {
+		if err := m.writeSpec(b, t); err != nil {
+			return fmt.Errorf("run %s: %w", t.ID, err)
+		}
+	}
+	job, err := m.o.Install(filepath.Join(b.dir, programName))
+	if err != nil {
+		return err
+	}
+	job.Words = slices.Concat(job.Words, m.arguments(tasks[0]))
+	var text strings.Builder
+	err = scriptText.Execute(&text, &script{Name: b.name, Runs: len(tasks), Ranks: tasks[0].Spec.Ranks, Batch: b.dir, Job: job, Cluster: m.o.Cluster})
+	if err != nil {
+		return err
+	}
+	return write(filepath.Join(b.dir, scriptName), text.String())
+}
+
+// writeSpec writes the specification of a run for its job.
+func (m *Maker) writeSpec(b *batch, t *campaign.Task) error {
+	s, err := m.o.Resolved(t.Spec)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	return write(filepath.Join(b.dir, specsName, t.ID+".json"), string(text)+"\n")
+}
+
+// Make waits for the job of a run and keeps what it recorded.
+func (m *Maker) Make(ctx context.Context, t *campaign.Task, keep func(*trace.Window) error) error {
+	a := m.runs[t.ID]
+	if a == nil {
+		return errors.New("its job was not submitted") // Prepare was told of other runs
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-a.over:
+	}
+	if a.err != nil {
+		return a.err
+	}
+	err := campaign.KeepPackets(ctx, a.batch.packets(a.i), keep)
+	if err != nil && ctx.Err() == nil {
+		err = errors.Join(fmt.Errorf("packets of job %s: %w", a.batch.element(a.i), err), a.batch.refuse(a.i))
+	}
+	return err
+}

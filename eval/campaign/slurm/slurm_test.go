@@ -1,0 +1,281 @@
+package slurm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sfstat/sfstat/eval/campaign"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// pretended is a Slurm whose jobs never run by themselves.
+type pretended struct {
+	mu     sync.Mutex
+	jobs   int
+	known  map[element]bool
+	names  map[string]string
+	down   error    // of live
+	refuse error    // of submit, which comes too late: the job is there
+	before []string // states that are told before the last
+}
+
+func (p *pretended) submit(_ context.Context, script string) (string, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.jobs++
+	job := fmt.Sprint(p.jobs)
+	b, err := readBatch(filepath.Dir(script))
+	if err != nil {
+		return "", err
+	}
+	for i := range b.entries {
+		p.known[element(fmt.Sprintf("%s_%d", job, i))] = true
+	}
+	p.names[b.name] = job
+	return job, p.refuse
+}
+
+func (p *pretended) live(context.Context, []string) (map[element]bool, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.known), p.down
+}
+
+func (p *pretended) find(_ context.Context, name string, _ time.Time) (string, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.names[name], nil
+}
+
+func (p *pretended) state(context.Context, element) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.before) > 0 {
+		state := p.before[0]
+		p.before = p.before[1:]
+		return state
+	}
+	return "TIMEOUT"
+}
+
+func (p *pretended) set(change func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	change()
+}
+
+// pretend is a Maker in a folder with a Slurm that is pretended.
+func pretend(t *testing.T, dir string, p *pretended) (*Maker, []campaign.Task) {
+	t.Helper()
+	if p.known == nil {
+		p.known, p.names = make(map[element]bool), make(map[string]string)
+	}
+	o := standIn(t, "1")
+	o.Poll, o.Patience = time.Millisecond, 5*time.Millisecond
+	s := spec(t, small)
+	o.Cluster = s.Slurm
+	m, err := New(dir, o)
+	must(t, err)
+	m.ask = p
+	tasks, err := s.Plan()
+	must(t, err)
+	return m, tasks
+}
+
+func keepNone(*trace.Window) error { return nil }
+
+// TestGone: a job that Slurm does not know any more, and that has said nothing,
+// is given up with what Slurm remembers, and submitted again next time.
+func TestGone(t *testing.T) {
+	dir, p := t.TempDir(), &pretended{}
+	m, tasks := pretend(t, dir, p)
+	must(t, m.Prepare(t.Context(), tasks))
+	p.set(func() { p.known = map[element]bool{"1_1": true, "2_0": true, "2_1": true} })
+	if err := m.Make(t.Context(), &tasks[0], keepNone); err == nil || !strings.Contains(err.Error(), "job 1_0 is gone and has not said how it ended (Slurm: TIMEOUT), and printed nothing to ") {
+		t.Errorf("%v", err)
+	}
+	m, _ = pretend(t, dir, p)
+	must(t, m.Prepare(t.Context(), tasks))
+	if p.jobs != 3 || m.runs[tasks[0].ID].batch.job != "3" || m.runs[tasks[1].ID].batch.job != "1" {
+		t.Errorf("%d jobs were submitted, expected a third one with the first run alone", p.jobs)
+	}
+}
+
+// TestLateRefusal: sbatch may fail when the job is there already, as when its
+// answer is lost. The next execution finds it.
+func TestLateRefusal(t *testing.T) {
+	dir, p := t.TempDir(), &pretended{refuse: errors.New("socket timed out")}
+	m, tasks := pretend(t, dir, p)
+	if err := m.Prepare(t.Context(), tasks); !errors.Is(err, p.refuse) {
+		t.Fatalf("%v, expected %v", err, p.refuse)
+	}
+	p.refuse = nil
+	m, _ = pretend(t, dir, p)
+	must(t, m.Prepare(t.Context(), tasks))
+	if p.jobs != 2 {
+		t.Errorf("%d jobs were submitted, expected one for each size", p.jobs)
+	}
+}
+
+// TestStillCompleting: a job says that it ended before Slurm knows why.
+func TestStillCompleting(t *testing.T) {
+	p := &pretended{before: []string{"RUNNING", "COMPLETING"}}
+	m, tasks := pretend(t, t.TempDir(), p)
+	m.o.Patience = time.Minute
+	must(t, m.Prepare(t.Context(), tasks))
+	must(t, write(filepath.Join(m.runs[tasks[0].ID].batch.dir, endedName, "0"), "1\n"))
+	if err := m.Make(t.Context(), &tasks[0], keepNone); err == nil || !strings.Contains(err.Error(), "ended with exit status 1 (Slurm: TIMEOUT)") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestSlurmThatIsDown: it may be down for a while.
+func TestSlurmThatIsDown(t *testing.T) {
+	p := &pretended{}
+	m, tasks := pretend(t, t.TempDir(), p)
+	must(t, m.Prepare(t.Context(), tasks))
+	p.set(func() { p.down = errors.New("unable to contact slurm controller") })
+	a := m.runs[tasks[0].ID]
+	must(t, write(a.batch.log(0), strings.Repeat("earlier\n", 1000)+"out of memory\n"))
+	must(t, write(filepath.Join(a.batch.dir, endedName, "0"), "7\n"))
+	err := m.Make(t.Context(), &tasks[0], keepNone)
+	if err == nil || !strings.Contains(err.Error(), "job 1_0 ended with exit status 7 (Slurm: TIMEOUT); the last of ") || !strings.HasSuffix(err.Error(), "\nout of memory") {
+		t.Errorf("what jobs say themselves is heard nevertheless: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if err := m.Make(ctx, &tasks[1], keepNone); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v, expected to wait on", err)
+	}
+}
+
+// TestPacketsThatAreNoGood are not taken again.
+func TestPacketsThatAreNoGood(t *testing.T) {
+	dir, p := t.TempDir(), &pretended{}
+	m, tasks := pretend(t, dir, p)
+	must(t, m.Prepare(t.Context(), tasks))
+	packets := m.runs[tasks[0].ID].batch.packets(0)
+	must(t, os.MkdirAll(packets, 0o777))
+	must(t, os.WriteFile(filepath.Join(packets, "a.jsonl"), []byte("{}\n"), 0o666))
+	must(t, write(filepath.Join(dir, "slurm", "0001", endedName, "0"), "0\n"))
+	if err := m.Make(t.Context(), &tasks[0], keepNone); err == nil || !strings.HasPrefix(err.Error(), "packets of job 1_0: ") {
+		t.Errorf("%v", err)
+	}
+	m, _ = pretend(t, dir, p)
+	must(t, m.Prepare(t.Context(), tasks))
+	if p.jobs != 3 {
+		t.Errorf("%d jobs were submitted, expected a third one", p.jobs)
+	}
+}
+
+// TestArraysShareNothing: a run whose specification was changed and changed back
+// is taken from the array that was submitted for it, with what that recorded.
+func TestArraysShareNothing(t *testing.T) {
+	dir, p := t.TempDir(), &pretended{}
+	m, tasks := pretend(t, dir, p)
+	must(t, m.Prepare(t.Context(), tasks))
+	first := m.runs[tasks[0].ID].batch
+	specification := filepath.Join(first.dir, specsName, tasks[0].ID+".json")
+	before, err := os.ReadFile(specification)
+	must(t, err)
+
+	longer := tasks[0]
+	longer.Spec.Schedule.Steps++
+	longer.Hash = "another"
+	m, _ = pretend(t, dir, p)
+	must(t, m.Prepare(t.Context(), []campaign.Task{longer}))
+	second := m.runs[longer.ID].batch
+	if second.dir == first.dir || second.packets(0) == first.packets(0) {
+		t.Errorf("the changed run is recorded in %s, as the one before", second.packets(0))
+	}
+	if after, err := os.ReadFile(specification); err != nil || string(after) != string(before) {
+		t.Errorf("the job that waits was given another specification: %v", err)
+	}
+
+	m, _ = pretend(t, dir, p)
+	must(t, m.Prepare(t.Context(), tasks[:1]))
+	if got := m.runs[tasks[0].ID].batch; got.dir != first.dir || p.jobs != 3 {
+		t.Errorf("changed back it is in %s after %d jobs, expected %s after 3", got.dir, p.jobs, first.dir)
+	}
+}
+
+// programs puts shell scripts first on the path.
+func programs(t *testing.T, scripts map[string]string) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range scripts {
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text+"\n"), 0o755))
+	}
+	t.Setenv("PATH", dir)
+}
+
+// TestFind: a job that Slurm's queue has forgotten is looked for in its
+// accounting, from when on it was submitted; no answer is not taken for a no.
+func TestFind(t *testing.T) {
+	since := time.Date(2031, 3, 9, 12, 0, 0, 0, time.Local)
+	for name, c := range map[string]struct {
+		scripts   map[string]string
+		job, want string
+	}{
+		"in the queue":           {map[string]string{"squeue": "echo 12"}, "12", ""},
+		"in the accounting":      {map[string]string{"squeue": "", "sacct": `case "$*" in *--starttime=2031-03-08T12:00:00*) echo 12_0; echo 12_1;; esac`}, "12", ""},
+		"nowhere":                {map[string]string{"squeue": "", "sacct": ""}, "", ""},
+		"no accounting":          {map[string]string{"squeue": "", "sacct": "echo Slurm accounting storage is disabled >&2; exit 1"}, "", ""},
+		"no program for it":      {map[string]string{"squeue": ""}, "", ""},
+		"accounting is down":     {map[string]string{"squeue": "", "sacct": "echo Connection refused >&2; exit 1"}, "", "look for job sfstat-x: sacct: exit status 1: Connection refused"},
+		"not on a login node":    {nil, "", "squeue is not on this machine: run the campaign on a login node"},
+		"the controller is down": {map[string]string{"squeue": "echo no contact >&2; exit 1"}, "", "no contact"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			programs(t, c.scripts)
+			job, err := commands{}.find(t.Context(), "sfstat-x", since)
+			if job != c.job || (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%q, %v, expected %q, %q", job, err, c.job, c.want)
+			}
+		})
+	}
+}
+
+func TestDryRun(t *testing.T) {
+	dir, p := t.TempDir(), &pretended{}
+	m, tasks := pretend(t, dir, p)
+	m.o.Submit = DryRun
+	for range 2 {
+		var dry *NotSubmitted
+		if err := m.Prepare(t.Context(), tasks); !errors.As(err, &dry) || dry.Batches != 2 || dry.Runs != 4 {
+			t.Fatalf("%v, expected two arrays of four runs", err)
+		}
+	}
+	path := filepath.Join(dir, "slurm", "dry-run", "0002", scriptName)
+	text, err := os.ReadFile(path)
+	must(t, err)
+	for _, want := range []string{"#SBATCH --array=0-1%3\n", "#SBATCH --ntasks=4\n", "#SBATCH --time=5\n", "#SBATCH --partition=debug\n",
+		"#SBATCH --comment=its\n", "\nexport A=1\n", "\nsrun --ntasks=4 --kill-on-bad-exit=1 '"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("the script lacks %q:\n%s", want, text)
+		}
+	}
+	if out, err := exec.Command("bash", "-n", path).CombinedOutput(); err != nil {
+		t.Errorf("bash: %v: %s", err, out)
+	}
+	if p.jobs != 0 || submitted(t, dir) != 0 {
+		t.Errorf("%d jobs were submitted", p.jobs)
+	}
+}
+
+func TestPathsThatSbatchCannotTake(t *testing.T) {
+	for _, dir := range []string{"100%", `a"b`, "a\nb"} {
+		if _, err := New(filepath.Join(t.TempDir(), dir), Options{}); err == nil {
+			t.Errorf("%q is taken", dir)
+		}
+	}
+}

@@ -1,0 +1,164 @@
+package campaign
+
+import (
+	"errors"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/internal/strictyaml"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// MostTasks bounds a plan; a real campaign has hundreds of runs.
+const MostTasks = 100_000
+
+// Spec is a campaign: which runs are made, and which tables they are for.
+type Spec struct {
+	Name   string  `yaml:"name"`
+	Runner Runner  `yaml:"runner"`
+	Slurm  Cluster `yaml:"slurm,omitempty"` // of the runner slurm
+	Groups []Group `yaml:"groups"`
+}
+
+// Cluster is what Slurm is asked for. What is left out is not asked for, except
+// that a run has Minutes, of which there are 30.
+type Cluster struct {
+	Partition   string   `yaml:"partition,omitempty"`
+	Account     string   `yaml:"account,omitempty"`
+	Minutes     int      `yaml:"minutes,omitempty" zero:"unset"`       // time limit of one run
+	Nodes       int      `yaml:"nodes,omitempty" zero:"unset"`         // of one run
+	CPUsPerRank int      `yaml:"cpus_per_rank,omitempty" zero:"unset"` // a rank is a task
+	AtMost      int      `yaml:"at_most,omitempty" zero:"unset"`       // runs at the same time
+	Flags       []string `yaml:"flags,omitempty"`                      // of sbatch, as "--gres=gpu:8"
+	Setup       []string `yaml:"setup,omitempty"`                      // lines of shell before the ranks start, as "module load python"
+}
+
+// Group is the runs of all combinations of family, ranks, delay and seed. A
+// healthy run has no delay, so there is one for each size and seed: the twin of
+// every run with a fault that shares size and seed, since faults change no
+// other draw.
+type Group struct {
+	Name     string            `yaml:"name"`
+	Families []simulate.Family `yaml:"families"`
+	Ranks    []int             `yaml:"ranks"`
+	Seeds    Seeds             `yaml:"seeds"`
+	Delays   []simulate.Millis `yaml:"delays_ms"`        // in every step that the fault strikes
+	Tables   []int             `yaml:"tables,omitempty"` // the paper's numbers, of PaperTables
+
+	// What is left out is as in simulate.DefaultSpec.
+	Windows int  `yaml:"windows,omitempty" zero:"unset"`
+	Steps   int  `yaml:"steps,omitempty" zero:"unset"` // in each window
+	Warmup  *int `yaml:"warmup,omitempty"`
+
+	Job    `yaml:",inline"`
+	Strike `yaml:",inline"`
+}
+
+// Job is how the job of a group differs from the default one.
+type Job struct {
+	Program      Program                    `yaml:"program,omitempty"`
+	Accumulation int                        `yaml:"accumulation,omitempty" zero:"unset"` // microsteps, which meet in the last of them
+	Work         map[string]simulate.Millis `yaml:"work_ms,omitempty"`                   // mean work of a healthy rank by stage
+	Events       Events                     `yaml:"events,omitempty"`                    // whether device times are sampled
+	Profiler     Profiler                   `yaml:"profiler,omitempty"`                  // that runs beside the recorder
+}
+
+// Strike is whom the faults of a group hit and when; the zero value is one rank
+// by the seed, in every step.
+type Strike struct {
+	HiddenRanks  []int   `yaml:"hidden_ranks,omitempty"`
+	Every        int64   `yaml:"every,omitempty" zero:"unset"`       // every n-th recorded step
+	Probability  float64 `yaml:"probability,omitempty" zero:"unset"` // of each such step; 0: certain
+	FaultWindows []int   `yaml:"fault_windows,omitempty"`            // from 0; empty: all
+}
+
+// ParseSpec reads a specification. It is strict: a key that does not exist is
+// refused with its line. name is the file in errors.
+func ParseSpec(name string, text []byte) (*Spec, error) {
+	var s Spec
+	pos := trace.Pos{File: name}
+	switch err := strictyaml.Decode(name, text, &s); {
+	case errors.Is(err, strictyaml.ErrNothing):
+		return nil, trace.At(pos, trace.Bad(trace.ErrEmpty, "no campaign in it: expected name, runner and groups"))
+	case err != nil:
+		return nil, err
+	}
+	if _, err := s.Plan(); err != nil {
+		return nil, trace.At(pos, err)
+	}
+	return &s, nil
+}
+
+var namePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
+
+// goodName refuses what cannot stand in the name of a file everywhere.
+func goodName(what, name string) error {
+	if !namePattern.MatchString(name) {
+		return trace.Bad(trace.ErrFormat, "%s is %q, expected 1 to 64 of a-z, 0-9, _ and -, the first a letter or digit", what, name)
+	}
+	return nil
+}
+
+func (g *Group) validate() error {
+	if err := goodName("name of a group", g.Name); err != nil {
+		return err
+	}
+	for _, axis := range []struct {
+		key string
+		n   int
+	}{{"families", len(g.Families)}, {"ranks", len(g.Ranks)}, {"seeds", len(g.Seeds)}} {
+		if axis.n == 0 {
+			return trace.Bad(trace.ErrMissing, "group %s has no %s: give a list", g.Name, axis.key)
+		}
+	}
+	if len(g.Delays) == 0 && !g.onlyHealthy() {
+		return trace.Bad(trace.ErrMissing, "group %s has no delays_ms: give a list", g.Name)
+	}
+	if g.onlyHealthy() && !g.Strike.isZero() {
+		return trace.Bad(trace.ErrFormat, "group %s says when or whom a fault strikes, and has no family with one", g.Name)
+	}
+	for _, n := range g.Tables {
+		if !slices.ContainsFunc(PaperTables, func(p PaperTable) bool { return p.Number == n }) {
+			return trace.Bad(trace.ErrType, "group %s is for table %d, expected some of %s", g.Name, n, paperNumbers())
+		}
+	}
+	return nil
+}
+
+func (g *Group) onlyHealthy() bool {
+	return !slices.ContainsFunc(g.Families, func(f simulate.Family) bool { return f != simulate.NoFault })
+}
+
+func (s *Strike) isZero() bool {
+	return len(s.HiddenRanks) == 0 && s.Every == 0 && s.Probability == 0 && len(s.FaultWindows) == 0
+}
+
+// validateCluster refuses what would not arrive at sbatch as it stands here.
+func (s *Spec) validateCluster() error {
+	c := &s.Slurm
+	if s.Runner != Slurm && !reflect.ValueOf(*c).IsZero() {
+		return trace.Bad(trace.ErrFormat, "slurm: is for runner slurm, and the runner is %v", s.Runner)
+	}
+	for _, n := range []struct {
+		key   string
+		value int
+	}{{"minutes", c.Minutes}, {"nodes", c.Nodes}, {"cpus_per_rank", c.CPUsPerRank}, {"at_most", c.AtMost}} {
+		if n.value < 0 {
+			return trace.Bad(trace.ErrNegative, "slurm: %s is %d, expected 1 or more", n.key, n.value)
+		}
+	}
+	for _, f := range append([]string{"--partition=" + c.Partition, "--account=" + c.Account}, c.Flags...) {
+		if !strings.HasPrefix(f, "-") || strings.ContainsAny(f, " \t\r\n\"\\'#") {
+			return trace.Bad(trace.ErrFormat, "slurm: %q is no flag of sbatch: expected one word such as --gres=gpu:8", f)
+		}
+	}
+	for _, line := range c.Setup {
+		if strings.ContainsAny(line, "\r\n") {
+			return trace.Bad(trace.ErrFormat, "slurm: setup has %q, expected a line of shell for each item", line)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,253 @@
+// Package crosscheck asks whether several recorders that saw one run tell the
+// same of it: the same stages, the same shares of exposed time, the same stages
+// to look into.
+//
+// Every source is reduced to durations by step, stage and rank. Of these the
+// steps and ranks that all sources have are compared, step by step from zero
+// as StageFrontier does: with A_k[s] the share of stage s by source k
+// (package frontier) and source 0 the one that the others are held against,
+//
+//	Δ_k = max_s |A_k[s] − A_0[s]|,  0 ≤ Δ_k ≤ 1,
+//
+// the routing sets agree when they are the same stages, and the routes when
+// they are in the same order. A stage that a source does not have has share 0
+// there. (StageFrontier, arXiv 2606.06751, Table 6: 0.039 for PyTorch traces
+// and 0.024 for Nsight Systems, against the recorder.)
+//
+// Besides, the largest difference of a single duration says whether the
+// matrices are the same, which equal shares do not show.
+package crosscheck
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Source is what one recorder saw.
+type Source struct {
+	Name    string // as the user gave it
+	Format  string
+	Bytes   int64 // of its files as stored, −1: not known
+	Windows []*trace.Window
+}
+
+// Match says which step of one source is which of another.
+type Match uint8
+
+const (
+	ByNumber Match = iota // steps of the same index
+	ByOrder               // the n-th that each recorded: recorders may count from different numbers
+)
+
+func (m Match) String() string {
+	if m == ByOrder {
+		return "order"
+	}
+	return "number"
+}
+
+// ErrNoStep is wrapped where no step number is in all sources, which ByOrder
+// does not mind.
+var ErrNoStep = errors.New("no step is in all sources")
+
+// Options of Compare. The zero value is usable.
+type Options struct {
+	Match Match
+	Gates *frontier.Gates // nil: the default ones
+}
+
+// Comparison is what the sources tell of the steps and ranks that all have.
+type Comparison struct {
+	Steps    int
+	Ranks    []int // IDs
+	Match    Match
+	Tau      float64 // of the routing sets
+	Tie      float64 // shares this close are a tie
+	Stages   []string
+	Accounts []Account // by source; the first is what the others are held against
+	Doubts   []string  // what differs besides, as sentences
+}
+
+// Account is one source's.
+type Account struct {
+	Name     string
+	Format   string
+	Bytes    int64
+	Recorded int       // steps
+	Makespan int64     // of the steps compared, ns
+	Share    []float64 // by Comparison.Stages
+	Lacks    []string  // stages that the others have
+	Routing  []string  // stages, by descending share
+	Held     *Held     // against the first source; nil for the first itself
+}
+
+// Held is how a source stands against the first.
+type Held struct {
+	Difference  float64 // largest of any stage's shares
+	Stage       string  // of that difference
+	SameRouting bool    // the same stages to look into
+	SameRoute   bool    // in the same order
+	Longest     int64   // largest difference of a duration of a stage that both have, ns
+}
+
+// Agree reports whether every source has the routing set of the first, and no
+// share differs by more than what counts as a tie.
+func (c *Comparison) Agree() bool {
+	return !slices.ContainsFunc(c.Accounts, func(a Account) bool {
+		return a.Held != nil && (!a.Held.SameRouting || a.Held.Difference > c.Tie)
+	})
+}
+
+// Worst is the account that differs most from the first.
+func (c *Comparison) Worst() *Account {
+	worst := &c.Accounts[1]
+	for i := range c.Accounts[1:] {
+		if a := &c.Accounts[1+i]; a.Held.Difference > worst.Held.Difference {
+			worst = a
+		}
+	}
+	return worst
+}
+
+// Compare holds the sources against the first of them. O(durations).
+func Compare(all []Source, o Options) (*Comparison, error) {
+	if len(all) < 2 {
+		return nil, trace.Bad(trace.ErrMissing, "%d sources: give two or more that recorded the same run", len(all))
+	}
+	gates := frontier.DefaultGates()
+	if o.Gates != nil {
+		gates = *o.Gates
+	}
+	matrices := make([]*matrix, len(all))
+	for i, s := range all {
+		var err error
+		if matrices[i], err = gather(s, o.Match); err != nil {
+			return nil, fmt.Errorf("%s: %w", s.Name, err)
+		}
+	}
+	c := &Comparison{Match: o.Match, Tau: gates.Tau, Tie: gates.TieTolerance}
+	steps, err := c.meet(all, matrices)
+	if err != nil {
+		return nil, err
+	}
+	c.nameStages(all, matrices)
+	for i, m := range matrices {
+		a, err := c.account(all[i], m, steps, gates)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", all[i].Name, err)
+		}
+		if i > 0 {
+			a.Held = c.hold(&c.Accounts[0], &a)
+			a.Held.Longest = longest(matrices[0], m, steps, c.Ranks)
+		}
+		c.Accounts = append(c.Accounts, a)
+	}
+	return c, nil
+}
+
+// meet finds the steps and ranks that all sources have.
+func (c *Comparison) meet(all []Source, matrices []*matrix) ([]int64, error) {
+	steps, ranks := matrices[0].indices(), matrices[0].ranks()
+	for _, m := range matrices[1:] {
+		steps = slices.DeleteFunc(steps, func(s int64) bool { _, ok := m.rows[s]; return !ok })
+		ranks = slices.DeleteFunc(ranks, func(r int) bool { return !slices.Contains(m.ranks(), r) })
+	}
+	switch {
+	case len(ranks) == 0:
+		return nil, trace.Bad(trace.ErrMissing, "no rank is in all sources: %s", eachOf(all, matrices, (*matrix).ranksText))
+	case len(steps) == 0:
+		return nil, fmt.Errorf("%w: %s (%w)", ErrNoStep, eachOf(all, matrices, (*matrix).stepsText), trace.ErrMissing)
+	}
+	c.Steps, c.Ranks = len(steps), ranks
+	for i, m := range matrices {
+		if n := len(m.rows) - len(steps); n > 0 {
+			c.doubt("%s has %d steps that not all sources have: they are left out", all[i].Name, n)
+		}
+		if n := len(m.ranks()) - len(ranks); n > 0 {
+			c.doubt("%s has %d ranks that not all sources have: they are left out", all[i].Name, n)
+		}
+	}
+	return steps, nil
+}
+
+func (c *Comparison) doubt(format string, args ...any) {
+	c.Doubts = append(c.Doubts, fmt.Sprintf(format, args...))
+}
+
+// nameStages lists the stages of all sources, in the order of the first.
+func (c *Comparison) nameStages(all []Source, matrices []*matrix) {
+	for i, m := range matrices {
+		var own []string
+		if i > 0 && !m.shares(matrices[0]) {
+			c.doubt("%s has no stage of %s's, whose shares can then not be compared: %s against %s; are they the names of one program?",
+				all[i].Name, all[0].Name, strings.Join(m.named(), ", "), strings.Join(matrices[0].named(), ", "))
+		}
+		for _, name := range m.stages() {
+			if at := slices.Index(c.Stages, name); at < 0 {
+				c.Stages = append(c.Stages, name)
+			}
+			own = append(own, name)
+		}
+		shared := slices.DeleteFunc(own, func(s string) bool { return !slices.Contains(matrices[0].stages(), s) })
+		if i > 0 && !slices.IsSortedFunc(shared, func(a, b string) int {
+			return cmp.Compare(slices.Index(c.Stages, a), slices.Index(c.Stages, b))
+		}) {
+			c.doubt("the sources list their stages in different orders: shares depend on it")
+		}
+	}
+}
+
+// account is the account of one source over the steps and ranks compared.
+func (c *Comparison) account(s Source, m *matrix, steps []int64, gates frontier.Gates) (Account, error) {
+	a := Account{Name: s.Name, Format: s.Format, Bytes: s.Bytes, Recorded: len(m.rows), Share: make([]float64, len(c.Stages))}
+	advance := make([]int64, len(c.Stages))
+	for _, step := range steps {
+		row := m.rows[step]
+		r, err := frontier.Analyze(one(row.w, row.t, c.Ranks), frontier.Options{Cut: frontier.CutStep, ModelFit: frontier.ModelFitNone, Gates: &gates})
+		if err != nil {
+			return a, fmt.Errorf("step %d: %w", row.w.FirstStep+int64(row.t), err)
+		}
+		a.Makespan += r.Main.Makespan
+		for _, stage := range r.Main.Stages {
+			if at := slices.Index(c.Stages, stage.Name); at >= 0 {
+				advance[at] += stage.Advance
+			}
+		}
+	}
+	if a.Makespan <= 0 {
+		return a, trace.Bad(trace.ErrEmpty, "the steps compared take no time")
+	}
+	for i, ns := range advance {
+		a.Share[i] = float64(ns) / float64(a.Makespan)
+		if !slices.Contains(m.stages(), c.Stages[i]) {
+			a.Lacks = append(a.Lacks, c.Stages[i])
+		}
+	}
+	route, err := frontier.RoutingSet(a.Share, gates.Tau)
+	if err != nil {
+		return a, err
+	}
+	for _, i := range route {
+		a.Routing = append(a.Routing, c.Stages[i])
+	}
+	return a, nil
+}
+
+// hold compares the shares and routes of two accounts.
+func (c *Comparison) hold(first, a *Account) *Held {
+	h := &Held{SameRoute: slices.Equal(first.Routing, a.Routing), Stage: c.Stages[0]}
+	h.SameRouting = slices.Equal(slices.Sorted(slices.Values(first.Routing)), slices.Sorted(slices.Values(a.Routing)))
+	for i := range a.Share {
+		if d := math.Abs(a.Share[i] - first.Share[i]); d > h.Difference {
+			h.Difference, h.Stage = d, c.Stages[i]
+		}
+	}
+	return h
+}

@@ -1,0 +1,191 @@
+package simulate
+
+import (
+	"math"
+	"sync"
+
+	"github.com/sfstat/sfstat/eval/simulate/internal/streams"
+)
+
+// draws is what one step takes from each rank before anyone waits: lengths in
+// nanoseconds, [row][rank], rows as the ops of the program number them. The
+// last row is the time at the end of the step that no stage covers.
+type draws struct {
+	ranks int
+	ns    []int64
+}
+
+func newDraws(rows, ranks int) *draws { return &draws{ranks, make([]int64, (rows+1)*ranks)} }
+
+func (d *draws) row(i int) []int64 { return d.ns[i*d.ranks : (i+1)*d.ranks] }
+
+// ranksPerWorker is the least number of ranks for which another goroutine pays.
+const ranksPerWorker = 512
+
+// drawStep fills the draws of an absolute step. Ranks are independent here, so
+// they are drawn in parallel; each has a stream of its own, and the result
+// does not depend on how the ranks are divided.
+func (g *Generator) drawStep(step int64) {
+	g.advanceDrift(step)
+	R := g.spec.Ranks
+	workers := min(len(g.streams), max(1, R/ranksPerWorker))
+	var wg sync.WaitGroup
+	for w := 1; w < workers; w++ {
+		wg.Go(func() { g.drawRanks(g.streams[w], step, R*w/workers, R*(w+1)/workers) })
+	}
+	g.drawRanks(g.streams[0], step, 0, R/workers)
+	wg.Wait()
+	g.addSpikes(step)
+	g.addFaults(step)
+}
+
+// drawRanks draws ranks from … to−1, in the order in which a rank does things.
+func (g *Generator) drawRanks(s *streams.Stream, step int64, from, to int) {
+	R := g.spec.Ranks
+	ns, p := g.draws.ns, g.program
+	for r := from; r < to; r++ {
+		s.At(g.spec.Seed, forRank, uint64(r), step)
+		drift := g.driftOf(r)
+		for i := range p.ops {
+			o := &p.ops[i]
+			f := g.factors[o.stage*R+r]
+			ns[o.workRow*R+r] = wholeNs(o.work.draw(s.Rand) * f.host * drift)
+			if o.launches {
+				ns[o.deviceRow*R+r] = wholeNs(o.device.draw(s.Rand) * f.device)
+			}
+			if o.loader != nil {
+				ns[o.loadRow*R+r] = wholeNs(o.load.draw(s.Rand) * f.host * drift)
+			}
+			for j := range o.meetings {
+				m := &o.meetings[j]
+				ns[m.exitRow*R+r] = int64(m.exit.draw(s.Rand))
+			}
+		}
+		ns[p.rows*R+r] = int64(g.other.draw(s.Rand))
+	}
+}
+
+// wholeNs cuts a length to whole nanoseconds, and to one that cannot overflow.
+func wholeNs(x float64) int64 { return int64(min(x, maxMillis*nsPerMilli)) }
+
+// factor is what multiplies the draws of one stage on one rank.
+type factor struct{ host, device float64 }
+
+// makeFactors combines work factors and the persistent speed of each rank.
+func (g *Generator) makeFactors() {
+	s, R := g.spec, g.spec.Ranks
+	g.factors = make([]factor, len(s.Stages)*R)
+	for r := range R {
+		speed := max(0.1, 1+s.Noise.SpeedSD*g.rng.At(s.Seed, forSpeed, uint64(r), 0).NormFloat64())
+		for i := range s.Stages {
+			f := 1.0
+			if len(s.Work) > 0 {
+				f = s.factor(r, s.Stages[i].Name)
+			}
+			g.factors[i*R+r] = factor{f * speed, f}
+		}
+	}
+}
+
+// driftOf is the momentary slowness of a rank.
+func (g *Generator) driftOf(r int) float64 {
+	if g.drift == nil {
+		return 1
+	}
+	if g.spec.Noise.Drift.PerHost {
+		r /= g.spec.RanksPerHost
+	}
+	return max(0.1, 1+g.drift[r])
+}
+
+// advanceDrift moves the drift of every rank or host by one step.
+func (g *Generator) advanceDrift(step int64) {
+	d := g.spec.Noise.Drift
+	if g.drift == nil {
+		return
+	}
+	ρ := 0.0
+	if d.Steps > 0 {
+		ρ = math.Exp(-1 / d.Steps)
+	}
+	fresh := d.SD * math.Sqrt(1-ρ*ρ)
+	if step == 0 { // begin in the stationary state
+		ρ, fresh = 0, d.SD
+	}
+	for i := range g.drift {
+		g.drift[i] = ρ*g.drift[i] + fresh*g.rng.At(g.spec.Seed, forDrift, uint64(i), step).NormFloat64()
+	}
+}
+
+// addSpikes lets hosts be busy with something else.
+func (g *Generator) addSpikes(step int64) {
+	spikes := g.spec.Noise.Spikes
+	if spikes.Probability == 0 {
+		return
+	}
+	R, per := g.spec.Ranks, g.spec.RanksPerHost
+	for from := 0; from < R; from += per {
+		s := g.rng.At(g.spec.Seed, forHost, uint64(from/per), step)
+		if s.Float64() >= spikes.Probability {
+			continue
+		}
+		row := g.draws.row(g.program.ops[s.IntN(len(g.program.ops))].workRow)
+		length := float64(spikes.Mean.ns()) * s.ExpFloat64()
+		for r := from; r < min(from+per, R); r++ {
+			if s.Float64() < spikes.Share {
+				row[r] += int64(length * (0.9 + 0.2*s.Float64()))
+			}
+		}
+	}
+}
+
+// addFaults delays the hidden ranks of the faults that strike in this step.
+// Delays of a meeting are kept for the meeting: see commDelay.
+func (g *Generator) addFaults(step int64) {
+	for i := range g.spec.Faults {
+		g.striking[i] = g.spec.active(i, step, g.rng)
+		f := &g.spec.Faults[i]
+		if !g.striking[i] || f.Family == BackwardComm {
+			continue
+		}
+		for _, at := range g.hits[i] {
+			o := &g.program.ops[at.op]
+			row := g.draws.row(o.workRow)
+			switch {
+			case f.Family == ForwardDevice:
+				row = g.draws.row(o.deviceRow)
+			case o.loader != nil:
+				row = g.draws.row(o.loadRow)
+			}
+			for _, r := range f.Ranks {
+				row[r] += at.delay
+			}
+		}
+	}
+}
+
+// hit is the share of a fault's delay in one op.
+type hit struct {
+	op    int
+	delay int64
+}
+
+// hitsOf divides the delay of fault i over the ops of its stage: equal parts,
+// the rounding in the last.
+func (g *Generator) hitsOf(i int) []hit {
+	f := &g.spec.Faults[i]
+	var hits []hit
+	for n := range g.program.ops {
+		o := &g.program.ops[n]
+		if g.spec.Stages[o.stage].Name == f.Stage && (f.Family != BackwardComm || len(o.meetings) > 0) {
+			hits = append(hits, hit{op: n})
+		}
+	}
+	rest := f.Delay.ns()
+	for n := range hits {
+		hits[n].delay = f.Delay.ns() / int64(len(hits))
+		rest -= hits[n].delay
+	}
+	hits[len(hits)-1].delay += rest
+	return hits
+}

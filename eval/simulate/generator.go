@@ -1,0 +1,201 @@
+package simulate
+
+import (
+	"io"
+	"runtime"
+	"slices"
+
+	"github.com/sfstat/sfstat/eval/simulate/internal/streams"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Generator yields the windows of one run, one at a time. Its memory is one
+// window and O(stages · ranks) of state. It is for one goroutine; it uses
+// others itself where there are many ranks.
+type Generator struct {
+	spec    *Spec // resolved
+	program *program
+	other   sampler
+	ranks   []trace.Rank
+	wait    trace.DataWait
+
+	rng      *streams.Stream   // for what is drawn once per step, host or group
+	streams  []*streams.Stream // one per worker
+	factors  []factor          // [stage][rank]
+	drift    []float64         // [rank or host]; nil: none
+	draws    *draws            // of the step that runs now
+	striking []bool            // [fault] in the step that runs now
+	hits     [][]hit           // [fault]
+	time     *timeline
+
+	window int   // next window
+	step   int64 // next step, absolute; its head ops are done
+}
+
+// New checks the spec and prepares its run.
+func New(s Spec) (*Generator, error) {
+	spec, err := s.resolve()
+	if err != nil {
+		return nil, err
+	}
+	g := &Generator{spec: spec, program: spec.compile(), other: spec.Other.sampler(1), rng: streams.New(), time: newTimeline(spec.Ranks)}
+	if g.ranks, err = spec.ranks(); err != nil {
+		return nil, err
+	}
+	if g.wait, err = spec.dataWait(); err != nil {
+		return nil, err
+	}
+	for range runtime.GOMAXPROCS(0) {
+		g.streams = append(g.streams, streams.New())
+	}
+	g.draws = newDraws(g.program.rows, spec.Ranks)
+	g.makeFactors()
+	if d := spec.Noise.Drift; d.SD > 0 {
+		n := spec.Ranks
+		if d.PerHost {
+			n = (n + spec.RanksPerHost - 1) / spec.RanksPerHost
+		}
+		g.drift = make([]float64, n)
+	}
+	g.striking = make([]bool, len(spec.Faults))
+	for i := range spec.Faults {
+		g.hits = append(g.hits, g.hitsOf(i))
+	}
+	g.start()
+	return g, nil
+}
+
+// start sets every rank and its clock going, and runs what belongs to no step:
+// the wait for the first batch where waits are charged to the step before.
+func (g *Generator) start() {
+	s, t := g.spec, g.time
+	skew := float64(s.Clock.SkewSD.ns())
+	if s.Clock.DriftPPM > 0 {
+		t.rate = make([]float64, s.Ranks)
+	}
+	for r := range t.now {
+		rng := g.rng.At(s.Seed, forClock, uint64(r), 0)
+		t.now[r] = int64(max(0, skew*(8+rng.NormFloat64())))
+		if t.rate != nil {
+			t.rate[r] = min(0.5, max(-0.5, s.Clock.DriftPPM*1e-6*rng.NormFloat64()))
+		}
+	}
+	for i := range g.program.ops {
+		if l := g.program.ops[i].loader; l != nil {
+			copy(l.ready, t.now)
+			for _, taken := range l.taken {
+				copy(taken, t.now)
+			}
+		}
+	}
+	g.drawStep(0)
+	for at := range g.program.head {
+		g.runOp(at, 0)
+	}
+	t.mark(nil)
+}
+
+// Truth is what the run hides.
+func (g *Generator) Truth() Truth { return g.spec.truth() }
+
+// Next generates the next window, which the caller owns; after the last the
+// error is io.EOF.
+func (g *Generator) Next() (*trace.Window, error) {
+	s := g.spec
+	if g.window == s.Schedule.Windows {
+		return nil, io.EOF
+	}
+	first := s.Schedule.firstStep(g.window)
+	for g.step < first {
+		g.runStep(row{})
+	}
+	S, R, T := len(g.program.ops), s.Ranks, s.Schedule.Steps
+	w := &trace.Window{Run: s.Run, Index: int64(g.window), FirstStep: first, WorldSize: R, Accumulation: s.microsteps(),
+		DataWait: g.wait, Schema: trace.Schema{Stages: slices.Clone(g.program.stage)}, Ranks: slices.Clone(g.ranks),
+		Durations: make([]int64, T*S*R), Wall: make([]int64, T*R), Side: g.channels()}
+	begin := slices.Min(g.time.now)
+	for t := range T {
+		out := row{durations: w.Step(t), wall: w.WallOf(t)}
+		if every := s.Side.Every; every > 0 && t%every == 0 {
+			out.side = w.Side
+		}
+		g.runStep(out)
+		if long := slices.Max(g.time.now); long > trace.MaxTotal || long-begin > trace.MaxTotal/int64(R) {
+			return nil, trace.Bad(trace.ErrOverflow, "window %d has lasted %d s of simulated time by step %d: make work or delays shorter", w.Index, (long-begin)/1e9, g.step-1)
+		}
+	}
+	g.window++
+	return w, nil
+}
+
+// channels are the empty side channels of a window.
+func (g *Generator) channels() []trace.SideChannel {
+	if g.spec.Side.Every == 0 {
+		return nil
+	}
+	n := (g.spec.Schedule.Steps-1)/g.spec.Side.Every + 1
+	var side []trace.SideChannel
+	for _, name := range g.program.chans {
+		side = append(side, trace.SideChannel{Name: name, Samples: make([]trace.Sample, 0, n*g.spec.Ranks)})
+	}
+	return side
+}
+
+// row is where the measurements of one step go; empty outside of windows.
+type row struct {
+	durations []int64 // [stage][rank]
+	wall      []int64 // [rank]
+	side      []trace.SideChannel
+}
+
+// runStep runs one step from the end of its head ops to the end of those of
+// the next step, and measures what is between.
+func (g *Generator) runStep(out row) {
+	p, t, R := g.program, g.time, g.spec.Ranks
+	copy(t.begin, t.reading)
+	measure := func(at int) {
+		g.runOp(at, g.step)
+		if column := p.ops[at].column; out.durations != nil {
+			t.mark(out.durations[column*R : (column+1)*R])
+		}
+	}
+	for at := p.head; at < len(p.ops); at++ {
+		measure(at)
+	}
+	for r, d := range g.draws.row(p.rows) {
+		t.now[r] += d
+	}
+	g.sample(out.side)
+	g.step++
+	g.drawStep(g.step)
+	t.mark(nil)
+	for at := range p.head {
+		measure(at)
+	}
+	t.mark(nil)
+	for r := range out.wall {
+		out.wall[r] = t.reading[r] - t.begin[r]
+	}
+}
+
+// sample adds a reading of every rank's device times to the side channels.
+func (g *Generator) sample(side []trace.SideChannel) {
+	for c := range side {
+		for r := range g.spec.Ranks {
+			var device int64
+			for i := range g.program.ops {
+				if o := &g.program.ops[i]; o.channel == c {
+					device += g.draws.row(o.deviceRow)[r]
+				}
+			}
+			s := trace.Sample{Step: g.step, Rank: r, Ready: g.time.device[r] <= g.time.now[r]}
+			if p := g.spec.Side.Unready; p > 0 && g.rng.At(g.spec.Seed, forSide, uint64(r), g.step).Float64() < p {
+				s.Ready = false
+			}
+			if s.Ready {
+				s.Value = float64(device) / nsPerMilli
+			}
+			side[c].Samples = append(side[c].Samples, s)
+		}
+	}
+}

@@ -1,0 +1,212 @@
+package pipeline
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/sfstat/sfstat/eval/simulate/internal/streams"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// classes are what a resolved fault slows down.
+func (f *Fault) classes() []trace.OpClass {
+	if f.Kind == Workload || f.Op == "" {
+		return []trace.OpClass{trace.ForwardCompute, trace.BackwardCompute}
+	}
+	return []trace.OpClass{trace.ParseOpClass(f.Op)}
+}
+
+// resolveFaults fills what the faults leave open and checks them against the
+// program.
+func (s *Spec) resolveFaults(p *program) error {
+	s.Faults = slices.DeleteFunc(slices.Clone(s.Faults), func(f Fault) bool { return f.Kind == NoFault })
+	rng := streams.New()
+	for i := range s.Faults {
+		f := &s.Faults[i]
+		rng.At(s.Seed, forHidden, uint64(i), int64(f.Kind))
+		err := f.validate()
+		if err == nil {
+			err = f.place(p, rng)
+		}
+		if err == nil {
+			err = s.validateSize(f)
+		}
+		if err != nil {
+			return fmt.Errorf("fault %d (%v): %w", i, f.Kind, err)
+		}
+	}
+	return nil
+}
+
+// validate checks what does not depend on the job.
+func (f *Fault) validate() error {
+	class := trace.ParseOpClass(f.Op)
+	ways := 0
+	for _, x := range []float64{float64(f.Delay), f.Factor, f.Sigma} {
+		if x != 0 {
+			ways++
+		}
+	}
+	switch {
+	case int(f.Kind) >= len(kindNames):
+		return trace.Bad(trace.ErrType, "unknown kind")
+	case f.Op != "" && (f.Kind == Workload || class.String() != f.Op || !f.Kind.accepts(class)):
+		return trace.Bad(trace.ErrType, "op is %q, which this kind of fault cannot slow down", f.Op)
+	case ways != 1:
+		return trace.Bad(trace.ErrFormat, "delay %v ms, factor %v, sigma %v: expected one of them", f.Delay, f.Factor, f.Sigma)
+	case !(f.Delay >= 0 && f.Delay <= maxMillis):
+		return trace.Bad(trace.ErrRange, "delay %v ms, expected 0 to %g", f.Delay, float64(maxMillis))
+	case f.Factor != 0 && !(f.Factor >= 1 && f.Factor <= 1e6):
+		return trace.Bad(trace.ErrRange, "factor %v, expected 1 to 1e6", f.Factor)
+	case !(f.Sigma >= 0 && f.Sigma <= 1e9):
+		return trace.Bad(trace.ErrRange, "sigma %v, expected 0 to 1e9", f.Sigma)
+	case f.Kind == Workload && f.Factor == 0:
+		return trace.Bad(trace.ErrFormat, "expected a factor: the mean length of a microbatch")
+	case !(f.Shared >= 0 && f.Shared <= 1) || f.Shared > 0 && f.Kind != Workload:
+		return trace.Bad(trace.ErrRange, "shared %v, expected 0 to 1, and 0 except for %v", f.Shared, Workload)
+	case f.From < 0 || f.Until < 0 || f.Every < 0:
+		return trace.Bad(trace.ErrNegative, "from %d, until %d, every %d: expected 0 or more", f.From, f.Until, f.Every)
+	case !(f.Probability >= 0 && f.Probability <= 1):
+		return trace.Bad(trace.ErrRange, "probability %v, expected 0 to 1", f.Probability)
+	}
+	return nil
+}
+
+// place sets where the fault is. The seed is asked for every coordinate, used
+// or not, so that what one of them is does not depend on another.
+func (f *Fault) place(p *program, rng *streams.Stream) error {
+	if f.Op == "" && f.Kind.defaultOp() != trace.OpOther {
+		f.Op = f.Kind.defaultOp().String()
+	}
+	hasDP := f.Kind != SlowStage && f.Kind != SlowGroup && f.Kind != Workload
+	hasPP := f.Kind != Workload
+	if !hasDP && f.DP != nil || !hasPP && (f.PP != nil || f.Seq != nil) {
+		return trace.Bad(trace.ErrFormat, "this kind of fault has no such place: leave out dp, and for %v pp and seq", Workload)
+	}
+	a, b, c := rng.Float64(), rng.Float64(), rng.Float64()
+	if f.DP == nil && hasDP {
+		f.DP = new(int(a * float64(p.layout.DP)))
+	}
+	if hasDP && (*f.DP < 0 || *f.DP >= p.layout.DP) {
+		return trace.Bad(trace.ErrTooLarge, "dp is %d, there are 0 to %d", *f.DP, p.layout.DP-1)
+	}
+	if hasPP {
+		return f.placeOnStage(p, b, c)
+	}
+	return nil
+}
+
+// placeOnStage sets the stage, from those that have the operator, and the
+// instance.
+func (f *Fault) placeOnStage(p *program, u, v float64) error {
+	var possible []int
+	for stage := range p.stages {
+		if len(p.targets(f, stage)) > 0 {
+			possible = append(possible, stage)
+		}
+	}
+	if len(possible) == 0 {
+		return trace.Bad(trace.ErrMissing, "no stage has a %s that could be slow in this layout", f.Op)
+	}
+	if f.PP == nil {
+		f.PP = new(possible[int(u*float64(len(possible)))])
+	}
+	if !slices.Contains(possible, *f.PP) {
+		return trace.Bad(trace.ErrMissing, "stage %d has no %s that could be slow, stages %v have", *f.PP, f.Op, possible)
+	}
+	targets := p.targets(f, *f.PP)
+	if f.Seq == nil && f.Kind.once() {
+		f.Seq = new(p.nodes[targets[int(v*float64(len(targets)))]].seq)
+	}
+	if f.Seq != nil && !slices.ContainsFunc(targets, func(v int32) bool { return p.nodes[v].seq == *f.Seq }) {
+		return trace.Bad(trace.ErrMissing, "stage %d has no %s %d, it has %d of them", *f.PP, f.Op, *f.Seq, len(targets))
+	}
+	return nil
+}
+
+// targets are the nodes of a stage that the fault may slow down.
+func (p *program) targets(f *Fault, stage int) []int32 {
+	classes := f.classes()
+	var list []int32
+	for _, v := range p.stages[stage] {
+		n := &p.nodes[v]
+		if slices.Contains(classes, n.class) && (f.Kind != SlowEdge || n.group >= 0) {
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+// validateSize refuses a size that is relative to nothing.
+func (s *Spec) validateSize(f *Fault) error {
+	for _, class := range f.classes() {
+		d := s.dist(f, class)
+		if f.Factor > 0 && d.Mean == 0 || f.Sigma > 0 && (d.Mean == 0 || d.Jitter == 0) {
+			return trace.Bad(trace.ErrFormat, "%s has a mean of %v ms and a jitter of %v: give the size as delay_ms", class, d.Mean, d.Jitter)
+		}
+	}
+	return nil
+}
+
+// dist is what the fault adds to: a duration or transfer, or a launch delay.
+func (s *Spec) dist(f *Fault, class trace.OpClass) Dist {
+	if f.Kind == LateStart {
+		return s.Ops.of(class).Launch
+	}
+	return s.Ops.of(class).Dist
+}
+
+// hit is what a fault does to one node's draws when it strikes.
+type hit struct {
+	node     int32
+	launch   bool // to the launch delay; else to the duration or transfer
+	from, to int  // replicas
+	add      int64
+	factor   float64
+}
+
+// hits of a resolved fault; a Workload has none.
+func (g *Generator) hits(f *Fault) []hit {
+	if f.Kind == Workload {
+		return nil
+	}
+	var list []hit
+	for _, v := range g.program.targets(f, *f.PP) {
+		n := &g.program.nodes[v]
+		if f.Seq != nil && n.seq != *f.Seq {
+			continue
+		}
+		l, late := g.laws[v].work, f.Kind == LateStart
+		if late {
+			l = g.laws[v].launch
+		}
+		h := hit{node: v, launch: late, to: g.spec.Layout.DP, add: int64(math.Round(f.extra(l))), factor: 1}
+		switch {
+		case f.Factor > 0:
+			h.add, h.factor = 0, f.Factor
+		case f.Delay > 0:
+			h.add = whole(float64(f.Delay) * nsPerMilli)
+		}
+		if f.DP != nil {
+			h.from, h.to = *f.DP, *f.DP+1
+		}
+		if n.group >= 0 && !late && g.program.groups[n.group].across {
+			h.from, h.to = 0, 1 // drawn once, see drawGroups
+		}
+		list = append(list, h)
+	}
+	return list
+}
+
+// extra is the time, in nanoseconds, that a fault adds to an operator on
+// average.
+func (f *Fault) extra(l law) float64 {
+	switch {
+	case f.Factor > 0:
+		return (f.Factor - 1) * l.mean
+	case f.Sigma > 0:
+		return f.Sigma * l.sd
+	}
+	return float64(f.Delay) * nsPerMilli
+}

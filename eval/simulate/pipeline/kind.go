@@ -1,0 +1,143 @@
+package pipeline
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/eval/simulate/internal/streams"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Kind is what a fault slows down.
+type Kind uint8
+
+const (
+	NoFault    Kind = iota
+	SlowWorker      // one kind of operator, or all passes, on one worker
+	SlowOp          // one operator of the step on one worker
+	SlowStage       // one kind of operator, or all passes, on all replicas of a stage
+	Workload        // microbatches of uneven length: both their passes, on all stages
+	SlowEdge        // the transfers in one direction between two neighbours
+	SlowGroup       // a collective over the replicas of one stage
+	LateStart       // an operator starts late on one worker: the host was busy
+)
+
+var kindNames = [...]string{"none", "slow-worker", "slow-op", "slow-stage", "workload", "slow-edge", "slow-group", "late-start"}
+
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return fmt.Sprintf("invalid(%d)", uint8(k))
+}
+
+// ParseKind is the inverse of String; "" is NoFault too.
+func ParseKind(s string) (Kind, error) {
+	if s == "" {
+		return NoFault, nil
+	}
+	if i := slices.Index(kindNames[:], s); i >= 0 {
+		return Kind(i), nil
+	}
+	return NoFault, trace.Bad(trace.ErrType, "fault kind is %q, expected one of %s", s, strings.Join(kindNames[:], ", "))
+}
+
+// MarshalText writes the name of the kind.
+func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// UnmarshalText is the inverse of MarshalText.
+func (k *Kind) UnmarshalText(text []byte) error {
+	kind, err := ParseKind(string(text))
+	*k = kind
+	return err
+}
+
+// defaultOp is the kind of operator that is slow when the fault names none; ""
+// is both passes.
+func (k Kind) defaultOp() trace.OpClass {
+	switch k {
+	case SlowOp:
+		return trace.BackwardCompute
+	case SlowEdge:
+		return trace.ForwardSend
+	case SlowGroup:
+		return trace.GradsReduceScatter
+	case LateStart:
+		return trace.ForwardCompute
+	}
+	return trace.OpOther
+}
+
+// accepts reports whether operators of a class can be what is slow.
+func (k Kind) accepts(c trace.OpClass) bool {
+	switch k {
+	case SlowWorker, SlowOp, SlowStage:
+		return c != trace.OpOther && (!c.IsCommunication() || c == trace.LayernormGradsAllReduce)
+	case SlowEdge:
+		return c == trace.ForwardSend || c == trace.BackwardSend
+	case SlowGroup:
+		return c.AcrossReplicas() && c != trace.OptimizerClip
+	case LateStart:
+		return c != trace.OpOther
+	}
+	return false
+}
+
+// once reports whether the fault hits one instance in a step when it does not
+// say which.
+func (k Kind) once() bool { return k == SlowOp || k == LateStart }
+
+// Fault slows something down in some of the recorded steps.
+type Fault struct {
+	Kind  Kind `yaml:"kind" json:"kind"`
+	Where `yaml:",inline"`
+	Size  `yaml:",inline"`
+	When  `yaml:",inline"`
+	// Shared in [0, 1] is the part of a Workload's variance that all
+	// microbatches of a replica have in common in a step.
+	Shared float64 `yaml:"shared,omitempty" json:"shared,omitempty"`
+}
+
+// Where is the place of a fault. What is nil and matters is chosen by the seed.
+type Where struct {
+	DP *int   `yaml:"dp,omitempty" json:"dp,omitempty"`
+	PP *int   `yaml:"pp,omitempty" json:"pp,omitempty"` // of the sender, for SlowEdge
+	Op string `yaml:"op,omitempty" json:"op,omitempty"` // default: of the kind, see docs/simulate-ops.md
+	// Seq is the instance in the step. Nil: all; one chosen by the seed for
+	// SlowOp and LateStart.
+	Seq *int `yaml:"seq,omitempty" json:"seq,omitempty"`
+}
+
+// Size is how much slower, in one of three ways. Sigma counts standard
+// deviations of the operator's jitter.
+type Size struct {
+	Delay  Millis  `yaml:"delay_ms,omitempty" json:"delay_ms,omitempty"`
+	Factor float64 `yaml:"factor,omitempty" json:"factor,omitempty"` // times as long; the mean of a Workload
+	Sigma  float64 `yaml:"sigma,omitempty" json:"sigma,omitempty"`
+}
+
+// When is the steps in which a fault strikes; recorded steps count from 0.
+type When struct {
+	From        int     `yaml:"from,omitempty" json:"from,omitempty"`               // first recorded step
+	Until       int     `yaml:"until,omitempty" json:"until,omitempty"`             // recorded step after the last; 0: the end
+	Every       int     `yaml:"every,omitempty" json:"every,omitempty"`             // every n-th recorded step after From; 0 and 1: each
+	Probability float64 `yaml:"probability,omitempty" json:"probability,omitempty"` // of each such step; 0: certain
+}
+
+// intermittent reports whether the fault spares steps inside its range.
+func (w When) intermittent() bool { return w.Every > 1 || w.Probability > 0 && w.Probability < 1 }
+
+// strikes reports whether fault number i strikes in a recorded step.
+func (s *Spec) strikes(i, step int, rng *streams.Stream) bool {
+	w := s.Faults[i].When
+	switch {
+	case step < w.From || w.Until > 0 && step >= w.Until:
+		return false
+	case w.Every > 1 && (step-w.From)%w.Every != 0:
+		return false
+	case w.Probability > 0:
+		return rng.At(s.Seed, forStrike, uint64(i), s.Steps.index(step)).Float64() < w.Probability
+	}
+	return true
+}

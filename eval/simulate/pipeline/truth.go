@@ -1,0 +1,222 @@
+package pipeline
+
+import (
+	"encoding/csv"
+	"io"
+	"math"
+	"strconv"
+
+	"github.com/sfstat/sfstat/eval/simulate/internal/streams"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Truth is what a run hides, complete. Its JSON form reads back as it was.
+type Truth struct {
+	Run    string      `json:"run"`
+	Seed   uint64      `json:"seed"`
+	Layout Layout      `json:"layout"`
+	Faults []TrueFault `json:"faults"` // none: a healthy run
+}
+
+// TrueFault is one fault of a run as it happened.
+type TrueFault struct {
+	Kind Kind `json:"kind"`
+	// Workers are those whose operators are slower, and Ops these operators.
+	// For SlowEdge they are the sender with its sends, and the receiver with
+	// its receives.
+	Workers      []Worker    `json:"workers"`
+	Ops          []TrueOp    `json:"ops"`
+	Steps        []StepRange `json:"steps"` // in which it struck, by index, ascending
+	Intermittent bool        `json:"intermittent"`
+}
+
+// Worker is a place in the job and the rank that is recorded for it.
+type Worker struct {
+	Rank int `json:"rank"`
+	DP   int `json:"dp"`
+	PP   int `json:"pp"`
+}
+
+// TrueOp is what is slower about one kind of operator.
+type TrueOp struct {
+	Op    string `json:"op"`
+	Seq   *int   `json:"seq,omitempty"` // nil: all instances in the step
+	Count int    `json:"count"`         // instances that are slower, per worker and step
+	// Extra is the mean time, in nanoseconds, that each of them takes longer;
+	// exact for a fault of a fixed delay.
+	Extra int64 `json:"extra_ns"`
+	// Sigma is Extra in standard deviations of the operator's jitter; nil when
+	// it has none.
+	Sigma *float64 `json:"sigma,omitempty"`
+}
+
+// StepRange is the recorded steps from index First to Last, both included.
+type StepRange struct {
+	First int64 `json:"first"`
+	Last  int64 `json:"last"`
+	Count int   `json:"count"` // recorded steps
+}
+
+// truth of a resolved spec.
+func (s *Spec) truth(p *program) Truth {
+	t := Truth{Run: s.Run, Seed: s.Seed, Layout: s.Layout, Faults: []TrueFault{}}
+	rng := streams.New()
+	for i := range s.Faults {
+		f := &s.Faults[i]
+		tf := TrueFault{Kind: f.Kind, Workers: s.workersOf(f), Ops: s.opsOf(f, p), Intermittent: f.intermittent(), Steps: []StepRange{}}
+		next := -1 // the step after the last strike
+		for step := range s.Steps.Count {
+			if !s.strikes(i, step, rng) {
+				continue
+			}
+			index := s.Steps.index(step)
+			if step != next {
+				tf.Steps = append(tf.Steps, StepRange{First: index})
+			}
+			last := &tf.Steps[len(tf.Steps)-1]
+			last.Last = index
+			last.Count++
+			next = step + 1
+		}
+		t.Faults = append(t.Faults, tf)
+	}
+	return t
+}
+
+func (s *Spec) workersOf(f *Fault) []Worker {
+	l := s.Layout
+	var list []Worker
+	for pp := range l.PP {
+		for dp := range l.DP {
+			if (f.PP == nil || *f.PP == pp) && (f.DP == nil || *f.DP == dp) {
+				list = append(list, Worker{l.rank(dp, pp), dp, pp})
+			}
+		}
+	}
+	if f.Kind == SlowEdge {
+		pp := (*f.PP + 1) % l.PP
+		if f.Op == trace.BackwardSend.String() {
+			pp = (*f.PP - 1 + l.PP) % l.PP
+		}
+		list = append(list, Worker{l.rank(*f.DP, pp), *f.DP, pp})
+	}
+	return list
+}
+
+func (s *Spec) opsOf(f *Fault, p *program) []TrueOp {
+	var list []TrueOp
+	for _, class := range f.classes() {
+		stage, factor := 0, 1.0
+		if f.PP != nil {
+			stage = *f.PP
+		}
+		op := TrueOp{Op: class.String(), Seq: f.Seq}
+		for _, v := range p.targets(f, stage) {
+			if n := &p.nodes[v]; n.class == class && (f.Seq == nil || n.seq == *f.Seq) {
+				op.Count++
+			}
+		}
+		switch {
+		case class.IsCompute() && f.PP != nil && f.Kind != LateStart:
+			factor = s.StageWork[stage]
+		case (class == trace.ParamsAllGather || class == trace.GradsReduceScatter) && f.Kind != LateStart:
+			factor = 1 / float64(s.Layout.Buckets)
+		}
+		l := s.dist(f, class).law(factor)
+		op.Extra = int64(math.Round(f.extra(l)))
+		if l.sd > 0 {
+			op.Sigma = new(f.extra(l) / l.sd)
+		}
+		list = append(list, op)
+	}
+	if f.Kind == SlowEdge {
+		list = append(list, p.received(f, list[0]))
+	}
+	return list
+}
+
+// received is the other end of slow sends.
+func (p *program) received(f *Fault, sent TrueOp) TrueOp {
+	for _, v := range p.targets(f, *f.PP) {
+		if n := &p.nodes[v]; f.Seq == nil || n.seq == *f.Seq {
+			peer := &p.nodes[p.groups[n.group].members[1]]
+			sent.Op = peer.class.String()
+			if f.Seq != nil {
+				sent.Seq = new(peer.seq)
+			}
+		}
+	}
+	return sent
+}
+
+// truthHeader is the first line of a truth table.
+var truthHeader = []string{"run", "seed", "kind", "dp", "pp", "rank", "op", "seq", "count", "extra_ns", "sigma",
+	"first_step", "last_step", "steps", "intermittent"}
+
+// WriteCSV writes the truth as a table with a header: a row for each fault,
+// kind of operator and place. A place is a worker, or a whole stage (no dp, no
+// rank) or job (no pp either). A healthy run has one
+// row of kind "none".
+func (t Truth) WriteCSV(w io.Writer) error {
+	out := csv.NewWriter(w)
+	rows := [][]string{truthHeader}
+	head := []string{t.Run, strconv.FormatUint(t.Seed, 10)}
+	for i := range t.Faults {
+		rows = t.Faults[i].appendRows(rows, head)
+	}
+	if len(t.Faults) == 0 {
+		rows = append(rows, append(append(head, NoFault.String()), make([]string, len(truthHeader)-3)...))
+	}
+	if err := out.WriteAll(rows); err != nil {
+		return err
+	}
+	return out.Error()
+}
+
+func (f *TrueFault) appendRows(rows [][]string, head []string) [][]string {
+	first, last, steps, intermittent := "", "", 0, "0"
+	for _, r := range f.Steps {
+		steps += r.Count
+	}
+	if n := len(f.Steps); n > 0 {
+		first, last = strconv.FormatInt(f.Steps[0].First, 10), strconv.FormatInt(f.Steps[n-1].Last, 10)
+	}
+	if f.Intermittent {
+		intermittent = "1"
+	}
+	for k, op := range f.Ops {
+		seq, sigma := "", ""
+		if op.Seq != nil {
+			seq = strconv.Itoa(*op.Seq)
+		}
+		if op.Sigma != nil {
+			sigma = strconv.FormatFloat(*op.Sigma, 'g', 6, 64)
+		}
+		places := f.places()
+		if f.Kind == SlowEdge {
+			places = places[k : k+1]
+		}
+		for _, place := range places {
+			row := append(append([]string{}, head...), f.Kind.String())
+			row = append(append(row, place[:]...), op.Op, seq, strconv.Itoa(op.Count), strconv.FormatInt(op.Extra, 10), sigma,
+				first, last, strconv.Itoa(steps), intermittent)
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// places are the dp, pp and rank cells of the fault's rows.
+func (f *TrueFault) places() [][3]string {
+	switch f.Kind {
+	case Workload:
+		return [][3]string{{}}
+	case SlowStage, SlowGroup:
+		return [][3]string{{"", strconv.Itoa(f.Workers[0].PP), ""}}
+	}
+	var list [][3]string
+	for _, w := range f.Workers {
+		list = append(list, [3]string{strconv.Itoa(w.DP), strconv.Itoa(w.PP), strconv.Itoa(w.Rank)})
+	}
+	return list
+}

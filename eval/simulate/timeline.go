@@ -1,0 +1,167 @@
+package simulate
+
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/eval/simulate/internal/streams"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// timeline is where every rank is, in absolute nanoseconds of true time.
+type timeline struct {
+	now     []int64   // [rank] the host
+	device  []int64   // [rank] when the device is done with what was launched
+	reading []int64   // [rank] last reading of the rank's own clock
+	rate    []float64 // [rank] error of that clock's rate; nil: all clocks are true
+
+	begin []int64 // [rank] reading at the beginning of the step
+
+	events []event // [group] scratch of a meeting
+}
+
+func newTimeline(ranks int) *timeline {
+	return &timeline{now: make([]int64, ranks), device: make([]int64, ranks), reading: make([]int64, ranks), begin: make([]int64, ranks),
+		events: make([]event, ranks)}
+}
+
+// read gives the reading of a rank's clock: true time, and its rate error in
+// whole nanoseconds. It never runs backwards.
+func (t *timeline) read(r int) int64 {
+	if t.rate == nil {
+		return t.now[r]
+	}
+	return t.now[r] + int64(float64(t.now[r])*t.rate[r])
+}
+
+// mark reads every clock and writes what has passed since the last mark.
+func (t *timeline) mark(dst []int64) {
+	for r, last := range t.reading {
+		t.reading[r] = t.read(r)
+		if dst != nil {
+			dst[r] = t.reading[r] - last
+		}
+	}
+}
+
+// runOp takes every rank through one op: its work, then its meetings.
+func (g *Generator) runOp(at int, step int64) {
+	o, t := &g.program.ops[at], g.time
+	if o.loader != nil {
+		o.loader.take(t.now, g.draws.row(o.loadRow))
+	}
+	work := g.draws.row(o.workRow)
+	if o.launches {
+		for r, d := range g.draws.row(o.deviceRow) {
+			t.device[r] = max(t.device[r], t.now[r]) + d
+		}
+	}
+	for r, w := range work {
+		start := t.now[r]
+		if o.await {
+			start = max(start, t.device[r])
+		}
+		t.now[r] = start + w
+	}
+	for i := range o.meetings {
+		g.meet(at, i, step)
+	}
+}
+
+// take moves every rank to the time at which its next batch is there. The
+// loader works on one batch at a time and begins it when a place in the queue
+// is free, that is when the batch before the last depth ones is taken:
+//
+//	ready[n] = max(ready[n−1], taken[n−depth]) + load
+func (l *loader) take(now, load []int64) {
+	taken := l.taken[l.n%l.depth]
+	for r, length := range load {
+		l.ready[r] = max(l.ready[r], taken[r]) + length
+		now[r] = max(now[r], l.ready[r])
+		taken[r] = now[r]
+	}
+	l.n++
+}
+
+// meet holds the ranks of each group until the last has come and the transfer
+// of M is done. The share φ of it (Overlap) is launched by each rank with φ of
+// its work still ahead; the rest follows on the same channel once all ranks
+// are there:
+//
+//	done = max(max(end), max(end − φ·work) + φ·M) + (1−φ)·M
+//
+// A group of one rank does not communicate.
+func (g *Generator) meet(at, number int, step int64) {
+	o, t := &g.program.ops[at], g.time
+	m := &o.meetings[number]
+	work, exit := g.draws.row(o.workRow), g.draws.row(m.exitRow)
+	events := t.events[:len(m.groups.sizes)]
+	clear(events)
+	for r, end := range t.now {
+		e := &events[m.groups.group(r)]
+		e.arrived = max(e.arrived, end)
+		e.launched = max(e.launched, end-int64(m.overlap*float64(work[r])))
+	}
+	for i := range events {
+		rng := g.rng.At(g.spec.Seed, forGroup, uint64((at*maxMeetings+number)*trace.MaxRanks+i), step)
+		length := int64(m.transfer.draw(rng.Rand))
+		if number == len(o.meetings)-1 {
+			length += g.commDelay(at, m.groups, i)
+		}
+		e := &events[i]
+		early := int64(m.overlap * float64(length))
+		e.done = max(e.arrived, e.launched+early) + length - early
+		e.hang(m, int(m.groups.sizes[i]), rng)
+	}
+	for r := range t.now {
+		i, place := m.groups.group(r), r
+		if m.groups.place != nil {
+			place = int(m.groups.place[r])
+		}
+		if m.groups.sizes[i] > 1 {
+			t.now[r] = events[i].leave(place) + exit[r]
+		}
+	}
+}
+
+// event is one group's meeting: the last arrival, the last launch of the part
+// of the transfer that runs ahead, the end of the transfer, and which members
+// hang on to it for how long.
+type event struct {
+	arrived, launched, done int64
+	stall                   int64
+	from, count, size       int // members from … from+count−1 of the ring of size
+}
+
+// hang draws whether a hop of the ring stalls, and for whom.
+func (e *event) hang(m *meeting, size int, rng *streams.Stream) {
+	if m.hangs > 0 && size > 1 && rng.Float64() < m.hangs {
+		e.stall = int64(m.stall.draw(rng.Rand))
+		e.from, e.count, e.size = rng.IntN(size), 1+rng.IntN(size-1), size
+	}
+}
+
+// leave is when the member at a place of the group may go on.
+func (e *event) leave(place int) int64 {
+	if e.stall > 0 && (place-e.from+e.size)%e.size < e.count {
+		return e.done + e.stall
+	}
+	return e.done
+}
+
+// commDelay is what striking faults add to the transfer of a group: once per
+// fault, however many of its hidden ranks are in the group.
+func (g *Generator) commDelay(op int, groups *groups, group int) (delay int64) {
+	for i := range g.spec.Faults {
+		f := &g.spec.Faults[i]
+		if f.Family != BackwardComm || !g.striking[i] ||
+			!slices.ContainsFunc(f.Ranks, func(r int) bool { return groups.group(r) == group }) {
+			continue
+		}
+		for _, h := range g.hits[i] {
+			if h.op == op {
+				delay += h.delay
+			}
+		}
+	}
+	return delay
+}

@@ -1,0 +1,229 @@
+package simulate
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sfstat/sfstat/eval/simulate/internal/streams"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Truth is what a run hides, complete: every fault with its stage, ranks and
+// the steps in which it struck.
+type Truth struct {
+	Run          string      `json:"run"`
+	Ranks        int         `json:"ranks"`
+	Seed         uint64      `json:"seed"`
+	Accumulation int         `json:"accumulation"`
+	Faults       []TrueFault `json:"faults"` // none: a healthy run
+	Notes        string      `json:"notes,omitempty"`
+}
+
+// TrueFault is one fault of a run as it happened.
+type TrueFault struct {
+	Family       Family      `json:"family"`
+	Stage        string      `json:"seeded_stage"`
+	HiddenRanks  []int       `json:"hidden_ranks"`
+	Delay        Millis      `json:"delay_ms"`
+	Intermittent bool        `json:"intermittent"`
+	Steps        []StepRange `json:"steps"` // in which it struck, absolute, ascending
+}
+
+// StepRange is the steps First … Last, both included.
+type StepRange struct {
+	First int64 `json:"first"`
+	Last  int64 `json:"last"`
+}
+
+// truth of a resolved spec.
+func (s *Spec) truth() Truth {
+	t := Truth{Run: s.Run, Ranks: s.Ranks, Seed: s.Seed, Accumulation: s.microsteps(), Notes: s.notes()}
+	rng := streams.New()
+	for i := range s.Faults {
+		f := &s.Faults[i]
+		tf := TrueFault{Family: f.Family, Stage: f.Stage, HiddenRanks: slices.Clone(f.Ranks), Delay: f.Delay, Intermittent: f.intermittent()}
+		for w := range s.Schedule.Windows {
+			first := s.Schedule.firstStep(w)
+			for step := first; step < first+int64(s.Schedule.Steps); step++ {
+				if s.active(i, step, rng) {
+					tf.strike(step)
+				}
+			}
+		}
+		t.Faults = append(t.Faults, tf)
+	}
+	return t
+}
+
+// strike adds a step, later than all before.
+func (f *TrueFault) strike(step int64) {
+	if n := len(f.Steps); n > 0 && f.Steps[n-1].Last == step-1 {
+		f.Steps[n-1].Last = step
+		return
+	}
+	f.Steps = append(f.Steps, StepRange{step, step})
+}
+
+// notes name what else is unusual about the run: "roles" when groups of ranks
+// do different work, "aba" when a fault spares some windows.
+func (s *Spec) notes() string {
+	var notes []string
+	if slices.ContainsFunc(s.Work, func(w WorkFactor) bool { return w.Factor != 1 && len(w.Where) > 0 }) {
+		notes = append(notes, "roles")
+	}
+	if slices.ContainsFunc(s.Faults, func(f Fault) bool { return len(f.Windows) > 0 && len(f.Windows) < s.Schedule.Windows }) {
+		notes = append(notes, "aba")
+	}
+	return strings.Join(notes, " ")
+}
+
+// defaultRun names a run by what it hides: "sim-data-120ms-r8-s0".
+func (s *Spec) defaultRun() string {
+	what := NoFault.String()
+	if len(s.Faults) > 0 {
+		f := &s.Faults[0]
+		what = fmt.Sprintf("%v-%sms", f.Family, strconv.FormatFloat(float64(f.Delay), 'f', -1, 64))
+	}
+	return fmt.Sprintf("sim-%s-r%d-s%d", what, s.Ranks, s.Seed)
+}
+
+// TruthRow is one line of a truth table: one fault on one hidden rank, or a
+// run without a fault.
+type TruthRow struct {
+	Run          string
+	Family       Family
+	Ranks        int
+	Seed         uint64
+	Delay        Millis
+	HiddenRank   int    // −1: none
+	Stage        string // seeded stage; "" without a fault
+	Intermittent bool
+	Accumulation int
+	Notes        string
+}
+
+// truthHeader is the first line of a truth table.
+var truthHeader = [...]string{"run", "family", "ranks", "seed", "delay_ms", "hidden_rank", "seeded_stage", "intermittent", "accumulation", "notes"}
+
+// Rows flattens the truth for a table: a row for each fault and hidden rank.
+func (t Truth) Rows() []TruthRow {
+	base := TruthRow{Run: t.Run, Ranks: t.Ranks, Seed: t.Seed, HiddenRank: -1, Accumulation: t.Accumulation, Notes: t.Notes}
+	if len(t.Faults) == 0 {
+		return []TruthRow{base}
+	}
+	var rows []TruthRow
+	for _, f := range t.Faults {
+		row := base
+		row.Family, row.Stage, row.Delay, row.Intermittent = f.Family, f.Stage, f.Delay, f.Intermittent
+		for _, row.HiddenRank = range f.HiddenRanks {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// WriteTruth writes a truth table as CSV with a header.
+func WriteTruth(w io.Writer, rows []TruthRow) error {
+	out := csv.NewWriter(w)
+	if err := out.Write(truthHeader[:]); err != nil {
+		return err
+	}
+	for _, r := range rows {
+		hidden, intermittent := "", "0"
+		if r.HiddenRank >= 0 {
+			hidden = strconv.Itoa(r.HiddenRank)
+		}
+		if r.Intermittent {
+			intermittent = "1"
+		}
+		err := out.Write([]string{r.Run, r.Family.String(), strconv.Itoa(r.Ranks), strconv.FormatUint(r.Seed, 10),
+			strconv.FormatFloat(float64(r.Delay), 'f', -1, 64), hidden, r.Stage, intermittent, strconv.Itoa(r.Accumulation), r.Notes})
+		if err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// ReadTruth reads a truth table. Columns are found by name and may stand in
+// any order; further columns are ignored. name is the file in errors.
+func ReadTruth(name string, r io.Reader) ([]TruthRow, error) {
+	in := csv.NewReader(r)
+	in.ReuseRecord = true
+	at := func(err error) error {
+		line, _ := in.FieldPos(0)
+		return trace.At(trace.Pos{File: name, Line: int64(line)}, err)
+	}
+	header, err := in.Read()
+	if err != nil {
+		return nil, trace.At(trace.Pos{File: name}, trace.Bad(trace.ErrTruncated, "no header: %v", err))
+	}
+	var column [len(truthHeader)]int
+	for i, want := range truthHeader {
+		if column[i] = slices.Index(header, want); column[i] < 0 {
+			return nil, at(trace.Bad(trace.ErrMissing, "the header has no column %q, expected %s", want, strings.Join(truthHeader[:], ",")))
+		}
+	}
+	var rows []TruthRow
+	for {
+		record, err := in.Read()
+		if err == io.EOF {
+			return rows, nil
+		}
+		if err != nil {
+			return nil, trace.At(trace.Pos{File: name}, trace.Bad(trace.ErrFormat, "%v", err))
+		}
+		var cells [len(truthHeader)]string
+		for i, c := range column {
+			cells[i] = record[c]
+		}
+		row, err := parseTruth(cells)
+		if err != nil {
+			return nil, at(err)
+		}
+		rows = append(rows, row)
+	}
+}
+
+// parseTruth reads one row whose cells stand in the order of truthHeader.
+func parseTruth(cells [len(truthHeader)]string) (TruthRow, error) {
+	row := TruthRow{Run: cells[0], HiddenRank: -1, Stage: cells[6], Notes: cells[9]}
+	var delay float64
+	fields := []struct {
+		column int
+		parse  func(string) error
+	}{
+		{1, func(s string) (err error) { row.Family, err = ParseFamily(s); return }},
+		{2, func(s string) (err error) { row.Ranks, err = strconv.Atoi(s); return }},
+		{3, func(s string) (err error) { row.Seed, err = strconv.ParseUint(s, 10, 64); return }},
+		{4, func(s string) (err error) { delay, err = strconv.ParseFloat(s, 64); return }},
+		{5, func(s string) (err error) {
+			if s != "" {
+				row.HiddenRank, err = strconv.Atoi(s)
+			}
+			return
+		}},
+		{7, func(s string) (err error) { row.Intermittent, err = strconv.ParseBool(s); return }},
+		{8, func(s string) (err error) { row.Accumulation, err = strconv.Atoi(s); return }},
+	}
+	for _, f := range fields {
+		if err := f.parse(cells[f.column]); err != nil {
+			return row, trace.Bad(trace.ErrType, "column %s is %q: %v", truthHeader[f.column], cells[f.column], err)
+		}
+	}
+	row.Delay = Millis(delay)
+	switch {
+	case !(delay >= 0 && delay <= maxMillis):
+		return row, trace.Bad(trace.ErrRange, "column delay_ms is %q, expected 0 to %g", cells[4], float64(maxMillis))
+	case row.Ranks < 1 || row.Ranks > trace.MaxRanks || row.Accumulation < 0:
+		return row, trace.Bad(trace.ErrTooLarge, "%d ranks and accumulation %d, expected 1 to %d, and 0 or more", row.Ranks, row.Accumulation, trace.MaxRanks)
+	case row.HiddenRank < -1 || row.HiddenRank >= row.Ranks:
+		return row, trace.Bad(trace.ErrTooLarge, "hidden rank %d in a world of %d", row.HiddenRank, row.Ranks)
+	}
+	return row, nil
+}

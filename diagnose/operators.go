@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/sfstat/sfstat/diagnose/opviews"
+	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/engine/blame"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/ks"
@@ -28,7 +28,7 @@ type Operators struct {
 	Passes   *microbatch.Result // nil where stages run different passes
 	Rhythm   *ks.Result
 	Outliers *zscore.Result
-	Walks    *opviews.Walks
+	Walks    *operators.Walks
 	Notes    []trace.Note
 }
 
@@ -74,9 +74,9 @@ func (s *Session) AddOperators(t *trace.OpTrace) error {
 type examined struct {
 	*Operators
 	run       string
-	v         *opviews.View
+	v         *operators.View
 	series    []zscore.Series
-	operators []opviews.Operator
+	operators []operators.Operator
 	windows   []*frontier.Result // by pipeline stage; nil where there is none
 
 	microbatches int // of a worker in a step; 0 where that is not known
@@ -86,7 +86,7 @@ func examine(t *trace.OpTrace) (*examined, error) {
 	replay := whatif.DefaultOptions()
 	replay.Missing = whatif.NoteMissing
 	t = t.Complete()
-	v, err := opviews.New(t, replay)
+	v, err := operators.New(t, replay)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func examine(t *trace.OpTrace) (*examined, error) {
 }
 
 // notesOf are the notes of a trace and its model, each once.
-func notesOf(t *trace.OpTrace, v *opviews.View) []trace.Note {
+func notesOf(t *trace.OpTrace, v *operators.View) []trace.Note {
 	var out []trace.Note
 	for _, n := range slices.Concat(t.Notes, v.Model.Notes()) {
 		if !slices.Contains(out, n) {

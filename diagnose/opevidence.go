@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sfstat/sfstat/diagnose/opviews"
+	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/engine/blame"
 	"github.com/sfstat/sfstat/engine/ks"
 	"github.com/sfstat/sfstat/trace"
@@ -93,8 +93,8 @@ func (j *opJudge) ranksOf(workers []int) string {
 
 // walkTo is the walk that ends most often in a long operator of the worker's
 // own.
-func (j *opJudge) walkTo(w int) *opviews.Culprit {
-	i := slices.IndexFunc(j.Walks.Culprits, func(x opviews.Culprit) bool { return x.Worker == w && x.Kind == blame.LongOp })
+func (j *opJudge) walkTo(w int) *operators.Culprit {
+	i := slices.IndexFunc(j.Walks.Culprits, func(x operators.Culprit) bool { return x.Worker == w && x.Kind == blame.LongOp })
 	if i < 0 {
 		return nil
 	}

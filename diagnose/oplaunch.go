@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/sfstat/sfstat/diagnose/opviews"
+	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/engine/blame"
 	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/engine/zscore"
@@ -188,8 +188,8 @@ func (j *opJudge) endedLate() []int64 {
 }
 
 // walkToGap is the walk that ends behind late operators of a launch.
-func (j *opJudge) walkToGap(l launch) *opviews.Culprit {
-	i := slices.IndexFunc(j.Walks.Culprits, func(w opviews.Culprit) bool {
+func (j *opJudge) walkToGap(l launch) *operators.Culprit {
+	i := slices.IndexFunc(j.Walks.Culprits, func(w operators.Culprit) bool {
 		return (w.Kind == blame.Gap || w.Kind == blame.Source) && w.Worker == l.worker && w.Op == l.op && 10*w.Symptoms >= j.Walks.Symptoms
 	})
 	if i < 0 {

@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/sfstat/sfstat/diagnose/opviews"
+	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/engine/zscore"
 )
 
@@ -74,7 +74,7 @@ func (j *opJudge) marks() []mark {
 	}
 	for o := range j.long() {
 		op, every := j.operators[j.series[o.Series].Op], o.Step == zscore.EveryStep
-		ofPasses := every && op.Seq == opviews.Total && op.Class.IsCompute() // engine/microbatch judges these
+		ofPasses := every && op.Seq == operators.Total && op.Class.IsCompute() // engine/microbatch judges these
 		if ofPasses && j.clearlySlow(o.Worker) {
 			j.marked[o.Worker].few = true
 		}
@@ -123,18 +123,18 @@ func (j *opJudge) long() iter.Seq[zscore.Outlier] {
 }
 
 // note adds an outlier to what is held against a worker.
-func (m *mark) note(o zscore.Outlier, op opviews.Operator, steps int) {
+func (m *mark) note(o zscore.Outlier, op operators.Operator, steps int) {
 	times := int64(1)
 	switch {
 	case o.Step == zscore.EveryStep:
 		times = int64(steps)
 		m.every++
-	case op.Seq == opviews.Total:
+	case op.Seq == operators.Total:
 		m.overall = true
 	default:
 		m.steps++
 	}
-	if op.Seq == opviews.Total {
+	if op.Seq == operators.Total {
 		return
 	}
 	if m.ops == nil {

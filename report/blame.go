@@ -5,7 +5,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/sfstat/sfstat/diagnose/opviews"
+	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/engine/blame"
 )
 
@@ -14,7 +14,7 @@ const blameSchema = "sfstat.blame/1"
 // Blame is where the delays of an operator trace began.
 type Blame struct {
 	Traced
-	*opviews.Walks
+	*operators.Walks
 	blame.Options
 	Alpha float64 // error rate of the flags that the walks read
 }
@@ -81,7 +81,7 @@ func (b Blame) wire() blameJSON {
 // culpritOf is a culprit of a trace and its place.
 type culpritOf struct {
 	Blame
-	opviews.Culprit
+	operators.Culprit
 	place int // 1 for the first
 }
 
@@ -130,7 +130,7 @@ func culpritFields() []field[culpritOf] {
 }
 
 // stopNames are the stops of a path as "rank/op/seq".
-func stopNames(path []opviews.Stop) []string {
+func stopNames(path []operators.Stop) []string {
 	out := make([]string, len(path))
 	for i, s := range path {
 		out[i] = fmt.Sprintf("%d/%s/%d", s.Rank, s.Op, s.Seq)
@@ -226,13 +226,13 @@ func (b Blame) table() *table {
 	return t.capped(culpritsShown, "json and csv").tidy()
 }
 
-func (b Blame) pathTitle(c opviews.Culprit) string {
+func (b Blame) pathTitle(c operators.Culprit) string {
 	return fmt.Sprintf("A walk to %s of rank %d, step %d", c.Op, b.worker(c.Worker).Rank, c.PathStep)
 }
 
 // pathTable is a walk from symptom to culprit, its middle left out where it is
 // long.
-func (b Blame) pathTable(c opviews.Culprit) *table {
+func (b Blame) pathTable(c operators.Culprit) *table {
 	t := &table{columns: []column{{head: "rank", kind: kindID}, {head: "pp", kind: kindID}, {head: "operator", kind: kindName},
 		{head: "starts %s", kind: kindLength}, {head: "takes %s", kind: kindLength}},
 		caption: "Each line was held up by the next; the last is where the delay began."}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/diagnose"
-	"github.com/sfstat/sfstat/diagnose/opviews"
+	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -118,7 +118,7 @@ func walkBlocks(v *diagnose.RunVerdict) document {
 		return nil
 	}
 	o := v.Operators
-	i := slices.IndexFunc(o.Walks.Culprits, func(w opviews.Culprit) bool {
+	i := slices.IndexFunc(o.Walks.Culprits, func(w operators.Culprit) bool {
 		return o.Workers[w.Worker].ID == *v.Suspects[0].Rank && len(w.Path) > 1
 	})
 	if i < 0 {

@@ -6,8 +6,8 @@ import (
 	"io"
 	"slices"
 
+	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/diagnose/opnames"
-	"github.com/sfstat/sfstat/diagnose/opviews"
 	"github.com/sfstat/sfstat/engine/zscore"
 )
 
@@ -18,7 +18,7 @@ const zscoreSchema = "sfstat.zscore/1"
 type Outliers struct {
 	Traced
 	Series    []zscore.Series
-	Operators []opviews.Operator
+	Operators []operators.Operator
 	*zscore.Result
 	Suspects []zscore.Suspect // workers with outliers, worst first
 	Names    *opnames.Result  // of a profiler's trace, its operators by name; else nil
@@ -130,8 +130,8 @@ func (o Outliers) expected() *float64 {
 	return &n
 }
 
-func seqOf(op opviews.Operator) *int {
-	if op.Seq == opviews.Total {
+func seqOf(op operators.Operator) *int {
+	if op.Seq == operators.Total {
 		return nil
 	}
 	return &op.Seq
@@ -143,7 +143,7 @@ type outlierOf struct {
 	*zscore.Outlier
 }
 
-func (x outlierOf) op() opviews.Operator { return x.Operators[x.series().Op] }
+func (x outlierOf) op() operators.Operator { return x.Operators[x.series().Op] }
 func (x outlierOf) series() zscore.Series {
 	return x.Outliers.Series[x.Outlier.Series]
 }

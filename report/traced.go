@@ -6,14 +6,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/diagnose/opnames"
-	"github.com/sfstat/sfstat/diagnose/opviews"
 	"github.com/sfstat/sfstat/trace"
 )
 
 // Traced is an operator trace that an engine was run on.
 type Traced struct {
-	View     *opviews.View
+	View     *operators.View
 	Launched *trace.OpTotals // of a profiler's trace, its operators by name and stage; else nil
 }
 
@@ -176,7 +176,7 @@ func numbered(name string, n int) axis {
 // operatorName is "forward-compute 3", or "forward-compute" for all of a step
 // together.
 func operatorName(name string, seq int) string {
-	if seq == opviews.Total {
+	if seq == operators.Total {
 		return opnames.Label(name)
 	}
 	return fmt.Sprintf("%s %d", opnames.Label(name), seq)
@@ -184,7 +184,7 @@ func operatorName(name string, seq int) string {
 
 // seqCell is absent for all operators of a name together.
 func seqCell(seq int) cell {
-	if seq == opviews.Total {
+	if seq == operators.Total {
 		return cell{}
 	}
 	return wholeCell(seq)

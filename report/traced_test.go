@@ -8,8 +8,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/diagnose/opnames"
-	"github.com/sfstat/sfstat/diagnose/opviews"
 	"github.com/sfstat/sfstat/engine/blame"
 	"github.com/sfstat/sfstat/engine/ks"
 	"github.com/sfstat/sfstat/engine/whatif"
@@ -84,7 +84,7 @@ func (c *tracedCase) analyze() error {
 		return err
 	}
 	o.Run = run
-	v, err := opviews.New(o, whatif.DefaultOptions())
+	v, err := operators.New(o, whatif.DefaultOptions())
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sfstat/sfstat/diagnose/opviews"
+	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/engine/zscore"
 	"github.com/sfstat/sfstat/plots"
 	"github.com/sfstat/sfstat/report"
@@ -49,7 +49,7 @@ func (p *program) writeFigure(path string, as plots.Format, f *plots.Figure, err
 }
 
 // workersOf are some workers of a view as a figure shows them, called by rank.
-func workersOf(v *opviews.View, which []int, culprit func(w int) bool) []plots.Worker {
+func workersOf(v *operators.View, which []int, culprit func(w int) bool) []plots.Worker {
 	var out []plots.Worker
 	for _, w := range which {
 		out = append(out, plots.Worker{Name: strconv.Itoa(v.Rank(w).ID), Group: v.Stage(w), Culprit: culprit(w)})

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/urfave/cli/v2"
 
-	"github.com/sfstat/sfstat/diagnose/opviews"
+	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/report"
@@ -24,16 +24,16 @@ func (p *program) traces(c *cli.Context, see viewing, each func(report.Traced) e
 }
 
 // viewing makes the view of a trace that a command needs.
-type viewing func(*trace.OpTrace) (*opviews.View, error)
+type viewing func(*trace.OpTrace) (*operators.View, error)
 
 // observed is for commands that compare operators: they need no schedule.
-func observed(t *trace.OpTrace) (*opviews.View, error) {
-	return opviews.Observe(t, whatif.DefaultOptions())
+func observed(t *trace.OpTrace) (*operators.View, error) {
+	return operators.Observe(t, whatif.DefaultOptions())
 }
 
 // replayed is for commands that replay the schedule.
 func replayed(o whatif.Options) viewing {
-	return func(t *trace.OpTrace) (*opviews.View, error) { return opviews.New(t, o) }
+	return func(t *trace.OpTrace) (*operators.View, error) { return operators.New(t, o) }
 }
 
 // unusable is an item that was read and cannot be used. Unless --strict is

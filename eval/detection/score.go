@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/sfstat/sfstat/diagnose"
-	"github.com/sfstat/sfstat/diagnose/opviews"
+	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/engine/zscore"
 	"github.com/sfstat/sfstat/eval/simulate/pipeline"
@@ -153,11 +153,11 @@ func (t *trial) isOp(name string, seq *int) bool {
 func (t *trial) scoreOutliers(o *trace.OpTrace) error {
 	replay := whatif.DefaultOptions()
 	replay.Missing = whatif.NoteMissing
-	v, err := opviews.New(o.Complete(), replay)
+	v, err := operators.New(o.Complete(), replay)
 	if err != nil {
 		return err
 	}
-	all, operators := v.Series()
+	all, compared := v.Series()
 	var series []zscore.Series
 	for _, s := range all {
 		if s.Quantity == zscore.Duration || s.Quantity == zscore.Transfer {
@@ -176,8 +176,8 @@ func (t *trial) scoreOutliers(o *trace.OpTrace) error {
 		}
 		for _, f := range r.Outliers {
 			s := series[f.Series]
-			op := operators[s.Op]
-			if f.Effect <= 0 || m == pooled && !f.Sure || m == plain && op.Instance == opviews.Total {
+			op := compared[s.Op]
+			if f.Effect <= 0 || m == pooled && !f.Sure || m == plain && op.Instance == operators.Total {
 				continue // stragglers are slow, and the plain rule has no totals
 			}
 			t.answers[m] = t.judge(v.Rank(f.Worker).ID, op)
@@ -188,7 +188,7 @@ func (t *trial) scoreOutliers(o *trace.OpTrace) error {
 }
 
 // judge is the answer of a method that puts an operator of a rank first.
-func (t *trial) judge(rank int, op opviews.Operator) answer {
+func (t *trial) judge(rank int, op operators.Operator) answer {
 	a := answer{fires: true}
 	if t.fault == nil {
 		return a

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/diagnose"
-	"github.com/sfstat/sfstat/diagnose/opviews"
+	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/engine/blame"
 	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/engine/zscore"
@@ -208,7 +208,7 @@ func TestPipelineReplicas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := opviews.Observe(ops, whatif.DefaultOptions())
+	v, err := operators.Observe(ops, whatif.DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}

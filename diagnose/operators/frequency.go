@@ -1,4 +1,4 @@
-package opviews
+package operators
 
 // Frequency is how often workers complete the operators of one name, over time.
 type Frequency struct {

@@ -1,4 +1,4 @@
-package opviews
+package operators
 
 import (
 	"math"

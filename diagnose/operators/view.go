@@ -1,11 +1,11 @@
-// Package opviews shows an operator trace as each engine wants it: rhythms for
+// Package operators shows an operator trace as each engine wants it: rhythms for
 // engine/ks, series for engine/zscore, the graph of a step for engine/blame,
 // and the model that engine/whatif replays.
 //
 // Workers are numbered by pipeline stage, then by replica: worker
 // stage·Replicas + dp. Times are int64 nanoseconds, on clocks that are aligned
 // at the last collective of every step.
-package opviews
+package operators
 
 import (
 	"slices"

@@ -1,6 +1,10 @@
 package trace
 
-import "github.com/sfstat/sfstat/trace/nccl"
+import (
+	"fmt"
+
+	"github.com/sfstat/sfstat/trace/nccl"
+)
 
 // None is the index of nothing in the slices of a Comm.
 const None = -1
@@ -13,19 +17,29 @@ const None = -1
 //
 // Times are nanoseconds on the clock of the process that recorded them. Clocks
 // of different Processes do not compare unless their Clock fields are equal.
+//
+// A process that two sources saw stands twice: which is which is for an engine
+// to find.
 type Comm struct {
 	Run       string
 	Sources   []CommSource
 	Processes []CommProcess
-	Groups    []CommGroup
-	Calls     []CommCall // of each process in the order of its launches
-	Stacks    [][]Frame  // of Calls, each once
+	Groups    []CommGroup // of each process in the order of their making, parents before their splits
+	Calls     []CommCall  // of each process in the order of its launches
+	Paths     []CommPath
+	Stacks    [][]Frame // of Calls, each once
+	Warnings  []CommWarning
+	Unread    []CommUnread
+	Orphans   int64 // calls whose record does not say whose they are, and which their communicator gave back
+	Strays    int64 // … and which it could not give back
+	Untied    int64 // tunings whose call was not found
 	Notes     []Note
 }
 
 // CommSource is one file or stream.
 type CommSource struct {
-	Name string
+	Name string // as results show it
+	Path string // as it was opened
 	Kind CommSourceKind
 }
 
@@ -46,76 +60,107 @@ var commSourceNames = [...]string{"unknown", "nccl_log", "nsight", "nccl_inspect
 
 func (k CommSourceKind) String() string { return nameOf(commSourceNames[:], int(k)) }
 
-// CommProcess is one process of the job.
+// CommProcess is one process of the job as one source saw it.
 type CommProcess struct {
-	Rank      int // global; −1: not known
+	ID        int64 // as the source numbers processes, such as Nsight's globalPid
+	Rank      int   // global; −1: not known
 	Host      string
-	LocalRank int   // −1: not known
-	PID       int64 // 0: not known
-	Device    int64 // CUDA index; −1: not known
-	Clock     int   // processes of equal Clock read the same clock; a reader numbers them
-	Source    int   // index of Sources
-	Lost      int64 // records that a ring or a sample dropped; −1: some, and it is not known how many
+	LocalRank int    // −1: not known
+	PID       int64  // 0: not known
+	Device    int64  // CUDA index; −1: not known
+	Bus       uint64 // of its GPU: domain<<20 | bus<<12 | device<<4 | function; 0: not known
+	Clock     int    // processes of equal Clock read the same clock; a reader numbers them from 0
+	Source    int    // index of Sources; of one whose records stand in several, the first
+	Lost      int64  // records that a ring or a sample dropped; −1: some, and it is not known how many
+	Begin     int64  // of its first record; 0: not known
+	Steps     []CommSpan
+	Kernels   []CommKernel // by Start
+	Lines     []CommLines  // of a log, each operation once
 }
+
+// CommSpan is a named piece of time, such as a training step.
+type CommSpan struct {
+	Name       string
+	Start, End int64
+}
+
+// CommLines counts the lines of a log that begin with the name of an
+// operation: who counts those counts calls, and more.
+type CommLines struct {
+	Op      nccl.Op
+	Calls   int64 // lines of calls, repeated ones too
+	Tunings int64
+	Damaged int64 // cut short or overwritten
+}
+
+// Total is all of them.
+func (l CommLines) Total() int64 { return l.Calls + l.Tunings + l.Damaged }
 
 // CommGroup is one process's side of a communicator or process group.
 type CommGroup struct {
 	Process int    // index of Processes
 	Name    string // as the source names it ("0", "default_pg"); names need not be unique
 	Desc    string
-	ID      uint64 // equal on all members (NCCL's commId); 0: not known
-	Rank    int    // in the group; −1: not known
-	Size    int    // members; 0: not known
-	Members []int  // global ranks in the order of the group; nil: not known
+	ID      uint64     // equal on all members (NCCL's commId); 0: not known
+	Handle  uint64     // by which its process calls it, a pointer; 0: not known
+	Split   *CommSplit // nil: no split of another, or not known
+	Rank    int        // in the group; −1: not known
+	Size    int        // members; 0: not known
+	Members []int      // global ranks in the order of the group; nil: not known
+	// Launches of its calls are counted from its making. A profiler that
+	// began later counts from its own beginning.
+	FromStart bool
 	// The last collective that the process enqueued, started and completed, by
 	// sequence number; −1: not known.
 	Enqueued, Started, Completed int64
 }
 
-// CommState is how far a call got.
-type CommState uint8
-
-const (
-	CommStateUnknown CommState = iota
-	CommScheduled
-	CommStarted
-	CommCompleted
-)
-
-var commStateNames = [...]string{"unknown", "scheduled", "started", "completed"}
-
-func (s CommState) String() string { return nameOf(commStateNames[:], int(s)) }
-
-// CommCall is one call of one process: a collective, a send or a receive, as
-// its process entered it.
-type CommCall struct {
-	Group     int // index of Groups, None: not known
-	Op        nccl.Op
-	Name      string // as the source writes it ("gloo:all_reduce"); tells operations that Op does not know
-	Seq       int64  // among the collectives of the group, or among its sends and receives; −1: not known
-	OpID      int64  // logical operation: calls that were coalesced have one; −1: not known
-	Enter     int64  // when the host entered the call
-	HasEnter  bool
-	Exit      int64 // when the host left it, on a source that knows
-	HasExit   bool
-	Count     int64 // elements; −1: not known
-	Bytes     int64 // −1: not known
-	Datatype  nccl.Datatype
-	Reduction nccl.Reduction
-	Peer      int // root of a rooted collective, other end of a send or receive, as a rank of the group; −1: none
-	InSizes   [][]int64
-	OutSizes  [][]int64
-	InTypes   []string
-	OutTypes  []string
-	State     CommState
-	Retired   bool
-	Stack     int // index of Stacks, None: not known
-	Pos       Pos
+// CommSplit says how a communicator was split off: its members made the same
+// split of the same parent, with the same colour.
+type CommSplit struct {
+	Parent int   // index of Groups, None: not known
+	Number int64 // the parent's splits before it, −1: not known
+	Color  int64
 }
 
-// Frame is one line of a Python stack, innermost first.
-type Frame struct {
-	Function string
-	File     string
-	Line     int
+// ToNetwork is where a path leads that leaves the machine.
+const ToNetwork = -1
+
+// CommPath is the way from one member of a group to another on the same
+// machine, or to the network, as one of its processes saw the topology.
+type CommPath struct {
+	Group     int       // index of Groups
+	From, To  int       // ranks in the group; To may be ToNetwork
+	Class     nccl.Link // of its worst link
+	Bandwidth float64   // of its narrowest link, GB/s
+}
+
+// CommWarning is a warning that NCCL printed.
+type CommWarning struct {
+	Process int // index of Processes
+	Source  int // index of Sources
+	Line    int64
+	Text    string
+}
+
+// CommUnread is records that could not be read, of one reason, with the first of them.
+type CommUnread struct {
+	Reason string
+	Count  int64
+	Source int // index of Sources
+	Line   int64
+	Text   string // its beginning
+}
+
+// Pos is where a call was recorded.
+func (c *Comm) Pos(call int) Pos {
+	x := &c.Calls[call]
+	s := &c.Sources[x.Source]
+	switch s.Kind {
+	case SourceNsight:
+		return Pos{File: s.Path, Inside: fmt.Sprintf("NVTX_EVENTS row %d", x.Line)}
+	case SourceFlightRecorder:
+		return Pos{File: s.Path, Inside: fmt.Sprintf("entry %d", x.Line)}
+	}
+	return Pos{File: s.Path, Line: x.Line}
 }

@@ -1,0 +1,97 @@
+package trace
+
+import "github.com/sfstat/sfstat/trace/nccl"
+
+// CommState is how far a call got.
+type CommState uint8
+
+const (
+	CommStateUnknown CommState = iota
+	CommScheduled
+	CommStarted
+	CommCompleted
+)
+
+var commStateNames = [...]string{"unknown", "scheduled", "started", "completed"}
+
+func (s CommState) String() string { return nameOf(commStateNames[:], int(s)) }
+
+// CommCall is one call of one process: a collective, a send or a receive, as
+// its process entered it. [UnknownCall] is one of which nothing is known.
+type CommCall struct {
+	Process  int // index of Processes
+	Group    int // index of Groups, None: not known
+	Op       nccl.Op
+	Name     string // as the source writes it ("gloo:all_reduce"), where Op does not tell
+	Seq      int64  // among the collectives of the group, or among its sends and receives; −1: not known
+	OpSeq    int64  // among the calls of the group with the same Op; −1: not known
+	OpID     int64  // logical operation: calls that were coalesced have one; −1: not known
+	Launch   int64  // launches of the group before it, as its process counts; calls that were launched together share it; −1: not known
+	Enter    int64  // when the host entered the call
+	HasEnter bool
+	Exit     int64 // when the host left it, on a source that knows
+	HasExit  bool
+
+	Count     int64 // elements, as the call counts them; −1: not known
+	Bytes     int64 // count × size of the type; −1: not known
+	Datatype  nccl.Datatype
+	Reduction nccl.Reduction
+	Peer      int // root of a rooted collective, other end of a send or receive, as a rank of the group; −1: none
+	Tensors   *CommTensors
+
+	Thread     int64       // that entered it; 0: not known
+	Stream     uint64      // on which it runs, as the source names it; 0: not known
+	Send, Recv uint64      // addresses of its buffers; 0: not known
+	Tuning     *CommTuning // nil: not known
+	Kernel     int         // that ran it, index of its process's Kernels; None: not known, or none
+	KernelSure bool        // no other kernel can have
+
+	State   CommState
+	Retired bool
+	Stack   int   // index of Stacks, None: not known
+	Source  int   // index of Sources
+	Line    int64 // in its source: line, row or entry, from 1
+}
+
+// UnknownCall is a call of a process of which nothing is known.
+func UnknownCall(process int) CommCall {
+	return CommCall{Process: process, Group: None, Seq: -1, OpSeq: -1, OpID: -1, Launch: -1, Count: -1, Bytes: -1,
+		Datatype: nccl.UnknownType, Peer: -1, Kernel: None, Stack: None}
+}
+
+// CommTensors is what a call took and gave, each with its sizes.
+type CommTensors struct {
+	InSizes, OutSizes [][]int64
+	InTypes, OutTypes []string
+}
+
+// CommTuning is how NCCL chose to run a collective.
+type CommTuning struct {
+	Algo       nccl.Algo
+	Protocol   nccl.Protocol
+	Channels   int32 // 0: not known
+	CopyEngine bool  // no kernel runs it
+}
+
+// Frame is one line of a Python stack, innermost first.
+type Frame struct {
+	Function string
+	File     string
+	Line     int
+}
+
+// CommKernel is a kernel that communicates.
+type CommKernel struct {
+	nccl.KernelName
+	Start, End  int64 // when HasSpan
+	HasSpan     bool
+	Duration    int64 // as the device measured it by itself; 0: not measured
+	Reported    int64 // when its process wrote down that it had ended; 0: not known
+	Stream      int64
+	Correlation int64 // by which its source ties it to its launch
+	Launch      int64 // when the host launched it, when HasLaunch
+	HasLaunch   bool
+	Thread      int64 // that launched it; 0: not known
+	Grid, Block int32 // blocks, which are channels in use, and threads of each; 0: not known
+	Replay      bool  // a CUDA graph launched it: its call was recorded once, when the graph was captured
+}

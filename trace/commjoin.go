@@ -1,0 +1,80 @@
+package trace
+
+import "slices"
+
+// JoinComms puts what several readers or files recorded of one job into one
+// Comm, in their order, with every index moved. Clocks of different Comms are
+// different ones. The Comms given stay as they are; what they point to is
+// shared. O(records).
+func JoinComms(all ...*Comm) *Comm {
+	if len(all) == 0 {
+		return &Comm{}
+	}
+	j, clocks := *all[0], clocksOf(all[0])
+	j.clip()
+	for _, c := range all[1:] {
+		j.add(c, clocks)
+		clocks += clocksOf(c)
+	}
+	return &j
+}
+
+// clip gives what is appended from here on memory of its own.
+func (j *Comm) clip() {
+	j.Sources, j.Processes, j.Groups, j.Calls = slices.Clip(j.Sources), slices.Clip(j.Processes), slices.Clip(j.Groups), slices.Clip(j.Calls)
+	j.Paths, j.Stacks, j.Warnings = slices.Clip(j.Paths), slices.Clip(j.Stacks), slices.Clip(j.Warnings)
+	j.Unread, j.Notes = slices.Clip(j.Unread), slices.Clip(j.Notes)
+}
+
+// clocksOf is how many clocks there are.
+func clocksOf(c *Comm) (n int) {
+	for i := range c.Processes {
+		n = max(n, c.Processes[i].Clock+1)
+	}
+	return n
+}
+
+// add appends the records of c; clocks is how many were before its own.
+func (j *Comm) add(c *Comm, clocks int) {
+	source, process, group, stack := len(j.Sources), len(j.Processes), len(j.Groups), len(j.Stacks)
+	if j.Run == "" {
+		j.Run = c.Run
+	}
+	j.Sources = append(j.Sources, c.Sources...)
+	j.Processes = moved(j.Processes, c.Processes, func(p *CommProcess) { p.Clock, p.Source = p.Clock+clocks, p.Source+source })
+	j.Groups = moved(j.Groups, c.Groups, func(g *CommGroup) {
+		g.Process += process
+		if g.Split != nil {
+			s := *g.Split
+			s.Parent = after(group, s.Parent)
+			g.Split = &s
+		}
+	})
+	j.Calls = moved(j.Calls, c.Calls, func(x *CommCall) {
+		x.Process, x.Source = x.Process+process, x.Source+source
+		x.Group, x.Stack = after(group, x.Group), after(stack, x.Stack)
+	})
+	j.Paths = moved(j.Paths, c.Paths, func(p *CommPath) { p.Group += group })
+	j.Stacks = append(j.Stacks, c.Stacks...)
+	j.Warnings = moved(j.Warnings, c.Warnings, func(w *CommWarning) { w.Process, w.Source = w.Process+process, w.Source+source })
+	j.Unread = moved(j.Unread, c.Unread, func(u *CommUnread) { u.Source += source })
+	j.Orphans, j.Strays, j.Untied = j.Orphans+c.Orphans, j.Strays+c.Strays, j.Untied+c.Untied
+	j.Notes = append(j.Notes, c.Notes...)
+}
+
+// moved appends more to list, each changed.
+func moved[T any](list, more []T, change func(*T)) []T {
+	out := append(list, more...)
+	for i := range more {
+		change(&out[len(list)+i])
+	}
+	return out
+}
+
+// after is an index behind n records before it.
+func after(n, i int) int {
+	if i == None {
+		return None
+	}
+	return n + i
+}

@@ -18,11 +18,9 @@ func (j *judge) stages() {
 		}
 		s := m.Stages[m.Leader.Stage]
 		if leads(m) && float64(s.LagIncrease) >= j.gates.StaticGain*float64(m.Makespan) {
-			j.add(causeLeads, Suspect{Kind: KindRank, Rank: m.Leader.Rank, Stage: s.Name, Explained: s.LagIncrease, Confidence: Ambiguous,
-				Evidence: []string{
-					fmt.Sprintf("frontier: rank %d is the latest at the end of %s in %d of %d steps and pulls away from the median rank there", *m.Leader.Rank, s.Name, m.Leader.Steps, m.Steps),
-					"not strong: no boundary is shown where the ranks meet, so it is open whether others wait for it",
-				}}, m, nil)
+			j.add(causeLeads, Finding{Kind: KindRank, Place: Place{Rank: m.Leader.Rank, Stage: s.Name}, Cost: Cost{Explained: s.LagIncrease}, Confidence: Ambiguous, Evidence: Saying(
+				fmt.Sprintf("frontier: rank %d is the latest at the end of %s in %d of %d steps and pulls away from the median rank there", *m.Leader.Rank, s.Name, m.Leader.Steps, m.Steps),
+				"not strong: no boundary is shown where the ranks meet, so it is open whether others wait for it")}, m, nil)
 			continue
 		}
 		j.add(causeAlike, j.alike(m), m, nil)
@@ -52,25 +50,24 @@ func leads(w *frontier.Result) bool {
 }
 
 // alike is the suspect that a stage makes when no rank answers for it.
-func (j *judge) alike(m *frontier.Result) Suspect {
+func (j *judge) alike(m *frontier.Result) Finding {
 	k, slow := j.slowSteps(m)
 	s := m.Stages[k]
 	who := "all ranks are alike in it, within the tolerance"
 	if len(s.Latest) < len(m.Ranks) {
 		who = fmt.Sprintf("%s latest at its end, none of them late by more than chance allows", ranksAre(s.Latest))
 	}
-	suspect := Suspect{Kind: KindStage, Stage: s.Name, Explained: s.Advance, Confidence: Ambiguous,
-		Evidence: []string{fmt.Sprintf("frontier: %s is charged %.0f %% of the exposed time, and %s", s.Name, 100**s.Share, who)}}
+	suspect := Finding{Kind: KindStage, Place: Place{Stage: s.Name}, Cost: Cost{Explained: s.Advance}, Confidence: Ambiguous, Evidence: Saying(fmt.Sprintf("frontier: %s is charged %.0f %% of the exposed time, and %s", s.Name, 100**s.Share, who))}
 	if s.Gain != nil {
 		suspect.Gain = *s.Gain
 	}
 	if slow {
 		suspect.Confidence = Supported
 		suspect.Explained = int64(*s.Gain * float64(m.Makespan))
-		suspect.Evidence = append(suspect.Evidence, clipped(m, k))
+		suspect.Evidence = append(suspect.Evidence, Said(clipped(m, k)))
 	}
 	if s.Meets {
-		suspect.Evidence = append(suspect.Evidence, "ranks meet in it, so a delay of one rank inside it looks the same on every rank: the rank is not decidable from stage times")
+		suspect.Evidence = append(suspect.Evidence, Said("ranks meet in it, so a delay of one rank inside it looks the same on every rank: the rank is not decidable from stage times"))
 	}
 	if slices.Contains(m.Labels, frontier.TelemetryLimited) {
 		suspect.Confidence = Insufficient

@@ -19,7 +19,7 @@ const enoughShare = 0.01
 func Communication(r *traffic.Result, g frontier.Gates) RunVerdict {
 	v := RunVerdict{}
 	found := r.Suspects()
-	said := make([]Suspect, len(found))
+	said := make([]Finding, len(found))
 	order := make([]int, len(found))
 	for i := range found {
 		said[i], order[i] = spoken{r, found[i], g}.suspect(), i
@@ -41,7 +41,7 @@ func Communication(r *traffic.Result, g frontier.Gates) RunVerdict {
 }
 
 // alsoSuspected names the suspects behind the first that may be named, "" where there are none.
-func alsoSuspected(all []Suspect) string {
+func alsoSuspected(all []Finding) string {
 	var names []string
 	add := func(name string) {
 		if !slices.Contains(names, name) {
@@ -68,7 +68,7 @@ func alsoSuspected(all []Suspect) string {
 }
 
 // bySurety orders suspects that may be named first, then by what they explain.
-func bySurety(a, b Suspect) int {
+func bySurety(a, b Finding) int {
 	return cmp.Or(cmp.Compare(min(b.Confidence, Supported), min(a.Confidence, Supported)), cmp.Compare(b.Explained, a.Explained))
 }
 
@@ -79,21 +79,21 @@ type spoken struct {
 	gates frontier.Gates
 }
 
-func (s spoken) suspect() Suspect {
-	out := Suspect{Explained: s.Cost, Score: s.Share, Gain: s.Share, Ranks: s.Ranks}
+func (s spoken) suspect() Finding {
+	out := Finding{Place: Place{Ranks: s.Ranks}, Cost: Cost{Explained: s.Cost, Score: s.Share, Gain: s.Share}}
 	switch s.Fault {
 	case traffic.LateRank:
 		out.Kind, out.Rank = KindRank, &s.Ranks[0]
-		out.Evidence = s.lateEvidence()
+		out.Evidence = Saying(s.lateEvidence()...)
 	case traffic.SlowLink:
 		out.Kind, out.Op = KindEdge, s.work()
 		if s.Scope == traffic.OneRank {
 			out.Rank = &s.Ranks[0]
 		}
-		out.Evidence = s.slowEvidence()
+		out.Evidence = Saying(s.slowEvidence()...)
 	case traffic.SlowGroup:
 		out.Kind, out.Op, out.Group = KindGroup, s.work(), s.group()
-		out.Evidence = s.slowEvidence()
+		out.Evidence = Saying(s.slowEvidence()...)
 	}
 	out.Confidence = s.confidence(&out.Evidence)
 	out.Sentence = s.sentence(out.Confidence)
@@ -251,12 +251,12 @@ func (s spoken) lateEvidence() []string {
 }
 
 // confidence says how far the suspect may be named, and adds to its evidence what is missing for more.
-func (s spoken) confidence(evidence *[]string) Confidence {
+func (s spoken) confidence(evidence *[]Evidence) Confidence {
 	level := Strong
 	say := func(holds bool, at Confidence, why string) {
 		if holds {
 			level = min(level, at)
-			*evidence = append(*evidence, why)
+			*evidence = append(*evidence, Said(why))
 		}
 	}
 	slow := s.Fault != traffic.LateRank

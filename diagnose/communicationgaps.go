@@ -177,7 +177,7 @@ func strangers(r *traffic.Result) int {
 }
 
 // communicationPlan says what to record next.
-func communicationPlan(r *traffic.Result, s Suspect, partners []int) *CapturePlan {
+func communicationPlan(r *traffic.Result, s Finding, partners []int) *CapturePlan {
 	p := &CapturePlan{Window: -1, Steps: [2]int64{-1, -1}, Ranks: slices.Concat(s.Ranks, partners)}
 	for i := range r.Communicators {
 		if n := r.Communicators[i].Steps; n > 0 {

@@ -24,11 +24,11 @@ func (j *judge) compareGroups(f *finding) {
 		if len(in.sure) == 0 || 2*in.sureExcess < float64(f.perStep()) {
 			return
 		}
-		f.Evidence = append(f.Evidence, fmt.Sprintf("operators that all role groups launch as often: longer in %s than in the others (median) beyond chance are %d of %d, by %s a step; first %s",
-			f.Group, len(in.sure), len(in.all), ms(int64(in.sureExcess)), in.compared(in.sure[0])))
+		f.Evidence = append(f.Evidence, Said(fmt.Sprintf("operators that all role groups launch as often: longer in %s than in the others (median) beyond chance are %d of %d, by %s a step; first %s",
+			f.Group, len(in.sure), len(in.all), ms(int64(in.sureExcess)), in.compared(in.sure[0]))))
 		if f.Confidence == Ambiguous {
 			f.Confidence = Supported
-			f.Evidence = append(f.Evidence, "called all the same, since the same operators take longer there; not strong: their inputs may be larger, which their names do not tell")
+			f.Evidence = append(f.Evidence, Said("called all the same, since the same operators take longer there; not strong: their inputs may be larger, which their names do not tell"))
 		}
 		return
 	}

@@ -26,12 +26,10 @@ func (j *judge) growth() {
 			if s.Share == nil || share < j.gates.StaticGain || j.explained(m.Window, s.Name) || j.explained(base.window.Window, s.Name) {
 				continue
 			}
-			j.add(causeGrowth, Suspect{Kind: KindStage, Stage: s.Name, Explained: int64(more), Gain: share, Confidence: Supported,
-				Evidence: []string{
-					fmt.Sprintf("frontier across windows: %s is charged %s a step in window %d (steps %s) and %s in window %d (steps %s) of the same run",
-						s.Name, ms(int64(perStep(m, s))), m.Window, stepRange(m), ms(int64(base.ns)), base.window.Window, stepRange(base.window)),
-					"not strong: all ranks look alike in it, so the rank is not decidable from stage times",
-				}}, m, nil)
+			j.add(causeGrowth, Finding{Kind: KindStage, Place: Place{Stage: s.Name}, Cost: Cost{Explained: int64(more), Gain: share}, Confidence: Supported, Evidence: Saying(
+				fmt.Sprintf("frontier across windows: %s is charged %s a step in window %d (steps %s) and %s in window %d (steps %s) of the same run",
+					s.Name, ms(int64(perStep(m, s))), m.Window, stepRange(m), ms(int64(base.ns)), base.window.Window, stepRange(base.window)),
+				"not strong: all ranks look alike in it, so the rank is not decidable from stage times")}, m, nil)
 		}
 	}
 }

@@ -63,7 +63,7 @@ const (
 
 // finding is a suspect with what is known about it beyond what it shows.
 type finding struct {
-	Suspect
+	Finding
 	cause    cause
 	best     *frontier.Result // the window that explains most
 	bestNs   int64
@@ -95,8 +95,8 @@ func (f *finding) key() key {
 
 // add merges a suspect seen in window w. The evidence is that of the window in
 // which it is surest, and among those explains most.
-func (j *judge) add(why cause, s Suspect, w *frontier.Result, culprit *frontier.Culprit) *finding {
-	f := &finding{Suspect: s, cause: why}
+func (j *judge) add(why cause, s Finding, w *frontier.Result, culprit *frontier.Culprit) *finding {
+	f := &finding{Finding: s, cause: why}
 	i := slices.IndexFunc(j.found, func(have *finding) bool { return have.key() == f.key() })
 	if i >= 0 {
 		f = j.found[i]
@@ -137,16 +137,14 @@ func (j *judge) device(w *frontier.Result) {
 		return
 	}
 	rank := d.Rank
-	s := Suspect{Kind: KindRank, Rank: &rank, Stage: stage, Explained: int64(excess), Gain: share, Confidence: Supported,
-		Evidence: []string{
-			fmt.Sprintf("device events (%s): %s a step on rank %d, %s on its peers (median), over %d ready samples",
-				d.Channel, ms(int64(d.Time)), d.Rank, ms(int64(d.Peers)), d.Ready),
-			fmt.Sprintf("host wall of %s on that rank is %s: the host does not wait there, so the time surfaces in a later stage on every rank", stage, ms(int64(d.Wall))),
-			"not strong: sampled device times are one kind of evidence; stage times cannot confirm the rank",
-		}}
+	s := Finding{Kind: KindRank, Place: Place{Rank: &rank, Stage: stage}, Cost: Cost{Explained: int64(excess), Gain: share}, Confidence: Supported, Evidence: Saying(
+		fmt.Sprintf("device events (%s): %s a step on rank %d, %s on its peers (median), over %d ready samples",
+			d.Channel, ms(int64(d.Time)), d.Rank, ms(int64(d.Peers)), d.Ready),
+		fmt.Sprintf("host wall of %s on that rank is %s: the host does not wait there, so the time surfaces in a later stage on every rank", stage, ms(int64(d.Wall))),
+		"not strong: sampled device times are one kind of evidence; stage times cannot confirm the rank")}
 	if slices.Contains(w.Labels, frontier.TelemetryLimited) {
 		s.Confidence = Ambiguous
-		s.Evidence = append(s.Evidence, "the telemetry of the window is incomplete or does not close")
+		s.Evidence = append(s.Evidence, Said("the telemetry of the window is incomplete or does not close"))
 	}
 	j.add(causeDevice, s, w, nil)
 }
@@ -172,12 +170,11 @@ func (j *judge) groups(w Window) {
 	if share < trivial {
 		return
 	}
-	s := Suspect{Kind: KindGroup, Group: w.Groups[heavy].Group, Explained: more, Gain: share, Confidence: Insufficient,
-		Evidence: []string{fmt.Sprintf("frontier by role: ranks of %s work %s a step, the other groups %s; the others wait for them where all meet",
-			w.Groups[heavy].Group, ms(work[heavy]/int64(max(1, main.Steps))), ms(others[len(others)/2]/int64(max(1, main.Steps))))}}
+	s := Finding{Kind: KindGroup, Place: Place{Group: w.Groups[heavy].Group}, Cost: Cost{Explained: more, Gain: share}, Confidence: Insufficient, Evidence: Saying(fmt.Sprintf("frontier by role: ranks of %s work %s a step, the other groups %s; the others wait for them where all meet",
+		w.Groups[heavy].Group, ms(work[heavy]/int64(max(1, main.Steps))), ms(others[len(others)/2]/int64(max(1, main.Steps)))))}
 	if share >= j.gates.StaticGain {
 		s.Confidence = Ambiguous
-		s.Evidence = append(s.Evidence, "roles may differ by design: whether this is a fault or the model's balance cannot be told from times")
+		s.Evidence = append(s.Evidence, Said("roles may differ by design: whether this is a fault or the model's balance cannot be told from times"))
 	}
 	j.add(causeGroup, s, main, nil)
 }
@@ -209,7 +206,7 @@ func (j *judge) answered(w *frontier.Result) bool {
 // ranked orders the suspects: those that may be named (strong and supported),
 // then those with several readings, then those too small to call; within each,
 // by the exposed time that they explain.
-func (j *judge) ranked() []Suspect {
+func (j *judge) ranked() []Finding {
 	slices.SortStableFunc(j.found, func(a, b *finding) int {
 		classA, classB := min(a.Confidence, Supported), min(b.Confidence, Supported)
 		if classA != classB {
@@ -217,9 +214,9 @@ func (j *judge) ranked() []Suspect {
 		}
 		return cmp.Compare(b.Explained, a.Explained)
 	})
-	out := make([]Suspect, 0, len(j.found))
+	out := make([]Finding, 0, len(j.found))
 	for _, f := range j.found {
-		out = append(out, f.Suspect)
+		out = append(out, f.Finding)
 	}
 	return out
 }

@@ -144,13 +144,13 @@ func (j *judge) call(w *frontier.Result, c cohort, called map[int]bool) {
 		}
 		return
 	}
-	s := Suspect{Kind: KindGroup, Group: name, Stage: c.stage, Gain: c.mend, Confidence: Strong}
+	s := Finding{Kind: KindGroup, Place: Place{Group: name, Stage: c.stage}, Cost: Cost{Gain: c.mend}, Confidence: Strong}
 	for _, m := range c.members {
 		s.Explained += m.Explained
 		confidence, evidence := j.trust(w, c, m)
 		s.Confidence = min(s.Confidence, confidence)
 		if s.Evidence == nil {
-			s.Evidence = append([]string{fmt.Sprintf("ranks %s, all of %s and no other, are late together", trace.RankList(c.ranks()), name)}, evidence...)
+			s.Evidence = append(Saying(fmt.Sprintf("ranks %s, all of %s and no other, are late together", trace.RankList(c.ranks()), name)), evidence...)
 		}
 	}
 	f := j.add(causeLate, s, w, c.members[0])
@@ -159,7 +159,7 @@ func (j *judge) call(w *frontier.Result, c cohort, called map[int]bool) {
 
 func (j *judge) suspect(w *frontier.Result, c cohort, m *frontier.Culprit) {
 	rank := m.Rank
-	s := Suspect{Kind: KindRank, Rank: &rank, Stage: c.stage, Explained: m.Explained, Gain: m.Gain}
+	s := Finding{Kind: KindRank, Place: Place{Rank: &rank, Stage: c.stage}, Cost: Cost{Explained: m.Explained, Gain: m.Gain}}
 	s.Confidence, s.Evidence = j.trust(w, c, m)
 	f := j.add(causeLate, s, w, m)
 	f.together, f.mend = c.ranks(), c.mend
@@ -180,32 +180,30 @@ func (j *judge) byTurns(w *frontier.Result, stage int) bool {
 // unsteady names a stage in which ranks are late by turns: much is lost, and
 // no rank more to blame than chance allows.
 func (j *judge) unsteady(w *frontier.Result, s frontier.Stage, c cohort) {
-	j.add(causeTurns, Suspect{Kind: KindWorkload, Stage: s.Name, Explained: int64(c.mend * float64(w.Makespan)), Gain: c.mend, Confidence: Ambiguous,
-		Evidence: []string{
-			fmt.Sprintf("frontier blame: ranks are late because of %s by turns; if none were, %.1f %% of the exposed time would go", s.Name, 100*c.mend),
-			"no rank is late for it more often or by more than ranks which are all alike would be",
-			"varying work (input sizes, sequence lengths), a shared resource and plain noise look the same from stage times",
-		}}, w, nil)
+	j.add(causeTurns, Finding{Kind: KindWorkload, Place: Place{Stage: s.Name}, Cost: Cost{Explained: int64(c.mend * float64(w.Makespan)), Gain: c.mend}, Confidence: Ambiguous, Evidence: Saying(
+		fmt.Sprintf("frontier blame: ranks are late because of %s by turns; if none were, %.1f %% of the exposed time would go", s.Name, 100*c.mend),
+		"no rank is late for it more often or by more than ranks which are all alike would be",
+		"varying work (input sizes, sequence lengths), a shared resource and plain noise look the same from stage times")}, w, nil)
 }
 
 // trust decides how far a late rank of a cohort may be called, and says why.
-func (j *judge) trust(w *frontier.Result, c cohort, m *frontier.Culprit) (Confidence, []string) {
-	evidence := []string{j.lateness(w, c, m)}
+func (j *judge) trust(w *frontier.Result, c cohort, m *frontier.Culprit) (Confidence, []Evidence) {
+	evidence := Saying(j.lateness(w, c, m))
 	if len(c.members) > 1 {
-		evidence = append(evidence, fmt.Sprintf("%d ranks are late together (%s): %.1f %% of the exposed time is charged to them; bringing all to their peers' median saves %.1f %%",
-			len(c.members), trace.RankList(c.ranks()), 100*c.share, 100*c.mend))
+		evidence = append(evidence, Said(fmt.Sprintf("%d ranks are late together (%s): %.1f %% of the exposed time is charged to them; bringing all to their peers' median saves %.1f %%",
+			len(c.members), trace.RankList(c.ranks()), 100*c.share, 100*c.mend)))
 	} else {
-		evidence = append(evidence, fmt.Sprintf("replay: bringing it to its peers' median saves %.1f %% of the exposed time; %.1f %% is charged to it", 100*m.Gain, 100*c.share))
+		evidence = append(evidence, Said(fmt.Sprintf("replay: bringing it to its peers' median saves %.1f %% of the exposed time; %.1f %% is charged to it", 100*m.Gain, 100*c.share)))
 	}
 	if w.Meeting.At >= 0 {
-		evidence = append(evidence, meetingEvidence(w))
+		evidence = append(evidence, Said(meetingEvidence(w)))
 	}
 	if c.share < j.gates.StaticGain {
-		return Insufficient, append(evidence, fmt.Sprintf("below what is called: %.1f %% of the exposed time, the gate is %.0f %%", 100*c.share, 100*j.gates.StaticGain))
+		return Insufficient, append(evidence, Said(fmt.Sprintf("below what is called: %.1f %% of the exposed time, the gate is %.0f %%", 100*c.share, 100*j.gates.StaticGain)))
 	}
 	against := j.against(w, c, m)
 	for _, a := range against {
-		evidence = append(evidence, "not strong: "+a)
+		evidence = append(evidence, Said("not strong: "+a))
 	}
 	switch {
 	case m.P > weakLevel,

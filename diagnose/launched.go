@@ -47,7 +47,7 @@ const listedOps = 3
 func (j *judge) operations() {
 	for _, f := range slices.Clone(j.found) {
 		if f.cause == causeAlike {
-			f.Evidence = append(slices.Clone(f.Evidence), j.harmless(trivial/2*float64(f.step()))...)
+			f.Evidence = append(slices.Clone(f.Evidence), Saying(j.harmless(trivial/2*float64(f.step()))...)...)
 		}
 		j.compareGroups(f)
 		if f.Kind != KindRank || f.Rank == nil {
@@ -128,7 +128,7 @@ func (in *inside) describe(f *finding) {
 	if wait := in.waiting(f); wait != "" {
 		lines = append(lines, wait)
 	}
-	f.Evidence = slices.Insert(slices.Clone(f.Evidence), min(2, len(f.Evidence)), lines...)
+	f.Evidence = slices.Insert(slices.Clone(f.Evidence), min(2, len(f.Evidence)), Saying(lines...)...)
 }
 
 // explain lets a suspect in one stage be called for its operators, and adds the
@@ -137,10 +137,9 @@ func (j *judge) explain(f *finding, in *inside) {
 	j.confirm(f, in)
 	if d, ok := in.chief(); ok {
 		part := min(1, d.Excess()/max(d.Excess(), in.excess()))
-		s := Suspect{Kind: KindOp, Rank: f.Rank, Stage: f.Stage, Op: d.Name, Group: f.Group, Explained: int64(part * float64(f.Explained)), Gain: part * f.Gain,
-			Score: part * f.Score, Confidence: f.Confidence, Evidence: []string{in.compared(d)}, Windows: f.Windows}
+		s := Finding{Kind: KindOp, Place: Place{Rank: f.Rank, Stage: f.Stage, Op: d.Name, Group: f.Group}, Cost: Cost{Explained: int64(part * float64(f.Explained)), Gain: part * f.Gain, Score: part * f.Score}, Confidence: f.Confidence, Evidence: Saying(in.compared(d)), Windows: f.Windows}
 		at := slices.Index(j.found, f)
-		j.found = slices.Insert(j.found, at+1, &finding{Suspect: s, cause: causeOperator, best: f.best, makespan: f.makespan, steps: f.steps})
+		j.found = slices.Insert(j.found, at+1, &finding{Finding: s, cause: causeOperator, best: f.best, makespan: f.makespan, steps: f.steps})
 	}
 }
 
@@ -157,7 +156,7 @@ func (j *judge) confirm(f *finding, in *inside) {
 		return
 	}
 	f.Confidence = Supported
-	f.Evidence = append(f.Evidence, "called all the same, since its meetings and its operators agree; not strong: it costs little")
+	f.Evidence = append(f.Evidence, Said("called all the same, since its meetings and its operators agree; not strong: it costs little"))
 }
 
 // doubt takes back a call of a rank whose operators are shorter in other steps:
@@ -168,7 +167,7 @@ func (j *judge) doubt(f *finding, in *inside) {
 		return
 	}
 	f.Confidence = min(f.Confidence, Ambiguous)
-	f.Evidence = append(f.Evidence, fmt.Sprintf("in other steps the same operators of rank %d are shorter than on its peers: its work varies, as with data of varying size", in.rank))
+	f.Evidence = append(f.Evidence, Said(fmt.Sprintf("in other steps the same operators of rank %d are shorter than on its peers: its work varies, as with data of varying size", in.rank)))
 }
 
 // varies reports whether the operators that surely take longer make up for it

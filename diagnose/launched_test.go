@@ -56,9 +56,9 @@ func slowForward(t *testing.T) *trace.Window {
 	return windows(t, spec(8, 40, 1, simulate.Fault{Family: simulate.ForwardHost, Delay: 90, Ranks: []int{3}}))[0]
 }
 
-func has(lines []string, parts ...string) bool {
-	return slices.ContainsFunc(lines, func(line string) bool {
-		return !slices.ContainsFunc(parts, func(p string) bool { return !strings.Contains(line, p) })
+func has(list []Evidence, parts ...string) bool {
+	return slices.ContainsFunc(list, func(e Evidence) bool {
+		return !slices.ContainsFunc(parts, func(p string) bool { return !strings.Contains(fmt.Sprint(e), p) })
 	})
 }
 
@@ -103,7 +103,7 @@ func TestOperatorOfASuspect(t *testing.T) {
 		t.Errorf("evidence %q", rank.Evidence)
 	}
 	for _, line := range rank.Evidence {
-		for word := range strings.FieldsSeq(line) {
+		for word := range strings.FieldsSeq(fmt.Sprint(line)) {
 			if len([]rune(word)) > 50 {
 				t.Errorf("%q does not fit a line", word)
 			}

@@ -34,12 +34,12 @@ func (j *judge) heard(v *RunVerdict) {
 			late = slices.Delete(late, at, at+1)
 		case len(slow) > 0 && j.victim(s):
 			s.Confidence = min(s.Confidence, Insufficient)
-			s.Evidence = append(s.Evidence, "not called: it comes of what the calls and kernels of NCCL show: "+lower(slow[0].Sentence))
+			s.Evidence = append(s.Evidence, Said("not called: it comes of what the calls and kernels of NCCL show: "+lower(slow[0].Sentence)))
 		case len(c.Suspects) == 0 && heldAgainst(j.traffic) && s.Kind == KindStage:
-			s.Evidence = append(s.Evidence, "calls and kernels of NCCL: no rank comes late of itself again and again, and no link or communicator is surely slower than those that do the same")
+			s.Evidence = append(s.Evidence, Said("calls and kernels of NCCL: no rank comes late of itself again and again, and no link or communicator is surely slower than those that do the same"))
 		}
 	}
-	lead := Suspect{}
+	lead := Finding{}
 	if len(v.Suspects) > 0 {
 		lead = v.Suspects[0]
 	}
@@ -49,7 +49,7 @@ func (j *judge) heard(v *RunVerdict) {
 }
 
 // speak takes the headline from what is first now.
-func (j *judge) speak(v, c *RunVerdict, lead *Suspect) {
+func (j *judge) speak(v, c *RunVerdict, lead *Finding) {
 	if len(v.Suspects) == 0 {
 		return
 	}
@@ -71,8 +71,8 @@ func (j *judge) speak(v, c *RunVerdict, lead *Suspect) {
 
 // agree adds to a rank that the windows suspect that the traffic does too. What was too small to call for the windows, which see
 // what a meeting shows, may be called for all the collectives.
-func (s *Suspect) agree(late *Suspect) {
-	s.Evidence = append(s.Evidence, "calls and kernels of NCCL agree: "+lower(late.Sentence))
+func (s *Finding) agree(late *Finding) {
+	s.Evidence = append(s.Evidence, Said("calls and kernels of NCCL agree: "+lower(late.Sentence)))
 	s.Ranks = late.Ranks
 	if s.Confidence < Supported {
 		s.Confidence, s.Sentence = Supported, late.Sentence
@@ -86,7 +86,7 @@ func heldAgainst(t *traffic.Result) bool {
 }
 
 // split is the suspects of the traffic that are called: ranks, and links or communicators.
-func split(all []Suspect) (late, slow []Suspect) {
+func split(all []Finding) (late, slow []Finding) {
 	for _, s := range all {
 		switch {
 		case s.Confidence < Supported:
@@ -99,7 +99,7 @@ func split(all []Suspect) (late, slow []Suspect) {
 	return late, slow
 }
 
-func uncalled(all []Suspect) (list []Suspect) {
+func uncalled(all []Finding) (list []Finding) {
 	for _, s := range all {
 		if s.Confidence < Supported {
 			list = append(list, s)
@@ -108,11 +108,11 @@ func uncalled(all []Suspect) (list []Suspect) {
 	return list
 }
 
-func sameRank(late []Suspect, s *Suspect) int {
+func sameRank(late []Finding, s *Finding) int {
 	if s.Rank == nil {
 		return -1
 	}
-	return slices.IndexFunc(late, func(l Suspect) bool { return *l.Rank == *s.Rank })
+	return slices.IndexFunc(late, func(l Finding) bool { return *l.Rank == *s.Rank })
 }
 
 // transferStem begins the stages that profiler traces have of communication with all ranks there.
@@ -120,7 +120,7 @@ const transferStem = "comm."
 
 // victim says whether a suspect of the windows is what a slow link makes of it: a stage of waiting or communicating, or
 // a rank that is not late of its own.
-func (j *judge) victim(s *Suspect) bool {
+func (j *judge) victim(s *Finding) bool {
 	if s.Rank != nil {
 		return !j.ownLate(*s.Rank)
 	}

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -52,7 +53,7 @@ func TestEvidenceIsOfTheSurestWindow(t *testing.T) {
 		t.Fatalf("suspect %v", show(first))
 	}
 	for _, e := range first.Evidence {
-		if strings.HasPrefix(e, "not strong") {
+		if strings.HasPrefix(fmt.Sprint(e), "not strong") {
 			t.Errorf("a strong suspect has the evidence %q", e)
 		}
 	}

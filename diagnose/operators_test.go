@@ -98,32 +98,32 @@ func TestOperatorFaults(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		fault pipeline.Fault
-		right func(Suspect) bool
+		right func(Finding) bool
 	}{
 		{"slow worker", pipeline.Fault{Kind: pipeline.SlowWorker, Where: pipeline.Where{DP: at(2), PP: at(1)}, Size: pipeline.Size{Factor: 1.5}},
-			func(s Suspect) bool { return s.Kind == KindRank && *s.Rank == 1*4+2 && s.Confidence == Strong }},
+			func(s Finding) bool { return s.Kind == KindRank && *s.Rank == 1*4+2 && s.Confidence == Strong }},
 		{"slow forward", pipeline.Fault{Kind: pipeline.SlowWorker, Where: pipeline.Where{DP: at(0), PP: at(3), Op: "forward-compute"}, Size: pipeline.Size{Factor: 2}},
-			func(s Suspect) bool {
+			func(s Finding) bool {
 				return s.Kind == KindRank && *s.Rank == 12 && s.Op == "forward-compute" && s.Confidence == Strong
 			}},
 		{"slow worker now and then", pipeline.Fault{Kind: pipeline.SlowWorker, Where: pipeline.Where{DP: at(1), PP: at(2)}, Size: pipeline.Size{Factor: 3}, When: pipeline.When{Every: 4}},
-			func(s Suspect) bool { return s.Kind == KindRank && *s.Rank == 2*4+1 && s.Confidence >= Supported }},
+			func(s Finding) bool { return s.Kind == KindRank && *s.Rank == 2*4+1 && s.Confidence >= Supported }},
 		{"slow operator", pipeline.Fault{Kind: pipeline.SlowOp, Where: pipeline.Where{DP: at(3), PP: at(0), Op: "backward-compute", Seq: at(4)}, Size: pipeline.Size{Delay: 2500}},
-			func(s Suspect) bool {
+			func(s Finding) bool {
 				return s.Kind == KindOp && *s.Rank == 3 && s.Op == "backward-compute" && *s.Seq == 4 && s.Confidence == Strong
 			}},
 		{"slow last stage", pipeline.Fault{Kind: pipeline.SlowStage, Where: pipeline.Where{PP: at(3)}, Size: pipeline.Size{Factor: 1.4}},
-			func(s Suspect) bool { return s.Kind == KindStage && s.Stage == "pp=3" && s.Confidence == Strong }},
+			func(s Finding) bool { return s.Kind == KindStage && s.Stage == "pp=3" && s.Confidence == Strong }},
 		{"uneven microbatches", pipeline.Fault{Kind: pipeline.Workload, Size: pipeline.Size{Factor: 1.5}},
-			func(s Suspect) bool { return s.Kind == KindWorkload && s.Confidence >= Supported }},
+			func(s Finding) bool { return s.Kind == KindWorkload && s.Confidence >= Supported }},
 		{"slow edge", pipeline.Fault{Kind: pipeline.SlowEdge, Where: pipeline.Where{DP: at(1), PP: at(1)}, Size: pipeline.Size{Delay: 400}},
-			func(s Suspect) bool {
+			func(s Finding) bool {
 				return s.Kind == KindEdge && *s.Rank == 1*4+1 && s.Op == "forward-send" && s.Confidence >= Supported
 			}},
 		{"slow group", pipeline.Fault{Kind: pipeline.SlowGroup, Where: pipeline.Where{PP: at(2)}, Size: pipeline.Size{Delay: 3000}},
-			func(s Suspect) bool { return s.Kind == KindGroup && s.Stage == "pp=2" && s.Confidence >= Supported }},
+			func(s Finding) bool { return s.Kind == KindGroup && s.Stage == "pp=2" && s.Confidence >= Supported }},
 		{"late start", pipeline.Fault{Kind: pipeline.LateStart, Where: pipeline.Where{DP: at(2), PP: at(0), Op: "forward-compute", Seq: at(6)}, Size: pipeline.Size{Delay: 2500}},
-			func(s Suspect) bool {
+			func(s Finding) bool {
 				return s.Kind == KindEdge && *s.Rank == 2 && s.Op == "forward-compute" && s.Confidence >= Supported
 			}},
 	} {
@@ -139,7 +139,7 @@ func TestOperatorFaults(t *testing.T) {
 					t.Fatalf("no suspect, headline %q", v.Headline)
 				}
 				if !test.right(v.Suspects[0]) {
-					t.Errorf("suspect %s, headline %q\n%s", show(v.Suspects[0]), v.Headline, strings.Join(v.Suspects[0].Evidence, "\n"))
+					t.Errorf("suspect %s, headline %q\n%v", show(v.Suspects[0]), v.Headline, v.Suspects[0].Evidence)
 				}
 				for _, s := range v.Suspects[1:] {
 					if s.Confidence >= Supported {

@@ -10,7 +10,7 @@ import (
 
 // theory is a suspect of an operator trace with the remedy that would mend it.
 type theory struct {
-	Suspect
+	Finding
 	cause   opCause
 	workers []int // that it is about, by number
 	stage   int   // the pipeline stage that is heavy

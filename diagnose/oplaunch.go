@@ -75,18 +75,18 @@ func sumOf(delays [][]int64, without int) []int64 {
 func (j *opJudge) accuseLaunch(l launch) *theory {
 	rank := j.Workers[l.worker].ID
 	t := &theory{cause: causeLaunch, workers: []int{l.worker}}
-	t.Suspect = Suspect{Kind: KindEdge, Rank: &rank, Role: j.Workers[l.worker].Role.String(), Stage: j.stageName(j.v.Stage(l.worker)), Op: l.op}
+	t.Finding = Finding{Kind: KindEdge, Place: Place{Rank: &rank, Role: j.Workers[l.worker].Role.String(), Stage: j.stageName(j.v.Stage(l.worker)), Op: l.op}}
 	if len(l.seqs) == 1 {
 		t.Seq = &l.seqs[0]
 	}
-	t.Evidence = append(t.Evidence, fmt.Sprintf("launch delays: rank %d starts %s later after all that it waits for has ended than the median of its peers does, by %s a step",
-		rank, l.op, ms(l.extra/int64(len(j.Steps)))))
+	t.Evidence = append(t.Evidence, Said(fmt.Sprintf("launch delays: rank %d starts %s later after all that it waits for has ended than the median of its peers does, by %s a step",
+		rank, l.op, ms(l.extra/int64(len(j.Steps))))))
 	if walk := j.walkToGap(l); walk != nil {
-		t.Evidence = append(t.Evidence, fmt.Sprintf("blame: %d of %d walks back from late operators end there, behind what was on time", walk.Symptoms, j.Walks.Symptoms))
+		t.Evidence = append(t.Evidence, Said(fmt.Sprintf("blame: %d of %d walks back from late operators end there, behind what was on time", walk.Symptoms, j.Walks.Symptoms)))
 		t.confirmed = true
 	}
 	if j.startsLate(l) {
-		t.Evidence = append(t.Evidence, "outliers: its start is surely late")
+		t.Evidence = append(t.Evidence, Said("outliers: its start is surely late"))
 		t.confirmed = true
 	}
 	t.say = fmt.Sprintf("rank %d (%s) starts %s late, behind operators that were on time: its host was busy, or waits for something that is not in the trace", rank, t.Role, l.op)
@@ -222,9 +222,9 @@ func (j *opJudge) idle() error {
 	})
 	most := slices.MaxFunc(slices.Sorted(maps.Keys(sums)), func(a, b string) int { return cmp.Compare(sums[a], sums[b]) })
 	t := &theory{cause: causeIdle, saved: lost}
-	t.Suspect = Suspect{Kind: KindOp, Op: most, Explained: int64(lost * float64(len(j.Steps))), Evidence: []string{
+	t.Finding = Finding{Kind: KindOp, Place: Place{Op: most}, Cost: Cost{Explained: int64(lost * float64(len(j.Steps)))}, Evidence: Saying(
 		fmt.Sprintf("replay: of a %s step, %s is time between operators that were ready and their start, on all replicas alike; most of it before %s",
-			ms(int64(j.Replay.Recorded.Mean)), ms(int64(lost)), most)}}
+			ms(int64(j.Replay.Recorded.Mean)), ms(int64(lost)), most))}
 	t.say = fmt.Sprintf("all replicas stand still before %s, though all that it waits for has ended", most)
 	j.add(t)
 	return nil

@@ -132,12 +132,12 @@ func (j *opJudge) accusePair(k pair, s *slowness) {
 	sender, receiver := k.from*j.Replicas+k.replica, k.to*j.Replicas+k.replica
 	from, to := j.Workers[sender].ID, j.Workers[receiver].ID
 	t := &theory{cause: causeTransfer, workers: []int{sender, receiver}, mend: j.transferLikePeers(k)}
-	t.Suspect = Suspect{Kind: KindEdge, Rank: &from, Role: j.Workers[sender].Role.String(), Stage: j.stageName(k.from), Op: k.send.String()}
+	t.Finding = Finding{Kind: KindEdge, Place: Place{Rank: &from, Role: j.Workers[sender].Role.String(), Stage: j.stageName(k.from), Op: k.send.String()}}
 	if t.unproven = s == nil; t.unproven {
-		t.Evidence = []string{fmt.Sprintf("transfer times: in several steps %s from rank %d to rank %d takes at least half again as long as in the other replica, and never the other way round, waiting not counted", k.send, from, to)}
+		t.Evidence = Saying(fmt.Sprintf("transfer times: in several steps %s from rank %d to rank %d takes at least half again as long as in the other replica, and never the other way round, waiting not counted", k.send, from, to))
 	} else {
-		t.Evidence = []string{fmt.Sprintf("outliers: of %s from rank %d to rank %d, %d are surely longer in the whole window than between the same stages of other replicas, %d in single steps, by up to %s, waiting not counted",
-			k.send, from, to, s.every, s.single, ms(s.effect))}
+		t.Evidence = Saying(fmt.Sprintf("outliers: of %s from rank %d to rank %d, %d are surely longer in the whole window than between the same stages of other replicas, %d in single steps, by up to %s, waiting not counted",
+			k.send, from, to, s.every, s.single, ms(s.effect)))
 	}
 	t.say = fmt.Sprintf("the transfer by %s from rank %d (%s) to rank %d is slower than between its peers", k.send, from, t.Role, to)
 	j.add(t)
@@ -195,8 +195,8 @@ func (j *opJudge) collectives() error {
 				continue
 			}
 			t := &theory{cause: causeCollective, mend: mend}
-			t.Suspect = Suspect{Kind: KindGroup, Group: j.stageName(stage), Stage: j.stageName(stage), Op: op, Evidence: []string{
-				fmt.Sprintf("transfer times: %s takes %.3g times as long on the replicas of %s as on the median of the other stages, waiting not counted", op, f, j.stageName(stage))}}
+			t.Finding = Finding{Kind: KindGroup, Place: Place{Group: j.stageName(stage), Stage: j.stageName(stage), Op: op}, Evidence: Saying(
+				fmt.Sprintf("transfer times: %s takes %.3g times as long on the replicas of %s as on the median of the other stages, waiting not counted", op, f, j.stageName(stage)))}
 			t.say = fmt.Sprintf("the collective %s over the replicas of %s takes %.3g times as long as on the other stages", op, j.stageName(stage), f)
 			j.add(t)
 		}
@@ -269,8 +269,8 @@ func (j *opJudge) link(l levels, op string, from int, ways map[int]*way) error {
 		return err
 	}
 	t := &theory{cause: causeLink, mend: mend}
-	t.Suspect = Suspect{Kind: KindEdge, Stage: j.stageName(from), Op: op, Evidence: []string{
-		fmt.Sprintf("transfer times: %s from %s to %s takes %.3g times as long as between the other stages, in all replicas alike, waiting not counted", op, j.stageName(from), j.stageName(to), f)}}
+	t.Finding = Finding{Kind: KindEdge, Place: Place{Stage: j.stageName(from), Op: op}, Evidence: Saying(
+		fmt.Sprintf("transfer times: %s from %s to %s takes %.3g times as long as between the other stages, in all replicas alike, waiting not counted", op, j.stageName(from), j.stageName(to), f))}
 	t.say = fmt.Sprintf("the transfer by %s from %s to %s takes %.3g times as long as between the other stages", op, j.stageName(from), j.stageName(to), f)
 	j.add(t)
 	return nil

@@ -46,7 +46,7 @@ func (j *opJudge) verdict() *RunVerdict {
 	}
 	v := &RunVerdict{Run: j.run, Operators: j.Operators}
 	for _, t := range j.theories {
-		v.Suspects = append(v.Suspects, t.Suspect)
+		v.Suspects = append(v.Suspects, t.Finding)
 	}
 	if len(v.Suspects) > 0 {
 		v.Confidence = v.Suspects[0].Confidence
@@ -98,18 +98,18 @@ func (j *opJudge) trust(t *theory) {
 		if t.masked(len(j.Steps)) && j.share(t) >= trivial {
 			text += fmt.Sprintf("; others hold the step up too, and without all of them it takes %s", ms(int64(j.base(t)-t.joint)))
 		}
-		t.Evidence = append(t.Evidence, text)
+		t.Evidence = append(t.Evidence, Said(text))
 	}
 	if !j.called(t) {
 		t.Confidence = Insufficient
-		t.Evidence = append(t.Evidence, fmt.Sprintf("below what is called: %s of the step, the gate is %.0f %%",
-			percent(j.share(t)), 100*j.gates.StaticGain))
+		t.Evidence = append(t.Evidence, Said(fmt.Sprintf("below what is called: %s of the step, the gate is %.0f %%",
+			percent(j.share(t)), 100*j.gates.StaticGain)))
 		return
 	}
 	t.Confidence = Strong
 	for _, c := range j.lacks(t) {
 		t.Confidence = min(t.Confidence, c.at)
-		t.Evidence = append(t.Evidence, "not strong: "+c.why)
+		t.Evidence = append(t.Evidence, Said("not strong: "+c.why))
 	}
 }
 

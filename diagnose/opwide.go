@@ -50,10 +50,10 @@ func (j *opJudge) rotating() error {
 		}
 		t := &theory{cause: causeRotating, saved: saved}
 		ranks := j.longIn(kind)
-		t.Suspect = Suspect{Kind: KindOp, Op: kind, Explained: int64(saved * float64(len(j.Steps))), Evidence: []string{
-			fmt.Sprintf("replay: with every %s as long as the median of the other replicas', a step takes %s less", kind, ms(int64(saved)))}}
+		t.Finding = Finding{Kind: KindOp, Place: Place{Op: kind}, Cost: Cost{Explained: int64(saved * float64(len(j.Steps)))}, Evidence: Saying(
+			fmt.Sprintf("replay: with every %s as long as the median of the other replicas', a step takes %s less", kind, ms(int64(saved))))}
 		if len(ranks) > 0 {
-			t.Evidence = append(t.Evidence, fmt.Sprintf("outliers: surely long in some step on %s", j.ranksOf(ranks)))
+			t.Evidence = append(t.Evidence, Said(fmt.Sprintf("outliers: surely long in some step on %s", j.ranksOf(ranks))))
 		}
 		t.workers = ranks
 		t.say = fmt.Sprintf("the operator %s is long by turns, now on one rank, now on another", kind)
@@ -100,21 +100,21 @@ func (j *opJudge) stages() error {
 		factor := j.stageFactor(levels, stage)
 		name := j.stageName(stage)
 		t := &theory{cause: causeHeavy, stage: stage, mend: mend}
-		t.Suspect = Suspect{Kind: KindStage, Stage: name}
+		t.Finding = Finding{Kind: KindStage, Place: Place{Stage: name}}
 		place := name
 		if stage == j.v.Grid.Stages-1 {
 			place += ", the last,"
 		}
-		t.Evidence = append(t.Evidence, fmt.Sprintf("passes: the passes of %s (%s) take %.3g times as long as on the median of the other stages%s",
-			name, ordinal(stage, j.v.Grid.Stages), factor, j.stageChance(stage)))
+		t.Evidence = append(t.Evidence, Said(fmt.Sprintf("passes: the passes of %s (%s) take %.3g times as long as on the median of the other stages%s",
+			name, ordinal(stage, j.v.Grid.Stages), factor, j.stageChance(stage))))
 		even, err := j.balanced(levels)
 		if err != nil {
 			return err
 		}
-		t.Evidence = append(t.Evidence, fmt.Sprintf("replay: with the same work divided evenly over the stages, a step takes %s instead of %s (%s less)",
-			ms(int64(even)), ms(int64(j.now)), percent(1-even/j.now)))
+		t.Evidence = append(t.Evidence, Said(fmt.Sprintf("replay: with the same work divided evenly over the stages, a step takes %s instead of %s (%s less)",
+			ms(int64(even)), ms(int64(j.now)), percent(1-even/j.now))))
 		if j.Replicas < 2 {
-			t.Evidence = append(t.Evidence, fmt.Sprintf("with one replica a heavy stage and a slow rank (rank %d) look the same", j.Workers[stage].ID))
+			t.Evidence = append(t.Evidence, Said(fmt.Sprintf("with one replica a heavy stage and a slow rank (rank %d) look the same", j.Workers[stage].ID)))
 		}
 		t.say = fmt.Sprintf("pipeline stage %s takes %.3g times as long for its passes as the others", place, factor)
 		j.add(t)
@@ -193,7 +193,7 @@ func (j *opJudge) uneven() error {
 		return err
 	}
 	t := &theory{cause: causeUneven, saved: saved}
-	t.Suspect = Suspect{Kind: KindWorkload, Explained: int64(saved * float64(len(j.Steps)))}
+	t.Finding = Finding{Kind: KindWorkload, Cost: Cost{Explained: int64(saved * float64(len(j.Steps)))}}
 	shared := j.shared()
 	if !shared {
 		if saved < j.gates.StaticGain*j.now {
@@ -202,12 +202,12 @@ func (j *opJudge) uneven() error {
 		t.cause = causeRandom
 		t.Kind = KindOp
 	}
-	t.Evidence = append(t.Evidence, fmt.Sprintf("replay: with every pass of a stage as long as their mean (the same work in all), a step takes %s less", ms(int64(saved))))
+	t.Evidence = append(t.Evidence, Said(fmt.Sprintf("replay: with every pass of a stage as long as their mean (the same work in all), a step takes %s less", ms(int64(saved)))))
 	if j.Passes != nil {
-		t.Evidence = append(t.Evidence, j.relations()...)
+		t.Evidence = append(t.Evidence, Saying(j.relations()...)...)
 	}
 	if shared {
-		t.Evidence = append(t.Evidence, j.nobody())
+		t.Evidence = append(t.Evidence, Said(j.nobody()))
 		t.say = "microbatches of uneven length make the workers wait for each other by turns"
 	} else {
 		t.Op = trace.ForwardCompute.String()

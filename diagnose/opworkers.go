@@ -251,7 +251,7 @@ func (j *opJudge) shared() bool {
 func (j *opJudge) accuse(w int, m mark) {
 	rank := j.Workers[w].ID
 	t := &theory{cause: causeWorker, workers: []int{w}}
-	t.Suspect = Suspect{Kind: KindRank, Rank: &rank, Role: j.Workers[w].Role.String(), Stage: j.stageName(j.v.Stage(w))}
+	t.Finding = Finding{Kind: KindRank, Place: Place{Rank: &rank, Role: j.Workers[w].Role.String(), Stage: j.stageName(j.v.Stage(w))}}
 	op, seq, words := j.narrow(w, m)
 	t.Op = op
 	if seq >= 0 {
@@ -270,6 +270,6 @@ func (j *opJudge) accuse(w int, m mark) {
 		t.mend = j.stepByStep(w, match)
 	}
 	t.say = fmt.Sprintf("rank %d (%s) %s", rank, t.Role, words)
-	t.Evidence = j.against(w, m)
+	t.Evidence = Saying(j.against(w, m)...)
 	j.add(t)
 }

@@ -25,9 +25,9 @@ func (j *judge) pool() {
 			continue
 		}
 		f.Confidence = Supported
-		f.Evidence = append(slices.Clone(f.Evidence), fmt.Sprintf(
+		f.Evidence = append(slices.Clone(f.Evidence), Said(fmt.Sprintf(
 			"over %d windows: of %d steps in which any rank was late because of %s it was the late one in %d; chance that ranks which are all alike do this: %s",
-			len(j.windows), all, f.Stage, own, probability(p)))
+			len(j.windows), all, f.Stage, own, probability(p))))
 	}
 }
 

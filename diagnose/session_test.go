@@ -99,7 +99,7 @@ func TestEveryFamily(t *testing.T) {
 	}
 }
 
-func show(s Suspect) string {
+func show(s Finding) string {
 	rank := "none"
 	if s.Rank != nil {
 		rank = fmt.Sprint(*s.Rank)

@@ -10,76 +10,8 @@
 package diagnose
 
 import (
-	"fmt"
-
 	"github.com/sfstat/sfstat/engine/frontier"
 )
-
-// Confidence is how far a finding may be trusted.
-type Confidence uint8
-
-const (
-	// Insufficient: too small, or too little data, for this window to call.
-	Insufficient Confidence = iota
-	// Ambiguous: several readings fit.
-	Ambiguous
-	// Supported: one kind of evidence stands alone, or a condition for Strong
-	// is missing and named.
-	Supported
-	// Strong: independent evidence agrees, and nothing speaks against it.
-	Strong
-)
-
-var confidenceNames = [...]string{"insufficient", "ambiguous", "supported", "strong"}
-
-func (c Confidence) String() string {
-	if int(c) < len(confidenceNames) {
-		return confidenceNames[c]
-	}
-	return fmt.Sprintf("confidence(%d)", c)
-}
-
-// Kind is what a suspect is.
-type Kind uint8
-
-const (
-	KindRank     Kind = iota // one rank, in one stage
-	KindStage                // a stage on all ranks alike
-	KindOp                   // one operator
-	KindEdge                 // a transfer between ranks, or a link
-	KindGroup                // a role group, or a communicator
-	KindWorkload             // the work itself varies
-)
-
-var kindNames = [...]string{"rank", "stage", "op", "edge", "group", "workload"}
-
-func (k Kind) String() string {
-	if int(k) < len(kindNames) {
-		return kindNames[k]
-	}
-	return fmt.Sprintf("kind(%d)", k)
-}
-
-// Suspect is one possible cause.
-type Suspect struct {
-	Kind      Kind
-	Rank      *int   // global rank; nil when not one rank, or not decidable
-	Stage     string // "" when the suspect is not a stage
-	Op        string // "" when not an operator
-	Seq       *int   // of the instance in its step; nil: all of them
-	Group     string // role group, "" otherwise
-	Role      string // place of the rank in the layout, "" when not known
-	Score     float64
-	Explained int64   // exposed nanoseconds over the windows that show it
-	Gain      float64 // fraction of the makespan that mending it alone saves
-	// Confidence and the sentences that justify it, strongest first.
-	Confidence Confidence
-	Evidence   []string
-	Windows    []int64 // the windows that show it
-	// Ranks are those at the ends of a link or of a communicator, where calls and kernels of NCCL tell; nil otherwise.
-	Ranks    []int
-	Sentence string // the suspect in one sentence, "" where the headline alone has it
-}
 
 // CapturePlan is what a heavy profiler should record next.
 type CapturePlan struct {
@@ -96,8 +28,12 @@ type RunVerdict struct {
 	Run         string
 	Headline    string
 	Confidence  Confidence
-	Suspects    []Suspect
-	Undecidable []string // what this signal cannot tell, each with what would
+	Status      Status
+	Suspects    []Finding
+	Undecided   []Undecided
+	Problems    []Problem
+	Next        []Action
+	Undecidable []string // of a judge that is not typed yet
 	CapturePlan *CapturePlan
 	Windows     []Window
 	Operators   *Operators // of an operator trace, which has no windows; else nil

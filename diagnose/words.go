@@ -52,7 +52,7 @@ func percent(f float64) string {
 }
 
 // headline is one sentence for someone tired.
-func (j *judge) headline(suspects []Suspect) string {
+func (j *judge) headline(suspects []Finding) string {
 	if len(j.windows) == 0 {
 		return "No windows: there is nothing to judge."
 	}
@@ -284,7 +284,7 @@ func (j *judge) when(f *finding) string {
 const undecidedRank = "Rank: not decidable from stage times "
 
 // undecidable lists what the signal cannot tell, with what would.
-func (j *judge) undecidable(suspects []Suspect) []string {
+func (j *judge) undecidable(suspects []Finding) []string {
 	var out []string
 	say := func(text string) {
 		if !slices.Contains(out, text) {
@@ -327,7 +327,7 @@ func (j *judge) undecidable(suspects []Suspect) []string {
 }
 
 // plan says what a heavy profiler should record next.
-func (j *judge) plan(suspects []Suspect) *CapturePlan {
+func (j *judge) plan(suspects []Finding) *CapturePlan {
 	if len(suspects) == 0 || len(j.windows) == 0 {
 		return nil
 	}

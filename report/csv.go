@@ -70,7 +70,7 @@ func flat[T any](fields []field[T], rows []T) *table {
 type suspectOf struct {
 	run   string
 	place int // 1 for the first suspect of the run
-	*diagnose.Suspect
+	*diagnose.Finding
 }
 
 // suspectRows is one row per suspect; a run without suspects has none.
@@ -97,7 +97,7 @@ func suspectRows(v *diagnose.Verdict) *table {
 		{"gain", kindReal, func(s x) cell { return realCell(s.Gain) }},
 		{"confidence", kindText, func(s x) cell { return textCell(s.Confidence.String()) }},
 		{"windows", kindList, func(s x) cell { return numberList(s.Windows) }},
-		{"evidence", kindText, func(s x) cell { return textCell(strings.Join(s.Evidence, "; ")) }},
+		{"evidence", kindText, func(s x) cell { return textCell(strings.Join(evidenceWords(s.Evidence), "; ")) }},
 	}, rows)
 }
 

@@ -104,15 +104,17 @@ func baselines() []frontier.Ordering {
 func strongRun() diagnose.RunVerdict {
 	return diagnose.RunVerdict{Run: "job-42", Confidence: diagnose.Strong,
 		Headline: "Rank 5 holds the group up: callbacks.cpu_wall takes it 119 ms longer than its peers in nearly every step.",
-		Suspects: []diagnose.Suspect{
-			{Kind: diagnose.KindRank, Rank: ptr(5), Stage: "callbacks.cpu_wall", Score: 0.372, Explained: 14161 * ms, Gain: 0.372,
-				Confidence: diagnose.Strong, Windows: []int64{0}, Evidence: []string{
+		Suspects: []diagnose.Finding{
+			{Kind: diagnose.KindRank, Place: diagnose.Place{Rank: ptr(5), Stage: "callbacks.cpu_wall"},
+				Cost:       diagnose.Cost{Score: 0.372, Explained: 14161 * ms, Gain: 0.372},
+				Confidence: diagnose.Strong, Windows: []int64{0}, Evidence: diagnose.Saying(
 					"Rank 5 was the last to arrive in 118 of 119 steps, each time because of callbacks.cpu_wall.",
 					"In those steps callbacks.cpu_wall took it 127 ms at the median, its peers 8.1 ms.",
 					"The chance of so many when all ranks are alike is below 1e-13, after correction over ranks and stages.",
-					"Its peers spend 104 ms per step waiting for it in model.backward_cpu_wall."}},
-			{Kind: diagnose.KindRank, Rank: ptr(2), Stage: "model.fwd_loss_cpu_wall", Score: 0.011, Explained: 402 * ms, Gain: 0.011,
-				Confidence: diagnose.Ambiguous, Windows: []int64{0}, Evidence: []string{"Rank 2 was the last in one step."}},
+					"Its peers spend 104 ms per step waiting for it in model.backward_cpu_wall.")},
+			{Kind: diagnose.KindRank, Place: diagnose.Place{Rank: ptr(2), Stage: "model.fwd_loss_cpu_wall"},
+				Cost:       diagnose.Cost{Score: 0.011, Explained: 402 * ms, Gain: 0.011},
+				Confidence: diagnose.Ambiguous, Windows: []int64{0}, Evidence: diagnose.Saying("Rank 2 was the last in one step.")},
 		},
 		Undecidable: []string{"Which function inside callbacks.cpu_wall is slow: stages carry no operators. A profile of rank 5 would tell."},
 		CapturePlan: &diagnose.CapturePlan{Window: 0, Steps: [2]int64{40, 49}, Ranks: []int{5, 0}, Stages: []string{"callbacks.cpu_wall"},
@@ -131,10 +133,9 @@ func stageOnlyCase() *diagnose.Verdict {
 	w.Routing = []int{2}
 	return single(diagnose.RunVerdict{Run: "job-43", Confidence: diagnose.Supported,
 		Headline: "model.backward_cpu_wall is slow; which rank causes it is not decidable from stage times.",
-		Suspects: []diagnose.Suspect{{Kind: diagnose.KindStage, Stage: "model.backward_cpu_wall", Score: 0.214, Explained: 8600 * ms, Gain: 0.214,
-			Confidence: diagnose.Supported, Windows: []int64{0}, Evidence: []string{
-				"model.backward_cpu_wall takes 72.2 % of the step, and its share, its raw duration and its spread agree.",
-				"Ranks meet inside it, so a delay there looks the same on every rank."}}},
+		Suspects: []diagnose.Finding{{Kind: diagnose.KindStage, Place: diagnose.Place{Stage: "model.backward_cpu_wall"}, Cost: diagnose.Cost{Score: 0.214, Explained: 8600 * ms, Gain: 0.214}, Confidence: diagnose.Supported, Windows: []int64{0}, Evidence: diagnose.Saying(
+			"model.backward_cpu_wall takes 72.2 % of the step, and its share, its raw duration and its spread agree.",
+			"Ranks meet inside it, so a delay there looks the same on every rank.")}},
 		Undecidable: []string{"The rank: ranks meet inside the stage. A trace with collectives would tell."},
 		Windows:     []diagnose.Window{{Main: w}}})
 }
@@ -152,8 +153,7 @@ func severalRunsCase() *diagnose.Verdict {
 	quiet, stage, strong := nothingCase().RunVerdict, stageOnlyCase().RunVerdict, strongRun()
 	many := strongRun()
 	many.Run, many.Confidence = "a-run-with-a-rather-long-name-r128-s7", diagnose.Ambiguous
-	many.Suspects = []diagnose.Suspect{{Kind: diagnose.KindOp, Rank: ptr(113), Op: "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", Stage: "model.backward_cpu_wall",
-		Explained: 210 * ms, Gain: 0.031, Confidence: diagnose.Ambiguous}}
+	many.Suspects = []diagnose.Finding{{Kind: diagnose.KindOp, Place: diagnose.Place{Rank: ptr(113), Op: "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", Stage: "model.backward_cpu_wall"}, Cost: diagnose.Cost{Explained: 210 * ms, Gain: 0.031}, Confidence: diagnose.Ambiguous}}
 	return &diagnose.Verdict{RunVerdict: strong, Runs: []diagnose.RunVerdict{quiet, stage, strong, many}, Gates: frontier.DefaultGates()}
 }
 
@@ -200,9 +200,8 @@ func groupsCase() *diagnose.Verdict {
 	w.Groups[1].Labels = append(w.Groups[1].Labels, frontier.SyncWaitDependent, frontier.LikelySyncWait)
 	return single(diagnose.RunVerdict{Run: "pipeline", Confidence: diagnose.Strong,
 		Headline: "Rank 6 holds up the ranks of pp=1: model.fwd_loss_cpu_wall takes it 70 ms longer than its peers.",
-		Suspects: []diagnose.Suspect{{Kind: diagnose.KindRank, Rank: ptr(6), Group: "pp=1", Stage: "model.fwd_loss_cpu_wall", Score: 0.31, Explained: 8400 * ms,
-			Gain: 0.31, Confidence: diagnose.Strong, Windows: []int64{0}, Evidence: []string{"Rank 6 was the last of its group in 117 of 120 steps."}}},
-		Windows: []diagnose.Window{w}})
+		Suspects: []diagnose.Finding{{Kind: diagnose.KindRank, Place: diagnose.Place{Rank: ptr(6), Group: "pp=1", Stage: "model.fwd_loss_cpu_wall"}, Cost: diagnose.Cost{Score: 0.31, Explained: 8400 * ms, Gain: 0.31}, Confidence: diagnose.Strong, Windows: []int64{0}, Evidence: diagnose.Saying("Rank 6 was the last of its group in 117 of 120 steps.")}},
+		Windows:  []diagnose.Window{w}})
 }
 
 func oneRankCase() *diagnose.Verdict {
@@ -261,7 +260,7 @@ func hostileCase() *diagnose.Verdict {
 	rv.Run = hostileRun
 	rv.Headline = "Rank 5 is slow in " + hostileStage
 	rv.Suspects[0].Stage = hostileStage
-	rv.Suspects[0].Evidence = []string{"It is " + hostileStage + ".", "\x9b31m and \u0085 and \u2028 too."}
+	rv.Suspects[0].Evidence = diagnose.Saying("It is "+hostileStage+".", "\x9b31m and \u0085 and \u2028 too.")
 	rv.Suspects[0].Score, rv.Suspects[1].Gain = math.NaN(), math.Inf(1)
 	rv.CapturePlan.Stages = []string{hostileStage}
 	for _, r := range []*frontier.Result{rv.Windows[0].Main, rv.Windows[0].Paper} {

@@ -142,7 +142,7 @@ func walkBlocks(v *diagnose.RunVerdict) document {
 
 // operatorWhere is where a suspect of an operator trace is: operator and
 // pipeline stage.
-func operatorWhere(s diagnose.Suspect) string {
+func operatorWhere(s diagnose.Finding) string {
 	op := s.Op
 	if op != "" && s.Seq != nil {
 		op = fmt.Sprintf("%s %d", op, *s.Seq)

@@ -46,7 +46,7 @@ func runTable(runs []diagnose.RunVerdict) *table {
 }
 
 // who is the suspect without its stage: "rank 5", "group pp=1", "all ranks".
-func who(s diagnose.Suspect) string {
+func who(s diagnose.Finding) string {
 	switch {
 	case s.Rank != nil && s.Group != "":
 		return fmt.Sprintf("rank %d (%s)", *s.Rank, s.Group)
@@ -64,7 +64,7 @@ func who(s diagnose.Suspect) string {
 
 // where is the operator of a suspect, else its stage; the whole name of a kernel
 // is in the JSON.
-func where(s diagnose.Suspect) string {
+func where(s diagnose.Finding) string {
 	if s.Role != "" {
 		return operatorWhere(s)
 	}
@@ -163,7 +163,7 @@ func groupBlocks(w *diagnose.Window) document {
 func whyBlocks(v *diagnose.RunVerdict) document {
 	var d document
 	if len(v.Suspects) > 0 && len(v.Suspects[0].Evidence) > 0 {
-		d = append(d, heading("Why"), bullets(v.Suspects[0].Evidence))
+		d = append(d, heading("Why"), evidenceWords(v.Suspects[0].Evidence))
 	}
 	if len(v.Suspects) < 2 {
 		return d

@@ -79,7 +79,7 @@ func runFrom(v *diagnose.RunVerdict) runJSON {
 		out.Suspects[i] = suspectJSON{Kind: s.Kind.String(), Rank: s.Rank, Role: optionalString(s.Role), Stage: optionalString(s.Stage),
 			Op: optionalString(s.Op), Seq: s.Seq,
 			Group: optionalString(s.Group), Score: number(s.Score), Explained: s.Explained, Gain: number(s.Gain),
-			Confidence: s.Confidence.String(), Evidence: list(s.Evidence), Windows: list(s.Windows),
+			Confidence: s.Confidence.String(), Evidence: list([]string(evidenceWords(s.Evidence))), Windows: list(s.Windows),
 			Ranks: list(s.Ranks)}
 	}
 	if p := v.CapturePlan; p != nil {

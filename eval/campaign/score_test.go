@@ -130,26 +130,26 @@ func TestSweepGrows(t *testing.T) {
 func TestRate(t *testing.T) {
 	rank := func(n int) *int { return &n }
 	c := &Case{Hidden: []Hidden{{2, "a"}}}
-	suspect := func(kind diagnose.Kind, r *int, stage string, sure diagnose.Confidence) diagnose.Suspect {
-		return diagnose.Suspect{Kind: kind, Rank: r, Stage: stage, Confidence: sure}
+	suspect := func(kind diagnose.Kind, r *int, stage string, sure diagnose.Confidence) diagnose.Finding {
+		return diagnose.Finding{Kind: kind, Place: diagnose.Place{Rank: r, Stage: stage}, Confidence: sure}
 	}
 	for _, test := range []struct {
 		name     string
-		suspects []diagnose.Suspect
+		suspects []diagnose.Finding
 		want     Verdict
 	}{
 		{"nobody", nil, Verdict{Answer: RankNone}},
-		{"right", []diagnose.Suspect{suspect(diagnose.KindRank, rank(2), "a", diagnose.Supported)},
+		{"right", []diagnose.Finding{suspect(diagnose.KindRank, rank(2), "a", diagnose.Supported)},
 			Verdict{Answer: RankRight, StageRight: true, Named: true}},
-		{"right but unsure", []diagnose.Suspect{suspect(diagnose.KindRank, rank(2), "a", diagnose.Ambiguous)},
+		{"right but unsure", []diagnose.Finding{suspect(diagnose.KindRank, rank(2), "a", diagnose.Ambiguous)},
 			Verdict{Answer: RankRight, StageRight: true}},
-		{"wrong stage", []diagnose.Suspect{suspect(diagnose.KindRank, rank(2), "b", diagnose.Strong)},
+		{"wrong stage", []diagnose.Finding{suspect(diagnose.KindRank, rank(2), "b", diagnose.Strong)},
 			Verdict{Answer: RankRight}},
-		{"wrong rank", []diagnose.Suspect{suspect(diagnose.KindRank, rank(1), "a", diagnose.Strong)},
+		{"wrong rank", []diagnose.Finding{suspect(diagnose.KindRank, rank(1), "a", diagnose.Strong)},
 			Verdict{Answer: RankWrong, StageRight: true, Innocent: 1}},
-		{"stage only", []diagnose.Suspect{suspect(diagnose.KindStage, nil, "a", diagnose.Supported)},
+		{"stage only", []diagnose.Finding{suspect(diagnose.KindStage, nil, "a", diagnose.Supported)},
 			Verdict{Answer: RankUndecidable, StageRight: true}},
-		{"an innocent beside", []diagnose.Suspect{suspect(diagnose.KindRank, rank(2), "a", diagnose.Strong),
+		{"an innocent beside", []diagnose.Finding{suspect(diagnose.KindRank, rank(2), "a", diagnose.Strong),
 			suspect(diagnose.KindRank, rank(0), "a", diagnose.Supported), suspect(diagnose.KindRank, rank(1), "a", diagnose.Ambiguous)},
 			Verdict{Answer: RankRight, StageRight: true, Named: true, Innocent: 1}},
 	} {

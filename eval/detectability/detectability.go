@@ -222,4 +222,4 @@ func suspected(windows []*trace.Window, o frontier.Options) (string, error) {
 }
 
 // callable reports whether a suspect is sure enough to act on.
-func callable(s diagnose.Suspect) bool { return s.Confidence >= diagnose.Supported }
+func callable(s diagnose.Finding) bool { return s.Confidence >= diagnose.Supported }

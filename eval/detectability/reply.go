@@ -17,8 +17,8 @@ import (
 type reply struct {
 	rank        int                // ID of the rank that is delayed
 	main, paper []string           // stages by descending share, by the automatic cut and the paper's; nil where shares are withheld
-	first       *diagnose.Suspect  // nil: nobody is suspected
-	called      []diagnose.Suspect // those that may be acted on
+	first       *diagnose.Finding  // nil: nobody is suspected
+	called      []diagnose.Finding // those that may be acted on
 }
 
 // replies asks about all replicates with a delay, on as many threads as there
@@ -114,7 +114,7 @@ func among(ranking []string, n int, stage string) bool {
 // is delayed may be called without a stage, or with another: that is not right,
 // but sends nobody to an innocent rank.
 func (r *reply) wrong(stage string) bool {
-	return slices.ContainsFunc(r.called, func(x diagnose.Suspect) bool {
+	return slices.ContainsFunc(r.called, func(x diagnose.Finding) bool {
 		if x.Rank != nil {
 			return *x.Rank != r.rank
 		}

@@ -157,14 +157,14 @@ func TestIsCulprit(t *testing.T) {
 	fault := func(k pipeline.Kind, op trace.OpClass, seq *int) *trial {
 		return &trial{fault: &pipeline.TrueFault{Kind: k, Workers: []pipeline.Worker{worker}, Ops: []pipeline.TrueOp{{Op: op.String(), Seq: seq}}}}
 	}
-	suspect := func(k diagnose.Kind, rank int, op trace.OpClass, seq *int) diagnose.Suspect {
-		return diagnose.Suspect{Kind: k, Rank: &rank, Op: op.String(), Seq: seq, Stage: "pp=1"}
+	suspect := func(k diagnose.Kind, rank int, op trace.OpClass, seq *int) diagnose.Finding {
+		return diagnose.Finding{Kind: k, Place: diagnose.Place{Rank: &rank, Op: op.String(), Seq: seq, Stage: "pp=1"}}
 	}
 	four, six := 4, 6
 	for _, c := range []struct {
 		name      string
 		trial     *trial
-		suspect   diagnose.Suspect
+		suspect   diagnose.Finding
 		right, op bool
 	}{
 		{"worker", fault(pipeline.SlowWorker, trace.ForwardCompute, nil), suspect(diagnose.KindRank, 5, trace.ForwardCompute, nil), true, true},

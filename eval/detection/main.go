@@ -161,7 +161,7 @@ func show(w io.Writer, seed uint64, i int) error {
 	return nil
 }
 
-func printSuspect(w io.Writer, s diagnose.Suspect) {
+func printSuspect(w io.Writer, s diagnose.Finding) {
 	number := func(n *int) string {
 		if n == nil {
 			return none

@@ -109,7 +109,7 @@ func (t *trial) scoreVerdict(v *diagnose.Verdict) {
 
 // isCulprit reports whether a suspect is what was made slow, and whether its
 // operator is.
-func (t *trial) isCulprit(s diagnose.Suspect) (right, op bool) {
+func (t *trial) isCulprit(s diagnose.Finding) (right, op bool) {
 	f := t.fault
 	if f == nil {
 		return false, false

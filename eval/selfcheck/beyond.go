@@ -105,7 +105,7 @@ func falseAlarms(s *sampler) (finding, error) {
 			return false, err
 		}
 		v := session.Verdict()
-		called := slices.ContainsFunc(v.Suspects, func(x diagnose.Suspect) bool { return x.Confidence >= diagnose.Supported })
+		called := slices.ContainsFunc(v.Suspects, func(x diagnose.Finding) bool { return x.Confidence >= diagnose.Supported })
 		return called || paper.Strong() || v.Windows[0].Main.Strong(), nil
 	})
 	if err != nil {

@@ -1,0 +1,7 @@
+package diagnose
+
+// The evidence that operator traces give.
+
+func operatorEvidence() []Evidence { return nil }
+
+func operatorReasons() []Reason { return nil }

@@ -1,0 +1,150 @@
+package diagnose
+
+import "fmt"
+
+// Finding is one answer: what delays whom, where, how much, how sure.
+type Finding struct {
+	Kind  Kind
+	Cause Cause
+	Place
+	Cost
+	Confidence   Confidence
+	BelowMinGain bool       // smaller than Options.MinGain, however sure
+	Evidence     []Evidence // for it, strongest first; then what a higher confidence lacks
+	Windows      []int64    // numbers of the windows that show it
+	// Sentence is the headline of a judge whose findings are not typed yet.
+	Sentence string
+}
+
+// Kind is what is suspected.
+type Kind uint8
+
+const (
+	KindRank     Kind = iota // one rank
+	KindStage                // a stage on all ranks alike
+	KindOp                   // one operator
+	KindEdge                 // a transfer between ranks, or a link
+	KindGroup                // a role group, or a communicator
+	KindWorkload             // the work itself varies
+	KindHost                 // all ranks of one host
+)
+
+var kindNames = [...]string{"rank", "stage", "op", "edge", "group", "workload", "host"}
+
+func (k Kind) String() string { return nameOf(kindNames[:], int(k), "kind") }
+
+// Confidence is how certain a finding is, whatever its size.
+type Confidence uint8
+
+const (
+	// Insufficient: too little data to say.
+	Insufficient Confidence = iota
+	// Ambiguous: several readings fit.
+	Ambiguous
+	// Supported: one kind of evidence stands alone, or a condition for Strong
+	// is missing and named.
+	Supported
+	// Strong: independent evidence agrees, and nothing speaks against it.
+	Strong
+)
+
+var confidenceNames = [...]string{"insufficient", "ambiguous", "supported", "strong"}
+
+func (c Confidence) String() string { return nameOf(confidenceNames[:], int(c), "confidence") }
+
+// Cause is how a finding delays the job. It decides what the headline says and
+// what to do next.
+type Cause uint8
+
+const (
+	CauseUnknown     Cause = iota
+	CauseLate              // others waited for it at synchronisation points
+	CauseDevice            // slow on the device
+	CauseLeads             // latest, with no synchronisation point to measure that at
+	CauseMoreWork          // a role group with more work than the others
+	CauseGrowth            // longer in some windows or steps than in others, on all ranks
+	CauseRotating          // ranks are late by turns
+	CauseAlike             // long on all ranks alike
+	CauseHost              // long on the host, short on the device, on all ranks
+	CauseOperator          // the operator behind another finding
+	CauseCompute           // a worker computes longer than its peers
+	CauseTransfer          // the transfers between two workers take longer
+	CauseLink              // the transfers between two stages take longer in all replicas, or a link is slow
+	CauseCollective        // the collectives of one stage or communicator take longer
+	CauseLaunch            // an operator starts late behind what was on time
+	CauseIdle              // ranks idle before operators that were ready
+	CauseHeavy             // a pipeline stage has more to compute
+	CauseUneven            // microbatches are uneven
+	CauseRandom            // passes vary without a pattern
+	CauseRotatingOps       // another operator is long by turns
+	CauseMissing           // never entered a collective that the others wait in
+	CauseDesync            // ranks entered different collectives
+)
+
+var causeNames = [...]string{"unknown", "late", "device", "leads", "more_work", "growth", "rotating", "alike", "host_overhead", "operator",
+	"compute", "transfer", "link", "collective", "launch", "idle", "heavy", "uneven", "random", "rotating_ops", "missing", "desync"}
+
+func (c Cause) String() string { return nameOf(causeNames[:], int(c), "cause") }
+
+// Place is where a finding is. Whatever does not apply, or is not known, is
+// zero.
+type Place struct {
+	Rank      *int   // global; nil when it is not one rank, or cannot be told
+	Host      string // of the rank, or the host that is suspected
+	LocalRank *int
+	Role      string // place of the rank in the layout
+	Stage     string
+	Op        string
+	Seq       *int // of the instance in its step; nil: all of them
+	Group     string
+	Ranks     []int // at the ends of a link, of a communicator, or late together
+	Source    *SourceLine
+}
+
+// SourceLine is a line of the training program.
+type SourceLine struct {
+	File     string `json:"file"`
+	Line     int    `json:"line"`
+	Function string `json:"function"`
+}
+
+// Cost is what a finding costs. Times are nanoseconds.
+type Cost struct {
+	Excess    int64   // by which a step that it struck is longer than one without it
+	Explained int64   // exposed time that it explains, over all steps that it struck
+	Score     float64 // Explained as a fraction of the windows that show it
+	Gain      float64 // fraction of the struck steps that fixing it alone saves
+	RunGain   float64 // the same of the whole run
+	Struck    Struck
+}
+
+// Struck is which steps a finding struck.
+type Struck struct {
+	Count, Of   int
+	First, Last int64 // as recorded
+	Pattern     Pattern
+}
+
+// Pattern is how struck steps lie in the run.
+type Pattern uint8
+
+const (
+	PatternUnknown Pattern = iota
+	Constant               // (nearly) every step
+	Intermittent           // some steps, over the whole run
+	InWindow               // one stretch of the run
+	Moving                 // another rank in each stretch
+)
+
+var patternNames = [...]string{"unknown", "constant", "intermittent", "window", "moving"}
+
+func (p Pattern) String() string { return nameOf(patternNames[:], int(p), "pattern") }
+
+// nameOf is the name of an enumeration's value, or the number of one that has
+// none.
+func nameOf(names []string, i int, what string) string {
+	if i < len(names) {
+		return names[i]
+	}
+	return fmt.Sprintf("%s(%d)", what, i)
+}

@@ -1,0 +1,37 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sfstat/sfstat/diagnose"
+)
+
+// TestEvidenceHasWords: every kind of evidence and every reason has a sentence
+// and a name of its own.
+func TestEvidenceHasWords(t *testing.T) {
+	seen := map[diagnose.EvidenceKind]bool{}
+	for _, e := range diagnose.EvidencePrototypes() {
+		if seen[e.Kind()] || e.Kind() == "" {
+			t.Errorf("two kinds of evidence are %q", e.Kind())
+		}
+		seen[e.Kind()] = true
+		switch e.(type) {
+		case diagnose.Said, diagnose.Lack:
+			continue
+		}
+		if text := Evidence(e); text == "" || strings.HasSuffix(text, ".") || strings.Contains(text, "%!") {
+			t.Errorf("%s is %q, want a sentence without a full stop", e.Kind(), text)
+		}
+	}
+	reasons := map[diagnose.Reason]bool{}
+	for _, r := range diagnose.Reasons() {
+		if reasons[r] || r == "" {
+			t.Errorf("two reasons are %q", r)
+		}
+		reasons[r] = true
+		if text := Evidence(diagnose.Lack{Reason: r}); text == "" || strings.HasSuffix(text, ".") || strings.Contains(text, "%!") {
+			t.Errorf("%s is %q, want a sentence without a full stop", r, text)
+		}
+	}
+}

@@ -63,6 +63,21 @@ func (w Wanted) detail() profile.Detail {
 	return profile.Totals
 }
 
+// contents is what is of use.
+func (w Wanted) contents() contents {
+	switch w {
+	case WindowsOnly:
+		return windows
+	case OperatorsOnly:
+		return operators
+	case DeviceOnly:
+		return devices
+	case EveryForm, Described, AndDevices:
+		return windows | operators | devices
+	}
+	return windows | operators
+}
+
 // both reports whether inputs that can be read in two forms are read in both.
 func (w Wanted) both() bool { return w == EveryForm || w == Described }
 
@@ -120,9 +135,11 @@ type Reader struct {
 	paths    []string
 	inputs   []Input
 	problems []Problem
-	units    []*unit // still to be read
-	packets  *packet.Reader
-	nsight   []*Input // exports of Nsight Systems
+	units    []*unit         // still to be read
+	streams  []packet.Stream // all inputs that are packets, and
+	size     int64           // their size
+	packets  *packet.Reader  // of all of them
+	nsight   []*Input        // exports of Nsight Systems
 	meter    meter
 	given    int               // inputs that are not skipped
 	metas    map[string]string // traces by the real paths of their meta files
@@ -143,14 +160,13 @@ func Open(paths []string, o Options) (*Reader, error) {
 	r := &Reader{o: o, paths: paths, meter: meter{report: o.Progress}, metas: make(map[string]string)}
 	all := expand(paths)
 	r.inputs = make([]Input, len(all))
-	packets, err := r.lookAll(all)
-	if err != nil {
+	if err := r.lookAll(all); err != nil {
 		r.Close()
 		return nil, err
 	}
-	if len(packets.streams) > 0 {
-		r.packets = packet.NewReader(packets.streams, packet.Options{Limits: o.Limits, Policy: o.Strict})
-		r.units = slices.Insert(r.units, 0, &unit{reader: windowItems{r: r.packets}, size: packets.size})
+	if len(r.streams) > 0 {
+		r.packets = packet.NewReader(r.streams, packet.Options{Limits: o.Limits, Policy: o.Strict})
+		r.units = slices.Insert(r.units, 0, &unit{reader: windowItems{r: r.packets}, size: r.size})
 	}
 	r.exports()
 	if len(r.problems) > 0 && o.Strict == FirstError {
@@ -160,17 +176,15 @@ func Open(paths []string, o Options) (*Reader, error) {
 	return r, nil
 }
 
-// streams are all inputs that are packets.
-type streams struct {
-	streams []packet.Stream
-	size    int64
+// addPackets puts an input to the others that are packets.
+func (r *Reader) addPackets(in *Input, src *metered) {
+	r.streams = append(r.streams, packet.Stream{Name: in.Path, R: src})
+	r.size += r.meter.expect(in.Bytes)
 }
 
-// lookAll looks at all candidates and makes units of those that are no
-// packets. Files that may be the meta file of an operator trace come last,
+// lookAll looks at all candidates and has those opened that are to be read. Files that may be the meta file of an operator trace come last,
 // when the traces are known.
-func (r *Reader) lookAll(all []candidate) (streams, error) {
-	var packets streams
+func (r *Reader) lookAll(all []candidate) error {
 	var others []beside
 	for _, i := range metaLast(all) {
 		c, in := all[i], &r.inputs[i]
@@ -186,7 +200,7 @@ func (r *Reader) lookAll(all []candidate) (streams, error) {
 		switch {
 		case errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE):
 			// Not the file's fault: leaving it out would make a rank missing.
-			return packets, trace.At(trace.Pos{File: c.path}, trace.Bad(trace.ErrTooLarge,
+			return trace.At(trace.Pos{File: c.path}, trace.Bad(trace.ErrTooLarge,
 				"the system lets a program have only %d files open, and one per rank is needed: raise the limit (ulimit -n %d) or convert to an archive first",
 				i, 2*len(all)))
 		case err != nil && !c.named && in.Format.Readable() && !in.Format.gives(r.o.Want):
@@ -194,23 +208,13 @@ func (r *Reader) lookAll(all []candidate) (streams, error) {
 		case err != nil:
 			r.problems = append(r.problems, Problem{c.path, err})
 			if r.o.Strict == FirstError {
-				return packets, err
+				return err
 			}
-		case in.Format == Packets:
-			packets.streams = append(packets.streams, packet.Stream{Name: c.path, R: src})
-			packets.size += r.meter.expect(in.Bytes)
-		case in.Format == SQLite:
-			src.Close()
-			r.nsight = append(r.nsight, in)
-		case in.Format == Kineto:
-			r.addProfile(in, src)
 		default:
-			u := r.unit(in, src)
-			u.size = r.meter.expect(in.Bytes)
-			r.units = append(r.units, u)
+			in.Format.row().open(r, in, src)
 		}
 	}
-	return packets, r.leave(others)
+	return r.leave(others)
 }
 
 // beside is a file of a folder that is good, but not of what is wanted.
@@ -227,7 +231,7 @@ func (r *Reader) leave(others []beside) error {
 			halves := in.Format.half() || o.in.Format.half()
 			return halves && filepath.Dir(in.Path) == filepath.Dir(o.in.Path) && in.Skipped == "" && in.Format.Readable() && in.Format.gives(r.o.Want)
 		}) {
-			o.in.Skipped = o.in.Format.is()
+			o.in.Skipped = o.in.Format.row().noun
 			r.given--
 			continue
 		}

@@ -15,6 +15,10 @@ type deviceItems struct {
 	read bool
 }
 
+func (r *Reader) openDevices(in *Input, src *metered) (itemReader, error) {
+	return &deviceItems{path: in.Path, src: src, lim: r.o.Limits}, nil
+}
+
 func (d *deviceItems) Next() (Item, error) {
 	if d.read {
 		return Item{}, io.EOF

@@ -21,6 +21,12 @@ func export(src *ingest.Source) error {
 	return nsight.Check(src.Name())
 }
 
+// addExport puts an export to the others; it is opened by its path.
+func (r *Reader) addExport(in *Input, src *metered) {
+	src.Close()
+	r.nsight = append(r.nsight, in)
+}
+
 // exports makes a unit of the Nsight Systems exports in each folder: they are
 // of one run.
 func (r *Reader) exports() {

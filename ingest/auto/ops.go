@@ -89,8 +89,8 @@ func stem(path string) string {
 	return name
 }
 
-// operators opens an operator trace, CSV or Parquet, with its meta file.
-func (r *Reader) operators(in *Input, src *metered) (itemReader, error) {
+// openOperators opens an operator trace, CSV or Parquet, with its meta file.
+func (r *Reader) openOperators(in *Input, src *metered) (itemReader, error) {
 	meta := ""
 	if in.Path != ingest.Stdin {
 		meta = optrace.MetaBeside(in.Path)

@@ -47,7 +47,7 @@ func (r *Reader) look(c candidate, in *Input) (*metered, error) {
 	}
 	for _, kind := range []error{trace.ErrFormat, trace.ErrEmpty, archive.ErrNotArchive} {
 		if !ours && errors.Is(err, kind) {
-			if in.Skipped = in.Format.is(); in.Skipped == "" {
+			if in.Skipped = in.Format.row().noun; in.Skipped == "" {
 				text := strings.TrimPrefix(err.Error(), c.path+": ")
 				in.Skipped = strings.TrimSuffix(text, " ("+kind.Error()+")")
 			}
@@ -136,37 +136,28 @@ type unit struct {
 	open   func(src *metered) (itemReader, error)
 }
 
-// unit makes the unit of one file that is not packets. A file that can be
-// opened again is, so that not all are open at once.
-func (r *Reader) unit(in *Input, src *metered) *unit {
-	u := &unit{input: in, source: src}
-	again := in.Bytes != ingest.UnknownSize
-	if again {
-		src.Close()
-		u.source = nil
-	}
-	u.open = func(src *metered) (itemReader, error) {
-		if in.Format == Archive && again {
-			return inWindows(in)(archive.Open(in.Path, r.o.Limits))
-		}
+// opener is how files of a format are opened that are read one by one, each
+// when its turn comes. A file that can be opened again is, so that not all are open at once.
+func opener(open func(r *Reader, in *Input, src *metered) (itemReader, error)) func(*Reader, *Input, *metered) {
+	return func(r *Reader, in *Input, src *metered) {
+		u := &unit{input: in, source: src, size: r.meter.expect(in.Bytes)}
+		again := in.Bytes != ingest.UnknownSize
 		if again {
-			s, err := r.source(in.Path)
-			if err != nil {
-				return nil, err
+			src.Close()
+			u.source = nil
+		}
+		u.open = func(src *metered) (itemReader, error) {
+			if again {
+				s, err := r.source(in.Path)
+				if err != nil {
+					return nil, err
+				}
+				src = r.meter.watch(s)
 			}
-			src = r.meter.watch(s)
+			return open(r, in, src)
 		}
-		switch in.Format {
-		case Archive:
-			return r.spool(in, src)
-		case OperatorTrace, LaunchedOperators:
-			return r.operators(in, src)
-		case DeviceFile:
-			return &deviceItems{path: in.Path, src: src, lim: r.o.Limits}, nil
-		}
-		return inWindows(in)(openCSV(src, r.o.Limits))
+		r.units = append(r.units, u)
 	}
-	return u
 }
 
 func (u *unit) next() (Item, error) {
@@ -226,23 +217,27 @@ func (w windowItems) Next() (Item, error) {
 
 func (w windowItems) Close() error { return w.r.Close() }
 
-// inWindows makes items of what a reader of windows is opened with.
-func inWindows(in *Input) func(ingest.WindowReader, error) (itemReader, error) {
-	return func(r ingest.WindowReader, err error) (itemReader, error) {
-		if err != nil {
-			return nil, err
-		}
-		return windowItems{r, in.Path}, nil
+// openArchive opens a window archive, or what of a stream must be read to its
+// end to know.
+func (r *Reader) openArchive(in *Input, src *metered) (itemReader, error) {
+	if in.Bytes == ingest.UnknownSize {
+		return r.spool(in, src)
 	}
+	src.Close()
+	a, err := archive.Open(in.Path, r.o.Limits)
+	if err != nil {
+		return nil, err
+	}
+	return windowItems{a, in.Path}, nil
 }
 
-func openCSV(src *metered, lim ingest.Limits) (ingest.WindowReader, error) {
-	c, err := csv.NewReader(src, src.Name(), lim)
+func (r *Reader) openCSV(in *Input, src *metered) (itemReader, error) {
+	c, err := csv.NewReader(src, src.Name(), r.o.Limits)
 	if err != nil {
 		src.Close()
 		return nil, err
 	}
-	return withSource{c, src}, nil
+	return windowItems{withSource{c, src}, in.Path}, nil
 }
 
 // withSource closes the source of a reader with it.

@@ -1,0 +1,180 @@
+package auto
+
+import (
+	"bytes"
+	"encoding/csv"
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/ingest/devicefile"
+	"github.com/sfstat/sfstat/ingest/inspector"
+)
+
+// sniffed is how much of an input, decompressed, decides on its format.
+// sniffedJSON is how much does when that was JSON without a sign of its kind.
+const (
+	sniffed     = 16 << 10
+	sniffedJSON = 1 << 20
+)
+
+// Sniff tells the format of an input by how it begins, decompressed: that of
+// the first row of the table that knows it.
+func Sniff(head []byte) Format {
+	b := beginning{all: head, text: bytes.TrimLeft(head, " \t\r\n")}
+	b.json = len(b.text) > 0 && (b.text[0] == '{' || b.text[0] == '[' && looksLikeJSON(b.text))
+	for i := range formats {
+		if know := formats[i].sniff; know != nil && know(b) {
+			return formats[i].format
+		}
+	}
+	return Text
+}
+
+// beginning is how an input begins.
+type beginning struct {
+	all  []byte
+	text []byte // without white space before it
+	json bool   // it may be
+}
+
+// magic knows what begins with certain bytes.
+func magic(marks ...string) func(beginning) bool {
+	return func(b beginning) bool {
+		return slices.ContainsFunc(marks, func(m string) bool { return bytes.HasPrefix(b.all, []byte(m)) })
+	}
+}
+
+// object knows JSON that has a sign of what it is.
+func object(signed func(text []byte) bool) func(beginning) bool {
+	return func(b beginning) bool { return b.json && signed(b.text) }
+}
+
+// holding knows text that has one of the words.
+func holding(words ...string) func(text []byte) bool {
+	return func(text []byte) bool { return hasAny(text, words...) }
+}
+
+func isLog(b beginning) bool {
+	return bytes.IndexByte(b.text, 0) < 0 && hasAny(b.text, "NCCL INFO", "NCCL WARN", "NCCL version")
+}
+
+func isBinary(b beginning) bool {
+	return bytes.IndexByte(b.text, 0) >= 0 || controls(b.text) > len(b.text)/20
+}
+
+func isProfilerTrace(text []byte) bool {
+	return hasAny(text, `"traceEvents"`, `"deviceProperties"`, `"distributedInfo"`, `"baseTimeNanoseconds"`) ||
+		hasAny(text, `"ph"`) && hasAny(text, `"ts"`, `"pid"`)
+}
+
+// isPacket knows packets: those that name their schema, and such as do not and are nothing else.
+func isPacket(text []byte) bool {
+	if hasAny(text, packetMark) {
+		return true
+	}
+	bare := hasAny(text, `"durations_ns"`) || hasAny(text, `"first_step"`) && hasAny(text, `"stages"`)
+	return bare && !isProfilerTrace(text) && !inspector.Recognise(text) && !hasAny(text, `"`+devicefile.Schema+`"`)
+}
+
+// wide recognises UTF-16 without a mark, of text that begins in ASCII.
+func wide(head []byte) bool {
+	plain := func(c byte) bool { return c > ' ' && c < 0x7f || c == ' ' || c == '\t' || c == '\r' || c == '\n' }
+	if len(head) < 4 {
+		return false
+	}
+	return plain(head[0]) && head[1] == 0 && plain(head[2]) && head[3] == 0 ||
+		head[0] == 0 && plain(head[1]) && head[2] == 0 && plain(head[3])
+}
+
+// narrow is what of UTF-16 text is ASCII.
+func narrow(head []byte) []byte {
+	out := make([]byte, 0, len(head)/2)
+	for _, c := range head {
+		if c != 0 && c < 0x7f {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// packed recognises what is neither gzip nor zstd nor plain, and what is
+// compressed twice.
+func packed(b beginning) bool {
+	head := b.all
+	for _, magic := range []string{
+		"\x1f\x8b", "\x28\xb5\x2f\xfd", // again
+		"\xfd7zXZ\x00", "BZh", "\x04\x22\x4d\x18", "PK\x03\x04", "7z\xbc\xaf\x27\x1c", "Rar!", "\x1f\x9d",
+	} {
+		if bytes.HasPrefix(head, []byte(magic)) {
+			return true
+		}
+	}
+	return len(head) > 262 && string(head[257:262]) == "ustar"
+}
+
+func hasAny(text []byte, any ...string) bool {
+	return slices.ContainsFunc(any, func(s string) bool { return bytes.Contains(text, []byte(s)) })
+}
+
+// looksLikeJSON tells an array from a log line in brackets.
+func looksLikeJSON(text []byte) bool {
+	rest := bytes.TrimLeft(text[1:], " \t\r\n")
+	return len(rest) == 0 || strings.IndexByte(`{["]-0123456789`, rest[0]) >= 0
+}
+
+// packetMark is in every packet that names its schema.
+const packetMark = `"sfstat.packet/`
+
+// controls counts the bytes that do not occur in text.
+func controls(text []byte) int {
+	n := 0
+	for _, c := range text {
+		if c < ' ' && c != '\n' && c != '\r' && c != '\t' && c != 0x1b {
+			n++
+		}
+	}
+	return n
+}
+
+// withColumns knows what has certain columns in its first line.
+func withColumns(known func(columns []string) bool) func(beginning) bool {
+	return func(b beginning) bool {
+		header, _, _ := bytes.Cut(b.text, []byte("\n"))
+		for _, comma := range ",;\t" {
+			r := csv.NewReader(bytes.NewReader(header))
+			r.Comma = comma
+			columns, err := r.Read()
+			if err != nil {
+				continue
+			}
+			for i, c := range columns {
+				columns[i] = strings.ToLower(strings.TrimSpace(c))
+			}
+			if known(columns) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+func isOperators(columns []string) bool {
+	return slices.Contains(columns, "optype") && slices.Contains(columns, "start_ts")
+}
+
+func isWide(columns []string) bool {
+	return slices.Contains(columns, "step") && slices.Contains(columns, "rank")
+}
+
+// looksLikeMeta recognises the YAML that tells the layout of an operator
+// trace: two of its keys, each at the beginning of a line.
+func looksLikeMeta(b beginning) bool {
+	n := 0
+	for line := range bytes.Lines(b.text) {
+		key, _, _ := bytes.Cut(line, []byte(":"))
+		if slices.Contains([]string{"dp_size", "pp_size", "tp_size", "dsp_size", "vpp_size", "world_size", "trial_name"}, string(key)) {
+			n++
+		}
+	}
+	return n >= 2
+}

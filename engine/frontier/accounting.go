@@ -77,14 +77,7 @@ func (a *accounting) gains() (static, synced []int64) {
 		}
 	}
 	induced := newSavings(v, productive)
-	step := a.acc.makespan / int64(max(1, v.steps))
-	a.charge(a.gates.Leader.tolerance(step), induced)
-	if !a.anyLate() && slices.ContainsFunc(v.names, trace.OnDevice) {
-		// The absolute part of the tolerance stands for what schedulers and
-		// clocks of hosts add to a time. What a device was busy with has none of
-		// that, and short steps would hide whatever is below it.
-		a.charge(int64(a.gates.Leader.GapRel * float64(step)))
-	}
+	a.charge(a.scaled.Leader.tolerance(a.acc.makespan/int64(max(1, v.steps))), induced)
 	return plain.saved, induced.saved
 }
 
@@ -103,12 +96,6 @@ func (a *accounting) charge(tolerance int64, others ...listener) {
 	a.late = late
 	a.r.Culprits = a.inCut(late.culprits(a.acc.makespan), late.v)
 	a.r.Late = a.inCut(late.lateRanks(a.acc.makespan), late.v)
-}
-
-// anyLate reports whether a rank is late beyond chance.
-func (a *accounting) anyLate() bool {
-	beyond := func(c Culprit) bool { return c.P <= a.gates.Meeting.Significance }
-	return slices.ContainsFunc(a.r.Culprits, beyond) || slices.ContainsFunc(a.r.Late, beyond)
 }
 
 // meetsAnywhere reports whether all ranks are known to meet in some row.

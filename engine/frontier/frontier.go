@@ -63,6 +63,7 @@ func Analyze(w *trace.Window, o Options) (*Analysis, error) {
 	var beside sync.WaitGroup
 	if o.Cut == CutAuto && p.cut != CutStep {
 		paper := *p
+		paper.gates = p.given
 		paper.cut, paper.cutReason = CutStep, "the paper's: every step's prefixes start at zero"
 		paper.o.ModelFit = ModelFitNone
 		beside.Go(func() { a.Paper = paper.account(p.roles.mix) })
@@ -80,7 +81,7 @@ func Analyze(w *trace.Window, o Options) (*Analysis, error) {
 		part.matrix.quality.Missing = p.matrix.quality.Missing
 		part.medians = rankMedians(part.matrix)
 		if p.meeting.WithinPeers {
-			part.meeting = findMeeting(part.matrix, p.gates, o.MeetAfter)
+			part.meeting = findMeeting(part.matrix, p.scaled, o.MeetAfter)
 			part.settleMeeting()
 		} else {
 			part.meets = make([]*gathering, len(p.meets))
@@ -100,8 +101,10 @@ type plan struct {
 	w      *trace.Window
 	matrix *rows
 	o      Options
-	gates  Gates
 	group  string
+
+	given, scaled Gates // as given, and scaled to the step
+	gates         Gates // scaled, unless the step cut was asked for: that is the paper's
 
 	cut            Cut
 	cutReason      string
@@ -113,15 +116,20 @@ type plan struct {
 }
 
 func prepare(w *trace.Window, o Options) (*plan, error) {
-	p := &plan{o: o, gates: DefaultGates()}
+	p := &plan{o: o, given: DefaultGates()}
 	if o.Gates != nil {
-		p.gates = *o.Gates
+		p.given = *o.Gates
 	}
-	if err := p.gates.Validate(); err != nil {
+	if err := p.given.Validate(); err != nil {
 		return nil, err
 	}
 	p.w, p.dataWaitUnsafe = chargeDataWait(w)
 	p.matrix = newRows(p.w)
+	p.scaled = p.given.scaledTo(p.matrix.typicalStep(), p.w.Steps())
+	p.gates = p.scaled
+	if o.Cut == CutStep {
+		p.gates = p.given
+	}
 	names := p.matrix.names
 	S := len(names)
 	if o.Baseline == Reference && len(o.Reference) != S {
@@ -130,7 +138,7 @@ func prepare(w *trace.Window, o Options) (*plan, error) {
 	if o.MeetAfter != "" && !slices.Contains(names, o.MeetAfter) {
 		return nil, fmt.Errorf("frontier: no stage is called %q, the stages are %v", o.MeetAfter, names)
 	}
-	p.meeting = findMeeting(p.matrix, p.gates, o.MeetAfter)
+	p.meeting = findMeeting(p.matrix, p.scaled, o.MeetAfter)
 	p.settleMeeting()
 	p.roles = p.findRoles()
 	p.medians = rankMedians(p.matrix)

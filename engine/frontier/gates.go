@@ -51,6 +51,9 @@ type EventGates struct {
 // LeaderGates decide when one rank is surely the latest: its gap to the second
 // exceeds both the absolute and the relative tolerance.
 type LeaderGates struct {
+	// GapAbs is literal in labels of the step cut, as in the paper. Elsewhere it
+	// is the tolerance of a step of 200 ms, and scales with the step: 1 ms of 3
+	// is a straggler, and 1 ms of 30 s is noise.
 	GapAbs     Nanoseconds `yaml:"gap_abs" json:"gap_abs"`
 	GapRel     float64     `yaml:"gap_rel" json:"gap_rel"` // of the frontier
 	SwitchRate float64     `yaml:"switch_rate_max" json:"switch_rate_max"`
@@ -97,6 +100,23 @@ func DefaultGates() Gates {
 		LagShare: 0.50, DenominatorFloor: Nanoseconds(time.Millisecond),
 		Meeting: MeetingGates{Slope: -0.5, Confidence: 0.99, Significance: 0.01},
 	}
+}
+
+const (
+	// gateStep is the step for which absolute gates are given: those of the
+	// paper's jobs take 190 to 355 ms.
+	gateStep = int64(200 * time.Millisecond)
+	// resolvedStep is the shortest step of which a percentage can be told: the
+	// unit of all times, one nanosecond, is 1 % of it.
+	resolvedStep = 100
+)
+
+// scaledTo is the gates for steps of a typical length, in nanoseconds: what is
+// decided with them is the same when all times are longer by any factor.
+func (g Gates) scaledTo(step int64, steps int) Gates {
+	g.Leader.GapAbs = Nanoseconds(float64(g.Leader.GapAbs) * float64(step) / float64(gateStep))
+	g.DenominatorFloor = min(g.DenominatorFloor, Nanoseconds(saturated(int64(steps), resolvedStep)))
+	return g
 }
 
 // Validate refuses gates that mean nothing, naming the gate as the YAML file

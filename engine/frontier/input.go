@@ -162,7 +162,7 @@ func (p *plan) meetWithinPeers(groups []roleGroup) bool {
 		if len(g.columns) < 2 {
 			return false
 		}
-		return findMeeting(newRows(p.w.Select(g.columns)), p.gates, "").Evidence == MeetingShown
+		return findMeeting(newRows(p.w.Select(g.columns)), p.scaled, "").Evidence == MeetingShown
 	})
 }
 
@@ -196,7 +196,7 @@ func (p *plan) clusters(spent *waits, rows int, gate int64) bool {
 		stages int
 		apart  int64
 	}
-	least := saturated(int64(p.w.Steps()), int64(p.gates.Leader.GapAbs))
+	least := saturated(int64(p.w.Steps()), int64(p.scaled.Leader.GapAbs))
 	seen := map[string]sides{}
 	order := make([]int, spent.ranks)
 	for i := range rows {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -230,7 +231,7 @@ func tiedCulprits(r *Result) bool {
 }
 
 // TestScaling: times k scale every time by exactly k and leave every share and
-// label alone, when the absolute gates scale along.
+// label alone; in the step cut, when the absolute gates scale along.
 func TestScaling(t *testing.T) {
 	eachRandomWindow(t, func(t *testing.T, _ *rand.Rand, w *trace.Window) {
 		const k = 7
@@ -242,10 +243,12 @@ func TestScaling(t *testing.T) {
 		for i := range big.Wall {
 			big.Wall[i] *= k
 		}
-		g := DefaultGates()
-		g.Leader.GapAbs *= k
-		g.DenominatorFloor *= k
 		for _, cut := range []Cut{CutStep, CutCarried} {
+			g := DefaultGates()
+			if cut == CutStep {
+				g.Leader.GapAbs *= k
+				g.DenominatorFloor *= k
+			}
 			a, b := mustAnalyze(t, w, Options{Cut: cut}).Main, mustAnalyze(t, &big, Options{Cut: cut, Gates: &g}).Main
 			if b.Makespan != k*a.Makespan || !slices.Equal(a.Labels, b.Labels) || !slices.Equal(a.Routing, b.Routing) {
 				t.Fatalf("cut %v: %d %v %v, scaled %d %v %v", cut, a.Makespan, a.Labels, a.Routing, b.Makespan, b.Labels, b.Routing)
@@ -260,6 +263,37 @@ func TestScaling(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestAnswersScaleWithTheStep: the same job in steps from 2 µs to 200 s gets
+// the same answer, whatever the unit of time resolves of it.
+func TestAnswersScaleWithTheStep(t *testing.T) {
+	w := simulated(t, func(s *simulate.Spec) {
+		s.Faults = []simulate.Fault{{Family: simulate.Data, Delay: 40, Ranks: []int{3}}}
+	})
+	w.Side = nil // its values are milliseconds, and stay what they are
+	want := mustAnalyze(t, w, Options{}).Main
+	for _, factor := range []float64{1e-5, 1e-4, 1e-3, 0.0187, 0.1, 1, 10, 100, 1000} {
+		t.Run(fmt.Sprintf("times %g", factor), func(t *testing.T) {
+			scaled := *w
+			scaled.Durations, scaled.Wall = slices.Clone(w.Durations), slices.Clone(w.Wall)
+			for i, d := range scaled.Durations {
+				scaled.Durations[i] = int64(math.Round(factor * float64(d)))
+			}
+			for i, d := range scaled.Wall {
+				scaled.Wall[i] = int64(math.Round(factor * float64(d)))
+			}
+			got := mustAnalyze(t, &scaled, Options{}).Main
+			if len(got.Culprits) == 0 || got.Meeting.Name != want.Meeting.Name || got.Meeting.Evidence != want.Meeting.Evidence || !slices.Equal(got.Labels, want.Labels) {
+				t.Fatalf("meeting %v %s labels %v culprits %v, want %v %s %v", got.Meeting.Evidence, got.Meeting.Name, got.Labels, got.Culprits, want.Meeting.Evidence, want.Meeting.Name, want.Labels)
+			}
+			a, b := got.Culprits[0], want.Culprits[0]
+			part, expected := float64(a.Explained)/float64(got.Makespan), float64(b.Explained)/float64(want.Makespan)
+			if a.Rank != b.Rank || a.Stage != b.Stage || a.Steps != b.Steps || math.Abs(part-expected) > 0.01 || math.Abs(a.Gain-b.Gain) > 0.01 {
+				t.Errorf("culprit %+v with %.4f, want %+v with %.4f", a, part, b, expected)
+			}
+		})
+	}
 }
 
 // TestDuplicateRank: a copy of a rank changes no frontier; merging two

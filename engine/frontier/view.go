@@ -40,6 +40,17 @@ func newRows(w *trace.Window) *rows {
 	return m
 }
 
+// typicalStep is the median over steps of what the median rank takes, stage by
+// stage, in nanoseconds. O(T·S).
+func (m *rows) typicalStep() int64 {
+	S := len(m.names)
+	steps := make([]int64, m.w.Steps())
+	for i, mid := range m.middles {
+		steps[i/S] += mid.median()
+	}
+	return medianInt(steps)
+}
+
 // closeSteps fills the residual, and the closure of the worst rank
 // (StageFrontier, App. A): a mean over ranks would hide one bad rank by 1/R.
 func (m *rows) closeSteps() {

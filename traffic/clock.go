@@ -4,12 +4,13 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/clock"
 	"github.com/sfstat/sfstat/engine/comm"
 )
 
 // fit is how the clock of an export runs against that of the first.
 type fit struct {
-	comm.Clock
+	clock.Clock
 	known bool
 }
 
@@ -40,15 +41,15 @@ func (a *assembly) clocks() {
 		return
 	}
 	ends := a.endsByExport()
-	a.r.fits[reference] = fit{known: true, Clock: comm.Clock{Epoch: earliest(ends[reference])}}
+	a.r.fits[reference] = fit{known: true, Clock: clock.Clock{Epoch: earliest(ends[reference])}}
 	for queue := []int{reference}; len(queue) > 0; queue = queue[1:] {
 		from := queue[0]
 		for e := range n {
 			if a.r.fits[e].known {
 				continue
 			}
-			if c, err := comm.Fit(meetingsOf(ends[from], ends[e])); err == nil {
-				a.r.fits[e] = fit{known: true, Clock: chain(a.r.fits[from].Clock, c)}
+			if c, err := clock.Fit(meetingsOf(ends[from], ends[e])); err == nil {
+				a.r.fits[e] = fit{known: true, Clock: a.r.fits[from].Then(c)}
 				queue = append(queue, e)
 			}
 		}
@@ -61,7 +62,7 @@ func (a *assembly) clocks() {
 		if e := a.r.Ranks[i].Export; e != None {
 			f := &a.r.fits[e]
 			a.r.Clocks = append(a.r.Clocks, Clock{Rank: i, Export: e, Known: f.known, Offset: f.Offset, Drift: f.Drift, At: f.Epoch,
-				Residual: f.Residual, Meetings: f.Meetings})
+				Residual: f.Residual, Meetings: f.Points})
 		}
 	}
 }
@@ -74,15 +75,6 @@ func (a *assembly) beginning(export int) int64 {
 		first = min(first, all[i].First)
 	}
 	return first
-}
-
-// chain is the clock that runs as b against a clock that runs as a against the first.
-func chain(a, b comm.Clock) comm.Clock {
-	c := b
-	c.Epoch = a.First(b.Epoch)
-	c.Offset = b.Offset + a.AheadAt(c.Epoch)
-	c.Drift = (1+a.Drift)*(1+b.Drift) - 1
-	return c
 }
 
 // moment is when a collective ended on the clock of an export: the mean over its ranks
@@ -139,14 +131,14 @@ func (a *assembly) endsByExport() []map[meetingKey]moment {
 
 // meetingsOf are what two exports ended together. The ranks' ends scatter alike
 // and by themselves, so that a mean of many tells more.
-func meetingsOf(first, second map[meetingKey]moment) (list []comm.Meeting) {
+func meetingsOf(first, second map[meetingKey]moment) (list []clock.Point) {
 	for key, here := range first {
 		if there, ok := second[key]; ok {
-			list = append(list, comm.Meeting{At: here.at, Ahead: there.at - here.at,
+			list = append(list, clock.Point{At: here.at, Ahead: there.at - here.at,
 				Weight: float64(here.ranks*there.ranks) / float64(here.ranks+there.ranks)})
 		}
 	}
-	slices.SortFunc(list, func(x, y comm.Meeting) int { return cmp.Or(cmp.Compare(x.At, y.At), cmp.Compare(x.Ahead, y.Ahead)) })
+	slices.SortFunc(list, func(x, y clock.Point) int { return cmp.Or(cmp.Compare(x.At, y.At), cmp.Compare(x.Ahead, y.Ahead)) })
 	return list
 }
 
@@ -166,7 +158,7 @@ func (r *Result) OnFirstClock(rank int, t int64) (at int64, known bool) {
 	if e == None || !r.fits[e].known {
 		return 0, false
 	}
-	return r.fits[e].First(t), true
+	return r.fits[e].Reference(t), true
 }
 
 // GroupOf is the communicator that a side, an index of Log.Communicators, belongs to.
@@ -178,5 +170,5 @@ func (r *Result) GroupOf(side int) (communicator int, ok bool) {
 // firstTime brings a time of an export to the clock of the first; ok is false where the clocks do not compare.
 func (a *assembly) firstTime(export int, t int64) (int64, bool) {
 	f := &a.r.fits[export]
-	return f.First(t), f.known
+	return f.Reference(t), f.known
 }

@@ -6,8 +6,8 @@ import (
 	"gonum.org/v1/gonum/mathext"
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/sfstat/sfstat/engine/internal/order"
 	"github.com/sfstat/sfstat/engine/internal/student"
+	"github.com/sfstat/sfstat/internal/robust"
 )
 
 // estimate is a statistic with its intervals, from resamples that are nil for a
@@ -156,7 +156,7 @@ func signRank(n int, p float64) int {
 func quantile(x []float64, p float64) float64 {
 	at := p * float64(len(x)-1)
 	k := int(at)
-	a := order.Select(x, k)
+	a := robust.Select(x, k)
 	if at == float64(k) || math.IsInf(a, 0) {
 		return a
 	}

@@ -1,6 +1,5 @@
 // Package comm puts together what single processes say of communication: which of
-// their communicators are the same one, which global rank a process is, and how far
-// the clocks of hosts are apart.
+// their communicators are the same one, and which global rank a process is.
 //
 // A process knows a communicator by a pointer, its own rank in it and its size. What is
 // equal on all members is commId, a hash of the id that they were made with, from NCCL 2.16 on. A
@@ -8,10 +7,7 @@
 // so-manieth child, with the same colour.
 package comm
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // None is the index of nothing.
 const None = -1
@@ -169,12 +165,3 @@ func (c *Communicator) Members(sides []Side) []int {
 	}
 	return list
 }
-
-// sortedBy is a sorted copy.
-func sortedBy[T any](list []T, order func(a, b T) int) []T {
-	out := slices.Clone(list)
-	slices.SortStableFunc(out, order)
-	return out
-}
-
-func byTime(a, b Meeting) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Ahead, b.Ahead)) }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -69,7 +70,7 @@ func (a *accounting) gains() (static, synced []int64) {
 		if meets == nil || a.o.Baseline == Reference {
 			continue
 		}
-		m := medianInt(a.waits.medians[i])
+		m := robust.MedianTime(slices.Clone(a.waits.medians[i]))
 		if productive.perRow != nil {
 			productive.perRow[i] = m
 		} else {
@@ -175,7 +176,7 @@ func (a *accounting) stage(name string, rows []int) Stage {
 	s.Share = a.ratio(s.Advance)
 	steps := int64(a.v.steps * len(rows))
 	tolerance := max(saturated(steps, int64(a.gates.Leader.GapAbs)), int64(a.gates.Leader.GapRel*float64(frontier)))
-	least := minInt(slack)
+	least := slices.Min(slack)
 	for r, x := range slack {
 		if x-least <= tolerance && a.v.ranks() > 1 {
 			s.Latest = append(s.Latest, a.w.Ranks[r].ID)

@@ -2,6 +2,8 @@ package frontier
 
 import (
 	"slices"
+
+	"github.com/sfstat/sfstat/internal/robust"
 )
 
 // blame listens to a timeline and charges the time for which the group waited
@@ -28,9 +30,9 @@ type blame struct {
 	peerOf    []int   // [rank] → peers
 	tolerance int64
 
-	rows    []stretch      // rows since the last meeting of all ranks
-	busy    [][]int64      // [row] productive time, for rows in which some ranks met
-	middles map[int]middle // of this meeting's rows, by row and set of peers; filled on demand
+	rows    []stretch             // rows since the last meeting of all ranks
+	busy    [][]int64             // [row] productive time, for rows in which some ranks met
+	middles map[int]robust.Middle // of this meeting's rows, by row and set of peers; filled on demand
 	late    []lateRank
 	values  []int64
 	scratch []int64
@@ -72,7 +74,7 @@ type lateRank struct {
 func newBlame(v *view, peerOf []int, tolerance int64) *blame {
 	R := v.ranks()
 	b := &blame{v: v, peerOf: peerOf, tolerance: tolerance, busy: make([][]int64, len(v.order)),
-		values: make([]int64, R), scratch: make([]int64, R), charges: map[cell]*charge{}, middles: map[int]middle{}, groups: make([]suspicion, len(v.groups))}
+		values: make([]int64, R), scratch: make([]int64, R), charges: map[cell]*charge{}, middles: map[int]robust.Middle{}, groups: make([]suspicion, len(v.groups))}
 	for r, p := range peerOf {
 		for len(b.peers) <= p {
 			b.peers = append(b.peers, nil)
@@ -88,7 +90,7 @@ func (b *blame) work(t, i int, _ []int64) { b.rows = append(b.rows, stretch{t: t
 // waited there for one of them arrive late without being slow.
 func (b *blame) meet(_, _ int, x, _ []int64, g *gathering) {
 	if g.whole() {
-		b.settle(x, maxInt(x))
+		b.settle(x, slices.Max(x))
 		b.rows = b.rows[:0]
 	}
 }
@@ -102,7 +104,7 @@ func (b *blame) productive(t, i int, c []int64) {
 
 func (b *blame) end(_ int, x []int64) {
 	if slices.ContainsFunc(b.rows, func(s stretch) bool { return !s.busy }) {
-		b.settle(x, maxInt(x))
+		b.settle(x, slices.Max(x))
 	}
 	b.rows = b.rows[:0]
 }
@@ -169,7 +171,7 @@ func (b *blame) punctualLast(x []int64) int64 {
 		b.values[k] = x[b.late[k].rank]
 		x[b.late[k].rank] = minInt64
 	}
-	last := maxInt(x)
+	last := slices.Max(x)
 	for k := range b.late {
 		x[b.late[k].rank] = b.values[k]
 	}
@@ -231,9 +233,9 @@ func (b *blame) findLate(x []int64) (punctual int64) {
 		for k, r := range columns {
 			b.values[k] = x[r]
 		}
-		mid := middleOf(b.values[:len(columns)], b.scratch)
+		mid := robust.MiddleOf(b.values[:len(columns)], b.scratch)
 		for _, r := range columns {
-			lag := x[r] - mid.without(x[r])
+			lag := x[r] - mid.Without(x[r])
 			if lag > b.tolerance {
 				b.late = append(b.late, lateRank{rank: r, lag: lag})
 				punctual = max(punctual, x[r]-lag)
@@ -274,7 +276,7 @@ func (b *blame) measure(l *lateRank) {
 	l.excess, l.total = make([]int64, len(b.v.groups)), 0
 	for k, at := range b.rows {
 		d := b.durations(at)[l.rank]
-		l.excess[b.v.group[at.row]] += d - b.middle(k, l.rank).without(d)
+		l.excess[b.v.group[at.row]] += d - b.middle(k, l.rank).Without(d)
 	}
 	for g, e := range l.excess {
 		l.excess[g] = max(0, e)
@@ -287,7 +289,7 @@ func (b *blame) measure(l *lateRank) {
 
 // middle is the middle of the k-th row since the last meeting among the peers
 // of a rank.
-func (b *blame) middle(k, rank int) middle {
+func (b *blame) middle(k, rank int) robust.Middle {
 	if len(b.peers) == 1 && !b.rows[k].busy {
 		return b.v.middle(b.rows[k].t, b.rows[k].row)
 	}
@@ -301,10 +303,10 @@ func (b *blame) middle(k, rank int) middle {
 }
 
 // among is the middle of the values of a rank and its peers.
-func (b *blame) among(rank int, v []int64) middle {
+func (b *blame) among(rank int, v []int64) robust.Middle {
 	columns := b.peers[b.peerOf[rank]]
 	for k, r := range columns {
 		b.values[k] = v[r]
 	}
-	return middleOf(b.values[:len(columns)], b.scratch)
+	return robust.MiddleOf(b.values[:len(columns)], b.scratch)
 }

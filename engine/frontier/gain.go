@@ -1,5 +1,11 @@
 package frontier
 
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/internal/robust"
+)
+
 // base is what the durations of each row are clipped to: one value per row, or
 // one per row and rank.
 type base struct {
@@ -32,7 +38,7 @@ func rankMedians(m *rows) [][]int64 {
 				}
 			}
 			for r := lo; r < hi; r++ {
-				out[s][r] = medianInPlace(block[(r-lo)*T : (r-lo+1)*T])
+				out[s][r] = robust.MedianTime(block[(r-lo)*T : (r-lo+1)*T])
 			}
 		}
 	})
@@ -43,7 +49,7 @@ func rankMedians(m *rows) [][]int64 {
 func cohortMedians(ranks [][]int64) []int64 {
 	out := make([]int64, len(ranks))
 	for i, m := range ranks {
-		out[i] = medianOf(m, make([]int64, len(m)))
+		out[i] = robust.MedianTimeOf(m, make([]int64, len(m)))
 	}
 	return out
 }
@@ -120,7 +126,7 @@ func (s *savings) meet(_, _ int, x, _ []int64, at *gathering) {
 }
 
 func (s *savings) end(_ int, x []int64) {
-	last := maxInt(x)
+	last := slices.Max(x)
 	for g, early := range s.early {
 		s.saved[g] += last - latestWithout(x, early)
 		clear(early)

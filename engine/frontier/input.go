@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -176,7 +177,7 @@ func groupsDiffer(spent *waits, groups []roleGroup, rows int, gate int64) bool {
 			for k, r := range g.columns {
 				values[k] = spent.of(i)[r]
 			}
-			m := medianInt(values)
+			m := robust.MedianTime(values)
 			low, high = min(low, m), max(high, m)
 		}
 		if high-low > gate {
@@ -292,7 +293,7 @@ func summarize(v *view, c trace.SideChannel, stages []int, makespan int64) *Devi
 			others = append(others, int64(device[r]))
 		}
 	}
-	d.Peers = float64(medianInt(others))
+	d.Peers = float64(robust.MedianTime(others))
 	if len(others) > 0 {
 		d.Excess = d.Time - d.Peers
 	}

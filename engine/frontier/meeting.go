@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -119,7 +120,7 @@ func collapsing(v *view, boundaries []Boundary, g Gates) int {
 	before, after := stageLeads(v)
 	for i := range boundaries {
 		b := &boundaries[i]
-		b.Before, b.After = medianInt(before[i]), medianInt(after[i])
+		b.Before, b.After = robust.MedianTime(slices.Clone(before[i])), robust.MedianTime(slices.Clone(after[i]))
 		worst, late := 0.0, 0
 		for t, lead := range before[i] {
 			if lead > saturated(2, int64(g.Leader.GapAbs)) {
@@ -289,8 +290,8 @@ func stageLeads(v *view) (before, after [][]int64) {
 			previous[i][r] = p + d[r]
 		}
 		if t > 0 {
-			before[i] = append(before[i], maxInt(from)-medianOf(from, scratch))
-			after[i] = append(after[i], maxInt(to)-medianOf(to, scratch))
+			before[i] = append(before[i], slices.Max(from)-robust.MedianTimeOf(from, scratch))
+			after[i] = append(after[i], slices.Max(to)-robust.MedianTimeOf(to, scratch))
 		}
 	})
 	return before, after

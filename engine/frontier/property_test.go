@@ -490,33 +490,6 @@ func TestClosureAgainstOracle(t *testing.T) {
 	}
 }
 
-// TestOrderStatistics compares the partial sort with a full one.
-func TestOrderStatistics(t *testing.T) {
-	rng := rand.New(rand.NewPCG(5, 5))
-	for range 3000 {
-		n := 1 + rng.IntN(70)
-		v := make([]int64, n)
-		for i := range v {
-			v[i] = int64(rng.IntN(1 + rng.IntN(100)))
-		}
-		sorted := slices.Clone(v)
-		slices.Sort(sorted)
-		m := middleOf(v, make([]int64, n))
-		if want := mean2(sorted[(n-1)/2], sorted[n/2]); m.median() != want {
-			t.Fatalf("median of %v is %d, want %d", v, m.median(), want)
-		}
-		i := rng.IntN(n)
-		rest := slices.Delete(slices.Clone(v), i, i+1)
-		if len(rest) == 0 {
-			continue
-		}
-		slices.Sort(rest)
-		if got, want := m.without(v[i]), mean2(rest[(len(rest)-1)/2], rest[len(rest)/2]); got != want {
-			t.Fatalf("median of %v without %d is %d, want %d", v, v[i], got, want)
-		}
-	}
-}
-
 func TestCore(t *testing.T) {
 	for _, R := range []int{1, 3, 8, 13, 32, 1000, 2048, 2051} {
 		w := randomWindow(rand.New(rand.NewPCG(1, 1)), 10, 6, R)

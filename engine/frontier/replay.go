@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -163,7 +164,7 @@ func (w *waits) meet(_, i int, x, d []int64, g *gathering) {
 
 func (w *waits) productive(t, i int, c []int64) {
 	w.work(t, i, c)
-	w.medians[i] = append(w.medians[i], medianOf(c, w.scratch))
+	w.medians[i] = append(w.medians[i], robust.MedianTimeOf(c, w.scratch))
 }
 
 func (w *waits) end(int, []int64) {}

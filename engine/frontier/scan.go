@@ -1,5 +1,11 @@
 package frontier
 
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/internal/robust"
+)
+
 // tally is what one pass over a view sums for one row. Times are nanoseconds,
 // summed over the steps.
 type tally struct {
@@ -46,7 +52,7 @@ func scan(v *view, g LeaderGates, visit func(boundary)) account {
 	}
 	prefix, scratch, begin := make([]int64, R), make([]int64, R), make([]int64, R)
 	copy(prefix, v.start)
-	frontier := maxInt(prefix)
+	frontier := slices.Max(prefix)
 	start := frontier
 	for t := range v.steps {
 		if v.cut != CutCarried {
@@ -54,18 +60,18 @@ func scan(v *view, g LeaderGates, visit func(boundary)) account {
 			frontier, start = 0, 0
 		}
 		copy(begin, prefix)
-		lag := frontier - medianOf(prefix, scratch)
+		lag := frontier - robust.MedianTimeOf(prefix, scratch)
 		for i := range S {
 			row := v.row(t, i)
 			k := &acc.rows[i]
-			k.addRow(row, v.middle(t, i).median())
+			k.addRow(row, v.middle(t, i).Median())
 			addMax(prefix, row)
 			b := boundary{step: t, row: i, prefix: prefix}
 			var second int64
 			b.frontier, second, b.leader = topTwo(prefix)
 			b.advance, frontier = b.frontier-frontier, b.frontier
 			b.gap = b.frontier - second
-			b.lag = b.frontier - medianOf(prefix, scratch)
+			b.lag = b.frontier - robust.MedianTimeOf(prefix, scratch)
 			b.since = b.frontier - start
 			b.confident = R > 1 && b.gap > g.tolerance(b.since)
 			k.addBoundary(b, b.lag-lag)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -13,8 +14,8 @@ import (
 type rows struct {
 	w        *trace.Window
 	names    []string
-	residual []int64  // [step][rank]; nil without wall time
-	middles  []middle // [step][stage] of the row over all ranks
+	residual []int64         // [step][rank]; nil without wall time
+	middles  []robust.Middle // [step][stage] of the row over all ranks
 	quality  Quality
 }
 
@@ -28,12 +29,12 @@ func newRows(w *trace.Window) *rows {
 		m.closeSteps()
 	}
 	S := len(m.names)
-	m.middles = make([]middle, w.Steps()*S)
+	m.middles = make([]robust.Middle, w.Steps()*S)
 	inParallel(w.Steps(), func(from, to int) {
 		scratch := make([]int64, len(w.Ranks))
 		for t := from; t < to; t++ {
 			for s := range S {
-				m.middles[t*S+s] = middleOf(m.at(t, s), scratch)
+				m.middles[t*S+s] = robust.MiddleOf(m.at(t, s), scratch)
 			}
 		}
 	})
@@ -46,9 +47,9 @@ func (m *rows) typicalStep() int64 {
 	S := len(m.names)
 	steps := make([]int64, m.w.Steps())
 	for i, mid := range m.middles {
-		steps[i/S] += mid.median()
+		steps[i/S] += mid.Median()
 	}
-	return medianInt(steps)
+	return robust.MedianTime(steps)
 }
 
 // closeSteps fills the residual, and the closure of the worst rank
@@ -164,7 +165,7 @@ func (v *view) row(t, i int) []int64 {
 }
 
 // middle is the middle of row i in step t of the cut.
-func (v *view) middle(t, i int) middle {
+func (v *view) middle(t, i int) robust.Middle {
 	at := v.order[i]
 	return v.middles[(t+at.shift)*len(v.names)+at.stage]
 }

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/sfstat/sfstat/engine/internal/order"
+	"github.com/sfstat/sfstat/internal/robust"
 )
 
 // rowsAtOnce rows of distances are computed together: each row of counts that
@@ -109,7 +109,7 @@ func (m *matrix) finish(i int, gaps, chosen []int64) []int64 {
 	}
 	mean := float64(sum) / (float64(one) * float64(len(chosen)))
 	h := len(chosen) / 2
-	upper := order.Select(chosen, h)
+	upper := robust.Select(chosen, h)
 	lower := upper
 	if len(chosen)%2 == 0 {
 		lower = slices.Max(chosen[:h])

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/sfstat/sfstat/engine/internal/order"
+	"github.com/sfstat/sfstat/internal/robust"
 )
 
 // Test is the permutation test of one worker. Its null: within every step, the
@@ -287,7 +287,7 @@ func (d *departures) raise(f []int32) {
 			d.column = append(d.column, x)
 		}
 	}
-	median := order.Select(d.column, (len(d.column)-1)/2)
+	median := robust.Select(d.column, (len(d.column)-1)/2)
 	for label, x := range f {
 		if !d.absent[label] {
 			d.result[label] = max(d.result[label], x-median, median-x)

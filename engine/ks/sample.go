@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/sfstat/sfstat/engine/internal/order"
+	"github.com/sfstat/sfstat/internal/robust"
 )
 
 // autoPoints is how many windows Options.Window 0 aims at.
@@ -99,7 +99,7 @@ func autoWindow(times []int64) int64 {
 	for i := 0; i < len(times); i += every {
 		some = append(some, times[i])
 	}
-	return max(1, order.Select(some, (len(some)-1)*99/100)/autoPoints)
+	return max(1, robust.Select(some, (len(some)-1)*99/100)/autoPoints)
 }
 
 // number replaces times by the ranks of their windows among those occupied.

@@ -3,7 +3,7 @@ package whatif
 import (
 	"slices"
 
-	"github.com/sfstat/sfstat/engine/internal/order"
+	"github.com/sfstat/sfstat/internal/robust"
 )
 
 // findIdeal sets the ideal duration of every node: of its kind, or of its kind
@@ -61,7 +61,7 @@ func mean(values []int64) int64 {
 // rounded like mean.
 func median(values []int64) int64 {
 	n := len(values)
-	upper := order.Select(values, n/2)
+	upper := robust.Select(values, n/2)
 	if n%2 == 1 {
 		return upper
 	}

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/sfstat/sfstat/engine/internal/order"
+	"github.com/sfstat/sfstat/internal/robust"
 )
 
 // ErrTooFew is fewer values than a method can score.
@@ -183,7 +183,7 @@ func median(y []float64, memory *scratch) float64 {
 // middle is the k-th smallest of s and the two that follow it, which may be +Inf
 // where there are none. It reorders s.
 func middle(s []float64, k int) (a, b, c float64) {
-	a = order.Select(s, k)
+	a = robust.Select(s, k)
 	b, c = math.Inf(1), math.Inf(1)
 	for _, v := range s[k+1:] {
 		switch {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/align"
 	"github.com/sfstat/sfstat/engine/bootstrap"
-	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/engine/clock"
 	"github.com/sfstat/sfstat/engine/volume"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
@@ -210,7 +210,7 @@ const (
 func clocksBack(s *sampler) (finding, error) {
 	return noneOf(repeat(s, s.Simulated, func(rng *rand.Rand) (bool, error) {
 		offset, drift := rng.Int64N(2e9)-1e9, (2*rng.Float64()-1)*1e-4
-		var meetings []comm.Meeting
+		var meetings []clock.Point
 		begin := int64(1e18)
 		for i := range 100 + rng.IntN(200) {
 			at := int64(i) * 10 * millisecond
@@ -218,9 +218,9 @@ func clocksBack(s *sampler) (finding, error) {
 			if rng.IntN(20) == 0 {
 				ahead += rng.Int64N(10 * millisecond)
 			}
-			meetings = append(meetings, comm.Meeting{At: begin + at, Ahead: ahead})
+			meetings = append(meetings, clock.Point{At: begin + at, Ahead: ahead})
 		}
-		c, err := comm.Fit(meetings)
+		c, err := clock.Fit(meetings)
 		if err != nil {
 			return false, err
 		}

@@ -1,6 +1,4 @@
-// Package order finds order statistics: the value at a position of the sorted
-// values, without sorting them all.
-package order
+package robust
 
 import (
 	"cmp"
@@ -8,7 +6,7 @@ import (
 )
 
 const (
-	few = 12 // values that are sorted rather than divided
+	few = 12 // values that are sorted and not divided
 
 	// A division is bad that leaves more than 7 of 8 values; the rest is sorted
 	// after so many.

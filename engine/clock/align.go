@@ -1,0 +1,295 @@
+package clock
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Reading is what one clock showed when something ended on all that took part.
+type Reading struct {
+	Clock int
+	At    int64
+}
+
+// Entry is one member's part in a synchronisation point.
+type Entry struct {
+	Clock int
+	Enter int64
+	// Left is a moment at which the member had left: its exit, or the next thing
+	// that it entered. Unknown where nothing tells.
+	Left int64
+}
+
+// Unknown stands for an Entry.Left or a Placed.HalfWidth that nothing tells.
+const Unknown int64 = math.MaxInt64
+
+// Message is sent on one clock and received on another.
+type Message struct {
+	From, To       int
+	Sent, Received int64
+}
+
+// Events are what clocks have read together; clocks are numbered from 0.
+type Events struct {
+	Ends     [][]Reading // each of one collective, on the device
+	Syncs    [][]Entry   // each of one synchronisation point that lets nobody go on before all have entered
+	Messages []Message
+	Hosts    []string // by clock; those of one host show the same time unless bounds exclude it; nil, "": not known
+}
+
+// Placed is a clock on the time of a run: that of the first clock of those that
+// compare with each other, directly or over others.
+type Placed struct {
+	Clock
+	By           int   // the clock that it was compared with; −1: with none, it is taken as it is
+	Bounds       int   // bounds that place it, where no end does
+	HalfWidth    int64 // ns that it may be off, either way, by its bounds and those of By; Unknown: bounds of one direction alone
+	Contradicted int   // bounds that no straight clock keeps
+}
+
+// Compared reports whether anything says how the clock runs.
+func (p *Placed) Compared() bool { return p.By >= 0 }
+
+// Align places n clocks. One after the other is compared with one that has been
+// placed before, of which it shares most ends, or, where no clock shares any,
+// most bounds. What is not of a clock from 0 to n−1 is left out. O(n² + e log e)
+// for e readings, entries and messages.
+func Align(n int, e Events) []Placed {
+	a := newAligner(n, e)
+	out := make([]Placed, n)
+	for range n {
+		clock, reference := a.next()
+		out[clock].By = reference
+		if reference >= 0 {
+			a.compare(out, clock, reference)
+		}
+		a.place(clock)
+	}
+	return out
+}
+
+// pair is a clock and the one that it is compared with.
+type pair struct{ clock, reference int }
+
+// aligner is what clocks share.
+type aligner struct {
+	e        Events
+	placed   []bool
+	ends     sharing
+	bounds   sharing        // synchronisation points, then messages
+	messages map[pair][]int // by the lower number first
+}
+
+func newAligner(n int, e Events) *aligner {
+	a := &aligner{placed: make([]bool, n), messages: make(map[pair][]int), e: Events{Hosts: e.Hosts}}
+	known := func(clock int) bool { return clock >= 0 && clock < n }
+	for _, end := range e.Ends {
+		end = slices.DeleteFunc(slices.Clone(end), func(r Reading) bool { return !known(r.Clock) })
+		slices.SortStableFunc(end, func(x, y Reading) int { return cmp.Compare(x.Clock, y.Clock) })
+		a.ends.add(n, clocksOf(end, func(r Reading) int { return r.Clock }))
+		a.e.Ends = append(a.e.Ends, end)
+	}
+	for _, sync := range e.Syncs {
+		sync = merged(slices.DeleteFunc(slices.Clone(sync), func(m Entry) bool { return !known(m.Clock) }))
+		a.bounds.add(n, clocksOf(sync, func(m Entry) int { return m.Clock }))
+		a.e.Syncs = append(a.e.Syncs, sync)
+	}
+	for _, m := range e.Messages {
+		if known(m.From) && known(m.To) && m.From != m.To {
+			between := pair{min(m.From, m.To), max(m.From, m.To)}
+			a.bounds.add(n, []int{between.clock, between.reference})
+			a.messages[between] = append(a.messages[between], len(a.e.Messages))
+			a.e.Messages = append(a.e.Messages, m)
+		}
+	}
+	return a
+}
+
+// merged is one entry for each clock, in their order: the last that entered by
+// it, and the first that had left.
+func merged(sync []Entry) []Entry {
+	slices.SortStableFunc(sync, func(x, y Entry) int { return cmp.Compare(x.Clock, y.Clock) })
+	out := sync[:0]
+	for _, m := range sync {
+		if k := len(out) - 1; k >= 0 && out[k].Clock == m.Clock {
+			out[k].Enter, out[k].Left = max(out[k].Enter, m.Enter), min(out[k].Left, m.Left)
+			continue
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+func clocksOf[T any](list []T, clock func(T) int) []int {
+	out := make([]int, len(list))
+	for i, x := range list {
+		out[i] = clock(x)
+	}
+	return slices.Compact(out)
+}
+
+// sharing counts the events that clocks which are not placed share with those
+// that are: of each event, with the member that was placed first.
+type sharing struct {
+	sets [][]int
+	of   [][]int // by clock: its events
+	used []bool
+	with map[pair]int
+}
+
+func (s *sharing) add(n int, set []int) {
+	if s.of == nil {
+		s.of, s.with = make([][]int, n), make(map[pair]int)
+	}
+	for _, clock := range set {
+		s.of[clock] = append(s.of[clock], len(s.sets))
+	}
+	s.sets, s.used = append(s.sets, set), append(s.used, false)
+}
+
+func (s *sharing) place(clock int, placed []bool) {
+	if s.of == nil {
+		return
+	}
+	for _, i := range s.of[clock] {
+		if s.used[i] {
+			continue
+		}
+		s.used[i] = true
+		for _, other := range s.sets[i] {
+			if !placed[other] {
+				s.with[pair{other, clock}]++
+			}
+		}
+	}
+	for k := range s.with {
+		if k.clock == clock {
+			delete(s.with, k)
+		}
+	}
+}
+
+// most is the clock to place next and the placed one that it shares most with.
+func (s *sharing) most() (p pair, ok bool) {
+	most := 0
+	for k, n := range s.with {
+		if n > most || n == most && (k.clock < p.clock || k.clock == p.clock && k.reference < p.reference) {
+			p, most = k, n
+		}
+	}
+	return p, most > 0
+}
+
+func (a *aligner) place(clock int) {
+	a.placed[clock] = true
+	a.ends.place(clock, a.placed)
+	a.bounds.place(clock, a.placed)
+}
+
+// next is the clock to place next, and the one to compare it with, −1: none.
+func (a *aligner) next() (clock, reference int) {
+	if p, ok := a.ends.most(); ok {
+		return p.clock, p.reference
+	}
+	if p, ok := a.bounds.most(); ok {
+		return p.clock, p.reference
+	}
+	return slices.Index(a.placed, false), -1
+}
+
+// compare places a clock by one that is placed.
+func (a *aligner) compare(out []Placed, clock, reference int) {
+	by := out[reference]
+	if points := a.points(clock, reference, by.Clock); len(points) > 0 {
+		out[clock].Clock, out[clock].HalfWidth = byEnds(points), by.HalfWidth
+		return
+	}
+	b := a.boundsOf(clock, reference, by.Clock)
+	p := &out[clock]
+	p.Bounds = b.len()
+	if p.Bounds == 0 { // of synchronisation points that nobody is known to have left
+		p.By = -1
+		return
+	}
+	f, both := b.fit()
+	oneHost := a.e.Hosts != nil && a.e.Hosts[clock] != "" && a.e.Hosts[clock] == a.e.Hosts[reference]
+	switch same := b.against(by.Clock); {
+	case oneHost && same == 0:
+		p.Clock, p.HalfWidth = by.Clock, by.HalfWidth
+	case both:
+		p.Clock, p.HalfWidth, p.Contradicted = f.Clock, plus(f.halfWidth, by.HalfWidth), f.contradicted
+	default:
+		p.Clock, p.HalfWidth = by.Clock, Unknown
+		p.Offset = b.clamp(by.Offset)
+	}
+}
+
+// plus is a sum that stays Unknown.
+func plus(a, b int64) int64 {
+	if a > Unknown-b {
+		return Unknown
+	}
+	return a + b
+}
+
+// points are the ends that a clock shares with one that is placed.
+func (a *aligner) points(clock, reference int, by Clock) (points []Point) {
+	if a.ends.of == nil {
+		return nil
+	}
+	of := func(r Reading, clock int) int { return cmp.Compare(r.Clock, clock) }
+	for _, i := range a.ends.of[clock] {
+		end := a.e.Ends[i]
+		if there, ok := slices.BinarySearchFunc(end, reference, of); ok {
+			here, _ := slices.BinarySearchFunc(end, clock, of)
+			common := by.Reference(end[there].At)
+			points = append(points, Point{At: common, Ahead: end[here].At - common})
+		}
+	}
+	return points
+}
+
+// boundsOf are what synchronisation points and messages say of a clock, by one
+// that is placed.
+func (a *aligner) boundsOf(clock, reference int, by Clock) *bounds {
+	b := &bounds{}
+	of := func(m Entry, clock int) int { return cmp.Compare(m.Clock, clock) }
+	for _, i := range a.bounds.of[clock] {
+		if i >= len(a.e.Syncs) {
+			break // messages
+		}
+		sync := a.e.Syncs[i]
+		there, ok := slices.BinarySearchFunc(sync, reference, of)
+		if !ok {
+			continue
+		}
+		here, _ := slices.BinarySearchFunc(sync, clock, of)
+		b.after(by, sync[there].Enter, sync[here].Left)
+		b.before(by, sync[here].Enter, sync[there].Left)
+	}
+	for _, i := range a.messages[pair{min(clock, reference), max(clock, reference)}] {
+		if m := a.e.Messages[i]; m.From == clock {
+			b.before(by, m.Sent, m.Received)
+		} else {
+			b.after(by, m.Sent, m.Received)
+		}
+	}
+	return b
+}
+
+// after says that the clock showed left no earlier than the reference's clock
+// showed entered; before, that it showed enter no later than the other left.
+func (b *bounds) after(by Clock, entered, left int64) {
+	if left != Unknown {
+		common := by.Reference(entered)
+		b.atMost(common, left-common)
+	}
+}
+
+func (b *bounds) before(by Clock, enter, left int64) {
+	if left != Unknown {
+		common := by.Reference(left)
+		b.atLeast(common, enter-common)
+	}
+}

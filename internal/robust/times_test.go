@@ -1,0 +1,47 @@
+package robust
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// TestOrderStatistics compares the partial sort with a full one.
+func TestOrderStatistics(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	for range 3000 {
+		n := 1 + rng.IntN(70)
+		v := make([]int64, n)
+		for i := range v {
+			v[i] = int64(rng.IntN(1 + rng.IntN(100)))
+		}
+		sorted := slices.Clone(v)
+		slices.Sort(sorted)
+		m := MiddleOf(v, make([]int64, n))
+		if want := mean2(sorted[(n-1)/2], sorted[n/2]); m.Median() != want {
+			t.Fatalf("median of %v is %d, want %d", v, m.Median(), want)
+		}
+		if got := MedianTimeOf(v, make([]int64, n)); got != m.Median() {
+			t.Fatalf("median of %v is %d, want %d", v, got, m.Median())
+		}
+		i := rng.IntN(n)
+		rest := slices.Delete(slices.Clone(v), i, i+1)
+		if len(rest) == 0 {
+			continue
+		}
+		slices.Sort(rest)
+		if got, want := m.Without(v[i]), mean2(rest[(len(rest)-1)/2], rest[len(rest)/2]); got != want {
+			t.Fatalf("median of %v without %d is %d, want %d", v, v[i], got, want)
+		}
+	}
+}
+
+// TestTimesBeyond: times of any size come to an end, though not to an answer.
+func TestTimesBeyond(t *testing.T) {
+	v := make([]int64, 1000)
+	for i := range v {
+		v[i] = []int64{math.MinInt64, math.MaxInt64, 0}[i%3]
+	}
+	MedianTime(v)
+}

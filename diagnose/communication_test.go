@@ -13,6 +13,7 @@ import (
 	"github.com/sfstat/sfstat/fixtures/comm/job"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/commfiles"
+	"github.com/sfstat/sfstat/internal/draws"
 	"github.com/sfstat/sfstat/traffic"
 )
 
@@ -100,8 +101,8 @@ func TestCommunicationNamesTheFault(t *testing.T) {
 func TestCommunicationFalseAlarms(t *testing.T) {
 	jobs := 0
 	for _, name := range []string{"healthy", "healthy-pipeline", "noisy", "noisy-pipeline"} {
-		for nodes, seeds := range map[int]uint64{2: 8, 4: 2} {
-			for seed := range seeds {
+		for nodes, seeds := range map[int]int{2: draws.Of(t, 2, 8), 4: draws.Of(t, 1, 2)} {
+			for seed := range uint64(seeds) {
 				jobs++
 				if v := diagnose.Communication(trafficOf(t, scenario(t, name, nodes, 100+seed), nil), frontier.DefaultGates()); len(v.Suspects) > 0 {
 					t.Errorf("%s on %d nodes, seed %d: %s", name, nodes, seed, v.Headline)

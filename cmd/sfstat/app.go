@@ -2,10 +2,16 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"os"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/sfstat/sfstat/ingest"
 )
 
 // app describes the whole command line. cli/v2 parses flags and dispatches;
@@ -17,31 +23,13 @@ func (p *program) app() *cli.App {
 		Description: "sfstat reads what a distributed training job recorded: packets (JSON Lines), window archives " +
 			"(Parquet), wide CSV, operator traces (CSV, Parquet), compressed or not, PyTorch profiler traces (JSON), Nsight Systems exports (SQLite), NCCL's debug logs and Inspector dumps, or folders of them. It says where the exposed time went, " +
 			"who made the others wait, and how sure that is.",
-		Commands: []*cli.Command{
-			p.diagnoseCommand(),
-			p.frontierCommand(),
-			p.ksCommand(),
-			p.zscoreCommand(),
-			p.blameCommand(),
-			p.whatifCommand(),
-			p.inspectCommand(),
-			p.convertCommand(),
-			p.simulateCommand(),
-			p.simulateOpsCommand(),
-			p.commCommand(),
-			p.breakdownCommand(),
-			p.compareSourcesCommand(),
-			p.overheadCommand(),
-			p.powerCommand(),
-			p.scoreCommand(),
-			p.campaignCommand(),
-			p.selfcheckCommand(),
-			p.gatesCommand(),
-			p.versionCommand(),
-			p.completionCommand(),
-			p.helpCommand(),
-			p.completeCommand(),
-		},
+		Commands: slices.Concat(
+			group("Commands", p.diagnoseCommand(), p.frontierCommand(), p.commCommand(), p.inspectCommand(), p.convertCommand()),
+			group("One method at a time", p.ksCommand(), p.zscoreCommand(), p.blameCommand(), p.whatifCommand(), p.breakdownCommand()),
+			group("Recorders", p.compareSourcesCommand(), p.overheadCommand()),
+			group("Evaluation", p.powerCommand(), p.simulateCommand(), p.simulateOpsCommand(), p.scoreCommand(), p.campaignCommand(), p.selfcheckCommand()),
+			group("This program", p.gatesCommand(), p.versionCommand(), p.completionCommand(), p.helpCommand(), p.completeCommand()),
+		),
 		Writer: p.out, ErrWriter: p.err, Reader: p.in,
 		HideHelp: true, HideVersion: true,
 		ExitErrHandler: func(*cli.Context, error) {}, // exit codes are decided in carryOut
@@ -51,9 +39,18 @@ func (p *program) app() *cli.App {
 	}
 	for _, c := range working(app) {
 		c.HideHelp = true
+		c.Before = p.noteInputs
 		c.OnUsageError = func(_ *cli.Context, err error, _ bool) error { return flagError(c, err) }
 	}
 	return app
+}
+
+// group puts commands under a heading of the help.
+func group(heading string, commands ...*cli.Command) []*cli.Command {
+	for _, c := range commands {
+		c.Category = heading
+	}
+	return commands
 }
 
 // flagError rewrites what the flag package says about a value.
@@ -73,14 +70,14 @@ func (p *program) dispatch(ctx context.Context, app *cli.App, req request) error
 	case req.version:
 		return p.writeTo("", versionText)
 	case req.help && req.command == "":
-		return p.writeTo("", func(w io.Writer) error { return appHelp(w, app) })
+		return p.writeTo("", func(w io.Writer) error { return appHelp(p.help(w), app) })
 	case req.help:
 		return p.writeTo("", func(w io.Writer) error {
 			command, _ := lookUp(app, strings.Fields(req.command))
-			return commandHelp(w, command)
+			return commandHelp(p.help(w), command)
 		})
 	case req.command == "":
-		if err := appHelp(p.err, app); err != nil {
+		if err := appHelp(p.help(p.err), app); err != nil {
 			return err
 		}
 		return badUsage("no command given")
@@ -101,14 +98,26 @@ func paths(c *cli.Context) ([]string, error) {
 	if !c.Args().Present() {
 		return nil, badUsage("needs a file or folder; - reads standard input (see sfstat %s --help)", c.Command.Name)
 	}
-	seen := make(map[string]bool)
-	for _, path := range c.Args().Slice() {
-		if path == "-" && seen[path] {
-			return nil, badUsage("standard input (-) can be read once")
+	return c.Args().Slice(), there(c.Args().Slice())
+}
+
+// there refuses paths that lead nowhere before anything is read: who typed one
+// wants to know, also beside good ones.
+func there(names []string) error {
+	var missing []error
+	for i, path := range names {
+		if path != ingest.Stdin {
+			if _, err := os.Stat(path); err != nil {
+				missing = append(missing, ingest.Unreadable(path, err))
+			}
+		} else if slices.Contains(names[:i], path) {
+			return badUsage("standard input (-) can be read once")
 		}
-		seen[path] = true
 	}
-	return c.Args().Slice(), nil
+	if n := len(missing) - 1; n > 0 {
+		return badInput(fmt.Errorf("%w; nor can %s be read", missing[0], counted(n, "other path")))
+	}
+	return badInput(errors.Join(missing...))
 }
 
 func (p *program) helpCommand() *cli.Command {
@@ -117,7 +126,7 @@ func (p *program) helpCommand() *cli.Command {
 		UsageText: "sfstat help diagnose",
 		Action: func(c *cli.Context) error {
 			if !c.Args().Present() {
-				return p.writeTo("", func(w io.Writer) error { return appHelp(w, c.App) })
+				return p.writeTo("", func(w io.Writer) error { return appHelp(p.help(w), c.App) })
 			}
 			command, after := lookUp(c.App, c.Args().Slice())
 			switch {
@@ -126,7 +135,7 @@ func (p *program) helpCommand() *cli.Command {
 			case command.isGroup() && len(after) > 0:
 				return incomplete(command, after)
 			}
-			return p.writeTo("", func(w io.Writer) error { return commandHelp(w, command) })
+			return p.writeTo("", func(w io.Writer) error { return commandHelp(p.help(w), command) })
 		},
 	}
 }

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/sfstat/sfstat/ingest"
 )
 
 // request is a command line, understood as far as the command and its flags.
@@ -34,10 +37,11 @@ func arrange(app *cli.App, args []string) (request, error) {
 			operands = append(operands, token)
 		case slices.Contains([]string{"-h", "-help", "--help"}, token):
 			req.help = true
-		case token == "--version" || token == "-version":
+		case slices.Contains([]string{"-V", "-version", "--version"}, token):
 			req.version = true
 		default:
 			use := newFlagUse(token)
+			use.detach(app)
 			if use.inline == nil && takesValue(app, use.name) {
 				if i++; i == len(rest) {
 					known, _ := lookUp(app, operands)
@@ -48,9 +52,14 @@ func arrange(app *cli.App, args []string) (request, error) {
 			flags = append(flags, use)
 		}
 	}
+	if len(operands) > 0 && app.Command(operands[0]) == nil && isPath(operands[0]) {
+		operands = slices.Insert(operands, 0, usual)
+	}
 	command, after := lookUp(app, operands)
 	req.command = command.full
 	switch {
+	case len(operands) == 0 && len(flags) == 1 && flags[0].name == "v":
+		return req, badUsage("no command given; did you mean --version?")
 	case len(operands) == 0:
 		return req, strayFlags(app, flags)
 	case command.Command == nil:
@@ -81,17 +90,22 @@ func arrange(app *cli.App, args []string) (request, error) {
 func strayFlags(app *cli.App, flags []flagUse) error {
 	for _, use := range flags {
 		if len(owners(app, use.name)) == 0 {
-			return badUsage("unknown flag %s%s", use.shown(), suggestion(use.name, allFlagNames(app), "--"))
+			return badUsage("unknown flag %s%s; see sfstat --help", use.shown(), suggestion(use.name, append(allFlagNames(app), "help", "version"), "--"))
 		}
 	}
 	return nil
 }
 
-// unknownCommand also serves those who expect that a path alone is enough.
+// usual is the command that a path without one is given to.
+const usual = "diagnose"
+
+// isPath reports whether a word where a command should be names an input. A
+// file that has the name of a command is given as ./NAME.
+func isPath(word string) bool {
+	return word == ingest.Stdin || strings.ContainsAny(word, "./"+string(filepath.Separator)) || exists(word)
+}
+
 func unknownCommand(app *cli.App, name string) error {
-	if exists(name) {
-		return badUsage("%q is not a command; to analyse it: sfstat diagnose %s", name, name)
-	}
 	return badUsage("unknown command %q%s; see sfstat --help", name, suggestion(name, visibleNames(app.Commands), ""))
 }
 
@@ -107,17 +121,30 @@ func incomplete(group named, after []string) error {
 // flagUse is a flag as it stands on the command line.
 type flagUse struct {
 	name   string
+	single bool    // one dash before it
 	inline *string // after "=", nil without
 	value  *string // the next token, nil without
 }
 
 func newFlagUse(token string) flagUse {
 	name, value, found := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(token, "-"), "-"), "=")
-	use := flagUse{name: name}
+	use := flagUse{name: name, single: !strings.HasPrefix(token, "--")}
 	if found {
 		use.inline = &value
 	}
 	return use
+}
+
+// detach takes "-oFILE" for "-o FILE", unless a flag has that name.
+func (u *flagUse) detach(app *cli.App) {
+	if !u.single || len(u.name) < 2 || len(owners(app, u.name)) > 0 || !takesValue(app, u.name[:1]) {
+		return
+	}
+	value := u.name[1:]
+	if u.inline != nil {
+		value += "=" + *u.inline
+	}
+	u.name, u.inline = u.name[:1], &value
 }
 
 // shown is the flag as a person types it.
@@ -130,7 +157,11 @@ func dashed(name string) string {
 	return "--" + name
 }
 
+// tokens are what cli/v2 reads. Of --color and --no-color the last one wins.
 func (u flagUse) tokens() []string {
+	if u.name == "no-color" && u.inline == nil {
+		return []string{"--color=never"}
+	}
 	if u.value != nil {
 		return []string{u.shown() + "=" + *u.value}
 	}

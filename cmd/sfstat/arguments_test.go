@@ -41,6 +41,10 @@ func TestArrangeKeepsWhatLooksLikeAFlag(t *testing.T) {
 		"convert in -o -":                {"sfstat", "convert", "-o=-", "--", "in"},
 		"convert in -o=a=b":              {"sfstat", "convert", "-o=a=b", "--", "in"},
 		"frontier x --meet-after -weird": {"sfstat", "frontier", "--meet-after=-weird", "--", "x"},
+		"convert in -oout":               {"sfstat", "convert", "-o=out", "--", "in"},
+		"run/ --strict":                  {"sfstat", "diagnose", "--strict", "--", "run/"},
+		"-":                              {"sfstat", "diagnose", "--", "-"},
+		"gates --color auto --no-color":  {"sfstat", "gates", "--color=auto", "--color=never", "--"},
 		"diagnose diagnose":              {"sfstat", "diagnose", "--", "diagnose"},
 		"campaign run -o out spec":       {"sfstat", "campaign", "run", "-o=out", "--", "spec"},
 		"-o out campaign spec run":       nil, // what follows the group is its command

@@ -34,23 +34,34 @@ func (p *program) convertCommand() *cli.Command {
 		Description: "Durations, ranks, roles, side channels and notes are kept to the nanosecond. A CSV or Parquet file " +
 			"holds windows of one stage list, or one operator trace, whose layout goes into a YAML file beside it; give a " +
 			"folder when the inputs have several. The output is complete or not there.",
-		Flags: join([]cli.Flag{strictFlag()}, profileFlags(), targetFlags(), screenFlags()),
+		Flags: join([]cli.Flag{
+			&cli.BoolFlag{Name: "in-place", Category: forOutput, Usage: "let OUT be a file that is read; without -o, the only one"},
+			strictFlag(),
+		}, profileFlags(), targetFlags(), screenFlags()),
 		UsageText: `sfstat convert rank*.jsonl -o run.parquet
 sfstat convert run.parquet -o run.jsonl.zst
 sfstat convert run.parquet -o - --to csv | head
 sfstat convert runs/ -o archive/ --to parquet
-sfstat convert trace-a.parquet -o trace-a.csv.zst`,
+sfstat convert trace-a.parquet -o trace-a.csv.zst
+sfstat convert run.parquet --in-place --compact`,
 		Action: p.convert,
 	}
 }
 
 func (p *program) convert(c *cli.Context) error {
-	if c.String("output") == "" {
+	out := c.String("output")
+	if out == "" && c.Bool("in-place") && c.NArg() == 1 {
+		out = c.Args().First()
+	}
+	if out == "" {
 		return badUsage("needs -o OUT; - writes to standard output")
 	}
-	t, err := newTarget(c.String("output"), c.String("to"))
+	t, err := newTarget(out, c.String("to"))
 	if err != nil {
 		return err
+	}
+	if _, onTerminal := terminal(p.out); onTerminal && t.path == "-" && t.binary() {
+		return badUsage("-o - is a terminal, and %s is not for people: name a file, or send it on (sfstat convert … -o - | …)", containers[t.container].name+t.pack)
 	}
 	t.encodings = encodings(c)
 	s := newSink(p, t)

@@ -122,6 +122,7 @@ func matches(shown, printed string) bool {
 // and returns what it prints. "$?" is the exit code of the command before.
 func newShell(t *testing.T) func(string) string {
 	t.Helper()
+	t.Setenv("COLUMNS", "")
 	dir := t.TempDir()
 	fixtures, err := filepath.Abs(filepath.Join(root, "fixtures"))
 	if err != nil {

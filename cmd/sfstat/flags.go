@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -61,7 +62,9 @@ func screenFlags() []cli.Flag {
 
 // resultFlags are for commands that write a result.
 func resultFlags() []cli.Flag {
-	return join([]cli.Flag{formatFlag(), outputFlag("write to `FILE` instead of standard output; it is complete or not there")}, screenFlags())
+	return join([]cli.Flag{formatFlag(), outputFlag("write to `FILE` instead of standard output; it is complete or not there"),
+		&cli.IntFlag{Name: "width", Category: forOutput, Usage: "`N` columns of text, 40 or more; without it as COLUMNS says, or the terminal, or 80"},
+	}, screenFlags())
 }
 
 func strictFlag() cli.Flag {
@@ -100,19 +103,34 @@ func format(c *cli.Context) (report.Format, error) {
 
 // style is how text should look where --output sends it.
 func (p *program) style(c *cli.Context) report.Style {
-	var s report.Style
-	fd, isTerminal := terminal(p.destination(c))
-	if isTerminal {
-		if width, _, err := term.GetSize(fd); err == nil {
-			s.Width = min(width, 120)
-		}
+	to := p.destination(c)
+	s := report.Style{Width: p.screen(to)}
+	if c.IsSet("width") {
+		s.Width = c.Int("width")
 	}
-	switch color := c.String("color"); {
-	case c.Bool("no-color") || color == "never":
-	case color == "always", isTerminal && p.getenv("NO_COLOR") == "" && p.getenv("TERM") != "dumb":
+	switch _, isTerminal := terminal(to); {
+	case c.String("color") == "never":
+	case c.String("color") == "always", isTerminal && p.getenv("NO_COLOR") == "" && p.getenv("TERM") != "dumb":
 		s.Color = report.ANSI
 	}
 	return s
+}
+
+// usualWidth is the width of text where nothing says how wide it should be, and
+// longLine how wide it gets on a wide terminal.
+const usualWidth, longLine = 80, 120
+
+// screen is the width of text that goes to w, in columns.
+func (p *program) screen(w any) int {
+	if n, err := strconv.Atoi(p.getenv("COLUMNS")); err == nil && n > 0 {
+		return n
+	}
+	if fd, ok := terminal(w); ok {
+		if n, _, err := term.GetSize(fd); err == nil && n > 0 {
+			return min(n, longLine)
+		}
+	}
+	return usualWidth
 }
 
 // terminal reports whether w is one, and its descriptor.

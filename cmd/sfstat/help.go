@@ -3,38 +3,75 @@ package main
 import (
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 )
 
-// helpWidth is the width of help text in columns.
-const helpWidth = 88
+// Help is as wide as its screen within these bounds, in columns.
+const narrowest, widest = 40, 100
+
+// help writes help to w.
+func (p *program) help(w io.Writer) *helpWriter {
+	return &helpWriter{w: w, width: min(max(p.screen(p.out), narrowest), widest)}
+}
 
 // appHelp is the help of the program.
-func appHelp(w io.Writer, app *cli.App) error {
-	h := &helpWriter{w: w}
-	h.line("%s: %s", app.Name, app.Usage)
+func appHelp(h *helpWriter, app *cli.App) error {
+	h.lines(app.Name + ": " + app.Usage)
 	h.paragraph(app.Description)
 	h.heading("Usage")
+	h.line("  sfstat PATH... [FLAGS]")
 	h.line("  sfstat COMMAND [FLAGS] [ARGUMENTS]")
-	h.heading("Commands")
-	h.commands(app.Commands)
+	for heading, commands := range byCategory(app.Commands) {
+		h.heading(heading)
+		h.commands(commands)
+	}
 	h.heading("First steps")
-	h.line("  $ sfstat diagnose run/            one verdict on everything in the folder")
-	h.line("  $ sfstat inspect run/             what is in there, and what is missing")
-	h.line("  $ sfstat diagnose --help          flags and examples of a command")
-	h.line("")
-	h.line("Exit codes: 0 done; 1 internal error; 2 bad usage or bad input; 3 a finding, with --fail-on.")
+	h.table([][2]string{
+		{"$ sfstat run/", "one verdict on everything in the folder, as sfstat diagnose run/"},
+		{"$ sfstat inspect run/", "what is in there, and what is missing"},
+		{"$ sfstat diagnose --help", "flags and examples of a command"},
+	})
+	h.heading("Exit codes")
+	h.table([][2]string{
+		{"0", "done"},
+		{"1", "a check of selfcheck failed, or an internal error"},
+		{"2", "bad usage or bad input"},
+		{"3", "a finding, with --fail-on"},
+		{"130", "interrupted"},
+	})
+	h.heading("Environment")
+	h.table([][2]string{
+		{"COLUMNS", "width of text, as --width"},
+		{"NO_COLOR", "no colour, unless --color always"},
+		{"SFSTAT_DEBUG", "show where an internal error happened"},
+	})
 	return h.err
+}
+
+// byCategory groups commands under their headings, in order.
+func byCategory(commands []*cli.Command) iter.Seq2[string, []*cli.Command] {
+	return func(yield func(string, []*cli.Command) bool) {
+		for len(commands) > 0 {
+			n := slices.IndexFunc(commands, func(c *cli.Command) bool { return c.Category != commands[0].Category })
+			if n < 0 {
+				n = len(commands)
+			}
+			if !yield(commands[0].Category, commands[:n]) {
+				return
+			}
+			commands = commands[n:]
+		}
+	}
 }
 
 // commandHelp is the help of a command or a group of them. UsageText holds its
 // examples, one a line.
-func commandHelp(w io.Writer, c named) error {
-	h := &helpWriter{w: w}
-	h.line("sfstat %s: %s", c.full, c.Usage)
+func commandHelp(h *helpWriter, c named) error {
+	h.lines("sfstat " + c.full + ": " + c.Usage)
 	h.paragraph(c.Description)
 	h.heading("Usage")
 	usage := "  sfstat " + c.full
@@ -44,7 +81,7 @@ func commandHelp(w io.Writer, c named) error {
 	case len(c.Flags) > 0:
 		usage += " [FLAGS]"
 	}
-	h.line("%s", strings.TrimRight(usage+" "+c.ArgsUsage, " "))
+	h.lines(strings.TrimRight(usage+" "+c.ArgsUsage, " "))
 	if c.isGroup() {
 		h.heading("Commands")
 		h.commands(c.Subcommands)
@@ -60,10 +97,19 @@ func commandHelp(w io.Writer, c named) error {
 	if c.UsageText != "" {
 		h.heading("Examples")
 		for line := range strings.Lines(c.UsageText) {
-			h.line("  $ %s", strings.TrimRight(line, "\n"))
+			h.example(strings.TrimRight(line, "\n"))
 		}
 	}
 	return h.err
+}
+
+// example writes a command so that a shell reads it, over several lines where it
+// is too long for one.
+func (h *helpWriter) example(command string) {
+	if len(command) > h.width-len("  $ ") {
+		command = strings.Join(fold(command, h.width-len("      \\")), " \\\n      ")
+	}
+	h.line("  $ %s", command)
 }
 
 // categories lists the headings of a command's flags: its own first.
@@ -126,8 +172,9 @@ func flagRight(f cli.Flag, doc cli.DocGenerationFlag) string {
 
 // helpWriter keeps the first error of a sequence of writes.
 type helpWriter struct {
-	w   io.Writer
-	err error
+	w     io.Writer
+	width int
+	err   error
 }
 
 func (h *helpWriter) line(format string, args ...any) {
@@ -144,9 +191,15 @@ func (h *helpWriter) paragraph(text string) {
 			continue
 		}
 		h.line("")
-		for _, line := range fold(part, helpWidth) {
-			h.line("%s", line)
-		}
+		h.lines(part)
+	}
+}
+
+// lines folds text; what follows its first line is indented as far as that is.
+func (h *helpWriter) lines(text string) {
+	indent := text[:len(text)-len(strings.TrimLeft(text, " "))]
+	for _, line := range fold(text, h.width-len(indent)) {
+		h.line("%s", indent+line)
 	}
 }
 
@@ -163,7 +216,7 @@ func (h *helpWriter) commands(commands []*cli.Command) {
 
 // table writes two columns; a left cell that is too wide has a line to itself.
 func (h *helpWriter) table(rows [][2]string) {
-	const wide = 30
+	wide := h.width / 3
 	left := 0
 	for _, row := range rows {
 		if n := len(row[0]); n <= wide {
@@ -171,17 +224,30 @@ func (h *helpWriter) table(rows [][2]string) {
 		}
 	}
 	for _, row := range rows {
-		lines := fold(row[1], helpWidth-left-4)
-		if len(row[0]) > wide {
-			h.line("  %s", row[0])
-			row[0] = ""
+		name := row[0]
+		if len(name) > wide {
+			h.leftover(name)
+			name = ""
 		}
-		for i, line := range lines {
-			if i > 0 {
-				row[0] = ""
-			}
-			h.line("  %-*s  %s", left, row[0], line)
+		for _, line := range fold(row[1], h.width-left-4) {
+			h.line("  %-*s  %s", left, name, line)
+			name = ""
 		}
+	}
+}
+
+// leftover writes a left cell that is too wide for its column; one that is too
+// wide for the page is broken between the values of a flag.
+func (h *helpWriter) leftover(name string) {
+	for line := "  "; ; line = "    " {
+		room := h.width - len(line)
+		at := strings.LastIndexByte(name[:min(room, len(name))], '|') + 1
+		if len(name) <= room || at == 0 {
+			h.line("%s%s", line, name)
+			return
+		}
+		h.line("%s%s", line, name[:at])
+		name = name[at:]
 	}
 }
 

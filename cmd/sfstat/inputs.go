@@ -162,6 +162,14 @@ func (p *program) readFrom(c *cli.Context, what reading, each func(auto.Item) er
 		return inputs{}, badInput(err)
 	}
 	defer r.Close()
+	for _, in := range r.Inputs() {
+		if in.Skipped == "" {
+			p.outputs.reads(in.Path)
+		}
+	}
+	if err := p.outputs.refuse(c.String("output")); err != nil {
+		return inputs{}, err
+	}
 	n := 0
 	var bad []report.Problem // items that cannot be used
 	for {

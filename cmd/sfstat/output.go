@@ -16,6 +16,9 @@ type outputs struct {
 	mu   sync.Mutex
 	open []*atomicfile.File
 	over bool // no more files: the program is ending
+
+	inputs  []string // files that are read, which no output may replace
+	inPlace bool     // unless that was asked for
 }
 
 func (o *outputs) create(path string) (*atomicfile.File, error) {
@@ -23,6 +26,9 @@ func (o *outputs) create(path string) (*atomicfile.File, error) {
 	defer o.mu.Unlock()
 	if o.over {
 		return nil, io.ErrClosedPipe
+	}
+	if err := o.refuse(path); err != nil {
+		return nil, err
 	}
 	f, err := atomicfile.Create(path)
 	if err != nil {
@@ -42,10 +48,13 @@ func (o *outputs) discard() {
 	}
 }
 
-// emit sends what write writes to where --output says. A file gets its name
+// emit sends a report, which write writes, to where --output says. A file gets its name
 // only when all of it is written; a reader of standard output that goes away
 // is not an error.
 func (p *program) emit(c *cli.Context, write func(io.Writer) error) error {
+	if err := keepRecording(c.String("output")); err != nil {
+		return err
+	}
 	err := p.writeTo(c.String("output"), write)
 	if closedPipe(err) {
 		return nil

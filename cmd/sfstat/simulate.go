@@ -38,7 +38,7 @@ func (p *program) simulateCommand() *cli.Command {
 			"beside it the truth. The same specification gives the same bytes. Flags change the specification of --spec, or " +
 			"the default: 8 data-parallel ranks, 120 steps of about 0.2 s. Into a folder it writes RUN.jsonl and adds to truth.csv.",
 		Flags: join([]cli.Flag{
-			&cli.StringFlag{Name: "spec", Usage: "read the specification from `FILE` (YAML); --print-spec shows one"},
+			&cli.StringFlag{Name: "spec", Category: forInput, Usage: "read the specification from `FILE` (YAML); --print-spec shows one"},
 			&cli.BoolFlag{Name: "print-spec", Usage: "print the specification in force and stop"},
 			&cli.StringFlag{Name: "run", Usage: "`NAME` of the run; without it, fault, ranks and seed name it"},
 			&cli.IntFlag{Name: "ranks", Usage: "how many ranks", Value: d.Ranks},

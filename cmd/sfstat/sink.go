@@ -78,6 +78,9 @@ func newTarget(path, to string) (target, error) {
 	return t, badUsage("%s: the extension does not say what to write; use .jsonl, .csv or .parquet (.jsonl.gz, .csv.zst …), or --to", path)
 }
 
+// binary reports whether a person cannot read what is written.
+func (t *target) binary() bool { return t.container == parquet || t.pack != "" }
+
 // wanted is what can be written. A profiler trace holds windows and operators,
 // and only a folder has room for both; packets have none for operators.
 func (t *target) wanted() auto.Wanted {

@@ -11,6 +11,7 @@ import (
 	"github.com/sfstat/sfstat/engine/align"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/nccllog"
+	"github.com/sfstat/sfstat/internal/draws"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -81,6 +82,14 @@ func lossyJobs() (jobs []lossy) {
 		}
 	}
 	return jobs
+}
+
+// every are n jobs, evenly spread over all.
+func every(jobs []lossy, n int) (out []lossy) {
+	for i := range n {
+		out = append(out, jobs[i*len(jobs)/n])
+	}
+	return out
 }
 
 // stampedLine is a line of the log and when it was written.
@@ -226,7 +235,7 @@ func rankOfKernels(kernels []align.Kernel) rank {
 // every pair is found, and with and without them what is called certain is true.
 func TestLossy(t *testing.T) {
 	var worst, certain, right = 1.0, 0, 0
-	jobs := lossyJobs()
+	jobs := every(lossyJobs(), draws.Of(t, 15, 60))
 	for _, job := range jobs {
 		s := job.scenario(t)
 		var timed score
@@ -247,10 +256,7 @@ func TestLossy(t *testing.T) {
 // Without clocks little may be found of what repeats itself, but what is called certain is true however the losses come.
 func TestLossyWithoutClocks(t *testing.T) {
 	var certain, right int
-	for i, job := range lossyJobs() {
-		if i%5 != 0 {
-			continue
-		}
+	for _, job := range every(lossyJobs(), draws.Of(t, 4, 12)) {
 		s := job.scenario(t)
 		var blind score
 		blind.judge(s, alone(t, s, symbolsOnly()))

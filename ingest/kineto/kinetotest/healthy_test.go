@@ -7,6 +7,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/ingest/kineto/kinetotest"
+	"github.com/sfstat/sfstat/internal/draws"
 )
 
 // drawn is a standard normal number of a rank and a step.
@@ -18,7 +19,7 @@ func drawn(seed uint64, rank, step int) float64 {
 // differs between ranks, clocks that are apart, a first step that is slow on
 // one rank, and work of varying size on one rank or on all.
 func TestHealthy(t *testing.T) {
-	const seeds = 8
+	seeds := draws.Of(t, 2, 8)
 	for name, change := range map[string]func(j *kinetotest.Job){
 		"plain":        func(*kinetotest.Job) {},
 		"microsteps":   func(j *kinetotest.Job) { j.Microsteps = 3 },

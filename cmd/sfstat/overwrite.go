@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/ingest/nccllog"
+)
+
+// noteInputs notes what a command line names for reading, and refuses at once
+// an output that is one of these.
+func (p *program) noteInputs(c *cli.Context) error {
+	p.outputs.inPlace = c.Bool("in-place")
+	p.outputs.reads(c.Args().Slice()...)
+	for _, f := range c.Command.Flags {
+		if name := f.Names()[0]; categoryOf(f) == forInput {
+			p.outputs.reads(c.String(name))
+			if list, ok := c.Generic(name).(*pathList); ok {
+				p.outputs.reads(*list...)
+			}
+		}
+	}
+	return p.outputs.refuse(c.String("output"))
+}
+
+// reads notes what is read, by whatever names; what is no file has no place in
+// the list.
+func (o *outputs) reads(paths ...string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.inputs = append(o.inputs, paths...)
+}
+
+// refuse is the error where path is, also through links, a file that is read.
+func (o *outputs) refuse(path string) error {
+	out := regular(path)
+	if out == nil || o.inPlace {
+		return nil
+	}
+	for _, name := range o.inputs {
+		if in := regular(name); in != nil && os.SameFile(in, out) {
+			as := ""
+			if name != path {
+				as = ", as " + name
+			}
+			return badUsage("%s is read%s, and what is read is not overwritten: name another output", path, as)
+		}
+	}
+	return nil
+}
+
+// regular is what is known of a plain file, by whatever name; nil where the
+// path leads to none.
+func regular(path string) fs.FileInfo {
+	if path == "" || path == ingest.Stdin {
+		return nil
+	}
+	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+		return info
+	}
+	return nil
+}
+
+// keepRecording refuses to replace a recording by a report: whoever forgets the
+// name in "-o rank*.jsonl" names the first of the inputs.
+func keepRecording(path string) error {
+	info := regular(path)
+	if info == nil || info.Size() == 0 {
+		return nil
+	}
+	if as := recording(path); as != "" {
+		return badInput(fmt.Errorf("%s holds a recording (%s), which a report does not replace: name another output, or remove it first", path, as))
+	}
+	return nil
+}
+
+// recording is what the file of a recording holds, "" for any other file.
+func recording(path string) string {
+	r, err := auto.Open([]string{path}, auto.Options{Want: auto.EveryForm})
+	if err != nil {
+		return ""
+	}
+	defer r.Close()
+	switch as := r.Inputs()[0].Format; as {
+	case auto.SQLite, auto.Kineto, auto.InspectorDump:
+		return as.String()
+	case auto.NCCLLog:
+		if src, err := ingest.Open(path, ingest.Limits{}); err == nil {
+			defer src.Close()
+			if head, _ := src.Peek(16 << 10); nccllog.Recognise(head) {
+				return as.String()
+			}
+		}
+	default:
+		if _, err := r.Next(); err == nil {
+			return as.String()
+		}
+	}
+	return ""
+}

@@ -12,8 +12,9 @@ PYTHON      ?= python3
 
 # Packages that start goroutines, in code or in tests: there the race detector
 # has something to find. It takes ten times as long, so of each package it runs
-# what works side by side; of the program two scripts.
-RACE_PKGS = $(shell grep -rlE --include='*.go' -e '^[[:space:]]*go [[:alpha:]]' -e '[.]Go[[:punct:]]func' . | xargs -n1 dirname | sort -u | grep -v '^./cmd/sfstat$$')
+# what works side by side; of the program two scripts, and nothing of what needs
+# a GPU or a Slurm.
+RACE_PKGS = $(shell grep -rlE --include='*.go' -e '^[[:space:]]*go [[:alpha:]]' -e '[.]Go[[:punct:]]func' . | xargs -n1 dirname | sort -u | grep -vE '^./(cmd/sfstat|bench/overhead|eval/campaign/slurm)$$')
 RACE_TESTS = Threads|Processors|Determinism|ChangeNothing|Context|RankFails|Source$$|CloseEarly|FolderOfTraces|Progress|Pipe|LargerThanMemory|Truth$$|EndToEnd|Example
 RACE_PROGRAM = Interrupt|Panic|Progress|TestScripts/(diagnose|output)$$
 

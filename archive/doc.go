@@ -21,7 +21,7 @@ package archive
 import (
 	"errors"
 
-	"github.com/sfstat/sfstat/archive/internal/flat"
+	"github.com/sfstat/sfstat/internal/parquet"
 )
 
 // Format is the version of the format that this package writes and reads.
@@ -35,8 +35,10 @@ const Key = "sfstat.archive"
 const sumKey = "sfstat.archive.crc32"
 
 // ErrSchemaChanged is in the error of Write for a window whose stages are not
-// those of the file. The window belongs into another file; the writer goes on.
-var ErrSchemaChanged = errors.New("another stage list than the archive has")
+// those of the file, or that has a side channel which none of the windows in
+// the first row group has. The window belongs into another file; the writer
+// goes on.
+var ErrSchemaChanged = errors.New("other columns than the archive has")
 
 // ErrNotArchive is in the error of Open and NewReader for a Parquet file that
 // is no window archive, and for a file that is no Parquet file.
@@ -68,28 +70,36 @@ func (n namer) free(name string) string {
 	return name
 }
 
+// column is a column of an archive.
+type column struct {
+	name     string
+	typ      parquet.Type
+	nullable bool
+	repeats  bool // its values do: for the writer
+}
+
 // stageColumns are the columns of an archive of these stages, without side
 // channels, and the namer that knows them.
-func stageColumns(stages []string) ([]flat.Column, namer) {
-	columns := []flat.Column{
-		colRun:    {Name: "run", Kind: flat.String},
-		colWindow: {Name: "window", Kind: flat.Int64, Bounds: true},
-		colStep:   {Name: "step", Kind: flat.Int64, Bounds: true},
-		colRank:   {Name: "rank", Kind: flat.Int64, Bounds: true},
+func stageColumns(stages []string) ([]column, namer) {
+	columns := []column{
+		colRun:    {name: "run", typ: parquet.TypeBytes},
+		colWindow: {name: "window", typ: parquet.TypeInt64},
+		colStep:   {name: "step", typ: parquet.TypeInt64},
+		colRank:   {name: "rank", typ: parquet.TypeInt64},
 	}
 	names := namer{wallColumn: true}
 	for _, c := range columns {
-		names[c.Name] = true
+		names[c.name] = true
 	}
 	for _, stage := range stages {
-		columns = append(columns, flat.Column{Name: names.free(stage), Kind: flat.Int64})
+		columns = append(columns, column{name: names.free(stage), typ: parquet.TypeInt64})
 	}
-	return append(columns, flat.Column{Name: wallColumn, Kind: flat.Int64, Nullable: true}), names
+	return append(columns, column{name: wallColumn, typ: parquet.TypeInt64, nullable: true}), names
 }
 
 // channelColumns are the two columns of a side channel: value and readiness.
-func channelColumns(names namer, channel string) (value, ready flat.Column) {
-	value = flat.Column{Name: names.free(channel), Kind: flat.Double, Nullable: true}
-	ready = flat.Column{Name: names.free(channel + readySuffix), Kind: flat.Bool, Nullable: true}
+func channelColumns(names namer, channel string) (value, ready column) {
+	value = column{name: names.free(channel), typ: parquet.TypeDouble, nullable: true}
+	ready = column{name: names.free(channel + readySuffix), typ: parquet.TypeBoolean, nullable: true}
 	return value, ready
 }

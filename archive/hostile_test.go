@@ -10,14 +10,16 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/parquet-go/parquet-go"
 
 	"github.com/sfstat/sfstat/archive"
-	"github.com/sfstat/sfstat/archive/internal/flat"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/ingesttest"
 	"github.com/sfstat/sfstat/trace"
@@ -26,19 +28,46 @@ import (
 // forged is an archive of one window of two steps and two ranks, in pieces
 // that a test may change before it is written.
 type forged struct {
-	columns []flat.Column
-	data    []flat.Data
+	columns []forgedColumn
+	data    []forgedData
 	rows    int
 	meta    string
 	sum     string // "" for the right one
 }
 
+type forgedColumn struct {
+	name     string
+	typ      reflect.Type
+	nullable bool
+}
+
+// forgedData are the values of a column, without those of null rows.
+type forgedData struct {
+	present []bool // nil: all
+	values  []any
+}
+
+var (
+	integer = reflect.TypeFor[int64]()
+	double  = reflect.TypeFor[float64]()
+	boolean = reflect.TypeFor[bool]()
+	text    = reflect.TypeFor[string]()
+)
+
+func data[T any](values ...T) forgedData {
+	var d forgedData
+	for _, v := range values {
+		d.values = append(d.values, v)
+	}
+	return d
+}
+
 func forge() *forged {
-	ints := func(name string) flat.Column { return flat.Column{Name: name, Kind: flat.Int64} }
 	return &forged{
-		columns: []flat.Column{{Name: "run", Kind: flat.String}, ints("window"), ints("step"), ints("rank"), ints("a"), {Name: "wall_ns", Kind: flat.Int64, Nullable: true}},
-		data: []flat.Data{{Strings: []string{"job"}, Index: make([]uint32, 4)}, {Ints: []int64{7, 7, 7, 7}}, {Ints: []int64{5, 5, 6, 6}},
-			{Ints: []int64{0, 1, 0, 1}}, {Ints: []int64{10, 20, 30, 40}}, {Ints: []int64{11, 21, 31, 41}}},
+		columns: []forgedColumn{{name: "run", typ: text}, {name: "window", typ: integer}, {name: "step", typ: integer}, {name: "rank", typ: integer},
+			{name: "a", typ: integer}, {name: "wall_ns", typ: integer, nullable: true}},
+		data: []forgedData{data("job", "job", "job", "job"), data[int64](7, 7, 7, 7), data[int64](5, 5, 6, 6),
+			data[int64](0, 1, 0, 1), data[int64](10, 20, 30, 40), data[int64](11, 21, 31, 41)},
 		rows: 4,
 		meta: `{"format":"sfstat.archive/1","stages":["a"],"runs":["job"],"cohorts":[{"world_size":2,"ranks":[0,1]}],` +
 			`"forms":[{"run":0,"cohort":0,"steps":2}],"windows":[[0,7,5]]}`,
@@ -55,25 +84,40 @@ func (f *forged) set(old, new string) {
 
 func (f *forged) bytes(t testing.TB) []byte {
 	t.Helper()
+	var fields []reflect.StructField
+	for i, c := range f.columns {
+		tag := c.name
+		if c.nullable {
+			tag += ",optional"
+		}
+		fields = append(fields, reflect.StructField{Name: fmt.Sprint("F", i), Type: c.typ, Tag: reflect.StructTag(`parquet:` + strconv.Quote(tag))})
+	}
 	var b bytes.Buffer
-	w, err := flat.NewWriter(&b, flat.Smallest)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range f.columns {
-		w.Add(c)
-	}
-	if err := w.Group(f.rows, f.data); err != nil {
-		t.Fatal(err)
+	w := parquet.NewWriter(&b, parquet.SchemaOf(reflect.New(reflect.StructOf(fields)).Interface()), parquet.Compression(&parquet.Zstd))
+	for i, column := range w.ColumnWriters() {
+		d, next := f.data[i], 0
+		for row := range f.rows {
+			var v parquet.Value
+			if d.present == nil || d.present[row] {
+				v = parquet.ValueOf(d.values[next])
+				next++
+				if f.columns[i].nullable {
+					v = v.Level(0, 1, i)
+				}
+			}
+			if _, err := column.WriteRowValues([]parquet.Value{v}); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 	if f.sum == "" {
 		f.sum = fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(f.meta)))
 	}
-	var meta []flat.KeyValue
 	if f.meta != "" {
-		meta = []flat.KeyValue{{Key: archive.Key, Value: f.meta}, {Key: archive.Key + ".crc32", Value: f.sum}}
+		w.SetKeyValueMetadata(archive.Key, f.meta)
+		w.SetKeyValueMetadata(archive.Key+".crc32", f.sum)
 	}
-	if err := w.Close(meta); err != nil {
+	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -93,20 +137,20 @@ func TestForged(t *testing.T) {
 	}
 	check("as it is", func(*forged) {})
 	check("rows in another order", func(f *forged) {
-		f.data[2].Ints, f.data[3].Ints = []int64{6, 5, 6, 5}, []int64{1, 1, 0, 0}
-		f.data[4].Ints, f.data[5].Ints = []int64{40, 20, 30, 10}, []int64{41, 21, 31, 11}
+		f.data[2], f.data[3] = data[int64](6, 5, 6, 5), data[int64](1, 1, 0, 0)
+		f.data[4], f.data[5] = data[int64](40, 20, 30, 10), data[int64](41, 21, 31, 11)
 	})
 	check("ranks in another order", func(f *forged) {
-		f.data[3].Ints = []int64{0, 1, 1, 0}
-		f.data[4].Ints, f.data[5].Ints = []int64{10, 20, 40, 30}, []int64{11, 21, 41, 31}
+		f.data[3] = data[int64](0, 1, 1, 0)
+		f.data[4], f.data[5] = data[int64](10, 20, 40, 30), data[int64](11, 21, 41, 31)
 	})
 	check("more columns", func(f *forged) {
-		f.columns = append(f.columns, flat.Column{Name: "mine", Kind: flat.Double})
-		f.data = append(f.data, flat.Data{Doubles: []float64{1, 2, 3, 4}})
+		f.columns = append(f.columns, forgedColumn{name: "mine", typ: double})
+		f.data = append(f.data, data[float64](1, 2, 3, 4))
 	})
 	check("nullable without nulls", func(f *forged) {
-		f.columns[4].Nullable = true
-		f.data[4].Present = []bool{true, true, true, true}
+		f.columns[4].nullable = true
+		f.data[4].present = []bool{true, true, true, true}
 	})
 }
 
@@ -123,12 +167,12 @@ func TestHostile(t *testing.T) {
 		{"operator trace", func(f *forged) {
 			f.meta = ""
 			for i, name := range []string{"optype", "dp_rank", "start_ts", "duration", "seq_id", "stage"} {
-				f.columns[i].Name = name
+				f.columns[i].name = name
 			}
 		}, archive.ErrNotArchive, "looks like an operator trace"},
 		{"any table", func(f *forged) {
 			f.meta = ""
-			f.columns[3].Name = "price"
+			f.columns[3].name = "price"
 		}, archive.ErrNotArchive, "its columns are run, window, step, price"},
 		{"checksum", func(f *forged) { f.sum = "00000000" }, trace.ErrFormat, "damaged"},
 		{"no checksum", func(f *forged) { f.sum = "zz" }, trace.ErrFormat, "damaged"},
@@ -151,11 +195,11 @@ func TestHostile(t *testing.T) {
 		{"no ranks", func(f *forged) { f.set(`"ranks":[0,1]`, `"ranks":[]`) }, trace.ErrFormat, "cohort"},
 		{"ranks descend", func(f *forged) {
 			f.set(`[0,1]`, `[1,0]`)
-			f.data[3].Ints = []int64{1, 0, 1, 0}
+			f.data[3] = data[int64](1, 0, 1, 0)
 		}, trace.ErrFormat, "ascend"},
 		{"rank twice", func(f *forged) {
 			f.set(`[0,1]`, `[1,1]`)
-			f.data[3].Ints = []int64{1, 1, 1, 1}
+			f.data[3] = data[int64](1, 1, 1, 1)
 		}, trace.ErrDuplicate, "rank 1"},
 		{"rank outside the world", func(f *forged) { f.set(`"world_size":2`, `"world_size":1`) }, trace.ErrTooLarge, "world of 1"},
 		{"negative coordinate", func(f *forged) { f.set(`"ranks":[0,1]`, `"ranks":[0,1],"roles":{"dp":[0,-2]}`) }, trace.ErrNegative, "dp"},
@@ -164,50 +208,49 @@ func TestHostile(t *testing.T) {
 		{"first step negative", func(f *forged) { f.set(`[0,7,5]`, `[0,7,-5]`) }, trace.ErrOverflow, "first step"},
 		{"residual stage", func(f *forged) {
 			f.set(`["a"]`, `["`+trace.ResidualStage+`"]`)
-			f.columns[4].Name = trace.ResidualStage
+			f.columns[4].name = trace.ResidualStage
 		}, trace.ErrDuplicate, "derived"},
 		{"no stages", func(f *forged) { f.set(`["a"]`, `[]`) }, trace.ErrEmpty, "no stages"},
 		{"stage without column", func(f *forged) { f.set(`["a"]`, `["b"]`) }, trace.ErrMissing, `no column "b"`},
 		{"stage of another type", func(f *forged) {
-			f.columns[4].Kind, f.data[4] = flat.Double, flat.Data{Doubles: []float64{1, 2, 3, 4}}
+			f.columns[4].typ, f.data[4] = double, data[float64](1, 2, 3, 4)
 		}, trace.ErrType, "DOUBLE, expected INT64"},
 		{"null duration", func(f *forged) {
-			f.columns[4].Nullable, f.data[4] = true, flat.Data{Present: []bool{true, false, true, true}, Ints: []int64{1, 2, 3}}
+			f.columns[4].nullable, f.data[4] = true, forgedData{[]bool{true, false, true, true}, data[int64](1, 2, 3).values}
 		}, trace.ErrMissing, "column a]: row 1 is null"},
-		{"null wall", func(f *forged) { f.data[5] = flat.Data{Present: make([]bool, 4)} }, trace.ErrMissing, "column wall_ns]: row 0 is null"},
-		{"negative duration", func(f *forged) { f.data[4].Ints[2] = -1 }, trace.ErrNegative, `step 6, stage "a", rank 0`},
-		{"negative wall", func(f *forged) { f.data[5].Ints[1] = math.MinInt64 }, trace.ErrNegative, "wall"},
-		{"overflow", func(f *forged) { f.data[4].Ints[2] = math.MaxInt64 }, trace.ErrOverflow, "step"},
-		{"row twice", func(f *forged) { f.data[3].Ints[1] = 0 }, trace.ErrDuplicate, "row 1 is step 5, rank 0"},
-		{"unknown rank", func(f *forged) { f.data[3].Ints[3] = 9 }, trace.ErrFormat, "row 3 has rank 9"},
-		{"unknown step", func(f *forged) { f.data[2].Ints[3] = 7 }, trace.ErrFormat, "row 3 has step 7, the window has 5 to 6"},
-		{"step before", func(f *forged) { f.data[2].Ints[0] = math.MinInt64 }, trace.ErrFormat, "row 0 has step"},
-		{"row of another window", func(f *forged) { f.data[1].Ints[2] = 8 }, trace.ErrFormat, "row 2 has window 8"},
+		{"null wall", func(f *forged) { f.data[5] = forgedData{present: make([]bool, 4)} }, trace.ErrMissing, "column wall_ns]: row 0 is null"},
+		{"negative duration", func(f *forged) { f.data[4].values[2] = int64(-1) }, trace.ErrNegative, `step 6, stage "a", rank 0`},
+		{"negative wall", func(f *forged) { f.data[5].values[1] = int64(math.MinInt64) }, trace.ErrNegative, "wall"},
+		{"overflow", func(f *forged) { f.data[4].values[2] = int64(math.MaxInt64) }, trace.ErrOverflow, "step"},
+		{"row twice", func(f *forged) { f.data[3].values[1] = int64(0) }, trace.ErrDuplicate, "row 1 is step 5, rank 0"},
+		{"unknown rank", func(f *forged) { f.data[3].values[3] = int64(9) }, trace.ErrFormat, "row 3 has rank 9"},
+		{"unknown step", func(f *forged) { f.data[2].values[3] = int64(7) }, trace.ErrFormat, "row 3 has step 7, the window has 5 to 6"},
+		{"step before", func(f *forged) { f.data[2].values[0] = int64(math.MinInt64) }, trace.ErrFormat, "row 0 has step"},
+		{"row of another window", func(f *forged) { f.data[1].values[2] = int64(8) }, trace.ErrFormat, "row 2 has window 8"},
 		{"row of another run", func(f *forged) {
-			f.data[0] = flat.Data{Strings: []string{"job", "x"}, Index: []uint32{0, 0, 0, 1}}
+			f.data[0] = data("job", "job", "job", "x")
 		}, trace.ErrFormat, "row 3 has run x"},
-		{"index beyond the dictionary", func(f *forged) { f.data[0].Index[1] = 1 }, trace.ErrFormat, "dictionary"},
 		{"samples without readiness", func(f *forged) {
 			f.set(`"runs"`, `"channels":["c"],"runs"`)
 			f.set(`"steps":2`, `"steps":2,"channels":[0]`)
-			f.columns = append(f.columns, flat.Column{Name: "c", Kind: flat.Double, Nullable: true}, flat.Column{Name: "c.ready", Kind: flat.Bool, Nullable: true})
-			f.data = append(f.data, flat.Data{Doubles: []float64{1, 2, 3, 4}}, flat.Data{Present: []bool{true, false, true, true}, Bools: []bool{true, true, true}})
+			f.columns = append(f.columns, forgedColumn{name: "c", typ: double, nullable: true}, forgedColumn{name: "c.ready", typ: boolean, nullable: true})
+			f.data = append(f.data, data[float64](1, 2, 3, 4), forgedData{[]bool{true, false, true, true}, data(true, true, true).values})
 		}, trace.ErrRagged, "ready"},
 		{"samples of no channel", func(f *forged) {
 			f.set(`"runs"`, `"channels":["c"],"runs"`)
-			f.columns = append(f.columns, flat.Column{Name: "c", Kind: flat.Double, Nullable: true}, flat.Column{Name: "c.ready", Kind: flat.Bool, Nullable: true})
-			f.data = append(f.data, flat.Data{Doubles: []float64{1, 2, 3, 4}}, flat.Data{Bools: []bool{true, true, true, true}})
+			f.columns = append(f.columns, forgedColumn{name: "c", typ: double, nullable: true}, forgedColumn{name: "c.ready", typ: boolean, nullable: true})
+			f.data = append(f.data, data[float64](1, 2, 3, 4), data(true, true, true, true))
 		}, trace.ErrFormat, `channel "c"`},
 		{"names with line ends", func(f *forged) {
 			f.meta = ""
-			f.columns[2].Name, f.columns[3].Name = "a\nb", "\x1b[2J"
+			f.columns[2].name, f.columns[3].name = "a\nb", "\x1b[2J"
 		}, archive.ErrNotArchive, `"a\nb"`},
-		{"run with line ends", func(f *forged) { f.data[0].Strings = []string{"a\r\nb"} }, trace.ErrFormat, `run "a\r\nb"`},
+		{"run with line ends", func(f *forged) { f.data[0].values[0] = "a\r\nb" }, trace.ErrFormat, `run "a\r\nb"`},
 		{"ready but not a number", func(f *forged) {
 			f.set(`"runs"`, `"channels":["c"],"runs"`)
 			f.set(`"steps":2`, `"steps":2,"channels":[0]`)
-			f.columns = append(f.columns, flat.Column{Name: "c", Kind: flat.Double, Nullable: true}, flat.Column{Name: "c.ready", Kind: flat.Bool, Nullable: true})
-			f.data = append(f.data, flat.Data{Doubles: []float64{1, math.NaN(), 3, 4}}, flat.Data{Bools: []bool{true, true, true, true}})
+			f.columns = append(f.columns, forgedColumn{name: "c", typ: double, nullable: true}, forgedColumn{name: "c.ready", typ: boolean, nullable: true})
+			f.data = append(f.data, data[float64](1, math.NaN(), 3, 4), data(true, true, true, true))
 		}, trace.ErrNotFinite, "NaN"},
 	}
 	for _, tt := range tests {
@@ -339,7 +382,7 @@ func TestBombs(t *testing.T) {
 		w.Ranks = append(w.Ranks, trace.Rank{ID: r})
 	}
 	b := write(t, w)
-	if len(b) > 1<<15 {
+	if len(b) > 1<<16 {
 		t.Fatalf("the bomb has %d bytes", len(b))
 	}
 	_, err := readAll(b)

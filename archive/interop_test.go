@@ -10,9 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress"
-	"github.com/parquet-go/parquet-go/format"
 
-	"github.com/sfstat/sfstat/archive"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -82,24 +80,6 @@ func TestOthersRead(t *testing.T) {
 	}
 	if d := cmp.Diff(want, got, bitwise); d != "" {
 		t.Errorf("(-window +row) %.1000s", d)
-	}
-}
-
-// Archives do without the encoding that older programs lack, unless asked.
-func TestEncodings(t *testing.T) {
-	for _, use := range []archive.Encodings{archive.Portable, archive.Compact} {
-		file := writeWith(t, archive.Options{Encodings: use}, mixed()...)
-		f, err := parquet.OpenFile(bytes.NewReader(file), int64(len(file)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		uses := false
-		for _, c := range f.Metadata().RowGroups[0].Columns {
-			uses = uses || c.MetaData.Type == format.Int64 && slices.Contains(c.MetaData.Encoding, format.ByteStreamSplit)
-		}
-		if uses != (use == archive.Compact) {
-			t.Errorf("encodings %v, BYTE_STREAM_SPLIT of INT64 used: %v", use, uses)
-		}
 	}
 }
 

@@ -3,7 +3,7 @@ package archive
 import (
 	"slices"
 
-	"github.com/sfstat/sfstat/archive/internal/flat"
+	"github.com/sfstat/sfstat/internal/parquet"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -20,7 +20,7 @@ func (t *table) readKeys(c *columns) error {
 		for i, x := range v {
 			if x != known {
 				if names[x] != w.Run {
-					return foreign(row, i, "run", flat.Printable(names[x]))
+					return foreign(row, i, "run", parquet.Printable(names[x]))
 				}
 				known = x
 			}

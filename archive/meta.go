@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"github.com/sfstat/sfstat/archive/internal/flat"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -107,17 +106,13 @@ func (p position) check() error {
 	return nil
 }
 
-// entries are the metadata entries of a file.
-func (m *meta) entries() ([]flat.KeyValue, error) {
+// encode gives the metadata as text, and its checksum.
+func (m *meta) encode() (text, sum string, err error) {
 	b, err := json.Marshal(m)
-	if err != nil {
-		return nil, err
-	}
-	sum := fmt.Sprintf("%08x", crc32.ChecksumIEEE(b))
-	return []flat.KeyValue{{Key: Key, Value: string(b)}, {Key: sumKey, Value: sum}}, nil
+	return string(b), fmt.Sprintf("%08x", crc32.ChecksumIEEE(b)), err
 }
 
-// parseMeta reads the entries that entries made.
+// parseMeta reads what encode made.
 func parseMeta(text, sum string) (*meta, error) {
 	if want, err := strconv.ParseUint(sum, 16, 32); err != nil || crc32.ChecksumIEEE([]byte(text)) != uint32(want) {
 		return nil, trace.Bad(trace.ErrFormat, "the metadata are damaged: their checksum %q does not fit, copy the file again from its source", sum)

@@ -1,21 +1,22 @@
 package archive
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"os"
 	"slices"
 	"strings"
 
-	"github.com/sfstat/sfstat/archive/internal/flat"
 	"github.com/sfstat/sfstat/ingest"
-	"github.com/sfstat/sfstat/internal/parquetformat"
+	"github.com/sfstat/sfstat/internal/parquet"
 	"github.com/sfstat/sfstat/trace"
 )
 
 // Reader reads the windows of an archive. It is not safe for concurrent use.
 type Reader struct {
-	file    *flat.File
+	file    *parquet.File
+	size    int64
 	close   func() error
 	name    string
 	lim     ingest.Limits
@@ -29,10 +30,10 @@ var _ ingest.WindowReader = (*Reader)(nil)
 
 // columns are the cursors of an archive.
 type columns struct {
-	run, window, step, rank *flat.Cursor
-	stages                  []*flat.Cursor
-	wall                    *flat.Cursor
-	values, ready           []*flat.Cursor // by channel
+	run, window, step, rank *parquet.Cursor
+	stages                  []*parquet.Cursor
+	wall                    *parquet.Cursor
+	values, ready           []*parquet.Cursor // by channel
 }
 
 // Bounds on what is read: footers (which are in memory as long as the reader)
@@ -68,15 +69,14 @@ func Open(path string, lim ingest.Limits) (*Reader, error) {
 // error is ErrNotArchive when the bytes are something else.
 func NewReader(r io.ReaderAt, size int64, file string, lim ingest.Limits) (*Reader, error) {
 	lim = lim.OrDefault()
-	bounds := flat.Limits{Footer: min(lim.Line, maxFooter), Values: freeOfRatio + lim.Ratio*size}
-	f, err := flat.Open(flat.Input{R: r, Size: size, Name: file}, bounds)
-	if errors.Is(err, parquetformat.ErrNotParquet) {
+	f, err := parquet.Open(parquet.Input{R: r, Size: size, Name: file}, parquet.Limits{Footer: min(lim.Line, maxFooter), Window: lim.Window})
+	if errors.Is(err, parquet.ErrNotParquet) {
 		return nil, trace.At(trace.Pos{File: file}, trace.Bad(ErrNotArchive, "%v", errors.Unwrap(err)))
 	}
 	if err != nil {
 		return nil, err
 	}
-	a := &Reader{file: f, close: func() error { return nil }, name: file, lim: lim}
+	a := &Reader{file: f, size: size, close: func() error { return nil }, name: file, lim: lim}
 	if err := a.open(); err != nil {
 		return nil, a.at(err)
 	}
@@ -97,7 +97,7 @@ func (a *Reader) open() error {
 	if err != nil {
 		return err
 	}
-	if err := a.file.Check(); err != nil {
+	if err := a.file.Check((freeOfRatio + a.lim.Ratio*a.size) / 8 / int64(len(a.file.Columns()))); err != nil {
 		return err
 	}
 	a.meta = m
@@ -113,13 +113,13 @@ func (a *Reader) open() error {
 }
 
 // foreign says what a Parquet file without our metadata is.
-func foreign(columns []flat.Column) string {
+func foreign(columns []parquet.Leaf) string {
 	var names []string
 	has := make(map[string]bool)
 	for _, c := range columns {
 		has[c.Name] = true
 		if len(names) < 12 {
-			names = append(names, flat.Printable(c.Name))
+			names = append(names, parquet.Printable(c.Name))
 		}
 	}
 	say := "this Parquet file is not a window archive: it has no " + Key + " metadata"
@@ -153,20 +153,23 @@ func (a *Reader) countRows() error {
 func (a *Reader) findColumns() error {
 	have := a.file.Columns()
 	var missing error
-	find := func(c flat.Column) *flat.Cursor {
-		i := slices.IndexFunc(have, func(h flat.Column) bool { return h.Name == c.Name })
-		if i >= 0 && have[i].Kind == c.Kind {
-			return a.file.Cursor(i)
+	find := func(c column) *parquet.Cursor {
+		i := slices.IndexFunc(have, func(h parquet.Leaf) bool { return h.Name == c.name })
+		var cursor *parquet.Cursor
+		var err error
+		switch {
+		case i < 0:
+			err = trace.Bad(trace.ErrMissing, "no column %q, which the metadata promise", c.name)
+		case have[i].Type != c.typ:
+			err = trace.Bad(trace.ErrType, "column %q is %s, expected %s", c.name, have[i].Type, c.typ)
+		default:
+			cursor, err = a.file.Cursor(i)
 		}
-		if missing == nil && i < 0 {
-			missing = trace.Bad(trace.ErrMissing, "no column %q, which the metadata promise", c.Name)
-		} else if missing == nil {
-			missing = trace.Bad(trace.ErrType, "column %q is %s, expected %s", c.Name, have[i].Kind, c.Kind)
-		}
-		return nil
+		missing = cmp.Or(missing, err)
+		return cursor
 	}
 	want, names := stageColumns(a.meta.Stages)
-	cursors := make([]*flat.Cursor, len(want))
+	cursors := make([]*parquet.Cursor, len(want))
 	for i, c := range want {
 		cursors[i] = find(c)
 	}

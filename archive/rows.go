@@ -4,86 +4,73 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/sfstat/sfstat/archive/internal/flat"
+	"github.com/parquet-go/parquet-go"
+
 	"github.com/sfstat/sfstat/trace"
 )
 
-// begin fixes the stages.
-func (a *Writer) begin(stages []string) {
-	a.meta.Stages = append(a.meta.Stages, stages...)
-	columns, names := stageColumns(stages)
-	for _, c := range columns {
-		a.file.Add(c)
-	}
-	a.names, a.columns = names, make([]flat.Data, len(columns))
+// rows are what is collected for the next row group.
+type rows struct {
+	n        int
+	runs     []int     // by row, position in meta.Runs
+	ints     [][]int64 // by column from colWindow on: stages and wall times too
+	wall     []bool    // by row: is its wall time known
+	channels []channel
+}
+
+// channel are the samples of a side channel, by row.
+type channel struct {
+	rows   []int
+	values []float64
+	ready  []bool
 }
 
 // append collects the rows of a window and writes the row groups that fill up.
 func (a *Writer) append(w *trace.Window) error {
-	for _, name := range a.meta.Channels[len(a.channels):] {
-		value, ready := channelColumns(a.names, name)
-		a.file.Add(value)
-		a.file.Add(ready)
-		a.channels = append(a.channels, channel{})
+	for len(a.rows.channels) < len(a.meta.Channels) {
+		a.rows.channels = append(a.rows.channels, channel{})
 	}
 	side := sortedSide(w)
-	a.reserve(w)
 	for t := range w.Steps() {
-		if a.rows > 0 && a.rows >= a.full() {
+		if a.rows.n > 0 && a.rows.n >= a.full() {
 			if err := a.flush(); err != nil {
 				return err
 			}
 		}
 		a.step(w, t)
 		for i, c := range w.Side {
-			side[i] = a.sample(&a.channels[a.index.channels[c.Name]], side[i], w.FirstStep+int64(t))
+			side[i] = a.sample(&a.rows.channels[a.index.channels[c.Name]], side[i], w.FirstStep+int64(t))
 		}
-		a.rows += len(w.Ranks)
+		a.rows.n += len(w.Ranks)
 	}
 	return nil
 }
 
 // full is how many rows make a row group.
-func (a *Writer) full() int { return a.values / (len(a.columns) + 2*len(a.channels)) }
-
-// reserve makes room for the window's rows, or a row group.
-func (a *Writer) reserve(w *trace.Window) {
-	n := min(w.Steps()*len(w.Ranks), max(0, a.full()-a.rows)+len(w.Ranks))
-	for i := range a.columns {
-		if c := &a.columns[i]; i == colRun {
-			c.Index = slices.Grow(c.Index, n)
-		} else {
-			c.Ints = slices.Grow(c.Ints, n)
-		}
-	}
-	wall := &a.columns[len(a.columns)-1]
-	wall.Present = slices.Grow(wall.Present, n)
-}
+func (a *Writer) full() int { return a.values / (1 + len(a.rows.ints) + 2*len(a.rows.channels)) }
 
 // step collects the rows of one step.
 func (a *Writer) step(w *trace.Window, t int) {
-	R, run := len(w.Ranks), &a.columns[colRun]
-	name := slices.Index(run.Strings, w.Run)
-	if name < 0 {
-		name = len(run.Strings)
-		run.Strings = append(run.Strings, w.Run)
+	R, d := len(w.Ranks), &a.rows
+	run := a.index.runs[w.Run]
+	add := func(column int, values ...int64) {
+		d.ints[column-colWindow] = append(d.ints[column-colWindow], values...)
 	}
-	window, step, rank := &a.columns[colWindow], &a.columns[colStep], &a.columns[colRank]
 	for _, r := range w.Ranks {
-		run.Index = append(run.Index, uint32(name))
-		window.Ints = append(window.Ints, w.Index)
-		step.Ints = append(step.Ints, w.FirstStep+int64(t))
-		rank.Ints = append(rank.Ints, int64(r.ID))
+		d.runs = append(d.runs, run)
+		add(colWindow, w.Index)
+		add(colStep, w.FirstStep+int64(t))
+		add(colRank, int64(r.ID))
+		d.wall = append(d.wall, w.Wall != nil)
 	}
 	times := w.Step(t)
 	for s := range w.Schema.Stages {
-		c := &a.columns[firstStage+s]
-		c.Ints = append(c.Ints, times[s*R:(s+1)*R]...)
+		add(firstStage+s, times[s*R:(s+1)*R]...)
 	}
-	wall := &a.columns[len(a.columns)-1]
-	wall.Ints = append(wall.Ints, w.WallOf(t)...)
-	for range R {
-		wall.Present = append(wall.Present, w.Wall != nil)
+	if wall := firstStage + len(w.Schema.Stages); w.Wall != nil {
+		add(wall, w.WallOf(t)...)
+	} else {
+		add(wall, make([]int64, R)...)
 	}
 }
 
@@ -91,7 +78,7 @@ func (a *Writer) step(w *trace.Window, t int) {
 // those that are left.
 func (a *Writer) sample(c *channel, samples []trace.Sample, step int64) []trace.Sample {
 	for len(samples) > 0 && samples[0].Step == step {
-		c.rows = append(c.rows, a.rows+samples[0].Rank)
+		c.rows = append(c.rows, a.rows.n+samples[0].Rank)
 		c.values = append(c.values, samples[0].Value)
 		c.ready = append(c.ready, samples[0].Ready)
 		samples = samples[1:]
@@ -115,32 +102,69 @@ func bySample(a, b trace.Sample) int {
 	return cmp.Or(cmp.Compare(a.Step, b.Step), cmp.Compare(a.Rank, b.Rank))
 }
 
-// flush writes the collected rows as a row group.
+// flush writes the collected rows as a row group. The first fixes the columns.
 func (a *Writer) flush() error {
-	if a.rows == 0 {
+	if a.file == nil {
+		a.file = a.newFile()
+	}
+	d := &a.rows
+	out := a.file.ColumnWriters()
+	put := func(column int, value func(row int) parquet.Value) error {
+		var batch [512]parquet.Value
+		for from := 0; from < d.n; from += len(batch) {
+			n := min(len(batch), d.n-from)
+			for i := range n {
+				batch[i] = value(from + i)
+			}
+			if _, err := out[column].WriteRowValues(batch[:n]); err != nil {
+				return err
+			}
+		}
 		return nil
 	}
-	data := slices.Clone(a.columns)
-	if wall := &data[len(data)-1]; len(wall.Ints) == a.rows {
-		wall.Present = nil
+	names := make([]parquet.Value, len(a.meta.Runs))
+	for i, run := range a.meta.Runs {
+		names[i] = parquet.ByteArrayValue([]byte(run))
 	}
-	for i := range a.channels {
-		c := &a.channels[i]
-		present := make([]bool, a.rows)
-		for _, row := range c.rows {
-			present[row] = true
-		}
-		data = append(data, flat.Data{Present: present, Doubles: c.values}, flat.Data{Present: present, Bools: c.ready})
+	err := put(colRun, func(row int) parquet.Value { return names[d.runs[row]] })
+	last := len(d.ints) - 1
+	for i, values := range d.ints[:last] {
+		err = cmp.Or(err, put(colWindow+i, func(row int) parquet.Value { return parquet.Int64Value(values[row]) }))
 	}
-	err := a.file.Group(a.rows, data)
-	a.rows = 0
-	for i := range a.columns {
-		d := &a.columns[i]
-		*d = flat.Data{Present: d.Present[:0], Ints: d.Ints[:0], Strings: d.Strings[:0], Index: d.Index[:0]}
+	wall := colWindow + last
+	err = cmp.Or(err, put(wall, func(row int) parquet.Value {
+		return optional(d.wall[row], wall, func() parquet.Value { return parquet.Int64Value(d.ints[last][row]) })
+	}))
+	for i := range d.channels {
+		c, at := &d.channels[i], wall+1+2*i
+		next := 0 // sample
+		err = cmp.Or(err, put(at, func(row int) parquet.Value {
+			return optional(next < len(c.rows) && c.rows[next] == row, at, func() parquet.Value { next++; return parquet.DoubleValue(c.values[next-1]) })
+		}))
+		next = 0
+		err = cmp.Or(err, put(at+1, func(row int) parquet.Value {
+			return optional(next < len(c.rows) && c.rows[next] == row, at+1, func() parquet.Value { next++; return parquet.BooleanValue(c.ready[next-1]) })
+		}))
 	}
-	for i := range a.channels {
-		c := &a.channels[i]
-		*c = channel{rows: c.rows[:0], values: c.values[:0], ready: c.ready[:0]}
+	d.empty()
+	return cmp.Or(err, a.file.Flush())
+}
+
+// optional is a value of a nullable column, or null.
+func optional(known bool, column int, value func() parquet.Value) parquet.Value {
+	if !known {
+		return parquet.NullValue().Level(0, 0, column)
 	}
-	return err
+	return value().Level(0, 1, column)
+}
+
+// empty drops the rows and keeps their memory.
+func (d *rows) empty() {
+	d.n, d.runs, d.wall = 0, d.runs[:0], d.wall[:0]
+	for i := range d.ints {
+		d.ints[i] = d.ints[i][:0]
+	}
+	for i, c := range d.channels {
+		d.channels[i] = channel{rows: c.rows[:0], values: c.values[:0], ready: c.ready[:0]}
+	}
 }

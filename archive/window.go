@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/sfstat/sfstat/archive/internal/flat"
+	"github.com/sfstat/sfstat/internal/parquet"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -68,7 +68,7 @@ func (t *table) read(c *columns, f form) error {
 		}
 	}
 	if f.NoWall {
-		if err := t.each(c.wall, func(int, flat.Slice) error { return nil }); err != nil {
+		if err := t.each(c.wall, func(int, parquet.Run) error { return nil }); err != nil {
 			return err
 		}
 	} else {
@@ -82,7 +82,7 @@ func (t *table) read(c *columns, f form) error {
 
 // each calls fn with all rows of the window in a column, in runs; row is the
 // window's own number of the first of each.
-func (t *table) each(c *flat.Cursor, fn func(row int, v flat.Slice) error) error {
+func (t *table) each(c *parquet.Cursor, fn func(row int, v parquet.Run) error) error {
 	for row := 0; row < t.rows; {
 		v, err := c.Next(t.rows - row)
 		if err != nil {
@@ -97,8 +97,8 @@ func (t *table) each(c *flat.Cursor, fn func(row int, v flat.Slice) error) error
 }
 
 // values is each for a column that must not have nulls.
-func (t *table) values(c *flat.Cursor, fn func(row int, v []int64) error) error {
-	return t.each(c, func(row int, v flat.Slice) error {
+func (t *table) values(c *parquet.Cursor, fn func(row int, v []int64) error) error {
+	return t.each(c, func(row int, v parquet.Run) error {
 		if i := slices.Index(v.Present, 0); i >= 0 {
 			return trace.Bad(trace.ErrMissing, "row %d is null", t.first+int64(row+i))
 		}
@@ -108,7 +108,7 @@ func (t *table) values(c *flat.Cursor, fn func(row int, v []int64) error) error 
 
 // readTimes copies a column of durations into dst, where each step has R
 // values and the next step follows after stride.
-func (t *table) readTimes(c *flat.Cursor, dst []int64, stride int) error {
+func (t *table) readTimes(c *parquet.Cursor, dst []int64, stride int) error {
 	R := len(t.w.Ranks)
 	return t.values(c, func(row int, v []int64) error {
 		if t.order != nil {
@@ -151,10 +151,10 @@ func (t *table) readSide(c *columns, f form) error {
 }
 
 // readChannel reads one channel's values and which of them are ready.
-func (t *table) readChannel(values, ready *flat.Cursor) ([]trace.Sample, error) {
+func (t *table) readChannel(values, ready *parquet.Cursor) ([]trace.Sample, error) {
 	R := len(t.w.Ranks)
 	var samples []trace.Sample
-	err := t.each(values, func(row int, v flat.Slice) error {
+	err := t.each(values, func(row int, v parquet.Run) error {
 		for i, bits := range v.Values {
 			if v.Present == nil || v.Present[i] != 0 {
 				at := t.place(row + i)
@@ -167,7 +167,7 @@ func (t *table) readChannel(values, ready *flat.Cursor) ([]trace.Sample, error) 
 		return nil, err
 	}
 	next := 0
-	err = t.each(ready, func(row int, v flat.Slice) error {
+	err = t.each(ready, func(row int, v parquet.Run) error {
 		for i, bit := range v.Values {
 			if v.Present != nil && v.Present[i] == 0 {
 				continue

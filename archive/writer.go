@@ -5,25 +5,13 @@ import (
 	"io"
 	"slices"
 
-	"github.com/sfstat/sfstat/archive/internal/flat"
+	"github.com/parquet-go/parquet-go"
+
 	"github.com/sfstat/sfstat/trace"
-)
-
-// Encodings is a choice of Parquet's encodings.
-type Encodings uint8
-
-const (
-	// Portable archives are read by programs of 2023 and later.
-	Portable Encodings = iota
-	// Compact archives use BYTE_STREAM_SPLIT for INT64, which Parquet has since
-	// 2024, and are 5 to 12 % smaller. DuckDB before 2.0 cannot read them.
-	Compact
 )
 
 // Options change how a Writer works. The zero value means the defaults.
 type Options struct {
-	// Encodings is how far back programs shall be able to read the file.
-	Encodings Encodings
 	// GroupValues is how many values are collected before a row group is
 	// written, eight bytes of memory each; 4 Mi when it is 0.
 	GroupValues int
@@ -32,23 +20,14 @@ type Options struct {
 // Writer writes windows into one archive. Nothing that it has written can be
 // read before Close has succeeded.
 type Writer struct {
-	file   *flat.Writer
-	values int // in a row group
+	out    io.Writer
+	file   *parquet.Writer // nil before the first row group is full
+	values int             // in a row group
 	meta   meta
 	index  index
-	names  namer
-
-	rows     int // collected for the next row group
-	columns  []flat.Data
-	channels []channel
-	err      error // of the output: it ends the file
-}
-
-// channel are the samples of a side channel in the next row group, by row.
-type channel struct {
-	rows   []int
-	values []float64
-	ready  []bool
+	begun  bool // the stages are fixed
+	rows   rows
+	err    error // of the output: it ends the file
 }
 
 // index finds what the metadata already list.
@@ -59,26 +38,24 @@ type index struct {
 }
 
 // NewWriter begins an archive. At most one Options is given.
-func NewWriter(w io.Writer, options ...Options) (*Writer, error) {
+func NewWriter(w io.Writer, options ...Options) *Writer {
 	var o Options
 	if len(options) > 0 {
 		o = options[0]
 	}
-	use := flat.Portable
-	if o.Encodings == Compact {
-		use = flat.Smallest
-	}
-	file, err := flat.NewWriter(w, use)
-	if err != nil {
-		return nil, err
-	}
 	if o.GroupValues <= 0 {
 		o.GroupValues = 4 << 20
 	}
-	a := &Writer{file: file, values: o.GroupValues, meta: meta{Format: Format, Runs: []string{}, Stages: []string{},
+	a := &Writer{out: w, values: o.GroupValues, meta: meta{Format: Format, Runs: []string{}, Stages: []string{},
 		Cohorts: list[cohort]{}, Forms: list[form]{}, Windows: list[position]{}}}
 	a.index = index{runs: map[string]int{}, channels: map[string]int{}, cohorts: map[string]int{}, forms: map[string]int{}}
-	return a, nil
+	return a
+}
+
+// begin fixes the stages.
+func (a *Writer) begin(stages []string) {
+	a.begun, a.meta.Stages = true, append(a.meta.Stages, stages...)
+	a.rows.ints = make([][]int64, firstStage-colWindow+len(stages)+1)
 }
 
 // Write appends a window. One that cannot be archived is refused and leaves
@@ -92,7 +69,7 @@ func (a *Writer) Write(w *trace.Window) error {
 	if err := a.accept(w); err != nil {
 		return err
 	}
-	if a.names == nil {
+	if !a.begun {
 		a.begin(w.Schema.Stages)
 	}
 	a.err = a.append(w)
@@ -104,15 +81,17 @@ func (a *Writer) Close() error {
 	if a.err != nil {
 		return a.err
 	}
-	if a.names == nil {
+	if !a.begun {
 		a.begin(nil)
 	}
 	if a.err = a.flush(); a.err != nil {
 		return a.err
 	}
-	entries, err := a.meta.entries()
+	text, sum, err := a.meta.encode()
 	if err == nil {
-		err = a.file.Close(entries)
+		a.file.SetKeyValueMetadata(Key, text)
+		a.file.SetKeyValueMetadata(sumKey, sum)
+		err = a.file.Close()
 	}
 	a.err = err
 	return err
@@ -123,7 +102,7 @@ func (a *Writer) accept(w *trace.Window) error {
 	if err := w.Validate(); err != nil {
 		return err
 	}
-	if a.names != nil && !slices.Equal(a.meta.Stages, w.Schema.Stages) {
+	if a.begun && !slices.Equal(a.meta.Stages, w.Schema.Stages) {
 		return trace.Bad(ErrSchemaChanged, "window %d of run %q has stages %q, this archive has %q: write it to another file",
 			w.Index, w.Run, w.Schema.Stages, a.meta.Stages)
 	}
@@ -135,14 +114,14 @@ func (a *Writer) accept(w *trace.Window) error {
 			return err
 		}
 	}
-	if err := acceptSide(w); err != nil {
+	if err := a.acceptSide(w); err != nil {
 		return err
 	}
 	return a.register(w)
 }
 
 // acceptSide refuses what does not fit into a column by step and rank.
-func acceptSide(w *trace.Window) error {
+func (a *Writer) acceptSide(w *trace.Window) error {
 	R := len(w.Ranks)
 	names := make(map[string]bool)
 	for _, c := range w.Side {
@@ -153,6 +132,10 @@ func acceptSide(w *trace.Window) error {
 			return trace.Bad(trace.ErrDuplicate, "window %d of run %q has channel %q twice", w.Index, w.Run, c.Name)
 		}
 		names[c.Name] = true
+		if _, known := a.index.channels[c.Name]; !known && a.file != nil {
+			return trace.Bad(ErrSchemaChanged, "window %d of run %q has the side channel %q, this archive has %q: write it to another file",
+				w.Index, w.Run, c.Name, a.meta.Channels)
+		}
 		seen := make([]bool, w.Steps()*R)
 		for _, s := range c.Samples {
 			at := int(s.Step-w.FirstStep)*R + s.Rank

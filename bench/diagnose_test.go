@@ -53,7 +53,7 @@ func BenchmarkDiagnose(b *testing.B) {
 		name string
 		open func(io.Writer) (windowWriter, error)
 	}{
-		{"parquet", func(out io.Writer) (windowWriter, error) { return archive.NewWriter(out) }},
+		{"parquet", func(out io.Writer) (windowWriter, error) { return archive.NewWriter(out), nil }},
 		{"jsonl", func(out io.Writer) (windowWriter, error) { return unbuffered{packet.NewWriter(out)}, nil }},
 		{"csv", func(out io.Writer) (windowWriter, error) { return csv.NewWriter(out), nil }},
 	}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sfstat/sfstat/archive"
 	"github.com/sfstat/sfstat/ingest/auto"
 )
 
@@ -16,16 +15,7 @@ func targetFlags() []cli.Flag {
 	return []cli.Flag{
 		outputFlag("write to `OUT`: a .jsonl, .csv or .parquet file (.gz and .zst compress the first two), - for standard output, or a folder with one file for each stage list"),
 		to,
-		&cli.BoolFlag{Name: "compact", Category: forOutput, Usage: "Parquet 5 to 12 % smaller, which DuckDB before 2.0 cannot read"},
 	}
-}
-
-// encodings are those of the archives that a command writes.
-func encodings(c *cli.Context) archive.Encodings {
-	if c.Bool("compact") {
-		return archive.Compact
-	}
-	return archive.Portable
 }
 
 func (p *program) convertCommand() *cli.Command {
@@ -43,7 +33,7 @@ sfstat convert run.parquet -o run.jsonl.zst
 sfstat convert run.parquet -o - --to csv | head
 sfstat convert runs/ -o archive/ --to parquet
 sfstat convert trace-a.parquet -o trace-a.csv.zst
-sfstat convert run.parquet --in-place --compact`,
+sfstat convert run.parquet --in-place`,
 		Action: p.convert,
 	}
 }
@@ -63,7 +53,6 @@ func (p *program) convert(c *cli.Context) error {
 	if _, onTerminal := terminal(p.out); onTerminal && t.path == "-" && t.binary() {
 		return badUsage("-o - is a terminal, and %s is not for people: name a file, or send it on (sfstat convert … -o - | …)", containers[t.container].name+t.pack)
 	}
-	t.encodings = encodings(c)
 	s := newSink(p, t)
 	windows, traces := 0, 0
 	_, err = p.read(c, t.wanted(), func(item auto.Item) error {

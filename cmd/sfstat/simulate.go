@@ -189,7 +189,6 @@ func writeSpec(w io.Writer, spec any) error {
 func simulatedTarget(c *cli.Context, run string) (t target, truth string, err error) {
 	path := c.String("output")
 	t, err = newTarget(path, c.String("to"))
-	t.encodings = encodings(c)
 	if err != nil || !t.folder {
 		return t, c.String("truth"), err
 	}

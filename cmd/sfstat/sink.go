@@ -48,7 +48,6 @@ type target struct {
 	folder    bool   // path is a folder; every stage list has a file in it
 	container container
 	pack      string // ".gz", ".zst" or ""
-	encodings archive.Encodings
 }
 
 // newTarget reads the container and the compression off the extension, unless
@@ -190,19 +189,18 @@ func (s *sink) open(key string) (*sinkFile, error) {
 		out, f.layers = z, append(f.layers, z)
 	}
 	slices.Reverse(f.layers)
-	var err error
-	f.writer, err = newWindowWriter(s.target, out)
-	return f, err
+	f.writer = newWindowWriter(s.target, out)
+	return f, nil
 }
 
-func newWindowWriter(t target, out io.Writer) (windowWriter, error) {
+func newWindowWriter(t target, out io.Writer) windowWriter {
 	switch t.container {
 	case wideCSV:
-		return csv.NewWriter(out), nil
+		return csv.NewWriter(out)
 	case parquet:
-		return archive.NewWriter(out, archive.Options{Encodings: t.encodings})
+		return archive.NewWriter(out)
 	}
-	return closing{packet.NewWriter(out)}, nil
+	return closing{packet.NewWriter(out)}
 }
 
 // closing is for a writer with nothing to finish.

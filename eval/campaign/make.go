@@ -70,13 +70,10 @@ func (f *Failure) Unwrap() error { return f.Err }
 // archiveRun writes the windows of one run. What goes wrong with the run is a
 // *Failure; what goes wrong with writing is not.
 func archiveRun(ctx context.Context, m Maker, t *Task, w io.Writer) error {
-	out, err := archive.NewWriter(w)
-	if err != nil {
-		return err
-	}
+	out := archive.NewWriter(w)
 	var unwritten error
 	n := 0
-	err = m.Make(ctx, t, func(w *trace.Window) error {
+	err := m.Make(ctx, t, func(w *trace.Window) error {
 		switch {
 		case w.Run != t.ID:
 			return fmt.Errorf("a window of run %q came, expected %q", w.Run, t.ID)

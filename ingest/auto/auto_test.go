@@ -52,10 +52,7 @@ func table(windows []*trace.Window) string {
 
 func parquet(t testing.TB, windows []*trace.Window) string {
 	var b strings.Builder
-	w, err := archive.NewWriter(&b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := archive.NewWriter(&b)
 	for _, win := range windows {
 		if err := w.Write(win); err != nil {
 			t.Fatal(err)

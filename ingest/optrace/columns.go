@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/ingest"
-	"github.com/sfstat/sfstat/ingest/optrace/internal/parquet"
+	"github.com/sfstat/sfstat/internal/parquet"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -18,7 +18,10 @@ func ReadParquet(in File, m *Meta, lim ingest.Limits) (*trace.OpTrace, error) {
 	// take less, which Ratio allows past the first million.
 	rows := min(maxRows(lim), 1<<20+in.Size*lim.Ratio/rowBytes)
 	f, err := parquet.Open(parquet.Input{R: in.R, Size: in.Size, Name: in.Name},
-		parquet.Limits{Footer: footerLimit(lim), Rows: rows, Window: lim.Window})
+		parquet.Limits{Footer: footerLimit(lim), Window: lim.Window})
+	if err == nil {
+		err = f.Check(rows)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +93,7 @@ func (r *columns) text(name string) (dictionary, error) {
 	if err != nil {
 		return dictionary{}, err
 	}
-	if typ := r.f.Columns()[r.byName[name]].Type; typ != parquet.Text {
+	if typ := r.f.Columns()[r.byName[name]].Type; typ != parquet.TypeBytes {
 		return dictionary{}, trace.Bad(trace.ErrType, "column %s is %s, expected a string", name, typ)
 	}
 	if err := r.refuseNulls(v, name); err != nil {
@@ -124,8 +127,8 @@ func (r *columns) integers(f field, column int) error {
 		}
 	}
 	switch typ := r.f.Columns()[column].Type; typ {
-	case parquet.Int32, parquet.Int64:
-	case parquet.Float, parquet.Double:
+	case parquet.TypeInt32, parquet.TypeInt64:
+	case parquet.TypeFloat, parquet.TypeDouble:
 		for row, b := range v.Bits {
 			x := math.Float64frombits(uint64(b))
 			if v.Null == nil || !v.Null[row] {
@@ -153,7 +156,7 @@ func (r *columns) integers(f field, column int) error {
 // times reads start and duration and finds out their unit.
 func (r *columns) times() error {
 	var both [2]parquet.Values
-	var typ [2]parquet.Column
+	var typ [2]parquet.Leaf
 	for i, name := range []string{startColumn, durationColumn} {
 		v, err := r.f.Read(r.byName[name])
 		if err == nil {
@@ -164,9 +167,9 @@ func (r *columns) times() error {
 		}
 		both[i], typ[i] = v, r.f.Columns()[r.byName[name]]
 	}
-	isFloat := func(c parquet.Column) bool { return c.Type == parquet.Float || c.Type == parquet.Double }
+	isFloat := func(c parquet.Leaf) bool { return c.Type == parquet.TypeFloat || c.Type == parquet.TypeDouble }
 	switch {
-	case typ[0].Type == parquet.Text || typ[1].Type == parquet.Text || isFloat(typ[0]) != isFloat(typ[1]):
+	case typ[0].Type == parquet.TypeBytes || typ[1].Type == parquet.TypeBytes || isFloat(typ[0]) != isFloat(typ[1]):
 		return trace.Bad(trace.ErrType, "columns %s and %s are %s and %s, expected numbers of one kind", startColumn, durationColumn, typ[0].Type, typ[1].Type)
 	case isFloat(typ[0]):
 		return r.fractions(both[0].Bits, both[1].Bits, typ)
@@ -188,7 +191,7 @@ func (r *columns) times() error {
 }
 
 // fractions turns floats into nanoseconds, in place.
-func (r *columns) fractions(start, dur []int64, typ [2]parquet.Column) error {
+func (r *columns) fractions(start, dur []int64, typ [2]parquet.Leaf) error {
 	seconds, longest, latest := false, 0.0, 0.0
 	for row := range start {
 		s, d := math.Float64frombits(uint64(start[row])), math.Float64frombits(uint64(dur[row]))
@@ -208,7 +211,7 @@ func (r *columns) fractions(start, dur []int64, typ [2]parquet.Column) error {
 		scale = 1e9
 	}
 	ulp := math.Nextafter(latest, math.Inf(1)) - latest
-	if typ[0].Type == parquet.Float {
+	if typ[0].Type == parquet.TypeFloat {
 		ulp = float64(math.Nextafter32(float32(latest), math.MaxFloat32)) - latest
 	}
 	r.t.unit.resolution = int64(max(1, math.Round(ulp*scale)))

@@ -2,13 +2,11 @@ package optrace
 
 import (
 	"io"
-	"math"
 	"os"
 	"slices"
 
 	"github.com/sfstat/sfstat/ingest"
-	"github.com/sfstat/sfstat/ingest/optrace/internal/parquet"
-	"github.com/sfstat/sfstat/internal/parquetformat"
+	"github.com/sfstat/sfstat/internal/parquet"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -30,7 +28,7 @@ func OpenMeta(path, meta string, lim ingest.Limits) (*trace.OpTrace, error) {
 	}
 	defer f.Close()
 	var head [4]byte
-	if n, _ := f.ReadAt(head[:], 0); string(head[:n]) == parquetformat.Magic {
+	if n, _ := f.ReadAt(head[:], 0); string(head[:n]) == parquet.Magic {
 		info, err := f.Stat()
 		if err != nil {
 			return nil, ingest.Unreadable(path, err)
@@ -66,7 +64,7 @@ const (
 // file that is broken resembles nothing.
 func ResemblesParquet(in File, lim ingest.Limits) Resemblance {
 	lim = lim.OrDefault()
-	f, err := parquet.Open(parquet.Input{R: in.R, Size: in.Size, Name: in.Name}, parquet.Limits{Footer: footerLimit(lim), Rows: math.MaxInt64})
+	f, err := parquet.Open(parquet.Input{R: in.R, Size: in.Size, Name: in.Name}, parquet.Limits{Footer: footerLimit(lim)})
 	if err != nil {
 		return OtherTable
 	}

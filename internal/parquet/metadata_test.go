@@ -1,4 +1,4 @@
-package parquetformat
+package parquet
 
 import (
 	"errors"
@@ -12,17 +12,17 @@ import (
 // row groups has columns that no row group has.
 func TestSchemaTwice(t *testing.T) {
 	footer := func(schemas int) []byte {
-		var w Writer
+		var w thriftWriter
 		schema := func() {
-			w.List(2, Struct, 2)
+			w.List(2, thriftStruct, 2)
 			w.Element(func() { w.Text(4, "root"); w.I32(5, 1) })
 			w.Element(func() { w.I32(1, 2); w.I32(3, 0); w.Text(4, "x") })
 		}
 		schema()
 		w.I64(3, 1)
-		w.List(4, Struct, 1)
+		w.List(4, thriftStruct, 1)
 		w.Element(func() {
-			w.List(1, Struct, 1)
+			w.List(1, thriftStruct, 1)
 			w.Element(func() {
 				w.Object(3, func() { w.I32(1, 2); w.I64(5, 1); w.I64(7, 30); w.I64(9, 4) })
 			})
@@ -33,37 +33,37 @@ func TestSchemaTwice(t *testing.T) {
 		}
 		return append(w.B, 0)
 	}
-	if f, err := ParseMetadata(footer(1)); err != nil || len(f.Leaves) != 1 {
+	if f, err := parseMetadata(footer(1)); err != nil || len(f.Leaves) != 1 {
 		t.Fatalf("one schema: %v", err)
 	}
-	if _, err := ParseMetadata(footer(2)); !errors.Is(err, trace.ErrFormat) {
+	if _, err := parseMetadata(footer(2)); !errors.Is(err, trace.ErrFormat) {
 		t.Errorf("two schemas: %v, expected %v", err, trace.ErrFormat)
 	}
 }
 
 // pageOf is a page of one dictionary entry of eight bytes.
 func pageOf(crc uint32) []byte {
-	var w Writer
-	w.I32(1, PageDictionary)
+	var w thriftWriter
+	w.I32(1, pageDictionary)
 	w.I32(2, 8)
 	w.I32(3, 8)
 	w.I32(4, int32(crc))
-	w.Object(7, func() { w.I32(1, 1); w.I32(2, EncPlain) })
+	w.Object(7, func() { w.I32(1, 1); w.I32(2, encPlain) })
 	return append(append(w.B, 0), "12345678"...)
 }
 
 func TestNextPage(t *testing.T) {
 	sound := pageOf(crc32.ChecksumIEEE([]byte("12345678")))
-	h, body, rest, err := NextPage(append(sound, "next"...))
-	if err != nil || string(body) != "12345678" || string(rest) != "next" || h.Kind != PageDictionary || h.Values != 1 || h.Raw != 8 {
+	h, body, rest, err := nextPage(append(sound, "next"...))
+	if err != nil || string(body) != "12345678" || string(rest) != "next" || h.Kind != pageDictionary || h.Values != 1 || h.Raw != 8 {
 		t.Fatalf("%+v, %q and %q: %v", h, body, rest, err)
 	}
 	for cut := range sound {
-		if _, _, _, err := NextPage(sound[:cut]); !errors.Is(err, trace.ErrTruncated) {
+		if _, _, _, err := nextPage(sound[:cut]); !errors.Is(err, trace.ErrTruncated) {
 			t.Errorf("%d of %d bytes: %v, expected %v", cut, len(sound), err, trace.ErrTruncated)
 		}
 	}
-	if _, _, _, err := NextPage(pageOf(7)); !errors.Is(err, trace.ErrFormat) {
+	if _, _, _, err := nextPage(pageOf(7)); !errors.Is(err, trace.ErrFormat) {
 		t.Errorf("a wrong checksum: %v, expected %v", err, trace.ErrFormat)
 	}
 }
@@ -73,16 +73,16 @@ func TestNextPage(t *testing.T) {
 func FuzzMetadata(f *testing.F) {
 	f.Add([]byte{0x29, 0xfc, 0xff, 0xff, 0xff, 0xff, 0x07})
 	f.Add(pageOf(7))
-	var w Writer
-	w.List(2, Struct, 2)
+	var w thriftWriter
+	w.List(2, thriftStruct, 2)
 	w.Element(func() { w.Text(4, "root"); w.I32(5, 1) })
 	w.Element(func() { w.I32(1, 2); w.I32(3, 0); w.Text(4, "x"); w.I32(6, 10) })
 	w.I64(3, 1)
-	w.List(5, Struct, 1)
+	w.List(5, thriftStruct, 1)
 	w.Element(func() { w.Text(1, "k"); w.Text(2, "v") })
 	f.Add(append(w.B, 0))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if m, err := ParseMetadata(b); err == nil {
+		if m, err := parseMetadata(b); err == nil {
 			parts := len(m.Leaves) + len(m.Meta)
 			for _, g := range m.Groups {
 				parts += 1 + len(g.Chunks)
@@ -94,7 +94,7 @@ func FuzzMetadata(f *testing.F) {
 				t.Fatalf("%d parts of a footer of %d bytes", parts, len(b))
 			}
 		}
-		if h, body, rest, err := NextPage(b); err == nil && (int64(len(body)) != h.Size || len(body)+len(rest) >= len(b)) {
+		if h, body, rest, err := nextPage(b); err == nil && (int64(len(body)) != h.Size || len(body)+len(rest) >= len(b)) {
 			t.Fatalf("%d and %d bytes out of a page of %d in %d", len(body), len(rest), h.Size, len(b))
 		}
 	})

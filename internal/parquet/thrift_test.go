@@ -1,4 +1,4 @@
-package parquetformat
+package parquet
 
 import (
 	"errors"
@@ -14,38 +14,38 @@ import (
 // steps between field numbers that fit the short form and not.
 func TestCompact(t *testing.T) {
 	for _, count := range []int{0, 1, 14, 15, 300} {
-		var w Writer
+		var w thriftWriter
 		w.I32(1, math.MinInt32)
 		w.Object(2, func() {
 			w.Text(3, "skipped")
-			w.List(4, I64, count)
+			w.List(4, thriftI64, count)
 			for i := range count {
 				w.Int(int64(i))
 			}
 			w.Object(40, func() {})
 		})
 		w.I64(40, math.MaxInt64)
-		w.List(41, Struct, count)
+		w.List(41, thriftStruct, count)
 		for i := range count {
 			w.Element(func() { w.Text(1, strings.Repeat("x", i)) })
 		}
 		b := append(w.B, 0)
 
-		r := Reader{B: b}
+		r := thriftReader{B: b}
 		var i32, i64 int64
 		lengths := []int{}
-		r.Fields(func(id int16, kind Kind) {
+		r.Fields(func(id int16, kind thriftKind) {
 			switch {
-			case id == 1 && kind == I32:
+			case id == 1 && kind == thriftI32:
 				i32 = r.Int()
-			case id == 40 && kind == I64:
+			case id == 40 && kind == thriftI64:
 				i64 = r.Int()
-			case id == 41 && kind == List:
+			case id == 41 && kind == thriftList:
 				r.Structs(func(i, n int) {
 					if n != count || i != len(lengths) {
 						t.Fatalf("element %d of %d, expected %d of %d", i, n, len(lengths), count)
 					}
-					r.Fields(func(int16, Kind) { lengths = append(lengths, len(r.Text())) })
+					r.Fields(func(int16, thriftKind) { lengths = append(lengths, len(r.Text())) })
 				})
 			default:
 				r.Skip(kind)
@@ -58,8 +58,8 @@ func TestCompact(t *testing.T) {
 			t.Errorf("texts of lengths %v", lengths)
 		}
 		for cut := range b { // no part of a struct is a struct
-			r := Reader{B: b[:cut]}
-			if r.Skip(Struct); !errors.Is(r.Err, trace.ErrTruncated) && !errors.Is(r.Err, trace.ErrFormat) {
+			r := thriftReader{B: b[:cut]}
+			if r.Skip(thriftStruct); !errors.Is(r.Err, trace.ErrTruncated) && !errors.Is(r.Err, trace.ErrFormat) {
 				t.Fatalf("%d of %d bytes are accepted: %v", cut, len(b), r.Err)
 			}
 		}
@@ -72,18 +72,18 @@ func TestClaims(t *testing.T) {
 	huge := []byte{0xff, 0xff, 0xff, 0xff, 0x0f}
 	for _, test := range []struct {
 		name string
-		kind Kind
+		kind thriftKind
 		b    []byte
 		want error
 	}{
-		{"text", Binary, huge, trace.ErrTruncated},
-		{"list", List, append([]byte{0xf0 | byte(True)}, huge...), trace.ErrFormat},
-		{"map", Map, append(slices.Clone(huge), 0x11), trace.ErrFormat},
-		{"number", I64, slices.Repeat([]byte{0xff}, 11), trace.ErrFormat},
+		{"text", thriftBinary, huge, trace.ErrTruncated},
+		{"list", thriftList, append([]byte{0xf0 | byte(thriftTrue)}, huge...), trace.ErrFormat},
+		{"map", thriftMap, append(slices.Clone(huge), 0x11), trace.ErrFormat},
+		{"number", thriftI64, slices.Repeat([]byte{0xff}, 11), trace.ErrFormat},
 		{"kind", 15, nil, trace.ErrFormat},
-		{"depth", Struct, slices.Repeat([]byte{0x1c}, 1000), trace.ErrFormat},
+		{"depth", thriftStruct, slices.Repeat([]byte{0x1c}, 1000), trace.ErrFormat},
 	} {
-		r := Reader{B: test.b}
+		r := thriftReader{B: test.b}
 		if r.Skip(test.kind); !errors.Is(r.Err, test.want) {
 			t.Errorf("%s: %v, expected %v", test.name, r.Err, test.want)
 		}
@@ -92,11 +92,11 @@ func TestClaims(t *testing.T) {
 
 // FuzzSkip: no input makes the reader panic, or end before or behind itself.
 func FuzzSkip(f *testing.F) {
-	f.Add(byte(Struct), []byte{0x15, 2, 0x1c, 0x18, 1, 'x', 0, 0})
-	f.Add(byte(Map), []byte{1, 0x88, 1, 'k', 1, 'v'})
+	f.Add(byte(thriftStruct), []byte{0x15, 2, 0x1c, 0x18, 1, 'x', 0, 0})
+	f.Add(byte(thriftMap), []byte{1, 0x88, 1, 'k', 1, 'v'})
 	f.Fuzz(func(t *testing.T, kind byte, b []byte) {
-		r := Reader{B: b}
-		if r.Skip(Kind(kind)); r.At < 0 || r.At > len(b) {
+		r := thriftReader{B: b}
+		if r.Skip(thriftKind(kind)); r.At < 0 || r.At > len(b) {
 			t.Errorf("at %d of %d", r.At, len(b))
 		}
 	})

@@ -1,4 +1,4 @@
-package parquetformat
+package parquet
 
 import (
 	"encoding/binary"
@@ -6,14 +6,14 @@ import (
 	"github.com/sfstat/sfstat/trace"
 )
 
-// Slack is how many readable bytes must follow what is decoded, in its buffer,
+// slack is how many readable bytes must follow what is decoded, in its buffer,
 // so that eight bytes can be loaded at any of them (the zstd decompressor likes
 // sixteen).
-const Slack = 16
+const slack = 16
 
-// DecodeDelta decodes DELTA_BINARY_PACKED, fills dst, and gives what follows in
-// src. Of INT32 the lower 32 bits count. src has Slack after its end. O(len(dst)).
-func DecodeDelta(dst []int64, src []byte) (rest []byte, err error) {
+// decodeDelta decodes DELTA_BINARY_PACKED, fills dst, and gives what follows in
+// src. Of INT32 the lower 32 bits count. src has slack after its end. O(len(dst)).
+func decodeDelta(dst []int64, src []byte) (rest []byte, err error) {
 	var head [3]uint64 // values in a block, miniblocks in a block, values in all
 	for i := range head {
 		v, n := binary.Uvarint(src)
@@ -73,7 +73,7 @@ func sum(out []int64, src []byte, width int, last, least int64) int64 {
 		return last
 	}
 	mask := ^uint64(0) >> (64 - width)
-	wide := src[:len(src)+Slack]
+	wide := src[:len(src)+slack]
 	for i := range out {
 		bit := i * width
 		v := binary.LittleEndian.Uint64(wide[bit>>3:]) >> (bit & 7)
@@ -86,9 +86,9 @@ func sum(out []int64, src []byte, width int, last, least int64) int64 {
 	return last
 }
 
-// DecodeHybrid decodes the RLE / bit-packing hybrid and fills dst. src has Slack
+// decodeHybrid decodes the RLE / bit-packing hybrid and fills dst. src has slack
 // after its end. O(len(dst)).
-func DecodeHybrid(dst []uint32, src []byte, width int) error {
+func decodeHybrid(dst []uint32, src []byte, width int) error {
 	if width > 32 {
 		return trace.Bad(trace.ErrFormat, "indices of %d bits", width)
 	}
@@ -104,7 +104,7 @@ func DecodeHybrid(dst []uint32, src []byte, width int) error {
 			if size > len(src) {
 				return errHybrid()
 			}
-			v := uint32(binary.LittleEndian.Uint64(src[:len(src)+Slack]) & (1<<(8*size) - 1) & mask)
+			v := uint32(binary.LittleEndian.Uint64(src[:len(src)+slack]) & (1<<(8*size) - 1) & mask)
 			run := dst[:min(h>>1, uint64(len(dst)))]
 			for i := range run {
 				run[i] = v
@@ -117,7 +117,7 @@ func DecodeHybrid(dst []uint32, src []byte, width int) error {
 		if (len(run)*width+7)/8 > len(src) {
 			return errHybrid()
 		}
-		wide := src[:len(src)+Slack]
+		wide := src[:len(src)+slack]
 		for i := range run {
 			bit := i * width
 			run[i] = uint32(binary.LittleEndian.Uint64(wide[bit>>3:]) >> (bit & 7) & mask)

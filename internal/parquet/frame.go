@@ -1,4 +1,4 @@
-package parquetformat
+package parquet
 
 import (
 	"encoding/binary"
@@ -11,7 +11,7 @@ import (
 // Magic is how a Parquet file begins and ends.
 const Magic = "PAR1"
 
-// ErrNotParquet is in the error of ReadMetadata when the input is no Parquet file.
+// ErrNotParquet is in the error of readMetadata when the input is no Parquet file.
 var ErrNotParquet = errors.New("not a Parquet file")
 
 // footer reads the bytes of the footer of a file of size bytes. It refuses a

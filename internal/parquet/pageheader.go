@@ -1,4 +1,4 @@
-package parquetformat
+package parquet
 
 import (
 	"hash/crc32"
@@ -9,26 +9,26 @@ import (
 
 // Numbers of the format: kinds of pages, encodings, compressions.
 const (
-	PageData       = 0
-	PageDictionary = 2
-	PageDataV2     = 3
+	pageData       = 0
+	pageDictionary = 2
+	pageDataV2     = 3
 
-	EncPlain           = 0
-	EncPlainDictionary = 2
-	EncRLE             = 3
-	EncDelta           = 5
-	EncDeltaLength     = 6
-	EncRLEDictionary   = 8
-	EncByteStreamSplit = 9
+	encPlain           = 0
+	encPlainDictionary = 2
+	encRLE             = 3
+	encDelta           = 5
+	encDeltaLength     = 6
+	encRLEDictionary   = 8
+	encByteStreamSplit = 9
 
-	CodecNone   = 0
-	CodecSnappy = 1
-	CodecGzip   = 2
-	CodecZstd   = 6
+	codecNone   = 0
+	codecSnappy = 1
+	codecGzip   = 2
+	codecZstd   = 6
 )
 
-// PageHeader is the header of a page.
-type PageHeader struct {
+// pageHeader is the header of a page.
+type pageHeader struct {
 	Kind       int64
 	Raw        int64 // bytes of the page, decompressed
 	Size       int64 // bytes that follow the header in the file
@@ -41,9 +41,9 @@ type PageHeader struct {
 	Plain      bool  // version 2: the values are not compressed
 }
 
-// NextPage takes a page from the front of a column chunk: its header, its
+// nextPage takes a page from the front of a column chunk: its header, its
 // bytes, whose checksum fits where there is one, and what follows.
-func NextPage(chunk []byte) (h PageHeader, body, rest []byte, err error) {
+func nextPage(chunk []byte) (h pageHeader, body, rest []byte, err error) {
 	h, n, err := parsePageHeader(chunk)
 	if err != nil {
 		return h, nil, nil, err
@@ -60,28 +60,28 @@ func NextPage(chunk []byte) (h PageHeader, body, rest []byte, err error) {
 }
 
 // parsePageHeader reads a page header from the start of b; n is its length.
-func parsePageHeader(b []byte) (h PageHeader, n int, err error) {
-	h = PageHeader{Kind: -1, Raw: -1, Size: -1, Values: -1, Levels: EncRLE}
-	r := &Reader{B: b}
-	r.Fields(func(id int16, kind Kind) {
+func parsePageHeader(b []byte) (h pageHeader, n int, err error) {
+	h = pageHeader{Kind: -1, Raw: -1, Size: -1, Values: -1, Levels: encRLE}
+	r := &thriftReader{B: b}
+	r.Fields(func(id int16, kind thriftKind) {
 		switch {
-		case id == 1 && kind == I32:
+		case id == 1 && kind == thriftI32:
 			h.Kind = r.Int()
-		case id == 2 && kind == I32:
+		case id == 2 && kind == thriftI32:
 			h.Raw = r.Int()
-		case id == 3 && kind == I32:
+		case id == 3 && kind == thriftI32:
 			h.Size = r.Int()
-		case id == 4 && kind == I32:
+		case id == 4 && kind == thriftI32:
 			h.CRC, h.Checked = uint32(r.Int()), true
-		case (id == 5 || id == 7) && kind == Struct:
+		case (id == 5 || id == 7) && kind == thriftStruct:
 			h.counts(r)
-		case id == 8 && kind == Struct:
+		case id == 8 && kind == thriftStruct:
 			h.countsV2(r)
 		default:
 			r.Skip(kind)
 		}
 	})
-	if r.Err == nil && (h.Raw < 0 || h.Size < 0 || h.Raw > math.MaxInt32 || h.Values < 0 && (h.Kind == PageData || h.Kind == PageDataV2)) {
+	if r.Err == nil && (h.Raw < 0 || h.Size < 0 || h.Raw > math.MaxInt32 || h.Values < 0 && (h.Kind == pageData || h.Kind == pageDataV2)) {
 		r.Fail("a page without a size or a count of values")
 	}
 	return h, r.At, r.Err
@@ -89,14 +89,14 @@ func parsePageHeader(b []byte) (h PageHeader, n int, err error) {
 
 // counts reads the header of a data or dictionary page, which number their
 // first fields alike.
-func (h *PageHeader) counts(r *Reader) {
-	r.Fields(func(id int16, kind Kind) {
+func (h *pageHeader) counts(r *thriftReader) {
+	r.Fields(func(id int16, kind thriftKind) {
 		switch {
-		case id == 1 && kind == I32:
+		case id == 1 && kind == thriftI32:
 			h.Values = r.Int()
-		case id == 2 && kind == I32:
+		case id == 2 && kind == thriftI32:
 			h.Encoding = r.Int()
-		case id == 3 && kind == I32:
+		case id == 3 && kind == thriftI32:
 			h.Levels = r.Int()
 		default:
 			r.Skip(kind)
@@ -104,20 +104,20 @@ func (h *PageHeader) counts(r *Reader) {
 	})
 }
 
-func (h *PageHeader) countsV2(r *Reader) {
+func (h *pageHeader) countsV2(r *thriftReader) {
 	repetition := int64(0)
-	r.Fields(func(id int16, kind Kind) {
+	r.Fields(func(id int16, kind thriftKind) {
 		switch {
-		case id == 1 && kind == I32:
+		case id == 1 && kind == thriftI32:
 			h.Values = r.Int()
-		case id == 4 && kind == I32:
+		case id == 4 && kind == thriftI32:
 			h.Encoding = r.Int()
-		case id == 5 && kind == I32:
+		case id == 5 && kind == thriftI32:
 			h.LevelBytes = r.Int()
-		case id == 6 && kind == I32:
+		case id == 6 && kind == thriftI32:
 			repetition = r.Int()
-		case id == 7 && (kind == True || kind == False):
-			h.Plain = kind == False
+		case id == 7 && (kind == thriftTrue || kind == thriftFalse):
+			h.Plain = kind == thriftFalse
 		default:
 			r.Skip(kind)
 		}

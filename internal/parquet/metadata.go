@@ -1,4 +1,4 @@
-package parquetformat
+package parquet
 
 import (
 	"io"
@@ -67,34 +67,34 @@ type Metadata struct {
 	Meta   []KeyValue
 }
 
-// MaxLeaves bounds the columns of a file.
-const MaxLeaves = 1 << 14
+// maxLeaves bounds the columns of a file.
+const maxLeaves = 1 << 14
 
-// ReadMetadata reads the footer of a file of size bytes. It refuses one of
+// readMetadata reads the footer of a file of size bytes. It refuses one of
 // more than limit bytes.
-func ReadMetadata(in io.ReaderAt, size, limit int64) (*Metadata, error) {
+func readMetadata(in io.ReaderAt, size, limit int64) (*Metadata, error) {
 	b, err := footer(in, size, limit)
 	if err != nil {
 		return nil, err
 	}
-	return ParseMetadata(b)
+	return parseMetadata(b)
 }
 
-// ParseMetadata reads FileMetaData. Whatever a list claims, no more is kept
+// parseMetadata reads FileMetaData. Whatever a list claims, no more is kept
 // than the bytes can hold: an element that lacks what it must have ends the
 // reading.
-func ParseMetadata(b []byte) (*Metadata, error) {
+func parseMetadata(b []byte) (*Metadata, error) {
 	m := &Metadata{Rows: -1}
-	r := &Reader{B: b}
-	r.Fields(func(id int16, kind Kind) {
+	r := &thriftReader{B: b}
+	r.Fields(func(id int16, kind thriftKind) {
 		switch {
-		case id == 2 && kind == List:
+		case id == 2 && kind == thriftList:
 			m.schema(r)
-		case id == 3 && kind == I64:
+		case id == 3 && kind == thriftI64:
 			m.Rows = r.Int()
-		case id == 4 && kind == List:
+		case id == 4 && kind == thriftList:
 			r.Structs(func(_, _ int) { m.group(r) })
-		case id == 5 && kind == List:
+		case id == 5 && kind == thriftList:
 			r.Structs(func(_, _ int) { m.keyValue(r) })
 		default:
 			r.Skip(kind)
@@ -115,7 +115,7 @@ func ParseMetadata(b []byte) (*Metadata, error) {
 
 // schema reads the tree of columns, which is written depth first, and keeps
 // the leaves.
-func (m *Metadata) schema(r *Reader) {
+func (m *Metadata) schema(r *thriftReader) {
 	first, within := true, int64(0) // elements that are still within a group
 	r.Structs(func(_, _ int) {
 		c, children := element(r)
@@ -128,12 +128,12 @@ func (m *Metadata) schema(r *Reader) {
 			c.Nested = true
 		}
 		if children > 0 {
-			if within += children; within > MaxLeaves {
+			if within += children; within > maxLeaves {
 				r.Fail("groups with too many columns")
 			}
 			return
 		}
-		if c.Name == "" || len(m.Leaves) == MaxLeaves {
+		if c.Name == "" || len(m.Leaves) == maxLeaves {
 			r.Fail("a column without a name, or too many columns")
 			return
 		}
@@ -142,20 +142,20 @@ func (m *Metadata) schema(r *Reader) {
 }
 
 // element reads a SchemaElement.
-func element(r *Reader) (c Leaf, children int64) {
+func element(r *thriftReader) (c Leaf, children int64) {
 	c.Type = math.MaxUint8
-	r.Fields(func(id int16, kind Kind) {
+	r.Fields(func(id int16, kind thriftKind) {
 		switch {
-		case id == 1 && kind == I32:
+		case id == 1 && kind == thriftI32:
 			c.Type = typeOf(r.Int())
-		case id == 3 && kind == I32:
+		case id == 3 && kind == thriftI32:
 			repetition := r.Int()
 			c.Nullable, c.Nested = repetition == 1, repetition > 1
-		case id == 4 && kind == Binary:
+		case id == 4 && kind == thriftBinary:
 			c.Name = string(r.Text())
-		case id == 5 && kind == I32:
+		case id == 5 && kind == thriftI32:
 			children = r.Int()
-		case id == 6 && kind == I32:
+		case id == 6 && kind == thriftI32:
 			switch r.Int() { // converted type
 			case 5:
 				c.Decimal = true
@@ -164,7 +164,7 @@ func element(r *Reader) (c Leaf, children int64) {
 			case 10:
 				c.Tick = 1e3
 			}
-		case id == 10 && kind == Struct:
+		case id == 10 && kind == thriftStruct:
 			c.logicalType(r)
 		default:
 			r.Skip(kind)
@@ -178,21 +178,21 @@ func typeOf(number int64) Type { return Type(min(uint64(number), math.MaxUint8))
 
 // logicalType reads a LogicalType: the union's field 5 is DECIMAL, 8 is
 // TIMESTAMP, whose field 2 is the union of the units.
-func (c *Leaf) logicalType(r *Reader) {
-	r.Fields(func(id int16, kind Kind) {
+func (c *Leaf) logicalType(r *thriftReader) {
+	r.Fields(func(id int16, kind thriftKind) {
 		if id == 5 {
 			c.Decimal = true
 		}
-		if id != 8 || kind != Struct {
+		if id != 8 || kind != thriftStruct {
 			r.Skip(kind)
 			return
 		}
-		r.Fields(func(id int16, kind Kind) {
-			if id != 2 || kind != Struct {
+		r.Fields(func(id int16, kind thriftKind) {
+			if id != 2 || kind != thriftStruct {
 				r.Skip(kind)
 				return
 			}
-			r.Fields(func(unit int16, kind Kind) {
+			r.Fields(func(unit int16, kind thriftKind) {
 				c.Tick = map[int16]int64{1: 1e6, 2: 1e3, 3: 1}[unit]
 				r.Skip(kind)
 			})
@@ -200,13 +200,13 @@ func (c *Leaf) logicalType(r *Reader) {
 	})
 }
 
-func (m *Metadata) group(r *Reader) {
+func (m *Metadata) group(r *thriftReader) {
 	g := Group{Rows: -1}
-	r.Fields(func(id int16, kind Kind) {
+	r.Fields(func(id int16, kind thriftKind) {
 		switch {
-		case id == 1 && kind == List:
+		case id == 1 && kind == thriftList:
 			r.Structs(func(_, _ int) { g.chunk(r) })
-		case id == 3 && kind == I64:
+		case id == 3 && kind == thriftI64:
 			g.Rows = r.Int()
 		default:
 			r.Skip(kind)
@@ -219,13 +219,13 @@ func (m *Metadata) group(r *Reader) {
 }
 
 // chunk reads a ColumnChunk.
-func (g *Group) chunk(r *Reader) {
+func (g *Group) chunk(r *thriftReader) {
 	c := Chunk{Type: math.MaxUint8, Values: -1}
-	r.Fields(func(id int16, kind Kind) {
+	r.Fields(func(id int16, kind thriftKind) {
 		switch {
-		case id == 1 && kind == Binary:
+		case id == 1 && kind == thriftBinary:
 			r.Fail("a column in another file")
-		case id == 3 && kind == Struct:
+		case id == 3 && kind == thriftStruct:
 			c.metadata(r)
 		default:
 			r.Skip(kind)
@@ -238,21 +238,21 @@ func (g *Group) chunk(r *Reader) {
 }
 
 // metadata reads ColumnMetaData.
-func (c *Chunk) metadata(r *Reader) {
+func (c *Chunk) metadata(r *thriftReader) {
 	dictionary := int64(0)
-	r.Fields(func(id int16, kind Kind) {
+	r.Fields(func(id int16, kind thriftKind) {
 		switch {
-		case id == 1 && kind == I32:
+		case id == 1 && kind == thriftI32:
 			c.Type = typeOf(r.Int())
-		case id == 4 && kind == I32:
+		case id == 4 && kind == thriftI32:
 			c.Codec = r.Int()
-		case id == 5 && kind == I64:
+		case id == 5 && kind == thriftI64:
 			c.Values = r.Int()
-		case id == 7 && kind == I64:
+		case id == 7 && kind == thriftI64:
 			c.Size = r.Int()
-		case id == 9 && kind == I64:
+		case id == 9 && kind == thriftI64:
 			c.Offset = r.Int()
-		case id == 11 && kind == I64:
+		case id == 11 && kind == thriftI64:
 			dictionary = r.Int()
 		default:
 			r.Skip(kind)
@@ -263,13 +263,13 @@ func (c *Chunk) metadata(r *Reader) {
 	}
 }
 
-func (m *Metadata) keyValue(r *Reader) {
+func (m *Metadata) keyValue(r *thriftReader) {
 	var kv KeyValue
-	r.Fields(func(id int16, kind Kind) {
+	r.Fields(func(id int16, kind thriftKind) {
 		switch {
-		case id == 1 && kind == Binary:
+		case id == 1 && kind == thriftBinary:
 			kv.Key = string(r.Text())
-		case id == 2 && kind == Binary:
+		case id == 2 && kind == thriftBinary:
 			kv.Value = string(r.Text())
 		default:
 			r.Skip(kind)
@@ -279,4 +279,15 @@ func (m *Metadata) keyValue(r *Reader) {
 		r.Fail("metadata without a key")
 	}
 	m.Meta = append(m.Meta, kv)
+}
+
+// width is the bytes of a number, 0 for other types.
+func (t Type) width() int {
+	switch t {
+	case TypeInt32, TypeFloat:
+		return 4
+	case TypeInt64, TypeDouble:
+		return 8
+	}
+	return 0
 }

@@ -1,4 +1,4 @@
-package parquetformat
+package parquet
 
 import (
 	"errors"
@@ -15,7 +15,7 @@ import (
 
 // padded is b with the slack that decoders need behind it.
 func padded(b []byte) []byte {
-	return append(slices.Clone(b), make([]byte, Slack)...)[:len(b)]
+	return append(slices.Clone(b), make([]byte, slack)...)[:len(b)]
 }
 
 // lengths lie around the ends of groups (8), miniblocks (32) and blocks (128).
@@ -39,14 +39,14 @@ func TestDecodeDelta(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := make([]int64, n)
-			rest, err := DecodeDelta(got, padded(append(b, "rest"...)))
+			rest, err := decodeDelta(got, padded(append(b, "rest"...)))
 			if err != nil || string(rest) != "rest" || !slices.Equal(got, want) {
 				t.Fatalf("%d values of %d bits are read wrongly, %q is left: %v", n, bits, rest, err)
 			}
 			if b, err = other.EncodeInt32(nil, short); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := DecodeDelta(got, padded(b)); err != nil {
+			if _, err := decodeDelta(got, padded(b)); err != nil {
 				t.Fatal(err)
 			}
 			for i := range short {
@@ -76,7 +76,7 @@ func TestDecodeHybrid(t *testing.T) {
 					t.Fatal(err)
 				}
 				got := make([]uint32, n)
-				if err := DecodeHybrid(got, padded(b), width); err != nil || !slices.Equal(got, want) {
+				if err := decodeHybrid(got, padded(b), width); err != nil || !slices.Equal(got, want) {
 					t.Fatalf("n=%d width=%d run=%d: read wrongly: %v", n, width, run, err)
 				}
 			}
@@ -102,7 +102,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"no differences", append(slices.Clone(differences), 2, 8, 0, 0, 0), trace.ErrFormat},
 		{"differences of 65 bits", append(slices.Clone(differences), append([]byte{2, 65, 0, 0, 0}, make([]byte, 300)...)...), trace.ErrFormat},
 	} {
-		if _, err := DecodeDelta(make([]int64, 3), padded(test.b)); !errors.Is(err, test.want) {
+		if _, err := decodeDelta(make([]int64, 3), padded(test.b)); !errors.Is(err, test.want) {
 			t.Errorf("differences, %s: %v, want %v", test.name, err, test.want)
 		}
 	}
@@ -119,7 +119,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"half a group", []byte{3, 0}, 8, trace.ErrTruncated},
 		{"33 bits", []byte{6, 0, 0, 0, 0, 0}, 33, trace.ErrFormat},
 	} {
-		if err := DecodeHybrid(make([]uint32, 3), padded(test.b), test.width); !errors.Is(err, test.want) {
+		if err := decodeHybrid(make([]uint32, 3), padded(test.b), test.width); !errors.Is(err, test.want) {
 			t.Errorf("indices, %s: %v, want %v", test.name, err, test.want)
 		}
 	}
@@ -140,18 +140,18 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte{0x80, 0x01, 0x04, 0xff, 0xff, 0xff, 0xff, 0x0f, 0x00}, uint16(40), uint8(33))
 	f.Fuzz(func(t *testing.T, b []byte, n uint16, width uint8) {
 		dst := make([]int64, n)
-		if _, err := DecodeDelta(dst, padded(b)); err == nil {
+		if _, err := decodeDelta(dst, padded(b)); err == nil {
 			written, err := other.EncodeInt64(nil, dst)
 			if err != nil {
 				t.Fatal(err)
 			}
 			again := make([]int64, n)
-			if _, err := DecodeDelta(again, padded(written)); err != nil || !slices.Equal(again, dst) {
+			if _, err := decodeDelta(again, padded(written)); err != nil || !slices.Equal(again, dst) {
 				t.Fatalf("what was decoded does not survive: %v", err)
 			}
 		}
 		levels := make([]uint32, n)
-		if DecodeHybrid(levels, padded(b), int(width)) == nil {
+		if decodeHybrid(levels, padded(b), int(width)) == nil {
 			for _, l := range levels {
 				if width < 32 && l>>width != 0 {
 					t.Fatalf("level %d of %d bits", l, width)

@@ -12,15 +12,15 @@ import (
 
 // decodePlain decodes numbers as they are in memory.
 func decodePlain(dst []int64, src []byte, typ Type) error {
-	if len(src) != width(typ)*len(dst) {
+	if len(src) != typ.width()*len(dst) {
 		return errWidth(len(src), len(dst), typ)
 	}
 	switch typ {
-	case Int32:
+	case TypeInt32:
 		for i := range dst {
 			dst[i] = int64(int32(binary.LittleEndian.Uint32(src[4*i:])))
 		}
-	case Float:
+	case TypeFloat:
 		for i := range dst {
 			dst[i] = widen(binary.LittleEndian.Uint32(src[4*i:]))
 		}
@@ -28,6 +28,17 @@ func decodePlain(dst []int64, src []byte, typ Type) error {
 		for i := range dst {
 			dst[i] = int64(binary.LittleEndian.Uint64(src[8*i:]))
 		}
+	}
+	return nil
+}
+
+// decodeBits decodes PLAIN booleans, one bit each.
+func decodeBits(dst []int64, src []byte) error {
+	if len(src) < (len(dst)+7)/8 {
+		return trace.Bad(trace.ErrTruncated, "%d bytes for %d bits", len(src), len(dst))
+	}
+	for i := range dst {
+		dst[i] = int64(src[i>>3] >> (i & 7) & 1)
 	}
 	return nil
 }
@@ -41,22 +52,23 @@ func errWidth(bytes, values int, typ Type) error {
 
 // decodePlanes decodes BYTE_STREAM_SPLIT: all first bytes, then all second …
 func decodePlanes(dst []int64, src []byte, typ Type) error {
-	n, width := len(dst), width(typ)
-	if len(src) != width*n {
+	n := len(dst)
+	if len(src) != typ.width()*n {
 		return errWidth(len(src), n, typ)
 	}
-	for i := range dst {
-		var v uint64
-		for k := range width {
-			v |= uint64(src[k*n+i]) << (8 * k)
+	clear(dst)
+	for k := range typ.width() {
+		plane := src[k*n:][:n]
+		for i, b := range plane {
+			dst[i] |= int64(b) << (8 * k)
 		}
+	}
+	for i, v := range dst {
 		switch typ {
-		case Int32:
+		case TypeInt32:
 			dst[i] = int64(int32(v))
-		case Float:
+		case TypeFloat:
 			dst[i] = widen(uint32(v))
-		default:
-			dst[i] = int64(v)
 		}
 	}
 	return nil

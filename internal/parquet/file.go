@@ -1,0 +1,137 @@
+package parquet
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Input is a file to read.
+type Input struct {
+	R    io.ReaderAt
+	Size int64
+	Name string // for errors
+}
+
+// Limits bound what is read.
+type Limits struct {
+	Footer int64 // bytes of the footer
+	Window int64 // bytes of history that a zstd page may ask for
+}
+
+// File is an open file. Its cursors share scratch space: one goroutine.
+type File struct {
+	in   Input
+	lim  Limits
+	foot *Metadata
+
+	zstd  *zstd.Decoder
+	raw   []byte // scratch: one page, decompressed
+	index []uint32
+	// What a cursor has used up, for the next that needs the like: columns that
+	// are read one after the other share one warm buffer.
+	freeValues []int64
+	freeChunk  []byte
+}
+
+// Open reads the footer. Columns and Meta may be asked for at once; before the
+// first cursor, Check must have accepted the file.
+func Open(in Input, lim Limits) (*File, error) {
+	foot, err := readMetadata(in.R, in.Size, lim.Footer)
+	if err != nil {
+		return nil, trace.At(trace.Pos{File: in.Name}, err)
+	}
+	return &File{in: in, lim: lim, foot: foot}, nil
+}
+
+// Columns are the leaf columns of the file.
+func (f *File) Columns() []Leaf { return f.foot.Leaves }
+
+// Rows is the number of rows. It may be trusted after Check.
+func (f *File) Rows() int64 { return f.foot.Rows }
+
+// Meta is the metadata entry of the key, and whether there is one.
+func (f *File) Meta(key string) (string, bool) {
+	for _, kv := range f.foot.Meta {
+		if kv.Key == key {
+			return kv.Value, true
+		}
+	}
+	return "", false
+}
+
+// Check refuses a file whose footer contradicts itself or the size of the
+// file, or which has more rows than given.
+func (f *File) Check(rows int64) error { return trace.At(trace.Pos{File: f.in.Name}, f.check(rows)) }
+
+func (f *File) check(most int64) error {
+	rows, bytes := int64(0), int64(0)
+	for i, g := range f.foot.Groups {
+		if rows += g.Rows; rows < 0 || rows > f.foot.Rows {
+			break
+		}
+		for c, k := range g.Chunks {
+			bytes += k.Size
+			kind, what := error(nil), ""
+			switch leaf := f.foot.Leaves[c]; {
+			case k.Type != leaf.Type:
+				kind, what = trace.ErrType, "another type than in the schema"
+			case k.Values != g.Rows && !leaf.Nested:
+				kind, what = trace.ErrRagged, "more or fewer values than the row group has rows"
+			case k.Size > f.in.Size-k.Offset:
+				kind, what = trace.ErrTruncated, "reaches past the end of the file: writing or copying it was cut off, get it again"
+			case bytes > f.in.Size:
+				kind, what = trace.ErrTooLarge, "the columns together are larger than the file"
+			}
+			if kind != nil {
+				return trace.At(f.pos(i, c), trace.Bad(kind, "%s", what))
+			}
+		}
+	}
+	if rows != f.foot.Rows {
+		return trace.Bad(trace.ErrRagged, "the footer tells of %d rows, its row groups of others", f.foot.Rows)
+	}
+	if rows > most {
+		return trace.Bad(trace.ErrTooLarge, "%d rows × %d columns in %d bytes, at most %d rows are read of a file of this size",
+			rows, len(f.foot.Leaves), f.in.Size, most)
+	}
+	return nil
+}
+
+func (f *File) pos(group, column int) trace.Pos {
+	return trace.Pos{File: f.in.Name, Inside: fmt.Sprintf("row group %d, column %s", group, Printable(f.foot.Leaves[column].Name))}
+}
+
+// Values is a whole column.
+type Values struct {
+	Bits    []int64 // by row, as in [Run]
+	Null    []bool  // by row; nil when none is null
+	Strings []string
+}
+
+// Read reads a column.
+func (f *File) Read(column int) (Values, error) {
+	c, err := f.Cursor(column)
+	if err != nil {
+		return Values{}, err
+	}
+	v := Values{Bits: make([]int64, 0, f.Rows())}
+	for rows := int(f.Rows()); len(v.Bits) < rows; {
+		run, err := c.Next(rows - len(v.Bits))
+		if err != nil {
+			return Values{}, err
+		}
+		if run.Present != nil && v.Null == nil {
+			v.Null = make([]bool, rows)
+		}
+		for i, level := range run.Present {
+			v.Null[len(v.Bits)+i] = level == 0
+		}
+		v.Bits = append(v.Bits, run.Values...)
+	}
+	v.Strings = c.Strings()
+	return v, nil
+}

@@ -79,7 +79,7 @@ var onlyIn = map[string][]string{
 	"gonum.org/v1/plot":                        {"plots"},
 	"codeberg.org/go-pdf/fpdf":                 {"plots"},
 	"golang.org/x/image":                       {"plots"},
-	"github.com/parquet-go/parquet-go":         {"fixtures", "ingest/optrace"},
+	"github.com/parquet-go/parquet-go":         {"fixtures", "archive", "ingest/optrace"},
 	"modernc.org/sqlite":                       {"fixtures", "ingest/nsight"},
 	"github.com/rogpeppe/go-internal":          nil,
 	"github.com/google/go-cmp":                 {"ingest/ingesttest"},

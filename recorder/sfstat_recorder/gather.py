@@ -50,6 +50,8 @@ class TorchGroup:
         # waits for its answer must not give up before: the packet would be
         # written twice.
         self._patient = self._make(3 * timeout_s)
+        # So that the recorder's own collectives are told from the training's.
+        self.names = tuple(str(g.group_name) for g in (self._group, self._patient) if hasattr(g, "group_name"))
 
     def tell(self, message: bytes) -> bytes:
         return self._broadcast(message, self._group)

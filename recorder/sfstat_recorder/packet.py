@@ -9,6 +9,7 @@ from array import array
 from dataclasses import dataclass, field
 from typing import Dict, List, Optional
 
+from .arrivals import Arrivals, Timing, pack
 from .identity import Identity
 from .stages import DataWait, Stages
 
@@ -49,6 +50,9 @@ class Window:
     walls: "array[int]"
     side: Dict[str, List[Sample]] = field(default_factory=dict)
     notes: List[str] = field(default_factory=list)
+    timing: Timing = field(default_factory=Timing)
+    epoch_ns: int = -1  # when the first step began; -1: not known
+    arrivals: Optional[Arrivals] = None
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,12 @@ def encode(form: Form, window: Window, gathered: Gathered = Gathered.OK) -> byte
     side = {name: _channel(samples) for name, samples in sorted(window.side.items()) if samples}
     if side:
         parts.append(',"side":' + _json(side))
+    if window.epoch_ns >= 0:
+        parts.append(',"epoch_ns":%d' % window.epoch_ns)
+        if window.timing.lines:
+            parts.append(',"lines":' + _json(window.timing.lines))
+    if window.arrivals is not None:
+        parts.append(',"arrivals":' + _json(pack(window.arrivals)))
     if window.notes:
         parts.append(',"notes":' + _json(window.notes[:_MAX_NOTES]))
     if form.data_wait is not DataWait.CONSUMING:

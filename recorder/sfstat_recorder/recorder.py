@@ -6,6 +6,7 @@ import atexit
 import logging
 import math
 import os
+import sys
 import time
 import weakref
 from array import array
@@ -13,6 +14,7 @@ from collections import deque
 from threading import get_ident
 from typing import Any, Callable, Deque, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, TypeVar, Union
 
+from .arrivals import Timing, Wanted, watcher
 from .capture import Capture, Profiler, TorchProfiler, Trigger, Watch
 from .events import Channels, EventTimer
 from .gather import Group
@@ -26,6 +28,7 @@ T = TypeVar("T")
 
 _log = logging.getLogger("sfstat_recorder")
 
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _MAX_STEP = (1 << 62)
 _MAX_WINDOW = 100_000
 _MAX_AHEAD = 10_000
@@ -46,6 +49,11 @@ class Recorder:
     nothing that the recorder meets stops the training: spans that cannot be
     recorded are left out and counted (see OnFault), windows that cannot be
     written are lost and counted, and the packets say so.
+
+    ``arrivals`` says whether packets hold when this rank entered each
+    collective: "auto" and True read PyTorch's Flight Recorder where it runs,
+    "calls" wraps the functions of ``torch.distributed`` instead, False does
+    neither.
 
     One thread records: the one that begins the step. Spans in other threads
     are left out. The clock is monotonic and in nanoseconds.
@@ -69,6 +77,7 @@ class Recorder:
         events: Optional[EventTimer] = None,
         on_fault: OnFault = OnFault.COUNT,
         queue: int = 4,
+        arrivals: Wanted = "auto",
         clock: Callable[[], int] = time.perf_counter_ns,
     ) -> None:
         if not 1 <= window <= _MAX_WINDOW:
@@ -91,6 +100,8 @@ class Recorder:
         self._inside = False
         self._step = first_step
         self._row: List[int] = [0] * self.stages.count
+        self._unbegun = array("q", [-1]) * self.stages.count
+        self._begun = self._unbegun[:]  # when each stage of it began
         self._start = -1  # when it began; -1: nothing of it yet
         self._last = -1  # the latest column of it that was recorded
         self._open: Optional[_AnySpan] = None
@@ -107,6 +118,7 @@ class Recorder:
         self._ahead_of: Optional[AheadSpan] = None
 
         self._windows = 0
+        self._lines: Dict[str, str] = {}
         self._begin_window()
         self._channels = Channels(events)
         self._faults: Dict[Fault, int] = {}
@@ -119,7 +131,10 @@ class Recorder:
         if trigger is not None:
             self._capture = Capture(profiler or TorchProfiler(place), self.identity.run, self.identity.rank)
             watch = Watch(trigger)
-        self._writer: Optional[Writer] = Writer(self._form, place, group, watch, self._capture, queue)
+        own = tuple(getattr(group, "names", ()))
+        self._writer: Optional[Writer] = Writer(
+            self._form, place, group, watch, self._capture, queue,
+            arrivals=watcher(arrivals, self.stages.count, clock, lambda: own))
         self._at_exit = _closer(weakref.ref(self))
         atexit.register(self._at_exit)
 
@@ -183,8 +198,7 @@ class Recorder:
             return
         self._settle(self._clock())
         self._flush()
-        self._start, self._last = -1, -1
-        self._row = [0] * self.stages.count
+        self._clear_step()
 
     def close(self, timeout_s: float = _CLOSE_S) -> bool:
         """Writes what is left, for at most ``timeout_s``; whether it was all
@@ -195,6 +209,7 @@ class Recorder:
             return True
         atexit.unregister(self._at_exit)
         self._writer = writer
+        writer.closing = True
         self._settle(self._until)
         self._flush()
         self._writer = None
@@ -245,6 +260,8 @@ class Recorder:
         if self._ahead:
             self._consume()
         self._durations.extend(self._row)
+        self._timing.starts.append(self._start)
+        self._timing.begins.extend(self._begun)
         self._since, self._until = self._start, now
         self._next_step()
         self._step += 1
@@ -281,7 +298,11 @@ class Recorder:
 
     def _next_step(self) -> None:
         self._inside = False
+        self._clear_step()
+
+    def _clear_step(self) -> None:
         self._row = [0] * self.stages.count
+        self._begun = self._unbegun[:]
         self._start, self._last = -1, -1
 
     # Spans.
@@ -289,12 +310,21 @@ class Recorder:
     def _span(self, name: str) -> "Span | Unrecorded":
         if name in self.stages.cells:
             span: "Span | Unrecorded" = Span(self, name)
+            self._note_line(name)
         else:
             span = Unrecorded(self, str(name))
             if len(self._spans) >= self.stages.count * 2 + _MAX_UNKNOWN:
                 return span  # made-up names must not fill the memory
         self._spans[name] = span
         return span
+
+    def _note_line(self, name: str) -> None:
+        """Keeps the line that entered a stage first, so that the verdict can name it."""
+        frame = sys._getframe(1)
+        while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+            frame = frame.f_back  # type: ignore[assignment]
+        if frame is not None:
+            self._lines[name] = "%s:%d" % (os.path.basename(frame.f_code.co_filename), frame.f_lineno)
 
     def _event_span(self, name: str, fraction: float) -> EventSpan:
         if not (0 <= fraction <= 1) or math.isnan(fraction):
@@ -366,6 +396,7 @@ class Recorder:
     # Windows.
 
     def _begin_window(self) -> None:
+        self._timing = Timing(lines=self._lines)
         self._durations: "array[int]" = array("q")
         self._walls: "array[int]" = array("q")
         self._first = self._step
@@ -384,7 +415,7 @@ class Recorder:
     def _flush(self) -> None:
         """Hands the window to the writer and begins the next one."""
         if self._walls and self._writer is not None:
-            window = Window(self._windows, self._first, self._durations, self._walls, notes=self._notes())
+            window = Window(self._windows, self._first, self._durations, self._walls, notes=self._notes(), timing=self._timing)
             self._windows += 1
             self._writer.offer(window, self._channels.take())
         self._begin_window()

@@ -81,9 +81,11 @@ class Span:
         if r._open is not self or r._nested or get_ident() != r._owner:
             return r._left(self)
         r._open = None
-        began = r._began
-        r._row[r._cell] += now - began
-        r._last = r._cell
+        began, cell = r._began, r._cell
+        if r._begun[cell] < 0:
+            r._begun[cell] = began
+        r._row[cell] += now - began
+        r._last = cell
         if r._start < 0:
             r._start = began
         return None

@@ -14,6 +14,7 @@ import threading
 import time
 from typing import Any, Dict, List, Optional, Set, Tuple
 
+from .arrivals import Watcher
 from .capture import Capture, Plan, Watch, pack, parse, unpack
 from .events import Pending
 from .files import PacketFile
@@ -90,6 +91,7 @@ class Writer:
         capture: Optional[Capture] = None,
         capacity: int = 4,
         event_patience_s: float = 1.0,
+        arrivals: Optional[Watcher] = None,
     ) -> None:
         who = form.identity
         self._form = form
@@ -98,11 +100,13 @@ class Writer:
         self._watch = watch
         self._capture = capture
         self._patience = event_patience_s
+        self._arrivals = arrivals
         self._own = PacketFile(folder, "%s.rank%05d" % (who.run, who.rank))
         self._shared = PacketFile(folder, who.run)
         self._queue: "queue.Queue[Optional[_Item]]" = queue.Queue(max(1, capacity))
         self._next = 0  # window that the group gathers next
         self._windows = 0  # in all, known at the end
+        self.closing = False  # set before the last window is offered
         self.losses = Losses(who.rank)
         self._thread = threading.Thread(target=self._run, name="sfstat-recorder", daemon=True)
         self._thread.start()
@@ -154,6 +158,7 @@ class Writer:
 
     def _write(self, window: Window, events: Pending) -> None:
         window.side = events.read(self._patience)
+        self._add_arrivals(window)
         lost = self.losses.take()
         window.notes = self.losses.notes(lost) + window.notes
         try:
@@ -163,6 +168,15 @@ class Writer:
         except Exception:
             self.losses.give_back(lost)
             raise
+
+    def _add_arrivals(self, window: Window) -> None:
+        """What the ring has that no packet had yet; at the end all of it."""
+        watcher = self._arrivals
+        if watcher is None or not window.timing.starts:
+            return
+        window.epoch_ns = watcher.epoch_ns(window.timing.starts[0])
+        watcher.window(window.first_step, window.timing, window.durations, window.walls)
+        window.arrivals = watcher.take_all() if self.closing and self._queue.qsize() <= 1 else watcher.take()
 
     def _try_to_gather(self, window: Window) -> Gathered:
         if self._group is None:

@@ -81,7 +81,7 @@ def _plain(folder: str, rank: int, group: HubGroup) -> None:
     group.before = fail
     clock = Clock(1_000 * rank)
     who = Identity("plain", rank, 2, local_rank=0, host="node \u00e9%d" % rank, role={"dp": rank, "pp": 0})
-    perf = Recorder(folder, who, window=PLAIN_WINDOW, first_step=0, group=group, events=Device(rank), clock=clock, queue=16)
+    perf = Recorder(folder, who, window=PLAIN_WINDOW, first_step=0, group=group, events=Device(rank), clock=clock, queue=16, arrivals=False)
     assert perf._writer is not None
     perf._writer._patience = 0.0
     for step in range(PLAIN_STEPS):
@@ -109,7 +109,7 @@ def _prefetch(folder: str) -> None:
             clock.spend(ns)
             yield None
 
-    perf = Recorder(folder, Identity("prefetch"), accumulation=2, first_step=70, clock=clock)
+    perf = Recorder(folder, Identity("prefetch"), accumulation=2, first_step=70, clock=clock, arrivals=False)
     batches = iter(perf.batches(loader(), ahead=1))
     next(batches)
     for step in range(2):

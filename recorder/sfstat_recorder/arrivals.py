@@ -1,0 +1,391 @@
+"""When this rank entered each collective, from PyTorch's Flight Recorder.
+
+Stage times cannot show who is late inside a stage in which all ranks wait for
+each other; the times at which the ranks entered its collectives do. PyTorch
+keeps those of the last collectives in a ring. The writer's thread reads the
+ring when a window ends and writes what is new beside the stage times.
+
+Reading holds the interpreter lock, for as long as the ring is large, so the
+ring is read only as often as keeps that below ``BUDGET`` of the time. What it
+lost between two readings is counted.
+"""
+
+from __future__ import annotations
+
+import logging
+import pickle
+import sys
+import threading
+import time
+from array import array
+from bisect import bisect_right
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any, Callable, Deque, Dict, Iterable, List, Optional, Sequence, Tuple, Union
+
+try:
+    from typing import Protocol
+except ImportError:  # pragma: no cover
+    Protocol = object  # type: ignore[assignment]
+
+_log = logging.getLogger("sfstat_recorder")
+
+BUDGET = 0.0005
+"""The part of the time for which reading may hold the interpreter lock."""
+
+_MOST_STEPS = 20_000  # whose times are kept, for entries that are read later
+_MOST_ENTRIES = 20_000  # in one packet
+_MOST_CALLS = 65_536  # kept by CallRing between two readings
+_SLACK_NS = 20_000  # an entry so close to a stage is in it: two clocks are compared
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One collective, send or receive, as this rank entered it."""
+
+    record: int  # counts up; a gap is what the ring lost
+    enter_ns: int  # since the epoch
+    group: str
+    desc: str
+    op: str
+    seq: int
+    elements: int  # of the first input; -1: not known
+
+
+@dataclass
+class Reading:
+    """What a ring held."""
+
+    entries: List[Entry] = field(default_factory=list)
+    members: Dict[str, List[int]] = field(default_factory=dict)  # global ranks, by group
+
+
+class Ring(Protocol):
+    """Where entries come from."""
+
+    source: str
+
+    def read(self) -> Reading:
+        """All that it holds, oldest first."""
+
+
+class FlightRecorder:
+    """PyTorch's ring. Stacks are not read: finding them costs seconds."""
+
+    source = "flight_recorder"
+
+    def __init__(self, dump: Callable[[], bytes], members: Callable[[], Dict[str, List[int]]], own: Callable[[], Iterable[str]]) -> None:
+        self._dump = dump
+        self._members = members
+        self._own = own  # groups of the recorder itself
+
+    @classmethod
+    def detect(cls, own: Callable[[], Iterable[str]] = lambda: ()) -> Optional["FlightRecorder"]:
+        """None where there is no process group or no ring. Imports nothing."""
+        dist: Any = sys.modules.get("torch.distributed")
+        core: Any = sys.modules.get("torch._C._distributed_c10d")
+        if dist is None or core is None or not dist.is_available() or not dist.is_initialized():
+            return None
+        dump = _dump_of(core, str(dist.get_backend()))
+        return None if dump is None else cls(dump, lambda: _members(dist), own)
+
+    def read(self) -> Reading:
+        held: Dict[str, Any] = pickle.loads(self._dump())  # made by this process a moment ago
+        own = set(self._own())
+        entries = []
+        for raw in held.get("entries") or []:
+            entry = _entry(raw)
+            if entry is not None and entry.group not in own:
+                entries.append(entry)
+        return Reading(entries, self._members())
+
+
+def _dump_of(core: Any, backend: str) -> Optional[Callable[[], bytes]]:
+    """The function that dumps the ring of the training's backend."""
+    if "nccl" in backend:
+        nccl = getattr(core, "_dump_nccl_trace", None)
+        if nccl is not None:
+            return lambda: bytes(nccl(includeCollectives=True, includeStackTraces=False, onlyActive=False))
+    ring = getattr(core, "_dump_fr_trace", None)
+    if ring is None:
+        return None
+    return lambda: bytes(ring(includeCollectives=True, includeStackTraces=False, onlyActive=False))
+
+
+def _members(dist: Any) -> Dict[str, List[int]]:
+    """The global ranks of each group, as PyTorch's own registry has them."""
+    world = getattr(getattr(dist, "distributed_c10d", None), "_world", None)
+    if world is None:
+        return {}
+    out: Dict[str, List[int]] = {}
+    for group, ranks in list(world.pg_group_ranks.items()):
+        name = world.pg_names.get(group)
+        if name is not None:
+            out[str(name)] = sorted(ranks, key=lambda r: int(ranks[r])) if ranks else []
+    return out
+
+
+def _entry(raw: Dict[str, Any]) -> Optional[Entry]:
+    created = raw.get("time_created_ns")
+    if not created:
+        return None
+    name, desc = (list(raw.get("process_group") or ()) + ["", ""])[:2]
+    seq = raw.get("p2p_seq_id") if raw.get("is_p2p") else raw.get("collective_seq_id")
+    sizes = raw.get("input_sizes") or raw.get("output_sizes")
+    return Entry(int(raw.get("record_id", raw.get("id", 0))), int(created), str(name), str(desc),
+                 str(raw.get("profiling_name", "")), -1 if seq is None else int(seq), _elements(sizes))
+
+
+def _elements(sizes: Any) -> int:
+    if not sizes:
+        return -1
+    n = 1
+    for extent in sizes[0]:
+        n *= int(extent)
+    return n
+
+
+class CallRing:
+    """Collectives that the training calls by ``torch.distributed``, for
+    versions of PyTorch without a ring. What DDP or FSDP start below Python is
+    not seen.
+    """
+
+    source = "calls"
+
+    NAMES: Tuple[str, ...] = (
+        "all_reduce", "all_gather", "all_gather_into_tensor", "all_gather_object", "reduce_scatter", "reduce_scatter_tensor",
+        "broadcast", "broadcast_object_list", "reduce", "gather", "scatter", "all_to_all", "all_to_all_single", "barrier",
+    )
+
+    def __init__(self, dist: Any, own: Callable[[], Iterable[str]] = lambda: (), clock: Callable[[], int] = time.time_ns) -> None:
+        self._dist = dist
+        self._own = own
+        self._clock = clock
+        self._inside = threading.local()
+        self._count = 0
+        self._seq: Dict[str, int] = {}
+        self._entries: Deque[Entry] = deque(maxlen=_MOST_CALLS)
+        self._originals = {name: getattr(dist, name) for name in self.NAMES if hasattr(dist, name)}
+        for name, original in self._originals.items():
+            setattr(dist, name, self._wrap(name, original))
+
+    @classmethod
+    def detect(cls, own: Callable[[], Iterable[str]] = lambda: ()) -> Optional["CallRing"]:
+        dist: Any = sys.modules.get("torch.distributed")
+        return None if dist is None or not dist.is_available() else cls(dist, own)
+
+    def remove(self) -> None:
+        """Puts PyTorch's functions back."""
+        for name, original in self._originals.items():
+            setattr(self._dist, name, original)
+
+    def read(self) -> Reading:
+        own = set(self._own())
+        return Reading([e for e in list(self._entries) if e.group not in own], _members(self._dist))
+
+    def _wrap(self, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+        def entered(*args: Any, **kwargs: Any) -> Any:
+            if getattr(self._inside, "call", False):
+                return original(*args, **kwargs)
+            self._inside.call = True
+            try:
+                self._note(name, kwargs.get("group"))
+                return original(*args, **kwargs)
+            finally:
+                self._inside.call = False
+
+        entered.__wrapped__ = original  # type: ignore[attr-defined]
+        return entered
+
+    def _note(self, name: str, group: Any) -> None:
+        try:
+            where = str(getattr(group, "group_name", None) or "0")
+            self._seq[where] = self._seq.get(where, 0) + 1
+            self._entries.append(Entry(self._count, self._clock(), where, "", name, self._seq[where], -1))
+            self._count += 1
+        except Exception as error:  # never into the training
+            _log.debug("a call could not be noted: %s", error)
+
+
+@dataclass
+class Timing:
+    """When the steps of a window and their stages began: nanoseconds of the
+    recorder's clock, per step, and per step and stage (-1: not in it); and the
+    line of the training loop that enters each stage ("train.py:66").
+    """
+
+    starts: "array[int]" = field(default_factory=lambda: array("q"))
+    begins: "array[int]" = field(default_factory=lambda: array("q"))
+    lines: Dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Arrivals:
+    """What is new in a ring, each entry with its step and stage."""
+
+    source: str
+    lost: int
+    entries: List[Tuple[Entry, int, int]]  # entry, step (-1: none), stage (-1: none)
+    members: Dict[str, List[int]]
+
+
+class Watcher:
+    """Reads a ring at the end of windows, in the writer's thread."""
+
+    def __init__(
+        self,
+        detect: Callable[[], Optional[Ring]],
+        stages: int,
+        clock: Callable[[], int] = time.perf_counter_ns,
+        epoch: Callable[[], int] = time.time_ns,
+    ) -> None:
+        self._detect = detect
+        self._stages = stages
+        self._clock = clock
+        self._epoch = epoch
+        self._ring: Optional[Ring] = None
+        self._next = 0  # the first record not yet taken
+        self._begun = False
+        self._read_at = 0.0
+        self._cost = 0.0
+        self._lost = 0
+        self._failures = 0
+        # Steps by their start, with the times of their stages.
+        self._starts: List[int] = []
+        self._ends: List[int] = []
+        self._rows: List[Tuple[int, Sequence[int], Sequence[int]]] = []
+
+    def window(self, first_step: int, timing: Timing, durations: Sequence[int], walls: Sequence[int]) -> None:
+        """Keeps the times of a window's steps."""
+        n = self._stages
+        for i, start in enumerate(timing.starts[:len(walls)]):
+            self._starts.append(start)
+            self._ends.append(start + walls[i])
+            self._rows.append((first_step + i, timing.begins[i * n:(i + 1) * n], durations[i * n:(i + 1) * n]))
+        extra = len(self._rows) - _MOST_STEPS
+        if extra > 0:
+            del self._starts[:extra], self._ends[:extra], self._rows[:extra]
+
+    def epoch_ns(self, start: int) -> int:
+        """A time of the recorder's clock since the epoch."""
+        return start + self._epoch() - self._clock()
+
+    def take(self) -> Optional[Arrivals]:
+        """What is new; None where there is nothing, or reading now would cost
+        more than its budget.
+        """
+        if self._begun and time.monotonic() - self._read_at < self._cost / BUDGET:
+            return None
+        return self.take_all()
+
+    def take_all(self) -> Optional[Arrivals]:
+        """What is new, whatever reading costs."""
+        if self._failures > 2:
+            return None
+        try:
+            if self._ring is None:
+                self._ring = self._detect()
+            if self._ring is None:
+                return None
+            begin = time.perf_counter()
+            reading = self._ring.read()
+            self._cost = time.perf_counter() - begin
+            self._read_at = time.monotonic()
+            return self._new(self._ring.source, reading)
+        except Exception as error:
+            self._failures += 1
+            _log.warning("the times of collectives could not be read: %s: %s", type(error).__name__, error)
+            return None
+
+    def _new(self, source: str, reading: Reading) -> Optional[Arrivals]:
+        entries = [e for e in reading.entries if e.record >= self._next or not self._begun]
+        if entries:
+            if self._begun:
+                self._lost += max(0, entries[0].record - self._next)
+            self._begun, self._next = True, entries[-1].record + 1
+        if len(entries) > _MOST_ENTRIES:
+            self._lost += len(entries) - _MOST_ENTRIES
+            entries = entries[-_MOST_ENTRIES:]
+        ahead = self._epoch() - self._clock()
+        placed = []
+        for i, e in enumerate(entries):
+            placed.append((e, *self._place(e.enter_ns - ahead)))
+            if i % 64 == 63:
+                time.sleep(0)  # offers the interpreter lock
+        lost, self._lost = self._lost, 0
+        if not placed and lost == 0:
+            return None
+        return Arrivals(source, lost, placed, reading.members)
+
+    def _place(self, at: int) -> Tuple[int, int]:
+        """The step and the stage in which the recorder's clock showed a time."""
+        i = bisect_right(self._starts, at) - 1
+        if i < 0 or at >= self._ends[i] + _SLACK_NS:
+            return -1, -1
+        step, begins, durations = self._rows[i]
+        found = -1
+        for cell, begin in enumerate(begins):
+            if begin >= 0 and begin - _SLACK_NS <= at < begin + durations[cell] + _SLACK_NS:
+                found = cell
+        return step, found
+
+
+def pack(arrivals: Arrivals) -> Dict[str, object]:
+    """The arrivals as they stand in a packet: columns of equal length, with
+    groups and operations listed once. ``enter_ns`` of the first entry is since
+    the epoch, of each other one since the entry before it.
+    """
+    groups: List[Tuple[str, str]] = []
+    ops: List[str] = []
+    columns: Dict[str, List[int]] = {name: [] for name in ("step", "stage", "group", "op", "seq", "elements", "enter_ns")}
+    before = 0
+    for entry, step, stage in arrivals.entries:
+        row = (step, stage, _index(groups, (entry.group, entry.desc)), _index(ops, entry.op), entry.seq, entry.elements, entry.enter_ns - before)
+        for column, value in zip(columns.values(), row):
+            column.append(value)
+        before = entry.enter_ns
+    listed: List[Dict[str, object]] = []
+    for name, desc in groups:
+        group: Dict[str, object] = {"name": name}
+        if desc:
+            group["desc"] = desc
+        if arrivals.members.get(name):
+            group["ranks"] = arrivals.members[name]
+        listed.append(group)
+    out: Dict[str, object] = {"version": 1, "source": arrivals.source, "lost": arrivals.lost, "groups": listed, "ops": ops}
+    out.update(columns)
+    return out
+
+
+def _index(known: List[Any], value: Any) -> int:
+    try:
+        return known.index(value)
+    except ValueError:
+        known.append(value)
+        return len(known) - 1
+
+
+Wanted = Union[bool, str]
+"""``arrivals`` of a Recorder: "auto" and True read the ring where there is
+one, "calls" wraps ``torch.distributed`` instead, False records none.
+"""
+
+
+def watcher(wanted: Wanted, stages: int, clock: Callable[[], int], own: Callable[[], Iterable[str]]) -> Optional[Watcher]:
+    """What reads the arrivals that a recorder is asked for."""
+    if wanted is False:
+        return None
+    if wanted == "calls":
+        ring: List[Optional[CallRing]] = []
+
+        def calls() -> Optional[Ring]:
+            if not ring:
+                ring.append(CallRing.detect(own))
+            return ring[0]
+
+        calls()  # from now on, not from the first window's end
+        return Watcher(calls, stages, clock)
+    if wanted is True or wanted == "auto":
+        return Watcher(lambda: FlightRecorder.detect(own), stages, clock)
+    raise ValueError("arrivals is %r, expected True, False, 'auto' or 'calls'" % (wanted,))

@@ -251,6 +251,8 @@ class Watcher:
         self._cost = 0.0
         self._lost = 0
         self._failures = 0
+        self._waiting: List[Entry] = []  # of steps whose window is not there yet
+        self._members: Dict[str, List[int]] = {}
         # Steps by their start, with the times of their stages.
         self._starts: List[int] = []
         self._ends: List[int] = []
@@ -272,51 +274,68 @@ class Watcher:
         return start + self._epoch() - self._clock()
 
     def take(self) -> Optional[Arrivals]:
-        """What is new; None where there is nothing, or reading now would cost
-        more than its budget.
+        """What is new of the windows so far; None where there is nothing, or
+        reading now would cost more than its budget.
         """
         if self._begun and time.monotonic() - self._read_at < self._cost / BUDGET:
             return None
-        return self.take_all()
+        self._read()
+        return self._settled(self._ends[-1] if self._ends else 0)
 
     def take_all(self) -> Optional[Arrivals]:
-        """What is new, whatever reading costs."""
+        """What is left, whatever reading costs: no window follows."""
+        self._read()
+        return self._settled(None)
+
+    def _read(self) -> None:
         if self._failures > 2:
-            return None
+            return
         try:
             if self._ring is None:
                 self._ring = self._detect()
             if self._ring is None:
-                return None
+                return
             begin = time.perf_counter()
             reading = self._ring.read()
             self._cost = time.perf_counter() - begin
             self._read_at = time.monotonic()
-            return self._new(self._ring.source, reading)
+            self._add(reading)
         except Exception as error:
             self._failures += 1
             _log.warning("the times of collectives could not be read: %s: %s", type(error).__name__, error)
-            return None
 
-    def _new(self, source: str, reading: Reading) -> Optional[Arrivals]:
+    def _add(self, reading: Reading) -> None:
+        """Keeps what was not seen before."""
+        self._members = reading.members
         entries = [e for e in reading.entries if e.record >= self._next or not self._begun]
-        if entries:
-            if self._begun:
-                self._lost += max(0, entries[0].record - self._next)
-            self._begun, self._next = True, entries[-1].record + 1
-        if len(entries) > _MOST_ENTRIES:
-            self._lost += len(entries) - _MOST_ENTRIES
-            entries = entries[-_MOST_ENTRIES:]
+        if not entries:
+            return
+        if self._begun:
+            self._lost += max(0, entries[0].record - self._next)
+        self._begun, self._next = True, entries[-1].record + 1
+        self._waiting += entries
+        extra = len(self._waiting) - _MOST_ENTRIES
+        if extra > 0:
+            self._lost += extra
+            del self._waiting[:extra]
+
+    def _settled(self, end: Optional[int]) -> Optional[Arrivals]:
+        """The entries before a time of the recorder's clock, with their steps
+        and stages. Later ones wait for the window that they are in.
+        """
         ahead = self._epoch() - self._clock()
+        ready = [e for e in self._waiting if end is None or e.enter_ns - ahead < end]
+        if not ready and self._lost == 0:
+            return None
+        self._waiting = [] if end is None else [e for e in self._waiting if e.enter_ns - ahead >= end]
         placed = []
-        for i, e in enumerate(entries):
+        for i, e in enumerate(ready):
             placed.append((e, *self._place(e.enter_ns - ahead)))
             if i % 64 == 63:
                 time.sleep(0)  # offers the interpreter lock
         lost, self._lost = self._lost, 0
-        if not placed and lost == 0:
-            return None
-        return Arrivals(source, lost, placed, reading.members)
+        source = self._ring.source if self._ring is not None else ""
+        return Arrivals(source, lost, placed, self._members)
 
     def _place(self, at: int) -> Tuple[int, int]:
         """The step and the stage in which the recorder's clock showed a time."""

@@ -6,6 +6,7 @@ import atexit
 import logging
 import math
 import os
+import re
 import sys
 import time
 import weakref
@@ -28,7 +29,8 @@ T = TypeVar("T")
 
 _log = logging.getLogger("sfstat_recorder")
 
-_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+# Files that are not the training loop's own: this package and installed ones.
+_OTHERS = re.compile(r"[\\/](sfstat_recorder|site-packages|dist-packages)[\\/]|^<")
 _MAX_STEP = (1 << 62)
 _MAX_WINDOW = 100_000
 _MAX_AHEAD = 10_000
@@ -321,7 +323,7 @@ class Recorder:
     def _note_line(self, name: str) -> None:
         """Keeps the line that entered a stage first, so that the verdict can name it."""
         frame = sys._getframe(1)
-        while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        while frame is not None and _OTHERS.search(frame.f_code.co_filename):
             frame = frame.f_back  # type: ignore[assignment]
         if frame is not None:
             self._lines[name] = "%s:%d" % (os.path.basename(frame.f_code.co_filename), frame.f_lineno)

@@ -1,0 +1,47 @@
+"""python -m sfstat_recorder [-o FOLDER] [--window N] [--arrivals auto|calls|off] SCRIPT [ARGUMENTS …]"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import runpy
+import sys
+from typing import List, Optional
+
+from .auto import watch
+
+
+def main(arguments: Optional[List[str]] = None) -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m sfstat_recorder",
+        description="Runs a PyTorch training script and records the stages of its steps on every rank, without a change to it.",
+        epilog="example: torchrun --nproc-per-node 8 -m sfstat_recorder -o runs/job-42 train.py --epochs 3")
+    parser.add_argument("-o", dest="folder", metavar="FOLDER", help="where the packets go, a folder of its own for each launch (default: sfstat-SCRIPT)")
+    parser.add_argument("--window", type=int, default=100, metavar="N", help="steps in a packet (default: 100)")
+    parser.add_argument("--arrivals", choices=("auto", "calls", "off"), default="auto",
+                        help="when ranks enter collectives: from PyTorch's Flight Recorder, by wrapping torch.distributed, or not at all (default: auto)")
+    parser.add_argument("-m", dest="module", action="store_true", help="SCRIPT is a module, as for python -m")
+    parser.add_argument("script", metavar="SCRIPT")
+    parser.add_argument("rest", nargs=argparse.REMAINDER, metavar="ARGUMENTS")
+    given = parser.parse_args(arguments)
+    logging.basicConfig(format="sfstat_recorder: %(message)s")
+    logging.getLogger("sfstat_recorder").setLevel(logging.INFO)
+    name = os.path.splitext(os.path.basename(given.script))[0]
+    folder = given.folder or "sfstat-" + name
+    loop = watch(folder, {"window": given.window, "arrivals": False if given.arrivals == "off" else given.arrivals})
+    sys.argv = [given.script, *given.rest]
+    try:
+        if given.module:
+            sys.path.insert(0, os.getcwd())
+            runpy.run_module(given.script, run_name="__main__", alter_sys=True)
+        else:
+            sys.path.insert(0, os.path.dirname(os.path.abspath(given.script)))
+            runpy.run_path(given.script, run_name="__main__")
+    finally:
+        if loop is not None and not loop.given_up and loop.perf is None:
+            logging.getLogger("sfstat_recorder").warning("too few optimizer steps were found: nothing is recorded")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,177 @@
+"""Recording a script that knows nothing of the recorder."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+from sfstat_recorder import BACKWARD, DATA, FORWARD, OPTIMIZER, Identity, Recorder
+from sfstat_recorder.auto import Loop
+
+from .support import Clock, packets
+
+MS = 1_000_000
+COSTS = {DATA: 5 * MS, FORWARD: 10 * MS, BACKWARD: 20 * MS, OPTIMIZER: 2 * MS}
+
+
+class LoopTest(unittest.TestCase):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = temporary.name
+        self.clock = Clock()
+        self.loop = Loop(lambda **found: Recorder(self.folder, Identity("run"), clock=self.clock, arrivals=False, **found))
+
+    def do(self, stage, optimizer=1):
+        if self.loop.begin(stage):
+            self.clock.spend(COSTS[stage])
+            self.loop.end(stage, optimizer)
+
+    def step(self, microsteps=1, stages=(DATA, FORWARD, BACKWARD)):
+        for _ in range(microsteps):
+            for stage in stages:
+                self.do(stage)
+                self.clock.spend(MS)  # what the loop does besides
+        self.do(OPTIMIZER)
+        self.clock.spend(3 * MS)
+
+    def got(self):
+        self.loop.perf.close()
+        return packets(self.folder)
+
+    def test_a_plain_loop(self):
+        for _ in range(8):
+            self.step()
+        (p,) = self.got()
+        self.assertEqual((p["stages"], p["first_step"]), ([DATA, FORWARD, BACKWARD, OPTIMIZER], 3))
+        self.assertEqual(p["durations_ns"], [list(COSTS.values())] * 5)
+        self.assertEqual(p["wall_ns"][:-1], [(5 + 10 + 20 + 2 + 3 + 3) * MS] * 4)
+        self.assertNotIn("notes", p)
+
+    def test_microsteps(self):
+        for _ in range(6):
+            self.step(microsteps=2)
+        (p,) = self.got()
+        self.assertEqual((p["accumulation"], p["stages"][:4]), (2, [DATA + "@0", FORWARD + "@0", BACKWARD + "@0", DATA + "@1"]))
+        self.assertEqual(p["durations_ns"], [list(COSTS.values())[:3] * 2 + [COSTS[OPTIMIZER]]] * 3)
+
+    def test_a_loop_without_a_loader(self):
+        for _ in range(5):
+            self.step(stages=(FORWARD, BACKWARD))
+        (p,) = self.got()
+        self.assertEqual(p["stages"], [FORWARD, BACKWARD, OPTIMIZER])
+        self.assertIn("no DataLoader", self.loop.found)
+
+    def test_two_optimizers(self):
+        for _ in range(8):
+            for optimizer in (1, 2):
+                self.do(DATA)
+                self.do(FORWARD)
+                self.do(BACKWARD)
+                self.do(OPTIMIZER, optimizer)
+        (p,) = self.got()
+        self.assertEqual((p["accumulation"], len(p["stages"]), len(p["wall_ns"])), (2, 8, 5))
+        self.assertEqual(p["durations_ns"], [list(COSTS.values()) * 2] * 5)
+
+    def test_the_batches_of_an_evaluation_belong_to_no_step(self):
+        for _ in range(4):
+            self.step()
+        for _ in range(10):
+            self.do(DATA)  # no forward in training mode follows
+            self.clock.spend(50 * MS)
+        for _ in range(3):
+            self.step()
+        first, second = self.got()
+        self.assertEqual((len(first["wall_ns"]), len(second["wall_ns"])), (1, 3))
+        self.assertEqual(second["durations_ns"], [list(COSTS.values())] * 3)
+
+    def test_what_is_inside_a_stage_is_part_of_it(self):
+        for _ in range(4):
+            self.step()
+        self.assertTrue(self.loop.begin(FORWARD))
+        self.assertFalse(self.loop.begin(DATA))
+        self.assertFalse(self.loop.begin(FORWARD))
+        self.loop.end(FORWARD)
+
+    def test_another_thread_is_left_alone(self):
+        began = []
+        thread = threading.Thread(target=lambda: began.append(self.loop.begin(FORWARD)))
+        thread.start()
+        thread.join()
+        self.assertEqual(began, [False])
+
+    def test_a_trainer_takes_over(self):
+        for _ in range(5):
+            self.step()
+        self.loop.hand_over()
+        self.step()
+        self.assertFalse(self.loop.begin(FORWARD))
+        self.assertEqual(sum(len(p["wall_ns"]) for p in packets(self.folder)), 2)
+
+    def test_options_that_cannot_be(self):
+        loop = Loop(lambda **found: Recorder(self.folder, window=0, **found))
+        self.loop = loop
+        with self.assertLogs("sfstat_recorder", "WARNING"):
+            for _ in range(5):
+                self.step()
+        self.assertTrue(loop.given_up)
+
+
+SCRIPT = """
+import sys, torch
+from torch.utils.data import DataLoader, TensorDataset
+model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Linear(8, 1))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+data = TensorDataset(torch.randn(64, 8))
+for i, (batch,) in enumerate(DataLoader(data, batch_size=4)):
+    loss = model(batch).square().mean()
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+    if i == 9:
+        model.eval()
+        with torch.no_grad():
+            for (batch,) in DataLoader(data, batch_size=32):
+                model(batch)
+        model.train()
+print("arguments", sys.argv[1:])
+"""
+
+
+@unittest.skipUnless(importlib.util.find_spec("torch"), "PyTorch is not installed")
+class ScriptTest(unittest.TestCase):
+    def run_script(self, text, *arguments):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        with open(os.path.join(temporary.name, "train.py"), "w", encoding="utf-8") as f:
+            f.write(text)
+        here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+        done = subprocess.run([sys.executable, "-m", "sfstat_recorder", "-o", "run", "train.py", *arguments], cwd=temporary.name,
+                              env=dict(os.environ, PYTHONPATH=here), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True, timeout=120)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        return packets(os.path.join(temporary.name, "run")), done.stdout
+
+    def test_a_script(self):
+        got, said = self.run_script(SCRIPT, "--epochs", "3")
+        self.assertIn("arguments ['--epochs', '3']", said)
+        self.assertIn("found data, forward, backward, optimizer", said)
+        self.assertEqual(sum(len(p["wall_ns"]) for p in got), 13)
+        for p in got:
+            self.assertEqual(p["stages"], [DATA, FORWARD, BACKWARD, OPTIMIZER])
+            self.assertEqual(p["lines"][BACKWARD], "train.py:9")
+            self.assertNotIn("notes", p)
+            self.assertTrue(all(min(row) > 0 for row in p["durations_ns"]))
+
+    def test_a_script_that_trains_nothing(self):
+        got, said = self.run_script("import torch\n")
+        self.assertEqual(got, [])
+        self.assertIn("nothing is recorded", said)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,5 +1,9 @@
 """What the recorder costs the training thread: python3 recorder/bench.py
 
+Where PyTorch is installed, also what reading the Flight Recorder's ring costs
+by the collectives in it: for how long the interpreter lock is held, which is
+for how long a training thread that wants it waits at most.
+
 The cost of a call is the processor time of a loop with it less that of the same
 loop without, divided by the calls, at the median over repetitions. Processor
 time of the training thread alone: other work on the machine is not in it, nor
@@ -8,6 +12,7 @@ is waiting for the interpreter lock while the writer encodes.
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import platform
 import statistics
@@ -56,6 +61,10 @@ def main() -> None:
         perf = Recorder(os.path.join(folder, "bench"), Identity("bench"), window=100, queue=10_000)
         measure(perf)
         perf.close()
+    if importlib.util.find_spec("torch"):
+        measure_arrivals()
+    else:
+        print("PyTorch is not installed: the cost of arrivals is not measured")
 
 
 def measure(perf: Recorder) -> None:
@@ -106,6 +115,38 @@ def measure(perf: Recorder) -> None:
     cost("with perf.cuda_event_sample, not sampled", events, loop)
     cost("with perf.step(), windows of 100 written", steps, loop, CALLS // 5)
     cost("a step with five stages, all in all", whole, loop, CALLS // 5)
+
+
+def measure_arrivals() -> None:
+    """Reads rings of one process in a group of one, over Gloo."""
+    import torch
+    import torch.distributed as dist
+
+    from sfstat_recorder.arrivals import BUDGET, FlightRecorder
+
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="0", TORCH_FR_BUFFER_SIZE="20000")
+    dist.init_process_group("gloo", rank=0, world_size=1)
+    ring = FlightRecorder.detect()
+    if ring is None:
+        print("this PyTorch has no ring over Gloo")
+        return
+    tensor, held = torch.ones(8), 0
+    for size in (100, 500, 2000, 10_000):
+        for _ in range(size - held):
+            dist.all_reduce(tensor)
+        held = size
+        ring.read()
+        dumps, reads = [], []
+        for _ in range(REPETITIONS):
+            begin = time.perf_counter()
+            ring._dump()
+            dumps.append(time.perf_counter() - begin)
+            begin = time.perf_counter()
+            ring.read()
+            reads.append(time.perf_counter() - begin)
+        print("a ring of %5d entries: dump %6.2f ms, all in all %6.2f ms (at most %.2f); read every %.0f s at most"
+              % (size, 1e3 * statistics.median(dumps), 1e3 * statistics.median(reads), 1e3 * max(reads), statistics.median(reads) / BUDGET))
+    dist.destroy_process_group()
 
 
 if __name__ == "__main__":

@@ -32,6 +32,9 @@ type CommCall struct {
 	Exit     int64 // when the host left it, on a source that knows
 	HasExit  bool
 
+	Step  int64  // of the training that it is in; −1: not known
+	Stage string // of the step; "": not known
+
 	Count     int64 // elements, as the call counts them; −1: not known
 	Bytes     int64 // count × size of the type; −1: not known
 	Datatype  nccl.Datatype
@@ -55,7 +58,7 @@ type CommCall struct {
 
 // UnknownCall is a call of a process of which nothing is known.
 func UnknownCall(process int) CommCall {
-	return CommCall{Process: process, Group: None, Seq: -1, OpSeq: -1, OpID: -1, Launch: -1, Count: -1, Bytes: -1,
+	return CommCall{Process: process, Group: None, Seq: -1, OpSeq: -1, OpID: -1, Launch: -1, Step: -1, Count: -1, Bytes: -1,
 		Datatype: nccl.UnknownType, Peer: -1, Kernel: None, Stack: None}
 }
 

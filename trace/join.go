@@ -260,6 +260,7 @@ func (w *Window) place(p *Part, r int) {
 			w.Wall[int(step-w.FirstStep)*R+r] = p.Wall[step-p.FirstStep]
 		}
 	}
+	w.placeArrivals(p, r)
 	for _, c := range p.Side {
 		i := slices.IndexFunc(w.Side, func(have SideChannel) bool { return have.Name == c.Name })
 		if i < 0 {
@@ -272,6 +273,22 @@ func (w *Window) place(p *Part, r int) {
 				w.Side[i].Samples = append(w.Side[i].Samples, s)
 			}
 		}
+	}
+}
+
+// placeArrivals keeps what p says of collectives in the window that it begins in.
+func (w *Window) placeArrivals(p *Part, r int) {
+	if p.FirstStep < w.FirstStep {
+		return
+	}
+	if p.Epoch != 0 && p.FirstStep == w.FirstStep {
+		if w.Epochs == nil {
+			w.Epochs = make([]int64, len(w.Ranks))
+		}
+		w.Epochs[r] = p.Epoch
+	}
+	if p.Arrivals != nil {
+		w.Arrivals = append(w.Arrivals, p.Arrivals)
 	}
 }
 

@@ -22,6 +22,9 @@ type Part struct {
 	Wall      []int64 // nanoseconds, [step]; nil when not recorded
 	Side      []SideChannel
 
+	Epoch    int64 // of the first step's begin, nanoseconds since 1970 UTC; 0: not recorded
+	Arrivals *Comm // when the rank entered its collectives; nil: not recorded
+
 	Notes []string // what the recorder says that it lost or left out, as sentences
 }
 
@@ -73,6 +76,7 @@ func (w *Window) Part(r int) *Part {
 			p.Side = append(p.Side, mine)
 		}
 	}
+	p.Epoch, p.Arrivals = w.epochOf(r), w.arrivalsOf(r)
 	if r == 0 { // they say which rank they are about
 		p.Notes = w.recorderTexts()
 	}
@@ -87,4 +91,20 @@ func (w *Window) recorderTexts() []string {
 		}
 	}
 	return texts
+}
+
+func (w *Window) epochOf(r int) int64 {
+	if w.Epochs == nil {
+		return 0
+	}
+	return w.Epochs[r]
+}
+
+func (w *Window) arrivalsOf(r int) *Comm {
+	for _, c := range w.Arrivals {
+		if c.Processes[0].Rank == w.Ranks[r].ID {
+			return c
+		}
+	}
+	return nil
 }

@@ -34,7 +34,9 @@ type Window struct {
 
 	GatherFailed []int // IDs of the ranks whose recorder could not gather the window, ascending
 	Side         []SideChannel
-	Notes        []Note // what is incomplete, in order of discovery
+	Epochs       []int64 // when the first step began on each rank, [rank], nanoseconds since 1970 UTC; nil, or 0: not recorded
+	Arrivals     []*Comm // what ranks recorded of their collectives until then, one process each, ascending by rank; steps may be of earlier windows
+	Notes        []Note  // what is incomplete, in order of discovery
 }
 
 // Steps is T, the number of steps.

@@ -31,6 +31,9 @@ const (
 	fieldDurations
 	fieldWall
 	fieldSide
+	fieldEpoch
+	fieldLines
+	fieldArrivals
 	fieldNotes
 	fieldDataWait
 	fieldAccumulation
@@ -43,7 +46,7 @@ const required = 1<<fieldSchema | 1<<fieldRun | 1<<fieldWindow | 1<<fieldRank | 
 	1<<fieldStages | 1<<fieldFirstStep | 1<<fieldDurations
 
 var fieldNames = [fieldCount]string{"schema", "run", "window", "rank", "world_size", "host", "local_rank", "role", "stages",
-	"first_step", "durations_ns", "wall_ns", "side", "notes", "data_wait", "accumulation", "gather_ok"}
+	"first_step", "durations_ns", "wall_ns", "side", "epoch_ns", "lines", "arrivals", "notes", "data_wait", "accumulation", "gather_ok"}
 
 const (
 	maxName    = 4096    // bytes in a note or in the name of a run, a host or a role axis
@@ -70,9 +73,10 @@ type decoder struct {
 	seen    uint32   // fields of this packet, one bit each
 	unknown [][2]int // keys of this packet that are not fields, as ranges of the line
 	at      [fieldCount]int
-	width   int    // of durations_ns
-	length  int    // of durations_ns in the last packet
-	hasWall bool   // wall_ns was given, and not as null
+	width   int  // of durations_ns
+	length  int  // of durations_ns in the last packet
+	hasWall bool // wall_ns was given, and not as null
+	arrived arrivals
 	column  [3]int // entries of the arrays of the side channel being read
 
 	Unknown int64 // keys skipped in all packets
@@ -90,6 +94,7 @@ type keyError struct {
 func (d *decoder) decode(line []byte, p *trace.Part) *keyError {
 	d.b, d.i, d.in, d.seen, d.width, d.hasWall = line, 0, "", 0, 0, false
 	d.unknown = d.unknown[:0]
+	d.arrived.reset()
 	*p = trace.Part{Pos: p.Pos, Accumulation: 1, GatherOK: true, Rank: trace.Rank{LocalRank: -1},
 		Durations: p.Durations[:0], Wall: p.Wall[:0], Side: p.Side[:0]}
 	f := d.packet(p)
@@ -191,6 +196,12 @@ func (d *decoder) value(p *trace.Part, name field) (f *fault) {
 		p.Rank.Role, f = d.role()
 	case fieldSide:
 		p.Side, f = d.side(p.Side)
+	case fieldEpoch:
+		p.Epoch, f = d.integer("nanoseconds since 1970", 0, math.MaxInt64)
+	case fieldLines:
+		f = d.lines()
+	case fieldArrivals:
+		f = d.arrivals()
 	case fieldNotes:
 		p.Notes, f = d.notes()
 	case fieldDataWait:
@@ -238,6 +249,13 @@ func (d *decoder) check(p *trace.Part) *fault {
 	}
 	if err := p.Validate(); err != nil {
 		return &fault{0, err}
+	}
+	if d.seen&(1<<fieldArrivals) != 0 {
+		var err error
+		if p.Arrivals, err = d.arrived.comm(p); err != nil {
+			d.in = fieldNames[fieldArrivals]
+			return &fault{d.at[fieldArrivals], err}
+		}
 	}
 	return nil
 }

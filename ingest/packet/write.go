@@ -121,6 +121,7 @@ func Append(dst []byte, p *trace.Part) []byte {
 		dst = numbers(append(dst, `,"wall_ns":`...), p.Wall)
 	}
 	dst = appendSide(dst, p.Side)
+	dst = appendArrivals(dst, p)
 	if len(p.Notes) > 0 {
 		dst = list(append(dst, `,"notes":`...), len(p.Notes), func(dst []byte, i int) []byte { return quote(dst, p.Notes[i]) })
 	}

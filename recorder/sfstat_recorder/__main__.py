@@ -25,8 +25,7 @@ def main(arguments: Optional[List[str]] = None) -> None:
     parser.add_argument("script", metavar="SCRIPT")
     parser.add_argument("rest", nargs=argparse.REMAINDER, metavar="ARGUMENTS")
     given = parser.parse_args(arguments)
-    logging.basicConfig(format="sfstat_recorder: %(message)s")
-    logging.getLogger("sfstat_recorder").setLevel(logging.INFO)
+    _talk()
     name = os.path.splitext(os.path.basename(given.script))[0]
     folder = given.folder or "sfstat-" + name
     loop = watch(folder, {"window": given.window, "arrivals": False if given.arrivals == "off" else given.arrivals})
@@ -41,6 +40,16 @@ def main(arguments: Optional[List[str]] = None) -> None:
     finally:
         if loop is not None and not loop.given_up and loop.perf is None:
             logging.getLogger("sfstat_recorder").warning("too few optimizer steps were found: nothing is recorded")
+
+
+def _talk() -> None:
+    """Says on stderr what the recorder says, and leaves other loggers alone."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("sfstat_recorder: %(message)s"))
+    log = logging.getLogger("sfstat_recorder")
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    log.propagate = False
 
 
 if __name__ == "__main__":

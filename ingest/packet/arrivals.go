@@ -1,0 +1,312 @@
+package packet
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+// ArrivalsVersion is the version of the field "arrivals" that is read.
+const ArrivalsVersion = 1
+
+const (
+	maxArrivals = 1 << 20 // entries in one packet
+	maxGroups   = 1 << 16 // groups, and operations, in one packet
+)
+
+// The columns of the field "arrivals", one entry each.
+const (
+	colStep = iota
+	colStage
+	colGroup
+	colOp
+	colSeq
+	colElements
+	colEnter
+	colCount
+)
+
+var colNames = [colCount]string{"step", "stage", "group", "op", "seq", "elements", "enter_ns"}
+
+// arrivals is the field "arrivals" of one packet as it stands there: when the
+// rank entered its collectives, by column. The stage is an index of the
+// packet's stages, group and op of the lists beside; −1 is none. enter_ns is
+// since 1970 for the first entry, since the entry before for each other one.
+type arrivals struct {
+	source string
+	lost   int64
+	groups []trace.CommGroup
+	ops    []string
+	cols   [colCount][]int64
+	lines  map[string]trace.Frame // by stage; of the field "lines"
+}
+
+func (a *arrivals) reset() {
+	a.source, a.lost, a.groups, a.ops, a.lines = "", 0, nil, nil, nil
+	for i := range a.cols {
+		a.cols[i] = a.cols[i][:0]
+	}
+}
+
+// lines reads where the training loop enters each stage, as
+// {"model.backward_cpu_wall":"train.py:66"}.
+func (d *decoder) lines() *fault {
+	return d.object("an object of source lines by stage", func(key []byte, _ int) *fault {
+		stage, at := string(key), d.i
+		text, f := d.name(maxName)
+		if f != nil {
+			return f
+		}
+		colon := strings.LastIndexByte(text, ':')
+		line, err := strconv.Atoi(text[colon+1:])
+		if colon < 0 || err != nil || line < 1 {
+			return d.fail(at, trace.ErrFormat, "the line of stage %q is %q, expected FILE:LINE", stage, text)
+		}
+		if d.arrived.lines == nil {
+			d.arrived.lines = map[string]trace.Frame{}
+		}
+		if len(d.arrived.lines) == trace.MaxStages {
+			return d.fail(at, trace.ErrTooLarge, "lines of more than %d stages", trace.MaxStages)
+		}
+		d.arrived.lines[stage] = trace.Frame{File: text[:colon], Line: line}
+		return nil
+	})
+}
+
+// arrivals reads the field of that name into d.arrived.
+func (d *decoder) arrivals() *fault {
+	a := &d.arrived
+	at := d.i
+	version := int64(0)
+	f := d.object("an object of arrivals", func(key []byte, _ int) (f *fault) {
+		switch string(key) {
+		case "version":
+			version, f = d.integer("a version", 1, math.MaxInt32)
+		case "source":
+			a.source, f = d.name(maxName)
+		case "lost":
+			a.lost, f = d.integer("a number of entries", 0, math.MaxInt64)
+		case "groups":
+			f = d.list("an array of groups", d.group)
+		case "ops":
+			f = d.list("an array of operations", func() *fault {
+				if len(a.ops) == maxGroups {
+					return d.fail(d.i, trace.ErrTooLarge, "more than %d operations", maxGroups)
+				}
+				op, f := d.name(maxName)
+				a.ops = append(a.ops, op)
+				return f
+			})
+		default:
+			col := slices.Index(colNames[:], string(key))
+			if col < 0 {
+				d.Unknown++
+				return d.skip(0)
+			}
+			f = d.entries(col)
+		}
+		return f
+	})
+	if f != nil {
+		return f
+	}
+	if version != ArrivalsVersion {
+		return d.fail(at, trace.ErrFormat, "arrivals of version %d, this version reads %d", version, ArrivalsVersion)
+	}
+	return nil
+}
+
+// entries reads one column.
+func (d *decoder) entries(col int) *fault {
+	c := &d.arrived.cols[col]
+	*c = (*c)[:0]
+	return d.list("an array of "+colNames[col], func() *fault {
+		if len(*c) == maxArrivals {
+			return d.fail(d.i, trace.ErrTooLarge, "more than %d entries", maxArrivals)
+		}
+		low := int64(-1)
+		if col == colEnter {
+			low = math.MinInt64
+		}
+		n, f := d.integer("a whole number", low, math.MaxInt64)
+		*c = append(*c, n)
+		return f
+	})
+}
+
+// group reads one group: {"name":"0","desc":"default_pg","ranks":[0,1]}.
+func (d *decoder) group() *fault {
+	if len(d.arrived.groups) == maxGroups {
+		return d.fail(d.i, trace.ErrTooLarge, "more than %d groups", maxGroups)
+	}
+	g := trace.CommGroup{Rank: -1, Enqueued: -1, Started: -1, Completed: -1}
+	f := d.object("a group", func(key []byte, _ int) (f *fault) {
+		switch string(key) {
+		case "name":
+			g.Name, f = d.name(maxName)
+		case "desc":
+			g.Desc, f = d.name(maxName)
+		case "ranks":
+			f = d.list("an array of ranks", func() *fault {
+				n, f := d.integer("a rank", 0, trace.MaxRanks-1)
+				g.Members = append(g.Members, int(n))
+				return f
+			})
+		default:
+			d.Unknown++
+			f = d.skip(0)
+		}
+		return f
+	})
+	g.Size = len(g.Members)
+	d.arrived.groups = append(d.arrived.groups, g)
+	return f
+}
+
+// comm is the arrivals of a packet as the record of one process.
+func (a *arrivals) comm(p *trace.Part) (*trace.Comm, error) {
+	n := len(a.cols[colStep])
+	for col, c := range a.cols {
+		if len(c) != n {
+			return nil, trace.Bad(trace.ErrRagged, "arrivals have %d entries of step and %d of %s", n, len(c), colNames[col])
+		}
+	}
+	c := &trace.Comm{Run: p.Run, Sources: []trace.CommSource{{Name: a.source, Kind: trace.SourcePacket}},
+		Processes: []trace.CommProcess{{Rank: p.Rank.ID, Host: p.Rank.Host, LocalRank: p.Rank.LocalRank, Device: -1, Lost: a.lost}},
+		Groups:    a.groups, Calls: make([]trace.CommCall, n)}
+	for i := range c.Groups {
+		c.Groups[i].Rank = slices.Index(c.Groups[i].Members, p.Rank.ID)
+	}
+	stacks := map[string]int{}
+	enter := int64(0)
+	for i := range c.Calls {
+		at := func(col int) int64 { return a.cols[col][i] }
+		if at(colStage) >= int64(len(p.Schema.Stages)) || at(colGroup) >= int64(len(c.Groups)) || at(colOp) >= int64(len(a.ops)) {
+			return nil, trace.Bad(trace.ErrTooLarge, "entry %d of arrivals is in stage %d of %d, group %d of %d, with operation %d of %d",
+				i, at(colStage), len(p.Schema.Stages), at(colGroup), len(c.Groups), at(colOp), len(a.ops))
+		}
+		x := trace.UnknownCall(0)
+		enter += at(colEnter)
+		x.Enter, x.HasEnter, x.Step, x.Group, x.Seq, x.Count = enter, true, at(colStep), int(at(colGroup)), at(colSeq), at(colElements)
+		if at(colOp) >= 0 {
+			x.Name = a.ops[at(colOp)]
+			x.Op = opOf(x.Name)
+		}
+		if at(colStage) >= 0 {
+			x.Stage = p.Schema.Stages[at(colStage)]
+			x.Stack = a.stack(c, stacks, x.Stage)
+		}
+		c.Calls[i] = x
+	}
+	return c, nil
+}
+
+// stack is the index of the stack of one frame that a stage is entered from.
+func (a *arrivals) stack(c *trace.Comm, known map[string]int, stage string) int {
+	base, _ := trace.SplitStage(stage)
+	frame, ok := a.lines[base]
+	if !ok {
+		return trace.None
+	}
+	i, ok := known[base]
+	if !ok {
+		i = len(c.Stacks)
+		known[base] = i
+		c.Stacks = append(c.Stacks, []trace.Frame{frame})
+	}
+	return i
+}
+
+// opOf is the operation that PyTorch writes as "gloo:all_reduce" or
+// "nccl:send 0->1", UnknownOp for one that NCCL does not have.
+func opOf(name string) nccl.Op {
+	_, op, _ := strings.Cut(name, ":")
+	if op == "" {
+		op = name
+	}
+	op, _, _ = strings.Cut(op, " ")
+	for _, known := range [...]nccl.Op{nccl.AllGather, nccl.AllReduce, nccl.Broadcast, nccl.Reduce, nccl.ReduceScatter, nccl.Send, nccl.Recv,
+		nccl.AlltoAll, nccl.Gather, nccl.Scatter} {
+		if strings.EqualFold(strings.ReplaceAll(op, "_", ""), known.String()) {
+			return known
+		}
+	}
+	return nccl.UnknownOp
+}
+
+// appendArrivals writes epoch, lines and arrivals of a part, as far as it has
+// them.
+func appendArrivals(dst []byte, p *trace.Part) []byte {
+	if p.Epoch != 0 {
+		dst = number(dst, `,"epoch_ns":`, p.Epoch)
+	}
+	c := p.Arrivals
+	if c == nil {
+		return dst
+	}
+	ops, cols, lines := columnsOf(c, p.Schema.Stages)
+	open := `,"lines":{`
+	for _, s := range p.Schema.Stages {
+		base, _ := trace.SplitStage(s)
+		if frame, ok := lines[base]; ok {
+			delete(lines, base)
+			dst = quote(append(dst, open...), base)
+			dst = quote(append(dst, ':'), frame.File+":"+strconv.Itoa(frame.Line))
+			open = `,`
+		}
+	}
+	if open == `,` {
+		dst = append(dst, '}')
+	}
+	dst = number(dst, `,"arrivals":{"version":`, ArrivalsVersion)
+	dst = number(quote(append(dst, `,"source":`...), c.Sources[0].Name), `,"lost":`, c.Processes[0].Lost)
+	dst = list(append(dst, `,"groups":`...), len(c.Groups), func(dst []byte, i int) []byte { return appendGroup(dst, &c.Groups[i]) })
+	dst = list(append(dst, `,"ops":`...), len(ops), func(dst []byte, i int) []byte { return quote(dst, ops[i]) })
+	for i, name := range colNames {
+		dst = numbers(append(append(append(dst, `,"`...), name...), `":`...), cols[i])
+	}
+	return append(dst, '}')
+}
+
+func appendGroup(dst []byte, g *trace.CommGroup) []byte {
+	dst = quote(append(dst, `{"name":`...), g.Name)
+	if g.Desc != "" {
+		dst = quote(append(dst, `,"desc":`...), g.Desc)
+	}
+	if len(g.Members) > 0 {
+		dst = list(append(dst, `,"ranks":`...), len(g.Members), func(dst []byte, i int) []byte {
+			return strconv.AppendInt(dst, int64(g.Members[i]), 10)
+		})
+	}
+	return append(dst, '}')
+}
+
+// columnsOf is the inverse of comm.
+func columnsOf(c *trace.Comm, stages []string) (ops []string, cols [colCount][]int64, lines map[string]trace.Frame) {
+	lines = map[string]trace.Frame{}
+	before := int64(0)
+	for i := range c.Calls {
+		x := &c.Calls[i]
+		op := slices.Index(ops, x.Name)
+		if op < 0 {
+			op, ops = len(ops), append(ops, x.Name)
+		}
+		stage := -1
+		if x.Stage != "" {
+			stage = slices.Index(stages, x.Stage)
+			if x.Stack != trace.None {
+				base, _ := trace.SplitStage(x.Stage)
+				lines[base] = c.Stacks[x.Stack][0]
+			}
+		}
+		for col, v := range [colCount]int64{x.Step, int64(stage), int64(x.Group), int64(op), x.Seq, x.Count, x.Enter - before} {
+			cols[col] = append(cols[col], v)
+		}
+		before = x.Enter
+	}
+	return ops, cols, lines
+}

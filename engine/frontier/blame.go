@@ -37,9 +37,7 @@ type blame struct {
 	values  []int64
 	scratch []int64
 
-	charges map[cell]*charge
-	groups  []suspicion // [group]
-	whole   suspicion   // all groups together
+	ledger
 }
 
 // stretch is one row of one step; busy says that only the productive time in
@@ -47,18 +45,6 @@ type blame struct {
 type stretch struct {
 	t, row int
 	busy   bool
-}
-
-// cell is one rank in one group of rows; group −1 is the rank as a whole.
-type cell struct{ group, rank int }
-
-const wholeRank = -1
-
-// charge is what has been put down to a cell.
-type charge struct {
-	explained, alone float64
-	excess           int64
-	steps            int
 }
 
 type lateRank struct {
@@ -74,7 +60,7 @@ type lateRank struct {
 func newBlame(v *view, peerOf []int, tolerance int64) *blame {
 	R := v.ranks()
 	b := &blame{v: v, peerOf: peerOf, tolerance: tolerance, busy: make([][]int64, len(v.order)),
-		values: make([]int64, R), scratch: make([]int64, R), charges: map[cell]*charge{}, middles: map[int]robust.Middle{}, groups: make([]suspicion, len(v.groups))}
+		values: make([]int64, R), scratch: make([]int64, R), middles: map[int]robust.Middle{}, ledger: newLedger(v.w.Ranks, len(v.groups))}
 	for r, p := range peerOf {
 		for len(b.peers) <= p {
 			b.peers = append(b.peers, nil)
@@ -178,23 +164,6 @@ func (b *blame) punctualLast(x []int64) int64 {
 	return last
 }
 
-// add puts a charge down to a cell. main says that the cell is why the rank
-// was late at this meeting.
-func (b *blame) add(at cell, excess int64, explained, alone float64, main bool) {
-	c := b.charge(at)
-	c.explained += explained
-	c.alone += alone
-	if main {
-		c.steps++
-		c.excess += excess
-	}
-	of := &b.whole
-	if at.group != wholeRank {
-		of = &b.groups[at.group]
-	}
-	of.charge(explained)
-}
-
 // mend adds what would be saved at this meeting if every late rank were on
 // time in a group of rows, and in all of them. rest is when the others are
 // there.
@@ -213,15 +182,6 @@ func (b *blame) mend(rest int64) {
 	for g := range b.groups {
 		b.groups[g].mended += saved(func(l *lateRank) int64 { return l.excess[g] })
 	}
-}
-
-func (b *blame) charge(at cell) *charge {
-	c := b.charges[at]
-	if c == nil {
-		c = new(charge)
-		b.charges[at] = c
-	}
-	return c
 }
 
 // findLate lists the ranks that lag their peers, with how far each stands past

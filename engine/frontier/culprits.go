@@ -8,40 +8,40 @@ import (
 
 // culprits lists what was charged to ranks in one stage each, by descending
 // exposed time.
-func (b *blame) culprits(makespan int64) []Culprit {
-	scale := b.scale(makespan)
-	tests := float64(b.testable() * b.v.ranks())
+func (l *ledger) culprits(makespan int64) []Culprit {
+	scale := l.scale(makespan)
+	tests := float64(l.testable() * len(l.ranks))
 	var out []Culprit
-	for at, c := range b.charges {
+	for at, c := range l.charges {
 		if at.group == wholeRank || c.explained*scale < negligible*float64(makespan) {
 			continue
 		}
-		culprit := b.culprit(at, c, makespan)
-		culprit.Of = b.groups[at.group].meetings
+		culprit := l.culprit(at, c, makespan)
+		culprit.Of = l.groups[at.group].meetings
 		out = append(out, culprit)
 	}
 	sortCulprits(out)
 	for i := range out {
 		c := &out[i]
-		c.P = min(1, tests*b.groups[c.Stage].chance(c, b.inquest(c, makespan, scale), b.v.ranks()))
+		c.P = min(1, tests*l.groups[c.Stage].chance(c, l.inquest(c, makespan, scale), len(l.ranks)))
 	}
 	return out
 }
 
 // lateRanks lists what was charged to ranks over all their stages; Stage is the one
 // with the largest part.
-func (b *blame) lateRanks(makespan int64) []Culprit {
-	scale := b.scale(makespan)
+func (l *ledger) lateRanks(makespan int64) []Culprit {
+	scale := l.scale(makespan)
 	var out []Culprit
-	for at, c := range b.charges {
+	for at, c := range l.charges {
 		if at.group != wholeRank || c.explained*scale < negligible*float64(makespan) {
 			continue
 		}
-		culprit := b.culprit(at, c, makespan)
-		culprit.Of = b.whole.meetings
+		culprit := l.culprit(at, c, makespan)
+		culprit.Of = l.whole.meetings
 		most := 0.0
-		for g := range b.groups {
-			if part := b.charges[cell{g, at.rank}]; part != nil && part.explained > most {
+		for g := range l.groups {
+			if part := l.charges[cell{g, at.rank}]; part != nil && part.explained > most {
 				culprit.Stage, most = g, part.explained
 			}
 		}
@@ -50,13 +50,13 @@ func (b *blame) lateRanks(makespan int64) []Culprit {
 	sortCulprits(out)
 	for i := range out {
 		c := &out[i]
-		c.P = min(1, float64(b.v.ranks())*b.whole.chance(c, b.inquest(c, makespan, scale), b.v.ranks()))
+		c.P = min(1, float64(len(l.ranks))*l.whole.chance(c, l.inquest(c, makespan, scale), len(l.ranks)))
 	}
 	return out
 }
 
-func (b *blame) culprit(at cell, c *charge, makespan int64) Culprit {
-	out := Culprit{Rank: b.v.w.Ranks[at.rank].ID, Stage: max(0, at.group), Explained: int64(c.explained * b.scale(makespan)),
+func (l *ledger) culprit(at cell, c *charge, makespan int64) Culprit {
+	out := Culprit{Rank: l.ranks[at.rank].ID, Stage: max(0, at.group), Explained: int64(c.explained * l.scale(makespan)),
 		Gain: min(1, c.alone/float64(max(1, makespan))), Steps: c.steps}
 	if c.steps > 0 {
 		out.Excess = c.excess / int64(c.steps)
@@ -66,8 +66,8 @@ func (b *blame) culprit(at cell, c *charge, makespan int64) Culprit {
 
 // scale is 1, or less where durations contradict the meetings so much that
 // more would be charged than the window has exposed.
-func (b *blame) scale(makespan int64) float64 {
-	return min(1, float64(makespan)/max(1, b.whole.total))
+func (l *ledger) scale(makespan int64) float64 {
+	return min(1, float64(makespan)/max(1, l.whole.total))
 }
 
 func sortCulprits(out []Culprit) {
@@ -78,7 +78,7 @@ func sortCulprits(out []Culprit) {
 
 // inquest is the charge that is tested by its size: nothing for a rank that is
 // charged less than a thousandth of the window, which no one will call.
-func (b *blame) inquest(c *Culprit, makespan int64, scale float64) float64 {
+func (l *ledger) inquest(c *Culprit, makespan int64, scale float64) float64 {
 	if c.Explained < makespan/1000 {
 		return 0
 	}
@@ -88,12 +88,12 @@ func (b *blame) inquest(c *Culprit, makespan int64, scale float64) float64 {
 // testable is the number of stages to correct for. A stage with so few late
 // meetings that even one rank having them all would not be significant cannot
 // give a false alarm, and is not counted (Tarone 1990, Biometrics 46:515–522).
-func (b *blame) testable() int {
+func (l *ledger) testable() int {
 	const level = 0.05
-	R := float64(b.v.ranks())
+	R := float64(len(l.ranks))
 	for k := 1; ; k++ {
 		able := 0
-		for _, s := range b.groups {
+		for _, s := range l.groups {
 			if n := s.charges; n > 0 && 2*math.Pow(R, float64(1-n)) <= level/float64(k) {
 				able++
 			}

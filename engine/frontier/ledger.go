@@ -1,0 +1,97 @@
+package frontier
+
+import "github.com/sfstat/sfstat/trace"
+
+// ledger is what was charged to ranks and their stages, over one window or over
+// several. Charges of different windows add up, and so does the evidence that
+// they are not chance: every synchronisation point is one draw under the null.
+type ledger struct {
+	ranks   []trace.Rank
+	charges map[cell]*charge
+	groups  []suspicion // [group]
+	whole   suspicion   // all groups together
+}
+
+// cell is one rank in one group of rows; group −1 is the rank as a whole.
+type cell struct{ group, rank int }
+
+const wholeRank = -1
+
+// charge is what has been put down to a cell.
+type charge struct {
+	explained, alone float64
+	excess           int64
+	steps            int
+}
+
+func newLedger(ranks []trace.Rank, groups int) ledger {
+	return ledger{ranks: ranks, charges: map[cell]*charge{}, groups: make([]suspicion, groups)}
+}
+
+// add puts a charge down to a cell. main says that the cell is why the rank
+// was late at this meeting.
+func (l *ledger) add(at cell, excess int64, explained, alone float64, main bool) {
+	c := l.charge(at)
+	c.explained += explained
+	c.alone += alone
+	if main {
+		c.steps++
+		c.excess += excess
+	}
+	of := &l.whole
+	if at.group != wholeRank {
+		of = &l.groups[at.group]
+	}
+	of.charge(explained)
+}
+
+func (l *ledger) charge(at cell) *charge {
+	c := l.charges[at]
+	if c == nil {
+		c = new(charge)
+		l.charges[at] = c
+	}
+	return c
+}
+
+// merge adds what another window put down to the same ranks and groups.
+func (l *ledger) merge(o *ledger) {
+	for at, c := range o.charges {
+		to := l.charge(at)
+		to.explained += c.explained
+		to.alone += c.alone
+		to.excess += c.excess
+		to.steps += c.steps
+	}
+	for g := range o.groups {
+		l.groups[g].merge(&o.groups[g])
+	}
+	l.whole.merge(&o.whole)
+}
+
+// merge adds the charges of another window.
+func (s *suspicion) merge(o *suspicion) {
+	s.meetings += o.meetings
+	s.charges += o.charges
+	s.total += o.total
+	s.late += o.late
+	s.mended += o.mended
+	if s.sizes == nil && len(o.sizes) > 0 {
+		s.sizes = map[uint64]*size{}
+	}
+	for at, bin := range o.sizes {
+		if to := s.sizes[at]; to != nil {
+			to.n += bin.n
+			to.largest = max(to.largest, bin.largest)
+			continue
+		}
+		s.sizes[at] = &size{n: bin.n, largest: bin.largest}
+	}
+}
+
+// clone is a copy that shares nothing.
+func (l *ledger) clone() ledger {
+	out := newLedger(l.ranks, len(l.groups))
+	out.merge(l)
+	return out
+}

@@ -9,21 +9,37 @@ import (
 	"github.com/sfstat/sfstat/trace"
 )
 
-// accounting fills a Result from one view.
+// accounting fills a Result from one view, or from what several sum to.
 type accounting struct {
 	*plan
 	v   *view
 	r   *Result
 	mix Roles
 
-	acc    account
 	meet   []*gathering // [row] who meets here; nil for nobody
-	waits  *waits
-	late   *blame  // nil without model fit
-	groups [][]int // [group] rows, in order
+	groups [][]int      // [group] rows, in order
+	sums
+}
+
+// sums are what accounts of windows add up: nanoseconds and counts.
+type sums struct {
+	acc            account
+	static, synced []int64 // [group] what clipping it saves; synced is nil without model fit
+	work           []int64 // [rank] time not spent waiting at a meeting
+	wait           []int64 // [row] Σ over ranks of time waited for the last one
+	late           *ledger // nil without model fit
+	lateGroups     []string
+	quality        Quality
+	device         *Device
 }
 
 func (a *accounting) run() {
+	a.measure()
+	a.conclude()
+}
+
+// measure takes the sums from the view.
+func (a *accounting) measure() {
 	v := a.v
 	a.groups = make([][]int, len(v.groups))
 	for i, g := range v.group {
@@ -31,19 +47,23 @@ func (a *accounting) run() {
 	}
 	a.meet = a.lines(v)
 	a.acc = scan(v, a.gates.Leader, nil)
-	a.waits = newWaits(v)
-	timeline{v, a.meet}.walk(a.waits)
-	a.r.Makespan = a.acc.makespan
-	a.r.Work = make([]int64, v.ranks())
+	w := newWaits(v)
+	timeline{v, a.meet}.walk(w)
+	a.wait, a.work = w.wait, make([]int64, v.ranks())
 	for i := range v.order {
-		addMax(a.r.Work, a.waits.of(i))
+		addMax(a.work, w.of(i))
 	}
-	a.r.Quality = a.matrix.quality
+	a.quality = a.matrix.quality
+	a.gains(w)
+	a.device = deviceOf(a.v, a.acc.makespan)
+}
 
-	static, synced := a.gains()
-	a.stages(static, synced)
+// conclude says what the sums mean.
+func (a *accounting) conclude() {
+	a.r.Makespan, a.r.Work, a.r.Quality, a.r.Device = a.acc.makespan, a.work, a.quality, a.device
+	a.culprits()
+	a.stages()
 	a.compare()
-	a.r.Device = deviceOf(a.v, a.acc.makespan)
 	a.decide()
 }
 
@@ -54,13 +74,14 @@ func (a *accounting) interpretable() bool {
 
 // gains replays the view with each group clipped: as the paper does, and with
 // the induced waits. It also charges late ranks.
-func (a *accounting) gains() (static, synced []int64) {
+func (a *accounting) gains(w *waits) {
 	v := a.v
 	b := a.baseline()
 	plain := newSavings(v, b)
 	timeline{v, make([]*gathering, len(v.order))}.walk(plain)
+	a.static = plain.saved
 	if a.o.ModelFit == ModelFitNone {
-		return plain.saved, nil
+		return
 	}
 
 	// Productive time of a meeting stage has its own baseline: its recorded
@@ -70,7 +91,7 @@ func (a *accounting) gains() (static, synced []int64) {
 		if meets == nil || a.o.Baseline == Reference {
 			continue
 		}
-		m := robust.MedianTime(slices.Clone(a.waits.medians[i]))
+		m := robust.MedianTime(slices.Clone(w.medians[i]))
 		if productive.perRow != nil {
 			productive.perRow[i] = m
 		} else {
@@ -78,13 +99,14 @@ func (a *accounting) gains() (static, synced []int64) {
 		}
 	}
 	induced := newSavings(v, productive)
-	a.charge(a.scaled.Leader.tolerance(a.acc.makespan/int64(max(1, v.steps))), induced)
-	return plain.saved, induced.saved
+	a.charge(induced)
+	a.synced = induced.saved
 }
 
-// charge finds the ranks that are late by more than a tolerance, in ns. Others
-// may listen to the timeline on which ranks meet.
-func (a *accounting) charge(tolerance int64, others ...listener) {
+// charge finds the ranks that are late. Others may listen to the timeline on
+// which ranks meet.
+func (a *accounting) charge(others ...listener) {
+	tolerance := a.scaled.Leader.tolerance(a.acc.makespan / int64(max(1, a.v.steps)))
 	late := newBlame(a.v, a.roles.peerOf, tolerance)
 	if a.meetsAnywhere() {
 		timeline{a.v, a.meet}.walk(append(others, late)...)
@@ -94,9 +116,15 @@ func (a *accounting) charge(tolerance int64, others ...listener) {
 		late = newBlame(newView(a.matrix, CutStep, 0), a.roles.peerOf, tolerance)
 		timeline{late.v, a.lines(late.v)}.walk(late)
 	}
-	a.late = late
-	a.r.Culprits = a.inCut(late.culprits(a.acc.makespan), late.v)
-	a.r.Late = a.inCut(late.lateRanks(a.acc.makespan), late.v)
+	a.late, a.lateGroups = &late.ledger, late.v.groups
+}
+
+// culprits lists the ranks that were late.
+func (a *accounting) culprits() {
+	if a.late != nil {
+		a.r.Culprits = a.inCut(a.late.culprits(a.acc.makespan))
+		a.r.Late = a.inCut(a.late.lateRanks(a.acc.makespan))
+	}
 }
 
 // meetsAnywhere reports whether all ranks are known to meet in some row.
@@ -104,10 +132,11 @@ func (a *accounting) meetsAnywhere() bool {
 	return slices.ContainsFunc(a.meet, func(g *gathering) bool { return g != nil && g.whole() })
 }
 
-// inCut renumbers the stages of culprits from another cut of the same rows.
-func (a *accounting) inCut(culprits []Culprit, from *view) []Culprit {
+// inCut renumbers the stages of culprits, which may be in the order of another
+// cut.
+func (a *accounting) inCut(culprits []Culprit) []Culprit {
 	for i := range culprits {
-		culprits[i].Stage = slices.Index(a.v.groups, from.groups[culprits[i].Stage])
+		culprits[i].Stage = slices.Index(a.v.groups, a.lateGroups[culprits[i].Stage])
 	}
 	return culprits
 }
@@ -131,15 +160,15 @@ func (a *accounting) baseline() base {
 
 // stages fills the account of every group of rows and, where accumulation
 // expands them, of every row.
-func (a *accounting) stages(static, synced []int64) {
+func (a *accounting) stages() {
 	for g, rows := range a.groups {
 		s := a.stage(a.v.groups[g], rows)
-		s.Gain = a.ratio(static[g])
-		if synced != nil && a.meetsAnywhere() {
-			s.SyncGain = a.ratio(synced[g])
+		s.Gain = a.ratio(a.static[g])
+		if a.synced != nil && a.meetsAnywhere() {
+			s.SyncGain = a.ratio(a.synced[g])
 		}
 		if a.late != nil {
-			s.Mend = a.ratio(int64(a.late.groups[slices.Index(a.late.v.groups, s.Name)].mended))
+			s.Mend = a.ratio(int64(a.late.groups[slices.Index(a.lateGroups, s.Name)].mended))
 		}
 		a.r.Stages = append(a.r.Stages, s)
 	}
@@ -171,7 +200,7 @@ func (a *accounting) stage(name string, rows []int) Stage {
 			slack[r] += x
 		}
 		s.Meets = s.Meets || a.meet[i] != nil
-		s.Wait += a.waits.wait[i] / int64(a.v.ranks())
+		s.Wait += a.wait[i] / int64(a.v.ranks())
 	}
 	s.Share = a.ratio(s.Advance)
 	steps := int64(a.v.steps * len(rows))

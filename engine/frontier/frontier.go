@@ -55,45 +55,61 @@ const negligible = 1e-4
 // Time is O(T·S·R) expected, memory O(S·R + T). One rank gives the ordered
 // account and no statement across ranks.
 func Analyze(w *trace.Window, o Options) (*Analysis, error) {
-	p, err := prepare(w, o)
+	p, err := prepare(w, o, nil)
 	if err != nil {
 		return nil, err
 	}
+	a, _ := p.analyze()
+	return a, nil
+}
+
+// analyze accounts for the plan's window. The accounts are those of Main and
+// of the groups, in order.
+func (p *plan) analyze() (*Analysis, []*accounting) {
 	a := &Analysis{}
 	var beside sync.WaitGroup
-	if o.Cut == CutAuto && p.cut != CutStep {
+	if p.o.Cut == CutAuto && p.cut != CutStep {
 		paper := *p
 		paper.gates = p.given
 		paper.cut, paper.cutReason = CutStep, "the paper's: every step's prefixes start at zero"
 		paper.o.ModelFit = ModelFitNone
-		beside.Go(func() { a.Paper = paper.account(p.roles.mix) })
+		beside.Go(func() { a.Paper = paper.account(p.roles.mix).r })
 	}
-	a.Main = p.account(p.roles.mix)
+	accounts := []*accounting{p.account(p.roles.mix)}
 	beside.Wait()
+	a.Main = accounts[0].r
 	if p.roles.mix != RolesMixed || len(p.roles.groups) < 2 {
-		return a, nil
+		return a, accounts
 	}
 	for _, g := range p.roles.groups {
-		part := *p
-		part.w = p.w.Select(g.columns)
-		part.matrix = newRows(part.w)
-		// The other groups are left out here, not missing.
-		part.matrix.quality.Missing = p.matrix.quality.Missing
-		part.medians = rankMedians(part.matrix)
-		if p.meeting.WithinPeers {
-			part.meeting = findMeeting(part.matrix, p.scaled, o.MeetAfter)
-			part.settleMeeting()
-		} else {
-			part.meets = make([]*gathering, len(p.meets))
-			for i, meets := range p.meets {
-				part.meets[i] = meets.among(g.columns)
-			}
-		}
-		part.roles = roles{mix: RolesGrouped, peerOf: make([]int, len(g.columns))}
-		part.group = g.name
-		a.Groups = append(a.Groups, part.account(RolesGrouped))
+		one := p.part(g).account(RolesGrouped)
+		accounts = append(accounts, one)
+		a.Groups = append(a.Groups, one.r)
 	}
-	return a, nil
+	return a, accounts
+}
+
+// part is the plan of a role group.
+func (p *plan) part(g roleGroup) *plan {
+	part := *p
+	part.w = p.w.Select(g.columns)
+	part.matrix = newRowsAfter(part.w, p.matrix.lead)
+	// The other groups are left out here, not missing.
+	part.matrix.quality.Missing = p.matrix.quality.Missing
+	part.medians = rankMedians(part.matrix)
+	part.apart = nil
+	if p.meeting.WithinPeers {
+		part.meeting = findMeeting(part.matrix, p.scaled, p.o.MeetAfter)
+		part.settleMeeting()
+	} else {
+		part.meets = make([]*gathering, len(p.meets))
+		for i, meets := range p.meets {
+			part.meets[i] = meets.among(g.columns)
+		}
+	}
+	part.roles = roles{mix: RolesGrouped, peerOf: make([]int, len(g.columns))}
+	part.group = g.name
+	return &part
 }
 
 // plan is everything decided about a window before the accounting.
@@ -113,9 +129,11 @@ type plan struct {
 	dataWaitUnsafe bool
 	roles          roles
 	medians        [][]int64 // [stage][rank] over the window's steps
+	apart          []int64   // [rank] of the carried prefixes of the series; nil at its start
 }
 
-func prepare(w *trace.Window, o Options) (*plan, error) {
+// prepare decides about a window, which a series (nil: none) goes on with.
+func prepare(w *trace.Window, o Options, s *Series) (*plan, error) {
 	p := &plan{o: o, given: DefaultGates()}
 	if o.Gates != nil {
 		p.given = *o.Gates
@@ -123,8 +141,13 @@ func prepare(w *trace.Window, o Options) (*plan, error) {
 	if err := p.given.Validate(); err != nil {
 		return nil, err
 	}
+	lead := 0
+	if s != nil {
+		w, lead = s.before.join(w)
+	}
+	first := w.FirstStep
 	p.w, p.dataWaitUnsafe = chargeDataWait(w)
-	p.matrix = newRows(p.w)
+	p.matrix = newRowsAfter(p.w, max(0, lead-int(p.w.FirstStep-first)))
 	p.scaled = p.given.scaledTo(p.matrix.typicalStep(), p.w.Steps())
 	p.gates = p.scaled
 	if o.Cut == CutStep {
@@ -139,6 +162,15 @@ func prepare(w *trace.Window, o Options) (*plan, error) {
 		return nil, fmt.Errorf("frontier: no stage is called %q, the stages are %v", o.MeetAfter, names)
 	}
 	p.meeting = findMeeting(p.matrix, p.scaled, o.MeetAfter)
+	if s != nil {
+		if s.before != nil {
+			p.apart = s.before.apart
+		}
+		s.slopes.settle(&p.meeting, p.scaled, o.MeetAfter)
+	}
+	for i := range p.meeting.Boundaries {
+		p.meeting.Boundaries[i].slopes = nil // not to be kept with the result
+	}
 	p.settleMeeting()
 	p.roles = p.findRoles()
 	p.medians = rankMedians(p.matrix)
@@ -171,7 +203,7 @@ func (p *plan) chooseCut() {
 		p.cut, p.cutReason = CutStep, "one rank: there is nothing to meet"
 	case ask == CutStep:
 		p.cut, p.cutReason = CutStep, "asked for: every step's prefixes start at zero"
-	case ask != CutCarried && meets && p.w.Steps() < 2:
+	case ask != CutCarried && meets && p.w.Steps() < 2 && p.meeting.At+1 < len(p.matrix.names):
 		p.cut, p.cutReason = CutStep, "one step cannot be cut again"
 	case ask != CutCarried && meets:
 		p.cut, p.cutReason = CutSync, "steps begin where the ranks meet, at the end of "+p.meeting.Name
@@ -221,17 +253,32 @@ func (p *plan) lines(v *view) []*gathering {
 }
 
 // account runs the engines over the plan's ranks.
-func (p *plan) account(mix Roles) *Result {
+func (p *plan) account(mix Roles) *accounting {
 	v := newView(p.matrix, p.cut, p.meeting.At)
-	if p.cut == CutCarried && p.meeting.At >= 0 {
-		v.start = skewAt(newView(p.matrix, CutCarried, 0), p.meeting.At).start
+	if p.cut == CutCarried {
+		v.start = p.start()
 	}
-	r := &Result{Run: p.w.Run, Window: p.w.Index, FirstStep: p.w.FirstStep, Steps: v.steps, WorldSize: p.w.WorldSize,
+	r := &Result{Run: p.w.Run, Window: p.w.Index, FirstStep: p.w.FirstStep + int64(v.from), Steps: v.steps, WorldSize: p.w.WorldSize,
 		Members: p.w.Ranks, Group: p.group, Cut: p.cut, CutReason: p.cutReason, Meeting: p.meeting}
+	if end := p.w.FirstStep + int64(p.w.Steps()); r.FirstStep+int64(r.Steps) < end {
+		r.LeftOut = []int64{end - 1}
+	}
 	for _, rank := range p.w.Ranks {
 		r.Ranks = append(r.Ranks, rank.ID)
 	}
 	a := &accounting{plan: p, v: v, r: r, mix: mix}
 	a.run()
-	return r
+	return a
+}
+
+// start is where the ranks of a carried cut begin: as far apart as they have
+// got since they last synchronised, or else where the window before left them.
+func (p *plan) start() []int64 {
+	switch {
+	case p.meeting.At >= 0 && p.matrix.lead > 0:
+		return sinceMeeting(p.matrix, p.meeting.At)
+	case p.meeting.At >= 0:
+		return skewAt(newView(p.matrix, CutCarried, 0), p.meeting.At).start
+	}
+	return p.apart
 }

@@ -21,7 +21,7 @@ const tile = 64
 // in every stage, [stage][rank]: StageFrontier, section 4, "rank median".
 // Expected O(T·S·R) time, O(T + S·R) memory.
 func rankMedians(m *rows) [][]int64 {
-	R, T := len(m.w.Ranks), m.w.Steps()
+	R, T := len(m.w.Ranks), m.w.Steps()-m.lead
 	out := make([][]int64, len(m.names))
 	for s := range out {
 		out[s] = make([]int64, R)
@@ -33,7 +33,7 @@ func rankMedians(m *rows) [][]int64 {
 			s, lo := k/tiles, k%tiles*tile
 			hi := min(lo+tile, R)
 			for t := range T {
-				for r, d := range m.at(t, s)[lo:hi] {
+				for r, d := range m.at(t+m.lead, s)[lo:hi] {
 					block[r*T+t] = d
 				}
 			}

@@ -88,6 +88,9 @@ func slopeBoundaries(v *view, g Gates, among *gathering) []Boundary {
 	for i := range out {
 		b := &out[i]
 		*b = Boundary{Stage: i, Name: v.names[i], Slope: math.NaN(), Low: math.NaN(), High: math.NaN()}
+		if among.whole() {
+			b.slopes = slopes[i]
+		}
 		if lo, mid, hi, ok := interval(slopes[i], g.Meeting.Confidence); ok && 2*len(slopes[i])*block >= v.steps {
 			b.Slope, b.Low, b.High = mid, lo, hi
 			// Beyond the gate on the one side, within its inverse on the other:

@@ -323,7 +323,7 @@ func TestLabelsEndToEnd(t *testing.T) {
 					o.Reference = append(o.Reference, int64(math.Round(x.(float64)*1e9)))
 				}
 			}
-			p, err := prepare(w, o)
+			p, err := prepare(w, o, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -331,7 +331,7 @@ func TestLabelsEndToEnd(t *testing.T) {
 			if meta.ModelFit {
 				p.o.ModelFit = ModelFitGiven
 			}
-			got := p.account(p.roles.mix)
+			got := p.account(p.roles.mix).r
 			e := reconsider(got, meta, c.Input.Meta.oracleEvidence)
 			for s, want := range c.Expect.Evidence.Shares {
 				if math.Abs(e.Shares[s]-want) > 1e-9 {

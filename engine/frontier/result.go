@@ -100,7 +100,11 @@ type Result struct {
 	Run       string
 	Window    int64
 	FirstStep int64
-	Steps     int // steps of the cut; a sync cut has one less than the window, unless the ranks meet at the end of the step
+	Steps     int // steps of the cut; a sync cut has one less than the window, unless it follows another or the ranks meet at the end of the step
+	// LeftOut are the recorded steps that end after the last synchronisation
+	// point of their stretch of steps, and are in no account of a sync cut.
+	LeftOut   []int64
+	Windows   int // number of windows that the account sums; 0: it is of one window
 	WorldSize int
 	Ranks     []int        // IDs of the ranks in this frontier, ascending
 	Members   []trace.Rank // the same ranks with hosts and roles
@@ -219,7 +223,8 @@ type Boundary struct {
 	// 0 in windows where a slope is certain.
 	Before, After int64
 
-	sets [][]int // columns, with Within
+	sets   [][]int   // columns, with Within
+	slopes []float64 // over all ranks
 }
 
 // MeetingEvidence is how it is known where the ranks meet.

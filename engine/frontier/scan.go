@@ -25,6 +25,32 @@ type tally struct {
 type account struct {
 	rows     []tally
 	makespan int64
+	end      []int64 // [rank] where the prefixes of the last step end
+}
+
+// merge adds the account of another window under the same cut. Leaders of
+// different windows are not compared.
+func (a *account) merge(o *account) {
+	a.makespan += o.makespan
+	for i := range a.rows {
+		k, p := &a.rows[i], &o.rows[i]
+		k.advance += p.advance
+		k.rowMax += p.rowMax
+		k.rowSum += p.rowSum
+		k.spread += p.spread
+		k.slowest += p.slowest
+		k.first += p.first
+		k.frontier += p.frontier
+		k.lag += p.lag
+		k.lagIncrease += p.lagIncrease
+		k.gap += p.gap
+		k.confident += p.confident
+		k.switches += p.switches
+		addMax(k.slack, p.slack)
+		for r, n := range p.leads {
+			k.leads[r] += n
+		}
+	}
 }
 
 // boundary is one boundary of one step, as scan sees it. It is valid during
@@ -87,6 +113,7 @@ func scan(v *view, g LeaderGates, visit func(boundary)) account {
 		acc.makespan += frontier - start
 		start = frontier
 	}
+	acc.end = prefix
 	return acc
 }
 

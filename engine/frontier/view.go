@@ -14,6 +14,7 @@ import (
 type rows struct {
 	w        *trace.Window
 	names    []string
+	lead     int             // steps of the window before, which come first
 	residual []int64         // [step][rank]; nil without wall time
 	middles  []robust.Middle // [step][stage] of the row over all ranks
 	quality  Quality
@@ -22,8 +23,12 @@ type rows struct {
 // newRows derives the residual, max(0, wall − Σ explicit), measures how well
 // the stages close, and takes the middle of every row. Expected O(T·S·R) time,
 // O(T·(R + S)) memory.
-func newRows(w *trace.Window) *rows {
-	m := &rows{w: w, names: slices.Clone(w.Schema.Stages), quality: qualityOf(w)}
+func newRows(w *trace.Window) *rows { return newRowsAfter(w, 0) }
+
+// newRowsAfter is newRows of a window whose first steps are the last of the
+// window before it.
+func newRowsAfter(w *trace.Window, lead int) *rows {
+	m := &rows{w: w, lead: lead, names: slices.Clone(w.Schema.Stages), quality: qualityOf(w)}
 	if w.Wall != nil {
 		m.names = append(m.names, trace.ResidualStage)
 		m.closeSteps()
@@ -60,8 +65,10 @@ func (m *rows) closeSteps() {
 	m.residual = slices.Clone(m.w.Wall)
 	for t := range m.w.Steps() {
 		left := m.residual[t*R : (t+1)*R]
-		for r, x := range left {
-			wall[r] += x
+		if t >= m.lead {
+			for r, x := range left {
+				wall[r] += x
+			}
 		}
 		for s := range m.w.Schema.Stages {
 			for r, d := range m.at(t, s) {
@@ -70,8 +77,10 @@ func (m *rows) closeSteps() {
 		}
 		for r, x := range left {
 			left[r] = max(0, x)
-			residual[r] += left[r]
-			overlap[r] += max(0, -x)
+			if t >= m.lead {
+				residual[r] += left[r]
+				overlap[r] += max(0, -x)
+			}
 		}
 	}
 	for r, total := range wall {
@@ -116,6 +125,7 @@ type view struct {
 	*rows
 	cut    Cut
 	order  []place
+	from   int // step of the rows at which the cut's first step begins
 	steps  int
 	groups []string // semantic groups of the rows, in the order of the cut
 	group  []int    // [row] → group
@@ -132,14 +142,18 @@ type place struct{ stage, shift int }
 // newView cuts the rows. For CutSync, after is the stage at whose end the steps
 // begin; it is ignored otherwise. A sync cut has one step less, unless after is
 // the last stage: what lies before the first meeting and after the last belongs
-// to no whole step.
+// to no whole step. Of the steps of the window before, a sync cut begins in the
+// last, and the others begin after it.
 func newView(m *rows, cut Cut, after int) *view {
 	S := len(m.names)
-	v := &view{rows: m, cut: cut, steps: m.w.Steps()}
+	v := &view{rows: m, cut: cut, from: m.lead, steps: m.w.Steps() - m.lead}
 	first := 0
 	if cut == CutSync {
 		first = (after + 1) % S
-		if first != 0 {
+		switch {
+		case first != 0 && m.lead > 0:
+			v.from--
+		case first != 0:
 			v.steps--
 		}
 	}
@@ -161,13 +175,13 @@ func (v *view) ranks() int { return len(v.w.Ranks) }
 // row is the durations of row i in step t of the cut, [rank].
 func (v *view) row(t, i int) []int64 {
 	at := v.order[i]
-	return v.at(t+at.shift, at.stage)
+	return v.at(t+v.from+at.shift, at.stage)
 }
 
 // middle is the middle of row i in step t of the cut.
 func (v *view) middle(t, i int) robust.Middle {
 	at := v.order[i]
-	return v.middles[(t+at.shift)*len(v.names)+at.stage]
+	return v.middles[(t+v.from+at.shift)*len(v.names)+at.stage]
 }
 
 // name is the stage of row i.

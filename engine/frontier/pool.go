@@ -1,0 +1,120 @@
+package frontier
+
+import "slices"
+
+// pool sums the accounts of windows that compare: the same ranks and stages
+// under the same cut. It holds no durations.
+type pool struct {
+	sum     *accounting
+	steps   int
+	windows int
+	leftOut []int64
+}
+
+// pool adds an account to the pool of its like.
+func (s *Series) pool(a *accounting) {
+	i := slices.IndexFunc(s.pools, func(p *pool) bool { return p.like(a) })
+	if i < 0 {
+		s.pools = append(s.pools, newPool(a))
+		return
+	}
+	s.pools[i].add(a)
+}
+
+// newPool starts with an account, of which it keeps what does not grow with
+// its steps.
+func newPool(a *accounting) *pool {
+	head, plan, view := *a.w, *a.plan, *a.v
+	head.Durations, head.Wall, head.Side = nil, nil, nil
+	plan.w, plan.matrix, plan.medians = &head, nil, nil
+	view.rows = &rows{w: &head, names: a.v.names}
+	sum := &accounting{plan: &plan, v: &view, mix: a.mix, meet: a.meet, groups: a.groups, sums: a.sums}
+	sum.acc.rows = slices.Clone(a.acc.rows)
+	for i := range sum.acc.rows {
+		k := &sum.acc.rows[i]
+		k.leads, k.slack = slices.Clone(k.leads), slices.Clone(k.slack)
+	}
+	sum.static, sum.synced = slices.Clone(a.static), slices.Clone(a.synced)
+	sum.work, sum.wait = slices.Clone(a.work), slices.Clone(a.wait)
+	if a.late != nil {
+		late := a.late.clone()
+		sum.late = &late
+	}
+	sum.quality.Notes = slices.Clone(a.quality.Notes)
+	p := &pool{sum: sum}
+	p.extend(a)
+	sum.r = a.r
+	return p
+}
+
+// like reports whether an account can be added: its rows are the same, and
+// mean the same.
+func (p *pool) like(a *accounting) bool {
+	s := p.sum
+	sameMeet := func(g, h *gathering) bool {
+		return (g == nil) == (h == nil) && (g == nil || len(g.sets) == len(h.sets))
+	}
+	return s.cut == a.cut && s.r.Group == a.r.Group && s.r.WorldSize == a.r.WorldSize && slices.Equal(s.r.Ranks, a.r.Ranks) &&
+		slices.Equal(s.v.order, a.v.order) && slices.Equal(s.v.names, a.v.names) && slices.EqualFunc(s.meet, a.meet, sameMeet) &&
+		slices.Equal(s.lateGroups, a.lateGroups) && (s.late == nil) == (a.late == nil)
+}
+
+func (p *pool) add(a *accounting) {
+	s := p.sum
+	s.acc.merge(&a.acc)
+	addMax(s.static, a.static)
+	if s.synced != nil {
+		addMax(s.synced, a.synced)
+	}
+	addMax(s.work, a.work)
+	addMax(s.wait, a.wait)
+	if s.late != nil {
+		s.late.merge(a.late)
+	}
+	s.quality = s.quality.worst(a.quality)
+	if d := a.device; d != nil && (s.device == nil || d.Excess > s.device.Excess) {
+		s.device = d
+	}
+	if a.meeting.Evidence == MeetingShown {
+		s.meeting.Evidence = MeetingShown
+	}
+	p.extend(a)
+}
+
+// extend adds the steps of an account.
+func (p *pool) extend(a *accounting) {
+	p.leftOut = slices.DeleteFunc(p.leftOut, func(t int64) bool { return t == a.r.FirstStep })
+	p.leftOut = append(p.leftOut, a.r.LeftOut...)
+	p.steps += a.r.Steps
+	p.windows++
+}
+
+// result is the account of the sum.
+func (p *pool) result() *Result {
+	a := *p.sum
+	first := p.sum.r
+	view := *p.sum.v
+	view.steps = p.steps
+	a.v = &view
+	a.r = &Result{Run: first.Run, Window: first.Window, FirstStep: first.FirstStep, Steps: p.steps, WorldSize: first.WorldSize,
+		Ranks: first.Ranks, Members: first.Members, Group: first.Group, Cut: first.Cut, CutReason: first.CutReason,
+		Meeting: p.sum.meeting, Windows: p.windows, LeftOut: slices.Clone(p.leftOut)}
+	a.work = slices.Clone(a.work)
+	a.conclude()
+	return a.r
+}
+
+// worst is the quality of two windows together.
+func (q Quality) worst(o Quality) Quality {
+	q.ClosureResidual = max(q.ClosureResidual, o.ClosureResidual)
+	q.OverlapError = max(q.OverlapError, o.OverlapError)
+	q.Wall = q.Wall && o.Wall
+	q.GatherOK, q.SchemaOK = q.GatherOK && o.GatherOK, q.SchemaOK && o.SchemaOK
+	for _, id := range o.Missing {
+		if !slices.Contains(q.Missing, id) {
+			q.Missing = append(slices.Clone(q.Missing), id)
+		}
+	}
+	slices.Sort(q.Missing)
+	return q
+}

@@ -1,0 +1,139 @@
+package frontier
+
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Series accounts for the windows of one run, one after the other. A recorder
+// closes a window every so many steps and the job does not notice: windows that
+// follow each other without a gap are one series of steps, and a delay in the
+// last step of one is charged when the ranks synchronise in the next.
+//
+// What is kept between windows is the last recorded steps, how far apart the
+// ranks were, and what the accounts sum to: O(S·R) however many windows, and
+// once more for every other stage list, set of ranks or cut that the run has.
+type Series struct {
+	o      Options
+	before *border
+	slopes slopeHistory
+	pools  []*pool
+}
+
+// NewSeries starts a series. Options.Reference must fit all its windows.
+func NewSeries(o Options) *Series { return &Series{o: o} }
+
+// Add accounts for the next validated window. Where it follows the one before,
+// the sync cut begins at that one's last synchronisation point: its first step
+// is then the last of the window before. Errors and cost as Analyze.
+func (s *Series) Add(w *trace.Window) (*Analysis, error) {
+	if !s.before.continues(w) {
+		s.before = nil
+	}
+	if s.before == nil || !s.slopes.fits(w) {
+		s.slopes = newSlopeHistory(w)
+	}
+	p, err := prepare(w, s.o, s)
+	if err != nil {
+		return nil, err
+	}
+	a, accounts := p.analyze()
+	for _, one := range accounts {
+		s.pool(one)
+	}
+	next := borderOf(w)
+	if p.cut == CutCarried && p.meeting.At < 0 {
+		next.apart = apart(accounts[0].acc.end)
+	}
+	s.before = next
+	return a, nil
+}
+
+// Results are the accounts of all windows added so far, summed: one for each
+// set of ranks (all, then role groups) under each cut, in the order in which
+// they came up. Ranks are tested over all their synchronisation points together,
+// so that one stall in every window, which each window takes for chance, is
+// found. Times, shares, counts and P are those of the whole.
+func (s *Series) Results() []*Result {
+	out := make([]*Result, 0, len(s.pools))
+	for _, p := range s.pools {
+		out = append(out, p.result())
+	}
+	return out
+}
+
+// border is what is kept of a window for the one that follows it.
+type border struct {
+	last  trace.Window // its last steps, two at the most
+	end   int64        // the step that follows
+	apart []int64      // [rank] carried prefixes beyond the first rank's, nil unless they run on
+}
+
+// contextSteps is how many steps of the window before are needed: the last, and
+// the one before it where that holds the last's data wait.
+const contextSteps = 2
+
+func borderOf(w *trace.Window) *border {
+	n := min(contextSteps, w.Steps())
+	b := &border{last: *w, end: w.FirstStep + int64(w.Steps())}
+	per, R := len(w.Schema.Stages)*len(w.Ranks), len(w.Ranks)
+	b.last.FirstStep = b.end - int64(n)
+	b.last.Durations = slices.Clone(w.Durations[(w.Steps()-n)*per:])
+	if w.Wall != nil {
+		b.last.Wall = slices.Clone(w.Wall[(w.Steps()-n)*R:])
+	}
+	b.last.Side, b.last.Notes, b.last.GatherFailed = nil, nil, nil
+	return b
+}
+
+// continues reports whether a window goes on where the border is, with the
+// same ranks and stages.
+func (b *border) continues(w *trace.Window) bool {
+	if b == nil {
+		return false
+	}
+	l := &b.last
+	sameRank := func(p, q trace.Rank) bool { return p.ID == q.ID }
+	return l.Run == w.Run && b.end == w.FirstStep && l.WorldSize == w.WorldSize && l.Schema.Equal(w.Schema) &&
+		max(1, l.Accumulation) == max(1, w.Accumulation) && l.DataWait == w.DataWait &&
+		(l.Wall == nil) == (w.Wall == nil) && slices.EqualFunc(l.Ranks, w.Ranks, sameRank)
+}
+
+// before puts the steps of the border in front of a window; lead is their number.
+func (b *border) join(w *trace.Window) (joined *trace.Window, lead int) {
+	if b == nil {
+		return w, 0
+	}
+	n := 1
+	if w.DataWait == trace.DataWaitPreceding {
+		n = min(contextSteps, b.last.Steps())
+	}
+	per, R, from := len(w.Schema.Stages)*len(w.Ranks), len(w.Ranks), b.last.Steps()-n
+	out := *w
+	out.FirstStep -= int64(n)
+	out.Durations = slices.Concat(b.last.Durations[from*per:], w.Durations)
+	if w.Wall != nil {
+		out.Wall = slices.Concat(b.last.Wall[from*R:], w.Wall)
+	}
+	return &out, n
+}
+
+// apart is by how much prefixes lie beyond the first.
+func apart(prefix []int64) []int64 {
+	out, first := slices.Clone(prefix), slices.Min(prefix)
+	for r := range out {
+		out[r] -= first
+	}
+	return out
+}
+
+// sinceMeeting is how far each rank has got since the last synchronisation
+// point of the steps before the window, beyond the first.
+func sinceMeeting(m *rows, after int) []int64 {
+	x := make([]int64, len(m.w.Ranks))
+	for s := after + 1; s < len(m.names); s++ {
+		addMax(x, m.at(m.lead-1, s))
+	}
+	return apart(x)
+}

@@ -1,0 +1,175 @@
+package frontier
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// divided is a window as a recorder with shorter windows would have written it.
+func divided(w *trace.Window, steps int) []*trace.Window {
+	per, R := len(w.Schema.Stages)*len(w.Ranks), len(w.Ranks)
+	var out []*trace.Window
+	for from := 0; from < w.Steps(); from += steps {
+		to := min(from+steps, w.Steps())
+		part := *w
+		part.Index, part.FirstStep = int64(len(out)), w.FirstStep+int64(from)
+		part.Durations = w.Durations[from*per : to*per]
+		if w.Wall != nil {
+			part.Wall = w.Wall[from*R : to*R]
+		}
+		part.Side = nil
+		out = append(out, &part)
+	}
+	return out
+}
+
+func seriesOf(t testing.TB, o Options, windows ...*trace.Window) (*Series, []*Analysis) {
+	t.Helper()
+	s := NewSeries(o)
+	var out []*Analysis
+	for _, w := range windows {
+		a, err := s.Add(w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, a)
+	}
+	return s, out
+}
+
+// TestSeriesIsOneWindow: the accounts of windows of any length add up to that
+// of all steps in one window, to the nanosecond, under every cut.
+func TestSeriesIsOneWindow(t *testing.T) {
+	for seed := range uint64(30) {
+		rng := rand.New(rand.NewPCG(seed, 5))
+		w := randomWindow(rng, 20+rng.IntN(60), 1+rng.IntN(6), 2+rng.IntN(7))
+		if seed%3 == 0 {
+			w.Wall = nil
+		}
+		if seed%5 == 0 {
+			w.DataWait, w.Schema.Stages[0] = trace.DataWaitPreceding, "data.next_wait"
+		}
+		after := w.Schema.Stages[rng.IntN(len(w.Schema.Stages))]
+		for _, c := range []struct {
+			name string
+			o    Options
+		}{
+			{"step", Options{Cut: CutStep, ModelFit: ModelFitNone, MeetAfter: after}},
+			{"sync", Options{Cut: CutSync, MeetAfter: after}},
+			{"carried", Options{Cut: CutCarried, ModelFit: ModelFitNone}},
+		} {
+			for _, n := range []int{1, 2, 7, 19} {
+				if n == 1 && w.DataWait == trace.DataWaitPreceding {
+					continue // the first window by itself cannot say which step its wait is of
+				}
+				t.Run(fmt.Sprintf("seed=%d/%s/%d", seed, c.name, n), func(t *testing.T) {
+					whole := mustAnalyze(t, w, c.o).Main
+					if whole.Cut.String() != c.name || c.name == "carried" && whole.Meeting.At >= 0 {
+						t.Fatal("random times show a meeting, or fall back to another cut")
+					}
+					s, parts := seriesOf(t, c.o, divided(w, n)...)
+					var makespan, steps int64
+					for _, p := range parts {
+						if p.Main.Cut == whole.Cut {
+							makespan += p.Main.Makespan
+							steps += int64(p.Main.Steps)
+						}
+					}
+					if makespan != whole.Makespan || steps != int64(whole.Steps) {
+						t.Errorf("windows have %d ns in %d steps, all in one %d in %d", makespan, steps, whole.Makespan, whole.Steps)
+					}
+					sum := s.Results()[len(s.Results())-1]
+					if sum.Makespan != whole.Makespan || sum.FirstStep != whole.FirstStep || !slices.Equal(sum.LeftOut, whole.LeftOut) {
+						t.Errorf("sum of %d ns from step %d without %v, want %d from %d without %v", sum.Makespan, sum.FirstStep, sum.LeftOut, whole.Makespan, whole.FirstStep, whole.LeftOut)
+					}
+					for i := range whole.Stages {
+						a, b := sum.Stages[i], whole.Stages[i]
+						if a.Advance != b.Advance || a.Lag != b.Lag || a.Gap != b.Gap {
+							t.Errorf("stage %s: %d %d %d, want %d %d %d", a.Name, a.Advance, a.Lag, a.Gap, b.Advance, b.Lag, b.Gap)
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestStallAtTheBorder: a stall in the first, middle or last step of every
+// window is charged to its rank and stage under every cut, however the steps
+// are divided into windows.
+func TestStallAtTheBorder(t *testing.T) {
+	const steps = 20
+	for family, stage := range map[simulate.Family]string{simulate.Data: simulate.StageData, simulate.CallbackHost: simulate.StageCallbacks, simulate.OptimizerHost: simulate.StageOptimizer} {
+		for _, offset := range []int{0, 9, 19} {
+			for _, cut := range everyCut {
+				t.Run(fmt.Sprintf("%v/%d/%v", family, offset, cut), func(t *testing.T) {
+					w := simulated(t, func(s *simulate.Spec) {
+						s.Schedule.Steps = 12 * steps
+						s.Faults = []simulate.Fault{{Family: family, Delay: 2000, Ranks: []int{2}, Every: steps}}
+					})
+					first := slices.IndexFunc(divided(w, 1), func(w *trace.Window) bool { return slices.Max(w.Durations) > 1e9 })
+					from := (first - offset + steps) % steps
+					S, R := len(w.Schema.Stages), len(w.Ranks)
+					w.Durations, w.Wall, w.FirstStep = w.Durations[from*S*R:], w.Wall[from*R:], w.FirstStep+int64(from)
+					s, _ := seriesOf(t, Options{Cut: cut}, divided(w, steps)...)
+					sum := s.Results()[0]
+					if len(sum.Culprits) == 0 {
+						t.Fatal("nobody is late")
+					}
+					c := sum.Culprits[0]
+					if c.Rank != 2 || sum.Stages[c.Stage].Name != stage || c.P > 1e-6 || c.Excess < 1900e6 || c.Steps < 10 || c.Steps > 13 {
+						t.Errorf("%+v in %s", c, sum.Stages[c.Stage].Name)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestShortWindowsShowTogether: windows of four steps show together where the
+// ranks meet, and how sure it is that one is late.
+func TestShortWindowsShowTogether(t *testing.T) {
+	w := simulated(t, func(s *simulate.Spec) {
+		s.Faults = []simulate.Fault{{Family: simulate.Data, Delay: 40, Ranks: []int{5}}}
+	})
+	s, parts := seriesOf(t, Options{}, divided(w, 4)...)
+	if m := parts[len(parts)-1].Main.Meeting; m.Evidence != MeetingShown || m.Name != simulate.StageBackward {
+		t.Errorf("meeting %v %s", m.Evidence, m.Name)
+	}
+	last := s.Results()[len(s.Results())-1]
+	if c := last.Culprits[0]; c.Rank != 5 || c.P > 1e-9 || last.Meeting.Evidence != MeetingShown {
+		t.Errorf("%+v, meeting %v", c, last.Meeting.Evidence)
+	}
+}
+
+// TestSeriesEndsWhereStepsDo: steps that are missing, other ranks or another
+// stage list begin a new series, whose first part has no step before.
+func TestSeriesEndsWhereStepsDo(t *testing.T) {
+	w := simulated(t, func(*simulate.Spec) {})
+	parts := divided(w, 20)
+	for name, change := range map[string]func(*trace.Window){
+		"a step is missing": func(w *trace.Window) { w.FirstStep++ },
+		"another rank":      func(w *trace.Window) { w.Ranks = slices.Clone(w.Ranks); w.Ranks[7].ID, w.WorldSize = 9, 10 },
+		"another stage": func(w *trace.Window) {
+			w.Schema.Stages = slices.Clone(w.Schema.Stages)
+			w.Schema.Stages[0] = "data.other"
+		},
+		"no wall time": func(w *trace.Window) { w.Wall = nil },
+	} {
+		other := *parts[1]
+		change(&other)
+		_, got := seriesOf(t, Options{MeetAfter: simulate.StageBackward}, parts[0], &other)
+		if r := got[1].Main; r.FirstStep != other.FirstStep || r.Steps != 19 {
+			t.Errorf("%s: account of %d steps from %d on", name, r.Steps, r.FirstStep)
+		}
+	}
+	_, got := seriesOf(t, Options{MeetAfter: simulate.StageBackward}, parts...)
+	if r := got[1].Main; r.FirstStep != parts[1].FirstStep-1 || r.Steps != 20 {
+		t.Errorf("contiguous: account of %d steps from %d on", r.Steps, r.FirstStep)
+	}
+}

@@ -1,52 +1,40 @@
 package diagnose
 
 import (
-	"fmt"
 	"slices"
 
-	"gonum.org/v1/gonum/stat/distuv"
+	"github.com/sfstat/sfstat/engine/frontier"
 )
 
-// pool raises a rank that is late too seldom in each window, but always the
-// same one over the windows of a run. Of n steps in which any rank was late
-// because of the stage, it was the late one in k; were all R ranks alike, k would
-// be binomial with 1/R. P is corrected for all ranks and stages (Bonferroni).
+// pool judges ranks over the windows of a run together. One that is late too
+// seldom in each window to rule out chance, but is always the same, is surer
+// over all of them; one that is late by too little in each is found there.
 func (j *judge) pool() {
-	for _, f := range j.found {
-		if f.cause != causeLate || f.Kind != KindRank || f.Stage == "" || f.Confidence != Ambiguous || len(f.Windows) < 2 {
-			continue
-		}
-		own, all, ranks, stages := j.lateSteps(*f.Rank, f.Stage)
-		if own == 0 || ranks < 2 {
-			continue
-		}
-		p := min(1, float64(ranks*stages)*distuv.Binomial{N: float64(all), P: 1 / float64(ranks)}.Survival(float64(own-1)))
-		if p > weakLevel {
-			continue
-		}
-		f.Confidence = Supported
-		f.Evidence = append(slices.Clone(f.Evidence), Said(fmt.Sprintf(
-			"over %d windows: of %d steps in which any rank was late because of %s it was the late one in %d; chance that ranks which are all alike do this: %s",
-			len(j.windows), all, f.Stage, own, probability(p))))
+	if j.series == nil {
+		return
 	}
-}
-
-// lateSteps are the steps of all windows in which a rank was late because of a
-// stage, and those in which any rank was; and the most ranks and stages that a
-// window has.
-func (j *judge) lateSteps(rank int, stage string) (own, all, ranks, stages int) {
-	for _, w := range j.windows {
-		m := w.Main
-		ranks, stages = max(ranks, len(m.Ranks)), max(stages, len(m.Stages))
-		for _, c := range m.Culprits {
-			if m.Stages[c.Stage].Name != stage {
+	for _, w := range j.series.Results() {
+		if w.Windows < 2 || len(w.Ranks) < 2 {
+			continue
+		}
+		for k := range w.Culprits {
+			c := &w.Culprits[k]
+			if idle(w, c) || c.P > weakLevel || part(w, c.Explained) < trivial {
 				continue
 			}
-			all += c.Steps
-			if c.Rank == rank {
-				own += c.Steps
+			one := cohort{stage: w.Stages[c.Stage].Name, members: []*frontier.Culprit{c}, share: part(w, c.Explained), mend: c.Gain}
+			i := slices.IndexFunc(j.found, func(f *finding) bool {
+				return f.cause == causeLate && f.Kind == KindRank && f.Stage == one.stage && *f.Rank == c.Rank
+			})
+			if i < 0 {
+				j.suspect(w, one, c)
+				continue
+			}
+			f := j.found[i]
+			one.share = max(one.share, f.Score)
+			if confidence, evidence := j.trust(w, one, c); confidence > f.Confidence {
+				f.Confidence, f.Evidence = confidence, evidence
 			}
 		}
 	}
-	return own, all, ranks, stages
 }

@@ -26,6 +26,7 @@ type Session struct {
 type run struct {
 	name    string
 	windows []Window
+	series  *frontier.Series
 	seen    []extent
 	alone   *breakdown.Times // whole steps of the only rank, nil: not known
 	judged  *RunVerdict      // of an operator trace, which is judged when it is added
@@ -40,11 +41,16 @@ func New(o Options) *Session { return &Session{o: o} }
 
 // Add accounts for one validated window. O(T·S·R).
 func (s *Session) Add(w *trace.Window) error {
-	a, err := frontier.Analyze(w, s.o.Frontier)
+	series := frontier.NewSeries(s.o.Frontier)
+	if i := s.indexOf(w.Run); i >= 0 && s.runs[i].series != nil {
+		series = s.runs[i].series
+	}
+	a, err := series.Add(w)
 	if err != nil {
 		return err
 	}
 	r := s.runOf(w.Run)
+	r.series = series
 	a.Main.Quality.Notes = append(a.Main.Quality.Notes, r.compare(w)...)
 	r.windows = append(r.windows, Window{Main: a.Main, Paper: a.Paper, Groups: a.Groups})
 	r.seen = append(r.seen, extent{w.Index, w.FirstStep, w.FirstStep + int64(w.Steps()), w.WorldSize, w.Accumulation, w.Schema})

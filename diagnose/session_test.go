@@ -396,12 +396,13 @@ func TestGrowthBetweenWindows(t *testing.T) {
 }
 
 // TestGrowthBetweenDifferentCuts: with two meetings in a step, windows of one
-// run are cut now at the one and now at the other, and compare nevertheless.
+// run that do not follow each other are cut now at the one and now at the other,
+// and compare nevertheless.
 func TestGrowthBetweenDifferentCuts(t *testing.T) {
 	cutApart := 0
 	for seed := range uint64(12) {
 		s := spec(8, 100, seed, simulate.Fault{Family: simulate.CallbackSync, Delay: 120, Ranks: []int{1}, Windows: []int{1}})
-		s.Schedule.Windows = 3
+		s.Schedule.Windows, s.Schedule.Gap = 3, 10
 		v := verdictOn(t, windows(t, s)...)
 		if w := v.Windows; w[1].Main.Meeting.Name != w[0].Main.Meeting.Name && w[1].Main.Meeting.Name != w[2].Main.Meeting.Name {
 			cutApart++
@@ -442,7 +443,7 @@ func TestHeadlineSaysWhen(t *testing.T) {
 		in   []int
 		want string
 	}{
-		{[]int{1}, " It was seen in window 1 alone of 4 (steps 60–98)."},
+		{[]int{1}, " It was seen in window 1 alone of 4 (steps 59–98)."},
 		{[]int{0, 1, 3}, " It was seen in windows 0-1, 3 of 4."},
 		{[]int{0, 1, 2, 3}, ""},
 	} {

@@ -35,8 +35,12 @@ func (p *program) frontier(c *cli.Context) error {
 		return err
 	}
 	var results []*frontier.Result
+	series := map[string]*frontier.Series{}
 	in, err := p.reduced(c, func(w *trace.Window) error {
-		a, err := frontier.Analyze(w, o)
+		if series[w.Run] == nil {
+			series[w.Run] = frontier.NewSeries(o)
+		}
+		a, err := series[w.Run].Add(w)
 		if err != nil {
 			return ofWindow(w, err)
 		}

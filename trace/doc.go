@@ -12,6 +12,8 @@
 //     readers join parts into windows;
 //   - a [Rank] carries its [Role], the coordinates (dp, pp, tp, ep, cp) that
 //     decide which ranks are peers;
+//   - a profile of a rank (package profile, below) is what a profiler recorded of
+//     it, before it becomes windows and operator traces;
 //   - a [Pos] says where in an input something was found, and a [RecordError]
 //     says what was wrong there.
 //

@@ -10,10 +10,10 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/engine/stages"
 	"github.com/sfstat/sfstat/eval/crosscheck"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
-	"github.com/sfstat/sfstat/ingest/profile"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -105,7 +105,7 @@ func alike(names []string) []string {
 // left out would count as a difference.
 func (p *program) source(c *cli.Context, path string) (crosscheck.Source, error) {
 	s := crosscheck.Source{Name: path}
-	in, err := p.readFrom(c, reading{names: []string{path}, want: auto.WindowsOnly, refusing: allOrNothing, timeline: profile.OnHost}, func(item auto.Item) error {
+	in, err := p.readFrom(c, reading{names: []string{path}, want: auto.WindowsOnly, refusing: allOrNothing, timeline: stages.OnHost}, func(item auto.Item) error {
 		s.Windows = append(s.Windows, item.Window)
 		return nil
 	})

@@ -8,10 +8,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/sfstat/sfstat/engine/stages"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
-	"github.com/sfstat/sfstat/ingest/profile"
-	"github.com/sfstat/sfstat/ingest/profile/stagemap"
+	"github.com/sfstat/sfstat/ingest/profiler/stagemap"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -113,7 +113,7 @@ type reading struct {
 	names    []string
 	want     auto.Wanted
 	refusing refusing
-	timeline profile.Timeline // of profiler traces
+	timeline stages.Timeline // of profiler traces
 	logs     debugLogs
 }
 
@@ -151,7 +151,7 @@ func (p *program) readFrom(c *cli.Context, what reading, each func(auto.Item) er
 	if o.Stages, err = stagemap.Load(c.String("stage-map")); err != nil {
 		return inputs{}, badInput(err)
 	}
-	if asked, ok := map[string]profile.Timeline{"device": profile.OnDevice, "host": profile.OnHost}[c.String("timeline")]; ok {
+	if asked, ok := map[string]stages.Timeline{"device": stages.OnDevice, "host": stages.OnHost}[c.String("timeline")]; ok {
 		o.Timeline = asked
 	}
 	if what.refusing == allOrNothing {

@@ -11,11 +11,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sfstat/sfstat/engine/stages"
 	"github.com/sfstat/sfstat/eval/crosscheck"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
-	"github.com/sfstat/sfstat/ingest/profile"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -179,7 +179,7 @@ func (f *folder) ownRecording(run string) (string, error) {
 // left out would count as a difference.
 func (f *folder) recording(p recordingPath) (crosscheck.Source, []Provenance, error) {
 	s := crosscheck.Source{Name: p.name}
-	in, err := auto.Open([]string{p.path}, auto.Options{Want: auto.WindowsOnly, Strict: ingest.FirstError, Timeline: profile.OnHost})
+	in, err := auto.Open([]string{p.path}, auto.Options{Want: auto.WindowsOnly, Strict: ingest.FirstError, Timeline: stages.OnHost})
 	if err != nil {
 		return s, nil, err
 	}

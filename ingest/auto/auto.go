@@ -22,10 +22,11 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/sfstat/sfstat/engine/stages"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/packet"
-	"github.com/sfstat/sfstat/ingest/profile"
-	"github.com/sfstat/sfstat/ingest/profile/stagemap"
+	"github.com/sfstat/sfstat/ingest/profiler"
+	"github.com/sfstat/sfstat/ingest/profiler/stagemap"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -53,14 +54,14 @@ const (
 
 // detail is what of the operators of profiler traces is of use: windows do with
 // totals, and a large job has many.
-func (w Wanted) detail() profile.Detail {
+func (w Wanted) detail() profiler.Detail {
 	switch w {
 	case OperatorsOnly, EveryForm:
-		return profile.EachOperator
+		return profiler.EachOperator
 	case Described:
-		return profile.Overview
+		return profiler.Overview
 	}
-	return profile.Totals
+	return profiler.Totals
 }
 
 // contents is what is of use.
@@ -101,8 +102,8 @@ type Options struct {
 	Want   Wanted
 	Stdin  io.Reader // what the path "-" reads; nil means os.Stdin
 
-	Stages   *stagemap.Map    // of profiler traces: leads annotations to stages; nil: as is built in
-	Timeline profile.Timeline // of profiler traces: what stages are measured on
+	Stages   *stagemap.Map   // of profiler traces: leads annotations to stages; nil: as is built in
+	Timeline stages.Timeline // of profiler traces: what stages are measured on
 
 	// Progress is called now and then while reading, in the goroutine that
 	// calls Next: bytes read and bytes in all, of the files as they are stored.

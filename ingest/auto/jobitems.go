@@ -6,8 +6,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/sfstat/sfstat/ingest/profile"
+	"github.com/sfstat/sfstat/engine/stages"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/profile"
 )
 
 // jobItems are the windows and operator traces of jobs that profilers recorded,
@@ -39,13 +40,13 @@ func (q *jobItems) next(inputs []*Input) (Item, error) {
 }
 
 // convert adds what is wanted of a job.
-func (q *jobItems) convert(j profile.Job, run string) error {
+func (q *jobItems) convert(j stages.Job, run string) error {
 	path := j.Ranks[0].Source
 	if slices.ContainsFunc(j.Ranks, func(other *profile.Rank) bool { return other.Source != path }) {
 		path = filepath.Dir(path)
 	}
 	if q.r.o.Want == DeviceOnly {
-		device, err := profile.DeviceTimes(j.Ranks, run)
+		device, err := stages.DeviceTimes(j.Ranks, run)
 		if err != nil {
 			return err
 		}
@@ -53,7 +54,7 @@ func (q *jobItems) convert(j profile.Job, run string) error {
 		q.add(Item{Device: device, Path: path}, j.Ranks)
 		return nil
 	}
-	options := profile.Options{Run: run, Timeline: q.r.o.Timeline}
+	options := stages.Options{Run: run, Timeline: q.r.o.Timeline}
 	if q.r.o.Want != OperatorsOnly {
 		if err := q.windows(j, path, options); err != nil {
 			return err
@@ -62,7 +63,7 @@ func (q *jobItems) convert(j profile.Job, run string) error {
 	if q.r.o.Want != OperatorsOnly && !q.r.o.Want.both() {
 		return nil
 	}
-	ops, err := profile.OpTrace(j.Ranks, options)
+	ops, err := stages.OpTrace(j.Ranks, options)
 	switch {
 	case err == nil:
 		q.operators(ops, j, path, options)
@@ -76,12 +77,12 @@ func (q *jobItems) convert(j profile.Job, run string) error {
 }
 
 // windows adds those of a job, and with the first what lies behind them.
-func (q *jobItems) windows(j profile.Job, path string, o profile.Options) error {
-	job, err := profile.Divide(j.Ranks, o)
+func (q *jobItems) windows(j stages.Job, path string, o stages.Options) error {
+	job, err := stages.Divide(j.Ranks, o)
 	if err != nil {
 		return err
 	}
-	device, err := profile.DeviceTimes(j.Ranks, o.Run)
+	device, err := stages.DeviceTimes(j.Ranks, o.Run)
 	if err != nil {
 		device = nil // windows do without
 	} else {
@@ -99,11 +100,11 @@ func (q *jobItems) windows(j profile.Job, path string, o profile.Options) error 
 }
 
 // operators adds those of a job.
-func (q *jobItems) operators(ops *trace.OpTrace, j profile.Job, path string, o profile.Options) {
+func (q *jobItems) operators(ops *trace.OpTrace, j stages.Job, path string, o stages.Options) {
 	ops.Notes = append(ops.Notes, j.Notes...)
 	item := Item{Ops: ops, Path: path}
 	if q.r.o.Want == OperatorsOnly {
-		if staged, err := profile.Divide(j.Ranks, o); err == nil {
+		if staged, err := stages.Divide(j.Ranks, o); err == nil {
 			item.Launched = staged.Launched // operators are there without stages too
 		}
 	}

@@ -3,9 +3,9 @@ package auto
 import (
 	"path/filepath"
 
+	"github.com/sfstat/sfstat/engine/stages"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/nsight"
-	"github.com/sfstat/sfstat/ingest/profile"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -96,8 +96,8 @@ func (p *nsightRun) load() error {
 	if p.inputs = kept; len(kept) == 0 {
 		return nil
 	}
-	job := profile.Job{Ranks: ranks}
-	if jobs := profile.Jobs(ranks); len(jobs) == 1 { // steps numbered alike
+	job := stages.Job{Ranks: ranks}
+	if jobs := stages.Jobs(ranks); len(jobs) == 1 { // steps numbered alike
 		job = jobs[0]
 	} else {
 		job.Notes = append(job.Notes, trace.Note{Kind: trace.NoteRecorder,

@@ -9,9 +9,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sfstat/sfstat/engine/stages"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/kineto"
-	"github.com/sfstat/sfstat/ingest/profile"
+	"github.com/sfstat/sfstat/trace/profile"
 )
 
 // profiles is the profiler traces of one folder, which belong together: one
@@ -85,7 +86,7 @@ func (p *profiles) load() error {
 			return err
 		}
 	}
-	jobs := profile.Jobs(ranks)
+	jobs := stages.Jobs(ranks)
 	for _, j := range jobs {
 		if err := p.convert(j, p.runName(j, len(jobs))); err != nil {
 			if err := p.refuse(j.Ranks[0].Source, err); err != nil {
@@ -107,7 +108,7 @@ func (p *profiles) refuse(path string, err error) error {
 
 // runName is the folder's name, or the file's where it is alone or the folder
 // holds several jobs.
-func (p *profiles) runName(j profile.Job, jobs int) string {
+func (p *profiles) runName(j stages.Job, jobs int) string {
 	first := j.Ranks[0].Source
 	name := filepath.Base(first)
 	for _, ext := range []string{".gz", ".zst", ".json", ".trace", ".pt"} {

@@ -4,7 +4,7 @@
 // A file is read once, from front to back, in memory that does not depend on
 // its size: a scanner over a buffer takes the events one after the other, and
 // of each the few members that matter; what they come down to is kept by
-// [profile.Builder]. No document is built, and encoding/json is not used.
+// [profiler.Builder]. No document is built, and encoding/json is not used.
 //
 // What profilers write is not always JSON, and this reader takes it as it is:
 // NaN and Infinity, unescaped quotes and backslashes in names, control

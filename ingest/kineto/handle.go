@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sfstat/sfstat/ingest/profile"
+	"github.com/sfstat/sfstat/ingest/profiler"
 )
 
 // earliest and latest bound the times that are taken, in ns, so that no
@@ -51,9 +51,9 @@ func (d *reader) complete(e *event) {
 	case "cpu_op", "user_annotation", "Operator", "":
 		d.host(e)
 	case "kernel", "Kernel", "hpu_op", "mtia_ccp_events":
-		d.work(e, profile.Compute)
+		d.work(e, profiler.Compute)
 	case "gpu_memcpy", "gpu_memset", "Memcpy", "Memset":
-		d.work(e, profile.Memory)
+		d.work(e, profiler.Memory)
 	case "cuda_runtime", "cuda_driver", "Runtime":
 		d.launch(e)
 	default:
@@ -72,7 +72,7 @@ func (d *reader) foreign(e *event) {
 	case ends("_runtime"), ends("_driver"):
 		d.launch(e)
 	case ends("_memcpy"), ends("_memset"):
-		d.work(e, profile.Memory)
+		d.work(e, profiler.Memory)
 	default:
 		d.unknown.meet(e.cat)
 	}
@@ -126,9 +126,9 @@ func (d *reader) launch(e *event) {
 	}
 	switch d.shapes[id] {
 	case one:
-		d.b.Launch(correlation(e.args), e.ts, profile.LaunchesOne)
+		d.b.Launch(correlation(e.args), e.ts, profiler.LaunchesOne)
 	case graph:
-		d.b.Launch(correlation(e.args), e.ts, profile.LaunchesGraph)
+		d.b.Launch(correlation(e.args), e.ts, profiler.LaunchesGraph)
 	}
 }
 
@@ -145,13 +145,13 @@ func shapeOf(name string) shape {
 }
 
 // work takes something that ran on the device.
-func (d *reader) work(e *event, kind profile.Kind) {
+func (d *reader) work(e *event, kind profiler.Kind) {
 	id := d.b.Name(e.name)
-	w := profile.Work{Name: id, Queue: number(e.pid)<<32 ^ number(e.tid), Start: e.ts, End: e.ts + e.dur, Correlation: correlation(e.args), Kind: kind}
-	if kind == profile.Compute {
+	w := profiler.Work{Name: id, Queue: number(e.pid)<<32 ^ number(e.tid), Start: e.ts, End: e.ts + e.dur, Correlation: correlation(e.args), Kind: kind}
+	if kind == profiler.Compute {
 		told := bytes.Contains(e.args, []byte(`"Collective name"`))
 		if w.Kind = d.b.KindOf(id); told {
-			w.Kind = profile.Communication
+			w.Kind = profiler.Communication
 		}
 		if told {
 			c := d.call(e)

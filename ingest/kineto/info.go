@@ -4,8 +4,9 @@ import (
 	"bytes"
 	"strings"
 
-	"github.com/sfstat/sfstat/ingest/profile"
+	"github.com/sfstat/sfstat/ingest/profiler"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/profile"
 )
 
 // metadata are the members of the document that are kept.
@@ -146,12 +147,12 @@ func (f *info) apply(r *profile.Rank) {
 	if f.backend != "" {
 		r.Backend = f.backend
 	}
-	var groups []profile.Group
+	var groups []profiler.Group
 	for _, g := range f.groups {
-		groups = append(groups, profile.Group{Desc: g.desc, Ranks: g.ranks})
+		groups = append(groups, profiler.Group{Desc: g.desc, Ranks: g.ranks})
 	}
 	if f.hasRank {
-		r.Role = profile.RoleOf(r.ID, groups)
+		r.Role = profiler.RoleOf(r.ID, groups)
 	}
 	for i := range r.Collectives {
 		c := &r.Collectives[i]
@@ -197,8 +198,8 @@ func (w *wholeNumbers) at(key []byte) *int64 {
 }
 
 // call reads the arguments of a collective.
-func (d *reader) call(e *event) profile.Call {
-	c := profile.Call{Name: paramComms, Bytes: -1, Self: -1, Peer: -1}
+func (d *reader) call(e *event) profiler.Call {
+	c := profiler.Call{Name: paramComms, Bytes: -1, Self: -1, Peer: -1}
 	w := wholeNumbers{-1, -1, -1, -1, -1, -1}
 	var list []byte
 	members(e.args, func(key, v []byte) {
@@ -225,12 +226,12 @@ func (d *reader) call(e *event) profile.Call {
 			list = v
 		}
 	})
-	if size := profile.BytesOf(c.Dtype); size > 0 && w.elements >= 0 && w.elements < 1<<50 {
+	if size := profiler.BytesOf(c.Dtype); size > 0 && w.elements >= 0 && w.elements < 1<<50 {
 		c.Bytes = w.elements * size
 	}
 	c.Seq = w.seq
 	c.Ranks = d.groups.of(list, stride{start: w.start, step: w.stride, size: c.Size})
-	switch op := profile.OperationOf(c.Name); {
+	switch op := profiler.OperationOf(c.Name); {
 	case op == profile.Send && w.dst >= 0 && w.dst < trace.MaxRanks:
 		c.Peer = int(w.dst)
 	case op == profile.Recv && w.src >= 0 && w.src < trace.MaxRanks:

@@ -9,16 +9,18 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sfstat/sfstat/engine/stages"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/internal/compressed"
-	"github.com/sfstat/sfstat/ingest/profile"
+	"github.com/sfstat/sfstat/ingest/profiler"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/profile"
 )
 
 // read reads text as a trace.
 func read(t testing.TB, text string) (*profile.Rank, error) {
 	t.Helper()
-	return Read(strings.NewReader(text), "t.json", Options{Detail: profile.EachOperator})
+	return Read(strings.NewReader(text), "t.json", Options{Detail: profiler.EachOperator})
 }
 
 // must reads text that is a trace.
@@ -194,7 +196,7 @@ func TestTruncated(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer src.Close()
-	r, err := Read(src, "t.gz", Options{Detail: profile.EachOperator})
+	r, err := Read(src, "t.gz", Options{Detail: profiler.EachOperator})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +242,7 @@ func TestBomb(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer src.Close()
-	if _, err := Read(src, "t.zst", Options{Detail: profile.EachOperator}); !errors.Is(err, trace.ErrTooLarge) {
+	if _, err := Read(src, "t.zst", Options{Detail: profiler.EachOperator}); !errors.Is(err, trace.ErrTooLarge) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -248,7 +250,7 @@ func TestBomb(t *testing.T) {
 // TestReadError: an error of the input is the error.
 func TestReadError(t *testing.T) {
 	broken := io.MultiReader(strings.NewReader(`{"traceEvents":[`+step), errorReader{})
-	if _, err := Read(broken, "t.json", Options{Detail: profile.EachOperator}); err == nil || !strings.Contains(err.Error(), "disk on fire") {
+	if _, err := Read(broken, "t.json", Options{Detail: profiler.EachOperator}); err == nil || !strings.Contains(err.Error(), "disk on fire") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -433,7 +435,7 @@ func TestChunks(t *testing.T) {
 	text := doc(step, k(allReduce, 4, 1012, 1020, 30, ""), `{"ph":"X","cat":"cpu_op","name":"f("a", "b")","ts":1020,"dur":1}`)
 	want := must(t, text)
 	for _, size := range []int{1, 2, 3, 7, 64, 1000} {
-		got, err := Read(&chunks{text, size}, "t.json", Options{Detail: profile.EachOperator})
+		got, err := Read(&chunks{text, size}, "t.json", Options{Detail: profiler.EachOperator})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -474,15 +476,15 @@ func FuzzRead(f *testing.F) {
 			}
 			return
 		}
-		for _, j := range profile.Jobs([]*profile.Rank{r}) {
-			windows, err := profile.Windows(j.Ranks, profile.Options{})
+		for _, j := range stages.Jobs([]*profile.Rank{r}) {
+			windows, err := stages.Windows(j.Ranks, stages.Options{})
 			for _, w := range windows {
 				if err := w.Validate(); err != nil {
 					t.Fatal(err)
 				}
 			}
 			_ = err
-			profile.OpTrace(j.Ranks, profile.Options{Run: "x"})
+			stages.OpTrace(j.Ranks, stages.Options{Run: "x"})
 		}
 	})
 }

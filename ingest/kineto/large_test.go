@@ -10,8 +10,8 @@ import (
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/internal/compressed"
-	"github.com/sfstat/sfstat/ingest/profile"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/profile"
 )
 
 // repeated is a text again and again, without being held.

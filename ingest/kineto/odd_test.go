@@ -10,9 +10,9 @@ import (
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/internal/compressed"
-	"github.com/sfstat/sfstat/ingest/profile"
-	"github.com/sfstat/sfstat/ingest/profile/stagemap"
+	"github.com/sfstat/sfstat/ingest/profiler/stagemap"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/profile"
 )
 
 // readStored reads a trace as it is stored.

@@ -4,10 +4,12 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/sfstat/sfstat/engine/stages"
 	"github.com/sfstat/sfstat/ingest"
-	"github.com/sfstat/sfstat/ingest/profile"
-	"github.com/sfstat/sfstat/ingest/profile/stagemap"
+	"github.com/sfstat/sfstat/ingest/profiler"
+	"github.com/sfstat/sfstat/ingest/profiler/stagemap"
 	"github.com/sfstat/sfstat/internal/largedata"
+	"github.com/sfstat/sfstat/trace/profile"
 )
 
 // open reads a public trace.
@@ -18,7 +20,7 @@ func open(t *testing.T, path string) *profile.Rank {
 		t.Fatal(err)
 	}
 	defer src.Close()
-	r, err := Read(src, path, Options{Detail: profile.EachOperator})
+	r, err := Read(src, path, Options{Detail: profiler.EachOperator})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,10 +85,10 @@ func TestPublic(t *testing.T) {
 					t.Errorf("stages add up to %d of %d ns on the device", whole, d.End-d.Start)
 				}
 			}
-			if j := profile.Jobs([]*profile.Rank{r}); len(j) != 1 {
+			if j := stages.Jobs([]*profile.Rank{r}); len(j) != 1 {
 				t.Fatalf("%d jobs", len(j))
 			}
-			if _, err := profile.Windows([]*profile.Rank{r}, profile.Options{}); err != nil {
+			if _, err := stages.Windows([]*profile.Rank{r}, stages.Options{}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -105,7 +107,7 @@ func TestPlanted(t *testing.T) {
 	for _, f := range files {
 		ranks = append(ranks, open(t, f))
 	}
-	windows, err := profile.Windows(profile.Jobs(ranks)[0].Ranks, profile.Options{Run: "gen8"})
+	windows, err := stages.Windows(stages.Jobs(ranks)[0].Ranks, stages.Options{Run: "gen8"})
 	if err != nil || len(windows) != 1 {
 		t.Fatalf("%d windows, %v", len(windows), err)
 	}

@@ -4,22 +4,23 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/sfstat/sfstat/ingest/profile"
-	"github.com/sfstat/sfstat/ingest/profile/stagemap"
+	"github.com/sfstat/sfstat/ingest/profiler"
+	"github.com/sfstat/sfstat/ingest/profiler/stagemap"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/profile"
 )
 
 // Options of Read. The zero value is usable.
 type Options struct {
 	Stages *stagemap.Map // leads annotations to stages, nil: as is built in
-	Detail profile.Detail
+	Detail profiler.Detail
 }
 
 // Read reads one trace; name stands in errors and notes. The rank is what the
-// file itself tells; profile.Identify looks further. An input that ends too
+// file itself tells; profiler.Identify looks further. An input that ends too
 // early gives what it has, with a note. O(size) time.
 func Read(r io.Reader, name string, o Options) (*profile.Rank, error) {
-	d := &reader{s: newScanner(r, name), b: profile.NewBuilder(o.Stages, o.Detail), begun: make(map[int64][]begin)}
+	d := &reader{s: newScanner(r, name), b: profiler.NewBuilder(o.Stages, o.Detail), begun: make(map[int64][]begin)}
 	defer d.b.Discard()
 	if err := d.document(); err != nil {
 		return nil, trace.At(trace.Pos{File: name}, err)
@@ -59,7 +60,7 @@ func (d *reader) nothing() error {
 // reader takes one trace apart.
 type reader struct {
 	s    *scanner
-	b    *profile.Builder
+	b    *profiler.Builder
 	e    event
 	info info
 

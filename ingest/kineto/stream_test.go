@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sfstat/sfstat/ingest/profile"
+	"github.com/sfstat/sfstat/trace/profile"
 )
 
 // stream is a trace of any length that is made while it is read: rounds of the

@@ -9,7 +9,7 @@ import (
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/nsight/internal/export"
-	"github.com/sfstat/sfstat/ingest/profile/stagemap"
+	"github.com/sfstat/sfstat/ingest/profiler/stagemap"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/nccl"
 )

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/sfstat/sfstat/engine/stages"
 	"github.com/sfstat/sfstat/ingest/nsight"
 	"github.com/sfstat/sfstat/ingest/nsight/nsighttest"
-	"github.com/sfstat/sfstat/ingest/profile"
 )
 
 // seedExport is a small export with everything in it, as bytes.
@@ -38,7 +38,7 @@ func readBytes(t *testing.T, path string, data []byte) bool {
 	if len(ranks) == 0 {
 		return false
 	}
-	windows, err := profile.Windows(ranks, profile.Options{})
+	windows, err := stages.Windows(ranks, stages.Options{})
 	for _, w := range windows {
 		if err := w.Validate(); err != nil {
 			t.Fatal(err)

@@ -9,12 +9,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sfstat/sfstat/engine/stages"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/ingest/nsight"
 	"github.com/sfstat/sfstat/ingest/nsight/nsighttest"
-	"github.com/sfstat/sfstat/ingest/profile"
+	"github.com/sfstat/sfstat/ingest/profiler"
 	"github.com/sfstat/sfstat/internal/largedata"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/profile"
 )
 
 // simulated is one window of a job with a rank that is slow in forward.
@@ -72,7 +74,7 @@ func save(t *testing.T, dir, name string, e nsighttest.Export) string {
 // mustRead reads files that are all good.
 func mustRead(t *testing.T, paths ...string) []*profile.Rank {
 	t.Helper()
-	ranks, problems := nsight.Read(paths, nsight.Options{Detail: profile.EachOperator}, nil)
+	ranks, problems := nsight.Read(paths, nsight.Options{Detail: profiler.EachOperator}, nil)
 	if len(problems) > 0 {
 		t.Fatal(problems[0].Err)
 	}
@@ -100,7 +102,7 @@ func TestStages(t *testing.T) {
 				}
 			}
 			path := save(t, t.TempDir(), "node.sqlite", nsighttest.Export{Age: age, Host: "n0", Epoch: 1766084870252528232, Processes: processes})
-			got, err := profile.Windows(mustRead(t, path), profile.Options{Timeline: profile.OnHost})
+			got, err := stages.Windows(mustRead(t, path), stages.Options{Timeline: stages.OnHost})
 			if err != nil || len(got) != 1 {
 				t.Fatalf("age %d: %d windows, %v", age, len(got), err)
 			}
@@ -145,7 +147,7 @@ func TestDevice(t *testing.T) {
 				}
 			}
 		}
-		for r, c := range profile.Clocks(ranks) {
+		for r, c := range stages.Clocks(ranks) {
 			if d := c.Offset - skew[r]; d < -1000 || d > 1000 {
 				t.Errorf("rank %d: the clock is %d ns ahead, expected %d", r, c.Offset, skew[r])
 			}
@@ -235,7 +237,7 @@ func TestCallsAndKernels(t *testing.T) {
 					t.Errorf("a kernel of the graph counts for step %d, stage %d, and not for its launch", k.Step, k.Stage)
 				}
 			}
-			if _, err := profile.Windows(ranks, profile.Options{}); err != nil {
+			if _, err := stages.Windows(ranks, stages.Options{}); err != nil {
 				t.Error(err)
 			}
 		})

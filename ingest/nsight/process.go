@@ -7,16 +7,17 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/ingest/nsight/internal/export"
-	"github.com/sfstat/sfstat/ingest/profile"
+	"github.com/sfstat/sfstat/ingest/profiler"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/profile"
 )
 
 // process is one process of a recording, and later the rank that it was.
 type process struct {
 	id          export.ProcessID
-	b           *profile.Builder
-	names       map[int64]profile.NameID // of kernels, by string id
-	devices     map[int64]int            // pieces of work, by CUDA index
+	b           *profiler.Builder
+	names       map[int64]profiler.NameID // of kernels, by string id
+	devices     map[int64]int             // pieces of work, by CUDA index
 	work        int
 	marks       int // of steps
 	graphs      int // that were recorded as one piece of work

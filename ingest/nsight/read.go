@@ -7,9 +7,10 @@ import (
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/nsight/internal/export"
-	"github.com/sfstat/sfstat/ingest/profile"
-	"github.com/sfstat/sfstat/ingest/profile/stagemap"
+	"github.com/sfstat/sfstat/ingest/profiler"
+	"github.com/sfstat/sfstat/ingest/profiler/stagemap"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/profile"
 )
 
 // Magic begins every file that may be an export.
@@ -19,7 +20,7 @@ const Magic = export.Magic
 type Options struct {
 	Limits ingest.Limits
 	Stages *stagemap.Map // nil: the built-in one
-	Detail profile.Detail
+	Detail profiler.Detail
 }
 
 // Check reports why the file at path cannot be an export, by its header and
@@ -191,8 +192,8 @@ func (r *recording) event(e *export.Event) error {
 	switch {
 	case !ok:
 	case called:
-		if profile.OperationOf(text) != profile.UnknownOperation {
-			p.b.Call(profile.Call{Name: text, Thread: int64(e.Thread), Start: start, End: end, Seq: -1, Bytes: -1, Self: -1, Peer: -1})
+		if profiler.OperationOf(text) != profile.UnknownOperation {
+			p.b.Call(profiler.Call{Name: text, Thread: int64(e.Thread), Start: start, End: end, Seq: -1, Bytes: -1, Self: -1, Peer: -1})
 		}
 	default:
 		if class.Role == stagemap.Step {
@@ -225,7 +226,7 @@ func (r *recording) classify(text string) stagemap.Class {
 func (r *recording) process(id export.ProcessID) *process {
 	p := r.processes[id]
 	if p == nil {
-		p = &process{id: id, b: profile.NewBuilder(r.o.Stages, r.o.Detail), names: make(map[int64]profile.NameID), devices: make(map[int64]int), claimed: unclaimed}
+		p = &process{id: id, b: profiler.NewBuilder(r.o.Stages, r.o.Detail), names: make(map[int64]profiler.NameID), devices: make(map[int64]int), claimed: unclaimed}
 		r.processes[id] = p
 	}
 	return p
@@ -276,9 +277,9 @@ func (r *recording) call(c *export.Call) error {
 	if !ok {
 		return nil
 	}
-	how := profile.LaunchesOne
+	how := profiler.LaunchesOne
 	if shape == launchesGraph {
-		how = profile.LaunchesGraph
+		how = profiler.LaunchesGraph
 	}
 	r.process(c.Thread.Process()).b.Launch(c.Correlation, at, how)
 	return nil
@@ -292,7 +293,7 @@ func (r *recording) activity(a *export.Activity) error {
 	p := r.process(a.Process)
 	p.devices[a.Device]++
 	p.work++
-	w := profile.Work{Queue: a.Device<<32 | a.Stream&(1<<32-1), Start: start, End: end, Correlation: a.Correlation, Kind: profile.Memory}
+	w := profiler.Work{Queue: a.Device<<32 | a.Stream&(1<<32-1), Start: start, End: end, Correlation: a.Correlation, Kind: profiler.Memory}
 	switch a.Kind {
 	case export.Kernel:
 		w.Name = p.kernel(r, a.Name)
@@ -302,10 +303,10 @@ func (r *recording) activity(a *export.Activity) error {
 	case export.Fill:
 		w.Name = p.b.Name([]byte("memset"))
 	case export.Graph:
-		w.Name, w.Kind = p.b.Name([]byte("CUDA graph")), profile.Compute
+		w.Name, w.Kind = p.b.Name([]byte("CUDA graph")), profiler.Compute
 		p.graphs++
 	}
-	if w.Kind == profile.Communication {
+	if w.Kind == profiler.Communication {
 		p.collectives++
 	}
 	p.b.Work(w)
@@ -313,7 +314,7 @@ func (r *recording) activity(a *export.Activity) error {
 }
 
 // kernel is the name of a kernel, by its string id.
-func (p *process) kernel(r *recording, id int64) profile.NameID {
+func (p *process) kernel(r *recording, id int64) profiler.NameID {
 	name, ok := p.names[id]
 	if !ok {
 		text := r.names[id]

@@ -4,9 +4,9 @@ import (
 	"encoding/binary"
 	"testing"
 
+	"github.com/sfstat/sfstat/engine/stages"
 	"github.com/sfstat/sfstat/ingest/nsight/internal/export"
-	"github.com/sfstat/sfstat/ingest/profile"
-	"github.com/sfstat/sfstat/ingest/profile/stagemap"
+	"github.com/sfstat/sfstat/ingest/profiler/stagemap"
 )
 
 // texts are the strings that fuzzed rows refer to.
@@ -121,7 +121,7 @@ func FuzzRows(f *testing.F) {
 				t.Fatalf("rank %d has the number %d", i, r.ID)
 			}
 		}
-		windows, err := profile.Windows(ranks, profile.Options{})
+		windows, err := stages.Windows(ranks, stages.Options{})
 		for _, w := range windows {
 			if err := w.Validate(); err != nil {
 				t.Fatal(err)
@@ -130,7 +130,7 @@ func FuzzRows(f *testing.F) {
 		if err == nil && len(windows) == 0 {
 			t.Fatal("neither windows nor an error")
 		}
-		if o, err := profile.OpTrace(ranks, profile.Options{Run: "x"}); err == nil && o.Len() == 0 {
+		if o, err := stages.OpTrace(ranks, stages.Options{Run: "x"}); err == nil && o.Len() == 0 {
 			t.Fatal("neither operators nor an error")
 		}
 	})

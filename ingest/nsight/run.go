@@ -11,8 +11,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/sfstat/sfstat/ingest/profile"
+	"github.com/sfstat/sfstat/internal/natural"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/profile"
 )
 
 // Problem is a file that was refused.
@@ -73,9 +74,9 @@ func number(files [][]*process) []*profile.Rank {
 	}
 	slices.SortStableFunc(all, func(a, b *process) int {
 		if a.rank.Host == b.rank.Host {
-			return cmp.Or(cmp.Compare(a.gpu, b.gpu), natural(a.rank.Source, b.rank.Source), cmp.Compare(a.id, b.id))
+			return cmp.Or(cmp.Compare(a.gpu, b.gpu), natural.Compare(a.rank.Source, b.rank.Source), cmp.Compare(a.id, b.id))
 		}
-		return natural(a.rank.Host, b.rank.Host)
+		return natural.Compare(a.rank.Host, b.rank.Host)
 	})
 	numbers, how := choose(all, single)
 	ranks := make([]*profile.Rank, len(all))
@@ -172,32 +173,4 @@ func rankIn(text string) (int, bool) {
 	}
 	n, err := strconv.Atoi(m[1])
 	return n, err == nil
-}
-
-// natural compares names as people order them: numbers inside by value.
-func natural(a, b string) int {
-	for a != "" && b != "" {
-		da, db := digits(a), digits(b)
-		if da > 0 && db > 0 {
-			x, y := strings.TrimLeft(a[:da], "0"), strings.TrimLeft(b[:db], "0")
-			if c := cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(x, y)); c != 0 {
-				return c
-			}
-			a, b = a[da:], b[db:]
-			continue
-		}
-		if a[0] != b[0] {
-			return cmp.Compare(a[0], b[0])
-		}
-		a, b = a[1:], b[1:]
-	}
-	return cmp.Compare(a, b)
-}
-
-func digits(s string) int {
-	n := 0
-	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
-		n++
-	}
-	return n
 }

@@ -32,7 +32,7 @@ var rules = []rule{
 	{of: "trace", may: []string{"trace"}, pure: true},
 	{of: "engine/blame", may: []string{"trace", "engine/zscore"}, pure: true},
 	{of: "engine", may: []string{"trace", "engine/clock"}, pure: true},
-	{of: "ingest/auto", may: []string{"trace", "ingest", "archive"}},
+	{of: "ingest/auto", may: []string{"trace", "ingest", "archive", "engine/stages"}},
 	{of: "ingest/ingesttest", may: []string{"trace", "ingest"}},
 	{of: "ingest", may: []string{"trace", "ingest", "internal/parquet"}},
 	{of: "archive", may: []string{"trace", "ingest", "internal/parquet"}},
@@ -67,7 +67,7 @@ var rules = []rule{
 
 // everywhere lists packages that any other may import: they are pure and import
 // nothing of ours.
-var everywhere = []string{"internal/robust"}
+var everywhere = []string{"internal/robust", "internal/natural"}
 
 // onlyIn lists libraries that belong to certain folders; nil is none, but tests
 // may import everything.

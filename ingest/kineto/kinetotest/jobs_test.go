@@ -10,12 +10,14 @@ import (
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/engine/blame"
+	"github.com/sfstat/sfstat/engine/stages"
 	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/engine/zscore"
 	"github.com/sfstat/sfstat/ingest/kineto"
 	"github.com/sfstat/sfstat/ingest/kineto/kinetotest"
-	"github.com/sfstat/sfstat/ingest/profile"
+	"github.com/sfstat/sfstat/ingest/profiler"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/profile"
 )
 
 // profiles reads the traces of a job.
@@ -23,22 +25,22 @@ func profiles(t testing.TB, j *kinetotest.Job) []*profile.Rank {
 	t.Helper()
 	var ranks []*profile.Rank
 	for r, text := range j.Traces() {
-		rank, err := kineto.Read(bytes.NewReader(text), fmt.Sprintf("rank-%d.json", r), kineto.Options{Detail: profile.EachOperator})
+		rank, err := kineto.Read(bytes.NewReader(text), fmt.Sprintf("rank-%d.json", r), kineto.Options{Detail: profiler.EachOperator})
 		if err != nil {
 			t.Fatal(err)
 		}
 		ranks = append(ranks, rank)
 	}
-	jobs := profile.Jobs(ranks)
+	jobs := stages.Jobs(ranks)
 	if len(jobs) != 1 {
 		t.Fatalf("%d jobs", len(jobs))
 	}
 	return jobs[0].Ranks
 }
 
-func divided(t testing.TB, j *kinetotest.Job) *profile.Divided {
+func divided(t testing.TB, j *kinetotest.Job) *stages.Divided {
 	t.Helper()
-	d, err := profile.Divide(profiles(t, j), profile.Options{Run: "job"})
+	d, err := stages.Divide(profiles(t, j), stages.Options{Run: "job"})
 	if err != nil || len(d.Windows) != 1 {
 		t.Fatalf("%+v, %v", d, err)
 	}
@@ -124,7 +126,7 @@ func TestUnevenMicrosteps(t *testing.T) {
 		exposed.Add(e)
 	}
 	ranks[0].Steps[3].Device.Exposed = exposed
-	d, err := profile.Divide(ranks, profile.Options{})
+	d, err := stages.Divide(ranks, stages.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +166,7 @@ func TestPipeline(t *testing.T) {
 			Clock: func(rank int) int64 { return int64(rank) * 3 * kinetotest.Millisecond }}
 		d := divided(t, j)
 		w := d.Windows[0]
-		wait, sent := stage(t, w, profile.RankWait), stage(t, w, "comm.model.backward")
+		wait, sent := stage(t, w, stages.RankWait), stage(t, w, "comm.model.backward")
 		for r := range wait {
 			if (wait[r] < slices.Max(wait)*3/4) != (r == 2) || sent[r] > wait[r]/5 {
 				t.Errorf("flat %v: rank %d waits %d ns and transfers %d ns; all wait %v", flat, r, wait[r], sent[r], wait)
@@ -204,7 +206,7 @@ func TestUnevenPipeline(t *testing.T) {
 func TestPipelineReplicas(t *testing.T) {
 	j := &kinetotest.Job{PP: 2, DP: 4, Microsteps: 4, Steps: 10, Noise: 0.03, Factor: slow(5, kinetotest.Forward, 1.6)}
 	wantSuspect(t, verdict(t, j), 5, "model.fwd_loss")
-	ops, err := profile.OpTrace(profiles(t, j), profile.Options{Run: "job"})
+	ops, err := stages.OpTrace(profiles(t, j), stages.Options{Run: "job"})
 	if err != nil {
 		t.Fatal(err)
 	}

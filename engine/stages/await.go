@@ -1,0 +1,48 @@
+package stages
+
+import (
+	"math"
+	"slices"
+
+	"github.com/sfstat/sfstat/trace/profile"
+)
+
+// unawaitedEnds are, for each rank and collective, when it would have ended on
+// the rank's own clock had all members come when the rank did: as long after it
+// began as it took once the last was there. Other work often covers the
+// beginning of a collective; then its end is later because of who came late,
+// though nobody was waited for while it was exposed. After all times where the
+// collective was not matched.
+func unawaitedEnds(ranks []*profile.Rank, m *matching, clocks []Clock) [][]int64 {
+	out := make([][]int64, len(ranks))
+	for r := range ranks {
+		out[r] = slices.Repeat([]int64{math.MaxInt64}, len(ranks[r].Collectives))
+	}
+	start := func(of member) int64 {
+		return clocks[of.rank].Common(ranks[of.rank].Collectives[of.collective].Start)
+	}
+	settle := func(own member, last int64) {
+		c := &ranks[own.rank].Collectives[own.collective]
+		out[own.rank][own.collective] = max(c.Start, c.End-max(0, last-start(own)))
+	}
+	for _, set := range m.sets {
+		last := int64(math.MinInt64)
+		for _, each := range set {
+			last = max(last, start(each))
+		}
+		for _, each := range set {
+			settle(each, last)
+		}
+	}
+	for own, partners := range m.partners {
+		if m.of[own.rank][own.collective] >= 0 {
+			continue
+		}
+		last := start(own)
+		for _, each := range partners {
+			last = max(last, start(each))
+		}
+		settle(own, last)
+	}
+	return out
+}

@@ -1,0 +1,248 @@
+package stages
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/profile"
+)
+
+// chooseStages sets the stages of the windows.
+func (c *converter) chooseStages() {
+	if c.o.Timeline == OnDevice {
+		c.deviceColumns()
+	}
+	if len(c.stages) > 0 {
+		c.tellClocks()
+	} else {
+		switch recorded := c.anyStep(func(_ *profile.Rank, s *profile.Step) bool { return s.Device != nil }); {
+		case c.o.Timeline != OnDevice:
+		case recorded:
+			c.note(trace.NoteRecorder, "no annotation that is a stage launched the work on the device: stages are measured on the host")
+		default:
+			c.note(trace.NoteRecorder, "no device work was recorded: stages are measured on the host")
+		}
+		c.o.Timeline = OnHost
+		c.hostColumns()
+	}
+	if len(c.stages) == 0 {
+		c.micro.n = 1
+		c.add(column{what: stepTime}, Unmapped)
+		c.note(trace.NoteRecorder, "no annotation is mapped to a stage: a step is one stage; map names with a stage map")
+	}
+}
+
+func (c *converter) add(col column, name string) {
+	c.stages, c.names = append(c.stages, col), append(c.names, name)
+}
+
+func (c *converter) note(kind trace.NoteKind, format string, args ...any) {
+	c.notes = append(c.notes, trace.Note{Kind: kind, Text: fmt.Sprintf(format, args...)})
+}
+
+func (c *converter) hostColumns() {
+	for _, p := range c.parted() {
+		if c.anyStep(func(_ *profile.Rank, step *profile.Step) bool {
+			return slices.ContainsFunc(step.Spans, func(span profile.Span) bool { return p.has(span.Stage, step.MicrostepAt(span.Start)) })
+		}) {
+			c.add(column{p, hostTime}, p.named(c.ranks[0].Stages[p.stage]))
+		}
+	}
+}
+
+func (c *converter) anyStep(is func(r *profile.Rank, s *profile.Step) bool) bool {
+	for _, r := range c.ranks {
+		for i := range r.Steps {
+			if is(r, &r.Steps[i]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// deviceColumns are the stages on the device, each with the communication that
+// it exposes: before it or after, wherever most of it lies. A stage that
+// communicates in one microstep of several, as gradients are reduced in the
+// last, does so once in a step: its communication carries no index.
+func (c *converter) deviceColumns() {
+	parts := c.parted()
+	exposing := make([]exposure, len(parts))
+	often := make(map[int]int) // by stage: parts that expose communication
+	for i, p := range parts {
+		if exposing[i] = c.exposedBy(p); exposing[i].any() {
+			often[p.stage]++
+		}
+	}
+	c.severalGroups = c.waitInSeveral()
+	c.addUnmapped()
+	last := lastExposing(exposing)
+	for i, p := range parts {
+		name := c.ranks[0].Stages[p.stage]
+		stem := strings.TrimSuffix(name, hostSuffix)
+		exposed := func() {
+			as := p
+			if often[p.stage] == 1 {
+				as.micro = wholeStep
+			}
+			if !c.severalGroups {
+				c.add(column{p, waitTime}, as.named(WaitStem+stem))
+			}
+			c.add(column{p, transferTime}, as.named(TransferStem+stem))
+		}
+		shown := exposing[i].any() || often[p.stage] > 1
+		if shown && exposing[i].before > exposing[i].after {
+			exposed()
+		}
+		if c.anyStep(func(_ *profile.Rank, step *profile.Step) bool {
+			return step.Device != nil && part{p.stage, wholeStep}.sum(step.Device.Own, len(c.ranks[0].Stages)) > 0
+		}) {
+			if stem != name {
+				name = stem + deviceSuffix
+			}
+			c.add(column{p, deviceTime}, p.named(name))
+		}
+		if c.severalGroups && i == last {
+			c.add(column{part{p.stage, wholeStep}, wholeWait}, RankWait)
+		}
+		if shown && exposing[i].before <= exposing[i].after {
+			exposed()
+		}
+	}
+}
+
+// leastUnmapped is the part of a rank's time from which on what lies in no
+// stage before its communication is one of its own.
+const leastUnmapped = 0.05
+
+// addUnmapped adds a stage for time of no stage that others wait for, where
+// some rank has much of it.
+func (c *converter) addUnmapped() {
+	most, whose := 0.0, 0
+	for _, r := range c.ranks {
+		var loose, all int64
+		for i := range r.Steps {
+			if d := r.Steps[i].Device; d != nil {
+				loose += d.Unmapped
+				all += d.End - d.Start
+			}
+		}
+		if part := float64(loose) / float64(max(all, 1)); part > most {
+			most, whose = part, r.ID
+		}
+	}
+	if most < leastUnmapped {
+		return
+	}
+	c.add(column{what: unmappedTime}, UnmappedDevice)
+	c.note(trace.NoteRecorder, "%s is what lies in no stage before the last communication of a step, %.1f %% of the time of rank %d, who has most: annotations or a stage map tell what it is",
+		UnmappedDevice, 100*most, whose)
+}
+
+// exposure is the communication that a stage exposes in the first and in the
+// second half of its own time, ns.
+type exposure struct{ before, after int64 }
+
+func (e exposure) any() bool { return e.before > 0 || e.after > 0 }
+
+// exposedBy is what a part exposes on all ranks in all steps.
+func (c *converter) exposedBy(p part) exposure {
+	var sum exposure
+	for _, r := range c.ranks {
+		for i := range r.Steps {
+			if d := r.Steps[i].Device; d != nil {
+				sum.add(d, p, len(r.Stages))
+			}
+		}
+	}
+	return sum
+}
+
+// add adds what a device exposes of a part.
+func (e *exposure) add(d *profile.Device, p part, stages int) {
+	for x := range d.Exposed.All() {
+		switch {
+		case !p.has(x.Stage, x.Microstep):
+		case 2*x.Before < d.Own[x.Microstep*stages+x.Stage]:
+			e.before += x.End - x.Start
+		default:
+			e.after += x.End - x.Start
+		}
+	}
+}
+
+// waitInSeveral reports whether exposed communication whose members were found
+// is of more than one group, or between single ranks. O(exposures).
+func (c *converter) waitInSeveral() bool {
+	group := ""
+	for r, rank := range c.ranks {
+		keys := make(map[*int]string)
+		for i := range rank.Steps {
+			d := rank.Steps[i].Device
+			if d == nil {
+				continue
+			}
+			for e := range d.Exposed.All() {
+				if e.Collective < 0 || e.Stage < 0 || !c.matched.found(r, e.Collective) {
+					continue
+				}
+				call := &rank.Collectives[e.Collective]
+				key := groupKey(call, keys)
+				if call.Op.PointToPoint() || group != "" && key != group {
+					return true
+				}
+				group = key
+			}
+		}
+	}
+	return false
+}
+
+// lastExposing is the last part that ends with exposed communication, or else
+// the last that has any, −1 for none: by its end a rank has waited for others.
+func lastExposing(exposing []exposure) int {
+	last, ending := -1, -1
+	for i, e := range exposing {
+		if e.any() {
+			last = i
+			if e.after >= e.before {
+				ending = i
+			}
+		}
+	}
+	if ending >= 0 {
+		return ending
+	}
+	return last
+}
+
+// tellClocks notes what the windows rest on.
+func (c *converter) tellClocks() {
+	most, residual, told, sent := int64(0), int64(0), 0, 0
+	for _, k := range c.clocks {
+		if k.Matches > 0 || k.Messages > 0 {
+			told++
+			most, residual = max(most, k.Offset, -k.Offset), max(residual, k.Residual)
+		}
+		if k.Messages > 0 {
+			sent++
+		}
+	}
+	c.note(trace.NoteRecorder, "stages are measured on the device, by the work that they launched; idle time is the stage's that the host was in")
+	if len(c.ranks) > 1 && len(c.ranks) < c.world {
+		c.note(trace.NoteRecorder, "of a collective with members that did not record, the wait is at least what is given: one of them may have come last")
+	}
+	switch {
+	case len(c.ranks) == 1:
+	case told < len(c.ranks)-1:
+		c.note(trace.NoteRecorder, "ranks that share no collective and no matched message with the others: %d of %d; how long they waited in exposed communication cannot be told from the transfer",
+			len(c.ranks)-1-told, len(c.ranks))
+	case sent > 0:
+		c.note(trace.NoteRecorder, "clocks were brought together by sends and receives where ranks share no collective, %d of %d: at most %.3f ms apart before, and right to %.3f ms",
+			sent, len(c.ranks), float64(most)/1e6, float64(residual)/1e6)
+	default:
+		c.note(trace.NoteRecorder, "clocks were brought together by the ends of collectives: at most %.3f ms apart before, %.3f ms after", float64(most)/1e6, float64(residual)/1e6)
+	}
+}

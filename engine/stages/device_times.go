@@ -1,0 +1,48 @@
+package stages
+
+import (
+	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/profile"
+)
+
+// DeviceTimes is how the devices of one run spent its steps, one profile for
+// each rank. Of the steps those are left out that Windows leaves out, with a
+// note; ranks without device work are left out too. Clocks need not agree.
+func DeviceTimes(ranks []*profile.Rank, run string) (*trace.DeviceRun, error) {
+	if len(ranks) == 0 {
+		return nil, trace.Bad(trace.ErrEmpty, "no profiles")
+	}
+	c := converter{o: Options{Timeline: OnDevice}, ranks: byID(ranks)}
+	c.chooseTimeline()
+	shared := meetSteps(c.ranks)
+	c.notes = append(c.notes, shared.notes...)
+	c.dropLost(shared.steps)
+	out := &trace.DeviceRun{Run: run}
+	for i, r := range c.ranks {
+		if d := deviceTimesOf(r, shared.steps[i]); len(d.Steps) > 0 {
+			out.Ranks = append(out.Ranks, d)
+		}
+		for _, n := range r.Notes {
+			c.note(n.Kind, "rank %d: %s", r.ID, n.Text)
+		}
+	}
+	out.Notes = c.notes
+	if len(out.Ranks) == 0 {
+		return nil, trace.At(trace.Pos{File: ranks[0].Source}, trace.Bad(trace.ErrMissing,
+			"no work on a device was recorded: let the profiler record it too (ProfilerActivity.CUDA, nsys profile --trace=cuda,nvtx)"))
+	}
+	return out, nil
+}
+
+// deviceTimesOf are those of some steps of a rank.
+func deviceTimesOf(r *profile.Rank, steps []int) trace.DeviceRank {
+	d := trace.DeviceRank{Rank: trace.Rank{ID: r.ID, Host: r.Host, LocalRank: r.LocalRank, Role: r.Role}}
+	for _, at := range steps {
+		s := &r.Steps[at]
+		if c := s.Time; c != nil {
+			d.Steps = append(d.Steps, trace.DeviceStep{Step: s.Index, Start: c.Start, End: c.End, First: c.First, Last: c.Last,
+				Compute: c.Compute, Communication: c.Communication, Memory: c.Memory, Idle: c.Idle, ExposedComm: c.ExposedComm})
+		}
+	}
+	return d
+}

@@ -1,0 +1,275 @@
+package stages
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/internal/natural"
+	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/profile"
+)
+
+// Job is the profiles that belong together: one for each rank, recorded at one
+// time.
+type Job struct {
+	Ranks []*profile.Rank // by ID
+	Notes []trace.Note
+}
+
+// apartAfter is the pause after which recordings are of different times: ranks
+// of one job are profiled together, give or take their clocks.
+const apartAfter = 600_000_000_000
+
+// Jobs sorts profiles, such as those of one folder, into jobs: by the size of
+// the world that they tell, then by time. It settles which rank each is, by
+// what the file tells, then by its name, then by order, and says so in notes;
+// joins several recordings of one rank; and numbers steps alike where a rank
+// counts from another number. The order of the profiles does not matter.
+// O(n log n).
+func Jobs(ranks []*profile.Rank) []Job {
+	ranks = slices.Clone(ranks)
+	slices.SortStableFunc(ranks, func(a, b *profile.Rank) int { return natural.Compare(a.Source, b.Source) })
+	rebase(ranks)
+	var out []Job
+	for _, same := range byWorld(ranks) {
+		for _, together := range byTime(same) {
+			j := Job{Ranks: together}
+			j.identify()
+			j.renumber()
+			j.mendClocks()
+			j.settleRoles()
+			out = append(out, j)
+		}
+	}
+	return out
+}
+
+// rebase gives recordings that were cut before they told what their stamps
+// count from the base that most others have.
+func rebase(ranks []*profile.Rank) {
+	count := make(map[int64]int)
+	best := int64(0)
+	for _, r := range ranks {
+		if r.Base != 0 {
+			count[r.Base]++
+			if n := count[r.Base]; n > count[best] || n == count[best] && r.Base < best {
+				best = r.Base
+			}
+		}
+	}
+	for _, r := range ranks {
+		if best != 0 && r.Base == 0 && truncated(r) {
+			r.Shift(best)
+		}
+	}
+}
+
+// byWorld groups profiles that tell the same size of the world; those that
+// tell none belong to the only size that is told, if it is.
+func byWorld(ranks []*profile.Rank) [][]*profile.Rank {
+	var worlds []int
+	for _, r := range ranks {
+		if r.World > 0 && !slices.Contains(worlds, r.World) {
+			worlds = append(worlds, r.World)
+		}
+	}
+	slices.Sort(worlds)
+	if len(worlds) < 2 {
+		return [][]*profile.Rank{ranks}
+	}
+	groups := make([][]*profile.Rank, len(worlds)+1)
+	for _, r := range ranks {
+		at := len(worlds)
+		if r.World > 0 {
+			at, _ = slices.BinarySearch(worlds, r.World)
+		}
+		groups[at] = append(groups[at], r)
+	}
+	return slices.DeleteFunc(groups, func(g []*profile.Rank) bool { return len(g) == 0 })
+}
+
+// byTime groups profiles by when they were recorded.
+func byTime(ranks []*profile.Rank) [][]*profile.Rank {
+	sorted := slices.Clone(ranks)
+	slices.SortStableFunc(sorted, func(a, b *profile.Rank) int { return cmp.Compare(startOf(a), startOf(b)) })
+	var out [][]*profile.Rank
+	last := int64(math.MinInt64)
+	for _, r := range sorted {
+		if out == nil || startOf(r) > last+apartAfter {
+			out = append(out, nil)
+		}
+		out[len(out)-1] = append(out[len(out)-1], r)
+		last = max(last, endOf(r))
+	}
+	for _, g := range out {
+		slices.SortStableFunc(g, func(a, b *profile.Rank) int { return natural.Compare(a.Source, b.Source) })
+	}
+	return out
+}
+
+func startOf(r *profile.Rank) int64 {
+	if len(r.Steps) == 0 {
+		return 0
+	}
+	return r.Steps[0].Start
+}
+
+func endOf(r *profile.Rank) int64 {
+	if len(r.Steps) == 0 {
+		return 0
+	}
+	return r.Steps[len(r.Steps)-1].End
+}
+
+func (j *Job) note(kind trace.NoteKind, format string, args ...any) {
+	j.Notes = append(j.Notes, trace.Note{Kind: kind, Text: fmt.Sprintf(format, args...)})
+}
+
+// identify gives every profile a rank of its own.
+func (j *Job) identify() {
+	told := make([]int, len(j.Ranks))
+	named := make([]int, len(j.Ranks))
+	for i, r := range j.Ranks {
+		told[i], named[i] = r.ID, rankInName(r.Source)
+		if r.World > 0 && named[i] >= r.World { // a process, or a date
+			named[i] = -1
+		}
+	}
+	switch {
+	case complete(told) && distinctInts(told):
+	case complete(named) && distinctInts(named):
+		if complete(told) {
+			j.note(trace.NoteRecorder, "%d traces say that they are %s: ranks are taken from the names of the files", len(told), trace.Ranks(unique(told)))
+		} else {
+			j.note(trace.NoteRecorder, "ranks are taken from the names of the files: not all traces tell theirs")
+		}
+		j.assign(named)
+	case complete(told) && j.join():
+	case len(j.Ranks) > 1 && (!complete(told) || len(unique(told)) == 1):
+		j.note(trace.NoteRecorder, "neither the traces nor their names tell which rank each is: they are numbered from 0 in order of their names")
+		for i := range j.Ranks {
+			told[i] = i
+		}
+		j.assign(told)
+	case complete(told):
+		j.keepLongest()
+	default: // one that tells nothing
+		if named[0] >= 0 {
+			j.note(trace.NoteRecorder, "the rank is taken from the name of the file")
+			j.assign(named)
+		} else {
+			j.note(trace.NoteRecorder, "the trace does not tell its rank: it counts as rank 0")
+			j.assign([]int{0})
+		}
+	}
+	slices.SortStableFunc(j.Ranks, func(a, b *profile.Rank) int { return a.ID - b.ID })
+	j.tellBeyond()
+}
+
+// tellBeyond notes ranks that the world they tell has not.
+func (j *Job) tellBeyond() {
+	var beyond []int
+	world := 0
+	for _, r := range j.Ranks {
+		if world = max(world, r.World); r.World > 0 && r.ID >= r.World {
+			beyond = append(beyond, r.ID)
+		}
+	}
+	if len(beyond) > 0 {
+		j.note(trace.NoteRecorder, "a world of %d ranks, told by the traces, has no %s: the larger number counts; are all files of one job?", world, trace.Ranks(beyond))
+	}
+}
+
+func (j *Job) assign(ids []int) {
+	for i, r := range j.Ranks {
+		r.ID = ids[i]
+	}
+}
+
+func complete(ids []int) bool { return !slices.Contains(ids, -1) }
+
+func distinctInts(ids []int) bool { return len(unique(ids)) == len(ids) }
+
+func unique(ids []int) []int { return slices.Compact(slices.Sorted(slices.Values(ids))) }
+
+// renumber lets all ranks count steps alike: one that recorded as many steps
+// at the same times, under numbers that are all one off, counts from another.
+func (j *Job) renumber() {
+	if len(j.Ranks) < 2 {
+		return
+	}
+	count := make(map[int64]int)
+	for _, r := range j.Ranks {
+		if len(r.Steps) > 0 {
+			count[r.Steps[0].Index]++
+		}
+	}
+	reference := j.Ranks[0]
+	for _, r := range j.Ranks {
+		if len(r.Steps) > 0 && len(reference.Steps) > 0 && count[r.Steps[0].Index] > count[reference.Steps[0].Index] {
+			reference = r
+		}
+	}
+	var off []int
+	for _, r := range j.Ranks {
+		by := oneOff(reference, r)
+		if by == 0 {
+			continue
+		}
+		off = append(off, r.ID)
+		for i := range r.Steps {
+			r.Steps[i].Index += by
+		}
+	}
+	if len(off) > 0 {
+		j.note(trace.NoteRecorder, "steps that were numbered one off the others', which were recorded at the same times, are numbered alike: those of %s", trace.Ranks(off))
+	}
+}
+
+// oneOff is what must be added to the numbers of o's steps, 0 where they agree
+// or differ in another way.
+func oneOff(r, o *profile.Rank) int64 {
+	if len(r.Steps) != len(o.Steps) || len(r.Steps) == 0 {
+		return 0
+	}
+	by := r.Steps[0].Index - o.Steps[0].Index
+	if by != 1 && by != -1 {
+		return 0
+	}
+	for i := range r.Steps {
+		a, b := &r.Steps[i], &o.Steps[i]
+		apart := a.Start - b.Start
+		if a.Index-b.Index != by || 2*max(apart, -apart) > a.End-a.Start {
+			return 0
+		}
+	}
+	return by
+}
+
+// settleRoles drops the roles of a job unless all its ranks have coordinates
+// along the same axes and no two the same: half of a layout misleads.
+func (j *Job) settleRoles() {
+	seen := make(map[string]bool)
+	good := true
+	for _, r := range j.Ranks {
+		good = good && r.Role != nil && axesOf(r.Role) == axesOf(j.Ranks[0].Role) && !seen[r.Role.String()]
+		seen[r.Role.String()] = true
+	}
+	if good {
+		return
+	}
+	for _, r := range j.Ranks {
+		r.Role = nil
+	}
+}
+
+func axesOf(role trace.Role) string {
+	var axes []string
+	for _, c := range role {
+		axes = append(axes, c.Axis)
+	}
+	return strings.Join(axes, ",")
+}

@@ -1,0 +1,121 @@
+package stages
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/profile"
+)
+
+// launched are the operators behind the stages of the windows, by name. nil
+// where some rank had too many names to keep apart, or no rank has any. O(n log n).
+func (c *converter) launched(steps [][]int) *trace.OpTotals {
+	if slices.ContainsFunc(c.ranks, func(r *profile.Rank) bool { return r.TalliesLost }) {
+		return nil
+	}
+	t := totaler{converter: c, out: &trace.OpTotals{Run: c.o.Run}, names: make(map[string]int32), stages: make(map[string]int32),
+		row: make(map[trace.OpTotal]int), step: make(map[int64]int32)}
+	for r, rank := range c.ranks {
+		t.out.Ranks = append(t.out.Ranks, trace.Rank{ID: rank.ID, Host: rank.Host, LocalRank: rank.LocalRank, Role: c.roles[r]})
+		for _, at := range steps[r] {
+			t.out.Steps = append(t.out.Steps, rank.Steps[at].Index)
+		}
+	}
+	slices.Sort(t.out.Steps)
+	t.out.Steps = slices.Compact(t.out.Steps)
+	for i, index := range t.out.Steps {
+		t.step[index] = int32(i)
+	}
+	for r := range c.ranks {
+		t.rank(r, steps[r])
+	}
+	if len(t.out.Rows) == 0 {
+		return nil
+	}
+	slices.SortFunc(t.out.Rows, func(a, b trace.OpTotal) int {
+		return cmp.Or(cmp.Compare(a.Stage, b.Stage), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Step, b.Step), cmp.Compare(a.Rank, b.Rank))
+	})
+	return t.out
+}
+
+// totaler adds operators up.
+type totaler struct {
+	*converter
+	out           *trace.OpTotals
+	names, stages map[string]int32
+	step          map[int64]int32
+	row           map[trace.OpTotal]int // by the place alone
+}
+
+// rank adds the operators of one rank.
+func (t *totaler) rank(r int, steps []int) {
+	rank := t.ranks[r]
+	used := make([]bool, len(rank.Steps))
+	for _, at := range steps {
+		used[at] = true
+	}
+	for _, tally := range rank.Tallies {
+		if used[tally.Step] {
+			row := t.at(r, int(tally.Step), t.stageName(rank, int(tally.Stage), deviceTime), rank.Names[tally.Name])
+			row.Count += tally.Count
+			row.Dur += tally.Dur
+		}
+	}
+	for i := range rank.Collectives {
+		c := &rank.Collectives[i]
+		if c.Step < 0 || !used[c.Step] {
+			continue
+		}
+		row := t.at(r, c.Step, t.stageName(rank, c.Stage, transferTime), c.Name)
+		row.Count++
+		row.Communicates++
+		row.Dur += c.End - c.Start
+		if t.matched.found(r, i) {
+			row.Joined++
+			row.Wait += c.End - t.unawaited[r][i]
+		}
+	}
+}
+
+// at is the row of a place, which is made where there is none.
+func (t *totaler) at(r, step int, stage, name string) *trace.OpTotal {
+	place := trace.OpTotal{Rank: int32(r), Step: t.step[t.ranks[r].Steps[step].Index],
+		Stage: number(t.stages, &t.out.Stages, stage), Name: number(t.names, &t.out.Names, name)}
+	at, ok := t.row[place]
+	if !ok {
+		at = len(t.out.Rows)
+		t.row[place] = at
+		t.out.Rows = append(t.out.Rows, place)
+	}
+	return &t.out.Rows[at]
+}
+
+func number(of map[string]int32, table *[]string, text string) int32 {
+	id, ok := of[text]
+	if !ok {
+		id = int32(len(*table))
+		of[text] = id
+		*table = append(*table, text)
+	}
+	return id
+}
+
+// stageName is what the windows call a stage of a rank, or its communication.
+func (c *converter) stageName(rank *profile.Rank, stage int, what portion) string {
+	if stage < 0 {
+		return ""
+	}
+	name := rank.Stages[stage]
+	stem, ours := strings.CutSuffix(name, hostSuffix)
+	switch {
+	case c.o.Timeline != OnDevice:
+		return name
+	case what == transferTime:
+		return TransferStem + stem
+	case ours:
+		return stem + deviceSuffix
+	}
+	return name
+}

@@ -1,0 +1,270 @@
+package stages
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/profile"
+)
+
+// OpTrace makes an operator trace of the profiles of one run: what ran on the
+// devices, on clocks that were brought together, or the collectives of runs
+// without devices. Collectives that were matched share a group. Peers, as
+// settlePeers has them, are replicas of a pipeline stage; all ranks are where no
+// role is known. Ranks that recorded no device work among others that did are left out
+// with a note, and so are steps. The timeline of the options is for the names of
+// stages alone. O(n log n).
+func OpTrace(ranks []*profile.Rank, o Options) (*trace.OpTrace, error) {
+	if len(ranks) == 0 {
+		return nil, trace.Bad(trace.ErrEmpty, "no profiles")
+	}
+	c := converter{ranks: byID(ranks), world: worldOf(ranks)}
+	c.chooseTimeline()
+	ranks = c.ranks
+	for _, r := range ranks {
+		if r.OpsLost > 0 {
+			return nil, trace.At(trace.Pos{File: r.Source}, trace.Bad(trace.ErrTooLarge,
+				"%d pieces of device work, too many to keep each: profile fewer steps; diagnose and frontier work as it is", r.OpsLost))
+		}
+	}
+	use := meetSteps(ranks)
+	c.dropLost(use.steps)
+	c.settlePeers(use.steps)
+	m := match(ranks)
+	if o.Timeline != Auto {
+		c.o.Timeline = o.Timeline
+	}
+	f := flattener{c: &c, o: &trace.OpTrace{Run: o.Run, Resolution: 1, Units: "profiler time stamps (ns)", Notes: append(use.notes, c.notes...)},
+		ranks: ranks, world: c.world, matched: m, clocks: clocks(ranks, m), names: make(map[string]int32),
+		launches: make(map[trace.OpLaunch]int32)}
+	f.tables(use.steps)
+	for r := range ranks {
+		f.rows(r, use.steps[r])
+	}
+	if f.o.Len() == 0 {
+		return nil, trace.At(trace.Pos{File: ranks[0].Source}, trace.Bad(trace.ErrEmpty, "no operators in a complete step: was the device recorded?"))
+	}
+	f.shift()
+	if err := f.o.Arrange(nil); err != nil {
+		return nil, trace.At(trace.Pos{File: ranks[0].Source}, err)
+	}
+	return f.o, nil
+}
+
+// flattener makes the columns.
+type flattener struct {
+	c        *converter
+	o        *trace.OpTrace
+	ranks    []*profile.Rank
+	world    int
+	matched  *matching
+	clocks   []Clock
+	names    map[string]int32
+	launches map[trace.OpLaunch]int32
+	step     map[int64]int32
+}
+
+// tables sets the ranks, the steps that are used and the layout.
+func (f *flattener) tables(steps [][]int) {
+	f.step = make(map[int64]int32)
+	roles := f.replicas()
+	for r, rank := range f.ranks {
+		f.o.Ranks = append(f.o.Ranks, trace.Rank{ID: rank.ID, Host: rank.Host, LocalRank: rank.LocalRank, Role: roles[r]})
+		f.o.Declared = append(f.o.Declared, f.c.roles[r])
+		for _, n := range rank.Notes {
+			f.o.Notes = append(f.o.Notes, trace.Note{Kind: n.Kind, Text: fmt.Sprintf("rank %d: %s", rank.ID, n.Text)})
+		}
+		for _, at := range steps[r] {
+			f.step[rank.Steps[at].Index] = 0
+		}
+	}
+	for index := range f.step {
+		f.o.Steps = append(f.o.Steps, index)
+	}
+	slices.Sort(f.o.Steps)
+	for i, index := range f.o.Steps {
+		f.step[index] = int32(i)
+	}
+	dp, pp := f.o.Coordinates()
+	f.o.Layout = trace.Layout{DP: slices.Max(dp) + 1, PP: slices.Max(pp) + 1, World: f.world}
+	if f.o.Layout.DP*f.o.Layout.PP == f.o.Layout.World {
+		f.o.Layout.TP = 1
+	}
+}
+
+// replicas are the roles of the ranks among their peers: operator traces know
+// replicas and pipeline stages only.
+func (f *flattener) replicas() []trace.Role {
+	group, several := f.c.groupNumbers()
+	if several {
+		f.o.Notes = append(f.o.Notes, trace.Note{Kind: trace.NoteRecorder, Text: fmt.Sprintf(
+			"ranks of one pipeline stage do other work by their roles (%s, …): each group of peers counts as a stage of its own", f.c.roles[0].Group())})
+	}
+	roles := make([]trace.Role, len(f.ranks))
+	seen := make(map[int]int)
+	for r, rank := range f.ranks { // by ID
+		dp := rank.ID
+		if f.c.roles[r] != nil {
+			dp = seen[group[r]]
+			seen[group[r]]++
+		}
+		roles[r] = trace.Role{{Axis: trace.DataParallel, Index: dp}, {Axis: trace.PipelineParallel, Index: group[r]}}
+	}
+	return roles
+}
+
+// rows appends the operators of one rank.
+func (f *flattener) rows(r int, steps []int) {
+	rank, o := f.ranks[r], f.o
+	used := make([]bool, len(rank.Steps))
+	for _, at := range steps {
+		used[at] = true
+	}
+	type key struct{ name, step int32 }
+	seq := make(map[key]int32)
+	launch := f.launcher(rank)
+	for i := range rank.Ops {
+		op := &rank.Ops[i]
+		if !used[op.Step] {
+			continue
+		}
+		name := f.name(f.nameOf(rank, op))
+		step := f.step[rank.Steps[op.Step].Index]
+		group := int32(-1)
+		if op.Collective >= 0 {
+			group = f.matched.of[r][op.Collective]
+		}
+		k := key{name, step}
+		start := f.clocks[r].Common(op.Start)
+		o.Rank, o.Step, o.Name = append(o.Rank, int32(r)), append(o.Step, step), append(o.Name, name)
+		o.Lane, o.Seq, o.Group = append(o.Lane, op.Lane), append(o.Seq, seq[k]), append(o.Group, group)
+		o.Start, o.Dur = append(o.Start, start), append(o.Dur, op.End-op.Start)
+		o.Chunk, o.GlobalChunk, o.Microbatch = append(o.Chunk, -1), append(o.GlobalChunk, -1), append(o.Microbatch, -1)
+		o.Launch = append(o.Launch, launch(op))
+		seq[k]++
+	}
+}
+
+// launcher finds the launches of one rank. Operators that agree in a few numbers
+// are of one launch, which saves comparing long names.
+func (f *flattener) launcher(rank *profile.Rank) func(*profile.Op) int32 {
+	type key struct {
+		name, stage int32
+		operation   profile.Operation
+		bytes       int64
+		any         bool // it communicates
+	}
+	known := make(map[key]int32)
+	return func(op *profile.Op) int32 {
+		k := key{name: op.Name, stage: op.Stage, bytes: -1}
+		if op.Collective >= 0 {
+			c := &rank.Collectives[op.Collective]
+			k.operation, k.bytes, k.any = c.Op, c.Bytes, true
+		}
+		at, ok := known[k]
+		if !ok {
+			what := deviceTime
+			l := trace.OpLaunch{Name: rank.Names[op.Name], Bytes: k.bytes}
+			if k.any {
+				what, l.Collective = transferTime, k.operation.String()
+			}
+			l.Stage = f.c.stageName(rank, int(op.Stage), what)
+			at = f.launch(l)
+			known[k] = at
+		}
+		return at
+	}
+}
+
+func (f *flattener) launch(l trace.OpLaunch) int32 {
+	id, ok := f.launches[l]
+	if !ok {
+		id = int32(len(f.o.Launches))
+		f.launches[l] = id
+		f.o.Launches = append(f.o.Launches, l)
+	}
+	return id
+}
+
+// nameOf is the name of an operator; what sends or receives says so, and to
+// which pipeline stage it goes, since NCCL has one kernel for all of it.
+func (f *flattener) nameOf(rank *profile.Rank, op *profile.Op) string {
+	name := ShortName(rank.Names[op.Name])
+	if op.Collective < 0 {
+		return name
+	}
+	c := &rank.Collectives[op.Collective]
+	for _, m := range c.Exchanged() {
+		way, peer := " recv", c.PeerRank(m.Peer, rank)
+		if m.Sends {
+			way = " send"
+		}
+		name += way
+		at := slices.IndexFunc(f.ranks, func(r *profile.Rank) bool { return r.ID == peer })
+		if at < 0 {
+			continue
+		}
+		if stage, ok := f.ranks[at].Role.Coord(trace.PipelineParallel); ok {
+			name += fmt.Sprintf(" pp=%d", stage)
+		}
+	}
+	return name
+}
+
+func (f *flattener) name(text string) int32 {
+	id, ok := f.names[text]
+	if !ok {
+		id = int32(len(f.o.Names))
+		f.names[text] = id
+		f.o.Names = append(f.o.Names, text)
+	}
+	return id
+}
+
+// shift lets the clock begin with the first operator.
+func (f *flattener) shift() {
+	first := int64(math.MaxInt64)
+	for _, start := range f.o.Start {
+		first = min(first, start)
+	}
+	for i := range f.o.Start {
+		f.o.Start[i] -= first
+	}
+}
+
+// mostName is how many bytes of a kernel's name are kept.
+const mostName = 96
+
+// ShortName is the name of a kernel for tables: without its return type and
+// its parameters, which repeat what its template arguments say. What is still
+// long is cut, and a digest keeps it apart from its like.
+func ShortName(name string) string {
+	name = strings.TrimPrefix(name, "void ")
+	depth := 0
+	for i := 0; i < len(name) && strings.HasSuffix(name, ")"); i++ {
+		switch name[i] {
+		case '<':
+			depth++
+		case '>':
+			depth--
+		case '(':
+			if depth == 0 && i > 0 && name[i-1] != ':' && name[i-1] != ' ' {
+				return cutName(name[:i])
+			}
+		}
+	}
+	return cutName(name)
+}
+
+func cutName(name string) string {
+	if len(name) <= mostName {
+		return name
+	}
+	h := fnv.New32a()
+	h.Write([]byte(name))
+	return fmt.Sprintf("%s…%08x", strings.ToValidUTF8(name[:mostName-11], ""), h.Sum32())
+}

@@ -1,0 +1,150 @@
+package profiler
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/sfstat/sfstat/trace/profile"
+)
+
+// Call is a collective or a transfer as the host called it. What is not known
+// is "", nil, 0, and −1 for Seq, Bytes, Self and Peer; Peer is read from
+// the name where that has it.
+type Call struct {
+	Name       string
+	Thread     int64
+	Start, End int64
+	Group      string
+	Desc       string
+	Ranks      []int
+	Size       int
+	Seq        int64
+	Bytes      int64
+	Dtype      string
+	Self, Peer int // as of Collective
+}
+
+// calls are the calls of a rank. There may be hundreds of thousands, which say
+// the same again and again but for when, and how much.
+type calls struct {
+	came chunks[call]
+	all  []call // of came, from nest on
+	said []Call // once each, without what call has
+	at   map[saying]int32
+}
+
+// call is a call, in a third of the memory.
+type call struct {
+	start, end int64
+	thread     int64
+	seq, bytes int64
+	said       int32 // position in calls.said
+	used       bool  // a piece of device work belongs to it
+	nested     bool  // it took in a call inside
+}
+
+// saying is what calls say again, to compare: lists of members are shared.
+type saying struct {
+	name, group, desc, dtype string
+	ranks                    *int
+	members, size            int
+	self, peer               int
+}
+
+// add adds a call.
+func (c *calls) add(from Call) { c.came.add(c.short(from)) }
+
+// short keeps what a call says.
+func (c *calls) short(from Call) call {
+	one := call{start: from.Start, end: from.End, thread: from.Thread, seq: from.Seq, bytes: from.Bytes}
+	key := saying{name: from.Name, group: from.Group, desc: from.Desc, dtype: from.Dtype, members: len(from.Ranks), size: from.Size,
+		self: from.Self, peer: from.Peer}
+	if len(from.Ranks) > 0 {
+		key.ranks = &from.Ranks[0]
+	}
+	at, ok := c.at[key]
+	if !ok {
+		if c.at == nil {
+			c.at = make(map[saying]int32)
+		}
+		at = int32(len(c.said))
+		c.at[key] = at
+		from.Start, from.End, from.Thread, from.Seq, from.Bytes = 0, 0, 0, 0, 0
+		c.said = append(c.said, from)
+	}
+	one.said = at
+	return one
+}
+
+// full is a call as it was added.
+func (c *calls) full(of *call) Call {
+	out := c.said[of.said]
+	out.Start, out.End, out.Thread, out.Seq, out.Bytes = of.start, of.end, of.thread, of.seq, of.bytes
+	return out
+}
+
+func (c *calls) name(of *call) string { return c.said[of.said].Name }
+
+// nest sorts the calls by start and lets a wrapper take in the first call
+// inside it. No calls are added afterwards.
+func (c *calls) nest() {
+	c.all = c.came.take()
+	slices.SortStableFunc(c.all, func(x, y call) int {
+		return cmp.Or(cmp.Compare(x.thread, y.thread), cmp.Compare(x.start, y.start), cmp.Compare(y.end, x.end))
+	})
+	kept := c.all[:0]
+	for _, inner := range c.all {
+		if n := len(kept); n > 0 {
+			if out := &kept[n-1]; out.thread == inner.thread && inner.start >= out.start && inner.end <= out.end && !out.nested {
+				*out = c.takeIn(out, &inner)
+				continue
+			}
+		}
+		kept = append(kept, inner)
+	}
+	c.all = kept
+	slices.SortStableFunc(c.all, func(x, y call) int { return cmp.Compare(x.start, y.start) })
+}
+
+// takeIn is a call with what the one inside it says besides.
+func (c *calls) takeIn(outer, inner *call) call {
+	out, in := c.full(outer), c.full(inner)
+	all := profile.Collective{Seq: out.Seq, Bytes: out.Bytes, Self: out.Self, Peer: out.Peer, Group: out.Group, Desc: out.Desc, Ranks: out.Ranks, Size: out.Size, Dtype: out.Dtype}
+	tell(&all, &in)
+	out.Seq, out.Bytes, out.Self, out.Peer, out.Group, out.Desc, out.Ranks, out.Size, out.Dtype = all.Seq, all.Bytes, all.Self, all.Peer, all.Group, all.Desc, all.Ranks, all.Size, all.Dtype
+	if out.Name == wrapper || !strings.Contains(out.Name, ":") && OperationOf(out.Name) == profile.UnknownOperation {
+		out.Name = in.Name
+	}
+	short := c.short(out)
+	short.nested = true
+	return short
+}
+
+// mostNested is how many calls before the last one that began are looked at
+// for one that is still under way.
+const mostNested = 16
+
+// under is the call that was under way at a time, the one that began last; nil:
+// none.
+func (c *calls) under(t int64) *call {
+	from := sort.Search(len(c.all), func(i int) bool { return c.all[i].start > t })
+	for i := from - 1; i >= 0 && i >= from-mostNested; i-- {
+		if t <= c.all[i].end {
+			return &c.all[i]
+		}
+	}
+	return nil
+}
+
+// backend guesses the backend by the names of the calls.
+func (c *calls) backend() string {
+	for i := range c.all {
+		if name := c.name(&c.all[i]); isCall(name) {
+			backend, _, _ := strings.Cut(name, ":")
+			return backend
+		}
+	}
+	return ""
+}

@@ -1,0 +1,291 @@
+package profiler
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/sfstat/sfstat/ingest/profiler/stagemap"
+	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/profile"
+)
+
+// mark is a range that is a step.
+type mark struct {
+	stagemap.Mark
+	thread     int64
+	start, end int64
+}
+
+// piece is a range that belongs to a stage.
+type piece struct {
+	start, end int64
+	thread     int64
+	stage      int32
+	background bool
+	yields     bool
+}
+
+// host is a rank's steps with their stages, to look moments up in.
+type host struct {
+	steps  []profile.Step
+	stages int // how many the map has
+}
+
+// hostSteps finds the steps of a rank and the stages in them.
+func (b *Builder) hostSteps(r *profile.Rank) host {
+	r.Backend = b.calls.backend()
+	marks, thread := b.chooseMarks()
+	if marks == nil {
+		marks, thread = b.inferMarks()
+	}
+	for _, m := range marks {
+		r.Steps = append(r.Steps, profile.Step{Index: m.Number, Start: m.start, End: m.end})
+	}
+	b.fill(r, thread)
+	return host{r.Steps, len(r.Stages)}
+}
+
+// fill puts the pieces into the steps.
+func (b *Builder) fill(r *profile.Rank, thread int64) {
+	main := newTimeline(slices.DeleteFunc(slices.Clone(b.pieces), func(p piece) bool { return p.background || p.thread != thread }))
+	behind := newTimeline(slices.DeleteFunc(slices.Clone(b.pieces), func(p piece) bool { return !p.background }))
+	forward, backward := b.stages.Index(stagemap.Forward), b.stages.Index(stagemap.Backward)
+	inferred := 0
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		pieces := main.within(s)
+		if has(pieces, backward) < 0 {
+			pieces = append(pieces, hulls(pieces, behind.within(s))...)
+			slices.SortStableFunc(pieces, piece.compare)
+		}
+		s.Spans = cover(pieces)
+		if forward >= 0 && inferForward(s, forward, backward) {
+			inferred++
+		}
+		split(s, backward, b.stages.Index(stagemap.Optimizer))
+	}
+	if inferred > 0 {
+		b.Note(trace.NoteRecorder, "steps that name no forward pass, so that the time before the backward one counts as it: %d", inferred)
+	}
+}
+
+// timeline is pieces by start, then the longest first, with the latest end up
+// to each.
+type timeline struct {
+	pieces []piece
+	reach  []int64
+}
+
+func newTimeline(pieces []piece) timeline {
+	slices.SortStableFunc(pieces, piece.compare)
+	t := timeline{pieces, make([]int64, len(pieces))}
+	for i, p := range pieces {
+		t.reach[i] = p.end
+		if i > 0 {
+			t.reach[i] = max(p.end, t.reach[i-1])
+		}
+	}
+	return t
+}
+
+func (p piece) compare(q piece) int {
+	return cmp.Or(cmp.Compare(p.start, q.start), cmp.Compare(q.end, p.end))
+}
+
+// within are the pieces that overlap the step, cut to it.
+func (t timeline) within(s *profile.Step) []piece {
+	var out []piece
+	from := sort.Search(len(t.reach), func(i int) bool { return t.reach[i] > s.Start })
+	end := sort.Search(len(t.pieces), func(i int) bool { return t.pieces[i].start >= s.End })
+	for _, p := range t.pieces[min(from, end):end] {
+		if p.end > s.Start {
+			p.start, p.end = max(p.start, s.Start), min(p.end, s.End)
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// has is the first piece of a stage, −1: none.
+func has(pieces []piece, stage int) int {
+	return slices.IndexFunc(pieces, func(p piece) bool { return p.stage == int32(stage) })
+}
+
+// hulls joins pieces of the background over the time that the main thread
+// spends in no other stage, and clips them where it does. A piece of the main
+// thread that contains them all stays out of it: it runs them.
+func hulls(main, behind []piece) []piece {
+	var out []piece
+	for _, p := range behind {
+		if n := len(out); n > 0 && out[n-1].stage == p.stage && !between(main, out[n-1], p) {
+			out[n-1].end = max(out[n-1].end, p.end)
+			continue
+		}
+		out = append(out, p)
+	}
+	for i := range out {
+		clip(&out[i], main)
+	}
+	return slices.DeleteFunc(out, func(p piece) bool { return p.end <= p.start })
+}
+
+// between reports whether the main thread begins another stage after a began
+// and before b does.
+func between(main []piece, a, b piece) bool {
+	i := sort.Search(len(main), func(i int) bool { return main[i].start > a.start })
+	return i < len(main) && main[i].start <= b.start
+}
+
+// lookBack is how many ranges of the main thread before a moment are looked at
+// for one that is still under way: they nest, but not without end.
+const lookBack = 64
+
+// clip takes from a piece of the background what the main thread does then.
+func clip(p *piece, main []piece) {
+	i := sort.Search(len(main), func(i int) bool { return main[i].start > p.start })
+	for _, m := range main[max(0, i-lookBack):i] {
+		if m.end > p.start && m.end < p.end {
+			p.start = m.end
+		}
+	}
+	for ; i < len(main) && main[i].start < p.start; i++ {
+	}
+	if i < len(main) {
+		p.end = min(p.end, main[i].start)
+	}
+}
+
+// cover makes spans of pieces, sorted by start and then the longest first:
+// every moment goes to the outermost piece, but for a piece that yields.
+func cover(pieces []piece) []profile.Span {
+	var out []profile.Span
+	emit := func(stage int32, start, end int64) {
+		if n := len(out); n > 0 && out[n-1].Stage == int(stage) && out[n-1].End == start {
+			out[n-1].End = end
+		} else if end > start {
+			out = append(out, profile.Span{Stage: int(stage), Start: start, End: end})
+		}
+	}
+	cur := piece{start: math.MinInt64, end: math.MinInt64} // what is left of the outermost one
+	for _, p := range pieces {
+		p.start = max(p.start, cur.start)
+		if p.start >= cur.end {
+			emit(cur.stage, cur.start, cur.end)
+			cur = p
+			continue
+		}
+		if p.end <= p.start {
+			continue
+		}
+		switch {
+		case cur.yields && !p.yields && p.stage != cur.stage:
+			emit(cur.stage, cur.start, p.start)
+			emit(p.stage, p.start, min(p.end, cur.end))
+			if p.end >= cur.end {
+				p.start = cur.end
+				cur = p
+			} else {
+				cur.start = p.end
+			}
+		case p.end > cur.end:
+			emit(cur.stage, cur.start, cur.end)
+			p.start = cur.end
+			cur = p
+		}
+	}
+	emit(cur.stage, cur.start, cur.end)
+	return out
+}
+
+// inferForward makes the time before the first backward span the forward one,
+// back to the stage before, where a step names none.
+func inferForward(s *profile.Step, forward, backward int) bool {
+	at := -1
+	for i, span := range s.Spans {
+		if span.Stage == forward {
+			return false
+		}
+		if at < 0 && span.Stage == backward {
+			at = i
+		}
+	}
+	if at < 0 {
+		return false
+	}
+	from := s.Start
+	if at > 0 {
+		from = s.Spans[at-1].End
+	}
+	if from >= s.Spans[at].Start {
+		return false
+	}
+	s.Spans = slices.Insert(s.Spans, at, profile.Span{Stage: forward, Start: from, End: s.Spans[at].Start})
+	return true
+}
+
+// stepAt is the step that a moment belongs to: the time between two steps is
+// the earlier one's. −1: before the first, or after the last.
+func (h host) stepAt(t int64) int {
+	i := sort.Search(len(h.steps), func(i int) bool { return h.steps[i].Start > t }) - 1
+	if i == len(h.steps)-1 && i >= 0 && t > h.steps[i].End {
+		return -1
+	}
+	return i
+}
+
+// stageAt is the stage that the host is in at a moment of a step, −1: none.
+func (h host) stageAt(step int, t int64) int {
+	spans := h.steps[step].Spans
+	i := sort.Search(len(spans), func(i int) bool { return spans[i].Start > t }) - 1
+	if i >= 0 && t < spans[i].End {
+		return spans[i].Stage
+	}
+	return -1
+}
+
+// place tells collectives in which step and stage they were called.
+func (h host) place(all []profile.Collective) {
+	for i := range all {
+		c := &all[i]
+		if c.Step = h.stepAt(c.Launch); c.Step >= 0 {
+			c.Stage = h.stageAt(c.Step, c.Launch)
+		}
+	}
+}
+
+// markCut marks the first and the last step where they are cut off: under half
+// as long as the median of the others and lacking a stage that all others
+// have, or under a tenth as long.
+func markCut(r *profile.Rank) {
+	n := len(r.Steps)
+	if n < 2 {
+		return
+	}
+	for _, at := range []int{0, n - 1} {
+		var lengths []int64
+		common := ^uint64(0)
+		for i := range r.Steps {
+			if i != at {
+				lengths = append(lengths, r.Steps[i].End-r.Steps[i].Start)
+				common &= stageSet(&r.Steps[i])
+			}
+		}
+		slices.Sort(lengths)
+		usual, own := lengths[(len(lengths)-1)/2], r.Steps[at].End-r.Steps[at].Start
+		lacks := common&^stageSet(&r.Steps[at]) != 0
+		r.Steps[at].Cut = 10*own < usual || 2*own < usual && lacks
+	}
+}
+
+// stageSet is the stages of a step as bits; those beyond the 64th do not count.
+func stageSet(s *profile.Step) uint64 {
+	var set uint64
+	for _, span := range s.Spans {
+		if span.Stage < 64 {
+			set |= 1 << span.Stage
+		}
+	}
+	return set
+}

@@ -1,0 +1,96 @@
+package profiler
+
+import (
+	"strings"
+
+	"github.com/sfstat/sfstat/trace/profile"
+)
+
+// operationWords are looked for in names without signs and in lower case;
+// words that hold others come first.
+var operationWords = []struct {
+	word string
+	op   profile.Operation
+}{
+	{"allreduce", profile.AllReduce}, {"crossdevicereduce", profile.AllReduce}, {"twoshot", profile.AllReduce}, {"oneshot", profile.AllReduce},
+	{"allgather", profile.AllGather}, {"reducescatter", profile.ReduceScatter}, {"alltoall", profile.AllToAll}, {"all2all", profile.AllToAll},
+	{"sendrecv", profile.SendRecv}, {"broadcast", profile.Broadcast}, {"bcast", profile.Broadcast}, {"barrier", profile.Barrier},
+	{"gather", profile.Gather}, {"scatter", profile.Scatter}, {"reduce", profile.Reduce}, {"irecv", profile.Recv}, {"recv", profile.Recv}, {"isend", profile.Send}, {"send", profile.Send},
+	{"dispatch", profile.AllToAll}, {"combine", profile.AllToAll},
+}
+
+// OperationOf reads the name of a collective, a call or a kernel:
+// "allreduce", "nccl:_all_gather_base", "ncclKernel_AllReduce_RING_LL_Sum_float(…)".
+func OperationOf(name string) profile.Operation {
+	if i := strings.IndexByte(name, '('); i >= 0 {
+		name = name[:i]
+	}
+	plain := strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' || r == ' ' {
+			return -1
+		}
+		return r
+	}, strings.ToLower(name))
+	for _, w := range operationWords {
+		if strings.Contains(plain, w.word) {
+			return w.op
+		}
+	}
+	return profile.UnknownOperation
+}
+
+// Kind is the part that device work plays.
+type Kind uint8
+
+const (
+	Compute Kind = iota
+	Communication
+	Memory
+	kinds
+)
+
+// communicating are the beginnings of kernel names that communicate: NCCL of
+// every age, RCCL (which keeps NCCL's names) and MSCCL.
+var communicating = []string{"nccl", "rccl", "mscclKernel", "mscclpp"}
+
+// communicatingInside are parts of the names of kernels that communicate
+// without a library of that name: custom all-reduce of vLLM, SGLang and
+// TensorRT-LLM, symmetric memory, NVSHMEM, DeepEP.
+var communicatingInside = []string{"cross_device_reduce", "two_shot_all_reduce", "one_shot_all_reduce", "two_shot_allreduce",
+	"multimem_all_reduce", "multimem_one_shot", "allreduce_fusion", "quick_all_reduce", "aiter::allreduce", "nvshmem",
+	"deep_ep::", "lamport", "oneShotAllReduce", "twoShotAllReduce", "oneRankReduce", "userbuffers_fp16_sum", "all_gather_p2p"}
+
+// KindOfKernel tells by its name whether a kernel communicates.
+func KindOfKernel(name string) Kind {
+	name = strings.TrimPrefix(name, "void ")
+	for _, p := range communicating {
+		if strings.HasPrefix(name, p) {
+			return Communication
+		}
+	}
+	head, _, _ := strings.Cut(name, "(")
+	for _, p := range communicatingInside {
+		if strings.Contains(head, p) {
+			return Communication
+		}
+	}
+	return Compute
+}
+
+// BytesOf is the size of an element by the name of its type, as c10 or NCCL
+// writes it; 0: not known.
+func BytesOf(dtype string) int64 {
+	switch strings.ToLower(strings.TrimPrefix(dtype, "c10::")) {
+	case "float", "float32", "int", "int32", "uint32", "f32":
+		return 4
+	case "double", "float64", "long", "long int", "int64", "uint64", "complexfloat", "f64":
+		return 8
+	case "half", "float16", "bfloat16", "short", "int16", "uint16", "f16", "bf16":
+		return 2
+	case "byte", "char", "unsigned char", "signed char", "int8", "uint8", "bool", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz":
+		return 1
+	case "complexdouble":
+		return 16
+	}
+	return 0
+}

@@ -1,0 +1,68 @@
+package profiler
+
+// launches are the launches whose work has not come yet, by correlation. Two
+// generations bound them: when the young one is full the old one is forgotten.
+type launches struct {
+	young, old map[int64]launch
+}
+
+type launch struct {
+	at   int64
+	many bool // it may make more than one piece of work
+}
+
+const maxLaunches = 1 << 17
+
+// LaunchShape is how much work a launch makes.
+type LaunchShape uint8
+
+const (
+	LaunchesOne   LaunchShape = iota
+	LaunchesGraph             // of any number of pieces
+)
+
+// Launch is a call of the host that puts work on the device. Correlations of
+// 0 and less are not known.
+func (b *Builder) Launch(correlation, at int64, shape LaunchShape) {
+	if correlation <= 0 {
+		return
+	}
+	if b.works.launched(correlation, at) && shape == LaunchesOne {
+		return
+	}
+	b.launches.put(correlation, launch{at, shape == LaunchesGraph})
+}
+
+func (l *launches) put(correlation int64, made launch) {
+	if l.young == nil {
+		l.young = make(map[int64]launch)
+	}
+	if len(l.young) >= maxLaunches {
+		l.young, l.old = make(map[int64]launch), l.young
+	}
+	l.young[correlation] = made
+}
+
+// take is when work with this correlation was launched. A launch of one piece
+// is forgotten with it.
+func (l *launches) take(correlation int64) (at int64, ok bool) {
+	for _, m := range [...]map[int64]launch{l.young, l.old} {
+		if made, ok := m[correlation]; ok && correlation > 0 {
+			if !made.many {
+				delete(m, correlation)
+			}
+			return made.at, true
+		}
+	}
+	return 0, false
+}
+
+// find is take, without forgetting.
+func (l *launches) find(correlation int64) (at int64, ok bool) {
+	for _, m := range [...]map[int64]launch{l.young, l.old} {
+		if made, ok := m[correlation]; ok && correlation > 0 {
+			return made.at, true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,33 @@
+package profile
+
+// Operation is what a communicating call does.
+type Operation uint8
+
+const (
+	UnknownOperation Operation = iota
+	AllReduce
+	AllGather
+	ReduceScatter
+	Broadcast
+	Reduce
+	AllToAll
+	Gather
+	Scatter
+	Barrier
+	Send
+	Recv
+	SendRecv // a kernel that does both
+)
+
+var operationNames = [...]string{"communication", "all-reduce", "all-gather", "reduce-scatter", "broadcast", "reduce", "all-to-all",
+	"gather", "scatter", "barrier", "send", "recv", "send-recv"}
+
+func (o Operation) String() string {
+	if int(o) < len(operationNames) {
+		return operationNames[o]
+	}
+	return "invalid"
+}
+
+// PointToPoint reports whether the operation is between two ranks.
+func (o Operation) PointToPoint() bool { return o >= Send }

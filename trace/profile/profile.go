@@ -1,0 +1,124 @@
+// Package profile is the profile of a rank, whatever profiler recorded it: its
+// steps and their stages on the host, the account of its device, its collectives
+// and its operators. Readers of profiles make it (ingest/profiler) and
+// engine/stages makes windows and operator traces of it.
+//
+// Positions refer to other slices of the same [Rank]. All times are nanoseconds
+// on the rank's own clock.
+package profile
+
+import "github.com/sfstat/sfstat/trace"
+
+// OptimizerStage is the stage in which parameters are updated, by the name that
+// readers give it: the only one whose meaning counts here, since it runs once in a
+// step of several microsteps.
+const OptimizerStage = "optim.step_cpu_wall"
+
+// Rank is the profile of one rank.
+type Rank struct {
+	Source    string // the file it was read from
+	ID        int    // global rank, −1: not known
+	World     int    // ranks of the job, 0: not known
+	LocalRank int    // −1: not known
+	Host      string
+	Backend   string // of communication, as the profiler names it: "nccl", "gloo"
+	Role      trace.Role
+	Base      int64 // what the file says that its stamps count from, and what Shift was given; 0: nothing
+
+	Stages      []string // in order; Span.Stage and device accounts count in it
+	Steps       []Step   // by start
+	Collectives []Collective
+	Names       []string // of operators
+	Ops         []Op     // where EachOperator is kept
+	Tallies     []Tally  // device work that does not communicate
+	OpsLost     int64    // how many operators there were, where they were too many to list: Ops is empty; else 0
+	TalliesLost bool     // they had too many names, in too many steps and stages: Tallies is empty
+	Streams     int      // device queues that had work
+
+	Notes []trace.Note // what is incomplete
+}
+
+// Step is one step of one rank.
+type Step struct {
+	Index      int64
+	Start, End int64       // on the host
+	Spans      []Span      // stages on the host: by start, apart from each other, inside the step
+	Microsteps []int64     // where the second and later ones begin on the host; nil: the step is one
+	Device     *Device     // nil: the step launched no device work
+	Time       *Categories // nil: the rank recorded no device work
+	Cut        bool        // first or last, and shorter or with fewer stages than the others
+	Set        bool        // the clock was set in it, or beside it: its times are not to be believed
+}
+
+// Span is a piece of a stage.
+type Span struct {
+	Stage      int // position in Rank.Stages
+	Start, End int64
+}
+
+// Device is the account of a step on its device.
+type Device struct {
+	Start, End int64     // D(t) and D(t+1) of the package's doc
+	Own        []int64   // by microstep and stage, stage fastest: its part of Start … End without communication
+	Busy       []int64   // likewise: time in which work that it launched ran, communication apart
+	Exposed    Exposures // communication that nothing else covers, by start
+	Unmapped   int64     // time of no stage before the last communication that a stage exposed
+}
+
+// Categories divides the time of a step on the device, D(t) to D(t+1) of the
+// package's doc, as Holistic Trace Analysis divides a trace: by what ran in it,
+// whoever launched it. Streams are merged before they are summed. The times of
+// consecutive steps touch, so that lengths of steps add up.
+type Categories struct {
+	Start, End    int64
+	First, Last   int64 // in which something ran, cut to Start … End; equal: nothing did
+	Compute       int64 // kernels that do not communicate
+	Communication int64
+	Memory        int64 // copies and fills
+	Idle          int64 // nothing
+	ExposedComm   int64 // communication that no compute covers
+}
+
+// Collective is one call of a collective, or of a point-to-point operation, on
+// one member.
+type Collective struct {
+	Op       Operation // what it does
+	Name     string    // as the profiler has it
+	Group    string    // name of the group, "" if unknown
+	Desc     string    // what the group is for
+	Ranks    []int     // members, ascending as given; nil: not known
+	Size     int       // of the group, 0: not known
+	Seq      int64     // number of the call in its group, −1: not known
+	Bytes    int64     // that the caller hands in, −1: not known
+	Dtype    string    // as the profiler has it
+	Step     int       // position in Rank.Steps, −1: outside
+	Stage    int       // that called it, −1: none
+	Launch   int64     // on the host
+	Start    int64     // on the device, or on the host where there is none
+	End      int64     //
+	OnDevice bool      //
+	Stream   int32     // queue, of those on the device
+	Self     int       // of sends and receives whose Peer is a position: that of this rank; else −1
+	Peer     int       // of sends and receives: rank of the other, or where Self is told its position in the group; −1: not known
+	Messages []Message // of a kernel that sends and receives several; nil: Op and Peer tell
+}
+
+// Op is one operator on the device, or one collective of a host.
+type Op struct {
+	Name       int32 // position in Rank.Names
+	Step       int32 // position in Rank.Steps
+	Stage      int32 // −1: none
+	Lane       int32 // queue, from 0
+	Collective int32 // position in Rank.Collectives, −1: none
+	Start, End int64
+}
+
+// Tally is the device work of one name that a stage launched in a step: Ops
+// without those that communicate, added up.
+type Tally struct {
+	Name  int32 // position in Rank.Names
+	Step  int32 // position in Rank.Steps
+	Stage int32 // −1: none
+	Count int32
+	Dur   int64 // ns
+}

@@ -1,0 +1,164 @@
+package flightrecorder
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+// group is the group of an entry. Its pg_id is the process's own number, which
+// pg_status goes by; name and description are in process_group, which entries
+// of version 2.0 may lack.
+func (d *decoder) group(e *record) int {
+	var name, desc value
+	at := 0
+	for items, next := d.chunk(e[fGroup]); items != nil; items, next = d.next(next) {
+		for _, v := range items {
+			switch at {
+			case 0:
+				name = v
+			case 1:
+				desc = v
+			}
+			at++
+		}
+	}
+	d.key = append(append(d.key[:0], d.text(name)...), 0)
+	d.key = append(append(d.key, d.text(desc)...), 0)
+	id := numberOr(e[fGroupID], -1)
+	d.key = strconv.AppendInt(d.key, id, 10)
+	if i, ok := d.groups[string(d.key)]; ok {
+		return i
+	}
+	g := trace.CommGroup{Name: d.held(name), Desc: d.held(desc), Rank: -1, Enqueued: -1, Started: -1, Completed: -1}
+	if name.kind == null && id >= 0 {
+		g.Name = strconv.FormatInt(id, 10)
+	}
+	i := len(d.out.Groups)
+	d.out.Groups, d.ids = append(d.out.Groups, g), append(d.ids, id)
+	d.groups[string(d.key)] = i
+	return i
+}
+
+// status completes the groups with what pg_status and pg_config say of them. A
+// group that has a status and no entry is added: its calls left the ring, or
+// were sends and receives, which Gloo does not record.
+func (d *decoder) status() {
+	var s record
+	for items, next := d.chunk(d.head[fStatus]); items != nil; items, next = d.next(next) {
+		for i := 0; i+1 < len(items); i += 2 {
+			d.read(items[i+1], &s)
+			g := d.numbered(d.held(items[i]))
+			g.Enqueued = d.numberOrText(s[fEnqueued], -1)
+			g.Started = d.numberOrText(s[fStarted], -1)
+			g.Completed = d.numberOrText(s[fCompleted], -1)
+		}
+	}
+	var c record
+	for items, next := d.chunk(d.head[fConfig]); items != nil; items, next = d.next(next) {
+		for i := 0; i+1 < len(items); i += 2 {
+			d.read(items[i+1], &c)
+			d.configure(d.held(items[i]), &c)
+		}
+	}
+}
+
+// numbered is the group with a number of the process's own.
+func (d *decoder) numbered(number string) *trace.CommGroup {
+	id, err := strconv.ParseInt(number, 10, 64)
+	if err != nil {
+		id = -1
+	}
+	for i := range d.out.Groups {
+		if g := &d.out.Groups[i]; d.ids[i] == id && id >= 0 || d.ids[i] < 0 && g.Name == number {
+			return g
+		}
+	}
+	d.out.Groups = append(d.out.Groups, trace.CommGroup{Name: number, Rank: -1, Enqueued: -1, Started: -1, Completed: -1})
+	d.ids = append(d.ids, id)
+	return &d.out.Groups[len(d.out.Groups)-1]
+}
+
+// configure sets the members of a group. Gloo's dumps call whichever group was
+// made last "", so that this name says something only where there is one group.
+func (d *decoder) configure(name string, c *record) {
+	members := d.members(c[fRanks])
+	for i := range d.out.Groups {
+		g := &d.out.Groups[i]
+		if g.Name != name && (name != "" || len(d.out.Groups) != 1) {
+			continue
+		}
+		if desc := d.held(c[fDesc]); g.Desc == "" {
+			g.Desc = desc
+		}
+		g.Members, g.Size, g.Rank = members, len(members), -1
+		for at, rank := range members {
+			if rank == d.out.Processes[0].Rank {
+				g.Rank = at
+			}
+		}
+	}
+}
+
+// members reads "[0, 1, …]", or a list of numbers.
+func (d *decoder) members(v value) []int {
+	var ranks []int
+	if v.kind == text {
+		written := strings.Trim(string(d.text(v)), "[]() ")
+		for part := range strings.SplitSeq(written, ",") {
+			rank, err := strconv.Atoi(strings.TrimSpace(part))
+			if err != nil || rank < 0 {
+				return nil
+			}
+			ranks = append(ranks, rank)
+		}
+		return ranks
+	}
+	for items, next := d.chunk(v); items != nil; items, next = d.next(next) {
+		for _, item := range items {
+			rank, ok := number(item)
+			if !ok || rank < 0 || rank > 1<<30 {
+				return nil
+			}
+			ranks = append(ranks, int(rank))
+		}
+	}
+	return ranks
+}
+
+// operations are the names of operations behind "nccl:", "gloo:" and the like.
+var operations = map[string]nccl.Op{
+	"all_reduce": nccl.AllReduce, "allreduce_coalesced": nccl.AllReduce, "all_reduce_barrier": nccl.AllReduce, "allreduce": nccl.AllReduce, "barrier": nccl.AllReduce,
+	"all_gather": nccl.AllGather, "_all_gather_base": nccl.AllGather, "all_gather_into_tensor_coalesced": nccl.AllGather, "allgather": nccl.AllGather,
+	"all_gather_single": nccl.AllGather, "all_gather_v": nccl.AllGather, "ALLGATHER_coalesced": nccl.AllGather, "_allgather_base": nccl.AllGather,
+	"reduce_scatter": nccl.ReduceScatter, "_reduce_scatter_base": nccl.ReduceScatter, "reduce_scatter_tensor_coalesced": nccl.ReduceScatter,
+	"reduce_scatter_single": nccl.ReduceScatter, "reduce_scatter_v": nccl.ReduceScatter, "REDUCE_SCATTER_coalesced": nccl.ReduceScatter,
+	"broadcast": nccl.Broadcast, "_broadcast_oop": nccl.Broadcast, "reduce": nccl.Reduce, "_reduce_oop": nccl.Reduce,
+	"gather": nccl.Gather, "scatter": nccl.Scatter, "all_to_all": nccl.AlltoAll, "all_to_all_single": nccl.AlltoAll,
+	"all_to_all_v_single": nccl.AlltoAll, "alltoall": nccl.AlltoAll, "alltoall_base": nccl.AlltoAll, "send": nccl.Send, "recv": nccl.Recv,
+	"recvAnySource": nccl.Recv, "recv_any_source": nccl.Recv,
+}
+
+// operation reads "gloo:all_reduce", "nccl:send 1->2" and "nccl:recv 2<-1": what
+// it does, and the other end as a rank of the group, −1 for none.
+func operation(name string) (op nccl.Op, peer int) {
+	_, what, found := strings.Cut(name, ":")
+	if !found {
+		what = name
+	}
+	word, ends, _ := strings.Cut(what, " ")
+	op, peer = operations[word], -1
+	if op != nccl.Send && op != nccl.Recv {
+		return op, peer
+	}
+	for _, arrow := range []string{"->", "<-"} {
+		if _, other, ok := strings.Cut(ends, arrow); ok {
+			if n, err := strconv.Atoi(other); err == nil && n >= 0 {
+				peer = n
+			}
+		}
+	}
+	return op, peer
+}

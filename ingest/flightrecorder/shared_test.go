@@ -1,0 +1,75 @@
+package flightrecorder
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/internal/largedata"
+	"github.com/sfstat/sfstat/trace"
+)
+
+func read(t testing.TB, path string) *trace.Comm {
+	t.Helper()
+	src, err := ingest.Open(path, ingest.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	c, err := new(Reader).Read(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// Pickle and JSON of one dump are the same record, but for the frames, which
+// JSON lacks.
+func TestRealDumps(t *testing.T) {
+	root := largedata.Path(t, "data/fr")
+	pickles, _ := filepath.Glob(filepath.Join(root, "*", "fr_trace_?"))
+	if len(pickles) == 0 {
+		t.Fatal("no dumps")
+	}
+	for _, path := range pickles {
+		p, j := read(t, path), read(t, path+".json")
+		without := cmpopts.IgnoreFields(trace.Comm{}, "Stacks", "Sources")
+		stack := cmpopts.IgnoreFields(trace.CommCall{}, "Stack")
+		if diff := cmp.Diff(p, j, without, stack, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s: pickle and JSON differ:\n%s", path, diff)
+		}
+		if len(p.Calls) == 0 || len(p.Stacks) == 0 || p.Processes[0].Rank < 0 {
+			t.Errorf("%s: %d calls, %d stacks, rank %d", path, len(p.Calls), len(p.Stacks), p.Processes[0].Rank)
+		}
+	}
+}
+
+func BenchmarkRead(b *testing.B) {
+	root := largedata.Path(b, "data/fr")
+	for _, name := range []string{"fr_trace_0", "fr_trace_0.json"} {
+		path := filepath.Join(root, "tp2-r8-s0", name)
+		data, err := os.ReadFile(path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run("file="+name, func(b *testing.B) {
+			var r Reader
+			b.SetBytes(int64(len(data)))
+			b.ReportAllocs()
+			for b.Loop() {
+				src, err := ingest.Open(path, ingest.Limits{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				if _, err := r.Read(src); err != nil {
+					b.Fatal(err)
+				}
+				src.Close()
+			}
+		})
+	}
+}

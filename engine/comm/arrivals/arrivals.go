@@ -1,0 +1,378 @@
+package arrivals
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+)
+
+// Options of Analyze. The zero value is usable.
+type Options struct {
+	// Alpha is the largest chance, over all ranks and places, at which a rank is
+	// reported as late; 0: 0.01.
+	Alpha float64
+}
+
+// Result is who arrives late, who is missing, and what does not match.
+type Result struct {
+	Ranks   []int // with a record, ascending
+	Missing []int // members of groups without one, ascending
+	Calls   int
+	Lost    int64 // calls that rings dropped
+	Begin   int64 // first and last entry of what repeats, on the common clock
+	End     int64
+	Step    int64 // the period of what repeats, 0: nothing does
+	Clocks  []Clock
+	Places  []Place
+	Late    []Late // by what they cost
+	Set     *Set   // ranks of which it is not known who is late
+	Hang    *Hang
+	// Mismatches are calls whose members disagree.
+	Mismatches []Mismatch
+	ByOrder    []string // groups whose calls were matched by order, as their numbers differ
+	Silent     []string // groups of which sends and receives are counted and not recorded
+}
+
+// Place is one call of the program, over all ranks.
+type Place struct {
+	Op      string
+	Bytes   int64 // elements of the first member's input, −1: not known
+	Group   string
+	Desc    string
+	Line    Line
+	After   string // operation of the call before it
+	AfterAt Line
+	Waits   int // it is entered after waiting for the call so many back, 0: without waiting
+	Points  int
+	Members int
+	Skew    int64 // last entry less first, median
+	Noise   int64 // robust standard deviation of own delay
+	Strikes int
+	Ranks   []RankAt // by rank
+}
+
+// RankAt is how one rank does at a place.
+type RankAt struct {
+	Rank    int
+	Arrival int64 // after the median of the members, median
+	Delay   int64 // own, median
+	Last    int   // points that it entered last
+	Strikes int
+	Charge  int64 // its share of what late ranks cost there
+	LogP    float64
+}
+
+// Late is a rank that delays the others.
+type Late struct {
+	Rank    int
+	Host    string
+	Place   int // index of Places, where it costs most
+	Last    int // last to enter, of Points at the place
+	Points  int
+	Strikes int   // points at the place that it delayed
+	Delay   int64 // own, median of those
+	Excess  int64 // own delay over all strikes and places
+	LogP    float64
+	Gain    float64 // of the struck steps, by fixing it
+	RunGain float64 // of all that repeats
+	First   int64   // first and last strike, on the common clock
+	End     int64
+	Clock   bool // it may be its clock in part: its delay is below the half-width
+}
+
+// Set is ranks that arrive late together, after sends and receives that the
+// record does not have.
+type Set struct {
+	Ranks []int
+	Place int
+	Delay int64
+}
+
+// Analyze compares the arrivals of all ranks.
+func (j *Job) Analyze(o Options) *Result {
+	if o.Alpha == 0 {
+		o.Alpha = 0.01
+	}
+	if j.byRank == nil {
+		return &Result{}
+	}
+	m := j.match()
+	t := m.align()
+	s := t.tallies()
+	r := &Result{Clocks: t.clocks, Hang: t.hang(), Mismatches: m.mismatches()}
+	for i := range j.ranks {
+		r.Ranks = append(r.Ranks, j.ranks[i].id)
+		r.Calls += len(j.ranks[i].calls)
+		r.Lost += max(0, j.ranks[i].lost)
+	}
+	for g := range m.groups {
+		for _, id := range m.absent[g] {
+			if !slices.Contains(r.Missing, id) {
+				r.Missing = append(r.Missing, id)
+			}
+		}
+		if m.byOrder[g] {
+			r.ByOrder = append(r.ByOrder, m.groups[g].name)
+		}
+		if m.silent[g] {
+			r.Silent = append(r.Silent, m.groups[g].name)
+		}
+	}
+	slices.Sort(r.Missing)
+	s.extent(r)
+	s.table(r)
+	s.late(r, math.Log(o.Alpha))
+	return r
+}
+
+// repeats reports whether a place is part of what the job repeats, and not of
+// its beginning.
+func (s *strikes) repeats(at int) bool {
+	most := 0
+	for i := range s.places {
+		most = max(most, len(s.places[i].cohorts))
+	}
+	return len(s.places[at].cohorts) >= max(enough, most/20)
+}
+
+// extent finds from when to when the job repeats itself, and its step: the
+// longest period of a place that is visited all the time.
+func (s *strikes) extent(r *Result) {
+	r.Begin, r.End = math.MaxInt64, math.MinInt64
+	type visit struct {
+		every int64
+		times int
+	}
+	var visits []visit
+	for i := range s.places {
+		if !s.repeats(i) {
+			continue
+		}
+		last := map[int32]int64{}
+		count := map[int32]int{}
+		var every []int64
+		for _, c := range s.places[i].cohorts {
+			g, now := s.call(c[0]).group, int64(math.MinInt64)
+			for _, e := range c {
+				now = max(now, s.at(e))
+				r.Begin = min(r.Begin, s.at(entry{e.rank, e.call - 1}))
+			}
+			r.End = max(r.End, now)
+			if count[g]++; count[g] > 1 {
+				every = append(every, now-last[g])
+			}
+			last[g] = now
+		}
+		visits = append(visits, visit{median(every), slices.Max(slices.Collect(maps.Values(count)))})
+	}
+	if r.Begin > r.End {
+		r.Begin, r.End = 0, 0
+	}
+	for _, v := range visits {
+		if v.every*int64(v.times)*2 > r.End-r.Begin {
+			r.Step = max(r.Step, v.every)
+		}
+	}
+}
+
+// table makes the places of a result.
+func (s *strikes) table(r *Result) {
+	for i := range s.places {
+		p := &s.places[i]
+		e := p.cohorts[0][0]
+		k, c := s.kindOf(e), s.call(e)
+		out := Place{Op: k.name, Bytes: -1, Group: s.groups[c.group].name, Desc: s.groups[c.group].desc, Line: s.line(k),
+			After: s.kinds[p.before].name, AfterAt: s.line(&s.kinds[p.before]), Waits: int(p.lag), Points: len(p.cohorts),
+			Noise: int64(s.sigma[i]), Strikes: s.of[i]}
+		if k.tensors != nil {
+			out.Bytes = elements(k.tensors.InSizes)
+		}
+		arrivals := map[int32][]int64{}
+		var skews, times []int64
+		for _, c := range p.cohorts {
+			times = times[:0]
+			for _, e := range c {
+				times = append(times, s.at(e))
+			}
+			mid := median(times)
+			skews = append(skews, times[len(times)-1]-times[0])
+			out.Members = max(out.Members, len(c))
+			for _, e := range c {
+				arrivals[e.rank] = append(arrivals[e.rank], s.at(e)-mid)
+			}
+		}
+		out.Skew = median(skews)
+		for rank := range s.ranks {
+			t := s.cells[cell{i, rank}]
+			if t == nil {
+				continue
+			}
+			out.Ranks = append(out.Ranks, RankAt{Rank: s.ranks[rank].id, Arrival: median(arrivals[int32(rank)]), Delay: median(slices.Clone(t.delay)),
+				Last: t.last, Strikes: t.strikes, Charge: int64(t.charge), LogP: s.chance(i, t.strikes)})
+		}
+		r.Places = append(r.Places, out)
+	}
+}
+
+// chance is the logarithm of the chance that so many of a place's strikes fall
+// on one rank, over all ranks and places.
+func (s *strikes) chance(at, n int) float64 {
+	ranks := max(2, s.width[at])
+	tests := 0
+	for i := range s.places {
+		if s.repeats(i) {
+			tests++
+		}
+	}
+	return min(0, tail(s.of[at], n, 1/ranks)+math.Log(float64(len(s.ranks)*max(1, tests))))
+}
+
+func (s *strikes) line(k *kind) Line {
+	if k.stack < 0 {
+		return Line{}
+	}
+	return lineOf(s.stacks[k.stack])
+}
+
+// found is a rank that is late at a place beyond chance.
+type found struct {
+	place, rank int
+	*tally
+	logP float64
+}
+
+// late fills in who delays the others, and what that costs.
+func (s *strikes) late(r *Result, alpha float64) {
+	var all []found
+	for at, t := range s.cells {
+		if !s.repeats(at.place) || t.strikes == 0 || t.charge <= 0 {
+			continue
+		}
+		if logP := s.chance(at.place, t.strikes); logP <= alpha {
+			all = append(all, found{at.place, at.rank, t, logP})
+		}
+	}
+	slices.SortFunc(all, func(a, b found) int {
+		return cmp.Or(cmp.Compare(b.charge, a.charge), cmp.Compare(a.rank, b.rank), cmp.Compare(a.place, b.place))
+	})
+	if len(all) == 0 {
+		s.set(r)
+		return
+	}
+	less := s.fixed(all)
+	saved := float64(max(0, s.replay(less)))
+	span := float64(max(1, r.End-r.Begin))
+	total := 0.0
+	for _, f := range all {
+		total += f.charge
+	}
+	by := map[int]int{}
+	for _, f := range all {
+		i, ok := by[f.rank]
+		if !ok {
+			i = len(r.Late)
+			by[f.rank] = i
+			r.Late = append(r.Late, s.latest(r, f))
+		}
+		l := &r.Late[i]
+		l.Excess += f.excess
+		l.LogP = min(l.LogP, f.logP)
+		l.First, l.End = min(l.First, f.first), max(l.End, f.end)
+		l.RunGain += saved / span * f.charge / total
+	}
+	for i := range r.Late {
+		l := &r.Late[i]
+		l.Gain = min(1, l.RunGain*float64(l.Points)/float64(max(1, l.Strikes)))
+	}
+}
+
+// latest is a rank at the place where it costs most.
+func (s *strikes) latest(r *Result, f found) Late {
+	var own []int64
+	limit := int64(math.Max(beyond*s.sigma[f.place], 1000))
+	for _, x := range f.delay {
+		if x > limit {
+			own = append(own, x)
+		}
+	}
+	l := Late{Rank: s.ranks[f.rank].id, Place: f.place, Last: f.last, Points: f.count, Strikes: f.strikes, Delay: median(own),
+		LogP: f.logP, First: f.first, End: f.end}
+	c := s.clocks[s.domain[f.rank]]
+	l.Host = c.Host
+	l.Clock = len(s.clocks) > 1 && s.places[f.place].lag > 0 && len(c.Ranks) < 2 && (c.HalfWidth < 0 || l.Delay < c.HalfWidth)
+	return l
+}
+
+// fixed is by how much the work of struck entries is above their peers'.
+func (s *strikes) fixed(all []found) map[entry]int64 {
+	less := map[entry]int64{}
+	late := map[cell]bool{}
+	for _, f := range all {
+		late[cell{f.place, f.rank}] = true
+	}
+	for i := range s.places {
+		limit := int64(math.Max(beyond*s.sigma[i], 1000))
+		one := timed{matching: s.matching, places: s.places[i : i+1], offset: s.offset, release: s.release}
+		one.eachDelay(func(_ *place, _ int, e entry, x int64) {
+			if x > limit && late[cell{i, int(e.rank)}] {
+				less[e] = x
+			}
+		})
+	}
+	return less
+}
+
+// set finds ranks that are late together where messages are not recorded: all
+// but those that are early beyond chance.
+func (s *strikes) set(r *Result) {
+	for i := range s.places {
+		p := &s.places[i]
+		g := s.call(p.cohorts[0][0]).group
+		if !s.silent[g] || !s.repeats(i) || s.width[i] < 3 {
+			continue
+		}
+		early := map[int]bool{}
+		for rank := range s.ranks {
+			if t := s.cells[cell{i, rank}]; t != nil && t.early*2 > t.count {
+				early[rank] = true
+			}
+		}
+		if len(early) == 0 || float64(len(early)) > s.width[i]/2 {
+			continue
+		}
+		out := &Set{Place: i}
+		var delay []int64
+		for rank := range s.ranks {
+			if t := s.cells[cell{i, rank}]; t != nil && !early[rank] {
+				out.Ranks = append(out.Ranks, s.ranks[rank].id)
+			} else if t != nil {
+				delay = append(delay, -median(slices.Clone(t.delay)))
+			}
+		}
+		if out.Delay = median(delay); r.Set == nil || out.Delay > r.Set.Delay {
+			r.Set = out
+		}
+	}
+}
+
+// elements is the number of elements of all tensors, −1 where it is not known.
+func elements(shape [][]int64) int64 {
+	if len(shape) == 0 {
+		return -1
+	}
+	sum := int64(0)
+	for _, t := range shape {
+		n := int64(1)
+		for _, dim := range t {
+			if dim < 0 || dim > 0 && n > math.MaxInt64/4/dim {
+				return -1
+			}
+			n *= dim
+		}
+		if sum += n; sum < 0 {
+			return -1
+		}
+	}
+	return sum
+}

@@ -1,0 +1,173 @@
+package arrivals
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/sfstat/sfstat/trace"
+)
+
+// No rank of a job without a fault costs others as much as a tenth, whatever
+// its size, clocks and ring.
+func TestHealthyJobs(t *testing.T) {
+	jobs, named, small := 0, 0, 0
+	for seed := range uint64(30) {
+		for _, ranks := range []int{2, 3, 4, 8, 16, 64} {
+			for _, perHost := range []int{0, 1, 4, 64} {
+				if ranks == 64 && seed%5 != 0 {
+					continue
+				}
+				s := synthetic{seed: seed, ranks: ranks, steps: 12 + int(seed)%3*24, buckets: 1 + int(seed)%4, barrier: seed%2 == 0,
+					jitter: []float64{0.3, 2, 8}[seed%3], skew: []float64{0, 5, 500}[seed/3%3], perHost: perHost, ring: int(seed) % 5 * 17}
+				r := s.job().Analyze(Options{})
+				jobs++
+				for _, l := range r.Late {
+					small++
+					if l.Gain >= 0.1 {
+						named++
+						t.Errorf("%+v: rank %d, gain %.3f, delay %d, p e^%.1f", s, l.Rank, l.Gain, l.Delay, l.LogP)
+					}
+				}
+				if len(r.Mismatches) > 0 || r.Hang != nil {
+					t.Errorf("%+v: %+v %+v", s, r.Mismatches, r.Hang)
+				}
+			}
+		}
+	}
+	t.Logf("%d jobs, %d ranks at or above a tenth, %d below", jobs, named, small-named)
+	if small*20 > jobs {
+		t.Errorf("%d ranks in %d jobs are late beyond chance, expected few at a level of 1 %%", small, jobs)
+	}
+}
+
+// Late ranks are found where they lose their time, and nobody else.
+func TestLateRanks(t *testing.T) {
+	base := synthetic{seed: 7, ranks: 8, steps: 40, buckets: 3, barrier: true, jitter: 2, perHost: 8, delay: 50, late: []int{5}, frames: true}
+	edit := func(f func(*synthetic)) synthetic { s := base; f(&s); return s }
+	for name, s := range map[string]synthetic{
+		"before the first bucket": base,
+		"between buckets":         edit(func(s *synthetic) { s.at = 2 }),
+		"before the barrier":      edit(func(s *synthetic) { s.at = -1 }),
+		"without frames":          edit(func(s *synthetic) { s.at, s.frames = 1, false }),
+		"two ranks":               edit(func(s *synthetic) { s.late, s.at = []int{1, 6}, 1 }),
+		"half of the ranks":       edit(func(s *synthetic) { s.late, s.at, s.ranks, s.perHost = []int{0, 2}, 1, 4, 4 }),
+		"of two":                  edit(func(s *synthetic) { s.ranks, s.late = 2, []int{1} }),
+		"every fifth step":        edit(func(s *synthetic) { s.every, s.delay, s.steps = 5, 200, 60 }),
+		"a short ring":            edit(func(s *synthetic) { s.ring, s.at = 30, 1 }),
+		"clocks 20 ms apart":      edit(func(s *synthetic) { s.skew, s.perHost, s.at = 20, 1, 1 }),
+		"clocks 5 s apart":        edit(func(s *synthetic) { s.skew, s.perHost, s.at = 5000, 1, 1 }),
+		"hosts not known":         edit(func(s *synthetic) { s.perHost, s.at = 0, 1 }),
+		"a plain loop":            edit(func(s *synthetic) { s.barrier, s.buckets, s.at = false, 2, 1 }),
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := s.job().Analyze(Options{})
+			var ranks []int
+			for _, l := range r.Late {
+				ranks = append(ranks, l.Rank)
+				p := r.Places[l.Place]
+				if math.Abs(float64(l.Delay)/ms-s.delay) > 6 {
+					t.Errorf("own delay %.1f ms, planted %.0f", float64(l.Delay)/ms, s.delay)
+				}
+				if line := p.Line.String(); s.frames && line != map[bool]string{true: "train.py:71", false: "train.py:66"}[s.at < 0] {
+					t.Errorf("from line %s", line)
+				}
+				struck := s.delay / (r.stepMS() + 0)
+				if s.every == 0 && math.Abs(l.Gain*float64(len(r.Late))-struck) > 0.06 {
+					t.Errorf("gain %.3f of %d ranks, the delay is %.3f of a step", l.Gain, len(r.Late), struck)
+				}
+			}
+			slices.Sort(ranks)
+			if !slices.Equal(ranks, s.late) {
+				t.Errorf("late: %v, planted %v", ranks, s.late)
+			}
+		})
+	}
+}
+
+func (r *Result) stepMS() float64 { return float64(r.Step) / ms }
+
+// Where all places but one tell nothing of a clock, a delay and an offset look
+// alike, and no rank is named.
+func TestClockOrDelay(t *testing.T) {
+	s := synthetic{seed: 3, ranks: 4, steps: 40, buckets: 1, jitter: 1, delay: 50, late: []int{2}}
+	if r := s.job().Analyze(Options{}); len(r.Late) > 0 {
+		t.Errorf("%+v", r.Late)
+	}
+	s.perHost = 4
+	if r := s.job().Analyze(Options{}); len(r.Late) != 1 || r.Late[0].Rank != 2 {
+		t.Errorf("on one host: %+v", r.Late)
+	}
+}
+
+// The end of a job that stands still.
+func TestHang(t *testing.T) {
+	s := synthetic{seed: 1, ranks: 4, steps: 6, buckets: 1, jitter: 1, perHost: 4, frames: true}
+	j := s.job()
+	for r := range j.ranks {
+		calls := j.ranks[r].calls
+		if r == 2 {
+			j.ranks[r].calls = calls[:5]
+			continue
+		}
+		calls[5].done = false
+	}
+	h := j.Analyze(Options{}).Hang
+	if h == nil || len(h.Groups) != 1 {
+		t.Fatalf("%+v", h)
+	}
+	b := h.Groups[0]
+	if !slices.Equal(b.Waiting, []int{0, 1, 3}) || b.Seq != 6 || b.Line.String() != "train.py:66" || b.Line.Call != "backward" ||
+		len(b.Missing) != 1 || b.Missing[0].Rank != 2 || b.Missing[0].Seq != 5 || b.Missing[0].Host != "node0" {
+		t.Errorf("%+v", b)
+	}
+}
+
+// A record of one rank that was dumped twice is one rank.
+func TestDumpedTwice(t *testing.T) {
+	s := synthetic{seed: 1, ranks: 3, steps: 20, buckets: 2, jitter: 1, perHost: 4}
+	j := s.job()
+	s.ring = 12
+	again := s.job()
+	for _, r := range again.ranks {
+		j.merge(r)
+	}
+	for _, r := range j.ranks {
+		if len(r.calls) != 40 || r.lost != 0 {
+			t.Errorf("rank %d: %d calls, %d lost", r.id, len(r.calls), r.lost)
+		}
+	}
+}
+
+func TestMismatch(t *testing.T) {
+	s := synthetic{seed: 1, ranks: 3, steps: 6, buckets: 2, jitter: 1, perHost: 4}
+	j := s.job()
+	k := j.kinds[j.ranks[1].calls[7].kind]
+	k.tensors = &trace.CommTensors{InSizes: [][]int64{{7}}}
+	j.kinds = append(j.kinds, k)
+	j.ranks[1].calls[7].kind = int32(len(j.kinds) - 1)
+	m := j.Analyze(Options{}).Mismatches
+	if len(m) != 1 || m[0].Difference != DifferentSizes || m[0].Seq != 8 || !slices.Equal(m[0].Sides[1].Ranks, []int{1}) {
+		t.Errorf("%+v", m)
+	}
+}
+
+func TestTail(t *testing.T) {
+	// 1 − (5/6)³ for at least one six of three dice; and all of ten coins.
+	if got, want := math.Exp(tail(3, 1, 1.0/6)), 91.0/216; math.Abs(got-want) > 1e-12 {
+		t.Errorf("%v, expected %v", got, want)
+	}
+	if got := tail(10, 10, 0.5); math.Abs(got-10*math.Log(0.5)) > 1e-9 {
+		t.Errorf("%v", got)
+	}
+}
+
+func ExampleJob_Analyze() {
+	s := synthetic{seed: 7, ranks: 4, steps: 30, buckets: 2, jitter: 1, perHost: 4, delay: 40, late: []int{3}, at: 1, frames: true}
+	r := s.job().Analyze(Options{})
+	l := r.Late[0]
+	p := r.Places[l.Place]
+	fmt.Printf("rank %d is last to enter %d of %d: %.0f ms of its own before %s (%s)\n", l.Rank, l.Last, l.Points, float64(l.Delay)/ms, p.Line, p.Line.Call)
+	// Output: rank 3 is last to enter 30 of 30: 40 ms of its own before train.py:66 (backward)
+}

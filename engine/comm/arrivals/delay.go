@@ -1,0 +1,155 @@
+package arrivals
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// strikes are what the places say of every rank.
+type strikes struct {
+	*timed
+	sigma []float64 // [place]
+	cells map[cell]*tally
+	of    []int // [place] strikes of all ranks
+	width []float64
+}
+
+type cell struct{ place, rank int }
+
+// tally is how a rank does at a place.
+type tally struct {
+	count, last int
+	strikes     int
+	early       int
+	delay       []int64 // own, of all cohorts
+	excess      int64   // own delay where struck
+	charge      float64 // its share of what the late ranks cost
+	first, end  int64   // first and last strike, on the common clock
+}
+
+// enough cohorts for a place to tell a rank from chance.
+const enough = 3
+
+// beyond is how many robust standard deviations make a strike.
+const beyond = 3
+
+// tallies compares all entries of all places.
+func (t *timed) tallies() *strikes {
+	s := &strikes{timed: t, sigma: make([]float64, len(t.places)), of: make([]int, len(t.places)), width: make([]float64, len(t.places)), cells: map[cell]*tally{}}
+	for i := range t.places {
+		s.tally(i)
+	}
+	return s
+}
+
+// tally fills the cells of one place.
+func (s *strikes) tally(at int) {
+	p := &s.places[at]
+	delays := make([][]int64, len(p.cohorts))
+	one := timed{matching: s.matching, places: s.places[at : at+1], offset: s.offset, release: s.release}
+	one.eachDelay(func(_ *place, k int, e entry, x int64) {
+		delays[k] = append(delays[k], x)
+		c := s.cells[cell{at, int(e.rank)}]
+		if c == nil {
+			c = &tally{}
+			s.cells[cell{at, int(e.rank)}] = c
+		}
+		c.count++
+		c.delay = append(c.delay, x)
+	})
+	s.sigma[at] = s.spread(at)
+	limit := int64(math.Max(beyond*s.sigma[at], 1000))
+	members := 0
+	for k, c := range p.cohorts {
+		members += len(c)
+		last := 0
+		for i, e := range c {
+			if s.at(e) > s.at(c[last]) {
+				last = i
+			}
+			t := s.cells[cell{at, int(e.rank)}]
+			switch x := delays[k][i]; {
+			case x > limit:
+				s.of[at]++
+				if t.strikes++; t.strikes == 1 {
+					t.first = s.at(e)
+				}
+				t.end = s.at(e)
+				t.excess += x
+			case x < -limit:
+				t.early++
+			}
+		}
+		s.cells[cell{at, int(c[last].rank)}].last++
+		s.share(at, c, delays[k])
+	}
+	s.width[at] = float64(members) / float64(max(1, len(p.cohorts)))
+}
+
+// spread is the robust standard deviation of own delay at a place, within the
+// ranks, so that one that is always late does not widen it.
+func (s *strikes) spread(at int) float64 {
+	var within, all []int64
+	for r := range s.ranks {
+		c := s.cells[cell{at, r}]
+		if c == nil {
+			continue
+		}
+		x := slices.Clone(c.delay)
+		mid := median(x)
+		if len(x) < enough {
+			mid = 0
+		}
+		for i := range x {
+			x[i] = abs(x[i] - mid)
+		}
+		within = append(within, median(x))
+		all = append(all, x...)
+	}
+	return 1.4826 * float64(max(median(within), median(all)))
+}
+
+// share divides what the latest costs among the late: each step down from the
+// latest to nobody's delay among those that are above it.
+func (s *strikes) share(at int, c cohort, x []int64) {
+	order := make([]int, len(c))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(x[b], x[a]) })
+	for n := 1; n <= len(order); n++ {
+		if x[order[n-1]] <= 0 {
+			return
+		}
+		below := int64(0)
+		if n < len(order) {
+			below = max(0, x[order[n]])
+		}
+		if n == len(order) {
+			below = x[order[n-1]] // all are late alike: nobody is
+		}
+		part := float64(x[order[n-1]]-below) / float64(n)
+		for _, i := range order[:n] {
+			s.cells[cell{at, int(c[i].rank)}].charge += part
+		}
+	}
+}
+
+// tail is the chance of k or more of n at p each, as a logarithm to base e.
+func tail(n, k int, p float64) float64 {
+	if k <= 0 || p >= 1 {
+		return 0
+	}
+	sum := math.Inf(-1)
+	lgamma := func(x int) float64 { v, _ := math.Lgamma(float64(x)); return v }
+	for i := k; i <= n; i++ {
+		term := lgamma(n+1) - lgamma(i+1) - lgamma(n-i+1) + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p)
+		high, low := max(sum, term), min(sum, term)
+		sum = high + math.Log1p(math.Exp(low-high))
+		if i > k+64 && term < sum-50 {
+			break
+		}
+	}
+	return min(0, sum)
+}

@@ -1,0 +1,330 @@
+package arrivals
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+// Hang is a job that stands still: groups of which some ranks entered a call and
+// others did not, in the order in which they block one another, the first cause
+// first.
+type Hang struct {
+	Groups []Blocked
+	Loop   bool  // the groups wait for one another in a circle
+	Dumped int64 // the latest time in any record, on the common clock
+}
+
+// Blocked is one call that not all members entered.
+type Blocked struct {
+	Group    string
+	Desc     string
+	Op       string
+	Seq      int64
+	Line     Line
+	Waiting  []int // ranks that entered it
+	Since    int64 // when the first of them did, on the common clock
+	Last     int64 // … the last
+	Missing  []Absent
+	Unknown  []int // members without a record, which may be missing or waiting
+	WaitsFor int   // index of the group that its missing ranks wait in; −1: they wait in none
+}
+
+// Absent is a rank that did not enter.
+type Absent struct {
+	Rank  int
+	Host  string
+	Seq   int64 // its last call in the group, −1: none is recorded
+	Op    string
+	Line  Line
+	Enter int64  // on the common clock; 0: not known
+	In    string // group that it waits in instead, "" for none
+}
+
+// hang looks at the end of every group.
+func (t *timed) hang() *Hang {
+	h := &Hang{}
+	for r := range t.ranks {
+		for i := range t.ranks[r].calls {
+			h.Dumped = max(h.Dumped, t.at(entry{int32(r), int32(i)}))
+		}
+	}
+	var of []int32 // groups of h.Groups
+	for g := range t.groups {
+		if b, ok := t.blocked(int32(g)); ok {
+			h.Groups, of = append(h.Groups, b), append(of, int32(g))
+		}
+	}
+	if len(h.Groups) == 0 {
+		return nil
+	}
+	t.chain(h, of)
+	return h
+}
+
+// tail is where a rank is in a group: its last call, and whether it is done.
+type tailEnd struct {
+	rank  int
+	call  int // −1: none
+	seq   int64
+	done  bool
+	known bool
+}
+
+// blocked finds the call at a group's end that some wait in and others have not
+// entered. Ranks whose last call is done and behind by more than one, while a
+// later one of the others is done too, were dumped earlier: they are not
+// missing.
+func (t *timed) blocked(g int32) (b Blocked, ok bool) {
+	if t.byOrder[g] {
+		return b, false
+	}
+	var ends []tailEnd
+	for _, r := range t.members[g] {
+		ends = append(ends, t.end(r, g))
+	}
+	var waiting, missing []tailEnd
+	most := int64(-1)
+	for _, e := range ends {
+		most = max(most, e.seq)
+	}
+	for _, e := range ends {
+		switch {
+		case e.seq == most && !e.done:
+			waiting = append(waiting, e)
+		case e.seq == most: // done: nobody can be missing from it
+			return b, false
+		case e.seq == most-1 || !e.done || e.seq < 0:
+			missing = append(missing, e)
+		default:
+			missing = append(missing, e)
+		}
+	}
+	if len(waiting) == 0 || len(missing) == 0 || most < 0 {
+		return b, false
+	}
+	b = Blocked{Group: t.groups[g].name, Desc: t.groups[g].desc, Seq: most, Unknown: t.absent[g], WaitsFor: -1}
+	for _, e := range waiting {
+		b.Waiting = append(b.Waiting, t.ranks[e.rank].id)
+		if e.call < 0 {
+			continue
+		}
+		x := entry{int32(e.rank), int32(e.call)}
+		if k := t.kindOf(x); b.Op == "" {
+			b.Op, b.Line = k.name, t.lineAt(k)
+		}
+		if at := t.at(x); b.Since == 0 || at < b.Since {
+			b.Since = at
+		}
+		b.Last = max(b.Last, t.at(x))
+	}
+	for _, e := range missing {
+		a := Absent{Rank: t.ranks[e.rank].id, Host: cmp.Or(t.ranks[e.rank].host, t.Hosts[t.ranks[e.rank].id]), Seq: e.seq}
+		if e.call >= 0 {
+			x := entry{int32(e.rank), int32(e.call)}
+			k := t.kindOf(x)
+			a.Op, a.Line, a.Enter = k.name, t.lineAt(k), t.at(x)
+		}
+		b.Missing = append(b.Missing, a)
+	}
+	return b, true
+}
+
+func (t *timed) lineAt(k *kind) Line {
+	if k.stack < 0 {
+		return Line{}
+	}
+	return lineOf(t.stacks[k.stack])
+}
+
+// end is the last collective of a rank in a group. The status counts calls that
+// the ring may have dropped.
+func (t *timed) end(r int, g int32) tailEnd {
+	e := tailEnd{rank: r, call: -1, seq: -1}
+	calls := t.ranks[r].calls
+	for i := len(calls) - 1; i >= 0; i-- {
+		if c := &calls[i]; c.group == g && !t.isMessage(c) {
+			e.call, e.seq, e.done = i, c.seq, c.done
+			break
+		}
+	}
+	s, ok := t.ranks[r].status[int(g)]
+	if ok && s.completed >= 0 && e.seq >= 0 && s.completed >= e.seq {
+		e.done = true
+	}
+	if ok && e.call < 0 && s.enqueued > 0 {
+		e.seq, e.done = s.enqueued, s.completed >= s.enqueued
+	}
+	return e
+}
+
+// chain orders the groups: a group whose missing ranks wait in another is
+// behind it.
+func (t *timed) chain(h *Hang, of []int32) {
+	waits := map[int]int{} // rank → group that it waits in
+	for i := range h.Groups {
+		for _, r := range h.Groups[i].Waiting {
+			waits[r] = i
+		}
+	}
+	for i := range h.Groups {
+		b := &h.Groups[i]
+		for k := range b.Missing {
+			if w, ok := waits[b.Missing[k].Rank]; ok && w != i {
+				b.Missing[k].In = h.Groups[w].Group
+				b.WaitsFor = w
+			}
+		}
+	}
+	depth := make([]int, len(h.Groups))
+	for i := range h.Groups {
+		for at := i; h.Groups[at].WaitsFor >= 0; at = h.Groups[at].WaitsFor {
+			if depth[i]++; depth[i] > len(h.Groups) {
+				h.Loop = true
+				break
+			}
+		}
+	}
+	order := make([]int, len(h.Groups))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(depth[a], depth[b]), cmp.Compare(h.Groups[a].Since, h.Groups[b].Since))
+	})
+	place := make([]int, len(order))
+	sorted := make([]Blocked, len(order))
+	for i, o := range order {
+		place[o], sorted[i] = i, h.Groups[o]
+	}
+	for i := range sorted {
+		if w := sorted[i].WaitsFor; w >= 0 {
+			sorted[i].WaitsFor = place[w]
+		}
+	}
+	h.Groups = sorted
+}
+
+// Difference is what members of a point disagree on.
+type Difference uint8
+
+const (
+	DifferentOperation Difference = iota
+	DifferentSizes
+	DifferentTypes
+)
+
+func (d Difference) String() string { return [...]string{"operation", "sizes", "types"}[d] }
+
+// Mismatch is a call that members entered differently.
+type Mismatch struct {
+	Difference Difference
+	Group      string
+	Desc       string
+	Seq        int64
+	Sides      []Side // the largest first
+}
+
+// Side is ranks that agree.
+type Side struct {
+	Ranks []int
+	Op    string
+	Sizes string
+	Types string
+	Line  Line
+}
+
+// mismatches compares the members of each point; of a group, the first that
+// disagrees, as all after it may be shifted by it.
+func (m *matching) mismatches() []Mismatch {
+	first := map[int32]int{}
+	for i := range m.points {
+		p := &m.points[i]
+		if len(p.entries) < 2 || m.message(p) || m.byOrder[p.group] {
+			continue
+		}
+		if _, ok := m.differ(p); !ok {
+			continue
+		}
+		if at, ok := first[p.group]; !ok || m.enter(p.entries[0]) < m.enter(m.points[at].entries[0]) {
+			first[p.group] = i
+		}
+	}
+	var out []Mismatch
+	for _, i := range first {
+		p := &m.points[i]
+		d, _ := m.differ(p)
+		out = append(out, Mismatch{Difference: d, Group: m.groups[p.group].name, Desc: m.groups[p.group].desc, Seq: p.seq, Sides: m.sides(p)})
+	}
+	slices.SortFunc(out, func(a, b Mismatch) int { return cmp.Or(strings.Compare(a.Group, b.Group), cmp.Compare(a.Seq, b.Seq)) })
+	return out
+}
+
+// differ is the first way in which members of a point disagree. Sizes of a
+// scatter's inputs and a gather's outputs differ by design, and so do those of
+// an all-to-all and of collectives of several lengths.
+func (m *matching) differ(p *point) (Difference, bool) {
+	a := m.kindOf(p.entries[0])
+	for _, e := range p.entries[1:] {
+		if m.call(e).kind == m.call(p.entries[0]).kind {
+			continue
+		}
+		b := m.kindOf(e)
+		switch {
+		case a.name != b.name:
+			return DifferentOperation, true
+		case a.tensors == nil || b.tensors == nil || a.tensors == b.tensors || uneven(a):
+		case a.op != nccl.Scatter && !sameSizes(a.tensors.InSizes, b.tensors.InSizes), a.op != nccl.Gather && !sameSizes(a.tensors.OutSizes, b.tensors.OutSizes):
+			return DifferentSizes, true
+		case a.op != nccl.Scatter && a.op != nccl.Gather && a.op != nccl.Broadcast &&
+			(!slices.Equal(a.tensors.InTypes, b.tensors.InTypes) || !slices.Equal(a.tensors.OutTypes, b.tensors.OutTypes)):
+			return DifferentTypes, true
+		}
+	}
+	return 0, false
+}
+
+func uneven(k *kind) bool {
+	return k.op == nccl.AlltoAll || strings.HasSuffix(k.name, "_v") || strings.Contains(k.name, "all_to_all") || strings.Contains(k.name, "alltoall")
+}
+
+func sameSizes(a, b [][]int64) bool {
+	return slices.EqualFunc(a, b, func(x, y []int64) bool { return slices.Equal(x, y) })
+}
+
+// sides divides the members of a point by what they entered.
+func (m *matching) sides(p *point) []Side {
+	by := map[string]int{}
+	var out []Side
+	for _, e := range p.entries {
+		k := m.kindOf(e)
+		s := Side{Op: k.name}
+		if k.tensors != nil {
+			s.Sizes, s.Types = fmt.Sprint(k.tensors.InSizes), strings.Join(k.tensors.InTypes, ", ")
+		}
+		if k.stack >= 0 {
+			s.Line = lineOf(m.stacks[k.stack])
+		}
+		key := k.name + shapeOf(k)
+		i, ok := by[key]
+		if !ok {
+			i = len(out)
+			by[key] = i
+			out = append(out, s)
+		}
+		out[i].Ranks = append(out[i].Ranks, m.ranks[e.rank].id)
+	}
+	slices.SortStableFunc(out, func(a, b Side) int { return cmp.Compare(len(b.Ranks), len(a.Ranks)) })
+	return out
+}
+
+// shapeOf is sizes and types as text, to compare.
+func shapeOf(k *kind) string {
+	if k.tensors == nil {
+		return ""
+	}
+	return fmt.Sprint(*k.tensors)
+}

@@ -1,0 +1,254 @@
+package arrivals
+
+import (
+	"cmp"
+	"fmt"
+	"hash/maphash"
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+// Job is what all processes of a job recorded. The zero Job is empty.
+type Job struct {
+	// Hosts are the hosts of ranks, where the records do not tell them.
+	Hosts map[int]string
+
+	ranks  []rank
+	byRank map[int]int
+	groups []group
+	named  map[string]int // groups by name, description and members
+	kinds  []kind
+	known  map[string]int32 // kinds by content
+	stacks [][]trace.Frame
+	stacky map[string]int32
+	seed   maphash.Seed
+}
+
+// rank is one process.
+type rank struct {
+	id     int
+	host   string
+	calls  []call
+	lost   int64
+	status map[int]status // by group
+}
+
+// status is how far a process says that it got in a group.
+type status struct{ enqueued, started, completed int64 }
+
+// call is one entry of a rank, small, for there are many.
+type call struct {
+	enter int64
+	seq   int64
+	group int32
+	kind  int32
+	peer  int32 // rank in the group, −1
+	part  int32 // among calls of one sequence number, as in coalesced groups
+	done  bool
+}
+
+// kind is what calls of one line of code have alike.
+type kind struct {
+	name    string
+	op      nccl.Op
+	tensors *trace.CommTensors
+	stack   int32
+	size    int // of the group
+}
+
+// group is a process group over all its members.
+type group struct {
+	name, desc string
+	members    []int // global ranks, known from its configuration; nil: those that have entries
+}
+
+// Add takes the calls of processes whose rank is known. A second record of one
+// rank is merged with the first: of calls in both one stays, and of a process
+// that was started again the later.
+func (j *Job) Add(c *trace.Comm) error {
+	if j.byRank == nil {
+		j.byRank, j.named, j.known, j.stacky = map[int]int{}, map[string]int{}, map[string]int32{}, map[string]int32{}
+	}
+	for p := range c.Processes {
+		if c.Processes[p].Rank < 0 {
+			return fmt.Errorf("no rank is known of %s (%w)", c.Sources[c.Processes[p].Source].Name, trace.ErrMissing)
+		}
+	}
+	a := adding{Job: j, c: c, stacks: make([]int32, len(c.Stacks)), kinds: map[kindKey]int32{}}
+	for i, frames := range c.Stacks {
+		a.stacks[i] = j.stack(frames)
+	}
+	for p := range c.Processes {
+		j.merge(a.process(p))
+	}
+	return nil
+}
+
+// Empty reports whether nothing was added.
+func (j *Job) Empty() bool { return len(j.ranks) == 0 }
+
+// adding is one record on its way into a job.
+type adding struct {
+	*Job
+	c      *trace.Comm
+	stacks []int32
+	kinds  map[kindKey]int32
+}
+
+// kindKey tells kinds of one record apart without looking into them.
+type kindKey struct {
+	name    string
+	tensors *trace.CommTensors
+	stack   int32
+	size    int
+	op      nccl.Op
+}
+
+func (a *adding) process(p int) rank {
+	from := &a.c.Processes[p]
+	r := rank{id: from.Rank, host: from.Host, lost: from.Lost, status: map[int]status{}}
+	groups := make([]int32, len(a.c.Groups))
+	for i := range a.c.Groups {
+		groups[i] = -1
+		if g := &a.c.Groups[i]; g.Process == p {
+			groups[i] = a.group(g)
+			r.status[int(groups[i])] = status{g.Enqueued, g.Started, g.Completed}
+		}
+	}
+	for i := range a.c.Calls {
+		c := &a.c.Calls[i]
+		if c.Process != p || !c.HasEnter || c.Group < 0 {
+			continue
+		}
+		r.calls = append(r.calls, call{enter: c.Enter, seq: c.Seq, group: groups[c.Group], kind: a.kind(c), peer: int32(c.Peer),
+			done: c.Retired || c.State == trace.CommCompleted})
+	}
+	number(r.calls)
+	return r
+}
+
+// number counts calls of one sequence number, and gives numbers to calls that
+// have none, by their order.
+func number(calls []call) {
+	last := map[int32]call{}
+	for i := range calls {
+		c := &calls[i]
+		before, ok := last[c.group]
+		if c.seq < 0 {
+			c.seq = 1
+			if ok {
+				c.seq = before.seq + 1
+			}
+		} else if ok && before.seq == c.seq {
+			c.part = before.part + 1
+		}
+		last[c.group] = *c
+	}
+}
+
+func (a *adding) kind(c *trace.CommCall) int32 {
+	k := kindKey{name: c.Name, tensors: c.Tensors, stack: -1, size: a.c.Groups[c.Group].Size, op: c.Op}
+	if k.name == "" {
+		k.name = c.Op.String()
+	}
+	if word, _, ok := strings.Cut(k.name, " "); ok { // "send 1->2"
+		k.name = word
+	}
+	if c.Stack >= 0 {
+		k.stack = a.stacks[c.Stack]
+	}
+	if i, ok := a.kinds[k]; ok {
+		return i
+	}
+	content := fmt.Sprint(k.name, k.op, k.stack, k.size)
+	if k.tensors != nil {
+		content += fmt.Sprint(*k.tensors)
+	}
+	i, ok := a.known[content]
+	if !ok {
+		i = int32(len(a.Job.kinds))
+		a.Job.kinds = append(a.Job.kinds, kind{name: k.name, op: k.op, tensors: k.tensors, stack: k.stack, size: k.size})
+		a.known[content] = i
+	}
+	a.kinds[k] = i
+	return i
+}
+
+// stack is the number of a stack in the job.
+func (j *Job) stack(frames []trace.Frame) int32 {
+	content := fmt.Sprint(frames)
+	i, ok := j.stacky[content]
+	if !ok {
+		i = int32(len(j.stacks))
+		j.stacks = append(j.stacks, frames)
+		j.stacky[content] = i
+	}
+	return i
+}
+
+// group is the number of a group in the job. Names are not unique: those of
+// different members are different groups.
+func (j *Job) group(g *trace.CommGroup) int32 {
+	key := fmt.Sprint(g.Name, "\x00", g.Desc, "\x00", g.ID, g.Members)
+	i, ok := j.named[key]
+	if !ok {
+		i = len(j.groups)
+		j.groups = append(j.groups, group{name: g.Name, desc: g.Desc, members: g.Members})
+		j.named[key] = i
+	}
+	return int32(i)
+}
+
+// merge adds a process, or what is new of one that is there.
+func (j *Job) merge(r rank) {
+	i, ok := j.byRank[r.id]
+	if !ok {
+		j.byRank[r.id] = len(j.ranks)
+		j.ranks = append(j.ranks, r)
+		return
+	}
+	old := &j.ranks[i]
+	if newest(&r) < newest(old) {
+		r, *old = *old, r
+	}
+	// old is the earlier record now, and r the later.
+	have := make(map[call]bool, len(r.calls))
+	for _, c := range r.calls {
+		have[identity(c)] = true
+	}
+	again := false // started again: numbers of the later record begin anew
+	for _, c := range old.calls {
+		again = again || len(r.calls) > 0 && c.enter < r.calls[0].enter && r.lost == 0 && !have[identity(c)]
+	}
+	if !again {
+		var before []call
+		for _, c := range old.calls {
+			if !have[identity(c)] {
+				before = append(before, c)
+			}
+		}
+		r.calls = append(before, r.calls...)
+		slices.SortStableFunc(r.calls, func(a, b call) int { return cmp.Compare(a.enter, b.enter) })
+		r.lost = min(r.lost, old.lost)
+	}
+	if r.host == "" {
+		r.host = old.host
+	}
+	*old = r
+}
+
+// identity is a call without what changes between two dumps of it.
+func identity(c call) call {
+	c.done, c.part = false, 0
+	return c
+}
+
+func newest(r *rank) int64 {
+	if len(r.calls) == 0 {
+		return 0
+	}
+	return r.calls[len(r.calls)-1].enter
+}

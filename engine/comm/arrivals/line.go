@@ -1,0 +1,104 @@
+package arrivals
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Line is the line of the user's code from which a call was entered.
+type Line struct {
+	File     string // as recorded; "" where there are no frames
+	Line     int
+	Function string // that the line stands in
+	Call     string // what it calls, of a library: "backward", "barrier"
+	Phase    Phase
+}
+
+// Phase is the part of a training step that a stack is in, as far as names of
+// functions tell.
+type Phase uint8
+
+const (
+	PhaseUnknown Phase = iota
+	PhaseData
+	PhaseForward
+	PhaseBackward
+	PhaseOptimizer
+)
+
+func (p Phase) String() string {
+	return [...]string{"unknown", "data", "forward", "backward", "optimizer"}[p]
+}
+
+// String is the line as people write it: "train.py:66".
+func (l Line) String() string {
+	if l.File == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d", path.Base(l.File), l.Line)
+}
+
+// lineOf finds in a stack, innermost frame first, the first frame outside of
+// PyTorch, the packages installed beside it, and the standard library.
+func lineOf(stack []trace.Frame) Line {
+	packages := ""
+	for _, f := range stack {
+		if before, _, ok := strings.Cut(f.File, "/torch/"); ok && before != "" {
+			packages = before + "/"
+			break
+		}
+	}
+	l := Line{Phase: phaseOf(stack)}
+	for i, f := range stack {
+		if library(f.File, packages) {
+			continue
+		}
+		l.File, l.Line, l.Function = f.File, f.Line, f.Function
+		for j := i - 1; j >= 0 && l.Call == ""; j-- {
+			if !wrapping[stack[j].Function] {
+				l.Call = strings.TrimLeft(stack[j].Function, "_")
+			}
+		}
+		return l
+	}
+	return l
+}
+
+// library reports whether a file is no user's.
+func library(file, packages string) bool {
+	if packages != "" && strings.HasPrefix(file, packages) {
+		return true
+	}
+	for _, part := range []string{"site-packages/", "dist-packages/", "/torch/", "lib/python3", "<frozen", "<string>"} {
+		if strings.Contains(file, part) {
+			return true
+		}
+	}
+	return file == "" || file == "??"
+}
+
+// wrapping are functions that only call another.
+var wrapping = map[string]bool{"wrapper": true, "_wrapped_call_impl": true, "_call_impl": true, "decorate_context": true, "inner": true,
+	"_fn": true, "__call__": true, "<genexpr>": true, "<listcomp>": true, "<lambda>": true}
+
+// phaseOf goes by the names of functions, the innermost that says something.
+func phaseOf(stack []trace.Frame) Phase {
+	for _, f := range stack {
+		name := strings.ToLower(f.Function)
+		switch {
+		case strings.Contains(name, "backward"):
+			return PhaseBackward
+		case strings.Contains(name, "forward"), name == "_call_impl" && strings.Contains(f.File, "nn/modules"):
+			return PhaseForward
+		case name == "__next__", name == "__iter__", strings.Contains(name, "num_items_in_batch"), strings.Contains(name, "get_batch"),
+			strings.Contains(name, "fetch"), strings.Contains(name, "dataloader"), strings.Contains(name, "next_batch"):
+			return PhaseData
+		case name == "step" && strings.Contains(f.File, "optim"), strings.Contains(name, "clip_grad"), strings.Contains(name, "optimizer_step"):
+			return PhaseOptimizer
+		}
+	}
+	return PhaseUnknown
+}

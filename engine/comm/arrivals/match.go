@@ -1,0 +1,254 @@
+package arrivals
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+// point is a synchronisation point: one call of a group, with the entries of
+// its members. A send and its receive are one too.
+type point struct {
+	group   int32
+	seq     int64
+	part    int32
+	age     int32 // of its group's numbering, 0: the last, as a group may be made anew
+	entries []entry
+	whole   bool // all members that are known have entered
+}
+
+// entry is one member's.
+type entry struct{ rank, call int32 }
+
+// matching is a job whose calls are put together.
+type matching struct {
+	*Job
+	points  []point
+	of      [][]int32 // [rank][call] → point
+	members [][]int   // [group] ranks, as indices of Job.ranks, that have entries or should
+	absent  [][]int   // [group] global ranks of members without a record
+	byOrder []bool    // [group] numbers differ between the ranks, so calls are matched by order
+	silent  []bool    // [group] numbers have gaps: sends and receives are counted and not recorded
+}
+
+type pointKey struct {
+	group     int32
+	seq       int64
+	part, age int32
+	from, to  int32 // of a message, else −1
+}
+
+// match puts the calls of all ranks together.
+func (j *Job) match() *matching {
+	slices.SortFunc(j.ranks, func(a, b rank) int { return cmp.Compare(a.id, b.id) })
+	for i := range j.ranks {
+		j.byRank[j.ranks[i].id] = i
+	}
+	m := &matching{Job: j, of: make([][]int32, len(j.ranks)), byOrder: make([]bool, len(j.groups)), silent: make([]bool, len(j.groups))}
+	m.join()
+	keys := make([][]pointKey, len(j.ranks))
+	for r := range j.ranks {
+		keys[r] = m.keysOf(r)
+	}
+	m.fallBack(keys)
+	found := map[pointKey]int32{}
+	for r := range keys {
+		m.of[r] = make([]int32, len(keys[r]))
+		for i, k := range keys[r] {
+			at, ok := found[k]
+			if !ok {
+				at = int32(len(m.points))
+				found[k] = at
+				m.points = append(m.points, point{group: k.group, seq: k.seq, part: k.part, age: k.age})
+			}
+			m.of[r][i] = at
+			m.points[at].entries = append(m.points[at].entries, entry{int32(r), int32(i)})
+		}
+	}
+	for i := range m.points {
+		p := &m.points[i]
+		want := len(m.members[p.group])
+		if m.message(p) {
+			want = 2
+		}
+		p.whole = len(p.entries) == want && len(m.absent[p.group]) == 0
+	}
+	return m
+}
+
+// join gives groups whose members are not known those that have entries, and
+// lists the members without a record.
+func (m *matching) join() {
+	m.members, m.absent = make([][]int, len(m.groups)), make([][]int, len(m.groups))
+	for r := range m.ranks {
+		seen := map[int32]bool{}
+		for _, c := range m.ranks[r].calls {
+			if !seen[c.group] {
+				seen[c.group] = true
+				m.members[c.group] = append(m.members[c.group], r)
+			}
+		}
+		for g := range m.ranks[r].status {
+			if !seen[int32(g)] && slices.Contains(m.groups[g].members, m.ranks[r].id) {
+				m.members[g] = append(m.members[g], r)
+			}
+		}
+	}
+	for g := range m.groups {
+		slices.Sort(m.members[g])
+		for _, id := range m.groups[g].members {
+			if r, ok := m.byRank[id]; !ok {
+				m.absent[g] = append(m.absent[g], id)
+			} else if !slices.Contains(m.members[g], r) {
+				m.members[g] = append(m.members[g], r)
+			}
+		}
+	}
+}
+
+// keysOf are the keys of a rank's calls by their numbers. Numbers that begin
+// anew are another age of the group, counted from the last.
+func (m *matching) keysOf(r int) []pointKey {
+	calls := m.ranks[r].calls
+	keys := make([]pointKey, len(calls))
+	type numbering struct {
+		seq  int64
+		age  int32
+		pair map[[2]int32]int64
+	}
+	at := map[int32]*numbering{}
+	for i, c := range calls {
+		n := at[c.group]
+		if n == nil {
+			n = &numbering{pair: map[[2]int32]int64{}}
+			at[c.group] = n
+		}
+		k := pointKey{group: c.group, seq: c.seq, part: c.part, age: n.age, from: -1, to: -1}
+		if op := m.kinds[c.kind].op; op == nccl.Send || op == nccl.Recv {
+			k.from, k.to = m.ends(r, c)
+			k.seq, k.part = n.pair[[2]int32{k.from, k.to}], 0
+			n.pair[[2]int32{k.from, k.to}]++
+		} else {
+			if c.seq < n.seq {
+				n.age++
+				k.age = n.age
+			}
+			m.silent[c.group] = m.silent[c.group] || n.seq > 0 && c.seq > n.seq+1
+			n.seq = c.seq
+		}
+		keys[i] = k
+	}
+	for i := range keys { // from the last
+		n := at[keys[i].group]
+		keys[i].age = n.age - keys[i].age
+		if keys[i].from >= 0 && m.ranks[r].lost > 0 { // messages of a ring are counted from its end
+			keys[i].seq -= n.pair[[2]int32{keys[i].from, keys[i].to}]
+		}
+	}
+	return keys
+}
+
+// ends are sender and receiver of a message, as indices of ranks.
+func (m *matching) ends(r int, c call) (from, to int32) {
+	other := int32(-2)
+	members := m.groups[c.group].members
+	switch {
+	case c.peer < 0:
+	case members != nil && int(c.peer) < len(members):
+		if i, ok := m.byRank[members[c.peer]]; ok {
+			other = int32(i)
+		}
+	case members == nil && int(c.peer) < len(m.members[c.group]):
+		other = int32(m.members[c.group][c.peer])
+	}
+	if m.kinds[c.kind].op == nccl.Send {
+		return int32(r), other
+	}
+	return other, int32(r)
+}
+
+func (m *matching) message(p *point) bool {
+	if len(p.entries) == 0 {
+		return false
+	}
+	op := m.kindOf(p.entries[0]).op
+	return op == nccl.Send || op == nccl.Recv
+}
+
+func (m *matching) call(e entry) *call   { return &m.ranks[e.rank].calls[e.call] }
+func (m *matching) kindOf(e entry) *kind { return &m.kinds[m.call(e).kind] }
+func (m *matching) enter(e entry) int64  { return m.call(e).enter }
+func (m *matching) isMessage(c *call) bool {
+	op := m.kinds[c.kind].op
+	return op == nccl.Send || op == nccl.Recv
+}
+
+// fallBack matches the calls of a group by their order where their numbers do
+// not say which belong together: most numbers that two ranks share stand for
+// different operations or sizes, or hardly any are shared.
+func (m *matching) fallBack(keys [][]pointKey) {
+	for g := range m.groups {
+		if len(m.members[g]) > 1 && m.disagree(int32(g), keys) {
+			m.byOrder[g] = true
+			m.renumber(int32(g), keys)
+		}
+	}
+}
+
+// disagree compares every member with the first.
+func (m *matching) disagree(g int32, keys [][]pointKey) bool {
+	first := map[pointKey]int32{}
+	one := m.members[g][0]
+	for i, k := range keys[one] {
+		if k.group == g && k.from < 0 {
+			first[k] = m.ranks[one].calls[i].kind
+		}
+	}
+	shared, alike, all := 0, 0, 0
+	for _, r := range m.members[g][1:] {
+		for i, k := range keys[r] {
+			if k.group != g || k.from >= 0 {
+				continue
+			}
+			all++
+			if other, ok := first[k]; ok {
+				shared++
+				if m.sameShape(other, m.ranks[r].calls[i].kind) {
+					alike++
+				}
+			}
+		}
+	}
+	return all > 4 && m.silent[g] && (alike*2 < shared || shared*2 < all)
+}
+
+func (m *matching) sameShape(a, b int32) bool {
+	return a == b || m.kinds[a].name == m.kinds[b].name && (m.kinds[a].tensors == m.kinds[b].tensors || shapeOf(&m.kinds[a]) == shapeOf(&m.kinds[b]))
+}
+
+// renumber counts a group's collectives from the first, or of rings from the
+// last.
+func (m *matching) renumber(g int32, keys [][]pointKey) {
+	fromEnd := false
+	for _, r := range m.members[g] {
+		fromEnd = fromEnd || m.ranks[r].lost > 0
+	}
+	for _, r := range m.members[g] {
+		n := int64(0)
+		for i := range keys[r] {
+			if k := &keys[r][i]; k.group == g && k.from < 0 {
+				n++
+				k.seq, k.part, k.age = n, 0, 0
+			}
+		}
+		if !fromEnd {
+			continue
+		}
+		for i := range keys[r] {
+			if k := &keys[r][i]; k.group == g && k.from < 0 {
+				k.seq -= n
+			}
+		}
+	}
+}

@@ -1,0 +1,219 @@
+package arrivals
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+// place is where in the program a call stands: its kind, the kind of the call
+// before it, and, where a loop makes several calls of one kind in a row, which
+// of them it is.
+type place struct {
+	kind, before int32
+	phase        int32
+	cohorts      []cohort
+	lag          int8 // the call before it that is waited for, counted back from it; 0: none
+}
+
+// cohort is entries that compare: the members of one synchronisation point, or
+// the ranks that made the same step of a chain of messages.
+type cohort []entry
+
+// maxPeriod is how many calls a step may have for its loop to be found.
+const maxPeriod = 64
+
+// places sorts the entries that have a call before them by place.
+func (m *matching) places() []place {
+	type key struct{ kind, before, phase int32 }
+	found := map[key]int{}
+	var out []place
+	put := func(k key, c cohort) {
+		i, ok := found[k]
+		if !ok {
+			i = len(out)
+			found[k] = i
+			out = append(out, place{kind: k.kind, before: k.before, phase: k.phase})
+		}
+		out[i].cohorts = append(out[i].cohorts, c)
+	}
+	phase := m.phases()
+	messages := map[key]map[int32]cohort{}
+	for i := range m.points {
+		p := &m.points[i]
+		if len(p.entries) < 2 && !m.message(p) {
+			continue
+		}
+		if m.message(p) {
+			m.chained(p, func(kind, before, nth int32, e entry) {
+				k := key{kind, before, 0}
+				if messages[k] == nil {
+					messages[k] = map[int32]cohort{}
+				}
+				messages[k][nth] = append(messages[k][nth], e)
+			})
+			continue
+		}
+		whole := len(p.entries) >= len(m.members[p.group])
+		var c cohort
+		for _, e := range p.entries {
+			if e.call > 0 {
+				c = append(c, e)
+			}
+		}
+		if whole && len(c) == len(p.entries) {
+			e := c[0]
+			before := m.ranks[e.rank].calls[e.call-1].kind
+			put(key{m.call(e).kind, before, phase[i]}, c)
+		}
+	}
+	for k, by := range messages {
+		for _, c := range by {
+			if len(c) > 1 {
+				put(k, c)
+			}
+		}
+	}
+	for i := range out {
+		slices.SortFunc(out[i].cohorts, func(a, b cohort) int { return cmp.Compare(m.enter(a[0]), m.enter(b[0])) })
+	}
+	slices.SortFunc(out, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.before, b.before), cmp.Compare(a.phase, b.phase))
+	})
+	return out
+}
+
+// chained hands out the entries of a message with their place, and which of its
+// rank's messages at this place each is.
+func (m *matching) chained(p *point, put func(kind, before, nth int32, e entry)) {
+	for _, e := range p.entries {
+		if e.call > 0 {
+			put(m.call(e).kind, m.ranks[e.rank].calls[e.call-1].kind, int32(p.seq), e)
+		}
+	}
+}
+
+// phases numbers, for groups whose calls repeat with a period that their kinds
+// alone do not show, the points within the period.
+func (m *matching) phases() []int32 {
+	out := make([]int32, len(m.points))
+	by := make([][]int32, len(m.groups))
+	for i := range m.points {
+		if p := &m.points[i]; !m.message(p) && len(p.entries) == len(m.members[p.group]) && p.age == 0 {
+			by[p.group] = append(by[p.group], int32(i))
+		}
+	}
+	for _, points := range by {
+		slices.SortFunc(points, func(a, b int32) int {
+			x, y := &m.points[a], &m.points[b]
+			return cmp.Or(cmp.Compare(x.seq, y.seq), cmp.Compare(x.part, y.part))
+		})
+		if period := m.period(points); period > 1 {
+			for i, p := range points {
+				out[p] = int32(i % period)
+			}
+		}
+	}
+	return out
+}
+
+// period is after how many points a group's calls repeat, by their kinds and the
+// time before each; 0 where kinds alone say as much. What a job does once at its
+// beginning does not count.
+func (m *matching) period(points []int32) int {
+	gaps, kinds := m.gaps(points)
+	n := len(gaps)
+	if n < 12 {
+		return 0
+	}
+	alone := spreadBy(gaps, kinds)
+	phase := make([]int64, n)
+	score := make([]float64, min(maxPeriod, n/4)+1)
+	least := float64(alone) / 2
+	for p := 2; p < len(score); p++ {
+		score[p] = math.Inf(1)
+		wrong := 0
+		for i := range phase {
+			phase[i] = int64(i % p)
+			if i >= p && kinds[i] != kinds[i-p] {
+				wrong++
+			}
+		}
+		if wrong*20 <= n {
+			score[p] = float64(spreadBy(gaps, phase)) * float64(n) / float64(n-p) // a median fits what it is taken of
+			least = min(least, score[p])
+		}
+	}
+	for p := 2; p < len(score); p++ {
+		if score[p] <= least*1.25 && score[p] < float64(alone)/2 {
+			return p
+		}
+	}
+	return 0
+}
+
+// gaps are the median time before each point, and a number for its kind and
+// that of the call before, from the first point that is not of the beginning.
+func (m *matching) gaps(points []int32) (gaps, kinds []int64) {
+	count := map[int64]int{}
+	var times []int64
+	for _, p := range points {
+		times = times[:0]
+		for _, e := range m.points[p].entries {
+			if e.call > 0 {
+				times = append(times, m.enter(e)-m.ranks[e.rank].calls[e.call-1].enter)
+			}
+		}
+		e, before := m.points[p].entries[0], int32(-1)
+		if e.call > 0 {
+			before = m.ranks[e.rank].calls[e.call-1].kind
+		}
+		gaps, kinds = append(gaps, median(times)), append(kinds, int64(m.call(e).kind)<<32|int64(uint32(before)))
+		count[kinds[len(kinds)-1]]++
+	}
+	from := 0
+	for from < len(kinds) && count[kinds[from]] < max(3, len(kinds)/20) {
+		from++
+	}
+	return gaps[from:], kinds[from:]
+}
+
+// spreadBy is the sum of distances from the medians of classes.
+func spreadBy(x, class []int64) int64 {
+	by := map[int64][]int64{}
+	for i, v := range x {
+		by[class[i]] = append(by[class[i]], v)
+	}
+	sum := int64(0)
+	for _, v := range by {
+		mid := median(v)
+		for _, w := range v {
+			sum += abs(w - mid)
+		}
+	}
+	return sum
+}
+
+// median of x, the lower one of two; 0 of none. It reorders x.
+func median(x []int64) int64 { return quantile(x, 1, 2) }
+
+// quantile is the value below which a/b of x lie. It reorders x.
+func quantile(x []int64, a, b int) int64 {
+	if len(x) == 0 {
+		return 0
+	}
+	slices.Sort(x)
+	return x[(len(x)-1)*a/b]
+}
+
+func abs(x int64) int64 {
+	if x < 0 {
+		return -x
+	}
+	return x
+}
+
+// isSend reports whether an entry gives and does not wait for others by nature.
+func (m *matching) isSend(e entry) bool { return m.kindOf(e).op == nccl.Send }

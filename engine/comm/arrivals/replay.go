@@ -1,0 +1,61 @@
+package arrivals
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// replay runs all calls again, with the work of some entries less by so much:
+// what each call waits for stays, and so does all other work. It returns by how
+// much the last point ends earlier.
+func (t *timed) replay(less map[entry]int64) int64 {
+	lag := make([][]int8, len(t.ranks))
+	var order []entry
+	at := make([][]int64, len(t.ranks)) // of the replay
+	for r := range t.ranks {
+		lag[r] = make([]int8, len(t.ranks[r].calls))
+		at[r] = make([]int64, len(t.ranks[r].calls))
+		for i := range t.ranks[r].calls {
+			order = append(order, entry{int32(r), int32(i)})
+		}
+	}
+	for i := range t.places {
+		for _, c := range t.places[i].cohorts {
+			for _, e := range c {
+				lag[e.rank][e.call] = t.places[i].lag
+			}
+		}
+	}
+	slices.SortFunc(order, func(a, b entry) int {
+		return cmp.Or(cmp.Compare(t.at(a), t.at(b)), cmp.Compare(a.rank, b.rank), cmp.Compare(a.call, b.call))
+	})
+	release := make([]int64, len(t.points))
+	for i := range release {
+		release[i] = math.MinInt64
+	}
+	before, after := int64(math.MinInt64), int64(math.MinInt64)
+	for _, e := range order {
+		now := t.at(e)
+		if e.call > 0 {
+			l := lag[e.rank][e.call]
+			from := at[e.rank][e.call-1]
+			if l > 0 && int32(l) <= e.call {
+				waited := entry{e.rank, e.call - int32(l)}
+				p := t.of[waited.rank][waited.call]
+				if t.message(&t.points[p]) && t.isSend(waited) {
+					p = -1
+				}
+				if p >= 0 {
+					from = max(from, release[p])
+				}
+			}
+			now = from + t.work(e, l) - less[e]
+		}
+		at[e.rank][e.call] = now
+		p := t.of[e.rank][e.call]
+		release[p] = max(release[p], now)
+		before, after = max(before, t.at(e)), max(after, now)
+	}
+	return before - after
+}

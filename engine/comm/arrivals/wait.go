@@ -1,0 +1,165 @@
+package arrivals
+
+import (
+	"math"
+	"slices"
+)
+
+// timed is a matched job on one clock: where its places are, and what is waited
+// for at each.
+type timed struct {
+	*matching
+	places  []place
+	offset  []int64 // [rank] added to its clock
+	release []int64 // [point] its last entry
+	domain  []int   // [rank] whose clock it reads
+	clocks  []Clock
+}
+
+// maxLag is how many calls back a rank may wait for one: prefetching frameworks
+// enqueue two or three ahead.
+const maxLag = 6
+
+// at is an entry on the common clock.
+func (t *timed) at(e entry) int64 { return t.enter(e) + t.offset[e.rank] }
+
+// work is what the rank of an entry did since the call before it, without what
+// it waited for a call lag back.
+func (t *timed) work(e entry, lag int8) int64 {
+	from := t.at(entry{e.rank, e.call - 1})
+	end := t.at(e)
+	if lag > 0 && int(lag) <= int(e.call) {
+		if l := t.releaseFor(entry{e.rank, e.call - int32(lag)}); l > from {
+			from = min(l, end)
+		}
+	}
+	return end - from
+}
+
+// releaseFor is when the host of an entry that blocks may go on: when the last
+// member is there, or of a message, when it was sent.
+func (t *timed) releaseFor(e entry) int64 {
+	p := t.of[e.rank][e.call]
+	if t.message(&t.points[p]) && t.isSend(e) {
+		return t.at(e)
+	}
+	return t.release[p]
+}
+
+// releases computes when every point had its last entry.
+func (t *timed) releases() {
+	if t.release == nil {
+		t.release = make([]int64, len(t.points))
+	}
+	for i := range t.points {
+		last := int64(math.MinInt64)
+		for _, e := range t.points[i].entries {
+			last = max(last, t.at(e))
+		}
+		t.release[i] = last
+	}
+}
+
+// learned is how many cohorts of a place decide on what is waited for there.
+const learned = 64
+
+// learn finds for every place which earlier call is waited for: the one that
+// leaves the least scatter between the ranks, none of which may go on before
+// that call's last entry.
+func (t *timed) learn() {
+	var works [maxLag + 1][]int64
+	for i := range t.places {
+		p := &t.places[i]
+		sample := p.cohorts
+		if len(sample) > learned {
+			sample = t.sampled(sample)
+		}
+		p.lag = 0
+		least := int64(math.MaxInt64)
+		for lag := int8(0); lag <= maxLag; lag++ {
+			if lag > 0 && t.early(sample, lag) {
+				continue
+			}
+			s := t.scatter(sample, lag, &works[lag])
+			if lag == 0 {
+				least = s * 19 / 20
+				if len(sample) < 3 {
+					least = s / 4
+				}
+			} else if s < least {
+				p.lag, least = lag, s
+			}
+		}
+	}
+}
+
+// sampled are the cohorts with the widest spread, which decide, and of the rest
+// one in so many.
+func (t *timed) sampled(all []cohort) []cohort {
+	spread := make([]int64, len(all))
+	for i, c := range all {
+		low, high := int64(math.MaxInt64), int64(math.MinInt64)
+		for _, e := range c {
+			before := t.at(entry{e.rank, e.call - 1})
+			low, high = min(low, before), max(high, before)
+		}
+		spread[i] = high - low
+	}
+	limit := slices.Clone(spread)
+	wide := quantile(limit, len(all)-learned/2, len(all))
+	var out []cohort
+	every := max(1, len(all)/(learned/2))
+	for i, c := range all {
+		if spread[i] > wide || i%every == 0 {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// early reports whether more than one entry in a hundred comes before the call
+// lag back was released: then nobody waited for it.
+func (t *timed) early(sample []cohort, lag int8) bool {
+	n, before := 0, 0
+	for _, c := range sample {
+		for _, e := range c {
+			if int32(lag) > e.call {
+				return true
+			}
+			n++
+			if t.at(e) < t.releaseFor(entry{e.rank, e.call - int32(lag)}) {
+				before++
+			}
+		}
+	}
+	return before*100 > n
+}
+
+// scatter is how much work differs between the members of cohorts, beyond what
+// a rank always differs by, which may be its clock.
+func (t *timed) scatter(sample []cohort, lag int8, buffer *[]int64) int64 {
+	by := map[int32][]int64{}
+	for _, c := range sample {
+		w := (*buffer)[:0]
+		for _, e := range c {
+			w = append(w, t.work(e, lag))
+		}
+		*buffer = w
+		sorted := slices.Clone(w)
+		mid := median(sorted)
+		for i, e := range c {
+			by[e.rank] = append(by[e.rank], w[i]-mid)
+		}
+	}
+	sum := int64(0)
+	for _, x := range by {
+		own := median(x)
+		if len(x) < 3 {
+			own = 0
+		}
+		for _, v := range x {
+			sum += abs(v - own)
+		}
+	}
+	return sum
+}

@@ -14,8 +14,8 @@ PYTHON      ?= python3
 # has something to find. It takes ten times as long, so of each package it runs
 # what works side by side; of the program two scripts, and nothing of what needs
 # a GPU or a Slurm.
-RACE_PKGS = $(shell grep -rlE --include='*.go' -e '^[[:space:]]*go [[:alpha:]]' -e '[.]Go[[:punct:]]func' . | xargs -n1 dirname | sort -u | grep -vE '^./(cmd/sfstat|bench/overhead|eval/campaign/slurm)$$')
-RACE_TESTS = Threads|Processors|Determinism|ChangeNothing|Context|RankFails|Source$$|CloseEarly|FolderOfTraces|Progress|Pipe|LargerThanMemory|Truth$$|EndToEnd|Example
+RACE_PKGS = $(shell grep -rlE --include='*.go' -e '^[[:space:]]*go [[:alpha:]]' -e '[.]Go[[:punct:]]func' . | xargs -n1 dirname | sort -u | grep -vE '^./(cmd/sfstat|bench/overhead|eval/campaign/slurm|ingest/kineto)$$')
+RACE_TESTS = Threads|Processors|Determinism|ChangeNothing|Context|RankFails|CloseEarly|FolderOfTraces|Progress|Pipe$$|CallsAndKernels|EndToEnd|Example
 RACE_PROGRAM = Interrupt|Panic|Progress|TestScripts/(diagnose|output)$$
 
 .PHONY: help build demo test race calibrate test-recorder check fmt vet lint vuln layers tidy bench detection fuzz cover clean

@@ -162,15 +162,15 @@ const windowLimit = 40
 func windowTable(results []*frontier.Result, noted []int, note string) *table {
 	t := &table{columns: []column{
 		{head: "run", kind: kindName}, {head: "window", kind: kindInteger}, {head: "group", kind: kindText},
-		{head: "steps", kind: kindText}, {head: "%s/step", kind: kindLength}, {head: "lead stage", kind: kindName},
-		{head: "share", kind: kindFraction}, {head: "leader", kind: kindText}, {head: "labels", kind: kindList},
+		{head: "%s/step", kind: kindLength}, {head: "lead stage", kind: kindName}, {head: "share", kind: kindFraction},
+		{head: "labels", kind: kindList, last: true}, {head: "leader", kind: kindText, last: true}, {head: "steps", kind: kindText, last: true},
 	}}
 	oneRun := !slices.ContainsFunc(results, func(r *frontier.Result) bool { return r.Run != results[0].Run })
 	oneWindow := oneRun && !slices.ContainsFunc(results, func(r *frontier.Result) bool { return r.Window != results[0].Window })
 	roles := slices.ContainsFunc(results, func(r *frontier.Result) bool { return r.Group != "" })
 	for i, r := range results {
-		row := []cell{textCell(r.Run), wholeCell(r.Window), textCell(r.Group), textCell(stepRange(r)), perStep(r.Makespan, r),
-			{}, {}, {}, listCell(labelItems(r.Labels))}
+		row := []cell{textCell(r.Run), wholeCell(r.Window), textCell(r.Group), perStep(r.Makespan, r), {}, {},
+			listCell(labelItems(r.Labels)), {}, textCell(stepRange(r))}
 		if r.Group == "" && roles {
 			row[2] = textCell("all ranks")
 		}
@@ -181,7 +181,7 @@ func windowTable(results []*frontier.Result, noted []int, note string) *table {
 			row[1] = cell{}
 		}
 		if s := lead(r); s >= 0 {
-			row[5], row[6] = textCell(r.Stages[s].Name), optionalCell(r.Stages[s].Share)
+			row[4], row[5] = textCell(r.Stages[s].Name), optionalCell(r.Stages[s].Share)
 		}
 		if r.Leader.Rank != nil {
 			row[7] = textCell(fmt.Sprintf("rank %d", *r.Leader.Rank))

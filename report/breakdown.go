@@ -28,7 +28,7 @@ type Breakdowns struct {
 func (in Input) Breakdown(w io.Writer, b Breakdowns, f Format, s Style) error {
 	switch f {
 	case JSON:
-		return writeJSON(w, breakdownOf(b, in.Problems))
+		return WriteJSON(w, breakdownOf(b, in.Problems))
 	case CSV:
 		return writeCSV(w, breakdownRows(b))
 	}

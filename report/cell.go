@@ -19,7 +19,8 @@ func mark(note int) string {
 type shown struct {
 	column
 	scale scale
-	peak  float64 // largest absolute value
+	peak  float64           // largest absolute value
+	cuts  map[string]string // names as they are shown, where some are cut
 }
 
 func (t *table) show(col int) shown {
@@ -42,7 +43,7 @@ func (s shown) value(c cell) string {
 	}
 	switch s.kind {
 	case kindList:
-		return visible(strings.Join(c.items, ", "))
+		return Visible(strings.Join(c.items, ", "))
 	case kindInteger:
 		return grouped(c.whole)
 	case kindID:
@@ -60,7 +61,7 @@ func (s shown) value(c cell) string {
 	case kindUnit:
 		return strconv.FormatFloat(c.real, 'f', 3, 64)
 	}
-	return visible(c.text)
+	return Visible(c.text)
 }
 
 // fit is value in at most n columns.
@@ -69,6 +70,9 @@ func (s shown) fit(c cell, n int) string {
 	if columns(v) <= n {
 		return v
 	}
+	if cut, ok := s.cuts[v]; ok {
+		return cut
+	}
 	if s.kind == kindName {
 		return shortenName(v, n)
 	}
@@ -76,7 +80,7 @@ func (s shown) fit(c cell, n int) string {
 		return shorten(v, n)
 	}
 	for k := len(c.items) - 1; k > 0; k-- {
-		v = visible(strings.Join(c.items[:k], ", ")) + " +" + strconv.Itoa(len(c.items)-k)
+		v = Visible(strings.Join(c.items[:k], ", ")) + " +" + strconv.Itoa(len(c.items)-k)
 		if columns(v) <= n {
 			return v
 		}
@@ -96,9 +100,9 @@ func (c cell) raw(k kind) string {
 	case kindLength, kindFraction, kindFine, kindFactor, kindUnit, kindReal:
 		return strconv.FormatFloat(c.real, 'g', -1, 64)
 	case kindList:
-		return visible(strings.Join(c.items, " "))
+		return Visible(strings.Join(c.items, " "))
 	}
-	return visible(c.text)
+	return Visible(c.text)
 }
 
 var eighths = [...]string{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"}

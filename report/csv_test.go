@@ -27,7 +27,7 @@ func TestCSVReadsBack(t *testing.T) {
 			sum := int64(0)
 			for i, s := range r.Stages {
 				row := rows[i]
-				if got := column(row, "stage"); got != harmless(visible(s.Name)) {
+				if got := column(row, "stage"); got != harmless(Visible(s.Name)) {
 					t.Errorf("%s: stage %q where %q was written", c.name, got, s.Name)
 				}
 				n, err := strconv.ParseInt(column(row, "advance_ns"), 10, 64)

@@ -47,7 +47,8 @@ func (*table) isBlock()   {}
 type kind uint8
 
 const (
-	kindText     kind = iota // words
+	kindText     kind = iota // a word or few
+	kindWrapped              // words that are always shown in full; then all columns are
 	kindName                 // a name of the input: may be shortened, is quoted in Markdown
 	kindList                 // items; as many are shown as fit
 	kindInteger              // a whole number
@@ -72,7 +73,8 @@ type column struct {
 	kind  kind
 	means string // one sentence, "" where the head speaks for itself
 	note  int
-	spare bool // left out where the page is too narrow
+	spare bool // left out where the page is too narrow, and in Markdown
+	last  bool // left out where the page is too narrow for all names
 }
 
 // cell is one value; the zero cell is "nothing known".

@@ -25,7 +25,11 @@ func frontierDocument(results []*frontier.Result, problems []Problem) document {
 	} else {
 		for _, r := range results {
 			d = append(d, accountBlocks(r, "")...)
-			if b := basis(r); len(b) > 0 {
+			b := basis(r)
+			if len(results) > 1 && len(r.Labels) > 0 {
+				b = append(bullets{"Labels: " + strings.Join(strs(r.Labels), ", ")}, b...)
+			}
+			if len(b) > 0 {
 				d = append(d, b)
 			}
 		}

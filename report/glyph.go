@@ -10,11 +10,11 @@ import (
 	"golang.org/x/text/width"
 )
 
-// visible returns s with everything that is not plainly printable (control and
+// Visible returns s with everything that is not plainly printable (control and
 // format characters, invalid UTF-8, line breaks, spaces other than U+0020)
 // written as a Go escape such as \x1b or \u202e, so that a name from an input
 // can neither steer a terminal nor hide what it says.
-func visible(s string) string {
+func Visible(s string) string {
 	plain := func(r rune) bool { return unicode.IsPrint(r) && r != utf8.RuneError }
 	if strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
 		return s
@@ -92,6 +92,95 @@ func shortenName(s string, n int) string {
 		return shorten(stem, n)
 	}
 	return shorten(s, n)
+}
+
+// stemColumns is how wide a name is without the common suffix.
+func stemColumns(s string) int {
+	if stem, ok := strings.CutSuffix(s, commonSuffix); ok {
+		return columns(strings.TrimRight(stem, "._")) + 1
+	}
+	return columns(s)
+}
+
+// distinct fits names into n columns so that no two become one: without what all
+// have in common, at their end or at both, where that is enough; else by their
+// middle; or, where they differ in too many places for that, by a number.
+func distinct(names []string, n int) map[string]string {
+	head, tail := ends(names)
+	differing := func(name string) string {
+		if columns(name) <= n {
+			return name
+		}
+		return ellipsis(head) + name[head:len(name)-tail] + ellipsis(tail)
+	}
+	cuts := make(map[string]string, len(names))
+	fits := func(cut func(i int, name string) string) bool {
+		seen := make(map[string]bool, len(names))
+		widest := 0
+		for i, name := range names {
+			cuts[name] = cut(i, name)
+			seen[cuts[name]] = true
+			widest = max(widest, columns(cuts[name]))
+		}
+		return len(seen) == len(names) && widest <= n
+	}
+	stem := func(name string) string { return shortenName(name, max(n, stemColumns(name))) }
+	_ = fits(func(_ int, name string) string { return stem(name) }) ||
+		fits(func(_ int, name string) string { return differing(name) }) ||
+		fits(func(_ int, name string) string { return shortenName(name, n) }) ||
+		fits(func(_ int, name string) string { return shorten(differing(name), n) }) ||
+		fits(func(i int, name string) string {
+			number := "#" + strconv.Itoa(i+1)
+			return shorten(name, max(1, n-len(number))) + number
+		})
+	return cuts
+}
+
+// ellipsis stands for n bytes that are left out.
+func ellipsis(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return "…"
+}
+
+// ends are how many bytes all names have in common at their beginning and, after
+// that, at their end; none where that is a single letter, which the ellipsis
+// would be as long as.
+func ends(names []string) (head, tail int) {
+	first := names[0]
+	head, tail = len(first), len(first)
+	for _, name := range names[1:] {
+		head, tail = min(head, len(name)), min(tail, len(name))
+		for i := range head {
+			if name[i] != first[i] {
+				head = i
+				break
+			}
+		}
+		for i := range tail {
+			if name[len(name)-1-i] != first[len(first)-1-i] {
+				tail = i
+				break
+			}
+		}
+	}
+	for head > 0 && !utf8.RuneStart(first[min(head, len(first)-1)]) {
+		head--
+	}
+	for _, name := range names {
+		tail = min(tail, len(name)-head)
+	}
+	for tail > 0 && !utf8.RuneStart(first[len(first)-tail]) {
+		tail--
+	}
+	if head == 1 {
+		head = 0
+	}
+	if tail == 1 {
+		tail = 0
+	}
+	return head, tail
 }
 
 // wrap breaks s at spaces into lines of at most n columns, n ≥ 2; a word that

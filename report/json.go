@@ -3,7 +3,11 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // number is a float64 that JSON can hold: NaN and the infinities are null.
@@ -49,7 +53,9 @@ func optionalString(s string) *string {
 	return &s
 }
 
-func writeJSON(w io.Writer, v any) error {
+// WriteJSON writes v as people and programs read it: indented, and nothing in it
+// that steers a terminal, as Visible has it.
+func WriteJSON(w io.Writer, v any) error {
 	var compact bytes.Buffer
 	enc := json.NewEncoder(&compact)
 	enc.SetEscapeHTML(false)
@@ -74,6 +80,13 @@ func indent(compact []byte) []byte {
 	for i := 0; i < len(compact); i++ {
 		c := compact[i]
 		if quoted {
+			if r, n := utf8.DecodeRune(compact[i:]); c >= 0x7f && !unicode.IsPrint(r) {
+				for _, half := range utf16.AppendRune(nil, r) {
+					fmt.Fprintf(&out, `\u%04x`, half)
+				}
+				i += n - 1
+				continue
+			}
 			out.WriteByte(c)
 			if c == '\\' {
 				i++

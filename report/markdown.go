@@ -92,7 +92,7 @@ const special = "\\`*[]<>|~&#$@"
 // a mention, a list or a heading, as a backslash in front of it would allow.
 func escape(s string) string {
 	var b strings.Builder
-	for _, r := range visible(s) {
+	for _, r := range Visible(s) {
 		switch {
 		case r == '@' || r == '&' || r == '<' || r == '>' || r == '|':
 			fmt.Fprintf(&b, "&#%d;", r)
@@ -109,7 +109,7 @@ func escape(s string) string {
 // code is s as a code span that holds inside a table: a fence longer than any
 // run of backticks in it, pipes escaped as GitHub's tables require.
 func code(s string) string {
-	s = visible(s)
+	s = Visible(s)
 	longest, run := 0, 0
 	for _, r := range s {
 		if r != '`' {

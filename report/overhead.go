@@ -18,7 +18,7 @@ const overheadSchema = "sfstat.overhead/1"
 func Overhead(w io.Writer, a *overhead.Account, f Format, s Style) error {
 	switch f {
 	case JSON:
-		return writeJSON(w, overheadOf(a))
+		return WriteJSON(w, overheadOf(a))
 	case CSV:
 		return writeCSV(w, boundRows(a))
 	}

@@ -18,7 +18,7 @@ const powerSchema = "sfstat.power/1"
 func Power(w io.Writer, a *detectability.Account, f Format, s Style) error {
 	switch f {
 	case JSON:
-		return writeJSON(w, powerOf(a))
+		return WriteJSON(w, powerOf(a))
 	case CSV:
 		return writeCSV(w, thresholdRows(a))
 	}

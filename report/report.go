@@ -19,9 +19,10 @@ const (
 	JSON
 	CSV
 	Markdown
+	LaTeX // of Tables alone
 )
 
-var formatNames = [...]string{"text", "json", "csv", "markdown"}
+var formatNames = [...]string{"text", "json", "csv", "markdown", "latex"}
 
 func (f Format) String() string {
 	if int(f) < len(formatNames) {
@@ -55,14 +56,14 @@ const (
 // formats ignore it.
 type Style struct {
 	Color Color
-	Width int // columns; 0 means 80, less than 60 is taken as 60
+	Width int // columns; 0 means 80, less than 40 is taken as 40
 }
 
 func (s Style) width() int {
 	if s.Width == 0 {
 		return 80
 	}
-	return max(s.Width, 60)
+	return max(s.Width, 40)
 }
 
 // Problem is an input that was refused.
@@ -92,7 +93,7 @@ func Frontier(w io.Writer, results []*frontier.Result, f Format, s Style) error 
 func (in Input) Verdict(w io.Writer, v *diagnose.Verdict, f Format, s Style) error {
 	switch f {
 	case JSON:
-		return writeJSON(w, verdictOf(v, in.Problems))
+		return WriteJSON(w, verdictOf(v, in.Problems))
 	case CSV:
 		return writeCSV(w, suspectRows(v))
 	}
@@ -104,7 +105,7 @@ func (in Input) Verdict(w io.Writer, v *diagnose.Verdict, f Format, s Style) err
 func (in Input) Frontier(w io.Writer, results []*frontier.Result, f Format, s Style) error {
 	switch f {
 	case JSON:
-		return writeJSON(w, frontierOf(results, in.Problems))
+		return WriteJSON(w, frontierOf(results, in.Problems))
 	case CSV:
 		return writeCSV(w, stageRows(results))
 	}

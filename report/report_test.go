@@ -137,7 +137,7 @@ func TestHostileNames(t *testing.T) {
 	for _, f := range []Format{Text, Markdown, CSV} {
 		rendered(t, f, Style{Width: 200}, func(name string, out []byte) {
 			for i, line := range strings.Split(strings.TrimSuffix(string(out), "\n"), "\n") {
-				if line != visible(line) {
+				if line != Visible(line) {
 					t.Errorf("%v %s:%d: %q", f, name, i+1, line)
 				}
 			}

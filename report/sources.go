@@ -19,7 +19,7 @@ const sourcesSchema = "sfstat.compare-sources/1"
 func Sources(w io.Writer, c *crosscheck.Comparison, f Format, s Style) error {
 	switch f {
 	case JSON:
-		return writeJSON(w, sourcesOf(c))
+		return WriteJSON(w, sourcesOf(c))
 	case CSV:
 		return writeCSV(w, sourceRows(c))
 	}

@@ -53,7 +53,7 @@ func (t *textWriter) block(b block) {
 		t.headline(b)
 	case heading:
 		t.in = true
-		for _, l := range wrap(visible(string(b)), t.style.width()) {
+		for _, l := range wrap(Visible(string(b)), t.style.width()) {
 			t.line(t.paint(l, "1"))
 		}
 	case prose:
@@ -79,7 +79,7 @@ func (t *textWriter) headline(h headline) {
 			sgr = "1;" + t.hue
 		}
 	}
-	for _, l := range wrap(visible(h.text), min(t.style.width(), proseWidth)) {
+	for _, l := range wrap(Visible(h.text), min(t.style.width(), proseWidth)) {
 		t.line(t.paint(l, sgr))
 	}
 }
@@ -94,7 +94,7 @@ func (t *textWriter) indent() string {
 // paragraph wraps s; first leads its first line and rest the others.
 func (t *textWriter) paragraph(first, rest, s string) {
 	room := min(t.style.width(), proseWidth) - len(t.indent()) - columns(first)
-	for i, l := range wrap(visible(s), room) {
+	for i, l := range wrap(Visible(s), room) {
 		lead := rest
 		if i == 0 {
 			lead = first
@@ -109,12 +109,12 @@ func (t *textWriter) paragraph(first, rest, s string) {
 func (t *textWriter) terms(list terms) {
 	name, text := 0, 0
 	for _, x := range list {
-		name, text = max(name, columns(visible(x.name))), max(text, columns(visible(x.text)))
+		name, text = max(name, columns(Visible(x.name))), max(text, columns(Visible(x.text)))
 	}
 	room := min(t.style.width(), proseWidth) - len(t.indent()) - len(gap)
 	wide := min(name, max(termColumn, room-text))
 	for _, x := range list {
-		first := padRight(visible(x.name), wide) + gap
+		first := padRight(Visible(x.name), wide) + gap
 		t.paragraph(first, strings.Repeat(" ", columns(first)), x.text)
 	}
 }

@@ -1,25 +1,36 @@
 package report
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 const (
 	gap      = "  " // between two columns
 	barRoom  = 12   // columns that a bar asks for
+	barLeast = 6    // columns without which it goes
+	longName = 32   // columns of a name that bars make room for
 	barEase  = 24   // columns that it has before spare columns get any
 	barLimit = 32   // columns that a bar takes at most
 )
 
 // shrink is the order in which columns give way when a table is too wide, and
-// how far: words and bars last.
+// how far: bars first, words last.
 var shrink = [...]struct {
 	kind  kind
 	floor int
-}{{kindName, 16}, {kindList, 16}, {kindName, 12}, {kindList, 8}, {kindBar, 4}, {kindName, 6}, {kindText, 6}, {kindList, 4}}
+}{{kindBar, barLeast}, {kindName, 16}, {kindList, 16}, {kindName, 12}, {kindList, 10}, {kindText, 10}, {kindName, 8}, {kindText, 6}, {kindList, 6}}
 
 func (t *textWriter) table(in *table) {
+	if in.wordy() {
+		t.words(in)
+		t.legend(in)
+		return
+	}
 	room := t.style.width() - len(t.indent())
 	tab := *in
 	tab.dropSpare(room)
+	tab.dropForNames(room)
 	cols, widths := tab.layout(room)
 	for total(widths) > room && len(cols) > 2 {
 		last := len(cols) - 1
@@ -128,6 +139,40 @@ func (t *table) dropSpare(room int) {
 	}
 }
 
+// dropForNames removes the bars, and then what comes last, from the right, where
+// names would have to be cut for them. A name without the suffix that most have
+// is not cut, nor is a long one within its bounds.
+func (t *table) dropForNames(room int) {
+	if t.namesFit(room) {
+		return
+	}
+	t.remove(func(col int) bool { return t.columns[col].kind == kindBar })
+	for i := len(t.columns) - 1; i >= 0 && !t.namesFit(room); i-- {
+		if t.columns[i].last {
+			t.remove(func(col int) bool { return col == i })
+		}
+	}
+}
+
+// namesFit reports whether the table has room for its names.
+func (t *table) namesFit(room int) bool {
+	cols, widths := t.natural()
+	for i, c := range cols {
+		switch c.kind {
+		case kindBar:
+			widths[i] = barLeast
+		case kindList:
+			widths[i] = min(widths[i], longName)
+		case kindName:
+			widths[i] = columns(c.head)
+			for _, row := range t.rows {
+				widths[i] = max(widths[i], min(stemColumns(c.value(row[i])), longName))
+			}
+		}
+	}
+	return total(widths) <= room
+}
+
 // natural is the width that each column asks for.
 func (t *table) natural() ([]shown, []int) {
 	cols := make([]shown, len(t.columns))
@@ -171,7 +216,27 @@ func (t *table) layout(room int) ([]shown, []int) {
 		}
 	}
 	growBars(cols, widths, room)
+	for i := range cols {
+		if cols[i].kind == kindName {
+			cols[i].cuts = t.cuts(i, cols[i], widths[i])
+		}
+	}
 	return cols, widths
+}
+
+// cuts are the names of a column in n columns of the page, less the place of
+// their note.
+func (t *table) cuts(col int, s shown, n int) map[string]string {
+	if t.noted(col) {
+		n--
+	}
+	var names []string
+	for _, row := range t.rows {
+		if v := s.value(row[col]); !slices.Contains(names, v) {
+			names = append(names, v)
+		}
+	}
+	return distinct(names, n)
 }
 
 // growBars gives the room that is left to the bars, the same to each: equal

@@ -22,7 +22,7 @@ type Traced struct {
 func writeTraces(w io.Writer, f Format, s Style, of tracesOf) error {
 	switch f {
 	case JSON:
-		return writeJSON(w, of.wire())
+		return WriteJSON(w, of.wire())
 	case CSV:
 		return writeCSV(w, of.rows())
 	}

@@ -16,7 +16,7 @@ const trafficSchema = "sfstat.comm/1"
 func (in Input) Traffic(w io.Writer, r *traffic.Result, f Format, s Style) error {
 	switch f {
 	case JSON:
-		return writeJSON(w, trafficOf(r, in.Problems))
+		return WriteJSON(w, trafficOf(r, in.Problems))
 	case CSV:
 		return writeCSV(w, trafficRows(r))
 	}

@@ -79,8 +79,8 @@ func TestVisible(t *testing.T) {
 		"\u00a0":                `\u00a0`,
 		"it's":                  "it's",
 	} {
-		if got := visible(in); got != want {
-			t.Errorf("visible(%q) = %q, want %q", in, got, want)
+		if got := Visible(in); got != want {
+			t.Errorf("Visible(%q) = %q, want %q", in, got, want)
 		}
 	}
 }
@@ -110,9 +110,9 @@ func FuzzGlyphs(f *testing.F) {
 		if n < 2 || n > 200 {
 			return
 		}
-		v := visible(s)
+		v := Visible(s)
 		if !utf8.ValidString(v) || strings.ContainsFunc(v, func(r rune) bool { return !unicode.IsPrint(r) && r != utf8.RuneError }) {
-			t.Fatalf("visible(%q) = %q", s, v)
+			t.Fatalf("Visible(%q) = %q", s, v)
 		}
 		for _, short := range []string{shorten(v, n), shortenName(v, n), clip(v, n)} {
 			if columns(short) > n {

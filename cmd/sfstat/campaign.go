@@ -13,6 +13,7 @@ import (
 	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/eval/campaign/communication"
 	"github.com/sfstat/sfstat/eval/campaign/slurm"
+	"github.com/sfstat/sfstat/report"
 )
 
 // manifestName is the list of what tables are made from, beside them.
@@ -128,11 +129,11 @@ func onlyOperand(c *cli.Context, what string) (string, error) {
 // tableFormats are how campaign tables writes a table.
 var tableFormats = []struct {
 	name, extension string
-	write           func(table, io.Writer) error
+	as              report.Format
 }{
-	{"md", ".md", table.markdown},
-	{"csv", ".csv", table.csv},
-	{"latex", ".tex", table.latex},
+	{"md", ".md", report.Markdown},
+	{"csv", ".csv", report.CSV},
+	{"latex", ".tex", report.LaTeX},
 }
 
 func (p *program) campaignTablesCommand() *cli.Command {
@@ -212,7 +213,7 @@ func (p *program) writeArtifact(folder, format string, a *campaign.Artifact) err
 		h := sha256.New()
 		a.File = a.Name + f.extension
 		err := p.writeTo(filepath.Join(folder, a.File), func(w io.Writer) error {
-			return f.write(table{title: a.Table.Title, head: a.Table.Head, rows: a.Table.Rows, notes: a.Table.Notes}, io.MultiWriter(w, h))
+			return report.Tables(io.MultiWriter(w, h), []report.Table{{Title: a.Table.Title, Head: a.Table.Head, Rows: a.Table.Rows, Notes: a.Table.Notes}}, f.as, report.Style{})
 		})
 		if err != nil {
 			return err

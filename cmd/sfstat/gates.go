@@ -35,7 +35,7 @@ sfstat diagnose run/ --gates gates.yaml`,
 				return err
 			}
 			if c.String("format") == report.JSON.String() {
-				return p.emit(c, func(w io.Writer) error { return writeJSON(w, g) })
+				return p.emit(c, func(w io.Writer) error { return report.WriteJSON(w, g) })
 			}
 			return p.emit(c, func(w io.Writer) error { return writeGates(w, g) })
 		},

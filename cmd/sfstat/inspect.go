@@ -73,13 +73,11 @@ func (p *program) inspect(c *cli.Context) error {
 	return p.emit(c, func(w io.Writer) error {
 		switch as {
 		case report.JSON:
-			return writeJSON(w, found)
+			return report.WriteJSON(w, found)
 		case report.CSV:
-			return found.runTable().csv(w)
-		case report.Markdown:
-			return writeTables(w, found.tables(), table.markdown)
+			return report.Tables(w, []report.Table{found.runTable()}, as, p.style(c))
 		}
-		return writeTables(w, found.tables(), table.text)
+		return report.Tables(w, found.tables(), as, p.style(c))
 	})
 }
 
@@ -115,8 +113,8 @@ func (i *inspectedInput) holds() string {
 
 // runTable has a row for each run of windows and for each operator trace, in
 // base units. What the one or the other has not is empty.
-func (i *inspection) runTable() table {
-	t := table{head: []string{"run", "windows", "steps", "first_step", "last_step", "world_size", "ranks_min", "ranks_max",
+func (i *inspection) runTable() report.Table {
+	t := report.Table{Head: []string{"run", "windows", "steps", "first_step", "last_step", "world_size", "ranks_min", "ranks_max",
 		"stages", "stage_hash", "accumulation", "windows_with_wall_time", "durations", "total_ns", "notes",
 		"operators", "operator_names", "dp", "pp", "tp", "dsp", "vpp", "groups", "joined", "resolution_ns"}}
 	for _, r := range i.Runs {
@@ -127,14 +125,14 @@ func (i *inspection) runTable() table {
 		for _, n := range r.Notes {
 			notes = append(notes, n.Kind)
 		}
-		t.rows = append(t.rows, []string{r.Run, strconv.Itoa(r.Windows), whole(r.Steps), whole(r.FirstStep), whole(r.LastStep),
+		t.Rows = append(t.Rows, []string{r.Run, strconv.Itoa(r.Windows), whole(r.Steps), whole(r.FirstStep), whole(r.LastStep),
 			strconv.Itoa(r.WorldSize), strconv.Itoa(r.Reporting[0]), strconv.Itoa(r.Reporting[1]),
 			strconv.Itoa(len(r.StageLists[0].Stages)), strings.Join(hashes, " "), strconv.Itoa(r.Accumulation),
 			strconv.Itoa(r.Wall), whole(r.Durations), whole(r.TotalNS), strings.Join(notes, " "),
 			"", "", "", "", "", "", "", "", "", ""})
 	}
 	for _, o := range i.Traces {
-		t.rows = append(t.rows, opsRow(o))
+		t.Rows = append(t.Rows, opsRow(o))
 	}
 	return t
 }
@@ -142,16 +140,16 @@ func (i *inspection) runTable() table {
 func whole(n int64) string { return strconv.FormatInt(n, 10) }
 
 // tables is the inspection for a person: the inputs, then a block per run.
-func (i *inspection) tables() []table {
-	in := table{title: counted(len(i.Inputs), "input"), head: []string{"path", "format", "size", "holds"}}
+func (i *inspection) tables() []report.Table {
+	in := report.Table{Title: counted(len(i.Inputs), "input"), Head: []string{"path", "format", "size", "holds"}}
 	for _, each := range i.Inputs {
 		as := each.Format
 		if each.Compression != ingest.Plain.String() {
 			as += ", " + each.Compression
 		}
-		in.rows = append(in.rows, []string{each.Path, as, size(each.Bytes), each.holds()})
+		in.Rows = append(in.Rows, []string{each.Path, as, size(each.Bytes), each.holds()})
 	}
-	out := []table{in}
+	out := []report.Table{in}
 	for _, r := range i.Runs {
 		out = append(out, runFacts(r))
 	}
@@ -162,16 +160,16 @@ func (i *inspection) tables() []table {
 		out = append(out, stageTable(i.Runs))
 	}
 	if len(i.Problems) > 0 {
-		t := table{title: "refused", head: []string{"path", "why"}}
+		t := report.Table{Title: "refused", Head: []string{"path", "why"}}
 		for _, problem := range i.Problems {
-			t.rows = append(t.rows, []string{problem.Path, problem.Error})
+			t.Rows = append(t.Rows, []string{problem.Path, problem.Error})
 		}
 		out = append(out, t)
 	}
 	return out
 }
 
-func runFacts(r *inventory.Run) table {
+func runFacts(r *inventory.Run) report.Table {
 	ranks := fmt.Sprintf("%d of %d", r.Reporting[1], r.WorldSize)
 	if r.Reporting[0] != r.Reporting[1] {
 		ranks = fmt.Sprintf("%d to %d of %d", r.Reporting[0], r.Reporting[1], r.WorldSize)
@@ -182,9 +180,9 @@ func runFacts(r *inventory.Run) table {
 	if r.Hosts > 0 {
 		ranks += ", on " + counted(r.Hosts, "host")
 	}
-	t := table{title: "run " + r.Run}
+	t := report.Table{Title: "run " + r.Run}
 	fact := func(name, format string, args ...any) {
-		t.rows = append(t.rows, []string{name, fmt.Sprintf(format, args...)})
+		t.Rows = append(t.Rows, []string{name, fmt.Sprintf(format, args...)})
 	}
 	fact("windows", "%d", r.Windows)
 	fact("steps", "%d, from %d to %d", r.Steps, r.FirstStep, r.LastStep)
@@ -222,8 +220,8 @@ func timing(c inventory.Channel) string {
 }
 
 // stageTable lists every stage list of the runs once.
-func stageTable(runs []*inventory.Run) table {
-	t := table{title: "stage lists, in order"}
+func stageTable(runs []*inventory.Run) report.Table {
+	t := report.Table{Title: "stage lists, in order"}
 	seen := make(map[string]bool)
 	for _, r := range runs {
 		for _, l := range r.StageLists {
@@ -233,7 +231,7 @@ func stageTable(runs []*inventory.Run) table {
 					hash = l.Hash
 				}
 				if !seen[l.Hash] {
-					t.rows = append(t.rows, []string{hash, stage})
+					t.Rows = append(t.Rows, []string{hash, stage})
 				}
 			}
 			seen[l.Hash] = true

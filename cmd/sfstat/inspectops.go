@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/inventory"
+	"github.com/sfstat/sfstat/report"
 )
 
 // opsFacts is an operator trace for a person.
-func opsFacts(o *inventory.Trace) table {
-	t := table{title: "operator trace " + o.Run}
+func opsFacts(o *inventory.Trace) report.Table {
+	t := report.Table{Title: "operator trace " + o.Run}
 	fact := func(name, format string, args ...any) {
-		t.rows = append(t.rows, []string{name, fmt.Sprintf(format, args...)})
+		t.Rows = append(t.Rows, []string{name, fmt.Sprintf(format, args...)})
 	}
 	fact("layout", "%s", layoutWords(o.Layout))
 	workers := fmt.Sprintf("%d of %d recorded", o.Workers, max(o.Workers, o.Layout.DP*o.Layout.PP))
@@ -72,14 +73,14 @@ func stepWords(o *inventory.Trace) string {
 }
 
 // opsNames has a row for each name of operators, the most time first.
-func opsNames(o *inventory.Trace) table {
-	t := table{title: "operators of " + o.Run, head: []string{"name", "kind", "count", "in groups", "mean", "total"}}
+func opsNames(o *inventory.Trace) report.Table {
+	t := report.Table{Title: "operators of " + o.Run, Head: []string{"name", "kind", "count", "in groups", "mean", "total"}}
 	for _, n := range o.Names {
 		joined := ""
 		if n.Kind == inventory.Transfer || n.Kind == inventory.Collective {
 			joined = strconv.Itoa(n.Joined)
 		}
-		t.rows = append(t.rows, []string{n.Name, n.Kind.String(), strconv.Itoa(n.Count), joined,
+		t.Rows = append(t.Rows, []string{n.Name, n.Kind.String(), strconv.Itoa(n.Count), joined,
 			brief(n.TotalNS / int64(n.Count)), brief(n.TotalNS)})
 	}
 	return t

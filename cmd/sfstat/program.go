@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/sfstat/sfstat/report"
 )
 
 // program is one run of sfstat: its streams, and what must be undone if
@@ -115,7 +117,7 @@ func prefix(command string) string { return strings.TrimSpace("sfstat " + comman
 // a hostile file name put into it.
 func oneLine(err error) string {
 	lines := strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' })
-	return visible(strings.Join(lines, "; "))
+	return report.Visible(strings.Join(lines, "; "))
 }
 
 // say writes a line to standard error, clear of a progress bar.

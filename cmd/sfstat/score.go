@@ -92,14 +92,14 @@ func (p *program) score(c *cli.Context) error {
 	tables := chosenTables(c, s, campaign.View{By: keys, Published: c.Bool("published")})
 	return p.emit(c, func(w io.Writer) error {
 		if as == report.JSON {
-			return writeJSON(w, s)
+			return report.WriteJSON(w, s)
 		}
-		return writeAs(w, tables, as)
+		return report.Tables(w, tables, as, p.style(c))
 	})
 }
 
 // chosenTables are those that the flags ask for.
-func chosenTables(c *cli.Context, s *campaign.Score, v campaign.View) []table {
+func chosenTables(c *cli.Context, s *campaign.Score, v campaign.View) []report.Table {
 	wanted := summaries
 	if c.Bool("tau-sweep") {
 		wanted = append(wanted[:len(wanted):len(wanted)], "sweep")
@@ -110,28 +110,16 @@ func chosenTables(c *cli.Context, s *campaign.Score, v campaign.View) []table {
 	if one := c.String("table"); one != "" {
 		wanted = []string{one}
 	}
-	var out []table
+	var out []report.Table
 	for _, name := range wanted {
 		for _, t := range scoreTables {
 			if t.name == name {
 				made := t.of(s, v)
-				out = append(out, table{title: made.Title, head: made.Head, rows: made.Rows, notes: made.Notes})
+				out = append(out, report.Table{Title: made.Title, Head: made.Head, Rows: made.Rows, Notes: made.Notes})
 			}
 		}
 	}
 	return out
-}
-
-// writeAs writes tables for a person, a page or a spreadsheet; JSON has its
-// own shape.
-func writeAs(w io.Writer, tables []table, as report.Format) error {
-	switch as {
-	case report.CSV:
-		return writeTables(w, tables, table.csv)
-	case report.Markdown:
-		return writeTables(w, tables, table.markdown)
-	}
-	return writeTables(w, tables, table.text)
 }
 
 // readTruth reads the table of --truth.

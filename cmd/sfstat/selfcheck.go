@@ -52,9 +52,9 @@ func (p *program) selfcheck(c *cli.Context) error {
 	rows := selfcheck.Run(o)
 	err = p.emit(c, func(w io.Writer) error {
 		if as == report.JSON {
-			return writeJSON(w, checked{o.Seed, o.Trials, selfcheck.Passed(rows), rows})
+			return report.WriteJSON(w, checked{o.Seed, o.Trials, selfcheck.Passed(rows), rows})
 		}
-		return writeAs(w, []table{checkTable(rows)}, as)
+		return report.Tables(w, []report.Table{checkTable(rows)}, as, p.style(c))
 	})
 	if err == nil && !selfcheck.Passed(rows) {
 		err = &exitError{exitInternal, errors.New("a check failed")}
@@ -62,14 +62,14 @@ func (p *program) selfcheck(c *cli.Context) error {
 	return err
 }
 
-func checkTable(rows []selfcheck.Row) table {
-	t := table{head: []string{"check", "paper", "found", "pass"}}
+func checkTable(rows []selfcheck.Row) report.Table {
+	t := report.Table{Head: []string{"check", "paper", "found", "pass"}}
 	for _, r := range rows {
 		pass := "pass"
 		if !r.Pass {
 			pass = "FAIL"
 		}
-		t.rows = append(t.rows, []string{r.Check, r.Published, r.Found, pass})
+		t.Rows = append(t.Rows, []string{r.Check, r.Published, r.Found, pass})
 	}
 	return t
 }

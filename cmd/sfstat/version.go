@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"runtime"
@@ -77,18 +76,9 @@ func (p *program) versionCommand() *cli.Command {
 				return err
 			}
 			if as == report.JSON {
-				return p.emit(c, func(w io.Writer) error { return writeJSON(w, thisBuild()) })
+				return p.emit(c, func(w io.Writer) error { return report.WriteJSON(w, thisBuild()) })
 			}
 			return p.emit(c, versionText)
 		},
 	}
-}
-
-// writeJSON writes v as people and programs read it: indented, with "<" as it
-// is.
-func writeJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
 }

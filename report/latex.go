@@ -1,0 +1,42 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+)
+
+// writeLaTeX writes a table environment, for \input; it needs no packages.
+func writeLaTeX(out *bytes.Buffer, t *Table) {
+	out.WriteString("\\begin{table}\n")
+	if t.Title != "" {
+		fmt.Fprintf(out, "\\caption{%s}\n", latexText(t.Title))
+	}
+	fmt.Fprintf(out, "\\begin{tabular}{%s}\n\\hline\n", strings.Repeat("l", len(t.Head)))
+	latexRow(out, t.Head)
+	out.WriteString("\\hline\n")
+	for _, row := range t.Rows {
+		latexRow(out, row)
+	}
+	out.WriteString("\\hline\n\\end{tabular}\n")
+	for _, note := range t.Notes {
+		fmt.Fprintf(out, "\\par\\smallskip\n%s\n", latexText(note))
+	}
+	out.WriteString("\\end{table}\n")
+}
+
+func latexRow(out *bytes.Buffer, cells []string) {
+	quoted := make([]string, len(cells))
+	for i, cell := range cells {
+		quoted[i] = latexText(cell)
+	}
+	fmt.Fprintf(out, "%s \\\\\n", strings.Join(quoted, " & "))
+}
+
+// latexEscapes are characters that LaTeX does not show as they are, the Greek
+// letters and dashes of our tables included.
+var latexEscapes = strings.NewReplacer(`\`, `\textbackslash{}`, `{`, `\{`, `}`, `\}`, `$`, `\$`, `&`, `\&`, `#`, `\#`, `%`, `\%`,
+	`_`, `\_`, `~`, `\textasciitilde{}`, `^`, `\textasciicircum{}`, `<`, `$<$`, `>`, `$>$`, `|`, `$|$`, `τ`, `$\tau$`, `–`, `--`)
+
+// latexText makes text that LaTeX shows as it is.
+func latexText(s string) string { return latexEscapes.Replace(Visible(s)) }

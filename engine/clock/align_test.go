@@ -144,6 +144,56 @@ func TestAlignOverOthers(t *testing.T) {
 	}
 }
 
+// TestAlignByEnds: a clock that runs 100 ppm fast, with ends that scatter by 3 ns;
+// one that does not drift and two that share no end with the first.
+func TestAlignByEnds(t *testing.T) {
+	var ends [][]clock.Reading
+	for i := range int64(1000) {
+		at := i * ms
+		ends = append(ends, []clock.Reading{{Clock: 0, At: at}, {Clock: 1, At: at + 5000 + at/10_000 + i%7 - 3}},
+			[]clock.Reading{{Clock: 2, At: at - 700}, {Clock: 0, At: at}}, []clock.Reading{{Clock: 3, At: at}, {Clock: 4, At: at - 10}})
+	}
+	p := clock.Align(5, clock.Events{Ends: ends})
+	if c := p[1]; c.Offset < 4990 || c.Offset > 5010 || c.Drift < 0.99e-4 || c.Drift > 1.01e-4 || c.Residual > 4 || !c.Drifts {
+		t.Errorf("the fast clock %+v", c)
+	}
+	if c := p[2]; c.Offset != -700 || c.Drift != 0 || c.Residual != 0 || c.By != 0 {
+		t.Errorf("the even clock %+v", c)
+	}
+	if p[3].Compared() || p[4].By != 3 || p[4].Offset != -10 {
+		t.Errorf("a job of its own %+v %+v", p[3], p[4])
+	}
+}
+
+// TestJump: a clock that is set by a second.
+func TestJump(t *testing.T) {
+	set := func(n, at int, by int64) (p []clock.Point) {
+		for i := range n {
+			x := clock.Point{At: int64(i) * ms, Ahead: int64(i % 3)}
+			if i >= at {
+				x.Ahead += by
+			}
+			p = append(p, x)
+		}
+		return p
+	}
+	for _, c := range []struct {
+		name   string
+		points []clock.Point
+		first  int
+	}{
+		{"none", nil, 0}, {"steady", set(10, 10, 0), 0}, {"forward", set(10, 4, 1000*ms), 4}, {"backward", set(10, 4, -1000*ms), 4},
+		{"too near the beginning", set(10, 1, 1000*ms), 0}, {"too near the end", set(10, 9, 1000*ms), 0}, {"too little", set(10, 4, ms), 0},
+		{"drifting", []clock.Point{{At: 0}, {At: 1, Ahead: 20 * ms}, {At: 2, Ahead: 40 * ms}, {At: 3, Ahead: 60 * ms}, {At: 4, Ahead: 80 * ms}}, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if first, by, ok := clock.Jump(c.points); first != c.first || ok != (c.first > 0) || ok && (max(by, -by)+ms/2)/ms != 1000 {
+				t.Errorf("%d by %d, %v, want %d", first, by, ok, c.first)
+			}
+		})
+	}
+}
+
 // TestAlignOdd: what is not of a clock, what nobody left and what is beyond all
 // sense does no harm.
 func TestAlignOdd(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/clock"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
@@ -13,13 +14,13 @@ import (
 // beginning of a collective; then its end is later because of who came late,
 // though nobody was waited for while it was exposed. After all times where the
 // collective was not matched.
-func unawaitedEnds(ranks []*profile.Rank, m *matching, clocks []Clock) [][]int64 {
+func unawaitedEnds(ranks []*profile.Rank, m *matching, clocks []clock.Placed) [][]int64 {
 	out := make([][]int64, len(ranks))
 	for r := range ranks {
 		out[r] = slices.Repeat([]int64{math.MaxInt64}, len(ranks[r].Collectives))
 	}
 	start := func(of member) int64 {
-		return clocks[of.rank].Common(ranks[of.rank].Collectives[of.collective].Start)
+		return clocks[of.rank].Reference(ranks[of.rank].Collectives[of.collective].Start)
 	}
 	settle := func(own member, last int64) {
 		c := &ranks[own.rank].Collectives[own.collective]

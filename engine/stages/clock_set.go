@@ -2,9 +2,9 @@ package stages
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/clock"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/profile"
 )
@@ -15,19 +15,9 @@ import (
 // collectives, which end on all members at once: their ends differ by much the
 // same before, and by much the same and something else after.
 
-// leastSet is how much, in ns, is called a clock that was set, and clearlySet
-// by how much it must exceed any other change from one collective to the next.
-const (
-	leastSet   = 10_000_000
-	clearlySet = 20
-)
-
-// encounter is a collective of a rank and one other.
-type encounter struct {
-	common int64 // when it ended, on the other's clock
-	apart  int64 // how much later on the rank's own
-	step   int   // position in Rank.Steps
-}
+// leastSet is how much, in ns, the steps of two ranks must move against each other
+// for collectives to be looked at.
+const leastSet = 10_000_000
 
 // setting is a clock that was set.
 type setting struct {
@@ -47,7 +37,7 @@ func (j *Job) mendClocks() {
 	settings := make([]setting, len(j.Ranks))
 	set := 0
 	for i := 1; i < len(j.Ranks); i++ {
-		if s, ok := settingOf(encounters(j.Ranks, m, pair{i, 0}), j.Ranks[i].Steps); ok {
+		if s, ok := m.settingOf(j.Ranks, i); ok {
 			settings[i] = s
 			set++
 		}
@@ -89,39 +79,34 @@ func strays(r, other *profile.Rank) bool {
 	return false
 }
 
-// encounters are the collectives of two ranks, by time.
-func encounters(ranks []*profile.Rank, m *matching, p pair) []encounter {
-	var out []encounter
-	for i, set := range m.of[p.rank] {
+// settingOf finds where the clock of a rank was set, by the ends of the
+// collectives that it shares with the first rank.
+func (m *matching) settingOf(ranks []*profile.Rank, rank int) (s setting, ok bool) {
+	type end struct {
+		clock.Point
+		step int64
+	}
+	var ends []end
+	for i, set := range m.of[rank] {
 		if set < 0 || !m.collective(set) {
 			continue
 		}
-		at, ok := slices.BinarySearchFunc(m.sets[set], p.reference, func(x member, rank int) int { return x.rank - rank })
-		if own := &ranks[p.rank].Collectives[i]; ok && own.Step >= 0 {
-			common := ranks[p.reference].Collectives[m.sets[set][at].collective].End
-			out = append(out, encounter{common, own.End - common, own.Step})
+		first, shared := slices.BinarySearchFunc(m.sets[set], 0, func(x member, rank int) int { return x.rank - rank })
+		if own := &ranks[rank].Collectives[i]; shared && own.Step >= 0 {
+			at := ranks[0].Collectives[m.sets[set][first].collective].End
+			ends = append(ends, end{clock.Point{At: at, Ahead: own.End - at}, ranks[rank].Steps[own.Step].Index})
 		}
 	}
-	slices.SortFunc(out, func(a, b encounter) int { return cmp.Compare(a.common, b.common) })
-	return out
-}
-
-// settingOf finds where a clock was set: the largest change of all between two
-// collectives, with two or more on either side.
-func settingOf(all []encounter, steps []profile.Step) (s setting, ok bool) {
-	largest, second, at := int64(0), int64(0), 0
-	for i := 1; i < len(all); i++ {
-		change := all[i].apart - all[i-1].apart
-		if change = max(change, -change); change > largest {
-			largest, second, at = change, largest, i
-		} else {
-			second = max(second, change)
-		}
+	slices.SortFunc(ends, func(a, b end) int { return cmp.Compare(a.At, b.At) })
+	points := make([]clock.Point, len(ends))
+	for i := range ends {
+		points[i] = ends[i].Point
 	}
-	if largest < leastSet || largest/clearlySet < second || largest > math.MaxInt64/4 || at < 2 || at > len(all)-2 {
+	at, by, ok := clock.Jump(points)
+	if !ok {
 		return setting{}, false
 	}
-	return setting{all[at].apart - all[at-1].apart, steps[all[at-1].step].Index, steps[all[at].step].Index}, true
+	return setting{by, ends[at-1].step, ends[at].step}, true
 }
 
 // undo takes back what a clock was set by.

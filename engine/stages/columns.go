@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sfstat/sfstat/engine/clock"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/profile"
 )
@@ -222,12 +223,15 @@ func lastExposing(exposing []exposure) int {
 func (c *converter) tellClocks() {
 	most, residual, told, sent := int64(0), int64(0), 0, 0
 	for _, k := range c.clocks {
-		if k.Matches > 0 || k.Messages > 0 {
+		if k.Compared() {
 			told++
 			most, residual = max(most, k.Offset, -k.Offset), max(residual, k.Residual)
 		}
-		if k.Messages > 0 {
+		if k.Bounds > 0 {
 			sent++
+			if k.HalfWidth != clock.Unknown {
+				residual = max(residual, k.HalfWidth)
+			}
 		}
 	}
 	c.note(trace.NoteRecorder, "stages are measured on the device, by the work that they launched; idle time is the stage's that the host was in")

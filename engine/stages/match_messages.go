@@ -66,17 +66,15 @@ func (m *matching) matchMessages(ranks []*profile.Rank) {
 // joinMessages makes sets of two of the calls that have each other as their
 // only partner; what exchanges messages with several has partners.
 func (m *matching) joinMessages() {
-	m.partners, m.between = make(map[member][]member), make(map[pair][]int)
+	m.partners = make(map[member][]member)
 	add := func(of, partner member) {
 		if !slices.Contains(m.partners[of], partner) {
 			m.partners[of] = append(m.partners[of], partner)
 		}
 	}
-	for i, msg := range m.messages {
+	for _, msg := range m.messages {
 		add(msg.from, msg.to)
 		add(msg.to, msg.from)
-		between := pair{msg.from.rank, msg.to.rank}.sorted()
-		m.between[between] = append(m.between[between], i)
 	}
 	for _, msg := range m.messages {
 		a, b := msg.from, msg.to

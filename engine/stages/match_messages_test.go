@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sfstat/sfstat/engine/clock"
 	"github.com/sfstat/sfstat/ingest/profiler"
 	"github.com/sfstat/sfstat/trace/profile"
 )
@@ -65,7 +66,7 @@ func TestBatch(t *testing.T) {
 	first.Collectives[0].Size, third.Collectives[0].Size = 3, 3
 	m := match([]*profile.Rank{first, r, third})
 	first.Collectives[0].End, third.Collectives[0].End = 90*us, 90*us
-	ends := unawaitedEnds([]*profile.Rank{first, r, third}, m, make([]Clock, 3))
+	ends := unawaitedEnds([]*profile.Rank{first, r, third}, m, make([]clock.Placed, 3))
 	if ends[0][0] != 85*us || ends[1][0] != 50*us || ends[2][0] != 90*us {
 		t.Errorf("without waiting they end at %v, want 85, 50 and 90 µs", ends)
 	}
@@ -86,7 +87,7 @@ func TestBounds(t *testing.T) {
 		return []*profile.Rank{a, b}
 	}
 	ranks := job(true)
-	if c := Clocks(ranks)[1]; c.Offset != ahead || c.Messages != 2 || c.Residual != 1*us {
+	if c := Clocks(ranks)[1]; c.Offset != ahead || c.Bounds != 2 || c.HalfWidth != 1*us {
 		t.Errorf("both directions: %+v, want %d ahead", c, ahead)
 	}
 	// One message from 0 to 1 forbids only that 1 is behind by more than it took.

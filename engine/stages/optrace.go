@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sfstat/sfstat/engine/clock"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/profile"
 )
@@ -62,7 +63,7 @@ type flattener struct {
 	ranks    []*profile.Rank
 	world    int
 	matched  *matching
-	clocks   []Clock
+	clocks   []clock.Placed
 	names    map[string]int32
 	launches map[trace.OpLaunch]int32
 	step     map[int64]int32
@@ -139,7 +140,7 @@ func (f *flattener) rows(r int, steps []int) {
 			group = f.matched.of[r][op.Collective]
 		}
 		k := key{name, step}
-		start := f.clocks[r].Common(op.Start)
+		start := f.clocks[r].Reference(op.Start)
 		o.Rank, o.Step, o.Name = append(o.Rank, int32(r)), append(o.Step, step), append(o.Name, name)
 		o.Lane, o.Seq, o.Group = append(o.Lane, op.Lane), append(o.Seq, seq[k]), append(o.Group, group)
 		o.Start, o.Dur = append(o.Start, start), append(o.Dur, op.End-op.Start)

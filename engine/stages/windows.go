@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sfstat/sfstat/engine/clock"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/profile"
 )
@@ -133,7 +134,7 @@ type converter struct {
 	ranks   []*profile.Rank
 	world   int
 	matched *matching
-	clocks  []Clock
+	clocks  []clock.Placed
 	// unawaited are, by rank and collective, when it would have ended had nobody
 	// been waited for.
 	unawaited [][]int64

@@ -9,6 +9,7 @@ import (
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/ks"
 	"github.com/sfstat/sfstat/engine/microbatch"
+	"github.com/sfstat/sfstat/engine/stages"
 	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/engine/zscore"
 	"github.com/sfstat/sfstat/trace"
@@ -160,7 +161,7 @@ func (e *examined) walk() error {
 // reduce accounts for the windows that the trace comes down to, each the
 // replicas of one pipeline stage.
 func (e *examined) reduce() error {
-	windows, err := e.v.Trace.Windows(e.v.Grid)
+	windows, err := stages.OperatorWindows(e.v.Trace, e.v.Grid)
 	if err != nil {
 		e.Notes = append(e.Notes, trace.Note{Kind: trace.NoteUnknown, Text: "no stage windows: " + err.Error()})
 		return nil

@@ -249,3 +249,14 @@ func someOf(words []string) string {
 	}
 	return strings.Join(words, ", ")
 }
+
+// Origins are the first starts of the steps of a grid, over all ranks.
+func (t *OpTrace) Origins(g *Grid) []int64 {
+	origins := slices.Repeat([]int64{MaxTotal}, len(g.Steps))
+	lanes := g.Lanes()
+	for at, row := range g.At {
+		s := at % lanes / g.Replicas
+		origins[s] = min(origins[s], t.Start[row])
+	}
+	return origins
+}

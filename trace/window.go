@@ -130,6 +130,11 @@ const DataStageStem = "data."
 // over the replicas.
 const BackwardStageStem = "model.backward"
 
+// WaitStageStem starts the names of the stages in which a reduced operator
+// trace waits: "wait.forward-compute@3" is the time before that operator in
+// which the rank's main queue stood still.
+const WaitStageStem = "wait."
+
 // DeviceStageSuffix ends the names of stages that are timed on the device, and
 // not on the host.
 const DeviceStageSuffix = "_device"

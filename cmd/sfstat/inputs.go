@@ -6,14 +6,14 @@ import (
 	"io"
 	"slices"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/sfstat/sfstat/engine/clock"
 	"github.com/sfstat/sfstat/engine/stages"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/ingest/profiler/stagemap"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/urfave/cli/v2"
 )
 
 // inputs is what was read beside the items: the inputs and those of them that
@@ -88,8 +88,8 @@ func stageWindows(t *trace.OpTrace) ([]*trace.Window, error) {
 	if err != nil {
 		return nil, err
 	}
-	aligned, _ := t.Align(g)
-	return aligned.Windows(g)
+	aligned, _ := clock.AlignOperators(t, g)
+	return stages.OperatorWindows(aligned, g)
 }
 
 func (p *program) read(c *cli.Context, want auto.Wanted, each func(auto.Item) error) (inputs, error) {

@@ -10,6 +10,7 @@ package operators
 import (
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/clock"
 	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -37,7 +38,7 @@ func New(t *trace.OpTrace, o whatif.Options) (*View, error) {
 			"what a step would take with other durations follows from what waits for what, and a trace of kernels does not hold that; sfstat zscore, ks and blame compare them")
 	}
 	return view(t, func(v *View) (err error) {
-		v.Trace, v.Offset = t.Align(v.Grid)
+		v.Trace, v.Offset = clock.AlignOperators(t, v.Grid)
 		v.Model, err = whatif.New(v.Trace, o)
 		return err
 	})

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/blame"
 	"github.com/sfstat/sfstat/engine/ks"
+	"github.com/sfstat/sfstat/engine/stages"
 	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/engine/zscore"
 	"github.com/sfstat/sfstat/eval/simulate/pipeline"
@@ -98,7 +99,7 @@ func TestEnginesAgree(t *testing.T) {
 // replicas share a window.
 func TestWindowsOfPipelineStages(t *testing.T) {
 	v := slow(t, nil)
-	windows, err := v.Trace.Windows(v.Grid)
+	windows, err := stages.OperatorWindows(v.Trace, v.Grid)
 	if err != nil {
 		t.Fatal(err)
 	}

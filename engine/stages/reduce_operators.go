@@ -1,17 +1,14 @@
-package trace
+package stages
 
 import (
 	"fmt"
 	"slices"
 	"strconv"
+
+	"github.com/sfstat/sfstat/trace"
 )
 
-// WaitStageStem starts the names of the stages in which a reduced operator
-// trace waits: "wait.forward-compute@3" is the time before that operator in
-// which the rank's main queue stood still.
-const WaitStageStem = "wait."
-
-// Windows reduces an operator trace to stage windows, one for each pipeline
+// OperatorWindows reduces an operator trace to stage windows, one for each pipeline
 // stage: its ranks are the replicas, which do the same work and are peers. The
 // stages of a window are the operators of the main queue in the order of the
 // program, each after the time in which the queue stood still before it. An
@@ -28,10 +25,10 @@ const WaitStageStem = "wait."
 // Recorded steps are often samples of a run. A window numbers them on from the
 // first, and says so in a note; since all ranks begin and end a step together
 // by this account, nothing of one step is carried into the next. O(n).
-func (t *OpTrace) Windows(g *Grid) ([]*Window, error) {
-	var out []*Window
+func OperatorWindows(t *trace.OpTrace, g *trace.Grid) ([]*trace.Window, error) {
+	var out []*trace.Window
 	for stage := range int32(g.Stages) {
-		w, err := t.window(g, stage)
+		w, err := operatorWindow(t, g, stage)
 		if err != nil {
 			return nil, fmt.Errorf("pipeline stage %d: %w", stage, err)
 		}
@@ -40,12 +37,12 @@ func (t *OpTrace) Windows(g *Grid) ([]*Window, error) {
 	return out, nil
 }
 
-// window is the reduction of one pipeline stage.
-func (t *OpTrace) window(g *Grid, stage int32) (*Window, error) {
-	w := &Window{Run: t.Run, Index: int64(stage), FirstStep: t.Steps[g.Steps[0]], WorldSize: max(t.Layout.World, t.Ranks[len(t.Ranks)-1].ID+1),
+// operatorWindow is the reduction of one pipeline stage.
+func operatorWindow(t *trace.OpTrace, g *trace.Grid, stage int32) (*trace.Window, error) {
+	w := &trace.Window{Run: t.Run, Index: int64(stage), FirstStep: t.Steps[g.Steps[0]], WorldSize: max(t.Layout.World, t.Ranks[len(t.Ranks)-1].ID+1),
 		Notes: slices.Concat(t.Notes, g.Notes)}
 	if last := t.Steps[g.Steps[len(g.Steps)-1]]; last-w.FirstStep != int64(len(g.Steps)-1) {
-		w.Notes = append(w.Notes, Note{NoteStepGap, fmt.Sprintf("the %d steps are samples of steps %d to %d; they are numbered on from the first",
+		w.Notes = append(w.Notes, trace.Note{Kind: trace.NoteStepGap, Text: fmt.Sprintf("the %d steps are samples of steps %d to %d; they are numbered on from the first",
 			len(g.Steps), w.FirstStep, last)})
 	}
 	members := g.Workers[int(stage)*g.Replicas : int(stage+1)*g.Replicas]
@@ -58,12 +55,12 @@ func (t *OpTrace) window(g *Grid, stage int32) (*Window, error) {
 		w.Ranks = append(w.Ranks, t.Ranks[members[d]])
 		w.Expected = append(w.Expected, t.Ranks[members[d]].ID)
 	}
-	queue := t.mainQueue(g, stage)
+	queue := mainQueue(t, g, stage)
 	if len(queue) == 0 {
-		return nil, Bad(ErrEmpty, "no operator on its main queue")
+		return nil, trace.Bad(trace.ErrEmpty, "no operator on its main queue")
 	}
-	w.Schema.Stages, w.Accumulation = t.stageNames(g, queue)
-	origins, ends := t.Origins(g), t.stepEnds(g)
+	w.Schema.Stages, w.Accumulation = operatorStages(t, g, queue)
+	origins, ends := t.Origins(g), stepEnds(t, g)
 	S, R := len(w.Schema.Stages), g.Replicas
 	w.Durations, w.Wall = make([]int64, len(g.Steps)*S*R), make([]int64, len(g.Steps)*R)
 	for s := range g.Steps {
@@ -86,7 +83,7 @@ func (t *OpTrace) window(g *Grid, stage int32) (*Window, error) {
 
 // mainQueue is the instances of a stage that ran on its main queue, in the
 // order of the program.
-func (t *OpTrace) mainQueue(g *Grid, stage int32) []int32 {
+func mainQueue(t *trace.OpTrace, g *trace.Grid, stage int32) []int32 {
 	var queue []int32
 	for i, in := range g.Instances {
 		if in.Stage == stage && t.Lane[g.At[i*g.Lanes()]] == 0 {
@@ -96,9 +93,9 @@ func (t *OpTrace) mainQueue(g *Grid, stage int32) []int32 {
 	return queue
 }
 
-// stageNames are the stages of a queue, and how many microsteps the indexed
+// operatorStages are the stages of a queue, and how many microsteps the indexed
 // ones have: 1 unless all have as many.
-func (t *OpTrace) stageNames(g *Grid, queue []int32) (names []string, microsteps int) {
+func operatorStages(t *trace.OpTrace, g *trace.Grid, queue []int32) (names []string, microsteps int) {
 	parts := make(map[int32]int)
 	for _, i := range queue {
 		parts[g.Instances[i].Name]++
@@ -114,24 +111,13 @@ func (t *OpTrace) stageNames(g *Grid, queue []int32) (names []string, microsteps
 			suffix = "@" + strconv.Itoa(seen[name])
 			seen[name]++
 		}
-		names = append(names, WaitStageStem+t.Names[name]+suffix, t.Names[name]+suffix)
+		names = append(names, trace.WaitStageStem+t.Names[name]+suffix, t.Names[name]+suffix)
 	}
 	return names, microsteps
 }
 
-// Origins are the first starts of the steps of a grid, over all ranks.
-func (t *OpTrace) Origins(g *Grid) []int64 {
-	origins := slices.Repeat([]int64{MaxTotal}, len(g.Steps))
-	lanes := g.Lanes()
-	for at, row := range g.At {
-		s := at % lanes / g.Replicas
-		origins[s] = min(origins[s], t.Start[row])
-	}
-	return origins
-}
-
 // stepEnds are the last ends of the steps of a grid, over all ranks.
-func (t *OpTrace) stepEnds(g *Grid) []int64 {
+func stepEnds(t *trace.OpTrace, g *trace.Grid) []int64 {
 	ends := make([]int64, len(g.Steps))
 	lanes := g.Lanes()
 	for at, row := range g.At {

@@ -1,26 +1,31 @@
-package trace
+package clock_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/sfstat/sfstat/engine/clock"
+	"github.com/sfstat/sfstat/trace"
+)
 
 // clockJob is two ranks on one stage in four steps: a gather that ends for both
 // at once, and the last collective, at whose end rank 1 is written down late.
-func clockJob(t *testing.T, clock, clip int64) (*OpTrace, *Grid) {
+func clockJob(t *testing.T, ahead, clip int64) (*trace.OpTrace, *trace.Grid) {
 	t.Helper()
-	o := &OpTrace{Layout: Layout{DP: 2, PP: 1}, Steps: []int64{0, 1, 2, 3}, Names: []string{"params-all-gather", "optimizer-clip-main-grad"}}
+	o := &trace.OpTrace{Layout: trace.Layout{DP: 2, PP: 1}, Steps: []int64{0, 1, 2, 3}, Names: []string{"params-all-gather", "optimizer-clip-main-grad"}}
 	for dp := range 2 {
-		role, err := NewRole(Coord{DataParallel, dp}, Coord{PipelineParallel, 0})
+		role, err := trace.NewRole(trace.Coord{Axis: trace.DataParallel, Index: dp}, trace.Coord{Axis: trace.PipelineParallel})
 		if err != nil {
 			t.Fatal(err)
 		}
-		o.Ranks = append(o.Ranks, Rank{ID: dp, Role: role})
+		o.Ranks = append(o.Ranks, trace.Rank{ID: dp, Role: role})
 		for step := range 4 {
 			for name, start := range []int64{1_000_000, 9_000_000} {
-				for _, c := range o.small() {
+				for _, c := range []*[]int32{&o.Rank, &o.Step, &o.Name, &o.Lane, &o.Seq, &o.Chunk, &o.GlobalChunk, &o.Microbatch, &o.Group} {
 					*c = append(*c, 0)
 				}
 				row := len(o.Start)
 				o.Rank[row], o.Step[row], o.Name[row], o.Group[row] = int32(dp), int32(step), int32(name), -1
-				start += int64(dp) * clock
+				start += int64(dp) * ahead
 				dur := int64(500_000)
 				if name == 1 {
 					dur += int64(dp) * clip
@@ -44,12 +49,12 @@ func clockJob(t *testing.T, clock, clip int64) (*OpTrace, *Grid) {
 	return o, g
 }
 
-// TestAlign: a clock that is off is brought back; a last collective that ends
+// TestAlignOperators: a clock that is off is brought back; a last collective that ends
 // late on one rank is no clock, since the other collectives say so; and a time
 // that is hours off is no clock either.
-func TestAlign(t *testing.T) {
+func TestAlignOperators(t *testing.T) {
 	o, g := clockJob(t, 3_000_000, 0)
-	aligned, off := o.Align(g)
+	aligned, off := clock.AlignOperators(o, g)
 	if off != 3_000_000 {
 		t.Errorf("a clock 3 ms off is said to be %d ns off", off)
 	}
@@ -60,10 +65,10 @@ func TestAlign(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name        string
-		clock, clip int64
-	}{{"right clocks", 0, 0}, {"a late end", 0, 3_000_000}, {"hours", 3 * mostApart, 0}} {
-		o, g := clockJob(t, test.clock, test.clip)
-		if got, off := o.Align(g); got != o || off != 0 {
+		ahead, clip int64
+	}{{"right clocks", 0, 0}, {"a late end", 0, 3_000_000}, {"hours", 3 * 3_600_000_000_000, 0}} {
+		o, g := clockJob(t, test.ahead, test.clip)
+		if got, off := clock.AlignOperators(o, g); got != o || off != 0 {
 			t.Errorf("%s: aligned by %d ns", test.name, off)
 		}
 	}

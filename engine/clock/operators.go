@@ -1,10 +1,13 @@
-package trace
+package clock
 
 import (
 	"slices"
+
+	"github.com/sfstat/sfstat/internal/robust"
+	"github.com/sfstat/sfstat/trace"
 )
 
-// Align moves the starts so that the ranks' clocks agree at the moment when
+// AlignOperators moves the starts of an operator trace so that the ranks' clocks agree at the moment when
 // the last operator that all ranks take part in ended, in every step: it ends
 // for all at once, whatever their clocks say. It returns a trace with its own
 // column of starts, and by how much, at most, the clock of a rank was off in
@@ -14,17 +17,17 @@ import (
 // at least twice as close to each other, the clocks were not what was off, and
 // the trace is returned as it is with 0; so is one without such an operator or
 // without other groups. The trace must be joined. O(n log n).
-func (t *OpTrace) Align(g *Grid) (*OpTrace, int64) {
+func AlignOperators(t *trace.OpTrace, g *trace.Grid) (*trace.OpTrace, int64) {
 	var clip []int
 	for i, in := range g.Instances {
-		if in.Class == OptimizerClip {
+		if in.Class == trace.OptimizerClip {
 			clip = append(clip, i)
 		}
 	}
 	if len(clip) != g.Stages || len(g.Workers) < 2 {
 		return t, 0
 	}
-	shift := t.clipShift(g, clip) // [worker][step]
+	shift := clipShift(t, g, clip) // [worker][step]
 	if spread := slices.Max(shift) - slices.Min(shift); spread > mostApart {
 		return t, 0
 	}
@@ -37,13 +40,13 @@ func (t *OpTrace) Align(g *Grid) (*OpTrace, int64) {
 			out.Start[row] += most - shift[w*steps+l/g.Replicas]
 		}
 	}
-	before, judged := t.endSpread()
-	if after, _ := out.endSpread(); !judged || 2*after >= before {
+	before, judged := endSpread(t)
+	if after, _ := endSpread(&out); !judged || 2*after >= before {
 		return t, 0
 	}
 	off := int64(0)
 	for w := range g.Workers {
-		m := middle(shift[w*steps : (w+1)*steps])
+		m := robust.Lower(shift[w*steps : (w+1)*steps])
 		off = max(off, m, -m)
 	}
 	return &out, off
@@ -55,7 +58,7 @@ const mostApart = 3_600_000_000_000
 
 // clipShift is by how much every worker's clock is ahead of the middle one at
 // the end of the operator that all take part in, [worker][step].
-func (t *OpTrace) clipShift(g *Grid, clip []int) []int64 {
+func clipShift(t *trace.OpTrace, g *trace.Grid, clip []int) []int64 {
 	lanes, steps := g.Lanes(), len(g.Steps)
 	shift, ends := make([]int64, len(g.Workers)*steps), make([]int64, len(g.Workers))
 	for s := range g.Steps {
@@ -65,7 +68,7 @@ func (t *OpTrace) clipShift(g *Grid, clip []int) []int64 {
 				ends[k*g.Replicas+d] = t.Start[row] + t.Dur[row]
 			}
 		}
-		m := middle(ends)
+		m := robust.Lower(slices.Clone(ends))
 		for w, end := range ends {
 			shift[w*steps+s] = end - m
 		}
@@ -75,16 +78,16 @@ func (t *OpTrace) clipShift(g *Grid, clip []int) []int64 {
 
 // endSpread is the median over groups, but for those that clocks are aligned
 // by, of how far apart their members end; false without such groups.
-func (t *OpTrace) endSpread() (int64, bool) {
+func endSpread(t *trace.OpTrace) (int64, bool) {
 	n := int(slices.Max(append([]int32{-1}, t.Group...))) + 1
-	first, last := slices.Repeat([]int64{MaxTotal}, n), make([]int64, n)
+	first, last := slices.Repeat([]int64{trace.MaxTotal}, n), make([]int64, n)
 	members := make([]int32, n)
-	classes := make([]OpClass, len(t.Names))
+	classes := make([]trace.OpClass, len(t.Names))
 	for i, name := range t.Names {
-		classes[i] = ParseOpClass(name)
+		classes[i] = trace.ParseOpClass(name)
 	}
 	for row, group := range t.Group {
-		if group >= 0 && classes[t.Name[row]] != OptimizerClip {
+		if group >= 0 && classes[t.Name[row]] != trace.OptimizerClip {
 			end := t.Start[row] + t.Dur[row]
 			first[group], last[group] = min(first[group], end), max(last[group], end)
 			members[group]++
@@ -99,11 +102,5 @@ func (t *OpTrace) endSpread() (int64, bool) {
 	if len(spreads) == 0 {
 		return 0, false
 	}
-	return middle(spreads), true
-}
-
-// middle is the median of a copy, the lower one of an even number.
-func middle(x []int64) int64 {
-	x = slices.Sorted(slices.Values(x))
-	return x[(len(x)-1)/2]
+	return robust.Lower(spreads), true
 }

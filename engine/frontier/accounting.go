@@ -108,9 +108,14 @@ func (a *accounting) gains(w *waits) {
 func (a *accounting) charge(others ...listener) {
 	tolerance := a.scaled.Leader.tolerance(a.acc.makespan / int64(max(1, a.v.steps)))
 	late := newBlame(a.v, a.roles.peerOf, tolerance)
-	if a.meetsAnywhere() {
+	switch {
+	case a.meetsAnywhere():
 		timeline{a.v, a.meet}.walk(append(others, late)...)
-	} else {
+	case a.matrix.open:
+		late = newBlame(newView(a.matrix, CutStep, 0), a.roles.peerOf, tolerance)
+		a.late, a.lateGroups = a.stagewise(tolerance), late.v.groups
+		return
+	default:
 		// Nothing is known of meetings: ranks are compared at the end of every
 		// step, whatever the cut.
 		late = newBlame(newView(a.matrix, CutStep, 0), a.roles.peerOf, tolerance)

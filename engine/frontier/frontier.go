@@ -212,6 +212,8 @@ func (p *plan) chooseCut() {
 		}
 	case ask == CutSync:
 		p.cut, p.cutReason = CutStep, "no clear boundary where the ranks meet; name one with --meet-after"
+	case ask == CutAuto && p.matrix.open:
+		p.cut, p.cutReason = CutStep, "no clear boundary where the ranks meet, and without wall time the gaps between steps are unknown"
 	case ask == CutAuto:
 		p.cut, p.cutReason = CutCarried, "no clear boundary where the ranks meet; prefixes run on across steps"
 	default:

@@ -3,10 +3,8 @@ package frontier
 import (
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/sfstat/sfstat/internal/robust"
-	"github.com/sfstat/sfstat/trace"
 )
 
 // Where do ranks meet? Two kinds of evidence, both from durations alone.
@@ -147,7 +145,7 @@ func collapsing(v *view, boundaries []Boundary, g Gates) int {
 func reducing(boundaries []Boundary) int {
 	for i := len(boundaries) - 1; i >= 0; i-- {
 		b := &boundaries[i]
-		if strings.HasPrefix(b.Name, trace.BackwardStageStem) && b.Within == "" {
+		if reducesGradients(b.Name) && b.Within == "" {
 			b.Meets = !b.excludesMeeting()
 			if b.Meets {
 				return i
@@ -187,8 +185,18 @@ func blockOf(steps, freedom int) int {
 
 // stageSlopes is, per stage, the slopes of duration on arrival over blocks of
 // steps in which arrivals differ at all. Two passes.
+//
+// Where steps are open, what is not recorded between stages piles up in prefixes
+// that run on, until they say nothing of when a rank arrives. Then a rank's
+// arrival is counted from its end of the stage in the step before: where ranks
+// meet that was one moment for all, and what is not recorded of one step adds to
+// the noise of its durations, but not to that of arrivals.
 func stageSlopes(v *view, among *gathering) [][]float64 {
 	R, S, T := v.ranks(), len(v.order), v.steps
+	eachArrival := eachArrival
+	if v.open {
+		eachArrival = eachArrivalSinceItsEnd
+	}
 	arrival, spent := make([]trend, S*R), make([]trend, S*R)
 	x, y := make([]float64, R), make([]float64, R)
 	eachArrival(v, func(t, i int, prefix, d []int64) {
@@ -240,6 +248,21 @@ func eachArrival(v *view, visit func(t, i int, prefix, d []int64)) {
 			addMax(prefix, d)
 		}
 	}
+}
+
+// eachArrivalSinceItsEnd is eachArrival with each rank's arrival counted from its
+// previous end of the same row. In the first step it is the prefix.
+func eachArrivalSinceItsEnd(v *view, visit func(t, i int, since, d []int64)) {
+	R := v.ranks()
+	previous, since := make([]int64, len(v.order)*R), make([]int64, R)
+	eachArrival(v, func(t, i int, prefix, d []int64) {
+		end := previous[i*R : (i+1)*R]
+		for r, p := range prefix {
+			since[r] = p - end[r]
+			end[r] = p + d[r]
+		}
+		visit(t, i, since, d)
+	})
 }
 
 // center writes the deviations of v from their set's mean.

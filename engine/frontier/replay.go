@@ -2,10 +2,8 @@ package frontier
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/sfstat/sfstat/internal/robust"
-	"github.com/sfstat/sfstat/trace"
 )
 
 // gathering is who waits for whom in a meeting: disjoint sets of columns that
@@ -138,7 +136,7 @@ func newWaits(v *view) *waits {
 	w := &waits{ranks: R, idle: make([]bool, S), wait: make([]int64, S), medians: make([][]int64, S),
 		spent: make([]int64, S*R), scratch: make([]int64, R)}
 	for i := range v.order {
-		w.idle[i] = strings.HasPrefix(v.name(i), trace.WaitStageStem)
+		w.idle[i] = waiting(v.name(i))
 	}
 	return w
 }

@@ -3,6 +3,7 @@ package frontier
 import (
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/sfstat/sfstat/internal/robust"
@@ -15,6 +16,7 @@ type rows struct {
 	w        *trace.Window
 	names    []string
 	lead     int             // steps of the window before, which come first
+	open     bool            // a step may take longer than its stages, and nobody knows by how much
 	residual []int64         // [step][rank]; nil without wall time
 	middles  []robust.Middle // [step][stage] of the row over all ranks
 	quality  Quality
@@ -29,6 +31,7 @@ func newRows(w *trace.Window) *rows { return newRowsAfter(w, 0) }
 // window before it.
 func newRowsAfter(w *trace.Window, lead int) *rows {
 	m := &rows{w: w, lead: lead, names: slices.Clone(w.Schema.Stages), quality: qualityOf(w)}
+	m.open = w.Wall == nil && !slices.ContainsFunc(m.names, waiting)
 	if w.Wall != nil {
 		m.names = append(m.names, trace.ResidualStage)
 		m.closeSteps()
@@ -45,6 +48,10 @@ func newRowsAfter(w *trace.Window, lead int) *rows {
 	})
 	return m
 }
+
+// waiting reports whether a stage is measured waiting. A recorder that has such
+// stages accounts for all of a step.
+func waiting(stage string) bool { return strings.HasPrefix(stage, trace.WaitStageStem) }
 
 // typicalStep is the median over steps of what the median rank takes, stage by
 // stage, in nanoseconds. O(T·S).

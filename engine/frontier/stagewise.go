@@ -1,0 +1,133 @@
+package frontier
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/internal/robust"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Without wall time and without a stage in which the ranks are known to meet,
+// nothing tells when a rank arrived anywhere: what a rank has recorded of a step
+// says how much of it was not recorded, and not how late it was. What a stage
+// took is known all the same, and one rank whose stage is long beside its peers'
+// step after step is long there, whoever waits for it.
+//
+// Two readings fit a rank that is long in one stage and as much shorter in
+// another: it works longer in the first and is waited for in the second, or it
+// comes early and waits in the first. They are told apart only where one of the
+// two reduces gradients by its name, and else nobody is charged.
+
+// standing is the part of the steps in which a rank must be long, and by half of
+// what it usually is: what is not recorded returns as noise where ranks wait, and
+// makes any rank long now and then.
+const standing = 0.8
+
+// stagewise charges the ranks that exceed their peers in a stage by more than the
+// tolerance, in nanoseconds, in nearly every step: by what they exceed them.
+// O(T·S·R).
+func (a *accounting) stagewise(tolerance int64) *ledger {
+	v := newView(a.matrix, CutStep, 0)
+	l := newLedger(v.w.Ranks, len(v.groups))
+	excess := a.excesses(v)
+	for _, step := range excess {
+		for g, over := range step {
+			late := 0
+			for r, e := range over {
+				if e > tolerance {
+					late++
+					l.add(cell{g, r}, e, float64(e), float64(e), true)
+				}
+			}
+			l.groups[g].count(late, v.ranks())
+		}
+	}
+	// Only now: the test needs to know how often a rank is long by chance.
+	typical := typicalExcess(excess, len(v.groups), v.ranks())
+	for at, c := range l.charges {
+		long, least := 0, max(tolerance, typical[at.group][at.rank]/2)
+		for _, step := range excess {
+			if step[at.group][at.rank] > least {
+				long++
+			}
+		}
+		if float64(long) < standing*float64(v.steps) || waitsInstead(v.groups, typical, at.group, at.rank) {
+			delete(l.charges, at)
+			continue
+		}
+		l.groups[at.group].mended += c.explained
+		l.whole.mended = max(l.whole.mended, l.groups[at.group].mended)
+	}
+	return &l
+}
+
+// excesses is by how much every rank exceeds the median of its peers,
+// [step][group][rank].
+func (a *accounting) excesses(v *view) [][][]int64 {
+	b := newBlame(v, a.roles.peerOf, 0)
+	out := make([][][]int64, v.steps)
+	for t := range out {
+		out[t] = make([][]int64, len(v.groups))
+		for g := range out[t] {
+			out[t][g] = make([]int64, v.ranks())
+		}
+		b.rows = b.rows[:0]
+		clear(b.middles)
+		for i := range v.order {
+			b.work(t, i, nil)
+			for r, d := range v.row(t, i) {
+				out[t][v.group[i]][r] += d - b.middle(i, r).Without(d)
+			}
+		}
+	}
+	return out
+}
+
+// typicalExcess is the median over steps, [group][rank].
+func typicalExcess(excess [][][]int64, groups, ranks int) [][]int64 {
+	out, over := make([][]int64, groups), make([]int64, len(excess))
+	for g := range out {
+		out[g] = make([]int64, ranks)
+		for r := range ranks {
+			for t := range excess {
+				over[t] = excess[t][g][r]
+			}
+			out[g][r] = robust.MedianTime(over)
+		}
+	}
+	return out
+}
+
+// waitsInstead reports whether what a rank exceeds its peers by in a group may
+// be its wait for them.
+func waitsInstead(groups []string, typical [][]int64, g, r int) bool {
+	if reducesGradients(groups[g]) || waiting(groups[g]) {
+		return true
+	}
+	for other, name := range groups {
+		if other != g && !reducesGradients(name) && 2*typical[other][r] < -typical[g][r] {
+			return true
+		}
+	}
+	return false
+}
+
+// reducesGradients reports whether a stage is by its name the one in which
+// gradients are reduced over the replicas, and ranks wait for each other:
+// "model.backward_cpu_wall", "backward", "bwd_ms". What is only a part of it by
+// its name ("backward-compute", "wait.backward") is not.
+func reducesGradients(stage string) bool {
+	base, _ := trace.SplitStage(stage)
+	words := strings.FieldsFunc(strings.ToLower(base), func(r rune) bool { return r < 'a' || r > 'z' })
+	besides := []string{"model", "strategy", "loss", "pass", "step", "time", "cpu", "wall", "device", "ms", "us", "ns"}
+	named := false
+	for _, w := range words {
+		if w == "backward" || w == "bwd" {
+			named = true
+		} else if !slices.Contains(besides, w) {
+			return false
+		}
+	}
+	return named
+}

@@ -17,8 +17,8 @@ func (j *judge) stages() {
 			continue
 		}
 		s := m.Stages[m.Leader.Stage]
-		if leads(m) && float64(s.LagIncrease) >= j.gates.StaticGain*float64(m.Makespan) {
-			j.add(causeLeads, Finding{Kind: KindRank, Place: Place{Rank: m.Leader.Rank, Stage: s.Name}, Cost: Cost{Explained: s.LagIncrease}, Confidence: Ambiguous, Evidence: Saying(
+		if leads(m) && float64(m.Behind(s)) >= j.gates.StaticGain*float64(m.Makespan) {
+			j.add(causeLeads, Finding{Kind: KindRank, Place: Place{Rank: m.Leader.Rank, Stage: s.Name}, Cost: Cost{Explained: m.Behind(s)}, Confidence: Ambiguous, Evidence: Saying(
 				fmt.Sprintf("frontier: rank %d is the latest at the end of %s in %d of %d steps and pulls away from the median rank there", *m.Leader.Rank, s.Name, m.Leader.Steps, m.Steps),
 				"not strong: no boundary is shown where the ranks meet, so it is open whether others wait for it")}, m, nil)
 			continue

@@ -42,7 +42,7 @@ func findMeeting(m *rows, g Gates, named string) Meeting {
 			out.Evidence = MeetingShown
 		} else if out.At = collapsing(v, out.Boundaries, g); out.At >= 0 {
 			out.Evidence = MeetingLikely
-		} else if out.At = reducing(out.Boundaries); out.At >= 0 {
+		} else if out.At = reducing(out.Boundaries, g); out.At >= 0 {
 			out.Evidence = MeetingLikely
 		}
 	}
@@ -129,7 +129,7 @@ func collapsing(v *view, boundaries []Boundary, g Gates) int {
 				worst = max(worst, float64(after[i][t])/float64(lead))
 			}
 		}
-		if late >= 2 && 2*late >= len(before[i]) && worst <= -g.Meeting.Slope && worst < least && !b.excludesMeeting() {
+		if late >= 2 && 2*late >= len(before[i]) && worst <= -g.Meeting.Slope && worst < least && !b.excludesMeeting(g) {
 			best, least = i, worst
 		}
 	}
@@ -142,11 +142,11 @@ func collapsing(v *view, boundaries []Boundary, g Gates) int {
 // reducing is the last stage that reduces gradients by its name, unless its
 // slope excludes a meeting; it marks the boundary. −1 without one. Two ranks
 // need it often: they give a slope few degrees of freedom, and no minority.
-func reducing(boundaries []Boundary) int {
+func reducing(boundaries []Boundary, g Gates) int {
 	for i := len(boundaries) - 1; i >= 0; i-- {
 		b := &boundaries[i]
 		if reducesGradients(b.Name) && b.Within == "" {
-			b.Meets = !b.excludesMeeting()
+			b.Meets = !b.excludesMeeting(g)
 			if b.Meets {
 				return i
 			}
@@ -156,8 +156,11 @@ func reducing(boundaries []Boundary) int {
 	return -1
 }
 
-// excludesMeeting reports whether the slope's interval does not hold −1.
-func (b Boundary) excludesMeeting() bool { return b.Low > -1 || b.High < -1 }
+// excludesMeeting reports whether the slope's interval lies beyond what a
+// meeting's may be, on either side.
+func (b Boundary) excludesMeeting(g Gates) bool {
+	return b.Low > g.Meeting.Slope || b.High < 1/g.Meeting.Slope
+}
 
 // trend accumulates one rank's least-squares line over the steps.
 type trend struct{ sum, sumT float64 }

@@ -154,6 +154,16 @@ type Stage struct {
 	Mend                *float64 // part of the makespan that goes if no rank is late because of this stage; nil below the floor
 }
 
+// Behind is by how much the last rank falls behind its peers in a stage, over
+// the window. The median of two ranks is their middle, and each other's peer is
+// twice as far.
+func (r *Result) Behind(s Stage) int64 {
+	if len(r.Ranks) == 2 {
+		return 2 * s.LagIncrease
+	}
+	return s.LagIncrease
+}
+
 // Leader is who is latest at the end of the leading stage.
 type Leader struct {
 	Stage     int  // index in Stages; −1 when nothing leads

@@ -38,7 +38,7 @@ func (h *slopeHistory) settle(m *Meeting, g Gates, named string) {
 	for i := range m.Boundaries {
 		b := &m.Boundaries[i]
 		h.stages[i].add(b.slopes, g)
-		together[i] = b.Within == "" && !(b.Low > g.Meeting.Slope) && h.stages[i].meets(g)
+		together[i] = b.Within == "" && !b.excludesMeeting(g) && h.stages[i].meets(g)
 		any = any || together[i]
 	}
 	shown := m.Evidence == MeetingShown

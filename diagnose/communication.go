@@ -1,271 +1,219 @@
 package diagnose
 
 import (
-	"cmp"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/sfstat/sfstat/engine/bandwidth"
 	"github.com/sfstat/sfstat/engine/frontier"
-	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/traffic"
 )
 
-// enoughShare is the part of the recording below which a slow link or a late rank is not called.
-const enoughShare = 0.01
-
-// Communication judges what calls and kernels of NCCL say: which rank comes late, which link or communicator is slow.
+// Communication judges what calls and kernels of NCCL show: which rank enters
+// collectives last, which link or communicator is slow.
 func Communication(r *traffic.Result, g frontier.Gates) RunVerdict {
-	v := RunVerdict{}
-	found := r.Suspects()
-	said := make([]Finding, len(found))
-	order := make([]int, len(found))
-	for i := range found {
-		said[i], order[i] = spoken{r, found[i], g}.suspect(), i
+	var found []heardSuspect
+	for _, s := range r.Suspects() {
+		h := heardSuspect{r: r, Suspect: s, gates: g}
+		h.f = h.finding()
+		found = append(found, h)
 	}
-	slices.SortStableFunc(order, func(i, k int) int { return bySurety(said[i], said[k]) })
-	for _, i := range order {
-		v.Suspects = append(v.Suspects, said[i])
+	slices.SortStableFunc(found, func(a, b heardSuspect) int { return bySurety(a.f, b.f) })
+	v := RunVerdict{Undecided: undecidedCommunication(r), Communications: communications(r)}
+	for _, h := range found {
+		v.Suspects = append(v.Suspects, h.f)
 	}
-	if len(order) > 0 {
-		v.Confidence, v.Headline = v.Suspects[0].Confidence, v.Suspects[0].Sentence
-		v.CapturePlan = communicationPlan(r, v.Suspects[0], found[order[0]].Partners)
-		v.Headline += alsoSuspected(v.Suspects)
+	if len(found) > 0 {
+		v.Confidence, v.Next = v.Suspects[0].Confidence, found[0].next()
 	}
-	if len(order) == 0 {
-		v.Headline = unsuspected(r)
-	}
-	v.Undecidable = undecidableTraffic(r)
 	return v
 }
 
-// alsoSuspected names the suspects behind the first that may be named, "" where there are none.
-func alsoSuspected(all []Finding) string {
-	var names []string
-	add := func(name string) {
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	for i, s := range all {
-		switch {
-		case i == 0 || s.Confidence < Supported || all[0].Rank != nil && s.Rank != nil && *all[0].Rank == *s.Rank:
-		case s.Kind == KindEdge && s.Rank != nil:
-			add(fmt.Sprintf("the link of rank %d", *s.Rank))
-		case s.Kind == KindEdge:
-			add("the link of ranks " + trace.RankList(s.Ranks))
-		case s.Kind == KindGroup:
-			add("the communicator " + s.Group)
-		case s.Rank != nil:
-			add(fmt.Sprintf("rank %d", *s.Rank))
-		}
-	}
-	if len(names) == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" Also suspected: %s.", strings.Join(names, ", "))
-}
-
-// bySurety orders suspects that may be named first, then by what they explain.
-func bySurety(a, b Finding) int {
-	return cmp.Or(cmp.Compare(min(b.Confidence, Supported), min(a.Confidence, Supported)), cmp.Compare(b.Explained, a.Explained))
-}
-
-// spoken is a suspect of the traffic, to be put into words.
-type spoken struct {
+// heardSuspect is a suspect of the communication and its finding.
+type heardSuspect struct {
 	r *traffic.Result
 	traffic.Suspect
 	gates frontier.Gates
+	f     Finding
 }
 
-func (s spoken) suspect() Finding {
-	out := Finding{Place: Place{Ranks: s.Ranks}, Cost: Cost{Explained: s.Cost, Score: s.Share, Gain: s.Share}}
-	switch s.Fault {
+func (h heardSuspect) finding() Finding {
+	f := Finding{Kind: KindRank, Cause: CauseLate, Place: Place{Ranks: h.Ranks}, Cost: Cost{Explained: h.Cost, Score: h.Share, Gain: h.Share}}
+	if len(h.Hosts) == 1 {
+		f.Host = h.Hosts[0]
+	}
+	switch h.Fault {
 	case traffic.LateRank:
-		out.Kind, out.Rank = KindRank, &s.Ranks[0]
-		out.Evidence = Saying(s.lateEvidence()...)
+		f.Rank, f.Evidence = &h.Ranks[0], h.lateEvidence()
 	case traffic.SlowLink:
-		out.Kind, out.Op = KindEdge, s.work()
-		if s.Scope == traffic.OneRank {
-			out.Rank = &s.Ranks[0]
+		f.Kind, f.Cause, f.Op, f.Evidence = KindEdge, CauseLink, h.work(), h.slowEvidence()
+		if h.Scope == traffic.OneRank {
+			f.Rank = &h.Ranks[0]
 		}
-		out.Evidence = Saying(s.slowEvidence()...)
 	case traffic.SlowGroup:
-		out.Kind, out.Op, out.Group = KindGroup, s.work(), s.group()
-		out.Evidence = Saying(s.slowEvidence()...)
+		f.Kind, f.Cause, f.Op, f.Evidence = KindGroup, CauseCollective, h.work(), h.slowEvidence()
+		f.Group = groupName(h.communicator())
 	}
-	out.Confidence = s.confidence(&out.Evidence)
-	out.Sentence = s.sentence(out.Confidence)
-	return out
-}
-
-// group names a communicator by what it is for and its ranks.
-func (s spoken) group() string {
-	c := &s.r.Communicators[s.r.Speed.Subjects[s.Subjects[0]].Communicator]
-	if c.Kind == traffic.UnknownKind {
-		return trace.RankList(s.Ranks)
-	}
-	return c.Kind.String() + " " + trace.RankList(s.Ranks)
-}
-
-func (s spoken) cell() *bandwidth.Cell { return &s.r.Speed.Cells[s.Worst.Cell] }
-func (s spoken) work() string          { return s.r.WorkOf(s.cell()) }
-func (s spoken) limit() bandwidth.Limit {
-	return s.r.Speed.Subjects[s.cell().Subject].Limit
-}
-
-// who names the culprit, as the beginning of a sentence.
-func (s spoken) who() string {
-	host := strings.Join(s.Hosts, ", ")
-	switch s.Scope {
-	case traffic.OneHost:
-		return fmt.Sprintf("The network of %s is slow", host)
-	case traffic.TwoHosts:
-		return fmt.Sprintf("The network between %s is slow", strings.Join(s.Hosts, " and "))
-	case traffic.OneRank:
-		return fmt.Sprintf("The link of rank %d (%s) to all others is slow", s.Ranks[0], host)
-	case traffic.OnePair:
-		if len(s.Hosts) > 1 {
-			return fmt.Sprintf("The link between ranks %d and %d (%s) is slow", s.Ranks[0], s.Ranks[1], strings.Join(s.Hosts, " and "))
+	f.Confidence = Strong
+	for _, e := range h.lacks() {
+		f.Evidence = append(f.Evidence, e)
+		if lack, ok := e.(Lack); ok {
+			f.Confidence = min(f.Confidence, lack.AtMost)
+		} else {
+			f.Confidence = Insufficient
 		}
-		return fmt.Sprintf("The link between ranks %d and %d (on %s) is slow", s.Ranks[0], s.Ranks[1], host)
 	}
-	c := &s.r.Communicators[s.r.Speed.Subjects[s.Subjects[0]].Communicator]
-	kind := ""
-	if c.Kind != traffic.UnknownKind {
-		kind = c.Kind.String() + " "
-	}
-	if len(s.Hosts) > 4 {
-		host = fmt.Sprintf("%d hosts", len(s.Hosts))
-	}
-	return fmt.Sprintf("The %scommunicator of ranks %s (%s) is slow", kind, trace.RankList(s.Ranks), host)
+	return f
 }
 
-// sentence is the suspect in one sentence.
-func (s spoken) sentence(c Confidence) string {
-	if s.Fault == traffic.LateRank {
-		l := s.Late
-		return fmt.Sprintf("Rank %d (%s) makes the others wait: it comes last to %s of %s, usually by %s of its own, in all %s of the time.",
-			s.Ranks[0], s.Hosts[0], percent(float64(l.Last)/float64(l.Met)), countedWord(l.Met, "collective"), ms(l.Usual), percent(s.Share))
-	}
-	cell := s.cell()
-	text := s.who()
-	if s.Smallest >= 0 {
-		text += fmt.Sprintf(" for messages from %s on", binary(s.Smallest))
-	}
-	text += fmt.Sprintf(": %s of %s at %s, %s of what %s", s.work(), binary(cell.Class), gbps(cell.Bus), percent(cell.Bus/s.Worst.Bus), s.others())
-	if l := s.limit(); l.Bandwidth > 0 {
-		text += fmt.Sprintf(" and %s of its limit (%v %s)", percent(cell.Efficiency), l.Link, gbps(l.Bandwidth))
-	}
-	text += fmt.Sprintf("; that costs %s, %s of the time.", ms(s.Cost), percent(s.Share))
-	if s.Settled == traffic.Open {
-		text = strings.Replace(text, " is slow", " may be slow", 1)
-	}
-	return text
+func (h heardSuspect) cell() *bandwidth.Cell { return &h.r.Speed.Cells[h.Worst.Cell] }
+func (h heardSuspect) work() string          { return h.r.WorkOf(h.cell()) }
+
+func (h heardSuspect) limit() bandwidth.Limit { return h.r.Speed.Subjects[h.cell().Subject].Limit }
+
+func (h heardSuspect) communicator() *traffic.Communicator {
+	return &h.r.Communicators[h.r.Speed.Subjects[h.Subjects[0]].Communicator]
 }
 
-func (s spoken) others() string {
-	if s.Worst.Peers == 1 {
-		return "the only other like it reaches"
+// subject is what is slow.
+func (h heardSuspect) subject() Subject {
+	s := Subject{Ranks: h.Ranks, Hosts: h.Hosts}
+	switch h.Scope {
+	case traffic.OneHost:
+		s.Scope = OfHost
+	case traffic.TwoHosts:
+		s.Scope = OfHosts
+	case traffic.OneRank:
+		s.Scope = OfRank
+	case traffic.OnePair:
+		s.Scope = OfPair
+	default:
+		s.Scope, s.Called = OfCommunicator, kindName(h.communicator())
 	}
-	return fmt.Sprintf("the %d others like it reach", s.Worst.Peers)
+	return s
 }
 
-func gbps(f float64) string {
-	if f >= 100 {
-		return fmt.Sprintf("%.0f GB/s", f)
+// bytes is the least of a size class.
+func bytes(class int) int64 { return 1 << min(class, 62) }
+
+// slowLink is what is slow, and how slow.
+func (h heardSuspect) slowLink() SlowLink {
+	c, l := h.cell(), h.limit()
+	e := SlowLink{Between: h.subject(), Op: h.work(), Bytes: bytes(c.Class), Bandwidth: c.Bus, Peers: h.Worst.Peers, PeersHave: h.Worst.Bus,
+		Lost: h.Cost, Share: h.Share}
+	if l.Bandwidth > 0 {
+		e.Link, e.Limit, e.Reaches = l.Link.String(), l.Bandwidth, c.Efficiency
 	}
-	return fmt.Sprintf("%.3g GB/s", f)
+	if h.Smallest >= 0 {
+		e.From = bytes(h.Smallest)
+	}
+	return e
 }
-
-// binary writes a size class.
-func binary(class int) string {
-	return fmt.Sprintf("%d %s", 1<<(class%10), [...]string{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}[min(class/10, 6)])
-}
-
-// mostComparisons is how many comparisons a suspect quotes.
-const mostComparisons = 6
 
 // slowEvidence is what speaks against a link or a communicator.
-func (s spoken) slowEvidence() (list []string) {
+func (h heardSuspect) slowEvidence() []Evidence {
+	list := []Evidence{h.slowLink()}
 	n := 0
-	for _, x := range slices.Concat(s.r.Speed.Suspects, s.r.Speed.Unsettled) {
-		if !slices.Contains(s.Subjects, x.Subject) {
+	for _, x := range slices.Concat(h.r.Speed.Suspects, h.r.Speed.Unsettled) {
+		if !slices.Contains(h.Subjects, x.Subject) {
 			continue
 		}
 		for _, e := range x.Evidence {
 			if n++; n <= mostComparisons {
-				list = append(list, s.comparison(e))
+				list = append(list, h.comparison(e))
 			}
 		}
 	}
 	if n > mostComparisons {
-		list = append(list, fmt.Sprintf("and %d comparisons more", n-mostComparisons))
+		list = append(list, MoreComparisons{n - mostComparisons})
 	}
-	if s.Smallest >= 0 {
-		list = append(list, fmt.Sprintf("smaller messages are as fast as those of the others: the fault begins at %s", binary(s.Smallest)))
+	if h.Smallest >= 0 {
+		list = append(list, SmallerAsFast{bytes(h.Smallest)})
 	}
 	switch {
-	case s.Scope == traffic.OneRank || s.Scope == traffic.OneHost || s.Scope == traffic.TwoHosts:
-		list = append(list, fmt.Sprintf("every way of that kind that could be compared is slow, %d of %d, and no other", len(s.Subjects), len(s.Subjects)))
-	case s.Fault == traffic.SlowGroup && len(s.Hosts) > 1:
-		list = append(list, "a collective is as fast as the slowest of its links: which of them it is, collectives alone do not tell")
+	case h.Scope == traffic.OneRank || h.Scope == traffic.OneHost || h.Scope == traffic.TwoHosts:
+		list = append(list, EveryWaySlow{len(h.Subjects)})
+	case h.Fault == traffic.SlowGroup && len(h.Hosts) > 1:
+		list = append(list, LinkUnknown{})
 	}
-	return append(list, "the time is from the last rank's start to the end: nobody's coming late is in it")
+	return list
 }
 
-// comparison is one line of evidence.
-func (s spoken) comparison(e bandwidth.Evidence) string {
-	c := &s.r.Speed.Cells[e.Cell]
-	name := s.r.WorkOf(c)
-	if p, ok := s.r.PairOf(c.Subject); ok {
-		from, to := s.r.Ranks[p.Low].Rank, s.r.Ranks[p.High].Rank
+func (h heardSuspect) comparison(e bandwidth.Evidence) Bandwidth {
+	c := &h.r.Speed.Cells[e.Cell]
+	b := Bandwidth{Op: h.r.WorkOf(c), Bytes: bytes(c.Class), Bandwidth: c.Bus, Calls: len(c.Calls), Peers: e.Peers, PeersHave: e.Bus, P: e.P}
+	if p, ok := h.r.PairOf(c.Subject); ok {
+		low, high := h.r.Ranks[p.Low].Rank, h.r.Ranks[p.High].Rank
+		b.Ranks, b.Message = []int{low, high}, OneWay
 		switch traffic.DirectionOf(c.Op) {
 		case traffic.Forth:
-			name = fmt.Sprintf("messages from rank %d to %d", from, to)
 		case traffic.Back:
-			name = fmt.Sprintf("messages from rank %d to %d", to, from)
+			b.Ranks = []int{high, low}
 		default:
-			name = fmt.Sprintf("messages between ranks %d and %d, both ways at once", from, to)
+			b.Message = BothWays
 		}
-	} else if len(s.Subjects) > 1 {
-		name += " on ranks " + trace.RankList(s.r.Communicators[c.Subject].Ranks)
+	} else if len(h.Subjects) > 1 {
+		b.Ranks = h.r.Communicators[c.Subject].Ranks
 	}
-	others := fmt.Sprintf("the median of %d others", e.Peers)
-	if e.Peers == 1 {
-		others = "the other"
-	}
-	return fmt.Sprintf("%s, from %s: %s over %d calls, %s %s; chance of that where links are alike: %s",
-		name, binary(c.Class), gbps(c.Bus), len(c.Calls), others, gbps(e.Bus), probability(e.P))
+	return b
 }
 
 // lateEvidence is what speaks against a rank.
-func (s spoken) lateEvidence() []string {
-	l := s.Late
-	return []string{
-		fmt.Sprintf("it is later than the median rank by %s in all that began with itself: more time goes by since its last kernel of NCCL than on the others", ms(l.Own)),
-		fmt.Sprintf("chance that one of %d equal ranks has most of that as often: %s", len(s.r.Ranks), probability(s.Chance)),
-		fmt.Sprintf("it waited %s itself; with all ranks there its collectives took %s", ms(l.Waited), ms(l.Moving)),
-	}
+func (h heardSuspect) lateEvidence() []Evidence {
+	return []Evidence{h.lastToEnter(), OwnDelay{Delay: h.Late.Own, Waited: h.Late.Waited, Transfer: h.Late.Moving}}
 }
 
-// confidence says how far the suspect may be named, and adds to its evidence what is missing for more.
-func (s spoken) confidence(evidence *[]Evidence) Confidence {
-	level := Strong
-	say := func(holds bool, at Confidence, why string) {
+func (h heardSuspect) lastToEnter() LastToEnter {
+	l := h.Late
+	return LastToEnter{Rank: h.Ranks[0], N: l.Last, Of: l.Met, Delay: l.Usual, Share: h.Share, P: h.Chance, Among: len(h.r.Ranks)}
+}
+
+// lacks is why the suspect is not more certain, or too small to report.
+func (h heardSuspect) lacks() (out []Evidence) {
+	lack := func(holds bool, l Lack) {
 		if holds {
-			level = min(level, at)
-			*evidence = append(*evidence, Said(why))
+			out = append(out, l)
 		}
 	}
-	slow := s.Fault != traffic.LateRank
-	say(s.Share < enoughShare, Insufficient, fmt.Sprintf("below what is called: %s of the recording", percent(s.Share)))
-	say(s.Settled == traffic.Open, Ambiguous, "only one other does the same work over the same kind of link: which of the two is as it should be cannot be told")
-	say(s.Settled == traffic.ByLimit, Supported, "not strong: only one other does the same; that it reaches less than half of its limit, and the other does not, tells which")
-	say(s.Share >= enoughShare && s.Share < s.gates.StaticGain, Supported, fmt.Sprintf("not strong: it costs less than %.0f %% of the time", 100*s.gates.StaticGain))
-	say(s.Chance > s.gates.Meeting.Significance, Supported, "not strong: the chance is above "+probability(s.gates.Meeting.Significance))
-	say(slow && s.limit().Bandwidth == 0, Supported, "not strong: the logs do not say what the link carries (NCCL_DEBUG_SUBSYS=GRAPH)")
-	say(slow && s.Settled == traffic.ByPeers && s.Worst.Peers == 2, Supported, "not strong: there are only two others to compare with")
-	return level
+	slow := h.Fault != traffic.LateRank
+	if h.Share < enoughShare {
+		out = append(out, BelowGate{h.Share, enoughShare})
+	}
+	lack(h.Settled == traffic.Open, Lack{Reason: WhichOfTwoLinks, AtMost: Ambiguous})
+	lack(h.Settled == traffic.ByLimit, Lack{Reason: TwoLinksByLimit, AtMost: Supported})
+	lack(h.Share >= enoughShare && h.Share < h.gates.StaticGain, Lack{Reason: CostsLittle, AtMost: Supported, P: h.gates.StaticGain})
+	lack(h.Chance > h.gates.Meeting.Significance, Lack{Reason: ChanceAbove, AtMost: Supported, P: h.gates.Meeting.Significance})
+	lack(slow && h.limit().Bandwidth == 0, Lack{Reason: LimitUnknown, AtMost: Supported})
+	lack(slow && h.Settled == traffic.ByPeers && h.Worst.Peers == 2, Lack{Reason: TwoPeers, AtMost: Supported})
+	return out
+}
+
+// next is what to do about it.
+func (h heardSuspect) next() []Action {
+	a := Action{Action: TestLink, Ranks: slices.Concat(h.Ranks, h.Partners)}
+	if h.Fault == traffic.LateRank {
+		a.Action, a.Ranks = Profile, append(a.Ranks, besides(h.r, h.Ranks)...)
+	}
+	for i := range h.r.Communicators {
+		if n := h.r.Communicators[i].Steps; n > 0 {
+			a.Steps = &[2]int64{0, int64(n - 1)}
+			break
+		}
+	}
+	return []Action{a}
+}
+
+// besides is one rank that shares a communicator with a suspect and is none.
+func besides(r *traffic.Result, ranks []int) []int {
+	for i := range r.Communicators {
+		c := &r.Communicators[i]
+		if !slices.Contains(c.Ranks, ranks[0]) {
+			continue
+		}
+		for _, k := range c.Ranks {
+			if !slices.Contains(ranks, k) {
+				return []int{k}
+			}
+		}
+	}
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -72,27 +73,34 @@ func TestCommunicationNamesTheFault(t *testing.T) {
 		name  string
 		nodes int
 		want  string
-		says  string
+		link  diagnose.Subject // of the first finding, but for its ranks
+		from  int64
 	}{
-		{"slow-card", 2, "edge [1 5]", "The link between ranks 1 and 5 (node0 and node1) is slow:"},
-		{"slow-card", 4, "group [1 5 9 13]", "The DP communicator of ranks 1,5,9,13"},
-		{"slow-card-pipeline", 2, "edge [1 5]", "is slow: Send/Recv of 8 MiB"},
-		{"slow-card-pipeline", 4, "edge [5]", "The link of rank 5 (node1) to all others is slow"},
-		{"slow-pair-pipeline", 3, "edge [4 5 6 7 8 9 10 11]", "The network between node1 and node2 is slow"},
-		{"slow-pair-pipeline", 4, "edge [4 5 6 7 8 9 10 11]", "The network between node1 and node2 is slow"},
-		{"slow-group", 2, "group [4 5 6 7]", "The TP communicator of ranks 4-7 (node1) is slow"},
-		{"slow-group", 4, "group [4 5 6 7]", "The TP communicator of ranks 4-7 (node1) is slow"},
-		{"slow-large", 2, "edge [1 5]", "is slow for messages from 32 MiB on"},
-		{"slow-large", 4, "group [1 5 9 13]", "is slow for messages from 32 MiB on"},
-		{"slow-card-late-rank", 2, "edge [1 5], rank [2]", "Also suspected: rank 2."},
-		{"late-rank", 2, "rank [5]", "Rank 5 (node1) makes the others wait"},
-		{"late-rank", 4, "rank [5]", "Rank 5 (node1) makes the others wait"},
-		{"late-rank-pipeline", 2, "rank [5]", "Rank 5 (node1) makes the others wait"},
-		{"late-rank-pipeline", 4, "rank [5]", "Rank 5 (node1) makes the others wait"},
+		{"slow-card", 2, "edge [1 5]", diagnose.Subject{Scope: diagnose.OfPair, Hosts: []string{"node0", "node1"}}, 0},
+		{"slow-card", 4, "group [1 5 9 13]", diagnose.Subject{Scope: diagnose.OfCommunicator, Called: "DP", Hosts: []string{"node0", "node1", "node2", "node3"}}, 0},
+		{"slow-card-pipeline", 2, "edge [1 5]", diagnose.Subject{Scope: diagnose.OfPair, Hosts: []string{"node0", "node1"}}, 0},
+		{"slow-card-pipeline", 4, "edge [5]", diagnose.Subject{Scope: diagnose.OfRank, Hosts: []string{"node1"}}, 0},
+		{"slow-pair-pipeline", 3, "edge [4 5 6 7 8 9 10 11]", diagnose.Subject{Scope: diagnose.OfHosts, Hosts: []string{"node1", "node2"}}, 0},
+		{"slow-pair-pipeline", 4, "edge [4 5 6 7 8 9 10 11]", diagnose.Subject{Scope: diagnose.OfHosts, Hosts: []string{"node1", "node2"}}, 0},
+		{"slow-group", 2, "group [4 5 6 7]", diagnose.Subject{Scope: diagnose.OfCommunicator, Called: "TP", Hosts: []string{"node1"}}, 0},
+		{"slow-group", 4, "group [4 5 6 7]", diagnose.Subject{Scope: diagnose.OfCommunicator, Called: "TP", Hosts: []string{"node1"}}, 0},
+		{"slow-large", 2, "edge [1 5]", diagnose.Subject{Scope: diagnose.OfPair, Hosts: []string{"node0", "node1"}}, 32 << 20},
+		{"slow-large", 4, "group [1 5 9 13]", diagnose.Subject{Scope: diagnose.OfCommunicator, Called: "DP", Hosts: []string{"node0", "node1", "node2", "node3"}}, 32 << 20},
+		{"slow-card-late-rank", 2, "edge [1 5], rank [2]", diagnose.Subject{Scope: diagnose.OfPair, Hosts: []string{"node0", "node1"}}, 0},
+		{"late-rank", 2, "rank [5]", diagnose.Subject{}, 0},
+		{"late-rank", 4, "rank [5]", diagnose.Subject{}, 0},
+		{"late-rank-pipeline", 2, "rank [5]", diagnose.Subject{}, 0},
+		{"late-rank-pipeline", 4, "rank [5]", diagnose.Subject{}, 0},
 	} {
 		v := diagnose.Communication(trafficOf(t, scenario(t, c.name, c.nodes, 1), nil), frontier.DefaultGates())
-		if got := strings.Join(called(v), ", "); got != c.want || !strings.Contains(v.Headline, c.says) || v.CapturePlan == nil {
-			t.Errorf("%s on %d nodes: %q, want %q: %s", c.name, c.nodes, got, c.want, v.Headline)
+		if got := strings.Join(called(v), ", "); got != c.want || len(v.Next) == 0 {
+			t.Errorf("%s on %d nodes: %q, want %q; next %v", c.name, c.nodes, got, c.want, v.Next)
+			continue
+		}
+		slow, _ := diagnose.Find[diagnose.SlowLink](v.Suspects[0].Evidence)
+		slow.Between.Ranks = nil
+		if !reflect.DeepEqual(slow.Between, c.link) || slow.From != c.from {
+			t.Errorf("%s on %d nodes: %+v from %d bytes, want %+v from %d", c.name, c.nodes, slow.Between, slow.From, c.link, c.from)
 		}
 	}
 }
@@ -105,7 +113,7 @@ func TestCommunicationFalseAlarms(t *testing.T) {
 			for seed := range uint64(seeds) {
 				jobs++
 				if v := diagnose.Communication(trafficOf(t, scenario(t, name, nodes, 100+seed), nil), frontier.DefaultGates()); len(v.Suspects) > 0 {
-					t.Errorf("%s on %d nodes, seed %d: %s", name, nodes, seed, v.Headline)
+					t.Errorf("%s on %d nodes, seed %d: %+v", name, nodes, seed, v.Suspects[0])
 				}
 			}
 		}
@@ -127,22 +135,22 @@ func TestCommunicationOfDamagedJobs(t *testing.T) {
 		spec  job.Spec
 		leave func(string) bool
 		want  []string
-		says  string // among what cannot be decided
+		asks  diagnose.Question // among what cannot be decided
 	}{
 		"clocks that drift by 250 ppm from node to node":      {drift, nil, []string{"edge [5]"}, ""},
 		"splits without ids, communicators of one rank":       {split, nil, []string{"group [1 5 9 13]"}, ""},
-		"clocks that nothing compares":                        {strangers, nil, []string{"group [4 5 6 7]"}, "clocks of 3 exports do not compare"},
-		"too few calls":                                       {short, nil, nil, "too few calls"},
-		"logs of one node":                                    {scenario(t, "slow-card", 2, 1), func(f string) bool { return !strings.Contains(f, "nccl.node1") }, nil, "left no log"},
-		"logs of half of the ranks, the slow link among them": {scenario(t, "slow-card-pipeline", 4, 1), oddLogs, []string{"edge [5]"}, "left no log"},
-		"an export of one node":                               {scenario(t, "slow-group", 4, 1), func(f string) bool { return f != "node1.sqlite" }, nil, "no export"},
+		"clocks that nothing compares":                        {strangers, nil, []string{"group [4 5 6 7]"}, diagnose.WhatUnalignedDid},
+		"too few calls":                                       {short, nil, nil, diagnose.WhetherSlowFewCalls},
+		"logs of one node":                                    {scenario(t, "slow-card", 2, 1), func(f string) bool { return !strings.Contains(f, "nccl.node1") }, nil, diagnose.WhatAbsentRanksDid},
+		"logs of half of the ranks, the slow link among them": {scenario(t, "slow-card-pipeline", 4, 1), oddLogs, []string{"edge [5]"}, diagnose.WhatAbsentRanksDid},
+		"an export of one node":                               {scenario(t, "slow-group", 4, 1), func(f string) bool { return f != "node1.sqlite" }, nil, diagnose.WhatAbsentRanksDid},
 	} {
 		v := diagnose.Communication(trafficOf(t, c.spec, c.leave), frontier.DefaultGates())
 		if got := called(v); !slices.Equal(got, c.want) {
-			t.Errorf("%s: %q, want %q: %s", name, got, c.want, v.Headline)
+			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
-		if text := strings.Join(v.Undecidable, "\n"); !strings.Contains(text, c.says) {
-			t.Errorf("%s: nothing of %q in %q", name, c.says, text)
+		if c.asks != "" && !slices.ContainsFunc(v.Undecided, func(u diagnose.Undecided) bool { return u.Question == c.asks }) {
+			t.Errorf("%s: nothing of %q in %+v", name, c.asks, v.Undecided)
 		}
 	}
 }

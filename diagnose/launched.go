@@ -32,13 +32,6 @@ func (s *Session) AddLaunched(t *trace.OpTotals) error {
 	return err
 }
 
-// chief is the part of what a rank takes longer in a stage from which on one
-// operator explains it.
-const chief = 0.5
-
-// listedOps is how many operators evidence lists.
-const listedOps = 3
-
 // operations says of the ranks that are suspected in one stage what they
 // launched there, and adds the operator that explains most of it.
 //
@@ -142,10 +135,6 @@ func (j *judge) explain(f *finding, in *inside) {
 		j.found = slices.Insert(j.found, at+1, &finding{Finding: s, cause: causeOperator, best: f.best, makespan: f.makespan, steps: f.steps})
 	}
 }
-
-// leastConfirmed is the part of the exposed time from which on a rank is called
-// that two tests agree on. What costs less is said, and called no culprit.
-const leastConfirmed = 0.02
 
 // confirm lets a rank be called that costs less than the gain gate where its operators say the same as its meetings:
 // two tests, one of when it came and one of what it ran, and most of the delay

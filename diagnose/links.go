@@ -1,7 +1,6 @@
 package diagnose
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -9,15 +8,15 @@ import (
 	"github.com/sfstat/sfstat/traffic"
 )
 
-// AddTraffic adds what calls and kernels of NCCL say of a run. A run without windows is judged by that alone.
+// AddTraffic adds what calls and kernels of NCCL show of a run. A run without windows is judged by that alone.
 func (s *Session) AddTraffic(run string, t *traffic.Result) { s.runOf(run).traffic = t }
 
-// heard joins the verdict of the windows with that of the traffic. Windows see who is late and where time goes, and not
-// why; of communication the traffic knows more:
+// heard joins the findings of the windows with those of the communication. Windows show who is late and where time goes, and not
+// why; of communication the calls and kernels show more:
 //
-//   - a rank that both call is one suspect, with the evidence of both;
-//   - where a link or communicator is slow, ranks that are late in the windows but not of their own, and stages of waiting or
-//     communicating, are what comes of it and not called.
+//   - a rank that both find late is one finding, with the evidence of both;
+//   - where a link or communicator is slow, ranks that arrive late with no delay of their own, and stages of waiting or
+//     communicating, are its victims and not reported.
 func (j *judge) heard(v *RunVerdict) {
 	c := Communication(j.traffic, j.gates)
 	if len(j.windows) == 0 {
@@ -25,109 +24,100 @@ func (j *judge) heard(v *RunVerdict) {
 		*v = c
 		return
 	}
-	late, slow := split(c.Suspects)
+	late, slow, rest := split(c.Suspects)
 	for i := range v.Suspects {
-		s := &v.Suspects[i]
-		switch at := sameRank(late, s); {
+		f := &v.Suspects[i]
+		switch at := sameRank(late, f); {
 		case at >= 0:
-			s.agree(&late[at])
+			f.agree(&late[at])
 			late = slices.Delete(late, at, at+1)
-		case len(slow) > 0 && j.victim(s):
-			s.Confidence = min(s.Confidence, Insufficient)
-			s.Evidence = append(s.Evidence, Said("not called: it comes of what the calls and kernels of NCCL show: "+lower(slow[0].Sentence)))
-		case len(c.Suspects) == 0 && heldAgainst(j.traffic) && s.Kind == KindStage:
-			s.Evidence = append(s.Evidence, Said("calls and kernels of NCCL: no rank comes late of itself again and again, and no link or communicator is surely slower than those that do the same"))
+		case len(slow) > 0 && j.victim(f):
+			link, _ := Find[SlowLink](slow[0].Evidence)
+			f.Confidence, f.Evidence = Insufficient, append(f.Evidence, SlowLinkElsewhere{link})
+		case len(c.Suspects) == 0 && heldAgainst(j.traffic) && f.Kind == KindStage:
+			f.Evidence = append(f.Evidence, CommunicationNormal{})
 		}
 	}
-	lead := Finding{}
-	if len(v.Suspects) > 0 {
-		lead = v.Suspects[0]
-	}
-	v.Suspects = append(v.Suspects, slices.Concat(slow, late, uncalled(c.Suspects))...)
+	v.Suspects = append(v.Suspects, slices.Concat(slow, late, rest)...)
 	slices.SortStableFunc(v.Suspects, bySurety)
-	j.speak(v, &c, &lead)
-}
-
-// speak takes the headline from what is first now.
-func (j *judge) speak(v, c *RunVerdict, lead *Finding) {
+	v.Undecided = append(v.Undecided, c.Undecided...)
 	if len(v.Suspects) == 0 {
 		return
 	}
-	v.Confidence = v.Suspects[0].Confidence
-	if v.Suspects[0].Sentence == "" {
-		v.Undecidable = append(v.Undecidable, c.Undecidable...)
+	first := &v.Suspects[0]
+	v.Confidence = first.Confidence
+	if !first.heard() {
 		return
 	}
-	v.Headline = v.Suspects[0].Sentence + alsoSuspected(v.Suspects)
-	if v.Suspects[0].Rank == nil || v.Suspects[0].Stage == "" {
-		v.CapturePlan = c.CapturePlan
-	}
-	if lead.Rank == nil && j.victim(lead) {
-		v.Headline += fmt.Sprintf(" The group loses it in %s.", lead.Stage)
-	}
-	v.Undecidable = slices.DeleteFunc(v.Undecidable, func(text string) bool { return strings.HasPrefix(text, undecidedRank) })
-	v.Undecidable = append(v.Undecidable, c.Undecidable...)
-}
-
-// agree adds to a rank that the windows suspect that the traffic does too. What was too small to call for the windows, which see
-// what a meeting shows, may be called for all the collectives.
-func (s *Finding) agree(late *Finding) {
-	s.Evidence = append(s.Evidence, Said("calls and kernels of NCCL agree: "+lower(late.Sentence)))
-	s.Ranks = late.Ranks
-	if s.Confidence < Supported {
-		s.Confidence, s.Sentence = Supported, late.Sentence
-		s.Explained, s.Score = max(s.Explained, late.Explained), max(s.Score, late.Score)
+	stages := slices.DeleteFunc(slices.Clone(v.Suspects), func(f Finding) bool { return f.Kind == KindStage })
+	v.Headline, v.Undecidable = "", j.undecidable(stages) // who is late in a stage is known now
+	if first.Rank == nil || first.Stage == "" {
+		v.CapturePlan, v.Next = nil, c.Next
 	}
 }
 
-// heldAgainst says whether anything was held against its peers.
+// heard reports whether a finding is that of the communication, or certain
+// enough only with it.
+func (f *Finding) heard() bool {
+	_, alone := Find[LastToEnter](f.Evidence)
+	_, slow := Find[SlowLink](f.Evidence)
+	e, agrees := Find[CommunicationAgrees](f.Evidence)
+	return alone || slow || agrees && e.Raised
+}
+
+// agree adds to a rank that the windows suspect that the communication does too. What was too small to report for the windows, which see
+// what a synchronisation point shows, may be reported for all the collectives.
+func (f *Finding) agree(late *Finding) {
+	e, _ := Find[LastToEnter](late.Evidence)
+	raised := f.Confidence < Supported
+	f.Evidence = append(f.Evidence, CommunicationAgrees{LastToEnter: e, Raised: raised})
+	f.Ranks = late.Ranks
+	if raised {
+		f.Confidence = Supported
+		f.Explained, f.Score = max(f.Explained, late.Explained), max(f.Score, late.Score)
+	}
+}
+
+// heldAgainst reports whether anything was compared with its peers.
 func heldAgainst(t *traffic.Result) bool {
 	return t.Speed.Result != nil && t.Speed.Compared > 0
 }
 
-// split is the suspects of the traffic that are called: ranks, and links or communicators.
-func split(all []Finding) (late, slow []Finding) {
-	for _, s := range all {
+// split is the findings of the communication: ranks and links or communicators that are reported, and the rest.
+func split(all []Finding) (late, slow, rest []Finding) {
+	for _, f := range all {
 		switch {
-		case s.Confidence < Supported:
-		case s.Kind == KindRank:
-			late = append(late, s)
+		case f.Confidence < Supported:
+			rest = append(rest, f)
+		case f.Kind == KindRank:
+			late = append(late, f)
 		default:
-			slow = append(slow, s)
+			slow = append(slow, f)
 		}
 	}
-	return late, slow
+	return late, slow, rest
 }
 
-func uncalled(all []Finding) (list []Finding) {
-	for _, s := range all {
-		if s.Confidence < Supported {
-			list = append(list, s)
-		}
-	}
-	return list
-}
-
-func sameRank(late []Finding, s *Finding) int {
-	if s.Rank == nil {
+func sameRank(late []Finding, f *Finding) int {
+	if f.Rank == nil {
 		return -1
 	}
-	return slices.IndexFunc(late, func(l Finding) bool { return *l.Rank == *s.Rank })
+	return slices.IndexFunc(late, func(l Finding) bool { return *l.Rank == *f.Rank })
 }
 
 // transferStem begins the stages that profiler traces have of communication with all ranks there.
 const transferStem = "comm."
 
-// victim says whether a suspect of the windows is what a slow link makes of it: a stage of waiting or communicating, or
+// victim reports whether a finding of the windows is what a slow link makes of it: a stage of waiting or communicating, or
 // a rank that is not late of its own.
-func (j *judge) victim(s *Finding) bool {
-	if s.Rank != nil {
-		return !j.ownLate(*s.Rank)
+func (j *judge) victim(f *Finding) bool {
+	if f.Rank != nil {
+		return !j.ownLate(*f.Rank)
 	}
-	return (s.Kind == KindStage || s.Kind == KindWorkload) && (strings.HasPrefix(s.Stage, trace.WaitStageStem) || strings.HasPrefix(s.Stage, transferStem))
+	return (f.Kind == KindStage || f.Kind == KindWorkload) && (trace.IsWait(f.Stage) || strings.HasPrefix(f.Stage, transferStem))
 }
 
-// ownLate says whether the rank comes later of its own than the median rank by what is worth a word.
+// ownLate reports whether the rank is later of its own than the median rank by what is worth reporting.
 func (j *judge) ownLate(rank int) bool {
 	late, shares := j.traffic.Latecomers()
 	for i, l := range late {
@@ -136,15 +126,4 @@ func (j *judge) ownLate(rank int) bool {
 		}
 	}
 	return false
-}
-
-// lower begins a sentence in the middle of another.
-func lower(s string) string {
-	if strings.HasPrefix(s, "The ") {
-		return "t" + s[1:]
-	}
-	if strings.HasPrefix(s, "Rank ") {
-		return "r" + s[1:]
-	}
-	return s
 }

@@ -131,7 +131,7 @@ func TestWorstRunLeads(t *testing.T) {
 	large := windows(t, spec(8, 40, 3, simulate.Fault{Family: simulate.Data, Delay: 240, Ranks: []int{2}}))[0]
 	large.Run = "large"
 	v := verdictOn(t, quiet, small, large)
-	if v.Run != "large" || len(v.Runs) != 3 || !strings.HasPrefix(v.Headline, "3 runs, a cause is called in 2. Run large: Rank 2 ") {
+	if v.Run != "large" || len(v.Runs) != 3 || v.Suspects[0].Rank == nil || *v.Suspects[0].Rank != 2 {
 		t.Errorf("run %q, headline %q", v.Run, v.Headline)
 	}
 }

@@ -36,19 +36,6 @@ type Operators struct {
 // Stages is the number of pipeline stages.
 func (o *Operators) Stages() int { return len(o.Workers) / max(1, o.Replicas) }
 
-// Of many workers the rhythms are permuted less often. What K-S says confirms
-// what other engines found, and the victims on the other stages of a replica
-// depart with the culprit: then 100 permutations can pass the correction,
-// however many replicas there are.
-const (
-	manyWorkers      = 256
-	fewestReplicates = 399
-)
-
-// operatorAlpha is the chance that any operator of a healthy job is flagged,
-// and, separately, any worker as a whole: together below one in a hundred.
-const operatorAlpha = 0.004
-
 // AddOperators judges an arranged operator trace as a run of its own. It fails
 // where the trace has no program that its replicas share.
 //
@@ -124,7 +111,7 @@ func examine(t *trace.OpTrace) (*examined, error) {
 		return nil, err
 	}
 	if n := len(e.Walks.Contradict); n > 0 {
-		e.Notes = append(e.Notes, trace.Note{Kind: trace.NoteUnknown, Text: fmt.Sprintf("the times of %s contradict the schedule, too coarsely recorded perhaps: blame did not walk there", countedWord(n, "step"))})
+		e.Notes = append(e.Notes, trace.Note{Kind: trace.NoteUnknown, Text: fmt.Sprintf("steps whose times contradict the schedule, too coarsely recorded perhaps, so that blame did not walk there: %d", n)})
 	}
 	return e, e.reduce()
 }
@@ -142,9 +129,6 @@ func notesOf(t *trace.OpTrace, v *operators.View) []trace.Note {
 	}
 	return out
 }
-
-// walkedSteps are spread over the trace: more tell no more.
-const walkedSteps = 64
 
 // walk lets blame walk back from the symptoms of the steps.
 func (e *examined) walk() error {

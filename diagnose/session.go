@@ -136,15 +136,6 @@ func (s *Session) Verdict() *Verdict {
 	if worst >= 0 {
 		v.RunVerdict = v.Runs[worst]
 	}
-	if n := len(v.Runs); n > 1 {
-		called := 0
-		for _, r := range v.Runs {
-			if r.Confidence >= Supported {
-				called++
-			}
-		}
-		v.Headline = fmt.Sprintf("%d runs, a cause is called in %d. Run %s: %s", n, called, v.Run, v.Headline)
-	}
 	return v
 }
 

@@ -28,6 +28,8 @@ type Undecided struct {
 	// Name is that of what the question is about, where it is no stage.
 	Name  string  `json:"name,omitempty"`
 	Share float64 `json:"share,omitempty"` // of the step
+	// About are links and communicators that the question is about; N of them.
+	About []Subject `json:"about,omitempty"`
 }
 
 // Question is what cannot be told. It is a name, in the JSON too; package

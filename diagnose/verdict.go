@@ -37,6 +37,9 @@ type RunVerdict struct {
 	CapturePlan *CapturePlan
 	Windows     []Window
 	Operators   *Operators // of an operator trace, which has no windows; else nil
+	// Communications is what there was to compare, of a run that is judged by
+	// calls and kernels of NCCL alone; else nil.
+	Communications *Communications
 }
 
 // Window is one window of a run: the frontier by the analysis cut, by the

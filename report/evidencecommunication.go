@@ -1,13 +1,139 @@
 package report
 
-import "github.com/sfstat/sfstat/diagnose"
+import (
+	"fmt"
+	"math/bits"
+	"strings"
 
-// communicationEvidence words what calls and kernels of communication give, "" for all else.
+	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// communicationEvidence words what calls and kernels of communication give, ""
+// for all else.
 func communicationEvidence(e diagnose.Evidence) string {
+	switch e := e.(type) {
+	case diagnose.LastToEnter:
+		return enterWords(e) + fmt.Sprintf("; %s were all %d ranks alike", pValue(e.P), e.Among)
+	case diagnose.OwnDelay:
+		return fmt.Sprintf("its own delay, beyond the median rank's, is %s in all: more time passes since its last kernel of NCCL than on the others; it waited %s itself, and with all ranks there its collectives took %s",
+			length(float64(e.Delay)), length(float64(e.Waited)), length(float64(e.Transfer)))
+	case diagnose.SlowLink:
+		return linkWords(e) + "; measured from the last rank's start, so that no arrival skew is in it"
+	case diagnose.Bandwidth:
+		return bandwidthWords(e)
+	case diagnose.MoreComparisons:
+		return fmt.Sprintf("and %d comparisons more", e.N)
+	case diagnose.SmallerAsFast:
+		return fmt.Sprintf("smaller messages are as fast as those of the others: the fault begins at %s", binaryBytes(e.Bytes))
+	case diagnose.EveryWaySlow:
+		return fmt.Sprintf("all %d links of that kind that could be compared are slow, and no other", e.N)
+	case diagnose.LinkUnknown:
+		return "a collective is as fast as the slowest of its links: which of them it is, collectives alone cannot tell"
+	case diagnose.SlowLinkElsewhere:
+		return "not reported: it comes of what calls and kernels of NCCL show: " + linkWords(e.SlowLink)
+	case diagnose.CommunicationAgrees:
+		return "calls and kernels of NCCL agree: " + enterWords(e.LastToEnter)
+	case diagnose.CommunicationNormal:
+		return "calls and kernels of NCCL: no rank is the last to enter again and again, and no link or communicator is slower for certain than those that do the same"
+	}
 	return ""
 }
 
+func enterWords(e diagnose.LastToEnter) string {
+	return fmt.Sprintf("last to enter %d of %s, by %s of its own (median), in all %s of the time", e.N, counted(e.Of, "collective"), length(float64(e.Delay)), percent(e.Share))
+}
+
+// linkName names a link or communicator: "the link between ranks 1 and 5 (node0
+// and node1)".
+func linkName(s diagnose.Subject) string {
+	hosts := strings.Join(s.Hosts, ", ")
+	if len(s.Hosts) > 4 {
+		hosts = fmt.Sprintf("%d hosts", len(s.Hosts))
+	}
+	at := ""
+	if hosts != "" {
+		at = fmt.Sprintf(" (%s)", hosts)
+	}
+	switch s.Scope {
+	case diagnose.OfHost:
+		return "the network of " + hosts
+	case diagnose.OfHosts:
+		return "the network between " + strings.Join(s.Hosts, " and ")
+	case diagnose.OfRank:
+		return fmt.Sprintf("the link of rank %d%s to all others", s.Ranks[0], at)
+	case diagnose.OfPair:
+		if len(s.Hosts) == 1 {
+			at = fmt.Sprintf(" (on %s)", hosts)
+		} else if at != "" {
+			at = fmt.Sprintf(" (%s)", strings.Join(s.Hosts, " and "))
+		}
+		return fmt.Sprintf("the link between ranks %d and %d%s", s.Ranks[0], s.Ranks[1], at)
+	}
+	kind := ""
+	if s.Called != "" {
+		kind = s.Called + " "
+	}
+	return fmt.Sprintf("the %scommunicator of ranks %s%s", kind, trace.RankList(s.Ranks), at)
+}
+
+// linkWords say how slow a link is.
+func linkWords(e diagnose.SlowLink) string {
+	others := fmt.Sprintf("the %d others like it reach", e.Peers)
+	if e.Peers == 1 {
+		others = "the only other like it reaches"
+	}
+	text := fmt.Sprintf("%s of %s at %s, %s of what %s", e.Op, binaryBytes(e.Bytes), rate(e.Bandwidth), percent(e.Bandwidth/e.PeersHave), others)
+	if e.Limit > 0 {
+		text += fmt.Sprintf(" and %s of its limit (%s %s)", percent(e.Reaches), e.Link, rate(e.Limit))
+	}
+	return text
+}
+
+func bandwidthWords(e diagnose.Bandwidth) string {
+	name := e.Op
+	switch {
+	case e.Message == diagnose.OneWay:
+		name = fmt.Sprintf("messages from rank %d to %d", e.Ranks[0], e.Ranks[1])
+	case e.Message == diagnose.BothWays:
+		name = fmt.Sprintf("messages between ranks %d and %d, both ways at once", e.Ranks[0], e.Ranks[1])
+	case len(e.Ranks) > 0:
+		name += " on ranks " + trace.RankList(e.Ranks)
+	}
+	others := fmt.Sprintf("the median of %d others", e.Peers)
+	if e.Peers == 1 {
+		others = "the other"
+	}
+	return fmt.Sprintf("%s, from %s: %s over %s, %s %s; %s were links alike",
+		name, binaryBytes(e.Bytes), rate(e.Bandwidth), counted(e.Calls, "call"), others, rate(e.PeersHave), pValue(e.P))
+}
+
+// rate writes bytes per nanosecond.
+func rate(f float64) string {
+	if f >= 100 {
+		return fmt.Sprintf("%.0f GB/s", f)
+	}
+	return fmt.Sprintf("%.3g GB/s", f)
+}
+
+// binaryBytes writes a size class: "32 MiB".
+func binaryBytes(n int64) string { return binarySize(max(0, bits.Len64(uint64(n))-1)) }
+
 // communicationLack words a reason of that judge, "" for all else.
 func communicationLack(l diagnose.Lack) string {
+	switch l.Reason {
+	case diagnose.WhichOfTwoLinks:
+		return "only one other does the same work over the same kind of link: which of the two is as it should be cannot be told"
+	case diagnose.TwoLinksByLimit:
+		return "only one other does the same; that it reaches less than half of its limit, and the other does not, tells which"
+	case diagnose.CostsLittle:
+		return fmt.Sprintf("it costs less than %s of the time", percentOf(l.P))
+	case diagnose.ChanceAbove:
+		return fmt.Sprintf("p is above %s", probability(l.P))
+	case diagnose.LimitUnknown:
+		return "the logs do not say what the link carries (NCCL_DEBUG_SUBSYS=GRAPH)"
+	case diagnose.TwoPeers:
+		return "there are only two others to compare with"
+	}
 	return ""
 }

@@ -14,7 +14,7 @@ import (
 // trafficDocument begins with the answer and why, and what to do next; then who, what and how fast; at last how it was found.
 func trafficDocument(r *traffic.Result, problems []Problem) document {
 	v := trafficVerdict(r)
-	d := document{headline{v.Headline, v.Confidence}}
+	d := document{headline{Headline(&v), v.Confidence}}
 	if len(v.Suspects) > 0 {
 		d = append(d, prose(fmt.Sprintf("Confidence: %v. %s", v.Confidence, meaning(confidenceWords[:], v.Confidence))))
 	}

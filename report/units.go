@@ -116,6 +116,25 @@ func finePercent(f float64) string {
 	return s + " %"
 }
 
+// probability writes a p-value: "1e-6" for all that is below, "4e-05", "0.021".
+func probability(p float64) string {
+	switch {
+	case p < 1e-6:
+		return "1e-6"
+	case p < 0.001:
+		return strconv.FormatFloat(p, 'e', 0, 64)
+	}
+	return strconv.FormatFloat(p, 'f', 3, 64)
+}
+
+// pValue is "p < 1e-6" or "p = 0.021".
+func pValue(p float64) string {
+	if p < 1e-6 {
+		return "p < " + probability(p)
+	}
+	return "p = " + probability(p)
+}
+
 // percentOf writes a fraction that somebody chose, as it is: "99.5 %".
 func percentOf(f float64) string {
 	return strconv.FormatFloat(100*f, 'g', 6, 64) + " %"

@@ -14,10 +14,10 @@ import (
 // verdictDocument is a verdict for a tired reader: what, how sure, where the
 // time goes, why, what is not known, what to record next.
 func verdictDocument(v *diagnose.Verdict, problems []Problem) document {
-	if v.Headline == "" && len(v.Windows) == 0 && v.Operators == nil {
+	if Headline(&v.RunVerdict) == "" && len(v.Windows) == 0 && v.Operators == nil {
 		return append(document{headline{"No window could be analysed.", diagnose.Insufficient}}, problemBlocks(problems)...)
 	}
-	d := document{headline{v.Headline, v.Confidence},
+	d := document{headline{verdictHeadline(v), v.Confidence},
 		prose(fmt.Sprintf("Confidence: %v. %s", v.Confidence, meaning(confidenceWords[:], v.Confidence)))}
 	if len(v.Runs) > 1 {
 		d = append(d, heading(counted(len(v.Runs), "run")), runTable(v.Runs))
@@ -229,10 +229,10 @@ func wordBlocks(labels []frontier.Label, reasons []frontier.Reason) document {
 // nextBlocks are what could not be decided and what to record to decide it.
 func nextBlocks(v *diagnose.RunVerdict) document {
 	var d document
-	if len(v.Undecidable) > 0 {
-		d = append(d, heading("Not decidable from this"), bullets(v.Undecidable))
+	if open := undecidedWords(v); len(open) > 0 {
+		d = append(d, heading("Not decidable from this"), bullets(open))
 	}
-	if p := v.CapturePlan; p != nil {
+	if p := planOf(v); p != nil {
 		d = append(d, heading("Record next"), planTerms(p))
 	}
 	return d

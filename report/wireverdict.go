@@ -58,6 +58,7 @@ type planJSON struct {
 func verdictOf(v *diagnose.Verdict, problems []Problem) verdictJSON {
 	out := verdictJSON{Schema: verdictSchema, runJSON: runFrom(&v.RunVerdict), Runs: []runJSON{},
 		Windows: []windowJSON{}, PaperWindows: []windowJSON{}, Gates: v.Gates, Problems: problemsOf(problems)}
+	out.Headline = verdictHeadline(v)
 	runs := runsOf(v)
 	for i := range runs {
 		out.Runs = append(out.Runs, runFrom(&runs[i]))
@@ -73,8 +74,8 @@ func verdictOf(v *diagnose.Verdict, problems []Problem) verdictJSON {
 }
 
 func runFrom(v *diagnose.RunVerdict) runJSON {
-	out := runJSON{Run: v.Run, Headline: v.Headline, Confidence: v.Confidence.String(), Operators: operatorsFrom(v.Operators),
-		Suspects: make([]suspectJSON, len(v.Suspects)), Undecidable: list(v.Undecidable)}
+	out := runJSON{Run: v.Run, Headline: Headline(v), Confidence: v.Confidence.String(), Operators: operatorsFrom(v.Operators),
+		Suspects: make([]suspectJSON, len(v.Suspects)), Undecidable: list(undecidedWords(v))}
 	for i, s := range v.Suspects {
 		out.Suspects[i] = suspectJSON{Kind: s.Kind.String(), Rank: s.Rank, Role: optionalString(s.Role), Stage: optionalString(s.Stage),
 			Op: optionalString(s.Op), Seq: s.Seq,
@@ -82,7 +83,7 @@ func runFrom(v *diagnose.RunVerdict) runJSON {
 			Confidence: s.Confidence.String(), Evidence: list([]string(evidenceWords(s.Evidence))), Windows: list(s.Windows),
 			Ranks: list(s.Ranks)}
 	}
-	if p := v.CapturePlan; p != nil {
+	if p := planOf(v); p != nil {
 		out.CapturePlan = &planJSON{p.Window, p.Steps[0], p.Steps[1], list(p.Ranks), list(p.Stages), p.Tool, p.Why}
 	}
 	return out

@@ -8,10 +8,11 @@ import (
 	"strings"
 )
 
-// Scheduled reports whether any operator has a place in the schedule of a
-// pipeline. What profilers record has none: kernels and collectives.
+// Scheduled reports whether it is known what operators wait for: from the
+// schedule of a pipeline, or as they follow one another. What profilers record
+// does not tell: kernels and collectives.
 func (t *OpTrace) Scheduled() bool {
-	return slices.ContainsFunc(t.Names, func(name string) bool { return ParseOpClass(name) != OpOther })
+	return t.Serial || slices.ContainsFunc(t.Names, func(name string) bool { return ParseOpClass(name) != OpOther })
 }
 
 // odd is the part of the names that a step must launch in another number than

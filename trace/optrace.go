@@ -35,6 +35,7 @@ type OpTrace struct {
 	Launch   []int32
 	Declared []Role // by rank, as the job declares them, where that is more than dp and pp; or nil
 
+	Serial     bool   // every rank runs one operator after another, in the order of the rows, and waits only inside its groups
 	StepClock  bool   // Start counts from the start of the step, not from one zero
 	Resolution int64  // nanoseconds that the source's numbers can tell apart, at worst
 	Units      string // how the source wrote times, for people
@@ -268,6 +269,9 @@ func (t *OpTrace) byStart(run []int32) {
 				return -1
 			}
 			return 1
+		}
+		if t.Serial {
+			return cmp.Compare(x, y)
 		}
 		return cmp.Or(cmp.Compare(t.Names[t.Name[x]], t.Names[t.Name[y]]), cmp.Compare(t.Seq[x], t.Seq[y]))
 	})

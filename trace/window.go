@@ -135,6 +135,9 @@ const BackwardStageStem = "model.backward"
 // which the rank's main queue stood still.
 const WaitStageStem = "wait."
 
+// IsWait reports whether a stage is measured waiting.
+func IsWait(stage string) bool { return strings.HasPrefix(stage, WaitStageStem) }
+
 // DeviceStageSuffix ends the names of stages that are timed on the device, and
 // not on the host.
 const DeviceStageSuffix = "_device"

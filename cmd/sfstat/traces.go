@@ -1,9 +1,12 @@
 package main
 
 import (
+	"slices"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/sfstat/sfstat/diagnose/operators"
+	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/report"
@@ -11,16 +14,53 @@ import (
 )
 
 // traces hands a view of every operator trace of the inputs to each, in input
-// order; inputs that hold windows are refused. A trace of which no view can be
-// made is refused like an input that cannot be read.
+// order, then of the windows of runs that have no operators, as far as they
+// follow each other together. What no view can be made of is refused like an
+// input that cannot be read.
 func (p *program) traces(c *cli.Context, see viewing, each func(report.Traced) error) (inputs, error) {
-	return p.read(c, auto.OperatorsOnly, func(item auto.Item) error {
+	recorded := make(map[string]bool) // runs with operators
+	var windows []*trace.Window
+	in, err := p.read(c, auto.OperatorsFirst, func(item auto.Item) error {
+		if item.Ops == nil {
+			windows = append(windows, item.Window)
+			return nil
+		}
+		recorded[item.Ops.Run] = true
 		v, err := see(item.Ops)
 		if err != nil {
 			return &unusable{report.Problem{Path: item.Path, Err: trace.At(trace.Pos{File: item.Path}, err)}}
 		}
 		return each(report.Traced{View: v, Launched: item.Launched})
 	})
+	windows = slices.DeleteFunc(windows, func(w *trace.Window) bool { return recorded[w.Run] })
+	for _, w := range operators.Contiguous(windows) {
+		if err == nil {
+			err = eachOfWindow(w, see, each)
+		}
+	}
+	return in, err
+}
+
+// eachOfWindow hands the views of a window's steps to each.
+func eachOfWindow(w *trace.Window, see viewing, each func(report.Traced) error) error {
+	a, err := frontier.Analyze(w, frontier.Options{})
+	if err != nil {
+		return ofWindow(w, err)
+	}
+	list, err := operators.FromWindow(w, a)
+	if err != nil {
+		return ofWindow(w, err)
+	}
+	for _, t := range list {
+		v, err := see(t)
+		if err != nil {
+			return ofWindow(w, err)
+		}
+		if err := each(report.Traced{View: v}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // viewing makes the view of a trace that a command needs.

@@ -48,7 +48,7 @@ func (v *View) Series() (series []zscore.Series, operators []Operator) {
 		}
 		operators = append(operators, op)
 		k := totalKey{in.Name, in.Stage}
-		if in.Class.IsCommunication() || v.Model == nil && v.communicates(i) || count[k] < 2 {
+		if in.Class.IsCommunication() || !v.byClass() && v.communicates(i) || count[k] < 2 {
 			continue
 		}
 		at, ok := totals[k]
@@ -77,7 +77,7 @@ type totalKey struct{ name, stage int32 }
 // are on other pipeline stages, else its start alone.
 func (v *View) quantities(instance int) []zscore.Quantity {
 	switch {
-	case v.Model != nil:
+	case v.byClass():
 		return quantities(v.Grid.Instances[instance].Class)
 	case v.joined(instance) && v.joinsStages(instance):
 		return []zscore.Quantity{zscore.Start, zscore.Transfer}
@@ -88,6 +88,10 @@ func (v *View) quantities(instance int) []zscore.Quantity {
 	}
 	return []zscore.Quantity{zscore.Start, zscore.Duration}
 }
+
+// byClass reports whether the class of an operator says what it waits for; else
+// its group does.
+func (v *View) byClass() bool { return v.Model != nil && !v.Trace.Serial }
 
 // joined reports whether an instance was found on other ranks in all lanes, so
 // that its wait is known.

@@ -43,6 +43,9 @@ type schedule struct {
 }
 
 func newSchedule(t *trace.OpTrace, g *trace.Grid, lax Missing) (*schedule, error) {
+	if t.Serial {
+		return newSerialSchedule(t, g), nil
+	}
 	w, err := t.Wire(g)
 	if err != nil {
 		return nil, err

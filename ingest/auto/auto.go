@@ -43,20 +43,20 @@ const (
 type Wanted uint8
 
 const (
-	Everything    Wanted = iota
-	WindowsOnly          // operator traces are refused, unread
-	OperatorsOnly        // whatever holds windows is refused, unread
-	EveryForm            // of inputs that can be read as both, both
-	Described            // the same, but operators of large traces in windows alone
-	DeviceOnly           // device times of profiler traces; whatever else is refused, unread
-	AndDevices           // everything, and device times in files of their own
+	Everything     Wanted = iota
+	WindowsOnly           // operator traces are refused, unread
+	OperatorsFirst        // of inputs that can be read as both, operators alone
+	EveryForm             // of inputs that can be read as both, both
+	Described             // the same, but operators of large traces in windows alone
+	DeviceOnly            // device times of profiler traces; whatever else is refused, unread
+	AndDevices            // everything, and device times in files of their own
 )
 
 // detail is what of the operators of profiler traces is of use: windows do with
 // totals, and a large job has many.
 func (w Wanted) detail() profiler.Detail {
 	switch w {
-	case OperatorsOnly, EveryForm:
+	case OperatorsFirst, EveryForm:
 		return profiler.EachOperator
 	case Described:
 		return profiler.Overview
@@ -69,8 +69,6 @@ func (w Wanted) contents() contents {
 	switch w {
 	case WindowsOnly:
 		return windows
-	case OperatorsOnly:
-		return operators
 	case DeviceOnly:
 		return devices
 	case EveryForm, Described, AndDevices:

@@ -117,10 +117,6 @@ func (f Format) refusal(want Wanted) error {
 		give = "give PyTorch profiler traces (JSON) or Nsight Systems exports (SQLite), or the folder that sfstat convert made of them"
 	case want == WindowsOnly:
 		give = "give packets (JSON Lines), a wide CSV, a window archive (Parquet), PyTorch profiler traces (JSON) or Nsight Systems exports (SQLite)"
-	case want == OperatorsOnly && f.Readable():
-		give = "sfstat diagnose and sfstat frontier are for these; give an operator trace (CSV, Parquet) or profiler traces here"
-	case want == OperatorsOnly:
-		give = "give an operator trace (CSV, Parquet), PyTorch profiler traces (JSON) or Nsight Systems exports (SQLite)"
 	}
 	switch f {
 	case OperatorMeta:

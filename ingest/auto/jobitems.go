@@ -55,19 +55,19 @@ func (q *jobItems) convert(j stages.Job, run string) error {
 		return nil
 	}
 	options := stages.Options{Run: run, Timeline: q.r.o.Timeline}
-	if q.r.o.Want != OperatorsOnly {
+	if q.r.o.Want != OperatorsFirst {
 		if err := q.windows(j, path, options); err != nil {
 			return err
 		}
 	}
-	if q.r.o.Want != OperatorsOnly && !q.r.o.Want.both() {
+	if q.r.o.Want != OperatorsFirst && !q.r.o.Want.both() {
 		return nil
 	}
 	ops, err := stages.OpTrace(j.Ranks, options)
 	switch {
 	case err == nil:
 		q.operators(ops, j, path, options)
-	case q.r.o.Want == OperatorsOnly:
+	case q.r.o.Want == OperatorsFirst:
 		return err
 	case errors.Is(err, trace.ErrTooLarge) && q.r.o.Want == EveryForm:
 		w := q.items[len(q.items)-1].Window // the windows are there
@@ -103,7 +103,7 @@ func (q *jobItems) windows(j stages.Job, path string, o stages.Options) error {
 func (q *jobItems) operators(ops *trace.OpTrace, j stages.Job, path string, o stages.Options) {
 	ops.Notes = append(ops.Notes, j.Notes...)
 	item := Item{Ops: ops, Path: path}
-	if q.r.o.Want == OperatorsOnly {
+	if q.r.o.Want == OperatorsFirst {
 		if staged, err := stages.Divide(j.Ranks, o); err == nil {
 			item.Launched = staged.Launched // operators are there without stages too
 		}

@@ -50,7 +50,7 @@ func convert(t *testing.T, o *trace.OpTrace, ext string, write func(io.Writer, *
 			t.Fatal(err)
 		}
 	}
-	r, err := Open([]string{dir}, Options{Want: OperatorsOnly})
+	r, err := Open([]string{dir}, Options{Want: OperatorsFirst})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestConverted(t *testing.T) {
 			} else {
 				folder = filepath.Join("..", "..", folder)
 			}
-			r, err := Open([]string{folder}, Options{Want: OperatorsOnly})
+			r, err := Open([]string{folder}, Options{Want: OperatorsFirst})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -144,7 +144,7 @@ func TestHalves(t *testing.T) {
 	const operators = "dp_rank,stage,rank,step,optype,start_ts,duration,seq_id,lane,group,launched_by,kernel,collective,bytes\n" +
 		"0,0,0,1,a,0,5,0,3,-1,forward,\"void a<int, int>(int)\",,-1\n1,0,1,1,a,0,5,0,3,-1,forward,\"void a<int, int>(int)\",,-1\n"
 	dir := folderOf(t, map[string]string{"trace-a.csv": operators, "w.parquet": parquet(t, some(2))})
-	for want, skipped := range map[Wanted]string{OperatorsOnly: "w.parquet", WindowsOnly: "trace-a.csv"} {
+	for want, skipped := range map[Wanted]string{OperatorsFirst: "none", WindowsOnly: "trace-a.csv"} {
 		r, _, _, err := items(t, Options{Want: want, Strict: FirstError}, dir)
 		if err != nil || len(r.Problems()) > 0 {
 			t.Fatalf("%v: %v, %v", want, err, r.Problems())
@@ -155,7 +155,7 @@ func TestHalves(t *testing.T) {
 			}
 		}
 	}
-	_, all, _, err := items(t, Options{Want: OperatorsOnly}, dir)
+	_, all, _, err := items(t, Options{Want: OperatorsFirst}, dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -235,40 +234,19 @@ func TestWindowsOnly(t *testing.T) {
 	}
 }
 
-// TestOperatorsOnly: what holds windows is refused unread, whatever its
-// format, with what reads it; operator traces beside it are read.
-func TestOperatorsOnly(t *testing.T) {
+// TestOperatorsFirst: windows are read beside operator traces, whatever their
+// format.
+func TestOperatorsFirst(t *testing.T) {
 	csv := "step,rank,wall_ns,a,b\n0,0,3,1,2\n0,1,3,2,1\n"
-	windows := map[string]string{"w.jsonl": packets(t, some(1)), "w.parquet": parquet(t, some(2)), "w.csv": csv}
-	files := map[string]string{"trace-a.csv": fixture(t, "trace-slow-worker.csv"), "meta-a.yaml": fixture(t, "meta-slow-worker.yaml")}
-	for name, text := range windows {
-		files[name] = text
+	dir := folderOf(t, map[string]string{"w.jsonl": packets(t, some(1)), "w.parquet": parquet(t, some(2)), "w.csv": csv,
+		"trace-a.csv": fixture(t, "trace-slow-worker.csv"), "meta-a.yaml": fixture(t, "meta-slow-worker.yaml")})
+	r, _, order, err := items(t, Options{Want: OperatorsFirst}, dir)
+	if err != nil || len(r.Problems()) > 0 || len(order) != 10 || !slices.Contains(order, "ops slow-worker") {
+		t.Fatalf("%v, problems %v, items %v", err, r.Problems(), order)
 	}
-	dir := folderOf(t, files)
-	o := Options{Want: OperatorsOnly}
-	r, got, order, err := items(t, o, dir)
-	if err != nil || len(got) != 1 || !slices.Equal(order, []string{"ops slow-worker"}) {
-		t.Fatalf("%v, items %v", err, order)
-	}
-	if p := r.Problems(); len(p) != len(windows) {
-		t.Errorf("problems %v", p)
-	}
-	const why = "which hold(s)? stage windows and not single operations: sfstat diagnose and sfstat frontier are for these; give an operator trace"
-	for name, text := range windows {
-		for _, from := range []string{filepath.Join(dir, name), "-"} {
-			o.Stdin = strings.NewReader(text)
-			if _, _, _, err := items(t, o, from); err == nil || !regexp.MustCompile("^"+regexp.QuoteMeta(from)+": a? ?[a-zA-Z ]+, "+why).MatchString(err.Error()) {
-				t.Errorf("%s from %s: %v", name, from, err)
-			}
-		}
-	}
-	o.Stdin = strings.NewReader(fixture(t, "trace-heavy-stage.parquet"))
+	o := Options{Want: OperatorsFirst, Stdin: strings.NewReader(fixture(t, "trace-heavy-stage.parquet"))}
 	if _, got, _, err := items(t, o, "-"); err != nil || len(got) != 1 {
 		t.Errorf("a trace from standard input: %v, %v", got, err)
-	}
-	if _, _, _, err := items(t, Options{Want: OperatorsOnly}, folderOf(t, map[string]string{"rank0.jsonl": windows["w.jsonl"], "rank1.jsonl": windows["w.jsonl"]})); err == nil ||
-		!strings.Contains(err.Error(), "2 inputs refused, the first: ") {
-		t.Errorf("many: %v", err)
 	}
 }
 

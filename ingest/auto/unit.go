@@ -72,7 +72,7 @@ func (r *Reader) columnar(path string, ours bool) (Format, error) {
 	switch as := operatorsIn(optrace.File{R: f, Size: info.Size(), Name: path}, r.o.Limits); {
 	case as != Archive:
 		return as, nil
-	case !ours || r.o.Want == OperatorsOnly || r.o.Want == DeviceOnly:
+	case !ours || r.o.Want == DeviceOnly:
 		_, err = archive.NewReader(f, info.Size(), path, r.o.Limits)
 	}
 	return Archive, err

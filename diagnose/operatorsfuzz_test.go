@@ -46,9 +46,6 @@ func FuzzOperators(f *testing.F) {
 			return
 		}
 		v := d.Verdict()
-		if v.Headline == "" {
-			t.Error("no headline")
-		}
 		for _, s := range v.Suspects {
 			if !(s.Gain >= 0 && s.Gain <= 1.0001) || s.Explained < 0 || len(s.Evidence) == 0 || s.Confidence >= Supported && s.Score <= 0 {
 				t.Errorf("%+v", s)

@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"cmp"
-	"fmt"
 	"iter"
 	"math"
 	"slices"
@@ -11,35 +10,29 @@ import (
 	"github.com/sfstat/sfstat/engine/zscore"
 )
 
-// maxAccused bounds the theories about workers, the costliest first: each is
-// replayed twice.
-const maxAccused = 32
-
-// workers accuses those that are slow against their peers, as a whole or in
+// workers finds those that are slow against their peers, as a whole or in
 // some operators.
 func (j *opJudge) workers() error {
 	if j.Replicas < 2 {
 		return nil
 	}
 	marks := j.marks()
-	var accused []int
+	var suspected []int
 	for w := range j.Workers {
 		if m := marks[w]; m.slow() && (m.level || m.few || m.every > 0 || m.overall || j.noticeable(m.excess)) {
-			accused = append(accused, w)
+			suspected = append(suspected, w)
 		}
 	}
-	slices.SortStableFunc(accused, func(a, b int) int { return cmp.Compare(marks[b].excess, marks[a].excess) })
-	for _, w := range accused[:min(maxAccused, len(accused))] {
-		j.accuse(w, marks[w])
+	slices.SortStableFunc(suspected, func(a, b int) int { return cmp.Compare(marks[b].excess, marks[a].excess) })
+	for _, w := range suspected[:min(maxAccused, len(suspected))] {
+		j.suspect(w, marks[w])
 	}
-	return j.unproven(accused)
+	return j.untested(suspected)
 }
 
-// noticeable reports whether what single steps lose is worth a word: real
-// networks and hosts always lose some microseconds surely.
+// noticeable reports whether what single steps lose is worth listing.
 func (j *opJudge) noticeable(excess int64) bool {
-	const least = 2e-4
-	return float64(excess) >= least*j.now*float64(len(j.Steps))
+	return float64(excess) >= listedSteps*j.now*float64(len(j.Steps))
 }
 
 // mark is what the outlier engines hold against one worker.
@@ -75,7 +68,7 @@ func (j *opJudge) marks() []mark {
 	for o := range j.long() {
 		op, every := j.operators[j.series[o.Series].Op], o.Step == zscore.EveryStep
 		ofPasses := every && op.Seq == operators.Total && op.Class.IsCompute() // engine/microbatch judges these
-		if ofPasses && j.clearlySlow(o.Worker) {
+		if ofPasses && j.clearly(o.Worker) {
 			j.marked[o.Worker].few = true
 		}
 		if !ofPasses && (every && j.beyondUsual(o) || !every && j.beyondLevel(o) && j.apart(o.Worker, single)) {
@@ -93,11 +86,10 @@ func (j *opJudge) marks() []mark {
 	return j.marked
 }
 
-// clearlySlow reports whether the passes of a worker take clearly longer than
+// clearly reports whether the passes of a worker take clearly longer than
 // its peers', where a job has too few workers to tell what they differ by.
-func (j *opJudge) clearlySlow(w int) bool {
-	const clearly, known = 1.05, 4
-	return j.Passes != nil && j.Passes.Freedom < known && j.Passes.Workers[w].Factor >= clearly && !j.wholeReplica(w)
+func (j *opJudge) clearly(w int) bool {
+	return j.Passes != nil && j.Passes.Freedom < knownWorkers && j.Passes.Workers[w].Factor >= clearlySlow && !j.wholeReplica(w)
 }
 
 // wholeReplica reports whether the other stages of a worker's replica are about
@@ -108,7 +100,7 @@ func (j *opJudge) wholeReplica(w int) bool {
 		return false
 	}
 	log := func(stage int) float64 { return math.Log(j.Passes.Workers[stage*j.Replicas+j.v.Replica(w)].Factor) }
-	return others(j.v.Grid.Stages, j.v.Stage(w), log) > 0.5*log(j.v.Stage(w))
+	return others(j.v.Grid.Stages, j.v.Stage(w), log) > wholeReplicaPart*log(j.v.Stage(w))
 }
 
 // long are the sure outliers on durations that are too long.
@@ -144,10 +136,6 @@ func (m *mark) note(o zscore.Outlier, op operators.Operator, steps int) {
 	m.excess += o.Effect * times
 }
 
-// usual is how many spreads the workers of a job may differ in an operator
-// without being faulty.
-const usual = 5
-
 // beyondUsual reports whether an outlier in the whole window is far from what
 // workers differ by in operators of that name. Devices of one kind are not
 // equal, and with enough steps any difference is sure.
@@ -157,14 +145,13 @@ func (j *opJudge) beyondUsual(o zscore.Outlier) bool {
 	if j.differences == nil {
 		j.differences = j.spreads()
 	}
-	return math.Abs(float64(o.Effect)) > usual*j.differences[k]
+	return math.Abs(float64(o.Effect)) > workerSpreads*j.differences[k]
 }
 
 // beyondLevel reports whether an outlier in a single step is more than what the
 // worker always takes longer: a level that is usual among workers makes
 // outliers in every step where the operator itself hardly varies.
 func (j *opJudge) beyondLevel(o zscore.Outlier) bool {
-	const mostly = 0.7
 	s := j.series[o.Series]
 	d := j.v.Replica(o.Worker)
 	column, scratch := make([]int64, len(j.Steps)), make([]int64, 0, j.Replicas)
@@ -173,7 +160,7 @@ func (j *opJudge) beyondLevel(o zscore.Outlier) bool {
 	}
 	slices.Sort(column)
 	level := max(0, column[len(column)/2])
-	return float64(o.Effect-level) >= mostly*float64(o.Effect)
+	return float64(o.Effect-level) >= singleStep*float64(o.Effect)
 }
 
 // quantityOf is what is compared of operators of one name.
@@ -215,9 +202,6 @@ func (j *opJudge) spreads() map[quantityOf]float64 {
 	return out
 }
 
-// far is how many times what is usual an excess in single steps must be.
-const far = 4
-
 // apart reports whether the excess of a worker in single steps is far above
 // what is usual in its job and on the other stages of its replica.
 func (j *opJudge) apart(w int, excess []int64) bool {
@@ -228,48 +212,45 @@ func (j *opJudge) apart(w int, excess []int64) bool {
 			usual = max(usual, excess[o])
 		}
 	}
-	return excess[w] > far*usual && (j.v.Grid.Stages > 1 || !j.shared())
+	return excess[w] > farBeyond*usual && (j.v.Grid.Stages > 1 || !j.shared())
 }
 
 // shared reports whether microbatches are surely uneven: what lengthens a
 // forward pass lengthens its backward pass, and, with several stages, those of
 // the other stages.
 func (j *opJudge) shared() bool {
-	const related, chance = 0.3, 0.01
 	if j.Passes == nil {
 		return false
 	}
 	s := j.Passes.Shared
-	if s.Directions == nil || *s.Directions < related || s.PDirections > chance {
+	if s.Directions == nil || *s.Directions < relatedPasses || s.PDirections > relatedPassesLevel {
 		return false
 	}
-	return j.v.Grid.Stages < 2 || s.Stages != nil && *s.Stages >= related && s.PStages <= chance
+	return j.v.Grid.Stages < 2 || s.Stages != nil && *s.Stages >= relatedPasses && s.PStages <= relatedPassesLevel
 }
 
-// accuse makes a suspect of a worker, of one operator of it where that is
+// suspect makes a theory of a worker, of one operator of it where that is
 // nearly all of what it loses.
-func (j *opJudge) accuse(w int, m mark) {
+func (j *opJudge) suspect(w int, m mark) {
 	rank := j.Workers[w].ID
-	t := &theory{cause: causeWorker, workers: []int{w}}
-	t.Finding = Finding{Kind: KindRank, Place: Place{Rank: &rank, Role: j.Workers[w].Role.String(), Stage: j.stageName(j.v.Stage(w))}}
-	op, seq, words := j.narrow(w, m)
-	t.Op = op
-	if seq >= 0 {
-		t.Kind, t.Seq = KindOp, &seq
+	op, seq, times := j.localize(w, m)
+	t := &theory{workers: []int{w}, proof: m, Finding: Finding{Kind: KindRank, Cause: CauseCompute,
+		Place: Place{Rank: &rank, Role: j.Workers[w].Role.String(), Stage: j.stageName(j.v.Stage(w)), Op: op, Seq: seq}}}
+	if seq != nil {
+		t.Kind = KindOp
 	}
 	match := func(n int) bool {
 		node := j.v.Model.Nodes()[n]
-		return j.priced.local(n) && (op == "" || node.Op == op) && (seq < 0 || node.Seq == seq)
+		return j.priced.local(n) && (op == "" || node.Op == op) && (seq == nil || node.Seq == *seq)
 	}
-	switch t.proof = m; {
-	case seq >= 0:
-		t.mend = j.likePeers(w, match)
+	switch {
+	case seq != nil:
+		t.fix = j.likePeers(w, match)
 	case j.compare(w).always():
-		t.mend = j.onTheWhole(w, match)
+		t.fix = j.onTheWhole(w, match)
 	default: // one factor for all steps prices what comes and goes too low
-		t.mend = j.stepByStep(w, match)
+		t.fix = j.stepByStep(w, match)
 	}
-	t.say = fmt.Sprintf("rank %d (%s) %s", rank, t.Role, words)
-	t.Evidence = Saying(j.against(w, m)...)
+	t.Evidence = append([]Evidence{times}, j.against(w, m)...)
 	j.add(t)
 }

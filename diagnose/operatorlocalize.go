@@ -2,20 +2,15 @@ package diagnose
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/sfstat/sfstat/engine/whatif"
 )
 
-// nearlyAll is the part of a worker's excess that names an operator.
-const nearlyAll = 0.85
-
-// narrow says in which operators a worker loses its time: one kind or one
-// instance (seq, else −1) where that is nearly all, and a phrase with by how
-// much.
-func (j *opJudge) narrow(w int, m mark) (op string, seq int, words string) {
+// localize is in which operators a worker loses its time: one kind, or one
+// instance, where that is nearly all; else op is "" and the times are of the
+// two kinds that cost it most.
+func (j *opJudge) localize(w int, m mark) (op string, seq *int, times OperatorTimes) {
 	kinds, instances := j.excess(w)
 	total := int64(0)
 	var names []string
@@ -29,42 +24,34 @@ func (j *opJudge) narrow(w int, m mark) (op string, seq int, words string) {
 		return cmp.Or(cmp.Compare(kinds[b].more(), kinds[a].more()), cmp.Compare(a, b))
 	})
 	if len(names) == 0 {
-		return "", -1, "takes as long as its peers on the whole, but not in every step"
+		return "", nil, times
 	}
 	first := names[0]
 	// Tests, where there are any, are surer than sums.
 	if flagged := j.flaggedKinds(m); len(flagged) == 1 && !m.level {
 		if first = flagged[0]; kinds[first] == nil {
-			return first, -1, fmt.Sprintf("takes longer than its peers in %s, which has no place in the replay", first)
+			return first, nil, OperatorTimes{[]OpTime{{Op: first}}}
 		}
 	} else if float64(kinds[first].more()) < nearlyAll*float64(total) {
-		return "", -1, inSeveral(kinds, names)
+		for _, name := range names[:min(2, len(names))] {
+			times.In = append(times.In, OpTime{Op: name, Own: kinds[name].own, Peers: kinds[name].peers})
+		}
+		return "", nil, times
 	}
-	if best := j.onlyInstance(first, instances, m, kinds[first]); best >= 0 {
+	all := *kinds[first]
+	if best := j.onlyInstance(first, instances, m, all); best >= 0 {
 		seq := int(j.v.Grid.Instances[best].Seq)
-		return first, seq, fmt.Sprintf("takes %s in %s number %d of the step", instances[best].times(), first, seq)
+		return first, &seq, OperatorTimes{[]OpTime{{first, &seq, instances[best].own, instances[best].peers}}}
 	}
-	seq = -1
-	if kinds[first].instances == 1 {
-		seq = 0
+	if all.instances == 1 {
+		seq = new(int)
 	}
-	return first, seq, fmt.Sprintf("takes %s in %s", kinds[first].times(), first)
-}
-
-// inSeveral says by how much a worker is slow in the two kinds of operators
-// that cost it most.
-func inSeveral(kinds map[string]*compared, names []string) string {
-	text := fmt.Sprintf("takes %s in %s", kinds[names[0]].times(), names[0])
-	if len(names) > 1 {
-		more := strings.NewReplacer(" as long as its peers", "", " than its peers", "").Replace(kinds[names[1]].times())
-		text += fmt.Sprintf(" and %s in %s", more, names[1])
-	}
-	return text
+	return first, seq, OperatorTimes{[]OpTime{{Op: first, Own: all.own, Peers: all.peers}}}
 }
 
 // onlyInstance is the instance of a kind of operator that has nearly all of its
 // excess, or the only one that was flagged; −1 for none.
-func (j *opJudge) onlyInstance(kind string, instances map[int]compared, m mark, all *compared) int {
+func (j *opJudge) onlyInstance(kind string, instances map[int]compared, m mark, all compared) int {
 	best := -1
 	for i, x := range instances {
 		if j.v.Trace.Names[j.v.Grid.Instances[i].Name] != kind {
@@ -103,20 +90,6 @@ type compared struct {
 
 func (c compared) more() int64 { return c.own - c.peers }
 
-// times is "2.5 times as long as its peers".
-func (c compared) times() string {
-	if c.peers <= 0 {
-		return ms(c.own) + " where its peers take nothing"
-	}
-	switch f := float64(c.own) / float64(c.peers); {
-	case f >= 100:
-		return fmt.Sprintf("%s where its peers take %s", ms(c.own), ms(c.peers))
-	case f >= 1.1:
-		return fmt.Sprintf("%.3g times as long as its peers", f)
-	}
-	return fmt.Sprintf("%s longer than its peers", percent(float64(c.own)/float64(c.peers)-1))
-}
-
 // excess compares a worker's own work over the window with that of the other
 // replicas, by kind and by instance: with the median of what each took.
 func (j *opJudge) excess(w int) (kinds map[string]*compared, instances map[int]compared) {
@@ -142,13 +115,4 @@ func (j *opJudge) excess(w int) (kinds map[string]*compared, instances map[int]c
 		kinds[name] = &compared{totals[own], middleOfOthers(totals, own), count[name]}
 	}
 	return kinds, instances
-}
-
-// middleOfOthers is the median of x but for one, of an even number the mean of
-// the middle two.
-func middleOfOthers(x []int64, own int) int64 {
-	rest := slices.Concat(x[:own], x[own+1:])
-	slices.Sort(rest)
-	n := len(rest)
-	return rest[(n-1)/2]/2 + rest[n/2]/2 + (rest[(n-1)/2]%2+rest[n/2]%2)/2
 }

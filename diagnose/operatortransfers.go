@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -11,7 +10,7 @@ import (
 	"github.com/sfstat/sfstat/trace"
 )
 
-// transfers accuses pairs of workers between which data moves more slowly than
+// transfers finds pairs of workers between which data moves more slowly than
 // between their peers.
 func (j *opJudge) transfers() error {
 	found := j.slowTransfers()
@@ -23,7 +22,7 @@ func (j *opJudge) transfers() error {
 	slices.Sort(totals)
 	var pairs []pair
 	for k, f := range found {
-		if f.every > 0 || f.total > far*totals[len(totals)/2] && j.noticeable(f.total) {
+		if f.every > 0 || f.total > farBeyond*totals[len(totals)/2] && j.noticeable(f.total) {
 			pairs = append(pairs, k)
 		}
 	}
@@ -32,7 +31,7 @@ func (j *opJudge) transfers() error {
 			cmp.Compare(a.from, b.from), cmp.Compare(a.replica, b.replica), cmp.Compare(a.send, b.send))
 	})
 	for _, k := range pairs[:min(maxAccused, len(pairs))] {
-		j.accusePair(k, found[k])
+		j.suspectPair(k, found[k])
 	}
 	if j.Replicas == 2 {
 		j.unequalTransfers()
@@ -40,7 +39,7 @@ func (j *opJudge) transfers() error {
 	return nil
 }
 
-// unequalTransfers accuses, of two replicas, the one whose transfers between
+// unequalTransfers finds, of two replicas, the one whose transfers between
 // two stages take much longer than the other's in nearly every step, or in some
 // and never shorter. With two there is no test.
 func (j *opJudge) unequalTransfers() {
@@ -65,13 +64,13 @@ func (j *opJudge) unequalTransfers() {
 		var patterns [2]pattern
 		for l := 0; l < len(totals[k]); l += 2 {
 			a, b := float64(totals[k][l]), float64(totals[k][l+1])
-			patterns[0].note(a, b, much)
-			patterns[1].note(b, a, much)
+			patterns[0].note(a, b, slowerTransfers)
+			patterns[1].note(b, a, slowerTransfers)
 		}
 		for replica, p := range patterns {
-			if nearlyEvery(p.clearly, p.steps) || p.nowAndThen() {
+			if nearlyEvery(p.clearly, p.steps) || p.intermittent() {
 				k.replica = replica
-				j.accusePair(k, nil)
+				j.suspectPair(k, nil)
 			}
 		}
 	}
@@ -126,20 +125,18 @@ func (j *opJudge) slowTransfers() map[pair]*slowness {
 	return found
 }
 
-// accusePair makes a suspect of a pair; without slowness no test speaks
+// suspectPair makes a theory of a pair; without slowness no test speaks
 // against it.
-func (j *opJudge) accusePair(k pair, s *slowness) {
+func (j *opJudge) suspectPair(k pair, s *slowness) {
 	sender, receiver := k.from*j.Replicas+k.replica, k.to*j.Replicas+k.replica
 	from, to := j.Workers[sender].ID, j.Workers[receiver].ID
-	t := &theory{cause: causeTransfer, workers: []int{sender, receiver}, mend: j.transferLikePeers(k)}
-	t.Finding = Finding{Kind: KindEdge, Place: Place{Rank: &from, Role: j.Workers[sender].Role.String(), Stage: j.stageName(k.from), Op: k.send.String()}}
-	if t.unproven = s == nil; t.unproven {
-		t.Evidence = Saying(fmt.Sprintf("transfer times: in several steps %s from rank %d to rank %d takes at least half again as long as in the other replica, and never the other way round, waiting not counted", k.send, from, to))
+	t := &theory{workers: []int{sender, receiver}, fix: j.transferLikePeers(k), untested: s == nil, Finding: Finding{Kind: KindEdge, Cause: CauseTransfer,
+		Place: Place{Rank: &from, Role: j.Workers[sender].Role.String(), Stage: j.stageName(k.from), Op: k.send.String()}}}
+	if t.untested {
+		t.Evidence = []Evidence{SlowTransfers{Op: t.Op, From: from, To: to, Factor: slowerTransfers}}
 	} else {
-		t.Evidence = Saying(fmt.Sprintf("outliers: of %s from rank %d to rank %d, %d are surely longer in the whole window than between the same stages of other replicas, %d in single steps, by up to %s, waiting not counted",
-			k.send, from, to, s.every, s.single, ms(s.effect)))
+		t.Evidence = []Evidence{TransferOutliers{Op: t.Op, From: from, To: to, Whole: s.every, Steps: s.single, Worst: s.effect}}
 	}
-	t.say = fmt.Sprintf("the transfer by %s from rank %d (%s) to rank %d is slower than between its peers", k.send, from, t.Role, to)
 	j.add(t)
 }
 
@@ -159,7 +156,7 @@ func (j *opJudge) partners() map[int]int {
 
 // transferLikePeers makes the transfers of a pair cost what the median of the
 // other replicas' do.
-func (j *opJudge) transferLikePeers(k pair) remedy {
+func (j *opJudge) transferLikePeers(k pair) fix {
 	sender := j.likePeers(k.from*j.Replicas+k.replica, func(n int) bool { return j.class[n] == k.send })
 	receiver := j.likePeers(k.to*j.Replicas+k.replica, func(n int) bool { return j.class[n] == k.send+1 })
 	return func(cost, recorded []int64) {
@@ -168,11 +165,7 @@ func (j *opJudge) transferLikePeers(k pair) remedy {
 	}
 }
 
-// heavier is the factor from which on the collectives of a stage are slow
-// beside those of other stages, whose sizes need not be the same.
-const heavier = 1.2
-
-// collectives accuses a stage whose collectives over the replicas move data
+// collectives finds stages whose collectives over the replicas move data
 // more slowly than those of the other stages.
 func (j *opJudge) collectives() error {
 	if j.v.Grid.Stages < 2 || j.Replicas < 2 {
@@ -183,31 +176,26 @@ func (j *opJudge) collectives() error {
 		over := levels.overOthers(stage)
 		for _, op := range slices.Sorted(maps.Keys(over)) {
 			f := levels.mean(op, stage) / others(j.v.Grid.Stages, stage, func(s int) float64 { return levels.mean(op, s) })
-			if f < heavier {
+			if f < heavierSize {
 				continue
 			}
-			mend := j.scaled(stage, map[string][]float64{op: over[op]})
-			after, err := j.step(mend)
+			change := j.scaled(stage, map[string][]float64{op: over[op]})
+			after, err := j.step(change)
 			if err != nil {
 				return err
 			}
 			if !((j.now-after)/j.now >= trivial) {
 				continue
 			}
-			t := &theory{cause: causeCollective, mend: mend}
-			t.Finding = Finding{Kind: KindGroup, Place: Place{Group: j.stageName(stage), Stage: j.stageName(stage), Op: op}, Evidence: Saying(
-				fmt.Sprintf("transfer times: %s takes %.3g times as long on the replicas of %s as on the median of the other stages, waiting not counted", op, f, j.stageName(stage)))}
-			t.say = fmt.Sprintf("the collective %s over the replicas of %s takes %.3g times as long as on the other stages", op, j.stageName(stage), f)
-			j.add(t)
+			name := j.stageName(stage)
+			j.add(&theory{fix: change, Finding: Finding{Kind: KindGroup, Cause: CauseCollective, Place: Place{Group: name, Stage: name, Op: op},
+				Evidence: []Evidence{StageFactor{Op: op, Stage: name, Factor: f}}}})
 		}
 	}
 	return nil
 }
 
-// much is from which on transfers are called slow without a test.
-const much = 1.5
-
-// links accuses two stages between which data moves more slowly than between
+// links finds two stages between which data moves more slowly than between
 // the others, in all replicas.
 func (j *opJudge) links() error {
 	partner := j.partners()
@@ -244,7 +232,7 @@ func (j *opJudge) links() error {
 // Interleaved schedules have more of them between some stages than others.
 type way struct{ to, transfers int }
 
-// link accuses the transfers of one kind from a stage to the one behind it.
+// link suspects the transfers of one kind from a stage to the one behind it.
 func (j *opJudge) link(l levels, op string, from int, ways map[int]*way) error {
 	each := func(stage int) float64 { return l.mean(op, stage) / float64(ways[stage].transfers) }
 	var rest []float64
@@ -253,25 +241,22 @@ func (j *opJudge) link(l levels, op string, from int, ways map[int]*way) error {
 			rest = append(rest, each(stage))
 		}
 	}
-	if len(rest) == 0 || !(each(from) >= much*lowerMedian(rest)) || lowerMedian(rest) <= 0 {
+	if len(rest) == 0 || !(each(from) >= slowerTransfers*lowerMedian(rest)) || lowerMedian(rest) <= 0 {
 		return nil
 	}
 	f, to := each(from)/lowerMedian(rest), ways[from].to
 	send := trace.ParseOpClass(op)
 	factor := slices.Repeat([]float64{f}, len(j.Steps))
 	sends, receives := j.scaled(from, map[string][]float64{op: factor}), j.scaled(to, map[string][]float64{(send + 1).String(): factor})
-	mend := func(cost, recorded []int64) {
+	change := func(cost, recorded []int64) {
 		sends(cost, recorded)
 		receives(cost, recorded)
 	}
-	after, err := j.step(mend)
+	after, err := j.step(change)
 	if err != nil || !((j.now-after)/j.now >= trivial) {
 		return err
 	}
-	t := &theory{cause: causeLink, mend: mend}
-	t.Finding = Finding{Kind: KindEdge, Place: Place{Stage: j.stageName(from), Op: op}, Evidence: Saying(
-		fmt.Sprintf("transfer times: %s from %s to %s takes %.3g times as long as between the other stages, in all replicas alike, waiting not counted", op, j.stageName(from), j.stageName(to), f))}
-	t.say = fmt.Sprintf("the transfer by %s from %s to %s takes %.3g times as long as between the other stages", op, j.stageName(from), j.stageName(to), f)
-	j.add(t)
+	j.add(&theory{fix: change, Finding: Finding{Kind: KindEdge, Cause: CauseLink, Place: Place{Stage: j.stageName(from), Op: op},
+		Evidence: []Evidence{StageFactor{Op: op, Stage: j.stageName(from), To: j.stageName(to), Factor: f}}}})
 	return nil
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/sfstat/sfstat/trace"
 )
 
-// A remedy changes what operators cost to what they would cost without a
+// A fix changes what operators cost to what they would cost without a
 // fault. Costs are [node][lane], ns; recorded is never changed.
-type remedy func(cost, recorded []int64)
+type fix func(cost, recorded []int64)
 
-// priced is the replay of an operator trace under remedies: all without launch
+// priced is the replay of an operator trace with fixes: all without launch
 // delays, since what delays a launch is often a wait that no operator records.
 type priced struct {
 	e        *examined
@@ -31,9 +31,9 @@ func (e *examined) prices() (*priced, error) {
 	return p, err
 }
 
-// step is the mean step time, in ns, after the remedies.
-func (p *priced) step(remedies ...remedy) (float64, error) {
-	cost := p.mended(remedies...)
+// step is the mean step time, in ns, with the fixes.
+func (p *priced) step(fixes ...fix) (float64, error) {
+	cost := p.fixed(fixes...)
 	r, err := p.e.v.Model.Replay(whatif.Timeline{Cost: cost})
 	if err != nil {
 		return 0, err
@@ -41,19 +41,19 @@ func (p *priced) step(remedies ...remedy) (float64, error) {
 	return r[0].Mean, nil
 }
 
-// mended are the costs after the remedies, valid until the next call.
-func (p *priced) mended(remedies ...remedy) []int64 {
+// fixed are the costs with the fixes, valid until the next call.
+func (p *priced) fixed(fixes ...fix) []int64 {
 	p.scratch = append(p.scratch[:0], p.recorded...)
-	for _, mend := range remedies {
-		mend(p.scratch, p.recorded)
+	for _, change := range fixes {
+		change(p.scratch, p.recorded)
 	}
 	return p.scratch
 }
 
 // delayed is the mean step time, in ns, when some operators start late beside
-// what the remedies leave.
-func (p *priced) delayed(delay []int64, remedies ...remedy) (float64, error) {
-	r, err := p.e.v.Model.Replay(whatif.Timeline{Cost: p.mended(remedies...), Delay: delay})
+// what the fixes leave.
+func (p *priced) delayed(delay []int64, fixes ...fix) (float64, error) {
+	r, err := p.e.v.Model.Replay(whatif.Timeline{Cost: p.fixed(fixes...), Delay: delay})
 	if err != nil {
 		return 0, err
 	}
@@ -79,7 +79,7 @@ func (p *priced) nodes(match func(n int, node whatif.Node) bool, fn func(n, at i
 // likePeers makes the nodes of one worker cost what the median of the other
 // replicas does, instance by instance and step by step. With several replicas
 // that are slow, and half of them well, the others' median is still good.
-func (p *priced) likePeers(worker int, match func(n int) bool) remedy {
+func (p *priced) likePeers(worker int, match func(n int) bool) fix {
 	v := p.e.v
 	stage, own, replicas := v.Stage(worker), v.Replica(worker), v.Grid.Replicas
 	return func(cost, recorded []int64) {
@@ -98,7 +98,7 @@ func (p *priced) likePeers(worker int, match func(n int) bool) remedy {
 // onTheWhole makes the work of a worker take as long over the window as the
 // median of the other replicas', kind by kind: each operator less by the same
 // factor, so that what is uneven stays uneven. Kinds that take no longer stay.
-func (p *priced) onTheWhole(worker int, match func(n int) bool) remedy {
+func (p *priced) onTheWhole(worker int, match func(n int) bool) fix {
 	return p.byFactor(worker, match, func(totals []int64, own int) []float64 {
 		replicas := p.e.Replicas
 		window := make([]int64, replicas)
@@ -111,7 +111,7 @@ func (p *priced) onTheWhole(worker int, match func(n int) bool) remedy {
 
 // stepByStep makes the work of a worker take as long in every step as the
 // median of the other replicas', kind by kind.
-func (p *priced) stepByStep(worker int, match func(n int) bool) remedy {
+func (p *priced) stepByStep(worker int, match func(n int) bool) fix {
 	return p.byFactor(worker, match, func(totals []int64, own int) []float64 {
 		replicas := p.e.Replicas
 		factors := make([]float64, len(totals)/replicas)
@@ -130,7 +130,7 @@ func slower(x []int64, own int) float64 {
 
 // byFactor divides the matching nodes of a worker by the factors that each kind
 // has in every step, given what it takes in all, [lane].
-func (p *priced) byFactor(worker int, match func(n int) bool, factors func(totals []int64, own int) []float64) remedy {
+func (p *priced) byFactor(worker int, match func(n int) bool, factors func(totals []int64, own int) []float64) fix {
 	v := p.e.v
 	stage, own, replicas := v.Stage(worker), v.Replica(worker), v.Grid.Replicas
 	nodes := v.Model.Nodes()
@@ -178,7 +178,7 @@ func fromOthers(dst, x []int64, scratch []int64) {
 
 // allLikePeers makes the nodes that match cost, on every worker, what the median
 // of the other replicas does, instance by instance and step by step.
-func (p *priced) allLikePeers(match func(n int) bool) remedy {
+func (p *priced) allLikePeers(match func(n int) bool) fix {
 	replicas := p.e.v.Grid.Replicas
 	return func(cost, recorded []int64) {
 		apart, scratch := make([]int64, replicas), make([]int64, 0, replicas)
@@ -203,7 +203,7 @@ func medianOfOthers(x []int64, own int, scratch []int64) int64 {
 
 // scaled makes the nodes of a stage cost less, by a factor for each kind and
 // step.
-func (p *priced) scaled(stage int, factor map[string][]float64) remedy {
+func (p *priced) scaled(stage int, factor map[string][]float64) fix {
 	replicas := p.e.v.Grid.Replicas
 	return func(cost, _ []int64) {
 		p.nodes(func(_ int, node whatif.Node) bool { return node.Stage == stage && factor[node.Op] != nil }, func(n, at int) {
@@ -219,7 +219,7 @@ func (p *priced) scaled(stage int, factor map[string][]float64) remedy {
 // evenPasses makes every pass of a stage cost the mean of its passes of that
 // direction and chunk, over replicas and steps: microbatches of equal length,
 // with the same work in all.
-func (p *priced) evenPasses() remedy {
+func (p *priced) evenPasses() fix {
 	v := p.e.v
 	lanes := v.Grid.Lanes()
 	type kind struct {
@@ -342,4 +342,25 @@ func (l levels) total(stage, step int) float64 {
 		sum += stages[stage][step]
 	}
 	return sum
+}
+
+// freeCommunication makes all transfers take no time.
+func (p *priced) freeCommunication() fix {
+	lanes := p.e.v.Grid.Lanes()
+	return func(cost, _ []int64) {
+		for n := range p.class {
+			if !p.local(n) {
+				clear(cost[n*lanes : (n+1)*lanes])
+			}
+		}
+	}
+}
+
+// middleOfOthers is the median of x but for one, of an even number the mean of
+// the middle two.
+func middleOfOthers(x []int64, own int) int64 {
+	rest := slices.Concat(x[:own], x[own+1:])
+	slices.Sort(rest)
+	n := len(rest)
+	return rest[(n-1)/2]/2 + rest[n/2]/2 + (rest[(n-1)/2]%2+rest[n/2]%2)/2
 }

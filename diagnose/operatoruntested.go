@@ -7,38 +7,34 @@ import (
 	"github.com/sfstat/sfstat/engine/whatif"
 )
 
-// worthAWord is the part of a step from which on something is named that no
-// test can prove, with too few replicas.
-const worthAWord = 0.03
-
-// unproven accuses the worker that costs most though no test speaks against
-// it: with few replicas or steps no test can speak. It must take longer than
-// its peers in nearly every step, or clearly in some and shorter in none, and
-// mending it must pay, and more than even microbatches would.
-func (j *opJudge) unproven(accused []int) error {
+// untested suspects the worker that costs most though no test speaks against
+// it: with few replicas or steps no test can. It must take longer than its
+// peers in nearly every step, or clearly in some and shorter in none, and
+// fixing it must pay, and more than even microbatches would.
+func (j *opJudge) untested(suspected []int) error {
 	worst := slices.MaxFunc(j.Replay.Workers, func(a, b whatif.Worker) int { return cmp.Compare(a.Alone.Overall, b.Alone.Overall) })
 	w := j.v.Worker(worst.Rank)
-	if len(accused) > 0 || w < 0 {
+	if len(suspected) > 0 || w < 0 {
 		return nil
 	}
 	least := j.gates.StaticGain
 	if j.Replicas < enoughReplicas {
-		least = worthAWord
+		least = listedUntested
 	}
-	steady := j.compare(w)
-	mend := j.onTheWhole(w, j.priced.local)
-	if !steady.always() {
-		mend = j.stepByStep(w, j.priced.local)
+	steps := j.compare(w)
+	change := j.onTheWhole(w, j.priced.local)
+	if !steps.always() {
+		change = j.stepByStep(w, j.priced.local)
 	}
-	mended, err := j.step(mend)
-	if err != nil || !((j.now-mended)/j.now >= least) || !steady.always() && !steady.nowAndThen() {
+	fixed, err := j.step(change)
+	if err != nil || !((j.now-fixed)/j.now >= least) || !steps.always() && !steps.intermittent() {
 		return err
 	}
 	even, err := j.step(j.evenPasses())
-	if err != nil || even < mended && j.shared() {
+	if err != nil || even < fixed && j.shared() {
 		return err
 	}
-	j.accuse(w, j.marks()[w])
+	j.suspect(w, j.marks()[w])
 	return nil
 }
 
@@ -54,7 +50,6 @@ type pattern struct {
 
 // note adds a step in which it took own, and its like like.
 func (p *pattern) note(own, like, much float64) {
-	const little = 1.1
 	p.steps++
 	if own > like {
 		p.longer++
@@ -62,7 +57,7 @@ func (p *pattern) note(own, like, much float64) {
 	if own > much*like {
 		p.clearly++
 	}
-	if like > little*own {
+	if like > littleLonger*own {
 		p.shorter++
 	}
 }
@@ -72,12 +67,11 @@ func (p pattern) always() bool {
 	return nearlyEvery(p.longer, p.steps) || p.clearly == p.steps && p.steps > 0
 }
 
-// nowAndThen: clearly in several steps, and never the other way round.
-func (p pattern) nowAndThen() bool { return p.clearly >= 3 && p.shorter == 0 }
+// intermittent: clearly in several steps, and never the other way round.
+func (p pattern) intermittent() bool { return p.clearly >= 3 && p.shorter == 0 }
 
 // compare compares a worker's own work with the median of its peers'.
 func (j *opJudge) compare(w int) pattern {
-	const much = 1.3
 	own, stage := j.v.Replica(w), j.v.Stage(w)
 	totals := make([]int64, j.v.Grid.Lanes())
 	j.nodes(func(n int, node whatif.Node) bool { return node.Stage == stage && j.priced.local(n) }, func(_, at int) {
@@ -88,7 +82,7 @@ func (j *opJudge) compare(w int) pattern {
 	var p pattern
 	for l := 0; l < len(totals); l += j.Replicas {
 		row := totals[l : l+j.Replicas]
-		p.note(float64(row[own]), float64(medianOfOthers(row, own, nil)), much)
+		p.note(float64(row[own]), float64(medianOfOthers(row, own, nil)), clearlyLonger)
 	}
 	return p
 }

@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -12,15 +11,16 @@ import (
 	"github.com/sfstat/sfstat/engine/zscore"
 )
 
-// launches accuses operators that one worker starts later than its peers after
+// launches finds operators that one worker starts later than its peers after
 // all that they wait for has ended, where that makes a step longer. As with
-// other faults, of two that hide each other mending one saves little.
+// other faults, of two that hide each other fixing one saves little.
 func (j *opJudge) launches() error {
 	if j.unlinked() {
 		return nil
 	}
 	var delays [][]int64
 	var list []*theory
+	var added []float64 // ns a step that each costs alone
 	for _, l := range j.lateLaunches() {
 		delay := j.extraDelay(l)
 		alone, err := j.delayed(delay)
@@ -30,9 +30,8 @@ func (j *opJudge) launches() error {
 		if !(alone-j.now >= trivial*j.now) {
 			continue
 		}
-		t := j.accuseLaunch(l)
-		t.added = alone - j.now
-		delays, list = append(delays, delay), append(list, t)
+		t := j.suspectLaunch(l)
+		delays, list, added = append(delays, delay), append(list, t), append(added, alone-j.now)
 	}
 	if len(list) == 0 {
 		return nil
@@ -48,10 +47,10 @@ func (j *opJudge) launches() error {
 			return err
 		}
 		t.saved, t.joint = max(0, all-others), max(0, all-j.now)
-		sum += t.added
+		sum += added[i]
 	}
-	for _, t := range list {
-		t.Explained = int64(max(t.saved, t.joint*t.added/max(1, sum)) * float64(len(j.Steps)))
+	for i, t := range list {
+		t.Explained = int64(max(t.saved, t.joint*added[i]/max(1, sum)) * float64(len(j.Steps)))
 		j.add(t)
 	}
 	return nil
@@ -71,25 +70,21 @@ func sumOf(delays [][]int64, without int) []int64 {
 	return out
 }
 
-// accuseLaunch makes a suspect of a launch.
-func (j *opJudge) accuseLaunch(l launch) *theory {
+// suspectLaunch makes a theory of a launch.
+func (j *opJudge) suspectLaunch(l launch) *theory {
 	rank := j.Workers[l.worker].ID
-	t := &theory{cause: causeLaunch, workers: []int{l.worker}}
-	t.Finding = Finding{Kind: KindEdge, Place: Place{Rank: &rank, Role: j.Workers[l.worker].Role.String(), Stage: j.stageName(j.v.Stage(l.worker)), Op: l.op}}
+	t := &theory{workers: []int{l.worker}, Finding: Finding{Kind: KindEdge, Cause: CauseLaunch,
+		Place:    Place{Rank: &rank, Role: j.Workers[l.worker].Role.String(), Stage: j.stageName(j.v.Stage(l.worker)), Op: l.op},
+		Evidence: []Evidence{LaunchDelay{Rank: rank, Op: l.op, Delay: l.extra / int64(len(j.Steps))}}}}
 	if len(l.seqs) == 1 {
 		t.Seq = &l.seqs[0]
 	}
-	t.Evidence = append(t.Evidence, Said(fmt.Sprintf("launch delays: rank %d starts %s later after all that it waits for has ended than the median of its peers does, by %s a step",
-		rank, l.op, ms(l.extra/int64(len(j.Steps))))))
 	if walk := j.walkToGap(l); walk != nil {
-		t.Evidence = append(t.Evidence, Said(fmt.Sprintf("blame: %d of %d walks back from late operators end there, behind what was on time", walk.Symptoms, j.Walks.Symptoms)))
-		t.confirmed = true
+		t.Evidence, t.confirmed = append(t.Evidence, BlameWalks{End: walk.Symptoms, Symptoms: j.Walks.Symptoms, Op: l.op, Gap: true}), true
 	}
 	if j.startsLate(l) {
-		t.Evidence = append(t.Evidence, Said("outliers: its start is surely late"))
-		t.confirmed = true
+		t.Evidence, t.confirmed = append(t.Evidence, LateStarts{}), true
 	}
-	t.say = fmt.Sprintf("rank %d (%s) starts %s late, behind operators that were on time: its host was busy, or waits for something that is not in the trace", rank, t.Role, l.op)
 	return t
 }
 
@@ -101,9 +96,6 @@ type launch struct {
 	ended  int64 // of what begins a step: by how much the step before ended late
 	extra  int64 // ns over the window
 }
-
-// maxLaunches are looked into, those with the largest delays.
-const maxLaunches = 8
 
 // lateLaunches are the operators, but for transfers, whose launch delays exceed
 // the median of the other replicas' by enough to matter. Frameworks post
@@ -189,16 +181,12 @@ func (j *opJudge) endedLate() []int64 {
 
 // walkToGap is the walk that ends behind late operators of a launch.
 func (j *opJudge) walkToGap(l launch) *operators.Culprit {
-	i := slices.IndexFunc(j.Walks.Culprits, func(w operators.Culprit) bool {
+	return j.walk(func(w operators.Culprit) bool {
 		return (w.Kind == blame.Gap || w.Kind == blame.Source) && w.Worker == l.worker && w.Op == l.op && 10*w.Symptoms >= j.Walks.Symptoms
 	})
-	if i < 0 {
-		return nil
-	}
-	return &j.Walks.Culprits[i]
 }
 
-// idle names the operators before which all replicas stand still alike: what
+// idle finds the operators before which all replicas idle alike: what
 // they wait for is in no operator.
 func (j *opJudge) idle() error {
 	if j.unlinked() {
@@ -221,12 +209,7 @@ func (j *opJudge) idle() error {
 		}
 	})
 	most := slices.MaxFunc(slices.Sorted(maps.Keys(sums)), func(a, b string) int { return cmp.Compare(sums[a], sums[b]) })
-	t := &theory{cause: causeIdle, saved: lost}
-	t.Finding = Finding{Kind: KindOp, Place: Place{Op: most}, Cost: Cost{Explained: int64(lost * float64(len(j.Steps)))}, Evidence: Saying(
-		fmt.Sprintf("replay: of a %s step, %s is time between operators that were ready and their start, on all replicas alike; most of it before %s",
-			ms(int64(j.Replay.Recorded.Mean)), ms(int64(lost)), most))}
-	t.say = fmt.Sprintf("all replicas stand still before %s, though all that it waits for has ended", most)
-	j.add(t)
+	j.add(&theory{saved: lost, Finding: Finding{Kind: KindOp, Cause: CauseIdle, Place: Place{Op: most}, Cost: Cost{Explained: int64(lost * float64(len(j.Steps)))}}})
 	return nil
 }
 

@@ -1,0 +1,272 @@
+package diagnose
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/sfstat/sfstat/trace"
+)
+
+// verdict ranks the theories and says how certain each is.
+func (j *opJudge) verdict() *RunVerdict {
+	total := int64(0)
+	for _, ns := range j.Replay.Recorded.PerStep {
+		total += ns
+	}
+	for _, t := range j.theories {
+		t.Gain = t.saved / max(1, j.base(t))
+		t.Score = float64(t.Explained) / float64(max(1, total))
+	}
+	for _, t := range j.theories {
+		j.trust(t)
+	}
+	slices.SortStableFunc(j.theories, func(a, b *theory) int { return bySurety(a.Finding, b.Finding) })
+	// The few largest of what is too small to report are enough.
+	first := slices.IndexFunc(j.theories, func(t *theory) bool { return t.Confidence == Insufficient })
+	if first >= 0 {
+		j.theories = j.theories[:min(len(j.theories), first+maxSmall)]
+	}
+	v := &RunVerdict{Run: j.run, Operators: j.Operators, Undecided: j.undecided(), Next: j.next()}
+	for _, t := range j.theories {
+		t.Ranks = j.alike(t)
+		v.Suspects = append(v.Suspects, t.Finding)
+	}
+	if len(v.Suspects) > 0 {
+		v.Confidence = v.Suspects[0].Confidence
+	}
+	return v
+}
+
+// base is the step that a theory takes its savings from: as recorded for what
+// is lost before operators start, without launch delays for all else.
+func (j *opJudge) base(t *theory) float64 {
+	if t.Cause == CauseIdle || t.Cause == CauseLaunch {
+		return max(j.Replay.Recorded.Mean, t.saved)
+	}
+	return j.now
+}
+
+// reported reports whether a theory explains enough to be reported: by itself,
+// or as one of several that are about as large and of one kind, or mask each
+// other.
+func (j *opJudge) reported(t *theory) bool {
+	own := j.share(t)
+	if own >= j.gates.StaticGain {
+		return true
+	}
+	largest, sum := 0.0, 0.0
+	for _, o := range j.theories {
+		if o.Cause != t.Cause && !(o.masked(len(j.Steps)) && t.masked(len(j.Steps))) {
+			continue
+		}
+		largest = max(largest, j.share(o))
+		if j.share(o) >= own/2 {
+			sum += j.share(o)
+		}
+	}
+	return sum >= j.gates.StaticGain && own >= accomplice*largest
+}
+
+// trust decides how certain a theory is, and closes its evidence with the
+// replay and with what a higher confidence lacks.
+func (j *opJudge) trust(t *theory) {
+	t.Evidence = append(t.Evidence, j.replayed(t))
+	if !j.reported(t) {
+		t.Confidence = Insufficient
+		t.Evidence = append(t.Evidence, BelowGate{j.share(t), j.gates.StaticGain})
+		return
+	}
+	t.Confidence = Strong
+	for _, lack := range j.lacks(t) {
+		t.Confidence = min(t.Confidence, lack.AtMost)
+		t.Evidence = append(t.Evidence, lack)
+	}
+}
+
+// replayed is what a step would take without what the theory is about.
+func (j *opJudge) replayed(t *theory) StepReplay {
+	r := StepReplay{Without: WithoutFault, Step: int64(j.base(t)), Saved: int64(t.saved), Share: j.share(t), Record: int64(j.Replay.Recorded.Mean)}
+	if t.masked(len(j.Steps)) && j.share(t) >= trivial {
+		r.Masked, r.Joint = true, int64(t.joint)
+	}
+	switch t.Cause {
+	case CauseLaunch:
+		r.Without = WithoutLateStart
+	case CauseIdle:
+		r.Without, r.Op = WithoutIdle, t.Op
+	case CauseUneven, CauseRandom:
+		r.Without = WithoutUnevenness
+	case CauseRotatingOps:
+		r.Without, r.Op = WithoutFluctuation, t.Op
+	}
+	return r
+}
+
+// lacks are the reasons why a theory is not strong.
+func (j *opJudge) lacks(t *theory) (out []Lack) {
+	lack := func(holds bool, atMost Confidence, reason Reason) {
+		if holds {
+			out = append(out, Lack{Reason: reason, AtMost: atMost})
+		}
+	}
+	few := j.Replicas < enoughReplicas
+	lackFew := func(holds bool, reason Reason, n int) {
+		if holds {
+			out = append(out, Lack{Reason: reason, AtMost: Supported, N: n})
+		}
+	}
+	switch t.Cause {
+	case CauseCompute:
+		w := t.workers[0]
+		lackFew(few, FewReplicas, j.Replicas)
+		lack(!t.proof.slow() && (!few || j.asUneven(w)), Ambiguous, Untested)
+		lack(t.proof.few && !t.proof.level, Supported, FewWorkers)
+		// Two slow steps are there for certain; whether they are what the step
+		// loses is another question.
+		steps := !t.proof.level && !t.proof.few && t.proof.every == 0 && !t.proof.overall
+		lack(t.proof.slow() && steps && 2*t.proof.excess < t.Explained, Supported, SmallerPart)
+		lack(!few && !j.confirmedBy(w), Supported, Unconfirmed)
+	case CauseTransfer:
+		lackFew(few, FewReplicas, j.Replicas)
+		lack(!few && !j.blamed(t.workers[0]) && !j.blamed(t.workers[1]), Supported, TransfersUnconfirmed)
+	case CauseLink, CauseCollective:
+		lack(true, Supported, SizesUnknown)
+	case CauseLaunch:
+		lack(!t.confirmed && !few, Ambiguous, LaunchUnconfirmed)
+		lack(true, Supported, WaitUnknown)
+	case CauseIdle:
+		lack(true, Supported, IdleUnknown)
+	case CauseHeavy:
+		lackFew(few, HeavyOrSlowRanks, j.Replicas)
+		lack(j.Passes == nil, Supported, DifferentPasses)
+		lack(!few && !j.surelyHeavy(t.stage), Ambiguous, HeavyUnproven)
+	case CauseUneven:
+		lack(j.v.Grid.Stages < 2, Supported, OneStage)
+		lack(*j.Passes.Shared.Directions < relatedStrongly, Supported, WeakCorrelation)
+	case CauseRandom:
+		lack(true, Ambiguous, LooksLikeNoise)
+	case CauseRotatingOps:
+		lack(len(t.workers) < 2, Ambiguous, RotatingUnconfirmed)
+	}
+	lackFew(len(j.Steps) < enoughSteps, FewSteps, len(j.Steps))
+	return out
+}
+
+// asUneven reports whether a worker is slow by no more than microbatches of
+// uneven length make workers differ in one step.
+func (j *opJudge) asUneven(w int) bool {
+	if !j.shared() {
+		return false
+	}
+	s := j.Passes.Shared
+	differ := math.Sqrt(2/float64(max(1, j.microbatches))) * math.Log1p(s.Spread)
+	return math.Log(j.Passes.Workers[w].Factor) < 3*differ
+}
+
+// alike are the ranks of the workers that are slow together with a theory's,
+// ascending; nil for one alone.
+func (j *opJudge) alike(t *theory) []int {
+	if t.Cause != CauseCompute || !t.masked(len(j.Steps)) || t.Confidence == Insufficient {
+		return nil
+	}
+	var ids []int
+	for _, o := range j.theories {
+		if o.Cause == CauseCompute && o.Confidence >= Ambiguous && o.Explained*2 >= t.Explained {
+			ids = append(ids, *o.Rank)
+		}
+	}
+	if len(ids) < 2 {
+		return nil
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// undecided lists what the trace cannot tell.
+func (j *opJudge) undecided() (out []Undecided) {
+	ask := func(holds bool, u Undecided) {
+		if holds {
+			out = append(out, u)
+		}
+	}
+	ask(j.Replicas == 1, Undecided{Question: WhichRankOfOne})
+	ask(j.Replicas == 2, Undecided{Question: WhichOfTwoReplicas})
+	missing := false
+	for _, n := range j.Notes {
+		ask(n.Kind == trace.NoteMissingRanks, Undecided{Question: WhatMissingRanksDo, Name: n.Text})
+		missing = missing || n.Kind == trace.NoteMissingRanks
+	}
+	ask(j.unlinked(), Undecided{Question: WhichStageHoldsUp})
+	ask(len(j.Steps) < enoughSteps, Undecided{Question: WhatIsChance, N: len(j.Steps)})
+	local := slices.ContainsFunc(j.theories, func(t *theory) bool {
+		return (t.Cause == CauseCompute || t.Cause == CauseTransfer) && t.Confidence >= Ambiguous
+	})
+	ask(local && j.Layout.TP > 1, Undecided{Question: WhichTensorRank, N: j.Layout.TP})
+	if share, err := j.network(); err == nil {
+		ask(share >= j.gates.StaticGain && !missing, Undecided{Question: WhetherNetworkSlow, Share: share})
+	}
+	return out
+}
+
+// network is the part of a step that goes when transfers take no time, with
+// the findings already fixed.
+func (j *opJudge) network() (float64, error) {
+	var named []*theory
+	for _, t := range j.theories {
+		if t.fix != nil && j.share(t) >= trivial {
+			named = append(named, t)
+		}
+	}
+	with, err := j.step(fixes(named, nil)...)
+	if err != nil {
+		return 0, err
+	}
+	free, err := j.step(append(fixes(named, nil), j.freeCommunication())...)
+	return (with - free) / max(1, j.now), err
+}
+
+// next is what a profiler should record.
+func (j *opJudge) next() []Action {
+	if len(j.theories) == 0 {
+		return nil
+	}
+	t := j.theories[0]
+	a := Action{Action: Profile, Steps: &[2]int64{j.Steps[0], j.Steps[len(j.Steps)-1]}}
+	if t.Stage != "" {
+		a.Stages = []string{t.Stage}
+	}
+	all := func() (all []int) {
+		for _, r := range j.Workers {
+			all = append(all, r.ID)
+		}
+		return all
+	}()
+	switch {
+	case len(t.workers) > 0 && (t.local() || t.Cause == CauseLaunch):
+		var own, peers []int
+		for _, w := range t.workers {
+			own = append(own, j.Workers[w].ID)
+		}
+		first := j.v.Stage(t.workers[0]) * j.Replicas
+		for _, r := range j.Workers[first : first+j.Replicas] {
+			peers = append(peers, r.ID)
+		}
+		a.Ranks = append(own, sample(peers, 2, own)...)
+	case t.Cause == CauseHeavy:
+		var members []int
+		for _, r := range j.Workers[t.stage*j.Replicas : (t.stage+1)*j.Replicas] {
+			members = append(members, r.ID)
+		}
+		a.Ranks = append(sample(members, 1, nil), sample(all, 1, members)...)
+	default:
+		a.Ranks = sample(all, 4, nil)
+	}
+	return []Action{a}
+}
+
+// bySurety orders findings: those that may be named first (strong and
+// supported), then by what they explain.
+func bySurety(a, b Finding) int {
+	return cmp.Or(cmp.Compare(min(b.Confidence, Supported), min(a.Confidence, Supported)), cmp.Compare(b.Explained, a.Explained))
+}

@@ -1,0 +1,159 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// theory is a finding of an operator trace with the change of costs that would
+// fix it.
+type theory struct {
+	Finding
+	workers []int // that it is about, by number
+	stage   int   // the pipeline stage that is heavy
+	proof   mark  // against a worker
+	fix     fix
+	// untested: no test speaks against it. confirmed: blame or an outlier does,
+	// beside a launch delay.
+	untested, confirmed bool
+	saved               float64 // ns of a step that fixing it alone saves
+	joint               float64 // ns of a step that fixing it with all others saves
+}
+
+// local reports whether a theory is about work or transfers at one place, which
+// are priced without launch delays.
+func (t *theory) local() bool {
+	switch t.Cause {
+	case CauseCompute, CauseTransfer, CauseLink, CauseCollective:
+		return true
+	}
+	return false
+}
+
+// opJudge turns what the engines say into findings.
+type opJudge struct {
+	*examined
+	*priced
+	gates    frontier.Gates
+	theories []*theory
+
+	marked      []mark
+	differences map[quantityOf]float64
+}
+
+// judge collects theories: first those about one place, which price divides
+// the time between; then those about no single place, which are priced with the
+// local ones fixed, so that a straggler does not count as unevenness.
+func (e *examined) judge(gates frontier.Gates) (*RunVerdict, error) {
+	p, err := e.prices()
+	if err != nil {
+		return nil, err
+	}
+	j := &opJudge{examined: e, priced: p, gates: gates}
+	for _, look := range []func() error{j.workers, j.transfers, j.links, j.collectives, j.stages, j.price, j.launches, j.idle, j.rotating, j.uneven} {
+		if err := look(); err != nil {
+			return nil, err
+		}
+	}
+	return j.verdict(), nil
+}
+
+func (j *opJudge) add(t *theory) { j.theories = append(j.theories, t) }
+
+// localTheories are those at one place that are large enough to list.
+func (j *opJudge) localTheories() []*theory {
+	var out []*theory
+	for _, t := range j.theories {
+		if t.local() && j.share(t) >= trivial {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// share is the part of a step that a theory explains.
+func (j *opJudge) share(t *theory) float64 {
+	return float64(t.Explained) / float64(max(1, len(j.Steps))) / max(1, j.base(t))
+}
+
+// fixes are those of theories, but for one.
+func fixes(list []*theory, without *theory) []fix {
+	var out []fix
+	for _, t := range list {
+		if t != without && t.fix != nil {
+			out = append(out, t.fix)
+		}
+	}
+	return out
+}
+
+// price computes what fixing each theory saves alone, and divides what fixing
+// them all saves by what each would cost were it the only one left: of several
+// that are equally slow, fixing one alone saves nothing. What explains next to
+// nothing even so is dropped.
+func (j *opJudge) price() error {
+	if len(j.theories) == 0 {
+		return nil
+	}
+	clean, err := j.step(fixes(j.theories, nil)...)
+	if err != nil {
+		return err
+	}
+	added, sum := make([]float64, len(j.theories)), 0.0
+	for i, t := range j.theories {
+		alone, err := j.step(t.fix)
+		if err != nil {
+			return err
+		}
+		left := j.now
+		if len(j.theories) > 1 {
+			if left, err = j.step(fixes(j.theories, t)...); err != nil {
+				return err
+			}
+		}
+		added[i] = max(0, left-clean)
+		t.saved, t.joint = max(0, j.now-alone), max(0, j.now-clean)
+		sum += added[i]
+	}
+	for i, t := range j.theories {
+		explained := t.saved
+		if sum > 0 {
+			explained = max(explained, t.joint*added[i]/sum)
+		}
+		t.Explained = int64(explained * float64(len(j.Steps)))
+	}
+	j.theories = slices.DeleteFunc(j.theories, func(t *theory) bool {
+		switch {
+		case t.untested:
+			return j.share(t) < listedUntested
+		case t.Cause == CauseHeavy:
+			return j.share(t) < trivial
+		}
+		return j.share(t) < negligible
+	})
+	return nil
+}
+
+// masked reports whether a theory saves much more together with others than
+// alone.
+func (t *theory) masked(steps int) bool {
+	return float64(t.Explained) > maskedFactor*t.saved*float64(steps)
+}
+
+// stageName names a pipeline stage as roles do.
+func (j *opJudge) stageName(stage int) string {
+	return fmt.Sprintf("%s=%d", trace.PipelineParallel, stage)
+}
+
+// ids are the ranks of workers, ascending.
+func (j *opJudge) ids(workers []int) []int {
+	ids := make([]int, len(workers))
+	for i, w := range workers {
+		ids[i] = j.Workers[w].ID
+	}
+	slices.Sort(ids)
+	return ids
+}

@@ -1,0 +1,111 @@
+package diagnose
+
+// The thresholds of the operator and communication judges, beside the gates
+// that a user can set (frontier.Gates). None was fitted to a sample: each is
+// wide of what healthy jobs of the simulator and the public traces show, and
+// small beside what anybody would fix.
+
+// Sizes, as parts of a step or of a recording.
+const (
+	// negligible: a difference, however certain, that has slack or is too small
+	// to be listed.
+	negligible = 5e-4
+	// listedSteps: what single steps lose in all before a rank is listed for it;
+	// real networks and hosts always lose some microseconds for certain.
+	listedSteps = 2e-4
+	// listedUntested: what is listed though no test can prove it, with too few
+	// replicas for one: three times what a tested finding needs.
+	listedUntested = 0.03
+	// enoughShare: a slow link or a late rank that costs less is listed, and not
+	// reported.
+	enoughShare = 0.01
+	// leastConfirmed: a rank that costs less than the gain gate is reported from
+	// here on where its arrivals and its operators agree.
+	leastConfirmed = 0.02
+)
+
+// Sample sizes.
+const (
+	enoughReplicas = 3 // of two, nobody can say which is unusual
+	enoughSteps    = 5 // the rank test of fewer cannot reach 5 %
+	knownWorkers   = 4 // degrees of freedom from which the spread between workers is known
+)
+
+// Factors between operators or workers that do the same work.
+const (
+	clearlySlow     = 1.05 // the passes of a worker, where too few workers give no spread
+	littleLonger    = 1.1  // the other way round in some step: then it is not one of the two that is slow
+	heavierSize     = 1.2  // collectives and passes of stages, whose sizes need not be the same
+	clearlyLonger   = 1.3  // a worker's whole work in one step, with no test
+	slowerTransfers = 1.5  // transfers, with no test: networks vary more than devices
+)
+
+// Parts of a sum.
+const (
+	// nearlyAll of a worker's excess names the operator that has it: it leaves less
+	// than a sixth unexplained.
+	nearlyAll = 0.85
+	// chief is the part of what a rank takes longer in a stage from which on one
+	// operator explains it.
+	chief = 0.5
+	// singleStep: an outlier of a single step counts where so much of it is beyond
+	// what the worker always takes longer.
+	singleStep = 0.7
+	// wholeReplicaPart: the other stages of a replica are slow too, if by this part
+	// of a worker's own logarithmic excess: then its data are long.
+	wholeReplicaPart = 0.5
+	// maskedFactor: a finding explains more than this times what it saves alone
+	// where others mask it.
+	maskedFactor = 1.2
+)
+
+// Spreads.
+const (
+	// workerSpreads is how many robust deviations the workers of a job may differ
+	// in an operator without being faulty: devices are not equal, and with enough
+	// steps any difference is certain.
+	workerSpreads = 5
+	// farBeyond is how many times what its job and its replica lose in single
+	// steps a worker must lose there.
+	farBeyond = 4
+)
+
+// Correlation of a microbatch's passes from which on microbatches are uneven,
+// at the level, and from which on that may be strong.
+const (
+	relatedPasses      = 0.3
+	relatedPassesLevel = 0.01
+	relatedStrongly    = 0.5
+)
+
+// Length of lists: of what is replayed, for each costs two replays, and of what
+// a reader reads.
+const (
+	maxAccused      = 32
+	maxLaunches     = 8
+	maxSmall        = 5 // findings that are too small to report
+	listedOps       = 3
+	mostComparisons = 6
+	mostNamed       = 3
+)
+
+// walkedSteps are those in which blame walks, spread over the trace: more show
+// no more.
+const walkedSteps = 64
+
+// Of many workers the completion times are permuted less often. K-S confirms
+// what other engines found, and the victims on the other stages of a replica
+// depart with the culprit: then 100 permutations can pass the correction,
+// however many replicas there are.
+const (
+	manyWorkers      = 256
+	fewestReplicates = 399
+)
+
+// operatorAlpha is the chance that any operator of a healthy job is flagged,
+// and, separately, any worker as a whole: together below one in a hundred.
+const operatorAlpha = 0.004
+
+// leastClass is the smallest class of messages whose bandwidth is asked about:
+// 16 KiB; smaller ones are latency.
+const leastClass = 14

@@ -1,0 +1,131 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/sfstat/sfstat/diagnose"
+)
+
+// undecidedWords say what could not be decided, each with what would.
+func undecidedWords(v *diagnose.RunVerdict) []string {
+	out := append([]string(nil), v.Undecidable...)
+	for _, u := range v.Undecided {
+		for _, words := range []func(diagnose.Undecided) string{operatorQuestion, communicationQuestion} {
+			if text := words(u); text != "" {
+				out = append(out, text)
+			}
+		}
+	}
+	return out
+}
+
+// operatorQuestion words what an operator trace leaves open, "" for all else.
+func operatorQuestion(u diagnose.Undecided) string {
+	switch u.Question {
+	case diagnose.WhichRankOfOne:
+		return "Which rank is slow: with one replica no rank has a peer that does the same work. Stages are compared, and a heavy stage looks like a slow rank."
+	case diagnose.WhichOfTwoReplicas:
+		return "Which of two replicas is unusual: the slower one holds up the other, and that is all that two can show."
+	case diagnose.WhatMissingRanksDo:
+		return "What the ranks that recorded nothing do to the others: " + u.Name + ". Record all ranks."
+	case diagnose.WhichStageHoldsUp:
+		return "Which stage holds up which: the trace has no sends and receives between the pipeline stages. Record them."
+	case diagnose.WhatIsChance:
+		return fmt.Sprintf("What is chance: there are %s. Record 5 or more.", counted(u.N, "step"))
+	case diagnose.WhichTensorRank:
+		return fmt.Sprintf("Which of the %d tensor-parallel ranks of a worker: the trace has one line for all of them. Record each.", u.N)
+	case diagnose.WhetherNetworkSlow:
+		return fmt.Sprintf("Whether the network is slow for everyone: %s of the step goes when transfers take no time, and there is nothing to compare that with. Give sizes, or NCCL logs.", percent(u.Share))
+	}
+	return ""
+}
+
+// communicationQuestion words what calls and kernels of NCCL leave open, "" for
+// all else.
+func communicationQuestion(u diagnose.Undecided) string {
+	switch u.Question {
+	case diagnose.WhetherSlowUnmatched:
+		return fmt.Sprintf("Whether %s slow: nothing of equal size does the same over the same kind of link. Compare with another job, or with nccl-tests.", subjectsAre(u))
+	case diagnose.WhetherSlowFewCalls:
+		return fmt.Sprintf("Whether %s slow beside others: there are too few calls of equal size. Record more steps.", subjectsAre(u))
+	case diagnose.WhetherSlowBlurred:
+		return fmt.Sprintf("Whether %s slow beside others: the calls are shorter than what the clocks of the exports resolve.", subjectsAre(u))
+	case diagnose.WhichOfTwoIsSlow:
+		return fmt.Sprintf("Which of two is as it should be: %s reaches %s of the bandwidth of the only other like it.", linkName(u.About[0]), percent(u.Share))
+	case diagnose.WhatAbsentRanksDid:
+		are := "they are"
+		if u.N == 1 {
+			are = "it is"
+		}
+		return fmt.Sprintf("What %s did: %s of communicators in the logs and left no log, or no export. A collective that a rank is missing from is not measured.", counted(u.N, "rank"), are)
+	case diagnose.WhatUnalignedDid:
+		return fmt.Sprintf("What goes on between hosts where the clocks of %s do not compare with the first: fewer than 8 collectives in common. Record a stretch that all ranks take part in.", counted(u.N, "export"))
+	case diagnose.HowFastShared:
+		return fmt.Sprintf("How fast the single messages of kernels that serve several peers are (%s): such a kernel ends with the slowest.", counted(u.N, "message"))
+	case diagnose.HowFastLonely:
+		messages := fmt.Sprintf("%d sends and receives were", u.N)
+		if u.N == 1 {
+			messages = "1 send or receive was"
+		}
+		return fmt.Sprintf("How fast %s: the other side is not in the logs, or has another number of them.", messages)
+	}
+	return ""
+}
+
+// subjectsAre names what a question is about, or counts them, with the verb.
+func subjectsAre(u diagnose.Undecided) string {
+	if u.N > len(u.About) {
+		return fmt.Sprintf("%d communicators and pairs of ranks are", u.N)
+	}
+	var names []string
+	for _, s := range u.About {
+		names = append(names, linkName(s))
+	}
+	last := len(names) - 1
+	if last == 0 {
+		return names[0] + " is"
+	}
+	return strings.Join(names[:last], ", ") + " or " + names[last] + " is"
+}
+
+// planOf says what to record next: the plan of the windows, or the first action
+// of the other judges.
+func planOf(v *diagnose.RunVerdict) *diagnose.CapturePlan {
+	if v.CapturePlan != nil || len(v.Next) == 0 || len(v.Suspects) == 0 {
+		return v.CapturePlan
+	}
+	a := v.Next[0]
+	p := &diagnose.CapturePlan{Window: -1, Steps: [2]int64{-1, -1}, Ranks: a.Ranks, Stages: a.Stages}
+	if a.Steps != nil {
+		p.Steps = *a.Steps
+	}
+	p.Tool, p.Why = actionWords(a, &v.Suspects[0])
+	return p
+}
+
+// actionWords are with what and why to do something about a finding of an
+// operator trace or of communication.
+func actionWords(a diagnose.Action, f *diagnose.Finding) (with, why string) {
+	communicating := func() bool { _, last := diagnose.Find[diagnose.LastToEnter](f.Evidence); return last }
+	switch {
+	case a.Action == diagnose.TestLink && f.Kind == diagnose.KindEdge:
+		return "nccl-tests (sendrecv_perf, all_reduce_perf) between these ranks and between two that are fast, with NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=INIT,GRAPH,NET; counters of the cards (ethtool -S, perfquery) or of NVLink (nvidia-smi nvlink -e)",
+			"to see whether the link is slow without the job too, and whether it counts errors or runs at a lower rate"
+	case a.Action == diagnose.TestLink:
+		return "nccl-tests (sendrecv_perf) between each two neighbours of these ranks, with NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=INIT,GRAPH,NET",
+			"to see which link of the communicator is slow: its collectives go as fast as the slowest"
+	case f.Cause == diagnose.CauseLate && communicating():
+		return "torch.profiler or nsys with --trace=cuda,nvtx,osrt, 3 to 5 steps", fmt.Sprintf("to see what rank %d does between its collectives that a peer does not", *f.Rank)
+	}
+	with = "torch.profiler or nsys, 3 to 5 steps like these"
+	switch f.Cause {
+	case diagnose.CauseHeavy:
+		return with, "to see what the stage computes that the others do not"
+	case diagnose.CauseIdle, diagnose.CauseRotatingOps:
+		return with, "to see what the host does before these operators, and in them"
+	case diagnose.CauseUneven, diagnose.CauseRandom, diagnose.CauseLink, diagnose.CauseCollective:
+		return with, "to see what differs between short and long passes: record the lengths of the microbatches beside them"
+	}
+	return with, fmt.Sprintf("to see which kernels or host calls make rank %d differ, beside peers that do the same work", a.Ranks[0])
+}

@@ -28,6 +28,7 @@ type Axis struct {
 	// between them; data beyond are shown too. Otherwise the data decide.
 	From, To float64
 	Ticks    []float64 // where labels stand, if they do not touch; nil: they are chosen
+	Names    []string  // what stands at 0, 1, 2 …, instead of numbers; nil: numbers do
 }
 
 // ErrNothing is a figure of nothing.
@@ -104,6 +105,8 @@ var _ plot.Ticker = ticker{}
 // Ticks implements plot.Ticker, in places.
 func (t ticker) Ticks(low, high float64) []plot.Tick {
 	switch {
+	case len(t.axis.Names) > 0:
+		return t.named(low, high)
 	case len(t.axis.Ticks) > 0:
 		return t.given(low, high)
 	case t.axis.Scale == Logarithmic:
@@ -129,6 +132,17 @@ func (t ticker) given(low, high float64) []plot.Tick {
 			tick.Label, last = number(v), tick.Value
 		}
 		out = append(out, tick)
+	}
+	return out
+}
+
+// named are the names of the axis, as far as they are in range.
+func (t ticker) named(low, high float64) []plot.Tick {
+	var out []plot.Tick
+	for i, name := range t.axis.Names {
+		if at := float64(i); low <= at && at <= high {
+			out = append(out, plot.Tick{Value: at, Label: short(name)})
+		}
 	}
 	return out
 }

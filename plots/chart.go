@@ -57,6 +57,7 @@ type Drawing uint8
 const (
 	Joined    Drawing = iota // by a line
 	Scattered                // each stands for itself
+	Curves                   // by a line alone, without marks
 )
 
 // Chart is panels below each other. Series of one name look the same in all.
@@ -118,12 +119,14 @@ func (f *Figure) lookOf(names map[string]int, name string, as Drawing) look {
 	names[name] = k
 	l := lookOf(k)
 	f.legend = append(f.legend, entry{short(name), func(c draw.Canvas) {
-		if as == Joined {
+		if as != Scattered {
 			line := pen(l.color, 1)
 			line.Dashes = l.dashes
 			c.StrokeLine2(line, c.Min.X, c.Center().Y, c.Max.X, c.Center().Y)
 		}
-		drawMarker(c, l, filled, c.Center())
+		if as != Curves {
+			drawMarker(c, l, filled, c.Center())
+		}
 	}})
 	return l
 }
@@ -156,7 +159,7 @@ func (panel Panel) plot(lookOf func(name string) look) (*plot.Plot, error) {
 	}
 	for i, l := range panel.Lines {
 		aside := apart * (vg.Length(i) - vg.Length(len(panel.Lines)-1)/2)
-		if panel.Drawing == Scattered {
+		if panel.Drawing != Joined {
 			aside = 0
 		}
 		p.Add(panel.linePlotter(panel.visible(l), lookOf(l.Name), aside))
@@ -188,8 +191,11 @@ func (panel Panel) linePlotter(points []Point, l look, aside vg.Length) plotter 
 		for _, pt := range points {
 			path = append(path, vg.Point{X: x(panel.X.place(pt.X)) + aside, Y: y(panel.Y.place(pt.Y))})
 		}
-		if panel.Drawing == Joined {
+		if panel.Drawing != Scattered {
 			c.StrokeLines(line, c.ClipLinesXY(path)...)
+		}
+		if panel.Drawing == Curves {
+			return
 		}
 		for i, pt := range points {
 			if pt.hasInterval() {

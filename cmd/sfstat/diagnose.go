@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
@@ -18,7 +19,7 @@ func (p *program) diagnoseCommand() *cli.Command {
 		Description: "Reads all windows and operator traces of all inputs and gives one ranked verdict per run. It never claims more than " +
 			"independent evidence agrees on: what cannot be told from the recording is said, with what would tell it. Debug logs of NCCL beside " +
 			"exports of Nsight Systems, or what NCCL attaches to its ranges in them, tell slow links and communicators.",
-		Flags: join(analysisFlags(), profileFlags(), []cli.Flag{strictFlag(), failOnFlag()}, resultFlags()),
+		Flags: join(analysisFlags(), profileFlags(), []cli.Flag{strictFlag(), failOnFlag(), pictureFlag()}, resultFlags()),
 		UsageText: `sfstat diagnose run/
 sfstat diagnose rank*.jsonl.zst --format md -o verdict.md
 zcat packets.jsonl.gz | sfstat diagnose - --format json | jq .headline
@@ -36,6 +37,10 @@ func (p *program) diagnose(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	drawn, err := newPicture(c, o)
+	if err != nil {
+		return err
+	}
 	s := diagnose.New(diagnose.Options{Frontier: o})
 	var kept []behind
 	runs := profiledRuns{}
@@ -50,7 +55,7 @@ func (p *program) diagnose(c *cli.Context) error {
 			kept = append(kept, behind{path: item.Path, device: item.Device})
 			return nil
 		case item.Ops == nil:
-			return addWindow(s, item)
+			return errors.Join(addWindow(s, item), drawn.see(item.Window))
 		case item.Launched == nil:
 			return ofScheduled(item, s.AddOperators(item.Ops))
 		}
@@ -61,6 +66,9 @@ func (p *program) diagnose(c *cli.Context) error {
 		err = p.addConverted(c, s, kept, &in)
 	}
 	if err = p.addTraffic(c, s, runs, &in, err); err != nil {
+		return err
+	}
+	if err := p.draw(c, &drawn); err != nil {
 		return err
 	}
 	p.passedOver(c, in)

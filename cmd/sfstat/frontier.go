@@ -17,7 +17,7 @@ func (p *program) frontierCommand() *cli.Command {
 		Description: "For every window, and for every role group where roles differ: which stage each exposed nanosecond " +
 			"is charged to, what mending it would gain, who is latest, the labels that the evidence permits, and what " +
 			"simpler methods would have said.",
-		Flags: join(analysisFlags(), profileFlags(), []cli.Flag{strictFlag(), failOnFlag()}, resultFlags()),
+		Flags: join(analysisFlags(), profileFlags(), []cli.Flag{strictFlag(), failOnFlag(), pictureFlag()}, resultFlags()),
 		UsageText: `sfstat frontier run/
 sfstat frontier run/ --cut step --model-fit none --format csv
 sfstat frontier run/ --meet-after model.backward_cpu_wall --tau 0.7`,
@@ -34,6 +34,10 @@ func (p *program) frontier(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	drawn, err := newPicture(c, o)
+	if err != nil {
+		return err
+	}
 	var results []*frontier.Result
 	series := map[string]*frontier.Series{}
 	in, err := p.reduced(c, func(w *trace.Window) error {
@@ -45,9 +49,12 @@ func (p *program) frontier(c *cli.Context) error {
 			return ofWindow(w, err)
 		}
 		results = append(append(results, a.Main), a.Groups...)
-		return nil
+		return drawn.see(w)
 	})
 	if err != nil {
+		return err
+	}
+	if err := p.draw(c, &drawn); err != nil {
 		return err
 	}
 	err = p.emit(c, func(w io.Writer) error {

@@ -17,6 +17,9 @@ sfstat simulate-ops --layout 4x2 --steps 8 --microbatches 4 --seed 3 --fault slo
 sfstat ks "$work/runs/trace-slow.parquet" --plot $to/rhythm.png -o "$work/out"
 sfstat zscore "$work/runs/trace-slow.parquet" --plot $to/operator.png -o "$work/out"
 
+sfstat frontier fixtures/ddp/host-callback-r8-s0.jsonl --plot "$work/window.png" -o "$work/out" -q
+cp "$work/window-step.png" $to/
+
 sfstat comm fixtures/comm/run --plots "$work/comm" -o "$work/out" -q
 cp "$work/comm/sizes.png" $to/messages.png
 cp "$work/comm/bandwidth.png" $to/bus.png

@@ -28,12 +28,7 @@ func NewSeries(o Options) *Series { return &Series{o: o} }
 // the sync cut begins at that one's last synchronisation point: its first step
 // is then the last of the window before. Errors and cost as Analyze.
 func (s *Series) Add(w *trace.Window) (*Analysis, error) {
-	if !s.before.continues(w) {
-		s.before = nil
-	}
-	if s.before == nil || !s.slopes.fits(w) {
-		s.slopes = newSlopeHistory(w)
-	}
+	s.turnTo(w)
 	p, err := prepare(w, s.o, s)
 	if err != nil {
 		return nil, err
@@ -48,6 +43,16 @@ func (s *Series) Add(w *trace.Window) (*Analysis, error) {
 	}
 	s.before = next
 	return a, nil
+}
+
+// turnTo forgets what does not go on in w.
+func (s *Series) turnTo(w *trace.Window) {
+	if !s.before.continues(w) {
+		s.before = nil
+	}
+	if s.before == nil || !s.slopes.fits(w) {
+		s.slopes = newSlopeHistory(w)
+	}
 }
 
 // Results are the accounts of all windows added so far, summed: one for each

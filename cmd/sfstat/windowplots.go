@@ -1,0 +1,89 @@
+package main
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/plots"
+	"github.com/sfstat/sfstat/plots/window"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// picture keeps the window that --plot draws: the one in which late ranks cost
+// the largest part. The zero picture keeps none.
+type picture struct {
+	path string
+	as   plots.Format
+	o    frontier.Options
+	runs map[string]*frontier.Series
+	most float64
+	d    *frontier.Detail
+}
+
+// pictureFlag asks for the figures of a window.
+func pictureFlag() cli.Flag {
+	return &cli.StringFlag{Name: "plot", Category: forOutput,
+		Usage: "draw the window in which late ranks cost most into `FILE`, which ends in .png, .svg or .pdf: four figures, run.png becomes run-rank-stage.png and so on"}
+}
+
+// newPicture is what --plot asks for.
+func newPicture(c *cli.Context, o frontier.Options) (picture, error) {
+	path, as, err := figureFile(c)
+	return picture{path: path, as: as, o: o, runs: map[string]*frontier.Series{}, most: -1}, err
+}
+
+// see looks at a window.
+func (k *picture) see(w *trace.Window) error {
+	if k.path == "" {
+		return nil
+	}
+	run := k.runs[w.Run]
+	if run == nil {
+		run = frontier.NewSeries(k.o)
+		k.runs[w.Run] = run
+	}
+	d, err := run.Detailed(w)
+	if err == nil {
+		_, err = run.Add(w)
+	}
+	if err != nil {
+		return ofWindow(w, err)
+	}
+	cost := 0.0
+	if d.Mend != nil {
+		cost = *d.Mend
+	}
+	if cost > k.most {
+		k.most, k.d = cost, d
+	}
+	return nil
+}
+
+// draw writes the figures of the window that was kept.
+func (p *program) draw(c *cli.Context, k *picture) error {
+	if k.path == "" {
+		return nil
+	}
+	if k.d == nil {
+		return badInput(errors.New("--plot: no window was read, and operator traces have none"))
+	}
+	extension := filepath.Ext(k.path)
+	stem := strings.TrimSuffix(k.path, extension)
+	drawn := 0
+	for _, figure := range window.All(k.d) {
+		f, err := figure.Of.Draw(plots.Page)
+		if errors.Is(err, plots.ErrNothing) {
+			continue
+		}
+		if err := p.writeFigure(stem+"-"+figure.Name+extension, k.as, f, err); err != nil {
+			return err
+		}
+		drawn++
+	}
+	p.remark(c, "%s of window %d of %s written to %s-*%s", counted(drawn, "figure"), k.d.Window, k.d.Run, stem, extension)
+	return nil
+}

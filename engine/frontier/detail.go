@@ -1,0 +1,116 @@
+package frontier
+
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/internal/robust"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Detail is the account of one window before it is summed: the prefixes of all
+// ranks at every boundary of every step (StageFrontier, section 3), in the cut
+// that Analyze chose. T steps, B boundaries, R ranks. Times are nanoseconds
+// since the step of the cut began.
+type Detail struct {
+	*Result
+	Boundaries []string // the stage that ends there, in the order of the cut; accumulation unfolded
+	Recorded   []int    // the boundaries in the order in which stages are recorded
+	Stage      []int    // [boundary] index of Result.Stages
+	Sync       int      // boundary at which the ranks synchronise; −1: not known
+	Prefix     []int64  // [step][boundary][rank], rank fastest
+	Durations  []int64  // the same shape: what the rank spent between the boundary before and this one
+}
+
+// Detailed is Analyze with the account of every step. O(T·B·R) time and memory.
+func Detailed(w *trace.Window, o Options) (*Detail, error) { return NewSeries(o).Detailed(w) }
+
+// Detailed is the detail of the window that Add takes next: where it follows
+// the one before, its first step begins there. It leaves the series as it is.
+func (s *Series) Detailed(w *trace.Window) (*Detail, error) {
+	ahead := Series{o: s.o, before: s.before, slopes: slopeHistory{slices.Clone(s.slopes.stages), s.slopes.at}}
+	ahead.turnTo(w)
+	p, err := prepare(w, s.o, &ahead)
+	if err != nil {
+		return nil, err
+	}
+	a := p.account(p.roles.mix)
+	v := a.v
+	B, R := len(v.order), v.ranks()
+	d := &Detail{Result: a.r, Stage: v.group, Sync: -1, Prefix: make([]int64, 0, v.steps*B*R), Durations: make([]int64, 0, v.steps*B*R)}
+	d.Recorded = make([]int, B)
+	for i, at := range v.order {
+		d.Recorded[at.stage] = i
+		d.Boundaries = append(d.Boundaries, v.name(i))
+		if at.stage == p.meeting.At {
+			d.Sync = i
+		}
+	}
+	start := make([]int64, R)
+	scan(v, a.gates.Leader, func(b boundary) {
+		if b.row == 0 {
+			for r := range start { // of a carried cut the step begins where the ranks are
+				start[r] = b.prefix[r] - v.row(b.step, 0)[r]
+			}
+		}
+		first := slices.Min(start)
+		for _, at := range b.prefix {
+			d.Prefix = append(d.Prefix, at-first)
+		}
+		d.Durations = append(d.Durations, v.row(b.step, b.row)...)
+	})
+	return d, nil
+}
+
+// At is the prefixes at a boundary of a step, [rank], aliasing the detail.
+func (d *Detail) At(step, boundary int) []int64 { return d.cells(d.Prefix, step, boundary) }
+
+// Spent is what the ranks spent before a boundary of a step, [rank], aliasing
+// the detail.
+func (d *Detail) Spent(step, boundary int) []int64 { return d.cells(d.Durations, step, boundary) }
+
+func (d *Detail) cells(of []int64, step, boundary int) []int64 {
+	R := len(d.Ranks)
+	at := (step*len(d.Boundaries) + boundary) * R
+	return of[at : at+R]
+}
+
+// Frontier is the latest prefix at a boundary of a step.
+func (d *Detail) Frontier(step, boundary int) int64 { return slices.Max(d.At(step, boundary)) }
+
+// Slack is Σ_t F − P of a rank at a boundary: for how long it was ahead of the
+// last rank.
+func (d *Detail) Slack(boundary, rank int) int64 {
+	sum := int64(0)
+	for t := range d.Steps {
+		sum += d.Frontier(t, boundary) - d.At(t, boundary)[rank]
+	}
+	return sum
+}
+
+// Lateness is how far a rank is behind the median rank in a step where the
+// ranks arrive at their synchronisation point, which is the boundary before the
+// stage in which they synchronise; at the end of the step where none is known.
+// It is 0 for ranks ahead of the median.
+func (d *Detail) Lateness(step, rank int) int64 {
+	at := len(d.Boundaries) - 1
+	if d.Sync > 0 {
+		at = d.Sync - 1
+	}
+	prefix := d.At(step, at)
+	return max(0, prefix[rank]-robust.MedianTime(slices.Clone(prefix)))
+}
+
+// Advance is the exposed time of a stage in a step: how far the frontier moves.
+func (d *Detail) Advance(step, stage int) int64 {
+	sum := int64(0)
+	for b, of := range d.Stage {
+		if of != stage {
+			continue
+		}
+		sum += d.Frontier(step, b)
+		if b > 0 {
+			sum -= d.Frontier(step, b-1)
+		}
+	}
+	return sum
+}

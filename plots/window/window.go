@@ -1,0 +1,168 @@
+// Package window draws one window: which rank takes how long in which stage,
+// who is late in which step, where exposed time goes from step to step, and the
+// prefixes of one step, which show who the others wait for (StageFrontier,
+// Figures 1 and 2). Values are read from the account of the window.
+package window
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/plots"
+)
+
+// Drawing is a figure that can be drawn.
+type Drawing interface {
+	Draw(plots.Width) (*plots.Figure, error)
+}
+
+// Named is a drawing and what it is called in a file's name.
+type Named struct {
+	Name string
+	Of   Drawing
+}
+
+// All are the figures of a window.
+func All(d *frontier.Detail) []Named {
+	return []Named{
+		{"rank-stage", rankStage(d)},
+		{"rank-step", rankStep(d)},
+		{"shares", shares(d)},
+		{"step", prefixes(d, worstStep(d))},
+	}
+}
+
+func ms(ns int64) float64 { return float64(ns) / 1e6 }
+
+// ranks are the rows of a map.
+func ranks(d *frontier.Detail) []plots.Worker {
+	culprits := d.Culprits
+	var out []plots.Worker
+	for _, id := range d.Ranks {
+		found := slices.ContainsFunc(culprits, func(c frontier.Culprit) bool { return c.Rank == id && c.Explained == culprits[0].Explained })
+		out = append(out, plots.Worker{Name: strconv.Itoa(id), Culprit: found})
+	}
+	return out
+}
+
+// rankStage is the time of each rank in each stage, per step.
+func rankStage(d *frontier.Detail) plots.Matrix {
+	m := plots.Matrix{Rows: ranks(d), Y: plots.Axis{Name: "rank"}, X: plots.Axis{Name: "stage"}, Value: plots.Axis{Name: "time per step", Unit: "ms"}}
+	for _, b := range d.Recorded {
+		m.Columns = append(m.Columns, plots.Worker{Name: brief(d.Boundaries[b])})
+	}
+	for r := range d.Ranks {
+		for _, b := range d.Recorded {
+			sum := int64(0)
+			for t := range d.Steps {
+				sum += d.Spent(t, b)[r]
+			}
+			m.Values = append(m.Values, ms(sum)/float64(max(1, d.Steps)))
+			m.Text = append(m.Text, strconv.FormatFloat(m.Values[len(m.Values)-1], 'f', 1, 64))
+		}
+	}
+	return m
+}
+
+// rankStep is how late each rank arrives in each step.
+func rankStep(d *frontier.Detail) plots.Matrix {
+	m := plots.Matrix{Rows: ranks(d), Y: plots.Axis{Name: "rank"}, X: plots.Axis{Name: "step"}, Value: plots.Axis{Name: "behind the median rank", Unit: "ms"}}
+	for t := range d.Steps {
+		m.Columns = append(m.Columns, plots.Worker{Name: strconv.FormatInt(d.FirstStep+int64(t), 10)})
+	}
+	for r := range d.Ranks {
+		for t := range d.Steps {
+			m.Values = append(m.Values, ms(d.Lateness(t, r)))
+		}
+	}
+	return m
+}
+
+// shares is the exposed time of each stage, step by step.
+func shares(d *frontier.Detail) plots.Areas {
+	a := plots.Areas{X: plots.Axis{Name: "step"}, Y: plots.Axis{Name: "exposed time", Unit: "ms"}}
+	for t := range d.Steps {
+		a.Places = append(a.Places, float64(d.FirstStep+int64(t)))
+	}
+	for s := range d.Stages {
+		area := plots.Area{Name: d.Stages[s].Name}
+		for t := range d.Steps {
+			area.Values = append(area.Values, ms(d.Advance(t, s)))
+		}
+		a.Series = append(a.Series, area)
+	}
+	return a
+}
+
+// worstStep is the step whose last rank is latest.
+func worstStep(d *frontier.Detail) int {
+	worst, most := 0, int64(-1)
+	for t := range d.Steps {
+		for r := range d.Ranks {
+			if late := d.Lateness(t, r); late > most {
+				worst, most = t, late
+			}
+		}
+	}
+	return worst
+}
+
+// mostCurves is how many ranks have a curve: the latest, and others evenly
+// taken.
+const mostCurves = 64
+
+// prefixes are the curves of a step: how far each rank has got at the end of
+// each stage.
+func prefixes(d *frontier.Detail, step int) plots.Chart {
+	panel := plots.Panel{X: plots.Axis{Name: fmt.Sprintf("end of stage, step %d", d.FirstStep+int64(step)), Names: []string{"begin"}}, Y: plots.Axis{Name: "since the step began", Unit: "ms"}, Drawing: plots.Curves}
+	for _, b := range d.Boundaries {
+		panel.X.Names = append(panel.X.Names, brief(b))
+	}
+	last := latest(d, step)
+	curve := func(name string, rank int) plots.Line {
+		begin := d.At(step, 0)[rank] - d.Spent(step, 0)[rank]
+		line := plots.Line{Name: name, Points: []plots.Point{{X: 0, Y: ms(begin)}}}
+		for b := range d.Boundaries {
+			line.Points = append(line.Points, plots.Point{X: float64(b + 1), Y: ms(d.At(step, b)[rank])})
+		}
+		return line
+	}
+	every := 1 + len(d.Ranks)/mostCurves
+	for r := 0; r < len(d.Ranks); r += every {
+		if r != last {
+			panel.Lines = append(panel.Lines, curve("other ranks", r))
+		}
+	}
+	panel.Lines = append(panel.Lines, curve(fmt.Sprintf("rank %d, the last to arrive", d.Ranks[last]), last))
+	if d.Sync > 0 {
+		panel.References = append(panel.References, plots.Reference{Name: "ranks synchronise in " + brief(d.Boundaries[d.Sync]), Value: float64(d.Sync), Across: plots.AtX})
+	}
+	return plots.Chart{Panels: []plots.Panel{panel}}
+}
+
+// latest is the rank that arrives last in a step.
+func latest(d *frontier.Detail, step int) int {
+	last := 0
+	for r := range d.Ranks {
+		if d.Lateness(step, r) > d.Lateness(step, last) {
+			last = r
+		}
+	}
+	return last
+}
+
+// brief is a stage's name without what all have: "model.backward_cpu_wall@1" is
+// "backward@1".
+func brief(stage string) string {
+	base, micro, indexed := strings.Cut(strings.TrimPrefix(stage, "model."), "@")
+	for _, suffix := range []string{"_cpu_wall", ".cpu_wall", "_wait"} {
+		base = strings.TrimSuffix(base, suffix)
+	}
+	if indexed {
+		return base + "@" + micro
+	}
+	return base
+}

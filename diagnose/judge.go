@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/internal/robust"
 )
 
 // judge turns the accounts of a run's windows into its verdict.
@@ -162,8 +163,8 @@ func (j *judge) groups(w Window) {
 		}
 	}
 	others := slices.Delete(slices.Clone(work), heavy, heavy+1)
-	slices.Sort(others)
-	more := work[heavy] - others[len(others)/2]
+	usual := robust.Upper(others)
+	more := work[heavy] - usual
 	main := w.Main
 	more = min(more, main.Makespan)
 	share := float64(more) / float64(max(1, main.Makespan))
@@ -171,7 +172,7 @@ func (j *judge) groups(w Window) {
 		return
 	}
 	s := Finding{Kind: KindGroup, Place: Place{Group: w.Groups[heavy].Group}, Cost: Cost{Explained: more, Gain: share}, Confidence: Insufficient, Evidence: Saying(fmt.Sprintf("frontier by role: ranks of %s work %s a step, the other groups %s; the others wait for them where all meet",
-		w.Groups[heavy].Group, ms(work[heavy]/int64(max(1, main.Steps))), ms(others[len(others)/2]/int64(max(1, main.Steps)))))}
+		w.Groups[heavy].Group, ms(work[heavy]/int64(max(1, main.Steps))), ms(usual/int64(max(1, main.Steps)))))}
 	if share >= j.gates.StaticGain {
 		s.Confidence = Ambiguous
 		s.Evidence = append(s.Evidence, Said("roles may differ by design: whether this is a fault or the model's balance cannot be told from times"))
@@ -187,11 +188,7 @@ func medianWork(w *frontier.Result, ranks []int) int64 {
 			work = append(work, w.Work[i])
 		}
 	}
-	slices.Sort(work)
-	if len(work) == 0 {
-		return 0
-	}
-	return work[len(work)/2]
+	return robust.Upper(work)
 }
 
 // answered reports whether a window has a suspect that says more than that a

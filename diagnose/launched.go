@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/sfstat/sfstat/diagnose/opnames"
+	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -307,9 +308,7 @@ func (in *inside) waiting(f *finding) string {
 	if len(waited) == 0 {
 		return ""
 	}
-	slices.Sort(waited)
-	slices.Sort(busy)
-	w, b := waited[len(waited)/2], busy[len(busy)/2]
+	w, b := robust.Upper(waited), robust.Upper(busy)
 	if w < 2*own || w-own < 0.25*float64(f.perStep()) {
 		return ""
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/sfstat/sfstat/engine/blame"
 	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/engine/zscore"
+	"github.com/sfstat/sfstat/internal/robust"
 )
 
 // launches finds operators that one worker starts later than its peers after
@@ -172,8 +173,7 @@ func (j *opJudge) endedLate() []int64 {
 			}
 		}
 		for d, list := range by {
-			slices.Sort(list)
-			out[stage*j.Replicas+d] = max(0, list[len(list)/2])
+			out[stage*j.Replicas+d] = max(0, robust.Upper(list))
 		}
 	}
 	return out

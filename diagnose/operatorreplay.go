@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/whatif"
+	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -197,8 +198,7 @@ func (p *priced) allLikePeers(match func(n int) bool) fix {
 // number: stragglers are only ever slow.
 func medianOfOthers(x []int64, own int, scratch []int64) int64 {
 	scratch = append(append(scratch[:0], x[:own]...), x[own+1:]...)
-	slices.Sort(scratch)
-	return scratch[(len(scratch)-1)/2]
+	return robust.Lower(scratch)
 }
 
 // scaled makes the nodes of a stage cost less, by a factor for each kind and
@@ -277,18 +277,12 @@ func (p *priced) levels(match func(n int) bool) levels {
 		for _, cost := range stages {
 			steps := make([]float64, lanes/replicas)
 			for t := range steps {
-				steps[t] = lowerMedian(cost[t*replicas : (t+1)*replicas])
+				steps[t] = robust.Lower(slices.Clone(cost[t*replicas : (t+1)*replicas]))
 			}
 			out[op] = append(out[op], steps)
 		}
 	}
 	return out
-}
-
-// lowerMedian is the median of a copy, of an even number the lower one.
-func lowerMedian(x []float64) float64 {
-	x = slices.Sorted(slices.Values(x))
-	return x[(len(x)-1)/2]
 }
 
 // mean is the mean over the steps of a kind on a stage.
@@ -300,7 +294,7 @@ func (l levels) mean(op string, stage int) float64 {
 	return sum / float64(max(1, len(l[op][stage])))
 }
 
-// others is the lower median of the other stages.
+// others is the lower median of the other stages, 0 without any.
 func others(stages int, stage int, of func(stage int) float64) float64 {
 	var x []float64
 	for s := range stages {
@@ -308,10 +302,7 @@ func others(stages int, stage int, of func(stage int) float64) float64 {
 			x = append(x, of(s))
 		}
 	}
-	if len(x) == 0 {
-		return 0
-	}
-	return lowerMedian(x)
+	return robust.Lower(x)
 }
 
 // overOthers is by which factor the levels of a stage exceed the lower median
@@ -359,8 +350,5 @@ func (p *priced) freeCommunication() fix {
 // middleOfOthers is the median of x but for one, of an even number the mean of
 // the middle two.
 func middleOfOthers(x []int64, own int) int64 {
-	rest := slices.Concat(x[:own], x[own+1:])
-	slices.Sort(rest)
-	n := len(rest)
-	return rest[(n-1)/2]/2 + rest[n/2]/2 + (rest[(n-1)/2]%2+rest[n/2]%2)/2
+	return robust.MedianTime(slices.Concat(x[:own], x[own+1:]))
 }

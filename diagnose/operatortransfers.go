@@ -7,6 +7,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/engine/zscore"
+	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -19,10 +20,10 @@ func (j *opJudge) transfers() error {
 	for _, f := range found {
 		totals = append(totals, f.total)
 	}
-	slices.Sort(totals)
+	usual := robust.Upper(totals)
 	var pairs []pair
 	for k, f := range found {
-		if f.every > 0 || f.total > farBeyond*totals[len(totals)/2] && j.noticeable(f.total) {
+		if f.every > 0 || f.total > farBeyond*usual && j.noticeable(f.total) {
 			pairs = append(pairs, k)
 		}
 	}
@@ -241,10 +242,11 @@ func (j *opJudge) link(l levels, op string, from int, ways map[int]*way) error {
 			rest = append(rest, each(stage))
 		}
 	}
-	if len(rest) == 0 || !(each(from) >= slowerTransfers*lowerMedian(rest)) || lowerMedian(rest) <= 0 {
+	usual := robust.Lower(rest)
+	if !(each(from) >= slowerTransfers*usual) || usual <= 0 {
 		return nil
 	}
-	f, to := each(from)/lowerMedian(rest), ways[from].to
+	f, to := each(from)/usual, ways[from].to
 	send := trace.ParseOpClass(op)
 	factor := slices.Repeat([]float64{f}, len(j.Steps))
 	sends, receives := j.scaled(from, map[string][]float64{op: factor}), j.scaled(to, map[string][]float64{(send + 1).String(): factor})

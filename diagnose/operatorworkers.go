@@ -8,6 +8,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/engine/zscore"
+	"github.com/sfstat/sfstat/internal/robust"
 )
 
 // workers finds those that are slow against their peers, as a whole or in
@@ -158,8 +159,7 @@ func (j *opJudge) beyondLevel(o zscore.Outlier) bool {
 	for t := range column {
 		column[t] = s.X[t*j.Replicas+d] - medianOfOthers(s.X[t*j.Replicas:(t+1)*j.Replicas], d, scratch)
 	}
-	slices.Sort(column)
-	level := max(0, column[len(column)/2])
+	level := max(0, robust.Upper(column))
 	return float64(o.Effect-level) >= singleStep*float64(o.Effect)
 }
 
@@ -190,14 +190,12 @@ func (j *opJudge) spreads() map[quantityOf]float64 {
 		k := quantityOf{op.Name, s.Quantity, op.Seq < 0}
 		for d := range j.Replicas {
 			column := columns[d*len(j.Steps) : (d+1)*len(j.Steps)]
-			slices.Sort(column)
-			sizes[k] = append(sizes[k], math.Abs(float64(column[len(column)/2])))
+			sizes[k] = append(sizes[k], math.Abs(float64(robust.Upper(column))))
 		}
 	}
 	out := make(map[quantityOf]float64)
 	for k, list := range sizes {
-		slices.Sort(list)
-		out[k] = 1.4826 * list[len(list)/2]
+		out[k] = robust.SigmaOfMAD * robust.Upper(list)
 	}
 	return out
 }
@@ -205,8 +203,7 @@ func (j *opJudge) spreads() map[quantityOf]float64 {
 // apart reports whether the excess of a worker in single steps is far above
 // what is usual in its job and on the other stages of its replica.
 func (j *opJudge) apart(w int, excess []int64) bool {
-	all := slices.Sorted(slices.Values(excess))
-	usual := all[len(all)/2]
+	usual := robust.Upper(slices.Clone(excess))
 	for s := range j.v.Grid.Stages {
 		if o := s*j.Replicas + j.v.Replica(w); o != w {
 			usual = max(usual, excess[o])

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -122,8 +123,7 @@ func (c *Collective) finish() {
 		ends = append(ends, p.End)
 	}
 	c.Begin = c.Parts[c.Last].Start
-	slices.Sort(ends)
-	c.End = ends[len(ends)/2]
+	c.End = robust.Upper(ends)
 }
 
 // owns finds what of each part's lateness began with its rank: the time since its last kernel of NCCL had ended is longer than
@@ -172,9 +172,7 @@ func (c *Collective) charge(gaps []int64) {
 	if len(before) < 2 {
 		return
 	}
-	slices.Sort(starts)
-	slices.Sort(before)
-	start, usual := starts[(len(starts)-1)/2], before[(len(before)-1)/2]
+	start, usual := robust.Lower(starts), robust.Lower(before)
 	for k, gap := range gaps {
 		if gap >= 0 {
 			c.Parts[k].Own = max(0, min(c.Parts[k].Start-start, gap-usual))

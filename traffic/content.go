@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/align"
+	"github.com/sfstat/sfstat/internal/robust"
 )
 
 // maxTrials bounds the alignments that pairing by content costs.
@@ -116,8 +117,7 @@ func spread(p *align.Process, m *align.Matching) float64 {
 	if len(off) == 0 {
 		return math.Inf(1)
 	}
-	slices.Sort(off)
-	return float64(off[len(off)/2])
+	return float64(robust.Upper(off))
 }
 
 // best takes the pairs that fit best, and doubts those that another fits nearly as well.

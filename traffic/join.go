@@ -8,6 +8,7 @@ import (
 	"github.com/sfstat/sfstat/engine/align"
 	"github.com/sfstat/sfstat/ingest/nccllog"
 	"github.com/sfstat/sfstat/ingest/nsight"
+	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -198,8 +199,8 @@ func (t *telling) offset() *int64 {
 	if len(apart) < 3 {
 		return nil
 	}
-	slices.Sort(apart)
-	return &apart[len(apart)/2]
+	usual := robust.Upper(apart)
+	return &usual
 }
 
 // accept ties the calls of a communicator: within a unit those that are alike in their order.

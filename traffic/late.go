@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/sfstat/sfstat/internal/robust"
 )
 
 // Lateness is how a rank comes to collectives, of those that all their ranks were seen in and every
@@ -57,7 +59,7 @@ func (r *Result) Lateness() (all []Lateness, span int64) {
 	chances := r.chances(met)
 	for i := range all {
 		all[i].Rank, all[i].Chance = i, chances[i]
-		all[i].Typical, all[i].Usual = middle(margins[i]), middle(owns[i])
+		all[i].Typical, all[i].Usual = robust.Upper(margins[i]), robust.Upper(owns[i])
 	}
 	return all, last - first
 }
@@ -70,15 +72,6 @@ func (r *Result) meetings() (all []int) {
 		}
 	}
 	return all
-}
-
-// middle is the upper median; it sorts the list.
-func middle(list []int64) int64 {
-	if len(list) == 0 {
-		return 0
-	}
-	slices.Sort(list)
-	return list[len(list)/2]
 }
 
 // parts is how many parts of the recording the chance of being late is taken over: collectives that follow
@@ -169,8 +162,7 @@ func (r *Result) Latecomers() (found []Lateness, shares []float64) {
 	if len(owns) == 0 {
 		return nil, nil
 	}
-	slices.Sort(owns)
-	usual := owns[(len(owns)-1)/2]
+	usual := robust.Lower(owns)
 	for _, l := range all {
 		if l.Met >= enoughMet && l.Chance <= surely && float64(l.Own-usual) >= worthwhile*float64(span) {
 			found = append(found, l)

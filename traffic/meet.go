@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/internal/robust"
 )
 
 // A log of before NCCL 2.16, or without INIT lines, says nothing that two sides of a
@@ -142,8 +143,7 @@ func (a *assembly) meets(x, y int, ends map[int]map[uint64]ending) (apart int64,
 	if len(all) == 0 || len(all) < min(meetTimes, len(ends[x]), len(ends[y])) {
 		return 0, false
 	}
-	slices.Sort(all)
-	return all[len(all)/2], all[(len(all)-1)*meetPercent/100] <= together
+	return robust.Upper(all), robust.Select(all, (len(all)-1)*meetPercent/100) <= together
 }
 
 // name gives the sides of one communicator an id that no log has, and ranks where the log has none.

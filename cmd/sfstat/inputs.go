@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 
+	"github.com/urfave/cli/v2"
+
 	"github.com/sfstat/sfstat/engine/clock"
 	"github.com/sfstat/sfstat/engine/stages"
 	"github.com/sfstat/sfstat/ingest"
@@ -13,7 +15,6 @@ import (
 	"github.com/sfstat/sfstat/ingest/profiler/stagemap"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
-	"github.com/urfave/cli/v2"
 )
 
 // inputs is what was read beside the items: the inputs and those of them that

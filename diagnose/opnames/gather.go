@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/zscore"
+	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -152,7 +153,6 @@ func middleOf[T int32 | int64](c *comparison, step int, of []T) T {
 			others = append(others, of[step*c.op.ranks+r])
 		}
 	}
-	slices.Sort(others)
-	n := len(others)
-	return others[(n-1)/2] + (others[n/2]-others[(n-1)/2])/2
+	lower, upper := robust.Middles(others)
+	return lower + (upper-lower)/2
 }

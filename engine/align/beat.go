@@ -2,7 +2,8 @@ package align
 
 import (
 	"math"
-	"slices"
+
+	"github.com/sfstat/sfstat/internal/robust"
 )
 
 const (
@@ -87,16 +88,10 @@ func middles(seen map[context][]float64) map[context]usual {
 	return out
 }
 
-// middle is the median, and the scale of a Laplace distribution by the median deviation.
+// middle is the median, and the scale of a Laplace distribution by the median deviation. It overwrites times.
 func middle(times []float64) (m, spread float64) {
-	slices.Sort(times)
-	m = times[len(times)/2]
-	off := make([]float64, len(times))
-	for i, t := range times {
-		off[i] = math.Abs(t - m)
-	}
-	slices.Sort(off)
-	return m, off[len(off)/2] / math.Ln2
+	m = robust.Upper(times)
+	return m, robust.MAD(times, m) / math.Ln2
 }
 
 // pooled is the usual spread within contexts.
@@ -110,6 +105,5 @@ func pooled(usual map[context]usual, without float64) float64 {
 	if len(all) == 0 {
 		return without
 	}
-	slices.Sort(all)
-	return all[len(all)/2]
+	return robust.Upper(all)
 }

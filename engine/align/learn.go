@@ -2,7 +2,8 @@ package align
 
 import (
 	"math"
-	"slices"
+
+	"github.com/sfstat/sfstat/internal/robust"
 )
 
 // learnClock takes the median distance from stamp to launch, and how far a pair is
@@ -20,13 +21,11 @@ func learnClock(parts []part, results []*Result, old clocks) clocks {
 	if len(off) < 8 {
 		return old
 	}
-	slices.Sort(off)
-	c := clocks{use: true, offset: off[len(off)/2]}
+	c := clocks{use: true, offset: robust.Upper(off)}
 	for i, d := range off {
 		off[i] = max(d-c.offset, c.offset-d)
 	}
-	slices.Sort(off)
-	c.spread = max(off[len(off)/2]*13/9, 1000) // the scale of a Laplace distribution is its median deviation / ln 2
+	c.spread = max(robust.Upper(off)*13/9, 1000) // the scale of a Laplace distribution is its median deviation / ln 2
 	return c
 }
 

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -169,11 +170,11 @@ func (w *witness) try(of []Unit, d int64) (s shifted, possible bool) {
 	}
 	s = shifted{by: d, apart: math.Inf(1), spread: math.Inf(1)}
 	if len(apart) >= minTimes {
-		s.apart = quantile(apart, 0.5)
+		s.apart = robust.Lower(apart)
 		for i := range apart {
 			apart[i] = math.Abs(apart[i] - s.apart)
 		}
-		s.spread = quantile(apart, 0.75)
+		s.spread = robust.Select(apart, (len(apart)-1)*3/4)
 	}
 	return s, agree > 0 && 2*agree >= min(len(of), len(w.in))
 }
@@ -192,10 +193,4 @@ func (u *Unit) holds(o *Unit) bool {
 		}
 	}
 	return true
-}
-
-// quantile sorts.
-func quantile(v []float64, q float64) float64 {
-	slices.Sort(v)
-	return v[int(q*float64(len(v)-1))]
 }

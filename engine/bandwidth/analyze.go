@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -173,8 +174,8 @@ func (c *Cell) summarise(measures []Measure) {
 		transfers, waits = append(transfers, float64(m.Transfer)), append(waits, float64(m.Wait))
 		algorithm, bus = append(algorithm, m.Algorithm), append(bus, m.Bus)
 	}
-	c.Transfer, c.Wait = int64(median(transfers)), int64(median(waits))
-	c.Algorithm, c.Bus = median(algorithm), median(bus)
+	c.Transfer, c.Wait = int64(robust.Median(transfers)), int64(robust.Median(waits))
+	c.Algorithm, c.Bus = robust.Median(algorithm), robust.Median(bus)
 }
 
 // latencies are the medians of each subject's smallest class, where that is small.
@@ -208,14 +209,4 @@ func (c *Cell) bound(s *Subject, l Latency) {
 	if c.Efficiency*float64(c.Transfer) < float64(l.Time) { // f·S / limit
 		c.Bound = ByLatency
 	}
-}
-
-// median sorts x.
-func median(x []float64) float64 {
-	slices.Sort(x)
-	n := len(x)
-	if n == 0 {
-		return 0
-	}
-	return (x[(n-1)/2] + x[n/2]) / 2
 }

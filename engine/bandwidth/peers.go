@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/sfstat/sfstat/internal/robust"
 )
 
 // A subject is slow when it is surely slower than most of those that do the same, by more than a margin:
@@ -21,7 +23,6 @@ import (
 const (
 	mostBlocks = 30
 	spreads    = 3
-	sigmaOfMAD = 1.482602218505602 // of a normal distribution over its MAD
 )
 
 // Standing is how a cell compares with those of peers.
@@ -146,7 +147,7 @@ func (r *Result) blocks(c *Cell) []float64 {
 		for _, call := range c.Calls[b*len(c.Calls)/n : (b+1)*len(c.Calls)/n] {
 			run = append(run, r.Measures[call].Bus)
 		}
-		out[b] = math.Log(median(run))
+		out[b] = math.Log(robust.Median(run))
 	}
 	slices.Sort(out)
 	return out
@@ -164,7 +165,7 @@ func (r *Result) stand(subjects []Subject, list []contender, o Options) {
 		for _, call := range c.Calls {
 			apart = append(apart, float64(r.Measures[call].Apart))
 		}
-		if median(apart) > max(o.Material, leastMaterial)/2*float64(c.Transfer) {
+		if robust.Median(apart) > max(o.Material, leastMaterial)/2*float64(c.Transfer) {
 			c.Standing = Blurred
 		}
 	}
@@ -190,13 +191,13 @@ func (r *Result) try(list []contender, i int, o Options) trial {
 	slices.Sort(ps)
 	slices.Sort(least)
 	t.p, t.least = min(1, float64(m-most+1)*ps[most-1]), min(1, float64(m-most+1)*least[most-1])
-	t.usual = median(buses)
+	t.usual = robust.Median(buses)
 	if m >= 3 {
-		middle := median(logs)
+		middle := robust.Median(logs)
 		for k, x := range logs {
 			logs[k] = math.Abs(x - middle)
 		}
-		t.outside = middle-math.Log(r.Cells[t.cell].Bus) > spreads*sigmaOfMAD*median(logs)
+		t.outside = middle-math.Log(r.Cells[t.cell].Bus) > spreads*robust.SigmaOfMAD*robust.Median(logs)
 	}
 	return t
 }

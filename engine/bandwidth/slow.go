@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/internal/student"
+	"github.com/sfstat/sfstat/internal/robust"
 )
 
 // A call that is slow among the others of its cell is found by the logarithm of bus bandwidth, x:
@@ -70,11 +71,11 @@ func (s *simulations) contest(x []float64, cells []int) contest {
 // clocks tick, and what is more than half equal has none.
 func scores(x, z, scratch []float64, steady float64) {
 	copy(scratch, x)
-	m := median(scratch)
+	m := robust.Median(scratch)
 	for i, v := range x {
 		scratch[i] = math.Abs(v - m)
 	}
-	mad := max(median(scratch), steady)
+	mad := max(robust.Median(scratch), steady)
 	for i, v := range x {
 		z[i] = (m - v) / mad
 	}
@@ -119,8 +120,7 @@ func (s *simulations) p(n int, z float64) float64 {
 		return 1
 	}
 	if n >= simulated {
-		const sigma = 1.482602218505602 // of a normal distribution over its MAD
-		return min(1, float64(n)*student.TwoSided(z/sigma, 0.37*float64(n-1))/2)
+		return min(1, float64(n)*student.TwoSided(z/robust.SigmaOfMAD, 0.37*float64(n-1))/2)
 	}
 	largest, ok := s.known[n]
 	if !ok {

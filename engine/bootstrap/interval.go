@@ -51,12 +51,12 @@ func (b bounds) interval(m Method, at func(level float64) float64) Interval {
 }
 
 func (b bounds) percentile(resampled []float64) Interval {
-	return b.interval(Percentile, func(level float64) float64 { return quantile(resampled, level) })
+	return b.interval(Percentile, func(level float64) float64 { return robust.Quantile(resampled, level) })
 }
 
 // studentised is value − q(1 − level)·se, with q the quantiles of t.
 func (b bounds) studentised(t []float64, se float64) Interval {
-	return b.interval(Studentised, func(level float64) float64 { return b.value - quantile(t, 1-level)*se })
+	return b.interval(Studentised, func(level float64) float64 { return b.value - robust.Quantile(t, 1-level)*se })
 }
 
 func (b bounds) studentT(se float64, blocks int) Interval {
@@ -94,7 +94,7 @@ func (b bounds) bca(resampled []float64, equal float64, jackknife []float64) Int
 		if 1-a*shifted > 0 {
 			moved = z0 + shifted/(1-a*shifted)
 		}
-		return quantile(resampled, distuv.UnitNormal.CDF(moved))
+		return robust.Quantile(resampled, distuv.UnitNormal.CDF(moved))
 	})
 }
 
@@ -148,21 +148,4 @@ func signRank(n int, p float64) int {
 		}
 	}
 	return low
-}
-
-// quantile is the type-7 quantile (Hyndman and Fan 1996, Am. Stat. 50:361–365)
-// of x, which it reorders. x may hold infinities; beside one of them the
-// quantile is infinite.
-func quantile(x []float64, p float64) float64 {
-	at := p * float64(len(x)-1)
-	k := int(at)
-	a := robust.Select(x, k)
-	if at == float64(k) || math.IsInf(a, 0) {
-		return a
-	}
-	b := x[k+1]
-	for _, v := range x[k+2:] {
-		b = min(b, v)
-	}
-	return a + (at-float64(k))*(b-a)
 }

@@ -30,6 +30,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -175,7 +176,7 @@ func (r *Result) workers(in *Input, work [][]float64, alpha float64) {
 		}
 		for k, column := range columns {
 			l := &r.Workers[stage*in.Replicas+k]
-			l.Factor = math.Exp(median(column))
+			l.Factor = math.Exp(robust.Median(column))
 			deviations = append(deviations, math.Log(l.Factor))
 		}
 	}
@@ -211,7 +212,7 @@ func (r *Result) stages(in *Input, alpha float64) {
 		for d := range times {
 			times[d] = r.Workers[s*in.Replicas+d].Time
 		}
-		r.Stages[s] = Level{Time: lowerMedian(times), Factor: 1, P: 1}
+		r.Stages[s] = Level{Time: robust.Lower(times), Factor: 1, P: 1}
 	}
 	if in.Stages < 2 {
 		return
@@ -226,7 +227,7 @@ func (r *Result) stages(in *Input, alpha float64) {
 				others = append(others, r.Stages[o].Time)
 			}
 		}
-		if base := lowerMedian(others); base > 0 && r.Stages[s].Time > 0 {
+		if base := robust.Lower(others); base > 0 && r.Stages[s].Time > 0 {
 			r.Stages[s].Factor = r.Stages[s].Time / base
 			if r.Freedom > 0 {
 				r.Stages[s].judge(wide, r.Freedom, alpha/float64(in.Stages))
@@ -246,13 +247,6 @@ func mean(x []float64) float64 {
 	return sum / float64(len(x))
 }
 
-// median sorts x.
-func median(x []float64) float64 {
-	slices.Sort(x)
-	n := len(x)
-	return (x[(n-1)/2] + x[n/2]) / 2
-}
-
 // medianWithout is the median of a sorted list but for one of its values.
 func medianWithout(sorted []float64, one float64) float64 {
 	p, _ := slices.BinarySearch(sorted, one)
@@ -266,13 +260,6 @@ func medianWithout(sorted []float64, one float64) float64 {
 	return (at((n-1)/2) + at(n/2)) / 2
 }
 
-// lowerMedian sorts x; of an even number it is the lower of the middle two:
-// stragglers are only ever slow.
-func lowerMedian(x []float64) float64 {
-	slices.Sort(x)
-	return x[(len(x)-1)/2]
-}
-
 // spread is the deviation of normal values about 0 that has the lower median of
 // absolute values of x: with few workers, one that is slow must not pass for
 // what workers differ by.
@@ -281,5 +268,5 @@ func spread(x []float64) float64 {
 	for i, v := range x {
 		sizes[i] = math.Abs(v)
 	}
-	return 1.4826 * lowerMedian(sizes)
+	return robust.SigmaOfMAD * robust.Lower(sizes)
 }

@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/sfstat/sfstat/internal/robust"
 )
 
 // Shared is what passes have in common.
@@ -158,7 +160,7 @@ func (in *Input) correlation(pairs [][2][]float64, permutations int, random *ran
 		if len(each) == 0 || 2*len(each) < len(pairs) {
 			return 0, false
 		}
-		return median(each), true
+		return robust.Median(each), true
 	}
 	observed, ok := measure()
 	if !ok {

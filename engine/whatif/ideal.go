@@ -1,10 +1,6 @@
 package whatif
 
-import (
-	"slices"
-
-	"github.com/sfstat/sfstat/internal/robust"
-)
+import "github.com/sfstat/sfstat/internal/robust"
 
 // findIdeal sets the ideal duration of every node: of its kind, or of its kind
 // on its stage, the mean, or the median for communication.
@@ -60,11 +56,6 @@ func mean(values []int64) int64 {
 // median reorders values. Of an even number it is the mean of the middle two,
 // rounded like mean.
 func median(values []int64) int64 {
-	n := len(values)
-	upper := robust.Select(values, n/2)
-	if n%2 == 1 {
-		return upper
-	}
-	lower := slices.Max(values[:n/2])
+	lower, upper := robust.Middles(values)
 	return mean([]int64{lower, upper})
 }

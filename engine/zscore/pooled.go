@@ -1,6 +1,10 @@
 package zscore
 
-import "math"
+import (
+	"math"
+
+	"github.com/sfstat/sfstat/internal/robust"
+)
 
 // How a series is pooled. r[t,i] = y[t,i] − median_{j≠i} y[t,j] removes what a
 // step does to all. For every peer i a level μ_i of r over the steps is taken
@@ -14,7 +18,6 @@ import "math"
 // tests and docs/zscore.md).
 const (
 	minSteps      = 5
-	madScale      = 1.4826 // 1/Φ⁻¹(3/4): MAD of normal values to their deviation
 	clipLevel     = 2.0
 	clipSpread    = 2.5
 	clippedSquare = 0.97756 // E min(|Z|, 2.5)² = 1 − 2·(2.5·φ(2.5) − 5.25·(1 − Φ(2.5)))
@@ -100,7 +103,7 @@ func (f *fit) levels(n, steps int, memory *scratch) {
 	if len(rough) == 0 {
 		return
 	}
-	clip := clipLevel * madScale * median(rough, memory)
+	clip := clipLevel * robust.SigmaOfMAD * median(rough, memory)
 	shift := make([]float64, n)
 	for k, v := range f.r {
 		if v == v {
@@ -133,7 +136,7 @@ func (f *fit) pool(n, steps int, memory *scratch) {
 	if len(size) == 0 {
 		return
 	}
-	f.spread = madScale * median(size, memory)
+	f.spread = robust.SigmaOfMAD * median(size, memory)
 	if f.spread == 0 {
 		f.equal = true
 		f.spread = meanADToSigma * sum / float64(len(size))

@@ -173,16 +173,12 @@ func modified(y []float64, memory *scratch) {
 func median(y []float64, memory *scratch) float64 {
 	s := append(memory.sorted[:0], y...)
 	memory.sorted = s
-	low, high, _ := middle(s, (len(s)-1)/2)
-	if len(s)%2 == 1 {
-		high = low
-	}
-	return (low + high) / 2
+	return robust.Median(s)
 }
 
-// middle is the k-th smallest of s and the two that follow it, which may be +Inf
+// three are the k-th smallest of s and the two that follow it, which may be +Inf
 // where there are none. It reorders s.
-func middle(s []float64, k int) (a, b, c float64) {
+func three(s []float64, k int) (a, b, c float64) {
 	a = robust.Select(s, k)
 	b, c = math.Inf(1), math.Inf(1)
 	for _, v := range s[k+1:] {
@@ -216,7 +212,7 @@ func apart(y []float64, memory *scratch) {
 	// Of the m−1 others the middle is lower and upper, and both move up by one for
 	// values at or below them.
 	lower, upper := (len(s)-2)/2, (len(s)-1)/2
-	first, second, third := middle(s, lower)
+	first, second, third := three(s, lower)
 	low, next := first, second
 	high, after := first, second
 	if upper > lower {

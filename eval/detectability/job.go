@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -253,6 +254,5 @@ func (j *job) stepTime() int64 {
 		j.run(j.round(k), delay{}, x, times)
 		all = append(all, slices.Max(x))
 	}
-	slices.Sort(all)
-	return all[len(all)/2]
+	return robust.Upper(all)
 }

@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"github.com/sfstat/sfstat/ingest/profiler/stagemap"
+	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/profile"
 )
@@ -272,8 +273,7 @@ func markCut(r *profile.Rank) {
 				common &= stageSet(&r.Steps[i])
 			}
 		}
-		slices.Sort(lengths)
-		usual, own := lengths[(len(lengths)-1)/2], r.Steps[at].End-r.Steps[at].Start
+		usual, own := robust.Lower(lengths), r.Steps[at].End-r.Steps[at].Start
 		lacks := common&^stageSet(&r.Steps[at]) != 0
 		r.Steps[at].Cut = 10*own < usual || 2*own < usual && lacks
 	}

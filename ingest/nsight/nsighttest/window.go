@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -68,8 +69,7 @@ func begins(w *trace.Window) []int64 {
 	}
 	begin := make([]int64, R)
 	for r := range R {
-		slices.Sort(behind[r])
-		begin[r] = behind[r][(len(behind[r])-1)/2]
+		begin[r] = robust.Lower(behind[r])
 	}
 	first := slices.Min(begin)
 	for r := range R {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/montanaflynn/stats"
+
 	"github.com/sfstat/sfstat/engine/bootstrap"
 	"github.com/sfstat/sfstat/eval/overhead"
 )
@@ -73,12 +75,10 @@ func (b *bench) tellArm(w io.Writer, arm Arm) error {
 	return err
 }
 
+// median is NaN of no values.
 func median(x []float64) float64 {
-	if len(x) == 0 {
-		return math.NaN()
-	}
-	x = slices.Sorted(slices.Values(x))
-	return (x[(len(x)-1)/2] + x[len(x)/2]) / 2
+	m, _ := stats.Median(x)
+	return m
 }
 
 // load is the load average of the last minute where the system tells it.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"strconv"
 
-	"gonum.org/v1/gonum/stat"
+	"github.com/montanaflynn/stats"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/sfstat/sfstat/diagnose"
@@ -147,17 +147,17 @@ func meanShare(runs []*Run) MeanShare {
 			}
 		})
 		if len(own) > 0 {
-			of = append(of, stat.Mean(own, nil))
+			of = append(of, summary(stats.Mean, own))
 		}
 	}
 	m := MeanShare{len(of), math.NaN(), math.NaN(), math.NaN()}
 	if len(of) == 0 {
 		return m
 	}
-	m.Mean = stat.Mean(of, nil)
+	m.Mean = summary(stats.Mean, of)
 	if n := float64(len(of)); n > 1 {
 		t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile((1 + curveConfidence) / 2)
-		half := t * stat.StdDev(of, nil) / math.Sqrt(n)
+		half := t * summary(stats.StandardDeviationSample, of) / math.Sqrt(n)
 		m.Lower, m.Upper = max(0, m.Mean-half), min(1, m.Mean+half)
 	}
 	return m

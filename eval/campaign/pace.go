@@ -3,7 +3,7 @@ package campaign
 import (
 	"slices"
 
-	"gonum.org/v1/gonum/stat"
+	"github.com/montanaflynn/stats"
 
 	"github.com/sfstat/sfstat/trace"
 )
@@ -36,15 +36,16 @@ func paceOf(c *Case, w *trace.Window) pace {
 			stage = append(stage, float64(d))
 		}
 	}
-	slices.Sort(stage)
-	p := pace{stageMedian: middle(stage), stageMax: stage[len(stage)-1]}
-	if p.mean = stat.Mean(steps, nil); len(steps) > 1 {
-		p.sd = stat.StdDev(steps, nil)
+	p := pace{mean: summary(stats.Mean, steps), median: summary(stats.Median, steps), stageMedian: summary(stats.Median, stage), stageMax: slices.Max(stage)}
+	if len(steps) > 1 {
+		p.sd = summary(stats.StandardDeviationSample, steps)
 	}
-	slices.Sort(steps)
-	p.median = middle(steps)
 	return p
 }
 
-// middle is the median of sorted values, of which there is one.
-func middle(v []float64) float64 { return (v[(len(v)-1)/2] + v[len(v)/2]) / 2 }
+// summary is a statistic of values, of which there is one at least: then these
+// statistics have no error.
+func summary(of func(stats.Float64Data) (float64, error), values []float64) float64 {
+	x, _ := of(values)
+	return x
+}

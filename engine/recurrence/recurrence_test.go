@@ -1,0 +1,184 @@
+package recurrence
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// job draws an excess with noise and spikes, and adds a fault.
+func job(seed uint64, n int, fault func(t int, rng *rand.Rand) float64) []float64 {
+	rng := rand.New(rand.NewPCG(seed, 3))
+	x := make([]float64, n)
+	for t := range x {
+		x[t] = rng.NormFloat64()
+		if rng.Float64() < 0.03 {
+			x[t] += 4 * rng.ExpFloat64()
+		}
+		x[t] += fault(t, rng)
+	}
+	return x
+}
+
+func TestHowOftenAndHowLong(t *testing.T) {
+	cases := []struct {
+		name    string
+		n       int
+		fault   func(t int, rng *rand.Rand) float64
+		struck  int
+		excess  float64
+		pattern Pattern
+		period  int
+		first   int
+		last    int
+	}{
+		{"5 s at every border", 2000, func(t int, _ *rand.Rand) float64 { return on(t%100 == 99, 5000) }, 20, 5000, Intermittent, 100, 99, 1999},
+		{"one stall", 100, func(t int, _ *rand.Rand) float64 { return on(t == 42, 5000) }, 1, 5000, Intermittent, 0, 42, 42},
+		{"every step", 400, func(int, *rand.Rand) float64 { return 40 }, 400, 40, Constant, 0, 0, 399},
+		{"every step, no more than noise", 400, func(int, *rand.Rand) float64 { return 2 }, 400, 2, Constant, 0, 0, 399},
+		{"from a step on", 600, func(t int, _ *rand.Rand) float64 { return on(t >= 350, 40) }, 250, 40, Stretch, 0, 350, 599},
+		{"two windows of six", 300, func(t int, _ *rand.Rand) float64 { return on(t >= 100 && t < 200, 38) }, 100, 38, Stretch, 0, 100, 199},
+		{"every third, of many sizes", 900, func(t int, rng *rand.Rand) float64 { return on(t%3 == 0, 60+60*rng.ExpFloat64()) }, 300, 120, Intermittent, 3, 0, 897},
+		{"now and then", 1000, func(t int, rng *rand.Rand) float64 { return on(rng.Float64() < 0.2, 50) }, 200, 50, Intermittent, 0, -1, -1},
+	}
+	for _, c := range cases {
+		for seed := range uint64(20) {
+			t.Run(fmt.Sprintf("%s/%d", c.name, seed), func(t *testing.T) {
+				r, err := Estimate(job(seed, c.n, c.fault), 1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				tolerance := 0
+				if c.first < 0 {
+					tolerance = 40 // the draws differ
+				}
+				if c.excess < 6 {
+					tolerance = c.n / 4
+				}
+				if d := r.Struck - c.struck; d > tolerance || -d > tolerance {
+					t.Errorf("struck %d of %d, want %d", r.Struck, r.Of, c.struck)
+				}
+				if math.Abs(r.Excess-c.excess) > 0.15*c.excess+0.5 {
+					t.Errorf("excess %.1f [%.1f, %.1f], want %.1f", r.Excess, r.ExcessLow, r.ExcessHigh, c.excess)
+				}
+				if r.Pattern != c.pattern && c.excess >= 6 || r.Period != c.period {
+					t.Errorf("pattern %v (p %.2g), period %d, want %v, %d", r.Pattern, r.P, r.Period, c.pattern, c.period)
+				}
+				if c.first >= 0 && c.excess >= 6 && (r.First != c.first || r.Last != c.last) {
+					t.Errorf("from %d to %d, want %d to %d", r.First, r.Last, c.first, c.last)
+				}
+				if r.Low > float64(r.Struck)/float64(r.Of) || r.High < float64(r.Struck)/float64(r.Of) || r.ExcessLow > r.Excess || r.ExcessHigh < r.Excess {
+					t.Errorf("bounds do not hold the estimate: %+v", r)
+				}
+			})
+		}
+	}
+}
+
+func on(yes bool, x float64) float64 {
+	if yes {
+		return x
+	}
+	return 0
+}
+
+// TestCoverage: the bounds of the excess hold the truth as often as they say.
+func TestCoverage(t *testing.T) {
+	held, rate, n := 0, 0, 400
+	for seed := range uint64(n) {
+		r, err := Estimate(job(seed, 500, func(_ int, rng *rand.Rand) float64 { return on(rng.Float64() < 0.1, 40+5*rng.NormFloat64()) }), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.ExcessLow <= 40.1 && 40.1 <= r.ExcessHigh { // spikes add 0.12 on average
+			held++
+		}
+		if r.Low <= 0.1 && 0.1 <= r.High {
+			rate++
+		}
+	}
+	if held < n*92/100 || rate < n*94/100 {
+		t.Errorf("excess held in %d, rate in %d of %d", held, rate, n)
+	}
+}
+
+// TestStretchesOfNoise: struck steps that lie anywhere are seldom said to keep to
+// a stretch.
+func TestStretchesOfNoise(t *testing.T) {
+	wrong := 0
+	for seed := range uint64(500) {
+		part := 0.02 + 0.5*float64(seed%10)/10
+		r, err := Estimate(job(seed, 300, func(_ int, rng *rand.Rand) float64 { return on(rng.Float64() < part, 50) }), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Pattern == Stretch {
+			wrong++
+		}
+	}
+	if wrong > 5 {
+		t.Errorf("%d of 500", wrong)
+	}
+}
+
+func TestScale(t *testing.T) {
+	x := job(1, 500, func(t int, _ *rand.Rand) float64 { return on(t%7 == 0, 30) })
+	want, err := Estimate(x, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range x {
+		x[i] *= 1e6
+	}
+	got, err := Estimate(x, 1e6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got.Excess, got.ExcessLow, got.ExcessHigh = got.Excess/1e6, got.ExcessLow/1e6, got.ExcessHigh/1e6
+	if math.Abs(got.Excess-want.Excess) > 1e-6 || got.Struck != want.Struck || got.Pattern != want.Pattern || got.Period != want.Period {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+func TestGain(t *testing.T) {
+	every := Recurrence{Struck: 100, Of: 100}
+	if g := Gain(every, 18, 100); math.Abs(g-0.18) > 1e-12 {
+		t.Errorf("in every step: %v", g)
+	}
+	third := Recurrence{Struck: 100, Of: 300}
+	// 220 ms steps, of which a third takes 38 ms more.
+	total := 300*0.187 + 100*0.038
+	if g := Gain(third, 3.8, total); math.Abs(g-0.038/0.225) > 1e-9 {
+		t.Errorf("in a third: %v", g)
+	}
+	if g := Gain(Recurrence{Of: 5}, 1, 2); g != 0 {
+		t.Errorf("never: %v", g)
+	}
+}
+
+func TestNothing(t *testing.T) {
+	if _, err := Estimate(nil, 1); err == nil {
+		t.Error("no steps: no error")
+	}
+	for _, x := range [][]float64{{0}, {0, 0, 0}, {-5, -7, -1}} {
+		if r, err := Estimate(x, 0); err != nil || r.Struck != 0 || r.Pattern != None {
+			t.Errorf("%v: %+v, %v", x, r, err)
+		}
+	}
+}
+
+func ExampleEstimate() {
+	excess := make([]float64, 400)
+	for step := range excess {
+		if step%100 == 99 {
+			excess[step] = 5e9
+		}
+	}
+	r, err := Estimate(excess, 1e6)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("%.0f s in %d of %d steps, %v, every %d\n", r.Excess/1e9, r.Struck, r.Of, r.Pattern, r.Period)
+	// Output: 5 s in 4 of 400 steps, intermittent, every 100
+}

@@ -65,6 +65,9 @@ func (a *accounting) conclude() {
 	a.stages()
 	a.compare()
 	a.decide()
+	if a.matrix != nil {
+		a.r.Excess = a.stepExcesses()
+	}
 }
 
 // interpretable reports whether shares of the makespan mean anything.

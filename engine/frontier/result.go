@@ -124,10 +124,11 @@ type Result struct {
 	Quality   Quality
 	Meeting   Meeting
 	ModelFit  Fit
-	Culprits  []Culprit // ranks that others waited for because of one stage, by descending Explained
-	Late      []Culprit // the same over all stages of a rank; Stage is the one with the largest part
-	Mend      *float64  // part of the makespan that goes if no rank is late; nil below the floor
-	Device    *Device   // nil without a device-event channel
+	Culprits  []Culprit    // ranks that others waited for because of one stage, by descending Explained
+	Late      []Culprit    // the same over all stages of a rank; Stage is the one with the largest part
+	Excess    []StepExcess // of the culprits worth following, in their order; nil where windows are summed
+	Mend      *float64     // part of the makespan that goes if no rank is late; nil below the floor
+	Device    *Device      // nil without a device-event channel
 
 	evidence Evidence // what the decision was made from
 }

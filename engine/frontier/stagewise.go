@@ -30,9 +30,10 @@ const standing = 0.8
 func (a *accounting) stagewise(tolerance int64) *ledger {
 	v := newView(a.matrix, CutStep, 0)
 	l := newLedger(v.w.Ranks, len(v.groups))
-	excess := a.excesses(v)
-	for _, step := range excess {
-		for g, over := range step {
+	excess := make([][][]int64, len(v.groups)) // [group][step][rank]
+	for g := range excess {
+		excess[g] = a.excess(v, g)
+		for _, over := range excess[g] {
 			late := 0
 			for r, e := range over {
 				if e > tolerance {
@@ -44,11 +45,11 @@ func (a *accounting) stagewise(tolerance int64) *ledger {
 		}
 	}
 	// Only now: the test needs to know how often a rank is long by chance.
-	typical := typicalExcess(excess, len(v.groups), v.ranks())
+	typical := typicalExcess(excess, v.ranks())
 	for at, c := range l.charges {
 		long, least := 0, max(tolerance, typical[at.group][at.rank]/2)
-		for _, step := range excess {
-			if step[at.group][at.rank] > least {
+		for _, over := range excess[at.group] {
+			if over[at.rank] > least {
 				long++
 			}
 		}
@@ -62,36 +63,15 @@ func (a *accounting) stagewise(tolerance int64) *ledger {
 	return &l
 }
 
-// excesses is by how much every rank exceeds the median of its peers,
-// [step][group][rank].
-func (a *accounting) excesses(v *view) [][][]int64 {
-	b := newBlame(v, a.roles.peerOf, 0)
-	out := make([][][]int64, v.steps)
-	for t := range out {
-		out[t] = make([][]int64, len(v.groups))
-		for g := range out[t] {
-			out[t][g] = make([]int64, v.ranks())
-		}
-		b.rows = b.rows[:0]
-		clear(b.middles)
-		for i := range v.order {
-			b.work(t, i, nil)
-			for r, d := range v.row(t, i) {
-				out[t][v.group[i]][r] += d - b.middle(i, r).Without(d)
-			}
-		}
-	}
-	return out
-}
-
 // typicalExcess is the median over steps, [group][rank].
-func typicalExcess(excess [][][]int64, groups, ranks int) [][]int64 {
-	out, over := make([][]int64, groups), make([]int64, len(excess))
-	for g := range out {
+func typicalExcess(excess [][][]int64, ranks int) [][]int64 {
+	out := make([][]int64, len(excess))
+	for g, steps := range excess {
 		out[g] = make([]int64, ranks)
+		over := make([]int64, len(steps))
 		for r := range ranks {
-			for t := range excess {
-				over[t] = excess[t][g][r]
+			for t := range steps {
+				over[t] = steps[t][r]
 			}
 			out[g][r] = robust.MedianTime(over)
 		}

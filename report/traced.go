@@ -113,7 +113,11 @@ func (t Traced) title() heading {
 	if all := v.Trace.Layout.DP * v.Trace.Layout.PP; all > v.Workers() {
 		workers = fmt.Sprintf("%d of %d workers", v.Workers(), all)
 	}
-	parts := []string{span, fmt.Sprintf("%s, dp %d × pp %d", workers, v.Grid.Replicas, v.Grid.Stages)}
+	workers += fmt.Sprintf(", dp %d × pp %d", v.Grid.Replicas, v.Grid.Stages)
+	if v.Trace.Serial && v.Grid.Stages == 1 { // stage times of ranks that do the same work
+		workers = counted(v.Workers(), "rank")
+	}
+	parts := []string{span, workers}
 	if v.Trace.Run != "" {
 		parts = append([]string{v.Trace.Run}, parts...)
 	}

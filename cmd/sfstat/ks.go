@@ -13,7 +13,7 @@ func (p *program) ksCommand() *cli.Command {
 	d := ks.DefaultOptions()
 	return &cli.Command{
 		Name: "ks", Usage: "whose operators complete at other times than their peers'", ArgsUsage: "PATH...",
-		Description: "Compares, in operator traces, when the operators of every worker complete with when those of its peers do: " +
+		Description: "Compares, in operator traces and stage times, when the operators of every worker complete with when those of its peers do: " +
 			"scores, a permutation test, and maps of who is unlike whom. Steps are folded onto each other, because barriers " +
 			"hide a slow worker on a running clock.",
 		Flags: join([]cli.Flag{

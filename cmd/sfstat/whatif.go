@@ -15,8 +15,8 @@ import (
 func (p *program) whatifCommand() *cli.Command {
 	fixes := newFixFlag()
 	return &cli.Command{
-		Name: "whatif", Usage: "what uneven work costs, and what mending a worker, stage or operator would save", ArgsUsage: "PATH...",
-		Description: "Replays the steps of operator traces with chosen operators as long as is ideal for their kind: the slowdown " +
+		Name: "whatif", Usage: "what uneven work costs, and what fixing a worker, stage or operator would save", ArgsUsage: "PATH...",
+		Description: "Replays the steps of operator traces and stage times with chosen operators as long as is ideal for their kind: the slowdown " +
 			"of the job, what each worker, stage, replica and kind of operator causes of it, and what each fix would save.",
 		Flags: join([]cli.Flag{
 			fixes,
@@ -90,7 +90,7 @@ func (t *typedFixes) String() string         { return "" }
 func newFixFlag() *fixFlag {
 	typed := &typedFixes{}
 	return &fixFlag{typed: typed, GenericFlag: &cli.GenericFlag{Name: "fix", Value: typed,
-		Usage: "price mending `SELECTION` (may be repeated): " + orList(fixNames()) + " with a value, or several joined by + or |; " +
+		Usage: "price fixing `SELECTION` (may be repeated): " + orList(fixNames()) + " with a value, or several joined by + or |; " +
 			"joined by commas all must match, as stage=3,op=forward-compute; without it the worst suspects are priced"}}
 }
 

@@ -146,12 +146,13 @@ func (s *stageOperators) nameStages() {
 		if c.stage < len(s.w.Schema.Stages) {
 			name, _ = trace.SplitStage(s.w.Schema.Stages[c.stage])
 		}
+		idle := !c.sync && trace.IsWait(name)
 		at := int32(slices.Index(s.t.Names, name))
-		if at < 0 {
+		if at < 0 && !idle {
 			at = int32(len(s.t.Names))
 			s.t.Names = append(s.t.Names, name)
 		}
-		s.name, s.seq = append(s.name, at), append(s.seq, next[at])
+		s.name, s.seq, s.idle = append(s.name, at), append(s.seq, next[at]), append(s.idle, idle)
 		next[at]++
 		group := int32(-1)
 		if c.sync {
@@ -159,7 +160,6 @@ func (s *stageOperators) nameStages() {
 			s.points++
 		}
 		s.group = append(s.group, group)
-		s.idle = append(s.idle, !c.sync && trace.IsWait(name))
 	}
 }
 

@@ -1,0 +1,143 @@
+package operators
+
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/blame"
+	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/ks"
+	"github.com/sfstat/sfstat/engine/zscore"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Signs are what K-S, pooled outliers and blame find on the ranks of a window,
+// beside the frontier: all three look at the single steps, and none at what the
+// frontier charges.
+type Signs struct {
+	Ranks    []RankSigns // by rank
+	Symptoms int         // late operators that blame walked back from
+	Alpha    float64     // family-wise error of the outliers
+}
+
+// RankSigns are those of one rank.
+type RankSigns struct {
+	Rank int
+
+	// Completion times (engine/ks): S and Q are those of the test.
+	Departs bool
+	S, Q    float64
+	Later   int64 // ns, on average
+
+	// Sure outliers on durations (engine/zscore) that are too long: stages over the
+	// whole window, stage instances in single steps.
+	Whole, Steps int
+	Excess       int64 // ns over all steps that these are longer than on the peers, no time counted twice
+
+	// Walks back from late operators (engine/blame) that end in long operators of
+	// the rank, most of them in Op.
+	Walks int
+	Op    string
+}
+
+// signsAlpha is the chance that any stage of a healthy window is flagged: as of
+// an operator trace (thresholds of package diagnose).
+const signsAlpha = 0.004
+
+// SignsOf runs the engines over the steps of a window; a is its account. Cost as
+// that of ks.Analyze.
+func SignsOf(w *trace.Window, a *frontier.Analysis) (*Signs, error) {
+	traces, err := FromWindow(w, a)
+	if err != nil {
+		return nil, err
+	}
+	s := &Signs{Alpha: signsAlpha}
+	for _, t := range traces {
+		if err := s.add(t); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(s.Ranks, func(a, b RankSigns) int { return a.Rank - b.Rank })
+	return s, nil
+}
+
+func (s *Signs) add(t *trace.OpTrace) error {
+	v, err := view(t, func(v *View) error { v.Trace = t; return nil })
+	if err != nil {
+		return err
+	}
+	completion, err := ks.Analyze(v.Rhythms(), ks.DefaultOptions())
+	if err != nil {
+		return err
+	}
+	series, operators := v.Series()
+	o := zscore.DefaultOptions()
+	o.Alpha = signsAlpha
+	outliers, err := zscore.Analyze(series, o)
+	if err != nil {
+		return err
+	}
+	steps := make([]int, len(v.Grid.Steps))
+	for i := range steps {
+		steps[i] = i
+	}
+	walks, err := v.Flags(outliers, series, operators).Walk(steps, blame.Options{Tie: v.Tie()})
+	if err != nil {
+		return err
+	}
+	s.Symptoms += walks.Symptoms
+	of := make([]RankSigns, v.Workers())
+	for w := range of {
+		of[w].Rank = v.Rank(w).ID
+		if c := completion.Scores[w]; c.Test != nil && c.Test.Flagged {
+			of[w].Departs, of[w].S, of[w].Q, of[w].Later = true, *c.Mean, c.Test.Q, c.Later
+		}
+	}
+	for _, x := range v.Suspects(outliers, series, operators) {
+		of[x.Worker].Excess = x.Excess
+	}
+	for _, o := range outliers.Outliers {
+		switch {
+		case !o.Sure || o.Effect <= 0 || series[o.Series].Quantity != zscore.Duration:
+		case o.Step == zscore.EveryStep:
+			of[o.Worker].Whole++
+		default:
+			of[o.Worker].Steps++
+		}
+	}
+	for _, c := range walks.Culprits { // by descending number of symptoms
+		if c.Kind == blame.LongOp {
+			if of[c.Worker].Walks == 0 {
+				of[c.Worker].Op = c.Op
+			}
+			of[c.Worker].Walks += c.Symptoms
+		}
+	}
+	s.Ranks = append(s.Ranks, of...)
+	return nil
+}
+
+// Of are the signs of a rank.
+func (s *Signs) Of(rank int) RankSigns {
+	i := slices.IndexFunc(s.Ranks, func(r RankSigns) bool { return r.Rank == rank })
+	if i < 0 {
+		return RankSigns{Rank: rank}
+	}
+	return s.Ranks[i]
+}
+
+// Blamed reports whether a third of the walks or more ends at a rank.
+func (s *Signs) Blamed(rank int) bool { return s.Symptoms > 0 && 3*s.Of(rank).Walks >= s.Symptoms }
+
+// Agree counts the engines that find a rank to have cost so much, in ns over the
+// window: its completion times depart and are later, its outliers make up half of
+// it, a third of the walks ends at it. Stalls of single steps, which every job
+// has, do not.
+func (s *Signs) Agree(rank int, cost int64) int {
+	of, n := s.Of(rank), 0
+	for _, found := range []bool{of.Departs && of.Later > 0, 2*of.Excess >= cost, 2*of.Excess >= cost/2 && s.Blamed(rank)} {
+		if found {
+			n++
+		}
+	}
+	return n
+}

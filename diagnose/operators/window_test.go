@@ -1,0 +1,247 @@
+package operators
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"testing"
+
+	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/whatif"
+	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// small is two ranks, three steps, and the stages data, model.backward and
+// optim; the ranks synchronise in model.backward.
+func small() (*trace.Window, *frontier.Analysis) {
+	w := &trace.Window{Run: "small", FirstStep: 7, WorldSize: 2, Ranks: []trace.Rank{{ID: 0}, {ID: 1}},
+		Schema: trace.Schema{Stages: []string{"data", "model.backward", "optim"}}}
+	for step := range int64(3) {
+		w.Durations = append(w.Durations, 10, 30+step, 40, 20, 5, 5+step)
+		w.Wall = append(w.Wall, 60, 60+2*step)
+	}
+	return w, &frontier.Analysis{Main: &frontier.Result{Meeting: frontier.Meeting{At: 1,
+		Boundaries: []frontier.Boundary{{Stage: 1, Name: "model.backward", Meets: true}}}}}
+}
+
+func TestFromWindow(t *testing.T) {
+	w, a := small()
+	traces, err := FromWindow(w, a)
+	if err != nil || len(traces) != 1 {
+		t.Fatal(traces, err)
+	}
+	got := traces[0]
+	type op struct {
+		rank       int
+		step       int64
+		name       string
+		start, dur int64
+	}
+	var ops []op
+	for i := range got.Start {
+		ops = append(ops, op{got.Ranks[got.Rank[i]].ID, got.Steps[got.Step[i]], got.Names[got.Name[i]], got.Start[i], got.Dur[i]})
+	}
+	// A step begins behind the synchronisation point of the one before: with
+	// optim, what is left of the wall time, then data of the next.
+	want := []op{
+		{0, 7, "optim", 0, 5}, {0, 7, trace.ResidualStage, 5, 5}, {0, 7, "data", 10, 10}, {0, 7, "model.backward", 20, 40},
+		{0, 8, "optim", 0, 5}, {0, 8, trace.ResidualStage, 5, 5}, {0, 8, "data", 10, 10}, {0, 8, "model.backward", 20, 40},
+		{1, 7, "optim", 0, 5}, {1, 7, trace.ResidualStage, 5, 5}, {1, 7, "data", 10, 31}, {1, 7, "model.backward", 41, 20},
+		{1, 8, "optim", 0, 6}, {1, 8, trace.ResidualStage, 6, 5}, {1, 8, "data", 11, 32}, {1, 8, "model.backward", 43, 20},
+	}
+	if !slices.Equal(ops, want) {
+		t.Fatalf("got\n%v, want\n%v", ops, want)
+	}
+	v, err := Observe(got, whatif.DefaultOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range got.Name {
+		wait := int64(0)
+		if got.Names[name] == "model.backward" && got.Rank[i] == 0 {
+			wait = 21 + int64(got.Step[i])*2
+		}
+		if v.wait[i] != wait {
+			t.Errorf("operator %d (%s of rank %d) waits %d ns, want %d", i, got.Names[name], got.Rank[i], v.wait[i], wait)
+		}
+	}
+	// Without rank 1's longer data stage, a step is that of rank 0.
+	effect, err := v.Model.Price(whatif.Selection{{Ranks: []int{1}}})
+	if err != nil || v.Model.Analyze().Recorded.Mean != 62 || effect[0].Removed >= effect[0].Now {
+		t.Errorf("recorded %v, %+v, %v", v.Model.Analyze().Recorded.Mean, effect, err)
+	}
+}
+
+// TestFromWindowLayouts: groups that synchronise among themselves, or differ in
+// size, are a trace each; equal ones that all synchronise are one.
+func TestFromWindowLayouts(t *testing.T) {
+	layouts := func(pp ...int) *trace.Window {
+		w := &trace.Window{FirstStep: 0, WorldSize: len(pp), Schema: trace.Schema{Stages: []string{"a", "wait.b", "b@0", "b@1"}}}
+		for i, p := range pp {
+			w.Ranks = append(w.Ranks, trace.Rank{ID: i, Role: trace.Role{{Axis: trace.DataParallel, Index: i}, {Axis: trace.PipelineParallel, Index: p}}})
+		}
+		w.Durations = slices.Repeat([]int64{3}, 2*4*len(pp))
+		return w
+	}
+	open := frontier.Meeting{At: -1}
+	for _, c := range []struct {
+		name  string
+		w     *trace.Window
+		a     *frontier.Analysis
+		sizes []trace.Layout
+	}{
+		{"one group", layouts(0, 0, 0), &frontier.Analysis{Main: &frontier.Result{Meeting: open}}, []trace.Layout{{DP: 3, PP: 1, World: 3}}},
+		{"equal groups", layouts(0, 1, 0, 1), &frontier.Analysis{Main: &frontier.Result{Meeting: open}}, []trace.Layout{{DP: 2, PP: 2, World: 4}}},
+		{"unequal groups", layouts(0, 1, 1), &frontier.Analysis{Main: &frontier.Result{Meeting: open}}, []trace.Layout{{DP: 1, PP: 1, World: 3}, {DP: 2, PP: 1, World: 3}}},
+		{"within groups", layouts(0, 1, 0, 1), &frontier.Analysis{Main: &frontier.Result{Meeting: frontier.Meeting{At: -1, WithinPeers: true}},
+			Groups: []*frontier.Result{{Meeting: open}, {Meeting: open}}}, []trace.Layout{{DP: 2, PP: 1, World: 4}, {DP: 2, PP: 1, World: 4}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			traces, err := FromWindow(c.w, c.a)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var sizes []trace.Layout
+			for _, x := range traces {
+				sizes = append(sizes, x.Layout)
+				if !slices.Equal(x.Names, []string{"a", "b"}) { // nobody works in wait.b
+					t.Errorf("operators %v", x.Names)
+				}
+				if _, err := Observe(x, whatif.DefaultOptions()); err != nil {
+					t.Error(err)
+				}
+			}
+			if !slices.Equal(sizes, c.sizes) {
+				t.Errorf("layouts %+v, want %+v", sizes, c.sizes)
+			}
+		})
+	}
+}
+
+func TestContiguous(t *testing.T) {
+	w, _ := small()
+	at := func(first int64) *trace.Window {
+		next := *w
+		next.FirstStep = first
+		return &next
+	}
+	var lengths []string
+	for _, x := range Contiguous([]*trace.Window{at(7), at(10), at(13), at(20)}) {
+		lengths = append(lengths, fmt.Sprint(x.FirstStep, "+", x.Steps(), " ", len(x.Wall)))
+	}
+	if want := []string{"7+9 18", "20+3 6"}; !slices.Equal(lengths, want) || w.Steps() != 3 {
+		t.Errorf("%q, want %q", lengths, want)
+	}
+}
+
+// simulated is the windows of a job.
+func simulated(t *testing.T, ranks int, seed uint64, faults ...simulate.Fault) []*trace.Window {
+	t.Helper()
+	s := simulate.DefaultSpec()
+	s.Ranks, s.Schedule.Steps, s.Seed, s.Faults = ranks, 60, seed, faults
+	g, err := simulate.New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []*trace.Window
+	for {
+		w, err := g.Next()
+		if errors.Is(err, io.EOF) {
+			return out
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, w)
+	}
+}
+
+func signs(t *testing.T, w *trace.Window) *Signs {
+	t.Helper()
+	a, err := frontier.Analyze(w, frontier.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := SignsOf(w, a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestSignsOfHealthyWindows: in 200 healthy windows no rank is found by two
+// engines to cost a tenth of the time; stalls of single steps are no more than
+// that.
+func TestSignsOfHealthyWindows(t *testing.T) {
+	windows, departs := 0, 0
+	for seed := uint64(0); windows < 200; seed++ {
+		for _, w := range simulated(t, 2+2*int(seed%8), seed) {
+			windows++
+			s := signs(t, w)
+			tenth := sum(w.Durations) / int64(len(w.Ranks)) / 10
+			for _, r := range s.Ranks {
+				if r.Departs {
+					departs++
+				}
+				if s.Agree(r.Rank, tenth) >= 2 {
+					t.Errorf("seed %d: %+v of %d", seed, r, s.Symptoms)
+				}
+			}
+		}
+	}
+	if departs > 10 { // a false-discovery rate of 1 % in each window
+		t.Errorf("completion times of %d ranks depart in %d windows", departs, windows)
+	}
+}
+
+func sum(x []int64) (total int64) {
+	for _, v := range x {
+		total += v
+	}
+	return total
+}
+
+// TestSignsOfFaults: all three engines find the slow rank, whichever stage it is
+// slow in, and no other.
+func TestSignsOfFaults(t *testing.T) {
+	for _, family := range []simulate.Family{simulate.Data, simulate.ForwardHost, simulate.CallbackHost, simulate.OptimizerHost} {
+		t.Run(fmt.Sprint(family), func(t *testing.T) {
+			for _, w := range simulated(t, 8, 3, simulate.Fault{Family: family, Delay: 40, Ranks: []int{5}}) {
+				s := signs(t, w)
+				for _, r := range s.Ranks {
+					if n := s.Agree(r.Rank, 40e6*int64(w.Steps()-1)); r.Rank == 5 && n < 3 || r.Rank != 5 && n > 0 {
+						t.Errorf("rank %d is found by %d engines: %+v of %d", r.Rank, n, r, s.Symptoms)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestSignsOverStages: a rank that is late in no one stage, by 1 to 2 % of the
+// step in each of four, is found by its completion times; so is one that is late
+// in one step of ten, by its outliers.
+func TestSignsOverStages(t *testing.T) {
+	var everywhere []simulate.Fault
+	for _, f := range []simulate.Family{simulate.Data, simulate.ForwardHost, simulate.CallbackHost, simulate.OptimizerHost} {
+		everywhere = append(everywhere, simulate.Fault{Family: f, Delay: 3, Ranks: []int{5}})
+	}
+	for _, w := range simulated(t, 8, 4, everywhere...) {
+		s := signs(t, w)
+		for _, r := range s.Ranks {
+			if r.Departs != (r.Rank == 5) || r.Rank == 5 && r.Later < 3e6 {
+				t.Errorf("late in four stages: %+v", r)
+			}
+		}
+	}
+	for _, w := range simulated(t, 8, 4, simulate.Fault{Family: simulate.Data, Delay: 150, Ranks: []int{5}, Every: 10}) {
+		s := signs(t, w)
+		for _, r := range s.Ranks {
+			if long := r.Excess > 500e6; long != (r.Rank == 5) {
+				t.Errorf("late in one step of ten: %+v", r)
+			}
+		}
+	}
+}

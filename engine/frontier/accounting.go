@@ -29,6 +29,7 @@ type sums struct {
 	wait           []int64 // [row] Σ over ranks of time waited for the last one
 	late           *ledger // nil without model fit
 	lateGroups     []string
+	slips          *slips // nil without model fit
 	quality        Quality
 	device         *Device
 }
@@ -65,6 +66,7 @@ func (a *accounting) conclude() {
 	a.stages()
 	a.compare()
 	a.decide()
+	a.detectability()
 	if a.matrix != nil {
 		a.r.Excess = a.stepExcesses()
 	}
@@ -111,9 +113,10 @@ func (a *accounting) gains(w *waits) {
 func (a *accounting) charge(others ...listener) {
 	tolerance := a.scaled.Leader.tolerance(a.acc.makespan / int64(max(1, a.v.steps)))
 	late := newBlame(a.v, a.roles.peerOf, tolerance)
+	a.slips = newSlips(len(a.v.order))
 	switch {
 	case a.meetsAnywhere():
-		timeline{a.v, a.meet}.walk(append(others, late)...)
+		timeline{a.v, a.meet}.walk(append(others, late, a.slips)...)
 	case a.matrix.open:
 		late = newBlame(newView(a.matrix, CutStep, 0), a.roles.peerOf, tolerance)
 		a.late, a.lateGroups = a.stagewise(tolerance), late.v.groups
@@ -122,7 +125,7 @@ func (a *accounting) charge(others ...listener) {
 		// Nothing is known of meetings: ranks are compared at the end of every
 		// step, whatever the cut.
 		late = newBlame(newView(a.matrix, CutStep, 0), a.roles.peerOf, tolerance)
-		timeline{late.v, a.lines(late.v)}.walk(late)
+		timeline{late.v, a.lines(late.v)}.walk(late, a.slips)
 	}
 	a.late, a.lateGroups = &late.ledger, late.v.groups
 }

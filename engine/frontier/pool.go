@@ -39,6 +39,8 @@ func newPool(a *accounting) *pool {
 	if a.late != nil {
 		late := a.late.clone()
 		sum.late = &late
+		sum.slips = newSlips(len(a.slips.sum))
+		sum.slips.merge(a.slips)
 	}
 	sum.quality.Notes = slices.Clone(a.quality.Notes)
 	p := &pool{sum: sum}
@@ -70,6 +72,7 @@ func (p *pool) add(a *accounting) {
 	addMax(s.wait, a.wait)
 	if s.late != nil {
 		s.late.merge(a.late)
+		s.slips.merge(a.slips)
 	}
 	s.quality = s.quality.worst(a.quality)
 	if d := a.device; d != nil && (s.device == nil || d.Excess > s.device.Excess) {

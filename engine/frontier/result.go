@@ -130,7 +130,9 @@ type Result struct {
 	Mend      *float64     // part of the makespan that goes if no rank is late; nil below the floor
 	Device    *Device      // nil without a device-event channel
 
-	evidence Evidence // what the decision was made from
+	evidence Evidence  // what the decision was made from
+	slip     []float64 // [stage] how far ranks are behind the last other where they next synchronise, ns
+	hidden   []bool    // [stage] all ranks synchronise in it
 }
 
 // Stage is the account of one stage.

@@ -10,6 +10,11 @@ FUZZTIME    ?= 15s
 BENCH       ?= .
 PYTHON      ?= python3
 
+# The compiler collects its garbage less often, which takes a fifth off the time of
+# a build; the tests run as they would without.
+COMPILE = GOGC=400 $(GO)
+TEST    = $(COMPILE) test -exec 'env -u GOGC' -vet=off -shuffle=on
+
 # Packages that start goroutines, in code or in tests: there the race detector
 # has something to find. It takes ten times as long, so of each package it runs
 # what works side by side; of the program two scripts, and nothing of what needs
@@ -24,22 +29,22 @@ help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 build: ## bin/sfstat
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/sfstat ./cmd/sfstat
+	CGO_ENABLED=0 $(COMPILE) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/sfstat ./cmd/sfstat
 
 demo: build ## the verdict on a recording of a real job
 	bin/sfstat diagnose fixtures/ddp/host-callback-r8-s0.jsonl
 
 test: vet test-recorder ## everything that must hold: vet, all tests in random order, the recorder
 	@echo 'statistical tests take a part of their draws: make calibrate takes all'
-	$(GO) test -vet=off -shuffle=on ./...
+	$(TEST) ./...
 
 calibrate: ## all tests with all draws of the statistical ones, as the documentation quotes them
-	SFSTAT_CALIBRATE=1 $(GO) test -vet=off -shuffle=on ./...
+	SFSTAT_CALIBRATE=1 $(TEST) ./...
 
 race: ## the race detector, where goroutines are started
 	@if ! command -v "$$($(GO) env CC)" >/dev/null; then echo 'NOT RUN: the race detector needs a C compiler, and there is none'; \
-	else echo '$(GO) test -race …'; export GORACE=atexit_sleep_ms=0 CGO_ENABLED=1; \
-	$(GO) test -vet=off -race -run '$(RACE_TESTS)' $(RACE_PKGS) && $(GO) test -vet=off -race -run '$(RACE_PROGRAM)' ./cmd/sfstat; fi
+	else echo 'go test -race …'; export GORACE=atexit_sleep_ms=0 CGO_ENABLED=1; \
+	$(TEST) -race -run '$(RACE_TESTS)' $(RACE_PKGS) && $(TEST) -race -run '$(RACE_PROGRAM)' ./cmd/sfstat; fi
 
 test-recorder: ## the tests of the Python package; those with PyTorch only where it is installed
 	@if ! command -v $(PYTHON) >/dev/null; then echo 'NOT RUN: the tests of the recorder need Python 3.8 or later, and there is no $(PYTHON)'; \
@@ -52,10 +57,10 @@ fmt:
 	if [ -n "$$out" ]; then echo "gofmt -s would change:"; echo "$$out"; exit 1; fi
 
 vet:
-	$(GO) vet ./...
+	$(COMPILE) vet ./...
 
 lint:
-	$(GO) run $(STATICCHECK) ./...
+	$(COMPILE) run $(STATICCHECK) ./...
 
 layers:
 	$(GO) run ./internal/layers
@@ -66,7 +71,7 @@ tidy:
 # The vulnerability database is on the network. Without it there is no answer,
 # which is said and does not fail the check; a finding does.
 vuln:
-	@out=$$($(GO) run $(GOVULNCHECK) ./... 2>&1); code=$$?; echo "$$out"; \
+	@out=$$($(COMPILE) run $(GOVULNCHECK) ./... 2>&1); code=$$?; echo "$$out"; \
 	if [ $$code -ne 0 ] && echo "$$out" | grep -qE 'fetching vulnerabilities:|dial tcp|no such host|i/o timeout|Forbidden'; then \
 	echo 'NOT CHECKED: the vulnerability database could not be reached'; exit 0; fi; exit $$code
 

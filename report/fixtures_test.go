@@ -295,8 +295,8 @@ func results(v *diagnose.Verdict) []*frontier.Result {
 
 func testProblems() []Problem {
 	return []Problem{
-		{"logs/rank-3.jsonl", trace.At(trace.Pos{File: "logs/rank-3.jsonl", Line: 812},
+		{Path: "logs/rank-3.jsonl", Err: trace.At(trace.Pos{File: "logs/rank-3.jsonl", Line: 812},
 			trace.Bad(trace.ErrNegative, "durations_ns[4][2] is -17; expected 0 or more, check the clock of rank 3"))},
-		{"core.12345", errors.New("no reader knows this content; expected packets, a window archive or a trace")},
+		{Path: "core.12345", Err: errors.New("no reader knows this content; expected packets, a window archive or a trace")},
 	}
 }

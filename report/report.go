@@ -66,10 +66,12 @@ func (s Style) width() int {
 	return max(s.Width, 40)
 }
 
-// Problem is an input that was refused.
+// Problem is an input that was refused, or a folder of which files were passed
+// over.
 type Problem struct {
-	Path string
-	Err  error
+	Path       string
+	Err        error
+	PassedOver int // files; 0: Path was refused
 }
 
 // Input is what is known about the inputs beside their analysis. The zero

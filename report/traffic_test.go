@@ -33,7 +33,7 @@ func TestTrafficSchemaIsComplete(t *testing.T) {
 	explained := explainer(t, "output-comm.md")
 	schema, doc := readSchema(t, "comm")
 	complete(t, "comm", doc, explained)
-	problem := Input{Problems: []Problem{{"x.log", errors.New("torn")}}}
+	problem := Input{Problems: []Problem{{Path: "x.log", Err: errors.New("torn")}}}
 	for name, paths := range map[string][]string{"all": {commRun}, "logs": {commRun + "/nccl.node0.4000.log"}, "exports": {commRun + "/node1.sqlite"}, "payloads": {commRun + "/../payloads"},
 		"dumps": {commRun + "/../inspector"}} {
 		r := fixtureTraffic(t, paths...)

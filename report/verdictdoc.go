@@ -261,14 +261,16 @@ func planTerms(p *diagnose.CapturePlan) terms {
 
 // problemBlocks list the refused inputs, each with its reason.
 func problemBlocks(problems []Problem) document {
-	if len(problems) == 0 {
-		return nil
-	}
 	var b bullets
 	for _, p := range problems {
-		b = append(b, p.sentence())
+		if p.PassedOver == 0 { // else sfstat inspect lists them
+			b = append(b, p.sentence())
+		}
 	}
-	return document{heading("Refused: " + counted(len(problems), "input")), b}
+	if len(b) == 0 {
+		return nil
+	}
+	return document{heading("Refused: " + counted(len(b), "input")), b}
 }
 
 // sentence is the reason with the path in front, once.

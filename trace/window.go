@@ -367,6 +367,16 @@ func (w *Window) Select(columns []int) *Window {
 		out.Wall = make([]int64, T*n)
 		gather(out.Wall, w.Wall)
 	}
+	if w.Epochs != nil {
+		out.Epochs = make([]int64, n)
+		gather(out.Epochs, w.Epochs)
+	}
+	out.Arrivals = nil
+	for _, a := range w.Arrivals {
+		if slices.ContainsFunc(out.Ranks, func(r Rank) bool { return len(a.Processes) > 0 && a.Processes[0].Rank == r.ID }) {
+			out.Arrivals = append(out.Arrivals, a)
+		}
+	}
 	out.Side = make([]SideChannel, 0, len(w.Side))
 	for _, c := range w.Side {
 		kept := SideChannel{Name: c.Name}

@@ -77,7 +77,7 @@ func TestArrangeRefuses(t *testing.T) {
 		"campaign rum x":                    `"rum" is not a command of it, expected run`,
 		"campaign tbles x":                  "did you mean tables?",
 		"campaign run x --truth y":          "flag --truth belongs to simulate, score, not to campaign run",
-		"diagnose x --steps 3":              "flag --steps belongs to",
+		"gates --steps 3":                   "flag --steps belongs to",
 		"campaign tables x --format xml":    `--format is "xml", expected md, csv or latex`,
 		"--formt":                           "unknown flag --formt; did you mean --format?",
 		"--formt json diagnose x":           "unknown flag --formt; did you mean --format?",

@@ -2,8 +2,6 @@ package main
 
 import (
 	"io"
-	"strconv"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -22,9 +20,8 @@ func (p *program) breakdownCommand() *cli.Command {
 		Flags: join([]cli.Flag{
 			choice("by", "what a row is: a rank, or a step of a rank", "rank", "step"),
 			&cli.Float64Flag{Name: "alpha", Value: d.Alpha, Usage: "`CHANCE` that any rank of a healthy run is marked"},
-			&cli.StringFlag{Name: "steps", Usage: "count the steps `FIRST-LAST` only, such as 4-9, or a single one"},
 			stageMapFlag(), strictFlag(),
-		}, resultFlags()),
+		}, selectionFlags("window"), resultFlags()),
 		UsageText: `sfstat breakdown traces/
 sfstat breakdown traces/ --by step --format csv
 sfstat breakdown rank0.sqlite rank1.sqlite --format json | jq '.runs[].ranks[].idle_share'`,
@@ -39,9 +36,6 @@ func (p *program) breakdown(c *cli.Context) error {
 	}
 	o := breakdown.DefaultOptions()
 	if o.Alpha, err = share(c, "alpha"); err != nil {
-		return err
-	}
-	if err := stepRange(c, &o); err != nil {
 		return err
 	}
 	var all report.Breakdowns
@@ -62,23 +56,4 @@ func (p *program) breakdown(c *cli.Context) error {
 	return p.emit(c, func(w io.Writer) error {
 		return report.Input{Problems: in.problems}.Breakdown(w, all, as, p.style(c))
 	})
-}
-
-// stepRange reads --steps.
-func stepRange(c *cli.Context, o *breakdown.Options) error {
-	text := c.String("steps")
-	if text == "" {
-		return nil
-	}
-	first, last, found := strings.Cut(text, "-")
-	if !found {
-		last = first
-	}
-	var errs [2]error
-	o.From, errs[0] = strconv.ParseInt(first, 10, 64)
-	o.To, errs[1] = strconv.ParseInt(last, 10, 64)
-	if errs[0] != nil || errs[1] != nil || o.From > o.To {
-		return badUsage("--steps is %q, expected two ascending step numbers such as 4-9, or one", text)
-	}
-	return nil
 }

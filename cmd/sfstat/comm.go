@@ -105,7 +105,7 @@ func (p *program) commProblems(c *cli.Context, found *commfiles.Found, as report
 		if !onTerminal || as != report.Text {
 			p.say("%s: %s", prefix(c.Command.Name), oneLine(x.Err))
 		}
-		problems = append(problems, report.Problem(x))
+		problems = append(problems, report.Problem{Path: x.Path, Err: x.Err})
 	}
 	return problems, nil
 }

@@ -28,7 +28,7 @@ func (p *program) compareSourcesCommand() *cli.Command {
 			choice("match", "which step of one source is which of another: of the same number, or the n-th of each", "number", "order"),
 			stageMapFlag(), gatesFlag(),
 			failOnDifferenceFlag(),
-		}, resultFlags()),
+		}, selectionFlags(), resultFlags()),
 		UsageText: `sfstat compare-sources packets/ nsight/
 sfstat compare-sources packets.jsonl kineto/ nsight/ --format json
 sfstat compare-sources run.parquet nsight/ --match order --fail-on ambiguous`,

@@ -27,7 +27,7 @@ func (p *program) convertCommand() *cli.Command {
 		Flags: join([]cli.Flag{
 			&cli.BoolFlag{Name: "in-place", Category: forOutput, Usage: "let OUT be a file that is read; without -o, the only one"},
 			strictFlag(),
-		}, profileFlags(), targetFlags(), screenFlags()),
+		}, selectionFlags(), profileFlags(), targetFlags(), screenFlags()),
 		UsageText: `sfstat convert rank*.jsonl -o run.parquet
 sfstat convert run.parquet -o run.jsonl.zst
 sfstat convert run.parquet -o - --to csv | head

@@ -18,9 +18,20 @@ func TestConvertedFolder(t *testing.T) {
 	}
 	for _, command := range []string{"diagnose", "zscore", "ks", "blame", "frontier", "breakdown"} {
 		_, want, _ := runArgs(t, nil, command, traces, "--format", "json")
+		want = withoutProblems(want) // other files lie beside the traces
 		code, got, stderr := runArgs(t, nil, command, folder, "--strict", "--format", "json")
-		if code != 0 || got != want || !strings.HasPrefix(got, "{") {
+		if got = withoutProblems(got); code != 0 || got != want || !strings.HasPrefix(got, "{") {
 			t.Errorf("%s: exit code %d, %d bytes that are not the %d of the traces: %s", command, code, len(got), len(want), stderr)
 		}
 	}
+}
+
+// withoutProblems is a report without its list of problems.
+func withoutProblems(report string) string {
+	before, after, found := strings.Cut(report, "\n  \"problems\": [")
+	if !found {
+		return report
+	}
+	_, after, _ = strings.Cut(after, "]")
+	return before + after
 }

@@ -19,7 +19,7 @@ func (p *program) diagnoseCommand() *cli.Command {
 		Description: "Reads all windows and operator traces of all inputs and gives one ranked verdict per run. It never claims more than " +
 			"independent evidence agrees on: what cannot be told from the recording is said, with what would tell it. Debug logs of NCCL beside " +
 			"exports of Nsight Systems, or what NCCL attaches to its ranges in them, tell slow links and communicators.",
-		Flags: join(analysisFlags(), profileFlags(), []cli.Flag{strictFlag(), failOnFlag(), pictureFlag()}, resultFlags()),
+		Flags: join(analysisFlags(), profileFlags(), selectionFlags(), []cli.Flag{strictFlag(), failOnFlag(), pictureFlag()}, resultFlags()),
 		UsageText: `sfstat diagnose run/
 sfstat diagnose rank*.jsonl.zst --format md -o verdict.md
 zcat packets.jsonl.gz | sfstat diagnose - --format json | jq .headline

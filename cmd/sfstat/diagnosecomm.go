@@ -28,6 +28,9 @@ func (r profiledRuns) see(item auto.Item) {
 // addTraffic adds what logs of NCCL say together with exports of Nsight Systems, or those exports alone that have what NCCL attached to its
 // ranges: of all inputs where these are one run, else of each folder. Where there was nothing else to judge, failed, this may be enough.
 func (p *program) addTraffic(c *cli.Context, s *diagnose.Session, runs profiledRuns, in *inputs, failed error) error {
+	if s := in.chosen; s != nil && (len(s.Windows) > 0 || len(s.Ranks) > 0 || s.Steps != nil) {
+		return failed // what they say is of the whole run
+	}
 	jobs := trafficJobs(in.read)
 	if len(jobs) == 0 || failed != nil && c.Bool("strict") {
 		return failed
@@ -37,7 +40,7 @@ func (p *program) addTraffic(c *cli.Context, s *diagnose.Session, runs profiledR
 	}
 	heard := 0
 	for _, j := range jobs {
-		if !j.tells() {
+		if !j.tells() || in.chosen != nil && !in.chosen.Run(j.run(runs)) {
 			continue
 		}
 		t, err := p.traffic(j)

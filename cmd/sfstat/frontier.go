@@ -17,7 +17,7 @@ func (p *program) frontierCommand() *cli.Command {
 		Description: "For every window, and for every role group where roles differ: which stage each exposed nanosecond " +
 			"is charged to, what mending it would gain, who is latest, the labels that the evidence permits, and what " +
 			"simpler methods would have said.",
-		Flags: join(analysisFlags(), profileFlags(), []cli.Flag{strictFlag(), failOnFlag(), pictureFlag()}, resultFlags()),
+		Flags: join(analysisFlags(), profileFlags(), selectionFlags(), []cli.Flag{strictFlag(), failOnFlag(), pictureFlag()}, resultFlags()),
 		UsageText: `sfstat frontier run/
 sfstat frontier run/ --cut step --model-fit none --format csv
 sfstat frontier run/ --meet-after model.backward_cpu_wall --tau 0.7`,

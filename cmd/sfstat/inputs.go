@@ -22,6 +22,7 @@ import (
 type inputs struct {
 	read     []auto.Input
 	problems []report.Problem
+	chosen   *trace.Selection // what of them is asked for
 }
 
 // items hands every window and operator trace of the inputs to each, in input
@@ -146,9 +147,12 @@ const (
 )
 
 func (p *program) readFrom(c *cli.Context, what reading, each func(auto.Item) error) (inputs, error) {
+	choose, err := newChooser(c)
+	if err != nil {
+		return inputs{}, err
+	}
 	o := auto.Options{Stdin: p.in, Want: what.want, Timeline: what.timeline, Progress: p.showProgress(c, readingInputs)}
 	defer p.hideProgress()
-	var err error
 	if o.Stages, err = stagemap.Load(c.String("stage-map")); err != nil {
 		return inputs{}, badInput(err)
 	}
@@ -181,6 +185,10 @@ func (p *program) readFrom(c *cli.Context, what reading, each func(auto.Item) er
 		if err != nil {
 			return inputs{}, badInput(err)
 		}
+		item, ok := choose.of(item)
+		if !ok {
+			continue
+		}
 		var refused *unusable
 		switch err := each(item); {
 		case errors.As(err, &refused) && what.refusing == whatCanBe:
@@ -193,12 +201,17 @@ func (p *program) readFrom(c *cli.Context, what reading, each func(auto.Item) er
 			n++
 		}
 	}
-	in := inputs{read: r.Inputs(), problems: bad}
+	if err := choose.found(n + len(bad)); err != nil {
+		return inputs{}, err
+	}
+	in := inputs{read: r.Inputs(), problems: bad, chosen: &choose.Selection}
 	for _, problem := range r.Problems() {
-		in.problems = append(in.problems, report.Problem(problem))
+		in.problems = append(in.problems, report.Problem{Path: problem.Path, Err: problem.Err})
 	}
 	in.problems = what.logs.refused(in.problems, in.read)
-	return in, p.tell(c, in, n)
+	err = p.tell(c, in, n)
+	in.problems = append(in.problems, passedOver(what.names, in.read)...)
+	return in, err
 }
 
 // tell says on standard error which inputs were refused, a line for each, and

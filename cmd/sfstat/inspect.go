@@ -20,7 +20,7 @@ func (p *program) inspectCommand() *cli.Command {
 		Name: "inspect", Usage: "what the inputs hold, and which analyses they lack something for", ArgsUsage: "PATH...",
 		Description: "Reads everything and analyses nothing: formats and sizes, runs, windows, steps, ranks, roles, stages, " +
 			"side channels, operators and their groups, what is incomplete. CSV is one row per run or operator trace.",
-		Flags: join([]cli.Flag{strictFlag()}, profileFlags(), resultFlags()),
+		Flags: join([]cli.Flag{strictFlag()}, selectionFlags(), profileFlags(), resultFlags()),
 		UsageText: `sfstat inspect run/
 sfstat inspect run.parquet --format json | jq '.runs[].stage_lists'
 sfstat inspect trace-a.csv --format json | jq '.operator_traces[].names'`,
@@ -67,7 +67,7 @@ func (p *program) inspect(c *cli.Context) error {
 		found.Inputs = append(found.Inputs, inspectedInput{i.Path, i.Format.String(), i.Compression.String(), i.Bytes,
 			i.Windows, i.Ops, i.MetaOf, i.Skipped})
 	}
-	for _, problem := range in.problems {
+	for _, problem := range in.refused() {
 		found.Problems = append(found.Problems, inspectedProblem{problem.Path, oneLine(problem.Err)})
 	}
 	return p.emit(c, func(w io.Writer) error {

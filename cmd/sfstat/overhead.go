@@ -34,12 +34,12 @@ func (p *program) overheadCommand() *cli.Command {
 			&cli.Float64Flag{Name: "gate", Usage: "`SHARE` that the overhead should not exceed, as 0.01"},
 			&cli.IntFlag{Name: "replicates", Value: d.Replicates, Usage: "`N` resamples"},
 			&cli.Uint64Flag{Name: "seed", Value: d.Seed, Usage: "seed of the resamples"},
-			&cli.GenericFlag{Name: "against", Value: &pathList{}, Category: forInput, Usage: "the runs with it: a `PATH` as for BASE; may be given several times"},
+			&cli.GenericFlag{Name: "against", Value: &stringList{}, Category: forInput, Usage: "the runs with it: a `PATH` as for BASE; may be given several times"},
 			choiceFor(forInput, choice("match", "which run of one side belongs to which of the other: in their order, of the same name, or whose names end in the same number",
 				"order", "name", "seed")),
 			&cli.StringFlag{Name: "pairs", Category: forInput, Usage: "times from `FILE` (CSV: pair, base_ns, with_ns) instead of runs; - is standard input"},
 			failOnGateFlag(),
-		}, resultFlags()),
+		}, selectionFlags(), resultFlags()),
 		UsageText: `sfstat overhead off/ --against on/
 sfstat overhead off/ --against on/ --match seed --gate 0.01 --fail-on ambiguous
 sfstat overhead --pairs pairs.csv --confidence 0.99 --format json`,
@@ -47,12 +47,12 @@ sfstat overhead --pairs pairs.csv --confidence 0.99 --format json`,
 	}
 }
 
-// pathList is the values of a flag that may stand several times. (The slices of
+// stringList is the values of a flag that may stand several times. (The slices of
 // cli/v2 would split a path at its commas.)
-type pathList []string
+type stringList []string
 
-func (l *pathList) Set(path string) error { *l = append(*l, path); return nil }
-func (l *pathList) String() string        { return strings.Join(*l, " ") }
+func (l *stringList) Set(value string) error { *l = append(*l, value); return nil }
+func (l *stringList) String() string         { return strings.Join(*l, " ") }
 
 func choiceFor(category string, f *choiceFlag) *choiceFlag {
 	f.Category = category
@@ -154,7 +154,7 @@ func names[T fmt.Stringer](of []T) []string {
 
 // measurements are what the flags say to compare.
 func (p *program) measurements(c *cli.Context) ([]overhead.Measurement, overhead.By, error) {
-	against := *c.Generic("against").(*pathList)
+	against := *c.Generic("against").(*stringList)
 	if file := c.String("pairs"); file != "" {
 		if c.Args().Present() || len(against) > 0 || c.IsSet("match") {
 			return nil, 0, badUsage("--pairs has both halves of every pair: it takes no paths, no --against and no --match")

@@ -18,9 +18,13 @@ func (p *program) noteInputs(c *cli.Context) error {
 	p.outputs.inPlace = c.Bool("in-place")
 	p.outputs.reads(c.Args().Slice()...)
 	for _, f := range c.Command.Flags {
-		if name := f.Names()[0]; categoryOf(f) == forInput {
-			p.outputs.reads(c.String(name))
-			if list, ok := c.Generic(name).(*pathList); ok {
+		doc, ok := f.(cli.DocGenerationFlag)
+		if !ok || categoryOf(f) != forInput {
+			continue
+		}
+		if of, _ := placeholder(doc.GetUsage()); of == "FILE" || of == "PATH" {
+			p.outputs.reads(c.String(f.Names()[0]))
+			if list, ok := c.Generic(f.Names()[0]).(*stringList); ok {
 				p.outputs.reads(*list...)
 			}
 		}

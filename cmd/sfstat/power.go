@@ -38,9 +38,9 @@ func (p *program) powerCommand() *cli.Command {
 			&cli.Uint64Flag{Name: "seed", Value: d.Seed, Usage: "seed of all randomness"},
 			&cli.StringFlag{Name: "meet-after", Usage: "the `STAGE` at whose end the ranks meet; without it, it is found in the data"},
 			gatesFlag(),
-			&cli.IntFlag{Name: "ranks", Category: forInput, Value: job.Ranks, Usage: "ranks of the simulated job"},
+			&cli.IntFlag{Name: "ranks", Value: job.Ranks, Usage: "ranks of the simulated job"},
 			&cli.StringFlag{Name: "spec", Category: forInput, Usage: "simulate the job of `FILE` (YAML, as of sfstat simulate), without its faults"},
-		}, resultFlags()),
+		}, selectionFlags("steps", "ranks"), resultFlags()),
 		UsageText: `sfstat power healthy-run/
 sfstat power healthy-run/ --delay 20
 sfstat power healthy-run/ --steps 60,120,600 --format csv

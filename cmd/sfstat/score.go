@@ -52,7 +52,7 @@ func (p *program) scoreCommand() *cli.Command {
 			&cli.BoolFlag{Name: "tau-sweep", Usage: "show candidate sets at τ from 0.70 to 0.90 too"},
 			&cli.BoolFlag{Name: "published", Usage: "show what the paper reports beside"},
 			gatesFlag(), strictFlag(),
-		}, resultFlags()),
+		}, selectionFlags(), resultFlags()),
 		UsageText: `sfstat score runs/ --truth runs/truth.csv
 sfstat score runs/ --truth runs/truth.csv --by family,ranks --table routing
 sfstat score runs/ --truth runs/truth.csv --tau-sweep --published --format md

@@ -87,7 +87,9 @@ func (u *unusable) Unwrap() error { return u.Err }
 func ofTraced(t report.Traced, err error) error { return ofOperators(t.View.Trace, err) }
 
 // traceFlags are what the commands over operator traces share.
-func traceFlags() []cli.Flag { return join([]cli.Flag{strictFlag()}, resultFlags()) }
+func traceFlags() []cli.Flag {
+	return join([]cli.Flag{strictFlag()}, selectionFlags("window"), resultFlags())
+}
 
 // share reads a flag that must lie between 0 and 1, both excluded.
 func share(c *cli.Context, name string) (float64, error) {

@@ -35,8 +35,6 @@ package breakdown
 
 import (
 	"fmt"
-	"math"
-	"slices"
 	"strings"
 
 	"github.com/sfstat/sfstat/trace"
@@ -111,14 +109,13 @@ func (r *Rank) Whole() Times {
 
 // Options of Analyze.
 type Options struct {
-	From, To int64   // steps that count, by number
-	Alpha    float64 // chance that any rank of a healthy run is marked, (0, 1)
-	Least    float64 // difference of shares that is worth a mark, [0, 1)
+	Alpha float64 // chance that any rank of a healthy run is marked, (0, 1)
+	Least float64 // difference of shares that is worth a mark, [0, 1)
 }
 
 // DefaultOptions are what Analyze is meant to be used with.
 func DefaultOptions() Options {
-	return Options{From: math.MinInt64, To: math.MaxInt64, Alpha: 0.01, Least: 0.01}
+	return Options{Alpha: 0.01, Least: 0.01}
 }
 
 // Result is the breakdown of a run.
@@ -131,8 +128,8 @@ type Result struct {
 	Option Options // that it was made with
 }
 
-// Analyze divides the device time of a run. Ranks without a step that counts
-// are left out; without ranks the error is trace.ErrMissing. O(ranks × steps).
+// Analyze divides the device time of a run. Ranks without a step are
+// left out; without ranks the error is trace.ErrMissing. O(ranks × steps).
 func Analyze(d *trace.DeviceRun, o Options) (*Result, error) {
 	if !(o.Alpha > 0 && o.Alpha < 1) {
 		return nil, fmt.Errorf("breakdown: Alpha %v outside (0, 1)", o.Alpha)
@@ -142,31 +139,15 @@ func Analyze(d *trace.DeviceRun, o Options) (*Result, error) {
 	}
 	r := &Result{Run: d.Run, Notes: d.Notes, Option: o}
 	for i := range d.Ranks {
-		rank := d.Ranks[i]
-		rank.Steps = slices.DeleteFunc(slices.Clone(rank.Steps), func(s trace.DeviceStep) bool { return s.Step < o.From || s.Step > o.To })
-		if len(rank.Steps) > 0 {
-			r.Ranks = append(r.Ranks, rankOf(&rank))
+		if rank := &d.Ranks[i]; len(rank.Steps) > 0 {
+			r.Ranks = append(r.Ranks, rankOf(rank))
 		}
 	}
 	if len(r.Ranks) == 0 {
-		return nil, trace.Bad(trace.ErrMissing, "no step of run %q counts: %s", d.Run, recorded(d))
+		return nil, trace.Bad(trace.ErrMissing, "no step of run %q was recorded", d.Run)
 	}
 	r.mark()
 	return r, nil
-}
-
-// recorded says which steps there are.
-func recorded(d *trace.DeviceRun) string {
-	first, last := int64(math.MaxInt64), int64(math.MinInt64)
-	for _, r := range d.Ranks {
-		for _, s := range r.Steps {
-			first, last = min(first, s.Step), max(last, s.Step)
-		}
-	}
-	if first > last {
-		return "none was recorded"
-	}
-	return fmt.Sprintf("they are numbered %d to %d", first, last)
 }
 
 func rankOf(d *trace.DeviceRank) Rank {

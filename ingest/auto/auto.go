@@ -4,7 +4,7 @@
 // the choice open, and for the meta file of an operator trace, which stands
 // beside it.
 //
-// Folders are read one level down. What in them is no input is skipped and
+// Folders are read to any depth. What in them is no input is skipped and
 // listed by [Reader.Inputs]; what is refused is listed by [Reader.Problems],
 // and the rest is still read. All packet files are one input, whose windows
 // may be spread over them; they come first, then every other file, by path.

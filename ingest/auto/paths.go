@@ -18,7 +18,7 @@ type candidate struct {
 }
 
 // expand turns what the user gave into files, by path, each once: folders into
-// what is in them and in their folders.
+// what is in them, to any depth.
 func expand(paths []string) []candidate {
 	var all []candidate
 	for _, p := range paths {
@@ -31,7 +31,7 @@ func expand(paths []string) []candidate {
 		case err != nil:
 			all = append(all, candidate{path: p, named: true, err: ingest.Unreadable(p, err)})
 		case info.IsDir():
-			all = append(all, folder(p, 1)...)
+			all = append(all, folder(p, make(map[string]string))...)
 		default:
 			all = append(all, candidate{path: p, named: true})
 		}
@@ -46,8 +46,10 @@ func expand(paths []string) []candidate {
 	return once(all)
 }
 
-// folder lists the files of dir, and of its folders to the given depth.
-func folder(dir string, depth int) []candidate {
+// folder lists the files of dir and of the folders in it. been are the folders
+// that were listed, by their real paths: links may lead to one again.
+func folder(dir string, been map[string]string) []candidate {
+	been[realPath(dir)] = dir
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return []candidate{{path: dir, err: ingest.Unreadable(dir, err)}}
@@ -63,11 +65,11 @@ func folder(dir string, depth int) []candidate {
 			c.err = ingest.Unreadable(c.path, err)
 		case info.IsDir() && within(realPath(dir), realPath(c.path)):
 			c.skipped = "a link to a folder that it is in"
-		case info.IsDir() && depth > 0:
-			out = append(out, folder(c.path, depth-1)...)
-			continue
+		case info.IsDir() && been[realPath(c.path)] != "":
+			c.skipped = "the same folder as " + been[realPath(c.path)]
 		case info.IsDir():
-			c.skipped = "a folder too deep: folders are read one level down, name it to read it"
+			out = append(out, folder(c.path, been)...)
+			continue
 		case !info.Mode().IsRegular():
 			c.skipped = "not a regular file"
 		}

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// selectionFlags say which part of the inputs a command is about. A command
+// that has one of them for something else leaves it out.
+func selectionFlags(without ...string) []cli.Flag {
+	all := []cli.Flag{
+		&cli.GenericFlag{Name: "run", Value: &stringList{}, Category: forInput, Usage: "of the inputs only the run `NAME`; may be given several times"},
+		&cli.StringFlag{Name: "window", Category: forInput, Usage: "only the windows of `LIST`, by their number, such as 3 or 0-4,9"},
+		&cli.StringFlag{Name: "steps", Category: forInput, Usage: "only the steps `FIRST-LAST`, by their number, such as 100-199, or one"},
+		&cli.StringFlag{Name: "ranks", Category: forInput, Usage: "only the ranks of `LIST`, such as 0-3,8"},
+	}
+	return slices.DeleteFunc(all, func(f cli.Flag) bool { return slices.Contains(without, f.Names()[0]) })
+}
+
+// chooser hands on what of the inputs is selected.
+type chooser struct {
+	trace.Selection
+	runs []string        // of all items, distinct
+	left int             // items of which nothing is selected
+	held trace.StepRange // steps of all items
+	// What came with the first window of a run, which was left out.
+	behind map[string]auto.Item
+}
+
+// newChooser reads selectionFlags, as far as the command has them.
+func newChooser(c *cli.Context) (*chooser, error) {
+	s := &chooser{behind: make(map[string]auto.Item)}
+	own := func(name string) string {
+		if f := flagNamed(c.Command.Flags, name); f == nil || categoryOf(f) != forInput {
+			return ""
+		}
+		return c.String(name)
+	}
+	if list, ok := c.Generic("run").(*stringList); ok {
+		s.Runs = *list
+	}
+	windows, err := numbers("--window", own("window"))
+	if err != nil {
+		return nil, err
+	}
+	s.Windows = windows
+	ranks, err := numbers("--ranks", own("ranks"))
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range ranks {
+		s.Ranks = append(s.Ranks, int(r))
+	}
+	if text := own("steps"); text != "" {
+		first, last, err := bounds(text)
+		if err != nil {
+			return nil, badUsage("--steps is %q, expected two ascending step numbers such as 4-9, or one", text)
+		}
+		s.Steps = &trace.StepRange{First: first, Last: last}
+	}
+	return s, nil
+}
+
+// mostNumbers bounds a list of numbers.
+const mostNumbers = trace.MaxRanks
+
+// numbers reads a list such as "0-3,8".
+func numbers(flag, text string) (all []int64, err error) {
+	if text == "" {
+		return nil, nil
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		first, last, err := bounds(part)
+		if err != nil || last-first >= mostNumbers {
+			return nil, badUsage("%s is %q, expected numbers and ranges such as 0-3,8", flag, text)
+		}
+		for n := first; n <= last; n++ {
+			all = append(all, n)
+		}
+	}
+	return all, nil
+}
+
+// bounds reads "4-9", or "4" for both.
+func bounds(text string) (first, last int64, err error) {
+	from, to, found := strings.Cut(strings.TrimSpace(text), "-")
+	if !found {
+		to = from
+	}
+	if first, err = strconv.ParseInt(from, 10, 62); err != nil {
+		return 0, 0, err
+	}
+	if last, err = strconv.ParseInt(to, 10, 62); err != nil {
+		return 0, 0, err
+	}
+	if last < first {
+		return 0, 0, fmt.Errorf("%d after %d", last, first)
+	}
+	return first, last, nil
+}
+
+// of is what of an item is selected; ok is false where that is nothing.
+func (s *chooser) of(item auto.Item) (_ auto.Item, ok bool) {
+	run := runOf(item)
+	if !slices.Contains(s.runs, run) {
+		s.runs = append(s.runs, run)
+	}
+	if s.All() {
+		return item, true
+	}
+	s.hold(item)
+	was := item
+	item.Device, item.Launched = s.Device(item.Device), s.Totals(item.Launched)
+	switch {
+	case item.Window != nil:
+		if item.Window = s.Window(item.Window); item.Window == nil {
+			if was.Launched != nil || was.Device != nil {
+				s.behind[run] = item
+			}
+			break
+		}
+		if b, found := s.behind[run]; found {
+			item.Device, item.Launched = b.Device, b.Launched
+			delete(s.behind, run)
+		}
+		return item, true
+	case item.Ops != nil:
+		if item.Ops = s.Ops(item.Ops); item.Ops != nil {
+			return item, true
+		}
+	case item.Device != nil:
+		return item, true
+	}
+	s.left++
+	return auto.Item{}, false
+}
+
+// hold notes the steps of an item.
+func (s *chooser) hold(item auto.Item) {
+	note := func(first, last int64) {
+		if s.held == (trace.StepRange{}) {
+			s.held = trace.StepRange{First: first, Last: last}
+		}
+		s.held = trace.StepRange{First: min(s.held.First, first), Last: max(s.held.Last, last)}
+	}
+	switch {
+	case item.Window != nil:
+		note(item.Window.FirstStep, item.Window.FirstStep+int64(item.Window.Steps())-1)
+	case item.Ops != nil:
+		note(item.Ops.Steps[0], item.Ops.Steps[len(item.Ops.Steps)-1])
+	case item.Device != nil:
+		for _, r := range item.Device.Ranks {
+			for _, step := range r.Steps {
+				note(step.Step, step.Step)
+			}
+		}
+	}
+}
+
+func runOf(item auto.Item) string {
+	switch {
+	case item.Window != nil:
+		return item.Window.Run
+	case item.Ops != nil:
+		return item.Ops.Run
+	case item.Device != nil:
+		return item.Device.Run
+	}
+	return ""
+}
+
+// found is the error where a run that was asked for is not there, or nothing of
+// what was read is selected.
+func (s *chooser) found(selected int) error {
+	for _, name := range s.Runs {
+		if !slices.Contains(s.runs, name) && len(s.runs) > 0 {
+			return badUsage("--run is %q, the inputs have %s%s", name, someOf(s.runs), suggestion(name, s.runs, ""))
+		}
+	}
+	if selected == 0 && s.left > 0 {
+		return badUsage("nothing of the inputs is selected, whose steps are %d to %d; sfstat inspect lists their runs, windows and ranks", s.held.First, s.held.Last)
+	}
+	return nil
+}
+
+// someOf lists names, not too many.
+func someOf(names []string) string {
+	const most = 8
+	if n := len(names) - most; n > 0 {
+		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d others", n)
+	}
+	return strings.Join(names, ", ")
+}

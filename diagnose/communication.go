@@ -3,14 +3,14 @@ package diagnose
 import (
 	"slices"
 
-	"github.com/sfstat/sfstat/engine/bandwidth"
+	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/engine/comm/bandwidth"
 	"github.com/sfstat/sfstat/engine/frontier"
-	"github.com/sfstat/sfstat/traffic"
 )
 
 // Communication judges what calls and kernels of NCCL show: which rank enters
 // collectives last, which link or communicator is slow.
-func Communication(r *traffic.Result, g frontier.Gates) RunVerdict {
+func Communication(r *comm.Result, g frontier.Gates) RunVerdict {
 	var found []heardSuspect
 	for _, s := range r.Suspects() {
 		h := heardSuspect{r: r, Suspect: s, gates: g}
@@ -30,8 +30,8 @@ func Communication(r *traffic.Result, g frontier.Gates) RunVerdict {
 
 // heardSuspect is a suspect of the communication and its finding.
 type heardSuspect struct {
-	r *traffic.Result
-	traffic.Suspect
+	r *comm.Result
+	comm.Suspect
 	gates frontier.Gates
 	f     Finding
 }
@@ -42,14 +42,14 @@ func (h heardSuspect) finding() Finding {
 		f.Host = h.Hosts[0]
 	}
 	switch h.Fault {
-	case traffic.LateRank:
+	case comm.LateRank:
 		f.Rank, f.Evidence = &h.Ranks[0], h.lateEvidence()
-	case traffic.SlowLink:
+	case comm.SlowLink:
 		f.Kind, f.Cause, f.Op, f.Evidence = KindEdge, CauseLink, h.work(), h.slowEvidence()
-		if h.Scope == traffic.OneRank {
+		if h.Scope == comm.OneRank {
 			f.Rank = &h.Ranks[0]
 		}
-	case traffic.SlowGroup:
+	case comm.SlowGroup:
 		f.Kind, f.Cause, f.Op, f.Evidence = KindGroup, CauseCollective, h.work(), h.slowEvidence()
 		f.Group = groupName(h.communicator())
 	}
@@ -70,7 +70,7 @@ func (h heardSuspect) work() string          { return h.r.WorkOf(h.cell()) }
 
 func (h heardSuspect) limit() bandwidth.Limit { return h.r.Speed.Subjects[h.cell().Subject].Limit }
 
-func (h heardSuspect) communicator() *traffic.Communicator {
+func (h heardSuspect) communicator() *comm.Communicator {
 	return &h.r.Communicators[h.r.Speed.Subjects[h.Subjects[0]].Communicator]
 }
 
@@ -78,13 +78,13 @@ func (h heardSuspect) communicator() *traffic.Communicator {
 func (h heardSuspect) subject() Subject {
 	s := Subject{Ranks: h.Ranks, Hosts: h.Hosts}
 	switch h.Scope {
-	case traffic.OneHost:
+	case comm.OneHost:
 		s.Scope = OfHost
-	case traffic.TwoHosts:
+	case comm.TwoHosts:
 		s.Scope = OfHosts
-	case traffic.OneRank:
+	case comm.OneRank:
 		s.Scope = OfRank
-	case traffic.OnePair:
+	case comm.OnePair:
 		s.Scope = OfPair
 	default:
 		s.Scope, s.Called = OfCommunicator, kindName(h.communicator())
@@ -130,9 +130,9 @@ func (h heardSuspect) slowEvidence() []Evidence {
 		list = append(list, SmallerAsFast{bytes(h.Smallest)})
 	}
 	switch {
-	case h.Scope == traffic.OneRank || h.Scope == traffic.OneHost || h.Scope == traffic.TwoHosts:
+	case h.Scope == comm.OneRank || h.Scope == comm.OneHost || h.Scope == comm.TwoHosts:
 		list = append(list, EveryWaySlow{len(h.Subjects)})
-	case h.Fault == traffic.SlowGroup && len(h.Hosts) > 1:
+	case h.Fault == comm.SlowGroup && len(h.Hosts) > 1:
 		list = append(list, LinkUnknown{})
 	}
 	return list
@@ -144,9 +144,9 @@ func (h heardSuspect) comparison(e bandwidth.Evidence) Bandwidth {
 	if p, ok := h.r.PairOf(c.Subject); ok {
 		low, high := h.r.Ranks[p.Low].Rank, h.r.Ranks[p.High].Rank
 		b.Ranks, b.Message = []int{low, high}, OneWay
-		switch traffic.DirectionOf(c.Op) {
-		case traffic.Forth:
-		case traffic.Back:
+		switch comm.DirectionOf(c.Op) {
+		case comm.Forth:
+		case comm.Back:
 			b.Ranks = []int{high, low}
 		default:
 			b.Message = BothWays
@@ -174,23 +174,23 @@ func (h heardSuspect) lacks() (out []Evidence) {
 			out = append(out, l)
 		}
 	}
-	slow := h.Fault != traffic.LateRank
+	slow := h.Fault != comm.LateRank
 	if h.Share < enoughShare {
 		out = append(out, BelowGate{h.Share, enoughShare})
 	}
-	lack(h.Settled == traffic.Open, Lack{Reason: WhichOfTwoLinks, AtMost: Ambiguous})
-	lack(h.Settled == traffic.ByLimit, Lack{Reason: TwoLinksByLimit, AtMost: Supported})
+	lack(h.Settled == comm.Open, Lack{Reason: WhichOfTwoLinks, AtMost: Ambiguous})
+	lack(h.Settled == comm.ByLimit, Lack{Reason: TwoLinksByLimit, AtMost: Supported})
 	lack(h.Share >= enoughShare && h.Share < h.gates.StaticGain, Lack{Reason: CostsLittle, AtMost: Supported, P: h.gates.StaticGain})
 	lack(h.Chance > h.gates.Meeting.Significance, Lack{Reason: ChanceAbove, AtMost: Supported, P: h.gates.Meeting.Significance})
 	lack(slow && h.limit().Bandwidth == 0, Lack{Reason: LimitUnknown, AtMost: Supported})
-	lack(slow && h.Settled == traffic.ByPeers && h.Worst.Peers == 2, Lack{Reason: TwoPeers, AtMost: Supported})
+	lack(slow && h.Settled == comm.ByPeers && h.Worst.Peers == 2, Lack{Reason: TwoPeers, AtMost: Supported})
 	return out
 }
 
 // next is what to do about it.
 func (h heardSuspect) next() []Action {
 	a := Action{Action: TestLink, Ranks: slices.Concat(h.Ranks, h.Partners)}
-	if h.Fault == traffic.LateRank {
+	if h.Fault == comm.LateRank {
 		a.Action, a.Ranks = Profile, append(a.Ranks, besides(h.r, h.Ranks)...)
 	}
 	for i := range h.r.Communicators {
@@ -203,7 +203,7 @@ func (h heardSuspect) next() []Action {
 }
 
 // besides is one rank that shares a communicator with a suspect and is none.
-func besides(r *traffic.Result, ranks []int) []int {
+func besides(r *comm.Result, ranks []int) []int {
 	for i := range r.Communicators {
 		c := &r.Communicators[i]
 		if !slices.Contains(c.Ranks, ranks[0]) {

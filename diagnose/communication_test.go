@@ -10,16 +10,16 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/fixtures/comm/job"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/commfiles"
 	"github.com/sfstat/sfstat/internal/draws"
-	"github.com/sfstat/sfstat/traffic"
 )
 
 // trafficOf is the traffic of an invented job; leave says which of its files are left.
-func trafficOf(t testing.TB, s job.Spec, leave func(name string) bool) *traffic.Result {
+func trafficOf(t testing.TB, s job.Spec, leave func(name string) bool) *comm.Result {
 	t.Helper()
 	dir := t.TempDir()
 	if err := job.Write(dir, s); err != nil {
@@ -40,7 +40,7 @@ func trafficOf(t testing.TB, s job.Spec, leave func(name string) bool) *traffic.
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := traffic.Analyze(traffic.Input{Log: found.Log, LogNames: found.LogNames, Exports: found.Exports, Names: found.Names}, traffic.Options{})
+	r, err := comm.Analyze(found.Comm, comm.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,14 +4,14 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/sfstat/sfstat/engine/bandwidth"
+	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/engine/comm/bandwidth"
 	"github.com/sfstat/sfstat/trace"
-	"github.com/sfstat/sfstat/traffic"
 )
 
 // undecidedCommunication is what the logs and kernels cannot tell.
-func undecidedCommunication(r *traffic.Result) (out []Undecided) {
-	if r.Speed.Result == nil || len(r.Exports) == 0 || len(r.Log.Calls) == 0 {
+func undecidedCommunication(r *comm.Result) (out []Undecided) {
+	if r.Speed.Result == nil || profiles(r) == 0 || len(r.Calls) == 0 {
 		return nil
 	}
 	for _, q := range []struct {
@@ -41,19 +41,22 @@ func undecidedCommunication(r *traffic.Result) (out []Undecided) {
 	return out
 }
 
+// profiles is how many sources of kernels there were.
+func profiles(r *comm.Result) int {
+	return r.Sources(trace.SourceNsight) + r.Sources(trace.SourceInspector)
+}
+
 // communications counts what there was to compare.
-func communications(r *traffic.Result) *Communications {
-	met := slices.ContainsFunc(r.Collectives, func(c traffic.Collective) bool { return c.Certain && c.Whole(r) })
-	c := &Communications{Met: met || len(r.Transfers) > 0, Paired: len(r.Matches), Calls: len(r.Log.Calls), Ranks: len(r.Ranks),
-		Communicators: len(r.Communicators), Logs: len(r.LogNames), Exports: len(r.Exports)}
-	for _, x := range r.Exports {
-		for i := range x.Processes {
-			c.Kernels += len(x.Processes[i].Kernels)
-		}
+func communications(r *comm.Result) *Communications {
+	met := slices.ContainsFunc(r.Collectives, func(c comm.Collective) bool { return c.Certain && c.Whole(r) })
+	c := &Communications{Met: met || len(r.Transfers) > 0, Paired: len(r.Matches), Calls: len(r.Calls), Ranks: len(r.Ranks),
+		Communicators: len(r.Communicators), Logs: r.Sources(trace.SourceNCCLLog), Exports: profiles(r)}
+	for i := range r.Ranks {
+		c.Kernels += len(r.Kernels(i))
 	}
 	if met && (r.Timeless || r.Sampled) {
 		all, _ := r.Lateness()
-		worst := slices.MaxFunc(all, func(x, y traffic.Lateness) int { return cmp.Compare(x.Caused, y.Caused) })
+		worst := slices.MaxFunc(all, func(x, y comm.Lateness) int { return cmp.Compare(x.Caused, y.Caused) })
 		c.LastMost = &LastToEnter{Rank: r.Ranks[worst.Rank].Rank, N: worst.Last, Of: worst.Met}
 		c.LastHost = r.Ranks[worst.Rank].Host
 	}
@@ -61,7 +64,7 @@ func communications(r *traffic.Result) *Communications {
 }
 
 // subjectsThat is the communicators and pairs of ranks all of whose calls that carry data stand so beside peers.
-func subjectsThat(r *traffic.Result, standing bandwidth.Standing) (list []int) {
+func subjectsThat(r *comm.Result, standing bandwidth.Standing) (list []int) {
 	var other []int
 	for i := range r.Speed.Cells {
 		c := &r.Speed.Cells[i]
@@ -78,7 +81,7 @@ func subjectsThat(r *traffic.Result, standing bandwidth.Standing) (list []int) {
 }
 
 // subjectOf is a communicator or pair of ranks.
-func subjectOf(r *traffic.Result, subject int) Subject {
+func subjectOf(r *comm.Result, subject int) Subject {
 	if p, ok := r.PairOf(subject); ok {
 		return Subject{Scope: OfPair, Ranks: []int{r.Ranks[p.Low].Rank, r.Ranks[p.High].Rank}}
 	}
@@ -87,15 +90,15 @@ func subjectOf(r *traffic.Result, subject int) Subject {
 }
 
 // kindName is what a communicator is for, "" where that is not known.
-func kindName(c *traffic.Communicator) string {
-	if c.Kind == traffic.UnknownKind {
+func kindName(c *comm.Communicator) string {
+	if c.Kind == comm.UnknownKind {
 		return ""
 	}
 	return c.Kind.String()
 }
 
 // groupName names a communicator by what it is for and its ranks.
-func groupName(c *traffic.Communicator) string {
+func groupName(c *comm.Communicator) string {
 	if name := kindName(c); name != "" {
 		return name + " " + trace.RankList(c.Ranks)
 	}
@@ -103,7 +106,7 @@ func groupName(c *traffic.Communicator) string {
 }
 
 // absent is how many ranks communicators have that left no log, or that are in no export.
-func absent(r *traffic.Result) int {
+func absent(r *comm.Result) int {
 	most, there := 0, 0
 	for i := range r.Communicators {
 		c := &r.Communicators[i]
@@ -112,7 +115,7 @@ func absent(r *traffic.Result) int {
 		}
 	}
 	for i := range r.Ranks {
-		if r.Ranks[i].Process != traffic.None && r.Ranks[i].Export == traffic.None {
+		if r.Ranks[i].Log != comm.None && r.Ranks[i].Profile == comm.None {
 			there++
 		}
 	}
@@ -120,11 +123,11 @@ func absent(r *traffic.Result) int {
 }
 
 // unaligned is how many exports have clocks that do not compare.
-func unaligned(r *traffic.Result) int {
+func unaligned(r *comm.Result) int {
 	seen := map[int]bool{}
 	for _, c := range r.Clocks {
 		if !c.Known {
-			seen[c.Export] = true
+			seen[c.Clock] = true
 		}
 	}
 	return len(seen)

@@ -4,12 +4,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/trace"
-	"github.com/sfstat/sfstat/traffic"
 )
 
 // AddTraffic adds what calls and kernels of NCCL show of a run. A run without windows is judged by that alone.
-func (s *Session) AddTraffic(run string, t *traffic.Result) { s.runOf(run).traffic = t }
+func (s *Session) AddTraffic(run string, t *comm.Result) { s.runOf(run).traffic = t }
 
 // heard joins the findings of the windows with those of the communication. Windows show who is late and where time goes, and not
 // why; of communication the calls and kernels show more:
@@ -79,7 +79,7 @@ func (f *Finding) agree(late *Finding) {
 }
 
 // heldAgainst reports whether anything was compared with its peers.
-func heldAgainst(t *traffic.Result) bool {
+func heldAgainst(t *comm.Result) bool {
 	return t.Speed.Result != nil && t.Speed.Compared > 0
 }
 

@@ -6,9 +6,9 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose/opnames"
 	"github.com/sfstat/sfstat/engine/breakdown"
+	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/trace"
-	"github.com/sfstat/sfstat/traffic"
 )
 
 // Options of a diagnosis. The zero value is usable.
@@ -33,7 +33,7 @@ type run struct {
 	// launched are the operators behind the stages of the windows, compared.
 	launched []*opnames.Result
 	across   []*opnames.Result // between role groups
-	traffic  *traffic.Result   // nil: no calls and kernels of NCCL
+	traffic  *comm.Result      // nil: no calls and kernels of NCCL
 }
 
 // New starts a session.

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/trace/nccl"
-	"github.com/sfstat/sfstat/traffic"
 )
 
 // Chrome writes the job's communication as a trace for Perfetto and chrome://tracing (Trace Event Format, JSON object
@@ -18,7 +18,7 @@ import (
 // track for each kind of parallelism. Events of one track follow or contain each other, as viewers need it: what
 // overlaps otherwise has a second track of the same name. Times are microseconds since the first event, on the first rank's clock;
 // what a rank without a known clock did is left out. Events go out one by one.
-func Chrome(w io.Writer, r *traffic.Result) error {
+func Chrome(w io.Writer, r *comm.Result) error {
 	c := &chrome{out: bufio.NewWriter(w), r: r, origin: origin(r), met: meetings(r), first: true}
 	c.write(`{"displayTimeUnit":"ns","traceEvents":[`)
 	matches := r.Matches // by rank
@@ -40,7 +40,7 @@ func Chrome(w io.Writer, r *traffic.Result) error {
 // chrome is the trace being written.
 type chrome struct {
 	out    *bufio.Writer
-	r      *traffic.Result
+	r      *comm.Result
 	origin int64
 	met    map[[2]int]*meeting // of rank and kernel
 	first  bool
@@ -72,7 +72,7 @@ type sortArgs struct {
 type operationArgs struct {
 	Op           string  `json:"op"`
 	Calls        int     `json:"calls"`
-	Count        uint64  `json:"count"`
+	Count        int64   `json:"count"`
 	Datatype     string  `json:"dtype"`
 	Bytes        int64   `json:"bytes"` // of all calls
 	Communicator string  `json:"communicator"`
@@ -120,29 +120,27 @@ func (c *chrome) span(e chromeEvent, start, end int64) {
 }
 
 // rank writes one process. Its matches are in the order of the log.
-func (c *chrome) rank(i int, matches []traffic.Match) {
+func (c *chrome) rank(i int, matches []comm.Match) {
 	k := &c.r.Ranks[i]
-	if _, known := c.r.OnFirstClock(i, 0); k.Export == traffic.None || !known || c.r.Timeless {
+	if _, known := c.r.OnFirstClock(i, 0); k.Profile == comm.None || !known || c.r.Timeless {
 		return
 	}
 	c.event(chromeEvent{Phase: "M", Name: "process_name", Process: k.Rank, Args: nameArgs{fmt.Sprintf("rank %d (%s)", k.Rank, k.Host)}})
 	c.event(chromeEvent{Phase: "M", Name: "process_sort_index", Process: k.Rank, Args: sortArgs{k.Rank}})
-	p := &c.r.Exports[k.Export].Processes[k.Recorded]
 	l := &lanes{c: c, rank: k.Rank, of: map[track][]*lane{}}
 	c.steps(i, l)
-	calls := map[int][]traffic.Match{}
+	calls := map[int][]comm.Match{}
 	for _, m := range matches {
 		calls[m.Kernel] = append(calls[m.Kernel], m)
 	}
-	for n := range p.Kernels {
+	for n := range c.r.Kernels(i) {
 		c.kernel(i, n, calls[n], l)
 	}
 }
 
 // steps writes what NVTX marks; ranges may contain each other.
 func (c *chrome) steps(i int, l *lanes) {
-	k := &c.r.Ranks[i]
-	ordered := slices.Clone(c.r.Exports[k.Export].Processes[k.Recorded].Steps)
+	ordered := slices.Clone(c.r.Steps(i))
 	sort.SliceStable(ordered, func(a, b int) bool {
 		return cmp.Or(cmp.Compare(ordered[a].Start, ordered[b].Start), cmp.Compare(ordered[b].End, ordered[a].End)) < 0
 	})
@@ -154,9 +152,9 @@ func (c *chrome) steps(i int, l *lanes) {
 }
 
 // kernel writes a kernel on the track of its stream and, where its communicator's kind is told, on that of the kind.
-func (c *chrome) kernel(i, n int, calls []traffic.Match, l *lanes) {
+func (c *chrome) kernel(i, n int, calls []comm.Match, l *lanes) {
 	k := &c.r.Ranks[i]
-	x := &c.r.Exports[k.Export].Processes[k.Recorded].Kernels[n]
+	x := &c.r.Kernels(i)[n]
 	start, _ := c.r.OnFirstClock(i, x.Start)
 	end, _ := c.r.OnFirstClock(i, x.End)
 	e := chromeEvent{Name: x.Op.String(), Category: "nccl", Process: k.Rank}
@@ -178,26 +176,28 @@ func (c *chrome) kernel(i, n int, calls []traffic.Match, l *lanes) {
 }
 
 // args is what is known of a kernel; false where no call is.
-func (c *chrome) args(rank, kernel int, calls []traffic.Match) (operationArgs, bool) {
+func (c *chrome) args(rank, kernel int, calls []comm.Match) (operationArgs, bool) {
 	if len(calls) == 0 {
 		return operationArgs{}, false
 	}
-	log := c.r.Log
-	x := &log.Calls[calls[0].Call]
+	x := &c.r.Calls[calls[0].Call]
 	a := operationArgs{Op: x.Op.String(), Calls: len(calls), Count: x.Count, Datatype: x.Datatype.String(), Certain: true,
-		Call: fmt.Sprintf("%s:%d", c.r.Sources[x.File], x.Line)}
+		Call: fmt.Sprintf("%s:%d", c.r.Recorded.Sources[x.Source].Name, x.Line)}
+	if x.Count < 0 { // bytes are elements of a type that nothing says
+		a.Count = max(x.Bytes, 0)
+	}
 	for _, m := range calls {
-		a.Bytes += max(log.Calls[m.Call].Bytes(), 0)
+		a.Bytes += max(c.r.Calls[m.Call].Bytes, 0)
 		a.Certain = a.Certain && m.Certain
 	}
-	if g, ok := c.r.GroupOf(x.Comm); ok {
+	if g, ok := c.r.CommunicatorOf(calls[0].Call); ok {
 		a.Communicator, a.Kind = c.r.Communicators[g].ID, c.r.Communicators[g].Kind.String()
 	}
-	u := log.TuningOf(x)
+	u := x.Tuning
 	if m := c.met[[2]int{rank, kernel}]; m != nil {
 		m.tell(&a)
-		if u == nil && m.tuned != traffic.None {
-			u = log.TuningOf(&log.Calls[m.tuned])
+		if u == nil && m.tuned != comm.None {
+			u = c.r.Calls[m.tuned].Tuning
 		}
 	}
 	if u != nil {
@@ -207,23 +207,18 @@ func (c *chrome) args(rank, kernel int, calls []traffic.Match) (operationArgs, b
 }
 
 // origin is the first time of all, on the first clock.
-func origin(r *traffic.Result) (first int64) {
+func origin(r *comm.Result) (first int64) {
 	set := false
 	for i := range r.Ranks {
-		k := &r.Ranks[i]
-		if k.Export == traffic.None {
-			continue
-		}
-		p := &r.Exports[k.Export].Processes[k.Recorded]
 		look := func(t int64) {
 			if at, known := r.OnFirstClock(i, t); known && (!set || at < first) {
 				first, set = at, true
 			}
 		}
-		for _, x := range p.Kernels {
+		for _, x := range r.Kernels(i) {
 			look(x.Start)
 		}
-		for _, s := range p.Steps {
+		for _, s := range r.Steps(i) {
 			look(s.Start)
 		}
 	}

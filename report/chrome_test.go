@@ -9,8 +9,9 @@ import (
 	"sort"
 	"testing"
 
+	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/internal/largedata"
-	"github.com/sfstat/sfstat/traffic"
+	"github.com/sfstat/sfstat/trace"
 )
 
 // chromeRead is an event as the Trace Event Format has it.
@@ -39,7 +40,7 @@ type chromeFile struct {
 
 // readChrome refuses what the Trace Event Format or a viewer does not take: an unknown field or phase, an event without
 // what its phase needs, a name that is given twice, a length of nothing, a track without name.
-func readChrome(t *testing.T, r *traffic.Result) *chromeFile {
+func readChrome(t *testing.T, r *comm.Result) *chromeFile {
 	t.Helper()
 	var out bytes.Buffer
 	if err := Chrome(&out, r); err != nil {
@@ -204,19 +205,18 @@ func (f *chromeFile) kindsAreOperations(t *testing.T, rank int) {
 // Kernels of one stream that overlap, as those that are launched ahead of the end of the one before, stand on
 // two lines; steps that contain others stay on one.
 func TestChromeOverlaps(t *testing.T) {
-	r := fixtureTraffic(t, commRun)
-	p := &r.Exports[0].Processes[0]
+	c := fixtureTraffic(t, commRun).Recorded
+	p := &c.Processes[slices.IndexFunc(c.Processes, func(p trace.CommProcess) bool { return len(p.Kernels) > 0 })]
 	first := p.Kernels[0]
 	late := first
 	late.Start, late.End = first.Start+(first.End-first.Start)/2, first.End+5
 	p.Kernels = slices.Insert(p.Kernels, 1, late)
-	r.Matches = nil // their indices no longer hold
 	whole := p.Steps[0]
 	half, across := whole, whole
 	half.Name, half.End = "half", (whole.Start+whole.End)/2
 	across.Name, across.Start, across.End = "across", half.End-1000, whole.End+1000
 	p.Steps = append(slices.Clone(p.Steps), half, across)
-	f := readChrome(t, r)
+	f := readChrome(t, trafficIn(t, c))
 	f.nests(t)
 	if f.counts["nccl"] != 133 || f.counts["step"] != 14 {
 		t.Errorf("%v", f.counts)

@@ -3,8 +3,8 @@ package report
 import (
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/trace"
-	"github.com/sfstat/sfstat/traffic"
 )
 
 // meeting is what a kernel did together with those of other ranks: one collective, or messages with some peers.
@@ -18,18 +18,18 @@ type meeting struct {
 }
 
 // meetings finds what every kernel, by rank and index, took part in.
-func meetings(r *traffic.Result) map[[2]int]*meeting {
-	bus := map[traffic.Measured]*number{}
+func meetings(r *comm.Result) map[[2]int]*meeting {
+	bus := map[comm.Measured]*number{}
 	if r.Speed.Result != nil {
 		for k, m := range r.Speed.Of {
 			bus[m] = known(r.Speed.Measures[k].Bus)
 		}
 	}
 	all := map[[2]int]*meeting{}
-	join := func(p traffic.Part, begin int64, of traffic.Measured) *meeting {
+	join := func(p comm.Part, begin int64, of comm.Measured) *meeting {
 		at := [2]int{p.Rank, p.Kernel}
 		if all[at] == nil {
-			all[at] = &meeting{start: p.Start, tuned: traffic.None}
+			all[at] = &meeting{start: p.Start, tuned: comm.None}
 		}
 		m := all[at]
 		m.begin, m.bus = max(m.begin, begin), bus[of]
@@ -38,21 +38,21 @@ func meetings(r *traffic.Result) map[[2]int]*meeting {
 	}
 	for i := range r.Collectives {
 		c := &r.Collectives[i]
-		tuned := traffic.None
+		tuned := comm.None
 		for _, p := range c.Parts {
-			if r.Log.TuningOf(&r.Log.Calls[p.Call]) != nil {
+			if r.Calls[p.Call].Tuning != nil {
 				tuned = p.Call
 			}
 		}
 		for _, p := range c.Parts {
-			join(p, c.Begin, traffic.Measured{Collective: i, Transfer: traffic.None}).tuned = tuned
+			join(p, c.Begin, comm.Measured{Collective: i, Transfer: comm.None}).tuned = tuned
 		}
 	}
 	for i := range r.Transfers {
 		t := &r.Transfers[i]
 		begin, _ := t.Begin()
 		for end, p := range t.Ends {
-			m := join(p, begin, traffic.Measured{Collective: traffic.None, Transfer: i})
+			m := join(p, begin, comm.Measured{Collective: comm.None, Transfer: i})
 			m.peers = append(m.peers, r.Ranks[t.Ends[1-end].Rank].Rank)
 		}
 	}

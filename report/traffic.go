@@ -6,14 +6,14 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/sfstat/sfstat/traffic"
+	"github.com/sfstat/sfstat/engine/comm"
 )
 
 const trafficSchema = "sfstat.comm/1"
 
 // Traffic writes what is known of a job's communication. CSV is one row per communicator
 // and operation.
-func (in Input) Traffic(w io.Writer, r *traffic.Result, f Format, s Style) error {
+func (in Input) Traffic(w io.Writer, r *comm.Result, f Format, s Style) error {
 	switch f {
 	case JSON:
 		return WriteJSON(w, trafficOf(r, in.Problems))
@@ -25,15 +25,14 @@ func (in Input) Traffic(w io.Writer, r *traffic.Result, f Format, s Style) error
 
 // Matches writes one row of CSV for each pair of call and kernel: where the call stands, and which row of the
 // export is its kernel. Names of files are as results show them; lines count from 1.
-func Matches(w io.Writer, r *traffic.Result) error {
+func Matches(w io.Writer, r *comm.Result) error {
 	out := csv.NewWriter(w)
 	_ = out.Write([]string{"log_file", "line", "sqlite_file", "global_pid", "correlation_id", "certain"}) // Error tells
 	for _, m := range r.Matches {
-		c := &r.Log.Calls[m.Call]
-		k := &r.Ranks[m.Rank]
-		p := &r.Exports[k.Export].Processes[k.Recorded]
-		_ = out.Write([]string{harmless(r.Sources[c.File]), strconv.FormatInt(c.Line, 10), harmless(r.Names[k.Export]), strconv.FormatInt(p.Global, 10),
-			strconv.FormatInt(p.Kernels[m.Kernel].Correlation, 10), strconv.FormatBool(m.Certain)})
+		c := &r.Calls[m.Call]
+		_ = out.Write([]string{harmless(r.Recorded.Sources[c.Source].Name), strconv.FormatInt(c.Line, 10), harmless(r.ProfileOf(m.Rank)),
+			strconv.FormatInt(r.Recorded.Processes[r.Ranks[m.Rank].Profile].ID, 10), strconv.FormatInt(r.Kernels(m.Rank)[m.Kernel].Correlation, 10),
+			strconv.FormatBool(m.Certain)})
 	}
 	out.Flush()
 	return out.Error()
@@ -136,7 +135,7 @@ type exampleJSON struct {
 	Text  string `json:"text"`
 }
 
-func trafficOf(r *traffic.Result, problems []Problem) trafficJSON {
+func trafficOf(r *comm.Result, problems []Problem) trafficJSON {
 	verdict := trafficVerdict(r)
 	v := runFrom(&verdict)
 	out := trafficJSON{Schema: trafficSchema, Headline: v.Headline, Confidence: v.Confidence, Suspects: v.Suspects, Undecidable: v.Undecidable,
@@ -148,12 +147,10 @@ func trafficOf(r *traffic.Result, problems []Problem) trafficJSON {
 	}
 	for i := range r.Ranks {
 		k := &r.Ranks[i]
-		j := commRankJSON{Rank: k.Rank, Host: k.Host, PID: k.PID, Log: k.Logged, Join: k.Join.String(), Pairing: k.Pairing.String(), Calls: len(k.Calls), Pairs: k.Pairs, Certain: k.Certain}
+		j := commRankJSON{Rank: k.Rank, Host: k.Host, PID: k.PID, Log: k.Log != comm.None, Join: k.Join.String(), Pairing: k.Pairing.String(), Export: r.ProfileOf(i), Calls: len(k.Calls),
+			Pairs: k.Pairs, Certain: k.Certain}
 		if k.Device >= 0 {
 			j.Device = &k.Device
-		}
-		if k.Export != traffic.None {
-			j.Export = r.Names[k.Export]
 		}
 		out.Ranks = append(out.Ranks, j)
 		out.Matches.Pairs += k.Pairs
@@ -169,22 +166,16 @@ func trafficOf(r *traffic.Result, problems []Problem) trafficJSON {
 	for i := range r.Clocks {
 		out.Clocks = append(out.Clocks, clockOf(r, &r.Clocks[i]))
 	}
-	for _, w := range r.Log.Warnings {
-		out.Warnings = append(out.Warnings, warningJSON{r.LogNames[w.File], w.Line, w.Text})
+	for _, w := range r.Recorded.Warnings {
+		out.Warnings = append(out.Warnings, warningJSON{r.Recorded.Sources[w.Source].Name, w.Line, w.Text})
 	}
-	for i, d := range r.Dumps {
-		for _, x := range d.Skipped {
-			out.Unparsed += x.Count
-			out.NotRead = append(out.NotRead, exampleJSON{x.Reason, x.Count, r.DumpNames[i], x.Line, x.Text})
-		}
-	}
-	for _, x := range r.Log.Census.Damages {
-		out.NotRead = append(out.NotRead, exampleJSON{x.About, x.Count, r.LogNames[x.File], x.Line, x.Text})
+	for _, x := range r.Recorded.Unread {
+		out.NotRead = append(out.NotRead, exampleJSON{x.Reason, x.Count, r.Recorded.Sources[x.Source].Name, x.Line, x.Text})
 	}
 	return out
 }
 
-func communicatorOf(c *traffic.Communicator) communicatorJSON {
+func communicatorOf(c *comm.Communicator) communicatorJSON {
 	j := communicatorJSON{ID: c.ID, Kind: c.Kind.String(), Evidence: list(c.Evidence), Ranks: list(c.Ranks), NRanks: c.NRanks, Hosts: c.Hosts,
 		Operations: []operationUseJSON{}}
 	for _, u := range c.Ops {
@@ -205,9 +196,9 @@ func known(f float64) *number {
 	return optionalNumber(&f)
 }
 
-func clockOf(r *traffic.Result, c *traffic.Clock) clockJSON {
+func clockOf(r *comm.Result, c *comm.Clock) clockJSON {
 	k := &r.Ranks[c.Rank]
-	j := clockJSON{Host: k.Host, Rank: k.Rank, Known: c.Known, Meetings: c.Meetings}
+	j := clockJSON{Host: k.Host, Rank: k.Rank, Known: c.Known, Meetings: c.Points}
 	if c.Known {
 		ppm := c.Drift * 1e6
 		j.Offset, j.Drift, j.At, j.Residual = &c.Offset, optionalNumber(&ppm), &c.At, &c.Residual
@@ -217,12 +208,12 @@ func clockOf(r *traffic.Result, c *traffic.Clock) clockJSON {
 
 // useOf is one operation on one communicator.
 type useOf struct {
-	*traffic.Communicator
-	traffic.OpUse
+	*comm.Communicator
+	comm.OpUse
 }
 
 // trafficRows is one row per communicator and operation.
-func trafficRows(r *traffic.Result) *table {
+func trafficRows(r *comm.Result) *table {
 	var rows []useOf
 	for i := range r.Communicators {
 		for _, u := range r.Communicators[i].Ops {
@@ -242,23 +233,23 @@ func trafficRows(r *traffic.Result) *table {
 }
 
 // byCalls is the operations, most calls first.
-func byCalls(r *traffic.Result) []traffic.OpUse {
-	uses := map[string]*traffic.OpUse{}
-	for i := range r.Log.Calls {
-		c := &r.Log.Calls[i]
+func byCalls(r *comm.Result) []comm.OpUse {
+	uses := map[string]*comm.OpUse{}
+	for i := range r.Calls {
+		c := &r.Calls[i]
 		u := uses[c.Op.String()]
 		if u == nil {
-			u = &traffic.OpUse{Op: c.Op}
+			u = &comm.OpUse{Op: c.Op}
 			uses[c.Op.String()] = u
 		}
 		u.Calls++
-		u.Bytes += max(c.Bytes(), 0)
+		u.Bytes += max(c.Bytes, 0)
 	}
-	var out []traffic.OpUse
+	var out []comm.OpUse
 	for _, u := range uses {
 		out = append(out, *u)
 	}
-	slices.SortFunc(out, func(a, b traffic.OpUse) int {
+	slices.SortFunc(out, func(a, b comm.OpUse) int {
 		if a.Calls != b.Calls {
 			return int(b.Calls - a.Calls)
 		}

@@ -6,21 +6,26 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sfstat/sfstat/engine/volume"
+	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/engine/comm/volume"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/commfiles"
-	"github.com/sfstat/sfstat/traffic"
+	"github.com/sfstat/sfstat/trace"
 )
 
 // fixtureTraffic is the job of fixtures/comm, or what a part of its files tells.
-func fixtureTraffic(t *testing.T, paths ...string) *traffic.Result {
+func fixtureTraffic(t *testing.T, paths ...string) *comm.Result {
 	t.Helper()
 	found, err := commfiles.Read(paths, ingest.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := traffic.Analyze(traffic.Input{Log: found.Log, LogNames: found.LogNames, Exports: found.Exports, Names: found.Names,
-		Dumps: found.Dumps, DumpNames: found.DumpNames}, traffic.Options{})
+	return trafficIn(t, found.Comm)
+}
+
+func trafficIn(t *testing.T, c *trace.Comm) *comm.Result {
+	t.Helper()
+	r, err := comm.Analyze(c, comm.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,19 +1,19 @@
 package report
 
 import (
+	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/trace"
-	"github.com/sfstat/sfstat/traffic"
 )
 
 // modelBlocks is what was communicated beside what the model says; nothing without a model.
-func modelBlocks(r *traffic.Result) document {
+func modelBlocks(r *comm.Result) document {
 	if len(r.Accounts) == 0 {
 		return nil
 	}
 	t := &table{columns: []column{{head: "ranks", kind: kindText}, {head: "for", kind: kindText}, {head: "operation", kind: kindText}, {head: "expected", kind: kindText},
 		{head: "observed", kind: kindText}, {head: "ratio", kind: kindFactor}, {head: "calls", kind: kindFactor}, {head: "size", kind: kindFactor}},
 		caption: "bytes of one rank as the log counts them; ratio is how many more calls times how much larger each. Only rows of at least a thousandth of what was expected are shown."}
-	for _, g := range traffic.Alike(r.Accounts) {
+	for _, g := range comm.Alike(r.Accounts) {
 		a := &r.Accounts[g[0]]
 		ranks := make([]int, len(g))
 		for i, n := range g {
@@ -52,7 +52,7 @@ type volumeJSON struct {
 	Size         *number `json:"size_ratio"`
 }
 
-func accountsOf(r *traffic.Result) []accountJSON {
+func accountsOf(r *comm.Result) []accountJSON {
 	out := []accountJSON{}
 	for i := range r.Accounts {
 		a := &r.Accounts[i]

@@ -6,13 +6,13 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/trace"
-	"github.com/sfstat/sfstat/traffic"
 )
 
 // trafficDocument begins with the answer and why, and what to do next; then who, what and how fast; at last how it was found.
-func trafficDocument(r *traffic.Result, problems []Problem) document {
+func trafficDocument(r *comm.Result, problems []Problem) document {
 	v := trafficVerdict(r)
 	d := document{headline{Headline(&v), v.Confidence}}
 	if len(v.Suspects) > 0 {
@@ -33,7 +33,7 @@ func trafficDocument(r *traffic.Result, problems []Problem) document {
 	if t := messageTable(r); len(t.rows) > 0 {
 		d = append(d, heading("Sends and receives"), t)
 	}
-	if len(r.Log.Calls) > 0 {
+	if len(r.Calls) > 0 {
 		d = append(d, heading("Operations"), operationTable(r))
 	}
 	if t := sizeTable(r); len(t.rows) > 0 {
@@ -50,23 +50,24 @@ func trafficDocument(r *traffic.Result, problems []Problem) document {
 	return append(d, problemBlocks(problems)...)
 }
 
-func trafficVerdict(r *traffic.Result) diagnose.RunVerdict {
+func trafficVerdict(r *comm.Result) diagnose.RunVerdict {
 	return diagnose.Communication(r, frontier.DefaultGates())
 }
 
-func trafficBasis(r *traffic.Result) string {
+func trafficBasis(r *comm.Result) string {
 	pairs, certain := 0, 0
 	for i := range r.Ranks {
 		pairs, certain = pairs+r.Ranks[i].Pairs, certain+r.Ranks[i].Certain
 	}
 	var inputs []string
-	if len(r.LogNames) > 0 {
-		inputs = append(inputs, counted(len(r.LogNames), "file")+" of logs")
+	logs, dumps := r.Sources(trace.SourceNCCLLog), r.Sources(trace.SourceInspector)
+	if logs > 0 {
+		inputs = append(inputs, counted(logs, "file")+" of logs")
 	}
-	if len(r.Dumps) > 0 {
-		inputs = append(inputs, counted(len(r.Dumps), "dump")+" of NCCL's Inspector")
+	if dumps > 0 {
+		inputs = append(inputs, counted(dumps, "dump")+" of NCCL's Inspector")
 	}
-	if n := len(r.Exports) - r.Dumped; n > 0 || len(r.Dumps) == 0 {
+	if n := r.Sources(trace.SourceNsight); n > 0 || dumps == 0 {
 		inputs = append(inputs, counted(n, "export"))
 	}
 	text := strings.Join(inputs, ", ")
@@ -87,7 +88,7 @@ func trafficBasis(r *traffic.Result) string {
 }
 
 // operationTable is one line per operation.
-func operationTable(r *traffic.Result) *table {
+func operationTable(r *comm.Result) *table {
 	t := &table{columns: []column{{head: "operation", kind: kindText}, {head: "calls", kind: kindInteger}, {head: "volume", kind: kindText},
 		{kind: kindBar}, {head: "share", kind: kindFraction}},
 		caption: "volume: count × size of the type as logged, over all ranks."}
@@ -107,12 +108,12 @@ func operationTable(r *traffic.Result) *table {
 }
 
 // sizeTable is how many calls have messages of which size, by powers of 16.
-func sizeTable(r *traffic.Result) *table {
+func sizeTable(r *comm.Result) *table {
 	t := &table{columns: []column{{head: "from", kind: kindText}, {head: "below", kind: kindText}, {head: "calls", kind: kindInteger}, {kind: kindBar}, {head: "share", kind: kindFraction}}}
 	var classes [17]int64
 	total := int64(0)
-	for i := range r.Log.Calls {
-		if b := r.Log.Calls[i].Bytes(); b > 0 {
+	for i := range r.Calls {
+		if b := r.Calls[i].Bytes; b > 0 {
 			classes[(bits.Len64(uint64(b))-1)/4]++
 			total++
 		}
@@ -132,7 +133,7 @@ func binarySize(power int) string {
 }
 
 // commRankTable is one line per rank.
-func commRankTable(r *traffic.Result) *table {
+func commRankTable(r *comm.Result) *table {
 	t := &table{columns: []column{{head: "rank", kind: kindID}, {head: "host", kind: kindName}, {head: "calls", kind: kindInteger}, {head: "matched", kind: kindInteger},
 		{head: "certain", kind: kindFraction, spare: true}, {head: "last", kind: kindFraction, means: "last: how often of its collectives it came last."},
 		{head: "caused %s", kind: kindLength, means: "caused: how long it alone made the others wait."},
@@ -158,7 +159,7 @@ func commRankTable(r *traffic.Result) *table {
 }
 
 // communicatorTable is one line per communicator, with how it is used and why it is of its kind.
-func communicatorTable(r *traffic.Result) *table {
+func communicatorTable(r *comm.Result) *table {
 	t := &table{columns: []column{{head: "communicator", kind: kindName}, {head: "kind", kind: kindText}, {head: "ranks", kind: kindText},
 		{head: "operations", kind: kindList}, {head: "volume", kind: kindText}, {head: "a step", kind: kindReal, spare: true, means: "a step: calls of one rank with at least 16 KiB."},
 		{head: "bursts", kind: kindReal, spare: true, means: "bursts: −1 where calls come evenly, 1 where all at once."}}}
@@ -195,7 +196,7 @@ func (t *table) clip() *table {
 }
 
 // rankText is the ranks, or how many they are.
-func rankText(c *traffic.Communicator) string {
+func rankText(c *comm.Communicator) string {
 	if c.Alone || len(c.Ranks) == 0 {
 		return fmt.Sprintf("of %d", c.NRanks)
 	}
@@ -207,7 +208,7 @@ func rankText(c *traffic.Communicator) string {
 }
 
 // opTexts is the operations with their calls.
-func opTexts(c *traffic.Communicator) (items []string) {
+func opTexts(c *comm.Communicator) (items []string) {
 	for _, u := range c.Ops {
 		items = append(items, fmt.Sprintf("%v %d", u.Op, u.Calls))
 	}
@@ -215,20 +216,20 @@ func opTexts(c *traffic.Communicator) (items []string) {
 }
 
 // clockTable is one line per host.
-func clockTable(r *traffic.Result) *table {
+func clockTable(r *comm.Result) *table {
 	t := &table{columns: []column{{head: "export", kind: kindName}, {head: "ahead %s", kind: kindLength}, {head: "gains ppm", kind: kindReal},
 		{head: "residual %s", kind: kindLength}, {head: "collectives", kind: kindInteger}},
 		caption: "ahead: of the first clock, where that one's recording begins; its drift is none where it is within the error."}
 	seen := map[int]bool{}
 	for _, c := range r.Clocks {
-		if seen[c.Export] {
+		if seen[c.Clock] {
 			continue
 		}
-		seen[c.Export] = true
-		row := []cell{textCell(r.Names[c.Export]), {}, {}, {}, {}}
+		seen[c.Clock] = true
+		row := []cell{textCell(r.ProfileOf(c.Rank)), {}, {}, {}, {}}
 		if c.Known {
 			row[1], row[2] = realCell(float64(c.Offset)), realCell(c.Drift*1e6)
-			row[3], row[4] = realCell(float64(c.Residual)), wholeCell(c.Meetings)
+			row[3], row[4] = realCell(float64(c.Residual)), wholeCell(c.Points)
 		}
 		t.rows = append(t.rows, row)
 	}
@@ -239,44 +240,39 @@ func clockTable(r *traffic.Result) *table {
 const mostWarnings = 8
 
 // warningsOf is what NCCL warned of, each text once.
-func warningsOf(r *traffic.Result) document {
+func warningsOf(r *comm.Result) document {
 	var b bullets
 	counts := map[string]int{}
-	for _, w := range r.Log.Warnings {
+	for _, w := range r.Recorded.Warnings {
 		counts[w.Text]++
 	}
-	for _, w := range r.Log.Warnings {
+	for _, w := range r.Recorded.Warnings {
 		n := counts[w.Text]
 		if n == 0 {
 			continue
 		}
 		counts[w.Text] = 0
 		if len(b) < mostWarnings {
-			b = append(b, fmt.Sprintf("%s, %s, the first in %s:%d", w.Text, counted(n, "time"), r.LogNames[w.File], w.Line))
+			b = append(b, fmt.Sprintf("%s, %s, the first in %s:%d", w.Text, counted(n, "time"), r.Recorded.Sources[w.Source].Name, w.Line))
 		}
 	}
 	if len(b) == 0 {
 		return nil
 	}
-	return document{heading(fmt.Sprintf("NCCL warned %s", counted(len(r.Log.Warnings), "time"))), b}
+	return document{heading(fmt.Sprintf("NCCL warned %s", counted(len(r.Recorded.Warnings), "time"))), b}
 }
 
 // notUnderstood is the lines that begin like NCCL's and could not be read, by reason, and what
 // was not used.
-func notUnderstood(r *traffic.Result) document {
+func notUnderstood(r *comm.Result) document {
 	var b bullets
-	for _, x := range r.Log.Census.Damages {
-		b = append(b, fmt.Sprintf("%s: %s, the first in %s:%d: %s", counted(int(x.Count), "line"), x.About, r.LogNames[x.File], x.Line, x.Text))
+	for _, x := range r.Recorded.Unread {
+		b = append(b, fmt.Sprintf("%s: %s, the first in %s:%d: %s", counted(int(x.Count), "line"), x.Reason, r.Recorded.Sources[x.Source].Name, x.Line, x.Text))
 	}
-	for i, d := range r.Dumps {
-		for _, x := range d.Skipped {
-			b = append(b, fmt.Sprintf("%s: %s, the first in %s:%d: %s", counted(int(x.Count), "line"), x.Reason, r.DumpNames[i], x.Line, x.Text))
-		}
-	}
-	if n := r.Log.Census.Strays; n > 0 {
+	if n := r.Recorded.Strays; n > 0 {
 		b = append(b, counted(int(n), "call")+" whose line lost its head, of no process that can be told")
 	}
-	if n := r.Log.Census.Untied; n > 0 {
+	if n := r.Recorded.Untied; n > 0 {
 		b = append(b, counted(int(n), "tuning line")+" whose call is not in the log")
 	}
 	if len(b) == 0 {

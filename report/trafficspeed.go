@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/sfstat/sfstat/engine/bandwidth"
-	"github.com/sfstat/sfstat/traffic"
+	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/engine/comm/bandwidth"
 )
 
 // leastClass is the smallest class of messages worth a line about bandwidth: 16 KiB; what is less is bound by latency.
@@ -14,7 +14,7 @@ const leastClass = 14
 
 // speedTable is one line per communicator, operation and size class that carries data, waiting left out. What
 // is bound by latency has no line: its bandwidth says nothing of the link.
-func speedTable(r *traffic.Result) *table {
+func speedTable(r *comm.Result) *table {
 	t := &table{columns: []column{{head: "communicator", kind: kindName}, {head: "operation", kind: kindText}, {head: "from", kind: kindText},
 		{head: "calls", kind: kindInteger, spare: true}, {head: "transfer %s", kind: kindLength, spare: true, means: "transfer: from the last start to the last end, the median."},
 		{head: "bus GB/s", kind: kindReal, means: "bus: what each link of a ring carries."}, {head: "limit", kind: kindText, means: "limit: the narrowest link that the log names, and its GB/s."},
@@ -33,7 +33,7 @@ func speedTable(r *traffic.Result) *table {
 }
 
 // slowFirst is the cells worth a line, those that are slower than their peers first.
-func slowFirst(r *traffic.Result) (list []int) {
+func slowFirst(r *comm.Result) (list []int) {
 	for i := range r.Speed.Cells {
 		if c := &r.Speed.Cells[i]; c.Class >= leastClass && c.Bound != bandwidth.ByLatency {
 			list = append(list, i)
@@ -57,7 +57,7 @@ func besidePeers(c *bandwidth.Cell) string {
 }
 
 // messageTable is one line per pair of ranks that send each other messages: who waited for whom.
-func messageTable(r *traffic.Result) *table {
+func messageTable(r *comm.Result) *table {
 	t := &table{columns: []column{{head: "ranks", kind: kindText}, {head: "messages", kind: kindInteger}, {head: "volume", kind: kindText},
 		{head: "first waits %s", kind: kindLength, means: "waits: until the other one had come too; by a pipeline's design most of it."}, {head: "second waits %s", kind: kindLength},
 		{head: "moving %s", kind: kindLength, means: "moving: with both there."}}}
@@ -79,7 +79,7 @@ type messageJSON struct {
 }
 
 // messagesOf is the pairs of ranks, ascending.
-func messagesOf(r *traffic.Result) []messageJSON {
+func messagesOf(r *comm.Result) []messageJSON {
 	out := []messageJSON{}
 	at := map[[2]int]int{}
 	for i := range r.Transfers {
@@ -134,7 +134,7 @@ type slowJSON struct {
 	Cost         int64  `json:"cost_ns"`
 }
 
-func bandwidthsOf(r *traffic.Result) (cells []bandwidthJSON, slow []slowJSON) {
+func bandwidthsOf(r *comm.Result) (cells []bandwidthJSON, slow []slowJSON) {
 	cells, slow = []bandwidthJSON{}, []slowJSON{}
 	for i := range r.Speed.Cells {
 		c := &r.Speed.Cells[i]
@@ -147,29 +147,29 @@ func bandwidthsOf(r *traffic.Result) (cells []bandwidthJSON, slow []slowJSON) {
 }
 
 // communicatorID is that of a subject: of a pair of ranks, the first that they were seen to send on.
-func communicatorID(r *traffic.Result, subject int) string {
+func communicatorID(r *comm.Result, subject int) string {
 	return r.Communicators[r.Speed.Subjects[subject].Communicator].ID
 }
 
 // subjectName is the communicator, or the two ranks.
-func subjectName(r *traffic.Result, c *bandwidth.Cell) string {
+func subjectName(r *comm.Result, c *bandwidth.Cell) string {
 	p, ok := r.PairOf(c.Subject)
 	if !ok {
 		return r.Communicators[c.Subject].ID
 	}
-	arrow := [...]string{"→", "←", "↔"}[traffic.DirectionOf(c.Op)]
+	arrow := [...]string{"→", "←", "↔"}[comm.DirectionOf(c.Op)]
 	return fmt.Sprintf("%d %s %d", r.Ranks[p.Low].Rank, arrow, r.Ranks[p.High].Rank)
 }
 
 // workName is the operation; between two ranks what for.
-func workName(r *traffic.Result, c *bandwidth.Cell) string {
-	if p, ok := r.PairOf(c.Subject); ok && p.Kind != traffic.UnknownKind {
+func workName(r *comm.Result, c *bandwidth.Cell) string {
+	if p, ok := r.PairOf(c.Subject); ok && p.Kind != comm.UnknownKind {
 		return p.Kind.String() + " " + r.WorkOf(c)
 	}
 	return r.WorkOf(c)
 }
 
-func bandwidthOf(r *traffic.Result, c *bandwidth.Cell) bandwidthJSON {
+func bandwidthOf(r *comm.Result, c *bandwidth.Cell) bandwidthJSON {
 	l := r.Speed.Subjects[c.Subject].Limit
 	j := bandwidthJSON{Communicator: communicatorID(r, c.Subject), Op: r.WorkOf(c), From: 1 << c.Class, Calls: len(c.Calls), Transfer: c.Transfer, Wait: c.Wait,
 		Algorithm: number(c.Algorithm), Bus: number(c.Bus), Bound: c.Bound.String(), SlowCalls: len(c.Slow)}
@@ -179,7 +179,7 @@ func bandwidthOf(r *traffic.Result, c *bandwidth.Cell) bandwidthJSON {
 	}
 	if p, ok := r.PairOf(c.Subject); ok {
 		j.Ranks = []int{r.Ranks[p.Low].Rank, r.Ranks[p.High].Rank}
-		j.Way = [...]string{"forth", "back", "both"}[traffic.DirectionOf(c.Op)]
+		j.Way = [...]string{"forth", "back", "both"}[comm.DirectionOf(c.Op)]
 	} else {
 		j.Ranks = list(r.Communicators[c.Subject].Ranks)
 	}
@@ -201,7 +201,7 @@ type latenessJSON struct {
 }
 
 // latenessOf is how the ranks come to collectives; ranks that met none are left out.
-func latenessOf(r *traffic.Result) []latenessJSON {
+func latenessOf(r *comm.Result) []latenessJSON {
 	out := []latenessJSON{}
 	all, _ := r.Lateness()
 	for _, l := range all {

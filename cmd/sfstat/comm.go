@@ -5,10 +5,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/commfiles"
 	"github.com/sfstat/sfstat/report"
-	"github.com/sfstat/sfstat/traffic"
 )
 
 func (p *program) commCommand() *cli.Command {
@@ -55,7 +55,7 @@ func (p *program) comm(c *cli.Context) error {
 		return err
 	}
 	if model != nil && !o.Layout.Given() {
-		o.Layout = traffic.LayoutOf(model)
+		o.Layout = comm.LayoutOf(model)
 	}
 	names, err := paths(c)
 	if err != nil {
@@ -69,8 +69,7 @@ func (p *program) comm(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	r, err := traffic.Analyze(traffic.Input{Log: found.Log, LogNames: found.LogNames, Exports: found.Exports, Names: found.Names,
-		Dumps: found.Dumps, DumpNames: found.DumpNames}, o)
+	r, err := comm.Analyze(found.Comm, o)
 	if err != nil {
 		return badInput(err)
 	}
@@ -110,11 +109,11 @@ func (p *program) commProblems(c *cli.Context, found *commfiles.Found, as report
 	return problems, nil
 }
 
-func commOptions(c *cli.Context) (o traffic.Options, err error) {
+func commOptions(c *cli.Context) (o comm.Options, err error) {
 	if c.String("scoring") == "thesis" {
-		o.Scoring = traffic.ByName
+		o.Scoring = comm.ByName
 	}
-	if o.Layout, err = traffic.ParseLayout(c.String("layout")); err != nil {
+	if o.Layout, err = comm.ParseLayout(c.String("layout")); err != nil {
 		return o, badUsage("--layout %v", err)
 	}
 	for name, size := range map[string]*int{"dp": &o.Layout.DP, "tp": &o.Layout.TP, "pp": &o.Layout.PP, "ep": &o.Layout.EP, "cp": &o.Layout.CP} {

@@ -7,13 +7,13 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/plots"
-	"github.com/sfstat/sfstat/traffic"
-	"github.com/sfstat/sfstat/traffic/charts"
+	"github.com/sfstat/sfstat/plots/charts"
 )
 
 // plotTraffic draws what --plots asks for. A figure of nothing, such as of bandwidth without times, is left out.
-func (p *program) plotTraffic(c *cli.Context, r *traffic.Result) error {
+func (p *program) plotTraffic(c *cli.Context, r *comm.Result) error {
 	folder := c.String("plots")
 	if folder == "" {
 		return nil

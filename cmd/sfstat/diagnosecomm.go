@@ -7,12 +7,12 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/ingest/commfiles"
 	"github.com/sfstat/sfstat/ingest/nsight"
 	"github.com/sfstat/sfstat/report"
-	"github.com/sfstat/sfstat/traffic"
 )
 
 // profiledRuns is the run that an input became, or the inputs of a folder.
@@ -52,7 +52,7 @@ func (p *program) addTraffic(c *cli.Context, s *diagnose.Session, runs profiledR
 			in.problems = append(in.problems, report.Problem{Path: j.folder, Err: err})
 			continue
 		}
-		if len(t.Sources) == 0 {
+		if len(t.Calls) == 0 && len(j.logs) == 0 {
 			continue // NCCL's ranges were not what they seemed
 		}
 		s.AddTraffic(j.run(runs), t)
@@ -76,7 +76,7 @@ func (j *trafficJob) tells() bool {
 		return len(j.exports) > 0
 	}
 	return slices.ContainsFunc(j.exports, func(path string) bool {
-		tells, err := nsight.TellsCalls(path)
+		tells, err := nsight.HasCalls(path)
 		return tells && err == nil
 	})
 }
@@ -126,12 +126,12 @@ func together(jobs []trafficJob) trafficJob {
 	return all
 }
 
-func (p *program) traffic(j trafficJob) (*traffic.Result, error) {
+func (p *program) traffic(j trafficJob) (*comm.Result, error) {
 	found, err := commfiles.Read(slices.Concat(j.logs, j.exports), ingest.Limits{})
 	if err != nil {
 		return nil, err
 	}
-	return traffic.Analyze(traffic.Input{Log: found.Log, LogNames: found.LogNames, Exports: found.Exports, Names: found.Names}, traffic.Options{})
+	return comm.Analyze(found.Comm, comm.Options{})
 }
 
 // passedOver says what NCCL left in the folders given that no verdict is made of. What was named is told as refused.

@@ -1,167 +1,198 @@
-// Package comm puts together what single processes say of communication: which of
-// their communicators are the same one, and which global rank a process is.
+// Package comm puts together what the processes of a job recorded of their communication, each from its own side: calls, from
+// debug logs or NCCL's NVTX ranges, and the kernels that ran them, from a profiler.
 //
-// A process knows a communicator by a pointer, its own rank in it and its size. What is
-// equal on all members is commId, a hash of the id that they were made with, from NCCL 2.16 on. A
-// split has none in the log from 2.23 on; its members have split the same communicator, as its
-// so-manieth child, with the same colour.
+//  1. A process that logged and one that a profiler saw are the same one by
+//     host and pid, the bus of the GPU, the CUDA device, the rank, or by what they did ([Pairing]).
+//  2. Where both recorded calls, each counts once. NCCL's own NVTX ranges say which kernel ran a call ([ByNVTX]), and so do the records
+//     of its Inspector ([ByNumber]); where neither does, the calls of each are aligned with its kernels, all ranks of a clock
+//     together (package align).
+//  3. Sides of communicators are one by commId or by split (package group); where neither is recorded, by ending their collectives
+//     together, again and again.
+//  4. The ends of what two clocks saw together tell how far they are apart (package clock).
+//
+// What is there is taken as far as it goes: logs alone have no
+// times, kernels alone no sizes and no communicators.
 package comm
 
-import "slices"
+import (
+	"fmt"
+	"maps"
+
+	"github.com/sfstat/sfstat/engine/comm/align"
+	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/nccl"
+)
 
 // None is the index of nothing.
-const None = -1
+const None = trace.None
 
-// Side is one process's side of a communicator.
-type Side struct {
-	Process int
-	ID      uint64 // commId, 0 where the log has none
-	Rank    int    // in the communicator, -1 where the log does not say
-	Ranks   int
-	Parent  int // index of Sides, None for what is no split, or where it is not known
-	Split   int64
-	Color   int64
-}
-
-// Method says how sides were found to be one communicator.
-type Method uint8
+// Scoring says how calls and kernels are compared.
+type Scoring uint8
 
 const (
-	Alone   Method = iota // not at all: nothing tells
-	ByID                  // the same commId
-	BySplit               // the same parent, child and colour
+	ByEvidence Scoring = iota // all that both sides know, ranks together
+	ByName                    // operation names alone, each rank by itself, as in the thesis: nothing is certain
 )
 
-func (m Method) String() string { return [...]string{"alone", "by id", "by split"}[min(m, BySplit)] }
-
-// Communicator is the sides that are one.
-type Communicator struct {
-	Method Method
-	ID     uint64
-	Ranks  int
-	// Sides holds the index of each rank's side, None for a rank of which there
-	// is no log. A communicator that is Alone has one side at its rank, or at 0.
-	Sides   []int
-	Missing int // ranks without a log
+// Options of Analyze. The zero value is usable.
+type Options struct {
+	Scoring Scoring
+	Layout  Layout // zero: kinds of communicators are inferred
 }
 
-// maxRanks bounds the members of a communicator that is believed: more is no number
-// of GPUs. maxPlaces bounds the ranks of all communicators together, of whose sides there are none: a damaged line
-// costs no memory that its file has not. Sides beyond either are alone.
-const (
-	maxRanks  = 1 << 20
-	maxPlaces = 1 << 25
-)
-
-// key is what the sides of one communicator have in common.
-type key struct {
-	method Method
-	id     uint64 // or the parent's number
-	split  int64
-	color  int64
-	ranks  int
-	again  int // a rank's second side with the same key is of a second communicator
+// Rank is one process of the job.
+type Rank struct {
+	Rank     int // of the job
+	Host     string
+	PID      int64
+	Device   int64 // CUDA index; −1: not known
+	Log      int   // its process among those that logged, None: it left no log
+	Profile  int   // its process among those that a profiler saw, None: none did
+	Pairing  Pairing
+	Join     Join
+	Calls    []int // indices of Result.Calls
+	Matching *align.Matching
+	Pairs    int // of call and kernel
+	Certain  int
 }
 
-// Group finds which sides are one communicator. Every side is in exactly one; the order is that of
-// the first side of each. Parents must come before their splits, as they do in a log.
-func Group(sides []Side) []Communicator {
-	g := grouping{sides: sides, at: map[key]int{}, taken: map[seat]int{}, of: make([]int, len(sides)), places: maxPlaces}
-	for i := range sides {
-		g.of[i] = g.place(i)
+// called reports whether its calls were recorded.
+func (k *Rank) called() bool { return k.Log != None || k.Join != Unjoined }
+
+// Match is a call and the kernel that ran it.
+type Match struct {
+	Rank, Call, Kernel int // index of Ranks, of Result.Calls, of the rank's kernels
+	Certain            bool
+}
+
+// Result is what is known of the job's communication.
+type Result struct {
+	Recorded      *trace.Comm       // what there was to go by; Log and Profile of ranks are indices of its processes
+	Calls         []trace.CommCall  // of the job, each once
+	Groups        []trace.CommGroup // each rank's sides of communicators; those of Calls are indices of these
+	Timeless      bool              // dumps of NCCL's Inspector say how long operations took, not when
+	Sampled       bool              // those dumps lack operations, by their numbers
+	Ranks         []Rank            // by rank
+	Matches       []Match           // by rank, call, kernel
+	Communicators []Communicator
+	Clocks        []Clock // by rank
+	Collectives   []Collective
+	Transfers     []Transfer // by when they begin
+	Messages      Messages
+	Speed         Speed
+	Accounts      []Account // by Against; nil without a model
+	OpCounts      map[nccl.Op]int64
+	Duplicates    int   // records of calls that stand twice
+	Unparsed      int64 // lines that begin like records and were not understood
+	Unmatched     int   // calls that launch a kernel, of ranks that have one, without match
+	Leftover      int   // kernels without call
+	Notes         []string
+
+	profiled []bool               // whether a process is one that a profiler saw, and
+	kernels  [][]trace.CommKernel // its kernels
+	fits     []fit                // of each clock
+	sideOf   []int                // which of Groups each of the logs' is, of Recorded.Groups
+	groupOf  []int                // communicator of each of Groups
+}
+
+// Analyze puts together what was recorded, which stays as it is.
+func Analyze(c *trace.Comm, o Options) (*Result, error) {
+	r := &Result{Recorded: c}
+	r.placeKernels()
+	of := r.split()
+	r.Ranks = r.pair(of)
+	tied := r.reconcile(of, o.Scoring)
+	duplicates := r.countCalls()
+	m := r.members(tied)
+	if err := r.match(m, tied, o.Scoring); err != nil {
+		return nil, err
 	}
-	for i := range g.list {
-		c := &g.list[i]
-		for _, s := range c.Sides {
-			if s == None {
-				c.Missing++
+	r.joinByEnds(m, tied)
+	unnamed := r.number(m)
+	r.compareClocks(m)
+	r.describe(m, duplicates, tied, o.Layout)
+	r.collectives(m)
+	if !r.Timeless { // a message's two ends say nothing of each other then
+		r.transfers(m, duplicates)
+	}
+	r.speed(m)
+	r.countMatches()
+	r.notes(unnamed)
+	return r, nil
+}
+
+func (r *Result) note(format string, args ...any) {
+	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
+}
+
+// Kernels is what ran on a rank's device, by start on its clock; nil where no profiler saw it.
+func (r *Result) Kernels(rank int) []trace.CommKernel {
+	if p := r.Ranks[rank].Profile; p != None {
+		return r.kernels[p]
+	}
+	return nil
+}
+
+// Steps is the steps that a rank marked, on its clock.
+func (r *Result) Steps(rank int) []trace.CommSpan {
+	if p := r.Ranks[rank].Profile; p != None {
+		return r.Recorded.Processes[p].Steps
+	}
+	return nil
+}
+
+// ProfileOf is the name of the source that has a rank's kernels, "" where none has.
+func (r *Result) ProfileOf(rank int) string {
+	p := r.Ranks[rank].Profile
+	if p == None {
+		return ""
+	}
+	return r.Recorded.Sources[r.Recorded.Processes[p].Source].Name
+}
+
+// Sources is how many sources of a kind there were.
+func (r *Result) Sources(kind trace.CommSourceKind) (n int) {
+	for i := range r.Recorded.Sources {
+		if r.Recorded.Sources[i].Kind == kind {
+			n++
+		}
+	}
+	return n
+}
+
+// kindOf is what recorded a process.
+func (r *Result) kindOf(process int) trace.CommSourceKind {
+	return r.Recorded.Sources[r.Recorded.Processes[process].Source].Kind
+}
+
+// clockOf is the clock that a rank's kernels were recorded by.
+func (r *Result) clockOf(rank int) int {
+	if p := r.Ranks[rank].Profile; p != None {
+		return r.Recorded.Processes[p].Clock
+	}
+	return None
+}
+
+// countCalls counts the calls by operation and finds those that stand twice: a record that equals another to the last buffer is one call.
+func (r *Result) countCalls() (duplicates map[int]bool) {
+	r.OpCounts, duplicates = map[nccl.Op]int64{}, map[int]bool{}
+	for i := range r.Calls {
+		r.OpCounts[r.Calls[i].Op]++
+	}
+	for i := range r.Ranks {
+		k := &r.Ranks[i]
+		_, why := align.Plan(r.callsOf(k.Calls), 0)
+		for c, reason := range why {
+			if reason == align.Duplicate {
+				r.OpCounts[r.Calls[k.Calls[c]].Op]--
+				duplicates[k.Calls[c]] = true
 			}
 		}
 	}
-	return g.list
-}
-
-// seat is a rank of the communicators with one key; the first that has it free is the one of its next side.
-type seat struct {
-	key  key
-	rank int
-}
-
-type grouping struct {
-	sides []Side
-	list  []Communicator
-	at    map[key]int
-	of    []int // communicator of each side
-	taken map[seat]int
-
-	places int // that are left
-}
-
-// place puts a side into its communicator, or into a new one.
-func (g *grouping) place(i int) int {
-	s := &g.sides[i]
-	k := key{method: ByID, id: s.ID, ranks: s.Ranks}
-	switch {
-	case s.Rank < 0 || s.Rank >= s.Ranks || s.Ranks > maxRanks:
-		return g.alone(i)
-	case s.ID != 0:
-	case s.Parent >= 0 && s.Parent < i:
-		k = key{method: BySplit, id: uint64(g.of[s.Parent]), split: s.Split, color: s.Color, ranks: s.Ranks}
-	default:
-		return g.alone(i)
+	maps.DeleteFunc(r.OpCounts, func(_ nccl.Op, n int64) bool { return n == 0 })
+	r.Duplicates = len(duplicates)
+	for _, u := range r.Recorded.Unread {
+		r.Unparsed += u.Count
 	}
-	turn := seat{k, s.Rank}
-	k.again = g.taken[turn]
-	c, ok := g.at[k]
-	if !ok {
-		if s.Ranks > g.places {
-			return g.alone(i)
-		}
-		g.places -= s.Ranks
-		c = len(g.list)
-		g.at[k] = c
-		g.list = append(g.list, Communicator{Method: k.method, ID: s.ID, Ranks: s.Ranks, Sides: slices.Repeat([]int{None}, s.Ranks)})
-	}
-	g.list[c].Sides[s.Rank] = i
-	g.taken[turn]++
-	return c
-}
-
-func (g *grouping) alone(i int) int {
-	g.list = append(g.list, Communicator{ID: g.sides[i].ID, Ranks: g.sides[i].Ranks, Sides: []int{i}})
-	return len(g.list) - 1
-}
-
-// World finds the global rank of each of n processes: its rank in the first whole
-// communicator that holds every process once. ok is false where there is none.
-func World(sides []Side, comms []Communicator, n int) (rank []int, ok bool) {
-	for i := range comms {
-		c := &comms[i]
-		if c.Method == Alone || c.Ranks != n || c.Missing > 0 {
-			continue
-		}
-		rank = slices.Repeat([]int{None}, n)
-		seen := 0
-		for r, s := range c.Sides {
-			if p := sides[s].Process; p >= 0 && p < n && rank[p] == None {
-				rank[p] = r
-				seen++
-			}
-		}
-		if seen == n {
-			return rank, true
-		}
-	}
-	return nil, false
-}
-
-// Members is the processes of a communicator, by rank, without those that left no log.
-func (c *Communicator) Members(sides []Side) []int {
-	var list []int
-	for _, s := range c.Sides {
-		if s != None {
-			list = append(list, sides[s].Process)
-		}
-	}
-	return list
+	return duplicates
 }

@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"github.com/sfstat/sfstat/engine/align"
+	"github.com/sfstat/sfstat/engine/comm/align"
 )
 
 // byThesis scores the alignment by operation names alone.

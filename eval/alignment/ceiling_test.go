@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/sfstat/sfstat/engine/align"
+	"github.com/sfstat/sfstat/engine/comm/align"
 )
 
 // truePairs is the true pairs of a rank as kernels and launches.

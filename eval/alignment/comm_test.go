@@ -7,11 +7,11 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/engine/comm/group"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/commfiles"
-	"github.com/sfstat/sfstat/ingest/nccllog"
 	"github.com/sfstat/sfstat/internal/largedata"
-	"github.com/sfstat/sfstat/traffic"
+	"github.com/sfstat/sfstat/trace"
 )
 
 type commTruth struct {
@@ -44,20 +44,22 @@ func commTruthOf(t *testing.T, dir string) (f commTruth) {
 }
 
 // sidesOf is the communicators of a log whose processes are numbered as the truth numbers ranks.
-func sidesOf(log *nccllog.Log, f *commTruth) []comm.Side {
+func sidesOf(log *trace.Comm, f *commTruth) []group.Side {
 	rankOf := make([]int, len(log.Processes))
 	for i, p := range log.Processes {
-		rankOf[i] = comm.None
+		rankOf[i] = group.None
 		for k, r := range f.Ranks {
 			if r.PID == p.PID && r.Host == p.Host {
 				rankOf[i] = k
 			}
 		}
 	}
-	sides := make([]comm.Side, len(log.Communicators))
-	for i, c := range log.Communicators {
-		sides[i] = comm.Side{Process: rankOf[c.Process], ID: c.ID, Rank: int(c.Rank), Ranks: int(c.Ranks), Parent: c.Parent,
-			Split: c.Split, Color: c.Color}
+	sides := make([]group.Side, len(log.Groups))
+	for i, g := range log.Groups {
+		sides[i] = group.Side{Process: rankOf[g.Process], ID: g.ID, Rank: g.Rank, Ranks: g.Size, Parent: trace.None, Split: -1}
+		if g.Split != nil {
+			sides[i].Parent, sides[i].Split, sides[i].Color = g.Split.Parent, g.Split.Number, g.Split.Color
+		}
 	}
 	return sides
 }
@@ -74,10 +76,10 @@ func TestCommunicators(t *testing.T) {
 			continue // no commId before 2.16, and none without init lines
 		}
 		sides := sidesOf(readLogs(t, dir), &f)
-		groups := comm.Group(sides)
+		groups := group.Of(sides)
 		var got, want [][]int
 		for i := range groups {
-			if groups[i].Missing > 0 || groups[i].Method == comm.Alone {
+			if groups[i].Missing > 0 || groups[i].Method == group.Alone {
 				t.Errorf("%s: communicator %d: %v, %d ranks missing", name, i, groups[i].Method, groups[i].Missing)
 			}
 			got = append(got, groups[i].Members(sides))
@@ -90,7 +92,7 @@ func TestCommunicators(t *testing.T) {
 		if !slices.EqualFunc(got, want, slices.Equal[[]int]) {
 			t.Errorf("%s: communicators %v, want %v", name, got, want)
 		}
-		world, ok := comm.World(sides, groups, len(f.Ranks))
+		world, ok := group.World(sides, groups, len(f.Ranks))
 		for p, r := range world {
 			if p != r {
 				t.Errorf("%s: rank %d is taken for %d", name, p, r)
@@ -115,12 +117,12 @@ func TestClocks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := traffic.Analyze(traffic.Input{Log: found.Log, LogNames: found.LogNames, Exports: found.Exports, Names: found.Names}, traffic.Options{})
+		r, err := comm.Analyze(found.Comm, comm.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i, c := range r.Clocks {
-			if i > 0 && c.Export == r.Clocks[i-1].Export {
+			if i > 0 && c.Clock == r.Clocks[i-1].Clock {
 				continue
 			}
 			node := slices.IndexFunc(f.Nodes, func(n commNode) bool { return n.Host == r.Ranks[c.Rank].Host })
@@ -128,7 +130,7 @@ func TestClocks(t *testing.T) {
 			zero := f.T0*1000 + f.Nodes[0].Wall + f.Nodes[0].Bias // where the offsets hold, on the first node's clock
 			drift := n.Drift - f.Nodes[0].Drift
 			off := c.Offset - n.Offset - int64(drift*1e-6*float64(c.At-zero))
-			t.Logf("%s node %d: %d meetings, offset %d ns off, drift %.2f ppm (true %.2f), residual %d ns", name, node, c.Meetings, off, c.Drift*1e6, drift, c.Residual)
+			t.Logf("%s node %d: %d meetings, offset %d ns off, drift %.2f ppm (true %.2f), residual %d ns", name, node, c.Points, off, c.Drift*1e6, drift, c.Residual)
 			if !c.Known || max(off, -off) > 200 {
 				t.Errorf("%s node %d: offset is %d ns off", name, node, off)
 			}

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/sfstat/sfstat/engine/align"
+	"github.com/sfstat/sfstat/engine/comm/align"
 	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/internal/atomicfile"
 )

@@ -8,30 +8,28 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/sfstat/sfstat/engine/bandwidth"
-	"github.com/sfstat/sfstat/engine/comm"
-	"github.com/sfstat/sfstat/ingest/nccllog"
+	"github.com/sfstat/sfstat/engine/comm/bandwidth"
+	"github.com/sfstat/sfstat/engine/comm/group"
 	"github.com/sfstat/sfstat/internal/largedata"
+	"github.com/sfstat/sfstat/trace"
 )
 
 // waysOf is what the blocks of a communicator's sides say, and the machine of each member.
-func waysOf(log *nccllog.Log, c *comm.Communicator) (ways []bandwidth.Way, machines []int) {
+func waysOf(log *trace.Comm, c *group.Communicator) (ways []bandwidth.Way, machines []int) {
 	hosts := map[string]int{}
 	for rank, side := range c.Sides {
 		host := fmt.Sprint("of rank ", rank)
-		if side != comm.None {
-			host = log.Processes[log.Communicators[side].Process].Host
+		if side != group.None {
+			host = log.Processes[log.Groups[side].Process].Host
 		}
 		if _, known := hosts[host]; !known {
 			hosts[host] = len(hosts)
 		}
 		machines = append(machines, hosts[host])
 	}
-	for i := range log.Blocks {
-		if b := &log.Blocks[i]; b.Comm != nccllog.None && slices.Contains(c.Sides, b.Comm) {
-			for _, w := range b.Ways() {
-				ways = append(ways, bandwidth.Way{From: int(w.From), To: int(w.To), Link: w.Class, Bandwidth: w.Bandwidth})
-			}
+	for _, p := range log.Paths {
+		if slices.Contains(c.Sides, p.Group) {
+			ways = append(ways, bandwidth.Way{From: p.From, To: p.To, Link: p.Class, Bandwidth: p.Bandwidth})
 		}
 	}
 	return ways, machines
@@ -59,9 +57,9 @@ func TestLimits(t *testing.T) {
 		}
 		log := readLogs(t, dir)
 		sides := sidesOf(log, &f)
-		groups := comm.Group(sides)
+		groups := group.Of(sides)
 		for i := range groups {
-			if groups[i].Ranks < 2 || groups[i].Method == comm.Alone {
+			if groups[i].Ranks < 2 || groups[i].Method == group.Alone {
 				continue
 			}
 			ways, machines := waysOf(log, &groups[i])

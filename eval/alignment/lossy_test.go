@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sfstat/sfstat/engine/align"
+	"github.com/sfstat/sfstat/engine/comm/align"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/nccllog"
 	"github.com/sfstat/sfstat/internal/draws"
@@ -207,10 +207,10 @@ func (l lossy) scenario(t *testing.T) *scenario {
 		t.Fatal(err)
 	}
 	b := nccllog.NewBuilder(ingest.Limits{})
-	if err := b.Read(src); err != nil {
+	if err := b.Read(src, "job.log"); err != nil {
 		t.Fatal(err)
 	}
-	log := b.Log()
+	log := b.Comm()
 	if len(log.Calls) != len(lines) || len(log.Processes) != 2 {
 		t.Fatalf("%v: %d calls of %d processes read, %d written", l, len(log.Calls), len(log.Processes), len(lines))
 	}
@@ -222,7 +222,7 @@ func (l lossy) scenario(t *testing.T) *scenario {
 			r.truth[[2]int{x.kernel, len(r.process.Calls)}] = true
 			r.pairs++
 		}
-		r.process.Calls = append(r.process.Calls, callOf(log, c))
+		r.process.Calls = append(r.process.Calls, align.CallOf(c, log.Groups))
 	}
 	return s
 }

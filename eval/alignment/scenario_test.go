@@ -13,10 +13,11 @@ import (
 
 	_ "modernc.org/sqlite"
 
-	"github.com/sfstat/sfstat/engine/align"
+	"github.com/sfstat/sfstat/engine/comm/align"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/nccllog"
 	"github.com/sfstat/sfstat/internal/largedata"
+	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -139,8 +140,8 @@ func loadScenario(t testing.TB, dir string) scenario {
 	var clocks []string // a file per node, each with a clock of its own
 	byID := map[uint64][]align.Member{}
 	for k, r := range truth.Ranks {
-		for i := range log.Communicators {
-			c := &log.Communicators[i]
+		for i := range log.Groups {
+			c := &log.Groups[i]
 			if p := log.Processes[c.Process]; p.PID == r.PID && p.Host == r.Host && c.ID != 0 {
 				byID[c.ID] = append(byID[c.ID], align.Member{Process: k, Comm: i})
 			}
@@ -155,8 +156,8 @@ func loadScenario(t testing.TB, dir string) scenario {
 		for i := range log.Calls {
 			c := &log.Calls[i]
 			if p := log.Processes[c.Process]; p.PID == r.PID && p.Host == r.Host {
-				out.process.Calls = append(out.process.Calls, callOf(log, c))
-				out.lines = append(out.lines, line{filepath.Base(log.Files[c.File]), c.Line})
+				out.process.Calls = append(out.process.Calls, align.CallOf(c, log.Groups))
+				out.lines = append(out.lines, line{filepath.Base(log.Sources[c.Source].Path), c.Line})
 			}
 		}
 		out.learnTruth(truth, fmt.Sprint(r.Rank), r.Log)
@@ -168,7 +169,7 @@ func loadScenario(t testing.TB, dir string) scenario {
 	return s
 }
 
-func readLogs(t testing.TB, dir string) *nccllog.Log {
+func readLogs(t testing.TB, dir string) *trace.Comm {
 	b := nccllog.NewBuilder(ingest.Limits{})
 	files, _ := filepath.Glob(filepath.Join(dir, "*.log"))
 	for _, f := range files {
@@ -176,23 +177,12 @@ func readLogs(t testing.TB, dir string) *nccllog.Log {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := b.Read(src); err != nil {
+		if err := b.Read(src, f); err != nil {
 			t.Fatal(err)
 		}
 		src.Close()
 	}
-	return b.Log()
-}
-
-// callOf is a logged call as the engine takes it.
-func callOf(log *nccllog.Log, c *nccllog.LoggedCall) align.Call {
-	call := align.Call{Op: c.Op, Datatype: c.Datatype, Reduction: c.Reduction, Count: c.Count, Ranks: c.Ranks, Comm: c.Comm,
-		OpCount: c.OpCount, Stream: c.Stream, Send: c.Send, Recv: c.Recv, Root: c.Root, Thread: c.TID, Time: c.Time, HasTime: c.Clock != nccllog.NoClock}
-	if u := log.TuningOf(c); u != nil {
-		call.Algo, call.Protocol, call.Channels = u.Algo, u.Protocol, u.Channels
-		call.NoKernel = u.Kernel == nccllog.CopyEngine
-	}
-	return call
+	return b.Comm()
 }
 
 // learnTruth sets the true pairs of a rank: of a kernel that is in the export, every call whose

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/sfstat/sfstat/engine/volume"
+	"github.com/sfstat/sfstat/engine/comm/volume"
 	"github.com/sfstat/sfstat/internal/largedata"
 	"github.com/sfstat/sfstat/trace/nccl"
 )

@@ -10,11 +10,11 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/fixtures/comm/job"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/commfiles"
-	"github.com/sfstat/sfstat/traffic"
 )
 
 var jobs = flag.Int("jobs", 2, "invented jobs of each kind")
@@ -30,7 +30,7 @@ func calledOf(t *testing.T, s job.Spec) (list []string, headline string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := traffic.Analyze(traffic.Input{Log: found.Log, LogNames: found.LogNames, Exports: found.Exports, Names: found.Names}, traffic.Options{})
+	r, err := comm.Analyze(found.Comm, comm.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,16 +26,12 @@ import (
 
 // Found is what was read.
 type Found struct {
-	Log       *nccllog.Log
-	LogNames  []string // of Log.Files
-	Exports   []*nsight.Collectives
-	Names     []string // of Exports
-	Dumps     []*inspector.Dump
-	DumpNames []string // of Dumps
-	Problems  []Problem
-	Passed    int // files in folders that are none of these
+	Comm     *trace.Comm
+	Problems []Problem
+	Passed   int // files in folders that are none of these
 
-	foreign    error // the first of them that another command reads
+	comms      []*trace.Comm // of exports and dumps
+	foreign    error         // the first of them that another command reads
 	beginnings beginnings
 }
 
@@ -69,8 +65,8 @@ func Read(paths []string, lim ingest.Limits) (*Found, error) {
 			f.Problems = append(f.Problems, Problem{c.path, err})
 		}
 	}
-	f.Log = b.Log()
-	if len(f.LogNames) == 0 && len(f.Exports) == 0 && len(f.Dumps) == 0 {
+	f.Comm = trace.JoinComms(append([]*trace.Comm{b.Comm()}, f.comms...)...)
+	if len(f.Comm.Sources) == 0 {
 		if len(f.Problems) == 1 {
 			return nil, f.Problems[0].Err
 		}
@@ -120,24 +116,23 @@ func (f *Found) read(c file, b *nccllog.Builder, lim ingest.Limits) error {
 func (f *Found) take(c file, kind kind, src *ingest.Source, b *nccllog.Builder, lim ingest.Limits) error {
 	switch {
 	case kind == inspectorDump:
-		d, err := inspector.Read(src, lim)
+		d, err := inspector.Read(src, c.name, lim)
 		if err != nil {
 			return err
 		}
-		f.Dumps, f.DumpNames = append(f.Dumps, d), append(f.DumpNames, c.name)
+		f.comms = append(f.comms, d)
 		return nil
 	case kind == database && src.Size() == ingest.UnknownSize:
 		return trace.At(trace.Pos{File: c.path}, trace.Bad(trace.ErrFormat, "an SQLite database that comes through a pipe: give the file by its name"))
 	case kind == database:
-		export, err := nsight.ReadCollectives(c.path, lim)
+		export, err := nsight.ReadComm(c.path, c.name, lim)
 		if err != nil {
 			return err
 		}
-		f.Exports, f.Names = append(f.Exports, export), append(f.Names, c.name)
+		f.comms = append(f.comms, export)
 		return nil
 	}
-	f.LogNames = append(f.LogNames, c.name)
-	return b.Read(src)
+	return b.Read(src, c.name)
 }
 
 // kind is what a file is.

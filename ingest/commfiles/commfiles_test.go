@@ -58,14 +58,14 @@ func TestByContent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"a/stdout", "late.out", "rank1.gz"}; !slices.Equal(f.LogNames, want) {
-		t.Errorf("logs %q, want %q", f.LogNames, want)
+	if want := []string{"a/stdout", "late.out", "rank1.gz"}; !slices.Equal(names(f, trace.SourceNCCLLog), want) {
+		t.Errorf("logs %q, want %q", names(f, trace.SourceNCCLLog), want)
 	}
-	if want := []string{"b/deep/trace.log"}; !slices.Equal(f.Names, want) || len(f.Problems) != 0 || f.Passed != 3 {
-		t.Errorf("exports %q, want %q; problems %v, %d passed over", f.Names, want, f.Problems, f.Passed)
+	if want := []string{"b/deep/trace.log"}; !slices.Equal(names(f, trace.SourceNsight), want) || len(f.Problems) != 0 || f.Passed != 3 {
+		t.Errorf("exports %q, want %q; problems %v, %d passed over", names(f, trace.SourceNsight), want, f.Problems, f.Passed)
 	}
-	if len(f.Log.Calls) != 66 {
-		t.Errorf("%d calls, want 66", len(f.Log.Calls))
+	if len(f.Comm.Calls) != 66 {
+		t.Errorf("%d calls, want 66", len(f.Comm.Calls))
 	}
 }
 
@@ -76,7 +76,7 @@ func TestSameName(t *testing.T) {
 	copyTo(t, one, "nccl.node0.4000.log")
 	copyTo(t, two, "nccl.node0.4007.log")
 	f, err := Read([]string{one, filepath.Dir(two)}, ingest.Limits{})
-	if want := []string{filepath.ToSlash(one), filepath.ToSlash(two)}; err != nil || !slices.Equal(f.LogNames, want) {
+	if want := []string{filepath.ToSlash(one), filepath.ToSlash(two)}; err != nil || !slices.Equal(names(f, trace.SourceNCCLLog), want) {
 		t.Errorf("%v, %v, want %v", f, err, want)
 	}
 }
@@ -95,7 +95,7 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	f, err := Read([]string{dir, filepath.Join(dir, "nowhere")}, ingest.Limits{})
-	if err != nil || len(f.LogNames) != 1 || len(f.Problems) != 2 {
+	if err != nil || len(names(f, trace.SourceNCCLLog)) != 1 || len(f.Problems) != 2 {
 		t.Fatalf("%+v, %v", f, err)
 	}
 	for _, name := range []string{"random.bin", "plain.txt", "cut.sqlite", "nowhere"} {
@@ -142,10 +142,20 @@ func TestInstead(t *testing.T) {
 	}
 }
 
+// names is what results call the files of a kind.
+func names(f *Found, kind trace.CommSourceKind) (list []string) {
+	for _, s := range f.Comm.Sources {
+		if s.Kind == kind {
+			list = append(list, s.Name)
+		}
+	}
+	return list
+}
+
 // Dumps of NCCL's Inspector are told from logs, which have the same ending.
 func TestDumps(t *testing.T) {
 	f, err := Read([]string{run, "../../fixtures/comm/inspector"}, ingest.Limits{})
-	if err != nil || len(f.Dumps) != 4 || len(f.LogNames) != 4 || len(f.Names) != 2 || f.DumpNames[0] != "node0.cluster-pid4000.log" || len(f.Dumps[0].Records) != 33 {
+	if err != nil || len(names(f, trace.SourceInspector)) != 4 || len(names(f, trace.SourceNCCLLog)) != 4 || len(names(f, trace.SourceNsight)) != 2 || names(f, trace.SourceInspector)[0] != "node0.cluster-pid4000.log" {
 		t.Errorf("%+v, %v", f, err)
 	}
 }
@@ -165,8 +175,8 @@ func TestOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(got.LogNames, want.LogNames) || !slices.Equal(got.Names, want.Names) || !slices.Equal(got.Log.Files, want.Log.Files) {
-		t.Errorf("logs %q, exports %q in one order, %q, %q in another", want.LogNames, want.Names, got.LogNames, got.Names)
+	if !slices.Equal(got.Comm.Sources, want.Comm.Sources) {
+		t.Errorf("sources %+v in one order, %+v in another", want.Comm.Sources, got.Comm.Sources)
 	}
 }
 
@@ -199,8 +209,8 @@ func TestCopies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(found.LogNames) != 1 || len(found.Exports) != 1 || len(found.Problems) != 2 || len(found.Log.Calls) != len(once.Log.Calls) {
-		t.Errorf("%v, %v: %d calls, want %d; %v", found.LogNames, found.Names, len(found.Log.Calls), len(once.Log.Calls), found.Problems)
+	if len(names(found, trace.SourceNCCLLog)) != 1 || len(names(found, trace.SourceNsight)) != 1 || len(found.Problems) != 2 || len(found.Comm.Calls) != len(once.Comm.Calls) {
+		t.Errorf("%v, %v: %d calls, want %d; %v", names(found, trace.SourceNCCLLog), names(found, trace.SourceNsight), len(found.Comm.Calls), len(once.Comm.Calls), found.Problems)
 	}
 	for _, p := range found.Problems {
 		if !errors.Is(p.Err, trace.ErrDuplicate) || !strings.Contains(p.Err.Error(), "a copy of "+dir) {
@@ -213,7 +223,7 @@ func TestCopies(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if found, err = Read([]string{dir}, ingest.Limits{}); err != nil || len(found.LogNames) != 3 || len(found.Problems) != 2 {
-		t.Errorf("files that begin alike: %v, %v, %v", found.LogNames, found.Problems, err)
+	if found, err = Read([]string{dir}, ingest.Limits{}); err != nil || len(names(found, trace.SourceNCCLLog)) != 3 || len(found.Problems) != 2 {
+		t.Errorf("files that begin alike: %v, %v, %v", names(found, trace.SourceNCCLLog), found.Problems, err)
 	}
 }

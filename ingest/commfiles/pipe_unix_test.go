@@ -26,7 +26,7 @@ func TestPipe(t *testing.T) {
 		}
 		go os.WriteFile(pipe, data, 0o600)
 		f, err := Read([]string{pipe}, ingest.Limits{})
-		if want == "" && (err != nil || len(f.Log.Calls) == 0) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+		if want == "" && (err != nil || len(f.Comm.Calls) == 0) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -9,6 +9,9 @@
 //     size of the type, of one rank), duration, bandwidth; and, where NCCL_INSPECTOR_DUMP_VERBOSE=1 was set, when
 //     each channel's kernel began and ended on the host's clock.
 //
+// A record is a call and the kernel that ran it. Without the times of its kernels it has only their duration, and when the line was
+// written, which is some time later.
+//
 // The dump is a sample: NCCL 2.28 keeps the last collective of a communicator between two dumps, 2.30 the last 1024 and, by
 // default, none below 8 KiB. Numbers tell what is missing.
 //
@@ -21,71 +24,14 @@ package inspector
 import (
 	"bytes"
 	"io"
+	"slices"
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/trace"
-	"github.com/sfstat/sfstat/trace/nccl"
 )
-
-// Record is one operation of one rank. Times are nanoseconds UTC of the host's clock.
-type Record struct {
-	Line     int64
-	Process  int // index of Dump.Processes
-	Comm     uint64
-	Name     string // of the communicator, "" where it has none
-	Rank     int32  // in the communicator
-	Ranks    int32
-	Nodes    int32
-	Op       nccl.Op
-	Seq      int64 // among the operations of this kind on the communicator, from 0
-	Peer     int32 // of a message; −1 of a collective
-	Bytes    int64
-	Duration int64 // nanoseconds, of the slowest channel; whole microseconds; 0 where it was not measured
-	Timing   Timing
-	Bus      float64 // bus bandwidth as dumped, GB/s
-	Dumped   int64
-	Start    int64 // of the first channel's kernel, when HasTrace
-	End      int64 // of the last one's
-	HasTrace bool
-}
-
-// Timing says which clock a duration is of.
-type Timing uint8
-
-const (
-	UnknownTiming Timing = iota
-	KernelGPU            // of the device, in its kernel
-	KernelCPU            // of the host, by what the kernel reported
-	CollectiveCPU        // of the host, from call to completion
-)
-
-var timings = map[string]Timing{"kernel_gpu": KernelGPU, "kernel_cpu": KernelCPU, "collective_cpu": CollectiveCPU}
-
-// Process is a process that dumped.
-type Process struct {
-	Host string
-	PID  int64
-}
-
-// Dump is one file.
-type Dump struct {
-	Path      string
-	Processes []Process
-	Records   []Record
-	Lines     int64
-	Skipped   []Example // lines that are none, by reason
-}
-
-// Example is a reason why lines were skipped, how many, and the first.
-type Example struct {
-	Reason string
-	Count  int64
-	Line   int64
-	Text   string // at most 200 bytes
-}
 
 // recordBytes is what is held for a record.
-const recordBytes = 200
+const recordBytes = 500
 
 // maxLine bounds a line: the most channels make some ten thousand bytes.
 const maxLine = 1 << 20
@@ -104,15 +50,15 @@ func Recognise(text []byte) bool {
 	return false
 }
 
-// Read reads one file to its end. An error is of the input, or says that there is no record in it or more than may be
-// held.
-func Read(src *ingest.Source, lim ingest.Limits) (*Dump, error) {
+// Read reads one file, which results call name, to its end. An error is of the input, or says that there is no record in it or more
+// than may be held.
+func Read(src *ingest.Source, name string, lim ingest.Limits) (*trace.Comm, error) {
 	lim = lim.OrDefault()
 	held, most := int64(0), lim.Pending
 	lim.Line = min(lim.Line, maxLine)
-	d := &Dump{Path: src.Name()}
 	lines := ingest.NewLines(src, src.Name(), lim, nil)
-	p := parser{d: d, processes: map[Process]int{}, names: map[string]string{}}
+	p := parser{c: &trace.Comm{Sources: []trace.CommSource{{Name: name, Path: src.Name(), Kind: trace.SourceInspector}}},
+		processes: map[process]int{}, clocks: map[string]int{}, groups: map[groupKey]int{}, names: map[string]string{}}
 	for {
 		line, size, err := lines.NextCut()
 		if err == io.EOF {
@@ -121,36 +67,34 @@ func Read(src *ingest.Source, lim ingest.Limits) (*Dump, error) {
 		if err != nil {
 			return nil, err
 		}
-		d.Lines = lines.Pos().Line
 		if line = bytes.TrimSpace(line); len(line) == 0 {
 			continue
 		}
-		if size > maxLine {
-			d.skip(d.Lines, line, "longer than any that the Inspector writes")
-			continue
+		reason := "longer than any that the Inspector writes"
+		if size <= maxLine {
+			reason = p.parse(line, lines.Pos().Line)
 		}
-		if reason := p.parse(line, d.Lines); reason != "" {
-			d.skip(d.Lines, line, reason)
+		if reason != "" {
+			p.skip(lines.Pos().Line, line, reason)
 			continue
 		}
 		if held += recordBytes; held > most {
-			return nil, trace.At(trace.Pos{File: src.Name(), Line: d.Lines}, trace.Bad(trace.ErrTooLarge, "more records than may be held in %d bytes: give fewer files", most))
+			return nil, trace.At(lines.Pos(), trace.Bad(trace.ErrTooLarge, "more records than may be held in %d bytes: give fewer files", most))
 		}
 	}
-	if len(d.Records) == 0 {
-		return nil, trace.At(trace.Pos{File: src.Name(), Line: d.Lines}, trace.Bad(trace.ErrEmpty, "no record of NCCL's Inspector in %d lines", d.Lines))
+	if len(p.c.Calls) == 0 {
+		return nil, trace.At(lines.Pos(), trace.Bad(trace.ErrEmpty, "no record of NCCL's Inspector in %d lines", lines.Pos().Line))
 	}
-	return d, nil
+	return p.c, nil
 }
 
 // skip counts a line that is no record.
-func (d *Dump) skip(at int64, line []byte, reason string) {
-	for i := range d.Skipped {
-		if d.Skipped[i].Reason == reason {
-			d.Skipped[i].Count++
-			return
-		}
+func (p *parser) skip(at int64, line []byte, reason string) {
+	i := slices.IndexFunc(p.c.Unread, func(u trace.CommUnread) bool { return u.Reason == reason })
+	if i < 0 {
+		i = len(p.c.Unread)
+		text := bytes.ToValidUTF8(line[:min(len(line), 80)], []byte("?"))
+		p.c.Unread = append(p.c.Unread, trace.CommUnread{Reason: reason, Line: at, Text: string(text)})
 	}
-	text := bytes.ToValidUTF8(line[:min(len(line), 80)], []byte("?"))
-	d.Skipped = append(d.Skipped, Example{Reason: reason, Count: 1, Line: at, Text: string(text)})
+	p.c.Unread[i].Count++
 }

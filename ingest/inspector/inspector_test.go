@@ -7,7 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -25,32 +28,41 @@ const message = `{"header":{"id":"0xe62dedaa97644a","comm_name":"PP 3","rank":1,
 	`"event_trace_sn":{"p2p_start_sn":1},"event_trace_ts":{"p2p_start_ts":5,"p2p_stop_ts":6,"kernel_events":[{"channel_id":0,"kernel_start_ts":1752867229276100,"kernel_stop_ts":1752867229276140},` +
 	`{"channel_id":1,"kernel_start_ts":1752867229276090,"kernel_stop_ts":1752867229276130},{"channel_id":2,"kernel_start_ts":0,"kernel_stop_ts":0}]}}}`
 
-func read(text string, lim ingest.Limits) (*Dump, error) {
+func read(text string, lim ingest.Limits) (*trace.Comm, error) {
 	src, err := ingest.NewSource(strings.NewReader(text), "x.log", lim)
 	if err != nil {
 		return nil, err
 	}
-	return Read(src, lim)
+	return Read(src, "x", lim)
 }
 
 func TestRead(t *testing.T) {
-	d, err := read("\n"+line("", "")+"\r\n"+message, ingest.Limits{})
-	if err != nil || len(d.Records) != 2 || len(d.Skipped) != 0 || len(d.Processes) != 2 {
-		t.Fatalf("%+v, %v", d, err)
+	c, err := read("\n"+line("", "")+"\r\n"+message, ingest.Limits{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	want := []Record{
-		{Line: 2, Comm: 0x7f8c496ae9f661, Rank: 2, Ranks: 8, Nodes: 1, Op: nccl.AllReduce, Seq: 1407, Peer: -1, Bytes: 17179869184, Duration: 61974000, Timing: KernelGPU,
-			Bus: 485.119099, Dumped: 1748030377748202000},
-		{Line: 3, Process: 1, Comm: 0xe62dedaa97644a, Name: "PP 3", Rank: 1, Ranks: 2, Nodes: 2, Op: nccl.Send, Seq: 3, Peer: 0, Bytes: 8192, Duration: 40000, Timing: KernelCPU, Bus: 0.2,
-			Dumped: 1752867229276385000, Start: 1752867229276090000, End: 1752867229276140000, HasTrace: true},
+	reduce, send := trace.UnknownCall(0), trace.UnknownCall(1)
+	reduce.Group, reduce.Op, reduce.OpSeq, reduce.Bytes, reduce.Kernel, reduce.KernelSure, reduce.Line = 0, nccl.AllReduce, 1407, 17179869184, 0, true, 2
+	send.Group, send.Op, send.OpSeq, send.Bytes, send.Peer, send.Kernel, send.KernelSure, send.Line = 1, nccl.Send, 3, 8192, 0, 0, true, 3
+	want := &trace.Comm{
+		Sources: []trace.CommSource{{Name: "x", Path: "x.log", Kind: trace.SourceInspector}},
+		Processes: []trace.CommProcess{
+			{ID: 1639453, Rank: -1, Host: "node1.cluster", LocalRank: -1, PID: 1639453, Device: -1, Kernels: []trace.CommKernel{
+				{KernelName: nccl.KernelName{Op: nccl.AllReduce, Datatype: nccl.UnknownType}, Duration: 61974000, Reported: 1748030377748202000, Correlation: 2}}},
+			{ID: 7, Rank: -1, Host: "h", LocalRank: -1, PID: 7, Device: -1, Clock: 1, Begin: 1752867229276090000, Kernels: []trace.CommKernel{
+				{KernelName: nccl.KernelName{Op: nccl.SendRecv, Datatype: nccl.UnknownType}, Start: 1752867229276090000, End: 1752867229276140000, HasSpan: true,
+					Duration: 40000, Reported: 1752867229276385000, Stream: 1, Correlation: 3}}}},
+		Groups: []trace.CommGroup{{ID: 0x7f8c496ae9f661, Rank: 2, Size: 8, FromStart: true, Enqueued: -1, Started: -1, Completed: -1},
+			{Process: 1, ID: 0xe62dedaa97644a, Name: "PP 3", Rank: 1, Size: 2, FromStart: true, Enqueued: -1, Started: -1, Completed: -1}},
+		Calls: []trace.CommCall{reduce, send},
 	}
-	for i := range want {
-		if d.Records[i] != want[i] {
-			t.Errorf("%+v, want\n%+v", d.Records[i], want[i])
-		}
+	if diff := cmp.Diff(want, c); diff != "" {
+		t.Errorf("want −, got +:\n%s", diff)
 	}
-	if d.Processes[0] != (Process{"node1.cluster", 1639453}) {
-		t.Errorf("%+v", d.Processes)
+	// What the device measured by itself is more precise than when its channels reported.
+	c, err = read(strings.Replace(message, "kernel_cpu", "kernel_gpu", 1), ingest.Limits{})
+	if err != nil || c.Processes[0].Kernels[0].Start != 1752867229276100000 {
+		t.Errorf("%+v, %v", c, err)
 	}
 }
 
@@ -63,14 +75,14 @@ func TestDamage(t *testing.T) {
 		"null", "[]", `{"header":null}`, "hello", strings.Repeat("x", 2<<20), line(`"pid":1639453`, `"pid":-3`), strings.Replace(message, `"p2p_peer":0`, `"p2p_peer":-1`, 1),
 	} {
 		d, err := read(line("", "")+"\n"+bad+"\n"+line("1407", "1408")+"\n", ingest.Limits{})
-		if err != nil || len(d.Records) != 2 || len(d.Skipped) != 1 || d.Skipped[0].Line != 2 || d.Skipped[0].Count != 1 {
+		if err != nil || len(d.Calls) != 2 || len(d.Unread) != 1 || d.Unread[0].Line != 2 || d.Unread[0].Count != 1 {
 			t.Errorf("%.80s: %+v, %v", bad, d, err)
 		}
 	}
 	if _, err := read("hello\n", ingest.Limits{}); err == nil || !strings.Contains(err.Error(), "x.log:1") {
 		t.Errorf("no record at all: %v", err)
 	}
-	if _, err := read(strings.Repeat(line("", "")+"\n", 100), ingest.Limits{Pending: 1000}); err == nil || !strings.Contains(err.Error(), "x.log:6") {
+	if _, err := read(strings.Repeat(line("", "")+"\n", 100), ingest.Limits{Pending: 1000}); err == nil || !strings.Contains(err.Error(), "x.log:3") {
 		t.Errorf("too many: %v", err)
 	}
 	var z bytes.Buffer
@@ -99,9 +111,10 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, r := range d.Records {
-			if r.Bytes < 0 || r.Duration < 0 || r.Rank < 0 || r.Rank >= r.Ranks || r.Comm == 0 || r.Process >= len(d.Processes) || r.HasTrace && r.End < r.Start || r.Seq < 0 {
-				t.Errorf("%+v", r)
+		for _, x := range d.Calls {
+			g, k := &d.Groups[x.Group], &d.Processes[x.Process].Kernels[x.Kernel]
+			if x.Bytes < -1 || k.Duration < 0 || g.Rank < 0 || g.Rank >= g.Size || g.ID == 0 || g.Process != x.Process || k.HasSpan && k.End < k.Start || x.OpSeq < 0 {
+				t.Errorf("%+v of %+v, %+v", x, g, k)
 			}
 		}
 	})

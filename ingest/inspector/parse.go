@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strconv"
 
+	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -35,7 +36,6 @@ type coll struct {
 	Bytes  *int64  `json:"coll_msg_size_bytes"`
 	Took   *int64  `json:"coll_exec_time_us"`
 	Timing string  `json:"coll_timing_source"`
-	Bus    float64 `json:"coll_busbw_gbs"`
 	Trace  *events `json:"event_trace_ts"`
 }
 
@@ -46,7 +46,6 @@ type p2p struct {
 	Bytes  *int64  `json:"p2p_msg_size_bytes"`
 	Took   *int64  `json:"p2p_exec_time_us"`
 	Timing string  `json:"p2p_timing_source"`
-	Bus    float64 `json:"p2p_busbw_gbs"`
 	Trace  *events `json:"event_trace_ts"`
 }
 
@@ -59,10 +58,24 @@ type kernelEvents struct {
 	Stop  int64 `json:"kernel_stop_ts"`
 }
 
-// parser turns lines into records.
+// process is who dumped.
+type process struct {
+	host string
+	pid  int64
+}
+
+// groupKey is a communicator of one process.
+type groupKey struct {
+	process int
+	hash    uint64
+}
+
+// parser turns lines into calls and their kernels.
 type parser struct {
-	d         *Dump
-	processes map[Process]int
+	c         *trace.Comm
+	processes map[process]int
+	clocks    map[string]int // of hosts
+	groups    map[groupKey]int
 	names     map[string]string
 }
 
@@ -70,9 +83,13 @@ type parser struct {
 const (
 	mostRanks  = 1 << 20
 	mostBytes  = 1 << 56
+	heldBytes  = 1 << 40 // a message of more is no size that a GPU holds
 	mostMicros = 1 << 53 // since 1970, or of a duration
 	maxNames   = 1 << 16
 )
+
+// kernelClock is the source of a duration that the device itself measured, in its kernel.
+const kernelClock = "kernel_gpu"
 
 // parse adds the record of a line; why is "" then, else what is wrong with the line.
 func (p *parser) parse(line []byte, at int64) (why string) {
@@ -83,76 +100,130 @@ func (p *parser) parse(line []byte, at int64) (why string) {
 	if o.Header == nil || o.Header.Rank == nil || o.Header.Ranks == nil {
 		return "no header with id, rank and n_ranks"
 	}
-	r := Record{Line: at, Peer: -1}
-	var seq, bytes, took, peer *int64
-	var timing string
-	var trace *events
-	op := ""
+	x := o.Coll
+	peer := -1
 	switch {
-	case o.Coll != nil:
-		op, seq, bytes, took, timing, trace, r.Bus = o.Coll.Op, o.Coll.Seq, o.Coll.Bytes, o.Coll.Took, o.Coll.Timing, o.Coll.Trace, o.Coll.Bus
+	case x != nil:
 	case o.P2P != nil:
-		op, seq, bytes, took, timing, trace, r.Bus = o.P2P.Op, o.P2P.Seq, o.P2P.Bytes, o.P2P.Took, o.P2P.Timing, o.P2P.Trace, o.P2P.Bus
-		if peer = o.P2P.Peer; peer == nil || *peer < 0 || *peer >= mostRanks {
+		m := o.P2P
+		if m.Peer == nil || *m.Peer < 0 || *m.Peer >= mostRanks {
 			return "a message without a peer"
 		}
-		r.Peer = int32(*peer)
+		peer, x = int(*m.Peer), &coll{m.Op, m.Seq, m.Bytes, m.Took, m.Timing, m.Trace}
 	default:
 		return "neither coll_perf nor p2p_perf"
 	}
-	if r.Op = nccl.ParseOp(op); r.Op == nccl.UnknownOp {
+	op := nccl.ParseOp(x.Op)
+	switch {
+	case op == nccl.UnknownOp:
 		return "an operation that is not NCCL's"
-	}
-	if seq == nil || bytes == nil || took == nil {
+	case x.Seq == nil || x.Bytes == nil || x.Took == nil:
 		return "no number, size or duration"
-	}
-	if !within(*seq, mostMicros) || !within(*bytes, mostBytes) || !within(*took, mostMicros/1000) {
+	case !within(*x.Seq, mostMicros) || !within(*x.Bytes, mostBytes) || !within(*x.Took, mostMicros/1000):
 		return "a number, size or duration that cannot be"
 	}
-	r.Seq, r.Bytes, r.Duration, r.Timing = *seq, *bytes, *took*1000, timings[timing]
-	if why := p.place(&r, &o); why != "" {
+	process, group, why := p.place(&o)
+	if why != "" {
 		return why
 	}
-	r.traced(trace)
-	p.d.Records = append(p.d.Records, r)
+	c := trace.UnknownCall(process)
+	c.Group, c.Op, c.OpSeq, c.Peer, c.Line = group, op, *x.Seq, peer, at
+	if *x.Bytes <= heldBytes {
+		c.Bytes = *x.Bytes
+	}
+	p.add(c, x, &o)
 	return ""
 }
 
 func within(v, most int64) bool { return v >= 0 && v <= most }
 
-// place sets communicator and process.
-func (p *parser) place(r *Record, o *object) (why string) {
+// add keeps a call and the kernel that ran it.
+func (p *parser) add(c trace.CommCall, x *coll, o *object) {
+	of := &p.c.Processes[c.Process]
+	k := trace.CommKernel{Duration: *x.Took * 1000, Stream: int64(c.Group), Correlation: c.Line}
+	k.Op, k.Datatype = c.Op, nccl.UnknownType
+	if c.Op.PointToPoint() {
+		k.Op = nccl.SendRecv
+	}
+	if o.Metadata != nil {
+		k.Reported = o.Metadata.Dumped * 1000
+	}
+	span(&k, x.Trace)
+	if k.HasSpan && x.Timing == kernelClock && k.Duration > 0 {
+		k.Start = k.End - k.Duration
+	}
+	if k.HasSpan && (of.Begin == 0 || k.Start < of.Begin) {
+		of.Begin = k.Start
+	}
+	c.Kernel, c.KernelSure = len(of.Kernels), true
+	of.Kernels = append(of.Kernels, k)
+	p.c.Calls = append(p.c.Calls, c)
+}
+
+// span takes when kernels ran, from the first start of a channel to the last end.
+func span(k *trace.CommKernel, e *events) {
+	if e == nil {
+		return
+	}
+	for _, x := range e.Kernels {
+		if x.Start <= 0 || x.Stop < x.Start || x.Stop > mostMicros/1000*999 {
+			continue
+		}
+		if !k.HasSpan || x.Start*1000 < k.Start {
+			k.Start = x.Start * 1000
+		}
+		k.End, k.HasSpan = max(k.End, x.Stop*1000), true
+	}
+}
+
+// place finds the process and the communicator of a line.
+func (p *parser) place(o *object) (at, group int, why string) {
 	id, err := strconv.ParseUint(o.Header.ID, 0, 64)
 	if err != nil || id == 0 {
-		return "no communicator's hash in the header"
+		return 0, 0, "no communicator's hash in the header"
 	}
 	rank, ranks := *o.Header.Rank, *o.Header.Ranks
 	if ranks < 1 || ranks > mostRanks || rank < 0 || rank >= ranks || !within(o.Header.Nodes, mostRanks) {
-		return "a rank or number of ranks that cannot be"
+		return 0, 0, "a rank or number of ranks that cannot be"
 	}
-	r.Comm, r.Rank, r.Ranks, r.Nodes = id, int32(rank), int32(ranks), int32(o.Header.Nodes)
-	if name := o.Header.Name; name != "unknown" {
-		r.Name = p.keep(name)
-	}
-	var who Process
-	if o.Metadata != nil {
-		if !within(o.Metadata.Dumped, mostMicros) || !within(o.Metadata.PID, 1<<32) {
-			return "a time or process that cannot be"
+	var who process
+	if m := o.Metadata; m != nil {
+		if !within(m.Dumped, mostMicros) || !within(m.PID, 1<<32) {
+			return 0, 0, "a time or process that cannot be"
 		}
-		who = Process{Host: p.keep(o.Metadata.Host), PID: o.Metadata.PID}
-		r.Dumped = o.Metadata.Dumped * 1000
+		who = process{p.keep(m.Host), m.PID}
 	}
 	at, ok := p.processes[who]
 	if !ok {
 		if len(p.processes) >= maxNames {
-			return "more processes than one file can have"
+			return 0, 0, "more processes than one file can have"
 		}
-		at = len(p.d.Processes)
-		p.processes[who] = at
-		p.d.Processes = append(p.d.Processes, who)
+		at = p.newProcess(who)
 	}
-	r.Process = at
-	return ""
+	key := groupKey{at, id}
+	if group, ok = p.groups[key]; !ok {
+		group = len(p.c.Groups)
+		p.groups[key] = group
+		g := trace.CommGroup{Process: at, ID: id, Rank: int(rank), Size: int(ranks), FromStart: true, Enqueued: -1, Started: -1, Completed: -1}
+		if o.Header.Name != "unknown" {
+			g.Name = p.keep(o.Header.Name)
+		}
+		p.c.Groups = append(p.c.Groups, g)
+	}
+	return at, group, ""
+}
+
+// newProcess adds a process. Those of one host read one clock.
+func (p *parser) newProcess(who process) int {
+	clock, known := p.clocks[who.host]
+	if !known {
+		clock = len(p.clocks)
+		p.clocks[who.host] = clock
+	}
+	at := len(p.c.Processes)
+	p.processes[who] = at
+	p.c.Processes = append(p.c.Processes, trace.CommProcess{ID: who.pid, Rank: -1, Host: who.host, LocalRank: -1, PID: who.pid, Device: -1, Clock: clock})
+	return at
 }
 
 // keep holds each text once.
@@ -164,21 +235,4 @@ func (p *parser) keep(text string) string {
 		p.names[text] = text
 	}
 	return text
-}
-
-// traced takes when kernels ran, from the first start of a channel to the last end.
-func (r *Record) traced(e *events) {
-	if e == nil {
-		return
-	}
-	for _, k := range e.Kernels {
-		if k.Start <= 0 || k.Stop < k.Start || k.Stop > mostMicros/1000*999 {
-			continue
-		}
-		if !r.HasTrace || k.Start*1000 < r.Start {
-			r.Start = k.Start * 1000
-		}
-		r.End = max(r.End, k.Stop*1000)
-		r.HasTrace = true
-	}
 }

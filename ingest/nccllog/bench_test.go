@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/nccllog/internal/logline"
 )
 
 // jobLog is n calls as a first rank logs them, each with its tuning line.
@@ -40,8 +41,8 @@ func BenchmarkRead(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			calls := 0
-			for r := NewReader(bytes.NewReader(text), "job.log", ingest.Limits{}); r.Scan(); {
-				if r.Record().Kind == CallLine {
+			for r := logline.NewReader(bytes.NewReader(text), "job.log", ingest.Limits{}); r.Scan(); {
+				if r.Record().Kind == logline.CallLine {
 					calls++
 				}
 			}
@@ -58,10 +59,10 @@ func BenchmarkRead(b *testing.B) {
 				b.Fatal(err)
 			}
 			build := NewBuilder(ingest.Limits{})
-			if err := build.Read(src); err != nil {
+			if err := build.Read(src, "job.log"); err != nil {
 				b.Fatal(err)
 			}
-			if n := len(build.Log().Calls); n != 50000 {
+			if n := len(build.Comm().Calls); n != 50000 {
 				b.Fatal(n)
 			}
 		}

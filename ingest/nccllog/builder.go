@@ -1,38 +1,53 @@
 package nccllog
 
 import (
-	"slices"
+	"math"
 
 	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/nccllog/internal/logline"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
-// Builder puts files together as a [Log]. Its memory grows with the calls,
+// Builder puts files together as a [trace.Comm]. Its memory grows with the calls,
 // communicators and topology that it keeps, up to Limits.Pending bytes.
 type Builder struct {
-	log    Log
 	lim    ingest.Limits
 	held   int64 // bytes, about
-	file   int
-	reader *Reader
+	source int   // that is being read
+	reader *logline.Reader
 
-	processes map[processKey]int
-	last      processKey // of the last record, and
-	lastAt    int        // its process, to spare the map
-	live      map[pointerKey]int
-	threads   map[threadKey]*thread
-	orphans   []orphan
-	unused    tally
-	damages   tally
-	versions  map[string]bool
+	comm      trace.Comm // sources, calls, warnings and what is counted; the rest is made at the end
+	devices   []int32    // of comm.Calls, as their lines' heads say
+	processes []process
+	groups    []communicator
+	blocks    []block
+	records   int64
+	kinds     [logline.Damaged + 1]int64
+
+	at      map[processKey]int
+	last    processKey // of the last record, and
+	lastAt  int        // its process, to spare the map
+	live    map[pointerKey]int
+	threads map[threadKey]*thread
+	orphans []orphan
+	unread  tally
+}
+
+// process is one process, by host and pid. One whose lines all lost their heads has pid 0.
+type process struct {
+	host   string
+	pid    int64
+	source int
+	lines  int64
+	named  []trace.CommLines
 }
 
 type processKey struct {
-	host string
-	pid  int64
-	file int   // of a process without pid
-	dev  int32 // of a process without pid
+	host   string
+	pid    int64
+	source int   // of a process without pid
+	dev    int32 // of a process without pid
 }
 
 type pointerKey struct {
@@ -46,15 +61,9 @@ type threadKey struct {
 	dev     int32
 }
 
-// orphan is a call whose process is not known.
-type orphan struct {
-	call int // index of Calls
-	dev  int32
-}
-
 // What is held for one of each, bytes; map entries included.
 const (
-	callBytes    = 200
+	callBytes    = 400
 	commBytes    = 400
 	processBytes = 400
 	threadBytes  = 300
@@ -65,112 +74,99 @@ const (
 
 // NewBuilder starts an empty log.
 func NewBuilder(lim ingest.Limits) *Builder {
-	return &Builder{lim: lim.OrDefault(), lastAt: None, processes: map[processKey]int{}, live: map[pointerKey]int{},
-		threads: map[threadKey]*thread{}, versions: map[string]bool{},
-		log: Log{Census: Census{Calls: map[nccl.Op]int64{}}}}
+	return &Builder{lim: lim.OrDefault(), lastAt: trace.None, at: map[processKey]int{}, live: map[pointerKey]int{}, threads: map[threadKey]*thread{}}
 }
 
-// Read reads one file to its end. An error is of the input, or says that there is
+// Read reads one file to its end; name is what results call it. An error is of the input, or says that there is
 // more than may be held; what was read until then stays.
-func (b *Builder) Read(src *ingest.Source) error {
-	b.file = len(b.log.Files)
-	b.log.Files = append(b.log.Files, src.Name())
-	b.reader = NewReader(src, src.Name(), b.lim)
+func (b *Builder) Read(src *ingest.Source, name string) error {
+	b.source = len(b.comm.Sources)
+	b.comm.Sources = append(b.comm.Sources, trace.CommSource{Name: name, Path: src.Name(), Kind: trace.SourceNCCLLog})
+	b.reader = logline.NewReader(src, src.Name(), b.lim)
 	for b.reader.Scan() {
 		r := b.reader.Record()
-		b.count(r)
+		b.records++
+		b.kinds[r.Kind]++
 		b.take(r)
 		if b.held > b.lim.Pending {
 			return trace.At(trace.Pos{File: src.Name(), Line: r.Line}, trace.Bad(trace.ErrTooLarge,
 				"more calls than may be held in %d bytes: give fewer files at once", b.lim.Pending))
 		}
 	}
-	b.log.Census.Lines += b.reader.lines.Pos().Line
 	return b.reader.Err()
 }
 
 // take puts a record where it belongs.
-func (b *Builder) take(r *Record) {
-	if r.Kind == VersionLine {
-		b.version(r.Text)
+func (b *Builder) take(r *logline.Record) {
+	if r.Kind == logline.Damaged {
+		b.unread.add(b, r)
 	}
 	if !r.HasHead {
-		if r.Kind == CallLine {
+		if r.Kind == logline.CallLine {
 			b.orphan(r)
 		}
 		return
 	}
 	p := b.process(r)
-	b.log.Processes[p].Lines++
-	b.log.Processes[p].mention(r)
+	b.processes[p].lines++
+	b.processes[p].mention(r)
 	switch r.Kind {
-	case CallLine:
+	case logline.CallLine:
 		b.call(p, r)
-	case TuningLine:
+	case logline.TuningLine:
 		b.tuning(p, r)
-	case CommLine:
+	case logline.CommLine:
 		b.commLine(p, r)
-	case ShapeLine, ChannelLine:
-		b.addition(p, r)
-	case TopologyLine:
+	case logline.TopologyLine:
 		b.topology(p, r)
-	case WarnLine:
+	case logline.WarnLine:
 		b.held += textBytes
-		b.log.Warnings = append(b.log.Warnings, Warning{Process: p, File: b.file, Line: r.Line, Text: clean(r.Text)})
+		b.comm.Warnings = append(b.comm.Warnings, trace.CommWarning{Process: p, Source: b.source, Line: r.Line, Text: clean(r.Text)})
 	}
 }
 
 // mention counts a message that begins with an operation.
-func (p *Process) mention(r *Record) {
+func (p *process) mention(r *logline.Record) {
 	switch r.Kind {
-	case CallLine:
-		p.named(r.Call.Op).Calls++
-	case TuningLine:
+	case logline.CallLine:
+		p.lineOf(r.Call.Op).Calls++
+	case logline.TuningLine:
 		if r.Tuning.Op != nccl.UnknownOp {
-			p.named(r.Tuning.Op).Tunings++
+			p.lineOf(r.Tuning.Op).Tunings++
 		}
-	case Damaged:
-		c := cursor{b: r.Text}
-		if op := nccl.ParseOp(c.name()); op != nccl.UnknownOp && (c.try(":") || c.try(" [")) {
-			p.named(op).Damaged++
+	case logline.Damaged:
+		if op := logline.Operation(r.Text); op != nccl.UnknownOp {
+			p.lineOf(op).Damaged++
 		}
 	}
 }
 
-// named is the mentions of an operation, to be counted up.
-func (p *Process) named(op nccl.Op) *Mentions {
-	for i := range p.Named {
-		if p.Named[i].Op == op {
-			return &p.Named[i]
+// lineOf is the lines of an operation, to be counted up.
+func (p *process) lineOf(op nccl.Op) *trace.CommLines {
+	for i := range p.named {
+		if p.named[i].Op == op {
+			return &p.named[i]
 		}
 	}
-	p.Named = append(p.Named, Mentions{Op: op})
-	return &p.Named[len(p.Named)-1]
-}
-
-// version keeps what a line says of versions, once.
-func (b *Builder) version(text []byte) {
-	if !b.versions[string(text)] && len(b.versions) < maxTopics {
-		b.versions[string(text)] = true
-		b.log.Versions = append(b.log.Versions, clean(text))
-	}
+	p.named = append(p.named, trace.CommLines{Op: op})
+	return &p.named[len(p.named)-1]
 }
 
 // process finds the process of a record. One that lost host and pid is told by
 // file and device.
-func (b *Builder) process(r *Record) int {
+func (b *Builder) process(r *logline.Record) int {
 	key := processKey{host: r.Head.Host, pid: r.Head.PID}
 	if key.pid == 0 {
-		key = processKey{file: b.file + 1, dev: r.Head.Device}
+		key = processKey{source: b.source + 1, dev: r.Head.Device}
 	}
-	if b.lastAt != None && key == b.last {
+	if b.lastAt != trace.None && key == b.last {
 		return b.lastAt
 	}
-	p, ok := b.processes[key]
+	p, ok := b.at[key]
 	if !ok {
-		p = len(b.log.Processes)
-		b.log.Processes = append(b.log.Processes, Process{Host: key.host, PID: key.pid})
-		b.processes[key] = p
+		p = len(b.processes)
+		b.processes = append(b.processes, process{host: key.host, pid: key.pid, source: b.source})
+		b.at[key] = p
 		b.held += processBytes + int64(len(key.host))
 	}
 	b.last, b.lastAt = key, p
@@ -178,44 +174,62 @@ func (b *Builder) process(r *Record) int {
 }
 
 // call keeps a call.
-func (b *Builder) call(p int, r *Record) {
-	comm := b.commOf(p, &r.Call, r.Line)
-	i := b.append(p, comm, r)
-	if proc := &b.log.Processes[p]; proc.Clock == NoClock {
-		proc.Clock = r.Head.Clock
-	}
+func (b *Builder) call(p int, r *logline.Record) {
+	i := b.append(p, b.groupOf(p, &r.Call, r.Line), r)
 	b.thread(p, r).called(b, i)
 }
 
 // append keeps a call of a known or unknown process.
-func (b *Builder) append(p, comm int, r *Record) int {
-	b.log.Calls = append(b.log.Calls, LoggedCall{Call: r.Call, Process: p, Comm: comm, Tuning: None, TID: r.Head.TID,
-		Device: r.Head.Device, Time: r.Head.Time, Clock: r.Head.Clock, File: b.file, Line: r.Line})
-	b.log.Census.Calls[r.Call.Op]++
+func (b *Builder) append(p, group int, r *logline.Record) int {
+	x := &r.Call
+	c := trace.UnknownCall(p)
+	c.Group, c.Op, c.Launch = group, x.Op, int64(min(x.OpCount, math.MaxInt64))
+	c.Enter, c.HasEnter = r.Head.Time, r.Head.Clock != logline.NoClock
+	c.Count, c.Bytes, c.Datatype, c.Reduction = int64(min(x.Count, math.MaxInt64)), x.Bytes(), x.Datatype, x.Reduction
+	if x.Op.Rooted() || x.Op == nccl.Send || x.Op == nccl.Recv {
+		c.Peer = int(x.Root)
+	}
+	c.Thread, c.Stream, c.Send, c.Recv = r.Head.TID, x.Stream, x.Send, x.Recv
+	c.Source, c.Line = b.source, r.Line
+	b.comm.Calls, b.devices = append(b.comm.Calls, c), append(b.devices, r.Head.Device)
 	b.held += callBytes
-	return len(b.log.Calls) - 1
+	return len(b.comm.Calls) - 1
 }
 
 // orphan keeps a call that has only the communicator's pointer to tell whose it is;
-// Log finds out.
-func (b *Builder) orphan(r *Record) {
-	i := b.append(None, None, r)
-	b.log.Calls[i].Orphan = true
-	b.orphans = append(b.orphans, orphan{call: i, dev: r.Head.Device})
+// Comm finds out.
+func (b *Builder) orphan(r *logline.Record) {
+	i := b.append(trace.None, trace.None, r)
+	b.orphans = append(b.orphans, orphan{i, r.Call})
 }
 
-// Log is everything read so far. The builder must not be used any more.
-func (b *Builder) Log() *Log {
-	b.settle()
-	for _, t := range b.threads {
-		t.closeBlock(b)
+// Comm is everything read so far. The builder must not be used any more.
+func (b *Builder) Comm() *trace.Comm {
+	b.adoptOrphans()
+	hosts := map[string]int{} // each with its clock
+	for i := range b.processes {
+		x := &b.processes[i]
+		if _, known := hosts[x.host]; !known {
+			hosts[x.host] = len(hosts)
+		}
+		b.comm.Processes = append(b.comm.Processes, trace.CommProcess{Rank: -1, Host: x.host, LocalRank: -1, PID: x.pid, Device: -1, Clock: hosts[x.host],
+			Source: x.source, Lines: x.named})
 	}
-	sortByCount(b.unused.list)
-	sortByCount(b.damages.list)
-	b.log.Census.Unused, b.log.Census.Damages = b.unused.list, b.damages.list
-	return &b.log
-}
-
-func sortByCount(list []Example) {
-	slices.SortStableFunc(list, func(x, y Example) int { return int(min(max(y.Count-x.Count, -1), 1)) })
+	for i := range b.groups {
+		g := &b.groups[i]
+		if p := &b.comm.Processes[g.process]; !g.inferred {
+			p.Device = int64(g.CudaDev)
+		}
+		if g.HasBus {
+			b.comm.Processes[g.process].Bus = g.Bus
+		}
+		b.comm.Groups = append(b.comm.Groups, g.group())
+	}
+	for i := range b.blocks {
+		if x := &b.blocks[i]; x.group != trace.None {
+			b.comm.Paths = append(b.comm.Paths, x.ways()...)
+		}
+	}
+	b.comm.Unread = b.unread.byCount()
+	return &b.comm
 }

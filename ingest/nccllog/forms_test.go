@@ -10,6 +10,8 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/sfstat/sfstat/ingest/nccllog/internal/logline"
 )
 
 // small is a log of one process: a communicator with its topology, two calls, the first one's tuning, and a warning.
@@ -25,25 +27,26 @@ var small = []string{
 	strings.Replace(call, "1a", "1b", 1),
 }
 
-const smallWant = "2 calls of 1 process on 1 communicator 0x1f, tuned 8 channels, 2 nodes; 0 damaged, 0 foreign"
+const smallWant = "2 calls of 1 process on 1 communicator 0x1f, tuned 8 channels, 2 nodes; 0 damaged"
 
 // said is what a log says, shortly.
-func said(l *Log) string {
+func said(b *Builder) string {
+	c := &b.comm
 	var id uint64
 	nodes, channels := 0, int32(0)
-	for _, c := range l.Communicators {
-		id |= c.ID
+	for _, g := range c.Groups {
+		id |= g.ID
 	}
-	for _, b := range l.Blocks {
-		nodes += len(b.Nodes)
+	for _, x := range b.blocks {
+		nodes += len(x.nodes)
 	}
-	for i := range l.Calls {
-		if u := l.TuningOf(&l.Calls[i]); u != nil {
-			channels += u.Channels
+	for _, x := range c.Calls {
+		if x.Tuning != nil {
+			channels += x.Tuning.Channels
 		}
 	}
-	return fmt.Sprintf("%d calls of %d process on %d communicator %#x, tuned %d channels, %d nodes; %d damaged, %d foreign", len(l.Calls), len(l.Processes),
-		len(l.Communicators), id, channels, nodes, l.Census.Kinds[Damaged], l.Census.Foreigner.Count)
+	return fmt.Sprintf("%d calls of %d process on %d communicator %#x, tuned %d channels, %d nodes; %d damaged", len(c.Calls), len(c.Processes),
+		len(c.Groups), id, channels, nodes, b.kinds[logline.Damaged])
 }
 
 // lined is the small log with each line in a form.
@@ -142,22 +145,25 @@ func TestForms(t *testing.T) {
 	}
 }
 
+// longLine is longer than any line that is read.
+const longLine = 16 << 20
+
 // A line of gigabytes is passed over, and what comes behind it is read; the place is told.
 func TestPassedLine(t *testing.T) {
 	before, after := lined(plainLine), strings.Replace(lined(plainLine), "opCount 1a", "opCount 1c", 1)
-	for _, n := range []int{maxLine + 1, 3 * maxLine} {
+	for _, n := range []int{longLine + 1, 3 * longLine} {
 		log := build(t, before+strings.Repeat("x", n)+"\n"+after)
-		if len(log.Calls) != 4 || log.Census.Kinds[Damaged] != 1 || log.Census.Lines != int64(2*len(small)+1) {
-			t.Fatalf("%d bytes: %s, %d lines", n, said(log), log.Census.Lines)
+		if len(log.comm.Calls) != 4 || log.kinds[logline.Damaged] != 1 || log.reader.Lines() != int64(2*len(small)+1) {
+			t.Fatalf("%d bytes: %s, %d lines", n, said(log), log.reader.Lines())
 		}
-		x := log.Census.Damages[0]
+		x := log.comm.Unread[0]
 		want := fmt.Sprintf("%d bytes from byte %d on, which begin with", n, len(before))
 		if x.Line != int64(len(small)+1) || !strings.HasPrefix(x.Text, want) {
 			t.Errorf("%+v, want line %d: %s", x, len(small)+1, want)
 		}
 	}
-	log := build(t, before+strings.Repeat("x", maxLine+1)) // and no end
-	if len(log.Calls) != 2 || log.Census.Kinds[Damaged] != 1 {
+	log := build(t, before+strings.Repeat("x", longLine+1)) // and no end
+	if len(log.comm.Calls) != 2 || log.kinds[logline.Damaged] != 1 {
 		t.Errorf("at the end of a file: %s", said(log))
 	}
 }
@@ -167,7 +173,7 @@ func TestCutAndGlued(t *testing.T) {
 	line := plainHead + call
 	other := strings.ReplaceAll(strings.Replace(line, "0xabc", "0x222", 1), "11:12", "21:22")
 	many := strings.Repeat(lined(plainLine), 30) + strings.Repeat(other+"\n", 300)
-	calls := int64(len(build(t, many).Calls))
+	calls := int64(len(build(t, many).comm.Calls))
 	for at := 1; at < len(line); at++ {
 		for name, text := range map[string]string{
 			"cut":    many + line[:at] + "\n" + other + "\n",
@@ -175,8 +181,8 @@ func TestCutAndGlued(t *testing.T) {
 			"glued":  many + line[:at] + other + "\n" + line[at:] + "\n",
 		} {
 			log := build(t, text)
-			if n := int64(len(log.Calls)); len(log.Processes) > 3 || n < calls+1 || n > calls+2 {
-				t.Errorf("%s at %d, %q: %d calls, %d processes: %+v", name, at, line[:at], n-calls, len(log.Processes), log.Processes)
+			if n := int64(len(log.comm.Calls)); len(log.comm.Processes) > 3 || n < calls+1 || n > calls+2 {
+				t.Errorf("%s at %d, %q: %d calls, %d processes: %+v", name, at, line[:at], n-calls, len(log.comm.Processes), log.comm.Processes)
 			}
 		}
 	}
@@ -189,18 +195,18 @@ func TestUnbelieved(t *testing.T) {
 		"node03:99999999:12 [3] ", ":11:12 [3] "} {
 		log := build(t, many+head+"NCCL INFO "+strings.Replace(call, "1a", "1c", 1)+"\n")
 		named := 0
-		for _, p := range log.Processes {
+		for _, p := range log.comm.Processes {
 			if p.PID != 0 {
 				named++
 			}
 		}
-		if named != 1 || len(log.Calls) != 3 {
-			t.Errorf("%q: %d calls of %+v", head, len(log.Calls), log.Processes)
+		if named != 1 || len(log.comm.Calls) != 3 {
+			t.Errorf("%q: %d calls of %+v", head, len(log.comm.Calls), log.comm.Processes)
 		}
 	}
 	// A process of few lines that has a communicator of its own is one.
 	log := build(t, many+"node04:11:12 [3] NCCL INFO "+strings.Replace(call, "0xabc", "0x777", 1)+"\n")
-	if len(log.Processes) != 2 || log.Processes[1].Host != "node04" || len(log.Communicators) != 2 {
-		t.Errorf("%+v of %+v", log.Communicators, log.Processes)
+	if len(log.comm.Processes) != 2 || log.comm.Processes[1].Host != "node04" || len(log.comm.Groups) != 2 {
+		t.Errorf("%+v of %+v", log.comm.Groups, log.comm.Processes)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/trace"
 )
 
 // Whatever is in a log: no panic, every line in the census once, every index in range.
@@ -22,34 +23,36 @@ func FuzzLog(f *testing.F) {
 			return
 		}
 		b := NewBuilder(ingest.Limits{Pending: 1 << 20})
-		if b.Read(src) != nil {
+		if b.Read(src, "fuzz") != nil {
 			return
 		}
-		log := b.Log()
+		c := b.Comm()
 		sum := int64(0)
-		for _, n := range log.Census.Kinds {
+		for _, n := range b.kinds {
 			sum += n
 		}
-		if sum != log.Census.Records || log.Census.Records < log.Census.Lines {
-			t.Errorf("%d records by kind, %d in all, of %d lines", sum, log.Census.Records, log.Census.Lines)
+		if sum != b.records || b.records < b.reader.Lines() {
+			t.Errorf("%d records by kind, %d in all, of %d lines", sum, b.records, b.reader.Lines())
 		}
-		for _, c := range log.Calls {
-			if p := log.Communicators[c.Comm].Process; p != c.Process || log.Processes[p].Lines < 0 || c.Tuning >= len(log.Tunings) {
-				t.Errorf("%+v", c)
+		for _, x := range c.Calls {
+			if p := c.Groups[x.Group].Process; p != x.Process || b.processes[p].lines < 0 || x.Source != 0 || x.Kernel != trace.None {
+				t.Errorf("%+v", x)
 			}
 		}
-		for _, c := range log.Communicators {
-			if c.Process < 0 || c.Process >= len(log.Processes) || c.Parent >= len(log.Communicators) {
-				t.Errorf("%+v", c)
+		for _, g := range c.Groups {
+			if g.Process < 0 || g.Process >= len(c.Processes) || g.Split != nil && (g.Split.Parent < 0 || g.Split.Parent >= len(c.Groups)) {
+				t.Errorf("%+v", g)
 			}
 		}
-		for _, block := range log.Blocks {
-			if block.Process >= len(log.Processes) || block.Comm >= len(log.Communicators) {
-				t.Errorf("a block of process %d, communicator %d", block.Process, block.Comm)
+		for _, p := range c.Paths {
+			if p.Group < 0 || p.Group >= len(c.Groups) || p.From < 0 {
+				t.Errorf("%+v", p)
 			}
-			for i, n := range block.Nodes {
-				if n.Parent >= i {
-					t.Errorf("node %d hangs on %d", i, n.Parent)
+		}
+		for _, x := range b.blocks {
+			for i, n := range x.nodes {
+				if n.parent >= i {
+					t.Errorf("node %d hangs on %d", i, n.parent)
 				}
 			}
 		}

@@ -13,11 +13,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/nccllog/internal/logline"
 	"github.com/sfstat/sfstat/internal/largedata"
 )
 
 // readFiles puts files together.
-func readFiles(t testing.TB, paths ...string) *Log {
+func readFiles(t testing.TB, paths ...string) *Builder {
 	t.Helper()
 	b := NewBuilder(ingest.Limits{})
 	for _, p := range paths {
@@ -25,12 +26,13 @@ func readFiles(t testing.TB, paths ...string) *Log {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := b.Read(src); err != nil {
+		if err := b.Read(src, p); err != nil {
 			t.Fatal(err)
 		}
 		src.Close()
 	}
-	return b.Log()
+	b.Comm()
+	return b
 }
 
 // tallyOf is what is compared of a real excerpt.
@@ -75,23 +77,22 @@ func TestRealLogs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			log := readFiles(t, f)
 			if diff := cmp.Diff(want[name], tell(log)); diff != "" {
-				t.Errorf("want −, got +:\n%s\n%v\n%v", diff, log.Census.Damages, log.Processes)
+				t.Errorf("want −, got +:\n%s\n%v\n%v", diff, log.comm.Unread, log.comm.Processes)
 			}
 		})
 	}
 }
 
-func tell(log *Log) tallyOf {
-	c := &log.Census
-	got := tallyOf{Lines: c.Lines, Tunings: c.Kinds[TuningLine], Inits: c.Kinds[CommLine], Warns: c.Kinds[WarnLine],
-		Damaged: c.Kinds[Damaged], Processes: len(log.Processes)}
+func tell(b *Builder) tallyOf {
+	got := tallyOf{Lines: b.reader.Lines(), Tunings: b.kinds[logline.TuningLine], Inits: b.kinds[logline.CommLine], Warns: b.kinds[logline.WarnLine],
+		Damaged: b.kinds[logline.Damaged], Processes: len(b.comm.Processes)}
 	ops := map[string]int{}
 	types := map[string]int{}
 	comms := map[uint64]bool{}
-	for _, call := range log.Calls {
+	for _, call := range b.comm.Calls {
 		ops[call.Op.String()]++
 		types[call.Datatype.String()] = int(call.Datatype)
-		comms[call.Call.Comm] = true
+		comms[b.comm.Groups[call.Group].Handle] = true
 	}
 	got.Comms = len(comms)
 	for i, op := range slices.Sorted(maps.Keys(ops)) {
@@ -152,23 +153,23 @@ func TestScenarios(t *testing.T) {
 			for _, r := range want.Ranks {
 				rankOf[fmt.Sprint(r.Host, ":", r.PID)] = fmt.Sprint(r.Rank)
 			}
-			for _, c := range log.Calls {
-				p := log.Processes[c.Process]
+			for _, c := range log.comm.Calls {
+				p := log.comm.Processes[c.Process]
 				rank := rankOf[fmt.Sprint(p.Host, ":", p.PID)]
 				if byRank[rank] == nil {
 					byRank[rank], tuned[rank] = map[string]int{}, map[string]int{}
 				}
 				byRank[rank][c.Op.String()]++
-				if c.Tuning != None {
+				if c.Tuning != nil {
 					tuned[rank][c.Op.String()]++
 				}
 			}
 			named := map[string]map[string]int{}
-			for i := range log.Processes {
-				p := &log.Processes[i]
+			for i := range log.comm.Processes {
+				p := &log.comm.Processes[i]
 				lines := map[string]int{}
-				for _, m := range p.Named {
-					lines[m.Op.String()] = int(m.Lines())
+				for _, m := range p.Lines {
+					lines[m.Op.String()] = int(m.Total())
 				}
 				named[rankOf[fmt.Sprint(p.Host, ":", p.PID)]] = lines
 			}
@@ -192,14 +193,11 @@ func TestScenarios(t *testing.T) {
 					untied += int64(n - tuned[rank][op])
 				}
 			}
-			c := &log.Census
-			if lost := c.Kinds[Damaged]; untied != c.Untied || untied > lost { // their calls are damaged, or lost their heads
+			c := &log.comm
+			if lost := log.kinds[logline.Damaged]; untied != c.Untied || untied > lost { // their calls are damaged, or lost their heads
 				t.Errorf("%d tuning lines without a call, %d counted, %d records are damaged", untied, c.Untied, lost)
 			}
-			t.Logf("%d lines, %d damaged %v, untied %d, orphans %d, strays %d, kinds %v", c.Lines, c.Kinds[Damaged], c.Damages, c.Untied, c.Orphans, c.Strays, c.Kinds)
-			for _, u := range c.Unused {
-				t.Logf("unused %d × %q, %s", u.Count, u.About, u.Text)
-			}
+			t.Logf("%d lines, damaged %v, untied %d, orphans %d, strays %d, kinds %v", log.reader.Lines(), c.Unread, c.Untied, c.Orphans, c.Strays, log.kinds)
 		})
 	}
 }

@@ -3,6 +3,8 @@ package nccllog
 import (
 	"slices"
 
+	"github.com/sfstat/sfstat/ingest/nccllog/internal/logline"
+	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -12,17 +14,17 @@ const maxUntuned = 1024
 
 // thread is what belongs together because one thread printed it.
 type thread struct {
-	comm    int   // that it is making, or made last; None before the first
+	group   int   // that it is making, or made last; None before the first
 	untuned []int // calls that may still get a tuning line, oldest first
 	block   int   // the topology being read; None outside
 	parents []open
 }
 
-func (b *Builder) thread(p int, r *Record) *thread {
+func (b *Builder) thread(p int, r *logline.Record) *thread {
 	key := threadKey{p, r.Head.TID, r.Head.Device}
 	t, ok := b.threads[key]
 	if !ok {
-		t = &thread{comm: None, block: None}
+		t = &thread{group: trace.None, block: trace.None}
 		b.threads[key] = t
 		b.held += threadBytes
 	}
@@ -31,14 +33,15 @@ func (b *Builder) thread(p int, r *Record) *thread {
 
 // called notes a call that may get a tuning line.
 func (t *thread) called(b *Builder, i int) {
-	c := &b.log.Calls[i]
-	b.log.Communicators[c.Comm].Calls++
-	if c.Op.PointToPoint() || c.Op.OneSided() || c.Ranks == 1 || c.Count == 0 {
+	c := &b.comm.Calls[i]
+	g := &b.groups[c.Group]
+	g.calls++
+	if c.Op.PointToPoint() || c.Op.OneSided() || g.Ranks == 1 || c.Count == 0 {
 		return
 	}
 	if len(t.untuned) > 0 { // a group is over when its tuning lines have come
-		first := &b.log.Calls[t.untuned[len(t.untuned)-1]]
-		if first.Tuning != None && (first.Comm != c.Comm || first.OpCount != c.OpCount) {
+		first := &b.comm.Calls[t.untuned[len(t.untuned)-1]]
+		if first.Tuning != nil && (first.Group != c.Group || first.Launch != c.Launch) {
 			t.untuned = t.untuned[:0]
 		}
 	}
@@ -50,64 +53,57 @@ func (t *thread) called(b *Builder, i int) {
 
 // tuning ties a tuning line to the latest call of its thread with that operation and
 // size.
-func (b *Builder) tuning(p int, r *Record) {
+func (b *Builder) tuning(p int, r *logline.Record) {
 	t, u := b.thread(p, r), &r.Tuning
-	at := -1
-	for k, i := range slices.Backward(t.untuned) {
-		if c := &b.log.Calls[i]; c.Tuning == None && u.fits(c) {
-			at = k
-			break
+	for _, i := range slices.Backward(t.untuned) {
+		if c := &b.comm.Calls[i]; c.Tuning == nil && b.fits(u, c) {
+			c.Tuning = b.keep(u)
+			return
 		}
 	}
-	if at < 0 {
-		if !b.tuneGroup(t, u) {
-			b.log.Census.Untied++
-		}
-		return
+	if !b.tuneGroup(t, u) {
+		b.comm.Untied++
 	}
-	b.log.Calls[t.untuned[at]].Tuning = b.keep(u)
 }
 
-func (b *Builder) keep(u *Tuning) int {
-	b.log.Tunings = append(b.log.Tunings, *u)
+func (b *Builder) keep(u *logline.Tuning) *trace.CommTuning {
 	b.held += nodeBytes
-	return len(b.log.Tunings) - 1
+	return &trace.CommTuning{Algo: u.Algo, Protocol: u.Protocol, Channels: u.Channels, CopyEngine: u.Kernel == logline.CopyEngine}
 }
 
-// fits says whether the line may be that of a call: operation, where it tells, and
+// fits reports whether the line may be that of a call: operation, where it tells, and
 // bytes, which up to 2.23 are of all ranks.
-func (u *Tuning) fits(c *LoggedCall) bool {
+func (b *Builder) fits(u *logline.Tuning, c *trace.CommCall) bool {
 	if u.Op != nccl.UnknownOp && u.Op != c.Op {
 		return false
 	}
-	return u.Bytes == c.sized(u.Numeric)
+	return u.Bytes == b.tunedBytes(c, u.Numeric)
 }
 
-// sized is the bytes by which a tuning line calls a call.
-func (c *LoggedCall) sized(numeric bool) int64 {
-	bytes := c.Bytes()
-	if numeric && (c.Op == nccl.AllGather || c.Op == nccl.ReduceScatter) && bytes < 1<<40 {
-		return bytes * int64(c.Ranks)
+// tunedBytes is the bytes by which a tuning line calls a call.
+func (b *Builder) tunedBytes(c *trace.CommCall, numeric bool) int64 {
+	if numeric && (c.Op == nccl.AllGather || c.Op == nccl.ReduceScatter) && c.Bytes < 1<<40 {
+		return c.Bytes * int64(b.groups[c.Group].Ranks)
 	}
-	return bytes
+	return c.Bytes
 }
 
 // tuneGroup ties the line to all calls of the last group whose bytes add up to it, as up to
 // 2.23 they may.
-func (b *Builder) tuneGroup(t *thread, u *Tuning) bool {
+func (b *Builder) tuneGroup(t *thread, u *logline.Tuning) bool {
 	if !u.Numeric || len(t.untuned) == 0 {
 		return false
 	}
-	last := b.log.Calls[t.untuned[len(t.untuned)-1]]
+	last := &b.comm.Calls[t.untuned[len(t.untuned)-1]]
 	var group []int
 	var sum int64
 	for _, i := range slices.Backward(t.untuned) {
-		c := &b.log.Calls[i]
-		if c.Comm != last.Comm || c.OpCount != last.OpCount {
+		c := &b.comm.Calls[i]
+		if c.Group != last.Group || c.Launch != last.Launch {
 			break
 		}
-		if c.Tuning == None && c.Op == last.Op {
-			group, sum = append(group, i), sum+c.sized(true)
+		if c.Tuning == nil && c.Op == last.Op {
+			group, sum = append(group, i), sum+b.tunedBytes(c, true)
 		}
 	}
 	if sum != u.Bytes || u.Op != nccl.UnknownOp && u.Op != last.Op {
@@ -115,19 +111,19 @@ func (b *Builder) tuneGroup(t *thread, u *Tuning) bool {
 	}
 	k := b.keep(u)
 	for _, i := range group {
-		b.log.Calls[i].Tuning = k
+		b.comm.Calls[i].Tuning = k
 	}
 	return true
 }
 
 // making notes which communicator the thread works at; a block that was read before
 // the line belongs to it too, up to 2.17.
-func (t *thread) making(b *Builder, comm int) {
-	t.comm = comm
-	if t.block != None && b.log.Blocks[t.block].Comm == None {
-		b.log.Blocks[t.block].Comm = comm
+func (t *thread) making(b *Builder, group int) {
+	t.group = group
+	if t.block != trace.None && b.blocks[t.block].group == trace.None {
+		b.blocks[t.block].group = group
 	}
-	if b.log.Communicators[comm].Step == Completed {
-		t.closeBlock(b)
+	if b.groups[group].Step == logline.Completed {
+		t.closeBlock()
 	}
 }

@@ -1,155 +1,98 @@
 package nccllog
 
 import (
-	"bytes"
-
+	"github.com/sfstat/sfstat/ingest/nccllog/internal/logline"
+	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
-// ItemKind is what a line of a topology block is.
-type ItemKind uint8
-
-const (
-	BlockStart ItemKind = iota
-	BlockEnd
-	NodeItem // a device, or the place where a link leads
-	PathItem // from one device to all others, behind the block
-)
-
-// NodeKind is what a device is.
-type NodeKind uint8
-
-const (
-	UnknownNode NodeKind = iota
-	GPUNode
-	CPUNode
-	PCINode
-	NVSNode // NVSwitch
-	NICNode
-	NETNode
-)
-
-var nodeNames = [...]string{"?", "GPU", "CPU", "PCI", "NVS", "NIC", "NET"}
-
-func (k NodeKind) String() string { return nodeNames[min(int(k), len(nodeNames)-1)] }
-
-// Device names a device: System is 0 but on machines of several chassis, ID
-// is the bus of a GPU, NIC or PCI switch, else a number.
-type Device struct {
-	Kind   NodeKind
-	System uint32
-	ID     uint64
+// block is the topology that one rank printed for one communicator.
+type block struct {
+	group int // of Builder.groups, None where no line tells
+	nodes []node
+	paths []pathRow
 }
 
-// TopologyItem is one line of a block or of the paths behind it.
-type TopologyItem struct {
-	Kind      ItemKind
-	Indent    int       // of the line's first character
-	Link      nccl.Link // from the device above to this one
-	Bandwidth float64   // of the link, GB/s; BlockStart: the largest of any
-	Total     float64   // BlockStart: of a GPU, GB/s
-	Width     int       // NodeItem: of what stands before the device, which is how far its own devices are indented
-	Device    Device
-	Rank      int32  // GPU: its rank in the communicator, -1 where the line does not say
-	Paths     []byte // PathItem: read by nextPath
+// node is a device, or another mention of one: links lead to devices that stand
+// elsewhere in the block.
+type node struct {
+	logline.Device
+	parent    int // index of nodes; None at the top
+	link      nccl.Link
+	bandwidth float64 // of that link, GB/s
+	rank      int32   // GPU: in the communicator, -1 for a mention
 }
 
-// topology reads a line of the block; inner is text without its indent.
-func (r *Record) topology(text, inner []byte) {
-	t := TopologyItem{Indent: len(text) - len(inner), Rank: -1}
-	r.Kind = TopologyLine
-	c := cursor{b: inner}
-	switch {
-	case c.try("=== System"):
-		t.Kind = BlockStart
-		t.Bandwidth, t.Total = systemWidth(c)
-	case c.try("==="):
-		t.Kind = BlockEnd
-	case c.try("+ "):
-		t.Link = nccl.ParseLink(c.name())
-		c.word("[")
-		t.Bandwidth = c.number()
-		c.word("] - ")
-		t.Width = len(inner) - len(c.b)
-		t.device(&c)
-	default:
-		t.device(&c)
-		if c.try(" :") {
-			t.Kind, t.Paths = PathItem, c.b
-		}
-	}
-	if c.bad {
-		r.damaged("a line of the topology that is cut short or overwritten")
+// pathRow is all paths from one device.
+type pathRow struct {
+	from  logline.Device
+	paths []logline.Path
+}
+
+// open is a device of the block under which others may stand.
+type open struct {
+	node   int
+	indent int // of what stands under it
+}
+
+// topology takes a line of a block, or of the paths behind it.
+func (b *Builder) topology(p int, r *logline.Record) {
+	t, item := b.thread(p, r), &r.Topology
+	if item.Kind == logline.BlockStart {
+		t.startBlock(b)
 		return
 	}
-	r.Topology = t
+	if t.block == trace.None { // the log begins inside a block
+		t.startBlock(b)
+	}
+	block := &b.blocks[t.block]
+	switch item.Kind {
+	case logline.PathItem:
+		block.path(item)
+		b.held += int64(len(block.paths[len(block.paths)-1].paths)) * pathBytes
+	case logline.NodeItem:
+		t.node(block, item)
+		b.held += nodeBytes
+	}
 }
 
-// systemWidth reads "maxBw 48.0 totalBw 370.8" and its forms of 2.5 to 2.13.
-func systemWidth(c cursor) (widest, total float64) {
-	for _, word := range [...]string{" : maxBw ", " : maxWidth "} {
-		if c.try(word) {
-			widest = c.number()
-			for _, second := range [...]string{" totalBw ", " totalWidth ", " maxSpeed "} {
-				if c.try(second) {
-					total = c.number()
-				}
-			}
+func (t *thread) startBlock(b *Builder) {
+	group := t.group
+	if group != trace.None && b.groups[group].Step >= logline.Completed {
+		group = trace.None // of the next one
+	}
+	t.block, t.parents = len(b.blocks), t.parents[:0]
+	b.blocks = append(b.blocks, block{group: group})
+	b.held += nodeBytes
+}
+
+func (t *thread) closeBlock() { t.block, t.parents = trace.None, t.parents[:0] }
+
+// node puts a device under the last one that stands less far in.
+func (t *thread) node(block *block, item *logline.TopologyItem) {
+	n := node{Device: item.Device, parent: trace.None, link: item.Link, bandwidth: item.Bandwidth, rank: item.Rank}
+	if item.Width == 0 { // no link: the top of a tree
+		t.parents = t.parents[:0]
+	}
+	for len(t.parents) > 0 && t.parents[len(t.parents)-1].indent > item.Indent {
+		t.parents = t.parents[:len(t.parents)-1]
+	}
+	if len(t.parents) > 0 {
+		n.parent = t.parents[len(t.parents)-1].node
+	}
+	block.nodes = append(block.nodes, n)
+	t.parents = append(t.parents, open{len(block.nodes) - 1, item.Indent + item.Width})
+}
+
+// path reads the paths from one device.
+func (block *block) path(item *logline.TopologyItem) {
+	row := pathRow{from: item.Device}
+	for rest := item.Paths; ; {
+		p, more, ok := logline.NextPath(rest)
+		if !ok {
+			break
 		}
+		row.paths, rest = append(row.paths, p), more
 	}
-	return widest, total
-}
-
-// device reads "GPU/0-c1000 (3)" or, up to 2.20, "GPU/C1000 (3)".
-func (t *TopologyItem) device(c *cursor) {
-	t.Kind = NodeItem
-	t.Device = readDevice(c)
-	if t.Device.Kind == GPUNode && c.try(" (") {
-		t.Rank = c.small()
-		c.word(")")
-	}
-}
-
-func readDevice(c *cursor) Device {
-	name := c.name()
-	var d Device
-	for k := GPUNode; k <= NETNode; k++ {
-		if string(name) == nodeNames[k] {
-			d.Kind = k
-		}
-	}
-	c.word("/")
-	d.ID = c.hex()
-	if c.try("-") {
-		d.System, d.ID = uint32(d.ID), c.hex()
-	}
-	if d.Kind == UnknownNode {
-		c.bad = true
-	}
-	return d
-}
-
-// Path is one entry of a path line.
-type Path struct {
-	To        Device
-	Hops      int32
-	Bandwidth float64 // of the narrowest link, GB/s
-	Class     nccl.Link
-}
-
-// nextPath reads "GPU/0-25000 (1/80.0/NVL)" off the front of b.
-func nextPath(b []byte) (p Path, rest []byte, ok bool) {
-	c := cursor{b: bytes.TrimLeft(b, " ")}
-	if len(c.b) == 0 {
-		return p, nil, false
-	}
-	p.To = readDevice(&c)
-	c.word(" (")
-	p.Hops = c.small()
-	c.word("/")
-	p.Bandwidth = c.number()
-	c.word("/")
-	p.Class = nccl.ParseLink(c.name())
-	c.word(")")
-	return p, c.b, !c.bad
+	block.paths = append(block.paths, row)
 }

@@ -5,45 +5,28 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
-// CommCall is one call of NCCL's API as its own NVTX range tells, and the kernel that ran
+// call is one call of NCCL's API as its own NVTX range tells, and the kernel that ran
 // it. The range is on the thread that launched, so nothing is guessed: the launch lies in the range of the call, or
 // in that of the ncclGroupEnd that closed its group.
-type CommCall struct {
-	Op         nccl.Op
-	Start, End int64 // on the host, nanoseconds on the session's clock
-	Thread     int64
-	Row        int64          // of NVTX_EVENTS
-	Comm       uint64         // hash of the communicator, the log's commId; 0 before NCCL 2.25, or where the export has no payloads
-	Bytes      int64          // count × size of the type, as the log counts; −1 where the export has no payloads
-	Reduction  nccl.Reduction // −1 of what does not reduce
-	Root       int64          // or the peer; −1 of what has none
-	Number     int64          // of the call among those of its operation on the communicator, −1: not told
-	Group      int            // calls with the same number were launched at once
-	Kernel     int            // index of Kernels, None where none was launched in the range
-	Sure       bool           // no other kernel can have run it
+type call struct {
+	trace.CommCall
+	comm  uint64 // hash of the communicator, the log's commId; 0 before NCCL 2.25, or where the export has no payloads
+	batch int    // calls with the same number were launched at once
 }
 
-// None is the index of nothing.
-const None = -1
-
-// CommInit is the making of a communicator, as its NVTX range tells.
-type CommInit struct {
-	Comm  uint64 // hash
-	Rank  int64  // of this process; −1 where the range does not say, as that of a split
-	Ranks int64
-}
-
-// Payloads says whether the ranges of the process's calls have what NCCL attached to them.
-func (p *CommProcess) Payloads() bool {
-	return slices.ContainsFunc(p.Calls, func(c CommCall) bool { return c.Bytes >= 0 })
+// madeGroup is the making of a communicator, as its NVTX range tells.
+type madeGroup struct {
+	comm        uint64
+	rank, ranks int64 // of this process; −1 where the range does not say, as that of a split
 }
 
 // tie finds the kernels of the calls. Kernels must be in their order.
-func (p *CommProcess) tie(ranges []apiRange) {
-	slices.SortStableFunc(ranges, func(a, b apiRange) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.Row, b.Row)) })
+func (p *commProcess) tie(ranges []apiRange) {
+	slices.SortStableFunc(ranges, func(a, b apiRange) int { return cmp.Or(cmp.Compare(a.Enter, b.Enter), cmp.Compare(a.Line, b.Line)) })
 	threads := map[int64]*thread{}
 	var units []*unit
 	for i := range ranges {
@@ -70,7 +53,7 @@ func (p *CommProcess) tie(ranges []apiRange) {
 	for n, u := range units {
 		u.kernels = threads[u.thread].within(p, u.from, u.to)
 		for _, c := range u.calls {
-			p.Calls[c].Group = n
+			p.calls[c].batch = n
 		}
 	}
 	p.assign(units)
@@ -79,7 +62,7 @@ func (p *CommProcess) tie(ranges []apiRange) {
 // thread is the calls of one thread that wait for the end of their group, and what it launched.
 type thread struct {
 	depth    int
-	pending  []int // indices of Calls
+	pending  []int // indices of calls
 	launches []int // of Kernels, by launch
 }
 
@@ -92,7 +75,7 @@ type unit struct {
 }
 
 // take goes on to the next range of the thread; a unit where one is complete.
-func (t *thread) take(p *CommProcess, a *apiRange) *unit {
+func (t *thread) take(p *commProcess, a *apiRange) *unit {
 	switch a.step {
 	case opens:
 		t.depth++
@@ -104,26 +87,26 @@ func (t *thread) take(p *CommProcess, a *apiRange) *unit {
 		if t.depth > 0 || len(t.pending) == 0 {
 			return nil
 		}
-		u := &unit{calls: t.pending, thread: a.Thread, from: a.Start, to: a.End}
+		u := &unit{calls: t.pending, thread: a.Thread, from: a.Enter, to: a.Exit}
 		t.pending = nil
 		return u
 	case makes, parts:
-		p.made(a)
+		p.keepMade(a)
 		return nil
 	case unsaid:
 		return nil
 	}
-	p.Calls = append(p.Calls, a.CommCall)
-	i := len(p.Calls) - 1
+	p.calls = append(p.calls, a.call)
+	i := len(p.calls) - 1
 	if t.depth > 0 {
 		t.pending = append(t.pending, i)
 		return nil
 	}
-	return &unit{calls: []int{i}, thread: a.Thread, from: a.Start, to: a.End}
+	return &unit{calls: []int{i}, thread: a.Thread, from: a.Enter, to: a.Exit}
 }
 
 // within is the kernels that the thread launched between two times.
-func (t *thread) within(p *CommProcess, from, to int64) []int {
+func (t *thread) within(p *commProcess, from, to int64) []int {
 	launch := func(i int) int64 { return p.Kernels[t.launches[i]].Launch }
 	lo := sort.Search(len(t.launches), func(i int) bool { return launch(i) >= from })
 	hi := sort.Search(len(t.launches), func(i int) bool { return launch(i) > to })
@@ -132,12 +115,12 @@ func (t *thread) within(p *CommProcess, from, to int64) []int {
 
 // assign gives every call its kernel. Where a group has several communicators, those decide whose streams are known
 // from elsewhere.
-func (p *CommProcess) assign(units []*unit) {
+func (p *commProcess) assign(units []*unit) {
 	owners := map[int64]map[uint64]bool{} // communicators that launched on a stream by themselves
 	var mixed []*unit
 	for _, u := range units {
-		first := p.Calls[u.calls[0]].Comm
-		if slices.ContainsFunc(u.calls, func(c int) bool { return p.Calls[c].Comm != first }) {
+		first := p.calls[u.calls[0]].comm
+		if slices.ContainsFunc(u.calls, func(c int) bool { return p.calls[c].comm != first }) {
 			mixed = append(mixed, u)
 			continue
 		}
@@ -156,11 +139,11 @@ func (p *CommProcess) assign(units []*unit) {
 }
 
 // part divides a group of several communicators among them.
-func (p *CommProcess) part(u *unit, owners map[int64]map[uint64]bool) {
+func (p *commProcess) part(u *unit, owners map[int64]map[uint64]bool) {
 	calls, kernels := map[uint64][]int{}, map[uint64][]int{}
 	var order []uint64
 	for _, c := range u.calls {
-		id := p.Calls[c].Comm
+		id := p.calls[c].comm
 		if calls[id] == nil {
 			order = append(order, id)
 		}
@@ -170,7 +153,7 @@ func (p *CommProcess) part(u *unit, owners map[int64]map[uint64]bool) {
 	for _, k := range u.kernels {
 		var can []uint64
 		for _, id := range order {
-			if slices.ContainsFunc(calls[id], func(c int) bool { return runs(p.Kernels[k].Op, p.Calls[c].Op) }) {
+			if slices.ContainsFunc(calls[id], func(c int) bool { return runs(p.Kernels[k].Op, p.calls[c].Op) }) {
 				can = append(can, id)
 			}
 		}
@@ -186,7 +169,7 @@ func (p *CommProcess) part(u *unit, owners map[int64]map[uint64]bool) {
 	for _, id := range order {
 		p.share(calls[id], kernels[id])
 		for _, c := range calls[id] {
-			p.Calls[c].Sure = p.Calls[c].Sure && !doubtful
+			p.calls[c].KernelSure = p.calls[c].KernelSure && !doubtful
 		}
 	}
 }
@@ -194,24 +177,24 @@ func (p *CommProcess) part(u *unit, owners map[int64]map[uint64]bool) {
 // share gives the kernels of one communicator's group to its calls: sends and receives run in one, collectives in
 // another. A group so large that it takes several, or of communicators that have no hash, leaves it open which ran
 // what: as many kernels as calls go in their order then, and else the first stands for all.
-func (p *CommProcess) share(calls, kernels []int) {
+func (p *commProcess) share(calls, kernels []int) {
 	for _, x := range [...]bool{false, true} {
 		p.shareAlike(
-			slices.DeleteFunc(slices.Clone(calls), func(c int) bool { return p.Calls[c].Op.PointToPoint() != x }),
+			slices.DeleteFunc(slices.Clone(calls), func(c int) bool { return p.calls[c].Op.PointToPoint() != x }),
 			slices.DeleteFunc(slices.Clone(kernels), func(k int) bool { return p.Kernels[k].Op.PointToPoint() != x && p.Kernels[k].Op != nccl.Generic }))
 	}
 }
 
 // shareAlike is share of what is all point to point, or all collective.
-func (p *CommProcess) shareAlike(calls, kernels []int) {
+func (p *commProcess) shareAlike(calls, kernels []int) {
 	for i, c := range calls {
-		x := &p.Calls[c]
+		x := &p.calls[c]
 		switch {
 		case len(kernels) == 0 || x.Op.OneSided():
 		case len(kernels) == len(calls):
-			x.Kernel, x.Sure = kernels[i], len(kernels) == 1
+			x.Kernel, x.KernelSure = kernels[i], len(kernels) == 1
 		default:
-			x.Kernel, x.Sure = kernels[0], len(kernels) == 1
+			x.Kernel, x.KernelSure = kernels[0], len(kernels) == 1
 		}
 	}
 }

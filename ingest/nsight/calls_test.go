@@ -9,6 +9,7 @@ import (
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/nsight"
 	"github.com/sfstat/sfstat/ingest/nsight/nsighttest"
+	"github.com/sfstat/sfstat/trace"
 )
 
 const (
@@ -69,31 +70,37 @@ func TestCalls(t *testing.T) {
 	if err := nsighttest.Write(path, nsighttest.Export{Host: "n0", Processes: []nsighttest.Process{p}, Payloads: nsighttest.AsBinary}); err != nil {
 		t.Fatal(err)
 	}
-	c, err := nsight.ReadCollectives(path, ingest.Limits{})
+	c, err := nsight.ReadComm(path, "x", ingest.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got []string
+	var got, launches []string
 	x := &c.Processes[0]
-	for _, call := range x.Calls {
+	for _, call := range c.Calls {
 		kernel := int64(0)
-		if call.Kernel != nsight.None {
+		if call.Kernel != trace.None {
 			kernel = x.Kernels[call.Kernel].Correlation
 		}
-		got = append(got, fmt.Sprintf("%v %d %t", call.Op, kernel, call.Sure))
+		got = append(got, fmt.Sprintf("%v %d %t", call.Op, kernel, call.KernelSure))
+		launches = append(launches, fmt.Sprintf("%x %d", c.Groups[call.Group].ID, call.Launch))
 	}
 	want := []string{"AllReduce 1 true", "AllReduce 3 true", "Send 4 true", "Recv 4 true", "AllGather 3 true", "AllGather 6 true", "AllGather 5 true",
 		"AllGather 7 true", "AllReduce 0 false", "Send 8 false", "Recv 8 false", "Send 8 false"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%q, want\n%q", got, want)
 	}
-	if !x.Payloads() || x.Calls[0].Comm != 0xa || x.Calls[0].Bytes != 8 {
-		t.Errorf("%+v", x.Calls[0])
+	// A group is one launch of its communicator, or as many as it took kernels.
+	want = []string{"a 0", "a 1", "a 1", "a 1", "a 1", "a 3", "b 0", "b 1", "c 0", "a 4", "a 4", "a 4"}
+	if !slices.Equal(launches, want) {
+		t.Errorf("launches\n%q, want\n%q", launches, want)
+	}
+	if x := &c.Calls[0]; c.Groups[x.Group].ID != 0xa || x.Bytes != 8 {
+		t.Errorf("%+v", x)
 	}
 }
 
 // Whether an export tells of calls is known without reading it all.
-func TestTellsCalls(t *testing.T) {
+func TestHasCalls(t *testing.T) {
 	call := nsighttest.Range{Start: 100, End: 120, Text: "ncclAllReduce", Domain: 1, Payload: []nsighttest.Field{
 		{Name: "NCCL communicator ID", Type: nsighttest.Uint64, Value: 0xa}, {Name: "Message size [bytes]", Type: nsighttest.Size, Value: 8}}}
 	other := call
@@ -117,12 +124,12 @@ func TestTellsCalls(t *testing.T) {
 		if err := nsighttest.Write(path, nsighttest.Export{Host: "n0", Processes: []nsighttest.Process{p}, Payloads: tt.form}); err != nil {
 			t.Fatal(err)
 		}
-		got, err := nsight.TellsCalls(path)
+		got, err := nsight.HasCalls(path)
 		if err != nil || got != tt.want {
 			t.Errorf("%s: %t, %v", name, got, err)
 		}
 	}
-	if _, err := nsight.TellsCalls(filepath.Join(t.TempDir(), "none.sqlite")); err == nil {
+	if _, err := nsight.HasCalls(filepath.Join(t.TempDir(), "none.sqlite")); err == nil {
 		t.Error("a file that is not there tells")
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // decoded gives the ranges of NCCL what stands of them in tables of decoded payloads, where the
 // exporter was asked for those. What a range was told by its own row stays. Cost: O(n log n) for n rows.
-func (r *collectiveReader) decoded() error {
+func (r *commReader) decoded() error {
 	tables, err := r.file.DecodedTables(func(p export.ProcessID, domain int64) bool { return len(r.api[p]) > 0 && r.mayBeNCCL(p, domain) })
 	if err != nil {
 		return err
@@ -36,7 +36,7 @@ func (r *collectiveReader) decoded() error {
 }
 
 // links names the ranges that no table named by what the file has of their payloads' layouts alone.
-func (r *collectiveReader) links() error {
+func (r *commReader) links() error {
 	unnamed := 0
 	for _, ranges := range r.api {
 		for i := range ranges {
@@ -59,7 +59,7 @@ func (r *collectiveReader) links() error {
 func byEvent(a, b apiRange) int { return cmp.Compare(a.event, b.event) }
 
 // decodedTable reads one table: of NCCL's domain, or of one without a name.
-func (r *collectiveReader) decodedTable(t export.DecodedTable, names map[string]string) error {
+func (r *commReader) decodedTable(t export.DecodedTable, names map[string]string) error {
 	var fields []string // what the columns hold
 	t.Fields = slices.DeleteFunc(t.Fields, func(column string) bool {
 		name, known := names[fold(column)]
@@ -87,13 +87,13 @@ func (r *collectiveReader) decodedTable(t export.DecodedTable, names map[string]
 }
 
 // mayBeNCCL says whether a domain is NCCL's, or the file does not name it.
-func (r *collectiveReader) mayBeNCCL(process export.ProcessID, id int64) bool {
+func (r *commReader) mayBeNCCL(process export.ProcessID, id int64) bool {
 	name, known := r.domains[domain{process, id}]
 	return !known || name == ncclDomain
 }
 
 // rangeOf finds a range of NCCL by its event, nil where there is none. Ranges must be in that order.
-func (r *collectiveReader) rangeOf(process export.ProcessID, event int64) *apiRange {
+func (r *commReader) rangeOf(process export.ProcessID, event int64) *apiRange {
 	ranges := r.api[process]
 	i, ok := slices.BinarySearchFunc(ranges, event, func(a apiRange, event int64) int { return cmp.Compare(a.event, event) })
 	if !ok {
@@ -111,7 +111,7 @@ func (a *apiRange) named(schema int64) {
 
 // fieldNames is the fields of payloads that are known, by what their columns are called: exporters change names that
 // have blanks and brackets, and say into what.
-func (r *collectiveReader) fieldNames() (map[string]string, error) {
+func (r *commReader) fieldNames() (map[string]string, error) {
 	names := make(map[string]string)
 	for _, name := range payloadFields {
 		names[fold(name)] = name

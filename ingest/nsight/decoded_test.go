@@ -11,6 +11,7 @@ import (
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/nsight"
 	"github.com/sfstat/sfstat/ingest/nsight/nsighttest"
+	"github.com/sfstat/sfstat/trace"
 )
 
 // decodedJob is a process that makes a communicator, reduces, and sends, with a kernel for each call.
@@ -38,17 +39,23 @@ func decodedJob() nsighttest.Process {
 }
 
 // told is what of a job's calls and communicators was read.
-func told(c *nsight.Collectives) (all []string) {
-	for _, i := range c.Processes[0].Inits {
-		all = append(all, fmt.Sprintf("made %x %d/%d", i.Comm, i.Rank, i.Ranks))
+func told(c *trace.Comm) (all []string) {
+	for _, g := range c.Groups {
+		if g.FromStart {
+			all = append(all, fmt.Sprintf("made %x %d/%d", g.ID, g.Rank, g.Size))
+		}
 	}
-	for _, x := range c.Processes[0].Calls {
-		all = append(all, fmt.Sprintf("%v %x %d %d %d", x.Op, x.Comm, x.Bytes, x.Reduction, x.Root))
+	for _, x := range c.Calls {
+		id := uint64(0)
+		if x.Group != trace.None {
+			id = c.Groups[x.Group].ID
+		}
+		all = append(all, fmt.Sprintf("%v %x %d %d %d", x.Op, id, x.Bytes, x.Reduction, x.Peer))
 	}
 	return all
 }
 
-var allTold = []string{"made fedcba9876543210 2/4", "AllReduce fedcba9876543210 1099511627776 2 -1", "Reduce fedcba9876543210 64 4 3", "Send fedcba9876543210 8 -1 1"}
+var allTold = []string{"made fedcba9876543210 2/4", "AllReduce fedcba9876543210 1099511627776 2 -1", "Reduce fedcba9876543210 64 4 3", "Send fedcba9876543210 8 0 1"}
 
 // decodedExport writes the job, and then does what the statements say; TABLE in them is the name of the table of a
 // layout, less the layout's number.
@@ -74,7 +81,7 @@ func decodedExport(t testing.TB, form nsighttest.PayloadForm, statements ...stri
 
 func readTold(t *testing.T, path string) []string {
 	t.Helper()
-	c, err := nsight.ReadCollectives(path, ingest.Limits{})
+	c, err := nsight.ReadComm(path, "x", ingest.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +103,7 @@ func without(reduce string) []string {
 // Tables of decoded payloads tell the same as payloads in rows, however the exporter calls columns and events, and
 // beside tables that are no such ones.
 func TestDecoded(t *testing.T) {
-	untold := without("AllReduce 0 -1 -1 -1")
+	untold := without("AllReduce 0 -1 0 -1")
 	for _, tt := range []struct {
 		name  string
 		do    []string
@@ -163,10 +170,10 @@ func TestLayoutNames(t *testing.T) {
 		want []string
 	}{
 		{"bytes", nsighttest.AsBinary, nil, allTold},
-		{"bytes without layouts", nsighttest.AsBinary, []string{"DROP TABLE NVTX_PAYLOAD_SCHEMA_ENTRIES"}, []string{"AllReduce 0 -1 -1 -1", "Reduce 0 -1 -1 -1", "Send 0 -1 -1 -1"}},
+		{"bytes without layouts", nsighttest.AsBinary, []string{"DROP TABLE NVTX_PAYLOAD_SCHEMA_ENTRIES"}, []string{"AllReduce 0 -1 0 -1", "Reduce 0 -1 0 -1", "Send 0 -1 0 -1"}},
 		{"tables", nsighttest.Decoded, nil, allTold},
 		{"tables without links", nsighttest.Decoded, []string{"DROP TABLE NVTX_EVENTS_PAYLOAD_SCHEMAS"}, allTold},
-		{"links alone", nsighttest.Decoded, []string{"DROP TABLE " + reduceTable}, without("AllReduce 0 -1 -1 -1")},
+		{"links alone", nsighttest.Decoded, []string{"DROP TABLE " + reduceTable}, without("AllReduce 0 -1 0 -1")},
 		{"one of a number that NCCL has not", nsighttest.Decoded, []string{"ALTER TABLE " + reduceTable + " RENAME TO TABLE_16777299",
 			"UPDATE NVTX_EVENTS_PAYLOAD_SCHEMAS SET payloadSchemaID = 16777299 WHERE payloadSchemaID = 16777221"}, slices.Delete(slices.Clone(allTold), 1, 2)},
 		{"another's domain", nsighttest.Decoded, []string{"UPDATE NVTX_EVENTS SET text = 'theirs' WHERE text = 'NCCL'"}, nil},

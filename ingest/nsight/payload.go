@@ -48,7 +48,7 @@ func (p *payload) set(name string, v uint64) {
 	case commField:
 		p.comm = v
 	case sizeField, "Bytes":
-		if v >= 1<<56 {
+		if v > 1<<40 { // memory of GPUs is less
 			return
 		}
 		p.bytes = int64(v)
@@ -80,7 +80,7 @@ type schemaKey struct{ domain, schema int64 }
 // maxFields bounds the fields that are held; programs register some dozens.
 const maxFields = 1 << 16
 
-func (r *collectiveReader) schemaTables() error {
+func (r *commReader) schemaTables() error {
 	r.schemas = schemas{fields: map[schemaKey][]export.PayloadField{}, enums: map[schemaKey]int64{}}
 	held := 0
 	err := r.file.PayloadFields(func(f export.PayloadField) error {
@@ -194,7 +194,7 @@ func jsonPayload(text string) payload {
 var reductions = map[string]nccl.Reduction{"Sum": nccl.Sum, "Product": nccl.Prod, "Max": nccl.Max, "Min": nccl.Min, "Avg": nccl.Avg}
 
 // payloadOf is what an event carries, in either form.
-func (r *collectiveReader) payloadOf(e *export.PayloadEvent) payload {
+func (r *commReader) payloadOf(e *export.PayloadEvent) payload {
 	if len(e.Binary) > 0 {
 		if p := r.schemas.binary(e.Binary); p.found {
 			return p

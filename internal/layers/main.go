@@ -1,6 +1,6 @@
 // Command layers checks that imports point one way:
 //
-//	cmd → eval/campaign, report → diagnose → traffic → plots, archive, ingest, simulate → engine → trace
+//	cmd → eval/campaign, report → diagnose → plots, archive, ingest, simulate → engine → trace
 //
 // It reads `go list` for the module in the current folder and prints a line
 // for every import that points the other way. CONTRIBUTING.md says what each is for.
@@ -31,6 +31,7 @@ type rule struct {
 var rules = []rule{
 	{of: "trace", may: []string{"trace"}, pure: true},
 	{of: "engine/blame", may: []string{"trace", "engine/zscore"}, pure: true},
+	{of: "engine/comm", may: []string{"trace", "engine/clock", "engine/comm"}, pure: true},
 	{of: "engine", may: []string{"trace", "engine/clock"}, pure: true},
 	{of: "ingest/auto", may: []string{"trace", "ingest", "archive", "engine/stages"}},
 	{of: "ingest/ingesttest", may: []string{"trace", "ingest"}},
@@ -39,16 +40,15 @@ var rules = []rule{
 	{of: "eval/simulate", may: []string{"trace", "internal/strictyaml"}},
 	{of: "diagnose/operators", may: []string{"trace", "engine"}},
 	{of: "diagnose/opnames", may: []string{"trace", "engine"}, pure: true},
-	{of: "diagnose", may: []string{"trace", "engine", "diagnose/operators", "diagnose/opnames", "traffic"}},
+	{of: "diagnose", may: []string{"trace", "engine", "diagnose/operators", "diagnose/opnames"}},
 	{of: "eval/overhead", may: []string{"trace", "engine"}, pure: true},
 	{of: "eval/crosscheck", may: []string{"trace", "engine"}, pure: true},
 	{of: "eval/detectability", may: []string{"trace", "engine", "diagnose"}, pure: true},
-	{of: "traffic/charts", may: []string{"trace", "engine", "traffic", "plots", "ingest/nsight"}, pure: true},
-	{of: "traffic", may: []string{"trace", "engine", "ingest/nccllog", "ingest/nsight", "ingest/inspector"}, pure: true},
-	{of: "report", may: []string{"trace", "engine", "diagnose", "eval/overhead", "eval/crosscheck", "eval/detectability", "traffic"}},
-	{of: "plots", may: []string{"trace", "engine", "diagnose"}},
+	{of: "report", may: []string{"trace", "engine", "diagnose", "eval/overhead", "eval/crosscheck", "eval/detectability"}},
+	{of: "plots/charts", may: []string{"trace", "engine", "plots"}, pure: true},
+	{of: "plots", may: []string{"trace", "engine", "diagnose", "plots"}},
 	{of: "eval/selfcheck", may: []string{"trace", "engine", "diagnose", "eval/simulate"}, pure: true},
-	{of: "eval/campaign/communication", may: []string{"trace", "engine", "traffic", "ingest", "plots", "eval/campaign", "internal"}},
+	{of: "eval/campaign/communication", may: []string{"trace", "engine", "ingest", "plots", "eval/campaign", "internal"}},
 	{of: "eval/campaign/local", may: []string{"trace", "eval/campaign", "eval/simulate", "internal"}},
 	{of: "eval/campaign/slurm", may: []string{"trace", "eval/campaign", "eval/simulate", "internal"}},
 	{of: "eval/campaign", may: []string{"trace", "engine", "diagnose", "eval/overhead", "eval/crosscheck", "report", "plots", "ingest", "archive", "eval/simulate", "recorder", "internal"}},

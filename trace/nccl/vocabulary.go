@@ -61,6 +61,9 @@ func (o Op) PointToPoint() bool {
 // kernel named after it.
 func (o Op) OneSided() bool { return o == PutSignal || o == Signal || o == WaitSignal }
 
+// Rooted reports whether one rank of a collective gives or takes for all.
+func (o Op) Rooted() bool { return o == Broadcast || o == Reduce || o == Gather || o == Scatter }
+
 // Reduces says whether the operation combines elements, so that its kernel is
 // compiled for an element type.
 func (o Op) Reduces() bool { return o == AllReduce || o == Reduce || o == ReduceScatter }

@@ -3,9 +3,9 @@ package communication
 import (
 	"slices"
 
-	"github.com/sfstat/sfstat/engine/align"
+	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/engine/comm/align"
 	"github.com/sfstat/sfstat/trace/nccl"
-	"github.com/sfstat/sfstat/traffic"
 )
 
 // Count is what a log and a trace have of one operation, of ranks that have equally much:
@@ -46,7 +46,7 @@ func (r *Recording) Counts() []Count {
 		ops := tally{}
 		ops.lines(r.Result, k)
 		ops.calls(r.Result, k)
-		ops.kernels(r.Result, k)
+		ops.kernels(r.Result, i)
 		for _, op := range ops.sorted() {
 			c := *ops[op]
 			c.Op = op
@@ -100,19 +100,19 @@ func (t tally) sorted() []nccl.Op {
 }
 
 // lines counts what a counter of lines sees.
-func (t tally) lines(r *traffic.Result, k *traffic.Rank) {
-	for _, m := range r.Log.Processes[k.Process].Named {
+func (t tally) lines(r *comm.Result, k *comm.Rank) {
+	for _, m := range r.Recorded.Processes[k.Log].Lines {
 		c := t.of(m.Op)
-		c.Lines += m.Lines()
+		c.Lines += m.Total()
 		c.Tunings += m.Tunings
 		c.Damaged += m.Damaged
 	}
 }
 
 // calls counts calls and what they launch, by NCCL's rules.
-func (t tally) calls(r *traffic.Result, k *traffic.Rank) {
+func (t tally) calls(r *comm.Result, k *comm.Rank) {
 	for i, why := range k.Matching.Why {
-		c := t.of(r.Log.Calls[k.Calls[i]].Op)
+		c := t.of(r.Calls[k.Calls[i]].Op)
 		switch why {
 		case align.Duplicate:
 			c.Repeated++
@@ -135,7 +135,8 @@ func (t tally) calls(r *traffic.Result, k *traffic.Rank) {
 }
 
 // kernels counts what ran; one that only a replay of a graph launched has no call of its own and is left out.
-func (t tally) kernels(r *traffic.Result, k *traffic.Rank) {
+func (t tally) kernels(r *comm.Result, rank int) {
+	k := &r.Ranks[rank]
 	launched := map[int]nccl.Op{} // kernels with a call
 	for _, m := range k.Matching.Matches {
 		if l := &k.Matching.Launches[m.Launch]; l.Lead >= 0 {
@@ -143,7 +144,7 @@ func (t tally) kernels(r *traffic.Result, k *traffic.Rank) {
 			t.of(l.Op).OnlyLogged--
 		}
 	}
-	for n, x := range r.Exports[k.Export].Processes[k.Recorded].Kernels {
+	for n, x := range r.Kernels(rank) {
 		if x.Replay {
 			continue
 		}

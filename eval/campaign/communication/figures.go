@@ -7,7 +7,7 @@ import (
 
 	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/plots"
-	"github.com/sfstat/sfstat/traffic/charts"
+	"github.com/sfstat/sfstat/plots/charts"
 )
 
 // Figures are those of every recording, called KIND-RECORDING, and where truths are known one of how well each method pairs. What there is

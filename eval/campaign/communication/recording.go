@@ -11,12 +11,12 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/sfstat/sfstat/engine/volume"
+	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/engine/comm/volume"
 	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/commfiles"
 	"github.com/sfstat/sfstat/trace"
-	"github.com/sfstat/sfstat/traffic"
 )
 
 // Folder is where recordings lie in a campaign's folder, a folder each.
@@ -31,7 +31,7 @@ const (
 // Recording is what one job left of its communication, put together.
 type Recording struct {
 	Name   string // of its folder
-	Result *traffic.Result
+	Result *comm.Result
 	Model  *volume.Model // nil: not known
 	Truth  *Truth        // nil: not known
 	Inputs []campaign.Provenance
@@ -84,12 +84,11 @@ func readRecording(path, name string) (*Recording, error) {
 	if len(found.Problems) > 0 {
 		return nil, found.Problems[0].Err
 	}
-	var o traffic.Options
+	var o comm.Options
 	if r.Model != nil {
-		o.Layout = traffic.LayoutOf(r.Model)
+		o.Layout = comm.LayoutOf(r.Model)
 	}
-	in := traffic.Input{Log: found.Log, LogNames: found.LogNames, Exports: found.Exports, Names: found.Names}
-	if r.Result, err = traffic.Analyze(in, o); err != nil {
+	if r.Result, err = comm.Analyze(found.Comm, o); err != nil {
 		return nil, trace.At(trace.Pos{File: path}, err)
 	}
 	if r.Model != nil {
@@ -97,11 +96,9 @@ func readRecording(path, name string) (*Recording, error) {
 			return nil, trace.At(trace.Pos{File: filepath.Join(path, modelName)}, err)
 		}
 	}
-	for _, names := range [][]string{found.LogNames, found.Names} {
-		for _, n := range names {
-			if err := r.from(path, n); err != nil {
-				return nil, err
-			}
+	for _, s := range found.Comm.Sources {
+		if err := r.from(path, s.Name); err != nil {
+			return nil, err
 		}
 	}
 	return r, nil

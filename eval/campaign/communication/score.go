@@ -3,8 +3,9 @@ package communication
 import (
 	"fmt"
 
-	"github.com/sfstat/sfstat/engine/align"
-	"github.com/sfstat/sfstat/traffic"
+	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/engine/comm/align"
+	"github.com/sfstat/sfstat/trace"
 )
 
 // Method is a way to pair calls with kernels.
@@ -55,9 +56,9 @@ func (s *Score) sum(o Score) {
 
 // judge counts a pair that was found. One whose call stands in no log, as those that NVTX tells, is not counted where the
 // truth is of logs alone.
-func (r *Recording) judge(s *Score, found traffic.Match) {
+func (r *Recording) judge(s *Score, found comm.Match) {
 	p := pairAt(r.Result, found.Rank, found.Call, found.Kernel)
-	if r.Result.Log.Calls[found.Call].File >= len(r.Result.LogNames) && !r.Truth.files[p.log] {
+	if r.Result.Recorded.Sources[r.Result.Calls[found.Call].Source].Kind != trace.SourceNCCLLog && !r.Truth.files[p.log] {
 		return
 	}
 	s.add(r.Truth.pairs[p], found.Certain)
@@ -110,7 +111,7 @@ func (r *Recording) scoreNames(s *Score, m Method) error {
 			}
 		}
 		for _, x := range found {
-			r.judge(s, traffic.Match{Rank: i, Call: r.Result.Ranks[i].Calls[x.Row], Kernel: x.Column})
+			r.judge(s, comm.Match{Rank: i, Call: r.Result.Ranks[i].Calls[x.Row], Kernel: x.Column})
 		}
 	}
 	return nil
@@ -120,10 +121,10 @@ func (r *Recording) scoreNames(s *Score, m Method) error {
 func (r *Recording) scoreBlind(s *Score, m Method) error {
 	var ps []align.Process
 	var ranks []int
-	at := map[int]int{} // of an index of Log.Processes
+	at := map[int]int{} // of a process that logged
 	for i := range r.Result.Ranks {
 		if p, both := r.Result.Aligned(i); both {
-			at[r.Result.Ranks[i].Process] = len(ps)
+			at[r.Result.Ranks[i].Log] = len(ps)
 			ps, ranks = append(ps, p), append(ranks, i)
 		}
 	}
@@ -140,7 +141,7 @@ func (r *Recording) scoreBlind(s *Score, m Method) error {
 	for i, x := range all {
 		for _, k := range x.Matches {
 			for _, c := range x.Launches[k.Launch].Calls {
-				r.judge(s, traffic.Match{Rank: ranks[i], Call: r.Result.Ranks[ranks[i]].Calls[c], Kernel: k.Kernel, Certain: x.IsCertain(k)})
+				r.judge(s, comm.Match{Rank: ranks[i], Call: r.Result.Ranks[ranks[i]].Calls[c], Kernel: k.Kernel, Certain: x.IsCertain(k)})
 			}
 		}
 	}
@@ -151,12 +152,12 @@ func (r *Recording) scoreBlind(s *Score, m Method) error {
 func (r *Recording) members(at map[int]int) (groups [][]align.Member) {
 	for i := range r.Result.Communicators {
 		c := &r.Result.Communicators[i]
-		if c.Met || c.Alone {
+		if c.Joined || c.Alone {
 			continue
 		}
 		var list []align.Member
 		for _, side := range c.Sides {
-			if p, ok := at[r.Result.Log.Communicators[side].Process]; ok {
+			if p, ok := at[r.Result.Groups[side].Process]; ok {
 				list = append(list, align.Member{Process: p, Comm: side})
 			}
 		}

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/trace"
-	"github.com/sfstat/sfstat/traffic"
 )
 
 // TruthHead are the columns of truth.csv, a row for each true pair of which both sides were recorded. Those of
@@ -85,10 +85,8 @@ func pairOf(r []string) (p pair, err error) {
 	return p, nil
 }
 
-// pairAt is the pair of a call, of Log.Calls, and a kernel of a rank that has an export.
-func pairAt(r *traffic.Result, rank, call, kernel int) pair {
-	k := &r.Ranks[rank]
-	c := &r.Log.Calls[call]
-	p := &r.Exports[k.Export].Processes[k.Recorded]
-	return pair{r.Sources[c.File], c.Line, r.Names[k.Export], p.Global, p.Kernels[kernel].Correlation}
+// pairAt is the pair of a call, of Calls, and a kernel of a rank that has an export.
+func pairAt(r *comm.Result, rank, call, kernel int) pair {
+	c := &r.Calls[call]
+	return pair{r.Recorded.Sources[c.Source].Name, c.Line, r.ProfileOf(rank), r.Recorded.Processes[r.Ranks[rank].Profile].ID, r.Kernels(rank)[kernel].Correlation}
 }

@@ -1,0 +1,176 @@
+package comm
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/sfstat/sfstat/internal/robust"
+)
+
+// Lateness is how a rank comes to collectives, of those that all their ranks were seen in and every
+// match is certain. Sends and receives are left out: who waits for a message waits by design.
+type Lateness struct {
+	Rank    int   // index of Ranks
+	Met     int   // collectives with others
+	Last    int   // of them it came last to
+	Caused  int64 // nanoseconds that only it made the others wait: its start less that of the last but one
+	Typical int64 // the median of that, where it came last
+	Waited  int64 // from its own start to the last one's
+	Moving  int64 // from the last one's start to its end
+	// Own is what of its coming later than the median rank began with itself: since its last kernel of NCCL had
+	// ended, more time went by than for the others since theirs. What began before, on a slow link or as wait for
+	// somebody late, is not in it.
+	Own    int64
+	Usual  int64   // the median of that, over collectives that it came last to
+	Chance float64 // that it has most of Own in so many parts of the recording if all ranks are alike, for any rank
+}
+
+// Lateness is of every rank, by rank; span is from the first start of a collective to the last end, on the first clock.
+func (r *Result) Lateness() (all []Lateness, span int64) {
+	all = make([]Lateness, len(r.Ranks))
+	margins, owns := make([][]int64, len(r.Ranks)), make([][]int64, len(r.Ranks))
+	var first, last int64
+	met := r.meetings()
+	for _, i := range met {
+		c := &r.Collectives[i]
+		if r.placed(c.Parts[0].Rank) {
+			if first == 0 || c.Begin < first {
+				first = c.Begin
+			}
+			last = max(last, c.End)
+		}
+		late := c.Parts[c.Last].Rank
+		margin := c.Begin - c.second()
+		all[late].Last++
+		all[late].Caused += margin
+		margins[late] = append(margins[late], margin)
+		for k, p := range c.Parts {
+			l := &all[p.Rank]
+			l.Met++
+			l.Waited += c.Begin - p.Start
+			l.Moving += max(p.End-c.Begin, 0)
+			l.Own += p.Own
+			if k == c.Last {
+				owns[p.Rank] = append(owns[p.Rank], p.Own)
+			}
+		}
+	}
+	chances := r.chances(met)
+	for i := range all {
+		all[i].Rank, all[i].Chance = i, chances[i]
+		all[i].Typical, all[i].Usual = robust.Upper(margins[i]), robust.Upper(owns[i])
+	}
+	return all, last - first
+}
+
+// meetings are the collectives that all their ranks were surely seen in, by time.
+func (r *Result) meetings() (all []int) {
+	for i := range r.Collectives {
+		if c := &r.Collectives[i]; c.Certain && len(c.Parts) > 1 && c.Whole(r) {
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
+// parts is how many parts of the recording the chance of being late is taken over: collectives that follow
+// each other are not independent.
+const parts = 16
+
+// chances is of each rank, where all ranks are alike, the chance that it or any other has most of what is charged in as many
+// of the parts: n·P(Binomial(parts, 1/n) ≥ k), n the ranks that met any.
+func (r *Result) chances(met []int) []float64 {
+	there := make([]bool, len(r.Ranks))
+	n := 0
+	for _, i := range met {
+		for _, p := range r.Collectives[i].Parts {
+			if !there[p.Rank] {
+				there[p.Rank], n = true, n+1
+			}
+		}
+	}
+	wins := make([]int, len(r.Ranks))
+	rounds := min(parts, len(met))
+	for b := range rounds {
+		sums := make([]int64, len(r.Ranks))
+		for at := b * len(met) / rounds; at < (b+1)*len(met)/rounds; at++ {
+			for _, p := range r.Collectives[met[at]].Parts {
+				sums[p.Rank] += p.Own
+			}
+		}
+		if top := slices.Max(sums); top > 0 {
+			wins[slices.Index(sums, top)]++
+		}
+	}
+	out := make([]float64, len(r.Ranks))
+	for i := range out {
+		out[i] = min(1, float64(n)*atLeast(rounds, wins[i], 1/float64(max(n, 2))))
+	}
+	return out
+}
+
+// atLeast is P(Binomial(n, p) ≥ k).
+func atLeast(n, k int, p float64) (sum float64) {
+	if k <= 0 {
+		return 1
+	}
+	for i := k; i <= n; i++ {
+		a, _ := math.Lgamma(float64(n + 1))
+		b, _ := math.Lgamma(float64(i + 1))
+		c, _ := math.Lgamma(float64(n - i + 1))
+		sum += math.Exp(a - b - c + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p))
+	}
+	return min(1, sum)
+}
+
+// second is when the last rank but one came.
+func (c *Collective) second() (t int64) {
+	t = c.Parts[0].Start
+	if c.Last == 0 {
+		t = c.Parts[1].Start
+	}
+	for i, p := range c.Parts {
+		if i != c.Last {
+			t = max(t, p.Start)
+		}
+	}
+	return t
+}
+
+// A rank stands out when it surely has most of what began with a rank, and more of it than the (lower) median rank, of two the
+// other, by this part of the time.
+const (
+	enoughMet  = 20
+	worthwhile = 0.02
+	surely     = 0.05
+)
+
+// Latecomers are the ranks that make the others wait, if any stand out, the worst first; shares are of the recording, of what is
+// more than the median rank's.
+func (r *Result) Latecomers() (found []Lateness, shares []float64) {
+	all, span := r.Lateness()
+	if span <= 0 {
+		return nil, nil
+	}
+	var owns []int64
+	for _, l := range all {
+		if l.Met > 0 {
+			owns = append(owns, l.Own)
+		}
+	}
+	if len(owns) == 0 {
+		return nil, nil
+	}
+	usual := robust.Lower(owns)
+	for _, l := range all {
+		if l.Met >= enoughMet && l.Chance <= surely && float64(l.Own-usual) >= worthwhile*float64(span) {
+			found = append(found, l)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b Lateness) int { return cmp.Compare(b.Own, a.Own) })
+	for _, l := range found {
+		shares = append(shares, float64(l.Own-usual)/float64(span))
+	}
+	return found, shares
+}

@@ -1,0 +1,132 @@
+package comm
+
+import (
+	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+// placeKernels takes the kernels of every process that a profiler saw. Beside exports of Nsight Systems, which have all kernels,
+// what NCCL's Inspector dumped is left out.
+//
+// Where a dump lacks the times of kernels, a record has its duration, and when it was written, which is some time later. A collective ends on all
+// its ranks at once, so that durations tell who arrived when: its end is put where the first rank wrote it, and what stands apart from
+// other collectives is not believed (Result.Timeless).
+func (r *Result) placeKernels() {
+	c := r.Recorded
+	r.kernels, r.profiled = make([][]trace.CommKernel, len(c.Processes)), make([]bool, len(c.Processes))
+	var dumped []int // processes of dumps
+	for p := range c.Processes {
+		switch r.kindOf(p) {
+		case trace.SourceInspector:
+			dumped = append(dumped, p)
+		case trace.SourceNsight:
+			r.kernels[p], r.profiled[p] = c.Processes[p].Kernels, true
+		}
+	}
+	if len(dumped) == 0 {
+		return
+	}
+	if r.Sources(trace.SourceNsight) > 0 {
+		r.note("%d dumps of NCCL's Inspector are left out: exports of Nsight Systems have all kernels and their times", r.Sources(trace.SourceInspector))
+		return
+	}
+	for _, p := range dumped {
+		r.kernels[p], r.profiled[p] = c.Processes[p].Kernels, true
+		for i := range c.Processes[p].Kernels {
+			r.Timeless = r.Timeless || !c.Processes[p].Kernels[i].HasSpan
+		}
+	}
+	records, numbers := 0, int64(0)
+	for _, n := range r.numbered() {
+		records, numbers = records+n.records, numbers+n.last-n.first+1
+	}
+	if r.Sampled = numbers > int64(records); r.Sampled {
+		r.note("the dumps have %d of %d operations, by their numbers: counts and volumes are of those, and what a rank did before each is not known", records, numbers)
+	}
+	if r.Timeless {
+		r.placeByDuration()
+		r.note("the dumps tell how long operations took, not when they ran: NCCL_INSPECTOR_DUMP_VERBOSE=1 adds that")
+	}
+}
+
+// isDump reports whether a process was seen by NCCL's Inspector.
+func (r *Result) isDump(process int) bool { return r.kindOf(process) == trace.SourceInspector }
+
+// series is the calls of one operation on one side of a communicator.
+type series struct {
+	group int // of Recorded.Groups
+	op    nccl.Op
+}
+
+// numbers is what a dump has of a series.
+type numbers struct {
+	records     int
+	first, last int64
+}
+
+// numbered is the numbers of every series of the dumps.
+func (r *Result) numbered() map[series]numbers {
+	all := map[series]numbers{}
+	for i := range r.Recorded.Calls {
+		c := &r.Recorded.Calls[i]
+		if !r.isDump(c.Process) {
+			continue
+		}
+		n, known := all[series{c.Group, c.Op}]
+		if !known || c.OpSeq < n.first {
+			n.first = c.OpSeq
+		}
+		n.records, n.last = n.records+1, max(n.last, c.OpSeq)
+		all[series{c.Group, c.Op}] = n
+	}
+	return all
+}
+
+// operation is one collective, or one side of a message, on all ranks.
+type operation struct {
+	id   uint64 // of the communicator
+	op   nccl.Op
+	seq  int64
+	rank int // of a message; −1 of a collective
+}
+
+// placeByDuration puts the kernels of dumps without times where they must have run.
+func (r *Result) placeByDuration() {
+	c := r.Recorded
+	ends := map[operation]int64{}
+	of := func(x *trace.CommCall) operation {
+		o := operation{c.Groups[x.Group].ID, x.Op, x.OpSeq, -1}
+		if x.Peer >= 0 {
+			o.rank = c.Groups[x.Group].Rank
+		}
+		return o
+	}
+	each := func(visit func(x *trace.CommCall)) {
+		for i := range c.Calls {
+			if x := &c.Calls[i]; r.isDump(x.Process) {
+				visit(x)
+			}
+		}
+	}
+	each(func(x *trace.CommCall) {
+		o, at := of(x), c.Processes[x.Process].Kernels[x.Kernel].Reported
+		if end, ok := ends[o]; !ok || at < end {
+			ends[o] = at
+		}
+	})
+	placed := make([][]trace.CommKernel, len(c.Processes))
+	each(func(x *trace.CommCall) {
+		k := c.Processes[x.Process].Kernels[x.Kernel]
+		k.End = ends[of(x)]
+		k.Start = k.End - k.Duration
+		if placed[x.Process] == nil {
+			placed[x.Process] = make([]trace.CommKernel, len(c.Processes[x.Process].Kernels))
+		}
+		placed[x.Process][x.Kernel] = k
+	})
+	for p, kernels := range placed {
+		if kernels != nil {
+			r.kernels[p] = kernels
+		}
+	}
+}

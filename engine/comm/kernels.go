@@ -1,0 +1,159 @@
+package comm
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/comm/align"
+)
+
+// match pairs the calls of each rank with its kernels.
+func (r *Result) match(m *members, t *tied, by Scoring) error {
+	if by == ByName {
+		return r.matchNames()
+	}
+	var ps []align.Process
+	var ranks []int
+	at := map[int]int{}
+	for i := range r.Ranks {
+		k := &r.Ranks[i]
+		switch {
+		case !k.called() || k.Profile == None:
+		case k.Join != Unjoined:
+			if err := r.matchTied(i, t); err != nil {
+				return err
+			}
+		default:
+			k.Join = ByAlignment
+			at[i] = len(ps)
+			p, _ := r.Aligned(i)
+			ps, ranks = append(ps, p), append(ranks, i)
+		}
+	}
+	all, err := align.Together(ps, m.aligned(at), align.DefaultScoring())
+	if err != nil {
+		return err
+	}
+	for i, found := range all {
+		k := &r.Ranks[ranks[i]]
+		k.Matching = found
+		for _, x := range found.Matches {
+			for _, c := range found.Launches[x.Launch].Calls {
+				r.Matches = append(r.Matches, Match{ranks[i], k.Calls[c], x.Kernel, found.IsCertain(x) && k.Pairing.Sure()})
+			}
+		}
+	}
+	return nil
+}
+
+// matchTied takes the matches that NVTX ranges or a dump tell, and aligns what calls and kernels they leave.
+func (r *Result) matchTied(rank int, t *tied) error {
+	k := &r.Ranks[rank]
+	kernels, calls := map[int]bool{}, map[int]bool{}
+	for _, x := range t.ties[rank] {
+		r.Matches = append(r.Matches, Match{rank, x.call, x.kernel, x.sure && (k.Log == None || k.Pairing.Sure())})
+		kernels[x.kernel], calls[x.call] = true, true
+	}
+	if k.Join == ByNumber { // a sample, in no order that tells
+		return nil
+	}
+	p := align.Process{Clock: r.clockOf(rank)}
+	var callOf, kernelOf []int
+	for _, c := range k.Calls {
+		if _, found := t.began[c]; !found && !calls[c] {
+			p.Calls, callOf = append(p.Calls, r.alignable(c)), append(callOf, c)
+		}
+	}
+	for j, x := range r.Kernels(rank) {
+		if !kernels[j] {
+			p.Kernels, kernelOf = append(p.Kernels, x), append(kernelOf, j)
+		}
+	}
+	if len(p.Calls) == 0 || len(p.Kernels) == 0 {
+		return nil
+	}
+	m, err := align.Calls(p, align.DefaultScoring())
+	if err != nil {
+		return err
+	}
+	for _, x := range m.Matches {
+		for _, c := range m.Launches[x.Launch].Calls {
+			r.Matches = append(r.Matches, Match{rank, callOf[c], kernelOf[x.Kernel], m.IsCertain(x) && k.Pairing.Sure()})
+		}
+	}
+	return nil
+}
+
+func (r *Result) matchNames() error {
+	for i := range r.Ranks {
+		k := &r.Ranks[i]
+		process, both := r.Aligned(i)
+		if !both {
+			continue
+		}
+		pairs, err := align.ByName(process)
+		if err != nil {
+			return err
+		}
+		for _, p := range pairs {
+			r.Matches = append(r.Matches, Match{i, k.Calls[p.Row], p.Column, false})
+		}
+	}
+	return nil
+}
+
+// Aligned is a rank as the engine takes it: its calls in the order of [Rank.Calls], and its kernels.
+// It is false where one side is missing.
+func (r *Result) Aligned(rank int) (p align.Process, both bool) {
+	k := &r.Ranks[rank]
+	if !k.called() || k.Profile == None {
+		return p, false
+	}
+	return align.Process{Clock: r.clockOf(rank), Calls: r.callsOf(k.Calls), Kernels: r.Kernels(rank)}, true
+}
+
+// callsOf is some of the job's calls as the engine takes them.
+func (r *Result) callsOf(calls []int) (list []align.Call) {
+	for _, i := range calls {
+		list = append(list, r.alignable(i))
+	}
+	return list
+}
+
+// alignable is a call as the engine takes it.
+func (r *Result) alignable(call int) align.Call { return align.CallOf(&r.Calls[call], r.Groups) }
+
+// countMatches orders the matches by rank, call and kernel, and counts what has none.
+func (r *Result) countMatches() {
+	slices.SortFunc(r.Matches, func(x, y Match) int {
+		return cmp.Or(cmp.Compare(x.Rank, y.Rank), cmp.Compare(x.Call, y.Call), cmp.Compare(x.Kernel, y.Kernel))
+	})
+	matched := map[[2]int]bool{}
+	for _, m := range r.Matches {
+		k := &r.Ranks[m.Rank]
+		k.Pairs++
+		if m.Certain {
+			k.Certain++
+		}
+		matched[[2]int{m.Rank, m.Kernel}] = true
+	}
+	for i := range r.Ranks {
+		k := &r.Ranks[i]
+		for j, x := range r.Kernels(i) {
+			if !matched[[2]int{i, j}] && !x.Replay {
+				r.Leftover++
+			}
+		}
+		if k.Join == Unjoined || k.Join == ByNumber {
+			continue
+		}
+		launches := 0
+		_, why := align.Plan(r.callsOf(k.Calls), 0)
+		for _, w := range why {
+			if w == align.Launches {
+				launches++
+			}
+		}
+		r.Unmatched += max(launches-k.Pairs, 0)
+	}
+}

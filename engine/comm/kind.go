@@ -1,0 +1,137 @@
+package comm
+
+import (
+	"fmt"
+
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+// Kind is what a communicator is for: the dimension of parallelism whose ranks it joins.
+type Kind uint8
+
+const (
+	UnknownKind Kind = iota
+	DataParallel
+	TensorParallel
+	PipelineParallel
+	ExpertParallel
+	ContextParallel
+)
+
+var kindNames = [...]string{"unknown", "DP", "TP", "PP", "EP", "CP"}
+
+func (k Kind) String() string { return kindNames[min(k, ContextParallel)] }
+
+// Layout is how many ranks each dimension has; 0 is not given. Ranks are numbered as Megatron-LM
+// does: tensor first, then context, data, pipeline. Expert parallelism is within data.
+type Layout struct{ TP, CP, EP, DP, PP int }
+
+// Given reports whether any size is.
+func (l Layout) Given() bool { return l != Layout{} }
+
+// world is the ranks of the layout.
+func (l Layout) world() int { return max(l.TP, 1) * max(l.CP, 1) * max(l.DP, 1) * max(l.PP, 1) }
+
+// filled is the layout with what is not given: one, but for the data dimension, which takes what the ranks leave.
+func (l Layout) filled(ranks int) (Layout, error) {
+	l.TP, l.CP, l.PP, l.EP = max(l.TP, 1), max(l.CP, 1), max(l.PP, 1), max(l.EP, 1)
+	if l.DP == 0 {
+		l.DP = max(ranks/(l.TP*l.CP*l.PP), 1)
+	}
+	if l.world() != ranks {
+		return l, fmt.Errorf("a layout of tp=%d, cp=%d, dp=%d, pp=%d has %d ranks, the logs and exports have %d", l.TP, l.CP, l.DP, l.PP, l.world(), ranks)
+	}
+	if l.DP*l.CP%l.EP != 0 {
+		return l, fmt.Errorf("ep=%d does not divide dp×cp=%d", l.EP, l.DP*l.CP)
+	}
+	return l, nil
+}
+
+// kinds finds what each communicator is for: by the layout, where one is given that fits the ranks.
+func (r *Result) kinds(l Layout) {
+	if l.Given() {
+		ranks := 0
+		for i := range r.Ranks {
+			ranks = max(ranks, r.Ranks[i].Rank+1)
+		}
+		for i := range r.Communicators {
+			ranks = max(ranks, min(r.Communicators[i].NRanks, 1<<20))
+		}
+		filled, err := l.filled(ranks)
+		if err == nil {
+			for i := range r.Communicators {
+				r.Communicators[i].byLayout(filled)
+			}
+			return
+		}
+		r.note("kinds of communicators are inferred: %v", err)
+	}
+	r.infer()
+}
+
+// dimension is one of a layout: its kind, size and the distance of neighbouring ranks.
+type dimension struct {
+	kind         Kind
+	size, stride int
+}
+
+func (l Layout) dimensions() []dimension {
+	return []dimension{{TensorParallel, l.TP, 1}, {ContextParallel, l.CP, l.TP}, {ExpertParallel, l.EP, l.TP},
+		{DataParallel, l.DP, l.TP * l.CP}, {PipelineParallel, l.PP, l.TP * l.CP * l.DP}}
+}
+
+// byLayout takes the dimension whose groups the ranks are one of. Where that is so for two, the operations decide.
+func (c *Communicator) byLayout(l Layout) {
+	if len(c.Ranks) != c.NRanks {
+		c.Evidence = []string{"some of its ranks left no log"}
+		return
+	}
+	var fits []dimension
+	for _, d := range l.dimensions() {
+		if d.size == c.NRanks && l.is(d, c.Ranks) {
+			fits = append(fits, d)
+		}
+	}
+	if c.NRanks == 1 { // every dimension of one rank has it; logs show those of the data dimension
+		if l.DP == 1 {
+			c.Kind, c.Evidence = DataParallel, []string{"one rank, as the data dimension has"}
+		}
+		return
+	}
+	if len(fits) == 0 {
+		c.Evidence = []string{"no dimension of the layout has these ranks"}
+		return
+	}
+	d := c.among(fits)
+	if c.Signature.control() && c.NRanks == l.world() {
+		c.Evidence = []string{"all ranks, and small messages alone: the default group"}
+		return
+	}
+	if d.kind == PipelineParallel && c.LargeOps[nccl.Send]+c.LargeOps[nccl.Recv] == 0 {
+		c.Evidence = []string{"stages of one pipeline that send nothing to each other, as those that share an embedding"}
+		return
+	}
+	c.Kind, c.Evidence = d.kind, []string{fmt.Sprintf("the layout given: %v of %d, ranks %d apart", d.kind, d.size, d.stride)}
+}
+
+// among is the dimension of several that the operations suit. Tokens go to experts all-to-all: what reduces is no group of
+// experts, though data-parallel ranks with an expert each are the same ones.
+func (c *Communicator) among(fits []dimension) dimension {
+	use := c.usedAs()
+	for _, d := range fits {
+		if d.kind == use || use == UnknownKind && d.kind != ExpertParallel {
+			return d
+		}
+	}
+	return fits[0]
+}
+
+// is reports whether ranks are a group of the dimension: evenly apart, and equal in all others.
+func (l Layout) is(d dimension, ranks []int) bool {
+	for i := 1; i < len(ranks); i++ {
+		if ranks[i]-ranks[i-1] != d.stride {
+			return false
+		}
+	}
+	return ranks[0]/d.stride%d.size == 0
+}

@@ -1,0 +1,164 @@
+package comm
+
+import (
+	"fmt"
+	"slices"
+)
+
+// connected are the sets of ranks that have to do with each other, directly or through others: several, where several jobs lie
+// in one folder.
+type connected struct {
+	above map[int]int // of a rank, one of its set nearer to the head; a head has itself
+	ranks map[int]int // of a head, of its set
+	most  map[int]int // of a head, of a communicator of its set, ranks without a log included
+}
+
+// connected joins the ranks of each communicator. Nearly O(ranks of all communicators).
+func (r *Result) connected() *connected {
+	p := &connected{above: map[int]int{}, ranks: map[int]int{}, most: map[int]int{}}
+	for i := range r.Communicators {
+		c := &r.Communicators[i]
+		for _, rank := range c.Ranks {
+			p.join(p.head(c.Ranks[0]), p.head(rank))
+		}
+		if len(c.Ranks) > 0 {
+			head := p.head(c.Ranks[0])
+			p.most[head] = max(p.most[head], c.NRanks)
+		}
+	}
+	return p
+}
+
+func (p *connected) head(rank int) int {
+	if _, known := p.above[rank]; !known {
+		p.above[rank], p.ranks[rank] = rank, 1
+	}
+	for p.above[rank] != rank {
+		p.above[rank] = p.above[p.above[rank]]
+		rank = p.above[rank]
+	}
+	return rank
+}
+
+// join puts the smaller of two sets below the larger.
+func (p *connected) join(x, y int) {
+	if x == y {
+		return
+	}
+	if p.ranks[x] < p.ranks[y] {
+		x, y = y, x
+	}
+	p.above[y] = x
+	p.ranks[x] += p.ranks[y]
+	p.most[x] = max(p.most[x], p.most[y])
+}
+
+// several lists the ranks of each set of at least two, in order.
+func (p *connected) several() (list [][]int) {
+	of := map[int][]int{}
+	for rank := range p.above {
+		head := p.head(rank)
+		of[head] = append(of[head], rank)
+	}
+	for _, ranks := range of {
+		if len(ranks) > 1 {
+			slices.Sort(ranks)
+			list = append(list, ranks)
+		}
+	}
+	slices.SortFunc(list, slices.Compare)
+	return list
+}
+
+// coverage reports whether other communicators lead from the ranks of c to further ones.
+func (p *connected) coverage(c *Communicator) coverage {
+	if len(c.Ranks) == 0 {
+		return whole
+	}
+	if head := p.head(c.Ranks[0]); p.ranks[head] > len(c.Ranks) || p.most[head] > c.NRanks {
+		return part
+	}
+	return whole
+}
+
+// has reports whether a rank of the job is a member. O(log ranks).
+func (c *Communicator) has(rank int) bool {
+	_, ok := slices.BinarySearch(c.Ranks, rank)
+	return ok
+}
+
+// resolveKinds compares communicators. Groups of two dimensions have at most one rank in common, so that what
+// joins several stages of a pipeline is not data parallelism; it may be the first and the last stage that
+// share an embedding. And groups that lie in the job like others are of their kind.
+func (r *Result) resolveKinds() {
+	pipes := r.byRank(func(c *Communicator) bool { return c.Kind == PipelineParallel })
+	for i := range r.Communicators {
+		if c := &r.Communicators[i]; c.Kind == DataParallel && c.NRanks > 1 && r.insidePipeline(c, pipes) {
+			c.Kind, c.Evidence = UnknownKind, []string{"it joins stages of one pipeline, as a shared embedding does"}
+		}
+	}
+	// Beside a group of experts, a rank is the only one that has its experts.
+	others := r.byRank(func(c *Communicator) bool {
+		return c.NRanks > 1 && (c.Kind == DataParallel || c.Kind == ExpertParallel)
+	})
+	for i := range r.Communicators {
+		if c := &r.Communicators[i]; c.Kind == DataParallel && c.NRanks == 1 && slices.ContainsFunc(c.Ranks, func(rank int) bool { return len(others[rank]) > 0 }) {
+			c.Kind, c.Evidence = UnknownKind, []string{"one rank: nothing is communicated; its data-parallel or expert-parallel group is another"}
+		}
+	}
+	r.alike(pipes)
+}
+
+// memberships is communicators of each rank of the job, indices of Result.Communicators.
+type memberships map[int][]int
+
+func (r *Result) byRank(which func(c *Communicator) bool) memberships {
+	of := memberships{}
+	for i := range r.Communicators {
+		if c := &r.Communicators[i]; which(c) {
+			for _, rank := range c.Ranks {
+				of[rank] = append(of[rank], i)
+			}
+		}
+	}
+	return of
+}
+
+func (r *Result) insidePipeline(c *Communicator, pipes memberships) bool {
+	if len(c.Ranks) == 0 {
+		return false
+	}
+	return slices.ContainsFunc(pipes[c.Ranks[0]], func(i int) bool {
+		return !slices.ContainsFunc(c.Ranks, func(rank int) bool { return !r.Communicators[i].has(rank) })
+	})
+}
+
+// alike gives groups that lie in the job like others the kind of those, if those are of one kind. What is used as
+// experts or stages are shows that by itself.
+func (r *Result) alike(pipes memberships) {
+	type shape struct{ ranks, stride int }
+	votes := map[shape]map[Kind]int{}
+	for i := range r.Communicators {
+		c := &r.Communicators[i]
+		if s := (shape{c.NRanks, c.stride()}); c.Kind != UnknownKind && s.stride > 0 {
+			if votes[s] == nil {
+				votes[s] = map[Kind]int{}
+			}
+			votes[s][c.Kind]++
+		}
+	}
+	for i := range r.Communicators {
+		c := &r.Communicators[i]
+		v := votes[shape{c.NRanks, c.stride()}]
+		if c.Kind != UnknownKind || c.usedAs() != UnknownKind || len(v) != 1 || c.control() || c.NRanks == 1 || r.insidePipeline(c, pipes) {
+			continue
+		}
+		for k := range v {
+			if k == ExpertParallel || k == PipelineParallel {
+				continue
+			}
+			c.Kind = k
+			c.Evidence = append(c.Evidence, fmt.Sprintf("groups of %d, %d apart, are %v elsewhere in the job", c.NRanks, c.stride(), k))
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package comm
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/comm/group"
+)
+
+// number gives ranks their global numbers: by the world that all are in, else in the order of hosts, devices
+// and pids. It returns why the world did not decide, "" where it did.
+func (r *Result) number(m *members) (why string) {
+	rank, why := r.worldRanks(m)
+	if rank == nil {
+		return why
+	}
+	order := make([]int, len(r.Ranks))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(rank[x], rank[y]) })
+	old, back := slices.Clone(r.Ranks), make([]int, len(order))
+	for to, from := range order {
+		r.Ranks[to], back[from] = old[from], to
+		r.Ranks[to].Rank = rank[from]
+	}
+	for i := range m.sides {
+		if p := m.sides[i].Process; p != None {
+			m.sides[i].Process = back[p]
+		}
+	}
+	for i := range r.Matches {
+		r.Matches[i].Rank = back[r.Matches[i].Rank]
+	}
+	return why
+}
+
+// worldRanks is the number of each rank, nil where nothing says. Those of which no calls were recorded come last.
+func (r *Result) worldRanks(m *members) (rank []int, why string) {
+	with := 0
+	for i := range r.Ranks {
+		if r.Ranks[i].called() {
+			with++
+		}
+	}
+	if with == 0 {
+		return r.namedRanks()
+	}
+	best := None
+	for i := range m.list {
+		g := &m.list[i]
+		if g.Method != group.Alone && g.Ranks >= with && m.covers(g) == with && (best == None || g.Ranks > m.list[best].Ranks) {
+			best = i
+		}
+	}
+	if best == None {
+		return nil, "ranks are numbered by host, CUDA device and pid: no communicator in the log holds all processes"
+	}
+	g := &m.list[best]
+	rank = slices.Repeat([]int{None}, len(r.Ranks))
+	for n, s := range g.Sides {
+		if s != None {
+			rank[m.sides[s].Process] = n
+		}
+	}
+	next := g.Ranks
+	for i := range rank {
+		if rank[i] == None {
+			rank[i] = next
+			next++
+		}
+	}
+	if s := first(g.Sides); m.joined[s] && r.Groups[s].Rank < 0 {
+		return rank, "ranks are numbered by host, CUDA device and pid: the log has no INIT lines"
+	}
+	return rank, ""
+}
+
+// namedRanks is the numbers that processes gave themselves, if all did.
+func (r *Result) namedRanks() (rank []int, why string) {
+	seen := map[int]bool{}
+	for i := range r.Ranks {
+		n := r.Recorded.Processes[r.Ranks[i].Profile].Rank
+		if n < 0 || seen[n] {
+			return nil, fmt.Sprintf("%d ranks are numbered by host, CUDA device and pid: there is no log to tell", len(r.Ranks))
+		}
+		seen[n] = true
+		rank = append(rank, n)
+	}
+	return rank, ""
+}
+
+// covers is how many ranks a communicator holds, once each; −1 if one is in it twice.
+func (m *members) covers(g *group.Communicator) int {
+	seen := map[int]bool{}
+	for _, s := range g.Sides {
+		if s == None {
+			continue
+		}
+		p := m.sides[s].Process
+		if p == None || seen[p] {
+			return -1
+		}
+		seen[p] = true
+	}
+	return len(seen)
+}
+
+func first(sides []int) int {
+	for _, s := range sides {
+		if s != None {
+			return s
+		}
+	}
+	return None
+}

@@ -1,0 +1,346 @@
+package comm
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/comm/align"
+	"github.com/sfstat/sfstat/internal/robust"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// loggedUnit is the logged calls of a communicator that share their count.
+type loggedUnit struct {
+	launch int64
+	calls  []int // of Result.Calls
+}
+
+// matchRanges finds the calls of a log among the ranges, communicator by communicator. One that is found
+// bounds when the others' calls may have been, so that the rest is tried again.
+func (p *profile) matchRanges() {
+	logged := p.loggedUnits()
+	open := sortedKeys(logged)
+	for found := true; found; {
+		found = false
+		open = slices.DeleteFunc(open, func(g int) bool {
+			recorded, shift, ok := p.find(g, logged[g])
+			if ok {
+				p.accept(g, recorded, shift, logged[g])
+				found = true
+			}
+			return ok
+		})
+	}
+	if len(open) > 0 && len(p.group) == 0 {
+		return
+	}
+	p.k.Join = ByNVTX
+	p.addRest(len(open) > 0)
+}
+
+func sortedKeys[V any](m map[int]V) (keys []int) {
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// loggedUnits is the units of each communicator of several ranks that the process logged, by count.
+func (p *profile) loggedUnits() map[int][]loggedUnit {
+	type launch struct {
+		group int
+		count int64
+	}
+	at := map[launch]int{}
+	units := map[int][]loggedUnit{}
+	for _, i := range p.k.Calls {
+		c := &p.r.Calls[i]
+		if p.r.Groups[c.Group].Size == 1 {
+			continue
+		}
+		key := launch{c.Group, c.Launch}
+		n, known := at[key]
+		if !known {
+			n = len(units[c.Group])
+			at[key] = n
+			units[c.Group] = append(units[c.Group], loggedUnit{launch: c.Launch})
+		}
+		units[c.Group][n].calls = append(units[c.Group][n].calls, i)
+	}
+	for _, list := range units {
+		slices.SortStableFunc(list, func(x, y loggedUnit) int { return cmp.Compare(x.launch, y.launch) })
+	}
+	return units
+}
+
+// find looks for the communicator of the ranges that is one of the log, and by how much their counts differ.
+func (p *profile) find(logged int, units []loggedUnit) (recorded int, shift int64, ok bool) {
+	id := p.r.Groups[logged].ID
+	found := 0
+	for _, g := range p.order {
+		its := p.r.Recorded.Groups[g].ID
+		if _, taken := p.group[g]; taken || id != 0 && its != 0 && id != its {
+			continue
+		}
+		by, fits := p.fit(g, units)
+		if !fits {
+			continue
+		}
+		recorded, shift = g, by
+		if found++; id != 0 && its == id {
+			return recorded, shift, true
+		}
+	}
+	return recorded, shift, found == 1
+}
+
+// fit compares one communicator of the log with one of the ranges. If the ranges have its making, both count from 0.
+func (p *profile) fit(recorded int, units []loggedUnit) (shift int64, ok bool) {
+	of, in := p.ofLog(units), p.ofRanges(recorded)
+	if len(in) == 0 || len(of) == 0 {
+		return 0, false
+	}
+	if p.r.Recorded.Groups[recorded].FromStart {
+		return 0, align.Possible(of, in, 0)
+	}
+	return align.Shift(of, in, p.offset())
+}
+
+// ofRanges is the units of the ranges as the engine takes them, without those that launched nothing.
+func (p *profile) ofRanges(recorded int) (out []align.Unit) {
+	for _, u := range p.units[recorded] {
+		x := align.Unit{Count: u.launch, Time: p.call(u.calls[0]).Enter, HasTime: true}
+		for _, i := range u.calls {
+			if c := p.call(i); c.Kernel != None || c.Bytes == 0 {
+				x.Vague = x.Vague || p.vague(i)
+				x.Calls = append(x.Calls, align.Sign{Op: c.Op, Bytes: c.Bytes, Root: int64(c.Peer)})
+			}
+		}
+		if len(x.Calls) > 0 {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// ofLog is the units of the log as the engine takes them.
+func (p *profile) ofLog(units []loggedUnit) (out []align.Unit) {
+	for _, u := range units {
+		first := &p.r.Calls[u.calls[0]]
+		x := align.Unit{Count: u.launch, Time: first.Enter, HasTime: first.HasEnter}
+		x.After, x.Before = p.bounds(u.calls[0])
+		for _, i := range u.calls {
+			x.Calls = append(x.Calls, signOf(&p.r.Calls[i]))
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// vague reports whether it is open which stream, and so which communicator, a call is of.
+func (p *profile) vague(i int) bool {
+	c := p.call(i)
+	return !c.KernelSure && (c.Group == None || p.r.Recorded.Groups[c.Group].ID == 0)
+}
+
+// signOf is what tells a logged call from others.
+func signOf(c *trace.CommCall) align.Sign {
+	return align.Sign{Op: c.Op, Bytes: c.Bytes, Root: int64(c.Peer)}
+}
+
+// slack is by how much calls of two threads may stand in the log in another order than they began.
+const slack = 1_000_000 // nanoseconds
+
+// maxBounds is how far away a call is looked for that bounds another.
+const maxBounds = 256
+
+// bounds is when a call may have begun, by those before and after it in its file that are found: a process writes its
+// lines one after another.
+func (p *profile) bounds(call int) (after, before int64) {
+	n, _ := slices.BinarySearch(p.k.Calls, call)
+	near := func(i int) (at, slack int64, ok bool) {
+		c := p.k.Calls[i]
+		at, ok = p.t.began[c]
+		return at, slackOf(&p.r.Calls[c], &p.r.Calls[call]), ok && p.r.Calls[c].Source == p.r.Calls[call].Source
+	}
+	for i := n - 1; i >= 0 && i > n-maxBounds; i-- {
+		if at, slack, ok := near(i); ok {
+			after = at - slack
+			break
+		}
+	}
+	for i := n + 1; i < len(p.k.Calls) && i < n+maxBounds; i++ {
+		if at, slack, ok := near(i); ok {
+			before = at + slack
+			break
+		}
+	}
+	return after, before
+}
+
+// slackOf is none between calls of one thread.
+func slackOf(x, y *trace.CommCall) int64 {
+	if x.Thread == y.Thread {
+		return 0
+	}
+	return slack
+}
+
+// offset is how far the log's stamps are from the ranges, the median of what was found; nil without stamps.
+func (p *profile) offset() *int64 {
+	var apart []int64
+	for _, i := range p.k.Calls {
+		if at, ok := p.t.began[i]; ok && p.r.Calls[i].HasEnter {
+			apart = append(apart, p.r.Calls[i].Enter-at)
+		}
+	}
+	if len(apart) < 3 {
+		return nil
+	}
+	usual := robust.Upper(apart)
+	return &usual
+}
+
+// accept ties the calls of a communicator: within a unit those that are alike in their order.
+func (p *profile) accept(logged, recorded int, shift int64, units []loggedUnit) {
+	p.group[recorded], p.shift[recorded] = logged, shift
+	at := map[int64]unit{}
+	for _, u := range p.units[recorded] {
+		at[u.launch] = u
+	}
+	for _, l := range units {
+		u, ok := at[l.launch-shift]
+		if !ok {
+			continue
+		}
+		left := slices.Clone(u.calls)
+		for _, i := range l.calls {
+			n := slices.IndexFunc(left, func(c int) bool { return alike(&p.r.Calls[i], p.call(c)) && !p.vague(c) })
+			if n < 0 {
+				p.tieVague(i, u)
+				continue
+			}
+			p.tie(i, left[n])
+			p.used[left[n]] = true
+			left = slices.Delete(left, n, n+1)
+		}
+	}
+}
+
+// tieVague ties a call whose range is one of several in its group: its communicator is known by now, and so the stream of
+// its kernel.
+func (p *profile) tieVague(call int, u unit) {
+	for _, i := range u.calls {
+		if c := p.call(i); p.vague(i) && c.Kernel != None && c.Op == p.r.Calls[call].Op {
+			p.t.began[call] = c.Enter
+			p.t.ties[p.rank] = append(p.t.ties[p.rank], tie{call, c.Kernel, true})
+			return
+		}
+	}
+}
+
+// alike reports whether a logged call may be a recorded one.
+func alike(logged, recorded *trace.CommCall) bool {
+	return logged.Op == recorded.Op && (recorded.Bytes < 0 || logged.Bytes == recorded.Bytes) &&
+		(recorded.Peer < 0 || logged.Peer < 0 || logged.Peer == recorded.Peer)
+}
+
+// addRest adds the calls that the log lacks. Where communicators of the log were not found, those of the ranges that
+// nothing is known of may be theirs, and are left out.
+func (p *profile) addRest(unfound bool) {
+	var all []int
+	for _, g := range p.order {
+		_, known := p.group[g]
+		switch {
+		case !known && (unfound || p.r.Recorded.Groups[g].ID == 0):
+			continue
+		case !known && (p.silent(g) || p.logHas(g)):
+			continue
+		case !known:
+			p.addGroup(g)
+		case p.r.Groups[p.group[g]].Size == 1:
+			continue
+		}
+		for _, u := range p.units[g] {
+			for _, i := range u.calls {
+				if !p.used[i] && !p.vague(i) {
+					all = append(all, i)
+				}
+			}
+		}
+	}
+	p.add(all)
+}
+
+// logHas reports whether the log has a communicator by its id: its calls are there, of one rank or before the recording.
+func (p *profile) logHas(g int) bool {
+	id := p.r.Recorded.Groups[g].ID
+	return slices.ContainsFunc(p.k.Calls, func(i int) bool { return p.r.Groups[p.r.Calls[i].Group].ID == id })
+}
+
+// matchNumbers ties the calls of a log to the records of a dump: the k-th call of an operation on a communicator has the number k
+// there. A log that begins later, or lacks lines, is compared with the sizes of the records first.
+func (p *profile) matchNumbers() {
+	p.k.Join = ByNumber
+	for _, s := range p.sequences() {
+		var of, in []align.Unit
+		for _, i := range s.records {
+			c := p.call(i)
+			of = append(of, align.Unit{Count: c.OpSeq, Calls: []align.Sign{signOf(c)}})
+		}
+		for n, i := range s.calls {
+			in = append(in, align.Unit{Count: int64(n), Calls: []align.Sign{signOf(&p.r.Calls[i])}})
+		}
+		d, ok := int64(0), s.whole && align.Possible(of, in, 0)
+		if !ok && !s.whole {
+			d, ok = align.Shift(of, in, nil)
+		}
+		if !ok {
+			continue
+		}
+		for _, i := range s.records {
+			if n := p.call(i).OpSeq - d; n >= 0 && n < int64(len(s.calls)) {
+				p.tie(s.calls[n], i)
+			}
+		}
+	}
+}
+
+// sequence is the calls of one operation on one communicator: of the log by count, and of the dump by number.
+type sequence struct {
+	calls, records []int
+	whole          bool // the log has the communicator's calls from the first on, none left out
+}
+
+// sequences is what both sides recorded, in the order of the log.
+func (p *profile) sequences() (all []*sequence) {
+	at := map[operation]*sequence{}
+	for g, units := range p.loggedUnits() {
+		whole := true
+		for i, u := range units {
+			whole = whole && u.launch == int64(i)
+		}
+		for _, u := range units {
+			for _, i := range u.calls {
+				k := operation{id: p.r.Groups[g].ID, op: p.r.Calls[i].Op}
+				if at[k] == nil {
+					at[k] = &sequence{whole: whole}
+					all = append(all, at[k])
+				}
+				at[k].calls = append(at[k].calls, i)
+			}
+		}
+	}
+	for _, i := range p.calls {
+		c := p.call(i)
+		if s := at[operation{id: p.r.Recorded.Groups[c.Group].ID, op: c.Op}]; s != nil {
+			s.records = append(s.records, i)
+		}
+	}
+	for _, s := range all {
+		slices.SortFunc(s.records, func(x, y int) int { return cmp.Compare(p.call(x).OpSeq, p.call(y).OpSeq) })
+	}
+	slices.SortFunc(all, func(x, y *sequence) int { return cmp.Compare(x.calls[0], y.calls[0]) })
+	return all
+}

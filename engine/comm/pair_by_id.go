@@ -1,0 +1,196 @@
+package comm
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Pairing says how a process that logged was found among those that profilers saw.
+type Pairing uint8
+
+const (
+	Unpaired   Pairing = iota // one side alone
+	ByPID                     // host and pid
+	ByBus                     // the bus of its GPU, on the host
+	ByRankName                // the rank that the process gave itself in NVTX
+	ByDevice                  // the CUDA device, on the host
+	ByContent                 // what it did and when
+	Doubtful                  // by content, and another one fits nearly as well, or it does not fit well
+)
+
+var pairingNames = [...]string{"one side alone", "host and pid", "host and PCI bus", "rank named in NVTX", "host and CUDA device", "what was done and when",
+	"what was done, not clearly"}
+
+func (p Pairing) String() string { return pairingNames[min(p, Doubtful)] }
+
+// Sure says whether matches of the pair may be certain.
+func (p Pairing) Sure() bool { return p >= ByPID && p < Doubtful }
+
+// logged is a process that logged.
+type logged struct {
+	index int
+	host  string
+	*trace.CommProcess
+	rank  int // in its largest communicator
+	calls []int
+}
+
+// recorded is a process that a profiler saw.
+type recorded struct {
+	index int
+	host  string
+	*trace.CommProcess
+	kernels []trace.CommKernel
+}
+
+// pair finds the ranks: processes that logged with those that profilers saw, and what is left of both.
+func (r *Result) pair(of *profiled) []Rank {
+	p := pairs{r: r, logs: r.logged(of), traces: r.recorded()}
+	p.of, p.how, p.taken = slices.Repeat([]int{None}, len(p.logs)), make([]Pairing, len(p.logs)), make([]bool, len(p.traces))
+	p.guessHosts()
+	same := func(l *logged, t *recorded) bool { return l.host == "" || t.host == "" || l.host == t.host }
+	p.where(ByPID, func(l *logged, t *recorded) bool { return l.PID > 0 && l.PID == t.PID && same(l, t) })
+	p.where(ByBus, func(l *logged, t *recorded) bool { return l.Bus != 0 && l.Bus == t.Bus && l.host == t.host })
+	p.where(ByRankName, func(l *logged, t *recorded) bool { return l.rank >= 0 && l.rank == t.Rank && same(l, t) })
+	p.where(ByDevice, func(l *logged, t *recorded) bool { return l.Device >= 0 && l.Device == t.Device && l.host == t.host })
+	p.byContent()
+	return p.ranks()
+}
+
+// logged lists the processes that logged calls or communicators. Lines whose process is not
+// known are no process beside others that are.
+func (r *Result) logged(of *profiled) (list []logged) {
+	rank, largest, has := map[int]int{}, map[int]int{}, map[int]bool{}
+	for i := range r.Groups {
+		g := &r.Groups[i]
+		has[g.Process] = true
+		if g.Size > largest[g.Process] && g.Rank >= 0 {
+			largest[g.Process], rank[g.Process] = g.Size, g.Rank
+		}
+	}
+	named := false
+	for i := range r.Recorded.Processes {
+		named = named || r.kindOf(i) == trace.SourceNCCLLog && r.Recorded.Processes[i].PID != 0
+	}
+	for i := range r.Recorded.Processes {
+		p := &r.Recorded.Processes[i]
+		if r.kindOf(i) != trace.SourceNCCLLog || named && p.PID == 0 || len(of.logged[i]) == 0 && !has[i] {
+			continue
+		}
+		l := logged{index: i, host: hostName(p.Host), CommProcess: p, rank: -1, calls: of.logged[i]}
+		if n, known := rank[i]; known {
+			l.rank = n
+		}
+		list = append(list, l)
+	}
+	return list
+}
+
+func (r *Result) recorded() (list []recorded) {
+	for i := range r.Recorded.Processes {
+		if p := &r.Recorded.Processes[i]; r.profiled[i] {
+			list = append(list, recorded{i, hostName(p.Host), p, r.kernels[i]})
+		}
+	}
+	return list
+}
+
+// hostName is a host as NCCL writes it: cut at the first dot.
+func hostName(s string) string {
+	s, _, _ = strings.Cut(s, ".")
+	return s
+}
+
+// guessHosts takes the host of an export that does not say it from its file's name, where that
+// holds the name of a host of the logs, the longest.
+func (p *pairs) guessHosts() {
+	for i := range p.traces {
+		t := &p.traces[i]
+		if t.host != "" {
+			continue
+		}
+		name := path.Base(p.sourceOf(t))
+		for _, l := range p.logs {
+			if len(l.host) > len(t.host) && strings.Contains(name, l.host) {
+				t.host = l.host
+			}
+		}
+	}
+}
+
+// sourceOf is the name of the file that has a process's kernels.
+func (p *pairs) sourceOf(t *recorded) string { return p.r.Recorded.Sources[t.Source].Name }
+
+// pairs is which process that logged is which of those that profilers saw.
+type pairs struct {
+	r      *Result
+	logs   []logged
+	traces []recorded
+	of     []int // of each of logs
+	how    []Pairing
+	taken  []bool
+}
+
+func (p *pairs) set(l, t int, how Pairing) { p.of[l], p.how[l], p.taken[t] = t, how, true }
+
+// where pairs what fits one only, both ways.
+func (p *pairs) where(how Pairing, fits func(*logged, *recorded) bool) {
+	partner := func(l int) int {
+		found := None
+		for t := range p.traces {
+			if !p.taken[t] && fits(&p.logs[l], &p.traces[t]) {
+				if found != None {
+					return None
+				}
+				found = t
+			}
+		}
+		return found
+	}
+	claims := map[int]int{}
+	partners := make([]int, len(p.logs))
+	for l := range p.logs {
+		if partners[l] = None; p.of[l] == None {
+			if partners[l] = partner(l); partners[l] != None {
+				claims[partners[l]]++
+			}
+		}
+	}
+	for l, t := range partners {
+		if t != None && claims[t] == 1 {
+			p.set(l, t, how)
+		}
+	}
+}
+
+// ranks makes the ranks, in an order that numbering may keep: by host, device, pid.
+func (p *pairs) ranks() (list []Rank) {
+	for i := range p.logs {
+		l := &p.logs[i]
+		k := Rank{Host: l.host, PID: l.PID, Device: l.Device, Log: l.index, Profile: None, Calls: l.calls, Pairing: p.how[i]}
+		if t := p.of[i]; t != None {
+			k.Profile = p.traces[t].index
+			if d := p.traces[t].Device; d >= 0 { // dumps do not say
+				k.Device = d
+			}
+		}
+		list = append(list, k)
+	}
+	for i := range p.traces {
+		if t := &p.traces[i]; !p.taken[i] {
+			list = append(list, Rank{Host: cmp.Or(t.host, strings.TrimSuffix(path.Base(p.sourceOf(t)), ".sqlite")), PID: t.PID, Device: t.Device,
+				Log: None, Profile: t.index})
+		}
+	}
+	slices.SortStableFunc(list, func(x, y Rank) int {
+		return cmp.Or(cmp.Compare(x.Host, y.Host), cmp.Compare(x.Device, y.Device), cmp.Compare(x.PID, y.PID))
+	})
+	for i := range list {
+		list[i].Rank = i
+	}
+	return list
+}

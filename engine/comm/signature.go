@@ -1,0 +1,239 @@
+package comm
+
+import (
+	"math"
+
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+// Signature is how a communicator is used, by one rank that has most calls on it.
+type Signature struct {
+	Calls      int     // of that rank
+	Large      int     // of them of at least [largeBytes]
+	Steps      int     // in the recording, 0 where no NVTX range tells
+	PerStep    float64 // large calls in a step; NaN without steps
+	Repeats    float64 // in a step, of the most frequent size of large calls; over all steps where there are none
+	Burstiness float64 // of times between calls, −1 (even) to 1 (bursts); NaN without times
+	Largest    int64   // bytes
+	LargeOps   map[nccl.Op]int
+	Averages   int     // reductions that average
+	Grouped    int     // large collectives that share their launch with others
+	Successive float64 // of large all-gathers, the part that stands in runs of [longRun] or more without a reduction between
+	Visits     int     // runs of large collectives that large messages of the rank, on any communicator, break
+	Elsewhere  int     // launches of such messages
+	Sending
+}
+
+// Sending is how a communicator is used for sends and receives, by the same rank.
+type Sending struct {
+	Peers  float64 // ranks that one launch sends to, on average over those that send
+	Lone   int     // launches that send and do not receive, or the reverse
+	Mutual bool    // a rank that is sent to is received from as well
+	Uneven bool    // sends of one launch differ in size
+}
+
+// largeBytes is from which on a message carries data of the model, not a flag, a loss or a norm.
+const largeBytes = 16 << 10
+
+// longRun is how many all-gathers in a row are those of layers one after another: a tensor-parallel rank reduces what a layer
+// made before it gathers again, but for two or three at the ends of a pass.
+const longRun = 4
+
+// usageOf looks at how communicators are used.
+type usageOf struct {
+	r          *Result
+	m          *members
+	began      map[int]int64 // calls that were entered at a known time of the profiler's
+	duplicates map[int]bool
+	turns      map[int]turns // of ranks, once they were asked for
+}
+
+// signature looks at the calls of one side.
+func (u *usageOf) signature(calls []int, side int) Signature {
+	s := Signature{Calls: len(calls), PerStep: math.NaN(), LargeOps: map[nccl.Op]int{}}
+	sizes, launches := map[int64]int{}, map[int64]int{}
+	most := 0
+	for _, i := range calls {
+		c := &u.r.Calls[i]
+		s.Largest = max(s.Largest, c.Bytes)
+		if c.Op.Reduces() && c.Reduction == nccl.Avg {
+			s.Averages++
+		}
+		if c.Bytes < largeBytes {
+			continue
+		}
+		s.Large++
+		s.LargeOps[c.Op]++
+		sizes[c.Bytes]++
+		most = max(most, sizes[c.Bytes])
+		if !c.Op.PointToPoint() {
+			launches[c.Launch]++
+		}
+	}
+	for _, n := range launches {
+		if n > 1 {
+			s.Grouped += n
+		}
+	}
+	s.Repeats = float64(most)
+	s.Sending, s.Successive, s.Burstiness = u.sending(calls), u.successive(calls), u.burstiness(calls)
+	if rank := u.m.sides[side].Process; rank != None {
+		if s.Steps = len(u.r.Steps(rank)); s.Steps > 0 {
+			s.PerStep = float64(s.Large) / float64(s.Steps)
+			s.Repeats = float64(most) / float64(s.Steps)
+		}
+		t := u.turnsOf(rank)
+		s.Visits, s.Elsewhere = t.runs[side], t.messages
+	}
+	return s
+}
+
+// turns is how the large calls of a rank alternate with the large messages that it sends and receives.
+type turns struct {
+	messages int         // launches of them
+	runs     map[int]int // of collectives, by index of Groups
+}
+
+// turnsOf looks at the calls of a rank, once. O(calls).
+func (u *usageOf) turnsOf(rank int) turns {
+	if t, ok := u.turns[rank]; ok {
+		return t
+	}
+	t := turns{runs: map[int]int{}}
+	before := map[int]int{} // messages before the last call of each communicator
+	var last launchKey
+	for _, i := range u.r.Ranks[rank].Calls {
+		c := &u.r.Calls[i]
+		if c.Bytes < largeBytes || u.duplicates[i] {
+			continue
+		}
+		if c.Op == nccl.Send || c.Op == nccl.Recv {
+			if key := (launchKey{c.Group, c.Launch}); key != last || t.messages == 0 {
+				t.messages, last = t.messages+1, key
+			}
+			continue
+		}
+		if n, seen := before[c.Group]; !seen || n != t.messages {
+			t.runs[c.Group]++
+		}
+		before[c.Group] = t.messages
+	}
+	u.turns[rank] = t
+	return t
+}
+
+// launched is the sends and receives of one launch, by peer.
+type launched struct {
+	sends, recvs map[int]bool
+	size         int64 // of the first send
+	uneven       bool
+}
+
+// sending looks at sends and receives.
+func (u *usageOf) sending(calls []int) (s Sending) {
+	launches := map[int64]*launched{}
+	sent, received := map[int]bool{}, map[int]bool{}
+	for _, i := range calls {
+		c := &u.r.Calls[i]
+		if c.Op != nccl.Send && c.Op != nccl.Recv {
+			continue
+		}
+		l := launches[c.Launch]
+		if l == nil {
+			l = &launched{sends: map[int]bool{}, recvs: map[int]bool{}, size: -1}
+			launches[c.Launch] = l
+		}
+		if c.Op == nccl.Recv {
+			l.recvs[c.Peer], received[c.Peer] = true, true
+			continue
+		}
+		if l.size < 0 {
+			l.size = c.Bytes
+		}
+		l.sends[c.Peer], sent[c.Peer] = true, true
+		l.uneven = l.uneven || c.Bytes != l.size
+	}
+	peers, senders := 0, 0
+	for _, l := range launches {
+		if len(l.sends) > 0 {
+			peers, senders = peers+len(l.sends), senders+1
+		}
+		if len(l.sends) == 0 || len(l.recvs) == 0 {
+			s.Lone++
+		}
+		s.Uneven = s.Uneven || l.uneven
+	}
+	for p := range sent {
+		s.Mutual = s.Mutual || received[p]
+	}
+	if senders > 0 {
+		s.Peers = float64(peers) / float64(senders)
+	}
+	return s
+}
+
+// successive is the part of the large all-gathers that stand in long runs; 0 without any.
+func (u *usageOf) successive(calls []int) float64 {
+	all, inRuns, run := 0, 0, 0
+	end := func() {
+		if run >= longRun {
+			inRuns += run
+		}
+		run = 0
+	}
+	for _, i := range calls {
+		switch c := &u.r.Calls[i]; {
+		case c.Bytes < largeBytes:
+		case c.Op == nccl.AllGather:
+			all, run = all+1, run+1
+		case c.Op.Reduces():
+			end()
+		}
+	}
+	end()
+	if all == 0 {
+		return 0
+	}
+	return float64(inRuns) / float64(all)
+}
+
+// burstiness is (σ − μ)/(σ + μ) of the times between calls (Goh and Barabási 2008, EPL 81:48002).
+func (u *usageOf) burstiness(calls []int) float64 {
+	var gaps []float64
+	for k := 1; k < len(calls); k++ {
+		before, known := u.entered(calls[k-1])
+		at, both := u.entered(calls[k])
+		if !known || !both {
+			return math.NaN()
+		}
+		gaps = append(gaps, float64(at-before))
+	}
+	if len(gaps) < 8 {
+		return math.NaN()
+	}
+	mean, sum := 0.0, 0.0
+	for _, g := range gaps {
+		mean += g / float64(len(gaps))
+	}
+	for _, g := range gaps {
+		sum += (g - mean) * (g - mean)
+	}
+	sigma := math.Sqrt(sum / float64(len(gaps)-1))
+	if sigma+mean <= 0 {
+		return math.NaN()
+	}
+	return (sigma - mean) / (sigma + mean)
+}
+
+// entered is when a call was entered, on a clock of its rank's; of one that only a dump has, when its kernel began.
+func (u *usageOf) entered(call int) (at int64, known bool) {
+	c := &u.r.Calls[call]
+	if c.HasEnter || u.r.Timeless {
+		return c.Enter, c.HasEnter
+	}
+	if !u.r.isDump(c.Process) {
+		return 0, false
+	}
+	at, known = u.began[call]
+	return at, known
+}

@@ -1,0 +1,150 @@
+package comm
+
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/comm/bandwidth"
+	"github.com/sfstat/sfstat/engine/comm/group"
+	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+// Speed is how fast collectives and messages moved data, beside their links and beside others that do the
+// same. The subjects of package bandwidth are the communicators, by index, and behind them the pairs of ranks.
+type Speed struct {
+	*bandwidth.Result
+	Subjects []bandwidth.Subject
+	Pairs    []Pair
+	Of       []Measured // of each measured call
+}
+
+// Measured is what a measured call is: index of Collectives or of Transfers, None the other.
+type Measured struct{ Collective, Transfer int }
+
+// PairOf is the pair of ranks that a subject is, if it is one.
+func (r *Result) PairOf(subject int) (p Pair, ok bool) {
+	if subject < len(r.Communicators) {
+		return Pair{}, false
+	}
+	return r.Speed.Pairs[subject-len(r.Communicators)], true
+}
+
+// BytesOf is the size of what was measured, as logged.
+func (r *Result) BytesOf(m Measured) int64 {
+	if m.Transfer != None {
+		return r.Transfers[m.Transfer].Bytes
+	}
+	return r.Collectives[m.Collective].Bytes
+}
+
+// WorkOf names what the calls of a cell are: the operation, or Send/Recv between two ranks.
+func (r *Result) WorkOf(c *bandwidth.Cell) string {
+	if c.Subject >= len(r.Communicators) {
+		return "Send/Recv"
+	}
+	return c.Op.String()
+}
+
+// speed measures the collectives whose ranks were all seen and surely matched.
+func (r *Result) speed(m *members) {
+	s, l := &r.Speed, r.limits(m)
+	type family struct {
+		kind          Kind
+		ranks, stride int
+	}
+	families := map[family]int{}
+	for g := range r.Communicators {
+		c := &r.Communicators[g]
+		key := family{c.Kind, c.NRanks, c.stride()}
+		if _, known := families[key]; !known {
+			families[key] = len(families)
+		}
+		s.Subjects = append(s.Subjects, bandwidth.Subject{Kind: bandwidth.Group, Communicator: g, Ranks: c.NRanks, Family: families[key], Limit: l.of(g)})
+	}
+	var calls []bandwidth.Call
+	for i := range r.Collectives {
+		c := &r.Collectives[i]
+		if !c.Certain || len(c.Parts) < 2 || !c.Whole(r) {
+			continue
+		}
+		call := bandwidth.Call{Subject: c.Communicator, Op: c.Op, Algo: r.AlgoOf(c), Bytes: c.Bytes}
+		for _, p := range c.Parts {
+			call.Members = append(call.Members, bandwidth.Span{Start: p.Start, End: p.End})
+		}
+		calls, s.Of = append(calls, call), append(s.Of, Measured{Collective: i, Transfer: None})
+	}
+	calls = r.pairSubjects(calls, l)
+	s.Result = bandwidth.Analyze(s.Subjects, calls, bandwidth.DefaultOptions())
+}
+
+// AlgoOf is the algorithm that the communicator's first rank was told; the others are not.
+func (r *Result) AlgoOf(c *Collective) nccl.Algo {
+	for _, p := range c.Parts {
+		if u := r.Calls[p.Call].Tuning; u != nil {
+			return u.Algo
+		}
+	}
+	return nccl.UnknownAlgo
+}
+
+// limits knows the narrowest links, as the topology that ranks printed says.
+type limits struct {
+	r    *Result
+	m    *members
+	ways [][]trace.CommPath // of each communicator, what its members printed
+}
+
+func (r *Result) limits(m *members) *limits {
+	l := &limits{r: r, m: m, ways: make([][]trace.CommPath, len(m.list))}
+	for _, p := range r.Recorded.Paths {
+		if g := r.groupOf[r.sideOf[p.Group]]; g != None {
+			l.ways[g] = append(l.ways[g], p)
+		}
+	}
+	return l
+}
+
+// of is the narrowest link of a communicator; none where a member left no log.
+func (l *limits) of(g int) bandwidth.Limit {
+	if l.m.list[g].Missing > 0 {
+		return bandwidth.Limit{}
+	}
+	return l.between(g, nil)
+}
+
+// between is the narrowest link between some members of a communicator, indices of Ranks; nil: all.
+func (l *limits) between(g int, ranks []int) bandwidth.Limit {
+	c := &l.m.list[g]
+	if c.Method == group.Alone || c.Ranks < 2 {
+		return bandwidth.Limit{}
+	}
+	hosts := map[string]int{}
+	var machines []int
+	member := map[int]int{} // of ranks in the communicator
+	for n, s := range c.Sides {
+		if s == None || l.m.sides[s].Process == None || ranks != nil && !slices.Contains(ranks, l.m.sides[s].Process) {
+			continue
+		}
+		host := l.r.Ranks[l.m.sides[s].Process].Host
+		if _, known := hosts[host]; !known {
+			hosts[host] = len(hosts)
+		}
+		member[n] = len(machines)
+		machines = append(machines, hosts[host])
+	}
+	var ways []bandwidth.Way
+	for _, w := range l.ways[g] {
+		from, ok := member[w.From]
+		to, there := member[w.To]
+		if w.To == trace.ToNetwork {
+			to, there = bandwidth.Network, true
+		}
+		if ok && there {
+			ways = append(ways, bandwidth.Way{From: from, To: to, Link: w.Class, Bandwidth: w.Bandwidth})
+		}
+	}
+	if len(ways) == 0 || len(machines) < 2 {
+		return bandwidth.Limit{}
+	}
+	return bandwidth.Narrowest(ways, machines)
+}

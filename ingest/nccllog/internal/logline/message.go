@@ -1,0 +1,220 @@
+package logline
+
+import (
+	"bytes"
+
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+// opCount stands behind the operation of every call.
+var opCount = []byte(": opCount ")
+
+// classify says what a message of level INFO is, and reads it.
+func (r *Record) classify(text []byte) {
+	r.Kind = Info
+	if len(text) == 0 {
+		r.damaged("a head without a message")
+		return
+	}
+	if i := bytes.Index(text[:min(len(text), 64)], opCount); i >= 0 {
+		r.call(text, i)
+		return
+	}
+	switch c := text[0]; {
+	case c == '=' || c == '+' || c == ' ':
+		r.indented(text)
+	case c-'0' < 10:
+		r.numbered(text)
+	default:
+		r.worded(text)
+	}
+}
+
+// indented reads lines of the topology and of graphs.
+func (r *Record) indented(text []byte) {
+	inner := bytes.TrimLeft(text, " ")
+	switch {
+	case bytes.HasPrefix(inner, []byte("+ ")) || text[0] == '=':
+		r.topology(text, inner)
+	case len(inner) > 0 && inner[0]-'0' < 10 && bytes.Contains(inner[:min(len(inner), 8)], []byte(" : ")):
+		r.Kind = GraphLine // " 0 : GPU/0-1000 GPU/0-2000"
+	}
+}
+
+// numbered reads "256 Bytes -> Algo 0 …" and "8 coll channels, …".
+func (r *Record) numbered(text []byte) {
+	c := cursor{b: text}
+	n := c.dec()
+	switch {
+	case c.bad:
+	case c.try(" Bytes -> "):
+		r.tuning(nccl.UnknownOp, n, c)
+	case c.try(" coll channels, "):
+		r.channels(n, c)
+	}
+}
+
+// worded reads messages that begin with a word.
+func (r *Record) worded(text []byte) {
+	switch text[0] {
+	case 'c', 'n', '[':
+		if r.comm(text) {
+			return
+		}
+	case 'A', 'B', 'R', 'G', 'S', 'P', 'W':
+		if r.named(text) {
+			return
+		}
+	}
+	if bytes.HasPrefix(text, []byte("NET/")) {
+		c := cursor{b: text}
+		if readDevice(&c); !c.bad && c.try(" :") { // not "NET/IB : Using …"
+			r.topology(text, text)
+		}
+		return
+	}
+	for _, p := range prefixes {
+		if bytes.HasPrefix(text, p.text) {
+			if r.Kind = p.kind; p.kind == TopologyLine {
+				r.topology(text, text)
+			}
+			return
+		}
+	}
+}
+
+var prefixes = []struct {
+	text []byte
+	kind Kind
+}{
+	{[]byte("CPU/"), TopologyLine}, {[]byte("GPU/"), TopologyLine}, {[]byte("NVS/"), TopologyLine},
+	{[]byte("Pattern "), GraphLine}, {[]byte("Channel "), GraphLine}, {[]byte("Ring "), GraphLine}, {[]byte("Trees "), GraphLine},
+	{[]byte("Tree "), GraphLine}, {[]byte("NVLS Head "), GraphLine}, {[]byte("NVLS Trees "), GraphLine},
+	{[]byte("NCCL version "), VersionLine}, {[]byte("RCCL version "), VersionLine}, {[]byte("HIP version "), VersionLine},
+	{[]byte("ROCm version "), VersionLine},
+}
+
+// named reads tuning lines that name their operation: "AllReduce: 8 Bytes -> …",
+// "AllGather [Symmetric]: …".
+func (r *Record) named(text []byte) bool {
+	c := cursor{b: text}
+	op := nccl.ParseOp(c.name())
+	if op == nccl.UnknownOp {
+		return false
+	}
+	if c.try(" [") {
+		i := bytes.IndexByte(c.b, ']')
+		if i < 0 {
+			return false
+		}
+		c.b = c.b[i+1:]
+	}
+	c.word(": ")
+	n := c.dec()
+	c.word(" Bytes -> ")
+	if c.bad {
+		return false
+	}
+	r.tuning(op, n, c)
+	return true
+}
+
+// damaged says why the message cannot be read.
+func (r *Record) damaged(why string) { r.Kind, r.Why = Damaged, why }
+
+// call reads a call whose operation ends at colon. What stands before the operation
+// is not the line's: heads are cut off already.
+func (r *Record) call(text []byte, colon int) {
+	from := colon
+	for from > 0 && text[from-1]|0x20-'a' < 26 {
+		from--
+	}
+	call := &r.Call
+	if call.Op = nccl.ParseOp(text[from:colon]); call.Op == nccl.UnknownOp || call.Op >= nccl.SendRecv {
+		r.damaged("a call of an operation that is not known")
+		return
+	}
+	c := cursor{b: text[colon+len(opCount):]}
+	call.OpCount = c.hex()
+	c.word(" sendbuff ")
+	call.Send = c.pointer()
+	c.word(" recvbuff ")
+	call.Recv = c.pointer()
+	c.word(" count ")
+	call.Count = uint64(c.dec())
+	c.word(" datatype ")
+	call.Datatype = c.datatype()
+	c.word(" op ")
+	call.Reduction = nccl.Reduction(c.dec())
+	c.word(" root ")
+	call.Root = c.int()
+	c.word(" comm ")
+	call.Comm = c.pointer()
+	c.word(" [nranks=")
+	call.Ranks = c.small()
+	c.word("] stream ")
+	call.Stream = c.pointer()
+	if c.bad {
+		r.damaged("a call that is cut short or overwritten")
+		return
+	}
+	r.Kind = CallLine
+}
+
+// tuning reads what follows "Bytes -> " in every form since 2.20.
+func (r *Record) tuning(op nccl.Op, bytes int64, c cursor) {
+	t := &r.Tuning
+	*t = Tuning{Op: op, Bytes: bytes}
+	r.Kind = TuningLine
+	switch {
+	case c.try("cudaMemcpy"):
+		t.Kernel = CopyEngine
+	case c.try("Kernel "):
+		t.Kernel = SymmetricKernel
+		c.name()
+		if c.try(" nchannels ") {
+			t.Channels = c.small()
+		}
+	default:
+		t.algorithm(&c)
+	}
+	if c.bad {
+		r.damaged("a tuning line that is cut short or overwritten")
+	}
+}
+
+// algorithm reads "Algo 0 proto 1 time 54.7", the numbers of up to 2.23, or "Algo
+// TREE proto LL channel{Lo..Hi}={0..7}".
+func (t *Tuning) algorithm(c *cursor) {
+	c.word("Algo ")
+	if len(c.b) > 0 && c.b[0]-'0' < 10 {
+		t.Numeric = true
+		t.Algo = nccl.AlgoNumber(c.dec())
+		c.word(" proto ")
+		t.Protocol = nccl.ProtocolNumber(c.dec())
+		c.word(" time ")
+		c.number()
+		return
+	}
+	t.Algo = nccl.ParseAlgo(c.name())
+	c.word(" proto ")
+	t.Protocol = nccl.ParseProtocol(c.name())
+	if c.try(" channel") {
+		c.word("{Lo..Hi}={")
+		t.FirstChan = c.small()
+		c.word("..")
+		if last := c.small(); last >= t.FirstChan && last < 1<<16 {
+			t.Channels = last - t.FirstChan + 1
+		}
+		c.word("}")
+	}
+}
+
+// Operation is that which a message is named after, as calls and tuning lines are; UnknownOp if it is not.
+func Operation(text []byte) nccl.Op {
+	c := cursor{b: text}
+	if op := nccl.ParseOp(c.name()); op != nccl.UnknownOp && (c.try(":") || c.try(" [")) {
+		return op
+	}
+	return nccl.UnknownOp
+}

@@ -1,0 +1,155 @@
+package logline
+
+import (
+	"bytes"
+
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+// ItemKind is what a line of a topology block is.
+type ItemKind uint8
+
+const (
+	BlockStart ItemKind = iota
+	BlockEnd
+	NodeItem // a device, or the place where a link leads
+	PathItem // from one device to all others, behind the block
+)
+
+// NodeKind is what a device is.
+type NodeKind uint8
+
+const (
+	UnknownNode NodeKind = iota
+	GPUNode
+	CPUNode
+	PCINode
+	NVSNode // NVSwitch
+	NICNode
+	NETNode
+)
+
+var nodeNames = [...]string{"?", "GPU", "CPU", "PCI", "NVS", "NIC", "NET"}
+
+func (k NodeKind) String() string { return nodeNames[min(int(k), len(nodeNames)-1)] }
+
+// Device names a device: System is 0 but on machines of several chassis, ID
+// is the bus of a GPU, NIC or PCI switch, else a number.
+type Device struct {
+	Kind   NodeKind
+	System uint32
+	ID     uint64
+}
+
+// TopologyItem is one line of a block or of the paths behind it.
+type TopologyItem struct {
+	Kind      ItemKind
+	Indent    int       // of the line's first character
+	Link      nccl.Link // from the device above to this one
+	Bandwidth float64   // of the link, GB/s; BlockStart: the largest of any
+	Total     float64   // BlockStart: of a GPU, GB/s
+	Width     int       // NodeItem: of what stands before the device, which is how far its own devices are indented
+	Device    Device
+	Rank      int32  // GPU: its rank in the communicator, -1 where the line does not say
+	Paths     []byte // PathItem: read by NextPath
+}
+
+// topology reads a line of the block; inner is text without its indent.
+func (r *Record) topology(text, inner []byte) {
+	t := TopologyItem{Indent: len(text) - len(inner), Rank: -1}
+	r.Kind = TopologyLine
+	c := cursor{b: inner}
+	switch {
+	case c.try("=== System"):
+		t.Kind = BlockStart
+		t.Bandwidth, t.Total = systemWidth(c)
+	case c.try("==="):
+		t.Kind = BlockEnd
+	case c.try("+ "):
+		t.Link = nccl.ParseLink(c.name())
+		c.word("[")
+		t.Bandwidth = c.number()
+		c.word("] - ")
+		t.Width = len(inner) - len(c.b)
+		t.device(&c)
+	default:
+		t.device(&c)
+		if c.try(" :") {
+			t.Kind, t.Paths = PathItem, c.b
+		}
+	}
+	if c.bad {
+		r.damaged("a line of the topology that is cut short or overwritten")
+		return
+	}
+	r.Topology = t
+}
+
+// systemWidth reads "maxBw 48.0 totalBw 370.8" and its forms of 2.5 to 2.13.
+func systemWidth(c cursor) (widest, total float64) {
+	for _, word := range [...]string{" : maxBw ", " : maxWidth "} {
+		if c.try(word) {
+			widest = c.number()
+			for _, second := range [...]string{" totalBw ", " totalWidth ", " maxSpeed "} {
+				if c.try(second) {
+					total = c.number()
+				}
+			}
+		}
+	}
+	return widest, total
+}
+
+// device reads "GPU/0-c1000 (3)" or, up to 2.20, "GPU/C1000 (3)".
+func (t *TopologyItem) device(c *cursor) {
+	t.Kind = NodeItem
+	t.Device = readDevice(c)
+	if t.Device.Kind == GPUNode && c.try(" (") {
+		t.Rank = c.small()
+		c.word(")")
+	}
+}
+
+func readDevice(c *cursor) Device {
+	name := c.name()
+	var d Device
+	for k := GPUNode; k <= NETNode; k++ {
+		if string(name) == nodeNames[k] {
+			d.Kind = k
+		}
+	}
+	c.word("/")
+	d.ID = c.hex()
+	if c.try("-") {
+		d.System, d.ID = uint32(d.ID), c.hex()
+	}
+	if d.Kind == UnknownNode {
+		c.bad = true
+	}
+	return d
+}
+
+// Path is one entry of a path line.
+type Path struct {
+	To        Device
+	Hops      int32
+	Bandwidth float64 // of the narrowest link, GB/s
+	Class     nccl.Link
+}
+
+// NextPath reads "GPU/0-25000 (1/80.0/NVL)" off the front of b.
+func NextPath(b []byte) (p Path, rest []byte, ok bool) {
+	c := cursor{b: bytes.TrimLeft(b, " ")}
+	if len(c.b) == 0 {
+		return p, nil, false
+	}
+	p.To = readDevice(&c)
+	c.word(" (")
+	p.Hops = c.small()
+	c.word("/")
+	p.Bandwidth = c.number()
+	c.word("/")
+	p.Class = nccl.ParseLink(c.name())
+	c.word(")")
+	return p, c.b, !c.bad
+}

@@ -1,0 +1,201 @@
+package nccllog
+
+import (
+	"github.com/sfstat/sfstat/ingest/nccllog/internal/logline"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// orphan is a call whose process is not known.
+type orphan struct {
+	call int // index of Calls
+	line logline.Call
+}
+
+// fewer is how many times more lines a process has than one that a damaged head made up beside it.
+const fewer = 50
+
+// adoptOrphans finds whose the calls are whose line lost its head, and those whose head is of no process that is
+// believed.
+func (b *Builder) adoptOrphans() {
+	damaged := b.damagedHeads()
+	if len(b.orphans) == 0 && len(damaged) == 0 {
+		return
+	}
+	owners := map[uint64][]int{} // communicators by pointer, over all processes
+	for i := range b.groups {
+		if g := &b.groups[i]; !has(damaged, g.process) {
+			owners[g.Pointer] = append(owners[g.Pointer], i)
+		}
+	}
+	for i := range b.comm.Calls {
+		if c := &b.comm.Calls[i]; has(damaged, c.Process) {
+			g := &b.groups[c.Group]
+			b.orphans = append(b.orphans, orphan{i, logline.Call{Comm: g.Pointer, Ranks: g.Ranks}})
+		}
+	}
+	for _, o := range b.orphans {
+		b.giveBack(o, owners[o.line.Comm])
+	}
+	b.drop(damaged)
+}
+
+// damagedHeads finds the processes that damaged heads made up, and whose they are: few lines, all on communicators
+// of one process with many more lines that has the same pid or the same host.
+func (b *Builder) damagedHeads() map[int]int {
+	damaged := map[int]int{}
+	most := int64(0)
+	for i := range b.processes {
+		most = max(most, b.processes[i].lines)
+	}
+	few := map[int][]int{} // communicators of processes that may be
+	for i := range b.groups {
+		if p := b.groups[i].process; b.processes[p].lines <= most/fewer && b.processes[p].pid != 0 {
+			few[p] = append(few[p], i)
+		}
+	}
+	if len(few) == 0 {
+		return damaged
+	}
+	owners := map[uint64][]int{} // communicators of other processes, by pointer
+	for _, list := range few {
+		for _, i := range list {
+			owners[b.groups[i].Pointer] = nil
+		}
+	}
+	for i := range b.groups {
+		g := &b.groups[i]
+		if _, ok := owners[g.Pointer]; ok && few[g.process] == nil {
+			owners[g.Pointer] = append(owners[g.Pointer], i)
+		}
+	}
+	for p, list := range few {
+		if q := b.ownerOf(p, list, owners); q != trace.None {
+			damaged[p] = q
+		}
+	}
+	return damaged
+}
+
+// ownerOf is the process that has all communicators of p, None if there is none or p is one itself.
+func (b *Builder) ownerOf(p int, groups []int, owners map[uint64][]int) int {
+	owner := trace.None
+	for _, i := range groups {
+		g, mine := &b.groups[i], trace.None
+		for _, k := range owners[g.Pointer] {
+			z := &b.groups[k]
+			x, y := &b.processes[p], &b.processes[z.process]
+			if (x.pid == y.pid || x.host == y.host) && x.lines*fewer <= y.lines && (g.inferred || g.Rank == z.Rank && g.Ranks == z.Ranks) {
+				mine = z.process
+			}
+		}
+		if mine == trace.None || owner != trace.None && owner != mine {
+			return trace.None
+		}
+		owner = mine
+	}
+	return owner
+}
+
+func has(damaged map[int]int, process int) bool {
+	_, ok := damaged[process]
+	return ok
+}
+
+// giveBack finds the process that has the orphan's communicator. Where none or
+// several have it, the call is of a process without name.
+func (b *Builder) giveBack(o orphan, owners []int) {
+	c := &b.comm.Calls[o.call]
+	group := trace.None
+	for _, i := range owners {
+		if b.groups[i].source == c.Source || len(owners) == 1 {
+			if group != trace.None && b.groups[group].process != b.groups[i].process {
+				group = trace.None
+				break
+			}
+			if group == trace.None || b.groups[i].line <= c.Line {
+				group = i
+			}
+		}
+	}
+	if group == trace.None {
+		b.comm.Strays++
+		b.source = c.Source
+		c.Process = b.process(&logline.Record{Head: logline.Head{Device: b.devices[o.call]}})
+		group = b.groupOf(c.Process, &o.line, c.Line)
+	} else {
+		b.comm.Orphans++
+		c.Process = b.groups[group].process
+	}
+	c.Group = group
+	b.groups[group].calls++
+	b.processes[c.Process].lineOf(c.Op).Calls++
+}
+
+// drop takes out processes and their communicators, which no call is of any more. What else they printed is their owner's.
+func (b *Builder) drop(damaged map[int]int) {
+	if len(damaged) == 0 {
+		return
+	}
+	for p, q := range damaged {
+		b.processes[q].absorb(&b.processes[p])
+	}
+	group := renumber(len(b.groups), func(i int) bool { return !has(damaged, b.groups[i].process) })
+	process := renumber(len(b.processes), func(i int) bool { return !has(damaged, i) })
+	b.processes, b.groups = kept(b.processes, process), kept(b.groups, group)
+	for p, q := range damaged {
+		process[p] = process[q]
+	}
+	for i := range b.groups {
+		g := &b.groups[i]
+		g.process = process[g.process]
+		if g.parent != trace.None {
+			g.parent = group[g.parent]
+		}
+	}
+	for i := range b.comm.Calls {
+		c := &b.comm.Calls[i]
+		c.Process, c.Group = process[c.Process], group[c.Group]
+	}
+	for i := range b.blocks {
+		if x := &b.blocks[i]; x.group != trace.None {
+			x.group = group[x.group]
+		}
+	}
+	for i := range b.comm.Warnings {
+		w := &b.comm.Warnings[i]
+		w.Process = process[w.Process]
+	}
+}
+
+// absorb adds what q printed, but for the calls, which were given back one by one.
+func (p *process) absorb(q *process) {
+	p.lines += q.lines
+	for _, m := range q.named {
+		mine := p.lineOf(m.Op)
+		mine.Tunings, mine.Damaged = mine.Tunings+m.Tunings, mine.Damaged+m.Damaged
+	}
+}
+
+// renumber is the new number of what stays; None for the rest.
+func renumber(n int, stays func(int) bool) []int {
+	to, next := make([]int, n), 0
+	for i := range to {
+		to[i] = trace.None
+		if stays(i) {
+			to[i] = next
+			next++
+		}
+	}
+	return to
+}
+
+// kept is what stays.
+func kept[T any](list []T, to []int) []T {
+	out := list[:0]
+	for i, v := range list {
+		if to[i] != trace.None {
+			out = append(out, v)
+		}
+	}
+	return out
+}

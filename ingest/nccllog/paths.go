@@ -1,0 +1,68 @@
+package nccllog
+
+import (
+	"github.com/sfstat/sfstat/ingest/nccllog/internal/logline"
+	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+// ways are the paths between the GPUs of a block, and from each to the network card that
+// it reaches best. Where no path leads to a card, every GPU has the fastest card of the machine.
+// A device whose rank the block does not tell has no way.
+func (b *block) ways() []trace.CommPath {
+	ranks := map[logline.Device]int32{}
+	for _, n := range b.nodes {
+		if n.Kind == logline.GPUNode && n.rank >= 0 {
+			ranks[n.Device] = n.rank
+		}
+	}
+	var out, cards []trace.CommPath
+	for i := range b.paths {
+		from, known := rankOf(ranks, b.paths[i].from)
+		if !known {
+			continue
+		}
+		card := trace.CommPath{Group: b.group, From: int(from), To: trace.ToNetwork}
+		for _, p := range b.paths[i].paths {
+			if p.To.Kind == logline.NETNode && p.Bandwidth > card.Bandwidth {
+				card.Class, card.Bandwidth = p.Class, p.Bandwidth
+			}
+			if to, known := rankOf(ranks, p.To); known && to != from {
+				out = append(out, trace.CommPath{Group: b.group, From: int(from), To: int(to), Class: p.Class, Bandwidth: p.Bandwidth})
+			}
+		}
+		if card.Bandwidth > 0 {
+			cards = append(cards, card)
+		}
+	}
+	if len(cards) == 0 {
+		cards = b.cards()
+	}
+	return append(out, cards...)
+}
+
+// cards gives every GPU of the block the fastest network card in it.
+func (b *block) cards() []trace.CommPath {
+	fastest := 0.0
+	for _, n := range b.nodes {
+		if n.Kind == logline.NETNode {
+			fastest = max(fastest, n.bandwidth)
+		}
+	}
+	var out []trace.CommPath
+	for _, n := range b.nodes {
+		if n.Kind == logline.GPUNode && n.rank >= 0 && fastest > 0 {
+			out = append(out, trace.CommPath{Group: b.group, From: int(n.rank), To: trace.ToNetwork, Class: nccl.NET, Bandwidth: fastest})
+		}
+	}
+	return out
+}
+
+// rankOf finds the rank of a GPU.
+func rankOf(ranks map[logline.Device]int32, d logline.Device) (int32, bool) {
+	if d.Kind != logline.GPUNode {
+		return 0, false
+	}
+	r, ok := ranks[d]
+	return r, ok
+}

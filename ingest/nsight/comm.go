@@ -1,0 +1,232 @@
+package nsight
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/nsight/internal/export"
+	"github.com/sfstat/sfstat/ingest/profiler/stagemap"
+	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+// commProcess is one process that ran kernels of NCCL, until its calls have their groups.
+type commProcess struct {
+	trace.CommProcess
+	calls []call      // of NCCL's API, by start, as its own NVTX ranges tell
+	made  []madeGroup // by start
+}
+
+// maxKernels bounds the kernels of NCCL that are held, of one file.
+const maxKernels = 1 << 25
+
+// ReadComm reads the communication of an export, which results call name: the kernels of NCCL and RCCL and, where NCCL's own NVTX
+// ranges are in it, the calls that launched them. Memory grows with NCCL's
+// kernels, the strings and the steps, not with the other rows.
+func ReadComm(path, name string, lim ingest.Limits) (c *trace.Comm, err error) {
+	f, err := export.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	r := &commReader{
+		recording: recording{file: f, path: path, o: Options{Limits: lim, Stages: stagemap.Default()},
+			names: make(map[int64]string), domains: make(map[domain]string), gpus: make(map[device]int64)},
+		of: make(map[export.ProcessID]*commProcess), ours: make(map[int64]named), devices: make(map[export.ProcessID]map[int64]int),
+		launched: make(map[launchOf]launchedAt),
+		api:      make(map[export.ProcessID][]apiRange),
+	}
+	if err := errors.Join(r.tables(), r.schemaTables()); err != nil {
+		return nil, err
+	}
+	r.begin()
+	if err := errors.Join(f.Kernels(r.kernel)); err != nil {
+		return nil, err
+	}
+	if len(r.of) == 0 {
+		return nil, trace.At(trace.Pos{File: path}, trace.Bad(trace.ErrEmpty, "no kernel of NCCL or RCCL in it: record with nsys profile --trace=cuda,nvtx"))
+	}
+	if err := errors.Join(f.Calls(r.call), f.PayloadEvents(r.event), r.decoded()); err != nil {
+		return nil, err
+	}
+	return r.finish(name)
+}
+
+// commReader keeps NCCL's share of a file.
+type commReader struct {
+	recording
+	of       map[export.ProcessID]*commProcess
+	ours     map[int64]named // kernel names, by string id
+	devices  map[export.ProcessID]map[int64]int
+	launched map[launchOf]launchedAt
+	kernels  int
+	schemas  schemas
+	api      map[export.ProcessID][]apiRange // ranges of NCCL's own
+	ranges   int                             // of them, in all
+}
+
+type named struct {
+	nccl.KernelName
+	ours bool
+}
+
+type launchOf struct {
+	process     export.ProcessID
+	correlation int64
+}
+
+type launchedAt struct {
+	at, thread int64
+	ok         bool
+}
+
+func (r *commReader) kernel(k *export.KernelRow) error {
+	name, known := r.ours[k.Name]
+	if !known {
+		name.KernelName, name.ours = nccl.ParseKernel(r.names[k.Name])
+		r.ours[k.Name] = name
+	}
+	if !name.ours {
+		return nil
+	}
+	start, end, ok := r.times(k.Start, k.End)
+	if !ok {
+		return nil
+	}
+	if r.kernels++; r.kernels > maxKernels {
+		return trace.Bad(trace.ErrTooLarge, "more than %d kernels of NCCL: record fewer steps, or a file for each rank", maxKernels)
+	}
+	p := r.of[k.Process]
+	if p == nil {
+		p = &commProcess{CommProcess: trace.CommProcess{ID: int64(k.Process), PID: int64(k.Process.PID()), Rank: unclaimed, LocalRank: -1, Begin: start}}
+		r.of[k.Process], r.devices[k.Process] = p, map[int64]int{}
+	}
+	r.devices[k.Process][k.Device]++
+	p.Begin = min(p.Begin, start)
+	replay := k.GraphNode != export.Absent && k.GraphNode != 0
+	p.Kernels = append(p.Kernels, trace.CommKernel{KernelName: name.KernelName, Start: start, End: end, HasSpan: true, Stream: k.Stream, Correlation: k.Correlation,
+		Grid: small(k.Grid), Block: small(k.Block), Replay: replay})
+	r.launched[launchOf{k.Process, k.Correlation}] = launchedAt{}
+	return nil
+}
+
+func small(n int64) int32 { return int32(min(max(n, 0), 1<<30)) }
+
+// call keeps when and by whom NCCL's kernels were launched.
+func (r *commReader) call(c *export.Call) error {
+	key := launchOf{c.Thread.Process(), c.Correlation}
+	if l, ours := r.launched[key]; !ours || l.ok {
+		return nil
+	}
+	at, _, ok := r.times(c.Start, c.Start)
+	if ok {
+		r.launched[key] = launchedAt{at: at, thread: threadOf(c.Thread), ok: true}
+	}
+	return nil
+}
+
+// event keeps the steps, NCCL's own ranges, and the rank that a process gives itself.
+func (r *commReader) event(e *export.PayloadEvent) error {
+	p := r.of[e.Thread.Process()]
+	if p == nil || e.Type != export.PushPop && e.Type != export.StartEnd && e.Type != export.Mark {
+		return nil
+	}
+	if at, _, ok := r.times(e.Start, e.Start); ok {
+		p.Begin = min(p.Begin, at)
+	}
+	text := r.textOf(&e.Event)
+	if name, ok := strings.CutPrefix(text, "nccl"); ok && e.Type == export.PushPop && e.End != export.Absent && r.ncclRange(&e.Event, name) {
+		r.called(e, name)
+		return nil
+	}
+	if text == "" && e.Type == export.PushPop && e.End != export.Absent && r.domains[domain{e.Thread.Process(), e.Domain}] == ncclDomain {
+		r.called(e, "")
+		return nil
+	}
+	if n, ok := rankIn(text); ok {
+		if p.Rank != unclaimed && p.Rank != n {
+			n = contradicted
+		}
+		p.Rank = n
+	}
+	if e.Type == export.Mark || e.End == export.Absent || r.classify(text).Role != stagemap.Step {
+		return nil
+	}
+	if start, end, ok := r.times(e.Start, e.End); ok && len(p.Steps) < maxKernels {
+		p.Steps = append(p.Steps, trace.CommSpan{Name: text, Start: start, End: end})
+	}
+	return nil
+}
+
+// ncclRange says whether a range whose name goes on like this is of NCCL's making: in its domain, or, where the file
+// does not name domains, by the name of a function. Those of other programs read "nccl:all_reduce".
+func (r *commReader) ncclRange(e *export.Event, name string) bool {
+	domain, known := r.domains[domain{e.Thread.Process(), e.Domain}]
+	return known && domain == ncclDomain || !known && !strings.Contains(name, ":")
+}
+
+// finish puts the parts together: processes by id, kernels by start, with their launches, calls with their groups.
+func (r *commReader) finish(name string) (*trace.Comm, error) {
+	buses := map[int64]uint64{}
+	err := r.file.GPUs(func(g export.GPU) error {
+		if bus, ok := busNumber(g.Bus); ok {
+			buses[g.ID] = bus
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	c := &trace.Comm{Sources: []trace.CommSource{{Name: name, Path: r.path, Kind: trace.SourceNsight}}}
+	for _, id := range slices.Sorted(maps.Keys(r.of)) {
+		p := r.of[id]
+		for i := range p.Kernels {
+			k := &p.Kernels[i]
+			if l := r.launched[launchOf{id, k.Correlation}]; l.ok {
+				k.Launch, k.Thread, k.HasLaunch = l.at, l.thread, true
+			}
+		}
+		slices.SortStableFunc(p.Kernels, func(a, b trace.CommKernel) int { return cmp.Compare(a.Start, b.Start) })
+		p.tie(r.api[id])
+		p.Device = mostUsed(r.devices[id])
+		if gpu, ok := r.gpus[device{p.PID, p.Device}]; ok {
+			p.Bus = buses[gpu]
+		}
+		p.Rank, p.Host = max(p.Rank, unclaimed), r.session.Host
+		p.addTo(c)
+	}
+	return c, nil
+}
+
+// mostUsed is the device with most kernels, of equals the lowest.
+func mostUsed(devices map[int64]int) (best int64) {
+	most := 0
+	for d, n := range devices {
+		if n > most || n == most && d < best {
+			best, most = d, n
+		}
+	}
+	return best
+}
+
+// busNumber reads "0000:c1:00.0" as NCCL writes it, c1000.
+func busNumber(text string) (uint64, bool) {
+	parts := strings.FieldsFunc(text, func(r rune) bool { return r == ':' || r == '.' })
+	if len(parts) != 4 {
+		return 0, false
+	}
+	var bus uint64
+	for i, shift := range [...]int{20, 12, 4, 0} {
+		n, err := strconv.ParseUint(parts[i], 16, 32)
+		if err != nil {
+			return 0, false
+		}
+		bus |= n << shift
+	}
+	return bus, true
+}

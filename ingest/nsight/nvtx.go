@@ -1,0 +1,99 @@
+package nsight
+
+import (
+	"strings"
+
+	"github.com/sfstat/sfstat/ingest/nsight/internal/export"
+	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+// step is what a range of NCCL does to the groups of its thread.
+type step uint8
+
+const (
+	aCall step = iota
+	opens
+	closes
+	makes  // a communicator
+	parts  // makes one of another's ranks
+	unsaid // the file does not have the range's name
+)
+
+// carries says whether NCCL attaches something to such ranges.
+func (s step) carries() bool { return s != opens && s != closes }
+
+// apiRange is a range of NCCL's domain.
+type apiRange struct {
+	call
+	step        step
+	told        bool  // by a payload
+	event       int64 // by which the tables of payloads call it
+	rank, ranks int64 // of a communicator that is made
+}
+
+// maxRanges bounds the ranges of NCCL that are held, of one file.
+const maxRanges = maxKernels
+
+// called takes a range of NCCL's own: a call, a bound of a group, or the making of a
+// communicator. Where the name is "", the layout of the payload tells it.
+func (r *commReader) called(e *export.PayloadEvent, name string) {
+	start, end, ok := r.times(e.Start, e.End)
+	if !ok || r.ranges >= maxRanges {
+		return
+	}
+	a := apiRange{call: call{CommCall: trace.UnknownCall(0)}, event: e.ID}
+	a.Enter, a.HasEnter, a.Exit, a.HasExit, a.Thread, a.Line = start, true, end, true, threadOf(e.Thread), e.Row
+	if name == "" {
+		name = functionOf(binarySchema(e.Binary))
+	}
+	if !a.is(name) {
+		return
+	}
+	x := noPayload()
+	if a.step.carries() {
+		x = r.payloadOf(e)
+	}
+	a.tell(x)
+	r.ranges++
+	r.api[e.Thread.Process()] = append(r.api[e.Thread.Process()], a)
+}
+
+// is takes the name of the function that the range is of, without "nccl"; false for one that does not matter.
+func (a *apiRange) is(name string) bool {
+	switch {
+	case name == "":
+		a.step = unsaid
+	case name == "GroupStart":
+		a.step = opens
+	case name == "GroupEnd":
+		a.step = closes
+	case strings.HasPrefix(name, "CommInit"):
+		a.step = makes
+	case strings.HasPrefix(name, "CommSplit"), strings.HasPrefix(name, "CommShrink"), strings.HasPrefix(name, "CommGrow"):
+		a.step = parts
+	default:
+		a.step, a.Op = aCall, nccl.ParseOp(name)
+		return a.Op != nccl.UnknownOp && a.Op != nccl.SendRecv && a.Op != nccl.Generic
+	}
+	return true
+}
+
+// tell takes what NCCL attached to the range.
+func (a *apiRange) tell(x payload) {
+	a.told = x.found
+	a.comm, a.Bytes, a.Peer, a.Reduction, a.rank, a.ranks = x.comm, x.bytes, int(x.root), max(x.reduction, 0), x.rank, x.ranks
+}
+
+// keepMade keeps the making of a communicator.
+func (p *commProcess) keepMade(a *apiRange) {
+	switch {
+	case a.comm == 0 || len(p.made) >= maxFields:
+	case a.step == parts: // rank and size there are the parent's (NCCL 2.28)
+		p.made = append(p.made, madeGroup{a.comm, unknown, unknown})
+	default:
+		p.made = append(p.made, madeGroup{a.comm, a.rank, a.ranks})
+	}
+}
+
+func threadOf(t export.ThreadID) int64 { return int64(t) & (1<<24 - 1) }

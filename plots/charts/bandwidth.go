@@ -1,0 +1,55 @@
+package charts
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/engine/comm/bandwidth"
+	"github.com/sfstat/sfstat/plots"
+)
+
+// mostPoints is how many calls of a series are drawn, evenly taken.
+const mostPoints = 500
+
+// bandwidthChart is bus bandwidth by size of message, a series for what is communicated for and by which operation, and the
+// limits.
+func bandwidthChart(r *comm.Result) plots.Chart {
+	panel := plots.Panel{X: plots.Axis{Name: "message", Scale: plots.Sizes}, Y: plots.Axis{Name: "bus bandwidth", Unit: "GB/s", Scale: plots.Logarithmic}, Drawing: plots.Scattered}
+	series := map[string][]plots.Point{}
+	limits := map[bandwidth.Limit]bool{}
+	var names []string
+	for i := range r.Speed.Cells {
+		c := &r.Speed.Cells[i]
+		if l := r.Speed.Subjects[c.Subject].Limit; l.Bandwidth > 0 {
+			limits[bandwidth.Limit{Link: l.Link, Bandwidth: l.Bandwidth}] = true
+		}
+		name := r.WorkOf(c)
+		if k := r.Communicators[r.Speed.Subjects[c.Subject].Communicator].Kind; k != comm.UnknownKind {
+			name = k.String() + " " + name
+		}
+		if _, known := series[name]; !known {
+			names = append(names, name)
+		}
+		for _, n := range c.Calls {
+			series[name] = append(series[name], plots.Point{X: float64(r.BytesOf(r.Speed.Of[n])), Y: r.Speed.Measures[n].Bus})
+		}
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(len(series[b]), len(series[a])) })
+	for _, name := range names[:min(len(names), mostOps+1)] {
+		all := series[name]
+		var points []plots.Point
+		for i := 0; i < len(all); i += 1 + len(all)/mostPoints {
+			points = append(points, all[i])
+		}
+		panel.Lines = append(panel.Lines, plots.Line{Name: name, Points: points})
+	}
+	for l := range limits {
+		panel.References = append(panel.References, plots.Reference{Name: fmt.Sprintf("%v, %g GB/s", l.Link, l.Bandwidth), Value: l.Bandwidth})
+	}
+	slices.SortFunc(panel.References, func(a, b plots.Reference) int {
+		return cmp.Or(cmp.Compare(a.Value, b.Value), cmp.Compare(a.Name, b.Name))
+	})
+	return plots.Chart{Panels: []plots.Panel{panel}}
+}

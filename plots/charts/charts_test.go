@@ -1,0 +1,100 @@
+package charts
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/commfiles"
+	"github.com/sfstat/sfstat/plots"
+)
+
+const run = "../../fixtures/comm/run"
+
+func read(t *testing.T, paths ...string) *comm.Result {
+	t.Helper()
+	found, err := commfiles.Read(paths, ingest.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := comm.Analyze(found.Comm, comm.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// What there is decides what is drawn.
+func TestAll(t *testing.T) {
+	for name, tt := range map[string]struct {
+		paths []string
+		drawn int
+	}{"all": {[]string{run}, 7}, "a log": {[]string{run + "/nccl.node0.4000.log"}, 5}, "an export": {[]string{run + "/node1.sqlite"}, 1}} {
+		drawn := 0
+		for _, c := range All(read(t, tt.paths...)) {
+			switch _, err := c.Of.Draw(plots.Column); {
+			case err == nil:
+				drawn++
+			case !errors.Is(err, plots.ErrNothing):
+				t.Errorf("%s: %s: %v", name, c.Name, err)
+			}
+		}
+		if drawn != tt.drawn {
+			t.Errorf("%s: %d figures, want %d", name, drawn, tt.drawn)
+		}
+	}
+}
+
+// By hand from fixtures/comm/make: every rank calls 24·2 MiB for tensors, 3·(24 + 20) MiB for gradients and 3·4 bytes on all
+// ranks. Rank 2 comes 0.3 ms late to its eight calls for tensors of a step, and rank 3 waits in each for it.
+func TestValues(t *testing.T) {
+	r := read(t, run)
+	m := communicatorMap(r)
+	want := map[string][]float64{"0-3": {12, 12, 12, 12}, "TP 0-1": {24 << 21, 24 << 21, 0, 0}, "TP 2-3": {0, 0, 24 << 21, 24 << 21},
+		"DP 0,2": {132 << 20, 0, 132 << 20, 0}, "DP 1,3": {0, 132 << 20, 0, 132 << 20}}
+	if len(m.Rows) != len(want) {
+		t.Errorf("rows %v", m.Rows)
+	}
+	for i, row := range m.Rows {
+		for k := range 4 {
+			if got := m.Values[4*i+k]; want[row.Name] == nil || got != want[row.Name][k] {
+				t.Errorf("%s of rank %d: %v bytes, want %v", row.Name, k, got, want[row.Name])
+			}
+		}
+	}
+	l := timeline(r)
+	if len(l.Tracks) != 4 || len(l.Series) != 1 || l.X.To < 5 || l.X.To > 7 {
+		t.Fatalf("%d tracks, series %v, until %v ms", len(l.Tracks), l.Series, l.X.To)
+	}
+	waits := func(rank int) (late int) {
+		for _, s := range lane(t, l.Tracks[rank], "TP").Spans {
+			if wait := s.Busy - s.From; math.Abs(wait-0.3) < 0.03 {
+				late++
+			} else if wait > 0.03 || wait < 0 {
+				t.Errorf("rank %d waits %v ms", rank, wait)
+			}
+		}
+		return late
+	}
+	for rank, want := range []int{0, 0, 0, 8} {
+		if got := waits(rank); got != want {
+			t.Errorf("rank %d waits %d times for 0.3 ms, want %d", rank, got, want)
+		}
+		if n := len(lane(t, l.Tracks[rank], "DP").Spans); n != 2 {
+			t.Errorf("rank %d reduces gradients %d times in a step, want 2", rank, n)
+		}
+	}
+}
+
+func lane(t *testing.T, track plots.Track, name string) plots.Lane {
+	t.Helper()
+	for _, l := range track {
+		if l.Name == name {
+			return l
+		}
+	}
+	t.Fatalf("no lane %s in %v", name, track)
+	return plots.Lane{}
+}

@@ -1,0 +1,129 @@
+package charts
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/engine/comm/bandwidth"
+	"github.com/sfstat/sfstat/plots"
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+// mostOps is how many operations a figure tells apart; the rest is one more.
+const mostOps = 7
+
+// tally is calls and bytes as figures show them.
+type tally struct {
+	names []string // of operations, most bytes first
+	calls []float64
+	bytes []float64
+	byRank,
+	callsBySize, bytesBySize [][]float64 // [rank or size class][operation], of calls; bytes
+	rankNumbers []int
+}
+
+// countTraffic counts the calls of all ranks.
+func countTraffic(r *comm.Result) *tally {
+	type use struct{ calls, bytes float64 }
+	uses := map[nccl.Op]*use{}
+	each := func(visit func(rank int, op nccl.Op, bytes int64)) {
+		for i := range r.Ranks {
+			for _, n := range r.Ranks[i].Calls {
+				c := &r.Calls[n]
+				visit(i, c.Op, max(c.Bytes, 0))
+			}
+		}
+	}
+	each(func(_ int, op nccl.Op, bytes int64) {
+		if uses[op] == nil {
+			uses[op] = &use{}
+		}
+		uses[op].calls++
+		uses[op].bytes += float64(bytes)
+	})
+	var ops []nccl.Op
+	for op := range uses {
+		ops = append(ops, op)
+	}
+	slices.SortFunc(ops, func(a, b nccl.Op) int {
+		return cmp.Or(cmp.Compare(uses[b].bytes, uses[a].bytes), cmp.Compare(a, b))
+	})
+	w := &tally{byRank: make([][]float64, len(r.Ranks)), callsBySize: make([][]float64, 64), bytesBySize: make([][]float64, 64)}
+	at := map[nccl.Op]int{}
+	for i, op := range ops {
+		at[op] = min(i, mostOps)
+		if i <= mostOps {
+			w.names = append(w.names, op.String())
+			w.calls, w.bytes = append(w.calls, 0), append(w.bytes, 0)
+		}
+		if i > mostOps {
+			w.names[mostOps] = "others"
+		}
+		w.calls[at[op]] += uses[op].calls
+		w.bytes[at[op]] += uses[op].bytes
+	}
+	for i := range r.Ranks {
+		w.rankNumbers = append(w.rankNumbers, r.Ranks[i].Rank)
+	}
+	for _, rows := range [][][]float64{w.byRank, w.callsBySize, w.bytesBySize} {
+		for i := range rows {
+			rows[i] = make([]float64, len(w.names))
+		}
+	}
+	each(func(rank int, op nccl.Op, bytes int64) {
+		w.byRank[rank][at[op]] += float64(bytes) / 1e9
+		if bytes > 0 {
+			class := bandwidth.Class(bytes)
+			w.callsBySize[class][at[op]]++
+			w.bytesBySize[class][at[op]] += float64(bytes) / 1e9
+		}
+	})
+	return w
+}
+
+func (w *tally) operations() plots.Bars {
+	b := plots.Bars{X: plots.Axis{Name: "calls, all ranks"}, Series: []string{"calls"}}
+	for i, name := range w.names {
+		b.Groups = append(b.Groups, plots.Group{Name: name, Values: []float64{w.calls[i]}})
+	}
+	return b
+}
+
+func (w *tally) volumes() plots.Bars {
+	b := plots.Bars{X: plots.Axis{Name: "volume as logged, all ranks", Unit: "GB"}, Series: []string{"volume"}}
+	for i, name := range w.names {
+		b.Groups = append(b.Groups, plots.Group{Name: name, Values: []float64{w.bytes[i] / 1e9}})
+	}
+	return b
+}
+
+// nothing is a histogram that says so when it is drawn.
+var nothing = plots.Histogram{Series: []string{""}}
+
+func (w *tally) ranks() plots.Histogram {
+	if len(w.names) == 0 {
+		return nothing
+	}
+	panel := plots.HistogramPanel{Y: plots.Axis{Name: "volume as logged", Unit: "GB"}}
+	ticks := make([]float64, 0, len(w.rankNumbers))
+	for i, n := range w.rankNumbers {
+		panel.Bins = append(panel.Bins, plots.Bin{From: float64(n) - 0.5, To: float64(n) + 0.5, Values: w.byRank[i]})
+		ticks = append(ticks, float64(n))
+	}
+	return plots.Histogram{X: plots.Axis{Name: "rank", Ticks: ticks}, Series: w.names, Panels: []plots.HistogramPanel{panel}}
+}
+
+func (w *tally) sizes() plots.Histogram {
+	if len(w.names) == 0 {
+		return nothing
+	}
+	panels := []plots.HistogramPanel{{Y: plots.Axis{Name: "calls"}}, {Y: plots.Axis{Name: "volume", Unit: "GB"}}}
+	for k := range w.callsBySize {
+		from := math.Exp2(float64(k))
+		panels[0].Bins = append(panels[0].Bins, plots.Bin{From: from, To: 2 * from, Values: w.callsBySize[k]})
+		panels[1].Bins = append(panels[1].Bins, plots.Bin{From: from, To: 2 * from, Values: w.bytesBySize[k]})
+	}
+	return plots.Histogram{X: plots.Axis{Name: "message", Scale: plots.Sizes}, Series: w.names, Panels: panels}
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 
 	"github.com/urfave/cli/v2"
@@ -117,6 +118,7 @@ type reading struct {
 	refusing refusing
 	timeline stages.Timeline // of profiler traces
 	logs     debugLogs
+	rank     *regexp.Regexp // in the names of Flight Recorder dumps
 }
 
 // debugLogs is what debug logs of NCCL among the inputs are.
@@ -151,7 +153,7 @@ func (p *program) readFrom(c *cli.Context, what reading, each func(auto.Item) er
 	if err != nil {
 		return inputs{}, err
 	}
-	o := auto.Options{Stdin: p.in, Want: what.want, Timeline: what.timeline, Progress: p.showProgress(c, readingInputs)}
+	o := auto.Options{Stdin: p.in, Want: what.want, Timeline: what.timeline, Rank: what.rank, Progress: p.showProgress(c, readingInputs)}
 	defer p.hideProgress()
 	if o.Stages, err = stagemap.Load(c.String("stage-map")); err != nil {
 		return inputs{}, badInput(err)

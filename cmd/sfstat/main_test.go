@@ -45,6 +45,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("COMM", filepath.Join(fixtures, "comm", "run"))
 			env.Setenv("SOURCES", filepath.Join(fixtures, "sources"))
 			env.Setenv("KINETO", filepath.Join(fixtures, "kineto"))
+			env.Setenv("FR", filepath.Join(fixtures, "flightrecorder"))
 			env.Setenv("OPS", filepath.Join(fixtures, "optrace"))
 			return nil
 		},

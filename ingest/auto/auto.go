@@ -18,12 +18,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/sfstat/sfstat/engine/stages"
 	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/flightrecorder"
 	"github.com/sfstat/sfstat/ingest/packet"
 	"github.com/sfstat/sfstat/ingest/profiler"
 	"github.com/sfstat/sfstat/ingest/profiler/stagemap"
@@ -43,13 +45,14 @@ const (
 type Wanted uint8
 
 const (
-	Everything     Wanted = iota
-	WindowsOnly           // operator traces are refused, unread
-	OperatorsFirst        // of inputs that can be read as both, operators alone
-	EveryForm             // of inputs that can be read as both, both
-	Described             // the same, but operators of large traces in windows alone
-	DeviceOnly            // device times of profiler traces; whatever else is refused, unread
-	AndDevices            // everything, and device times in files of their own
+	Everything      Wanted = iota
+	WindowsOnly            // operator traces are refused, unread
+	OperatorsFirst         // of inputs that can be read as both, operators alone
+	EveryForm              // of inputs that can be read as both, both
+	Described              // the same, but operators of large traces in windows alone
+	DeviceOnly             // device times of profiler traces; whatever else is refused, unread
+	AndDevices             // everything, device times in files of their own, and calls of Flight Recorder dumps
+	WindowsAndCalls        // windows, and calls of Flight Recorder dumps; whatever else is refused, unread
 )
 
 // detail is what of the operators of profiler traces is of use: windows do with
@@ -71,8 +74,12 @@ func (w Wanted) contents() contents {
 		return windows
 	case DeviceOnly:
 		return devices
-	case EveryForm, Described, AndDevices:
+	case EveryForm, Described:
 		return windows | operators | devices
+	case AndDevices:
+		return windows | operators | devices | communication
+	case WindowsAndCalls:
+		return windows | communication
 	}
 	return windows | operators
 }
@@ -86,6 +93,7 @@ type Item struct {
 	Window *trace.Window
 	Ops    *trace.OpTrace   // named by its file where its source has no name for it
 	Device *trace.DeviceRun // also with the first window of a run whose profiler recorded devices
+	Comm   *trace.Comm      // calls of one process
 	Path   string           // of the input; "" for a window of packets, which may come from several
 	// Launched are, beside the first window and beside the operator trace of a
 	// profiled run, the operators behind the stages of all its windows. Of a
@@ -102,6 +110,10 @@ type Options struct {
 
 	Stages   *stagemap.Map   // of profiler traces: leads annotations to stages; nil: as is built in
 	Timeline stages.Timeline // of profiler traces: what stages are measured on
+
+	// Rank finds the rank, and the host, in the name of a Flight Recorder dump, as
+	// flightrecorder.Options has it.
+	Rank *regexp.Regexp
 
 	// Progress is called now and then while reading, in the goroutine that
 	// calls Next: bytes read and bytes in all, of the files as they are stored.
@@ -139,6 +151,7 @@ type Reader struct {
 	size     int64           // their size
 	packets  *packet.Reader  // of all of them
 	nsight   []*Input        // exports of Nsight Systems
+	dumps    flightrecorder.Reader
 	meter    meter
 	given    int               // inputs that are not skipped
 	metas    map[string]string // traces by the real paths of their meta files

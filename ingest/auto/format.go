@@ -2,6 +2,7 @@ package auto
 
 import (
 	"github.com/sfstat/sfstat/ingest/devicefile"
+	"github.com/sfstat/sfstat/ingest/flightrecorder"
 	"github.com/sfstat/sfstat/ingest/inspector"
 	"github.com/sfstat/sfstat/ingest/optrace"
 	"github.com/sfstat/sfstat/trace"
@@ -23,6 +24,7 @@ const (
 	SQLite            // for Sniff any SQLite database
 	NCCLLog
 	InspectorDump // of NCCL's Inspector
+	FlightRecorder
 	JSON
 	Text
 	UTF16
@@ -67,6 +69,8 @@ func init() { // its functions look at it
 		{UTF16, "UTF-16 text", func(b beginning) bool { return magic("\xFF\xFE", "\xFE\xFF")(b) || wide(b.all) }, nothing, nil, ""},
 		{Packed, "packed file", packed, nothing, nil, ""},
 		{Empty, "empty", func(b beginning) bool { return len(b.text) == 0 }, nothing, nil, ""},
+		{FlightRecorder, "Flight Recorder dump", func(b beginning) bool { return flightrecorder.Recognise(b.all) }, communication, opener((*Reader).openFlightRecorder),
+			"a Flight Recorder dump, which sfstat diagnose, hang and arrivals read"},
 		{Packets, "packets", object(isPacket), windows, (*Reader).addPackets, "packets, which hold stage windows and not single operations"},
 		{DeviceFile, "device times", object(holding(`"` + devicefile.Schema + `"`)), devices, opener((*Reader).openDevices), "device times, which sfstat breakdown reads"},
 		{InspectorDump, "Inspector dump", object(inspector.Recognise), communication, nil, "a dump of NCCL's Inspector, which sfstat comm reads"},
@@ -102,9 +106,11 @@ func (f Format) Readable() bool { return f.row().open != nil }
 // operators reports whether inputs of this format are operator traces.
 func (f Format) operators() bool { return f.row().gives == operators }
 
-// half reports whether inputs of this format are a part of a profile that was
-// converted, the rest of which lies beside.
-func (f Format) half() bool { return f == LaunchedOperators || f == DeviceFile }
+// half reports whether inputs of this format are a part of a recording, the rest
+// of which lies beside: of a profile that was converted, or of a job that dumped.
+func (f Format) half() bool {
+	return f == LaunchedOperators || f == DeviceFile || f == FlightRecorder
+}
 
 // gives reports whether inputs of a format that is read give what is wanted.
 func (f Format) gives(want Wanted) bool { return f.row().gives&want.contents() != 0 }
@@ -117,6 +123,8 @@ func (f Format) refusal(want Wanted) error {
 		give = "give PyTorch profiler traces (JSON) or Nsight Systems exports (SQLite), or the folder that sfstat convert made of them"
 	case want == WindowsOnly:
 		give = "give packets (JSON Lines), a wide CSV, a window archive (Parquet), PyTorch profiler traces (JSON) or Nsight Systems exports (SQLite)"
+	case want == WindowsAndCalls:
+		give = "give dumps of PyTorch's Flight Recorder (pickles or JSON), and the packets of the same job beside them"
 	}
 	switch f {
 	case OperatorMeta:

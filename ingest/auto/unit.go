@@ -179,7 +179,7 @@ func (u *unit) count(item Item) {
 	case u.input == nil:
 	case item.Ops != nil:
 		u.input.Ops += item.Ops.Len()
-	case item.Window == nil: // device times
+	case item.Window == nil: // device times, or calls
 	default:
 		u.input.Windows++
 	}

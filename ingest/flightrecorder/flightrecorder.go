@@ -52,8 +52,10 @@ func Recognise(head []byte) bool {
 	if !pickled && !bytes.HasPrefix(begin, []byte("{")) {
 		return false
 	}
-	if bytes.Contains(head, []byte(`"traceEvents"`)) {
-		return false
+	for _, other := range []string{`"traceEvents"`, `"distributedInfo"`, `"schemaVersion"`} { // of a profiler, which names groups too
+		if bytes.Contains(head, []byte(other)) {
+			return false
+		}
 	}
 	for _, key := range []string{"pg_config", "pg_status", "profiling_name", "comm_lib_version"} {
 		if bytes.Contains(head, []byte(key)) {
@@ -63,9 +65,9 @@ func Recognise(head []byte) bool {
 	return bytes.Contains(head, []byte("nccl_version")) && bytes.Contains(head, []byte("version"))
 }
 
-// Read reads one dump. It has one process, whose rank is −1 where the name of
-// the file does not tell it. Memory is the caller's.
-func (r *Reader) Read(src *ingest.Source) (*trace.Comm, error) {
+// Read reads one dump, decompressed, of the file with a name. It has one
+// process, whose rank is −1 where the name does not tell it.
+func (r *Reader) Read(src io.Reader, name string) (*trace.Comm, error) {
 	lim := r.Limits.OrDefault()
 	r.data.Reset()
 	_, err := r.data.ReadFrom(io.LimitReader(src, lim.Line+1))
@@ -76,12 +78,12 @@ func (r *Reader) Read(src *ingest.Source) (*trace.Comm, error) {
 	data := r.data.Bytes()
 	switch {
 	case int64(len(data)) > lim.Line:
-		return nil, trace.At(trace.Pos{File: src.Name()}, trace.Bad(trace.ErrTooLarge, "a dump of more than %d MiB; those of one process have some", lim.Line>>20))
+		return nil, trace.At(trace.Pos{File: name}, trace.Bad(trace.ErrTooLarge, "a dump of more than %d MiB; those of one process have some", lim.Line>>20))
 	case len(bytes.TrimSpace(data)) == 0:
-		return nil, trace.At(trace.Pos{File: src.Name()}, trace.Bad(trace.ErrEmpty, "an empty file: the process ended before it dumped its ring"))
+		return nil, trace.At(trace.Pos{File: name}, trace.Bad(trace.ErrEmpty, "an empty file: the process ended before it dumped its ring"))
 	}
 	d := &r.decoder
-	d.reset(src.Name(), data)
+	d.reset(name, data)
 	root, broken, err := r.parse()
 	if err == nil {
 		err = d.exhausted()

@@ -63,7 +63,7 @@ func readBytes(name string, data []byte) (*trace.Comm, error) {
 		return nil, err
 	}
 	defer src.Close()
-	return new(Reader).Read(src)
+	return new(Reader).Read(src, src.Name())
 }
 
 func TestRead(t *testing.T) {
@@ -265,7 +265,7 @@ func ExampleReader() {
 		return
 	}
 	defer src.Close()
-	c, err := new(Reader).Read(src)
+	c, err := new(Reader).Read(src, src.Name())
 	if err != nil {
 		fmt.Println(err)
 		return

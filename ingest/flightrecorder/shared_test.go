@@ -20,7 +20,7 @@ func read(t testing.TB, path string) *trace.Comm {
 		t.Fatal(err)
 	}
 	defer src.Close()
-	c, err := new(Reader).Read(src)
+	c, err := new(Reader).Read(src, src.Name())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func BenchmarkRead(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				if _, err := r.Read(src); err != nil {
+				if _, err := r.Read(src, path); err != nil {
 					b.Fatal(err)
 				}
 				src.Close()

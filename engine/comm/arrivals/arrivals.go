@@ -12,6 +12,21 @@ type Options struct {
 	// Alpha is the largest chance, over all ranks and places, at which a rank is
 	// reported as late; 0: 0.01.
 	Alpha float64
+	// Each is called for every call, rank by rank in the order of time; nil: no.
+	Each func(Call)
+}
+
+// Call is one call of one rank, on the common clock.
+type Call struct {
+	Rank    int
+	Op      string
+	Group   string
+	Seq     int64
+	Line    Line
+	Enter   int64
+	Release int64 // when the last member entered it
+	Whole   bool  // all members did
+	Delay   int64 // own, before it; 0 where it is not known
 }
 
 // Result is who arrives late, who is missing, and what does not match.
@@ -41,6 +56,7 @@ type Place struct {
 	Group   string
 	Desc    string
 	Line    Line
+	Stage   string // that it is entered in, by the timelines; "" where that is not clear
 	After   string // operation of the call before it
 	AfterAt Line
 	Waits   int // it is entered after waiting for the call so many back, 0: without waiting
@@ -49,6 +65,7 @@ type Place struct {
 	Skew    int64 // last entry less first, median
 	Noise   int64 // robust standard deviation of own delay
 	Strikes int
+	Repeats bool     // in most steps, and not at the job's beginning only
 	Ranks   []RankAt // by rank
 }
 
@@ -57,7 +74,8 @@ type RankAt struct {
 	Rank    int
 	Arrival int64 // after the median of the members, median
 	Delay   int64 // own, median
-	Last    int   // points that it entered last
+	Points  int
+	Last    int // of them it entered last
 	Strikes int
 	Charge  int64 // its share of what late ranks cost there
 	LogP    float64
@@ -67,6 +85,8 @@ type RankAt struct {
 type Late struct {
 	Rank    int
 	Host    string
+	Group   string // its own, where it costs most
+	Desc    string
 	Place   int // index of Places, where it costs most
 	Last    int // last to enter, of Points at the place
 	Points  int
@@ -78,7 +98,8 @@ type Late struct {
 	RunGain float64 // of all that repeats
 	First   int64   // first and last strike, on the common clock
 	End     int64
-	Clock   bool // it may be its clock in part: its delay is below the half-width
+	Steps   [2]int64 // the same as recorded steps; −1: not known
+	Clock   bool     // it may be its clock in part: its delay is below the half-width
 }
 
 // Set is ranks that arrive late together, after sends and receives that the
@@ -123,7 +144,25 @@ func (j *Job) Analyze(o Options) *Result {
 	s.extent(r)
 	s.table(r)
 	s.late(r, math.Log(o.Alpha))
+	s.place(r)
+	if o.Each != nil {
+		s.each(o.Each)
+	}
 	return r
+}
+
+// each hands out all calls.
+func (s *strikes) each(f func(Call)) {
+	own := map[entry]int64{}
+	s.eachDelay(func(_ *place, _ int, e entry, x int64) { own[e] = x })
+	for r := range s.ranks {
+		for i := range s.ranks[r].calls {
+			e := entry{int32(r), int32(i)}
+			c, k, p := s.call(e), s.kindOf(e), s.matching.of[r][i]
+			f(Call{Rank: s.ranks[r].id, Op: k.name, Group: s.groups[c.group].name, Seq: c.seq, Line: s.line(k), Enter: s.at(e),
+				Release: max(s.at(e), s.releaseFor(e)), Whole: s.points[p].whole, Delay: own[e]})
+		}
+	}
 }
 
 // repeats reports whether a place is part of what the job repeats, and not of
@@ -184,7 +223,7 @@ func (s *strikes) table(r *Result) {
 		k, c := s.kindOf(e), s.call(e)
 		out := Place{Op: k.name, Bytes: -1, Group: s.groups[c.group].name, Desc: s.groups[c.group].desc, Line: s.line(k),
 			After: s.kinds[p.before].name, AfterAt: s.line(&s.kinds[p.before]), Waits: int(p.lag), Points: len(p.cohorts),
-			Noise: int64(s.sigma[i]), Strikes: s.of[i]}
+			Noise: int64(s.sigma[i]), Strikes: s.hits[i], Repeats: s.repeats(i)}
 		if k.tensors != nil {
 			out.Bytes = elements(k.tensors.InSizes)
 		}
@@ -209,9 +248,28 @@ func (s *strikes) table(r *Result) {
 				continue
 			}
 			out.Ranks = append(out.Ranks, RankAt{Rank: s.ranks[rank].id, Arrival: median(arrivals[int32(rank)]), Delay: median(slices.Clone(t.delay)),
-				Last: t.last, Strikes: t.strikes, Charge: int64(t.charge), LogP: s.chance(i, t.strikes)})
+				Points: t.count, Last: t.last, Strikes: t.strikes, Charge: int64(t.charge), LogP: s.chance(i, t.strikes)})
 		}
 		r.Places = append(r.Places, out)
+	}
+}
+
+// place fills in stages and steps from the timelines.
+func (s *strikes) place(r *Result) {
+	stages, lines := s.placed()
+	for i, name := range stages {
+		r.Places[i].Stage = name
+	}
+	for i := range r.Late {
+		l := &r.Late[i]
+		l.Steps = [2]int64{-1, -1}
+		for k := range lines {
+			first, last := lines[k].step(l.First-1), lines[k].step(l.End-1)
+			if first >= 0 && last >= 0 {
+				l.Steps = [2]int64{lines[k].steps[first], lines[k].steps[last]}
+				break
+			}
+		}
 	}
 }
 
@@ -225,7 +283,7 @@ func (s *strikes) chance(at, n int) float64 {
 			tests++
 		}
 	}
-	return min(0, tail(s.of[at], n, 1/ranks)+math.Log(float64(len(s.ranks)*max(1, tests))))
+	return min(0, tail(s.hits[at], n, 1/ranks)+math.Log(float64(len(s.ranks)*max(1, tests))))
 }
 
 func (s *strikes) line(k *kind) Line {
@@ -298,6 +356,13 @@ func (s *strikes) latest(r *Result, f found) Late {
 	}
 	l := Late{Rank: s.ranks[f.rank].id, Place: f.place, Last: f.last, Points: f.count, Strikes: f.strikes, Delay: median(own),
 		LogP: f.logP, First: f.first, End: f.end}
+	for _, c := range s.places[f.place].cohorts {
+		if i := slices.IndexFunc(c, func(e entry) bool { return int(e.rank) == f.rank }); i >= 0 {
+			g := s.groups[s.call(c[i]).group]
+			l.Group, l.Desc = g.name, g.desc
+			break
+		}
+	}
 	c := s.clocks[s.domain[f.rank]]
 	l.Host = c.Host
 	l.Clock = len(s.clocks) > 1 && s.places[f.place].lag > 0 && len(c.Ranks) < 2 && (c.HalfWidth < 0 || l.Delay < c.HalfWidth)

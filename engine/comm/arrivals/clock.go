@@ -25,7 +25,7 @@ func (m *matching) align() *timed {
 	t := &timed{matching: m, offset: make([]int64, len(m.ranks)), domain: make([]int, len(m.ranks))}
 	hosts := map[string]int{}
 	for r := range m.ranks {
-		host := cmp.Or(m.ranks[r].host, m.Hosts[m.ranks[r].id])
+		host := cmp.Or(m.ranks[r].host, m.hosts[m.ranks[r].id])
 		d, ok := hosts[host]
 		if !ok || host == "" {
 			d = len(t.clocks)

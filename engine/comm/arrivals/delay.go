@@ -11,7 +11,7 @@ type strikes struct {
 	*timed
 	sigma []float64 // [place]
 	cells map[cell]*tally
-	of    []int // [place] strikes of all ranks
+	hits  []int // [place] strikes of all ranks
 	width []float64
 }
 
@@ -36,7 +36,7 @@ const beyond = 3
 
 // tallies compares all entries of all places.
 func (t *timed) tallies() *strikes {
-	s := &strikes{timed: t, sigma: make([]float64, len(t.places)), of: make([]int, len(t.places)), width: make([]float64, len(t.places)), cells: map[cell]*tally{}}
+	s := &strikes{timed: t, sigma: make([]float64, len(t.places)), hits: make([]int, len(t.places)), width: make([]float64, len(t.places)), cells: map[cell]*tally{}}
 	for i := range t.places {
 		s.tally(i)
 	}
@@ -71,7 +71,7 @@ func (s *strikes) tally(at int) {
 			t := s.cells[cell{at, int(e.rank)}]
 			switch x := delays[k][i]; {
 			case x > limit:
-				s.of[at]++
+				s.hits[at]++
 				if t.strikes++; t.strikes == 1 {
 					t.first = s.at(e)
 				}

@@ -122,7 +122,7 @@ func (t *timed) blocked(g int32) (b Blocked, ok bool) {
 		b.Last = max(b.Last, t.at(x))
 	}
 	for _, e := range missing {
-		a := Absent{Rank: t.ranks[e.rank].id, Host: cmp.Or(t.ranks[e.rank].host, t.Hosts[t.ranks[e.rank].id]), Seq: e.seq}
+		a := Absent{Rank: t.ranks[e.rank].id, Host: cmp.Or(t.ranks[e.rank].host, t.hosts[t.ranks[e.rank].id]), Seq: e.seq}
 		if e.call >= 0 {
 			x := entry{int32(e.rank), int32(e.call)}
 			k := t.kindOf(x)

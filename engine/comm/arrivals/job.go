@@ -3,7 +3,6 @@ package arrivals
 import (
 	"cmp"
 	"fmt"
-	"hash/maphash"
 	"slices"
 	"strings"
 
@@ -13,8 +12,8 @@ import (
 
 // Job is what all processes of a job recorded. The zero Job is empty.
 type Job struct {
-	// Hosts are the hosts of ranks, where the records do not tell them.
-	Hosts map[int]string
+	hosts     map[int]string // of ranks, where the records do not tell them
+	timelines []timeline
 
 	ranks  []rank
 	byRank map[int]int
@@ -24,7 +23,6 @@ type Job struct {
 	known  map[string]int32 // kinds by content
 	stacks [][]trace.Frame
 	stacky map[string]int32
-	seed   maphash.Seed
 }
 
 // rank is one process.
@@ -62,6 +60,7 @@ type kind struct {
 // group is a process group over all its members.
 type group struct {
 	name, desc string
+	id         uint64
 	members    []int // global ranks, known from its configuration; nil: those that have entries
 }
 
@@ -69,9 +68,7 @@ type group struct {
 // rank is merged with the first: of calls in both one stays, and of a process
 // that was started again the later.
 func (j *Job) Add(c *trace.Comm) error {
-	if j.byRank == nil {
-		j.byRank, j.named, j.known, j.stacky = map[int]int{}, map[string]int{}, map[string]int32{}, map[string]int32{}
-	}
+	j.prepare()
 	for p := range c.Processes {
 		if c.Processes[p].Rank < 0 {
 			return fmt.Errorf("no rank is known of %s (%w)", c.Sources[c.Processes[p].Source].Name, trace.ErrMissing)
@@ -85,6 +82,52 @@ func (j *Job) Add(c *trace.Comm) error {
 		j.merge(a.process(p))
 	}
 	return nil
+}
+
+// Merge adds all that another job has, as of another folder of the same one.
+func (j *Job) Merge(o *Job) {
+	if o.Empty() {
+		return
+	}
+	j.prepare()
+	kinds, groups := make([]int32, len(o.kinds)), make([]int32, len(o.groups))
+	for i, k := range o.kinds {
+		if k.stack >= 0 {
+			k.stack = j.stack(o.stacks[k.stack])
+		}
+		kinds[i] = j.kindNumber(k)
+	}
+	for i := range o.groups {
+		groups[i] = j.groupNumber(o.groups[i])
+	}
+	for _, r := range o.ranks {
+		status := map[int]status{}
+		for g, s := range r.status {
+			status[int(groups[g])] = s
+		}
+		r.status = status
+		for i := range r.calls {
+			c := &r.calls[i]
+			c.kind, c.group = kinds[c.kind], groups[c.group]
+		}
+		j.merge(r)
+	}
+}
+
+// Shares reports whether two jobs have records of the same rank.
+func (j *Job) Shares(o *Job) bool {
+	for id := range o.byRank {
+		if _, ok := j.byRank[id]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+func (j *Job) prepare() {
+	if j.byRank == nil {
+		j.byRank, j.named, j.known, j.stacky = map[int]int{}, map[string]int{}, map[string]int32{}, map[string]int32{}
+	}
 }
 
 // Empty reports whether nothing was added.
@@ -163,17 +206,20 @@ func (a *adding) kind(c *trace.CommCall) int32 {
 	if i, ok := a.kinds[k]; ok {
 		return i
 	}
-	content := fmt.Sprint(k.name, k.op, k.stack, k.size)
-	if k.tensors != nil {
-		content += fmt.Sprint(*k.tensors)
-	}
-	i, ok := a.known[content]
-	if !ok {
-		i = int32(len(a.Job.kinds))
-		a.Job.kinds = append(a.Job.kinds, kind{name: k.name, op: k.op, tensors: k.tensors, stack: k.stack, size: k.size})
-		a.known[content] = i
-	}
+	i := a.kindNumber(kind{name: k.name, op: k.op, tensors: k.tensors, stack: k.stack, size: k.size})
 	a.kinds[k] = i
+	return i
+}
+
+// kindNumber is the number of a kind in the job.
+func (j *Job) kindNumber(k kind) int32 {
+	content := fmt.Sprint(k.name, k.op, k.stack, k.size, shapeOf(&k))
+	i, ok := j.known[content]
+	if !ok {
+		i = int32(len(j.kinds))
+		j.kinds = append(j.kinds, k)
+		j.known[content] = i
+	}
 	return i
 }
 
@@ -189,14 +235,19 @@ func (j *Job) stack(frames []trace.Frame) int32 {
 	return i
 }
 
-// group is the number of a group in the job. Names are not unique: those of
-// different members are different groups.
+// group is the number of a group in the job.
 func (j *Job) group(g *trace.CommGroup) int32 {
-	key := fmt.Sprint(g.Name, "\x00", g.Desc, "\x00", g.ID, g.Members)
+	return j.groupNumber(group{name: g.Name, desc: g.Desc, id: g.ID, members: g.Members})
+}
+
+// groupNumber: names are not unique, those of different members are different
+// groups.
+func (j *Job) groupNumber(g group) int32 {
+	key := fmt.Sprint(g.name, "\x00", g.desc, "\x00", g.id, g.members)
 	i, ok := j.named[key]
 	if !ok {
 		i = len(j.groups)
-		j.groups = append(j.groups, group{name: g.Name, desc: g.Desc, members: g.Members})
+		j.groups = append(j.groups, g)
 		j.named[key] = i
 	}
 	return int32(i)
@@ -215,21 +266,23 @@ func (j *Job) merge(r rank) {
 		r, *old = *old, r
 	}
 	// old is the earlier record now, and r the later.
-	have := make(map[call]bool, len(r.calls))
-	for _, c := range r.calls {
-		have[identity(c)] = true
+	at := make(map[call]int, len(r.calls))
+	for k, c := range r.calls {
+		at[identity(c)] = k
 	}
 	again := false // started again: numbers of the later record begin anew
+	var before []call
 	for _, c := range old.calls {
-		again = again || len(r.calls) > 0 && c.enter < r.calls[0].enter && r.lost == 0 && !have[identity(c)]
-	}
-	if !again {
-		var before []call
-		for _, c := range old.calls {
-			if !have[identity(c)] {
-				before = append(before, c)
-			}
+		k, both := at[identity(c)]
+		switch {
+		case !both:
+			before = append(before, c)
+			again = again || len(r.calls) > 0 && c.enter < r.calls[0].enter && r.lost == 0
+		case j.kinds[r.calls[k].kind].stack < 0: // JSON has no frames
+			r.calls[k].kind = c.kind
 		}
+	}
+	if !again && len(before) > 0 {
 		r.calls = append(before, r.calls...)
 		slices.SortStableFunc(r.calls, func(a, b call) int { return cmp.Compare(a.enter, b.enter) })
 		r.lost = min(r.lost, old.lost)
@@ -240,9 +293,9 @@ func (j *Job) merge(r rank) {
 	*old = r
 }
 
-// identity is a call without what changes between two dumps of it.
+// identity is a call without what differs between two dumps of it.
 func identity(c call) call {
-	c.done, c.part = false, 0
+	c.done, c.part, c.kind = false, 0, 0
 	return c
 }
 

@@ -94,7 +94,7 @@ func phaseOf(stack []trace.Frame) Phase {
 		case strings.Contains(name, "forward"), name == "_call_impl" && strings.Contains(f.File, "nn/modules"):
 			return PhaseForward
 		case name == "__next__", name == "__iter__", strings.Contains(name, "num_items_in_batch"), strings.Contains(name, "get_batch"),
-			strings.Contains(name, "fetch"), strings.Contains(name, "dataloader"), strings.Contains(name, "next_batch"):
+			strings.HasPrefix(name, "fetch"), strings.Contains(name, "dataloader"), strings.Contains(name, "next_batch"), strings.Contains(name, "next_data"):
 			return PhaseData
 		case name == "step" && strings.Contains(f.File, "optim"), strings.Contains(name, "clip_grad"), strings.Contains(name, "optimizer_step"):
 			return PhaseOptimizer

@@ -1,0 +1,357 @@
+package arrivals
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/trace"
+)
+
+// timeline is the stage times of one rank, which say in which stage a call was
+// entered. Only their lengths count: their clock is fitted to the entries.
+type timeline struct {
+	rank      int
+	stages    []string // in the order of the step as recorded
+	steps     []int64  // numbers, as recorded
+	durations []int64  // [step][stage]
+	wall      []int64  // [step]; nil: steps are as long as their stages
+}
+
+// Timelines are kept of so many ranks and steps: stages are those of the
+// program, and the same on all ranks.
+const (
+	timelineRanks = 8
+	timelineSteps = 4096
+)
+
+// AddWindow takes the hosts of ranks from stage times of the same job, and of
+// some ranks in which stages and steps calls are entered.
+func (j *Job) AddWindow(w *trace.Window) {
+	if j.hosts == nil {
+		j.hosts = map[int]string{}
+	}
+	for at, r := range w.Ranks {
+		if r.Host != "" {
+			j.hosts[r.ID] = r.Host
+		}
+		i := slices.IndexFunc(j.timelines, func(l timeline) bool { return l.rank == r.ID })
+		if i < 0 && len(j.timelines) < timelineRanks {
+			i = len(j.timelines)
+			j.timelines = append(j.timelines, timeline{rank: r.ID, stages: w.Schema.Stages})
+		}
+		if i >= 0 {
+			j.timelines[i].add(w, at)
+		}
+	}
+}
+
+// add puts a window behind those before it.
+func (l *timeline) add(w *trace.Window, rank int) {
+	if !slices.Equal(l.stages, w.Schema.Stages) || len(l.steps) > timelineSteps || len(l.steps) > 0 && (l.wall == nil) != (w.Wall == nil) {
+		return
+	}
+	for t := range w.Steps() {
+		l.steps = append(l.steps, w.FirstStep+int64(t))
+		for k := range l.stages {
+			l.durations = append(l.durations, w.Step(t)[k*len(w.Ranks)+rank])
+		}
+		if w.Wall != nil {
+			l.wall = append(l.wall, w.WallOf(t)[rank])
+		}
+	}
+}
+
+// fitted is a timeline with the time of each step's beginning on the common
+// clock, and of the end.
+type fitted struct {
+	*timeline
+	begin []int64
+}
+
+// placed says for every place in which stage it is, "" where that is not clear:
+// the stage in which most of the waiting for it lies, over all timelines. An
+// entry at the edge of a stage says little, a long wait cannot be in a short one.
+func (s *strikes) placed() (stages []string, lines []fitted) {
+	stages = make([]string, len(s.places))
+	votes := make([]map[string]int64, len(s.places))
+	for i := range s.timelines {
+		l := &s.timelines[i]
+		r, ok := s.byRank[l.rank]
+		if !ok || len(l.stages) == 0 || len(l.steps) < enough {
+			continue
+		}
+		visits := s.visits(r)
+		f, ok := s.fit(l, visits)
+		if !ok {
+			continue
+		}
+		lines = append(lines, f)
+		for at, of := range visits {
+			for _, v := range of {
+				if name, begin, end := f.span(v.inside()); name != "" {
+					if votes[at] == nil {
+						votes[at] = map[string]int64{}
+					}
+					votes[at][name] += 1 + max(0, min(end, v.release)-max(begin, v.enter))
+				}
+			}
+		}
+	}
+	for at, of := range votes {
+		sum, best := int64(0), ""
+		for name, n := range of {
+			if sum += n; n > of[best] || n == of[best] && name < best {
+				best = name
+			}
+		}
+		if of[best]*3 > sum*2 {
+			stages[at] = best
+		}
+	}
+	for at := range stages {
+		s.byFrames(stages, at)
+	}
+	return stages, lines
+}
+
+// byFrames gives a place the only stage that is of the phase which its frames
+// name.
+func (s *strikes) byFrames(stages []string, at int) {
+	phase := s.line(s.kindOf(s.places[at].cohorts[0][0])).Phase
+	if phase == PhaseUnknown || len(s.timelines) == 0 {
+		return
+	}
+	only := ""
+	for _, name := range s.timelines[0].stages {
+		if phaseOfStage(name) != phase {
+			continue
+		}
+		if only != "" {
+			return
+		}
+		only = name
+	}
+	if only != "" {
+		stages[at] = only
+	}
+}
+
+// visit is one entry of a rank at a place, and the release of its point.
+type visit struct{ enter, release int64 }
+
+// inside is a time at which the rank was within the call: where it waited, half
+// of that later.
+func (v visit) inside() int64 {
+	if v.release > v.enter {
+		return v.enter + (v.release-v.enter)/2
+	}
+	return v.enter - 1
+}
+
+// visits are a rank's, by place, in the order of time.
+func (s *strikes) visits(rank int) [][]visit {
+	out := make([][]visit, len(s.places))
+	for i := range s.places {
+		for _, c := range s.places[i].cohorts {
+			for _, e := range c {
+				if int(e.rank) == rank {
+					out[i] = append(out[i], visit{s.at(e), max(s.at(e), s.release[s.of[e.rank][e.call]])})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// candidates is how many ways to fit a timeline are held against the whole of
+// what is known.
+const candidates = 12
+
+// fit finds the stage whose end follows the release of some place from step to
+// step, as whoever synchronises in a stage leaves it when the last member is
+// there. Of the closest, the one is taken with which calls lie in the stages
+// that their frames name, and waits within one stage.
+func (s *strikes) fit(l *timeline, visits [][]visit) (best fitted, ok bool) {
+	S, T := len(l.stages), len(l.steps)
+	ends := l.ends()
+	phases := make([]Phase, len(visits))
+	var close []match
+	for at, of := range visits {
+		phases[at] = s.line(s.kindOf(s.places[at].cohorts[0][0])).Phase
+		if len(of) < enough || len(of) > T*5/4+2 || len(of)*4 < min(T, 4*enough) {
+			continue
+		}
+		for k, name := range l.stages {
+			if phases[at].excludes(name) {
+				continue
+			}
+			if m := follow(of, ends[k:], S, T); m.error < math.MaxInt64 {
+				m.stage, m.of = k, of
+				close = append(close, m)
+			}
+		}
+	}
+	slices.SortStableFunc(close, func(a, b match) int { return cmp.Compare(a.error, b.error) })
+	most := -1.0
+	for _, m := range close[:min(len(close), candidates)] {
+		f := l.begun(m, ends)
+		if score := f.agreement(visits, phases); score > most+0.02 {
+			most, best = score, f
+		}
+	}
+	return best, most >= 0
+}
+
+// ends are the ends of all stages, [step][stage], from the beginning of the
+// first step.
+func (l *timeline) ends() []int64 {
+	S := len(l.stages)
+	ends := make([]int64, len(l.durations))
+	from := int64(0)
+	for t := range l.steps {
+		end := from
+		for k := range S {
+			end += l.durations[t*S+k]
+			ends[t*S+k] = end
+		}
+		if from = end; l.wall != nil {
+			from = ends[t*S] - l.durations[t*S] + l.wall[t]
+		}
+	}
+	return ends
+}
+
+// begun sets the beginning of every step by the visit of it.
+func (l *timeline) begun(m match, ends []int64) fitted {
+	S, T := len(l.stages), len(l.steps)
+	f := fitted{timeline: l, begin: make([]int64, T+1)}
+	for t := range T {
+		i := min(max(t-m.shift, 0), len(m.of)-1)
+		offset := m.of[i].release - ends[min(max(i+m.shift, 0), T-1)*S+m.stage]
+		from := ends[t*S] - l.durations[t*S]
+		f.begin[t] = offset + from
+		f.begin[t+1] = offset + ends[t*S+S-1]
+	}
+	return f
+}
+
+// agreement is the part of the calls that lie in the stages which their frames
+// name, and of the waits within one stage; 2 at most.
+func (f *fitted) agreement(visits [][]visit, phases []Phase) float64 {
+	named, right, wait, within := 0, 0, int64(0), int64(0)
+	for at, of := range visits {
+		for _, v := range of {
+			name, begin, end := f.span(v.inside())
+			if name == "" {
+				continue
+			}
+			wait += v.release - v.enter
+			within += max(0, min(end, v.release)-max(begin, v.enter))
+			if phases[at] != PhaseUnknown {
+				named++
+				if !phases[at].excludes(name) {
+					right++
+				}
+			}
+		}
+	}
+	score := 0.0
+	if named > 0 {
+		score += float64(right) / float64(named)
+	}
+	if wait > 0 {
+		score += float64(within) / float64(wait)
+	}
+	return score
+}
+
+// match is how visits follow the end of a stage: visit i is of step i + shift.
+type match struct {
+	error int64 // median
+	shift int
+	stage int
+	of    []visit
+}
+
+// maxShift is by how many steps more than the lengths ask for visits and steps
+// may be apart: the recorder begins late, or a ring is short.
+const maxShift = 4
+
+// follow compares the times between visits with those between ends of a stage
+// in successive steps, at every shift. Between neighbours, so that time which no
+// stage has does not add up.
+func follow(of []visit, ends []int64, every, steps int) match {
+	best := match{error: math.MaxInt64}
+	low, high := min(0, steps-len(of))-maxShift, max(0, steps-len(of))+maxShift
+	var off []int64
+	for shift := low; shift <= high; shift++ {
+		off = off[:0]
+		for i := 1; i < len(of); i++ {
+			t := i + shift
+			if t < 1 || t >= steps {
+				continue
+			}
+			off = append(off, abs((of[i].release-of[i-1].release)-(ends[t*every]-ends[(t-1)*every])))
+		}
+		if len(off) < enough-1 || len(off)*2 < min(len(of), steps)-1 {
+			continue
+		}
+		if e := median(off); e < best.error {
+			best = match{error: e, shift: shift}
+		}
+	}
+	return best
+}
+
+// step is the index of the step that a time is in, −1: none.
+func (f *fitted) step(at int64) int {
+	i, exact := slices.BinarySearchFunc(f.begin, at, cmp.Compare[int64])
+	if !exact {
+		i--
+	}
+	if i >= len(f.steps) {
+		return -1
+	}
+	return i
+}
+
+// span is the stage that a time is in, from when to when; "" for none.
+func (f *fitted) span(at int64) (name string, begin, end int64) {
+	t := f.step(at)
+	if t < 0 {
+		return "", 0, 0
+	}
+	S := len(f.stages)
+	end = f.begin[t]
+	for k, name := range f.stages {
+		begin, end = end, end+f.durations[t*S+k]
+		if at < end {
+			return name, begin, end
+		}
+	}
+	return "", 0, 0
+}
+
+// excludes reports whether a stage is by its name of another phase.
+func (p Phase) excludes(stage string) bool {
+	named := phaseOfStage(stage)
+	return p != PhaseUnknown && named != PhaseUnknown && named != p
+}
+
+// phaseOfStage goes by the name of a stage.
+func phaseOfStage(name string) Phase {
+	name = strings.ToLower(name)
+	switch {
+	case strings.Contains(name, "backward"), strings.Contains(name, "bwd"):
+		return PhaseBackward
+	case strings.Contains(name, "forward"), strings.Contains(name, "fwd"):
+		return PhaseForward
+	case strings.HasPrefix(name, "data"), strings.Contains(name, "loader"):
+		return PhaseData
+	case strings.Contains(name, "optim"):
+		return PhaseOptimizer
+	}
+	return PhaseUnknown
+}

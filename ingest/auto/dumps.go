@@ -1,0 +1,39 @@
+package auto
+
+import (
+	"io"
+
+	"github.com/sfstat/sfstat/ingest/flightrecorder"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// dumpItems is a Flight Recorder dump as an item.
+type dumpItems struct {
+	path   string
+	src    *metered
+	reader *flightrecorder.Reader
+	read   bool
+}
+
+func (r *Reader) openFlightRecorder(in *Input, src *metered) (itemReader, error) {
+	r.dumps.Options = flightrecorder.Options{Limits: r.o.Limits, Rank: r.o.Rank}
+	return &dumpItems{path: in.Path, src: src, reader: &r.dumps}, nil
+}
+
+func (d *dumpItems) Next() (Item, error) {
+	if d.read {
+		return Item{}, io.EOF
+	}
+	d.read = true
+	c, err := d.reader.Read(d.src, d.path)
+	if err != nil {
+		return Item{}, err
+	}
+	if c.Processes[0].Rank < 0 {
+		return Item{}, trace.At(trace.Pos{File: d.path}, trace.Bad(trace.ErrMissing,
+			"a Flight Recorder dump whose name does not tell its rank: name it fr_trace_RANK, or say where the rank stands with --rank-pattern"))
+	}
+	return Item{Comm: c, Path: d.path}, nil
+}
+
+func (d *dumpItems) Close() error { return d.src.Close() }

@@ -1,0 +1,402 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/engine/comm/arrivals"
+)
+
+const arrivalsSchema = "sfstat.arrivals/1"
+
+// Arrivals is who arrives last in one job.
+type Arrivals struct {
+	Run string
+	*arrivals.Result
+}
+
+// Arrivals writes who arrives last where ranks synchronise. CSV is one row per
+// place and rank.
+func (in Input) Arrivals(w io.Writer, jobs []Arrivals, f Format, s Style) error {
+	switch f {
+	case JSON:
+		out := arrivalsJSON{Schema: arrivalsSchema, Jobs: []arrivalJobJSON{}, Problems: problemsOf(in.Problems)}
+		for _, j := range jobs {
+			out.Jobs = append(out.Jobs, j.wire())
+		}
+		return WriteJSON(w, out)
+	case CSV:
+		return writeCSV(w, arrivalRows(jobs))
+	}
+	var d document
+	for _, j := range jobs {
+		d = append(d, j.document()...)
+	}
+	return write(w, append(d, problemBlocks(in.Problems)...), f, s)
+}
+
+type arrivalsJSON struct {
+	Schema   string           `json:"schema"`
+	Jobs     []arrivalJobJSON `json:"jobs"`
+	Problems []problemJSON    `json:"problems"`
+}
+
+type arrivalJobJSON struct {
+	Run     string        `json:"run"`
+	Ranks   []int         `json:"ranks"`
+	Missing []int         `json:"missing_ranks"`
+	Calls   int           `json:"calls"`
+	Lost    int64         `json:"lost_calls"`
+	Begin   int64         `json:"begin_ns"`
+	End     int64         `json:"end_ns"`
+	Step    int64         `json:"step_ns"`
+	ByOrder []string      `json:"matched_by_order"`
+	Silent  []string      `json:"messages_not_recorded"`
+	Clocks  []clockOfJSON `json:"clocks"`
+	Late    []lateRank    `json:"late"`
+	Set     *lateSetJSON  `json:"late_set"`
+	Places  []arrivalAt   `json:"places"`
+}
+
+type clockOfJSON struct {
+	Host      *string `json:"host"`
+	Ranks     []int   `json:"ranks"`
+	Offset    int64   `json:"offset_ns"`
+	HalfWidth *int64  `json:"half_width_ns"`
+}
+
+type lineJSON struct {
+	File     string  `json:"file"`
+	Line     int     `json:"line"`
+	Function string  `json:"function"`
+	Call     *string `json:"call"`
+}
+
+type lateRank struct {
+	Rank      int       `json:"rank"`
+	Host      *string   `json:"host"`
+	Stage     *string   `json:"stage"`
+	Op        string    `json:"op"`
+	Group     string    `json:"group"`
+	Line      *lineJSON `json:"source_line"`
+	Place     int       `json:"place"`
+	Delay     int64     `json:"delay_ns"`
+	Excess    int64     `json:"excess_ns"`
+	Strikes   int       `json:"strikes"`
+	Last      int       `json:"last"`
+	Points    int       `json:"points"`
+	P         number    `json:"p"`
+	Gain      number    `json:"gain"`
+	RunGain   number    `json:"run_gain"`
+	FirstStep *int64    `json:"first_step"`
+	LastStep  *int64    `json:"last_step"`
+	Clock     bool      `json:"clock_not_excluded"`
+}
+
+type lateSetJSON struct {
+	Ranks []int `json:"ranks"`
+	Place int   `json:"place"`
+	Delay int64 `json:"delay_ns"`
+}
+
+type arrivalAt struct {
+	Op      string     `json:"op"`
+	Group   string     `json:"group"`
+	Desc    *string    `json:"group_description"`
+	Stage   *string    `json:"stage"`
+	Phase   string     `json:"phase"`
+	Line    *lineJSON  `json:"source_line"`
+	After   string     `json:"after"`
+	AfterAt *lineJSON  `json:"after_line"`
+	Waits   int        `json:"waits_for"`
+	Points  int        `json:"points"`
+	Members int        `json:"members"`
+	Skew    int64      `json:"skew_ns"`
+	Noise   int64      `json:"noise_ns"`
+	Strikes int        `json:"strikes"`
+	Repeats bool       `json:"repeats"`
+	Ranks   []rankAtAt `json:"ranks"`
+}
+
+type rankAtAt struct {
+	Rank    int    `json:"rank"`
+	Arrival int64  `json:"arrival_ns"`
+	Delay   int64  `json:"delay_ns"`
+	Last    int    `json:"last"`
+	Strikes int    `json:"strikes"`
+	Points  int    `json:"points"`
+	Cost    int64  `json:"cost_ns"`
+	P       number `json:"p"`
+}
+
+func lineFrom(l arrivals.Line) *lineJSON {
+	if l.File == "" {
+		return nil
+	}
+	return &lineJSON{l.File, l.Line, l.Function, optionalString(l.Call)}
+}
+
+func (j Arrivals) wire() arrivalJobJSON {
+	out := arrivalJobJSON{Run: j.Run, Ranks: list(j.Ranks), Missing: list(j.Missing), Calls: j.Calls, Lost: j.Lost, Begin: j.Begin, End: j.End, Step: j.Step,
+		ByOrder: list(j.ByOrder), Silent: list(j.Silent), Clocks: []clockOfJSON{}, Late: []lateRank{}, Places: []arrivalAt{}}
+	for _, c := range j.Clocks {
+		x := clockOfJSON{Host: optionalString(c.Host), Ranks: list(c.Ranks), Offset: c.Offset}
+		if c.HalfWidth >= 0 {
+			x.HalfWidth = &c.HalfWidth
+		}
+		out.Clocks = append(out.Clocks, x)
+	}
+	for _, l := range j.Late {
+		p := &j.Places[l.Place]
+		x := lateRank{Rank: l.Rank, Host: optionalString(l.Host), Stage: optionalString(p.Stage), Op: p.Op, Group: l.Group, Line: lineFrom(p.Line), Place: l.Place,
+			Delay: l.Delay, Excess: l.Excess, Strikes: l.Strikes, Last: l.Last, Points: l.Points, P: number(math.Exp(l.LogP)), Gain: number(l.Gain),
+			RunGain: number(l.RunGain), Clock: l.Clock}
+		if l.Steps[0] >= 0 {
+			x.FirstStep, x.LastStep = &l.Steps[0], &l.Steps[1]
+		}
+		out.Late = append(out.Late, x)
+	}
+	if s := j.Set; s != nil {
+		out.Set = &lateSetJSON{list(s.Ranks), s.Place, s.Delay}
+	}
+	for i := range j.Places {
+		p := &j.Places[i]
+		x := arrivalAt{Op: p.Op, Group: p.Group, Desc: optionalString(p.Desc), Stage: optionalString(p.Stage), Phase: p.Line.Phase.String(), Line: lineFrom(p.Line),
+			After: p.After, AfterAt: lineFrom(p.AfterAt), Waits: p.Waits, Points: p.Points, Members: p.Members, Skew: p.Skew, Noise: p.Noise, Strikes: p.Strikes, Repeats: p.Repeats, Ranks: []rankAtAt{}}
+		for _, r := range p.Ranks {
+			x.Ranks = append(x.Ranks, rankAtAt{r.Rank, r.Arrival, r.Delay, r.Last, r.Strikes, r.Points, r.Charge, number(math.Exp(r.LogP))})
+		}
+		out.Places = append(out.Places, x)
+	}
+	return out
+}
+
+// arrivalOf is a rank at a place of a job.
+type arrivalOf struct {
+	run   string
+	place int
+	*arrivals.Place
+	arrivals.RankAt
+}
+
+func arrivalRows(jobs []Arrivals) *table {
+	var rows []arrivalOf
+	for _, j := range jobs {
+		for i := range j.Places {
+			for _, r := range j.Places[i].Ranks {
+				rows = append(rows, arrivalOf{j.Run, i, &j.Places[i], r})
+			}
+		}
+	}
+	type x = arrivalOf
+	return flat([]field[x]{
+		{"run", kindName, func(a x) cell { return textCell(a.run) }},
+		{"place", kindID, func(a x) cell { return wholeCell(a.place) }},
+		{"op", kindName, func(a x) cell { return textCell(a.Op) }},
+		{"group", kindName, func(a x) cell { return textCell(a.Group) }},
+		{"stage", kindName, func(a x) cell { return textCell(a.Stage) }},
+		{"source_line", kindName, func(a x) cell { return textCell(a.Line.String()) }},
+		{"call", kindName, func(a x) cell { return textCell(a.Line.Call) }},
+		{"after", kindName, func(a x) cell { return textCell(a.After) }},
+		{"waits_for", kindInteger, func(a x) cell { return wholeCell(a.Waits) }},
+		{"points", kindInteger, func(a x) cell { return wholeCell(a.RankAt.Points) }},
+		{"skew_ns", kindInteger, func(a x) cell { return wholeCell(a.Skew) }},
+		{"noise_ns", kindInteger, func(a x) cell { return wholeCell(a.Noise) }},
+		{"rank", kindID, func(a x) cell { return wholeCell(a.Rank) }},
+		{"arrival_ns", kindInteger, func(a x) cell { return wholeCell(a.Arrival) }},
+		{"delay_ns", kindInteger, func(a x) cell { return wholeCell(a.Delay) }},
+		{"last", kindInteger, func(a x) cell { return wholeCell(a.Last) }},
+		{"strikes", kindInteger, func(a x) cell { return wholeCell(a.RankAt.Strikes) }},
+		{"cost_ns", kindInteger, func(a x) cell { return wholeCell(a.Charge) }},
+		{"p", kindReal, func(a x) cell { return realCell(math.Exp(a.LogP)) }},
+	}, rows)
+}
+
+const (
+	placesShown = 20
+	ranksShown  = 3 // late ranks with a sentence
+)
+
+func (j Arrivals) document() document {
+	level := diagnose.Insufficient
+	if len(j.Late) > 0 {
+		level = diagnose.Strong
+	}
+	d := document{headline{j.headline(), level}, prose(j.facts())}
+	for i := range j.Late[:min(len(j.Late), ranksShown)] {
+		d = append(d, prose(j.lateWords(&j.Late[i])))
+	}
+	if len(j.Places) > 0 {
+		d = append(d, j.table())
+	}
+	if notes := j.notes(); len(notes) > 0 {
+		d = append(d, heading("How this was read"), notes)
+	}
+	return d
+}
+
+// headline is who arrives last.
+func (j Arrivals) headline() string {
+	switch {
+	case len(j.Late) == 1:
+		return fmt.Sprintf("%s: %s arrives late of its own: fixing it would cut step time by %s.", j.Run, rankAndHost(j.Late[0].Rank, j.Late[0].Host), percent(j.Late[0].RunGain))
+	case len(j.Late) > 1:
+		var ranks []int
+		gain := 0.0
+		for _, l := range j.Late {
+			ranks = append(ranks, l.Rank)
+			gain += l.RunGain
+		}
+		return fmt.Sprintf("%s: %s arrive late of their own: fixing them would cut step time by %s.", j.Run, theRanks(ranks), percent(gain))
+	case j.Set != nil:
+		return fmt.Sprintf("%s: %s arrive late together, by %s; which of them is the cause cannot be told, as their sends and receives are not recorded.",
+			j.Run, theRanks(j.Set.Ranks), length(float64(j.Set.Delay)))
+	}
+	return fmt.Sprintf("%s: no rank arrives late more often than chance.", j.Run)
+}
+
+func rankAndHost(rank int, host string) string {
+	if host == "" {
+		return fmt.Sprintf("rank %d", rank)
+	}
+	return fmt.Sprintf("rank %d (%s)", rank, host)
+}
+
+// theRanks names ranks: "rank 3", "ranks 0–2, 5".
+func theRanks(ranks []int) string {
+	text := strings.Join(rankItems(ranks, 0), ", ")
+	if len(ranks) == 1 {
+		return text
+	}
+	return "ranks " + text
+}
+
+func (j Arrivals) facts() string {
+	text := fmt.Sprintf("%s, %s", counted(len(j.Ranks), "rank"), counted(j.Calls, "call"))
+	if j.Lost > 0 {
+		text += fmt.Sprintf(" (%s before them left the rings)", grouped(j.Lost))
+	}
+	if j.Step > 0 {
+		text += fmt.Sprintf(", a step of %s over %s", length(float64(j.Step)), length(float64(j.End-j.Begin)))
+	}
+	if len(j.Missing) > 0 {
+		text += fmt.Sprintf("; no dump of %s", theRanks(j.Missing))
+	}
+	return text + "."
+}
+
+func (j Arrivals) lateWords(l *arrivals.Late) string {
+	p := &j.Places[l.Place]
+	text := fmt.Sprintf("Rank %d is last to enter %d of %d %s of %s, after %s of its own work more than its peers (p %s if all ranks were alike)",
+		l.Rank, l.Last, l.Points, bareOp(p.Op), groupName(l.Group, l.Desc), length(float64(l.Delay)), pOf(l.LogP))
+	if w := entered(p.Line); w != "" {
+		text += "; entered from " + w
+	}
+	if p.Stage != "" {
+		text += ", in " + p.Stage
+	}
+	if l.Clock {
+		text += "; its clock is known to less than that, so it may be the clock in part"
+	}
+	return text + "."
+}
+
+// entered is a line as people write it, with what it calls.
+func entered(l arrivals.Line) string {
+	if l.File == "" || l.Call == "" {
+		return l.String()
+	}
+	return fmt.Sprintf("%s (%s)", l.String(), l.Call)
+}
+
+// bareOp is an operation without its library.
+func bareOp(op string) string {
+	for i := range op {
+		if op[i] == ':' {
+			return op[i+1:]
+		}
+	}
+	return op
+}
+
+func groupName(name, desc string) string {
+	if desc == "" || desc == "undefined" {
+		return "group " + name
+	}
+	return desc
+}
+
+// pOf is a p-value, of which only the order counts.
+func pOf(logP float64) string {
+	if logP < math.Log(1e-6) {
+		return "< 1e-6"
+	}
+	return fmt.Sprintf("= %.2g", math.Exp(logP))
+}
+
+func (j Arrivals) table() *table {
+	t := &table{columns: []column{{head: "entered from", kind: kindName}, {head: "calls", kind: kindName, spare: true}, {head: "operation", kind: kindName}, {head: "stage", kind: kindName, spare: true},
+		{head: "group", kind: kindName, spare: true}, {head: "points", kind: kindInteger},
+		{head: "skew %s", kind: kindLength, means: "skew: last entry less first, median."},
+		{head: "latest", kind: kindID, means: "latest: the rank that costs most there."}, {head: "last", kind: kindFraction, means: "last: how often that rank entered last."},
+		{head: "own %s", kind: kindLength, means: "own: what its own work adds, median; what it inherits from another synchronisation point is not its own."},
+		{head: "cost %s", kind: kindLength, means: "cost: what the others waited for it, in all."}}}
+	var order []int
+	for i := range j.Places {
+		if j.Places[i].Repeats {
+			order = append(order, i)
+		}
+	}
+	worst := func(p *arrivals.Place) arrivals.RankAt {
+		return slices.MaxFunc(p.Ranks, func(a, b arrivals.RankAt) int { return cmp.Compare(a.Charge, b.Charge) })
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Compare(worst(&j.Places[b]).Charge, worst(&j.Places[a]).Charge)
+	})
+	for _, i := range order {
+		p := &j.Places[i]
+		w := worst(p)
+		t.rows = append(t.rows, []cell{textCell(p.Line.String()), textCell(p.Line.Call), textCell(bareOp(p.Op)), textCell(p.Stage), textCell(p.Group), wholeCell(p.Points),
+			realCell(float64(p.Skew)), wholeCell(w.Rank), realCell(float64(w.Last) / float64(max(1, w.Points))), realCell(float64(w.Delay)), realCell(float64(w.Charge))})
+	}
+	return t.capped(placesShown, "json and csv").tidy()
+}
+
+// notes say what the result rests on.
+func (j Arrivals) notes() bullets {
+	var out bullets
+	for _, c := range j.Clocks {
+		if len(j.Clocks) < 2 || len(out) > 7 {
+			break
+		}
+		name := c.Host
+		if name == "" {
+			name = theRanks(c.Ranks)
+		}
+		known := "entries do not bound it"
+		if c.HalfWidth >= 0 {
+			known = "± " + length(float64(c.HalfWidth))
+		}
+		out = append(out, fmt.Sprintf("Clock of %s: %s (%s)", path.Base(name), signed(c.Offset), known))
+	}
+	for _, g := range j.ByOrder {
+		out = append(out, fmt.Sprintf("Calls of group %s are matched by order: their sequence numbers differ between ranks", g))
+	}
+	for _, g := range j.Silent {
+		out = append(out, fmt.Sprintf("Sends and receives of group %s are counted but not recorded, as by Gloo", g))
+	}
+	return out
+}
+
+func signed(ns int64) string {
+	if ns < 0 {
+		return "−" + length(float64(-ns))
+	}
+	return "+" + length(float64(ns))
+}

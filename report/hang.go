@@ -1,0 +1,297 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/engine/comm/arrivals"
+)
+
+const hangSchema = "sfstat.hang/1"
+
+// Hang writes who is missing where a job stands still, and calls whose members
+// disagree. CSV is one row per rank that is missing or waits.
+func (in Input) Hang(w io.Writer, jobs []Arrivals, f Format, s Style) error {
+	switch f {
+	case JSON:
+		out := hangJSON{Schema: hangSchema, Jobs: []hangJobJSON{}, Problems: problemsOf(in.Problems)}
+		for _, j := range jobs {
+			out.Jobs = append(out.Jobs, j.hangWire())
+		}
+		return WriteJSON(w, out)
+	case CSV:
+		return writeCSV(w, hangRows(jobs))
+	}
+	var d document
+	for _, j := range jobs {
+		d = append(d, j.hangDocument()...)
+	}
+	return write(w, append(d, problemBlocks(in.Problems)...), f, s)
+}
+
+type hangJSON struct {
+	Schema   string        `json:"schema"`
+	Jobs     []hangJobJSON `json:"jobs"`
+	Problems []problemJSON `json:"problems"`
+}
+
+type hangJobJSON struct {
+	Run        string         `json:"run"`
+	Ranks      []int          `json:"ranks"`
+	Missing    []int          `json:"missing_ranks"`
+	Hang       bool           `json:"hang"`
+	Loop       bool           `json:"loop"`
+	Blocked    []blockedJSON  `json:"blocked"`
+	Mismatches []mismatchJSON `json:"mismatches"`
+}
+
+type blockedJSON struct {
+	Group    string       `json:"group"`
+	Desc     *string      `json:"group_description"`
+	Op       string       `json:"op"`
+	Seq      int64        `json:"seq"`
+	Line     *lineJSON    `json:"source_line"`
+	Waiting  []int        `json:"waiting_ranks"`
+	Since    int64        `json:"since_ns"`
+	AtLeast  int64        `json:"waited_at_least_ns"`
+	Missing  []absentJSON `json:"missing"`
+	Unknown  []int        `json:"ranks_without_dump"`
+	WaitsFor *int         `json:"waits_for"`
+}
+
+type absentJSON struct {
+	Rank  int       `json:"rank"`
+	Host  *string   `json:"host"`
+	Seq   *int64    `json:"last_seq"`
+	Op    *string   `json:"last_op"`
+	Line  *lineJSON `json:"last_line"`
+	Enter *int64    `json:"last_enter_ns"`
+	In    *string   `json:"waits_in_group"`
+}
+
+type mismatchJSON struct {
+	Difference string     `json:"difference"`
+	Group      string     `json:"group"`
+	Desc       *string    `json:"group_description"`
+	Seq        int64      `json:"seq"`
+	Sides      []sideJSON `json:"sides"`
+}
+
+type sideJSON struct {
+	Ranks []int     `json:"ranks"`
+	Op    string    `json:"op"`
+	Sizes string    `json:"sizes"`
+	Types string    `json:"types"`
+	Line  *lineJSON `json:"source_line"`
+}
+
+func (j Arrivals) hangWire() hangJobJSON {
+	out := hangJobJSON{Run: j.Run, Ranks: list(j.Ranks), Missing: list(j.Missing), Hang: j.Result.Hang != nil, Blocked: []blockedJSON{}, Mismatches: []mismatchJSON{}}
+	if h := j.Result.Hang; h != nil {
+		out.Loop = h.Loop
+		for _, b := range h.Groups {
+			out.Blocked = append(out.Blocked, blockedFrom(h, &b))
+		}
+	}
+	for _, m := range j.Mismatches {
+		x := mismatchJSON{Difference: m.Difference.String(), Group: m.Group, Desc: optionalString(m.Desc), Seq: m.Seq, Sides: []sideJSON{}}
+		for _, s := range m.Sides {
+			x.Sides = append(x.Sides, sideJSON{list(s.Ranks), s.Op, s.Sizes, s.Types, lineFrom(s.Line)})
+		}
+		out.Mismatches = append(out.Mismatches, x)
+	}
+	return out
+}
+
+func blockedFrom(h *arrivals.Hang, b *arrivals.Blocked) blockedJSON {
+	x := blockedJSON{Group: b.Group, Desc: optionalString(b.Desc), Op: b.Op, Seq: b.Seq, Line: lineFrom(b.Line), Waiting: list(b.Waiting), Since: b.Since,
+		AtLeast: h.Dumped - b.Since, Missing: []absentJSON{}, Unknown: list(b.Unknown)}
+	if b.WaitsFor >= 0 {
+		x.WaitsFor = &b.WaitsFor
+	}
+	for _, a := range b.Missing {
+		m := absentJSON{Rank: a.Rank, Host: optionalString(a.Host), Op: optionalString(a.Op), Line: lineFrom(a.Line), In: optionalString(a.In)}
+		if a.Seq >= 0 {
+			m.Seq = &a.Seq
+		}
+		if a.Enter != 0 {
+			m.Enter = &a.Enter
+		}
+		x.Missing = append(x.Missing, m)
+	}
+	return x
+}
+
+// standing is a rank in a job that stands still.
+type standing struct {
+	run string
+	b   *arrivals.Blocked
+	arrivals.Absent
+	missing bool
+}
+
+func hangRows(jobs []Arrivals) *table {
+	var rows []standing
+	for _, j := range jobs {
+		if j.Result.Hang == nil {
+			continue
+		}
+		for i := range j.Result.Hang.Groups {
+			b := &j.Result.Hang.Groups[i]
+			for _, a := range b.Missing {
+				rows = append(rows, standing{j.Run, b, a, true})
+			}
+			for _, r := range b.Waiting {
+				rows = append(rows, standing{j.Run, b, arrivals.Absent{Rank: r, Seq: b.Seq, Op: b.Op, Line: b.Line, Enter: b.Since}, false})
+			}
+		}
+	}
+	type x = standing
+	state := func(s x) string {
+		if s.missing {
+			return "missing"
+		}
+		return "waiting"
+	}
+	return flat([]field[x]{
+		{"run", kindName, func(s x) cell { return textCell(s.run) }},
+		{"group", kindName, func(s x) cell { return textCell(s.b.Group) }},
+		{"op", kindName, func(s x) cell { return textCell(s.b.Op) }},
+		{"seq", kindInteger, func(s x) cell { return wholeCell(s.b.Seq) }},
+		{"rank", kindID, func(s x) cell { return wholeCell(s.Rank) }},
+		{"host", kindName, func(s x) cell { return textCell(s.Host) }},
+		{"state", kindText, func(s x) cell { return textCell(state(s)) }},
+		{"last_op", kindName, func(s x) cell { return textCell(s.Op) }},
+		{"last_seq", kindInteger, func(s x) cell { return wholeCell(s.Seq) }},
+		{"last_line", kindName, func(s x) cell { return textCell(s.Line.String()) }},
+		{"last_enter_ns", kindInteger, func(s x) cell { return wholeCell(s.Enter) }},
+	}, rows)
+}
+
+func (j Arrivals) hangDocument() document {
+	h := j.Result.Hang
+	if h == nil && len(j.Mismatches) == 0 {
+		what := fmt.Sprintf("%s: no hang: every call that a rank waits in was entered by all members with a dump.", j.Run)
+		d := document{headline{what, diagnose.Insufficient}, prose(j.facts())}
+		return d
+	}
+	var d document
+	if h != nil {
+		d = append(d, headline{HangHeadline(h), diagnose.Strong})
+		d = append(d, prose(hangWhy(h)), prose("Next: "+hangNext(h)))
+		d = append(d, hangTable(h))
+	}
+	for _, m := range j.Mismatches {
+		d = append(d, mismatchBlocks(&m)...)
+	}
+	return append(d, prose(j.facts()))
+}
+
+// HangHeadline is who is missing and who waits.
+func HangHeadline(h *arrivals.Hang) string {
+	b := &h.Groups[0]
+	if h.Loop {
+		return fmt.Sprintf("Hang: %d groups wait for each other in a circle, %s of %s among them.", len(h.Groups), call(b.Op, b.Seq), groupName(b.Group, b.Desc))
+	}
+	return fmt.Sprintf("Hang: %s never entered %s of %s; %s.", missingWords(b), call(b.Op, b.Seq), groupName(b.Group, b.Desc), waited(h, b))
+}
+
+func call(op string, seq int64) string { return fmt.Sprintf("%s #%d", bareOp(op), seq) }
+
+func missingWords(b *arrivals.Blocked) string {
+	if len(b.Missing) == 1 {
+		return rankAndHost(b.Missing[0].Rank, b.Missing[0].Host)
+	}
+	var ranks []int
+	for _, a := range b.Missing {
+		ranks = append(ranks, a.Rank)
+	}
+	return theRanks(ranks)
+}
+
+// waited is since when the others wait. Dumps do not say when they were
+// written, so that the latest time in any of them bounds it.
+func waited(h *arrivals.Hang, b *arrivals.Blocked) string {
+	who := counted(len(b.Waiting), "rank")
+	since := "since " + time.Unix(0, b.Since).UTC().Format("15:04:05 UTC on 2 January 2006")
+	if d := h.Dumped - b.Since; d > int64(time.Second) {
+		return fmt.Sprintf("%s waited for at least %s, %s", who, length(float64(d)), since)
+	}
+	return fmt.Sprintf("%s waiting %s", who, since)
+}
+
+func hangWhy(h *arrivals.Hang) string {
+	b := &h.Groups[0]
+	if len(b.Missing) != 1 {
+		return fmt.Sprintf("The others entered it from %s.", entered(b.Line))
+	}
+	a := &b.Missing[0]
+	text := fmt.Sprintf("Rank %d has no call of that group in its dump", a.Rank)
+	if a.Op != "" {
+		text = fmt.Sprintf("The last that rank %d entered there is %s", a.Rank, call(a.Op, a.Seq))
+		if w := entered(a.Line); w != "" {
+			text += ", from " + w
+		}
+	}
+	if w := entered(b.Line); w != "" {
+		text += fmt.Sprintf("; the others came from %s", w)
+	}
+	if a.In != "" {
+		return text + fmt.Sprintf("; it waits in group %s.", a.In)
+	}
+	return text + "; it waits in no other group."
+}
+
+func hangNext(h *arrivals.Hang) string {
+	b := &h.Groups[0]
+	where := missingWords(b)
+	return fmt.Sprintf("py-spy dump of %s; look for Xid errors in the kernel log of its host.", where)
+}
+
+func hangTable(h *arrivals.Hang) *table {
+	t := &table{columns: []column{{head: "group", kind: kindName}, {head: "call", kind: kindName}, {head: "missing", kind: kindList}, {head: "waiting", kind: kindList},
+		{head: "entered from", kind: kindName}, {head: "no dump of", kind: kindList, spare: true}, {head: "behind", kind: kindName,
+			means: "behind: the group in which what is missing waits."}},
+		caption: "In the order in which groups block one another."}
+	for i := range h.Groups {
+		b := &h.Groups[i]
+		var missing []int
+		for _, a := range b.Missing {
+			missing = append(missing, a.Rank)
+		}
+		row := []cell{textCell(b.Group), textCell(call(b.Op, b.Seq)), listCell(rankItems(missing, 0)), listCell(rankItems(b.Waiting, 0)), textCell(entered(b.Line)),
+			listCell(rankItems(b.Unknown, 0)), {}}
+		if b.WaitsFor >= 0 {
+			row[6] = textCell(h.Groups[b.WaitsFor].Group)
+		}
+		t.rows = append(t.rows, row)
+	}
+	return t.tidy()
+}
+
+func mismatchBlocks(m *arrivals.Mismatch) document {
+	t := &table{columns: []column{{head: "ranks", kind: kindList}, {head: "call", kind: kindName}, {head: "sizes", kind: kindName}, {head: "types", kind: kindName}, {head: "entered from", kind: kindName}}}
+	for _, s := range m.Sides {
+		t.rows = append(t.rows, []cell{listCell(rankItems(s.Ranks, 0)), textCell(bareOp(s.Op)), textCell(s.Sizes), textCell(s.Types), textCell(entered(s.Line))})
+	}
+	return document{headline{MismatchHeadline(m), diagnose.Strong}, t.tidy()}
+}
+
+// MismatchHeadline is what members of a call disagree on.
+func MismatchHeadline(m *arrivals.Mismatch) string {
+	few := m.Sides[len(m.Sides)-1]
+	return fmt.Sprintf("Desync: call #%d of %s differs in its %s: %s entered %s, the others %s.", m.Seq, groupName(m.Group, m.Desc), m.Difference,
+		theRanks(few.Ranks), side(&few, m.Difference), side(&m.Sides[0], m.Difference))
+}
+
+func side(s *arrivals.Side, d arrivals.Difference) string {
+	switch d {
+	case arrivals.DifferentSizes:
+		return bareOp(s.Op) + " of " + s.Sizes
+	case arrivals.DifferentTypes:
+		return bareOp(s.Op) + " of " + s.Types
+	}
+	return bareOp(s.Op)
+}

@@ -55,6 +55,7 @@ var rules = []rule{
 	{of: "recorder"},
 	{of: "eval/alignment", may: []string{""}},
 	{of: "eval/detection", may: []string{""}},
+	{of: "eval/dumps"},
 	{of: "eval/links", may: []string{""}},
 	{of: "eval/rhythm", may: []string{""}},
 	{of: "bench", may: []string{""}},

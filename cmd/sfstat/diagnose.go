@@ -44,6 +44,7 @@ func (p *program) diagnose(c *cli.Context) error {
 	s := diagnose.New(diagnose.Options{Frontier: o})
 	var kept []behind
 	runs := profiledRuns{}
+	var dumps dumpedJobs
 	names, err := paths(c)
 	if err != nil {
 		return err
@@ -51,6 +52,8 @@ func (p *program) diagnose(c *cli.Context) error {
 	in, err := p.readAs(c, reading{names: names, want: auto.AndDevices, logs: besideLogs}, func(item auto.Item) error {
 		runs.see(item)
 		switch {
+		case item.Comm != nil:
+			return dumps.add(item)
 		case item.Window == nil && item.Ops == nil:
 			kept = append(kept, behind{path: item.Path, device: item.Device})
 			return nil

@@ -108,6 +108,9 @@ func bounds(text string) (first, last int64, err error) {
 
 // of is what of an item is selected; ok is false where that is nothing.
 func (s *chooser) of(item auto.Item) (_ auto.Item, ok bool) {
+	if item.Comm != nil { // which is of no step
+		return item, true
+	}
 	run := runOf(item)
 	if !slices.Contains(s.runs, run) {
 		s.runs = append(s.runs, run)

@@ -77,7 +77,7 @@ var onlyIn = map[string][]string{
 	"github.com/NVIDIA/go-nvml":                {"bench/overhead"},
 	"github.com/schollz/progressbar/v3":        {"cmd"},
 	"golang.org/x/term":                        {"cmd"},
-	"github.com/montanaflynn/stats":           {"bench", "eval", "report"},
+	"github.com/montanaflynn/stats":            {"bench", "eval", "report"},
 	"gonum.org/v1/plot":                        {"plots"},
 	"codeberg.org/go-pdf/fpdf":                 {"plots"},
 	"golang.org/x/image":                       {"plots"},

@@ -1,9 +1,9 @@
-// Command layers checks that imports point one way:
+// Command layers checks that imports point one way, and that what is pure
+// reaches no input or output, directly or through others.
 //
-//	cmd → eval/campaign, report → diagnose → plots, archive, ingest, simulate → engine → trace
-//
-// It reads `go list` for the module in the current folder and prints a line
-// for every import that points the other way. CONTRIBUTING.md says what each is for.
+// It reads `go list -deps` for the module in the current folder, prints the
+// layers with the number of imports from each to those below, and a line for
+// every import that breaks a rule. CONTRIBUTING.md says what each layer is for.
 package main
 
 import (
@@ -19,18 +19,23 @@ import (
 
 const module = "github.com/sfstat/sfstat"
 
+// layers are the folders from top to bottom: an import goes down or stays. Of
+// two folders that one package lies in, the deeper is its layer.
+var layers = []string{"cmd", "bench", "fixtures", "report", "eval", "plots", "diagnose", "ingest/auto", "archive", "ingest", "engine", "internal", "trace", "recorder"}
+
 // rule says what packages under a folder may import of ours, by folder. The
 // first rule that matches counts. A package may always import what lies under
 // an internal folder of its own.
 type rule struct {
 	of   string
 	may  []string
-	pure bool // no I/O, flags, logging or processes
+	pure bool // no I/O, flags, logging, processes or databases, whatever it imports
 }
 
 var rules = []rule{
 	{of: "trace", may: []string{"trace"}, pure: true},
 	{of: "engine/blame", may: []string{"trace", "engine/zscore"}, pure: true},
+	{of: "engine/recurrence", may: []string{"trace", "engine/bootstrap"}, pure: true},
 	{of: "engine/comm", may: []string{"trace", "engine/clock", "engine/comm"}, pure: true},
 	{of: "engine", may: []string{"trace", "engine/clock"}, pure: true},
 	{of: "ingest/auto", may: []string{"trace", "ingest", "archive", "engine/stages"}},
@@ -38,14 +43,14 @@ var rules = []rule{
 	{of: "ingest", may: []string{"trace", "ingest", "internal/parquet"}},
 	{of: "archive", may: []string{"trace", "ingest", "internal/parquet"}},
 	{of: "eval/simulate", may: []string{"trace", "internal/strictyaml"}},
-	{of: "diagnose/operators", may: []string{"trace", "engine"}},
+	{of: "diagnose/operators", may: []string{"trace", "engine"}, pure: true},
 	{of: "diagnose/opnames", may: []string{"trace", "engine"}, pure: true},
-	{of: "diagnose", may: []string{"trace", "engine", "diagnose/operators", "diagnose/opnames"}},
+	{of: "diagnose", may: []string{"trace", "engine", "diagnose/operators", "diagnose/opnames"}, pure: true},
 	{of: "eval/overhead", may: []string{"trace", "engine"}, pure: true},
 	{of: "eval/crosscheck", may: []string{"trace", "engine"}, pure: true},
 	{of: "eval/detectability", may: []string{"trace", "engine", "diagnose"}, pure: true},
-	{of: "report", may: []string{"trace", "engine", "diagnose", "eval/overhead", "eval/crosscheck", "eval/detectability"}},
-	{of: "plots/charts", may: []string{"trace", "engine", "plots"}, pure: true},
+	{of: "report", may: []string{"trace", "engine", "diagnose", "eval/overhead", "eval/crosscheck", "eval/detectability"}, pure: true},
+	{of: "plots/charts", may: []string{"trace", "engine", "plots"}},
 	{of: "plots", may: []string{"trace", "engine", "diagnose", "plots"}},
 	{of: "eval/selfcheck", may: []string{"trace", "engine", "diagnose", "eval/simulate"}, pure: true},
 	{of: "eval/campaign/communication", may: []string{"trace", "engine", "ingest", "plots", "eval/campaign", "internal"}},
@@ -91,6 +96,9 @@ var onlyIn = map[string][]string{
 // impure are packages of the standard library that an engine has no use for.
 var impure = []string{"os", "io/ioutil", "flag", "log", "log/slog", "net", "net/http", "os/exec", "syscall", "database/sql"}
 
+// harmless are libraries that import something impure and do nothing with it that a caller sees.
+var harmless = []string{"golang.org/x/sys/cpu"} // asks the system what the processor can
+
 // bannedNames say nothing about what is inside.
 var bannedNames = []string{"util", "utils", "common", "helper", "helpers", "misc", "shared", "base"}
 
@@ -99,6 +107,17 @@ type pkg struct {
 	ImportPath string
 	Name       string
 	Imports    []string
+	Standard   bool // of the standard library
+}
+
+// folder is where a package of ours lies; ok is false for any other.
+func (p *pkg) folder() (folder string, ok bool) { return ours(p.ImportPath) }
+
+func ours(path string) (folder string, ok bool) {
+	if path == module {
+		return "", true
+	}
+	return strings.CutPrefix(path, module+"/")
 }
 
 func main() {
@@ -107,6 +126,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "layers:", err)
 		os.Exit(1)
 	}
+	fmt.Print(arrows(pkgs))
 	wrong := check(pkgs)
 	for _, line := range wrong {
 		fmt.Println(line)
@@ -116,8 +136,51 @@ func main() {
 	}
 }
 
+// layerOf is the place of a folder among the layers, −1 if it is in none.
+func layerOf(folder string) int {
+	best := -1
+	for i, l := range layers {
+		if under(folder, l) && (best < 0 || len(l) > len(layers[best])) {
+			best = i
+		}
+	}
+	return best
+}
+
+// arrows lists each layer with the number of its packages, and how many imports lead from them to which other layers.
+func arrows(pkgs []pkg) string {
+	packages, imports := make([]int, len(layers)), make([][]int, len(layers))
+	for i := range imports {
+		imports[i] = make([]int, len(layers))
+	}
+	for i := range pkgs {
+		folder, mine := pkgs[i].folder()
+		from := layerOf(folder)
+		if !mine || from < 0 {
+			continue
+		}
+		packages[from]++
+		for _, path := range pkgs[i].Imports {
+			if other, mine := ours(path); mine && layerOf(other) >= 0 {
+				imports[from][layerOf(other)]++
+			}
+		}
+	}
+	var b strings.Builder
+	for from, name := range layers {
+		fmt.Fprintf(&b, "%-12s %3d", name, packages[from])
+		for to, n := range imports[from] {
+			if n > 0 && to != from {
+				fmt.Fprintf(&b, "  → %s %d", layers[to], n)
+			}
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
 func list() ([]pkg, error) {
-	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Name,Imports", "./...")
+	cmd := exec.Command("go", "list", "-e", "-deps", "-json=ImportPath,Name,Imports,Standard", "./...")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
@@ -141,19 +204,34 @@ func list() ([]pkg, error) {
 func check(pkgs []pkg) []string {
 	var wrong []string
 	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
-	for _, p := range pkgs {
-		folder := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
+	at := make(map[string]*pkg, len(pkgs))
+	for i := range pkgs {
+		at[pkgs[i].ImportPath] = &pkgs[i]
+	}
+	for i := range pkgs {
+		p := &pkgs[i]
+		folder, mine := p.folder()
+		if !mine {
+			continue
+		}
 		if slices.Contains(bannedNames, p.Name) {
 			say("%s: the package name %s says nothing about what is in it", folder, p.Name)
 		}
 		i := slices.IndexFunc(rules, func(r rule) bool { return under(folder, r.of) })
-		if i < 0 {
+		if i < 0 || layerOf(folder) < 0 {
 			say("%s: no layer is set for this folder: add it to internal/layers", folder)
 			continue
 		}
 		for _, imported := range p.Imports {
 			if why := rules[i].refuses(folder, imported); why != "" {
 				say("%s imports %s: %s", folder, imported, why)
+			} else if other, mine := ours(imported); mine && layerOf(other) < layerOf(folder) {
+				say("%s imports %s: %s is above %s", folder, imported, layers[layerOf(other)], layers[layerOf(folder)])
+			}
+		}
+		if rules[i].pure {
+			for _, by := range impureThrough(p, at) {
+				say("%s reaches %s: what is pure has no use for it", folder, by)
 			}
 		}
 	}
@@ -161,9 +239,27 @@ func check(pkgs []pkg) []string {
 	return wrong
 }
 
+// impureThrough lists what p reaches that is impure through packages that are not of the standard library, each with the one that
+// imports it.
+func impureThrough(p *pkg, at map[string]*pkg) (found []string) {
+	seen := map[string]bool{p.ImportPath: true}
+	for queue := []*pkg{p}; len(queue) > 0; queue = queue[1:] {
+		for _, path := range queue[0].Imports {
+			if queue[0] != p && slices.Contains(impure, path) && !slices.Contains(harmless, queue[0].ImportPath) {
+				found = append(found, path+" through "+queue[0].ImportPath)
+			}
+			if next := at[path]; next != nil && !next.Standard && !seen[path] {
+				seen[path] = true
+				queue = append(queue, next)
+			}
+		}
+	}
+	return found
+}
+
 // refuses says why a package in folder must not import another, or nothing.
 func (r rule) refuses(folder, imported string) string {
-	ours, isOurs := strings.CutPrefix(imported, module+"/")
+	target, isOurs := ours(imported)
 	if !isOurs {
 		if r.pure && slices.Contains(impure, imported) {
 			return "engines and the data model are pure"
@@ -176,14 +272,14 @@ func (r rule) refuses(folder, imported string) string {
 		}
 		return ""
 	}
-	if owner, _, ok := strings.Cut(ours, "/internal/"); ok && under(folder, owner) {
+	if owner, _, ok := strings.Cut(target, "/internal/"); ok && under(folder, owner) {
 		return ""
 	}
-	if slices.ContainsFunc(everywhere, func(f string) bool { return under(ours, f) }) {
+	if slices.ContainsFunc(everywhere, func(f string) bool { return under(target, f) }) {
 		return ""
 	}
 	for _, layer := range r.may {
-		if under(ours, layer) && !under(ours, "cmd") {
+		if under(target, layer) && !under(target, "cmd") {
 			return ""
 		}
 	}

@@ -50,6 +50,11 @@ func TestCheck(t *testing.T) {
 			}
 		})
 	}
+	through := []pkg{{ImportPath: module + "/engine/x", Imports: []string{"lib", "fmt"}}, {ImportPath: "lib", Imports: []string{"lib/deep"}},
+		{ImportPath: "lib/deep", Imports: []string{"database/sql"}}, {ImportPath: "fmt", Imports: []string{"os"}, Standard: true}}
+	if got := check(through); len(got) != 1 || !strings.Contains(got[0], "engine/x reaches database/sql through lib/deep") {
+		t.Errorf("an engine that links a database: %q", got)
+	}
 	if got := check([]pkg{{ImportPath: module + "/engine/util", Name: "util"}}); len(got) != 1 {
 		t.Errorf("a package named util passed: %v", got)
 	}

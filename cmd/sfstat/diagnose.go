@@ -33,7 +33,7 @@ func (p *program) diagnose(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	o, err := frontierOptions(c)
+	o, err := p.frontierOptions(c)
 	if err != nil {
 		return err
 	}

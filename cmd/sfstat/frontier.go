@@ -30,7 +30,7 @@ func (p *program) frontier(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	o, err := frontierOptions(c)
+	o, err := p.frontierOptions(c)
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func analysisFlags() []cli.Flag {
 		choice("model-fit", "on whose word later wait is charged to an earlier stage: the window's own, nobody's, or yours",
 			"auto", "none", "given"),
 		&cli.StringFlag{Name: "meet-after", Usage: "the `STAGE` at whose end the ranks meet; without it, it is found in the data"},
-		choice("baseline", "what a stage is clipped to for its gain: the median over ranks, or each rank's own median", "cohort", "rank"),
+		baselineFlag(),
 		&cli.Float64Flag{Name: "tau", Value: frontier.DefaultGates().Tau,
 			Usage: "cumulative `SHARE` that the routing set must reach, above 0 and at most 1; overrides the gate"},
 		gatesFlag(),
@@ -82,7 +82,7 @@ func analysisFlags() []cli.Flag {
 }
 
 // frontierOptions are what analysisFlags say.
-func frontierOptions(c *cli.Context) (o frontier.Options, err error) {
+func (p *program) frontierOptions(c *cli.Context) (o frontier.Options, err error) {
 	gates, err := loadGates(c)
 	if err != nil {
 		return o, err
@@ -100,10 +100,14 @@ func frontierOptions(c *cli.Context) (o frontier.Options, err error) {
 	if o.ModelFit, err = frontier.ParseModelFit(c.String("model-fit")); err != nil {
 		return o, err
 	}
-	if c.String("baseline") == "rank" {
+	if c.String("baseline") == rankBaseline {
 		o.Baseline = frontier.RankMedian
 	}
-	return o, nil
+	healthy, err := p.healthy(c)
+	if healthy != nil {
+		o.Baseline, o.Reference = frontier.Reference, healthy.Reference()
+	}
+	return o, err
 }
 
 // surestLabel reads labels as confidence: a strong label is strong, stages

@@ -156,7 +156,7 @@ func prepare(w *trace.Window, o Options, s *Series) (*plan, error) {
 	names := p.matrix.names
 	S := len(names)
 	if o.Baseline == Reference && len(o.Reference) != S {
-		return nil, fmt.Errorf("frontier: the reference has %d durations, the window has %d stages", len(o.Reference), S)
+		return nil, fmt.Errorf("frontier: the reference has %d durations, the window has %d stages, %v: give one with the same stages", len(o.Reference), S, names)
 	}
 	if o.MeetAfter != "" && !slices.Contains(names, o.MeetAfter) {
 		return nil, fmt.Errorf("frontier: no stage is called %q, the stages are %v", o.MeetAfter, names)

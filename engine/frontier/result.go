@@ -281,6 +281,17 @@ type Meeting struct {
 	Drift float64
 }
 
+// Stages are the recorded stages in which all ranks meet.
+func (m Meeting) Stages() []string {
+	var names []string
+	for i, b := range m.Boundaries {
+		if b.Meets || i == m.At {
+			names = append(names, b.Name)
+		}
+	}
+	return names
+}
+
 // Fit is the evidence that later wait is induced by the leading stage.
 type Fit struct {
 	Mode  ModelFit

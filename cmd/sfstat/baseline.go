@@ -1,0 +1,77 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sfstat/sfstat/engine/baseline"
+	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// The values of --baseline that are no path.
+const (
+	cohortBaseline = "cohort"
+	rankBaseline   = "rank"
+)
+
+func baselineFlag() cli.Flag {
+	return &cli.StringFlag{Name: "baseline", Value: cohortBaseline,
+		Usage: "what a stage is clipped to for its gain: the median over ranks (cohort), each rank's own median (rank), or its median in the healthy run in `PATH`"}
+}
+
+// healthy reads the run of --baseline; nil where the flag names none.
+func (p *program) healthy(c *cli.Context) (*baseline.Sample, error) {
+	path := c.String("baseline")
+	if slices.Contains([]string{"", cohortBaseline, rankBaseline}, path) {
+		return nil, nil
+	}
+	if _, err := os.Stat(path); err != nil {
+		return nil, badUsage("--baseline is %q: expected cohort, rank, or a file or folder with a healthy run: %v", path, err)
+	}
+	r, err := auto.Open([]string{path}, auto.Options{Want: auto.WindowsOnly, Strict: ingest.FirstError})
+	if err != nil {
+		return nil, badInput(err)
+	}
+	defer r.Close()
+	for _, in := range r.Inputs() {
+		p.outputs.reads(in.Path)
+	}
+	var sample baseline.Sample
+	series := map[string]*frontier.Series{}
+	for {
+		item, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err == nil {
+			err = addHealthy(&sample, series, item.Window)
+		}
+		if err != nil {
+			return nil, badInput(trace.At(trace.Pos{File: path}, err))
+		}
+	}
+	if sample.Steps() == 0 {
+		return nil, badInput(trace.At(trace.Pos{File: path}, trace.Bad(trace.ErrEmpty, "no step of a healthy run in it")))
+	}
+	return &sample, nil
+}
+
+// addHealthy adds a window of a healthy run, whose series say in which stages the
+// ranks synchronise.
+func addHealthy(sample *baseline.Sample, series map[string]*frontier.Series, w *trace.Window) error {
+	if series[w.Run] == nil {
+		series[w.Run] = frontier.NewSeries(frontier.Options{})
+	}
+	a, err := series[w.Run].Add(w)
+	if err != nil {
+		return err
+	}
+	return sample.Add(w, a.Main.Meeting.Stages())
+}

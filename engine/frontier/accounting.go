@@ -67,7 +67,7 @@ func (a *accounting) conclude() {
 	a.compare()
 	a.decide()
 	a.detectability()
-	if a.matrix != nil {
+	if a.matrix != nil && a.late != nil {
 		a.r.Excess = a.stepExcesses()
 	}
 }

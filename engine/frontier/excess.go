@@ -1,6 +1,7 @@
 package frontier
 
 import (
+	"math"
 	"slices"
 
 	"github.com/sfstat/sfstat/internal/robust"
@@ -25,53 +26,79 @@ const (
 )
 
 // stepExcesses lists the excess of the ranks that others waited for, step by
-// step. Stages in which the ranks meet are left out: they hold the wait for
-// others. O(T·R) for every stage with such a rank.
+// step, and of those that take long in the first or last recorded step, before
+// and after which the ranks may synchronise in other windows only. Stages in
+// which the ranks meet are left out: they hold the wait for others. O(T·R) for
+// every stage with such a rank.
 func (a *accounting) stepExcesses() []StepExcess {
 	v := newView(a.matrix, CutStep, 0)
 	over := map[int][][]int64{}
 	var out []StepExcess
-	for _, c := range a.r.Culprits {
-		g := slices.Index(v.groups, a.r.Stages[c.Stage].Name)
-		if a.r.Stages[c.Stage].Meets || c.P > likelyLate && float64(c.Explained) < worthFollowing*float64(a.acc.makespan) {
-			continue
+	for _, at := range a.followed(v) {
+		if over[at.group] == nil {
+			over[at.group] = a.excess(v, at.group, 0, v.steps)
 		}
-		if over[g] == nil {
-			over[g] = a.excess(v, g)
-		}
-		column := slices.Index(a.r.Ranks, c.Rank)
-		e := StepExcess{Rank: c.Rank, Stage: c.Stage, FirstStep: v.w.FirstStep + int64(v.from), Over: make([]int64, v.steps)}
-		others := make([]float64, 0, v.steps*(v.ranks()-1))
-		for t, step := range over[g] {
-			e.Over[t] = step[column]
-			for r, x := range step {
-				if r != column {
-					others = append(others, float64(x))
-				}
-			}
-		}
-		if v.ranks() == 2 {
-			// The other's excess is this one's, negative: noise is what is left of
-			// it from step to step.
-			for t := range others {
-				others[t] = float64(e.Over[t]-e.Over[max(0, t-1)]) / sqrt2
-			}
-		}
-		e.Noise = robust.SigmaOfMAD * robust.MAD(others, robust.Median(slices.Clone(others)))
-		out = append(out, e)
+		out = append(out, a.stepExcess(v, at, over[at.group]))
 	}
 	return out
 }
 
-const sqrt2 = 1.4142135623730951
+// followed are the cells of the step cut that are listed, culprits first.
+func (a *accounting) followed(v *view) []cell {
+	var out []cell
+	least := worthFollowing * float64(a.acc.makespan)
+	for _, c := range a.r.Culprits {
+		if !a.r.Stages[c.Stage].Meets && (c.P <= likelyLate || float64(c.Explained) >= least) {
+			out = append(out, cell{slices.Index(v.groups, a.r.Stages[c.Stage].Name), slices.Index(a.r.Ranks, c.Rank)})
+		}
+	}
+	for g, name := range v.groups {
+		if i := slices.Index(a.v.groups, name); a.r.Stages[i].Meets {
+			continue
+		}
+		for _, t := range []int{0, v.steps - 1} {
+			for r, x := range a.excess(v, g, t, t+1)[0] {
+				if at := (cell{g, r}); float64(x) >= least && !slices.Contains(out, at) {
+					out = append(out, at)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// stepExcess lists one cell; over is of its group, [step][rank].
+func (a *accounting) stepExcess(v *view, at cell, over [][]int64) StepExcess {
+	e := StepExcess{Rank: a.r.Ranks[at.rank], Stage: slices.Index(a.v.groups, v.groups[at.group]),
+		FirstStep: v.w.FirstStep + int64(v.from), Over: make([]int64, v.steps)}
+	others := make([]float64, 0, v.steps*(v.ranks()-1))
+	for t, step := range over {
+		e.Over[t] = step[at.rank]
+		for r, x := range step {
+			if r != at.rank {
+				others = append(others, float64(x))
+			}
+		}
+	}
+	if v.ranks() == 2 {
+		// The other's excess is this one's, negative: noise is what is left of
+		// it from step to step.
+		for t := range others {
+			others[t] = float64(e.Over[t]-e.Over[max(0, t-1)]) / math.Sqrt2
+		}
+	}
+	e.Noise = robust.SigmaOfMAD * robust.MAD(others, robust.Median(slices.Clone(others)))
+	return e
+}
 
 // excess is by how much every rank exceeds the median of its peers in a group of
-// rows, [step][rank].
-func (a *accounting) excess(v *view, group int) [][]int64 {
+// rows, in some steps, [step][rank].
+func (a *accounting) excess(v *view, group, from, to int) [][]int64 {
 	b := newBlame(v, a.roles.peerOf, 0)
-	out := make([][]int64, v.steps)
-	for t := range out {
-		out[t] = make([]int64, v.ranks())
+	out := make([][]int64, to-from)
+	for k := range out {
+		t := from + k
+		out[k] = make([]int64, v.ranks())
 		b.rows = b.rows[:0]
 		clear(b.middles)
 		for i := range v.order {
@@ -80,7 +107,7 @@ func (a *accounting) excess(v *view, group int) [][]int64 {
 			}
 			b.work(t, i, nil)
 			for r, d := range v.row(t, i) {
-				out[t][r] += d - b.middle(len(b.rows)-1, r).Without(d)
+				out[k][r] += d - b.middle(len(b.rows)-1, r).Without(d)
 			}
 		}
 	}

@@ -116,7 +116,25 @@ func TestStallAtTheBorder(t *testing.T) {
 					from := (first - offset + steps) % steps
 					S, R := len(w.Schema.Stages), len(w.Ranks)
 					w.Durations, w.Wall, w.FirstStep = w.Durations[from*S*R:], w.Wall[from*R:], w.FirstStep+int64(from)
-					s, _ := seriesOf(t, Options{Cut: cut}, divided(w, steps)...)
+					s, parts := seriesOf(t, Options{Cut: cut}, divided(w, steps)...)
+					struck, listed := 0, 0
+					for _, one := range divided(w, 1) {
+						if one.Durations[slices.Index(w.Schema.Stages, stage)*R+2] > 1e9 {
+							struck++
+						}
+					}
+					for _, p := range parts {
+						for _, e := range p.Main.Excess {
+							for _, over := range e.Over {
+								if e.Rank == 2 && p.Main.Stages[e.Stage].Name == stage && over > 1e9 {
+									listed++
+								}
+							}
+						}
+					}
+					if listed != struck {
+						t.Errorf("%d of %d struck steps are listed", listed, struck)
+					}
 					sum := s.Results()[0]
 					if len(sum.Culprits) == 0 {
 						t.Fatal("nobody is late")

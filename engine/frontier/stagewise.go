@@ -32,7 +32,7 @@ func (a *accounting) stagewise(tolerance int64) *ledger {
 	l := newLedger(v.w.Ranks, len(v.groups))
 	excess := make([][][]int64, len(v.groups)) // [group][step][rank]
 	for g := range excess {
-		excess[g] = a.excess(v, g)
+		excess[g] = a.excess(v, g, 0, v.steps)
 		for _, over := range excess[g] {
 			late := 0
 			for r, e := range over {

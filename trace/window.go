@@ -204,11 +204,15 @@ const (
 	NoteStepsSkipped                 // steps of an operator trace that do not run the common program
 	NoteUnjoined                     // operators that communicate could not be joined into groups
 	NoteRecorder                     // what a recorder says that it lost or left out
+	NoteUnits                        // times were not in nanoseconds, as the names of their columns say
+	NoteUnitDoubt                    // times look as if they were in another unit than was said
+	NoteColumnsIgnored               // columns of a table that are no stages by their names
+	NoteStepsRepeated                // steps that an earlier window has too are left out
 )
 
 var noteNames = [...]string{"unknown", "missing_ranks", "gather_failed", "stages_changed", "world_size_changed",
 	"accumulation_changed", "step_gap", "truncated", "wall_missing", "topology_changed",
-	"steps_skipped", "unjoined", "recorder"}
+	"steps_skipped", "unjoined", "recorder", "units", "unit_doubt", "columns_ignored", "steps_repeated"}
 
 func (k NoteKind) String() string { return nameOf(noteNames[:], int(k)) }
 

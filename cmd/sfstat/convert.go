@@ -13,7 +13,7 @@ func targetFlags() []cli.Flag {
 	to := choice("to", "what to write; without it the extension of the output says so", containerNames()...)
 	to.Category = forOutput
 	return []cli.Flag{
-		outputFlag("write to `OUT`: a .jsonl, .csv or .parquet file (.gz and .zst compress the first two), - for standard output, or a folder with one file for each stage list"),
+		outputFlag("write to `OUT`: a .jsonl, .csv or .parquet file (.gz and .zst compress the first two), - for standard output, or a folder (a name without extension, or with a slash) with a file for each run"),
 		to,
 	}
 }

@@ -76,7 +76,9 @@ func profileFlags() []cli.Flag {
 	timeline := choice("timeline", "what the stages of profiler traces are measured on: auto takes the device where most ranks recorded one",
 		"auto", "device", "host")
 	timeline.Category = forInput
-	return []cli.Flag{stageMapFlag(), timeline}
+	unit := choice("unit", "what the times of a CSV or Parquet table are in, where its columns do not say it (data_ms); without it ns", "", "ns", "us", "ms", "s")
+	unit.Category = forInput
+	return []cli.Flag{stageMapFlag(), timeline, unit}
 }
 
 func stageMapFlag() cli.Flag {

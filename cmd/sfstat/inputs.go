@@ -6,6 +6,7 @@ import (
 	"io"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/sfstat/sfstat/engine/stages"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/ingest/csv"
 	"github.com/sfstat/sfstat/ingest/profiler/stagemap"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
@@ -161,6 +163,9 @@ func (p *program) readFrom(c *cli.Context, what reading, each func(auto.Item) er
 	if asked, ok := map[string]stages.Timeline{"device": stages.OnDevice, "host": stages.OnHost}[c.String("timeline")]; ok {
 		o.Timeline = asked
 	}
+	if o.Unit, err = csv.ParseUnit(c.String("unit")); err != nil {
+		return inputs{}, err
+	}
 	if what.refusing == allOrNothing {
 		o.Strict = ingest.FirstError
 	}
@@ -224,14 +229,38 @@ func (p *program) tell(c *cli.Context, in inputs, items int) error {
 	}
 	_, onTerminal := terminal(p.destination(c))
 	if items == 0 || !onTerminal || c.String("format") != report.Text.String() {
-		for _, problem := range in.problems {
-			p.say("%s: %s", prefix(c.Command.Name), oneLine(problem.Err))
+		for _, line := range refusals(in.problems) {
+			p.say("%s: %s", prefix(c.Command.Name), line)
 		}
 	}
 	if items == 0 {
 		return badInput(errors.New("nothing in any input"))
 	}
 	return nil
+}
+
+// refusals are the refusals of inputs, a line each; whole files refused for one
+// reason share one.
+func refusals(problems []report.Problem) []string {
+	var lines []string
+	same := make(map[string][]string) // paths by what is wrong with them
+	for _, problem := range problems {
+		line := oneLine(problem.Err)
+		if what, ok := strings.CutPrefix(line, problem.Path+": "); ok {
+			if same[what] = append(same[what], problem.Path); len(same[what]) > 1 {
+				continue
+			}
+		}
+		lines = append(lines, line)
+	}
+	for i, line := range lines {
+		for what, paths := range same {
+			if n := len(paths); n > 1 && line == paths[0]+": "+what {
+				lines[i] = fmt.Sprintf("%s and %d more: %s", paths[0], n-1, what)
+			}
+		}
+	}
+	return lines
 }
 
 // ofWindow says which window an error is about.

@@ -45,17 +45,19 @@ func containerNames() []string {
 // target is how windows and operator traces are to be written.
 type target struct {
 	path      string // "-" is standard output
-	folder    bool   // path is a folder; every stage list has a file in it
+	folder    bool   // path is a folder; every run has a file in it, or one for each list of columns
 	container container
 	pack      string // ".gz", ".zst" or ""
 }
 
 // newTarget reads the container and the compression off the extension, unless
-// to names the container.
+// to names the container. A path is a folder when there is one, when it ends in
+// a slash, and with to also when it has no extension.
 func newTarget(path, to string) (target, error) {
 	t := target{path: path}
 	info, err := os.Stat(path)
-	t.folder = strings.HasSuffix(path, "/") || strings.HasSuffix(path, string(filepath.Separator)) || err == nil && info.IsDir()
+	t.folder = strings.HasSuffix(path, "/") || strings.HasSuffix(path, string(filepath.Separator)) || err == nil && info.IsDir() ||
+		errors.Is(err, os.ErrNotExist) && to != "" && path != "-" && filepath.Ext(path) == ""
 	name := path
 	for _, pack := range []string{".gz", ".zst"} {
 		if stem, ok := strings.CutSuffix(name, pack); ok {
@@ -74,7 +76,7 @@ func newTarget(path, to string) (target, error) {
 	if to == "" && (path == "-" || t.folder) {
 		return t, nil
 	}
-	return t, badUsage("%s: the extension does not say what to write; use .jsonl, .csv or .parquet (.jsonl.gz, .csv.zst …), or --to", path)
+	return t, badUsage("%s: the extension does not say what to write; use .jsonl, .csv or .parquet (.jsonl.gz, .csv.zst …), or --to csv for a folder", path)
 }
 
 // binary reports whether a person cannot read what is written.
@@ -100,9 +102,9 @@ type windowWriter interface {
 type sink struct {
 	p      *program
 	target target
-	made   bool // the folder, by us
-	files  map[string]*sinkFile
-	order  []string
+	made   bool                 // the folder, by us
+	files  map[string]*sinkFile // that are open, by what they hold
+	all    []*sinkFile
 	traces []written // operator traces, each after its meta file
 
 	remarks []string // for the user, when all went well
@@ -115,14 +117,29 @@ type sinkFile struct {
 	writer windowWriter
 	commit func() error
 	name   string
+	run    string
+}
+
+// finish writes what is buffered. The file gets its name later.
+func (f *sinkFile) finish() error {
+	if f.writer == nil {
+		return nil
+	}
+	err := f.writer.Close()
+	for _, layer := range f.layers {
+		if err == nil {
+			err = layer.Close()
+		}
+	}
+	f.writer = nil
+	return err
 }
 
 func newSink(p *program, t target) *sink {
 	return &sink{p: p, target: t, files: make(map[string]*sinkFile)}
 }
 
-// Write sends a window to the file of its stage list. Packets carry their
-// stages line by line, so they all go to one.
+// Write sends a window to its file, which in a folder is one of its run.
 func (s *sink) Write(w *trace.Window) error {
 	key := s.key(w)
 	f := s.files[key]
@@ -130,47 +147,85 @@ func (s *sink) Write(w *trace.Window) error {
 		if len(s.traces) > 0 && !s.target.folder {
 			return badInput(fmt.Errorf("windows and an operator trace do not fit into one file: give a folder (-o DIR/ --to %s)", containers[s.target.container].name))
 		}
-		if len(s.files) > 0 && !s.target.folder {
+		if len(s.all) > 0 && !s.target.folder {
 			return badInput(fmt.Errorf("run %q, window %d has another stage list than the windows before it, and a %s file holds one: "+
 				"give a folder (-o %s/ --to %s) or a .jsonl file", w.Run, w.Index, containers[s.target.container].name,
 				strings.TrimSuffix(s.target.path, filepath.Ext(s.target.path)), containers[s.target.container].name))
 		}
+		if err := s.finishOthers(w.Run); err != nil {
+			return err
+		}
 		var err error
-		if f, err = s.open(key); err != nil {
+		if f, err = s.open(w.Run); err != nil {
 			return err
 		}
 		s.files[key] = f
-		s.order = append(s.order, key)
+		s.all = append(s.all, f)
 	}
 	return ofWindow(w, f.writer.Write(w))
 }
 
-// key tells windows apart that need files of their own. A folder of CSV has a
-// file for each list of columns, side channels included; in a single CSV the
-// writer decides which channels fit.
+// maxOpen is how many files are written at once: an archive holds a row group.
+const maxOpen = 16
+
+// finishOthers finishes the files of other runs where many are open.
+func (s *sink) finishOthers(run string) error {
+	for key, f := range s.files {
+		if len(s.files) < maxOpen || f.run == run {
+			continue
+		}
+		if err := f.finish(); err != nil {
+			return err
+		}
+		delete(s.files, key)
+	}
+	return nil
+}
+
+// key tells windows apart that need files of their own: in a folder those of
+// each run and, but for packets, each list of columns, side channels included.
+// In a single file the writer decides which channels fit.
 func (s *sink) key(w *trace.Window) string {
 	columns := w.Schema
 	switch {
 	case !s.target.folder && s.target.container == packets:
 		return ""
-	case s.target.folder && s.target.container == wideCSV && len(w.Side) > 0:
-		columns.Stages = slices.Clone(columns.Stages)
-		for _, c := range w.Side {
-			columns.Stages = append(columns.Stages, c.Name)
-		}
+	case !s.target.folder:
+		return columns.Hash()
+	case s.target.container == packets:
+		return w.Run
 	}
-	return columns.Hash()
+	columns.Stages = slices.Clone(columns.Stages)
+	for _, c := range w.Side {
+		columns.Stages = append(columns.Stages, c.Name)
+	}
+	return w.Run + "/" + columns.Hash()
 }
 
-// open begins the file of a stage list.
-func (s *sink) open(key string) (*sinkFile, error) {
-	f := &sinkFile{name: s.target.path, commit: func() error { return nil }}
+// windowsName is a free name in the folder for windows of a run.
+func (s *sink) windowsName(run string) string {
+	stem := filepath.Join(s.target.path, "windows-"+fileName(run))
+	for n := 1; ; n++ {
+		name := stem
+		if n > 1 {
+			name = fmt.Sprintf("%s-%d", stem, n)
+		}
+		name += containers[s.target.container].extension + s.target.pack
+		if !slices.ContainsFunc(s.all, func(f *sinkFile) bool { return f.name == name }) {
+			return name
+		}
+	}
+}
+
+// open begins a file.
+func (s *sink) open(run string) (*sinkFile, error) {
+	f := &sinkFile{name: s.target.path, run: run, commit: func() error { return nil }}
 	out := s.p.out
 	if s.target.folder {
 		if err := s.makeFolder(); err != nil {
 			return nil, err
 		}
-		f.name = filepath.Join(f.name, "windows-"+key+containers[s.target.container].extension+s.target.pack)
+		f.name = s.windowsName(run)
 	}
 	if f.name != "-" {
 		file, err := s.p.outputs.create(f.name)
@@ -225,23 +280,16 @@ func (s *sink) makeFolder() error {
 // Commit finishes all files and gives them their names, which it returns.
 func (s *sink) Commit() ([]string, error) {
 	var names []string
-	for _, key := range s.order {
-		f := s.files[key]
-		err := f.writer.Close()
-		for _, layer := range f.layers {
-			if err == nil {
-				err = layer.Close()
-			}
-		}
-		if err != nil {
+	for _, f := range s.all {
+		if err := f.finish(); err != nil {
 			return nil, err
 		}
 	}
-	for _, key := range s.order {
-		if err := s.files[key].commit(); err != nil {
+	for _, f := range s.all {
+		if err := f.commit(); err != nil {
 			return nil, err
 		}
-		names = append(names, s.files[key].name)
+		names = append(names, f.name)
 	}
 	for _, w := range s.traces {
 		if err := w.file.Commit(); err != nil {

@@ -39,7 +39,7 @@ func (s *sink) WriteTrace(o *trace.OpTrace) error {
 		if slices.ContainsFunc(s.traces, func(w written) bool { return w.name == name }) {
 			return badInput(fmt.Errorf("two operator traces are called %q, which would be one file in %s: convert them one by one", o.Run, s.target.path))
 		}
-	case len(s.files)+len(s.traces) > 0:
+	case len(s.all)+len(s.traces) > 0:
 		return badInput(fmt.Errorf("operator trace %s is not all that there is to write, and a file holds one: give a folder (-o DIR/ --to %s)",
 			o.Run, containers[s.target.container].name))
 	}

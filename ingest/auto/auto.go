@@ -25,6 +25,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/stages"
 	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/csv"
 	"github.com/sfstat/sfstat/ingest/flightrecorder"
 	"github.com/sfstat/sfstat/ingest/packet"
 	"github.com/sfstat/sfstat/ingest/profiler"
@@ -115,6 +116,8 @@ type Options struct {
 	// flightrecorder.Options has it.
 	Rank *regexp.Regexp
 
+	Unit csv.Unit // of the times in wide tables whose columns do not say it
+
 	// Progress is called now and then while reading, in the goroutine that
 	// calls Next: bytes read and bytes in all, of the files as they are stored.
 	// total is 0 when it is not known.
@@ -178,7 +181,7 @@ func Open(paths []string, o Options) (*Reader, error) {
 	}
 	if len(r.streams) > 0 {
 		r.packets = packet.NewReader(r.streams, packet.Options{Limits: o.Limits, Policy: o.Strict})
-		r.units = slices.Insert(r.units, 0, &unit{reader: windowItems{r: r.packets}, size: r.size})
+		r.units = slices.Insert(r.units, 0, &unit{reader: windowItems{r: ingest.NewOnce(r.packets)}, size: r.size})
 	}
 	r.exports()
 	if len(r.problems) > 0 && o.Strict == FirstError {

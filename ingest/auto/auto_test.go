@@ -221,7 +221,7 @@ func TestMix(t *testing.T) {
 	want := []string{
 		"-: packets, zstd, 4 windows",
 		".hidden.jsonl skipped: hidden", ".hidden.jsonl skipped: hidden",
-		"README.md skipped: text that is no input of this program",
+		"README.md skipped: text",
 		"README.md skipped: the same file as DIR/README.md",
 		"a-archive-no-ext: window archive, plain, 4 windows",
 		"a-archive-no-ext skipped: the same file as DIR/a-archive-no-ext",
@@ -231,7 +231,7 @@ func TestMix(t *testing.T) {
 		"n.parquet skipped: the same file as DIR/m.parquet", "n.parquet skipped: the same file as DIR/m.parquet",
 		"trace.json: profiler trace, plain, 0 windows",
 		"trace.json skipped: the same file as DIR/trace.json",
-		"truth.csv skipped: text that is no input of this program",
+		"truth.csv skipped: text",
 		"truth.csv skipped: the same file as DIR/truth.csv",
 		"void skipped: empty: the job may not have written anything yet", "void skipped: the same file as DIR/void",
 		"y/z/rank.jsonl: packets, plain, 2 windows", "y/z/rank.jsonl skipped: the same file as DIR/y/z/rank.jsonl",

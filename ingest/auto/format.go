@@ -1,6 +1,9 @@
 package auto
 
 import (
+	"cmp"
+
+	"github.com/sfstat/sfstat/ingest/csv"
 	"github.com/sfstat/sfstat/ingest/devicefile"
 	"github.com/sfstat/sfstat/ingest/flightrecorder"
 	"github.com/sfstat/sfstat/ingest/inspector"
@@ -15,7 +18,8 @@ const (
 	Unknown Format = iota
 	Packets
 	WideCSV
-	Archive // for Sniff any Parquet file: its end must be read to know
+	WideParquet // the same columns in Parquet
+	Archive     // for Sniff any Parquet file: its end must be read to know
 	Kineto
 	OperatorTrace
 	LaunchedOperators // an operator trace that says what launched each, as one of a profiler's does
@@ -77,13 +81,14 @@ func init() { // its functions look at it
 		{Kineto, "profiler trace", object(isProfilerTrace), windows | operators | devices, (*Reader).addProfile, "a PyTorch profiler trace (Kineto JSON)"},
 		{JSON, "JSON", func(b beginning) bool { return b.json }, nothing, nil, "JSON, but neither packets nor a profiler trace"},
 		{NCCLLog, "NCCL log", isLog, communication, nil, "an NCCL debug log, which sfstat comm reads"},
-		{Binary, "binary data", isBinary, nothing, nil, "binary data that is no input of this program"},
+		{Binary, "binary data", isBinary, nothing, nil, "binary data"},
 		{LaunchedOperators, "operator trace", withColumns(func(c []string) bool { return isOperators(c) && optrace.Launched(c) }), operators, opener((*Reader).openOperators),
 			"an operator trace, which holds single operations and not stage windows"},
 		{OperatorTrace, "operator trace", withColumns(isOperators), operators, opener((*Reader).openOperators), "an operator trace, which holds single operations and not stage windows"},
-		{WideCSV, "wide CSV", withColumns(isWide), windows, opener((*Reader).openCSV), "a wide CSV, which holds stage windows and not single operations"},
+		{WideCSV, "wide CSV", withColumns(csv.Recognizes), windows, opener((*Reader).openCSV), "a wide CSV, which holds stage windows and not single operations"},
+		{WideParquet, "wide Parquet", nil, windows, opener((*Reader).openWideParquet), "a wide table (Parquet), which holds stage windows and not single operations"},
 		{OperatorMeta, "meta file", looksLikeMeta, nothing, nil, ""},
-		{Text, "text", nil, nothing, nil, "text that is no input of this program"},
+		{Text, "text", nil, nothing, nil, "text"},
 		{Unknown, "unknown", nil, nothing, nil, ""},
 	}
 }
@@ -115,30 +120,35 @@ func (f Format) half() bool {
 // gives reports whether inputs of a format that is read give what is wanted.
 func (f Format) gives(want Wanted) bool { return f.row().gives&want.contents() != 0 }
 
+// supported are the inputs that are read here, by what is wanted.
+func (w Wanted) supported() string {
+	const profiles = "PyTorch profiler traces (JSON), Nsight Systems exports (SQLite)"
+	switch w {
+	case DeviceOnly:
+		return profiles + ", the folder that sfstat convert made of them"
+	case WindowsOnly:
+		return "packets (JSON Lines), stage times (CSV, Parquet), " + profiles
+	case WindowsAndCalls:
+		return "dumps of PyTorch's Flight Recorder (pickles, JSON), and the packets of the same job beside them"
+	}
+	return "packets (JSON Lines), stage times (CSV, Parquet), operator traces (CSV, Parquet), " + profiles
+}
+
 // refusal says why an input of the format is not read, and what to do.
 func (f Format) refusal(want Wanted) error {
-	give := "give packets (JSON Lines), a wide CSV, a window archive (Parquet), an operator trace (CSV, Parquet), PyTorch profiler traces (JSON) or Nsight Systems exports (SQLite)"
-	switch {
-	case want == DeviceOnly:
-		give = "give PyTorch profiler traces (JSON) or Nsight Systems exports (SQLite), or the folder that sfstat convert made of them"
-	case want == WindowsOnly:
-		give = "give packets (JSON Lines), a wide CSV, a window archive (Parquet), PyTorch profiler traces (JSON) or Nsight Systems exports (SQLite)"
-	case want == WindowsAndCalls:
-		give = "give dumps of PyTorch's Flight Recorder (pickles or JSON), and the packets of the same job beside them"
-	}
 	switch f {
 	case OperatorMeta:
 		return trace.Bad(trace.ErrFormat, "the meta file of an operator trace that is not among the inputs: give the trace, which finds meta-X.yaml for trace-X.csv and X.yaml for X.csv")
-	case JSON:
-		return trace.Bad(trace.ErrFormat, "JSON, but neither packets (no \"schema\":\"sfstat.packet/1\") nor a profiler trace: %s", give)
 	case UTF16:
 		return trace.Bad(trace.ErrFormat, "UTF-16 text, as some Windows programs write it: save it as UTF-8")
 	case Packed:
 		return trace.Bad(trace.ErrFormat, "packed in a way that is not read here: unpack it first (gzip and zstd, once, are read as they are)")
 	case Empty:
 		return trace.Bad(trace.ErrEmpty, "empty: the job may not have written anything yet")
-	case Unknown:
-		f = Text
+	case JSON:
+		return trace.Bad(trace.ErrFormat, "unrecognized input (JSON without \"schema\": \"sfstat.packet/1\", and no profiler trace). Supported: %s", want.supported())
+	case Text, Binary, Unknown:
+		return trace.Bad(trace.ErrFormat, "unrecognized input (%s). Supported: %s", cmp.Or(f.row().noun, Text.row().noun), want.supported())
 	}
-	return trace.Bad(trace.ErrFormat, "%s: %s", f.row().noun, give)
+	return trace.Bad(trace.ErrFormat, "%s. Supported here: %s", f.row().noun, want.supported())
 }

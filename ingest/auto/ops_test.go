@@ -180,8 +180,8 @@ func TestFolderOfTraces(t *testing.T) {
 		"meta-b.yaml":     "meta file, 0 operators, meta of trace-b.parquet, ",
 		"badmeta.yaml":    "meta file, 0 operators, meta of badmeta.csv, ",
 		"result-a.json":   "JSON, 0 operators, meta of ., JSON, but neither packets nor a profiler trace",
-		"map.png":         "binary data, 0 operators, meta of ., binary data that is no input of this program",
-		"settings.yaml":   "text, 0 operators, meta of ., text that is no input of this program",
+		"map.png":         "binary data, 0 operators, meta of ., binary data",
+		"settings.yaml":   "text, 0 operators, meta of ., text",
 		"w.parquet":       "window archive, 0 operators, meta of ., ",
 	} {
 		if listed[name] != want {
@@ -211,7 +211,7 @@ func TestWindowsOnly(t *testing.T) {
 		t.Fatalf("problems %v", p)
 	}
 	for _, each := range p {
-		if want := each.Path + ": an operator trace, which holds single operations and not stage windows: give packets (JSON Lines), a wide CSV, a window archive (Parquet), PyTorch profiler traces (JSON) or Nsight Systems exports (SQLite) (not the expected format)"; each.Err.Error() != want {
+		if want := each.Path + ": an operator trace, which holds single operations and not stage windows. Supported here: packets (JSON Lines), stage times (CSV, Parquet), PyTorch profiler traces (JSON), Nsight Systems exports (SQLite) (not the expected format)"; each.Err.Error() != want {
 			t.Errorf("%v", each.Err)
 		}
 	}
@@ -253,7 +253,7 @@ func TestOperatorsFirst(t *testing.T) {
 // TestForeignParquet: a Parquet file that is neither an archive nor an operator
 // trace says so when it is named, and is skipped in a folder.
 func TestForeignParquet(t *testing.T) {
-	foreign := strings.ReplaceAll(strings.ReplaceAll(fixture(t, "trace-heavy-stage.parquet"), "optype", "kernel"), "start_ts", "start_at")
+	foreign := strings.NewReplacer("optype", "kernel", "start_ts", "start_at", "rank", "node").Replace(fixture(t, "trace-heavy-stage.parquet"))
 	dir := folderOf(t, map[string]string{"f.parquet": foreign, "w.jsonl": packets(t, some(1))})
 	path := filepath.Join(dir, "f.parquet")
 	says := func(err error) {

@@ -139,7 +139,7 @@ func controls(text []byte) int {
 // withColumns knows what has certain columns in its first line.
 func withColumns(known func(columns []string) bool) func(beginning) bool {
 	return func(b beginning) bool {
-		header, _, _ := bytes.Cut(b.text, []byte("\n"))
+		header, _, _ := bytes.Cut(bytes.TrimPrefix(b.text, []byte("\xEF\xBB\xBF")), []byte("\n"))
 		for _, comma := range ",;\t" {
 			r := csv.NewReader(bytes.NewReader(header))
 			r.Comma = comma
@@ -160,10 +160,6 @@ func withColumns(known func(columns []string) bool) func(beginning) bool {
 
 func isOperators(columns []string) bool {
 	return slices.Contains(columns, "optype") && slices.Contains(columns, "start_ts")
-}
-
-func isWide(columns []string) bool {
-	return slices.Contains(columns, "step") && slices.Contains(columns, "rank")
 }
 
 // looksLikeMeta recognises the YAML that tells the layout of an operator

@@ -72,11 +72,19 @@ func (r *Reader) columnar(path string, ours bool) (Format, error) {
 	switch as := operatorsIn(optrace.File{R: f, Size: info.Size(), Name: path}, r.o.Limits); {
 	case as != Archive:
 		return as, nil
-	case !ours || r.o.Want == DeviceOnly:
-		_, err = archive.NewReader(f, info.Size(), path, r.o.Limits)
+	}
+	_, err = archive.NewReader(f, info.Size(), path, r.o.Limits)
+	switch {
+	case errors.Is(err, archive.ErrNotArchive) && csv.ResemblesParquet(csv.ParquetFile{R: f, Size: info.Size(), Name: path}, r.tables()):
+		return WideParquet, nil
+	case ours && r.o.Want != DeviceOnly:
+		err = nil // it comes again where the file is read
 	}
 	return Archive, err
 }
+
+// tables is how wide tables are read.
+func (r *Reader) tables() csv.Options { return csv.Options{Limits: r.o.Limits, Unit: r.o.Unit} }
 
 // operatorsIn tells by its columns which operator trace a Parquet file is, if
 // it is one.
@@ -115,6 +123,8 @@ func identify(src *ingest.Source, ours bool, want Wanted) (Format, error) {
 	// their reader says best what is wrong.
 	case f == JSON && text[0] == '{' && meant(src.Name()), f == Text && ours && hasAny(text, packetMark):
 		return Packets, nil
+	case f == Text && ours && withColumns(csv.Nearly)(beginning{text: text}): // the like
+		return WideCSV, nil
 	case f == Archive && src.Compression() != ingest.Plain:
 		return f, trace.At(trace.Pos{File: src.Name()}, trace.Bad(trace.ErrFormat,
 			"a Parquet file inside %s: unpack it first, Parquet is compressed by itself", src.Compression()))
@@ -228,16 +238,30 @@ func (r *Reader) openArchive(in *Input, src *metered) (itemReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return windowItems{a, in.Path}, nil
+	return windowItems{ingest.NewOnce(a), in.Path}, nil
 }
 
 func (r *Reader) openCSV(in *Input, src *metered) (itemReader, error) {
-	c, err := csv.NewReader(src, src.Name(), r.o.Limits)
+	c, err := csv.NewReader(src, src.Name(), r.tables())
 	if err != nil {
 		src.Close()
 		return nil, err
 	}
-	return windowItems{withSource{c, src}, in.Path}, nil
+	return windowItems{ingest.NewOnce(withSource{c, src}), in.Path}, nil
+}
+
+func (r *Reader) openWideParquet(in *Input, src *metered) (itemReader, error) {
+	src.Close()
+	f, err := os.Open(in.Path)
+	if err != nil {
+		return nil, ingest.Unreadable(in.Path, err)
+	}
+	c, err := csv.NewParquetReader(csv.ParquetFile{R: f, Size: in.Bytes, Name: in.Path}, r.tables())
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return windowItems{ingest.NewOnce(withSource{c, f}), in.Path}, nil
 }
 
 // withSource closes the source of a reader with it.
@@ -273,14 +297,19 @@ func (r *Reader) spool(in *Input, src *metered) (_ itemReader, err error) {
 		}
 		return &opItems{path: in.Path, src: t, read: func() (*trace.OpTrace, error) { return optrace.ReadParquet(file, nil, r.o.Limits) }}, nil
 	}
-	a, err := archive.NewReader(f, size, src.Name(), r.o.Limits)
+	var a ingest.WindowReader
+	a, err = archive.NewReader(f, size, src.Name(), r.o.Limits)
+	if table := (csv.ParquetFile{R: f, Size: size, Name: src.Name()}); errors.Is(err, archive.ErrNotArchive) && csv.ResemblesParquet(table, r.tables()) {
+		in.Format = WideParquet
+		a, err = csv.NewParquetReader(table, r.tables())
+	}
 	if err == nil && !Archive.gives(r.o.Want) {
 		err = trace.At(trace.Pos{File: file.Name}, Archive.refusal(r.o.Want))
 	}
 	if err != nil {
 		return nil, err
 	}
-	return windowItems{withSource{a, t}, in.Path}, nil
+	return windowItems{ingest.NewOnce(withSource{a, t}), in.Path}, nil
 }
 
 // temporary is a file that goes when it is closed.

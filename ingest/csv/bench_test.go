@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/csv"
 	"github.com/sfstat/sfstat/ingest/ingesttest"
 )
@@ -24,7 +23,7 @@ func BenchmarkRead(b *testing.B) {
 			b.SetBytes(int64(len(data)))
 			b.ReportAllocs()
 			for b.Loop() {
-				r, err := csv.NewReader(bytes.NewReader(data), "x", ingest.Limits{})
+				r, err := csv.NewReader(bytes.NewReader(data), "x", csv.Options{Unit: csv.Nanoseconds})
 				if err != nil {
 					b.Fatal(err)
 				}

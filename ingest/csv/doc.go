@@ -1,5 +1,6 @@
 // Package csv reads and writes windows as wide CSV: a header, then one row per
-// window, step and rank, with one column per stage.
+// window, step and rank, with one column per stage. Tables of the same columns
+// in Parquet, and tables with one row per stage (long format), are read too.
 //
 //	run,window,step,rank,world_size,data.next_wait,model.fwd_loss_cpu_wall,wall_ns,host
 //	job-42,0,20,0,2,16058079,61898237,78001204,n0
@@ -12,7 +13,7 @@
 //	window       number of the window; by default 0
 //	step, rank   whole numbers from 0
 //	world_size   ranks of the job; by default the largest rank of the window, plus 1
-//	wall_ns      wall time of the step in whole nanoseconds; empty when not recorded
+//	wall_ns      wall time of the step; empty when not recorded
 //	host         empty when not known
 //	local_rank   empty when not known
 //	role         coordinates, as "dp=3,pp=1"; empty when not declared
@@ -21,6 +22,11 @@
 //	data_wait    consuming, preceding or unknown; by default consuming
 //	X, X.ready   a side channel X: a sample, empty where none was taken, and whether it was ready
 //	anything else is a stage, in the order of the columns: whole nanoseconds, never empty
+//
+// Times are in the unit that ends the name of their column (data_ms), or the
+// caller's. Names that other programs use for the same are known (iteration,
+// global_rank); columns without a name, as pandas writes its index, and those
+// whose name is of no stage (epoch, loss) are left out and noted.
 //
 // A prefix says what a column is where its name alone would not: "stage:run"
 // is a stage called "run", "side:X" and "ready:X" are a channel. docs/csv.md is
@@ -43,8 +49,9 @@ const (
 	rank
 	window
 	wall
-	value   // of a side channel
-	ready   // of a side channel
+	value // of a side channel
+	ready // of a side channel
+	ignored
 	attr    // what does not change from row to row: see attrNames
 	numAttr = 8
 )
@@ -78,6 +85,7 @@ const readySuffix = ".ready"
 type column struct {
 	kind  kind
 	index int
+	unit  Unit
 }
 
 // layout is the meaning of a header.
@@ -88,11 +96,9 @@ type layout struct {
 	channels  []string
 	channelOf map[string]int
 	has       [numAttr]bool
-	blocks    []block
+	ignored   []string
+	units     map[Unit][]string // columns by the unit that their name says
 }
-
-// block is neighbouring columns of attributes, run not among them.
-type block struct{ from, to int }
 
 // maxColumns bounds a table: the stages that a window may have, as many side
 // channels, and the rest.

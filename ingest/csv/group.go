@@ -1,10 +1,10 @@
 package csv
 
 import (
-	"bytes"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/sfstat/sfstat/trace"
@@ -16,7 +16,7 @@ type group struct {
 	file   string
 
 	run    string
-	runRaw []byte // as it stands in the rows
+	runRaw string // as it stands in the rows
 	window int64
 
 	rows  []groupRow
@@ -28,11 +28,10 @@ type group struct {
 	column  []int32 // by rank: 1 + its position in ranks, 0 for none
 	maxRank int     // the largest, known once all rows are there
 
-	metas  []meta
-	known  map[string]int32 // metas by their cells
-	last   []int32          // by position in ranks: the newest meta
-	blocks [][]byte         // its text, by position in ranks and block
-	keys   int64            // bytes of cells in known
+	metas []meta
+	known map[string]int32 // metas by their cells
+	last  []int32          // by position in ranks: the newest meta
+	keys  int64            // bytes of cells in known
 }
 
 type groupRow struct {
@@ -50,7 +49,7 @@ type sample struct {
 
 // meta is what the attributes of a row say.
 type meta struct {
-	raw   [numAttr][]byte
+	raw   [numAttr]string
 	rank  trace.Rank // but for its ID
 	world int        // 0: not said
 	accum int
@@ -66,7 +65,7 @@ func (g *group) empty() bool { return len(g.rows) == 0 }
 
 // accepts reports whether a row belongs to the window that is being collected.
 func (g *group) accepts(r *row) bool {
-	return g.empty() || r.window == g.window && bytes.Equal(r.attrs[attrRun], g.runRaw)
+	return g.empty() || r.window == g.window && r.attrs[attrRun] == g.runRaw
 }
 
 // rowBytes is about what a row takes besides its stages: itself, its place in
@@ -104,11 +103,11 @@ func (g *group) add(r *row, limit int64) *cellError {
 
 // begin starts the window of a row.
 func (g *group) begin(r *row) *cellError {
-	if !utf8.Valid(r.attrs[attrRun]) {
+	if !utf8.ValidString(r.attrs[attrRun]) {
 		return &cellError{g.columnOf(attrRun), trace.Bad(trace.ErrFormat, "%q is not UTF-8: save the table as UTF-8", r.attrs[attrRun])}
 	}
-	g.window, g.runRaw = r.window, append(g.runRaw[:0], r.attrs[attrRun]...)
-	if g.run = string(g.runRaw); !g.layout.has[attrRun] {
+	g.window, g.runRaw = r.window, strings.Clone(r.attrs[attrRun])
+	if g.run = g.runRaw; !g.layout.has[attrRun] {
 		g.run = filepath.Base(g.file)
 	}
 	return nil
@@ -123,36 +122,13 @@ func (g *group) position(rank int) int {
 		g.ranks = append(g.ranks, rank)
 		g.column[rank] = int32(len(g.ranks))
 		g.last = append(g.last, -1)
-		n := len(g.ranks) * len(g.layout.blocks)
-		g.blocks = slices.Grow(g.blocks, n-len(g.blocks))[:n] // keeps what is allocated
 	}
 	return int(g.column[rank]) - 1
-}
-
-// sameBlock is the length of the text at the start of rec when it is that of
-// the block in the rank's row before, otherwise −1.
-func (g *group) sameBlock(rank int64, block int, rec []byte, comma byte) int {
-	if rank >= int64(len(g.column)) || g.column[rank] == 0 {
-		return -1
-	}
-	at := int(g.column[rank]) - 1
-	text := g.blocks[at*len(g.layout.blocks)+block]
-	if n := len(text); bytes.HasPrefix(rec, text) && (n == len(rec) || rec[n] == comma) {
-		return n
-	}
-	return -1
 }
 
 // meta is the number of what the row's attributes say. Mostly they say what
 // the rank's row before did.
 func (g *group) meta(r *row, at int) (int32, *cellError) {
-	if r.same {
-		return g.last[at], nil
-	}
-	for b, text := range r.blocks {
-		own := &g.blocks[at*len(r.blocks)+b]
-		*own = append((*own)[:0], text...)
-	}
 	if m := g.last[at]; m >= 0 && g.metas[m].says(r) {
 		return m, nil
 	}
@@ -176,19 +152,14 @@ func (g *group) meta(r *row, at int) (int32, *cellError) {
 }
 
 func (m *meta) says(r *row) bool {
-	for i := attrRun + 1; i < numAttr; i++ {
-		if !bytes.Equal(m.raw[i], r.attrs[i]) {
-			return false
-		}
-	}
-	return true
+	return slices.Equal(m.raw[attrRun+1:], r.attrs[attrRun+1:])
 }
 
 // parse parses the attributes of a row.
 func (g *group) parse(r *row) (m meta, bad *cellError) {
 	m = meta{rank: trace.Rank{LocalRank: -1}, accum: 1, ok: true}
 	for i := attrRun + 1; i < numAttr; i++ {
-		m.raw[i] = bytes.Clone(r.attrs[i])
+		m.raw[i] = strings.Clone(r.attrs[i])
 		if len(m.raw[i]) == 0 {
 			continue
 		}
@@ -200,23 +171,23 @@ func (g *group) parse(r *row) (m meta, bad *cellError) {
 }
 
 // set sets an attribute to what a cell says that is not empty.
-func (m *meta) set(attr int, text []byte) (err error) {
-	if !utf8.Valid(text) {
+func (m *meta) set(attr int, text string) (err error) {
+	if !utf8.ValidString(text) {
 		return trace.Bad(trace.ErrFormat, "%q is not UTF-8: save the table as UTF-8", text)
 	}
 	switch attr {
 	case attrHost:
-		m.rank.Host = string(text)
+		m.rank.Host = text
 	case attrRole:
-		m.rank.Role, err = parseRole(string(text))
+		m.rank.Role, err = parseRole(text)
 	case attrGather:
 		m.ok, _, err = flag(text)
 	case attrDataWait:
-		m.wait, err = trace.ParseDataWait(string(text))
+		m.wait, err = trace.ParseDataWait(text)
 	case attrWorld:
 		m.world, err = bounded(text, 1, trace.MaxRanks)
 	case attrLocal:
-		if string(text) != "-1" {
+		if text != "-1" {
 			m.rank.LocalRank, err = bounded(text, 0, trace.MaxRanks)
 		}
 	case attrAccumulation:
@@ -226,7 +197,7 @@ func (m *meta) set(attr int, text []byte) (err error) {
 }
 
 // bounded parses a whole number between two bounds.
-func bounded(text []byte, least, most int64) (int, error) {
+func bounded(text string, least, most int64) (int, error) {
 	v, err := whole(text)
 	if err == nil && (v < least || v > most) {
 		err = trace.Bad(trace.ErrTooLarge, "%s, expected %s to %s", text, strconv.FormatInt(least, 10), strconv.FormatInt(most, 10))
@@ -237,33 +208,11 @@ func bounded(text []byte, least, most int64) (int, error) {
 // columnOf is the column of an attribute.
 func (g *group) columnOf(a int) int {
 	for i, c := range g.layout.columns {
-		if c == (column{attr, a}) {
+		if c.kind == attr && c.index == a {
 			return i
 		}
 	}
 	return -1
-}
-
-// dropLast takes the last row back.
-func (g *group) dropLast() {
-	n := len(g.rows) - 1
-	if n < 0 {
-		return
-	}
-	if g.rows[n].wall >= 0 {
-		g.walls--
-	}
-	for i, s := range g.side {
-		if k := len(s); k > 0 && s[k-1].row == n {
-			g.side[i] = s[:k-1]
-		}
-	}
-	at := g.rows[n].rank
-	g.rows, g.times = g.rows[:n], g.times[:n*len(g.layout.stages)]
-	if !slices.ContainsFunc(g.rows, func(r groupRow) bool { return r.rank == at }) { // it came last
-		g.column[g.ranks[at]] = 0
-		g.ranks, g.last, g.blocks = g.ranks[:at], g.last[:at], g.blocks[:int(at)*len(g.layout.blocks)]
-	}
 }
 
 // reset makes room for the next window.
@@ -276,5 +225,5 @@ func (g *group) reset() {
 	}
 	clear(g.known)
 	g.rows, g.times, g.walls = g.rows[:0], g.times[:0], 0
-	g.ranks, g.last, g.blocks, g.metas, g.keys = g.ranks[:0], g.last[:0], g.blocks[:0], g.metas[:0], 0
+	g.ranks, g.last, g.metas, g.keys = g.ranks[:0], g.last[:0], g.metas[:0], 0
 }

@@ -1,7 +1,7 @@
 package csv
 
 import (
-	"slices"
+	"cmp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -9,75 +9,53 @@ import (
 	"github.com/sfstat/sfstat/trace"
 )
 
-// sniffComma is the separator that is most frequent in a header, outside of
-// quotes.
-func sniffComma(header []byte) byte {
-	var count [256]int
-	quoted := false
-	for _, c := range header {
-		if c == '"' {
-			quoted = !quoted
-		}
-		if !quoted {
-			count[c]++
-		}
+// newLayout gives the columns of a header their meaning. unit is that of
+// columns whose name says none.
+func newLayout(names []string, unit Unit) (*layout, error) {
+	if len(names) > maxColumns {
+		return nil, trace.Bad(trace.ErrTooLarge, "more than %d columns", maxColumns)
 	}
-	best := byte(',')
-	for _, c := range []byte(";\t") {
-		if count[c] > count[best] {
-			best = c
-		}
-	}
-	return best
-}
-
-// newLayout gives the columns of a header their meaning.
-func newLayout(names []string) (*layout, error) {
-	l := &layout{names: names, columns: make([]column, len(names)), channelOf: make(map[string]int)}
+	l := &layout{names: names, columns: make([]column, len(names)), channelOf: make(map[string]int), units: make(map[Unit][]string)}
 	seen := make(map[string]bool, len(names))
 	for _, name := range names {
 		switch {
-		case seen[name]:
+		case seen[name] && !nameless(name):
 			return nil, trace.Bad(trace.ErrDuplicate, "two columns are called %q", name)
 		case !utf8.ValidString(name):
 			return nil, trace.Bad(trace.ErrFormat, "the column name %q is not UTF-8: save the table as UTF-8", name)
 		}
 		seen[name] = true
 	}
+	known := meanings(names)
 	found := make(map[kind]bool)
 	for i, name := range names {
-		c := l.meaning(name, seen)
-		if single := c.kind == step || c.kind == rank || c.kind == window || c.kind == wall; single && found[c.kind] || c.kind == attr && l.has[c.index] {
-			return nil, trace.Bad(trace.ErrDuplicate, "the column %q is there twice", strings.ToLower(name))
-		}
-		if found[c.kind] = true; c.kind == attr {
+		c := l.meaning(name, known[i], seen)
+		switch c.kind {
+		case step, rank, window, wall:
+			if found[c.kind] {
+				return nil, trace.Bad(trace.ErrDuplicate, "the column %q is there twice", strings.ToLower(name))
+			}
+		case attr:
+			if l.has[c.index] {
+				return nil, trace.Bad(trace.ErrDuplicate, "the column %q is there twice", strings.ToLower(name))
+			}
 			l.has[c.index] = true
+		case ignored:
+			l.ignored = append(l.ignored, name)
 		}
+		if c.kind == stage || c.kind == wall {
+			if c.unit != Unsaid && strings.ToLower(name) != attrWall && !strings.HasPrefix(name, prefixStage) {
+				l.units[c.unit] = append(l.units[c.unit], name)
+			}
+			c.unit = cmp.Or(c.unit, unit)
+		}
+		found[c.kind] = true
 		l.columns[i] = c
 	}
 	if !found[step] || !found[rank] || len(l.stages) == 0 {
-		return nil, trace.Bad(trace.ErrMissing, "%s: a wide CSV has the columns step, rank and one for each stage", lacks(found, names))
+		return nil, trace.Bad(trace.ErrMissing, "%s: a table of windows has the columns step, rank and one for each stage", lacks(found, names))
 	}
-	l.findBlocks()
 	return l, l.checkPairs()
-}
-
-// findBlocks finds the blocks that come after the rank.
-func (l *layout) findBlocks() {
-	known := false
-	for i := 0; i < len(l.columns); i++ {
-		from := i
-		for i < len(l.columns) && l.columns[i].kind == attr && l.columns[i].index != attrRun {
-			i++
-		}
-		if i > from && known {
-			l.blocks = append(l.blocks, block{from, i})
-		} else if i > from {
-			l.blocks = nil // some come before: blocks do not cover all
-			return
-		}
-		known = known || i < len(l.columns) && l.columns[i].kind == rank
-	}
 }
 
 // lacks says what a header is without.
@@ -89,47 +67,45 @@ func lacks(found map[kind]bool, names []string) string {
 	if !found[step] {
 		what = "no column step"
 	}
-	var shown []string
-	for _, n := range names[:min(len(names), 12)] {
-		shown = append(shown, strconv.Quote(n[:min(len(n), 40)]))
-	}
-	return what + " among " + strings.Join(shown, ", ")
+	return what + " among " + strings.Join(quoted(names[:min(len(names), 12)]), ", ")
 }
 
-// meaning is what the column of that name holds; seen has all names.
-func (l *layout) meaning(name string, seen map[string]bool) column {
+// quoted are names for an error's one line.
+func quoted(names []string) []string {
+	out := make([]string, len(names))
+	for i, n := range names {
+		out[i] = strconv.Quote(n[:min(len(n), 40)])
+	}
+	return out
+}
+
+// meaning is what the column of that name holds; known is what its name alone
+// says, and seen has all names.
+func (l *layout) meaning(name string, known column, seen map[string]bool) column {
 	if s, ok := strings.CutPrefix(name, prefixStage); ok {
-		l.stages = append(l.stages, s)
-		return column{stage, len(l.stages) - 1}
+		return l.stage(s, Unsaid)
 	}
 	if s, ok := strings.CutPrefix(name, prefixSide); ok {
-		return column{value, l.channel(s)}
+		return column{kind: value, index: l.channel(s)}
 	}
 	if s, ok := strings.CutPrefix(name, prefixReady); ok {
-		return column{ready, l.channel(s)}
+		return column{kind: ready, index: l.channel(s)}
 	}
-	switch plain := strings.ToLower(strings.TrimSpace(name)); plain {
-	case "step":
-		return column{kind: step}
-	case "rank":
-		return column{kind: rank}
-	case "window":
-		return column{kind: window}
-	case "wall_ns":
-		return column{kind: wall}
-	default:
-		if i := slices.Index(attrNames[:], plain); i >= 0 {
-			return column{attr, i}
-		}
+	if name = strings.TrimSpace(name); known.kind != stage {
+		return known
 	}
 	if seen[name+readySuffix] {
-		return column{value, l.channel(name)}
+		return column{kind: value, index: l.channel(name)}
 	}
 	if s, ok := strings.CutSuffix(name, readySuffix); ok && seen[s] {
-		return column{ready, l.channel(s)}
+		return column{kind: ready, index: l.channel(s)}
 	}
+	return l.stage(splitUnit(name))
+}
+
+func (l *layout) stage(name string, unit Unit) column {
 	l.stages = append(l.stages, name)
-	return column{stage, len(l.stages) - 1}
+	return column{stage, len(l.stages) - 1, unit}
 }
 
 // channel is the number of the side channel of that name.

@@ -1,99 +1,82 @@
 package csv
 
 import (
-	"bytes"
+	"cmp"
 	"errors"
 	"io"
-	"strconv"
 
 	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/internal/parquet"
 	"github.com/sfstat/sfstat/trace"
 )
 
 // Reader reads the windows of one table. It is an ingest.WindowReader.
 type Reader struct {
-	rec    records
-	comma  byte
+	rows   rows
+	file   string
 	layout *layout
 	lim    ingest.Limits
 	close  func() error
 
-	record  []byte // the newest, parsed into
 	row     row
-	scratch []byte
 	pending bool // row was read but belongs to the next window
 	group   *group
 	ready   []*trace.Window
+	notes   []trace.Note // of the first window
+	ask     bool         // about the unit of its times
 	earlier earlier
 	end     error // what Next returns when ready is empty
 }
 
 var _ ingest.WindowReader = (*Reader)(nil)
 
-// row is one parsed record. It points into the record.
-type row struct {
-	line   int64
-	window int64
-	step   int64
-	rank   int64
-	wall   int64 // −1: empty
-	times  []int64
-	attrs  [numAttr][]byte
-	values []sideCell // by channel
-	blocks [][]byte   // the text of the layout's blocks, unless
-	same   bool       // it is that of the rank's row before; then attrs has the run only
+// rows are the rows of a table. ingest.Table has them for text.
+type rows interface {
+	Header() ([]string, error)
+	Next() ([]string, error) // valid until the next call; io.EOF after the last
+	Pos() trace.Pos          // of the row that was returned last
+	AtEnd() bool             // does the input end inside of it
 }
 
-// sideCell are a row's two cells of a side channel.
-type sideCell struct {
-	value          float64
-	ready          bool
-	sampled, known bool // the first cell is not empty, the second
+// Options change how tables are read. The zero value means the defaults.
+type Options struct {
+	Limits ingest.Limits
+	Unit   Unit // of times in columns whose name says none
 }
 
 // NewReader reads the header of a table; file stands in errors and names the
 // run where the table does not. Closing the reader closes r when it is an
 // io.Closer.
-func NewReader(r io.Reader, file string, lim ingest.Limits) (*Reader, error) {
-	tail := &tail{r: r}
-	c := &Reader{rec: records{lines: ingest.NewLines(tail, file, lim, nil), file: file, tail: tail}, lim: lim.OrDefault(), close: func() error { return nil }}
-	if closer, ok := r.(io.Closer); ok {
+func NewReader(r io.Reader, file string, o Options) (*Reader, error) {
+	c, err := newReader(ingest.NewTable(r, file, o.Limits), file, o)
+	if closer, ok := r.(io.Closer); ok && err == nil {
 		c.close = closer.Close
 	}
-	header, err := c.rec.next()
+	return c, err
+}
+
+func newReader(rows rows, file string, o Options) (*Reader, error) {
+	c := &Reader{rows: rows, file: file, lim: o.Limits.OrDefault(), close: func() error { return nil }}
+	names, err := rows.Header()
 	if err == io.EOF {
-		return nil, trace.At(trace.Pos{File: file}, trace.Bad(trace.ErrEmpty, "no header: a wide CSV has the columns step, rank and one for each stage"))
+		return nil, trace.At(trace.Pos{File: file}, trace.Bad(trace.ErrEmpty, "no header: a table of windows has the columns step, rank and one for each stage"))
+	}
+	if at, unit, isLong := longColumns(names); err == nil && isLong {
+		o.Unit = cmp.Or(unit, o.Unit)
+		c.rows, names, err = widen(rows, names, at, c.lim.Pending)
 	}
 	if err == nil {
-		err = c.header(bytes.Clone(header))
+		c.layout, err = newLayout(names, o.Unit)
 	}
 	if err != nil {
-		return nil, trace.At(c.rec.pos(), err)
+		return nil, trace.At(rows.Pos(), err)
 	}
+	c.notes, c.ask = c.layout.notes(), o.Unit == Unsaid && len(c.layout.units) == 0
 	c.row.times = make([]int64, len(c.layout.stages))
 	c.row.values = make([]sideCell, len(c.layout.channels))
-	c.row.blocks = make([][]byte, len(c.layout.blocks))
 	c.group = newGroup(c.layout, file)
 	c.earlier.lately = make(map[windowKey]stretch)
 	return c, nil
-}
-
-func (c *Reader) header(rec []byte) error {
-	c.comma = sniffComma(rec)
-	var names []string
-	for done := false; !done; {
-		var text []byte
-		var err error
-		if text, rec, done, err = cell(rec, c.comma, &c.scratch); err != nil {
-			return err
-		}
-		if names = append(names, string(text)); len(names) > maxColumns {
-			return trace.Bad(trace.ErrTooLarge, "more than %d columns", maxColumns)
-		}
-	}
-	layout, err := newLayout(names)
-	c.layout = layout
-	return err
 }
 
 // Close ends the reading. Closing again does nothing.
@@ -122,11 +105,6 @@ func (c *Reader) Next() (*trace.Window, error) {
 // fill reads the rows of one window and makes it, or the several that it is.
 func (c *Reader) fill() error {
 	var end error
-	if c.pending && c.row.same { // as what came before in a window that is gone
-		if bad := c.cells(c.record, false); bad != nil {
-			return c.place(bad.err, bad.column)
-		}
-	}
 	for {
 		if !c.pending {
 			if end = c.parse(); end != nil {
@@ -141,10 +119,7 @@ func (c *Reader) fill() error {
 		}
 	}
 	cut := errors.Is(end, trace.ErrTruncated)
-	switch {
-	case cut && c.rec.tail.open && !errors.Is(end, errCutRow):
-		c.group.dropLast() // its last number may lack digits
-	case end != nil && end != io.EOF && !cut:
+	if end != nil && end != io.EOF && !cut {
 		return end
 	}
 	if end != nil {
@@ -161,23 +136,25 @@ func (c *Reader) fill() error {
 		last := windows[len(windows)-1]
 		last.Notes = append(last.Notes, trace.Note{Kind: trace.NoteTruncated, Text: end.Error()})
 	}
+	c.understood(windows[0])
 	c.ready = windows
 	return nil
 }
 
-// place puts an error at a column of the current row.
-func (c *Reader) place(err error, column int) error {
-	pos := c.rec.pos()
-	if column >= 0 && column < len(c.layout.names) {
-		pos.Inside = "column " + printable(c.layout.names[column])
+// understood notes on the first window how the table was read.
+func (c *Reader) understood(w *trace.Window) {
+	w.Notes = append(w.Notes, c.notes...)
+	if note, doubtful := doubt(w); doubtful && c.ask {
+		w.Notes = append(w.Notes, note)
 	}
-	return trace.At(pos, err)
+	c.notes, c.ask = nil, false
 }
 
-// printable is a name for an error's one line.
-func printable(name string) string {
-	if quoted := strconv.Quote(name); quoted != `"`+name+`"` {
-		return quoted
+// place puts an error at a column of the current row.
+func (c *Reader) place(err error, column int) error {
+	pos := c.rows.Pos()
+	if column >= 0 && column < len(c.layout.names) {
+		pos.Inside = "column " + parquet.Printable(c.layout.names[column])
 	}
-	return name
+	return trace.At(pos, err)
 }

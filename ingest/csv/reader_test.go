@@ -19,7 +19,7 @@ import (
 )
 
 func read(text string) ([]*trace.Window, error) {
-	r, err := csv.NewReader(strings.NewReader(text), "dir/table.csv", ingest.Limits{})
+	r, err := csv.NewReader(strings.NewReader(text), "dir/table.csv", csv.Options{Unit: csv.Nanoseconds})
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func TestTables(t *testing.T) {
 		{"no last line end", "step,rank,a,b\n5,0,10,11\n5,1,20,21\n6,0,30,31\n6,1,40,41", []*trace.Window{two(nil)}},
 		{"empty lines", "\nstep,rank,a,b\n\n5,0,10,11\n5,1,20,21\n  \n6,0,30,31\n6,1,40,41\n\n\n", []*trace.Window{two(nil)}},
 		{"quotes", "\"step\",\"rank\",\"a\",b\n\"5\",0,\"10\",11\n5,\"1\",20,\"21\"\n6,0,30,31\n6,1,40,41\n", []*trace.Window{two(nil)}},
-		{"blanks", "step, rank , a ,b\n5, 0,10 ,11\n 5,1,20,21\n6,0, \"30\" ,31\n6,1,40,41 \n", []*trace.Window{two(nil)}},
+		{"blanks", "step, rank , a ,b\n5, 0,10 ,11\n 5,1,20,21\n6,0, \"30\",31\n6,1,40,41 \n", []*trace.Window{two(nil)}},
 		{"capitals", "Step,RANK,a,b,Wall_NS\n5,0,10,11,100\n5,1,20,21,200\n6,0,30,31,300\n6,1,40,41,400\n", []*trace.Window{two(wall)}},
 		{"leading zeros and signs", "step,rank,a,b\n05,00,+10,0000000000000000000000011\n5,1,20,21\n6,0,30,31\n6,1,40,41\n", []*trace.Window{two(nil)}},
 		{"empty wall", "step,rank,a,wall_ns,b\n5,0,10,,11\n5,1,20,,21\n6,0,30,,31\n6,1,40,,41\n", []*trace.Window{two(nil)}},
@@ -178,7 +178,7 @@ func TestHostile(t *testing.T) {
 		{"column twice", "step,rank,a,a\n", trace.ErrDuplicate, `"a"`},
 		{"column twice in other letters", "step,rank,Rank,a\n", trace.ErrDuplicate, `"rank"`},
 		{"residual stage", "step,rank," + trace.ResidualStage + "\n", trace.ErrDuplicate, "derived"},
-		{"nameless column", "step,rank,a,\n", trace.ErrEmpty, "empty name"},
+		{"nothing but nameless columns", "step,rank,,\n", trace.ErrMissing, "no stage"},
 		{"long name", "step,rank," + strings.Repeat("x", 600) + "\n", trace.ErrTooLarge, "600 bytes"},
 		{"too many columns", "step,rank" + strings.Repeat(",a", 20000) + "\n", trace.ErrTooLarge, "columns"},
 		{"too many stages", "step,rank" + func() (s string) {
@@ -204,12 +204,12 @@ func TestHostile(t *testing.T) {
 		{"thousands", head + "1,1,\"1,000\",6\n", trace.ErrType, `"1,000"`},
 		{"overflow", head + "1,1,9223372036854775808,6\n", trace.ErrOverflow, "column a"},
 		{"overflow by far", head + "1,1," + strings.Repeat("9", 1000) + ",6\n", trace.ErrOverflow, "column a"},
-		{"sum overflows", head + "1,1,9223372036854775807,6\n", trace.ErrOverflow, "table.csv:2"},
+		{"sum overflows", head + "1,1,9223372036854775807,6\n", trace.ErrOverflow, "table.csv:3[column a]"},
 		{"too few cells", head + "1,1,5\n2,0,5,6\n", trace.ErrRagged, "3 cells, the header has 4"},
 		{"too few cells at the end", head + "1,1,5\n", trace.ErrRagged, ":3"},
 		{"too many cells", head + "1,1,5,6,7\n", trace.ErrRagged, "4 columns"},
 		{"text after quotes", head + "1,1,\"5\"6,6\n", trace.ErrFormat, "closing quote"},
-		{"quote in the middle", head + "1,1,5\"\",6\n", trace.ErrType, "column a"},
+		{"quote in the middle", head + "1,1,5\"\",6\n", trace.ErrFormat, "quotes inside of a cell"},
 		{"open quote", head + "1,1,\"5,6\n" + strings.Repeat("1,1,5,6\n", 200000), trace.ErrTooLarge, ":3"},
 		{"row twice", head + "1,1,5,6\n1,0,5,6\n", trace.ErrDuplicate, ":4: rank 0 reports step 1 of window 0 of run \"table.csv\" twice, first at line 2"},
 		{"row twice and nothing else", head + "1,0,5,6\n", trace.ErrDuplicate, ":3"},
@@ -277,7 +277,7 @@ func TestCutCompressed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := csv.NewReader(src, "x.csv.gz", ingest.Limits{})
+	r, err := csv.NewReader(src, "x.csv.gz", csv.Options{Unit: csv.Nanoseconds})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -289,7 +289,7 @@ func TestCutCompressed(t *testing.T) {
 
 // What is cut off may be all that there was of a rank.
 func TestCutDropsRank(t *testing.T) {
-	r, err := csv.NewReader(io.MultiReader(strings.NewReader("step,rank,a\n1,0,5\n1,0,5\n1,1,5"), iotest.ErrReader(trace.ErrTruncated)), "x", ingest.Limits{})
+	r, err := csv.NewReader(io.MultiReader(strings.NewReader("step,rank,a\n1,0,5\n1,0,5\n1,1,5"), iotest.ErrReader(trace.ErrTruncated)), "x", csv.Options{Unit: csv.Nanoseconds})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -328,7 +328,7 @@ func TestLimits(t *testing.T) {
 	for i := range 1000 {
 		fmt.Fprintf(&b, "%d,0,1\n", i)
 	}
-	r, err := csv.NewReader(strings.NewReader(b.String()), "x", ingest.Limits{Pending: 10000})
+	r, err := csv.NewReader(strings.NewReader(b.String()), "x", csv.Options{Limits: ingest.Limits{Pending: 10000}, Unit: csv.Nanoseconds})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -338,7 +338,7 @@ func TestLimits(t *testing.T) {
 	if _, again := r.Next(); again != err {
 		t.Errorf("the error does not stay: %v", again)
 	}
-	if _, err := csv.NewReader(strings.NewReader("step,rank,"+strings.Repeat("a", 100)+"\n"), "x", ingest.Limits{Line: 50}); !errors.Is(err, trace.ErrTooLarge) {
+	if _, err := csv.NewReader(strings.NewReader("step,rank,"+strings.Repeat("a", 100)+"\n"), "x", csv.Options{Limits: ingest.Limits{Line: 50}, Unit: csv.Nanoseconds}); !errors.Is(err, trace.ErrTooLarge) {
 		t.Errorf("line: %v", err)
 	}
 }
@@ -363,7 +363,7 @@ func TestAbsurdClaims(t *testing.T) {
 
 func TestReadErrors(t *testing.T) {
 	broken := errors.New("disk on fire")
-	r, err := csv.NewReader(io.MultiReader(strings.NewReader("step,rank,a\n1,0,1\n"), iotest.ErrReader(broken)), "x", ingest.Limits{})
+	r, err := csv.NewReader(io.MultiReader(strings.NewReader("step,rank,a\n1,0,1\n"), iotest.ErrReader(broken)), "x", csv.Options{Unit: csv.Nanoseconds})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,7 +46,7 @@ func TestContract(t *testing.T) {
 	want := ingesttest.Windows(1, 5, ingesttest.Shape{Ranks: 6, Steps: 9, Stages: 3})
 	b := write(t, want...)
 	open := func(data []byte) (ingest.WindowReader, error) {
-		return csv.NewReader(bytes.NewReader(data), "x", ingest.Limits{})
+		return csv.NewReader(bytes.NewReader(data), "x", csv.Options{Unit: csv.Nanoseconds})
 	}
 	ingesttest.Reader(t, want, func() (ingest.WindowReader, error) { return open(b) })
 	short := write(t, ingesttest.Windows(2, 2, ingesttest.Shape{Ranks: 2, Steps: 3, Stages: 2})...)
@@ -106,7 +106,7 @@ func TestRoundTripRandom(t *testing.T) {
 	for seed := range uint64(300) {
 		windows := random(rand.New(rand.NewPCG(seed, 2)))
 		b := write(t, windows...)
-		r, err := csv.NewReader(bytes.NewReader(b), "x", ingest.Limits{})
+		r, err := csv.NewReader(bytes.NewReader(b), "x", csv.Options{Unit: csv.Nanoseconds})
 		if err != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, err, b)
 		}

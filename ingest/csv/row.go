@@ -1,12 +1,35 @@
 package csv
 
 import (
-	"bytes"
+	"errors"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/internal/decimal"
 	"github.com/sfstat/sfstat/trace"
 )
+
+// row is one parsed record. Its texts are valid until the next is read.
+type row struct {
+	line   int64
+	window int64
+	step   int64
+	rank   int64
+	wall   int64 // −1: empty
+	times  []int64
+	attrs  [numAttr]string
+	values []sideCell // by channel
+}
+
+// sideCell are a row's two cells of a side channel.
+type sideCell struct {
+	value          float64
+	ready          bool
+	sampled, known bool // the first cell is not empty, the second
+}
 
 // cellError is an error at a column; −1 is the row as such.
 type cellError struct {
@@ -17,149 +40,143 @@ type cellError struct {
 // maxStep keeps sums of steps within int64.
 const maxStep = math.MaxInt64 / 4
 
+// maxTime is a duration, of 31 years, that no stage takes.
+const maxTime = 1e18
+
 // parse reads the next row. The last row of an input that ends inside of a
-// line may be incomplete: then the error is errCutRow.
+// line may be incomplete: then the error is ingest.ErrCutRow.
 func (c *Reader) parse() error {
-	rec, err := c.rec.next()
+	cells, err := c.rows.Next()
+	if err == ingest.ErrCutRow {
+		return c.place(err, -1)
+	}
 	if err != nil {
-		if err == errOpenQuote {
-			return c.place(errCutRow, -1)
-		}
 		return err
 	}
-	c.record = rec
-	if bad := c.cells(rec, len(c.layout.blocks) > 0); bad != nil {
-		if c.rec.atEnd() {
-			return c.place(errCutRow, -1)
+	c.row.line = c.rows.Pos().Line
+	if bad := c.row.read(c.layout, cells); bad != nil {
+		if c.rows.AtEnd() {
+			bad = &cellError{-1, ingest.ErrCutRow}
 		}
 		return c.place(bad.err, bad.column)
 	}
 	return nil
 }
 
-// cells parses a record into c.row. With skip, attributes are not parsed when
-// their text is that of the rank's row before; when any is not, all are.
-func (c *Reader) cells(rec []byte, skip bool) *cellError {
-	l, row, whole := c.layout, &c.row, rec
-	row.wall, row.window, row.same, c.scratch = -1, 0, skip, c.scratch[:0]
-	clear(row.values)
-	done, next := false, 0 // the next block
-	for i := 0; i < len(l.columns); i++ {
-		if done {
-			return &cellError{-1, trace.Bad(trace.ErrRagged, "%d cells, the header has %d columns", i, len(l.columns))}
-		}
-		if next < len(l.blocks) && l.blocks[next].from == i {
-			if skip {
-				n := c.group.sameBlock(row.rank, next, rec, c.comma)
-				if n < 0 {
-					return c.cells(whole, false)
-				}
-				if done = n == len(rec); !done {
-					rec = rec[n+1:]
-				}
-				i = l.blocks[next].to - 1
-				next++
-				continue
-			}
-			row.blocks[next] = rec
-			next++
-		}
-		rest, last, err := c.cell(&l.columns[i], rec)
-		if err != nil {
+// read parses the cells of a row.
+func (r *row) read(l *layout, cells []string) *cellError {
+	if n := len(l.columns); len(cells) != n {
+		return &cellError{-1, trace.Bad(trace.ErrRagged, "%d cells, the header has %d columns", len(cells), n)}
+	}
+	r.wall, r.window = -1, 0
+	clear(r.values)
+	for i, text := range cells {
+		if err := r.set(&l.columns[i], text); err != nil {
 			return &cellError{i, err}
 		}
-		if b := next - 1; b >= 0 && l.blocks[b].to == i+1 && !skip {
-			row.blocks[b] = row.blocks[b][:len(row.blocks[b])-len(rest)]
-			if !last {
-				row.blocks[b] = row.blocks[b][:len(row.blocks[b])-1] // the separator
-			}
-		}
-		rec, done = rest, last
 	}
-	if !done {
-		return &cellError{-1, trace.Bad(trace.ErrRagged, "more cells than the %d columns of the header", len(l.columns))}
-	}
-	row.line = c.rec.line
-	return row.checkSide(l)
+	return r.checkSide(l)
 }
 
-// cell parses the next cell of a record, which belongs to the column.
-func (c *Reader) cell(col *column, rec []byte) (rest []byte, last bool, err error) {
-	if col.kind <= wall {
-		v, rest, last, ok := number(rec, c.comma)
-		if ok {
-			return rest, last, c.row.setNumber(col, v)
-		}
+// set sets a cell of any kind. Blanks around it count in names only.
+func (r *row) set(c *column, text string) (err error) {
+	if c.kind == attr && (c.index == attrRun || c.index == attrHost) {
+		r.attrs[c.index] = text
+		return nil
 	}
-	if len(rec) > 0 && rec[0] == c.comma {
-		return rec[1:], false, c.row.set(col, nil)
-	}
-	text, rest, last, err := cell(rec, c.comma, &c.scratch)
-	if err == nil {
-		err = c.row.set(col, text)
-	}
-	return rest, last, err
-}
-
-// setNumber sets a cell that holds a whole number from 0.
-func (r *row) setNumber(c *column, v int64) error {
-	switch c.kind {
-	case stage:
-		r.times[c.index] = v
-	case wall:
-		r.wall = v
-	case window:
-		r.window = v
-	case step:
-		if r.step = v; v > maxStep {
-			return trace.Bad(trace.ErrOverflow, "step %d", v)
-		}
-	case rank:
-		if r.rank = v; v >= trace.MaxRanks {
-			return trace.Bad(trace.ErrTooLarge, "rank %d, expected 0 to %d", v, trace.MaxRanks-1)
-		}
-	}
-	return nil
-}
-
-// set sets a cell of any kind.
-func (r *row) set(c *column, text []byte) error {
+	text = strings.TrimSpace(text)
 	switch c.kind {
 	case attr:
 		r.attrs[c.index] = text
-		return nil
 	case value:
-		return r.values[c.index].setValue(text)
+		err = r.values[c.index].setValue(text)
 	case ready:
-		v, known, err := flag(text)
-		r.values[c.index].ready, r.values[c.index].known = v, known
-		return err
+		r.values[c.index].ready, r.values[c.index].known, err = flag(text)
+	case stage:
+		r.times[c.index], err = duration(text, c.unit)
 	case wall:
-		if len(text) == 0 {
-			return nil
+		if text != "" {
+			r.wall, err = duration(text, c.unit)
 		}
 	case window:
-		if len(text) == 0 {
-			return nil
+		digits, negative := strings.CutPrefix(text, "-")
+		if text != "" {
+			r.window, err = whole(digits)
 		}
-		if digits, ok := bytes.CutPrefix(text, []byte("-")); ok {
-			v, err := whole(digits)
-			r.window = -v
-			return err
+		if negative {
+			r.window = -r.window
+		}
+	case step:
+		if r.step, err = whole(text); r.step > maxStep {
+			err = trace.Bad(trace.ErrOverflow, "step %d", r.step)
+		}
+	case rank:
+		if r.rank, err = whole(text); r.rank >= trace.MaxRanks {
+			err = trace.Bad(trace.ErrTooLarge, "rank %d, expected 0 to %d", r.rank, trace.MaxRanks-1)
 		}
 	}
-	v, err := whole(text)
-	if err != nil {
-		return err
-	}
-	return r.setNumber(c, v)
+	return err
 }
 
-func (s *sideCell) setValue(text []byte) error {
-	if len(text) == 0 {
+// whole parses a whole number from 0 to 2⁶³−1, and says what is wrong with any
+// other. "3.0" is whole, as programs write integers beside nulls.
+func whole(text string) (int64, error) {
+	text = strings.TrimSpace(text)
+	v, err := strconv.ParseUint(text, 10, 63)
+	if err == nil {
+		return int64(v), nil
+	}
+	tooLarge := errors.Is(err, strconv.ErrRange)
+	d, ok := decimal.Parse(text)
+	v2, isWhole := d.Integer()
+	f, _ := strconv.ParseFloat(text, 64)
+	switch {
+	case text == "":
+		return 0, trace.Bad(trace.ErrMissing, "an empty cell, expected a whole number")
+	case tooLarge:
+		return 0, trace.Bad(trace.ErrOverflow, "%.60s is too large, expected at most %d", text, int64(math.MaxInt64))
+	case math.IsNaN(f) || math.IsInf(f, 0):
+		return 0, trace.Bad(trace.ErrNotFinite, "%.60q, expected a whole number", text)
+	case !ok:
+		return 0, trace.Bad(trace.ErrType, "%.60q, expected a whole number", text)
+	case f < 0:
+		return 0, trace.Bad(trace.ErrNegative, "%.60q, expected a whole number from 0", text)
+	case !isWhole || strings.ContainsAny(text, "eE"):
+		return 0, trace.Bad(trace.ErrType, "%.60q, expected a whole number", text)
+	}
+	return v2, nil
+}
+
+// duration parses a time in its unit, as nanoseconds. Nanoseconds are whole.
+func duration(text string, unit Unit) (int64, error) {
+	var v int64
+	var err error
+	d, isNumber := decimal.Parse(text)
+	if unit <= Nanoseconds || !isNumber {
+		v, err = whole(text)
+	} else if ns, fits := d.Shift(unit.exponent()).Round(); !fits {
+		err = trace.Bad(trace.ErrOverflow, "%.60s %s", text, unit)
+	} else if v = ns; d.Mant < 0 {
+		err = trace.Bad(trace.ErrNegative, "%.60q, expected a number from 0", text)
+	}
+	if err == nil && v > maxTime {
+		return 0, trace.Bad(trace.ErrOverflow, "%.60s %s is longer than any stage: a timestamp is no duration, leave this column out", text, max(unit, Nanoseconds))
+	}
+	if errors.Is(err, trace.ErrType) {
+		hint := "every column is a stage but step, rank and the others of the format, leave this one out"
+		if isNumber {
+			hint = "durations are nanoseconds without a fraction; where they are not, the name of the column says so (data_ms, data_s) or --unit"
+		}
+		err = trace.Bad(trace.ErrType, "%.60q, expected a whole number: %s", text, hint)
+	}
+	return v, err
+}
+
+func (s *sideCell) setValue(text string) error {
+	if text == "" {
 		return nil
 	}
-	v, err := strconv.ParseFloat(string(text), 64)
+	v, err := strconv.ParseFloat(text, 64)
 	if err != nil {
 		return trace.Bad(trace.ErrType, "%.60q, expected a number, or nothing where no sample was taken", text)
 	}
@@ -168,16 +185,12 @@ func (s *sideCell) setValue(text []byte) error {
 }
 
 // flag parses true or false; known is false for an empty cell.
-func flag(text []byte) (v, known bool, err error) {
-	switch {
-	case len(text) == 0:
-		return false, false, nil
-	case bytes.EqualFold(text, []byte("true")), string(text) == "1":
-		return true, true, nil
-	case bytes.EqualFold(text, []byte("false")), string(text) == "0":
-		return false, true, nil
+func flag(text string) (v, known bool, err error) {
+	i := slices.Index([]string{"", "true", "1", "false", "0"}, strings.ToLower(text))
+	if i < 0 {
+		return false, false, trace.Bad(trace.ErrType, "%.60q, expected true or false", text)
 	}
-	return false, false, trace.Bad(trace.ErrType, "%.60q, expected true or false", text)
+	return i == 1 || i == 2, i > 0, nil
 }
 
 // checkSide refuses samples that no window may have.

@@ -1,13 +1,14 @@
 package optrace
 
 import (
-	"bytes"
+	"errors"
 	"io"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/internal/decimal"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -15,20 +16,20 @@ import (
 // name stands in errors; m may be nil.
 func ReadCSV(r io.Reader, name string, m *Meta, lim ingest.Limits) (*trace.OpTrace, error) {
 	lim = lim.OrDefault()
-	p := &lines{in: ingest.NewLines(r, name, lim, nil), rows: maxRows(lim), ids: make(map[string]int32)}
+	p := &lines{in: ingest.NewTable(r, name, lim), rows: maxRows(lim), ids: make(map[string]int32)}
 	for f := range p.at {
 		p.at[f] = -1
 	}
 	if err := p.header(); err != nil {
-		return nil, err
+		return nil, trace.At(p.in.Pos(), err)
 	}
 	for {
-		line, err := p.in.Next()
+		cells, err := p.in.Next()
 		if err == io.EOF {
 			break
 		}
-		if err == nil && len(bytes.TrimSpace(line)) > 0 {
-			err = p.row(line)
+		if err == nil {
+			err = p.row(cells)
 		}
 		if err != nil {
 			return nil, trace.At(p.in.Pos(), err)
@@ -60,36 +61,32 @@ const (
 
 // lines reads CSV into a table.
 type lines struct {
-	in   *ingest.Lines
+	in   *ingest.Table
 	t    table
 	rows int64 // at most
 	at   [targets]int
 	last int // the rightmost column that is used
 
-	cells      [][]byte
 	ids        map[string]int32
 	wordIDs    [words]map[string]int32
 	launched   bool // the columns of a profiler's trace are there
-	start, dur []decimal
+	start, dur []decimal.Number
 	lineOf     []int64
 }
 
 // header finds the columns.
 func (p *lines) header() error {
-	line, err := p.in.Next()
+	names, err := p.in.Header()
 	if err == io.EOF {
-		return trace.At(p.in.Pos(), trace.Bad(trace.ErrEmpty, "no header"))
+		return trace.Bad(trace.ErrEmpty, "no header")
 	}
 	if err != nil {
 		return err
 	}
-	if p.cells, err = split(p.cells[:0], line, math.MaxInt); err != nil {
-		return trace.At(p.in.Pos(), err)
+	for i := range names {
+		names[i] = strings.TrimSpace(names[i])
 	}
-	var names []string
-	for i, cell := range p.cells {
-		name := string(bytes.TrimSpace(cell))
-		names = append(names, name)
+	for i, name := range names {
 		target := -1
 		switch name {
 		case nameColumn:
@@ -109,76 +106,51 @@ func (p *lines) header() error {
 			continue
 		}
 		if p.at[target] >= 0 {
-			return trace.At(p.in.Pos(), trace.Bad(trace.ErrDuplicate, "column %q is there twice", name))
+			return trace.Bad(trace.ErrDuplicate, "column %q is there twice", name)
 		}
 		p.at[target], p.last = i, max(p.last, i)
 	}
 	p.launched = launched(names)
 	if lacking := missing(names); lacking != "" {
 		head := strings.Join(names[:min(len(names), 12)], ", ")
-		return trace.At(p.in.Pos(), trace.Bad(trace.ErrMissing, "no column %q, which an operator trace has: expected a header of names with commas between them, found %.200q", lacking, head))
+		return trace.Bad(trace.ErrMissing, "no column %q, which an operator trace has: expected a header of names with commas between them, found %.200q", lacking, head)
 	}
 	return nil
 }
 
-// split cuts a line at its commas, into n cells at most; the rest of the line
-// is left away. A cell may be quoted; a line break in it ends the line.
-func split(cells [][]byte, line []byte, n int) ([][]byte, error) {
-	for len(cells) < n {
-		if len(line) > 0 && line[0] == '"' {
-			end := bytes.IndexByte(line[1:], '"')
-			if end < 0 || end+2 < len(line) && line[end+2] != ',' {
-				return cells, trace.Bad(trace.ErrFormat, "a quote that does not end its cell")
-			}
-			cells = append(cells, line[1:end+1])
-			if line = line[end+2:]; len(line) == 0 {
-				break
-			}
-			line = line[1:]
-			continue
-		}
-		i := bytes.IndexByte(line, ',')
-		if i < 0 {
-			return append(cells, line), nil
-		}
-		cells = append(cells, line[:i])
-		line = line[i+1:]
-	}
-	return cells, nil
-}
-
 // row reads one line.
-func (p *lines) row(line []byte) error {
+func (p *lines) row(cells []string) error {
 	if int64(len(p.start)) == p.rows {
 		return trace.Bad(trace.ErrTooLarge, "more than %d rows, which is as many as are held", p.rows)
 	}
-	var err error
-	if p.cells, err = split(p.cells[:0], line, p.last+1); err != nil {
-		return err
-	}
-	if len(p.cells) <= p.last {
-		return trace.Bad(trace.ErrRagged, "%d cells, the header has %d or more", len(p.cells), p.last+1)
+	if len(cells) <= p.last {
+		return trace.Bad(trace.ErrRagged, "%d cells, the header has %d or more", len(cells), p.last+1)
 	}
 	for f := range fields {
 		if p.at[f] < 0 || f >= fieldLane && !p.launched {
 			continue
 		}
-		v, err := integer(p.cells[p.at[f]], f)
+		v, err := integer(cells[p.at[f]], f)
 		if err != nil {
 			return err
 		}
 		p.t.ints[f] = append(p.t.ints[f], v)
 	}
-	if err := p.name(p.cells[p.at[atName]]); err != nil {
+	if err := p.name(strings.TrimSpace(cells[p.at[atName]])); err != nil {
 		return err
 	}
-	if err := p.words(); err != nil {
-		return err
+	for w := range words {
+		if !p.launched {
+			break
+		}
+		if err := p.word(w, cells[p.at[atWords+int(w)]]); err != nil {
+			return err
+		}
 	}
-	s, ok := parseDecimal(p.cells[p.at[atStart]])
-	d, ok2 := parseDecimal(p.cells[p.at[atDuration]])
+	s, ok := decimal.Parse(cells[p.at[atStart]])
+	d, ok2 := decimal.Parse(cells[p.at[atDuration]])
 	if !ok || !ok2 {
-		return trace.Bad(trace.ErrType, "start_ts %.40q, duration %.40q, expected numbers", p.cells[p.at[atStart]], p.cells[p.at[atDuration]])
+		return trace.Bad(trace.ErrType, "start_ts %.40q, duration %.40q, expected numbers", cells[p.at[atStart]], cells[p.at[atDuration]])
 	}
 	p.start, p.dur = append(p.start, s), append(p.dur, d)
 	p.lineOf = append(p.lineOf, p.in.Pos().Line)
@@ -188,16 +160,16 @@ func (p *lines) row(line []byte) error {
 // maxName is the longest name of an operator, in bytes.
 const maxName = 512
 
-func (p *lines) name(cell []byte) error {
-	cell = bytes.TrimSpace(cell)
-	id, ok := p.ids[string(cell)]
+func (p *lines) name(cell string) error {
+	id, ok := p.ids[cell]
 	if !ok {
 		if len(cell) == 0 || len(cell) > maxName {
 			return trace.Bad(trace.ErrTooLarge, "an optype of %d bytes, expected 1 to %d", len(cell), maxName)
 		}
 		id = int32(len(p.t.names))
-		p.ids[string(cell)] = id
-		p.t.names = append(p.t.names, string(cell))
+		cell = strings.Clone(cell)
+		p.ids[cell] = id
+		p.t.names = append(p.t.names, cell)
 	}
 	p.t.name = append(p.t.name, id)
 	return nil
@@ -210,39 +182,35 @@ const (
 	maxWords = 1 << 16
 )
 
-// words reads the columns of a profiler's trace.
-func (p *lines) words() error {
-	for w := range words {
-		if !p.launched {
-			return nil
+// word reads a cell of a profiler's trace.
+func (p *lines) word(w word, cell string) error {
+	d := &p.t.words[w]
+	id, ok := p.wordIDs[w][cell]
+	if !ok {
+		if len(cell) > maxWord || len(d.texts) >= maxWords {
+			return trace.Bad(trace.ErrTooLarge, "%s of %d bytes beside %d others, at most %d bytes and %d texts are read",
+				wordNames[w], len(cell), len(d.texts), maxWord, maxWords)
 		}
-		cell, d := p.cells[p.at[atWords+int(w)]], &p.t.words[w]
-		id, ok := p.wordIDs[w][string(cell)]
-		if !ok {
-			if len(cell) > maxWord || len(d.texts) >= maxWords {
-				return trace.Bad(trace.ErrTooLarge, "%s of %d bytes beside %d others, at most %d bytes and %d texts are read",
-					wordNames[w], len(cell), len(d.texts), maxWord, maxWords)
-			}
-			if p.wordIDs[w] == nil {
-				p.wordIDs[w] = make(map[string]int32)
-			}
-			id = int32(len(d.texts))
-			p.wordIDs[w][string(cell)] = id
-			d.texts = append(d.texts, string(cell))
+		if p.wordIDs[w] == nil {
+			p.wordIDs[w] = make(map[string]int32)
 		}
-		d.at = append(d.at, id)
+		id = int32(len(d.texts))
+		cell = strings.Clone(cell)
+		p.wordIDs[w][cell] = id
+		d.texts = append(d.texts, cell)
 	}
+	d.at = append(d.at, id)
 	return nil
 }
 
 // integer reads a whole number, "3" or, as programs write integers beside
 // nulls, "3.0". An empty cell of an optional column is −1.
-func integer(cell []byte, f field) (int64, error) {
-	d, ok := parseDecimal(cell)
-	if f.optional() && f != fieldRank && (len(bytes.TrimSpace(cell)) == 0 || strings.EqualFold(string(bytes.TrimSpace(cell)), "nan")) {
+func integer(cell string, f field) (int64, error) {
+	d, ok := decimal.Parse(cell)
+	if f.optional() && f != fieldRank && (strings.TrimSpace(cell) == "" || strings.EqualFold(strings.TrimSpace(cell), "nan")) {
 		return -1, nil
 	}
-	v, whole := d.integer()
+	v, whole := d.Integer()
 	if !ok || !whole {
 		return 0, trace.Bad(trace.ErrType, "%s is %.40q, expected an integer", fieldNames[f], cell)
 	}
@@ -253,16 +221,16 @@ func integer(cell []byte, f field) (int64, error) {
 func (p *lines) times() error {
 	u := unit{how: "integers", resolution: 1}
 	fractional, finest, longest := false, int16(0), 0.0
-	for _, column := range [][]decimal{p.start, p.dur} {
+	for _, column := range [][]decimal.Number{p.start, p.dur} {
 		for _, d := range column {
-			_, whole := d.integer()
+			_, whole := d.Integer()
 			u.seconds = u.seconds || !whole
-			fractional = fractional || d.point
-			finest = min(finest, d.exp)
+			fractional = fractional || d.Point
+			finest = min(finest, d.Exp)
 		}
 	}
 	for _, d := range p.dur {
-		longest = max(longest, d.float())
+		longest = max(longest, d.Float())
 	}
 	if fractional && !u.seconds { // "12.0": whole numbers that were floats
 		u.seconds = longest <= tooLong
@@ -270,28 +238,25 @@ func (p *lines) times() error {
 	if u.seconds && longest > tooLong {
 		return errUnits(longest)
 	}
-	shift := int16(0)
+	shift := 0
 	if u.seconds {
 		shift = 9
 		u.how = "decimal fractions"
 		u.resolution = int64(math.Pow10(int(max(0, 9+finest))))
 	}
-	convert := func(column []decimal) ([]int64, error) {
+	convert := func(column []decimal.Number) ([]int64, error) {
 		out := make([]int64, len(column))
 		for row, d := range column {
 			var ok bool
-			d.exp += shift
-			if out[row], ok = d.round(); !ok {
+			if out[row], ok = d.Shift(shift).Round(); !ok {
 				return nil, trace.At(p.t.where(row), trace.Bad(trace.ErrOverflow, "a time that exceeds 292 years"))
 			}
 		}
 		return out, nil
 	}
 	p.t.unit = u
-	var err error
-	if p.t.start, err = convert(p.start); err != nil {
-		return err
-	}
-	p.t.dur, err = convert(p.dur)
-	return err
+	var err, err2 error
+	p.t.start, err = convert(p.start)
+	p.t.dur, err2 = convert(p.dur)
+	return errors.Join(err, err2)
 }

@@ -101,6 +101,9 @@ func (d *decoder) decode(line []byte, p *trace.Part) *keyError {
 	if f == nil {
 		f = d.check(p)
 	}
+	if opening := bytes.TrimSpace(line); f != nil && (string(opening) == "{" || string(opening) == "[") {
+		f = d.fail(0, trace.ErrTruncated, "found %q alone on its line, expected one packet per line (jq -c '.' writes them so)", opening)
+	}
 	if f == nil {
 		return nil
 	}
@@ -218,7 +221,11 @@ func (d *decoder) value(p *trace.Part, name field) (f *fault) {
 // check holds the parts of the packet against each other.
 func (d *decoder) check(p *trace.Part) *fault {
 	if missing := required &^ d.seen; missing != 0 {
-		return d.fail(0, trace.ErrMissing, "the packet has no %q", fieldNames[bits.TrailingZeros32(missing)])
+		name := field(bits.TrailingZeros32(missing))
+		if name == fieldSchema {
+			return d.fail(0, trace.ErrMissing, "the packet has no %q, expected %q: %q", fieldNames[name], fieldNames[name], Schema)
+		}
+		return d.fail(0, trace.ErrMissing, "the packet has no %q", fieldNames[name])
 	}
 	blame := func(name field, kind error, format string, args ...any) *fault {
 		d.in = fieldNames[name]

@@ -1,16 +1,17 @@
-package optrace
+// Package decimal reads numbers as they are written, digit by digit: no binary
+// float stands between the digits of a time and its nanoseconds.
+package decimal
 
 import (
-	"bytes"
 	"math"
+	"strings"
 )
 
-// decimal is a number as it was written: mant · 10^exp. No binary float stands
-// between the digits and the nanoseconds.
-type decimal struct {
-	mant  int64
-	exp   int16
-	point bool // written with a point or an exponent
+// Number is a number as it was written: Mant · 10^Exp.
+type Number struct {
+	Mant  int64
+	Exp   int16
+	Point bool // written with a point or an exponent
 }
 
 // keptDigits are the digits of the largest int64. What does not fit is cut off,
@@ -20,10 +21,10 @@ const keptDigits = 19
 // maxExponent is the largest exponent that is taken at its word.
 const maxExponent = 1000
 
-// parseDecimal reads "12", "-0.5", "3.2e-05". It refuses "nan", "inf" and
+// Parse reads "12", "-0.5", "3.2e-05". It refuses "nan", "inf" and
 // everything else.
-func parseDecimal(s []byte) (d decimal, ok bool) {
-	s = bytes.TrimSpace(s)
+func Parse(s string) (d Number, ok bool) {
+	s = strings.TrimSpace(s)
 	negative := false
 	if len(s) > 0 && (s[0] == '-' || s[0] == '+') {
 		negative = s[0] == '-'
@@ -33,45 +34,45 @@ func parseDecimal(s []byte) (d decimal, ok bool) {
 	i := 0
 	for full := false; i < len(s); i++ {
 		c := s[i]
-		if c == '.' && !d.point {
-			d.point = true
+		if c == '.' && !d.Point {
+			d.Point = true
 			continue
 		}
 		if c < '0' || c > '9' {
 			break
 		}
 		digits++
-		full = full || d.mant > (math.MaxInt64-9)/10
+		full = full || d.Mant > (math.MaxInt64-9)/10
 		switch {
 		case !full:
-			d.mant = d.mant*10 + int64(c-'0')
-			if d.point {
+			d.Mant = d.Mant*10 + int64(c-'0')
+			if d.Point {
 				exp--
 			}
-		case !d.point:
+		case !d.Point:
 			exp++
 		}
 	}
 	if digits == 0 || digits > maxExponent {
-		return decimal{}, false
+		return Number{}, false
 	}
 	if i < len(s) {
 		e, ok := exponent(s[i:])
 		if !ok {
-			return decimal{}, false
+			return Number{}, false
 		}
-		d.point = true
+		d.Point = true
 		exp += e
 	}
 	if negative {
-		d.mant = -d.mant
+		d.Mant = -d.Mant
 	}
-	d.exp = int16(exp)
+	d.Exp = int16(exp)
 	return d, true
 }
 
 // exponent reads "e-05".
-func exponent(s []byte) (int, bool) {
+func exponent(s string) (int, bool) {
 	if len(s) < 2 || s[0]|0x20 != 'e' {
 		return 0, false
 	}
@@ -84,7 +85,7 @@ func exponent(s []byte) (int, bool) {
 		s = s[1:]
 	}
 	n := 0
-	for _, c := range s {
+	for _, c := range []byte(s) {
 		if c < '0' || c > '9' || n > maxExponent {
 			return 0, false
 		}
@@ -93,14 +94,14 @@ func exponent(s []byte) (int, bool) {
 	return sign * n, len(s) > 0 && n <= maxExponent
 }
 
-// integer is the number, and whether it is whole and an int64.
-func (d decimal) integer() (v int64, whole bool) {
-	v, ok := d.round()
-	if d.exp >= 0 || d.mant == 0 {
+// Integer is the number, and whether it is whole and an int64.
+func (d Number) Integer() (v int64, whole bool) {
+	v, ok := d.Round()
+	if d.Exp >= 0 || d.Mant == 0 {
 		return v, ok
 	}
-	back := d.mant
-	for e := d.exp; e < 0; e++ {
+	back := d.Mant
+	for e := d.Exp; e < 0; e++ {
 		if back%10 != 0 {
 			return 0, false
 		}
@@ -109,28 +110,28 @@ func (d decimal) integer() (v int64, whole bool) {
 	return back, true
 }
 
-// round is the number to the nearest integer, halves away from zero; not ok
+// Round is the number to the nearest integer, halves away from zero; not ok
 // when it is no int64.
-func (d decimal) round() (v int64, ok bool) {
-	v = d.mant
-	for e := d.exp; e > 0 && v != 0; e-- {
+func (d Number) Round() (v int64, ok bool) {
+	v = d.Mant
+	for e := d.Exp; e > 0 && v != 0; e-- {
 		if v > math.MaxInt64/10 || v < math.MinInt64/10 {
 			return 0, false
 		}
 		v *= 10
 	}
-	if d.exp >= 0 {
+	if d.Exp >= 0 {
 		return v, true
 	}
-	if d.exp <= -keptDigits { // 10^19 is no int64
+	if d.Exp <= -keptDigits { // 10^19 is no int64
 		const half = 5_000_000_000_000_000_000
-		if d.exp < -keptDigits || v < half && v > -half {
+		if d.Exp < -keptDigits || v < half && v > -half {
 			return 0, true
 		}
 		return v / half, true
 	}
 	unit := int64(1)
-	for e := d.exp; e < 0; e++ {
+	for e := d.Exp; e < 0; e++ {
 		unit *= 10
 	}
 	half := unit / 2
@@ -143,5 +144,11 @@ func (d decimal) round() (v int64, ok bool) {
 	return v / unit, true
 }
 
-// float is the number to the precision of a float64.
-func (d decimal) float() float64 { return float64(d.mant) * math.Pow10(int(d.exp)) }
+// Shift is the number times 10^by.
+func (d Number) Shift(by int) Number {
+	d.Exp += int16(by)
+	return d
+}
+
+// Float is the number to the precision of a float64.
+func (d Number) Float() float64 { return float64(d.Mant) * math.Pow10(int(d.Exp)) }

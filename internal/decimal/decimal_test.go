@@ -1,7 +1,6 @@
-package optrace
+package decimal
 
 import (
-	"math"
 	"math/big"
 	"math/rand/v2"
 	"strconv"
@@ -9,9 +8,9 @@ import (
 	"testing"
 )
 
-func TestParseDecimal(t *testing.T) {
+func TestParse(t *testing.T) {
 	for _, bad := range []string{"", "-", ".", "e5", "1e", "1e+", "nan", "inf", "0x10", "1_000", "1.2.3", "1,5", "1e99999", "--1", strings.Repeat("1", 2000)} {
-		if d, ok := parseDecimal([]byte(bad)); ok {
+		if d, ok := Parse(bad); ok {
 			t.Errorf("%q was read as %+v", bad, d)
 		}
 	}
@@ -41,7 +40,7 @@ func TestDecimalAgainstRationals(t *testing.T) {
 			b.WriteString("e" + strconv.Itoa(rng.IntN(24)-22))
 		}
 		text := b.String()
-		d, ok := parseDecimal([]byte(text))
+		d, ok := Parse(text)
 		if !ok {
 			t.Fatalf("%q was refused", text)
 		}
@@ -49,12 +48,12 @@ func TestDecimalAgainstRationals(t *testing.T) {
 		if !ok {
 			t.Fatal(text)
 		}
-		_, whole := d.integer()
+		_, whole := d.Integer()
 		if whole != exact.IsInt() {
 			t.Fatalf("%q: whole %v", text, whole)
 		}
-		d.exp += 9
-		got, ok := d.round()
+		d = d.Shift(9)
+		got, ok := d.Round()
 		exact.Mul(exact, billion)
 		// half away from zero: floor(|x| + 1/2)
 		want := new(big.Rat).Abs(exact)
@@ -74,23 +73,10 @@ func TestDecimalAgainstRationals(t *testing.T) {
 func TestManyDigits(t *testing.T) {
 	for text, want := range map[string]int64{"46.12345678949999999999999999": 46123456789, "46.123456789500000000000000001": 46123456790,
 		"9300000000.000000000001": 0, "0.00000000000000000001": 0} {
-		d, ok := parseDecimal([]byte(text))
-		d.exp += 9
-		if ns, fits := d.round(); !ok || ns != want || fits != (want != 0 || text[0] == '0') {
+		d, ok := Parse(text)
+		d = d.Shift(9)
+		if ns, fits := d.Round(); !ok || ns != want || fits != (want != 0 || text[0] == '0') {
 			t.Errorf("%s s is %d ns (%v), expected %d", text, ns, fits, want)
-		}
-	}
-}
-
-func TestToNanoseconds(t *testing.T) {
-	for _, c := range []struct {
-		x    float64
-		ns   int64
-		fits bool
-	}{{0.1, 100000000, true}, {1e9 + 0.5, 1000000000500000000, true}, {-0.25, -250000000, true}, {46.12345678, 46123456780, true},
-		{9.3e9, 0, false}, {math.MaxFloat64, 0, false}, {2.5e-9, 3, true}} {
-		if ns, ok := toNanoseconds(c.x, 1e9); ns != c.ns || ok != c.fits {
-			t.Errorf("%v s is %d ns (%v), expected %d", c.x, ns, ok, c.ns)
 		}
 	}
 }

@@ -1,0 +1,161 @@
+package csv
+
+import (
+	"io"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/sfstat/sfstat/internal/parquet"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// ParquetFile is a Parquet file that is open already. Name stands in errors
+// and names the run where the table does not.
+type ParquetFile struct {
+	R    io.ReaderAt
+	Size int64
+	Name string
+}
+
+// ResemblesParquet reports whether a Parquet file has a row for each step of a
+// rank, by its columns. A file that is broken resembles nothing.
+func ResemblesParquet(in ParquetFile, o Options) bool {
+	f, err := in.open(o)
+	return err == nil && Recognizes(columnNames(f))
+}
+
+// NewParquetReader is NewReader for a table in a Parquet file, as pandas'
+// to_parquet and DuckDB's COPY write it.
+func NewParquetReader(in ParquetFile, o Options) (*Reader, error) {
+	f, err := in.open(o)
+	if err != nil {
+		return nil, err
+	}
+	// Runs of equal rows take next to nothing, which the ratio allows past 64 MiB.
+	most := (freeOfRatio + o.Limits.OrDefault().Ratio*in.Size) / 8 / int64(len(f.Columns()))
+	if err := f.Check(most); err != nil {
+		return nil, err
+	}
+	return newReader(&parquetRows{file: f, name: in.Name, row: -1}, in.Name, o)
+}
+
+const freeOfRatio = 64 << 20
+
+func (in ParquetFile) open(o Options) (*parquet.File, error) {
+	lim := o.Limits.OrDefault()
+	return parquet.Open(parquet.Input{R: in.R, Size: in.Size, Name: in.Name}, parquet.Limits{Footer: min(lim.Line, 64<<20), Window: lim.Window})
+}
+
+func columnNames(f *parquet.File) []string {
+	var names []string
+	for _, c := range f.Columns() {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// parquetRows are the rows of a Parquet file as text, a null as nothing.
+type parquetRows struct {
+	file    *parquet.File
+	name    string
+	cursors []*parquet.Cursor // nil for columns that are not read
+	batch   []batch           // by column
+	row     int64             // that was returned last
+	at      int               // in batch
+	cells   []string
+}
+
+// batch are the next rows of a column. The runs of a cursor do not last, and
+// those of the columns end at different rows.
+type batch struct {
+	values  []int64
+	present []uint32
+}
+
+// batchRows is how many rows are held.
+const batchRows = 1 << 10
+
+func (p *parquetRows) Header() ([]string, error) {
+	names := columnNames(p.file)
+	p.cursors, p.batch, p.cells = make([]*parquet.Cursor, len(names)), make([]batch, len(names)), make([]string, len(names))
+	for i, c := range meanings(names) {
+		if c.kind == ignored {
+			continue
+		}
+		leaf := p.file.Columns()[i]
+		if leaf.Tick != 0 {
+			return nil, trace.At(trace.Pos{File: p.name, Inside: "column " + parquet.Printable(leaf.Name)},
+				trace.Bad(trace.ErrType, "a timestamp, which is no duration: leave the column out"))
+		}
+		var err error
+		if p.cursors[i], err = p.file.Cursor(i); err != nil {
+			return nil, err
+		}
+	}
+	return names, nil
+}
+
+func (p *parquetRows) Next() ([]string, error) {
+	if p.row+1 == p.file.Rows() {
+		return nil, io.EOF
+	}
+	p.row++
+	if p.at++; p.row%batchRows == 0 {
+		p.at = 0
+		if err := p.fill(int(min(batchRows, p.file.Rows()-p.row))); err != nil {
+			return nil, err
+		}
+	}
+	for i, c := range p.cursors {
+		if c != nil {
+			p.cells[i] = p.cell(i, c)
+		}
+	}
+	return p.cells, nil
+}
+
+// fill reads the next n rows of every column.
+func (p *parquetRows) fill(n int) error {
+	for i, c := range p.cursors {
+		if c == nil {
+			continue
+		}
+		b := &p.batch[i]
+		b.values, b.present = b.values[:0], b.present[:0]
+		for len(b.values) < n {
+			run, err := c.Next(n - len(b.values))
+			if err != nil {
+				return err
+			}
+			b.values = append(b.values, run.Values...)
+			if run.Present == nil {
+				b.present = append(b.present, slices.Repeat([]uint32{1}, len(run.Values))...)
+			} else {
+				b.present = append(b.present, run.Present...)
+			}
+		}
+	}
+	return nil
+}
+
+// cell is a value as text.
+func (p *parquetRows) cell(column int, c *parquet.Cursor) string {
+	v := p.batch[column].values[p.at]
+	switch typ := p.file.Columns()[column].Type; {
+	case p.batch[column].present[p.at] == 0:
+		return ""
+	case typ == parquet.TypeBytes:
+		return c.Strings()[v]
+	case typ == parquet.TypeBoolean:
+		return strconv.FormatBool(v != 0)
+	case typ == parquet.TypeFloat || typ == parquet.TypeDouble:
+		return strconv.FormatFloat(math.Float64frombits(uint64(v)), 'f', -1, 64)
+	}
+	return strconv.FormatInt(v, 10)
+}
+
+// Pos counts rows as lines, from 1.
+func (p *parquetRows) Pos() trace.Pos { return trace.Pos{File: p.name, Line: p.row + 1} }
+
+func (p *parquetRows) AtEnd() bool { return false }

@@ -1,0 +1,203 @@
+package csv_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/sfstat/sfstat/ingest/csv"
+	"github.com/sfstat/sfstat/ingest/ingesttest"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// kinds are the kinds of a window's notes.
+func kinds(w *trace.Window) (out []string) {
+	for _, n := range w.Notes {
+		out = append(out, n.Kind.String())
+	}
+	return out
+}
+
+// Tables as people and pandas write them, all of the same two steps of two
+// ranks, are read as one.
+func TestWhatPeopleWrite(t *testing.T) {
+	ms := func(w *trace.Window) {
+		w.Durations = []int64{10e6, 20e6, 11e6, 21e6, 30e6, 40e6, 31e6, 41e6}
+	}
+	tests := []struct {
+		name, text string
+		unit       csv.Unit
+		edit       func(w *trace.Window)
+		notes      string
+	}{
+		{"pandas' index", ",step,rank,a,b\n0,5,0,10,11\n1,5,1,20,21\n2,6,0,30,31\n3,6,1,40,41\n", csv.Nanoseconds, nil, "columns_ignored"},
+		{"an index read as a column", "Unnamed: 0,step,rank,a,b\n0,5,0,10,11\n1,5,1,20,21\n2,6,0,30,31\n3,6,1,40,41\n", csv.Nanoseconds, nil, "columns_ignored"},
+		{"other names", "iteration,global_rank,a,b\n5,0,10,11\n5,1,20,21\n6,0,30,31\n6,1,40,41\n", csv.Nanoseconds, nil, ""},
+		{"two names of the step", "iteration,step,rank,a,b\n0,5,0,10,11\n0,5,1,20,21\n1,6,0,30,31\n1,6,1,40,41\n", csv.Nanoseconds, nil, "columns_ignored"},
+		{"an epoch", "epoch,step,rank,a,b\n0,5,0,10,11\n0,5,1,20,21\n0,6,0,30,31\n0,6,1,40,41\n", csv.Nanoseconds, nil, "columns_ignored"},
+		{"whole floats", "step,rank,a,b\n5.0,0,10.0,11.0\n5.0,1,20.0,21.0\n6.0,0,30.0,31.0\n6.0,1,40.0,41.0\n", csv.Nanoseconds, nil, ""},
+		{"rows without text", "step,rank,a,b\n5,0,10,11\n5,1,20,21\n6,0,30,31\n6,1,40,41\n,,,\n", csv.Nanoseconds, nil, ""},
+		{"milliseconds by name", "step,rank,a_ms,b_ms\n5,0,10,11\n5,1,20,21\n6,0,30,31.000\n6,1,40,41\n", csv.Unsaid, ms, "units"},
+		{"seconds by name, wall too", "step,rank,a_s,b_s,wall_s\n5,0,0.01,0.011,0.1\n5,1,0.02,0.021,0.1\n6,0,0.03,0.031,0.1\n6,1,0.04,0.041,0.1\n", csv.Unsaid,
+			func(w *trace.Window) { ms(w); w.Wall = []int64{1e8, 1e8, 1e8, 1e8} }, "units"},
+		{"milliseconds by the caller", "step,rank,a,b\n5,0,10,11\n5,1,20,21\n6,0,30,31\n6,1,40,41\n", csv.Milliseconds, ms, ""},
+		{"one row per stage", "step,rank,stage,duration\n5,0,a,10\n5,0,b,11\n5,1,a,20\n5,1,b,21\n6,0,a,30\n6,0,b,31\n6,1,a,40\n6,1,b,41\n", csv.Nanoseconds, nil, ""},
+		{"one row per stage, in milliseconds", "rank,phase,step,time_ms\n0,a,5,10\n0,b,5,11\n1,a,5,20\n1,b,5,21\n0,a,6,30\n0,b,6,31\n1,a,6,40\n1,b,6,41\n", csv.Unsaid, ms, ""},
+		{"nobody says the unit: nanoseconds?", "step,rank,a,b\n5,0,10,11\n5,1,20,21\n6,0,30,31\n6,1,40,41\n", csv.Unsaid, nil, "unit_doubt"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r, err := csv.NewReader(strings.NewReader(tt.text), "dir/table.csv", csv.Options{Unit: tt.unit})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := ingesttest.ReadAll(r)
+			if err != nil || len(got) != 1 {
+				t.Fatalf("%d windows, %v", len(got), err)
+			}
+			if notes := strings.Join(kinds(got[0]), " "); notes != tt.notes {
+				t.Errorf("notes %q, want %q", notes, tt.notes)
+			}
+			got[0].Notes = nil
+			if d := cmp.Diff(two(tt.edit), got[0]); d != "" {
+				t.Errorf("(-want +got)\n%s", d)
+			}
+		})
+	}
+}
+
+// Times that no training step takes are asked about, and only these.
+func TestUnitDoubt(t *testing.T) {
+	for _, tt := range []struct {
+		step int64 // nanoseconds
+		says string
+	}{
+		{1, "milliseconds (--unit ms, a step of 1 ms)"}, {226, "milliseconds (--unit ms, a step of 226 ms)"}, {226_000, "microseconds (--unit us, a step of 226 ms)"},
+		{1_000_000, ""}, {226_000_000, ""}, {3_000_000_000_000, ""}, {4_000_000_000_000, "a step takes 1.11 h"},
+	} {
+		r, err := csv.NewReader(strings.NewReader(fmt.Sprintf("step,rank,a\n0,0,%d\n", tt.step)), "x", csv.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := r.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := ""
+		for _, n := range w.Notes {
+			text += n.Text
+		}
+		if tt.says == "" && text != "" || !strings.Contains(text, tt.says) {
+			t.Errorf("a step of %d ns: %q, want %q", tt.step, text, tt.says)
+		}
+	}
+}
+
+// What is no stage time is refused with its column and what to do.
+func TestNoStages(t *testing.T) {
+	for _, tt := range []struct{ name, text, says string }{
+		{"text", "step,rank,a,remark\n0,0,1,slow\n", "[column remark]: \"slow\", expected a whole number: every column is a stage"},
+		{"date", "step,rank,a,when\n0,0,1,2026-01-02 03:04:05\n", "[column when]"},
+		{"timestamp", "step,rank,a,when\n0,0,1,1795332777089073000\n", "[column when]: 1795332777089073000 ns is longer than any stage: a timestamp"},
+		{"fraction", "step,rank,a\n0,0,1.5\n", "or --unit"},
+		{"no rank", "step,a\n0,1\n", `no column rank among "step", "a"`},
+		{"a stage twice", "step,rank,stage,duration\n0,0,a,1\n0,0,a,2\n", `stage "a" of this step and rank a second time, first at x.csv:2`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r, err := csv.NewReader(strings.NewReader(tt.text), "x.csv", csv.Options{Unit: csv.Nanoseconds})
+			if err == nil {
+				_, err = r.Next()
+			}
+			if err == nil || !strings.Contains(err.Error(), tt.says) {
+				t.Errorf("%v, want %q", err, tt.says)
+			}
+		})
+	}
+}
+
+// A table in Parquet is read as the same table in CSV is.
+func TestParquet(t *testing.T) {
+	type row struct {
+		Step  int32    `parquet:"step"`
+		Rank  int64    `parquet:"rank"`
+		A     float64  `parquet:"a"`
+		B     *int64   `parquet:"b,optional"`
+		Host  string   `parquet:"host,dict"`
+		E     *float64 `parquet:"e,optional"`
+		Ready *bool    `parquet:"e.ready,optional"`
+		Index int64    `parquet:"__index_level_0__"`
+	}
+	var file bytes.Buffer
+	w := parquet.NewGenericWriter[row](&file, parquet.MaxRowsPerRowGroup(1500))
+	text := "step,rank,a,b,host,e,e.ready\n"
+	for i := range 4001 { // row groups and batches end at different rows
+		b, e, ready := int64(i), float64(i)/8, i%3 == 0
+		x := row{Step: int32(i), A: float64(7 * i), B: &b, Host: "n0"}
+		cells := ","
+		if i%2 == 0 {
+			x.E, x.Ready = &e, &ready
+			cells = fmt.Sprintf("%v,%v", e, ready)
+		}
+		if _, err := w.Write([]row{x}); err != nil {
+			t.Fatal(err)
+		}
+		text += fmt.Sprintf("%d,0,%d,%d,n0,%s\n", i, 7*i, i, cells)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	in := csv.ParquetFile{R: bytes.NewReader(file.Bytes()), Size: int64(file.Len()), Name: "dir/table.csv"}
+	if !csv.ResemblesParquet(in, csv.Options{}) {
+		t.Error("not recognised")
+	}
+	r, err := csv.NewParquetReader(in, csv.Options{Unit: csv.Nanoseconds})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := ingesttest.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := read(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got[0].Notes = nil // the index
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-CSV +Parquet)\n%.2000s", d)
+	}
+}
+
+// Any bytes are windows or an error with a place.
+func FuzzParquet(f *testing.F) {
+	type row struct {
+		Step int64 `parquet:"step,delta"`
+		Rank int64 `parquet:"rank,dict"`
+		A    int64 `parquet:"a"`
+	}
+	var file bytes.Buffer
+	if err := parquet.Write(&file, []row{{0, 0, 5}, {0, 1, 6}, {1, 0, 7}, {1, 1, 8}}); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(file.Bytes())
+	f.Fuzz(func(t *testing.T, b []byte) {
+		r, err := csv.NewParquetReader(csv.ParquetFile{R: bytes.NewReader(b), Size: int64(len(b)), Name: "x"}, csv.Options{})
+		if err != nil {
+			ingesttest.Placed(t, err, "x")
+			return
+		}
+		windows, err := ingesttest.ReadAll(r)
+		if err != nil {
+			ingesttest.Placed(t, err, "x")
+		}
+		for _, w := range windows {
+			if err := w.Validate(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}

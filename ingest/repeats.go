@@ -1,0 +1,145 @@
+package ingest
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Once gives the windows of a reader with every step counted once. Of a window
+// that begins within an earlier one of its run and goes on beyond it, the steps
+// that both have are left out; so are steps that an earlier window has with the
+// same times. A window that has the steps of an earlier one with other times,
+// as of a second launch, stays. All of it is noted.
+type Once struct {
+	in   WindowReader
+	runs map[string]*recorded
+	held *trace.Window // the next that is given, to be noted on
+	err  error
+}
+
+// recorded is what is known of a run: its latest windows, and its steps.
+type recorded struct {
+	latest []stretch
+	steps  map[int64]uint64 // hash of their times
+}
+
+// stretch is the steps and ranks of a window.
+type stretch struct {
+	first, end int64
+	ranks      []int
+}
+
+// How many windows of a run are remembered, and steps of all.
+const (
+	maxStretches = 64
+	maxSteps     = 1 << 20
+)
+
+// NewOnce reads from in.
+func NewOnce(in WindowReader) *Once { return &Once{in: in, runs: make(map[string]*recorded)} }
+
+// Close closes the reader.
+func (o *Once) Close() error { return o.in.Close() }
+
+// Next gives the next window. It reads one ahead, on which it notes what of the
+// windows after it is left out.
+func (o *Once) Next() (*trace.Window, error) {
+	for o.err == nil {
+		w, err := o.in.Next()
+		if err != nil {
+			o.err = err
+			break
+		}
+		if w = o.once(w); w == nil {
+			continue
+		}
+		given := o.held
+		if o.held = w; given != nil {
+			return given, nil
+		}
+	}
+	if w := o.held; w != nil {
+		o.held = nil
+		return w, nil
+	}
+	return nil, o.err
+}
+
+var _ WindowReader = (*Once)(nil)
+
+// once is what counts of a window, nil when nothing does.
+func (o *Once) once(w *trace.Window) *trace.Window {
+	run := o.runs[w.Run]
+	if run == nil {
+		run = &recorded{steps: make(map[int64]uint64)}
+		o.runs[w.Run] = run
+	}
+	end := w.FirstStep + int64(w.Steps())
+	known := stretch{first: w.FirstStep, end: end}
+	for _, r := range w.Ranks {
+		known.ranks = append(known.ranks, r.ID)
+	}
+	i := slices.IndexFunc(run.latest, func(s stretch) bool {
+		return s.first < end && w.FirstStep < s.end && slices.ContainsFunc(known.ranks, func(id int) bool { return slices.Contains(s.ranks, id) })
+	})
+	same := i >= 0 && run.has(w)
+	switch {
+	case same:
+		o.note(o.held, "steps %d to %d of window %d were recorded in an earlier window too and count once", w.FirstStep, end-1, w.Index)
+		return nil
+	case i >= 0 && w.FirstStep > run.latest[i].first && end > run.latest[i].end:
+		from := run.latest[i].end
+		repeated := w.FirstStep
+		w = (&trace.Selection{Steps: &trace.StepRange{First: from, Last: end - 1}}).Window(w)
+		o.note(w, "steps %d to %d of window %d were recorded in an earlier window too and count once", repeated, from-1, w.Index)
+	case i >= 0:
+		o.note(w, "steps %d to %d are in an earlier window too, with other times, and count in both: a second launch?",
+			max(w.FirstStep, run.latest[i].first), min(end, run.latest[i].end)-1)
+	}
+	run.add(w, known)
+	return w
+}
+
+func (o *Once) note(w *trace.Window, format string, args ...any) {
+	if w != nil {
+		w.Notes = append(w.Notes, trace.Note{Kind: trace.NoteStepsRepeated, Text: fmt.Sprintf(format, args...)})
+	}
+}
+
+// sum is a hash (FNV-1a, by words) of the times of a step.
+func sum(w *trace.Window, t int) uint64 {
+	const prime = 1099511628211
+	h := uint64(14695981039346656037)
+	for _, v := range w.Step(t) {
+		h = (h ^ uint64(v)) * prime
+	}
+	for _, v := range w.WallOf(t) {
+		h = (h ^ uint64(v)) * prime
+	}
+	return h
+}
+
+// has reports whether the run has all steps of the window, with its times.
+func (r *recorded) has(w *trace.Window) bool {
+	for t := range w.Steps() {
+		if known, ok := r.steps[w.FirstStep+int64(t)]; !ok || known != sum(w, t) {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *recorded) add(w *trace.Window, s stretch) {
+	if len(r.latest) == maxStretches {
+		r.latest = slices.Delete(r.latest, 0, 1)
+	}
+	r.latest = append(r.latest, s)
+	if len(r.steps)+w.Steps() > maxSteps {
+		clear(r.steps)
+	}
+	for t := range w.Steps() {
+		r.steps[w.FirstStep+int64(t)] = sum(w, t)
+	}
+}

@@ -1,8 +1,8 @@
-"""The frontier in NumPy, both ways that are fast: the yardstick beside BenchmarkCore.
+"""The frontier in NumPy, both ways that are fast: the yardstick beside BenchmarkAnalyze.
 
     python3 bench/reference/frontier_numpy.py
 
-Prints the best of 20 runs for windows of the shapes that the benchmark has.
+Prints the best of 20 runs for windows of several shapes.
 d is [step][stage][rank], int64 nanoseconds.
 """
 import time

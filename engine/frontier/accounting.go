@@ -52,7 +52,7 @@ func (a *accounting) measure() {
 	timeline{v, a.meet}.walk(w)
 	a.wait, a.work = w.wait, make([]int64, v.ranks())
 	for i := range v.order {
-		addMax(a.work, w.of(i))
+		addTo(a.work, w.of(i))
 	}
 	a.quality = a.matrix.quality
 	a.gains(w)

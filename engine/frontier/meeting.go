@@ -248,7 +248,7 @@ func eachArrival(v *view, visit func(t, i int, prefix, d []int64)) {
 		for i := range v.order {
 			d := v.row(t, i)
 			visit(t, i, prefix, d)
-			addMax(prefix, d)
+			addTo(prefix, d)
 		}
 	}
 }

@@ -64,12 +64,12 @@ func (p *pool) like(a *accounting) bool {
 func (p *pool) add(a *accounting) {
 	s := p.sum
 	s.acc.merge(&a.acc)
-	addMax(s.static, a.static)
+	addTo(s.static, a.static)
 	if s.synced != nil {
-		addMax(s.synced, a.synced)
+		addTo(s.synced, a.synced)
 	}
-	addMax(s.work, a.work)
-	addMax(s.wait, a.wait)
+	addTo(s.work, a.work)
+	addTo(s.wait, a.wait)
 	if s.late != nil {
 		s.late.merge(a.late)
 		s.slips.merge(a.slips)

@@ -83,7 +83,7 @@ func (l timeline) walk(listeners ...listener) {
 		for i := range v.order {
 			d := v.row(t, i)
 			if l.meets[i] == nil {
-				addMax(x, d)
+				addTo(x, d)
 				for _, to := range listeners {
 					to.work(t, i, d)
 				}

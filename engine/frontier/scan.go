@@ -46,7 +46,7 @@ func (a *account) merge(o *account) {
 		k.gap += p.gap
 		k.confident += p.confident
 		k.switches += p.switches
-		addMax(k.slack, p.slack)
+		addTo(k.slack, p.slack)
 		for r, n := range p.leads {
 			k.leads[r] += n
 		}
@@ -91,7 +91,7 @@ func scan(v *view, g LeaderGates, visit func(boundary)) account {
 			row := v.row(t, i)
 			k := &acc.rows[i]
 			k.addRow(row, v.middle(t, i).Median())
-			addMax(prefix, row)
+			addTo(prefix, row)
 			b := boundary{step: t, row: i, prefix: prefix}
 			var second int64
 			b.frontier, second, b.leader = topTwo(prefix)

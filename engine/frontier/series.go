@@ -138,7 +138,7 @@ func apart(prefix []int64) []int64 {
 func sinceMeeting(m *rows, after int) []int64 {
 	x := make([]int64, len(m.w.Ranks))
 	for s := after + 1; s < len(m.names); s++ {
-		addMax(x, m.at(m.lead-1, s))
+		addTo(x, m.at(m.lead-1, s))
 	}
 	return apart(x)
 }

@@ -226,7 +226,8 @@ type departures struct {
 	p      *permuter
 	count  []int32 // [label][window]
 	f      []int32 // [window][label]
-	absent []bool  // labels without a completion
+	total  []int32 // completions of each label
+	scale  []int32 // parts of as many completions as the first label has, a division for each; others have mostly as many
 	order  []int
 	column []int32
 	result []int32
@@ -236,7 +237,7 @@ type departures struct {
 func (p *permuter) newDepartures() *departures {
 	n := len(p.group)
 	return &departures{p: p, count: make([]int32, n*p.points), f: make([]int32, n*p.points),
-		absent: make([]bool, n), order: make([]int, n), column: make([]int32, 0, n), result: make([]int32, n)}
+		total: make([]int32, n), order: make([]int, n), column: make([]int32, 0, n), result: make([]int32, n)}
 }
 
 // of is the departure of every label from the median of all, in units of 2⁻³⁰,
@@ -245,6 +246,7 @@ func (p *permuter) newDepartures() *departures {
 func (d *departures) of(rng *rand.Rand) []int32 {
 	p, n := d.p, len(d.p.group)
 	clear(d.count)
+	clear(d.total)
 	for i := range d.order {
 		d.order[i] = i
 	}
@@ -253,24 +255,15 @@ func (d *departures) of(rng *rand.Rand) []int32 {
 			rng.Shuffle(n, func(i, j int) { d.order[i], d.order[j] = d.order[j], d.order[i] })
 		}
 		for label, worker := range d.order {
-			row := d.count[label*p.points:][:p.points]
-			for _, bin := range p.records[worker*p.steps+t] {
+			row, completed := d.count[label*p.points:][:p.points], p.records[worker*p.steps+t]
+			d.total[label] += int32(len(completed))
+			for _, bin := range completed {
 				row[bin]++
 			}
 		}
 	}
-	for label := range n {
-		row := d.count[label*p.points:][:p.points]
-		total := int64(0)
-		for _, c := range row {
-			total += int64(c)
-		}
-		d.absent[label] = total == 0
-		sum := int64(0)
-		for k, c := range row {
-			sum += int64(c)
-			d.f[k*n+label] = int32(sum << fixedOneF / max(1, total))
-		}
+	for from := 0; from < n; from += labelsAtOnce {
+		d.cumulate(from, min(labelsAtOnce, n-from))
 	}
 	clear(d.result)
 	for k := range p.points {
@@ -279,17 +272,46 @@ func (d *departures) of(rng *rand.Rand) []int32 {
 	return d.result
 }
 
+// labelsAtOnce is how many labels are cumulated side by side, so that what they
+// come to in one window is written in one piece.
+const labelsAtOnce = 16
+
+// cumulate turns the counts of some labels into the parts of their completions
+// that have come up to each window.
+func (d *departures) cumulate(from, labels int) {
+	p, n := d.p, len(d.p.group)
+	var sum [labelsAtOnce]int32
+	total := d.total[from:][:labels]
+	if d.scale == nil && total[0] > 0 {
+		d.scale = make([]int32, total[0]+1)
+		for k := range d.scale {
+			d.scale[k] = int32(int64(k) << fixedOneF / int64(total[0]))
+		}
+	}
+	for k := range p.points {
+		out := d.f[k*n+from:][:labels]
+		for j := range out {
+			sum[j] += d.count[(from+j)*p.points+k]
+			if int(total[j]) == len(d.scale)-1 {
+				out[j] = d.scale[sum[j]]
+			} else {
+				out[j] = int32(int64(sum[j]) << fixedOneF / max(1, int64(total[j])))
+			}
+		}
+	}
+}
+
 // raise holds the labels against their median in one window.
 func (d *departures) raise(f []int32) {
 	d.column = d.column[:0]
 	for label, x := range f {
-		if !d.absent[label] {
+		if d.total[label] > 0 {
 			d.column = append(d.column, x)
 		}
 	}
 	median := robust.Select(d.column, (len(d.column)-1)/2)
 	for label, x := range f {
-		if !d.absent[label] {
+		if d.total[label] > 0 {
 			d.result[label] = max(d.result[label], x-median, median-x)
 		}
 	}

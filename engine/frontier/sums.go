@@ -1,0 +1,31 @@
+package frontier
+
+// addTo adds d to p, which has its length or less. The inner loop of everything: a
+// row of one step at a time, over the ranks.
+func addTo(p, d []int64) {
+	d = d[:len(p)]
+	for i := range p {
+		p[i] += d[i]
+	}
+}
+
+// topTwo is the largest and the second largest value and the first index of
+// the largest. For one value the second is that value.
+func topTwo(v []int64) (first, second int64, at int) {
+	first, at = v[0], 0
+	if len(v) == 1 {
+		return first, first, 0
+	}
+	second = minInt64
+	for i, x := range v[1:] {
+		switch {
+		case x > first:
+			first, second, at = x, first, i+1
+		case x > second:
+			second = x
+		}
+	}
+	return first, second, at
+}
+
+const minInt64 = -1 << 63

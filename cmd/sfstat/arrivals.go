@@ -134,6 +134,16 @@ func (d *dumpedJobs) settle() (out []dumped) {
 			j.AddWindow(w)
 		}
 		out = append(out, dumped{name, j})
+		delete(d.windows, name)
+	}
+	for _, run := range d.runs { // arrivals that the recorder wrote beside stage times
+		j := &arrivals.Job{}
+		for _, w := range d.windows[run] {
+			j.AddWindow(w)
+		}
+		if !j.Empty() {
+			out = append(out, dumped{run, j})
+		}
 	}
 	return out
 }
@@ -155,10 +165,11 @@ func (p *program) dumps(c *cli.Context) ([]dumped, inputs, error) {
 		}
 		return d.add(item)
 	})
-	if err == nil && len(d.jobs) == 0 {
-		err = badInput(errors.New("no dump of PyTorch's Flight Recorder in any input: they are written on a time-out, or on demand with TORCH_NCCL_DUMP_ON_TIMEOUT=1 or torch._C._distributed_c10d._dump_fr_trace()"))
+	jobs := d.settle()
+	if err == nil && len(jobs) == 0 {
+		err = badInput(errors.New("no dump of PyTorch's Flight Recorder in any input, and no packet with arrivals (Recorder(..., arrivals=True)): dumps are written on a time-out, or on demand with TORCH_NCCL_DUMP_ON_TIMEOUT=1 or torch._C._distributed_c10d._dump_fr_trace()"))
 	}
-	return d.settle(), in, err
+	return jobs, in, err
 }
 
 func (p *program) arrivals(c *cli.Context) error {

@@ -181,7 +181,7 @@ func (a *arrivals) comm(p *trace.Part) (*trace.Comm, error) {
 	for i := range c.Groups {
 		c.Groups[i].Rank = slices.Index(c.Groups[i].Members, p.Rank.ID)
 	}
-	stacks := map[string]int{}
+	stacks, tensors := map[string]int{}, map[int64]*trace.CommTensors{}
 	enter := int64(0)
 	for i := range c.Calls {
 		at := func(col int) int64 { return a.cols[col][i] }
@@ -192,6 +192,12 @@ func (a *arrivals) comm(p *trace.Part) (*trace.Comm, error) {
 		x := trace.UnknownCall(0)
 		enter += at(colEnter)
 		x.Enter, x.HasEnter, x.Step, x.Group, x.Seq, x.Count = enter, true, at(colStep), int(at(colGroup)), at(colSeq), at(colElements)
+		if n := at(colElements); n >= 0 {
+			if tensors[n] == nil {
+				tensors[n] = &trace.CommTensors{InSizes: [][]int64{{n}}}
+			}
+			x.Tensors = tensors[n]
+		}
 		if at(colOp) >= 0 {
 			x.Name = a.ops[at(colOp)]
 			x.Op = opOf(x.Name)

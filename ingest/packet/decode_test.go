@@ -38,6 +38,7 @@ func fullArrivals() *trace.Comm {
 	reduce, send := trace.UnknownCall(0), trace.UnknownCall(0)
 	reduce.Op, reduce.Name, reduce.Group, reduce.Seq, reduce.Count = nccl.AllReduce, "gloo:all_reduce", 0, 7, 8
 	reduce.Enter, reduce.HasEnter, reduce.Step, reduce.Stage, reduce.Stack = 1700000000000000300, true, 20, "b", 0
+	reduce.Tensors = &trace.CommTensors{InSizes: [][]int64{{8}}}
 	send.Op, send.Name, send.Group, send.Seq, send.Enter, send.HasEnter = nccl.Send, "nccl:send 0->1", 1, 1, 1700000000000000250, true
 	return &trace.Comm{Run: "job-42", Sources: []trace.CommSource{{Name: "flight_recorder", Kind: trace.SourcePacket}},
 		Processes: []trace.CommProcess{{Rank: 3, Host: "n0", LocalRank: 3, Device: -1, Lost: 2}},

@@ -306,7 +306,7 @@ class Watcher:
 
     def _add(self, reading: Reading) -> None:
         """Keeps what was not seen before."""
-        self._members = reading.members
+        self._members.update(reading.members)  # a group that was destroyed is still that of its entries
         entries = [e for e in reading.entries if e.record >= self._next or not self._begun]
         if not entries:
             return
@@ -335,7 +335,7 @@ class Watcher:
                 time.sleep(0)  # offers the interpreter lock
         lost, self._lost = self._lost, 0
         source = self._ring.source if self._ring is not None else ""
-        return Arrivals(source, lost, placed, self._members)
+        return Arrivals(source, lost, placed, dict(self._members))
 
     def _place(self, at: int) -> Tuple[int, int]:
         """The step and the stage in which the recorder's clock showed a time."""

@@ -129,6 +129,12 @@ class WatcherTest(unittest.TestCase):
         self.watcher._cost = 0
         self.assertEqual([step for _, step, _ in self.watcher.take().entries], [1])
 
+    def test_groups_that_were_destroyed_keep_their_members(self):
+        self.ring.add(1)
+        self.watcher.take_all()
+        self.ring.read = lambda: Reading([entry(1, 2)], {})
+        self.assertEqual(self.watcher.take_all().members, {"0": [0, 1]})
+
     def test_reading_keeps_to_its_budget(self):
         self.ring.add(1)
         self.watcher.take()

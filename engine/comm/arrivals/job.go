@@ -54,7 +54,8 @@ type kind struct {
 	op      nccl.Op
 	tensors *trace.CommTensors
 	stack   int32
-	size    int // of the group
+	size    int    // of the group
+	stage   string // of the step, where the record says so
 }
 
 // group is a process group over all its members.
@@ -74,10 +75,7 @@ func (j *Job) Add(c *trace.Comm) error {
 			return fmt.Errorf("no rank is known of %s (%w)", c.Sources[c.Processes[p].Source].Name, trace.ErrMissing)
 		}
 	}
-	a := adding{Job: j, c: c, stacks: make([]int32, len(c.Stacks)), kinds: map[kindKey]int32{}}
-	for i, frames := range c.Stacks {
-		a.stacks[i] = j.stack(frames)
-	}
+	a := j.adding(c)
 	for p := range c.Processes {
 		j.merge(a.process(p))
 	}
@@ -141,6 +139,14 @@ type adding struct {
 	kinds  map[kindKey]int32
 }
 
+func (j *Job) adding(c *trace.Comm) *adding {
+	a := &adding{Job: j, c: c, stacks: make([]int32, len(c.Stacks)), kinds: map[kindKey]int32{}}
+	for i, frames := range c.Stacks {
+		a.stacks[i] = j.stack(frames)
+	}
+	return a
+}
+
 // kindKey tells kinds of one record apart without looking into them.
 type kindKey struct {
 	name    string
@@ -148,6 +154,7 @@ type kindKey struct {
 	stack   int32
 	size    int
 	op      nccl.Op
+	stage   string
 }
 
 func (a *adding) process(p int) rank {
@@ -193,7 +200,7 @@ func number(calls []call) {
 }
 
 func (a *adding) kind(c *trace.CommCall) int32 {
-	k := kindKey{name: c.Name, tensors: c.Tensors, stack: -1, size: a.c.Groups[c.Group].Size, op: c.Op}
+	k := kindKey{name: c.Name, tensors: c.Tensors, stack: -1, size: a.c.Groups[c.Group].Size, op: c.Op, stage: c.Stage}
 	if k.name == "" {
 		k.name = c.Op.String()
 	}
@@ -206,14 +213,14 @@ func (a *adding) kind(c *trace.CommCall) int32 {
 	if i, ok := a.kinds[k]; ok {
 		return i
 	}
-	i := a.kindNumber(kind{name: k.name, op: k.op, tensors: k.tensors, stack: k.stack, size: k.size})
+	i := a.kindNumber(kind{name: k.name, op: k.op, tensors: k.tensors, stack: k.stack, size: k.size, stage: k.stage})
 	a.kinds[k] = i
 	return i
 }
 
 // kindNumber is the number of a kind in the job.
 func (j *Job) kindNumber(k kind) int32 {
-	content := fmt.Sprint(k.name, k.op, k.stack, k.size, shapeOf(&k))
+	content := fmt.Sprint(k.name, k.op, k.stack, k.size, shapeOf(&k), k.stage)
 	i, ok := j.known[content]
 	if !ok {
 		i = int32(len(j.kinds))
@@ -291,6 +298,32 @@ func (j *Job) merge(r rank) {
 		r.host = old.host
 	}
 	*old = r
+}
+
+// mostCalls is how many calls of a rank are kept of a recording that goes on:
+// the latest.
+const mostCalls = 1 << 16
+
+// extend adds what a process recorded after what is there.
+func (j *Job) extend(r rank) {
+	i, ok := j.byRank[r.id]
+	if !ok {
+		j.byRank[r.id] = len(j.ranks)
+		j.ranks = append(j.ranks, r)
+		return
+	}
+	old := &j.ranks[i]
+	last := newest(old)
+	for _, c := range r.calls {
+		if c.enter > last {
+			old.calls = append(old.calls, c)
+		}
+	}
+	old.lost += r.lost
+	if extra := len(old.calls) - mostCalls; extra > mostCalls/4 { // now and then: O(1) a call
+		old.lost += int64(extra)
+		old.calls = append(old.calls[:0], old.calls[extra:]...)
+	}
 }
 
 // identity is a call without what differs between two dumps of it.

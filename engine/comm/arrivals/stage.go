@@ -26,9 +26,18 @@ const (
 	timelineSteps = 4096
 )
 
-// AddWindow takes the hosts of ranks from stage times of the same job, and of
-// some ranks in which stages and steps calls are entered.
+// AddWindow takes the hosts of ranks from stage times of the same job, of some
+// ranks in which stages and steps calls are entered, and of all ranks the
+// arrivals that their recorder wrote beside them. Windows come in the order of
+// their steps.
 func (j *Job) AddWindow(w *trace.Window) {
+	for _, c := range w.Arrivals {
+		j.prepare()
+		a := j.adding(c)
+		for p := range c.Processes {
+			j.extend(a.process(p))
+		}
+	}
 	if j.hosts == nil {
 		j.hosts = map[int]string{}
 	}
@@ -111,6 +120,10 @@ func (s *strikes) placed() (stages []string, lines []fitted) {
 		}
 	}
 	for at := range stages {
+		if recorded := s.kindOf(s.places[at].cohorts[0][0]).stage; recorded != "" {
+			stages[at] = recorded
+			continue
+		}
 		s.byFrames(stages, at)
 	}
 	return stages, lines

@@ -1,0 +1,78 @@
+package arrivals
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+// windowsOf are windows of ten steps on three ranks. In backward each enters one
+// collective a step that all wait in, after work of 70 ms; rank 1 after 100 ms.
+func windowsOf(count int) (out []*trace.Window) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	release := int64(0)
+	for n := range count {
+		first := int64(10 * n)
+		w := &trace.Window{Run: "job", FirstStep: first, WorldSize: 3, Schema: trace.Schema{Stages: []string{"data", "backward"}},
+			Durations: slices.Repeat([]int64{50 * ms}, 10*2*3)}
+		for r := range 3 {
+			w.Ranks = append(w.Ranks, trace.Rank{ID: r, Host: "n0"})
+			w.Arrivals = append(w.Arrivals, &trace.Comm{Sources: []trace.CommSource{{Kind: trace.SourcePacket}},
+				Processes: []trace.CommProcess{{Rank: r, Host: "n0"}}, Groups: []trace.CommGroup{{Name: "0", Size: 3, Members: []int{0, 1, 2}}},
+				Stacks: [][]trace.Frame{{{File: "train.py", Line: 66}}}})
+		}
+		for step := first; step < first+10; step++ {
+			last := release
+			for r, c := range w.Arrivals {
+				x := trace.UnknownCall(0)
+				x.Group, x.Op, x.Name, x.Seq, x.Step, x.Stage, x.Stack = 0, nccl.AllReduce, "gloo:all_reduce", step+1, step, "backward", 0
+				x.Enter, x.HasEnter = release+70*ms+int64(ms*rng.Float64()), true
+				if r == 1 {
+					x.Enter += 30 * ms
+				}
+				last = max(last, x.Enter)
+				c.Calls = append(c.Calls, x)
+			}
+			release = last
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+// What a recorder wrote window by window is one record, and its stages count.
+func TestArrivalsOfWindows(t *testing.T) {
+	var j Job
+	for _, w := range windowsOf(4) {
+		j.AddWindow(w)
+	}
+	r := j.Analyze(Options{})
+	if r.Calls != 120 || len(r.Late) != 1 {
+		t.Fatalf("%d calls and %d late ranks, want 120 and 1", r.Calls, len(r.Late))
+	}
+	late := r.Late[0]
+	at := r.Places[late.Place]
+	if late.Rank != 1 || late.Host != "n0" || at.Stage != "backward" || at.Line.Line != 66 {
+		t.Errorf("rank %d of %s in %s at %+v", late.Rank, late.Host, at.Stage, at.Line)
+	}
+}
+
+// The latest calls stay, however long a job is.
+func TestArrivalsAreBounded(t *testing.T) {
+	var j Job
+	j.prepare()
+	for i := range int64(3) {
+		r := rank{id: 0, lost: 1}
+		for k := range int64(mostCalls) {
+			r.calls = append(r.calls, call{enter: 1 + i*mostCalls + k})
+		}
+		j.extend(r)
+	}
+	got := &j.ranks[0]
+	if len(got.calls) != mostCalls || got.calls[0].enter != 1+2*mostCalls || got.lost != 3+2*mostCalls {
+		t.Errorf("%d calls from %d on, %d lost", len(got.calls), got.calls[0].enter, got.lost)
+	}
+}

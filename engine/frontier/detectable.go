@@ -65,7 +65,7 @@ func enough(steps, ranks int) bool {
 type slips struct {
 	sum   []float64 // [row] Σ over synchronisation points of the mean over ranks, ns
 	count []int
-	atEnd  float64 // the same at the ends of steps
+	atEnd float64 // the same at the ends of steps
 	ends  int
 }
 

@@ -18,7 +18,8 @@
 // the most struck steps beyond the run's rate is found (Kadane's maximum sum,
 // which for events of two rates is the cumulative-sum change point of Page 1954,
 // Biometrika 41:100–115), and its likelihood ratio compared with what the best of
-// all stretches would have by chance.
+// all stretches would have by chance. Several stretches are told by the number
+// of runs.
 //
 // Assumptions: peers that are alike and have no such fault in most steps; steps
 // in order. The package is pure. Times are nanoseconds.
@@ -45,7 +46,7 @@ const (
 	None         Pattern = iota // no step is struck
 	Constant                    // (nearly) every step
 	Intermittent                // some steps, over the whole run
-	Stretch                     // one stretch of the run, and next to none outside
+	Stretch                     // one stretch of the run or a few, and next to none outside
 )
 
 var patternNames = [...]string{"none", "constant", "intermittent", "stretch"}
@@ -85,6 +86,8 @@ const (
 	apart = 6
 	// gap is the least ratio of sizes across the gap between noise and fault.
 	gap = 1.5
+	// leastRun is the mean length, in steps, from which on runs are stretches.
+	leastRun = 5
 	// nearlyAll is the part of steps from which on a fault is constant.
 	nearlyAll = 0.9
 )
@@ -117,7 +120,7 @@ func Estimate(excess []float64, noise float64) (Recurrence, error) {
 	}
 	out.place(struck)
 	if out.Pattern == Stretch && out.Separate {
-		// What is seen outside is something else.
+		// What is seen outside, before or after, is something else.
 		clear(struck[:out.First])
 		clear(struck[out.Last+1:])
 		out.count(excess, struck)
@@ -247,7 +250,33 @@ func (r *Recurrence) place(struck []bool) {
 	outside := float64(hits-inside) / max(1, float64(len(struck)-(to-from+1)))
 	if p <= level && outside <= 0.1*float64(inside)/float64(to-from+1) {
 		r.Pattern, r.P, r.First, r.Last = Stretch, p, from, to
+	} else if p, long := runs(struck); p <= level && long {
+		r.Pattern, r.P = Stretch, p
 	}
+}
+
+// runs is the chance of so few runs of struck steps if they lay anywhere (Wald
+// and Wolfowitz 1940, Annals of Mathematical Statistics 11:147–162, the normal
+// approximation), and whether the runs are long.
+func runs(struck []bool) (p float64, long bool) {
+	n, hits, found := len(struck), 0, 0
+	for t, hit := range struck {
+		if hit {
+			hits++
+			if t == 0 || !struck[t-1] {
+				found++
+			}
+		}
+	}
+	// Runs of struck steps, given how many are struck: hypergeometric in mean
+	// and variance.
+	a, b := float64(hits), float64(n-hits)
+	mean := a * (b + 1) / (a + b)
+	sd := math.Sqrt(a * b * (a - 1) * (b + 1) / ((a + b) * (a + b) * (a + b - 1)))
+	if !(sd > 0) {
+		return 1, false
+	}
+	return distuv.UnitNormal.CDF((float64(found) + 0.5 - mean) / sd), hits >= leastRun*found
 }
 
 // densest is the stretch with the most struck steps beyond the run's rate.

@@ -39,6 +39,7 @@ func TestHowOftenAndHowLong(t *testing.T) {
 		{"every step, no more than noise", 400, func(int, *rand.Rand) float64 { return 2 }, 400, 2, Constant, 0, 0, 399},
 		{"from a step on", 600, func(t int, _ *rand.Rand) float64 { return on(t >= 350, 40) }, 250, 40, Stretch, 0, 350, 599},
 		{"two windows of six", 300, func(t int, _ *rand.Rand) float64 { return on(t >= 100 && t < 200, 38) }, 100, 38, Stretch, 0, 100, 199},
+		{"three windows of four", 160, func(t int, _ *rand.Rand) float64 { return on(t < 80 || t >= 120, 40) }, 120, 40, Stretch, 0, 0, 159},
 		{"every third, of many sizes", 900, func(t int, rng *rand.Rand) float64 { return on(t%3 == 0, 60+60*rng.ExpFloat64()) }, 300, 120, Intermittent, 3, 0, 897},
 		{"now and then", 1000, func(t int, rng *rand.Rand) float64 { return on(rng.Float64() < 0.2, 50) }, 200, 50, Intermittent, 0, -1, -1},
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/fixtures/comm/job"
 	"github.com/sfstat/sfstat/ingest"
-	"github.com/sfstat/sfstat/ingest/commfiles"
+	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/internal/draws"
 )
 
@@ -36,7 +36,7 @@ func trafficOf(t testing.TB, s job.Spec, leave func(name string) bool) *comm.Res
 			}
 		}
 	}
-	found, err := commfiles.Read([]string{dir}, ingest.Limits{})
+	found, err := auto.ReadComm([]string{dir}, ingest.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}

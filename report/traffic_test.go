@@ -9,14 +9,14 @@ import (
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/volume"
 	"github.com/sfstat/sfstat/ingest"
-	"github.com/sfstat/sfstat/ingest/commfiles"
+	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/trace"
 )
 
 // fixtureTraffic is the job of fixtures/comm, or what a part of its files tells.
 func fixtureTraffic(t *testing.T, paths ...string) *comm.Result {
 	t.Helper()
-	found, err := commfiles.Read(paths, ingest.Limits{})
+	found, err := auto.ReadComm(paths, ingest.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/ingest"
-	"github.com/sfstat/sfstat/ingest/commfiles"
+	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/report"
 )
 
@@ -61,7 +61,7 @@ func (p *program) comm(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	found, err := commfiles.Read(names, ingest.Limits{})
+	found, err := auto.ReadComm(names, ingest.Limits{})
 	if err != nil {
 		return badInput(err)
 	}
@@ -95,7 +95,7 @@ func (p *program) comm(c *cli.Context) error {
 }
 
 // commProblems says which files were refused, or fails under --strict.
-func (p *program) commProblems(c *cli.Context, found *commfiles.Found, as report.Format) (problems []report.Problem, err error) {
+func (p *program) commProblems(c *cli.Context, found *auto.Communication, as report.Format) (problems []report.Problem, err error) {
 	_, onTerminal := terminal(p.destination(c))
 	for _, x := range found.Problems {
 		if c.Bool("strict") {

@@ -10,7 +10,6 @@ import (
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
-	"github.com/sfstat/sfstat/ingest/commfiles"
 	"github.com/sfstat/sfstat/ingest/nsight"
 	"github.com/sfstat/sfstat/report"
 )
@@ -127,7 +126,7 @@ func together(jobs []trafficJob) trafficJob {
 }
 
 func (p *program) traffic(j trafficJob) (*comm.Result, error) {
-	found, err := commfiles.Read(slices.Concat(j.logs, j.exports), ingest.Limits{})
+	found, err := auto.ReadComm(slices.Concat(j.logs, j.exports), ingest.Limits{})
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/sfstat/sfstat/fixtures/comm/job"
 	"github.com/sfstat/sfstat/ingest"
-	"github.com/sfstat/sfstat/ingest/commfiles"
+	"github.com/sfstat/sfstat/ingest/auto"
 )
 
 // invented is the traffic of a job of package job, after change was made to its files.
@@ -22,7 +22,7 @@ func invented(t *testing.T, s job.Spec, change func(dir string)) *Result {
 	if change != nil {
 		change(dir)
 	}
-	found, err := commfiles.Read([]string{dir}, ingest.Limits{})
+	found, err := auto.ReadComm([]string{dir}, ingest.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}

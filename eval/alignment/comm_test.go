@@ -9,7 +9,7 @@ import (
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/group"
 	"github.com/sfstat/sfstat/ingest"
-	"github.com/sfstat/sfstat/ingest/commfiles"
+	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/internal/largedata"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -113,7 +113,7 @@ func TestClocks(t *testing.T) {
 	for _, name := range []string{"multinode", "multinode_drift", "clock3", "messy_srun"} {
 		dir := filepath.Join(root, name)
 		f := commTruthOf(t, dir)
-		found, err := commfiles.Read([]string{dir}, ingest.Limits{})
+		found, err := auto.ReadComm([]string{dir}, ingest.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/fixtures/comm/job"
 	"github.com/sfstat/sfstat/ingest"
-	"github.com/sfstat/sfstat/ingest/commfiles"
+	"github.com/sfstat/sfstat/ingest/auto"
 )
 
 var jobs = flag.Int("jobs", 2, "invented jobs of each kind")
@@ -26,7 +26,7 @@ func calledOf(t *testing.T, s job.Spec) (list []string, headline string) {
 	if err := job.Write(dir, s); err != nil {
 		t.Fatal(err)
 	}
-	found, err := commfiles.Read([]string{dir}, ingest.Limits{})
+	found, err := auto.ReadComm([]string{dir}, ingest.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,10 +3,12 @@ package auto
 import (
 	"cmp"
 
+	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/csv"
 	"github.com/sfstat/sfstat/ingest/devicefile"
 	"github.com/sfstat/sfstat/ingest/flightrecorder"
 	"github.com/sfstat/sfstat/ingest/inspector"
+	"github.com/sfstat/sfstat/ingest/nsight"
 	"github.com/sfstat/sfstat/ingest/optrace"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -59,7 +61,10 @@ type row struct {
 	// open makes inputs that are read here a part of what r will read. Where it
 	// is nil, another command reads them, or nobody.
 	open func(r *Reader, in *Input, src *metered)
-	noun string // what an input is for who wants something else; "" where its refusal says more
+	// record reads the calls and kernels of NCCL in inputs of the format, for
+	// [ReadComm]; nil where there are none that name communicators and sizes.
+	record func(ingest.Limits) recorder
+	noun   string // what an input is for who wants something else; "" where its refusal says more
 }
 
 // formats is the table of formats. An input is of the first whose sniff knows
@@ -68,28 +73,37 @@ var formats []row
 
 func init() { // its functions look at it
 	formats = []row{
-		{Archive, "window archive", magic("PAR1"), windows, opener((*Reader).openArchive), "a window archive, which holds stage windows and not single operations"},
-		{SQLite, "Nsight Systems export", magic("SQLite format 3\x00"), windows | operators | devices | communication, (*Reader).addExport, ""},
-		{UTF16, "UTF-16 text", func(b beginning) bool { return magic("\xFF\xFE", "\xFE\xFF")(b) || wide(b.all) }, nothing, nil, ""},
-		{Packed, "packed file", packed, nothing, nil, ""},
-		{Empty, "empty", func(b beginning) bool { return len(b.text) == 0 }, nothing, nil, ""},
-		{FlightRecorder, "Flight Recorder dump", func(b beginning) bool { return flightrecorder.Recognise(b.all) }, communication, opener((*Reader).openFlightRecorder),
-			"a Flight Recorder dump, which sfstat diagnose, hang and arrivals read"},
-		{Packets, "packets", object(isPacket), windows, (*Reader).addPackets, "packets, which hold stage windows and not single operations"},
-		{DeviceFile, "device times", object(holding(`"` + devicefile.Schema + `"`)), devices, opener((*Reader).openDevices), "device times, which sfstat breakdown reads"},
-		{InspectorDump, "Inspector dump", object(inspector.Recognise), communication, nil, "a dump of NCCL's Inspector, which sfstat comm reads"},
-		{Kineto, "profiler trace", object(isProfilerTrace), windows | operators | devices, (*Reader).addProfile, "a PyTorch profiler trace (Kineto JSON)"},
-		{JSON, "JSON", func(b beginning) bool { return b.json }, nothing, nil, "JSON, but neither packets nor a profiler trace"},
-		{NCCLLog, "NCCL log", isLog, communication, nil, "an NCCL debug log, which sfstat comm reads"},
-		{Binary, "binary data", isBinary, nothing, nil, "binary data"},
-		{LaunchedOperators, "operator trace", withColumns(func(c []string) bool { return isOperators(c) && optrace.Launched(c) }), operators, opener((*Reader).openOperators),
-			"an operator trace, which holds single operations and not stage windows"},
-		{OperatorTrace, "operator trace", withColumns(isOperators), operators, opener((*Reader).openOperators), "an operator trace, which holds single operations and not stage windows"},
-		{WideCSV, "wide CSV", withColumns(csv.Recognizes), windows, opener((*Reader).openCSV), "a wide CSV, which holds stage windows and not single operations"},
-		{WideParquet, "wide Parquet", nil, windows, opener((*Reader).openWideParquet), "a wide table (Parquet), which holds stage windows and not single operations"},
-		{OperatorMeta, "meta file", looksLikeMeta, nothing, nil, ""},
-		{Text, "text", nil, nothing, nil, "text"},
-		{Unknown, "unknown", nil, nothing, nil, ""},
+		{format: Archive, name: "window archive", sniff: magic("PAR1"), gives: windows, open: opener((*Reader).openArchive),
+			noun: "a window archive, which holds stage windows and not single operations"},
+		{format: SQLite, name: "Nsight Systems export", sniff: magic(nsight.Magic), gives: windows | operators | devices | communication,
+			open: (*Reader).addExport, record: eachFile(readExport)},
+		{format: UTF16, name: "UTF-16 text", sniff: func(b beginning) bool { return magic("\xFF\xFE", "\xFE\xFF")(b) || wide(b.all) }},
+		{format: Packed, name: "packed file", sniff: packed},
+		{format: Empty, name: "empty", sniff: func(b beginning) bool { return len(b.text) == 0 }},
+		{format: FlightRecorder, name: "Flight Recorder dump", sniff: func(b beginning) bool { return flightrecorder.Recognise(b.all) }, gives: communication,
+			open: opener((*Reader).openFlightRecorder), noun: "a Flight Recorder dump, which sfstat diagnose, hang and arrivals read"},
+		{format: Packets, name: "packets", sniff: object(isPacket), gives: windows, open: (*Reader).addPackets,
+			noun: "packets, which hold stage windows and not single operations"},
+		{format: DeviceFile, name: "device times", sniff: object(holding(`"` + devicefile.Schema + `"`)), gives: devices, open: opener((*Reader).openDevices),
+			noun: "device times, which sfstat breakdown reads"},
+		{format: InspectorDump, name: "Inspector dump", sniff: object(inspector.Recognise), gives: communication, record: eachFile(inspector.Read),
+			noun: "a dump of NCCL's Inspector, which sfstat comm reads"},
+		{format: Kineto, name: "profiler trace", sniff: object(isProfilerTrace), gives: windows | operators | devices, open: (*Reader).addProfile,
+			noun: "a PyTorch profiler trace (Kineto JSON)"},
+		{format: NCCLLog, name: "NCCL log", sniff: isLog, gives: communication, record: newLogs, noun: "an NCCL debug log, which sfstat comm reads"},
+		{format: JSON, name: "JSON", sniff: func(b beginning) bool { return b.json }, noun: "JSON, but neither packets nor a profiler trace"},
+		{format: Binary, name: "binary data", sniff: isBinary, noun: "binary data"},
+		{format: LaunchedOperators, name: "operator trace", sniff: withColumns(func(c []string) bool { return isOperators(c) && optrace.Launched(c) }),
+			gives: operators, open: opener((*Reader).openOperators), noun: "an operator trace, which holds single operations and not stage windows"},
+		{format: OperatorTrace, name: "operator trace", sniff: withColumns(isOperators), gives: operators, open: opener((*Reader).openOperators),
+			noun: "an operator trace, which holds single operations and not stage windows"},
+		{format: WideCSV, name: "wide CSV", sniff: withColumns(csv.Recognizes), gives: windows, open: opener((*Reader).openCSV),
+			noun: "a wide CSV, which holds stage windows and not single operations"},
+		{format: WideParquet, name: "wide Parquet", gives: windows, open: opener((*Reader).openWideParquet),
+			noun: "a wide table (Parquet), which holds stage windows and not single operations"},
+		{format: OperatorMeta, name: "meta file", sniff: looksLikeMeta},
+		{format: Text, name: "text", noun: "text"},
+		{format: Unknown, name: "unknown"},
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sfstat/sfstat/ingest/devicefile"
 	"github.com/sfstat/sfstat/ingest/inspector"
+	"github.com/sfstat/sfstat/ingest/nccllog"
 )
 
 // sniffed is how much of an input, decompressed, decides on its format.
@@ -55,7 +56,7 @@ func holding(words ...string) func(text []byte) bool {
 }
 
 func isLog(b beginning) bool {
-	return bytes.IndexByte(b.text, 0) < 0 && hasAny(b.text, "NCCL INFO", "NCCL WARN", "NCCL version")
+	return nccllog.Recognise(b.all) || !b.json && bytes.IndexByte(b.text, 0) < 0 && hasAny(b.text, "NCCL INFO", "NCCL WARN", "NCCL version")
 }
 
 func isBinary(b beginning) bool {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/ingest"
-	"github.com/sfstat/sfstat/ingest/commfiles"
+	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/plots"
 )
 
@@ -15,7 +15,7 @@ const run = "../../fixtures/comm/run"
 
 func read(t *testing.T, paths ...string) *comm.Result {
 	t.Helper()
-	found, err := commfiles.Read(paths, ingest.Limits{})
+	found, err := auto.ReadComm(paths, ingest.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/sfstat/sfstat/engine/comm/volume"
 	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/ingest"
-	"github.com/sfstat/sfstat/ingest/commfiles"
+	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -77,7 +77,7 @@ func readRecording(path, name string) (*Recording, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := commfiles.Read([]string{path}, ingest.Limits{})
+	found, err := auto.ReadComm([]string{path}, ingest.Limits{})
 	if err != nil {
 		return nil, trace.At(trace.Pos{File: path}, err)
 	}

@@ -1,4 +1,4 @@
-package commfiles
+package auto
 
 import (
 	"bytes"
@@ -54,7 +54,7 @@ func TestByContent(t *testing.T) {
 	if _, err := z.Write(data); err != nil || z.Close() != nil || packed.Close() != nil {
 		t.Fatal("no gzip")
 	}
-	f, err := Read([]string{dir, filepath.Join(dir, "a", "stdout")}, ingest.Limits{})
+	f, err := ReadComm([]string{dir, filepath.Join(dir, "a", "stdout")}, ingest.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,14 +75,14 @@ func TestSameName(t *testing.T) {
 	one, two := filepath.Join(dir, "1", "x"), filepath.Join(dir, "2", "x")
 	copyTo(t, one, "nccl.node0.4000.log")
 	copyTo(t, two, "nccl.node0.4007.log")
-	f, err := Read([]string{one, filepath.Dir(two)}, ingest.Limits{})
+	f, err := ReadComm([]string{one, filepath.Dir(two)}, ingest.Limits{})
 	if want := []string{filepath.ToSlash(one), filepath.ToSlash(two)}; err != nil || !slices.Equal(names(f, trace.SourceNCCLLog), want) {
 		t.Errorf("%v, %v, want %v", f, err, want)
 	}
 }
 
 // A file that cannot be read does not keep the others from being read, and is told in one line that names it.
-func TestRefused(t *testing.T) {
+func TestCommRefused(t *testing.T) {
 	dir := t.TempDir()
 	copyTo(t, filepath.Join(dir, "good.log"), "nccl.node0.4000.log")
 	data, err := os.ReadFile(filepath.Join(run, "node0.sqlite"))
@@ -94,17 +94,17 @@ func TestRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	f, err := Read([]string{dir, filepath.Join(dir, "nowhere")}, ingest.Limits{})
+	f, err := ReadComm([]string{dir, filepath.Join(dir, "nowhere")}, ingest.Limits{})
 	if err != nil || len(names(f, trace.SourceNCCLLog)) != 1 || len(f.Problems) != 2 {
 		t.Fatalf("%+v, %v", f, err)
 	}
 	for _, name := range []string{"random.bin", "plain.txt", "cut.sqlite", "nowhere"} {
-		_, err := Read([]string{filepath.Join(dir, name)}, ingest.Limits{})
+		_, err := ReadComm([]string{filepath.Join(dir, name)}, ingest.Limits{})
 		if err == nil || !strings.HasPrefix(err.Error(), filepath.Join(dir, name)) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := Read([]string{t.TempDir()}, ingest.Limits{}); err == nil {
+	if _, err := ReadComm([]string{t.TempDir()}, ingest.Limits{}); err == nil {
 		t.Error("an empty folder is taken for a job")
 	}
 }
@@ -116,16 +116,16 @@ func TestInstead(t *testing.T) {
 	for name, tt := range map[string]struct{ text, says string }{
 		"kineto.json":   {"{\n  \"schemaVersion\": 1,\n  \"deviceProperties\": [],\n  \"traceEvents\": []}", "sfstat diagnose"},
 		"bare.json":     {`{"traceEvents":[]}`, "profiler trace of PyTorch"},
-		"flight.json":   {`{"version":"2.4","pg_config":{},"nccl_version":"2.21.5","entries":[]}`, "flight recorder"},
-		"nccl_trace_0":  {"\x80\x02}q\x00(X\x07\x00\x00\x00entriesq\x01]X\x09\x00\x00\x00pg_configq\x02}", "torchfrtrace"},
-		"other.json":    {`{"pg_config": 1}`, "no line of NCCL's debug log"},
+		"flight.json":   {`{"version":"2.4","pg_config":{},"nccl_version":"2.21.5","entries":[]}`, "Flight Recorder"},
+		"nccl_trace_0":  {"\x80\x02}q\x00(X\x07\x00\x00\x00entriesq\x01]X\x09\x00\x00\x00pg_configq\x02}", "sfstat hang"},
+		"other.json":    {`{"pg": 1}`, "no line of NCCL's debug log"},
 		"inspector.log": {"{\"header\":{},\"coll_perf\":{}}\n", "no record of NCCL's Inspector in 1 lines"},
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte(tt.text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		_, err := Read([]string{path}, ingest.Limits{})
+		_, err := ReadComm([]string{path}, ingest.Limits{})
 		if err == nil || !strings.HasPrefix(err.Error(), path) || !strings.Contains(err.Error(), tt.says) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -133,17 +133,17 @@ func TestInstead(t *testing.T) {
 			os.Remove(path)
 		}
 	}
-	if _, err := Read([]string{dir}, ingest.Limits{}); err == nil || !strings.Contains(err.Error(), "PyTorch") {
+	if _, err := ReadComm([]string{dir}, ingest.Limits{}); err == nil || !strings.Contains(err.Error(), "PyTorch") {
 		t.Errorf("a folder of them: %v", err)
 	}
 	copyTo(t, filepath.Join(dir, "a.log"), "nccl.node0.4000.log")
-	if f, err := Read([]string{dir}, ingest.Limits{}); err != nil || len(f.Problems) != 0 || f.Passed != 5 {
+	if f, err := ReadComm([]string{dir}, ingest.Limits{}); err != nil || len(f.Problems) != 0 || f.Passed != 5 {
 		t.Errorf("beside a log: %+v, %v", f, err)
 	}
 }
 
 // names is what results call the files of a kind.
-func names(f *Found, kind trace.CommSourceKind) (list []string) {
+func names(f *Communication, kind trace.CommSourceKind) (list []string) {
 	for _, s := range f.Comm.Sources {
 		if s.Kind == kind {
 			list = append(list, s.Name)
@@ -154,7 +154,7 @@ func names(f *Found, kind trace.CommSourceKind) (list []string) {
 
 // Dumps of NCCL's Inspector are told from logs, which have the same ending.
 func TestDumps(t *testing.T) {
-	f, err := Read([]string{run, "../../fixtures/comm/inspector"}, ingest.Limits{})
+	f, err := ReadComm([]string{run, "../../fixtures/comm/inspector"}, ingest.Limits{})
 	if err != nil || len(names(f, trace.SourceInspector)) != 4 || len(names(f, trace.SourceNCCLLog)) != 4 || len(names(f, trace.SourceNsight)) != 2 || names(f, trace.SourceInspector)[0] != "node0.cluster-pid4000.log" {
 		t.Errorf("%+v, %v", f, err)
 	}
@@ -166,12 +166,12 @@ func TestOrder(t *testing.T) {
 	for _, name := range []string{"nccl.node0.4000.log", "nccl.node1.4014.log", "node0.sqlite", "node1.sqlite"} {
 		paths = append(paths, filepath.Join(run, name))
 	}
-	want, err := Read(paths, ingest.Limits{})
+	want, err := ReadComm(paths, ingest.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	slices.Reverse(paths)
-	got, err := Read(paths, ingest.Limits{})
+	got, err := ReadComm(paths, ingest.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,11 +201,11 @@ func TestCopies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	once, err := Read([]string{filepath.Join(run, "nccl.node0.4000.log")}, ingest.Limits{})
+	once, err := ReadComm([]string{filepath.Join(run, "nccl.node0.4000.log")}, ingest.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := Read([]string{dir}, ingest.Limits{})
+	found, err := ReadComm([]string{dir}, ingest.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +223,7 @@ func TestCopies(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if found, err = Read([]string{dir}, ingest.Limits{}); err != nil || len(names(found, trace.SourceNCCLLog)) != 3 || len(found.Problems) != 2 {
+	if found, err = ReadComm([]string{dir}, ingest.Limits{}); err != nil || len(names(found, trace.SourceNCCLLog)) != 3 || len(found.Problems) != 2 {
 		t.Errorf("files that begin alike: %v, %v, %v", names(found, trace.SourceNCCLLog), found.Problems, err)
 	}
 }

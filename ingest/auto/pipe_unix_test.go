@@ -1,6 +1,6 @@
 //go:build unix
 
-package commfiles
+package auto
 
 import (
 	"os"
@@ -25,7 +25,7 @@ func TestPipe(t *testing.T) {
 			t.Fatal(err)
 		}
 		go os.WriteFile(pipe, data, 0o600)
-		f, err := Read([]string{pipe}, ingest.Limits{})
+		f, err := ReadComm([]string{pipe}, ingest.Limits{})
 		if want == "" && (err != nil || len(f.Comm.Calls) == 0) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -1,4 +1,4 @@
-package commfiles
+package auto
 
 import (
 	"bytes"
@@ -20,7 +20,7 @@ func (b beginnings) copied(path string, src *ingest.Source, lim ingest.Limits) e
 	if info, err := os.Stat(path); path == ingest.Stdin || err != nil || !info.Mode().IsRegular() {
 		return nil
 	}
-	head, err := src.Peek(sniffed)
+	head, err := src.Peek(commSniffed)
 	if err != nil && err != io.EOF {
 		return nil // it is told when the file is read
 	}
@@ -36,12 +36,12 @@ func (b beginnings) copied(path string, src *ingest.Source, lim ingest.Limits) e
 
 // equal says whether two files have the same bytes, once they are unpacked.
 func equal(x, y string, lim ingest.Limits) bool {
-	a, err := open(x, lim)
+	a, err := openComm(x, lim)
 	if err != nil {
 		return false
 	}
 	defer a.Close()
-	b, err := open(y, lim)
+	b, err := openComm(y, lim)
 	if err != nil {
 		return false
 	}

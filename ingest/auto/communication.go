@@ -1,0 +1,284 @@
+package auto
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/nccllog"
+	"github.com/sfstat/sfstat/ingest/nsight"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Communication is what a job left of its communication: NCCL's
+// debug logs, exports of Nsight Systems and dumps of NCCL's Inspector, mixed, by content and not by name.
+type Communication struct {
+	Comm     *trace.Comm // logs first, then the other files by path
+	Problems []Problem
+	Passed   int // files in folders that are none of these
+}
+
+// recorder reads the files of one format.
+type recorder interface {
+	read(src *ingest.Source, name string) error
+	comms() []*trace.Comm // of what was read
+}
+
+// files is the recorder of a format each of whose files stands for itself.
+type files struct {
+	one  func(src *ingest.Source, name string, lim ingest.Limits) (*trace.Comm, error)
+	lim  ingest.Limits
+	list []*trace.Comm
+}
+
+func eachFile(one func(*ingest.Source, string, ingest.Limits) (*trace.Comm, error)) func(ingest.Limits) recorder {
+	return func(lim ingest.Limits) recorder { return &files{one: one, lim: lim} }
+}
+
+func (f *files) read(src *ingest.Source, name string) error {
+	c, err := f.one(src, name, f.lim)
+	if err == nil {
+		f.list = append(f.list, c)
+	}
+	return err
+}
+
+func (f *files) comms() []*trace.Comm { return f.list }
+
+// logs is the recorder of debug logs, whose processes may stand in several files.
+type logs struct{ *nccllog.Builder }
+
+func newLogs(lim ingest.Limits) recorder { return logs{nccllog.NewBuilder(lim)} }
+
+func (l logs) read(src *ingest.Source, name string) error { return l.Read(src, name) }
+func (l logs) comms() []*trace.Comm                       { return []*trace.Comm{l.Comm()} }
+
+func readExport(src *ingest.Source, name string, lim ingest.Limits) (*trace.Comm, error) {
+	if src.Size() == ingest.UnknownSize {
+		return nil, trace.At(trace.Pos{File: src.Name()}, trace.Bad(trace.ErrFormat, "an SQLite database that comes through a pipe: give the file by its name"))
+	}
+	return nsight.ReadComm(src.Name(), name, lim)
+}
+
+// commSniffed is how much of a file is looked at for a line of NCCL's. Launchers and programs may
+// write before NCCL does.
+const commSniffed = 1 << 20
+
+// maxFiles bounds the files of the folders given.
+const maxFiles = 100_000
+
+// commFile is a candidate and the name that it has in results: its path within the folder given,
+// or its last part where it was named itself.
+type commFile struct {
+	path, name string
+	named      bool
+}
+
+// ReadComm reads what paths hold of communication. Folders are searched with all that is below them. A file that was named and is no
+// such one is a problem; one that was found in a folder is passed over. A file that cannot be
+// read does not keep the others from being read; a copy of one before it is a problem too. The order in which paths are given does
+// not matter. A log may come through a pipe, or as "-" from standard input.
+func ReadComm(paths []string, lim ingest.Limits) (*Communication, error) {
+	list, problems := find(paths)
+	r := commReader{lim: lim, out: &Communication{Problems: problems}, beginnings: beginnings{}, recorders: map[Format]recorder{}}
+	for _, c := range list {
+		if err := r.read(c); err != nil {
+			r.out.Problems = append(r.out.Problems, Problem{c.path, err})
+		}
+	}
+	if err := r.finish(); err != nil {
+		return nil, err
+	}
+	return r.out, nil
+}
+
+// commReader reads files, whatever they are.
+type commReader struct {
+	lim        ingest.Limits
+	out        *Communication
+	recorders  map[Format]recorder
+	foreign    error // the first file that another command reads
+	beginnings beginnings
+}
+
+// read reads one file.
+func (r *commReader) read(c commFile) error {
+	src, err := openComm(c.path, r.lim)
+	format := Unknown
+	if err == nil {
+		defer src.Close()
+		head, peeked := src.Peek(commSniffed)
+		if format = Sniff(head); format.row().record == nil && peeked != io.EOF {
+			err = peeked
+		}
+	}
+	record := format.row().record
+	switch {
+	case err != nil && (c.named || errors.Is(err, fs.ErrPermission)):
+		return err
+	case err != nil || record == nil && !c.named:
+		if err == nil && r.foreign == nil {
+			r.foreign = instead(format, c.path)
+		}
+		r.out.Passed++
+		return nil
+	case record == nil:
+		if err := instead(format, c.path); err != nil {
+			return err
+		}
+		return trace.At(trace.Pos{File: c.path}, trace.Bad(trace.ErrFormat,
+			"no line of NCCL's debug log in its first %d bytes, no SQLite export of Nsight Systems, and no dump of NCCL's Inspector: record with NCCL_DEBUG=INFO", commSniffed))
+	}
+	if err := r.beginnings.copied(c.path, src, r.lim); err != nil {
+		return err
+	}
+	if r.recorders[format] == nil {
+		r.recorders[format] = record(r.lim)
+	}
+	return r.recorders[format].read(src, c.name)
+}
+
+// finish joins what was read; the error says why there is nothing.
+func (r *commReader) finish() error {
+	var all []*trace.Comm
+	for _, f := range []Format{NCCLLog, SQLite, InspectorDump} {
+		if x := r.recorders[f]; x != nil {
+			all = append(all, x.comms()...)
+		}
+	}
+	r.out.Comm = trace.JoinComms(all...)
+	problems := r.out.Problems
+	switch {
+	case len(r.out.Comm.Sources) > 0:
+		return nil
+	case len(problems) == 1:
+		return problems[0].Err
+	case len(problems) == 0 && r.foreign != nil:
+		return r.foreign
+	}
+	err := errors.New("no debug log of NCCL, no dump of its Inspector and no export of Nsight Systems in any input: record with NCCL_DEBUG=INFO " +
+		"NCCL_DEBUG_SUBSYS=INIT,COLL,TUNING,GRAPH, or with nsys profile --trace=cuda,nvtx and nsys export --type=sqlite")
+	for _, p := range problems {
+		err = errors.Join(err, p.Err)
+	}
+	return err
+}
+
+// instead says what to do with a file of a format that other commands read for what it has of communication, nil for any other.
+func instead(f Format, path string) error {
+	text := ""
+	switch f {
+	case Kineto:
+		text = "a profiler trace of PyTorch (Kineto), which does not name communicators and sizes as NCCL does: give it to sfstat diagnose or sfstat breakdown"
+	case FlightRecorder:
+		text = "a dump of PyTorch's Flight Recorder, which sfstat hang, arrivals and diagnose read: for sfstat comm set NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,COLL,TUNING,GRAPH"
+	default:
+		return nil
+	}
+	return trace.At(trace.Pos{File: path}, trace.Bad(trace.ErrFormat, "%s", text))
+}
+
+// openComm opens a file, once: what was read of a pipe does not come again. Shells may have written logs as UTF-16.
+func openComm(path string, lim ingest.Limits) (src *ingest.Source, err error) {
+	if path == ingest.Stdin {
+		src, err = ingest.NewSource(os.Stdin, path, lim)
+	} else {
+		src, err = ingest.Open(path, lim)
+	}
+	if err == nil {
+		src.FromUTF16()
+	}
+	return src, err
+}
+
+// find lists the files of paths, each once, those of a folder by name.
+func find(paths []string) (files []commFile, problems []Problem) {
+	for _, p := range slices.Sorted(slices.Values(paths)) {
+		if p == ingest.Stdin {
+			files = append(files, commFile{p, p, true})
+			continue
+		}
+		info, err := os.Stat(p)
+		switch {
+		case err != nil:
+			problems = append(problems, Problem{p, ingest.Unreadable(p, err)})
+		case info.IsDir():
+			list, err := below(p)
+			if err != nil {
+				problems = append(problems, Problem{p, err})
+			}
+			files = append(files, list...)
+		default:
+			files = append(files, commFile{p, filepath.Base(p), true})
+		}
+	}
+	return distinct(files), problems
+}
+
+var errTooMany = errors.New("too many files")
+
+// below lists the regular files below a folder; those that begin with a dot are hidden.
+func below(root string) (files []commFile, err error) {
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil && path == root:
+			return ingest.Unreadable(root, err)
+		case err != nil:
+			return nil
+		case path != root && strings.HasPrefix(d.Name(), "."):
+			if d.IsDir() {
+				return filepath.SkipDir
+			}
+			return nil
+		case d.IsDir():
+			return nil
+		}
+		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+			return nil
+		}
+		name, err := filepath.Rel(root, path)
+		if err != nil {
+			name = path
+		}
+		if files = append(files, commFile{path, filepath.ToSlash(name), false}); len(files) >= maxFiles {
+			return errTooMany
+		}
+		return nil
+	})
+	if errors.Is(err, errTooMany) {
+		err = trace.At(trace.Pos{File: root}, trace.Bad(trace.ErrTooLarge, "more than %d files in the folder, the rest is not looked at: name the folder of the logs", maxFiles))
+	}
+	return files, err
+}
+
+// distinct drops a file that comes a second time. Two files that would go by one name go by
+// their paths.
+func distinct(files []commFile) []commFile {
+	seen, named := map[string]bool{}, map[string]int{}
+	files = slices.DeleteFunc(files, func(f commFile) bool {
+		real := f.path
+		if abs, err := filepath.Abs(real); err == nil {
+			real = abs
+		}
+		if link, err := filepath.EvalSymlinks(real); err == nil {
+			real = link
+		}
+		again := seen[real]
+		seen[real] = true
+		return again
+	})
+	for _, f := range files {
+		named[f.name]++
+	}
+	for i := range files {
+		if named[files[i].name] > 1 {
+			files[i].name = filepath.ToSlash(files[i].path)
+		}
+	}
+	return files
+}

@@ -391,19 +391,13 @@ func interval(v []float64, confidence float64) (lo, mid, hi float64, ok bool) {
 // 2·P(Bin ≤ k). ok is false when even the full range does not suffice.
 func medianInterval(n int, confidence float64) (k int, ok bool) {
 	tail := 0.0
-	logHalf := float64(n) * math.Log(0.5)
+	logP := float64(n) * math.Log(0.5) // of Bin = k
 	for k = 0; 2*k < n; k++ {
-		tail += math.Exp(logHalf + logChoose(n, k))
+		tail += math.Exp(logP)
 		if 2*tail > 1-confidence {
 			break
 		}
+		logP += math.Log(float64(n-k) / float64(k+1))
 	}
 	return k - 1, k > 0
-}
-
-func logChoose(n, k int) float64 {
-	a, _ := math.Lgamma(float64(n + 1))
-	b, _ := math.Lgamma(float64(k + 1))
-	c, _ := math.Lgamma(float64(n - k + 1))
-	return a - b - c
 }

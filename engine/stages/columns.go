@@ -30,7 +30,7 @@ func (c *converter) chooseStages() {
 	}
 	if len(c.stages) == 0 {
 		c.micro.n = 1
-		c.add(column{what: stepTime}, Unmapped)
+		c.add(column{what: stepTime}, unmappedStage)
 		c.note(trace.NoteRecorder, "no annotation is mapped to a stage: a step is one stage; map names with a stage map")
 	}
 }
@@ -89,9 +89,9 @@ func (c *converter) deviceColumns() {
 				as.micro = wholeStep
 			}
 			if !c.severalGroups {
-				c.add(column{p, waitTime}, as.named(WaitStem+stem))
+				c.add(column{p, waitTime}, as.named(waitStem+stem))
 			}
-			c.add(column{p, transferTime}, as.named(TransferStem+stem))
+			c.add(column{p, transferTime}, as.named(transferStem+stem))
 		}
 		shown := exposing[i].any() || often[p.stage] > 1
 		if shown && exposing[i].before > exposing[i].after {
@@ -137,9 +137,9 @@ func (c *converter) addUnmapped() {
 	if most < leastUnmapped {
 		return
 	}
-	c.add(column{what: unmappedTime}, UnmappedDevice)
+	c.add(column{what: unmappedTime}, unmappedDevice)
 	c.note(trace.NoteRecorder, "%s is what lies in no stage before the last communication of a step, %.1f %% of the time of rank %d, who has most: annotations or a stage map tell what it is",
-		UnmappedDevice, 100*most, whose)
+		unmappedDevice, 100*most, whose)
 }
 
 // exposure is the communication that a stage exposes in the first and in the

@@ -113,7 +113,7 @@ func (c *converter) stageName(rank *profile.Rank, stage int, what portion) strin
 	case c.o.Timeline != OnDevice:
 		return name
 	case what == transferTime:
-		return TransferStem + stem
+		return transferStem + stem
 	case ours:
 		return stem + deviceSuffix
 	}

@@ -194,7 +194,7 @@ func (f *flattener) launch(l trace.OpLaunch) int32 {
 // nameOf is the name of an operator; what sends or receives says so, and to
 // which pipeline stage it goes, since NCCL has one kernel for all of it.
 func (f *flattener) nameOf(rank *profile.Rank, op *profile.Op) string {
-	name := ShortName(rank.Names[op.Name])
+	name := shortName(rank.Names[op.Name])
 	if op.Collective < 0 {
 		return name
 	}
@@ -240,10 +240,10 @@ func (f *flattener) shift() {
 // mostName is how many bytes of a kernel's name are kept.
 const mostName = 96
 
-// ShortName is the name of a kernel for tables: without its return type and
+// shortName is the name of a kernel for tables: without its return type and
 // its parameters, which repeat what its template arguments say. What is still
 // long is cut, and a digest keeps it apart from its like.
-func ShortName(name string) string {
+func shortName(name string) string {
 	name = strings.TrimPrefix(name, "void ")
 	depth := 0
 	for i := 0; i < len(name) && strings.HasSuffix(name, ")"); i++ {

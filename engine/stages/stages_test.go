@@ -146,13 +146,13 @@ func TestUnmappedBeforeWait(t *testing.T) {
 		return windows[0]
 	}
 	w := stages(60)
-	if diff := cmp.Diff([]string{UnmappedDevice, "model.fwd_loss_device", "wait.model.backward", "comm.model.backward"}, w.Schema.Stages); diff != "" {
+	if diff := cmp.Diff([]string{unmappedDevice, "model.fwd_loss_device", "wait.model.backward", "comm.model.backward"}, w.Schema.Stages); diff != "" {
 		t.Fatalf("stages (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]int64{0, 60 * us, 40 * us, 40 * us, 60 * us, 0, 10 * us, 10 * us}, w.Step(1)); diff != "" {
 		t.Errorf("step 1 (-want +got):\n%s", diff)
 	}
-	if w := stages(9); slices.Contains(w.Schema.Stages, UnmappedDevice) {
+	if w := stages(9); slices.Contains(w.Schema.Stages, unmappedDevice) {
 		t.Errorf("less than a twentieth of the time is a stage of its own: %v", w.Schema.Stages)
 	}
 }
@@ -230,12 +230,12 @@ func TestShortName(t *testing.T) {
 		"gemm":                                                                      "gemm",
 		"":                                                                          "",
 	} {
-		if got := ShortName(in); got != want {
+		if got := shortName(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}
 	long := strings.Repeat("x", 200)
-	if a, b := ShortName(long+"a"), ShortName(long+"b"); a == b || len(a) > mostName {
+	if a, b := shortName(long+"a"), shortName(long+"b"); a == b || len(a) > mostName {
 		t.Errorf("%q and %q", a, b)
 	}
 }

@@ -31,8 +31,8 @@ type Options struct {
 // device: what would not be exposed had all members come when the rank did, and
 // what would.
 const (
-	WaitStem     = trace.WaitStageStem
-	TransferStem = "comm."
+	waitStem     = trace.WaitStageStem
+	transferStem = "comm."
 )
 
 // RankWait is the stage of all the time for which a rank waits for others,
@@ -40,7 +40,7 @@ const (
 // stage of a pipeline between passes. Who waits in one group comes late to the
 // next, and passes run at different times on different ranks, so that waits
 // divided by stages would make victims look like culprits.
-const RankWait = WaitStem + "ranks"
+const RankWait = waitStem + "ranks"
 
 // hostSuffix ends the names of host stages, and deviceSuffix those of the same
 // stages on the device.
@@ -50,13 +50,13 @@ const (
 	eventSuffix  = "_cuda_event_ms"
 )
 
-// Unmapped is the only stage of ranks of which no annotation is mapped, and
-// UnmappedDevice the one, on the device, of what lies before the communication
+// unmappedStage is the only stage of ranks of which no annotation is mapped, and
+// unmappedDevice the one, on the device, of what lies before the communication
 // of a step and in no stage: who loses time there makes others wait in the same
 // step, while what is left over in a step counts as its end.
 const (
-	Unmapped       = "step.unmapped_cpu_wall"
-	UnmappedDevice = "step.unmapped" + deviceSuffix
+	unmappedStage  = "step.unmapped_cpu_wall"
+	unmappedDevice = "step.unmapped" + deviceSuffix
 )
 
 // Windows makes windows of the profiles of one run, one profile for each rank.

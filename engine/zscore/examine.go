@@ -143,7 +143,7 @@ func (e *examiner) single(memory *scratch) {
 		e.doubt(NoSure)
 	default:
 		e.doubt(Uncalibrated)
-		if Ceiling(method, n) <= e.family.o.Cutoff {
+		if ceiling(method, n) <= e.family.o.Cutoff {
 			e.doubt(CannotFire)
 		}
 	}

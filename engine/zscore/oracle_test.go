@@ -93,8 +93,8 @@ func TestOracle(t *testing.T) {
 			compare(LeaveOneOut, c.Expect.LeaveOneOut)
 			compare(ModifiedZ, c.Expect.Modified)
 			n := len(c.Input.Start)
-			check("ceiling", Ceiling(Population, n), float64(c.Expect.MaxPop))
-			check("ceiling of samples", Ceiling(SampleSD, n), float64(c.Expect.MaxSample))
+			check("ceiling", ceiling(Population, n), float64(c.Expect.MaxPop))
+			check("ceiling of samples", ceiling(SampleSD, n), float64(c.Expect.MaxSample))
 			if c.Expect.Critical != nil {
 				check("critical t", student.Upper(0.01/float64(2*n), float64(n-2)), *c.Expect.Critical)
 			}

@@ -34,9 +34,9 @@ func Scores(m Method, x []int64) ([]float64, error) {
 	return scoreStep(m, y, &memory), nil
 }
 
-// Ceiling is the largest |score| that any of n values can have: √(n−1) by
+// ceiling is the largest |score| that any of n values can have: √(n−1) by
 // Population, (n−1)/√n by SampleSD; the others have none.
-func Ceiling(m Method, n int) float64 {
+func ceiling(m Method, n int) float64 {
 	switch {
 	case m == Population && n > 0:
 		return math.Sqrt(float64(n - 1))

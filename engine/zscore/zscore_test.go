@@ -65,7 +65,7 @@ func TestCeiling(t *testing.T) {
 	rng := source(1)
 	for _, m := range []Method{Population, SampleSD} {
 		for n := 2; n <= 40; n++ {
-			limit := Ceiling(m, n)
+			limit := ceiling(m, n)
 			lone := make([]int64, n)
 			lone[n/2] = 1e9
 			z, err := Scores(m, lone)
@@ -322,11 +322,10 @@ func TestWaitPointsAtTheLate(t *testing.T) {
 		for i := range n {
 			duration[i] = last - start[i] + int64(10e6+1e5*rng.NormFloat64())
 		}
-		w, m, err := Split(start, duration)
-		if err != nil {
-			t.Fatal(err)
+		for i := range n {
+			waited := last - start[i]
+			wait.X, transfer.X = append(wait.X, waited), append(transfer.X, duration[i]-waited)
 		}
-		wait.X, transfer.X = append(wait.X, w...), append(transfer.X, m...)
 	}
 	r := analyze(t, DefaultOptions(), wait, transfer)
 	for _, o := range r.Outliers {
@@ -336,17 +335,6 @@ func TestWaitPointsAtTheLate(t *testing.T) {
 	}
 	if len(r.Workers) == 0 || r.Workers[0].Worker != 2 || r.Workers[0].Sure < steps {
 		t.Errorf("workers %+v", r.Workers)
-	}
-}
-
-func TestSplit(t *testing.T) {
-	// Members start at 10, 40 and 25; all end at about 60; one was not recorded.
-	wait, transfer, err := Split([]int64{10, 40, Absent, 25}, []int64{50, 20, 7, 36})
-	if err != nil || !slices.Equal(wait, []int64{30, 0, Absent, 15}) || !slices.Equal(transfer, []int64{20, 20, Absent, 21}) {
-		t.Errorf("wait %v, transfer %v, %v", wait, transfer, err)
-	}
-	if _, _, err := Split([]int64{1}, nil); err == nil {
-		t.Error("unlike lengths are accepted")
 	}
 }
 

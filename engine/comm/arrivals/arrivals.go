@@ -42,6 +42,9 @@ type Result struct {
 	Places  []Place
 	Late    []Late // by what they cost
 	Set     *Set   // ranks of which it is not known who is late
+	// MayHide is how much of a delay in every step may be taken for an offset of
+	// a clock: the ranks wait in one place only, and their clocks are not one.
+	MayHide int64
 	Hang    *Hang
 	// Mismatches are calls whose members disagree.
 	Mismatches []Mismatch
@@ -145,10 +148,33 @@ func (j *Job) Analyze(o Options) *Result {
 	s.table(r)
 	s.late(r, math.Log(o.Alpha))
 	s.place(r)
+	r.MayHide = s.mayHide(r)
 	if o.Each != nil {
 		s.each(o.Each)
 	}
 	return r
+}
+
+// mayHide is how far the entries let clocks be moved where all ranks wait in one
+// place at most: where they wait in several, a delay shows against the others.
+func (s *strikes) mayHide(r *Result) int64 {
+	waits := 0
+	for i := range s.places {
+		if s.places[i].lag > 0 && s.repeats(i) {
+			waits++
+		}
+	}
+	if len(s.clocks) < 2 || waits > 1 {
+		return 0
+	}
+	most := int64(0)
+	for _, c := range s.clocks {
+		if c.HalfWidth < 0 {
+			return r.Step
+		}
+		most = max(most, c.HalfWidth)
+	}
+	return min(most, r.Step)
 }
 
 // each hands out all calls.

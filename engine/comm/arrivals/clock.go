@@ -18,7 +18,7 @@ type Clock struct {
 
 // rounds of fitting offsets and learning what is waited for, which depend on
 // each other.
-const rounds = 4
+const rounds = 5
 
 // align brings the clocks together and learns the waits.
 func (m *matching) align() *timed {
@@ -41,7 +41,7 @@ func (m *matching) align() *timed {
 		t.learn()
 		return t
 	}
-	t.roughly()
+	t.begin()
 	for range rounds {
 		t.releases()
 		t.learn()
@@ -50,6 +50,25 @@ func (m *matching) align() *timed {
 	t.releases()
 	t.learn()
 	return t
+}
+
+// begin takes the clocks as they are, where the waits show as well as with every
+// clock in the middle: hosts keep their clocks together, and what a job does
+// once at its beginning then bounds the offsets.
+func (t *timed) begin() {
+	count := func() (n int) {
+		t.releases()
+		t.learn()
+		t.eachWait(func(entry, int32) { n++ })
+		return n
+	}
+	asTheyAre := count()
+	t.roughly()
+	if asTheyAre*10 >= count()*9 {
+		for d := range t.clocks {
+			t.set(d, 0)
+		}
+	}
 }
 
 // roughly sets offsets so that every clock's entries are in the middle of
@@ -103,8 +122,9 @@ func (t *timed) refine() {
 	low, high := t.bounds()
 	for d := range by {
 		c := &t.clocks[d]
-		// Delays are late by x: the offset that takes them away is lower by x.
-		offset := c.Offset - nearest(by[d], -c.Offset)
+		// Delays are late by x: the offset that takes them away is lower by x, of
+		// which the other clocks take their part.
+		offset := c.Offset - nearest(by[d], -c.Offset)*int64(len(by)-1)/int64(len(by))
 		c.HalfWidth = -1
 		if low[d] > math.MinInt64 && high[d] < math.MaxInt64 && low[d] <= high[d] {
 			offset = min(max(offset, low[d]), high[d])

@@ -149,11 +149,11 @@ type Reader struct {
 	paths    []string
 	inputs   []Input
 	problems []Problem
-	units    []*unit         // still to be read
-	streams  []packet.Stream // all inputs that are packets, and
-	size     int64           // their size
-	packets  *packet.Reader  // of all of them
-	nsight   []*Input        // exports of Nsight Systems
+	units    []*unit          // still to be read
+	files    []packetFile     // all inputs that are packets
+	packets  []*packet.Reader // of them
+	runs     runNames
+	nsight   []*Input // exports of Nsight Systems
 	dumps    flightrecorder.Reader
 	meter    meter
 	given    int               // inputs that are not skipped
@@ -172,16 +172,15 @@ func Open(paths []string, o Options) (*Reader, error) {
 	if o.Stdin == nil {
 		o.Stdin = os.Stdin
 	}
-	r := &Reader{o: o, paths: paths, meter: meter{report: o.Progress}, metas: make(map[string]string)}
+	r := &Reader{o: o, paths: paths, meter: meter{report: o.Progress}, metas: make(map[string]string), runs: make(runNames)}
 	all := expand(paths)
 	r.inputs = make([]Input, len(all))
 	if err := r.lookAll(all); err != nil {
 		r.Close()
 		return nil, err
 	}
-	if len(r.streams) > 0 {
-		r.packets = packet.NewReader(r.streams, packet.Options{Limits: o.Limits, Policy: o.Strict})
-		r.units = slices.Insert(r.units, 0, &unit{reader: windowItems{r: ingest.NewOnce(r.packets)}, size: r.size})
+	for i, g := range groupPackets(r.files) {
+		r.units = slices.Insert(r.units, i, r.openPackets(g))
 	}
 	r.exports()
 	if len(r.problems) > 0 && o.Strict == FirstError {
@@ -193,8 +192,28 @@ func Open(paths []string, o Options) (*Reader, error) {
 
 // addPackets puts an input to the others that are packets.
 func (r *Reader) addPackets(in *Input, src *metered) {
-	r.streams = append(r.streams, packet.Stream{Name: in.Path, R: src})
-	r.size += r.meter.expect(in.Bytes)
+	r.files = append(r.files, packetFile{packet.Stream{Name: in.Path, R: src}, openingOf(src), r.meter.expect(in.Bytes)})
+}
+
+// openPackets makes one input of files.
+func (r *Reader) openPackets(g packetGroup) *unit {
+	var streams []packet.Stream
+	size := int64(0)
+	for _, f := range g.files {
+		streams = append(streams, f.Stream)
+		size += f.size
+	}
+	packets := packet.NewReader(streams, packet.Options{Limits: r.o.Limits, Policy: r.o.Strict})
+	r.packets = append(r.packets, packets)
+	return &unit{reader: windowItems{r: ingest.NewOnce(packets), label: g.label, first: g.files[0].Name}, size: size}
+}
+
+// summaries are what became of all packet files.
+func (r *Reader) summaries() (all []packet.Summary) {
+	for _, p := range r.packets {
+		all = append(all, p.Summaries()...)
+	}
+	return all
 }
 
 // lookAll looks at all candidates and has those opened that are to be read. Files that may be the meta file of an operator trace come last,
@@ -273,7 +292,7 @@ func (r *Reader) Next() (Item, error) {
 		if err == nil {
 			r.emitted++
 			u.count(item)
-			return item, nil
+			return r.runs.named(item, u.at(item)), nil
 		}
 		r.units = r.units[1:]
 		if closing := u.close(); err == io.EOF && closing != nil {
@@ -299,7 +318,7 @@ func (r *Reader) refuse(u *unit, err error) {
 	switch {
 	case u.input != nil:
 		r.problems = append(r.problems, Problem{u.input.Path, err})
-	case r.packets != nil && slices.ContainsFunc(r.packets.Summaries(), func(s packet.Summary) bool { return s.Err == err }):
+	case slices.ContainsFunc(r.summaries(), func(s packet.Summary) bool { return s.Err == err }):
 	case errors.As(err, &placed):
 		r.problems = append(r.problems, Problem{placed.Pos.File, err})
 	}
@@ -334,11 +353,9 @@ func (r *Reader) end() error {
 // Problems lists the inputs that were refused so far, by path.
 func (r *Reader) Problems() []Problem {
 	out := slices.Clone(r.problems)
-	if r.packets != nil {
-		for _, s := range r.packets.Summaries() {
-			if s.Err != nil {
-				out = append(out, Problem{s.Name, s.Err})
-			}
+	for _, s := range r.summaries() {
+		if s.Err != nil {
+			out = append(out, Problem{s.Name, s.Err})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Problem) int { return strings.Compare(a.Path, b.Path) })
@@ -350,7 +367,7 @@ func (r *Reader) Inputs() []Input {
 	out := slices.Clone(r.inputs)
 	if r.packets != nil {
 		windows := make(map[string]int)
-		for _, s := range r.packets.Summaries() {
+		for _, s := range r.summaries() {
 			windows[s.Name] = int(s.Windows)
 		}
 		for i := range out {

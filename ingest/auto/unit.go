@@ -183,6 +183,14 @@ func (u *unit) next() (Item, error) {
 	return u.reader.Next()
 }
 
+// at is where an item was read.
+func (u *unit) at(item Item) string {
+	if w, ok := u.reader.(windowItems); ok && item.Path == "" {
+		return w.first
+	}
+	return item.Path
+}
+
 // count adds up what was handed out of an input; packets do it themselves.
 func (u *unit) count(item Item) {
 	switch {
@@ -213,14 +221,19 @@ type itemReader interface {
 
 // windowItems are the windows of a reader as items.
 type windowItems struct {
-	r    ingest.WindowReader
-	path string
+	r     ingest.WindowReader
+	path  string
+	label string // tells its runs from others of the same name, "" where nothing has to
+	first string // of several files
 }
 
 func (w windowItems) Next() (Item, error) {
 	window, err := w.r.Next()
 	if err != nil {
 		return Item{}, err
+	}
+	if w.label != "" {
+		window.Run = w.label + "/" + window.Run
 	}
 	return Item{Window: window, Path: w.path}, nil
 }
@@ -238,7 +251,7 @@ func (r *Reader) openArchive(in *Input, src *metered) (itemReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return windowItems{ingest.NewOnce(a), in.Path}, nil
+	return windowItems{r: ingest.NewOnce(a), path: in.Path}, nil
 }
 
 func (r *Reader) openCSV(in *Input, src *metered) (itemReader, error) {
@@ -247,7 +260,7 @@ func (r *Reader) openCSV(in *Input, src *metered) (itemReader, error) {
 		src.Close()
 		return nil, err
 	}
-	return windowItems{ingest.NewOnce(withSource{c, src}), in.Path}, nil
+	return windowItems{r: ingest.NewOnce(withSource{c, src}), path: in.Path}, nil
 }
 
 func (r *Reader) openWideParquet(in *Input, src *metered) (itemReader, error) {
@@ -261,7 +274,7 @@ func (r *Reader) openWideParquet(in *Input, src *metered) (itemReader, error) {
 		f.Close()
 		return nil, err
 	}
-	return windowItems{ingest.NewOnce(withSource{c, f}), in.Path}, nil
+	return windowItems{r: ingest.NewOnce(withSource{c, f}), path: in.Path}, nil
 }
 
 // withSource closes the source of a reader with it.
@@ -309,7 +322,7 @@ func (r *Reader) spool(in *Input, src *metered) (_ itemReader, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return windowItems{ingest.NewOnce(withSource{a, t}), in.Path}, nil
+	return windowItems{r: ingest.NewOnce(withSource{a, t}), path: in.Path}, nil
 }
 
 // temporary is a file that goes when it is closed.

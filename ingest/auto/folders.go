@@ -1,0 +1,187 @@
+package auto
+
+import (
+	"bytes"
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/ingest/packet"
+)
+
+// Runs of one name in different folders are different runs, told apart by their
+// folder: a/job and b/job. Packets of one run may lie in several folders, one
+// for each host; they are of different runs where two folders have a file that
+// begins with the same rank and window.
+
+// packetFile is an input that is packets, and how it begins.
+type packetFile struct {
+	packet.Stream
+	begins opening
+	size   int64
+}
+
+// opening is what the first packet of a file is of.
+type opening struct {
+	run          string
+	window, rank int64
+}
+
+// openingOf reads the names at the head of the first packet of a file; those
+// that it does not find are empty.
+func openingOf(src *metered) opening {
+	head, _ := src.Peek(sniffed)
+	d := json.NewDecoder(bytes.NewReader(head))
+	o := opening{window: -1, rank: -1}
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return o
+	}
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			break
+		}
+		var to any = new(json.RawMessage)
+		switch key {
+		case "run":
+			to = &o.run
+		case "window":
+			to = &o.window
+		case "rank":
+			to = &o.rank
+		}
+		if d.Decode(to) != nil || o.run != "" && o.window >= 0 && o.rank >= 0 {
+			break
+		}
+	}
+	return o
+}
+
+// packetGroup is packet files that are read as one input. label is what tells
+// their runs from those of the same name, "" where nothing has to.
+type packetGroup struct {
+	label string
+	files []packetFile
+}
+
+// groupPackets parts files whose runs have one name and are different.
+func groupPackets(files []packetFile) []packetGroup {
+	depth := apart(files)
+	var groups []packetGroup
+	var ways [][]string // to the folders of groups whose runs need a label
+	for _, f := range files {
+		label := ""
+		if d, ok := depth[f.begins.run]; ok {
+			parts := folderParts(f.Name)
+			parts = parts[:min(d, len(parts))]
+			ways = append(ways, parts)
+			label = strings.Join(parts, "/")
+		}
+		i := slices.IndexFunc(groups, func(g packetGroup) bool { return g.label == label })
+		if i < 0 {
+			i = len(groups)
+			groups = append(groups, packetGroup{label: label})
+		}
+		groups[i].files = append(groups[i].files, f)
+	}
+	if len(ways) == 0 {
+		return groups
+	}
+	shared := len(ways[0])
+	for _, way := range ways {
+		shared = min(shared, common(ways[0], way))
+	}
+	for i, g := range groups {
+		if g.label != "" {
+			parts := strings.Split(g.label, "/")
+			groups[i].label = strings.Join(parts[min(shared, len(parts)-1):], "/")
+		}
+	}
+	return groups
+}
+
+// apart finds the runs whose name is of several, and how many names on the way
+// to their folders tell these apart.
+func apart(files []packetFile) map[string]int {
+	depth := make(map[string]int)
+	first := make(map[opening][]string)
+	for _, f := range files {
+		folder := folderParts(f.Name)
+		other, taken := first[f.begins]
+		switch {
+		case f.begins.run == "" || f.begins.rank < 0:
+		case !taken:
+			first[f.begins] = folder
+		case !slices.Equal(folder, other):
+			depth[f.begins.run] = max(depth[f.begins.run], common(folder, other)+1)
+		}
+	}
+	return depth
+}
+
+// folderParts are the names on the way to the folder of a file.
+func folderParts(path string) []string {
+	folder := filepath.Dir(path)
+	if abs, err := filepath.Abs(folder); err == nil {
+		folder = abs
+	}
+	return strings.Split(filepath.ToSlash(folder), "/")
+}
+
+// common is how many names two ways begin with alike.
+func common(a, b []string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// runNames are the names that runs were given, by their own name and their folder.
+type runNames map[[2]string]string
+
+// of is the name of a run that was read in a folder: its own for the first
+// folder that has it.
+func (n runNames) of(run, path string) string {
+	parts := folderParts(path)
+	key := [2]string{run, strings.Join(parts, "/")}
+	if name, ok := n[key]; ok {
+		return name
+	}
+	taken := make(map[string]bool, len(n))
+	at := len(parts) - 1 // where the way to the folder leaves that to the first one
+	for k, name := range n {
+		taken[name] = true
+		if k[0] == run && name == run {
+			at = min(at, common(parts, strings.Split(k[1], "/")))
+		}
+	}
+	name := run
+	for i := at + 1; taken[name] && i <= len(parts); i++ {
+		name = strings.Join(parts[at:i], "/") + "/" + run
+	}
+	n[key] = name
+	return name
+}
+
+// named gives an item that was read at a path the name of its run.
+func (n runNames) named(item Item, path string) Item {
+	switch {
+	case item.Window != nil:
+		item.Window.Run = n.of(item.Window.Run, path)
+	case item.Ops != nil:
+		item.Ops.Run = n.of(item.Ops.Run, path)
+	}
+	if item.Launched != nil {
+		launched := *item.Launched
+		launched.Run = n.of(launched.Run, path)
+		item.Launched = &launched
+	}
+	if item.Device != nil {
+		device := *item.Device
+		device.Run = n.of(device.Run, path)
+		item.Device = &device
+	}
+	return item
+}

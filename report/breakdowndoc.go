@@ -148,7 +148,7 @@ func sharesTable(b Breakdowns, rows []dividedRow) *table {
 
 // lengthsTable is the time itself, of all steps their mean.
 func lengthsTable(b Breakdowns, rows []dividedRow) *table {
-	t := &table{columns: append(b.whose(), column{head: "step %s", kind: kindLength})}
+	t := &table{oneUnit: true, columns: append(b.whose(), column{head: "step %s", kind: kindLength})}
 	for _, c := range shownCategories {
 		t.columns = append(t.columns, column{head: c.head + " %s", kind: kindLength})
 	}

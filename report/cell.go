@@ -27,9 +27,23 @@ func (t *table) show(col int) shown {
 	s := shown{column: t.columns[col], peak: t.largest(col)}
 	if s.kind == kindLength {
 		s.scale = scaleFor(s.peak)
+		if t.oneUnit {
+			s.scale = scaleFor(t.longest())
+		}
 		s.head = strings.ReplaceAll(s.head, "%s", s.scale.unit.name)
 	}
 	return s
+}
+
+// longest is the largest length of any column.
+func (t *table) longest() float64 {
+	m := 0.0
+	for i, c := range t.columns {
+		if c.kind == kindLength {
+			m = max(m, t.largest(i))
+		}
+	}
+	return m
 }
 
 // value is the cell as a person reads it, without its note; bars are drawn by

@@ -34,6 +34,7 @@ type table struct {
 	rows    [][]cell
 	notes   []string
 	caption string // a sentence below the rows, "" for none
+	oneUnit bool   // all lengths have the unit of the longest
 }
 
 func (headline) isBlock() {}

@@ -208,6 +208,12 @@ func (s *Selection) Device(d *DeviceRun) *DeviceRun {
 	return &out
 }
 
+// Process reports whether the process that c is of is selected. Its steps are not
+// looked at: where a rank waits, and for whom, is of all its calls.
+func (s *Selection) Process(c *Comm) bool {
+	return (c.Run == "" || s.Run(c.Run)) && (len(c.Processes) == 0 || s.rank(Rank{ID: c.Processes[0].Rank}))
+}
+
 // kept are the entries of a table for which keep holds, and the new position of
 // each old one, −1 for those that are gone.
 func kept[T any](table []T, keep func(T) bool) (out []T, position []int32) {

@@ -24,8 +24,8 @@ func (p *program) app() *cli.App {
 			"(Parquet), wide CSV, operator traces (CSV, Parquet), compressed or not, PyTorch profiler traces (JSON), Nsight Systems exports (SQLite), NCCL's debug logs and Inspector dumps, or folders of them. It says where the exposed time went, " +
 			"who made the others wait, and how sure that is.",
 		Commands: slices.Concat(
-			group("Commands", p.diagnoseCommand(), p.hangCommand(), p.arrivalsCommand(), p.frontierCommand(), p.commCommand(), p.inspectCommand(), p.convertCommand()),
-			group("One method at a time", p.ksCommand(), p.zscoreCommand(), p.blameCommand(), p.whatifCommand(), p.breakdownCommand()),
+			group("Commands", p.diagnoseCommand(), p.frontierCommand(), p.commCommand(), p.inspectCommand(), p.convertCommand()),
+			group("One question at a time", p.hangCommand(), p.arrivalsCommand(), p.ksCommand(), p.zscoreCommand(), p.blameCommand(), p.whatifCommand(), p.breakdownCommand()),
 			group("Recorders", p.compareSourcesCommand(), p.overheadCommand()),
 			group("Evaluation", p.powerCommand(), p.simulateCommand(), p.simulateOpsCommand(), p.scoreCommand(), p.campaignCommand(), p.selfcheckCommand()),
 			group("This program", p.gatesCommand(), p.versionCommand(), p.completionCommand(), p.helpCommand(), p.completeCommand()),

@@ -140,6 +140,8 @@ func (s *chooser) of(item auto.Item) (_ auto.Item, ok bool) {
 		}
 	case item.Device != nil:
 		return item, true
+	case item.Comm != nil && s.Process(item.Comm):
+		return item, true
 	}
 	s.left++
 	return auto.Item{}, false
@@ -175,6 +177,8 @@ func runOf(item auto.Item) string {
 		return item.Ops.Run
 	case item.Device != nil:
 		return item.Device.Run
+	case item.Comm != nil:
+		return item.Comm.Run
 	}
 	return ""
 }

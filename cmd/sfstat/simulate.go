@@ -41,9 +41,9 @@ func (p *program) simulateCommand() *cli.Command {
 			&cli.StringFlag{Name: "spec", Category: forInput, Usage: "read the specification from `FILE` (YAML); --print-spec shows one"},
 			&cli.BoolFlag{Name: "print-spec", Usage: "print the specification in force and stop"},
 			&cli.StringFlag{Name: "run", Usage: "`NAME` of the run; without it, fault, ranks and seed name it"},
-			&cli.IntFlag{Name: "ranks", Usage: "how many ranks", Value: d.Ranks},
-			&cli.IntFlag{Name: "windows", Usage: "how many windows", Value: d.Schedule.Windows},
-			&cli.IntFlag{Name: "steps", Usage: "steps in each window", Value: d.Schedule.Steps},
+			&cli.IntFlag{Name: "ranks", Usage: "`N` ranks", Value: d.Ranks},
+			&cli.IntFlag{Name: "windows", Usage: "`N` windows", Value: d.Schedule.Windows},
+			&cli.IntFlag{Name: "steps", Usage: "`N` steps in each window", Value: d.Schedule.Steps},
 			&cli.IntFlag{Name: "accumulation", Usage: "microsteps per step", Value: d.Accumulation},
 			&cli.Uint64Flag{Name: "seed", Usage: "seed of all randomness"},
 			choice("fault", "the fault to hide", families()...),
@@ -146,11 +146,22 @@ func loadSpec(c *cli.Context) (simulate.Spec, error) {
 			set()
 		}
 	}
-	err := addFault(c, &spec)
+	err := plainRun(c)
+	if err == nil {
+		err = addFault(c, &spec)
+	}
 	if err == nil {
 		err = badInput(spec.Validate())
 	}
 	return spec, err
+}
+
+// plainRun refuses a name of --run that would lead files of its name elsewhere.
+func plainRun(c *cli.Context) error {
+	if name := c.String("run"); strings.ContainsAny(name, `/\`) || strings.HasPrefix(name, ".") {
+		return badUsage("--run is %q, expected a name without / and \\ that does not begin with a dot: files are named by it", name)
+	}
+	return nil
 }
 
 // addFault replaces the faults of the specification by the one of the flags.
@@ -168,6 +179,16 @@ func addFault(c *cli.Context, spec *simulate.Spec) error {
 		return badInput(err)
 	}
 	spec.Faults = nil
+	if family == simulate.NoFault {
+		for _, name := range []string{"delay", "fault-rank", "every"} {
+			if c.IsSet(name) {
+				return badUsage("--%s is of a fault, and --fault is %v", name, family)
+			}
+		}
+	}
+	if c.IsSet("every") && c.Int64("every") < 1 {
+		return badUsage("--every is %d, expected 1 or more steps", c.Int64("every"))
+	}
 	if family != simulate.NoFault {
 		spec.Faults = []simulate.Fault{{Family: family, Delay: simulate.Millis(c.Float64("delay")),
 			Ranks: c.IntSlice("fault-rank"), Every: c.Int64("every")}}

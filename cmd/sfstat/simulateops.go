@@ -128,6 +128,9 @@ func (p *program) loadOpsSpec(c *cli.Context, faults []string) (pipeline.Spec, e
 			set()
 		}
 	}
+	if err := plainRun(c); err != nil {
+		return spec, err
+	}
 	if c.IsSet("layout") {
 		if err := parseLayout(c.String("layout"), &spec.Layout); err != nil {
 			return spec, err

@@ -15,7 +15,7 @@ import (
 
 // testFolders are the packages of the tests that the documentation names.
 var testFolders = map[string]string{
-	"auto": "ingest/auto", "kineto": "ingest/kineto", "profiler": "ingest/profiler", "stages": "engine/stages", "stagemap": "ingest/profiler/stagemap", "sfstat": "cmd/sfstat", "report": "report",
+	"auto": "ingest/auto", "kineto": "ingest/kineto", "profiler": "ingest/profiler", "stages": "engine/stages", "clock": "engine/clock", "stagemap": "ingest/profiler/stagemap", "sfstat": "cmd/sfstat", "report": "report",
 	"nsight": "ingest/nsight", "export": "ingest/nsight/internal/export",
 }
 

@@ -23,7 +23,7 @@ RACE_PKGS = $(shell grep -rlE --include='*.go' -e '^[[:space:]]*go [[:alpha:]]' 
 RACE_TESTS = Threads|Processors|Determinism|ChangeNothing|Context|RankFails|CloseEarly|FolderOfTraces|Progress|Pipe$$|CallsAndKernels|EndToEnd|Example
 RACE_PROGRAM = Interrupt|Panic|Progress|TestScripts/(diagnose|output)$$
 
-.PHONY: help build demo test race calibrate test-recorder check fmt vet lint vuln layers tidy bench detection fuzz cover clean
+.PHONY: help build demo test race calibrate test-recorder check fmt vet lint vuln layers tidy bench verdicts detection fuzz cover clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -77,6 +77,9 @@ vuln:
 
 bench: ## all benchmarks, for benchstat (BENCH=regexp)
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+verdicts: ## docs/verdict-evaluation.md: how often the verdict on windows is right (minutes)
+	$(GO) run ./eval/verdicts -seeds 100 -o docs/verdict-evaluation.md
 
 detection: ## docs/detection.md: how often the verdict on operator traces is right (minutes)
 	$(GO) run ./eval/detection -traces 2400 -seed 4 -o docs/detection.md

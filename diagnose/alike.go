@@ -38,6 +38,9 @@ func (j *judge) slowSteps(m *frontier.Result) (stage int, slow bool) {
 			best = i
 		}
 	}
+	if m.Stages[best].Meets && !m.Quality.Wall {
+		return m.Leader.Stage, false // its times hold what is not recorded of other ranks
+	}
 	if g := m.Stages[best].Gain; g == nil || *g < j.gates.StaticGain || slices.Contains(m.Reasons, frontier.GainTie) {
 		return m.Leader.Stage, false
 	}

@@ -33,9 +33,9 @@ type Sample struct {
 	steps  [][]float64 // [stage][step]; the last is the whole step
 }
 
-// leastSteps is the smallest sample that is compared: of fewer steps the blocks
+// LeastSteps is the smallest sample that is compared: of fewer steps the blocks
 // are too few to vary.
-const leastSteps = 16
+const LeastSteps = 16
 
 // Add adds the steps of a validated window. synchronise are the names of the
 // stages in which all ranks synchronise. Windows with other stages than the first
@@ -131,8 +131,8 @@ func Compare(before, now *Sample, o Options) ([]Difference, error) {
 		return nil, fmt.Errorf("baseline: a confidence of %v, expected above 0 and below 1", o.Confidence)
 	case !slices.Equal(before.stages, now.stages):
 		return nil, trace.Bad(trace.ErrFormat, "the baseline has the stages %v, the run %v: give a run of the same program", before.stages, now.stages)
-	case min(before.Steps(), now.Steps()) < leastSteps:
-		return nil, trace.Bad(trace.ErrMissing, "%d steps in the baseline and %d in the run, expected at least %d in each: record more", before.Steps(), now.Steps(), leastSteps)
+	case min(before.Steps(), now.Steps()) < LeastSteps:
+		return nil, trace.Bad(trace.ErrMissing, "%d steps in the baseline and %d in the run, expected at least %d in each: record more", before.Steps(), now.Steps(), LeastSteps)
 	}
 	tail := (1 - o.Confidence) / 2 / float64(len(before.steps))
 	out := make([]Difference, len(before.steps))

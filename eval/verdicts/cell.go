@@ -1,0 +1,122 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// cell is a kind of job and of fault.
+type cell struct {
+	ranks, windows, steps int
+	step                  float64 // ms, about
+	wall                  bool    // recorded
+	gap                   float64 // part of a step that no stage covers
+	family                simulate.Family
+	delay                 float64 // of one strike, in steps
+	at                    int     // step of every window that is struck; −1: all
+}
+
+// everyStep is cell.at of a fault in all steps.
+const everyStep = -1
+
+// usualStep is the step of the simulator's default job, in ms.
+const usualStep = 195
+
+// families are the faults outside the stage where ranks synchronise. Those in it
+// look alike on all ranks, and no verdict from stage times names them.
+var families = []simulate.Family{simulate.Data, simulate.ForwardHost, simulate.CallbackHost, simulate.OptimizerHost}
+
+var stageOf = map[simulate.Family]string{simulate.Data: simulate.StageData, simulate.ForwardHost: simulate.StageForward,
+	simulate.CallbackHost: simulate.StageCallbacks, simulate.OptimizerHost: simulate.StageOptimizer}
+
+// borderCells have a stall of a quarter of the window in one step of every window.
+func borderCells() []cell {
+	var out []cell
+	for _, steps := range []int{20, 50, 100} {
+		for _, family := range families {
+			for _, at := range []int{0, steps / 2, steps - 1} {
+				out = append(out, cell{ranks: 8, windows: 8, steps: steps, step: usualStep, wall: true, family: family, delay: float64(steps) / 4, at: at})
+			}
+		}
+	}
+	return out
+}
+
+// lengths are those of the windows of timingCells, shortest first.
+var lengths = []int{20, 60, 200}
+
+// recordings are with wall time, and without it, in jobs that spend a part of
+// their steps where no stage is.
+var recordings = []struct {
+	wall bool
+	gap  float64
+}{{true, 0}, {true, 0.25}, {false, 0}, {false, 0.02}, {false, 0.1}, {false, 0.25}}
+
+// timingCells have a rank that is a fifth slower in every step, in jobs of all
+// sizes and paces.
+func timingCells() []cell {
+	var out []cell
+	for _, step := range []float64{2, 5, 20, 200} {
+		for _, ranks := range []int{2, 4, 8, 32} {
+			for _, r := range recordings {
+				for k, steps := range lengths {
+					out = append(out, cell{ranks: ranks, windows: 1, steps: steps, step: step, wall: r.wall, gap: r.gap,
+						family: families[(ranks/2+k)%len(families)], delay: 0.2, at: everyStep})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// job is the windows of a job, with the fault or healthy.
+func (c cell) job(seed uint64, fault bool) ([]*trace.Window, int, error) {
+	s := simulate.DefaultSpec()
+	s.Seed, s.Ranks, s.RanksPerHost = seed*1009+uint64(c.step), c.ranks, max(1, min(8, c.ranks))
+	s.Schedule.Windows, s.Schedule.Steps = c.windows, c.steps
+	mean := simulate.Millis(usualStep * c.gap / (1 - c.gap))
+	s.Other = simulate.Dist{Mean: mean, SD: 0.3 * mean, Shape: simulate.Normal}
+	slow := int(seed) % c.ranks
+	if fault {
+		f := simulate.Fault{Family: c.family, Ranks: []int{slow}, Delay: simulate.Millis(c.delay * usualStep / (1 - c.gap))}
+		if c.at != everyStep {
+			f.From, f.Every = int64(c.at), int64(c.steps)
+		}
+		s.Faults = []simulate.Fault{f}
+	}
+	g, err := simulate.New(s)
+	if err != nil {
+		return nil, 0, fmt.Errorf("cell %+v: %w", c, err)
+	}
+	var out []*trace.Window
+	for {
+		w, err := g.Next()
+		if errors.Is(err, io.EOF) {
+			return out, slow, nil
+		}
+		if err != nil {
+			return nil, 0, fmt.Errorf("cell %+v: %w", c, err)
+		}
+		out = append(out, c.paced(w))
+	}
+}
+
+// paced is a window in the pace of the cell, and as it was recorded.
+func (c cell) paced(w *trace.Window) *trace.Window {
+	w.Side = nil
+	factor := c.step / usualStep
+	for i := range w.Durations {
+		w.Durations[i] = int64(factor * float64(w.Durations[i]))
+	}
+	for i := range w.Wall {
+		w.Wall[i] = int64(factor * float64(w.Wall[i]))
+	}
+	if !c.wall {
+		w.Wall = nil
+	}
+	return w
+}

@@ -1,0 +1,88 @@
+// Command verdicts measures how often the verdict on windows names the rank and
+// the stage that are slow, on simulated jobs whose fault is known, and what it
+// calls in healthy ones, and writes docs/verdict-evaluation.md.
+//
+//	go run ./eval/verdicts -seeds 100 -o docs/verdict-evaluation.md
+//
+// Every job is drawn from its cell and its seed alone, so that the page is the
+// same on any number of threads.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/sfstat/sfstat/internal/atomicfile"
+)
+
+func main() {
+	if err := run(os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "verdicts:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string, stdout io.Writer) error {
+	flags := flag.NewFlagSet("verdicts", flag.ContinueOnError)
+	seeds := flags.Int("seeds", 100, "jobs in a cell")
+	out := flags.String("o", "", "write the page here (default: standard output)")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if *seeds < 1 {
+		return fmt.Errorf("%d seeds, expected one or more", *seeds)
+	}
+	p := page{Seeds: *seeds}
+	for _, part := range []struct {
+		cells []cell
+		into  *[]score
+	}{{borderCells(), &p.borders}, {timingCells(), &p.timings}} {
+		scores, err := measure(part.cells, *seeds)
+		if err != nil {
+			return err
+		}
+		*part.into = scores
+	}
+	if *out == "" {
+		return p.write(stdout)
+	}
+	return atomicfile.WriteFile(*out, p.write)
+}
+
+// measure tries all seeds of all cells on all processors.
+func measure(cells []cell, seeds int) ([]score, error) {
+	trials := make([]trial, len(cells)*seeds)
+	failed := make([]error, runtime.GOMAXPROCS(0))
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	for thread := range failed {
+		wait.Go(func() {
+			for failed[thread] == nil {
+				n := int(next.Add(1)) - 1
+				if n >= len(trials) {
+					return
+				}
+				trials[n], failed[thread] = cells[n/seeds].try(uint64(n % seeds))
+			}
+		})
+	}
+	wait.Wait()
+	for _, err := range failed {
+		if err != nil {
+			return nil, err
+		}
+	}
+	out := make([]score, len(cells))
+	for i, c := range cells {
+		out[i] = score{cell: c}
+		for _, t := range trials[i*seeds : (i+1)*seeds] {
+			out[i].add(t)
+		}
+	}
+	return out, nil
+}

@@ -37,7 +37,8 @@ type heardSuspect struct {
 }
 
 func (h heardSuspect) finding() Finding {
-	f := Finding{Kind: KindRank, Cause: CauseLate, Place: Place{Ranks: h.Ranks}, Cost: Cost{Explained: h.Cost, Score: h.Share, Gain: h.Share}}
+	f := Finding{Kind: KindRank, Cause: CauseLate, Place: Place{Ranks: h.Ranks}, Cost: Cost{Explained: h.Cost, Score: h.Share, Gain: h.Share, RunGain: h.Share},
+		BelowMinGain: h.Share < h.gates.StaticGain}
 	if len(h.Hosts) == 1 {
 		f.Host = h.Hosts[0]
 	}
@@ -180,7 +181,6 @@ func (h heardSuspect) lacks() (out []Evidence) {
 	}
 	lack(h.Settled == comm.Open, Lack{Reason: WhichOfTwoLinks, AtMost: Ambiguous})
 	lack(h.Settled == comm.ByLimit, Lack{Reason: TwoLinksByLimit, AtMost: Supported})
-	lack(h.Share >= enoughShare && h.Share < h.gates.StaticGain, Lack{Reason: CostsLittle, AtMost: Supported, P: h.gates.StaticGain})
 	lack(h.Chance > h.gates.Meeting.Significance, Lack{Reason: ChanceAbove, AtMost: Supported, P: h.gates.Meeting.Significance})
 	lack(slow && h.limit().Bandwidth == 0, Lack{Reason: LimitUnknown, AtMost: Supported})
 	lack(slow && h.Settled == comm.ByPeers && h.Worst.Peers == 2, Lack{Reason: TwoPeers, AtMost: Supported})

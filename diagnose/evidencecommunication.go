@@ -134,14 +134,13 @@ func (CommunicationNormal) Kind() EvidenceKind { return "communication_normal" }
 const (
 	WhichOfTwoLinks Reason = "which_of_two_links"
 	TwoLinksByLimit Reason = "two_links_by_limit"
-	CostsLittle     Reason = "costs_little" // P: the gate
 	ChanceAbove     Reason = "chance_above" // P: the level
 	LimitUnknown    Reason = "limit_unknown"
 	TwoPeers        Reason = "two_peers"
 )
 
 func communicationReasons() []Reason {
-	return []Reason{WhichOfTwoLinks, TwoLinksByLimit, CostsLittle, ChanceAbove, LimitUnknown, TwoPeers}
+	return []Reason{WhichOfTwoLinks, TwoLinksByLimit, ChanceAbove, LimitUnknown, TwoPeers}
 }
 
 // What calls and kernels of communication leave open.

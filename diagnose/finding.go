@@ -12,9 +12,11 @@ type Finding struct {
 	BelowMinGain bool       // smaller than Options.MinGain, however sure
 	Evidence     []Evidence // for it, strongest first; then what a higher confidence lacks
 	Windows      []int64    // numbers of the windows that show it
-	// Sentence is the headline of a judge whose findings are not typed yet.
-	Sentence string
+	Detail       int        // index in RunVerdict.Windows of the one that the evidence is from
 }
+
+// Flagged reports whether a finding is certain and large enough to act on.
+func (f *Finding) Flagged() bool { return f.Confidence >= Supported && !f.BelowMinGain }
 
 // Kind is what is suspected.
 type Kind uint8
@@ -52,6 +54,9 @@ var confidenceNames = [...]string{"insufficient", "ambiguous", "supported", "str
 
 func (c Confidence) String() string { return nameOf(confidenceNames[:], int(c), "confidence") }
 
+// MarshalText writes the name.
+func (c Confidence) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
 // Cause is how a finding delays the job. It decides what the headline says and
 // what to do next.
 type Cause uint8
@@ -65,6 +70,7 @@ const (
 	CauseGrowth            // longer in some windows or steps than in others, on all ranks
 	CauseRotating          // ranks are late by turns
 	CauseAlike             // long on all ranks alike
+	CauseSlowSteps         // steps, or a stage in some steps, slow on all ranks
 	CauseHost              // long on the host, short on the device, on all ranks
 	CauseOperator          // the operator behind another finding
 	CauseCompute           // a worker computes longer than its peers
@@ -81,7 +87,7 @@ const (
 	CauseDesync            // ranks entered different collectives
 )
 
-var causeNames = [...]string{"unknown", "late", "device", "leads", "more_work", "growth", "rotating", "alike", "host_overhead", "operator",
+var causeNames = [...]string{"unknown", "late", "device", "leads", "more_work", "growth", "rotating", "alike", "slow_steps", "forward_host_overhead", "operator",
 	"compute", "transfer", "link", "collective", "launch", "idle", "heavy", "uneven", "random", "rotating_ops", "missing", "desync"}
 
 func (c Cause) String() string { return nameOf(causeNames[:], int(c), "cause") }
@@ -111,11 +117,19 @@ type SourceLine struct {
 // Cost is what a finding costs. Times are nanoseconds.
 type Cost struct {
 	Excess    int64   // by which a step that it struck is longer than one without it
+	Step      int64   // length of a struck step
 	Explained int64   // exposed time that it explains, over all steps that it struck
 	Score     float64 // Explained as a fraction of the windows that show it
 	Gain      float64 // fraction of the struck steps that fixing it alone saves
 	RunGain   float64 // the same of the whole run
 	Struck    Struck
+}
+
+// times is a part of a cost, in the same steps.
+func (c Cost) times(part float64) Cost {
+	c.Excess, c.Explained = int64(part*float64(c.Excess)), int64(part*float64(c.Explained))
+	c.Score, c.Gain, c.RunGain = part*c.Score, part*c.Gain, part*c.RunGain
+	return c
 }
 
 // Struck is which steps a finding struck.
@@ -129,11 +143,11 @@ type Struck struct {
 type Pattern uint8
 
 const (
-	PatternUnknown Pattern = iota
-	Constant               // (nearly) every step
-	Intermittent           // some steps, over the whole run
-	InWindow               // one stretch of the run
-	Moving                 // another rank in each stretch
+	PatternUnknown      Pattern = iota
+	PatternConstant             // (nearly) every step
+	PatternIntermittent         // some steps, over the whole run
+	PatternWindow               // one stretch of the run
+	PatternMoving               // another rank in each stretch
 )
 
 var patternNames = [...]string{"unknown", "constant", "intermittent", "window", "moving"}

@@ -3,8 +3,6 @@ package diagnose
 import (
 	"fmt"
 	"slices"
-
-	"github.com/sfstat/sfstat/diagnose/opnames"
 )
 
 // compareGroups says of a role group that does more work whether it takes longer
@@ -12,7 +10,7 @@ import (
 // was divided, and the group may be called.
 func (j *judge) compareGroups(f *finding) {
 	members := f.members()
-	if f.cause != causeGroup || len(members) == 0 {
+	if f.Cause != CauseMoreWork || len(members) == 0 {
 		return
 	}
 	for _, r := range j.across {
@@ -44,23 +42,4 @@ func (f *finding) members() []int {
 	}
 	slices.Sort(ids)
 	return ids
-}
-
-// groupSentence is the headline on a role group that does more work.
-func (f *finding) groupSentence() string {
-	who, rest := "Role group "+f.Group, "no single rank stands out among its peers"
-	if m := f.members(); len(m) == 1 {
-		who, rest = fmt.Sprintf("Rank %d, the only one of role group %s,", m[0], f.Group), "whether by design or by a fault cannot be told from times"
-	}
-	where := ""
-	if f.Confidence >= Supported {
-		where, rest = ", in operators that all groups launch as often", "no single rank stands out among its peers"
-		if d, ok := f.inside.chief(); ok {
-			where += fmt.Sprintf(" (%s)", opnames.Label(d.Name))
-		}
-		if len(f.members()) == 1 {
-			return fmt.Sprintf("%s does %s more work a step than the others, who wait for it%s.", who, ms(f.perStep()), where)
-		}
-	}
-	return fmt.Sprintf("%s does %s more work a step than the others, who wait for it%s; %s.", who, ms(f.perStep()), where, rest)
 }

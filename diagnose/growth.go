@@ -1,7 +1,6 @@
 package diagnose
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/frontier"
@@ -23,15 +22,22 @@ func (j *judge) growth() {
 			base := least.below(m, s)
 			more := (perStep(m, s) - base.ns) * float64(m.Steps)
 			share := more / float64(max(1, m.Makespan))
-			if s.Share == nil || share < j.gates.StaticGain || j.explained(m.Window, s.Name) || j.explained(base.window.Window, s.Name) {
+			if s.Share == nil || share < j.minGain || j.explained(m, s.Name) || j.explained(base.window, s.Name) {
 				continue
 			}
-			j.add(causeGrowth, Finding{Kind: KindStage, Place: Place{Stage: s.Name}, Cost: Cost{Explained: int64(more), Gain: share}, Confidence: Supported, Evidence: Saying(
-				fmt.Sprintf("frontier across windows: %s is charged %s a step in window %d (steps %s) and %s in window %d (steps %s) of the same run",
-					s.Name, ms(int64(perStep(m, s))), m.Window, stepRange(m), ms(int64(base.ns)), base.window.Window, stepRange(base.window)),
-				"not strong: all ranks look alike in it, so the rank is not decidable from stage times")}, m, nil)
+			b := base.window
+			j.add(m, sight{Finding: Finding{Kind: KindStage, Cause: CauseGrowth, Place: Place{Stage: s.Name},
+				Cost: Cost{Explained: int64(more), Gain: share}, Confidence: Supported, Evidence: []Evidence{
+					Growth{Stage: s.Name, Window: m.Window, Steps: extentOf(m), Time: int64(perStep(m, s)),
+						BaseWindow: b.Window, BaseSteps: extentOf(b), BaseTime: int64(base.ns)},
+					Lack{Reason: ReasonRankHidden, AtMost: Supported}}}})
 		}
 	}
+}
+
+// extentOf is the first and the last step of an account.
+func extentOf(m *frontier.Result) [2]int64 {
+	return [2]int64{m.FirstStep, m.FirstStep + int64(max(1, m.Steps)) - 1}
 }
 
 func perStep(w *frontier.Result, s frontier.Stage) float64 {
@@ -118,8 +124,9 @@ func meetings(w *frontier.Result) []string {
 
 // explained reports whether some rank already answers for this window: then
 // the stage's growth, or the wait in it, is that rank's doing.
-func (j *judge) explained(window int64, stage string) bool {
+func (j *judge) explained(w *frontier.Result, stage string) bool {
+	at := j.indicesOf(w)[0]
 	return slices.ContainsFunc(j.found, func(f *finding) bool {
-		return slices.Contains(f.Windows, window) && f.Confidence >= Supported && (f.Kind == KindRank || f.Stage == stage)
+		return slices.Contains(f.seen, at) && f.Confidence >= Supported && f.share >= j.minGain && (f.Rank != nil || f.Kind == KindHost || f.Stage == stage)
 	})
 }

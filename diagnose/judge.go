@@ -2,16 +2,25 @@ package diagnose
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/internal/robust"
 )
 
-// judge turns the accounts of a run's windows into its verdict.
-func (r *run) judge(g frontier.Gates) RunVerdict {
-	j := &judge{run: r, gates: g}
+// judge collects findings over the windows of a run. The same finding in
+// several windows is one.
+type judge struct {
+	*run
+	gates     frontier.Gates
+	minGain   float64
+	found     []*finding
+	undecided []Undecided
+}
+
+// judge turns what was read of a run into its verdict.
+func (r *run) judge(g frontier.Gates, minGain float64) RunVerdict {
+	j := &judge{run: r, gates: g, minGain: minGain}
 	for _, w := range r.windows {
 		if w.Main.Meeting.WithinPeers {
 			for _, g := range w.Groups {
@@ -26,98 +35,244 @@ func (r *run) judge(g frontier.Gates) RunVerdict {
 	j.pool()
 	j.growth()
 	j.stages()
+	j.moving()
+	j.costs()
 	j.operations()
-	v := RunVerdict{Run: r.name, Windows: r.windows, Suspects: j.ranked()}
-	if len(v.Suspects) > 0 {
-		v.Confidence = v.Suspects[0].Confidence
-	}
-	v.Undecidable = j.undecidable(v.Suspects)
-	v.Headline = j.headline(v.Suspects)
-	v.CapturePlan = j.plan(v.Suspects)
+	v := RunVerdict{Run: r.name, MinGain: minGain, Windows: r.windows, Suspects: j.ranked(), Problems: r.problems()}
+	v.Undecided = j.questions()
 	if j.traffic != nil {
 		j.heard(&v)
 	}
+	j.settle(&v)
 	return v
 }
 
-// judge collects suspects over the windows of a run. The same suspect in
-// several windows is one.
-type judge struct {
-	*run
-	gates frontier.Gates
-	found []*finding
+// settle gives the run its status, its confidence and what to do next.
+func (j *judge) settle(v *RunVerdict) {
+	if len(v.Suspects) > 0 {
+		v.Confidence = v.Suspects[0].Confidence
+	}
+	v.decide(j.excludes())
+	v.Observed = append(j.observed(), v.Observed...)
+	v.Undecided = slices.DeleteFunc(v.Undecided, func(u Undecided) bool { return u.Question == "" })
+	v.Next = j.next(v)
 }
 
-// cause is the line of evidence that makes a suspect.
-type cause uint8
+// observed is what is known of the run as a whole.
+func (j *judge) observed() []Evidence {
+	if j.alone != nil {
+		return []Evidence{*j.alone}
+	}
+	e := NobodyLate{}
+	var skews []int64
+	for _, w := range j.windows {
+		m := w.Main
+		e.Ranks = max(e.Ranks, len(m.Ranks))
+		e.Steps += m.Steps
+		e.Step += m.Makespan
+		if m.Meeting.At >= 0 && m.Steps > 0 {
+			if i := slices.IndexFunc(m.Stages, func(s frontier.Stage) bool { return s.Name == m.Meeting.Name }); i > 0 {
+				skews = append(skews, m.Stages[i-1].Lag/int64(m.Steps))
+			}
+		}
+	}
+	if e.Steps == 0 {
+		return nil
+	}
+	e.Step /= int64(e.Steps)
+	if len(skews) > 0 {
+		slices.Sort(skews)
+		e.Skew = skews[len(skews)/2]
+	}
+	out := []Evidence{e}
+	if len(j.found) == 0 {
+		out = append(out, Saying(j.harmless(trivial/2*float64(e.Step))...)...)
+	}
+	return out
+}
 
-const (
-	causeLate     cause = iota // others waited for it at meetings
-	causeDevice                // slow on the device
-	causeLeads                 // latest, without a meeting to measure it at
-	causeGroup                 // a role group with more work
-	causeGrowth                // longer in this window than in another
-	causeTurns                 // ranks late by turns
-	causeAlike                 // long on all ranks alike
-	causeOperator              // an operator behind the stage of another suspect
-)
-
-// finding is a suspect with what is known about it beyond what it shows.
+// finding is a finding with what is known about it beyond what it shows.
 type finding struct {
 	Finding
-	cause    cause
-	best     *frontier.Result // the window that explains most
+	best     *frontier.Result // the window that the evidence is from
 	bestNs   int64
-	makespan int64 // of the windows that show it
-	steps    int   // of the windows that show it
-	gainNs   float64
-	culprit  *frontier.Culprit // of the best window
-	together []int             // ranks that are late with it for the same reason, itself among them
-	mend     float64           // part of the makespan that goes when all of them are on time
-	inside   *inside           // what the rank launched in the stage; nil where that was not recorded
+	seen     []int   // indices of the windows that show it
+	makespan int64   // of the windows that show it
+	steps    int     // of the windows that show it
+	struck   int     // steps that it struck
+	saved    float64 // ns that fixing it alone saves
+	share    float64 // of the window in which it explains most, with all that are late together
+	culprit  *frontier.Culprit
+	together []int   // ranks that are late with it for the same reason, itself among them
+	mend     float64 // part of the makespan that goes when all of them are on time
+	moves    bool    // another rank in each stretch of the run
+	inside   *inside // what the rank launched in the stage; nil where that was not recorded
 }
 
-// key is what makes two suspects the same.
+// sight is a finding as one window shows it. Explained and Gain are of that
+// window.
+type sight struct {
+	Finding
+	struck   int     // steps; 0: all
+	share    float64 // 0: its own
+	culprit  *frontier.Culprit
+	together []int
+	mend     float64
+}
+
+// key is what makes two findings the same.
 type key struct {
-	cause cause
+	cause Cause
 	kind  Kind
 	rank  int
 	stage string
 	group string
 }
 
-func (f *finding) key() key {
-	k := key{cause: f.cause, kind: f.Kind, rank: -1, stage: f.Stage, group: f.Group}
+func (f *Finding) key() key {
+	k := key{cause: f.Cause, kind: f.Kind, rank: -1, stage: f.Stage, group: f.Group + f.Host}
 	if f.Rank != nil {
-		k.rank = *f.Rank
+		k.rank, k.group = *f.Rank, f.Group
 	}
 	return k
 }
 
-// add merges a suspect seen in window w. The evidence is that of the window in
-// which it is surest, and among those explains most.
-func (j *judge) add(why cause, s Finding, w *frontier.Result, culprit *frontier.Culprit) *finding {
-	f := &finding{Finding: s, cause: why}
-	i := slices.IndexFunc(j.found, func(have *finding) bool { return have.key() == f.key() })
-	if i >= 0 {
+// add merges what window w shows. The evidence is that of the window in which
+// the finding is surest, and among those explains most.
+func (j *judge) add(w *frontier.Result, s sight) *finding {
+	f := &finding{Finding: s.Finding}
+	if i := slices.IndexFunc(j.found, func(have *finding) bool { return have.key() == s.key() }); i >= 0 {
 		f = j.found[i]
 		f.Explained += s.Explained
 	} else {
+		f.place(w)
 		j.found = append(j.found, f)
 	}
-	f.Windows = append(f.Windows, w.Window)
+	at := j.indicesOf(w)
+	f.seen = append(f.seen, at...)
+	for _, i := range at {
+		if n := j.windows[i].Main.Window; !slices.Contains(f.Windows, n) { // parts of a window have its number
+			f.Windows = append(f.Windows, n)
+		}
+	}
 	f.makespan += w.Makespan
 	f.steps += w.Steps
-	f.gainNs += s.Gain * float64(w.Makespan)
+	f.struck += cmp.Or(s.struck, w.Steps)
+	f.saved += s.Gain * float64(w.Makespan)
+	f.share = max(f.share, cmp.Or(s.share, part(w, s.Explained)))
 	if f.best == nil || s.Confidence > f.Confidence || s.Confidence == f.Confidence && s.Explained > f.bestNs {
-		f.best, f.bestNs, f.culprit = w, s.Explained, culprit
+		f.best, f.bestNs, f.culprit = w, s.Explained, s.culprit
 		f.Confidence, f.Evidence = s.Confidence, s.Evidence
-	}
-	if f.makespan > 0 {
-		f.Gain = f.gainNs / float64(f.makespan)
-		f.Score = float64(f.Explained) / float64(f.makespan)
+		f.together, f.mend, f.Detail = s.together, s.mend, at[0]
 	}
 	return f
+}
+
+// indicesOf are the windows of an account: the one that it is of, by itself or by
+// one of its role groups, or those that it sums.
+func (j *judge) indicesOf(w *frontier.Result) (list []int) {
+	for i, have := range j.windows {
+		m := have.Main
+		sums := w.Windows > 0 && m.Cut == w.Cut && slices.Equal(m.Ranks, w.Ranks) && m.FirstStep >= w.FirstStep && m.Steps > 0
+		if m == w || sums || slices.Contains(have.Groups, w) {
+			list = append(list, i)
+		}
+	}
+	if len(list) == 0 { // of role groups, summed
+		for i := range j.windows {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// place fills the host and local rank of a rank.
+func (f *finding) place(w *frontier.Result) {
+	if f.Rank == nil {
+		return
+	}
+	for _, m := range w.Members {
+		if m.ID != *f.Rank {
+			continue
+		}
+		f.Host = m.Host
+		if m.LocalRank >= 0 && m.Host != "" {
+			f.LocalRank = &m.LocalRank
+		}
+		if f.Role == "" {
+			f.Role = m.Role.String()
+		}
+	}
+}
+
+// costs prices the findings over the run.
+func (j *judge) costs() {
+	whole, steps := j.whole(), 0
+	for _, w := range j.windows {
+		steps += w.Main.Steps
+	}
+	for _, f := range j.found {
+		if f.Cause == CauseOperator { // its part of the rank's
+			continue
+		}
+		explained := f.Explained
+		if len(f.together) > 1 && f.Kind == KindRank {
+			explained = j.explainedTogether(f)
+		}
+		struck := max(1, min(f.struck, f.steps))
+		f.Excess = explained / int64(struck)
+		f.Step = (f.makespan-explained)/int64(max(1, f.steps)) + f.Excess
+		f.Score = float64(f.Explained) / float64(max(1, f.makespan))
+		f.Gain = min(1, f.saved/float64(max(1, int64(struck)*f.Step)))
+		f.RunGain = min(1, f.saved/max(1, whole))
+		f.BelowMinGain = f.share < j.minGain
+		f.Struck = j.struck(f, struck, steps)
+		if len(f.together) > 1 {
+			saved := f.mend * float64(f.makespan)
+			f.Ranks = f.together
+			f.Evidence = append(slices.Clone(f.Evidence), LateTogether{Ranks: f.together,
+				Gain: min(1, saved/float64(max(1, int64(struck)*f.Step))), RunGain: min(1, saved/max(1, whole))})
+		}
+	}
+}
+
+// explainedTogether is what all ranks that are late together explain.
+func (j *judge) explainedTogether(f *finding) (sum int64) {
+	for _, o := range j.found {
+		if o.Cause == f.Cause && o.Kind == f.Kind && o.Stage == f.Stage && slices.Equal(o.together, f.together) {
+			sum += o.Explained
+		}
+	}
+	return sum
+}
+
+// mostSteps is the part of the steps from which on a fault is constant.
+const mostSteps = 0.8
+
+// struck says which steps of the run a finding struck.
+func (j *judge) struck(f *finding, n, of int) Struck {
+	s := Struck{Count: n, Of: of, First: -1, Last: -1}
+	for _, i := range f.seen {
+		m := j.windows[i].Main
+		if m.Steps == 0 {
+			continue
+		}
+		if s.First < 0 {
+			s.First = m.FirstStep
+		}
+		s.First, s.Last = min(s.First, m.FirstStep), max(s.Last, m.FirstStep+int64(m.Steps)-1)
+	}
+	switch {
+	case f.moves:
+		s.Pattern = PatternMoving
+	case float64(n) >= mostSteps*float64(of):
+		s.Pattern = PatternConstant
+	case f.steps < of && float64(n) >= mostSteps*float64(f.steps):
+		s.Pattern = PatternWindow
+	default:
+		s.Pattern = PatternIntermittent
+	}
+	return s
 }
 
 // device names a rank whose stage is long on the device, where the host does
@@ -132,22 +287,22 @@ func (j *judge) device(w *frontier.Result) {
 	excess := d.Excess * float64(w.Steps)
 	share := excess / float64(w.Makespan)
 	// Longer than the step itself is not a time but a mistake of units.
-	if share < j.gates.StaticGain || share >= 1 || slices.ContainsFunc(j.found, func(f *finding) bool {
+	if share < j.minGain || share >= 1 || slices.ContainsFunc(j.found, func(f *finding) bool {
 		return f.Kind == KindRank && *f.Rank == d.Rank && f.Stage == stage
 	}) {
 		return
 	}
 	rank := d.Rank
-	s := Finding{Kind: KindRank, Place: Place{Rank: &rank, Stage: stage}, Cost: Cost{Explained: int64(excess), Gain: share}, Confidence: Supported, Evidence: Saying(
-		fmt.Sprintf("device events (%s): %s a step on rank %d, %s on its peers (median), over %d ready samples",
-			d.Channel, ms(int64(d.Time)), d.Rank, ms(int64(d.Peers)), d.Ready),
-		fmt.Sprintf("host wall of %s on that rank is %s: the host does not wait there, so the time surfaces in a later stage on every rank", stage, ms(int64(d.Wall))),
-		"not strong: sampled device times are one kind of evidence; stage times cannot confirm the rank")}
+	f := Finding{Kind: KindRank, Cause: CauseDevice, Place: Place{Rank: &rank, Stage: stage}, Cost: Cost{Explained: int64(excess), Gain: share}, Confidence: Supported,
+		Evidence: []Evidence{
+			DeviceTime{Channel: d.Channel, Stage: stage, Rank: d.Rank, Own: int64(d.Time), Peers: int64(d.Peers), Host: int64(d.Wall), Samples: d.Ready},
+			Lack{Reason: ReasonSamplesOnly, AtMost: Supported},
+		}}
 	if slices.Contains(w.Labels, frontier.TelemetryLimited) {
-		s.Confidence = Ambiguous
-		s.Evidence = append(s.Evidence, Said("the telemetry of the window is incomplete or does not close"))
+		f.Confidence = Ambiguous
+		f.Evidence = append(f.Evidence, Lack{Reason: ReasonTelemetry, AtMost: Ambiguous})
 	}
-	j.add(causeDevice, s, w, nil)
+	j.add(w, sight{Finding: f})
 }
 
 // groups names a role group that does more work than the others.
@@ -164,56 +319,68 @@ func (j *judge) groups(w Window) {
 	}
 	others := slices.Delete(slices.Clone(work), heavy, heavy+1)
 	usual := robust.Upper(others)
-	more := work[heavy] - usual
 	main := w.Main
-	more = min(more, main.Makespan)
+	more := min(work[heavy]-usual, main.Makespan)
 	share := float64(more) / float64(max(1, main.Makespan))
 	if share < trivial {
 		return
 	}
-	s := Finding{Kind: KindGroup, Place: Place{Group: w.Groups[heavy].Group}, Cost: Cost{Explained: more, Gain: share}, Confidence: Insufficient, Evidence: Saying(fmt.Sprintf("frontier by role: ranks of %s work %s a step, the other groups %s; the others wait for them where all meet",
-		w.Groups[heavy].Group, ms(work[heavy]/int64(max(1, main.Steps))), ms(usual/int64(max(1, main.Steps)))))}
-	if share >= j.gates.StaticGain {
-		s.Confidence = Ambiguous
-		s.Evidence = append(s.Evidence, Said("roles may differ by design: whether this is a fault or the model's balance cannot be told from times"))
-	}
-	j.add(causeGroup, s, main, nil)
+	steps := int64(max(1, main.Steps))
+	// Roles may differ by design: whether this is a fault or the model's
+	// balance cannot be told from times.
+	j.add(main, sight{Finding: Finding{Kind: KindGroup, Cause: CauseMoreWork, Place: Place{Group: w.Groups[heavy].Group, Ranks: w.Groups[heavy].Ranks},
+		Cost: Cost{Explained: more, Gain: share}, Confidence: Ambiguous, Evidence: []Evidence{
+			GroupWork{Group: w.Groups[heavy].Group, Own: work[heavy] / steps, Others: usual / steps},
+			Lack{Reason: ReasonByDesign, AtMost: Ambiguous}}}})
 }
 
 // medianWork is the median over some ranks of the time that they did not wait.
 func medianWork(w *frontier.Result, ranks []int) int64 {
 	var work []int64
-	for i, id := range w.Ranks {
+	for r, id := range w.Ranks {
 		if slices.Contains(ranks, id) {
-			work = append(work, w.Work[i])
+			work = append(work, w.Work[r])
 		}
 	}
 	return robust.Upper(work)
 }
 
-// answered reports whether a window has a suspect that says more than that a
-// stage is long: one that may be called, or a rank that is late, however
+// answered reports whether a window has a finding that says more than that a
+// stage is long: one that is large enough, or a rank that is late, however
 // little.
 func (j *judge) answered(w *frontier.Result) bool {
+	at := j.indicesOf(w)[0]
 	return slices.ContainsFunc(j.found, func(f *finding) bool {
-		return slices.Contains(f.Windows, w.Window) && (f.Confidence > Insufficient || f.Kind == KindRank)
+		return slices.Contains(f.seen, at) && (f.share >= j.minGain || f.Kind == KindRank)
 	})
 }
 
-// ranked orders the suspects: those that may be named (strong and supported),
-// then those with several readings, then those too small to call; within each,
-// by the exposed time that they explain.
+// ranked orders the findings: those that may be acted on, then those that are
+// uncertain, then those that are small; within each, by the exposed time that
+// they explain.
 func (j *judge) ranked() []Finding {
-	slices.SortStableFunc(j.found, func(a, b *finding) int {
-		classA, classB := min(a.Confidence, Supported), min(b.Confidence, Supported)
-		if classA != classB {
-			return cmp.Compare(classB, classA)
-		}
-		return cmp.Compare(b.Explained, a.Explained)
-	})
+	slices.SortStableFunc(j.found, func(a, b *finding) int { return byWeight(&a.Finding, &b.Finding) })
 	out := make([]Finding, 0, len(j.found))
 	for _, f := range j.found {
 		out = append(out, f.Finding)
 	}
 	return out
+}
+
+// byWeight orders findings that may be acted on first, then those large enough,
+// then by certainty, and within each by what they explain.
+func byWeight(a, b *Finding) int {
+	return cmp.Or(cmp.Compare(b.weight(), a.weight()), cmp.Compare(b.Explained, a.Explained))
+}
+
+func (f *Finding) weight() int {
+	switch {
+	case f.Flagged():
+		return 3
+	case !f.BelowMinGain && f.Confidence > Insufficient:
+		return 2
+	case f.Confidence >= Supported:
+		return 1
+	}
+	return 0
 }

@@ -46,7 +46,7 @@ func idle(w *frontier.Result, c *frontier.Culprit) bool {
 
 // late names the ranks that others waited for: first by stage; then ranks that
 // are slow all over, where no stage of theirs is worth calling; and at last
-// what is too small to call. What several ranks do together is gated together:
+// what is smaller. What several ranks do together is gated together:
 // four equal stragglers hold up the group no less than one.
 func (j *judge) late(w *frontier.Result) {
 	called := map[int]bool{}
@@ -55,19 +55,19 @@ func (j *judge) late(w *frontier.Result) {
 		if w.Stages[g].Mend != nil {
 			c.mend = *w.Stages[g].Mend
 		}
-		if c.share >= j.gates.StaticGain {
+		if c.share >= j.minGain {
 			j.call(w, c, called)
-		} else if c.mend >= j.gates.StaticGain && j.byTurns(w, g) {
+		} else if c.mend >= j.minGain && j.byTurns(w, g) {
 			j.unsteady(w, w.Stages[g], c)
 		}
 	}
-	if whole := j.allOver(w, called); whole.share >= j.gates.StaticGain {
+	if whole := j.allOver(w, called); whole.share >= j.minGain {
 		j.call(w, whole, called)
 	}
 	for k := range w.Culprits {
 		c := &w.Culprits[k]
 		share := part(w, c.Explained)
-		if called[c.Rank] || idle(w, c) || share < trivial || c.P > weakLevel && share < j.gates.StaticGain {
+		if called[c.Rank] || idle(w, c) || share < trivial || c.P > weakLevel && share < j.minGain {
 			continue
 		}
 		one := cohort{stage: w.Stages[c.Stage].Name, members: []*frontier.Culprit{c}, share: share, mend: c.Gain}
@@ -131,38 +131,42 @@ func gather(w *frontier.Result, stage string, from []frontier.Culprit, match fun
 	return c
 }
 
-// call makes suspects of a cohort: one of the whole role group or host if that
+// call makes findings of a cohort: one of the whole role group or host if that
 // is what it is, else one of each rank.
 func (j *judge) call(w *frontier.Result, c cohort, called map[int]bool) {
 	for _, m := range c.members {
 		called[m.Rank] = true
 	}
-	name := common(w, c.ranks())
-	if name == "" {
+	shared := common(w, c.ranks())
+	if shared == nil {
 		for _, m := range c.members {
 			j.suspect(w, c, m)
 		}
 		return
 	}
-	s := Finding{Kind: KindGroup, Place: Place{Group: name, Stage: c.stage}, Cost: Cost{Gain: c.mend}, Confidence: Strong}
+	f := Finding{Kind: KindGroup, Cause: CauseLate, Place: Place{Group: shared.Group, Host: shared.Host, Stage: c.stage, Ranks: c.ranks()},
+		Cost: Cost{Gain: c.mend}, Confidence: Strong}
+	if shared.Host != "" {
+		f.Kind = KindHost
+	}
+	steps := 0
 	for _, m := range c.members {
-		s.Explained += m.Explained
+		f.Explained += m.Explained
+		steps = max(steps, m.Steps)
 		confidence, evidence := j.trust(w, c, m)
-		s.Confidence = min(s.Confidence, confidence)
-		if s.Evidence == nil {
-			s.Evidence = append(Saying(fmt.Sprintf("ranks %s, all of %s and no other, are late together", trace.RankList(c.ranks()), name)), evidence...)
+		f.Confidence = min(f.Confidence, confidence)
+		if f.Evidence == nil {
+			f.Evidence = append([]Evidence{evidence[0], *shared}, evidence[1:]...)
 		}
 	}
-	f := j.add(causeLate, s, w, c.members[0])
-	f.together, f.mend = c.ranks(), c.mend
+	j.add(w, sight{Finding: f, struck: steps, share: c.share, culprit: c.members[0], together: c.ranks(), mend: c.mend})
 }
 
 func (j *judge) suspect(w *frontier.Result, c cohort, m *frontier.Culprit) {
 	rank := m.Rank
-	s := Finding{Kind: KindRank, Place: Place{Rank: &rank, Stage: c.stage}, Cost: Cost{Explained: m.Explained, Gain: m.Gain}}
-	s.Confidence, s.Evidence = j.trust(w, c, m)
-	f := j.add(causeLate, s, w, m)
-	f.together, f.mend = c.ranks(), c.mend
+	f := Finding{Kind: KindRank, Cause: CauseLate, Place: Place{Rank: &rank, Stage: c.stage}, Cost: Cost{Explained: m.Explained, Gain: m.Gain}}
+	f.Confidence, f.Evidence = j.trust(w, c, m)
+	j.add(w, sight{Finding: f, struck: m.Steps, share: c.share, culprit: m, together: c.ranks(), mend: c.mend})
 }
 
 // byTurns reports whether no single rank has most of what is charged to a
@@ -180,90 +184,85 @@ func (j *judge) byTurns(w *frontier.Result, stage int) bool {
 // unsteady names a stage in which ranks are late by turns: much is lost, and
 // no rank more to blame than chance allows.
 func (j *judge) unsteady(w *frontier.Result, s frontier.Stage, c cohort) {
-	j.add(causeTurns, Finding{Kind: KindWorkload, Place: Place{Stage: s.Name}, Cost: Cost{Explained: int64(c.mend * float64(w.Makespan)), Gain: c.mend}, Confidence: Ambiguous, Evidence: Saying(
-		fmt.Sprintf("frontier blame: ranks are late because of %s by turns; if none were, %.1f %% of the exposed time would go", s.Name, 100*c.mend),
-		"no rank is late for it more often or by more than ranks which are all alike would be",
-		"varying work (input sizes, sequence lengths), a shared resource and plain noise look the same from stage times")}, w, nil)
+	j.add(w, sight{Finding: Finding{Kind: KindWorkload, Cause: CauseRotating, Place: Place{Stage: s.Name},
+		Cost: Cost{Explained: int64(c.mend * float64(w.Makespan)), Gain: c.mend}, Confidence: Ambiguous,
+		Evidence: []Evidence{
+			LateByTurns{Stage: s.Name, Saves: c.mend, Ranks: len(w.Ranks)},
+			Lack{Reason: ReasonManyCauses, AtMost: Ambiguous},
+		}}})
 }
 
-// trust decides how far a late rank of a cohort may be called, and says why.
+// trust decides how certain it is that a rank of a cohort is late, and why.
 func (j *judge) trust(w *frontier.Result, c cohort, m *frontier.Culprit) (Confidence, []Evidence) {
-	evidence := Saying(j.lateness(w, c, m))
-	if len(c.members) > 1 {
-		evidence = append(evidence, Said(fmt.Sprintf("%d ranks are late together (%s): %.1f %% of the exposed time is charged to them; bringing all to their peers' median saves %.1f %%",
-			len(c.members), trace.RankList(c.ranks()), 100*c.share, 100*c.mend)))
-	} else {
-		evidence = append(evidence, Said(fmt.Sprintf("replay: bringing it to its peers' median saves %.1f %% of the exposed time; %.1f %% is charged to it", 100*m.Gain, 100*c.share)))
-	}
-	if w.Meeting.At >= 0 {
-		evidence = append(evidence, Said(meetingEvidence(w)))
-	}
-	if c.share < j.gates.StaticGain {
-		return Insufficient, append(evidence, Said(fmt.Sprintf("below what is called: %.1f %% of the exposed time, the gate is %.0f %%", 100*c.share, 100*j.gates.StaticGain)))
-	}
-	against := j.against(w, c, m)
-	for _, a := range against {
-		evidence = append(evidence, Said("not strong: "+a))
-	}
-	switch {
-	case m.P > weakLevel,
-		len(c.members) > 1 && undeclared(w) && slices.Contains(w.Labels, frontier.RoleAwareNeeded):
-		return Ambiguous, evidence
-	case len(against) > 0:
-		return Supported, evidence
-	}
-	return Strong, evidence
-}
-
-func (j *judge) lateness(w *frontier.Result, c cohort, m *frontier.Culprit) string {
-	cause := "because of " + c.stage
+	last := LastToArrive{Rank: m.Rank, Stage: c.stage, N: m.Steps, Of: m.Of, Excess: m.Excess, P: m.P}
 	if c.stage == "" {
-		cause = fmt.Sprintf("over several stages, most of it in %s,", w.Stages[m.Stage].Name)
+		last.Mainly = w.Stages[m.Stage].Name
 	}
-	return fmt.Sprintf("frontier blame: rank %d was late %s in %d of the %d meetings where any rank was, by %s on average; chance that ranks which are all alike do this: %s",
-		m.Rank, cause, m.Steps, m.Of, ms(m.Excess), probability(m.P))
+	replay := Replay{Ranks: c.ranks(), Saves: c.mend, Charged: c.share}
+	if len(c.members) == 1 {
+		replay.Saves = m.Gain
+	}
+	evidence := []Evidence{last, replay}
+	if s, ok := syncPoint(w); ok {
+		evidence = append(evidence, s)
+	}
+	confidence := Strong
+	for _, l := range j.lacks(w, c, m) {
+		confidence = min(confidence, l.AtMost)
+		evidence = append(evidence, l)
+	}
+	return confidence, evidence
 }
 
-// against lists what a strong claim on a late rank lacks.
-func (j *judge) against(w *frontier.Result, c cohort, m *frontier.Culprit) []string {
+// lacks lists what a strong claim on a late rank lacks.
+func (j *judge) lacks(w *frontier.Result, c cohort, m *frontier.Culprit) []Lack {
 	latest := w.Stages[m.Stage].Latest
-	var out []string
-	for _, n := range []struct {
-		holds bool
-		text  string
-	}{
-		{c.stage == "", "a rank that is slow everywhere points at its host or device rather than at a stage; record clocks, throttling and temperature"},
-		{c.stage != "" && !(slices.Contains(latest, m.Rank) && 2*len(latest) <= len(w.Ranks)), "the rank is not clearly among the latest at the end of that stage over the window as a whole"},
-		{m.P > j.gates.Meeting.Significance, "it happened too few times to rule out chance at the strong level"},
-		{w.Meeting.Evidence == frontier.MeetingUnknown, "no boundary is shown where the ranks meet, so the wait is inferred from the end of the step only"},
-		{w.Meeting.Evidence == frontier.MeetingLikely, "where the ranks meet is likely, not shown: too few steps or ranks, or too little noise, for a slope"},
-		{!w.Quality.Wall, "no wall time was recorded, so gaps between stages and steps are unknown"},
-		{len(c.members) > 1 && undeclared(w), "several ranks are late together and their roles are not declared: they may do other work by design"},
-		{slices.Contains(w.Labels, frontier.TelemetryLimited), "the telemetry of the window is incomplete or does not close"},
-		{slices.Contains(w.Labels, frontier.RoleAwareNeeded), "ranks of different roles are in one frontier"},
-		{w.Group != "", "it is measured among the ranks of one role only"},
-		{slices.Contains(w.Labels, frontier.GradientAccumulationAmbiguous), "accumulation microsteps are summed, so their order is lost"},
-	} {
-		if n.holds {
-			out = append(out, n.text)
+	several := len(c.members) > 1 && undeclared(w)
+	mixed := slices.Contains(w.Labels, frontier.RoleAwareNeeded)
+	var out []Lack
+	say := func(holds bool, l Lack) {
+		if holds {
+			out = append(out, l)
 		}
 	}
+	unless := func(doubt bool) Confidence {
+		if doubt {
+			return Ambiguous
+		}
+		return Supported
+	}
+	say(c.stage == "", Lack{Reason: ReasonEverywhere, AtMost: Supported})
+	say(c.stage != "" && !(slices.Contains(latest, m.Rank) && 2*len(latest) <= len(w.Ranks)), Lack{Reason: ReasonNotLatest, AtMost: Supported})
+	say(m.P > j.gates.Meeting.Significance, Lack{Reason: ReasonChance, AtMost: unless(m.P > weakLevel), P: m.P})
+	say(w.Meeting.Evidence == frontier.MeetingUnknown, Lack{Reason: ReasonSyncUnknown, AtMost: Supported})
+	say(w.Meeting.Evidence == frontier.MeetingLikely, Lack{Reason: ReasonSyncLikely, AtMost: Supported})
+	say(!w.Quality.Wall, Lack{Reason: ReasonNoWall, AtMost: Supported})
+	say(several, Lack{Reason: ReasonUndeclaredRoles, AtMost: unless(mixed)})
+	say(slices.Contains(w.Labels, frontier.TelemetryLimited), Lack{Reason: ReasonTelemetry, AtMost: Supported})
+	say(mixed, Lack{Reason: ReasonMixedRoles, AtMost: Supported})
+	say(w.Group != "", Lack{Reason: ReasonWithinRole, AtMost: Supported})
+	say(slices.Contains(w.Labels, frontier.GradientAccumulationAmbiguous), Lack{Reason: ReasonAccumulation, AtMost: Supported})
 	return out
 }
 
-func meetingEvidence(w *frontier.Result) string {
-	switch m := w.Meeting; {
-	case m.Evidence == frontier.MeetingNamed:
-		return fmt.Sprintf("ranks meet in %s: named by the caller", m.Name)
-	case m.Evidence == frontier.MeetingLikely && m.Boundaries[m.At].Before == 0:
-		return fmt.Sprintf("ranks are taken to meet in %s, where gradients are reduced: its times do not exclude it", m.Name)
-	case m.Evidence == frontier.MeetingLikely:
-		b := m.Boundaries[m.At]
-		return fmt.Sprintf("ranks probably meet in %s: the last rank leads the median by %s when it begins and by %s when it ends", m.Name, ms(b.Before), ms(b.After))
-	default:
-		b := m.Boundaries[m.At]
-		return fmt.Sprintf("ranks meet in %s: a rank that comes 1 ms later spends %.2f ms less there [%.2f, %.2f]", m.Name, -b.Slope, -b.High, -b.Low)
+// syncPoint is where the ranks of a window synchronise, if that is known.
+func syncPoint(w *frontier.Result) (SyncPoint, bool) {
+	m := w.Meeting
+	if m.At < 0 {
+		return SyncPoint{}, false
 	}
+	s := SyncPoint{Stage: m.Name}
+	switch b := m.Boundaries; {
+	case m.Evidence == frontier.MeetingNamed:
+		s.By = "named"
+	case m.Evidence == frontier.MeetingLikely && b[m.At].Before == 0:
+		s.By = "name"
+	case m.Evidence == frontier.MeetingLikely:
+		s.By, s.Before, s.After = "leads", b[m.At].Before, b[m.At].After
+	default:
+		s.By, s.Slope, s.Low, s.High = "slope", -b[m.At].Slope, -b[m.At].High, -b[m.At].Low
+	}
+	return s, true
 }
 
 // undeclared reports whether some rank has no role.
@@ -271,12 +270,12 @@ func undeclared(w *frontier.Result) bool {
 	return slices.ContainsFunc(w.Members, func(r trace.Rank) bool { return len(r.Role) == 0 })
 }
 
-// common names what a set of ranks has to itself: a host, or one coordinate of
-// the layout, that all of them and no others have. "" without one, or for a
-// single rank.
-func common(w *frontier.Result, ranks []int) string {
+// common is what a set of ranks has to itself: a host, or one coordinate of the
+// layout, that all of them and no others have. nil without one, or for a single
+// rank.
+func common(w *frontier.Result, ranks []int) *SharedPlace {
 	if len(ranks) < 2 || len(ranks) == len(w.Ranks) {
-		return ""
+		return nil
 	}
 	same := func(of func(trace.Rank) string) string {
 		value := ""
@@ -285,18 +284,15 @@ func common(w *frontier.Result, ranks []int) string {
 				value = of(m)
 			}
 		}
-		if value == "" {
-			return ""
-		}
 		for _, m := range w.Members {
-			if slices.Contains(ranks, m.ID) != (of(m) == value) {
+			if value == "" || slices.Contains(ranks, m.ID) != (of(m) == value) {
 				return ""
 			}
 		}
 		return value
 	}
 	if host := same(func(r trace.Rank) string { return r.Host }); host != "" {
-		return "host " + host
+		return &SharedPlace{Ranks: ranks, Host: host}
 	}
 	for _, c := range w.Members[0].Role {
 		coordinate := same(func(r trace.Rank) string {
@@ -307,8 +303,8 @@ func common(w *frontier.Result, ranks []int) string {
 			return fmt.Sprintf("%s=%d", c.Axis, i)
 		})
 		if coordinate != "" {
-			return coordinate
+			return &SharedPlace{Ranks: ranks, Group: coordinate}
 		}
 	}
-	return ""
+	return nil
 }

@@ -40,7 +40,7 @@ func (s *Session) AddLaunched(t *trace.OpTotals) error {
 // ranks' operators surely take longer, though that made none of them late.
 func (j *judge) operations() {
 	for _, f := range slices.Clone(j.found) {
-		if f.cause == causeAlike {
+		if f.Cause == CauseSlowSteps {
 			f.Evidence = append(slices.Clone(f.Evidence), Saying(j.harmless(trivial/2*float64(f.step()))...)...)
 		}
 		j.compareGroups(f)
@@ -128,32 +128,20 @@ func (in *inside) describe(f *finding) {
 // explain lets a suspect in one stage be called for its operators, and adds the
 // one that explains most of it.
 func (j *judge) explain(f *finding, in *inside) {
-	j.confirm(f, in)
 	if d, ok := in.chief(); ok {
 		part := min(1, d.Excess()/max(d.Excess(), in.excess()))
-		s := Finding{Kind: KindOp, Place: Place{Rank: f.Rank, Stage: f.Stage, Op: d.Name, Group: f.Group}, Cost: Cost{Explained: int64(part * float64(f.Explained)), Gain: part * f.Gain, Score: part * f.Score}, Confidence: f.Confidence, Evidence: Saying(in.compared(d)), Windows: f.Windows}
+		s := Finding{Kind: KindOp, Cause: CauseOperator, Place: Place{Rank: f.Rank, Stage: f.Stage, Op: d.Name, Group: f.Group}, Cost: f.Cost.times(part), Confidence: f.Confidence,
+			BelowMinGain: f.BelowMinGain, Evidence: Saying(in.compared(d)), Windows: f.Windows, Detail: f.Detail}
 		at := slices.Index(j.found, f)
-		j.found = slices.Insert(j.found, at+1, &finding{Finding: s, cause: causeOperator, best: f.best, makespan: f.makespan, steps: f.steps})
+		j.found = slices.Insert(j.found, at+1, &finding{Finding: s, best: f.best, makespan: f.makespan, steps: f.steps})
 	}
-}
-
-// confirm lets a rank be called that costs less than the gain gate where its operators say the same as its meetings:
-// two tests, one of when it came and one of what it ran, and most of the delay
-// is in both.
-func (j *judge) confirm(f *finding, in *inside) {
-	if f.cause != causeLate || f.Confidence != Insufficient || !f.surelyLate(j.gates) ||
-		f.Score < leastConfirmed || 2*in.sureExcess < float64(f.perStep()) || in.varies(f.perStep()) {
-		return
-	}
-	f.Confidence = Supported
-	f.Evidence = append(f.Evidence, Said("called all the same, since its meetings and its operators agree; not strong: it costs little"))
 }
 
 // doubt takes back a call of a rank whose operators are shorter in other steps:
 // it is late now and then because its work is larger then, and that no rank can
 // mend.
 func (j *judge) doubt(f *finding, in *inside) {
-	if f.cause != causeLate || !in.varies(f.perStep()) {
+	if f.Cause != CauseLate || !in.varies(f.perStep()) {
 		return
 	}
 	f.Confidence = min(f.Confidence, Ambiguous)

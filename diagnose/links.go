@@ -34,31 +34,33 @@ func (j *judge) heard(v *RunVerdict) {
 		case len(slow) > 0 && j.victim(f):
 			link, _ := Find[SlowLink](slow[0].Evidence)
 			f.Confidence, f.Evidence = Insufficient, append(f.Evidence, SlowLinkElsewhere{link})
-		case len(c.Suspects) == 0 && heldAgainst(j.traffic) && f.Kind == KindStage:
-			f.Evidence = append(f.Evidence, CommunicationNormal{})
 		}
 	}
+	if len(c.Suspects) == 0 && heldAgainst(j.traffic) {
+		v.Observed = append(v.Observed, CommunicationNormal{})
+		v.Undecided = slices.DeleteFunc(v.Undecided, func(u Undecided) bool { return u.Question == RankHidden })
+	}
 	v.Suspects = append(v.Suspects, slices.Concat(slow, late, rest)...)
-	slices.SortStableFunc(v.Suspects, bySurety)
+	slices.SortStableFunc(v.Suspects, func(a, b Finding) int { return byWeight(&a, &b) })
 	v.Undecided = append(v.Undecided, c.Undecided...)
 	if len(v.Suspects) == 0 {
 		return
 	}
 	first := &v.Suspects[0]
 	v.Confidence = first.Confidence
-	if !first.heard() {
+	if !first.Heard() {
 		return
 	}
-	stages := slices.DeleteFunc(slices.Clone(v.Suspects), func(f Finding) bool { return f.Kind == KindStage })
-	v.Headline, v.Undecidable = "", j.undecidable(stages) // who is late in a stage is known now
+	// Who is late in a stage is known now.
+	v.Undecided = slices.DeleteFunc(v.Undecided, func(u Undecided) bool { return u.Question == RankHidden })
 	if first.Rank == nil || first.Stage == "" {
-		v.CapturePlan, v.Next = nil, c.Next
+		v.Next = c.Next
 	}
 }
 
-// heard reports whether a finding is that of the communication, or certain
+// Heard reports whether a finding is that of the communication, or certain
 // enough only with it.
-func (f *Finding) heard() bool {
+func (f *Finding) Heard() bool {
 	_, alone := Find[LastToEnter](f.Evidence)
 	_, slow := Find[SlowLink](f.Evidence)
 	e, agrees := Find[CommunicationAgrees](f.Evidence)
@@ -69,11 +71,11 @@ func (f *Finding) heard() bool {
 // what a synchronisation point shows, may be reported for all the collectives.
 func (f *Finding) agree(late *Finding) {
 	e, _ := Find[LastToEnter](late.Evidence)
-	raised := f.Confidence < Supported
+	raised := f.Confidence < Supported || f.BelowMinGain && !late.BelowMinGain
 	f.Evidence = append(f.Evidence, CommunicationAgrees{LastToEnter: e, Raised: raised})
 	f.Ranks = late.Ranks
 	if raised {
-		f.Confidence = Supported
+		f.Confidence, f.BelowMinGain = max(f.Confidence, Supported), f.BelowMinGain && late.BelowMinGain
 		f.Explained, f.Score = max(f.Explained, late.Explained), max(f.Score, late.Score)
 	}
 }

@@ -1,10 +1,8 @@
 package diagnose
 
 import (
-	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/sfstat/sfstat/eval/simulate"
@@ -31,7 +29,7 @@ func TestOneSuspectOverWindows(t *testing.T) {
 		gain += one.Gain * m
 		makespan += m
 	}
-	if first.Explained != explained || math.Abs(first.Gain-gain/makespan) > 1e-12 {
+	if first.Explained != explained || math.Abs(first.Gain-gain/makespan) > 1e-6 {
 		t.Errorf("explained %d, gain %v; the windows alone give %d, %v", first.Explained, first.Gain, explained, gain/makespan)
 	}
 	if first.Gain < 0.38 || first.Gain > 0.44 {
@@ -53,7 +51,7 @@ func TestEvidenceIsOfTheSurestWindow(t *testing.T) {
 		t.Fatalf("suspect %v", show(first))
 	}
 	for _, e := range first.Evidence {
-		if strings.HasPrefix(fmt.Sprint(e), "not strong") {
+		if _, lack := e.(Lack); lack {
 			t.Errorf("a strong suspect has the evidence %q", e)
 		}
 	}
@@ -68,7 +66,7 @@ func TestWindowsCutDifferentlyDoNotCompare(t *testing.T) {
 		v := verdictOn(t, windows(t, s)...)
 		for _, x := range v.Suspects {
 			if x.Kind == KindStage && x.Confidence >= Supported {
-				t.Errorf("seed %d: %v, headline %q", seed, show(x), v.Headline)
+				t.Errorf("seed %d: %v", seed, show(x))
 			}
 		}
 	}
@@ -91,19 +89,19 @@ func TestManyStragglersAreAllNamed(t *testing.T) {
 	if !slices.Equal(called, slow) {
 		t.Errorf("%d of 40 called: %s", len(called), trace.RankList(called))
 	}
-	if !strings.Contains(v.Headline, "0, 2, 4 and 37 more") {
-		t.Errorf("headline %q", v.Headline)
+	if together, _ := Find[LateTogether](v.Suspects[0].Evidence); !slices.Equal(together.Ranks, slow) {
+		t.Errorf("together %v", together.Ranks)
 	}
 }
 
-// TestTwoRanksLateInDifferentStages: mending one alone saves little, and the
-// headline says so.
+// TestTwoRanksLateInDifferentStages: fixing one alone saves little,
+// though half of the delay is its.
 func TestTwoRanksLateInDifferentStages(t *testing.T) {
 	v := verdictOn(t, windows(t, spec(8, 60, 2,
 		simulate.Fault{Family: simulate.Data, Delay: 120, Ranks: []int{3}},
 		simulate.Fault{Family: simulate.ForwardHost, Delay: 119, Ranks: []int{5}}))...)
-	if !strings.Contains(v.Headline, "others are late too") || v.Suspects[0].Gain > 0.05 {
-		t.Errorf("suspect %v, headline %q", show(v.Suspects[0]), v.Headline)
+	if f := v.Suspects[0]; f.Gain > 0.05 || f.Explained < int64(f.Struck.Count)*50e6 {
+		t.Errorf("suspect %v explains %d", show(f), f.Explained)
 	}
 }
 
@@ -131,7 +129,7 @@ func TestWorstRunLeads(t *testing.T) {
 	large := windows(t, spec(8, 40, 3, simulate.Fault{Family: simulate.Data, Delay: 240, Ranks: []int{2}}))[0]
 	large.Run = "large"
 	v := verdictOn(t, quiet, small, large)
-	if v.Run != "large" || len(v.Runs) != 3 || v.Suspects[0].Rank == nil || *v.Suspects[0].Rank != 2 {
-		t.Errorf("run %q, headline %q", v.Run, v.Headline)
+	if v.Run != "large" || len(v.Runs) != 3 || *v.Suspects[0].Rank != 2 || v.Runs[0].Status != NoStraggler || v.Runs[1].Status != Straggler {
+		t.Errorf("run %q, suspect %v", v.Run, show(v.Suspects[0]))
 	}
 }

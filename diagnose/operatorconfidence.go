@@ -1,7 +1,6 @@
 package diagnose
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -17,13 +16,16 @@ func (j *opJudge) verdict() *RunVerdict {
 	for _, t := range j.theories {
 		t.Gain = t.saved / max(1, j.base(t))
 		t.Score = float64(t.Explained) / float64(max(1, total))
+		t.RunGain = t.Gain
+		t.Excess, t.Step = t.Explained/int64(len(j.Steps)), int64(j.base(t))
+		t.Struck = Struck{Count: len(j.Steps), Of: len(j.Steps), First: j.Steps[0], Last: j.Steps[len(j.Steps)-1], Pattern: PatternConstant}
 	}
 	for _, t := range j.theories {
 		j.trust(t)
 	}
 	slices.SortStableFunc(j.theories, func(a, b *theory) int { return bySurety(a.Finding, b.Finding) })
 	// The few largest of what is too small to report are enough.
-	first := slices.IndexFunc(j.theories, func(t *theory) bool { return t.Confidence == Insufficient })
+	first := slices.IndexFunc(j.theories, func(t *theory) bool { return t.BelowMinGain })
 	if first >= 0 {
 		j.theories = j.theories[:min(len(j.theories), first+maxSmall)]
 	}
@@ -72,10 +74,8 @@ func (j *opJudge) reported(t *theory) bool {
 // replay and with what a higher confidence lacks.
 func (j *opJudge) trust(t *theory) {
 	t.Evidence = append(t.Evidence, j.replayed(t))
-	if !j.reported(t) {
-		t.Confidence = Insufficient
+	if t.BelowMinGain = !j.reported(t); t.BelowMinGain {
 		t.Evidence = append(t.Evidence, BelowGate{j.share(t), j.gates.StaticGain})
-		return
 	}
 	t.Confidence = Strong
 	for _, lack := range j.lacks(t) {
@@ -167,12 +167,12 @@ func (j *opJudge) asUneven(w int) bool {
 // alike are the ranks of the workers that are slow together with a theory's,
 // ascending; nil for one alone.
 func (j *opJudge) alike(t *theory) []int {
-	if t.Cause != CauseCompute || !t.masked(len(j.Steps)) || t.Confidence == Insufficient {
+	if t.Cause != CauseCompute || !t.masked(len(j.Steps)) || t.BelowMinGain {
 		return nil
 	}
 	var ids []int
 	for _, o := range j.theories {
-		if o.Cause == CauseCompute && o.Confidence >= Ambiguous && o.Explained*2 >= t.Explained {
+		if o.Cause == CauseCompute && !o.BelowMinGain && o.Explained*2 >= t.Explained {
 			ids = append(ids, *o.Rank)
 		}
 	}
@@ -265,8 +265,5 @@ func (j *opJudge) next() []Action {
 	return []Action{a}
 }
 
-// bySurety orders findings: those that may be named first (strong and
-// supported), then by what they explain.
-func bySurety(a, b Finding) int {
-	return cmp.Or(cmp.Compare(min(b.Confidence, Supported), min(a.Confidence, Supported)), cmp.Compare(b.Explained, a.Explained))
-}
+// bySurety orders findings as byWeight does.
+func bySurety(a, b Finding) int { return byWeight(&a, &b) }

@@ -48,7 +48,7 @@ func TestPublishedTraces(t *testing.T) {
 			t.Errorf("mending it makes a step %.2f times as fast, expected 2", faster)
 		}
 		for _, o := range v.Suspects[1:] {
-			if o.Confidence > Insufficient {
+			if o.Flagged() {
 				t.Errorf("a victim is called: %s", show(o))
 			}
 		}
@@ -63,7 +63,7 @@ func TestPublishedTraces(t *testing.T) {
 			t.Errorf("second suspect %s", show(second))
 		}
 		for _, o := range v.Suspects[2:] {
-			if o.Confidence > Insufficient {
+			if o.Flagged() {
 				t.Errorf("also called: %s", show(o))
 			}
 		}
@@ -106,7 +106,7 @@ func TestOperatorFaults(t *testing.T) {
 				return s.Kind == KindRank && *s.Rank == 12 && s.Op == "forward-compute" && s.Confidence == Strong
 			}},
 		{"slow worker now and then", pipeline.Fault{Kind: pipeline.SlowWorker, Where: pipeline.Where{DP: at(1), PP: at(2)}, Size: pipeline.Size{Factor: 3}, When: pipeline.When{Every: 4}},
-			func(s Finding) bool { return s.Kind == KindRank && *s.Rank == 2*4+1 && s.Confidence >= Supported }},
+			func(s Finding) bool { return s.Kind == KindRank && *s.Rank == 2*4+1 && s.Flagged() }},
 		{"slow operator", pipeline.Fault{Kind: pipeline.SlowOp, Where: pipeline.Where{DP: at(3), PP: at(0), Op: "backward-compute", Seq: at(4)}, Size: pipeline.Size{Delay: 2500}},
 			func(s Finding) bool {
 				return s.Kind == KindOp && *s.Rank == 3 && s.Op == "backward-compute" && *s.Seq == 4 && s.Confidence == Strong
@@ -114,16 +114,16 @@ func TestOperatorFaults(t *testing.T) {
 		{"slow last stage", pipeline.Fault{Kind: pipeline.SlowStage, Where: pipeline.Where{PP: at(3)}, Size: pipeline.Size{Factor: 1.4}},
 			func(s Finding) bool { return s.Kind == KindStage && s.Stage == "pp=3" && s.Confidence == Strong }},
 		{"uneven microbatches", pipeline.Fault{Kind: pipeline.Workload, Size: pipeline.Size{Factor: 1.5}},
-			func(s Finding) bool { return s.Kind == KindWorkload && s.Confidence >= Supported }},
+			func(s Finding) bool { return s.Kind == KindWorkload && s.Flagged() }},
 		{"slow edge", pipeline.Fault{Kind: pipeline.SlowEdge, Where: pipeline.Where{DP: at(1), PP: at(1)}, Size: pipeline.Size{Delay: 400}},
 			func(s Finding) bool {
-				return s.Kind == KindEdge && *s.Rank == 1*4+1 && s.Op == "forward-send" && s.Confidence >= Supported
+				return s.Kind == KindEdge && *s.Rank == 1*4+1 && s.Op == "forward-send" && s.Flagged()
 			}},
 		{"slow group", pipeline.Fault{Kind: pipeline.SlowGroup, Where: pipeline.Where{PP: at(2)}, Size: pipeline.Size{Delay: 3000}},
-			func(s Finding) bool { return s.Kind == KindGroup && s.Stage == "pp=2" && s.Confidence >= Supported }},
+			func(s Finding) bool { return s.Kind == KindGroup && s.Stage == "pp=2" && s.Flagged() }},
 		{"late start", pipeline.Fault{Kind: pipeline.LateStart, Where: pipeline.Where{DP: at(2), PP: at(0), Op: "forward-compute", Seq: at(6)}, Size: pipeline.Size{Delay: 2500}},
 			func(s Finding) bool {
-				return s.Kind == KindEdge && *s.Rank == 2 && s.Op == "forward-compute" && s.Confidence >= Supported
+				return s.Kind == KindEdge && *s.Rank == 2 && s.Op == "forward-compute" && s.Flagged()
 			}},
 	} {
 		for _, layout := range []string{"1F1B", "interleaved, clocks apart"} {
@@ -135,13 +135,13 @@ func TestOperatorFaults(t *testing.T) {
 					}
 				})))
 				if len(v.Suspects) == 0 {
-					t.Fatalf("no suspect, headline %q", v.Headline)
+					t.Fatalf("no suspect, status %v", v.Status)
 				}
 				if !test.right(v.Suspects[0]) {
-					t.Errorf("suspect %s, headline %q\n%v", show(v.Suspects[0]), v.Headline, v.Suspects[0].Evidence)
+					t.Errorf("suspect %s, status %v\n%v", show(v.Suspects[0]), v.Status, v.Suspects[0].Evidence)
 				}
 				for _, s := range v.Suspects[1:] {
-					if s.Confidence >= Supported {
+					if s.Flagged() {
 						t.Errorf("also called: %s", show(s))
 					}
 				}
@@ -161,10 +161,10 @@ func TestHealthyJobs(t *testing.T) {
 		})))
 		if len(v.Suspects) > 0 {
 			listed++
-			t.Logf("seed %d: %s, %s", seed, show(v.Suspects[0]), v.Headline)
+			t.Logf("seed %d: %s, %s", seed, show(v.Suspects[0]), v.Status)
 		}
 		if v.Confidence >= Supported {
-			t.Errorf("seed %d: %s", seed, v.Headline)
+			t.Errorf("seed %d: %s", seed, v.Status)
 		}
 	}
 	if listed > 3 {
@@ -183,7 +183,7 @@ func TestEqualStragglersOfAJob(t *testing.T) {
 	})))
 	var ranks []int
 	for _, s := range v.Suspects {
-		if s.Confidence >= Supported {
+		if s.Flagged() {
 			ranks = append(ranks, *s.Rank)
 		}
 	}
@@ -264,7 +264,7 @@ func TestHardCases(t *testing.T) {
 			v := operatorVerdict(t, made(t, job(func(s *pipeline.Spec) { s.Layout.DP, s.Layout.PP, s.Faults = test.dp, test.pp, test.faults })))
 			var calls []call
 			for _, s := range v.Suspects {
-				if s.Confidence >= Supported && s.Kind != KindWorkload {
+				if s.Flagged() && s.Kind != KindWorkload {
 					c := call{s.Kind, -1, s.Op}
 					if s.Rank != nil {
 						c.rank = *s.Rank
@@ -279,7 +279,7 @@ func TestHardCases(t *testing.T) {
 			slices.SortFunc(calls, byRank)
 			slices.SortFunc(test.calls, byRank)
 			if !slices.Equal(calls, test.calls) {
-				t.Errorf("called %v, expected %v; headline %q", calls, test.calls, v.Headline)
+				t.Errorf("called %v, expected %v; status %v", calls, test.calls, v.Status)
 			}
 		})
 	}
@@ -323,7 +323,7 @@ func TestUsualDifferences(t *testing.T) {
 		s.Ops.Optimizer.Mean, s.Ops.Optimizer.Jitter = 500, 0.001
 	})))
 	for _, s := range v.Suspects {
-		if s.Op == "optimizer" || s.Confidence >= Supported {
+		if s.Op == "optimizer" || s.Flagged() {
 			t.Errorf("suspect %s", show(s))
 		}
 	}
@@ -363,7 +363,7 @@ func TestBrokenSchedules(t *testing.T) {
 		t.Fatal(err)
 	}
 	if v := operatorVerdict(t, o); v.Suspects[0].Rank == nil || *v.Suspects[0].Rank != 6 {
-		t.Errorf("headline %q", v.Headline)
+		t.Errorf("status %v", v.Status)
 	}
 }
 
@@ -383,13 +383,13 @@ func TestFewReplicas(t *testing.T) {
 	slow := []pipeline.Fault{{Kind: pipeline.SlowWorker, Where: pipeline.Where{DP: at(1), PP: at(1)}, Size: pipeline.Size{Factor: 1.6}}}
 	v := operatorVerdict(t, made(t, job(func(s *pipeline.Spec) { s.Layout.DP, s.Faults = 2, slow })))
 	if s := v.Suspects[0]; s.Kind != KindRank || *s.Rank != 3 || s.Confidence != Supported {
-		t.Errorf("two replicas: %s, %q", show(s), v.Headline)
+		t.Errorf("two replicas: %s, %v", show(s), v.Status)
 	}
 	v = operatorVerdict(t, made(t, job(func(s *pipeline.Spec) {
 		s.Layout.DP, s.Faults = 1, []pipeline.Fault{{Kind: pipeline.SlowStage, Where: pipeline.Where{PP: at(2)}, Size: pipeline.Size{Factor: 1.6}}}
 	})))
 	if s := v.Suspects[0]; s.Kind != KindStage || s.Stage != "pp=2" || s.Confidence != Supported {
-		t.Errorf("one replica: %s, %q", show(s), v.Headline)
+		t.Errorf("one replica: %s, %v", show(s), v.Status)
 	}
 	if len(v.Undecided) == 0 || v.Undecided[0].Question != WhichRankOfOne {
 		t.Errorf("undecided %v", v.Undecided)
@@ -430,6 +430,6 @@ func TestWindowsAndOperators(t *testing.T) {
 		t.Fatal(err)
 	}
 	if v := s.Verdict(); len(v.Runs) != 2 || v.Operators == nil || *v.Suspects[0].Rank != 6 {
-		t.Errorf("%d runs, headline %q", len(v.Runs), v.Headline)
+		t.Errorf("%d runs, status %v", len(v.Runs), v.Status)
 	}
 }

@@ -18,23 +18,25 @@ func (j *judge) pool() {
 			continue
 		}
 		for k := range w.Culprits {
-			c := &w.Culprits[k]
-			if idle(w, c) || c.P > weakLevel || part(w, c.Explained) < trivial {
-				continue
-			}
-			one := cohort{stage: w.Stages[c.Stage].Name, members: []*frontier.Culprit{c}, share: part(w, c.Explained), mend: c.Gain}
-			i := slices.IndexFunc(j.found, func(f *finding) bool {
-				return f.cause == causeLate && f.Kind == KindRank && f.Stage == one.stage && *f.Rank == c.Rank
-			})
-			if i < 0 {
-				j.suspect(w, one, c)
-				continue
-			}
-			f := j.found[i]
-			one.share = max(one.share, f.Score)
-			if confidence, evidence := j.trust(w, one, c); confidence > f.Confidence {
-				f.Confidence, f.Evidence = confidence, evidence
+			if c := &w.Culprits[k]; !idle(w, c) && c.P <= weakLevel && part(w, c.Explained) >= trivial {
+				j.overall(w, c)
 			}
 		}
+	}
+}
+
+// overall takes what all windows together say of a rank and its stage.
+func (j *judge) overall(w *frontier.Result, c *frontier.Culprit) {
+	one := cohort{stage: w.Stages[c.Stage].Name, members: []*frontier.Culprit{c}, share: part(w, c.Explained), mend: c.Gain}
+	i := slices.IndexFunc(j.found, func(f *finding) bool {
+		return f.Cause == CauseLate && f.Kind == KindRank && f.Stage == one.stage && *f.Rank == c.Rank
+	})
+	if i < 0 {
+		j.suspect(w, one, c)
+		return
+	}
+	f := j.found[i]
+	if confidence, evidence := j.trust(w, one, c); confidence > f.Confidence {
+		f.Confidence, f.Evidence, f.culprit = confidence, evidence, c
 	}
 }

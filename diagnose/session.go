@@ -1,11 +1,10 @@
 package diagnose
 
 import (
-	"fmt"
+	"cmp"
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/opnames"
-	"github.com/sfstat/sfstat/engine/breakdown"
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/trace"
@@ -14,6 +13,9 @@ import (
 // Options of a diagnosis. The zero value is usable.
 type Options struct {
 	Frontier frontier.Options // cut, model fit and gates; zero: automatic, from the data, defaults
+	// MinGain is the fraction of a step from which on a finding is large enough
+	// to act on; 0: the gain gate.
+	MinGain float64
 }
 
 // Session takes windows one at a time, in any order of runs, and keeps their
@@ -27,9 +29,11 @@ type run struct {
 	name    string
 	windows []Window
 	series  *frontier.Series
+	slow    []SlowSteps // of each window
 	seen    []extent
-	alone   *breakdown.Times // whole steps of the only rank, nil: not known
-	judged  *RunVerdict      // of an operator trace, which is judged when it is added
+	lost    []Problem
+	alone   *DeviceShares // of the only rank; nil: not known
+	judged  *RunVerdict   // of an operator trace, which is judged when it is added
 	// launched are the operators behind the stages of the windows, compared.
 	launched []*opnames.Result
 	across   []*opnames.Result // between role groups
@@ -51,10 +55,20 @@ func (s *Session) Add(w *trace.Window) error {
 	}
 	r := s.runOf(w.Run)
 	r.series = series
-	a.Main.Quality.Notes = append(a.Main.Quality.Notes, r.compare(w)...)
-	r.windows = append(r.windows, Window{Main: a.Main, Paper: a.Paper, Groups: a.Groups})
+	r.compare(w, a.Main)
+	r.windows = append(r.windows, Window{Main: a.Main, Paper: a.Paper, Groups: a.Groups, Stages: recorded(w)})
+	r.slow = append(r.slow, slowSteps(w))
 	r.seen = append(r.seen, extent{w.Index, w.FirstStep, w.FirstStep + int64(w.Steps()), w.WorldSize, w.Accumulation, w.Schema})
 	return nil
+}
+
+// recorded are the stages of a window in the order of its steps.
+func recorded(w *trace.Window) []string {
+	names, _ := w.Schema.Groups()
+	if w.Wall != nil {
+		names = append(names, trace.ResidualStage)
+	}
+	return names
 }
 
 // runOf is the run of windows with a name, which is made where there is none.
@@ -87,33 +101,60 @@ type extent struct {
 	schema            trace.Schema
 }
 
-// compare notes what changes from the run's window before, and steps that
-// another window has too.
-func (r *run) compare(w *trace.Window) []string {
-	var notes []string
+// compare notes what changes from the run's window before, steps that another
+// window has too, and what the window lost.
+func (r *run) compare(w *trace.Window, m *frontier.Result) {
+	lose := func(p Problem) { r.lost = append(r.lost, p) }
 	if n := len(r.seen); n > 0 {
 		before := r.seen[n-1]
 		for _, c := range []struct {
 			changed bool
-			what    string
+			what    ProblemKind
 		}{
-			{!before.schema.Equal(w.Schema), "stage list"},
-			{before.world != w.WorldSize, "world size"},
-			{max(1, before.accum) != max(1, w.Accumulation), "accumulation factor"},
+			{!before.schema.Equal(w.Schema), StagesChange},
+			{before.world != w.WorldSize, WorldChanges},
+			{max(1, before.accum) != max(1, w.Accumulation), AccumulationChanges},
 		} {
 			if c.changed {
-				notes = append(notes, fmt.Sprintf("the %s is another than in window %d", c.what, before.index))
+				lose(Problem{Problem: c.what, Window: &m.Window, Steps: &[2]int64{before.first, w.FirstStep}})
 			}
 		}
 	}
 	end := w.FirstStep + int64(w.Steps())
 	for _, e := range r.seen {
 		if from, to := max(e.first, w.FirstStep), min(e.end, end); from < to {
-			notes = append(notes, fmt.Sprintf("steps %d to %d are also in window %d: they count twice", from, to-1, e.index))
+			lose(Problem{Problem: StepsTwice, Window: &m.Window, Steps: &[2]int64{from, to - 1}, N: int(to - from)})
 			break
 		}
 	}
-	return notes
+	if missing := w.Missing(); len(missing) > 0 {
+		lose(Problem{Problem: RanksMissing, Window: &m.Window, Ranks: missing, Steps: &[2]int64{w.FirstStep, end - 1}, N: len(missing), Of: w.WorldSize})
+	}
+	// What the cut leaves out at the end of a window belongs to the next one where
+	// that follows.
+	r.lost = slices.DeleteFunc(r.lost, func(p Problem) bool {
+		return p.Problem == StepsDropped && p.Steps[1] == w.FirstStep-1 && m.FirstStep <= p.Steps[0]
+	})
+	if from := m.FirstStep + int64(m.Steps); m.Steps > 0 && from < end {
+		lose(Problem{Problem: StepsDropped, Window: &m.Window, Steps: &[2]int64{from, end - 1}, N: int(end - from)})
+	}
+}
+
+// problems are what was lost of the run. Steps that the cut leaves out at the
+// end of each of many windows are one problem.
+func (r *run) problems() []Problem {
+	var out []Problem
+	for _, p := range r.lost {
+		i := slices.IndexFunc(out, func(have Problem) bool { return have.Problem == p.Problem })
+		if p.Problem != StepsDropped || i < 0 {
+			out = append(out, p)
+			continue
+		}
+		out[i].N += p.N
+		out[i].Steps[1] = p.Steps[1]
+		out[i].Window = nil
+	}
+	return out
 }
 
 // Verdict judges what was added. It may be called again after more windows.
@@ -123,13 +164,21 @@ func (s *Session) Verdict() *Verdict {
 		v.Gates = *s.o.Frontier.Gates
 	}
 	worst := -1
+	least := s.o.MinGain
+	if least == 0 {
+		least = v.Gates.StaticGain
+	}
+	v.MinGain = least
 	for i, r := range s.runs {
 		if r.judged != nil {
-			v.Runs = append(v.Runs, *r.judged)
+			one := *r.judged
+			one.MinGain = least
+			one.decide(excludesAll)
+			v.Runs = append(v.Runs, one)
 		} else {
-			v.Runs = append(v.Runs, r.judge(v.Gates))
+			v.Runs = append(v.Runs, r.judge(v.Gates, least))
 		}
-		if worst < 0 || moreExplained(v.Runs[i], v.Runs[worst]) {
+		if worst < 0 || worse(&v.Runs[i], &v.Runs[worst]) {
 			worst = i
 		}
 	}
@@ -139,16 +188,15 @@ func (s *Session) Verdict() *Verdict {
 	return v
 }
 
-// moreExplained orders runs by how surely and how much is explained.
-func moreExplained(a, b RunVerdict) bool {
-	if a.Confidence != b.Confidence {
-		return a.Confidence > b.Confidence
-	}
-	explained := func(v RunVerdict) float64 {
+// worse orders runs by how much needs to be done about them.
+func worse(a, b *RunVerdict) bool {
+	weight := func(v *RunVerdict) (w int, share float64) {
 		if len(v.Suspects) == 0 {
-			return 0
+			return -1, 0
 		}
-		return v.Suspects[0].Score
+		return v.Suspects[0].weight(), v.Suspects[0].Score
 	}
-	return explained(a) > explained(b)
+	wa, sa := weight(a)
+	wb, sb := weight(b)
+	return cmp.Or(cmp.Compare(a.Status, b.Status), cmp.Compare(wa, wb), cmp.Compare(a.Confidence, b.Confidence), cmp.Compare(sa, sb)) > 0
 }

@@ -1,5 +1,11 @@
 package diagnose
 
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/frontier"
+)
+
 // Status is the answer to a run in one word.
 type Status uint8
 
@@ -17,12 +23,109 @@ var statusNames = [...]string{"too_little_data", "no_straggler", "undecided", "s
 
 func (s Status) String() string { return nameOf(statusNames[:], int(s), "status") }
 
+// leastTold is the part of a step from which on a sure straggler decides the
+// status, however high the least gain is set: less is what healthy jobs have.
+const leastTold = 0.02
+
+// decide gives a run the answer in one word: that of the findings which may be
+// acted on, else of those which are large and uncertain, or certain and small; else
+// what the data can exclude.
+func (v *RunVerdict) decide(can exclusion) {
+	best := TooLittleData
+	for i := range v.Suspects {
+		f := &v.Suspects[i]
+		of := f.Cause.status()
+		switch {
+		case f.Flagged():
+			best = max(best, of)
+		case !f.BelowMinGain && f.Confidence == Ambiguous:
+			// That time is lost is certain where ranks or roles differ; who loses
+			// it is not.
+			if of == Straggler {
+				of = UndecidedRun
+			}
+			best = max(best, of)
+		case f.Confidence == Strong && f.Score >= leastTold:
+			best = max(best, of)
+		}
+	}
+	hides := func(u Undecided) bool { return u.Hides > 0 }
+	switch {
+	case best > UndecidedRun:
+		v.Status = best
+	case can == excludesNothing:
+		v.Status = TooLittleData
+	case best == UndecidedRun || can == excludesSome || slices.ContainsFunc(v.Undecided, hides):
+		v.Status = UndecidedRun
+	default:
+		v.Status = NoStraggler
+	}
+}
+
+// exclusion is what the data of a run can exclude.
+type exclusion uint8
+
+const (
+	excludesNothing exclusion = iota // too few steps or ranks
+	excludesSome                     // where the ranks synchronise is not known
+	excludesAll
+)
+
+// excludes is what the windows can exclude.
+func (j *judge) excludes() exclusion {
+	switch {
+	case j.tooLittle():
+		return excludesNothing
+	case !j.synchronises():
+		return excludesSome
+	}
+	return excludesAll
+}
+
+// synchronises reports whether some window shows where its ranks wait for each
+// other: where none does, nobody can be said to be late.
+func (j *judge) synchronises() bool {
+	return slices.ContainsFunc(j.windows, func(w Window) bool {
+		return w.Main.Meeting.WithinPeers || w.Main.Meeting.Evidence != frontier.MeetingUnknown
+	}) || len(j.windows) == 0
+}
+
+// leastSteps is how many steps with two ranks or more there must be before
+// nothing found means anything.
+const leastSteps = 5
+
+// tooLittle reports whether there is too little to say that nothing is wrong.
+func (j *judge) tooLittle() bool {
+	steps := 0
+	for _, w := range j.windows {
+		if m := w.Main; len(m.Ranks) >= 2 && m.Leader.Stage >= 0 && !slices.Contains(m.Labels, frontier.TelemetryLimited) {
+			steps += m.Steps
+		}
+	}
+	return steps < leastSteps && (j.traffic == nil || len(j.windows) > 0)
+}
+
+// status is what a finding with this cause makes of a run.
+func (c Cause) status() Status {
+	switch c {
+	case CauseMissing, CauseDesync:
+		return Hang
+	case CauseGrowth, CauseSlowSteps, CauseHost, CauseIdle, CauseRandom:
+		return SlowEverywhere
+	case CauseMoreWork, CauseRotating, CauseHeavy, CauseUneven, CauseRotatingOps:
+		return ImbalanceRun
+	}
+	return Straggler
+}
+
 // Undecided is a question that the data leave open.
 type Undecided struct {
 	Question Question `json:"question"`
 	Stage    string   `json:"stage,omitempty"`
 	// Hides is the largest delay that may hide there, ns a step; 0: not known.
 	Hides int64  `json:"hides_ns,omitempty"`
+	Time  int64  `json:"stage_ns,omitempty"` // of the stage, a step
+	Step  int64  `json:"step_ns,omitempty"`
 	N     int    `json:"n,omitempty"` // what the question counts
 	Needs Source `json:"needs,omitempty"`
 	// Name is that of what the question is about, where it is no stage.
@@ -76,3 +179,13 @@ type Problem struct {
 
 // ProblemKind is what happened.
 type ProblemKind string
+
+// What may be lost of a run.
+const (
+	RanksMissing        ProblemKind = "ranks_missing"        // Ranks, N of Of, in Steps of Window
+	StepsTwice          ProblemKind = "steps_recorded_twice" // Steps of Window are in another window too
+	StepsDropped        ProblemKind = "steps_left_out"       // N steps, by the cut
+	StagesChange        ProblemKind = "stages_change"        // from the window before
+	WorldChanges        ProblemKind = "world_size_changes"
+	AccumulationChanges ProblemKind = "accumulation_changes"
+)

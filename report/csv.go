@@ -68,8 +68,8 @@ func flat[T any](fields []field[T], rows []T) *table {
 
 // suspectOf is a suspect and its place.
 type suspectOf struct {
-	run   string
-	place int // 1 for the first suspect of the run
+	run, status string
+	place       int // 1 for the first suspect of the run
 	*diagnose.Finding
 }
 
@@ -78,27 +78,51 @@ func suspectRows(v *diagnose.Verdict) *table {
 	var rows []suspectOf
 	for _, r := range runsOf(v) {
 		for i := range r.Suspects {
-			rows = append(rows, suspectOf{r.Run, i + 1, &r.Suspects[i]})
+			rows = append(rows, suspectOf{r.Run, r.Status.String(), i + 1, &r.Suspects[i]})
 		}
 	}
 	type x = suspectOf
 	return flat([]field[x]{
 		{"run", kindName, func(s x) cell { return textCell(s.run) }},
 		{"place", kindInteger, func(s x) cell { return wholeCell(s.place) }},
+		{"status", kindText, func(s x) cell { return textCell(s.status) }},
 		{"kind", kindText, func(s x) cell { return textCell(s.Kind.String()) }},
+		{"cause", kindText, func(s x) cell { return textCell(s.Cause.String()) }},
 		{"rank", kindInteger, func(s x) cell { return optionalWhole(s.Rank) }},
+		{"host", kindName, func(s x) cell { return textCell(s.Host) }},
+		{"local_rank", kindInteger, func(s x) cell { return optionalWhole(s.LocalRank) }},
 		{"role", kindText, func(s x) cell { return textCell(s.Role) }},
 		{"stage", kindName, func(s x) cell { return textCell(s.Stage) }},
 		{"op", kindName, func(s x) cell { return textCell(s.Op) }},
 		{"seq", kindInteger, func(s x) cell { return optionalWhole(s.Seq) }},
 		{"group", kindName, func(s x) cell { return textCell(s.Group) }},
-		{"score", kindReal, func(s x) cell { return realCell(s.Score) }},
-		{"explained_ns", kindInteger, func(s x) cell { return wholeCell(s.Explained) }},
-		{"gain", kindReal, func(s x) cell { return realCell(s.Gain) }},
 		{"confidence", kindText, func(s x) cell { return textCell(s.Confidence.String()) }},
+		{"below_min_gain", kindText, func(s x) cell { return flagCell(s.BelowMinGain) }},
+		{"gain", kindReal, func(s x) cell { return realCell(s.Gain) }},
+		{"run_gain", kindReal, func(s x) cell { return realCell(s.RunGain) }},
+		{"struck_count", kindInteger, func(s x) cell { return wholeCell(s.Struck.Count) }},
+		{"struck_of", kindInteger, func(s x) cell { return wholeCell(s.Struck.Of) }},
+		{"struck_first", kindInteger, func(s x) cell { return wholeCell(s.Struck.First) }},
+		{"struck_last", kindInteger, func(s x) cell { return wholeCell(s.Struck.Last) }},
+		{"pattern", kindText, func(s x) cell { return textCell(s.Struck.Pattern.String()) }},
+		{"excess_ns", kindInteger, func(s x) cell { return wholeCell(s.Excess) }},
+		{"explained_ns", kindInteger, func(s x) cell { return wholeCell(s.Explained) }},
+		{"score", kindReal, func(s x) cell { return realCell(s.Score) }},
 		{"windows", kindList, func(s x) cell { return numberList(s.Windows) }},
-		{"evidence", kindText, func(s x) cell { return textCell(strings.Join(evidenceWords(s.Evidence), "; ")) }},
+		{"evidence", kindList, func(s x) cell { return listCell(evidenceKinds(s.Evidence)) }},
 	}, rows)
+}
+
+// evidenceKinds names the kinds of evidence, what is lacking by its reason.
+func evidenceKinds(list []diagnose.Evidence) (names []string) {
+	for _, e := range list {
+		if l, ok := e.(diagnose.Lack); ok {
+			names = append(names, string(l.Kind())+":"+string(l.Reason))
+		} else {
+			names = append(names, string(e.Kind()))
+		}
+	}
+	return names
 }
 
 // stageOf is a stage and its window. at is −1 for a window without stages.

@@ -24,7 +24,11 @@ type (
 	bullets []string
 	// terms explains words, one line each.
 	terms []term
-	term  struct{ name, text string }
+	// brief are the two lines under the headline; remark is one more line of the
+	// paragraph before.
+	brief  []term
+	remark string
+	term   struct{ name, text string }
 )
 
 // table is rows of typed cells. Notes are numbered from 1; cells and columns
@@ -35,6 +39,7 @@ type table struct {
 	notes   []string
 	caption string // a sentence below the rows, "" for none
 	oneUnit bool   // all lengths have the unit of the longest
+	bare    bool   // keep columns in which nothing is known
 }
 
 func (headline) isBlock() {}
@@ -42,6 +47,8 @@ func (heading) isBlock()  {}
 func (prose) isBlock()    {}
 func (bullets) isBlock()  {}
 func (terms) isBlock()    {}
+func (brief) isBlock()    {}
+func (remark) isBlock()   {}
 func (*table) isBlock()   {}
 
 // kind is what the cells of a column are.
@@ -60,6 +67,7 @@ const (
 	kindFactor               // a ratio about 1, shown with two decimals
 	kindUnit                 // a number from 0 to 1, shown with three decimals
 	kindReal                 // any other number
+	kindAmount               // words that stand to the right, as numbers do
 	kindBar                  // a bar as long as its part of the column's largest value
 )
 

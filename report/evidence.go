@@ -20,9 +20,16 @@ func Evidence(e diagnose.Evidence) string {
 
 // lackWords says what a higher confidence lacks.
 func lackWords(l diagnose.Lack) string {
+	if text := bareLack(l); text != "" {
+		return "against more certainty: " + text
+	}
+	return ""
+}
+
+func bareLack(l diagnose.Lack) string {
 	for _, words := range []func(diagnose.Lack) string{windowLack, operatorLack, communicationLack} {
 		if text := words(l); text != "" {
-			return "not strong: " + text
+			return text
 		}
 	}
 	return ""

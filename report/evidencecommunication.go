@@ -110,7 +110,10 @@ func bandwidthWords(e diagnose.Bandwidth) string {
 
 // rate writes bytes per nanosecond.
 func rate(f float64) string {
-	if f >= 100 {
+	switch {
+	case !finite(f):
+		return absent + " GB/s"
+	case f >= 100:
 		return fmt.Sprintf("%.0f GB/s", f)
 	}
 	return fmt.Sprintf("%.3g GB/s", f)
@@ -126,8 +129,6 @@ func communicationLack(l diagnose.Lack) string {
 		return "only one other does the same work over the same kind of link: which of the two is as it should be cannot be told"
 	case diagnose.TwoLinksByLimit:
 		return "only one other does the same; that it reaches less than half of its limit, and the other does not, tells which"
-	case diagnose.CostsLittle:
-		return fmt.Sprintf("it costs less than %s of the time", percentOf(l.P))
 	case diagnose.ChanceAbove:
 		return fmt.Sprintf("p is above %s", probability(l.P))
 	case diagnose.LimitUnknown:

@@ -110,7 +110,7 @@ func completionWords(e diagnose.CompletionTimes) string {
 	if e.Later < 0 {
 		when = length(float64(-e.Later)) + " early"
 	}
-	text := fmt.Sprintf("K-S: its completion-time distribution departs from its peers' (S %.2f, q %s, %s on average)", e.S, probability(e.Q), when)
+	text := fmt.Sprintf("K-S: its completion-time distribution departs from its peers' (S %s, q %s, %s on average)", hundredths(e.S), probability(e.Q), when)
 	if len(e.Others) > 0 {
 		text += "; so does that of " + someRanks(e.Others)
 	}
@@ -171,10 +171,10 @@ func workloadEvidence(e diagnose.Evidence) string {
 	case diagnose.MicrobatchCorrelation:
 		parts := []string{fmt.Sprintf("passes vary by %s", percent(e.Spread))}
 		if e.Directions != nil {
-			parts = append(parts, fmt.Sprintf("forward and backward of a microbatch together: correlation %.2f, p ≤ %.3f (permutation)", *e.Directions, e.PDirections))
+			parts = append(parts, fmt.Sprintf("forward and backward of a microbatch together: correlation %s, p ≤ %s (permutation)", hundredths(*e.Directions), probability(e.PDirections)))
 		}
 		if e.Stages != nil {
-			parts = append(parts, fmt.Sprintf("a microbatch on neighbouring stages: correlation %.2f, p ≤ %.3f", *e.Stages, e.PStages))
+			parts = append(parts, fmt.Sprintf("a microbatch on neighbouring stages: correlation %s, p ≤ %s", hundredths(*e.Stages), probability(e.PStages)))
 		}
 		return strings.Join(parts, "; ")
 	case diagnose.BesideWorkers:

@@ -1,13 +1,170 @@
 package report
 
-import "github.com/sfstat/sfstat/diagnose"
+import (
+	"fmt"
+	"math"
+
+	"github.com/sfstat/sfstat/diagnose"
+)
 
 // windowEvidence words what windows give, "" for all else.
 func windowEvidence(e diagnose.Evidence) string {
+	switch e := e.(type) {
+	case diagnose.LastToArrive:
+		return lastToArrive(e)
+	case diagnose.Replay:
+		return replay(e)
+	case diagnose.LateTogether:
+		return fmt.Sprintf("%s are late together: fixing all of them would cut those steps by %s, and the run by %s",
+			ranksWord(e.Ranks), about(e.Gain), about(e.RunGain))
+	case diagnose.SharedPlace:
+		return sharedPlace(e)
+	case diagnose.SyncPoint:
+		return syncPoint(e)
+	case diagnose.DeviceTime:
+		return fmt.Sprintf("device events (%s): %s a step on rank %d, %s on its peers (median), over %d samples; the host of rank %d records %s in %s, since it does not wait there",
+			e.Channel, length(float64(e.Own)), e.Rank, length(float64(e.Peers)), e.Samples, e.Rank, length(float64(e.Host)), stageWord(e.Stage))
+	case diagnose.GroupWork:
+		return fmt.Sprintf("ranks of %s work %s a step, the other groups %s; the others wait for them where all synchronise",
+			e.Group, length(float64(e.Own)), length(float64(e.Others)))
+	case diagnose.LatestInStage:
+		return fmt.Sprintf("rank %d is the latest at the end of %s in %d of %d steps, and falls behind the median rank there", e.Rank, stageWord(e.Stage), e.N, e.Of)
+	case diagnose.ApartFromPeers:
+		return fmt.Sprintf("rank %d spends %s a step in %s, its peers %s (%s): more in %d of %d steps",
+			e.Rank, length(float64(e.Own)), stageWord(e.Stage), length(float64(e.Peers)), factor(e.Factor), e.N, e.Of)
+	}
+	return stageEvidence(e)
+}
+
+// stageEvidence words what is about all ranks.
+func stageEvidence(e diagnose.Evidence) string {
+	switch e := e.(type) {
+	case diagnose.Clipped:
+		return clipped(e)
+	case diagnose.Growth:
+		return fmt.Sprintf("%s takes %s a step in steps %d–%d (window %d) and %s in steps %d–%d (window %d), on all ranks alike", stageWord(e.Stage),
+			length(float64(e.Time)), e.Steps[0], e.Steps[1], e.Window, length(float64(e.BaseTime)), e.BaseSteps[0], e.BaseSteps[1], e.BaseWindow)
+	case diagnose.SlowSteps:
+		return fmt.Sprintf("%d of %d steps, in %s: %s as long as the median step, %s more, on all ranks alike",
+			e.N, e.Of, stepsWord(e.First, e.Last), factor(e.Factor), length(float64(e.Excess)))
+	case diagnose.HostOverhead:
+		return fmt.Sprintf("%s takes %s a step on every host and %s on the device (%d samples): the rest is the host's, in Python, in launching or in copies",
+			stageWord(e.Stage), length(float64(e.Host)), length(float64(e.Device)), e.Samples)
+	case diagnose.LateByTurns:
+		return fmt.Sprintf("ranks are late intermittently because of %s, each of %d about as often: were none late, step time would fall by %s", stageWord(e.Stage), e.Ranks, about(e.Saves))
+	case diagnose.Moving:
+		return moving(e)
+	case diagnose.RecurringHost:
+		what := "stretches of the run with a late rank"
+		if e.Runs {
+			what = "runs with a late rank"
+		}
+		return fmt.Sprintf("the late rank is on %s in %d of %d %s", e.Host, e.N, e.Of, what)
+	case diagnose.DeviceShares:
+		return deviceShares(e)
+	case diagnose.NobodyLate:
+		return nobodyLate(e)
+	}
 	return ""
 }
 
-// windowLack words a reason of that judge, "" for all else.
-func windowLack(l diagnose.Lack) string {
-	return ""
+func lastToArrive(e diagnose.LastToArrive) string {
+	because := "because of " + stageWord(e.Stage)
+	if e.Stage == "" {
+		because = "because of several stages, most of it " + stageWord(e.Mainly)
+	}
+	return fmt.Sprintf("rank %d is last to arrive at %d of the %d synchronisation points where any rank is late, %s, %s longer there than its peers on average; %s if all ranks were alike",
+		e.Rank, e.N, e.Of, because, length(float64(e.Excess)), pValue(e.P))
 }
+
+func replay(e diagnose.Replay) string {
+	it := "it"
+	if len(e.Ranks) > 1 {
+		it = ranksWord(e.Ranks)
+	}
+	return fmt.Sprintf("replay: with %s as fast as the median of the peers, %s of the exposed time goes; %s is charged to %s", it, about(e.Saves), about(e.Charged), it)
+}
+
+func sharedPlace(e diagnose.SharedPlace) string {
+	of := e.Group
+	if e.Host != "" {
+		of = e.Host
+	}
+	return fmt.Sprintf("%s are late together: all ranks of %s, and no other", ranksWord(e.Ranks), of)
+}
+
+func syncPoint(e diagnose.SyncPoint) string {
+	stage := stageWord(e.Stage)
+	switch e.By {
+	case "named":
+		return fmt.Sprintf("ranks synchronise in %s, as given by --meet-after", stage)
+	case "name":
+		return fmt.Sprintf("ranks are taken to synchronise in %s, where gradients are reduced: its times do not exclude it", stage)
+	case "leads":
+		return fmt.Sprintf("ranks probably synchronise in %s: the last rank is %s behind the median when it begins and %s when it ends",
+			stage, length(float64(e.Before)), length(float64(e.After)))
+	}
+	return fmt.Sprintf("ranks synchronise in %s: a rank that arrives 1 ms later spends %s ms less there [%s, %s]", stage, hundredths(e.Slope), hundredths(e.Low), hundredths(e.High))
+}
+
+func clipped(e diagnose.Clipped) string {
+	s := fmt.Sprintf("replay: with %s at its median in every step, %s of the exposed time goes", stageWord(e.Stage), about(e.Saves))
+	switch {
+	case e.Lead != "":
+		s += fmt.Sprintf("; %s is charged more and would save %s, as it is nearly as long in every step", stageWord(e.Lead), about(e.LeadSaves))
+	case e.Agrees:
+		s += "; raw durations and spread agree"
+	}
+	return s
+}
+
+func moving(e diagnose.Moving) string {
+	s := fmt.Sprintf("the delay in %s moves from rank to rank (%s)", stageWord(e.Stage), rankList(e.Ranks))
+	switch len(e.Hosts) {
+	case 0:
+	case 1:
+		s += ", all on " + e.Hosts[0]
+	default:
+		s += fmt.Sprintf(", over %d hosts: not one host", len(e.Hosts))
+	}
+	return s + fmt.Sprintf("; fixing it on all of them would cut the run by %s", about(e.Saves))
+}
+
+func nobodyLate(e diagnose.NobodyLate) string {
+	s := fmt.Sprintf("%s, %s", counted(e.Ranks, "rank"), counted(e.Steps, "step"))
+	if e.Skew > 0 {
+		s += fmt.Sprintf("; arrival skew %s (median)", length(float64(e.Skew)))
+	}
+	return s + ", nobody last more often than chance"
+}
+
+// windowReasons are what a higher confidence lacks.
+var windowReasons = map[diagnose.Reason]string{
+	diagnose.ReasonEverywhere:      "it is slow in all stages, which points at its host or device rather than at a stage",
+	diagnose.ReasonNotLatest:       "over all steps it is not clearly among the latest at the end of that stage",
+	diagnose.ReasonSyncUnknown:     "no synchronisation point is shown, so the wait is inferred from the end of the step",
+	diagnose.ReasonSyncLikely:      "where the ranks synchronise is likely, not shown: too few steps or ranks, or too little noise",
+	diagnose.ReasonNoWall:          "no wall time was recorded, so gaps between stages and steps are unknown",
+	diagnose.ReasonUndeclaredRoles: "several ranks are late together and their roles are not declared: they may do other work by design",
+	diagnose.ReasonTelemetry:       "the recording of these steps is incomplete, or its stages do not add up",
+	diagnose.ReasonMixedRoles:      "ranks of different roles are compared with each other",
+	diagnose.ReasonWithinRole:      "it is compared with the ranks of its role only",
+	diagnose.ReasonAccumulation:    "accumulation microsteps are summed, so their order is lost",
+	diagnose.ReasonSamplesOnly:     "device samples are one kind of evidence, which stage times cannot confirm",
+	diagnose.ReasonByDesign:        "roles may differ by design: times cannot tell a fault from how the model is divided",
+	diagnose.ReasonRankHidden:      "all ranks look alike in it, so stage times cannot tell which one causes it",
+	diagnose.ReasonManyCauses:      "input sizes, sequence lengths, a shared resource and plain noise look the same in stage times",
+	diagnose.ReasonOtherSteps:      "in other steps it is shorter than on the peers: its work varies",
+	diagnose.ReasonNoWaitShown:     "no synchronisation point is shown, so it is open whether others wait for it",
+}
+
+// windowLack words a reason of windows, "" for all else.
+func windowLack(l diagnose.Lack) string {
+	if l.Reason == diagnose.ReasonChance {
+		return "too few occurrences to exclude chance (" + pValue(l.P) + ")"
+	}
+	return windowReasons[l.Reason]
+}
+
+// agrees reports whether what a replay saves is what is charged.
+func agrees(e diagnose.Replay) bool { return math.Abs(e.Saves-e.Charged) <= 0.25*e.Charged }

@@ -62,6 +62,7 @@ func accuse(r *frontier.Result, stage, rank int, gain float64) {
 
 // single makes a verdict of one run.
 func single(rv diagnose.RunVerdict) *diagnose.Verdict {
+	rv.MinGain = 0.1
 	return &diagnose.Verdict{RunVerdict: rv, Runs: []diagnose.RunVerdict{rv}, Gates: frontier.DefaultGates()}
 }
 
@@ -102,23 +103,26 @@ func baselines() []frontier.Ordering {
 }
 
 func strongRun() diagnose.RunVerdict {
-	return diagnose.RunVerdict{Run: "job-42", Confidence: diagnose.Strong,
-		Headline: "Rank 5 holds the group up: callbacks.cpu_wall takes it 119 ms longer than its peers in nearly every step.",
+	return diagnose.RunVerdict{Run: "job-42", Status: diagnose.Straggler, Confidence: diagnose.Strong,
 		Suspects: []diagnose.Finding{
-			{Kind: diagnose.KindRank, Place: diagnose.Place{Rank: ptr(5), Stage: "callbacks.cpu_wall"},
-				Cost:       diagnose.Cost{Score: 0.372, Explained: 14161 * ms, Gain: 0.372},
-				Confidence: diagnose.Strong, Windows: []int64{0}, Evidence: diagnose.Saying(
-					"Rank 5 was the last to arrive in 118 of 119 steps, each time because of callbacks.cpu_wall.",
-					"In those steps callbacks.cpu_wall took it 127 ms at the median, its peers 8.1 ms.",
-					"The chance of so many when all ranks are alike is below 1e-13, after correction over ranks and stages.",
-					"Its peers spend 104 ms per step waiting for it in model.backward_cpu_wall.")},
-			{Kind: diagnose.KindRank, Place: diagnose.Place{Rank: ptr(2), Stage: "model.fwd_loss_cpu_wall"},
-				Cost:       diagnose.Cost{Score: 0.011, Explained: 402 * ms, Gain: 0.011},
-				Confidence: diagnose.Ambiguous, Windows: []int64{0}, Evidence: diagnose.Saying("Rank 2 was the last in one step.")},
+			{Kind: diagnose.KindRank, Cause: diagnose.CauseLate,
+				Place: diagnose.Place{Rank: ptr(5), Host: "node0", LocalRank: ptr(5), Stage: "callbacks.cpu_wall"},
+				Cost: diagnose.Cost{Excess: 119 * ms, Step: 323 * ms, Score: 0.372, Explained: 14161 * ms, Gain: 0.372, RunGain: 0.372,
+					Struck: diagnose.Struck{Count: 118, Of: 119, First: 20, Last: 138, Pattern: diagnose.PatternConstant}},
+				Confidence: diagnose.Strong, Windows: []int64{0}, Evidence: []diagnose.Evidence{
+					diagnose.LastToArrive{Rank: 5, Stage: "callbacks.cpu_wall", N: 118, Of: 119, Excess: 119 * ms, P: 1e-13},
+					diagnose.Replay{Ranks: []int{5}, Saves: 0.372, Charged: 0.37},
+					diagnose.SyncPoint{Stage: "model.backward_cpu_wall", By: "slope", Slope: 0.99, Low: 0.95, High: 1.03}}},
+			{Kind: diagnose.KindRank, Cause: diagnose.CauseLate, Place: diagnose.Place{Rank: ptr(2), Stage: "model.fwd_loss_cpu_wall"},
+				Cost: diagnose.Cost{Excess: 3 * ms, Step: 207 * ms, Score: 0.011, Explained: 402 * ms, Gain: 0.011, RunGain: 0.011,
+					Struck: diagnose.Struck{Count: 1, Of: 119, First: 20, Last: 138, Pattern: diagnose.PatternIntermittent}},
+				Confidence: diagnose.Ambiguous, BelowMinGain: true, Windows: []int64{0}, Evidence: []diagnose.Evidence{
+					diagnose.LastToArrive{Rank: 2, Stage: "model.fwd_loss_cpu_wall", N: 1, Of: 1, Excess: 3 * ms, P: 0.2},
+					diagnose.Lack{Reason: diagnose.ReasonChance, AtMost: diagnose.Ambiguous, P: 0.2}}},
 		},
-		Undecidable: []string{"Which function inside callbacks.cpu_wall is slow: stages carry no operators. A profile of rank 5 would tell."},
-		CapturePlan: &diagnose.CapturePlan{Window: 0, Steps: [2]int64{40, 49}, Ranks: []int{5, 0}, Stages: []string{"callbacks.cpu_wall"},
-			Tool: "py-spy or the PyTorch profiler with stacks", Why: "Rank 5 is the suspect and rank 0 a peer to compare it with."},
+		Undecided: []diagnose.Undecided{{Question: diagnose.RankHidden, Stage: "model.backward_cpu_wall", Hides: 40 * ms, Time: 102 * ms, Step: 323 * ms, Needs: diagnose.SourceArrivals}},
+		Next: []diagnose.Action{{Action: diagnose.SampleStack, Host: "node0", Ranks: []int{5}, Stages: []string{"callbacks.cpu_wall"}, With: diagnose.SourcePySpy},
+			{Action: diagnose.Profile, Ranks: []int{5, 0, 3}, Steps: &[2]int64{20, 138}, With: diagnose.SourceProfiler}},
 		Windows: []diagnose.Window{strongWindow()}}
 }
 
@@ -131,28 +135,29 @@ func stageOnlyCase() *diagnose.Verdict {
 	w.Device = &frontier.Device{Channel: "model.fwd_loss_cuda_event_ms", Stages: []int{1}, Rank: 3, Time: 11.2e6, Wall: 60.3e6, Peers: 11e6, Excess: 0.2e6,
 		Events: frontier.Events{Sampled: 12, Ready: 12, Share: 0.03, OverWall: 0.19}}
 	w.Routing = []int{2}
-	return single(diagnose.RunVerdict{Run: "job-43", Confidence: diagnose.Supported,
-		Headline: "model.backward_cpu_wall is slow; which rank causes it is not decidable from stage times.",
-		Suspects: []diagnose.Finding{{Kind: diagnose.KindStage, Place: diagnose.Place{Stage: "model.backward_cpu_wall"}, Cost: diagnose.Cost{Score: 0.214, Explained: 8600 * ms, Gain: 0.214}, Confidence: diagnose.Supported, Windows: []int64{0}, Evidence: diagnose.Saying(
-			"model.backward_cpu_wall takes 72.2 % of the step, and its share, its raw duration and its spread agree.",
-			"Ranks meet inside it, so a delay there looks the same on every rank.")}},
-		Undecidable: []string{"The rank: ranks meet inside the stage. A trace with collectives would tell."},
-		Windows:     []diagnose.Window{{Main: w}}})
+	return single(diagnose.RunVerdict{Run: "job-43", Status: diagnose.SlowEverywhere, Confidence: diagnose.Supported,
+		Suspects: []diagnose.Finding{{Kind: diagnose.KindStage, Cause: diagnose.CauseSlowSteps, Place: diagnose.Place{Stage: "model.backward_cpu_wall"},
+			Cost: diagnose.Cost{Excess: 430 * ms, Step: 633 * ms, Score: 0.214, Explained: 8600 * ms, Gain: 0.68, RunGain: 0.214,
+				Struck: diagnose.Struck{Count: 20, Of: 119, First: 20, Last: 138, Pattern: diagnose.PatternIntermittent}},
+			Confidence: diagnose.Supported, Windows: []int64{0}, Evidence: []diagnose.Evidence{
+				diagnose.Clipped{Stage: "model.backward_cpu_wall", Saves: 0.214, Agrees: true},
+				diagnose.Lack{Reason: diagnose.ReasonRankHidden, AtMost: diagnose.Supported}}}},
+		Windows: []diagnose.Window{{Main: w}}})
 }
 
 func nothingCase() *diagnose.Verdict {
 	w := window("job-44", 0, 158, 603, 1210, 21, 143, 9)
 	w.Labels, w.Reasons = append(w.Labels, frontier.CoCritical), []frontier.Reason{frontier.LowGainNoModelFit}
 	w.Routing, w.CoCritical = []int{2, 1}, []int{2}
-	return single(diagnose.RunVerdict{Run: "job-44", Confidence: diagnose.Insufficient,
-		Headline: "Nothing stands out: no rank and no stage holds the group up beyond chance.",
+	return single(diagnose.RunVerdict{Run: "job-44", Status: diagnose.NoStraggler,
+		Observed: []diagnose.Evidence{diagnose.NobodyLate{Ranks: 8, Steps: 119, Skew: 400_000, Detectable: 21 * ms, Step: 207 * ms}},
 		Windows:  []diagnose.Window{{Main: w}}})
 }
 
 func severalRunsCase() *diagnose.Verdict {
 	quiet, stage, strong := nothingCase().RunVerdict, stageOnlyCase().RunVerdict, strongRun()
 	many := strongRun()
-	many.Run, many.Confidence = "a-run-with-a-rather-long-name-r128-s7", diagnose.Ambiguous
+	many.Run, many.Status, many.Confidence = "a-run-with-a-rather-long-name-r128-s7", diagnose.UndecidedRun, diagnose.Ambiguous
 	many.Suspects = []diagnose.Finding{{Kind: diagnose.KindOp, Place: diagnose.Place{Rank: ptr(113), Op: "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", Stage: "model.backward_cpu_wall"}, Cost: diagnose.Cost{Explained: 210 * ms, Gain: 0.031}, Confidence: diagnose.Ambiguous}}
 	return &diagnose.Verdict{RunVerdict: strong, Runs: []diagnose.RunVerdict{quiet, stage, strong, many}, Gates: frontier.DefaultGates()}
 }
@@ -170,7 +175,6 @@ func severalWindowsCase() *diagnose.Verdict {
 		}
 		rv.Windows = append(rv.Windows, diagnose.Window{Main: w})
 	}
-	rv.CapturePlan.Window = 2
 	return single(rv)
 }
 
@@ -198,10 +202,13 @@ func groupsCase() *diagnose.Verdict {
 	}
 	accuse(w.Groups[1], 1, 6, 0.31)
 	w.Groups[1].Labels = append(w.Groups[1].Labels, frontier.SyncWaitDependent, frontier.LikelySyncWait)
-	return single(diagnose.RunVerdict{Run: "pipeline", Confidence: diagnose.Strong,
-		Headline: "Rank 6 holds up the ranks of pp=1: model.fwd_loss_cpu_wall takes it 70 ms longer than its peers.",
-		Suspects: []diagnose.Finding{{Kind: diagnose.KindRank, Place: diagnose.Place{Rank: ptr(6), Group: "pp=1", Stage: "model.fwd_loss_cpu_wall"}, Cost: diagnose.Cost{Score: 0.31, Explained: 8400 * ms, Gain: 0.31}, Confidence: diagnose.Strong, Windows: []int64{0}, Evidence: diagnose.Saying("Rank 6 was the last of its group in 117 of 120 steps.")}},
-		Windows:  []diagnose.Window{w}})
+	return single(diagnose.RunVerdict{Run: "pipeline", Status: diagnose.Straggler, Confidence: diagnose.Strong,
+		Suspects: []diagnose.Finding{{Kind: diagnose.KindRank, Cause: diagnose.CauseLate, Place: diagnose.Place{Rank: ptr(6), Group: "pp=1", Stage: "model.fwd_loss_cpu_wall"},
+			Cost: diagnose.Cost{Excess: 70 * ms, Step: 226 * ms, Score: 0.31, Explained: 8400 * ms, Gain: 0.31, RunGain: 0.31,
+				Struck: diagnose.Struck{Count: 119, Of: 119, First: 20, Last: 138, Pattern: diagnose.PatternConstant}},
+			Confidence: diagnose.Strong, Windows: []int64{0}, Evidence: []diagnose.Evidence{
+				diagnose.LastToArrive{Rank: 6, Stage: "model.fwd_loss_cpu_wall", N: 117, Of: 120, Excess: 70 * ms, P: 1e-9}}}},
+		Windows: []diagnose.Window{w}})
 }
 
 func oneRankCase() *diagnose.Verdict {
@@ -211,8 +218,8 @@ func oneRankCase() *diagnose.Verdict {
 		w.Stages[i].Latest, w.Stages[i].Lag, w.Stages[i].LagIncrease, w.Stages[i].Gap = []int{0}, 0, 0, 0
 	}
 	w.Reasons = []frontier.Reason{frontier.SingleRank}
-	return single(diagnose.RunVerdict{Run: "laptop", Confidence: diagnose.Insufficient, Headline: "One rank reported: nothing can be said about a straggler.",
-		Undecidable: []string{"Everything across ranks. Record at least two ranks."}, Windows: []diagnose.Window{{Main: w}}})
+	return single(diagnose.RunVerdict{Run: "laptop", Status: diagnose.TooLittleData,
+		Undecided: []diagnose.Undecided{{Question: diagnose.AcrossRanks, Needs: diagnose.SourceAllRanks}}, Windows: []diagnose.Window{{Main: w}}})
 }
 
 func belowFloorCase() *diagnose.Verdict {
@@ -225,7 +232,7 @@ func belowFloorCase() *diagnose.Verdict {
 		w.Makespan += s.Advance
 	}
 	w.Reasons, w.Routing, w.Leader = []frontier.Reason{frontier.DenominatorBelowFloor}, nil, frontier.Leader{Stage: -1}
-	return single(diagnose.RunVerdict{Run: "tiny", Confidence: diagnose.Insufficient, Headline: "The window is too short to say anything.",
+	return single(diagnose.RunVerdict{Run: "tiny",
 		Windows: []diagnose.Window{{Main: w}}})
 }
 
@@ -244,9 +251,9 @@ func telemetryCase() *diagnose.Verdict {
 	empty.Leader = frontier.Leader{Stage: -1}
 	empty.Labels, empty.Reasons = []frontier.Label{frontier.TelemetryLimited}, []frontier.Reason{frontier.VectorUnusable}
 	return single(diagnose.RunVerdict{Run: "job-45", Confidence: diagnose.Insufficient,
-		Headline:    "The recording is incomplete: 2 of 8 ranks are missing, so no cause is named.",
-		Undecidable: []string{"The cause: the missing ranks may be the slow ones. Record all ranks."},
-		Windows:     []diagnose.Window{{Main: w}, {Main: empty}}})
+		Problems:  []diagnose.Problem{{Problem: diagnose.RanksMissing, Window: ptr(int64(4)), Ranks: []int{3, 7}, Steps: &[2]int64{500, 619}, N: 2, Of: 8}},
+		Undecided: []diagnose.Undecided{{Question: diagnose.SyncPointUnknown, N: 120, Needs: diagnose.SourceMoreSteps}},
+		Windows:   []diagnose.Window{{Main: w}, {Main: empty}}})
 }
 
 // hostile are names that try to steer a terminal, a page or a spreadsheet.
@@ -258,11 +265,10 @@ const (
 func hostileCase() *diagnose.Verdict {
 	rv := strongRun()
 	rv.Run = hostileRun
-	rv.Headline = "Rank 5 is slow in " + hostileStage
-	rv.Suspects[0].Stage = hostileStage
-	rv.Suspects[0].Evidence = diagnose.Saying("It is "+hostileStage+".", "\x9b31m and \u0085 and \u2028 too.")
+	rv.Suspects[0].Stage, rv.Suspects[0].Host = hostileStage, "\x9b31m and \u0085 and \u2028 too"
+	rv.Suspects[0].Evidence = []diagnose.Evidence{diagnose.LastToArrive{Rank: 5, Stage: hostileStage, N: 1, Of: 2, P: math.NaN()}}
 	rv.Suspects[0].Score, rv.Suspects[1].Gain = math.NaN(), math.Inf(1)
-	rv.CapturePlan.Stages = []string{hostileStage}
+	rv.Next[0].Stages = []string{hostileStage}
 	for _, r := range []*frontier.Result{rv.Windows[0].Main, rv.Windows[0].Paper} {
 		r.Run, r.Stages[3].Name = hostileRun, hostileStage
 		r.Stages[4].MaxShare, r.Quality.OverlapError = ptr(math.NaN()), math.Inf(1)
@@ -271,7 +277,9 @@ func hostileCase() *diagnose.Verdict {
 	return single(rv)
 }
 
-func emptyCase() *diagnose.Verdict { return &diagnose.Verdict{Gates: frontier.DefaultGates()} }
+func emptyCase() *diagnose.Verdict {
+	return &diagnose.Verdict{Gates: frontier.DefaultGates()}
+}
 
 var verdictCases = []struct {
 	name string

@@ -2,248 +2,323 @@ package report
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"github.com/sfstat/sfstat/diagnose"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/diagnose/opnames"
+	"github.com/sfstat/sfstat/engine/frontier"
 )
 
-// Headline is the answer to a run in one or two sentences.
+// answer is the first screen of a run: what, what fixing it saves, why and what
+// to do next. Each but the first may be empty.
+type answer struct{ what, saves, why, next string }
+
+// Headline is what delays a run and what fixing it saves, in two sentences at
+// most.
 func Headline(v *diagnose.RunVerdict) string {
+	a := answerTo(v)
+	if a.saves == "" {
+		return a.what
+	}
+	return a.what + " " + a.saves
+}
+
+// answerTo words the verdict on a run.
+func answerTo(v *diagnose.RunVerdict) answer {
+	var a answer
 	switch {
-	case v.Headline != "":
-		return v.Headline
 	case v.Operators != nil:
-		text := operatorHeadline(v)
-		if slices.ContainsFunc(v.Operators.Notes, func(n trace.Note) bool { return n.Kind == trace.NoteMissingRanks }) {
-			return "Incomplete data: " + strings.ToLower(text[:1]) + text[1:]
+		a.what, a.why = operatorHeadline(v), operatorWhy(v)
+	case v.Communications != nil && len(v.Suspects) == 0:
+		a.what = nothingHeard(v.Communications)
+	case len(v.Suspects) > 0 && v.Suspects[0].Heard():
+		a.what, a.why = communicationHeadline(v), why(&v.Suspects[0])
+	case v.Status == diagnose.NoStraggler:
+		a.what, a.why = healthy(v)
+	case v.Status == diagnose.TooLittleData:
+		a.what, a.why = tooLittle(v)
+	case v.Status == diagnose.UndecidedRun && !leadsSuspect(v):
+		a.what, a.why = undecided(v)
+	case len(v.Suspects) == 0:
+		a.what = upper(v.Status.String()) + "."
+	default:
+		f := &v.Suspects[0]
+		a.what, a.saves, a.why = suspectWhat(v, f), saves(f, v.MinGain), why(f)
+	}
+	a.next = nextWords(v.Next)
+	return a
+}
+
+// leadsSuspect reports whether an undecided run has a suspect to speak of.
+func leadsSuspect(v *diagnose.RunVerdict) bool {
+	return len(v.Suspects) > 0 && !v.Suspects[0].BelowMinGain && v.Suspects[0].Confidence >= diagnose.Ambiguous
+}
+
+// healthy says that nothing was found, and how little would have been.
+func healthy(v *diagnose.RunVerdict) (what, why string) {
+	what = fmt.Sprintf("No straggler of %s or more", percentOf(v.MinGain))
+	if e, ok := diagnose.Find[diagnose.NobodyLate](v.Observed); ok {
+		why = nobodyLate(e)
+		switch {
+		case e.Detectable > 0:
+			what += fmt.Sprintf(": a delay of %s in a %s step would have been reported", length(float64(e.Detectable)), length(float64(e.Step)))
+		case e.Step > 0:
+			what += fmt.Sprintf(" in steps of %s", length(float64(e.Step)))
 		}
-		return text
-	case len(v.Suspects) > 0:
-		return communicationHeadline(v)
-	case v.Communications != nil:
-		return nothingHeard(v.Communications)
 	}
-	return ""
-}
-
-// verdictHeadline is the answer to all runs: that of the worst, and how many
-// there are.
-func verdictHeadline(v *diagnose.Verdict) string {
-	text := Headline(&v.RunVerdict)
-	if len(v.Runs) < 2 {
-		return text
+	if e, ok := diagnose.Find[diagnose.CommunicationNormal](v.Observed); ok {
+		why += ". " + upper(strings.TrimPrefix(Evidence(e), "calls and kernels of NCCL: "))
 	}
-	called := 0
-	for _, r := range v.Runs {
-		if r.Confidence >= diagnose.Supported {
-			called++
+	if len(v.Suspects) > 0 {
+		if f := &v.Suspects[0]; f.Confidence == diagnose.Strong && f.Rank != nil {
+			why += fmt.Sprintf("; below the threshold: %s in %s, %s", placeWord(f.Place), stageWord(f.Stage), about(f.Gain))
 		}
 	}
-	return fmt.Sprintf("%d runs, a cause is reported in %d. Run %s: %s", len(v.Runs), called, v.Run, text)
+	return what + ".", why
 }
 
-// operatorHeadline is that of an operator trace.
-func operatorHeadline(v *diagnose.RunVerdict) string {
-	step := length(v.Operators.Replay.Recorded.Mean)
-	if len(v.Suspects) == 0 {
-		return fmt.Sprintf("No worker, stage or operator stands out: a step takes %s, and with all operators as long as is usual for their kind %s.",
-			step, length(v.Operators.Replay.Ideal.Mean))
+// tooLittle says what there is too little of.
+func tooLittle(v *diagnose.RunVerdict) (what, why string) {
+	ranks, steps, time := 0, 0, int64(0)
+	for _, w := range v.Windows {
+		ranks = max(ranks, len(w.Main.Ranks))
+		steps += w.Main.Steps
+		time += w.Main.Makespan
 	}
-	f := &v.Suspects[0]
-	if gate, below := diagnose.Find[diagnose.BelowGate](f.Evidence); below {
-		return fmt.Sprintf("No finding above the %s threshold; largest: %s, %s of a %s step.", percentOf(gate.Gate), operatorFinding(f), percent(gate.Share), step)
-	}
-	text := operatorFinding(f)
-	if len(f.Ranks) > 1 {
-		text = fmt.Sprintf("ranks %s each take longer than their peers for the same work", listed(f.Ranks))
-	}
-	text = certainly(f.Confidence, text) + ". " + fixed(f)
-	if len(v.Suspects) > 1 && len(f.Ranks) < 2 && v.Suspects[1].Confidence >= diagnose.Supported {
-		second := &v.Suspects[1]
-		r, _ := diagnose.Find[diagnose.StepReplay](second.Evidence)
-		text += fmt.Sprintf(" Second: %s (%s).", operatorFinding(second), percent(r.Share))
-	}
-	return text
-}
-
-// certainly begins a sentence with how certain it is.
-func certainly(c diagnose.Confidence, text string) string {
-	switch c {
-	case diagnose.Supported:
-		return "Probably " + text
-	case diagnose.Ambiguous:
-		return "Possibly " + text
-	}
-	return strings.ToUpper(text[:1]) + text[1:]
-}
-
-// operatorFinding is what a finding of an operator trace is, to stand in a
-// sentence.
-func operatorFinding(f *diagnose.Finding) string {
-	rank := func() string { return fmt.Sprintf("rank %d (%s)", *f.Rank, f.Role) }
-	factorOf, _ := diagnose.Find[diagnose.StageFactor](f.Evidence)
-	switch f.Cause {
-	case diagnose.CauseCompute:
-		times, _ := diagnose.Find[diagnose.OperatorTimes](f.Evidence)
-		return rank() + " " + operatorTimesWords(times)
-	case diagnose.CauseTransfer:
-		return fmt.Sprintf("the transfer by %s from %s to rank %d is slower than between its peers", f.Op, rank(), receiver(f))
-	case diagnose.CauseLink:
-		return fmt.Sprintf("the transfer by %s from %s to %s takes %s as long as between the other stages", f.Op, f.Stage, factorOf.To, factor(factorOf.Factor))
-	case diagnose.CauseCollective:
-		return fmt.Sprintf("the collective %s over the replicas of %s takes %s as long as on the other stages", f.Op, f.Stage, factor(factorOf.Factor))
-	case diagnose.CauseLaunch:
-		return fmt.Sprintf("%s starts %s late, behind operators that were on time: its host was busy, or waits for something that is not in the trace", rank(), f.Op)
-	case diagnose.CauseIdle:
-		return fmt.Sprintf("all replicas idle before %s, though all that it waits for has ended", f.Op)
-	case diagnose.CauseHeavy:
-		e, _ := diagnose.Find[diagnose.HeavyPasses](f.Evidence)
-		place := f.Stage
-		if e.Stage == e.Stages-1 {
-			place += ", the last,"
-		}
-		return fmt.Sprintf("pipeline stage %s takes %s as long for its passes as the others", place, factor(e.Factor))
-	case diagnose.CauseUneven:
-		return "microbatches of uneven length make the workers wait for each other by turns"
-	case diagnose.CauseRandom:
-		return "passes vary in length by turns on all workers, without a pattern over the microbatches"
-	}
-	return fmt.Sprintf("the operator %s is long intermittently, now on one rank, now on another", f.Op)
-}
-
-// receiver is the rank at the other end of slow transfers.
-func receiver(f *diagnose.Finding) int {
-	if e, tested := diagnose.Find[diagnose.TransferOutliers](f.Evidence); tested {
-		return e.To
-	}
-	e, _ := diagnose.Find[diagnose.SlowTransfers](f.Evidence)
-	return e.To
-}
-
-// fixed says what fixing a finding saves: it alone, all that are alike, or,
-// where others mask it, it and the others.
-func fixed(f *diagnose.Finding) string {
-	r, _ := diagnose.Find[diagnose.StepReplay](f.Evidence)
-	saved, it := r.Saved, "Fixing it"
-	base := length(float64(r.Step))
 	switch {
-	case len(f.Ranks) > 1:
-		saved, it = r.Joint, "Fixing all of them"
-	case r.Masked:
-		return fmt.Sprintf("Fixing it alone would cut step time by %s, from %s to %s, since others hold it up too; without all of them it is %s (%s less).",
-			percent(share(r.Saved, r.Step)), base, length(float64(r.Step-r.Saved)), length(float64(r.Step-r.Joint)), percent(share(r.Joint, r.Step)))
-	case f.Cause == diagnose.CauseUneven || f.Cause == diagnose.CauseRandom:
-		it = "Evening it out"
-	case f.Cause == diagnose.CauseIdle:
-		it = "Ending that"
-	case f.Cause == diagnose.CauseHeavy:
-		it = "Making it as fast as the others"
+	case len(v.Windows) == 0:
+		return "Too little data: there are no steps to judge.", ""
+	case ranks == 1:
+		what = "Too little data: one rank reported, so nobody can be compared"
+		if e, ok := diagnose.Find[diagnose.DeviceShares](v.Observed); ok {
+			what += "; " + deviceShares(e)
+		}
+		return what + ".", fmt.Sprintf("one rank, %s of %s each", counted(steps, "step"), length(float64(time)/float64(max(1, steps))))
+	case slices.ContainsFunc(v.Windows, func(w diagnose.Window) bool { return slices.Contains(w.Main.Labels, frontier.TelemetryLimited) }):
+		return "Too little data: what was recorded is incomplete, or its stages do not add up.", "of such steps nothing certain can be said"
+	case belowFloor(v.Windows[0].Main):
+		what = fmt.Sprintf("Too little data: all steps together take %s.", length(float64(time)))
+		return what, "times are read as nanoseconds; if they were recorded in µs or ms, convert them"
 	}
-	text := fmt.Sprintf("%s would cut step time by %s, from %s to %s", it, percent(share(saved, r.Step)), base, length(float64(r.Step-saved)))
-	if late := float64(r.Record - r.Step); math.Abs(late) > 0.01*float64(r.Record) {
-		text += " (late starts left out)"
+	return fmt.Sprintf("Too little data: %s of %s.", counted(steps, "step"), counted(ranks, "rank")), "so few steps cannot show what is chance"
+}
+
+func deviceShares(e diagnose.DeviceShares) string {
+	s := fmt.Sprintf("its device idles %s of the time and computes %s", about(e.Idle), about(e.Compute))
+	if e.Exposed >= 0.01 {
+		s += fmt.Sprintf("; communication that nothing covers takes %s", about(e.Exposed))
+	}
+	return s
+}
+
+// undecided says where a delay may hide.
+func undecided(v *diagnose.RunVerdict) (what, why string) {
+	u, ok := v.Hidden()
+	if !ok {
+		return "Undecided: where the ranks synchronise is not shown, so who waits for whom cannot be told.",
+			"no stage's times show that ranks wait for each other in it"
+	}
+	may := fmt.Sprintf("up to %s of it may be one rank's delay", length(float64(u.Hides)))
+	if u.Hides >= u.Time {
+		may = "any of it may be one rank's delay"
+	}
+	return fmt.Sprintf("Undecided: all ranks spend %s of every %s step in %s alike, and %s.", length(float64(u.Time)), length(float64(u.Step)), stageWord(u.Stage), may),
+		"they synchronise inside it, so stage times cannot show who is late"
+}
+
+// who is the subject of the headline, and whether it is several.
+func who(f *diagnose.Finding) (name string, several bool) {
+	switch {
+	case f.Kind == diagnose.KindHost && len(f.Ranks) > 0:
+		if _, moves := diagnose.Find[diagnose.Moving](f.Evidence); moves {
+			return fmt.Sprintf("host %s (%s)", f.Host, ranksWord(f.Ranks)), false
+		}
+		return fmt.Sprintf("all ranks of %s (%s)", f.Host, ranksWord(f.Ranks)), true
+	case f.Kind == diagnose.KindHost:
+		return "host " + f.Host, false
+	case f.Cause == diagnose.CauseMoreWork && len(f.Ranks) == 1:
+		return fmt.Sprintf("rank %d, the only one of role group %s,", f.Ranks[0], f.Group), false
+	case f.Cause == diagnose.CauseMoreWork:
+		return "role group " + f.Group, false
+	case f.Kind == diagnose.KindGroup && len(f.Ranks) > 0:
+		return fmt.Sprintf("all ranks of %s (%s)", f.Group, ranksWord(f.Ranks)), true
+	case f.Rank != nil && len(f.Ranks) > 1:
+		return ranksWord(f.Ranks), true
+	case f.Rank != nil:
+		return placeWord(f.Place), false
+	}
+	return "", false
+}
+
+// suspectWhat is who delays whom by how much.
+func suspectWhat(v *diagnose.RunVerdict, f *diagnose.Finding) string {
+	text := ""
+	switch f.Cause {
+	case diagnose.CauseLate, diagnose.CauseDevice, diagnose.CauseLeads:
+		text = lateWhat(f, operatorBehind(v, f))
+	case diagnose.CauseMoreWork:
+		name, _ := who(f)
+		text = fmt.Sprintf("%s does %s more work in every %s step than the others, who wait for it", upper(name), length(float64(f.Excess)), length(float64(f.Step)))
+	case diagnose.CauseRotating:
+		text = fmt.Sprintf("Ranks delay each other intermittently in %s: %s of every %s step, and none of them more than the others", stageWord(f.Stage), length(float64(f.Excess)), length(float64(f.Step)))
+	case diagnose.CauseGrowth:
+		text = growthWhat(f)
+	case diagnose.CauseSlowSteps:
+		text = slowStepsWhat(f)
+	case diagnose.CauseHost:
+		if e, ok := diagnose.Find[diagnose.HostOverhead](f.Evidence); ok {
+			text = fmt.Sprintf("All ranks spend %s of every %s step in %s on the host; the device works for %s of it",
+				length(float64(e.Host)), length(float64(f.Step)), stageWord(e.Stage), length(float64(e.Device)))
+		}
 	}
 	return text + "."
 }
 
-// listed writes ranks as a person would say them: "1, 9 and 17".
-func listed(ranks []int) string {
-	n := len(ranks)
-	if n > 6 {
-		if list := trace.RankList(ranks); len(list) <= 24 {
-			return list
-		}
-		return fmt.Sprintf("%d, %d, %d and %d more", ranks[0], ranks[1], ranks[2], n-3)
+// lateWhat is the sentence on ranks that others wait for.
+func lateWhat(f *diagnose.Finding, op string) string {
+	if e, ok := diagnose.Find[diagnose.Moving](f.Evidence); ok && f.Kind == diagnose.KindRank {
+		return fmt.Sprintf("%s delay everyone in %s, one in each stretch of steps: %s of every %s step, moving from rank to rank: not one host",
+			upper(ranksWord(e.Ranks)), stageWord(f.Stage), length(float64(f.Excess)), length(float64(f.Step)))
 	}
-	words := make([]string, n)
-	for i, r := range ranks {
-		words[i] = fmt.Sprint(r)
+	name, several := who(f)
+	verb := "delays"
+	switch {
+	case f.Confidence == diagnose.Supported && several:
+		verb = "probably delay"
+	case f.Confidence == diagnose.Supported:
+		verb = "probably delays"
+	case f.Confidence < diagnose.Supported:
+		verb = "may delay"
+	case several:
+		verb = "delay"
 	}
-	if n < 2 {
-		return strings.Join(words, "")
+	where := "in " + stageWord(f.Stage)
+	if f.Cause == diagnose.CauseDevice {
+		where = "on the device in " + stageWord(f.Stage)
 	}
-	return strings.Join(words[:n-1], ", ") + " and " + words[n-1]
+	return fmt.Sprintf("%s %s everyone %s%s: %s", upper(name), verb, where, op, howMuch(f))
 }
 
-// communicationHeadline is that of findings from calls and kernels of NCCL,
-// alone or beside windows.
-func communicationHeadline(v *diagnose.RunVerdict) string {
-	f := &v.Suspects[0]
-	var text string
-	if e, slow := diagnose.Find[diagnose.SlowLink](f.Evidence); slow {
-		is := "is"
-		if _, open := diagnose.Find[diagnose.Lack](f.Evidence); open && f.Confidence == diagnose.Ambiguous {
-			is = "may be"
+// operatorBehind is the operator that explains most of a finding, in brackets.
+func operatorBehind(v *diagnose.RunVerdict, f *diagnose.Finding) string {
+	for i := range v.Suspects {
+		if o := &v.Suspects[i]; o.Cause == diagnose.CauseOperator && o.Rank != nil && f.Rank != nil && *o.Rank == *f.Rank && o.Stage == f.Stage {
+			return fmt.Sprintf(" (%s)", opnames.Label(o.Op))
 		}
-		name := linkName(e.Between)
-		text = strings.ToUpper(name[:1]) + name[1:] + " " + is + " slow"
-		if e.From > 0 {
-			text += " for messages from " + binaryBytes(e.From) + " on"
-		}
-		text += fmt.Sprintf(": %s; that costs %s, %s of the time.", linkWords(e), length(float64(e.Lost)), percent(e.Share))
-	} else {
-		e, found := diagnose.Find[diagnose.LastToEnter](f.Evidence)
-		if agrees, ok := diagnose.Find[diagnose.CommunicationAgrees](f.Evidence); !found && ok {
-			e = agrees.LastToEnter
-		}
-		host := ""
-		if f.Host != "" {
-			host = fmt.Sprintf(" (%s)", f.Host)
-		}
-		text = fmt.Sprintf("Rank %d%s makes the others wait: %s.", e.Rank, host, enterWords(e))
 	}
-	if also := alsoFound(v.Suspects); also != "" {
-		text += " Also suspected: " + also + "."
+	return ""
+}
+
+// howMuch is the delay of a struck step, and which steps those are.
+func howMuch(f *diagnose.Finding) string {
+	delay, s := length(float64(f.Excess)), f.Struck
+	switch s.Pattern {
+	case diagnose.PatternIntermittent:
+		return fmt.Sprintf("%s in %s of %s steps", delay, grouped(int64(s.Count)), grouped(int64(s.Of)))
+	case diagnose.PatternWindow:
+		return fmt.Sprintf("%s of every %s step in %s", delay, length(float64(f.Step)), stepsWord(s.First, s.Last))
 	}
-	for _, s := range v.Suspects[1:] {
-		if _, victim := diagnose.Find[diagnose.SlowLinkElsewhere](s.Evidence); victim && s.Rank == nil && s.Stage != "" {
-			return text + fmt.Sprintf(" The group loses it in %s.", s.Stage)
+	return fmt.Sprintf("%s of every %s step", delay, length(float64(f.Step)))
+}
+
+func growthWhat(f *diagnose.Finding) string {
+	e, ok := diagnose.Find[diagnose.Growth](f.Evidence)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("%s is slower on all ranks in %s: %s a step, where steps %d–%d take %s", upper(stageWord(f.Stage)),
+		stepsWord(e.Steps[0], e.Steps[1]), length(float64(e.Time)), e.BaseSteps[0], e.BaseSteps[1], length(float64(e.BaseTime)))
+}
+
+func slowStepsWhat(f *diagnose.Finding) string {
+	if e, ok := diagnose.Find[diagnose.SlowSteps](f.Evidence); ok {
+		return fmt.Sprintf("%d of %d steps %s slow on all ranks alike: %s as long as the others, %s more each", e.N, e.Of, isAre(e.N), factor(e.Factor), length(float64(e.Excess)))
+	}
+	return fmt.Sprintf("%s has slow steps on all ranks: %s", upper(stageWord(f.Stage)), howMuch(f))
+}
+
+// saves is what fixing a finding saves.
+func saves(f *diagnose.Finding, minGain float64) string {
+	gain, run, it := f.Gain, f.RunGain, "it"
+	if e, ok := diagnose.Find[diagnose.LateTogether](f.Evidence); ok {
+		gain, run, it = e.Gain, e.RunGain, "them"
+	}
+	if e, ok := diagnose.Find[diagnose.Moving](f.Evidence); ok && f.Kind == diagnose.KindRank {
+		return fmt.Sprintf("Fixing one rank would cut its steps by %s and the run by %s; fixing the cause, the run by %s.", about(gain), about(run), about(e.Saves))
+	}
+	below := ""
+	if f.BelowMinGain {
+		below = fmt.Sprintf(", below the threshold of %s", percentOf(minGain))
+	}
+	switch {
+	case gain == 0 && run == 0:
+		return ""
+	case f.Cause == diagnose.CauseMoreWork || f.Cause == diagnose.CauseRotating:
+		return fmt.Sprintf("Were the work even, step time would fall by %s%s.", about(run), below)
+	case f.Kind == diagnose.KindRank && it == "it" && gain < float64(f.Excess)/float64(max(1, f.Step))/2:
+		return fmt.Sprintf("Others are late too: fixing it alone would cut step time by only %s.", about(run))
+	case f.Cause == diagnose.CauseHost:
+		return fmt.Sprintf("At the device's pace step time would fall by up to %s%s.", about(run), below)
+	case f.Cause == diagnose.CauseSlowSteps && f.Stage == "":
+		return fmt.Sprintf("At the length of the others the run would take %s less%s.", about(run), below)
+	case f.Struck.Pattern == diagnose.PatternConstant || about(gain) == about(run):
+		return fmt.Sprintf("Fixing %s would cut step time by %s%s.", it, about(run), below)
+	}
+	return fmt.Sprintf("Fixing %s would cut those steps by %s, and the run by %s%s.", it, about(gain), about(run), below)
+}
+
+// why is the strongest evidence and the certainty.
+func why(f *diagnose.Finding) string {
+	text := ""
+	for _, e := range f.Evidence {
+		if _, lack := e.(diagnose.Lack); !lack {
+			text = shortEvidence(f, e)
+			break
 		}
+	}
+	if text != "" {
+		text += ". "
+	}
+	text += fmt.Sprintf("Certainty: %s", f.Confidence)
+	if l, ok := limit(f); ok {
+		text += " (" + bareLack(l) + ")"
+	}
+	return text + "."
+}
+
+// limit is the reason that keeps the certainty where it is.
+func limit(f *diagnose.Finding) (diagnose.Lack, bool) {
+	for _, e := range f.Evidence {
+		if l, ok := e.(diagnose.Lack); ok && l.AtMost == f.Confidence {
+			return l, true
+		}
+	}
+	return diagnose.Lack{}, false
+}
+
+// shortEvidence is the first line of evidence under a headline that names the
+// suspect already.
+func shortEvidence(f *diagnose.Finding, e diagnose.Evidence) string {
+	last, ok := e.(diagnose.LastToArrive)
+	if !ok {
+		return Evidence(e)
+	}
+	text := fmt.Sprintf("last to arrive at %d of %d synchronisation points, %s", last.N, last.Of, pValue(last.P))
+	if last.Stage == "" {
+		text += ", most of it in " + stageWord(last.Mainly)
+	}
+	if p, ok := diagnose.Find[diagnose.SharedPlace](f.Evidence); ok {
+		text += fmt.Sprintf("; all %d ranks there and no other", len(p.Ranks))
+	} else if r, ok := diagnose.Find[diagnose.Replay](f.Evidence); ok && agrees(r) {
+		text += "; replay without it agrees"
 	}
 	return text
 }
 
-// alsoFound names the findings behind the first that are certain enough to be
-// named.
-func alsoFound(all []diagnose.Finding) string {
-	var names []string
-	for i, s := range all {
-		name := ""
-		switch {
-		case i == 0 || s.Confidence < diagnose.Supported || all[0].Rank != nil && s.Rank != nil && *all[0].Rank == *s.Rank:
-		case s.Kind == diagnose.KindEdge && s.Rank != nil:
-			name = fmt.Sprintf("the link of rank %d", *s.Rank)
-		case s.Kind == diagnose.KindEdge:
-			name = "the link of ranks " + trace.RankList(s.Ranks)
-		case s.Kind == diagnose.KindGroup:
-			name = "the communicator " + s.Group
-		case s.Rank != nil:
-			name = fmt.Sprintf("rank %d", *s.Rank)
-		}
-		if name != "" && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
+func isAre(n int) string {
+	if n == 1 {
+		return "is"
 	}
-	return strings.Join(names, ", ")
-}
-
-// nothingHeard is the answer where calls and kernels of NCCL show no suspect.
-func nothingHeard(c *diagnose.Communications) string {
-	switch {
-	case c.LastMost != nil:
-		return fmt.Sprintf("Rank %d (%s) is the last to enter %d of %s, which costs the others most; whether by a delay of its own the dumps do not tell.",
-			c.LastMost.Rank, c.LastHost, c.LastMost.N, counted(c.LastMost.Of, "collective"))
-	case c.Met:
-		return "Nothing stands out: no rank makes the others wait again and again, and no link or communicator is slower for certain than those that do the same."
-	case c.Paired > 0:
-		return fmt.Sprintf("%s of %s were found with their kernels, none of which can be compared with those of other ranks.", counted(c.Paired, "call"), counted(c.Ranks, "rank"))
-	case c.Calls > 0:
-		return fmt.Sprintf("%s of %s on %s; nothing tells when they ran.", counted(c.Calls, "call"), counted(c.Ranks, "rank"), counted(c.Communicators, "communicator"))
-	case c.Exports == 0:
-		return fmt.Sprintf("No calls in %s: NCCL logs them with NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=INIT,COLL,TUNING,GRAPH.", counted(c.Logs, "log"))
-	}
-	return fmt.Sprintf("%s of NCCL on %s; no call of a log was paired with them.", counted(c.Kernels, "kernel"), counted(c.Ranks, "rank"))
+	return "are"
 }

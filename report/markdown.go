@@ -20,6 +20,12 @@ func writeMarkdown(out *bytes.Buffer, d document) {
 			fmt.Fprintf(out, "### %s\n", escape(string(b)))
 		case prose:
 			fmt.Fprintf(out, "%s\n", escape(string(b)))
+		case remark:
+			fmt.Fprintf(out, "%s\n", escape(string(b)))
+		case brief:
+			for _, x := range b {
+				fmt.Fprintf(out, "- **%s**: %s\n", escape(x.name), escape(x.text))
+			}
 		case bullets:
 			for _, s := range b {
 				fmt.Fprintf(out, "- %s\n", escape(s))
@@ -50,7 +56,7 @@ func markdownTable(out *bytes.Buffer, in *table) {
 	var heads, rules []string
 	for _, c := range cols {
 		heads = append(heads, escape(c.head)+mark(c.note))
-		if c.kind.numeric() {
+		if c.kind.numeric() || c.kind == kindAmount {
 			rules = append(rules, "---:")
 		} else {
 			rules = append(rules, "---")

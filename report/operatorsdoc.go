@@ -11,11 +11,20 @@ import (
 )
 
 // operatorBlocks show the verdict on an operator trace: what a step is made
-// of, who is slow where, why, and one walk from a victim to the culprit.
-func operatorBlocks(v *diagnose.RunVerdict) document {
+// of, who is slow where; and where it is asked for, why, and one walk from a
+// victim to the culprit.
+func operatorBlocks(v *diagnose.RunVerdict, s Style) document {
 	o := v.Operators
 	d := document{heading("The step"), stepTerms(o)}
 	d = append(d, stageBlocks(o)...)
+	if !s.Verbose {
+		for _, n := range o.Notes {
+			if n.Kind == trace.NoteMissingRanks {
+				d = append(d, prose("Note: "+n.Text+"."))
+			}
+		}
+		return append(d, remark("-v for evidence, operators and walks"))
+	}
 	d = append(d, whyBlocks(v)...)
 	d = append(d, kindBlocks(o)...)
 	d = append(d, walkBlocks(v)...)

@@ -147,8 +147,8 @@ func powerBasis(a *detectability.Account) string {
 
 func powerDoubts(a *detectability.Account) bullets {
 	var b bullets
-	if a.Suspect != "" {
-		b = append(b, "The recording itself is not free of faults, so thresholds are for one fault beside another: "+a.Suspect)
+	if a.Suspect != nil {
+		b = append(b, "The recording itself is not free of faults, so thresholds are for one fault beside another: "+Headline(a.Suspect))
 	}
 	for _, w := range a.Windows {
 		if w.Steps > 2*a.Rounds {

@@ -62,7 +62,9 @@ var powerCases = []struct {
 	}, "Yes: a rank that loses 30 ms in every step of a window of 120 would be called, with its stage; but in model.backward_cpu_wall, where the ranks meet, times do not show who was late."},
 	{"no", func() *detectability.Account {
 		a := asking(powerAccount(powerStage("data.next_wait", false, 25.8e6)), 20e6, 10)
-		a.Suspect = "rank 3 in data.next_wait <b>"
+		run := strongRun()
+		run.Suspects[0].Stage = "data.next_wait <b>"
+		a.Suspect = &run
 		a.Windows[0].Stages[0].Name = "=data\x1b[31m|`"
 		a.Windows[0].Stages[0].Astray = &detectability.Tried{Delay: 70e6, Wrong: rateIn(3, 100)}
 		a.Windows = append(a.Windows, detectability.Window{Steps: 600, FalseCalls: rateIn(1, 100), Stages: a.Windows[0].Stages})

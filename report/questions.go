@@ -7,19 +7,6 @@ import (
 	"github.com/sfstat/sfstat/diagnose"
 )
 
-// undecidedWords say what could not be decided, each with what would.
-func undecidedWords(v *diagnose.RunVerdict) []string {
-	out := append([]string(nil), v.Undecidable...)
-	for _, u := range v.Undecided {
-		for _, words := range []func(diagnose.Undecided) string{operatorQuestion, communicationQuestion} {
-			if text := words(u); text != "" {
-				out = append(out, text)
-			}
-		}
-	}
-	return out
-}
-
 // operatorQuestion words what an operator trace leaves open, "" for all else.
 func operatorQuestion(u diagnose.Undecided) string {
 	switch u.Question {
@@ -87,45 +74,4 @@ func subjectsAre(u diagnose.Undecided) string {
 		return names[0] + " is"
 	}
 	return strings.Join(names[:last], ", ") + " or " + names[last] + " is"
-}
-
-// planOf says what to record next: the plan of the windows, or the first action
-// of the other judges.
-func planOf(v *diagnose.RunVerdict) *diagnose.CapturePlan {
-	if v.CapturePlan != nil || len(v.Next) == 0 || len(v.Suspects) == 0 {
-		return v.CapturePlan
-	}
-	a := v.Next[0]
-	p := &diagnose.CapturePlan{Window: -1, Steps: [2]int64{-1, -1}, Ranks: a.Ranks, Stages: a.Stages}
-	if a.Steps != nil {
-		p.Steps = *a.Steps
-	}
-	p.Tool, p.Why = actionWords(a, &v.Suspects[0])
-	return p
-}
-
-// actionWords are with what and why to do something about a finding of an
-// operator trace or of communication.
-func actionWords(a diagnose.Action, f *diagnose.Finding) (with, why string) {
-	communicating := func() bool { _, last := diagnose.Find[diagnose.LastToEnter](f.Evidence); return last }
-	switch {
-	case a.Action == diagnose.TestLink && f.Kind == diagnose.KindEdge:
-		return "nccl-tests (sendrecv_perf, all_reduce_perf) between these ranks and between two that are fast, with NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=INIT,GRAPH,NET; counters of the cards (ethtool -S, perfquery) or of NVLink (nvidia-smi nvlink -e)",
-			"to see whether the link is slow without the job too, and whether it counts errors or runs at a lower rate"
-	case a.Action == diagnose.TestLink:
-		return "nccl-tests (sendrecv_perf) between each two neighbours of these ranks, with NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=INIT,GRAPH,NET",
-			"to see which link of the communicator is slow: its collectives go as fast as the slowest"
-	case f.Cause == diagnose.CauseLate && communicating():
-		return "torch.profiler or nsys with --trace=cuda,nvtx,osrt, 3 to 5 steps", fmt.Sprintf("to see what rank %d does between its collectives that a peer does not", *f.Rank)
-	}
-	with = "torch.profiler or nsys, 3 to 5 steps like these"
-	switch f.Cause {
-	case diagnose.CauseHeavy:
-		return with, "to see what the stage computes that the others do not"
-	case diagnose.CauseIdle, diagnose.CauseRotatingOps:
-		return with, "to see what the host does before these operators, and in them"
-	case diagnose.CauseUneven, diagnose.CauseRandom, diagnose.CauseLink, diagnose.CauseCollective:
-		return with, "to see what differs between short and long passes: record the lengths of the microbatches beside them"
-	}
-	return with, fmt.Sprintf("to see which kernels or host calls make rank %d differ, beside peers that do the same work", a.Ranks[0])
 }

@@ -57,6 +57,10 @@ const (
 type Style struct {
 	Color Color
 	Width int // columns; 0 means 80, less than 40 is taken as 40
+	// Verbose shows the evidence, labels and cuts of a verdict too.
+	Verbose bool
+	// Labels shows the labels alone.
+	Labels bool
 }
 
 func (s Style) width() int {
@@ -99,7 +103,7 @@ func (in Input) Verdict(w io.Writer, v *diagnose.Verdict, f Format, s Style) err
 	case CSV:
 		return writeCSV(w, suspectRows(v))
 	}
-	return write(w, verdictDocument(v, in.Problems), f, s)
+	return write(w, verdictDocument(v, in.Problems, s), f, s)
 }
 
 // Frontier writes the accounts and the refused inputs. CSV has no place for

@@ -41,7 +41,7 @@ var looks = []struct {
 	style  Style
 }{
 	{"80.txt", Text, Style{}},
-	{"120.txt", Text, Style{Width: 120}},
+	{"120.txt", Text, Style{Width: 120, Verbose: true}},
 	{"80.ansi", Text, Style{Color: ANSI}},
 	{"120.ansi", Text, Style{Color: ANSI, Width: 120}},
 	{"md", Markdown, Style{}},
@@ -178,7 +178,7 @@ func TestMarkdownTables(t *testing.T) {
 
 func TestManyWindowsStayReadable(t *testing.T) {
 	var out bytes.Buffer
-	if err := Verdict(&out, manyWindowsCase(), Text, Style{}); err != nil {
+	if err := Verdict(&out, manyWindowsCase(), Text, Style{Verbose: true}); err != nil {
 		t.Fatal(err)
 	}
 	if n := strings.Count(out.String(), "\n"); n > 100 {

@@ -119,7 +119,9 @@ func fill(v reflect.Value, f float64) {
 			fill(v.Elem(), f)
 		}
 	case reflect.Slice:
-		if v.Type() != reflect.TypeFor[[]diagnose.Window]() {
+		if v.Type() == reflect.TypeFor[[]diagnose.Evidence]() {
+			v.Set(reflect.ValueOf(unusualEvidence(f)))
+		} else if v.Type() != reflect.TypeFor[[]diagnose.Window]() {
 			v.Set(reflect.MakeSlice(v.Type(), 1, 1))
 			fill(v.Index(0), f)
 		}
@@ -129,6 +131,51 @@ func fill(v reflect.Value, f float64) {
 				fill(v.Field(i), f)
 			}
 		}
+	}
+}
+
+// unusualEvidence is one of every kind, filled.
+func unusualEvidence(f float64) (list []diagnose.Evidence) {
+	for _, e := range diagnose.EvidencePrototypes() {
+		v := reflect.New(reflect.TypeOf(e)).Elem()
+		if v.Kind() == reflect.Struct {
+			fill(v, f)
+		}
+		list = append(list, v.Interface().(diagnose.Evidence))
+	}
+	return list
+}
+
+// Every kind of evidence, its fields and every reason are in the schema and
+// explained.
+func TestEvidenceIsExplained(t *testing.T) {
+	explained := explainer(t, "evidence.md")
+	_, doc := readSchema(t, "verdict")
+	kinds := doc["$defs"].(map[string]any)["evidence"].(map[string]any)["properties"].(map[string]any)["kind"].(map[string]any)["enum"].([]any)
+	var fields func(v reflect.Type)
+	fields = func(v reflect.Type) {
+		for i := 0; v.Kind() == reflect.Struct && i < v.NumField(); i++ {
+			if v.Field(i).Anonymous {
+				fields(v.Field(i).Type)
+				continue
+			}
+			name, _, _ := strings.Cut(v.Field(i).Tag.Get("json"), ",")
+			explained(name)
+		}
+	}
+	prototypes := diagnose.EvidencePrototypes()
+	for _, e := range prototypes {
+		if e.Kind() == "said" {
+			continue
+		}
+		explained(string(e.Kind()))
+		if !slices.Contains(kinds, any(string(e.Kind()))) {
+			t.Errorf("the schema does not know the kind %s", e.Kind())
+		}
+		fields(reflect.TypeOf(e))
+	}
+	for _, r := range diagnose.Reasons() {
+		explained(string(r))
 	}
 }
 

@@ -13,6 +13,9 @@ const proseWidth = 100
 // termColumn is how wide the explained words may always be.
 const termColumn = 20
 
+// briefColumn is where the lines under the headline begin.
+const briefColumn = 11
+
 // textWriter renders a document for a terminal.
 type textWriter struct {
 	out   *bytes.Buffer
@@ -42,9 +45,15 @@ func joins(a, b block) bool {
 	if _, ok := a.(heading); ok {
 		return true
 	}
+	if _, ok := b.(remark); ok {
+		return true
+	}
 	_, head := a.(headline)
-	_, text := b.(prose)
-	return head && text
+	switch b.(type) {
+	case prose, brief, headline:
+		return head
+	}
+	return false
 }
 
 func (t *textWriter) block(b block) {
@@ -61,6 +70,12 @@ func (t *textWriter) block(b block) {
 	case bullets:
 		for _, s := range b {
 			t.paragraph("• ", "  ", s)
+		}
+	case remark:
+		t.paragraph("", "", string(b))
+	case brief:
+		for _, x := range b {
+			t.paragraph(padRight(x.name, briefColumn), strings.Repeat(" ", briefColumn), x.text)
 		}
 	case terms:
 		t.terms(b)

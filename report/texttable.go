@@ -102,7 +102,7 @@ func (t *textWriter) cell(noted bool, s shown, c cell, n int) string {
 }
 
 func align(s shown, v string, n int) string {
-	if s.kind.numeric() {
+	if s.kind.numeric() || s.kind == kindAmount {
 		return padLeft(v, n)
 	}
 	return padRight(v, n)

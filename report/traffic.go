@@ -43,8 +43,8 @@ type trafficJSON struct {
 	Headline      string             `json:"headline"`
 	Confidence    string             `json:"confidence"`
 	Suspects      []suspectJSON      `json:"suspects"`
-	Undecidable   []string           `json:"undecidable"`
-	CapturePlan   *planJSON          `json:"capture_plan"`
+	Undecided     []flatJSON         `json:"undecided"`
+	Next          []flatJSON         `json:"next"`
 	OpCounts      map[string]int64   `json:"op_counts"`
 	Unparsed      int64              `json:"unparsed_lines"`
 	Ranks         []commRankJSON     `json:"ranks"`
@@ -138,8 +138,8 @@ type exampleJSON struct {
 func trafficOf(r *comm.Result, problems []Problem) trafficJSON {
 	verdict := trafficVerdict(r)
 	v := runFrom(&verdict)
-	out := trafficJSON{Schema: trafficSchema, Headline: v.Headline, Confidence: v.Confidence, Suspects: v.Suspects, Undecidable: v.Undecidable,
-		CapturePlan: v.CapturePlan, OpCounts: map[string]int64{}, Unparsed: r.Unparsed,
+	out := trafficJSON{Schema: trafficSchema, Headline: v.Headline, Confidence: v.Confidence, Suspects: v.Suspects, Undecided: v.Undecided,
+		Next: v.Next, OpCounts: map[string]int64{}, Unparsed: r.Unparsed,
 		Ranks: []commRankJSON{}, Communicators: []communicatorJSON{}, Clocks: []clockJSON{}, NotRead: []exampleJSON{}, Warnings: []warningJSON{},
 		Accounts: accountsOf(r), Notes: list(r.Notes), Problems: problemsOf(problems)}
 	for op, n := range r.OpCounts {

@@ -119,6 +119,8 @@ func finePercent(f float64) string {
 // probability writes a p-value: "1e-6" for all that is below, "4e-05", "0.021".
 func probability(p float64) string {
 	switch {
+	case !finite(p):
+		return absent
 	case p < 1e-6:
 		return "1e-6"
 	case p < 0.001:
@@ -137,6 +139,9 @@ func pValue(p float64) string {
 
 // percentOf writes a fraction that somebody chose, as it is: "99.5 %".
 func percentOf(f float64) string {
+	if !finite(100 * f) {
+		return absent
+	}
 	return strconv.FormatFloat(100*f, 'g', 6, 64) + " %"
 }
 
@@ -173,4 +178,25 @@ func factor(f float64) string {
 		decimals = 0
 	}
 	return strconv.FormatFloat(f, 'f', decimals, 64) + " ×"
+}
+
+// about writes a fraction in a sentence: "36 %", "8.8 %", "0.04 %".
+func about(f float64) string {
+	switch a := math.Abs(f); {
+	case !finite(100 * f):
+		return absent
+	case a >= 0.0995:
+		return strconv.FormatFloat(100*f, 'f', 0, 64) + " %"
+	case a >= 0.001 || a == 0:
+		return strconv.FormatFloat(100*f, 'f', 1, 64) + " %"
+	}
+	return strconv.FormatFloat(100*f, 'g', 1, 64) + " %"
+}
+
+// hundredths writes a number with two decimals.
+func hundredths(v float64) string {
+	if !finite(v) {
+		return absent
+	}
+	return strconv.FormatFloat(v, 'f', 2, 64)
 }

@@ -11,62 +11,86 @@ import (
 	"github.com/sfstat/sfstat/trace"
 )
 
-// verdictDocument is a verdict for a tired reader: what, how sure, where the
-// time goes, why, what is not known, what to record next.
-func verdictDocument(v *diagnose.Verdict, problems []Problem) document {
-	if Headline(&v.RunVerdict) == "" && len(v.Windows) == 0 && v.Operators == nil {
+// verdictDocument is a verdict for a tired reader: what, why and what to do
+// next, then where the time goes; the rest where it is asked for.
+func verdictDocument(v *diagnose.Verdict, problems []Problem, s Style) document {
+	if len(v.Runs) == 0 && len(v.Windows) == 0 && v.Operators == nil {
 		return append(document{headline{"No window could be analysed.", diagnose.Insufficient}}, problemBlocks(problems)...)
 	}
-	d := document{headline{verdictHeadline(v), v.Confidence},
-		prose(fmt.Sprintf("Confidence: %v. %s", v.Confidence, meaning(confidenceWords[:], v.Confidence)))}
+	d := answerBlocks(&v.RunVerdict)
 	if len(v.Runs) > 1 {
-		d = append(d, heading(counted(len(v.Runs), "run")), runTable(v.Runs))
-		d = append(d, prose(fmt.Sprintf("What follows is run %s, whose suspect explains most. For another run, give its files alone.", v.Run)))
+		d = append(d, runTable(v))
 	}
-	d = append(d, runBlocks(&v.RunVerdict)...)
+	d = append(d, runBlocks(&v.RunVerdict, s)...)
 	return append(d, problemBlocks(problems)...)
 }
 
+// answerBlocks are the first three lines.
+func answerBlocks(v *diagnose.RunVerdict) document {
+	level := diagnose.Insufficient
+	if len(v.Suspects) > 0 && v.Suspects[0].Flagged() {
+		level = v.Suspects[0].Confidence
+	}
+	a := answerTo(v)
+	d := document{headline{a.what, level}}
+	if a.saves != "" {
+		d = append(d, headline{a.saves, level})
+	}
+	var list brief
+	if a.why != "" {
+		list = append(list, term{"Why", a.why})
+	}
+	if a.next != "" {
+		list = append(list, term{"Next", a.next})
+	}
+	return append(d, list)
+}
+
 // runTable is one line per run, in the order given.
-func runTable(runs []diagnose.RunVerdict) *table {
+func runTable(v *diagnose.Verdict) *table {
 	t := &table{columns: []column{
-		{head: "run", kind: kindText}, {head: "cause", kind: kindText}, {head: "where", kind: kindName},
-		{head: "gain", kind: kindFraction}, {head: "confidence", kind: kindText},
-	}}
-	for _, r := range runs {
-		row := []cell{textCell(r.Run), textCell("none found"), {}, {}, textCell(r.Confidence.String())}
-		if len(r.Suspects) > 0 {
-			s := r.Suspects[0]
-			row[1], row[2] = textCell(who(s)), textCell(where(s))
-			row[3], row[4] = realCell(s.Gain), textCell(s.Confidence.String())
+		{head: "run", kind: kindName}, {head: "status", kind: kindText}, {head: "who", kind: kindText}, {head: "where", kind: kindName},
+		{head: "of the run", kind: kindFraction}, {head: "certainty", kind: kindText},
+	}, caption: fmt.Sprintf("Above and below: run %s.", v.Run)}
+	for _, r := range v.Runs {
+		row := []cell{textCell(r.Run), textCell(strings.ReplaceAll(r.Status.String(), "_", " ")), {}, {}, {}, {}}
+		if len(r.Suspects) > 0 && r.Status != diagnose.NoStraggler && r.Status != diagnose.TooLittleData {
+			s := &r.Suspects[0]
+			row[2], row[3], row[4], row[5] = textCell(suspectName(s)), textCell(suspectPlace(s)), realCell(s.RunGain), textCell(s.Confidence.String())
 		}
 		t.rows = append(t.rows, row)
 	}
 	return t.tidy()
 }
 
-// who is the suspect without its stage: "rank 5", "group pp=1", "all ranks".
-func who(s diagnose.Finding) string {
+// suspectName is who a finding is about, in few words: "rank 5", "host node3",
+// "pp=1".
+func suspectName(s *diagnose.Finding) string {
 	switch {
 	case s.Rank != nil && s.Group != "":
 		return fmt.Sprintf("rank %d (%s)", *s.Rank, s.Group)
 	case s.Rank != nil:
 		return fmt.Sprintf("rank %d", *s.Rank)
+	case s.Kind == diagnose.KindHost:
+		return "host " + s.Host
 	case s.Group != "":
 		return "group " + s.Group
 	case s.Kind == diagnose.KindEdge && len(s.Ranks) > 0:
 		return "link of ranks " + trace.RankList(s.Ranks)
 	case s.Kind == diagnose.KindStage:
-		return "stage"
+		return "all ranks"
 	}
 	return s.Kind.String()
 }
 
-// where is the operator of a suspect, else its stage; the whole name of a kernel
-// is in the JSON.
-func where(s diagnose.Finding) string {
-	if s.Role != "" {
-		return operatorWhere(s)
+// suspectPlace is the operator of a finding, else its stage; the whole name of a
+// kernel is in the JSON.
+func suspectPlace(s *diagnose.Finding) string {
+	if s.Op != "" && s.Seq == nil && s.Cause == diagnose.CauseOperator {
+		return opnames.Label(s.Op)
+	}
+	if s.Cause == diagnose.CauseUnknown && s.Role != "" {
+		return operatorWhere(*s)
 	}
 	if s.Op != "" {
 		return opnames.Label(s.Op)
@@ -74,33 +98,195 @@ func where(s diagnose.Finding) string {
 	return s.Stage
 }
 
-func runBlocks(v *diagnose.RunVerdict) document {
+func runBlocks(v *diagnose.RunVerdict, s Style) document {
 	if v.Operators != nil {
-		return operatorBlocks(v)
+		return operatorBlocks(v, s)
 	}
+	w := windowOf(v)
+	var d document
+	if w != nil {
+		shown := w.Main
+		if len(v.Suspects) > 0 {
+			shown = frontierOfGroup(w, v.Suspects[0].Group)
+		}
+		d = append(d, stepTable(v, w, shown), prose(inputLine(v, w)))
+	}
+	d = append(d, problemRemarks(v.Problems)...)
+	if !s.Verbose && w != nil {
+		d = append(d, remark("-v for evidence, labels and cuts"))
+		if s.Labels {
+			d = append(d, wordBlocks(w.Main.Labels, w.Main.Reasons)...)
+		}
+		return d
+	}
+	d = append(append(d, whyBlocks(v)...), nextBlocks(v)...)
+	if w == nil || !s.Verbose {
+		return d
+	}
+	return append(d, detailBlocks(v, w)...)
+}
+
+// problemRemarks are the first problems of a run; steps that its cut leaves out
+// stand in the line on the input.
+func problemRemarks(list []diagnose.Problem) (d document) {
+	const most = 3
+	list = slices.DeleteFunc(slices.Clone(list), func(p diagnose.Problem) bool { return p.Problem == diagnose.StepsDropped })
+	for _, p := range list[:min(most, len(list))] {
+		d = append(d, remark("Note: "+problemWords(p)+"."))
+	}
+	if more := len(list) - most; more > 0 {
+		d = append(d, remark(fmt.Sprintf("Note: %s more in the JSON.", counted(more, "problem"))))
+	}
+	return d
+}
+
+// detailBlocks are what stands behind -v: windows, groups, the account of the
+// window with the evidence, its labels, and how it was read.
+func detailBlocks(v *diagnose.RunVerdict, w *diagnose.Window) document {
 	var d document
 	d = append(d, windowsBlocks(v)...)
-	w := windowOf(v)
-	if w == nil {
-		return append(d, whyBlocks(v)...)
-	}
+	d = append(d, groupBlocks(w)...)
 	shown, stage := w.Main, ""
 	if len(v.Suspects) > 0 {
 		stage = v.Suspects[0].Stage
 		shown = frontierOfGroup(w, v.Suspects[0].Group)
 	}
-	d = append(d, groupBlocks(w)...)
 	d = append(d, accountBlocks(shown, stage)...)
-	d = append(d, whyBlocks(v)...)
 	if w.Paper != nil && shown == w.Main {
 		d = append(d, cutBlocks(w.Main, w.Paper)...)
 	}
 	d = append(d, wordBlocks(shown.Labels, shown.Reasons)...)
-	d = append(d, nextBlocks(v)...)
 	if b := basis(shown); len(b) > 0 {
 		d = append(d, heading("How this was read"), b)
 	}
 	return d
+}
+
+// stepTable is where the step goes, in the order of the step as recorded, what
+// can be recovered there and from whom.
+func stepTable(v *diagnose.RunVerdict, w *diagnose.Window, shown *frontier.Result) block {
+	if len(shown.Stages) == 0 {
+		return prose("No stage times of this window could be used.")
+	}
+	if belowFloor(shown) {
+		return rawTable(shown)
+	}
+	t := &table{columns: []column{{head: "stage", kind: kindName}, {head: "%s/step", kind: kindLength}, {head: "share", kind: kindBar},
+		{kind: kindFraction}, {head: "recoverable", kind: kindAmount}, {head: "late", kind: kindText}}, bare: true}
+	for _, s := range inOrder(shown.Stages, w.Stages) {
+		if s.Name == trace.ResidualStage && s.Share != nil && *s.Share < 0.0005 {
+			continue
+		}
+		bar := realCell(float64(s.Advance))
+		recoverable, late, strong := recoverableIn(v, s, shown)
+		bar.strong = strong
+		t.rows = append(t.rows, []cell{textCell(s.Name), perStep(s.Advance, shown), bar, optionalCell(s.Share), recoverable, late})
+	}
+	return t
+}
+
+// inOrder are stages in the order in which steps record them.
+func inOrder(stages []frontier.Stage, recorded []string) []frontier.Stage {
+	out := slices.Clone(stages)
+	slices.SortStableFunc(out, func(a, b frontier.Stage) int {
+		return slices.Index(recorded, a.Name) - slices.Index(recorded, b.Name)
+	})
+	return out
+}
+
+// recoverableIn is what the findings say of a stage: by how much a step would be
+// shorter, and who is late there.
+func recoverableIn(v *diagnose.RunVerdict, s frontier.Stage, w *frontier.Result) (recoverable, late cell, strong bool) {
+	if s.Meets {
+		late = textCell("ranks synchronise here")
+	}
+	var names []string
+	most := 0.0
+	for i := range v.Suspects {
+		f := &v.Suspects[i]
+		if f.Stage != s.Name || f.Cause == diagnose.CauseOperator || f.BelowMinGain && i > 0 || f.Confidence < diagnose.Ambiguous || !slices.Contains(f.Windows, w.Window) {
+			continue
+		}
+		part := 1.0
+		if e, ok := diagnose.Find[diagnose.LastToArrive](f.Evidence); ok && f.Struck.Pattern == diagnose.PatternIntermittent {
+			part = float64(e.N) / float64(max(1, w.Steps))
+		}
+		most = max(most, part*float64(f.Excess))
+		name := suspectName(f)
+		if f.Cause == diagnose.CauseRotating {
+			name = "ranks in turn"
+		}
+		if len(f.Ranks) > 1 && f.Kind == diagnose.KindRank {
+			name = ranksWord(f.Ranks)
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return cell{}, late, false
+	}
+	if len(names) > 3 {
+		names = append(names[:2:2], fmt.Sprintf("%d more", len(names)-2))
+	}
+	return textCell(length(most)), textCell(strings.Join(names, ", ")), true
+}
+
+// inputLine is what was read.
+func inputLine(v *diagnose.RunVerdict, w *diagnose.Window) string {
+	m := w.Main
+	hosts := map[string]bool{}
+	for _, r := range m.Members {
+		if r.Host != "" {
+			hosts[r.Host] = true
+		}
+	}
+	parts := []string{counted(len(m.Ranks), "rank")}
+	if len(hosts) > 0 {
+		parts = append(parts, counted(len(hosts), "host"))
+	}
+	if n := len(v.Windows); n > 1 {
+		steps := 0
+		for _, w := range v.Windows {
+			steps += w.Main.Steps
+		}
+		parts = append(parts, fmt.Sprintf("%s in %s", counted(steps, "step"), counted(n, "window")), fmt.Sprintf("shown: %s", windowName(v, w)))
+	} else if m.Steps > 0 {
+		parts = append(parts, stepsWord(m.FirstStep, m.FirstStep+int64(m.Steps)-1))
+	}
+	return m.Run + ": " + strings.Join(parts, ", ") + leftOut(v)
+}
+
+// leftOut says which steps the cut leaves out.
+func leftOut(v *diagnose.RunVerdict) string {
+	i := slices.IndexFunc(v.Problems, func(p diagnose.Problem) bool { return p.Problem == diagnose.StepsDropped })
+	if i < 0 {
+		return ""
+	}
+	p := v.Problems[i]
+	if p.N == 1 {
+		return fmt.Sprintf(" (%d ends after the last synchronisation point and is left out)", p.Steps[0])
+	}
+	return fmt.Sprintf(" (%s that end after the last synchronisation point of their window are left out)", counted(p.N, "step"))
+}
+
+// windowName names a window, or a part of one that was split.
+func windowName(v *diagnose.RunVerdict, w *diagnose.Window) string {
+	m := w.Main
+	part, of := 0, 0
+	for i := range v.Windows {
+		if v.Windows[i].Main.Window == m.Window {
+			of++
+			if v.Windows[i].Main == m {
+				part = of
+			}
+		}
+	}
+	steps := stepsWord(m.FirstStep, m.FirstStep+int64(max(1, m.Steps))-1)
+	if of > 1 {
+		return fmt.Sprintf("window %d, part %d of %d (%s)", m.Window, part, of, steps)
+	}
+	return fmt.Sprintf("window %d (%s)", m.Window, steps)
 }
 
 // windowsBlocks is one line per window where there are several.
@@ -127,21 +313,22 @@ func windowsBlocks(v *diagnose.RunVerdict) document {
 	return document{heading(counted(len(results), "window")), windowTable(results, noted, note)}
 }
 
-// windowOf is the window to show: the first that shows the first suspect, else
-// the one to record next, else the first.
+// windowOf is the window to show: the one with the evidence for the first
+// finding, else the longest.
 func windowOf(v *diagnose.RunVerdict) *diagnose.Window {
 	if len(v.Windows) == 0 {
 		return nil
 	}
-	var want []int64
-	if len(v.Suspects) > 0 {
-		want = v.Suspects[0].Windows
+	if len(v.Suspects) > 0 && v.Suspects[0].Detail >= 0 && v.Suspects[0].Detail < len(v.Windows) {
+		return &v.Windows[v.Suspects[0].Detail]
 	}
-	if len(want) == 0 && v.CapturePlan != nil {
-		want = []int64{v.CapturePlan.Window}
+	best := 0
+	for i, w := range v.Windows {
+		if w.Main.Steps > v.Windows[best].Main.Steps {
+			best = i
+		}
 	}
-	i := slices.IndexFunc(v.Windows, func(w diagnose.Window) bool { return slices.Contains(want, w.Main.Window) })
-	return &v.Windows[max(0, i)]
+	return &v.Windows[best]
 }
 
 func frontierOfGroup(w *diagnose.Window, group string) *frontier.Result {
@@ -159,27 +346,52 @@ func groupBlocks(w *diagnose.Window) document {
 	return document{heading(counted(len(w.Groups), "role group")), windowTable(w.Groups, nil, "")}
 }
 
-// whyBlocks are the evidence for the first suspect and the other suspects.
+// whyBlocks are the evidence for the first finding and the other findings.
 func whyBlocks(v *diagnose.RunVerdict) document {
 	var d document
 	if len(v.Suspects) > 0 && len(v.Suspects[0].Evidence) > 0 {
-		d = append(d, heading("Why"), evidenceWords(v.Suspects[0].Evidence))
+		d = append(d, heading("Evidence"), evidenceWords(v.Suspects[0].Evidence))
 	}
-	if len(v.Suspects) < 2 {
-		return d
+	return append(d, otherSuspects(v)...)
+}
+
+// nextBlocks are what could not be decided and what to do next.
+func nextBlocks(v *diagnose.RunVerdict) document {
+	var d document
+	var open bullets
+	for _, u := range v.Undecided {
+		open = append(open, questionWords(u))
 	}
+	if len(open) > 0 {
+		d = append(d, heading("Not decided"), open)
+	}
+	var actions bullets
+	for _, a := range v.Next {
+		actions = append(actions, actionWords(a))
+	}
+	if len(actions) > 0 {
+		d = append(d, heading("Next"), actions)
+	}
+	return d
+}
+
+func otherSuspects(v *diagnose.RunVerdict) document {
 	const most = 5
-	t := &table{columns: []column{{head: "cause", kind: kindText}, {head: "where", kind: kindName},
-		{head: "explains %s", kind: kindLength}, {head: "gain", kind: kindFraction}, {head: "confidence", kind: kindText}}}
+	if len(v.Suspects) < 2 {
+		return nil
+	}
+	t := &table{columns: []column{{head: "who", kind: kindText}, {head: "where", kind: kindName},
+		{head: "%s/step", kind: kindLength}, {head: "steps", kind: kindInteger}, {head: "of the run", kind: kindFraction}, {head: "certainty", kind: kindText}}}
 	others := v.Suspects[1:]
-	for _, s := range others[:min(most, len(others))] {
-		t.rows = append(t.rows, []cell{textCell(who(s)), textCell(where(s)), realCell(float64(s.Explained)), realCell(s.Gain),
+	for i := range others[:min(most, len(others))] {
+		s := &others[i]
+		t.rows = append(t.rows, []cell{textCell(suspectName(s)), textCell(suspectPlace(s)), realCell(float64(s.Excess)), wholeCell(s.Struck.Count), realCell(s.RunGain),
 			textCell(s.Confidence.String())})
 	}
 	if len(others) > most {
 		t.caption = fmt.Sprintf("%d more are in the JSON.", len(others)-most)
 	}
-	return append(d, heading("Other suspects"), t.tidy())
+	return document{heading("Other findings"), t.tidy()}
 }
 
 // cutBlocks set the two cuts side by side where they disagree: that is
@@ -218,45 +430,12 @@ func leadName(r *frontier.Result) string {
 func wordBlocks(labels []frontier.Label, reasons []frontier.Reason) document {
 	var d document
 	if len(labels) > 0 {
-		d = append(d, heading("What the labels say"), labelTerms(labels))
+		d = append(d, heading("Labels"), labelTerms(labels))
 	}
 	if len(reasons) > 0 {
-		d = append(d, heading("Why no stronger label is given"), reasonTerms(reasons))
+		d = append(d, heading("Why no stronger label"), reasonTerms(reasons))
 	}
 	return d
-}
-
-// nextBlocks are what could not be decided and what to record to decide it.
-func nextBlocks(v *diagnose.RunVerdict) document {
-	var d document
-	if open := undecidedWords(v); len(open) > 0 {
-		d = append(d, heading("Not decidable from this"), bullets(open))
-	}
-	if p := planOf(v); p != nil {
-		d = append(d, heading("Record next"), planTerms(p))
-	}
-	return d
-}
-
-func planTerms(p *diagnose.CapturePlan) terms {
-	steps := fmt.Sprintf("%d–%d", p.Steps[0], p.Steps[1])
-	if p.Window >= 0 {
-		steps += fmt.Sprintf(" of window %d", p.Window)
-	}
-	out := terms{{"steps", steps}}
-	if p.Steps[0] < 0 {
-		out = nil
-	}
-	add := func(name, text string) {
-		if text != "" {
-			out = append(out, term{name, text})
-		}
-	}
-	add("ranks", strings.ReplaceAll(trace.RankList(slices.Sorted(slices.Values(p.Ranks))), ",", ", "))
-	add("stages", strings.Join(p.Stages, ", "))
-	add("with", p.Tool)
-	add("why", p.Why)
-	return out
 }
 
 // problemBlocks list the refused inputs, each with its reason.

@@ -9,7 +9,7 @@ import (
 
 const (
 	frontierSchema = "sfstat.frontier/1"
-	verdictSchema  = "sfstat.verdict/1"
+	verdictSchema  = "sfstat.verdict/2"
 )
 
 type frontierJSON struct {

@@ -82,7 +82,7 @@ func triedFrom(t *detectability.Tried) *triedJSON {
 
 func powerOf(a *detectability.Account) powerJSON {
 	out := powerJSON{Schema: powerSchema, Headline: powerHeadline(a), Run: a.Run, Ranks: a.Ranks, Rounds: a.Rounds,
-		StepTime: a.StepTime, Meeting: a.Meeting, Suspect: optionalString(a.Suspect), Power: number(a.Power),
+		StepTime: a.StepTime, Meeting: a.Meeting, Suspect: suspectOfPower(a), Power: number(a.Power),
 		Most: a.Most, Replicates: a.Replicates, Block: a.Block, Seed: a.Seed, Windows: []powerWindowJSON{}}
 	if a.Asked > 0 {
 		out.Asked = &a.Asked
@@ -160,4 +160,12 @@ func thresholdRows(a *detectability.Account) *table {
 		{"power", kindReal, func(x) cell { return realCell(a.Power) }},
 		{"seed", kindText, func(x) cell { return textCell(strconv.FormatUint(a.Seed, 10)) }},
 	}, rows)
+}
+
+// suspectOfPower is the headline on what was found in the recording itself.
+func suspectOfPower(a *detectability.Account) *string {
+	if a.Suspect == nil {
+		return nil
+	}
+	return optionalString(Headline(a.Suspect))
 }

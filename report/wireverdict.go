@@ -1,6 +1,11 @@
 package report
 
 import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/engine/frontier"
 )
@@ -8,57 +13,171 @@ import (
 // The structs of this file are the JSON of a verdict; see wire.go.
 
 type verdictJSON struct {
-	Schema string `json:"schema"`
+	Schema  string `json:"schema"`
+	MinGain number `json:"min_gain"`
 	runJSON
 	Runs         []runJSON      `json:"runs"`
 	Windows      []windowJSON   `json:"windows"`
 	PaperWindows []windowJSON   `json:"paper_windows"`
 	Gates        frontier.Gates `json:"gates"`
-	Problems     []problemJSON  `json:"problems"`
 }
 
 type runJSON struct {
-	Run         string        `json:"run"`
-	Headline    string        `json:"headline"`
-	Confidence  string        `json:"confidence"`
-	Suspects    []suspectJSON `json:"suspects"`
-	Undecidable []string      `json:"undecidable"`
-	CapturePlan *planJSON     `json:"capture_plan"`
+	Run          string         `json:"run"`
+	Status       string         `json:"status"`
+	Headline     string         `json:"headline"`
+	Confidence   string         `json:"confidence"`
+	Suspects     []suspectJSON  `json:"suspects"`
+	Observations []evidenceJSON `json:"observations"`
+	Undecided    []flatJSON     `json:"undecided"`
+	Problems     []flatJSON     `json:"problems"`
+	Next         []flatJSON     `json:"next"`
 	// Operators is null for a run of windows.
 	Operators *operatorsJSON `json:"operators"`
 }
 
 type suspectJSON struct {
-	Kind       string   `json:"kind"`
-	Rank       *int     `json:"rank"`
-	Role       *string  `json:"role"`
-	Stage      *string  `json:"stage"`
-	Op         *string  `json:"op"`
-	Seq        *int     `json:"seq"`
-	Group      *string  `json:"group"`
-	Score      number   `json:"score"`
-	Explained  int64    `json:"explained_ns"`
-	Gain       number   `json:"gain"`
-	Confidence string   `json:"confidence"`
-	Evidence   []string `json:"evidence"`
-	Windows    []int64  `json:"windows"`
-	Ranks      []int    `json:"ranks"`
+	Kind         string               `json:"kind"`
+	Cause        string               `json:"cause"`
+	Rank         *int                 `json:"rank"`
+	Host         *string              `json:"host"`
+	LocalRank    *int                 `json:"local_rank"`
+	Role         *string              `json:"role"`
+	Stage        *string              `json:"stage"`
+	Op           *string              `json:"op"`
+	Seq          *int                 `json:"seq"`
+	Group        *string              `json:"group"`
+	Ranks        []int                `json:"ranks"`
+	Source       *diagnose.SourceLine `json:"source_line"`
+	Confidence   string               `json:"confidence"`
+	BelowMinGain bool                 `json:"below_min_gain"`
+	Gain         number               `json:"gain"`
+	RunGain      number               `json:"run_gain"`
+	Struck       struckJSON           `json:"steps_struck"`
+	Step         int64                `json:"step_ns"`
+	Excess       int64                `json:"excess_ns"`
+	Explained    int64                `json:"explained_ns"`
+	Score        number               `json:"score"`
+	Evidence     []evidenceJSON       `json:"evidence"`
+	Windows      []int64              `json:"windows"`
 }
 
-type planJSON struct {
-	Window    int64    `json:"window"`
-	FirstStep int64    `json:"first_step"`
-	LastStep  int64    `json:"last_step"`
-	Ranks     []int    `json:"ranks"`
-	Stages    []string `json:"stages"`
-	Tool      string   `json:"tool"`
-	Why       string   `json:"why"`
+type struckJSON struct {
+	Count   int    `json:"count"`
+	Of      int    `json:"of"`
+	First   *int64 `json:"first"`
+	Last    *int64 `json:"last"`
+	Pattern string `json:"pattern"`
+}
+
+// refused is the kind of problem that an input was not read.
+const refused diagnose.ProblemKind = "input_refused"
+
+// problemFound is a problem of a run, or an input that was refused.
+type problemFound struct {
+	diagnose.Problem
+	Error string `json:"error,omitempty"`
+}
+
+// evidenceJSON is a kind and its numbers in one object.
+type evidenceJSON struct{ diagnose.Evidence }
+
+// MarshalJSON writes {"kind": …, numbers}.
+func (e evidenceJSON) MarshalJSON() ([]byte, error) {
+	kind := diagnose.EvidenceKind("unknown")
+	if e.Evidence != nil {
+		kind = e.Kind()
+	}
+	return flatJSON{kind, e.Evidence}.MarshalJSON()
+}
+
+// flatJSON is the fields of a struct by their JSON tags, with those of its
+// embedded structs, after a kind where there is one. NaN and the infinities are
+// null, at any depth.
+type flatJSON struct {
+	kind diagnose.EvidenceKind
+	v    any
+}
+
+// MarshalJSON writes one object.
+func (f flatJSON) MarshalJSON() ([]byte, error) {
+	out := []byte{'{'}
+	if f.kind != "" {
+		out = fmt.Appendf(out, `"kind":%q`, f.kind)
+	}
+	out, err := appendFields(out, reflect.ValueOf(f.v))
+	return append(out, '}'), err
+}
+
+func appendFields(out []byte, v reflect.Value) ([]byte, error) {
+	for i := 0; v.Kind() == reflect.Struct && i < v.NumField(); i++ {
+		field := v.Type().Field(i)
+		if field.Anonymous {
+			var err error
+			if out, err = appendFields(out, v.Field(i)); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		tag, option, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if option == "omitempty" && v.Field(i).IsZero() {
+			continue
+		}
+		value, err := json.Marshal(plain(v.Field(i)))
+		if err != nil {
+			return nil, err
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(fmt.Appendf(out, "%q:", tag), value...)
+	}
+	return out, nil
+}
+
+// plain is a field as JSON can hold it.
+func plain(v reflect.Value) any {
+	switch v.Kind() {
+	case reflect.Float64:
+		return number(v.Float())
+	case reflect.Pointer:
+		if !v.IsNil() {
+			return plain(v.Elem())
+		}
+	case reflect.Struct:
+		return flatJSON{v: v.Interface()}
+	case reflect.Slice:
+		out := make([]any, v.Len())
+		for i := range out {
+			out[i] = plain(v.Index(i))
+		}
+		return out
+	}
+	return v.Interface()
+}
+
+func flatFrom[T any](list []T) []flatJSON {
+	out := make([]flatJSON, len(list))
+	for i, x := range list {
+		out[i] = flatJSON{v: x}
+	}
+	return out
+}
+
+func evidenceFrom(list []diagnose.Evidence) []evidenceJSON {
+	out := make([]evidenceJSON, len(list))
+	for i, e := range list {
+		out[i] = evidenceJSON{e}
+	}
+	return out
 }
 
 func verdictOf(v *diagnose.Verdict, problems []Problem) verdictJSON {
-	out := verdictJSON{Schema: verdictSchema, runJSON: runFrom(&v.RunVerdict), Runs: []runJSON{},
-		Windows: []windowJSON{}, PaperWindows: []windowJSON{}, Gates: v.Gates, Problems: problemsOf(problems)}
-	out.Headline = verdictHeadline(v)
+	out := verdictJSON{Schema: verdictSchema, MinGain: number(v.MinGain), runJSON: runFrom(&v.RunVerdict), Runs: []runJSON{},
+		Windows: []windowJSON{}, PaperWindows: []windowJSON{}, Gates: v.Gates}
+	for _, p := range problems {
+		out.Problems = append(out.Problems, flatJSON{v: problemFound{diagnose.Problem{Problem: refused, Path: p.Path}, p.reason()}})
+	}
 	runs := runsOf(v)
 	for i := range runs {
 		out.Runs = append(out.Runs, runFrom(&runs[i]))
@@ -74,17 +193,24 @@ func verdictOf(v *diagnose.Verdict, problems []Problem) verdictJSON {
 }
 
 func runFrom(v *diagnose.RunVerdict) runJSON {
-	out := runJSON{Run: v.Run, Headline: Headline(v), Confidence: v.Confidence.String(), Operators: operatorsFrom(v.Operators),
-		Suspects: make([]suspectJSON, len(v.Suspects)), Undecidable: list(undecidedWords(v))}
-	for i, s := range v.Suspects {
-		out.Suspects[i] = suspectJSON{Kind: s.Kind.String(), Rank: s.Rank, Role: optionalString(s.Role), Stage: optionalString(s.Stage),
-			Op: optionalString(s.Op), Seq: s.Seq,
-			Group: optionalString(s.Group), Score: number(s.Score), Explained: s.Explained, Gain: number(s.Gain),
-			Confidence: s.Confidence.String(), Evidence: list([]string(evidenceWords(s.Evidence))), Windows: list(s.Windows),
-			Ranks: list(s.Ranks)}
+	out := runJSON{Run: v.Run, Status: v.Status.String(), Headline: Headline(v), Confidence: v.Confidence.String(), Operators: operatorsFrom(v.Operators),
+		Suspects: make([]suspectJSON, len(v.Suspects)), Observations: evidenceFrom(v.Observed), Undecided: flatFrom(v.Undecided), Next: flatFrom(v.Next),
+		Problems: flatFrom(v.Problems)}
+	for i := range v.Suspects {
+		out.Suspects[i] = suspectFrom(&v.Suspects[i])
 	}
-	if p := planOf(v); p != nil {
-		out.CapturePlan = &planJSON{p.Window, p.Steps[0], p.Steps[1], list(p.Ranks), list(p.Stages), p.Tool, p.Why}
+	return out
+}
+
+func suspectFrom(s *diagnose.Finding) suspectJSON {
+	out := suspectJSON{Kind: s.Kind.String(), Cause: s.Cause.String(), Rank: s.Rank, Host: optionalString(s.Host), LocalRank: s.LocalRank,
+		Role: optionalString(s.Role), Stage: optionalString(s.Stage), Op: optionalString(s.Op), Seq: s.Seq, Group: optionalString(s.Group),
+		Ranks: list(s.Ranks), Source: s.Source, Confidence: s.Confidence.String(), BelowMinGain: s.BelowMinGain,
+		Gain: number(s.Gain), RunGain: number(s.RunGain), Step: s.Step, Excess: s.Excess, Explained: s.Explained, Score: number(s.Score),
+		Evidence: evidenceFrom(s.Evidence), Windows: list(s.Windows),
+		Struck: struckJSON{Count: s.Struck.Count, Of: s.Struck.Of, Pattern: s.Struck.Pattern.String()}}
+	if s.Struck.Count > 0 && s.Struck.First >= 0 {
+		out.Struck.First, out.Struck.Last = &s.Struck.First, &s.Struck.Last
 	}
 	return out
 }

@@ -19,7 +19,7 @@ func (p *program) diagnoseCommand() *cli.Command {
 		Description: "Reads all windows and operator traces of all inputs and gives one ranked verdict per run. It never claims more than " +
 			"independent evidence agrees on: what cannot be told from the recording is said, with what would tell it. Debug logs of NCCL beside " +
 			"exports of Nsight Systems, or what NCCL attaches to its ranges in them, tell slow links and communicators.",
-		Flags: join(analysisFlags(), profileFlags(), selectionFlags(), []cli.Flag{strictFlag(), failOnFlag(), pictureFlag()}, resultFlags()),
+		Flags: join(analysisFlags(), profileFlags(), selectionFlags(), []cli.Flag{strictFlag(), verdictFailOnFlag(), minGainFlag(), verboseFlag(), labelsFlag(), pictureFlag()}, resultFlags()),
 		UsageText: `sfstat diagnose run/
 sfstat diagnose rank*.jsonl.zst --format md -o verdict.md
 zcat packets.jsonl.gz | sfstat diagnose - --format json | jq .headline
@@ -41,7 +41,7 @@ func (p *program) diagnose(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	s := diagnose.New(diagnose.Options{Frontier: o})
+	s := diagnose.New(diagnose.Options{Frontier: o, MinGain: c.Float64("min-gain")})
 	var kept []behind
 	runs := profiledRuns{}
 	var dumps dumpedJobs
@@ -82,7 +82,7 @@ func (p *program) diagnose(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	return failOn(c, surest(v))
+	return failOnVerdict(c, v)
 }
 
 // behind are the operators of a profile that was converted, or its device times:
@@ -157,33 +157,50 @@ func addWindow(s *diagnose.Session, item auto.Item) error {
 	return nil
 }
 
-// surest is the highest confidence of any run, Insufficient when nothing was
-// found.
-func surest(v *diagnose.Verdict) diagnose.Confidence {
-	best := diagnose.Insufficient
-	for _, run := range v.Runs {
-		for _, s := range run.Suspects {
-			best = max(best, s.Confidence)
+// failOnVerdict turns what --fail-on names into exit code 3: a finding that is
+// large enough and at least so certain, or too little data in some run.
+func failOnVerdict(c *cli.Context, v *diagnose.Verdict) error {
+	surest := diagnose.Insufficient
+	for i := range v.Runs {
+		r := &v.Runs[i]
+		if c.String("fail-on") == diagnose.TooLittleData.String() && r.Status == diagnose.TooLittleData {
+			return &exitError{exitFinding, fmt.Errorf("run %s has too little data (--fail-on %s)", r.Run, diagnose.TooLittleData)}
+		}
+		for k := range r.Suspects {
+			if f := &r.Suspects[k]; !f.BelowMinGain {
+				surest = max(surest, f.Confidence)
+			}
 		}
 	}
-	return best
+	return failOn(c, surest)
 }
 
 // failOn turns a finding of the level of --fail-on into exit code 3.
 func failOn(c *cli.Context, found diagnose.Confidence) error {
-	var level diagnose.Confidence
-	switch c.String("fail-on") {
-	case "":
-		return nil
-	case diagnose.Strong.String():
-		level = diagnose.Strong
-	case diagnose.Supported.String():
-		level = diagnose.Supported
-	case diagnose.Ambiguous.String():
-		level = diagnose.Ambiguous
+	for level := diagnose.Ambiguous; level <= found; level++ {
+		if level.String() == c.String("fail-on") {
+			return &exitError{exitFinding, fmt.Errorf("a finding is %v (--fail-on %v)", found, level)}
+		}
 	}
-	if found < level {
-		return nil
-	}
-	return &exitError{exitFinding, fmt.Errorf("a finding is %v (--fail-on %v)", found, level)}
+	return nil
+}
+
+func verdictFailOnFlag() cli.Flag {
+	f := choice("fail-on", "exit with 3 when a finding of --min-gain or more is at least this certain, or on too little data",
+		"", "strong", "supported", "ambiguous", "too_little_data")
+	f.Category = forOutput
+	return f
+}
+
+func minGainFlag() cli.Flag {
+	return &cli.Float64Flag{Name: "min-gain", Category: forInput, DefaultText: "the gain gate, 0.1",
+		Usage: "act on findings from this `FRACTION` of a step on; it is about size, the certainty is another question"}
+}
+
+func verboseFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Category: forOutput, Usage: "evidence, labels and cuts as well"}
+}
+
+func labelsFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "labels", Category: forOutput, Usage: "the labels of the paper as well"}
 }

@@ -90,7 +90,7 @@ func gatesFlag() cli.Flag {
 }
 
 func failOnFlag() cli.Flag {
-	f := choice("fail-on", "exit with 3 when a finding is at least this sure", "", "strong", "supported", "ambiguous")
+	f := choice("fail-on", "exit with 3 when a finding is at least this certain", "", "strong", "supported", "ambiguous")
 	f.Category = forOutput
 	return f
 }
@@ -106,7 +106,7 @@ func format(c *cli.Context) (report.Format, error) {
 // style is how text should look where --output sends it.
 func (p *program) style(c *cli.Context) report.Style {
 	to := p.destination(c)
-	s := report.Style{Width: p.screen(to)}
+	s := report.Style{Width: p.screen(to), Verbose: c.Bool("verbose"), Labels: c.Bool("labels")}
 	if c.IsSet("width") {
 		s.Width = c.Int("width")
 	}

@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/report"
 )
 
 // Verdict is what the diagnosis of a run names first, and whether that is
@@ -35,11 +36,15 @@ const (
 
 // rate compares a verdict with the truth.
 func rate(c *Case, v *diagnose.RunVerdict) Verdict {
-	out := Verdict{Headline: v.Headline, Confidence: v.Confidence.String(), Answer: RankNone}
+	out := Verdict{Headline: report.Headline(v), Confidence: v.Confidence.String(), Answer: RankNone}
 	for _, s := range v.Suspects {
-		if s.Kind == diagnose.KindRank && s.Rank != nil && s.Confidence >= diagnose.Supported && !c.hides(*s.Rank) {
+		if s.Kind == diagnose.KindRank && s.Rank != nil && s.Flagged() && !c.hides(*s.Rank) {
 			out.Innocent++
 		}
+	}
+	if u, hidden := v.Hidden(); hidden && v.Status == diagnose.UndecidedRun {
+		out.Kind, out.Stage, out.StageRight, out.Answer = diagnose.KindStage.String(), u.Stage, c.seeded(u.Stage), RankUndecidable
+		return out
 	}
 	if len(v.Suspects) == 0 {
 		return out
@@ -55,6 +60,6 @@ func rate(c *Case, v *diagnose.RunVerdict) Verdict {
 	default:
 		out.Answer = RankWrong
 	}
-	out.Named = out.StageRight && out.Answer == RankRight && first.Confidence >= diagnose.Supported
+	out.Named = out.StageRight && out.Answer == RankRight && first.Flagged()
 	return out
 }

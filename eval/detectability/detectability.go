@@ -101,9 +101,9 @@ type Account struct {
 	Replicates int
 	Block      int
 	Seed       uint64
-	// Suspect is what the verdict calls in the recording itself, which should
-	// hold no fault; "" is nothing.
-	Suspect string
+	// Suspect is the verdict that flags something in the recording itself, which should
+	// hold no fault; nil is nothing.
+	Suspect *diagnose.RunVerdict
 	Windows []Window // by Options.Steps
 }
 
@@ -206,20 +206,20 @@ func Examine(windows []*trace.Window, o Options) (*Account, error) {
 	return a, nil
 }
 
-// suspected is the headline of the recording, if something is called in it.
-func suspected(windows []*trace.Window, o frontier.Options) (string, error) {
+// suspected is the verdict on the recording, if something is flagged in it.
+func suspected(windows []*trace.Window, o frontier.Options) (*diagnose.RunVerdict, error) {
 	s := diagnose.New(diagnose.Options{Frontier: o})
 	for _, w := range windows {
 		if err := s.Add(w); err != nil {
-			return "", err
+			return nil, err
 		}
 	}
 	v := s.Verdict()
 	if slices.ContainsFunc(v.Suspects, callable) {
-		return v.Headline, nil
+		return &v.RunVerdict, nil
 	}
-	return "", nil
+	return nil, nil
 }
 
 // callable reports whether a suspect is sure enough to act on.
-func callable(s diagnose.Finding) bool { return s.Confidence >= diagnose.Supported }
+func callable(s diagnose.Finding) bool { return s.Flagged() }

@@ -26,6 +26,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/eval/simulate/pipeline"
 	"github.com/sfstat/sfstat/internal/atomicfile"
+	"github.com/sfstat/sfstat/report"
 )
 
 func main() {
@@ -154,7 +155,7 @@ func show(w io.Writer, seed uint64, i int) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "%s\nhides %s\n\n%s\n", text, hidden, v.Headline)
+	fmt.Fprintf(w, "%s\nhides %s\n\n%s\n", text, hidden, report.Headline(&v.RunVerdict))
 	for _, s := range v.Suspects {
 		printSuspect(w, s)
 	}
@@ -171,6 +172,6 @@ func printSuspect(w io.Writer, s diagnose.Finding) {
 	fmt.Fprintf(w, "\n%v: %v, rank %s (%s), stage %s, op %s number %s, gain %.4f, explains %.4f\n",
 		s.Confidence, s.Kind, number(s.Rank), s.Role, s.Stage, s.Op, number(s.Seq), s.Gain, s.Score)
 	for _, e := range s.Evidence {
-		fmt.Fprintf(w, "  %s\n", e)
+		fmt.Fprintf(w, "  %s\n", report.Evidence(e))
 	}
 }

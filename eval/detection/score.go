@@ -97,7 +97,7 @@ func (t *trial) scoreVerdict(v *diagnose.Verdict) {
 		if k == 0 {
 			t.answers[named] = a
 		}
-		if s.Confidence < diagnose.Supported {
+		if !s.Flagged() {
 			continue
 		}
 		if !t.answers[called].fires {

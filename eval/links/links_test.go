@@ -15,6 +15,7 @@ import (
 	"github.com/sfstat/sfstat/fixtures/comm/job"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/report"
 )
 
 var jobs = flag.Int("jobs", 2, "invented jobs of each kind")
@@ -40,7 +41,7 @@ func calledOf(t *testing.T, s job.Spec) (list []string, headline string) {
 			list = append(list, fmt.Sprint(x.Kind, " ", x.Ranks))
 		}
 	}
-	return list, v.Headline
+	return list, report.Headline(&v)
 }
 
 // Two hosts of four ranks, 12 steps, clocks that are apart and drift. Links and groups differ by nature, by half of the noise.

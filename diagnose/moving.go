@@ -1,0 +1,102 @@
+package diagnose
+
+import (
+	"cmp"
+	"slices"
+)
+
+// leastStretches is in how many stretches of a run another rank must be late
+// before the delay is said to move: in two, two faults are as likely.
+const leastStretches = 3
+
+// moving finds delays that are one cause on changing ranks: the same stage on
+// another rank in each stretch of the run. Where all of those ranks are on one
+// host, the host is the finding.
+func (j *judge) moving() {
+	var stages []string
+	for _, f := range j.found {
+		if f.Cause == CauseLate && f.Kind == KindRank && !slices.Contains(stages, f.Stage) {
+			stages = append(stages, f.Stage)
+		}
+	}
+	for _, stage := range stages {
+		late := j.stretches(stage)
+		if len(late) < leastStretches {
+			continue
+		}
+		m := Moving{Stage: stage}
+		saved := 0.0
+		for _, f := range late {
+			m.Ranks = append(m.Ranks, *f.Rank)
+			if f.Host != "" && !slices.Contains(m.Hosts, f.Host) {
+				m.Hosts = append(m.Hosts, f.Host)
+			}
+			saved += f.saved
+		}
+		m.Saves = min(1, saved/max(1, j.whole()))
+		for _, f := range late {
+			f.moves = true
+			f.Evidence = append(slices.Clone(f.Evidence), m)
+		}
+		if len(m.Hosts) == 1 && j.otherHosts(m.Hosts[0]) {
+			j.recurring(late, m)
+		}
+	}
+}
+
+// stretches are the ranks that are late because of a stage and may be acted on,
+// in order of time, if each is late in a stretch of its own. nil: they are not.
+func (j *judge) stretches(stage string) []*finding {
+	var late []*finding
+	for _, f := range j.found {
+		if f.Cause == CauseLate && f.Kind == KindRank && f.Stage == stage && f.Confidence >= Supported && f.share >= j.minGain {
+			late = append(late, f)
+		}
+	}
+	slices.SortFunc(late, func(a, b *finding) int { return cmp.Compare(a.seen[0], b.seen[0]) })
+	for i := 1; i < len(late); i++ {
+		if late[i].seen[0] <= late[i-1].seen[len(late[i-1].seen)-1] {
+			return nil
+		}
+	}
+	return late
+}
+
+// otherHosts reports whether the run has ranks on another host.
+func (j *judge) otherHosts(host string) bool {
+	return slices.ContainsFunc(j.windows, func(w Window) bool {
+		for _, m := range w.Main.Members {
+			if m.Host != "" && m.Host != host {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// recurring makes a finding of the host on which late ranks change.
+func (j *judge) recurring(late []*finding, m Moving) {
+	host := &finding{Finding: Finding{Kind: KindHost, Cause: CauseLate, Place: Place{Host: m.Hosts[0], Stage: m.Stage}, Confidence: Supported}}
+	for _, f := range late {
+		host.Explained += f.Explained
+		host.saved += f.saved
+		host.makespan += f.makespan
+		host.steps += f.steps
+		host.struck += f.struck
+		host.share = max(host.share, f.share)
+		host.seen = append(host.seen, f.seen...)
+		host.Windows = append(host.Windows, f.Windows...)
+		host.Ranks = append(host.Ranks, *f.Rank)
+	}
+	host.best, host.culprit, host.Detail = late[0].best, late[0].culprit, late[0].Detail
+	host.Evidence = []Evidence{RecurringHost{Host: m.Hosts[0], N: len(late), Of: len(late)}, late[0].Evidence[0], m, Lack{Reason: ReasonManyCauses, AtMost: Supported}}
+	j.found = append(j.found, host)
+}
+
+// whole is the exposed time of the run.
+func (j *judge) whole() (ns float64) {
+	for _, w := range j.windows {
+		ns += float64(w.Main.Makespan)
+	}
+	return ns
+}

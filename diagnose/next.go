@@ -1,0 +1,126 @@
+package diagnose
+
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// next says what to do, the most useful first.
+func (j *judge) next(v *RunVerdict) []Action {
+	var out []Action
+	if len(v.Suspects) > 0 && v.Status != NoStraggler {
+		out = j.actions(&v.Suspects[0])
+	}
+	for _, u := range v.Undecided {
+		if (v.Status == UndecidedRun || v.Status == TooLittleData) && u.Needs != "" && !slices.ContainsFunc(out, func(a Action) bool { return a.With == u.Needs }) {
+			a := Action{Action: TurnOn, With: u.Needs}
+			if u.Stage != "" {
+				a.Stages = []string{u.Stage}
+			}
+			out = append(out, a)
+		}
+	}
+	return append(out, v.Next...)
+}
+
+// actions are what to do about a finding.
+func (j *judge) actions(s *Finding) []Action {
+	i := slices.IndexFunc(j.found, func(f *finding) bool { return f.key() == s.key() })
+	if i < 0 {
+		return nil
+	}
+	f := j.found[i]
+	w := f.best
+	base := Action{Steps: &[2]int64{w.FirstStep, w.FirstStep + int64(max(1, w.Steps)) - 1}}
+	if len(j.windows) > 1 {
+		base.Window = &w.Window
+	}
+	if f.Stage != "" {
+		base.Stages = []string{f.Stage}
+	}
+	do := func(kind ActionKind, with Source, ranks ...int) Action {
+		a := base
+		a.Action, a.With, a.Ranks, a.Host = kind, with, ranks, f.Host
+		return a
+	}
+	kind := trace.KindOfStage(f.Stage)
+	switch {
+	case f.Cause == CauseHost:
+		return []Action{do(Profile, SourceStacks, sample(w.Ranks, 1, nil)...)}
+	case f.Kind == KindRank:
+		return j.rankActions(f, do)
+	case f.Kind == KindHost:
+		peers := sample(w.Ranks, 1, f.Ranks)
+		return []Action{do(InspectHost, SourceDevice), do(Profile, SourceProfiler, append(sample(f.Ranks, 1, nil), peers...)...)}
+	case f.Kind == KindGroup:
+		ranks := sample(w.Ranks, 4, nil)
+		if len(f.together) > 0 {
+			ranks = append(sample(f.together, 2, nil), sample(w.Ranks, 2, f.together)...)
+		}
+		return []Action{do(Profile, SourceProfiler, ranks...)}
+	case kind == trace.StageData:
+		return []Action{do(CheckLoader, SourceLoader), do(SampleStack, SourcePySpy, sample(w.Ranks, 2, nil)...)}
+	case kind == trace.StageCallbacks || kind == trace.StageOptimizer || f.Cause == CauseSlowSteps:
+		return []Action{do(SampleStack, SourcePySpy, sample(w.Ranks, 2, nil)...)}
+	case len(j.launched) > 0:
+		return []Action{{Action: Compare, With: SourceOperators, Stages: base.Stages}}
+	}
+	return []Action{do(Profile, SourceProfiler, sample(w.Ranks, 4, nil)...)}
+}
+
+// rankActions are what to do about one late rank: its host's stacks where it
+// does Python, its kernels where it computes, its host where it is slow all
+// over.
+func (j *judge) rankActions(f *finding, do func(ActionKind, Source, ...int) Action) []Action {
+	rank := *f.Rank
+	ranks := append([]int{rank}, sample(f.best.Ranks, 2, append([]int{rank}, f.together...))...)
+	host := do(InspectHost, SourceDevice, rank)
+	switch kind := trace.KindOfStage(f.Stage); {
+	case f.recorded():
+		return []Action{host}
+	case f.inside != nil:
+		return []Action{do(SampleStack, SourceStacks, rank)}
+	case f.moves && kind == trace.StageData:
+		return []Action{do(CheckLoader, SourceLoader)}
+	case kind == trace.StageData:
+		return []Action{do(SampleStack, SourcePySpy, rank), do(CheckLoader, SourceLoader, rank)}
+	case f.Stage == "" || f.Cause == CauseDevice:
+		return []Action{host, do(Profile, SourceProfiler, ranks...)}
+	case kind == trace.StageForward || kind == trace.StageBackward:
+		return []Action{do(Profile, SourceProfiler, ranks...), host}
+	}
+	return []Action{do(SampleStack, SourcePySpy, rank), do(Profile, SourceProfiler, ranks...)}
+}
+
+// recorded reports whether the operators of the finding are in the recording,
+// and say why it is late: there is no need to record them.
+func (f *finding) recorded() bool {
+	in := f.inside
+	return in != nil && len(in.all) > 0 && (len(in.sure) > 0 || !in.all[0].Tested)
+}
+
+// sample picks up to n ranks spread evenly, leaving some out.
+func sample(ranks []int, n int, without []int) []int {
+	rest := slices.DeleteFunc(slices.Clone(ranks), func(r int) bool { return slices.Contains(without, r) })
+	if len(rest) <= n {
+		return rest
+	}
+	out := make([]int, 0, n)
+	for k := range n {
+		out = append(out, rest[k*len(rest)/n])
+	}
+	return out
+}
+
+// perStep and step are what a finding explains and how long a step is, over all
+// steps of the windows that show it, ns.
+func (f *finding) perStep() int64 { return f.Explained / int64(max(1, f.steps)) }
+func (f *finding) step() int64    { return f.makespan / int64(max(1, f.steps)) }
+
+// surelyLate reports whether the test of the best window leaves no doubt that
+// the rank was late, and nothing is wrong with that window's data.
+func (f *finding) surelyLate(g frontier.Gates) bool {
+	return f.culprit != nil && f.culprit.P <= g.Meeting.Significance && !slices.Contains(f.best.Labels, frontier.TelemetryLimited)
+}

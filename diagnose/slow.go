@@ -1,0 +1,118 @@
+package diagnose
+
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/frontier"
+)
+
+// What is slow on all ranks alike, where nobody was found late.
+
+// stages says what is left where nobody was found late in a window: a rank that
+// leads without a synchronisation point to measure its lateness at, a stage or
+// steps that are slow for everybody, or a stage that may hide a delay.
+func (j *judge) stages() {
+	for i, w := range j.windows {
+		m := w.Main
+		if len(m.Ranks) < 2 {
+			continue
+		}
+		if m.Leader.Stage >= 0 && !j.answered(m) && !j.leading(m) {
+			j.slowForAll(i, m)
+		}
+		j.hidden(m)
+	}
+}
+
+// leading names a rank that pulls away in a stage where nothing shows that
+// others wait for it.
+func (j *judge) leading(m *frontier.Result) bool {
+	s := m.Stages[m.Leader.Stage]
+	if !leads(m) || float64(m.Behind(s)) < j.minGain*float64(m.Makespan) {
+		return false
+	}
+	j.add(m, sight{Finding: Finding{Kind: KindRank, Cause: CauseLeads, Place: Place{Rank: m.Leader.Rank, Stage: s.Name},
+		Cost: Cost{Explained: m.Behind(s)}, Confidence: Ambiguous, Evidence: []Evidence{
+			LatestInStage{Rank: *m.Leader.Rank, Stage: s.Name, N: m.Leader.Steps, Of: m.Steps},
+			Lack{Reason: ReasonNoWaitShown, AtMost: Ambiguous}}}, struck: m.Leader.Steps})
+	return true
+}
+
+// leads reports whether one rank is surely the latest in most steps.
+func leads(w *frontier.Result) bool {
+	return w.Leader.Rank != nil && 10*w.Leader.Steps >= 8*w.Steps
+}
+
+// slowForAll names what is slow on all ranks of a window alike: a stage that is
+// long on the host and short on the device, a stage with slow steps, or steps
+// that are slow in several stages.
+func (j *judge) slowForAll(i int, m *frontier.Result) {
+	if slices.Contains(m.Labels, frontier.TelemetryLimited) {
+		return
+	}
+	j.hostOverhead(m)
+	if k, slow := j.slowStage(m); slow {
+		gain := *m.Stages[k].Gain
+		j.add(m, sight{Finding: Finding{Kind: KindStage, Cause: CauseSlowSteps, Place: Place{Stage: m.Stages[k].Name},
+			Cost: Cost{Explained: int64(gain * float64(m.Makespan)), Gain: gain}, Confidence: Supported,
+			Evidence: []Evidence{clipped(m, k), Lack{Reason: ReasonRankHidden, AtMost: Supported}}},
+			struck: j.slow[i].N})
+		return
+	}
+	s := j.slow[i]
+	total := int64(s.N) * s.Excess
+	if s.N < leastSlowSteps || part(m, total) < j.minGain {
+		return
+	}
+	j.add(m, sight{Finding: Finding{Kind: KindWorkload, Cause: CauseSlowSteps,
+		Cost: Cost{Explained: total, Gain: part(m, total)}, Confidence: Supported,
+		Evidence: []Evidence{s, Lack{Reason: ReasonManyCauses, AtMost: Supported}}}, struck: s.N})
+}
+
+// slowStage is the stage that fixing saves the least gain in and surely more
+// than in any other: one that is short in most steps and long in some, as a log
+// that is written now and then. It need not be the one that is charged most.
+func (j *judge) slowStage(m *frontier.Result) (stage int, slow bool) {
+	best := m.Leader.Stage
+	for i, s := range m.Stages {
+		if s.Gain != nil && *s.Gain > *m.Stages[best].Gain {
+			best = i
+		}
+	}
+	if m.Stages[best].Meets && !m.Quality.Wall {
+		return m.Leader.Stage, false // its times hold what is not recorded of other ranks
+	}
+	g := m.Stages[best].Gain
+	return best, g != nil && *g >= j.minGain && !slices.Contains(m.Reasons, frontier.GainTie)
+}
+
+// clipped is what a stage with slow steps costs, and what agrees.
+func clipped(m *frontier.Result, stage int) Clipped {
+	c := Clipped{Stage: m.Stages[stage].Name, Saves: *m.Stages[stage].Gain}
+	if lead := m.Stages[m.Leader.Stage]; stage != m.Leader.Stage {
+		c.Lead, c.LeadSaves = lead.Name, *lead.Gain
+	} else {
+		c.Agrees = slices.Contains(m.Labels, frontier.DirectExposure)
+	}
+	return c
+}
+
+// hostOverhead names a stage that every rank's host spends longer in than its
+// device works: launching, Python, synchronous copies, emulated arithmetic.
+func (j *judge) hostOverhead(m *frontier.Result) {
+	d := m.Device
+	if d == nil || len(d.Stages) == 0 || m.Steps == 0 || !slices.Contains(m.Labels, frontier.ForwardHostOverheadSuspected) {
+		return
+	}
+	s := m.Stages[d.Stages[0]]
+	host := float64(s.Advance) / float64(m.Steps)
+	explained := int64(host-d.Time) * int64(m.Steps)
+	share := part(m, explained)
+	if s.Share == nil || *s.Share < j.gates.DominanceShare || share < j.minGain || s.Meets {
+		return
+	}
+	j.add(m, sight{Finding: Finding{Kind: KindStage, Cause: CauseHost, Place: Place{Stage: s.Name}, Cost: Cost{Explained: explained, Gain: share},
+		Confidence: Supported, Evidence: []Evidence{
+			HostOverhead{Stage: s.Name, Host: int64(host), Device: int64(d.Time), Samples: d.Ready},
+			Lack{Reason: ReasonSamplesOnly, AtMost: Supported}}}})
+}

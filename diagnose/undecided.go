@@ -1,0 +1,141 @@
+package diagnose
+
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// The questions that windows may leave open.
+const (
+	RankHidden       Question = "rank_hidden_in_stage"    // Stage, Hides
+	RolesMixed       Question = "roles_mixed"             // one frontier over ranks of different work
+	MicrostepOrder   Question = "microstep_order"         // summed in the stages
+	DeviceOrHost     Question = "device_or_host"          // too few device events
+	AcrossRanks      Question = "across_ranks"            // one rank reported
+	SyncPointUnknown Question = "synchronisation_unknown" // where the ranks synchronise
+	UnrecordedTime   Question = "unrecorded_time"         // between stages and steps
+	UnitsUnclear     Question = "units"                   // times that look like another unit; Name is the likely one
+)
+
+// What answers questions, and what to look with.
+const (
+	SourceArrivals    Source = "arrivals"        // who enters each collective when
+	SourceRoles       Source = "roles"           // of every rank
+	SourceMicrosteps  Source = "microsteps"      // stages with their accumulation index
+	SourceEvents      Source = "device_events"   // more of them
+	SourceAllRanks    Source = "all_ranks"       // of the group
+	SourceMoreSteps   Source = "more_steps"      // or the name of the stage
+	SourceWall        Source = "wall_time"       // of steps
+	SourceOperators   Source = "operators"       // the recorded operators, compared
+	SourceProfiler    Source = "profiler"        // torch.profiler or nsys
+	SourceStacks      Source = "profiler_stacks" // torch.profiler with stacks, or py-spy, on the host
+	SourcePySpy       Source = "py_spy"          // dump of the stacks
+	SourceLoader      Source = "loader_metrics"  // of the data loader
+	SourceDevice      Source = "device_counters" // clocks, throttle reasons, temperature
+	SourceBaseline    Source = "baseline"        // a healthy run
+	SourceNanoseconds Source = "nanoseconds"     // the unit of durations
+)
+
+// plainBackward is how many forward passes a backward pass costs: twice the
+// arithmetic of the forward pass, for gradients of activations and of weights
+// (Narayanan et al. 2021, arXiv 2104.04473, app.). What a synchronising backward
+// takes beyond that may be somebody's delay.
+const plainBackward = 2
+
+// hidden asks how much of a stage in which all ranks synchronise may be one
+// rank's delay: all that is beyond what the stage has to take.
+func (j *judge) hidden(m *frontier.Result) {
+	if m.Steps == 0 || slices.Contains(m.Labels, frontier.RoleAwareNeeded) {
+		return
+	}
+	step := m.Makespan / int64(m.Steps)
+	for _, s := range m.Stages {
+		if !s.Meets && !maySynchronise(m, s.Name) || s.Share == nil {
+			continue
+		}
+		hides := (s.Advance - needed(m, s.Name)) / int64(m.Steps)
+		if float64(hides) < j.minGain*float64(step) {
+			continue
+		}
+		needs := SourceArrivals
+		if len(j.launched) > 0 {
+			needs = SourceOperators
+		}
+		j.ask(Undecided{Question: RankHidden, Stage: s.Name, Hides: hides, Time: s.Advance / int64(m.Steps), Step: step, Needs: needs})
+	}
+}
+
+// maySynchronise reports whether the times of a stage speak for it that ranks
+// synchronise in it, and too few for certainty: the interval of its slope holds
+// −1 and not 0.
+func maySynchronise(m *frontier.Result, stage string) bool {
+	return slices.ContainsFunc(m.Meeting.Boundaries, func(b frontier.Boundary) bool {
+		base, _ := trace.SplitStage(b.Name)
+		return base == stage && b.Low <= -1 && b.High >= -1 && b.High < 0
+	})
+}
+
+// needed is the time that a stage has to take in a window: of a backward pass, by
+// the forward pass; 0 where nothing tells.
+func needed(m *frontier.Result, stage string) int64 {
+	if trace.KindOfStage(stage) != trace.StageBackward {
+		return 0
+	}
+	i := slices.IndexFunc(m.Stages, func(s frontier.Stage) bool { return trace.KindOfStage(s.Name) == trace.StageForward })
+	if i < 0 {
+		return 0
+	}
+	return plainBackward * m.Stages[i].Advance
+}
+
+// Hidden is the stage of the run that may hide the largest delay of one rank.
+func (v *RunVerdict) Hidden() (u Undecided, ok bool) {
+	for _, o := range v.Undecided {
+		if o.Question == RankHidden && (!ok || o.Hides > u.Hides) {
+			u, ok = o, true
+		}
+	}
+	return u, ok
+}
+
+// ask leaves a question open, once; of a stage with the largest delay that it may
+// hide.
+func (j *judge) ask(u Undecided) {
+	i := slices.IndexFunc(j.undecided, func(have Undecided) bool { return have.Question == u.Question && have.Stage == u.Stage })
+	switch {
+	case i < 0:
+		j.undecided = append(j.undecided, u)
+	case u.Hides > j.undecided[i].Hides:
+		j.undecided[i] = u
+	}
+}
+
+// questions are what the windows leave open.
+func (j *judge) questions() []Undecided {
+	for _, w := range j.windows {
+		m := w.Main
+		for _, l := range m.Labels {
+			switch l {
+			case frontier.RoleAwareNeeded:
+				j.ask(Undecided{Question: RolesMixed, Needs: SourceRoles})
+			case frontier.GradientAccumulationAmbiguous:
+				j.ask(Undecided{Question: MicrostepOrder, Needs: SourceMicrosteps})
+			case frontier.ForwardEventScopeLimited:
+				j.ask(Undecided{Question: DeviceOrHost, Needs: SourceEvents})
+			}
+		}
+		if len(m.Ranks) < 2 {
+			j.ask(Undecided{Question: AcrossRanks, Needs: SourceAllRanks})
+			continue
+		}
+		if !m.Meeting.Evidence.Sure() && !m.Meeting.WithinPeers && m.Steps > 0 {
+			j.ask(Undecided{Question: SyncPointUnknown, Needs: SourceMoreSteps, N: m.Steps})
+		}
+		if !m.Quality.Wall {
+			j.ask(Undecided{Question: UnrecordedTime, Needs: SourceWall})
+		}
+	}
+	return j.undecided
+}

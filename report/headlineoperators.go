@@ -1,0 +1,212 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// operatorHeadline is that of an operator trace.
+func operatorHeadline(v *diagnose.RunVerdict) string {
+	step := length(v.Operators.Replay.Recorded.Mean)
+	if len(v.Suspects) == 0 {
+		return fmt.Sprintf("No worker, stage or operator stands out: a step takes %s, and with all operators as long as is usual for their kind %s.",
+			step, length(v.Operators.Replay.Ideal.Mean))
+	}
+	f := &v.Suspects[0]
+	if gate, below := diagnose.Find[diagnose.BelowGate](f.Evidence); below {
+		return fmt.Sprintf("No finding above the %s threshold; largest: %s, %s of a %s step.", percentOf(gate.Gate), operatorFinding(f), percent(gate.Share), step)
+	}
+	text := operatorFinding(f)
+	if len(f.Ranks) > 1 {
+		text = fmt.Sprintf("ranks %s each take longer than their peers for the same work", rankList(f.Ranks))
+	}
+	text = certainly(f.Confidence, text) + ". " + fixed(f)
+	if len(v.Suspects) > 1 && len(f.Ranks) < 2 && v.Suspects[1].Confidence >= diagnose.Supported {
+		second := &v.Suspects[1]
+		r, _ := diagnose.Find[diagnose.StepReplay](second.Evidence)
+		text += fmt.Sprintf(" Second: %s (%s).", operatorFinding(second), percent(r.Share))
+	}
+	return text
+}
+
+// certainly begins a sentence with how certain it is.
+func certainly(c diagnose.Confidence, text string) string {
+	switch c {
+	case diagnose.Supported:
+		return "Probably " + text
+	case diagnose.Ambiguous:
+		return "Possibly " + text
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+// operatorFinding is what a finding of an operator trace is, to stand in a
+// sentence.
+func operatorFinding(f *diagnose.Finding) string {
+	rank := func() string { return fmt.Sprintf("rank %d (%s)", *f.Rank, f.Role) }
+	factorOf, _ := diagnose.Find[diagnose.StageFactor](f.Evidence)
+	switch f.Cause {
+	case diagnose.CauseCompute:
+		times, _ := diagnose.Find[diagnose.OperatorTimes](f.Evidence)
+		return rank() + " " + operatorTimesWords(times)
+	case diagnose.CauseTransfer:
+		return fmt.Sprintf("the transfer by %s from %s to rank %d is slower than between its peers", f.Op, rank(), receiver(f))
+	case diagnose.CauseLink:
+		return fmt.Sprintf("the transfer by %s from %s to %s takes %s as long as between the other stages", f.Op, f.Stage, factorOf.To, factor(factorOf.Factor))
+	case diagnose.CauseCollective:
+		return fmt.Sprintf("the collective %s over the replicas of %s takes %s as long as on the other stages", f.Op, f.Stage, factor(factorOf.Factor))
+	case diagnose.CauseLaunch:
+		return fmt.Sprintf("%s starts %s late, behind operators that were on time: its host was busy, or waits for something that is not in the trace", rank(), f.Op)
+	case diagnose.CauseIdle:
+		return fmt.Sprintf("all replicas idle before %s, though all that it waits for has ended", f.Op)
+	case diagnose.CauseHeavy:
+		e, _ := diagnose.Find[diagnose.HeavyPasses](f.Evidence)
+		place := f.Stage
+		if e.Stage == e.Stages-1 {
+			place += ", the last,"
+		}
+		return fmt.Sprintf("pipeline stage %s takes %s as long for its passes as the others", place, factor(e.Factor))
+	case diagnose.CauseUneven:
+		return "microbatches of uneven length make the workers wait for each other by turns"
+	case diagnose.CauseRandom:
+		return "passes vary in length by turns on all workers, without a pattern over the microbatches"
+	}
+	return fmt.Sprintf("the operator %s is long intermittently, now on one rank, now on another", f.Op)
+}
+
+// receiver is the rank at the other end of slow transfers.
+func receiver(f *diagnose.Finding) int {
+	if e, tested := diagnose.Find[diagnose.TransferOutliers](f.Evidence); tested {
+		return e.To
+	}
+	e, _ := diagnose.Find[diagnose.SlowTransfers](f.Evidence)
+	return e.To
+}
+
+// fixed says what fixing a finding saves: it alone, all that are alike, or,
+// where others mask it, it and the others.
+func fixed(f *diagnose.Finding) string {
+	r, _ := diagnose.Find[diagnose.StepReplay](f.Evidence)
+	saved, it := r.Saved, "Fixing it"
+	base := length(float64(r.Step))
+	switch {
+	case len(f.Ranks) > 1:
+		saved, it = r.Joint, "Fixing all of them"
+	case r.Masked:
+		return fmt.Sprintf("Fixing it alone would cut step time by %s, from %s to %s, since others hold it up too; without all of them it is %s (%s less).",
+			percent(share(r.Saved, r.Step)), base, length(float64(r.Step-r.Saved)), length(float64(r.Step-r.Joint)), percent(share(r.Joint, r.Step)))
+	case f.Cause == diagnose.CauseUneven || f.Cause == diagnose.CauseRandom:
+		it = "Evening it out"
+	case f.Cause == diagnose.CauseIdle:
+		it = "Ending that"
+	case f.Cause == diagnose.CauseHeavy:
+		it = "Making it as fast as the others"
+	}
+	text := fmt.Sprintf("%s would cut step time by %s, from %s to %s", it, percent(share(saved, r.Step)), base, length(float64(r.Step-saved)))
+	if late := float64(r.Record - r.Step); math.Abs(late) > 0.01*float64(r.Record) {
+		text += " (late starts left out)"
+	}
+	return text + "."
+}
+
+// communicationHeadline is that of findings from calls and kernels of NCCL,
+// alone or beside windows.
+func communicationHeadline(v *diagnose.RunVerdict) string {
+	f := &v.Suspects[0]
+	var text string
+	if e, slow := diagnose.Find[diagnose.SlowLink](f.Evidence); slow {
+		is := "is"
+		if _, open := diagnose.Find[diagnose.Lack](f.Evidence); open && f.Confidence == diagnose.Ambiguous {
+			is = "may be"
+		}
+		name := linkName(e.Between)
+		text = strings.ToUpper(name[:1]) + name[1:] + " " + is + " slow"
+		if e.From > 0 {
+			text += " for messages from " + binaryBytes(e.From) + " on"
+		}
+		text += fmt.Sprintf(": %s; that costs %s, %s of the time.", linkWords(e), length(float64(e.Lost)), percent(e.Share))
+	} else {
+		e, found := diagnose.Find[diagnose.LastToEnter](f.Evidence)
+		if agrees, ok := diagnose.Find[diagnose.CommunicationAgrees](f.Evidence); !found && ok {
+			e = agrees.LastToEnter
+		}
+		host := ""
+		if f.Host != "" {
+			host = fmt.Sprintf(" (%s)", f.Host)
+		}
+		text = fmt.Sprintf("Rank %d%s makes the others wait: %s.", e.Rank, host, enterWords(e))
+	}
+	if also := alsoFound(v.Suspects); also != "" {
+		text += " Also suspected: " + also + "."
+	}
+	for _, s := range v.Suspects[1:] {
+		if _, victim := diagnose.Find[diagnose.SlowLinkElsewhere](s.Evidence); victim && s.Rank == nil && s.Stage != "" {
+			return text + fmt.Sprintf(" The group loses it in %s.", s.Stage)
+		}
+	}
+	return text
+}
+
+// alsoFound names the findings behind the first that are certain enough to be
+// named.
+func alsoFound(all []diagnose.Finding) string {
+	var names []string
+	for i, s := range all {
+		name := ""
+		switch {
+		case i == 0 || s.Confidence < diagnose.Supported || all[0].Rank != nil && s.Rank != nil && *all[0].Rank == *s.Rank:
+		case s.Kind == diagnose.KindEdge && s.Rank != nil:
+			name = fmt.Sprintf("the link of rank %d", *s.Rank)
+		case s.Kind == diagnose.KindEdge:
+			name = "the link of ranks " + trace.RankList(s.Ranks)
+		case s.Kind == diagnose.KindGroup:
+			name = "the communicator " + s.Group
+		case s.Rank != nil:
+			name = fmt.Sprintf("rank %d", *s.Rank)
+		}
+		if name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// nothingHeard is the answer where calls and kernels of NCCL show no suspect.
+func nothingHeard(c *diagnose.Communications) string {
+	switch {
+	case c.LastMost != nil:
+		return fmt.Sprintf("Rank %d (%s) is the last to enter %d of %s, which costs the others most; whether by a delay of its own the dumps do not tell.",
+			c.LastMost.Rank, c.LastHost, c.LastMost.N, counted(c.LastMost.Of, "collective"))
+	case c.Met:
+		return "Nothing stands out: no rank makes the others wait again and again, and no link or communicator is slower for certain than those that do the same."
+	case c.Paired > 0:
+		return fmt.Sprintf("%s of %s were found with their kernels, none of which can be compared with those of other ranks.", counted(c.Paired, "call"), counted(c.Ranks, "rank"))
+	case c.Calls > 0:
+		return fmt.Sprintf("%s of %s on %s; nothing tells when they ran.", counted(c.Calls, "call"), counted(c.Ranks, "rank"), counted(c.Communicators, "communicator"))
+	case c.Exports == 0:
+		return fmt.Sprintf("No calls in %s: NCCL logs them with NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=INIT,COLL,TUNING,GRAPH.", counted(c.Logs, "log"))
+	}
+	return fmt.Sprintf("%s of NCCL on %s; no call of a log was paired with them.", counted(c.Kernels, "kernel"), counted(c.Ranks, "rank"))
+}
+
+// operatorWhy is the strongest evidence of an operator trace and the certainty,
+// "" where there is no finding.
+func operatorWhy(v *diagnose.RunVerdict) string {
+	if len(v.Suspects) == 0 {
+		return ""
+	}
+	f := v.Suspects[0]
+	f.Evidence = slices.DeleteFunc(slices.Clone(f.Evidence), func(e diagnose.Evidence) bool {
+		switch e.(type) {
+		case diagnose.OperatorTimes, diagnose.BelowGate: // in the headline
+			return true
+		}
+		return false
+	})
+	return why(&f)
+}

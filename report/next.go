@@ -1,0 +1,108 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// nextWords are the first two actions, as one line.
+func nextWords(list []diagnose.Action) string {
+	var parts []string
+	for _, a := range list[:min(2, len(list))] {
+		parts = append(parts, actionWords(a))
+	}
+	return strings.Join(parts, "; or ")
+}
+
+// actionWords words one action: an imperative without a full stop.
+func actionWords(a diagnose.Action) string {
+	on := where(a)
+	switch a.Action {
+	case diagnose.InspectHost:
+		if a.Host == "" {
+			return fmt.Sprintf("compare clocks and throttle reasons of the host of %s", ranksWord(a.Ranks))
+		}
+		return fmt.Sprintf("compare clocks and throttle reasons of %s, or drain it", a.Host)
+	case diagnose.SampleStack:
+		if len(a.Stages) == 0 {
+			return fmt.Sprintf("see what runs in those steps%s: garbage collection, checkpoints, logging (py-spy record)", on)
+		}
+		return fmt.Sprintf("look at %s%s (py-spy dump)", theStage(a.Stages), on)
+	case diagnose.CheckLoader:
+		return fmt.Sprintf("read the data loader's own metrics%s", on)
+	case diagnose.Profile:
+		return fmt.Sprintf("profile %s for five steps (%s)", ranksWord(a.Ranks), sourceWords(cmp.Or(a.With, diagnose.SourceProfiler)))
+	case diagnose.TestLink:
+		return fmt.Sprintf("run nccl-tests (sendrecv_perf) between %s, and read the error counters of their links", ranksWord(a.Ranks))
+	case diagnose.Compare:
+		return "compare the operators of the ranks (sfstat zscore)"
+	case diagnose.TurnOn:
+		return turnOn(a.With)
+	}
+	return string(a.Action)
+}
+
+// where is " on gpu-node-1" or " on rank 2".
+func where(a diagnose.Action) string {
+	switch {
+	case a.Host != "":
+		return " on " + a.Host
+	case len(a.Ranks) > 0:
+		return " on " + ranksWord(a.Ranks)
+	}
+	return ""
+}
+
+func theStage(stages []string) string {
+	if len(stages) == 0 {
+		return "the process"
+	}
+	switch trace.KindOfStage(stages[0]) {
+	case trace.StageCallbacks:
+		return "the callback"
+	case trace.StageData:
+		return "the data loader"
+	}
+	return stageWord(stages[0])
+}
+
+func sourceWords(s diagnose.Source) string {
+	switch s {
+	case diagnose.SourceStacks:
+		return "torch.profiler with with_stack=True, or py-spy"
+	case diagnose.SourceProfiler:
+		return "torch.profiler or nsys"
+	}
+	return string(s)
+}
+
+// turnOn says how to get a source that would decide.
+func turnOn(s diagnose.Source) string {
+	switch s {
+	case diagnose.SourceArrivals:
+		return "record arrivals (Recorder(..., arrivals=True)), or put Flight Recorder dumps beside these files"
+	case diagnose.SourceRoles:
+		return "record the role of every rank"
+	case diagnose.SourceMicrosteps:
+		return "record stages with their accumulation index (stage@0, stage@1, …)"
+	case diagnose.SourceEvents:
+		return "sample more steps with device events, and read them later"
+	case diagnose.SourceAllRanks:
+		return "record all ranks of the group"
+	case diagnose.SourceMoreSteps:
+		return "name the stage in which ranks synchronise (--meet-after STAGE), or record more steps"
+	case diagnose.SourceWall:
+		return "record the wall time of steps (wall_ns)"
+	case diagnose.SourceOperators:
+		return "compare the recorded operators rank by rank (sfstat zscore)"
+	case diagnose.SourceBaseline:
+		return "compare with a healthy run"
+	case diagnose.SourceNanoseconds:
+		return "give times in nanoseconds"
+	}
+	return string(s)
+}

@@ -1,0 +1,91 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// stageWords are what people call the recorder's stages.
+var stageWords = map[string]string{
+	"data.next_wait":          "data",
+	"model.fwd_loss_cpu_wall": "forward",
+	"model.backward_cpu_wall": "backward",
+	"callbacks.cpu_wall":      "callbacks",
+	"optim.step_cpu_wall":     "the optimizer step",
+	trace.ResidualStage:       "time outside the recorded stages",
+}
+
+// stageWord is a stage in a sentence.
+func stageWord(stage string) string {
+	if word, ok := stageWords[stage]; ok {
+		return word
+	}
+	if stage == "" {
+		return "several stages"
+	}
+	return stage
+}
+
+// placeWord is a rank with what is known of where it runs: "rank 2 (gpu-node-1,
+// local rank 2)".
+func placeWord(p diagnose.Place) string {
+	s := fmt.Sprintf("rank %d", *p.Rank)
+	switch {
+	case p.Host != "" && p.LocalRank != nil:
+		return s + fmt.Sprintf(" (%s, local rank %d)", p.Host, *p.LocalRank)
+	case p.Host != "":
+		return s + fmt.Sprintf(" (%s)", p.Host)
+	}
+	return s
+}
+
+// rankList writes ranks as a person would say them: "1, 9 and 17".
+func rankList(ranks []int) string {
+	if len(ranks) > 6 {
+		if list := trace.RankList(slices.Sorted(slices.Values(ranks))); len(list) <= 24 {
+			return list
+		}
+		return fmt.Sprintf("%d, %d, %d and %d more", ranks[0], ranks[1], ranks[2], len(ranks)-3)
+	}
+	names := make([]string, len(ranks))
+	for i, r := range ranks {
+		names[i] = fmt.Sprint(r)
+	}
+	return andList(names)
+}
+
+// ranksWord is "rank 3" or "ranks 3 and 5".
+func ranksWord(ranks []int) string {
+	if len(ranks) == 1 {
+		return "rank " + rankList(ranks)
+	}
+	return "ranks " + rankList(ranks)
+}
+
+// andList is "a", "a and b" or "a, b and c".
+func andList(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+}
+
+// upper begins a sentence.
+func upper(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// stepsWord is "step 4" or "steps 4–42".
+func stepsWord(first, last int64) string {
+	if first == last {
+		return fmt.Sprintf("step %d", first)
+	}
+	return fmt.Sprintf("steps %d–%d", first, last)
+}

@@ -1,0 +1,68 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/sfstat/sfstat/diagnose"
+)
+
+// questionWords word what the data leave open, with what would tell.
+func questionWords(u diagnose.Undecided) string {
+	text := ""
+	switch u.Question {
+	case diagnose.RankHidden:
+		text = fmt.Sprintf("Who is late inside %s, where up to %s of a %s step may be one rank's delay: ranks synchronise in it, so all record the same time",
+			stageWord(u.Stage), length(float64(u.Hides)), length(float64(u.Step)))
+	case diagnose.RolesMixed:
+		text = "Ranks of different roles do different work: read the role groups"
+	case diagnose.MicrostepOrder:
+		text = "The order of accumulation microsteps: they are summed in the stages"
+	case diagnose.DeviceOrHost:
+		text = "Whether forward is slow on the device or on the host: too few device events were ready"
+	case diagnose.AcrossRanks:
+		text = "Anything across ranks: one rank reported"
+	case diagnose.SyncPointUnknown:
+		text = fmt.Sprintf("Where the ranks synchronise: %s do not show it for sure", counted(u.N, "step"))
+	case diagnose.UnrecordedTime:
+		text = "Time between stages and steps: no wall time was recorded"
+	case diagnose.UnitsUnclear:
+		text = fmt.Sprintf("The unit of the times: read as nanoseconds a step takes %s", length(float64(u.Step)))
+	default:
+		for _, words := range []func(diagnose.Undecided) string{operatorQuestion, communicationQuestion} {
+			if text := words(u); text != "" {
+				return text
+			}
+		}
+		text = string(u.Question)
+	}
+	if u.Needs == "" {
+		return text
+	}
+	return text + ". " + upper(turnOn(u.Needs))
+}
+
+// problemWords word what was lost, skipped or refused.
+func problemWords(p diagnose.Problem) string {
+	steps, in := "", ""
+	if p.Steps != nil {
+		steps = stepsWord(p.Steps[0], p.Steps[1])
+	}
+	if p.Window != nil {
+		in = fmt.Sprintf(" (window %d)", *p.Window)
+	}
+	switch p.Problem {
+	case diagnose.RanksMissing:
+		return fmt.Sprintf("%d of %s missing in %s%s: %s", p.N, counted(p.Of, "rank"), steps, in, rankList(p.Ranks))
+	case diagnose.StepsTwice:
+		return fmt.Sprintf("%s%s were recorded twice, in another window too: they count twice", steps, in)
+	case diagnose.StepsDropped:
+		return fmt.Sprintf("%s left out%s: they begin or end outside the recorded synchronisation points", counted(p.N, "step"), in)
+	case diagnose.StagesChange:
+		return fmt.Sprintf("the stage list changes at step %d%s", p.Steps[1], in)
+	case diagnose.WorldChanges:
+		return fmt.Sprintf("the world size changes at step %d%s", p.Steps[1], in)
+	case diagnose.AccumulationChanges:
+		return fmt.Sprintf("the accumulation factor changes at step %d%s", p.Steps[1], in)
+	}
+	return string(p.Problem) + in
+}

@@ -141,7 +141,7 @@ func trafficOf(r *comm.Result, problems []Problem) trafficJSON {
 	out := trafficJSON{Schema: trafficSchema, Headline: v.Headline, Confidence: v.Confidence, Suspects: v.Suspects, Undecided: v.Undecided,
 		Next: v.Next, OpCounts: map[string]int64{}, Unparsed: r.Unparsed,
 		Ranks: []commRankJSON{}, Communicators: []communicatorJSON{}, Clocks: []clockJSON{}, NotRead: []exampleJSON{}, Warnings: []warningJSON{},
-		Accounts: accountsOf(r), Notes: list(r.Notes), Problems: problemsOf(problems)}
+		Accounts: accountsOf(r), Notes: list([]string(trafficNotes(r))), Problems: problemsOf(problems)}
 	for op, n := range r.OpCounts {
 		out.OpCounts[op.String()] = n
 	}
@@ -176,7 +176,7 @@ func trafficOf(r *comm.Result, problems []Problem) trafficJSON {
 }
 
 func communicatorOf(c *comm.Communicator) communicatorJSON {
-	j := communicatorJSON{ID: c.ID, Kind: c.Kind.String(), Evidence: list(c.Evidence), Ranks: list(c.Ranks), NRanks: c.NRanks, Hosts: c.Hosts,
+	j := communicatorJSON{ID: c.ID, Kind: c.Kind.String(), Evidence: list(communicatorEvidence(c)), Ranks: list(c.Ranks), NRanks: c.NRanks, Hosts: c.Hosts,
 		Operations: []operationUseJSON{}}
 	for _, u := range c.Ops {
 		j.Operations = append(j.Operations, operationUseJSON{u.Op.String(), u.Calls, u.Bytes})

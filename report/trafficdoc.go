@@ -44,7 +44,7 @@ func trafficDocument(r *comm.Result, problems []Problem) document {
 		d = append(d, heading("Clocks"), t)
 	}
 	if len(r.Notes) > 0 {
-		d = append(d, heading("How it was found"), bullets(r.Notes))
+		d = append(d, heading("How it was found"), trafficNotes(r))
 	}
 	d = append(append(d, warningsOf(r)...), notUnderstood(r)...)
 	return append(d, problemBlocks(problems)...)
@@ -171,7 +171,7 @@ func communicatorTable(r *comm.Result) *table {
 		}
 		_, bytes := c.Total()
 		row := []cell{textCell(c.ID), textCell(c.Kind.String()), textCell(rankText(c)), listCell(opTexts(c)), textCell(sizeText(bytes)), realCell(c.PerStep), realCell(c.Burstiness)}
-		if why := strings.Join(c.Evidence, "; "); why != "" && len(notes) < len(superscripts)-1 {
+		if why := strings.Join(communicatorEvidence(c), "; "); why != "" && len(notes) < len(superscripts)-1 {
 			if notes[why] == 0 {
 				t.notes = append(t.notes, why)
 				notes[why] = len(t.notes)

@@ -15,7 +15,6 @@
 package comm
 
 import (
-	"fmt"
 	"maps"
 
 	"github.com/sfstat/sfstat/engine/comm/align"
@@ -86,7 +85,7 @@ type Result struct {
 	Unparsed      int64 // lines that begin like records and were not understood
 	Unmatched     int   // calls that launch a kernel, of ranks that have one, without match
 	Leftover      int   // kernels without call
-	Notes         []string
+	Notes         []Note
 
 	profiled []bool               // whether a process is one that a profiler saw, and
 	kernels  [][]trace.CommKernel // its kernels
@@ -119,10 +118,6 @@ func Analyze(c *trace.Comm, o Options) (*Result, error) {
 	r.countMatches()
 	r.notes(unnamed)
 	return r, nil
-}
-
-func (r *Result) note(format string, args ...any) {
-	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
 }
 
 // Kernels is what ran on a rank's device, by start on its clock; nil where no profiler saw it.

@@ -13,8 +13,8 @@ import (
 type Communicator struct {
 	ID       string // commId, or what else tells it from the others
 	Kind     Kind
-	Evidence []string // of the kind
-	Ranks    []int    // of the job, whose calls were recorded, ascending, each once
+	Evidence []Evidence // of the kind
+	Ranks    []int      // of the job, whose calls were recorded, ascending, each once
 	NRanks   int
 	Sides    []int // indices of Groups, of those ranks
 	Joined   bool  // put together by ends of collectives alone

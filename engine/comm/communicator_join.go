@@ -123,9 +123,7 @@ func (r *Result) joinByEnds(m *members, t *tied) {
 	if len(m.joined) > 0 || len(t.unsized) > 0 {
 		m.list = group.Of(m.sides)
 	}
-	if len(m.joined) > 0 {
-		r.note("%d sides of communicators were put together by their collectives ending at once: the log names no ids (NCCL before 2.16, or no INIT lines)", len(m.joined))
-	}
+	r.count(NoteJoined, len(m.joined))
 }
 
 // twoSides is two sides that end together, and the median of how far apart they do.

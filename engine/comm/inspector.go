@@ -27,7 +27,7 @@ func (r *Result) placeKernels() {
 		return
 	}
 	if r.Sources(trace.SourceNsight) > 0 {
-		r.note("%d dumps of NCCL's Inspector are left out: exports of Nsight Systems have all kernels and their times", r.Sources(trace.SourceInspector))
+		r.count(NoteDumpsUnused, r.Sources(trace.SourceInspector))
 		return
 	}
 	for _, p := range dumped {
@@ -41,11 +41,11 @@ func (r *Result) placeKernels() {
 		records, numbers = records+n.records, numbers+n.last-n.first+1
 	}
 	if r.Sampled = numbers > int64(records); r.Sampled {
-		r.note("the dumps have %d of %d operations, by their numbers: counts and volumes are of those, and what a rank did before each is not known", records, numbers)
+		r.note(Note{Kind: NoteDumpsSampled, N: int64(records), Of: numbers})
 	}
 	if r.Timeless {
 		r.placeByDuration()
-		r.note("the dumps tell how long operations took, not when they ran: NCCL_INSPECTOR_DUMP_VERBOSE=1 adds that")
+		r.note(Note{Kind: NoteDumpsTimeless})
 	}
 }
 

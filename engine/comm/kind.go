@@ -1,10 +1,6 @@
 package comm
 
-import (
-	"fmt"
-
-	"github.com/sfstat/sfstat/trace/nccl"
-)
+import "github.com/sfstat/sfstat/trace/nccl"
 
 // Kind is what a communicator is for: the dimension of parallelism whose ranks it joins.
 type Kind uint8
@@ -29,22 +25,23 @@ type Layout struct{ TP, CP, EP, DP, PP int }
 // Given reports whether any size is.
 func (l Layout) Given() bool { return l != Layout{} }
 
-// world is the ranks of the layout.
-func (l Layout) world() int { return max(l.TP, 1) * max(l.CP, 1) * max(l.DP, 1) * max(l.PP, 1) }
+// World is the ranks of the layout.
+func (l Layout) World() int { return max(l.TP, 1) * max(l.CP, 1) * max(l.DP, 1) * max(l.PP, 1) }
 
-// filled is the layout with what is not given: one, but for the data dimension, which takes what the ranks leave.
-func (l Layout) filled(ranks int) (Layout, error) {
+// filled is the layout with what is not given: one, but for the data dimension, which takes what the ranks leave. A misfit is a note, of no
+// kind where the layout fits.
+func (l Layout) filled(ranks int) (filled Layout, misfit Note) {
 	l.TP, l.CP, l.PP, l.EP = max(l.TP, 1), max(l.CP, 1), max(l.PP, 1), max(l.EP, 1)
 	if l.DP == 0 {
 		l.DP = max(ranks/(l.TP*l.CP*l.PP), 1)
 	}
-	if l.world() != ranks {
-		return l, fmt.Errorf("a layout of tp=%d, cp=%d, dp=%d, pp=%d has %d ranks, the logs and exports have %d", l.TP, l.CP, l.DP, l.PP, l.world(), ranks)
+	if l.World() != ranks {
+		return l, Note{Kind: NoteLayoutSize, Layout: l, N: int64(ranks)}
 	}
 	if l.DP*l.CP%l.EP != 0 {
-		return l, fmt.Errorf("ep=%d does not divide dp×cp=%d", l.EP, l.DP*l.CP)
+		return l, Note{Kind: NoteLayoutExperts, Layout: l}
 	}
-	return l, nil
+	return l, Note{}
 }
 
 // kinds finds what each communicator is for: by the layout, where one is given that fits the ranks.
@@ -57,14 +54,14 @@ func (r *Result) kinds(l Layout) {
 		for i := range r.Communicators {
 			ranks = max(ranks, min(r.Communicators[i].NRanks, 1<<20))
 		}
-		filled, err := l.filled(ranks)
-		if err == nil {
+		filled, misfit := l.filled(ranks)
+		if misfit.Kind == 0 {
 			for i := range r.Communicators {
 				r.Communicators[i].byLayout(filled)
 			}
 			return
 		}
-		r.note("kinds of communicators are inferred: %v", err)
+		r.note(misfit)
 	}
 	r.infer()
 }
@@ -83,7 +80,7 @@ func (l Layout) dimensions() []dimension {
 // byLayout takes the dimension whose groups the ranks are one of. Where that is so for two, the operations decide.
 func (c *Communicator) byLayout(l Layout) {
 	if len(c.Ranks) != c.NRanks {
-		c.Evidence = []string{"some of its ranks left no log"}
+		c.Evidence = because(RanksWithoutLog)
 		return
 	}
 	var fits []dimension
@@ -94,24 +91,24 @@ func (c *Communicator) byLayout(l Layout) {
 	}
 	if c.NRanks == 1 { // every dimension of one rank has it; logs show those of the data dimension
 		if l.DP == 1 {
-			c.Kind, c.Evidence = DataParallel, []string{"one rank, as the data dimension has"}
+			c.Kind, c.Evidence = DataParallel, because(LayoutOneRank)
 		}
 		return
 	}
 	if len(fits) == 0 {
-		c.Evidence = []string{"no dimension of the layout has these ranks"}
+		c.Evidence = because(OutsideLayout)
 		return
 	}
 	d := c.among(fits)
-	if c.Signature.control() && c.NRanks == l.world() {
-		c.Evidence = []string{"all ranks, and small messages alone: the default group"}
+	if c.Signature.control() && c.NRanks == l.World() {
+		c.Evidence = because(DefaultGroup)
 		return
 	}
 	if d.kind == PipelineParallel && c.LargeOps[nccl.Send]+c.LargeOps[nccl.Recv] == 0 {
-		c.Evidence = []string{"stages of one pipeline that send nothing to each other, as those that share an embedding"}
+		c.Evidence = because(SilentStages)
 		return
 	}
-	c.Kind, c.Evidence = d.kind, []string{fmt.Sprintf("the layout given: %v of %d, ranks %d apart", d.kind, d.size, d.stride)}
+	c.Kind, c.Evidence = d.kind, []Evidence{{Kind: LayoutGiven, As: d.kind, N: int64(d.size), Stride: d.stride}}
 }
 
 // among is the dimension of several that the operations suit. Tokens go to experts all-to-all: what reduces is no group of

@@ -1,9 +1,6 @@
 package comm
 
-import (
-	"fmt"
-	"slices"
-)
+import "slices"
 
 // connected are the sets of ranks that have to do with each other, directly or through others: several, where several jobs lie
 // in one folder.
@@ -94,7 +91,7 @@ func (r *Result) resolveKinds() {
 	pipes := r.byRank(func(c *Communicator) bool { return c.Kind == PipelineParallel })
 	for i := range r.Communicators {
 		if c := &r.Communicators[i]; c.Kind == DataParallel && c.NRanks > 1 && r.insidePipeline(c, pipes) {
-			c.Kind, c.Evidence = UnknownKind, []string{"it joins stages of one pipeline, as a shared embedding does"}
+			c.Kind, c.Evidence = UnknownKind, because(SharedEmbedding)
 		}
 	}
 	// Beside a group of experts, a rank is the only one that has its experts.
@@ -103,7 +100,7 @@ func (r *Result) resolveKinds() {
 	})
 	for i := range r.Communicators {
 		if c := &r.Communicators[i]; c.Kind == DataParallel && c.NRanks == 1 && slices.ContainsFunc(c.Ranks, func(rank int) bool { return len(others[rank]) > 0 }) {
-			c.Kind, c.Evidence = UnknownKind, []string{"one rank: nothing is communicated; its data-parallel or expert-parallel group is another"}
+			c.Kind, c.Evidence = UnknownKind, because(OneRankBeside)
 		}
 	}
 	r.alike(pipes)
@@ -158,7 +155,7 @@ func (r *Result) alike(pipes memberships) {
 				continue
 			}
 			c.Kind = k
-			c.Evidence = append(c.Evidence, fmt.Sprintf("groups of %d, %d apart, are %v elsewhere in the job", c.NRanks, c.stride(), k))
+			c.Evidence = append(c.Evidence, Evidence{Kind: LikeOthers, As: k, N: int64(c.NRanks), Stride: c.stride()})
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package comm
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/sfstat/sfstat/trace/nccl"
@@ -54,15 +53,17 @@ func (c *Communicator) obvious() bool {
 	total, _ := c.Total()
 	switch use := c.usedAs(); {
 	case c.NRanks == 1 && c.LargeOps[nccl.AllReduce]+c.LargeOps[nccl.ReduceScatter] > 0:
-		c.Kind, c.Evidence = DataParallel, []string{"one rank reduces what is as large as gradients: a data dimension of one"}
+		c.Kind, c.Evidence = DataParallel, because(OneRankReduces)
 	case c.NRanks == 1:
-		c.Evidence = []string{"one rank: nothing is communicated"}
+		c.Evidence = because(SingleRank)
 	case total == 0:
-		c.Evidence = []string{"never called"}
+		c.Evidence = because(NeverCalled)
 	case use != UnknownKind:
-		c.Kind, c.Evidence = c.exchanges(use)
+		var why EvidenceKind
+		c.Kind, why = c.exchanges(use)
+		c.Evidence = because(why)
 	case c.control():
-		c.Evidence = []string{fmt.Sprintf("messages of at most %d bytes: control, not data", c.Largest)}
+		c.Evidence = []Evidence{{Kind: SmallMessages, N: c.Largest}}
 	default:
 		return false
 	}
@@ -70,18 +71,18 @@ func (c *Communicator) obvious() bool {
 }
 
 // exchanges tells experts and stages from what else moves data without reducing it.
-func (c *Communicator) exchanges(use Kind) (Kind, []string) {
+func (c *Communicator) exchanges(use Kind) (Kind, EvidenceKind) {
 	switch {
 	case use == ExpertParallel && c.Uneven:
-		return use, []string{"all-to-all of uneven sizes, as tokens go to experts: " + c.mixText()}
+		return use, UnevenSends
 	case use == ExpertParallel:
-		return UnknownKind, []string{"all that is sent at once is of equal size: experts of a fixed capacity, a split sequence or an interleaved pipeline: " + c.mixText()}
+		return UnknownKind, EvenSends
 	case !c.Mutual:
-		return UnknownKind, []string{"sends go one way only, as in a ring of a split sequence: " + c.mixText()}
+		return UnknownKind, OneWaySends
 	case c.Lone == 0:
-		return UnknownKind, []string{"whenever it sends it receives, as in a ring of a split sequence: " + c.mixText()}
+		return UnknownKind, PairedSends
 	}
-	return use, []string{fmt.Sprintf("sends and receives: %s", c.mixText())}
+	return use, SendsAndReceives
 }
 
 // coverage is whether a communicator joins all ranks that have to do with each other.
@@ -119,37 +120,37 @@ func (c *Communicator) pattern() pattern {
 // weights adds up evidence.
 type weights struct {
 	tensor, data int
-	evidence     []string
+	evidence     []Evidence
 }
 
-func (s *weights) forTensor(points int, format string, args ...any) {
-	s.tensor, s.evidence = s.tensor+points, append(s.evidence, fmt.Sprintf(format, args...))
+func (s *weights) forTensor(points int, e Evidence) {
+	s.tensor, s.evidence = s.tensor+points, append(s.evidence, e)
 }
 
-func (s *weights) forData(points int, format string, args ...any) {
-	s.data, s.evidence = s.data+points, append(s.evidence, fmt.Sprintf(format, args...))
+func (s *weights) forData(points int, e Evidence) {
+	s.data, s.evidence = s.data+points, append(s.evidence, e)
 }
 
-func (s *weights) forNeither(text string) { s.evidence = append(s.evidence, text) }
+func (s *weights) forNeither(e Evidence) { s.evidence = append(s.evidence, e) }
 
 // tensorOrData adds up the evidence.
 func (c *Communicator) tensorOrData(in coverage) {
 	var s weights
 	c.weighRepeats(&s, in)
 	if c.Averages > 0 {
-		s.forData(2, "%d reductions average, as those of gradients do", c.Averages)
+		s.forData(2, Evidence{Kind: AveragingReductions, N: int64(c.Averages)})
 	}
 	if 4*c.Grouped > c.Large {
-		s.forData(5, "%d of %d calls are grouped, as buckets of gradients and parameters are", c.Grouped, c.Large)
+		s.forData(5, Evidence{Kind: GroupedCalls, N: int64(c.Grouped), Of: int64(c.Large)})
 	}
 	switch stride := c.stride(); {
 	case stride > 1:
-		s.forData(2, "its ranks are %d apart", stride)
+		s.forData(2, Evidence{Kind: RanksApart, Stride: stride})
 	case stride == 1 && in == part && c.Hosts == 1 && c.NRanks <= contiguousMax:
-		s.forTensor(1, "neighbouring ranks of one host")
+		s.forTensor(1, Evidence{Kind: NeighboursOnHost})
 	}
 	if c.Hosts > 1 && c.NRanks == c.Hosts {
-		s.forData(1, "one rank on each of %d hosts", c.Hosts)
+		s.forData(1, Evidence{Kind: OneRankPerHost, N: int64(c.Hosts)})
 	}
 	switch {
 	case s.tensor >= s.data+decided:
@@ -157,29 +158,30 @@ func (c *Communicator) tensorOrData(in coverage) {
 	case s.data >= s.tensor+decided:
 		c.Kind = DataParallel
 	default:
-		s.forNeither("which does not decide between tensor and data parallelism")
+		s.forNeither(Evidence{Kind: TensorOrData})
 	}
 	c.Evidence = s.evidence
 }
 
 // weighRepeats weighs how often one size comes.
 func (c *Communicator) weighRepeats(s *weights, in coverage) {
-	often, points, when := c.Steps > 0 && c.Repeats >= manyRepeats, 3, " a step"
+	often, points := c.Steps > 0 && c.Repeats >= manyRepeats, 3
 	if c.Steps == 0 {
-		often, points, when = c.Repeats >= manyWithout, 2, ""
+		often, points = c.Repeats >= manyWithout, 2
 	}
+	repeated := func(kind EvidenceKind) Evidence { return Evidence{Kind: kind, Times: c.Repeats, Whole: c.Steps == 0} }
 	switch use := c.pattern(); {
 	case use == gathering:
-		s.forData(3, "%.0f %% of the all-gathers follow one another without a reduction between, as those of the parameters of layers do", 100*c.Successive)
+		s.forData(3, Evidence{Kind: SuccessiveGathers, Share: c.Successive})
 	case c.Steps > 0 && c.Repeats <= fewRepeats:
-		s.forData(2, "no size of message comes more than %s a step, as gradients do", times(math.Ceil(c.Repeats)))
+		s.forData(2, Evidence{Kind: RareSizes, N: int64(math.Ceil(c.Repeats))})
 	case !often:
 	case use == alternating:
-		s.forTensor(3, "one size of message comes %.0f times%s, gathered and reduced by turns, as activations of layers are", c.Repeats, when)
+		s.forTensor(3, repeated(GatheredSize))
 	case use == reducing && in == part && !c.atOnce():
-		s.forTensor(points, "one size of message comes %.0f times%s, as activations of layers do", c.Repeats, when)
+		s.forTensor(points, repeated(ReducedSize))
 	default:
-		s.forNeither(fmt.Sprintf("one size of message comes %.0f times%s, as activations of layers do, and equal buckets of gradients", c.Repeats, when))
+		s.forNeither(repeated(RepeatedSize))
 	}
 }
 
@@ -199,31 +201,4 @@ func (c *Communicator) stride() int {
 		}
 	}
 	return d
-}
-
-// mixText is the operations with their shares of the calls.
-func (c *Communicator) mixText() string {
-	total, _ := c.Total()
-	text := ""
-	for i, u := range c.Ops {
-		if i == 3 {
-			return text + " …"
-		}
-		if i > 0 {
-			text += ", "
-		}
-		text += fmt.Sprintf("%v %.0f %%", u.Op, 100*float64(u.Calls)/float64(total))
-	}
-	return text
-}
-
-// times writes "once", "twice", "3 times".
-func times(n float64) string {
-	switch n {
-	case 1:
-		return "once"
-	case 2:
-		return "twice"
-	}
-	return fmt.Sprintf("%.0f times", n)
 }

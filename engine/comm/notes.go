@@ -1,95 +1,126 @@
 package comm
 
-import (
-	"fmt"
-	"strings"
+import "github.com/sfstat/sfstat/trace"
 
-	"github.com/sfstat/sfstat/trace"
+// NoteKind is what a Note reports.
+type NoteKind uint8
+
+const (
+	NotePaired           NoteKind = iota + 1 // processes of logs and exports, Paired by each Pairing
+	NoteDisjoint                             // Sets of ranks that no communicators connect
+	NoteTied                                 // calls of N of Of ranks have their kernels by NCCL's NVTX ranges
+	NoteCallsAdded                           // N calls that the logs lack, from NVTX ranges
+	NoteDoubtful                             // N processes were not clearly paired: none of their matches is certain
+	NoteNoExports                            // neither exports nor dumps: no times
+	NoteNoCalls                              // neither logs nor payloads: no sizes, no communicators
+	NoteLogsWithoutCalls                     // NCCL_DEBUG_SUBSYS lacks COLL
+	NoteLogged                               // N processes logged and are in no export
+	NoteProfiled                             // N processes of exports left no log
+	NoteNoWorld                              // no communicator holds all processes: ranks by host, device and pid
+	NoteNoInit                               // the log has no INIT lines: ranks by host, device and pid
+	NoteUnnumbered                           // N ranks by host, device and pid, for want of a log
+	NoteClockUnknown                         // the clock of Source has too few collectives in common with the first
+	NoteDumpsUnused                          // N dumps of NCCL's Inspector, beside exports
+	NoteDumpsSampled                         // the dumps have N of Of operations
+	NoteDumpsTimeless                        // the dumps have durations and no times
+	NoteLayoutSize                           // the Layout given, filled, is not of N ranks: kinds are inferred
+	NoteLayoutExperts                        // the Layout given has experts that do not divide its data and context ranks
+	NoteJoined                               // N sides of communicators were joined by the ends of their collectives
+	NoteUntried                              // N processes of logs and Of of exports are too many to pair by content
+	NoteKinds                                // one more than the last
 )
 
-// notes says how things were found, and what was not; unnumbered is why ranks are not numbered by a communicator.
-func (r *Result) notes(unnumbered string) {
-	var by [len(pairingNames)]int
-	onlyLogged, onlySeen, exact := 0, 0, 0
+// Note is something to know of how a Result was found, or of what it lacks. The kind says which fields are set.
+type Note struct {
+	Kind   NoteKind
+	N, Of  int64
+	Paired []int   // processes, by Pairing
+	Sets   [][]int // ranks, ascending
+	Layout Layout
+	Source string
+}
+
+func (r *Result) note(n Note) { r.Notes = append(r.Notes, n) }
+
+// count notes a kind of which there are n, unless there are none.
+func (r *Result) count(kind NoteKind, n int) {
+	if n > 0 {
+		r.note(Note{Kind: kind, N: int64(n)})
+	}
+}
+
+// tally is how many ranks were recorded how.
+type tally struct {
+	paired           []int // by Pairing
+	logged, profiled int   // by that side alone
+	tied             int
+}
+
+func (r *Result) tally() tally {
+	t := tally{paired: make([]int, len(pairingNames))}
 	for i := range r.Ranks {
 		k := &r.Ranks[i]
-		by[k.Pairing]++
+		t.paired[k.Pairing]++
 		if k.Log != None && k.Profile == None {
-			onlyLogged++
+			t.logged++
 		}
 		if k.Log == None {
-			onlySeen++
+			t.profiled++
 		}
 		if k.Join == ByNVTX {
-			exact++
+			t.tied++
 		}
 	}
-	var how []string
-	for p := ByPID; int(p) < len(by); p++ {
-		if by[p] > 0 {
-			how = append(how, fmt.Sprintf("%d by %v", by[p], p))
-		}
+	return t
+}
+
+// notes says how things were found, and what was not; unnumbered is why ranks are not numbered by a communicator, of no kind where they are.
+func (r *Result) notes(unnumbered Note) {
+	t := r.tally()
+	if len(r.Ranks) > t.paired[Unpaired] {
+		r.note(Note{Kind: NotePaired, Paired: t.paired})
 	}
-	if len(how) > 0 {
-		r.note("processes of logs and exports were paired: %s", strings.Join(how, ", "))
+	if sets := r.connected().several(); len(sets) > 1 {
+		r.note(Note{Kind: NoteDisjoint, Sets: sets})
 	}
-	r.apart()
-	if exact > 0 {
-		r.note("calls of %d of %d ranks are tied to their kernels by NCCL's own NVTX ranges, in which they were launched: nothing is guessed there", exact, len(r.Ranks))
+	if t.tied > 0 {
+		r.note(Note{Kind: NoteTied, N: int64(t.tied), Of: int64(len(r.Ranks))})
 	}
-	logs, exports := r.Sources(trace.SourceNCCLLog), r.Sources(trace.SourceNsight)
-	added := 0
-	for i := range r.Calls {
-		if r.kindOf(r.Calls[i].Process) == trace.SourceNsight {
-			added++
-		}
+	logs := r.Sources(trace.SourceNCCLLog)
+	if logs > 0 {
+		r.count(NoteCallsAdded, r.callsOfProfiles())
 	}
-	if added > 0 && logs > 0 {
-		r.note("%d calls that the logs lack were taken from NVTX ranges", added)
-	}
-	if by[Doubtful] > 0 {
-		r.note("no match of the %d processes that were not clearly paired is called certain", by[Doubtful])
-	}
+	r.count(NoteDoubtful, t.paired[Doubtful])
 	switch {
-	case exports+r.Sources(trace.SourceInspector) == 0:
-		r.note("no export of Nsight Systems among the inputs: what was called is known, not when it ran or for how long")
+	case r.Sources(trace.SourceNsight)+r.Sources(trace.SourceInspector) == 0:
+		r.note(Note{Kind: NoteNoExports})
 	case len(r.Calls) == 0 && logs == 0:
-		r.note("no debug log among the inputs, and no payloads in the exports: kernels are known, not sizes and communicators; nsys export --include-blobs=true adds what NCCL tells")
+		r.note(Note{Kind: NoteNoCalls})
 	case len(r.Calls) == 0:
-		r.note("the logs have no calls: set NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=INIT,COLL,TUNING,GRAPH")
+		r.note(Note{Kind: NoteLogsWithoutCalls})
 	default:
-		if onlyLogged > 0 {
-			r.note("%d processes logged and are in no export", onlyLogged)
-		}
-		if onlySeen > 0 && logs > 0 {
-			r.note("%d processes of exports left no log", onlySeen)
+		r.count(NoteLogged, t.logged)
+		if logs > 0 {
+			r.count(NoteProfiled, t.profiled)
 		}
 	}
-	if unnumbered != "" {
-		r.note("%s", unnumbered)
+	if unnumbered.Kind != 0 {
+		r.note(unnumbered)
 	}
 	for _, c := range r.Clocks {
 		if !c.Known {
-			r.note("the clock of %s cannot be compared with the first: too few collectives in common", r.ProfileOf(c.Rank))
+			r.note(Note{Kind: NoteClockUnknown, Source: r.ProfileOf(c.Rank)})
 			break
 		}
 	}
 }
 
-// apart says that ranks have nothing to do with each other.
-func (r *Result) apart() {
-	const shown = 4
-	var names []string
-	sets := r.connected().several()
-	if len(sets) < 2 {
-		return
+// callsOfProfiles is how many calls are from NVTX ranges.
+func (r *Result) callsOfProfiles() (n int) {
+	for i := range r.Calls {
+		if r.kindOf(r.Calls[i].Process) == trace.SourceNsight {
+			n++
+		}
 	}
-	for _, ranks := range sets[:min(shown, len(sets))] {
-		names = append(names, trace.RankList(ranks))
-	}
-	if len(sets) > shown {
-		names = append(names, "…")
-	}
-	r.note("%d sets of ranks share no communicator, not even over others: %s. Give each job a folder of its own; if this is one job, the logs lack the communicators that join them",
-		len(sets), strings.Join(names, "; "))
+	return n
 }

@@ -2,15 +2,14 @@ package comm
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm/group"
 )
 
 // number gives ranks their global numbers: by the world that all are in, else in the order of hosts, devices
-// and pids. It returns why the world did not decide, "" where it did.
-func (r *Result) number(m *members) (why string) {
+// and pids. It returns why the world did not decide, a note of no kind where it did.
+func (r *Result) number(m *members) (why Note) {
 	rank, why := r.worldRanks(m)
 	if rank == nil {
 		return why
@@ -37,7 +36,7 @@ func (r *Result) number(m *members) (why string) {
 }
 
 // worldRanks is the number of each rank, nil where nothing says. Those of which no calls were recorded come last.
-func (r *Result) worldRanks(m *members) (rank []int, why string) {
+func (r *Result) worldRanks(m *members) (rank []int, why Note) {
 	with := 0
 	for i := range r.Ranks {
 		if r.Ranks[i].called() {
@@ -55,7 +54,7 @@ func (r *Result) worldRanks(m *members) (rank []int, why string) {
 		}
 	}
 	if best == None {
-		return nil, "ranks are numbered by host, CUDA device and pid: no communicator in the log holds all processes"
+		return nil, Note{Kind: NoteNoWorld}
 	}
 	g := &m.list[best]
 	rank = slices.Repeat([]int{None}, len(r.Ranks))
@@ -72,23 +71,23 @@ func (r *Result) worldRanks(m *members) (rank []int, why string) {
 		}
 	}
 	if s := first(g.Sides); m.joined[s] && r.Groups[s].Rank < 0 {
-		return rank, "ranks are numbered by host, CUDA device and pid: the log has no INIT lines"
+		return rank, Note{Kind: NoteNoInit}
 	}
-	return rank, ""
+	return rank, Note{}
 }
 
 // namedRanks is the numbers that processes gave themselves, if all did.
-func (r *Result) namedRanks() (rank []int, why string) {
+func (r *Result) namedRanks() (rank []int, why Note) {
 	seen := map[int]bool{}
 	for i := range r.Ranks {
 		n := r.Recorded.Processes[r.Ranks[i].Profile].Rank
 		if n < 0 || seen[n] {
-			return nil, fmt.Sprintf("%d ranks are numbered by host, CUDA device and pid: there is no log to tell", len(r.Ranks))
+			return nil, Note{Kind: NoteUnnumbered, N: int64(len(r.Ranks))}
 		}
 		seen[n] = true
 		rank = append(rank, n)
 	}
-	return rank, ""
+	return rank, Note{}
 }
 
 // covers is how many ranks a communicator holds, once each; −1 if one is in it twice.

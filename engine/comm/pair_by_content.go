@@ -36,7 +36,7 @@ func (p *pairs) byContent() {
 		}
 	}
 	if len(logs)*len(traces) > maxTrials {
-		p.r.note("%d processes of logs and %d of exports could not be told by host, pid, bus or device, and are too many to compare by what they did", len(logs), len(traces))
+		p.r.note(Note{Kind: NoteUntried, N: int64(len(logs)), Of: int64(len(traces))})
 		return
 	}
 	var trials []trial

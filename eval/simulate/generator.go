@@ -27,6 +27,7 @@ type Generator struct {
 	striking []bool            // [fault] in the step that runs now
 	hits     [][]hit           // [fault]
 	time     *timeline
+	arrivals *arrivals // nil: not asked for
 
 	window int   // next window
 	step   int64 // next step, absolute; its head ops are done
@@ -61,6 +62,7 @@ func New(s Spec) (*Generator, error) {
 	for i := range spec.Faults {
 		g.hits = append(g.hits, g.hitsOf(i))
 	}
+	g.arrivals = g.newArrivals()
 	g.start()
 	return g, nil
 }
@@ -77,7 +79,7 @@ func (g *Generator) start() {
 		rng := g.rng.At(s.Seed, forClock, uint64(r), 0)
 		t.now[r] = int64(max(0, skew*(8+rng.NormFloat64())))
 		if t.rate != nil {
-			t.rate[r] = min(0.5, max(-0.5, s.Clock.DriftPPM*1e-6*rng.NormFloat64()))
+			t.rate[r] = s.Clock.rate(rng.NormFloat64())
 		}
 	}
 	for i := range g.program.ops {
@@ -113,6 +115,8 @@ func (g *Generator) Next() (*trace.Window, error) {
 	w := &trace.Window{Run: s.Run, Index: int64(g.window), FirstStep: first, WorldSize: R, Accumulation: s.microsteps(),
 		DataWait: g.wait, Schema: trace.Schema{Stages: slices.Clone(g.program.stage)}, Ranks: slices.Clone(g.ranks),
 		Durations: make([]int64, T*S*R), Wall: make([]int64, T*R), Side: g.channels()}
+	g.openWindow(w)
+	defer g.closeWindow()
 	begin := slices.Min(g.time.now)
 	for t := range T {
 		out := row{durations: w.Step(t), wall: w.WallOf(t)}
@@ -153,7 +157,11 @@ type row struct {
 func (g *Generator) runStep(out row) {
 	p, t, R := g.program, g.time, g.spec.Ranks
 	copy(t.begin, t.reading)
+	recorded := g.step
 	measure := func(at int) {
+		if a := g.arrivals; a != nil {
+			a.step, a.stage = recorded, p.stage[p.ops[at].column]
+		}
 		g.runOp(at, g.step)
 		if column := p.ops[at].column; out.durations != nil {
 			t.mark(out.durations[column*R : (column+1)*R])

@@ -38,6 +38,9 @@ type meeting struct {
 
 // groups partitions the ranks into those that meet.
 type groups struct {
+	index int     // in program.groups
+	name  int     // of the first group; the others count on from it
+	calls int64   // collectives so far, of each group
 	of    []int32 // [rank]; nil: one group of all
 	place []int32 // [rank] in its group; nil: the rank
 	sizes []int32 // [group]
@@ -55,11 +58,12 @@ type loader struct {
 
 // program is a Spec compiled: the ops of a step in order of execution.
 type program struct {
-	ops   []op // in program order
-	head  int  // ops[:head] are recorded in the row of the step before
-	rows  int  // of draws
-	stage []string
-	chans []string // side channels
+	ops    []op      // in program order
+	groups []*groups // each once
+	head   int       // ops[:head] are recorded in the row of the step before
+	rows   int       // of draws
+	stage  []string
+	chans  []string // side channels
 }
 
 // schema is the stage list of the windows: head ops stand last.
@@ -145,7 +149,7 @@ func (s *Spec) compile() *program {
 			}
 			key := strings.Join(m.Across, ",")
 			if byAxes[key] == nil {
-				byAxes[key] = s.groups(m.Across)
+				byAxes[key] = p.addGroups(s.groups(m.Across))
 			}
 			o.meetings = append(o.meetings, meeting{transfer: m.Transfer.sampler(1), exit: m.Exit.sampler(1),
 				stall: m.Stall.Length.sampler(1), hangs: m.Stall.Probability, overlap: m.Overlap, groups: byAxes[key], exitRow: row()})
@@ -211,12 +215,35 @@ func (s *Spec) groups(across []string) *groups {
 	return g
 }
 
+// addGroups names the groups by number: 0 is the world.
+func (p *program) addGroups(g *groups) *groups {
+	g.index, g.name = len(p.groups), 0
+	if g.of != nil {
+		g.name = 1
+		for _, before := range p.groups {
+			if before.of != nil {
+				g.name += len(before.sizes)
+			}
+		}
+	}
+	p.groups = append(p.groups, g)
+	return g
+}
+
 // group is the group of a rank.
 func (g *groups) group(rank int) int {
 	if g.of == nil {
 		return 0
 	}
 	return int(g.of[rank])
+}
+
+// placeOf is the place of a rank in its group.
+func (g *groups) placeOf(rank int) int {
+	if g.place == nil {
+		return rank
+	}
+	return int(g.place[rank])
 }
 
 // ranks describes every rank: host, place on it and role.

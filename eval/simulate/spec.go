@@ -36,9 +36,12 @@ type Spec struct {
 	// differs. "unknown" is recorded as consuming, and says so.
 	DataWait string `yaml:"data_wait,omitempty" json:"data_wait,omitempty"`
 
-	Noise  Noise        `yaml:"noise" json:"noise"`
-	Clock  Clock        `yaml:"clock" json:"clock"`
-	Side   Side         `yaml:"side" json:"side"`
+	Noise Noise `yaml:"noise" json:"noise"`
+	Clock Clock `yaml:"clock" json:"clock"`
+	Side  Side  `yaml:"side" json:"side"`
+	// Arrivals: windows say when each rank entered each collective.
+	Arrivals bool `yaml:"arrivals,omitempty" json:"arrivals,omitempty"`
+
 	Work   []WorkFactor `yaml:"work,omitempty" json:"work,omitempty"`
 	Faults []Fault      `yaml:"faults,omitempty" json:"faults,omitempty"`
 }
@@ -153,9 +156,12 @@ type Spikes struct {
 
 // Clock is what is wrong with the clocks of the ranks.
 type Clock struct {
-	SkewSD   Millis  `yaml:"skew_sd_ms" json:"skew_sd_ms"` // deviation of the time at which ranks start
+	SkewSD   Millis  `yaml:"skew_sd_ms" json:"skew_sd_ms"` // deviation of the time at which ranks start, and of the wall clocks of hosts
 	DriftPPM float64 `yaml:"drift_ppm" json:"drift_ppm"`   // deviation of the rate error, parts per million
 }
+
+// rate is the error of a clock's rate that a standard normal draw z stands for.
+func (c Clock) rate(z float64) float64 { return min(0.5, max(-0.5, c.DriftPPM*1e-6*z)) }
 
 // Side is the sampling of device times: every Every-th step of a window (0:
 // never), the device time of each stage that has one. A sample is not ready

@@ -94,6 +94,7 @@ func (g *Generator) meet(at, number int, step int64) {
 	o, t := &g.program.ops[at], g.time
 	m := &o.meetings[number]
 	work, exit := g.draws.row(o.workRow), g.draws.row(m.exitRow)
+	g.arrive(at, number)
 	events := t.events[:len(m.groups.sizes)]
 	clear(events)
 	for r, end := range t.now {
@@ -113,10 +114,7 @@ func (g *Generator) meet(at, number int, step int64) {
 		e.hang(m, int(m.groups.sizes[i]), rng)
 	}
 	for r := range t.now {
-		i, place := m.groups.group(r), r
-		if m.groups.place != nil {
-			place = int(m.groups.place[r])
-		}
+		i, place := m.groups.group(r), m.groups.placeOf(r)
 		if m.groups.sizes[i] > 1 {
 			t.now[r] = events[i].leave(place) + exit[r]
 		}

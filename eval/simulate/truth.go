@@ -69,7 +69,8 @@ func (f *TrueFault) strike(step int64) {
 }
 
 // notes name what else is unusual about the run: "roles" when groups of ranks
-// do different work, "aba" when a fault spares some windows.
+// do different work, "aba" when a fault spares some windows, "arrivals" when the
+// windows have them.
 func (s *Spec) notes() string {
 	var notes []string
 	if slices.ContainsFunc(s.Work, func(w WorkFactor) bool { return w.Factor != 1 && len(w.Where) > 0 }) {
@@ -77,6 +78,9 @@ func (s *Spec) notes() string {
 	}
 	if slices.ContainsFunc(s.Faults, func(f Fault) bool { return len(f.Windows) > 0 && len(f.Windows) < s.Schedule.Windows }) {
 		notes = append(notes, "aba")
+	}
+	if s.Arrivals {
+		notes = append(notes, "arrivals")
 	}
 	return strings.Join(notes, " ")
 }

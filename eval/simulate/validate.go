@@ -70,6 +70,9 @@ func (s Spec) resolve() (*Spec, error) {
 			return nil, err
 		}
 	}
+	if err := s.validateArrivals(); err != nil {
+		return nil, err
+	}
 	if s.Run == "" {
 		s.Run = s.defaultRun()
 	}

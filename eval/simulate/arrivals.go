@@ -1,0 +1,160 @@
+package simulate
+
+import (
+	"strconv"
+
+	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+// maxArrivals bounds the calls of one window: as many as a packet holds, times
+// four.
+const maxArrivals = 1 << 22
+
+// firstEpoch is the time at which every run begins: 2026-01-01 UTC.
+const firstEpoch = 1_767_225_600 * int64(1e9)
+
+// allReduce is the operation of every synchronisation point.
+const allReduce = "gloo:all_reduce"
+
+// arrivals is when every rank enters every collective, on the wall clock of its
+// host.
+type arrivals struct {
+	clocks []wallClock   // [host]
+	comms  []*trace.Comm // [rank] of the window that is made; nil between windows
+	step   int64         // whose row is measured
+	stage  string
+}
+
+// wallClock is how far the clock of a host is from true time.
+type wallClock struct {
+	offset int64   // ns
+	rate   float64 // relative
+}
+
+// newArrivals is nil unless the spec asks for them.
+func (g *Generator) newArrivals() *arrivals {
+	s := g.spec
+	if !s.Arrivals {
+		return nil
+	}
+	a := &arrivals{clocks: make([]wallClock, (s.Ranks-1)/s.RanksPerHost+1)}
+	for h := range a.clocks {
+		rng := g.rng.At(s.Seed, forWallClock, uint64(h), 0)
+		a.clocks[h] = wallClock{int64(float64(s.Clock.SkewSD.ns()) * rng.NormFloat64()), s.Clock.rate(rng.NormFloat64())}
+	}
+	return a
+}
+
+// epoch is what the clock of a rank's host shows at a true time.
+func (g *Generator) epoch(rank int, now int64) int64 {
+	c := g.arrivals.clocks[rank/g.spec.RanksPerHost]
+	return firstEpoch + c.offset + now + int64(float64(now)*c.rate)
+}
+
+// openWindow begins the records of a window, whose first step begins now.
+func (g *Generator) openWindow(w *trace.Window) {
+	a := g.arrivals
+	if a == nil {
+		return
+	}
+	groups := g.program.commGroups(g.spec.Ranks)
+	for r, now := range g.time.now {
+		w.Epochs = append(w.Epochs, g.epoch(r, now))
+		id := &g.ranks[r]
+		c := &trace.Comm{Run: w.Run, Sources: []trace.CommSource{{Name: "simulator", Kind: trace.SourcePacket}},
+			Processes: []trace.CommProcess{{Rank: r, Host: id.Host, LocalRank: id.LocalRank, Device: -1}}}
+		for _, of := range groups {
+			own := of.of[of.groups.group(r)]
+			own.Rank = of.groups.placeOf(r)
+			c.Groups = append(c.Groups, own)
+		}
+		a.comms = append(a.comms, c)
+	}
+	w.Arrivals = a.comms
+}
+
+func (g *Generator) closeWindow() {
+	if g.arrivals != nil {
+		g.arrivals.comms = nil
+	}
+}
+
+// partition is the process groups along some axes.
+type partition struct {
+	groups *groups
+	of     []trace.CommGroup // [group]
+}
+
+// commGroups are the process groups of the program. The world is group "0".
+func (p *program) commGroups(ranks int) []partition {
+	var out []partition
+	for _, g := range p.groups {
+		next := partition{g, make([]trace.CommGroup, len(g.sizes))}
+		for i := range next.of {
+			next.of[i] = trace.CommGroup{Name: strconv.Itoa(g.name + i), Size: int(g.sizes[i]), Enqueued: -1, Started: -1, Completed: -1}
+		}
+		if g.name == 0 {
+			next.of[0].Desc = "default_pg"
+		}
+		for r := range ranks {
+			of := &next.of[g.group(r)]
+			of.Members = append(of.Members, r)
+		}
+		out = append(out, next)
+	}
+	return out
+}
+
+// arrive records that the ranks enter the collectives of a meeting: now, and
+// before the end of their work those of the part that runs ahead. Of several
+// meetings of one stage only the first has such a part, as its ranks do no work
+// between them.
+func (g *Generator) arrive(at, number int) {
+	if g.arrivals == nil {
+		return
+	}
+	o := &g.program.ops[at]
+	m := &o.meetings[number]
+	if number == 0 && m.overlap > 0 {
+		work := g.draws.row(o.workRow)
+		g.enter(m.groups, func(r int) int64 { return g.time.now[r] - int64(m.overlap*float64(work[r])) })
+	}
+	g.enter(m.groups, func(r int) int64 { return g.time.now[r] })
+}
+
+// enter records one collective of every group that has more than one member.
+func (g *Generator) enter(of *groups, when func(rank int) int64) {
+	a := g.arrivals
+	of.calls++ // recorded or not
+	for r, c := range a.comms {
+		if of.sizes[of.group(r)] == 1 {
+			continue
+		}
+		x := trace.UnknownCall(0)
+		x.Group, x.Op, x.Name, x.Seq = of.index, nccl.AllReduce, allReduce, of.calls
+		x.Enter, x.HasEnter, x.Step, x.Stage = g.epoch(r, when(r)), true, a.step, a.stage
+		c.Calls = append(c.Calls, x)
+	}
+}
+
+// validateArrivals refuses more calls in a window than memory and packets hold.
+func (s *Spec) validateArrivals() error {
+	calls := 0
+	for i := range s.Stages {
+		st := &s.Stages[i]
+		n := len(st.Meetings)
+		if n > 0 && st.Meetings[0].Overlap > 0 {
+			n++
+		}
+		if st.PerMicrostep {
+			n *= s.microsteps()
+		}
+		calls += n
+	}
+	if most := maxArrivals / max(4, s.Ranks); s.Arrivals && calls > 0 && s.Schedule.Steps > most/calls {
+		return trace.Bad(trace.ErrTooLarge, "arrivals of a window of %d steps × %d collectives × %d ranks, at most %d of each rank: take shorter windows",
+			s.Schedule.Steps, calls, s.Ranks, most)
+	}
+	return nil
+}

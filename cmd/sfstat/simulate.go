@@ -50,6 +50,7 @@ func (p *program) simulateCommand() *cli.Command {
 			&cli.Float64Flag{Name: "delay", Usage: "delay of the fault in `MS` per step", Value: 120},
 			&cli.IntSliceFlag{Name: "fault-rank", Usage: "`RANK` that is slow (may be repeated); without it the seed chooses one"},
 			&cli.Int64Flag{Name: "every", Usage: "the fault strikes every `N`-th step", Value: 1},
+			&cli.BoolFlag{Name: "arrivals", Usage: "record when each rank enters each collective; packets hold it"},
 			&cli.StringFlag{Name: "truth", Usage: "write what the run hides to `FILE`: .csv, or .json with the steps"},
 		}, targetFlags(), screenFlags()),
 		UsageText: `sfstat simulate --fault data --delay 60 -o run.jsonl --truth truth.csv
@@ -79,7 +80,7 @@ func (p *program) simulate(c *cli.Context) error {
 		return badUsage("needs -o OUT; - writes to standard output")
 	}
 	truth := g.Truth()
-	t, truthPath, err := simulatedTarget(c, truth.Run)
+	t, truthPath, err := simulatedTarget(c, spec, truth.Run)
 	if err != nil {
 		return err
 	}
@@ -141,6 +142,7 @@ func loadSpec(c *cli.Context) (simulate.Spec, error) {
 		"steps":        func() { spec.Schedule.Steps = c.Int("steps") },
 		"accumulation": func() { spec.Accumulation = c.Int("accumulation") },
 		"seed":         func() { spec.Seed = c.Uint64("seed") },
+		"arrivals":     func() { spec.Arrivals = c.Bool("arrivals") },
 	} {
 		if c.IsSet(name) {
 			set()
@@ -207,9 +209,12 @@ func writeSpec(w io.Writer, spec any) error {
 
 // simulatedTarget is where a run goes: into a folder, under its name and with
 // the truth beside it, or where --output says.
-func simulatedTarget(c *cli.Context, run string) (t target, truth string, err error) {
+func simulatedTarget(c *cli.Context, spec simulate.Spec, run string) (t target, truth string, err error) {
 	path := c.String("output")
 	t, err = newTarget(path, c.String("to"))
+	if err == nil && spec.Arrivals && t.container != packets {
+		err = badUsage("%s: %s does not hold arrivals: write packets (.jsonl, .jsonl.gz, .jsonl.zst), or leave arrivals out", path, containers[t.container].name)
+	}
 	if err != nil || !t.folder {
 		return t, c.String("truth"), err
 	}

@@ -24,7 +24,7 @@ func Find[E Evidence](list []Evidence) (e E, ok bool) {
 
 // EvidencePrototypes are one value of every kind of evidence.
 func EvidencePrototypes() []Evidence {
-	return append(append(append([]Evidence{Said(""), Lack{}}, windowEvidence()...), operatorEvidence()...), communicationEvidence()...)
+	return append(append(append([]Evidence{Said(""), Lack{}}, windowEvidence()...), operatorEvidence()...), append(communicationEvidence(), arrivalEvidence()...)...)
 }
 
 // Said is a sentence from a judge that is not typed yet.
@@ -51,7 +51,7 @@ type Reason string
 
 // Reasons are all reasons of all judges.
 func Reasons() []Reason {
-	return append(append(windowReasons(), operatorReasons()...), communicationReasons()...)
+	return append(append(windowReasons(), operatorReasons()...), append(communicationReasons(), arrivalReasons()...)...)
 }
 
 // Saying is sentences from a judge that is not typed yet.

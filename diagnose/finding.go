@@ -112,6 +112,7 @@ type SourceLine struct {
 	File     string `json:"file"`
 	Line     int    `json:"line"`
 	Function string `json:"function"`
+	Call     string `json:"call"` // what it calls, of a library; "" where that is not known
 }
 
 // Cost is what a finding costs. Times are nanoseconds.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/internal/robust"
 )
@@ -14,6 +15,7 @@ type judge struct {
 	*run
 	gates     frontier.Gates
 	minGain   float64
+	entered   *arrivals.Result // nil: no entries of calls
 	found     []*finding
 	undecided []Undecided
 }
@@ -43,6 +45,10 @@ func (r *run) judge(g frontier.Gates, minGain float64) RunVerdict {
 	if j.traffic != nil {
 		j.heard(&v)
 	}
+	if !r.arrivals.Empty() {
+		j.entered = r.arrivals.Analyze(arrivals.Options{})
+		j.arrived(&v)
+	}
 	j.settle(&v)
 	return v
 }
@@ -62,6 +68,9 @@ func (j *judge) settle(v *RunVerdict) {
 func (j *judge) observed() []Evidence {
 	if j.alone != nil {
 		return []Evidence{*j.alone}
+	}
+	if len(j.windows) == 0 && j.entered != nil {
+		return []Evidence{nobodyLate(j.entered, j.minGain)}
 	}
 	e := NobodyLate{}
 	var skews []int64

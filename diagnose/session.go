@@ -6,6 +6,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose/opnames"
 	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -26,14 +27,15 @@ type Session struct {
 }
 
 type run struct {
-	name    string
-	windows []Window
-	series  *frontier.Series
-	slow    []SlowSteps // of each window
-	seen    []extent
-	lost    []Problem
-	alone   *DeviceShares // of the only rank; nil: not known
-	judged  *RunVerdict   // of an operator trace, which is judged when it is added
+	arrivals arrivals.Job // entries of calls, and of windows what places them
+	name     string
+	windows  []Window
+	series   *frontier.Series
+	slow     []SlowSteps // of each window
+	seen     []extent
+	lost     []Problem
+	alone    *DeviceShares // of the only rank; nil: not known
+	judged   *RunVerdict   // of an operator trace, which is judged when it is added
 	// launched are the operators behind the stages of the windows, compared.
 	launched []*opnames.Result
 	across   []*opnames.Result // between role groups
@@ -56,6 +58,7 @@ func (s *Session) Add(w *trace.Window) error {
 	r := s.runOf(w.Run)
 	r.series = series
 	r.compare(w, a.Main)
+	r.arrivals.AddWindow(w)
 	r.windows = append(r.windows, Window{Main: a.Main, Paper: a.Paper, Groups: a.Groups, Stages: recorded(w)})
 	r.slow = append(r.slow, slowSteps(w))
 	r.seen = append(r.seen, extent{w.Index, w.FirstStep, w.FirstStep + int64(w.Steps()), w.WorldSize, w.Accumulation, w.Schema})

@@ -74,6 +74,8 @@ const (
 // excludes is what the windows can exclude.
 func (j *judge) excludes() exclusion {
 	switch {
+	case j.entered != nil && nobodyLate(j.entered, j.minGain).Steps >= leastSteps:
+		return excludesAll
 	case j.tooLittle():
 		return excludesNothing
 	case !j.synchronises():
@@ -157,13 +159,15 @@ type Action struct {
 type ActionKind string
 
 const (
-	InspectHost ActionKind = "inspect_host" // drain it, or look at its clocks, throttling, temperature
-	Profile     ActionKind = "profile"      // ranks in steps, with a kernel profiler
-	SampleStack ActionKind = "sample_stack" // py-spy on ranks
-	CheckLoader ActionKind = "check_loader" // the data loader's own metrics
-	TurnOn      ActionKind = "turn_on"      // a source that would decide
-	TestLink    ActionKind = "test_link"    // nccl-tests between ranks
-	Compare     ActionKind = "compare"      // with a healthy run, or another job
+	InspectHost    ActionKind = "inspect_host"     // drain it, or look at its clocks, throttling, temperature
+	Profile        ActionKind = "profile"          // ranks in steps, with a kernel profiler
+	SampleStack    ActionKind = "sample_stack"     // py-spy on ranks
+	CheckLoader    ActionKind = "check_loader"     // the data loader's own metrics
+	DumpStack      ActionKind = "dump_stack"       // py-spy dump on ranks that stand still
+	CheckKernelLog ActionKind = "check_kernel_log" // of a host, for Xid errors
+	TurnOn         ActionKind = "turn_on"          // a source that would decide
+	TestLink       ActionKind = "test_link"        // nccl-tests between ranks
+	Compare        ActionKind = "compare"          // with a healthy run, or another job
 )
 
 // Problem is something that was lost, skipped or refused.
@@ -183,6 +187,7 @@ type ProblemKind string
 // What may be lost of a run.
 const (
 	RanksMissing        ProblemKind = "ranks_missing"        // Ranks, N of Of, in Steps of Window
+	DumpsMissing        ProblemKind = "dumps_missing"        // of N ranks Of
 	StepsTwice          ProblemKind = "steps_recorded_twice" // Steps of Window are in another window too
 	StepsDropped        ProblemKind = "steps_left_out"       // N steps, by the cut
 	StagesChange        ProblemKind = "stages_change"        // from the window before

@@ -10,7 +10,7 @@ func Evidence(e diagnose.Evidence) string {
 	case diagnose.Lack:
 		return lackWords(e)
 	}
-	for _, words := range []func(diagnose.Evidence) string{windowEvidence, operatorEvidence, communicationEvidence} {
+	for _, words := range []func(diagnose.Evidence) string{windowEvidence, operatorEvidence, communicationEvidence, arrivalEvidence} {
 		if text := words(e); text != "" {
 			return text
 		}
@@ -27,7 +27,7 @@ func lackWords(l diagnose.Lack) string {
 }
 
 func bareLack(l diagnose.Lack) string {
-	for _, words := range []func(diagnose.Lack) string{windowLack, operatorLack, communicationLack} {
+	for _, words := range []func(diagnose.Lack) string{windowLack, operatorLack, communicationLack, arrivalLack} {
 		if text := words(l); text != "" {
 			return text
 		}

@@ -115,6 +115,11 @@ func deviceShares(e diagnose.DeviceShares) string {
 // undecided says where a delay may hide.
 func undecided(v *diagnose.RunVerdict) (what, why string) {
 	u, ok := v.Hidden()
+	if k := slices.IndexFunc(v.Undecided, func(u diagnose.Undecided) bool { return u.Question == diagnose.ClockOrDelay }); !ok && k >= 0 {
+		u := v.Undecided[k]
+		return fmt.Sprintf("Undecided: up to %s of every %s step may be one rank's delay, or its clock.", length(float64(u.Hides)), length(float64(u.Step))),
+			"the ranks wait for each other in one place only, and it is not known that their clocks are one"
+	}
 	if !ok {
 		return "Undecided: where the ranks synchronise is not shown, so who waits for whom cannot be told.",
 			"no stage's times show that ranks wait for each other in it"
@@ -157,6 +162,10 @@ func suspectWhat(v *diagnose.RunVerdict, f *diagnose.Finding) string {
 	switch f.Cause {
 	case diagnose.CauseLate, diagnose.CauseDevice, diagnose.CauseLeads:
 		text = lateWhat(f, operatorBehind(v, f))
+	case diagnose.CauseMissing:
+		text = missingWhat(f)
+	case diagnose.CauseDesync:
+		text = desyncWhat(f)
 	case diagnose.CauseMoreWork:
 		name, _ := who(f)
 		text = fmt.Sprintf("%s does %s more work in every %s step than the others, who wait for it", upper(name), length(float64(f.Excess)), length(float64(f.Step)))
@@ -194,6 +203,9 @@ func lateWhat(f *diagnose.Finding, op string) string {
 		verb = "delay"
 	}
 	where := "in " + stageWord(f.Stage)
+	if f.Stage == "" && f.Source != nil {
+		where = "before " + sourceWord(f.Source)
+	}
 	if f.Cause == diagnose.CauseDevice {
 		where = "on the device in " + stageWord(f.Stage)
 	}

@@ -32,6 +32,13 @@ func actionWords(a diagnose.Action) string {
 			return fmt.Sprintf("see what runs in those steps%s: garbage collection, checkpoints, logging (py-spy record)", on)
 		}
 		return fmt.Sprintf("look at %s%s (py-spy dump)", theStage(a.Stages), on)
+	case diagnose.DumpStack:
+		if a.Host == "" {
+			return "py-spy dump " + ranksWord(a.Ranks)
+		}
+		return fmt.Sprintf("py-spy dump %s on %s", ranksWord(a.Ranks), a.Host)
+	case diagnose.CheckKernelLog:
+		return fmt.Sprintf("look for Xid errors in the kernel log%s", on)
 	case diagnose.CheckLoader:
 		return fmt.Sprintf("read the data loader's own metrics%s", on)
 	case diagnose.Profile:
@@ -99,6 +106,8 @@ func turnOn(s diagnose.Source) string {
 		return "record the wall time of steps (wall_ns)"
 	case diagnose.SourceOperators:
 		return "compare the recorded operators rank by rank (sfstat zscore)"
+	case diagnose.SourceHosts:
+		return "say which ranks share a host: name the dumps by it (node7_rank3), or put the recorder's packets beside them"
 	case diagnose.SourceBaseline:
 		return "compare with a healthy run"
 	case diagnose.SourceNanoseconds:

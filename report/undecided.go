@@ -25,6 +25,8 @@ func questionWords(u diagnose.Undecided) string {
 		text = fmt.Sprintf("Where the ranks synchronise: %s do not show it for sure", counted(u.N, "step"))
 	case diagnose.UnrecordedTime:
 		text = "Time between stages and steps: no wall time was recorded"
+	case diagnose.ClockOrDelay:
+		text = fmt.Sprintf("Whether a rank is late in every step, or its clock is: ranks wait in one place only, and up to %s may be either", length(float64(u.Hides)))
 	case diagnose.UnitsUnclear:
 		text = fmt.Sprintf("The unit of the times: read as nanoseconds a step takes %s", length(float64(u.Step)))
 	default:
@@ -53,6 +55,8 @@ func problemWords(p diagnose.Problem) string {
 	switch p.Problem {
 	case diagnose.RanksMissing:
 		return fmt.Sprintf("%d of %s missing in %s%s: %s", p.N, counted(p.Of, "rank"), steps, in, rankList(p.Ranks))
+	case diagnose.DumpsMissing:
+		return fmt.Sprintf("no Flight Recorder dump of %s, of %d", ranksWord(p.Ranks), p.Of)
 	case diagnose.StepsTwice:
 		return fmt.Sprintf("%s%s were recorded twice, in another window too: they count twice", steps, in)
 	case diagnose.StepsDropped:

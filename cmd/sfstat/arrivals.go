@@ -68,7 +68,7 @@ func rankPattern(c *cli.Context) (*regexp.Regexp, error) {
 type dumpedJobs struct {
 	folders []string
 	jobs    []*arrivals.Job
-	windows map[string][]*trace.Window // of runs, while nothing says whose they are
+	windows map[string]*arrivals.Job // of runs: what their windows say
 	runs    []string
 }
 
@@ -87,15 +87,15 @@ func (d *dumpedJobs) add(item auto.Item) error {
 	return d.jobs[len(d.jobs)-1].Add(item.Comm)
 }
 
-// see keeps windows until it is known of which job they are.
+// see takes from windows what places the calls of their run.
 func (d *dumpedJobs) see(w *trace.Window) {
 	if d.windows == nil {
-		d.windows = map[string][]*trace.Window{}
+		d.windows = map[string]*arrivals.Job{}
 	}
 	if d.windows[w.Run] == nil {
-		d.runs = append(d.runs, w.Run)
+		d.runs, d.windows[w.Run] = append(d.runs, w.Run), &arrivals.Job{}
 	}
-	d.windows[w.Run] = append(d.windows[w.Run], w)
+	d.windows[w.Run].AddWindow(w)
 }
 
 // dumped is one job with its name.
@@ -130,18 +130,15 @@ func (d *dumpedJobs) settle() (out []dumped) {
 		if _, ok := d.windows[name]; !ok && len(d.runs) == 1 && len(jobs) == 1 {
 			name = d.runs[0]
 		}
-		for _, w := range d.windows[name] {
-			j.AddWindow(w)
+		if seen := d.windows[name]; seen != nil {
+			seen.Merge(j)
+			j = seen
 		}
 		out = append(out, dumped{name, j})
 		delete(d.windows, name)
 	}
 	for _, run := range d.runs { // arrivals that the recorder wrote beside stage times
-		j := &arrivals.Job{}
-		for _, w := range d.windows[run] {
-			j.AddWindow(w)
-		}
-		if !j.Empty() {
+		if j := d.windows[run]; j != nil && !j.Empty() {
 			out = append(out, dumped{run, j})
 		}
 	}

@@ -19,7 +19,7 @@ func (p *program) diagnoseCommand() *cli.Command {
 		Description: "Reads all windows and operator traces of all inputs and gives one ranked verdict per run. It never claims more than " +
 			"independent evidence agrees on: what cannot be told from the recording is said, with what would tell it. Debug logs of NCCL beside " +
 			"exports of Nsight Systems, or what NCCL attaches to its ranges in them, tell slow links and communicators.",
-		Flags: join(analysisFlags(), profileFlags(), selectionFlags(), []cli.Flag{strictFlag(), verdictFailOnFlag(), minGainFlag(), verboseFlag(), labelsFlag(), pictureFlag()}, resultFlags()),
+		Flags: join(analysisFlags(), profileFlags(), selectionFlags(), []cli.Flag{rankPatternFlag(), strictFlag(), verdictFailOnFlag(), minGainFlag(), verboseFlag(), labelsFlag(), pictureFlag()}, resultFlags()),
 		UsageText: `sfstat diagnose run/
 sfstat diagnose rank*.jsonl.zst --format md -o verdict.md
 zcat packets.jsonl.gz | sfstat diagnose - --format json | jq .headline
@@ -49,7 +49,11 @@ func (p *program) diagnose(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	in, err := p.readAs(c, reading{names: names, want: auto.AndDevices, logs: besideLogs}, func(item auto.Item) error {
+	pattern, err := rankPattern(c)
+	if err != nil {
+		return err
+	}
+	in, err := p.readAs(c, reading{names: names, want: auto.AndDevices, logs: besideLogs, rank: pattern}, func(item auto.Item) error {
 		runs.see(item)
 		switch {
 		case item.Comm != nil:
@@ -58,6 +62,7 @@ func (p *program) diagnose(c *cli.Context) error {
 			kept = append(kept, behind{path: item.Path, device: item.Device})
 			return nil
 		case item.Ops == nil:
+			dumps.see(item.Window)
 			return errors.Join(addWindow(s, item), drawn.see(item.Window))
 		case item.Launched == nil:
 			return ofScheduled(item, s.AddOperators(item.Ops))
@@ -70,6 +75,9 @@ func (p *program) diagnose(c *cli.Context) error {
 	}
 	if err = p.addTraffic(c, s, runs, &in, err); err != nil {
 		return err
+	}
+	for _, j := range dumps.settle() {
+		s.AddArrivals(j.run, j.Job)
 	}
 	if err := p.draw(c, &drawn); err != nil {
 		return err

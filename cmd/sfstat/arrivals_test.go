@@ -1,0 +1,99 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/sfstat/sfstat/internal/largedata"
+)
+
+// stagesOf are the stages in which the families of data/fr lose their time.
+var stagesOf = map[string]string{"backward": "model.backward_cpu_wall", "backward_first": "model.backward_cpu_wall", "callback_sync": "callbacks.cpu_wall",
+	"data_gather": "data.next_wait", "trainer_data": "data.next_wait", "tp2": "model.fwd_loss_cpu_wall", "fsdp_forward": "model.fwd_loss_cpu_wall"}
+
+// said is what a verdict says of a run.
+type said struct {
+	Status   string `json:"status"`
+	Suspects []struct {
+		Rank         *int   `json:"rank"`
+		Ranks        []int  `json:"ranks"`
+		Stage        string `json:"stage"`
+		BelowMinGain bool   `json:"below_min_gain"`
+		Confidence   string `json:"confidence"`
+		Source       *struct {
+			File string `json:"file"`
+			Line int    `json:"line"`
+		} `json:"source_line"`
+	} `json:"suspects"`
+}
+
+// TestDumpsOfRealJobs: real jobs with known truth, as dumps beside packets and
+// as dumps alone. The rank is right in every run with a fault, both of two, the
+// missing one in a hang, and nobody in a run without; the stage where packets
+// say it.
+func TestDumpsOfRealJobs(t *testing.T) {
+	root := largedata.Need(t, "data/fr")
+	file, err := os.Open(filepath.Join(root, "truth.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	rows, err := csv.NewReader(file).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range rows[1:] {
+		name, family := row[0], row[1]
+		var hidden []int
+		for _, r := range strings.Fields(row[3]) {
+			n, err := strconv.Atoi(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			hidden = append(hidden, n)
+		}
+		dumps, _ := filepath.Glob(filepath.Join(root, name, "fr_trace_?"))
+		for with, paths := range map[string][]string{"packets": {filepath.Join(root, name)}, "alone": dumps} {
+			t.Run(name+"/"+with, func(t *testing.T) {
+				code, out, stderr := runArgs(t, nil, append([]string{"diagnose", "--format", "json"}, paths...)...)
+				var v said
+				if err := json.Unmarshal([]byte(out), &v); err != nil || code != 0 {
+					t.Fatal(err, stderr)
+				}
+				var named []int
+				for _, s := range v.Suspects {
+					if s.Rank == nil || s.BelowMinGain || s.Confidence != "strong" && s.Confidence != "supported" {
+						continue
+					}
+					named = append(named, *s.Rank)
+					if want := stagesOf[family]; with == "packets" && s.Stage != want {
+						t.Errorf("rank %d in %s, expected %s", *s.Rank, s.Stage, want)
+					}
+					if s.Source == nil || !strings.Contains(s.Source.File, "train") {
+						t.Errorf("from line %+v", s.Source)
+					}
+					if family == "hang" && (s.Source == nil || s.Source.Line != 66) {
+						t.Errorf("last seen at %+v, expected line 66", s.Source)
+					}
+				}
+				slices.Sort(named)
+				if !slices.Equal(named, hidden) {
+					t.Errorf("named %v, hidden %v", named, hidden)
+				}
+				want := map[bool]string{true: "straggler", false: "no_straggler"}[len(hidden) > 0]
+				if family == "hang" {
+					want = "hang"
+				}
+				if v.Status != want && (len(hidden) > 0 || with == "packets") {
+					t.Errorf("status %s, expected %s", v.Status, want)
+				}
+			})
+		}
+	}
+}

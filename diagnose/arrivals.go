@@ -1,0 +1,355 @@
+package diagnose
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/engine/comm/arrivals"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// AddArrivals adds when the ranks of a run entered their calls. A run without
+// windows is judged by that alone.
+func (s *Session) AddArrivals(run string, j *arrivals.Job) { s.runOf(run).arrivals.Merge(j) }
+
+// leastChance is the p-value below which arrivals are strong evidence by
+// themselves, and leastStrikes how often a rank must be late for that.
+const (
+	leastChance  = 1e-4
+	leastStrikes = 8
+)
+
+// arrived joins the verdict of the windows with that of the arrivals:
+//
+//   - who is missing comes before everything;
+//   - a rank that both find late is one finding, with the evidence of both;
+//   - a stage in which ranks synchronise, and which is long on all of them alike,
+//     is what comes of a late rank where arrivals name it; and where they find
+//     nobody late, nobody hides in it.
+func (j *judge) arrived(v *RunVerdict) {
+	r := j.entered
+	late := j.lateArrivals(r)
+	own := make([]int, len(late))
+	for i := range late {
+		own[i] = *late[i].Rank
+	}
+	seen := j.seenStages(r)
+	v.Suspects = slices.DeleteFunc(v.Suspects, func(f Finding) bool {
+		return f.Cause == CauseAlike && (slices.Contains(seen, f.Stage) || slices.ContainsFunc(late, func(l Finding) bool { return l.Stage == f.Stage }))
+	})
+	v.Undecided = slices.DeleteFunc(v.Undecided, func(u Undecided) bool {
+		return u.Question == RankHidden && slices.Contains(seen, u.Stage) || u.Question == SyncPointUnknown && len(seen) > 0
+	})
+	if len(r.Late) == 0 && float64(r.MayHide) >= j.minGain*float64(max(1, r.Step)) {
+		v.Undecided = append(v.Undecided, Undecided{Question: ClockOrDelay, Hides: r.MayHide, Step: r.Step, Needs: SourceHosts})
+	}
+	for i := range v.Suspects {
+		f := &v.Suspects[i]
+		at := slices.IndexFunc(late, func(l Finding) bool { return f.Kind == KindRank && f.Rank != nil && *l.Rank == *f.Rank })
+		if at < 0 {
+			if f.inherits(r) {
+				f.lack(Lack{Reason: ReasonInherited, AtMost: Insufficient})
+			}
+			continue
+		}
+		f.confirm(&late[at])
+		f.alone(&late[at], own)
+		late = slices.Delete(late, at, at+1)
+	}
+	v.Suspects = append(v.Suspects, late...)
+	if s := j.lateSet(r); s != nil {
+		v.Suspects = append(v.Suspects, *s)
+	}
+	slices.SortStableFunc(v.Suspects, func(a, b Finding) int { return byWeight(&a, &b) })
+	still := append(j.missing(r), desync(r)...)
+	v.Suspects = append(still, v.Suspects...)
+	if len(v.Suspects) > 0 && slices.ContainsFunc(v.Suspects[0].Evidence, isArrival) {
+		v.Next = append(v.Next, arrivalActions(&v.Suspects[0], r)...)
+	}
+	if len(r.Missing) > 0 {
+		v.Problems = append(v.Problems, Problem{Problem: DumpsMissing, Ranks: r.Missing, N: len(r.Missing), Of: len(r.Missing) + len(r.Ranks)})
+	}
+}
+
+// seenStages are the stages of which arrivals tell who is late: a call that
+// repeats is entered in them.
+func (j *judge) seenStages(r *arrivals.Result) (stages []string) {
+	for i := range r.Places {
+		if p := &r.Places[i]; p.Repeats && p.Stage != "" && p.Points >= leastSteps && !slices.Contains(stages, p.Stage) {
+			stages = append(stages, p.Stage)
+		}
+	}
+	return stages
+}
+
+// lateArrivals are the ranks that arrive late of their own.
+func (j *judge) lateArrivals(r *arrivals.Result) (out []Finding) {
+	saves, all := 0.0, []int{}
+	for _, l := range r.Late {
+		saves += l.RunGain
+		all = append(all, l.Rank)
+	}
+	slices.Sort(all)
+	for i := range r.Late {
+		l := &r.Late[i]
+		p := &r.Places[l.Place]
+		f := Finding{Kind: KindRank, Cause: CauseLate, Place: Place{Rank: &l.Rank, Host: l.Host, Stage: stageOf(p), Op: operation(p.Op), Group: groupOf(l.Group, l.Desc), Source: sourceOf(p.Line)},
+			Cost: Cost{Excess: l.Delay, Step: r.Step, Explained: l.Excess, Score: l.RunGain, Gain: l.Gain, RunGain: l.RunGain,
+				Struck: Struck{Count: l.Strikes, Of: l.Points, First: l.Steps[0], Last: l.Steps[1], Pattern: patternOf(l, r)}},
+			Confidence: Strong, BelowMinGain: l.Gain < j.minGain}
+		f.Evidence = append(f.Evidence, EnteredLast{Rank: l.Rank, N: l.Last, Of: l.Points, Op: f.Op, Group: f.Group, Delay: l.Delay, Strikes: l.Strikes, P: math.Exp(l.LogP), Source: f.Source},
+			Replay{Ranks: all, Saves: saves, Charged: saves})
+		if len(all) > 1 {
+			f.Ranks = all
+			f.Evidence = append(f.Evidence, LateTogether{Ranks: all, Gain: saves, RunGain: saves})
+		}
+		if l.LogP > math.Log(leastChance) || l.Strikes < leastStrikes {
+			f.lack(Lack{Reason: ReasonFewPoints, AtMost: Supported, N: l.Strikes, P: math.Exp(l.LogP)})
+		}
+		if l.Clock {
+			f.lack(Lack{Reason: ReasonClock, AtMost: Supported})
+		}
+		j.locate(&f)
+		out = append(out, f)
+	}
+	return out
+}
+
+// lack notes a condition of a higher confidence that is not met.
+func (f *Finding) lack(l Lack) {
+	f.Confidence = min(f.Confidence, l.AtMost)
+	f.Evidence = append(f.Evidence, l)
+}
+
+// confirm adds what arrivals say of a rank that windows found late. Where its
+// own work is, windows know better when they name a stage.
+func (f *Finding) confirm(l *Finding) {
+	e, _ := Find[EnteredLast](l.Evidence)
+	raised := f.Confidence < l.Confidence
+	f.Confidence = max(f.Confidence, l.Confidence)
+	f.Evidence = append(f.Evidence, ArrivalsAgree{EnteredLast: e, Raised: raised})
+	if f.Stage == "" {
+		f.Stage = l.Stage
+	}
+	f.Op, f.Group, f.Source = l.Op, l.Group, l.Source
+	if f.Host == "" {
+		f.Host = l.Host
+	}
+	if raised && l.Gain > f.Gain {
+		f.Cost, f.BelowMinGain = l.Cost, l.BelowMinGain
+	}
+}
+
+// inherits reports whether a rank that stage times find late adds nothing of its
+// own before any call, while others do: it waited for one of them.
+func (f *Finding) inherits(r *arrivals.Result) bool {
+	if len(r.Late) == 0 || f.Kind != KindRank || f.Rank == nil || f.Cause != CauseLate {
+		return false
+	}
+	entered := false
+	for i := range r.Places {
+		for _, at := range r.Places[i].Ranks {
+			if !r.Places[i].Repeats || at.Rank != *f.Rank {
+				continue
+			}
+			entered = true
+			if at.Delay > f.Excess/4 {
+				return false
+			}
+		}
+	}
+	return entered
+}
+
+// alone leaves out ranks that stage times find late together with one, and that
+// have no delay of their own.
+func (f *Finding) alone(l *Finding, own []int) {
+	if len(f.Ranks) < 2 || !slices.ContainsFunc(f.Ranks, func(r int) bool { return !slices.Contains(own, r) }) {
+		return
+	}
+	f.Ranks, f.Cost, f.BelowMinGain = l.Ranks, l.Cost, l.BelowMinGain
+	f.Evidence = slices.DeleteFunc(f.Evidence, func(e Evidence) bool {
+		switch e.(type) {
+		case LateTogether, SharedPlace, Replay:
+			return true
+		}
+		return false
+	})
+}
+
+// lateSet is ranks that are late together behind messages that nobody recorded.
+func (j *judge) lateSet(r *arrivals.Result) *Finding {
+	s := r.Set
+	if s == nil || r.Step == 0 || float64(s.Delay) < j.minGain*float64(r.Step) {
+		return nil
+	}
+	p := &r.Places[s.Place]
+	gain := float64(s.Delay) / float64(r.Step)
+	return &Finding{Kind: KindGroup, Cause: CauseLate, Place: Place{Ranks: s.Ranks, Stage: stageOf(p), Op: operation(p.Op), Group: groupOf(p.Group, p.Desc), Source: sourceOf(p.Line)},
+		Cost:       Cost{Excess: s.Delay, Step: r.Step, Score: gain, Gain: gain, RunGain: gain, Struck: Struck{Count: p.Points, Of: p.Points, First: -1, Last: -1, Pattern: PatternConstant}},
+		Confidence: Ambiguous, Evidence: []Evidence{LateBehindMessages{Ranks: s.Ranks, Delay: s.Delay}}}
+}
+
+// patternOf is how the strikes of a rank lie in time.
+func patternOf(l *arrivals.Late, r *arrivals.Result) Pattern {
+	span := r.End - r.Begin
+	switch {
+	case l.Strikes*5 >= l.Points*4:
+		return PatternConstant
+	case l.End-l.First < span/2 && l.Strikes > 2:
+		return PatternWindow
+	}
+	return PatternIntermittent
+}
+
+// stageOf is the stage that a place is in; without packets the phase that its
+// frames name. An all-reduce of backward that is entered after a wait for one
+// before it may be late because of anything since.
+func stageOf(p *arrivals.Place) string {
+	if p.Stage != "" || p.Line.Phase == arrivals.PhaseUnknown {
+		return p.Stage
+	}
+	if p.Waits > 0 && p.Line.Phase == arrivals.PhaseBackward && p.AfterAt.Phase == arrivals.PhaseBackward && strings.Contains(p.Op, "all_reduce") {
+		return ""
+	}
+	return p.Line.Phase.String()
+}
+
+// operation is the name of an operation without that of its library.
+func operation(name string) string {
+	if _, op, ok := strings.Cut(name, ":"); ok {
+		return op
+	}
+	return name
+}
+
+// groupOf is what a group is known by: its description, else its name.
+func groupOf(name, desc string) string {
+	if desc == "" || desc == "undefined" {
+		return name
+	}
+	return desc
+}
+
+func sourceOf(l arrivals.Line) *SourceLine {
+	if l.File == "" {
+		return nil
+	}
+	return &SourceLine{File: l.File, Line: l.Line, Function: l.Function, Call: l.Call}
+}
+
+// missing are the ranks that never entered the call at which a job stands still.
+func (j *judge) missing(r *arrivals.Result) (out []Finding) {
+	h := r.Hang
+	if h == nil {
+		return nil
+	}
+	b := &h.Groups[0]
+	for i := range b.Missing {
+		a := &b.Missing[i]
+		f := Finding{Kind: KindRank, Cause: CauseMissing, Confidence: Strong,
+			Place: Place{Rank: &a.Rank, Host: a.Host, Op: operation(b.Op), Group: groupOf(b.Group, b.Desc), Source: sourceOf(a.Line)}}
+		f.Evidence = append(f.Evidence, NeverEntered{Rank: a.Rank, Op: f.Op, N: b.Seq, Group: f.Group, Waiting: b.Waiting, Since: b.Since, AtLeast: h.Dumped - b.Since,
+			At: sourceOf(b.Line), LastOp: operation(a.Op), LastN: a.Seq, Last: f.Source, In: a.In})
+		if h.Dumped-b.Since < max(r.Step, 1)*stillSteps {
+			f.lack(Lack{Reason: ReasonDumpTime, AtMost: Supported})
+		}
+		j.locate(&f)
+		out = append(out, f)
+	}
+	return out
+}
+
+// stillSteps is how many steps a wait must last to be no delay.
+const stillSteps = 10
+
+// desync are calls that ranks of a group entered differently: operations, or,
+// where the job stands still, anything.
+func desync(r *arrivals.Result) (out []Finding) {
+	for i := range r.Mismatches {
+		m := &r.Mismatches[i]
+		if m.Difference != arrivals.DifferentOperation && r.Hang == nil {
+			continue
+		}
+		few := &m.Sides[len(m.Sides)-1]
+		f := Finding{Kind: KindGroup, Cause: CauseDesync, Confidence: Strong,
+			Place: Place{Ranks: few.Ranks, Op: operation(few.Op), Group: groupOf(m.Group, m.Desc), Source: sourceOf(few.Line)}}
+		if len(few.Ranks) == 1 {
+			f.Kind, f.Rank = KindRank, &few.Ranks[0]
+		}
+		most := &m.Sides[0]
+		f.Evidence = append(f.Evidence, EnteredDifferently{Difference: m.Difference.String(), Group: f.Group, N: m.Seq, Ranks: few.Ranks, Op: operation(few.Op), Sizes: few.Sizes, Types: few.Types,
+			OthersOp: operation(most.Op), OthersSizes: most.Sizes, OthersTypes: most.Types, Others: most.Ranks, Source: f.Source})
+		out = append(out, f)
+	}
+	return out
+}
+
+// isArrival reports whether evidence is of arrivals by themselves.
+func isArrival(e Evidence) bool {
+	switch e.(type) {
+	case EnteredLast, NeverEntered, EnteredDifferently, LateBehindMessages:
+		return true
+	}
+	return false
+}
+
+// arrivalActions are what to do about a finding of arrivals.
+func arrivalActions(f *Finding, r *arrivals.Result) []Action {
+	ranks := f.Ranks
+	if f.Rank != nil {
+		ranks = []int{*f.Rank}
+	}
+	do := func(kind ActionKind, with Source, ranks ...int) Action {
+		a := Action{Action: kind, Host: f.Host, Ranks: ranks, With: with}
+		if f.Stage != "" {
+			a.Stages = []string{f.Stage}
+		}
+		return a
+	}
+	switch {
+	case f.Cause == CauseMissing:
+		return []Action{do(DumpStack, SourcePySpy, ranks...), do(CheckKernelLog, "", ranks...)}
+	case f.Cause == CauseDesync:
+		return []Action{do(DumpStack, SourcePySpy, ranks...)}
+	case f.Rank == nil:
+		return []Action{do(Profile, SourceProfiler, ranks...)}
+	}
+	profile := do(Profile, SourceProfiler, append(slices.Clone(ranks), sample(r.Ranks, 2, ranks)...)...)
+	host := do(InspectHost, SourceDevice, ranks...)
+	switch trace.KindOfStage(f.Stage) {
+	case trace.StageData:
+		return []Action{do(SampleStack, SourcePySpy, ranks...), do(CheckLoader, SourceLoader, ranks...)}
+	case trace.StageCallbacks, trace.StageOptimizer:
+		return []Action{do(SampleStack, SourcePySpy, ranks...), profile}
+	}
+	return []Action{profile, host}
+}
+
+// nobodyLate is what arrivals looked for and did not find.
+func nobodyLate(r *arrivals.Result, minGain float64) NobodyLate {
+	e := NobodyLate{Ranks: len(r.Ranks), Step: r.Step}
+	if r.Step > 0 {
+		e.Steps = int((r.End - r.Begin) / r.Step)
+	}
+	for i := range r.Places {
+		if p := &r.Places[i]; p.Repeats {
+			e.Skew, e.Detectable = max(e.Skew, p.Skew), max(e.Detectable, 3*p.Noise)
+		}
+	}
+	e.Detectable = max(e.Detectable, int64(minGain*float64(r.Step)))
+	return e
+}
+
+// locate fills the local rank of a rank, which windows know.
+func (j *judge) locate(f *Finding) {
+	for _, w := range j.windows {
+		for _, m := range w.Main.Members {
+			if m.ID == *f.Rank && m.LocalRank >= 0 && m.Host != "" {
+				f.Host, f.LocalRank = m.Host, &m.LocalRank
+				return
+			}
+		}
+	}
+}

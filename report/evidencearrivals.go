@@ -1,0 +1,112 @@
+package report
+
+import (
+	"fmt"
+	"path"
+	"time"
+
+	"github.com/sfstat/sfstat/diagnose"
+)
+
+// arrivalEvidence words what entries of collectives give, "" for all else.
+func arrivalEvidence(e diagnose.Evidence) string {
+	switch e := e.(type) {
+	case diagnose.EnteredLast:
+		return enteredLast(e)
+	case diagnose.ArrivalsAgree:
+		return "entries of collectives agree: " + enteredLast(e.EnteredLast)
+	case diagnose.NeverEntered:
+		return neverEntered(e)
+	case diagnose.EnteredDifferently:
+		return fmt.Sprintf("%s entered call #%d of %s as %s, %s as %s", ranksWord(e.Ranks), e.N, e.Group, callOf(e.Op, e.Sizes, e.Types, e.Difference),
+			ranksWord(e.Others), callOf(e.OthersOp, e.OthersSizes, e.OthersTypes, e.Difference))
+	case diagnose.LateBehindMessages:
+		return fmt.Sprintf("%s arrive %s after the others, together; they send and receive, and only how often is recorded, so which of them began it cannot be told",
+			ranksWord(e.Ranks), length(float64(e.Delay)))
+	}
+	return ""
+}
+
+func enteredLast(e diagnose.EnteredLast) string {
+	text := fmt.Sprintf("last to enter %d of %d %s of %s, %s", e.N, e.Of, e.Op, e.Group, pValue(e.P))
+	if e.Source != nil {
+		text += fmt.Sprintf("; its own delay of %s is before %s", length(float64(e.Delay)), sourceWord(e.Source))
+	} else {
+		text += fmt.Sprintf("; %s of it its own delay", length(float64(e.Delay)))
+	}
+	return text
+}
+
+// sourceWord is a line as people write it: "train.py:66 (backward)".
+func sourceWord(s *diagnose.SourceLine) string {
+	text := fmt.Sprintf("%s:%d", path.Base(s.File), s.Line)
+	if s.Call != "" {
+		text += fmt.Sprintf(" (%s)", s.Call)
+	}
+	return text
+}
+
+func callOf(op, sizes, types, difference string) string {
+	switch difference {
+	case "sizes":
+		return op + " of " + sizes
+	case "types":
+		return op + " of " + types
+	}
+	return op
+}
+
+func neverEntered(e diagnose.NeverEntered) string {
+	text := "it has no call of that group in its dump"
+	if e.LastN >= 0 && e.LastOp != "" {
+		text = fmt.Sprintf("its last there is %s #%d", e.LastOp, e.LastN)
+		if e.Last != nil {
+			text += ", from " + sourceWord(e.Last)
+		}
+	}
+	if e.At != nil {
+		text += fmt.Sprintf("; the others came from %s", sourceWord(e.At))
+	}
+	if e.In != "" {
+		return text + fmt.Sprintf("; it waits in group %s", e.In)
+	}
+	return text + "; it waits in no other group"
+}
+
+// missingWhat is the headline of a job that stands still.
+func missingWhat(f *diagnose.Finding) string {
+	e, ok := diagnose.Find[diagnose.NeverEntered](f.Evidence)
+	if !ok {
+		return ""
+	}
+	since := time.Unix(0, e.Since).UTC().Format("15:04:05 UTC")
+	waits := fmt.Sprintf("%s waiting since %s", counted(len(e.Waiting), "rank"), since)
+	if e.AtLeast > int64(time.Second) {
+		waits = fmt.Sprintf("%s waiting for at least %s", counted(len(e.Waiting), "rank"), length(float64(e.AtLeast)))
+	}
+	return fmt.Sprintf("Hang: %s never entered %s #%d of %s; %s", placeWord(f.Place), e.Op, e.N, e.Group, waits)
+}
+
+// desyncWhat is the headline of ranks that entered different calls.
+func desyncWhat(f *diagnose.Finding) string {
+	e, ok := diagnose.Find[diagnose.EnteredDifferently](f.Evidence)
+	if !ok {
+		return ""
+	}
+	return "Desync: " + arrivalEvidence(e)
+}
+
+// arrivalLack words a reason of arrivals, "" for all else.
+func arrivalLack(l diagnose.Lack) string {
+	switch l.Reason {
+	case diagnose.ReasonFewPoints:
+		return fmt.Sprintf("it is late at %s only", counted(l.N, "synchronisation point"))
+	case diagnose.ReasonClock:
+		return "its clock is known to less than the delay, so it may be the clock"
+	case diagnose.ReasonInherited:
+		return "it adds no delay of its own before any collective: it waits for another rank that is late"
+	case diagnose.ReasonDumpTime:
+		return "dumps do not say when they were written, so the job may have gone on"
+	}
+	return ""
+}

@@ -4,7 +4,7 @@ package diagnose
 
 func windowEvidence() []Evidence {
 	return []Evidence{LastToArrive{}, Replay{}, LateTogether{}, SharedPlace{}, SyncPoint{}, DeviceTime{}, GroupWork{}, LatestInStage{},
-		Clipped{}, Growth{}, SlowSteps{}, HostOverhead{}, LateByTurns{}, Moving{}, RecurringHost{}, NobodyLate{}, ApartFromPeers{}, DeviceShares{}}
+		Clipped{}, Growth{}, SlowerThanBaseline{}, SlowSteps{}, HostOverhead{}, LateByTurns{}, Moving{}, RecurringHost{}, NobodyLate{}, ApartFromPeers{}, DeviceShares{}}
 }
 
 // LastToArrive: the group waited for a rank at synchronisation points, because
@@ -90,8 +90,7 @@ type Clipped struct {
 	Agrees    bool    `json:"agrees,omitempty"` // raw durations and spread point at the stage too
 }
 
-// Growth: a stage takes longer in one window than in another of the run, or of
-// a baseline.
+// Growth: a stage takes longer in one window than in another of the run.
 type Growth struct {
 	Stage      string   `json:"stage"`
 	Window     int64    `json:"window"`
@@ -100,6 +99,16 @@ type Growth struct {
 	BaseWindow int64    `json:"base_window"`
 	BaseSteps  [2]int64 `json:"base_steps"`
 	BaseTime   int64    `json:"base_ns"`
+}
+
+// SlowerThanBaseline: a stage takes longer on all ranks than in a healthy run.
+type SlowerThanBaseline struct {
+	Stage    string `json:"stage"`
+	Time     int64  `json:"ns"` // a step, mean
+	BaseTime int64  `json:"base_ns"`
+	Low      int64  `json:"low_ns"` // bounds of the difference, 95 % for all stages together
+	High     int64  `json:"high_ns"`
+	Steps    int    `json:"n"` // of the healthy run
 }
 
 // SlowSteps: steps that are longer on all ranks alike, in several stages.
@@ -175,24 +184,25 @@ type DeviceShares struct {
 	Idle          float64 `json:"idle"`
 }
 
-func (DeviceShares) Kind() EvidenceKind   { return "device_shares" }
-func (LastToArrive) Kind() EvidenceKind   { return "last_to_arrive" }
-func (Replay) Kind() EvidenceKind         { return "replay" }
-func (LateTogether) Kind() EvidenceKind   { return "late_together" }
-func (SharedPlace) Kind() EvidenceKind    { return "shared_place" }
-func (SyncPoint) Kind() EvidenceKind      { return "synchronisation_point" }
-func (DeviceTime) Kind() EvidenceKind     { return "device_time" }
-func (GroupWork) Kind() EvidenceKind      { return "group_work" }
-func (LatestInStage) Kind() EvidenceKind  { return "latest_in_stage" }
-func (Clipped) Kind() EvidenceKind        { return "clipped" }
-func (Growth) Kind() EvidenceKind         { return "growth" }
-func (SlowSteps) Kind() EvidenceKind      { return "slow_steps" }
-func (HostOverhead) Kind() EvidenceKind   { return "forward_host_overhead" }
-func (LateByTurns) Kind() EvidenceKind    { return "late_by_turns" }
-func (Moving) Kind() EvidenceKind         { return "moving" }
-func (RecurringHost) Kind() EvidenceKind  { return "recurring_host" }
-func (NobodyLate) Kind() EvidenceKind     { return "nobody_late" }
-func (ApartFromPeers) Kind() EvidenceKind { return "apart_from_peers" }
+func (DeviceShares) Kind() EvidenceKind       { return "device_shares" }
+func (LastToArrive) Kind() EvidenceKind       { return "last_to_arrive" }
+func (Replay) Kind() EvidenceKind             { return "replay" }
+func (LateTogether) Kind() EvidenceKind       { return "late_together" }
+func (SharedPlace) Kind() EvidenceKind        { return "shared_place" }
+func (SyncPoint) Kind() EvidenceKind          { return "synchronisation_point" }
+func (DeviceTime) Kind() EvidenceKind         { return "device_time" }
+func (GroupWork) Kind() EvidenceKind          { return "group_work" }
+func (LatestInStage) Kind() EvidenceKind      { return "latest_in_stage" }
+func (Clipped) Kind() EvidenceKind            { return "clipped" }
+func (Growth) Kind() EvidenceKind             { return "growth" }
+func (SlowerThanBaseline) Kind() EvidenceKind { return "slower_than_baseline" }
+func (SlowSteps) Kind() EvidenceKind          { return "slow_steps" }
+func (HostOverhead) Kind() EvidenceKind       { return "forward_host_overhead" }
+func (LateByTurns) Kind() EvidenceKind        { return "late_by_turns" }
+func (Moving) Kind() EvidenceKind             { return "moving" }
+func (RecurringHost) Kind() EvidenceKind      { return "recurring_host" }
+func (NobodyLate) Kind() EvidenceKind         { return "nobody_late" }
+func (ApartFromPeers) Kind() EvidenceKind     { return "apart_from_peers" }
 
 // Why a finding from windows is not more certain.
 const (

@@ -35,6 +35,7 @@ func (r *run) judge(g frontier.Gates, minGain float64) RunVerdict {
 		j.groups(w)
 	}
 	j.pool()
+	j.slower()
 	j.growth()
 	j.stages()
 	j.moving()
@@ -89,6 +90,7 @@ func (j *judge) observed() []Evidence {
 		return nil
 	}
 	e.Step /= int64(e.Steps)
+	e.Detectable = j.detectable()
 	if len(skews) > 0 {
 		slices.Sort(skews)
 		e.Skew = skews[len(skews)/2]
@@ -236,6 +238,12 @@ func (j *judge) costs() {
 		f.RunGain = min(1, f.saved/max(1, whole))
 		f.BelowMinGain = f.share < j.minGain
 		f.Struck = j.struck(f, struck, steps)
+		if j.recurs(f) {
+			struck = f.Struck.Count
+		}
+		if f.moves {
+			f.Struck.Pattern = PatternMoving
+		}
 		if len(f.together) > 1 {
 			saved := f.mend * float64(f.makespan)
 			f.Ranks = f.together
@@ -272,8 +280,6 @@ func (j *judge) struck(f *finding, n, of int) Struck {
 		s.First, s.Last = min(s.First, m.FirstStep), max(s.Last, m.FirstStep+int64(m.Steps)-1)
 	}
 	switch {
-	case f.moves:
-		s.Pattern = PatternMoving
 	case float64(n) >= mostSteps*float64(of):
 		s.Pattern = PatternConstant
 	case f.steps < of && float64(n) >= mostSteps*float64(f.steps):

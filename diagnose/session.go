@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/opnames"
+	"github.com/sfstat/sfstat/engine/baseline"
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/engine/frontier"
@@ -17,6 +18,8 @@ type Options struct {
 	// MinGain is the fraction of a step from which on a finding is large enough
 	// to act on; 0: the gain gate.
 	MinGain float64
+	// Baseline is the steps of a healthy run of the same job; nil: there is none.
+	Baseline *baseline.Sample
 }
 
 // Session takes windows one at a time, in any order of runs, and keeps their
@@ -31,7 +34,9 @@ type run struct {
 	name     string
 	windows  []Window
 	series   *frontier.Series
-	slow     []SlowSteps // of each window
+	healthy  *baseline.Sample // of Options
+	sample   *baseline.Sample // to compare with it; nil without one
+	slow     []SlowSteps      // of each window
 	seen     []extent
 	lost     []Problem
 	alone    *DeviceShares // of the only rank; nil: not known
@@ -57,6 +62,9 @@ func (s *Session) Add(w *trace.Window) error {
 	}
 	r := s.runOf(w.Run)
 	r.series = series
+	if err := r.sampleFor(s.o.Baseline, w, a.Main); err != nil {
+		return err
+	}
 	r.compare(w, a.Main)
 	r.arrivals.AddWindow(w)
 	r.windows = append(r.windows, Window{Main: a.Main, Paper: a.Paper, Groups: a.Groups, Stages: recorded(w)})

@@ -83,6 +83,9 @@ func (j *judge) slowStage(m *frontier.Result) (stage int, slow bool) {
 		return m.Leader.Stage, false // its times hold what is not recorded of other ranks
 	}
 	g := m.Stages[best].Gain
+	if m.Stages[best].Meets && !m.Quality.Wall {
+		return best, false // its times hold what is not recorded of other ranks
+	}
 	return best, g != nil && *g >= j.minGain && !slices.Contains(m.Reasons, frontier.GainTie)
 }
 

@@ -193,4 +193,5 @@ const (
 	StagesChange        ProblemKind = "stages_change"        // from the window before
 	WorldChanges        ProblemKind = "world_size_changes"
 	AccumulationChanges ProblemKind = "accumulation_changes"
+	BaselineTooShort    ProblemKind = "baseline_too_short" // N steps, of Of at least
 )

@@ -44,6 +44,9 @@ func stageEvidence(e diagnose.Evidence) string {
 	case diagnose.Growth:
 		return fmt.Sprintf("%s takes %s a step in steps %d–%d (window %d) and %s in steps %d–%d (window %d), on all ranks alike", stageWord(e.Stage),
 			length(float64(e.Time)), e.Steps[0], e.Steps[1], e.Window, length(float64(e.BaseTime)), e.BaseSteps[0], e.BaseSteps[1], e.BaseWindow)
+	case diagnose.SlowerThanBaseline:
+		return fmt.Sprintf("%s takes %s a step on all ranks, %s in the baseline (%d steps): %s more, between %s and %s at 95 %%", stageWord(e.Stage),
+			length(float64(e.Time)), length(float64(e.BaseTime)), e.Steps, length(float64(e.Time-e.BaseTime)), length(float64(e.Low)), length(float64(e.High)))
 	case diagnose.SlowSteps:
 		return fmt.Sprintf("%d of %d steps, in %s: %s as long as the median step, %s more, on all ranks alike",
 			e.N, e.Of, stepsWord(e.First, e.Last), factor(e.Factor), length(float64(e.Excess)))

@@ -235,6 +235,10 @@ func howMuch(f *diagnose.Finding) string {
 }
 
 func growthWhat(f *diagnose.Finding) string {
+	if e, ok := diagnose.Find[diagnose.SlowerThanBaseline](f.Evidence); ok {
+		return fmt.Sprintf("%s is slower on all ranks than in the baseline: %s a step instead of %s", upper(stageWord(f.Stage)),
+			length(float64(e.Time)), length(float64(e.BaseTime)))
+	}
 	e, ok := diagnose.Find[diagnose.Growth](f.Evidence)
 	if !ok {
 		return ""

@@ -67,6 +67,8 @@ func problemWords(p diagnose.Problem) string {
 		return fmt.Sprintf("the world size changes at step %d%s", p.Steps[1], in)
 	case diagnose.AccumulationChanges:
 		return fmt.Sprintf("the accumulation factor changes at step %d%s", p.Steps[1], in)
+	case diagnose.BaselineTooShort:
+		return fmt.Sprintf("nothing was compared with the baseline: %d steps are recorded of the one or the other, %d are needed", p.N, p.Of)
 	}
 	return string(p.Problem) + in
 }

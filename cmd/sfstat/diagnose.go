@@ -33,7 +33,11 @@ func (p *program) diagnose(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	o, err := p.frontierOptions(c)
+	healthy, err := p.healthy(c)
+	if err != nil {
+		return err
+	}
+	o, err := p.frontierOptions(c, healthy)
 	if err != nil {
 		return err
 	}
@@ -41,7 +45,7 @@ func (p *program) diagnose(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	s := diagnose.New(diagnose.Options{Frontier: o, MinGain: c.Float64("min-gain")})
+	s := diagnose.New(diagnose.Options{Frontier: o, Baseline: healthy, MinGain: c.Float64("min-gain")})
 	var kept []behind
 	runs := profiledRuns{}
 	var dumps dumpedJobs

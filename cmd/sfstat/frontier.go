@@ -6,6 +6,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/engine/baseline"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
@@ -30,7 +31,11 @@ func (p *program) frontier(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	o, err := p.frontierOptions(c)
+	healthy, err := p.healthy(c)
+	if err != nil {
+		return err
+	}
+	o, err := p.frontierOptions(c, healthy)
 	if err != nil {
 		return err
 	}
@@ -82,7 +87,7 @@ func analysisFlags() []cli.Flag {
 }
 
 // frontierOptions are what analysisFlags say.
-func (p *program) frontierOptions(c *cli.Context) (o frontier.Options, err error) {
+func (p *program) frontierOptions(c *cli.Context, healthy *baseline.Sample) (o frontier.Options, err error) {
 	gates, err := loadGates(c)
 	if err != nil {
 		return o, err
@@ -103,7 +108,6 @@ func (p *program) frontierOptions(c *cli.Context) (o frontier.Options, err error
 	if c.String("baseline") == rankBaseline {
 		o.Baseline = frontier.RankMedian
 	}
-	healthy, err := p.healthy(c)
 	if healthy != nil {
 		o.Baseline, o.Reference = frontier.Reference, healthy.Reference()
 	}

@@ -1,0 +1,61 @@
+package diagnose
+
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/baseline"
+	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// sampleFor adds a window to what is compared with the baseline.
+func (r *run) sampleFor(healthy *baseline.Sample, w *trace.Window, m *frontier.Result) error {
+	if healthy == nil {
+		return nil
+	}
+	if r.sample == nil {
+		r.healthy, r.sample = healthy, new(baseline.Sample)
+	}
+	if err := r.sample.Add(w, m.Meeting.Stages()); err != nil {
+		return err
+	}
+	if ours, theirs := r.sample.Stages(), healthy.Stages(); !slices.Equal(ours, theirs) {
+		return trace.Bad(trace.ErrFormat, "the stages are %v, the baseline has %v: give a baseline of the same program", ours, theirs)
+	}
+	return nil
+}
+
+// slower names the stages that take longer on all ranks than in the baseline.
+func (j *judge) slower() {
+	if j.sample == nil || len(j.windows) == 0 {
+		return
+	}
+	differences, err := baseline.Compare(j.healthy, j.sample, baseline.Options{})
+	if err != nil { // too few steps: the stages are the same
+		j.lost = append(j.lost, Problem{Problem: BaselineTooShort, N: min(j.healthy.Steps(), j.sample.Steps()), Of: baseline.LeastSteps})
+		return
+	}
+	step := differences[len(differences)-1].Now
+	for _, d := range differences[:len(differences)-1] {
+		share := (d.Now - d.Before) / max(1, step)
+		if !d.Slower() || share < j.minGain || d.Stage == trace.ResidualStage {
+			continue
+		}
+		j.overAll(d, share)
+	}
+}
+
+// overAll adds the finding of one stage, over all windows of the run.
+func (j *judge) overAll(d baseline.Difference, share float64) {
+	for _, w := range j.windows {
+		m := w.Main
+		if m.Steps == 0 || !slices.ContainsFunc(m.Stages, func(s frontier.Stage) bool { return s.Name == d.Stage }) {
+			continue
+		}
+		j.add(m, sight{Finding: Finding{Kind: KindStage, Cause: CauseGrowth, Place: Place{Stage: d.Stage},
+			Cost:       Cost{Explained: int64(d.Now-d.Before) * int64(m.Steps), Gain: share},
+			Confidence: Supported, Evidence: []Evidence{
+				SlowerThanBaseline{Stage: d.Stage, Time: int64(d.Now), BaseTime: int64(d.Before), Low: int64(d.Low), High: int64(d.High), Steps: j.healthy.Steps()},
+				Lack{Reason: ReasonManyCauses, AtMost: Supported}}}})
+	}
+}

@@ -1,0 +1,98 @@
+package diagnose
+
+import (
+	"math"
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/recurrence"
+	"github.com/sfstat/sfstat/internal/robust"
+)
+
+// recurs says from the steps themselves how often a late rank struck and how
+// long it took, over all windows of the run. It reports whether they tell.
+func (j *judge) recurs(f *finding) bool {
+	if f.Cause != CauseLate || f.Kind != KindRank || f.Stage == "" || len(f.together) > 1 {
+		return false
+	}
+	var over, noise []float64
+	var steps []int64
+	for i, w := range j.windows {
+		e, ok := excessOf(w, *f.Rank, f.Stage)
+		if ok {
+			noise = append(noise, e.Noise)
+		}
+		// A window that lists nothing has no excess worth following.
+		for t := j.seen[i].first; t < j.seen[i].end; t++ {
+			x := int64(0)
+			if k := t - e.FirstStep; ok && k >= 0 && k < int64(len(e.Over)) {
+				x = e.Over[k]
+			}
+			over, steps = append(over, float64(x)), append(steps, t)
+		}
+	}
+	if len(noise) == 0 {
+		return false
+	}
+	r, err := recurrence.Estimate(over, robust.Median(noise))
+	if err != nil || r.Struck == 0 {
+		return false
+	}
+	if r.Pattern != recurrence.Constant { // a mean over all steps says what one takes
+		j.priceStruck(f, r)
+	}
+	f.Struck = Struck{Count: r.Struck, Of: r.Of, First: steps[r.First], Last: steps[r.Last], Pattern: patternOf(r.Pattern)}
+	return true
+}
+
+// priceStruck is what a struck step takes, and saves.
+func (j *judge) priceStruck(f *finding, r recurrence.Recurrence) {
+	f.Excess = int64(r.Excess)
+	f.Step = max(0, f.makespan-f.Explained)/int64(max(1, f.steps)) + f.Excess
+	// What struck before the first synchronisation point or after the last is
+	// seen, and charged to nobody.
+	charged := min(float64(r.Struck), max(float64(r.Struck-2), math.Round(float64(f.Explained)/r.Excess)))
+	f.Gain = min(1, f.saved/max(1, r.Excess*charged)) * r.Excess / float64(max(1, f.Step))
+}
+
+func patternOf(p recurrence.Pattern) Pattern {
+	switch p {
+	case recurrence.Constant:
+		return PatternConstant
+	case recurrence.Stretch:
+		return PatternWindow
+	case recurrence.Intermittent:
+		return PatternIntermittent
+	}
+	return PatternUnknown
+}
+
+// excessOf is what a window lists of a rank in a stage, step by step.
+func excessOf(w Window, rank int, stage string) (frontier.StepExcess, bool) {
+	for _, m := range append([]*frontier.Result{w.Main}, w.Groups...) {
+		i := slices.IndexFunc(m.Excess, func(e frontier.StepExcess) bool { return e.Rank == rank && m.Stages[e.Stage].Name == stage })
+		if i >= 0 {
+			return m.Excess[i], true
+		}
+	}
+	return frontier.StepExcess{}, false
+}
+
+// detectable is the smallest delay of one rank in every step that would have been
+// named, whatever stage it is in that does not hide it; 0: not known.
+func (j *judge) detectable() (most int64) {
+	if j.series == nil {
+		return 0
+	}
+	steps := 0
+	for _, r := range j.series.Results() {
+		if r.Steps <= steps || r.Group != "" {
+			continue
+		}
+		steps, most = r.Steps, 0
+		for _, d := range r.Detectable(j.minGain) {
+			most = max(most, d.Delay)
+		}
+	}
+	return most
+}

@@ -41,7 +41,7 @@ func (j *judge) recurs(f *finding) bool {
 	if r.Pattern != recurrence.Constant { // a mean over all steps says what one takes
 		j.priceStruck(f, r)
 	}
-	f.Struck = Struck{Count: r.Struck, Of: r.Of, First: steps[r.First], Last: steps[r.Last], Pattern: patternOf(r.Pattern)}
+	f.Struck = Struck{Count: r.Struck, Of: r.Of, First: steps[r.First], Last: steps[r.Last], Pattern: strikePattern(r.Pattern)}
 	return true
 }
 
@@ -55,7 +55,7 @@ func (j *judge) priceStruck(f *finding, r recurrence.Recurrence) {
 	f.Gain = min(1, f.saved/max(1, r.Excess*charged)) * r.Excess / float64(max(1, f.Step))
 }
 
-func patternOf(p recurrence.Pattern) Pattern {
+func strikePattern(p recurrence.Pattern) Pattern {
 	switch p {
 	case recurrence.Constant:
 		return PatternConstant

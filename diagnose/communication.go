@@ -165,7 +165,7 @@ func (h heardSuspect) lateEvidence() []Evidence {
 
 func (h heardSuspect) lastToEnter() LastToEnter {
 	l := h.Late
-	return LastToEnter{Rank: h.Ranks[0], N: l.Last, Of: l.Met, Delay: l.Usual, Share: h.Share, P: h.Chance, Among: len(h.r.Ranks)}
+	return LastToEnter{Rank: h.Ranks[0], N: l.Last, Of: l.Of, Delay: l.Usual, Share: h.Share, P: h.Chance, Among: len(h.r.Ranks)}
 }
 
 // lacks is why the suspect is not more certain, or too small to report.

@@ -57,7 +57,7 @@ func communications(r *comm.Result) *Communications {
 	if met && (r.Timeless || r.Sampled) {
 		all, _ := r.Lateness()
 		worst := slices.MaxFunc(all, func(x, y comm.Lateness) int { return cmp.Compare(x.Caused, y.Caused) })
-		c.LastMost = &LastToEnter{Rank: r.Ranks[worst.Rank].Rank, N: worst.Last, Of: worst.Met}
+		c.LastMost = &LastToEnter{Rank: r.Ranks[worst.Rank].Rank, N: worst.Last, Of: worst.Of}
 		c.LastHost = r.Ranks[worst.Rank].Host
 	}
 	return c

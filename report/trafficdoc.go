@@ -146,8 +146,8 @@ func commRankTable(r *comm.Result) *table {
 		if k.Pairs > 0 {
 			row[4] = realCell(float64(k.Certain) / float64(k.Pairs))
 		}
-		if l.Met > 0 {
-			row[5], row[6] = realCell(float64(l.Last)/float64(l.Met)), realCell(float64(l.Caused))
+		if l.Of > 0 {
+			row[5], row[6] = realCell(float64(l.Last)/float64(l.Of)), realCell(float64(l.Caused))
 			if !r.Timeless && !r.Sampled { // else it is not known
 				row[7] = realCell(float64(l.Own))
 			}

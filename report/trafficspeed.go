@@ -205,8 +205,8 @@ func latenessOf(r *comm.Result) []latenessJSON {
 	out := []latenessJSON{}
 	all, _ := r.Lateness()
 	for _, l := range all {
-		if l.Met > 0 {
-			j := latenessJSON{r.Ranks[l.Rank].Rank, l.Met, l.Last, l.Caused, l.Typical, l.Waited, l.Moving, &l.Own}
+		if l.Of > 0 {
+			j := latenessJSON{r.Ranks[l.Rank].Rank, l.Of, l.Last, l.Caused, l.Typical, l.Waited, l.Moving, &l.Own}
 			if r.Timeless || r.Sampled {
 				j.Own = nil
 			}

@@ -164,7 +164,7 @@ func (t *tube) width(drift float64) float64 { return t.ceiling(drift) - t.floor(
 // widest is the drift that leaves most room.
 func (t *tube) widest() float64 { return highest(t.width, -maxDrift, maxDrift) }
 
-// without is the tube without the bound on either side that a drift meets first.
+// without is the tube without the bound on either side that a drift touches first.
 func (t *tube) without(drift float64) *tube {
 	high, low := t.ceiling(drift), t.floor(drift)
 	upper := slices.DeleteFunc(slices.Clone(t.allUpper), func(u bound) bool { return u.ahead-drift*u.at == high })

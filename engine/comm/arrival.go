@@ -8,21 +8,21 @@ import (
 	"github.com/sfstat/sfstat/internal/robust"
 )
 
-// Lateness is how a rank comes to collectives, of those that all their ranks were seen in and every
+// Lateness is how a rank arrives at collectives, of those that all their ranks were seen in and every
 // match is certain. Sends and receives are left out: who waits for a message waits by design.
 type Lateness struct {
 	Rank    int   // index of Ranks
-	Met     int   // collectives with others
-	Last    int   // of them it came last to
+	Of      int   // collectives with others
+	Last    int   // of them it arrived last at
 	Caused  int64 // nanoseconds that only it made the others wait: its start less that of the last but one
-	Typical int64 // the median of that, where it came last
+	Typical int64 // the median of that, where it arrived last
 	Waited  int64 // from its own start to the last one's
 	Moving  int64 // from the last one's start to its end
-	// Own is what of its coming later than the median rank began with itself: since its last kernel of NCCL had
+	// Own is its own delay beyond the median rank: since its last kernel of NCCL had
 	// ended, more time went by than for the others since theirs. What began before, on a slow link or as wait for
 	// somebody late, is not in it.
 	Own    int64
-	Usual  int64   // the median of that, over collectives that it came last to
+	Usual  int64   // the median of that, over collectives that it arrived last at
 	Chance float64 // that it has most of Own in so many parts of the recording if all ranks are alike, for any rank
 }
 
@@ -31,8 +31,8 @@ func (r *Result) Lateness() (all []Lateness, span int64) {
 	all = make([]Lateness, len(r.Ranks))
 	margins, owns := make([][]int64, len(r.Ranks)), make([][]int64, len(r.Ranks))
 	var first, last int64
-	met := r.meetings()
-	for _, i := range met {
+	points := r.synchronised()
+	for _, i := range points {
 		c := &r.Collectives[i]
 		if r.placed(c.Parts[0].Rank) {
 			if first == 0 || c.Begin < first {
@@ -47,7 +47,7 @@ func (r *Result) Lateness() (all []Lateness, span int64) {
 		margins[late] = append(margins[late], margin)
 		for k, p := range c.Parts {
 			l := &all[p.Rank]
-			l.Met++
+			l.Of++
 			l.Waited += c.Begin - p.Start
 			l.Moving += max(p.End-c.Begin, 0)
 			l.Own += p.Own
@@ -56,7 +56,7 @@ func (r *Result) Lateness() (all []Lateness, span int64) {
 			}
 		}
 	}
-	chances := r.chances(met)
+	chances := r.chances(points)
 	for i := range all {
 		all[i].Rank, all[i].Chance = i, chances[i]
 		all[i].Typical, all[i].Usual = robust.Upper(margins[i]), robust.Upper(owns[i])
@@ -64,8 +64,8 @@ func (r *Result) Lateness() (all []Lateness, span int64) {
 	return all, last - first
 }
 
-// meetings are the collectives that all their ranks were surely seen in, by time.
-func (r *Result) meetings() (all []int) {
+// synchronised are the synchronisation points: the collectives that all their ranks were surely seen in, by time.
+func (r *Result) synchronised() (all []int) {
 	for i := range r.Collectives {
 		if c := &r.Collectives[i]; c.Certain && len(c.Parts) > 1 && c.Whole(r) {
 			all = append(all, i)
@@ -79,11 +79,11 @@ func (r *Result) meetings() (all []int) {
 const parts = 16
 
 // chances is of each rank, where all ranks are alike, the chance that it or any other has most of what is charged in as many
-// of the parts: n·P(Binomial(parts, 1/n) ≥ k), n the ranks that met any.
-func (r *Result) chances(met []int) []float64 {
+// of the parts: n·P(Binomial(parts, 1/n) ≥ k), n the ranks of any of points.
+func (r *Result) chances(points []int) []float64 {
 	there := make([]bool, len(r.Ranks))
 	n := 0
-	for _, i := range met {
+	for _, i := range points {
 		for _, p := range r.Collectives[i].Parts {
 			if !there[p.Rank] {
 				there[p.Rank], n = true, n+1
@@ -91,11 +91,11 @@ func (r *Result) chances(met []int) []float64 {
 		}
 	}
 	wins := make([]int, len(r.Ranks))
-	rounds := min(parts, len(met))
+	rounds := min(parts, len(points))
 	for b := range rounds {
 		sums := make([]int64, len(r.Ranks))
-		for at := b * len(met) / rounds; at < (b+1)*len(met)/rounds; at++ {
-			for _, p := range r.Collectives[met[at]].Parts {
+		for at := b * len(points) / rounds; at < (b+1)*len(points)/rounds; at++ {
+			for _, p := range r.Collectives[points[at]].Parts {
 				sums[p.Rank] += p.Own
 			}
 		}
@@ -124,7 +124,7 @@ func atLeast(n, k int, p float64) (sum float64) {
 	return min(1, sum)
 }
 
-// second is when the last rank but one came.
+// second is when the last rank but one arrived.
 func (c *Collective) second() (t int64) {
 	t = c.Parts[0].Start
 	if c.Last == 0 {
@@ -141,7 +141,7 @@ func (c *Collective) second() (t int64) {
 // A rank stands out when it surely has most of what began with a rank, and more of it than the (lower) median rank, of two the
 // other, by this part of the time.
 const (
-	enoughMet  = 20
+	enough     = 20
 	worthwhile = 0.02
 	surely     = 0.05
 )
@@ -155,7 +155,7 @@ func (r *Result) Latecomers() (found []Lateness, shares []float64) {
 	}
 	var owns []int64
 	for _, l := range all {
-		if l.Met > 0 {
+		if l.Of > 0 {
 			owns = append(owns, l.Own)
 		}
 	}
@@ -164,7 +164,7 @@ func (r *Result) Latecomers() (found []Lateness, shares []float64) {
 	}
 	usual := robust.Lower(owns)
 	for _, l := range all {
-		if l.Met >= enoughMet && l.Chance <= surely && float64(l.Own-usual) >= worthwhile*float64(span) {
+		if l.Of >= enough && l.Chance <= surely && float64(l.Own-usual) >= worthwhile*float64(span) {
 			found = append(found, l)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // pairOfMany is a job of fifty ranks of which two alone have collectives, each ten milliseconds apart; late says
-// by how much of its own each of the two comes late to the k-th.
+// by how much of its own each of the two arrives late at the k-th.
 func pairOfMany(late func(k int) (first, second int64)) *Result {
 	r := &Result{Recorded: &trace.Comm{Processes: make([]trace.CommProcess, 1)}, Ranks: make([]Rank, 50), Communicators: []Communicator{{NRanks: 2}}, fits: []fit{{known: true}}}
 	for k := range int64(64) {

@@ -51,7 +51,7 @@ func brief(_ int, line string) string {
 	return line
 }
 
-// Dumps with the times of kernels tell what logs and exports together do: communicators, volumes, clocks, who comes last.
+// Dumps with the times of kernels tell what logs and exports together do: communicators, volumes, clocks, who arrives last.
 func TestDumps(t *testing.T) {
 	want := analyze(t, fixture(t, logFiles, exportFiles), Options{})
 	for name, in := range map[string]*trace.Comm{"alone": dumped(t, &trace.Comm{}, same), "beside logs": dumped(t, fixture(t, logFiles, nil), same)} {
@@ -82,7 +82,7 @@ func TestDumps(t *testing.T) {
 	}
 }
 
-// Durations alone tell who came last to what, and how fast data moved; not what a rank did before.
+// Durations alone tell who arrived last at what, and how fast data moved; not what a rank did before.
 func TestDumpsWithoutTimes(t *testing.T) {
 	want := analyze(t, fixture(t, logFiles, exportFiles), Options{})
 	r := analyze(t, dumped(t, &trace.Comm{}, brief), Options{})
@@ -92,7 +92,7 @@ func TestDumpsWithoutTimes(t *testing.T) {
 	got, _ := r.Lateness()
 	all, _ := want.Lateness()
 	for i := range got {
-		if got[i].Met != all[i].Met || i == 2 && got[i].Last != all[i].Last || max(got[i].Caused-all[i].Caused, all[i].Caused-got[i].Caused) > int64(all[i].Met)*2_000 {
+		if got[i].Of != all[i].Of || i == 2 && got[i].Last != all[i].Last || max(got[i].Caused-all[i].Caused, all[i].Caused-got[i].Caused) > int64(all[i].Of)*2_000 {
 			t.Errorf("rank %d: %+v, want about %+v", i, got[i], all[i])
 		}
 	}

@@ -30,7 +30,7 @@ func (r *Result) match(m *members, t *tied, by Scoring) error {
 			ps, ranks = append(ps, p), append(ranks, i)
 		}
 	}
-	all, err := align.Together(ps, m.aligned(at), align.DefaultScoring())
+	all, err := align.Joint(ps, m.aligned(at), align.DefaultScoring())
 	if err != nil {
 		return err
 	}

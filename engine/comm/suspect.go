@@ -11,7 +11,7 @@ import (
 type Fault uint8
 
 const (
-	LateRank  Fault = iota // comes late of itself, and the others wait
+	LateRank  Fault = iota // arrives late by its own delay, and the others wait
 	SlowLink               // two ranks, one rank's way to all others, or all ways between two hosts
 	SlowGroup              // a communicator of more than two ranks
 )
@@ -45,7 +45,7 @@ type Suspect struct {
 	Hosts    []string
 	Subjects []int // of Speed that show it; of a late rank none
 	Settled  Settled
-	Cost     int64   // nanoseconds of the recording: of the subject that lost most, or that the rank came late
+	Cost     int64   // nanoseconds of the recording: of the subject that lost most, or that the rank arrived late
 	Share    float64 // of the recording
 	Chance   float64 // that it looks so by chance, corrected
 	// Of what is slow:

@@ -101,7 +101,7 @@ func TestTransfersOfATornLog(t *testing.T) {
 	}
 }
 
-// Who is on a slow link comes late to what follows, and makes the others wait, but not of itself; a rank that computes longer does.
+// Who is on a slow link arrives late at what follows, and makes the others wait, but not by its own delay; a rank that computes longer does.
 func TestOwnLateness(t *testing.T) {
 	for name, own := range map[string]bool{"slow-card-pipeline": false, "late-rank-pipeline": true} {
 		r := invented(t, pipelineJob(t, name, 4), nil)

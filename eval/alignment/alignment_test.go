@@ -53,7 +53,7 @@ func together(t testing.TB, sn *scenario, groups [][]align.Member, sc align.Scor
 	for i := range sn.ranks {
 		ps[i] = sn.ranks[i].process
 	}
-	ms, err := align.Together(ps, groups, sc)
+	ms, err := align.Joint(ps, groups, sc)
 	if err != nil {
 		t.Fatal(err)
 	}

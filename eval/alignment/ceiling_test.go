@@ -25,7 +25,7 @@ func (r *rank) truePairs(m *align.Matching) (known []align.Match) {
 // One rank whose log has no stamps and whose trace has no launches, beside what can be known at all of it. The ceilings come
 // of parameters that were learned from the true pairs; the ways learn theirs from what they find.
 func TestCeiling(t *testing.T) {
-	t.Log("| scenario | best score | likeliest by names | at most | likeliest by names and times | at most |")
+	t.Log("| scenario | best score | posterior by names | at most | posterior by names and times | at most |")
 	t.Log("|---|---|---|---|---|---|")
 	for _, s := range scenarios(t, "nsys_drop20", "both_drop20") {
 		var f, most [align.NamesAndTimes + 1]float64

@@ -43,7 +43,7 @@
 // # Without clocks
 //
 // Where stamps and launches do not tell, many alignments score the same. [Calls] then goes on with a model of how launches
-// leave kernels and when these start, learned from the pairs so far, and reports the likeliest pairs; [Ceiling] is
+// leave kernels and when these start, a hidden Markov model estimated from the pairs so far, and reports the pairs of the largest posterior; [Ceiling] is
 // what no way to pair can beat.
 package align
 

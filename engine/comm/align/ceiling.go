@@ -34,20 +34,20 @@ func Ceiling(p Process, known []Match, use Use, sc Scoring) float64 {
 	return best
 }
 
-// chances is the probability of the likeliest call of each kernel.
+// chances is the largest posterior of each kernel.
 func (p *part) chances(launchOf map[int]int, use Use) (best []float64) {
-	y := newRhythm(p.evidence)
+	h := newHMM(p.evidence)
 	rowOf := map[int]int{}
 	for row, l := range p.launchIDs {
 		rowOf[l] = row
 	}
 	for j, k := range p.kernelIDs {
 		if l, ok := launchOf[k]; ok {
-			y.pairs = append(y.pairs, likely{Pair{Row: rowOf[l], Column: j}, 1})
+			h.pairs = append(h.pairs, likely{Pair{Row: rowOf[l], Column: j}, 1})
 		}
 	}
-	all := piece{rows: len(p.launches), columns: len(p.kernels)}
-	of, ok := y.chain(y.learn(use), all).posterior()
+	all := stretch{rows: len(p.launches), columns: len(p.kernels)}
+	of, ok := h.trellis(h.estimate(use), all).posterior()
 	if !ok {
 		return nil
 	}

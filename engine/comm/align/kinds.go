@@ -7,42 +7,42 @@ import (
 )
 
 // learnKinds is the odds of each kind of kernel for every launch, and how often each kind is.
-func (y *rhythm) learnKinds() (rows [][]float64, often []float64) {
-	often = make([]float64, len(y.shapes))
-	for _, k := range y.kinds {
-		often[k] += 1 / float64(len(y.kinds))
+func (h *hmm) learnKinds() (rows [][]float64, often []float64) {
+	often = make([]float64, len(h.shapes))
+	for _, k := range h.kinds {
+		often[k] += 1 / float64(len(h.kinds))
 	}
-	joint := make([][]float64, len(y.classes))
+	joint := make([][]float64, len(h.classes))
 	for c := range joint {
-		joint[c] = make([]float64, len(y.shapes))
-		sum, best := unseen, y.perfect(&y.classes[c])
-		for k := range y.shapes {
-			if s := y.prior(&y.classes[c], &y.shapes[k]); s > Never {
+		joint[c] = make([]float64, len(h.shapes))
+		sum, best := unseen, h.perfect(&h.classes[c])
+		for k := range h.shapes {
+			if s := h.prior(&h.classes[c], &h.shapes[k]); s > Never {
 				joint[c][k] = often[k] * math.Exp(float64(s-best)/10)
 				sum += joint[c][k]
 			}
 		}
-		for k := range y.shapes {
+		for k := range h.shapes {
 			joint[c][k] /= sum
 		}
 	}
-	y.countKinds(joint)
-	ghosts := make([][]float64, len(y.classes))
+	h.countKinds(joint)
+	ghosts := make([][]float64, len(h.classes))
 	for c := range ghosts {
-		ghosts[c] = make([]float64, len(y.shapes))
+		ghosts[c] = make([]float64, len(h.shapes))
 		for k := range ghosts[c] {
 			ghosts[c][k] = 0.95*joint[c][k] + 0.05*often[k]
 		}
 	}
-	rows = make([][]float64, len(y.launches))
-	for i, l := range y.launches {
+	rows = make([][]float64, len(h.launches))
+	for i, l := range h.launches {
 		switch {
-		case y.labels[i] == unknown:
+		case h.labels[i] == unknown:
 			rows[i] = often
 		case l.Lead < 0:
-			rows[i] = ghosts[y.labels[i]]
+			rows[i] = ghosts[h.labels[i]]
 		default:
-			rows[i] = joint[y.labels[i]]
+			rows[i] = joint[h.labels[i]]
 		}
 	}
 	return rows, often
@@ -64,13 +64,13 @@ func (e *evidence) perfect(c *class) int32 {
 }
 
 // countKinds adds what the pairs so far say to what names say, which counts as one pair.
-func (y *rhythm) countKinds(joint [][]float64) {
+func (h *hmm) countKinds(joint [][]float64) {
 	of := make([]float64, len(joint))
 	seen := map[[2]int]float64{}
-	for _, q := range y.pairs {
-		if y.launches[q.Row].Lead >= 0 {
-			seen[[2]int{y.labels[q.Row], y.kinds[q.Column]}] += q.chance
-			of[y.labels[q.Row]] += q.chance
+	for _, q := range h.pairs {
+		if h.launches[q.Row].Lead >= 0 {
+			seen[[2]int{h.labels[q.Row], h.kinds[q.Column]}] += q.chance
+			of[h.labels[q.Row]] += q.chance
 		}
 	}
 	for c := range joint {

@@ -78,7 +78,7 @@ func Calls(p Process, sc Scoring) (*Matching, error) {
 		if round == max(sc.Rounds, 1)-1 {
 			if !clock.use {
 				for i := range parts {
-					parts[i].weigh(results[i], &sc)
+					parts[i].decode(results[i], &sc)
 				}
 			}
 			m.collect(parts, results)

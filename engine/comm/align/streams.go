@@ -29,7 +29,7 @@ func divide(p *Process, launches []Launch, clock clocks, sc *Scoring) []part {
 	all, near := alikeness(p, launches, byLog, byTrace, logs, traces), func(best, rival float64) bool { return rival > nearlyAlike*best }
 	switch {
 	case clock.use:
-		all, near = meetings(p, launches, clock, byLog, byTrace, logs, traces), func(float64, float64) bool { return false } // the times of each pair tell
+		all, near = coincident(p, launches, clock, byLog, byTrace, logs, traces), func(float64, float64) bool { return false } // the times of each pair tell
 	case len(all) > 1:
 		if scores, ok := scored(p, launches, sc, byLog, byTrace, logs, traces); ok {
 			all, near = scores, func(best, rival float64) bool { return best-rival < float64(sc.CertainMargin) }
@@ -159,9 +159,9 @@ func alikeness(p *Process, launches []Launch, byLog map[uint64][]int, byTrace ma
 	return all
 }
 
-// meetings says for each two streams how many calls of the one have a kernel of the other that may be theirs, launched when it
+// coincident says for each two streams how many calls of the one have a kernel of the other that may be theirs, launched when it
 // was due.
-func meetings(p *Process, launches []Launch, clock clocks, byLog map[uint64][]int, byTrace map[int64][]int, logs []uint64, traces []int64) (all []candidate) {
+func coincident(p *Process, launches []Launch, clock clocks, byLog map[uint64][]int, byTrace map[int64][]int, logs []uint64, traces []int64) (all []candidate) {
 	sorted := make([][]*Kernel, len(traces))
 	for t, s := range traces {
 		for _, j := range byTrace[s] {
@@ -173,7 +173,7 @@ func meetings(p *Process, launches []Launch, clock clocks, byLog map[uint64][]in
 		common := make([]int, len(traces))
 		for _, i := range byLog[s] {
 			for t := range traces {
-				if launches[i].Lead >= 0 && launches[i].meets(p.Calls, sorted[t], clock) {
+				if launches[i].Lead >= 0 && launches[i].hasDue(p.Calls, sorted[t], clock) {
 					common[t]++
 				}
 			}
@@ -185,8 +185,8 @@ func meetings(p *Process, launches []Launch, clock clocks, byLog map[uint64][]in
 	return all
 }
 
-// meets says whether one of the kernels, sorted by launch, may run the call and was launched when it was due.
-func (l *Launch) meets(calls []Call, kernels []*Kernel, clock clocks) bool {
+// hasDue reports whether one of the kernels, sorted by launch, may run the call and was launched when it was due.
+func (l *Launch) hasDue(calls []Call, kernels []*Kernel, clock clocks) bool {
 	due := calls[l.Calls[len(l.Calls)-1]].Time + clock.offset
 	from, _ := slices.BinarySearchFunc(kernels, due-clock.spread, func(k *Kernel, at int64) int { return cmp.Compare(k.Launch, at) })
 	for _, k := range kernels[from:] {

@@ -134,7 +134,7 @@ func (r *Recording) scoreBlind(s *Score, m Method) error {
 	}
 	sc := align.DefaultScoring()
 	sc.UseTime, sc.UseThread = false, false
-	all, err := align.Together(ps, groups, sc)
+	all, err := align.Joint(ps, groups, sc)
 	if err != nil {
 		return err
 	}

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// randomChain is small enough to count all its paths, and for every launch and kernel to be near every other.
-func randomChain(rng *rand.Rand) *chain {
-	c := &chain{n: 1 + rng.IntN(nearRows), m: 1 + rng.IntN(nearColumns+1), gaps: gapModel{0.1 + 0.5*rng.Float64(), 0.9 * rng.Float64()},
+// randomTrellis is small enough to count all its paths, and for every launch and kernel to be near every other.
+func randomTrellis(rng *rand.Rand) *trellis {
+	c := &trellis{n: 1 + rng.IntN(nearRows), m: 1 + rng.IntN(nearColumns+1), deletions: deletions{0.1 + 0.5*rng.Float64(), 0.9 * rng.Float64()},
 		pinFirst: rng.IntN(2) == 0, pinLast: rng.IntN(2) == 0}
 	odds := make([][]float64, c.n)
 	for i := range odds {
@@ -22,7 +22,7 @@ func randomChain(rng *rand.Rand) *chain {
 	}
 	c.emit = func(i, j int) float64 { return odds[i][j] }
 	for range c.m {
-		c.alien = append(c.alien, 0.01+0.2*rng.Float64())
+		c.inserted = append(c.inserted, 0.01+0.2*rng.Float64())
 		c.start = append(c.start, float64(len(c.start))*40+100*rng.Float64())
 	}
 	if rng.IntN(3) > 0 {
@@ -37,11 +37,11 @@ func randomChain(rng *rand.Rand) *chain {
 }
 
 // paths calls f with every alignment and its weight, by the definition.
-func (c *chain) paths(f func(pairs []Pair, weight float64)) {
-	aliens := func(from, to int) float64 {
+func (c *trellis) paths(f func(pairs []Pair, weight float64)) {
+	insertions := func(from, to int) float64 {
 		w := 1.0
 		for j := from; j < to; j++ {
-			w *= c.alien[j]
+			w *= c.inserted[j]
 		}
 		return w
 	}
@@ -50,21 +50,21 @@ func (c *chain) paths(f func(pairs []Pair, weight float64)) {
 		last := Pair{Row: -1, Column: -1}
 		if len(pairs) > 0 {
 			last = pairs[len(pairs)-1]
-			f(pairs, weight*c.border(c.n-1-last.Row, c.m-1-last.Column, c.pinLast)*aliens(last.Column+1, c.m))
+			f(pairs, weight*c.border(c.n-1-last.Row, c.m-1-last.Column, c.pinLast)*insertions(last.Column+1, c.m))
 		} else if !c.pinFirst && !c.pinLast {
-			f(pairs, c.gaps.of(c.n)*aliens(0, c.m))
+			f(pairs, c.deletions.of(c.n)*insertions(0, c.m))
 		}
 		for i := last.Row + 1; i < c.n; i++ {
 			for j := last.Column + 1; j < c.m; j++ {
-				w := weight * c.emit(i, j) * aliens(last.Column+1, j)
+				w := weight * c.emit(i, j) * insertions(last.Column+1, j)
 				switch {
 				case len(pairs) == 0:
 					w *= c.border(i, j, c.pinFirst)
 				case c.at == nil:
-					w *= c.gaps.of(i - last.Row - 1)
+					w *= c.deletions.of(i - last.Row - 1)
 				default:
 					off := math.Abs((c.at[i] - c.at[last.Row]) - (c.start[j] - c.start[last.Column]))
-					w *= c.gaps.of(i-last.Row-1) * (strange + c.odds(i, last.Row, off))
+					w *= c.deletions.of(i-last.Row-1) * (outlierPart + c.odds(i, last.Row, off))
 				}
 				if w > 0 {
 					extend(append(pairs[:len(pairs):len(pairs)], Pair{Row: i, Column: j}), w)
@@ -79,7 +79,7 @@ func (c *chain) paths(f func(pairs []Pair, weight float64)) {
 func TestPosterior(t *testing.T) {
 	counted := 0
 	for seed := range uint64(3000) {
-		c := randomChain(rand.New(rand.NewPCG(seed, 5)))
+		c := randomTrellis(rand.New(rand.NewPCG(seed, 5)))
 		total, alignments := 0.0, 0
 		want := make([]float64, c.n*c.m)
 		c.paths(func(pairs []Pair, weight float64) {
@@ -109,9 +109,9 @@ func TestPosterior(t *testing.T) {
 // Of a thousand launches all alike that lost all but ten kernels nothing runs over or under.
 func TestPosteriorOfLongRuns(t *testing.T) {
 	for _, n := range []int{10, 1000, 5000} {
-		c := &chain{n: n, m: 10, gaps: gapModel{0.2, 0.2}, emit: func(i, j int) float64 { return 1e-3 }}
+		c := &trellis{n: n, m: 10, deletions: deletions{0.2, 0.2}, emit: func(i, j int) float64 { return 1e-3 }}
 		for range c.m {
-			c.alien = append(c.alien, 1e-6)
+			c.inserted = append(c.inserted, 1e-6)
 		}
 		p, ok := c.posterior()
 		if !ok {
@@ -155,17 +155,17 @@ func TestGuessed(t *testing.T) {
 }
 
 // The pairs reported have the most right of all that could be, by the chances.
-func TestLikeliest(t *testing.T) {
+func TestDecode(t *testing.T) {
 	f := field{n: 3, v: []float64{0.5, 0.4, 0, 0.1, 0.45, 0.4, 0, 0.1, 0.6}, scale: make([]float64, 3)}
 	got := ""
-	for _, q := range likeliest(&f) {
+	for _, q := range decode(&f) {
 		got += fmt.Sprintf("%d-%d ", q.Row, q.Column)
 	}
 	if want := "0-0 1-1 2-2 "; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	crossed := field{n: 2, v: []float64{0, 0.9, 0.8, 0}, scale: make([]float64, 2)} // both cannot be
-	if q := likeliest(&crossed); len(q) != 1 || q[0].Row != 1 || q[0].Column != 0 {
+	if q := decode(&crossed); len(q) != 1 || q[0].Row != 1 || q[0].Column != 0 {
 		t.Errorf("got %+v, want the likelier of two that cross", q)
 	}
 }

@@ -9,16 +9,15 @@ import (
 // in its calls.
 type Member struct{ Process, Comm int }
 
-// meeting is how far apart the ends of one collective's kernels are on different ranks, at
+// endSpread is how far apart the kernels of one collective end on different ranks, at
 // most, nanoseconds; the next collective on the stream ends later than that.
-const meeting = 6_000
+const endSpread = 6_000
 
-// Together is [Calls] for several processes. Where times do not tell, the ranks of a communicator tell each other: a collective ends on all of them
-// at once, so that a kernel which one rank lacks is seen on another, and the count in their calls is
-// the same, so that a call which one rank's log lost stands in another. What all ranks whose kernels are on one clock
-// have together is aligned once, as one list of launches with one list of kernels. That is done for
-// communicators that have their stream to themselves on those members.
-func Together(ps []Process, groups [][]Member, sc Scoring) ([]*Matching, error) {
+// Joint is [Calls] for several processes. A collective is a synchronisation point: it ends on all ranks of its communicator at once
+// and has the same count in their calls. So a kernel that one trace lacks is seen on another rank, and a call that one log lost stands in
+// another. Where times do not decide, the ranks whose kernels are on one clock are aligned jointly, as one list of launches with one
+// list of kernels, for communicators that have their stream to themselves on those members.
+func Joint(ps []Process, groups [][]Member, sc Scoring) ([]*Matching, error) {
 	all := make([]*Matching, len(ps))
 	for i := range ps {
 		var err error
@@ -28,7 +27,7 @@ func Together(ps []Process, groups [][]Member, sc Scoring) ([]*Matching, error) 
 	}
 	for _, g := range groups {
 		for _, members := range onOneClock(ps, g) {
-			u := union{ps: ps, all: all, sc: sc}
+			u := joint{ps: ps, all: all, sc: sc}
 			if !u.gather(members) {
 				continue
 			}
@@ -56,8 +55,8 @@ func onOneClock(ps []Process, g []Member) [][]Member {
 	return parts
 }
 
-// union is what the members of one communicator logged and ran.
-type union struct {
+// joint is what the members of one communicator logged and ran.
+type joint struct {
 	ps   []Process
 	all  []*Matching
 	sc   Scoring
@@ -79,7 +78,7 @@ type end struct {
 
 // gather collects launches and kernels; false where the group gains nothing by it or shares its
 // streams.
-func (u *union) gather(g []Member) bool {
+func (u *joint) gather(g []Member) bool {
 	if len(g) < 2 {
 		return false
 	}
@@ -103,14 +102,14 @@ func (u *union) gather(g []Member) bool {
 		u.launchAt = append(u.launchAt, at)
 	}
 	u.cluster()
-	// Members that meet in less than half of their collectives do not: another
+	// Kernels of members that end together in less than half of the collectives are of another
 	// clock, or another communicator.
 	return 2*len(u.ends) >= len(u.clusters)*(len(u.members)+1)
 }
 
 // ownStream is the trace's stream of a member, if no other communicator uses it and it holds
 // collectives alone.
-func (u *union) ownStream(m Member) (int64, bool) {
+func (u *joint) ownStream(m Member) (int64, bool) {
 	matching, calls := u.all[m.Process], u.ps[m.Process].Calls
 	var log uint64
 	found := false
@@ -133,7 +132,7 @@ func (u *union) ownStream(m Member) (int64, bool) {
 }
 
 // cluster finds the kernels that ended together, one of each member at most.
-func (u *union) cluster() {
+func (u *joint) cluster() {
 	for k, m := range u.members {
 		for j := range u.ps[m.Process].Kernels {
 			if kernel := &u.ps[m.Process].Kernels[j]; kernel.Stream == u.streams[k] {
@@ -147,7 +146,7 @@ func (u *union) cluster() {
 	for i := 0; i < len(u.ends); {
 		var group []end
 		has := map[int]bool{}
-		for ; i < len(u.ends) && (len(group) == 0 || u.ends[i].at-group[0].at <= meeting && !has[u.ends[i].member]); i++ {
+		for ; i < len(u.ends) && (len(group) == 0 || u.ends[i].at-group[0].at <= endSpread && !has[u.ends[i].member]); i++ {
 			group = append(group, u.ends[i])
 			has[u.ends[i].member] = true
 		}
@@ -155,8 +154,8 @@ func (u *union) cluster() {
 	}
 }
 
-// align aligns the union as one process and gives each member its matches.
-func (u *union) align() error {
+// align aligns the joint as one process and gives each member its matches.
+func (u *joint) align() error {
 	u.lay()
 	m, err := Calls(Process{Calls: u.calls, Kernels: u.kernels}, u.sc)
 	if err != nil {
@@ -179,9 +178,9 @@ func (u *union) align() error {
 	return nil
 }
 
-// lay makes the calls and kernels of the union: of each count the calls of the member that
-// knows most of it, of each meeting the kernel of the first member.
-func (u *union) lay() {
+// lay makes the calls and kernels of the joint: of each count the calls of the member that
+// knows most of it, of each cluster of ends the kernel of the first member.
+func (u *joint) lay() {
 	source := map[uint64]int{}
 	for k := range u.members {
 		for count := range u.launchAt[k] {
@@ -207,7 +206,7 @@ func (u *union) lay() {
 }
 
 // knows ranks what a member logged of a launch: all its calls, and its tuning.
-func (u *union) knows(k int, count uint64) int {
+func (u *joint) knows(k int, count uint64) int {
 	member := u.members[k]
 	l := &u.all[member.Process].Launches[u.launchAt[k][count]]
 	n := 2 * len(l.Calls)

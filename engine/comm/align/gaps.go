@@ -9,7 +9,7 @@ import (
 const (
 	contextLength = 4     // launches by which the time from one to the next is told apart
 	leastTimes    = 2     // seen, of one context
-	finest        = 1_000 // nanoseconds: no spread is less
+	leastSpread   = 1_000 // nanoseconds
 )
 
 // context is the classes of a launch and of those before it; what is not looked at is unknown − 1.
@@ -28,16 +28,17 @@ func contextOf(labels []int, i, length int) (c context, ok bool) {
 	return c, true
 }
 
-// beat is when launches' kernels start, as far as others of their kind tell, on a clock of its own: the sum of the
-// usual times from one to the next.
-type beat struct {
-	at, vary []float64 // of each launch; nanoseconds, and their squares
-	span     float64
+// startGaps is when the kernels of launches are expected to start: the sum of the median gaps between the starts of neighbouring
+// launches in the same context.
+type startGaps struct {
+	at   []float64 // of each launch, nanoseconds from the first
+	vary []float64 // of each launch: the variance of at, square nanoseconds
+	span float64   // nanoseconds within which a start that no gap predicts is uniform
 }
 
-// learnBeat takes the times between neighbouring launches whose neighbouring kernels are paired with them. Of
-// each context the median counts, of the longest context that was seen often enough. It is nil where nothing is known.
-func learnBeat(labels []int, pairs []Pair, start []float64) *beat {
+// learnStartGaps takes the gaps between neighbouring launches whose neighbouring kernels are paired with them: the median of the longest
+// context that was seen often enough. It is nil where too few are.
+func learnStartGaps(labels []int, pairs []Pair, start []float64) *startGaps {
 	seen := map[context][]float64{}
 	var all []float64
 	for k := 1; k < len(pairs); k++ {
@@ -56,40 +57,40 @@ func learnBeat(labels []int, pairs []Pair, start []float64) *beat {
 	if len(all) < leastTimes {
 		return nil
 	}
-	usual := middles(seen)
-	m, wide := middle(all)
+	usual := usualGaps(seen)
+	m, wide := medianScale(all)
 	pool := pooled(usual, wide)
-	b := &beat{at: make([]float64, len(labels)), vary: make([]float64, len(labels)), span: max(m+10*wide, finest)}
+	g := &startGaps{at: make([]float64, len(labels)), vary: make([]float64, len(labels)), span: max(m+10*wide, leastSpread)}
 	for i := 1; i < len(labels); i++ {
 		d, s := m, wide+m
 		for length := contextLength; length > 0; length-- {
 			c, ok := contextOf(labels, i, length)
 			if u, known := usual[c]; ok && known {
-				d, s = u.middle, (u.spread*u.times+2*pool)/(u.times+2)
+				d, s = u.median, (u.spread*u.times+2*pool)/(u.times+2)
 				break
 			}
 		}
-		s = max(s, finest)
-		b.at[i], b.vary[i] = b.at[i-1]+max(d, 0), b.vary[i-1]+s*s
+		s = max(s, leastSpread)
+		g.at[i], g.vary[i] = g.at[i-1]+max(d, 0), g.vary[i-1]+s*s
 	}
-	return b
+	return g
 }
 
-type usual struct{ middle, spread, times float64 }
+type usual struct{ median, spread, times float64 }
 
-func middles(seen map[context][]float64) map[context]usual {
+func usualGaps(seen map[context][]float64) map[context]usual {
 	out := map[context]usual{}
 	for c, times := range seen {
 		if len(times) >= leastTimes {
-			m, s := middle(times)
+			m, s := medianScale(times)
 			out[c] = usual{m, s, float64(len(times))}
 		}
 	}
 	return out
 }
 
-// middle is the median, and the scale of a Laplace distribution by the median deviation. It overwrites times.
-func middle(times []float64) (m, spread float64) {
+// medianScale is the median, and the scale of a Laplace distribution by the median deviation. It overwrites times.
+func medianScale(times []float64) (m, spread float64) {
 	m = robust.Upper(times)
 	return m, robust.MAD(times, m) / math.Ln2
 }

@@ -20,6 +20,10 @@ const (
 	leastStrikes = 8
 )
 
+// seesMore is by what factor arrivals must find more to be saved than stage
+// times do for their cost to count: both are replays, and differ by noise.
+const seesMore = 1.25
+
 // arrived joins the verdict of the windows with that of the arrivals:
 //
 //   - who is missing comes before everything;
@@ -136,8 +140,14 @@ func (f *Finding) confirm(l *Finding) {
 	if f.Host == "" {
 		f.Host = l.Host
 	}
-	if raised && l.Gain > f.Gain {
+	// In a stage where ranks synchronise most of a delay looks like everybody's
+	// wait, so that stage times see a part of it.
+	if l.Gain > f.Gain && (raised || l.RunGain > seesMore*f.RunGain) {
 		f.Cost, f.BelowMinGain = l.Cost, l.BelowMinGain
+		f.Evidence = slices.DeleteFunc(f.Evidence, func(e Evidence) bool { _, ok := e.(Replay); return ok })
+		if replay, ok := Find[Replay](l.Evidence); ok {
+			f.Evidence = append(f.Evidence, replay)
+		}
 	}
 }
 

@@ -84,6 +84,9 @@ func (t *timed) blocked(g int32) (b Blocked, ok bool) {
 	}
 	var ends []tailEnd
 	for _, r := range t.members[g] {
+		if t.ranks[r].windows {
+			return b, false
+		}
 		ends = append(ends, t.end(r, g))
 	}
 	var waiting, missing []tailEnd
@@ -97,8 +100,6 @@ func (t *timed) blocked(g int32) (b Blocked, ok bool) {
 			waiting = append(waiting, e)
 		case e.seq == most: // done: nobody can be missing from it
 			return b, false
-		case e.seq == most-1 || !e.done || e.seq < 0:
-			missing = append(missing, e)
 		default:
 			missing = append(missing, e)
 		}

@@ -32,6 +32,9 @@ type rank struct {
 	calls  []call
 	lost   int64
 	status map[int]status // by group
+	// windows: it is what a recorder wrote when it closed windows, which says
+	// nothing of what came after.
+	windows bool
 }
 
 // status is how far a process says that it got in a group.
@@ -308,6 +311,7 @@ const mostCalls = 1 << 16
 func (j *Job) extend(r rank) {
 	i, ok := j.byRank[r.id]
 	if !ok {
+		r.windows = true
 		j.byRank[r.id] = len(j.ranks)
 		j.ranks = append(j.ranks, r)
 		return

@@ -60,6 +60,21 @@ func TestArrivalsOfWindows(t *testing.T) {
 	}
 }
 
+// Windows that end apart say nothing of what their ranks did next.
+func TestWindowsDoNotHang(t *testing.T) {
+	var j Job
+	for _, w := range windowsOf(4) {
+		last := w.Arrivals[2]
+		if w.FirstStep == 30 {
+			last.Calls = last.Calls[:len(last.Calls)-3]
+		}
+		j.AddWindow(w)
+	}
+	if r := j.Analyze(Options{}); r.Hang != nil {
+		t.Errorf("a hang in %+v", r.Hang.Groups)
+	}
+}
+
 // The latest calls stay, however long a job is.
 func TestArrivalsAreBounded(t *testing.T) {
 	var j Job

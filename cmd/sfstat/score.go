@@ -47,7 +47,7 @@ func (p *program) scoreCommand() *cli.Command {
 			"how often a healthy run is accused. Runs that the table does not have are left out.",
 		Flags: join([]cli.Flag{
 			&cli.StringFlag{Name: "truth", Category: forInput, Usage: "the truth table `FILE` (CSV), as sfstat simulate writes it"},
-			&cli.StringFlag{Name: "by", Value: campaign.ByFamily.String(), Usage: "group by `KEYS`: family, pattern, delay, ranks, separated by commas"},
+			&cli.StringFlag{Name: "by", Value: campaign.ByFamily.String(), Usage: "group by `KEYS`: family, pattern, delay, ranks, arrivals, separated by commas"},
 			choice("table", "show one table only; CSV shows windows unless told otherwise", names...),
 			&cli.BoolFlag{Name: "tau-sweep", Usage: "show candidate sets at τ from 0.70 to 0.90 too"},
 			&cli.BoolFlag{Name: "published", Usage: "show what the paper reports beside"},

@@ -46,6 +46,10 @@ func cases(rows []simulate.TruthRow) map[string]*Case {
 
 func (c *Case) noted(what string) bool { return slices.Contains(strings.Fields(c.Notes), what) }
 
+// withArrivals reports whether the run says when ranks entered their
+// collectives.
+func (c *Case) withArrivals() bool { return c.noted("arrivals") }
+
 // faulty reports whether the n-th window of the run, from 0, holds the fault.
 func (c *Case) faulty(n int) bool {
 	return len(c.Hidden) > 0 && (!c.noted("aba") || n%2 == 1)

@@ -49,6 +49,7 @@ type Curve struct {
 	Family       simulate.Family
 	Ranks        int
 	Intermittent bool
+	Arrivals     bool         // the runs have them
 	Points       []CurvePoint // by delay, ascending
 }
 
@@ -74,15 +75,27 @@ type MeanShare struct {
 // pattern, in the order of the families.
 func (s *Score) Curves() []Curve {
 	var out []Curve
-	for _, g := range s.grouped([]Key{ByFamily, ByPattern, ByRanks, ByDelay}) {
-		like := &g.like
-		if n := len(out); n == 0 || out[n-1].Family != like.Family || out[n-1].Ranks != like.Ranks || out[n-1].Intermittent != like.Intermittent {
-			out = append(out, Curve{Family: like.Family, Ranks: like.Ranks, Intermittent: like.Intermittent})
+	for _, g := range s.grouped([]Key{ByFamily, ByPattern, ByRanks, ByArrivals, ByDelay}) {
+		next := Curve{Family: g.like.Family, Ranks: g.like.Ranks, Intermittent: g.like.Intermittent, Arrivals: g.like.withArrivals()}
+		if n := len(out); n == 0 || out[n-1].name() != next.name() || out[n-1].Ranks != next.Ranks {
+			out = append(out, next)
 		}
 		c := &out[len(out)-1]
 		c.Points = append(c.Points, pointOf(g))
 	}
 	return out
+}
+
+// name is what runs of a curve have in common, but for their size.
+func (c *Curve) name() string {
+	name := c.Family.String()
+	if c.Intermittent {
+		name += ", intermittent"
+	}
+	if c.Arrivals {
+		name += ", with arrivals"
+	}
+	return name
 }
 
 func pointOf(g *group) CurvePoint {
@@ -173,12 +186,8 @@ func (s *Score) DetectabilityTable() Table {
 	t.Head = append(t.Head, "seeded share")
 	runs, astray := 0, 0
 	for _, c := range s.Curves() {
-		family := c.Family.String()
-		if c.Intermittent {
-			family += ", intermittent"
-		}
 		for _, p := range c.Points {
-			row := []string{family, strconv.Itoa(c.Ranks), milliseconds(p.Delay), strconv.Itoa(p.Runs)}
+			row := []string{c.name(), strconv.Itoa(c.Ranks), milliseconds(p.Delay), strconv.Itoa(p.Runs)}
 			for _, r := range p.Rates {
 				row = append(row, fmt.Sprintf("%s [%s, %s]", of(r.K, r.N), fixed(r.Lower), fixed(r.Upper)))
 			}

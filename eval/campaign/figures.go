@@ -3,6 +3,7 @@ package campaign
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/sfstat/sfstat/engine/bootstrap"
 	"github.com/sfstat/sfstat/eval/simulate"
@@ -24,7 +25,7 @@ func Figures(dir string, o Options, w plots.Width) ([]Artifact, error) {
 	for i := range PaperTables {
 		if p := &PaperTables[i]; p.Number == methods {
 			if part, inputs := f.forTable(p, score, rows); len(part.Runs) > 0 {
-				figures = append(figures, drawing{"figure-3a", part.MethodBars(), inputs})
+				figures = append(figures, drawing{"figure-3a", part.timesAlone().MethodBars(), inputs})
 			}
 		}
 	}
@@ -110,7 +111,7 @@ func (g *delayGroup) drawings() []drawing {
 	curves := g.score.Curves()
 	for i := range curves {
 		c := &curves[i]
-		if c.Family == simulate.Data && !c.Intermittent && len(c.Points) > 1 {
+		if c.Family == simulate.Data && !c.Intermittent && !c.Arrivals && len(c.Points) > 1 {
 			out = append(out, drawing{fmt.Sprintf("figure-3b-%s-r%d", g.name, c.Ranks), c.TransitionChart(g.score.Tau), g.inputs})
 		}
 		known := false
@@ -188,6 +189,7 @@ func detectability(curves []Curve, like *Curve) plots.Chart {
 	delay := plots.Axis{Name: "delay", Unit: "ms", Scale: plots.Logarithmic}
 	routed := plots.Panel{Y: plots.Axis{Name: "top-2, rate of runs", From: 0, To: 1}}
 	called := plots.Panel{Y: plots.Axis{Name: "called, rate of runs", From: 0, To: 1}}
+	allArrivals := !slices.ContainsFunc(curves, func(c Curve) bool { return !c.Arrivals })
 	for i := range curves {
 		c := &curves[i]
 		if c.Ranks != like.Ranks || c.Intermittent != like.Intermittent {
@@ -198,8 +200,14 @@ func detectability(curves []Curve, like *Curve) plots.Chart {
 				delay.Ticks = append(delay.Ticks, float64(p.Delay))
 			}
 		}
-		routed.Lines = append(routed.Lines, c.line(c.Family.String(), FoundTop2))
-		called.Lines = append(called.Lines, c.line(c.Family.String(), FoundBoth))
+		name := c.Family.String()
+		if c.Arrivals {
+			name += ", with arrivals"
+		}
+		called.Lines = append(called.Lines, c.line(name, FoundBoth))
+		if !c.Arrivals || allArrivals { // stages are routed by their times, which are the same
+			routed.Lines = append(routed.Lines, c.line(name, FoundTop2))
+		}
 	}
 	routed.X, called.X = delay, delay
 	return plots.Chart{Panels: []plots.Panel{routed, called}}

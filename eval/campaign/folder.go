@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -26,7 +27,7 @@ const (
 	specName  = "campaign.yaml"
 	truthName = "truth.csv" // what the runs hide, as sfstat score reads it
 	rowsName  = "rows.csv"  // all rows, in the order of the plan
-	runsName  = "runs"      // an archive for each run
+	runsName  = "runs"      // an archive for each run, or packets
 	rowFolder = "rows"      // a file for each run, with its rows
 	lockName  = ".lock"     // held by the execution that is at work
 )
@@ -58,9 +59,18 @@ type folder struct {
 	gates *frontier.Gates // nil: the defaults
 }
 
-func (f *folder) input(t *Task) string   { return runsName + "/" + t.ID + ".parquet" }
-func (f *folder) archive(t *Task) string { return filepath.Join(f.path, runsName, t.ID+".parquet") }
+func (f *folder) input(t *Task) string   { return runsName + "/" + t.file() }
+func (f *folder) archive(t *Task) string { return filepath.Join(f.path, runsName, t.file()) }
 func (f *folder) row(t *Task) string     { return filepath.Join(f.path, rowFolder, t.ID+".csv") }
+
+// file is the name of what a run recorded: packets where it has arrivals, which
+// archives do not hold.
+func (t *Task) file() string {
+	if t.Spec.Arrivals {
+		return t.ID + ".jsonl"
+	}
+	return t.ID + ".parquet"
+}
 
 // Holds says whether a folder has a campaign's specification.
 func Holds(dir string) bool {
@@ -258,7 +268,11 @@ func (f *folder) score(tasks []Task) (*Score, error) {
 	}
 	scorer := New(truth, Options{Gates: f.gates})
 	for i := range tasks {
-		if err := addArchive(scorer, f.archive(&tasks[i])); err != nil {
+		add := addArchive
+		if tasks[i].Spec.Arrivals {
+			add = addPackets
+		}
+		if err := add(scorer, f.archive(&tasks[i])); err != nil {
 			return nil, err
 		}
 	}
@@ -284,6 +298,8 @@ func addArchive(s *Scorer, path string) error {
 		}
 	}
 }
+
+func addPackets(s *Scorer, path string) error { return KeepPackets(context.Background(), path, s.Add) }
 
 func fileHash(path string) (string, error) {
 	file, err := os.Open(path)

@@ -20,7 +20,8 @@ func (s *Score) HealthyTable() Table {
 		name    string
 		belongs func(*Run) bool
 	}{
-		{"healthy", func(r *Run) bool { return r.healthy() && !r.noted("roles") }},
+		{"healthy", func(r *Run) bool { return r.healthy() && !r.noted("roles") && !r.withArrivals() }},
+		{"healthy, with arrivals", func(r *Run) bool { return r.healthy() && !r.noted("roles") && r.withArrivals() }},
 		{"healthy, roles differ", func(r *Run) bool { return r.healthy() && r.noted("roles") }},
 		{"fault removed (A of A/B/A)", func(r *Run) bool { return !r.healthy() }},
 	} {

@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/sfstat/sfstat/archive"
 	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/ingest/packet"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -67,10 +69,32 @@ type Failure struct {
 func (f *Failure) Error() string { return "run " + f.Run + ": " + f.Err.Error() }
 func (f *Failure) Unwrap() error { return f.Err }
 
+// recorder is where the windows of a run go.
+type recorder interface {
+	Write(*trace.Window) error
+	Close() error
+}
+
+// recordTo is the archive of a run, or its packets.
+func recordTo(w io.Writer, t *Task) recorder {
+	if t.Spec.Arrivals {
+		b := bufio.NewWriterSize(w, 1<<16)
+		return packetRecorder{packet.NewWriter(b), b}
+	}
+	return archive.NewWriter(w)
+}
+
+type packetRecorder struct {
+	*packet.Writer
+	buffer *bufio.Writer
+}
+
+func (r packetRecorder) Close() error { return r.buffer.Flush() }
+
 // archiveRun writes the windows of one run. What goes wrong with the run is a
 // *Failure; what goes wrong with writing is not.
 func archiveRun(ctx context.Context, m Maker, t *Task, w io.Writer) error {
-	out := archive.NewWriter(w)
+	out := recordTo(w, t)
 	var unwritten error
 	n := 0
 	err := m.Make(ctx, t, func(w *trace.Window) error {

@@ -11,11 +11,11 @@ import (
 )
 
 // KeepPackets gives the windows that a real job recorded to keep, in order.
-// They lie in the folder dir, as packets of one file or several. It is for
+// They lie at path, as packets of one file or of several in a folder. It is for
 // makers. What readers refuse is an error: a run that lacks something is no
 // run of a campaign.
-func KeepPackets(ctx context.Context, dir string, keep func(*trace.Window) error) error {
-	in, err := auto.Open([]string{dir}, auto.Options{Want: auto.WindowsOnly, Strict: ingest.FirstError})
+func KeepPackets(ctx context.Context, path string, keep func(*trace.Window) error) error {
+	in, err := auto.Open([]string{path}, auto.Options{Want: auto.WindowsOnly, Strict: ingest.FirstError})
 	if err != nil {
 		return err
 	}

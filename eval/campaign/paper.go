@@ -14,11 +14,12 @@ import (
 type PaperTable struct {
 	Number   int
 	families []simulate.Family // that it counts; nil: all that have a fault
+	arms     bool              // it sets runs with arrivals beside those without; else it has no runs with them
 	of       func(*Score) Table
 }
 
 func (p *PaperTable) counts(t *Task, r *Run) bool {
-	if !slices.Contains(t.Tables, p.Number) {
+	if !slices.Contains(t.Tables, p.Number) || r.withArrivals() && !p.arms {
 		return false
 	}
 	if p.families == nil {
@@ -38,9 +39,10 @@ func allFamilies() []simulate.Family {
 
 // PaperTables are those that can be made, by number.
 var PaperTables = []PaperTable{
-	{Number: 4, of: func(s *Score) Table {
-		t := s.MethodTable(View{Published: true})
-		t.Notes = s.widerSets()
+	{Number: 4, arms: true, of: func(s *Score) Table {
+		t := s.timesAlone().MethodTable(View{Published: true})
+		t.Notes = s.timesAlone().widerSets()
+		s.addArms(&t)
 		return t
 	}},
 	{Number: 5, families: []simulate.Family{simulate.ForwardDevice, simulate.ForwardHost},
@@ -49,10 +51,16 @@ var PaperTables = []PaperTable{
 	{Number: 8, of: (*Score).FieldTable},
 	{Number: 12, families: allFamilies(), of: (*Score).LabelTable},
 	{Number: 13, families: allFamilies(), of: func(s *Score) Table { return GateTable(s.gates) }},
-	{Number: 14, of: func(s *Score) Table {
+	{Number: 14, arms: true, of: func(s *Score) Table {
 		v := View{By: []Key{ByFamily, ByRanks, ByDelay}, Published: true}
+		if s.inArms() {
+			v.By = append(v.By, ByArrivals)
+		}
 		t := s.RoutingTable(v)
 		t.Notes = s.otherFirst(v.By)
+		if s.inArms() {
+			s.verdictCells(&t, v.By)
+		}
 		return t
 	}},
 	{Number: 15, of: func(s *Score) Table { return s.SweepTable(View{Published: true}) }},

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/sfstat/sfstat/eval/simulate"
@@ -13,7 +14,7 @@ import (
 
 // Task is one run to make.
 type Task struct {
-	ID     string // also the name of the run: group, family, delay, ranks, seed
+	ID     string // also the name of the run: group, family, delay, ranks, seed, arrivals
 	Group  string
 	Tables []int // that it is for
 	Spec   simulate.Spec
@@ -47,6 +48,9 @@ func (s *Spec) Plan() ([]Task, error) {
 		if g.Profiler != NoProfiler && s.Runner != Local {
 			return nil, trace.Bad(trace.ErrFormat, "group %s: profiler is for runner local, and the runner is %v", g.Name, s.Runner)
 		}
+		if slices.Contains(g.Arrivals, true) && s.Runner != Simulator {
+			return nil, trace.Bad(trace.ErrFormat, "group %s: arrivals is for runner simulator, and the runner is %v", g.Name, s.Runner)
+		}
 		if n := g.size(); n > MostTasks-len(tasks) {
 			return nil, trace.Bad(trace.ErrTooLarge, "more than %d runs with group %s: make several campaigns", MostTasks, g.Name)
 		}
@@ -66,7 +70,15 @@ func (s *Spec) Plan() ([]Task, error) {
 }
 
 func (g *Group) size() int {
-	return len(g.Families) * len(g.Ranks) * len(g.Seeds) * max(1, len(g.Delays))
+	return len(g.Families) * len(g.Ranks) * len(g.Seeds) * max(1, len(g.Delays)) * len(g.arms())
+}
+
+// arms say of each kind of run whether it has arrivals.
+func (g *Group) arms() []bool {
+	if len(g.Arrivals) == 0 {
+		return []bool{false}
+	}
+	return g.Arrivals
 }
 
 func (g *Group) tasks() []Task {
@@ -79,7 +91,10 @@ func (g *Group) tasks() []Task {
 		for _, delay := range delays {
 			for _, ranks := range g.Ranks {
 				for _, seed := range g.Seeds {
-					tasks = append(tasks, g.task(simulate.Fault{Family: family, Delay: delay}, ranks, seed))
+					t := g.task(simulate.Fault{Family: family, Delay: delay}, ranks, seed)
+					for _, arrivals := range g.arms() {
+						tasks = append(tasks, t.recording(arrivals))
+					}
 				}
 			}
 		}
@@ -98,6 +113,15 @@ func (g *Group) task(fault simulate.Fault, ranks int, seed uint64) Task {
 	}
 	s.Run = fmt.Sprintf("%s-%s-r%d-s%d", g.Name, what, ranks, seed)
 	return Task{ID: s.Run, Group: g.Name, Tables: g.Tables, Spec: s, Profiler: g.Profiler}
+}
+
+// recording is the same run, with arrivals or without.
+func (t Task) recording(arrivals bool) Task {
+	if t.Spec.Arrivals = arrivals; arrivals {
+		t.ID += "-arrivals"
+		t.Spec.Run = t.ID
+	}
+	return t
 }
 
 // hash tells runs apart that differ in what is recorded: by specification, or

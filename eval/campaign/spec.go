@@ -36,7 +36,7 @@ type Cluster struct {
 	Setup       []string `yaml:"setup,omitempty"`                      // lines of shell before the ranks start, as "module load python"
 }
 
-// Group is the runs of all combinations of family, ranks, delay and seed. A
+// Group is the runs of all combinations of family, ranks, delay, seed and arrivals. A
 // healthy run has no delay, so there is one for each size and seed: the twin of
 // every run with a fault that shares size and seed, since faults change no
 // other draw.
@@ -45,8 +45,9 @@ type Group struct {
 	Families []simulate.Family `yaml:"families"`
 	Ranks    []int             `yaml:"ranks"`
 	Seeds    Seeds             `yaml:"seeds"`
-	Delays   []simulate.Millis `yaml:"delays_ms"`        // in every step that the fault strikes
-	Tables   []int             `yaml:"tables,omitempty"` // the paper's numbers, of PaperTables
+	Delays   []simulate.Millis `yaml:"delays_ms"`          // in every step that the fault strikes
+	Arrivals []bool            `yaml:"arrivals,omitempty"` // whether runs record when ranks enter their collectives; empty: they do not
+	Tables   []int             `yaml:"tables,omitempty"`   // the paper's numbers, of PaperTables
 
 	// What is left out is as in simulate.DefaultSpec.
 	Windows int  `yaml:"windows,omitempty" zero:"unset"`

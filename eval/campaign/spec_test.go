@@ -17,7 +17,7 @@ import (
 // be planned, and has as many runs as the evaluation has.
 func TestSpecsOfTheEvaluation(t *testing.T) {
 	runs := map[string]int{"e0": 5, "e2": 12, "e3": 50, "e3-default": 50, "e3-curve": 225, "e4": 20, "e5": 40, "e6": 3, "e7": 15, "e8": 90 + 18,
-		"callback": 15, "scale": 30, "nofault": 1200, "field": 10, "e3-real": 25, "nofault-real": 5, "e9-real": 12}
+		"callback": 15, "scale": 30, "nofault": 1200, "field": 10, "e3-real": 25, "nofault-real": 5, "e9-real": 12, "arrivals": 130}
 	paths, err := filepath.Glob("specs/*.yaml")
 	if err != nil || len(paths) != len(runs) {
 		t.Errorf("%d specifications (%v), expected %d", len(paths), err, len(runs))

@@ -18,9 +18,10 @@ const (
 	ByPattern     // constant or intermittent
 	ByDelay
 	ByRanks
+	ByArrivals // without and with them
 )
 
-var keyNames = [...]string{"family", "pattern", "delay", "ranks"}
+var keyNames = [...]string{"family", "pattern", "delay", "ranks", "arrivals"}
 
 func (k Key) String() string {
 	if int(k) < len(keyNames) {
@@ -60,6 +61,8 @@ func (g *group) value(k Key) string {
 		return "constant"
 	case ByDelay:
 		return strconv.FormatFloat(float64(g.like.Delay), 'f', -1, 64)
+	case ByArrivals:
+		return armNames[g.like.arm()]
 	}
 	return strconv.Itoa(g.like.Ranks)
 }
@@ -79,6 +82,8 @@ func (k Key) compare(a, b *Case) int {
 		return 1
 	case ByDelay:
 		return cmp.Compare(a.Delay, b.Delay)
+	case ByArrivals:
+		return cmp.Compare(a.arm(), b.arm())
 	}
 	return cmp.Compare(a.Ranks, b.Ranks)
 }

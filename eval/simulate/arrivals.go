@@ -106,10 +106,10 @@ func (p *program) commGroups(ranks int) []partition {
 	return out
 }
 
-// arrive records that the ranks enter the collectives of a meeting: now, and
-// before the end of their work those of the part that runs ahead. Of several
-// meetings of one stage only the first has such a part, as its ranks do no work
-// between them.
+// arrive records that the ranks enter the collectives of a synchronisation
+// point: now, and before the end of their work those of the part that runs
+// ahead. Of several in one stage only the first has such a part, as ranks do no
+// work between them.
 func (g *Generator) arrive(at, number int) {
 	if g.arrivals == nil {
 		return

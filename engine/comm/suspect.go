@@ -96,9 +96,9 @@ func (r *Result) Suspects() []Suspect {
 	return all
 }
 
-// Unlike is how much slower than its only peer a subject of which nothing else tells is that is a suspect at all. Of less
+// unlike is how much slower than its only peer a subject of which nothing else tells is that is a suspect at all. Of less
 // it is only said that the two differ.
-const Unlike = 0.75
+const unlike = 0.75
 
 // Undecided are links and communicators that are slower than the only other like them, by too little to suspect either.
 func (r *Result) Undecided() (all []Suspect) {
@@ -115,7 +115,7 @@ func (r *Result) Undecided() (all []Suspect) {
 
 // faint reports whether nothing tells which of two is as it should be, and they differ by little.
 func (s *Suspect) faint(r *Result) bool {
-	return s.Settled == Open && r.Speed.Cells[s.Worst.Cell].Bus > Unlike*s.Worst.Bus
+	return s.Settled == Open && r.Speed.Cells[s.Worst.Cell].Bus > unlike*s.Worst.Bus
 }
 
 // slow is the slow links and communicators.

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/sfstat/sfstat/engine/comm/align"
+	"github.com/sfstat/sfstat/engine/comm/gotoh"
 	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/internal/atomicfile"
 )
@@ -25,7 +25,7 @@ type names struct {
 	profile [][]int32 // of each name against the kernels
 }
 
-var _ align.Scores = (*names)(nil)
+var _ gotoh.Scores = (*names)(nil)
 
 func (s *names) Size() (rows, columns int)      { return len(s.calls), s.columns }
 func (s *names) Window(int) (from, to int)      { return 0, s.columns }
@@ -108,14 +108,14 @@ func measure(path string, most, times int) error {
 
 // timesOf is how much time of processors an alignment takes, in s, ascending.
 func timesOf(s *names, times int) ([]float64, error) {
-	gap := align.Gap{Extend: unpaired}
+	gap := gotoh.Gap{Extend: unpaired}
 	var out []float64
 	for range times {
 		begin, err := processorTime()
 		if err != nil {
 			return nil, err
 		}
-		if _, err := align.Solve(s, align.Options{Rows: gap, Columns: gap, Width: align.DefaultWidth}); err != nil {
+		if _, err := gotoh.Solve(s, gotoh.Options{Rows: gap, Columns: gap, Width: gotoh.DefaultWidth}); err != nil {
 			return nil, err
 		}
 		end, err := processorTime()

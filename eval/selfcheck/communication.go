@@ -11,6 +11,7 @@ import (
 	"github.com/sfstat/sfstat/engine/bootstrap"
 	"github.com/sfstat/sfstat/engine/clock"
 	"github.com/sfstat/sfstat/engine/comm/align"
+	"github.com/sfstat/sfstat/engine/comm/gotoh"
 	"github.com/sfstat/sfstat/engine/comm/volume"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
@@ -151,12 +152,12 @@ func (g grid) Row(dst []int32, row, from int) { copy(dst, g[row][from:]) }
 func (g grid) Best(row int) int32             { return max(slices.Max(g[row]), 0) }
 
 // wholeTable is the score of the best alignment by the recurrence of Gotoh (1982), every cell of it.
-func (g grid) wholeTable(rows, columns align.Gap) int32 {
+func (g grid) wholeTable(rows, columns gotoh.Gap) int32 {
 	n, m := g.Size()
 	square := func() [][]int32 {
 		q := make([][]int32, n+1)
 		for i := range q {
-			q[i] = slices.Repeat([]int32{align.Never}, m+1)
+			q[i] = slices.Repeat([]int32{gotoh.Never}, m+1)
 		}
 		return q
 	}
@@ -192,9 +193,9 @@ func band(s *sampler) (finding, error) {
 				}
 			}
 		}
-		o := align.Options{Rows: align.Gap{Open: rng.Int32N(20), Extend: rng.Int32N(10)},
-			Columns: align.Gap{Open: rng.Int32N(20), Extend: rng.Int32N(10)}, Width: 1}
-		r, err := align.Solve(g, o)
+		o := gotoh.Options{Rows: gotoh.Gap{Open: rng.Int32N(20), Extend: rng.Int32N(10)},
+			Columns: gotoh.Gap{Open: rng.Int32N(20), Extend: rng.Int32N(10)}, Width: 1}
+		r, err := gotoh.Solve(g, o)
 		return err == nil && r.Score != int64(g.wholeTable(o.Rows, o.Columns)), err
 	}))
 }

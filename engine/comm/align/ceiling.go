@@ -3,6 +3,8 @@ package align
 import (
 	"cmp"
 	"slices"
+
+	"github.com/sfstat/sfstat/engine/comm/gotoh"
 )
 
 // Ceiling is the most that the F1 of any way to pair calls and kernels can be, in expectation over all alignments that
@@ -43,7 +45,7 @@ func (p *part) chances(launchOf map[int]int, use Use) (best []float64) {
 	}
 	for j, k := range p.kernelIDs {
 		if l, ok := launchOf[k]; ok {
-			h.pairs = append(h.pairs, likely{Pair{Row: rowOf[l], Column: j}, 1})
+			h.pairs = append(h.pairs, likely{gotoh.Pair{Row: rowOf[l], Column: j}, 1})
 		}
 	}
 	all := stretch{rows: len(p.launches), columns: len(p.kernels)}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"sort"
 
+	"github.com/sfstat/sfstat/engine/comm/gotoh"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -15,12 +16,12 @@ type Scoring struct {
 	Algo          int32 // the tuning line's, where it is one that kernels name
 	Channels      int32 // grid and the tuning line's channels
 	Wrong         int32
-	Learned       int32 // most that a shape is worth which calls of this kind had elsewhere
-	Time          int32 // launch right when it was due
-	Late          int32 // most that is taken off for another time
-	Held          int32 // … where it is before the thread's next call: the host was held up
-	Skip          Gap   // a call or a kernel without partner
-	Ghost         int32 // a launch that the log lost, with any kernel
+	Learned       int32     // most that a shape is worth which calls of this kind had elsewhere
+	Time          int32     // launch right when it was due
+	Late          int32     // most that is taken off for another time
+	Held          int32     // … where it is before the thread's next call: the host was held up
+	Skip          gotoh.Gap // a call or a kernel without partner
+	Ghost         int32     // a launch that the log lost, with any kernel
 	UseTime       bool
 	UseThread     bool
 	UseShape      bool // channels, threads of a block, and what is learned of them
@@ -31,7 +32,7 @@ type Scoring struct {
 
 // DefaultScoring uses all that both sides know.
 func DefaultScoring() Scoring {
-	return Scoring{Pair: 10, Type: 6, Algo: 8, Channels: 12, Wrong: 40, Learned: 40, Time: 40, Late: 110, Held: 20, Skip: Gap{Open: 0, Extend: 25},
+	return Scoring{Pair: 10, Type: 6, Algo: 8, Channels: 12, Wrong: 40, Learned: 40, Time: 40, Late: 110, Held: 20, Skip: gotoh.Gap{Open: 0, Extend: 25},
 		Ghost: 5, UseTime: true, UseThread: true, UseShape: true, Chances: NamesAndTimes, Rounds: 3, CertainMargin: 50}
 }
 
@@ -167,7 +168,7 @@ func (e *evidence) prior(c *class, k *shape) int32 {
 		return s.Pair
 	}
 	if c.op != k.name.Op && !(c.mixed && k.name.Op != nccl.SendRecv) {
-		return Never
+		return gotoh.Never
 	}
 	score := s.Pair
 	if c.datatype != nccl.UnknownType && k.name.Datatype != nccl.UnknownType {
@@ -302,8 +303,8 @@ func (e *evidence) Row(dst []int32, i, from int) {
 		j := from + k
 		switch {
 		case j < lo || j >= hi:
-			dst[k] = Never
-		case dst[k] > Never:
+			dst[k] = gotoh.Never
+		case dst[k] > gotoh.Never:
 			dst[k] += e.timely(i, e.kernels[j])
 		}
 	}

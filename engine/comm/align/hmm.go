@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/sfstat/sfstat/engine/comm/gotoh"
 )
 
 const (
@@ -33,18 +35,18 @@ type hmm struct {
 	*evidence
 	labels []int
 	start  []float64
-	anchor []Pair
+	anchor []gotoh.Pair
 	pairs  []likely
 }
 
 // likely is a pair and its posterior.
 type likely struct {
-	Pair
+	gotoh.Pair
 	chance float64
 }
 
 // decode replaces the alignment of a stream by the pairs of the largest posterior.
-func (p *part) decode(r *Result, sc *Scoring) {
+func (p *part) decode(r *gotoh.Result, sc *Scoring) {
 	if sc.Chances == NoChances || len(p.kernels) == 0 {
 		return
 	}
@@ -125,7 +127,7 @@ func (h *hmm) estimate(use Use) *model {
 	m := &model{deletions: h.learnDeletions()}
 	m.kinds, m.often = h.learnKinds()
 	if use == NamesAndTimes {
-		var known []Pair
+		var known []gotoh.Pair
 		for _, q := range h.pairs {
 			if q.chance > 0.5 {
 				known = append(known, q.Pair)
@@ -190,7 +192,7 @@ func (h *hmm) learnDeletions() deletions {
 
 // report replaces the pairs of the alignment. Pairs that rest on estimated parameters are not certain: their margin is at most
 // the one given.
-func (h *hmm) report(r *Result, most int32) {
+func (h *hmm) report(r *gotoh.Result, most int32) {
 	for i := range r.SkippedRows {
 		if r.SkippedRows[i] < 0 {
 			r.SkippedRows[i] = 0

@@ -123,7 +123,7 @@ func (u *joint) ownStream(m Member) (int64, bool) {
 			return 0, false
 		}
 	}
-	for _, s := range matching.Streams {
+	for _, s := range matching.streams {
 		if found && s.Log == log {
 			return s.Trace, true
 		}

@@ -2,6 +2,8 @@ package align
 
 import (
 	"sort"
+
+	"github.com/sfstat/sfstat/engine/comm/gotoh"
 )
 
 // Process is what is known of one process: the calls it logged and the kernels it ran.
@@ -18,15 +20,15 @@ type Match struct {
 	Margin int32 // tenths of a nat by which the best alignment beats any without this match
 }
 
-// Run is consecutive launches of one stream of which some, but not certainly which,
+// uncertain is consecutive launches of one stream of which some, but not certainly which,
 // have no kernel, or the other way round: every choice is as good.
-type Run struct {
+type uncertain struct {
 	Launches, Kernels int // in the run
 	First, Last       int // launches
 }
 
-// Streams is a stream of the log and one of the trace that are the same.
-type Streams struct {
+// streamPair is a stream of the log and one of the trace that are the same.
+type streamPair struct {
 	Log   uint64
 	Trace int64
 	Pairs int
@@ -38,8 +40,8 @@ type Matching struct {
 	Why       []Reason // of every call
 	Matches   []Match
 	Certain   int32 // margin from which a match is certain
-	Streams   []Streams
-	Ambiguous []Run
+	streams   []streamPair
+	ambiguous []uncertain
 	Offset    int64 // nanoseconds from a call's stamp to the launch of its kernel, the median
 	Timed     bool  // stamps and launches counted
 	Replayed  int   // kernels that graphs launched, which have no call of their own
@@ -62,11 +64,11 @@ func Calls(p Process, sc Scoring) (*Matching, error) {
 	sc.UseThread = sc.UseThread && sharesThread(&p)
 	parts := divide(&p, launches, clock, &sc)
 	for round := range max(sc.Rounds, 1) {
-		results := make([]*Result, len(parts))
+		results := make([]*gotoh.Result, len(parts))
 		for i := range parts {
 			parts[i].setClock(clock)
 			var err error
-			results[i], err = Solve(parts[i].evidence, Options{Rows: sc.Skip, Columns: sc.Skip, Width: DefaultWidth})
+			results[i], err = gotoh.Solve(parts[i].evidence, gotoh.Options{Rows: sc.Skip, Columns: sc.Skip, Width: gotoh.DefaultWidth})
 			if err != nil {
 				return nil, err
 			}
@@ -142,7 +144,7 @@ type part struct {
 }
 
 // collect makes the matching of the parts' alignments.
-func (m *Matching) collect(parts []part, results []*Result) {
+func (m *Matching) collect(parts []part, results []*gotoh.Result) {
 	for i, r := range results {
 		part := &parts[i]
 		if part.doubtful {
@@ -150,18 +152,18 @@ func (m *Matching) collect(parts []part, results []*Result) {
 				r.Pairs[k].Margin = min(r.Pairs[k].Margin, m.Certain-1)
 			}
 		}
-		m.Streams = append(m.Streams, Streams{Log: part.log, Trace: part.trace, Pairs: len(r.Pairs)})
+		m.streams = append(m.streams, streamPair{Log: part.log, Trace: part.trace, Pairs: len(r.Pairs)})
 		for _, p := range r.Pairs {
 			m.Matches = append(m.Matches, Match{Kernel: part.kernelIDs[p.Column], Launch: part.launchIDs[p.Row], Margin: p.Margin})
 		}
-		m.Ambiguous = append(m.Ambiguous, part.ambiguous(r, m.Certain)...)
+		m.ambiguous = append(m.ambiguous, part.ambiguous(r, m.Certain)...)
 	}
 	sort.Slice(m.Matches, func(a, b int) bool { return m.Matches[a].Kernel < m.Matches[b].Kernel })
 }
 
 // ambiguous finds the runs of launches that are not certain, where some lack a partner.
-func (p *part) ambiguous(r *Result, certain int32) []Run {
-	var runs []Run
+func (p *part) ambiguous(r *gotoh.Result, certain int32) []uncertain {
+	var runs []uncertain
 	doubtful := make([]bool, len(p.launchIDs))
 	paired := make([]bool, len(p.launchIDs))
 	for i, margin := range r.SkippedRows {
@@ -176,7 +178,7 @@ func (p *part) ambiguous(r *Result, certain int32) []Run {
 			i++
 			continue
 		}
-		run := Run{First: p.launchIDs[i]}
+		run := uncertain{First: p.launchIDs[i]}
 		for ; i < len(doubtful) && doubtful[i]; i++ {
 			run.Launches++
 			run.Last = p.launchIDs[i]

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/comm/gotoh"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -78,7 +79,7 @@ func scored(p *Process, launches []Launch, sc *Scoring, byLog map[uint64][]int, 
 	for l, s := range logs {
 		for t, s2 := range traces {
 			pair := newPart(p, launches, sc, byLog[s], byTrace[s2])
-			r, err := Solve(pair.evidence, Options{Rows: sc.Skip, Columns: sc.Skip, Width: DefaultWidth})
+			r, err := gotoh.Solve(pair.evidence, gotoh.Options{Rows: sc.Skip, Columns: sc.Skip, Width: gotoh.DefaultWidth})
 			if err != nil {
 				return nil, false
 			}

@@ -120,11 +120,11 @@ func Analyze(subjects []Subject, calls []Call, o Options) *Result {
 func analyze(subjects []Subject, calls []Call, o Options, s *simulations) *Result {
 	r := &Result{Measures: make([]Measure, len(calls))}
 	for i := range calls {
-		m, err := Of(&calls[i], o.Convention)
+		m, err := measure(&calls[i], o.Convention)
 		switch err {
 		case nil:
 			r.Measures[i] = m
-		case ErrUnresolved:
+		case errUnresolved:
 			r.Unresolved++
 		}
 	}

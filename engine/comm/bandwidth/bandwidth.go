@@ -48,9 +48,9 @@ const (
 	Thesis
 )
 
-// Size is what the call counts for: the logged bytes, times the ranks where the log has the part of
+// logicalSize is what the call counts for: the logged bytes, times the ranks where the log has the part of
 // one rank, or the message to one peer.
-func Size(op nccl.Op, bytes int64, ranks int) int64 {
+func logicalSize(op nccl.Op, bytes int64, ranks int) int64 {
 	switch op {
 	case nccl.AllGather, nccl.ReduceScatter, nccl.AlltoAll, nccl.AllToAllPivot, nccl.Gather, nccl.Scatter:
 		return bytes * int64(ranks)
@@ -87,18 +87,18 @@ type Measure struct {
 	Bus        float64 // GB/s
 }
 
-// ErrUnresolved says that a call's members do not overlap as those of one call do.
-var ErrUnresolved = errors.New("the members of the call do not overlap: their clocks are further apart than the transfer took")
+// errUnresolved says that a call's members do not overlap as those of one call do.
+var errUnresolved = errors.New("the members of the call do not overlap: their clocks are further apart than the transfer took")
 
-// ErrAlone is a call with fewer than two members, which moves nothing.
-var ErrAlone = errors.New("fewer than two members")
+// errAlone is a call with fewer than two members, which moves nothing.
+var errAlone = errors.New("fewer than two members")
 
-// Of measures a call. A member that ends before the last one starts is ErrUnresolved for what
+// measure measures a call. A member that ends before the last one starts is errUnresolved for what
 // ends together; the sender of a point-to-point call or a root may be done by then.
-func Of(c *Call, how Convention) (Measure, error) {
+func measure(c *Call, how Convention) (Measure, error) {
 	n := len(c.Members)
 	if n < 2 {
-		return Measure{}, ErrAlone
+		return Measure{}, errAlone
 	}
 	m := Measure{}
 	first, last := c.Members[0].End, c.Members[0].End
@@ -111,14 +111,14 @@ func Of(c *Call, how Convention) (Measure, error) {
 	start := c.Members[m.LatestRank].Start
 	m.Transfer, m.Apart = last-start, last-first
 	if m.Transfer <= 0 || endsTogether(c.Op) && first <= start {
-		return Measure{}, ErrUnresolved
+		return Measure{}, errUnresolved
 	}
 	var waits float64
 	for _, s := range c.Members {
 		waits += float64(start - s.Start)
 	}
 	m.Wait = int64(waits / float64(n))
-	m.Algorithm = float64(Size(c.Op, c.Bytes, n)) / float64(m.Transfer)
+	m.Algorithm = float64(logicalSize(c.Op, c.Bytes, n)) / float64(m.Transfer)
 	m.Bus = m.Algorithm * how.Factor(c.Op, c.Algo, n)
 	return m, nil
 }

@@ -39,7 +39,7 @@ func TestByHand(t *testing.T) {
 		{nccl.Reduce, nccl.Ring, NCCLTests, 10, 10},
 	} {
 		c := Call{Op: tt.op, Algo: tt.algo, Bytes: 1e6, Members: spans(100_400, 0, 400, 100, 300)}
-		m, err := Of(&c, tt.how)
+		m, err := measure(&c, tt.how)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +59,7 @@ func TestInvariances(t *testing.T) {
 		for range n {
 			c.Members = append(c.Members, Span{r.Int64N(1000), 2000 + r.Int64N(1000)})
 		}
-		m, err := Of(&c, NCCLTests)
+		m, err := measure(&c, NCCLTests)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +67,7 @@ func TestInvariances(t *testing.T) {
 		early.Members = slices.Clone(c.Members)
 		who := (m.LatestRank + 1) % n
 		early.Members[who].Start -= 1_000_000 * int64(n)
-		e, _ := Of(&early, NCCLTests)
+		e, _ := measure(&early, NCCLTests)
 		if e.Transfer != m.Transfer || e.Bus != m.Bus || e.LatestRank != m.LatestRank || e.Wait-m.Wait < 999_999 || e.Wait-m.Wait > 1_000_001 {
 			t.Fatalf("waiting 1 ms × n more on one of n: %+v after %+v", e, m)
 		}
@@ -76,7 +76,7 @@ func TestInvariances(t *testing.T) {
 			s := c.Members[k]
 			other.Members = append(other.Members, Span{s.Start + 777, s.End + 777})
 		}
-		o, _ := Of(&other, NCCLTests)
+		o, _ := measure(&other, NCCLTests)
 		if o.Transfer != m.Transfer || o.Wait != m.Wait || o.Apart != m.Apart || math.Abs(o.Bus/m.Bus-2) > 1e-12 ||
 			other.Members[o.LatestRank].Start != c.Members[m.LatestRank].Start+777 {
 			t.Fatalf("permuted, shifted, doubled: %+v after %+v", o, m)
@@ -90,13 +90,13 @@ func TestUnresolved(t *testing.T) {
 		members []Span
 		want    error
 	}{
-		"one member":                       {nccl.AllReduce, spans(10, 0), ErrAlone},
-		"none":                             {nccl.AllReduce, nil, ErrAlone},
-		"apart":                            {nccl.AllReduce, []Span{{0, 10}, {20, 30}}, ErrUnresolved},
+		"one member":                       {nccl.AllReduce, spans(10, 0), errAlone},
+		"none":                             {nccl.AllReduce, nil, errAlone},
+		"apart":                            {nccl.AllReduce, []Span{{0, 10}, {20, 30}}, errUnresolved},
 		"a sender that is done":            {nccl.Send, []Span{{0, 10}, {20, 30}}, nil},
-		"ends before it starts, the clock": {nccl.Send, []Span{{0, 10}, {30, 20}}, ErrUnresolved},
+		"ends before it starts, the clock": {nccl.Send, []Span{{0, 10}, {30, 20}}, errUnresolved},
 	} {
-		if _, err := Of(&Call{Op: tt.op, Members: tt.members}, NCCLTests); !errors.Is(err, tt.want) {
+		if _, err := measure(&Call{Op: tt.op, Members: tt.members}, NCCLTests); !errors.Is(err, tt.want) {
 			t.Errorf("%s: got %v, want %v", name, err, tt.want)
 		}
 	}

@@ -42,7 +42,7 @@ func Observed(calls []Traffic) []Flow {
 		f.Calls++
 		f.Logged += float64(c.Bytes)
 		if !c.Self {
-			f.Sent += SentBytes(c.Op, float64(c.Bytes), c.Ranks)
+			f.Sent += sentBytes(c.Op, float64(c.Bytes), c.Ranks)
 		}
 	}
 	slices.SortFunc(out, func(a, b Flow) int {

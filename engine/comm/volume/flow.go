@@ -29,9 +29,9 @@ type Flow struct {
 	Sent      float64 // bytes that leave the rank, on a ring
 }
 
-// SentBytes is what leaves a rank for a call that logs bytes: on a ring for what has one, and to each peer for
+// sentBytes is what leaves a rank for a call that logs bytes: on a ring for what has one, and to each peer for
 // an all-to-all. A receive sends nothing.
-func SentBytes(op nccl.Op, logged float64, ranks int64) float64 {
+func sentBytes(op nccl.Op, logged float64, ranks int64) float64 {
 	n := float64(ranks)
 	if ranks < 2 {
 		return 0
@@ -63,7 +63,7 @@ func (m *Model) Flows(stage int64, how Exchange) []Flow {
 			return
 		}
 		calls *= float64(m.Iterations)
-		out = append(out, Flow{d, op, ranks, calls, calls * logged, calls * SentBytes(op, logged, ranks)})
+		out = append(out, Flow{d, op, ranks, calls, calls * logged, calls * sentBytes(op, logged, ranks)})
 	}
 	m.data(stage, add)
 	m.tensor(add)

@@ -1,4 +1,4 @@
-package align
+package gotoh
 
 // Rows are kept at most fanout to a level, and leaf at the lowest.
 const (

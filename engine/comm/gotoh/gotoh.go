@@ -1,5 +1,4 @@
-// Package align pairs two sequences in order, optimally: the calls that a log
-// names with the kernels that a trace holds, where either side lacks some.
+// Package gotoh aligns two sequences globally with affine gaps, optimally.
 //
 // An alignment of n rows and m columns is a set of pairs (i, j), increasing in both. Its
 // score is the sum of the scores of its pairs, less Open + k·Extend for every run of k rows, or of
@@ -39,13 +38,7 @@
 // Memory is rows, not cells: the pass from the end keeps a few rows of every level
 // and computes those between again (Grice, Hughey and Speck 1997, CABIOS 13:45–53), with
 // at most 16 rows on each of log₁₆(n/64) levels and 64 at the lowest.
-//
-// # Without clocks
-//
-// Where stamps and launches do not tell, many alignments score the same. [Calls] then goes on with a model of how launches
-// leave kernels and when these start, a hidden Markov model estimated from the pairs so far, and reports the pairs of the largest posterior; [Ceiling] is
-// what no way to pair can beat.
-package align
+package gotoh
 
 import (
 	"errors"
@@ -139,20 +132,20 @@ func (p *problem) wider(width int, f found) int {
 func (o Options) validate(s Scores, n, m int) error {
 	for _, c := range [...]int32{o.Rows.Open, o.Rows.Extend, o.Columns.Open, o.Columns.Extend} {
 		if c < 0 {
-			return fmt.Errorf("align: a gap that costs %d would pay for itself", c)
+			return fmt.Errorf("gotoh: a gap that costs %d would pay for itself", c)
 		}
 	}
 	var total int64
 	for i := range n {
 		b := s.Best(i)
 		if b < 0 {
-			return fmt.Errorf("align: row %d has at best %d, less than 0", i, b)
+			return fmt.Errorf("gotoh: row %d has at best %d, less than 0", i, b)
 		}
 		total += int64(b)
 	}
 	total += int64(o.Rows.Open) + int64(o.Columns.Open) + int64(n)*int64(o.Rows.Open+o.Rows.Extend) + int64(m)*int64(o.Columns.Open+o.Columns.Extend)
 	if total > -Never/2 {
-		return fmt.Errorf("align: %d rows and %d columns could score up to %d: %w", n, m, total, ErrTooLarge)
+		return fmt.Errorf("gotoh: %d rows and %d columns could score up to %d: %w", n, m, total, ErrTooLarge)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package align
+package gotoh
 
 import "math"
 
@@ -74,7 +74,7 @@ func (t *tracer) step(i int, here, next kept) {
 		}
 		k := w.j + 1 - t.band.left[i-1]
 		if k >= len(here.h) {
-			panic("align: the best path leaves the band") // the certificate says that it does not
+			panic("gotoh: the best path leaves the band") // the certificate says that it does not
 		}
 		w.need, w.state = max(here.h[k], here.y[k]+co), openColumns
 	}

@@ -1,4 +1,4 @@
-package align
+package gotoh
 
 import (
 	"fmt"
@@ -219,5 +219,23 @@ func TestLong(t *testing.T) {
 	}
 	if want := plain(tab, o); got.Score != int64(want) || price(tab, o, got.Pairs) != got.Score {
 		t.Errorf("score %d, pairs add up to %d, want %d", got.Score, price(tab, o, got.Pairs), want)
+	}
+}
+
+// Scores that could run over are refused, and so are gaps that pay.
+func TestRefused(t *testing.T) {
+	big := table{score: [][]int32{{1 << 28}}}
+	if _, err := Solve(big, Options{}); err == nil {
+		t.Error("scores that run over are accepted")
+	}
+	if _, err := Solve(table{score: [][]int32{{1}}}, Options{Rows: Gap{Extend: -1}}); err == nil {
+		t.Error("a gap that pays is accepted")
+	}
+}
+
+// Nothing on either side is an alignment without pairs.
+func TestEmpty(t *testing.T) {
+	if r, err := Solve(table{}, Options{}); err != nil || len(r.Pairs) != 0 {
+		t.Errorf("nothing at all: %v, %v", r, err)
 	}
 }

@@ -1,4 +1,4 @@
-package align
+package gotoh
 
 // problem is one table with its band.
 type problem struct {

@@ -1,0 +1,9 @@
+// Package align pairs the calls that a log names with the kernels that a trace holds, in order, where either side lacks some. The
+// optimum is by package gotoh, over the evidence of each pair in tenths of a nat ([Scoring]).
+//
+// # Without clocks
+//
+// Where stamps and launches do not tell, many alignments score the same. [Calls] then goes on with a hidden Markov model of how
+// launches leave kernels and when these start, estimated from the pairs so far, and reports the pairs of the largest posterior;
+// [Ceiling] is what no way to pair can beat.
+package align

@@ -102,6 +102,19 @@ func (j *judge) observed() []Evidence {
 	return out
 }
 
+// detectable is the least delay a step that would have been reported, in every
+// window and every stage that hides none; 0: not known.
+func (j *judge) detectable() (most int64) {
+	for _, w := range j.windows {
+		for _, d := range w.Main.Detectable(j.minGain) {
+			if !d.Hidden && d.Delay > 0 {
+				most = max(most, d.Delay)
+			}
+		}
+	}
+	return most
+}
+
 // finding is a finding with what is known about it beyond what it shows.
 type finding struct {
 	Finding
@@ -279,6 +292,9 @@ func (j *judge) struck(f *finding, n, of int) Struck {
 		}
 		s.First, s.Last = min(s.First, m.FirstStep), max(s.Last, m.FirstStep+int64(m.Steps)-1)
 	}
+	if j.recordedNext(f) {
+		s.First, s.Last = s.First+1, s.Last+1
+	}
 	switch {
 	case float64(n) >= mostSteps*float64(of):
 		s.Pattern = PatternConstant
@@ -288,6 +304,18 @@ func (j *judge) struck(f *finding, n, of int) Struck {
 		s.Pattern = PatternIntermittent
 	}
 	return s
+}
+
+// recordedNext reports whether the stage of a finding is recorded in the step
+// after the one that the cut counts it in: one that begins at a synchronisation
+// point holds what precedes that point in the next step.
+func (j *judge) recordedNext(f *finding) bool {
+	if f.best.Cut != frontier.CutSync || f.Stage == "" {
+		return false
+	}
+	order := j.windows[f.Detail].Stages
+	at, point := slices.Index(order, f.Stage), slices.Index(order, f.best.Meeting.Name)
+	return at >= 0 && at <= point && point < len(order)-1
 }
 
 // device names a rank whose stage is long on the device, where the host does

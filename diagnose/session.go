@@ -112,6 +112,17 @@ type extent struct {
 	schema            trace.Schema
 }
 
+// told reports whether what a reader notes of a window is a problem of its own:
+// what is compared here is said here, and what a recorder says is no problem.
+func told(k trace.NoteKind) bool {
+	switch k {
+	case trace.NoteGatherFailed, trace.NoteTruncated, trace.NoteWallMissing, trace.NoteTopologyChanged, trace.NoteStepsSkipped, trace.NoteUnits,
+		trace.NoteUnitDoubt, trace.NoteColumnsIgnored, trace.NoteStepsRepeated:
+		return true
+	}
+	return false
+}
+
 // compare notes what changes from the run's window before, steps that another
 // window has too, and what the window lost.
 func (r *run) compare(w *trace.Window, m *frontier.Result) {
@@ -138,6 +149,11 @@ func (r *run) compare(w *trace.Window, m *frontier.Result) {
 			break
 		}
 	}
+	for _, n := range w.Notes {
+		if told(n.Kind) {
+			lose(Problem{Problem: ProblemKind(n.Kind.String()), Window: &m.Window, Text: n.Text})
+		}
+	}
 	if missing := w.Missing(); len(missing) > 0 {
 		lose(Problem{Problem: RanksMissing, Window: &m.Window, Ranks: missing, Steps: &[2]int64{w.FirstStep, end - 1}, N: len(missing), Of: w.WorldSize})
 	}
@@ -156,8 +172,11 @@ func (r *run) compare(w *trace.Window, m *frontier.Result) {
 func (r *run) problems() []Problem {
 	var out []Problem
 	for _, p := range r.lost {
-		i := slices.IndexFunc(out, func(have Problem) bool { return have.Problem == p.Problem })
-		if p.Problem != StepsDropped || i < 0 {
+		i := slices.IndexFunc(out, func(have Problem) bool { return have.Problem == p.Problem && have.Text == p.Text })
+		switch {
+		case i >= 0 && p.Text != "":
+			continue // the same note on every window
+		case p.Problem != StepsDropped || i < 0:
 			out = append(out, p)
 			continue
 		}

@@ -179,9 +179,11 @@ type Problem struct {
 	Steps   *[2]int64   `json:"steps,omitempty"`
 	N       int         `json:"n,omitempty"`
 	Of      int         `json:"of,omitempty"`
+	Text    string      `json:"text,omitempty"` // what the reader says
 }
 
-// ProblemKind is what happened.
+// ProblemKind is what happened: one of those below, or the name of a kind of note
+// (package trace) of the reader, with its Text.
 type ProblemKind string
 
 // What may be lost of a run.

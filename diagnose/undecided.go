@@ -16,26 +16,24 @@ const (
 	AcrossRanks      Question = "across_ranks"            // one rank reported
 	SyncPointUnknown Question = "synchronisation_unknown" // where the ranks synchronise
 	UnrecordedTime   Question = "unrecorded_time"         // between stages and steps
-	UnitsUnclear     Question = "units"                   // times that look like another unit; Name is the likely one
 )
 
 // What answers questions, and what to look with.
 const (
-	SourceArrivals    Source = "arrivals"        // who enters each collective when
-	SourceRoles       Source = "roles"           // of every rank
-	SourceMicrosteps  Source = "microsteps"      // stages with their accumulation index
-	SourceEvents      Source = "device_events"   // more of them
-	SourceAllRanks    Source = "all_ranks"       // of the group
-	SourceMoreSteps   Source = "more_steps"      // or the name of the stage
-	SourceWall        Source = "wall_time"       // of steps
-	SourceOperators   Source = "operators"       // the recorded operators, compared
-	SourceProfiler    Source = "profiler"        // torch.profiler or nsys
-	SourceStacks      Source = "profiler_stacks" // torch.profiler with stacks, or py-spy, on the host
-	SourcePySpy       Source = "py_spy"          // dump of the stacks
-	SourceLoader      Source = "loader_metrics"  // of the data loader
-	SourceDevice      Source = "device_counters" // clocks, throttle reasons, temperature
-	SourceBaseline    Source = "baseline"        // a healthy run
-	SourceNanoseconds Source = "nanoseconds"     // the unit of durations
+	SourceArrivals   Source = "arrivals"        // who enters each collective when
+	SourceRoles      Source = "roles"           // of every rank
+	SourceMicrosteps Source = "microsteps"      // stages with their accumulation index
+	SourceEvents     Source = "device_events"   // more of them
+	SourceAllRanks   Source = "all_ranks"       // of the group
+	SourceMoreSteps  Source = "more_steps"      // or the name of the stage
+	SourceWall       Source = "wall_time"       // of steps
+	SourceOperators  Source = "operators"       // the recorded operators, compared
+	SourceProfiler   Source = "profiler"        // torch.profiler or nsys
+	SourceStacks     Source = "profiler_stacks" // torch.profiler with stacks, or py-spy, on the host
+	SourcePySpy      Source = "py_spy"          // dump of the stacks
+	SourceLoader     Source = "loader_metrics"  // of the data loader
+	SourceDevice     Source = "device_counters" // clocks, throttle reasons, temperature
+	SourceBaseline   Source = "baseline"        // a healthy run
 )
 
 // plainBackward is how many forward passes a backward pass costs: twice the

@@ -110,8 +110,6 @@ func turnOn(s diagnose.Source) string {
 		return "say which ranks share a host: name the dumps by it (node7_rank3), or put the recorder's packets beside them"
 	case diagnose.SourceBaseline:
 		return "compare with a healthy run"
-	case diagnose.SourceNanoseconds:
-		return "give times in nanoseconds"
 	}
 	return string(s)
 }

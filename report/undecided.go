@@ -27,8 +27,6 @@ func questionWords(u diagnose.Undecided) string {
 		text = "Time between stages and steps: no wall time was recorded"
 	case diagnose.ClockOrDelay:
 		text = fmt.Sprintf("Whether a rank is late in every step, or its clock is: ranks wait in one place only, and up to %s may be either", length(float64(u.Hides)))
-	case diagnose.UnitsUnclear:
-		text = fmt.Sprintf("The unit of the times: read as nanoseconds a step takes %s", length(float64(u.Step)))
 	default:
 		for _, words := range []func(diagnose.Undecided) string{operatorQuestion, communicationQuestion} {
 			if text := words(u); text != "" {
@@ -69,6 +67,9 @@ func problemWords(p diagnose.Problem) string {
 		return fmt.Sprintf("the accumulation factor changes at step %d%s", p.Steps[1], in)
 	case diagnose.BaselineTooShort:
 		return fmt.Sprintf("nothing was compared with the baseline: %d steps are recorded of the one or the other, %d are needed", p.N, p.Of)
+	}
+	if p.Text != "" {
+		return p.Text
 	}
 	return string(p.Problem) + in
 }

@@ -132,12 +132,20 @@ func problemRemarks(list []diagnose.Problem) (d document) {
 	const most = 3
 	list = slices.DeleteFunc(slices.Clone(list), func(p diagnose.Problem) bool { return p.Problem == diagnose.StepsDropped })
 	for _, p := range list[:min(most, len(list))] {
-		d = append(d, remark("Note: "+problemWords(p)+"."))
+		d = append(d, remark("Note: "+stopped(problemWords(p))))
 	}
 	if more := len(list) - most; more > 0 {
 		d = append(d, remark(fmt.Sprintf("Note: %s more in the JSON.", counted(more, "problem"))))
 	}
 	return d
+}
+
+// stopped ends a sentence that does not end by itself.
+func stopped(s string) string {
+	if strings.HasSuffix(s, ".") || strings.HasSuffix(s, "?") {
+		return s
+	}
+	return s + "."
 }
 
 // detailBlocks are what stands behind -v: windows, groups, the account of the

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/sfstat/sfstat/internal/largedata"
+)
+
+// judged is what a verdict says of its first suspect.
+type judged struct {
+	Status   string
+	Suspects []judgedSuspect
+	Problems []judgedProblem
+}
+
+type judgedProblem struct{ Problem string }
+
+type judgedSuspect struct {
+	Kind       string
+	Rank       *int
+	Host       *string
+	Stage      *string
+	Confidence string
+	Below      bool    `json:"below_min_gain"`
+	Gain       float64 `json:"gain"`
+	RunGain    float64 `json:"run_gain"`
+	Excess     float64 `json:"excess_ns"`
+	Struck     struct {
+		Count, Of int
+		First     *int
+		Last      *int
+		Pattern   string
+	} `json:"steps_struck"`
+}
+
+func verdictOf(t *testing.T, path string) (v judged) {
+	t.Helper()
+	code, out, stderr := runArgs(t, nil, "diagnose", path, "--format", "json")
+	if code != 0 {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	if err := json.Unmarshal([]byte(out), &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// audited is the truth of a job: 0, "" and −1 are not asked for.
+type audited struct {
+	file, status, kind string
+	rank               int
+	stage, host        string
+	gain, run, excess  float64 // fractions, ms
+	count, first, last int
+	pattern            string
+	problem            string
+}
+
+// TestAuditedJobs: jobs whose faults are known, as they were written down with
+// them.
+func TestAuditedJobs(t *testing.T) {
+	const none = -1
+	dir := largedata.Need(t, "data/audit")
+	for _, want := range []audited{
+		{file: "border-callback.jsonl.gz", status: "straggler", kind: "rank", rank: 1, stage: "callbacks.cpu_wall", gain: 0.96, run: 0.18, excess: 5000, count: 20, first: 119, last: 2019, pattern: "intermittent"},
+		{file: "border-data.jsonl.gz", status: "straggler", kind: "rank", rank: 6, stage: "data.next_wait", gain: 0.96, run: 0.18, pattern: "intermittent"},
+		{file: "fast.csv", status: "straggler", kind: "rank", rank: 3, stage: "data", gain: 0.17, run: 0.17, pattern: "constant"},
+		{file: "gap.csv", status: "straggler", kind: "rank", rank: 3, stage: "data", excess: 40, pattern: "constant"},
+		{file: "shift.jsonl", status: "straggler", kind: "rank", rank: none, stage: "data", gain: 0.17, run: 0.028, excess: 38, count: 50, pattern: "moving"},
+		{file: "mw.jsonl", status: "straggler", kind: "rank", rank: 3, stage: "data", gain: 0.17, run: 0.063, excess: 38, count: 100, first: 100, last: 199, pattern: "window"},
+		{file: "hosts.jsonl", status: "straggler", kind: "rank", rank: 5, stage: "data", host: "gpu-node-001", gain: 0.17, run: 0.17, pattern: "constant"},
+		{file: "hosts2.jsonl", status: "straggler", kind: "host", rank: none, host: "gpu-node-1", gain: 0.35, run: 0.35, pattern: "constant"},
+		{file: "s20.jsonl", status: "straggler", kind: "rank", rank: 3, stage: "data", gain: 0.088, run: 0.088, excess: 18, pattern: "constant"},
+		{file: "onemiss.csv", status: "straggler", kind: "rank", rank: 3, stage: "data", gain: 0.17, run: 0.17, problem: "ranks_missing"},
+		{file: "us.csv", status: "straggler", kind: "rank", rank: 3, stage: "data", gain: 0.17, problem: "unit_doubt"},
+		{file: "msint.csv", status: "straggler", kind: "rank", rank: 3, stage: "data", gain: 0.17, problem: "unit_doubt"},
+		{file: "qat.jsonl", status: "slow_everywhere", kind: "stage", rank: none, stage: "model.fwd_loss_cpu_wall", excess: 402, pattern: "constant"},
+		{file: "unloc.jsonl", status: "slow_everywhere", kind: "workload", rank: none, gain: 0.33, run: 0.145, count: 20},
+		{file: "visionA.jsonl", status: "imbalance", kind: "workload", rank: none, stage: "data.next_wait"},
+	} {
+		t.Run(want.file, func(t *testing.T) { want.check(t, verdictOf(t, filepath.Join(dir, want.file))) })
+	}
+	t.Run("overlap.jsonl", func(t *testing.T) {
+		v := verdictOf(t, filepath.Join(dir, "overlap.jsonl"))
+		if len(v.Suspects) != 0 || !slices.ContainsFunc(v.Problems, func(p judgedProblem) bool { return p.Problem == "steps_repeated" }) {
+			t.Errorf("%+v", v)
+		}
+	})
+}
+
+func (a *audited) check(t *testing.T, v judged) {
+	t.Helper()
+	if v.Status != a.status || len(v.Suspects) == 0 {
+		t.Fatalf("status %s with %d suspects, expected %s", v.Status, len(v.Suspects), a.status)
+	}
+	s := v.Suspects[0]
+	near := func(what string, got, want float64) {
+		if want != 0 && math.Abs(got-want) > 0.06*want+0.002 {
+			t.Errorf("%s %.4g, expected %.4g", what, got, want)
+		}
+	}
+	text := func(s *string) string {
+		if s == nil {
+			return ""
+		}
+		return *s
+	}
+	if s.Kind != a.kind || a.rank >= 0 && (s.Rank == nil || *s.Rank != a.rank) || a.stage != "" && text(s.Stage) != a.stage || a.host != "" && text(s.Host) != a.host {
+		t.Errorf("%s %v, stage %s, host %s", s.Kind, s.Rank, text(s.Stage), text(s.Host))
+	}
+	if s.Below != (a.gain > 0 && a.gain < 0.1) || s.Confidence == "insufficient" {
+		t.Errorf("below the least gain: %v, %s", s.Below, s.Confidence)
+	}
+	near("gain", s.Gain, a.gain)
+	near("gain of the run", s.RunGain, a.run)
+	near("excess", s.Excess/1e6, a.excess)
+	near("steps", float64(s.Struck.Count), float64(a.count))
+	if a.first != 0 && (*s.Struck.First != a.first || *s.Struck.Last < a.last-1 || *s.Struck.Last > a.last) || a.pattern != "" && s.Struck.Pattern != a.pattern {
+		t.Errorf("struck %d–%d (%s), expected %d–%d (%s)", *s.Struck.First, *s.Struck.Last, s.Struck.Pattern, a.first, a.last, a.pattern)
+	}
+	if a.problem != "" && !slices.ContainsFunc(v.Problems, func(p judgedProblem) bool { return p.Problem == a.problem }) {
+		t.Errorf("problems %v, none is %s", v.Problems, a.problem)
+	}
+}
+
+// TestRecordedJobs: of real jobs nobody innocent is flagged, who can be told from
+// stage times is, and what cannot is left open.
+func TestRecordedJobs(t *testing.T) {
+	dir := largedata.Need(t, "data/ddp")
+	f, err := os.Open(filepath.Join(dir, "truth.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range rows[1:] {
+		run, family, hidden, stage := row[0], row[1], row[5], row[6]
+		t.Run(run, func(t *testing.T) {
+			v := verdictOf(t, filepath.Join(dir, run+".jsonl"))
+			switch {
+			case family == "nofault" && row[9] == "roles":
+				if v.Status != "imbalance" {
+					t.Errorf("half the ranks do more work, and the status is %s", v.Status)
+				}
+			case family == "nofault":
+				if v.Status != "no_straggler" || slices.ContainsFunc(v.Suspects, flaggedSuspect) {
+					t.Errorf("healthy, and the status is %s", v.Status)
+				}
+			case run == "e6-aba-r8-s0":
+				if v.Status != "slow_everywhere" || *v.Suspects[0].Stage != stage {
+					t.Errorf("status %s, suspects %+v", v.Status, v.Suspects)
+				}
+			case family == "backward" || family == "backward_comm" || family == "callback_sync":
+				if v.Status != "undecided" || slices.ContainsFunc(v.Suspects, flaggedSuspect) {
+					t.Errorf("all ranks look alike, and the status is %s", v.Status)
+				}
+			default:
+				rank, _ := strconv.Atoi(hidden)
+				s := v.Suspects[0]
+				if v.Status != "straggler" || s.Rank == nil || *s.Rank != rank || *s.Stage != stage || s.Confidence != "strong" && s.Confidence != "supported" {
+					t.Errorf("status %s, suspect %+v, expected rank %d in %s", v.Status, s, rank, stage)
+				}
+			}
+		})
+	}
+}
+
+func flaggedSuspect(s judgedSuspect) bool {
+	return !s.Below && (s.Confidence == "strong" || s.Confidence == "supported")
+}

@@ -102,19 +102,6 @@ func (j *judge) observed() []Evidence {
 	return out
 }
 
-// detectable is the least delay a step that would have been reported, in every
-// window and every stage that hides none; 0: not known.
-func (j *judge) detectable() (most int64) {
-	for _, w := range j.windows {
-		for _, d := range w.Main.Detectable(j.minGain) {
-			if !d.Hidden && d.Delay > 0 {
-				most = max(most, d.Delay)
-			}
-		}
-	}
-	return most
-}
-
 // finding is a finding with what is known about it beyond what it shows.
 type finding struct {
 	Finding

@@ -70,7 +70,7 @@ func TestAuditedJobs(t *testing.T) {
 	dir := largedata.Need(t, "data/audit")
 	for _, want := range []audited{
 		{file: "border-callback.jsonl.gz", status: "straggler", kind: "rank", rank: 1, stage: "callbacks.cpu_wall", gain: 0.96, run: 0.18, excess: 5000, count: 20, first: 119, last: 2019, pattern: "intermittent"},
-		{file: "border-data.jsonl.gz", status: "straggler", kind: "rank", rank: 6, stage: "data.next_wait", gain: 0.96, run: 0.18, pattern: "intermittent"},
+		{file: "border-data.jsonl.gz", status: "straggler", kind: "rank", rank: 6, stage: "data.next_wait", gain: 0.96, run: 0.18, excess: 5000, count: 20, first: 20, last: 1920, pattern: "intermittent"},
 		{file: "fast.csv", status: "straggler", kind: "rank", rank: 3, stage: "data", gain: 0.17, run: 0.17, pattern: "constant"},
 		{file: "gap.csv", status: "straggler", kind: "rank", rank: 3, stage: "data", excess: 40, pattern: "constant"},
 		{file: "shift.jsonl", status: "straggler", kind: "rank", rank: none, stage: "data", gain: 0.17, run: 0.028, excess: 38, count: 50, pattern: "moving"},

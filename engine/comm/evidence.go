@@ -6,7 +6,7 @@ type EvidenceKind uint8
 const (
 	OneRankReduces      EvidenceKind = iota + 1 // what is as large as gradients: a data dimension of one
 	SingleRank                                  // nothing is communicated
-	NeverCalled                                 //
+	NeverCalled                                 // no operation
 	SmallMessages                               // of at most N bytes: control, not data
 	UnevenSends                                 // all-to-all of uneven sizes, as tokens go to experts
 	EvenSends                                   // all that is sent at once is of equal size
@@ -16,7 +16,7 @@ const (
 	AveragingReductions                         // N, as of gradients
 	GroupedCalls                                // N of Of, as buckets of gradients and parameters
 	RanksApart                                  // Stride
-	NeighboursOnHost                            //
+	NeighboursOnHost                            // consecutive ranks of one host
 	OneRankPerHost                              // on N hosts
 	SuccessiveGathers                           // Share of the all-gathers, as of parameters
 	RareSizes                                   // none comes more than N times a step

@@ -17,7 +17,7 @@ func Communication(r *comm.Result, g frontier.Gates) RunVerdict {
 		h.f = h.finding()
 		found = append(found, h)
 	}
-	slices.SortStableFunc(found, func(a, b heardSuspect) int { return bySurety(a.f, b.f) })
+	slices.SortStableFunc(found, func(a, b heardSuspect) int { return byWeight(&a.f, &b.f) })
 	v := RunVerdict{Undecided: undecidedCommunication(r), Communications: communications(r)}
 	for _, h := range found {
 		v.Suspects = append(v.Suspects, h.f)

@@ -1,5 +1,7 @@
 package diagnose
 
+import "slices"
+
 // Evidence is one observation for or against a finding: a kind and numbers,
 // never a sentence. Its fields with their JSON names are the contract of the
 // verdict; package report words every kind in one function.
@@ -24,14 +26,8 @@ func Find[E Evidence](list []Evidence) (e E, ok bool) {
 
 // EvidencePrototypes are one value of every kind of evidence.
 func EvidencePrototypes() []Evidence {
-	return append(append(append([]Evidence{Said(""), Lack{}}, windowEvidence()...), operatorEvidence()...), append(communicationEvidence(), arrivalEvidence()...)...)
+	return slices.Concat([]Evidence{Lack{}}, windowEvidence(), launchedEvidence(), operatorEvidence(), communicationEvidence(), arrivalEvidence())
 }
-
-// Said is a sentence from a judge that is not typed yet.
-type Said string
-
-// Kind implements Evidence.
-func (Said) Kind() EvidenceKind { return "said" }
 
 // Lack is evidence against: a condition of a higher confidence that is not met.
 type Lack struct {
@@ -51,13 +47,5 @@ type Reason string
 
 // Reasons are all reasons of all judges.
 func Reasons() []Reason {
-	return append(append(windowReasons(), operatorReasons()...), append(communicationReasons(), arrivalReasons()...)...)
-}
-
-// Saying is sentences from a judge that is not typed yet.
-func Saying(lines ...string) (list []Evidence) {
-	for _, line := range lines {
-		list = append(list, Said(line))
-	}
-	return list
+	return slices.Concat(windowReasons(), launchedReasons(), operatorReasons(), communicationReasons(), arrivalReasons())
 }

@@ -211,11 +211,12 @@ const (
 	LooksLikeNoise       Reason = "looks_like_noise"
 	RotatingUnconfirmed  Reason = "rotating_unconfirmed"
 	FewSteps             Reason = "few_steps"
+	EnginesDisagree      Reason = "engines_disagree" // N: the rank that they find instead
 )
 
 func operatorReasons() []Reason {
 	return []Reason{FewReplicas, Untested, FewWorkers, SmallerPart, Unconfirmed, TransfersUnconfirmed, SizesUnknown, LaunchUnconfirmed, WaitUnknown,
-		IdleUnknown, HeavyOrSlowRanks, DifferentPasses, HeavyUnproven, OneStage, WeakCorrelation, LooksLikeNoise, RotatingUnconfirmed, FewSteps}
+		IdleUnknown, HeavyOrSlowRanks, DifferentPasses, HeavyUnproven, OneStage, WeakCorrelation, LooksLikeNoise, RotatingUnconfirmed, FewSteps, EnginesDisagree}
 }
 
 // What an operator trace leaves open.

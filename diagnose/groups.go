@@ -1,9 +1,6 @@
 package diagnose
 
-import (
-	"fmt"
-	"slices"
-)
+import "slices"
 
 // compareGroups says of a role group that does more work whether it takes longer
 // for what the other groups launch as often too. Then it is not how the model
@@ -22,11 +19,10 @@ func (j *judge) compareGroups(f *finding) {
 		if len(in.sure) == 0 || 2*in.sureExcess < float64(f.perStep()) {
 			return
 		}
-		f.Evidence = append(f.Evidence, Said(fmt.Sprintf("operators that all role groups launch as often: longer in %s than in the others (median) beyond chance are %d of %d, by %s a step; first %s",
-			f.Group, len(in.sure), len(in.all), ms(int64(in.sureExcess)), in.compared(in.sure[0]))))
+		f.Evidence = append(f.Evidence, GroupOperators{Group: f.Group, N: len(in.sure), Of: len(in.all), Excess: int64(in.sureExcess), First: in.compared(in.sure[0])})
 		if f.Confidence == Ambiguous {
 			f.Confidence = Supported
-			f.Evidence = append(f.Evidence, Said("called all the same, since the same operators take longer there; not strong: their inputs may be larger, which their names do not tell"))
+			f.Evidence = append(f.Evidence, Lack{Reason: InputsUnknown, AtMost: Supported})
 		}
 		return
 	}

@@ -40,6 +40,7 @@ func (r *run) judge(g frontier.Gates, minGain float64) RunVerdict {
 	j.stages()
 	j.moving()
 	j.costs()
+	j.weigh()
 	j.operations()
 	v := RunVerdict{Run: r.name, MinGain: minGain, Windows: r.windows, Suspects: j.ranked(), Problems: r.problems()}
 	v.Undecided = j.questions()
@@ -97,7 +98,7 @@ func (j *judge) observed() []Evidence {
 	}
 	out := []Evidence{e}
 	if len(j.found) == 0 {
-		out = append(out, Saying(j.harmless(trivial/2*float64(e.Step))...)...)
+		out = append(out, j.harmless(trivial/2*float64(e.Step))...)
 	}
 	return out
 }

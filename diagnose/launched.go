@@ -1,8 +1,6 @@
 package diagnose
 
 import (
-	"cmp"
-	"fmt"
 	"math"
 	"slices"
 
@@ -33,15 +31,14 @@ func (s *Session) AddLaunched(t *trace.OpTotals) error {
 	return err
 }
 
-// operations says of the ranks that are suspected in one stage what they
-// launched there, and adds the operator that explains most of it.
-//
-// Where only a stage stands out that is long on all ranks alike, it tells which
-// ranks' operators surely take longer, though that made none of them late.
+// operations adds to the findings on ranks in a stage what they launched there,
+// and a finding on the operator that explains most of it; to those on stages that
+// are long on all ranks alike, whose operators take longer for certain, though
+// nobody is late for it.
 func (j *judge) operations() {
 	for _, f := range slices.Clone(j.found) {
 		if f.Cause == CauseSlowSteps {
-			f.Evidence = append(slices.Clone(f.Evidence), Saying(j.harmless(trivial/2*float64(f.step()))...)...)
+			f.Evidence = append(slices.Clone(f.Evidence), j.harmless(trivial/2*float64(f.step()))...)
 		}
 		j.compareGroups(f)
 		if f.Kind != KindRank || f.Rank == nil {
@@ -62,24 +59,23 @@ func (j *judge) operations() {
 	}
 }
 
-// harmless are the ranks whose operators in a stage surely take longer, by a
+// harmless are the ranks whose operators in a stage take longer for certain, by a
 // least time in ns a step, the longest first, where nobody is late for it.
-func (j *judge) harmless(least float64) []string {
+func (j *judge) harmless(least float64) (out []Evidence) {
 	type place struct {
 		rank  int
 		stage string
 	}
-	var out []string
 	var seen []place
 	for _, r := range j.launched {
 		for _, d := range r.Found() {
 			at := place{d.Rank, d.Stage}
-			if slices.Contains(seen, at) || len(out) == listedOps {
+			if slices.Contains(seen, at) || len(seen) == listedOps {
 				continue
 			}
 			seen = append(seen, at)
 			if in := insideOf(r, d.Rank, d.Stage); in.sureExcess >= least {
-				out = append(out, fmt.Sprintf("%s, without its being late by more than chance allows; first %s", in.longer(cmp.Or(d.Stage, "no stage")), in.compared(d)))
+				out = append(out, in.together(false), in.compared(d))
 			}
 		}
 	}
@@ -90,8 +86,9 @@ func (j *judge) harmless(least float64) []string {
 type inside struct {
 	*opnames.Result
 	rank       int
+	stage      string               // "": all of them
 	all        []opnames.Difference // by excess
-	sure       []opnames.Difference // those that surely take longer
+	sure       []opnames.Difference // those that take longer for certain
 	own, peers float64              // of all, ns a step
 	sureExcess float64              // ns a step
 }
@@ -100,7 +97,7 @@ func insideOf(r *opnames.Result, rank int, stage string) *inside {
 	if len(r.Of(rank, "")) == 0 {
 		return nil // no peers, or it is not among those that were recorded
 	}
-	in := &inside{Result: r, rank: rank, all: r.Of(rank, stage)}
+	in := &inside{Result: r, rank: rank, stage: stage, all: r.Of(rank, stage)}
 	for _, d := range in.all {
 		in.own += d.Whole.Own
 		in.peers += d.Whole.Peers
@@ -115,40 +112,47 @@ func insideOf(r *opnames.Result, rank int, stage string) *inside {
 // excess is by how much all operators take longer together, ns a step.
 func (in *inside) excess() float64 { return in.own - in.peers }
 
-// describe adds to a suspect what its operators say.
+// describe adds to a finding what its operators show: all together, and the
+// largest of those that take longer for certain, or where no test can tell, the
+// largest.
 func (in *inside) describe(f *finding) {
 	f.inside = in
-	lines := in.sentences(f)
-	if wait := in.waiting(f); wait != "" {
+	lines := []Evidence{in.together(true)}
+	shown := in.sure
+	if len(in.sure) == 0 && len(in.all) > 0 && !in.all[0].Tested {
+		shown = in.all[:1]
+	}
+	for _, d := range shown[:min(listedOps, len(shown))] {
+		lines = append(lines, in.compared(d))
+	}
+	if wait, ok := in.waiting(f); ok {
 		lines = append(lines, wait)
 	}
-	f.Evidence = slices.Insert(slices.Clone(f.Evidence), min(2, len(f.Evidence)), Saying(lines...)...)
+	f.Evidence = slices.Insert(slices.Clone(f.Evidence), min(2, len(f.Evidence)), lines...)
 }
 
-// explain lets a suspect in one stage be called for its operators, and adds the
-// one that explains most of it.
+// explain adds a finding on the operator that explains most of one on a rank.
 func (j *judge) explain(f *finding, in *inside) {
 	if d, ok := in.chief(); ok {
 		part := min(1, d.Excess()/max(d.Excess(), in.excess()))
 		s := Finding{Kind: KindOp, Cause: CauseOperator, Place: Place{Rank: f.Rank, Stage: f.Stage, Op: d.Name, Group: f.Group}, Cost: f.Cost.times(part), Confidence: f.Confidence,
-			BelowMinGain: f.BelowMinGain, Evidence: Saying(in.compared(d)), Windows: f.Windows, Detail: f.Detail}
+			BelowMinGain: f.BelowMinGain, Evidence: []Evidence{in.compared(d)}, Windows: f.Windows, Detail: f.Detail}
 		at := slices.Index(j.found, f)
 		j.found = slices.Insert(j.found, at+1, &finding{Finding: s, best: f.best, makespan: f.makespan, steps: f.steps})
 	}
 }
 
-// doubt takes back a call of a rank whose operators are shorter in other steps:
-// it is late now and then because its work is larger then, and that no rank can
-// mend.
+// doubt lowers the certainty of a rank whose operators are shorter in other
+// steps: it is late intermittently because its work is larger then, and that no
+// rank can fix.
 func (j *judge) doubt(f *finding, in *inside) {
-	if f.Cause != CauseLate || !in.varies(f.perStep()) {
-		return
+	if f.Cause == CauseLate && in.varies(f.perStep()) {
+		f.Confidence = min(f.Confidence, Ambiguous)
+		f.Evidence = append(f.Evidence, Lack{Reason: ReasonOtherSteps, AtMost: Ambiguous})
 	}
-	f.Confidence = min(f.Confidence, Ambiguous)
-	f.Evidence = append(f.Evidence, Said(fmt.Sprintf("in other steps the same operators of rank %d are shorter than on its peers: its work varies, as with data of varying size", in.rank)))
 }
 
-// varies reports whether the operators that surely take longer make up for it
+// varies reports whether the operators that take longer for certain make up for it
 // in other steps, as work of varying size does: where they are longer, that is
 // half of a delay, in ns a step, or more; in some step they are shorter, by a
 // quarter of what they are longer on average; and the mean over all steps is not
@@ -185,47 +189,18 @@ func (in *inside) chief() (opnames.Difference, bool) {
 	return in.sure[0], true
 }
 
-// sentences say which operators take longer, or that none does.
-func (in *inside) sentences(f *finding) []string {
-	switch {
-	case len(in.all) == 0:
-		return []string{fmt.Sprintf("operators: rank %d launched nothing on its device in %s: what it is late in there is its host's", in.rank, f.extent())}
-	case len(in.sure) > 0:
-		return in.slow(f)
-	case !in.all[0].Tested:
-		return []string{fmt.Sprintf("operators: what rank %d launched in %s takes %s a step on its device, %s on its peers (too few for a test); most of the difference: %s",
-			in.rank, f.extent(), ms(int64(in.own)), ms(int64(in.peers)), in.compared(in.all[0]))}
-	}
-	return []string{fmt.Sprintf("operators: none that rank %d launched in %s surely takes longer than on its peers (%s a step together, %s there): the time goes between operators, or on the host",
-		in.rank, f.extent(), ms(int64(in.own)), ms(int64(in.peers)))}
-}
-
-// slow says how much of it which operators are, the largest first.
-func (in *inside) slow(f *finding) []string {
-	what := in.longer(f.extent())
+// together is what all operators of the rank take.
+func (in *inside) together(late bool) RankOperators {
+	e := RankOperators{Rank: in.rank, Stage: in.stage, N: len(in.sure), Of: len(in.all), Own: int64(in.own), Peers: int64(in.peers), Excess: int64(in.sureExcess),
+		Tested: len(in.all) > 0 && in.all[0].Tested, Late: late}
 	if in.deviceWide() {
-		low, high := in.factors()
-		what += fmt.Sprintf(", all by much the same factor (%.2f to %.2f): its device is slow there, not one operator", low, high)
+		e.DeviceWide = true
+		e.Low, e.High = in.factors()
 	}
-	out := []string{what}
-	for _, d := range in.sure[:min(listedOps, len(in.sure))] {
-		out = append(out, in.compared(d))
-	}
-	return out
+	return e
 }
 
-// longer is "operators: all 9 that rank 5 launched in forward surely take longer
-// than on its peers, by 1.78 ms a step".
-func (in *inside) longer(stage string) string {
-	verb := "take"
-	if len(in.sure) == 1 {
-		verb = "takes"
-	}
-	return fmt.Sprintf("operators: %s rank %d launched in %s surely %s longer than on its peers, by %s a step",
-		ofThem(len(in.sure), len(in.all)), in.rank, stage, verb, ms(int64(in.sureExcess)))
-}
-
-// factors are the least and the largest by which operators surely take longer.
+// factors are the least and the largest by which operators take longer.
 func (in *inside) factors() (low, high float64) {
 	low = math.Inf(1)
 	for _, d := range in.sure {
@@ -241,67 +216,37 @@ func (in *inside) deviceWide() bool {
 	return len(in.sure) >= 3 && 2*len(in.sure) >= len(in.all) && high-1 < 1.5*(low-1)
 }
 
-// ofThem is "the one operator that", "all 9 that" or "3 of the 9 that".
-func ofThem(some, all int) string {
-	switch {
-	case all == 1:
-		return "the only one that"
-	case some == all:
-		return fmt.Sprintf("all %d that", all)
+// compared is one operator beside its peers.
+func (in *inside) compared(d opnames.Difference) OperatorDifference {
+	e := OperatorDifference{Op: d.Name, Own: int64(d.Own), Peers: int64(d.Peers), Steps: len(d.Steps), Of: len(in.Steps),
+		Count: d.Count, PeerCount: d.PeerCount, Excess: int64(d.Excess())}
+	if len(in.all) > 1 {
+		e.All = int64(in.excess())
 	}
-	return fmt.Sprintf("%d of the %d that", some, all)
+	return e
 }
 
-// compared is one operator beside its peers: "flash_fwd_kernel: 1.40 × its
-// peers (18.8 ms → 26.4 ms a step in 7 of 9 steps), 40 a step of 660 µs instead
-// of 470 µs each; 5.9 ms of the 6.1 ms".
-func (in *inside) compared(d opnames.Difference) string {
-	text := opnames.Label(d.Name) + ": "
-	if d.Peers > 0 {
-		text += fmt.Sprintf("%.2f × its peers ", d.Factor())
-	}
-	text += fmt.Sprintf("(%s → %s a step", ms(int64(d.Peers)), ms(int64(d.Own)))
-	if n := len(d.Steps); n < len(in.Steps) {
-		text += fmt.Sprintf(" in %d of %d steps", n, len(in.Steps))
-	}
-	text += "), "
-	switch {
-	case math.Abs(d.Count-d.PeerCount) >= 0.5:
-		text += fmt.Sprintf("launched %.3g times a step, %.3g on its peers: it has other work there", d.Count, d.PeerCount)
-	case d.Count >= 1.5:
-		text += fmt.Sprintf("%.3g a step of %s instead of %s each", d.Count, ms(int64(d.Own/d.Count)), ms(int64(d.Peers/d.Count)))
-	default:
-		text += fmt.Sprintf("%.3g a step", d.Count)
-	}
-	if len(in.all) == 1 {
-		return text
-	}
-	return text + fmt.Sprintf("; %s of the %s", ms(int64(d.Excess())), ms(int64(in.excess())))
-}
-
-// waiting says that the long collectives of the others are wait for the rank.
-func (in *inside) waiting(f *finding) string {
-	var waited, busy []float64
-	own, ownBusy := 0.0, 0.0
+// waiting is how the collectives of the others wait for the rank, where that is
+// most of them.
+func (in *inside) waiting(f *finding) (e CollectiveWait, ok bool) {
+	var waited, took []float64
+	own, ownTook := 0.0, 0.0
 	for _, m := range f.best.Members {
 		w, b, any := in.collectives(m.ID)
 		switch {
 		case !any:
 		case m.ID == in.rank:
-			own, ownBusy = w, b
+			own, ownTook = w, b
 		default:
-			waited, busy = append(waited, w), append(busy, b)
+			waited, took = append(waited, w), append(took, b)
 		}
 	}
 	if len(waited) == 0 {
-		return ""
+		return e, false
 	}
-	w, b := robust.Upper(waited), robust.Upper(busy)
-	if w < 2*own || w-own < 0.25*float64(f.perStep()) {
-		return ""
-	}
-	return fmt.Sprintf("collectives: they take %s a step on the other ranks (median), of it %s wait for the last to come, and %s on rank %d, of it %s: the others' is long because rank %d comes late",
-		ms(int64(b)), ms(int64(w)), ms(int64(ownBusy)), in.rank, ms(int64(own)), in.rank)
+	w, b := robust.Upper(waited), robust.Upper(took)
+	e = CollectiveWait{Rank: in.rank, Own: int64(ownTook), OwnWaited: int64(own), Peers: int64(b), PeersWaited: int64(w)}
+	return e, w >= 2*own && w-own >= mostlyWait*float64(f.perStep())
 }
 
 // collectives are how long a rank waited in collectives and how long they took

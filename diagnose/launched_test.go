@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -56,10 +57,14 @@ func slowForward(t *testing.T) *trace.Window {
 	return windows(t, spec(8, 40, 1, simulate.Fault{Family: simulate.ForwardHost, Delay: 90, Ranks: []int{3}}))[0]
 }
 
-func has(list []Evidence, parts ...string) bool {
-	return slices.ContainsFunc(list, func(e Evidence) bool {
-		return !slices.ContainsFunc(parts, func(p string) bool { return !strings.Contains(fmt.Sprint(e), p) })
-	})
+// operatorsIn is what evidence says of all operators of a rank.
+func operatorsIn(t *testing.T, list []Evidence) RankOperators {
+	t.Helper()
+	e, ok := Find[RankOperators](list)
+	if !ok {
+		t.Errorf("nothing of operators in %+v", list)
+	}
+	return e
 }
 
 // TestSmallWithOperators: a rank that costs less than the gate is as sure with its
@@ -97,16 +102,14 @@ func TestOperatorOfASuspect(t *testing.T) {
 	if profiled(v) {
 		t.Errorf("next %+v", v.Next)
 	}
-	if !has(rank.Evidence, "operators: ", " surely takes longer") || !has(rank.Evidence, "10.00 × its peers", "5 a step of 20 ms instead of 2 ms each") ||
-		!has(rank.Evidence, "110 ms a step on the other ranks", "90 ms wait", "20 ms on rank 3") {
-		t.Errorf("evidence %q", rank.Evidence)
+	if e := operatorsIn(t, rank.Evidence); e.N != 1 || e.Of != 4 || e.DeviceWide || !e.Late || !e.Tested {
+		t.Errorf("%+v", e)
 	}
-	for _, line := range rank.Evidence {
-		for word := range strings.FieldsSeq(fmt.Sprint(line)) {
-			if len([]rune(word)) > 50 {
-				t.Errorf("%q does not fit a line", word)
-			}
-		}
+	if e, _ := Find[OperatorDifference](rank.Evidence); math.Abs(float64(e.Own)-10*float64(e.Peers)) > 1e-3*float64(e.Own) || e.Count != 5 || e.Op != op.Op {
+		t.Errorf("%+v", e)
+	}
+	if e, _ := Find[CollectiveWait](rank.Evidence); e != (CollectiveWait{Rank: 3, Own: 20e6, Peers: 110e6, PeersWaited: 90e6}) {
+		t.Errorf("%+v", e)
 	}
 }
 
@@ -130,8 +133,8 @@ func TestSlowDevice(t *testing.T) {
 		if len(v.Suspects) > 1 && v.Suspects[1].Kind == KindOp {
 			t.Errorf("an operator is named: %v", show(v.Suspects[1]))
 		}
-		if !has(v.Suspects[0].Evidence, "all 6 that rank 3 launched", "its device is slow there, not one operator") {
-			t.Errorf("evidence %q", v.Suspects[0].Evidence)
+		if e := operatorsIn(t, v.Suspects[0].Evidence); !e.DeviceWide || e.N != 6 || e.Of != 6 || e.Low > e.High {
+			t.Errorf("%+v", e)
 		}
 	}
 }
@@ -146,12 +149,12 @@ func TestSlowDeviceAllOver(t *testing.T) {
 	if v.Suspects[0].Stage != "" || profiled(v) {
 		t.Errorf("suspect %v, next %+v", show(v.Suspects[0]), v.Next)
 	}
-	if !has(v.Suspects[0].Evidence, "that rank 3 launched in all its stages surely take longer", "its device is slow there") {
-		t.Errorf("evidence %q", v.Suspects[0].Evidence)
+	if e := operatorsIn(t, v.Suspects[0].Evidence); !e.DeviceWide || e.Stage != "" {
+		t.Errorf("%+v", e)
 	}
 	v = verdictWith(t, w, launched(w, -1, 6, 6, 90e6))
-	if len(v.Next) == 0 || !has(v.Suspects[0].Evidence, "none that rank 3 launched in all its stages surely takes longer") {
-		t.Errorf("on the host: next %+v, evidence %q", v.Next, v.Suspects[0].Evidence)
+	if e := operatorsIn(t, v.Suspects[0].Evidence); len(v.Next) == 0 || e.N != 0 || e.Of == 0 || e.Stage != "" {
+		t.Errorf("on the host: next %+v, %+v", v.Next, e)
 	}
 }
 
@@ -159,8 +162,8 @@ func TestSlowDeviceAllOver(t *testing.T) {
 func TestSlowHostBehindOperators(t *testing.T) {
 	w := slowForward(t)
 	v := verdictWith(t, w, launched(w, 3, 4, 1, 0))
-	if !has(v.Suspects[0].Evidence, "operators: none that rank 3 launched", "or on the host") {
-		t.Errorf("evidence %q", v.Suspects[0].Evidence)
+	if e := operatorsIn(t, v.Suspects[0].Evidence); e.N != 0 || e.Of != 4 {
+		t.Errorf("%+v", e)
 	}
 	if v.Next[0].With != SourceStacks {
 		t.Errorf("next %+v", v.Next)
@@ -176,8 +179,8 @@ func TestOperatorsAloneCallNothing(t *testing.T) {
 	if len(v.Suspects) != len(before.Suspects) || v.Confidence != before.Confidence || v.Status != before.Status {
 		t.Errorf("%v with operators, %v without", v.Status, before.Status)
 	}
-	if !has(v.Observed, "launched in "+simulate.StageForward, "late by more than chance") {
-		t.Errorf("observed %q", v.Observed)
+	if e := operatorsIn(t, v.Observed); e.Rank != 3 || e.Stage != simulate.StageForward || e.Late {
+		t.Errorf("%+v", e)
 	}
 }
 
@@ -189,7 +192,7 @@ func TestOperatorsOfAnotherRun(t *testing.T) {
 		ops.Ranks[i].ID += 100
 	}
 	v := verdictWith(t, w, ops)
-	if has(v.Suspects[0].Evidence, "operators: ") || len(v.Next) == 0 {
-		t.Errorf("evidence %q", v.Suspects[0].Evidence)
+	if e, told := Find[RankOperators](v.Suspects[0].Evidence); told || len(v.Next) == 0 {
+		t.Errorf("%+v", e)
 	}
 }

@@ -52,13 +52,13 @@ func (j *opJudge) level(w int) *microbatch.Level {
 // completion is what K-S finds of a worker's completion-time distribution, and
 // whether it departs from its peers'.
 func (j *opJudge) completion(w int) (CompletionTimes, bool) {
-	s := j.Rhythm.Scores[w]
+	s := j.Completions.Scores[w]
 	if s.Test == nil || !s.Test.Flagged {
 		return CompletionTimes{}, false
 	}
 	e := CompletionTimes{S: *s.Mean, Q: s.Test.Q, Later: s.Later}
 	var others []int
-	for _, o := range j.Rhythm.Scores {
+	for _, o := range j.Completions.Scores {
 		if o.Worker != w && o.Test != nil && o.Test.Flagged {
 			others = append(others, o.Worker)
 		}

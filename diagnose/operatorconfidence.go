@@ -23,7 +23,7 @@ func (j *opJudge) verdict() *RunVerdict {
 	for _, t := range j.theories {
 		j.trust(t)
 	}
-	slices.SortStableFunc(j.theories, func(a, b *theory) int { return bySurety(a.Finding, b.Finding) })
+	slices.SortStableFunc(j.theories, func(a, b *theory) int { return byWeight(&a.Finding, &b.Finding) })
 	// The few largest of what is too small to report are enough.
 	first := slices.IndexFunc(j.theories, func(t *theory) bool { return t.BelowMinGain })
 	if first >= 0 {
@@ -54,7 +54,7 @@ func (j *opJudge) base(t *theory) float64 {
 // other.
 func (j *opJudge) reported(t *theory) bool {
 	own := j.share(t)
-	if own >= j.gates.StaticGain {
+	if own >= j.minGain {
 		return true
 	}
 	largest, sum := 0.0, 0.0
@@ -67,7 +67,7 @@ func (j *opJudge) reported(t *theory) bool {
 			sum += j.share(o)
 		}
 	}
-	return sum >= j.gates.StaticGain && own >= accomplice*largest
+	return sum >= j.minGain && own >= accomplice*largest
 }
 
 // trust decides how certain a theory is, and closes its evidence with the
@@ -75,7 +75,7 @@ func (j *opJudge) reported(t *theory) bool {
 func (j *opJudge) trust(t *theory) {
 	t.Evidence = append(t.Evidence, j.replayed(t))
 	if t.BelowMinGain = !j.reported(t); t.BelowMinGain {
-		t.Evidence = append(t.Evidence, BelowGate{j.share(t), j.gates.StaticGain})
+		t.Evidence = append(t.Evidence, BelowGate{j.share(t), j.minGain})
 	}
 	t.Confidence = Strong
 	for _, lack := range j.lacks(t) {
@@ -200,7 +200,7 @@ func (j *opJudge) undecided() (out []Undecided) {
 	ask(j.unlinked(), Undecided{Question: WhichStageHoldsUp})
 	ask(len(j.Steps) < enoughSteps, Undecided{Question: WhatIsChance, N: len(j.Steps)})
 	local := slices.ContainsFunc(j.theories, func(t *theory) bool {
-		return (t.Cause == CauseCompute || t.Cause == CauseTransfer) && t.Confidence >= Ambiguous
+		return (t.Cause == CauseCompute || t.Cause == CauseTransfer) && !t.BelowMinGain
 	})
 	ask(local && j.Layout.TP > 1, Undecided{Question: WhichTensorRank, N: j.Layout.TP})
 	if share, err := j.network(); err == nil {
@@ -264,6 +264,3 @@ func (j *opJudge) next() []Action {
 	}
 	return []Action{a}
 }
-
-// bySurety orders findings as byWeight does.
-func bySurety(a, b Finding) int { return byWeight(&a, &b) }

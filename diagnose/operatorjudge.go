@@ -38,6 +38,7 @@ type opJudge struct {
 	*examined
 	*priced
 	gates    frontier.Gates
+	minGain  float64
 	theories []*theory
 
 	marked      []mark
@@ -47,12 +48,12 @@ type opJudge struct {
 // judge collects theories: first those about one place, which price divides
 // the time between; then those about no single place, which are priced with the
 // local ones fixed, so that a straggler does not count as unevenness.
-func (e *examined) judge(gates frontier.Gates) (*RunVerdict, error) {
+func (e *examined) judge(gates frontier.Gates, minGain float64) (*RunVerdict, error) {
 	p, err := e.prices()
 	if err != nil {
 		return nil, err
 	}
-	j := &opJudge{examined: e, priced: p, gates: gates}
+	j := &opJudge{examined: e, priced: p, gates: gates, minGain: minGain}
 	for _, look := range []func() error{j.workers, j.transfers, j.links, j.collectives, j.stages, j.price, j.launches, j.idle, j.rotating, j.uneven} {
 		if err := look(); err != nil {
 			return nil, err

@@ -25,12 +25,12 @@ type Operators struct {
 	Ops      int
 	Offset   int64 // by how much clocks were aligned, at most, ns
 
-	Replay   *whatif.Result
-	Passes   *microbatch.Result // nil where stages run different passes
-	Rhythm   *ks.Result
-	Outliers *zscore.Result
-	Walks    *operators.Walks
-	Notes    []trace.Note
+	Replay      *whatif.Result
+	Passes      *microbatch.Result // nil where stages run different passes
+	Completions *ks.Result
+	Outliers    *zscore.Result
+	Walks       *operators.Walks
+	Notes       []trace.Note
 }
 
 // Stages is the number of pipeline stages.
@@ -40,17 +40,13 @@ func (o *Operators) Stages() int { return len(o.Workers) / max(1, o.Replicas) }
 // where the trace has no program that its replicas share.
 //
 // Time and memory grow linearly with the operators, time also with the square of
-// the replicas for their rhythms.
+// the replicas for their completion times.
 func (s *Session) AddOperators(t *trace.OpTrace) error {
 	e, err := examine(t)
 	if err != nil {
 		return err
 	}
-	gates := frontier.DefaultGates()
-	if s.o.Frontier.Gates != nil {
-		gates = *s.o.Frontier.Gates
-	}
-	v, err := e.judge(gates)
+	v, err := e.judge(s.gates())
 	if err != nil {
 		return err
 	}
@@ -89,21 +85,21 @@ func examine(t *trace.OpTrace) (*examined, error) {
 	if in := v.Passes(); in != nil {
 		e.microbatches = in.Microbatches
 		o := microbatch.DefaultOptions()
-		o.Alpha = operatorAlpha
+		o.Alpha = operators.Alpha
 		if e.Passes, err = microbatch.Analyze(*in, o); err != nil {
 			return nil, err
 		}
 	}
-	rhythm := ks.DefaultOptions()
+	completion := ks.DefaultOptions()
 	if n := v.Workers(); n > manyWorkers {
-		rhythm.Replicates = max(fewestReplicates, 4*fewestReplicates*manyWorkers/n)
+		completion.Replicates = max(fewestReplicates, 4*fewestReplicates*manyWorkers/n)
 	}
-	if e.Rhythm, err = ks.Analyze(v.Rhythms(), rhythm); err != nil {
+	if e.Completions, err = ks.Analyze(v.Completions(), completion); err != nil {
 		return nil, err
 	}
 	e.series, e.operators = v.Series()
 	o := zscore.DefaultOptions()
-	o.Alpha = operatorAlpha
+	o.Alpha = operators.Alpha
 	if e.Outliers, err = zscore.Analyze(e.series, o); err != nil {
 		return nil, err
 	}

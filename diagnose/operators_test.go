@@ -59,7 +59,7 @@ func TestPublishedTraces(t *testing.T) {
 		if first.Kind != KindWorkload || first.Confidence != Strong {
 			t.Errorf("suspect %s", show(first))
 		}
-		if second.Kind != KindStage || second.Stage != "pp=1" || second.Confidence < Supported {
+		if second.Kind != KindStage || second.Stage != "pp=1" || !second.Flagged() {
 			t.Errorf("second suspect %s", show(second))
 		}
 		for _, o := range v.Suspects[2:] {
@@ -163,7 +163,7 @@ func TestHealthyJobs(t *testing.T) {
 			listed++
 			t.Logf("seed %d: %s, %s", seed, show(v.Suspects[0]), v.Status)
 		}
-		if v.Confidence >= Supported {
+		if len(v.Suspects) > 0 && v.Suspects[0].Flagged() {
 			t.Errorf("seed %d: %s", seed, v.Status)
 		}
 	}
@@ -204,7 +204,7 @@ func TestMaskedCauses(t *testing.T) {
 		v := operatorVerdict(t, made(t, job(func(s *pipeline.Spec) { s.Faults = faults })))
 		called := 0
 		for _, s := range v.Suspects {
-			if s.Confidence < Supported {
+			if !s.Flagged() {
 				continue
 			}
 			called++
@@ -310,7 +310,7 @@ func TestLongByTurns(t *testing.T) {
 			s.Faults = append(s.Faults, f)
 		}
 	})))
-	if s := v.Suspects[0]; s.Kind != KindOp || s.Op != "gc" || s.Rank != nil || s.Confidence < Supported || s.Gain < 0.1 {
+	if s := v.Suspects[0]; s.Kind != KindOp || s.Op != "gc" || s.Rank != nil || !s.Flagged() || s.Gain < 0.1 {
 		t.Errorf("suspect %s", show(s))
 	}
 }

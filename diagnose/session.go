@@ -67,7 +67,7 @@ func (s *Session) Add(w *trace.Window) error {
 	}
 	r.compare(w, a.Main)
 	r.arrivals.AddWindow(w)
-	r.windows = append(r.windows, Window{Main: a.Main, Paper: a.Paper, Groups: a.Groups, Stages: recorded(w)})
+	r.windows = append(r.windows, Window{Main: a.Main, Paper: a.Paper, Groups: a.Groups, Stages: recorded(w), Signs: r.signsOf(w, a)})
 	r.slow = append(r.slow, slowSteps(w))
 	r.seen = append(r.seen, extent{w.Index, w.FirstStep, w.FirstStep + int64(w.Steps()), w.WorldSize, w.Accumulation, w.Schema})
 	return nil
@@ -187,26 +187,28 @@ func (r *run) problems() []Problem {
 	return out
 }
 
+// gates are those in force, and the least gain that is reported.
+func (s *Session) gates() (frontier.Gates, float64) {
+	g := frontier.DefaultGates()
+	if s.o.Frontier.Gates != nil {
+		g = *s.o.Frontier.Gates
+	}
+	return g, cmp.Or(s.o.MinGain, g.StaticGain)
+}
+
 // Verdict judges what was added. It may be called again after more windows.
 func (s *Session) Verdict() *Verdict {
-	v := &Verdict{Gates: frontier.DefaultGates()}
-	if s.o.Frontier.Gates != nil {
-		v.Gates = *s.o.Frontier.Gates
-	}
+	v := &Verdict{}
+	v.Gates, v.MinGain = s.gates()
 	worst := -1
-	least := s.o.MinGain
-	if least == 0 {
-		least = v.Gates.StaticGain
-	}
-	v.MinGain = least
 	for i, r := range s.runs {
 		if r.judged != nil {
 			one := *r.judged
-			one.MinGain = least
+			one.MinGain = v.MinGain
 			one.decide(excludesAll)
 			v.Runs = append(v.Runs, one)
 		} else {
-			v.Runs = append(v.Runs, r.judge(v.Gates, least))
+			v.Runs = append(v.Runs, r.judge(v.Gates, v.MinGain))
 		}
 		if worst < 0 || worse(&v.Runs[i], &v.Runs[worst]) {
 			worst = i

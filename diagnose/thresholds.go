@@ -48,6 +48,9 @@ const (
 	// chief is the part of what a rank takes longer in a stage from which on one
 	// operator explains it.
 	chief = 0.5
+	// mostlyWait is the part of a delay that the peers must wait longer in
+	// collectives than the rank itself to be told of.
+	mostlyWait = 0.25
 	// singleStep: an outlier of a single step counts where so much of it is beyond
 	// what the worker always takes longer.
 	singleStep = 0.7
@@ -102,9 +105,13 @@ const (
 	fewestReplicates = 399
 )
 
-// operatorAlpha is the chance that any operator of a healthy job is flagged,
-// and, separately, any worker as a whole: together below one in a hundred.
-const operatorAlpha = 0.004
+// mostWeighed is how many durations a window has at most to be looked at by
+// K-S, pooled outliers and blame beside the frontier, which take some hundred
+// times as long.
+const (
+	mostWeighed        = 1 << 20
+	mostWindowsWeighed = 32 // of a run
+)
 
 // leastClass is the smallest class of messages whose bandwidth is asked about:
 // 16 KiB; smaller ones are latency.

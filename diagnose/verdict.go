@@ -11,6 +11,7 @@
 package diagnose
 
 import (
+	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/engine/frontier"
 )
 
@@ -38,7 +39,10 @@ type Window struct {
 	Main   *frontier.Result
 	Paper  *frontier.Result   // step cut without model fit; nil when Main is that
 	Groups []*frontier.Result // one per role group when roles differ
-	Stages []string           // in the order of the step as recorded
+	// Signs are those of K-S, pooled outliers and blame; nil where nobody is charged
+	// enough to look for them.
+	Signs  *operators.Signs
+	Stages []string // in the order of the step as recorded
 }
 
 // Verdict is the answer to all runs of the input. Its own fields repeat those

@@ -5,12 +5,10 @@ import "github.com/sfstat/sfstat/diagnose"
 // Evidence words one observation: a sentence without a full stop.
 func Evidence(e diagnose.Evidence) string {
 	switch e := e.(type) {
-	case diagnose.Said:
-		return string(e)
 	case diagnose.Lack:
 		return lackWords(e)
 	}
-	for _, words := range []func(diagnose.Evidence) string{windowEvidence, operatorEvidence, communicationEvidence, arrivalEvidence} {
+	for _, words := range []func(diagnose.Evidence) string{windowEvidence, launchedEvidence, operatorEvidence, communicationEvidence, arrivalEvidence} {
 		if text := words(e); text != "" {
 			return text
 		}
@@ -27,7 +25,7 @@ func lackWords(l diagnose.Lack) string {
 }
 
 func bareLack(l diagnose.Lack) string {
-	for _, words := range []func(diagnose.Lack) string{windowLack, operatorLack, communicationLack, arrivalLack} {
+	for _, words := range []func(diagnose.Lack) string{windowLack, launchedLack, operatorLack, communicationLack, arrivalLack} {
 		if text := words(l); text != "" {
 			return text
 		}

@@ -17,7 +17,7 @@ func TestEvidenceHasWords(t *testing.T) {
 		}
 		seen[e.Kind()] = true
 		switch e.(type) {
-		case diagnose.Said, diagnose.Lack:
+		case diagnose.Lack:
 			continue
 		}
 		if text := Evidence(e); text == "" || strings.HasSuffix(text, ".") || strings.Contains(text, "%!") {

@@ -41,7 +41,7 @@ func communicationEvidence(e diagnose.Evidence) string {
 }
 
 func enterWords(e diagnose.LastToEnter) string {
-	return fmt.Sprintf("last to enter %d of %s, by %s of its own (median), in all %s of the time", e.N, counted(e.Of, "collective"), length(float64(e.Delay)), percent(e.Share))
+	return fmt.Sprintf("last to enter %d of %s, by %s of its own (median), in all %s of the time", e.N, counted(e.Of, "collective"), length(float64(e.Delay)), about(e.Share))
 }
 
 // linkName names a link or communicator: "the link between ranks 1 and 5 (node0
@@ -83,9 +83,9 @@ func linkWords(e diagnose.SlowLink) string {
 	if e.Peers == 1 {
 		others = "the only other like it reaches"
 	}
-	text := fmt.Sprintf("%s of %s at %s, %s of what %s", e.Op, binaryBytes(e.Bytes), rate(e.Bandwidth), percent(e.Bandwidth/e.PeersHave), others)
+	text := fmt.Sprintf("%s of %s at %s, %s of what %s", e.Op, binaryBytes(e.Bytes), rate(e.Bandwidth), about(e.Bandwidth/e.PeersHave), others)
 	if e.Limit > 0 {
-		text += fmt.Sprintf(" and %s of its limit (%s %s)", percent(e.Reaches), e.Link, rate(e.Limit))
+		text += fmt.Sprintf(" and %s of its limit (%s %s)", about(e.Reaches), e.Link, rate(e.Limit))
 	}
 	return text
 }

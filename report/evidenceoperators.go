@@ -14,12 +14,12 @@ func operatorEvidence(e diagnose.Evidence) string {
 	case diagnose.StepReplay:
 		return replayWords(e)
 	case diagnose.BelowGate:
-		return fmt.Sprintf("%s, below the %s that is reported", percent(e.Share), percentOf(e.Gate))
+		return fmt.Sprintf("%s, below the %s that is reported", about(e.Share), percentOf(e.Gate))
 	case diagnose.OperatorTimes:
 		return operatorTimesWords(e)
 	case diagnose.SlowPasses:
 		return fmt.Sprintf("passes: forward and backward take %s the median of %s, step by step; workers of this job differ by %s; %s",
-			factor(e.Factor), counted(e.Peers, "peer"), percent(e.Between), pValue(e.P))
+			factor(e.Factor), counted(e.Peers, "peer"), about(e.Between), pValue(e.P))
 	case diagnose.PooledOutliers:
 		var parts []string
 		if e.Whole > 0 {
@@ -34,7 +34,7 @@ func operatorEvidence(e diagnose.Evidence) string {
 	case diagnose.BlameWalks:
 		return blameWords(e)
 	case diagnose.FrontierCharge:
-		return fmt.Sprintf("frontier over the replicas of %s: %s of the exposed time is charged to it, most in %s", e.Peers, percent(e.Share), e.Stage)
+		return fmt.Sprintf("frontier over the replicas of %s: %s of the exposed time is charged to it, most in %s", e.Peers, about(e.Share), e.Stage)
 	}
 	if text := transferEvidence(e); text != "" {
 		return text
@@ -58,7 +58,7 @@ func replayWords(r diagnose.StepReplay) string {
 	if r.Without == diagnose.WithoutLateStart {
 		text = fmt.Sprintf("replay: started when its peers start it, a step takes %s less", saved)
 	}
-	text += fmt.Sprintf(" (%s)", percent(share(r.Saved, r.Step)))
+	text += fmt.Sprintf(" (%s)", about(share(r.Saved, r.Step)))
 	if r.Masked {
 		text += fmt.Sprintf("; others hold the step up too: without all of them it takes %s", length(float64(r.Step-r.Joint)))
 	}
@@ -102,7 +102,7 @@ func times(x diagnose.OpTime) (amount, than string) {
 	case f >= 1.1:
 		return real3(f) + " times", " as long as its peers"
 	}
-	return percent(f-1) + " longer", " than its peers"
+	return about(f-1) + " longer", " than its peers"
 }
 
 func completionWords(e diagnose.CompletionTimes) string {
@@ -160,16 +160,16 @@ func workloadEvidence(e diagnose.Evidence) string {
 		}
 		text := fmt.Sprintf("passes: those of pp=%d (%s) take %s the median of the other stages'", e.Stage, which, factor(e.Factor))
 		if e.P != nil {
-			text += fmt.Sprintf(", where workers differ by %s; %s", percent(*e.Between), pValue(*e.P))
+			text += fmt.Sprintf(", where workers differ by %s; %s", about(*e.Between), pValue(*e.P))
 		}
 		return text
 	case diagnose.EvenDivision:
 		return fmt.Sprintf("replay: with the same work divided evenly over the stages, a step takes %s instead of %s (%s less)",
-			length(float64(e.Step)), length(float64(e.Now)), percent(1-share(e.Step, e.Now)))
+			length(float64(e.Step)), length(float64(e.Now)), about(1-share(e.Step, e.Now)))
 	case diagnose.RotatingOutliers:
 		return "pooled outliers: long for certain in some step on " + someRanks(e.Ranks)
 	case diagnose.MicrobatchCorrelation:
-		parts := []string{fmt.Sprintf("passes vary by %s", percent(e.Spread))}
+		parts := []string{fmt.Sprintf("passes vary by %s", about(e.Spread))}
 		if e.Directions != nil {
 			parts = append(parts, fmt.Sprintf("forward and backward of a microbatch together: correlation %s, p ≤ %s (permutation)", hundredths(*e.Directions), probability(e.PDirections)))
 		}
@@ -193,6 +193,8 @@ func operatorLack(l diagnose.Lack) string {
 		return counted(l.N, "replica") + ": who of so few is unusual cannot be told, only who is slower"
 	case diagnose.HeavyOrSlowRanks:
 		return counted(l.N, "replica") + ": a heavy stage and slow ranks on it look the same"
+	case diagnose.EnginesDisagree:
+		return fmt.Sprintf("K-S, outliers or blame find rank %d instead", l.N)
 	case diagnose.FewSteps:
 		return counted(l.N, "step") + " cannot show what is chance"
 	}

@@ -19,7 +19,7 @@ func operatorHeadline(v *diagnose.RunVerdict) string {
 	}
 	f := &v.Suspects[0]
 	if gate, below := diagnose.Find[diagnose.BelowGate](f.Evidence); below {
-		return fmt.Sprintf("No finding above the %s threshold; largest: %s, %s of a %s step.", percentOf(gate.Gate), operatorFinding(f), percent(gate.Share), step)
+		return fmt.Sprintf("No finding above the %s threshold; largest: %s, %s of a %s step.", percentOf(gate.Gate), operatorFinding(f), about(gate.Share), step)
 	}
 	text := operatorFinding(f)
 	if len(f.Ranks) > 1 {
@@ -29,7 +29,7 @@ func operatorHeadline(v *diagnose.RunVerdict) string {
 	if len(v.Suspects) > 1 && len(f.Ranks) < 2 && v.Suspects[1].Confidence >= diagnose.Supported {
 		second := &v.Suspects[1]
 		r, _ := diagnose.Find[diagnose.StepReplay](second.Evidence)
-		text += fmt.Sprintf(" Second: %s (%s).", operatorFinding(second), percent(r.Share))
+		text += fmt.Sprintf(" Second: %s (%s).", operatorFinding(second), about(r.Share))
 	}
 	return text
 }
@@ -99,7 +99,7 @@ func fixed(f *diagnose.Finding) string {
 		saved, it = r.Joint, "Fixing all of them"
 	case r.Masked:
 		return fmt.Sprintf("Fixing it alone would cut step time by %s, from %s to %s, since others hold it up too; without all of them it is %s (%s less).",
-			percent(share(r.Saved, r.Step)), base, length(float64(r.Step-r.Saved)), length(float64(r.Step-r.Joint)), percent(share(r.Joint, r.Step)))
+			about(share(r.Saved, r.Step)), base, length(float64(r.Step-r.Saved)), length(float64(r.Step-r.Joint)), about(share(r.Joint, r.Step)))
 	case f.Cause == diagnose.CauseUneven || f.Cause == diagnose.CauseRandom:
 		it = "Evening it out"
 	case f.Cause == diagnose.CauseIdle:
@@ -107,7 +107,7 @@ func fixed(f *diagnose.Finding) string {
 	case f.Cause == diagnose.CauseHeavy:
 		it = "Making it as fast as the others"
 	}
-	text := fmt.Sprintf("%s would cut step time by %s, from %s to %s", it, percent(share(saved, r.Step)), base, length(float64(r.Step-saved)))
+	text := fmt.Sprintf("%s would cut step time by %s, from %s to %s", it, about(share(saved, r.Step)), base, length(float64(r.Step-saved)))
 	if late := float64(r.Record - r.Step); math.Abs(late) > 0.01*float64(r.Record) {
 		text += " (late starts left out)"
 	}
@@ -129,7 +129,7 @@ func communicationHeadline(v *diagnose.RunVerdict) string {
 		if e.From > 0 {
 			text += " for messages from " + binaryBytes(e.From) + " on"
 		}
-		text += fmt.Sprintf(": %s; that costs %s, %s of the time.", linkWords(e), length(float64(e.Lost)), percent(e.Share))
+		text += fmt.Sprintf(": %s; that costs %s, %s of the time.", linkWords(e), length(float64(e.Lost)), about(e.Share))
 	} else {
 		e, found := diagnose.Find[diagnose.LastToEnter](f.Evidence)
 		if agrees, ok := diagnose.Find[diagnose.CommunicationAgrees](f.Evidence); !found && ok {

@@ -23,7 +23,7 @@ func operatorQuestion(u diagnose.Undecided) string {
 	case diagnose.WhichTensorRank:
 		return fmt.Sprintf("Which of the %d tensor-parallel ranks of a worker: the trace has one line for all of them. Record each.", u.N)
 	case diagnose.WhetherNetworkSlow:
-		return fmt.Sprintf("Whether the network is slow for everyone: %s of the step goes when transfers take no time, and there is nothing to compare that with. Give sizes, or NCCL logs.", percent(u.Share))
+		return fmt.Sprintf("Whether the network is slow for everyone: %s of the step goes when transfers take no time, and there is nothing to compare that with. Give sizes, or NCCL logs.", about(u.Share))
 	}
 	return ""
 }
@@ -39,7 +39,7 @@ func communicationQuestion(u diagnose.Undecided) string {
 	case diagnose.WhetherSlowBlurred:
 		return fmt.Sprintf("Whether %s slow beside others: the calls are shorter than what the clocks of the exports resolve.", subjectsAre(u))
 	case diagnose.WhichOfTwoIsSlow:
-		return fmt.Sprintf("Which of two is as it should be: %s reaches %s of the bandwidth of the only other like it.", linkName(u.About[0]), percent(u.Share))
+		return fmt.Sprintf("Which of two is as it should be: %s reaches %s of the bandwidth of the only other like it.", linkName(u.About[0]), about(u.Share))
 	case diagnose.WhatAbsentRanksDid:
 		are := "they are"
 		if u.N == 1 {

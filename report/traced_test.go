@@ -92,7 +92,7 @@ func (c *tracedCase) analyze() error {
 	if rhythms.Clock == ks.Wall {
 		rhythms.Origin = v.Origin()
 	}
-	r, err := ks.Analyze(v.Rhythms(), rhythms)
+	r, err := ks.Analyze(v.Completions(), rhythms)
 	if err != nil {
 		return err
 	}

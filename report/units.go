@@ -86,6 +86,9 @@ func (s scale) format(ns float64) string {
 // real3 writes a number with three significant digits, whole where it has more
 // before the point.
 func real3(v float64) string {
+	if !finite(v) {
+		return absent
+	}
 	if a := math.Abs(v); a >= 999.5 && a < 1e6 {
 		return grouped(int64(math.Round(v)))
 	}

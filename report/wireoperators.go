@@ -117,7 +117,7 @@ func workersOf(o *diagnose.Operators) []workerJSON {
 			l := o.Passes.Workers[i]
 			w.Factor, w.P = optionalNumber(&l.Factor), optionalNumber(&l.P)
 		}
-		s := o.Rhythm.Scores[i]
+		s := o.Completions.Scores[i]
 		w.KS = optionalNumber(s.Mean)
 		if s.Test != nil {
 			w.Q, w.Flagged = optionalNumber(&s.Test.Q), s.Test.Flagged

@@ -85,7 +85,7 @@ func rhythmOf(t report.Traced, o ks.Options, as report.Format) (*ks.Result, erro
 	if people := as == report.Text || as == report.Markdown; people {
 		o.Matrix = o.Matrix || t.View.Workers() <= mapped
 	}
-	return ks.Analyze(t.View.Rhythms(), o)
+	return ks.Analyze(t.View.Completions(), o)
 }
 
 // longTest is how many workers make the test take seconds.

@@ -39,9 +39,10 @@ type RankSigns struct {
 	Op    string
 }
 
-// signsAlpha is the chance that any stage of a healthy window is flagged: as of
-// an operator trace (thresholds of package diagnose).
-const signsAlpha = 0.004
+// Alpha is the chance that any operator, or stage, of a healthy job is flagged.
+// The tests of workers as a whole take as much again: together they stay below one
+// in a hundred.
+const Alpha = 0.004
 
 // SignsOf runs the engines over the steps of a window; a is its account. Cost as
 // that of ks.Analyze.
@@ -50,7 +51,7 @@ func SignsOf(w *trace.Window, a *frontier.Analysis) (*Signs, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Signs{Alpha: signsAlpha}
+	s := &Signs{Alpha: Alpha}
 	for _, t := range traces {
 		if err := s.add(t); err != nil {
 			return nil, err
@@ -65,13 +66,13 @@ func (s *Signs) add(t *trace.OpTrace) error {
 	if err != nil {
 		return err
 	}
-	completion, err := ks.Analyze(v.Rhythms(), ks.DefaultOptions())
+	completion, err := ks.Analyze(v.Completions(), ks.DefaultOptions())
 	if err != nil {
 		return err
 	}
 	series, operators := v.Series()
 	o := zscore.DefaultOptions()
-	o.Alpha = signsAlpha
+	o.Alpha = Alpha
 	outliers, err := zscore.Analyze(series, o)
 	if err != nil {
 		return err

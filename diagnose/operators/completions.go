@@ -6,10 +6,10 @@ import (
 	"github.com/sfstat/sfstat/engine/ks"
 )
 
-// Rhythms are the completion times of every worker's operators, by worker.
+// Completions are the completion times of every worker's operators, by worker.
 // Replicas of one pipeline stage are peers. Steps begin where the first
 // operator of the job starts.
-func (v *View) Rhythms() []ks.Worker {
+func (v *View) Completions() []ks.Worker {
 	g, t := v.Grid, v.Trace
 	perStage := make([]int, g.Stages)
 	for _, in := range g.Instances {

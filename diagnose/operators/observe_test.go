@@ -63,7 +63,7 @@ func observe(t *testing.T, o *trace.OpTrace) *View {
 	return v
 }
 
-// TestObserve: of a trace without a schedule, outliers, rhythm and blame point
+// TestObserve: of a trace without a schedule, outliers, completion and blame point
 // at the slow kernel of the slow rank; those who wait for it in the collective
 // are not blamed.
 func TestObserve(t *testing.T) {
@@ -89,9 +89,9 @@ func TestObserve(t *testing.T) {
 	if c := w.Culprits[0]; c.Kind != blame.LongOp || c.Worker != 4 || c.Op != "gemm" || !slices.Equal(c.Seqs, []int{1}) || len(c.Steps) != 10 {
 		t.Errorf("the first culprit is %+v", c)
 	}
-	rhythm, err := ks.Analyze(v.Rhythms(), ks.DefaultOptions())
-	if err != nil || rhythm.Ranking[0] != 4 {
-		t.Errorf("the rhythm ranks %v first, %v", rhythm.Ranking, err)
+	completion, err := ks.Analyze(v.Completions(), ks.DefaultOptions())
+	if err != nil || completion.Ranking[0] != 4 {
+		t.Errorf("the completion ranks %v first, %v", completion.Ranking, err)
 	}
 }
 
@@ -184,7 +184,7 @@ func FuzzObserve(f *testing.F) {
 		v.Frequency("gemm", 20)
 		o2 := ks.DefaultOptions()
 		o2.Replicates = 19
-		if _, err := ks.Analyze(v.Rhythms(), o2); err != nil {
+		if _, err := ks.Analyze(v.Completions(), o2); err != nil {
 			t.Log(err)
 		}
 	})

@@ -1,4 +1,4 @@
-// Package operators shows an operator trace as each engine wants it: rhythms for
+// Package operators shows an operator trace as each engine wants it: completion times for
 // engine/ks, series for engine/zscore, the graph of a step for engine/blame,
 // and the model that engine/whatif replays.
 //

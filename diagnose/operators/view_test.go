@@ -42,12 +42,12 @@ func TestEnginesAgree(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			v := slow(t, change)
 			culprit := 1*v.Grid.Replicas + 2
-			rhythm, err := ks.Analyze(v.Rhythms(), ks.DefaultOptions())
+			completion, err := ks.Analyze(v.Completions(), ks.DefaultOptions())
 			if err != nil {
 				t.Fatal(err)
 			}
-			if test := rhythm.Scores[culprit].Test; test == nil || !test.Flagged {
-				t.Errorf("the rhythm of the slow worker is not flagged: %+v", rhythm.Scores[culprit])
+			if test := completion.Scores[culprit].Test; test == nil || !test.Flagged {
+				t.Errorf("the completion of the slow worker is not flagged: %+v", completion.Scores[culprit])
 			}
 			series, operators := v.Series()
 			outliers, err := zscore.Analyze(series, zscore.DefaultOptions())

@@ -1,0 +1,92 @@
+package diagnose
+
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/diagnose/operators"
+	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// signsOf looks for what K-S, pooled outliers and blame find in a window in which
+// the frontier charges a rank with what is worth reporting; nil where it charges
+// nobody so much, where the window is too large to look again, and where enough
+// windows of the run were looked at.
+func (r *run) signsOf(w *trace.Window, a *frontier.Analysis) *operators.Signs {
+	weighed := 0
+	for _, have := range r.windows {
+		if have.Signs != nil {
+			weighed++
+		}
+	}
+	if weighed >= mostWindowsWeighed || len(w.Ranks) > manyWorkers || len(w.Durations) > mostWeighed || !slices.ContainsFunc(slices.Concat([]*frontier.Result{a.Main}, a.Groups), charges) {
+		return nil
+	}
+	s, err := operators.SignsOf(w, a)
+	if err != nil {
+		return nil // times that cannot be put in order: the frontier stands alone
+	}
+	return s
+}
+
+// charges reports whether an account charges a rank with as much as two kinds of
+// evidence must be for.
+func charges(r *frontier.Result) bool {
+	for _, list := range [][]frontier.Culprit{r.Culprits, r.Late} {
+		if len(list) > 0 && part(r, list[0].Explained) >= leastConfirmed {
+			return true
+		}
+	}
+	return false
+}
+
+// weigh adds to the findings on late ranks what the other engines find of them.
+// Where they agree that another rank costs as much and find nothing of this one,
+// that is a lack; where they agree with the frontier, they raise nothing: all
+// look at the same times.
+func (j *judge) weigh() {
+	for _, f := range j.found {
+		if f.Cause != CauseLate || f.Kind != KindRank {
+			continue
+		}
+		// The window that the evidence is from, else the first that was looked at.
+		from := append([]int{f.Detail}, f.seen...)
+		at := slices.IndexFunc(from, func(i int) bool { return i >= 0 && i < len(j.windows) && j.windows[i].Signs != nil })
+		if at < 0 {
+			continue
+		}
+		s := j.windows[from[at]].Signs
+		f.Evidence = slices.Insert(slices.Clone(f.Evidence), min(2, len(f.Evidence)), signEvidence(s, *f.Rank)...)
+		if at > 0 || s.Agree(*f.Rank, f.bestNs) > 0 {
+			continue
+		}
+		for _, other := range s.Ranks {
+			if !slices.Contains(append(f.together, *f.Rank), other.Rank) && s.Agree(other.Rank, f.bestNs) >= 2 {
+				f.Confidence = min(f.Confidence, Supported)
+				f.Evidence = append(f.Evidence, Lack{Reason: EnginesDisagree, AtMost: Supported, N: other.Rank})
+				break
+			}
+		}
+	}
+}
+
+// signEvidence is what the engines find of a rank.
+func signEvidence(s *operators.Signs, rank int) (out []Evidence) {
+	of := s.Of(rank)
+	if of.Departs {
+		e := CompletionTimes{S: of.S, Q: of.Q, Later: of.Later}
+		for _, other := range s.Ranks {
+			if other.Departs && other.Rank != rank {
+				e.Others = append(e.Others, other.Rank)
+			}
+		}
+		out = append(out, e)
+	}
+	if of.Whole+of.Steps > 0 {
+		out = append(out, PooledOutliers{Whole: of.Whole, Steps: of.Steps, Alpha: s.Alpha})
+	}
+	if s.Blamed(rank) {
+		out = append(out, BlameWalks{End: of.Walks, Symptoms: s.Symptoms, Op: of.Op})
+	}
+	return out
+}

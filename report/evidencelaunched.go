@@ -1,0 +1,105 @@
+package report
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/opnames"
+)
+
+// launchedEvidence words what the operators behind the stages of windows give,
+// "" for all else.
+func launchedEvidence(e diagnose.Evidence) string {
+	switch e := e.(type) {
+	case diagnose.RankOperators:
+		return rankOperators(e)
+	case diagnose.OperatorDifference:
+		return operatorDifference(e)
+	case diagnose.CollectiveWait:
+		return fmt.Sprintf("collectives: %s a step on peers (median), %s of it waiting for rank %d; %s on rank %d, %s of it waiting",
+			length(float64(e.Peers)), length(float64(e.PeersWaited)), e.Rank, length(float64(e.Own)), e.Rank, length(float64(e.OwnWaited)))
+	case diagnose.GroupOperators:
+		return fmt.Sprintf("operators that all role groups launch as often: %d of %d take longer in %s than in the others (median) beyond chance, by %s a step; first %s",
+			e.N, e.Of, e.Group, length(float64(e.Excess)), operatorDifference(e.First))
+	}
+	return ""
+}
+
+// rankOperators says how many of a rank's operators take longer than on its
+// peers, and whether its device does.
+func rankOperators(e diagnose.RankOperators) string {
+	where := "all its stages"
+	if e.Stage != "" {
+		where = stageWord(e.Stage)
+	}
+	own, peers := length(float64(e.Own)), length(float64(e.Peers))
+	switch {
+	case e.Of == 0:
+		return fmt.Sprintf("operators: rank %d launched nothing on its device in %s: what it is late in there is its host's", e.Rank, where)
+	case e.N == 0 && !e.Tested:
+		return fmt.Sprintf("operators: what rank %d launched in %s takes %s a step on its device, %s on its peers (too few for a test)", e.Rank, where, own, peers)
+	case e.N == 0:
+		return fmt.Sprintf("operators: none that rank %d launched in %s takes longer for certain than on its peers (%s a step together, %s there): the time goes between operators, or on the host",
+			e.Rank, where, own, peers)
+	}
+	verb := "take"
+	if e.N == 1 {
+		verb = "takes"
+	}
+	text := fmt.Sprintf("operators: %s rank %d launched in %s %s longer for certain than on its peers, by %s a step", ofThem(e.N, e.Of), e.Rank, where, verb, length(float64(e.Excess)))
+	if e.DeviceWide {
+		text += fmt.Sprintf(", all by much the same factor (%s to %s): its device is slow there, not one operator", hundredths(e.Low), hundredths(e.High))
+	}
+	if !e.Late {
+		text += ", and it is not late for that by more than chance"
+	}
+	return text
+}
+
+// ofThem is "the only one that", "all 9 that" or "3 of the 9 that".
+func ofThem(some, all int) string {
+	switch {
+	case all == 1:
+		return "the only one that"
+	case some == all:
+		return fmt.Sprintf("all %d that", all)
+	}
+	return fmt.Sprintf("%d of the %d that", some, all)
+}
+
+// operatorDifference is "flash_fwd_kernel: 1.40 × its peers (18.8 ms → 26.4 ms a
+// step in 7 of 9 steps), 40 a step of 660 µs instead of 470 µs each; 5.9 ms of
+// the 6.1 ms".
+func operatorDifference(e diagnose.OperatorDifference) string {
+	own, peers := float64(e.Own), float64(e.Peers)
+	text := opnames.Label(e.Op) + ": "
+	if peers > 0 {
+		text += factor(own/peers) + " its peers "
+	}
+	text += fmt.Sprintf("(%s → %s a step", length(peers), length(own))
+	if e.Steps < e.Of {
+		text += fmt.Sprintf(" in %d of %d steps", e.Steps, e.Of)
+	}
+	text += "), "
+	switch {
+	case math.Abs(e.Count-e.PeerCount) >= 0.5:
+		text += fmt.Sprintf("launched %s times a step, %s on its peers: it has other work there", real3(e.Count), real3(e.PeerCount))
+	case e.Count >= 1.5:
+		text += fmt.Sprintf("%s a step of %s instead of %s each", real3(e.Count), length(own/e.Count), length(peers/e.Count))
+	default:
+		text += real3(e.Count) + " a step"
+	}
+	if e.All == 0 {
+		return text
+	}
+	return text + fmt.Sprintf("; %s of the %s", length(float64(e.Excess)), length(float64(e.All)))
+}
+
+// launchedLack words a reason of those operators, "" for all else.
+func launchedLack(l diagnose.Lack) string {
+	if l.Reason == diagnose.InputsUnknown {
+		return "the inputs of its operators may be larger, which their names do not tell"
+	}
+	return ""
+}

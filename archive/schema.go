@@ -13,7 +13,7 @@ import (
 // newFile begins the file, whose columns are those of all windows so far.
 // Durations are written as differences, as neighbouring rows are ranks in one
 // step, or by dictionary where they repeat in the first row group.
-func (a *Writer) newFile() *parquet.Writer {
+func (a *Writer) newFile() *parquet.GenericWriter[any] {
 	columns, names := stageColumns(a.meta.Stages)
 	for i := firstStage; i < len(columns); i++ {
 		columns[i].repeats = repeats(a.rows.ints[i-colWindow])
@@ -31,7 +31,7 @@ func (a *Writer) newFile() *parquet.Writer {
 			options = append(options, parquet.SkipPageBounds(c.name))
 		}
 	}
-	return parquet.NewWriter(a.out, append(options, parquet.NewSchema("sfstat", t))...)
+	return parquet.NewGenericWriter[any](a.out, append(options, parquet.NewSchema("sfstat", t))...)
 }
 
 // repeats reports whether a dictionary of the values is small: at most a

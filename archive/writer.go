@@ -21,7 +21,7 @@ type Options struct {
 // read before Close has succeeded.
 type Writer struct {
 	out    io.Writer
-	file   *parquet.Writer // nil before the first row group is full
+	file   *parquet.GenericWriter[any] // nil before the first row group is full
 	values int             // in a row group
 	meta   meta
 	index  index

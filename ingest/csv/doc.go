@@ -52,7 +52,7 @@ const (
 	value // of a side channel
 	ready // of a side channel
 	ignored
-	attr    // what does not change from row to row: see attrNames
+	attr    // what does not change from row to row
 	numAttr = 8
 )
 
@@ -67,8 +67,6 @@ const (
 	attrGather
 	attrDataWait
 )
-
-var attrNames = [numAttr]string{"run", "world_size", "host", "local_rank", "role", "accumulation", "gather_ok", "data_wait"}
 
 // The prefixes that say what a column is.
 const (

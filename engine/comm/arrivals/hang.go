@@ -67,11 +67,10 @@ func (t *timed) hang() *Hang {
 
 // tail is where a rank is in a group: its last call, and whether it is done.
 type tailEnd struct {
-	rank  int
-	call  int // −1: none
-	seq   int64
-	done  bool
-	known bool
+	rank int
+	call int // −1: none
+	seq  int64
+	done bool
 }
 
 // blocked finds the call at a group's end that some wait in and others have not

@@ -22,7 +22,7 @@ type Options struct {
 type Writer struct {
 	out    io.Writer
 	file   *parquet.GenericWriter[any] // nil before the first row group is full
-	values int             // in a row group
+	values int                         // in a row group
 	meta   meta
 	index  index
 	begun  bool // the stages are fixed

@@ -21,7 +21,10 @@ const module = "github.com/sfstat/sfstat"
 
 // layers are the folders from top to bottom: an import goes down or stays. Of
 // two folders that one package lies in, the deeper is its layer.
-var layers = []string{"cmd", "bench", "fixtures", "report", "eval", "plots", "diagnose", "ingest/auto", "archive", "ingest", "engine", "internal", "trace", "recorder"}
+//
+// What computes for commands of the evaluation is below report, which presents
+// it; the programs of the evaluation, which call commands' parts, are above.
+var layers = []string{"cmd", "bench", "fixtures", "eval", "report", "eval/overhead", "eval/crosscheck", "eval/detectability", "plots", "diagnose", "ingest/auto", "archive", "ingest", "engine", "internal", "trace", "recorder"}
 
 // rule says what packages under a folder may import of ours, by folder. The
 // first rule that matches counts. A package may always import what lies under
@@ -61,6 +64,7 @@ var rules = []rule{
 	{of: "eval/alignment", may: []string{""}},
 	{of: "eval/detection", may: []string{""}},
 	{of: "eval/dumps"},
+	{of: "eval/verdicts", may: []string{""}},
 	{of: "eval/links", may: []string{""}},
 	{of: "eval/rhythm", may: []string{""}},
 	{of: "bench", may: []string{""}},

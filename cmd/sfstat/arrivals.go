@@ -70,12 +70,20 @@ type dumpedJobs struct {
 	jobs    []*arrivals.Job
 	windows map[string]*arrivals.Job // of runs: what their windows say
 	runs    []string
+	hosts   map[string]*arrivals.Job // of runs: what profilers saw their hosts enter
 }
 
-// add takes an item, if it is a dump.
+// add takes an item, if it is a dump, or has what a profiler saw hosts enter.
 func (d *dumpedJobs) add(item auto.Item) error {
 	if item.Comm == nil {
 		return nil
+	}
+	if item.Window != nil {
+		if d.hosts == nil {
+			d.hosts = map[string]*arrivals.Job{}
+		}
+		d.hosts[item.Window.Run] = &arrivals.Job{}
+		return d.hosts[item.Window.Run].Add(item.Comm)
 	}
 	folder := filepath.Dir(item.Path)
 	for i, have := range d.folders {
@@ -107,6 +115,11 @@ type dumped struct {
 // settle makes one job of folders that have different ranks, and gives every
 // job the run of its windows.
 func (d *dumpedJobs) settle() (out []dumped) {
+	for run, j := range d.hosts { // dumps and the recorder's own arrivals say more
+		if seen := d.windows[run]; len(d.jobs) == 0 && seen.Empty() {
+			seen.Merge(j)
+		}
+	}
 	var folders []string
 	var jobs []*arrivals.Job
 	for i, j := range d.jobs {

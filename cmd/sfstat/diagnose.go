@@ -60,14 +60,14 @@ func (p *program) diagnose(c *cli.Context) error {
 	in, err := p.readAs(c, reading{names: names, want: auto.AndDevices, logs: besideLogs, rank: pattern}, func(item auto.Item) error {
 		runs.see(item)
 		switch {
-		case item.Comm != nil:
+		case item.Comm != nil && item.Window == nil:
 			return dumps.add(item)
 		case item.Window == nil && item.Ops == nil:
 			kept = append(kept, behind{path: item.Path, device: item.Device})
 			return nil
 		case item.Ops == nil:
 			dumps.see(item.Window)
-			return errors.Join(addWindow(s, item), drawn.see(item.Window))
+			return errors.Join(dumps.add(item), addWindow(s, item), drawn.see(item.Window))
 		case item.Launched == nil:
 			return ofScheduled(item, s.AddOperators(item.Ops))
 		}

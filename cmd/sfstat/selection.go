@@ -108,7 +108,7 @@ func bounds(text string) (first, last int64, err error) {
 
 // of is what of an item is selected; ok is false where that is nothing.
 func (s *chooser) of(item auto.Item) (_ auto.Item, ok bool) {
-	if item.Comm != nil { // which is of no step
+	if item.Comm != nil && item.Window == nil { // which is of no step
 		return item, true
 	}
 	run := runOf(item)
@@ -120,6 +120,7 @@ func (s *chooser) of(item auto.Item) (_ auto.Item, ok bool) {
 	}
 	s.hold(item)
 	was := item
+	item.Comm = nil // of all ranks and steps
 	item.Device, item.Launched = s.Device(item.Device), s.Totals(item.Launched)
 	switch {
 	case item.Window != nil:

@@ -127,9 +127,11 @@ func (s setting) undo(r *profile.Rank) {
 			r.Steps[i].Shift(-s.by)
 		}
 	}
-	for i := range r.Collectives {
-		if c := &r.Collectives[i]; c.Step >= 0 && later[c.Step] {
-			c.Shift(-s.by)
+	for _, calls := range [][]profile.Collective{r.Collectives, r.Entries} {
+		for i := range calls {
+			if c := &calls[i]; c.Step >= 0 && later[c.Step] {
+				c.Shift(-s.by)
+			}
 		}
 	}
 	for i := range r.Ops {

@@ -94,7 +94,7 @@ type Item struct {
 	Window *trace.Window
 	Ops    *trace.OpTrace   // named by its file where its source has no name for it
 	Device *trace.DeviceRun // also with the first window of a run whose profiler recorded devices
-	Comm   *trace.Comm      // calls of one process
+	Comm   *trace.Comm      // calls of one process; with the first window of a profiled run those of all its ranks
 	Path   string           // of the input; "" for a window of packets, which may come from several
 	// Launched are, beside the first window and beside the operator trace of a
 	// profiled run, the operators behind the stages of all its windows. Of a

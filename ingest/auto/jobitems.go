@@ -93,6 +93,12 @@ func (q *jobItems) windows(j stages.Job, path string, o stages.Options) error {
 		item := Item{Window: w, Path: path}
 		if i == 0 {
 			item.Launched, item.Device = job.Launched, device
+			if q.r.o.Want.contents()&communication != 0 {
+				item.Comm = stages.Entered(j.Ranks, o.Run)
+			}
+			if item.Comm != nil {
+				w.Notes = append(w.Notes, item.Comm.Notes...)
+			}
 		}
 		q.add(item, j.Ranks)
 	}

@@ -92,6 +92,9 @@ func (d *reader) host(e *event) {
 		return
 	}
 	id := d.b.Name(e.name)
+	if d.b.IsDispatch(id) {
+		d.b.Dispatch(id, number(e.tid), e.ts, e.ts+e.dur)
+	}
 	matters := d.b.Matters
 	if string(e.cat) == "cpu_op" {
 		matters = d.b.MattersAsOperator

@@ -154,8 +154,29 @@ func (f *info) apply(r *profile.Rank) {
 	if f.hasRank {
 		r.Role = profiler.RoleOf(r.ID, groups)
 	}
-	for i := range r.Collectives {
-		c := &r.Collectives[i]
+	for i := range r.Entries {
+		if c := &r.Entries[i]; c.Group == "" && len(f.groups) == 1 {
+			c.Group = f.onlyGroup()
+		}
+	}
+	f.describe(r.Collectives)
+	f.describe(r.Entries)
+	r.Groups = len(f.groups)
+	r.Shift(f.base)
+}
+
+// onlyGroup is the name of the group, where there is one.
+func (f *info) onlyGroup() string {
+	for name := range f.groups {
+		return name
+	}
+	return ""
+}
+
+// describe gives calls what the configuration tells of their groups.
+func (f *info) describe(calls []profile.Collective) {
+	for i := range calls {
+		c := &calls[i]
 		g, ok := f.groups[c.Group]
 		if !ok {
 			continue
@@ -170,7 +191,6 @@ func (f *info) apply(r *profile.Rank) {
 			c.Size = max(g.size, len(g.ranks))
 		}
 	}
-	r.Shift(f.base)
 }
 
 // wholeNumbers are the arguments of a collective that are whole numbers, −1:

@@ -33,6 +33,8 @@ type Builder struct {
 	collectives []profile.Collective // those on the device or the host's, in the end
 	launches    launches
 	lostCalls   int
+	dispatched  calls // operators that hand collectives over
+	lostEntries int
 	notes       []trace.Note
 	first, last int64 // of all times that were seen
 	seen        bool
@@ -40,9 +42,10 @@ type Builder struct {
 
 // meaning is what is known of a name once it was looked at.
 type meaning struct {
-	class stagemap.Class
-	kind  Kind
-	call  bool // of a collective, on the host: "nccl:all_reduce"
+	class    stagemap.Class
+	kind     Kind
+	call     bool // of a collective, on the host: "nccl:all_reduce"
+	dispatch bool // hands a collective over: "c10d::allreduce_"
 }
 
 // Limits of what a builder holds, generous for real profiles: pieces are a few
@@ -50,6 +53,7 @@ type meaning struct {
 const (
 	maxPieces      = 1 << 20
 	maxCollectives = 1 << 18
+	maxCalls       = 4 * maxCollectives
 	maxNames       = 1 << 17
 	maxName        = 4096     // bytes of one, what is longer is cut
 	maxNameBytes   = 64 << 20 // of all together
@@ -85,7 +89,7 @@ func (b *Builder) Name(name []byte) NameID {
 	b.bytes += len(text)
 	clean := strings.ToValidUTF8(text, "�")
 	b.names = append(b.names, clean)
-	b.means = append(b.means, meaning{class: b.stages.Classify(clean), kind: KindOfKernel(clean), call: isCall(clean)})
+	b.means = append(b.means, meaning{class: b.stages.Classify(clean), kind: KindOfKernel(clean), call: isCall(clean), dispatch: isDispatch(clean)})
 	return id
 }
 
@@ -169,7 +173,7 @@ func (b *Builder) saw(start, end int64) {
 // Call adds a call. Calls that contain each other on one thread are one: its
 // wrapper tells the arguments, what is inside the backend.
 func (b *Builder) Call(c Call) {
-	if b.calls.came.len() >= 4*maxCollectives {
+	if b.calls.came.len() >= maxCalls {
 		b.lostCalls++
 		return
 	}
@@ -204,6 +208,10 @@ func (b *Builder) Finish() (*profile.Rank, error) {
 	b.joinCalls()
 	r.Collectives = b.collectives
 	host.place(r.Collectives)
+	if !b.works.any() {
+		r.Entries = b.entries()
+		host.place(r.Entries)
+	}
 	ops.finish()
 	markCut(r)
 	r.Streams = len(b.works.lanes)

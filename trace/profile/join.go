@@ -9,12 +9,9 @@ import (
 func (r *Rank) Append(o *Rank) {
 	steps, collectives, names := len(r.Steps), len(r.Collectives), int32(len(r.Names))
 	r.Steps = append(r.Steps, o.Steps...)
-	for _, c := range o.Collectives {
-		if c.Step >= 0 {
-			c.Step += steps
-		}
-		r.Collectives = append(r.Collectives, c)
-	}
+	r.Collectives = appendCalls(r.Collectives, o.Collectives, steps)
+	r.Entries = appendCalls(r.Entries, o.Entries, steps)
+	slices.SortStableFunc(r.Entries, func(a, b Collective) int { return cmp.Compare(a.Start, b.Start) })
 	for i := range o.Steps {
 		if d := o.Steps[i].Device; d != nil {
 			d.Exposed.collectives += collectives
@@ -40,6 +37,17 @@ func (r *Rank) Append(o *Rank) {
 	r.SortSteps()
 }
 
+// appendCalls adds calls of a recording that has its steps behind so many others.
+func appendCalls(to, from []Collective, steps int) []Collective {
+	for _, c := range from {
+		if c.Step >= 0 {
+			c.Step += steps
+		}
+		to = append(to, c)
+	}
+	return to
+}
+
 // SortSteps puts the steps in order of time again.
 func (r *Rank) SortSteps() {
 	order := make([]int, len(r.Steps))
@@ -53,9 +61,11 @@ func (r *Rank) SortSteps() {
 		sorted[i], place[from] = r.Steps[from], i
 	}
 	r.Steps = sorted
-	for i := range r.Collectives {
-		if c := &r.Collectives[i]; c.Step >= 0 {
-			c.Step = place[c.Step]
+	for _, calls := range [][]Collective{r.Collectives, r.Entries} {
+		for i := range calls {
+			if c := &calls[i]; c.Step >= 0 {
+				c.Step = place[c.Step]
+			}
 		}
 	}
 	for i := range r.Ops {

@@ -23,17 +23,19 @@ type Rank struct {
 	Host      string
 	Backend   string // of communication, as the profiler names it: "nccl", "gloo"
 	Role      trace.Role
+	Groups    int   // that its process is in, 0: not known
 	Base      int64 // what the file says that its stamps count from, and what Shift was given; 0: nothing
 
 	Stages      []string // in order; Span.Stage and device accounts count in it
 	Steps       []Step   // by start
 	Collectives []Collective
-	Names       []string // of operators
-	Ops         []Op     // where EachOperator is kept
-	Tallies     []Tally  // device work that does not communicate
-	OpsLost     int64    // how many operators there were, where they were too many to list: Ops is empty; else 0
-	TalliesLost bool     // they had too many names, in too many steps and stages: Tallies is empty
-	Streams     int      // device queues that had work
+	Entries     []Collective // by start: collectives as the host entered them, where the rank recorded no device work
+	Names       []string     // of operators
+	Ops         []Op         // where EachOperator is kept
+	Tallies     []Tally      // device work that does not communicate
+	OpsLost     int64        // how many operators there were, where they were too many to list: Ops is empty; else 0
+	TalliesLost bool         // they had too many names, in too many steps and stages: Tallies is empty
+	Streams     int          // device queues that had work
 
 	Notes []trace.Note // what is incomplete
 }

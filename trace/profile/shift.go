@@ -10,6 +10,9 @@ func (r *Rank) Shift(ns int64) {
 	for i := range r.Collectives {
 		r.Collectives[i].Shift(ns)
 	}
+	for i := range r.Entries {
+		r.Entries[i].Shift(ns)
+	}
 	for i := range r.Ops {
 		r.Ops[i].Start, r.Ops[i].End = r.Ops[i].Start+ns, r.Ops[i].End+ns
 	}

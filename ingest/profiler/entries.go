@@ -1,0 +1,88 @@
+package profiler
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/profile"
+)
+
+// isDispatch reports whether an operator of this name hands a collective to its
+// process group: "c10d::allreduce_".
+func isDispatch(name string) bool {
+	return (strings.HasPrefix(name, "c10d::") || strings.HasPrefix(name, "_c10d_functional::")) && OperationOf(name) != profile.UnknownOperation
+}
+
+// IsDispatch reports whether a host range with this name hands a collective to
+// its process group; readers give those to Dispatch too.
+func (b *Builder) IsDispatch(id NameID) bool { return b.means[id].dispatch }
+
+// Dispatch is time that a thread spent in such a range.
+func (b *Builder) Dispatch(id NameID, thread, start, end int64) {
+	if b.dispatched.came.len() >= maxCalls {
+		b.lostEntries++
+		return
+	}
+	b.dispatched.add(Call{Name: b.names[id], Thread: thread, Start: start, End: max(start, end), Seq: -1, Bytes: -1, Self: -1, Peer: -1})
+}
+
+// entries are the collectives of a rank without device work, each once, as its
+// host entered them. One collective may stand in a profile as the wrapper that
+// tells its arguments, as the operator that hands it over, and as what the
+// backend does for it on a thread of its own: of these, the first that has most
+// collectives tells all.
+func (b *Builder) entries() []profile.Collective {
+	var wrappers, backend []Call
+	for i := range b.calls.all {
+		c := b.calls.full(&b.calls.all[i])
+		switch {
+		case OperationOf(c.Name) == profile.UnknownOperation:
+		case isCall(c.Name):
+			backend = append(backend, c)
+		default:
+			wrappers = append(wrappers, c)
+		}
+	}
+	dispatched := make([]Call, 0, b.dispatched.came.len())
+	for _, short := range b.dispatched.came.take() {
+		dispatched = append(dispatched, b.dispatched.full(&short))
+	}
+	best := outermost(wrappers)
+	for _, other := range [][]Call{outermost(dispatched), outermost(backend)} {
+		if len(other) > len(best) {
+			best = other
+		}
+	}
+	if extra := len(best) - maxCollectives; extra > 0 {
+		b.lostEntries += extra
+		best = best[:maxCollectives]
+	}
+	out := make([]profile.Collective, len(best))
+	for i := range best {
+		c := &best[i]
+		out[i] = profile.Collective{Name: c.Name, Seq: -1, Bytes: -1, Self: -1, Peer: -1, Step: -1, Stage: -1, Launch: c.Start, Start: c.Start, End: c.End}
+		tell(&out[i], c)
+	}
+	if b.lostEntries > 0 {
+		b.Note(trace.NoteRecorder, "collectives that the host entered beyond the first %d, which are not compared between ranks: %d", len(best), b.lostEntries)
+	}
+	return out
+}
+
+// outermost are the calls that lie in no other on their thread, by start.
+func outermost(all []Call) []Call {
+	slices.SortStableFunc(all, func(x, y Call) int {
+		return cmp.Or(cmp.Compare(x.Thread, y.Thread), cmp.Compare(x.Start, y.Start), cmp.Compare(y.End, x.End))
+	})
+	out := all[:0]
+	for _, c := range all {
+		if n := len(out); n > 0 && out[n-1].Thread == c.Thread && c.End <= out[n-1].End {
+			continue
+		}
+		out = append(out, c)
+	}
+	slices.SortStableFunc(out, func(x, y Call) int { return cmp.Compare(x.Start, y.Start) })
+	return out
+}

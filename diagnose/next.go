@@ -3,7 +3,6 @@ package diagnose
 import (
 	"slices"
 
-	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -118,9 +117,3 @@ func sample(ranks []int, n int, without []int) []int {
 // steps of the windows that show it, ns.
 func (f *finding) perStep() int64 { return f.Explained / int64(max(1, f.steps)) }
 func (f *finding) step() int64    { return f.makespan / int64(max(1, f.steps)) }
-
-// surelyLate reports whether the test of the best window leaves no doubt that
-// the rank was late, and nothing is wrong with that window's data.
-func (f *finding) surelyLate(g frontier.Gates) bool {
-	return f.culprit != nil && f.culprit.P <= g.Meeting.Significance && !slices.Contains(f.best.Labels, frontier.TelemetryLimited)
-}

@@ -150,6 +150,9 @@ type RecurringHost struct {
 	N    int    `json:"n"`  // runs, or stretches of one
 	Of   int    `json:"of"` // with a late rank
 	Runs bool   `json:"runs,omitempty"`
+	// P: if the late rank of every run were on any host alike, corrected for the
+	// number of hosts; 0 for stretches.
+	P float64 `json:"p,omitempty"`
 }
 
 // NobodyLate: what was looked for and not found.

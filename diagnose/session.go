@@ -217,6 +217,11 @@ func (s *Session) Verdict() *Verdict {
 	if worst >= 0 {
 		v.RunVerdict = v.Runs[worst]
 	}
+	v.Recurring = recurringHost(v.Runs)
+	if h := v.Recurring; h != nil && len(v.Suspects) > 0 && v.Suspects[0].Host == h.Host {
+		v.Suspects = slices.Clone(v.Suspects)
+		v.Suspects[0].Evidence = append(slices.Clone(v.Suspects[0].Evidence), *h)
+	}
 	return v
 }
 

@@ -49,6 +49,7 @@ type Window struct {
 // of the run whose cause is surest, and among those explains the largest part.
 type Verdict struct {
 	RunVerdict
-	Runs  []RunVerdict
-	Gates frontier.Gates
+	Runs      []RunVerdict
+	Recurring *RecurringHost // that late ranks of several runs are on; nil: none
+	Gates     frontier.Gates
 }

@@ -58,17 +58,20 @@ func stageEvidence(e diagnose.Evidence) string {
 	case diagnose.Moving:
 		return moving(e)
 	case diagnose.RecurringHost:
-		what := "stretches of the run with a late rank"
-		if e.Runs {
-			what = "runs with a late rank"
-		}
-		return fmt.Sprintf("the late rank is on %s in %d of %d %s", e.Host, e.N, e.Of, what)
+		return recurringHost(e)
 	case diagnose.DeviceShares:
 		return deviceShares(e)
 	case diagnose.NobodyLate:
 		return nobodyLate(e)
 	}
 	return ""
+}
+
+func recurringHost(e diagnose.RecurringHost) string {
+	if !e.Runs {
+		return fmt.Sprintf("the late rank is on %s in %d of %d stretches of the run with a late rank", e.Host, e.N, e.Of)
+	}
+	return fmt.Sprintf("the late rank is on %s in %d of %d runs with a late rank, %s if any host were as likely", e.Host, e.N, e.Of, pValue(e.P))
 }
 
 func lastToArrive(e diagnose.LastToArrive) string {

@@ -21,6 +21,9 @@ func verdictDocument(v *diagnose.Verdict, problems []Problem, s Style) document 
 	if len(v.Runs) > 1 {
 		d = append(d, runTable(v))
 	}
+	if v.Recurring != nil {
+		d = append(d, prose(upper(recurringHost(*v.Recurring))+"."))
+	}
 	d = append(d, runBlocks(&v.RunVerdict, s)...)
 	return append(d, problemBlocks(problems)...)
 }

@@ -1,0 +1,62 @@
+package diagnose
+
+import (
+	"math"
+	"slices"
+)
+
+// recurringAlpha is the level at which the host of late ranks in several runs is
+// named: a rank is not a node, and the slow one of a node may change from run to
+// run.
+const recurringAlpha = 0.05
+
+// recurringHost is the host on which the rank that delays a run is most often,
+// nil where that is no more often than chance. Under the null the late rank of
+// each run is on any of H hosts alike, so that the largest of the counts of n
+// runs exceeds k with a chance of at most H·P(Binomial(n, 1/H) ≥ k).
+func recurringHost(runs []RunVerdict) *RecurringHost {
+	var hosts, late []string
+	for i := range runs {
+		for _, w := range runs[i].Windows {
+			for _, m := range w.Main.Members {
+				if m.Host != "" && !slices.Contains(hosts, m.Host) {
+					hosts = append(hosts, m.Host)
+				}
+			}
+		}
+		if s := runs[i].Suspects; len(s) > 0 && s[0].Flagged() && s[0].Host != "" {
+			late = append(late, s[0].Host)
+		}
+	}
+	if len(late) < 2 || len(hosts) < 2 {
+		return nil
+	}
+	host, most := "", 0
+	for _, h := range late {
+		n := 0
+		for _, other := range late {
+			if other == h {
+				n++
+			}
+		}
+		if n > most {
+			host, most = h, n
+		}
+	}
+	p := min(1, float64(len(hosts))*atLeast(len(late), most, 1/float64(len(hosts))))
+	if p > recurringAlpha {
+		return nil
+	}
+	return &RecurringHost{Host: host, N: most, Of: len(late), Runs: true, P: p}
+}
+
+// atLeast is the chance of k or more of n at p each.
+func atLeast(n, k int, p float64) (sum float64) {
+	for i := k; i <= n; i++ {
+		choose, _ := math.Lgamma(float64(n + 1))
+		a, _ := math.Lgamma(float64(i + 1))
+		b, _ := math.Lgamma(float64(n - i + 1))
+		sum += math.Exp(choose - a - b + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p))
+	}
+	return min(1, sum)
+}

@@ -1,0 +1,57 @@
+package diagnose
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// runsOn are verdicts on runs over 8 hosts, whose late rank is on the given ones;
+// "" for a run without a late rank.
+func runsOn(hosts ...string) (runs []RunVerdict) {
+	var members []trace.Rank
+	for i := range 8 {
+		members = append(members, trace.Rank{ID: i, Host: fmt.Sprintf("node%d", i)})
+	}
+	for i, host := range hosts {
+		v := RunVerdict{Windows: []Window{{Main: &frontier.Result{Members: members}}}}
+		if host != "" {
+			rank := i
+			v.Suspects = []Finding{{Kind: KindRank, Place: Place{Rank: &rank, Host: host}, Confidence: Strong}}
+		}
+		runs = append(runs, v)
+	}
+	return runs
+}
+
+func TestRecurringHost(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		runs  []RunVerdict
+		host  string
+		n, of int
+		p     float64 // by hand: 8·Σ C(n,i)(1/8)^i(7/8)^(n−i)
+	}{
+		{"the same in three of three", runsOn("node3", "node3", "", "node3"), "node3", 3, 3, 8.0 / 512},
+		{"in four of five", runsOn("node3", "node5", "node3", "node3", "node3"), "node3", 4, 5, 8 * (5*7 + 1) / 32768.0},
+		{"three of four is chance one in eighteen", runsOn("node3", "node5", "node3", "node3"), "", 0, 0, 0},
+		{"twice of two is chance one in eight", runsOn("node3", "node3"), "", 0, 0, 0},
+		{"another each time", runsOn("node1", "node2", "node3"), "", 0, 0, 0},
+		{"one run", runsOn("node1"), "", 0, 0, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := recurringHost(c.runs)
+			if c.host == "" {
+				if got != nil {
+					t.Fatalf("got %+v, want none", *got)
+				}
+				return
+			}
+			if got == nil || got.Host != c.host || got.N != c.n || got.Of != c.of || !got.Runs || got.P < 0.999*c.p || got.P > 1.001*c.p {
+				t.Errorf("got %+v, want %s in %d of %d, p = %g", got, c.host, c.n, c.of, c.p)
+			}
+		})
+	}
+}

@@ -20,7 +20,16 @@ type Options struct {
 	MinGain float64
 	// Baseline is the steps of a healthy run of the same job; nil: there is none.
 	Baseline *baseline.Sample
+	Engines  Engines
 }
+
+// Engines is which of them look at the windows in which a rank is charged.
+type Engines uint8
+
+const (
+	AllEngines    Engines = iota // K-S, pooled outliers and blame beside the frontier
+	FrontierAlone                // a tenth of the time; the others never name a rank by themselves
+)
 
 // Session takes windows one at a time, in any order of runs, and keeps their
 // accounts only: memory does not grow with ranks × steps.
@@ -67,7 +76,10 @@ func (s *Session) Add(w *trace.Window) error {
 	}
 	r.compare(w, a.Main)
 	r.arrivals.AddWindow(w)
-	r.windows = append(r.windows, Window{Main: a.Main, Paper: a.Paper, Groups: a.Groups, Stages: recorded(w), Signs: r.signsOf(w, a)})
+	r.windows = append(r.windows, Window{Main: a.Main, Paper: a.Paper, Groups: a.Groups, Stages: recorded(w)})
+	if s.o.Engines == AllEngines {
+		r.windows[len(r.windows)-1].Signs = r.signsOf(w, a)
+	}
 	r.slow = append(r.slow, slowSteps(w))
 	r.seen = append(r.seen, extent{w.Index, w.FirstStep, w.FirstStep + int64(w.Steps()), w.WorldSize, w.Accumulation, w.Schema})
 	return nil

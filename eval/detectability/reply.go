@@ -50,7 +50,7 @@ func (s *search) ask(d draw, stage int, ns int64) (reply, error) {
 
 // read asks the verdict about a window in which a rank is delayed.
 func (s *search) read(w *trace.Window, rank int) (reply, error) {
-	session := diagnose.New(diagnose.Options{Frontier: s.o.Frontier})
+	session := diagnose.New(diagnose.Options{Frontier: s.o.Frontier, Engines: diagnose.FrontierAlone})
 	if err := session.Add(w); err != nil {
 		return reply{}, err
 	}

@@ -168,7 +168,7 @@ func whatifDocument(results []WhatIf, problems []Problem) document {
 		d = append(d, x.title(), prose(x.finding()), x.timelines(),
 			heading("What each part causes alone"), x.parts(),
 			heading("Slowdown that each worker causes alone"), x.plane(),
-			heading("What mending would save"), x.savings())
+			heading("What fixing would save"), x.savings())
 		if x.LaunchByOp != nil {
 			d = append(d, heading("Where operators start late"), x.launches())
 		}

@@ -12,7 +12,7 @@ import (
 
 var labelWords = [...]string{
 	frontier.FrontierAccounting:            "An exact account of the step; it names no cause.",
-	frontier.DirectExposure:                "The leading stage is slow itself; mending it pays.",
+	frontier.DirectExposure:                "The leading stage is slow itself; fixing it pays.",
 	frontier.SyncWaitDependent:             "Others wait later because of the leading stage.",
 	frontier.LikelySyncWait:                "One rank falls behind in it; its peers wait for it.",
 	frontier.ForwardDeviceSupported:        "Device timers confirm a long forward pass.",

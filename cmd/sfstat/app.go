@@ -19,7 +19,7 @@ import (
 func (p *program) app() *cli.App {
 	app := &cli.App{
 		Name:  "sfstat",
-		Usage: "which rank, which stage made the group slow, why, and what mending it would buy",
+		Usage: "which rank, which stage made the group slow, why, and what fixing it would save",
 		Description: "sfstat reads what a distributed training job recorded: packets (JSON Lines), window archives " +
 			"(Parquet), wide CSV, operator traces (CSV, Parquet), compressed or not, PyTorch profiler traces (JSON), Nsight Systems exports (SQLite), NCCL's debug logs and Inspector dumps, or folders of them. It says where the exposed time went, " +
 			"who made the others wait, and how sure that is.",

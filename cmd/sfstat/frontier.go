@@ -16,7 +16,7 @@ func (p *program) frontierCommand() *cli.Command {
 	return &cli.Command{
 		Name: "frontier", Usage: "the exact account of exposed time, stage by stage, window by window", ArgsUsage: "PATH...",
 		Description: "For every window, and for every role group where roles differ: which stage each exposed nanosecond " +
-			"is charged to, what mending it would gain, who is latest, the labels that the evidence permits, and what " +
+			"is charged to, what fixing it would gain, who is latest, the labels that the evidence permits, and what " +
 			"simpler methods would have said.",
 		Flags: join(analysisFlags(), profileFlags(), selectionFlags(), []cli.Flag{strictFlag(), failOnFlag(), pictureFlag()}, resultFlags()),
 		UsageText: `sfstat frontier run/

@@ -11,7 +11,7 @@
 // (Bonferroni).
 //
 // The intervals are about steps of these two runs: two healthy runs of one job
-// differ by more, as their hosts and their networks do. How much is worth a word
+// differ by more, as their hosts and their networks do. How much is worth reporting
 // is the caller's gate.
 //
 // The package is pure. Times are nanoseconds.

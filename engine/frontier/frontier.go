@@ -19,7 +19,7 @@
 //     after the last synchronisation returns as everybody's wait in the next
 //     step. CutCarried lets prefixes run on, CutSync begins the steps where the
 //     ranks meet;
-//   - where the ranks meet is found in the data (meeting.go);
+//   - where the ranks synchronise is found in the data (meeting.go);
 //   - with meetings known, wait is split from productive time, and a gain takes
 //     the induced wait along (gain.go); lateness is charged to ranks (blame.go).
 //
@@ -177,7 +177,7 @@ func prepare(w *trace.Window, o Options, s *Series) (*plan, error) {
 	return p, nil
 }
 
-// settleMeeting marks the stages where the ranks meet and chooses the cut.
+// settleMeeting marks the stages where the ranks synchronise and chooses the cut.
 func (p *plan) settleMeeting() {
 	p.meets = make([]*gathering, len(p.matrix.names))
 	for _, b := range p.meeting.Boundaries {

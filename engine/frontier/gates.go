@@ -59,7 +59,7 @@ type LeaderGates struct {
 	SwitchRate float64     `yaml:"switch_rate_max" json:"switch_rate_max"`
 }
 
-// MeetingGates decide when a stage is one where the ranks meet.
+// MeetingGates decide when a stage is one in which the ranks synchronise.
 type MeetingGates struct {
 	// Slope: the interval of the slope of duration on arrival must lie at or
 	// below this; −1 is a perfect meeting, 0 none.

@@ -17,7 +17,7 @@ const (
 	CutStep
 	// CutCarried lets prefixes run on from step to step.
 	CutCarried
-	// CutSync re-cuts the steps at the boundary where the ranks meet.
+	// CutSync re-cuts the steps at the boundary where the ranks synchronise.
 	CutSync
 )
 
@@ -240,7 +240,7 @@ type Boundary struct {
 	slopes []float64 // over all ranks
 }
 
-// MeetingEvidence is how it is known where the ranks meet.
+// MeetingEvidence is how it is known where the ranks synchronise.
 type MeetingEvidence uint8
 
 const (
@@ -266,7 +266,7 @@ func (m MeetingEvidence) String() string {
 // Sure reports whether strong claims may rest on the meeting.
 func (m MeetingEvidence) Sure() bool { return m == MeetingShown || m == MeetingNamed }
 
-// Meeting is where the ranks meet.
+// Meeting is where the ranks synchronise.
 type Meeting struct {
 	Evidence   MeetingEvidence
 	At         int        // stage, in recorded order, at whose end the sync cut begins; −1: unknown

@@ -118,7 +118,7 @@ func realPath(path string) string {
 }
 
 // meant reports whether the name of a file says that it is packets. It decides
-// only whether a file in a folder that is none of ours is worth a word of
+// only whether a file in a folder that is none of ours deserves a line of
 // refusal, and what an undecided JSON object is.
 func meant(path string) bool {
 	name := strings.ToLower(filepath.Base(path))

@@ -5,6 +5,9 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/sfstat/sfstat/engine/internal/student"
 	"github.com/sfstat/sfstat/internal/robust"
 )
 
@@ -139,38 +142,50 @@ func (c *Collective) second() (t int64) {
 }
 
 // A rank stands out when it surely has most of what began with a rank, and more of it than the (lower) median rank, of two the
-// other, by this part of the time.
+// other. Ranks of healthy jobs differ too, always in the same order, so that this alone is no fault: from plain of the time on
+// none does by so much; from worthwhile on a rank must be an outlier among the ranks.
 const (
 	enough     = 20
-	worthwhile = 0.02
 	surely     = 0.05
+	plain      = 0.05
+	worthwhile = 0.02
 )
 
 // Latecomers are the ranks that make the others wait, if any stand out, the worst first; shares are of the recording, of what is
 // more than the median rank's.
 func (r *Result) Latecomers() (found []Lateness, shares []float64) {
 	all, span := r.Lateness()
-	if span <= 0 {
+	all = slices.DeleteFunc(all, func(l Lateness) bool { return l.Of == 0 })
+	if span <= 0 || len(all) == 0 {
 		return nil, nil
 	}
-	var owns []int64
-	for _, l := range all {
-		if l.Of > 0 {
-			owns = append(owns, l.Own)
+	slices.SortStableFunc(all, func(a, b Lateness) int { return cmp.Compare(b.Own, a.Own) })
+	usual := all[len(all)/2].Own
+	excess := make([]float64, len(all))
+	for i, l := range all {
+		excess[i] = float64(l.Own-usual) / float64(span)
+	}
+	outlying := outliers(excess)
+	for i, l := range all {
+		if l.Of >= enough && l.Chance <= surely && (excess[i] >= plain || i < outlying && excess[i] >= worthwhile) {
+			found, shares = append(found, l), append(shares, excess[i])
 		}
-	}
-	if len(owns) == 0 {
-		return nil, nil
-	}
-	usual := robust.Lower(owns)
-	for _, l := range all {
-		if l.Of >= enough && l.Chance <= surely && float64(l.Own-usual) >= worthwhile*float64(span) {
-			found = append(found, l)
-		}
-	}
-	slices.SortStableFunc(found, func(a, b Lateness) int { return cmp.Compare(b.Own, a.Own) })
-	for _, l := range found {
-		shares = append(shares, float64(l.Own-usual)/float64(span))
 	}
 	return found, shares
+}
+
+// outliers is how many of the first of x, in descending order and fewer than half, are outliers: where ranks differ as draws of
+// a normal distribution, the last of them is so far above the rest by a chance of at most surely, corrected for all ranks. It is
+// Student's prediction interval of one more draw, for the most outliers that pass, as in Rosner's test for many.
+func outliers(x []float64) (found int) {
+	for k := 1; k <= (len(x)-1)/2; k++ {
+		rest := x[k:]
+		n := float64(len(rest))
+		mean, spread := stat.MeanStdDev(rest, nil)
+		t := (x[k-1] - mean) / (spread * math.Sqrt(1+1/n))
+		if float64(len(x))*student.TwoSided(t, n-1)/2 <= surely {
+			found = k
+		}
+	}
+	return found
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -53,7 +54,7 @@ func (j *judge) arrived(v *RunVerdict) {
 		at := slices.IndexFunc(late, func(l Finding) bool { return f.Kind == KindRank && f.Rank != nil && *l.Rank == *f.Rank })
 		if at < 0 {
 			if f.inherits(r) {
-				f.lack(Lack{Reason: ReasonInherited, AtMost: Insufficient})
+				f.lack(evidence.Lack{Reason: evidence.ReasonInherited, AtMost: evidence.Insufficient})
 			}
 			continue
 		}
@@ -101,18 +102,18 @@ func (j *judge) lateArrivals(r *arrivals.Result) (out []Finding) {
 		f := Finding{Kind: KindRank, Cause: CauseLate, Place: Place{Rank: &l.Rank, Host: l.Host, Stage: stageOf(p), Op: operation(p.Op), Group: groupOf(l.Group, l.Desc), Source: sourceOf(p.Line)},
 			Cost: Cost{Excess: l.Delay, Step: r.Step, Explained: l.Excess, Score: l.RunGain, Gain: l.Gain, RunGain: l.RunGain,
 				Struck: Struck{Count: l.Strikes, Of: l.Points, First: l.Steps[0], Last: l.Steps[1], Pattern: patternOf(l, r)}},
-			Confidence: Strong, BelowMinGain: l.Gain < j.minGain}
-		f.Evidence = append(f.Evidence, EnteredLast{Rank: l.Rank, N: l.Last, Of: l.Points, Op: f.Op, Group: f.Group, Delay: l.Delay, Strikes: l.Strikes, P: math.Exp(l.LogP), Source: f.Source},
-			Replay{Ranks: all, Saves: saves, Charged: saves})
+			Confidence: evidence.Strong, BelowMinGain: l.Gain < j.minGain}
+		f.Evidence = append(f.Evidence, evidence.EnteredLast{Rank: l.Rank, N: l.Last, Of: l.Points, Op: f.Op, Group: f.Group, Delay: l.Delay, Strikes: l.Strikes, P: math.Exp(l.LogP), Source: f.Source},
+			evidence.Replay{Ranks: all, Saves: saves, Charged: saves})
 		if len(all) > 1 {
 			f.Ranks = all
-			f.Evidence = append(f.Evidence, LateTogether{Ranks: all, Gain: saves, RunGain: saves})
+			f.Evidence = append(f.Evidence, evidence.LateTogether{Ranks: all, Gain: saves, RunGain: saves})
 		}
 		if l.LogP > math.Log(leastChance) || l.Strikes < leastStrikes {
-			f.lack(Lack{Reason: ReasonFewPoints, AtMost: Supported, N: l.Strikes, P: math.Exp(l.LogP)})
+			f.lack(evidence.Lack{Reason: evidence.ReasonFewPoints, AtMost: evidence.Supported, N: l.Strikes, P: math.Exp(l.LogP)})
 		}
 		if l.Clock {
-			f.lack(Lack{Reason: ReasonClock, AtMost: Supported})
+			f.lack(evidence.Lack{Reason: evidence.ReasonClock, AtMost: evidence.Supported})
 		}
 		j.locate(&f)
 		out = append(out, f)
@@ -121,7 +122,7 @@ func (j *judge) lateArrivals(r *arrivals.Result) (out []Finding) {
 }
 
 // lack notes a condition of a higher confidence that is not met.
-func (f *Finding) lack(l Lack) {
+func (f *Finding) lack(l evidence.Lack) {
 	f.Confidence = min(f.Confidence, l.AtMost)
 	f.Evidence = append(f.Evidence, l)
 }
@@ -129,10 +130,10 @@ func (f *Finding) lack(l Lack) {
 // confirm adds what arrivals say of a rank that windows found late. Where its
 // own work is, windows know better when they name a stage.
 func (f *Finding) confirm(l *Finding) {
-	e, _ := Find[EnteredLast](l.Evidence)
+	e, _ := evidence.Find[evidence.EnteredLast](l.Evidence)
 	raised := f.Confidence < l.Confidence
 	f.Confidence = max(f.Confidence, l.Confidence)
-	f.Evidence = append(f.Evidence, ArrivalsAgree{EnteredLast: e, Raised: raised})
+	f.Evidence = append(f.Evidence, evidence.ArrivalsAgree{EnteredLast: e, Raised: raised})
 	if f.Stage == "" {
 		f.Stage = l.Stage
 	}
@@ -144,8 +145,8 @@ func (f *Finding) confirm(l *Finding) {
 	// wait, so that stage times see a part of it.
 	if l.Gain > f.Gain && (raised || l.RunGain > seesMore*f.RunGain) {
 		f.Cost, f.BelowMinGain = l.Cost, l.BelowMinGain
-		f.Evidence = slices.DeleteFunc(f.Evidence, func(e Evidence) bool { _, ok := e.(Replay); return ok })
-		if replay, ok := Find[Replay](l.Evidence); ok {
+		f.Evidence = slices.DeleteFunc(f.Evidence, func(e evidence.Observation) bool { _, ok := e.(evidence.Replay); return ok })
+		if replay, ok := evidence.Find[evidence.Replay](l.Evidence); ok {
 			f.Evidence = append(f.Evidence, replay)
 		}
 	}
@@ -179,9 +180,9 @@ func (f *Finding) alone(l *Finding, own []int) {
 		return
 	}
 	f.Ranks, f.Cost, f.BelowMinGain = l.Ranks, l.Cost, l.BelowMinGain
-	f.Evidence = slices.DeleteFunc(f.Evidence, func(e Evidence) bool {
+	f.Evidence = slices.DeleteFunc(f.Evidence, func(e evidence.Observation) bool {
 		switch e.(type) {
-		case LateTogether, SharedPlace, Replay:
+		case evidence.LateTogether, evidence.SharedPlace, evidence.Replay:
 			return true
 		}
 		return false
@@ -198,7 +199,7 @@ func (j *judge) lateSet(r *arrivals.Result) *Finding {
 	gain := float64(s.Delay) / float64(r.Step)
 	return &Finding{Kind: KindGroup, Cause: CauseLate, Place: Place{Ranks: s.Ranks, Stage: stageOf(p), Op: operation(p.Op), Group: groupOf(p.Group, p.Desc), Source: sourceOf(p.Line)},
 		Cost:       Cost{Excess: s.Delay, Step: r.Step, Score: gain, Gain: gain, RunGain: gain, Struck: Struck{Count: p.Points, Of: p.Points, First: -1, Last: -1, Pattern: PatternConstant}},
-		Confidence: Ambiguous, Evidence: []Evidence{LateBehindMessages{Ranks: s.Ranks, Delay: s.Delay}}}
+		Confidence: evidence.Ambiguous, Evidence: []evidence.Observation{evidence.LateBehindMessages{Ranks: s.Ranks, Delay: s.Delay}}}
 }
 
 // patternOf is how the strikes of a rank lie in time.
@@ -242,11 +243,11 @@ func groupOf(name, desc string) string {
 	return desc
 }
 
-func sourceOf(l arrivals.Line) *SourceLine {
+func sourceOf(l arrivals.Line) *evidence.SourceLine {
 	if l.File == "" {
 		return nil
 	}
-	return &SourceLine{File: l.File, Line: l.Line, Function: l.Function, Call: l.Call}
+	return &evidence.SourceLine{File: l.File, Line: l.Line, Function: l.Function, Call: l.Call}
 }
 
 // missing are the ranks that never entered the call at which a job stands still.
@@ -258,12 +259,12 @@ func (j *judge) missing(r *arrivals.Result) (out []Finding) {
 	b := &h.Groups[0]
 	for i := range b.Missing {
 		a := &b.Missing[i]
-		f := Finding{Kind: KindRank, Cause: CauseMissing, Confidence: Strong,
+		f := Finding{Kind: KindRank, Cause: CauseMissing, Confidence: evidence.Strong,
 			Place: Place{Rank: &a.Rank, Host: a.Host, Op: operation(b.Op), Group: groupOf(b.Group, b.Desc), Source: sourceOf(a.Line)}}
-		f.Evidence = append(f.Evidence, NeverEntered{Rank: a.Rank, Op: f.Op, N: b.Seq, Group: f.Group, Waiting: b.Waiting, Since: b.Since, AtLeast: h.Dumped - b.Since,
+		f.Evidence = append(f.Evidence, evidence.NeverEntered{Rank: a.Rank, Op: f.Op, N: b.Seq, Group: f.Group, Waiting: b.Waiting, Since: b.Since, AtLeast: h.Dumped - b.Since,
 			At: sourceOf(b.Line), LastOp: operation(a.Op), LastN: a.Seq, Last: f.Source, In: a.In})
 		if h.Dumped-b.Since < max(r.Step, 1)*stillSteps {
-			f.lack(Lack{Reason: ReasonDumpTime, AtMost: Supported})
+			f.lack(evidence.Lack{Reason: evidence.ReasonDumpTime, AtMost: evidence.Supported})
 		}
 		j.locate(&f)
 		out = append(out, f)
@@ -283,13 +284,13 @@ func desync(r *arrivals.Result) (out []Finding) {
 			continue
 		}
 		few := &m.Sides[len(m.Sides)-1]
-		f := Finding{Kind: KindGroup, Cause: CauseDesync, Confidence: Strong,
+		f := Finding{Kind: KindGroup, Cause: CauseDesync, Confidence: evidence.Strong,
 			Place: Place{Ranks: few.Ranks, Op: operation(few.Op), Group: groupOf(m.Group, m.Desc), Source: sourceOf(few.Line)}}
 		if len(few.Ranks) == 1 {
 			f.Kind, f.Rank = KindRank, &few.Ranks[0]
 		}
 		most := &m.Sides[0]
-		f.Evidence = append(f.Evidence, EnteredDifferently{Difference: m.Difference.String(), Group: f.Group, N: m.Seq, Ranks: few.Ranks, Op: operation(few.Op), Sizes: few.Sizes, Types: few.Types,
+		f.Evidence = append(f.Evidence, evidence.EnteredDifferently{Difference: m.Difference.String(), Group: f.Group, N: m.Seq, Ranks: few.Ranks, Op: operation(few.Op), Sizes: few.Sizes, Types: few.Types,
 			OthersOp: operation(most.Op), OthersSizes: most.Sizes, OthersTypes: most.Types, Others: most.Ranks, Source: f.Source})
 		out = append(out, f)
 	}
@@ -297,9 +298,9 @@ func desync(r *arrivals.Result) (out []Finding) {
 }
 
 // isArrival reports whether evidence is of arrivals by themselves.
-func isArrival(e Evidence) bool {
+func isArrival(e evidence.Observation) bool {
 	switch e.(type) {
-	case EnteredLast, NeverEntered, EnteredDifferently, LateBehindMessages:
+	case evidence.EnteredLast, evidence.NeverEntered, evidence.EnteredDifferently, evidence.LateBehindMessages:
 		return true
 	}
 	return false
@@ -338,8 +339,8 @@ func arrivalActions(f *Finding, r *arrivals.Result) []Action {
 }
 
 // nobodyLate is what arrivals looked for and did not find.
-func nobodyLate(r *arrivals.Result, minGain float64) NobodyLate {
-	e := NobodyLate{Ranks: len(r.Ranks), Step: r.Step}
+func nobodyLate(r *arrivals.Result, minGain float64) evidence.NobodyLate {
+	e := evidence.NobodyLate{Ranks: len(r.Ranks), Step: r.Step}
 	if r.Step > 0 {
 		e.Steps = int((r.End - r.Begin) / r.Step)
 	}

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"slices"
 
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/baseline"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/trace"
@@ -54,8 +55,8 @@ func (j *judge) overAll(d baseline.Difference, share float64) {
 		}
 		j.add(m, sight{Finding: Finding{Kind: KindStage, Cause: CauseGrowth, Place: Place{Stage: d.Stage},
 			Cost:       Cost{Explained: int64(d.Now-d.Before) * int64(m.Steps), Gain: share},
-			Confidence: Supported, Evidence: []Evidence{
-				SlowerThanBaseline{Stage: d.Stage, Time: int64(d.Now), BaseTime: int64(d.Before), Low: int64(d.Low), High: int64(d.High), Steps: j.healthy.Steps()},
-				Lack{Reason: ReasonManyCauses, AtMost: Supported}}}})
+			Confidence: evidence.Supported, Evidence: []evidence.Observation{
+				evidence.SlowerThanBaseline{Stage: d.Stage, Time: int64(d.Now), BaseTime: int64(d.Before), Low: int64(d.Low), High: int64(d.High), Steps: j.healthy.Steps()},
+				evidence.Lack{Reason: evidence.ReasonManyCauses, AtMost: evidence.Supported}}}})
 	}
 }

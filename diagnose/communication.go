@@ -3,6 +3,7 @@ package diagnose
 import (
 	"slices"
 
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/bandwidth"
 	"github.com/sfstat/sfstat/engine/frontier"
@@ -54,13 +55,13 @@ func (h heardSuspect) finding() Finding {
 		f.Kind, f.Cause, f.Op, f.Evidence = KindGroup, CauseCollective, h.work(), h.slowEvidence()
 		f.Group = groupName(h.communicator())
 	}
-	f.Confidence = Strong
+	f.Confidence = evidence.Strong
 	for _, e := range h.lacks() {
 		f.Evidence = append(f.Evidence, e)
-		if lack, ok := e.(Lack); ok {
+		if lack, ok := e.(evidence.Lack); ok {
 			f.Confidence = min(f.Confidence, lack.AtMost)
 		} else {
-			f.Confidence = Insufficient
+			f.Confidence = evidence.Insufficient
 		}
 	}
 	return f
@@ -76,19 +77,19 @@ func (h heardSuspect) communicator() *comm.Communicator {
 }
 
 // subject is what is slow.
-func (h heardSuspect) subject() Subject {
-	s := Subject{Ranks: h.Ranks, Hosts: h.Hosts}
+func (h heardSuspect) subject() evidence.Subject {
+	s := evidence.Subject{Ranks: h.Ranks, Hosts: h.Hosts}
 	switch h.Scope {
 	case comm.OneHost:
-		s.Scope = OfHost
+		s.Scope = evidence.OfHost
 	case comm.TwoHosts:
-		s.Scope = OfHosts
+		s.Scope = evidence.OfHosts
 	case comm.OneRank:
-		s.Scope = OfRank
+		s.Scope = evidence.OfRank
 	case comm.OnePair:
-		s.Scope = OfPair
+		s.Scope = evidence.OfPair
 	default:
-		s.Scope, s.Called = OfCommunicator, kindName(h.communicator())
+		s.Scope, s.Called = evidence.OfCommunicator, kindName(h.communicator())
 	}
 	return s
 }
@@ -97,9 +98,9 @@ func (h heardSuspect) subject() Subject {
 func bytes(class int) int64 { return 1 << min(class, 62) }
 
 // slowLink is what is slow, and how slow.
-func (h heardSuspect) slowLink() SlowLink {
+func (h heardSuspect) slowLink() evidence.SlowLink {
 	c, l := h.cell(), h.limit()
-	e := SlowLink{Between: h.subject(), Op: h.work(), Bytes: bytes(c.Class), Bandwidth: c.Bus, Peers: h.Worst.Peers, PeersHave: h.Worst.Bus,
+	e := evidence.SlowLink{Between: h.subject(), Op: h.work(), Bytes: bytes(c.Class), Bandwidth: c.Bus, Peers: h.Worst.Peers, PeersHave: h.Worst.Bus,
 		Lost: h.Cost, Share: h.Share}
 	if l.Bandwidth > 0 {
 		e.Link, e.Limit, e.Reaches = l.Link.String(), l.Bandwidth, c.Efficiency
@@ -111,8 +112,8 @@ func (h heardSuspect) slowLink() SlowLink {
 }
 
 // slowEvidence is what speaks against a link or a communicator.
-func (h heardSuspect) slowEvidence() []Evidence {
-	list := []Evidence{h.slowLink()}
+func (h heardSuspect) slowEvidence() []evidence.Observation {
+	list := []evidence.Observation{h.slowLink()}
 	n := 0
 	for _, x := range slices.Concat(h.r.Speed.Suspects, h.r.Speed.Unsettled) {
 		if !slices.Contains(h.Subjects, x.Subject) {
@@ -125,32 +126,32 @@ func (h heardSuspect) slowEvidence() []Evidence {
 		}
 	}
 	if n > mostComparisons {
-		list = append(list, MoreComparisons{n - mostComparisons})
+		list = append(list, evidence.MoreComparisons{N: n - mostComparisons})
 	}
 	if h.Smallest >= 0 {
-		list = append(list, SmallerAsFast{bytes(h.Smallest)})
+		list = append(list, evidence.SmallerAsFast{Bytes: bytes(h.Smallest)})
 	}
 	switch {
 	case h.Scope == comm.OneRank || h.Scope == comm.OneHost || h.Scope == comm.TwoHosts:
-		list = append(list, EveryWaySlow{len(h.Subjects)})
+		list = append(list, evidence.EveryWaySlow{N: len(h.Subjects)})
 	case h.Fault == comm.SlowGroup && len(h.Hosts) > 1:
-		list = append(list, LinkUnknown{})
+		list = append(list, evidence.LinkUnknown{})
 	}
 	return list
 }
 
-func (h heardSuspect) comparison(e bandwidth.Evidence) Bandwidth {
+func (h heardSuspect) comparison(e bandwidth.Evidence) evidence.Bandwidth {
 	c := &h.r.Speed.Cells[e.Cell]
-	b := Bandwidth{Op: h.r.WorkOf(c), Bytes: bytes(c.Class), Bandwidth: c.Bus, Calls: len(c.Calls), Peers: e.Peers, PeersHave: e.Bus, P: e.P}
+	b := evidence.Bandwidth{Op: h.r.WorkOf(c), Bytes: bytes(c.Class), Bandwidth: c.Bus, Calls: len(c.Calls), Peers: e.Peers, PeersHave: e.Bus, P: e.P}
 	if p, ok := h.r.PairOf(c.Subject); ok {
 		low, high := h.r.Ranks[p.Low].Rank, h.r.Ranks[p.High].Rank
-		b.Ranks, b.Message = []int{low, high}, OneWay
+		b.Ranks, b.Message = []int{low, high}, evidence.OneWay
 		switch comm.DirectionOf(c.Op) {
 		case comm.Forth:
 		case comm.Back:
 			b.Ranks = []int{high, low}
 		default:
-			b.Message = BothWays
+			b.Message = evidence.BothWays
 		}
 	} else if len(h.Subjects) > 1 {
 		b.Ranks = h.r.Communicators[c.Subject].Ranks
@@ -159,31 +160,31 @@ func (h heardSuspect) comparison(e bandwidth.Evidence) Bandwidth {
 }
 
 // lateEvidence is what speaks against a rank.
-func (h heardSuspect) lateEvidence() []Evidence {
-	return []Evidence{h.lastToEnter(), OwnDelay{Delay: h.Late.Own, Waited: h.Late.Waited, Transfer: h.Late.Moving}}
+func (h heardSuspect) lateEvidence() []evidence.Observation {
+	return []evidence.Observation{h.lastToEnter(), evidence.OwnDelay{Delay: h.Late.Own, Waited: h.Late.Waited, Transfer: h.Late.Moving}}
 }
 
-func (h heardSuspect) lastToEnter() LastToEnter {
+func (h heardSuspect) lastToEnter() evidence.LastToEnter {
 	l := h.Late
-	return LastToEnter{Rank: h.Ranks[0], N: l.Last, Of: l.Of, Delay: l.Usual, Share: h.Share, P: h.Chance, Among: len(h.r.Ranks)}
+	return evidence.LastToEnter{Rank: h.Ranks[0], N: l.Last, Of: l.Of, Delay: l.Usual, Share: h.Share, P: h.Chance, Among: len(h.r.Ranks)}
 }
 
 // lacks is why the suspect is not more certain, or too small to report.
-func (h heardSuspect) lacks() (out []Evidence) {
-	lack := func(holds bool, l Lack) {
+func (h heardSuspect) lacks() (out []evidence.Observation) {
+	lack := func(holds bool, l evidence.Lack) {
 		if holds {
 			out = append(out, l)
 		}
 	}
 	slow := h.Fault != comm.LateRank
 	if h.Share < enoughShare {
-		out = append(out, BelowGate{h.Share, enoughShare})
+		out = append(out, evidence.BelowGate{Share: h.Share, Gate: enoughShare})
 	}
-	lack(h.Settled == comm.Open, Lack{Reason: WhichOfTwoLinks, AtMost: Ambiguous})
-	lack(h.Settled == comm.ByLimit, Lack{Reason: TwoLinksByLimit, AtMost: Supported})
-	lack(h.Chance > h.gates.Meeting.Significance, Lack{Reason: ChanceAbove, AtMost: Supported, P: h.gates.Meeting.Significance})
-	lack(slow && h.limit().Bandwidth == 0, Lack{Reason: LimitUnknown, AtMost: Supported})
-	lack(slow && h.Settled == comm.ByPeers && h.Worst.Peers == 2, Lack{Reason: TwoPeers, AtMost: Supported})
+	lack(h.Settled == comm.Open, evidence.Lack{Reason: evidence.WhichOfTwoLinks, AtMost: evidence.Ambiguous})
+	lack(h.Settled == comm.ByLimit, evidence.Lack{Reason: evidence.TwoLinksByLimit, AtMost: evidence.Supported})
+	lack(h.Chance > h.gates.Meeting.Significance, evidence.Lack{Reason: evidence.ChanceAbove, AtMost: evidence.Supported, P: h.gates.Meeting.Significance})
+	lack(slow && h.limit().Bandwidth == 0, evidence.Lack{Reason: evidence.LimitUnknown, AtMost: evidence.Supported})
+	lack(slow && h.Settled == comm.ByPeers && h.Worst.Peers == 2, evidence.Lack{Reason: evidence.TwoPeers, AtMost: evidence.Supported})
 	return out
 }
 

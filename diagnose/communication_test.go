@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/fixtures/comm/job"
@@ -60,7 +61,7 @@ func scenario(t testing.TB, name string, nodes int, seed uint64) job.Spec {
 // called is the suspects that are called: kind, ranks.
 func called(v diagnose.RunVerdict) (list []string) {
 	for _, s := range v.Suspects {
-		if s.Confidence >= diagnose.Supported {
+		if s.Confidence >= evidence.Supported {
 			list = append(list, fmt.Sprint(s.Kind, " ", s.Ranks))
 		}
 	}
@@ -74,31 +75,31 @@ func TestCommunicationNamesTheFault(t *testing.T) {
 		name  string
 		nodes int
 		want  string
-		link  diagnose.Subject // of the first finding, but for its ranks
+		link  evidence.Subject // of the first finding, but for its ranks
 		from  int64
 	}{
-		{"slow-card", 2, "edge [1 5]", diagnose.Subject{Scope: diagnose.OfPair, Hosts: []string{"node0", "node1"}}, 0},
-		{"slow-card", 4, "group [1 5 9 13]", diagnose.Subject{Scope: diagnose.OfCommunicator, Called: "DP", Hosts: []string{"node0", "node1", "node2", "node3"}}, 0},
-		{"slow-card-pipeline", 2, "edge [1 5]", diagnose.Subject{Scope: diagnose.OfPair, Hosts: []string{"node0", "node1"}}, 0},
-		{"slow-card-pipeline", 4, "edge [5]", diagnose.Subject{Scope: diagnose.OfRank, Hosts: []string{"node1"}}, 0},
-		{"slow-pair-pipeline", 3, "edge [4 5 6 7 8 9 10 11]", diagnose.Subject{Scope: diagnose.OfHosts, Hosts: []string{"node1", "node2"}}, 0},
-		{"slow-pair-pipeline", 4, "edge [4 5 6 7 8 9 10 11]", diagnose.Subject{Scope: diagnose.OfHosts, Hosts: []string{"node1", "node2"}}, 0},
-		{"slow-group", 2, "group [4 5 6 7]", diagnose.Subject{Scope: diagnose.OfCommunicator, Called: "TP", Hosts: []string{"node1"}}, 0},
-		{"slow-group", 4, "group [4 5 6 7]", diagnose.Subject{Scope: diagnose.OfCommunicator, Called: "TP", Hosts: []string{"node1"}}, 0},
-		{"slow-large", 2, "edge [1 5]", diagnose.Subject{Scope: diagnose.OfPair, Hosts: []string{"node0", "node1"}}, 32 << 20},
-		{"slow-large", 4, "group [1 5 9 13]", diagnose.Subject{Scope: diagnose.OfCommunicator, Called: "DP", Hosts: []string{"node0", "node1", "node2", "node3"}}, 32 << 20},
-		{"slow-card-late-rank", 2, "edge [1 5], rank [2]", diagnose.Subject{Scope: diagnose.OfPair, Hosts: []string{"node0", "node1"}}, 0},
-		{"late-rank", 2, "rank [5]", diagnose.Subject{}, 0},
-		{"late-rank", 4, "rank [5]", diagnose.Subject{}, 0},
-		{"late-rank-pipeline", 2, "rank [5]", diagnose.Subject{}, 0},
-		{"late-rank-pipeline", 4, "rank [5]", diagnose.Subject{}, 0},
+		{"slow-card", 2, "edge [1 5]", evidence.Subject{Scope: evidence.OfPair, Hosts: []string{"node0", "node1"}}, 0},
+		{"slow-card", 4, "group [1 5 9 13]", evidence.Subject{Scope: evidence.OfCommunicator, Called: "DP", Hosts: []string{"node0", "node1", "node2", "node3"}}, 0},
+		{"slow-card-pipeline", 2, "edge [1 5]", evidence.Subject{Scope: evidence.OfPair, Hosts: []string{"node0", "node1"}}, 0},
+		{"slow-card-pipeline", 4, "edge [5]", evidence.Subject{Scope: evidence.OfRank, Hosts: []string{"node1"}}, 0},
+		{"slow-pair-pipeline", 3, "edge [4 5 6 7 8 9 10 11]", evidence.Subject{Scope: evidence.OfHosts, Hosts: []string{"node1", "node2"}}, 0},
+		{"slow-pair-pipeline", 4, "edge [4 5 6 7 8 9 10 11]", evidence.Subject{Scope: evidence.OfHosts, Hosts: []string{"node1", "node2"}}, 0},
+		{"slow-group", 2, "group [4 5 6 7]", evidence.Subject{Scope: evidence.OfCommunicator, Called: "TP", Hosts: []string{"node1"}}, 0},
+		{"slow-group", 4, "group [4 5 6 7]", evidence.Subject{Scope: evidence.OfCommunicator, Called: "TP", Hosts: []string{"node1"}}, 0},
+		{"slow-large", 2, "edge [1 5]", evidence.Subject{Scope: evidence.OfPair, Hosts: []string{"node0", "node1"}}, 32 << 20},
+		{"slow-large", 4, "group [1 5 9 13]", evidence.Subject{Scope: evidence.OfCommunicator, Called: "DP", Hosts: []string{"node0", "node1", "node2", "node3"}}, 32 << 20},
+		{"slow-card-late-rank", 2, "edge [1 5], rank [2]", evidence.Subject{Scope: evidence.OfPair, Hosts: []string{"node0", "node1"}}, 0},
+		{"late-rank", 2, "rank [5]", evidence.Subject{}, 0},
+		{"late-rank", 4, "rank [5]", evidence.Subject{}, 0},
+		{"late-rank-pipeline", 2, "rank [5]", evidence.Subject{}, 0},
+		{"late-rank-pipeline", 4, "rank [5]", evidence.Subject{}, 0},
 	} {
 		v := diagnose.Communication(trafficOf(t, scenario(t, c.name, c.nodes, 1), nil), frontier.DefaultGates())
 		if got := strings.Join(called(v), ", "); got != c.want || len(v.Next) == 0 {
 			t.Errorf("%s on %d nodes: %q, want %q; next %v", c.name, c.nodes, got, c.want, v.Next)
 			continue
 		}
-		slow, _ := diagnose.Find[diagnose.SlowLink](v.Suspects[0].Evidence)
+		slow, _ := evidence.Find[evidence.SlowLink](v.Suspects[0].Evidence)
 		slow.Between.Ranks = nil
 		if !reflect.DeepEqual(slow.Between, c.link) || slow.From != c.from {
 			t.Errorf("%s on %d nodes: %+v from %d bytes, want %+v from %d", c.name, c.nodes, slow.Between, slow.From, c.link, c.from)

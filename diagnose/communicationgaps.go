@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/bandwidth"
 	"github.com/sfstat/sfstat/trace"
@@ -28,7 +29,7 @@ func undecidedCommunication(r *comm.Result) (out []Undecided) {
 	}
 	for _, s := range r.Undecided() {
 		h := heardSuspect{r: r, Suspect: s}
-		out = append(out, Undecided{Question: WhichOfTwoIsSlow, N: 1, About: []Subject{subjectOf(r, s.Subjects[0])}, Share: h.cell().Bus / s.Worst.Bus})
+		out = append(out, Undecided{Question: WhichOfTwoIsSlow, N: 1, About: []evidence.Subject{subjectOf(r, s.Subjects[0])}, Share: h.cell().Bus / s.Worst.Bus})
 	}
 	for _, q := range []struct {
 		question Question
@@ -46,6 +47,15 @@ func profiles(r *comm.Result) int {
 	return r.Sources(trace.SourceNsight) + r.Sources(trace.SourceInspector)
 }
 
+// Communications is what there was to compare, where nothing is found.
+type Communications struct {
+	Met                                                 bool // collectives that all ranks were seen in, or messages
+	LastHost                                            string
+	LastMost                                            *evidence.LastToEnter // who enters last most, where what came before is not known
+	Paired                                              int                   // calls with their kernels
+	Calls, Kernels, Ranks, Communicators, Logs, Exports int
+}
+
 // communications counts what there was to compare.
 func communications(r *comm.Result) *Communications {
 	met := slices.ContainsFunc(r.Collectives, func(c comm.Collective) bool { return c.Certain && c.Whole(r) })
@@ -57,7 +67,7 @@ func communications(r *comm.Result) *Communications {
 	if met && (r.Timeless || r.Sampled) {
 		all, _ := r.Lateness()
 		worst := slices.MaxFunc(all, func(x, y comm.Lateness) int { return cmp.Compare(x.Caused, y.Caused) })
-		c.LastMost = &LastToEnter{Rank: r.Ranks[worst.Rank].Rank, N: worst.Last, Of: worst.Of}
+		c.LastMost = &evidence.LastToEnter{Rank: r.Ranks[worst.Rank].Rank, N: worst.Last, Of: worst.Of}
 		c.LastHost = r.Ranks[worst.Rank].Host
 	}
 	return c
@@ -81,12 +91,12 @@ func subjectsThat(r *comm.Result, standing bandwidth.Standing) (list []int) {
 }
 
 // subjectOf is a communicator or pair of ranks.
-func subjectOf(r *comm.Result, subject int) Subject {
+func subjectOf(r *comm.Result, subject int) evidence.Subject {
 	if p, ok := r.PairOf(subject); ok {
-		return Subject{Scope: OfPair, Ranks: []int{r.Ranks[p.Low].Rank, r.Ranks[p.High].Rank}}
+		return evidence.Subject{Scope: evidence.OfPair, Ranks: []int{r.Ranks[p.Low].Rank, r.Ranks[p.High].Rank}}
 	}
 	c := &r.Communicators[subject]
-	return Subject{Scope: OfCommunicator, Ranks: c.Ranks, Called: kindName(c)}
+	return evidence.Subject{Scope: evidence.OfCommunicator, Ranks: c.Ranks, Called: kindName(c)}
 }
 
 // kindName is what a communicator is for, "" where that is not known.

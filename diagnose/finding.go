@@ -1,6 +1,10 @@
 package diagnose
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/sfstat/sfstat/diagnose/evidence"
+)
 
 // Finding is one answer: what delays whom, where, how much, how sure.
 type Finding struct {
@@ -8,15 +12,15 @@ type Finding struct {
 	Cause Cause
 	Place
 	Cost
-	Confidence   Confidence
-	BelowMinGain bool       // smaller than Options.MinGain, however sure
-	Evidence     []Evidence // for it, strongest first; then what a higher confidence lacks
-	Windows      []int64    // numbers of the windows that show it
-	Detail       int        // index in RunVerdict.Windows of the one that the evidence is from
+	Confidence   evidence.Confidence
+	BelowMinGain bool                   // smaller than Options.MinGain, however sure
+	Evidence     []evidence.Observation // for it, strongest first; then what a higher confidence lacks
+	Windows      []int64                // numbers of the windows that show it
+	Detail       int                    // index in RunVerdict.Windows of the one that the evidence is from
 }
 
 // Flagged reports whether a finding is certain and large enough to act on.
-func (f *Finding) Flagged() bool { return f.Confidence >= Supported && !f.BelowMinGain }
+func (f *Finding) Flagged() bool { return f.Confidence >= evidence.Supported && !f.BelowMinGain }
 
 // Kind is what is suspected.
 type Kind uint8
@@ -34,28 +38,6 @@ const (
 var kindNames = [...]string{"rank", "stage", "op", "edge", "group", "workload", "host"}
 
 func (k Kind) String() string { return nameOf(kindNames[:], int(k), "kind") }
-
-// Confidence is how certain a finding is, whatever its size.
-type Confidence uint8
-
-const (
-	// Insufficient: too little data to say.
-	Insufficient Confidence = iota
-	// Ambiguous: several readings fit.
-	Ambiguous
-	// Supported: one kind of evidence stands alone, or a condition for Strong
-	// is missing and named.
-	Supported
-	// Strong: independent evidence agrees, and nothing speaks against it.
-	Strong
-)
-
-var confidenceNames = [...]string{"insufficient", "ambiguous", "supported", "strong"}
-
-func (c Confidence) String() string { return nameOf(confidenceNames[:], int(c), "confidence") }
-
-// MarshalText writes the name.
-func (c Confidence) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
 // Cause is how a finding delays the job. It decides what the headline says and
 // what to do next.
@@ -104,15 +86,7 @@ type Place struct {
 	Seq       *int // of the instance in its step; nil: all of them
 	Group     string
 	Ranks     []int // at the ends of a link, of a communicator, or late together
-	Source    *SourceLine
-}
-
-// SourceLine is a line of the training program.
-type SourceLine struct {
-	File     string `json:"file"`
-	Line     int    `json:"line"`
-	Function string `json:"function"`
-	Call     string `json:"call"` // what it calls, of a library; "" where that is not known
+	Source    *evidence.SourceLine
 }
 
 // Cost is what a finding costs. Times are nanoseconds.

@@ -1,6 +1,10 @@
 package diagnose
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/diagnose/evidence"
+)
 
 // compareGroups says of a role group that does more work whether it takes longer
 // for what the other groups launch as often too. Then it is not how the model
@@ -19,10 +23,10 @@ func (j *judge) compareGroups(f *finding) {
 		if len(in.sure) == 0 || 2*in.sureExcess < float64(f.perStep()) {
 			return
 		}
-		f.Evidence = append(f.Evidence, GroupOperators{Group: f.Group, N: len(in.sure), Of: len(in.all), Excess: int64(in.sureExcess), First: in.compared(in.sure[0])})
-		if f.Confidence == Ambiguous {
-			f.Confidence = Supported
-			f.Evidence = append(f.Evidence, Lack{Reason: InputsUnknown, AtMost: Supported})
+		f.Evidence = append(f.Evidence, evidence.GroupOperators{Group: f.Group, N: len(in.sure), Of: len(in.all), Excess: int64(in.sureExcess), First: in.compared(in.sure[0])})
+		if f.Confidence == evidence.Ambiguous {
+			f.Confidence = evidence.Supported
+			f.Evidence = append(f.Evidence, evidence.Lack{Reason: evidence.InputsUnknown, AtMost: evidence.Supported})
 		}
 		return
 	}

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"slices"
 
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier"
 )
 
@@ -27,10 +28,10 @@ func (j *judge) growth() {
 			}
 			b := base.window
 			j.add(m, sight{Finding: Finding{Kind: KindStage, Cause: CauseGrowth, Place: Place{Stage: s.Name},
-				Cost: Cost{Explained: int64(more), Gain: share}, Confidence: Supported, Evidence: []Evidence{
-					Growth{Stage: s.Name, Window: m.Window, Steps: extentOf(m), Time: int64(perStep(m, s)),
+				Cost: Cost{Explained: int64(more), Gain: share}, Confidence: evidence.Supported, Evidence: []evidence.Observation{
+					evidence.Growth{Stage: s.Name, Window: m.Window, Steps: extentOf(m), Time: int64(perStep(m, s)),
 						BaseWindow: b.Window, BaseSteps: extentOf(b), BaseTime: int64(base.ns)},
-					Lack{Reason: ReasonRankHidden, AtMost: Supported}}}})
+					evidence.Lack{Reason: evidence.ReasonRankHidden, AtMost: evidence.Supported}}}})
 		}
 	}
 }
@@ -127,6 +128,6 @@ func meetings(w *frontier.Result) []string {
 func (j *judge) explained(w *frontier.Result, stage string) bool {
 	at := j.indicesOf(w)[0]
 	return slices.ContainsFunc(j.found, func(f *finding) bool {
-		return slices.Contains(f.seen, at) && f.Confidence >= Supported && f.share >= j.minGain && (f.Rank != nil || f.Kind == KindHost || f.Stage == stage)
+		return slices.Contains(f.seen, at) && f.Confidence >= evidence.Supported && f.share >= j.minGain && (f.Rank != nil || f.Kind == KindHost || f.Stage == stage)
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/internal/robust"
@@ -67,14 +68,14 @@ func (j *judge) settle(v *RunVerdict) {
 }
 
 // observed is what is known of the run as a whole.
-func (j *judge) observed() []Evidence {
+func (j *judge) observed() []evidence.Observation {
 	if j.alone != nil {
-		return []Evidence{*j.alone}
+		return []evidence.Observation{*j.alone}
 	}
 	if len(j.windows) == 0 && j.entered != nil {
-		return []Evidence{nobodyLate(j.entered, j.minGain)}
+		return []evidence.Observation{nobodyLate(j.entered, j.minGain)}
 	}
-	e := NobodyLate{}
+	e := evidence.NobodyLate{}
 	var skews []int64
 	for _, w := range j.windows {
 		m := w.Main
@@ -96,7 +97,7 @@ func (j *judge) observed() []Evidence {
 		slices.Sort(skews)
 		e.Skew = skews[len(skews)/2]
 	}
-	out := []Evidence{e}
+	out := []evidence.Observation{e}
 	if len(j.found) == 0 {
 		out = append(out, j.harmless(trivial/2*float64(e.Step))...)
 	}
@@ -248,7 +249,7 @@ func (j *judge) costs() {
 		if len(f.together) > 1 {
 			saved := f.mend * float64(f.makespan)
 			f.Ranks = f.together
-			f.Evidence = append(slices.Clone(f.Evidence), LateTogether{Ranks: f.together,
+			f.Evidence = append(slices.Clone(f.Evidence), evidence.LateTogether{Ranks: f.together,
 				Gain: min(1, saved/float64(max(1, int64(struck)*f.Step))), RunGain: min(1, saved/max(1, whole))})
 		}
 	}
@@ -324,14 +325,14 @@ func (j *judge) device(w *frontier.Result) {
 		return
 	}
 	rank := d.Rank
-	f := Finding{Kind: KindRank, Cause: CauseDevice, Place: Place{Rank: &rank, Stage: stage}, Cost: Cost{Explained: int64(excess), Gain: share}, Confidence: Supported,
-		Evidence: []Evidence{
-			DeviceTime{Channel: d.Channel, Stage: stage, Rank: d.Rank, Own: int64(d.Time), Peers: int64(d.Peers), Host: int64(d.Wall), Samples: d.Ready},
-			Lack{Reason: ReasonSamplesOnly, AtMost: Supported},
+	f := Finding{Kind: KindRank, Cause: CauseDevice, Place: Place{Rank: &rank, Stage: stage}, Cost: Cost{Explained: int64(excess), Gain: share}, Confidence: evidence.Supported,
+		Evidence: []evidence.Observation{
+			evidence.DeviceTime{Channel: d.Channel, Stage: stage, Rank: d.Rank, Own: int64(d.Time), Peers: int64(d.Peers), Host: int64(d.Wall), Samples: d.Ready},
+			evidence.Lack{Reason: evidence.ReasonSamplesOnly, AtMost: evidence.Supported},
 		}}
 	if slices.Contains(w.Labels, frontier.TelemetryLimited) {
-		f.Confidence = Ambiguous
-		f.Evidence = append(f.Evidence, Lack{Reason: ReasonTelemetry, AtMost: Ambiguous})
+		f.Confidence = evidence.Ambiguous
+		f.Evidence = append(f.Evidence, evidence.Lack{Reason: evidence.ReasonTelemetry, AtMost: evidence.Ambiguous})
 	}
 	j.add(w, sight{Finding: f})
 }
@@ -360,9 +361,9 @@ func (j *judge) groups(w Window) {
 	// Roles may differ by design: whether this is a fault or the model's
 	// balance cannot be told from times.
 	j.add(main, sight{Finding: Finding{Kind: KindGroup, Cause: CauseMoreWork, Place: Place{Group: w.Groups[heavy].Group, Ranks: w.Groups[heavy].Ranks},
-		Cost: Cost{Explained: more, Gain: share}, Confidence: Ambiguous, Evidence: []Evidence{
-			GroupWork{Group: w.Groups[heavy].Group, Own: work[heavy] / steps, Others: usual / steps},
-			Lack{Reason: ReasonByDesign, AtMost: Ambiguous}}}})
+		Cost: Cost{Explained: more, Gain: share}, Confidence: evidence.Ambiguous, Evidence: []evidence.Observation{
+			evidence.GroupWork{Group: w.Groups[heavy].Group, Own: work[heavy] / steps, Others: usual / steps},
+			evidence.Lack{Reason: evidence.ReasonByDesign, AtMost: evidence.Ambiguous}}}})
 }
 
 // medianWork is the median over some ranks of the time that they did not wait.
@@ -408,9 +409,9 @@ func (f *Finding) weight() int {
 	switch {
 	case f.Flagged():
 		return 3
-	case !f.BelowMinGain && f.Confidence > Insufficient:
+	case !f.BelowMinGain && f.Confidence > evidence.Insufficient:
 		return 2
-	case f.Confidence >= Supported:
+	case f.Confidence >= evidence.Supported:
 		return 1
 	}
 	return 0

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -145,7 +146,7 @@ func (j *judge) call(w *frontier.Result, c cohort, called map[int]bool) {
 		return
 	}
 	f := Finding{Kind: KindGroup, Cause: CauseLate, Place: Place{Group: shared.Group, Host: shared.Host, Stage: c.stage, Ranks: c.ranks()},
-		Cost: Cost{Gain: c.mend}, Confidence: Strong}
+		Cost: Cost{Gain: c.mend}, Confidence: evidence.Strong}
 	if shared.Host != "" {
 		f.Kind = KindHost
 	}
@@ -153,10 +154,10 @@ func (j *judge) call(w *frontier.Result, c cohort, called map[int]bool) {
 	for _, m := range c.members {
 		f.Explained += m.Explained
 		steps = max(steps, m.Steps)
-		confidence, evidence := j.trust(w, c, m)
+		confidence, list := j.trust(w, c, m)
 		f.Confidence = min(f.Confidence, confidence)
 		if f.Evidence == nil {
-			f.Evidence = append([]Evidence{evidence[0], *shared}, evidence[1:]...)
+			f.Evidence = append([]evidence.Observation{list[0], *shared}, list[1:]...)
 		}
 	}
 	j.add(w, sight{Finding: f, struck: steps, share: c.share, culprit: c.members[0], together: c.ranks(), mend: c.mend})
@@ -185,73 +186,73 @@ func (j *judge) byTurns(w *frontier.Result, stage int) bool {
 // no rank more to blame than chance allows.
 func (j *judge) unsteady(w *frontier.Result, s frontier.Stage, c cohort) {
 	j.add(w, sight{Finding: Finding{Kind: KindWorkload, Cause: CauseRotating, Place: Place{Stage: s.Name},
-		Cost: Cost{Explained: int64(c.mend * float64(w.Makespan)), Gain: c.mend}, Confidence: Ambiguous,
-		Evidence: []Evidence{
-			LateByTurns{Stage: s.Name, Saves: c.mend, Ranks: len(w.Ranks)},
-			Lack{Reason: ReasonManyCauses, AtMost: Ambiguous},
+		Cost: Cost{Explained: int64(c.mend * float64(w.Makespan)), Gain: c.mend}, Confidence: evidence.Ambiguous,
+		Evidence: []evidence.Observation{
+			evidence.LateByTurns{Stage: s.Name, Saves: c.mend, Ranks: len(w.Ranks)},
+			evidence.Lack{Reason: evidence.ReasonManyCauses, AtMost: evidence.Ambiguous},
 		}}})
 }
 
 // trust decides how certain it is that a rank of a cohort is late, and why.
-func (j *judge) trust(w *frontier.Result, c cohort, m *frontier.Culprit) (Confidence, []Evidence) {
-	last := LastToArrive{Rank: m.Rank, Stage: c.stage, N: m.Steps, Of: m.Of, Excess: m.Excess, P: m.P}
+func (j *judge) trust(w *frontier.Result, c cohort, m *frontier.Culprit) (evidence.Confidence, []evidence.Observation) {
+	last := evidence.LastToArrive{Rank: m.Rank, Stage: c.stage, N: m.Steps, Of: m.Of, Excess: m.Excess, P: m.P}
 	if c.stage == "" {
 		last.Mainly = w.Stages[m.Stage].Name
 	}
-	replay := Replay{Ranks: c.ranks(), Saves: c.mend, Charged: c.share}
+	replay := evidence.Replay{Ranks: c.ranks(), Saves: c.mend, Charged: c.share}
 	if len(c.members) == 1 {
 		replay.Saves = m.Gain
 	}
-	evidence := []Evidence{last, replay}
+	list := []evidence.Observation{last, replay}
 	if s, ok := syncPoint(w); ok {
-		evidence = append(evidence, s)
+		list = append(list, s)
 	}
-	confidence := Strong
+	confidence := evidence.Strong
 	for _, l := range j.lacks(w, c, m) {
 		confidence = min(confidence, l.AtMost)
-		evidence = append(evidence, l)
+		list = append(list, l)
 	}
-	return confidence, evidence
+	return confidence, list
 }
 
 // lacks lists what a strong claim on a late rank lacks.
-func (j *judge) lacks(w *frontier.Result, c cohort, m *frontier.Culprit) []Lack {
+func (j *judge) lacks(w *frontier.Result, c cohort, m *frontier.Culprit) []evidence.Lack {
 	latest := w.Stages[m.Stage].Latest
 	several := len(c.members) > 1 && undeclared(w)
 	mixed := slices.Contains(w.Labels, frontier.RoleAwareNeeded)
-	var out []Lack
-	say := func(holds bool, l Lack) {
+	var out []evidence.Lack
+	say := func(holds bool, l evidence.Lack) {
 		if holds {
 			out = append(out, l)
 		}
 	}
-	unless := func(doubt bool) Confidence {
+	unless := func(doubt bool) evidence.Confidence {
 		if doubt {
-			return Ambiguous
+			return evidence.Ambiguous
 		}
-		return Supported
+		return evidence.Supported
 	}
-	say(c.stage == "", Lack{Reason: ReasonEverywhere, AtMost: Supported})
-	say(c.stage != "" && !(slices.Contains(latest, m.Rank) && 2*len(latest) <= len(w.Ranks)), Lack{Reason: ReasonNotLatest, AtMost: Supported})
-	say(m.P > j.gates.Meeting.Significance, Lack{Reason: ReasonChance, AtMost: unless(m.P > weakLevel), P: m.P})
-	say(w.Meeting.Evidence == frontier.MeetingUnknown, Lack{Reason: ReasonSyncUnknown, AtMost: Supported})
-	say(w.Meeting.Evidence == frontier.MeetingLikely, Lack{Reason: ReasonSyncLikely, AtMost: Supported})
-	say(!w.Quality.Wall, Lack{Reason: ReasonNoWall, AtMost: Supported})
-	say(several, Lack{Reason: ReasonUndeclaredRoles, AtMost: unless(mixed)})
-	say(slices.Contains(w.Labels, frontier.TelemetryLimited), Lack{Reason: ReasonTelemetry, AtMost: Supported})
-	say(mixed, Lack{Reason: ReasonMixedRoles, AtMost: Supported})
-	say(w.Group != "", Lack{Reason: ReasonWithinRole, AtMost: Supported})
-	say(slices.Contains(w.Labels, frontier.GradientAccumulationAmbiguous), Lack{Reason: ReasonAccumulation, AtMost: Supported})
+	say(c.stage == "", evidence.Lack{Reason: evidence.ReasonEverywhere, AtMost: evidence.Supported})
+	say(c.stage != "" && !(slices.Contains(latest, m.Rank) && 2*len(latest) <= len(w.Ranks)), evidence.Lack{Reason: evidence.ReasonNotLatest, AtMost: evidence.Supported})
+	say(m.P > j.gates.Meeting.Significance, evidence.Lack{Reason: evidence.ReasonChance, AtMost: unless(m.P > weakLevel), P: m.P})
+	say(w.Meeting.Evidence == frontier.MeetingUnknown, evidence.Lack{Reason: evidence.ReasonSyncUnknown, AtMost: evidence.Supported})
+	say(w.Meeting.Evidence == frontier.MeetingLikely, evidence.Lack{Reason: evidence.ReasonSyncLikely, AtMost: evidence.Supported})
+	say(!w.Quality.Wall, evidence.Lack{Reason: evidence.ReasonNoWall, AtMost: evidence.Supported})
+	say(several, evidence.Lack{Reason: evidence.ReasonUndeclaredRoles, AtMost: unless(mixed)})
+	say(slices.Contains(w.Labels, frontier.TelemetryLimited), evidence.Lack{Reason: evidence.ReasonTelemetry, AtMost: evidence.Supported})
+	say(mixed, evidence.Lack{Reason: evidence.ReasonMixedRoles, AtMost: evidence.Supported})
+	say(w.Group != "", evidence.Lack{Reason: evidence.ReasonWithinRole, AtMost: evidence.Supported})
+	say(slices.Contains(w.Labels, frontier.GradientAccumulationAmbiguous), evidence.Lack{Reason: evidence.ReasonAccumulation, AtMost: evidence.Supported})
 	return out
 }
 
 // syncPoint is where the ranks of a window synchronise, if that is known.
-func syncPoint(w *frontier.Result) (SyncPoint, bool) {
+func syncPoint(w *frontier.Result) (evidence.SyncPoint, bool) {
 	m := w.Meeting
 	if m.At < 0 {
-		return SyncPoint{}, false
+		return evidence.SyncPoint{}, false
 	}
-	s := SyncPoint{Stage: m.Name}
+	s := evidence.SyncPoint{Stage: m.Name}
 	switch b := m.Boundaries; {
 	case m.Evidence == frontier.MeetingNamed:
 		s.By = "named"
@@ -273,7 +274,7 @@ func undeclared(w *frontier.Result) bool {
 // common is what a set of ranks has to itself: a host, or one coordinate of the
 // layout, that all of them and no others have. nil without one, or for a single
 // rank.
-func common(w *frontier.Result, ranks []int) *SharedPlace {
+func common(w *frontier.Result, ranks []int) *evidence.SharedPlace {
 	if len(ranks) < 2 || len(ranks) == len(w.Ranks) {
 		return nil
 	}
@@ -292,7 +293,7 @@ func common(w *frontier.Result, ranks []int) *SharedPlace {
 		return value
 	}
 	if host := same(func(r trace.Rank) string { return r.Host }); host != "" {
-		return &SharedPlace{Ranks: ranks, Host: host}
+		return &evidence.SharedPlace{Ranks: ranks, Host: host}
 	}
 	for _, c := range w.Members[0].Role {
 		coordinate := same(func(r trace.Rank) string {
@@ -303,7 +304,7 @@ func common(w *frontier.Result, ranks []int) *SharedPlace {
 			return fmt.Sprintf("%s=%d", c.Axis, i)
 		})
 		if coordinate != "" {
-			return &SharedPlace{Ranks: ranks, Group: coordinate}
+			return &evidence.SharedPlace{Ranks: ranks, Group: coordinate}
 		}
 	}
 	return nil

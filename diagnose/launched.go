@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/diagnose/opnames"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
@@ -61,7 +62,7 @@ func (j *judge) operations() {
 
 // harmless are the ranks whose operators in a stage take longer for certain, by a
 // least time in ns a step, the longest first, where nobody is late for it.
-func (j *judge) harmless(least float64) (out []Evidence) {
+func (j *judge) harmless(least float64) (out []evidence.Observation) {
 	type place struct {
 		rank  int
 		stage string
@@ -117,7 +118,7 @@ func (in *inside) excess() float64 { return in.own - in.peers }
 // largest.
 func (in *inside) describe(f *finding) {
 	f.inside = in
-	lines := []Evidence{in.together(true)}
+	lines := []evidence.Observation{in.together(true)}
 	shown := in.sure
 	if len(in.sure) == 0 && len(in.all) > 0 && !in.all[0].Tested {
 		shown = in.all[:1]
@@ -136,7 +137,7 @@ func (j *judge) explain(f *finding, in *inside) {
 	if d, ok := in.chief(); ok {
 		part := min(1, d.Excess()/max(d.Excess(), in.excess()))
 		s := Finding{Kind: KindOp, Cause: CauseOperator, Place: Place{Rank: f.Rank, Stage: f.Stage, Op: d.Name, Group: f.Group}, Cost: f.Cost.times(part), Confidence: f.Confidence,
-			BelowMinGain: f.BelowMinGain, Evidence: []Evidence{in.compared(d)}, Windows: f.Windows, Detail: f.Detail}
+			BelowMinGain: f.BelowMinGain, Evidence: []evidence.Observation{in.compared(d)}, Windows: f.Windows, Detail: f.Detail}
 		at := slices.Index(j.found, f)
 		j.found = slices.Insert(j.found, at+1, &finding{Finding: s, best: f.best, makespan: f.makespan, steps: f.steps})
 	}
@@ -147,8 +148,8 @@ func (j *judge) explain(f *finding, in *inside) {
 // rank can fix.
 func (j *judge) doubt(f *finding, in *inside) {
 	if f.Cause == CauseLate && in.varies(f.perStep()) {
-		f.Confidence = min(f.Confidence, Ambiguous)
-		f.Evidence = append(f.Evidence, Lack{Reason: ReasonOtherSteps, AtMost: Ambiguous})
+		f.Confidence = min(f.Confidence, evidence.Ambiguous)
+		f.Evidence = append(f.Evidence, evidence.Lack{Reason: evidence.ReasonOtherSteps, AtMost: evidence.Ambiguous})
 	}
 }
 
@@ -190,8 +191,8 @@ func (in *inside) chief() (opnames.Difference, bool) {
 }
 
 // together is what all operators of the rank take.
-func (in *inside) together(late bool) RankOperators {
-	e := RankOperators{Rank: in.rank, Stage: in.stage, N: len(in.sure), Of: len(in.all), Own: int64(in.own), Peers: int64(in.peers), Excess: int64(in.sureExcess),
+func (in *inside) together(late bool) evidence.RankOperators {
+	e := evidence.RankOperators{Rank: in.rank, Stage: in.stage, N: len(in.sure), Of: len(in.all), Own: int64(in.own), Peers: int64(in.peers), Excess: int64(in.sureExcess),
 		Tested: len(in.all) > 0 && in.all[0].Tested, Late: late}
 	if in.deviceWide() {
 		e.DeviceWide = true
@@ -217,8 +218,8 @@ func (in *inside) deviceWide() bool {
 }
 
 // compared is one operator beside its peers.
-func (in *inside) compared(d opnames.Difference) OperatorDifference {
-	e := OperatorDifference{Op: d.Name, Own: int64(d.Own), Peers: int64(d.Peers), Steps: len(d.Steps), Of: len(in.Steps),
+func (in *inside) compared(d opnames.Difference) evidence.OperatorDifference {
+	e := evidence.OperatorDifference{Op: d.Name, Own: int64(d.Own), Peers: int64(d.Peers), Steps: len(d.Steps), Of: len(in.Steps),
 		Count: d.Count, PeerCount: d.PeerCount, Excess: int64(d.Excess())}
 	if len(in.all) > 1 {
 		e.All = int64(in.excess())
@@ -228,7 +229,7 @@ func (in *inside) compared(d opnames.Difference) OperatorDifference {
 
 // waiting is how the collectives of the others wait for the rank, where that is
 // most of them.
-func (in *inside) waiting(f *finding) (e CollectiveWait, ok bool) {
+func (in *inside) waiting(f *finding) (e evidence.CollectiveWait, ok bool) {
 	var waited, took []float64
 	own, ownTook := 0.0, 0.0
 	for _, m := range f.best.Members {
@@ -245,7 +246,7 @@ func (in *inside) waiting(f *finding) (e CollectiveWait, ok bool) {
 		return e, false
 	}
 	w, b := robust.Upper(waited), robust.Upper(took)
-	e = CollectiveWait{Rank: in.rank, Own: int64(ownTook), OwnWaited: int64(own), Peers: int64(b), PeersWaited: int64(w)}
+	e = evidence.CollectiveWait{Rank: in.rank, Own: int64(ownTook), OwnWaited: int64(own), Peers: int64(b), PeersWaited: int64(w)}
 	return e, w >= 2*own && w-own >= mostlyWait*float64(f.perStep())
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -58,9 +59,9 @@ func slowForward(t *testing.T) *trace.Window {
 }
 
 // operatorsIn is what evidence says of all operators of a rank.
-func operatorsIn(t *testing.T, list []Evidence) RankOperators {
+func operatorsIn(t *testing.T, list []evidence.Observation) evidence.RankOperators {
 	t.Helper()
-	e, ok := Find[RankOperators](list)
+	e, ok := evidence.Find[evidence.RankOperators](list)
 	if !ok {
 		t.Errorf("nothing of operators in %+v", list)
 	}
@@ -76,7 +77,7 @@ func TestSmallWithOperators(t *testing.T) {
 		slow int
 	}{{"its operators are late too", 3}, {"another rank's are", 4}, {"nobody's are", -1}} {
 		first := verdictWith(t, w, launched(w, c.slow, 4, 4, 18e6)).Suspects[0]
-		if first.Kind != KindRank || *first.Rank != 3 || first.Score >= 0.10 || first.Score < 0.05 || first.Confidence != Strong || !first.BelowMinGain {
+		if first.Kind != KindRank || *first.Rank != 3 || first.Score >= 0.10 || first.Score < 0.05 || first.Confidence != evidence.Strong || !first.BelowMinGain {
 			t.Errorf("%s: %v of %.3f, expected rank 3, strong and small", c.what, show(first), first.Score)
 		}
 	}
@@ -92,7 +93,7 @@ func TestOperatorOfASuspect(t *testing.T) {
 		t.Fatalf("%d runs, expected one", len(v.Runs))
 	}
 	rank, op := v.Suspects[0], v.Suspects[1]
-	if rank.Kind != KindRank || *rank.Rank != 3 || rank.Confidence != Strong {
+	if rank.Kind != KindRank || *rank.Rank != 3 || rank.Confidence != evidence.Strong {
 		t.Fatalf("first suspect %v", show(rank))
 	}
 	if op.Kind != KindOp || *op.Rank != 3 || op.Stage != rank.Stage || op.Confidence != rank.Confidence || !strings.HasPrefix(op.Op, "void ns::kernel_0<") ||
@@ -105,10 +106,10 @@ func TestOperatorOfASuspect(t *testing.T) {
 	if e := operatorsIn(t, rank.Evidence); e.N != 1 || e.Of != 4 || e.DeviceWide || !e.Late || !e.Tested {
 		t.Errorf("%+v", e)
 	}
-	if e, _ := Find[OperatorDifference](rank.Evidence); math.Abs(float64(e.Own)-10*float64(e.Peers)) > 1e-3*float64(e.Own) || e.Count != 5 || e.Op != op.Op {
+	if e, _ := evidence.Find[evidence.OperatorDifference](rank.Evidence); math.Abs(float64(e.Own)-10*float64(e.Peers)) > 1e-3*float64(e.Own) || e.Count != 5 || e.Op != op.Op {
 		t.Errorf("%+v", e)
 	}
-	if e, _ := Find[CollectiveWait](rank.Evidence); e != (CollectiveWait{Rank: 3, Own: 20e6, Peers: 110e6, PeersWaited: 90e6}) {
+	if e, _ := evidence.Find[evidence.CollectiveWait](rank.Evidence); e != (evidence.CollectiveWait{Rank: 3, Own: 20e6, Peers: 110e6, PeersWaited: 90e6}) {
 		t.Errorf("%+v", e)
 	}
 }
@@ -192,7 +193,7 @@ func TestOperatorsOfAnotherRun(t *testing.T) {
 		ops.Ranks[i].ID += 100
 	}
 	v := verdictWith(t, w, ops)
-	if e, told := Find[RankOperators](v.Suspects[0].Evidence); told || len(v.Next) == 0 {
+	if e, told := evidence.Find[evidence.RankOperators](v.Suspects[0].Evidence); told || len(v.Next) == 0 {
 		t.Errorf("%+v", e)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -32,12 +33,12 @@ func (j *judge) heard(v *RunVerdict) {
 			f.agree(&late[at])
 			late = slices.Delete(late, at, at+1)
 		case len(slow) > 0 && j.victim(f):
-			link, _ := Find[SlowLink](slow[0].Evidence)
-			f.Confidence, f.Evidence = Insufficient, append(f.Evidence, SlowLinkElsewhere{link})
+			link, _ := evidence.Find[evidence.SlowLink](slow[0].Evidence)
+			f.Confidence, f.Evidence = evidence.Insufficient, append(f.Evidence, evidence.SlowLinkElsewhere{SlowLink: link})
 		}
 	}
 	if len(c.Suspects) == 0 && heldAgainst(j.traffic) {
-		v.Observed = append(v.Observed, CommunicationNormal{})
+		v.Observed = append(v.Observed, evidence.CommunicationNormal{})
 		v.Undecided = slices.DeleteFunc(v.Undecided, func(u Undecided) bool { return u.Question == RankHidden })
 	}
 	v.Suspects = append(v.Suspects, slices.Concat(slow, late, rest)...)
@@ -61,21 +62,21 @@ func (j *judge) heard(v *RunVerdict) {
 // Heard reports whether a finding is that of the communication, or certain
 // enough only with it.
 func (f *Finding) Heard() bool {
-	_, alone := Find[LastToEnter](f.Evidence)
-	_, slow := Find[SlowLink](f.Evidence)
-	e, agrees := Find[CommunicationAgrees](f.Evidence)
+	_, alone := evidence.Find[evidence.LastToEnter](f.Evidence)
+	_, slow := evidence.Find[evidence.SlowLink](f.Evidence)
+	e, agrees := evidence.Find[evidence.CommunicationAgrees](f.Evidence)
 	return alone || slow || agrees && e.Raised
 }
 
 // agree adds to a rank that the windows suspect that the communication does too. What was too small to report for the windows, which see
 // what a synchronisation point shows, may be reported for all the collectives.
 func (f *Finding) agree(late *Finding) {
-	e, _ := Find[LastToEnter](late.Evidence)
-	raised := f.Confidence < Supported || f.BelowMinGain && !late.BelowMinGain
-	f.Evidence = append(f.Evidence, CommunicationAgrees{LastToEnter: e, Raised: raised})
+	e, _ := evidence.Find[evidence.LastToEnter](late.Evidence)
+	raised := f.Confidence < evidence.Supported || f.BelowMinGain && !late.BelowMinGain
+	f.Evidence = append(f.Evidence, evidence.CommunicationAgrees{LastToEnter: e, Raised: raised})
 	f.Ranks = late.Ranks
 	if raised {
-		f.Confidence, f.BelowMinGain = max(f.Confidence, Supported), f.BelowMinGain && late.BelowMinGain
+		f.Confidence, f.BelowMinGain = max(f.Confidence, evidence.Supported), f.BelowMinGain && late.BelowMinGain
 		f.Explained, f.Score = max(f.Explained, late.Explained), max(f.Score, late.Score)
 	}
 }
@@ -89,7 +90,7 @@ func heldAgainst(t *comm.Result) bool {
 func split(all []Finding) (late, slow, rest []Finding) {
 	for _, f := range all {
 		switch {
-		case f.Confidence < Supported:
+		case f.Confidence < evidence.Supported:
 			rest = append(rest, f)
 		case f.Kind == KindRank:
 			late = append(late, f)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -17,7 +18,7 @@ func TestOneSuspectOverWindows(t *testing.T) {
 	ws := windows(t, s)
 	v := verdictOn(t, ws...)
 	first := v.Suspects[0]
-	if first.Kind != KindRank || *first.Rank != 2 || first.Confidence != Strong || !slices.Equal(first.Windows, []int64{0, 1, 2}) {
+	if first.Kind != KindRank || *first.Rank != 2 || first.Confidence != evidence.Strong || !slices.Equal(first.Windows, []int64{0, 1, 2}) {
 		t.Fatalf("suspect %v in windows %v", show(first), first.Windows)
 	}
 	var explained int64
@@ -47,11 +48,11 @@ func TestEvidenceIsOfTheSurestWindow(t *testing.T) {
 	unsure.Side = nil
 	v := verdictOn(t, sure, unsure)
 	first := v.Suspects[0]
-	if first.Confidence != Strong {
+	if first.Confidence != evidence.Strong {
 		t.Fatalf("suspect %v", show(first))
 	}
 	for _, e := range first.Evidence {
-		if _, lack := e.(Lack); lack {
+		if _, lack := e.(evidence.Lack); lack {
 			t.Errorf("a strong suspect has the evidence %q", e)
 		}
 	}
@@ -65,7 +66,7 @@ func TestWindowsCutDifferentlyDoNotCompare(t *testing.T) {
 		s.Schedule.Windows = 2
 		v := verdictOn(t, windows(t, s)...)
 		for _, x := range v.Suspects {
-			if x.Kind == KindStage && x.Confidence >= Supported {
+			if x.Kind == KindStage && x.Confidence >= evidence.Supported {
 				t.Errorf("seed %d: %v", seed, show(x))
 			}
 		}
@@ -81,7 +82,7 @@ func TestManyStragglersAreAllNamed(t *testing.T) {
 	v := verdictOn(t, windows(t, spec(128, 40, 1, simulate.Fault{Family: simulate.Data, Delay: 60, Ranks: slow}))...)
 	var called []int
 	for _, x := range v.Suspects {
-		if x.Kind == KindRank && x.Stage == simulate.StageData && x.Confidence == Strong {
+		if x.Kind == KindRank && x.Stage == simulate.StageData && x.Confidence == evidence.Strong {
 			called = append(called, *x.Rank)
 		}
 	}
@@ -89,7 +90,7 @@ func TestManyStragglersAreAllNamed(t *testing.T) {
 	if !slices.Equal(called, slow) {
 		t.Errorf("%d of 40 called: %s", len(called), trace.RankList(called))
 	}
-	if together, _ := Find[LateTogether](v.Suspects[0].Evidence); !slices.Equal(together.Ranks, slow) {
+	if together, _ := evidence.Find[evidence.LateTogether](v.Suspects[0].Evidence); !slices.Equal(together.Ranks, slow) {
 		t.Errorf("together %v", together.Ranks)
 	}
 }

@@ -3,6 +3,8 @@ package diagnose
 import (
 	"cmp"
 	"slices"
+
+	"github.com/sfstat/sfstat/diagnose/evidence"
 )
 
 // leastStretches is in how many stretches of a run another rank must be late
@@ -24,7 +26,7 @@ func (j *judge) moving() {
 		if len(late) < leastStretches {
 			continue
 		}
-		m := Moving{Stage: stage}
+		m := evidence.Moving{Stage: stage}
 		saved := 0.0
 		for _, f := range late {
 			m.Ranks = append(m.Ranks, *f.Rank)
@@ -49,7 +51,7 @@ func (j *judge) moving() {
 func (j *judge) stretches(stage string) []*finding {
 	var late []*finding
 	for _, f := range j.found {
-		if f.Cause == CauseLate && f.Kind == KindRank && f.Stage == stage && f.Confidence >= Supported && f.share >= j.minGain {
+		if f.Cause == CauseLate && f.Kind == KindRank && f.Stage == stage && f.Confidence >= evidence.Supported && f.share >= j.minGain {
 			late = append(late, f)
 		}
 	}
@@ -75,8 +77,8 @@ func (j *judge) otherHosts(host string) bool {
 }
 
 // recurring makes a finding of the host on which late ranks change.
-func (j *judge) recurring(late []*finding, m Moving) {
-	host := &finding{Finding: Finding{Kind: KindHost, Cause: CauseLate, Place: Place{Host: m.Hosts[0], Stage: m.Stage}, Confidence: Supported}}
+func (j *judge) recurring(late []*finding, m evidence.Moving) {
+	host := &finding{Finding: Finding{Kind: KindHost, Cause: CauseLate, Place: Place{Host: m.Hosts[0], Stage: m.Stage}, Confidence: evidence.Supported}}
 	for _, f := range late {
 		host.Explained += f.Explained
 		host.saved += f.saved
@@ -89,7 +91,7 @@ func (j *judge) recurring(late []*finding, m Moving) {
 		host.Ranks = append(host.Ranks, *f.Rank)
 	}
 	host.best, host.culprit, host.Detail = late[0].best, late[0].culprit, late[0].Detail
-	host.Evidence = []Evidence{RecurringHost{Host: m.Hosts[0], N: len(late), Of: len(late)}, late[0].Evidence[0], m, Lack{Reason: ReasonManyCauses, AtMost: Supported}}
+	host.Evidence = []evidence.Observation{evidence.RecurringHost{Host: m.Hosts[0], N: len(late), Of: len(late)}, late[0].Evidence[0], m, evidence.Lack{Reason: evidence.ReasonManyCauses, AtMost: evidence.Supported}}
 	j.found = append(j.found, host)
 }
 

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"slices"
 
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/breakdown"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -23,7 +24,7 @@ func (s *Session) AddDevice(d *trace.DeviceRun) error {
 	if t.Span <= 0 {
 		return nil
 	}
-	s.runs[i].alone = &DeviceShares{Compute: t.Share(breakdown.Compute), Communication: t.Share(breakdown.Communication),
+	s.runs[i].alone = &evidence.DeviceShares{Compute: t.Share(breakdown.Compute), Communication: t.Share(breakdown.Communication),
 		Exposed: t.Share(breakdown.ExposedComm), Memory: t.Share(breakdown.Memory), Idle: t.Share(breakdown.Idle)}
 	return nil
 }

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"slices"
 
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/engine/blame"
 	"github.com/sfstat/sfstat/engine/microbatch"
@@ -11,25 +12,25 @@ import (
 
 // against lists what the engines say about a worker, and puts what the
 // confidence rests on first.
-func (j *opJudge) against(w int, m mark) (out []Evidence) {
+func (j *opJudge) against(w int, m mark) (out []evidence.Observation) {
 	if l := j.level(w); l != nil && l.Score != nil && (m.level || l.Factor > 1.02) {
-		out = append(out, SlowPasses{Factor: l.Factor, Peers: j.Replicas - 1, Between: j.Passes.Between, P: l.P})
+		out = append(out, evidence.SlowPasses{Factor: l.Factor, Peers: j.Replicas - 1, Between: j.Passes.Between, P: l.P})
 	}
 	if m.every+m.steps > 0 {
-		out = append(out, PooledOutliers{Whole: m.every, Steps: m.steps, Alpha: j.Outliers.Alpha})
+		out = append(out, evidence.PooledOutliers{Whole: m.every, Steps: m.steps, Alpha: j.Outliers.Alpha})
 	}
 	if e, departs := j.completion(w); departs {
 		out = append(out, e)
 	}
 	if walk := j.walkTo(w); walk != nil {
-		e := BlameWalks{End: j.symptomsOf(w), Symptoms: j.Walks.Symptoms, Op: walk.Op}
+		e := evidence.BlameWalks{End: j.symptomsOf(w), Symptoms: j.Walks.Symptoms, Op: walk.Op}
 		if len(walk.Victims) > 0 {
 			e.Victims = j.ids(walk.Victims)
 		}
 		out = append(out, e)
 	}
 	if explained, stage, makespan := j.charged(w); explained > 0 {
-		out = append(out, FrontierCharge{Peers: j.stageName(j.v.Stage(w)), Share: float64(explained) / float64(makespan), Stage: stage})
+		out = append(out, evidence.FrontierCharge{Peers: j.stageName(j.v.Stage(w)), Share: float64(explained) / float64(makespan), Stage: stage})
 	}
 	return out
 }
@@ -51,12 +52,12 @@ func (j *opJudge) level(w int) *microbatch.Level {
 
 // completion is what K-S finds of a worker's completion-time distribution, and
 // whether it departs from its peers'.
-func (j *opJudge) completion(w int) (CompletionTimes, bool) {
+func (j *opJudge) completion(w int) (evidence.CompletionTimes, bool) {
 	s := j.Completions.Scores[w]
 	if s.Test == nil || !s.Test.Flagged {
-		return CompletionTimes{}, false
+		return evidence.CompletionTimes{}, false
 	}
-	e := CompletionTimes{S: *s.Mean, Q: s.Test.Q, Later: s.Later}
+	e := evidence.CompletionTimes{S: *s.Mean, Q: s.Test.Q, Later: s.Later}
 	var others []int
 	for _, o := range j.Completions.Scores {
 		if o.Worker != w && o.Test != nil && o.Test.Flagged {

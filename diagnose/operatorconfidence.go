@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -75,9 +76,9 @@ func (j *opJudge) reported(t *theory) bool {
 func (j *opJudge) trust(t *theory) {
 	t.Evidence = append(t.Evidence, j.replayed(t))
 	if t.BelowMinGain = !j.reported(t); t.BelowMinGain {
-		t.Evidence = append(t.Evidence, BelowGate{j.share(t), j.minGain})
+		t.Evidence = append(t.Evidence, evidence.BelowGate{Share: j.share(t), Gate: j.minGain})
 	}
-	t.Confidence = Strong
+	t.Confidence = evidence.Strong
 	for _, lack := range j.lacks(t) {
 		t.Confidence = min(t.Confidence, lack.AtMost)
 		t.Evidence = append(t.Evidence, lack)
@@ -85,71 +86,71 @@ func (j *opJudge) trust(t *theory) {
 }
 
 // replayed is what a step would take without what the theory is about.
-func (j *opJudge) replayed(t *theory) StepReplay {
-	r := StepReplay{Without: WithoutFault, Step: int64(j.base(t)), Saved: int64(t.saved), Share: j.share(t), Record: int64(j.Replay.Recorded.Mean)}
+func (j *opJudge) replayed(t *theory) evidence.StepReplay {
+	r := evidence.StepReplay{Without: evidence.WithoutFault, Step: int64(j.base(t)), Saved: int64(t.saved), Share: j.share(t), Record: int64(j.Replay.Recorded.Mean)}
 	if t.masked(len(j.Steps)) && j.share(t) >= trivial {
 		r.Masked, r.Joint = true, int64(t.joint)
 	}
 	switch t.Cause {
 	case CauseLaunch:
-		r.Without = WithoutLateStart
+		r.Without = evidence.WithoutLateStart
 	case CauseIdle:
-		r.Without, r.Op = WithoutIdle, t.Op
+		r.Without, r.Op = evidence.WithoutIdle, t.Op
 	case CauseUneven, CauseRandom:
-		r.Without = WithoutUnevenness
+		r.Without = evidence.WithoutUnevenness
 	case CauseRotatingOps:
-		r.Without, r.Op = WithoutFluctuation, t.Op
+		r.Without, r.Op = evidence.WithoutFluctuation, t.Op
 	}
 	return r
 }
 
 // lacks are the reasons why a theory is not strong.
-func (j *opJudge) lacks(t *theory) (out []Lack) {
-	lack := func(holds bool, atMost Confidence, reason Reason) {
+func (j *opJudge) lacks(t *theory) (out []evidence.Lack) {
+	lack := func(holds bool, atMost evidence.Confidence, reason evidence.Reason) {
 		if holds {
-			out = append(out, Lack{Reason: reason, AtMost: atMost})
+			out = append(out, evidence.Lack{Reason: reason, AtMost: atMost})
 		}
 	}
 	few := j.Replicas < enoughReplicas
-	lackFew := func(holds bool, reason Reason, n int) {
+	lackFew := func(holds bool, reason evidence.Reason, n int) {
 		if holds {
-			out = append(out, Lack{Reason: reason, AtMost: Supported, N: n})
+			out = append(out, evidence.Lack{Reason: reason, AtMost: evidence.Supported, N: n})
 		}
 	}
 	switch t.Cause {
 	case CauseCompute:
 		w := t.workers[0]
-		lackFew(few, FewReplicas, j.Replicas)
-		lack(!t.proof.slow() && (!few || j.asUneven(w)), Ambiguous, Untested)
-		lack(t.proof.few && !t.proof.level, Supported, FewWorkers)
+		lackFew(few, evidence.FewReplicas, j.Replicas)
+		lack(!t.proof.slow() && (!few || j.asUneven(w)), evidence.Ambiguous, evidence.Untested)
+		lack(t.proof.few && !t.proof.level, evidence.Supported, evidence.FewWorkers)
 		// Two slow steps are there for certain; whether they are what the step
 		// loses is another question.
 		steps := !t.proof.level && !t.proof.few && t.proof.every == 0 && !t.proof.overall
-		lack(t.proof.slow() && steps && 2*t.proof.excess < t.Explained, Supported, SmallerPart)
-		lack(!few && !j.confirmedBy(w), Supported, Unconfirmed)
+		lack(t.proof.slow() && steps && 2*t.proof.excess < t.Explained, evidence.Supported, evidence.SmallerPart)
+		lack(!few && !j.confirmedBy(w), evidence.Supported, evidence.Unconfirmed)
 	case CauseTransfer:
-		lackFew(few, FewReplicas, j.Replicas)
-		lack(!few && !j.blamed(t.workers[0]) && !j.blamed(t.workers[1]), Supported, TransfersUnconfirmed)
+		lackFew(few, evidence.FewReplicas, j.Replicas)
+		lack(!few && !j.blamed(t.workers[0]) && !j.blamed(t.workers[1]), evidence.Supported, evidence.TransfersUnconfirmed)
 	case CauseLink, CauseCollective:
-		lack(true, Supported, SizesUnknown)
+		lack(true, evidence.Supported, evidence.SizesUnknown)
 	case CauseLaunch:
-		lack(!t.confirmed && !few, Ambiguous, LaunchUnconfirmed)
-		lack(true, Supported, WaitUnknown)
+		lack(!t.confirmed && !few, evidence.Ambiguous, evidence.LaunchUnconfirmed)
+		lack(true, evidence.Supported, evidence.WaitUnknown)
 	case CauseIdle:
-		lack(true, Supported, IdleUnknown)
+		lack(true, evidence.Supported, evidence.IdleUnknown)
 	case CauseHeavy:
-		lackFew(few, HeavyOrSlowRanks, j.Replicas)
-		lack(j.Passes == nil, Supported, DifferentPasses)
-		lack(!few && !j.surelyHeavy(t.stage), Ambiguous, HeavyUnproven)
+		lackFew(few, evidence.HeavyOrSlowRanks, j.Replicas)
+		lack(j.Passes == nil, evidence.Supported, evidence.DifferentPasses)
+		lack(!few && !j.surelyHeavy(t.stage), evidence.Ambiguous, evidence.HeavyUnproven)
 	case CauseUneven:
-		lack(j.v.Grid.Stages < 2, Supported, OneStage)
-		lack(*j.Passes.Shared.Directions < relatedStrongly, Supported, WeakCorrelation)
+		lack(j.v.Grid.Stages < 2, evidence.Supported, evidence.OneStage)
+		lack(*j.Passes.Shared.Directions < relatedStrongly, evidence.Supported, evidence.WeakCorrelation)
 	case CauseRandom:
-		lack(true, Ambiguous, LooksLikeNoise)
+		lack(true, evidence.Ambiguous, evidence.LooksLikeNoise)
 	case CauseRotatingOps:
-		lack(len(t.workers) < 2, Ambiguous, RotatingUnconfirmed)
+		lack(len(t.workers) < 2, evidence.Ambiguous, evidence.RotatingUnconfirmed)
 	}
-	lackFew(len(j.Steps) < enoughSteps, FewSteps, len(j.Steps))
+	lackFew(len(j.Steps) < enoughSteps, evidence.FewSteps, len(j.Steps))
 	return out
 }
 

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/engine/blame"
 	"github.com/sfstat/sfstat/engine/whatif"
@@ -76,15 +77,15 @@ func (j *opJudge) suspectLaunch(l launch) *theory {
 	rank := j.Workers[l.worker].ID
 	t := &theory{workers: []int{l.worker}, Finding: Finding{Kind: KindEdge, Cause: CauseLaunch,
 		Place:    Place{Rank: &rank, Role: j.Workers[l.worker].Role.String(), Stage: j.stageName(j.v.Stage(l.worker)), Op: l.op},
-		Evidence: []Evidence{LaunchDelay{Rank: rank, Op: l.op, Delay: l.extra / int64(len(j.Steps))}}}}
+		Evidence: []evidence.Observation{evidence.LaunchDelay{Rank: rank, Op: l.op, Delay: l.extra / int64(len(j.Steps))}}}}
 	if len(l.seqs) == 1 {
 		t.Seq = &l.seqs[0]
 	}
 	if walk := j.walkToGap(l); walk != nil {
-		t.Evidence, t.confirmed = append(t.Evidence, BlameWalks{End: walk.Symptoms, Symptoms: j.Walks.Symptoms, Op: l.op, Gap: true}), true
+		t.Evidence, t.confirmed = append(t.Evidence, evidence.BlameWalks{End: walk.Symptoms, Symptoms: j.Walks.Symptoms, Op: l.op, Gap: true}), true
 	}
 	if j.startsLate(l) {
-		t.Evidence, t.confirmed = append(t.Evidence, LateStarts{}), true
+		t.Evidence, t.confirmed = append(t.Evidence, evidence.LateStarts{}), true
 	}
 	return t
 }

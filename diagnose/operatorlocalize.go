@@ -4,13 +4,14 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/whatif"
 )
 
 // localize is in which operators a worker loses its time: one kind, or one
 // instance, where that is nearly all; else op is "" and the times are of the
 // two kinds that cost it most.
-func (j *opJudge) localize(w int, m mark) (op string, seq *int, times OperatorTimes) {
+func (j *opJudge) localize(w int, m mark) (op string, seq *int, times evidence.OperatorTimes) {
 	kinds, instances := j.excess(w)
 	total := int64(0)
 	var names []string
@@ -30,23 +31,23 @@ func (j *opJudge) localize(w int, m mark) (op string, seq *int, times OperatorTi
 	// Tests, where there are any, are surer than sums.
 	if flagged := j.flaggedKinds(m); len(flagged) == 1 && !m.level {
 		if first = flagged[0]; kinds[first] == nil {
-			return first, nil, OperatorTimes{[]OpTime{{Op: first}}}
+			return first, nil, evidence.OperatorTimes{In: []evidence.OpTime{{Op: first}}}
 		}
 	} else if float64(kinds[first].more()) < nearlyAll*float64(total) {
 		for _, name := range names[:min(2, len(names))] {
-			times.In = append(times.In, OpTime{Op: name, Own: kinds[name].own, Peers: kinds[name].peers})
+			times.In = append(times.In, evidence.OpTime{Op: name, Own: kinds[name].own, Peers: kinds[name].peers})
 		}
 		return "", nil, times
 	}
 	all := *kinds[first]
 	if best := j.onlyInstance(first, instances, m, all); best >= 0 {
 		seq := int(j.v.Grid.Instances[best].Seq)
-		return first, &seq, OperatorTimes{[]OpTime{{first, &seq, instances[best].own, instances[best].peers}}}
+		return first, &seq, evidence.OperatorTimes{In: []evidence.OpTime{{Op: first, Seq: &seq, Own: instances[best].own, Peers: instances[best].peers}}}
 	}
 	if all.instances == 1 {
 		seq = new(int)
 	}
-	return first, seq, OperatorTimes{[]OpTime{{Op: first, Own: all.own, Peers: all.peers}}}
+	return first, seq, evidence.OperatorTimes{In: []evidence.OpTime{{Op: first, Own: all.own, Peers: all.peers}}}
 }
 
 // onlyInstance is the instance of a kind of operator that has nearly all of its

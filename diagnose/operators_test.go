@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/eval/simulate/pipeline"
 	"github.com/sfstat/sfstat/fixtures/optrace/pipesim"
 	"github.com/sfstat/sfstat/ingest"
@@ -41,7 +42,7 @@ func TestPublishedTraces(t *testing.T) {
 	t.Run("one slow worker", func(t *testing.T) {
 		v := operatorVerdict(t, published(t, "AR"))
 		s := v.Suspects[0]
-		if s.Kind != KindRank || *s.Rank != 0 || s.Role != "dp=0,pp=0" || s.Confidence != Strong {
+		if s.Kind != KindRank || *s.Rank != 0 || s.Role != "dp=0,pp=0" || s.Confidence != evidence.Strong {
 			t.Errorf("suspect %s", show(s))
 		}
 		if faster := 1 / (1 - s.Gain); faster < 1.9 || faster > 2.1 {
@@ -56,7 +57,7 @@ func TestPublishedTraces(t *testing.T) {
 	t.Run("uneven microbatches", func(t *testing.T) {
 		v := operatorVerdict(t, published(t, "SE"))
 		first, second := v.Suspects[0], v.Suspects[1]
-		if first.Kind != KindWorkload || first.Confidence != Strong {
+		if first.Kind != KindWorkload || first.Confidence != evidence.Strong {
 			t.Errorf("suspect %s", show(first))
 		}
 		if second.Kind != KindStage || second.Stage != "pp=1" || !second.Flagged() {
@@ -100,19 +101,21 @@ func TestOperatorFaults(t *testing.T) {
 		right func(Finding) bool
 	}{
 		{"slow worker", pipeline.Fault{Kind: pipeline.SlowWorker, Where: pipeline.Where{DP: at(2), PP: at(1)}, Size: pipeline.Size{Factor: 1.5}},
-			func(s Finding) bool { return s.Kind == KindRank && *s.Rank == 1*4+2 && s.Confidence == Strong }},
+			func(s Finding) bool { return s.Kind == KindRank && *s.Rank == 1*4+2 && s.Confidence == evidence.Strong }},
 		{"slow forward", pipeline.Fault{Kind: pipeline.SlowWorker, Where: pipeline.Where{DP: at(0), PP: at(3), Op: "forward-compute"}, Size: pipeline.Size{Factor: 2}},
 			func(s Finding) bool {
-				return s.Kind == KindRank && *s.Rank == 12 && s.Op == "forward-compute" && s.Confidence == Strong
+				return s.Kind == KindRank && *s.Rank == 12 && s.Op == "forward-compute" && s.Confidence == evidence.Strong
 			}},
 		{"slow worker now and then", pipeline.Fault{Kind: pipeline.SlowWorker, Where: pipeline.Where{DP: at(1), PP: at(2)}, Size: pipeline.Size{Factor: 3}, When: pipeline.When{Every: 4}},
 			func(s Finding) bool { return s.Kind == KindRank && *s.Rank == 2*4+1 && s.Flagged() }},
 		{"slow operator", pipeline.Fault{Kind: pipeline.SlowOp, Where: pipeline.Where{DP: at(3), PP: at(0), Op: "backward-compute", Seq: at(4)}, Size: pipeline.Size{Delay: 2500}},
 			func(s Finding) bool {
-				return s.Kind == KindOp && *s.Rank == 3 && s.Op == "backward-compute" && *s.Seq == 4 && s.Confidence == Strong
+				return s.Kind == KindOp && *s.Rank == 3 && s.Op == "backward-compute" && *s.Seq == 4 && s.Confidence == evidence.Strong
 			}},
 		{"slow last stage", pipeline.Fault{Kind: pipeline.SlowStage, Where: pipeline.Where{PP: at(3)}, Size: pipeline.Size{Factor: 1.4}},
-			func(s Finding) bool { return s.Kind == KindStage && s.Stage == "pp=3" && s.Confidence == Strong }},
+			func(s Finding) bool {
+				return s.Kind == KindStage && s.Stage == "pp=3" && s.Confidence == evidence.Strong
+			}},
 		{"uneven microbatches", pipeline.Fault{Kind: pipeline.Workload, Size: pipeline.Size{Factor: 1.5}},
 			func(s Finding) bool { return s.Kind == KindWorkload && s.Flagged() }},
 		{"slow edge", pipeline.Fault{Kind: pipeline.SlowEdge, Where: pipeline.Where{DP: at(1), PP: at(1)}, Size: pipeline.Size{Delay: 400}},
@@ -208,7 +211,7 @@ func TestMaskedCauses(t *testing.T) {
 				continue
 			}
 			called++
-			if r, _ := Find[StepReplay](s.Evidence); !r.Masked || r.Joint <= r.Saved {
+			if r, _ := evidence.Find[evidence.StepReplay](s.Evidence); !r.Masked || r.Joint <= r.Saved {
 				t.Errorf("not masked: %+v", r)
 			}
 			if s.Kind == KindRank && *s.Rank != 3 || s.Kind == KindStage && s.Stage == "pp=0" || s.Gain > 0.08 {
@@ -372,7 +375,7 @@ func TestBrokenSchedules(t *testing.T) {
 func TestStandingStill(t *testing.T) {
 	o := pipesim.Make(pipesim.Spec{DP: 4, PP: 4, Microbatches: 8, Steps: 10, Noise: 0.01, HostDelay: 150e6})
 	v := operatorVerdict(t, o)
-	if s := v.Suspects[0]; s.Kind != KindOp || s.Op != "forward-compute" || s.Rank != nil || s.Confidence != Supported {
+	if s := v.Suspects[0]; s.Kind != KindOp || s.Op != "forward-compute" || s.Rank != nil || s.Confidence != evidence.Supported {
 		t.Errorf("suspect %s", show(s))
 	}
 }
@@ -382,13 +385,13 @@ func TestStandingStill(t *testing.T) {
 func TestFewReplicas(t *testing.T) {
 	slow := []pipeline.Fault{{Kind: pipeline.SlowWorker, Where: pipeline.Where{DP: at(1), PP: at(1)}, Size: pipeline.Size{Factor: 1.6}}}
 	v := operatorVerdict(t, made(t, job(func(s *pipeline.Spec) { s.Layout.DP, s.Faults = 2, slow })))
-	if s := v.Suspects[0]; s.Kind != KindRank || *s.Rank != 3 || s.Confidence != Supported {
+	if s := v.Suspects[0]; s.Kind != KindRank || *s.Rank != 3 || s.Confidence != evidence.Supported {
 		t.Errorf("two replicas: %s, %v", show(s), v.Status)
 	}
 	v = operatorVerdict(t, made(t, job(func(s *pipeline.Spec) {
 		s.Layout.DP, s.Faults = 1, []pipeline.Fault{{Kind: pipeline.SlowStage, Where: pipeline.Where{PP: at(2)}, Size: pipeline.Size{Factor: 1.6}}}
 	})))
-	if s := v.Suspects[0]; s.Kind != KindStage || s.Stage != "pp=2" || s.Confidence != Supported {
+	if s := v.Suspects[0]; s.Kind != KindStage || s.Stage != "pp=2" || s.Confidence != evidence.Supported {
 		t.Errorf("one replica: %s, %v", show(s), v.Status)
 	}
 	if len(v.Undecided) == 0 || v.Undecided[0].Question != WhichRankOfOne {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/engine/zscore"
 	"github.com/sfstat/sfstat/internal/robust"
@@ -134,9 +135,9 @@ func (j *opJudge) suspectPair(k pair, s *slowness) {
 	t := &theory{workers: []int{sender, receiver}, fix: j.transferLikePeers(k), untested: s == nil, Finding: Finding{Kind: KindEdge, Cause: CauseTransfer,
 		Place: Place{Rank: &from, Role: j.Workers[sender].Role.String(), Stage: j.stageName(k.from), Op: k.send.String()}}}
 	if t.untested {
-		t.Evidence = []Evidence{SlowTransfers{Op: t.Op, From: from, To: to, Factor: slowerTransfers}}
+		t.Evidence = []evidence.Observation{evidence.SlowTransfers{Op: t.Op, From: from, To: to, Factor: slowerTransfers}}
 	} else {
-		t.Evidence = []Evidence{TransferOutliers{Op: t.Op, From: from, To: to, Whole: s.every, Steps: s.single, Worst: s.effect}}
+		t.Evidence = []evidence.Observation{evidence.TransferOutliers{Op: t.Op, From: from, To: to, Whole: s.every, Steps: s.single, Worst: s.effect}}
 	}
 	j.add(t)
 }
@@ -190,7 +191,7 @@ func (j *opJudge) collectives() error {
 			}
 			name := j.stageName(stage)
 			j.add(&theory{fix: change, Finding: Finding{Kind: KindGroup, Cause: CauseCollective, Place: Place{Group: name, Stage: name, Op: op},
-				Evidence: []Evidence{StageFactor{Op: op, Stage: name, Factor: f}}}})
+				Evidence: []evidence.Observation{evidence.StageFactor{Op: op, Stage: name, Factor: f}}}})
 		}
 	}
 	return nil
@@ -259,6 +260,6 @@ func (j *opJudge) link(l levels, op string, from int, ways map[int]*way) error {
 		return err
 	}
 	j.add(&theory{fix: change, Finding: Finding{Kind: KindEdge, Cause: CauseLink, Place: Place{Stage: j.stageName(from), Op: op},
-		Evidence: []Evidence{StageFactor{Op: op, Stage: j.stageName(from), To: j.stageName(to), Factor: f}}}})
+		Evidence: []evidence.Observation{evidence.StageFactor{Op: op, Stage: j.stageName(from), To: j.stageName(to), Factor: f}}}})
 	return nil
 }

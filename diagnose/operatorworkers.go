@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/engine/zscore"
 	"github.com/sfstat/sfstat/internal/robust"
@@ -248,6 +249,6 @@ func (j *opJudge) suspect(w int, m mark) {
 	default: // one factor for all steps prices what comes and goes too low
 		t.fix = j.stepByStep(w, match)
 	}
-	t.Evidence = append([]Evidence{times}, j.against(w, m)...)
+	t.Evidence = append([]evidence.Observation{times}, j.against(w, m)...)
 	j.add(t)
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/engine/zscore"
 	"github.com/sfstat/sfstat/trace"
@@ -43,7 +44,7 @@ func (j *opJudge) rotating() error {
 		t := &theory{saved: saved, workers: j.longIn(kind), Finding: Finding{Kind: KindOp, Cause: CauseRotatingOps, Place: Place{Op: kind},
 			Cost: Cost{Explained: int64(saved * float64(len(j.Steps)))}}}
 		if len(t.workers) > 0 {
-			t.Evidence = []Evidence{RotatingOutliers{j.ids(t.workers)}}
+			t.Evidence = []evidence.Observation{evidence.RotatingOutliers{Ranks: j.ids(t.workers)}}
 		}
 		j.add(t)
 	}
@@ -87,12 +88,12 @@ func (j *opJudge) stages() error {
 		if err != nil {
 			return err
 		}
-		heavy := HeavyPasses{Stage: stage, Stages: j.v.Grid.Stages, Factor: j.stageFactor(levels, stage)}
+		heavy := evidence.HeavyPasses{Stage: stage, Stages: j.v.Grid.Stages, Factor: j.stageFactor(levels, stage)}
 		if j.Passes != nil && j.Passes.Stages[stage].Score != nil {
 			heavy.Between, heavy.P = &j.Passes.Between, &j.Passes.Stages[stage].P
 		}
 		j.add(&theory{stage: stage, fix: change, Finding: Finding{Kind: KindStage, Cause: CauseHeavy, Place: Place{Stage: j.stageName(stage)},
-			Evidence: []Evidence{heavy, EvenDivision{Step: int64(even), Now: int64(j.now)}}}})
+			Evidence: []evidence.Observation{heavy, evidence.EvenDivision{Step: int64(even), Now: int64(j.now)}}}})
 	}
 	return nil
 }
@@ -156,7 +157,7 @@ func (j *opJudge) uneven() error {
 	t := &theory{saved: saved, Finding: Finding{Kind: KindWorkload, Cause: CauseUneven, Cost: Cost{Explained: int64(saved * float64(len(j.Steps)))}}}
 	if j.Passes != nil {
 		s := j.Passes.Shared
-		t.Evidence = []Evidence{MicrobatchCorrelation{Spread: s.Spread, Directions: s.Directions, PDirections: s.PDirections, Stages: s.Stages, PStages: s.PStages}}
+		t.Evidence = []evidence.Observation{evidence.MicrobatchCorrelation{Spread: s.Spread, Directions: s.Directions, PDirections: s.PDirections, Stages: s.Stages, PStages: s.PStages}}
 	}
 	if shared {
 		t.Evidence = append(t.Evidence, j.besideWorkers())
@@ -183,8 +184,8 @@ func (j *opJudge) varies(class trace.OpClass) float64 {
 }
 
 // besideWorkers counts the slow workers that an unevenness was priced without.
-func (j *opJudge) besideWorkers() BesideWorkers {
-	e := BesideWorkers{Workers: len(j.Workers)}
+func (j *opJudge) besideWorkers() evidence.BesideWorkers {
+	e := evidence.BesideWorkers{Workers: len(j.Workers)}
 	for _, t := range j.theories {
 		if t.Cause == CauseCompute && j.share(t) >= trivial {
 			e.Fixed++

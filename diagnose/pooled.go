@@ -36,7 +36,7 @@ func (j *judge) overall(w *frontier.Result, c *frontier.Culprit) {
 		return
 	}
 	f := j.found[i]
-	if confidence, evidence := j.trust(w, one, c); confidence > f.Confidence {
-		f.Confidence, f.Evidence, f.culprit = confidence, evidence, c
+	if confidence, list := j.trust(w, one, c); confidence > f.Confidence {
+		f.Confidence, f.Evidence, f.culprit = confidence, list, c
 	}
 }

@@ -3,6 +3,8 @@ package diagnose
 import (
 	"math"
 	"slices"
+
+	"github.com/sfstat/sfstat/diagnose/evidence"
 )
 
 // recurringAlpha is the level at which the host of late ranks in several runs is
@@ -14,7 +16,7 @@ const recurringAlpha = 0.05
 // nil where that is no more often than chance. Under the null the late rank of
 // each run is on any of H hosts alike, so that the largest of the counts of n
 // runs exceeds k with a chance of at most H·P(Binomial(n, 1/H) ≥ k).
-func recurringHost(runs []RunVerdict) *RecurringHost {
+func recurringHost(runs []RunVerdict) *evidence.RecurringHost {
 	var hosts, late []string
 	for i := range runs {
 		for _, w := range runs[i].Windows {
@@ -47,7 +49,7 @@ func recurringHost(runs []RunVerdict) *RecurringHost {
 	if p > recurringAlpha {
 		return nil
 	}
-	return &RecurringHost{Host: host, N: most, Of: len(late), Runs: true, P: p}
+	return &evidence.RecurringHost{Host: host, N: most, Of: len(late), Runs: true, P: p}
 }
 
 // atLeast is the chance of k or more of n at p each.

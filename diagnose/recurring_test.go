@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -19,7 +20,7 @@ func runsOn(hosts ...string) (runs []RunVerdict) {
 		v := RunVerdict{Windows: []Window{{Main: &frontier.Result{Members: members}}}}
 		if host != "" {
 			rank := i
-			v.Suspects = []Finding{{Kind: KindRank, Place: Place{Rank: &rank, Host: host}, Confidence: Strong}}
+			v.Suspects = []Finding{{Kind: KindRank, Place: Place{Rank: &rank, Host: host}, Confidence: evidence.Strong}}
 		}
 		runs = append(runs, v)
 	}

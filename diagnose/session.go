@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/diagnose/opnames"
 	"github.com/sfstat/sfstat/engine/baseline"
 	"github.com/sfstat/sfstat/engine/comm"
@@ -43,13 +44,13 @@ type run struct {
 	name     string
 	windows  []Window
 	series   *frontier.Series
-	healthy  *baseline.Sample // of Options
-	sample   *baseline.Sample // to compare with it; nil without one
-	slow     []SlowSteps      // of each window
+	healthy  *baseline.Sample     // of Options
+	sample   *baseline.Sample     // to compare with it; nil without one
+	slow     []evidence.SlowSteps // of each window
 	seen     []extent
 	lost     []Problem
-	alone    *DeviceShares // of the only rank; nil: not known
-	judged   *RunVerdict   // of an operator trace, which is judged when it is added
+	alone    *evidence.DeviceShares // of the only rank; nil: not known
+	judged   *RunVerdict            // of an operator trace, which is judged when it is added
 	// launched are the operators behind the stages of the windows, compared.
 	launched []*opnames.Result
 	across   []*opnames.Result // between role groups

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace"
@@ -67,9 +68,9 @@ func TestEveryFamily(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/ranks=%d/seed=%d", family, ranks, seed), func(t *testing.T) {
 					v := verdictOn(t, windows(t, spec(ranks, steps, seed, simulate.Fault{Family: family, Delay: 120, Ranks: []int{slow}}))...)
 					s := v.Suspects[0]
-					want := Strong
+					want := evidence.Strong
 					if family == simulate.ForwardDevice {
-						want = Supported
+						want = evidence.Supported
 					}
 					if s.Kind != KindRank || *s.Rank != slow || s.Stage != stage || s.Confidence != want {
 						t.Errorf("suspect %v, want rank %d in %s, %s", show(s), slow, stage, want)
@@ -117,7 +118,7 @@ func TestNoFaultIsHealthy(t *testing.T) {
 				if s.Flagged() {
 					t.Errorf("%d ranks, seed %d: %v", ranks, seed, show(s))
 				}
-				if s.Confidence == Strong {
+				if s.Confidence == evidence.Strong {
 					sure++
 				}
 			}
@@ -140,7 +141,7 @@ func TestSmallDelayIsSureAndSmall(t *testing.T) {
 	for seed := range uint64(5) {
 		v := verdictOn(t, windows(t, spec(8, 40, seed, simulate.Fault{Family: simulate.Data, Delay: 12, Ranks: []int{3}}))...)
 		s := v.Suspects[0]
-		if s.Kind != KindRank || *s.Rank != 3 || s.Stage != simulate.StageData || s.Confidence != Strong || !s.BelowMinGain || s.Flagged() {
+		if s.Kind != KindRank || *s.Rank != 3 || s.Stage != simulate.StageData || s.Confidence != evidence.Strong || !s.BelowMinGain || s.Flagged() {
 			t.Errorf("seed %d: %v", seed, show(s))
 		}
 	}
@@ -149,7 +150,7 @@ func TestSmallDelayIsSureAndSmall(t *testing.T) {
 func TestIntermittentFault(t *testing.T) {
 	v := verdictOn(t, windows(t, spec(8, 80, 2, simulate.Fault{Family: simulate.CallbackHost, Delay: 900, Every: 10, Ranks: []int{6}}))...)
 	s := v.Suspects[0]
-	if s.Kind != KindRank || *s.Rank != 6 || s.Stage != simulate.StageCallbacks || s.Confidence != Strong {
+	if s.Kind != KindRank || *s.Rank != 6 || s.Stage != simulate.StageCallbacks || s.Confidence != evidence.Strong {
 		t.Errorf("suspect %v", show(s))
 	}
 	if s.Struck.Pattern != PatternIntermittent || s.Struck.Count < 7 || s.Struck.Count > 8 || s.Excess < 850e6 || s.Excess > 920e6 {
@@ -165,7 +166,7 @@ func TestSeveralStragglersShareTheTime(t *testing.T) {
 	var ranks []int
 	for _, s := range v.Suspects[:2] {
 		ranks = append(ranks, *s.Rank)
-		if s.Stage != simulate.StageData || s.Confidence < Supported {
+		if s.Stage != simulate.StageData || s.Confidence < evidence.Supported {
 			t.Errorf("suspect %v", show(s))
 		}
 	}
@@ -181,11 +182,11 @@ func TestSeveralStragglersShareTheTime(t *testing.T) {
 func TestManyEqualStragglersAreCalledTogether(t *testing.T) {
 	v := verdictOn(t, windows(t, spec(32, 60, 4, simulate.Fault{Family: simulate.Data, Delay: 120, Ranks: []int{1, 9, 17, 30}}))...)
 	for i, s := range v.Suspects[:4] {
-		if s.Kind != KindRank || s.Stage != simulate.StageData || s.Confidence != Strong {
+		if s.Kind != KindRank || s.Stage != simulate.StageData || s.Confidence != evidence.Strong {
 			t.Errorf("suspect %d: %v", i, show(s))
 		}
 	}
-	together, _ := Find[LateTogether](v.Suspects[0].Evidence)
+	together, _ := evidence.Find[evidence.LateTogether](v.Suspects[0].Evidence)
 	if !slices.Equal(together.Ranks, []int{1, 9, 17, 30}) || together.Gain < 0.3 {
 		t.Errorf("together %+v", together)
 	}
@@ -196,7 +197,7 @@ func TestSlowHost(t *testing.T) {
 	s.Work = []simulate.WorkFactor{{Ranks: []int{8, 9, 10, 11, 12, 13, 14, 15}, Factor: 1.5}}
 	v := verdictOn(t, windows(t, s)...)
 	first := v.Suspects[0]
-	if first.Kind != KindHost || first.Host != "node1" || first.Confidence < Supported {
+	if first.Kind != KindHost || first.Host != "node1" || first.Confidence < evidence.Supported {
 		t.Errorf("suspect %v", show(first))
 	}
 }
@@ -206,7 +207,7 @@ func TestRankSlowAllOver(t *testing.T) {
 	s.Work = []simulate.WorkFactor{{Ranks: []int{3}, Factor: 1.5}}
 	v := verdictOn(t, windows(t, s)...)
 	first := v.Suspects[0]
-	if first.Kind != KindRank || *first.Rank != 3 || first.Confidence != Supported || first.Stage != "" {
+	if first.Kind != KindRank || *first.Rank != 3 || first.Confidence != evidence.Supported || first.Stage != "" {
 		t.Errorf("suspect %v", show(first))
 	}
 }
@@ -244,7 +245,7 @@ func TestShortWindow(t *testing.T) {
 	for _, steps := range []int{1, 2, 4, 6} {
 		v := verdictOn(t, windows(t, spec(8, steps, 3, simulate.Fault{Family: simulate.Data, Delay: 120, Ranks: []int{3}}))...)
 		s := v.Suspects[0]
-		if s.Kind != KindRank || *s.Rank != 3 || s.Stage != simulate.StageData || s.Confidence == Strong || s.Confidence == Insufficient {
+		if s.Kind != KindRank || *s.Rank != 3 || s.Stage != simulate.StageData || s.Confidence == evidence.Strong || s.Confidence == evidence.Insufficient {
 			t.Errorf("%d steps: suspect %v", steps, show(s))
 		}
 	}
@@ -268,7 +269,7 @@ func TestLateByTurns(t *testing.T) {
 		s.Faults = append(s.Faults, simulate.Fault{Family: simulate.Data, Delay: 120, Ranks: []int{r}, From: int64(r), Every: 8})
 	}
 	v := verdictOn(t, windows(t, s)...)
-	if first := v.Suspects[0]; first.Kind != KindWorkload || first.Stage != simulate.StageData || first.Confidence != Ambiguous {
+	if first := v.Suspects[0]; first.Kind != KindWorkload || first.Stage != simulate.StageData || first.Confidence != evidence.Ambiguous {
 		t.Errorf("suspect %v", show(first))
 	}
 }
@@ -279,7 +280,7 @@ func TestPipelineRanksMeetWithinTheirRole(t *testing.T) {
 	s.Stages[2].Meetings[0].Across = []string{"dp"}
 	v := verdictOn(t, windows(t, s)...)
 	first := v.Suspects[0]
-	if first.Kind != KindRank || *first.Rank != 3 || first.Stage != simulate.StageForward || first.Confidence != Supported {
+	if first.Kind != KindRank || *first.Rank != 3 || first.Stage != simulate.StageForward || first.Confidence != evidence.Supported {
 		t.Errorf("suspect %v", show(first))
 	}
 }
@@ -311,7 +312,7 @@ func TestTensorParallelGroupsMeetOnTheWay(t *testing.T) {
 				s := tensorParallel(dp, seed/2, seed%2 == 1, simulate.Fault{Family: family, Delay: 120, Ranks: []int{3}})
 				v := verdictOn(t, windows(t, s)...)
 				first := v.Suspects[0]
-				if first.Kind != KindRank || *first.Rank != 3 || first.Confidence < Supported {
+				if first.Kind != KindRank || *first.Rank != 3 || first.Confidence < evidence.Supported {
 					t.Errorf("%v, tp 4 × dp %d, seed %d: suspect %v", family, dp, seed, show(first))
 				}
 				for _, x := range v.Suspects[1:] {
@@ -328,7 +329,7 @@ func TestSlowTensorParallelGroup(t *testing.T) {
 	for seed := range uint64(6) {
 		s := tensorParallel(4, seed/2, seed%2 == 1, simulate.Fault{Family: simulate.ForwardHost, Delay: 120, Ranks: []int{3}})
 		v := verdictOn(t, windows(t, s)...)
-		if first := v.Suspects[0]; first.Kind != KindGroup || first.Group != "dp=0" || first.Stage != simulate.StageForward || first.Confidence < Supported {
+		if first := v.Suspects[0]; first.Kind != KindGroup || first.Group != "dp=0" || first.Stage != simulate.StageForward || first.Confidence < evidence.Supported {
 			t.Errorf("seed %d: suspect %v, status %v", seed, show(first), v.Status)
 		}
 	}
@@ -390,7 +391,7 @@ func TestGrowthBetweenWindows(t *testing.T) {
 	s.Schedule.Windows = 3
 	v := verdictOn(t, windows(t, s)...)
 	first := v.Suspects[0]
-	if first.Kind != KindStage || first.Stage != simulate.StageCallbacks || first.Confidence != Supported || !slices.Equal(first.Windows, []int64{1}) {
+	if first.Kind != KindStage || first.Stage != simulate.StageCallbacks || first.Confidence != evidence.Supported || !slices.Equal(first.Windows, []int64{1}) {
 		t.Errorf("suspect %v in windows %v", show(first), first.Windows)
 	}
 }
@@ -408,7 +409,7 @@ func TestGrowthBetweenDifferentCuts(t *testing.T) {
 			cutApart++
 		}
 		first := v.Suspects[0]
-		if first.Kind != KindStage || first.Stage != simulate.StageCallbacks || first.Confidence != Supported || !slices.Equal(first.Windows, []int64{1}) {
+		if first.Kind != KindStage || first.Stage != simulate.StageCallbacks || first.Confidence != evidence.Supported || !slices.Equal(first.Windows, []int64{1}) {
 			t.Errorf("seed %d: suspect %v in windows %v", seed, show(first), first.Windows)
 		}
 	}
@@ -425,7 +426,7 @@ func TestSlowStepsOnAllRanks(t *testing.T) {
 		for _, delay := range []simulate.Millis{400, 1200} { // with 1200 they are charged most
 			v := verdictOn(t, windows(t, spec(8, 100, seed, simulate.Fault{Family: simulate.CallbackSync, Delay: delay, Every: 10, Ranks: []int{3}}))...)
 			first := v.Suspects[0]
-			if first.Kind != KindStage || first.Stage != simulate.StageCallbacks || first.Confidence != Supported {
+			if first.Kind != KindStage || first.Stage != simulate.StageCallbacks || first.Confidence != evidence.Supported {
 				t.Errorf("%v ms, seed %d: suspect %v", delay, seed, show(first))
 			}
 			added := float64(delay) / 10
@@ -461,7 +462,7 @@ func TestRoleGroups(t *testing.T) {
 	s.Work = []simulate.WorkFactor{{Where: map[string]int{"pp": 1}, Factor: 1.4,
 		Stages: []string{simulate.StageData, simulate.StageForward, simulate.StageCallbacks, simulate.StageOptimizer}}}
 	v := verdictOn(t, windows(t, s)...)
-	if first := v.Suspects[0]; first.Kind != KindGroup || first.Group != "pp=1" || first.Confidence >= Supported {
+	if first := v.Suspects[0]; first.Kind != KindGroup || first.Group != "pp=1" || first.Confidence >= evidence.Supported {
 		t.Errorf("suspect %v", show(first))
 	}
 	w := v.Windows[0]
@@ -477,7 +478,7 @@ func TestRoleGroups(t *testing.T) {
 	// A straggler among its peers is still found, and not called strongly.
 	s.Faults = []simulate.Fault{{Family: simulate.Data, Delay: 120, Ranks: []int{5}}}
 	v = verdictOn(t, windows(t, s)...)
-	if first := v.Suspects[0]; first.Kind != KindRank || *first.Rank != 5 || first.Confidence != Supported {
+	if first := v.Suspects[0]; first.Kind != KindRank || *first.Rank != 5 || first.Confidence != evidence.Supported {
 		t.Errorf("suspect %v", show(first))
 	}
 }
@@ -499,9 +500,9 @@ func TestOneRankWithDevice(t *testing.T) {
 	step := trace.DeviceStep{End: 100, First: 40, Last: 95, Compute: 43, Communication: 20, Idle: 45, ExposedComm: 12}
 	for name, tt := range map[string]struct {
 		d    *trace.DeviceRun
-		want *DeviceShares
+		want *evidence.DeviceShares
 	}{
-		"its own":       {of(w.Run, step), &DeviceShares{Compute: 0.43, Communication: 0.2, Exposed: 0.12, Idle: 0.45}},
+		"its own":       {of(w.Run, step), &evidence.DeviceShares{Compute: 0.43, Communication: 0.2, Exposed: 0.12, Idle: 0.45}},
 		"another run's": {of("other", step), nil},
 		"no length":     {of(w.Run, trace.DeviceStep{}), nil},
 	} {
@@ -514,7 +515,7 @@ func TestOneRankWithDevice(t *testing.T) {
 				t.Fatal(err)
 			}
 			v := s.Verdict()
-			got, ok := Find[DeviceShares](v.Observed)
+			got, ok := evidence.Find[evidence.DeviceShares](v.Observed)
 			if ok != (tt.want != nil) || ok && got != *tt.want || len(v.Suspects) != 0 || v.Status != TooLittleData {
 				t.Errorf("observed %+v, %d suspects, status %v", v.Observed, len(v.Suspects), v.Status)
 			}
@@ -526,7 +527,7 @@ func TestMissingRankWithholdsStrength(t *testing.T) {
 	w := windows(t, spec(8, 40, 1, simulate.Fault{Family: simulate.Data, Delay: 120, Ranks: []int{2}}))[0]
 	part := w.Select([]int{0, 1, 2, 3, 4, 5, 7})
 	v := verdictOn(t, part)
-	if s := v.Suspects[0]; *s.Rank != 2 || s.Confidence != Supported {
+	if s := v.Suspects[0]; *s.Rank != 2 || s.Confidence != evidence.Supported {
 		t.Errorf("suspect %v", show(s))
 	}
 	if p := v.Problems[0]; p.Problem != RanksMissing || !slices.Equal(p.Ranks, []int{6}) || p.Of != 8 {
@@ -564,7 +565,7 @@ func TestWithoutWallTime(t *testing.T) {
 	w := windows(t, spec(8, 60, 1, simulate.Fault{Family: simulate.Data, Delay: 120, Ranks: []int{5}}))[0]
 	w.Wall = nil
 	v := verdictOn(t, w)
-	if first := v.Suspects[0]; first.Kind != KindRank || *first.Rank != 5 || first.Confidence != Supported {
+	if first := v.Suspects[0]; first.Kind != KindRank || *first.Rank != 5 || first.Confidence != evidence.Supported {
 		t.Errorf("suspect %v", show(first))
 	}
 }
@@ -582,7 +583,7 @@ func TestUndeclaredRolesThatDiffer(t *testing.T) {
 		t.Errorf("labels %v", labels)
 	}
 	for _, x := range v.Suspects {
-		if x.Confidence == Strong {
+		if x.Confidence == evidence.Strong {
 			t.Errorf("suspect %v", show(x))
 		}
 	}

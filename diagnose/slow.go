@@ -3,6 +3,7 @@ package diagnose
 import (
 	"slices"
 
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier"
 )
 
@@ -32,9 +33,9 @@ func (j *judge) leading(m *frontier.Result) bool {
 		return false
 	}
 	j.add(m, sight{Finding: Finding{Kind: KindRank, Cause: CauseLeads, Place: Place{Rank: m.Leader.Rank, Stage: s.Name},
-		Cost: Cost{Explained: m.Behind(s)}, Confidence: Ambiguous, Evidence: []Evidence{
-			LatestInStage{Rank: *m.Leader.Rank, Stage: s.Name, N: m.Leader.Steps, Of: m.Steps},
-			Lack{Reason: ReasonNoWaitShown, AtMost: Ambiguous}}}, struck: m.Leader.Steps})
+		Cost: Cost{Explained: m.Behind(s)}, Confidence: evidence.Ambiguous, Evidence: []evidence.Observation{
+			evidence.LatestInStage{Rank: *m.Leader.Rank, Stage: s.Name, N: m.Leader.Steps, Of: m.Steps},
+			evidence.Lack{Reason: evidence.ReasonNoWaitShown, AtMost: evidence.Ambiguous}}}, struck: m.Leader.Steps})
 	return true
 }
 
@@ -54,8 +55,8 @@ func (j *judge) slowForAll(i int, m *frontier.Result) {
 	if k, slow := j.slowStage(m); slow {
 		gain := *m.Stages[k].Gain
 		j.add(m, sight{Finding: Finding{Kind: KindStage, Cause: CauseSlowSteps, Place: Place{Stage: m.Stages[k].Name},
-			Cost: Cost{Explained: int64(gain * float64(m.Makespan)), Gain: gain}, Confidence: Supported,
-			Evidence: []Evidence{clipped(m, k), Lack{Reason: ReasonRankHidden, AtMost: Supported}}},
+			Cost: Cost{Explained: int64(gain * float64(m.Makespan)), Gain: gain}, Confidence: evidence.Supported,
+			Evidence: []evidence.Observation{clipped(m, k), evidence.Lack{Reason: evidence.ReasonRankHidden, AtMost: evidence.Supported}}},
 			struck: j.slow[i].N})
 		return
 	}
@@ -65,8 +66,8 @@ func (j *judge) slowForAll(i int, m *frontier.Result) {
 		return
 	}
 	j.add(m, sight{Finding: Finding{Kind: KindWorkload, Cause: CauseSlowSteps,
-		Cost: Cost{Explained: total, Gain: part(m, total)}, Confidence: Supported,
-		Evidence: []Evidence{s, Lack{Reason: ReasonManyCauses, AtMost: Supported}}}, struck: s.N})
+		Cost: Cost{Explained: total, Gain: part(m, total)}, Confidence: evidence.Supported,
+		Evidence: []evidence.Observation{s, evidence.Lack{Reason: evidence.ReasonManyCauses, AtMost: evidence.Supported}}}, struck: s.N})
 }
 
 // slowStage is the stage that fixing saves the least gain in and surely more
@@ -90,8 +91,8 @@ func (j *judge) slowStage(m *frontier.Result) (stage int, slow bool) {
 }
 
 // clipped is what a stage with slow steps costs, and what agrees.
-func clipped(m *frontier.Result, stage int) Clipped {
-	c := Clipped{Stage: m.Stages[stage].Name, Saves: *m.Stages[stage].Gain}
+func clipped(m *frontier.Result, stage int) evidence.Clipped {
+	c := evidence.Clipped{Stage: m.Stages[stage].Name, Saves: *m.Stages[stage].Gain}
 	if lead := m.Stages[m.Leader.Stage]; stage != m.Leader.Stage {
 		c.Lead, c.LeadSaves = lead.Name, *lead.Gain
 	} else {
@@ -115,7 +116,7 @@ func (j *judge) hostOverhead(m *frontier.Result) {
 		return
 	}
 	j.add(m, sight{Finding: Finding{Kind: KindStage, Cause: CauseHost, Place: Place{Stage: s.Name}, Cost: Cost{Explained: explained, Gain: share},
-		Confidence: Supported, Evidence: []Evidence{
-			HostOverhead{Stage: s.Name, Host: int64(host), Device: int64(d.Time), Samples: d.Ready},
-			Lack{Reason: ReasonSamplesOnly, AtMost: Supported}}}})
+		Confidence: evidence.Supported, Evidence: []evidence.Observation{
+			evidence.HostOverhead{Stage: s.Name, Host: int64(host), Device: int64(d.Time), Samples: d.Ready},
+			evidence.Lack{Reason: evidence.ReasonSamplesOnly, AtMost: evidence.Supported}}}})
 }

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"slices"
 
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -17,10 +18,10 @@ const (
 
 // slowSteps are the steps of a window in which the ranks together were slow:
 // their lengths, the median over ranks, are far above the median step. O(T·S·R).
-func slowSteps(w *trace.Window) SlowSteps {
+func slowSteps(w *trace.Window) evidence.SlowSteps {
 	lengths := stepLengths(w)
 	if len(lengths) < 5 {
-		return SlowSteps{}
+		return evidence.SlowSteps{}
 	}
 	sorted := slices.Sorted(slices.Values(lengths))
 	middle := sorted[len(sorted)/2]
@@ -30,7 +31,7 @@ func slowSteps(w *trace.Window) SlowSteps {
 	}
 	slices.Sort(apart)
 	limit := max(slowFactor*float64(middle), float64(middle)+slowSpreads*float64(apart[len(apart)/2]))
-	out := SlowSteps{Of: len(lengths)}
+	out := evidence.SlowSteps{Of: len(lengths)}
 	excess := int64(0)
 	for t, x := range lengths {
 		if float64(x) <= limit {
@@ -44,7 +45,7 @@ func slowSteps(w *trace.Window) SlowSteps {
 		excess += x - middle
 	}
 	if out.N == 0 || middle == 0 {
-		return SlowSteps{}
+		return evidence.SlowSteps{}
 	}
 	out.Excess = excess / int64(out.N)
 	out.Factor = 1 + float64(out.Excess)/float64(middle)

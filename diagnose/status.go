@@ -3,6 +3,7 @@ package diagnose
 import (
 	"slices"
 
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier"
 )
 
@@ -38,14 +39,14 @@ func (v *RunVerdict) decide(can exclusion) {
 		switch {
 		case f.Flagged():
 			best = max(best, of)
-		case !f.BelowMinGain && f.Confidence == Ambiguous:
+		case !f.BelowMinGain && f.Confidence == evidence.Ambiguous:
 			// That time is lost is certain where ranks or roles differ; who loses
 			// it is not.
 			if of == Straggler {
 				of = UndecidedRun
 			}
 			best = max(best, of)
-		case f.Confidence == Strong && f.Score >= leastTold:
+		case f.Confidence == evidence.Strong && f.Score >= leastTold:
 			best = max(best, of)
 		}
 	}
@@ -134,7 +135,7 @@ type Undecided struct {
 	Name  string  `json:"name,omitempty"`
 	Share float64 `json:"share,omitempty"` // of the step
 	// About are links and communicators that the question is about; N of them.
-	About []Subject `json:"about,omitempty"`
+	About []evidence.Subject `json:"about,omitempty"`
 }
 
 // Question is what cannot be told. It is a name, in the JSON too; package

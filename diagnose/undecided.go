@@ -7,8 +7,9 @@ import (
 	"github.com/sfstat/sfstat/trace"
 )
 
-// The questions that windows may leave open.
+// The questions that data may leave open.
 const (
+	// Of windows.
 	RankHidden       Question = "rank_hidden_in_stage"    // Stage, Hides
 	RolesMixed       Question = "roles_mixed"             // one frontier over ranks of different work
 	MicrostepOrder   Question = "microstep_order"         // summed in the stages
@@ -16,6 +17,28 @@ const (
 	AcrossRanks      Question = "across_ranks"            // one rank reported
 	SyncPointUnknown Question = "synchronisation_unknown" // where the ranks synchronise
 	UnrecordedTime   Question = "unrecorded_time"         // between stages and steps
+
+	// Of operator traces.
+	WhichRankOfOne     Question = "which_rank_of_one_replica"
+	WhichOfTwoReplicas Question = "which_of_two_replicas"
+	WhatMissingRanksDo Question = "what_missing_ranks_do" // Name: which
+	WhichStageHoldsUp  Question = "which_stage_holds_up"
+	WhatIsChance       Question = "what_is_chance"             // N: steps
+	WhichTensorRank    Question = "which_tensor_parallel_rank" // N: of a worker
+	WhetherNetworkSlow Question = "whether_network_is_slow"    // Share: of the step
+
+	// Of calls and kernels of communication.
+	WhetherSlowUnmatched Question = "whether_slow_without_peers"
+	WhetherSlowFewCalls  Question = "whether_slow_with_few_calls"
+	WhetherSlowBlurred   Question = "whether_slow_below_clock_resolution"
+	WhichOfTwoIsSlow     Question = "which_of_two_is_slow" // Share: of the other's bandwidth
+	WhatAbsentRanksDid   Question = "what_absent_ranks_did"
+	WhatUnalignedDid     Question = "what_unaligned_exports_did"
+	HowFastShared        Question = "how_fast_messages_of_shared_kernels"
+	HowFastLonely        Question = "how_fast_messages_with_one_end"
+
+	// Of arrivals.
+	ClockOrDelay Question = "clock_or_delay" // is a rank late in every step, or its clock: Hides
 )
 
 // What answers questions, and what to look with.
@@ -34,6 +57,7 @@ const (
 	SourceLoader     Source = "loader_metrics"  // of the data loader
 	SourceDevice     Source = "device_counters" // clocks, throttle reasons, temperature
 	SourceBaseline   Source = "baseline"        // a healthy run
+	SourceHosts      Source = "hosts"           // of the ranks
 )
 
 // plainBackward is how many forward passes a backward pass costs: twice the

@@ -11,6 +11,7 @@
 package diagnose
 
 import (
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/engine/frontier"
 )
@@ -18,11 +19,11 @@ import (
 // RunVerdict is the verdict on one run.
 type RunVerdict struct {
 	Run        string
-	Confidence Confidence
+	Confidence evidence.Confidence
 	Status     Status
 	MinGain    float64 // from which on a finding is large enough to act on
 	Suspects   []Finding
-	Observed   []Evidence // of the run as a whole, where nobody is suspected
+	Observed   []evidence.Observation // of the run as a whole, where nobody is suspected
 	Undecided  []Undecided
 	Problems   []Problem
 	Next       []Action
@@ -50,6 +51,6 @@ type Window struct {
 type Verdict struct {
 	RunVerdict
 	Runs      []RunVerdict
-	Recurring *RecurringHost // that late ranks of several runs are on; nil: none
+	Recurring *evidence.RecurringHost // that late ranks of several runs are on; nil: none
 	Gates     frontier.Gates
 }

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"slices"
 
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/trace"
@@ -62,8 +63,8 @@ func (j *judge) weigh() {
 		}
 		for _, other := range s.Ranks {
 			if !slices.Contains(append(f.together, *f.Rank), other.Rank) && s.Agree(other.Rank, f.bestNs) >= 2 {
-				f.Confidence = min(f.Confidence, Supported)
-				f.Evidence = append(f.Evidence, Lack{Reason: EnginesDisagree, AtMost: Supported, N: other.Rank})
+				f.Confidence = min(f.Confidence, evidence.Supported)
+				f.Evidence = append(f.Evidence, evidence.Lack{Reason: evidence.EnginesDisagree, AtMost: evidence.Supported, N: other.Rank})
 				break
 			}
 		}
@@ -71,10 +72,10 @@ func (j *judge) weigh() {
 }
 
 // signEvidence is what the engines find of a rank.
-func signEvidence(s *operators.Signs, rank int) (out []Evidence) {
+func signEvidence(s *operators.Signs, rank int) (out []evidence.Observation) {
 	of := s.Of(rank)
 	if of.Departs {
-		e := CompletionTimes{S: of.S, Q: of.Q, Later: of.Later}
+		e := evidence.CompletionTimes{S: of.S, Q: of.Q, Later: of.Later}
 		for _, other := range s.Ranks {
 			if other.Departs && other.Rank != rank {
 				e.Others = append(e.Others, other.Rank)
@@ -83,10 +84,10 @@ func signEvidence(s *operators.Signs, rank int) (out []Evidence) {
 		out = append(out, e)
 	}
 	if of.Whole+of.Steps > 0 {
-		out = append(out, PooledOutliers{Whole: of.Whole, Steps: of.Steps, Alpha: s.Alpha})
+		out = append(out, evidence.PooledOutliers{Whole: of.Whole, Steps: of.Steps, Alpha: s.Alpha})
 	}
 	if s.Blamed(rank) {
-		out = append(out, BlameWalks{End: of.Walks, Symptoms: s.Symptoms, Op: of.Op})
+		out = append(out, evidence.BlameWalks{End: of.Walks, Symptoms: s.Symptoms, Op: of.Op})
 	}
 	return out
 }

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"testing"
 
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/eval/simulate"
@@ -21,10 +22,10 @@ func TestEnginesAgreeOnWindows(t *testing.T) {
 	for _, family := range []simulate.Family{simulate.Data, simulate.ForwardHost, simulate.CallbackHost, simulate.OptimizerHost} {
 		v := verdictOn(t, windows(t, spec(8, 60, 3, simulate.Fault{Family: family, Delay: 40, Ranks: []int{5}}))...)
 		f := v.Suspects[0]
-		_, departs := Find[CompletionTimes](f.Evidence)
-		_, long := Find[PooledOutliers](f.Evidence)
-		walks, blamed := Find[BlameWalks](f.Evidence)
-		if *f.Rank != 5 || f.Confidence != Strong || !departs || !long || !blamed || 2*walks.End < walks.Symptoms {
+		_, departs := evidence.Find[evidence.CompletionTimes](f.Evidence)
+		_, long := evidence.Find[evidence.PooledOutliers](f.Evidence)
+		walks, blamed := evidence.Find[evidence.BlameWalks](f.Evidence)
+		if *f.Rank != 5 || f.Confidence != evidence.Strong || !departs || !long || !blamed || 2*walks.End < walks.Symptoms {
 			t.Errorf("%v: %s, %+v", family, show(f), f.Evidence)
 		}
 	}
@@ -40,15 +41,15 @@ func TestEnginesDisagreeOnWindows(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		signs *operators.Signs
-		want  Confidence
-	}{{"of it", signs(2), Strong}, {"of another", signs(4), Supported}, {"of one that is late with it", signs(3), Strong}, {"of nobody", &operators.Signs{}, Strong}} {
+		want  evidence.Confidence
+	}{{"of it", signs(2), evidence.Strong}, {"of another", signs(4), evidence.Supported}, {"of one that is late with it", signs(3), evidence.Strong}, {"of nobody", &operators.Signs{}, evidence.Strong}} {
 		t.Run(c.name, func(t *testing.T) {
 			rank := 2
-			f := &finding{Finding: Finding{Kind: KindRank, Cause: CauseLate, Place: Place{Rank: &rank}, Confidence: Strong}, bestNs: cost, together: []int{2, 3}}
+			f := &finding{Finding: Finding{Kind: KindRank, Cause: CauseLate, Place: Place{Rank: &rank}, Confidence: evidence.Strong}, bestNs: cost, together: []int{2, 3}}
 			j := &judge{run: &run{windows: []Window{{Main: &frontier.Result{}, Signs: c.signs}}}, found: []*finding{f}}
 			j.weigh()
-			lack, disagree := Find[Lack](f.Evidence)
-			if f.Confidence != c.want || disagree != (c.want == Supported) || disagree && lack != (Lack{Reason: EnginesDisagree, AtMost: Supported, N: 4}) {
+			lack, disagree := evidence.Find[evidence.Lack](f.Evidence)
+			if f.Confidence != c.want || disagree != (c.want == evidence.Supported) || disagree && lack != (evidence.Lack{Reason: evidence.EnginesDisagree, AtMost: evidence.Supported, N: 4}) {
 				t.Errorf("%v, %+v", f.Confidence, f.Evidence)
 			}
 		})

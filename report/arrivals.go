@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
 )
 
@@ -224,9 +224,9 @@ const (
 )
 
 func (j Arrivals) document() document {
-	level := diagnose.Insufficient
+	level := evidence.Insufficient
 	if len(j.Late) > 0 {
-		level = diagnose.Strong
+		level = evidence.Strong
 	}
 	d := document{headline{j.headline(), level}, prose(j.facts())}
 	for i := range j.Late[:min(len(j.Late), ranksShown)] {

@@ -5,20 +5,20 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/breakdown"
 )
 
 // breakdownDocument tells every run from its own headline on.
 func breakdownDocument(b Breakdowns) document {
 	if len(b.Runs) == 0 {
-		return document{headline{"No device time could be divided.", diagnose.Insufficient}}
+		return document{headline{"No device time could be divided.", evidence.Insufficient}}
 	}
 	var d document
 	for _, r := range b.Runs {
-		level := diagnose.Insufficient
+		level := evidence.Insufficient
 		if len(r.Marks) > 0 {
-			level = diagnose.Supported
+			level = evidence.Supported
 		}
 		rows := b.rowsOf(r)
 		d = append(d, headline{breakdownHeadline(r), level}, prose(breakdownBasis(r)), heading("Share of the time"), sharesTable(b, rows))

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier"
 )
 
@@ -114,9 +115,9 @@ func suspectRows(v *diagnose.Verdict) *table {
 }
 
 // evidenceKinds names the kinds of evidence, what is lacking by its reason.
-func evidenceKinds(list []diagnose.Evidence) (names []string) {
+func evidenceKinds(list []evidence.Observation) (names []string) {
 	for _, e := range list {
-		if l, ok := e.(diagnose.Lack); ok {
+		if l, ok := e.(evidence.Lack); ok {
 			names = append(names, string(l.Kind())+":"+string(l.Reason))
 		} else {
 			names = append(names, string(e.Kind()))

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/evidence"
 )
 
 // A document is what text and Markdown render: blocks from top to bottom.
@@ -17,7 +17,7 @@ type (
 	// headline is the one sentence that a tired reader must see.
 	headline struct {
 		text  string
-		level diagnose.Confidence
+		level evidence.Confidence
 	}
 	heading string
 	prose   string

@@ -1,14 +1,16 @@
 package report
 
-import "github.com/sfstat/sfstat/diagnose"
+import (
+	"github.com/sfstat/sfstat/diagnose/evidence"
+)
 
 // Evidence words one observation: a sentence without a full stop.
-func Evidence(e diagnose.Evidence) string {
+func Evidence(e evidence.Observation) string {
 	switch e := e.(type) {
-	case diagnose.Lack:
+	case evidence.Lack:
 		return lackWords(e)
 	}
-	for _, words := range []func(diagnose.Evidence) string{windowEvidence, launchedEvidence, operatorEvidence, communicationEvidence, arrivalEvidence} {
+	for _, words := range []func(evidence.Observation) string{windowEvidence, launchedEvidence, operatorEvidence, communicationEvidence, arrivalEvidence} {
 		if text := words(e); text != "" {
 			return text
 		}
@@ -17,15 +19,15 @@ func Evidence(e diagnose.Evidence) string {
 }
 
 // lackWords says what a higher confidence lacks.
-func lackWords(l diagnose.Lack) string {
+func lackWords(l evidence.Lack) string {
 	if text := bareLack(l); text != "" {
 		return "against more certainty: " + text
 	}
 	return ""
 }
 
-func bareLack(l diagnose.Lack) string {
-	for _, words := range []func(diagnose.Lack) string{windowLack, launchedLack, operatorLack, communicationLack, arrivalLack} {
+func bareLack(l evidence.Lack) string {
+	for _, words := range []func(evidence.Lack) string{windowLack, launchedLack, operatorLack, communicationLack, arrivalLack} {
 		if text := words(l); text != "" {
 			return text
 		}
@@ -34,7 +36,7 @@ func bareLack(l diagnose.Lack) string {
 }
 
 // evidenceWords words a list.
-func evidenceWords(list []diagnose.Evidence) bullets {
+func evidenceWords(list []evidence.Observation) bullets {
 	var out bullets
 	for _, e := range list {
 		out = append(out, Evidence(e))

@@ -4,33 +4,33 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/evidence"
 )
 
 // TestEvidenceHasWords: every kind of evidence and every reason has a sentence
 // and a name of its own.
 func TestEvidenceHasWords(t *testing.T) {
-	seen := map[diagnose.EvidenceKind]bool{}
-	for _, e := range diagnose.EvidencePrototypes() {
+	seen := map[evidence.Kind]bool{}
+	for _, e := range evidence.Prototypes() {
 		if seen[e.Kind()] || e.Kind() == "" {
 			t.Errorf("two kinds of evidence are %q", e.Kind())
 		}
 		seen[e.Kind()] = true
 		switch e.(type) {
-		case diagnose.Lack:
+		case evidence.Lack:
 			continue
 		}
 		if text := Evidence(e); text == "" || strings.HasSuffix(text, ".") || strings.Contains(text, "%!") {
 			t.Errorf("%s is %q, want a sentence without a full stop", e.Kind(), text)
 		}
 	}
-	reasons := map[diagnose.Reason]bool{}
-	for _, r := range diagnose.Reasons() {
+	reasons := map[evidence.Reason]bool{}
+	for _, r := range evidence.Reasons() {
 		if reasons[r] || r == "" {
 			t.Errorf("two reasons are %q", r)
 		}
 		reasons[r] = true
-		if text := Evidence(diagnose.Lack{Reason: r}); text == "" || strings.HasSuffix(text, ".") || strings.Contains(text, "%!") {
+		if text := Evidence(evidence.Lack{Reason: r}); text == "" || strings.HasSuffix(text, ".") || strings.Contains(text, "%!") {
 			t.Errorf("%s is %q, want a sentence without a full stop", r, text)
 		}
 	}

@@ -6,28 +6,29 @@ import (
 	"time"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/evidence"
 )
 
 // arrivalEvidence words what entries of collectives give, "" for all else.
-func arrivalEvidence(e diagnose.Evidence) string {
+func arrivalEvidence(e evidence.Observation) string {
 	switch e := e.(type) {
-	case diagnose.EnteredLast:
+	case evidence.EnteredLast:
 		return enteredLast(e)
-	case diagnose.ArrivalsAgree:
+	case evidence.ArrivalsAgree:
 		return "entries of collectives agree: " + enteredLast(e.EnteredLast)
-	case diagnose.NeverEntered:
+	case evidence.NeverEntered:
 		return neverEntered(e)
-	case diagnose.EnteredDifferently:
+	case evidence.EnteredDifferently:
 		return fmt.Sprintf("%s entered call #%d of %s as %s, %s as %s", ranksWord(e.Ranks), e.N, e.Group, callOf(e.Op, e.Sizes, e.Types, e.Difference),
 			ranksWord(e.Others), callOf(e.OthersOp, e.OthersSizes, e.OthersTypes, e.Difference))
-	case diagnose.LateBehindMessages:
+	case evidence.LateBehindMessages:
 		return fmt.Sprintf("%s arrive %s after the others, together; they send and receive, and only how often is recorded, so which of them began it cannot be told",
 			ranksWord(e.Ranks), length(float64(e.Delay)))
 	}
 	return ""
 }
 
-func enteredLast(e diagnose.EnteredLast) string {
+func enteredLast(e evidence.EnteredLast) string {
 	text := fmt.Sprintf("last to enter %d of %d %s of %s, %s", e.N, e.Of, e.Op, e.Group, pValue(e.P))
 	if e.Source != nil {
 		text += fmt.Sprintf("; its own delay of %s is before %s", length(float64(e.Delay)), sourceWord(e.Source))
@@ -38,7 +39,7 @@ func enteredLast(e diagnose.EnteredLast) string {
 }
 
 // sourceWord is a line as people write it: "train.py:66 (backward)".
-func sourceWord(s *diagnose.SourceLine) string {
+func sourceWord(s *evidence.SourceLine) string {
 	text := fmt.Sprintf("%s:%d", path.Base(s.File), s.Line)
 	if s.Call != "" {
 		text += fmt.Sprintf(" (%s)", s.Call)
@@ -56,7 +57,7 @@ func callOf(op, sizes, types, difference string) string {
 	return op
 }
 
-func neverEntered(e diagnose.NeverEntered) string {
+func neverEntered(e evidence.NeverEntered) string {
 	text := "it has no call of that group in its dump"
 	if e.LastN >= 0 && e.LastOp != "" {
 		text = fmt.Sprintf("its last there is %s #%d", e.LastOp, e.LastN)
@@ -75,7 +76,7 @@ func neverEntered(e diagnose.NeverEntered) string {
 
 // missingWhat is the headline of a job that stands still.
 func missingWhat(f *diagnose.Finding) string {
-	e, ok := diagnose.Find[diagnose.NeverEntered](f.Evidence)
+	e, ok := evidence.Find[evidence.NeverEntered](f.Evidence)
 	if !ok {
 		return ""
 	}
@@ -89,7 +90,7 @@ func missingWhat(f *diagnose.Finding) string {
 
 // desyncWhat is the headline of ranks that entered different calls.
 func desyncWhat(f *diagnose.Finding) string {
-	e, ok := diagnose.Find[diagnose.EnteredDifferently](f.Evidence)
+	e, ok := evidence.Find[evidence.EnteredDifferently](f.Evidence)
 	if !ok {
 		return ""
 	}
@@ -97,15 +98,15 @@ func desyncWhat(f *diagnose.Finding) string {
 }
 
 // arrivalLack words a reason of arrivals, "" for all else.
-func arrivalLack(l diagnose.Lack) string {
+func arrivalLack(l evidence.Lack) string {
 	switch l.Reason {
-	case diagnose.ReasonFewPoints:
+	case evidence.ReasonFewPoints:
 		return fmt.Sprintf("it is late at %s only", counted(l.N, "synchronisation point"))
-	case diagnose.ReasonClock:
+	case evidence.ReasonClock:
 		return "its clock is known to less than the delay, so it may be the clock"
-	case diagnose.ReasonInherited:
+	case evidence.ReasonInherited:
 		return "it adds no delay of its own before any collective: it waits for another rank that is late"
-	case diagnose.ReasonDumpTime:
+	case evidence.ReasonDumpTime:
 		return "dumps do not say when they were written, so the job may have gone on"
 	}
 	return ""

@@ -5,48 +5,48 @@ import (
 	"math/bits"
 	"strings"
 
-	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/trace"
 )
 
 // communicationEvidence words what calls and kernels of communication give, ""
 // for all else.
-func communicationEvidence(e diagnose.Evidence) string {
+func communicationEvidence(e evidence.Observation) string {
 	switch e := e.(type) {
-	case diagnose.LastToEnter:
+	case evidence.LastToEnter:
 		return enterWords(e) + fmt.Sprintf("; %s were all %d ranks alike", pValue(e.P), e.Among)
-	case diagnose.OwnDelay:
+	case evidence.OwnDelay:
 		return fmt.Sprintf("its own delay, beyond the median rank's, is %s in all: more time passes since its last kernel of NCCL than on the others; it waited %s itself, and with all ranks there its collectives took %s",
 			length(float64(e.Delay)), length(float64(e.Waited)), length(float64(e.Transfer)))
-	case diagnose.SlowLink:
+	case evidence.SlowLink:
 		return linkWords(e) + "; measured from the last rank's start, so that no arrival skew is in it"
-	case diagnose.Bandwidth:
+	case evidence.Bandwidth:
 		return bandwidthWords(e)
-	case diagnose.MoreComparisons:
+	case evidence.MoreComparisons:
 		return fmt.Sprintf("and %d comparisons more", e.N)
-	case diagnose.SmallerAsFast:
+	case evidence.SmallerAsFast:
 		return fmt.Sprintf("smaller messages are as fast as those of the others: the fault begins at %s", binaryBytes(e.Bytes))
-	case diagnose.EveryWaySlow:
+	case evidence.EveryWaySlow:
 		return fmt.Sprintf("all %d links of that kind that could be compared are slow, and no other", e.N)
-	case diagnose.LinkUnknown:
+	case evidence.LinkUnknown:
 		return "a collective is as fast as the slowest of its links: which of them it is, collectives alone cannot tell"
-	case diagnose.SlowLinkElsewhere:
+	case evidence.SlowLinkElsewhere:
 		return "not reported: it comes of what calls and kernels of NCCL show: " + linkWords(e.SlowLink)
-	case diagnose.CommunicationAgrees:
+	case evidence.CommunicationAgrees:
 		return "calls and kernels of NCCL agree: " + enterWords(e.LastToEnter)
-	case diagnose.CommunicationNormal:
+	case evidence.CommunicationNormal:
 		return "calls and kernels of NCCL: no rank is the last to enter again and again, and no link or communicator is slower for certain than those that do the same"
 	}
 	return ""
 }
 
-func enterWords(e diagnose.LastToEnter) string {
+func enterWords(e evidence.LastToEnter) string {
 	return fmt.Sprintf("last to enter %d of %s, by %s of its own (median), in all %s of the time", e.N, counted(e.Of, "collective"), length(float64(e.Delay)), about(e.Share))
 }
 
 // linkName names a link or communicator: "the link between ranks 1 and 5 (node0
 // and node1)".
-func linkName(s diagnose.Subject) string {
+func linkName(s evidence.Subject) string {
 	hosts := strings.Join(s.Hosts, ", ")
 	if len(s.Hosts) > 4 {
 		hosts = fmt.Sprintf("%d hosts", len(s.Hosts))
@@ -56,13 +56,13 @@ func linkName(s diagnose.Subject) string {
 		at = fmt.Sprintf(" (%s)", hosts)
 	}
 	switch s.Scope {
-	case diagnose.OfHost:
+	case evidence.OfHost:
 		return "the network of " + hosts
-	case diagnose.OfHosts:
+	case evidence.OfHosts:
 		return "the network between " + strings.Join(s.Hosts, " and ")
-	case diagnose.OfRank:
+	case evidence.OfRank:
 		return fmt.Sprintf("the link of rank %d%s to all others", s.Ranks[0], at)
-	case diagnose.OfPair:
+	case evidence.OfPair:
 		if len(s.Hosts) == 1 {
 			at = fmt.Sprintf(" (on %s)", hosts)
 		} else if at != "" {
@@ -78,7 +78,7 @@ func linkName(s diagnose.Subject) string {
 }
 
 // linkWords say how slow a link is.
-func linkWords(e diagnose.SlowLink) string {
+func linkWords(e evidence.SlowLink) string {
 	others := fmt.Sprintf("the %d others like it reach", e.Peers)
 	if e.Peers == 1 {
 		others = "the only other like it reaches"
@@ -90,12 +90,12 @@ func linkWords(e diagnose.SlowLink) string {
 	return text
 }
 
-func bandwidthWords(e diagnose.Bandwidth) string {
+func bandwidthWords(e evidence.Bandwidth) string {
 	name := e.Op
 	switch {
-	case e.Message == diagnose.OneWay:
+	case e.Message == evidence.OneWay:
 		name = fmt.Sprintf("messages from rank %d to %d", e.Ranks[0], e.Ranks[1])
-	case e.Message == diagnose.BothWays:
+	case e.Message == evidence.BothWays:
 		name = fmt.Sprintf("messages between ranks %d and %d, both ways at once", e.Ranks[0], e.Ranks[1])
 	case len(e.Ranks) > 0:
 		name += " on ranks " + trace.RankList(e.Ranks)
@@ -123,17 +123,17 @@ func rate(f float64) string {
 func binaryBytes(n int64) string { return binarySize(max(0, bits.Len64(uint64(n))-1)) }
 
 // communicationLack words a reason of that judge, "" for all else.
-func communicationLack(l diagnose.Lack) string {
+func communicationLack(l evidence.Lack) string {
 	switch l.Reason {
-	case diagnose.WhichOfTwoLinks:
+	case evidence.WhichOfTwoLinks:
 		return "only one other does the same work over the same kind of link: which of the two is as it should be cannot be told"
-	case diagnose.TwoLinksByLimit:
+	case evidence.TwoLinksByLimit:
 		return "only one other does the same; that it reaches less than half of its limit, and the other does not, tells which"
-	case diagnose.ChanceAbove:
+	case evidence.ChanceAbove:
 		return fmt.Sprintf("p is above %s", probability(l.P))
-	case diagnose.LimitUnknown:
+	case evidence.LimitUnknown:
 		return "the logs do not say what the link carries (NCCL_DEBUG_SUBSYS=GRAPH)"
-	case diagnose.TwoPeers:
+	case evidence.TwoPeers:
 		return "there are only two others to compare with"
 	}
 	return ""

@@ -4,22 +4,22 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/diagnose/opnames"
 )
 
 // launchedEvidence words what the operators behind the stages of windows give,
 // "" for all else.
-func launchedEvidence(e diagnose.Evidence) string {
+func launchedEvidence(e evidence.Observation) string {
 	switch e := e.(type) {
-	case diagnose.RankOperators:
+	case evidence.RankOperators:
 		return rankOperators(e)
-	case diagnose.OperatorDifference:
+	case evidence.OperatorDifference:
 		return operatorDifference(e)
-	case diagnose.CollectiveWait:
+	case evidence.CollectiveWait:
 		return fmt.Sprintf("collectives: %s a step on peers (median), %s of it waiting for rank %d; %s on rank %d, %s of it waiting",
 			length(float64(e.Peers)), length(float64(e.PeersWaited)), e.Rank, length(float64(e.Own)), e.Rank, length(float64(e.OwnWaited)))
-	case diagnose.GroupOperators:
+	case evidence.GroupOperators:
 		return fmt.Sprintf("operators that all role groups launch as often: %d of %d take longer in %s than in the others (median) beyond chance, by %s a step; first %s",
 			e.N, e.Of, e.Group, length(float64(e.Excess)), operatorDifference(e.First))
 	}
@@ -28,7 +28,7 @@ func launchedEvidence(e diagnose.Evidence) string {
 
 // rankOperators says how many of a rank's operators take longer than on its
 // peers, and whether its device does.
-func rankOperators(e diagnose.RankOperators) string {
+func rankOperators(e evidence.RankOperators) string {
 	where := "all its stages"
 	if e.Stage != "" {
 		where = stageWord(e.Stage)
@@ -71,7 +71,7 @@ func ofThem(some, all int) string {
 // operatorDifference is "flash_fwd_kernel: 1.40 × its peers (18.8 ms → 26.4 ms a
 // step in 7 of 9 steps), 40 a step of 660 µs instead of 470 µs each; 5.9 ms of
 // the 6.1 ms".
-func operatorDifference(e diagnose.OperatorDifference) string {
+func operatorDifference(e evidence.OperatorDifference) string {
 	own, peers := float64(e.Own), float64(e.Peers)
 	text := opnames.Label(e.Op) + ": "
 	if peers > 0 {
@@ -97,8 +97,8 @@ func operatorDifference(e diagnose.OperatorDifference) string {
 }
 
 // launchedLack words a reason of those operators, "" for all else.
-func launchedLack(l diagnose.Lack) string {
-	if l.Reason == diagnose.InputsUnknown {
+func launchedLack(l evidence.Lack) string {
+	if l.Reason == evidence.InputsUnknown {
 		return "the inputs of its operators may be larger, which their names do not tell"
 	}
 	return ""

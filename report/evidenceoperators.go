@@ -5,22 +5,22 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/evidence"
 )
 
 // operatorEvidence words what operator traces give, "" for all else.
-func operatorEvidence(e diagnose.Evidence) string {
+func operatorEvidence(e evidence.Observation) string {
 	switch e := e.(type) {
-	case diagnose.StepReplay:
+	case evidence.StepReplay:
 		return replayWords(e)
-	case diagnose.BelowGate:
+	case evidence.BelowGate:
 		return fmt.Sprintf("%s, below the %s that is reported", about(e.Share), percentOf(e.Gate))
-	case diagnose.OperatorTimes:
+	case evidence.OperatorTimes:
 		return operatorTimesWords(e)
-	case diagnose.SlowPasses:
+	case evidence.SlowPasses:
 		return fmt.Sprintf("passes: forward and backward take %s the median of %s, step by step; workers of this job differ by %s; %s",
 			factor(e.Factor), counted(e.Peers, "peer"), about(e.Between), pValue(e.P))
-	case diagnose.PooledOutliers:
+	case evidence.PooledOutliers:
 		var parts []string
 		if e.Whole > 0 {
 			parts = append(parts, counted(e.Whole, "operator")+" over the whole window")
@@ -29,11 +29,11 @@ func operatorEvidence(e diagnose.Evidence) string {
 			parts = append(parts, counted(e.Steps, "instance")+" in single steps")
 		}
 		return fmt.Sprintf("pooled outliers: longer than on its peers for certain: %s; family-wise error %s", cmp.Or(strings.Join(parts, ", "), "none"), percentOf(e.Alpha))
-	case diagnose.CompletionTimes:
+	case evidence.CompletionTimes:
 		return completionWords(e)
-	case diagnose.BlameWalks:
+	case evidence.BlameWalks:
 		return blameWords(e)
-	case diagnose.FrontierCharge:
+	case evidence.FrontierCharge:
 		return fmt.Sprintf("frontier over the replicas of %s: %s of the exposed time is charged to it, most in %s", e.Peers, about(e.Share), e.Stage)
 	}
 	if text := transferEvidence(e); text != "" {
@@ -43,19 +43,19 @@ func operatorEvidence(e diagnose.Evidence) string {
 }
 
 // replayWords say what a step would take without what a finding is about.
-func replayWords(r diagnose.StepReplay) string {
+func replayWords(r evidence.StepReplay) string {
 	saved := length(float64(r.Saved))
 	switch r.Without {
-	case diagnose.WithoutIdle:
+	case evidence.WithoutIdle:
 		return fmt.Sprintf("replay: of a %s step, %s is between operators that were ready and their start, on all replicas alike; most of it before %s",
 			length(float64(r.Record)), saved, r.Op)
-	case diagnose.WithoutUnevenness:
+	case evidence.WithoutUnevenness:
 		return fmt.Sprintf("replay: with every pass of a stage as long as their mean (the same work in all), a step takes %s less", saved)
-	case diagnose.WithoutFluctuation:
+	case evidence.WithoutFluctuation:
 		return fmt.Sprintf("replay: with every %s as long as the median of the replicas', a step takes %s less", r.Op, saved)
 	}
 	text := fmt.Sprintf("replay: fixing it alone cuts a step from %s to %s", length(float64(r.Step)), length(float64(r.Step-r.Saved)))
-	if r.Without == diagnose.WithoutLateStart {
+	if r.Without == evidence.WithoutLateStart {
 		text = fmt.Sprintf("replay: started when its peers start it, a step takes %s less", saved)
 	}
 	text += fmt.Sprintf(" (%s)", about(share(r.Saved, r.Step)))
@@ -69,7 +69,7 @@ func replayWords(r diagnose.StepReplay) string {
 func share(a, b int64) float64 { return float64(a) / float64(max(1, b)) }
 
 // operatorTimesWords say in which operators a worker is slow.
-func operatorTimesWords(e diagnose.OperatorTimes) string {
+func operatorTimesWords(e evidence.OperatorTimes) string {
 	if len(e.In) == 0 {
 		return "takes as long as its peers on the whole, but not in every step"
 	}
@@ -91,7 +91,7 @@ func operatorTimesWords(e diagnose.OperatorTimes) string {
 }
 
 // times is "2.5 times" and " as long as its peers".
-func times(x diagnose.OpTime) (amount, than string) {
+func times(x evidence.OpTime) (amount, than string) {
 	own, peers := length(float64(x.Own)), length(float64(x.Peers))
 	f := float64(x.Own) / float64(max(1, x.Peers))
 	switch {
@@ -105,7 +105,7 @@ func times(x diagnose.OpTime) (amount, than string) {
 	return about(f-1) + " longer", " than its peers"
 }
 
-func completionWords(e diagnose.CompletionTimes) string {
+func completionWords(e evidence.CompletionTimes) string {
 	when := length(float64(e.Later)) + " late"
 	if e.Later < 0 {
 		when = length(float64(-e.Later)) + " early"
@@ -117,7 +117,7 @@ func completionWords(e diagnose.CompletionTimes) string {
 	return text
 }
 
-func blameWords(e diagnose.BlameWalks) string {
+func blameWords(e evidence.BlameWalks) string {
 	if e.Gap {
 		return fmt.Sprintf("blame: %d of %d walks back from late operators end there, behind operators that were on time", e.End, e.Symptoms)
 	}
@@ -129,31 +129,31 @@ func blameWords(e diagnose.BlameWalks) string {
 }
 
 // transferEvidence words what is about transfers and starts.
-func transferEvidence(e diagnose.Evidence) string {
+func transferEvidence(e evidence.Observation) string {
 	switch e := e.(type) {
-	case diagnose.TransferOutliers:
+	case evidence.TransferOutliers:
 		return fmt.Sprintf("pooled outliers: of %s from rank %d to rank %d, %d are longer for certain over the whole window than between the same stages of other replicas, %d in single steps, by up to %s, waiting not counted",
 			e.Op, e.From, e.To, e.Whole, e.Steps, length(float64(e.Worst)))
-	case diagnose.SlowTransfers:
+	case evidence.SlowTransfers:
 		return fmt.Sprintf("transfer times: in several steps %s from rank %d to rank %d takes at least %s as long as in the other replica, and never the other way round, waiting not counted",
 			e.Op, e.From, e.To, factor(e.Factor))
-	case diagnose.StageFactor:
+	case evidence.StageFactor:
 		if e.To != "" {
 			return fmt.Sprintf("transfer times: %s from %s to %s takes %s as long as between the other stages, in all replicas alike, waiting not counted", e.Op, e.Stage, e.To, factor(e.Factor))
 		}
 		return fmt.Sprintf("transfer times: %s takes %s as long on the replicas of %s as on the median of the other stages, waiting not counted", e.Op, factor(e.Factor), e.Stage)
-	case diagnose.LaunchDelay:
+	case evidence.LaunchDelay:
 		return fmt.Sprintf("launch delays: rank %d starts %s later behind all that it waits for than the median of its peers does, by %s a step", e.Rank, e.Op, length(float64(e.Delay)))
-	case diagnose.LateStarts:
+	case evidence.LateStarts:
 		return "pooled outliers: its start is late for certain"
 	}
 	return ""
 }
 
 // workloadEvidence words what is about how work is divided.
-func workloadEvidence(e diagnose.Evidence) string {
+func workloadEvidence(e evidence.Observation) string {
 	switch e := e.(type) {
-	case diagnose.HeavyPasses:
+	case evidence.HeavyPasses:
 		which := fmt.Sprintf("number %d of %d", e.Stage, e.Stages)
 		if e.Stage == e.Stages-1 {
 			which = fmt.Sprintf("the last of %d", e.Stages)
@@ -163,12 +163,12 @@ func workloadEvidence(e diagnose.Evidence) string {
 			text += fmt.Sprintf(", where workers differ by %s; %s", about(*e.Between), pValue(*e.P))
 		}
 		return text
-	case diagnose.EvenDivision:
+	case evidence.EvenDivision:
 		return fmt.Sprintf("replay: with the same work divided evenly over the stages, a step takes %s instead of %s (%s less)",
 			length(float64(e.Step)), length(float64(e.Now)), about(1-share(e.Step, e.Now)))
-	case diagnose.RotatingOutliers:
+	case evidence.RotatingOutliers:
 		return "pooled outliers: long for certain in some step on " + someRanks(e.Ranks)
-	case diagnose.MicrobatchCorrelation:
+	case evidence.MicrobatchCorrelation:
 		parts := []string{fmt.Sprintf("passes vary by %s", about(e.Spread))}
 		if e.Directions != nil {
 			parts = append(parts, fmt.Sprintf("forward and backward of a microbatch together: correlation %s, p ≤ %s (permutation)", hundredths(*e.Directions), probability(e.PDirections)))
@@ -177,7 +177,7 @@ func workloadEvidence(e diagnose.Evidence) string {
 			parts = append(parts, fmt.Sprintf("a microbatch on neighbouring stages: correlation %s, p ≤ %s", hundredths(*e.Stages), probability(e.PStages)))
 		}
 		return strings.Join(parts, "; ")
-	case diagnose.BesideWorkers:
+	case evidence.BesideWorkers:
 		if e.Fixed == 0 {
 			return fmt.Sprintf("on no fixed worker: none of %d stands out from its peers", e.Workers)
 		}
@@ -187,35 +187,35 @@ func workloadEvidence(e diagnose.Evidence) string {
 }
 
 // operatorLack words a reason of that judge, "" for all else.
-func operatorLack(l diagnose.Lack) string {
+func operatorLack(l evidence.Lack) string {
 	switch l.Reason {
-	case diagnose.FewReplicas:
+	case evidence.FewReplicas:
 		return counted(l.N, "replica") + ": who of so few is unusual cannot be told, only who is slower"
-	case diagnose.HeavyOrSlowRanks:
+	case evidence.HeavyOrSlowRanks:
 		return counted(l.N, "replica") + ": a heavy stage and slow ranks on it look the same"
-	case diagnose.EnginesDisagree:
+	case evidence.EnginesDisagree:
 		return fmt.Sprintf("K-S, outliers or blame find rank %d instead", l.N)
-	case diagnose.FewSteps:
+	case evidence.FewSteps:
 		return counted(l.N, "step") + " cannot show what is chance"
 	}
 	return operatorReasons[l.Reason]
 }
 
 // operatorReasons are those without numbers.
-var operatorReasons = map[diagnose.Reason]string{
-	diagnose.Untested:             "no test tells it from chance and uneven microbatches",
-	diagnose.FewWorkers:           "so few workers do not show what workers differ by",
-	diagnose.SmallerPart:          "the operators that are long for certain are the smaller part of what it explains",
-	diagnose.Unconfirmed:          "neither K-S nor blame nor the frontier confirms it",
-	diagnose.TransfersUnconfirmed: "blame does not end at these transfers",
-	diagnose.SizesUnknown:         "stages may transfer different amounts by design: sizes are not in the trace",
-	diagnose.LaunchUnconfirmed:    "neither blame nor an outlier test confirms it",
-	diagnose.WaitUnknown:          "what an operator waits for need not be in the trace",
-	diagnose.IdleUnknown:          "whether the host, data loading or work that was not recorded is behind it cannot be told",
-	diagnose.DifferentPasses:      "stages run different passes, so that they were not tested",
-	diagnose.HeavyUnproven:        "the test does not tell it from how workers differ",
-	diagnose.OneStage:             "one pipeline stage: whether other stages see the same microbatches as long cannot be told",
-	diagnose.WeakCorrelation:      "forward and backward of a microbatch are related only weakly",
-	diagnose.LooksLikeNoise:       "noise, shared hosts and data that only one direction depends on look the same",
-	diagnose.RotatingUnconfirmed:  "no outlier test speaks against two workers or more",
+var operatorReasons = map[evidence.Reason]string{
+	evidence.Untested:             "no test tells it from chance and uneven microbatches",
+	evidence.FewWorkers:           "so few workers do not show what workers differ by",
+	evidence.SmallerPart:          "the operators that are long for certain are the smaller part of what it explains",
+	evidence.Unconfirmed:          "neither K-S nor blame nor the frontier confirms it",
+	evidence.TransfersUnconfirmed: "blame does not end at these transfers",
+	evidence.SizesUnknown:         "stages may transfer different amounts by design: sizes are not in the trace",
+	evidence.LaunchUnconfirmed:    "neither blame nor an outlier test confirms it",
+	evidence.WaitUnknown:          "what an operator waits for need not be in the trace",
+	evidence.IdleUnknown:          "whether the host, data loading or work that was not recorded is behind it cannot be told",
+	evidence.DifferentPasses:      "stages run different passes, so that they were not tested",
+	evidence.HeavyUnproven:        "the test does not tell it from how workers differ",
+	evidence.OneStage:             "one pipeline stage: whether other stages see the same microbatches as long cannot be told",
+	evidence.WeakCorrelation:      "forward and backward of a microbatch are related only weakly",
+	evidence.LooksLikeNoise:       "noise, shared hosts and data that only one direction depends on look the same",
+	evidence.RotatingUnconfirmed:  "no outlier test speaks against two workers or more",
 }

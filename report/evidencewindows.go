@@ -4,32 +4,32 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/evidence"
 )
 
 // windowEvidence words what windows give, "" for all else.
-func windowEvidence(e diagnose.Evidence) string {
+func windowEvidence(e evidence.Observation) string {
 	switch e := e.(type) {
-	case diagnose.LastToArrive:
+	case evidence.LastToArrive:
 		return lastToArrive(e)
-	case diagnose.Replay:
+	case evidence.Replay:
 		return replay(e)
-	case diagnose.LateTogether:
+	case evidence.LateTogether:
 		return fmt.Sprintf("%s are late together: fixing all of them would cut those steps by %s, and the run by %s",
 			ranksWord(e.Ranks), about(e.Gain), about(e.RunGain))
-	case diagnose.SharedPlace:
+	case evidence.SharedPlace:
 		return sharedPlace(e)
-	case diagnose.SyncPoint:
+	case evidence.SyncPoint:
 		return syncPoint(e)
-	case diagnose.DeviceTime:
+	case evidence.DeviceTime:
 		return fmt.Sprintf("device events (%s): %s a step on rank %d, %s on its peers (median), over %d samples; the host of rank %d records %s in %s, since it does not wait there",
 			e.Channel, length(float64(e.Own)), e.Rank, length(float64(e.Peers)), e.Samples, e.Rank, length(float64(e.Host)), stageWord(e.Stage))
-	case diagnose.GroupWork:
+	case evidence.GroupWork:
 		return fmt.Sprintf("ranks of %s work %s a step, the other groups %s; the others wait for them where all synchronise",
 			e.Group, length(float64(e.Own)), length(float64(e.Others)))
-	case diagnose.LatestInStage:
+	case evidence.LatestInStage:
 		return fmt.Sprintf("rank %d is the latest at the end of %s in %d of %d steps, and falls behind the median rank there", e.Rank, stageWord(e.Stage), e.N, e.Of)
-	case diagnose.ApartFromPeers:
+	case evidence.ApartFromPeers:
 		return fmt.Sprintf("rank %d spends %s a step in %s, its peers %s (%s): more in %d of %d steps",
 			e.Rank, length(float64(e.Own)), stageWord(e.Stage), length(float64(e.Peers)), factor(e.Factor), e.N, e.Of)
 	}
@@ -37,44 +37,44 @@ func windowEvidence(e diagnose.Evidence) string {
 }
 
 // stageEvidence words what is about all ranks.
-func stageEvidence(e diagnose.Evidence) string {
+func stageEvidence(e evidence.Observation) string {
 	switch e := e.(type) {
-	case diagnose.Clipped:
+	case evidence.Clipped:
 		return clipped(e)
-	case diagnose.Growth:
+	case evidence.Growth:
 		return fmt.Sprintf("%s takes %s a step in steps %d–%d (window %d) and %s in steps %d–%d (window %d), on all ranks alike", stageWord(e.Stage),
 			length(float64(e.Time)), e.Steps[0], e.Steps[1], e.Window, length(float64(e.BaseTime)), e.BaseSteps[0], e.BaseSteps[1], e.BaseWindow)
-	case diagnose.SlowerThanBaseline:
+	case evidence.SlowerThanBaseline:
 		return fmt.Sprintf("%s takes %s a step on all ranks, %s in the baseline (%d steps): %s more, between %s and %s at 95 %%", stageWord(e.Stage),
 			length(float64(e.Time)), length(float64(e.BaseTime)), e.Steps, length(float64(e.Time-e.BaseTime)), length(float64(e.Low)), length(float64(e.High)))
-	case diagnose.SlowSteps:
+	case evidence.SlowSteps:
 		return fmt.Sprintf("%d of %d steps, in %s: %s as long as the median step, %s more, on all ranks alike",
 			e.N, e.Of, stepsWord(e.First, e.Last), factor(e.Factor), length(float64(e.Excess)))
-	case diagnose.HostOverhead:
+	case evidence.HostOverhead:
 		return fmt.Sprintf("%s takes %s a step on every host and %s on the device (%d samples): the rest is the host's, in Python, in launching or in copies",
 			stageWord(e.Stage), length(float64(e.Host)), length(float64(e.Device)), e.Samples)
-	case diagnose.LateByTurns:
+	case evidence.LateByTurns:
 		return fmt.Sprintf("ranks are late intermittently because of %s, each of %d about as often: were none late, step time would fall by %s", stageWord(e.Stage), e.Ranks, about(e.Saves))
-	case diagnose.Moving:
+	case evidence.Moving:
 		return moving(e)
-	case diagnose.RecurringHost:
+	case evidence.RecurringHost:
 		return recurringHost(e)
-	case diagnose.DeviceShares:
+	case evidence.DeviceShares:
 		return deviceShares(e)
-	case diagnose.NobodyLate:
+	case evidence.NobodyLate:
 		return nobodyLate(e)
 	}
 	return ""
 }
 
-func recurringHost(e diagnose.RecurringHost) string {
+func recurringHost(e evidence.RecurringHost) string {
 	if !e.Runs {
 		return fmt.Sprintf("the late rank is on %s in %d of %d stretches of the run with a late rank", e.Host, e.N, e.Of)
 	}
 	return fmt.Sprintf("the late rank is on %s in %d of %d runs with a late rank, %s if any host were as likely", e.Host, e.N, e.Of, pValue(e.P))
 }
 
-func lastToArrive(e diagnose.LastToArrive) string {
+func lastToArrive(e evidence.LastToArrive) string {
 	because := "because of " + stageWord(e.Stage)
 	if e.Stage == "" {
 		because = "because of several stages, most of it " + stageWord(e.Mainly)
@@ -83,7 +83,7 @@ func lastToArrive(e diagnose.LastToArrive) string {
 		e.Rank, e.N, e.Of, because, length(float64(e.Excess)), pValue(e.P))
 }
 
-func replay(e diagnose.Replay) string {
+func replay(e evidence.Replay) string {
 	it := "it"
 	if len(e.Ranks) > 1 {
 		it = ranksWord(e.Ranks)
@@ -91,7 +91,7 @@ func replay(e diagnose.Replay) string {
 	return fmt.Sprintf("replay: with %s as fast as the median of the peers, %s of the exposed time goes; %s is charged to %s", it, about(e.Saves), about(e.Charged), it)
 }
 
-func sharedPlace(e diagnose.SharedPlace) string {
+func sharedPlace(e evidence.SharedPlace) string {
 	of := e.Group
 	if e.Host != "" {
 		of = e.Host
@@ -99,7 +99,7 @@ func sharedPlace(e diagnose.SharedPlace) string {
 	return fmt.Sprintf("%s are late together: all ranks of %s, and no other", ranksWord(e.Ranks), of)
 }
 
-func syncPoint(e diagnose.SyncPoint) string {
+func syncPoint(e evidence.SyncPoint) string {
 	stage := stageWord(e.Stage)
 	switch e.By {
 	case "named":
@@ -113,7 +113,7 @@ func syncPoint(e diagnose.SyncPoint) string {
 	return fmt.Sprintf("ranks synchronise in %s: a rank that arrives 1 ms later spends %s ms less there [%s, %s]", stage, hundredths(e.Slope), hundredths(e.Low), hundredths(e.High))
 }
 
-func clipped(e diagnose.Clipped) string {
+func clipped(e evidence.Clipped) string {
 	s := fmt.Sprintf("replay: with %s at its median in every step, %s of the exposed time goes", stageWord(e.Stage), about(e.Saves))
 	switch {
 	case e.Lead != "":
@@ -124,7 +124,7 @@ func clipped(e diagnose.Clipped) string {
 	return s
 }
 
-func moving(e diagnose.Moving) string {
+func moving(e evidence.Moving) string {
 	s := fmt.Sprintf("the delay in %s moves from rank to rank (%s)", stageWord(e.Stage), rankList(e.Ranks))
 	switch len(e.Hosts) {
 	case 0:
@@ -136,7 +136,7 @@ func moving(e diagnose.Moving) string {
 	return s + fmt.Sprintf("; fixing it on all of them would cut the run by %s", about(e.Saves))
 }
 
-func nobodyLate(e diagnose.NobodyLate) string {
+func nobodyLate(e evidence.NobodyLate) string {
 	s := fmt.Sprintf("%s, %s", counted(e.Ranks, "rank"), counted(e.Steps, "step"))
 	if e.Skew > 0 {
 		s += fmt.Sprintf("; arrival skew %s (median)", length(float64(e.Skew)))
@@ -145,32 +145,32 @@ func nobodyLate(e diagnose.NobodyLate) string {
 }
 
 // windowReasons are what a higher confidence lacks.
-var windowReasons = map[diagnose.Reason]string{
-	diagnose.ReasonEverywhere:      "it is slow in all stages, which points at its host or device rather than at a stage",
-	diagnose.ReasonNotLatest:       "over all steps it is not clearly among the latest at the end of that stage",
-	diagnose.ReasonSyncUnknown:     "no synchronisation point is shown, so the wait is inferred from the end of the step",
-	diagnose.ReasonSyncLikely:      "where the ranks synchronise is likely, not shown: too few steps or ranks, or too little noise",
-	diagnose.ReasonNoWall:          "no wall time was recorded, so gaps between stages and steps are unknown",
-	diagnose.ReasonUndeclaredRoles: "several ranks are late together and their roles are not declared: they may do other work by design",
-	diagnose.ReasonTelemetry:       "the recording of these steps is incomplete, or its stages do not add up",
-	diagnose.ReasonMixedRoles:      "ranks of different roles are compared with each other",
-	diagnose.ReasonWithinRole:      "it is compared with the ranks of its role only",
-	diagnose.ReasonAccumulation:    "accumulation microsteps are summed, so their order is lost",
-	diagnose.ReasonSamplesOnly:     "device samples are one kind of evidence, which stage times cannot confirm",
-	diagnose.ReasonByDesign:        "roles may differ by design: times cannot tell a fault from how the model is divided",
-	diagnose.ReasonRankHidden:      "all ranks look alike in it, so stage times cannot tell which one causes it",
-	diagnose.ReasonManyCauses:      "input sizes, sequence lengths, a shared resource and plain noise look the same in stage times",
-	diagnose.ReasonOtherSteps:      "in other steps it is shorter than on the peers: its work varies",
-	diagnose.ReasonNoWaitShown:     "no synchronisation point is shown, so it is open whether others wait for it",
+var windowReasons = map[evidence.Reason]string{
+	evidence.ReasonEverywhere:      "it is slow in all stages, which points at its host or device rather than at a stage",
+	evidence.ReasonNotLatest:       "over all steps it is not clearly among the latest at the end of that stage",
+	evidence.ReasonSyncUnknown:     "no synchronisation point is shown, so the wait is inferred from the end of the step",
+	evidence.ReasonSyncLikely:      "where the ranks synchronise is likely, not shown: too few steps or ranks, or too little noise",
+	evidence.ReasonNoWall:          "no wall time was recorded, so gaps between stages and steps are unknown",
+	evidence.ReasonUndeclaredRoles: "several ranks are late together and their roles are not declared: they may do other work by design",
+	evidence.ReasonTelemetry:       "the recording of these steps is incomplete, or its stages do not add up",
+	evidence.ReasonMixedRoles:      "ranks of different roles are compared with each other",
+	evidence.ReasonWithinRole:      "it is compared with the ranks of its role only",
+	evidence.ReasonAccumulation:    "accumulation microsteps are summed, so their order is lost",
+	evidence.ReasonSamplesOnly:     "device samples are one kind of evidence, which stage times cannot confirm",
+	evidence.ReasonByDesign:        "roles may differ by design: times cannot tell a fault from how the model is divided",
+	evidence.ReasonRankHidden:      "all ranks look alike in it, so stage times cannot tell which one causes it",
+	evidence.ReasonManyCauses:      "input sizes, sequence lengths, a shared resource and plain noise look the same in stage times",
+	evidence.ReasonOtherSteps:      "in other steps it is shorter than on the peers: its work varies",
+	evidence.ReasonNoWaitShown:     "no synchronisation point is shown, so it is open whether others wait for it",
 }
 
 // windowLack words a reason of windows, "" for all else.
-func windowLack(l diagnose.Lack) string {
-	if l.Reason == diagnose.ReasonChance {
+func windowLack(l evidence.Lack) string {
+	if l.Reason == evidence.ReasonChance {
 		return "too few occurrences to exclude chance (" + pValue(l.P) + ")"
 	}
 	return windowReasons[l.Reason]
 }
 
 // agrees reports whether what a replay saves is what is charged.
-func agrees(e diagnose.Replay) bool { return math.Abs(e.Saves-e.Charged) <= 0.25*e.Charged }
+func agrees(e evidence.Replay) bool { return math.Abs(e.Saves-e.Charged) <= 0.25*e.Charged }

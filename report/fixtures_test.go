@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -103,22 +104,22 @@ func baselines() []frontier.Ordering {
 }
 
 func strongRun() diagnose.RunVerdict {
-	return diagnose.RunVerdict{Run: "job-42", Status: diagnose.Straggler, Confidence: diagnose.Strong,
+	return diagnose.RunVerdict{Run: "job-42", Status: diagnose.Straggler, Confidence: evidence.Strong,
 		Suspects: []diagnose.Finding{
 			{Kind: diagnose.KindRank, Cause: diagnose.CauseLate,
 				Place: diagnose.Place{Rank: ptr(5), Host: "node0", LocalRank: ptr(5), Stage: "callbacks.cpu_wall"},
 				Cost: diagnose.Cost{Excess: 119 * ms, Step: 323 * ms, Score: 0.372, Explained: 14161 * ms, Gain: 0.372, RunGain: 0.372,
 					Struck: diagnose.Struck{Count: 118, Of: 119, First: 20, Last: 138, Pattern: diagnose.PatternConstant}},
-				Confidence: diagnose.Strong, Windows: []int64{0}, Evidence: []diagnose.Evidence{
-					diagnose.LastToArrive{Rank: 5, Stage: "callbacks.cpu_wall", N: 118, Of: 119, Excess: 119 * ms, P: 1e-13},
-					diagnose.Replay{Ranks: []int{5}, Saves: 0.372, Charged: 0.37},
-					diagnose.SyncPoint{Stage: "model.backward_cpu_wall", By: "slope", Slope: 0.99, Low: 0.95, High: 1.03}}},
+				Confidence: evidence.Strong, Windows: []int64{0}, Evidence: []evidence.Observation{
+					evidence.LastToArrive{Rank: 5, Stage: "callbacks.cpu_wall", N: 118, Of: 119, Excess: 119 * ms, P: 1e-13},
+					evidence.Replay{Ranks: []int{5}, Saves: 0.372, Charged: 0.37},
+					evidence.SyncPoint{Stage: "model.backward_cpu_wall", By: "slope", Slope: 0.99, Low: 0.95, High: 1.03}}},
 			{Kind: diagnose.KindRank, Cause: diagnose.CauseLate, Place: diagnose.Place{Rank: ptr(2), Stage: "model.fwd_loss_cpu_wall"},
 				Cost: diagnose.Cost{Excess: 3 * ms, Step: 207 * ms, Score: 0.011, Explained: 402 * ms, Gain: 0.011, RunGain: 0.011,
 					Struck: diagnose.Struck{Count: 1, Of: 119, First: 20, Last: 138, Pattern: diagnose.PatternIntermittent}},
-				Confidence: diagnose.Ambiguous, BelowMinGain: true, Windows: []int64{0}, Evidence: []diagnose.Evidence{
-					diagnose.LastToArrive{Rank: 2, Stage: "model.fwd_loss_cpu_wall", N: 1, Of: 1, Excess: 3 * ms, P: 0.2},
-					diagnose.Lack{Reason: diagnose.ReasonChance, AtMost: diagnose.Ambiguous, P: 0.2}}},
+				Confidence: evidence.Ambiguous, BelowMinGain: true, Windows: []int64{0}, Evidence: []evidence.Observation{
+					evidence.LastToArrive{Rank: 2, Stage: "model.fwd_loss_cpu_wall", N: 1, Of: 1, Excess: 3 * ms, P: 0.2},
+					evidence.Lack{Reason: evidence.ReasonChance, AtMost: evidence.Ambiguous, P: 0.2}}},
 		},
 		Undecided: []diagnose.Undecided{{Question: diagnose.RankHidden, Stage: "model.backward_cpu_wall", Hides: 40 * ms, Time: 102 * ms, Step: 323 * ms, Needs: diagnose.SourceArrivals}},
 		Next: []diagnose.Action{{Action: diagnose.SampleStack, Host: "node0", Ranks: []int{5}, Stages: []string{"callbacks.cpu_wall"}, With: diagnose.SourcePySpy},
@@ -135,13 +136,13 @@ func stageOnlyCase() *diagnose.Verdict {
 	w.Device = &frontier.Device{Channel: "model.fwd_loss_cuda_event_ms", Stages: []int{1}, Rank: 3, Time: 11.2e6, Wall: 60.3e6, Peers: 11e6, Excess: 0.2e6,
 		Events: frontier.Events{Sampled: 12, Ready: 12, Share: 0.03, OverWall: 0.19}}
 	w.Routing = []int{2}
-	return single(diagnose.RunVerdict{Run: "job-43", Status: diagnose.SlowEverywhere, Confidence: diagnose.Supported,
+	return single(diagnose.RunVerdict{Run: "job-43", Status: diagnose.SlowEverywhere, Confidence: evidence.Supported,
 		Suspects: []diagnose.Finding{{Kind: diagnose.KindStage, Cause: diagnose.CauseSlowSteps, Place: diagnose.Place{Stage: "model.backward_cpu_wall"},
 			Cost: diagnose.Cost{Excess: 430 * ms, Step: 633 * ms, Score: 0.214, Explained: 8600 * ms, Gain: 0.68, RunGain: 0.214,
 				Struck: diagnose.Struck{Count: 20, Of: 119, First: 20, Last: 138, Pattern: diagnose.PatternIntermittent}},
-			Confidence: diagnose.Supported, Windows: []int64{0}, Evidence: []diagnose.Evidence{
-				diagnose.Clipped{Stage: "model.backward_cpu_wall", Saves: 0.214, Agrees: true},
-				diagnose.Lack{Reason: diagnose.ReasonRankHidden, AtMost: diagnose.Supported}}}},
+			Confidence: evidence.Supported, Windows: []int64{0}, Evidence: []evidence.Observation{
+				evidence.Clipped{Stage: "model.backward_cpu_wall", Saves: 0.214, Agrees: true},
+				evidence.Lack{Reason: evidence.ReasonRankHidden, AtMost: evidence.Supported}}}},
 		Windows: []diagnose.Window{{Main: w}}})
 }
 
@@ -150,15 +151,15 @@ func nothingCase() *diagnose.Verdict {
 	w.Labels, w.Reasons = append(w.Labels, frontier.CoCritical), []frontier.Reason{frontier.LowGainNoModelFit}
 	w.Routing, w.CoCritical = []int{2, 1}, []int{2}
 	return single(diagnose.RunVerdict{Run: "job-44", Status: diagnose.NoStraggler,
-		Observed: []diagnose.Evidence{diagnose.NobodyLate{Ranks: 8, Steps: 119, Skew: 400_000, Detectable: 21 * ms, Step: 207 * ms}},
+		Observed: []evidence.Observation{evidence.NobodyLate{Ranks: 8, Steps: 119, Skew: 400_000, Detectable: 21 * ms, Step: 207 * ms}},
 		Windows:  []diagnose.Window{{Main: w}}})
 }
 
 func severalRunsCase() *diagnose.Verdict {
 	quiet, stage, strong := nothingCase().RunVerdict, stageOnlyCase().RunVerdict, strongRun()
 	many := strongRun()
-	many.Run, many.Status, many.Confidence = "a-run-with-a-rather-long-name-r128-s7", diagnose.UndecidedRun, diagnose.Ambiguous
-	many.Suspects = []diagnose.Finding{{Kind: diagnose.KindOp, Place: diagnose.Place{Rank: ptr(113), Op: "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", Stage: "model.backward_cpu_wall"}, Cost: diagnose.Cost{Explained: 210 * ms, Gain: 0.031}, Confidence: diagnose.Ambiguous}}
+	many.Run, many.Status, many.Confidence = "a-run-with-a-rather-long-name-r128-s7", diagnose.UndecidedRun, evidence.Ambiguous
+	many.Suspects = []diagnose.Finding{{Kind: diagnose.KindOp, Place: diagnose.Place{Rank: ptr(113), Op: "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", Stage: "model.backward_cpu_wall"}, Cost: diagnose.Cost{Explained: 210 * ms, Gain: 0.031}, Confidence: evidence.Ambiguous}}
 	return &diagnose.Verdict{RunVerdict: strong, Runs: []diagnose.RunVerdict{quiet, stage, strong, many}, Gates: frontier.DefaultGates()}
 }
 
@@ -202,12 +203,12 @@ func groupsCase() *diagnose.Verdict {
 	}
 	accuse(w.Groups[1], 1, 6, 0.31)
 	w.Groups[1].Labels = append(w.Groups[1].Labels, frontier.SyncWaitDependent, frontier.LikelySyncWait)
-	return single(diagnose.RunVerdict{Run: "pipeline", Status: diagnose.Straggler, Confidence: diagnose.Strong,
+	return single(diagnose.RunVerdict{Run: "pipeline", Status: diagnose.Straggler, Confidence: evidence.Strong,
 		Suspects: []diagnose.Finding{{Kind: diagnose.KindRank, Cause: diagnose.CauseLate, Place: diagnose.Place{Rank: ptr(6), Group: "pp=1", Stage: "model.fwd_loss_cpu_wall"},
 			Cost: diagnose.Cost{Excess: 70 * ms, Step: 226 * ms, Score: 0.31, Explained: 8400 * ms, Gain: 0.31, RunGain: 0.31,
 				Struck: diagnose.Struck{Count: 119, Of: 119, First: 20, Last: 138, Pattern: diagnose.PatternConstant}},
-			Confidence: diagnose.Strong, Windows: []int64{0}, Evidence: []diagnose.Evidence{
-				diagnose.LastToArrive{Rank: 6, Stage: "model.fwd_loss_cpu_wall", N: 117, Of: 120, Excess: 70 * ms, P: 1e-9}}}},
+			Confidence: evidence.Strong, Windows: []int64{0}, Evidence: []evidence.Observation{
+				evidence.LastToArrive{Rank: 6, Stage: "model.fwd_loss_cpu_wall", N: 117, Of: 120, Excess: 70 * ms, P: 1e-9}}}},
 		Windows: []diagnose.Window{w}})
 }
 
@@ -250,7 +251,7 @@ func telemetryCase() *diagnose.Verdict {
 	empty.Steps, empty.Ranks, empty.Routing = 0, nil, nil
 	empty.Leader = frontier.Leader{Stage: -1}
 	empty.Labels, empty.Reasons = []frontier.Label{frontier.TelemetryLimited}, []frontier.Reason{frontier.VectorUnusable}
-	return single(diagnose.RunVerdict{Run: "job-45", Confidence: diagnose.Insufficient,
+	return single(diagnose.RunVerdict{Run: "job-45", Confidence: evidence.Insufficient,
 		Problems:  []diagnose.Problem{{Problem: diagnose.RanksMissing, Window: ptr(int64(4)), Ranks: []int{3, 7}, Steps: &[2]int64{500, 619}, N: 2, Of: 8}},
 		Undecided: []diagnose.Undecided{{Question: diagnose.SyncPointUnknown, N: 120, Needs: diagnose.SourceMoreSteps}},
 		Windows:   []diagnose.Window{{Main: w}, {Main: empty}}})
@@ -266,7 +267,7 @@ func hostileCase() *diagnose.Verdict {
 	rv := strongRun()
 	rv.Run = hostileRun
 	rv.Suspects[0].Stage, rv.Suspects[0].Host = hostileStage, "\x9b31m and \u0085 and \u2028 too"
-	rv.Suspects[0].Evidence = []diagnose.Evidence{diagnose.LastToArrive{Rank: 5, Stage: hostileStage, N: 1, Of: 2, P: math.NaN()}}
+	rv.Suspects[0].Evidence = []evidence.Observation{evidence.LastToArrive{Rank: 5, Stage: hostileStage, N: 1, Of: 2, P: math.NaN()}}
 	rv.Suspects[0].Score, rv.Suspects[1].Gain = math.NaN(), math.Inf(1)
 	rv.Next[0].Stages = []string{hostileStage}
 	for _, r := range []*frontier.Result{rv.Windows[0].Main, rv.Windows[0].Paper} {

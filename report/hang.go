@@ -5,7 +5,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
 )
 
@@ -174,12 +174,12 @@ func (j Arrivals) hangDocument() document {
 	h := j.Result.Hang
 	if h == nil && len(j.Mismatches) == 0 {
 		what := fmt.Sprintf("%s: no hang: every call that a rank waits in was entered by all members with a dump.", j.Run)
-		d := document{headline{what, diagnose.Insufficient}, prose(j.facts())}
+		d := document{headline{what, evidence.Insufficient}, prose(j.facts())}
 		return d
 	}
 	var d document
 	if h != nil {
-		d = append(d, headline{HangHeadline(h), diagnose.Strong})
+		d = append(d, headline{HangHeadline(h), evidence.Strong})
 		d = append(d, prose(hangWhy(h)), prose("Next: "+hangNext(h)))
 		d = append(d, hangTable(h))
 	}
@@ -276,7 +276,7 @@ func mismatchBlocks(m *arrivals.Mismatch) document {
 	for _, s := range m.Sides {
 		t.rows = append(t.rows, []cell{listCell(rankItems(s.Ranks, 0)), textCell(bareOp(s.Op)), textCell(s.Sizes), textCell(s.Types), textCell(entered(s.Line))})
 	}
-	return document{headline{MismatchHeadline(m), diagnose.Strong}, t.tidy()}
+	return document{headline{MismatchHeadline(m), evidence.Strong}, t.tidy()}
 }
 
 // MismatchHeadline is what members of a call disagree on.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/diagnose/opnames"
 	"github.com/sfstat/sfstat/engine/frontier"
 )
@@ -52,13 +53,13 @@ func answerTo(v *diagnose.RunVerdict) answer {
 
 // leadsSuspect reports whether an undecided run has a suspect to speak of.
 func leadsSuspect(v *diagnose.RunVerdict) bool {
-	return len(v.Suspects) > 0 && !v.Suspects[0].BelowMinGain && v.Suspects[0].Confidence >= diagnose.Ambiguous
+	return len(v.Suspects) > 0 && !v.Suspects[0].BelowMinGain && v.Suspects[0].Confidence >= evidence.Ambiguous
 }
 
 // healthy says that nothing was found, and how little would have been.
 func healthy(v *diagnose.RunVerdict) (what, why string) {
 	what = fmt.Sprintf("No straggler of %s or more", percentOf(v.MinGain))
-	if e, ok := diagnose.Find[diagnose.NobodyLate](v.Observed); ok {
+	if e, ok := evidence.Find[evidence.NobodyLate](v.Observed); ok {
 		why = nobodyLate(e)
 		switch {
 		case e.Detectable > 0:
@@ -67,11 +68,11 @@ func healthy(v *diagnose.RunVerdict) (what, why string) {
 			what += fmt.Sprintf(" in steps of %s", length(float64(e.Step)))
 		}
 	}
-	if e, ok := diagnose.Find[diagnose.CommunicationNormal](v.Observed); ok {
+	if e, ok := evidence.Find[evidence.CommunicationNormal](v.Observed); ok {
 		why += ". " + upper(strings.TrimPrefix(Evidence(e), "calls and kernels of NCCL: "))
 	}
 	if len(v.Suspects) > 0 {
-		if f := &v.Suspects[0]; f.Confidence == diagnose.Strong && f.Rank != nil {
+		if f := &v.Suspects[0]; f.Confidence == evidence.Strong && f.Rank != nil {
 			why += fmt.Sprintf("; below the threshold: %s in %s, %s", placeWord(f.Place), stageWord(f.Stage), about(f.Gain))
 		}
 	}
@@ -91,7 +92,7 @@ func tooLittle(v *diagnose.RunVerdict) (what, why string) {
 		return "Too little data: there are no steps to judge.", ""
 	case ranks == 1:
 		what = "Too little data: one rank reported, so nobody can be compared"
-		if e, ok := diagnose.Find[diagnose.DeviceShares](v.Observed); ok {
+		if e, ok := evidence.Find[evidence.DeviceShares](v.Observed); ok {
 			what += "; " + deviceShares(e)
 		}
 		return what + ".", fmt.Sprintf("one rank, %s of %s each", counted(steps, "step"), length(float64(time)/float64(max(1, steps))))
@@ -104,7 +105,7 @@ func tooLittle(v *diagnose.RunVerdict) (what, why string) {
 	return fmt.Sprintf("Too little data: %s of %s.", counted(steps, "step"), counted(ranks, "rank")), "so few steps cannot show what is chance"
 }
 
-func deviceShares(e diagnose.DeviceShares) string {
+func deviceShares(e evidence.DeviceShares) string {
 	s := fmt.Sprintf("its device idles %s of the time and computes %s", about(e.Idle), about(e.Compute))
 	if e.Exposed >= 0.01 {
 		s += fmt.Sprintf("; communication that nothing covers takes %s", about(e.Exposed))
@@ -136,7 +137,7 @@ func undecided(v *diagnose.RunVerdict) (what, why string) {
 func who(f *diagnose.Finding) (name string, several bool) {
 	switch {
 	case f.Kind == diagnose.KindHost && len(f.Ranks) > 0:
-		if _, moves := diagnose.Find[diagnose.Moving](f.Evidence); moves {
+		if _, moves := evidence.Find[evidence.Moving](f.Evidence); moves {
 			return fmt.Sprintf("host %s (%s)", f.Host, ranksWord(f.Ranks)), false
 		}
 		return fmt.Sprintf("all ranks of %s (%s)", f.Host, ranksWord(f.Ranks)), true
@@ -176,7 +177,7 @@ func suspectWhat(v *diagnose.RunVerdict, f *diagnose.Finding) string {
 	case diagnose.CauseSlowSteps:
 		text = slowStepsWhat(f)
 	case diagnose.CauseHost:
-		if e, ok := diagnose.Find[diagnose.HostOverhead](f.Evidence); ok {
+		if e, ok := evidence.Find[evidence.HostOverhead](f.Evidence); ok {
 			text = fmt.Sprintf("All ranks spend %s of every %s step in %s on the host; the device works for %s of it",
 				length(float64(e.Host)), length(float64(f.Step)), stageWord(e.Stage), length(float64(e.Device)))
 		}
@@ -186,18 +187,18 @@ func suspectWhat(v *diagnose.RunVerdict, f *diagnose.Finding) string {
 
 // lateWhat is the sentence on ranks that others wait for.
 func lateWhat(f *diagnose.Finding, op string) string {
-	if e, ok := diagnose.Find[diagnose.Moving](f.Evidence); ok && f.Kind == diagnose.KindRank {
+	if e, ok := evidence.Find[evidence.Moving](f.Evidence); ok && f.Kind == diagnose.KindRank {
 		return fmt.Sprintf("%s delay everyone in %s, one in each stretch of steps: %s of every %s step, moving from rank to rank: not one host",
 			upper(ranksWord(e.Ranks)), stageWord(f.Stage), length(float64(f.Excess)), length(float64(f.Step)))
 	}
 	name, several := who(f)
 	verb := "delays"
 	switch {
-	case f.Confidence == diagnose.Supported && several:
+	case f.Confidence == evidence.Supported && several:
 		verb = "probably delay"
-	case f.Confidence == diagnose.Supported:
+	case f.Confidence == evidence.Supported:
 		verb = "probably delays"
-	case f.Confidence < diagnose.Supported:
+	case f.Confidence < evidence.Supported:
 		verb = "may delay"
 	case several:
 		verb = "delay"
@@ -235,11 +236,11 @@ func howMuch(f *diagnose.Finding) string {
 }
 
 func growthWhat(f *diagnose.Finding) string {
-	if e, ok := diagnose.Find[diagnose.SlowerThanBaseline](f.Evidence); ok {
+	if e, ok := evidence.Find[evidence.SlowerThanBaseline](f.Evidence); ok {
 		return fmt.Sprintf("%s is slower on all ranks than in the baseline: %s a step instead of %s", upper(stageWord(f.Stage)),
 			length(float64(e.Time)), length(float64(e.BaseTime)))
 	}
-	e, ok := diagnose.Find[diagnose.Growth](f.Evidence)
+	e, ok := evidence.Find[evidence.Growth](f.Evidence)
 	if !ok {
 		return ""
 	}
@@ -248,7 +249,7 @@ func growthWhat(f *diagnose.Finding) string {
 }
 
 func slowStepsWhat(f *diagnose.Finding) string {
-	if e, ok := diagnose.Find[diagnose.SlowSteps](f.Evidence); ok {
+	if e, ok := evidence.Find[evidence.SlowSteps](f.Evidence); ok {
 		return fmt.Sprintf("%d of %d steps %s slow on all ranks alike: %s as long as the others, %s more each", e.N, e.Of, isAre(e.N), factor(e.Factor), length(float64(e.Excess)))
 	}
 	return fmt.Sprintf("%s has slow steps on all ranks: %s", upper(stageWord(f.Stage)), howMuch(f))
@@ -257,10 +258,10 @@ func slowStepsWhat(f *diagnose.Finding) string {
 // saves is what fixing a finding saves.
 func saves(f *diagnose.Finding, minGain float64) string {
 	gain, run, it := f.Gain, f.RunGain, "it"
-	if e, ok := diagnose.Find[diagnose.LateTogether](f.Evidence); ok {
+	if e, ok := evidence.Find[evidence.LateTogether](f.Evidence); ok {
 		gain, run, it = e.Gain, e.RunGain, "them"
 	}
-	if e, ok := diagnose.Find[diagnose.Moving](f.Evidence); ok && f.Kind == diagnose.KindRank {
+	if e, ok := evidence.Find[evidence.Moving](f.Evidence); ok && f.Kind == diagnose.KindRank {
 		return fmt.Sprintf("Fixing one rank would cut its steps by %s and the run by %s; fixing the cause, the run by %s.", about(gain), about(run), about(e.Saves))
 	}
 	below := ""
@@ -288,7 +289,7 @@ func saves(f *diagnose.Finding, minGain float64) string {
 func why(f *diagnose.Finding) string {
 	text := ""
 	for _, e := range f.Evidence {
-		if _, lack := e.(diagnose.Lack); !lack {
+		if _, lack := e.(evidence.Lack); !lack {
 			text = shortEvidence(f, e)
 			break
 		}
@@ -304,19 +305,19 @@ func why(f *diagnose.Finding) string {
 }
 
 // limit is the reason that keeps the certainty where it is.
-func limit(f *diagnose.Finding) (diagnose.Lack, bool) {
+func limit(f *diagnose.Finding) (evidence.Lack, bool) {
 	for _, e := range f.Evidence {
-		if l, ok := e.(diagnose.Lack); ok && l.AtMost == f.Confidence {
+		if l, ok := e.(evidence.Lack); ok && l.AtMost == f.Confidence {
 			return l, true
 		}
 	}
-	return diagnose.Lack{}, false
+	return evidence.Lack{}, false
 }
 
 // shortEvidence is the first line of evidence under a headline that names the
 // suspect already.
-func shortEvidence(f *diagnose.Finding, e diagnose.Evidence) string {
-	last, ok := e.(diagnose.LastToArrive)
+func shortEvidence(f *diagnose.Finding, e evidence.Observation) string {
+	last, ok := e.(evidence.LastToArrive)
 	if !ok {
 		return Evidence(e)
 	}
@@ -324,9 +325,9 @@ func shortEvidence(f *diagnose.Finding, e diagnose.Evidence) string {
 	if last.Stage == "" {
 		text += ", most of it in " + stageWord(last.Mainly)
 	}
-	if p, ok := diagnose.Find[diagnose.SharedPlace](f.Evidence); ok {
+	if p, ok := evidence.Find[evidence.SharedPlace](f.Evidence); ok {
 		text += fmt.Sprintf("; all %d ranks there and no other", len(p.Ranks))
-	} else if r, ok := diagnose.Find[diagnose.Replay](f.Evidence); ok && agrees(r) {
+	} else if r, ok := evidence.Find[evidence.Replay](f.Evidence); ok && agrees(r) {
 		text += "; replay without it agrees"
 	}
 	return text

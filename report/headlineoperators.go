@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -18,7 +19,7 @@ func operatorHeadline(v *diagnose.RunVerdict) string {
 			step, length(v.Operators.Replay.Ideal.Mean))
 	}
 	f := &v.Suspects[0]
-	if gate, below := diagnose.Find[diagnose.BelowGate](f.Evidence); below {
+	if gate, below := evidence.Find[evidence.BelowGate](f.Evidence); below {
 		return fmt.Sprintf("No finding above the %s threshold; largest: %s, %s of a %s step.", percentOf(gate.Gate), operatorFinding(f), about(gate.Share), step)
 	}
 	text := operatorFinding(f)
@@ -26,20 +27,20 @@ func operatorHeadline(v *diagnose.RunVerdict) string {
 		text = fmt.Sprintf("ranks %s each take longer than their peers for the same work", rankList(f.Ranks))
 	}
 	text = certainly(f.Confidence, text) + ". " + fixed(f)
-	if len(v.Suspects) > 1 && len(f.Ranks) < 2 && v.Suspects[1].Confidence >= diagnose.Supported {
+	if len(v.Suspects) > 1 && len(f.Ranks) < 2 && v.Suspects[1].Confidence >= evidence.Supported {
 		second := &v.Suspects[1]
-		r, _ := diagnose.Find[diagnose.StepReplay](second.Evidence)
+		r, _ := evidence.Find[evidence.StepReplay](second.Evidence)
 		text += fmt.Sprintf(" Second: %s (%s).", operatorFinding(second), about(r.Share))
 	}
 	return text
 }
 
 // certainly begins a sentence with how certain it is.
-func certainly(c diagnose.Confidence, text string) string {
+func certainly(c evidence.Confidence, text string) string {
 	switch c {
-	case diagnose.Supported:
+	case evidence.Supported:
 		return "Probably " + text
-	case diagnose.Ambiguous:
+	case evidence.Ambiguous:
 		return "Possibly " + text
 	}
 	return strings.ToUpper(text[:1]) + text[1:]
@@ -49,10 +50,10 @@ func certainly(c diagnose.Confidence, text string) string {
 // sentence.
 func operatorFinding(f *diagnose.Finding) string {
 	rank := func() string { return fmt.Sprintf("rank %d (%s)", *f.Rank, f.Role) }
-	factorOf, _ := diagnose.Find[diagnose.StageFactor](f.Evidence)
+	factorOf, _ := evidence.Find[evidence.StageFactor](f.Evidence)
 	switch f.Cause {
 	case diagnose.CauseCompute:
-		times, _ := diagnose.Find[diagnose.OperatorTimes](f.Evidence)
+		times, _ := evidence.Find[evidence.OperatorTimes](f.Evidence)
 		return rank() + " " + operatorTimesWords(times)
 	case diagnose.CauseTransfer:
 		return fmt.Sprintf("the transfer by %s from %s to rank %d is slower than between its peers", f.Op, rank(), receiver(f))
@@ -65,7 +66,7 @@ func operatorFinding(f *diagnose.Finding) string {
 	case diagnose.CauseIdle:
 		return fmt.Sprintf("all replicas idle before %s, though all that it waits for has ended", f.Op)
 	case diagnose.CauseHeavy:
-		e, _ := diagnose.Find[diagnose.HeavyPasses](f.Evidence)
+		e, _ := evidence.Find[evidence.HeavyPasses](f.Evidence)
 		place := f.Stage
 		if e.Stage == e.Stages-1 {
 			place += ", the last,"
@@ -81,17 +82,17 @@ func operatorFinding(f *diagnose.Finding) string {
 
 // receiver is the rank at the other end of slow transfers.
 func receiver(f *diagnose.Finding) int {
-	if e, tested := diagnose.Find[diagnose.TransferOutliers](f.Evidence); tested {
+	if e, tested := evidence.Find[evidence.TransferOutliers](f.Evidence); tested {
 		return e.To
 	}
-	e, _ := diagnose.Find[diagnose.SlowTransfers](f.Evidence)
+	e, _ := evidence.Find[evidence.SlowTransfers](f.Evidence)
 	return e.To
 }
 
 // fixed says what fixing a finding saves: it alone, all that are alike, or,
 // where others mask it, it and the others.
 func fixed(f *diagnose.Finding) string {
-	r, _ := diagnose.Find[diagnose.StepReplay](f.Evidence)
+	r, _ := evidence.Find[evidence.StepReplay](f.Evidence)
 	saved, it := r.Saved, "Fixing it"
 	base := length(float64(r.Step))
 	switch {
@@ -119,9 +120,9 @@ func fixed(f *diagnose.Finding) string {
 func communicationHeadline(v *diagnose.RunVerdict) string {
 	f := &v.Suspects[0]
 	var text string
-	if e, slow := diagnose.Find[diagnose.SlowLink](f.Evidence); slow {
+	if e, slow := evidence.Find[evidence.SlowLink](f.Evidence); slow {
 		is := "is"
-		if _, open := diagnose.Find[diagnose.Lack](f.Evidence); open && f.Confidence == diagnose.Ambiguous {
+		if _, open := evidence.Find[evidence.Lack](f.Evidence); open && f.Confidence == evidence.Ambiguous {
 			is = "may be"
 		}
 		name := linkName(e.Between)
@@ -131,8 +132,8 @@ func communicationHeadline(v *diagnose.RunVerdict) string {
 		}
 		text += fmt.Sprintf(": %s; that costs %s, %s of the time.", linkWords(e), length(float64(e.Lost)), about(e.Share))
 	} else {
-		e, found := diagnose.Find[diagnose.LastToEnter](f.Evidence)
-		if agrees, ok := diagnose.Find[diagnose.CommunicationAgrees](f.Evidence); !found && ok {
+		e, found := evidence.Find[evidence.LastToEnter](f.Evidence)
+		if agrees, ok := evidence.Find[evidence.CommunicationAgrees](f.Evidence); !found && ok {
 			e = agrees.LastToEnter
 		}
 		host := ""
@@ -145,7 +146,7 @@ func communicationHeadline(v *diagnose.RunVerdict) string {
 		text += " Also suspected: " + also + "."
 	}
 	for _, s := range v.Suspects[1:] {
-		if _, victim := diagnose.Find[diagnose.SlowLinkElsewhere](s.Evidence); victim && s.Rank == nil && s.Stage != "" {
+		if _, victim := evidence.Find[evidence.SlowLinkElsewhere](s.Evidence); victim && s.Rank == nil && s.Stage != "" {
 			return text + fmt.Sprintf(" The group loses it in %s.", s.Stage)
 		}
 	}
@@ -159,7 +160,7 @@ func alsoFound(all []diagnose.Finding) string {
 	for i, s := range all {
 		name := ""
 		switch {
-		case i == 0 || s.Confidence < diagnose.Supported || all[0].Rank != nil && s.Rank != nil && *all[0].Rank == *s.Rank:
+		case i == 0 || s.Confidence < evidence.Supported || all[0].Rank != nil && s.Rank != nil && *all[0].Rank == *s.Rank:
 		case s.Kind == diagnose.KindEdge && s.Rank != nil:
 			name = fmt.Sprintf("the link of rank %d", *s.Rank)
 		case s.Kind == diagnose.KindEdge:
@@ -201,9 +202,9 @@ func operatorWhy(v *diagnose.RunVerdict) string {
 		return ""
 	}
 	f := v.Suspects[0]
-	f.Evidence = slices.DeleteFunc(slices.Clone(f.Evidence), func(e diagnose.Evidence) bool {
+	f.Evidence = slices.DeleteFunc(slices.Clone(f.Evidence), func(e evidence.Observation) bool {
 		switch e.(type) {
-		case diagnose.OperatorTimes, diagnose.BelowGate: // in the headline
+		case evidence.OperatorTimes, evidence.BelowGate: // in the headline
 			return true
 		}
 		return false

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/bootstrap"
 	"github.com/sfstat/sfstat/eval/overhead"
 )
@@ -183,16 +183,16 @@ func overheadHeadline(a *overhead.Account) string {
 }
 
 // overheadLevel makes a gate that is exceeded stand out.
-func overheadLevel(a *overhead.Account) diagnose.Confidence {
+func overheadLevel(a *overhead.Account) evidence.Confidence {
 	switch {
 	case a.Gate == nil:
-		return diagnose.Insufficient
+		return evidence.Insufficient
 	case a.Standing == bootstrap.Above:
-		return diagnose.Strong
+		return evidence.Strong
 	case a.Standing == bootstrap.PerhapsAbove:
-		return diagnose.Supported
+		return evidence.Supported
 	}
-	return diagnose.Insufficient
+	return evidence.Insufficient
 }
 
 // overheadBasis says what the headline rests on.

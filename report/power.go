@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/bootstrap"
 	"github.com/sfstat/sfstat/eval/detectability"
 )
@@ -27,7 +27,7 @@ func Power(w io.Writer, a *detectability.Account, f Format, s Style) error {
 
 // powerDocument is the answer, what it rests on, and a table for each length.
 func powerDocument(a *detectability.Account) document {
-	d := document{headline{powerHeadline(a), diagnose.Insufficient}, prose(powerBasis(a))}
+	d := document{headline{powerHeadline(a), evidence.Insufficient}, prose(powerBasis(a))}
 	if b := powerDoubts(a); len(b) > 0 {
 		d = append(d, heading("Read with care"), b)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier"
 )
 
@@ -119,7 +120,7 @@ func fill(v reflect.Value, f float64) {
 			fill(v.Elem(), f)
 		}
 	case reflect.Slice:
-		if v.Type() == reflect.TypeFor[[]diagnose.Evidence]() {
+		if v.Type() == reflect.TypeFor[[]evidence.Observation]() {
 			v.Set(reflect.ValueOf(unusualEvidence(f)))
 		} else if v.Type() != reflect.TypeFor[[]diagnose.Window]() {
 			v.Set(reflect.MakeSlice(v.Type(), 1, 1))
@@ -135,13 +136,13 @@ func fill(v reflect.Value, f float64) {
 }
 
 // unusualEvidence is one of every kind, filled.
-func unusualEvidence(f float64) (list []diagnose.Evidence) {
-	for _, e := range diagnose.EvidencePrototypes() {
+func unusualEvidence(f float64) (list []evidence.Observation) {
+	for _, e := range evidence.Prototypes() {
 		v := reflect.New(reflect.TypeOf(e)).Elem()
 		if v.Kind() == reflect.Struct {
 			fill(v, f)
 		}
-		list = append(list, v.Interface().(diagnose.Evidence))
+		list = append(list, v.Interface().(evidence.Observation))
 	}
 	return list
 }
@@ -163,7 +164,7 @@ func TestEvidenceIsExplained(t *testing.T) {
 			explained(name)
 		}
 	}
-	prototypes := diagnose.EvidencePrototypes()
+	prototypes := evidence.Prototypes()
 	for _, e := range prototypes {
 		if e.Kind() == "said" {
 			continue
@@ -174,7 +175,7 @@ func TestEvidenceIsExplained(t *testing.T) {
 		}
 		fields(reflect.TypeOf(e))
 	}
-	for _, r := range diagnose.Reasons() {
+	for _, r := range evidence.Reasons() {
 		explained(string(r))
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/eval/crosscheck"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -134,9 +134,9 @@ func sourceRows(c *crosscheck.Comparison) *table {
 }
 
 func sourcesDocument(c *crosscheck.Comparison) document {
-	level := diagnose.Insufficient
+	level := evidence.Insufficient
 	if !c.Agree() {
-		level = diagnose.Supported
+		level = evidence.Supported
 	}
 	d := document{headline{sourcesHeadline(c), level}, prose(sourcesBasis(c))}
 	if len(c.Doubts) > 0 {

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"strings"
 
-	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/evidence"
 )
 
 // proseWidth keeps sentences readable on wide terminals.
@@ -29,7 +29,7 @@ func newTextWriter(out *bytes.Buffer, s Style) *textWriter {
 }
 
 // SGR colours of a headline by confidence, red for what must be acted on.
-var hues = [...]string{diagnose.Insufficient: "36", diagnose.Ambiguous: "36", diagnose.Supported: "33", diagnose.Strong: "31"}
+var hues = [...]string{evidence.Insufficient: "36", evidence.Ambiguous: "36", evidence.Supported: "33", evidence.Strong: "31"}
 
 func (t *textWriter) document(d document) {
 	for i, b := range d {
@@ -90,7 +90,7 @@ func (t *textWriter) headline(h headline) {
 	sgr := "1"
 	if int(h.level) < len(hues) {
 		t.hue = hues[h.level]
-		if h.level >= diagnose.Supported {
+		if h.level >= evidence.Supported {
 			sgr = "1;" + t.hue
 		}
 	}

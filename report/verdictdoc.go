@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/diagnose/opnames"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/trace"
@@ -15,7 +16,7 @@ import (
 // next, then where the time goes; the rest where it is asked for.
 func verdictDocument(v *diagnose.Verdict, problems []Problem, s Style) document {
 	if len(v.Runs) == 0 && len(v.Windows) == 0 && v.Operators == nil {
-		return append(document{headline{"No window could be analysed.", diagnose.Insufficient}}, problemBlocks(problems)...)
+		return append(document{headline{"No window could be analysed.", evidence.Insufficient}}, problemBlocks(problems)...)
 	}
 	d := answerBlocks(&v.RunVerdict)
 	if len(v.Runs) > 1 {
@@ -30,7 +31,7 @@ func verdictDocument(v *diagnose.Verdict, problems []Problem, s Style) document 
 
 // answerBlocks are the first three lines.
 func answerBlocks(v *diagnose.RunVerdict) document {
-	level := diagnose.Insufficient
+	level := evidence.Insufficient
 	if len(v.Suspects) > 0 && v.Suspects[0].Flagged() {
 		level = v.Suspects[0].Confidence
 	}
@@ -215,11 +216,11 @@ func recoverableIn(v *diagnose.RunVerdict, s frontier.Stage, w *frontier.Result)
 	most := 0.0
 	for i := range v.Suspects {
 		f := &v.Suspects[i]
-		if f.Stage != s.Name || f.Cause == diagnose.CauseOperator || f.BelowMinGain && i > 0 || f.Confidence < diagnose.Ambiguous || !slices.Contains(f.Windows, w.Window) {
+		if f.Stage != s.Name || f.Cause == diagnose.CauseOperator || f.BelowMinGain && i > 0 || f.Confidence < evidence.Ambiguous || !slices.Contains(f.Windows, w.Window) {
 			continue
 		}
 		part := 1.0
-		if e, ok := diagnose.Find[diagnose.LastToArrive](f.Evidence); ok && f.Struck.Pattern == diagnose.PatternIntermittent {
+		if e, ok := evidence.Find[evidence.LastToArrive](f.Evidence); ok && f.Struck.Pattern == diagnose.PatternIntermittent {
 			part = float64(e.N) / float64(max(1, w.Steps))
 		}
 		most = max(most, part*float64(f.Excess))

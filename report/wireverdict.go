@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier"
 )
 
@@ -48,7 +49,7 @@ type suspectJSON struct {
 	Seq          *int                 `json:"seq"`
 	Group        *string              `json:"group"`
 	Ranks        []int                `json:"ranks"`
-	Source       *diagnose.SourceLine `json:"source_line"`
+	Source       *evidence.SourceLine `json:"source_line"`
 	Confidence   string               `json:"confidence"`
 	BelowMinGain bool                 `json:"below_min_gain"`
 	Gain         number               `json:"gain"`
@@ -80,22 +81,22 @@ type problemFound struct {
 }
 
 // evidenceJSON is a kind and its numbers in one object.
-type evidenceJSON struct{ diagnose.Evidence }
+type evidenceJSON struct{ evidence.Observation }
 
 // MarshalJSON writes {"kind": …, numbers}.
 func (e evidenceJSON) MarshalJSON() ([]byte, error) {
-	kind := diagnose.EvidenceKind("unknown")
-	if e.Evidence != nil {
+	kind := evidence.Kind("unknown")
+	if e.Observation != nil {
 		kind = e.Kind()
 	}
-	return flatJSON{kind, e.Evidence}.MarshalJSON()
+	return flatJSON{kind, e.Observation}.MarshalJSON()
 }
 
 // flatJSON is the fields of a struct by their JSON tags, with those of its
 // embedded structs, after a kind where there is one. NaN and the infinities are
 // null, at any depth.
 type flatJSON struct {
-	kind diagnose.EvidenceKind
+	kind evidence.Kind
 	v    any
 }
 
@@ -164,7 +165,7 @@ func flatFrom[T any](list []T) []flatJSON {
 	return out
 }
 
-func evidenceFrom(list []diagnose.Evidence) []evidenceJSON {
+func evidenceFrom(list []evidence.Observation) []evidenceJSON {
 	out := make([]evidenceJSON, len(list))
 	for i, e := range list {
 		out[i] = evidenceJSON{e}

@@ -3,7 +3,7 @@ package report
 import (
 	"fmt"
 
-	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier"
 )
 
@@ -49,10 +49,10 @@ var reasonWords = [...]string{
 }
 
 var confidenceWords = [...]string{
-	diagnose.Insufficient: "Too small, or too little data, to call.",
-	diagnose.Ambiguous:    "Several readings fit.",
-	diagnose.Supported:    "One kind of evidence only, or a condition is missing.",
-	diagnose.Strong:       "Independent evidence agrees, and nothing speaks against it.",
+	evidence.Insufficient: "Too small, or too little data, to call.",
+	evidence.Ambiguous:    "Several readings fit.",
+	evidence.Supported:    "One kind of evidence only, or a condition is missing.",
+	evidence.Strong:       "Independent evidence agrees, and nothing speaks against it.",
 }
 
 // meaning looks a value up; one that is not known is named instead.

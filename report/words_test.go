@@ -6,7 +6,7 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier"
 )
 
@@ -55,7 +55,7 @@ func TestWords(t *testing.T) {
 	for _, x := range reasonTerms(allReasons()) {
 		check(2+max(termColumn, len(x.name))+2, x.name, x.text)
 	}
-	for _, c := range named(diagnose.Insufficient) {
+	for _, c := range named(evidence.Insufficient) {
 		check(len("Confidence: . ")+len(c.String()), c.String(), meaning(confidenceWords[:], c))
 	}
 }

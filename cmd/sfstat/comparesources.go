@@ -9,7 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/stages"
 	"github.com/sfstat/sfstat/eval/crosscheck"
 	"github.com/sfstat/sfstat/ingest"
@@ -121,14 +121,14 @@ func (p *program) source(c *cli.Context, path string) (crosscheck.Source, error)
 }
 
 // differing reads a comparison as a finding.
-func differing(c *crosscheck.Comparison) diagnose.Confidence {
+func differing(c *crosscheck.Comparison) evidence.Confidence {
 	for _, a := range c.Accounts[1:] {
 		if !a.Held.SameRouting {
-			return diagnose.Strong
+			return evidence.Strong
 		}
 	}
 	if !c.Agree() {
-		return diagnose.Ambiguous
+		return evidence.Ambiguous
 	}
-	return diagnose.Insufficient
+	return evidence.Insufficient
 }

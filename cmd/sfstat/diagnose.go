@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
@@ -172,7 +173,7 @@ func addWindow(s *diagnose.Session, item auto.Item) error {
 // failOnVerdict turns what --fail-on names into exit code 3: a finding that is
 // large enough and at least so certain, or too little data in some run.
 func failOnVerdict(c *cli.Context, v *diagnose.Verdict) error {
-	surest := diagnose.Insufficient
+	surest := evidence.Insufficient
 	for i := range v.Runs {
 		r := &v.Runs[i]
 		if c.String("fail-on") == diagnose.TooLittleData.String() && r.Status == diagnose.TooLittleData {
@@ -188,8 +189,8 @@ func failOnVerdict(c *cli.Context, v *diagnose.Verdict) error {
 }
 
 // failOn turns a finding of the level of --fail-on into exit code 3.
-func failOn(c *cli.Context, found diagnose.Confidence) error {
-	for level := diagnose.Ambiguous; level <= found; level++ {
+func failOn(c *cli.Context, found evidence.Confidence) error {
+	for level := evidence.Ambiguous; level <= found; level++ {
 		if level.String() == c.String("fail-on") {
 			return &exitError{exitFinding, fmt.Errorf("a finding is %v (--fail-on %v)", found, level)}
 		}

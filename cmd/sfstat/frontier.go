@@ -5,7 +5,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/baseline"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/report"
@@ -116,14 +116,14 @@ func (p *program) frontierOptions(c *cli.Context, healthy *baseline.Sample) (o f
 
 // surestLabel reads labels as confidence: a strong label is strong, stages
 // that cannot be told apart are ambiguous.
-func surestLabel(results []*frontier.Result) diagnose.Confidence {
-	best := diagnose.Insufficient
+func surestLabel(results []*frontier.Result) evidence.Confidence {
+	best := evidence.Insufficient
 	for _, r := range results {
 		switch {
 		case r.Strong():
-			return diagnose.Strong
+			return evidence.Strong
 		case len(r.CoCritical) > 0:
-			best = diagnose.Ambiguous
+			best = evidence.Ambiguous
 		}
 	}
 	return best

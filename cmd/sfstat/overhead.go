@@ -11,7 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/bootstrap"
 	"github.com/sfstat/sfstat/eval/overhead"
 	"github.com/sfstat/sfstat/ingest/auto"
@@ -90,16 +90,16 @@ func (p *program) overhead(c *cli.Context) error {
 }
 
 // exceeded reads a standing against the gate as a finding.
-func exceeded(a *overhead.Account) diagnose.Confidence {
+func exceeded(a *overhead.Account) evidence.Confidence {
 	switch {
 	case a.Gate == nil || a.Standing == bootstrap.Within:
-		return diagnose.Insufficient
+		return evidence.Insufficient
 	case a.Standing == bootstrap.Above:
-		return diagnose.Strong
+		return evidence.Strong
 	case a.Standing == bootstrap.PerhapsAbove:
-		return diagnose.Supported
+		return evidence.Supported
 	}
-	return diagnose.Ambiguous
+	return evidence.Ambiguous
 }
 
 // leastReplicates is how many resamples it takes for one of them to lie beyond

@@ -8,7 +8,7 @@ import (
 	"github.com/montanaflynn/stats"
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/bootstrap"
 	"github.com/sfstat/sfstat/eval/simulate"
 )
@@ -145,7 +145,7 @@ func (r *Run) everyFaulty(holds func(*Window) bool) bool {
 
 // called reports whether the first suspect is sure enough to act on.
 func (v *Verdict) called() bool {
-	return v.Confidence == diagnose.Supported.String() || v.Confidence == diagnose.Strong.String()
+	return v.Confidence == evidence.Supported.String() || v.Confidence == evidence.Strong.String()
 }
 
 // meanShare averages the share of the seeded stage, first over the faulty

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -130,7 +131,7 @@ func TestSweepGrows(t *testing.T) {
 func TestRate(t *testing.T) {
 	rank := func(n int) *int { return &n }
 	c := &Case{Hidden: []Hidden{{2, "a"}}}
-	suspect := func(kind diagnose.Kind, r *int, stage string, sure diagnose.Confidence) diagnose.Finding {
+	suspect := func(kind diagnose.Kind, r *int, stage string, sure evidence.Confidence) diagnose.Finding {
 		return diagnose.Finding{Kind: kind, Place: diagnose.Place{Rank: r, Stage: stage}, Confidence: sure}
 	}
 	for _, test := range []struct {
@@ -139,18 +140,18 @@ func TestRate(t *testing.T) {
 		want     Verdict
 	}{
 		{"nobody", nil, Verdict{Answer: RankNone}},
-		{"right", []diagnose.Finding{suspect(diagnose.KindRank, rank(2), "a", diagnose.Supported)},
+		{"right", []diagnose.Finding{suspect(diagnose.KindRank, rank(2), "a", evidence.Supported)},
 			Verdict{Answer: RankRight, StageRight: true, Named: true}},
-		{"right but unsure", []diagnose.Finding{suspect(diagnose.KindRank, rank(2), "a", diagnose.Ambiguous)},
+		{"right but unsure", []diagnose.Finding{suspect(diagnose.KindRank, rank(2), "a", evidence.Ambiguous)},
 			Verdict{Answer: RankRight, StageRight: true}},
-		{"wrong stage", []diagnose.Finding{suspect(diagnose.KindRank, rank(2), "b", diagnose.Strong)},
+		{"wrong stage", []diagnose.Finding{suspect(diagnose.KindRank, rank(2), "b", evidence.Strong)},
 			Verdict{Answer: RankRight}},
-		{"wrong rank", []diagnose.Finding{suspect(diagnose.KindRank, rank(1), "a", diagnose.Strong)},
+		{"wrong rank", []diagnose.Finding{suspect(diagnose.KindRank, rank(1), "a", evidence.Strong)},
 			Verdict{Answer: RankWrong, StageRight: true, Innocent: 1}},
-		{"stage only", []diagnose.Finding{suspect(diagnose.KindStage, nil, "a", diagnose.Supported)},
+		{"stage only", []diagnose.Finding{suspect(diagnose.KindStage, nil, "a", evidence.Supported)},
 			Verdict{Answer: RankUndecidable, StageRight: true}},
-		{"an innocent beside", []diagnose.Finding{suspect(diagnose.KindRank, rank(2), "a", diagnose.Strong),
-			suspect(diagnose.KindRank, rank(0), "a", diagnose.Supported), suspect(diagnose.KindRank, rank(1), "a", diagnose.Ambiguous)},
+		{"an innocent beside", []diagnose.Finding{suspect(diagnose.KindRank, rank(2), "a", evidence.Strong),
+			suspect(diagnose.KindRank, rank(0), "a", evidence.Supported), suspect(diagnose.KindRank, rank(1), "a", evidence.Ambiguous)},
 			Verdict{Answer: RankRight, StageRight: true, Named: true, Innocent: 1}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

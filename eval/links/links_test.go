@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/fixtures/comm/job"
@@ -37,7 +38,7 @@ func calledOf(t *testing.T, s job.Spec) (list []string, headline string) {
 	}
 	v := diagnose.Communication(r, frontier.DefaultGates())
 	for _, x := range v.Suspects {
-		if x.Confidence >= diagnose.Supported {
+		if x.Confidence >= evidence.Supported {
 			list = append(list, fmt.Sprint(x.Kind, " ", x.Ranks))
 		}
 	}

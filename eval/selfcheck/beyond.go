@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/bootstrap"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/eval/simulate"
@@ -105,7 +106,7 @@ func falseAlarms(s *sampler) (finding, error) {
 			return false, err
 		}
 		v := session.Verdict()
-		called := slices.ContainsFunc(v.Suspects, func(x diagnose.Finding) bool { return x.Confidence >= diagnose.Supported })
+		called := slices.ContainsFunc(v.Suspects, func(x diagnose.Finding) bool { return x.Confidence >= evidence.Supported })
 		return called || paper.Strong() || v.Windows[0].Main.Strong(), nil
 	})
 	if err != nil {

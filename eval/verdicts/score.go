@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/bootstrap"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -32,7 +33,7 @@ func (c cell) try(seed uint64) (trial, error) {
 		t.named = true
 		// "" is a rank that is late over several stages: less is said, and nothing wrong.
 		t.right = first.Rank != nil && *first.Rank == slow && (first.Stage == "" || first.Stage == stageOf[c.family])
-		t.strong = first.Confidence == diagnose.Strong
+		t.strong = first.Confidence == evidence.Strong
 		t.surely = t.strong && t.right
 	}
 	first, err = called(healthy)
@@ -50,7 +51,7 @@ func called(windows []*trace.Window) (*diagnose.Finding, error) {
 		}
 	}
 	for _, f := range s.Verdict().Suspects {
-		if f.Confidence >= diagnose.Supported && !f.BelowMinGain {
+		if f.Confidence >= evidence.Supported && !f.BelowMinGain {
 			return &f, nil
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/engine/blame"
 	"github.com/sfstat/sfstat/engine/stages"
@@ -79,7 +80,7 @@ func wantSuspect(t *testing.T, v *diagnose.Verdict, rank int, stage string) {
 		t.Fatalf("no suspect: %s", v.Status)
 	}
 	s := v.Suspects[0]
-	if s.Rank == nil || *s.Rank != rank || !strings.HasPrefix(s.Stage, stage) || s.Confidence < diagnose.Supported {
+	if s.Rank == nil || *s.Rank != rank || !strings.HasPrefix(s.Stage, stage) || s.Confidence < evidence.Supported {
 		t.Errorf("%s (%v, stage %q), want rank %d in %s", v.Status, s.Confidence, s.Stage, rank, stage)
 	}
 }
@@ -173,7 +174,7 @@ func TestPipeline(t *testing.T) {
 			}
 		}
 		v := verdict(t, j)
-		if s := v.Suspects[0]; s.Group != "pp=2" || s.Confidence != diagnose.Supported || !slices.Equal(s.Ranks, []int{2}) {
+		if s := v.Suspects[0]; s.Group != "pp=2" || s.Confidence != evidence.Supported || !slices.Equal(s.Ranks, []int{2}) {
 			t.Errorf("flat %v: %v: %s", flat, s.Confidence, v.Status)
 		}
 		for _, s := range v.Suspects {
@@ -195,7 +196,7 @@ func TestUnevenPipeline(t *testing.T) {
 			return "gemm"
 		}}
 	v := verdict(t, j)
-	if s := v.Suspects[0]; s.Group != "pp=3" || s.Confidence != diagnose.Ambiguous {
+	if s := v.Suspects[0]; s.Group != "pp=3" || s.Confidence != evidence.Ambiguous {
 		t.Errorf("%v %s: %s", s.Confidence, s.Group, v.Status)
 	}
 }

@@ -1,10 +1,10 @@
-package diagnose
+package evidence
 
 // The evidence that entries of collectives, sends and receives give, as Flight
 // Recorder dumps hold them. Times are nanoseconds.
 
-func arrivalEvidence() []Evidence {
-	return []Evidence{EnteredLast{}, ArrivalsAgree{}, NeverEntered{}, EnteredDifferently{}, LateBehindMessages{}}
+func arrivalEvidence() []Observation {
+	return []Observation{EnteredLast{}, ArrivalsAgree{}, NeverEntered{}, EnteredDifferently{}, LateBehindMessages{}}
 }
 
 // EnteredLast: a rank enters a collective last because of its own work; what it
@@ -66,11 +66,11 @@ type LateBehindMessages struct {
 	Delay int64 `json:"delay_ns"`
 }
 
-func (EnteredLast) Kind() EvidenceKind        { return "last_in_collective" }
-func (ArrivalsAgree) Kind() EvidenceKind      { return "arrivals_agree" }
-func (NeverEntered) Kind() EvidenceKind       { return "never_entered" }
-func (EnteredDifferently) Kind() EvidenceKind { return "entered_differently" }
-func (LateBehindMessages) Kind() EvidenceKind { return "late_behind_messages" }
+func (EnteredLast) Kind() Kind        { return "last_in_collective" }
+func (ArrivalsAgree) Kind() Kind      { return "arrivals_agree" }
+func (NeverEntered) Kind() Kind       { return "never_entered" }
+func (EnteredDifferently) Kind() Kind { return "entered_differently" }
+func (LateBehindMessages) Kind() Kind { return "late_behind_messages" }
 
 // Why a finding of arrivals is not more certain.
 const (
@@ -83,9 +83,3 @@ const (
 func arrivalReasons() []Reason {
 	return []Reason{ReasonFewPoints, ReasonClock, ReasonDumpTime, ReasonInherited}
 }
-
-// ClockOrDelay asks whether a rank is late in every step or its clock is: Hides.
-const ClockOrDelay Question = "clock_or_delay"
-
-// SourceHosts is the hosts of the ranks.
-const SourceHosts Source = "hosts"

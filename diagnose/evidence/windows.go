@@ -1,9 +1,9 @@
-package diagnose
+package evidence
 
 // The evidence that windows of stage times give. Times are nanoseconds.
 
-func windowEvidence() []Evidence {
-	return []Evidence{LastToArrive{}, Replay{}, LateTogether{}, SharedPlace{}, SyncPoint{}, DeviceTime{}, GroupWork{}, LatestInStage{},
+func windowEvidence() []Observation {
+	return []Observation{LastToArrive{}, Replay{}, LateTogether{}, SharedPlace{}, SyncPoint{}, DeviceTime{}, GroupWork{}, LatestInStage{},
 		Clipped{}, Growth{}, SlowerThanBaseline{}, SlowSteps{}, HostOverhead{}, LateByTurns{}, Moving{}, RecurringHost{}, NobodyLate{}, ApartFromPeers{}, DeviceShares{}}
 }
 
@@ -187,25 +187,25 @@ type DeviceShares struct {
 	Idle          float64 `json:"idle"`
 }
 
-func (DeviceShares) Kind() EvidenceKind       { return "device_shares" }
-func (LastToArrive) Kind() EvidenceKind       { return "last_to_arrive" }
-func (Replay) Kind() EvidenceKind             { return "replay" }
-func (LateTogether) Kind() EvidenceKind       { return "late_together" }
-func (SharedPlace) Kind() EvidenceKind        { return "shared_place" }
-func (SyncPoint) Kind() EvidenceKind          { return "synchronisation_point" }
-func (DeviceTime) Kind() EvidenceKind         { return "device_time" }
-func (GroupWork) Kind() EvidenceKind          { return "group_work" }
-func (LatestInStage) Kind() EvidenceKind      { return "latest_in_stage" }
-func (Clipped) Kind() EvidenceKind            { return "clipped" }
-func (Growth) Kind() EvidenceKind             { return "growth" }
-func (SlowerThanBaseline) Kind() EvidenceKind { return "slower_than_baseline" }
-func (SlowSteps) Kind() EvidenceKind          { return "slow_steps" }
-func (HostOverhead) Kind() EvidenceKind       { return "forward_host_overhead" }
-func (LateByTurns) Kind() EvidenceKind        { return "late_by_turns" }
-func (Moving) Kind() EvidenceKind             { return "moving" }
-func (RecurringHost) Kind() EvidenceKind      { return "recurring_host" }
-func (NobodyLate) Kind() EvidenceKind         { return "nobody_late" }
-func (ApartFromPeers) Kind() EvidenceKind     { return "apart_from_peers" }
+func (DeviceShares) Kind() Kind       { return "device_shares" }
+func (LastToArrive) Kind() Kind       { return "last_to_arrive" }
+func (Replay) Kind() Kind             { return "replay" }
+func (LateTogether) Kind() Kind       { return "late_together" }
+func (SharedPlace) Kind() Kind        { return "shared_place" }
+func (SyncPoint) Kind() Kind          { return "synchronisation_point" }
+func (DeviceTime) Kind() Kind         { return "device_time" }
+func (GroupWork) Kind() Kind          { return "group_work" }
+func (LatestInStage) Kind() Kind      { return "latest_in_stage" }
+func (Clipped) Kind() Kind            { return "clipped" }
+func (Growth) Kind() Kind             { return "growth" }
+func (SlowerThanBaseline) Kind() Kind { return "slower_than_baseline" }
+func (SlowSteps) Kind() Kind          { return "slow_steps" }
+func (HostOverhead) Kind() Kind       { return "forward_host_overhead" }
+func (LateByTurns) Kind() Kind        { return "late_by_turns" }
+func (Moving) Kind() Kind             { return "moving" }
+func (RecurringHost) Kind() Kind      { return "recurring_host" }
+func (NobodyLate) Kind() Kind         { return "nobody_late" }
+func (ApartFromPeers) Kind() Kind     { return "apart_from_peers" }
 
 // Why a finding from windows is not more certain.
 const (

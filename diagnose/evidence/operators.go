@@ -1,10 +1,10 @@
-package diagnose
+package evidence
 
 // The evidence that operator traces give. Times are nanoseconds, ranks global
 // ids, stages pipeline stages as roles call them.
 
-func operatorEvidence() []Evidence {
-	return []Evidence{StepReplay{}, BelowGate{}, OperatorTimes{}, SlowPasses{}, PooledOutliers{}, CompletionTimes{}, BlameWalks{}, FrontierCharge{},
+func operatorEvidence() []Observation {
+	return []Observation{StepReplay{}, BelowGate{}, OperatorTimes{}, SlowPasses{}, PooledOutliers{}, CompletionTimes{}, BlameWalks{}, FrontierCharge{},
 		TransferOutliers{}, SlowTransfers{}, StageFactor{}, LaunchDelay{}, LateStarts{}, HeavyPasses{}, EvenDivision{}, RotatingOutliers{},
 		MicrobatchCorrelation{}, BesideWorkers{}}
 }
@@ -172,24 +172,24 @@ type BesideWorkers struct {
 	Workers int `json:"workers"`
 }
 
-func (StepReplay) Kind() EvidenceKind            { return "step_replay" }
-func (BelowGate) Kind() EvidenceKind             { return "below_gate" }
-func (OperatorTimes) Kind() EvidenceKind         { return "operator_times" }
-func (SlowPasses) Kind() EvidenceKind            { return "slow_passes" }
-func (PooledOutliers) Kind() EvidenceKind        { return "pooled_outliers" }
-func (CompletionTimes) Kind() EvidenceKind       { return "completion_times" }
-func (BlameWalks) Kind() EvidenceKind            { return "blame_walks" }
-func (FrontierCharge) Kind() EvidenceKind        { return "frontier_charge" }
-func (TransferOutliers) Kind() EvidenceKind      { return "transfer_outliers" }
-func (SlowTransfers) Kind() EvidenceKind         { return "slow_transfers" }
-func (StageFactor) Kind() EvidenceKind           { return "stage_factor" }
-func (LaunchDelay) Kind() EvidenceKind           { return "launch_delay" }
-func (LateStarts) Kind() EvidenceKind            { return "late_starts" }
-func (HeavyPasses) Kind() EvidenceKind           { return "heavy_passes" }
-func (EvenDivision) Kind() EvidenceKind          { return "even_division" }
-func (RotatingOutliers) Kind() EvidenceKind      { return "rotating_outliers" }
-func (MicrobatchCorrelation) Kind() EvidenceKind { return "microbatch_correlation" }
-func (BesideWorkers) Kind() EvidenceKind         { return "beside_workers" }
+func (StepReplay) Kind() Kind            { return "step_replay" }
+func (BelowGate) Kind() Kind             { return "below_gate" }
+func (OperatorTimes) Kind() Kind         { return "operator_times" }
+func (SlowPasses) Kind() Kind            { return "slow_passes" }
+func (PooledOutliers) Kind() Kind        { return "pooled_outliers" }
+func (CompletionTimes) Kind() Kind       { return "completion_times" }
+func (BlameWalks) Kind() Kind            { return "blame_walks" }
+func (FrontierCharge) Kind() Kind        { return "frontier_charge" }
+func (TransferOutliers) Kind() Kind      { return "transfer_outliers" }
+func (SlowTransfers) Kind() Kind         { return "slow_transfers" }
+func (StageFactor) Kind() Kind           { return "stage_factor" }
+func (LaunchDelay) Kind() Kind           { return "launch_delay" }
+func (LateStarts) Kind() Kind            { return "late_starts" }
+func (HeavyPasses) Kind() Kind           { return "heavy_passes" }
+func (EvenDivision) Kind() Kind          { return "even_division" }
+func (RotatingOutliers) Kind() Kind      { return "rotating_outliers" }
+func (MicrobatchCorrelation) Kind() Kind { return "microbatch_correlation" }
+func (BesideWorkers) Kind() Kind         { return "beside_workers" }
 
 // Why a finding of an operator trace is not more certain.
 const (
@@ -218,14 +218,3 @@ func operatorReasons() []Reason {
 	return []Reason{FewReplicas, Untested, FewWorkers, SmallerPart, Unconfirmed, TransfersUnconfirmed, SizesUnknown, LaunchUnconfirmed, WaitUnknown,
 		IdleUnknown, HeavyOrSlowRanks, DifferentPasses, HeavyUnproven, OneStage, WeakCorrelation, LooksLikeNoise, RotatingUnconfirmed, FewSteps, EnginesDisagree}
 }
-
-// What an operator trace leaves open.
-const (
-	WhichRankOfOne     Question = "which_rank_of_one_replica"
-	WhichOfTwoReplicas Question = "which_of_two_replicas"
-	WhatMissingRanksDo Question = "what_missing_ranks_do" // Name: which
-	WhichStageHoldsUp  Question = "which_stage_holds_up"
-	WhatIsChance       Question = "what_is_chance"             // N: steps
-	WhichTensorRank    Question = "which_tensor_parallel_rank" // N: of a worker
-	WhetherNetworkSlow Question = "whether_network_is_slow"    // Share: of the step
-)

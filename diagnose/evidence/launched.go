@@ -1,10 +1,10 @@
-package diagnose
+package evidence
 
 // The evidence that the operators behind the stages of windows give. Times are
 // nanoseconds a step.
 
-func launchedEvidence() []Evidence {
-	return []Evidence{RankOperators{}, OperatorDifference{}, CollectiveWait{}, GroupOperators{}}
+func launchedEvidence() []Observation {
+	return []Observation{RankOperators{}, OperatorDifference{}, CollectiveWait{}, GroupOperators{}}
 }
 
 // RankOperators compares what a rank launched in a stage with its peers.
@@ -56,10 +56,10 @@ type GroupOperators struct {
 	First  OperatorDifference `json:"first"`
 }
 
-func (RankOperators) Kind() EvidenceKind      { return "rank_operators" }
-func (OperatorDifference) Kind() EvidenceKind { return "operator_difference" }
-func (CollectiveWait) Kind() EvidenceKind     { return "collective_wait" }
-func (GroupOperators) Kind() EvidenceKind     { return "group_operators" }
+func (RankOperators) Kind() Kind      { return "rank_operators" }
+func (OperatorDifference) Kind() Kind { return "operator_difference" }
+func (CollectiveWait) Kind() Kind     { return "collective_wait" }
+func (GroupOperators) Kind() Kind     { return "group_operators" }
 
 // InputsUnknown: the inputs of operators may be larger, which their names do
 // not tell.

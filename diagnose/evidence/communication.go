@@ -1,10 +1,10 @@
-package diagnose
+package evidence
 
 // The evidence that calls and kernels of communication give. Times are
 // nanoseconds, bandwidths bytes per nanosecond (GB/s) on the bus, ranks global.
 
-func communicationEvidence() []Evidence {
-	return []Evidence{LastToEnter{}, OwnDelay{}, SlowLink{}, Bandwidth{}, MoreComparisons{}, SmallerAsFast{}, EveryWaySlow{}, LinkUnknown{},
+func communicationEvidence() []Observation {
+	return []Observation{LastToEnter{}, OwnDelay{}, SlowLink{}, Bandwidth{}, MoreComparisons{}, SmallerAsFast{}, EveryWaySlow{}, LinkUnknown{},
 		SlowLinkElsewhere{}, CommunicationAgrees{}, CommunicationNormal{}}
 }
 
@@ -118,17 +118,17 @@ type CommunicationAgrees struct {
 // CommunicationNormal: calls and kernels find no rank late and no link slow.
 type CommunicationNormal struct{}
 
-func (LastToEnter) Kind() EvidenceKind         { return "last_to_enter" }
-func (OwnDelay) Kind() EvidenceKind            { return "own_delay" }
-func (SlowLink) Kind() EvidenceKind            { return "slow_link" }
-func (Bandwidth) Kind() EvidenceKind           { return "bandwidth" }
-func (MoreComparisons) Kind() EvidenceKind     { return "more_comparisons" }
-func (SmallerAsFast) Kind() EvidenceKind       { return "smaller_as_fast" }
-func (EveryWaySlow) Kind() EvidenceKind        { return "every_way_slow" }
-func (LinkUnknown) Kind() EvidenceKind         { return "link_unknown" }
-func (SlowLinkElsewhere) Kind() EvidenceKind   { return "slow_link_elsewhere" }
-func (CommunicationAgrees) Kind() EvidenceKind { return "communication_agrees" }
-func (CommunicationNormal) Kind() EvidenceKind { return "communication_normal" }
+func (LastToEnter) Kind() Kind         { return "last_to_enter" }
+func (OwnDelay) Kind() Kind            { return "own_delay" }
+func (SlowLink) Kind() Kind            { return "slow_link" }
+func (Bandwidth) Kind() Kind           { return "bandwidth" }
+func (MoreComparisons) Kind() Kind     { return "more_comparisons" }
+func (SmallerAsFast) Kind() Kind       { return "smaller_as_fast" }
+func (EveryWaySlow) Kind() Kind        { return "every_way_slow" }
+func (LinkUnknown) Kind() Kind         { return "link_unknown" }
+func (SlowLinkElsewhere) Kind() Kind   { return "slow_link_elsewhere" }
+func (CommunicationAgrees) Kind() Kind { return "communication_agrees" }
+func (CommunicationNormal) Kind() Kind { return "communication_normal" }
 
 // Why a finding of communication is not more certain.
 const (
@@ -141,25 +141,4 @@ const (
 
 func communicationReasons() []Reason {
 	return []Reason{WhichOfTwoLinks, TwoLinksByLimit, ChanceAbove, LimitUnknown, TwoPeers}
-}
-
-// What calls and kernels of communication leave open.
-const (
-	WhetherSlowUnmatched Question = "whether_slow_without_peers"
-	WhetherSlowFewCalls  Question = "whether_slow_with_few_calls"
-	WhetherSlowBlurred   Question = "whether_slow_below_clock_resolution"
-	WhichOfTwoIsSlow     Question = "which_of_two_is_slow" // Share: of the other's bandwidth
-	WhatAbsentRanksDid   Question = "what_absent_ranks_did"
-	WhatUnalignedDid     Question = "what_unaligned_exports_did"
-	HowFastShared        Question = "how_fast_messages_of_shared_kernels"
-	HowFastLonely        Question = "how_fast_messages_with_one_end"
-)
-
-// Communications is what there was to compare, where nothing is found.
-type Communications struct {
-	Met                                                 bool // collectives that all ranks were seen in, or messages
-	LastHost                                            string
-	LastMost                                            *LastToEnter // who enters last most, where what came before is not known
-	Paired                                              int          // calls with their kernels
-	Calls, Kernels, Ranks, Communicators, Logs, Exports int
 }

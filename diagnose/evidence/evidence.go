@@ -1,0 +1,91 @@
+// Package evidence is what speaks for and against a finding of a verdict: each
+// observation a kind and numbers, never a sentence. The fields with their JSON
+// names are the contract of the verdict; package report words every kind in one
+// function.
+//
+// Numbers are plain: nanoseconds, fractions of 1, counts, p-values.
+package evidence
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Observation is one piece of evidence. A new kind is a struct with a Kind method,
+// an entry in the list of prototypes of its judge, and a case in report; the tests
+// there fail for a kind without words.
+type Observation interface{ Kind() Kind }
+
+// Kind names a kind of evidence, in the JSON too.
+type Kind string
+
+// Find is the first evidence of a type in a list.
+func Find[E Observation](list []Observation) (e E, ok bool) {
+	for _, x := range list {
+		if e, ok = x.(E); ok {
+			return e, true
+		}
+	}
+	return e, false
+}
+
+// Prototypes are one value of every kind of evidence.
+func Prototypes() []Observation {
+	return slices.Concat([]Observation{Lack{}}, windowEvidence(), launchedEvidence(), operatorEvidence(), communicationEvidence(), arrivalEvidence())
+}
+
+// Lack is evidence against: a condition of a higher confidence that is not met.
+type Lack struct {
+	Reason Reason     `json:"reason"`
+	AtMost Confidence `json:"at_most"`
+	// What the reason is about, where it has numbers.
+	N int     `json:"n,omitempty"`
+	P float64 `json:"p,omitempty"`
+}
+
+// Kind implements Observation.
+func (Lack) Kind() Kind { return "lack" }
+
+// Reason is why a finding is not more certain. It is a name, in the JSON too;
+// package report has a sentence for each.
+type Reason string
+
+// Reasons are all reasons of all judges.
+func Reasons() []Reason {
+	return slices.Concat(windowReasons(), launchedReasons(), operatorReasons(), communicationReasons(), arrivalReasons())
+}
+
+// Confidence is how certain a finding is, whatever its size.
+type Confidence uint8
+
+const (
+	// Insufficient: too little data to say.
+	Insufficient Confidence = iota
+	// Ambiguous: several readings fit.
+	Ambiguous
+	// Supported: one kind of evidence stands alone, or a condition for Strong
+	// is missing and named.
+	Supported
+	// Strong: independent evidence agrees, and nothing speaks against it.
+	Strong
+)
+
+var confidenceNames = [...]string{"insufficient", "ambiguous", "supported", "strong"}
+
+func (c Confidence) String() string {
+	if int(c) < len(confidenceNames) {
+		return confidenceNames[c]
+	}
+	return fmt.Sprintf("confidence(%d)", c)
+}
+
+// MarshalText writes the name.
+func (c Confidence) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+// SourceLine is a line of the training program.
+type SourceLine struct {
+	File     string `json:"file"`
+	Line     int    `json:"line"`
+	Function string `json:"function"`
+	Call     string `json:"call"` // what it calls, of a library; "" where that is not known
+}

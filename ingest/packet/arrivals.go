@@ -202,9 +202,12 @@ func (a *arrivals) comm(p *trace.Part) (*trace.Comm, error) {
 			x.Name = a.ops[at(colOp)]
 			x.Op = opOf(x.Name)
 		}
-		if at(colStage) >= 0 {
+		switch {
+		case at(colStage) >= 0:
 			x.Stage = p.Schema.Stages[at(colStage)]
 			x.Stack = a.stack(c, stacks, x.Stage)
+		case at(colStep) >= 0: // of a step, and in none of its stages
+			x.Stage = trace.ResidualStage
 		}
 		c.Calls[i] = x
 	}

@@ -77,6 +77,7 @@ class FlightRecorder:
     def __init__(self, dump: Callable[[], bytes], members: Callable[[], Dict[str, List[int]]], own: Callable[[], Iterable[str]]) -> None:
         self._dump = dump
         self._members = members
+        self._known = members()  # also of groups that are destroyed before the ring is read
         self._own = own  # groups of the recorder itself
 
     @classmethod
@@ -97,7 +98,8 @@ class FlightRecorder:
             entry = _entry(raw)
             if entry is not None and entry.group not in own:
                 entries.append(entry)
-        return Reading(entries, self._members())
+        self._known.update(self._members())
+        return Reading(entries, dict(self._known))
 
 
 def _dump_of(core: Any, backend: str) -> Optional[Callable[[], bytes]]:
@@ -244,7 +246,7 @@ class Watcher:
         self._stages = stages
         self._clock = clock
         self._epoch = epoch
-        self._ring: Optional[Ring] = None
+        self._ring = self._found()  # now, if it is there: a short job destroys its group before the first reading
         self._next = 0  # the first record not yet taken
         self._begun = False
         self._read_at = 0.0
@@ -286,6 +288,13 @@ class Watcher:
         """What is left, whatever reading costs: no window follows."""
         self._read()
         return self._settled(None)
+
+    def _found(self) -> Optional[Ring]:
+        try:
+            return self._detect()
+        except Exception as error:
+            _log.debug("the ring of collectives could not be looked for: %s", error)
+            return None
 
     def _read(self) -> None:
         if self._failures > 2:

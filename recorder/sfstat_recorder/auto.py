@@ -266,13 +266,23 @@ class Trainers(importlib.abc.MetaPathFinder):
 
         def exec_module(module: Any) -> None:
             run(module)
-            try:
-                (self._huggingface if name.startswith("transformers") else self._lightning)(module)
-            except Exception as error:
-                _log.warning("%s is not recorded by its callbacks: %s", name, error)
+            self._change(name, module)
 
         spec.loader.exec_module = exec_module  # type: ignore[method-assign]
         return spec
+
+    def install(self) -> None:
+        """Changes the trainers that are imported already, and those that will be."""
+        for name in self.MODULES:
+            if name in sys.modules:
+                self._change(name, sys.modules[name])
+        sys.meta_path.insert(0, self)
+
+    def _change(self, name: str, module: Any) -> None:
+        try:
+            (self._huggingface if name.startswith("transformers") else self._lightning)(module)
+        except Exception as error:
+            _log.warning("%s is not recorded by its callbacks: %s", name, error)
 
     def _huggingface(self, module: Any) -> None:
         original = module.Trainer.train
@@ -313,5 +323,5 @@ def watch(folder: str, options: Dict[str, Any]) -> Optional[Loop]:
 
     loop = Loop(make)
     install(loop, torch)
-    sys.meta_path.insert(0, Trainers(loop, folder, options))
+    Trainers(loop, folder, options).install()
     return loop

@@ -53,6 +53,12 @@ class FlightRecorderTest(unittest.TestCase):
         self.assertEqual(got.entries, [Entry(5, 1795324821999931496, "1", "dp", "gloo:all_reduce", 3, 8)])
         self.assertEqual(got.members, {"1": [2, 5]})
 
+    def test_groups_that_were_destroyed_keep_their_members(self):
+        registry = {"1": [2, 5]}
+        ring = FlightRecorder(lambda: pickle.dumps({"version": "2.10", "entries": [self.RAW]}), lambda: registry.copy(), lambda: ())
+        registry.clear()
+        self.assertEqual(ring.read().members, {"1": [2, 5]})
+
     def test_a_message_is_numbered_among_messages(self):
         raw = dict(self.RAW, is_p2p=True, p2p_seq_id=9, profiling_name="nccl:send 1->2")
         self.assertEqual(self.read(raw).entries[0].seq, 9)
@@ -97,6 +103,13 @@ class WatcherTest(unittest.TestCase):
         self.window(7, [10 * ms, 20 * ms], [10 * ms, 14 * ms, 20 * ms, 24 * ms], [3 * ms, 5 * ms] * 2, [10 * ms, 10 * ms])
         self.assertEqual(self.placed(5 * ms, 11 * ms, 13.5 * ms, 15 * ms, 19.5 * ms, 24 * ms, 40 * ms),
                          [(-1, -1), (7, 0), (7, -1), (7, 1), (7, -1), (8, 1), (-1, -1)])
+
+    def test_a_ring_of_a_job_that_ends_before_its_first_window(self):
+        there = [self.ring]
+        self.watcher = Watcher(lambda: there[0], 2, self.clock, lambda: self.clock.now + self.BEHIND)
+        there[0] = None  # destroy_process_group
+        self.window(0, [10], [10, -1], [5, 0], [10])
+        self.assertEqual(self.placed(11), [(0, 0)])
 
     def test_a_stage_that_was_not_entered(self):
         self.window(0, [0], [-1, 500_000], [0, 400_000], [1_000_000])

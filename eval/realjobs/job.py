@@ -1,0 +1,294 @@
+"""One rank of a real PyTorch job, in which a rank may be slow: see jobs.py.
+
+    torchrun --nproc-per-node 4 job.py --framework ddp --family backward --slow 2 --ms 50 --steps 50
+
+The work of a step is a small model and, in each stage, a sleep that stands for
+the rest: eight ranks share the cores of one machine. A slow rank sleeps, or
+computes, for longer inside the stage that --family names. With --packets the
+job records itself, by the three lines of the recorder; without, it knows
+nothing of it, and `python -m sfstat_recorder job.py …` records it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import time
+from typing import Any, Callable, ContextManager, Iterator, List, Optional
+
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, Dataset, DistributedSampler
+
+BATCH, WIDTH, LAYERS = 4, 64, 4
+DATA_MS, FORWARD_MS, BACKWARD_MS, OPTIMIZER_MS = 5.0, 22.0, 35.0, 3.0
+
+
+class Pace:
+    """How long the stages of this rank take: the work that all ranks have, and
+    what a slow one adds.
+    """
+
+    def __init__(self, options: argparse.Namespace, rank: int) -> None:
+        self._options = options
+        self._slow = str(rank) in options.slow.split(",")
+        self._calls = 0
+        self._draw = random.Random(options.seed * 1000 + rank)
+
+    def work(self, ms: float) -> None:
+        time.sleep(max(0.0, self._draw.gauss(ms, 0.04 * ms)) / 1e3)
+
+    def fault(self, family: str) -> None:
+        """Called once a step where the family's delay would be."""
+        if not self._slow or family != self._options.family:
+            return
+        self._calls += 1
+        if self._calls % self._options.every:
+            return
+        seconds = self._draw.gauss(self._options.ms, 0.03 * self._options.ms) / 1e3
+        if not self._options.compute:
+            time.sleep(seconds)
+            return
+        end, a = time.perf_counter() + seconds, torch.randn(64, 64)
+        while time.perf_counter() < end:
+            a = torch.tanh(a @ a)
+
+
+class Items(Dataset[torch.Tensor]):
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, i: int) -> torch.Tensor:
+        return torch.full((WIDTH,), float(i % 7))
+
+
+class _Backward(torch.autograd.Function):
+    """Passes values on, and in backward works for a while."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, work: Callable[[], None]) -> torch.Tensor:
+        ctx.work = work
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
+        ctx.work()
+        return gradients[0], None
+
+
+class Model(torch.nn.Module):
+    """Layers that work between one another, in forward and in backward."""
+
+    def __init__(self, pace: Pace) -> None:
+        super().__init__()
+        self.layers = torch.nn.ModuleList([torch.nn.Linear(WIDTH, WIDTH) for _ in range(LAYERS)])
+        self._pace = pace
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for i, layer in enumerate(self.layers):
+            x = torch.relu(layer(x))
+            self._pace.work(FORWARD_MS / LAYERS)
+            if i == 1:
+                self._pace.fault("forward")
+            x = _Backward.apply(x, self._backward_of(i))
+        return x
+
+    def _backward_of(self, layer: int) -> Callable[[], None]:
+        def work() -> None:
+            self._pace.work(BACKWARD_MS / LAYERS)
+            if layer == LAYERS - 1:
+                self._pace.fault("backward")  # before the first bucket
+            if layer == 1:
+                self._pace.fault("backward_late")  # between buckets
+
+        return work
+
+
+class Loop:
+    """What the loops of all frameworks have in common."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+        torch.set_num_threads(1)
+        torch.manual_seed(options.seed)
+        self.options = options
+        self.pace = Pace(options, rank)
+        self.model = Model(self.pace)
+        self.items = Items(options.steps * BATCH * world)
+
+    def collate(self, items: List[torch.Tensor]) -> torch.Tensor:
+        self.pace.work(DATA_MS)
+        self.pace.fault("data")
+        return torch.stack(items)
+
+    def loader(self, sampler: Optional[DistributedSampler[torch.Tensor]]) -> DataLoader[torch.Tensor]:
+        return DataLoader(self.items, batch_size=BATCH, sampler=sampler, collate_fn=self.collate)
+
+    def optimizer(self, parameters: Iterator[torch.nn.Parameter]) -> torch.optim.Optimizer:
+        optimizer = torch.optim.SGD(parameters, lr=1e-3)
+        optimizer.register_step_pre_hook(lambda *_: self._optimizer_work())
+        return optimizer
+
+    def _optimizer_work(self) -> None:
+        self.pace.work(OPTIMIZER_MS)
+        self.pace.fault("optimizer")
+
+
+class NoRecorder:
+    """Where the recorder's lines would be."""
+
+    def stage(self, _: str) -> ContextManager[None]:
+        from contextlib import nullcontext
+
+        return nullcontext()
+
+    def step(self) -> ContextManager[None]:
+        return self.stage("")
+
+    def batches(self, loader: Any) -> Any:
+        return loader
+
+    def close(self) -> None:
+        pass
+
+
+def plain(loop: Loop, wrap: Callable[[torch.nn.Module], torch.nn.Module]) -> None:
+    """A loop as the documentation shows it, with a metric that is reduced in
+    every step.
+    """
+    dist.init_process_group("gloo")
+    options, pace = loop.options, loop.pace
+    model = wrap(loop.model)
+    optimizer = loop.optimizer(model.parameters())
+    perf: Any = NoRecorder()
+    if options.packets:
+        from sfstat_recorder import Recorder
+
+        perf = Recorder(options.packets, window=options.window)
+    for x in perf.batches(loop.loader(DistributedSampler(loop.items, shuffle=False))):
+        with perf.step():
+            with perf.stage("model.fwd_loss_cpu_wall"):
+                loss = model(x).square().mean()
+            with perf.stage("model.backward_cpu_wall"):
+                loss.backward()
+            with perf.stage("callbacks.cpu_wall"):
+                pace.fault("callback")
+                metric = loss.detach().clone()
+                dist.all_reduce(metric)
+            with perf.stage("optim.step_cpu_wall"):
+                optimizer.step()
+                optimizer.zero_grad()
+    perf.close()
+    dist.destroy_process_group()
+
+
+def ddp(loop: Loop) -> None:
+    plain(loop, lambda model: torch.nn.parallel.DistributedDataParallel(model, bucket_cap_mb=0.035))
+
+
+def fsdp(loop: Loop) -> None:
+    def wrap(model: torch.nn.Module) -> torch.nn.Module:
+        from torch.distributed.device_mesh import init_device_mesh
+        from torch.distributed.fsdp import fully_shard
+
+        mesh = init_device_mesh("cpu", (dist.get_world_size(),))
+        for layer in model.layers:  # type: ignore[union-attr]
+            fully_shard(layer, mesh=mesh)
+        fully_shard(model, mesh=mesh)
+        return model
+
+    plain(loop, wrap)
+
+
+def trainer(loop: Loop) -> None:
+    from transformers import Trainer, TrainerCallback, TrainingArguments
+
+    pace, options = loop.pace, loop.options
+
+    class Wrapped(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = loop.model
+
+        def forward(self, x: torch.Tensor, labels: Optional[torch.Tensor] = None) -> Any:
+            y = self.model(x)
+            return {"loss": y.square().mean(), "logits": y}
+
+    class Callback(TrainerCallback):
+        def on_step_end(self, *_: Any, **__: Any) -> None:
+            pace.fault("callback")
+
+    def collate(items: List[torch.Tensor]) -> Any:
+        x = loop.collate(items)
+        return {"x": x, "labels": x[:, 0]}
+
+    callbacks: List[Any] = [Callback()]
+    if options.packets:
+        from sfstat_recorder.huggingface import callback
+
+        callbacks.append(callback(options.packets, window=options.window))
+    model = Wrapped()
+    arguments = TrainingArguments(
+        options.scratch, per_device_train_batch_size=BATCH, max_steps=options.steps, report_to=[], logging_steps=10_000,
+        save_strategy="no", use_cpu=True, disable_tqdm=True, remove_unused_columns=False, max_grad_norm=0.0)
+    Trainer(model, arguments, train_dataset=loop.items, data_collator=collate, callbacks=callbacks,
+            optimizers=(loop.optimizer(model.parameters()), None)).train()
+
+
+def lightning(loop: Loop) -> None:
+    import lightning as lt
+
+    pace, options = loop.pace, loop.options
+
+    class Module(lt.LightningModule):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = loop.model
+
+        def training_step(self, batch: torch.Tensor, _: int) -> torch.Tensor:
+            loss: torch.Tensor = self.model(batch).square().mean()
+            return loss
+
+        def configure_optimizers(self) -> torch.optim.Optimizer:
+            return loop.optimizer(self.parameters())
+
+        def train_dataloader(self) -> Any:
+            return loop.loader(None)
+
+    class Callback(lt.Callback):
+        def on_train_batch_end(self, *_: Any, **__: Any) -> None:
+            pace.fault("callback")
+
+    callbacks: List[Any] = [Callback()]
+    if options.packets:
+        from sfstat_recorder.lightning import callbacks as recorded
+
+        callbacks = recorded(options.packets, callbacks, window=options.window)
+    lt.Trainer(accelerator="cpu", devices=int(os.environ["WORLD_SIZE"]), strategy="ddp", max_steps=options.steps, callbacks=callbacks,
+               enable_progress_bar=False, enable_model_summary=False, logger=False, enable_checkpointing=False).fit(Module())
+
+
+def main(arguments: Optional[List[str]] = None) -> None:
+    frameworks = {"ddp": ddp, "fsdp": fsdp, "trainer": trainer, "lightning": lightning}
+    parser = argparse.ArgumentParser(description="One rank of a real PyTorch job with a rank that may be slow.")
+    parser.add_argument("--framework", choices=sorted(frameworks), required=True)
+    parser.add_argument("--family", default="", help="stage of the delay: data, forward, backward, backward_late, callback, optimizer")
+    parser.add_argument("--slow", default="", help="ranks, with commas")
+    parser.add_argument("--ms", type=float, default=50.0)
+    parser.add_argument("--every", type=int, default=1, help="steps from one delay to the next")
+    parser.add_argument("--compute", action="store_true", help="compute instead of sleeping")
+    parser.add_argument("--steps", type=int, default=50)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--packets", default="", help="folder in which the job records itself")
+    parser.add_argument("--window", type=int, default=100)
+    parser.add_argument("--scratch", default="/tmp/sfstat-job", help="folder that the Trainer wants")
+    options = parser.parse_args(arguments)
+    frameworks[options.framework](Loop(options))
+
+
+if __name__ == "__main__":
+    main()

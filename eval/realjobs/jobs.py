@@ -1,0 +1,335 @@
+"""Real PyTorch jobs with hidden slow ranks, recorded and diagnosed.
+
+    python jobs.py run   -o FOLDER --sfstat bin/sfstat     # all jobs, one after the other; what is there is kept
+    python jobs.py score -o FOLDER --sfstat bin/sfstat     # the table, of the packets that are there
+
+The plan is 60 jobs with one or two slow ranks and 16 without, of four kinds
+(DistributedDataParallel, FSDP2's fully_shard, the Trainer of Transformers,
+Lightning), 2 to 8 processes over Gloo, the delay in data, forward, backward
+(before the first bucket or between buckets), a callback or the optimizer, in
+every step or in every third, slept or computed. Half record themselves by the
+recorder's API, half run under `python -m sfstat_recorder`. Each is diagnosed
+with what it recorded, and again without the arrivals in its packets.
+
+Processes are forked from this one, which has imported PyTorch, and have the
+environment that torchrun gives: importing it eight times for each job would
+take longer than the job.
+"""
+
+from __future__ import annotations
+
+import argparse
+import atexit
+import csv
+import dataclasses
+import json
+import os
+import random
+import runpy
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from typing import Any, Dict, Iterator, List, Optional, Sequence
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+RECORDER = os.path.join(HERE, "..", "..", "recorder")
+STAGES = {
+    "data": "data.next_wait",
+    "forward": "model.fwd_loss_cpu_wall",
+    "backward": "model.backward_cpu_wall",
+    "backward_late": "model.backward_cpu_wall",
+    "callback": "callbacks.cpu_wall",
+    "optimizer": "optim.step_cpu_wall",
+}
+FAMILIES = {
+    "ddp": ("data", "forward", "backward", "backward_late", "callback", "optimizer"),
+    "fsdp": ("data", "forward", "backward", "backward_late"),
+    "trainer": ("data", "forward", "backward", "callback", "optimizer"),
+    "lightning": ("data", "forward", "backward", "callback", "optimizer"),
+}
+TIMEOUT_S = 150.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """One job and the truth about it."""
+
+    name: str
+    framework: str
+    family: str  # "" without a fault
+    ranks: int
+    slow: "tuple[int, ...]"
+    ms: float
+    every: int
+    compute: bool
+    steps: int
+    window: int
+    recording: str  # api or module
+    seed: int
+
+    def stages(self) -> "tuple[str, ...]":
+        """Where the delay shows. Without a stage for callbacks, the recorder
+        leaves them to what no stage covers.
+        """
+        if self.family == "callback" and self.recording == "module" and self.framework in ("ddp", "fsdp"):
+            return ("step.other_cpu_wall",)
+        return (STAGES[self.family],)
+
+    def arguments(self, scratch: str) -> List[str]:
+        out = ["--framework", self.framework, "--steps", str(self.steps), "--seed", str(self.seed), "--scratch", scratch]
+        if self.family:
+            out += ["--family", self.family, "--slow", ",".join(map(str, self.slow)), "--ms", str(self.ms), "--every", str(self.every)]
+        return out + (["--compute"] if self.compute else [])
+
+
+def plan(seed: int) -> List[Job]:
+    """Three jobs of each framework and family: a delay in every step, one in
+    every third, and two slow ranks or a computing one; four of each without.
+    """
+    draw, out = random.Random(seed), []
+    for framework, families in FAMILIES.items():
+        for family in families:
+            for kind in ("constant", "intermittent", "third"):
+                two = kind == "third" and draw.random() < 0.5
+                ranks = draw.choice((5, 6, 8) if two else (2, 3) if kind == "third" else (2, 3, 4, 4, 6, 8))
+                slow = tuple(sorted(draw.sample(range(ranks), 2 if two else 1)))
+                if framework == "fsdp" and two:  # whose gathers over Gloo are work for every core: a step of eight takes 0.8 s
+                    ranks, slow = 5, tuple(rank // 2 for rank in slow) if slow[0] // 2 != slow[1] // 2 else (1, 3)
+                out.append(Job(
+                    name="%s-%s-%s-r%d" % (framework, family, "two" if two else "compute" if kind == "third" else kind, ranks),
+                    framework=framework, family=family, ranks=ranks, slow=slow, ms=draw.choice((40.0, 50.0, 60.0)) + (20.0 if kind == "intermittent" else 40.0 if framework == "fsdp" and two else 0.0),
+                    every=3 if kind == "intermittent" else 1, compute=kind == "third" and not two, steps=60 if kind == "intermittent" else 45,
+                    window=draw.choice((20, 100)), recording=draw.choice(("api", "module")), seed=draw.randrange(1 << 16)))
+        for i in range(4):
+            ranks = (2, 3, 4, 8)[i]
+            out.append(Job(name="%s-healthy-r%d" % (framework, ranks), framework=framework, family="", ranks=ranks, slow=(), ms=0.0, every=1, compute=False,
+                           steps=45, window=draw.choice((20, 100)), recording=("api", "module")[i % 2], seed=draw.randrange(1 << 16)))
+    draw.shuffle(out)
+    return out
+
+
+# Running.
+
+
+def preload() -> None:
+    """Imports what the jobs import."""
+    import torch.distributed  # noqa: F401
+    import torch.distributed.fsdp  # noqa: F401
+    import torch.nn.parallel  # noqa: F401
+    import torch.utils.data  # noqa: F401
+
+    for module in ("transformers.trainer", "lightning"):
+        try:
+            __import__(module)
+        except ImportError as error:
+            print("without %s: %s" % (module, error), file=sys.stderr)
+
+
+def free_port() -> int:
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return int(s.getsockname()[1])
+
+
+def launch(job: Job, folder: str) -> bool:
+    """Runs a job to its end; whether all ranks ended well."""
+    packets, port = os.path.join(folder, "packets"), free_port()
+    children: Dict[int, int] = {}
+    for rank in range(job.ranks):
+        pid = os.fork()
+        if pid == 0:
+            _child(job, rank, port, folder, packets)
+        children[pid] = rank
+    deadline, good = time.monotonic() + TIMEOUT_S, True
+    while children:
+        pid, status = os.waitpid(-1, os.WNOHANG)
+        if pid in children:
+            rank = children.pop(pid)
+            if status != 0:
+                print("%s: rank %d ended with status %d" % (job.name, rank, status), file=sys.stderr)
+                good, deadline = False, min(deadline, time.monotonic() + 5)
+        elif time.monotonic() > deadline:
+            good, deadline = False, time.monotonic() + 5
+            for pid in children:
+                os.kill(pid, signal.SIGKILL)
+        else:
+            time.sleep(0.05)
+    return good
+
+
+def _child(job: Job, rank: int, port: int, folder: str, packets: str) -> None:
+    """One rank, in a process of its own; does not return."""
+    log = os.open(os.path.join(folder, "rank%d.log" % rank), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    os.environ.update(
+        RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(job.ranks), LOCAL_WORLD_SIZE=str(job.ranks), GROUP_RANK="0", NODE_RANK="0",
+        MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), TORCHELASTIC_RUN_ID="none", OMP_NUM_THREADS="1", CUDA_VISIBLE_DEVICES="")
+    status = 0
+    try:
+        script, arguments = os.path.join(HERE, "job.py"), job.arguments(os.path.join(folder, "scratch"))
+        if job.recording == "module":
+            from sfstat_recorder.__main__ import main
+
+            main(["-o", packets, "--window", str(job.window), script, *arguments])
+        else:
+            sys.argv = [script, *arguments, "--packets", packets, "--window", str(job.window)]
+            runpy.run_path(script, run_name="__main__")
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else int(end.code is not None)
+    except BaseException:
+        traceback.print_exc()
+        status = 1
+    threading._shutdown()  # type: ignore[attr-defined]  # as at the end of an interpreter
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
+
+
+def run(jobs: Sequence[Job], out: str) -> None:
+    preload()
+    for i, job in enumerate(jobs):
+        folder = os.path.join(out, job.name)
+        if os.path.exists(os.path.join(folder, "done")):
+            continue
+        shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(folder)
+        begin, good = time.monotonic(), False
+        for _ in range(2):  # a port may be taken in between
+            good = launch(job, folder)
+            if good:
+                break
+            shutil.rmtree(os.path.join(folder, "packets"), ignore_errors=True)
+        shutil.rmtree(os.path.join(folder, "scratch"), ignore_errors=True)
+        if good:
+            with open(os.path.join(folder, "done"), "w") as file:
+                json.dump(dataclasses.asdict(job), file)
+        print("%3d/%d %-38s %s %.0f s, load %.1f" % (i + 1, len(jobs), job.name, "ok" if good else "FAILED", time.monotonic() - begin, os.getloadavg()[0]), flush=True)
+
+
+# Scoring.
+
+
+@dataclasses.dataclass
+class Answer:
+    """What a verdict said of one job."""
+
+    status: str
+    ranks: "tuple[int, ...]"
+    stage: str
+    headline: str
+
+    def judge(self, job: Job) -> str:
+        """right; stage (the right ranks, another stage); part (one of two);
+        miss (nobody is named); innocent (a rank is that is not slow).
+        """
+        slow = set(job.slow)
+        if set(self.ranks) - slow:
+            return "innocent"
+        if not slow:
+            return "right"
+        if not self.ranks:
+            return "miss"
+        if set(self.ranks) != slow:
+            return "part"
+        return "right" if self.stage in job.stages() else "stage"
+
+
+def diagnose(sfstat: str, packets: str) -> Answer:
+    if not os.path.isdir(packets):
+        return Answer("error", (), "", "nothing was recorded")
+    done = subprocess.run([sfstat, "diagnose", "--format", "json", packets], capture_output=True, text=True)
+    if not done.stdout:
+        return Answer("error", (), "", done.stderr.strip()[:200])
+    verdict: Dict[str, Any] = json.loads(done.stdout)
+    ranks, stage = set(), ""
+    for suspect in verdict["suspects"]:
+        if suspect["rank"] is None or suspect.get("below_min_gain"):
+            continue
+        ranks |= {suspect["rank"], *suspect["ranks"]}
+        stage = stage or suspect["stage"]
+    return Answer(verdict["status"], tuple(sorted(ranks)), stage, verdict["headline"])
+
+
+def strip(packets: str, into: str) -> None:
+    """The same packets without arrivals."""
+    if not os.path.isdir(packets):
+        return
+    os.makedirs(into, exist_ok=True)
+    for name in sorted(os.listdir(packets)):
+        with open(os.path.join(packets, name), encoding="utf-8") as source, open(os.path.join(into, name), "w", encoding="utf-8") as file:
+            for line in source:
+                packet = json.loads(line)
+                packet.pop("arrivals", None)
+                file.write(json.dumps(packet) + "\n")
+
+
+def results(jobs: Sequence[Job], out: str, sfstat: str) -> Iterator[Dict[str, Any]]:
+    for job in jobs:
+        folder = os.path.join(out, job.name)
+        if not os.path.exists(os.path.join(folder, "done")):
+            continue
+        packets, without = os.path.join(folder, "packets"), os.path.join(folder, "without")
+        strip(packets, without)
+        on, off = diagnose(sfstat, packets), diagnose(sfstat, without)
+        yield {
+            "job": job.name, "recording": job.recording, "framework": job.framework, "family": job.family, "ranks": job.ranks,
+            "slow": " ".join(map(str, job.slow)), "with": on.judge(job), "named": " ".join(map(str, on.ranks)), "stage": on.stage,
+            "without": off.judge(job), "named_without": " ".join(map(str, off.ranks)), "headline": on.headline, "headline_without": off.headline,
+        }
+
+
+def score(jobs: Sequence[Job], out: str, sfstat: str) -> None:
+    """Writes results.csv beside the packets and prints the table."""
+    rows = list(results(jobs, out, sfstat))
+    if not rows:
+        sys.exit("no job has been run in %s" % out)
+    with open(os.path.join(out, "results.csv"), "w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    print("| jobs | n | right, with arrivals | right, without | innocent, with | without |\n|---|---|---|---|---|---|")
+    for framework in (*FAMILIES, ""):
+        for healthy in (False, True):
+            of = [r for r in rows if framework in ("", r["framework"]) and (r["family"] == "") == healthy]
+            if of:
+                print("| %s%s | %d | %d | %d | %d | %d |" % (
+                    framework or "all", ", healthy" if healthy else "", len(of), _count(of, "with", "right"), _count(of, "without", "right"),
+                    _count(of, "with", "innocent"), _count(of, "without", "innocent")))
+    for r in rows:
+        if r["with"] != "right":
+            print("%s: %s (slow: %s, named: %s in %s): %s" % (r["job"], r["with"], r["slow"] or "nobody", r["named"] or "nobody", r["stage"] or "no stage", r["headline"]))
+
+
+def _count(rows: Sequence[Dict[str, Any]], column: str, value: str) -> int:
+    return sum(r[column] == value for r in rows)
+
+
+def main(arguments: Optional[List[str]] = None) -> None:
+    parser = argparse.ArgumentParser(description="Real PyTorch jobs with hidden slow ranks, recorded and diagnosed.")
+    parser.add_argument("action", choices=("plan", "run", "score"))
+    parser.add_argument("-o", dest="out", required=True, help="folder of the jobs")
+    parser.add_argument("--sfstat", default="sfstat", help="the program that diagnoses")
+    parser.add_argument("--seed", type=int, default=1, help="of the plan")
+    parser.add_argument("--only", default="", help="jobs whose name contains this")
+    options = parser.parse_args(arguments)
+    jobs = [job for job in plan(options.seed) if options.only in job.name]
+    sys.path.insert(0, RECORDER)
+    if options.action == "run":
+        os.nice(10)
+        run(jobs, options.out)
+    elif options.action == "score":
+        score(jobs, options.out, options.sfstat)
+    else:
+        for job in jobs:
+            print(job)
+
+
+if __name__ == "__main__":
+    main()

@@ -16,12 +16,12 @@ func (j *judge) growth() {
 	least := j.cheapest()
 	for _, w := range j.windows {
 		m := w.Main
-		if len(m.Ranks) < 2 || slices.Contains(m.Labels, frontier.TelemetryLimited) {
+		if len(m.Ranks) < 2 || incomplete(m) {
 			continue
 		}
 		for _, s := range m.Stages {
 			base := least.below(m, s)
-			more := (perStep(m, s) - base.ns) * float64(m.Steps)
+			more := (usual(m, s) - base.ns) * float64(m.Steps)
 			share := more / float64(max(1, m.Makespan))
 			if s.Share == nil || share < j.minGain || j.explained(m, s.Name) || j.explained(base.window, s.Name) {
 				continue
@@ -29,7 +29,7 @@ func (j *judge) growth() {
 			b := base.window
 			j.add(m, sight{Finding: Finding{Kind: KindStage, Cause: CauseGrowth, Place: Place{Stage: s.Name},
 				Cost: Cost{Explained: int64(more), Gain: share}, Confidence: evidence.Supported, Evidence: []evidence.Observation{
-					evidence.Growth{Stage: s.Name, Window: m.Window, Steps: extentOf(m), Time: int64(perStep(m, s)),
+					evidence.Growth{Stage: s.Name, Window: m.Window, Steps: extentOf(m), Time: int64(usual(m, s)),
 						BaseWindow: b.Window, BaseSteps: extentOf(b), BaseTime: int64(base.ns)},
 					evidence.Lack{Reason: evidence.ReasonRankHidden, AtMost: evidence.Supported}}}})
 		}
@@ -41,8 +41,14 @@ func extentOf(m *frontier.Result) [2]int64 {
 	return [2]int64{m.FirstStep, m.FirstStep + int64(max(1, m.Steps)) - 1}
 }
 
-func perStep(w *frontier.Result, s frontier.Stage) float64 {
-	return float64(s.Advance) / float64(max(1, w.Steps))
+// usual is what a stage is charged in a step, ns, without what its slow steps cost
+// beyond its median: a few of them in a window are no growth of all its steps.
+func usual(w *frontier.Result, s frontier.Stage) float64 {
+	charged := float64(s.Advance)
+	if s.Gain != nil {
+		charged = max(0, charged-*s.Gain*float64(w.Makespan))
+	}
+	return charged / float64(max(1, w.Steps))
 }
 
 // windowsCutAlike are the windows of a run that begin their steps at the same
@@ -75,8 +81,8 @@ func (j *judge) cheapest() cutClasses {
 			classes = append(classes, windowsCutAlike{first: m, meets: meets, least: map[string]leastCharge{}})
 		}
 		for _, s := range m.Stages {
-			if have, ok := classes[i].least[s.Name]; !ok || perStep(m, s) < have.ns {
-				classes[i].least[s.Name] = leastCharge{perStep(m, s), m}
+			if have, ok := classes[i].least[s.Name]; !ok || usual(m, s) < have.ns {
+				classes[i].least[s.Name] = leastCharge{usual(m, s), m}
 			}
 		}
 	}
@@ -86,7 +92,7 @@ func (j *judge) cheapest() cutClasses {
 // below is the least that a stage of window m is charged in the windows that
 // compare with it, m itself among them.
 func (c cutClasses) below(m *frontier.Result, s frontier.Stage) leastCharge {
-	base, meets := leastCharge{perStep(m, s), m}, meetings(m)
+	base, meets := leastCharge{usual(m, s), m}, meetings(m)
 	for _, class := range c {
 		if !alikeCut(m, class.first, meets, class.meets) {
 			continue

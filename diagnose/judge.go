@@ -319,7 +319,7 @@ func (j *judge) device(w *frontier.Result) {
 	excess := d.Excess * float64(w.Steps)
 	share := excess / float64(w.Makespan)
 	// Longer than the step itself is not a time but a mistake of units.
-	if share < j.minGain || share >= 1 || slices.ContainsFunc(j.found, func(f *finding) bool {
+	if share < j.minGain || share >= 1 || d.P > weakLevel || slices.ContainsFunc(j.found, func(f *finding) bool {
 		return f.Kind == KindRank && *f.Rank == d.Rank && f.Stage == stage
 	}) {
 		return
@@ -330,7 +330,7 @@ func (j *judge) device(w *frontier.Result) {
 			evidence.DeviceTime{Channel: d.Channel, Stage: stage, Rank: d.Rank, Own: int64(d.Time), Peers: int64(d.Peers), Host: int64(d.Wall), Samples: d.Ready},
 			evidence.Lack{Reason: evidence.ReasonSamplesOnly, AtMost: evidence.Supported},
 		}}
-	if slices.Contains(w.Labels, frontier.TelemetryLimited) {
+	if incomplete(w) {
 		f.Confidence = evidence.Ambiguous
 		f.Evidence = append(f.Evidence, evidence.Lack{Reason: evidence.ReasonTelemetry, AtMost: evidence.Ambiguous})
 	}

@@ -48,7 +48,7 @@ func leads(w *frontier.Result) bool {
 // long on the host and short on the device, a stage with slow steps, or steps
 // that are slow in several stages.
 func (j *judge) slowForAll(i int, m *frontier.Result) {
-	if slices.Contains(m.Labels, frontier.TelemetryLimited) {
+	if incomplete(m) {
 		return
 	}
 	j.hostOverhead(m)

@@ -101,11 +101,24 @@ const leastSteps = 5
 func (j *judge) tooLittle() bool {
 	steps := 0
 	for _, w := range j.windows {
-		if m := w.Main; len(m.Ranks) >= 2 && m.Leader.Stage >= 0 && !slices.Contains(m.Labels, frontier.TelemetryLimited) {
+		if m := w.Main; len(m.Ranks) >= 2 && m.Leader.Stage >= 0 && !incomplete(m) {
 			steps += m.Steps
 		}
 	}
 	return steps < leastSteps && (j.traffic == nil || len(j.windows) > 0)
+}
+
+// incomplete reports whether a window lacks ranks, or has times that cannot be
+// trusted. Time in no stage withholds certainty and is no such lack: it is measured
+// on every rank.
+func incomplete(w *frontier.Result) bool {
+	return slices.Contains(w.Labels, frontier.TelemetryLimited) && slices.ContainsFunc(w.Reasons, func(r frontier.Reason) bool {
+		switch r {
+		case frontier.GatherFailed, frontier.MissingRanks, frontier.SchemaMismatch, frontier.VectorUnusable, frontier.DataWaitUnassigned, frontier.OverlapError:
+			return true
+		}
+		return false
+	})
 }
 
 // status is what a finding with this cause makes of a run.

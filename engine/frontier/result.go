@@ -328,4 +328,8 @@ type Device struct {
 	Wall   float64 // its mean host wall time over the same steps, nanoseconds
 	Peers  float64 // median over the other ranks of their mean device time, nanoseconds
 	Excess float64 // Time − Peers
+	// P is the chance of so long times beside its peers' if all ranks were alike:
+	// Student's t of its excess over their median in the same step, for all ranks.
+	// 1 where fewer than three steps have times of it and of others.
+	P float64
 }

@@ -73,6 +73,7 @@ func rendered(t *testing.T, format Format, s Style, f func(name string, out []by
 	renderedPowers(t, format, s, f)
 	renderedSources(t, format, s, f)
 	renderedBreakdowns(t, format, s, f)
+	renderedComparisons(t, format, s, f)
 }
 
 func TestGolden(t *testing.T) {

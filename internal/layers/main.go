@@ -49,6 +49,7 @@ var rules = []rule{
 	{of: "diagnose/evidence", pure: true},
 	{of: "diagnose/operators", may: []string{"trace", "engine"}, pure: true},
 	{of: "diagnose/opnames", may: []string{"trace", "engine"}, pure: true},
+	{of: "diagnose/runs", may: []string{"trace", "engine", "diagnose", "diagnose/evidence"}, pure: true},
 	{of: "diagnose", may: []string{"trace", "engine", "diagnose/evidence", "diagnose/operators", "diagnose/opnames"}, pure: true},
 	{of: "eval/overhead", may: []string{"trace", "engine"}, pure: true},
 	{of: "eval/crosscheck", may: []string{"trace", "engine"}, pure: true},

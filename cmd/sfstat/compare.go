@@ -1,0 +1,178 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/diagnose/runs"
+	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/report"
+	"github.com/sfstat/sfstat/trace"
+)
+
+func (p *program) compareCommand() *cli.Command {
+	return &cli.Command{
+		Name: "compare", Usage: "what two sets of runs differ in, how sure that is, and whether it is within a gate", ArgsUsage: "BASE NEW",
+		Description: "Compares step time, stages, waits, arrivals and findings of the runs in BASE with those in NEW: the change of each with an interval, and whether it is a regression, " +
+			"an improvement, or nothing that these runs could show, and how large a change they would have shown. Runs of the same name are pairs. With --gate it fails a pipeline " +
+			"when steps have become longer.",
+		Flags: join([]cli.Flag{
+			&cli.StringFlag{Name: "gate", Usage: "exit with 3 when steps are longer by more than `SHARE`, as 2% or 0.02, and surely longer"},
+			gateCertaintyFlag(),
+			&cli.Float64Flag{Name: "confidence", Value: 0.95, Usage: "`LEVEL` at which all intervals hold together, above 0.5 and below 1"},
+			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed of the correction for the number of measures"},
+			choiceFor(forInput, choice("match", "whether runs of the same name on both sides are pairs", "name", "none")),
+			choice("cut", "where a step begins for the account of stages, as for diagnose", "auto", "step", "carried", "sync"),
+		}, profileFlags(), selectionFlags(), []cli.Flag{rankPatternFlag(), strictFlag()}, resultFlags()),
+		UsageText: `sfstat compare week-31/ week-32/
+sfstat compare main/ branch/ --gate 2% --format md -o comparison.md
+sfstat compare before.parquet after.parquet --format json | jq '.rows[] | select(.verdict == "regression")'`,
+		Action: p.compare,
+	}
+}
+
+// gateCertaintyFlag is --fail-on where the finding is about --gate.
+func gateCertaintyFlag() cli.Flag {
+	f := choice("fail-on", "what exceeds the gate: what is surely beyond it (strong), what is surely longer and beyond it as estimated (supported), or whatever is not shown to be within (ambiguous); without it supported",
+		"", "strong", "supported", "ambiguous")
+	f.Category = forOutput
+	return f
+}
+
+func (p *program) compare(c *cli.Context) error {
+	as, err := format(c)
+	if err != nil {
+		return err
+	}
+	o, err := compareOptions(c)
+	if err != nil {
+		return err
+	}
+	if c.NArg() != 2 {
+		return badUsage("needs two paths, BASE and NEW, found %d: several runs of a side stand in a folder", c.NArg())
+	}
+	if c.Args().Get(0) == "-" && c.Args().Get(1) == "-" {
+		return badUsage("standard input (-) can be read once")
+	}
+	if err := there(c.Args().Slice()); err != nil {
+		return err
+	}
+	base, in, err := p.runsIn(c, c.Args().Slice()[:1])
+	if err != nil {
+		return err
+	}
+	now, more, err := p.runsIn(c, c.Args().Slice()[1:])
+	if err != nil {
+		return err
+	}
+	in.problems = append(in.problems, more.problems...)
+	result, err := runs.Compare(base, now, o)
+	if err != nil {
+		return badInput(err)
+	}
+	if err := p.emit(c, func(w io.Writer) error {
+		return report.Input{Problems: in.problems}.Comparison(w, result, as, p.style(c))
+	}); err != nil {
+		return err
+	}
+	return gateExceeded(c, result.Standing)
+}
+
+// gateExceeded turns a standing against the gate into exit code 3.
+func gateExceeded(c *cli.Context, s runs.Standing) error {
+	level := c.String("fail-on")
+	if level == "" {
+		level = evidence.Supported.String()
+	}
+	found := evidence.Insufficient
+	switch s {
+	case runs.SurelyBeyond:
+		found = evidence.Strong
+	case runs.Exceeded:
+		found = evidence.Supported
+	case runs.BelowGate, runs.NotShown:
+		found = evidence.Ambiguous
+	}
+	for l := evidence.Ambiguous; l <= found; l++ {
+		if l.String() == level {
+			return &exitError{exitFinding, fmt.Errorf("the gate of %s is exceeded (--fail-on %s)", c.String("gate"), level)}
+		}
+	}
+	return nil
+}
+
+func compareOptions(c *cli.Context) (o runs.Options, err error) {
+	o = runs.Options{Confidence: c.Float64("confidence"), Seed: c.Uint64("seed"), Unpaired: c.String("match") == "none"}
+	if x := o.Confidence; !(x > 0.5 && x < 1) {
+		return o, badUsage("--confidence is %v, expected above 0.5 and below 1", x)
+	}
+	if text := c.String("gate"); text != "" {
+		gate, err := parseShare(text)
+		if err != nil || !(gate >= 0 && gate < 1e6) {
+			return o, badUsage("--gate is %q, expected a share of the step such as 2%% or 0.02", text)
+		}
+		o.Gate = &gate
+	} else if c.String("fail-on") != "" {
+		return o, badUsage("--fail-on needs --gate, by how much steps may be longer")
+	}
+	return o, nil
+}
+
+// parseShare reads "2%", "2 %" or "0.02".
+func parseShare(text string) (float64, error) {
+	number, isPercent := strings.CutSuffix(strings.TrimSpace(text), "%")
+	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if isPercent {
+		v /= 100
+	}
+	return v, err
+}
+
+// runsIn reads the runs of some paths. Operator traces come down to windows, of
+// which the stages are operators.
+func (p *program) runsIn(c *cli.Context, names []string) ([]*runs.Run, inputs, error) {
+	pattern, err := rankPattern(c)
+	if err != nil {
+		return nil, inputs{}, err
+	}
+	cut, err := frontier.ParseCut(c.String("cut"))
+	if err != nil {
+		return nil, inputs{}, err
+	}
+	set := runs.New(frontier.Options{Cut: cut})
+	add := func(w *trace.Window) error { return ofWindow(w, set.Add(w)) }
+	var dumps dumpedJobs
+	in, err := p.readAs(c, reading{names: names, want: auto.AndDevices, rank: pattern}, func(item auto.Item) error {
+		switch {
+		case item.Window != nil:
+			dumps.see(item.Window)
+			if err := dumps.add(item); err != nil {
+				return err
+			}
+			if err := add(item.Window); err != nil {
+				return err
+			}
+		case item.Comm != nil:
+			return dumps.add(item)
+		case item.Ops != nil && item.Launched == nil:
+			return reduce(item, add)
+		}
+		if item.Device != nil {
+			set.AddDevice(item.Device)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, in, err
+	}
+	for _, j := range dumps.settle() {
+		set.AddArrivals(j.run, j.Job)
+	}
+	return set.Runs(), in, nil
+}

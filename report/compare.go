@@ -1,0 +1,279 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/diagnose/runs"
+	"github.com/sfstat/sfstat/engine/compare"
+)
+
+// Comparison writes what two sets of runs differ in. CSV is one row per measure.
+func (in Input) Comparison(w io.Writer, c *runs.Comparison, f Format, s Style) error {
+	switch f {
+	case JSON:
+		return WriteJSON(w, comparisonOf(c, in.Problems))
+	case CSV:
+		return writeCSV(w, measureRows(c))
+	}
+	return write(w, comparisonDocument(c, in.Problems), f, s)
+}
+
+func comparisonDocument(c *runs.Comparison, problems []Problem) document {
+	d := document{headline{comparisonHeadline(c), comparisonLevel(c)}, comparisonBrief(c)}
+	d = append(d, comparisonTable(c))
+	if t := foundTable(c); len(t.rows) > 0 {
+		d = append(d, heading("Findings"), t)
+	}
+	if b := comparisonDoubts(c); len(b) > 0 {
+		d = append(d, heading("Read with care"), b)
+	}
+	return append(d, problemBlocks(problems)...)
+}
+
+// comparisonHeadline is the answer in one sentence.
+func comparisonHeadline(c *runs.Comparison) string {
+	r := c.Step()
+	if r == nil || math.IsNaN(r.Change) {
+		return "Step times cannot be compared: one side has none."
+	}
+	s := fmt.Sprintf("A step takes %s instead of %s: ", length(r.New), length(r.Base))
+	longer := "longer"
+	if r.Change < 0 {
+		longer = "shorter"
+	}
+	change := about(math.Abs(r.Change)/r.Base) + " " + longer
+	switch r.Verdict {
+	case compare.Untested:
+		s += change + ", which so little data cannot test"
+	case compare.NoneShown:
+		s = fmt.Sprintf("No difference in step time is shown (%s and %s); one of %s would have been", length(r.Base), length(r.New), about(r.Shows/r.Base))
+	default:
+		low, high := math.Abs(r.Low), math.Abs(r.High)
+		s += fmt.Sprintf("%s (%s to %s)", change, about(min(low, high)/r.Base), about(max(low, high)/r.Base))
+	}
+	if c.Gate == nil {
+		return s + "."
+	}
+	gate := percentOf(*c.Gate)
+	return s + [...]string{
+		runs.Within:       ": within the gate of " + gate,
+		runs.NotShown:     "; it is not shown to be within the gate of " + gate,
+		runs.BelowGate:    ", which is below the gate of " + gate + " as estimated",
+		runs.Exceeded:     ", which is above the gate of " + gate + " as estimated",
+		runs.SurelyBeyond: ", above the gate of " + gate,
+	}[c.Standing] + "."
+}
+
+func comparisonLevel(c *runs.Comparison) evidence.Confidence {
+	if r := c.Step(); r == nil || r.Verdict != compare.Regression || c.Standing == runs.BelowGate || c.Standing == runs.Within {
+		return evidence.Insufficient
+	}
+	return evidence.Strong
+}
+
+// comparisonBrief says what the answer rests on, and what to do.
+func comparisonBrief(c *runs.Comparison) brief {
+	var why []string
+	for _, r := range c.Largest() {
+		why = append(why, fmt.Sprintf("%s %s a step (%s)", measureWord(r.Measure), signedLength(r.Change), pValue(r.P)))
+	}
+	units := counted(len(c.Base), "run") + " against " + strconv.Itoa(len(c.New))
+	switch c.Unit {
+	case runs.Pairs:
+		units = counted(len(c.Base), "pair") + " of runs, by name"
+	case runs.Batches:
+		units = "one run on each side, in batches of steps"
+	}
+	why = append(why, fmt.Sprintf("%s; all intervals together hold at %s", units, percentOf(c.Confidence)))
+	b := brief{{"Why", sentence(strings.Join(why, "; "))}}
+	if next := comparisonNext(c); next != "" {
+		b = append(b, term{"Next", next})
+	}
+	return b
+}
+
+// sentence ends a text with a full stop.
+func sentence(s string) string { return s + "." }
+
+func comparisonNext(c *runs.Comparison) string {
+	r := c.Step()
+	switch {
+	case r == nil:
+		return ""
+	case c.Unit == runs.Batches:
+		return "record the job again, three times or more on each side: two healthy runs differ too"
+	case r.Verdict == compare.Regression && len(c.Largest()) > 0:
+		return "look into " + measureWord(c.Largest()[0].Measure) + "; sfstat diagnose on the new runs tells who is late there"
+	case r.Verdict == compare.Regression:
+		return "sfstat diagnose on the new runs"
+	}
+	if n := c.RunsFor(c.Smallest()); n > 0 {
+		return fmt.Sprintf("about %d runs on each side would show a difference of %s", n, percentOf(c.Smallest()))
+	}
+	return ""
+}
+
+// measureWord names a measure.
+func measureWord(m runs.Measure) string {
+	switch m.Kind {
+	case runs.StepTime:
+		return "step time"
+	case runs.SyncWait:
+		return "wait"
+	case runs.ArrivalSkew:
+		return "arrival skew"
+	case runs.ExposedCommunication:
+		return "exposed communication"
+	case runs.FoundDelay:
+		if m.Stage == "" {
+			return "found delay"
+		}
+		return "found delay in " + m.Stage
+	}
+	return m.Stage
+}
+
+func signedLength(ns float64) string {
+	if ns < 0 {
+		return "−" + length(-ns)
+	}
+	return "+" + length(ns)
+}
+
+// signedPercent writes a change: "+5.02 %".
+func signedPercent(f float64) string {
+	if !finite(f) {
+		return absent
+	}
+	decimals := 2
+	if math.Abs(f) >= 0.0995 {
+		decimals = 1
+	}
+	s := strconv.FormatFloat(math.Abs(100*f), 'f', decimals, 64) + " %"
+	switch {
+	case strings.Trim(s, "0. %") == "":
+		return s
+	case f < 0:
+		return "−" + s
+	}
+	return "+" + s
+}
+
+// signedRange writes an interval: "+3.40 … +4.99 %".
+func signedRange(low, high float64) string {
+	return strings.TrimSuffix(signedPercent(low), " %") + " … " + signedPercent(high)
+}
+
+var verdictWordsOfRow = [...]string{
+	compare.Untested:    "not tested",
+	compare.NoneShown:   "none shown",
+	compare.Regression:  "regression",
+	compare.Improvement: "improvement",
+}
+
+// comparisonTable is one line per measure.
+func comparisonTable(c *runs.Comparison) *table {
+	t := &table{columns: []column{
+		{head: "%s/step", kind: kindName}, {head: "base", kind: kindLength}, {head: "new", kind: kindLength}, {head: "change", kind: kindAmount},
+		{head: percentOf(c.Confidence) + " interval", kind: kindAmount}, {head: "p", kind: kindAmount, spare: true}, {head: "result", kind: kindWrapped},
+		{head: "shows", kind: kindAmount},
+	}, oneUnit: true}
+	longest := 0.0
+	for _, r := range c.Rows {
+		of := c.Whole(r)
+		longest = max(longest, finiteOr0(r.Base), finiteOr0(r.New))
+		row := []cell{textCell(measureWord(r.Measure)), realCell(r.Base), realCell(r.New), {}, {}, {}, textCell(verdictWordsOfRow[r.Verdict]), {}}
+		if of > 0 && finite(r.Change) {
+			row[3] = textCell(signedPercent(r.Change / of))
+			if r.Verdict != compare.Untested {
+				row[4] = textCell(signedRange(r.Low/of, r.High/of))
+				row[5], row[7] = textCell(probability(r.P)), textCell(strings.TrimPrefix(signedPercent(r.Shows/of), "+"))
+			}
+		}
+		t.rows = append(t.rows, row)
+	}
+	t.columns[0].head = scaleFor(longest).unit.name + "/step"
+	t.caption = "Stages: exposed time. Changes are parts of the base's step; of arrival skew, which is of a synchronisation point, parts of itself. shows: the change that as many runs show four times in five."
+	return t
+}
+
+func finiteOr0(v float64) float64 {
+	if finite(v) {
+		return v
+	}
+	return 0
+}
+
+// foundTable is one line per finding of either side.
+func foundTable(c *runs.Comparison) *table {
+	t := &table{columns: []column{
+		{head: "finding", kind: kindWrapped}, {head: "base", kind: kindAmount}, {head: "new", kind: kindAmount}, {head: "would save", kind: kindFraction},
+		{head: "status", kind: kindText},
+	}}
+	t.caption = "base, new: runs that show it."
+	for i := range c.Found {
+		f := &c.Found[i]
+		t.rows = append(t.rows, []cell{textCell(foundWord(f)), textCell(fmt.Sprintf("%d of %d", f.Runs[0], len(c.Base))), textCell(fmt.Sprintf("%d of %d", f.Runs[1], len(c.New))),
+			realCell(max(f.Most[0], f.Most[1])), textCell(foundStatus(f))})
+	}
+	return t
+}
+
+// foundStatus is on which side a finding is.
+func foundStatus(f *runs.Found) string {
+	switch {
+	case f.Runs[0] == 0:
+		return "new"
+	case f.Runs[1] == 0:
+		return "gone"
+	}
+	return "both"
+}
+
+// foundWord names a finding: "rank 2 (gpu-node-1) in callbacks.cpu_wall".
+func foundWord(f *runs.Found) string {
+	s := f.Kind.String()
+	if f.Rank != nil {
+		s = "rank " + strconv.Itoa(*f.Rank)
+	}
+	if f.Host != "" {
+		s += " (" + Visible(f.Host) + ")"
+	}
+	if in := firstOf(f.Op, f.Stage); in != "" {
+		s += " in " + Visible(in)
+	}
+	return s
+}
+
+func firstOf(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+var comparisonDoubtWords = map[runs.Doubt]string{
+	runs.OneRunEach:   "One run on each side: the intervals are about these two recordings. By how much healthy runs of this job differ is not in them.",
+	runs.FewRuns:      "Fewer than five runs on a side: only large differences can be shown.",
+	runs.OtherWorld:   "The runs have different numbers of ranks.",
+	runs.OtherStages:  "Some stages are on one side only; they are not tested.",
+	runs.OtherCut:     "The steps of some runs are cut elsewhere than those of others, so stages do not compare and are left out; --cut step compares them.",
+	runs.MixedSchemas: "Some runs lack a stage that others of their side have.",
+}
+
+func comparisonDoubts(c *runs.Comparison) bullets {
+	var b bullets
+	for _, d := range c.Doubts {
+		if d == runs.LeftOver {
+			b = append(b, fmt.Sprintf("%s without a partner of the same name: left out (%s). --match none takes all.", counted(len(c.Left), "run"), Visible(strings.Join(c.Left[:min(3, len(c.Left))], ", "))))
+			continue
+		}
+		b = append(b, comparisonDoubtWords[d])
+	}
+	return b
+}

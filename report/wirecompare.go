@@ -1,0 +1,153 @@
+package report
+
+import (
+	"math"
+
+	"github.com/sfstat/sfstat/diagnose/runs"
+	"github.com/sfstat/sfstat/engine/compare"
+)
+
+// The structs of this file are the JSON of a comparison, and its CSV; see
+// wire.go.
+
+const comparisonSchema = "sfstat.compare/1"
+
+type comparisonJSON struct {
+	Schema     string         `json:"schema"`
+	Headline   string         `json:"headline"`
+	Unit       string         `json:"unit"`
+	Confidence number         `json:"confidence"`
+	Seed       uint64         `json:"seed"`
+	Gate       *number        `json:"gate"`
+	Standing   *string        `json:"standing"`
+	Base       []comparedJSON `json:"base"`
+	New        []comparedJSON `json:"new"`
+	Left       []string       `json:"left_out"`
+	Rows       []measureJSON  `json:"rows"`
+	Findings   []foundJSON    `json:"findings"`
+	Doubts     []string       `json:"doubts"`
+	Problems   []problemJSON  `json:"problems"`
+}
+
+type comparedJSON struct {
+	Run      string  `json:"run"`
+	World    int     `json:"world_size"`
+	Windows  int     `json:"windows"`
+	Steps    int     `json:"steps"`
+	Begin    *int64  `json:"begin_ns"`
+	StepTime *number `json:"step_time_ns"`
+}
+
+type measureJSON struct {
+	Measure   string  `json:"measure"`
+	Stage     *string `json:"stage"`
+	Verdict   string  `json:"verdict"`
+	Base      number  `json:"base_ns"`
+	New       number  `json:"new_ns"`
+	BaseUnits int     `json:"base_units"`
+	NewUnits  int     `json:"new_units"`
+	Change    number  `json:"change_ns"`
+	Low       number  `json:"low_ns"`
+	High      number  `json:"high_ns"`
+	Relative  number  `json:"change"`
+	From      number  `json:"low"`
+	To        number  `json:"high"`
+	P         number  `json:"p"`
+	Shows     number  `json:"shows"`
+	BaseShare *number `json:"base_share"`
+	NewShare  *number `json:"new_share"`
+}
+
+type foundJSON struct {
+	Kind     string  `json:"kind"`
+	Stage    *string `json:"stage"`
+	Op       *string `json:"op"`
+	Rank     *int    `json:"rank"`
+	Host     *string `json:"host"`
+	Status   string  `json:"status"`
+	BaseRuns int     `json:"base_runs"`
+	NewRuns  int     `json:"new_runs"`
+	BaseGain number  `json:"base_gain"`
+	NewGain  number  `json:"new_gain"`
+}
+
+func comparisonOf(c *runs.Comparison, problems []Problem) comparisonJSON {
+	out := comparisonJSON{Schema: comparisonSchema, Headline: comparisonHeadline(c), Unit: c.Unit.String(), Confidence: number(c.Confidence), Seed: c.Seed,
+		Gate: optionalNumber(c.Gate), Base: comparedOf(c.Base), New: comparedOf(c.New), Left: append([]string{}, c.Left...),
+		Rows: []measureJSON{}, Findings: []foundJSON{}, Doubts: strs(c.Doubts), Problems: problemsOf(problems)}
+	if c.Gate != nil {
+		out.Standing = optionalString(c.Standing.String())
+	}
+	for _, r := range c.Rows {
+		out.Rows = append(out.Rows, measureOf(c, r))
+	}
+	for i := range c.Found {
+		f := &c.Found[i]
+		out.Findings = append(out.Findings, foundJSON{f.Kind.String(), optionalString(f.Stage), optionalString(f.Op), f.Rank, optionalString(f.Host),
+			foundStatus(f), f.Runs[0], f.Runs[1], number(f.Most[0]), number(f.Most[1])})
+	}
+	return out
+}
+
+func comparedOf(list []*runs.Run) []comparedJSON {
+	out := []comparedJSON{}
+	for _, r := range list {
+		j := comparedJSON{Run: r.Name, World: r.World, Windows: r.Windows, Steps: r.Steps}
+		if r.Begin != 0 {
+			j.Begin = &r.Begin
+		}
+		if v, ok := r.Values[runs.Measure{Kind: runs.StepTime}]; ok {
+			j.StepTime = known(v)
+		}
+		out = append(out, j)
+	}
+	return out
+}
+
+func measureOf(c *runs.Comparison, r runs.Row) measureJSON {
+	of, p, step := c.Whole(r), r.P, c.Step()
+	if !(of > 0) {
+		of = math.NaN()
+	}
+	if r.Verdict == compare.Untested {
+		p = math.NaN()
+	}
+	j := measureJSON{Measure: r.Kind.String(), Stage: optionalString(r.Stage), Verdict: r.Verdict.String(), Base: number(r.Base), New: number(r.New),
+		BaseUnits: r.Units[0], NewUnits: r.Units[1], Change: number(r.Change), Low: number(r.Low), High: number(r.High), Relative: number(r.Change / of),
+		From: number(r.Low / of), To: number(r.High / of), P: number(p), Shows: number(r.Shows / of)}
+	if step != nil && r.Kind == runs.StageTime {
+		j.BaseShare, j.NewShare = known(r.Base/step.Base), known(r.New/step.New)
+	}
+	return j
+}
+
+// measureRows is one row per measure.
+func measureRows(c *runs.Comparison) *table {
+	var rows []measureJSON
+	for _, r := range c.Rows {
+		rows = append(rows, measureOf(c, r))
+	}
+	type x = measureJSON
+	real := func(name string, of func(x) number) field[x] {
+		return field[x]{name, kindReal, func(r x) cell { return realCell(float64(of(r))) }}
+	}
+	part := func(name string, of func(x) *number) field[x] {
+		return field[x]{name, kindReal, func(r x) cell { return optionalCell((*float64)(of(r))) }}
+	}
+	return flat([]field[x]{
+		{"measure", kindText, func(r x) cell { return textCell(r.Measure) }},
+		{"stage", kindName, func(r x) cell {
+			if r.Stage == nil {
+				return cell{}
+			}
+			return textCell(*r.Stage)
+		}},
+		{"verdict", kindText, func(r x) cell { return textCell(r.Verdict) }},
+		real("base_ns", func(r x) number { return r.Base }), real("new_ns", func(r x) number { return r.New }),
+		{"base_units", kindInteger, func(r x) cell { return wholeCell(r.BaseUnits) }}, {"new_units", kindInteger, func(r x) cell { return wholeCell(r.NewUnits) }},
+		real("change_ns", func(r x) number { return r.Change }), real("low_ns", func(r x) number { return r.Low }), real("high_ns", func(r x) number { return r.High }),
+		real("change", func(r x) number { return r.Relative }), real("low", func(r x) number { return r.From }), real("high", func(r x) number { return r.To }),
+		real("p", func(r x) number { return r.P }), real("shows", func(r x) number { return r.Shows }),
+		part("base_share", func(r x) *number { return r.BaseShare }), part("new_share", func(r x) *number { return r.NewShare }),
+	}, rows)
+}

@@ -227,7 +227,7 @@ func (r *rank) learnTruth(f *truthFile, id, log string) {
 
 // scenarios loads all folders, or those named.
 func scenarios(t testing.TB, names ...string) []scenario {
-	dirs, _ := filepath.Glob(filepath.Join(largedata.Need(t, "data/nccl/dev"), "*"))
+	dirs, _ := filepath.Glob(filepath.Join(largedata.Need(t, "data/nccl"), "dev*", "*"))
 	var list []scenario
 	for _, d := range dirs {
 		if len(names) == 0 || strings.Contains(strings.Join(names, " ")+" ", filepath.Base(d)+" ") {

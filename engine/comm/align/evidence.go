@@ -41,6 +41,9 @@ type clocks struct {
 	use    bool
 	offset int64 // launch less stamp of a true pair, usually
 	spread int64 // of that: the scale of a Laplace distribution
+
+	queued  bool  // starts stand in for launches, which were not recorded
+	longest int64 // … that a kernel was queued, as far as known; 0: not known yet
 }
 
 // reach is how far from the usual a launch may be, when nothing else bounds it.
@@ -202,13 +205,13 @@ func (e *evidence) bounds() {
 		for _, s := range row {
 			e.best[c] = max(e.best[c], s)
 		}
-		if e.clock.use {
+		if e.clock.use && !e.clock.queued {
 			e.best[c] += e.sc.Time
 		}
 	}
 }
 
-// times collects stamps, and launches in both directions.
+// times collects stamps.
 func (e *evidence) times() {
 	e.stamps = make([]int64, len(e.launches))
 	e.due = make([]int64, len(e.launches))
@@ -226,21 +229,34 @@ func (e *evidence) times() {
 			e.stamps[i] = before
 		}
 	}
+}
+
+// order is of the kernels' times.
+func (e *evidence) order() {
 	e.first = make([]int64, len(e.kernels)+1)
 	e.last = make([]int64, len(e.kernels)+1)
 	e.first[len(e.kernels)], e.last[0] = math.MaxInt64, math.MinInt64
 	for j := len(e.kernels) - 1; j >= 0; j-- {
-		e.first[j] = min(e.first[j+1], e.kernels[j].Launch)
+		e.first[j] = min(e.first[j+1], e.clock.time(e.kernels[j]))
 	}
 	for j, k := range e.kernels {
-		e.last[j+1] = max(e.last[j], k.Launch)
+		e.last[j+1] = max(e.last[j], e.clock.time(k))
 	}
+}
+
+// time is that of a kernel which stamps are compared with.
+func (c *clocks) time(k *Kernel) int64 {
+	if c.queued {
+		return k.Start
+	}
+	return k.Launch
 }
 
 // setClock makes time count. A launch is due before the thread's next call.
 func (e *evidence) setClock(c clocks) {
 	e.clock = c
 	if c.use {
+		e.order()
 		e.dues()
 	}
 	e.bounds()
@@ -282,6 +298,9 @@ func (e *evidence) Window(i int) (from, to int) {
 	if most < math.MaxInt64/2 {
 		most += e.clock.offset
 	}
+	if e.clock.queued {
+		least, most = e.queuedWindow(i)
+	}
 	from = sort.Search(m, func(j int) bool { return e.last[j+1] >= least })
 	to = sort.Search(m, func(j int) bool { return e.first[j] > most })
 	return from, max(from, to)
@@ -314,6 +333,9 @@ func (e *evidence) Row(dst []int32, i, from int) {
 // is no other call that it could be of.
 func (e *evidence) timely(i int, k *Kernel) int32 {
 	l := e.launches[i]
+	if e.clock.queued {
+		return int32(10 * e.waiting(i, k))
+	}
 	if l.Lead < 0 || !k.HasLaunch {
 		return 0
 	}

@@ -141,7 +141,13 @@ func (h *hmm) estimate(use Use) *model {
 // trellis is the states of one stretch.
 func (h *hmm) trellis(m *model, s stretch) *trellis {
 	c := &trellis{n: s.rows - s.row, m: s.columns - s.column, deletions: m.deletions, pinFirst: s.pinFirst, pinLast: s.pinLast}
-	c.emit = func(i, j int) float64 { return m.kinds[s.row+i][h.kinds[s.column+j]] }
+	c.emit = func(i, j int) float64 {
+		i, j = s.row+i, s.column+j
+		if h.clock.queued && !h.mayStart(i, h.kernels[j]) {
+			return 0
+		}
+		return m.kinds[i][h.kinds[j]] * math.Exp(h.waiting(i, h.kernels[j]))
+	}
 	if g := m.gaps; g != nil {
 		c.at, c.vary, c.span, c.start = g.at[s.row:s.rows], g.vary[s.row:s.rows], g.span, h.start[s.column:s.columns]
 	}

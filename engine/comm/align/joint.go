@@ -68,6 +68,7 @@ type joint struct {
 	members  []Member
 	streams  []int64
 	clusters [][]end
+	queue    clocks // where starts tell of the clocks of all members
 }
 
 // end is the end of one kernel of one member.
@@ -82,9 +83,10 @@ func (u *joint) gather(g []Member) bool {
 	if len(g) < 2 {
 		return false
 	}
-	u.members = g
+	u.members, u.queue = g, u.all[g[0].Process].queue
 	for _, m := range g {
 		matching := u.all[m.Process]
+		u.queue = u.queue.and(matching.queue)
 		if matching.Timed {
 			return false
 		}
@@ -157,7 +159,7 @@ func (u *joint) cluster() {
 // align aligns the joint as one process and gives each member its matches.
 func (u *joint) align() error {
 	u.lay()
-	m, err := Calls(Process{Calls: u.calls, Kernels: u.kernels}, u.sc)
+	m, err := calls(Process{Calls: u.calls, Kernels: u.kernels}, u.sc, u.queue)
 	if err != nil {
 		return err
 	}
@@ -194,13 +196,21 @@ func (u *joint) lay() {
 		member := u.members[k]
 		for _, i := range u.all[member.Process].Launches[u.launchAt[k][count]].Calls {
 			c := u.ps[member.Process].Calls[i]
-			c.Comm, c.Stream, c.HasTime = 0, 0, false
+			c.Comm, c.Stream, c.HasTime = 0, 0, u.queue.use
 			u.calls = append(u.calls, c)
 		}
 	}
 	for _, group := range u.clusters {
 		kernel := u.ps[u.members[group[0].member].Process].Kernels[group[0].kernel]
-		kernel.Stream, kernel.Start, kernel.HasLaunch = 0, group[0].at, false
+		kernel.Stream, kernel.HasLaunch = 0, false
+		if !u.queue.use {
+			kernel.Start = group[0].at
+		}
+		for _, e := range group[1:] {
+			if u.queue.use { // after the call of each member
+				kernel.Start = max(kernel.Start, u.ps[u.members[e.member].Process].Kernels[e.kernel].Start)
+			}
+		}
 		u.kernels = append(u.kernels, kernel)
 	}
 }

@@ -42,9 +42,10 @@ type Matching struct {
 	Certain   int32 // margin from which a match is certain
 	streams   []streamPair
 	ambiguous []uncertain
-	Offset    int64 // nanoseconds from a call's stamp to the launch of its kernel, the median
-	Timed     bool  // stamps and launches counted
-	Replayed  int   // kernels that graphs launched, which have no call of their own
+	Offset    int64  // nanoseconds from a call's stamp to the launch of its kernel, the median
+	Timed     bool   // stamps and launches counted
+	queue     clocks // what starts tell of the clocks, where they do
+	Replayed  int    // kernels that graphs launched, which have no call of their own
 }
 
 // IsCertain says whether the match holds in every alignment that is nearly as good.
@@ -55,12 +56,20 @@ func (m *Matching) IsCertain(k Match) bool { return k.Margin >= m.Certain }
 // twice or more: what kernels calls of one kind usually run in, and how long after the
 // stamp they are launched, is learned from one alignment for the next.
 func Calls(p Process, sc Scoring) (*Matching, error) {
+	var clock clocks
+	switch {
+	case sc.UseTime && stamped(&p):
+		clock = roughOffset(&p)
+	case sc.UseTime:
+		clock = queuedClock(&p)
+	}
+	return calls(p, sc, clock)
+}
+
+// calls is [Calls] where it is known, or not known, how times compare.
+func calls(p Process, sc Scoring, clock clocks) (*Matching, error) {
 	launches, why := Plan(p.Calls, len(p.Kernels))
 	m := &Matching{Launches: launches, Why: why, Certain: sc.CertainMargin, Replayed: replayed(p.Kernels)}
-	var clock clocks
-	if sc.UseTime && stamped(&p) {
-		clock = roughOffset(&p)
-	}
 	sc.UseThread = sc.UseThread && sharesThread(&p)
 	parts := divide(&p, launches, clock, &sc)
 	for round := range max(sc.Rounds, 1) {
@@ -73,12 +82,16 @@ func Calls(p Process, sc Scoring) (*Matching, error) {
 				return nil, err
 			}
 		}
-		if clock.use {
+		switch {
+		case clock.queued && clock.longest == 0:
+			clock = learnQueue(parts, results)
+			m.queue = clock
+		case clock.use && !clock.queued:
 			clock = learnClock(parts, results, clock)
 			m.Offset, m.Timed = clock.offset, true
 		}
 		if round == max(sc.Rounds, 1)-1 {
-			if !clock.use {
+			if !m.Timed {
 				for i := range parts {
 					parts[i].decode(results[i], &sc)
 				}

@@ -29,7 +29,7 @@ func divide(p *Process, launches []Launch, clock clocks, sc *Scoring) []part {
 	}
 	all, near := alikeness(p, launches, byLog, byTrace, logs, traces), func(best, rival float64) bool { return rival > nearlyAlike*best }
 	switch {
-	case clock.use:
+	case clock.use && !clock.queued:
 		all, near = coincident(p, launches, clock, byLog, byTrace, logs, traces), func(float64, float64) bool { return false } // the times of each pair tell
 	case len(all) > 1:
 		if scores, ok := scored(p, launches, sc, byLog, byTrace, logs, traces); ok {

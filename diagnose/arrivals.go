@@ -43,9 +43,11 @@ func (j *judge) arrived(v *RunVerdict) {
 	v.Suspects = slices.DeleteFunc(v.Suspects, func(f Finding) bool {
 		return f.Cause == CauseAlike && (slices.Contains(seen, f.Stage) || slices.ContainsFunc(late, func(l Finding) bool { return l.Stage == f.Stage }))
 	})
-	v.Undecided = slices.DeleteFunc(v.Undecided, func(u Undecided) bool {
-		return u.Question == RankHidden && slices.Contains(seen, u.Stage) || u.Question == SyncPointUnknown && len(seen) > 0
-	})
+	v.Undecided = slices.DeleteFunc(v.Undecided, func(u Undecided) bool { return u.Question == SyncPointUnknown && len(seen) > 0 })
+	j.transfers(v, seen)
+	if len(j.windows) == 0 && len(r.Late) == 0 && r.Hang == nil && r.Step > 0 {
+		v.Undecided = append(v.Undecided, Undecided{Question: TransferHidden})
+	}
 	if len(r.Late) == 0 && float64(r.MayHide) >= j.minGain*float64(max(1, r.Step)) {
 		v.Undecided = append(v.Undecided, Undecided{Question: ClockOrDelay, Hides: r.MayHide, Step: r.Step, Needs: SourceHosts})
 	}
@@ -88,6 +90,32 @@ func (j *judge) seenStages(r *arrivals.Result) (stages []string) {
 	return stages
 }
 
+// transfers answers who is late inside the stages that arrivals see. What they
+// leave open is whether the transfer after the last entry is slow; a healthy run
+// to compare with tells that.
+func (j *judge) transfers(v *RunVerdict, seen []string) {
+	v.Undecided = slices.DeleteFunc(v.Undecided, func(u Undecided) bool {
+		return u.Question == RankHidden && slices.Contains(seen, u.Stage) && j.transfer(&u) < j.minGain*float64(u.Step)
+	})
+	for i := range v.Undecided {
+		if u := &v.Undecided[i]; u.Question == RankHidden && slices.Contains(seen, u.Stage) {
+			u.Question, u.Hides, u.Needs = TransferHidden, int64(j.transfer(u)), SourceBaseline
+		}
+	}
+}
+
+// transfer is how much of what hides in a stage may be its transfer, ns a step.
+func (j *judge) transfer(u *Undecided) float64 {
+	i := slices.IndexFunc(j.entered.Transfers, func(t arrivals.Transfer) bool { return t.Stage == u.Stage })
+	switch {
+	case j.sample != nil && !slices.ContainsFunc(j.lost, func(p Problem) bool { return p.Problem == BaselineTooShort }):
+		return 0
+	case i < 0:
+		return float64(u.Hides)
+	}
+	return float64(min(u.Hides, j.entered.Transfers[i].Time))
+}
+
 // lateArrivals are the ranks that arrive late of their own.
 func (j *judge) lateArrivals(r *arrivals.Result) (out []Finding) {
 	saves, all := 0.0, []int{}
@@ -100,8 +128,8 @@ func (j *judge) lateArrivals(r *arrivals.Result) (out []Finding) {
 		l := &r.Late[i]
 		p := &r.Places[l.Place]
 		f := Finding{Kind: KindRank, Cause: CauseLate, Place: Place{Rank: &l.Rank, Host: l.Host, Stage: stageOf(p), Op: operation(p.Op), Group: groupOf(l.Group, l.Desc), Source: sourceOf(p.Line)},
-			Cost: Cost{Excess: l.Delay, Step: r.Step, Explained: l.Excess, Score: l.RunGain, Gain: l.Gain, RunGain: l.RunGain,
-				Struck: Struck{Count: l.Strikes, Of: l.Points, First: l.Steps[0], Last: l.Steps[1], Pattern: patternOf(l, r)}},
+			Cost: Cost{Excess: l.PerStep, Step: l.Step, Explained: l.Excess, Score: l.RunGain, Gain: l.Gain, RunGain: l.RunGain,
+				Struck: Struck{Count: l.Struck, Of: l.Of, First: l.Steps[0], Last: l.Steps[1], Pattern: patternOf(l, r)}},
 			Confidence: evidence.Strong, BelowMinGain: l.Gain < j.minGain}
 		f.Evidence = append(f.Evidence, evidence.EnteredLast{Rank: l.Rank, N: l.Last, Of: l.Points, Op: f.Op, Group: f.Group, Delay: l.Delay, Strikes: l.Strikes, P: math.Exp(l.LogP), Source: f.Source},
 			evidence.Replay{Ranks: all, Saves: saves, Charged: saves})
@@ -206,9 +234,9 @@ func (j *judge) lateSet(r *arrivals.Result) *Finding {
 func patternOf(l *arrivals.Late, r *arrivals.Result) Pattern {
 	span := r.End - r.Begin
 	switch {
-	case l.Strikes*5 >= l.Points*4:
+	case l.Struck*5 >= l.Of*4:
 		return PatternConstant
-	case l.End-l.First < span/2 && l.Strikes > 2:
+	case l.End-l.First < span/2 && l.Struck > 2:
 		return PatternWindow
 	}
 	return PatternIntermittent

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
-	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -68,7 +67,8 @@ func stepLengths(w *trace.Window) []int64 {
 				of[i%R] += d
 			}
 		}
-		out[t] = robust.Upper(of)
+		slices.Sort(of)
+		out[t] = of[R/2]
 	}
 	return out
 }

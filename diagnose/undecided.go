@@ -38,7 +38,8 @@ const (
 	HowFastLonely        Question = "how_fast_messages_with_one_end"
 
 	// Of arrivals.
-	ClockOrDelay Question = "clock_or_delay" // is a rank late in every step, or its clock: Hides
+	TransferHidden Question = "transfer_hidden_in_stage" // is what follows a last entry slow: Stage, Hides
+	ClockOrDelay   Question = "clock_or_delay"           // is a rank late in every step, or its clock: Hides
 )
 
 // What answers questions, and what to look with.
@@ -112,10 +113,11 @@ func needed(m *frontier.Result, stage string) int64 {
 	return plainBackward * m.Stages[i].Advance
 }
 
-// Hidden is the stage of the run that may hide the largest delay of one rank.
+// Hidden is the stage of the run that may hide the largest delay, of one rank or
+// of a transfer.
 func (v *RunVerdict) Hidden() (u Undecided, ok bool) {
 	for _, o := range v.Undecided {
-		if o.Question == RankHidden && (!ok || o.Hides > u.Hides) {
+		if (o.Question == RankHidden || o.Question == TransferHidden) && o.Hides > 0 && (!ok || o.Hides > u.Hides) {
 			u, ok = o, true
 		}
 	}

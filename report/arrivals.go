@@ -88,6 +88,9 @@ type lateRank struct {
 	Place     int       `json:"place"`
 	Delay     int64     `json:"delay_ns"`
 	Excess    int64     `json:"excess_ns"`
+	PerStep   int64     `json:"per_step_ns"`
+	Struck    int       `json:"struck_steps"`
+	Of        int       `json:"steps"`
 	Strikes   int       `json:"strikes"`
 	Last      int       `json:"last"`
 	Points    int       `json:"points"`
@@ -155,7 +158,7 @@ func (j Arrivals) wire() arrivalJobJSON {
 	for _, l := range j.Late {
 		p := &j.Places[l.Place]
 		x := lateRank{Rank: l.Rank, Host: optionalString(l.Host), Stage: optionalString(p.Stage), Op: p.Op, Group: l.Group, Line: lineFrom(p.Line), Place: l.Place,
-			Delay: l.Delay, Excess: l.Excess, Strikes: l.Strikes, Last: l.Last, Points: l.Points, P: number(math.Exp(l.LogP)), Gain: number(l.Gain),
+			Delay: l.Delay, Excess: l.Excess, PerStep: l.PerStep, Struck: l.Struck, Of: l.Of, Strikes: l.Strikes, Last: l.Last, Points: l.Points, P: number(math.Exp(l.LogP)), Gain: number(l.Gain),
 			RunGain: number(l.RunGain), Clock: l.Clock}
 		if l.Steps[0] >= 0 {
 			x.FirstStep, x.LastStep = &l.Steps[0], &l.Steps[1]
@@ -295,6 +298,9 @@ func (j Arrivals) lateWords(l *arrivals.Late) string {
 	p := &j.Places[l.Place]
 	text := fmt.Sprintf("Rank %d is last to enter %d of %d %s of %s, after %s of its own work more than its peers (p %s if all ranks were alike)",
 		l.Rank, l.Last, l.Points, bareOp(p.Op), groupName(l.Group, l.Desc), length(float64(l.Delay)), pOf(l.LogP))
+	if l.PerStep > l.Delay*5/4 {
+		text += fmt.Sprintf("; over all calls it adds %s of its own to %s", length(float64(l.PerStep)), counted(l.Struck, "step"))
+	}
 	if w := entered(p.Line); w != "" {
 		text += "; entered from " + w
 	}

@@ -125,6 +125,10 @@ func undecided(v *diagnose.RunVerdict) (what, why string) {
 		return "Undecided: where the ranks synchronise is not shown, so who waits for whom cannot be told.",
 			"no stage's times show that ranks wait for each other in it"
 	}
+	if u.Question == diagnose.TransferHidden {
+		return fmt.Sprintf("Undecided: no rank is late, but up to %s of every %s step may be a slow transfer in %s.", length(float64(u.Hides)), length(float64(u.Step)), stageWord(u.Stage)),
+			"it follows the last entry of a collective, and takes all ranks the same time"
+	}
 	may := fmt.Sprintf("up to %s of it may be one rank's delay", length(float64(u.Hides)))
 	if u.Hides >= u.Time {
 		may = "any of it may be one rank's delay"

@@ -13,6 +13,12 @@ func questionWords(u diagnose.Undecided) string {
 	case diagnose.RankHidden:
 		text = fmt.Sprintf("Who is late inside %s, where up to %s of a %s step may be one rank's delay: ranks synchronise in it, so all record the same time",
 			stageWord(u.Stage), length(float64(u.Hides)), length(float64(u.Step)))
+	case diagnose.TransferHidden:
+		if u.Hides == 0 {
+			return "Whether links are slow: entries show who is late, and not how long transfers take"
+		}
+		text = fmt.Sprintf("Whether a link is slow in %s, where up to %s of a %s step may be its delay: nobody enters late, and how long transfers have to take is not known",
+			stageWord(u.Stage), length(float64(u.Hides)), length(float64(u.Step)))
 	case diagnose.RolesMixed:
 		text = "Ranks of different roles do different work: read the role groups"
 	case diagnose.MicrostepOrder:

@@ -61,11 +61,11 @@ func TestHostCollectivesOfRealJobs(t *testing.T) {
 }
 
 // hostTrace is a profile of one rank of three: steps in which it enters
-// one all-reduce, so many µs after they begin, in backward; it ends when all three
-// have entered.
+// one all-reduce, so many µs after they begin, in backward; it ends so many µs
+// after all three have entered.
 // Each collective stands in it as its arguments, as an operator around them and
 // as the work of the backend; some also as an operator inside the operator.
-func hostTrace(rank int, enter func(rank, step int) int) string {
+func hostTrace(rank, transfer int, enter func(rank, step int) int) string {
 	var events []string
 	add := func(cat, name, args string, thread, from, to int) {
 		events = append(events, fmt.Sprintf(`{"ph":"X","cat":%q,"name":%q,"pid":7,"tid":%d,"ts":%d,"dur":%d,"args":{%s}}`, cat, name, thread, from, to-from, args))
@@ -76,7 +76,7 @@ func hostTrace(rank int, enter func(rank, step int) int) string {
 		for r := range 3 {
 			release = max(release, begin+enter(r, step))
 		}
-		end := release + 20_000
+		end := release + transfer + 5_000
 		add("user_annotation", fmt.Sprintf("ProfilerStep#%d", step), "", 1, begin, end)
 		add("user_annotation", "forward", "", 1, begin, begin+10_000)
 		add("user_annotation", "backward", "", 1, begin+10_000, end-5_000)
@@ -92,13 +92,13 @@ func hostTrace(rank int, enter func(rank, step int) int) string {
 }
 
 func TestHostCollectives(t *testing.T) {
-	write := func(t *testing.T, enter func(rank, step int) int) string {
+	write := func(t *testing.T, transfer int, enter func(rank, step int) int) string {
 		folder := filepath.Join(t.TempDir(), "job")
 		if err := os.Mkdir(folder, 0o755); err != nil {
 			t.Fatal(err)
 		}
 		for rank := range 3 {
-			if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("rank%d.json", rank)), []byte(hostTrace(rank, enter)), 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("rank%d.json", rank)), []byte(hostTrace(rank, transfer, enter)), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -114,19 +114,21 @@ func TestHostCollectives(t *testing.T) {
 		return jitter(rank, step)
 	}
 	t.Run("one late", func(t *testing.T) {
-		v, named := diagnosed(t, write(t, late))
+		v, named := diagnosed(t, write(t, 15_000, late))
 		if v.Status != "straggler" || !slices.Equal(named, []int{1}) || v.Suspects[0].Stage != "model.backward_cpu_wall" {
 			t.Errorf("status %s, named %v: %+v", v.Status, named, v.Suspects)
 		}
 	})
 	t.Run("nobody late", func(t *testing.T) {
-		v, named := diagnosed(t, write(t, jitter))
-		if v.Status != "no_straggler" || named != nil {
-			t.Errorf("status %s, named %v", v.Status, named)
+		for transfer, want := range map[int]string{1_000: "no_straggler", 15_000: "undecided"} {
+			v, named := diagnosed(t, write(t, transfer, jitter))
+			if v.Status != want || named != nil {
+				t.Errorf("transfers of %d µs: status %s, named %v", transfer, v.Status, named)
+			}
 		}
 	})
 	t.Run("each once", func(t *testing.T) {
-		_, out, stderr := runArgs(t, nil, "arrivals", "--format", "json", write(t, late))
+		_, out, stderr := runArgs(t, nil, "arrivals", "--format", "json", write(t, 15_000, late))
 		var v struct {
 			Jobs []struct {
 				Calls int `json:"calls"`

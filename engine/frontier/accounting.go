@@ -48,11 +48,8 @@ func (a *accounting) measure() {
 	}
 	a.meet = a.lines(v)
 	a.acc = scan(v, a.gates.Leader, nil)
-	w := a.spent
-	if w == nil {
-		w = newWaits(v)
-		timeline{v, a.meet}.walk(w)
-	}
+	w := newWaits(v)
+	timeline{v, a.meet}.walk(w)
 	a.wait, a.work = w.wait, make([]int64, v.ranks())
 	for i := range v.order {
 		addTo(a.work, w.of(i))
@@ -311,7 +308,7 @@ func (a *accounting) decide() {
 		a.agreement(&e, lead)
 		a.leader(lead)
 		e.SwitchRate = a.r.Leader.Rate
-		if s := a.r.Stages[lead]; s.Advance > 0 && a.v.lags == nil {
+		if s := a.r.Stages[lead]; s.Advance > 0 {
 			share := float64(s.LagIncrease) / float64(s.Advance)
 			e.LagShare = &share
 		}

@@ -2,7 +2,6 @@ package arrivals
 
 import (
 	"cmp"
-	"maps"
 	"math"
 	"slices"
 )
@@ -41,7 +40,9 @@ type Result struct {
 	Clocks  []Clock
 	Places  []Place
 	Late    []Late // by what they cost
-	Set     *Set   // ranks of which it is not known who is late
+	// Transfers are what follows the last entries of stages.
+	Transfers []Transfer
+	Set       *Set // ranks of which it is not known who is late
 	// MayHide is how much of a delay in every step may be taken for an offset of
 	// a clock: the ranks wait in one place only, and their clocks are not one.
 	MayHide int64
@@ -96,6 +97,10 @@ type Late struct {
 	Strikes int   // points at the place that it delayed
 	Delay   int64 // own, median of those
 	Excess  int64 // own delay over all strikes and places
+	Struck  int   // steps that it delayed, at any place
+	Of      int   // steps
+	PerStep int64 // own delay of a struck step, over all places, median
+	Step    int64 // length of a struck step, median
 	LogP    float64
 	Gain    float64 // of the struck steps, by fixing it
 	RunGain float64 // of all that repeats
@@ -144,10 +149,12 @@ func (j *Job) Analyze(o Options) *Result {
 		}
 	}
 	slices.Sort(r.Missing)
-	s.extent(r)
-	s.table(r)
-	s.late(r, math.Log(o.Alpha))
-	s.place(r)
+	stages, lines := s.placed()
+	r.Transfers = s.transfers(lines)
+	steps := s.extent(r, lines)
+	s.table(r, stages)
+	s.late(r, math.Log(o.Alpha), steps)
+	r.locate(lines)
 	r.MayHide = s.mayHide(r)
 	if o.Each != nil {
 		s.each(o.Each)
@@ -201,54 +208,14 @@ func (s *strikes) repeats(at int) bool {
 	return len(s.places[at].cohorts) >= max(enough, most/20)
 }
 
-// extent finds from when to when the job repeats itself, and its step: the
-// longest period of a place that is visited all the time.
-func (s *strikes) extent(r *Result) {
-	r.Begin, r.End = math.MaxInt64, math.MinInt64
-	type visit struct {
-		every int64
-		times int
-	}
-	var visits []visit
-	for i := range s.places {
-		if !s.repeats(i) {
-			continue
-		}
-		last := map[int32]int64{}
-		count := map[int32]int{}
-		var every []int64
-		for _, c := range s.places[i].cohorts {
-			g, now := s.call(c[0]).group, int64(math.MinInt64)
-			for _, e := range c {
-				now = max(now, s.at(e))
-				r.Begin = min(r.Begin, s.at(entry{e.rank, e.call - 1}))
-			}
-			r.End = max(r.End, now)
-			if count[g]++; count[g] > 1 {
-				every = append(every, now-last[g])
-			}
-			last[g] = now
-		}
-		visits = append(visits, visit{median(every), slices.Max(slices.Collect(maps.Values(count)))})
-	}
-	if r.Begin > r.End {
-		r.Begin, r.End = 0, 0
-	}
-	for _, v := range visits {
-		if v.every*int64(v.times)*2 > r.End-r.Begin {
-			r.Step = max(r.Step, v.every)
-		}
-	}
-}
-
 // table makes the places of a result.
-func (s *strikes) table(r *Result) {
+func (s *strikes) table(r *Result, stages []string) {
 	for i := range s.places {
 		p := &s.places[i]
 		e := p.cohorts[0][0]
 		k, c := s.kindOf(e), s.call(e)
 		out := Place{Op: k.name, Bytes: -1, Group: s.groups[c.group].name, Desc: s.groups[c.group].desc, Line: s.line(k),
-			After: s.kinds[p.before].name, AfterAt: s.line(&s.kinds[p.before]), Waits: int(p.lag), Points: len(p.cohorts),
+			Stage: stages[i], After: s.kinds[p.before].name, AfterAt: s.line(&s.kinds[p.before]), Waits: int(p.lag), Points: len(p.cohorts),
 			Noise: int64(s.sigma[i]), Strikes: s.hits[i], Repeats: s.repeats(i)}
 		if k.tensors != nil {
 			out.Bytes = elements(k.tensors.InSizes)
@@ -274,18 +241,14 @@ func (s *strikes) table(r *Result) {
 				continue
 			}
 			out.Ranks = append(out.Ranks, RankAt{Rank: s.ranks[rank].id, Arrival: median(arrivals[int32(rank)]), Delay: median(slices.Clone(t.delay)),
-				Points: t.count, Last: t.last, Strikes: t.strikes, Charge: int64(t.charge), LogP: s.chance(i, t.strikes)})
+				Points: t.count, Last: t.last, Strikes: len(t.struck), Charge: int64(t.charge), LogP: s.chance(i, len(t.struck))})
 		}
 		r.Places = append(r.Places, out)
 	}
 }
 
-// place fills in stages and steps from the timelines.
-func (s *strikes) place(r *Result) {
-	stages, lines := s.placed()
-	for i, name := range stages {
-		r.Places[i].Stage = name
-	}
+// locate fills in the recorded steps of late ranks.
+func (r *Result) locate(lines []fitted) {
 	for i := range r.Late {
 		l := &r.Late[i]
 		l.Steps = [2]int64{-1, -1}
@@ -327,13 +290,13 @@ type found struct {
 }
 
 // late fills in who delays the others, and what that costs.
-func (s *strikes) late(r *Result, alpha float64) {
+func (s *strikes) late(r *Result, alpha float64, steps stepping) {
 	var all []found
 	for at, t := range s.cells {
-		if !s.repeats(at.place) || t.strikes == 0 || t.charge <= 0 {
+		if !s.repeats(at.place) || len(t.struck) == 0 || t.charge <= 0 {
 			continue
 		}
-		if logP := s.chance(at.place, t.strikes); logP <= alpha {
+		if logP := s.chance(at.place, len(t.struck)); logP <= alpha {
 			all = append(all, found{at.place, at.rank, t, logP})
 		}
 	}
@@ -351,8 +314,9 @@ func (s *strikes) late(r *Result, alpha float64) {
 	for _, f := range all {
 		total += f.charge
 	}
-	by := map[int]int{}
+	by, struck := map[int]int{}, map[int][]strike{}
 	for _, f := range all {
+		struck[f.rank] = append(struck[f.rank], f.struck...)
 		i, ok := by[f.rank]
 		if !ok {
 			i = len(r.Late)
@@ -362,12 +326,14 @@ func (s *strikes) late(r *Result, alpha float64) {
 		l := &r.Late[i]
 		l.Excess += f.excess
 		l.LogP = min(l.LogP, f.logP)
-		l.First, l.End = min(l.First, f.first), max(l.End, f.end)
+		l.First, l.End = min(l.First, f.struck[0].at), max(l.End, f.struck[len(f.struck)-1].at)
 		l.RunGain += saved / span * f.charge / total
 	}
 	for i := range r.Late {
 		l := &r.Late[i]
-		l.Gain = min(1, l.RunGain*float64(l.Points)/float64(max(1, l.Strikes)))
+		of := steps.struck(struck[s.byRank[l.Rank]])
+		l.Struck, l.Of, l.PerStep, l.Step = of.steps, of.of, of.own, of.length
+		l.Gain = min(1, l.RunGain*span/float64(max(1, of.time)))
 	}
 }
 
@@ -380,8 +346,8 @@ func (s *strikes) latest(r *Result, f found) Late {
 			own = append(own, x)
 		}
 	}
-	l := Late{Rank: s.ranks[f.rank].id, Place: f.place, Last: f.last, Points: f.count, Strikes: f.strikes, Delay: median(own),
-		LogP: f.logP, First: f.first, End: f.end}
+	l := Late{Rank: s.ranks[f.rank].id, Place: f.place, Last: f.last, Points: f.count, Strikes: len(f.struck), Delay: median(own),
+		LogP: f.logP, First: f.struck[0].at, End: f.struck[len(f.struck)-1].at}
 	for _, c := range s.places[f.place].cohorts {
 		if i := slices.IndexFunc(c, func(e entry) bool { return int(e.rank) == f.rank }); i >= 0 {
 			g := s.groups[s.call(c[i]).group]

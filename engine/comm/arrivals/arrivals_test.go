@@ -86,6 +86,25 @@ func TestLateRanks(t *testing.T) {
 	}
 }
 
+// A rank that loses time before two calls of a step loses the sum of both, in
+// one step.
+func TestLateTwiceInAStep(t *testing.T) {
+	for _, every := range []int{1, 5} {
+		s := synthetic{seed: 7, ranks: 8, steps: 60, buckets: 3, barrier: true, jitter: 2, perHost: 8, delay: 30, late: []int{5}, at: 1, twice: true, every: every}
+		r := s.job().Analyze(Options{})
+		if len(r.Late) != 1 {
+			t.Fatalf("%+v", r.Late)
+		}
+		l := r.Late[0]
+		if math.Abs(float64(l.PerStep)/ms-60) > 6 || math.Abs(float64(l.Struck)-60/float64(every)) > 2 || math.Abs(float64(l.Of)-60) > 2 {
+			t.Errorf("%.1f ms in %d of %d steps, expected 60 in %d of 60", float64(l.PerStep)/ms, l.Struck, l.Of, 60/every)
+		}
+		if want := 60 * ms / float64(l.Step); math.Abs(l.Gain-want) > 0.06 || math.Abs(l.RunGain-want/float64(every)) > 0.06 {
+			t.Errorf("every %d: gain %.3f of the steps, %.3f of the run, expected %.3f of the steps", every, l.Gain, l.RunGain, want)
+		}
+	}
+}
+
 func (r *Result) stepMS() float64 { return float64(r.Step) / ms }
 
 // Where all places but one tell nothing of a clock, a delay and an offset look

@@ -20,12 +20,11 @@ type cell struct{ place, rank int }
 // tally is how a rank does at a place.
 type tally struct {
 	count, last int
-	strikes     int
 	early       int
 	delay       []int64 // own, of all cohorts
 	excess      int64   // own delay where struck
 	charge      float64 // its share of what the late ranks cost
-	first, end  int64   // first and last strike, on the common clock
+	struck      []strike
 }
 
 // enough cohorts for a place to tell a rank from chance.
@@ -72,10 +71,7 @@ func (s *strikes) tally(at int) {
 			switch x := delays[k][i]; {
 			case x > limit:
 				s.hits[at]++
-				if t.strikes++; t.strikes == 1 {
-					t.first = s.at(e)
-				}
-				t.end = s.at(e)
+				t.struck = append(t.struck, strike{s.at(e), x})
 				t.excess += x
 			case x < -limit:
 				t.early++

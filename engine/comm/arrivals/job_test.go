@@ -26,6 +26,7 @@ type synthetic struct {
 	delay   float64 // ms
 	late    []int   // ranks
 	at      int     // bucket before which they lose it; −1: the barrier
+	twice   bool    // before the bucket after that, too
 	every   int     // steps; 0: 1
 	frames  bool
 }
@@ -62,7 +63,7 @@ func (s synthetic) job() *Job {
 		}
 	}
 	hit := func(r, step, at int) float64 {
-		if at == s.at && step%max(1, s.every) == max(1, s.every)-1 {
+		if (at == s.at || s.twice && at == s.at+1) && step%max(1, s.every) == max(1, s.every)-1 {
 			for _, l := range s.late {
 				if l == r {
 					return s.delay

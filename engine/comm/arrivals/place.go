@@ -154,8 +154,10 @@ func (m *matching) period(points []int32) int {
 	return 0
 }
 
-// gaps are the median time before each point, and a number for its kind and
-// that of the call before, from the first point that is not of the beginning.
+// gaps are the least time that any rank takes to each point, which leaves out
+// what others wait for a rank that is late now and then, and a number for its
+// kind and that of the call before, from the first point that is not of the
+// beginning.
 func (m *matching) gaps(points []int32) (gaps, kinds []int64) {
 	count := map[int64]int{}
 	var times []int64
@@ -170,7 +172,7 @@ func (m *matching) gaps(points []int32) (gaps, kinds []int64) {
 		if e.call > 0 {
 			before = m.ranks[e.rank].calls[e.call-1].kind
 		}
-		gaps, kinds = append(gaps, median(times)), append(kinds, int64(m.call(e).kind)<<32|int64(uint32(before)))
+		gaps, kinds = append(gaps, quantile(times, 0, 1)), append(kinds, int64(m.call(e).kind)<<32|int64(uint32(before)))
 		count[kinds[len(kinds)-1]]++
 	}
 	from := 0

@@ -17,6 +17,7 @@ type timeline struct {
 	steps     []int64  // numbers, as recorded
 	durations []int64  // [step][stage]
 	wall      []int64  // [step]; nil: steps are as long as their stages
+	began     []int64  // [step], on the clock of the rank; 0: not recorded
 }
 
 // Timelines are kept of so many ranks and steps: stages are those of the
@@ -61,13 +62,25 @@ func (l *timeline) add(w *trace.Window, rank int) {
 	if !slices.Equal(l.stages, w.Schema.Stages) || len(l.steps) > timelineSteps || len(l.steps) > 0 && (l.wall == nil) != (w.Wall == nil) {
 		return
 	}
+	began := int64(0)
+	if w.Epochs != nil {
+		began = w.Epochs[rank]
+	}
 	for t := range w.Steps() {
 		l.steps = append(l.steps, w.FirstStep+int64(t))
+		l.began = append(l.began, began)
+		length := int64(0)
 		for k := range l.stages {
-			l.durations = append(l.durations, w.Step(t)[k*len(w.Ranks)+rank])
+			d := w.Step(t)[k*len(w.Ranks)+rank]
+			l.durations = append(l.durations, d)
+			length += d
 		}
 		if w.Wall != nil {
-			l.wall = append(l.wall, w.WallOf(t)[rank])
+			length = w.WallOf(t)[rank]
+			l.wall = append(l.wall, length)
+		}
+		if began != 0 {
+			began += length
 		}
 	}
 }
@@ -77,6 +90,7 @@ func (l *timeline) add(w *trace.Window, rank int) {
 type fitted struct {
 	*timeline
 	begin []int64
+	exact bool // as recorded
 }
 
 // placed says for every place in which stage it is, "" where that is not clear:
@@ -92,9 +106,11 @@ func (s *strikes) placed() (stages []string, lines []fitted) {
 			continue
 		}
 		visits := s.visits(r)
-		f, ok := s.fit(l, visits)
+		f, ok := l.recorded(s.offset[r])
 		if !ok {
-			continue
+			if f, ok = s.fit(l, visits); !ok {
+				continue
+			}
 		}
 		lines = append(lines, f)
 		for at, of := range visits {
@@ -215,6 +231,25 @@ func (s *strikes) fit(l *timeline, visits [][]visit) (best fitted, ok bool) {
 		}
 	}
 	return best, most >= 0
+}
+
+// recorded is the timeline on the common clock where the recorder says when its
+// steps began.
+func (l *timeline) recorded(offset int64) (f fitted, ok bool) {
+	if slices.Contains(l.began, 0) {
+		return f, false
+	}
+	f = fitted{timeline: l, begin: make([]int64, len(l.steps)+1), exact: true}
+	for t, began := range l.began {
+		f.begin[t] = began + offset
+	}
+	S, last := len(l.stages), len(l.steps)-1
+	end := f.begin[last]
+	for _, d := range l.durations[last*S:] {
+		end += d
+	}
+	f.begin[last+1] = end
+	return f, true
 }
 
 // ends are the ends of all stages, [step][stage], from the beginning of the

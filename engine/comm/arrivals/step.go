@@ -1,0 +1,132 @@
+package arrivals
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+)
+
+// stepping is how the time of a job is cut into steps, in as many ways as are
+// alike good: a step ends where a place is entered that each step has once, or
+// where the recorder says.
+type stepping [][]int64
+
+// rare is how many times less often than the most frequent place one may be
+// entered that a step ends at: what happens less often, such as logging, is no
+// step.
+const rare = 8
+
+// extent finds from when to when the job repeats itself, and its steps: those
+// that were recorded, or by the longest period of a place that is visited all
+// the time.
+func (s *strikes) extent(r *Result, lines []fitted) stepping {
+	r.Begin, r.End = math.MaxInt64, math.MinInt64
+	var all []visits
+	most := 0
+	for i := range s.places {
+		if !s.repeats(i) {
+			continue
+		}
+		v := s.visiting(i, r)
+		most = max(most, len(v.ends))
+		all = append(all, v)
+	}
+	if r.Begin > r.End {
+		r.Begin, r.End = 0, 0
+		return nil
+	}
+	for i := range lines {
+		begin := slices.DeleteFunc(slices.Clone(lines[i].begin), func(at int64) bool { return at <= r.Begin || at >= r.End })
+		if len(begin) >= enough {
+			r.Step = period(begin)
+			return stepping{begin}
+		}
+	}
+	every := func(v visits) bool { return len(v.ends)*rare > most && v.every*int64(len(v.ends))*2 > r.End-r.Begin }
+	for _, v := range all {
+		if every(v) {
+			r.Step = max(r.Step, v.every)
+		}
+	}
+	var out stepping
+	for _, v := range all {
+		if every(v) && v.every*20 >= r.Step*19 {
+			out = append(out, v.ends)
+		}
+	}
+	return out
+}
+
+// visits are when a place is left behind, by the group that visits it most.
+type visits struct {
+	ends  []int64
+	every int64 // median
+}
+
+// visiting are those of a place; the times of all groups extend the result.
+func (s *strikes) visiting(at int, r *Result) visits {
+	by := map[int32][]int64{}
+	for _, c := range s.places[at].cohorts {
+		g, now := s.call(c[0]).group, int64(math.MinInt64)
+		for _, e := range c {
+			now = max(now, s.at(e))
+			r.Begin = min(r.Begin, s.at(entry{e.rank, e.call - 1}))
+		}
+		r.End = max(r.End, now)
+		by[g] = append(by[g], now)
+	}
+	v := visits{ends: slices.MaxFunc(slices.Collect(maps.Values(by)), func(a, b []int64) int {
+		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(b[0], a[0]))
+	})}
+	slices.Sort(v.ends)
+	v.every = period(v.ends)
+	return v
+}
+
+// period is the median time between neighbours.
+func period(at []int64) int64 {
+	var every []int64
+	for i := 1; i < len(at); i++ {
+		every = append(every, at[i]-at[i-1])
+	}
+	return median(every)
+}
+
+// strike is own delay that makes a rank late.
+type strike struct{ at, own int64 }
+
+// struck is the steps in which strikes lie.
+type struck struct {
+	steps, of int
+	own       int64 // that they add to one, median
+	length    int64 // of one, median
+	time      int64 // of all
+}
+
+// struck gathers strikes by the cut that has them in the fewest steps.
+func (s stepping) struck(all []strike) (best struck) {
+	for _, ends := range s {
+		in := map[int]int64{}
+		for _, x := range all {
+			i, _ := slices.BinarySearch(ends, x.at)
+			in[i] += x.own
+		}
+		if best.of > 0 && len(in) >= best.steps {
+			continue
+		}
+		var lengths []int64
+		usual := period(ends)
+		best = struck{steps: len(in), of: max(len(ends), len(in)), own: median(slices.Collect(maps.Values(in)))}
+		for i := range in {
+			length := usual // of the first, and of one that goes on
+			if i > 0 && i < len(ends) {
+				length = ends[i] - ends[i-1]
+			}
+			lengths = append(lengths, length)
+			best.time += length
+		}
+		best.length = median(lengths)
+	}
+	return best
+}

@@ -1,0 +1,93 @@
+package arrivals
+
+import "slices"
+
+// Transfer is what follows the last entry of a stage's last call: no entry shows
+// whether the transfer itself is slow there.
+type Transfer struct {
+	Stage string
+	// Time from the last entry to the end of the stage, nanoseconds of a step,
+	// mean. Where the beginning of steps was not recorded it is the most that the
+	// entries leave.
+	Time int64
+}
+
+// transfers are those of all stages in which calls are entered, by the
+// timelines.
+func (s *strikes) transfers(lines []fitted) (out []Transfer) {
+	of := map[string][]int64{}
+	for i := range lines {
+		l := &lines[i]
+		tails, slack := s.tails(l)
+		for k, t := range tails {
+			if t.steps >= enough {
+				of[l.stages[k]] = append(of[l.stages[k]], t.sum/t.steps+slack)
+			}
+		}
+	}
+	for stage, times := range of {
+		out = append(out, Transfer{stage, median(times)})
+	}
+	slices.SortFunc(out, func(a, b Transfer) int {
+		if a.Stage < b.Stage {
+			return -1
+		}
+		return 1
+	})
+	return out
+}
+
+// ending sums the time after the last entry of a stage, over steps.
+type ending struct{ sum, steps int64 }
+
+// tails are those of the stages of one rank, and by how much the timeline may
+// lie later than it was fitted: no call is entered before its stage begins.
+func (s *strikes) tails(l *fitted) (tails []ending, slack int64) {
+	S := len(l.stages)
+	tails = make([]ending, S)
+	after := make([][]int64, S) // first entry after the beginning of the stage
+	calls := s.calls(s.byRank[l.rank])
+	for t := range l.steps {
+		end := l.begin[t]
+		for k := range S {
+			begin := end
+			end += l.durations[t*S+k]
+			for len(calls) > 0 && calls[0].enter < begin {
+				calls = calls[1:]
+			}
+			if len(calls) == 0 || calls[0].enter > end {
+				continue
+			}
+			after[k] = append(after[k], calls[0].enter-begin)
+			last := begin
+			for ; len(calls) > 0 && calls[0].enter <= end; calls = calls[1:] {
+				last = max(last, calls[0].release)
+			}
+			tails[k].steps++
+			tails[k].sum += max(0, end-last)
+		}
+	}
+	if l.exact {
+		return tails, 0
+	}
+	slack = -1
+	for k := range after {
+		if len(after[k]) < enough {
+			continue
+		}
+		if early := quantile(after[k], 1, 20); slack < 0 || early < slack {
+			slack = early
+		}
+	}
+	return tails, max(0, slack)
+}
+
+// calls are the visits of a rank, in the order of time.
+func (s *strikes) calls(rank int) []visit {
+	out := make([]visit, len(s.ranks[rank].calls))
+	for i := range out {
+		e := entry{int32(rank), int32(i)}
+		out[i] = visit{s.at(e), max(s.at(e), s.release[s.of[rank][i]])}
+	}
+	return out
+}

@@ -41,14 +41,20 @@ func extentOf(m *frontier.Result) [2]int64 {
 	return [2]int64{m.FirstStep, m.FirstStep + int64(max(1, m.Steps)) - 1}
 }
 
-// usual is what a stage is charged in a step, ns, without what its slow steps cost
-// beyond its median: a few of them in a window are no growth of all its steps.
+// usual is what a stage is charged in a step on all ranks, ns: neither what its slow
+// steps cost beyond its median, since a few of them are no growth of all steps, nor
+// what single ranks are charged for being late there.
 func usual(w *frontier.Result, s frontier.Stage) float64 {
 	charged := float64(s.Advance)
 	if s.Gain != nil {
-		charged = max(0, charged-*s.Gain*float64(w.Makespan))
+		charged -= *s.Gain * float64(w.Makespan)
 	}
-	return charged / float64(max(1, w.Steps))
+	for i := range w.Culprits {
+		if c := &w.Culprits[i]; w.Stages[c.Stage].Name == s.Name {
+			charged -= float64(c.Explained)
+		}
+	}
+	return max(0, charged) / float64(max(1, w.Steps))
 }
 
 // windowsCutAlike are the windows of a run that begin their steps at the same

@@ -316,10 +316,10 @@ func (j *judge) device(w *frontier.Result) {
 		return
 	}
 	stage := w.Stages[d.Stages[0]].Name
-	excess := d.Excess * float64(w.Steps)
+	excess := max(0, d.Excess-slack(w, d.Stages[0])) * float64(w.Steps)
 	share := excess / float64(w.Makespan)
 	// Longer than the step itself is not a time but a mistake of units.
-	if share < j.minGain || share >= 1 || d.P > weakLevel || slices.ContainsFunc(j.found, func(f *finding) bool {
+	if share < leastTold || share >= 1 || d.P > weakLevel || slices.ContainsFunc(j.found, func(f *finding) bool {
 		return f.Kind == KindRank && *f.Rank == d.Rank && f.Stage == stage
 	}) {
 		return
@@ -335,6 +335,15 @@ func (j *judge) device(w *frontier.Result) {
 		f.Evidence = append(f.Evidence, evidence.Lack{Reason: evidence.ReasonTelemetry, AtMost: evidence.Ambiguous})
 	}
 	j.add(w, sight{Finding: f})
+}
+
+// slack is what a rank may be delayed by in a stage, ns, before anybody waits for
+// it longer than for the last of the others.
+func slack(w *frontier.Result, stage int) float64 {
+	if d := w.Detectable(0); stage < len(d) {
+		return float64(d[stage].Delay)
+	}
+	return 0
 }
 
 // groups names a role group that does more work than the others.
@@ -383,7 +392,7 @@ func medianWork(w *frontier.Result, ranks []int) int64 {
 func (j *judge) answered(w *frontier.Result) bool {
 	at := j.indicesOf(w)[0]
 	return slices.ContainsFunc(j.found, func(f *finding) bool {
-		return slices.Contains(f.seen, at) && (f.share >= j.minGain || f.Kind == KindRank)
+		return slices.Contains(f.seen, at) && (f.share >= j.minGain || f.Kind == KindRank && f.Cause != CauseDevice)
 	})
 }
 

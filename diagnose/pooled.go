@@ -3,6 +3,7 @@ package diagnose
 import (
 	"slices"
 
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier"
 )
 
@@ -18,7 +19,7 @@ func (j *judge) pool() {
 			continue
 		}
 		for k := range w.Culprits {
-			if c := &w.Culprits[k]; !idle(w, c) && c.P <= weakLevel && part(w, c.Explained) >= trivial {
+			if c := &w.Culprits[k]; !idle(w, c) && part(w, c.Explained) >= trivial {
 				j.overall(w, c)
 			}
 		}
@@ -31,12 +32,16 @@ func (j *judge) overall(w *frontier.Result, c *frontier.Culprit) {
 	i := slices.IndexFunc(j.found, func(f *finding) bool {
 		return f.Cause == CauseLate && f.Kind == KindRank && f.Stage == one.stage && *f.Rank == c.Rank
 	})
-	if i < 0 {
+	switch {
+	case i < 0 && c.P > weakLevel:
+		return
+	case i < 0:
 		j.suspect(w, one, c)
 		return
 	}
 	f := j.found[i]
-	if confidence, list := j.trust(w, one, c); confidence > f.Confidence {
+	// Where no window makes it more certain, the evidence is that of all of them.
+	if confidence, list := j.trust(w, one, c); confidence > f.Confidence || confidence == f.Confidence && confidence == evidence.Ambiguous {
 		f.Confidence, f.Evidence, f.culprit = confidence, list, c
 	}
 }

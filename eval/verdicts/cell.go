@@ -3,7 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
+	"slices"
 
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace"
@@ -20,18 +22,30 @@ type cell struct {
 	at                    int     // step of every window that is struck; −1: all
 }
 
+// hostFamilies are those that the hosts' clocks show.
+var hostFamilies = slices.DeleteFunc(slices.Clone(families), func(f simulate.Family) bool { return f == simulate.ForwardDevice })
+
 // everyStep is cell.at of a fault in all steps.
 const everyStep = -1
 
 // usualStep is the step of the simulator's default job, in ms.
 const usualStep = 195
 
-// families are the faults outside the stage where ranks synchronise. Those in it
+// families are the faults outside the stage where ranks synchronise, and the one
+// that only samples of device times tell from a slow backward. Those in the stage
 // look alike on all ranks, and no verdict from stage times names them.
-var families = []simulate.Family{simulate.Data, simulate.ForwardHost, simulate.CallbackHost, simulate.OptimizerHost}
+var families = []simulate.Family{simulate.Data, simulate.ForwardHost, simulate.ForwardDevice, simulate.CallbackHost, simulate.OptimizerHost}
 
 var stageOf = map[simulate.Family]string{simulate.Data: simulate.StageData, simulate.ForwardHost: simulate.StageForward,
-	simulate.CallbackHost: simulate.StageCallbacks, simulate.OptimizerHost: simulate.StageOptimizer}
+	simulate.ForwardDevice: simulate.StageForward, simulate.CallbackHost: simulate.StageCallbacks, simulate.OptimizerHost: simulate.StageOptimizer}
+
+// nameOf is the stage of a fault, with where it is slow.
+func nameOf(f simulate.Family) string {
+	if f == simulate.ForwardDevice {
+		return stageOf[f] + ", on the device"
+	}
+	return stageOf[f]
+}
 
 // borderCells have a stall of a quarter of the window in one step of every window.
 func borderCells() []cell {
@@ -40,6 +54,21 @@ func borderCells() []cell {
 		for _, family := range families {
 			for _, at := range []int{0, steps / 2, steps - 1} {
 				out = append(out, cell{ranks: 8, windows: 8, steps: steps, step: usualStep, wall: true, family: family, delay: float64(steps) / 4, at: at})
+			}
+		}
+	}
+	return out
+}
+
+// strikeCells are stalls in the last step of every window, in jobs of other sizes
+// and paces, and without wall time.
+func strikeCells() []cell {
+	var out []cell
+	for i, ranks := range []int{2, 4, 32} {
+		for k, r := range recordings {
+			for _, steps := range lengths[:2] {
+				out = append(out, cell{ranks: ranks, windows: 8, steps: steps, step: paces[(i+k)%len(paces)], wall: r.wall, gap: r.gap,
+					family: hostFamilies[(i+k)%len(hostFamilies)], delay: float64(steps) / 4, at: steps - 1})
 			}
 		}
 	}
@@ -56,16 +85,19 @@ var recordings = []struct {
 	gap  float64
 }{{true, 0}, {true, 0.25}, {false, 0}, {false, 0.02}, {false, 0.1}, {false, 0.25}}
 
+// paces are the lengths of a step in ms.
+var paces = []float64{2, 5, 20, 200}
+
 // timingCells have a rank that is a fifth slower in every step, in jobs of all
-// sizes and paces.
+// sizes and paces. Cells that differ in the number of steps alone stand together.
 func timingCells() []cell {
 	var out []cell
-	for _, step := range []float64{2, 5, 20, 200} {
-		for _, ranks := range []int{2, 4, 8, 32} {
-			for _, r := range recordings {
-				for k, steps := range lengths {
+	for p, step := range paces {
+		for i, ranks := range []int{2, 4, 8, 32} {
+			for k, r := range recordings {
+				for _, steps := range lengths {
 					out = append(out, cell{ranks: ranks, windows: 1, steps: steps, step: step, wall: r.wall, gap: r.gap,
-						family: families[(ranks/2+k)%len(families)], delay: 0.2, at: everyStep})
+						family: families[(p+2*i+k)%len(families)], delay: 0.2, at: everyStep})
 				}
 			}
 		}
@@ -73,15 +105,24 @@ func timingCells() []cell {
 	return out
 }
 
-// job is the windows of a job, with the fault or healthy.
-func (c cell) job(seed uint64, fault bool) ([]*trace.Window, int, error) {
+// healthy is the cell of the same jobs without the fault.
+func (c cell) healthy() cell {
+	c.family, c.delay, c.at = simulate.NoFault, 0, everyStep
+	return c
+}
+
+// job is the windows of a job, and the rank that is slow. Jobs of one seed that
+// differ in the fault alone share their noise.
+func (c cell) job(seed uint64) ([]*trace.Window, int, error) {
 	s := simulate.DefaultSpec()
-	s.Seed, s.Ranks, s.RanksPerHost = seed*1009+uint64(c.step), c.ranks, max(1, min(8, c.ranks))
+	key := fnv.New64a()
+	fmt.Fprintf(key, "%+v %d", c.healthy(), seed)
+	s.Seed, s.Ranks, s.RanksPerHost = key.Sum64(), c.ranks, min(8, c.ranks)
 	s.Schedule.Windows, s.Schedule.Steps = c.windows, c.steps
 	mean := simulate.Millis(usualStep * c.gap / (1 - c.gap))
 	s.Other = simulate.Dist{Mean: mean, SD: 0.3 * mean, Shape: simulate.Normal}
 	slow := int(seed) % c.ranks
-	if fault {
+	if c.family != simulate.NoFault {
 		f := simulate.Fault{Family: c.family, Ranks: []int{slow}, Delay: simulate.Millis(c.delay * usualStep / (1 - c.gap))}
 		if c.at != everyStep {
 			f.From, f.Every = int64(c.at), int64(c.steps)
@@ -107,8 +148,12 @@ func (c cell) job(seed uint64, fault bool) ([]*trace.Window, int, error) {
 
 // paced is a window in the pace of the cell, and as it was recorded.
 func (c cell) paced(w *trace.Window) *trace.Window {
-	w.Side = nil
 	factor := c.step / usualStep
+	for _, channel := range w.Side {
+		for i := range channel.Samples {
+			channel.Samples[i].Value *= factor
+		}
+	}
 	for i := range w.Durations {
 		w.Durations[i] = int64(factor * float64(w.Durations[i]))
 	}

@@ -9,6 +9,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -41,7 +42,7 @@ func run(args []string, stdout io.Writer) error {
 	for _, part := range []struct {
 		cells []cell
 		into  *[]score
-	}{{borderCells(), &p.borders}, {timingCells(), &p.timings}} {
+	}{{borderCells(), &p.borders}, {strikeCells(), &p.strikes}, {timingCells(), &p.timings}} {
 		scores, err := measure(part.cells, *seeds)
 		if err != nil {
 			return err
@@ -54,9 +55,17 @@ func run(args []string, stdout io.Writer) error {
 	return atomicfile.WriteFile(*out, p.write)
 }
 
-// measure tries all seeds of all cells on all processors.
+// measure tries all seeds of all cells on all processors. Cells that differ in
+// the fault alone and stand together share the healthy job.
 func measure(cells []cell, seeds int) ([]score, error) {
-	trials := make([]trial, len(cells)*seeds)
+	var starts []int // of the cells of one healthy job
+	for i, c := range cells {
+		if i == 0 || c.healthy() != cells[i-1].healthy() {
+			starts = append(starts, i)
+		}
+	}
+	starts = append(starts, len(cells))
+	trials := make([][]trial, (len(starts)-1)*seeds)
 	failed := make([]error, runtime.GOMAXPROCS(0))
 	var next atomic.Int64
 	var wait sync.WaitGroup
@@ -67,21 +76,21 @@ func measure(cells []cell, seeds int) ([]score, error) {
 				if n >= len(trials) {
 					return
 				}
-				trials[n], failed[thread] = cells[n/seeds].try(uint64(n % seeds))
+				k := n / seeds
+				trials[n], failed[thread] = try(cells[starts[k]:starts[k+1]], uint64(n%seeds))
 			}
 		})
 	}
 	wait.Wait()
-	for _, err := range failed {
-		if err != nil {
-			return nil, err
-		}
+	if err := errors.Join(failed...); err != nil {
+		return nil, err
 	}
 	out := make([]score, len(cells))
-	for i, c := range cells {
-		out[i] = score{cell: c}
-		for _, t := range trials[i*seeds : (i+1)*seeds] {
-			out[i].add(t)
+	for n, list := range trials {
+		for i, t := range list {
+			at := starts[n/seeds] + i
+			out[at].cell = cells[at]
+			out[at].add(t)
 		}
 	}
 	return out, nil

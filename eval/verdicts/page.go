@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"text/template"
@@ -18,13 +19,21 @@ var pageTemplate = template.Must(template.New("page").Parse(pageText))
 
 // page is what the template sees.
 type page struct {
-	Seeds            int
-	borders, timings []score
+	Seeds                     int
+	borders, strikes, timings []score
 }
 
 func (p page) write(w io.Writer) error { return pageTemplate.Execute(w, p) }
 
-func (s score) String() string { return fmt.Sprintf("%d / %d / %d", s.right, s.wrong, s.silent) }
+func (p page) all() []score { return slices.Concat(p.borders, p.strikes, p.timings) }
+
+func (s score) String() string {
+	small := ""
+	if s.small > 0 {
+		small = fmt.Sprintf(" (%d small)", s.small)
+	}
+	return fmt.Sprintf("%d%s / %d / %d", s.right, small, s.wrong, s.silent)
+}
 
 // Borders has a row for each length of windows and stage, and a column for the
 // step that is struck.
@@ -32,63 +41,88 @@ func (p page) Borders() string {
 	rows := [][]string{{"steps of a window", "stage", "first step", "middle", "last step"}}
 	for i := 0; i < len(p.borders); i += 3 {
 		c := p.borders[i]
-		rows = append(rows, []string{fmt.Sprint(c.steps), stageOf[c.family], p.borders[i].String(), p.borders[i+1].String(), p.borders[i+2].String()})
+		rows = append(rows, []string{fmt.Sprint(c.steps), nameOf(c.family), p.borders[i].String(), p.borders[i+1].String(), p.borders[i+2].String()})
 	}
 	return table(rows)
 }
 
-// Timings has a row for each number of ranks and recording, and columns for
-// steps and lengths of windows.
+// Strikes has a row for each size of job and recording, with columns for lengths
+// of windows.
+func (p page) Strikes() string { return byLength(p.strikes, lengths[:2]) }
+
+// Timings has the same for each pace.
 func (p page) Timings() string {
-	var paces []float64
-	for _, s := range p.timings {
-		if !slices.Contains(paces, s.step) {
-			paces = append(paces, s.step)
-		}
-	}
 	var out strings.Builder
 	for _, pace := range paces {
-		head := []string{"ranks", "wall time", "unrecorded"}
-		for _, n := range lengths {
-			head = append(head, fmt.Sprintf("%d steps", n))
-		}
-		rows := [][]string{head}
-		for i := 0; i < len(p.timings); i += len(lengths) {
-			s := p.timings[i]
-			if s.step != pace {
-				continue
-			}
-			row := []string{fmt.Sprint(s.ranks), map[bool]string{true: "yes", false: "no"}[s.wall], fmt.Sprintf("%g %%", 100*s.gap)}
-			for k := range lengths {
-				row = append(row, p.timings[i+k].String())
-			}
-			rows = append(rows, row)
-		}
-		fmt.Fprintf(&out, "Steps of %g ms:\n\n%s\n", pace, table(rows))
+		of := slices.DeleteFunc(slices.Clone(p.timings), func(s score) bool { return s.step != pace })
+		fmt.Fprintf(&out, "Steps of %g ms:\n\n%s\n", pace, byLength(of, lengths))
 	}
 	return out.String()
 }
 
+// byLength has a row for the cells that differ in the number of steps alone.
+func byLength(cells []score, lengths []int) string {
+	head := []string{"ranks", "step", "wall time", "unrecorded", "stage"}
+	for _, n := range lengths {
+		head = append(head, fmt.Sprintf("%d steps", n))
+	}
+	rows := [][]string{head}
+	for i := 0; i < len(cells); i += len(lengths) {
+		s := cells[i]
+		row := []string{fmt.Sprint(s.ranks), fmt.Sprintf("%g ms", s.step), map[bool]string{true: "yes", false: "no"}[s.wall],
+			fmt.Sprintf("%g %%", 100*s.gap), nameOf(s.family)}
+		for k := range lengths {
+			row = append(row, cells[i+k].String())
+		}
+		rows = append(rows, row)
+	}
+	return table(rows)
+}
+
 // Totals are the sums over all cells.
 func (p page) Totals() string {
-	all := sum(slices.Concat(p.borders, p.timings))
+	all := sum(p.all())
 	most := 0.0
-	for _, s := range slices.Concat(p.borders, p.timings) {
+	for _, s := range p.all() {
 		most = max(most, float64(s.wrong)/float64(s.jobs))
+	}
+	count := func(what string, k, n int, bound string) []string {
+		return []string{what, fmt.Sprint(k), fmt.Sprint(n), percent(k, n), bound}
 	}
 	return table([][]string{
 		{"", "jobs", "of", "rate", "bound (95 %)"},
-		{"named right", fmt.Sprint(all.right), fmt.Sprint(all.jobs), percent(all.right, all.jobs), "≥ " + part(atLeast(all.right, all.jobs))},
-		{"named wrong", fmt.Sprint(all.wrong), fmt.Sprint(all.jobs), percent(all.wrong, all.jobs), "≤ " + part(atMost(all.wrong, all.jobs))},
+		count("named right", all.right, all.jobs, "≥ "+part(atLeast(all.right, all.jobs))),
+		count("of these small", all.small, all.right, ""),
+		count("named wrong", all.wrong, all.jobs, "≤ "+part(atMost(all.wrong, all.jobs))),
 		{"named wrong, worst cell", "", "", part(most), ""},
-		{"strong, and right", fmt.Sprint(all.surely), fmt.Sprint(all.strong), percent(all.surely, all.strong), "≥ " + part(atLeast(all.surely, all.strong))},
-		{"something called in the healthy job", fmt.Sprint(all.alarms), fmt.Sprint(all.jobs), percent(all.alarms, all.jobs), "≤ " + part(atMost(all.alarms, all.jobs))},
+		count("strong, and right", all.surely, all.strong, "≥ "+part(atLeast(all.surely, all.strong))),
+		count("something called in the healthy job", all.alarms, all.healthy, "≤ "+part(atMost(all.alarms, all.healthy))),
 	})
+}
+
+// Statuses says what the healthy jobs are answered.
+func (p page) Statuses() string {
+	all := sum(p.all())
+	var words []string
+	for _, status := range slices.Sorted(maps.Keys(all.status)) {
+		words = append(words, fmt.Sprintf("`%v` %d", status, all.status[status]))
+	}
+	return strings.Join(words, ", ")
+}
+
+// Savings says how far the saving of the verdict is from the real one, in points
+// of a hundred: the median and what nineteen of twenty are within.
+func (p page) Savings() string {
+	all := slices.Sorted(slices.Values(sum(p.all()).savings))
+	if len(all) == 0 {
+		return "0 jobs"
+	}
+	return fmt.Sprintf("in %d jobs by %.2f points (median; 95 %% within %.2f)", len(all), 100*all[len(all)/2], 100*all[len(all)*19/20])
 }
 
 // Worse says in which cells more steps make it worse.
 func (p page) Worse() string {
-	bad := worse(p.timings)
+	bad := slices.Concat(worse(p.strikes, len(lengths)-1), worse(p.timings, len(lengths)))
 	if len(bad) == 0 {
 		return "In no cell do more steps make it worse."
 	}

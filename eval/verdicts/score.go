@@ -1,68 +1,116 @@
 package main
 
 import (
+	"math"
+	"slices"
+
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/bootstrap"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/eval/simulate"
 )
 
 // trial is the answers to one job with the fault, and to the same job without.
 type trial struct {
-	named, right   bool // a rank is called; it is the slow one, in its stage
-	strong, surely bool // it is called strongly; and rightly
+	healthy        bool // the answer to the healthy job is new, not that of the cell before
 	alarm          bool // something is called in the healthy job
+	status         diagnose.Status
+	named, right   bool // a rank is named; it is the slow one, in its stage
+	small          bool // certain, and below the gate
+	strong, surely bool // it is called strongly; and rightly
+	// saving is what fixing it saves of the steps, by the verdict, less what it does;
+	// NaN where that is not asked.
+	saving float64
 }
 
-// try simulates a job with and without its fault and asks for both verdicts.
-func (c cell) try(seed uint64) (trial, error) {
-	windows, slow, err := c.job(seed, true)
+// try simulates the jobs of some cells that differ in the fault alone, and the
+// healthy one, and asks for the verdict on each.
+func try(cells []cell, seed uint64) ([]trial, error) {
+	none, _, err := cells[0].healthy().answer(seed)
 	if err != nil {
-		return trial{}, err
+		return nil, err
 	}
-	healthy, _, err := c.job(seed+1e6, false)
-	if err != nil {
-		return trial{}, err
-	}
-	var t trial
-	first, err := called(windows)
-	if err != nil {
-		return trial{}, err
-	}
-	if first != nil {
-		t.named = true
-		// "" is a rank that is late over several stages: less is said, and nothing wrong.
-		t.right = first.Rank != nil && *first.Rank == slow && (first.Stage == "" || first.Stage == stageOf[c.family])
-		t.strong = first.Confidence == evidence.Strong
-		t.surely = t.strong && t.right
-	}
-	first, err = called(healthy)
-	t.alarm = first != nil
-	return t, err
-}
-
-// called is the first suspect of a run that may be acted on: supported or
-// strong, and as large as the gate. nil without one.
-func called(windows []*trace.Window) (*diagnose.Finding, error) {
-	s := diagnose.New(diagnose.Options{})
-	for _, w := range windows {
-		if err := s.Add(w); err != nil {
+	out := make([]trial, len(cells))
+	for i, c := range cells {
+		v, slow, err := c.answer(seed)
+		if err != nil {
 			return nil, err
 		}
+		t := trial{healthy: i == 0, alarm: called(none) != nil, status: none.Status, saving: math.NaN()}
+		if f := named(v); f != nil {
+			t.named = true
+			// "" is a rank that is late over several stages: less is said, and nothing wrong.
+			t.right = f.Rank != nil && *f.Rank == slow && (f.Stage == "" || f.Stage == stageOf[c.family])
+			t.small = f.BelowMinGain
+			t.strong = f.Confidence == evidence.Strong
+			t.surely = t.strong && t.right
+			if t.right && c.wall && c.at == everyStep {
+				t.saving = f.RunGain - (1 - step(none)/step(v))
+			}
+		}
+		out[i] = t
 	}
-	for _, f := range s.Verdict().Suspects {
-		if f.Confidence >= evidence.Supported && !f.BelowMinGain {
-			return &f, nil
+	return out, nil
+}
+
+// answer is the verdict on a job, and the rank that is slow in it.
+func (c cell) answer(seed uint64) (*diagnose.Verdict, int, error) {
+	windows, slow, err := c.job(seed)
+	if err != nil {
+		return nil, 0, err
+	}
+	s := diagnose.New(diagnose.Options{Engines: diagnose.FrontierAlone})
+	for _, w := range windows {
+		if err := s.Add(w); err != nil {
+			return nil, 0, err
 		}
 	}
-	return nil, nil
+	return s.Verdict(), slow, nil
+}
+
+// step is the mean length of a step.
+func step(v *diagnose.Verdict) float64 {
+	ns, steps := int64(0), 0
+	for _, w := range v.Windows {
+		ns, steps = ns+w.Main.Makespan, steps+w.Main.Steps
+	}
+	return float64(ns) / float64(max(1, steps))
+}
+
+// called is the first suspect that may be acted on: supported or strong, and as
+// large as the gate. nil without one.
+func called(v *diagnose.Verdict) *diagnose.Finding {
+	i := slices.IndexFunc(v.Suspects, func(f diagnose.Finding) bool { return f.Flagged() })
+	if i < 0 {
+		return nil
+	}
+	return &v.Suspects[i]
+}
+
+// leastNamed is the part of the time from which on a certain suspect below the
+// gate counts as named: healthy ranks differ by less.
+const leastNamed = 0.02
+
+// named is the first suspect that is called, or certain and worth 2 %. What all
+// ranks record alike where they synchronise names nobody: nil.
+func named(v *diagnose.Verdict) *diagnose.Finding {
+	i := slices.IndexFunc(v.Suspects, func(f diagnose.Finding) bool {
+		return f.Flagged() || f.Confidence >= evidence.Supported && f.Score >= leastNamed
+	})
+	if i < 0 || v.Suspects[i].Kind == diagnose.KindStage && v.Suspects[i].Stage == simulate.StageBackward {
+		return nil
+	}
+	return &v.Suspects[i]
 }
 
 // score is the answers to the jobs of a cell.
 type score struct {
 	cell
-	jobs, right, wrong, silent int
-	strong, surely, alarms     int
+	jobs, right, small, wrong, silent int // small: of the right ones
+	strong, surely                    int
+	healthy, alarms                   int // jobs without the fault, those with an alarm
+	status                            map[diagnose.Status]int
+	savings                           []float64
 }
 
 func (s *score) add(t trial) {
@@ -75,28 +123,44 @@ func (s *score) add(t trial) {
 	default:
 		s.wrong++
 	}
-	if t.strong {
-		s.strong++
+	count := func(n *int, holds bool) {
+		if holds {
+			*n++
+		}
 	}
-	if t.surely {
-		s.surely++
+	count(&s.small, t.right && t.small)
+	count(&s.strong, t.strong)
+	count(&s.surely, t.surely)
+	if !math.IsNaN(t.saving) {
+		s.savings = append(s.savings, math.Abs(t.saving))
 	}
-	if t.alarm {
-		s.alarms++
+	if t.healthy {
+		s.healthy++
+		count(&s.alarms, t.alarm)
+		if s.status == nil {
+			s.status = map[diagnose.Status]int{}
+		}
+		s.status[t.status]++
 	}
 }
 
 // sum adds scores up.
 func sum(scores []score) score {
-	var all score
+	all := score{status: map[diagnose.Status]int{}}
 	for _, s := range scores {
 		all.jobs += s.jobs
 		all.right += s.right
+		all.small += s.small
 		all.wrong += s.wrong
 		all.silent += s.silent
 		all.strong += s.strong
 		all.surely += s.surely
+		all.healthy += s.healthy
 		all.alarms += s.alarms
+		all.savings = append(all.savings, s.savings...)
+		for status, n := range s.status {
+			all.status[status] += n
+		}
 	}
 	return all
 }
@@ -120,11 +184,12 @@ func atLeast(k, n int) float64 {
 }
 
 // worse lists the cells in which more steps make it worse, beyond chance: fewer
-// right than in shorter windows of the same job.
-func worse(timings []score) []score {
+// right than in shorter windows of the same job, which stand before it, so many
+// together.
+func worse(timings []score, together int) []score {
 	var out []score
 	for i := range timings {
-		if i%len(lengths) == 0 {
+		if i%together == 0 {
 			continue
 		}
 		before, now := timings[i-1], timings[i]

@@ -41,6 +41,9 @@ func TestPage(t *testing.T) {
 	for _, c := range borderCells() {
 		p.borders = append(p.borders, score{cell: c, jobs: 4, right: 4})
 	}
+	for _, c := range strikeCells() {
+		p.strikes = append(p.strikes, score{cell: c, jobs: 3, right: 3})
+	}
 	for _, c := range timingCells() {
 		s := score{cell: c, jobs: 100, right: 100}
 		if c.steps == 200 && c.ranks == 32 && c.step == 2 && c.wall && c.gap == 0 {
@@ -56,7 +59,7 @@ func TestPage(t *testing.T) {
 	if n := strings.Count(text, "4 / 0 / 0"); n != len(p.borders) {
 		t.Errorf("%d cells of borders, want %d", n, len(p.borders))
 	}
-	if len(worse(p.timings)) != 1 || !strings.Contains(text, "In 1 cells more steps make it worse:") {
+	if len(worse(p.timings, len(lengths))) != 1 || !strings.Contains(text, "In 1 cells more steps make it worse:") {
 		t.Error("a cell in which more steps make it worse is not told")
 	}
 }

@@ -23,7 +23,9 @@ RACE_PKGS = $(shell grep -rlE --include='*.go' -e '^[[:space:]]*go [[:alpha:]]' 
 RACE_TESTS = Threads|Processors|Determinism|ChangeNothing|Context|RankFails|CloseEarly|FolderOfTraces|Progress|Pipe$$|CallsAndKernels|EndToEnd|Example
 RACE_PROGRAM = Interrupt|Panic|Progress|TestScripts/(diagnose|output)$$
 
-.PHONY: help build demo test race calibrate test-recorder check fmt vet lint vuln layers tidy bench verdicts detection fuzz cover clean
+NPM ?= npm
+
+.PHONY: help page build demo test race calibrate test-recorder check fmt vet lint vuln layers tidy bench verdicts detection fuzz cover clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -77,6 +79,9 @@ vuln:
 
 bench: ## all benchmarks, for benchstat (BENCH=regexp)
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+page: ## page/web/dist: the script and style of sfstat report (Node)
+	cd page/ui && $(NPM) ci --no-audit --no-fund && node build.mjs
 
 verdicts: ## docs/verdict-evaluation.md: how often the verdict on windows is right (minutes)
 	$(GO) run ./eval/verdicts -seeds 100 -o docs/verdict-evaluation.md

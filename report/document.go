@@ -10,7 +10,8 @@ import (
 // A document is what text and Markdown render: blocks from top to bottom.
 type document []block
 
-// A block is a headline, heading, prose, bullets, terms, *table or *heatmap.
+// A block is a headline, heading, prose, remark, hint, brief, bullets, terms, *table or
+// *heatmap.
 type block interface{ isBlock() }
 
 type (
@@ -28,7 +29,9 @@ type (
 	// paragraph before.
 	brief  []term
 	remark string
-	term   struct{ name, text string }
+	// hint is a remark on the command line: it means nothing on a page.
+	hint string
+	term struct{ name, text string }
 )
 
 // table is rows of typed cells. Notes are numbered from 1; cells and columns
@@ -49,6 +52,7 @@ func (bullets) isBlock()  {}
 func (terms) isBlock()    {}
 func (brief) isBlock()    {}
 func (remark) isBlock()   {}
+func (hint) isBlock()     {}
 func (*table) isBlock()   {}
 
 // kind is what the cells of a column are.

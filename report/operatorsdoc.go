@@ -23,20 +23,25 @@ func operatorBlocks(v *diagnose.RunVerdict, s Style) document {
 				d = append(d, prose("Note: "+n.Text+"."))
 			}
 		}
-		return append(d, remark("-v for evidence, operators and walks"))
+		return append(d, hint("-v for evidence, operators and walks"))
 	}
 	d = append(d, whyBlocks(v)...)
 	d = append(d, kindBlocks(o)...)
 	d = append(d, walkBlocks(v)...)
 	d = append(d, nextBlocks(v)...)
-	if len(o.Notes) > 0 {
-		var b bullets
-		for _, n := range o.Notes {
-			b = append(b, n.Text)
-		}
-		d = append(d, heading("How this was read"), b)
+	return append(d, noteBlocks(o.Notes)...)
+}
+
+// noteBlocks are what is incomplete, and what was made of it.
+func noteBlocks(notes []trace.Note) document {
+	if len(notes) == 0 {
+		return nil
 	}
-	return d
+	var b bullets
+	for _, n := range notes {
+		b = append(b, n.Text)
+	}
+	return document{heading("How this was read"), b}
 }
 
 func stepTerms(o *diagnose.Operators) terms {

@@ -45,7 +45,8 @@ func joins(a, b block) bool {
 	if _, ok := a.(heading); ok {
 		return true
 	}
-	if _, ok := b.(remark); ok {
+	switch b.(type) {
+	case remark, hint:
 		return true
 	}
 	_, head := a.(headline)
@@ -72,6 +73,8 @@ func (t *textWriter) block(b block) {
 			t.paragraph("• ", "  ", s)
 		}
 	case remark:
+		t.paragraph("", "", string(b))
+	case hint:
 		t.paragraph("", "", string(b))
 	case brief:
 		for _, x := range b {

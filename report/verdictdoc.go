@@ -67,6 +67,9 @@ func runTable(v *diagnose.Verdict) *table {
 	return t.tidy()
 }
 
+// Who is who a finding is about, as tables have it.
+func Who(f *diagnose.Finding) string { return Visible(suspectName(f)) }
+
 // suspectName is who a finding is about, in few words: "rank 5", "host node3",
 // "pp=1".
 func suspectName(s *diagnose.Finding) string {
@@ -117,7 +120,7 @@ func runBlocks(v *diagnose.RunVerdict, s Style) document {
 	}
 	d = append(d, problemRemarks(v.Problems)...)
 	if !s.Verbose && w != nil {
-		d = append(d, remark("-v for evidence, labels and cuts"))
+		d = append(d, hint("-v for evidence, labels and cuts"))
 		if s.Labels {
 			d = append(d, wordBlocks(w.Main.Labels, w.Main.Reasons)...)
 		}

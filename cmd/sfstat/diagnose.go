@@ -9,6 +9,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
@@ -34,17 +35,55 @@ func (p *program) diagnose(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	healthy, err := p.healthy(c)
+	var drawn picture
+	j, err := p.judge(c, func(o frontier.Options) (seeing, error) {
+		drawn, err = newPicture(c, o)
+		return func(item auto.Item) error {
+			if item.Window == nil {
+				return nil
+			}
+			return drawn.see(item.Window)
+		}, err
+	})
 	if err != nil {
 		return err
+	}
+	if err := p.draw(c, &drawn); err != nil {
+		return err
+	}
+	err = p.emit(c, func(w io.Writer) error {
+		return report.Input{Problems: j.problems}.Verdict(w, j.verdict, as, p.style(c))
+	})
+	if err != nil {
+		return err
+	}
+	return failOnVerdict(c, j.verdict)
+}
+
+// judgement is a verdict and what was read for it.
+type judgement struct {
+	inputs
+	verdict *diagnose.Verdict
+	dumps   []dumped
+}
+
+// seeing looks at what is read beside the verdict.
+type seeing func(auto.Item) error
+
+// judge reads all inputs of a command into one verdict. What else looks at them is
+// made when it is known how windows are accounted for.
+func (p *program) judge(c *cli.Context, beside func(frontier.Options) (seeing, error)) (*judgement, error) {
+	healthy, err := p.healthy(c)
+	if err != nil {
+		return nil, err
 	}
 	o, err := p.frontierOptions(c, healthy)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	drawn, err := newPicture(c, o)
+	see, err := beside(o)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s := diagnose.New(diagnose.Options{Frontier: o, Baseline: healthy, MinGain: c.Float64("min-gain")})
 	var kept []behind
@@ -52,11 +91,11 @@ func (p *program) diagnose(c *cli.Context) error {
 	var dumps dumpedJobs
 	names, err := paths(c)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	pattern, err := rankPattern(c)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	in, err := p.readAs(c, reading{names: names, want: auto.AndDevices, logs: besideLogs, rank: pattern}, func(item auto.Item) error {
 		runs.see(item)
@@ -68,9 +107,9 @@ func (p *program) diagnose(c *cli.Context) error {
 			return nil
 		case item.Ops == nil:
 			dumps.see(item.Window)
-			return errors.Join(dumps.add(item), addWindow(s, item), drawn.see(item.Window))
+			return errors.Join(dumps.add(item), addWindow(s, item), see(item))
 		case item.Launched == nil:
-			return ofScheduled(item, s.AddOperators(item.Ops))
+			return errors.Join(ofScheduled(item, s.AddOperators(item.Ops)), see(item))
 		}
 		kept = append(kept, behind{path: item.Path, launched: item.Launched})
 		return nil
@@ -79,23 +118,15 @@ func (p *program) diagnose(c *cli.Context) error {
 		err = p.addConverted(c, s, kept, &in)
 	}
 	if err = p.addTraffic(c, s, runs, &in, err); err != nil {
-		return err
+		return nil, err
 	}
-	for _, j := range dumps.settle() {
-		s.AddArrivals(j.run, j.Job)
-	}
-	if err := p.draw(c, &drawn); err != nil {
-		return err
+	j := &judgement{inputs: in, dumps: dumps.settle()}
+	for _, d := range j.dumps {
+		s.AddArrivals(d.run, d.Job)
 	}
 	p.passedOver(c, in)
-	v := s.Verdict()
-	err = p.emit(c, func(w io.Writer) error {
-		return report.Input{Problems: in.problems}.Verdict(w, v, as, p.style(c))
-	})
-	if err != nil {
-		return err
-	}
-	return failOnVerdict(c, v)
+	j.verdict = s.Verdict()
+	return j, nil
 }
 
 // behind are the operators of a profile that was converted, or its device times:

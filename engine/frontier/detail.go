@@ -1,6 +1,7 @@
 package frontier
 
 import (
+	"math"
 	"slices"
 
 	"github.com/sfstat/sfstat/internal/robust"
@@ -87,17 +88,39 @@ func (d *Detail) Slack(boundary, rank int) int64 {
 	return sum
 }
 
-// Lateness is how far a rank is behind the median rank in a step where the
+// Lateness is how far each rank is behind the median rank in a step where the
 // ranks arrive at their synchronisation point, which is the boundary before the
 // stage in which they synchronise; at the end of the step where none is known.
-// It is 0 for ranks ahead of the median.
-func (d *Detail) Lateness(step, rank int) int64 {
+// It is 0 for ranks ahead of the median. O(R).
+func (d *Detail) Lateness(step int) []int64 {
 	at := len(d.Boundaries) - 1
 	if d.Sync > 0 {
 		at = d.Sync - 1
 	}
-	prefix := d.At(step, at)
-	return max(0, prefix[rank]-robust.MedianTime(slices.Clone(prefix)))
+	late := slices.Clone(d.At(step, at))
+	median := robust.MedianTime(slices.Clone(late))
+	for r := range late {
+		late[r] = max(0, late[r]-median)
+	}
+	return late
+}
+
+// Waits is for how long each rank waited before a boundary of a step for the last
+// one to arrive: 0 where the ranks do not synchronise in that stage. O(R).
+func (d *Detail) Waits(step, boundary int) []int64 {
+	spent, end := d.Spent(step, boundary), d.At(step, boundary)
+	waits := make([]int64, len(spent))
+	if !d.Stages[d.Stage[boundary]].Meets && boundary != d.Sync {
+		return waits
+	}
+	last := int64(math.MinInt64)
+	for r := range spent {
+		last = max(last, end[r]-spent[r])
+	}
+	for r := range spent {
+		waits[r] = min(max(0, last-(end[r]-spent[r])), spent[r])
+	}
+	return waits
 }
 
 // Advance is the exposed time of a stage in a step: how far the frontier moves.

@@ -1,6 +1,7 @@
 package frontier
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/sfstat/sfstat/ingest/ingesttest"
@@ -52,9 +53,15 @@ func TestDetailByHand(t *testing.T) {
 	}
 	d.Sync = 1
 	for rank, want := range []int64{0, 7, 0} {
-		if got := d.Lateness(1, rank); got != want {
+		if got := d.Lateness(1)[rank]; got != want {
 			t.Errorf("rank %d is late by %d, want %d", rank, got, want)
 		}
+	}
+	if got := d.Waits(1, 1); !slices.Equal(got, []int64{7, 0, 7}) {
+		t.Errorf("waits %v, want [7 0 7]", got)
+	}
+	if got := d.Waits(1, 0); slices.Max(got) > 0 {
+		t.Errorf("waits %v where nobody synchronises", got)
 	}
 	if got := d.Slack(0, 0); got != 14 {
 		t.Errorf("slack %d, want 14", got)

@@ -24,7 +24,7 @@ const module = "github.com/sfstat/sfstat"
 //
 // What computes for commands of the evaluation is below report, which presents
 // it; the programs of the evaluation, which call commands' parts, are above.
-var layers = []string{"cmd", "bench", "fixtures", "eval", "report", "eval/overhead", "eval/crosscheck", "eval/detectability", "plots", "diagnose", "ingest/auto", "archive", "ingest", "engine", "internal", "trace", "recorder"}
+var layers = []string{"cmd", "bench", "fixtures", "eval", "page", "report", "eval/overhead", "eval/crosscheck", "eval/detectability", "plots", "diagnose", "ingest/auto", "archive", "ingest", "engine", "internal", "trace", "recorder"}
 
 // rule says what packages under a folder may import of ours, by folder. The
 // first rule that matches counts. A package may always import what lies under
@@ -55,6 +55,8 @@ var rules = []rule{
 	{of: "eval/crosscheck", may: []string{"trace", "engine"}, pure: true},
 	{of: "eval/detectability", may: []string{"trace", "engine", "diagnose"}, pure: true},
 	{of: "report", may: []string{"trace", "engine", "diagnose", "eval/overhead", "eval/crosscheck", "eval/detectability"}, pure: true},
+	{of: "page/web", may: []string{"page", "report"}},
+	{of: "page", may: []string{"trace", "engine", "diagnose", "report"}, pure: true},
 	{of: "plots/charts", may: []string{"trace", "engine", "plots"}},
 	{of: "plots", may: []string{"trace", "engine", "diagnose", "plots"}},
 	{of: "eval/selfcheck", may: []string{"trace", "engine", "diagnose", "eval/simulate"}, pure: true},

@@ -73,9 +73,10 @@ func rankStep(d *frontier.Detail) plots.Matrix {
 	for t := range d.Steps {
 		m.Columns = append(m.Columns, plots.Worker{Name: strconv.FormatInt(d.FirstStep+int64(t), 10)})
 	}
-	for r := range d.Ranks {
-		for t := range d.Steps {
-			m.Values = append(m.Values, ms(d.Lateness(t, r)))
+	m.Values = make([]float64, len(d.Ranks)*d.Steps)
+	for t := range d.Steps {
+		for r, late := range d.Lateness(t) {
+			m.Values[r*d.Steps+t] = ms(late)
 		}
 	}
 	return m
@@ -101,10 +102,8 @@ func shares(d *frontier.Detail) plots.Areas {
 func worstStep(d *frontier.Detail) int {
 	worst, most := 0, int64(-1)
 	for t := range d.Steps {
-		for r := range d.Ranks {
-			if late := d.Lateness(t, r); late > most {
-				worst, most = t, late
-			}
+		if late := slices.Max(d.Lateness(t)); late > most {
+			worst, most = t, late
 		}
 	}
 	return worst
@@ -145,13 +144,8 @@ func prefixes(d *frontier.Detail, step int) plots.Chart {
 
 // latest is the rank that arrives last in a step.
 func latest(d *frontier.Detail, step int) int {
-	last := 0
-	for r := range d.Ranks {
-		if d.Lateness(step, r) > d.Lateness(step, last) {
-			last = r
-		}
-	}
-	return last
+	late := d.Lateness(step)
+	return slices.Index(late, slices.Max(late))
 }
 
 // brief is a stage's name without what all have: "model.backward_cpu_wall@1" is

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/page"
+	"github.com/sfstat/sfstat/page/web"
+	"github.com/sfstat/sfstat/report"
+)
+
+func (p *program) reportCommand() *cli.Command {
+	return &cli.Command{
+		Name: "report", Usage: "the verdict with its charts as one HTML page, to send to somebody", ArgsUsage: "PATH...",
+		Description: "Reads what sfstat diagnose reads, and writes its verdict with charts of the steps, ranks, stages and hosts behind it as one HTML " +
+			"file. The file needs no network and no installation. Of many ranks and steps it shows a part, and says which.",
+		Flags: join(analysisFlags(), profileFlags(), selectionFlags(), []cli.Flag{rankPatternFlag(), strictFlag(), verdictFailOnFlag(), minGainFlag(),
+			outputFlag("write to `FILE` instead of standard output; it is complete or not there")}, screenFlags()),
+		UsageText: `sfstat report run/ -o report.html
+sfstat report rank*.jsonl.zst --steps 100-299 -o report.html
+sfstat report run/ --run job-42 > job-42.html`,
+		Action: p.report,
+	}
+}
+
+func (p *program) report(c *cli.Context) error {
+	if _, onTerminal := terminal(p.destination(c)); onTerminal {
+		return badUsage("writes HTML, which a terminal does not show: name a file (-o report.html)")
+	}
+	var pages *page.Builder
+	j, err := p.judge(c, func(o frontier.Options) (seeing, error) {
+		pages = page.New(o)
+		return func(item auto.Item) error {
+			if item.Window == nil {
+				return nil
+			}
+			return ofWindow(item.Window, pages.Window(item.Window))
+		}, nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := p.emit(c, func(w io.Writer) error { return document(j, pages).Write(w) }); err != nil {
+		return err
+	}
+	return failOnVerdict(c, j.verdict)
+}
+
+// document is the page of what was judged.
+func document(j *judgement, pages *page.Builder) web.Document {
+	in := report.Input{Problems: j.problems}
+	return web.Document{
+		Version: thisBuild().Version, Words: in.VerdictHTML(j.verdict), Page: pages.Page(j.verdict),
+		Verdict: func(w io.Writer) error {
+			if err := in.Verdict(w, j.verdict, report.JSON, report.Style{}); err != nil {
+				return fmt.Errorf("the JSON of the verdict: %w", err)
+			}
+			return nil
+		},
+	}
+}

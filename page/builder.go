@@ -1,0 +1,165 @@
+package page
+
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Builder takes the windows of runs one at a time and keeps what a page shows of
+// them: O(ranks × stages) and at most [mostHeld] numbers of steps a run.
+type Builder struct {
+	o    frontier.Options
+	runs []*run
+}
+
+// New starts a page of windows that are accounted for in this way.
+func New(o frontier.Options) *Builder { return &Builder{o: o} }
+
+// run is what is kept of one run.
+type run struct {
+	name    string
+	series  *frontier.Series
+	stages  []Stage
+	members []trace.Rank
+	place   map[int]int // of a rank's ID in members
+	sums    []rankSum
+	columns columns
+	steps   int
+	exposed int64
+	drawn   []drawing
+	pruned  bool // not every step is among them
+}
+
+// rankSum is one rank over all steps.
+type rankSum struct {
+	steps int
+	spent []int64 // [stage]
+	waits []int64 // [stage]
+	late  int64
+	last  int
+}
+
+// placed says where the stages and ranks of a window are in its run.
+type placed struct{ stages, ranks []int }
+
+func (b *Builder) runOf(name string) *run {
+	i := slices.IndexFunc(b.runs, func(r *run) bool { return r.name == name })
+	if i < 0 {
+		i = len(b.runs)
+		b.runs = append(b.runs, &run{name: name, series: frontier.NewSeries(b.o), place: make(map[int]int)})
+	}
+	return b.runs[i]
+}
+
+// Window adds the next validated window of its run. O(T·S·R).
+func (b *Builder) Window(w *trace.Window) error {
+	r := b.runOf(w.Run)
+	d, err := r.series.Detailed(w)
+	if err == nil {
+		_, err = r.series.Add(w)
+	}
+	if err != nil {
+		return err
+	}
+	r.add(d)
+	return nil
+}
+
+func (r *run) add(d *frontier.Detail) {
+	if d.Steps == 0 || len(d.Boundaries) == 0 {
+		return
+	}
+	w := r.placeOf(d)
+	total := make([]int64, len(d.Ranks))
+	for t := range d.Steps {
+		for i, late := range r.step(d, t, w) {
+			total[i] += late
+		}
+	}
+	r.steps += d.Steps
+	r.draw(d, w, lanesOf(d, total))
+}
+
+// placeOf finds the stages and ranks of a window in the run, which takes up those
+// that are new.
+func (r *run) placeOf(d *frontier.Detail) *placed {
+	w := &placed{stages: make([]int, len(d.Stages)), ranks: make([]int, len(d.Ranks))}
+	for _, b := range d.Recorded { // in the order of the step
+		s := d.Stages[d.Stage[b]]
+		i := slices.IndexFunc(r.stages, func(x Stage) bool { return x.Name == s.Name })
+		if i < 0 {
+			i = len(r.stages)
+			r.stages = append(r.stages, Stage{Name: s.Name})
+		}
+		r.stages[i].Meets = r.stages[i].Meets || s.Meets || b == d.Sync
+		w.stages[d.Stage[b]] = i
+	}
+	for i, m := range d.Members {
+		at, known := r.place[m.ID]
+		if !known {
+			at = len(r.members)
+			r.place[m.ID] = at
+			r.members, r.sums = append(r.members, m), append(r.sums, rankSum{})
+		}
+		w.ranks[i] = at
+	}
+	return w
+}
+
+// step adds one step, and gives the lateness of the window's ranks in it.
+func (r *run) step(d *frontier.Detail, t int, w *placed) []int64 {
+	late := d.Lateness(t)
+	c := column{first: d.FirstStep + int64(t), steps: 1, last: -1, exposed: make([]float64, len(r.stages)),
+		late: grown([]float32(nil), len(r.members), nan32), spent: make([][]float32, len(r.stages))}
+	for s := range d.Stages {
+		advance := d.Advance(t, s)
+		c.exposed[w.stages[s]] += float64(advance)
+		r.stages[w.stages[s]].Advance += advance
+		r.exposed += advance
+	}
+	for b := range d.Boundaries {
+		s, spent, waits := w.stages[d.Stage[b]], d.Spent(t, b), d.Waits(t, b)
+		c.spent[s] = grown(c.spent[s], len(r.members), nan32)
+		for i, at := range w.ranks {
+			sum := &r.sums[at]
+			sum.spent, sum.waits = grown(sum.spent, len(r.stages), 0), grown(sum.waits, len(r.stages), 0)
+			sum.spent[s] += spent[i]
+			sum.waits[s] += waits[i]
+			if x := &c.spent[s][at]; isNaN(*x) {
+				*x = float32(spent[i])
+			} else {
+				*x += float32(spent[i])
+			}
+		}
+	}
+	last := slices.Index(late, slices.Max(late))
+	for i, at := range w.ranks {
+		c.late[at] = float32(late[i])
+		r.sums[at].late += late[i]
+		r.sums[at].steps++
+	}
+	if late[last] > 0 {
+		c.last = w.ranks[last]
+		r.sums[c.last].last++
+	}
+	r.columns.add(c, (len(r.stages)+1)*len(r.members))
+	return late
+}
+
+// draw keeps the steps of a window that are worth drawing.
+func (r *run) draw(d *frontier.Detail, w *placed, lanes []int) {
+	for t := range d.Steps {
+		r.drawn = append(r.drawn, drawingOf(d, t, w, lanes))
+	}
+	spans := 0
+	for i := range r.drawn {
+		for _, l := range r.drawn[i].lanes {
+			spans += len(l.spans)
+		}
+	}
+	if r.pruned = r.pruned || spans > mostSpans || len(r.members) > mostLanes; r.pruned {
+		r.drawn = best(r.drawn)
+	}
+}

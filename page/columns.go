@@ -1,0 +1,108 @@
+package page
+
+import "math"
+
+const (
+	mostColumns = 1024
+	// mostHeld is how many numbers of 4 bytes the steps of a run take at most while
+	// they are read: 128 MiB.
+	mostHeld = 1 << 25
+)
+
+// column is consecutive steps: of times the sum, of lateness the largest. Series
+// that a step does not have are shorter, or NaN.
+type column struct {
+	first   int64
+	steps   int
+	exposed []float64   // [stage]
+	late    []float32   // [rank]
+	spent   [][]float32 // [stage][rank]
+	last    int         // rank that was latest, −1: none
+}
+
+// join adds the steps of c to b.
+func (b *column) join(c *column) {
+	if c.last >= 0 && (b.last < 0 || at32(c.late, c.last) > at32(b.late, b.last)) {
+		b.last = c.last
+	}
+	b.steps += c.steps
+	for s, x := range c.exposed {
+		b.exposed = grown(b.exposed, s+1, 0)
+		b.exposed[s] += x
+	}
+	b.late = joined(b.late, c.late, func(x, y float32) float32 { return max(x, y) })
+	for s, of := range c.spent {
+		for len(b.spent) <= s {
+			b.spent = append(b.spent, nil)
+		}
+		b.spent[s] = joined(b.spent[s], of, func(x, y float32) float32 { return x + y })
+	}
+}
+
+// joined combines two series; what one does not have is the other's.
+func joined(a, b []float32, combine func(x, y float32) float32) []float32 {
+	a = grown(a, len(b), nan32)
+	for r, y := range b {
+		switch x := a[r]; {
+		case isNaN(x):
+			a[r] = y
+		case !isNaN(y):
+			a[r] = combine(x, y)
+		}
+	}
+	return a
+}
+
+var nan32 = float32(math.NaN())
+
+func isNaN(x float32) bool { return math.IsNaN(float64(x)) }
+
+// at32 is a number of a series, NaN beyond its end.
+func at32(x []float32, i int) float32 {
+	if i >= len(x) {
+		return nan32
+	}
+	return x[i]
+}
+
+// grown is x with at least n elements.
+func grown[T any](x []T, n int, with T) []T {
+	for len(x) < n {
+		x = append(x, with)
+	}
+	return x
+}
+
+// columns are the steps of a run, put together by twos whenever they are too many.
+type columns struct {
+	all   []column
+	width int // steps that fill a column
+}
+
+// add appends a step of so many numbers.
+func (c *columns) add(step column, numbers int) {
+	c.width = max(1, c.width)
+	if n := len(c.all); n > 0 && c.all[n-1].steps < c.width && c.all[n-1].first+int64(c.all[n-1].steps) == step.first {
+		c.all[n-1].join(&step)
+		return
+	}
+	if len(c.all) >= max(64, min(mostColumns, mostHeld/max(1, numbers))) {
+		c.halve()
+	}
+	c.all = append(c.all, step)
+}
+
+// halve joins neighbours.
+func (c *columns) halve() {
+	half := c.all[:0]
+	for i := 0; i < len(c.all); i += 2 {
+		x := c.all[i]
+		if i+1 < len(c.all) {
+			x.join(&c.all[i+1])
+		}
+		half = append(half, x)
+	}
+	clear(c.all[len(half):])
+	c.all = half
+	c.width *= 2
+}

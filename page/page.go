@@ -1,0 +1,126 @@
+// Package page puts what a page draws of a job into one small value: where the
+// time of its steps goes, who arrives last, what each rank does in which step, and
+// single steps, rank by rank, with the waits of each.
+//
+// A job of 4,096 ranks and 600 steps has 17 million stage times, and a screen has
+// two million points. What does not fit is summed, and the value says how:
+//
+//   - steps are put together by twos, fours … until no more than mostColumns
+//     columns are left; of a column, times are means and lateness is the largest;
+//   - of many ranks, those that are late for longest in all have a row of the map,
+//     and quantiles over all ranks stand for the others;
+//   - where not every step can be drawn, those are in which a suspect or anybody
+//     is latest, and one of usual length.
+//
+// Times are whole multiples of a unit of the run, which is a power of ten in
+// nanoseconds and at most a 10,000th of its mean step. The package is pure.
+package page
+
+// Page is what one page shows, run by run in the order of the verdict.
+type Page struct {
+	Runs []Run `json:"runs"`
+}
+
+// Run is what is shown of one run. What its inputs do not have is nil.
+type Run struct {
+	Name     string  `json:"name"`
+	Status   string  `json:"status"`
+	Unit     int64   `json:"unit_ns"` // of the times below that have no unit in their name
+	Stages   []Stage `json:"stages"`
+	Ranks    []Rank  `json:"ranks"`
+	AllRanks int     `json:"all_ranks"` // Ranks are some of so many
+	Named    []int   `json:"named"`     // ranks that findings name, by position in Ranks, the first finding's first
+	Steps    *Steps  `json:"steps"`
+	Drawn    []Drawn `json:"drawn"`
+	AllDrawn bool    `json:"all_drawn"` // every step is
+	Fixes    []Fix   `json:"fixes"`
+	Windows  []Part  `json:"windows"`
+}
+
+// Stage is one stage in the order of the step as recorded.
+type Stage struct {
+	Name    string   `json:"name"`
+	Meets   bool     `json:"meets"`      // ranks synchronise in it
+	Advance int64    `json:"advance_ns"` // exposed time, over all steps
+	Share   *float64 `json:"share"`      // of the exposed time of all steps; nil where there is none
+}
+
+// Rank is one rank over all steps.
+type Rank struct {
+	ID    int    `json:"id"`
+	Host  string `json:"host"`
+	Local int    `json:"local"`
+	Role  string `json:"role"`
+	Spent []int  `json:"spent"` // [stage] a step, −1: not recorded
+	Waits []int  `json:"waits"` // [stage] of it for the last rank to arrive
+	Late  int    `json:"late"`  // behind the median rank, a step
+	Last  int    `json:"last"`  // steps in which it was last to arrive
+}
+
+// Steps are the steps of a run in columns.
+type Steps struct {
+	Count   int     `json:"count"`
+	Width   int     `json:"width"`   // steps of a column; the last of a window may have fewer
+	First   []int64 `json:"first"`   // step of each column
+	Exposed [][]int `json:"exposed"` // [stage][column], mean of its steps
+	Last    []int   `json:"last"`    // position of the rank that was latest; −1: nobody was late
+	Behind  []int   `json:"behind"`  // by how much
+	// Rows are the ranks, by position in Run.Ranks, that have rows in the maps.
+	Rows  []int     `json:"rows"`
+	Late  [][]int   `json:"late"`  // [row][column], the largest of its steps; −1: not recorded
+	Spent [][][]int `json:"spent"` // [stage][row][column], mean of its steps; −1 likewise
+	// Bands are quantiles over all ranks of the lateness; nil where all have rows.
+	Bands *Bands `json:"bands"`
+}
+
+// Bands are quantiles.
+type Bands struct {
+	Of []float64 `json:"of"`
+	At [][]int   `json:"at"` // [quantile][column]
+}
+
+// Drawn is one step, rank by rank.
+type Drawn struct {
+	Step   int64   `json:"step"`
+	Why    string  `json:"why"` // a kind of reason: suspect, latest, usual; "" where all steps are drawn
+	Length int     `json:"length"`
+	Lanes  []Lane  `json:"lanes"`
+	Points []Point `json:"points"`
+}
+
+// Lane is what one rank does in a step.
+type Lane struct {
+	Rank  int      `json:"rank"` // position in Run.Ranks
+	Late  int      `json:"late"`
+	Spans [][4]int `json:"spans"` // series, from, busy, to: until busy it waits for another
+}
+
+// Point is when the last rank arrived where all synchronise.
+type Point struct {
+	At     int `json:"at"`
+	Series int `json:"series"`
+	Rank   int `json:"rank"` // that arrived last, position in Run.Ranks
+}
+
+// Fix is what fixing one thing would save.
+type Fix struct {
+	Kind  string  `json:"kind"` // finding, stage, ranks: nobody is late
+	Who   string  `json:"who"`  // of a finding
+	Stage string  `json:"stage"`
+	Gain  float64 `json:"gain"` // of the run
+}
+
+// Part is how one window was read.
+type Part struct {
+	Window   int64    `json:"window"`
+	First    int64    `json:"first"`
+	Steps    int      `json:"steps"`
+	Ranks    int      `json:"ranks"`
+	Missing  int      `json:"missing"`
+	Cut      string   `json:"cut"`
+	Makespan int64    `json:"makespan_ns"`
+	Residual float64  `json:"closure_residual_share"`
+	Overlap  float64  `json:"overlap_error_share"`
+	Gathered bool     `json:"gather_ok"`
+	Labels   []string `json:"labels"`
+}

@@ -1,0 +1,209 @@
+package page
+
+import (
+	"math"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/trace"
+)
+
+const ms = 1_000_000
+
+// window is steps of equal data and backward times, but that in some steps a rank
+// is late into backward, where the others wait for it.
+func window(ranks, first, steps int, late func(step, rank int) int64) *trace.Window {
+	w := &trace.Window{Run: "job", Index: int64(first), FirstStep: int64(first), WorldSize: ranks, Schema: trace.Schema{Stages: []string{"data.next_wait", "model.backward_cpu_wall"}}}
+	for r := range ranks {
+		w.Ranks = append(w.Ranks, trace.Rank{ID: r, Host: "n" + string(rune('0'+r%2)), LocalRank: r / 2})
+	}
+	for t := range steps {
+		data, backward := make([]int64, ranks), make([]int64, ranks)
+		last := int64(0)
+		for r := range ranks {
+			data[r] = 5*ms + late(first+t, r)
+			last = max(last, data[r])
+		}
+		for r := range ranks {
+			backward[r] = last - data[r] + 20*ms
+		}
+		w.Durations = append(append(w.Durations, data...), backward...)
+	}
+	return w
+}
+
+// stall is 50 ms of one rank in one step.
+func stall(step, rank int) func(int, int) int64 {
+	return func(s, r int) int64 {
+		if s == step && r == rank {
+			return 50 * ms
+		}
+		return 0
+	}
+}
+
+var asRecorded = frontier.Options{Cut: frontier.CutStep, MeetAfter: "model.backward_cpu_wall"}
+
+// built is the page of windows of one run, in which findings name ranks.
+func built(t *testing.T, windows []*trace.Window, suspects ...int) Run {
+	t.Helper()
+	b := New(asRecorded)
+	v := &diagnose.Verdict{RunVerdict: diagnose.RunVerdict{Run: "job"}}
+	for _, w := range windows {
+		if err := b.Window(w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, id := range suspects {
+		v.Suspects = append(v.Suspects, diagnose.Finding{Place: diagnose.Place{Rank: &id}, Confidence: evidence.Strong})
+	}
+	return b.Page(v).Runs[0]
+}
+
+func TestByHand(t *testing.T) {
+	r := built(t, []*trace.Window{window(3, 10, 4, stall(12, 1))}, 1)
+	if r.Unit != 1000 { // of a mean step of 37.5 ms
+		t.Fatalf("the unit is %d ns, want 1000", r.Unit)
+	}
+	for _, c := range []struct {
+		what      string
+		got, want any
+	}{
+		{"columns", r.Steps.First, []int64{10, 11, 12, 13}},
+		{"exposed", r.Steps.Exposed, [][]int{{5000, 5000, 55000, 5000}, {20000, 20000, 20000, 20000}}},
+		{"last", r.Steps.Last, []int{-1, -1, 1, -1}},
+		{"behind", r.Steps.Behind, []int{0, 0, 50000, 0}},
+		{"lateness", r.Steps.Late, [][]int{{0, 0, 0, 0}, {0, 0, 50000, 0}, {0, 0, 0, 0}}},
+		{"backward", r.Steps.Spent[1], [][]int{{20000, 20000, 70000, 20000}, {20000, 20000, 20000, 20000}, {20000, 20000, 70000, 20000}}},
+		{"rank 0", r.Ranks[0], Rank{ID: 0, Host: "n0", Spent: []int{5000, 32500}, Waits: []int{0, 12500}}},
+		{"rank 1", r.Ranks[1], Rank{ID: 1, Host: "n1", Spent: []int{17500, 20000}, Waits: []int{0, 0}, Late: 12500, Last: 1}},
+		{"named", r.Named, []int{1}},
+		{"stages", []bool{r.Stages[0].Meets, r.Stages[1].Meets}, []bool{false, true}},
+		{"advances", []int64{r.Stages[0].Advance, r.Stages[1].Advance}, []int64{70 * ms, 80 * ms}},
+		{"share", *r.Stages[1].Share, 80.0 / 150},
+		{"bands", r.Steps.Bands == nil && r.AllDrawn, true},
+	} {
+		if !reflect.DeepEqual(c.got, c.want) {
+			t.Errorf("%s: got %+v, want %+v", c.what, c.got, c.want)
+		}
+	}
+}
+
+// TestDrawnStep: the others wait for rank 1 from the end of data until it arrives.
+func TestDrawnStep(t *testing.T) {
+	r := built(t, []*trace.Window{window(3, 10, 4, stall(12, 1))}, 1)
+	if len(r.Drawn) != 4 {
+		t.Fatalf("%d steps are drawn, want all 4", len(r.Drawn))
+	}
+	want := Drawn{Step: 12, Why: "suspect", Length: 75000, Points: []Point{{At: 55000, Series: 1, Rank: 1}}, Lanes: []Lane{
+		{Rank: 0, Spans: [][4]int{{0, 0, 0, 5000}, {1, 5000, 55000, 75000}}},
+		{Rank: 1, Late: 50000, Spans: [][4]int{{0, 0, 0, 55000}, {1, 55000, 55000, 75000}}},
+		{Rank: 2, Spans: [][4]int{{0, 0, 0, 5000}, {1, 5000, 55000, 75000}}},
+	}}
+	if got := r.Drawn[2]; !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+// TestManySteps: what is put together keeps its sums and its extremes.
+func TestManySteps(t *testing.T) {
+	var windows []*trace.Window
+	for first := 0; first < 3000; first += 100 {
+		windows = append(windows, window(3, first, 100, stall(1234, 1)))
+	}
+	r := built(t, windows, 1)
+	s := r.Steps
+	if s.Width != 4 || len(s.First) != 750 || s.Count != 3000 {
+		t.Fatalf("%d steps in %d columns of %d", s.Count, len(s.First), s.Width)
+	}
+	sum := 0
+	for _, x := range s.Exposed[0] {
+		sum += x * s.Width
+	}
+	if got := int64(sum) * r.Unit; got != r.Stages[0].Advance || got != 3000*5*ms+50*ms {
+		t.Errorf("columns sum to %d ns, the stage to %d, want %d", got, r.Stages[0].Advance, 3000*5*ms+50*ms)
+	}
+	at := slices.Index(s.First, 1232)
+	if want := int(50 * ms / r.Unit); s.Behind[at] != want || s.Last[at] != 1 || s.Late[1][at] != want {
+		t.Errorf("the column of step 1234 is %d behind by rank %d, want %d by 1", s.Behind[at], s.Last[at], want)
+	}
+	if r.AllDrawn || len(r.Drawn) > 2*mostSteps+1 {
+		t.Errorf("%d steps are drawn of too many", len(r.Drawn))
+	}
+	if i := slices.IndexFunc(r.Drawn, func(d Drawn) bool { return d.Why == "suspect" }); i < 0 || r.Drawn[i].Step != 1234 {
+		t.Errorf("the step in which the suspect is latest is not drawn: %+v", r.Drawn)
+	}
+}
+
+// TestManyRanks: of many ranks, those that are named or late have rows, and
+// quantiles stand for all.
+func TestManyRanks(t *testing.T) {
+	late := func(step, rank int) int64 {
+		switch rank {
+		case 777:
+			return 50 * ms
+		case 3:
+			return 40 * ms
+		}
+		return int64(rank) * 1000
+	}
+	r := built(t, []*trace.Window{window(1000, 0, 40, late)}, 500)
+	s := r.Steps
+	if len(r.Ranks) != 1000 || len(s.Rows) != mostRows || len(s.Late) != mostRows {
+		t.Fatalf("%d ranks and %d rows", len(r.Ranks), len(s.Rows))
+	}
+	for _, id := range []int{777, 3, 500} {
+		if !slices.Contains(s.Rows, id) {
+			t.Errorf("rank %d has no row", id)
+		}
+	}
+	for q, want := range []int{0, 400, 491, 49499} { // of 0 … 999 µs less their median, and 50 ms of one
+		if got := s.Bands.At[q][0] * int(r.Unit) / 1000; math.Abs(float64(got-want)) > 12 {
+			t.Errorf("quantile %v is %d µs, want about %d", s.Bands.Of[q], got, want)
+		}
+	}
+	lanes := r.Drawn[0].Lanes
+	if len(lanes) != mostLanes || !slices.ContainsFunc(lanes, func(l Lane) bool { return l.Rank == 777 }) {
+		t.Errorf("%d lanes, or the latest rank has none", len(lanes))
+	}
+}
+
+// TestChanges: ranks and stages that come later are absent before, not zero.
+func TestChanges(t *testing.T) {
+	first, second := window(2, 0, 2, stall(-1, -1)), window(3, 2, 2, stall(-1, -1))
+	second.Schema.Stages = []string{"data.next_wait", "model.fwd_loss_cpu_wall"}
+	b := New(frontier.Options{Cut: frontier.CutStep})
+	for _, w := range []*trace.Window{first, second} {
+		if err := b.Window(w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := b.Page(&diagnose.Verdict{RunVerdict: diagnose.RunVerdict{Run: "job"}}).Runs[0]
+	if len(r.Stages) != 3 || len(r.Ranks) != 3 {
+		t.Fatalf("%d stages, %d ranks", len(r.Stages), len(r.Ranks))
+	}
+	for _, c := range []struct {
+		what      string
+		got, want []int
+	}{
+		{"backward of rank 0", r.Steps.Spent[1][0], []int{20000, 20000, -1, -1}},
+		{"forward of rank 0", r.Steps.Spent[2][0], []int{-1, -1, 20000, 20000}},
+		{"data of rank 2", r.Steps.Spent[0][2], []int{-1, -1, 5000, 5000}},
+		{"lateness of rank 2", r.Steps.Late[2], []int{-1, -1, 0, 0}},
+	} {
+		if !slices.Equal(c.got, c.want) {
+			t.Errorf("%s: %v, want %v", c.what, c.got, c.want)
+		}
+	}
+}
+
+func TestNothing(t *testing.T) {
+	r := New(frontier.Options{}).Page(&diagnose.Verdict{}).Runs[0]
+	if r.Steps != nil || r.Ranks == nil || r.Drawn == nil || r.Status != "too_little_data" {
+		t.Errorf("%+v", r)
+	}
+}

@@ -1,0 +1,349 @@
+package page
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/internal/robust"
+	"github.com/sfstat/sfstat/report"
+)
+
+const (
+	mostRows  = 128     // ranks of the maps
+	mostCells = 400_000 // numbers of the maps
+	mostRanks = 8192    // ranks of a run
+	mostParts = 200     // windows of a run
+	resolved  = 10_000  // units of a mean step, at least
+)
+
+// Page is what was added, with what the verdict says of it.
+func (b *Builder) Page(v *diagnose.Verdict) *Page {
+	p := &Page{Runs: []Run{}}
+	runs := v.Runs
+	if len(runs) == 0 {
+		runs = []diagnose.RunVerdict{v.RunVerdict}
+	}
+	for i := range runs {
+		p.Runs = append(p.Runs, b.run(&runs[i]))
+	}
+	return p
+}
+
+func (b *Builder) run(v *diagnose.RunVerdict) Run {
+	out := Run{Name: report.Visible(v.Run), Status: v.Status.String(), Unit: 1, Stages: []Stage{}, Ranks: []Rank{}, Named: []int{}, Drawn: []Drawn{},
+		Fixes: fixes(v), Windows: parts(v)}
+	i := slices.IndexFunc(b.runs, func(r *run) bool { return r.name == v.Run })
+	if i < 0 || b.runs[i].steps == 0 || v.Operators != nil {
+		return out
+	}
+	o := outline{run: b.runs[i], unit: unitFor(b.runs[i].exposed / int64(b.runs[i].steps))}
+	o.choose(v)
+	out.Unit, out.Stages, out.Ranks, out.AllRanks = o.unit, o.stages(), o.ranks(), len(o.members)
+	out.Steps, out.Drawn, out.AllDrawn = o.steps(), o.drawings(v), !o.pruned
+	for _, id := range named(v) {
+		if at, ok := o.place[id]; ok && o.at[at] >= 0 {
+			out.Named = append(out.Named, o.at[at])
+		}
+	}
+	return out
+}
+
+// unitFor is the largest power of ten of which a step has enough.
+func unitFor(step int64) int64 {
+	unit := int64(1)
+	for step/(10*unit) >= resolved {
+		unit *= 10
+	}
+	return unit
+}
+
+// named are the ranks that findings name, the first finding's first.
+func named(v *diagnose.RunVerdict) []int {
+	var out []int
+	take := func(id int) {
+		if !slices.Contains(out, id) {
+			out = append(out, id)
+		}
+	}
+	for i := range v.Suspects {
+		if f := &v.Suspects[i]; f.Confidence >= evidence.Ambiguous {
+			if f.Rank != nil {
+				take(*f.Rank)
+			}
+			for _, id := range f.Ranks {
+				take(id)
+			}
+		}
+	}
+	return out
+}
+
+// outline is a run on its way to the page: which of its ranks are shown, by ID.
+type outline struct {
+	*run
+	unit  int64
+	shown []int // of members
+	rows  []int // of shown
+	at    []int // of members in shown, −1: not shown
+}
+
+// choose decides which ranks are shown: all of them where they fit, else those that
+// findings name and those that were late for longest.
+func (o *outline) choose(v *diagnose.RunVerdict) {
+	latest := sequence(len(o.members))
+	first := named(v)
+	place := func(m int) int {
+		if i := slices.Index(first, o.members[m].ID); i >= 0 {
+			return i
+		}
+		return len(first)
+	}
+	slices.SortStableFunc(latest, func(a, b int) int {
+		return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(o.sums[b].late, o.sums[a].late))
+	})
+	byID := func(list []int) []int {
+		list = slices.Clone(list)
+		slices.SortFunc(list, func(a, b int) int { return cmp.Compare(o.members[a].ID, o.members[b].ID) })
+		return list
+	}
+	o.shown = byID(latest[:min(mostRanks, len(latest))])
+	o.at = grown([]int(nil), len(o.members), -1)
+	for i, m := range o.shown {
+		o.at[m] = i
+	}
+	numbers := max(1, len(o.columns.all)*(len(o.run.stages)+1))
+	for _, m := range byID(latest[:min(mostRows, max(16, mostCells/numbers), len(latest))]) {
+		o.rows = append(o.rows, o.at[m])
+	}
+}
+
+func (o *outline) units(ns float64) int { return int(math.Round(ns / float64(o.unit))) }
+
+// cell is a number of a map, −1 where there is none.
+func (o *outline) cell(ns float32) int {
+	if isNaN(ns) {
+		return -1
+	}
+	return o.units(float64(ns))
+}
+
+func (o *outline) stages() []Stage {
+	out := slices.Clone(o.run.stages)
+	for i := range out {
+		out[i].Name = report.Visible(out[i].Name)
+		if o.exposed > 0 {
+			share := float64(out[i].Advance) / float64(o.exposed)
+			out[i].Share = &share
+		}
+	}
+	return out
+}
+
+func (o *outline) ranks() []Rank {
+	var out []Rank
+	for _, m := range o.shown {
+		who, sum := o.members[m], &o.sums[m]
+		n := float64(max(1, sum.steps))
+		r := Rank{ID: who.ID, Host: report.Visible(who.Host), Local: who.LocalRank, Role: report.Visible(who.Role.String()),
+			Late: o.units(float64(sum.late) / n), Last: sum.last}
+		for s := range o.run.stages {
+			spent, waits := -1, 0
+			if s < len(sum.spent) {
+				spent, waits = o.units(float64(sum.spent[s])/n), o.units(float64(sum.waits[s])/n)
+			}
+			r.Spent, r.Waits = append(r.Spent, spent), append(r.Waits, waits)
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+func (o *outline) steps() *Steps {
+	all := o.columns.all
+	out := &Steps{Count: o.run.steps, Width: o.columns.width, Rows: o.rows, Exposed: make([][]int, len(o.run.stages)), Spent: make([][][]int, len(o.run.stages))}
+	for i := range all {
+		c := &all[i]
+		out.First = append(out.First, c.first)
+		last, behind := -1, 0
+		if c.last >= 0 {
+			last, behind = o.at[c.last], o.cell(at32(c.late, c.last))
+		}
+		out.Last, out.Behind = append(out.Last, last), append(out.Behind, behind)
+		for s := range out.Exposed {
+			x := 0.0
+			if s < len(c.exposed) {
+				x = c.exposed[s] / float64(c.steps)
+			}
+			out.Exposed[s] = append(out.Exposed[s], o.units(x))
+		}
+	}
+	for _, row := range o.rows {
+		m := o.shown[row]
+		out.Late = append(out.Late, o.row(func(c *column) float32 { return at32(c.late, m) }))
+		for s := range out.Spent {
+			out.Spent[s] = append(out.Spent[s], o.row(func(c *column) float32 {
+				if s >= len(c.spent) {
+					return nan32
+				}
+				return at32(c.spent[s], m) / float32(c.steps)
+			}))
+		}
+	}
+	if len(o.rows) < len(o.members) {
+		out.Bands = o.bands()
+	}
+	return out
+}
+
+// row is a number of every column.
+func (o *outline) row(of func(*column) float32) []int {
+	out := make([]int, len(o.columns.all))
+	for i := range out {
+		out[i] = o.cell(of(&o.columns.all[i]))
+	}
+	return out
+}
+
+func (o *outline) bands() *Bands {
+	b := &Bands{Of: []float64{0.5, 0.9, 0.99, 1}}
+	b.At = make([][]int, len(b.Of))
+	var late []float64
+	for i := range o.columns.all {
+		late = late[:0]
+		for _, x := range o.columns.all[i].late {
+			if !isNaN(x) {
+				late = append(late, float64(x))
+			}
+		}
+		for q, of := range b.Of {
+			b.At[q] = append(b.At[q], o.units(robust.Quantile(late, of)))
+		}
+	}
+	return b
+}
+
+// fixes are what fixing one thing would save of the run: findings, stages at their
+// baselines, nobody late.
+func fixes(v *diagnose.RunVerdict) []Fix {
+	out := []Fix{}
+	for i := range v.Suspects {
+		f := &v.Suspects[i]
+		if f.RunGain > 0 && f.Confidence >= evidence.Ambiguous {
+			out = append(out, Fix{Kind: "finding", Who: report.Who(f), Stage: report.Visible(cmp.Or(f.Op, f.Stage)), Gain: f.RunGain})
+		}
+	}
+	var names []string
+	sums := map[string]float64{}
+	mend, makespan := 0.0, 0.0
+	for _, w := range v.Windows {
+		whole := float64(w.Main.Makespan)
+		makespan += whole
+		if w.Main.Mend != nil {
+			mend += *w.Main.Mend * whole
+		}
+		for _, s := range w.Main.Stages {
+			if !slices.Contains(names, s.Name) {
+				names = append(names, s.Name)
+			}
+			sums[s.Name] += gain(s) * whole
+		}
+	}
+	if makespan > 0 && mend > 0 {
+		out = append(out, Fix{Kind: "ranks", Gain: mend / makespan})
+	}
+	for _, name := range names {
+		if sums[name] > 0 {
+			out = append(out, Fix{Kind: "stage", Stage: report.Visible(name), Gain: sums[name] / makespan})
+		}
+	}
+	return out
+}
+
+// gain is what a stage at its baseline saves, with the waits that it induces
+// where these are known.
+func gain(s frontier.Stage) float64 {
+	switch {
+	case s.SyncGain != nil:
+		return *s.SyncGain
+	case s.Gain != nil:
+		return *s.Gain
+	}
+	return 0
+}
+
+func parts(v *diagnose.RunVerdict) []Part {
+	out := []Part{}
+	for _, w := range v.Windows[:min(mostParts, len(v.Windows))] {
+		m := w.Main
+		p := Part{Window: m.Window, First: m.FirstStep, Steps: m.Steps, Ranks: len(m.Ranks), Missing: len(m.Quality.Missing), Cut: m.Cut.String(), Makespan: m.Makespan,
+			Residual: m.Quality.ClosureResidual, Overlap: m.Quality.OverlapError, Gathered: m.Quality.GatherOK, Labels: []string{}}
+		for _, l := range m.Labels {
+			p.Labels = append(p.Labels, l.String())
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// drawings are the steps to draw, that in which the first named rank is latest
+// first, then by number.
+func (o *outline) drawings(v *diagnose.RunVerdict) []Drawn {
+	suspect := -1
+	for _, id := range named(v) {
+		if at, ok := o.place[id]; ok {
+			suspect = at
+			break
+		}
+	}
+	all := o.run.drawn
+	lateOf := func(d *drawing) int64 {
+		for _, l := range d.lanes {
+			if l.rank == suspect {
+				return l.late
+			}
+		}
+		return -1
+	}
+	first, latest, usually := -1, 0, usual(all)
+	for i := range all {
+		if suspect >= 0 && (first < 0 || lateOf(&all[i]) > lateOf(&all[first])) {
+			first = i
+		}
+		if all[i].late > all[latest].late {
+			latest = i
+		}
+	}
+	out := make([]Drawn, len(all))
+	for i := range all {
+		out[i] = o.drawing(&all[i])
+	}
+	out[usually].Why = "usual"
+	out[latest].Why = "latest"
+	if first >= 0 {
+		out[first].Why = "suspect"
+	}
+	slices.SortStableFunc(out, func(a, b Drawn) int { return cmp.Compare(a.Step, b.Step) })
+	return out
+}
+
+func (o *outline) drawing(d *drawing) Drawn {
+	out := Drawn{Step: d.step, Length: o.units(float64(d.length)), Points: []Point{}}
+	for _, l := range d.lanes {
+		if o.at[l.rank] < 0 {
+			continue
+		}
+		x := Lane{Rank: o.at[l.rank], Late: o.units(float64(l.late))}
+		for _, s := range l.spans {
+			x.Spans = append(x.Spans, [4]int{s.series, o.units(float64(s.from)), o.units(float64(s.busy)), o.units(float64(s.to))})
+		}
+		out.Lanes = append(out.Lanes, x)
+	}
+	for _, p := range d.points {
+		out.Points = append(out.Points, Point{o.units(float64(p.at)), p.series, o.at[p.rank]})
+	}
+	return out
+}

@@ -1,0 +1,122 @@
+import { brief, count, length, percent } from './format.js';
+import { heat } from './map.js';
+import { nameOf, stepsOf } from './selection.js';
+import { change } from './state.js';
+
+// rankStep is what each rank does in each step: how late it is, or the time of the
+// stage that is chosen.
+export function rankStep(run, sel) {
+	const { steps } = run;
+	const of = sel.stage < 0 ? steps.late : steps.spent[sel.stage];
+	const what = sel.stage < 0 ? 'behind the median rank' : `in ${run.stages[sel.stage].name}`;
+	const ns = (v) => v < 0 ? null : length(v * run.unit_ns);
+	return {
+		draw(into) {
+			heat(into, {
+				rows: sel.rows.length, columns: sel.columns.length, unit: (v) => length(v * run.unit_ns),
+				value: (r, c) => of[sel.rows[r][1]][sel.columns[c]],
+				rowName: (r) => `rank ${run.ranks[sel.rows[r][0]].id}`, columnName: (c) => String(steps.first[sel.columns[c]]),
+				marked: (r) => r >= 0 && r < sel.rows.length && run.named.includes(sel.rows[r][0]),
+				words: (r, c) => [nameOf(run, sel.rows[r][0]), stepsOf(steps, sel.columns[c]), `${ns(of[sel.rows[r][1]][sel.columns[c]]) ?? 'not recorded'} ${what}`],
+				pick: ({ column }) => change({ step: steps.first[sel.columns[column]] }),
+				label: `Map of ranks and steps: time ${what}. Arrow keys move, Enter draws the step; the table below has the numbers.`,
+			});
+		},
+		table: () => sel.rows.length && sel.columns.length ? {
+			columns: [{ head: 'step', number: true }, ...sel.rows.map(([r]) => ({ head: `rank ${run.ranks[r].id}`, number: true }))],
+			rows: sel.columns.map((c) => [steps.first[c], ...sel.rows.map(([, i]) => ns(of[i][c]))]),
+		} : null,
+	};
+}
+
+const mostRows = 128;
+
+const waitOf = (r) => r.waits.reduce((a, b) => a + b, 0);
+
+// rankStage is what each rank spends in each stage of a step without waiting, and
+// what it waits.
+export function rankStage(run, sel) {
+	const ranks = run.ranks.map((_, i) => i).filter((i) => sel.shown[i]);
+	const shown = ranks.length <= mostRows ? ranks : worst(run, ranks);
+	const ns = (v) => v < 0 ? null : length(v * run.unit_ns);
+	const own = (r, c) => c === run.stages.length ? waitOf(r) : r.spent[c] < 0 ? -1 : r.spent[c] - r.waits[c];
+	return {
+		draw(into) {
+			const columns = run.stages.length + 1;
+			heat(into, {
+				rows: shown.length, columns, unit: (v) => length(v * run.unit_ns),
+				value: (r, c) => own(run.ranks[shown[r]], c),
+				rowName: (r) => `rank ${run.ranks[shown[r]].id}`,
+				columnName: (c) => c < run.stages.length ? brief(run.stages[c].name) : 'waits', cut: true,
+				marked: (r) => r >= 0 && r < shown.length && run.named.includes(shown[r]),
+				words: (r, c) => {
+					const rank = run.ranks[shown[r]], waits = c < run.stages.length ? rank.waits[c] : 0;
+					return [nameOf(run, shown[r]), c < run.stages.length ? `${ns(own(rank, c)) ?? 'not recorded'} a step in ${run.stages[c].name}` : `${ns(waitOf(rank))} a step waiting for the last rank to arrive`,
+						...waits > 0 ? [`${ns(rank.spent[c])} with the wait for the last rank to arrive`] : []];
+				},
+				pick: ({ column }) => change({ stage: run.stages[column]?.name ?? '' }),
+				label: 'Map of ranks and stages: time a step. Arrow keys move, Enter chooses the stage; the table below has the numbers.',
+			});
+		},
+		table: () => ranks.length ? {
+			columns: [{ head: 'rank', number: true }, { head: 'host' }, { head: 'role' }, ...run.stages.map((s) => ({ head: s.name, number: true })),
+				{ head: 'waits', number: true }, { head: 'behind the median rank', number: true }, { head: 'last in steps', number: true }],
+			rows: ranks.map((i) => {
+				const r = run.ranks[i];
+				return [r.id, r.host, r.role, ...r.spent.map(ns), ns(waitOf(r)), ns(r.late), count(r.last)];
+			}),
+		} : null,
+	};
+}
+
+// worst are the ranks that are late for longest, by number.
+function worst(run, ranks) {
+	const key = (i) => run.named.includes(i) ? Infinity : run.ranks[i].late;
+	return [...ranks].sort((a, b) => key(b) - key(a)).slice(0, mostRows).sort((a, b) => a - b);
+}
+
+// hosts are the ranks of each host together.
+export function hosts(run, sel) {
+	const all = new Map();
+	run.ranks.forEach((r, i) => {
+		if (!sel.shown[i]) return;
+		const h = all.get(r.host) ?? { ranks: 0, late: 0, wait: 0, last: 0 };
+		h.ranks++;
+		h.late += r.late;
+		h.wait += waitOf(r);
+		h.last += r.last;
+		all.set(r.host, h);
+	});
+	const rows = [...all].sort((a, b) => b[1].late / b[1].ranks - a[1].late / a[1].ranks);
+	const top = Math.max(1, ...rows.map(([, h]) => h.late / h.ranks));
+	const ns = (v) => length(v * run.unit_ns);
+	return {
+		count: all.size,
+		columns: [{ head: 'host' }, { head: 'ranks', number: true }, { head: 'behind the median rank', number: true }, { head: '', bar: true }, { head: 'waits', number: true }, { head: 'last in steps', number: true }],
+		rows: rows.map(([name, h]) => [name || 'not recorded', count(h.ranks), ns(h.late / h.ranks), { bar: h.late / h.ranks / top }, ns(h.wait / h.ranks), count(h.last)]),
+	};
+}
+
+const worth = 0.0005; // of the run: less is 0.0 %
+
+// fixes are what fixing one thing would save of the run, findings first.
+export function fixes(run, sel) {
+	const rows = run.fixes.filter((f) => (sel.stage < 0 || f.kind === 'ranks' || f.stage === run.stages[sel.stage].name))
+		.filter((f) => f.gain >= worth).sort((a, b) => (b.kind === 'finding') - (a.kind === 'finding') || b.gain - a.gain);
+	const top = Math.max(1e-9, ...rows.map((f) => f.gain));
+	const who = { finding: (f) => f.who, ranks: () => 'no rank late', stage: () => 'the stage at its usual time' };
+	return {
+		columns: [{ head: 'fixed' }, { head: 'where' }, { head: '', bar: true }, { head: 'of the run', number: true }],
+		rows: rows.map((f) => [who[f.kind](f), f.stage, { bar: f.gain / top, strong: f.kind === 'finding' }, percent(f.gain)]),
+	};
+}
+
+// quality is how each window was read.
+export function quality(run) {
+	return {
+		columns: [{ head: 'window', number: true }, { head: 'first step', number: true }, { head: 'steps', number: true }, { head: 'ranks', number: true }, { head: 'missing', number: true },
+			{ head: 'cut' }, { head: 'a step', number: true }, { head: 'in no stage', number: true }, { head: 'counted twice', number: true }, { head: 'gathered' }, { head: 'labels' }],
+		rows: run.windows.map((w) => [w.window, w.first, count(w.steps), count(w.ranks), count(w.missing), w.cut, length(w.makespan_ns / Math.max(1, w.steps)),
+			percent(w.closure_residual_share), percent(w.overlap_error_share), w.gather_ok ? 'yes' : 'no', w.labels.join(', ')]),
+	};
+}

@@ -1,0 +1,114 @@
+import { fixes, hosts, quality, rankStage, rankStep } from './charts.js';
+import { theme } from './colour.js';
+import { el, short } from './dom.js';
+import { figure, tableOf } from './figure.js';
+import { filters } from './filters.js';
+import { count } from './format.js';
+import { lanes } from './lanes.js';
+import { chromeTrace, saveJSON, saveTrace, verdictJSON } from './save.js';
+import { selection } from './selection.js';
+import { change, onChange, read, state } from './state.js';
+import { bands, exposed, last } from './steps.js';
+
+const page = JSON.parse(document.getElementById('page').textContent);
+const charts = document.getElementById('charts');
+
+let run, controls, figures, sel;
+
+// of makes a figure whose drawing and table are those of what make returns now.
+function of(title, note, make) {
+	let made;
+	return figure(title, note, { draw: (into) => { made = make(run, sel); return made.draw(into); }, table: () => made.table() });
+}
+
+// listed is a figure that is a table with bars.
+function listed(title, note, make) {
+	return figure(title, note, {
+		draw(into) {
+			const t = make(run, sel);
+			if (!t.rows.length) return false;
+			into.replaceChildren(tableOf(t, title));
+			return true;
+		},
+		table: () => { const t = make(run, sel); return { columns: t.columns.filter((c) => !c.bar), rows: t.rows.map((r) => r.filter((v) => !v?.hasOwnProperty?.('bar'))) }; },
+	});
+}
+
+const someRanks = (shown, all) => shown < all ? ` ${count(shown)} of ${count(all)} ranks have a row: those that findings name and those that are late for longest in all.` : '';
+
+function build() {
+	run = page.runs[Math.min(Math.max(0, state.run), page.runs.length - 1)];
+	for (const s of document.querySelectorAll('section[data-run]')) s.hidden = Number(s.dataset.run) !== page.runs.indexOf(run);
+	controls = filters(run);
+	figures = [];
+	const { steps } = run;
+	if (steps && steps.first.length) {
+		const put = steps.width > 1 ? ` A column is ${steps.width} steps: their mean.` : '';
+		const largest = steps.width > 1 ? ` A column is ${steps.width} steps: the largest of them.` : '';
+		if (run.drawn.length) {
+			figures.push(of('One step, rank by rank', `Ranks that arrive early wait, hatched, for the last one.${run.all_drawn ? '' : ` ${run.drawn.length} of ${count(steps.count)} steps can be drawn.`}${run.drawn[0].lanes.length < run.all_ranks ? ` ${run.drawn[0].lanes.length} of ${count(run.all_ranks)} ranks have a lane.` : ''}`, lanes));
+		}
+		if (run.all_ranks > 1) {
+			figures.push(of('Who arrives last', `By how much the last rank is behind the median rank where they synchronise, step by step.${largest}`, last));
+			figures.push(of('Ranks and steps', `How far a rank is behind the median rank in a step: the stronger the colour, the further; with a stage chosen, the time it takes there. A click draws the step.${steps.width > 1 ? ` A column is ${steps.width} steps: the largest lateness, the mean time.` : ''}${someRanks(steps.rows.length, run.all_ranks)}`, rankStep));
+			if (steps.bands) figures.push(of('Lateness of all ranks', `Quantiles over all ${count(run.all_ranks)} ranks of how far they are behind the median rank.${largest}`, bands));
+		}
+		figures.push(of('Where the step goes', `Exposed time of each stage: by how much the last rank moves on in it, over all ranks. Drag to choose steps, click a stage to choose it.${put}`, exposed));
+		figures.push(of('Ranks and stages', `Time of a rank in a stage, a step in the mean, without its waits for the last rank to arrive, which have a column of their own.${someRanks(Math.min(run.ranks.length, 128), run.all_ranks)}`, rankStage));
+	}
+	if (run.fixes.length) figures.push(listed('What fixing would save', 'Of the time of the run, each by itself: they do not add up.', fixes));
+	if (new Set(run.ranks.map((r) => r.host)).size > 1) figures.push(listed('Hosts', 'Means over the ranks of a host, a step.', hosts));
+	if (run.windows.length) figures.push(listed('Data quality', 'How each window was read.', quality));
+	charts.replaceChildren(steps ? controls.node : '', ...figures.map((f) => f.node));
+	document.getElementById('save-trace').disabled = !run.drawn.length;
+}
+
+function render() {
+	if (page.runs[state.run] && page.runs[state.run] !== run) build();
+	sel = selection(run);
+	controls.render(sel);
+	for (const f of figures) f.render();
+}
+
+function header() {
+	const tools = document.getElementById('tools');
+	if (page.runs.length > 1) {
+		tools.prepend(el('label', { htmlFor: 'run' }, 'Run'), el('select', { id: 'run', onchange: (e) => change({ run: Number(e.target.value), ranks: '', host: '', stage: '', from: null, to: null, step: null }) },
+			page.runs.map((r, i) => el('option', { value: String(i), selected: i === state.run }, short(r.name, 60)))));
+	}
+	const paint = el('button', { type: 'button', id: 'theme', onclick: () => {
+		document.documentElement.dataset.theme = theme() === 'dark' ? 'light' : 'dark';
+		label();
+		render();
+	} });
+	const label = () => { paint.textContent = theme() === 'dark' ? 'Light' : 'Dark'; };
+	label();
+	tools.append(el('button', { type: 'button', id: 'save-json', onclick: saveJSON, disabled: !document.getElementById('verdict').textContent.trim() }, 'Save JSON'),
+		el('button', { type: 'button', id: 'save-trace', title: 'The drawn steps, for ui.perfetto.dev', onclick: () => saveTrace(run) }, 'Save trace'), paint);
+	matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { label(); render(); });
+}
+
+// On paper everything is light.
+function printing() {
+	let before;
+	addEventListener('beforeprint', () => { before = document.documentElement.dataset.theme; document.documentElement.dataset.theme = 'light'; render(); });
+	addEventListener('afterprint', () => {
+		if (before) document.documentElement.dataset.theme = before;
+		else delete document.documentElement.dataset.theme;
+		render();
+	});
+}
+
+read();
+if (!page.runs[state.run]) state.run = 0;
+if (!location.hash.includes('run=')) state.run = page.lead;
+header();
+build();
+render();
+printing();
+onChange(render);
+addEventListener('hashchange', () => { read(); render(); });
+let width = innerWidth;
+addEventListener('resize', () => { if (innerWidth !== width) { width = innerWidth; render(); } });
+document.documentElement.dataset.ready = 'yes';
+globalThis.sfstat = { page, verdictJSON, chromeTrace: () => chromeTrace(run) };

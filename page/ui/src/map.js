@@ -1,0 +1,109 @@
+import { ramp, variable } from './colour.js';
+import { gridStep, surface } from './surface.js';
+
+const left = 84, right = 12, below = 36, above = 6;
+
+// heat draws a map of rows and columns: value(row, column) is a number, or −1 for
+// none. Rows that are marked have a pointer; where names of columns may be cut, all
+// of them are there. words says in lines what a cell is.
+export function heat(into, { rows, columns, value, rowName, columnName, marked, words, unit, pick, label, cut }) {
+	const values = [];
+	for (let r = 0; r < rows; r++) for (let c = 0; c < columns; c++) values.push(value(r, c));
+	const known = values.filter((v) => v >= 0).sort((a, b) => a - b);
+	// A few stalls of seconds would leave all else in one shade: roots then tell both.
+	const top = Math.max(known.at(-1) ?? 0, 1e-9), root = top > 4 * (known[Math.floor(0.99 * (known.length - 1))] ?? 0);
+	const part = (v) => root ? Math.sqrt(v / top) : v / top;
+	const tall = Math.max(4, Math.min(22, Math.floor(440 / Math.max(rows, 1))));
+	const height = above + rows * tall + below;
+	let wide = 1;
+	const cellAt = (x, y) => {
+		const column = Math.floor((x - left) / wide), row = Math.floor((y - above) / tall);
+		return row >= 0 && row < rows && column >= 0 && column < columns ? { row, column, lines: words(row, column) } : null;
+	};
+	surface(into, {
+		height, label, pick,
+		at: cellAt,
+		step: (key, at) => {
+			const to = gridStep(key, at, rows, columns);
+			return to && { ...to, lines: words(to.row, to.column) };
+		},
+		place: ({ row, column }) => ({ x: left + (column + 0.5) * wide, y: above + (row + 0.5) * tall }),
+		draw: (c, width) => {
+			wide = (width - left - right) / Math.max(columns, 1);
+			for (let r = 0; r < rows; r++) {
+				for (let k = 0; k < columns; k++) {
+					const v = values[r * columns + k];
+					c.fillStyle = v < 0 ? variableOnce('--absent') : `rgb(${ramp(part(v))})`;
+					c.fillRect(left + k * wide, above + r * tall, wide + (wide < 4 ? 0.5 : -1), tall > 6 ? tall - 1 : tall);
+				}
+			}
+			names(c, { rows, columns, rowName, columnName, marked, tall, wide, cut });
+			legend(c, { width, height, top, root, unit });
+		},
+	});
+	colours.clear();
+}
+
+const colours = new Map();
+
+function variableOnce(name) {
+	if (!colours.has(name)) colours.set(name, variable(name));
+	return colours.get(name);
+}
+
+function names(c, { rows, columns, rowName, columnName, marked, tall, wide, cut }) {
+	c.fillStyle = variableOnce('--ink');
+	c.textAlign = 'right';
+	const everyRow = Math.ceil(13 / tall);
+	for (let r = 0; r < rows; r++) {
+		const stands = marked(r);
+		const y = above + (r + 0.5) * tall;
+		if (stands) {
+			c.fillStyle = variableOnce('--alarm');
+			c.beginPath();
+			c.moveTo(left - 3, y);
+			c.lineTo(left - 11, y - 4.5);
+			c.lineTo(left - 11, y + 4.5);
+			c.fill();
+			c.font = 'bold 12px system-ui, sans-serif';
+		}
+		if (stands || (r % everyRow === 0 && !nearMarked(r, everyRow, marked))) c.fillText(rowName(r), left - 15, y);
+		c.font = '12px system-ui, sans-serif';
+		c.fillStyle = variableOnce('--ink');
+	}
+	c.textAlign = 'center';
+	const widest = Math.max(...Array.from({ length: Math.min(columns, 50) }, (_, k) => c.measureText(columnName(k)).width), 20) + 12;
+	const every = cut ? 1 : Math.max(1, Math.ceil(widest / wide));
+	for (let k = 0; k < columns; k += every) c.fillText(cut ? fit(c, columnName(k), wide - 6) : columnName(k), left + (k + 0.5) * wide, above + rows * tall + 10);
+	c.textAlign = 'left';
+}
+
+// fit cuts a name to a width.
+function fit(c, name, wide) {
+	if (c.measureText(name).width <= wide) return name;
+	let n = name.length - 1;
+	while (n > 1 && c.measureText(`${name.slice(0, n)}…`).width > wide) n--;
+	return `${name.slice(0, n)}…`;
+}
+
+function nearMarked(r, every, marked) {
+	for (let d = 1; d < every; d++) if (marked(r + d) || marked(r - d)) return true;
+	return false;
+}
+
+function legend(c, { width, height, top, root, unit }) {
+	const w = 120, x = width - right - w - 70, y = height - 8;
+	for (let i = 0; i < w; i++) {
+		c.fillStyle = `rgb(${ramp(i / (w - 1))})`;
+		c.fillRect(x + i, y - 5, 1.5, 9);
+	}
+	c.fillStyle = variableOnce('--ink');
+	c.textAlign = 'right';
+	c.fillText('0', x - 6, y);
+	c.textAlign = 'left';
+	c.fillText(unit(top), x + w + 6, y);
+	if (!root) return;
+	c.textAlign = 'right';
+	c.fillText(`${unit(top / 4)} in the middle;`, x - 20, y);
+	c.textAlign = 'left';
+}

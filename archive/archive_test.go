@@ -27,7 +27,7 @@ type shape struct {
 	tick         int64   // resolution of the clock in nanoseconds
 }
 
-// synthesize makes a window of a job that meets at the end of the backward
+// synthesize makes a window of a job that synchronises at the end of the backward
 // pass: its ranks finish it within 20 µs of the slowest.
 func synthesize(s shape, seed uint64) *trace.Window {
 	g := rand.New(rand.NewPCG(seed, 1))

@@ -17,7 +17,7 @@ func (r *run) sampleFor(healthy *baseline.Sample, w *trace.Window, m *frontier.R
 	if r.sample == nil {
 		r.healthy, r.sample = healthy, new(baseline.Sample)
 	}
-	if err := r.sample.Add(w, m.Meeting.Stages()); err != nil {
+	if err := r.sample.Add(w, m.SyncPoint.Stages()); err != nil {
 		return err
 	}
 	if ours, theirs := r.sample.Stages(), healthy.Stages(); !slices.Equal(ours, theirs) {

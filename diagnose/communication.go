@@ -182,7 +182,7 @@ func (h heardSuspect) lacks() (out []evidence.Observation) {
 	}
 	lack(h.Settled == comm.Open, evidence.Lack{Reason: evidence.WhichOfTwoLinks, AtMost: evidence.Ambiguous})
 	lack(h.Settled == comm.ByLimit, evidence.Lack{Reason: evidence.TwoLinksByLimit, AtMost: evidence.Supported})
-	lack(h.Chance > h.gates.Meeting.Significance, evidence.Lack{Reason: evidence.ChanceAbove, AtMost: evidence.Supported, P: h.gates.Meeting.Significance})
+	lack(h.Chance > h.gates.SyncPoint.Significance, evidence.Lack{Reason: evidence.ChanceAbove, AtMost: evidence.Supported, P: h.gates.SyncPoint.Significance})
 	lack(slow && h.limit().Bandwidth == 0, evidence.Lack{Reason: evidence.LimitUnknown, AtMost: evidence.Supported})
 	lack(slow && h.Settled == comm.ByPeers && h.Worst.Peers == 2, evidence.Lack{Reason: evidence.TwoPeers, AtMost: evidence.Supported})
 	return out

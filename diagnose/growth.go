@@ -58,10 +58,10 @@ func usual(w *frontier.Result, s frontier.Stage) float64 {
 }
 
 // windowsCutAlike are the windows of a run that begin their steps at the same
-// place and have the same meetings, and what each stage took at the least.
+// place and have the same synchronisation points, and what each stage took at the least.
 type windowsCutAlike struct {
 	first *frontier.Result // any of them
-	meets []string         // stages in which their ranks meet
+	syncs []string         // stages in which their ranks synchronise
 	least map[string]leastCharge
 }
 
@@ -78,13 +78,13 @@ type cutClasses []windowsCutAlike
 func (j *judge) cheapest() cutClasses {
 	var classes cutClasses
 	for _, w := range j.windows {
-		m, meets := w.Main, meetings(w.Main)
+		m, syncs := w.Main, syncStages(w.Main)
 		i := slices.IndexFunc(classes, func(c windowsCutAlike) bool {
-			return c.first.Cut == m.Cut && c.first.Meeting.Name == m.Meeting.Name && slices.Equal(c.meets, meets)
+			return c.first.Cut == m.Cut && c.first.SyncPoint.Name == m.SyncPoint.Name && slices.Equal(c.syncs, syncs)
 		})
 		if i < 0 {
 			i = len(classes)
-			classes = append(classes, windowsCutAlike{first: m, meets: meets, least: map[string]leastCharge{}})
+			classes = append(classes, windowsCutAlike{first: m, syncs: syncs, least: map[string]leastCharge{}})
 		}
 		for _, s := range m.Stages {
 			if have, ok := classes[i].least[s.Name]; !ok || usual(m, s) < have.ns {
@@ -98,9 +98,9 @@ func (j *judge) cheapest() cutClasses {
 // below is the least that a stage of window m is charged in the windows that
 // compare with it, m itself among them.
 func (c cutClasses) below(m *frontier.Result, s frontier.Stage) leastCharge {
-	base, meets := leastCharge{usual(m, s), m}, meetings(m)
+	base, syncs := leastCharge{usual(m, s), m}, syncStages(m)
 	for _, class := range c {
-		if !alikeCut(m, class.first, meets, class.meets) {
+		if !alikeCut(m, class.first, syncs, class.syncs) {
 			continue
 		}
 		if least, ok := class.least[s.Name]; ok && least.ns < base.ns {
@@ -111,24 +111,24 @@ func (c cutClasses) below(m *frontier.Result, s frontier.Stage) leastCharge {
 }
 
 // alikeCut reports whether the stages of two windows compare: steps begin at
-// the same place, or each at a meeting that the other has too. Where all ranks
-// meet, all leave together, so it does not matter at which of several meetings
+// the same place, or each at a synchronisation point that the other has too. Where all ranks
+// synchronise, all leave together, so it does not matter at which of several synchronisation points
 // a step is cut, and which one is the clearest is up to noise.
-func alikeCut(a, b *frontier.Result, meetsInA, meetsInB []string) bool {
+func alikeCut(a, b *frontier.Result, syncsInA, syncsInB []string) bool {
 	if a.Cut != b.Cut {
 		return false
 	}
-	if a.Meeting.Name == b.Meeting.Name {
+	if a.SyncPoint.Name == b.SyncPoint.Name {
 		return true
 	}
-	return a.Cut == frontier.CutSync && slices.Contains(meetsInB, a.Meeting.Name) && slices.Contains(meetsInA, b.Meeting.Name)
+	return a.Cut == frontier.CutSync && slices.Contains(syncsInB, a.SyncPoint.Name) && slices.Contains(syncsInA, b.SyncPoint.Name)
 }
 
-// meetings are the stages of a window in which all ranks meet.
-func meetings(w *frontier.Result) []string {
+// syncStages are the stages of a window in which all ranks synchronise.
+func syncStages(w *frontier.Result) []string {
 	var names []string
-	for _, b := range w.Meeting.Boundaries {
-		if b.Meets {
+	for _, b := range w.SyncPoint.Boundaries {
+		if b.Syncs {
 			names = append(names, b.Name)
 		}
 	}

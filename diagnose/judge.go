@@ -25,7 +25,7 @@ type judge struct {
 func (r *run) judge(g frontier.Gates, minGain float64) RunVerdict {
 	j := &judge{run: r, gates: g, minGain: minGain}
 	for _, w := range r.windows {
-		if w.Main.Meeting.WithinPeers {
+		if w.Main.SyncPoint.WithinPeers {
 			for _, g := range w.Groups {
 				j.late(g)
 			}
@@ -82,8 +82,8 @@ func (j *judge) observed() []evidence.Observation {
 		e.Ranks = max(e.Ranks, len(m.Ranks))
 		e.Steps += m.Steps
 		e.Step += m.Makespan
-		if m.Meeting.At >= 0 && m.Steps > 0 {
-			if i := slices.IndexFunc(m.Stages, func(s frontier.Stage) bool { return s.Name == m.Meeting.Name }); i > 0 {
+		if m.SyncPoint.At >= 0 && m.Steps > 0 {
+			if i := slices.IndexFunc(m.Stages, func(s frontier.Stage) bool { return s.Name == m.SyncPoint.Name }); i > 0 {
 				skews = append(skews, m.Stages[i-1].Lag/int64(m.Steps))
 			}
 		}
@@ -117,7 +117,7 @@ type finding struct {
 	share    float64 // of the window in which it explains most, with all that are late together
 	culprit  *frontier.Culprit
 	together []int   // ranks that are late with it for the same reason, itself among them
-	mend     float64 // part of the makespan that goes when all of them are on time
+	saves    float64 // part of the makespan that goes when all of them are on time
 	moves    bool    // another rank in each stretch of the run
 	inside   *inside // what the rank launched in the stage; nil where that was not recorded
 }
@@ -130,7 +130,7 @@ type sight struct {
 	share    float64 // 0: its own
 	culprit  *frontier.Culprit
 	together []int
-	mend     float64
+	saves    float64
 }
 
 // key is what makes two findings the same.
@@ -176,7 +176,7 @@ func (j *judge) add(w *frontier.Result, s sight) *finding {
 	if f.best == nil || s.Confidence > f.Confidence || s.Confidence == f.Confidence && s.Explained > f.bestNs {
 		f.best, f.bestNs, f.culprit = w, s.Explained, s.culprit
 		f.Confidence, f.Evidence = s.Confidence, s.Evidence
-		f.together, f.mend, f.Detail = s.together, s.mend, at[0]
+		f.together, f.saves, f.Detail = s.together, s.saves, at[0]
 	}
 	return f
 }
@@ -247,7 +247,7 @@ func (j *judge) costs() {
 			f.Struck.Pattern = PatternMoving
 		}
 		if len(f.together) > 1 {
-			saved := f.mend * float64(f.makespan)
+			saved := f.saves * float64(f.makespan)
 			f.Ranks = f.together
 			f.Evidence = append(slices.Clone(f.Evidence), evidence.LateTogether{Ranks: f.together,
 				Gain: min(1, saved/float64(max(1, int64(struck)*f.Step))), RunGain: min(1, saved/max(1, whole))})
@@ -303,7 +303,7 @@ func (j *judge) recordedNext(f *finding) bool {
 		return false
 	}
 	order := j.windows[f.Detail].Stages
-	at, point := slices.Index(order, f.Stage), slices.Index(order, f.best.Meeting.Name)
+	at, point := slices.Index(order, f.Stage), slices.Index(order, f.best.SyncPoint.Name)
 	return at >= 0 && at <= point && point < len(order)-1
 }
 
@@ -348,7 +348,7 @@ func slack(w *frontier.Result, stage int) float64 {
 
 // groups names a role group that does more work than the others.
 func (j *judge) groups(w Window) {
-	if len(w.Groups) < 2 || w.Main.Meeting.WithinPeers {
+	if len(w.Groups) < 2 || w.Main.SyncPoint.WithinPeers {
 		return
 	}
 	work := make([]int64, len(w.Groups))

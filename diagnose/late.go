@@ -27,7 +27,7 @@ type cohort struct {
 	stage   string
 	members []*frontier.Culprit
 	share   float64 // Σ of what is charged to them ÷ makespan
-	mend    float64 // part of the makespan that goes when all late ranks are on time there
+	saves   float64 // part of the makespan that goes when all late ranks are on time there
 }
 
 func (c cohort) ranks() []int {
@@ -53,12 +53,12 @@ func (j *judge) late(w *frontier.Result) {
 	called := map[int]bool{}
 	for g := range w.Stages {
 		c := gather(w, w.Stages[g].Name, w.Culprits, func(c *frontier.Culprit) bool { return c.Stage == g && c.P <= weakLevel && !idle(w, c) })
-		if w.Stages[g].Mend != nil {
-			c.mend = *w.Stages[g].Mend
+		if w.Stages[g].Saves != nil {
+			c.saves = *w.Stages[g].Saves
 		}
 		if c.share >= j.minGain {
 			j.call(w, c, called)
-		} else if c.mend >= j.minGain && j.byTurns(w, g) {
+		} else if c.saves >= j.minGain && j.byTurns(w, g) {
 			j.unsteady(w, w.Stages[g], c)
 		}
 	}
@@ -71,7 +71,7 @@ func (j *judge) late(w *frontier.Result) {
 		if called[c.Rank] || idle(w, c) || share < trivial || c.P > weakLevel && share < j.minGain {
 			continue
 		}
-		one := cohort{stage: w.Stages[c.Stage].Name, members: []*frontier.Culprit{c}, share: share, mend: c.Gain}
+		one := cohort{stage: w.Stages[c.Stage].Name, members: []*frontier.Culprit{c}, share: share, saves: c.Gain}
 		j.suspect(w, one, c)
 	}
 }
@@ -80,13 +80,13 @@ func (j *judge) late(w *frontier.Result) {
 // that the test by stage is too coarse for. Which stages they are slow in is
 // chosen after looking, so they must pass the strong level.
 func (j *judge) allOver(w *frontier.Result, called map[int]bool) cohort {
-	for _, level := range []float64{weakLevel, j.gates.Meeting.Significance} {
+	for _, level := range []float64{weakLevel, j.gates.SyncPoint.Significance} {
 		c := gather(w, "", w.Late, func(c *frontier.Culprit) bool { return c.P <= level && !called[c.Rank] && !idle(w, c) })
 		if len(c.members) == 0 {
 			break
 		}
-		if w.Mend != nil {
-			c.mend = *w.Mend
+		if w.Saves != nil {
+			c.saves = *w.Saves
 		}
 		if c.stage = mainly(w, c); c.stage != "" || level < weakLevel {
 			return c
@@ -146,7 +146,7 @@ func (j *judge) call(w *frontier.Result, c cohort, called map[int]bool) {
 		return
 	}
 	f := Finding{Kind: KindGroup, Cause: CauseLate, Place: Place{Group: shared.Group, Host: shared.Host, Stage: c.stage, Ranks: c.ranks()},
-		Cost: Cost{Gain: c.mend}, Confidence: evidence.Strong}
+		Cost: Cost{Gain: c.saves}, Confidence: evidence.Strong}
 	if shared.Host != "" {
 		f.Kind = KindHost
 	}
@@ -160,23 +160,23 @@ func (j *judge) call(w *frontier.Result, c cohort, called map[int]bool) {
 			f.Evidence = append([]evidence.Observation{list[0], *shared}, list[1:]...)
 		}
 	}
-	j.add(w, sight{Finding: f, struck: steps, share: c.share, culprit: c.members[0], together: c.ranks(), mend: c.mend})
+	j.add(w, sight{Finding: f, struck: steps, share: c.share, culprit: c.members[0], together: c.ranks(), saves: c.saves})
 }
 
 func (j *judge) suspect(w *frontier.Result, c cohort, m *frontier.Culprit) {
 	rank := m.Rank
 	f := Finding{Kind: KindRank, Cause: CauseLate, Place: Place{Rank: &rank, Stage: c.stage}, Cost: Cost{Explained: m.Explained, Gain: m.Gain}}
 	f.Confidence, f.Evidence = j.trust(w, c, m)
-	j.add(w, sight{Finding: f, struck: m.Steps, share: c.share, culprit: m, together: c.ranks(), mend: c.mend})
+	j.add(w, sight{Finding: f, struck: m.Steps, share: c.share, culprit: m, together: c.ranks(), saves: c.saves})
 }
 
 // byTurns reports whether no single rank has most of what is charged to a
-// stage; a rank that does, in too few meetings to rule out chance, is a suspect
+// stage; a rank that does, in too few synchronisation points to rule out chance, is a suspect
 // of its own.
 func (j *judge) byTurns(w *frontier.Result, stage int) bool {
 	for k := range w.Culprits {
 		if c := &w.Culprits[k]; c.Stage == stage {
-			return part(w, c.Explained) < 0.5**w.Stages[stage].Mend
+			return part(w, c.Explained) < 0.5**w.Stages[stage].Saves
 		}
 	}
 	return false
@@ -186,9 +186,9 @@ func (j *judge) byTurns(w *frontier.Result, stage int) bool {
 // no rank more to blame than chance allows.
 func (j *judge) unsteady(w *frontier.Result, s frontier.Stage, c cohort) {
 	j.add(w, sight{Finding: Finding{Kind: KindWorkload, Cause: CauseRotating, Place: Place{Stage: s.Name},
-		Cost: Cost{Explained: int64(c.mend * float64(w.Makespan)), Gain: c.mend}, Confidence: evidence.Ambiguous,
+		Cost: Cost{Explained: int64(c.saves * float64(w.Makespan)), Gain: c.saves}, Confidence: evidence.Ambiguous,
 		Evidence: []evidence.Observation{
-			evidence.LateByTurns{Stage: s.Name, Saves: c.mend, Ranks: len(w.Ranks)},
+			evidence.LateByTurns{Stage: s.Name, Saves: c.saves, Ranks: len(w.Ranks)},
 			evidence.Lack{Reason: evidence.ReasonManyCauses, AtMost: evidence.Ambiguous},
 		}}})
 }
@@ -199,7 +199,7 @@ func (j *judge) trust(w *frontier.Result, c cohort, m *frontier.Culprit) (eviden
 	if c.stage == "" {
 		last.Mainly = w.Stages[m.Stage].Name
 	}
-	replay := evidence.Replay{Ranks: c.ranks(), Saves: c.mend, Charged: c.share}
+	replay := evidence.Replay{Ranks: c.ranks(), Saves: c.saves, Charged: c.share}
 	if len(c.members) == 1 {
 		replay.Saves = m.Gain
 	}
@@ -234,9 +234,9 @@ func (j *judge) lacks(w *frontier.Result, c cohort, m *frontier.Culprit) []evide
 	}
 	say(c.stage == "", evidence.Lack{Reason: evidence.ReasonEverywhere, AtMost: evidence.Supported})
 	say(c.stage != "" && !(slices.Contains(latest, m.Rank) && 2*len(latest) <= len(w.Ranks)), evidence.Lack{Reason: evidence.ReasonNotLatest, AtMost: evidence.Supported})
-	say(m.P > j.gates.Meeting.Significance, evidence.Lack{Reason: evidence.ReasonChance, AtMost: unless(m.P > weakLevel), P: m.P})
-	say(w.Meeting.Evidence == frontier.MeetingUnknown, evidence.Lack{Reason: evidence.ReasonSyncUnknown, AtMost: evidence.Supported})
-	say(w.Meeting.Evidence == frontier.MeetingLikely, evidence.Lack{Reason: evidence.ReasonSyncLikely, AtMost: evidence.Supported})
+	say(m.P > j.gates.SyncPoint.Significance, evidence.Lack{Reason: evidence.ReasonChance, AtMost: unless(m.P > weakLevel), P: m.P})
+	say(w.SyncPoint.Evidence == frontier.SyncUnknown, evidence.Lack{Reason: evidence.ReasonSyncUnknown, AtMost: evidence.Supported})
+	say(w.SyncPoint.Evidence == frontier.SyncLikely, evidence.Lack{Reason: evidence.ReasonSyncLikely, AtMost: evidence.Supported})
 	say(!w.Quality.Wall, evidence.Lack{Reason: evidence.ReasonNoWall, AtMost: evidence.Supported})
 	say(several, evidence.Lack{Reason: evidence.ReasonUndeclaredRoles, AtMost: unless(mixed)})
 	say(slices.Contains(w.Labels, frontier.TelemetryLimited), evidence.Lack{Reason: evidence.ReasonTelemetry, AtMost: evidence.Supported})
@@ -248,17 +248,17 @@ func (j *judge) lacks(w *frontier.Result, c cohort, m *frontier.Culprit) []evide
 
 // syncPoint is where the ranks of a window synchronise, if that is known.
 func syncPoint(w *frontier.Result) (evidence.SyncPoint, bool) {
-	m := w.Meeting
+	m := w.SyncPoint
 	if m.At < 0 {
 		return evidence.SyncPoint{}, false
 	}
 	s := evidence.SyncPoint{Stage: m.Name}
 	switch b := m.Boundaries; {
-	case m.Evidence == frontier.MeetingNamed:
+	case m.Evidence == frontier.SyncNamed:
 		s.By = "named"
-	case m.Evidence == frontier.MeetingLikely && b[m.At].Before == 0:
+	case m.Evidence == frontier.SyncLikely && b[m.At].Before == 0:
 		s.By = "name"
-	case m.Evidence == frontier.MeetingLikely:
+	case m.Evidence == frontier.SyncLikely:
 		s.By, s.Before, s.After = "leads", b[m.At].Before, b[m.At].After
 	default:
 		s.By, s.Slope, s.Low, s.High = "slope", -b[m.At].Slope, -b[m.At].High, -b[m.At].Low

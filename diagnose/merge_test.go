@@ -38,7 +38,7 @@ func TestOneSuspectOverWindows(t *testing.T) {
 	}
 }
 
-// TestEvidenceIsOfTheSurestWindow: a long window without a meeting does not
+// TestEvidenceIsOfTheSurestWindow: a long window without a synchronisation point does not
 // speak for a short one that has it.
 func TestEvidenceIsOfTheSurestWindow(t *testing.T) {
 	fault := simulate.Fault{Family: simulate.Data, Delay: 120, Ranks: []int{4}}
@@ -58,7 +58,7 @@ func TestEvidenceIsOfTheSurestWindow(t *testing.T) {
 	}
 }
 
-// TestWindowsCutDifferentlyDoNotCompare: where one window shows a meeting and
+// TestWindowsCutDifferentlyDoNotCompare: where one window shows a synchronisation point and
 // the other none, wait stands in other stages; that is no growth.
 func TestWindowsCutDifferentlyDoNotCompare(t *testing.T) {
 	for seed := range uint64(4) {

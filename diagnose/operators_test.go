@@ -46,7 +46,7 @@ func TestPublishedTraces(t *testing.T) {
 			t.Errorf("suspect %s", show(s))
 		}
 		if faster := 1 / (1 - s.Gain); faster < 1.9 || faster > 2.1 {
-			t.Errorf("mending it makes a step %.2f times as fast, expected 2", faster)
+			t.Errorf("fixing it makes a step %.2f times as fast, expected 2", faster)
 		}
 		for _, o := range v.Suspects[1:] {
 			if o.Flagged() {
@@ -175,7 +175,7 @@ func TestHealthyJobs(t *testing.T) {
 	}
 }
 
-// TestEqualStragglersOfAJob: mending one of two that are equally slow saves
+// TestEqualStragglersOfAJob: fixing one of two that are equally slow saves
 // nothing, and both are called.
 func TestEqualStragglersOfAJob(t *testing.T) {
 	v := operatorVerdict(t, made(t, job(func(s *pipeline.Spec) {
@@ -197,7 +197,7 @@ func TestEqualStragglersOfAJob(t *testing.T) {
 }
 
 // TestMaskedCauses: a slow worker and a heavy stage hide each other, and so do
-// two heavy stages: mending one alone saves little, and both are called.
+// two heavy stages: fixing one alone saves little, and both are called.
 func TestMaskedCauses(t *testing.T) {
 	stage := func(pp int) pipeline.Fault {
 		return pipeline.Fault{Kind: pipeline.SlowStage, Where: pipeline.Where{PP: at(pp)}, Size: pipeline.Size{Factor: 1.3}}

@@ -28,7 +28,7 @@ func (j *judge) pool() {
 
 // overall takes what all windows together say of a rank and its stage.
 func (j *judge) overall(w *frontier.Result, c *frontier.Culprit) {
-	one := cohort{stage: w.Stages[c.Stage].Name, members: []*frontier.Culprit{c}, share: part(w, c.Explained), mend: c.Gain}
+	one := cohort{stage: w.Stages[c.Stage].Name, members: []*frontier.Culprit{c}, share: part(w, c.Explained), saves: c.Gain}
 	i := slices.IndexFunc(j.found, func(f *finding) bool {
 		return f.Cause == CauseLate && f.Kind == KindRank && f.Stage == one.stage && *f.Rank == c.Rank
 	})

@@ -213,7 +213,7 @@ func TestRankSlowAllOver(t *testing.T) {
 }
 
 // TestVictimsAreNotBlamed: an early rank, and two ranks of which one is late
-// after the meeting, look alike in averages.
+// after the synchronisation point, look alike in averages.
 func TestVictimsAreNotBlamed(t *testing.T) {
 	for seed := range uint64(20) {
 		s := spec(2, 120, seed, simulate.Fault{Family: simulate.CallbackHost, Delay: 120, Ranks: []int{1}})
@@ -251,8 +251,8 @@ func TestShortWindow(t *testing.T) {
 	}
 }
 
-func TestNamedMeetingInAShortWindow(t *testing.T) {
-	s := New(Options{Frontier: frontier.Options{MeetAfter: simulate.StageBackward}})
+func TestNamedSyncPointInAShortWindow(t *testing.T) {
+	s := New(Options{Frontier: frontier.Options{SyncAfter: simulate.StageBackward}})
 	for _, w := range windows(t, spec(8, 4, 1, simulate.Fault{Family: simulate.Data, Delay: 120, Ranks: []int{3}})) {
 		if err := s.Add(w); err != nil {
 			t.Fatal(err)
@@ -274,10 +274,10 @@ func TestLateByTurns(t *testing.T) {
 	}
 }
 
-func TestPipelineRanksMeetWithinTheirRole(t *testing.T) {
+func TestPipelineRanksSynchroniseWithinTheirRole(t *testing.T) {
 	s := spec(8, 60, 3, simulate.Fault{Family: simulate.ForwardHost, Delay: 120, Ranks: []int{3}})
 	s.Layout = []simulate.Axis{{Name: "dp", Size: 4}, {Name: "pp", Size: 2}}
-	s.Stages[2].Meetings[0].Across = []string{"dp"}
+	s.Stages[2].SyncPoints[0].Across = []string{"dp"}
 	v := verdictOn(t, windows(t, s)...)
 	first := v.Suspects[0]
 	if first.Kind != KindRank || *first.Rank != 3 || first.Stage != simulate.StageForward || first.Confidence != evidence.Supported {
@@ -285,27 +285,27 @@ func TestPipelineRanksMeetWithinTheirRole(t *testing.T) {
 	}
 }
 
-// tensorParallel is 4 ranks wide in tp: ranks meet across tp in forward, and in
+// tensorParallel is 4 ranks wide in tp: ranks synchronise across tp in forward, and in
 // backward across everything, or across tp and then across dp.
 func tensorParallel(dp int, seed uint64, inTwo bool, f simulate.Fault) simulate.Spec {
 	s := spec(4*dp, 120, seed, f)
 	s.Layout = []simulate.Axis{{Name: "tp", Size: 4}, {Name: "dp", Size: dp}}
-	all := s.Stages[2].Meetings[0]
-	across := func(axis string) simulate.Meeting {
+	all := s.Stages[2].SyncPoints[0]
+	across := func(axis string) simulate.SyncPoint {
 		m := all
 		m.Across = []string{axis}
 		return m
 	}
-	s.Stages[1].Meetings = []simulate.Meeting{across("tp")}
+	s.Stages[1].SyncPoints = []simulate.SyncPoint{across("tp")}
 	if inTwo {
-		s.Stages[2].Meetings = []simulate.Meeting{across("tp"), across("dp")}
+		s.Stages[2].SyncPoints = []simulate.SyncPoint{across("tp"), across("dp")}
 	}
 	return s
 }
 
-// TestTensorParallelGroupsMeetOnTheWay: who waits in forward for a slow rank
-// comes late to backward without being slow.
-func TestTensorParallelGroupsMeetOnTheWay(t *testing.T) {
+// TestTensorParallelGroupsSynchroniseOnTheWay: who waits in forward for a slow rank
+// arrives late at backward without being slow.
+func TestTensorParallelGroupsSynchroniseOnTheWay(t *testing.T) {
 	for _, dp := range []int{2, 8} {
 		for _, family := range []simulate.Family{simulate.Data, simulate.CallbackHost, simulate.OptimizerHost} {
 			for seed := range uint64(6) {
@@ -396,7 +396,7 @@ func TestGrowthBetweenWindows(t *testing.T) {
 	}
 }
 
-// TestGrowthBetweenDifferentCuts: with two meetings in a step, windows of one
+// TestGrowthBetweenDifferentCuts: with two synchronisation points in a step, windows of one
 // run that do not follow each other are cut now at the one and now at the other,
 // and compare nevertheless.
 func TestGrowthBetweenDifferentCuts(t *testing.T) {
@@ -405,7 +405,7 @@ func TestGrowthBetweenDifferentCuts(t *testing.T) {
 		s := spec(8, 100, seed, simulate.Fault{Family: simulate.CallbackSync, Delay: 120, Ranks: []int{1}, Windows: []int{1}})
 		s.Schedule.Windows, s.Schedule.Gap = 3, 10
 		v := verdictOn(t, windows(t, s)...)
-		if w := v.Windows; w[1].Main.Meeting.Name != w[0].Main.Meeting.Name && w[1].Main.Meeting.Name != w[2].Main.Meeting.Name {
+		if w := v.Windows; w[1].Main.SyncPoint.Name != w[0].Main.SyncPoint.Name && w[1].Main.SyncPoint.Name != w[2].Main.SyncPoint.Name {
 			cutApart++
 		}
 		first := v.Suspects[0]
@@ -420,7 +420,7 @@ func TestGrowthBetweenDifferentCuts(t *testing.T) {
 
 // TestSlowStepsOnAllRanks: one rank spends 400 ms in every tenth callback, and
 // all wait for it there. The callbacks are 4 % of a usual step, so that another
-// stage is charged most; but only the callbacks have something to mend.
+// stage is charged most; but only the callbacks have something to fix.
 func TestSlowStepsOnAllRanks(t *testing.T) {
 	for seed := range uint64(3) {
 		for _, delay := range []simulate.Millis{400, 1200} { // with 1200 they are charged most

@@ -80,11 +80,11 @@ func (j *judge) slowStage(m *frontier.Result) (stage int, slow bool) {
 			best = i
 		}
 	}
-	if m.Stages[best].Meets && !m.Quality.Wall {
+	if m.Stages[best].Syncs && !m.Quality.Wall {
 		return m.Leader.Stage, false // its times hold what is not recorded of other ranks
 	}
 	g := m.Stages[best].Gain
-	if m.Stages[best].Meets && !m.Quality.Wall {
+	if m.Stages[best].Syncs && !m.Quality.Wall {
 		return best, false // its times hold what is not recorded of other ranks
 	}
 	return best, g != nil && *g >= j.minGain && !slices.Contains(m.Reasons, frontier.GainTie)
@@ -112,7 +112,7 @@ func (j *judge) hostOverhead(m *frontier.Result) {
 	host := float64(s.Advance) / float64(m.Steps)
 	explained := int64(host-d.Time) * int64(m.Steps)
 	share := part(m, explained)
-	if s.Share == nil || *s.Share < j.gates.DominanceShare || share < j.minGain || s.Meets {
+	if s.Share == nil || *s.Share < j.gates.DominanceShare || share < j.minGain || s.Syncs {
 		return
 	}
 	j.add(m, sight{Finding: Finding{Kind: KindStage, Cause: CauseHost, Place: Place{Stage: s.Name}, Cost: Cost{Explained: explained, Gain: share},

@@ -89,7 +89,7 @@ func (j *judge) excludes() exclusion {
 // other: where none does, nobody can be said to be late.
 func (j *judge) synchronises() bool {
 	return slices.ContainsFunc(j.windows, func(w Window) bool {
-		return w.Main.Meeting.WithinPeers || w.Main.Meeting.Evidence != frontier.MeetingUnknown
+		return w.Main.SyncPoint.WithinPeers || w.Main.SyncPoint.Evidence != frontier.SyncUnknown
 	}) || len(j.windows) == 0
 }
 

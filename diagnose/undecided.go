@@ -75,7 +75,7 @@ func (j *judge) hidden(m *frontier.Result) {
 	}
 	step := m.Makespan / int64(m.Steps)
 	for _, s := range m.Stages {
-		if !s.Meets && !maySynchronise(m, s.Name) || s.Share == nil {
+		if !s.Syncs && !maySynchronise(m, s.Name) || s.Share == nil {
 			continue
 		}
 		hides := (s.Advance - needed(m, s.Name)) / int64(m.Steps)
@@ -94,7 +94,7 @@ func (j *judge) hidden(m *frontier.Result) {
 // synchronise in it, and too few for certainty: the interval of its slope holds
 // −1 and not 0.
 func maySynchronise(m *frontier.Result, stage string) bool {
-	return slices.ContainsFunc(m.Meeting.Boundaries, func(b frontier.Boundary) bool {
+	return slices.ContainsFunc(m.SyncPoint.Boundaries, func(b frontier.Boundary) bool {
 		base, _ := trace.SplitStage(b.Name)
 		return base == stage && b.Low <= -1 && b.High >= -1 && b.High < 0
 	})
@@ -154,7 +154,7 @@ func (j *judge) questions() []Undecided {
 			j.ask(Undecided{Question: AcrossRanks, Needs: SourceAllRanks})
 			continue
 		}
-		if !m.Meeting.Evidence.Sure() && !m.Meeting.WithinPeers && m.Steps > 0 {
+		if !m.SyncPoint.Evidence.Sure() && !m.SyncPoint.WithinPeers && m.Steps > 0 {
 			j.ask(Undecided{Question: SyncPointUnknown, Needs: SourceMoreSteps, N: m.Steps})
 		}
 		if !m.Quality.Wall {

@@ -93,7 +93,7 @@ func (r *run) placeOf(d *frontier.Detail) *placed {
 			i = len(r.stages)
 			r.stages = append(r.stages, Stage{Name: s.Name})
 		}
-		r.stages[i].Meets = r.stages[i].Meets || s.Meets || b == d.Sync
+		r.stages[i].Syncs = r.stages[i].Syncs || s.Syncs || b == d.Sync
 		w.stages[d.Stage[b]] = i
 	}
 	for i, m := range d.Members {

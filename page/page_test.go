@@ -46,7 +46,7 @@ func stall(step, rank int) func(int, int) int64 {
 	}
 }
 
-var asRecorded = frontier.Options{Cut: frontier.CutStep, MeetAfter: "model.backward_cpu_wall"}
+var asRecorded = frontier.Options{Cut: frontier.CutStep, SyncAfter: "model.backward_cpu_wall"}
 
 // built is the page of windows of one run, in which findings name ranks.
 func built(t *testing.T, windows []*trace.Window, suspects ...int) Run {
@@ -82,7 +82,7 @@ func TestByHand(t *testing.T) {
 		{"rank 0", r.Ranks[0], Rank{ID: 0, Host: "n0", Spent: []int{5000, 32500}, Waits: []int{0, 12500}}},
 		{"rank 1", r.Ranks[1], Rank{ID: 1, Host: "n1", Spent: []int{17500, 20000}, Waits: []int{0, 0}, Late: 12500, Last: 1}},
 		{"named", r.Named, []int{1}},
-		{"stages", []bool{r.Stages[0].Meets, r.Stages[1].Meets}, []bool{false, true}},
+		{"stages", []bool{r.Stages[0].Syncs, r.Stages[1].Syncs}, []bool{false, true}},
 		{"advances", []int64{r.Stages[0].Advance, r.Stages[1].Advance}, []int64{70 * ms, 80 * ms}},
 		{"share", *r.Stages[1].Share, 80.0 / 150},
 		{"bands", r.Steps.Bands == nil && r.AllDrawn, true},

@@ -238,12 +238,12 @@ func fixes(v *diagnose.RunVerdict) []Fix {
 	}
 	var names []string
 	sums := map[string]float64{}
-	mend, makespan := 0.0, 0.0
+	saves, makespan := 0.0, 0.0
 	for _, w := range v.Windows {
 		whole := float64(w.Main.Makespan)
 		makespan += whole
-		if w.Main.Mend != nil {
-			mend += *w.Main.Mend * whole
+		if w.Main.Saves != nil {
+			saves += *w.Main.Saves * whole
 		}
 		for _, s := range w.Main.Stages {
 			if !slices.Contains(names, s.Name) {
@@ -252,8 +252,8 @@ func fixes(v *diagnose.RunVerdict) []Fix {
 			sums[s.Name] += gain(s) * whole
 		}
 	}
-	if makespan > 0 && mend > 0 {
-		out = append(out, Fix{Kind: "ranks", Gain: mend / makespan})
+	if makespan > 0 && saves > 0 {
+		out = append(out, Fix{Kind: "ranks", Gain: saves / makespan})
 	}
 	for _, name := range names {
 		if sums[name] > 0 {

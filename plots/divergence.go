@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Divergence is the distance between the rhythms of every two workers.
+// Divergence is the distance between the completion times of every two workers.
 type Divergence struct {
 	Workers []Worker
 	// D is the distance of workers a and b at a·len(Workers) + b, between 0 and 1;

@@ -19,7 +19,7 @@ import (
 // overlaps otherwise has a second track of the same name. Times are microseconds since the first event, on the first rank's clock;
 // what a rank without a known clock did is left out. Events go out one by one.
 func Chrome(w io.Writer, r *comm.Result) error {
-	c := &chrome{out: bufio.NewWriter(w), r: r, origin: origin(r), met: meetings(r), first: true}
+	c := &chrome{out: bufio.NewWriter(w), r: r, origin: origin(r), met: points(r), first: true}
 	c.write(`{"displayTimeUnit":"ns","traceEvents":[`)
 	matches := r.Matches // by rank
 	for i := range r.Ranks {
@@ -42,7 +42,7 @@ type chrome struct {
 	out    *bufio.Writer
 	r      *comm.Result
 	origin int64
-	met    map[[2]int]*meeting // of rank and kernel
+	met    map[[2]int]*point // of rank and kernel
 	first  bool
 	err    error
 }

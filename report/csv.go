@@ -194,9 +194,9 @@ func stageFields() []field[stageOf] {
 		only(kindInteger, "lag_ns", func(s x) cell { return wholeCell(s.Lag) }),
 		only(kindInteger, "lag_increase_ns", func(s x) cell { return wholeCell(s.LagIncrease) }),
 		only(kindInteger, "gap_ns", func(s x) cell { return wholeCell(s.Gap) }),
-		only(kindText, "meets", func(s x) cell { return flagCell(s.Meets) }),
+		only(kindText, "meets", func(s x) cell { return flagCell(s.Syncs) }),
 		only(kindInteger, "wait_ns", func(s x) cell { return wholeCell(s.Wait) }),
-		only(kindReal, "mend", func(s x) cell { return optionalCell(s.Stage.Mend) }),
+		only(kindReal, "mend", func(s x) cell { return optionalCell(s.Stage.Saves) }),
 		only(kindText, "routed", func(s x) cell { return flagCell(slices.Contains(s.Routing, s.at)) }),
 		only(kindText, "co_critical", func(s x) cell { return flagCell(slices.Contains(s.CoCritical, s.at)) }),
 	}

@@ -33,7 +33,7 @@ func ranksTo(n int) []int {
 // a millisecond; the largest leads.
 func window(run string, index int64, tenths ...int64) *frontier.Result {
 	r := &frontier.Result{Run: run, Window: index, FirstStep: 20 + 120*index, Steps: 120, WorldSize: 8, Ranks: ranksTo(8),
-		Cut: frontier.CutStep, CutReason: "no wall time makes the steps contiguous, and no stage is clearly one where ranks meet."}
+		Cut: frontier.CutStep, CutReason: "no wall time makes the steps contiguous, and no stage is clearly one where ranks synchronise."}
 	for _, t := range tenths {
 		r.Makespan += 120 * t * ms / 10
 	}
@@ -49,7 +49,7 @@ func window(run string, index int64, tenths ...int64) *frontier.Result {
 	r.Labels = []frontier.Label{frontier.FrontierAccounting}
 	r.Routing = []int{r.Leader.Stage}
 	r.Quality = frontier.Quality{ClosureResidual: 0.004, Wall: true, GatherOK: true, SchemaOK: true}
-	r.Meeting.At = -1
+	r.SyncPoint.At = -1
 	r.ModelFit = frontier.Fit{Mode: frontier.ModelFitAuto, Why: "No stage absorbs earlier delays, so no later wait is charged to an earlier stage."}
 	return r
 }
@@ -72,19 +72,19 @@ func single(rv diagnose.RunVerdict) *diagnose.Verdict {
 func strongWindow() diagnose.Window {
 	main := window("job-42", 0, 158, 603, 1020, 1266, 143, 9)
 	accuse(main, 3, 5, 0.372)
-	main.Cut, main.CutReason = frontier.CutSync, "ranks meet at the end of model.backward_cpu_wall in every step."
+	main.Cut, main.CutReason = frontier.CutSync, "ranks synchronise at the end of model.backward_cpu_wall in every step."
 	main.Steps = 119
-	main.Stages[2].Meets, main.Stages[2].Wait = true, 104*119*ms
+	main.Stages[2].Syncs, main.Stages[2].Wait = true, 104*119*ms
 	main.Labels = []frontier.Label{frontier.FrontierAccounting, frontier.SyncWaitDependent, frontier.LikelySyncWait}
 	main.Routing = []int{3, 2, 1}
 	main.ModelFit = frontier.Fit{Mode: frontier.ModelFitAuto, Holds: true,
-		Why: "A rank that comes later to model.backward_cpu_wall waits less there by as much (slope −0.98), so the wait is induced."}
-	main.Meeting = frontier.Meeting{Evidence: frontier.MeetingShown, At: 2, Name: stageList[2], Skew: 81000, Drift: 0.4, Boundaries: []frontier.Boundary{
+		Why: "A rank that arrives later at model.backward_cpu_wall waits less there by as much (slope −0.98), so the wait is induced."}
+	main.SyncPoint = frontier.SyncPoint{Evidence: frontier.SyncShown, At: 2, Name: stageList[2], Skew: 81000, Drift: 0.4, Boundaries: []frontier.Boundary{
 		{Stage: 1, Name: stageList[1], Slope: -0.02, Low: -0.09, High: 0.06, Before: 2 * ms, After: 3 * ms},
-		{Stage: 2, Name: stageList[2], Slope: -0.98, Low: -1.01, High: -0.94, Meets: true, Before: 121 * ms, After: ms / 10},
+		{Stage: 2, Name: stageList[2], Slope: -0.98, Low: -1.01, High: -0.94, Syncs: true, Before: 121 * ms, After: ms / 10},
 	}}
-	mend := 0.38
-	main.Stages[3].Mend, main.Mend = &mend, &mend
+	saves := 0.38
+	main.Stages[3].Saves, main.Saves = &saves, &saves
 	main.Baselines = baselines()
 	paper := window("job-42", 0, 158, 603, 2196, 101, 132, 10)
 	paper.Labels = append(paper.Labels, frontier.CoCritical)
@@ -131,7 +131,7 @@ func strongCase() *diagnose.Verdict { return single(strongRun()) }
 
 func stageOnlyCase() *diagnose.Verdict {
 	w := window("job-43", 0, 158, 603, 2420, 21, 143, 9)
-	w.Stages[2].Gain, w.Stages[2].Meets = ptr(0.214), true
+	w.Stages[2].Gain, w.Stages[2].Syncs = ptr(0.214), true
 	w.Labels = append(w.Labels, frontier.DirectExposure, frontier.ForwardHostOverheadSuspected)
 	w.Device = &frontier.Device{Channel: "model.fwd_loss_cuda_event_ms", Stages: []int{1}, Rank: 3, Time: 11.2e6, Wall: 60.3e6, Peers: 11e6, Excess: 0.2e6,
 		Events: frontier.Events{Sampled: 12, Ready: 12, Share: 0.03, OverWall: 0.19}}

@@ -87,12 +87,12 @@ func span(from, to int64) string {
 func whyNever(w *detectability.Window, names []string) string {
 	for i := range w.Stages {
 		for _, name := range names {
-			if w.Stages[i].Name == name && !w.Stages[i].Meets {
+			if w.Stages[i].Name == name && !w.Stages[i].Syncs {
 				return ""
 			}
 		}
 	}
-	return ", where the ranks meet and times do not show who was late"
+	return ", where the ranks synchronise and times do not show who was late"
 }
 
 // chosen is a delay that somebody chose, as it is: "20 ms".
@@ -100,7 +100,7 @@ func chosen(ns int64) string { return strconv.FormatFloat(float64(ns)/1e6, 'g', 
 
 // askedHeadline says whether the delay that was asked about is called.
 func askedHeadline(a *detectability.Account, w *detectability.Window) string {
-	var yes, no, meet []string
+	var yes, no, sync []string
 	least := int64(-1)
 	for i := range w.Stages {
 		s := &w.Stages[i]
@@ -111,8 +111,8 @@ func askedHeadline(a *detectability.Account, w *detectability.Window) string {
 		switch {
 		case s.Asked != nil && shareOf(s.Asked.Rates[detectability.Called]) >= a.Power:
 			yes = append(yes, s.Name)
-		case s.Meets:
-			meet = append(meet, s.Name)
+		case s.Syncs:
+			sync = append(sync, s.Name)
 		default:
 			no = append(no, s.Name)
 		}
@@ -124,17 +124,17 @@ func askedHeadline(a *detectability.Account, w *detectability.Window) string {
 	case len(yes) == 0:
 		return fmt.Sprintf("No: %s would not be called, nor would one that loses %s.", what, length(float64(a.Most)))
 	case len(no) > 0:
-		return fmt.Sprintf("In part: %s would be called in %s; not in %s.", what, strings.Join(yes, ", "), strings.Join(append(no, meet...), ", "))
-	case len(meet) > 0:
-		return fmt.Sprintf("Yes: %s would be called, with its stage; but in %s, where the ranks meet, times do not show who was late.", what, strings.Join(meet, ", "))
+		return fmt.Sprintf("In part: %s would be called in %s; not in %s.", what, strings.Join(yes, ", "), strings.Join(append(no, sync...), ", "))
+	case len(sync) > 0:
+		return fmt.Sprintf("Yes: %s would be called, with its stage; but in %s, where the ranks synchronise, times do not show who was late.", what, strings.Join(sync, ", "))
 	}
 	return fmt.Sprintf("Yes: %s would be called, with its stage.", what)
 }
 
 // powerBasis says what the answer rests on.
 func powerBasis(a *detectability.Account) string {
-	s := fmt.Sprintf("Called means at least supported, in %s of windows or more. %s of run %s (%s, %s a step, meeting in %s) drawn anew in blocks of %d, with a delay of one rank: %s for each delay, seed %d.",
-		percentOf(a.Power), counted(a.Rounds, "step"), a.Run, counted(a.Ranks, "rank"), length(float64(a.StepTime)), a.Meeting, a.Block, counted(a.Replicates, "window"), a.Seed)
+	s := fmt.Sprintf("Called means at least supported, in %s of windows or more. %s of run %s (%s, %s a step, synchronising in %s) drawn anew in blocks of %d, with a delay of one rank: %s for each delay, seed %d.",
+		percentOf(a.Power), counted(a.Rounds, "step"), a.Run, counted(a.Ranks, "rank"), length(float64(a.StepTime)), a.SyncPoint, a.Block, counted(a.Replicates, "window"), a.Seed)
 	var calls []string
 	for _, w := range a.Windows {
 		calls = append(calls, fmt.Sprintf("%d of %d windows of %d steps (at most %s at 95 %% confidence)", w.FalseCalls.K, w.FalseCalls.N, w.Steps, percent(w.FalseCalls.AtMost)))

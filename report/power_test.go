@@ -18,8 +18,8 @@ func rateIn(k, n int) bootstrap.Rate {
 }
 
 // powerStage is a stage that is called from some delay on, 0 for never.
-func powerStage(name string, meets bool, called int64) detectability.Stage {
-	s := detectability.Stage{Name: name, Meets: meets}
+func powerStage(name string, syncs bool, called int64) detectability.Stage {
+	s := detectability.Stage{Name: name, Syncs: syncs}
 	for i := range s.Thresholds {
 		s.Thresholds[i] = detectability.Threshold{Delay: 45e6, Below: 44e6, Guess: 45.2e6, Rate: rateIn(81, 100)}
 	}
@@ -32,7 +32,7 @@ func powerStage(name string, meets bool, called int64) detectability.Stage {
 }
 
 func powerAccount(stages ...detectability.Stage) *detectability.Account {
-	return &detectability.Account{Run: "job-42", Ranks: 8, Rounds: 119, StepTime: 218e6, Meeting: "model.backward_cpu_wall", Power: 0.8, Most: 436e6,
+	return &detectability.Account{Run: "job-42", Ranks: 8, Rounds: 119, StepTime: 218e6, SyncPoint: "model.backward_cpu_wall", Power: 0.8, Most: 436e6,
 		Replicates: 100, Block: 11, Seed: 1, Windows: []detectability.Window{{Steps: 120, FalseCalls: rateIn(0, 100), Stages: stages}}}
 }
 
@@ -56,10 +56,10 @@ var powerCases = []struct {
 }{
 	{"plain", func() *detectability.Account {
 		return powerAccount(powerStage("data.next_wait", false, 25.8e6), powerStage("model.backward_cpu_wall", true, 0), powerStage("optim.step_cpu_wall", false, 31e6))
-	}, "In windows of 120 steps of this job, a rank is called, with its stage, when it loses 25.8 ms to 31.0 ms a step or more; not in model.backward_cpu_wall, where the ranks meet and times do not show who was late."},
+	}, "In windows of 120 steps of this job, a rank is called, with its stage, when it loses 25.8 ms to 31.0 ms a step or more; not in model.backward_cpu_wall, where the ranks synchronise and times do not show who was late."},
 	{"yes", func() *detectability.Account {
 		return asking(powerAccount(powerStage("data.next_wait", false, 25.8e6), powerStage("model.backward_cpu_wall", true, 0)), 30e6, 99, 0)
-	}, "Yes: a rank that loses 30 ms in every step of a window of 120 would be called, with its stage; but in model.backward_cpu_wall, where the ranks meet, times do not show who was late."},
+	}, "Yes: a rank that loses 30 ms in every step of a window of 120 would be called, with its stage; but in model.backward_cpu_wall, where the ranks synchronise, times do not show who was late."},
 	{"no", func() *detectability.Account {
 		a := asking(powerAccount(powerStage("data.next_wait", false, 25.8e6)), 20e6, 10)
 		run := strongRun()

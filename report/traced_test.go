@@ -20,12 +20,12 @@ import (
 
 // tracedCase is an operator trace and what the engines say about it.
 type tracedCase struct {
-	name     string
-	make     func() (pipeline.Spec, ks.Options)
-	rhythm   Rhythm
-	outliers Outliers
-	blame    Blame
-	whatif   WhatIf
+	name        string
+	make        func() (pipeline.Spec, ks.Options)
+	completions Completions
+	outliers    Outliers
+	blame       Blame
+	whatif      WhatIf
 }
 
 // tracedCases are simulated: views can be had of nothing else.
@@ -76,7 +76,7 @@ var analyzed = sync.OnceValue(func() error {
 })
 
 func (c *tracedCase) analyze() error {
-	spec, rhythms := c.make()
+	spec, completions := c.make()
 	run := spec.Run
 	spec.Run = c.name
 	o, _, err := pipeline.Make(spec)
@@ -89,14 +89,14 @@ func (c *tracedCase) analyze() error {
 		return err
 	}
 	t := Traced{View: v}
-	if rhythms.Clock == ks.Wall {
-		rhythms.Origin = v.Origin()
+	if completions.Clock == ks.Wall {
+		completions.Origin = v.Origin()
 	}
-	r, err := ks.Analyze(v.Completions(), rhythms)
+	r, err := ks.Analyze(v.Completions(), completions)
 	if err != nil {
 		return err
 	}
-	c.rhythm = Rhythm{Traced: t, Result: r}
+	c.completions = Completions{Traced: t, Result: r}
 	series, operators := v.Series()
 	z, err := zscore.Analyze(series, zscore.DefaultOptions())
 	if err != nil {
@@ -176,7 +176,7 @@ func renderedTraces(t *testing.T, format Format, s Style, f func(command, name s
 			command string
 			write   func(*bytes.Buffer) error
 		}{
-			{"ks", func(b *bytes.Buffer) error { return in.Rhythm(b, []Rhythm{c.rhythm}, format, s) }},
+			{"ks", func(b *bytes.Buffer) error { return in.Completions(b, []Completions{c.completions}, format, s) }},
 			{"zscore", func(b *bytes.Buffer) error { return in.Outliers(b, []Outliers{c.outliers}, format, s) }},
 			{"blame", func(b *bytes.Buffer) error { return in.Blame(b, []Blame{c.blame}, format, s) }},
 			{"whatif", func(b *bytes.Buffer) error { return in.WhatIf(b, []WhatIf{c.whatif}, format, s) }},
@@ -228,7 +228,7 @@ func TestTracesWriteError(t *testing.T) {
 	c := tracedCases[0]
 	for f := Text; f <= Markdown+1; f++ {
 		for command, err := range map[string]error{
-			"ks": Input{}.Rhythm(full{}, []Rhythm{c.rhythm}, f, Style{}), "zscore": Input{}.Outliers(full{}, []Outliers{c.outliers}, f, Style{}),
+			"ks": Input{}.Completions(full{}, []Completions{c.completions}, f, Style{}), "zscore": Input{}.Outliers(full{}, []Outliers{c.outliers}, f, Style{}),
 			"blame": Input{}.Blame(full{}, []Blame{c.blame}, f, Style{}), "whatif": Input{}.WhatIf(full{}, []WhatIf{c.whatif}, f, Style{}),
 		} {
 			if err == nil {

@@ -104,14 +104,14 @@ type signatureJSON struct {
 }
 
 type clockJSON struct {
-	Host     string  `json:"host"`
-	Rank     int     `json:"rank"`
-	Known    bool    `json:"known"`
-	Offset   *int64  `json:"offset_ns"`
-	Drift    *number `json:"drift_ppm"`
-	At       *int64  `json:"at_ns"`
-	Residual *int64  `json:"residual_ns"`
-	Meetings int     `json:"collectives"`
+	Host       string  `json:"host"`
+	Rank       int     `json:"rank"`
+	Known      bool    `json:"known"`
+	Offset     *int64  `json:"offset_ns"`
+	Drift      *number `json:"drift_ppm"`
+	At         *int64  `json:"at_ns"`
+	Residual   *int64  `json:"residual_ns"`
+	SyncPoints int     `json:"collectives"`
 }
 
 type matchesJSON struct {
@@ -198,7 +198,7 @@ func known(f float64) *number {
 
 func clockOf(r *comm.Result, c *comm.Clock) clockJSON {
 	k := &r.Ranks[c.Rank]
-	j := clockJSON{Host: k.Host, Rank: k.Rank, Known: c.Known, Meetings: c.Points}
+	j := clockJSON{Host: k.Host, Rank: k.Rank, Known: c.Known, SyncPoints: c.Points}
 	if c.Known {
 		ppm := c.Drift * 1e6
 		j.Offset, j.Drift, j.At, j.Residual = &c.Offset, optionalNumber(&ppm), &c.At, &c.Residual

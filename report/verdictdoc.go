@@ -212,7 +212,7 @@ func inOrder(stages []frontier.Stage, recorded []string) []frontier.Stage {
 // recoverableIn is what the findings say of a stage: by how much a step would be
 // shorter, and who is late there.
 func recoverableIn(v *diagnose.RunVerdict, s frontier.Stage, w *frontier.Result) (recoverable, late cell, strong bool) {
-	if s.Meets {
+	if s.Syncs {
 		late = textCell("ranks synchronise here")
 	}
 	var names []string
@@ -430,7 +430,7 @@ func cutBlocks(main, paper *frontier.Result) document {
 		t.rows = append(t.rows, row)
 	}
 	return document{heading("The two cuts disagree"),
-		prose("The step cut starts every step at zero: what one rank loses after the last meeting then shows as everybody's wait in the next step."),
+		prose("The step cut starts every step at zero: what one rank loses after the last synchronisation point then shows as everybody's wait in the next step."),
 		t.tidy()}
 }
 

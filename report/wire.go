@@ -46,14 +46,14 @@ type windowJSON struct {
 	Candidates byMethod[string] `json:"baseline_candidates"`
 	Scores     byMethod[number] `json:"baseline_scores"`
 
-	Quality  qualityJSON   `json:"quality"`
-	Meeting  meetingJSON   `json:"meeting"`
-	ModelFit fitJSON       `json:"model_fit"`
-	Culprits []culpritJSON `json:"culprits"`
-	Late     []culpritJSON `json:"late_ranks"`
-	Mend     *number       `json:"mend"`
-	Work     []int64       `json:"work_ns"`
-	Device   *deviceJSON   `json:"device"`
+	Quality   qualityJSON   `json:"quality"`
+	SyncPoint syncPointJSON `json:"meeting"`
+	ModelFit  fitJSON       `json:"model_fit"`
+	Culprits  []culpritJSON `json:"culprits"`
+	Late      []culpritJSON `json:"late_ranks"`
+	Saves     *number       `json:"mend"`
+	Work      []int64       `json:"work_ns"`
+	Device    *deviceJSON   `json:"device"`
 }
 
 type problemJSON struct {
@@ -73,9 +73,9 @@ type stageJSON struct {
 	Lag         int64   `json:"lag_ns"`
 	LagIncrease int64   `json:"lag_increase_ns"`
 	Gap         int64   `json:"gap_ns"`
-	Meets       bool    `json:"meets"`
+	Syncs       bool    `json:"meets"`
 	Wait        int64   `json:"wait_ns"`
-	Mend        *number `json:"mend"`
+	Saves       *number `json:"mend"`
 }
 
 type leaderJSON struct {
@@ -105,7 +105,7 @@ type qualityJSON struct {
 	Notes           []string `json:"notes"`
 }
 
-type meetingJSON struct {
+type syncPointJSON struct {
 	At         *string        `json:"at"`
 	Evidence   string         `json:"evidence"`
 	Peers      bool           `json:"within_peers"`
@@ -119,7 +119,7 @@ type boundaryJSON struct {
 	Slope  number `json:"slope"`
 	Low    number `json:"slope_low"`
 	High   number `json:"slope_high"`
-	Meets  bool   `json:"meets"`
+	Syncs  bool   `json:"meets"`
 	Within string `json:"within"`
 	Before int64  `json:"spread_before_ns"`
 	After  int64  `json:"spread_after_ns"`
@@ -180,9 +180,9 @@ func windowFrom(r *frontier.Result) windowJSON {
 		Baselines:  eachMethod(r, func(o frontier.Ordering) []string { return names(o.Ranking) }),
 		Candidates: eachMethod(r, func(o frontier.Ordering) []string { return names(o.Candidates) }),
 		Scores:     eachMethod(r, func(o frontier.Ordering) []number { return numbers(o.Scores) }),
-		Quality:    qualityOf(r.Quality), Meeting: meetingOf(r.Meeting),
+		Quality:    qualityOf(r.Quality), SyncPoint: syncPointOf(r.SyncPoint),
 		ModelFit: fitJSON{r.ModelFit.Mode.String(), r.ModelFit.Holds, r.ModelFit.Why},
-		Culprits: culpritsOf(r, r.Culprits), Late: culpritsOf(r, r.Late), Mend: optionalNumber(r.Mend), Work: list(r.Work), Device: deviceOf(r),
+		Culprits: culpritsOf(r, r.Culprits), Late: culpritsOf(r, r.Late), Saves: optionalNumber(r.Saves), Work: list(r.Work), Device: deviceOf(r),
 	}
 }
 
@@ -191,7 +191,7 @@ func stagesOf(stages []frontier.Stage) []stageJSON {
 	for i, s := range stages {
 		out[i] = stageJSON{Name: s.Name, Advance: s.Advance, Share: optionalNumber(s.Share), Gain: optionalNumber(s.Gain),
 			SyncGain: optionalNumber(s.SyncGain), MaxShare: optionalNumber(s.MaxShare), MeanShare: optionalNumber(s.MeanShare),
-			Latest: list(s.Latest), Lag: s.Lag, LagIncrease: s.LagIncrease, Gap: s.Gap, Meets: s.Meets, Wait: s.Wait, Mend: optionalNumber(s.Mend)}
+			Latest: list(s.Latest), Lag: s.Lag, LagIncrease: s.LagIncrease, Gap: s.Gap, Syncs: s.Syncs, Wait: s.Wait, Saves: optionalNumber(s.Saves)}
 	}
 	return out
 }
@@ -222,10 +222,10 @@ func qualityOf(q frontier.Quality) qualityJSON {
 		q.GatherOK, q.SchemaOK, q.Wall, list(q.Notes)}
 }
 
-func meetingOf(m frontier.Meeting) meetingJSON {
-	out := meetingJSON{Evidence: m.Evidence.String(), Peers: m.WithinPeers, Skew: m.Skew, Drift: number(m.Drift), Boundaries: make([]boundaryJSON, len(m.Boundaries))}
+func syncPointOf(m frontier.SyncPoint) syncPointJSON {
+	out := syncPointJSON{Evidence: m.Evidence.String(), Peers: m.WithinPeers, Skew: m.Skew, Drift: number(m.Drift), Boundaries: make([]boundaryJSON, len(m.Boundaries))}
 	for i, b := range m.Boundaries {
-		out.Boundaries[i] = boundaryJSON{b.Name, number(b.Slope), number(b.Low), number(b.High), b.Meets, b.Within, b.Before, b.After}
+		out.Boundaries[i] = boundaryJSON{b.Name, number(b.Slope), number(b.Low), number(b.High), b.Syncs, b.Within, b.Before, b.After}
 	}
 	if m.Name != "" {
 		out.At = &m.Name

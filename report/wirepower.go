@@ -18,7 +18,7 @@ type powerJSON struct {
 	Ranks      int     `json:"ranks"`
 	Rounds     int     `json:"recorded_steps"`
 	StepTime   int64   `json:"step_time_ns"`
-	Meeting    string  `json:"meeting"`
+	SyncPoint  string  `json:"meeting"`
 	Suspect    *string `json:"suspect_in_recording"`
 	Power      number  `json:"power"`
 	Asked      *int64  `json:"asked_delay_ns"`
@@ -38,8 +38,8 @@ type powerWindowJSON struct {
 
 type powerStageJSON struct {
 	Stage      string          `json:"stage"`
-	Meets      bool            `json:"ranks_meet"`
-	AfterMeet  bool            `json:"after_last_meeting"`
+	Syncs      bool            `json:"ranks_meet"`
+	AfterSync  bool            `json:"after_last_meeting"`
 	Thresholds []thresholdJSON `json:"thresholds"`
 	Asked      *triedJSON      `json:"asked"`
 	Astray     *triedJSON      `json:"most_wrong"`
@@ -82,7 +82,7 @@ func triedFrom(t *detectability.Tried) *triedJSON {
 
 func powerOf(a *detectability.Account) powerJSON {
 	out := powerJSON{Schema: powerSchema, Headline: powerHeadline(a), Run: a.Run, Ranks: a.Ranks, Rounds: a.Rounds,
-		StepTime: a.StepTime, Meeting: a.Meeting, Suspect: suspectOfPower(a), Power: number(a.Power),
+		StepTime: a.StepTime, SyncPoint: a.SyncPoint, Suspect: suspectOfPower(a), Power: number(a.Power),
 		Most: a.Most, Replicates: a.Replicates, Block: a.Block, Seed: a.Seed, Windows: []powerWindowJSON{}}
 	if a.Asked > 0 {
 		out.Asked = &a.Asked
@@ -98,7 +98,7 @@ func powerOf(a *detectability.Account) powerJSON {
 }
 
 func powerStageOf(s *detectability.Stage) powerStageJSON {
-	out := powerStageJSON{Stage: s.Name, Meets: s.Meets, AfterMeet: s.AfterMeet, Asked: triedFrom(s.Asked), Astray: triedFrom(s.Astray)}
+	out := powerStageJSON{Stage: s.Name, Syncs: s.Syncs, AfterSync: s.AfterSync, Asked: triedFrom(s.Asked), Astray: triedFrom(s.Astray)}
 	for i, t := range s.Thresholds {
 		j := thresholdJSON{Answer: detectability.Answer(i).String(), State: t.State.String(), Rate: rateFrom(t.Rate)}
 		if t.State != detectability.Beyond {

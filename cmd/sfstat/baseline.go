@@ -73,5 +73,5 @@ func addHealthy(sample *baseline.Sample, series map[string]*frontier.Series, w *
 	if err != nil {
 		return err
 	}
-	return sample.Add(w, a.Main.Meeting.Stages())
+	return sample.Add(w, a.Main.SyncPoint.Stages())
 }

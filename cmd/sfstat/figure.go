@@ -57,8 +57,8 @@ func workersOf(v *operators.View, which []int, culprit func(w int) bool) []plots
 	return out
 }
 
-// plotRhythm draws the distances of all pairs of workers.
-func (p *program) plotRhythm(path string, as plots.Format, results []report.Rhythm) error {
+// plotCompletions draws the distances of all pairs of workers.
+func (p *program) plotCompletions(path string, as plots.Format, results []report.Completions) error {
 	r, err := onlyTrace(results)
 	if err != nil {
 		return err

@@ -74,11 +74,11 @@ func (p *program) frontier(c *cli.Context) error {
 // analysisFlags choose how windows are accounted for.
 func analysisFlags() []cli.Flag {
 	return []cli.Flag{
-		choice("cut", "where a step begins: auto chooses, step is the paper's, carried runs on from step to step, sync cuts where the ranks meet",
+		choice("cut", "where a step begins: auto chooses, step is the paper's, carried runs on from step to step, sync cuts where the ranks synchronise",
 			"auto", "step", "carried", "sync"),
 		choice("model-fit", "on whose word later wait is charged to an earlier stage: the window's own, nobody's, or yours",
 			"auto", "none", "given"),
-		&cli.StringFlag{Name: "meet-after", Usage: "the `STAGE` at whose end the ranks meet; without it, it is found in the data"},
+		&cli.StringFlag{Name: "meet-after", Usage: "the `STAGE` at whose end the ranks synchronise; without it, it is found in the data"},
 		baselineFlag(),
 		&cli.Float64Flag{Name: "tau", Value: frontier.DefaultGates().Tau,
 			Usage: "cumulative `SHARE` that the routing set must reach, above 0 and at most 1; overrides the gate"},
@@ -98,7 +98,7 @@ func (p *program) frontierOptions(c *cli.Context, healthy *baseline.Sample) (o f
 			return o, badUsage("--tau: %v", err)
 		}
 	}
-	o = frontier.Options{MeetAfter: c.String("meet-after"), Gates: &gates}
+	o = frontier.Options{SyncAfter: c.String("meet-after"), Gates: &gates}
 	if o.Cut, err = frontier.ParseCut(c.String("cut")); err != nil {
 		return o, err
 	}

@@ -29,7 +29,7 @@ func (p *program) ksCommand() *cli.Command {
 		UsageText: `sfstat ks trace-job.parquet
 sfstat ks trace-job.parquet --fdr 0.05 --seed 7 --format csv
 sfstat ks trace-job.parquet --matrix --format json | jq '.traces[0].matrix'
-sfstat ks trace-job.parquet --plot rhythm.pdf
+sfstat ks trace-job.parquet --plot distances.pdf
 sfstat ks trace-job.parquet --clock wall --against everyone    # the paper's figure`,
 		Action: p.ks,
 	}
@@ -49,21 +49,21 @@ func (p *program) ks(c *cli.Context) error {
 		return err
 	}
 	o.Matrix = o.Matrix || path != ""
-	var results []report.Rhythm
+	var results []report.Completions
 	in, err := p.traces(c, observed, func(t report.Traced) error {
 		p.announce(c, t, o)
-		r, err := rhythmOf(t, o, as)
+		r, err := completionsOf(t, o, as)
 		if err != nil {
 			return ofTraced(t, err)
 		}
-		results = append(results, report.Rhythm{Traced: t, Result: r})
+		results = append(results, report.Completions{Traced: t, Result: r})
 		return nil
 	})
 	if err != nil {
 		return err
 	}
 	if path != "" {
-		if err := p.plotRhythm(path, drawn, results); err != nil {
+		if err := p.plotCompletions(path, drawn, results); err != nil {
 			return err
 		}
 		if (as == report.JSON || as == report.CSV) && !c.Bool("matrix") {
@@ -71,14 +71,14 @@ func (p *program) ks(c *cli.Context) error {
 		}
 	}
 	return p.emit(c, func(w io.Writer) error {
-		return report.Input{Problems: in.problems}.Rhythm(w, results, as, p.style(c))
+		return report.Input{Problems: in.problems}.Completions(w, results, as, p.style(c))
 	})
 }
 
 // mapped is how many workers fit on a map of all pairs in text.
 const mapped = 64
 
-func rhythmOf(t report.Traced, o ks.Options, as report.Format) (*ks.Result, error) {
+func completionsOf(t report.Traced, o ks.Options, as report.Format) (*ks.Result, error) {
 	if o.Clock == ks.Wall {
 		o.Origin = t.View.Origin()
 	}

@@ -36,7 +36,7 @@ func (p *program) powerCommand() *cli.Command {
 			&cli.IntFlag{Name: "replicates", Value: d.Replicates, Usage: "`N` windows for each delay"},
 			&cli.IntFlag{Name: "block", Usage: "draw `N` consecutive steps together; 0 is the root of their number"},
 			&cli.Uint64Flag{Name: "seed", Value: d.Seed, Usage: "seed of all randomness"},
-			&cli.StringFlag{Name: "meet-after", Usage: "the `STAGE` at whose end the ranks meet; without it, it is found in the data"},
+			&cli.StringFlag{Name: "meet-after", Usage: "the `STAGE` at whose end the ranks synchronise; without it, it is found in the data"},
 			gatesFlag(),
 			&cli.IntFlag{Name: "ranks", Value: job.Ranks, Usage: "ranks of the simulated job"},
 			&cli.StringFlag{Name: "spec", Category: forInput, Usage: "simulate the job of `FILE` (YAML, as of sfstat simulate), without its faults"},
@@ -82,7 +82,7 @@ func powerOptions(c *cli.Context) (detectability.Options, error) {
 	if err != nil {
 		return o, err
 	}
-	o.Frontier = frontier.Options{Gates: &gates, MeetAfter: c.String("meet-after")}
+	o.Frontier = frontier.Options{Gates: &gates, SyncAfter: c.String("meet-after")}
 	o.Power, o.Most, o.Replicates, o.Block, o.Seed = c.Float64("power"), c.Float64("most"), c.Int("replicates"), c.Int("block"), c.Uint64("seed")
 	o.Steps = c.IntSlice("steps")
 	ms := c.Float64("delay")

@@ -54,8 +54,8 @@ func (k *picture) see(w *trace.Window) error {
 		return ofWindow(w, err)
 	}
 	cost := 0.0
-	if d.Mend != nil {
-		cost = *d.Mend
+	if d.Saves != nil {
+		cost = *d.Saves
 	}
 	if cost > k.most {
 		k.most, k.d = cost, d

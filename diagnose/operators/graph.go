@@ -40,7 +40,7 @@ func (v *View) Flags(r *zscore.Result, series []zscore.Series, operators []Opera
 		}
 		score, by := o.Score, o.Effect
 		if s.Quantity == zscore.Wait {
-			score, by = -score, -by // who waited little came late
+			score, by = -score, -by // who waited little arrived late
 		}
 		flag := blame.FlagOf(score, o.Threshold)
 		first, last := o.Step, o.Step+1

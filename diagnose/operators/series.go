@@ -101,7 +101,7 @@ func (v *View) joined(instance int) bool {
 }
 
 // joinsStages reports whether an instance communicates with another pipeline
-// stage. Who is waited for there is no peer: a send that comes late comes last
+// stage. Who is waited for there is no peer: a send that arrives late comes last
 // as it always does, so that not the wait tells but the start.
 func (v *View) joinsStages(instance int) bool {
 	lanes := v.Grid.Lanes()

@@ -76,19 +76,19 @@ func TestEnginesAgree(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			mended := v.Model.Recorded()
+			saved := v.Model.Recorded()
 			lanes := v.Grid.Lanes()
 			for n, node := range v.Model.Nodes() {
 				for l := 2; node.Stage == 1 && l < lanes; l += v.Grid.Replicas {
-					mended.Cost[n*lanes+l] = mended.Cost[n*lanes+l-1] // as the replica before it
+					saved.Cost[n*lanes+l] = saved.Cost[n*lanes+l-1] // as the replica before it
 				}
 			}
-			then, err := v.Model.Replay(whatif.Timeline{Cost: mended.Cost})
+			then, err := v.Model.Replay(whatif.Timeline{Cost: saved.Cost})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if speedup := now[0].Mean / then[0].Mean; speedup < 1.5 || speedup > 2.2 {
-				t.Errorf("mending saves a factor of %.2f, expected about 1.9", speedup)
+				t.Errorf("fixing saves a factor of %.2f, expected about 1.9", speedup)
 			}
 		})
 	}

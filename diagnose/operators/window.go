@@ -27,19 +27,19 @@ import (
 // window. O(T·S·R).
 func FromWindow(w *trace.Window, a *frontier.Analysis) ([]*trace.OpTrace, error) {
 	groups := peerGroups(w.Ranks)
-	whole := !a.Main.Meeting.WithinPeers && !slices.ContainsFunc(groups, func(g []int) bool { return len(g) != len(groups[0]) })
+	whole := !a.Main.SyncPoint.WithinPeers && !slices.ContainsFunc(groups, func(g []int) bool { return len(g) != len(groups[0]) })
 	if whole {
-		t, err := fromStages(w, groups, a.Main.Meeting)
+		t, err := fromStages(w, groups, a.Main.SyncPoint)
 		return []*trace.OpTrace{t}, err
 	}
 	var out []*trace.OpTrace
 	for i, columns := range groups {
-		meeting := a.Main.Meeting
-		if meeting.WithinPeers && i < len(a.Groups) {
-			meeting = a.Groups[i].Meeting
+		point := a.Main.SyncPoint
+		if point.WithinPeers && i < len(a.Groups) {
+			point = a.Groups[i].SyncPoint
 		}
 		part := w.Select(columns)
-		t, err := fromStages(part, peerGroups(part.Ranks), meeting)
+		t, err := fromStages(part, peerGroups(part.Ranks), point)
 		if err != nil {
 			return nil, err
 		}
@@ -73,7 +73,7 @@ type stageCut struct {
 
 // cutOf is the program of a step: its stages in order, from behind the
 // synchronisation point to the end of it, and how many steps fewer there are.
-func cutOf(w *trace.Window, m frontier.Meeting) (program []stageCut, fewer int) {
+func cutOf(w *trace.Window, m frontier.SyncPoint) (program []stageCut, fewer int) {
 	stages := len(w.Schema.Stages)
 	if w.Wall != nil {
 		stages++
@@ -86,7 +86,7 @@ func cutOf(w *trace.Window, m frontier.Meeting) (program []stageCut, fewer int) 
 		s := (first + k) % stages
 		c := stageCut{stage: s, later: (first + k) / stages, sync: s == m.At}
 		for _, b := range m.Boundaries {
-			c.sync = c.sync || b.Stage == s && b.Meets && b.Within == ""
+			c.sync = c.sync || b.Stage == s && b.Syncs && b.Within == ""
 		}
 		program = append(program, c)
 		fewer = max(fewer, c.later)
@@ -97,7 +97,7 @@ func cutOf(w *trace.Window, m frontier.Meeting) (program []stageCut, fewer int) 
 // none is −1 for every operator.
 func none(n int) []int32 { return slices.Repeat([]int32{-1}, n) }
 
-func fromStages(w *trace.Window, groups [][]int, m frontier.Meeting) (*trace.OpTrace, error) {
+func fromStages(w *trace.Window, groups [][]int, m frontier.SyncPoint) (*trace.OpTrace, error) {
 	program, fewer := cutOf(w, m)
 	steps := w.Steps() - fewer
 	t := &trace.OpTrace{Run: w.Run, Serial: true, StepClock: true, Resolution: 1, Units: "stage times", Notes: slices.Clone(w.Notes)}

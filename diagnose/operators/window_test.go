@@ -22,8 +22,8 @@ func small() (*trace.Window, *frontier.Analysis) {
 		w.Durations = append(w.Durations, 10, 30+step, 40, 20, 5, 5+step)
 		w.Wall = append(w.Wall, 60, 60+2*step)
 	}
-	return w, &frontier.Analysis{Main: &frontier.Result{Meeting: frontier.Meeting{At: 1,
-		Boundaries: []frontier.Boundary{{Stage: 1, Name: "model.backward", Meets: true}}}}}
+	return w, &frontier.Analysis{Main: &frontier.Result{SyncPoint: frontier.SyncPoint{At: 1,
+		Boundaries: []frontier.Boundary{{Stage: 1, Name: "model.backward", Syncs: true}}}}}
 }
 
 func TestFromWindow(t *testing.T) {
@@ -85,18 +85,18 @@ func TestFromWindowLayouts(t *testing.T) {
 		w.Durations = slices.Repeat([]int64{3}, 2*4*len(pp))
 		return w
 	}
-	open := frontier.Meeting{At: -1}
+	open := frontier.SyncPoint{At: -1}
 	for _, c := range []struct {
 		name  string
 		w     *trace.Window
 		a     *frontier.Analysis
 		sizes []trace.Layout
 	}{
-		{"one group", layouts(0, 0, 0), &frontier.Analysis{Main: &frontier.Result{Meeting: open}}, []trace.Layout{{DP: 3, PP: 1, World: 3}}},
-		{"equal groups", layouts(0, 1, 0, 1), &frontier.Analysis{Main: &frontier.Result{Meeting: open}}, []trace.Layout{{DP: 2, PP: 2, World: 4}}},
-		{"unequal groups", layouts(0, 1, 1), &frontier.Analysis{Main: &frontier.Result{Meeting: open}}, []trace.Layout{{DP: 1, PP: 1, World: 3}, {DP: 2, PP: 1, World: 3}}},
-		{"within groups", layouts(0, 1, 0, 1), &frontier.Analysis{Main: &frontier.Result{Meeting: frontier.Meeting{At: -1, WithinPeers: true}},
-			Groups: []*frontier.Result{{Meeting: open}, {Meeting: open}}}, []trace.Layout{{DP: 2, PP: 1, World: 4}, {DP: 2, PP: 1, World: 4}}},
+		{"one group", layouts(0, 0, 0), &frontier.Analysis{Main: &frontier.Result{SyncPoint: open}}, []trace.Layout{{DP: 3, PP: 1, World: 3}}},
+		{"equal groups", layouts(0, 1, 0, 1), &frontier.Analysis{Main: &frontier.Result{SyncPoint: open}}, []trace.Layout{{DP: 2, PP: 2, World: 4}}},
+		{"unequal groups", layouts(0, 1, 1), &frontier.Analysis{Main: &frontier.Result{SyncPoint: open}}, []trace.Layout{{DP: 1, PP: 1, World: 3}, {DP: 2, PP: 1, World: 3}}},
+		{"within groups", layouts(0, 1, 0, 1), &frontier.Analysis{Main: &frontier.Result{SyncPoint: frontier.SyncPoint{At: -1, WithinPeers: true}},
+			Groups: []*frontier.Result{{SyncPoint: open}, {SyncPoint: open}}}, []trace.Layout{{DP: 2, PP: 1, World: 4}, {DP: 2, PP: 1, World: 4}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			traces, err := FromWindow(c.w, c.a)

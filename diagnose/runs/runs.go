@@ -266,7 +266,7 @@ func (r *Run) account(v *diagnose.RunVerdict) {
 		steps += w.Main.Steps
 		for _, st := range w.Main.Stages {
 			advance[st.Name] += st.Advance
-			if st.Meets {
+			if st.Syncs {
 				wait, synchronise = wait+st.Wait, true
 			}
 		}

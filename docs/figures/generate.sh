@@ -14,7 +14,7 @@ to=docs/figures
 
 sfstat simulate-ops --layout 4x2 --steps 8 --microbatches 4 --seed 3 --fault slow-worker,dp=2,pp=1,factor=1.8 \
 	--run slow -o "$work/runs" -q
-sfstat ks "$work/runs/trace-slow.parquet" --plot $to/rhythm.png -o "$work/out"
+sfstat ks "$work/runs/trace-slow.parquet" --plot $to/distances.png -o "$work/out"
 sfstat zscore "$work/runs/trace-slow.parquet" --plot $to/operator.png -o "$work/out"
 
 sfstat frontier fixtures/ddp/host-callback-r8-s0.jsonl --plot "$work/window.png" -o "$work/out" -q
@@ -30,7 +30,7 @@ for name in e3 e3-curve; do
 done
 mkdir "$work/e3/measured"
 if [ "${1:-}" = -measure ]; then
-	go run ./eval/rhythm -o $to/workers.csv
+	go run ./eval/ksruntime -o $to/workers.csv
 	go run ./eval/alignment -lengths $to/lengths.csv -most 16000 -times 5
 fi
 cp $to/workers.csv "$work/e3/measured/time-by-workers.csv"

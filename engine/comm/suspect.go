@@ -79,7 +79,7 @@ func (r *Result) Span() int64 {
 	return last - first
 }
 
-// Suspects are the ranks that come late and the links and communicators that are slow, by what they cost. A communicator that is
+// Suspects are the ranks that arrive late and the links and communicators that are slow, by what they cost. A communicator that is
 // slow because a link in it is, is not one beside that.
 func (r *Result) Suspects() []Suspect {
 	var all []Suspect

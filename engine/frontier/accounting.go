@@ -16,7 +16,7 @@ type accounting struct {
 	r   *Result
 	mix Roles
 
-	meet   []*gathering // [row] who meets here; nil for nobody
+	sync   []*gathering // [row] who synchronises here; nil for nobody
 	groups [][]int      // [group] rows, in order
 	sums
 }
@@ -25,7 +25,7 @@ type accounting struct {
 type sums struct {
 	acc            account
 	static, synced []int64 // [group] what clipping it saves; synced is nil without model fit
-	work           []int64 // [rank] time not spent waiting at a meeting
+	work           []int64 // [rank] time not spent waiting at a synchronisation point
 	wait           []int64 // [row] Σ over ranks of time waited for the last one
 	late           *ledger // nil without model fit
 	lateGroups     []string
@@ -46,10 +46,10 @@ func (a *accounting) measure() {
 	for i, g := range v.group {
 		a.groups[g] = append(a.groups[g], i)
 	}
-	a.meet = a.lines(v)
+	a.sync = a.lines(v)
 	a.acc = scan(v, a.gates.Leader, nil)
 	w := newWaits(v)
-	timeline{v, a.meet}.walk(w)
+	timeline{v, a.sync}.walk(w)
 	a.wait, a.work = w.wait, make([]int64, v.ranks())
 	for i := range v.order {
 		addTo(a.work, w.of(i))
@@ -89,11 +89,11 @@ func (a *accounting) gains(w *waits) {
 		return
 	}
 
-	// Productive time of a meeting stage has its own baseline: its recorded
+	// Productive time of a synchronising stage has its own baseline: its recorded
 	// median is mostly wait.
 	productive := base{perRow: slices.Clone(b.perRow), perRank: slices.Clone(b.perRank)}
-	for i, meets := range a.meet {
-		if meets == nil || a.o.Baseline == Reference {
+	for i, syncs := range a.sync {
+		if syncs == nil || a.o.Baseline == Reference {
 			continue
 		}
 		m := robust.MedianTime(slices.Clone(w.medians[i]))
@@ -109,20 +109,20 @@ func (a *accounting) gains(w *waits) {
 }
 
 // charge finds the ranks that are late. Others may listen to the timeline on
-// which ranks meet.
+// which ranks synchronise.
 func (a *accounting) charge(others ...listener) {
 	tolerance := a.scaled.Leader.tolerance(a.acc.makespan / int64(max(1, a.v.steps)))
 	late := newBlame(a.v, a.roles.peerOf, tolerance)
 	a.slips = newSlips(len(a.v.order))
 	switch {
-	case a.meetsAnywhere():
-		timeline{a.v, a.meet}.walk(append(others, late, a.slips)...)
+	case a.syncsAnywhere():
+		timeline{a.v, a.sync}.walk(append(others, late, a.slips)...)
 	case a.matrix.open:
 		late = newBlame(newView(a.matrix, CutStep, 0), a.roles.peerOf, tolerance)
 		a.late, a.lateGroups = a.stagewise(tolerance), late.v.groups
 		return
 	default:
-		// Nothing is known of meetings: ranks are compared at the end of every
+		// Nothing is known of synchronisation points: ranks are compared at the end of every
 		// step, whatever the cut.
 		late = newBlame(newView(a.matrix, CutStep, 0), a.roles.peerOf, tolerance)
 		timeline{late.v, a.lines(late.v)}.walk(late, a.slips)
@@ -138,9 +138,9 @@ func (a *accounting) culprits() {
 	}
 }
 
-// meetsAnywhere reports whether all ranks are known to meet in some row.
-func (a *accounting) meetsAnywhere() bool {
-	return slices.ContainsFunc(a.meet, func(g *gathering) bool { return g != nil && g.whole() })
+// syncsAnywhere reports whether all ranks are known to synchronise in some row.
+func (a *accounting) syncsAnywhere() bool {
+	return slices.ContainsFunc(a.sync, func(g *gathering) bool { return g != nil && g.whole() })
 }
 
 // inCut renumbers the stages of culprits, which may be in the order of another
@@ -175,16 +175,16 @@ func (a *accounting) stages() {
 	for g, rows := range a.groups {
 		s := a.stage(a.v.groups[g], rows)
 		s.Gain = a.ratio(a.static[g])
-		if a.synced != nil && a.meetsAnywhere() {
+		if a.synced != nil && a.syncsAnywhere() {
 			s.SyncGain = a.ratio(a.synced[g])
 		}
 		if a.late != nil {
-			s.Mend = a.ratio(int64(a.late.groups[slices.Index(a.lateGroups, s.Name)].mended))
+			s.Saves = a.ratio(int64(a.late.groups[slices.Index(a.lateGroups, s.Name)].saved))
 		}
 		a.r.Stages = append(a.r.Stages, s)
 	}
 	if a.late != nil {
-		a.r.Mend = a.ratio(int64(a.late.whole.mended))
+		a.r.Saves = a.ratio(int64(a.late.whole.saved))
 	}
 	if len(a.groups) == len(a.v.order) {
 		return
@@ -210,7 +210,7 @@ func (a *accounting) stage(name string, rows []int) Stage {
 		for r, x := range k.slack {
 			slack[r] += x
 		}
-		s.Meets = s.Meets || a.meet[i] != nil
+		s.Syncs = s.Syncs || a.sync[i] != nil
 		s.Wait += a.wait[i] / int64(a.v.ranks())
 	}
 	s.Share = a.ratio(s.Advance)
@@ -234,7 +234,7 @@ func saturated(a, b int64) int64 {
 }
 
 // ratio is the fraction of the makespan, nil below the floor. Where durations
-// contradict a named meeting, a replay can save more than there is.
+// contradict a named synchronisation point, a replay can save more than there is.
 func (a *accounting) ratio(ns int64) *float64 {
 	if !a.interpretable() {
 		return nil
@@ -382,15 +382,15 @@ func (a *accounting) fit(lead int) {
 		f.Why = "switched off: downstream wait is left in place"
 	case f.Mode == ModelFitGiven:
 		f.Holds, f.Why = true, "given by the caller"
-	case s.SyncGain == nil || !a.meeting.Evidence.Sure():
-		f.Why = "no stage is shown to be one where the ranks meet"
+	case s.SyncGain == nil || !a.point.Evidence.Sure():
+		f.Why = "no stage is shown to be one where the ranks synchronise"
 	case !atLeast(*s.SyncGain, a.gates.StaticGain):
-		f.Why = fmt.Sprintf("ranks meet, but %s at its baseline would save only %.1f %% with the waits it induces", s.Name, 100**s.SyncGain)
+		f.Why = fmt.Sprintf("ranks synchronise, but %s at its baseline would save only %.1f %% with the waits it induces", s.Name, 100**s.SyncGain)
 	case a.answered(lead) < carriedByRanks**s.SyncGain:
 		f.Why = fmt.Sprintf("ranks wait after %s, but no rank is late because of it more than chance allows", s.Name)
 	default:
 		f.Holds = true
-		f.Why = fmt.Sprintf("ranks wait for each other at a meeting after %s: at its baseline, %.1f %% would go with the waits it induces", s.Name, 100**s.SyncGain)
+		f.Why = fmt.Sprintf("ranks wait for each other at a synchronisation point after %s: at its baseline, %.1f %% would go with the waits it induces", s.Name, 100**s.SyncGain)
 	}
 	a.r.ModelFit = f
 }
@@ -400,7 +400,7 @@ func (a *accounting) fit(lead int) {
 func (a *accounting) answered(stage int) float64 {
 	sum := int64(0)
 	for _, c := range a.r.Culprits {
-		if c.Stage == stage && c.P <= a.gates.Meeting.Significance {
+		if c.Stage == stage && c.P <= a.gates.SyncPoint.Significance {
 			sum += c.Explained
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/sfstat/sfstat/eval/simulate"
 )
 
-// BenchmarkAnalyze is the whole account of a window: both cuts, meetings,
+// BenchmarkAnalyze is the whole account of a window: both cuts, synchronisation points,
 // gains and blame.
 func BenchmarkAnalyze(b *testing.B) {
 	for _, ranks := range []int{8, 128, 1024, 4096} {

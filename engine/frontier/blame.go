@@ -7,9 +7,9 @@ import (
 )
 
 // blame listens to a timeline and charges the time for which the group waited
-// to the ranks that came late, and to the stages that made them late.
+// to the ranks that arrived late, and to the stages that made them late.
 //
-// At each meeting the ranks that lag their peers' median by more than the
+// At each synchronisation point the ranks that lag their peers' median by more than the
 // leader tolerance are the late ones. Everything before the arrival of the
 // last rank that is not late is nobody's fault. What the late ranks add on top
 // is shared among them as the airport game shares the cost of a runway
@@ -19,7 +19,7 @@ import (
 // nanosecond once, and two equally late ranks equally, where fixing only one
 // of them would save nothing.
 //
-// A late rank's part is divided over its stages since the last meeting in
+// A late rank's part is divided over its stages since the last synchronisation point in
 // proportion to how far each exceeded the peers' median in that same step, so
 // that a step that was long for everybody blames nobody.
 //
@@ -30,9 +30,9 @@ type blame struct {
 	peerOf    []int   // [rank] → peers
 	tolerance int64
 
-	rows    []stretch             // rows since the last meeting of all ranks
+	rows    []stretch             // rows since the last synchronisation point of all ranks
 	busy    [][]int64             // [row] productive time, for rows in which some ranks met
-	middles map[int]robust.Middle // of this meeting's rows, by row and set of peers; filled on demand
+	middles map[int]robust.Middle // of this synchronisation point's rows, by row and set of peers; filled on demand
 	late    []lateRank
 	values  []int64
 	scratch []int64
@@ -72,16 +72,16 @@ func newBlame(v *view, peerOf []int, tolerance int64) *blame {
 
 func (b *blame) work(t, i int, _ []int64) { b.rows = append(b.rows, stretch{t: t, row: i}) }
 
-// meet settles when all ranks meet. A meeting of some is on the way: those who
+// sync settles when all ranks synchronise. A synchronisation point of some is on the way: those who
 // waited there for one of them arrive late without being slow.
-func (b *blame) meet(_, _ int, x, _ []int64, g *gathering) {
+func (b *blame) sync(_, _ int, x, _ []int64, g *gathering) {
 	if g.whole() {
 		b.settle(x, slices.Max(x))
 		b.rows = b.rows[:0]
 	}
 }
 
-// productive counts for the next meeting: a rank that is slow to leave one is
+// productive counts for the next synchronisation point: a rank that is slow to leave one is
 // late at the next.
 func (b *blame) productive(t, i int, c []int64) {
 	b.busy[i] = append(b.busy[i][:0], c...)
@@ -103,7 +103,7 @@ func (b *blame) durations(s stretch) []int64 {
 	return b.v.row(s.t, s.row)
 }
 
-// settle charges the wait at one meeting, to which ranks come at x.
+// settle charges the wait at one synchronisation point, to which ranks come at x.
 func (b *blame) settle(x []int64, last int64) {
 	punctual := b.findLate(x)
 	if len(b.late) == 0 {
@@ -148,7 +148,7 @@ func (b *blame) settle(x []int64, last int64) {
 		all += n
 	}
 	b.whole.count(all, len(x))
-	b.mend(max(rest, punctual))
+	b.save(max(rest, punctual))
 }
 
 // punctualLast is the last arrival of the ranks that are not late.
@@ -164,10 +164,10 @@ func (b *blame) punctualLast(x []int64) int64 {
 	return last
 }
 
-// mend adds what would be saved at this meeting if every late rank were on
+// save adds what would be saved at this synchronisation point if every late rank were on
 // time in a group of rows, and in all of them. rest is when the others are
 // there.
-func (b *blame) mend(rest int64) {
+func (b *blame) save(rest int64) {
 	saved := func(excess func(l *lateRank) int64) float64 {
 		before, after := rest, rest
 		for k := range b.late {
@@ -178,9 +178,9 @@ func (b *blame) mend(rest int64) {
 		}
 		return float64(before - after)
 	}
-	b.whole.mended += saved(func(l *lateRank) int64 { return l.total })
+	b.whole.saved += saved(func(l *lateRank) int64 { return l.total })
 	for g := range b.groups {
-		b.groups[g].mended += saved(func(l *lateRank) int64 { return l.excess[g] })
+		b.groups[g].saved += saved(func(l *lateRank) int64 { return l.excess[g] })
 	}
 }
 
@@ -231,7 +231,7 @@ func (b *blame) share() {
 }
 
 // measure fills how far the rank exceeded its peers in each group of rows
-// since the last meeting.
+// since the last synchronisation point.
 func (b *blame) measure(l *lateRank) {
 	l.excess, l.total = make([]int64, len(b.v.groups)), 0
 	for k, at := range b.rows {
@@ -247,7 +247,7 @@ func (b *blame) measure(l *lateRank) {
 	}
 }
 
-// middle is the middle of the k-th row since the last meeting among the peers
+// middle is the middle of the k-th row since the last synchronisation point among the peers
 // of a rank.
 func (b *blame) middle(k, rank int) robust.Middle {
 	if len(b.peers) == 1 && !b.rows[k].busy {

@@ -8,15 +8,15 @@ import (
 )
 
 // suspicion is what was charged because of a group of rows, by whomever: the
-// size of every single charge, and how much all late ranks mended together
+// size of every single charge, and how much all late ranks fixed together
 // would save.
 type suspicion struct {
-	meetings int
-	charges  int
-	total    float64          // Σ of the charges
-	sizes    map[uint64]*size // the charges, by size
-	late     float64          // Σ over the meetings of the late ranks' part of all ranks
-	mended   float64
+	points  int
+	charges int
+	total   float64          // Σ of the charges
+	sizes   map[uint64]*size // the charges, by size
+	late    float64          // Σ over the synchronisation points of the late ranks' part of all ranks
+	saved   float64
 }
 
 // size is some charges of nearly the same size, an eighth of an octave wide.
@@ -44,10 +44,10 @@ func (s *suspicion) charge(x float64) {
 	bin.largest = max(bin.largest, x)
 }
 
-// count takes note of a meeting at which n of so many ranks were late.
+// count takes note of a synchronisation point at which n of so many ranks were late.
 func (s *suspicion) count(n, ranks int) {
 	if n > 0 {
-		s.meetings++
+		s.points++
 		s.late += float64(n) / float64(ranks)
 	}
 }
@@ -61,14 +61,14 @@ func (s suspicion) chance(c *Culprit, charged float64, ranks int) float64 {
 }
 
 // byCount bounds the chance that the rank is among the late ones in k or more
-// of the meetings, each rank being so with equal chance: Chernoff's bound
+// of the synchronisation points, each rank being so with equal chance: Chernoff's bound
 // exp(−n·KL(k/n ‖ m)) for n independent events of mean m on average (Hoeffding
 // 1963, JASA 58:13–30, Theorem 1).
 func (s suspicion) byCount(k int) float64 {
-	if s.meetings == 0 || k == 0 {
+	if s.points == 0 || k == 0 {
 		return 1
 	}
-	n := float64(s.meetings)
+	n := float64(s.points)
 	q, m := float64(k)/n, s.late/n
 	if q <= m {
 		return 1
@@ -88,7 +88,7 @@ func (s suspicion) byCount(k int) float64 {
 //
 // Large delays count for what they are, so that noise of a few milliseconds
 // cannot hide a rare delay of a second. For n equal charges that all fall on
-// the rank, the bound is exact: R^−n. Within one meeting the charges exclude
+// the rank, the bound is exact: R^−n. Within one synchronisation point the charges exclude
 // each other, which only lowers the chance. Charges of nearly the same size are
 // counted as the largest of them, which only raises the bound.
 func (s suspicion) bySize(total float64, ranks int) float64 {

@@ -12,14 +12,14 @@ import (
 func TestChanceIsNoSmallerThanItShouldBe(t *testing.T) {
 	const trials, level = 600, 0.05
 	for _, ranks := range []int{2, 8, 32} {
-		for _, meetings := range []int{3, 10, 60} {
-			t.Run(fmt.Sprintf("ranks=%d/meetings=%d", ranks, meetings), func(t *testing.T) {
-				rng := rand.New(rand.NewPCG(uint64(ranks), uint64(meetings)))
+		for _, points := range []int{3, 10, 60} {
+			t.Run(fmt.Sprintf("ranks=%d/points=%d", ranks, points), func(t *testing.T) {
+				rng := rand.New(rand.NewPCG(uint64(ranks), uint64(points)))
 				alarms := 0
 				for range trials {
 					var s suspicion
 					total, steps := make([]float64, ranks), make([]int, ranks)
-					for range meetings {
+					for range points {
 						r, x := rng.IntN(ranks), math.Exp(7*rng.Float64())*1e5
 						s.charge(x)
 						s.count(1, ranks)

@@ -17,7 +17,7 @@ func (l *ledger) culprits(makespan int64) []Culprit {
 			continue
 		}
 		culprit := l.culprit(at, c, makespan)
-		culprit.Of = l.groups[at.group].meetings
+		culprit.Of = l.groups[at.group].points
 		out = append(out, culprit)
 	}
 	sortCulprits(out)
@@ -38,7 +38,7 @@ func (l *ledger) lateRanks(makespan int64) []Culprit {
 			continue
 		}
 		culprit := l.culprit(at, c, makespan)
-		culprit.Of = l.whole.meetings
+		culprit.Of = l.whole.points
 		most := 0.0
 		for g := range l.groups {
 			if part := l.charges[cell{g, at.rank}]; part != nil && part.explained > most {
@@ -64,7 +64,7 @@ func (l *ledger) culprit(at cell, c *charge, makespan int64) Culprit {
 	return out
 }
 
-// scale is 1, or less where durations contradict the meetings so much that
+// scale is 1, or less where durations contradict the synchronisation points so much that
 // more would be charged than the window has exposed.
 func (l *ledger) scale(makespan int64) float64 {
 	return min(1, float64(makespan)/max(1, l.whole.total))
@@ -86,7 +86,7 @@ func (l *ledger) inquest(c *Culprit, makespan int64, scale float64) float64 {
 }
 
 // testable is the number of stages to correct for. A stage with so few late
-// meetings that even one rank having them all would not be significant cannot
+// synchronisation points that even one rank having them all would not be significant cannot
 // give a false alarm, and is not counted (Tarone 1990, Biometrics 46:515–522).
 func (l *ledger) testable() int {
 	const level = 0.05

@@ -42,7 +42,7 @@ func (s *Series) Detailed(w *trace.Window) (*Detail, error) {
 	for i, at := range v.order {
 		d.Recorded[at.stage] = i
 		d.Boundaries = append(d.Boundaries, v.name(i))
-		if at.stage == p.meeting.At {
+		if at.stage == p.point.At {
 			d.Sync = i
 		}
 	}
@@ -110,7 +110,7 @@ func (d *Detail) Lateness(step int) []int64 {
 func (d *Detail) Waits(step, boundary int) []int64 {
 	spent, end := d.Spent(step, boundary), d.At(step, boundary)
 	waits := make([]int64, len(spent))
-	if !d.Stages[d.Stage[boundary]].Meets && boundary != d.Sync {
+	if !d.Stages[d.Stage[boundary]].Syncs && boundary != d.Sync {
 		return waits
 	}
 	last := int64(math.MinInt64)

@@ -74,7 +74,7 @@ func newSlips(rows int) *slips { return &slips{sum: make([]float64, rows), count
 func (s *slips) work(int, int, []int64)       {}
 func (s *slips) productive(int, int, []int64) {}
 
-func (s *slips) meet(_, i int, x, _ []int64, g *gathering) {
+func (s *slips) sync(_, i int, x, _ []int64, g *gathering) {
 	if g.whole() {
 		s.sum[i] += slipOf(x)
 		s.count[i]++
@@ -113,10 +113,10 @@ func (a *accounting) detectability() {
 		return
 	}
 	a.r.slip, a.r.hidden = make([]float64, len(a.groups)), make([]bool, len(a.groups))
-	whole := a.meetsAnywhere()
+	whole := a.syncsAnywhere()
 	for g, rows := range a.groups {
 		a.r.slip[g] = a.slips.next(slices.Max(rows))
-		a.r.hidden[g] = slices.ContainsFunc(rows, func(i int) bool { return a.meet[i] != nil }) || !whole && reducesGradients(a.v.groups[g])
+		a.r.hidden[g] = slices.ContainsFunc(rows, func(i int) bool { return a.sync[i] != nil }) || !whole && reducesGradients(a.v.groups[g])
 	}
 }
 

@@ -28,7 +28,7 @@ const (
 // stepExcesses lists the excess of the ranks that others waited for, step by
 // step, and of those that take long in the first or last recorded step, before
 // and after which the ranks may synchronise in other windows only. Stages in
-// which the ranks meet are left out: they hold the wait for others. O(T·R) for
+// which the ranks synchronise are left out: they hold the wait for others. O(T·R) for
 // every stage with such a rank.
 func (a *accounting) stepExcesses() []StepExcess {
 	v := newView(a.matrix, CutStep, 0)
@@ -48,12 +48,12 @@ func (a *accounting) followed(v *view) []cell {
 	var out []cell
 	least := worthFollowing * float64(a.acc.makespan)
 	for _, c := range a.r.Culprits {
-		if !a.r.Stages[c.Stage].Meets && (c.P <= likelyLate || float64(c.Explained) >= least) {
+		if !a.r.Stages[c.Stage].Syncs && (c.P <= likelyLate || float64(c.Explained) >= least) {
 			out = append(out, cell{slices.Index(v.groups, a.r.Stages[c.Stage].Name), slices.Index(a.r.Ranks, c.Rank)})
 		}
 	}
 	for g, name := range v.groups {
-		if i := slices.Index(a.v.groups, name); a.r.Stages[i].Meets {
+		if i := slices.Index(a.v.groups, name); a.r.Stages[i].Syncs {
 			continue
 		}
 		for _, t := range []int{0, v.steps - 1} {

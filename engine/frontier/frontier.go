@@ -18,9 +18,9 @@
 //   - where a step is cut. The paper starts every step at zero, so time lost
 //     after the last synchronisation returns as everybody's wait in the next
 //     step. CutCarried lets prefixes run on, CutSync begins the steps where the
-//     ranks meet;
-//   - where the ranks synchronise is found in the data (meeting.go);
-//   - with meetings known, wait is split from productive time, and a gain takes
+//     ranks synchronise;
+//   - where the ranks synchronise is found in the data (syncpoint.go);
+//   - with synchronisation points known, wait is split from productive time, and a gain takes
 //     the induced wait along (gain.go); lateness is charged to ranks (blame.go).
 //
 // Assumptions: stages are contiguous and in order on every rank; for CutSync
@@ -98,13 +98,13 @@ func (p *plan) part(g roleGroup) *plan {
 	part.matrix.quality.Missing = p.matrix.quality.Missing
 	part.medians = rankMedians(part.matrix)
 	part.apart = nil
-	if p.meeting.WithinPeers {
-		part.meeting = findMeeting(part.matrix, p.scaled, p.o.MeetAfter)
-		part.settleMeeting()
+	if p.point.WithinPeers {
+		part.point = findSyncPoint(part.matrix, p.scaled, p.o.SyncAfter)
+		part.settleSyncPoint()
 	} else {
-		part.meets = make([]*gathering, len(p.meets))
-		for i, meets := range p.meets {
-			part.meets[i] = meets.among(g.columns)
+		part.syncs = make([]*gathering, len(p.syncs))
+		for i, syncs := range p.syncs {
+			part.syncs[i] = syncs.among(g.columns)
 		}
 	}
 	part.roles = roles{mix: RolesGrouped, peerOf: make([]int, len(g.columns))}
@@ -124,8 +124,8 @@ type plan struct {
 
 	cut            Cut
 	cutReason      string
-	meeting        Meeting
-	meets          []*gathering // per recorded stage (residual last); nil where ranks do not meet
+	point          SyncPoint
+	syncs          []*gathering // per recorded stage (residual last); nil where ranks do not synchronise
 	dataWaitUnsafe bool
 	roles          roles
 	medians        [][]int64 // [stage][rank] over the window's steps
@@ -158,38 +158,38 @@ func prepare(w *trace.Window, o Options, s *Series) (*plan, error) {
 	if o.Baseline == Reference && len(o.Reference) != S {
 		return nil, fmt.Errorf("frontier: the reference has %d durations, the window has %d stages, %v: give one with the same stages", len(o.Reference), S, names)
 	}
-	if o.MeetAfter != "" && !slices.Contains(names, o.MeetAfter) {
-		return nil, fmt.Errorf("frontier: no stage is called %q, the stages are %v", o.MeetAfter, names)
+	if o.SyncAfter != "" && !slices.Contains(names, o.SyncAfter) {
+		return nil, fmt.Errorf("frontier: no stage is called %q, the stages are %v", o.SyncAfter, names)
 	}
-	p.meeting = findMeeting(p.matrix, p.scaled, o.MeetAfter)
+	p.point = findSyncPoint(p.matrix, p.scaled, o.SyncAfter)
 	if s != nil {
 		if s.before != nil {
 			p.apart = s.before.apart
 		}
-		s.slopes.settle(&p.meeting, p.scaled, o.MeetAfter)
+		s.slopes.settle(&p.point, p.scaled, o.SyncAfter)
 	}
-	for i := range p.meeting.Boundaries {
-		p.meeting.Boundaries[i].slopes = nil // not to be kept with the result
+	for i := range p.point.Boundaries {
+		p.point.Boundaries[i].slopes = nil // not to be kept with the result
 	}
-	p.settleMeeting()
+	p.settleSyncPoint()
 	p.roles = p.findRoles()
 	p.medians = rankMedians(p.matrix)
 	return p, nil
 }
 
-// settleMeeting marks the stages where the ranks synchronise and chooses the cut.
-func (p *plan) settleMeeting() {
-	p.meets = make([]*gathering, len(p.matrix.names))
-	for _, b := range p.meeting.Boundaries {
-		if b.Meets {
-			p.meets[b.Stage] = everyone(len(p.w.Ranks))
+// settleSyncPoint marks the stages where the ranks synchronise and chooses the cut.
+func (p *plan) settleSyncPoint() {
+	p.syncs = make([]*gathering, len(p.matrix.names))
+	for _, b := range p.point.Boundaries {
+		if b.Syncs {
+			p.syncs[b.Stage] = everyone(len(p.w.Ranks))
 		}
 		if b.Within != "" {
-			p.meets[b.Stage] = &gathering{sets: b.sets}
+			p.syncs[b.Stage] = &gathering{sets: b.sets}
 		}
 	}
-	if p.meeting.Evidence == MeetingNamed {
-		p.meets[p.meeting.At] = everyone(len(p.w.Ranks))
+	if p.point.Evidence == SyncNamed {
+		p.syncs[p.point.At] = everyone(len(p.w.Ranks))
 	}
 	p.chooseCut()
 }
@@ -197,25 +197,25 @@ func (p *plan) settleMeeting() {
 // chooseCut settles CutAuto, and falls back with a reason where the asked cut
 // is not possible.
 func (p *plan) chooseCut() {
-	meets := p.meeting.At >= 0
+	syncs := p.point.At >= 0
 	switch ask := p.o.Cut; {
 	case len(p.w.Ranks) < 2 && ask != CutCarried:
-		p.cut, p.cutReason = CutStep, "one rank: there is nothing to meet"
+		p.cut, p.cutReason = CutStep, "one rank: there is nobody to wait for"
 	case ask == CutStep:
 		p.cut, p.cutReason = CutStep, "asked for: every step's prefixes start at zero"
-	case ask != CutCarried && meets && p.w.Steps() < 2 && p.meeting.At+1 < len(p.matrix.names):
+	case ask != CutCarried && syncs && p.w.Steps() < 2 && p.point.At+1 < len(p.matrix.names):
 		p.cut, p.cutReason = CutStep, "one step cannot be cut again"
-	case ask != CutCarried && meets:
-		p.cut, p.cutReason = CutSync, "steps begin where the ranks meet, at the end of "+p.meeting.Name
-		if p.meeting.Evidence == MeetingLikely {
+	case ask != CutCarried && syncs:
+		p.cut, p.cutReason = CutSync, "steps begin where the ranks synchronise, at the end of "+p.point.Name
+		if p.point.Evidence == SyncLikely {
 			p.cutReason += " (likely, not shown)"
 		}
 	case ask == CutSync:
-		p.cut, p.cutReason = CutStep, "no clear boundary where the ranks meet; name one with --meet-after"
+		p.cut, p.cutReason = CutStep, "no clear boundary where the ranks synchronise; name one with --meet-after"
 	case ask == CutAuto && p.matrix.open:
-		p.cut, p.cutReason = CutStep, "no clear boundary where the ranks meet, and without wall time the gaps between steps are unknown"
+		p.cut, p.cutReason = CutStep, "no clear boundary where the ranks synchronise, and without wall time the gaps between steps are unknown"
 	case ask == CutAuto:
-		p.cut, p.cutReason = CutCarried, "no clear boundary where the ranks meet; prefixes run on across steps"
+		p.cut, p.cutReason = CutCarried, "no clear boundary where the ranks synchronise; prefixes run on across steps"
 	default:
 		p.cut, p.cutReason = CutCarried, "asked for: prefixes run on across steps"
 	}
@@ -245,23 +245,23 @@ func (p *plan) carriable() bool {
 	return longest <= trace.MaxTotal/int64(max(1, p.w.Steps()))
 }
 
-// lines says in which rows of a view the ranks meet.
+// lines says in which rows of a view the ranks synchronise.
 func (p *plan) lines(v *view) []*gathering {
 	out := make([]*gathering, len(v.order))
 	for i, at := range v.order {
-		out[i] = p.meets[at.stage]
+		out[i] = p.syncs[at.stage]
 	}
 	return out
 }
 
 // account runs the engines over the plan's ranks.
 func (p *plan) account(mix Roles) *accounting {
-	v := newView(p.matrix, p.cut, p.meeting.At)
+	v := newView(p.matrix, p.cut, p.point.At)
 	if p.cut == CutCarried {
 		v.start = p.start()
 	}
 	r := &Result{Run: p.w.Run, Window: p.w.Index, FirstStep: p.w.FirstStep + int64(v.from), Steps: v.steps, WorldSize: p.w.WorldSize,
-		Members: p.w.Ranks, Group: p.group, Cut: p.cut, CutReason: p.cutReason, Meeting: p.meeting}
+		Members: p.w.Ranks, Group: p.group, Cut: p.cut, CutReason: p.cutReason, SyncPoint: p.point}
 	if end := p.w.FirstStep + int64(p.w.Steps()); r.FirstStep+int64(r.Steps) < end {
 		r.LeftOut = []int64{end - 1}
 	}
@@ -277,10 +277,10 @@ func (p *plan) account(mix Roles) *accounting {
 // got since they last synchronised, or else where the window before left them.
 func (p *plan) start() []int64 {
 	switch {
-	case p.meeting.At >= 0 && p.matrix.lead > 0:
-		return sinceMeeting(p.matrix, p.meeting.At)
-	case p.meeting.At >= 0:
-		return skewAt(newView(p.matrix, CutCarried, 0), p.meeting.At).start
+	case p.point.At >= 0 && p.matrix.lead > 0:
+		return sinceSync(p.matrix, p.point.At)
+	case p.point.At >= 0:
+		return skewAt(newView(p.matrix, CutCarried, 0), p.point.At).start
 	}
 	return p.apart
 }

@@ -58,9 +58,9 @@ func cohortMedians(ranks [][]int64) []int64 {
 // shorter the view would be with the group clipped to its baseline
 // (StageFrontier, section 4: G = (ΣF − ΣF′) ÷ ΣF, here the numerator).
 //
-// A clipped rank arrives earlier. Where ranks meet, only the last arrival
+// A clipped rank arrives earlier. Where ranks synchronise, only the last arrival
 // counts: all that is saved is what the last arrival is earlier by, and from
-// there on every rank is earlier by that. Without meetings in the timeline this
+// there on every rank is earlier by that. Without synchronisation points in the timeline this
 // is the paper's static gain, which leaves every later wait in place.
 //
 // O(T·S·R) time over all groups, O(G·R) memory.
@@ -107,7 +107,7 @@ func (s *savings) work(_, i int, d []int64) {
 
 func (s *savings) productive(t, i int, c []int64) { s.work(t, i, c) }
 
-func (s *savings) meet(_, _ int, x, _ []int64, at *gathering) {
+func (s *savings) sync(_, _ int, x, _ []int64, at *gathering) {
 	for g, early := range s.early {
 		if s.even[g] {
 			continue

@@ -48,7 +48,7 @@ func TestUnrecordedGaps(t *testing.T) {
 					r := mustAnalyze(t, w, Options{}).Main
 					rank, stage, ok := named(r)
 					if !ok || rank != slow || stage != simulate.StageData {
-						t.Errorf("seed %d: rank %d in %s (%v), want %d in data; meeting %v %s, cut %v", seed, rank, stage, ok, slow, r.Meeting.Evidence, r.Meeting.Name, r.Cut)
+						t.Errorf("seed %d: rank %d in %s (%v), want %d in data; synchronisation point %v %s, cut %v", seed, rank, stage, ok, slow, r.SyncPoint.Evidence, r.SyncPoint.Name, r.Cut)
 					}
 				}
 			})

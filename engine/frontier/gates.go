@@ -16,7 +16,7 @@ type Gates struct {
 	TieTolerance float64 `yaml:"tie_tolerance" json:"tie_tolerance"`
 	// DominanceShare is what a stage must reach before a strong label names it.
 	DominanceShare float64 `yaml:"dominance_share_min" json:"dominance_share_min"`
-	// StaticGain is the gain from which mending a stage counts as worth it.
+	// StaticGain is the gain from which fixing a stage counts as worth it.
 	StaticGain float64 `yaml:"static_gain_min" json:"static_gain_min"`
 	// ClosureResidual bounds the share of wall time that no stage covers, on
 	// the worst rank.
@@ -37,7 +37,7 @@ type Gates struct {
 	// advances and no percentages.
 	DenominatorFloor Nanoseconds `yaml:"denominator_floor" json:"denominator_floor"`
 
-	Meeting MeetingGates `yaml:"meeting" json:"meeting"`
+	SyncPoint SyncGates `yaml:"meeting" json:"meeting"`
 }
 
 // EventGates decide whether a device-event channel may be used.
@@ -59,10 +59,10 @@ type LeaderGates struct {
 	SwitchRate float64     `yaml:"switch_rate_max" json:"switch_rate_max"`
 }
 
-// MeetingGates decide when a stage is one in which the ranks synchronise.
-type MeetingGates struct {
+// SyncGates decide when a stage is one in which the ranks synchronise.
+type SyncGates struct {
 	// Slope: the interval of the slope of duration on arrival must lie at or
-	// below this; −1 is a perfect meeting, 0 none.
+	// below this; −1 is a perfect synchronisation point, 0 none.
 	Slope float64 `yaml:"slope_max" json:"slope_max"`
 	// Confidence of that interval, two-sided, in (0, 1).
 	Confidence float64 `yaml:"confidence" json:"confidence"`
@@ -98,7 +98,7 @@ func DefaultGates() Gates {
 		Event:    EventGates{ReadyRatio: 0.80, Samples: 5, HighShare: 0.25, LowOverWall: 0.50},
 		Leader:   LeaderGates{GapAbs: Nanoseconds(time.Millisecond), GapRel: 0.01, SwitchRate: 0.50},
 		LagShare: 0.50, DenominatorFloor: Nanoseconds(time.Millisecond),
-		Meeting: MeetingGates{Slope: -0.5, Confidence: 0.99, Significance: 0.01},
+		SyncPoint: SyncGates{Slope: -0.5, Confidence: 0.99, Significance: 0.01},
 	}
 }
 
@@ -145,12 +145,12 @@ func (g Gates) Validate() error {
 		return fmt.Errorf("gates missing_ranks_max and event.ready_samples_min are counts, found %d and %d", g.MissingRanks, g.Event.Samples)
 	case g.Leader.GapAbs < 0 || g.DenominatorFloor < 0:
 		return fmt.Errorf("gates leader.gap_abs and denominator_floor are lengths of time, found %d and %d ns", g.Leader.GapAbs, g.DenominatorFloor)
-	case !(g.Meeting.Slope > -1 && g.Meeting.Slope < 0):
-		return fmt.Errorf("gate meeting.slope_max is %v, expected between -1 and 0", g.Meeting.Slope)
-	case !(g.Meeting.Confidence > 0 && g.Meeting.Confidence < 1):
-		return fmt.Errorf("gate meeting.confidence is %v, expected between 0 and 1", g.Meeting.Confidence)
-	case !(g.Meeting.Significance > 0 && g.Meeting.Significance < 1):
-		return fmt.Errorf("gate meeting.significance is %v, expected between 0 and 1", g.Meeting.Significance)
+	case !(g.SyncPoint.Slope > -1 && g.SyncPoint.Slope < 0):
+		return fmt.Errorf("gate meeting.slope_max is %v, expected between -1 and 0", g.SyncPoint.Slope)
+	case !(g.SyncPoint.Confidence > 0 && g.SyncPoint.Confidence < 1):
+		return fmt.Errorf("gate meeting.confidence is %v, expected between 0 and 1", g.SyncPoint.Confidence)
+	case !(g.SyncPoint.Significance > 0 && g.SyncPoint.Significance < 1):
+		return fmt.Errorf("gate meeting.significance is %v, expected between 0 and 1", g.SyncPoint.Significance)
 	}
 	return nil
 }

@@ -123,7 +123,7 @@ func (p *plan) findRoles() roles {
 	if R < 2 {
 		return out
 	}
-	v := newView(p.matrix, p.cut, p.meeting.At)
+	v := newView(p.matrix, p.cut, p.point.At)
 	lines := p.lines(v)
 	spent := newWaits(v)
 	timeline{v, lines}.walk(spent)
@@ -137,8 +137,8 @@ func (p *plan) findRoles() roles {
 	}
 	gate := int64(p.gates.TieTolerance * float64(makespan))
 	switch {
-	case len(out.groups) > 1 && p.meetWithinPeers(out.groups):
-		p.meeting.WithinPeers = true
+	case len(out.groups) > 1 && p.syncWithinPeers(out.groups):
+		p.point.WithinPeers = true
 		out.mix = RolesMixed
 	case len(out.groups) > 1 && groupsDiffer(spent, out.groups, len(v.order), gate):
 		out.mix = RolesMixed
@@ -152,18 +152,18 @@ func (p *plan) findRoles() roles {
 	return out
 }
 
-// meetWithinPeers reports whether no meeting of all ranks is known, while some
+// syncWithinPeers reports whether no synchronisation point of all ranks is known, while some
 // role group shows one of its own: then a frontier over all ranks compares
 // ranks that never wait for each other.
-func (p *plan) meetWithinPeers(groups []roleGroup) bool {
-	if p.meeting.At >= 0 {
+func (p *plan) syncWithinPeers(groups []roleGroup) bool {
+	if p.point.At >= 0 {
 		return false
 	}
 	return slices.ContainsFunc(groups, func(g roleGroup) bool {
 		if len(g.columns) < 2 {
 			return false
 		}
-		return findMeeting(newRows(p.w.Select(g.columns)), p.scaled, "").Evidence == MeetingShown
+		return findSyncPoint(newRows(p.w.Select(g.columns)), p.scaled, "").Evidence == SyncShown
 	})
 }
 

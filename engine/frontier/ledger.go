@@ -29,7 +29,7 @@ func newLedger(ranks []trace.Rank, groups int) ledger {
 }
 
 // add puts a charge down to a cell. main says that the cell is why the rank
-// was late at this meeting.
+// was late at this synchronisation point.
 func (l *ledger) add(at cell, excess int64, explained, alone float64, main bool) {
 	c := l.charge(at)
 	c.explained += explained
@@ -71,11 +71,11 @@ func (l *ledger) merge(o *ledger) {
 
 // merge adds the charges of another window.
 func (s *suspicion) merge(o *suspicion) {
-	s.meetings += o.meetings
+	s.points += o.points
 	s.charges += o.charges
 	s.total += o.total
 	s.late += o.late
-	s.mended += o.mended
+	s.saved += o.saved
 	if s.sizes == nil && len(o.sizes) > 0 {
 		s.sizes = map[uint64]*size{}
 	}

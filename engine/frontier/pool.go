@@ -28,7 +28,7 @@ func newPool(a *accounting) *pool {
 	head.Durations, head.Wall, head.Side = nil, nil, nil
 	plan.w, plan.matrix, plan.medians = &head, nil, nil
 	view.rows = &rows{w: &head, names: a.v.names}
-	sum := &accounting{plan: &plan, v: &view, mix: a.mix, meet: a.meet, groups: a.groups, sums: a.sums}
+	sum := &accounting{plan: &plan, v: &view, mix: a.mix, sync: a.sync, groups: a.groups, sums: a.sums}
 	sum.acc.rows = slices.Clone(a.acc.rows)
 	for i := range sum.acc.rows {
 		k := &sum.acc.rows[i]
@@ -53,11 +53,11 @@ func newPool(a *accounting) *pool {
 // mean the same.
 func (p *pool) like(a *accounting) bool {
 	s := p.sum
-	sameMeet := func(g, h *gathering) bool {
+	sameSync := func(g, h *gathering) bool {
 		return (g == nil) == (h == nil) && (g == nil || len(g.sets) == len(h.sets))
 	}
 	return s.cut == a.cut && s.r.Group == a.r.Group && s.r.WorldSize == a.r.WorldSize && slices.Equal(s.r.Ranks, a.r.Ranks) &&
-		slices.Equal(s.v.order, a.v.order) && slices.Equal(s.v.names, a.v.names) && slices.EqualFunc(s.meet, a.meet, sameMeet) &&
+		slices.Equal(s.v.order, a.v.order) && slices.Equal(s.v.names, a.v.names) && slices.EqualFunc(s.sync, a.sync, sameSync) &&
 		slices.Equal(s.lateGroups, a.lateGroups) && (s.late == nil) == (a.late == nil)
 }
 
@@ -78,8 +78,8 @@ func (p *pool) add(a *accounting) {
 	if d := a.device; d != nil && (s.device == nil || d.Excess > s.device.Excess) {
 		s.device = d
 	}
-	if a.meeting.Evidence == MeetingShown {
-		s.meeting.Evidence = MeetingShown
+	if a.point.Evidence == SyncShown {
+		s.point.Evidence = SyncShown
 	}
 	p.extend(a)
 }
@@ -101,7 +101,7 @@ func (p *pool) result() *Result {
 	a.v = &view
 	a.r = &Result{Run: first.Run, Window: first.Window, FirstStep: first.FirstStep, Steps: p.steps, WorldSize: first.WorldSize,
 		Ranks: first.Ranks, Members: first.Members, Group: first.Group, Cut: first.Cut, CutReason: first.CutReason,
-		Meeting: p.sum.meeting, Windows: p.windows, LeftOut: slices.Clone(p.leftOut)}
+		SyncPoint: p.sum.point, Windows: p.windows, LeftOut: slices.Clone(p.leftOut)}
 	a.work = slices.Clone(a.work)
 	a.conclude()
 	return a.r

@@ -72,7 +72,7 @@ func TestTelescoping(t *testing.T) {
 		for _, cut := range everyCut {
 			o := Options{Cut: cut}
 			if cut == CutSync {
-				o.MeetAfter = w.Schema.Stages[rng.IntN(len(w.Schema.Stages))]
+				o.SyncAfter = w.Schema.Stages[rng.IntN(len(w.Schema.Stages))]
 			}
 			r := mustAnalyze(t, w, o).Main
 			sum := int64(0)
@@ -190,7 +190,7 @@ func accountOf(r *Result, rename map[int]int) string {
 			latest[i] = rename[id]
 		}
 		slices.Sort(latest)
-		out += fmt.Sprintln(s.Name, s.Advance, s.Lag, s.LagIncrease, s.Gap, *s.Gain, latest, s.Meets, s.Wait)
+		out += fmt.Sprintln(s.Name, s.Advance, s.Lag, s.LagIncrease, s.Gap, *s.Gain, latest, s.Syncs, s.Wait)
 	}
 	for _, c := range r.Culprits {
 		out += fmt.Sprintln(rename[c.Rank], c.Stage, c.Explained, c.Steps, c.Of)
@@ -284,8 +284,8 @@ func TestAnswersScaleWithTheStep(t *testing.T) {
 				scaled.Wall[i] = int64(math.Round(factor * float64(d)))
 			}
 			got := mustAnalyze(t, &scaled, Options{}).Main
-			if len(got.Culprits) == 0 || got.Meeting.Name != want.Meeting.Name || got.Meeting.Evidence != want.Meeting.Evidence || !slices.Equal(got.Labels, want.Labels) {
-				t.Fatalf("meeting %v %s labels %v culprits %v, want %v %s %v", got.Meeting.Evidence, got.Meeting.Name, got.Labels, got.Culprits, want.Meeting.Evidence, want.Meeting.Name, want.Labels)
+			if len(got.Culprits) == 0 || got.SyncPoint.Name != want.SyncPoint.Name || got.SyncPoint.Evidence != want.SyncPoint.Evidence || !slices.Equal(got.Labels, want.Labels) {
+				t.Fatalf("synchronisation point %v %s labels %v culprits %v, want %v %s %v", got.SyncPoint.Evidence, got.SyncPoint.Name, got.Labels, got.Culprits, want.SyncPoint.Evidence, want.SyncPoint.Name, want.Labels)
 			}
 			a, b := got.Culprits[0], want.Culprits[0]
 			part, expected := float64(a.Explained)/float64(got.Makespan), float64(b.Explained)/float64(want.Makespan)

@@ -6,8 +6,8 @@ import (
 	"github.com/sfstat/sfstat/internal/robust"
 )
 
-// gathering is who waits for whom in a meeting: disjoint sets of columns that
-// cover all ranks. Most meetings have one set.
+// gathering is who waits for whom in a synchronisation point: disjoint sets of columns that
+// cover all ranks. Most synchronisation points have one set.
 type gathering struct {
 	sets [][]int
 }
@@ -45,14 +45,14 @@ func (g *gathering) among(columns []int) *gathering {
 }
 
 // timeline is the model of a view in which ranks run on freely and wait for
-// each other only in the stages where they meet. A meeting splits each rank's
+// each other only in the stages where they synchronise. A synchronisation point splits each rank's
 // duration: wait until the last rank has arrived, then productive time.
-// Without any meeting stage the model is the recorded prefixes themselves.
+// Without any synchronising stage the model is the recorded prefixes themselves.
 //
 // It walks the view once and shows every piece of it to the listeners.
 type timeline struct {
 	v     *view
-	meets []*gathering // [row]; nil where ranks do not meet
+	syncs []*gathering // [row]; nil where ranks do not synchronise
 }
 
 // listener hears a timeline. Slices are valid during the call only. x is the
@@ -61,10 +61,10 @@ type timeline struct {
 type listener interface {
 	// work: every rank spends d in row i without waiting.
 	work(t, i int, d []int64)
-	// meet: ranks arrive at x in row i, where each set of the gathering leaves
+	// sync: ranks arrive at x in row i, where each set of the gathering leaves
 	// when its last has come; d is what they spent in the row, wait included.
-	meet(t, i int, x, d []int64, g *gathering)
-	// productive: after the meeting, ranks spend c in the row.
+	sync(t, i int, x, d []int64, g *gathering)
+	// productive: after the synchronisation point, ranks spend c in the row.
 	productive(t, i int, c []int64)
 	// end: a stretch in which prefixes are not reset is over.
 	end(t int, x []int64)
@@ -82,7 +82,7 @@ func (l timeline) walk(listeners ...listener) {
 		}
 		for i := range v.order {
 			d := v.row(t, i)
-			if l.meets[i] == nil {
+			if l.syncs[i] == nil {
 				addTo(x, d)
 				for _, to := range listeners {
 					to.work(t, i, d)
@@ -90,9 +90,9 @@ func (l timeline) walk(listeners ...listener) {
 				continue
 			}
 			for _, to := range listeners {
-				to.meet(t, i, x, d, l.meets[i])
+				to.sync(t, i, x, d, l.syncs[i])
 			}
-			for _, set := range l.meets[i].sets {
+			for _, set := range l.syncs[i].sets {
 				last := lastOf(x, set)
 				for _, r := range set {
 					c[r] = max(0, d[r]-(last-x[r]))
@@ -119,14 +119,14 @@ func lastOf(x []int64, set []int) int64 {
 	return last
 }
 
-// waits sums, for each meeting row, the time waited, takes the median of the
+// waits sums, for each synchronisation point row, the time waited, takes the median of the
 // productive time over ranks in every step, and sums each rank's productive
 // time per row. A stage that was measured as waiting is none of it.
 type waits struct {
 	ranks   int
 	idle    []bool    // [row] the stage is measured waiting
 	wait    []int64   // [row] Σ_t Σ_r
-	medians [][]int64 // [row][step]; nil for rows without a meeting
+	medians [][]int64 // [row][step]; nil for rows without a synchronisation point
 	spent   []int64   // [row][rank] Σ_t
 	scratch []int64
 }
@@ -151,7 +151,7 @@ func (w *waits) work(_, i int, d []int64) {
 	}
 }
 
-func (w *waits) meet(_, i int, x, d []int64, g *gathering) {
+func (w *waits) sync(_, i int, x, d []int64, g *gathering) {
 	for _, set := range g.sets {
 		last := lastOf(x, set)
 		for _, r := range set {

@@ -10,7 +10,7 @@ import (
 type Cut uint8
 
 const (
-	// CutAuto chooses: sync where a meeting boundary is clear, else carried,
+	// CutAuto chooses: sync where a synchronising boundary is clear, else carried,
 	// else (one rank, one step) step.
 	CutAuto Cut = iota
 	// CutStep starts every step's prefixes at zero, as the paper does.
@@ -44,7 +44,7 @@ func ParseCut(s string) (Cut, error) {
 type ModelFit uint8
 
 const (
-	ModelFitAuto  ModelFit = iota // the window's own: it shows where ranks meet
+	ModelFitAuto  ModelFit = iota // the window's own: it shows where ranks synchronise
 	ModelFitNone                  // nobody's, as in the paper's tables
 	ModelFitGiven                 // the caller's
 )
@@ -86,8 +86,8 @@ type Options struct {
 	// Reference is a no-stall duration in nanoseconds for every stage of the
 	// window's schema (and, last, the residual when there is one).
 	Reference []int64
-	// MeetAfter names the stage at whose end the ranks meet; "" detects it.
-	MeetAfter string
+	// SyncAfter names the stage at whose end the ranks synchronise; "" detects it.
+	SyncAfter string
 	// Gates; nil means DefaultGates.
 	Gates *Gates
 }
@@ -100,7 +100,7 @@ type Result struct {
 	Run       string
 	Window    int64
 	FirstStep int64
-	Steps     int // steps of the cut; a sync cut has one less than the window, unless it follows another or the ranks meet at the end of the step
+	Steps     int // steps of the cut; a sync cut has one less than the window, unless it follows another or the ranks synchronise at the end of the step
 	// LeftOut are the recorded steps that end after the last synchronisation
 	// point of their stretch of steps, and are in no account of a sync cut.
 	LeftOut   []int64
@@ -108,7 +108,7 @@ type Result struct {
 	WorldSize int
 	Ranks     []int        // IDs of the ranks in this frontier, ascending
 	Members   []trace.Rank // the same ranks with hosts and roles
-	Work      []int64      // per rank of Ranks: Σ_t time not spent waiting at a meeting
+	Work      []int64      // per rank of Ranks: Σ_t time not spent waiting at a synchronisation point
 	Group     string       // role group of these ranks, "" for all
 
 	Cut       Cut
@@ -122,12 +122,12 @@ type Result struct {
 	Leader    Leader
 	Baselines []Ordering
 	Quality   Quality
-	Meeting   Meeting
+	SyncPoint SyncPoint
 	ModelFit  Fit
 	Culprits  []Culprit    // ranks that others waited for because of one stage, by descending Explained
 	Late      []Culprit    // the same over all stages of a rank; Stage is the one with the largest part
 	Excess    []StepExcess // of the culprits worth following, in their order; nil where windows are summed
-	Mend      *float64     // part of the makespan that goes if no rank is late; nil below the floor
+	Saves     *float64     // part of the makespan that goes if no rank is late; nil below the floor
 	Device    *Device      // nil without a device-event channel
 
 	evidence Evidence  // what the decision was made from
@@ -152,9 +152,9 @@ type Stage struct {
 	Lag                 int64    // Σ_t max − median of the prefix
 	LagIncrease         int64    // Σ_t max(0, lag − lag before the stage)
 	Gap                 int64    // Σ_t max − second of the prefix; 0 for one rank
-	Meets               bool     // the ranks meet in this stage
-	Wait                int64    // Σ_t mean over ranks of the time waited for the last one; only where Meets
-	Mend                *float64 // part of the makespan that goes if no rank is late because of this stage; nil below the floor
+	Syncs               bool     // the ranks synchronise in this stage
+	Wait                int64    // Σ_t mean over ranks of the time waited for the last one; only where Syncs
+	Saves               *float64 // part of the makespan that goes if no rank is late because of this stage; nil below the floor
 }
 
 // Behind is by how much the last rank falls behind its peers in a stage, over
@@ -218,17 +218,17 @@ type Quality struct {
 	Notes           []string
 }
 
-// Boundary is a stage at whose end the ranks may meet, and the evidence.
+// Boundary is a stage at whose end the ranks may synchronise, and the evidence.
 type Boundary struct {
 	Stage int // index in the order in which the step records its stages
 	Name  string
 	// Slope of the stage's duration on the rank's arrival, both as deviations
 	// from the other ranks and from the rank's own trend: −1 where a rank that
-	// comes later waits less by as much, 0 where ranks run on freely. Low and
+	// arrives later waits less by as much, 0 where ranks run on freely. Low and
 	// High bound its median over steps at the gate's confidence.
 	Slope, Low, High float64
-	Meets            bool // all ranks, at the evidence of the Meeting
-	// Within names the ranks that meet here among themselves, when not all do:
+	Syncs            bool // all ranks, at the evidence of the SyncPoint
+	// Within names the ranks that synchronise here among themselves, when not all do:
 	// "tp" for sets of ranks that differ in tp only. "" otherwise.
 	Within string
 	// Before and After are the medians over steps of the last rank's lead over
@@ -240,52 +240,52 @@ type Boundary struct {
 	slopes []float64 // over all ranks
 }
 
-// MeetingEvidence is how it is known where the ranks synchronise.
-type MeetingEvidence uint8
+// SyncEvidence is how it is known where the ranks synchronise.
+type SyncEvidence uint8
 
 const (
-	MeetingUnknown MeetingEvidence = iota
-	// MeetingLikely: no slope is certain (too few steps or ranks, or no noise),
+	SyncUnknown SyncEvidence = iota
+	// SyncLikely: no slope is certain (too few steps or ranks, or no noise),
 	// but leads collapse in a stage in every step where a rank was surely late;
 	// or, failing that, it is the stage that reduces gradients by its name, and
 	// its slope does not exclude it.
-	MeetingLikely
-	MeetingShown // the slope is certain
-	MeetingNamed // by the caller
+	SyncLikely
+	SyncShown // the slope is certain
+	SyncNamed // by the caller
 )
 
-var meetingEvidenceNames = [...]string{"unknown", "likely", "shown", "named"}
+var syncEvidenceNames = [...]string{"unknown", "likely", "shown", "named"}
 
-func (m MeetingEvidence) String() string {
-	if int(m) < len(meetingEvidenceNames) {
-		return meetingEvidenceNames[m]
+func (m SyncEvidence) String() string {
+	if int(m) < len(syncEvidenceNames) {
+		return syncEvidenceNames[m]
 	}
-	return fmt.Sprintf("meeting-evidence(%d)", m)
+	return fmt.Sprintf("sync-evidence(%d)", m)
 }
 
-// Sure reports whether strong claims may rest on the meeting.
-func (m MeetingEvidence) Sure() bool { return m == MeetingShown || m == MeetingNamed }
+// Sure reports whether strong claims may rest on the synchronisation point.
+func (m SyncEvidence) Sure() bool { return m == SyncShown || m == SyncNamed }
 
-// Meeting is where the ranks synchronise.
-type Meeting struct {
-	Evidence   MeetingEvidence
+// SyncPoint is where the ranks synchronise.
+type SyncPoint struct {
+	Evidence   SyncEvidence
 	At         int        // stage, in recorded order, at whose end the sync cut begins; −1: unknown
 	Name       string     // of that stage, "" when unknown
 	Boundaries []Boundary // one per recorded stage; empty for one rank or without wall time
-	// WithinPeers: ranks of equal role meet, ranks of different roles do not.
+	// WithinPeers: ranks of equal role synchronise, ranks of different roles do not.
 	WithinPeers bool
 	// Skew is how far apart the ranks' clocks (or starts) are at the first
 	// step, in nanoseconds, and Drift the largest drift between two ranks, in
-	// parts per million; both from the meeting boundary.
+	// parts per million; both from the synchronising boundary.
 	Skew  int64
 	Drift float64
 }
 
-// Stages are the recorded stages in which all ranks meet.
-func (m Meeting) Stages() []string {
+// Stages are the recorded stages in which all ranks synchronise.
+func (m SyncPoint) Stages() []string {
 	var names []string
 	for i, b := range m.Boundaries {
-		if b.Meets || i == m.At {
+		if b.Syncs || i == m.At {
 			names = append(names, b.Name)
 		}
 	}
@@ -310,11 +310,11 @@ type Culprit struct {
 	// Gain is the part of the makespan that goes if this rank's stage is
 	// brought to its peers' median and nothing else changes.
 	Gain float64
-	// Excess is the mean over the meetings at which it was late for this reason
+	// Excess is the mean over the synchronisation points at which it was late for this reason
 	// of its duration over its peers' median, in nanoseconds.
 	Excess int64
-	Steps  int     // meetings at which it was late, most of it because of this stage
-	Of     int     // meetings at which any rank was
+	Steps  int     // synchronisation points at which it was late, most of it because of this stage
+	Of     int     // synchronisation points at which any rank was
 	P      float64 // bound on the chance of being charged so much when all ranks are alike, corrected for ranks and stages
 }
 

@@ -38,7 +38,7 @@ func (s *Series) Add(w *trace.Window) (*Analysis, error) {
 		s.pool(one)
 	}
 	next := borderOf(w)
-	if p.cut == CutCarried && p.meeting.At < 0 {
+	if p.cut == CutCarried && p.point.At < 0 {
 		next.apart = apart(accounts[0].acc.end)
 	}
 	s.before = next
@@ -133,9 +133,9 @@ func apart(prefix []int64) []int64 {
 	return out
 }
 
-// sinceMeeting is how far each rank has got since the last synchronisation
+// sinceSync is how far each rank has got since the last synchronisation
 // point of the steps before the window, beyond the first.
-func sinceMeeting(m *rows, after int) []int64 {
+func sinceSync(m *rows, after int) []int64 {
 	x := make([]int64, len(m.w.Ranks))
 	for s := after + 1; s < len(m.names); s++ {
 		addTo(x, m.at(m.lead-1, s))

@@ -59,8 +59,8 @@ func TestSeriesIsOneWindow(t *testing.T) {
 			name string
 			o    Options
 		}{
-			{"step", Options{Cut: CutStep, ModelFit: ModelFitNone, MeetAfter: after}},
-			{"sync", Options{Cut: CutSync, MeetAfter: after}},
+			{"step", Options{Cut: CutStep, ModelFit: ModelFitNone, SyncAfter: after}},
+			{"sync", Options{Cut: CutSync, SyncAfter: after}},
 			{"carried", Options{Cut: CutCarried, ModelFit: ModelFitNone}},
 		} {
 			for _, n := range []int{1, 2, 7, 19} {
@@ -69,8 +69,8 @@ func TestSeriesIsOneWindow(t *testing.T) {
 				}
 				t.Run(fmt.Sprintf("seed=%d/%s/%d", seed, c.name, n), func(t *testing.T) {
 					whole := mustAnalyze(t, w, c.o).Main
-					if whole.Cut.String() != c.name || c.name == "carried" && whole.Meeting.At >= 0 {
-						t.Fatal("random times show a meeting, or fall back to another cut")
+					if whole.Cut.String() != c.name || c.name == "carried" && whole.SyncPoint.At >= 0 {
+						t.Fatal("random times show a synchronisation point, or fall back to another cut")
 					}
 					s, parts := seriesOf(t, c.o, divided(w, n)...)
 					var makespan, steps int64
@@ -150,18 +150,18 @@ func TestStallAtTheBorder(t *testing.T) {
 }
 
 // TestShortWindowsShowTogether: windows of four steps show together where the
-// ranks meet, and how sure it is that one is late.
+// ranks synchronise, and how sure it is that one is late.
 func TestShortWindowsShowTogether(t *testing.T) {
 	w := simulated(t, func(s *simulate.Spec) {
 		s.Faults = []simulate.Fault{{Family: simulate.Data, Delay: 40, Ranks: []int{5}}}
 	})
 	s, parts := seriesOf(t, Options{}, divided(w, 4)...)
-	if m := parts[len(parts)-1].Main.Meeting; m.Evidence != MeetingShown || m.Name != simulate.StageBackward {
-		t.Errorf("meeting %v %s", m.Evidence, m.Name)
+	if m := parts[len(parts)-1].Main.SyncPoint; m.Evidence != SyncShown || m.Name != simulate.StageBackward {
+		t.Errorf("synchronisation point %v %s", m.Evidence, m.Name)
 	}
 	last := s.Results()[len(s.Results())-1]
-	if c := last.Culprits[0]; c.Rank != 5 || c.P > 1e-9 || last.Meeting.Evidence != MeetingShown {
-		t.Errorf("%+v, meeting %v", c, last.Meeting.Evidence)
+	if c := last.Culprits[0]; c.Rank != 5 || c.P > 1e-9 || last.SyncPoint.Evidence != SyncShown {
+		t.Errorf("%+v, synchronisation point %v", c, last.SyncPoint.Evidence)
 	}
 }
 
@@ -181,12 +181,12 @@ func TestSeriesEndsWhereStepsDo(t *testing.T) {
 	} {
 		other := *parts[1]
 		change(&other)
-		_, got := seriesOf(t, Options{MeetAfter: simulate.StageBackward}, parts[0], &other)
+		_, got := seriesOf(t, Options{SyncAfter: simulate.StageBackward}, parts[0], &other)
 		if r := got[1].Main; r.FirstStep != other.FirstStep || r.Steps != 19 {
 			t.Errorf("%s: account of %d steps from %d on", name, r.Steps, r.FirstStep)
 		}
 	}
-	_, got := seriesOf(t, Options{MeetAfter: simulate.StageBackward}, parts...)
+	_, got := seriesOf(t, Options{SyncAfter: simulate.StageBackward}, parts...)
 	if r := got[1].Main; r.FirstStep != parts[1].FirstStep-1 || r.Steps != 20 {
 		t.Errorf("contiguous: account of %d steps from %d on", r.Steps, r.FirstStep)
 	}

@@ -30,30 +30,30 @@ func newSlopeHistory(w *trace.Window) slopeHistory {
 func (h *slopeHistory) fits(w *trace.Window) bool { return len(h.stages) == len(w.Schema.Stages)+1 }
 
 // settle adds the slopes of a window, and marks the stages where the windows
-// together show that the ranks meet, unless the window itself shows that they do
-// not. The cut stays where it was as long as the ranks meet there. named, if not
+// together show that the ranks synchronise, unless the window itself shows that they do
+// not. The cut stays where it was as long as the ranks synchronise there. named, if not
 // "", has settled it.
-func (h *slopeHistory) settle(m *Meeting, g Gates, named string) {
+func (h *slopeHistory) settle(m *SyncPoint, g Gates, named string) {
 	together, any := make([]bool, len(m.Boundaries)), false
 	for i := range m.Boundaries {
 		b := &m.Boundaries[i]
 		h.stages[i].add(b.slopes, g)
-		together[i] = b.Within == "" && !b.excludesMeeting(g) && h.stages[i].meets(g)
+		together[i] = b.Within == "" && !b.excludesSync(g) && h.stages[i].syncs(g)
 		any = any || together[i]
 	}
-	shown := m.Evidence == MeetingShown
+	shown := m.Evidence == SyncShown
 	for i := range m.Boundaries {
 		if b := &m.Boundaries[i]; any {
-			b.Meets = together[i] || b.Meets && (shown || named != "")
+			b.Syncs = together[i] || b.Syncs && (shown || named != "")
 		}
 	}
 	if named != "" || !shown && !any {
 		return
 	}
 	if !shown {
-		m.Evidence, m.At = MeetingShown, slices.Index(together, true)
+		m.Evidence, m.At = SyncShown, slices.Index(together, true)
 	}
-	if h.at >= 0 && h.at < len(together) && m.Boundaries[h.at].Meets {
+	if h.at >= 0 && h.at < len(together) && m.Boundaries[h.at].Syncs {
 		m.At = h.at
 	}
 	m.Name, h.at = m.Boundaries[m.At].Name, m.At
@@ -62,10 +62,10 @@ func (h *slopeHistory) settle(m *Meeting, g Gates, named string) {
 func (c *slopeCount) add(slopes []float64, g Gates) {
 	for _, x := range slopes {
 		c.n++
-		if x > g.Meeting.Slope {
+		if x > g.SyncPoint.Slope {
 			c.above++
 		}
-		if x < 1/g.Meeting.Slope {
+		if x < 1/g.SyncPoint.Slope {
 			c.below++
 		}
 	}
@@ -74,9 +74,9 @@ func (c *slopeCount) add(slopes []float64, g Gates) {
 	}
 }
 
-// meets is Boundary.Meets by counts: the order-statistic interval of the
+// syncs is Boundary.Syncs by counts: the order-statistic interval of the
 // median ends below the gate, and the median is above the gate's inverse.
-func (c *slopeCount) meets(g Gates) bool {
-	k, ok := medianInterval(c.n, g.Meeting.Confidence)
+func (c *slopeCount) syncs(g Gates) bool {
+	k, ok := medianInterval(c.n, g.SyncPoint.Confidence)
 	return ok && c.above <= k && 2*c.below <= c.n
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/sfstat/sfstat/trace"
 )
 
-// Without wall time and without a stage in which the ranks are known to meet,
+// Without wall time and without a stage in which the ranks are known to synchronise,
 // nothing tells when a rank arrived anywhere: what a rank has recorded of a step
 // says how much of it was not recorded, and not how late it was. What a stage
 // took is known all the same, and one rank whose stage is long beside its peers'
@@ -57,8 +57,8 @@ func (a *accounting) stagewise(tolerance int64) *ledger {
 			delete(l.charges, at)
 			continue
 		}
-		l.groups[at.group].mended += c.explained
-		l.whole.mended = max(l.whole.mended, l.groups[at.group].mended)
+		l.groups[at.group].saved += c.explained
+		l.whole.saved = max(l.whole.saved, l.groups[at.group].saved)
 	}
 	return &l
 }

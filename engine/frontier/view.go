@@ -148,7 +148,7 @@ type place struct{ stage, shift int }
 
 // newView cuts the rows. For CutSync, after is the stage at whose end the steps
 // begin; it is ignored otherwise. A sync cut has one step less, unless after is
-// the last stage: what lies before the first meeting and after the last belongs
+// the last stage: what lies before the first synchronisation point and after the last belongs
 // to no whole step. Of the steps of the window before, a sync cut begins in the
 // last, and the others begin after it.
 func newView(m *rows, cut Cut, after int) *view {

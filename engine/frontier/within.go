@@ -7,10 +7,10 @@ import (
 	"github.com/sfstat/sfstat/trace"
 )
 
-// A stage may be a meeting of some ranks only: those of one tensor-parallel
+// A stage may be a synchronisation point of some ranks only: those of one tensor-parallel
 // group, say. Inside each set the slope is −1, but that holds too where all
-// ranks meet. The exits tell the two apart. Where all meet, what is left of
-// differences when they leave is noise of each rank's own. Where sets meet, a
+// ranks synchronise. The exits tell the two apart. Where all synchronise, what is left of
+// differences when they leave is noise of each rank's own. Where sets synchronise, a
 // set leaves together, when its own last rank has come and its own transfer is
 // done.
 //
@@ -23,10 +23,10 @@ import (
 // interval of its median must lie below setsRatio of that.
 const setsRatio = 0.5
 
-// meetWithin finds the stages in which sets of ranks meet among themselves,
+// syncWithin finds the stages in which sets of ranks synchronise among themselves,
 // for every way in which declared axes of the layout split the ranks, and
 // marks their boundaries. O(T·S·R) time for each of at most 30 ways.
-func meetWithin(v *view, boundaries []Boundary, g Gates) {
+func syncWithin(v *view, boundaries []Boundary, g Gates) {
 	splits := splitsOf(v.w.Ranks)
 	if len(splits) == 0 {
 		return
@@ -36,7 +36,7 @@ func meetWithin(v *view, boundaries []Boundary, g Gates) {
 	for _, split := range splits {
 		among := &gathering{sets: split.sets}
 		for i, inside := range slopeBoundaries(v, g, among) {
-			if !inside.Meets {
+			if !inside.Syncs {
 				continue
 			}
 			if exits[i] == nil {
@@ -44,7 +44,7 @@ func meetWithin(v *view, boundaries []Boundary, g Gates) {
 			}
 			if ratio, ok := exitRatio(exits[i], split.sets, v.ranks(), g); ok && ratio < best[i] {
 				best[i] = ratio
-				boundaries[i].Meets, boundaries[i].Within, boundaries[i].sets = false, split.axes, split.sets
+				boundaries[i].Syncs, boundaries[i].Within, boundaries[i].sets = false, split.axes, split.sets
 			}
 		}
 	}
@@ -79,7 +79,7 @@ func exitRatio(exit []float64, sets [][]int, R int, g Gates) (ratio float64, ok 
 			ratios = append(ratios, within/all/expected)
 		}
 	}
-	_, mid, hi, found := interval(ratios, g.Meeting.Confidence)
+	_, mid, hi, found := interval(ratios, g.SyncPoint.Confidence)
 	return mid, found && hi <= setsRatio
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // TestMeasuredWait: time in a stage that is measured waiting is no rank's work,
-// whether or not the ranks are found to meet there.
+// whether or not the ranks are found to synchronise there.
 func TestMeasuredWait(t *testing.T) {
 	w := &trace.Window{WorldSize: 2, Schema: trace.Schema{Stages: []string{"model.fwd_loss_device", "wait.ranks", "optim.step_device"}},
 		Ranks: []trace.Rank{{ID: 0}, {ID: 1}}}

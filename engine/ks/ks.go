@@ -1,4 +1,4 @@
-// Package ks asks whose rhythm differs: do the operators of one worker complete
+// Package ks asks whose completion times differ: do the operators of one worker complete
 // when those of its peers do?
 //
 // With F_A(k) the part of worker A's completions that fall in windows 0 … k of

@@ -13,7 +13,7 @@ import (
 // Test is the permutation test of one worker. Its null: within every step, the
 // peers are exchangeable.
 //
-// The statistic is the worker's departure from its group's median rhythm,
+// The statistic is the worker's departure from its group's median completion times,
 //
 //	max_k |F_A(k) − median_B F_B(k)|,
 //

@@ -26,10 +26,10 @@ type setting struct {
 	after  int64 // of the first that has one after; the same: it was set between two of them
 }
 
-// mendClocks brings the times after a clock was set to those before, and marks
+// joinClocks brings the times after a clock was set to those before, and marks
 // the steps that are not to be believed. O(n log n) in the collectives, of jobs
 // whose steps say that there is something to be looked for.
-func (j *Job) mendClocks() {
+func (j *Job) joinClocks() {
 	if !slices.ContainsFunc(j.Ranks, func(r *profile.Rank) bool { return r != j.Ranks[0] && strays(r, j.Ranks[0]) }) {
 		return
 	}

@@ -15,9 +15,9 @@ type shared struct {
 	notes []trace.Note
 }
 
-// meetSteps finds the steps that all ranks have complete. Where there is none,
+// syncSteps finds the steps that all ranks have complete. Where there is none,
 // each rank keeps its own.
-func meetSteps(ranks []*profile.Rank) shared {
+func syncSteps(ranks []*profile.Rank) shared {
 	var out shared
 	count := make(map[int64]int)
 	cut, set := make(map[int64]bool), make(map[int64]bool)

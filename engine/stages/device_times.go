@@ -14,7 +14,7 @@ func DeviceTimes(ranks []*profile.Rank, run string) (*trace.DeviceRun, error) {
 	}
 	c := converter{o: Options{Timeline: OnDevice}, ranks: byID(ranks)}
 	c.chooseTimeline()
-	shared := meetSteps(c.ranks)
+	shared := syncSteps(c.ranks)
 	c.notes = append(c.notes, shared.notes...)
 	c.dropLost(shared.steps)
 	out := &trace.DeviceRun{Run: run}

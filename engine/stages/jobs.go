@@ -39,7 +39,7 @@ func Jobs(ranks []*profile.Rank) []Job {
 			j := Job{Ranks: together}
 			j.identify()
 			j.renumber()
-			j.mendClocks()
+			j.joinClocks()
 			j.settleRoles()
 			out = append(out, j)
 		}

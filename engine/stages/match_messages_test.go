@@ -22,7 +22,7 @@ func sender(id int, messages ...profile.Message) *profile.Rank {
 	return r
 }
 
-// TestMessages: sends meet the receives of their peer, each direction in its
+// TestMessages: sends synchronise the receives of their peer, each direction in its
 // own order; one that is missing leaves out that direction in that step alone.
 func TestMessages(t *testing.T) {
 	to, from := func(rank int) profile.Message { return profile.Message{Sends: true, Peer: rank} }, func(rank int) profile.Message { return profile.Message{Sends: false, Peer: rank} }

@@ -32,7 +32,7 @@ func OpTrace(ranks []*profile.Rank, o Options) (*trace.OpTrace, error) {
 				"%d pieces of device work, too many to keep each: profile fewer steps; diagnose and frontier work as it is", r.OpsLost))
 		}
 	}
-	use := meetSteps(ranks)
+	use := syncSteps(ranks)
 	c.dropLost(use.steps)
 	c.settlePeers(use.steps)
 	m := match(ranks)

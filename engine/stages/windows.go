@@ -37,7 +37,7 @@ const (
 
 // RankWait is the stage of all the time for which a rank waits for others,
 // where it does so in several groups: a tensor-parallel rank in every layer, a
-// stage of a pipeline between passes. Who waits in one group comes late to the
+// stage of a pipeline between passes. Who waits in one group arrives late to the
 // next, and passes run at different times on different ranks, so that waits
 // divided by stages would make victims look like culprits.
 const RankWait = waitStem + "ranks"
@@ -87,7 +87,7 @@ func Divide(ranks []*profile.Rank, o Options) (*Divided, error) {
 	c := converter{o: o, ranks: byID(ranks), world: worldOf(ranks)}
 	c.chooseTimeline()
 	ranks = c.ranks
-	shared := meetSteps(ranks)
+	shared := syncSteps(ranks)
 	c.notes = append(c.notes, shared.notes...)
 	c.matched = match(ranks)
 	c.clocks = clocks(ranks, c.matched)

@@ -22,7 +22,7 @@
 //	S_X  = T(X) / T(none)                         what X alone causes
 //	M_X  = (T(all) − T(all but X)) / (T(all) − T(none))
 //
-// M_X is the share of the excess that mending X would save: M_W for the worst
+// M_X is the share of the excess that fixing X would save: M_W for the worst
 // 3 % of the workers, M_S for the last stage. Method: What-if analysis,
 // OSDI'25; docs/whatif.md has the rules that build the graph of a
 // hybrid-parallel step and what differs from the reference.

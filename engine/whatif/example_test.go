@@ -8,7 +8,7 @@ import (
 	"github.com/sfstat/sfstat/ingest/optrace"
 )
 
-// Who makes the steps slow, and what would mending that worker, or its replica's
+// Who makes the steps slow, and what would fixing that worker, or its replica's
 // backward passes alone, save?
 func Example() {
 	t, err := optrace.Open("../../fixtures/optrace/trace-slow-worker.csv", ingest.Limits{})

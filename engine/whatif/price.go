@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// Price replays selections from both sides: mended alone ("fix only X"), and
-// left as recorded while all else is mended ("keep all but X ideal"). The
+// Price replays selections from both sides: fixed alone ("fix only X"), and
+// left as recorded while all else is fixed ("keep all but X ideal"). The
 // effects are in the order of the selections.
 func (m *Model) Price(selections ...Selection) ([]Effect, error) {
 	choices := make([]chosen, len(selections))
@@ -30,7 +30,7 @@ const (
 	SuspectOp
 )
 
-// Suspect is one thing that could be mended, and what that would save.
+// Suspect is one thing that could be fixed, and what that would save.
 type Suspect struct {
 	Kind     SuspectKind
 	Index    int
@@ -65,7 +65,7 @@ func (s Suspect) where() Where {
 }
 
 // Suspects prices the worst n workers, stages, replicas and kinds of operators
-// of a result of this model, and lists them by what mending each alone would
+// of a result of this model, and lists them by what fixing each alone would
 // save. They overlap: a slow worker is also in a stage and in a replica.
 func (m *Model) Suspects(r *Result, n int) []Suspect {
 	var list []Suspect

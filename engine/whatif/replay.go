@@ -107,8 +107,8 @@ func (t *tile) row(v int32) []int64 {
 
 // run replays steps from … to. In a sweep over replicas each lane is the one
 // replica whose operators are as recorded; all its fellows are ideal, hence
-// equal, so one lane stands for them all and the meeting of all replicas is
-// the meeting of two.
+// equal, so one lane stands for them all and the synchronisation point of all replicas is
+// the synchronisation point of two.
 func (t *tile) run(s *scenario, from, to int) {
 	m := t.m
 	t.s, t.from, t.to = s, from*m.replicas, to*m.replicas

@@ -75,7 +75,7 @@ func TestDiamondByHand(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, want := range []struct{ added, removed []int64 }{
-		{[]int64{35, 50}, []int64{35, 44}}, // c mended: 10+max(20,19)+5, 20+max(10,19)+5
+		{[]int64{35, 50}, []int64{35, 44}}, // c fixed: 10+max(20,19)+5, 20+max(10,19)+5
 		{[]int64{39, 50}, []int64{35, 44}}, // in step 1 only
 		{[]int64{39, 39}, []int64{35, 55}}, // nothing
 		{[]int64{35, 55}, []int64{39, 39}}, // everything
@@ -84,7 +84,7 @@ func TestDiamondByHand(t *testing.T) {
 			t.Errorf("price %d: added %v, removed %v, expected %v", i, c[i].AddedPerStep, c[i].RemovedPerStep, want)
 		}
 	}
-	// mean(now) 45, mean(ideal) 39, with c mended 39.5
+	// mean(now) 45, mean(ideal) 39, with c fixed 39.5
 	if e := c[0]; !e.HasShare || e.Saved() != 5.5 || e.Share != 5.5/6 || e.AddedShare != 3.5/6 {
 		t.Errorf("c: %+v", e)
 	}
@@ -123,7 +123,7 @@ func TestGroupsByHand(t *testing.T) {
 	if r.Misfit != 0 {
 		t.Errorf("a replay with everything misses by %v", r.Misfit)
 	}
-	// without delays: send ends at 31 and 33, recv at 30 and 33, all meets at 33
+	// without delays: send ends at 31 and 33, recv at 30 and 33, all ends at 33
 	if want := []int64{33 + 22}; !slices.Equal(r.NoDelay.PerStep, want) {
 		t.Errorf("no delay %v, expected %v", r.NoDelay.PerStep, want)
 	}
@@ -132,7 +132,7 @@ func TestGroupsByHand(t *testing.T) {
 		t.Errorf("ideal %v, expected %v", r.Ideal.PerStep, want)
 	}
 	// One replica as recorded, the other ideal. Replica 0: its send ends at 31,
-	// replica 1's at 32, all meets at 32 and takes it 22. Replica 1: its send
+	// replica 1's at 32, all ends at 32 and takes it 22. Replica 1: its send
 	// ends at 33, all meets then and takes replica 0 the ideal 21.
 	for _, p := range r.ByDP {
 		if want := []float64{54. / 53, 54. / 53}[p.Index]; p.Overall != want {

@@ -77,7 +77,7 @@ type Effect struct {
 	Added      float64 // with the set as recorded and all else ideal
 
 	// Share is (Now − Removed) / (Now − Ideal): of the time lost to uneven
-	// work, the share that mending the set would save. AddedShare is
+	// work, the share that fixing the set would save. AddedShare is
 	// (Added − Ideal) / (Now − Ideal). Both are 0 unless HasShare: without
 	// excess there is nothing to share.
 	Share, AddedShare float64
@@ -86,5 +86,5 @@ type Effect struct {
 	RemovedPerStep, AddedPerStep []int64 // step times, for intervals over steps
 }
 
-// Saved is the nanoseconds per step that mending the set would save.
+// Saved is the nanoseconds per step that fixing the set would save.
 func (e Effect) Saved() float64 { return e.Now - e.Removed }

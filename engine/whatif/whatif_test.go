@@ -216,7 +216,7 @@ func TestPermuteReplicas(t *testing.T) {
 	}
 }
 
-// Recorded ≥ no delay when delays are not negative; and mending or adding all
+// Recorded ≥ no delay when delays are not negative; and fixing or adding all
 // that there is ends on the other side.
 func TestBounds(t *testing.T) {
 	spec := slow
@@ -233,11 +233,11 @@ func TestBounds(t *testing.T) {
 		t.Fatal(err)
 	}
 	if e[0].Removed != r.NoDelay.Mean || e[0].Added != r.Ideal.Mean || e[0].Share != 0 || e[0].AddedShare != 0 {
-		t.Errorf("nothing mended: %+v", e[0])
+		t.Errorf("nothing fixed: %+v", e[0])
 	}
 	for _, all := range e[1:] {
 		if all.Removed != r.Ideal.Mean || all.Added != r.NoDelay.Mean || all.Share != 1 || all.AddedShare != 1 {
-			t.Errorf("everything mended: %+v", all)
+			t.Errorf("everything fixed: %+v", all)
 		}
 	}
 }

@@ -130,7 +130,7 @@ func TestClocks(t *testing.T) {
 			zero := f.T0*1000 + f.Nodes[0].Wall + f.Nodes[0].Bias // where the offsets hold, on the first node's clock
 			drift := n.Drift - f.Nodes[0].Drift
 			off := c.Offset - n.Offset - int64(drift*1e-6*float64(c.At-zero))
-			t.Logf("%s node %d: %d meetings, offset %d ns off, drift %.2f ppm (true %.2f), residual %d ns", name, node, c.Points, off, c.Drift*1e6, drift, c.Residual)
+			t.Logf("%s node %d: %d points, offset %d ns off, drift %.2f ppm (true %.2f), residual %d ns", name, node, c.Points, off, c.Drift*1e6, drift, c.Residual)
 			if !c.Known || max(off, -off) > 200 {
 				t.Errorf("%s node %d: offset is %d ns off", name, node, off)
 			}

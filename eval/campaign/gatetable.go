@@ -87,7 +87,7 @@ func GateTable(given frontier.Gates) Table {
 			changed = append(changed, row.name+" "+row.value(&given))
 		}
 	}
-	t.Notes = []string{"Where the paper's text leaves a number open, ours is what its results allow. As sfstat gates prints them; the gates of meetings, which are ours alone, are left out."}
+	t.Notes = []string{"Where the paper's text leaves a number open, ours is what its results allow. As sfstat gates prints them; the gates of synchronisation points, which are ours alone, are left out."}
 	if len(changed) > 0 {
 		t.Notes = append(t.Notes, "These tables were made with others: "+strings.Join(changed, ", ")+".")
 	}

@@ -34,7 +34,7 @@ func (g *Group) spec() simulate.Spec {
 		s.Accumulation = g.Accumulation
 	}
 	if g.Accumulation > 1 {
-		meetLast(&s)
+		syncLast(&s)
 	}
 	return s
 }
@@ -69,13 +69,13 @@ func scale(st *simulate.Stage, mean simulate.Millis) {
 	}
 }
 
-// meetLast makes ranks meet in the last microstep only, as under no_sync.
-func meetLast(s *simulate.Spec) {
+// meetLast makes ranks synchronise in the last microstep only, as under no_sync.
+func syncLast(s *simulate.Spec) {
 	for i := range s.Stages {
 		st := &s.Stages[i]
-		st.Meetings = slices.Clone(st.Meetings)
-		for m := range st.Meetings {
-			st.Meetings[m].LastMicrostep = st.PerMicrostep
+		st.SyncPoints = slices.Clone(st.SyncPoints)
+		for m := range st.SyncPoints {
+			st.SyncPoints[m].LastMicrostep = st.PerMicrostep
 		}
 	}
 }
@@ -92,15 +92,15 @@ func meetLast(s *simulate.Spec) {
 // The gathers of single layers within a stage are taken together at its end,
 // and every rank of the job shards with every other.
 func (p Program) apply(s *simulate.Spec) {
-	half := s.Stages[indexOf(s, simulate.StageBackward)].Meetings[0]
+	half := s.Stages[indexOf(s, simulate.StageBackward)].SyncPoints[0]
 	half.Transfer.Mean /= 2
 	half.Transfer.SD /= 2
 	switch p {
 	case FSDP:
-		s.Stages[indexOf(s, simulate.StageForward)].Meetings = []simulate.Meeting{half}
+		s.Stages[indexOf(s, simulate.StageForward)].SyncPoints = []simulate.SyncPoint{half}
 	case ZeRO1:
-		s.Stages[indexOf(s, simulate.StageBackward)].Meetings = []simulate.Meeting{half}
-		s.Stages[indexOf(s, simulate.StageOptimizer)].Meetings = []simulate.Meeting{half}
+		s.Stages[indexOf(s, simulate.StageBackward)].SyncPoints = []simulate.SyncPoint{half}
+		s.Stages[indexOf(s, simulate.StageOptimizer)].SyncPoints = []simulate.SyncPoint{half}
 	}
 }
 

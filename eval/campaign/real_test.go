@@ -32,8 +32,8 @@ func TestRealEvaluation(t *testing.T) {
 		t.Errorf("%+v, expected all of 25 windows", got)
 	}
 	for _, r := range score.Runs {
-		inMeeting := r.Family == simulate.Backward || r.Family == simulate.BackwardComm
-		if r.Verdict.Innocent > 0 || !r.Verdict.StageRight || r.Verdict.Named == inMeeting {
+		inSync := r.Family == simulate.Backward || r.Family == simulate.BackwardComm
+		if r.Verdict.Innocent > 0 || !r.Verdict.StageRight || r.Verdict.Named == inSync {
 			t.Errorf("%s: %+v", r.Run, r.Verdict)
 		}
 	}

@@ -25,7 +25,7 @@ var runnerNames = []string{"simulator", "local", "slurm"}
 // Program is what a step of the job does. The zero value is DDP.
 type Program uint8
 
-// The programs. They have the same stages; where ranks meet differs.
+// The programs. They have the same stages; where ranks synchronise differs.
 const (
 	DDP   Program = iota // gradients are reduced in backward
 	FSDP                 // parameters are gathered in forward and backward too

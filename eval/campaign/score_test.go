@@ -190,7 +190,7 @@ func simulated(t *testing.T, spec simulate.Spec) *Run {
 func TestAccumulation(t *testing.T) {
 	spec := simulate.DefaultSpec()
 	spec.Accumulation = 4
-	spec.Stages[2].Meetings[0].LastMicrostep = true
+	spec.Stages[2].SyncPoints[0].LastMicrostep = true
 	spec.Faults = []simulate.Fault{{Family: simulate.Data, Ranks: []int{5}, Delay: 160}}
 	w := simulated(t, spec).Windows[0]
 	if !w.Routing.Top(2) || w.Share == nil || w.Automatic.Share == nil {
@@ -198,7 +198,7 @@ func TestAccumulation(t *testing.T) {
 	}
 }
 
-// TestHostOnlyFault: time lost after the last meeting of a step is charged to
+// TestHostOnlyFault: time lost after the last synchronisation point of a step is charged to
 // its stage by the automatic cut, and to nobody by the paper's.
 func TestHostOnlyFault(t *testing.T) {
 	spec := simulate.DefaultSpec()

@@ -61,7 +61,7 @@ type Group struct {
 // Job is how the job of a group differs from the default one.
 type Job struct {
 	Program      Program                    `yaml:"program,omitempty"`
-	Accumulation int                        `yaml:"accumulation,omitempty" zero:"unset"` // microsteps, which meet in the last of them
+	Accumulation int                        `yaml:"accumulation,omitempty" zero:"unset"` // microsteps, which synchronise in the last of them
 	Work         map[string]simulate.Millis `yaml:"work_ms,omitempty"`                   // mean work of a healthy rank by stage
 	Events       Events                     `yaml:"events,omitempty"`                    // whether device times are sampled
 	Profiler     Profiler                   `yaml:"profiler,omitempty"`                  // that runs beside the recorder

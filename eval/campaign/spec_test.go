@@ -72,12 +72,12 @@ func TestEveryKey(t *testing.T) {
 	want.Stages[0].Work = simulate.Dist{Mean: 32.16, SD: 0.48, Shape: simulate.Normal} // twice 16.08 and 0.24
 	want.Stages[1].Work = simulate.Dist{Mean: 121.7, SD: 2, Shape: simulate.Normal}    // twice 60.85 and 1
 	want.Stages[1].Device.Mean = 120
-	m := want.Stages[2].Meetings[0]
+	m := want.Stages[2].SyncPoints[0]
 	m.Transfer.Mean, m.Transfer.SD = 7.75, 3 // half of 15.5 and 6
 	backward := m
 	backward.LastMicrostep = true
-	want.Stages[2].Meetings = []simulate.Meeting{backward}
-	want.Stages[4].Meetings = []simulate.Meeting{m} // the optimizer runs once, whatever the microsteps
+	want.Stages[2].SyncPoints = []simulate.SyncPoint{backward}
+	want.Stages[4].SyncPoints = []simulate.SyncPoint{m} // the optimizer runs once, whatever the microsteps
 	if diff := cmp.Diff(want, tasks[0].Spec); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

@@ -133,7 +133,7 @@ func Compare(all []Source, o Options) (*Comparison, error) {
 		}
 	}
 	c := &Comparison{Match: o.Match, Tau: gates.Tau, Tie: gates.TieTolerance}
-	steps, err := c.meet(all, matrices)
+	steps, err := c.sync(all, matrices)
 	if err != nil {
 		return nil, err
 	}
@@ -152,8 +152,8 @@ func Compare(all []Source, o Options) (*Comparison, error) {
 	return c, nil
 }
 
-// meet finds the steps and ranks that all sources have.
-func (c *Comparison) meet(all []Source, matrices []*matrix) ([]int64, error) {
+// sync finds the steps and ranks that all sources have.
+func (c *Comparison) sync(all []Source, matrices []*matrix) ([]int64, error) {
 	steps, ranks := matrices[0].indices(), matrices[0].ranks()
 	for _, m := range matrices[1:] {
 		steps = slices.DeleteFunc(steps, func(s int64) bool { _, ok := m.rows[s]; return !ok })

@@ -94,7 +94,7 @@ type Account struct {
 	Ranks      int
 	Rounds     int     // whole steps of the recording that were resampled
 	StepTime   int64   // ns, median
-	Meeting    string  // stage at whose end all ranks have met
+	SyncPoint  string  // stage at whose end all ranks have met
 	Power      float64 // asked for
 	Asked      int64   // ns; 0: none
 	Most       int64   // the largest delay that was tried, ns
@@ -117,8 +117,8 @@ type Window struct {
 // Stage is what delays of one rank in one stage are found.
 type Stage struct {
 	Name       string
-	Meets      bool // all ranks meet in it, so that its times do not show who was late
-	AfterMeet  bool // a delay comes after the last meeting of a step: others wait in the next
+	Syncs      bool // all ranks synchronise in it, so that its times do not show who was late
+	AfterSync  bool // a delay comes after the last synchronisation point of a step: others wait in the next
 	Thresholds [answerCount]Threshold
 	Asked      *Tried // at the delay that was asked about
 	// Astray is the delay that was answered wrongly most often, of all tried.
@@ -172,9 +172,9 @@ func Examine(windows []*trace.Window, o Options) (*Account, error) {
 	}
 	a := &Account{Run: windows[0].Run, Ranks: j.ranks(), Rounds: j.rounds(), StepTime: j.stepTime(),
 		Power: o.Power, Asked: o.Asked, Replicates: o.Replicates, Block: o.Block, Seed: o.Seed}
-	a.Meeting = trace.ResidualStage
+	a.SyncPoint = trace.ResidualStage
 	if j.at < len(j.like.Schema.Stages) {
-		a.Meeting = j.like.Schema.Stages[j.at]
+		a.SyncPoint = j.like.Schema.Stages[j.at]
 	}
 	a.Most = int64(o.Most * float64(a.StepTime))
 	if a.Block == 0 {

@@ -53,11 +53,11 @@ func inOrder(j *job, rank int) draw {
 
 // TestIdentity: without a delay, and in their order, the rounds give back what
 // was recorded, to the nanosecond; with microsteps, without wall time, with a
-// meeting in the last stage, and with waits for data charged to the step before.
+// synchronisation point in the last stage, and with waits for data charged to the step before.
 func TestIdentity(t *testing.T) {
 	for name, w := range map[string]*trace.Window{
 		"plain":      recorded(t, nil),
-		"microsteps": recorded(t, func(s *simulate.Spec) { s.Accumulation = 3; s.Stages[2].Meetings[0].LastMicrostep = true }),
+		"microsteps": recorded(t, func(s *simulate.Spec) { s.Accumulation = 3; s.Stages[2].SyncPoints[0].LastMicrostep = true }),
 		"drift":      recorded(t, func(s *simulate.Spec) { s.Clock.DriftPPM = 500; s.Clock.SkewSD = 300 }),
 		"preceding":  recorded(t, func(s *simulate.Spec) { s.DataWait = "preceding" }),
 		"last": recorded(t, func(s *simulate.Spec) {
@@ -82,7 +82,7 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// byHand is two ranks that take the same time, and meet in backward.
+// byHand is two ranks that take the same time, and synchronise in backward.
 func byHand() *trace.Window {
 	const ms = 1_000_000
 	w := &trace.Window{Run: "hand", WorldSize: 2, Ranks: []trace.Rank{{ID: 0}, {ID: 1}}, Accumulation: 1,
@@ -94,11 +94,11 @@ func byHand() *trace.Window {
 	return w
 }
 
-// TestDelayByHand: before the meeting, the other rank waits in it; after it, in
+// TestDelayByHand: before the synchronisation point, the other rank waits in it; after it, in
 // the next step's; inside it, both stay.
 func TestDelayByHand(t *testing.T) {
 	const ms = 1_000_000
-	j, err := newJob([]*trace.Window{byHand()}, frontier.Options{MeetAfter: "model.backward"})
+	j, err := newJob([]*trace.Window{byHand()}, frontier.Options{SyncAfter: "model.backward"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,11 +220,11 @@ func TestThreads(t *testing.T) {
 		t.Errorf("%+v", one)
 	}
 	for _, s := range one.Windows[0].Stages {
-		if s.Meets != (s.Name == simulate.StageBackward) || s.AfterMeet != (s.Name == simulate.StageCallbacks || s.Name == simulate.StageOptimizer) {
-			t.Errorf("%+v: meets, after", s)
+		if s.Syncs != (s.Name == simulate.StageBackward) || s.AfterSync != (s.Name == simulate.StageCallbacks || s.Name == simulate.StageOptimizer) {
+			t.Errorf("%+v: syncs, after", s)
 		}
-		if s.Meets && (s.Thresholds[Called].State != Beyond || s.Thresholds[RoutedFirst].State != Already) {
-			t.Errorf("%s is called at %v, first at %v; its ranks meet there and it leads", s.Name, s.Thresholds[Called], s.Thresholds[RoutedFirst])
+		if s.Syncs && (s.Thresholds[Called].State != Beyond || s.Thresholds[RoutedFirst].State != Already) {
+			t.Errorf("%s is called at %v, first at %v; its ranks synchronise there and it leads", s.Name, s.Thresholds[Called], s.Thresholds[RoutedFirst])
 		}
 	}
 	o.Seed = 2
@@ -277,7 +277,7 @@ func TestHugeTimes(t *testing.T) {
 			w.Wall[i] *= factor
 		}
 		o := DefaultOptions()
-		o.Replicates, o.Steps, o.Frontier.MeetAfter = 2, []int{40, 1000}, "model.backward"
+		o.Replicates, o.Steps, o.Frontier.SyncAfter = 2, []int{40, 1000}, "model.backward"
 		if err := w.Validate(); err != nil {
 			t.Fatal(err)
 		}
@@ -308,7 +308,7 @@ func TestRefusals(t *testing.T) {
 		{[]*trace.Window{w}, func(o *Options) { o.Steps = []int{1} }, "a window of 1 steps"},
 		{[]*trace.Window{w}, func(o *Options) { o.Most = math.NaN() }, "largest delay of NaN"},
 		{[]*trace.Window{w}, func(o *Options) { o.Block = -1 }, "block -1"},
-		{[]*trace.Window{w}, func(o *Options) { o.Frontier.MeetAfter = "x" }, `no stage is called "x"`},
+		{[]*trace.Window{w}, func(o *Options) { o.Frontier.SyncAfter = "x" }, `no stage is called "x"`},
 	} {
 		o := DefaultOptions()
 		if c.change != nil {

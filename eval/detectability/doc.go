@@ -3,18 +3,18 @@
 //
 // A recording of the job without a fault is split into what every rank does by
 // itself and what it waits. With x[r] the time at which rank r comes to the
-// stage where all ranks meet, counted from the meeting before, and d[r] what it
+// stage where all ranks synchronise, counted from the synchronisation point before, and d[r] what it
 // spends there,
 //
 //	own[r] = d[r] − (max_q x[q] − x[r])
 //
 // which is the frontier's own split of wait and work. A window that never was is
-// then made from rounds (from a meeting to the next) of that recording, with a
+// then made from rounds (from a synchronisation point to the next) of that recording, with a
 // delay δ of rank h in one stage:
 //
 //	x'[h] = x[h] + δ        d'[r] = max_q x'[q] − x'[r] + own[r]
 //
-// so that whoever comes later makes the others wait longer, across the end of a
+// so that whoever arrives later makes the others wait longer, across the end of a
 // step too, as in a real job. Without a delay, and in the order in which they
 // were recorded, the rounds give back the recording to the nanosecond.
 //
@@ -33,8 +33,8 @@
 // search.
 //
 // Assumptions: the recording holds no fault; the delay adds to the work of its
-// stage and changes nothing else; ranks leave a meeting as in the recorded
-// round. The work inside the meeting stage is seen only through the last rank to
+// stage and changes nothing else; ranks leave a synchronisation point as in the recorded
+// round. The work inside the synchronising stage is seen only through the last rank to
 // finish it, so a late rank is charged the slowest work of the round on top: its
 // step is too long by at most what ranks differ there (about 2 % of a step on
 // the simulator's default job, measured in the tests).

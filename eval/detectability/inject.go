@@ -18,8 +18,8 @@ type delay struct {
 // run carries one round out with a delay. x is when each rank begins it and
 // becomes when it is through; dst becomes the durations, [row][rank].
 //
-// A delay before the meeting stage makes its rank come later, and the others
-// wait. One inside the meeting stage, before the ranks meet, keeps all of them
+// A delay before the synchronising stage makes its rank come later, and the others
+// wait. One inside the synchronising stage, before the ranks synchronise, keeps all of them
 // there: stage times do not show who came first, so nothing is said to absorb
 // it. A stage that runs in k microsteps is delayed by 1/k in each.
 func (j *job) run(own []int64, d delay, x, dst []int64) {
@@ -27,13 +27,13 @@ func (j *job) run(own []int64, d delay, x, dst []int64) {
 	for n := range j.rows {
 		i := (j.at + 1 + n) % len(j.rows)
 		var last int64
-		if j.rows[i].meets {
+		if j.rows[i].syncs {
 			last = slices.Max(x)
 		}
 		more := j.part(i, d)
 		for r := range R {
 			spent := own[i*R+r]
-			if j.rows[i].meets {
+			if j.rows[i].syncs {
 				spent = max(0, last-x[r]+spent+more)
 			} else if r == d.rank {
 				spent += more
@@ -88,7 +88,7 @@ func (j *job) draw(seed uint64, n, steps, block int) draw {
 	return d
 }
 
-// window is what recorders would have written: the rows up to the meeting from
+// window is what recorders would have written: the rows up to the synchronisation point from
 // the round that ends in the step, the rows after it from the next. O(T·S·R).
 func (j *job) window(of draw, stage int, ns int64) *trace.Window {
 	R, S, T := j.ranks(), len(j.like.Schema.Stages), len(of.rounds)-1

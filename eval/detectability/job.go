@@ -17,8 +17,8 @@ import (
 const leastRounds = 20
 
 // job is what a fault-free recording says about a job: in rounds from one
-// meeting of all ranks to the next, what every rank does without waiting. A
-// round is the rows after the meeting, of one step, and those up to it, of the
+// synchronisation point of all ranks to the next, what every rank does without waiting. A
+// round is the rows after the synchronisation point, of one step, and those up to it, of the
 // next.
 type job struct {
 	like   trace.Window // the first window, for everything but times
@@ -27,7 +27,7 @@ type job struct {
 	at     int          // row at whose end a round ends
 	wall   bool
 	own    []int64 // [round][row][rank] ns; may be negative by what clocks and timers are off
-	// When each rank leaves the meeting at which a round begins and that at which
+	// When each rank leaves the synchronisation point at which a round begins and that at which
 	// it ends, after the first rank that does: [round][rank] ns.
 	start, exit []int64
 }
@@ -35,7 +35,7 @@ type job struct {
 // row is a recorded stage, or the residual.
 type row struct {
 	stage int  // in job.stages, −1 of the residual
-	meets bool // all ranks wait for the last one in it
+	syncs bool // all ranks wait for the last one in it
 }
 
 func (j *job) ranks() int  { return len(j.like.Ranks) }
@@ -56,7 +56,7 @@ func (j *job) order() []int {
 	return out
 }
 
-// newJob splits a recording, windows of one run in order. Where the ranks meet
+// newJob splits a recording, windows of one run in order. Where the ranks synchronise
 // is what the frontier finds in the longest of them.
 func newJob(windows []*trace.Window, o frontier.Options) (*job, error) {
 	if len(windows) == 0 {
@@ -84,7 +84,7 @@ func newJob(windows []*trace.Window, o frontier.Options) (*job, error) {
 	if j.wall {
 		j.rows = append(j.rows, row{stage: -1})
 	}
-	if err := j.findMeetings(longest, o); err != nil {
+	if err := j.findSyncPoints(longest, o); err != nil {
 		return nil, err
 	}
 	for _, w := range windows {
@@ -103,13 +103,13 @@ func alike(a, b *trace.Window) bool {
 	return a.Schema.Equal(b.Schema) && slices.EqualFunc(a.Ranks, b.Ranks, sameRank) && a.WorldSize == b.WorldSize && (a.Wall == nil) == (b.Wall == nil)
 }
 
-// findMeetings notes the rows in which all ranks meet.
-func (j *job) findMeetings(w *trace.Window, o frontier.Options) error {
+// findSyncPoints notes the rows in which all ranks synchronise.
+func (j *job) findSyncPoints(w *trace.Window, o frontier.Options) error {
 	a, err := frontier.Analyze(w, o)
 	if err != nil {
 		return err
 	}
-	m := a.Main.Meeting
+	m := a.Main.SyncPoint
 	rowOf := func(name string) int {
 		if i := slices.Index(w.Schema.Stages, name); i >= 0 || name != trace.ResidualStage {
 			return i
@@ -118,21 +118,21 @@ func (j *job) findMeetings(w *trace.Window, o frontier.Options) error {
 	}
 	for _, b := range m.Boundaries {
 		if b.Within != "" {
-			return fmt.Errorf("in %s ranks meet in sets along %s only: delays that stay within a set are not simulated", b.Name, b.Within)
+			return fmt.Errorf("in %s ranks synchronise in sets along %s only: delays that stay within a set are not simulated", b.Name, b.Within)
 		}
-		if b.Meets {
-			j.rows[rowOf(b.Name)].meets = true
+		if b.Syncs {
+			j.rows[rowOf(b.Name)].syncs = true
 		}
 	}
 	if m.At < 0 {
-		return fmt.Errorf("no stage is found in which all ranks meet, so what a delay makes others wait is unknown; name one with --meet-after")
+		return fmt.Errorf("no stage is found in which all ranks synchronise, so what a delay makes others wait is unknown; name one with --meet-after")
 	}
 	j.at = rowOf(m.Name)
-	j.rows[j.at].meets = true
+	j.rows[j.at].syncs = true
 	return nil
 }
 
-// split appends the rounds of a window. Where ranks meet, a rank's own time is
+// split appends the rounds of a window. Where ranks synchronise, a rank's own time is
 // what is left of the stage when the last rank has come: it leaves the others
 // waiting no more.
 func (j *job) split(w *trace.Window) {
@@ -152,7 +152,7 @@ func (j *job) split(w *trace.Window) {
 			for r := range R {
 				d := j.duration(w, step, i, r)
 				own[i*R+r] = d
-				if j.rows[i].meets {
+				if j.rows[i].syncs {
 					own[i*R+r] = d - (last - x[r])
 				}
 				x[r] += d
@@ -164,7 +164,7 @@ func (j *job) split(w *trace.Window) {
 	}
 }
 
-// exits is how long after the first rank each rank leaves the meeting of every
+// exits is how long after the first rank each rank leaves the synchronisation point of every
 // step, [step][rank] ns. Where a rank has got by its own clock, since the window
 // began, differs from the others by what it leaves later, by when it started,
 // and by its clock's rate; the last two are a line over the steps, taken off

@@ -69,8 +69,8 @@ func (s *search) stage(stage int) (Stage, error) {
 	out := Stage{Name: s.job.stages[stage]}
 	for i, r := range s.job.rows {
 		if r.stage == stage {
-			out.Meets = out.Meets || r.meets
-			out.AfterMeet = i > s.job.at
+			out.Syncs = out.Syncs || r.syncs
+			out.AfterSync = i > s.job.at
 		}
 	}
 	for a := range answerCount {

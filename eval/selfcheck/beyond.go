@@ -32,9 +32,9 @@ func optimizerHost(s *sampler) (finding, error) {
 	return hostFault(s, simulate.OptimizerHost, simulate.StageOptimizer)
 }
 
-// hostFault: 120 ms are lost after the last meeting of the step. Steps cut at
+// hostFault: 120 ms are lost after the last synchronisation point of the step. Steps cut at
 // zero charge backward, where the others wait in the next step; steps cut where
-// the ranks meet charge the stage that lost them.
+// the ranks synchronise charge the stage that lost them.
 func hostFault(s *sampler, family simulate.Family, stage string) (finding, error) {
 	type outcome struct{ sync, step bool }
 	trials, err := repeat(s, s.Simulated, func(rng *rand.Rand) (o outcome, err error) {
@@ -62,9 +62,9 @@ func leads(r *frontier.Result, stage string) bool {
 	return r.Leader.Stage >= 0 && r.Stages[r.Leader.Stage].Name == stage
 }
 
-// meetingFound: in the default job ranks meet in backward and nowhere else,
+// syncPointFound: in the default job ranks synchronise in backward and nowhere else,
 // whatever is delayed.
-func meetingFound(s *sampler) (finding, error) {
+func syncPointFound(s *sampler) (finding, error) {
 	families := []simulate.Family{simulate.NoFault, simulate.Data, simulate.ForwardHost, simulate.Backward, simulate.CallbackHost, simulate.OptimizerHost}
 	found, err := repeat(s, s.Simulated, func(rng *rand.Rand) (bool, error) {
 		w, err := simulated(rng, simulate.Fault{Family: families[rng.IntN(len(families))], Delay: simulate.Millis(20 + 200*rng.Float64())})
@@ -76,7 +76,7 @@ func meetingFound(s *sampler) (finding, error) {
 			return false, err
 		}
 		for _, st := range r.Stages {
-			if st.Meets != (st.Name == simulate.StageBackward) {
+			if st.Syncs != (st.Name == simulate.StageBackward) {
 				return false, nil
 			}
 		}

@@ -211,7 +211,7 @@ const (
 func clocksBack(s *sampler) (finding, error) {
 	return noneOf(repeat(s, s.Simulated, func(rng *rand.Rand) (bool, error) {
 		offset, drift := rng.Int64N(2e9)-1e9, (2*rng.Float64()-1)*1e-4
-		var meetings []clock.Point
+		var points []clock.Point
 		begin := int64(1e18)
 		for i := range 100 + rng.IntN(200) {
 			at := int64(i) * 10 * millisecond
@@ -219,9 +219,9 @@ func clocksBack(s *sampler) (finding, error) {
 			if rng.IntN(20) == 0 {
 				ahead += rng.Int64N(10 * millisecond)
 			}
-			meetings = append(meetings, clock.Point{At: begin + at, Ahead: ahead})
+			points = append(points, clock.Point{At: begin + at, Ahead: ahead})
 		}
-		c, err := clock.Fit(meetings)
+		c, err := clock.Fit(points)
 		if err != nil {
 			return false, err
 		}

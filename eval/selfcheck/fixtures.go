@@ -50,7 +50,7 @@ func delay(rng *rand.Rand, w *trace.Window, stage, waits int) int {
 // first reports whether a ranking begins with the stage.
 func first(ranking []int, stage int) bool { return len(ranking) > 0 && ranking[0] == stage }
 
-// syncWait: one rank's data comes late, the others wait for it in backward.
+// syncWait: one rank's data arrives late, the others wait for it in backward.
 // The frontier charges data; maximum and average are taken in by the wait.
 func syncWait(s *sampler) (finding, error) {
 	type outcome struct{ frontier, maximum, average bool }

@@ -15,7 +15,7 @@ func telescoping(s *sampler) (finding, error) {
 	errors, err := repeat(s, s.Trials, func(rng *rand.Rand) (int64, error) {
 		w, worst := randomWindow(rng), int64(0)
 		for _, cut := range []frontier.Cut{frontier.CutStep, frontier.CutCarried, frontier.CutSync, frontier.CutAuto} {
-			o := frontier.Options{Cut: cut, MeetAfter: w.Schema.Stages[rng.IntN(len(w.Schema.Stages))]}
+			o := frontier.Options{Cut: cut, SyncAfter: w.Schema.Stages[rng.IntN(len(w.Schema.Stages))]}
 			a, err := frontier.Analyze(w, o)
 			if err != nil {
 				return 0, err

@@ -115,7 +115,7 @@ func (g *Generator) arrive(at, number int) {
 		return
 	}
 	o := &g.program.ops[at]
-	m := &o.meetings[number]
+	m := &o.points[number]
 	if number == 0 && m.overlap > 0 {
 		work := g.draws.row(o.workRow)
 		g.enter(m.groups, func(r int) int64 { return g.time.now[r] - int64(m.overlap*float64(work[r])) })
@@ -143,8 +143,8 @@ func (s *Spec) validateArrivals() error {
 	calls := 0
 	for i := range s.Stages {
 		st := &s.Stages[i]
-		n := len(st.Meetings)
-		if n > 0 && st.Meetings[0].Overlap > 0 {
+		n := len(st.SyncPoints)
+		if n > 0 && st.SyncPoints[0].Overlap > 0 {
 			n++
 		}
 		if st.PerMicrostep {

@@ -19,7 +19,7 @@ import (
 func bucketed(ranks int) Spec {
 	s := withBarrier(quiet(ranks))
 	s.Arrivals = true
-	s.Stages[2].Meetings = []Meeting{{Transfer: Dist{Mean: 10}, Overlap: 0.5}, {Transfer: Dist{Mean: 4}}}
+	s.Stages[2].SyncPoints = []SyncPoint{{Transfer: Dist{Mean: 10}, Overlap: 0.5}, {Transfer: Dist{Mean: 4}}}
 	return s
 }
 
@@ -73,17 +73,17 @@ func spans(w *trace.Window) (begin, end [][][]int64) {
 func TestArrivalsFitTheStages(t *testing.T) {
 	noisy := DefaultSpec()
 	noisy.Schedule.Steps, noisy.Arrivals, noisy.Clock.DriftPPM = 20, true, 0
-	noisy.Stages[2].Meetings[0].Overlap = 0.3
+	noisy.Stages[2].SyncPoints[0].Overlap = 0.3
 	grid := bucketed(8)
 	grid.Layout = []Axis{{"tp", 2}, {"dp", 4}}
-	grid.Stages[1].Meetings = []Meeting{{Across: []string{"tp"}, Transfer: Dist{Mean: 3}}}
-	grid.Stages[2].Meetings[0].Across = []string{"dp"}
+	grid.Stages[1].SyncPoints = []SyncPoint{{Across: []string{"tp"}, Transfer: Dist{Mean: 3}}}
+	grid.Stages[2].SyncPoints[0].Across = []string{"dp"}
 	preceding := bucketed(4)
 	preceding.DataWait = "preceding"
-	preceding.Stages[0].Meetings = []Meeting{{Transfer: Dist{Mean: 1}}}
+	preceding.Stages[0].SyncPoints = []SyncPoint{{Transfer: Dist{Mean: 1}}}
 	micro := bucketed(4)
 	micro.Accumulation = 3
-	micro.Stages[2].Meetings[0].LastMicrostep = true
+	micro.Stages[2].SyncPoints[0].LastMicrostep = true
 	perStep := map[string]int{"noisy": 2, "buckets": 4, "grid": 5, "preceding": 5, "microsteps": 6}
 	for name, s := range map[string]Spec{"noisy": noisy, "buckets": bucketed(4), "grid": grid, "preceding": preceding, "microsteps": micro} {
 		for _, family := range []Family{NoFault, Backward, BackwardComm, CallbackSync, ForwardHost} {
@@ -127,8 +127,8 @@ func TestArrivalsFitTheStages(t *testing.T) {
 func TestArrivalsMatch(t *testing.T) {
 	s := bucketed(8)
 	s.Layout = []Axis{{"tp", 2}, {"dp", 4}}
-	s.Stages[1].Meetings = []Meeting{{Across: []string{"tp"}, Transfer: Dist{Mean: 3}}}
-	s.Stages[2].Meetings[0].Across = []string{"dp"}
+	s.Stages[1].SyncPoints = []SyncPoint{{Across: []string{"tp"}, Transfer: Dist{Mean: 3}}}
+	s.Stages[2].SyncPoints[0].Across = []string{"dp"}
 	s.Schedule = Schedule{Windows: 2, Steps: 3, Warmup: 2, Gap: 1}
 	windows, _ := generate(t, s)
 	for _, w := range windows {

@@ -7,18 +7,18 @@
 // its step without regard to the others:
 //
 //	end = max(start, device) + work        a stage, which may await its device
-//	end = max_g(end) + transfer + exit     where the program makes ranks meet
+//	end = max_g(end) + transfer + exit     where the program makes ranks synchronise
 //
-// The maximum runs over the ranks g that meet (all of them, or the group along
+// The maximum runs over the ranks g that synchronise (all of them, or the group along
 // some axes of the layout). Nothing else aligns ranks: a step begins where the
 // last one ended, rank by rank, so time that a rank loses after the last
-// meeting of a step comes back as everybody else's wait in the next one.
+// synchronisation point of a step comes back as everybody else's wait in the next one.
 // Durations are then measured as a recorder would, as differences of readings
 // of the rank's own clock.
 //
 // Units: nanoseconds in int64 on the timeline, milliseconds in a [Spec].
 //
-// Assumptions: one host thread and one device queue per rank; a meeting is a
+// Assumptions: one host thread and one device queue per rank; a synchronisation point is a
 // barrier followed by a transfer that takes all its members the same time; no
 // two stages of a rank overlap on the host.
 //

@@ -56,8 +56,8 @@ func (g *Generator) drawRanks(s *streams.Stream, step int64, from, to int) {
 			if o.loader != nil {
 				ns[o.loadRow*R+r] = wholeNs(o.load.draw(s.Rand) * f.host * drift)
 			}
-			for j := range o.meetings {
-				m := &o.meetings[j]
+			for j := range o.points {
+				m := &o.points[j]
 				ns[m.exitRow*R+r] = int64(m.exit.draw(s.Rand))
 			}
 		}
@@ -140,7 +140,7 @@ func (g *Generator) addSpikes(step int64) {
 }
 
 // addFaults delays the hidden ranks of the faults that strike in this step.
-// Delays of a meeting are kept for the meeting: see commDelay.
+// Delays of a synchronisation point are kept for the synchronisation point: see commDelay.
 func (g *Generator) addFaults(step int64) {
 	for i := range g.spec.Faults {
 		g.striking[i] = g.spec.active(i, step, g.rng)
@@ -177,7 +177,7 @@ func (g *Generator) hitsOf(i int) []hit {
 	var hits []hit
 	for n := range g.program.ops {
 		o := &g.program.ops[n]
-		if g.spec.Stages[o.stage].Name == f.Stage && (f.Family != BackwardComm || len(o.meetings) > 0) {
+		if g.spec.Stages[o.stage].Name == f.Stage && (f.Family != BackwardComm || len(o.points) > 0) {
 			hits = append(hits, hit{op: n})
 		}
 	}

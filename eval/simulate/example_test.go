@@ -8,7 +8,7 @@ import (
 	"github.com/sfstat/sfstat/eval/simulate"
 )
 
-// A rank loses 120 ms in its host callbacks, after the last meeting of the
+// A rank loses 120 ms in its host callbacks, after the last synchronisation point of the
 // step: the others wait for it in the backward of the next one.
 func Example() {
 	spec := simulate.DefaultSpec()

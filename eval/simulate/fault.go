@@ -21,7 +21,7 @@ const (
 	ForwardHost          // host work of forward
 	CallbackSync         // callbacks, which end in a barrier
 	CallbackHost         // callbacks, which nobody waits for in the stage
-	OptimizerHost        // the optimizer, after the last meeting of the step
+	OptimizerHost        // the optimizer, after the last synchronisation point of the step
 )
 
 var familyNames = [...]string{"nofault", "data", "backward", "backward_comm", "forward_device", "forward_host",
@@ -126,8 +126,8 @@ func (s *Spec) resolveFaults() error {
 		if at < 0 {
 			return trace.Bad(trace.ErrMissing, "fault %d (%v) delays stage %q, which the program does not have: name one of its stages", i, f.Family, f.Stage)
 		}
-		if f.Family == CallbackSync && len(s.Stages[at].Meetings) == 0 {
-			s.Stages[at].Meetings = []Meeting{barrier()}
+		if f.Family == CallbackSync && len(s.Stages[at].SyncPoints) == 0 {
+			s.Stages[at].SyncPoints = []SyncPoint{barrier()}
 		}
 		if len(f.Ranks) == 0 {
 			f.Ranks = []int{rng.At(s.Seed, forHidden, uint64(i), int64(f.Family)).IntN(s.Ranks)}
@@ -171,7 +171,7 @@ func (s *Spec) validateFault(i int, st *Stage) error {
 	case len(slices.Compact(slices.Clone(f.Ranks))) < len(f.Ranks):
 		return bad(trace.ErrDuplicate, "hidden ranks %v", f.Ranks)
 	case f.Family == BackwardComm && !s.communicates(st):
-		return bad(trace.ErrMissing, "ranks %v meet nobody in stage %q: there is no transfer to slow down", f.Ranks, st.Name)
+		return bad(trace.ErrMissing, "ranks %v synchronise with nobody in stage %q: there is no transfer to slow down", f.Ranks, st.Name)
 	case f.Family == ForwardDevice && st.Device == (Dist{}):
 		return bad(trace.ErrMissing, "stage %q has no device work to slow down", st.Name)
 	}
@@ -183,13 +183,13 @@ func (s *Spec) validateFault(i int, st *Stage) error {
 	return nil
 }
 
-// communicates reports whether the last meeting of the stage has groups of
-// more than one rank; all groups of a meeting are of one size.
+// communicates reports whether the last synchronisation point of the stage has groups of
+// more than one rank; all groups of a synchronisation point are of one size.
 func (s *Spec) communicates(st *Stage) bool {
-	if len(st.Meetings) == 0 {
+	if len(st.SyncPoints) == 0 {
 		return false
 	}
-	across := st.Meetings[len(st.Meetings)-1].Across
+	across := st.SyncPoints[len(st.SyncPoints)-1].Across
 	if len(across) == 0 {
 		return s.Ranks > 1
 	}

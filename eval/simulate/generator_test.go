@@ -23,8 +23,8 @@ func busy(ranks int) Spec {
 	s.Schedule = Schedule{Windows: 2, Steps: 6, Warmup: 2, Gap: 1}
 	s.Stages[0].Loader = &Loader{Depth: 2, Load: Dist{40, 20, Exponential}}
 	s.Stages[1].Device.SD, s.Stages[1].Device.Shape = 1, Gamma
-	s.Stages[1].Meetings = []Meeting{{Across: []string{"tp"}, Transfer: Dist{1, 0.2, LogNormal}, Exit: Dist{0.3, 0.2, Gamma}, LastMicrostep: true}}
-	s.Stages[2].Meetings[0].Overlap = 0.4
+	s.Stages[1].SyncPoints = []SyncPoint{{Across: []string{"tp"}, Transfer: Dist{1, 0.2, LogNormal}, Exit: Dist{0.3, 0.2, Gamma}, LastMicrostep: true}}
+	s.Stages[2].SyncPoints[0].Overlap = 0.4
 	s.Noise.Drift = Drift{SD: 0.01, Steps: 20}
 	s.Noise.Spikes.Probability = 0.3
 	s.Side = Side{Every: 2, Unready: 0.1}
@@ -231,7 +231,7 @@ func TestDriftIsSlow(t *testing.T) {
 func TestSpikes(t *testing.T) {
 	s := quiet(16)
 	s.Schedule = Schedule{Windows: 1, Steps: 4000}
-	s.Stages[2].Meetings = nil // nobody waits, so only spikes differ from quiet
+	s.Stages[2].SyncPoints = nil // nobody waits, so only spikes differ from quiet
 	s.Noise.Spikes = Spikes{Probability: 0.1, Mean: 5, Share: 0.5}
 	w := one(t, s)
 	base := []int64{16 * ms, 60 * ms, 98 * ms, 6 * ms, 14 * ms}

@@ -18,15 +18,15 @@ type op struct {
 	loader   *loader
 	await    bool
 	launches bool // has device work
-	meetings []meeting
+	points   []collective
 	channel  int // of its device time, −1 without
 
 	// Rows of draws: what the op takes from each rank's stream.
 	workRow, deviceRow, loadRow int
 }
 
-// meeting is a Meeting with its groups.
-type meeting struct {
+// collective is a SyncPoint with its groups.
+type collective struct {
 	transfer sampler
 	exit     sampler
 	stall    sampler
@@ -36,7 +36,7 @@ type meeting struct {
 	exitRow  int
 }
 
-// groups partitions the ranks into those that meet.
+// groups partitions the ranks into those that synchronise.
 type groups struct {
 	index int     // in program.groups
 	name  int     // of the first group; the others count on from it
@@ -143,7 +143,7 @@ func (s *Spec) compile() *program {
 			}
 			o.loader, o.load, o.loadRow = loaders[at], st.Loader.Load.sampler(parts), row()
 		}
-		for _, m := range st.Meetings {
+		for _, m := range st.SyncPoints {
 			if m.LastMicrostep && micro[i] >= 0 && micro[i] < parts-1 {
 				continue
 			}
@@ -151,7 +151,7 @@ func (s *Spec) compile() *program {
 			if byAxes[key] == nil {
 				byAxes[key] = p.addGroups(s.groups(m.Across))
 			}
-			o.meetings = append(o.meetings, meeting{transfer: m.Transfer.sampler(1), exit: m.Exit.sampler(1),
+			o.points = append(o.points, collective{transfer: m.Transfer.sampler(1), exit: m.Exit.sampler(1),
 				stall: m.Stall.Length.sampler(1), hangs: m.Stall.Probability, overlap: m.Overlap, groups: byAxes[key], exitRow: row()})
 		}
 		p.ops = append(p.ops, o)

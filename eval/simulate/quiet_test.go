@@ -20,7 +20,7 @@ func quiet(ranks int) Spec {
 			{Name: StageData, Work: Dist{Mean: 16}, PerMicrostep: true},
 			{Name: StageForward, Work: Dist{Mean: 60}, Device: Dist{Mean: 60}, PerMicrostep: true},
 			{Name: StageBackward, Work: Dist{Mean: 98}, AwaitDevice: true, PerMicrostep: true,
-				Meetings: []Meeting{{Transfer: Dist{Mean: 14}}}},
+				SyncPoints: []SyncPoint{{Transfer: Dist{Mean: 14}}}},
 			{Name: StageCallbacks, Work: Dist{Mean: 6}},
 			{Name: StageOptimizer, Work: Dist{Mean: 14}},
 		},
@@ -30,7 +30,7 @@ func quiet(ranks int) Spec {
 
 // withBarrier gives the callbacks of a quiet job a barrier of 2 ms.
 func withBarrier(s Spec) Spec {
-	s.Stages[3].Meetings = []Meeting{{Transfer: Dist{Mean: 2}}}
+	s.Stages[3].SyncPoints = []SyncPoint{{Transfer: Dist{Mean: 2}}}
 	return s
 }
 

@@ -55,7 +55,7 @@ func imitate(row TruthRow, packets []packet) Spec {
 	}
 	if row.Ranks == 32 { // four times the processes on the same machine
 		s.Work = []WorkFactor{{Factor: 1.14}}
-		s.Stages[2].Meetings[0] = Meeting{Transfer: Dist{92, 15, Normal}, Exit: Dist{9, 5, Gamma}}
+		s.Stages[2].SyncPoints[0] = SyncPoint{Transfer: Dist{92, 15, Normal}, Exit: Dist{9, 5, Gamma}}
 	}
 	if row.Notes == "roles" {
 		s.Layout = []Axis{{"dp", 4}, {"pp", 2}}

@@ -90,10 +90,10 @@ type Stage struct {
 	// does not wait for. It runs after what was launched before.
 	Device Dist `yaml:"device,omitempty" json:"device,omitzero"`
 	// AwaitDevice: the work cannot begin before the device is done.
-	AwaitDevice  bool      `yaml:"await_device,omitempty" json:"await_device,omitempty"`
-	PerMicrostep bool      `yaml:"per_microstep,omitempty" json:"per_microstep,omitempty"`
-	Loader       *Loader   `yaml:"loader,omitempty" json:"loader,omitempty"`
-	Meetings     []Meeting `yaml:"meetings,omitempty" json:"meetings,omitempty"`
+	AwaitDevice  bool        `yaml:"await_device,omitempty" json:"await_device,omitempty"`
+	PerMicrostep bool        `yaml:"per_microstep,omitempty" json:"per_microstep,omitempty"`
+	Loader       *Loader     `yaml:"loader,omitempty" json:"loader,omitempty"`
+	SyncPoints   []SyncPoint `yaml:"meetings,omitempty" json:"meetings,omitempty"`
 }
 
 // Loader prepares the batches that a data stage takes, in the background: up
@@ -104,10 +104,10 @@ type Loader struct {
 	Load  Dist `yaml:"load" json:"load"`   // time to prepare the batches of one step
 }
 
-// Meeting is where ranks wait for each other, at the end of a stage: nobody
+// SyncPoint is where ranks wait for each other, at the end of a stage: nobody
 // leaves before the last one has come and the transfer is done.
-type Meeting struct {
-	// Across lists the axes of the layout along which ranks meet; ranks that
+type SyncPoint struct {
+	// Across lists the axes of the layout along which ranks synchronise; ranks that
 	// differ on another axis do not. Empty: all ranks.
 	Across   []string `yaml:"across,omitempty" json:"across,omitempty"`
 	Transfer Dist     `yaml:"transfer" json:"transfer"` // the same for all ranks of a group
@@ -117,12 +117,12 @@ type Meeting struct {
 	// with that share of its work still to do.
 	Overlap float64 `yaml:"overlap,omitempty" json:"overlap,omitempty"`
 	Stall   Stall   `yaml:"stall,omitempty" json:"stall,omitzero"`
-	// LastMicrostep: with accumulation, ranks meet in the last microstep only,
+	// LastMicrostep: with accumulation, ranks synchronise in the last microstep only,
 	// as under no_sync.
 	LastMicrostep bool `yaml:"last_microstep,omitempty" json:"last_microstep,omitempty"`
 }
 
-// Stall is a hop of the ring that hangs: with Probability per meeting, some
+// Stall is a hop of the ring that hangs: with Probability per synchronisation point, some
 // neighbours in the group (a random number of them, from a random place on)
 // leave later by the same Length.
 type Stall struct {
@@ -193,7 +193,7 @@ func DefaultSpec() Spec {
 			{Name: StageData, Work: Dist{16.08, 0.24, Normal}, PerMicrostep: true},
 			{Name: StageForward, Work: Dist{60.85, 1.0, Normal}, Device: Dist{Mean: 60}, PerMicrostep: true},
 			{Name: StageBackward, Work: Dist{98, 3.5, Normal}, AwaitDevice: true, PerMicrostep: true,
-				Meetings: []Meeting{{Transfer: Dist{15.5, 6, Gamma}, Exit: Dist{0.7, 0.4, LogNormal},
+				SyncPoints: []SyncPoint{{Transfer: Dist{15.5, 6, Gamma}, Exit: Dist{0.7, 0.4, LogNormal},
 					Stall: Stall{0.25, Dist{3.8, 1.2, Gamma}}}}},
 			{Name: StageCallbacks, Work: Dist{6.09, 0.1, Normal}},
 			{Name: StageOptimizer, Work: Dist{14.45, 0.3, Normal}},
@@ -205,9 +205,9 @@ func DefaultSpec() Spec {
 	}
 }
 
-// barrier is the meeting that a callback_sync fault adds to its stage.
-func barrier() Meeting {
-	return Meeting{Transfer: Dist{1.5, 1, Gamma}, Exit: Dist{0.4, 0.3, LogNormal}, Stall: Stall{0.2, Dist{3.5, 1.2, Gamma}}}
+// barrier is the synchronisation point that a callback_sync fault adds to its stage.
+func barrier() SyncPoint {
+	return SyncPoint{Transfer: Dist{1.5, 1, Gamma}, Exit: Dist{0.4, 0.3, LogNormal}, Stall: Stall{0.2, Dist{3.5, 1.2, Gamma}}}
 }
 
 // axis is the size of an axis of the layout; 0 when there is none.

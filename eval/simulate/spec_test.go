@@ -34,9 +34,9 @@ func TestSpecErrors(t *testing.T) {
 		{"residual", func(s *Spec) { s.Stages[1].Name = trace.ResidualStage }, trace.ErrDuplicate, "derived"},
 		{"split microsteps", func(s *Spec) { s.Accumulation, s.Stages[1].PerMicrostep = 2, false }, trace.ErrFormat, "together"},
 		{"NaN work", func(s *Spec) { s.Stages[2].Work.Mean = Millis(math.NaN()) }, trace.ErrRange, StageBackward},
-		{"overlap", func(s *Spec) { s.Stages[2].Meetings = []Meeting{{Overlap: 1.5}} }, trace.ErrRange, "overlap 1.5"},
-		{"stall", func(s *Spec) { s.Stages[2].Meetings = []Meeting{{Stall: Stall{Probability: 2}}} }, trace.ErrRange, "stall 2"},
-		{"axis unknown", func(s *Spec) { s.Stages[2].Meetings = []Meeting{{Across: []string{"tp"}}} }, trace.ErrMissing, `"tp"`},
+		{"overlap", func(s *Spec) { s.Stages[2].SyncPoints = []SyncPoint{{Overlap: 1.5}} }, trace.ErrRange, "overlap 1.5"},
+		{"stall", func(s *Spec) { s.Stages[2].SyncPoints = []SyncPoint{{Stall: Stall{Probability: 2}}} }, trace.ErrRange, "stall 2"},
+		{"axis unknown", func(s *Spec) { s.Stages[2].SyncPoints = []SyncPoint{{Across: []string{"tp"}}} }, trace.ErrMissing, `"tp"`},
 		{"loader", func(s *Spec) { s.Stages[0].Loader = &Loader{} }, trace.ErrTooLarge, "depth 0"},
 		{"layout product", func(s *Spec) { s.Layout = []Axis{{"dp", 3}} }, trace.ErrFormat, "8 ranks"},
 		{"layout twice", func(s *Spec) { s.Layout = []Axis{{"dp", 2}, {"dp", 4}} }, trace.ErrDuplicate, `"dp"`},
@@ -59,7 +59,7 @@ func TestSpecErrors(t *testing.T) {
 		{"fault chance", func(s *Spec) { s.Faults = []Fault{{Family: Data, Probability: 2}} }, trace.ErrRange, "probability 2"},
 		{"fault stage", func(s *Spec) { s.Faults = []Fault{{Family: Data, Stage: "x"}} }, trace.ErrMissing, `"x"`},
 		{"fault in no device", func(s *Spec) { s.Faults = []Fault{{Family: ForwardDevice, Stage: StageData}} }, trace.ErrMissing, "device"},
-		{"fault in no meeting", func(s *Spec) { s.Faults = []Fault{{Family: BackwardComm, Stage: StageData}} }, trace.ErrMissing, "transfer"},
+		{"fault without a synchronisation point", func(s *Spec) { s.Faults = []Fault{{Family: BackwardComm, Stage: StageData}} }, trace.ErrMissing, "transfer"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

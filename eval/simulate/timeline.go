@@ -16,7 +16,7 @@ type timeline struct {
 
 	begin []int64 // [rank] reading at the beginning of the step
 
-	events []event // [group] scratch of a meeting
+	events []event // [group] scratch of a synchronisation point
 }
 
 func newTimeline(ranks int) *timeline {
@@ -43,7 +43,7 @@ func (t *timeline) mark(dst []int64) {
 	}
 }
 
-// runOp takes every rank through one op: its work, then its meetings.
+// runOp takes every rank through one op: its work, then its synchronisation points.
 func (g *Generator) runOp(at int, step int64) {
 	o, t := &g.program.ops[at], g.time
 	if o.loader != nil {
@@ -62,8 +62,8 @@ func (g *Generator) runOp(at int, step int64) {
 		}
 		t.now[r] = start + w
 	}
-	for i := range o.meetings {
-		g.meet(at, i, step)
+	for i := range o.points {
+		g.sync(at, i, step)
 	}
 }
 
@@ -82,7 +82,7 @@ func (l *loader) take(now, load []int64) {
 	l.n++
 }
 
-// meet holds the ranks of each group until the last has come and the transfer
+// sync holds the ranks of each group until the last has come and the transfer
 // of M is done. The share φ of it (Overlap) is launched by each rank with φ of
 // its work still ahead; the rest follows on the same channel once all ranks
 // are there:
@@ -90,9 +90,9 @@ func (l *loader) take(now, load []int64) {
 //	done = max(max(end), max(end − φ·work) + φ·M) + (1−φ)·M
 //
 // A group of one rank does not communicate.
-func (g *Generator) meet(at, number int, step int64) {
+func (g *Generator) sync(at, number int, step int64) {
 	o, t := &g.program.ops[at], g.time
-	m := &o.meetings[number]
+	m := &o.points[number]
 	work, exit := g.draws.row(o.workRow), g.draws.row(m.exitRow)
 	g.arrive(at, number)
 	events := t.events[:len(m.groups.sizes)]
@@ -103,9 +103,9 @@ func (g *Generator) meet(at, number int, step int64) {
 		e.launched = max(e.launched, end-int64(m.overlap*float64(work[r])))
 	}
 	for i := range events {
-		rng := g.rng.At(g.spec.Seed, forGroup, uint64((at*maxMeetings+number)*trace.MaxRanks+i), step)
+		rng := g.rng.At(g.spec.Seed, forGroup, uint64((at*maxSyncPoints+number)*trace.MaxRanks+i), step)
 		length := int64(m.transfer.draw(rng.Rand))
-		if number == len(o.meetings)-1 {
+		if number == len(o.points)-1 {
 			length += g.commDelay(at, m.groups, i)
 		}
 		e := &events[i]
@@ -121,7 +121,7 @@ func (g *Generator) meet(at, number int, step int64) {
 	}
 }
 
-// event is one group's meeting: the last arrival, the last launch of the part
+// event is one group's synchronisation point: the last arrival, the last launch of the part
 // of the transfer that runs ahead, the end of the transfer, and which members
 // hang on to it for how long.
 type event struct {
@@ -131,7 +131,7 @@ type event struct {
 }
 
 // hang draws whether a hop of the ring stalls, and for whom.
-func (e *event) hang(m *meeting, size int, rng *streams.Stream) {
+func (e *event) hang(m *collective, size int, rng *streams.Stream) {
 	if m.hangs > 0 && size > 1 && rng.Float64() < m.hangs {
 		e.stall = int64(m.stall.draw(rng.Rand))
 		e.from, e.count, e.size = rng.IntN(size), 1+rng.IntN(size-1), size

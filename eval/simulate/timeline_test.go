@@ -9,10 +9,10 @@ import (
 	"github.com/sfstat/sfstat/trace"
 )
 
-// TestMeetings: whatever the noise, the ranks of a group leave a meeting
+// TestSyncPoints: whatever the noise, the ranks of a group leave a synchronisation point
 // together, up to their exit jitter and one stall, and never before the last
 // one has arrived.
-func TestMeetings(t *testing.T) {
+func TestSyncPoints(t *testing.T) {
 	tests := []struct {
 		name   string
 		layout []Axis
@@ -31,7 +31,7 @@ func TestMeetings(t *testing.T) {
 			s.Ranks, s.Layout, s.Clock = 16, test.layout, Clock{}
 			s.Schedule = Schedule{Windows: 1, Steps: 200}
 			const exit, stall, transfer = 3 * ms, 4 * ms, 10 * ms
-			s.Stages[2].Meetings = []Meeting{{Across: test.across, Transfer: Dist{Mean: 10}, Exit: Dist{Mean: 3},
+			s.Stages[2].SyncPoints = []SyncPoint{{Across: test.across, Transfer: Dist{Mean: 10}, Exit: Dist{Mean: 3},
 				Stall: Stall{Probability: 0.5, Length: Dist{Mean: 4}}}}
 			w := one(t, s)
 			stalls := 0
@@ -67,18 +67,18 @@ func TestMeetings(t *testing.T) {
 	}
 }
 
-// TestGroupsWaitForTheirOwn: a delay crosses to those who meet its rank and
+// TestGroupsWaitForTheirOwn: a delay crosses to those who synchronise with its rank and
 // to nobody else.
 func TestGroupsWaitForTheirOwn(t *testing.T) {
 	s := quiet(8)
 	s.Layout = []Axis{{"tp", 2}, {"dp", 4}}
-	s.Stages[1].Meetings = []Meeting{{Across: []string{"tp"}, Transfer: Dist{Mean: 1}}}
+	s.Stages[1].SyncPoints = []SyncPoint{{Across: []string{"tp"}, Transfer: Dist{Mean: 1}}}
 	s.Faults = []Fault{{Family: Data, Ranks: []int{3}, Delay: 120}}
 	w := one(t, s)
 	for r := range 8 {
 		forward, backward := 61*ms, 232*ms
 		switch r {
-		case 3: // hidden: late for both meetings
+		case 3: // hidden: late for both synchronisation points
 			backward = 112 * ms
 		case 2: // its tensor-parallel peer waits in forward
 			forward, backward = 181*ms, 112*ms
@@ -103,13 +103,13 @@ func TestOverlap(t *testing.T) {
 		{1, 98, 0, 98_000, 98_000},       // just hidden
 		{1, 200, 0, 200_000, 200_000},    // begins with the work, outlasts it
 		{0.5, 200, 0, 249_000, 249_000},  // 49 of work, 100 early, 100 late
-		{0.5, 14, 120, 225_000, 105_000}, // the meeting still gates the tail
+		{0.5, 14, 120, 225_000, 105_000}, // the synchronisation point still gates the tail
 		{1, 14, 120, 218_000, 98_000},
 	}
 	for _, test := range tests {
 		t.Run(fmt.Sprintf("overlap=%v/transfer=%v/delay=%v", test.overlap, test.transfer, test.delay), func(t *testing.T) {
 			s := quiet(4)
-			s.Stages[2].Meetings[0] = Meeting{Transfer: Dist{Mean: Millis(test.transfer)}, Overlap: test.overlap}
+			s.Stages[2].SyncPoints[0] = SyncPoint{Transfer: Dist{Mean: Millis(test.transfer)}, Overlap: test.overlap}
 			s.Faults = []Fault{{Family: Data, Ranks: []int{1}, Delay: test.delay}}
 			w := one(t, s)
 			if got := at(w, 3, StageBackward, 0); got != test.others*1000 {
@@ -225,14 +225,14 @@ func TestAccumulation(t *testing.T) {
 		hidden        [4]int64
 	}{
 		// 98/4 = 24.5 of work and 14 of transfer in each; a quarter of the delay each.
-		{"meeting in every microstep", false, [4]int64{68_500, 68_500, 68_500, 68_500}, [4]int64{38_500, 38_500, 38_500, 38_500}},
+		{"in every microstep", false, [4]int64{68_500, 68_500, 68_500, 68_500}, [4]int64{38_500, 38_500, 38_500, 38_500}},
 		{"no_sync", true, [4]int64{24_500, 24_500, 24_500, 158_500}, [4]int64{24_500, 24_500, 24_500, 38_500}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			s := quiet(8)
 			s.Accumulation = 4
-			s.Stages[2].Meetings[0].LastMicrostep = test.lastMicrostep
+			s.Stages[2].SyncPoints[0].LastMicrostep = test.lastMicrostep
 			s.Faults = []Fault{{Family: Data, Ranks: []int{2}, Delay: 120}}
 			windows, truth := generate(t, s)
 			w := windows[0]
@@ -325,7 +325,7 @@ func TestClocks(t *testing.T) {
 	}
 }
 
-// TestStartSkew: who starts late is waited for in the first meeting, and the
+// TestStartSkew: who starts late is waited for in the first synchronisation point, and the
 // skew is gone after it.
 func TestStartSkew(t *testing.T) {
 	s := quiet(8)
@@ -384,7 +384,7 @@ func TestSideReadiness(t *testing.T) {
 func TestStallsAreNeighbours(t *testing.T) {
 	s := quiet(16)
 	s.Schedule = Schedule{Windows: 1, Steps: 400}
-	s.Stages[2].Meetings[0].Stall = Stall{Probability: 1, Length: Dist{Mean: 4}}
+	s.Stages[2].SyncPoints[0].Stall = Stall{Probability: 1, Length: Dist{Mean: 4}}
 	late := make([]int, 16)
 	for step, end := range ends(one(t, s)) {
 		edges := 0

@@ -14,10 +14,10 @@ import (
 // Limits on what a Spec may ask for, so that a typing error is refused before
 // it takes all memory.
 const (
-	maxDurations = 1 << 30 // of one window
-	maxSteps     = 1 << 30 // of a run
-	maxDepth     = 1 << 16 // batches in a loader
-	maxMeetings  = 1 << 8  // of one stage
+	maxDurations  = 1 << 30 // of one window
+	maxSteps      = 1 << 30 // of a run
+	maxDepth      = 1 << 16 // batches in a loader
+	maxSyncPoints = 1 << 8  // of one stage
 )
 
 // ParseSpec reads a Spec from YAML or JSON over the defaults: what the text
@@ -149,16 +149,16 @@ func (s *Spec) validateStage(st *Stage) error {
 		}
 		dists = append(dists, st.Loader.Load)
 	}
-	if len(st.Meetings) > maxMeetings {
-		return trace.Bad(trace.ErrTooLarge, "%d meetings, at most %d", len(st.Meetings), maxMeetings)
+	if len(st.SyncPoints) > maxSyncPoints {
+		return trace.Bad(trace.ErrTooLarge, "%d synchronisation points, at most %d", len(st.SyncPoints), maxSyncPoints)
 	}
-	for _, m := range st.Meetings {
+	for _, m := range st.SyncPoints {
 		if !(m.Overlap >= 0 && m.Overlap <= 1) {
 			return trace.Bad(trace.ErrRange, "overlap %v, expected 0 to 1", m.Overlap)
 		}
 		for _, axis := range m.Across {
 			if s.axis(axis) == 0 {
-				return trace.Bad(trace.ErrMissing, "ranks meet across axis %q, which the layout does not have", axis)
+				return trace.Bad(trace.ErrMissing, "ranks synchronise across axis %q, which the layout does not have", axis)
 			}
 		}
 		if !(m.Stall.Probability >= 0 && m.Stall.Probability <= 1) {

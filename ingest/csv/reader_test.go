@@ -120,7 +120,7 @@ func TestSplitting(t *testing.T) {
 		{"runs", "run,step,rank,a\nx,1,0,1\ny,1,0,1\n", "x/0 1+1 of 0; y/0 1+1 of 0"},
 		{"step gap", "step,rank,a\n1,0,1\n1,1,1\n2,0,1\n2,1,1\n5,0,1\n5,1,1\n", "table.csv/0 1+2 of 0-1 step_gap; table.csv/0 5+1 of 0-1"},
 		{"two gaps by rank", "step,rank,a\n1,0,1\n3,0,1\n5,0,1\n1,1,1\n3,1,1\n5,1,1\n", "table.csv/0 1+1 of 0-1 step_gap; table.csv/0 3+1 of 0-1 step_gap; table.csv/0 5+1 of 0-1"},
-		{"rank comes late", "step,rank,a\n1,0,1\n2,0,1\n2,1,1\n3,0,1\n3,1,1\n", "table.csv/0 1+1 of 0 missing_ranks missing_ranks; table.csv/0 2+2 of 0-1"},
+		{"rank starts late", "step,rank,a\n1,0,1\n2,0,1\n2,1,1\n3,0,1\n3,1,1\n", "table.csv/0 1+1 of 0 missing_ranks missing_ranks; table.csv/0 2+2 of 0-1"},
 		{"rank misses a step", "step,rank,a\n1,0,1\n1,1,1\n2,0,1\n3,0,1\n3,1,1\n",
 			"table.csv/0 1+1 of 0-1 missing_ranks; table.csv/0 2+1 of 0 missing_ranks missing_ranks; table.csv/0 3+1 of 0-1"},
 		{"rank missing by world size", "world_size,step,rank,a\n4,1,1,1\n4,1,3,1\n", "table.csv/0 1+1 of 1,3 missing_ranks"},

@@ -36,10 +36,10 @@ func simulated(t *testing.T, ranks, steps int) *trace.Window {
 	return w
 }
 
-// meeting is a window whose ranks begin steps and end backward at once; rank 2
+// synchronised is a window whose ranks begin steps and end backward at once; rank 2
 // is slow in forward.
-func meeting(ranks, steps int) *trace.Window {
-	w := &trace.Window{Run: "meeting", FirstStep: 10, WorldSize: ranks, Schema: trace.Schema{Stages: []string{
+func synchronised(ranks, steps int) *trace.Window {
+	w := &trace.Window{Run: "synchronised", FirstStep: 10, WorldSize: ranks, Schema: trace.Schema{Stages: []string{
 		simulate.StageData, "model.fwd_loss_cpu_wall", "model.backward_cpu_wall", "optim.step_cpu_wall"}}}
 	for r := range ranks {
 		w.Ranks = append(w.Ranks, trace.Rank{ID: r, Host: "n0", LocalRank: r})
@@ -119,7 +119,7 @@ func TestStages(t *testing.T) {
 // TestDevice: kernels belong to the stage that launched them, collectives are
 // found and matched, and clocks that differ between files are brought together.
 func TestDevice(t *testing.T) {
-	w := meeting(4, 8)
+	w := synchronised(4, 8)
 	skew := []int64{0, 0, 2_500_000, 2_500_000}
 	processes := nsighttest.ByRank(w, nsighttest.Gloss{Kernels: 3, Skew: func(r int) int64 { return skew[r] }})
 	for _, shuffled := range []bool{false, true} {

@@ -70,7 +70,7 @@ var rules = []rule{
 	{of: "eval/dumps"},
 	{of: "eval/verdicts", may: []string{""}},
 	{of: "eval/links", may: []string{""}},
-	{of: "eval/rhythm", may: []string{""}},
+	{of: "eval/ksruntime", may: []string{""}},
 	{of: "bench", may: []string{""}},
 	{of: "fixtures", may: []string{""}},
 	{of: "internal/parquet", may: []string{"trace"}},

@@ -79,8 +79,8 @@ func checkProgram(s *simulate.Spec) error {
 		return refuse("per_microstep", "forward and backward run once for each microstep, both")
 	case s.Accumulation > 1 && s.Stages[optimizer].PerMicrostep:
 		return refuse("per_microstep", "the optimizer runs once in a step")
-	case len(s.Stages[backward].Meetings) > 1:
-		return refuse("meetings", "stage %s has %d, the all-reduce of the gradients is one", simulate.StageBackward, len(s.Stages[backward].Meetings))
+	case len(s.Stages[backward].SyncPoints) > 1:
+		return refuse("meetings", "stage %s has %d, the all-reduce of the gradients is one", simulate.StageBackward, len(s.Stages[backward].SyncPoints))
 	}
 	for i := range s.Stages {
 		if err := checkStage(&s.Stages[i]); err != nil {
@@ -102,32 +102,32 @@ func checkStage(st *simulate.Stage) error {
 	if st.Loader != nil {
 		return refuse("loader", "stage %s has one; give the wait itself as work", st.Name)
 	}
-	for _, m := range st.Meetings {
+	for _, m := range st.SyncPoints {
 		plain := m
 		plain.LastMicrostep, plain.Across = false, nil
 		switch {
 		case len(m.Across) > 0:
-			return refuse("across", "stage %s meets across %v; data-parallel ranks meet all", st.Name, m.Across)
-		case !isZeroMeeting(plain) && !slices.ContainsFunc(knownMeetings(), func(k simulate.Meeting) bool { return reflect.DeepEqual(k, plain) }):
+			return refuse("across", "stage %s synchronises across %v; data-parallel ranks all synchronise", st.Name, m.Across)
+		case !isZeroSyncPoint(plain) && !slices.ContainsFunc(knownSyncPoints(), func(k simulate.SyncPoint) bool { return reflect.DeepEqual(k, plain) }):
 			return refuse("meetings", "stage %s gives times of transfer, exit, overlap or stall; the network has its own, leave them out", st.Name)
 		}
 	}
 	return nil
 }
 
-func isZeroMeeting(m simulate.Meeting) bool { return reflect.ValueOf(m).IsZero() }
+func isZeroSyncPoint(m simulate.SyncPoint) bool { return reflect.ValueOf(m).IsZero() }
 
-// knownMeetings are those that the defaults and a callback_sync fault bring.
-func knownMeetings() []simulate.Meeting {
+// knownSyncPoints are those that the defaults and a callback_sync fault bring.
+func knownSyncPoints() []simulate.SyncPoint {
 	s := simulate.DefaultSpec()
 	s.Faults = []simulate.Fault{{Family: simulate.CallbackSync}}
 	r, err := s.Resolved()
 	if err != nil { // the defaults are valid
 		return nil
 	}
-	var known []simulate.Meeting
+	var known []simulate.SyncPoint
 	for _, st := range r.Stages {
-		known = append(known, st.Meetings...)
+		known = append(known, st.SyncPoints...)
 	}
 	return known
 }

@@ -55,7 +55,7 @@ func (w World) Run(ctx context.Context) error {
 	}
 	port, err := freePort()
 	if err != nil {
-		return fmt.Errorf("find a free port for the ranks to meet at: %w", err)
+		return fmt.Errorf("find a free port for the ranks to rendezvous at: %w", err)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

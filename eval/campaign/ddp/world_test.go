@@ -56,7 +56,7 @@ func TestRanksLearnTheirPlace(t *testing.T) {
 		}
 	}
 	if len(ports) != 1 {
-		t.Errorf("ranks meet at ports %v, expected one", ports)
+		t.Errorf("ranks rendezvous at ports %v, expected one", ports)
 	}
 }
 

@@ -199,8 +199,8 @@ func (b *builder) tail(last, stream int32, lastBackward []int32) {
 	b.add(trace.Optimizer, -1, -1, b.add(trace.OptimizerClip, -1, -1, at))
 }
 
-// meet makes a group, unless its only member would meet nobody.
-func (p *program) meet(g group) {
+// sync makes a group, unless its only member would wait for nobody.
+func (p *program) sync(g group) {
 	if len(g.members) == 1 && !(g.across && p.layout.DP > 1) {
 		return
 	}
@@ -214,12 +214,12 @@ func (p *program) meet(g group) {
 func (p *program) connect(w *wires) {
 	for i, send := range w.fsend {
 		if send >= 0 {
-			p.meet(group{members: []int32{send, w.frecv[i]}})
+			p.sync(group{members: []int32{send, w.frecv[i]}})
 		}
 	}
 	for i, send := range w.bsend {
 		if send >= 0 {
-			p.meet(group{members: []int32{send, w.brecv[i]}})
+			p.sync(group{members: []int32{send, w.brecv[i]}})
 		}
 	}
 }
@@ -235,11 +235,11 @@ func (p *program) collect() {
 		case c == trace.OptimizerClip:
 			clip = append(clip, v)
 		case c.AcrossReplicas():
-			p.meet(group{members: []int32{v}, across: true})
+			p.sync(group{members: []int32{v}, across: true})
 		}
 	}
-	p.meet(group{members: embedding})
-	p.meet(group{members: clip, across: true})
+	p.sync(group{members: embedding})
+	p.sync(group{members: clip, across: true})
 }
 
 // sort orders the nodes so that each starts after what it waits for has ended.

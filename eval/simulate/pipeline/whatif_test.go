@@ -53,7 +53,7 @@ func TestNoExcess(t *testing.T) {
 	}
 }
 
-// price is what a fault cost, and what the replay says mending it would save,
+// price is what a fault cost, and what the replay says fixing it would save,
 // nanoseconds per step.
 type price struct {
 	cost    float64 // recorded step time less that of the healthy twin
@@ -86,7 +86,7 @@ func priceOf(t *testing.T, s Spec) price {
 
 // priced are faults on a quiet job of 4 replicas of 4 stages and 8
 // microbatches. cost is in milliseconds by hand, 0 where it was not counted.
-// ideal is the part of the fault that is left after mending: the ideal duration
+// ideal is the part of the fault that is left after fixing: the ideal duration
 // of passes and the optimizer is a mean, in which the fault has the share of
 // the operators that it slows down; of communication it is a median.
 var priced = []struct {
@@ -117,18 +117,18 @@ func TestPrice(t *testing.T) {
 			if !(p.cost > 0) || test.cost > 0 && math.Abs(p.cost/1e6-test.cost) > 1e-6 {
 				t.Errorf("it costs %.6f ms, want %v", p.cost/1e6, test.cost)
 			}
-			mended := s.Healthy()
+			saved := s.Healthy()
 			if f := test.fault; test.ideal > 0 {
-				if f.Kind == SlowOp { // selections do not tell instances apart: all are mended
+				if f.Kind == SlowOp { // selections do not tell instances apart: all are fixed
 					f.Kind, f.Seq = SlowWorker, nil
 				}
 				f.Delay *= Millis(test.ideal)
 				if f.Factor > 0 {
 					f.Factor = 1 + (f.Factor-1)*test.ideal
 				}
-				mended.Faults = []Fault{f}
+				saved.Faults = []Fault{f}
 			}
-			want := model(t, simulate(t, mended)).Analyze().Recorded.Mean
+			want := model(t, simulate(t, saved)).Analyze().Recorded.Mean
 			if math.Abs(p.removed-want) > 100 { // ideals are rounded
 				t.Errorf("without the fault the replay has %.6f ms a step, the simulator %.6f", p.removed/1e6, want/1e6)
 			}
@@ -137,7 +137,7 @@ func TestPrice(t *testing.T) {
 }
 
 // TestPriceInNoise: with jitter and launch delays the price of the fault is
-// still its cost, less what mending leaves, within 6 % of the cost.
+// still its cost, less what fixing leaves, within 6 % of the cost.
 func TestPriceInNoise(t *testing.T) {
 	for i, test := range priced {
 		t.Run(fmt.Sprintf("%d/%v", i, test.fault.Kind), func(t *testing.T) {
@@ -152,7 +152,7 @@ func TestPriceInNoise(t *testing.T) {
 			s.Faults = []Fault{test.fault}
 			p := priceOf(t, s)
 			if hi, lo := 1.06, 0.94-1.1*test.ideal; !(p.saved >= lo*p.cost && p.saved <= hi*p.cost) {
-				t.Errorf("it costs %.3f ms a step, mending saves %.3f: a share of %.3f, want %.3f to %.3f", p.cost/1e6, p.saved/1e6, p.saved/p.cost, lo, hi)
+				t.Errorf("it costs %.3f ms a step, fixing saves %.3f: a share of %.3f, want %.3f to %.3f", p.cost/1e6, p.saved/1e6, p.saved/p.cost, lo, hi)
 			}
 		})
 	}
@@ -169,7 +169,7 @@ func TestLateStart(t *testing.T) {
 		s := quiet(layout(4, 4, 8))
 		s.Faults = []Fault{{Kind: LateStart, Where: w, Size: Size{Delay: 170}}}
 		if p := priceOf(t, s); !(p.cost > 0) || p.delayed != p.cost || p.saved != 0 {
-			t.Errorf("%s: it costs %.6f ms, launch delays are %.6f, mending durations saves %.6f", w.Op, p.cost/1e6, p.delayed/1e6, p.saved/1e6)
+			t.Errorf("%s: it costs %.6f ms, launch delays are %.6f, fixing durations saves %.6f", w.Op, p.cost/1e6, p.delayed/1e6, p.saved/1e6)
 		}
 	}
 }

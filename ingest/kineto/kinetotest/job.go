@@ -104,11 +104,11 @@ func (j *Job) groupsOf(rank int) (tensor, data, pipeline, world *group) {
 
 // Traces are the traces of all ranks, by rank.
 func (j *Job) Traces() [][]byte {
-	meetings := make(map[string]*meeting)
+	points := make(map[string]*point)
 	workers := make([]*worker, j.World())
 	for r := range workers {
 		w := &worker{job: j, id: r, host: 1000 * Millisecond, queue: make(map[int]int64), pending: make(map[int]*call), calls: make(map[string]int),
-			rng: rand.New(rand.NewPCG(j.Seed, uint64(r))), meetings: meetings}
+			rng: rand.New(rand.NewPCG(j.Seed, uint64(r))), points: points}
 		w.tensor, w.data, w.pipeline, w.world = j.groupsOf(r)
 		workers[r] = w
 	}

@@ -18,20 +18,20 @@ type worker struct {
 	correlation                   int
 	events                        []map[string]any
 	rng                           *rand.Rand
-	meetings                      map[string]*meeting
+	points                        map[string]*point
 	pause                         func() // lets the others go on
 }
 
-// meeting is a collective, or a send with its receive.
-type meeting struct {
+// point is a collective, or a send with its receive.
+type point struct {
 	came      int
 	last, end int64
 	over      bool
 }
 
-// call is a member's part in a meeting.
+// call is a member's part in a synchronisation point.
 type call struct {
-	*meeting
+	*point
 	start int64
 	queue int
 	event map[string]any
@@ -191,7 +191,7 @@ func (w *worker) launch(name string, ns int64) {
 func (w *worker) collective(g *group, op string, ns int64) *call {
 	key := fmt.Sprint(g.name, " ", w.calls[g.name])
 	w.calls[g.name]++
-	return w.meet(key, len(g.ranks), ns, g.stream, w.arguments(g, op), "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)")
+	return w.sync(key, len(g.ranks), ns, g.stream, w.arguments(g, op), "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)")
 }
 
 // transfer sends to a stage, or receives from one, at its end of the queue.
@@ -209,11 +209,11 @@ func (w *worker) transfer(op string, peer, queue int) *call {
 	edge := fmt.Sprint(w.pipeline.name, " ", from, ">", to)
 	key := fmt.Sprint(edge, " ", w.calls[edge])
 	w.calls[edge]++
-	return w.meet(key, 2, 150_000, queue, args, "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)")
+	return w.sync(key, 2, 150_000, queue, args, "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)")
 }
 
-// meet joins a meeting; the end is known once all have come.
-func (w *worker) meet(key string, members int, ns int64, queue int, args map[string]any, kernel string) *call {
+// sync joins a synchronisation point; the end is known once all have come.
+func (w *worker) sync(key string, members int, ns int64, queue int, args map[string]any, kernel string) *call {
 	w.settle(queue)
 	w.correlation++
 	w.event("cpu_op", "record_param_comms", 1000, w.host, w.host+9000, args)
@@ -223,10 +223,10 @@ func (w *worker) meet(key string, members int, ns int64, queue int, args map[str
 		start = max(start, w.queue[computing])
 	}
 	w.host += 10_000
-	m := w.meetings[key]
+	m := w.points[key]
 	if m == nil {
-		m = &meeting{}
-		w.meetings[key] = m
+		m = &point{}
+		w.points[key] = m
 	}
 	m.came++
 	m.last = max(m.last, start)
@@ -237,7 +237,7 @@ func (w *worker) meet(key string, members int, ns int64, queue int, args map[str
 	for k, v := range args {
 		made[k] = v
 	}
-	c := &call{meeting: m, start: start, queue: queue, event: w.event("kernel", kernel, queue, start, start, made)}
+	c := &call{point: m, start: start, queue: queue, event: w.event("kernel", kernel, queue, start, start, made)}
 	w.pending[queue] = c
 	return c
 }

@@ -111,9 +111,9 @@ func (d *drawing) stage(name string, row []int64, r int) {
 	}
 	d.p.Ranges = append(d.p.Ranges, Range{Start: d.at + min(d.g.Late, dur/2), End: d.at + dur, Text: text, Registered: true})
 	if d.g.Kernels > 0 && !strings.HasPrefix(name, trace.DataStageStem) && !strings.HasPrefix(name, "callbacks") {
-		meets := strings.HasPrefix(name, trace.BackwardStageStem)
+		syncs := strings.HasPrefix(name, trace.BackwardStageStem)
 		own := dur
-		if meets { // what no rank does less of than this is its own
+		if syncs { // what no rank does less of than this is its own
 			least := row[0]
 			for _, v := range row {
 				least = min(least, v)
@@ -123,7 +123,7 @@ func (d *drawing) stage(name string, row []int64, r int) {
 		for k := range d.g.Kernels {
 			d.kernel("gemm_"+plainName(name), own*int64(k)/int64(d.g.Kernels), own*int64(k+1)/int64(d.g.Kernels))
 		}
-		if meets {
+		if syncs {
 			d.kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<(unsigned long)4096>)", own, dur)
 		}
 	}

@@ -1,9 +1,9 @@
-// Command rhythm measures how long the comparison of rhythms takes, by number of
+// Command ksruntime measures how long the comparison of completion times takes, by number of
 // workers, and writes the measurements for sfstat campaign plots to draw
 // (KAIR's Figure 6), or the figure itself:
 //
-//	go run ./eval/rhythm -o CAMPAIGN/measured/time-by-workers.csv
-//	go run ./eval/rhythm -figure workers.png
+//	go run ./eval/ksruntime -o CAMPAIGN/measured/time-by-workers.csv
+//	go run ./eval/ksruntime -figure workers.png
 //
 // A worker has 8 steps of 125 completions with 5 % of noise; one is 3 % slow. A
 // row is the median of some runs, its interval the shortest and the longest of
@@ -30,13 +30,13 @@ import (
 
 func main() {
 	if err := run(os.Args[1:], os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "rhythm:", err)
+		fmt.Fprintln(os.Stderr, "ksruntime:", err)
 		os.Exit(1)
 	}
 }
 
 func run(args []string, stdout io.Writer) error {
-	flags := flag.NewFlagSet("rhythm", flag.ContinueOnError)
+	flags := flag.NewFlagSet("ksruntime", flag.ContinueOnError)
 	out := flags.String("o", "", "write the measurements here (default: standard output)")
 	figure := flags.String("figure", "", "draw them here: .png, .svg or .pdf")
 	most := flags.Int("most", 2048, "up to this many workers")

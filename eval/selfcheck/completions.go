@@ -60,9 +60,9 @@ func steps(a, b []int64) float64 {
 	return worst
 }
 
-// rhythms are workers that complete ten operators in each of eight steps, all
-// ranks meeting at the end of a step. One of them may be slower by a factor.
-func rhythms(rng *rand.Rand, slow int, factor float64) []ks.Worker {
+// completions are workers that complete ten operators in each of eight steps, all
+// ranks synchronising at the end of a step. One of them may be slower by a factor.
+func completions(rng *rand.Rand, slow int, factor float64) []ks.Worker {
 	const workers, count, ops = 6, 8, 10
 	out := make([]ks.Worker, workers)
 	start := int64(0)
@@ -86,14 +86,14 @@ func rhythms(rng *rand.Rand, slow int, factor float64) []ks.Worker {
 	return out
 }
 
-// rhythmNull: of healthy workers a share of at most 5 % has P ≤ 0.05, with six
+// completionsNull: of healthy workers a share of at most 5 % has P ≤ 0.05, with six
 // workers and eight steps.
-func rhythmNull(s *sampler) (finding, error) {
+func completionsNull(s *sampler) (finding, error) {
 	const alpha = 0.05
 	below, err := repeat(s, s.Healthy, func(rng *rand.Rand) (bool, error) {
 		o := ks.DefaultOptions()
 		o.Seed, o.Threads = rng.Uint64(), 1
-		r, err := ks.Analyze(rhythms(rng, -1, 1), o)
+		r, err := ks.Analyze(completions(rng, -1, 1), o)
 		if err != nil {
 			return false, err
 		}
@@ -116,13 +116,13 @@ func notAbove(trials []bool, promised float64, err error) (finding, error) {
 	return finding{fmt.Sprintf("%d/%d (%.1f %%)", k, len(trials), 100*float64(k)/float64(len(trials))), rate.AtLeast <= promised}, nil
 }
 
-// rhythmCulprit: a worker that is 10 % slower has the largest mean distance.
-func rhythmCulprit(s *sampler) (finding, error) {
+// completionsCulprit: a worker that is 10 % slower has the largest mean distance.
+func completionsCulprit(s *sampler) (finding, error) {
 	trials, err := repeat(s, s.Simulated, func(rng *rand.Rand) (bool, error) {
 		o := ks.DefaultOptions()
 		o.Replicates, o.Threads = 0, 1
 		slow := rng.IntN(6)
-		r, err := ks.Analyze(rhythms(rng, slow, 1.1), o)
+		r, err := ks.Analyze(completions(rng, slow, 1.1), o)
 		return err == nil && r.Ranking[0] == slow, err
 	})
 	return every(trials, err)

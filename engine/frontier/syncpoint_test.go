@@ -24,49 +24,49 @@ func simulated(t testing.TB, change func(*simulate.Spec)) *trace.Window {
 	return w
 }
 
-// TestMeetingsAreFound: the stages in which the simulated program has a
-// meeting, and no others, whatever rank is slow.
-func TestMeetingsAreFound(t *testing.T) {
-	barrier := simulate.Meeting{Transfer: simulate.Dist{Mean: 1}, Exit: simulate.Dist{Mean: 0.5, SD: 0.3, Shape: simulate.LogNormal}}
+// TestSyncPointsAreFound: the stages in which the simulated program has a
+// synchronisation point, and no others, whatever rank is slow.
+func TestSyncPointsAreFound(t *testing.T) {
+	barrier := simulate.SyncPoint{Transfer: simulate.Dist{Mean: 1}, Exit: simulate.Dist{Mean: 0.5, SD: 0.3, Shape: simulate.LogNormal}}
 	cases := map[string]struct {
 		change func(*simulate.Spec)
 		want   []string
 	}{
 		"backward": {func(*simulate.Spec) {}, []string{simulate.StageBackward}},
-		"slow after the meeting": {func(s *simulate.Spec) {
+		"slow after the synchronisation point": {func(s *simulate.Spec) {
 			s.Faults = []simulate.Fault{{Family: simulate.CallbackHost, Delay: 120, Ranks: []int{2}}}
 		}, []string{simulate.StageBackward}},
 		"rare and long": {func(s *simulate.Spec) {
 			s.Faults = []simulate.Fault{{Family: simulate.OptimizerHost, Delay: 900, Ranks: []int{3}, Every: 10}}
 		}, []string{simulate.StageBackward}},
 		"barrier in callbacks": {func(s *simulate.Spec) {
-			s.Stages[3].Meetings = []simulate.Meeting{barrier}
+			s.Stages[3].SyncPoints = []simulate.SyncPoint{barrier}
 		}, []string{simulate.StageBackward, simulate.StageCallbacks}},
-		"nowhere": {func(s *simulate.Spec) { s.Stages[2].Meetings = nil }, nil},
+		"nowhere": {func(s *simulate.Spec) { s.Stages[2].SyncPoints = nil }, nil},
 	}
 	for name, c := range cases {
-		m := findMeeting(newRows(simulated(t, c.change)), DefaultGates(), "")
+		m := findSyncPoint(newRows(simulated(t, c.change)), DefaultGates(), "")
 		var got []string
 		for _, b := range m.Boundaries {
-			if b.Meets {
+			if b.Syncs {
 				got = append(got, b.Name)
 			}
-			if b.Meets && (b.Slope < -1.5 || b.Slope > -0.7) {
+			if b.Syncs && (b.Slope < -1.5 || b.Slope > -0.7) {
 				t.Errorf("%s: slope of %s is %v", name, b.Name, b.Slope)
 			}
 		}
 		if !slices.Equal(got, c.want) {
-			t.Errorf("%s: ranks meet in %v, want %v", name, got, c.want)
+			t.Errorf("%s: ranks synchronise in %v, want %v", name, got, c.want)
 		}
-		if want := map[bool]MeetingEvidence{true: MeetingShown, false: MeetingUnknown}[c.want != nil]; m.Evidence != want {
+		if want := map[bool]SyncEvidence{true: SyncShown, false: SyncUnknown}[c.want != nil]; m.Evidence != want {
 			t.Errorf("%s: evidence %v, want %v", name, m.Evidence, want)
 		}
 	}
 }
 
-// TestSkewAndDriftAreSeenAtTheMeeting: a rank that begins every step 120 ms
+// TestSkewAndDriftAreSeenAtTheSyncPoint: a rank that begins every step 120 ms
 // late, and clocks that run apart.
-func TestSkewAndDriftAreSeenAtTheMeeting(t *testing.T) {
+func TestSkewAndDriftAreSeenAtTheSyncPoint(t *testing.T) {
 	w := simulated(t, func(s *simulate.Spec) {
 		s.Clock = simulate.Clock{DriftPPM: 5000}
 		s.Faults = []simulate.Fault{{Family: simulate.CallbackHost, Delay: 120, Ranks: []int{2}}}
@@ -75,7 +75,7 @@ func TestSkewAndDriftAreSeenAtTheMeeting(t *testing.T) {
 	const skip = 5
 	S, R := len(w.Schema.Stages), len(w.Ranks)
 	w.Durations, w.Wall, w.Side = w.Durations[skip*S*R:], w.Wall[skip*R:], nil
-	m := findMeeting(newRows(w), DefaultGates(), "")
+	m := findSyncPoint(newRows(w), DefaultGates(), "")
 	if m.Skew < 110e6 || m.Skew > 130e6 {
 		t.Errorf("skew %d ns, want about 120 ms", m.Skew)
 	}
@@ -84,16 +84,16 @@ func TestSkewAndDriftAreSeenAtTheMeeting(t *testing.T) {
 	}
 }
 
-// TestSetsOfRanksAreFound: a meeting across tp in forward is one of sets.
+// TestSetsOfRanksAreFound: a synchronisation point across tp in forward is one of sets.
 func TestSetsOfRanksAreFound(t *testing.T) {
 	w := simulated(t, func(s *simulate.Spec) {
 		s.Ranks, s.Schedule.Steps = 16, 120
 		s.Layout = []simulate.Axis{{Name: "tp", Size: 4}, {Name: "dp", Size: 4}}
-		tp := s.Stages[2].Meetings[0]
+		tp := s.Stages[2].SyncPoints[0]
 		tp.Across = []string{"tp"}
-		s.Stages[1].Meetings = []simulate.Meeting{tp}
+		s.Stages[1].SyncPoints = []simulate.SyncPoint{tp}
 	})
-	m := findMeeting(newRows(w), DefaultGates(), "")
+	m := findSyncPoint(newRows(w), DefaultGates(), "")
 	for _, b := range m.Boundaries {
 		want := map[string]string{simulate.StageForward: "tp"}[b.Name]
 		if b.Within != want {
@@ -103,8 +103,8 @@ func TestSetsOfRanksAreFound(t *testing.T) {
 			t.Errorf("%s: sets %v", b.Name, b.sets)
 		}
 	}
-	if m.Name != simulate.StageBackward || m.Evidence != MeetingShown {
-		t.Errorf("all meet in %q (%v)", m.Name, m.Evidence)
+	if m.Name != simulate.StageBackward || m.Evidence != SyncShown {
+		t.Errorf("all synchronise in %q (%v)", m.Name, m.Evidence)
 	}
 }
 
@@ -140,11 +140,11 @@ func TestDataWaitGoesToTheConsumer(t *testing.T) {
 	}
 }
 
-// TestRunwayIsShared: three ranks are 30, 60 and 60 ms late at one meeting. The
+// TestRunwayIsShared: three ranks are 30, 60 and 60 ms late at one synchronisation point. The
 // first 30 are paid by three, the next 30 by two.
 func TestRunwayIsShared(t *testing.T) {
 	const ms = 1_000_000
-	d := make([]int64, 8) // stage a, then b where all meet
+	d := make([]int64, 8) // stage a, then b where all synchronise
 	copy(d, []int64{10 * ms, 10 * ms, 10 * ms, 10 * ms, 10 * ms, 40 * ms, 70 * ms, 70 * ms})
 	for _, x := range d {
 		d = append(d, 70*ms-x+5*ms)
@@ -153,7 +153,7 @@ func TestRunwayIsShared(t *testing.T) {
 	for r := range 8 {
 		w.Ranks = append(w.Ranks, trace.Rank{ID: r})
 	}
-	r := mustAnalyze(t, w, Options{Cut: CutStep, MeetAfter: "b"}).Main
+	r := mustAnalyze(t, w, Options{Cut: CutStep, SyncAfter: "b"}).Main
 	charged := map[int]int64{}
 	for _, c := range r.Culprits {
 		if r.Stages[c.Stage].Name != "a" {
@@ -170,11 +170,11 @@ func TestRunwayIsShared(t *testing.T) {
 	if len(charged) != len(want) {
 		t.Errorf("charged %v", charged)
 	}
-	// Mending all three saves the whole 60 of 75 ms; the wait is split off.
-	if a := r.Stages[0]; a.Mend == nil || *a.Mend < 0.79 || *a.Mend > 0.81 {
-		t.Errorf("mending saves %v, want 0.8", *a.Mend)
+	// Fixing all three saves the whole 60 of 75 ms; the wait is split off.
+	if a := r.Stages[0]; a.Saves == nil || *a.Saves < 0.79 || *a.Saves > 0.81 {
+		t.Errorf("fixing saves %v, want 0.8", *a.Saves)
 	}
-	if b := r.Stages[1]; !b.Meets || b.Wait != (5*60+30)*ms/8 {
+	if b := r.Stages[1]; !b.Syncs || b.Wait != (5*60+30)*ms/8 {
 		t.Errorf("mean wait %d ns, want %d", b.Wait, (5*60+30)*ms/8)
 	}
 }

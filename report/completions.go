@@ -10,23 +10,23 @@ import (
 
 const ksSchema = "sfstat.ks/1"
 
-// Rhythm is how the rhythms of an operator trace's workers compare.
-type Rhythm struct {
+// Completions is how the completion times of an operator trace's workers compare.
+type Completions struct {
 	Traced
 	*ks.Result
 }
 
-// Rhythm writes whose operators complete at other times than their peers'. CSV
+// Completions writes whose operators complete at other times than their peers'. CSV
 // is one row per worker; where all distances are kept, one per pair.
-func (in Input) Rhythm(w io.Writer, results []Rhythm, f Format, s Style) error {
+func (in Input) Completions(w io.Writer, results []Completions, f Format, s Style) error {
 	return writeTraces(w, f, s, tracesOf{
-		func() any { return tracesFrom(ksSchema, results, Rhythm.wire, in.Problems) },
-		func() *table { return rhythmRows(results) },
-		func() document { return rhythmDocument(results, in.Problems) },
+		func() any { return tracesFrom(ksSchema, results, Completions.wire, in.Problems) },
+		func() *table { return completionsRows(results) },
+		func() document { return completionsDocument(results, in.Problems) },
 	})
 }
 
-type rhythmJSON struct {
+type completionsJSON struct {
 	traceJSON
 	Clock      string   `json:"clock"`
 	Against    string   `json:"against"`
@@ -70,8 +70,8 @@ type textbookJSON struct {
 var clockNames = [...]string{ks.Folded: "folded", ks.Wall: "wall"}
 var againstNames = [...]string{ks.Peers: "peers", ks.Everyone: "everyone"}
 
-func (r Rhythm) wire() rhythmJSON {
-	out := rhythmJSON{traceJSON: r.Traced.wire(), Clock: clockNames[r.Clock], Against: againstNames[r.Against], Window: r.Window, Points: r.Points,
+func (r Completions) wire() completionsJSON {
+	out := completionsJSON{traceJSON: r.Traced.wire(), Clock: clockNames[r.Clock], Against: againstNames[r.Against], Window: r.Window, Points: r.Points,
 		Replicates: r.Replicates, Discovery: number(r.Discovery), Seed: r.Seed, Doubts: strs(r.Doubts), Ranking: r.ranksOf(r.Ranking)}
 	for _, s := range r.Scores {
 		j := scoreJSON{placeJSON: r.worker(s.Worker), Completions: s.Ops, Peers: s.Peers, Mean: optionalNumber(s.Mean), Median: optionalNumber(s.Median), Later: s.Later}
@@ -98,7 +98,7 @@ func (r Rhythm) wire() rhythmJSON {
 }
 
 // distance is D of two workers, nil where one completed nothing.
-func (r Rhythm) distance(a, b int) *float64 {
+func (r Completions) distance(a, b int) *float64 {
 	d := r.Matrix[a*len(r.Scores)+b]
 	if d < 0 {
 		return nil
@@ -108,21 +108,21 @@ func (r Rhythm) distance(a, b int) *float64 {
 
 // scoreOf is a worker of a trace.
 type scoreOf struct {
-	Rhythm
+	Completions
 	ks.Score
 }
 
-func (s scoreOf) at() placeJSON { return s.Rhythm.worker(s.Score.Worker) }
+func (s scoreOf) at() placeJSON { return s.Completions.worker(s.Score.Worker) }
 
 // pairOf is two workers of a trace.
 type pairOf struct {
-	Rhythm
+	Completions
 	a, b int
 }
 
-// rhythmRows is one row per worker in the order of the ranks' places, or one
+// completionsRows is one row per worker in the order of the ranks' places, or one
 // per pair of workers.
-func rhythmRows(results []Rhythm) *table {
+func completionsRows(results []Completions) *table {
 	var rows []scoreOf
 	var pairs []pairOf
 	for _, r := range results {
@@ -184,11 +184,11 @@ func scoreFields() []field[scoreOf] {
 		})
 }
 
-// rhythmShown is how many workers a table lists.
-const rhythmShown = 20
+// workersShown is how many workers a table lists.
+const workersShown = 20
 
-// rhythmDocument is a block per trace: who is found, the scores, the maps.
-func rhythmDocument(results []Rhythm, problems []Problem) document {
+// completionsDocument is a block per trace: who is found, the scores, the maps.
+func completionsDocument(results []Completions, problems []Problem) document {
 	var d document
 	for _, r := range results {
 		d = append(d, r.title(), prose(r.finding()), r.table())
@@ -202,7 +202,7 @@ func rhythmDocument(results []Rhythm, problems []Problem) document {
 }
 
 // finding is who departs from its peers, in a sentence or two.
-func (r Rhythm) finding() string {
+func (r Completions) finding() string {
 	var found []int
 	tested := 0
 	for _, s := range r.Scores {
@@ -219,7 +219,7 @@ func (r Rhythm) finding() string {
 	case tested == 0 && len(r.Scores) > 0:
 		return fmt.Sprintf("Undecided: %v.", r.Scores[0].Undecided)
 	case len(found) == 0:
-		return fmt.Sprintf("Nobody is found: the rhythms of %s do not differ at a false-discovery rate of %s.", counted(tested, "worker"), percent(r.Discovery))
+		return fmt.Sprintf("Nobody is found: the completion times of %s do not differ at a false-discovery rate of %s.", counted(tested, "worker"), percent(r.Discovery))
 	case len(found) == 1:
 		return fmt.Sprintf("Found at a false-discovery rate of %s: rank %d completes its operators at other times than its peers.", percent(r.Discovery), found[0])
 	}
@@ -227,9 +227,9 @@ func (r Rhythm) finding() string {
 }
 
 // table is the workers by descending S, those that are found first.
-func (r Rhythm) table() *table {
+func (r Completions) table() *table {
 	t := &table{columns: append(placeColumns(),
-		column{head: "S", kind: kindUnit, means: "S: mean distance D of the rhythms to those compared with, 0 to 1."}, column{kind: kindBar},
+		column{head: "S", kind: kindUnit, means: "S: mean distance D of the completion times to those compared with, 0 to 1."}, column{kind: kindBar},
 		column{head: "median", kind: kindUnit, spare: true},
 		column{head: "later %s", kind: kindLength, means: "later: mean completion behind the median peer."},
 		column{head: "P", kind: kindReal, spare: true}, column{head: "Q", kind: kindReal, means: "Q: false-discovery rate at which it is found."},
@@ -250,10 +250,10 @@ func (r Rhythm) table() *table {
 	for _, w := range order {
 		t.rows = append(t.rows, r.scoreRow(t, w))
 	}
-	return t.capped(rhythmShown, "json and csv").tidy()
+	return t.capped(workersShown, "json and csv").tidy()
 }
 
-func (r Rhythm) scoreRow(t *table, w int) []cell {
+func (r Completions) scoreRow(t *table, w int) []cell {
 	s := r.Scores[w]
 	bar := optionalCell(s.Mean)
 	row := append(r.place(w), optionalCell(s.Mean), bar, optionalCell(s.Median), realCell(float64(s.Later)), cell{}, cell{}, cell{})
@@ -278,7 +278,7 @@ func (r Rhythm) scoreRow(t *table, w int) []cell {
 }
 
 // plane is S on the plane of stages and replicas.
-func (r Rhythm) plane() *heatmap {
+func (r Completions) plane() *heatmap {
 	h := r.grid(func(w int) cell { return optionalCell(r.Scores[w].Mean) })
 	h.least = 0.05
 	return h
@@ -288,7 +288,7 @@ func (r Rhythm) plane() *heatmap {
 const pairsShown = 56
 
 // pairs is D of every two workers, nil where they are not kept or too many.
-func (r Rhythm) pairs() *heatmap {
+func (r Completions) pairs() *heatmap {
 	n := len(r.Scores)
 	if r.Matrix == nil || n > pairsShown || n < 2 {
 		return nil
@@ -307,8 +307,8 @@ func (r Rhythm) pairs() *heatmap {
 	return h
 }
 
-// basis says how the rhythms were compared.
-func (r Rhythm) basis() bullets {
+// basis says how the completion times were compared.
+func (r Completions) basis() bullets {
 	b := bullets{fmt.Sprintf("Completions are counted in windows of %s, %s of which are occupied", length(float64(r.Window)), grouped(int64(r.Points)))}
 	if r.Clock == ks.Folded {
 		b = append(b, "Times are folded to the start of their step")

@@ -7,8 +7,8 @@ import (
 	"github.com/sfstat/sfstat/trace"
 )
 
-// meeting is what a kernel did together with those of other ranks: one collective, or messages with some peers.
-type meeting struct {
+// point is what a kernel did together with those of other ranks: one collective, or messages with some peers.
+type point struct {
 	start int64 // of the kernel, on the first clock
 	begin int64 // when the last of the others had come
 	peers []int // of messages: ranks of the job
@@ -17,19 +17,19 @@ type meeting struct {
 	tuned int // a call of it, of any rank, whose log tells how it is run; None where none does
 }
 
-// meetings finds what every kernel, by rank and index, took part in.
-func meetings(r *comm.Result) map[[2]int]*meeting {
+// points finds what every kernel, by rank and index, took part in.
+func points(r *comm.Result) map[[2]int]*point {
 	bus := map[comm.Measured]*number{}
 	if r.Speed.Result != nil {
 		for k, m := range r.Speed.Of {
 			bus[m] = known(r.Speed.Measures[k].Bus)
 		}
 	}
-	all := map[[2]int]*meeting{}
-	join := func(p comm.Part, begin int64, of comm.Measured) *meeting {
+	all := map[[2]int]*point{}
+	join := func(p comm.Part, begin int64, of comm.Measured) *point {
 		at := [2]int{p.Rank, p.Kernel}
 		if all[at] == nil {
-			all[at] = &meeting{start: p.Start, tuned: comm.None}
+			all[at] = &point{start: p.Start, tuned: comm.None}
 		}
 		m := all[at]
 		m.begin, m.bus = max(m.begin, begin), bus[of]
@@ -59,8 +59,8 @@ func meetings(r *comm.Result) map[[2]int]*meeting {
 	return all
 }
 
-// tell adds what is known of the meeting. The bandwidth of several messages at once is that of none of them.
-func (m *meeting) tell(a *operationArgs) {
+// tell adds what is known of the synchronisation point. The bandwidth of several messages at once is that of none of them.
+func (m *point) tell(a *operationArgs) {
 	a.Wait = known(float64(m.begin-m.start) / 1e3)
 	if m.parts == 1 {
 		a.Bandwidth = m.bus

@@ -7,7 +7,7 @@ import (
 	"github.com/sfstat/sfstat/internal/robust"
 )
 
-// Where do ranks meet? Two kinds of evidence, both from durations alone.
+// Where do ranks synchronise? Two kinds of evidence, both from durations alone.
 //
 // Slope. Let x be when a rank begins a stage and y how long the stage takes
 // it, prefixes running on across steps. In a stage where ranks wait for the
@@ -18,36 +18,36 @@ import (
 // fluctuations, so x and y are taken as deviations from the step's mean over
 // ranks and from each rank's own line over the steps. That also removes what
 // is unknown: the ranks' start skew and their clocks' drift. Both operations
-// are linear, so an exact meeting keeps its slope of exactly −1. One slope per
+// are linear, so an exact synchronisation point keeps its slope of exactly −1. One slope per
 // step, and the median of them with its order-statistic interval, which no
 // spike can move far.
 //
 // Collapse. Count each rank from its previous end of the stage. Where ranks
-// meet, the last rank's lead over the median one is large when the stage
+// synchronise, the last rank's lead over the median one is large when the stage
 // begins and gone when it ends. It is weaker evidence, used only when no slope
 // of the window is certain (a few steps, or no noise), and never for two ranks:
 // it tells one late rank from one early rank by which of them is the minority.
 
-// findMeeting tests every recorded stage. named, if not "", settles it.
+// findSyncPoint tests every recorded stage. named, if not "", settles it.
 // Expected O(T·S·R) time, O(S·(R + T)) memory.
-func findMeeting(m *rows, g Gates, named string) Meeting {
-	out := Meeting{At: -1}
+func findSyncPoint(m *rows, g Gates, named string) SyncPoint {
+	out := SyncPoint{At: -1}
 	v := newView(m, CutCarried, 0)
 	if v.ranks() >= 2 {
 		out.Boundaries = slopeBoundaries(v, g, everyone(v.ranks()))
 		sloped := slices.Clone(out.Boundaries)
-		meetWithin(v, out.Boundaries, g)
+		syncWithin(v, out.Boundaries, g)
 		takeLast(out.Boundaries, sloped)
 		if out.At = tightest(out.Boundaries); out.At >= 0 {
-			out.Evidence = MeetingShown
+			out.Evidence = SyncShown
 		} else if out.At = collapsing(v, out.Boundaries, g); out.At >= 0 {
-			out.Evidence = MeetingLikely
+			out.Evidence = SyncLikely
 		} else if out.At = reducing(out.Boundaries, g); out.At >= 0 {
-			out.Evidence = MeetingLikely
+			out.Evidence = SyncLikely
 		}
 	}
 	if named != "" {
-		out.At, out.Evidence = slices.Index(v.names, named), MeetingNamed
+		out.At, out.Evidence = slices.Index(v.names, named), SyncNamed
 	}
 	if out.At >= 0 {
 		out.Name = v.names[out.At]
@@ -57,18 +57,18 @@ func findMeeting(m *rows, g Gates, named string) Meeting {
 	return out
 }
 
-// takeLast settles what times alone leave open. Where sets meet along one axis
-// in one stage and along another in the next, each stage looks like a meeting
+// takeLast settles what times alone leave open. Where sets synchronise along one axis
+// in one stage and along another in the next, each stage looks like a synchronisation point
 // of sets, since a set's own transfer keeps its exits together, though between
 // them all ranks wait for all. Then the last stage with a certain slope over
 // all ranks, which is where gradients are reduced, closes the step.
 func takeLast(boundaries, sloped []Boundary) {
 	last := -1
 	for i, b := range sloped {
-		if boundaries[i].Meets {
+		if boundaries[i].Syncs {
 			return
 		}
-		if b.Meets {
+		if b.Syncs {
 			last = i
 		}
 	}
@@ -89,21 +89,21 @@ func slopeBoundaries(v *view, g Gates, among *gathering) []Boundary {
 		if among.whole() {
 			b.slopes = slopes[i]
 		}
-		if lo, mid, hi, ok := interval(slopes[i], g.Meeting.Confidence); ok && 2*len(slopes[i])*block >= v.steps {
+		if lo, mid, hi, ok := interval(slopes[i], g.SyncPoint.Confidence); ok && 2*len(slopes[i])*block >= v.steps {
 			b.Slope, b.Low, b.High = mid, lo, hi
 			// Beyond the gate on the one side, within its inverse on the other:
-			// a meeting's slope is near −1, not anything negative.
-			b.Meets = hi <= g.Meeting.Slope && mid >= 1/g.Meeting.Slope
+			// a synchronisation point's slope is near −1, not anything negative.
+			b.Syncs = hi <= g.SyncPoint.Slope && mid >= 1/g.SyncPoint.Slope
 		}
 	}
 	return out
 }
 
-// tightest is the meeting with the narrowest interval, −1 without any.
+// tightest is the synchronisation point with the narrowest interval, −1 without any.
 func tightest(boundaries []Boundary) int {
 	best := -1
 	for i, b := range boundaries {
-		if b.Meets && (best < 0 || b.High-b.Low < boundaries[best].High-boundaries[best].Low) {
+		if b.Syncs && (best < 0 || b.High-b.Low < boundaries[best].High-boundaries[best].Low) {
 			best = i
 		}
 	}
@@ -129,25 +129,25 @@ func collapsing(v *view, boundaries []Boundary, g Gates) int {
 				worst = max(worst, float64(after[i][t])/float64(lead))
 			}
 		}
-		if late >= 2 && 2*late >= len(before[i]) && worst <= -g.Meeting.Slope && worst < least && !b.excludesMeeting(g) {
+		if late >= 2 && 2*late >= len(before[i]) && worst <= -g.SyncPoint.Slope && worst < least && !b.excludesSync(g) {
 			best, least = i, worst
 		}
 	}
 	if best >= 0 {
-		boundaries[best].Meets = true
+		boundaries[best].Syncs = true
 	}
 	return best
 }
 
 // reducing is the last stage that reduces gradients by its name, unless its
-// slope excludes a meeting; it marks the boundary. −1 without one. Two ranks
+// slope excludes a synchronisation point; it marks the boundary. −1 without one. Two ranks
 // need it often: they give a slope few degrees of freedom, and no minority.
 func reducing(boundaries []Boundary, g Gates) int {
 	for i := len(boundaries) - 1; i >= 0; i-- {
 		b := &boundaries[i]
 		if reducesGradients(b.Name) && b.Within == "" {
-			b.Meets = !b.excludesMeeting(g)
-			if b.Meets {
+			b.Syncs = !b.excludesSync(g)
+			if b.Syncs {
 				return i
 			}
 			return -1
@@ -156,10 +156,10 @@ func reducing(boundaries []Boundary, g Gates) int {
 	return -1
 }
 
-// excludesMeeting reports whether the slope's interval lies beyond what a
-// meeting's may be, on either side.
-func (b Boundary) excludesMeeting(g Gates) bool {
-	return b.Low > g.Meeting.Slope || b.High < 1/g.Meeting.Slope
+// excludesSync reports whether the slope's interval lies beyond what a
+// synchronisation point's may be, on either side.
+func (b Boundary) excludesSync(g Gates) bool {
+	return b.Low > g.SyncPoint.Slope || b.High < 1/g.SyncPoint.Slope
 }
 
 // trend accumulates one rank's least-squares line over the steps.
@@ -192,7 +192,7 @@ func blockOf(steps, freedom int) int {
 // Where steps are open, what is not recorded between stages piles up in prefixes
 // that run on, until they say nothing of when a rank arrives. Then a rank's
 // arrival is counted from its end of the stage in the step before: where ranks
-// meet that was one moment for all, and what is not recorded of one step adds to
+// synchronise that was one moment for all, and what is not recorded of one step adds to
 // the noise of its durations, but not to that of arrivals.
 func stageSlopes(v *view, among *gathering) [][]float64 {
 	R, S, T := v.ranks(), len(v.order), v.steps
@@ -326,7 +326,7 @@ func stageLeads(v *view) (before, after [][]int64) {
 	return before, after
 }
 
-// skew is how the ranks' time scales differ, seen where they meet.
+// skew is how the ranks' time scales differ, seen where they synchronise.
 type skew struct {
 	start  []int64 // [rank] offset at the window's first step, ≥ 0
 	spread int64   // largest offset
@@ -334,7 +334,7 @@ type skew struct {
 }
 
 // skewAt fits each rank's end of stage i, as a deviation from the mean over
-// ranks, with a line over the steps. At a meeting those ends are one moment, so
+// ranks, with a line over the steps. At a synchronisation point those ends are one moment, so
 // the intercept is the rank's offset and the slope its drift.
 func skewAt(v *view, stage int) skew {
 	R, T := v.ranks(), v.steps

@@ -18,10 +18,11 @@ func (p *program) frontierCommand() *cli.Command {
 		Description: "For every window, and for every role group where roles differ: which stage each exposed nanosecond " +
 			"is charged to, what fixing it would gain, who is latest, the labels that the evidence permits, and what " +
 			"simpler methods would have said.",
-		Flags: join(analysisFlags(), profileFlags(), selectionFlags(), []cli.Flag{strictFlag(), failOnFlag(), pictureFlag()}, resultFlags()),
+		Flags: join(analysisFlags(), profileFlags(), selectionFlags(), []cli.Flag{strictFlag(), failOnFlag(), detailFlag(), pictureFlag()}, resultFlags()),
 		UsageText: `sfstat frontier run/
 sfstat frontier run/ --cut step --model-fit none --format csv
-sfstat frontier run/ --meet-after model.backward_cpu_wall --tau 0.7`,
+sfstat frontier run/ --meet-after model.backward_cpu_wall --tau 0.7
+sfstat frontier run/ --detail slack --format csv -o slack.csv`,
 		Action: p.frontier,
 	}
 }
@@ -44,10 +45,18 @@ func (p *program) frontier(c *cli.Context) error {
 		return err
 	}
 	var results []*frontier.Result
+	var slack []report.Slack
 	series := map[string]*frontier.Series{}
 	in, err := p.reduced(c, func(w *trace.Window) error {
 		if series[w.Run] == nil {
 			series[w.Run] = frontier.NewSeries(o)
+		}
+		if c.String("detail") == slackDetail {
+			d, err := series[w.Run].Detailed(w)
+			if err != nil {
+				return ofWindow(w, err)
+			}
+			slack = append(slack, report.SlackOf(d))
 		}
 		a, err := series[w.Run].Add(w)
 		if err != nil {
@@ -63,12 +72,25 @@ func (p *program) frontier(c *cli.Context) error {
 		return err
 	}
 	err = p.emit(c, func(w io.Writer) error {
-		return report.Input{Problems: in.problems}.Frontier(w, results, as, p.style(c))
+		to := report.Input{Problems: in.problems}
+		if c.String("detail") == slackDetail {
+			return to.Slack(w, slack, as, p.style(c))
+		}
+		return to.Frontier(w, results, as, p.style(c))
 	})
 	if err != nil {
 		return err
 	}
 	return failOn(c, surestLabel(results))
+}
+
+// slackDetail asks for the slack of every rank in place of the account.
+const slackDetail = "slack"
+
+func detailFlag() cli.Flag {
+	f := choice("detail", "what is written: the account, or the prefix and slack of every rank at the end of every stage", "account", slackDetail)
+	f.Category = forOutput
+	return f
 }
 
 // analysisFlags choose how windows are accounted for.

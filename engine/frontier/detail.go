@@ -78,14 +78,17 @@ func (d *Detail) cells(of []int64, step, boundary int) []int64 {
 // Frontier is the latest prefix at a boundary of a step.
 func (d *Detail) Frontier(step, boundary int) int64 { return slices.Max(d.At(step, boundary)) }
 
-// Slack is Σ_t F − P of a rank at a boundary: for how long it was ahead of the
-// last rank.
-func (d *Detail) Slack(boundary, rank int) int64 {
-	sum := int64(0)
+// Slack is Σ_t F − P of each rank at a boundary, [rank]: for how long it was
+// ahead of the last rank. O(T·R).
+func (d *Detail) Slack(boundary int) []int64 {
+	sums := make([]int64, len(d.Ranks))
 	for t := range d.Steps {
-		sum += d.Frontier(t, boundary) - d.At(t, boundary)[rank]
+		last := d.Frontier(t, boundary)
+		for r, at := range d.At(t, boundary) {
+			sums[r] += last - at
+		}
 	}
-	return sum
+	return sums
 }
 
 // Lateness is how far each rank is behind the median rank in a step where the

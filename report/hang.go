@@ -174,6 +174,9 @@ func (j Arrivals) hangDocument() document {
 	h := j.Result.Hang
 	if h == nil && len(j.Mismatches) == 0 {
 		what := fmt.Sprintf("%s: no hang: every call that a rank waits in was entered by all members with a dump.", j.Run)
+		if j.MidStep {
+			what = fmt.Sprintf("%s: no hang: some ranks had not entered their last call yet, but the dumps were written in the middle of a step.", j.Run)
+		}
 		d := document{headline{what, evidence.Insufficient}, prose(j.facts())}
 		return d
 	}

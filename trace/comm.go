@@ -73,6 +73,7 @@ type CommProcess struct {
 	Source    int    // index of Sources; of one whose records stand in several, the first
 	Lost      int64  // records that a ring or a sample dropped; −1: some, and it is not known how many
 	Begin     int64  // of its first record; 0: not known
+	Written   int64  // when its file was last written, nanoseconds since 1970; 0: not known
 	Steps     []CommSpan
 	Kernels   []CommKernel // by Start
 	Lines     []CommLines  // of a log, each operation once

@@ -3,12 +3,14 @@ package main
 import (
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sfstat/sfstat/internal/largedata"
 )
@@ -95,6 +97,51 @@ func TestDumpsOfRealJobs(t *testing.T) {
 					t.Errorf("status %s, expected %s", v.Status, want)
 				}
 			})
+		}
+	}
+}
+
+// TestDumpFilesInMidStep: dumps whose files were written within the steps of
+// their last calls are no hang.
+func TestDumpFilesInMidStep(t *testing.T) {
+	dumps, err := filepath.Glob("../../fixtures/flightrecorder/hang/*")
+	if err != nil || len(dumps) == 0 {
+		t.Fatal(dumps, err)
+	}
+	var j struct {
+		Jobs []struct {
+			Hang    bool `json:"hang"`
+			Blocked []struct {
+				Since int64 `json:"since_ns"`
+			} `json:"blocked"`
+		} `json:"jobs"`
+	}
+	hang := func(paths ...string) {
+		t.Helper()
+		_, out, stderr := runArgs(t, nil, append([]string{"hang", "--format", "json"}, paths...)...)
+		if err := json.Unmarshal([]byte(out), &j); err != nil {
+			t.Fatal(err, stderr)
+		}
+	}
+	hang(dumps...)
+	if !j.Jobs[0].Hang {
+		t.Fatal("no hang")
+	}
+	since := time.Unix(0, j.Jobs[0].Blocked[0].Since)
+	for after, want := range map[time.Duration]bool{20 * time.Millisecond: false, 10 * time.Minute: true} {
+		dir := t.TempDir()
+		for _, d := range dumps {
+			text, err := os.ReadFile(d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(dir, filepath.Base(d))
+			if err := errors.Join(os.WriteFile(path, text, 0o644), os.Chtimes(path, since.Add(after), since.Add(after))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if hang(dir); j.Jobs[0].Hang != want {
+			t.Errorf("written %s after the last call: hang %v", after, j.Jobs[0].Hang)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package auto
 
 import (
 	"io"
+	"os"
 
 	"github.com/sfstat/sfstat/ingest/flightrecorder"
 	"github.com/sfstat/sfstat/trace"
@@ -32,6 +33,9 @@ func (d *dumpItems) Next() (Item, error) {
 	if c.Processes[0].Rank < 0 {
 		return Item{}, trace.At(trace.Pos{File: d.path}, trace.Bad(trace.ErrMissing,
 			"a Flight Recorder dump whose name does not tell its rank: name it fr_trace_RANK, or say where the rank stands with --rank-pattern"))
+	}
+	if info, err := os.Stat(d.path); err == nil && info.Mode().IsRegular() {
+		c.Processes[0].Written = info.ModTime().UnixNano()
 	}
 	return Item{Comm: c, Path: d.path}, nil
 }

@@ -47,6 +47,9 @@ type Result struct {
 	// a clock: the ranks wait in one place only, and their clocks are not one.
 	MayHide int64
 	Hang    *Hang
+	// MidStep: calls that some entered and others did not are those of the step in
+	// which the records were written.
+	MidStep bool
 	// Mismatches are calls whose members disagree.
 	Mismatches []Mismatch
 	ByOrder    []string // groups whose calls were matched by order, as their numbers differ
@@ -129,7 +132,7 @@ func (j *Job) Analyze(o Options) *Result {
 	m := j.match()
 	t := m.align()
 	s := t.tallies()
-	r := &Result{Clocks: t.clocks, Hang: t.hang(), Mismatches: m.mismatches()}
+	r := &Result{Clocks: t.clocks, Mismatches: m.mismatches()}
 	for i := range j.ranks {
 		r.Ranks = append(r.Ranks, j.ranks[i].id)
 		r.Calls += len(j.ranks[i].calls)
@@ -155,6 +158,7 @@ func (j *Job) Analyze(o Options) *Result {
 	s.table(r, stages)
 	s.late(r, math.Log(o.Alpha), steps)
 	r.locate(lines)
+	s.hang(r, lines)
 	r.MayHide = s.mayHide(r)
 	if o.Each != nil {
 		s.each(o.Each)
@@ -333,7 +337,7 @@ func (s *strikes) late(r *Result, alpha float64, steps stepping) {
 		l := &r.Late[i]
 		of := steps.struck(struck[s.byRank[l.Rank]])
 		l.Struck, l.Of, l.PerStep, l.Step = of.steps, of.of, of.own, of.length
-		l.Gain = min(1, l.RunGain*span/float64(max(1, of.time)))
+		l.Gain = min(1, max(l.RunGain, l.RunGain*span/float64(max(1, of.time))))
 	}
 }
 

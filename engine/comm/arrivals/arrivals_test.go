@@ -143,6 +143,56 @@ func TestHang(t *testing.T) {
 	}
 }
 
+// Dumps of a job that goes on are no hang: they were written within some steps of
+// the last calls, or at different times, or the rank has whole steps after them.
+func TestDumpedInMidStep(t *testing.T) {
+	s := synthetic{seed: 1, ranks: 4, steps: 20, buckets: 1, jitter: 1, perHost: 4, frames: true}
+	job := func() *Job { // rank 2 has not entered the last call
+		j := s.job()
+		for r := range j.ranks {
+			calls := j.ranks[r].calls
+			if calls[19].done = false; r == 2 {
+				j.ranks[r].calls = calls[:19]
+			}
+		}
+		return j
+	}
+	last := newest(&job().ranks[0])
+	for name, c := range map[string]struct {
+		edit func(*Job)
+		hang bool
+	}{
+		"nothing is known":         {func(*Job) {}, true},
+		"written a minute later":   {func(j *Job) { j.ranks[2].written = last + 60_000*ms }, true},
+		"written 50 ms later":      {func(j *Job) { j.ranks[2].written = last + 50*ms }, false},
+		"others 50 ms later":       {func(j *Job) { j.ranks[0].written = last + 50*ms }, true},
+		"written before its calls": {func(j *Job) { j.ranks[2].written = last - 60_000*ms }, true},
+		"dumped two steps earlier": {func(j *Job) { j.ranks[2].calls = j.ranks[2].calls[:17] }, false},
+		"steps after that": {func(j *Job) {
+			w := &trace.Window{WorldSize: 4, Schema: trace.Schema{Stages: []string{"work"}}, Ranks: []trace.Rank{{ID: 2}},
+				Durations: []int64{100 * ms, 100 * ms, 100 * ms}, Epochs: []int64{last}}
+			j.AddWindow(w)
+		}, false},
+		"steps before that": {func(j *Job) {
+			w := &trace.Window{WorldSize: 4, Schema: trace.Schema{Stages: []string{"work"}}, Ranks: []trace.Rank{{ID: 2}},
+				Durations: []int64{100 * ms, 100 * ms, 100 * ms}, Epochs: []int64{last - 350*ms}}
+			j.AddWindow(w)
+		}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := job()
+			c.edit(j)
+			r := j.Analyze(Options{})
+			if (r.Hang != nil) != c.hang {
+				t.Errorf("hang %+v", r.Hang)
+			}
+			if len(r.Late) > 0 {
+				t.Errorf("late %+v", r.Late)
+			}
+		})
+	}
+}
+
 // A record of one rank that was dumped twice is one rank.
 func TestDumpedTwice(t *testing.T) {
 	s := synthetic{seed: 1, ranks: 3, steps: 20, buckets: 2, jitter: 1, perHost: 4}

@@ -29,7 +29,7 @@ type Blocked struct {
 	Since    int64 // when the first of them did, on the common clock
 	Last     int64 // … the last
 	Missing  []Absent
-	Unknown  []int // members without a record, which may be missing or waiting
+	Unknown  []int // members without a record, or with an older one, which may be missing or waiting
 	WaitsFor int   // index of the group that its missing ranks wait in; −1: they wait in none
 }
 
@@ -42,10 +42,43 @@ type Absent struct {
 	Line  Line
 	Enter int64  // on the common clock; 0: not known
 	In    string // group that it waits in instead, "" for none
+	// AtMost is how long after the first of the others entered its record was
+	// written at the latest; −1: not known.
+	AtMost int64
 }
 
-// hang looks at the end of every group.
-func (t *timed) hang() *Hang {
+// still is how many steps a wait must last to be more than a delay.
+const still = 10
+
+// midStep reports whether nothing shows that those missing are missing for
+// longer than ranks wait for each other: their records were written too soon,
+// or they went on to whole steps.
+func (b *Blocked) midStep(step int64, lines []fitted) bool {
+	return !slices.ContainsFunc(b.Missing, func(a Absent) bool {
+		soon := a.AtMost >= 0 && a.AtMost < still*step
+		wentOn := slices.ContainsFunc(lines, func(l fitted) bool {
+			return l.exact && l.rank == a.Rank && len(l.begin) > 1 && l.begin[len(l.begin)-2] > b.Since
+		})
+		return !soon && !wentOn
+	})
+}
+
+// hang looks at the end of every group. Those at which the records were written
+// in the middle of a step are counted, and are no hang.
+func (s *strikes) hang(r *Result, lines []fitted) {
+	h := s.blockedGroups()
+	if h == nil {
+		return
+	}
+	if b := &h.Groups[0]; !h.Loop && b.midStep(r.Step, lines) {
+		r.MidStep = true
+		return
+	}
+	r.Hang = h
+}
+
+// blockedGroups are all of a job; nil: none.
+func (t *timed) blockedGroups() *Hang {
 	h := &Hang{}
 	for r := range t.ranks {
 		for i := range t.ranks[r].calls {
@@ -65,18 +98,19 @@ func (t *timed) hang() *Hang {
 	return h
 }
 
-// tail is where a rank is in a group: its last call, and whether it is done.
+// tailEnd is where a rank is in a group: its last call, whether that is done,
+// and the last that is.
 type tailEnd struct {
-	rank int
-	call int // −1: none
-	seq  int64
-	done bool
+	rank      int
+	call      int // −1: none
+	seq       int64
+	done      bool
+	completed int64
 }
 
 // blocked finds the call at a group's end that some wait in and others have not
-// entered. Ranks whose last call is done and behind by more than one, while a
-// later one of the others is done too, were dumped earlier: they are not
-// missing.
+// entered. A rank is not missing if others completed a call after its last: it
+// was dumped earlier than they.
 func (t *timed) blocked(g int32) (b Blocked, ok bool) {
 	if t.byOrder[g] {
 		return b, false
@@ -89,16 +123,19 @@ func (t *timed) blocked(g int32) (b Blocked, ok bool) {
 		ends = append(ends, t.end(r, g))
 	}
 	var waiting, missing []tailEnd
-	most := int64(-1)
+	most, completed := int64(-1), int64(-1)
 	for _, e := range ends {
-		most = max(most, e.seq)
+		most, completed = max(most, e.seq), max(completed, e.completed)
 	}
+	b = Blocked{Group: t.groups[g].name, Desc: t.groups[g].desc, Seq: most, Unknown: slices.Clone(t.absent[g]), WaitsFor: -1}
 	for _, e := range ends {
 		switch {
 		case e.seq == most && !e.done:
 			waiting = append(waiting, e)
 		case e.seq == most: // done: nobody can be missing from it
 			return b, false
+		case e.seq < completed:
+			b.Unknown = append(b.Unknown, t.ranks[e.rank].id)
 		default:
 			missing = append(missing, e)
 		}
@@ -106,7 +143,7 @@ func (t *timed) blocked(g int32) (b Blocked, ok bool) {
 	if len(waiting) == 0 || len(missing) == 0 || most < 0 {
 		return b, false
 	}
-	b = Blocked{Group: t.groups[g].name, Desc: t.groups[g].desc, Seq: most, Unknown: t.absent[g], WaitsFor: -1}
+	slices.Sort(b.Unknown)
 	for _, e := range waiting {
 		b.Waiting = append(b.Waiting, t.ranks[e.rank].id)
 		if e.call < 0 {
@@ -122,7 +159,10 @@ func (t *timed) blocked(g int32) (b Blocked, ok bool) {
 		b.Last = max(b.Last, t.at(x))
 	}
 	for _, e := range missing {
-		a := Absent{Rank: t.ranks[e.rank].id, Host: cmp.Or(t.ranks[e.rank].host, t.hosts[t.ranks[e.rank].id]), Seq: e.seq}
+		a := Absent{Rank: t.ranks[e.rank].id, Host: cmp.Or(t.ranks[e.rank].host, t.hosts[t.ranks[e.rank].id]), Seq: e.seq, AtMost: -1}
+		if w := t.ranks[e.rank].written; b.Since != 0 && w > newest(&t.ranks[e.rank]) {
+			a.AtMost = max(0, w+t.offset[e.rank]-b.Since)
+		}
 		if e.call >= 0 {
 			x := entry{int32(e.rank), int32(e.call)}
 			k := t.kindOf(x)
@@ -143,15 +183,24 @@ func (t *timed) lineAt(k *kind) Line {
 // end is the last collective of a rank in a group. The status counts calls that
 // the ring may have dropped.
 func (t *timed) end(r int, g int32) tailEnd {
-	e := tailEnd{rank: r, call: -1, seq: -1}
+	e := tailEnd{rank: r, call: -1, seq: -1, completed: -1}
 	calls := t.ranks[r].calls
-	for i := len(calls) - 1; i >= 0; i-- {
-		if c := &calls[i]; c.group == g && !t.isMessage(c) {
+	for i := len(calls) - 1; i >= 0 && e.completed < 0; i-- {
+		c := &calls[i]
+		if c.group != g || t.isMessage(c) {
+			continue
+		}
+		if e.call < 0 {
 			e.call, e.seq, e.done = i, c.seq, c.done
-			break
+		}
+		if c.done {
+			e.completed = c.seq
 		}
 	}
 	s, ok := t.ranks[r].status[int(g)]
+	if ok {
+		e.completed = max(e.completed, s.completed)
+	}
 	if ok && s.completed >= 0 && e.seq >= 0 && s.completed >= e.seq {
 		e.done = true
 	}

@@ -35,6 +35,7 @@ type rank struct {
 	// windows: it is what a recorder wrote when it closed windows, which says
 	// nothing of what came after.
 	windows bool
+	written int64 // by when its record was, on its clock; 0: not known
 }
 
 // status is how far a process says that it got in a group.
@@ -162,7 +163,7 @@ type kindKey struct {
 
 func (a *adding) process(p int) rank {
 	from := &a.c.Processes[p]
-	r := rank{id: from.Rank, host: from.Host, lost: from.Lost, status: map[int]status{}}
+	r := rank{id: from.Rank, host: from.Host, lost: from.Lost, written: from.Written, status: map[int]status{}}
 	groups := make([]int32, len(a.c.Groups))
 	for i := range a.c.Groups {
 		groups[i] = -1
@@ -297,8 +298,9 @@ func (j *Job) merge(r rank) {
 		slices.SortStableFunc(r.calls, func(a, b call) int { return cmp.Compare(a.enter, b.enter) })
 		r.lost = min(r.lost, old.lost)
 	}
-	if r.host == "" {
-		r.host = old.host
+	r.host = cmp.Or(r.host, old.host)
+	if newest(&r) == newest(old) && old.written != 0 { // two files of one dump: the earlier says more
+		r.written = min(cmp.Or(r.written, old.written), old.written)
 	}
 	*old = r
 }

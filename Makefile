@@ -25,7 +25,7 @@ RACE_PROGRAM = Interrupt|Panic|Progress|TestScripts/(diagnose|output)$$
 
 NPM ?= npm
 
-.PHONY: help page build demo test race calibrate test-recorder check fmt vet lint vuln layers tidy bench verdicts detection fuzz cover clean
+.PHONY: help page build demo test race calibrate test-recorder test-python wheel check fmt vet lint vuln layers tidy bench verdicts detection fuzz cover clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -36,7 +36,7 @@ build: ## bin/sfstat
 demo: build ## the verdict on a recording of a real job
 	bin/sfstat diagnose fixtures/ddp/host-callback-r8-s0.jsonl
 
-test: vet test-recorder ## everything that must hold: vet, all tests in random order, the recorder
+test: vet test-recorder test-python ## everything that must hold: vet, all tests in random order, the recorder, the Python package
 	@echo 'statistical tests take a part of their draws: make calibrate takes all'
 	$(TEST) ./...
 
@@ -51,6 +51,15 @@ race: ## the race detector, where goroutines are started
 test-recorder: ## the tests of the Python package; those with PyTorch only where it is installed
 	@if ! command -v $(PYTHON) >/dev/null; then echo 'NOT RUN: the tests of the recorder need Python 3.8 or later, and there is no $(PYTHON)'; \
 	else cd recorder && PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -W error::ResourceWarning -m unittest discover -t . -s tests; fi
+
+test-python: build ## the tests of the Python package; what needs pandas, PySpark or Java only where they are installed
+	@if ! command -v $(PYTHON) >/dev/null; then echo 'NOT RUN: the tests of the Python package need Python 3.8 or later, and there is no $(PYTHON)'; \
+	else cd python && SFSTAT=$(CURDIR)/bin/sfstat PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m unittest discover -t . -s tests; fi
+
+wheel: build ## python/dist/sfstat-*.whl: the Python packages with the program inside
+	mkdir -p python/sfstat/bin && cp bin/sfstat python/sfstat/bin/
+	$(PYTHON) -m pip wheel --no-deps -w python/dist ./python --config-settings=--build-option=--plat-name=$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_platform())'); \
+	code=$$?; rm -rf python/sfstat/bin python/build; exit $$code
 
 check: fmt vet lint layers tidy vuln ## what review would say: format, vet, staticcheck, import direction, go.mod, known vulnerabilities
 

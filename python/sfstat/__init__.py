@@ -1,0 +1,27 @@
+"""sfstat from Python: which rank, which stage made a training job slow.
+
+    import sfstat
+
+    verdict = sfstat.diagnose("runs/job-42")
+    verdict.headline
+    verdict.suspects[0].host
+    verdict.to_pandas()
+
+The program does the work; this package starts it and types what it answers.
+pandas is needed by ``to_pandas`` alone, PySpark by ``sfstat.spark``. The
+recorder of stage times is the package ``sfstat_recorder`` beside this one.
+"""
+
+from .commands import batch, compare, diagnose, read_findings
+from .comparison import Comparison, ComparedRun, Finding, Row
+from .decode import FormatError
+from .program import BadInputError, NotFoundError, SfstatError, find, version
+from .verdict import Action, Problem, RunVerdict, SourceLine, StepsStruck, Suspect, Undecided, Verdict
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Action", "BadInputError", "ComparedRun", "Comparison", "Finding", "FormatError", "NotFoundError", "Problem", "Row",
+    "RunVerdict", "SfstatError", "SourceLine", "StepsStruck", "Suspect", "Undecided", "Verdict",
+    "batch", "compare", "diagnose", "find", "read_findings", "version",
+]

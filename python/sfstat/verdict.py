@@ -1,0 +1,189 @@
+"""The answer of ``sfstat diagnose``, as docs/output.md explains it field by field."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
+
+from . import html, tables
+
+SCHEMA = "sfstat.verdict/2"
+
+Evidence = Mapping[str, Any]  # "kind" and its numbers: docs/evidence.md
+
+
+@dataclass(frozen=True)
+class StepsStruck:
+    """Which steps a finding struck."""
+
+    count: int
+    of: int
+    first: Optional[int]
+    last: Optional[int]
+    pattern: str
+
+
+@dataclass(frozen=True)
+class SourceLine:
+    """The line that a late rank entered a collective from."""
+
+    file: str
+    line: int
+    function: str
+    call: str
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """What delays the job, by how much, and how sure that is. Times are nanoseconds, gains parts of a step."""
+
+    kind: str
+    cause: str
+    rank: Optional[int]
+    host: Optional[str]
+    local_rank: Optional[int]
+    role: Optional[str]
+    stage: Optional[str]
+    op: Optional[str]
+    seq: Optional[int]
+    group: Optional[str]
+    ranks: Tuple[int, ...]
+    source_line: Optional[SourceLine]
+    confidence: str
+    below_min_gain: bool
+    gain: Optional[float]
+    run_gain: Optional[float]
+    steps_struck: StepsStruck
+    step_ns: int
+    excess_ns: int
+    explained_ns: int
+    score: Optional[float]
+    evidence: Tuple[Evidence, ...]
+    windows: Tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Undecided:
+    """A question that the recording leaves open. What does not apply is None."""
+
+    question: str
+    stage: Optional[str] = None
+    hides_ns: Optional[int] = None
+    stage_ns: Optional[int] = None
+    step_ns: Optional[int] = None
+    n: Optional[int] = None
+    needs: Optional[str] = None
+    name: Optional[str] = None
+    share: Optional[float] = None
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that was lost, left out or refused."""
+
+    problem: str
+    path: Optional[str] = None
+    window: Optional[int] = None
+    ranks: Tuple[int, ...] = ()
+    n: Optional[int] = None
+    of: Optional[int] = None
+    text: Optional[str] = None
+    error: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class Action:
+    """Something to do next."""
+
+    action: str
+    host: Optional[str] = None
+    ranks: Tuple[int, ...] = ()
+    stages: Tuple[str, ...] = ()
+    steps: Optional[Tuple[int, ...]] = None
+    window: Optional[int] = None
+    tool: Optional[str] = field(default=None, metadata={"json": "with"})
+
+    def sentence(self) -> str:
+        """Returns it in words."""
+        parts = [self.action.replace("_", " ")]
+        if self.host:
+            parts.append(self.host)
+        if self.ranks:
+            parts.append(("rank " if len(self.ranks) == 1 else "ranks ") + ", ".join(map(str, self.ranks)))
+        if self.stages:
+            parts.append("in " + ", ".join(self.stages))
+        if self.tool:
+            parts.append("with " + self.tool)
+        return " ".join(parts)
+
+
+@dataclass(frozen=True)
+class RunVerdict:
+    """The verdict on one run."""
+
+    run: str
+    status: str
+    headline: str
+    confidence: str
+    suspects: Tuple[Suspect, ...]
+    observations: Tuple[Evidence, ...]
+    undecided: Tuple[Undecided, ...]
+    problems: Tuple[Problem, ...]
+    next: Tuple[Action, ...]
+
+
+@dataclass(frozen=True)
+class Verdict(RunVerdict):
+    """The verdict on all runs of the input; its own fields repeat those of the run whose cause is surest."""
+
+    min_gain: Optional[float]
+    runs: Tuple[RunVerdict, ...]
+    raw: Mapping[str, Any] = field(repr=False, compare=False)  # the whole document: windows, gates, operators
+
+    def records(self) -> Iterator[Dict[str, Any]]:
+        """Yields one flat row for each suspect of each run."""
+        for run in self.runs:
+            for place, suspect in enumerate(run.suspects, 1):
+                row: Dict[str, Any] = {"run": run.run, "status": run.status, "place": place}
+                for name, value in vars(suspect).items():
+                    if name == "steps_struck":
+                        row.update((f"struck_{k}", v) for k, v in asdict(value).items())
+                    elif name == "source_line":
+                        row[name] = f"{value.file}:{value.line}" if value else None
+                    elif name == "evidence":
+                        row[name] = [e["kind"] for e in value]
+                    else:
+                        row[name] = list(value) if isinstance(value, tuple) else value
+                yield row
+
+    def to_pandas(self) -> Any:
+        """Returns a DataFrame with a row for each suspect; needs pandas."""
+        columns = ["run", "status", "place"]
+        for name in Suspect.__dataclass_fields__:
+            columns += [f"struck_{k}" for k in StepsStruck.__dataclass_fields__] if name == "steps_struck" else [name]
+        return tables.frame(self.records(), columns)
+
+    def _repr_html_(self) -> str:
+        body: List[str] = []
+        for run in self.runs or (self,):
+            body.append(html.headline(run.headline, run.status in ("straggler", "hang")))
+            body.append(html.facts([("run", run.run), ("status", run.status.replace("_", " ")), ("certainty", run.confidence),
+                                    ("next", "; ".join(a.sentence() for a in run.next))]))
+            body.append(html.table(
+                ["suspect", "stage", "a step loses", "fixing saves", "of the run", "certainty", "evidence"],
+                [[who(s), s.stage or s.op or "", html.length(s.excess_ns), html.percent(s.gain), html.percent(s.run_gain), s.confidence,
+                  ", ".join(e["kind"].replace("_", " ") for e in s.evidence)] for s in run.suspects]))
+            body.append(html.table(
+                ["not decided", "stage", "may hide"],
+                [[u.question.replace("_", " "), u.stage or "", html.length(u.hides_ns) if u.hides_ns else ""] for u in run.undecided]))
+            body.append(html.table(
+                ["problem", "where"],
+                [[p.problem.replace("_", " "), p.error or p.text or p.path or ""] for p in run.problems]))
+        return html.page(body)
+
+
+def who(s: Suspect) -> str:
+    """Returns the name of a suspect: "rank 2 (gpu-node-1, local rank 2)"."""
+    name = s.kind if s.rank is None else f"rank {s.rank}"
+    at = ([s.host] if s.host else []) + ([f"local rank {s.local_rank}"] if s.local_rank is not None else [])
+    return f"{name} ({', '.join(at)})" if at else name

@@ -1,0 +1,226 @@
+"""The package against the program: answers are typed, errors are its lines.
+
+The program is $SFSTAT, or bin/sfstat of this checkout; without one the tests
+that need it say so and are skipped.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import html.parser
+import json
+import os
+import pickle
+import stat
+import tempfile
+import unittest
+from typing import get_type_hints
+from unittest import mock
+
+import sfstat
+from sfstat import comparison, decode, program, verdict
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+RECORDING = os.path.join(ROOT, "fixtures", "ddp", "host-callback-r8-s0.jsonl")
+HEALTHY = os.path.join(ROOT, "fixtures", "ddp", "nofault-r8-s0.jsonl")
+
+if "SFSTAT" not in os.environ and os.access(os.path.join(ROOT, "bin", "sfstat"), os.X_OK):
+    os.environ["SFSTAT"] = os.path.join(ROOT, "bin", "sfstat")
+try:
+    sfstat.version()
+    MISSING = ""
+except sfstat.SfstatError as error:
+    MISSING = f"NOT RUN: {error}"
+try:
+    import pandas  # noqa: F401
+
+    NO_PANDAS = ""
+except ImportError:
+    NO_PANDAS = "NOT RUN: pandas is not installed"
+
+
+class Balanced(html.parser.HTMLParser):
+    """Checks that what is opened is closed, and keeps the text."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.open, self.text, self.tags = [], "", set()
+        self.feed(page)
+        assert not self.open, self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.open.append(tag)
+        self.tags.add(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag, tag
+
+    def handle_data(self, data):
+        self.text += data
+
+
+@unittest.skipIf(MISSING, MISSING)
+class DiagnoseTest(unittest.TestCase):
+    """The truth of the recording: rank 2 of 8 loses 120 ms a step in a callback."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.verdict = sfstat.diagnose(RECORDING)
+
+    def test_typed(self):
+        v, s = self.verdict, self.verdict.suspects[0]
+        self.assertEqual((v.status, s.rank, s.stage, s.confidence, s.below_min_gain), ("straggler", 2, "callbacks.cpu_wall", "strong", False))
+        self.assertAlmostEqual(s.excess_ns / 1e6, 120, delta=6)
+        self.assertEqual(s.steps_struck.count, s.steps_struck.of)
+        self.assertEqual(v.runs[0].suspects, v.suspects)
+        self.assertEqual(v.raw["schema"], verdict.SCHEMA)
+        with self.assertRaises(dataclasses.FrozenInstanceError):
+            s.rank = 3
+        self.assertEqual(pickle.loads(pickle.dumps(v)), v)
+
+    def test_several_paths_and_flags(self):
+        v = sfstat.diagnose([RECORDING, HEALTHY], min_gain=0.9, flags=["--ranks", "0-7"])
+        self.assertEqual(len(v.runs), 2)
+        self.assertTrue(all(s.below_min_gain for r in v.runs for s in r.suspects))
+        self.assertEqual(v.min_gain, 0.9)
+
+    def test_notebook(self):
+        page = Balanced(self.verdict._repr_html_())
+        self.assertIn("rank 2 (node0, local rank 2)", page.text)
+        self.assertIn(self.verdict.headline, page.text)
+        self.assertIn("table", page.tags)
+
+    def test_names_do_not_become_html(self):
+        hostile = dataclasses.replace(self.verdict.runs[0], headline="<script>alert(1)</script>", run="<img src=x>")
+        page = Balanced(dataclasses.replace(self.verdict, runs=(hostile,))._repr_html_())
+        self.assertNotIn("script", page.tags)
+        self.assertNotIn("img", page.tags)
+
+    def test_rows(self):
+        (row, *_) = self.verdict.records()
+        self.assertEqual((row["run"], row["place"], row["rank"], row["struck_pattern"]), ("host-callback-r8-s0", 1, 2, "constant"))
+        self.assertEqual(row["evidence"][0], self.verdict.suspects[0].evidence[0]["kind"])
+
+    @unittest.skipIf(NO_PANDAS, NO_PANDAS)
+    def test_pandas(self):
+        frame = self.verdict.to_pandas()
+        self.assertEqual(list(frame["rank"])[:1], [2])
+        self.assertEqual(list(sfstat.diagnose(HEALTHY).to_pandas().columns), list(frame.columns))
+
+    def test_bad_input_is_its_line(self):
+        with self.assertRaises(sfstat.BadInputError) as caught:
+            sfstat.diagnose(os.path.join(ROOT, "nowhere"))
+        self.assertEqual(caught.exception.exit_code, 2)
+        self.assertRegex(str(caught.exception), r"^sfstat diagnose: .*nowhere: cannot be read: no such file")
+        self.assertNotIn("\n", str(caught.exception))
+
+    def test_a_path_is_no_flag(self):
+        with self.assertRaisesRegex(sfstat.BadInputError, "--version: cannot be read"):
+            sfstat.diagnose("--version")
+
+
+@unittest.skipIf(MISSING, MISSING)
+class CompareTest(unittest.TestCase):
+    def test_typed(self):
+        c = sfstat.compare(HEALTHY, RECORDING, gate="5%")
+        step = c.rows[0]
+        self.assertEqual((step.measure, step.verdict, c.unit, c.exceeded, c.gate), ("step_time", "regression", "batches", True, 0.05))
+        self.assertTrue(step.low < step.change < step.high)
+        self.assertEqual([f.status for f in c.findings if f.rank == 2], ["new"])
+        self.assertIn("regression", Balanced(c._repr_html_()).text)
+        self.assertEqual(len(list(c.records())), len(c.rows))
+
+    def test_no_difference(self):
+        c = sfstat.compare(HEALTHY, HEALTHY, gate=0.5)
+        self.assertFalse(c.exceeded)
+        self.assertEqual(c.standing, "within")
+
+    @unittest.skipIf(NO_PANDAS, NO_PANDAS)
+    def test_pandas(self):
+        self.assertEqual(list(sfstat.compare(HEALTHY, RECORDING).to_pandas()["measure"])[0], "step_time")
+
+
+class FormTest(unittest.TestCase):
+    """The classes have the fields of the published schemas."""
+
+    def fields(self, kind):
+        return {f.metadata.get("json", f.name) for f in dataclasses.fields(kind)} - {"raw"}
+
+    def schema(self, name):
+        with open(os.path.join(ROOT, "docs", "schema", f"{name}.schema.json"), encoding="utf-8") as f:
+            return json.load(f)
+
+    def test_verdict(self):
+        schema = self.schema("verdict")
+        of = {name: set(d["properties"]) for name, d in schema["$defs"].items() if "properties" in d}
+        self.assertEqual(self.fields(verdict.Suspect), of["suspect"])
+        self.assertEqual(self.fields(verdict.StepsStruck), of["steps_struck"])
+        self.assertEqual(self.fields(verdict.SourceLine), of["source_line"])
+        self.assertEqual(self.fields(verdict.Action), of["action"])
+        self.assertLessEqual(self.fields(verdict.RunVerdict), of["run"])
+        self.assertLessEqual(self.fields(verdict.Problem), of["found_problem"])
+        self.assertLessEqual(self.fields(verdict.Undecided), of["undecided"])
+        self.assertLessEqual(self.fields(verdict.Verdict), set(schema["properties"]))
+
+    def test_comparison(self):
+        schema = self.schema("compare")
+        for kind, name in ((comparison.ComparedRun, "run"), (comparison.Row, "row"), (comparison.Finding, "finding")):
+            self.assertEqual(self.fields(kind), set(schema["$defs"][name]["properties"]))
+        self.assertLessEqual(self.fields(comparison.Comparison), set(schema["properties"]))
+
+    def test_what_does_not_fit_is_named(self):
+        whole = {"schema": verdict.SCHEMA}
+        for text, line in (
+            ("", "wrote no JSON"), ("[]", "schema is None"), ('{"schema": "sfstat.verdict/9"}', "'sfstat.verdict/9', expected 'sfstat.verdict/2'"),
+            (json.dumps(whole), r"^\$ has no run$"), (json.dumps(dict(whole, run=3)), r"^\$\.run is 3, expected str$"),
+            (json.dumps(dict(whole, run="a", status="b", headline="c", confidence="d", suspects=[3])), r"^\$\.suspects\[0\] is 3, expected an object$"),
+        ):
+            with self.subTest(text), self.assertRaisesRegex(sfstat.FormatError, line):
+                decode.document(verdict.Verdict, text, verdict.SCHEMA)
+
+    def test_hints_resolve(self):
+        for kind in (verdict.Verdict, verdict.Suspect, comparison.Comparison):
+            self.assertTrue(get_type_hints(kind))
+
+
+class ProgramTest(unittest.TestCase):
+    """Where the program is found, and what happens where it fails."""
+
+    def script(self, folder, text, name="sfstat"):
+        path = os.path.join(folder, name)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("#!/bin/sh\n" + text)
+        os.chmod(path, os.stat(path).st_mode | stat.S_IXUSR)
+        return path
+
+    def test_order(self):
+        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as other:
+            on_path, named = self.script(folder, "echo path"), self.script(other, "echo named")
+            with mock.patch.dict(os.environ, {"PATH": folder + os.pathsep + "/bin", "SFSTAT": named}):
+                self.assertEqual(program.find(), named)
+                del os.environ["SFSTAT"]
+                bundled = os.path.join(os.path.dirname(program.__file__), "bin", "sfstat")
+                self.assertEqual(program.find(), bundled if os.access(bundled, os.X_OK) else on_path)
+                self.assertIn(program.run([]), ("path\n", mock.ANY))
+
+    def test_not_there(self):
+        with mock.patch.dict(os.environ, {"SFSTAT": "/nowhere/sfstat"}), self.assertRaisesRegex(sfstat.NotFoundError, "SFSTAT is '/nowhere/sfstat'"):
+            program.find()
+
+    def test_failures(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for text, kind, code, line in (
+                ("echo x: bad >&2; exit 2", sfstat.BadInputError, 2, "x: bad"), ("echo bug >&2; exit 1", sfstat.SfstatError, 1, "bug"),
+                ("exit 7", sfstat.SfstatError, 7, "exit code 7 and said nothing"), ("kill -9 $$", sfstat.SfstatError, -9, "exit code -9"),
+            ):
+                with self.subTest(text), mock.patch.dict(os.environ, {"SFSTAT": self.script(folder, text)}):
+                    with self.assertRaisesRegex(kind, line) as caught:
+                        program.run([])
+                    self.assertEqual((caught.exception.exit_code, type(caught.exception)), (code, kind))
+            with mock.patch.dict(os.environ, {"SFSTAT": self.script(folder, "echo found; exit 3")}):
+                self.assertEqual(program.run([]), "found\n")
+
+    def test_batch_arguments(self):
+        with mock.patch.object(program, "run", return_value="") as run:
+            sfstat.batch(["a", "b"], "f.parquet", resume=True, shard=(2, 8))
+        run.assert_called_once_with(["batch", "-o", "f.parquet", "--resume", "--shard", "2/8", "--", "a", "b"])

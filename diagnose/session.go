@@ -30,6 +30,7 @@ type Engines uint8
 const (
 	AllEngines    Engines = iota // K-S, pooled outliers and blame beside the frontier
 	FrontierAlone                // a tenth of the time; the others never name a rank by themselves
+	FindingsAlone                // the same, without what of the frontier no finding rests on, and without arrivals
 )
 
 // Session takes windows one at a time, in any order of runs, and keeps their
@@ -58,7 +59,12 @@ type run struct {
 }
 
 // New starts a session.
-func New(o Options) *Session { return &Session{o: o} }
+func New(o Options) *Session {
+	if o.Engines == FindingsAlone {
+		o.Frontier.Depth = frontier.FindingsOnly
+	}
+	return &Session{o: o}
+}
 
 // Add accounts for one validated window. O(T·S·R).
 func (s *Session) Add(w *trace.Window) error {
@@ -76,7 +82,9 @@ func (s *Session) Add(w *trace.Window) error {
 		return err
 	}
 	r.compare(w, a.Main)
-	r.arrivals.AddWindow(w)
+	if s.o.Engines != FindingsAlone {
+		r.arrivals.AddWindow(w)
+	}
 	r.windows = append(r.windows, Window{Main: a.Main, Paper: a.Paper, Groups: a.Groups, Stages: recorded(w)})
 	if s.o.Engines == AllEngines {
 		r.windows[len(r.windows)-1].Signs = r.signsOf(w, a)

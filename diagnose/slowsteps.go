@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -67,8 +68,7 @@ func stepLengths(w *trace.Window) []int64 {
 				of[i%R] += d
 			}
 		}
-		slices.Sort(of)
-		out[t] = of[R/2]
+		out[t] = robust.Upper(of)
 	}
 	return out
 }

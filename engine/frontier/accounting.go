@@ -48,8 +48,11 @@ func (a *accounting) measure() {
 	}
 	a.sync = a.lines(v)
 	a.acc = scan(v, a.gates.Leader, nil)
-	w := newWaits(v)
-	timeline{v, a.sync}.walk(w)
+	w := a.spent
+	if w == nil {
+		w = newWaits(v)
+		timeline{v, a.sync}.walk(w)
+	}
 	a.wait, a.work = w.wait, make([]int64, v.ranks())
 	for i := range v.order {
 		addTo(a.work, w.of(i))
@@ -308,7 +311,7 @@ func (a *accounting) decide() {
 		a.agreement(&e, lead)
 		a.leader(lead)
 		e.SwitchRate = a.r.Leader.Rate
-		if s := a.r.Stages[lead]; s.Advance > 0 {
+		if s := a.r.Stages[lead]; s.Advance > 0 && a.v.lags == nil {
 			share := float64(s.LagIncrease) / float64(s.Advance)
 			e.LagShare = &share
 		}

@@ -30,10 +30,13 @@ type blame struct {
 	peerOf    []int   // [rank] → peers
 	tolerance int64
 
-	rows    []stretch             // rows since the last synchronisation point of all ranks
-	busy    [][]int64             // [row] productive time, for rows in which some ranks met
-	middles map[int]robust.Middle // of this synchronisation point's rows, by row and set of peers; filled on demand
+	rows    []stretch       // rows since the last synchronisation point of all ranks
+	busy    [][]int64       // [row] productive time, for rows in which some ranks met
+	middles []robust.Middle // of this synchronisation point's rows, by row and set of peers; filled on demand
+	known   []bool          // which of them are
 	late    []lateRank
+	excess  []int64 // of them
+	mainly  []int   // [group] how many of them it is the dominant one of
 	values  []int64
 	scratch []int64
 
@@ -60,7 +63,7 @@ type lateRank struct {
 func newBlame(v *view, peerOf []int, tolerance int64) *blame {
 	R := v.ranks()
 	b := &blame{v: v, peerOf: peerOf, tolerance: tolerance, busy: make([][]int64, len(v.order)),
-		values: make([]int64, R), scratch: make([]int64, R), middles: map[int]robust.Middle{}, ledger: newLedger(v.w.Ranks, len(v.groups))}
+		values: make([]int64, R), scratch: make([]int64, R), mainly: make([]int, len(v.groups)), ledger: newLedger(v.w.Ranks, len(v.groups))}
 	for r, p := range peerOf {
 		for len(b.peers) <= p {
 			b.peers = append(b.peers, nil)
@@ -109,22 +112,28 @@ func (b *blame) settle(x []int64, last int64) {
 	if len(b.late) == 0 {
 		return
 	}
-	clear(b.middles)
+	n := len(b.rows) * len(b.peers)
+	b.middles, b.known = slices.Grow(b.middles[:0], n)[:n], slices.Grow(b.known[:0], n)[:n]
+	clear(b.known)
+	n = len(b.late) * len(b.v.groups)
+	b.excess = slices.Grow(b.excess[:0], n)[:n]
+	clear(b.excess)
 	for k := range b.late {
 		l := &b.late[k]
+		l.excess = b.excess[k*len(b.v.groups) : (k+1)*len(b.v.groups)]
 		b.measure(l)
 		// No later than its own doing: the rest is a wait on the way.
 		l.height = min(l.height, l.total)
 	}
 	b.share()
 	rest := b.punctualLast(x)
-	dominant := map[int]int{}
+	clear(b.mainly)
 	for k := range b.late {
 		l := &b.late[k]
 		if l.total == 0 {
 			continue
 		}
-		dominant[l.dominant]++
+		b.mainly[l.dominant]++
 		paid := min(l.part, float64(l.total)) / float64(l.total)
 		own := punctual + l.height
 		second := rest
@@ -143,8 +152,8 @@ func (b *blame) settle(x []int64, last int64) {
 		}
 	}
 	all := 0
-	for g, n := range dominant {
-		b.groups[g].count(n, len(x))
+	for g, n := range b.mainly {
+		b.groups[g].count(n, len(x)) // of none, nothing
 		all += n
 	}
 	b.whole.count(all, len(x))
@@ -231,9 +240,9 @@ func (b *blame) share() {
 }
 
 // measure fills how far the rank exceeded its peers in each group of rows
-// since the last synchronisation point.
+// since the last synchronisation point; excess is all 0.
 func (b *blame) measure(l *lateRank) {
-	l.excess, l.total = make([]int64, len(b.v.groups)), 0
+	l.total = 0
 	for k, at := range b.rows {
 		d := b.durations(at)[l.rank]
 		l.excess[b.v.group[at.row]] += d - b.middle(k, l.rank).Without(d)
@@ -254,12 +263,10 @@ func (b *blame) middle(k, rank int) robust.Middle {
 		return b.v.middle(b.rows[k].t, b.rows[k].row)
 	}
 	key := k*len(b.peers) + b.peerOf[rank]
-	m, ok := b.middles[key]
-	if !ok {
-		m = b.among(rank, b.durations(b.rows[k]))
-		b.middles[key] = m
+	if !b.known[key] {
+		b.middles[key], b.known[key] = b.among(rank, b.durations(b.rows[k])), true
 	}
-	return m
+	return b.middles[key]
 }
 
 // among is the middle of the values of a rank and its peers.

@@ -2,7 +2,6 @@ package frontier
 
 import (
 	"cmp"
-	"maps"
 	"math"
 	"slices"
 )
@@ -13,14 +12,15 @@ import (
 type suspicion struct {
 	points  int
 	charges int
-	total   float64          // Σ of the charges
-	sizes   map[uint64]*size // the charges, by size
-	late    float64          // Σ over the synchronisation points of the late ranks' part of all ranks
+	total   float64 // Σ of the charges
+	sizes   []size  // the charges, by size
+	late    float64 // Σ over the synchronisation points of the late ranks' part of all ranks
 	saved   float64
 }
 
 // size is some charges of nearly the same size, an eighth of an octave wide.
 type size struct {
+	class   uint64 // the leading bits
 	n       float64
 	largest float64
 }
@@ -31,17 +31,19 @@ func (s *suspicion) charge(x float64) {
 	}
 	s.charges++
 	s.total += x
-	if s.sizes == nil {
-		s.sizes = map[uint64]*size{}
-	}
-	at := math.Float64bits(x) >> 49
-	bin := s.sizes[at]
-	if bin == nil {
-		bin = new(size)
-		s.sizes[at] = bin
-	}
+	bin := s.bin(math.Float64bits(x) >> 49)
 	bin.n++
 	bin.largest = max(bin.largest, x)
+}
+
+// bin is the charges of a class of sizes, which it makes where there are none. It
+// is valid until the next one is made.
+func (s *suspicion) bin(class uint64) *size {
+	i, found := slices.BinarySearchFunc(s.sizes, class, func(have size, want uint64) int { return cmp.Compare(have.class, want) })
+	if !found {
+		s.sizes = slices.Insert(s.sizes, i, size{class: class})
+	}
+	return &s.sizes[i]
 }
 
 // count takes note of a synchronisation point at which n of so many ranks were late.
@@ -95,31 +97,47 @@ func (s suspicion) bySize(total float64, ranks int) float64 {
 	if s.charges == 0 || total <= 0 {
 		return 1
 	}
-	bins := slices.SortedFunc(maps.Values(s.sizes), func(a, b *size) int { return cmp.Compare(a.largest, b.largest) })
-	largest := bins[len(bins)-1].largest
-	exponent := func(lambda float64) float64 {
-		sum := -lambda * total
-		for _, b := range bins {
-			sum += b.n * math.Log1p(math.Expm1(lambda*b.largest)/float64(ranks))
-		}
-		return sum
+	return math.Exp(min(0, s.exponent(s.tilt(total, ranks), total, ranks)))
+}
+
+// exponent is the logarithm of the bound at a tilt λ.
+func (s suspicion) exponent(lambda, total float64, ranks int) float64 {
+	sum := -lambda * total
+	for _, b := range s.sizes {
+		sum += b.n * math.Log1p(math.Expm1(lambda*b.largest)/float64(ranks))
 	}
-	// The exponent is convex in λ; golden-section search between no tilt and
-	// one beyond which exp would overflow.
-	lo, hi := 0.0, 600/largest
-	const golden = 0.6180339887498949
-	a, c := hi-golden*(hi-lo), lo+golden*(hi-lo)
-	fa, fc := exponent(a), exponent(c)
-	for range 40 {
-		if fa < fc {
-			hi, c, fc = c, a, fa
-			a = hi - golden*(hi-lo)
-			fa = exponent(a)
+	return sum
+}
+
+// tilt is the λ at which the exponent is least, by Newton's method on its
+// derivative, which rises with λ, between no tilt and one beyond which exp would
+// overflow. The bound holds for any λ.
+func (s suspicion) tilt(total float64, ranks int) float64 {
+	const enough = 1e-12 // what another step would change
+	lo, hi := 0.0, 600/s.sizes[len(s.sizes)-1].largest
+	others := float64(ranks - 1)
+	lambda := hi / 600
+	for range 60 {
+		slope, bend := -total, 0.0
+		for _, b := range s.sizes {
+			odds := math.Exp(lambda*b.largest) / others
+			part := b.largest * odds / (1 + odds) // 1 − 1/(1+odds) of a charge that is the rank's
+			slope += b.n * part
+			bend += b.n * part * b.largest / (1 + odds)
+		}
+		if slope > 0 {
+			hi = lambda
 		} else {
-			lo, a, fa = a, c, fc
-			c = lo + golden*(hi-lo)
-			fc = exponent(c)
+			lo = lambda
+		}
+		next := lambda - slope/bend
+		if !(next > lo && next < hi) { // NaN too
+			next = (lo + hi) / 2
+		}
+		done := math.Abs(slope*(next-lambda)) <= enough
+		if lambda = next; done {
+			break
 		}
 	}
-	return math.Exp(min(0, fa, fc))
+	return lambda
 }

@@ -12,7 +12,7 @@ func (l *ledger) culprits(makespan int64) []Culprit {
 	scale := l.scale(makespan)
 	tests := float64(l.testable() * len(l.ranks))
 	var out []Culprit
-	for at, c := range l.charges {
+	for at, c := range l.cells {
 		if at.group == wholeRank || c.explained*scale < negligible*float64(makespan) {
 			continue
 		}
@@ -33,7 +33,7 @@ func (l *ledger) culprits(makespan int64) []Culprit {
 func (l *ledger) lateRanks(makespan int64) []Culprit {
 	scale := l.scale(makespan)
 	var out []Culprit
-	for at, c := range l.charges {
+	for at, c := range l.cells {
 		if at.group != wholeRank || c.explained*scale < negligible*float64(makespan) {
 			continue
 		}
@@ -41,7 +41,7 @@ func (l *ledger) lateRanks(makespan int64) []Culprit {
 		culprit.Of = l.whole.points
 		most := 0.0
 		for g := range l.groups {
-			if part := l.charges[cell{g, at.rank}]; part != nil && part.explained > most {
+			if part := l.of(cell{g, at.rank}); part.explained > most {
 				culprit.Stage, most = g, part.explained
 			}
 		}

@@ -87,27 +87,32 @@ func (a *accounting) stepExcess(v *view, at cell, over [][]int64) StepExcess {
 			others[t] = float64(e.Over[t]-e.Over[max(0, t-1)]) / math.Sqrt2
 		}
 	}
-	e.Noise = robust.SigmaOfMAD * robust.MAD(others, robust.Median(slices.Clone(others)))
+	e.Noise = robust.SigmaOfMAD * robust.MAD(others, robust.Median(others))
 	return e
 }
 
 // excess is by how much every rank exceeds the median of its peers in a group of
 // rows, in some steps, [step][rank].
 func (a *accounting) excess(v *view, group, from, to int) [][]int64 {
-	b := newBlame(v, a.roles.peerOf, 0)
-	out := make([][]int64, to-from)
+	var b *blame // only ranks of several sets of peers have not the middles of all
+	if slices.Max(a.roles.peerOf) > 0 {
+		b = newBlame(v, a.roles.peerOf, 0)
+	}
+	R := v.ranks()
+	all, out := make([]int64, (to-from)*R), make([][]int64, to-from)
 	for k := range out {
 		t := from + k
-		out[k] = make([]int64, v.ranks())
-		b.rows = b.rows[:0]
-		clear(b.middles)
+		out[k] = all[k*R : (k+1)*R]
 		for i := range v.order {
 			if v.group[i] != group {
 				continue
 			}
-			b.work(t, i, nil)
-			for r, d := range v.row(t, i) {
-				out[k][r] += d - b.middle(len(b.rows)-1, r).Without(d)
+			row, middle := v.row(t, i), v.middle(t, i)
+			for r, d := range row {
+				if b != nil {
+					middle = b.among(r, row)
+				}
+				out[k][r] += d - middle.Without(d)
 			}
 		}
 	}

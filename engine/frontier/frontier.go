@@ -68,8 +68,9 @@ func Analyze(w *trace.Window, o Options) (*Analysis, error) {
 func (p *plan) analyze() (*Analysis, []*accounting) {
 	a := &Analysis{}
 	var beside sync.WaitGroup
-	if p.o.Cut == CutAuto && p.cut != CutStep {
+	if p.o.Cut == CutAuto && p.cut != CutStep && p.o.Depth == WholeAccount {
 		paper := *p
+		paper.spent = nil
 		paper.gates = p.given
 		paper.cut, paper.cutReason = CutStep, "the paper's: every step's prefixes start at zero"
 		paper.o.ModelFit = ModelFitNone
@@ -93,11 +94,11 @@ func (p *plan) analyze() (*Analysis, []*accounting) {
 func (p *plan) part(g roleGroup) *plan {
 	part := *p
 	part.w = p.w.Select(g.columns)
-	part.matrix = newRowsAfter(part.w, p.matrix.lead)
+	part.matrix = newRowsAfter(part.w, p.matrix.lead, new(buffers))
 	// The other groups are left out here, not missing.
 	part.matrix.quality.Missing = p.matrix.quality.Missing
-	part.medians = rankMedians(part.matrix)
-	part.apart = nil
+	part.medians = rankMedians(part.matrix, new(buffers))
+	part.apart, part.spent = nil, nil
 	if p.point.WithinPeers {
 		part.point = findSyncPoint(part.matrix, p.scaled, p.o.SyncAfter)
 		part.settleSyncPoint()
@@ -130,6 +131,7 @@ type plan struct {
 	roles          roles
 	medians        [][]int64 // [stage][rank] over the window's steps
 	apart          []int64   // [rank] of the carried prefixes of the series; nil at its start
+	spent          *waits    // of the cut, where findRoles needed them and the cut does not carry on
 }
 
 // prepare decides about a window, which a series (nil: none) goes on with.
@@ -141,13 +143,14 @@ func prepare(w *trace.Window, o Options, s *Series) (*plan, error) {
 	if err := p.given.Validate(); err != nil {
 		return nil, err
 	}
-	lead := 0
+	lead, keep := 0, new(buffers)
 	if s != nil {
-		w, lead = s.before.join(w)
+		keep = &s.keep
+		w, lead = s.before.join(w, keep)
 	}
 	first := w.FirstStep
 	p.w, p.dataWaitUnsafe = chargeDataWait(w)
-	p.matrix = newRowsAfter(p.w, max(0, lead-int(p.w.FirstStep-first)))
+	p.matrix = newRowsAfter(p.w, max(0, lead-int(p.w.FirstStep-first)), keep)
 	p.scaled = p.given.scaledTo(p.matrix.typicalStep(), p.w.Steps())
 	p.gates = p.scaled
 	if o.Cut == CutStep {
@@ -173,7 +176,7 @@ func prepare(w *trace.Window, o Options, s *Series) (*plan, error) {
 	}
 	p.settleSyncPoint()
 	p.roles = p.findRoles()
-	p.medians = rankMedians(p.matrix)
+	p.medians = rankMedians(p.matrix, keep)
 	return p, nil
 }
 
@@ -259,6 +262,9 @@ func (p *plan) account(mix Roles) *accounting {
 	v := newView(p.matrix, p.cut, p.point.At)
 	if p.cut == CutCarried {
 		v.start = p.start()
+	}
+	if p.o.Depth == FindingsOnly {
+		v.lags = v.arriving(p.point.Name)
 	}
 	r := &Result{Run: p.w.Run, Window: p.w.Index, FirstStep: p.w.FirstStep + int64(v.from), Steps: v.steps, WorldSize: p.w.WorldSize,
 		Members: p.w.Ranks, Group: p.group, Cut: p.cut, CutReason: p.cutReason, SyncPoint: p.point}

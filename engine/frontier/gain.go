@@ -20,15 +20,19 @@ const tile = 64
 // rankMedians is the median over the window's steps of every rank's duration
 // in every stage, [stage][rank]: StageFrontier, section 4, "rank median".
 // Expected O(T·S·R) time, O(T + S·R) memory.
-func rankMedians(m *rows) [][]int64 {
+func rankMedians(m *rows, keep *buffers) [][]int64 {
 	R, T := len(m.w.Ranks), m.w.Steps()-m.lead
-	out := make([][]int64, len(m.names))
+	all, out := make([]int64, len(m.names)*R), make([][]int64, len(m.names))
 	for s := range out {
-		out[s] = make([]int64, R)
+		out[s] = all[s*R : (s+1)*R]
 	}
 	tiles := (R + tile - 1) / tile
-	inParallel(tiles*len(out), func(from, to int) {
-		block := make([]int64, tile*T)
+	first := sized(&keep.block, min(tile, R)*T)
+	inParallel(tiles*len(out), min(tile, R)*T, func(from, to int) {
+		block := first
+		if from > 0 { // another thread
+			block = make([]int64, len(first))
+		}
 		for k := from; k < to; k++ {
 			s, lo := k/tiles, k%tiles*tile
 			hi := min(lo+tile, R)

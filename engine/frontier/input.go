@@ -127,6 +127,9 @@ func (p *plan) findRoles() roles {
 	lines := p.lines(v)
 	spent := newWaits(v)
 	timeline{v, lines}.walk(spent)
+	if p.cut != CutCarried { // whose ranks begin apart
+		p.spent = spent
+	}
 	makespan := int64(0)
 	for r := range R {
 		total := int64(0)

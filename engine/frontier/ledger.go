@@ -7,7 +7,7 @@ import "github.com/sfstat/sfstat/trace"
 // they are not chance: every synchronisation point is one draw under the null.
 type ledger struct {
 	ranks   []trace.Rank
-	charges map[cell]*charge
+	charges []charge    // [1 + group][rank]
 	groups  []suspicion // [group]
 	whole   suspicion   // all groups together
 }
@@ -17,21 +17,23 @@ type cell struct{ group, rank int }
 
 const wholeRank = -1
 
-// charge is what has been put down to a cell.
+// charge is what has been put down to a cell, if anything.
 type charge struct {
+	made             bool
 	explained, alone float64
 	excess           int64
 	steps            int
 }
 
 func newLedger(ranks []trace.Rank, groups int) ledger {
-	return ledger{ranks: ranks, charges: map[cell]*charge{}, groups: make([]suspicion, groups)}
+	return ledger{ranks: ranks, charges: make([]charge, (1+groups)*len(ranks)), groups: make([]suspicion, groups)}
 }
 
 // add puts a charge down to a cell. main says that the cell is why the rank
 // was late at this synchronisation point.
 func (l *ledger) add(at cell, excess int64, explained, alone float64, main bool) {
-	c := l.charge(at)
+	c := l.of(at)
+	c.made = true
 	c.explained += explained
 	c.alone += alone
 	if main {
@@ -45,19 +47,23 @@ func (l *ledger) add(at cell, excess int64, explained, alone float64, main bool)
 	of.charge(explained)
 }
 
-func (l *ledger) charge(at cell) *charge {
-	c := l.charges[at]
-	if c == nil {
-		c = new(charge)
-		l.charges[at] = c
+// of is what has been put down to a cell.
+func (l *ledger) of(at cell) *charge { return &l.charges[(1+at.group)*len(l.ranks)+at.rank] }
+
+// cells are the cells to which something has been put down, and what.
+func (l *ledger) cells(yield func(cell, *charge) bool) {
+	for i := range l.charges {
+		if c := &l.charges[i]; c.made && !yield(cell{i/len(l.ranks) - 1, i % len(l.ranks)}, c) {
+			return
+		}
 	}
-	return c
 }
 
 // merge adds what another window put down to the same ranks and groups.
 func (l *ledger) merge(o *ledger) {
-	for at, c := range o.charges {
-		to := l.charge(at)
+	for i := range o.charges {
+		to, c := &l.charges[i], &o.charges[i]
+		to.made = to.made || c.made
 		to.explained += c.explained
 		to.alone += c.alone
 		to.excess += c.excess
@@ -76,16 +82,10 @@ func (s *suspicion) merge(o *suspicion) {
 	s.total += o.total
 	s.late += o.late
 	s.saved += o.saved
-	if s.sizes == nil && len(o.sizes) > 0 {
-		s.sizes = map[uint64]*size{}
-	}
-	for at, bin := range o.sizes {
-		if to := s.sizes[at]; to != nil {
-			to.n += bin.n
-			to.largest = max(to.largest, bin.largest)
-			continue
-		}
-		s.sizes[at] = &size{n: bin.n, largest: bin.largest}
+	for _, bin := range o.sizes {
+		to := s.bin(bin.class)
+		to.n += bin.n
+		to.largest = max(to.largest, bin.largest)
 	}
 }
 

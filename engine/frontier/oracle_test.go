@@ -227,7 +227,7 @@ func checkCase(t *testing.T, c frontierCase) {
 			nearShare("lag share", &share, *c.Expect.LagShare[s])
 		}
 	}
-	medians := rankMedians(v.rows)
+	medians := rankMedians(v.rows, new(buffers))
 	for i := range S {
 		for r := range R {
 			near("rank median", medians[i][r], c.Expect.RankMedian[r][i], c.Tol.Step)

@@ -347,7 +347,7 @@ func TestDuplicateRankAndMergedStages(t *testing.T) {
 func TestGainBounds(t *testing.T) {
 	eachRandomWindow(t, func(t *testing.T, _ *rand.Rand, w *trace.Window) {
 		v := newView(newRows(w), CutStep, 0)
-		b := cohortMedians(rankMedians(v.rows))
+		b := cohortMedians(rankMedians(v.rows, new(buffers)))
 		saved := newSavings(v, base{perRow: b})
 		timeline{v, make([]*gathering, len(v.order))}.walk(saved)
 		acc := scan(v, DefaultGates().Leader, nil)

@@ -90,7 +90,19 @@ type Options struct {
 	SyncAfter string
 	// Gates; nil means DefaultGates.
 	Gates *Gates
+	Depth Depth
 }
+
+// Depth is how much of an account is asked for.
+type Depth uint8
+
+const (
+	WholeAccount Depth = iota
+	// FindingsOnly leaves out what no finding rests on: the paper's account beside
+	// an automatic cut; how far ranks lag, but where they arrive at their
+	// synchronisation point; and the label LikelySyncWait, which needs that.
+	FindingsOnly
+)
 
 // Result is the account of one window over one set of ranks. Times are sums
 // over the window's steps in nanoseconds unless said otherwise. Stages are

@@ -12,12 +12,13 @@ type tally struct {
 	advance                int64
 	rowMax, rowSum, spread int64 // Σ_t max_r d, Σ_t Σ_r d, Σ_t (max_r − median_r) d
 	slowest, first         int64 // Σ_t d of the step's slowest rank, and of the first column
-	frontier               int64 // Σ_t F
+	frontier               int64 // Σ_t F since the step began
+	reached                int64 // Σ_t F
 	lag, lagIncrease, gap  int64
 	confident, switches    int
 	last                   int // latest confident leader, −1 before the first
 	leads                  []int
-	slack                  []int64 // [rank] Σ_t F − P
+	slack                  []int64 // [rank] Σ_t F − P; while scanning Σ_t −P
 }
 
 // account is the paper's accounting of a view: the frontier, who is latest at
@@ -81,26 +82,29 @@ func scan(v *view, g LeaderGates, visit func(boundary)) account {
 	frontier := slices.Max(prefix)
 	start := frontier
 	for t := range v.steps {
-		if v.cut != CutCarried {
+		lag := int64(0)
+		if v.cut == CutCarried {
+			lag = frontier - robust.MedianTimeOf(prefix, scratch)
+		} else {
 			clear(prefix)
 			frontier, start = 0, 0
 		}
 		copy(begin, prefix)
-		lag := frontier - robust.MedianTimeOf(prefix, scratch)
 		for i := range S {
-			row := v.row(t, i)
 			k := &acc.rows[i]
-			k.addRow(row, v.middle(t, i).Median())
-			addTo(prefix, row)
-			b := boundary{step: t, row: i, prefix: prefix}
-			var second int64
-			b.frontier, second, b.leader = topTwo(prefix)
+			reach := k.addRow(v.row(t, i), prefix)
+			k.spread += reach.longest - v.middle(t, i).Median()
+			b := boundary{step: t, row: i, prefix: prefix, frontier: reach.first, leader: reach.leader, gap: reach.first - reach.second}
 			b.advance, frontier = b.frontier-frontier, b.frontier
-			b.gap = b.frontier - second
-			b.lag = b.frontier - robust.MedianTimeOf(prefix, scratch)
+			if v.lags == nil || v.lags[i] {
+				b.lag = b.frontier - robust.MedianTimeOf(prefix, scratch)
+			}
+			if v.lags == nil {
+				k.lagIncrease += max(0, b.lag-lag)
+			}
 			b.since = b.frontier - start
 			b.confident = R > 1 && b.gap > g.tolerance(b.since)
-			k.addBoundary(b, b.lag-lag)
+			k.addBoundary(b)
 			lag = b.lag
 			if visit != nil {
 				visit(b)
@@ -113,6 +117,12 @@ func scan(v *view, g LeaderGates, visit func(boundary)) account {
 		acc.makespan += frontier - start
 		start = frontier
 	}
+	for i := range acc.rows {
+		k := &acc.rows[i]
+		for r := range k.slack {
+			k.slack[r] += k.reached
+		}
+	}
 	acc.end = prefix
 	return acc
 }
@@ -122,27 +132,46 @@ func (g LeaderGates) tolerance(frontier int64) int64 {
 	return max(int64(g.GapAbs), int64(g.GapRel*float64(frontier)))
 }
 
-func (k *tally) addRow(row []int64, median int64) {
-	top, sum := row[0], int64(0)
-	for _, d := range row {
-		top = max(top, d)
-		sum += d
-	}
-	k.rowMax += top
-	k.rowSum += sum
-	k.first += row[0]
-	k.spread += top - median
+// reach is what one row of one step shows: its longest duration, how far the
+// first and the second of the ranks have got at its end, and who is the first.
+type reach struct {
+	longest, first, second int64
+	leader                 int
 }
 
-func (k *tally) addBoundary(b boundary, lagIncrease int64) {
+// addRow adds a row to the prefixes, and what it sums to. The inner loop of
+// everything, without a branch on what noise decides.
+func (k *tally) addRow(row, prefix []int64) reach {
+	to := reach{longest: minInt64, first: minInt64, second: minInt64}
+	sum := int64(0)
+	prefix, slack := prefix[:len(row)], k.slack[:len(row)]
+	for r, d := range row {
+		x := prefix[r] + d
+		prefix[r] = x
+		slack[r] -= x
+		sum += d
+		to.longest = max(to.longest, d)
+		if x > to.first {
+			to.leader = r
+		}
+		to.second = max(to.second, min(to.first, x))
+		to.first = max(to.first, x)
+	}
+	if len(row) == 1 {
+		to.second = to.first
+	}
+	k.rowMax += to.longest
+	k.rowSum += sum
+	k.first += row[0]
+	return to
+}
+
+func (k *tally) addBoundary(b boundary) {
 	k.advance += b.advance
 	k.frontier += b.since
+	k.reached += b.frontier
 	k.lag += b.lag
 	k.gap += b.gap
-	k.lagIncrease += max(0, lagIncrease)
-	for r, p := range b.prefix {
-		k.slack[r] += b.frontier - p
-	}
 	if !b.confident {
 		return
 	}

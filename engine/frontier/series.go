@@ -3,6 +3,7 @@ package frontier
 import (
 	"slices"
 
+	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -19,6 +20,20 @@ type Series struct {
 	before *border
 	slopes slopeHistory
 	pools  []*pool
+	keep   buffers
+}
+
+// buffers are kept from window to window. What lies in them is of the window that
+// is accounted for; no result refers to it.
+type buffers struct {
+	durations, wall, residual, block []int64
+	middles                          []robust.Middle
+}
+
+// sized is a buffer with room for n values, which are whatever they were.
+func sized[T any](buffer *[]T, n int) []T {
+	*buffer = slices.Grow((*buffer)[:0], n)[:n]
+	return *buffer
 }
 
 // NewSeries starts a series. Options.Reference must fit all its windows.
@@ -106,7 +121,7 @@ func (b *border) continues(w *trace.Window) bool {
 }
 
 // before puts the steps of the border in front of a window; lead is their number.
-func (b *border) join(w *trace.Window) (joined *trace.Window, lead int) {
+func (b *border) join(w *trace.Window, keep *buffers) (joined *trace.Window, lead int) {
 	if b == nil {
 		return w, 0
 	}
@@ -117,9 +132,11 @@ func (b *border) join(w *trace.Window) (joined *trace.Window, lead int) {
 	per, R, from := len(w.Schema.Stages)*len(w.Ranks), len(w.Ranks), b.last.Steps()-n
 	out := *w
 	out.FirstStep -= int64(n)
-	out.Durations = slices.Concat(b.last.Durations[from*per:], w.Durations)
+	keep.durations = append(append(keep.durations[:0], b.last.Durations[from*per:]...), w.Durations...)
+	out.Durations = keep.durations
 	if w.Wall != nil {
-		out.Wall = slices.Concat(b.last.Wall[from*R:], w.Wall)
+		keep.wall = append(append(keep.wall[:0], b.last.Wall[from*R:]...), w.Wall...)
+		out.Wall = keep.wall
 	}
 	return &out, n
 }

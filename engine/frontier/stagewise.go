@@ -46,7 +46,7 @@ func (a *accounting) stagewise(tolerance int64) *ledger {
 	}
 	// Only now: the test needs to know how often a rank is long by chance.
 	typical := typicalExcess(excess, v.ranks())
-	for at, c := range l.charges {
+	for at, c := range l.cells {
 		long, least := 0, max(tolerance, typical[at.group][at.rank]/2)
 		for _, over := range excess[at.group] {
 			if over[at.rank] > least {
@@ -54,7 +54,7 @@ func (a *accounting) stagewise(tolerance int64) *ledger {
 			}
 		}
 		if float64(long) < standing*float64(v.steps) || waitsInstead(v.groups, typical, at.group, at.rank) {
-			delete(l.charges, at)
+			*c = charge{}
 			continue
 		}
 		l.groups[at.group].saved += c.explained

@@ -18,12 +18,11 @@ func topTwo(v []int64) (first, second int64, at int) {
 	}
 	second = minInt64
 	for i, x := range v[1:] {
-		switch {
-		case x > first:
-			first, second, at = x, first, i+1
-		case x > second:
-			second = x
+		if x > first {
+			at = i + 1
 		}
+		second = max(second, min(first, x))
+		first = max(first, x)
 	}
 	return first, second, at
 }

@@ -167,6 +167,14 @@ type trend struct{ sum, sumT float64 }
 
 func (k *trend) add(t, y float64) { k.sum += y; k.sumT += t * y }
 
+// add adds a step of every rank.
+func add(trends []trend, t float64, y []float64) {
+	y = y[:len(trends)]
+	for r := range trends {
+		trends[r].add(t, y[r])
+	}
+}
+
 // line is the intercept at step 0 and the slope per step, for T steps.
 func (k trend) line(T int) (at0, slope float64) {
 	n := float64(T)
@@ -205,10 +213,8 @@ func stageSlopes(v *view, among *gathering) [][]float64 {
 	eachArrival(v, func(t, i int, prefix, d []int64) {
 		among.center(x, prefix)
 		among.center(y, d)
-		for r := range R {
-			arrival[i*R+r].add(float64(t), x[r])
-			spent[i*R+r].add(float64(t), y[r])
-		}
+		add(arrival[i*R:(i+1)*R], float64(t), x)
+		add(spent[i*R:(i+1)*R], float64(t), y)
 	})
 	type line struct{ x0, x1, y0, y1 float64 }
 	lines := make([]line, S*R)
@@ -222,12 +228,16 @@ func stageSlopes(v *view, among *gathering) [][]float64 {
 	eachArrival(v, func(t, i int, prefix, d []int64) {
 		among.center(x, prefix)
 		among.center(y, d)
-		for r, l := range lines[i*R : (i+1)*R] {
-			dx := x[r] - l.x0 - l.x1*float64(t)
-			dy := y[r] - l.y0 - l.y1*float64(t)
-			xx[i] += dx * dx
-			xy[i] += dx * dy
+		at, sx, sxy := float64(t), xx[i], xy[i]
+		x, y := x[:R], y[:R]
+		for r := range lines[i*R : (i+1)*R] {
+			l := &lines[i*R+r]
+			dx := x[r] - l.x0 - l.x1*at
+			dy := y[r] - l.y0 - l.y1*at
+			sx += dx * dx
+			sxy += dx * dy
 		}
+		xx[i], xy[i] = sx, sxy
 		if (t+1)%block != 0 {
 			return
 		}
@@ -290,14 +300,14 @@ func (g *gathering) center(dst []float64, v []int64) {
 // center writes the deviations of v from their mean.
 func center(dst []float64, v []int64) {
 	// Taken from the first value, the numbers are small and exact.
-	var sum float64
-	for r, x := range v {
-		dst[r] = float64(x - v[0])
-		sum += dst[r]
+	first, sum := v[0], int64(0)
+	for _, x := range v {
+		sum += x - first
 	}
-	mean := sum / float64(len(v))
-	for r := range dst {
-		dst[r] -= mean
+	mean := float64(sum) / float64(len(v))
+	dst = dst[:len(v)]
+	for r, x := range v {
+		dst[r] = float64(x-first) - mean
 	}
 }
 

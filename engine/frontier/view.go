@@ -25,20 +25,22 @@ type rows struct {
 // newRows derives the residual, max(0, wall − Σ explicit), measures how well
 // the stages close, and takes the middle of every row. Expected O(T·S·R) time,
 // O(T·(R + S)) memory.
-func newRows(w *trace.Window) *rows { return newRowsAfter(w, 0) }
+func newRows(w *trace.Window) *rows { return newRowsAfter(w, 0, new(buffers)) }
 
 // newRowsAfter is newRows of a window whose first steps are the last of the
 // window before it.
-func newRowsAfter(w *trace.Window, lead int) *rows {
+func newRowsAfter(w *trace.Window, lead int, keep *buffers) *rows {
 	m := &rows{w: w, lead: lead, names: slices.Clone(w.Schema.Stages), quality: qualityOf(w)}
 	m.open = w.Wall == nil && !slices.ContainsFunc(m.names, waiting)
 	if w.Wall != nil {
 		m.names = append(m.names, trace.ResidualStage)
+		m.residual = append(keep.residual[:0], w.Wall...)
+		keep.residual = m.residual
 		m.closeSteps()
 	}
 	S := len(m.names)
-	m.middles = make([]robust.Middle, w.Steps()*S)
-	inParallel(w.Steps(), func(from, to int) {
+	m.middles = sized(&keep.middles, w.Steps()*S)
+	inParallel(w.Steps(), S*len(w.Ranks), func(from, to int) {
 		scratch := make([]int64, len(w.Ranks))
 		for t := from; t < to; t++ {
 			for s := range S {
@@ -64,12 +66,11 @@ func (m *rows) typicalStep() int64 {
 	return robust.MedianTime(steps)
 }
 
-// closeSteps fills the residual, and the closure of the worst rank
+// closeSteps makes the residual of the wall time, which it holds, and the closure of the worst rank
 // (StageFrontier, App. A): a mean over ranks would hide one bad rank by 1/R.
 func (m *rows) closeSteps() {
 	R := len(m.w.Ranks)
 	wall, residual, overlap := make([]int64, R), make([]int64, R), make([]int64, R)
-	m.residual = slices.Clone(m.w.Wall)
 	for t := range m.w.Steps() {
 		left := m.residual[t*R : (t+1)*R]
 		if t >= m.lead {
@@ -100,11 +101,15 @@ func (m *rows) closeSteps() {
 	}
 }
 
-// inParallel runs f over [0, n) in as many contiguous parts as there are
-// processors. What f writes must not overlap between parts, so that the number
-// of parts changes nothing.
-func inParallel(n int, f func(from, to int)) {
-	parts := min(runtime.GOMAXPROCS(0), n)
+// worthAThread is how many values another thread is started for. Of smaller
+// windows there are many, which are taken side by side.
+const worthAThread = 1 << 16
+
+// inParallel runs f over [0, n), of so many values each, in as many contiguous
+// parts as there are processors and values for them. What f writes must not
+// overlap between parts, so that the number of parts changes nothing.
+func inParallel(n, values int, f func(from, to int)) {
+	parts := min(runtime.GOMAXPROCS(0), n, n*values/worthAThread)
 	if parts <= 1 {
 		f(0, n)
 		return
@@ -140,6 +145,8 @@ type view struct {
 	// start are the ranks' offsets when the first step begins, nanoseconds,
 	// ≥ 0; nil means that all start together. Only the carried cut has them.
 	start []int64
+
+	lags []bool // [row] whether it is asked how far the ranks lag; nil: everywhere
 }
 
 // place is where a row of the cut comes from: the stage, and how many steps
@@ -178,6 +185,16 @@ func newView(m *rows, cut Cut, after int) *view {
 }
 
 func (v *view) ranks() int { return len(v.w.Ranks) }
+
+// arriving marks the rows at whose end the ranks arrive at a stage.
+func (v *view) arriving(stage string) []bool {
+	at := slices.Index(v.groups, stage)
+	rows := make([]bool, len(v.order))
+	for i, g := range v.group {
+		rows[i] = at > 0 && g == at-1
+	}
+	return rows
+}
 
 // row is the durations of row i in step t of the cut, [rank].
 func (v *view) row(t, i int) []int64 {

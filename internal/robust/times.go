@@ -110,10 +110,13 @@ func selectTime(v []int64, k int) {
 		n := hi - lo
 		pivot := medianOfThree(v[lo], v[lo+n/2], v[hi-1])
 		mid := lo + partition(v[lo:hi], pivot)
-		if k < mid {
+		switch {
+		case k < mid:
 			hi = mid
-		} else {
-			// Nothing below the pivot is left; step over what equals it.
+		case mid > lo:
+			lo = mid
+		default:
+			// Nothing is below the pivot; step over what equals it.
 			lo = mid + partition(v[mid:hi], pivot+1)
 			if k < lo {
 				return

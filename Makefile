@@ -25,7 +25,7 @@ RACE_PROGRAM = Interrupt|Panic|Progress|TestScripts/(diagnose|output)$$
 
 NPM ?= npm
 
-.PHONY: help page build demo test race calibrate test-recorder test-python wheel check fmt vet lint vuln layers tidy bench verdicts detection fuzz cover clean
+.PHONY: help page build demo test test-page race calibrate test-recorder test-python wheel check fmt vet lint vuln layers tidy bench verdicts detection fuzz cover clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -60,6 +60,13 @@ wheel: build ## python/dist/sfstat-*.whl: the Python packages with the program i
 	mkdir -p python/sfstat/bin && cp bin/sfstat python/sfstat/bin/
 	$(PYTHON) -m pip wheel --no-deps -w python/dist ./python --config-settings=--build-option=--plat-name=$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_platform())'); \
 	code=$$?; rm -rf python/sfstat/bin python/build; exit $$code
+
+# Node and a browser are not everywhere: where they lack, that is said.
+test-page: build ## the page of sfstat report in a browser (Node, npm, Chromium)
+	@if ! command -v node >/dev/null || ! command -v $(NPM) >/dev/null; then echo 'NOT RUN: the tests of the page need Node and npm'; \
+	elif ! command -v "$${CHROMIUM:-chromium}" >/dev/null; then echo 'NOT RUN: the tests of the page need Chromium'; \
+	elif ! (cd page/ui && $(NPM) ci --no-audit --no-fund --loglevel=error); then echo 'NOT RUN: npm could not fetch what the tests of the page need'; \
+	else cd page/ui && node build.mjs --check && SFSTAT=$(CURDIR)/bin/sfstat node --test --test-reporter=spec test/; fi
 
 check: fmt vet lint layers tidy vuln ## what review would say: format, vet, staticcheck, import direction, go.mod, known vulnerabilities
 

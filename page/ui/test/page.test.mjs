@@ -1,0 +1,244 @@
+// What the page of sfstat report does in a browser. SFSTAT names the program.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { launch, open } from './browser.mjs';
+
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+const fixtures = here('../../../fixtures'), axe = readFileSync(here('../node_modules/axe-core/axe.min.js'), 'utf8');
+const folder = mkdtempSync(join(tmpdir(), 'sfstat-page-'));
+
+const hostile = ['</script><script>alert(1)</script>', '<img src=x onerror=alert(2)>', 'x'.repeat(512), 'right\u202eleft', 'escape\u009b31m', '__proto__', '${1}`"\''];
+
+// hostilePackets is a window of which every name is one that means harm.
+function hostilePackets() {
+	const path = join(folder, 'hostile.jsonl');
+	writeFileSync(path, [0, 1, 2, 3].map((rank) => JSON.stringify({
+		schema: 'sfstat.packet/1', run: hostile[0], window: 0, rank, world_size: 4, host: hostile[rank % 2], local_rank: rank, stages: hostile, first_step: 0,
+		durations_ns: Array.from({ length: 12 }, () => hostile.map((_, s) => 1e6 + 1000 * s + (rank === 2 && s === 1 ? 4e6 : 0))),
+		wall_ns: Array(12).fill(2e7),
+	})).join('\n') + '\n');
+	return path;
+}
+
+const inputs = {
+	callback: [join(fixtures, 'ddp/host-callback-r8-s0.jsonl')],
+	runs: [join(fixtures, 'ddp')],
+	operators: [join(fixtures, 'optrace/trace-slow-worker.csv')],
+	hang: [join(fixtures, 'flightrecorder/hang')],
+	hostile: [hostilePackets()],
+};
+
+function written(name) {
+	const file = join(folder, `${name}.html`);
+	try { statSync(file); } catch { execFileSync(process.env.SFSTAT ?? 'sfstat', ['report', ...inputs[name], '-q', '-o', file]); }
+	return file;
+}
+
+let browser;
+before(async () => { browser = await launch(); });
+after(async () => {
+	await browser.close();
+	rmSync(folder, { recursive: true });
+});
+
+// shown opens a page, hands it to a check, and holds that nothing was asked of the
+// network and nothing was complained of.
+async function shown(name, check, options) {
+	const opened = await open(browser, written(name), options);
+	await check(opened.page, opened);
+	assert.deepEqual(opened.errors, []);
+	assert.deepEqual(opened.requests, []);
+	await opened.page.close();
+}
+
+const json = (page) => page.evaluate(async () => JSON.parse(await globalThis.sfstat.verdictJSON()));
+
+// rows are the cells of the table below the chart of a title.
+const rows = (page, title) => page.evaluate(async (title) => {
+	const section = [...document.querySelectorAll('#charts section')].find((s) => s.querySelector('h2').textContent === title);
+	const details = section.querySelector('details');
+	details.open = true;
+	await new Promise((done) => setTimeout(done, 50));
+	return [...details.querySelectorAll('tr')].map((tr) => [...tr.cells].map((c) => c.textContent));
+}, title);
+
+const status = (page) => page.$eval('.selected', (e) => e.textContent);
+const settled = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+const tooltip = (page) => page.evaluate(() => { const t = document.querySelector('.tooltip'); return !t || t.hidden ? null : t.textContent; });
+
+describe('every page', () => {
+	for (const name of Object.keys(inputs)) {
+		for (const theme of ['light', 'dark']) {
+			test(`${name}, ${theme}: no error, no request, no serious fault of accessibility`, () => shown(name, async (page) => {
+				await page.evaluate(axe);
+				const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
+				const serious = found.violations.filter((v) => v.impact === 'serious' || v.impact === 'critical');
+				assert.deepEqual(serious.map((v) => `${v.id}: ${v.nodes[0].html.slice(0, 200)} ${v.nodes[0].failureSummary}`), []);
+			}, { theme }));
+		}
+	}
+});
+
+describe('values', () => {
+	test('the headline is that of the JSON', () => shown('callback', async (page) => {
+		const { headline } = await json(page);
+		const said = await page.$$eval('.answer:not([hidden]) .headline', (list) => list.map((e) => e.textContent).join(' '));
+		assert.equal(said, headline);
+		assert.equal(await page.title(), headline);
+	}));
+
+	test('exposed times add up to those of the JSON', () => shown('callback', async (page) => {
+		const { windows } = await json(page);
+		const { unit, stages } = await page.evaluate(() => {
+			const [run] = globalThis.sfstat.page.runs;
+			return { unit: run.unit_ns, stages: run.stages.map((s, i) => ({ ...s, sum: run.steps.exposed[i].reduce((a, b) => a + b, 0) * run.unit_ns })) };
+		});
+		assert.equal(stages.length, windows[0].stages.length);
+		for (const s of stages) {
+			const told = windows[0].stages.find((w) => w.name === s.name);
+			assert.equal(s.advance_ns, told.advance_ns);
+			assert.ok(Math.abs(s.share - told.share) < 1e-9);
+			assert.ok(Math.abs(s.sum - told.advance_ns) <= unit / 2 * windows[0].steps, `${s.name}: ${s.sum} and ${told.advance_ns}`);
+		}
+	}));
+
+	test('what fixing saves is what the findings of the JSON say', () => shown('callback', async (page) => {
+		const { suspects } = await json(page);
+		const table = await rows(page, 'What fixing would save');
+		assert.deepEqual(table[1], ['rank 2', 'callbacks.cpu_wall', `${(100 * suspects[0].run_gain).toFixed(1)} %`]);
+	}));
+
+	test('tables show what the charts draw', () => shown('callback', async (page) => {
+		const step = await rows(page, 'One step, rank by rank');
+		assert.equal(step.length, 9);
+		assert.deepEqual(step[3].slice(0, 2), ['2', 'node0']);
+		assert.match(step[3][2], /^1[12]\d ms$/);
+		const last = await rows(page, 'Who arrives last');
+		assert.ok(last.slice(1).every((r) => r[1] === '2'));
+		assert.equal((await rows(page, 'Ranks and steps')).length, 40);
+	}));
+
+	test('a trace of the drawn steps has every stage of every rank', () => shown('callback', async (page) => {
+		const trace = await page.evaluate(() => globalThis.sfstat.chromeTrace());
+		const spans = trace.traceEvents.filter((e) => e.ph === 'X');
+		assert.ok(spans.every((e) => e.dur > 0 && e.ts >= 0));
+		assert.equal(new Set(spans.map((e) => e.pid)).size, 8);
+		assert.equal(new Set(spans.map((e) => e.args.step)).size, 39);
+		assert.ok(spans.some((e) => e.cat === 'wait' && e.dur > 100_000));
+	}));
+});
+
+describe('filters', () => {
+	test('ranks, steps and stages are chosen, kept in the address and given up', () => shown('callback', async (page) => {
+		await page.type('#f-ranks', '2, 4-5');
+		await page.keyboard.press('Enter');
+		await page.select('#f-stage', 'callbacks.cpu_wall');
+		await page.type('#f-from', '10');
+		await page.type('#f-to', '19');
+		await page.keyboard.press('Tab');
+		await settled(page);
+		assert.equal(await status(page), '3 ranks of 8 · 10 steps of 39 · callbacks.cpu_wall');
+		const map = await rows(page, 'Ranks and steps');
+		assert.deepEqual(map[0], ['step', 'rank 2', 'rank 4', 'rank 5']);
+		assert.deepEqual([map.length, map[1][0], map[10][0]], [11, '10', '19']);
+		assert.equal((await rows(page, 'One step, rank by rank')).length, 4);
+		const address = await page.evaluate(() => location.hash);
+		await page.click('#f-reset');
+		await settled(page);
+		assert.equal(await status(page), '8 ranks · 39 steps');
+		await page.evaluate((to) => { location.hash = to; }, address);
+		await settled(page);
+		assert.equal(await status(page), '3 ranks of 8 · 10 steps of 39 · callbacks.cpu_wall');
+	}));
+
+	test('another run brings its own verdict and charts', () => shown('runs', async (page) => {
+		const names = await page.$$eval('#run option', (list) => list.map((o) => o.textContent));
+		const healthy = names.findIndex((n) => n.startsWith('nofault'));
+		await page.select('#run', String(healthy));
+		await settled(page);
+		assert.match(await page.$eval('.answer:not([hidden]) .headline', (e) => e.textContent), /^No straggler/);
+		assert.equal((await page.$$('.answer:not([hidden])')).length, 1);
+	}));
+
+	test('a drag over the steps chooses them', () => shown('callback', async (page) => {
+		const over = await page.$('.u-over');
+		await over.scrollIntoView();
+		const box = await over.boundingBox();
+		await page.mouse.move(box.x + box.width * 0.3, box.y + 50);
+		await page.mouse.down();
+		await page.mouse.move(box.x + box.width * 0.6, box.y + 60, { steps: 4 });
+		await page.mouse.up();
+		await settled(page);
+		assert.match(await status(page), /^8 ranks · 1\d steps of 39$/);
+	}));
+});
+
+describe('keyboard', () => {
+	test('arrow keys read a map, Enter draws the step, Escape ends', () => shown('callback', async (page) => {
+		const maps = await page.$$('canvas.surface');
+		await maps[1].focus();
+		for (const key of ['ArrowRight', 'ArrowDown', 'ArrowDown', 'ArrowRight']) await page.keyboard.press(key);
+		assert.match(await tooltip(page), /^rank 2 \(node0\)step 51\d\d ms behind the median rank$/);
+		await page.keyboard.press('Enter');
+		await settled(page);
+		assert.equal(await page.$eval('.picker select', (e) => e.value), '5');
+		await maps[1].focus();
+		await page.keyboard.press('ArrowRight');
+		await page.keyboard.press('Escape');
+		assert.equal(await tooltip(page), null);
+	}));
+
+	test('lanes and charts over steps are read too', () => shown('callback', async (page) => {
+		const [lanes] = await page.$$('canvas.surface');
+		await lanes.focus();
+		await page.keyboard.press('ArrowRight');
+		assert.match(await tooltip(page), /^rank 0 \(node0\)callbacks.cpu_wall: /);
+		const chart = await page.$('.uplot');
+		await chart.focus();
+		await page.keyboard.press('ArrowRight');
+		assert.match(await tooltip(page), /^step 4rank 2 \(node0\) is last, 1\d\d ms behind the median rank$/);
+	}));
+
+	test('everything that can be chosen is reached by Tab', () => shown('callback', async (page) => {
+		const reached = new Set();
+		for (let i = 0; i < 80; i++) {
+			await page.keyboard.press('Tab');
+			reached.add(await page.evaluate(() => { const e = document.activeElement; return e.id || e.className.split(' ')[0] || e.tagName; }));
+		}
+		for (const want of ['save-json', 'save-trace', 'theme', 'f-ranks', 'f-stage', 'f-from', 'f-to', 'f-reset', 'surface', 'uplot', 'SUMMARY']) assert.ok(reached.has(want), `${want} of ${[...reached]}`);
+	}));
+});
+
+test('hostile names stay text', () => shown('hostile', async (page) => {
+	let asked = 0;
+	page.on('dialog', (d) => { asked++; d.dismiss(); });
+	await page.$$eval('details', (list) => list.forEach((d) => { d.open = true; }));
+	await settled(page);
+	assert.equal(asked, 0);
+	assert.equal((await page.$$('script')).length, 3);
+	assert.equal((await page.$$('img')).length, 0);
+	const text = await page.evaluate(() => document.body.innerText);
+	assert.ok(text.includes(hostile[0]) && text.includes('\\u202e') && text.includes('\\u009b'));
+	assert.ok(!/[\u202e\u009b]/.test(text));
+	assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'a long name makes the page wider than the screen');
+}));
+
+test('the theme can be turned, and paper is light', () => shown('callback', async (page) => {
+	const paper = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+	const dark = await paper();
+	await page.click('#theme');
+	assert.notEqual(await paper(), dark);
+	await page.click('#theme');
+	assert.equal(await paper(), dark);
+	assert.ok((await page.pdf({ format: 'A4' })).length > 10_000);
+}, { theme: 'dark' }));
+
+test('a page of 8 ranks is below 1 MB', () => {
+	const size = statSync(written('callback')).size;
+	assert.ok(size < 1_000_000, `${size} bytes`);
+});

@@ -104,8 +104,10 @@ func format(c *cli.Context) (report.Format, error) {
 }
 
 // style is how text should look where --output sends it.
-func (p *program) style(c *cli.Context) report.Style {
-	to := p.destination(c)
+func (p *program) style(c *cli.Context) report.Style { return p.styleOn(c, p.destination(c)) }
+
+// styleOn is how text looks on to.
+func (p *program) styleOn(c *cli.Context, to any) report.Style {
 	s := report.Style{Width: p.screen(to), Verbose: c.Bool("verbose"), Labels: c.Bool("labels")}
 	if c.IsSet("width") {
 		s.Width = c.Int("width")

@@ -27,6 +27,7 @@ const (
 	readingInputs work = iota // counted in bytes
 	makingRuns                // counted in runs
 	searching                 // counted in parts of the whole
+	judging                   // counted in bytes
 )
 
 func (w work) options() []progressbar.Option {
@@ -35,6 +36,9 @@ func (w work) options() []progressbar.Option {
 	}
 	if w == searching {
 		return []progressbar.Option{progressbar.OptionSetDescription("searching")}
+	}
+	if w == judging {
+		return []progressbar.Option{progressbar.OptionSetDescription("judging"), progressbar.OptionShowBytes(true)}
 	}
 	return []progressbar.Option{progressbar.OptionSetDescription("reading"), progressbar.OptionShowBytes(true)}
 }

@@ -169,11 +169,24 @@ func Open(paths []string, o Options) (*Reader, error) {
 	if len(paths) == 0 {
 		return nil, trace.Bad(trace.ErrMissing, "no input: give files, folders, or - for standard input")
 	}
+	return open(paths, expand(paths), o)
+}
+
+// OpenFound is Open for files that were found in a folder, as [List] does: those
+// that are no inputs are skipped, and not refused.
+func OpenFound(files []string, o Options) (*Reader, error) {
+	found := make([]candidate, len(files))
+	for i, path := range files {
+		found[i].path = path
+	}
+	return open(files, found, o)
+}
+
+func open(paths []string, all []candidate, o Options) (*Reader, error) {
 	if o.Stdin == nil {
 		o.Stdin = os.Stdin
 	}
 	r := &Reader{o: o, paths: paths, meter: meter{report: o.Progress}, metas: make(map[string]string), runs: make(runNames)}
-	all := expand(paths)
 	r.inputs = make([]Input, len(all))
 	if err := r.lookAll(all); err != nil {
 		r.Close()

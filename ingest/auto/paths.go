@@ -17,6 +17,23 @@ type candidate struct {
 	err     error  // why it cannot be looked into
 }
 
+// Listed is a file that may be an input.
+type Listed struct {
+	Path    string
+	Skipped string // why it is not looked into, "" if it is
+	Err     error  // why it cannot be looked into
+}
+
+// List is the files that Open would look at, by path, each once: those named, and
+// those in folders, to any depth. It opens none.
+func List(paths []string) []Listed {
+	var out []Listed
+	for _, c := range expand(paths) {
+		out = append(out, Listed{c.path, c.skipped, c.err})
+	}
+	return out
+}
+
 // expand turns what the user gave into files, by path, each once: folders into
 // what is in them, to any depth.
 func expand(paths []string) []candidate {

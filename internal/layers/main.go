@@ -24,7 +24,7 @@ const module = "github.com/sfstat/sfstat"
 //
 // What computes for commands of the evaluation is below report, which presents
 // it; the programs of the evaluation, which call commands' parts, are above.
-var layers = []string{"cmd", "bench", "fixtures", "eval", "page", "report", "eval/overhead", "eval/crosscheck", "eval/detectability", "plots", "diagnose", "ingest/auto", "archive", "ingest", "engine", "internal", "trace", "recorder"}
+var layers = []string{"cmd", "bench", "fixtures", "eval", "page", "batch", "report", "batch/findings", "eval/overhead", "eval/crosscheck", "eval/detectability", "plots", "diagnose", "ingest/auto", "archive", "ingest", "engine", "internal", "trace", "recorder"}
 
 // rule says what packages under a folder may import of ours, by folder. The
 // first rule that matches counts. A package may always import what lies under
@@ -54,7 +54,9 @@ var rules = []rule{
 	{of: "eval/overhead", may: []string{"trace", "engine"}, pure: true},
 	{of: "eval/crosscheck", may: []string{"trace", "engine"}, pure: true},
 	{of: "eval/detectability", may: []string{"trace", "engine", "diagnose"}, pure: true},
-	{of: "report", may: []string{"trace", "engine", "diagnose", "eval/overhead", "eval/crosscheck", "eval/detectability"}, pure: true},
+	{of: "batch/findings", may: []string{"trace", "engine", "diagnose"}, pure: true},
+	{of: "batch", may: []string{"trace", "engine", "diagnose", "ingest", "batch/findings", "internal"}},
+	{of: "report", may: []string{"trace", "engine", "diagnose", "batch/findings", "eval/overhead", "eval/crosscheck", "eval/detectability"}, pure: true},
 	{of: "page/web", may: []string{"page", "report"}},
 	{of: "page", may: []string{"trace", "engine", "diagnose", "report"}, pure: true},
 	{of: "plots/charts", may: []string{"trace", "engine", "plots"}},
@@ -95,7 +97,7 @@ var onlyIn = map[string][]string{
 	"gonum.org/v1/plot":                        {"plots"},
 	"codeberg.org/go-pdf/fpdf":                 {"plots"},
 	"golang.org/x/image":                       {"plots"},
-	"github.com/parquet-go/parquet-go":         {"fixtures", "archive", "ingest/optrace"},
+	"github.com/parquet-go/parquet-go":         {"fixtures", "archive", "batch", "ingest/optrace"},
 	"modernc.org/sqlite":                       {"fixtures", "ingest/nsight"},
 	"github.com/rogpeppe/go-internal":          nil,
 	"github.com/google/go-cmp":                 {"ingest/ingesttest"},

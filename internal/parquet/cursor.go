@@ -100,6 +100,16 @@ func (c *Cursor) Next(n int) (Run, error) {
 	return r, nil
 }
 
+// Forget lets go of the strings, where a new page begins and none is to come from a
+// dictionary: positions begin anew. It bounds the memory of columns whose strings
+// all differ.
+func (c *Cursor) Forget() {
+	if c.at == len(c.values) && !c.hasDict {
+		c.strings, c.text = nil, 0
+		clear(c.known)
+	}
+}
+
 // Pos is the place of the current page.
 func (c *Cursor) Pos() trace.Pos { return c.f.pos(max(0, c.group-1), c.column) }
 

@@ -1,0 +1,201 @@
+package batch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/sfstat/sfstat/batch/findings"
+	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/internal/atomicfile"
+)
+
+// Resume is what to do with parts that an earlier batch left.
+type Resume uint8
+
+const (
+	FromStart Resume = iota // refuse them
+	GoOn                    // go on from them
+)
+
+// Shard is the part of the chunks that one of several processes takes: those whose
+// number is Index modulo Of. The zero Shard is all of them.
+type Shard struct{ Index, Of int }
+
+func (s Shard) has(chunk int) bool { return s.Of == 0 || chunk%s.Of == s.Index }
+
+func (s Shard) String() string { return fmt.Sprintf("%d/%d", s.Index+1, max(1, s.Of)) }
+
+// Options of a batch. The zero value is usable.
+type Options struct {
+	Diagnose diagnose.Options // but for its engines
+	Settings string           // what else decides on the rows, as text: another makes parts of no use
+	Output   Output
+	Resume   Resume
+	Shard    Shard
+	Threads  int                                         // 0: as many as Go uses cores
+	Create   func(path string) (*atomicfile.File, error) // begins a file; nil: atomicfile.Create
+	Progress func(done Progress)                         // called from one goroutine at a time; nil: nobody asks
+}
+
+// Progress is how far the work is.
+type Progress struct {
+	Bytes, Total int64 // of the files
+	Windows      int64 // judged now, without those of parts that were there
+}
+
+// ErrNothing: no input has a window. There is a summary, which says why, and no
+// output.
+var ErrNothing = errors.New("nothing in any input")
+
+// Run judges what lies below paths and writes the output. What becomes of single
+// inputs is in the summary; an error is one of the output or of all inputs, or
+// that of ctx.
+func Run(ctx context.Context, paths []string, o Options) (*findings.Summary, error) {
+	base, clean, err := partsOf(o.Output)
+	if err != nil {
+		return nil, err
+	}
+	defer clean()
+	p, err := newPlan(paths, &o, base, base+partsSuffix)
+	if err != nil {
+		return nil, err
+	}
+	to, err := openParts(base, p.mark(), o.Resume)
+	if err != nil {
+		return nil, err
+	}
+	b := &work{plan: p, o: &o, parts: to}
+	for i := range p.chunks {
+		if o.Shard.has(i) {
+			b.total += p.chunks[i].bytes
+		}
+	}
+	if err := b.all(ctx); err != nil {
+		to.release()
+		return nil, err
+	}
+	s, err := b.join()
+	if err != nil && !errors.Is(err, ErrNothing) {
+		to.release()
+		return nil, err
+	}
+	to.remove()
+	return s, err
+}
+
+// work is a batch under way.
+type work struct {
+	*plan
+	o     *Options
+	parts *parts
+	total int64
+
+	mu   sync.Mutex
+	done Progress
+}
+
+// all makes the parts that are not there, with several threads. The first error
+// ends it.
+func (b *work) all(ctx context.Context) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	threads := b.o.Threads
+	if threads == 0 {
+		threads = runtime.GOMAXPROCS(0)
+	}
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	for range min(threads, len(b.chunks)) {
+		wait.Go(func() {
+			for ctx.Err() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= len(b.chunks) {
+					return
+				}
+				if !b.o.Shard.has(i) {
+					continue
+				}
+				if err := b.chunk(ctx, i); err != nil {
+					stop(err)
+				}
+				b.tell(b.chunks[i].bytes, 0)
+			}
+		})
+	}
+	wait.Wait()
+	return context.Cause(ctx)
+}
+
+// chunk makes one part.
+func (b *work) chunk(ctx context.Context, i int) error {
+	if b.parts.has(i) {
+		return nil
+	}
+	create := b.o.Create
+	if create == nil {
+		create = atomicfile.Create
+	}
+	f, err := create(b.parts.path(i))
+	if err != nil {
+		return err
+	}
+	return f.Fill(func(w io.Writer) error {
+		out := newPartWriter(w)
+		options := b.o.Diagnose
+		options.Engines = diagnose.FindingsAlone
+		j := &judge{o: options, emit: out.row, refer: out.problem, tell: func(n int) { b.tell(0, int64(n)) }}
+		for _, u := range b.chunks[i].units {
+			if err := j.unit(ctx, u); err != nil {
+				return err
+			}
+		}
+		return out.to.Flush()
+	})
+}
+
+func (b *work) tell(bytes, windows int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.done.Total = b.total
+	b.done.Bytes += bytes
+	b.done.Windows += windows
+	if b.o.Progress != nil {
+		b.o.Progress(b.done)
+	}
+}
+
+// join puts the parts together.
+func (b *work) join() (*findings.Summary, error) {
+	s := findings.NewSummary()
+	for _, p := range b.refused {
+		s.Refuse(findings.Refused(p))
+	}
+	err := b.o.Output.write(b.o.Create, func(to rowWriter) error {
+		for i := range b.chunks {
+			if !b.o.Shard.has(i) {
+				continue
+			}
+			err := b.parts.read(i, func(l line) error {
+				if l.Problem != nil {
+					s.Refuse(findings.Refused(*l.Problem))
+					return nil
+				}
+				s.Add(l.Row)
+				return to.write(l.Row)
+			})
+			if err != nil {
+				return err
+			}
+		}
+		if s.Windows == 0 && b.o.Shard.Of == 0 {
+			return ErrNothing
+		}
+		return nil
+	})
+	return s, err
+}

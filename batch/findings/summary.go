@@ -1,0 +1,257 @@
+package findings
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Summary is what rows come to. Its memory grows with runs and hosts, not with
+// windows.
+type Summary struct {
+	Windows int
+	Refused []Refused // inputs that are not in it, or not all of them
+	runs    map[runKey]*Run
+	order   []*Run
+	weeks   map[int64]*Week
+}
+
+// Refused is an input that is not among the rows, or not all of it, and why.
+type Refused struct{ Path, Error string }
+
+type runKey struct{ folder, run string }
+
+// Run is one run: what delays it most.
+type Run struct {
+	Folder, Name string
+	Windows      int
+	Ranks        int64
+	Hosts        int64
+	Time         int64  // exposed, of all windows, ns
+	Status       string // of its worst stretch
+	Worst        *Row   // the finding that is worst; nil: none
+	last         [2]int64
+	weight       float64
+}
+
+// Lost is the time of all ranks that fixing the worst finding would save, ns.
+func (r *Run) Lost() float64 {
+	if r.Worst == nil || r.Worst.RunGain == nil {
+		return 0
+	}
+	return *r.Worst.RunGain * float64(r.Time) * float64(r.Ranks)
+}
+
+// Flagged reports whether the worst finding is certain and large enough to act on.
+func (r *Run) Flagged() bool { return r.Worst != nil && r.Worst.Flagged }
+
+// Week is what windows of a week show.
+type Week struct {
+	Start            time.Time // Monday, UTC
+	Windows, Flagged int
+	Stages           map[string]int // windows with a flagged finding, by stage
+}
+
+// NewSummary starts a summary.
+func NewSummary() *Summary {
+	return &Summary{runs: make(map[runKey]*Run), weeks: make(map[int64]*Week)}
+}
+
+// Refuse notes an input that is not among the rows.
+func (s *Summary) Refuse(r Refused) { s.Refused = append(s.Refused, r) }
+
+// Add adds a row. Those of a window follow each other.
+func (s *Summary) Add(row *Row) {
+	key := runKey{row.Folder, row.Run}
+	r := s.runs[key]
+	if r == nil {
+		r = &Run{Folder: row.Folder, Name: row.Run, last: [2]int64{-1, -1}}
+		s.runs[key], s.order = r, append(s.order, r)
+	}
+	fresh := r.last != [2]int64{row.Window, row.FirstStep}
+	if fresh {
+		r.last = [2]int64{row.Window, row.FirstStep}
+		s.Windows++
+		r.Windows++
+		r.Time += row.Step * row.Steps
+		r.Ranks, r.Hosts = max(r.Ranks, row.Ranks), max(r.Hosts, row.Hosts)
+	}
+	s.addWeek(row, fresh)
+	if row.Place == nil && r.Status == "" {
+		r.Status = row.Status
+	}
+	if w := weight(row); row.Place != nil && (r.Worst == nil || w > r.weight) {
+		worst := *row
+		r.Worst, r.weight, r.Status = &worst, w, row.Status
+	}
+}
+
+// weight orders the findings of a run: those to act on first, then by what they
+// cost.
+func weight(row *Row) float64 {
+	w := 0.0
+	if row.RunGain != nil {
+		w = *row.RunGain
+	}
+	if row.Flagged {
+		w += 2
+	}
+	return w
+}
+
+func (s *Summary) addWeek(row *Row, fresh bool) {
+	if row.Start == nil {
+		return
+	}
+	const day = 24 * time.Hour
+	at := time.Unix(0, *row.Start).UTC().Truncate(day)
+	at = at.Add(-day * time.Duration((int(at.Weekday())+6)%7))
+	w := s.weeks[at.Unix()]
+	if w == nil {
+		w = &Week{Start: at, Stages: make(map[string]int)}
+		s.weeks[at.Unix()] = w
+	}
+	if fresh {
+		w.Windows++
+	}
+	if row.Flagged && *row.Place == 1 {
+		w.Flagged++
+		w.Stages[of(row.Stage)]++
+	}
+}
+
+func of(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// Runs are all runs, the worst first: those with a finding to act on by what it
+// costs all ranks, then the others.
+func (s *Summary) Runs() []*Run {
+	out := slices.Clone(s.order)
+	slices.SortStableFunc(out, func(a, b *Run) int {
+		return cmp.Or(cmp.Compare(rankOf(b), rankOf(a)), cmp.Compare(b.Lost(), a.Lost()),
+			cmp.Compare(a.Folder, b.Folder), cmp.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
+func rankOf(r *Run) int {
+	switch {
+	case r.Flagged():
+		return 2
+	case r.Worst != nil:
+		return 1
+	}
+	return 0
+}
+
+// Statuses counts the runs by status, the most frequent first.
+func (s *Summary) Statuses() []Count {
+	return counts(s.order, func(r *Run) string { return r.Status })
+}
+
+// Count is how many runs have something, and the time of all ranks that it costs.
+type Count struct {
+	Name string
+	Runs int
+	Lost float64 // ns
+}
+
+// Stages counts the runs with a finding to act on by its stage.
+func (s *Summary) Stages() []Count {
+	return counts(s.flagged(), func(r *Run) string { return of(r.Worst.Stage) })
+}
+
+func (s *Summary) flagged() []*Run {
+	return slices.DeleteFunc(slices.Clone(s.order), func(r *Run) bool { return !r.Flagged() })
+}
+
+func counts(runs []*Run, name func(*Run) string) []Count {
+	var out []Count
+	for _, r := range runs {
+		i := slices.IndexFunc(out, func(c Count) bool { return c.Name == name(r) })
+		if i < 0 {
+			i = len(out)
+			out = append(out, Count{Name: name(r)})
+		}
+		out[i].Runs++
+		out[i].Lost += r.Lost()
+	}
+	slices.SortFunc(out, func(a, b Count) int {
+		return cmp.Or(cmp.Compare(b.Lost, a.Lost), cmp.Compare(b.Runs, a.Runs), cmp.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
+// Weeks are those of which windows are dated, in order.
+func (s *Summary) Weeks() []*Week {
+	var out []*Week
+	for _, w := range s.weeks {
+		out = append(out, w)
+	}
+	slices.SortFunc(out, func(a, b *Week) int { return a.Start.Compare(b.Start) })
+	return out
+}
+
+// Host is a host that the worst findings of several runs are on.
+type Host struct {
+	Name     string
+	Runs, Of int     // runs on it, of all with a finding to act on that names a host of several
+	P        float64 // chance that any host comes up so often, at most
+	Lost     float64 // ns, of all ranks
+}
+
+// Hosts are the hosts that two or more runs are delayed by, the least likely
+// first. Under the null the late rank of a run is on any of its hosts alike, so
+// that a host which is in all n runs comes up k times or more with the chance that
+// k or more of n independent events of 1/hosts happen; a host that is in fewer runs
+// with less. Corrected for as many hosts as the largest run has, or as came up.
+func (s *Summary) Hosts() []Host {
+	var chances []float64
+	at := make(map[string]*Host)
+	most := int64(0)
+	for _, r := range s.flagged() {
+		if name := of(r.Worst.Host); name != "" && r.Hosts > 1 {
+			if at[name] == nil {
+				at[name] = &Host{Name: name}
+			}
+			at[name].Runs++
+			at[name].Lost += r.Lost()
+			chances = append(chances, 1/float64(r.Hosts))
+			most = max(most, r.Hosts)
+		}
+	}
+	tail := atLeast(chances)
+	var out []Host
+	for _, h := range at {
+		if h.Runs >= 2 {
+			h.Of = len(chances)
+			h.P = min(1, float64(max(most, int64(len(at))))*tail[h.Runs])
+			out = append(out, *h)
+		}
+	}
+	slices.SortFunc(out, func(a, b Host) int {
+		return cmp.Or(cmp.Compare(a.P, b.P), cmp.Compare(b.Runs, a.Runs), cmp.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
+// atLeast is the chance of k or more of independent events, by k. O(n²).
+func atLeast(chances []float64) []float64 {
+	exactly := make([]float64, 1, len(chances)+1)
+	exactly[0] = 1
+	for _, p := range chances {
+		exactly = append(exactly, 0)
+		for k := len(exactly) - 1; k > 0; k-- {
+			exactly[k] = exactly[k]*(1-p) + exactly[k-1]*p
+		}
+		exactly[0] *= 1 - p
+	}
+	for k := len(exactly) - 2; k >= 0; k-- {
+		exactly[k] += exactly[k+1]
+	}
+	return exactly
+}

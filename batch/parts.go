@@ -1,0 +1,183 @@
+package batch
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/gofrs/flock"
+
+	"github.com/sfstat/sfstat/batch/findings"
+	"github.com/sfstat/sfstat/internal/atomicfile"
+)
+
+// What lies in the folder of the parts of an output that is not finished.
+const (
+	partsSuffix = ".parts"
+	lockName    = "lock"
+	planName    = "plan"
+)
+
+// parts is the folder beside an output where its parts lie until all are there.
+type parts struct {
+	output string
+	dir    string
+	lock   *flock.Flock
+}
+
+// ErrUnfinished: there are parts of an earlier batch, and nobody said whether to go
+// on with them.
+var ErrUnfinished = errors.New("unfinished")
+
+// openParts makes the folder of the parts of an output, or goes on with one that
+// was left by the same plan. Nobody else can until it is released.
+func openParts(output, mark string, resume Resume) (*parts, error) {
+	p := &parts{output: output, dir: output + partsSuffix}
+	if err := os.MkdirAll(p.dir, 0o777); err != nil {
+		return nil, err
+	}
+	if err := p.take(); err != nil {
+		return nil, err
+	}
+	err := p.claim(mark, resume)
+	if err == nil {
+		err = atomicfile.RemoveStale(p.dir)
+	}
+	if err != nil {
+		p.release()
+		return nil, err
+	}
+	return p, nil
+}
+
+// take takes the lock of the folder, which ends with the process.
+func (p *parts) take() error {
+	path := filepath.Join(p.dir, lockName)
+	p.lock = flock.New(path)
+	got, err := p.lock.TryLock()
+	if err != nil {
+		return err
+	}
+	if got {
+		// Who finished meanwhile has removed the file that was locked: then there is
+		// another under its name, or none.
+		again := flock.New(path)
+		if other, err := again.TryLock(); err != nil || other {
+			_ = again.Close()
+			got = false
+		}
+	}
+	if !got {
+		_ = p.lock.Close()
+		return fmt.Errorf("another sfstat batch is writing %s: wait for it, or name another output", p.output)
+	}
+	return nil
+}
+
+// claim notes the plan that the parts are of.
+func (p *parts) claim(mark string, resume Resume) error {
+	path := filepath.Join(p.dir, planName)
+	old, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return atomicfile.WriteFile(path, func(w io.Writer) error { _, err := io.WriteString(w, mark+"\n"); return err })
+	case err != nil:
+		return err
+	case resume == FromStart:
+		return fmt.Errorf("%s holds %s of an earlier batch: go on with --resume, or remove that folder (%w)", p.dir, counted(p.done(), "part"), ErrUnfinished)
+	case strings.TrimSpace(string(old)) != mark:
+		return fmt.Errorf("%s is of other inputs, options or another version: remove that folder to begin anew (%w)", p.dir, ErrUnfinished)
+	}
+	return nil
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strconv.Itoa(n) + " " + what + "s"
+}
+
+// done is how many parts are there.
+func (p *parts) done() int {
+	list, _ := filepath.Glob(filepath.Join(escaped(p.dir), "*.jsonl"))
+	return len(list)
+}
+
+// escaped is a path in which a pattern means nothing.
+func escaped(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
+func (p *parts) path(chunk int) string { return filepath.Join(p.dir, fmt.Sprintf("%06d.jsonl", chunk)) }
+
+func (p *parts) has(chunk int) bool {
+	_, err := os.Stat(p.path(chunk))
+	return err == nil
+}
+
+// release gives the folder free for others.
+func (p *parts) release() { _ = p.lock.Close() }
+
+// remove takes the folder away; the lock goes last.
+func (p *parts) remove() {
+	entries, _ := os.ReadDir(p.dir)
+	for _, e := range entries {
+		if e.Name() != lockName {
+			_ = os.Remove(filepath.Join(p.dir, e.Name()))
+		}
+	}
+	_ = os.Remove(filepath.Join(p.dir, lockName))
+	_ = p.lock.Close()
+	_ = os.Remove(p.dir)
+}
+
+// line is one line of a part.
+type line struct {
+	*findings.Row
+	Problem *Problem `json:"problem,omitempty"`
+}
+
+// partWriter writes lines.
+type partWriter struct {
+	to  *bufio.Writer
+	enc *json.Encoder
+}
+
+func newPartWriter(w io.Writer) *partWriter {
+	b := bufio.NewWriterSize(w, 256<<10)
+	e := json.NewEncoder(b)
+	e.SetEscapeHTML(false)
+	return &partWriter{b, e}
+}
+
+func (p *partWriter) row(r findings.Row) error { return p.enc.Encode(line{Row: &r}) }
+func (p *partWriter) problem(x Problem) error  { return p.enc.Encode(line{Problem: &x}) }
+
+// read hands the lines of a part to each.
+func (p *parts) read(chunk int, each func(line) error) error {
+	f, err := os.Open(p.path(chunk))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	d := json.NewDecoder(bufio.NewReaderSize(f, 256<<10))
+	for {
+		var l line
+		if err := d.Decode(&l); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("%s: %w: remove that file and go on with --resume", f.Name(), err)
+		}
+		if err := each(l); err != nil {
+			return err
+		}
+	}
+}

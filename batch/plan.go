@@ -1,0 +1,184 @@
+// Package batch judges archives: every window of every run below folders, a row
+// for each finding and window.
+//
+//  1. The files are listed and parted into units, which are read together: a
+//     Parquet file by itself, the other files of a folder as one. Consecutive units
+//     make chunks of a few megabytes. Both depend on the files alone.
+//  2. Threads take a chunk each, read it as a stream, and write what they find to a
+//     part file, whole or not at all.
+//  3. The parts are put together in the order of the chunks, so that the bytes of
+//     the output do not depend on threads, nor on how often the work was killed and
+//     taken up.
+//
+// Memory is a window for each thread, whatever the size of the archive, and the
+// accounts of a stretch of a run.
+package batch
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// file is an input as it was when the work was planned.
+type file struct {
+	Path     string
+	Size     int64
+	Modified int64 // nanoseconds; only compared
+}
+
+// changed reports why a file is not what was planned with; "" where it is.
+func (f *file) changed() string {
+	now := stat(f.Path)
+	switch {
+	case now.Size > f.Size:
+		return fmt.Sprintf("it grew from %d to %d bytes", f.Size, now.Size)
+	case now.Size != f.Size:
+		return fmt.Sprintf("it shrank from %d to %d bytes", f.Size, now.Size)
+	case now.Modified != f.Modified:
+		return "it was written to"
+	}
+	return ""
+}
+
+func stat(path string) file {
+	f := file{Path: path}
+	if info, err := os.Stat(path); err == nil {
+		f.Size, f.Modified = info.Size(), info.ModTime().UnixNano()
+	}
+	return f
+}
+
+// unit is files that are read as one input.
+type unit []file
+
+// chunk is consecutive units.
+type chunk struct {
+	units []unit
+	bytes int64
+}
+
+// plan is all work, in order.
+type plan struct {
+	Files   []file
+	Options string // what decides on the rows beside the files
+	chunks  []chunk
+	skipped int
+	refused []Problem
+}
+
+// Problem is an input that is not in the result, or not all of it.
+type Problem struct {
+	Path  string `json:"path"`
+	Error string `json:"error"`
+}
+
+// Chunks are small enough for their work to be lost when it is killed, some for
+// each thread and shard even of a small archive, and of the largest a thousand.
+// The rows do not depend on them.
+const (
+	usualChunk  = 8 << 20
+	fewChunks   = 32
+	mostChunks  = 1000
+	chunksAhead = 4 // for each shard
+)
+
+// newPlan lists the files of paths. those are not inputs: what is written.
+func newPlan(paths []string, o *Options, those ...string) (*plan, error) {
+	p := &plan{Options: fmt.Sprintf("%s shard %s", o.Settings, o.Shard)}
+	listed := auto.List(paths)
+	var total int64
+	for _, l := range listed {
+		switch {
+		case l.Err != nil:
+			p.refused = append(p.refused, Problem{l.Path, reason(l.Path, l.Err)})
+		case l.Skipped != "" || written(l.Path, those):
+			p.skipped++
+		default:
+			f := stat(l.Path)
+			total += f.Size
+			p.Files = append(p.Files, f)
+		}
+	}
+	if len(p.Files) == 0 && len(p.refused) > 0 {
+		return nil, errors.New(p.refused[0].Path + ": " + p.refused[0].Error)
+	}
+	if len(p.Files) == 0 {
+		return nil, trace.Bad(trace.ErrEmpty, "there are no files in %s", strings.Join(paths, ", "))
+	}
+	few := int64(max(fewChunks, chunksAhead*o.Shard.Of))
+	most := max(min(usualChunk, total/few), total/mostChunks, 1)
+	for _, u := range units(p.Files) {
+		n := len(p.chunks)
+		if n == 0 || p.chunks[n-1].bytes >= most {
+			p.chunks = append(p.chunks, chunk{})
+			n++
+		}
+		c := &p.chunks[n-1]
+		c.units = append(c.units, u)
+		for _, f := range u {
+			c.bytes += f.Size
+		}
+	}
+	return p, nil
+}
+
+// written reports whether a path is one of those, or below one.
+func written(path string, those []string) bool {
+	for _, w := range those {
+		if rel, err := filepath.Rel(w, path); err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+			return true
+		}
+	}
+	return false
+}
+
+// units parts files, which are sorted by path: a Parquet file is read by itself,
+// the rest of a folder together.
+func units(files []file) []unit {
+	var out []unit
+	at := make(map[string]int) // folder → unit of its other files
+	for _, f := range files {
+		if strings.HasSuffix(strings.ToLower(f.Path), ".parquet") {
+			out = append(out, unit{f})
+			continue
+		}
+		dir := filepath.Dir(f.Path)
+		i, ok := at[dir]
+		if !ok {
+			i = len(out)
+			at[dir] = i
+			out = append(out, nil)
+		}
+		out[i] = append(out[i], f)
+	}
+	return out
+}
+
+// mark is the same for plans that lead to the same rows.
+func (p *plan) mark() string {
+	text, _ := json.Marshal(p) // of strings and numbers
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// reason is what is wrong with an input, without its name: "line 3: …".
+func reason(path string, err error) string {
+	text, _, _ := strings.Cut(err.Error(), "\n")
+	rest, named := strings.CutPrefix(text, path+":")
+	switch {
+	case !named:
+		return text
+	case rest != "" && rest[0] >= '0' && rest[0] <= '9':
+		return "line " + rest
+	}
+	return strings.TrimSpace(rest)
+}

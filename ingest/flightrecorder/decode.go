@@ -20,11 +20,26 @@ type decoder struct {
 	groups map[string]int // of out.Groups, by uid and description
 	ids    []int64        // of out.Groups, the process's own numbers (pg_id)
 	names  map[string]string
-	alike  map[string]*trace.CommTensors
-	stacks map[string]int // of out.Stacks, by content
-	seen   map[string]int // … by where their texts stand
+	called map[string]operationOf
+	alike  map[string]tensorsOf
+	frames map[trace.Frame]uint32 // numbers of frames, from 1
+	framed []uint32               // … of those that a container is; 0: not known
+	stacks map[string]int         // of out.Stacks, by the numbers of their frames
 	key    []byte
 	head   record
+}
+
+// operationOf is what a profiling_name tells.
+type operationOf struct {
+	name string
+	op   nccl.Op
+	peer int
+}
+
+// tensorsOf is what entries took and gave, and the elements that they took.
+type tensorsOf struct {
+	*trace.CommTensors
+	elements int64
 }
 
 // mostFrames is how many frames of a stack are kept: PyTorch records about a
@@ -43,8 +58,10 @@ func (d *decoder) comm(root value, truncated bool, pattern *regexp.Regexp) (*tra
 		Processes: []trace.CommProcess{{Rank: rank, Host: host, LocalRank: -1, Device: -1}},
 	}
 	d.ids = d.ids[:0]
-	d.groups, d.names, d.alike = map[string]int{}, map[string]string{}, map[string]*trace.CommTensors{}
-	d.stacks, d.seen = map[string]int{}, map[string]int{}
+	d.groups, d.names, d.called, d.alike = map[string]int{}, map[string]string{}, map[string]operationOf{}, map[string]tensorsOf{}
+	d.frames, d.stacks = map[trace.Frame]uint32{}, map[string]int{}
+	d.framed = slices.Grow(d.framed[:0], len(d.containers))[:len(d.containers)]
+	clear(d.framed)
 	if version := string(d.text(d.head[fVersion])); version != "" && !strings.HasPrefix(version, "2.") {
 		d.note(trace.NoteRecorder, "Flight Recorder version "+version+", which is read as version 2")
 	}
@@ -83,9 +100,7 @@ func (d *decoder) entries() {
 			if id, ok := number(e[fRecord]); ok && first < 0 {
 				first = max(id, 0)
 			}
-			if call, ok := d.call(&e); ok {
-				d.out.Calls = append(d.out.Calls, call)
-			} else {
+			if !d.call(&e) {
 				skipped++
 			}
 		}
@@ -100,19 +115,24 @@ func (d *decoder) entries() {
 // and over are not.
 func (d *decoder) unread() int { return len(d.data)/64 + 1 }
 
-// call is one entry.
-func (d *decoder) call(e *record) (c trace.CommCall, ok bool) {
+// unknown is a call before anything is read of it.
+var unknown = trace.UnknownCall(0)
+
+// call makes the call of one entry, and reports whether it is one.
+func (d *decoder) call(e *record) bool {
 	created, timed := number(e[fCreated])
-	name := d.held(e[fProfiling])
-	if !timed && name == "" {
-		return c, false
+	o := d.operation(e[fProfiling])
+	if !timed && o.name == "" {
+		return false
 	}
-	c = trace.UnknownCall(0)
-	c.Group, c.Name, c.Enter, c.HasEnter = d.group(e), name, created, timed && created != 0
-	c.Tensors, c.Stack = d.tensors(e), d.stack(e[fFrames])
+	t := d.tensors(e)
+	d.out.Calls = append(d.out.Calls, unknown)
+	c := &d.out.Calls[len(d.out.Calls)-1]
+	c.Name, c.Op, c.Peer = o.name, o.op, o.peer
+	c.Group, c.Enter, c.HasEnter = d.group(e), created, timed && created != 0
+	c.Tensors, c.Count, c.Stack = t.CommTensors, t.elements, d.stack(e[fFrames])
 	c.State, c.Retired = stateOf(d.text(e[fState])), e[fRetired].kind == boolean && e[fRetired].x != 0
-	c.Line = numberOr(e[fRecord], int64(len(d.out.Calls))) + 1
-	c.Op, c.Peer = operation(name)
+	c.Line = numberOr(e[fRecord], int64(len(d.out.Calls)-1)) + 1
 	seq := e[fCollectiveSeq]
 	if seq.kind == null {
 		seq = e[fSeq]
@@ -123,8 +143,19 @@ func (d *decoder) call(e *record) (c trace.CommCall, ok bool) {
 		}
 	}
 	c.Seq, c.OpID = numberOr(seq, -1), numberOr(e[fOpID], -1)
-	c.Count = elements(c.Tensors.InSizes)
-	return c, true
+	return true
+}
+
+// operation is what a profiling_name tells, read once.
+func (d *decoder) operation(v value) operationOf {
+	b := d.text(v)
+	o, ok := d.called[string(b)]
+	if !ok {
+		o.name = d.held(v)
+		o.op, o.peer = operation(o.name)
+		d.called[string(b)] = o
+	}
+	return o
 }
 
 // number is a whole number, also one that a JSON dump writes as text.
@@ -162,39 +193,38 @@ func (d *decoder) held(v value) string {
 }
 
 // tensors is what an entry took and gave, held once for all entries alike.
-func (d *decoder) tensors(e *record) *trace.CommTensors {
+func (d *decoder) tensors(e *record) tensorsOf {
 	d.key = d.key[:0]
 	for _, f := range [...]field{fInSizes, fOutSizes} {
+		d.key = binary.AppendUvarint(d.key, uint64(d.length(e[f])))
 		for tensors, next := d.chunk(e[f]); tensors != nil; tensors, next = d.next(next) {
 			for _, t := range tensors {
+				d.key = binary.AppendUvarint(d.key, uint64(d.length(t)))
 				for dims, more := d.chunk(t); dims != nil; dims, more = d.next(more) {
 					for _, n := range dims {
 						d.key = binary.AppendVarint(d.key, numberOr(n, -1))
 					}
 				}
-				d.key = append(d.key, ending...)
 			}
 		}
-		d.key = append(d.key, ending...)
 	}
 	for _, f := range [...]field{fInTypes, fOutTypes} {
+		d.key = binary.AppendUvarint(d.key, uint64(d.length(e[f])))
 		for types, next := d.chunk(e[f]); types != nil; types, next = d.next(next) {
 			for _, t := range types {
-				d.key = append(append(d.key, d.text(t)...), 0)
+				name := d.text(t)
+				d.key = append(binary.AppendUvarint(d.key, uint64(len(name))), name...)
 			}
 		}
-		d.key = append(d.key, ending...)
 	}
 	if t, ok := d.alike[string(d.key)]; ok {
 		return t
 	}
-	t := &trace.CommTensors{InSizes: d.shape(e[fInSizes]), OutSizes: d.shape(e[fOutSizes]), InTypes: d.typeNames(e[fInTypes]), OutTypes: d.typeNames(e[fOutTypes])}
+	t := tensorsOf{CommTensors: &trace.CommTensors{InSizes: d.shape(e[fInSizes]), OutSizes: d.shape(e[fOutSizes]), InTypes: d.typeNames(e[fInTypes]), OutTypes: d.typeNames(e[fOutTypes])}}
+	t.elements = elements(t.InSizes)
 	d.alike[string(d.key)] = t
 	return t
 }
-
-// ending is no varint and no name of a type.
-const ending = "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80"
 
 // shape is a list of sizes: of each tensor, its dimensions.
 func (d *decoder) shape(v value) (shape [][]int64) {
@@ -232,54 +262,55 @@ func (d *decoder) stack(v value) int {
 		items = items[:min(len(items), left)]
 		left -= len(items)
 		for _, frame := range items {
-			f := d.frame(frame)
-			d.key = binary.LittleEndian.AppendUint64(d.key, uint64(f.function.x)<<32|uint64(f.function.n))
-			d.key = binary.LittleEndian.AppendUint64(d.key, uint64(f.file.x)<<32|uint64(f.file.n))
-			d.key = binary.LittleEndian.AppendUint32(d.key, uint32(f.line.x))
+			d.key = binary.LittleEndian.AppendUint32(d.key, d.frame(frame))
 		}
 	}
-	if i, ok := d.seen[string(d.key)]; ok {
+	if i, ok := d.stacks[string(d.key)]; ok {
 		return i
 	}
-	frames := d.frames(v)
-	content := fmt.Sprint(frames)
-	i, ok := d.stacks[content]
-	if !ok {
-		i = len(d.out.Stacks)
-		d.out.Stacks = append(d.out.Stacks, frames)
-		d.stacks[content] = i
+	frames := make([]trace.Frame, 0, len(d.key)/4)
+	for items, next := d.chunk(v); items != nil && len(frames) < mostFrames; items, next = d.next(next) {
+		for _, v := range items[:min(len(items), mostFrames-len(frames))] {
+			frames = append(frames, d.frameOf(v))
+		}
 	}
-	d.seen[string(d.key)] = i
+	i := len(d.out.Stacks)
+	d.out.Stacks = append(d.out.Stacks, frames)
+	d.stacks[string(d.key)] = i
 	return i
 }
 
-// frame is one line of a stack.
-type frame struct{ function, file, line value }
+// frame is the number of one line of a stack, the same for lines alike.
+func (d *decoder) frame(v value) uint32 {
+	if v.kind == dict && d.framed[v.x] > 0 {
+		return d.framed[v.x]
+	}
+	f := d.frameOf(v)
+	n, ok := d.frames[f]
+	if !ok {
+		n = uint32(len(d.frames)) + 1
+		d.frames[f] = n
+	}
+	if v.kind == dict {
+		d.framed[v.x] = n
+	}
+	return n
+}
 
-func (d *decoder) frame(v value) (f frame) {
+func (d *decoder) frameOf(v value) (f trace.Frame) {
 	for items, next := d.chunk(v); items != nil; items, next = d.next(next) {
 		for i := 0; i+1 < len(items); i += 2 {
 			switch items[i].key {
 			case fName:
-				f.function = items[i+1]
+				f.Function = d.held(items[i+1])
 			case fFile:
-				f.file = items[i+1]
+				f.File = d.held(items[i+1])
 			case fLine:
-				f.line = items[i+1]
+				f.Line = int(numberOr(items[i+1], 0))
 			}
 		}
 	}
 	return f
-}
-
-func (d *decoder) frames(v value) (frames []trace.Frame) {
-	for items, next := d.chunk(v); items != nil && len(frames) < mostFrames; items, next = d.next(next) {
-		for _, v := range items[:min(len(items), mostFrames-len(frames))] {
-			f := d.frame(v)
-			frames = append(frames, trace.Frame{Function: d.held(f.function), File: d.held(f.file), Line: int(numberOr(f.line, 0))})
-		}
-	}
-	return frames
 }
 
 var states = map[string]trace.CommState{"scheduled": trace.CommScheduled, "started": trace.CommStarted, "completed": trace.CommCompleted}

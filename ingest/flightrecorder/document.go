@@ -40,7 +40,8 @@ type document struct {
 }
 
 type container struct {
-	first, last int32 // of chunks, −1: none
+	first, last int32  // of chunks, −1: none
+	n           uint32 // items
 	taken       bool
 }
 
@@ -69,6 +70,7 @@ func (d *document) add(to value, items ...value) {
 	c := &d.containers[to.x]
 	from := uint32(len(d.items))
 	d.items = append(d.items, items...)
+	c.n += uint32(len(items))
 	if c.last >= 0 {
 		if last := &d.chunks[c.last]; last.from+last.n == from {
 			last.n += uint32(len(items))
@@ -83,6 +85,14 @@ func (d *document) add(to value, items ...value) {
 		c.first = at
 	}
 	c.last = at
+}
+
+// length is how many items a container has, 0 for what is none.
+func (d *document) length(v value) int {
+	if v.kind != list && v.kind != dict {
+		return 0
+	}
+	return int(d.containers[v.x].n)
 }
 
 // chunk is the first part of a container's items, and where the next is.

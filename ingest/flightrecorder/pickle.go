@@ -19,14 +19,16 @@ type machine struct {
 	stack []value
 	marks []int
 	memo  []value
+	most  int // values on the stack, and containers
 }
 
 // pickled reads a pickle to its STOP. Of one that ends before it, what had been
 // read is put together as it stands, and truncated is true.
 func (m *machine) pickled() (root value, truncated bool, err error) {
 	m.stack, m.marks, m.memo, m.next = m.stack[:0], m.marks[:0], m.memo[:0], 0
-	most := len(m.data)/2 + 64
+	m.most = len(m.data)/2 + 64
 	for {
+		m.plain()
 		m.at = m.next
 		if m.at >= len(m.data) {
 			return m.salvage(), true, nil
@@ -36,15 +38,12 @@ func (m *machine) pickled() (root value, truncated bool, err error) {
 		if op == '.' {
 			break
 		}
-		if m.at+1 < len(m.data) && m.common(op, m.data[m.at+1]) {
-			continue
-		}
 		if err := m.run(op); err == errShort {
 			return m.salvage(), true, nil
 		} else if err != nil {
 			return value{}, false, err
 		}
-		if len(m.stack) > most || len(m.containers) > most {
+		if !m.within(len(m.stack)) {
 			return value{}, false, m.bad(trace.ErrTooLarge, m.at, "a pickle of more parts than its length allows a Flight Recorder dump")
 		}
 	}
@@ -54,19 +53,75 @@ func (m *machine) pickled() (root value, truncated bool, err error) {
 	return m.stack[len(m.stack)-1], false, nil
 }
 
-// common carries out what nine operations of ten are: values of the memo and
-// small numbers. b is the byte after the operation.
-func (m *machine) common(op, b byte) bool {
-	switch {
-	case op == 'h' && int(b) < len(m.memo):
-		m.stack = append(m.stack, m.memo[b])
-	case op == 'K':
-		m.stack = append(m.stack, value{kind: integer, x: int64(b)})
-	default:
-		return false
+// within reports whether a stack of n values and the containers are no more
+// than the input's length allows.
+func (m *machine) within(n int) bool { return n <= m.most && len(m.containers) <= m.most }
+
+// plain carries out operations as long as they are of the few that make up
+// nearly all of a dump and nothing is wrong with them: values of the memo, short
+// numbers, marks, and filling lists and dicts. The rest is for run.
+func (m *machine) plain() {
+	data, at, stack := m.data, m.next, m.stack
+loop:
+	for at+4 < len(data) && m.within(len(stack)) {
+		b := data[at+1]
+		switch op := data[at]; op {
+		case 'h':
+			if int(b) >= len(m.memo) {
+				break loop
+			}
+			stack = append(stack, m.memo[b])
+			at += 2
+		case 'K':
+			stack = append(stack, value{kind: integer, x: int64(b)})
+			at += 2
+		case 'M':
+			stack = append(stack, value{kind: integer, x: int64(binary.LittleEndian.Uint16(data[at+1:]))})
+			at += 3
+		case 'J':
+			stack = append(stack, value{kind: integer, x: int64(int32(binary.LittleEndian.Uint32(data[at+1:])))})
+			at += 5
+		case '(':
+			m.marks = append(m.marks, len(stack))
+			at++
+		case ']':
+			stack = append(stack, m.container(list))
+			at++
+		case '}':
+			stack = append(stack, m.container(dict))
+			at++
+		case 'N':
+			stack = append(stack, value{})
+			at++
+		case 'e', 'u':
+			from := m.fillable(stack, op)
+			if from < 0 {
+				break loop
+			}
+			m.add(stack[from-1], stack[from:]...)
+			stack, m.marks = stack[:from], m.marks[:len(m.marks)-1]
+			at++
+		default:
+			break loop
+		}
 	}
-	m.next++
-	return true
+	m.next, m.stack = at, stack
+}
+
+// fillable is where the values begin that APPENDS or SETITEMS add to what is
+// below them, −1 where they cannot.
+func (m *machine) fillable(stack []value, op byte) int {
+	if len(m.marks) == 0 {
+		return -1
+	}
+	from := m.marks[len(m.marks)-1]
+	if from < 1 || from > len(stack) {
+		return -1
+	}
+	if k := stack[from-1].kind; op == 'e' && k == list || op == 'u' && k == dict && (len(stack)-from)%2 == 0 {
+		return from
+	}
+	return -1
 }
 
 // salvage closes the containers that a pickle which breaks off left open.

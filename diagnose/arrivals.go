@@ -116,7 +116,8 @@ func (j *judge) transfer(u *Undecided) float64 {
 	return float64(min(u.Hides, j.entered.Transfers[i].Time))
 }
 
-// lateArrivals are the ranks that arrive late of their own.
+// lateArrivals are the ranks that arrive late of their own. What several cost is
+// shared among them, so that each has a part of the threshold to reach.
 func (j *judge) lateArrivals(r *arrivals.Result) (out []Finding) {
 	saves, all := 0.0, []int{}
 	for _, l := range r.Late {
@@ -130,7 +131,7 @@ func (j *judge) lateArrivals(r *arrivals.Result) (out []Finding) {
 		f := Finding{Kind: KindRank, Cause: CauseLate, Place: Place{Rank: &l.Rank, Host: l.Host, Stage: stageOf(p), Op: operation(p.Op), Group: groupOf(l.Group, l.Desc), Source: sourceOf(p.Line)},
 			Cost: Cost{Excess: l.PerStep, Step: l.Step, Explained: l.Excess, Score: l.RunGain, Gain: l.Gain, RunGain: l.RunGain,
 				Struck: Struck{Count: l.Struck, Of: l.Of, First: l.Steps[0], Last: l.Steps[1], Pattern: patternOf(l, r)}},
-			Confidence: evidence.Strong, BelowMinGain: l.Gain < j.minGain}
+			Confidence: evidence.Strong, BelowMinGain: l.Gain*float64(len(all)) < j.minGain}
 		f.Evidence = append(f.Evidence, evidence.EnteredLast{Rank: l.Rank, N: l.Last, Of: l.Points, Op: f.Op, Group: f.Group, Delay: l.Delay, Strikes: l.Strikes, P: math.Exp(l.LogP), Source: f.Source},
 			evidence.Replay{Ranks: all, Saves: saves, Charged: saves})
 		if len(all) > 1 {

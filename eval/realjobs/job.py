@@ -129,13 +129,17 @@ class Loop:
         return DataLoader(self.items, batch_size=BATCH, sampler=sampler, collate_fn=self.collate)
 
     def optimizer(self, parameters: Iterator[torch.nn.Parameter]) -> torch.optim.Optimizer:
-        optimizer = torch.optim.SGD(parameters, lr=1e-3)
-        optimizer.register_step_pre_hook(lambda *_: self._optimizer_work())
-        return optimizer
+        pace = self.pace
 
-    def _optimizer_work(self) -> None:
-        self.pace.work(OPTIMIZER_MS)
-        self.pace.fault("optimizer")
+        class Optimizer(torch.optim.SGD):
+            def step(self, closure: Optional[Callable[[], Any]] = None) -> Any:
+                loss = closure() if closure is not None else None  # Lightning's forward and backward
+                pace.work(OPTIMIZER_MS)
+                pace.fault("optimizer")
+                super().step()
+                return loss
+
+        return Optimizer(parameters, lr=1e-3)
 
 
 class NoRecorder:

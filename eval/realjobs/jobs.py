@@ -98,12 +98,15 @@ def plan(seed: int) -> List[Job]:
                 two = kind == "third" and draw.random() < 0.5
                 ranks = draw.choice((5, 6, 8) if two else (2, 3) if kind == "third" else (2, 3, 4, 4, 6, 8))
                 slow = tuple(sorted(draw.sample(range(ranks), 2 if two else 1)))
-                if framework == "fsdp" and two:  # whose gathers over Gloo are work for every core: a step of eight takes 0.8 s
-                    ranks, slow = 5, tuple(rank // 2 for rank in slow) if slow[0] // 2 != slow[1] // 2 else (1, 3)
+                ms = draw.choice((40.0, 50.0, 60.0))
+                if kind == "intermittent":
+                    ms += 60.0
+                if framework == "fsdp":  # whose gathers over Gloo are work for every core: a step of eight takes 0.8 s
+                    ms *= 1.0 + 0.4 * two
+                    ranks, slow = min(ranks, 5), tuple(sorted({rank % 5 for rank in slow})) if two else (slow[0] % min(ranks, 5),)
                 out.append(Job(
                     name="%s-%s-%s-r%d" % (framework, family, "two" if two else "compute" if kind == "third" else kind, ranks),
-                    framework=framework, family=family, ranks=ranks, slow=slow, ms=draw.choice((40.0, 50.0, 60.0)) + (20.0 if kind == "intermittent" else 40.0 if framework == "fsdp" and two else 0.0),
-                    every=3 if kind == "intermittent" else 1, compute=kind == "third" and not two, steps=60 if kind == "intermittent" else 45,
+                    framework=framework, family=family, ranks=ranks, slow=slow, ms=ms, every=3 if kind == "intermittent" else 1, compute=kind == "third" and not two, steps=60 if kind == "intermittent" else 45,
                     window=draw.choice((20, 100)), recording=draw.choice(("api", "module")), seed=draw.randrange(1 << 16)))
         for i in range(4):
             ranks = (2, 3, 4, 8)[i]
@@ -218,7 +221,7 @@ def run(jobs: Sequence[Job], out: str) -> None:
 
 @dataclasses.dataclass
 class Answer:
-    """What a verdict said of one job."""
+    """What a verdict said of one job: the suspects that it flags."""
 
     status: str
     ranks: "tuple[int, ...]"
@@ -250,7 +253,7 @@ def diagnose(sfstat: str, packets: str) -> Answer:
     verdict: Dict[str, Any] = json.loads(done.stdout)
     ranks, stage = set(), ""
     for suspect in verdict["suspects"]:
-        if suspect["rank"] is None or suspect.get("below_min_gain"):
+        if suspect["rank"] is None or suspect["below_min_gain"] or suspect["confidence"] not in ("strong", "supported"):
             continue
         ranks |= {suspect["rank"], *suspect["ranks"]}
         stage = stage or suspect["stage"]

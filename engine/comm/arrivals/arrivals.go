@@ -374,7 +374,7 @@ func (s *strikes) fixed(all []found) map[entry]int64 {
 	}
 	for i := range s.places {
 		limit := int64(math.Max(beyond*s.sigma[i], 1000))
-		one := timed{matching: s.matching, places: s.places[i : i+1], offset: s.offset, release: s.release}
+		one := timed{matching: s.matching, places: s.places[i : i+1], offset: s.offset, release: s.release, tree: s.tree}
 		one.eachDelay(func(_ *place, _ int, e entry, x int64) {
 			if x > limit && late[cell{i, int(e.rank)}] {
 				less[e] = x

@@ -86,6 +86,19 @@ func TestLateRanks(t *testing.T) {
 	}
 }
 
+// Of two ranks, one always late and work noisy, the other is not late because
+// it waits: the barrier ends what they differ by.
+func TestAlwaysLateAmongNoise(t *testing.T) {
+	for seed := range uint64(20) {
+		s := synthetic{seed: seed, ranks: 2, steps: 40, buckets: 2, barrier: true, jitter: 1, loud: 25, perHost: 2, delay: 52, late: []int{0}, at: -1}
+		for _, l := range s.job().Analyze(Options{}).Late {
+			if l.Rank != 0 {
+				t.Errorf("seed %d: %+v", seed, l)
+			}
+		}
+	}
+}
+
 // A rank that loses time before two calls of a step loses the sum of both, in
 // one step.
 func TestLateTwiceInAStep(t *testing.T) {

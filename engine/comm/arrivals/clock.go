@@ -205,7 +205,7 @@ func (t *timed) bounds() (low, high []int64) {
 }
 
 // eachWait calls f for every entry before which its rank waited for a whole
-// point that is no message.
+// point that is no message and no tree.
 func (t *timed) eachWait(f func(e entry, waited int32)) {
 	for i := range t.places {
 		p := &t.places[i]
@@ -217,7 +217,7 @@ func (t *timed) eachWait(f func(e entry, waited int32)) {
 				if int32(p.lag) > e.call {
 					continue
 				}
-				if w := t.of[e.rank][e.call-int32(p.lag)]; !t.message(&t.points[w]) {
+				if w := t.of[e.rank][e.call-int32(p.lag)]; !t.message(&t.points[w]) && !t.inTree(w) {
 					f(e, w)
 				}
 			}

@@ -46,7 +46,7 @@ func (t *timed) tallies() *strikes {
 func (s *strikes) tally(at int) {
 	p := &s.places[at]
 	delays := make([][]int64, len(p.cohorts))
-	one := timed{matching: s.matching, places: s.places[at : at+1], offset: s.offset, release: s.release}
+	one := timed{matching: s.matching, places: s.places[at : at+1], offset: s.offset, release: s.release, tree: s.tree}
 	one.eachDelay(func(_ *place, k int, e entry, x int64) {
 		delays[k] = append(delays[k], x)
 		c := s.cells[cell{at, int(e.rank)}]

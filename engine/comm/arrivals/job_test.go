@@ -20,6 +20,7 @@ type synthetic struct {
 	buckets int
 	barrier bool    // after the buckets, waited for
 	jitter  float64 // of every piece of work, ms
+	loud    float64 // … before the first bucket besides
 	skew    float64 // of the clocks, ms
 	perHost int     // ranks of one host, which is known; 0: hosts are not known
 	ring    int     // calls that are kept; 0: all
@@ -75,7 +76,7 @@ func (s synthetic) job() *Job {
 	for step := range s.steps {
 		released := 0.0
 		for r := range s.ranks {
-			work(r, beforeFirst)
+			work(r, beforeFirst+s.loud*rng.ExpFloat64())
 			for b := range s.buckets {
 				if b > 0 {
 					work(r, between)

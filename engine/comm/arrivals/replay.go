@@ -46,7 +46,10 @@ func (t *timed) replay(less map[entry]int64) int64 {
 				if t.message(&t.points[p]) && t.isSend(waited) {
 					p = -1
 				}
-				if p >= 0 {
+				switch {
+				case p >= 0 && t.inTree(p):
+					t.eachInTree(p, e.rank, func(o entry) { from = max(from, at[o.rank][o.call]) })
+				case p >= 0:
 					from = max(from, release[p])
 				}
 			}

@@ -10,9 +10,10 @@ import (
 type timed struct {
 	*matching
 	places  []place
-	offset  []int64 // [rank] added to its clock
-	release []int64 // [point] its last entry
-	domain  []int   // [rank] whose clock it reads
+	offset  []int64        // [rank] added to its clock
+	release []int64        // [point] its last entry
+	tree    map[int32]bool // kinds of broadcasts whose members do not wait for everybody
+	domain  []int          // [rank] whose clock it reads
 	clocks  []Clock
 }
 
@@ -37,11 +38,15 @@ func (t *timed) work(e entry, lag int8) int64 {
 }
 
 // releaseFor is when the host of an entry that blocks may go on: when the last
-// member is there, or of a message, when it was sent.
+// member is there, or of a message, when it was sent, or of a broadcast, when those
+// are there that hand it on.
 func (t *timed) releaseFor(e entry) int64 {
 	p := t.of[e.rank][e.call]
 	if t.message(&t.points[p]) && t.isSend(e) {
 		return t.at(e)
+	}
+	if t.inTree(p) {
+		return t.treeRelease(p, e.rank)
 	}
 	return t.release[p]
 }
@@ -65,24 +70,30 @@ const learned = 64
 
 // learn finds for every place which earlier call is waited for: the one that
 // leaves the least scatter between the ranks, none of which may go on before
-// that call's last entry.
+// that call's last entry. What ranks always differ by counts only where they are
+// closer together than at the call before: a rank that is always late stays so
+// whether the others wait for it or not.
 func (t *timed) learn() {
-	var works [maxLag + 1][]int64
+	t.trees()
 	for i := range t.places {
 		p := &t.places[i]
 		sample := p.cohorts
 		if len(sample) > learned {
 			sample = t.sampled(sample)
 		}
+		gathers := t.gathers(sample)
 		p.lag = 0
 		least := int64(math.MaxInt64)
 		for lag := int8(0); lag <= maxLag; lag++ {
 			if lag > 0 && t.early(sample, lag) {
 				continue
 			}
-			s := t.scatter(sample, lag, &works[lag])
+			s, within := t.scatter(sample, lag)
+			if !gathers {
+				s = within
+			}
 			if lag == 0 {
-				least = s * 19 / 20
+				least = s - within/20
 				if len(sample) < 3 {
 					least = s / 4
 				}
@@ -135,31 +146,61 @@ func (t *timed) early(sample []cohort, lag int8) bool {
 	return before*100 > n
 }
 
-// scatter is how much work differs between the members of cohorts, beyond what
-// a rank always differs by, which may be its clock.
-func (t *timed) scatter(sample []cohort, lag int8, buffer *[]int64) int64 {
-	by := map[int32][]int64{}
-	for _, c := range sample {
-		w := (*buffer)[:0]
-		for _, e := range c {
-			w = append(w, t.work(e, lag))
-		}
-		*buffer = w
-		sorted := slices.Clone(w)
-		mid := median(sorted)
-		for i, e := range c {
-			by[e.rank] = append(by[e.rank], w[i]-mid)
-		}
-	}
-	sum := int64(0)
-	for _, x := range by {
-		own := median(x)
-		if len(x) < 3 {
-			own = 0
-		}
-		for _, v := range x {
-			sum += abs(v - own)
+// gathers reports whether ranks that are always late at the call before are so
+// no more.
+func (t *timed) gathers(sample []cohort) bool {
+	before := t.constant(sample, func(e entry) int64 { return t.at(entry{e.rank, e.call - 1}) })
+	return t.constant(sample, t.at)*2 < before
+}
+
+// constant is the sum of what the members of cohorts always differ by, beyond
+// their clocks.
+func (t *timed) constant(sample []cohort, of func(entry) int64) (sum int64) {
+	ranks, clocks := t.apart(sample, of)
+	for r, x := range ranks {
+		if len(x) >= 3 {
+			sum += abs(median(x) - median(clocks[t.domain[r]]))
 		}
 	}
 	return sum
+}
+
+// apart is how far what f says of entries is from the median of their cohorts,
+// by rank, and, where there are several, by clock.
+func (t *timed) apart(sample []cohort, of func(entry) int64) (ranks map[int32][]int64, clocks map[int][]int64) {
+	ranks, clocks = map[int32][]int64{}, map[int][]int64{}
+	var x, sorted []int64
+	for _, c := range sample {
+		x = x[:0]
+		for _, e := range c {
+			x = append(x, of(e))
+		}
+		sorted = append(sorted[:0], x...)
+		mid := median(sorted)
+		for i, e := range c {
+			ranks[e.rank] = append(ranks[e.rank], x[i]-mid)
+			if d := t.domain[e.rank]; len(t.clocks) > 1 {
+				clocks[d] = append(clocks[d], x[i]-mid)
+			}
+		}
+	}
+	return ranks, clocks
+}
+
+// scatter is how much work differs between the members of cohorts, beyond what
+// a clock always differs by, which may be its offset; and how much of that is
+// within the ranks.
+func (t *timed) scatter(sample []cohort, lag int8) (all, within int64) {
+	ranks, clocks := t.apart(sample, func(e entry) int64 { return t.work(e, lag) })
+	for r, x := range ranks {
+		own, clock := median(slices.Clone(x)), median(clocks[t.domain[r]])
+		if len(x) < 3 {
+			own, clock = 0, 0
+		}
+		for _, v := range x {
+			all += abs(v - clock)
+			within += abs(v - own)
+		}
+	}
+	return all, within
 }

@@ -24,27 +24,27 @@ type Arrivals struct {
 // Arrivals writes who arrives last where ranks synchronise. CSV is one row per
 // place and rank.
 func (in Input) Arrivals(w io.Writer, jobs []Arrivals, f Format, s Style) error {
-	switch f {
-	case JSON:
-		out := arrivalsJSON{Schema: arrivalsSchema, Jobs: []arrivalJobJSON{}, Problems: problemsOf(in.Problems)}
-		for _, j := range jobs {
-			out.Jobs = append(out.Jobs, j.wire())
-		}
-		return WriteJSON(w, out)
-	case CSV:
-		return writeCSV(w, arrivalRows(jobs))
-	}
-	var d document
-	for _, j := range jobs {
-		d = append(d, j.document()...)
-	}
-	return write(w, append(d, problemBlocks(in.Problems)...), f, s)
+	return outputs{
+		func() any {
+			return jobsJSON[arrivalJobJSON]{arrivalsSchema, each(jobs, Arrivals.wire), problemsOf(in.Problems)}
+		},
+		func() *table { return arrivalRows(jobs) },
+		func() document { return jobsDocument(jobs, Arrivals.document, in.Problems) },
+	}.write(w, f, s)
 }
 
-type arrivalsJSON struct {
-	Schema   string           `json:"schema"`
-	Jobs     []arrivalJobJSON `json:"jobs"`
-	Problems []problemJSON    `json:"problems"`
+// jobsJSON is the JSON of all commands over what ranks entered.
+type jobsJSON[T any] struct {
+	Schema   string        `json:"schema"`
+	Jobs     []T           `json:"jobs"`
+	Problems []problemJSON `json:"problems"`
+}
+
+func jobsDocument(jobs []Arrivals, of func(Arrivals) document, problems []Problem) (d document) {
+	for _, j := range jobs {
+		d = append(d, of(j)...)
+	}
+	return append(d, problemBlocks(problems)...)
 }
 
 type arrivalJobJSON struct {

@@ -22,11 +22,13 @@ type Blame struct {
 // Blame writes where walks back from late operators end. CSV is one row per
 // culprit.
 func (in Input) Blame(w io.Writer, results []Blame, f Format, s Style) error {
-	return writeTraces(w, f, s, tracesOf{
-		func() any { return tracesFrom(blameSchema, results, Blame.wire, in.Problems) },
+	return outputs{
+		func() any {
+			return tracesJSON[blameJSON]{blameSchema, each(results, Blame.wire), problemsOf(in.Problems)}
+		},
 		func() *table { return culpritRows(results) },
 		func() document { return blameDocument(results, in.Problems) },
-	})
+	}.write(w, f, s)
 }
 
 type blameJSON struct {

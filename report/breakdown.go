@@ -26,13 +26,11 @@ type Breakdowns struct {
 // Breakdown writes how devices spent their time. CSV is one row per rank, or per
 // rank and step.
 func (in Input) Breakdown(w io.Writer, b Breakdowns, f Format, s Style) error {
-	switch f {
-	case JSON:
-		return WriteJSON(w, breakdownOf(b, in.Problems))
-	case CSV:
-		return writeCSV(w, breakdownRows(b))
-	}
-	return write(w, append(breakdownDocument(b), problemBlocks(in.Problems)...), f, s)
+	return outputs{
+		func() any { return breakdownOf(b, in.Problems) },
+		func() *table { return breakdownRows(b) },
+		func() document { return append(breakdownDocument(b), problemBlocks(in.Problems)...) },
+	}.write(w, f, s)
 }
 
 type breakdownJSON struct {

@@ -14,13 +14,11 @@ import (
 
 // Comparison writes what two sets of runs differ in. CSV is one row per measure.
 func (in Input) Comparison(w io.Writer, c *runs.Comparison, f Format, s Style) error {
-	switch f {
-	case JSON:
-		return WriteJSON(w, comparisonOf(c, in.Problems))
-	case CSV:
-		return writeCSV(w, measureRows(c))
-	}
-	return write(w, comparisonDocument(c, in.Problems), f, s)
+	return outputs{
+		func() any { return comparisonOf(c, in.Problems) },
+		func() *table { return measureRows(c) },
+		func() document { return comparisonDocument(c, in.Problems) },
+	}.write(w, f, s)
 }
 
 func comparisonDocument(c *runs.Comparison, problems []Problem) document {

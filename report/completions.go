@@ -19,11 +19,13 @@ type Completions struct {
 // Completions writes whose operators complete at other times than their peers'. CSV
 // is one row per worker; where all distances are kept, one per pair.
 func (in Input) Completions(w io.Writer, results []Completions, f Format, s Style) error {
-	return writeTraces(w, f, s, tracesOf{
-		func() any { return tracesFrom(ksSchema, results, Completions.wire, in.Problems) },
+	return outputs{
+		func() any {
+			return tracesJSON[completionsJSON]{ksSchema, each(results, Completions.wire), problemsOf(in.Problems)}
+		},
 		func() *table { return completionsRows(results) },
 		func() document { return completionsDocument(results, in.Problems) },
-	})
+	}.write(w, f, s)
 }
 
 type completionsJSON struct {

@@ -218,18 +218,8 @@ func optionalWhole(n *int) cell {
 }
 
 func numberList[T int | int64](v []T) cell {
-	items := make([]string, len(v))
-	for i, n := range v {
-		items[i] = strconv.FormatInt(int64(n), 10)
-	}
-	return listCell(items)
+	return listCell(each(v, func(n T) string { return strconv.FormatInt(int64(n), 10) }))
 }
 
 // strs are the names of values that name themselves; never nil.
-func strs[T fmt.Stringer](v []T) []string {
-	out := make([]string, len(v))
-	for i, x := range v {
-		out[i] = x.String()
-	}
-	return out
-}
+func strs[T fmt.Stringer](v []T) []string { return each(v, T.String) }

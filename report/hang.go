@@ -14,27 +14,13 @@ const hangSchema = "sfstat.hang/1"
 // Hang writes who is missing where a job stands still, and calls whose members
 // disagree. CSV is one row per rank that is missing or waits.
 func (in Input) Hang(w io.Writer, jobs []Arrivals, f Format, s Style) error {
-	switch f {
-	case JSON:
-		out := hangJSON{Schema: hangSchema, Jobs: []hangJobJSON{}, Problems: problemsOf(in.Problems)}
-		for _, j := range jobs {
-			out.Jobs = append(out.Jobs, j.hangWire())
-		}
-		return WriteJSON(w, out)
-	case CSV:
-		return writeCSV(w, hangRows(jobs))
-	}
-	var d document
-	for _, j := range jobs {
-		d = append(d, j.hangDocument()...)
-	}
-	return write(w, append(d, problemBlocks(in.Problems)...), f, s)
-}
-
-type hangJSON struct {
-	Schema   string        `json:"schema"`
-	Jobs     []hangJobJSON `json:"jobs"`
-	Problems []problemJSON `json:"problems"`
+	return outputs{
+		func() any {
+			return jobsJSON[hangJobJSON]{hangSchema, each(jobs, Arrivals.hangWire), problemsOf(in.Problems)}
+		},
+		func() *table { return hangRows(jobs) },
+		func() document { return jobsDocument(jobs, Arrivals.hangDocument, in.Problems) },
+	}.write(w, f, s)
 }
 
 type hangJobJSON struct {

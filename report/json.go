@@ -29,13 +29,7 @@ func optionalNumber(f *float64) *number {
 	return &n
 }
 
-func numbers(v []float64) []number {
-	out := make([]number, len(v))
-	for i, f := range v {
-		out[i] = number(f)
-	}
-	return out
-}
+func numbers(v []float64) []number { return each(v, func(f float64) number { return number(f) }) }
 
 // list is v, never nil, so that JSON has [] and not null.
 func list[T any](v []T) []T {
@@ -43,6 +37,15 @@ func list[T any](v []T) []T {
 		return []T{}
 	}
 	return v
+}
+
+// each is what of makes of every item, never nil.
+func each[In, T any](items []In, of func(In) T) []T {
+	out := make([]T, len(items))
+	for i, x := range items {
+		out[i] = of(x)
+	}
+	return out
 }
 
 // optionalString is nil for "".

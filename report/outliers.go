@@ -28,11 +28,13 @@ type Outliers struct {
 // Outliers writes which operators ran unlike themselves on the other ranks. CSV
 // is one row per outlier.
 func (in Input) Outliers(w io.Writer, results []Outliers, f Format, s Style) error {
-	return writeTraces(w, f, s, tracesOf{
-		func() any { return tracesFrom(zscoreSchema, results, Outliers.wire, in.Problems) },
+	return outputs{
+		func() any {
+			return tracesJSON[outliersJSON]{zscoreSchema, each(results, Outliers.wire), problemsOf(in.Problems)}
+		},
 		func() *table { return outlierRows(results) },
 		func() document { return outliersDocument(results, in.Problems) },
-	})
+	}.write(w, f, s)
 }
 
 type outliersJSON struct {

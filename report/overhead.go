@@ -16,13 +16,11 @@ const overheadSchema = "sfstat.overhead/1"
 
 // Overhead writes what something costs. CSV is one row per statistic and method.
 func Overhead(w io.Writer, a *overhead.Account, f Format, s Style) error {
-	switch f {
-	case JSON:
-		return WriteJSON(w, overheadOf(a))
-	case CSV:
-		return writeCSV(w, boundRows(a))
-	}
-	return write(w, overheadDocument(a), f, s)
+	return outputs{
+		func() any { return overheadOf(a) },
+		func() *table { return boundRows(a) },
+		func() document { return overheadDocument(a) },
+	}.write(w, f, s)
 }
 
 type overheadJSON struct {

@@ -16,13 +16,11 @@ const powerSchema = "sfstat.power/1"
 // Power writes how large a delay must be to be found. CSV is one row per length
 // of window, stage and answer.
 func Power(w io.Writer, a *detectability.Account, f Format, s Style) error {
-	switch f {
-	case JSON:
-		return WriteJSON(w, powerOf(a))
-	case CSV:
-		return writeCSV(w, thresholdRows(a))
-	}
-	return write(w, powerDocument(a), f, s)
+	return outputs{
+		func() any { return powerOf(a) },
+		func() *table { return thresholdRows(a) },
+		func() document { return powerDocument(a) },
+	}.write(w, f, s)
 }
 
 // powerDocument is the answer, what it rests on, and a table for each length.

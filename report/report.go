@@ -97,25 +97,39 @@ func Frontier(w io.Writer, results []*frontier.Result, f Format, s Style) error 
 
 // Verdict writes v and the refused inputs. CSV has no place for the latter.
 func (in Input) Verdict(w io.Writer, v *diagnose.Verdict, f Format, s Style) error {
-	switch f {
-	case JSON:
-		return WriteJSON(w, verdictOf(v, in.Problems))
-	case CSV:
-		return writeCSV(w, suspectRows(v))
-	}
-	return write(w, verdictDocument(v, in.Problems, s), f, s)
+	return outputs{
+		func() any { return verdictOf(v, in.Problems) },
+		func() *table { return suspectRows(v) },
+		func() document { return verdictDocument(v, in.Problems, s) },
+	}.write(w, f, s)
 }
 
 // Frontier writes the accounts and the refused inputs. CSV has no place for
 // the latter.
 func (in Input) Frontier(w io.Writer, results []*frontier.Result, f Format, s Style) error {
+	return outputs{
+		func() any { return frontierOf(results, in.Problems) },
+		func() *table { return stageRows(results) },
+		func() document { return frontierDocument(results, in.Problems) },
+	}.write(w, f, s)
+}
+
+// outputs are the forms of one result: JSON, rows of CSV, and a document for
+// Text and Markdown.
+type outputs struct {
+	json     func() any
+	rows     func() *table
+	document func() document
+}
+
+func (o outputs) write(w io.Writer, f Format, s Style) error {
 	switch f {
 	case JSON:
-		return WriteJSON(w, frontierOf(results, in.Problems))
+		return WriteJSON(w, o.json())
 	case CSV:
-		return writeCSV(w, stageRows(results))
+		return writeCSV(w, o.rows())
 	}
-	return write(w, frontierDocument(results, in.Problems), f, s)
+	return write(w, o.document(), f, s)
 }
 
 // write renders the whole document before the first byte goes out.

@@ -17,13 +17,11 @@ const sourcesSchema = "sfstat.compare-sources/1"
 // Sources writes what several recorders tell of one run. CSV is one row per
 // source and stage.
 func Sources(w io.Writer, c *crosscheck.Comparison, f Format, s Style) error {
-	switch f {
-	case JSON:
-		return WriteJSON(w, sourcesOf(c))
-	case CSV:
-		return writeCSV(w, sourceRows(c))
-	}
-	return write(w, sourcesDocument(c), f, s)
+	return outputs{
+		func() any { return sourcesOf(c) },
+		func() *table { return sourceRows(c) },
+		func() document { return sourcesDocument(c) },
+	}.write(w, f, s)
 }
 
 type sourcesJSON struct {

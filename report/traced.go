@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -17,38 +16,11 @@ type Traced struct {
 	Launched *trace.OpTotals // of a profiler's trace, its operators by name and stage; else nil
 }
 
-// writeTraces writes results over operator traces: JSON from wire, CSV from
-// rows, the rest from a document.
-func writeTraces(w io.Writer, f Format, s Style, of tracesOf) error {
-	switch f {
-	case JSON:
-		return WriteJSON(w, of.wire())
-	case CSV:
-		return writeCSV(w, of.rows())
-	}
-	return write(w, of.document(), f, s)
-}
-
-// tracesOf are the forms of the results of one engine.
-type tracesOf struct {
-	wire     func() any
-	rows     func() *table
-	document func() document
-}
-
 // tracesJSON is the JSON of all commands over operator traces.
 type tracesJSON[T any] struct {
 	Schema   string        `json:"schema"`
 	Traces   []T           `json:"traces"`
 	Problems []problemJSON `json:"problems"`
-}
-
-func tracesFrom[In, T any](schema string, results []In, of func(In) T, problems []Problem) tracesJSON[T] {
-	out := tracesJSON[T]{schema, make([]T, len(results)), problemsOf(problems)}
-	for i, r := range results {
-		out.Traces[i] = of(r)
-	}
-	return out
 }
 
 // traceJSON is what is known of a trace before any engine.
@@ -92,11 +64,7 @@ func (t Traced) worker(w int) placeJSON {
 
 // ranksOf are the IDs of workers, never nil.
 func (t Traced) ranksOf(workers []int) []int {
-	ids := make([]int, len(workers))
-	for i, w := range workers {
-		ids[i] = t.View.Rank(w).ID
-	}
-	return ids
+	return each(workers, func(w int) int { return t.View.Rank(w).ID })
 }
 
 // title is "AR · 44 steps from 16 to 1238 · 16 workers, dp 4 × pp 4".

@@ -14,13 +14,11 @@ const trafficSchema = "sfstat.comm/1"
 // Traffic writes what is known of a job's communication. CSV is one row per communicator
 // and operation.
 func (in Input) Traffic(w io.Writer, r *comm.Result, f Format, s Style) error {
-	switch f {
-	case JSON:
-		return WriteJSON(w, trafficOf(r, in.Problems))
-	case CSV:
-		return writeCSV(w, trafficRows(r))
-	}
-	return write(w, trafficDocument(r, in.Problems), f, s)
+	return outputs{
+		func() any { return trafficOf(r, in.Problems) },
+		func() *table { return trafficRows(r) },
+		func() document { return trafficDocument(r, in.Problems) },
+	}.write(w, f, s)
 }
 
 // Matches writes one row of CSV for each pair of call and kernel: where the call stands, and which row of the

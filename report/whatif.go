@@ -29,11 +29,13 @@ type Fix struct {
 // WhatIf writes what workers, stages and kinds of operators cost. CSV is one
 // row per figure.
 func (in Input) WhatIf(w io.Writer, results []WhatIf, f Format, s Style) error {
-	return writeTraces(w, f, s, tracesOf{
-		func() any { return tracesFrom(whatifSchema, results, WhatIf.wire, in.Problems) },
+	return outputs{
+		func() any {
+			return tracesJSON[whatifJSON]{whatifSchema, each(results, WhatIf.wire), problemsOf(in.Problems)}
+		},
 		func() *table { return whatifRows(results) },
 		func() document { return whatifDocument(results, in.Problems) },
-	})
+	}.write(w, f, s)
 }
 
 // selectionOf is a suspect as a selection is typed.

@@ -158,15 +158,7 @@ type deviceJSON struct {
 }
 
 func frontierOf(results []*frontier.Result, problems []Problem) frontierJSON {
-	return frontierJSON{Schema: frontierSchema, Windows: windowsOf(results), Problems: problemsOf(problems)}
-}
-
-func windowsOf(results []*frontier.Result) []windowJSON {
-	out := make([]windowJSON, len(results))
-	for i, r := range results {
-		out[i] = windowFrom(r)
-	}
-	return out
+	return frontierJSON{Schema: frontierSchema, Windows: each(results, windowFrom), Problems: problemsOf(problems)}
 }
 
 func windowFrom(r *frontier.Result) windowJSON {
@@ -234,11 +226,9 @@ func syncPointOf(m frontier.SyncPoint) syncPointJSON {
 }
 
 func culpritsOf(r *frontier.Result, culprits []frontier.Culprit) []culpritJSON {
-	out := make([]culpritJSON, len(culprits))
-	for i, c := range culprits {
-		out[i] = culpritJSON{c.Rank, r.Stages[c.Stage].Name, c.Explained, number(c.Gain), c.Excess, c.Steps, c.Of, number(c.P)}
-	}
-	return out
+	return each(culprits, func(c frontier.Culprit) culpritJSON {
+		return culpritJSON{c.Rank, r.Stages[c.Stage].Name, c.Explained, number(c.Gain), c.Excess, c.Steps, c.Of, number(c.P)}
+	})
 }
 
 func deviceOf(r *frontier.Result) *deviceJSON {
@@ -252,9 +242,5 @@ func deviceOf(r *frontier.Result) *deviceJSON {
 
 // problemsOf are the refused inputs for JSON.
 func problemsOf(problems []Problem) []problemJSON {
-	out := make([]problemJSON, len(problems))
-	for i, p := range problems {
-		out[i] = problemJSON{p.Path, p.reason()}
-	}
-	return out
+	return each(problems, func(p Problem) problemJSON { return problemJSON{p.Path, p.reason()} })
 }

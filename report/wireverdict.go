@@ -158,19 +158,11 @@ func plain(v reflect.Value) any {
 }
 
 func flatFrom[T any](list []T) []flatJSON {
-	out := make([]flatJSON, len(list))
-	for i, x := range list {
-		out[i] = flatJSON{v: x}
-	}
-	return out
+	return each(list, func(x T) flatJSON { return flatJSON{v: x} })
 }
 
 func evidenceFrom(list []evidence.Observation) []evidenceJSON {
-	out := make([]evidenceJSON, len(list))
-	for i, e := range list {
-		out[i] = evidenceJSON{e}
-	}
-	return out
+	return each(list, func(e evidence.Observation) evidenceJSON { return evidenceJSON{e} })
 }
 
 func verdictOf(v *diagnose.Verdict, problems []Problem) verdictJSON {
@@ -184,7 +176,7 @@ func verdictOf(v *diagnose.Verdict, problems []Problem) verdictJSON {
 		out.Runs = append(out.Runs, runFrom(&runs[i]))
 		for _, w := range runs[i].Windows {
 			out.Windows = append(out.Windows, windowFrom(w.Main))
-			out.Windows = append(out.Windows, windowsOf(w.Groups)...)
+			out.Windows = append(out.Windows, each(w.Groups, windowFrom)...)
 			if w.Paper != nil {
 				out.PaperWindows = append(out.PaperWindows, windowFrom(w.Paper))
 			}

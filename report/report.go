@@ -84,17 +84,6 @@ type Input struct {
 	Problems []Problem
 }
 
-// Verdict writes v. CSV is one row per suspect.
-func Verdict(w io.Writer, v *diagnose.Verdict, f Format, s Style) error {
-	return Input{}.Verdict(w, v, f, s)
-}
-
-// Frontier writes the accounts of windows and role groups, in the order given.
-// CSV is one row per window, group and stage.
-func Frontier(w io.Writer, results []*frontier.Result, f Format, s Style) error {
-	return Input{}.Frontier(w, results, f, s)
-}
-
 // Verdict writes v and the refused inputs. CSV has no place for the latter.
 func (in Input) Verdict(w io.Writer, v *diagnose.Verdict, f Format, s Style) error {
 	return outputs{

@@ -179,7 +179,7 @@ func TestMarkdownTables(t *testing.T) {
 
 func TestManyWindowsStayReadable(t *testing.T) {
 	var out bytes.Buffer
-	if err := Verdict(&out, manyWindowsCase(), Text, Style{Verbose: true}); err != nil {
+	if err := (Input{}).Verdict(&out, manyWindowsCase(), Text, Style{Verbose: true}); err != nil {
 		t.Fatal(err)
 	}
 	if n := strings.Count(out.String(), "\n"); n > 100 {
@@ -202,7 +202,7 @@ func TestParseFormat(t *testing.T) {
 	if _, err := ParseFormat("yaml"); err == nil || !strings.Contains(err.Error(), `"yaml"`) {
 		t.Errorf("ParseFormat(yaml): %v", err)
 	}
-	if err := Verdict(&bytes.Buffer{}, strongCase(), Format(9), Style{}); err == nil {
+	if err := (Input{}).Verdict(&bytes.Buffer{}, strongCase(), Format(9), Style{}); err == nil {
 		t.Error("format 9 was written")
 	}
 }
@@ -210,10 +210,10 @@ func TestParseFormat(t *testing.T) {
 // The error of a failed write comes back.
 func TestWriteError(t *testing.T) {
 	for f := Text; f <= Markdown; f++ {
-		if err := Verdict(full{}, strongCase(), f, Style{}); err == nil {
+		if err := (Input{}).Verdict(full{}, strongCase(), f, Style{}); err == nil {
 			t.Errorf("verdict as %v: the failed write is not reported", f)
 		}
-		if err := Frontier(full{}, results(strongCase()), f, Style{}); err == nil {
+		if err := (Input{}).Frontier(full{}, results(strongCase()), f, Style{}); err == nil {
 			t.Errorf("frontier as %v: the failed write is not reported", f)
 		}
 	}

@@ -142,12 +142,6 @@ func IsWait(stage string) bool { return strings.HasPrefix(stage, WaitStageStem) 
 // not on the host.
 const DeviceStageSuffix = "_device"
 
-// OnDevice reports whether a stage is timed on the device.
-func OnDevice(stage string) bool {
-	base, _ := SplitStage(stage)
-	return strings.HasSuffix(base, DeviceStageSuffix)
-}
-
 // SideChannel is sampled evidence beside the stage matrix, such as the device
 // time of the forward pass from CUDA events. Samples are sorted by step, then
 // by rank column.

@@ -32,16 +32,6 @@ type OpUse struct {
 	Bytes int64
 }
 
-// CallsOf is the calls of one operation.
-func (c *Communicator) CallsOf(op nccl.Op) (n int64) {
-	for _, u := range c.Ops {
-		if u.Op == op {
-			n += u.Calls
-		}
-	}
-	return n
-}
-
 // Total is calls and bytes of all operations.
 func (c *Communicator) Total() (calls, bytes int64) {
 	for _, u := range c.Ops {

@@ -22,9 +22,6 @@ type Detail struct {
 	Durations  []int64  // the same shape: what the rank spent between the boundary before and this one
 }
 
-// Detailed is Analyze with the account of every step. O(T·B·R) time and memory.
-func Detailed(w *trace.Window, o Options) (*Detail, error) { return NewSeries(o).Detailed(w) }
-
 // Detailed is the detail of the window that Add takes next: where it follows
 // the one before, its first step begins there. It leaves the series as it is.
 func (s *Series) Detailed(w *trace.Window) (*Detail, error) {

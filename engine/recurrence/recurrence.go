@@ -339,15 +339,3 @@ func period(struck []bool) int {
 	}
 	return distance
 }
-
-// Gain is the part of the struck steps' time that goes without the fault, of
-// which the whole run of so many steps and so much time would be shorter by
-// saved: struck steps are longer than the others by it.
-func Gain(r Recurrence, saved, total float64) float64 {
-	if r.Struck == 0 || total <= 0 || saved <= 0 {
-		return 0
-	}
-	saved = min(saved, total)
-	others := (total - saved) / float64(r.Of) * float64(r.Struck)
-	return saved / (saved + others)
-}

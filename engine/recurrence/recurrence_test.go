@@ -142,22 +142,6 @@ func TestScale(t *testing.T) {
 	}
 }
 
-func TestGain(t *testing.T) {
-	every := Recurrence{Struck: 100, Of: 100}
-	if g := Gain(every, 18, 100); math.Abs(g-0.18) > 1e-12 {
-		t.Errorf("in every step: %v", g)
-	}
-	third := Recurrence{Struck: 100, Of: 300}
-	// 220 ms steps, of which a third takes 38 ms more.
-	total := 300*0.187 + 100*0.038
-	if g := Gain(third, 3.8, total); math.Abs(g-0.038/0.225) > 1e-9 {
-		t.Errorf("in a third: %v", g)
-	}
-	if g := Gain(Recurrence{Of: 5}, 1, 2); g != 0 {
-		t.Errorf("never: %v", g)
-	}
-}
-
 func TestNothing(t *testing.T) {
 	if _, err := Estimate(nil, 1); err == nil {
 		t.Error("no steps: no error")

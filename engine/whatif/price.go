@@ -3,7 +3,6 @@ package whatif
 import (
 	"cmp"
 	"slices"
-	"strconv"
 )
 
 // Price replays selections from both sides: fixed alone ("fix only X"), and
@@ -37,18 +36,6 @@ type Suspect struct {
 	Op       string
 	Slowdown float64 // that it causes alone
 	Effect
-}
-
-func (s Suspect) String() string {
-	switch s.Kind {
-	case SuspectWorker:
-		return "rank " + strconv.Itoa(s.Index)
-	case SuspectStage:
-		return "stage " + strconv.Itoa(s.Index)
-	case SuspectReplica:
-		return "replica " + strconv.Itoa(s.Index)
-	}
-	return s.Op
 }
 
 // where selects what the suspect is made of.

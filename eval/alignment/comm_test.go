@@ -64,8 +64,18 @@ func sidesOf(log *trace.Comm, f *commTruth) []group.Side {
 	return sides
 }
 
+// members is the processes of a communicator, by rank, without those that left no log.
+func members(c group.Communicator, sides []group.Side) (list []int) {
+	for _, s := range c.Sides {
+		if s != group.None {
+			list = append(list, sides[s].Process)
+		}
+	}
+	return list
+}
+
 // Every communicator of every scenario whose log tells of ids or splits is found with
-// exactly its ranks, and so is each process's global rank.
+// exactly its ranks, in their order.
 func TestCommunicators(t *testing.T) {
 	dirs, _ := filepath.Glob(filepath.Join(largedata.Need(t, "data/nccl/dev"), "*"))
 	told := 0
@@ -82,7 +92,7 @@ func TestCommunicators(t *testing.T) {
 			if groups[i].Missing > 0 || groups[i].Method == group.Alone {
 				t.Errorf("%s: communicator %d: %v, %d ranks missing", name, i, groups[i].Method, groups[i].Missing)
 			}
-			got = append(got, groups[i].Members(sides))
+			got = append(got, members(groups[i], sides))
 		}
 		for _, c := range f.Comms {
 			want = append(want, c.Ranks)
@@ -91,15 +101,6 @@ func TestCommunicators(t *testing.T) {
 		slices.SortFunc(want, slices.Compare[[]int])
 		if !slices.EqualFunc(got, want, slices.Equal[[]int]) {
 			t.Errorf("%s: communicators %v, want %v", name, got, want)
-		}
-		world, ok := group.World(sides, groups, len(f.Ranks))
-		for p, r := range world {
-			if p != r {
-				t.Errorf("%s: rank %d is taken for %d", name, p, r)
-			}
-		}
-		if !ok {
-			t.Errorf("%s: no global ranks", name)
 		}
 		told++
 	}

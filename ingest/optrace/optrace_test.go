@@ -387,18 +387,6 @@ func TestUnjoined(t *testing.T) {
 	}
 }
 
-func TestRecognizes(t *testing.T) {
-	columns := strings.Split(strings.TrimSpace(header), ",")
-	if !optrace.Recognizes(columns) {
-		t.Error("the public columns are not recognised")
-	}
-	for _, drop := range []string{"dp_rank", "stage", "step", "optype", "start_ts", "duration", "seq_id"} {
-		if optrace.Recognizes(slices.DeleteFunc(slices.Clone(columns), func(c string) bool { return c == drop })) {
-			t.Errorf("recognised without %s", drop)
-		}
-	}
-}
-
 func FuzzCSV(f *testing.F) {
 	if b, err := os.ReadFile(filepath.Join(fixtures, "trace-slow-worker.csv")); err == nil {
 		f.Add(b[:2000])

@@ -41,9 +41,6 @@ const (
 	durationColumn = "duration"
 )
 
-// Recognizes reports whether a table with these columns is an operator trace.
-func Recognizes(columns []string) bool { return missing(columns) == "" }
-
 // Launched reports whether a table with these columns says what launched its
 // operators, as the traces of profilers do.
 func Launched(columns []string) bool { return launched(columns) }

@@ -17,8 +17,6 @@ const (
 	Edge              // one member to another
 )
 
-func (k Kind) String() string { return [...]string{"group", "edge"}[min(k, Edge)] }
-
 // Subject is what calls run over.
 type Subject struct {
 	Kind         Kind

@@ -32,8 +32,6 @@ const (
 	BySplit               // the same parent, child and colour
 )
 
-func (m Method) String() string { return [...]string{"alone", "by id", "by split"}[min(m, BySplit)] }
-
 // Communicator is the sides that are one.
 type Communicator struct {
 	Method Method
@@ -130,38 +128,4 @@ func (g *grouping) place(i int) int {
 func (g *grouping) alone(i int) int {
 	g.list = append(g.list, Communicator{ID: g.sides[i].ID, Ranks: g.sides[i].Ranks, Sides: []int{i}})
 	return len(g.list) - 1
-}
-
-// World finds the global rank of each of n processes: its rank in the first whole
-// communicator that holds every process once. ok is false where there is none.
-func World(sides []Side, comms []Communicator, n int) (rank []int, ok bool) {
-	for i := range comms {
-		c := &comms[i]
-		if c.Method == Alone || c.Ranks != n || c.Missing > 0 {
-			continue
-		}
-		rank = slices.Repeat([]int{None}, n)
-		seen := 0
-		for r, s := range c.Sides {
-			if p := sides[s].Process; p >= 0 && p < n && rank[p] == None {
-				rank[p] = r
-				seen++
-			}
-		}
-		if seen == n {
-			return rank, true
-		}
-	}
-	return nil, false
-}
-
-// Members is the processes of a communicator, by rank, without those that left no log.
-func (c *Communicator) Members(sides []Side) []int {
-	var list []int
-	for _, s := range c.Sides {
-		if s != None {
-			list = append(list, sides[s].Process)
-		}
-	}
-	return list
 }

@@ -35,13 +35,6 @@ func TestOf(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("want −, got +:\n%s", diff)
 	}
-	rank, ok := World(sides, got, 2)
-	if diff := cmp.Diff([]int{0, 1}, rank); !ok || diff != "" {
-		t.Errorf("world %v %v", rank, ok)
-	}
-	if _, ok := World(sides, got, 3); ok {
-		t.Error("three processes have a world of two")
-	}
 }
 
 // What a damaged line claims costs no memory, and sides that come again and again no time.

@@ -37,12 +37,6 @@ type Recording struct {
 	Inputs []campaign.Provenance
 }
 
-// Holds says whether a campaign's folder has recordings of communication.
-func Holds(dir string) bool {
-	info, err := os.Stat(filepath.Join(dir, Folder))
-	return err == nil && info.IsDir()
-}
-
 // Read reads the recordings of a campaign's folder, by name; none is no error. What is no folder is passed over, and so
 // is what begins with a dot. A recording that cannot be read whole is an error.
 func Read(dir string) ([]*Recording, error) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/sfstat/sfstat/eval/simulate"
@@ -26,16 +25,6 @@ var recordingNames = [...]string{"cpu", "events", "off"}
 
 func (r Recording) String() string { return nameOf(recordingNames[:], int(r)) }
 
-// MarshalText writes the name.
-func (r Recording) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
-
-// UnmarshalText is the inverse of MarshalText.
-func (r *Recording) UnmarshalText(text []byte) error {
-	i, err := parseName("recording", recordingNames[:], string(text))
-	*r = Recording(i)
-	return err
-}
-
 // Gathering is how packets come together.
 type Gathering uint8
 
@@ -48,29 +37,11 @@ var gatheringNames = [...]string{"files", "gather"}
 
 func (g Gathering) String() string { return nameOf(gatheringNames[:], int(g)) }
 
-// MarshalText writes the name.
-func (g Gathering) MarshalText() ([]byte, error) { return []byte(g.String()), nil }
-
-// UnmarshalText is the inverse of MarshalText.
-func (g *Gathering) UnmarshalText(text []byte) error {
-	i, err := parseName("gathering", gatheringNames[:], string(text))
-	*g = Gathering(i)
-	return err
-}
-
 func nameOf(names []string, i int) string {
 	if i < len(names) {
 		return names[i]
 	}
 	return fmt.Sprintf("invalid(%d)", i)
-}
-
-func parseName(what string, names []string, name string) (int, error) {
-	i := slices.Index(names, name)
-	if i < 0 {
-		return 0, trace.Bad(trace.ErrType, "%s is %q, expected one of %s", what, name, strings.Join(names, ", "))
-	}
-	return i, nil
 }
 
 // Options of a job.

@@ -1,7 +1,6 @@
 package ddp
 
 import (
-	"encoding/json"
 	"errors"
 	"io"
 	"math"
@@ -148,27 +147,6 @@ func TestLaunchRefusesOldPackets(t *testing.T) {
 	err := Launch(t.Context(), Options{Python: "no-such-python", Spec: simulate.DefaultSpec(), Out: dir})
 	if !errors.Is(err, trace.ErrDuplicate) || !strings.Contains(err.Error(), "job.rank00000.jsonl") {
 		t.Errorf("error is %v, expected one about the packets that are there", err)
-	}
-}
-
-func TestNames(t *testing.T) {
-	for r := CPUWall; r <= Off; r++ {
-		text, _ := json.Marshal(r)
-		var back Recording
-		if err := json.Unmarshal(text, &back); err != nil || back != r {
-			t.Errorf("%s reads as %v: %v", text, back, err)
-		}
-	}
-	for g := OwnFiles; g <= OnRank0; g++ {
-		text, _ := json.Marshal(g)
-		var back Gathering
-		if err := json.Unmarshal(text, &back); err != nil || back != g {
-			t.Errorf("%s reads as %v: %v", text, back, err)
-		}
-	}
-	var r Recording
-	if err := r.UnmarshalText([]byte("video")); !errors.Is(err, trace.ErrType) {
-		t.Errorf("error is %v", err)
 	}
 }
 

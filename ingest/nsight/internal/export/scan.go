@@ -40,18 +40,6 @@ func (f *File) Has(table string, columns ...string) bool {
 	return ok
 }
 
-// Missing lists those of the columns that the table lacks; all when there is no
-// such table.
-func (f *File) Missing(table string, columns ...string) []string {
-	var missing []string
-	for _, c := range columns {
-		if !f.Has(table, c) {
-			missing = append(missing, c)
-		}
-	}
-	return missing
-}
-
 // cursor goes through the rows of a table and fills its columns from each.
 type cursor struct {
 	file    *File

@@ -50,7 +50,9 @@ func (v *RunVerdict) decide(can exclusion) {
 			best = max(best, of)
 		}
 	}
-	hides := func(u Undecided) bool { return u.Hides > 0 }
+	hides := func(u Undecided) bool {
+		return u.Hides > 0 && (u.Question != TransferHidden || float64(u.Hides) >= exposedTransfer*float64(u.Step))
+	}
 	switch {
 	case best > UndecidedRun:
 		v.Status = best

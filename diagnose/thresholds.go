@@ -22,6 +22,10 @@ const (
 	// leastConfirmed: a rank that costs less than the gain gate is reported from
 	// here on where its arrivals and its operators agree.
 	leastConfirmed = 0.02
+	// exposedTransfer: every job waits for its last transfer, which may be slow and
+	// which nothing but another run tells. From this part of a step on that leaves the
+	// run undecided; less is told beside the answer that no rank is late.
+	exposedTransfer = 0.25
 )
 
 // Sample sizes.

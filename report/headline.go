@@ -76,6 +76,9 @@ func healthy(v *diagnose.RunVerdict) (what, why string) {
 			why += fmt.Sprintf("; below the threshold: %s in %s, %s", placeWord(f.Place), stageWord(f.Stage), about(f.Gain))
 		}
 	}
+	if u, ok := v.Hidden(); ok && u.Question == diagnose.TransferHidden {
+		why += fmt.Sprintf("; up to %s of a step are the last transfer of %s, which only a healthy run could call slow", length(float64(u.Hides)), stageWord(u.Stage))
+	}
 	return what + ".", why
 }
 

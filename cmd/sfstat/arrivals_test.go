@@ -88,8 +88,7 @@ func TestDumpsOfRealJobs(t *testing.T) {
 				if !slices.Equal(named, hidden) {
 					t.Errorf("named %v, hidden %v", named, hidden)
 				}
-				// On two cores a healthy job transfers for a fifth of the time.
-				want := map[bool]string{true: "straggler", false: "undecided"}[len(hidden) > 0]
+				want := map[bool]string{true: "straggler", false: "no_straggler"}[len(hidden) > 0]
 				if family == "hang" {
 					want = "hang"
 				}

@@ -37,10 +37,19 @@ type Options struct {
 	Output   Output
 	Resume   Resume
 	Shard    Shard
+	Role     Role
 	Threads  int                                         // 0: as many as Go uses cores
 	Create   func(path string) (*atomicfile.File, error) // begins a file; nil: atomicfile.Create
 	Progress func(done Progress)                         // called from one goroutine at a time; nil: nobody asks
 }
+
+// Role is what of the work a process does.
+type Role uint8
+
+const (
+	Whole     Role = iota // all of it
+	PartsOnly             // the parts of its shard, which another process puts together
+)
 
 // Progress is how far the work is.
 type Progress struct {
@@ -65,26 +74,43 @@ func Run(ctx context.Context, paths []string, o Options) (*findings.Summary, err
 	if err != nil {
 		return nil, err
 	}
+	if o.Role == PartsOnly {
+		b := newWork(p, &o, &parts{output: base, dir: base + partsSuffix})
+		if err := b.parts.isOf(p.mark()); err != nil {
+			return nil, err
+		}
+		return findings.NewSummary(), b.all(ctx)
+	}
 	to, err := openParts(base, p.mark(), o.Resume)
 	if err != nil {
 		return nil, err
 	}
-	b := &work{plan: p, o: &o, parts: to}
+	b := newWork(p, &o, to)
+	return b.finish(b.all(ctx))
+}
+
+func newWork(p *plan, o *Options, to *parts) *work {
+	b := &work{plan: p, o: o, parts: to}
 	for i := range p.chunks {
 		if o.Shard.has(i) {
 			b.total += p.chunks[i].bytes
 		}
 	}
-	if err := b.all(ctx); err != nil {
-		to.release()
+	return b
+}
+
+// finish puts the parts together, unless making them failed, and clears up.
+func (b *work) finish(err error) (*findings.Summary, error) {
+	if err != nil {
+		b.parts.release()
 		return nil, err
 	}
 	s, err := b.join()
 	if err != nil && !errors.Is(err, ErrNothing) {
-		to.release()
+		b.parts.release()
 		return nil, err
 	}
-	to.remove()
+	b.parts.remove()
 	return s, err
 }
 
@@ -192,7 +218,7 @@ func (b *work) join() (*findings.Summary, error) {
 				return err
 			}
 		}
-		if s.Windows == 0 && b.o.Shard.Of == 0 {
+		if s.Windows == 0 && b.o.Shard.Of <= 1 {
 			return ErrNothing
 		}
 		return nil

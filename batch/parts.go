@@ -47,9 +47,6 @@ func openParts(output, mark string, resume Resume) (*parts, error) {
 		return nil, err
 	}
 	err := p.claim(mark, resume)
-	if err == nil {
-		err = atomicfile.RemoveStale(p.dir)
-	}
 	if err != nil {
 		p.release()
 		return nil, err
@@ -98,6 +95,15 @@ func (p *parts) claim(mark string, resume Resume) error {
 	return nil
 }
 
+// isOf is an error where the parts are not of a plan.
+func (p *parts) isOf(mark string) error {
+	old, err := os.ReadFile(filepath.Join(p.dir, planName))
+	if err == nil && strings.TrimSpace(string(old)) != mark {
+		err = fmt.Errorf("%s is of other inputs, options or another version than this process sees", p.dir)
+	}
+	return err
+}
+
 func counted(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -131,7 +137,7 @@ func (p *parts) remove() {
 	entries, _ := os.ReadDir(p.dir)
 	for _, e := range entries {
 		if e.Name() != lockName {
-			_ = os.Remove(filepath.Join(p.dir, e.Name()))
+			_ = os.RemoveAll(filepath.Join(p.dir, e.Name()))
 		}
 	}
 	_ = os.Remove(filepath.Join(p.dir, lockName))

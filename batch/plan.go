@@ -93,7 +93,10 @@ const (
 
 // newPlan lists the files of paths. those are not inputs: what is written.
 func newPlan(paths []string, o *Options, those ...string) (*plan, error) {
-	p := &plan{Options: fmt.Sprintf("%s shard %s", o.Settings, o.Shard)}
+	p := &plan{Options: fmt.Sprintf("%s of %d", o.Settings, o.Shard.Of)}
+	if o.Role == Whole { // of processes that share the parts, the plan is one
+		p.Options += fmt.Sprintf(" shard %d", o.Shard.Index)
+	}
 	listed := auto.List(paths)
 	var total int64
 	for _, l := range listed {

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/sfstat/sfstat/archive"
+	"github.com/sfstat/sfstat/batch"
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/ingest"
@@ -87,6 +90,29 @@ func BenchmarkWindows(b *testing.B) {
 				}
 			}
 			rate(b)
+		})
+	}
+}
+
+// BenchmarkBatch is how many windows a second go from files to findings.
+func BenchmarkBatch(b *testing.B) {
+	dir, n := b.TempDir(), 0
+	for i, run := range fleet(b, 8) {
+		n += len(run)
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("run-%d.parquet", i)), archived(b, [][]*trace.Window{run}), 0o666); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for _, threads := range []int{1, 2} {
+		b.Run(fmt.Sprintf("threads=%d", threads), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				o := batch.Options{Threads: threads, Output: batch.Output{Path: filepath.Join(dir, "findings.csv"), Format: batch.CSV}}
+				if s, err := batch.Run(b.Context(), []string{dir}, o); err != nil || s.Windows != n {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(n*b.N)/b.Elapsed().Seconds(), "windows/s")
 		})
 	}
 }

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strconv"
 	"strings"
 
@@ -24,6 +26,11 @@ func (p *program) batchCommand() *cli.Command {
 			&cli.BoolFlag{Name: "resume", Usage: "go on with what an earlier batch of the same output left; without one, begin"},
 			&cli.StringFlag{Name: "shard", Usage: "take part I of N of the work, as `I/N`; --summarize puts the outputs of all parts together"},
 			&cli.BoolFlag{Name: "summarize", Usage: "the paths are outputs of earlier batches: summarize them, and write one output"},
+			&cli.BoolFlag{Name: "slurm", Usage: "have jobs of Slurm do the work; all nodes must see inputs and output under the same paths"},
+			&cli.IntFlag{Name: "shards", Value: 8, Usage: "hand in `N` jobs"},
+			&cli.StringSliceFlag{Name: "sbatch", Usage: "an option of sbatch, such as --sbatch=--partition=cpu (may be repeated)"},
+			&cli.IntFlag{Name: "retries", Value: 2, Usage: "hand a job that failed in again, up to `N` times"},
+			&cli.BoolFlag{Name: "parts-only", Usage: "as a job of --slurm: make the parts of a shard, which the process that handed it in puts together"},
 			&cli.IntFlag{Name: "threads", Usage: "`N` threads; without it, as many as there are cores"},
 			minGainFlag(), gatesFlag(),
 			outputFlag("write the rows to `FILE`: .parquet, .csv or .jsonl, complete or not there; without it there is a summary alone"),
@@ -33,7 +40,8 @@ func (p *program) batchCommand() *cli.Command {
 		UsageText: `sfstat batch runs/ -o findings.parquet
 sfstat batch runs/ -o findings.parquet --resume
 sfstat batch runs/ --shard 2/8 -o findings-2.parquet
-sfstat batch --summarize findings-*.parquet -o findings.parquet`,
+sfstat batch --summarize findings-*.parquet -o findings.parquet
+sfstat batch /shared/runs -o /shared/findings.parquet --slurm --shards 32 --sbatch=--partition=cpu`,
 		Action: p.batch,
 	}
 }
@@ -66,7 +74,7 @@ func (p *program) batch(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if o.Output.Path == "-" {
+	if o.Output.Path == "-" || o.Role == batch.PartsOnly {
 		return nil // the rows are there
 	}
 	return buffered(p.out, func(w io.Writer) error { return report.Batch(w, sum, as, p.styleOn(c, p.out)) })
@@ -81,7 +89,17 @@ func (p *program) findings(c *cli.Context, names []string, o batch.Options) (*fi
 	if show := p.showProgress(c, judging); show != nil {
 		o.Progress = func(at batch.Progress) { show(at.Bytes, at.Total) }
 	}
-	sum, err := batch.Run(c.Context, names, o)
+	run := batch.Run
+	if c.Bool("slurm") {
+		cluster, err := clusterOf(c, names)
+		if err != nil {
+			return nil, err
+		}
+		run = func(ctx context.Context, paths []string, o batch.Options) (*findings.Summary, error) {
+			return batch.RunOnSlurm(ctx, paths, o, cluster)
+		}
+	}
+	sum, err := run(c.Context, names, o)
 	p.hideProgress()
 	return sum, outputOr(err)
 }
@@ -92,6 +110,30 @@ func outputOr(err error) error {
 		return err
 	}
 	return badInput(err)
+}
+
+// clusterOf is how jobs are handed in: each is this program with the same words,
+// but for its shard.
+func clusterOf(c *cli.Context, names []string) (batch.Cluster, error) {
+	b := batch.Cluster{Shards: c.Int("shards"), Flags: c.StringSlice("sbatch"), Retries: c.Int("retries")}
+	if b.Shards < 1 || b.Retries < 0 {
+		return b, badUsage("--shards is %d and --retries %d, expected 1 or more, and 0 or more", b.Shards, b.Retries)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return b, err
+	}
+	threads := max(1, c.Int("threads"))
+	b.Command = func(s batch.Shard) []string {
+		words := []string{self, "batch", "--quiet", "--parts-only", "--shard", s.String(), "--threads", strconv.Itoa(threads), "-o", c.String("output")}
+		for _, name := range []string{"gates", "min-gain"} {
+			if c.IsSet(name) {
+				words = append(words, "--"+name, fmt.Sprint(c.Value(name)))
+			}
+		}
+		return append(append(words, "--"), names...)
+	}
+	return b, nil
 }
 
 func (p *program) batchOptions(c *cli.Context) (batch.Options, error) {
@@ -108,6 +150,9 @@ func (p *program) batchOptions(c *cli.Context) (batch.Options, error) {
 	o.Settings = fmt.Sprintf("%s gates %+v least gain %v", thisBuild().Version, gates, o.Diagnose.MinGain)
 	if c.Bool("resume") {
 		o.Resume = batch.GoOn
+	}
+	if c.Bool("parts-only") {
+		o.Role = batch.PartsOnly
 	}
 	if o.Shard, err = shardOf(c.String("shard")); err != nil {
 		return o, err

@@ -232,7 +232,7 @@ func TestFind(t *testing.T) {
 		"no accounting":          {map[string]string{"squeue": "", "sacct": "echo Slurm accounting storage is disabled >&2; exit 1"}, "", ""},
 		"no program for it":      {map[string]string{"squeue": ""}, "", ""},
 		"accounting is down":     {map[string]string{"squeue": "", "sacct": "echo Connection refused >&2; exit 1"}, "", "look for job sfstat-x: sacct: exit status 1: Connection refused"},
-		"not on a login node":    {nil, "", "squeue is not on this machine: run the campaign on a login node"},
+		"not on a login node":    {nil, "", "squeue is not on this machine: run this on a login node"},
 		"the controller is down": {map[string]string{"squeue": "echo no contact >&2; exit 1"}, "", "no contact"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,0 +1,167 @@
+// Command fleet makes an archive as a group with many jobs has it after months,
+// for measurements of sfstat batch: a folder for each week, in it a Parquet file
+// for each run, some of them with a fault of known kind, rank, host and week, which
+// truth.csv lists. Half of the faults are on one host.
+//
+//	go run ./bench/fleet -o DIR [-windows 100000] [-faults 40]
+//
+// The same arguments give the same bytes.
+package main
+
+import (
+	"encoding/csv"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+
+	"github.com/sfstat/sfstat/archive"
+	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/trace"
+)
+
+const (
+	weeks      = 26
+	perRun     = 20 // windows
+	hosts      = 64 // of the cluster
+	badHost    = 17
+	delay      = 60 // ms
+	hostDigits = "gpu-%03d"
+)
+
+// kinds are the faults whose rank stage times tell.
+var kinds = []simulate.Family{simulate.Data, simulate.ForwardHost, simulate.CallbackHost, simulate.OptimizerHost}
+
+func main() {
+	dir := flag.String("o", "", "`folder` to make")
+	windows := flag.Int("windows", 100000, "windows in all")
+	faults := flag.Int("faults", 40, "runs with a fault")
+	ranks := flag.Int("ranks", 8, "ranks of each run, two on a host")
+	steps := flag.Int("steps", 20, "steps in each window")
+	flag.Parse()
+	if err := fleet(*dir, *windows/perRun, *faults, simulate.Schedule{Windows: perRun, Steps: *steps}, *ranks); err != nil {
+		fmt.Fprintln(os.Stderr, "fleet:", err)
+		os.Exit(1)
+	}
+}
+
+// run is one run to be made; where nothing is wrong with it, kind is NoFault.
+type run struct {
+	name, week string
+	kind       simulate.Family
+	rank       int
+	hosts      []string
+	seed       uint64
+}
+
+// plan draws the runs.
+func plan(n, faults, ranks int) []run {
+	rng := rand.New(rand.NewPCG(20, 26))
+	out := make([]run, n)
+	for i := range out {
+		r := &out[i]
+		r.name, r.week, r.seed = fmt.Sprintf("job-%05d", i), fmt.Sprintf("week-%02d", i*weeks/n), uint64(i)
+		for _, h := range rng.Perm(hosts)[:(ranks+1)/2] {
+			r.hosts = append(r.hosts, fmt.Sprintf(hostDigits, h))
+		}
+	}
+	for k, i := range rng.Perm(n)[:min(faults, n)] {
+		r := &out[i]
+		r.kind, r.rank = kinds[k%len(kinds)], rng.IntN(ranks)
+		if k%2 == 0 {
+			r.hosts[r.rank/2] = fmt.Sprintf(hostDigits, badHost)
+		}
+	}
+	return out
+}
+
+func fleet(dir string, n, faults int, schedule simulate.Schedule, ranks int) error {
+	if dir == "" {
+		return errors.New("needs -o FOLDER")
+	}
+	runs := plan(n, faults, ranks)
+	var wait sync.WaitGroup
+	var first error
+	var once sync.Once
+	next := make(chan *run)
+	for range 2 {
+		wait.Go(func() {
+			for r := range next {
+				if err := r.write(dir, schedule, ranks); err != nil {
+					once.Do(func() { first = err })
+				}
+			}
+		})
+	}
+	for i := range runs {
+		next <- &runs[i]
+	}
+	close(next)
+	wait.Wait()
+	return errors.Join(first, truth(dir, runs))
+}
+
+// write makes the file of a run.
+func (r *run) write(dir string, schedule simulate.Schedule, ranks int) error {
+	spec := simulate.DefaultSpec()
+	spec.Run, spec.Seed, spec.Ranks, spec.RanksPerHost = r.name, r.seed, ranks, 2
+	warmup := spec.Schedule.Warmup
+	spec.Schedule = schedule
+	spec.Schedule.Warmup = warmup
+	if r.kind != simulate.NoFault {
+		spec.Faults = []simulate.Fault{{Family: r.kind, Delay: delay, Ranks: []int{r.rank}}}
+	}
+	g, err := simulate.New(spec)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(dir, r.week), 0o777); err != nil {
+		return err
+	}
+	f, err := os.Create(filepath.Join(dir, r.week, r.name+".parquet"))
+	if err != nil {
+		return err
+	}
+	out := archive.NewWriter(f)
+	for {
+		w, err := g.Next()
+		if errors.Is(err, io.EOF) {
+			return errors.Join(out.Close(), f.Close())
+		}
+		if err == nil {
+			r.place(w)
+			err = out.Write(w)
+		}
+		if err != nil {
+			return errors.Join(err, f.Close())
+		}
+	}
+}
+
+// place puts the ranks of a window on the hosts of the run.
+func (r *run) place(w *trace.Window) {
+	for i := range w.Ranks {
+		w.Ranks[i].Host = r.hosts[w.Ranks[i].ID/2]
+	}
+}
+
+func truth(dir string, runs []run) error {
+	f, err := os.Create(filepath.Join(dir, "truth.csv"))
+	if err != nil {
+		return err
+	}
+	w := csv.NewWriter(f)
+	_ = w.Write([]string{"run", "week", "fault", "rank", "host"}) // errors are kept until Flush
+	for i := range runs {
+		if r := &runs[i]; r.kind != simulate.NoFault {
+			_ = w.Write([]string{r.name, r.week, r.kind.String(), strconv.Itoa(r.rank), r.hosts[r.rank/2]})
+		}
+	}
+	w.Flush()
+	return errors.Join(w.Error(), f.Close())
+}

@@ -78,7 +78,7 @@ func comparisonLevel(c *runs.Comparison) evidence.Confidence {
 func comparisonBrief(c *runs.Comparison) brief {
 	var why []string
 	for _, r := range c.Largest() {
-		why = append(why, fmt.Sprintf("%s %s a step (%s)", measureWord(r.Measure), signedLength(r.Change), pValue(r.P)))
+		why = append(why, fmt.Sprintf("%s %s a step (%s)", MeasureName(r.Measure), signedLength(r.Change), pValue(r.P)))
 	}
 	units := counted(len(c.Base), "run") + " against " + strconv.Itoa(len(c.New))
 	switch c.Unit {
@@ -106,7 +106,7 @@ func comparisonNext(c *runs.Comparison) string {
 	case c.Unit == runs.Batches:
 		return "record the job again, three times or more on each side: two healthy runs differ too"
 	case r.Verdict == compare.Regression && len(c.Largest()) > 0:
-		return "look into " + measureWord(c.Largest()[0].Measure) + "; sfstat diagnose on the new runs tells who is late there"
+		return "look into " + MeasureName(c.Largest()[0].Measure) + "; sfstat diagnose on the new runs tells who is late there"
 	case r.Verdict == compare.Regression:
 		return "sfstat diagnose on the new runs"
 	}
@@ -116,8 +116,8 @@ func comparisonNext(c *runs.Comparison) string {
 	return ""
 }
 
-// measureWord names a measure.
-func measureWord(m runs.Measure) string {
+// MeasureName names a measure for people: "data.next_wait", "wait".
+func MeasureName(m runs.Measure) string {
 	switch m.Kind {
 	case runs.StepTime:
 		return "step time"
@@ -185,7 +185,7 @@ func comparisonTable(c *runs.Comparison) *table {
 	for _, r := range c.Rows {
 		of := c.Whole(r)
 		longest = max(longest, finiteOr0(r.Base), finiteOr0(r.New))
-		row := []cell{textCell(measureWord(r.Measure)), realCell(r.Base), realCell(r.New), {}, {}, {}, textCell(verdictWordsOfRow[r.Verdict]), {}}
+		row := []cell{textCell(MeasureName(r.Measure)), realCell(r.Base), realCell(r.New), {}, {}, {}, textCell(verdictWordsOfRow[r.Verdict]), {}}
 		if of > 0 && finite(r.Change) {
 			row[3] = textCell(signedPercent(r.Change / of))
 			if r.Verdict != compare.Untested {

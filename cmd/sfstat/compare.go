@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
@@ -157,6 +158,9 @@ func (p *program) runsIn(c *cli.Context, names []string) ([]*runs.Run, inputs, e
 			}
 			if err := add(item.Window); err != nil {
 				return err
+			}
+			if day := cmp.Or(dateIn(item.Window.Run), dateIn(item.Path)); day != 0 {
+				set.Began(item.Window.Run, day)
 			}
 		case item.Comm != nil:
 			return dumps.add(item)

@@ -162,6 +162,14 @@ func (r *Run) batch(m Measure) *batches {
 	return r.parts[m]
 }
 
+// Began says when a run began, nanoseconds since 1970 UTC, where its windows do
+// not.
+func (s *Set) Began(run string, ns int64) {
+	if r := s.run(run); r.Begin == 0 {
+		r.Begin = ns
+	}
+}
+
 // AddDevice takes the device times of a run.
 func (s *Set) AddDevice(d *trace.DeviceRun) {
 	var exposed, steps float64

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"io"
+	"regexp"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sfstat/sfstat/diagnose/runs"
+	"github.com/sfstat/sfstat/plots"
+	"github.com/sfstat/sfstat/report"
+)
+
+func (p *program) trendCommand() *cli.Command {
+	return &cli.Command{
+		Name: "trend", Usage: "when runs became slower or faster: change points of step time, stages, waits and findings", ArgsUsage: "PATH...",
+		Description: "Puts runs in the order of time and finds where the level of a measure changed: between which two runs, how sure that is, and by how much. The time of a run is " +
+			"what its packets say, else the date in the name of the run or of its path; without times runs are in the order of their names.",
+		Flags: join([]cli.Flag{
+			&cli.Float64Flag{Name: "level", Value: 0.05, Usage: "`CHANCE` of finding any change in any measure where there is none"},
+			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed of permutations and resamples"},
+			choice("cut", "where a step begins for the account of stages, as for diagnose", "auto", "step", "carried", "sync"),
+			figureFlag("step time and what changed with it, run by run,"),
+		}, profileFlags(), selectionFlags(), []cli.Flag{rankPatternFlag(), strictFlag()}, resultFlags()),
+		UsageText: `sfstat trend runs/
+sfstat trend runs/2026-03-*/ --plot march.svg
+sfstat trend runs/ --format csv -o runs.csv`,
+		Action: p.trend,
+	}
+}
+
+func (p *program) trend(c *cli.Context) error {
+	as, err := format(c)
+	if err != nil {
+		return err
+	}
+	level := c.Float64("level")
+	if !(level > 0 && level < 1) {
+		return badUsage("--level is %v, expected above 0 and below 1", level)
+	}
+	figure, figureAs, err := figureFile(c)
+	if err != nil {
+		return err
+	}
+	names, err := paths(c)
+	if err != nil {
+		return err
+	}
+	list, in, err := p.runsIn(c, names)
+	if err != nil {
+		return err
+	}
+	t, err := runs.Follow(list, runs.TrendOptions{Level: level, Seed: c.Uint64("seed")})
+	if err != nil {
+		return badInput(err)
+	}
+	if figure != "" {
+		f, err := trendChart(t).Draw(plots.Page)
+		if err := p.writeFigure(figure, figureAs, f, err); err != nil {
+			return err
+		}
+	}
+	return p.emit(c, func(w io.Writer) error {
+		return report.Input{Problems: in.problems}.Trend(w, t, as, p.style(c))
+	})
+}
+
+// dates are dates in names: 2026-03-14, 20260314, 2026_03_14.
+var dates = regexp.MustCompile(`(20\d\d)([-_]?)(0[1-9]|1[0-2])([-_]?)(0[1-9]|[12]\d|3[01])`)
+
+// dateIn is the first day, UTC, that a name has; 0 without one.
+func dateIn(name string) int64 {
+	for _, m := range dates.FindAllStringSubmatch(name, -1) {
+		if m[2] != m[4] {
+			continue
+		}
+		if day, err := time.Parse("20060102", m[1]+m[3]+m[5]); err == nil {
+			return day.UnixNano()
+		}
+	}
+	return 0
+}
+
+// mostPanels is how many measures a figure shows.
+const mostPanels = 4
+
+// trendChart draws step time, and below it what changed.
+func trendChart(t *runs.Trend) plots.Chart {
+	var ch plots.Chart
+	x := plots.Axis{Name: "run", Unit: "in the order of names"}
+	if t.Order == runs.ByTime {
+		x = plots.Axis{Name: "since the first run", Unit: "days"}
+	}
+	at := func(i int) float64 {
+		if t.Order == runs.ByName {
+			return float64(i)
+		}
+		return float64(t.Runs[i].Begin-t.Runs[0].Begin) / float64(24*time.Hour)
+	}
+	for _, s := range t.Series {
+		if len(ch.Panels) == mostPanels || s.Kind != runs.StepTime && len(s.Changes) == 0 {
+			continue
+		}
+		panel := plots.Panel{X: x, Y: plots.Axis{Name: report.MeasureName(s.Measure), Unit: "ms"}, Drawing: plots.Scattered}
+		line := plots.Line{Name: "a run"}
+		for i, v := range s.Values {
+			line.Points = append(line.Points, plots.Point{X: at(i), Y: v / 1e6})
+		}
+		panel.Lines = []plots.Line{line}
+		for _, c := range s.Changes {
+			panel.References = append(panel.References, plots.Reference{Name: "change", Value: (at(c.At-1) + at(c.At)) / 2, Across: plots.AtX})
+		}
+		ch.Panels = append(ch.Panels, panel)
+	}
+	return ch
+}

@@ -1,0 +1,344 @@
+// Package changepoint asks when a measure changed: before which of a row of
+// values, in the order of time, their level became another one.
+//
+// With r the ranks of n values and S the sum of those from i to j, the statistic of
+// values i to j being of another level than the rest is the rank sum of Wilcoxon,
+// standardised:
+//
+//	T(i, j) = |S − k(n+1)/2| / √(k(n−k)(n+1)/12),   k = j − i
+//
+// Its largest value with j = n is a change (as Pettitt 1979, Appl. Statist.
+// 28:126–135), tested at four fifths of the level; that over all i and j is a stretch
+// that came and went, which a search for one change is blind to (circular binary
+// segmentation: Olshen and others 2004, Biostatistics 5:557–572; of many values i
+// and j lie on a grid of 64 places), at the rest. p is the part of permutations of
+// the values with a T as large: exact for any distribution, under the null that the
+// values come in no order. Ranks take one run that stalled for one run and no more.
+// The parts are searched likewise, one of ℓ values at the level α·ℓ/n, so that all
+// tests of parts without a change together stay below α.
+//
+// A change is placed between its neighbours where absolute deviations from the
+// medians on its sides are least, which ranks are not sure about, and dropped where
+// it alone is not at the level.
+//
+// The interval of the position is the percentile one of the same search over values
+// resampled on either side of the change, and so is that of its size.
+//
+// Assumptions: apart from the changes, values are independent of those before them.
+// A slow drift is found as one change or several. O(B·n) for B permutations of
+// every part.
+//
+// The package is pure. Values have any unit.
+package changepoint
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/sfstat/sfstat/internal/robust"
+)
+
+// Change is one change of level.
+type Change struct {
+	At        int     // position of the first value after it
+	Low, High int     // At lies from Low to High with the confidence
+	P         float64 // over all values and tests
+	Before    float64 // median of the values back to the change before, or the first
+	After     float64 // median of those up to the next
+	// ShiftLow and ShiftHigh bound After − Before.
+	ShiftLow, ShiftHigh float64
+}
+
+// Shift is After − Before.
+func (c Change) Shift() float64 { return c.After - c.Before }
+
+// Options of a search. The zero value is usable.
+type Options struct {
+	Level      float64 // chance of finding any change where there is none; 0: 0.05
+	Tests      int     // rows of values that share the level; 0: 1
+	Confidence float64 // of each interval; 0: 0.95
+	Seed       uint64
+}
+
+const (
+	permutations = 9999
+	resamples    = 999
+	// least is how many values a side of a change has: one value is a run that
+	// stalled, and two may be chance.
+	least = 3
+	grid  = 64
+	// passes is how often changes are placed anew between their neighbours: the
+	// first is found with the others on its sides.
+	passes = 2
+	// placings is how often the place of a change and the levels beside it are
+	// found from one another.
+	placings = 8
+)
+
+// ErrNotFinite is a value that is no number.
+var ErrNotFinite = errors.New("changepoint: a value is not finite")
+
+// Find returns the changes in ascending order of position.
+func Find(values []float64, o Options) ([]Change, error) {
+	o.Level, o.Confidence, o.Tests = cmp.Or(o.Level, 0.05), cmp.Or(o.Confidence, 0.95), cmp.Or(o.Tests, 1)
+	switch {
+	case !(o.Level > 0 && o.Level < 1):
+		return nil, fmt.Errorf("changepoint: Level %v outside (0, 1)", o.Level)
+	case !(o.Confidence > 0.5 && o.Confidence < 1):
+		return nil, fmt.Errorf("changepoint: Confidence %v outside (0.5, 1)", o.Confidence)
+	case o.Tests < 1:
+		return nil, fmt.Errorf("changepoint: Tests %d, expected 1 or more", o.Tests)
+	}
+	for i, v := range values {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, fmt.Errorf("%w: value %d is %v", ErrNotFinite, i, v)
+		}
+	}
+	s := &search{values: values, o: o}
+	s.divide(0, len(values))
+	slices.Sort(s.places)
+	s.places = slices.Compact(s.places)
+	s.settle()
+	for i := range s.found {
+		s.bound(i)
+	}
+	return s.found, nil
+}
+
+// Shows is whether so many values can show a change at all, at the level of o.
+func Shows(n int, o Options) bool {
+	o.Level, o.Tests = cmp.Or(o.Level, 0.05), cmp.Or(o.Tests, 1)
+	if n < 2*least {
+		return false
+	}
+	sided, _ := math.Lgamma(float64(n/2 + 1)) // the best order: all of one side before the other
+	other, _ := math.Lgamma(float64(n - n/2 + 1))
+	all, _ := math.Lgamma(float64(n + 1))
+	return 2*math.Exp(sided+other-all) <= o.Level*oneChange.part/float64(o.Tests)
+}
+
+// search is values and what was found of them.
+type search struct {
+	values []float64
+	o      Options
+	places []int // where parts were divided
+	found  []Change
+}
+
+// divide looks for changes in the values from a position to another.
+func (s *search) divide(from, to int) {
+	n := to - from
+	if n < 2*least {
+		return
+	}
+	ranks := ranked(s.values[from:to])
+	a, b := 0, n
+	switch {
+	case s.chance(ranks, from, oneChange) <= s.o.Level:
+		a, _ = largest(ranks)
+	case s.chance(ranks, from, oneStretch) <= s.o.Level:
+		a, b, _ = stretch(ranks)
+	default:
+		return
+	}
+	if a > 0 {
+		s.places = append(s.places, from+a)
+	}
+	if b < n {
+		s.places = append(s.places, from+b)
+	}
+	s.divide(from, from+a)
+	s.divide(from+a, from+b)
+	s.divide(from+b, to)
+}
+
+// settle places every change between its neighbours and drops, one after the
+// other, the least certain, until all are at the level.
+func (s *search) settle() {
+	for {
+		s.found = nil
+		for range passes {
+			for i := range s.places {
+				from, to := s.around(i)
+				s.places[i] = from + place(s.values[from:to], s.places[i]-from)
+			}
+		}
+		worst := -1
+		for i, at := range s.places {
+			from, to := s.around(i)
+			p := s.chance(ranked(s.values[from:to]), from, oneChange)
+			s.found = append(s.found, Change{At: at, P: min(1, p)})
+			if p > s.o.Level && (worst < 0 || p > s.found[worst].P) {
+				worst = i
+			}
+		}
+		if worst < 0 {
+			return
+		}
+		s.places = slices.Delete(s.places, worst, worst+1)
+	}
+}
+
+// ranked are the ranks of values from 1 on, the mean of ties, about their mean.
+func ranked(values []float64) []float64 {
+	order := make([]int, len(values))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
+	out := make([]float64, len(values))
+	for i := 0; i < len(order); {
+		j := i
+		for j < len(order) && values[order[j]] == values[order[i]] {
+			j++
+		}
+		for _, k := range order[i:j] {
+			out[k] = float64(i+j+1)/2 - float64(len(values)+1)/2
+		}
+		i = j
+	}
+	return out
+}
+
+// largest is where T² is largest, but for a factor that all places share, and
+// what it is there.
+func largest(ranks []float64) (at int, top float64) {
+	sum, n := 0.0, len(ranks)
+	for k := 1; k <= n-least; k++ {
+		sum += ranks[k-1]
+		if k < least {
+			continue
+		}
+		if t := sum * sum / (float64(k) * float64(n-k)); t > top {
+			at, top = k, t
+		}
+	}
+	return max(at, least), top
+}
+
+// stretch is the stretch of values whose T² is largest, and what it is there, as
+// largest has it.
+func stretch(ranks []float64) (from, to int, top float64) {
+	n := len(ranks)
+	at, top := largest(ranks)
+	from, to = at, n
+	stride := (n + grid - 1) / grid
+	sums := make([]float64, 0, grid+1) // of the ranks before each place of the grid
+	sum := 0.0
+	for k := range n {
+		if k%stride == 0 {
+			sums = append(sums, sum)
+		}
+		sum += ranks[k]
+	}
+	for i := range sums {
+		for j := i + 1; j < len(sums); j++ {
+			a, b := i*stride, j*stride
+			if a < least || b-a < least || n-b < least {
+				continue
+			}
+			d := sums[j] - sums[i]
+			if t := d * d / (float64(b-a) * float64(n-b+a)); t > top {
+				from, to, top = a, b, t
+			}
+		}
+	}
+	return from, to, top
+}
+
+// place is where a change of values lies, from a place nearby: Σ|x − before| +
+// Σ|x − after| is least, with the medians on the sides of the place before, until
+// it stays.
+func place(values []float64, at int) int {
+	for range placings {
+		before, after := robust.Median(slices.Clone(values[:at])), robust.Median(slices.Clone(values[at:]))
+		sum, lowest, best := 0.0, math.Inf(1), at
+		for k := 1; k <= len(values)-least; k++ {
+			sum += math.Abs(values[k-1]-before) - math.Abs(values[k-1]-after)
+			if k >= least && sum < lowest {
+				lowest, best = sum, k
+			}
+		}
+		if best == at {
+			break
+		}
+		at = best
+	}
+	return at
+}
+
+// statistic is one of ranks, and which part of the level it is tested at.
+type statistic struct {
+	of   func(ranks []float64) float64
+	part float64
+}
+
+var (
+	oneChange  = statistic{func(r []float64) float64 { _, t := largest(r); return t }, 0.8}
+	oneStretch = statistic{func(r []float64) float64 { _, _, t := stretch(r); return t }, 0.2}
+)
+
+// chance is the part of permutations that have a statistic as large, over all
+// parts, tests and statistics; where it is above the level, a part of that.
+func (s *search) chance(ranks []float64, from int, what statistic) float64 {
+	const near = 1e-12 // sums in another order
+	rng := rand.New(rand.NewPCG(s.o.Seed, uint64(from)<<32|uint64(len(ranks))))
+	shuffled, top := slices.Clone(ranks), what.of(ranks)
+	one := float64(len(s.values)) / float64(len(ranks)) * float64(s.o.Tests) / what.part / (permutations + 1)
+	p := one
+	for range permutations {
+		if p > s.o.Level {
+			break // whatever follows
+		}
+		rng.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+		if what.of(shuffled) >= top*(1-near) {
+			p += one
+		}
+	}
+	return p
+}
+
+// around is from the change before a change to the one after it.
+func (s *search) around(i int) (from, to int) {
+	to = len(s.values)
+	if i > 0 {
+		from = s.places[i-1]
+	}
+	if i+1 < len(s.places) {
+		to = s.places[i+1]
+	}
+	return from, to
+}
+
+// bound fills the levels and intervals of a change, from the values between its
+// neighbours.
+func (s *search) bound(i int) {
+	c := &s.found[i]
+	from, to := s.around(i)
+	before, after := s.values[from:c.At], s.values[c.At:to]
+	c.Before, c.After = robust.Median(slices.Clone(before)), robust.Median(slices.Clone(after))
+	rng := rand.New(rand.NewPCG(s.o.Seed, uint64(c.At)<<32|uint64(to-from)))
+	places, shifts := make([]float64, resamples), make([]float64, resamples)
+	drawn := make([]float64, to-from)
+	for b := range places {
+		for k := range drawn {
+			if from+k < c.At {
+				drawn[k] = before[rng.IntN(len(before))]
+			} else {
+				drawn[k] = after[rng.IntN(len(after))]
+			}
+		}
+		places[b] = float64(from + place(drawn, c.At-from))
+		shifts[b] = robust.Median(slices.Clone(drawn[c.At-from:])) - robust.Median(slices.Clone(drawn[:c.At-from]))
+	}
+	tail := (1 - s.o.Confidence) / 2
+	slices.Sort(places)
+	slices.Sort(shifts)
+	low, high := int(tail*resamples), resamples-1-int(tail*resamples)
+	c.Low, c.High = min(c.At, int(places[low])), max(c.At, int(places[high]))
+	c.ShiftLow, c.ShiftHigh = shifts[low], shifts[high]
+}

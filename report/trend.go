@@ -1,0 +1,218 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/diagnose/runs"
+	"github.com/sfstat/sfstat/engine/changepoint"
+)
+
+const trendSchema = "sfstat.trend/1"
+
+// Trend writes when runs changed. CSV is one row per run and measure.
+func (in Input) Trend(w io.Writer, t *runs.Trend, f Format, s Style) error {
+	switch f {
+	case JSON:
+		return WriteJSON(w, trendOf(t, in.Problems))
+	case CSV:
+		return writeCSV(w, valueRows(t))
+	}
+	return write(w, trendDocument(t, in.Problems), f, s)
+}
+
+func trendDocument(t *runs.Trend, problems []Problem) document {
+	level := evidence.Insufficient
+	if s := stepSeries(t); s != nil && len(s.Changes) > 0 && s.Changes[len(s.Changes)-1].Shift() > 0 {
+		level = evidence.Strong
+	}
+	d := document{headline{trendHeadline(t), level}, prose(trendBasis(t))}
+	if table := changeTable(t); len(table.rows) > 0 {
+		d = append(d, heading("Changes"), table)
+	}
+	return append(d, problemBlocks(problems)...)
+}
+
+func stepSeries(t *runs.Trend) *runs.Series {
+	if len(t.Series) > 0 && t.Series[0].Kind == runs.StepTime {
+		return &t.Series[0]
+	}
+	return nil
+}
+
+// trendHeadline is about the latest change of step time.
+func trendHeadline(t *runs.Trend) string {
+	s := stepSeries(t)
+	switch {
+	case s == nil:
+		return "No run has step times."
+	case len(s.Changes) == 0 && !s.Shows:
+		return fmt.Sprintf("Too few runs: %d cannot show a change of step time.", len(t.Runs))
+	case len(s.Changes) == 0:
+		return fmt.Sprintf("No change of step time over %s.", counted(len(t.Runs), "run"))
+	}
+	c := s.Changes[len(s.Changes)-1]
+	way := "longer"
+	if c.Shift() < 0 {
+		way = "shorter"
+	}
+	out := fmt.Sprintf("Steps became %s %s %s: %s instead of %s", about(math.Abs(c.Shift())/c.Before), way, changeWord(t, c), length(c.After), length(c.Before))
+	if n := len(s.Changes) - 1; n > 0 {
+		return out + "; " + counted(n, "change") + " before it."
+	}
+	return out + "."
+}
+
+// changeWord is when a change was: "between 2026-03-13 and 2026-03-14".
+func changeWord(t *runs.Trend, c changepoint.Change) string {
+	return fmt.Sprintf("between %s and %s", runWord(t, c.At-1), runWord(t, c.At))
+}
+
+// runWord is the day of a run, or its name where days do not tell it from its
+// neighbours or are not known.
+func runWord(t *runs.Trend, i int) string {
+	day := func(i int) string { return time.Unix(0, t.Runs[i].Begin).UTC().Format(time.DateOnly) }
+	if t.Order != runs.ByTime || i > 0 && day(i-1) == day(i) || i+1 < len(t.Runs) && day(i+1) == day(i) {
+		return Visible(t.Runs[i].Name)
+	}
+	return day(i)
+}
+
+func trendBasis(t *runs.Trend) string {
+	s := fmt.Sprintf("%s in the order of %s. A change is found by chance in at most %s of such trends, over all measures together; seed %d.",
+		counted(len(t.Runs), "run"), [...]string{runs.ByTime: "time", runs.ByName: "their names"}[t.Order], percentOf(t.Level), t.Seed)
+	if t.Order == runs.ByName {
+		s += " When some of them ran is not recorded, nor in their names."
+	}
+	if t.MixCut {
+		s += " The steps of some runs are cut elsewhere than those of others, so stages are left out; --cut step compares them."
+	}
+	return s
+}
+
+// spanWord is from one run to another, without what both begin with:
+// "2026-03-07…09".
+func spanWord(low, high string) string {
+	if low == high {
+		return low
+	}
+	shared := 0
+	for i := 0; i < min(len(low), len(high)) && low[i] == high[i]; i++ {
+		if low[i] == '-' {
+			shared = i + 1
+		}
+	}
+	return low + "…" + high[shared:]
+}
+
+// changeTable is one line per change.
+func changeTable(t *runs.Trend) *table {
+	out := &table{columns: []column{
+		{head: "measure", kind: kindName}, {head: "from", kind: kindText}, {head: "95 %", kind: kindWrapped}, {head: "%s before", kind: kindLength},
+		{head: "after", kind: kindLength}, {head: "change", kind: kindAmount}, {head: "p", kind: kindAmount, spare: true},
+	}, oneUnit: true}
+	longest := 0.0
+	for _, s := range t.Series {
+		for _, c := range s.Changes {
+			longest = max(longest, c.Before, c.After)
+			change := cell{}
+			if c.Before > 0 {
+				change = textCell(signedPercent(c.Shift() / c.Before))
+			}
+			out.rows = append(out.rows, []cell{textCell(MeasureName(s.Measure)), textCell(runWord(t, c.At)), textCell(spanWord(runWord(t, c.Low), runWord(t, c.High))), realCell(c.Before), realCell(c.After),
+				change, textCell(probability(c.P))})
+		}
+	}
+	out.columns[3].head = scaleFor(longest).unit.name + " before"
+	out.caption = "from: the first run after the change. before, after: medians of a step between this change and its neighbours."
+	return out
+}
+
+// The structs below are the JSON of a trend; see wire.go.
+
+type trendJSON struct {
+	Schema   string            `json:"schema"`
+	Headline string            `json:"headline"`
+	Order    string            `json:"order"`
+	Level    number            `json:"level"`
+	Seed     uint64            `json:"seed"`
+	Runs     []comparedJSON    `json:"runs"`
+	Series   []trendSeriesJSON `json:"series"`
+	MixedCut bool              `json:"mixed_cut"`
+	Problems []problemJSON     `json:"problems"`
+}
+
+type trendSeriesJSON struct {
+	Measure string       `json:"measure"`
+	Stage   *string      `json:"stage"`
+	Shows   bool         `json:"can_show"`
+	Values  []number     `json:"values_ns"`
+	Changes []changeJSON `json:"changes"`
+}
+
+type changeJSON struct {
+	At        int    `json:"at"`
+	Low       int    `json:"low"`
+	High      int    `json:"high"`
+	P         number `json:"p"`
+	Before    number `json:"before_ns"`
+	After     number `json:"after_ns"`
+	ShiftLow  number `json:"shift_low_ns"`
+	ShiftHigh number `json:"shift_high_ns"`
+}
+
+func trendOf(t *runs.Trend, problems []Problem) trendJSON {
+	out := trendJSON{Schema: trendSchema, Headline: trendHeadline(t), Order: t.Order.String(), Level: number(t.Level), Seed: t.Seed, Runs: comparedOf(t.Runs),
+		Series: []trendSeriesJSON{}, MixedCut: t.MixCut, Problems: problemsOf(problems)}
+	for _, s := range t.Series {
+		j := trendSeriesJSON{Measure: s.Kind.String(), Stage: optionalString(s.Stage), Shows: s.Shows, Values: numbers(s.Values), Changes: []changeJSON{}}
+		for _, c := range s.Changes {
+			j.Changes = append(j.Changes, changeJSON{c.At, c.Low, c.High, number(c.P), number(c.Before), number(c.After), number(c.ShiftLow), number(c.ShiftHigh)})
+		}
+		out.Series = append(out.Series, j)
+	}
+	return out
+}
+
+// runValue is one measure of one run; level is how many changes lie before it.
+type runValue struct {
+	place, level int
+	run          *runs.Run
+	of           *runs.Series
+}
+
+// valueRows is one row per run and measure.
+func valueRows(t *runs.Trend) *table {
+	var rows []runValue
+	for k := range t.Series {
+		s := &t.Series[k]
+		for i, r := range t.Runs {
+			level := 0
+			for _, c := range s.Changes {
+				if c.At <= i {
+					level++
+				}
+			}
+			rows = append(rows, runValue{i, level, r, s})
+		}
+	}
+	type x = runValue
+	return flat([]field[x]{
+		{"place", kindInteger, func(r x) cell { return wholeCell(r.place) }},
+		{"run", kindName, func(r x) cell { return textCell(r.run.Name) }},
+		{"begin_ns", kindText, func(r x) cell {
+			if r.run.Begin == 0 {
+				return cell{}
+			}
+			return textCell(strconv.FormatInt(r.run.Begin, 10))
+		}},
+		{"measure", kindText, func(r x) cell { return textCell(r.of.Kind.String()) }},
+		{"stage", kindName, func(r x) cell { return textCell(r.of.Stage) }},
+		{"value_ns", kindReal, func(r x) cell { return realCell(r.of.Values[r.place]) }},
+		{"level", kindInteger, func(r x) cell { return wholeCell(r.level) }},
+	}, rows)
+}

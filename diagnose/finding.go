@@ -112,7 +112,15 @@ type Struck struct {
 	Count, Of   int
 	First, Last int64 // as recorded
 	Pattern     Pattern
+	// Low and High bound the part of the steps that it strikes, ExcessLow and
+	// ExcessHigh the mean excess of those, ns, at 95 % each; 0: not known.
+	Low, High             float64
+	ExcessLow, ExcessHigh int64
+	P                     float64 // chance of so clear a stretch, if struck steps lay anywhere
 }
+
+// Bounded reports whether the bounds are known.
+func (s Struck) Bounded() bool { return s.High > 0 }
 
 // Pattern is how struck steps lie in the run.
 type Pattern uint8

@@ -107,19 +107,20 @@ func (j *judge) observed() []evidence.Observation {
 // finding is a finding with what is known about it beyond what it shows.
 type finding struct {
 	Finding
-	best     *frontier.Result // the window that the evidence is from
-	bestNs   int64
-	seen     []int   // indices of the windows that show it
-	makespan int64   // of the windows that show it
-	steps    int     // of the windows that show it
-	struck   int     // steps that it struck
-	saved    float64 // ns that fixing it alone saves
-	share    float64 // of the window in which it explains most, with all that are late together
-	culprit  *frontier.Culprit
-	together []int   // ranks that are late with it for the same reason, itself among them
-	saves    float64 // part of the makespan that goes when all of them are on time
-	moves    bool    // another rank in each stretch of the run
-	inside   *inside // what the rank launched in the stage; nil where that was not recorded
+	best       *frontier.Result // the window that the evidence is from
+	bestNs     int64
+	seen       []int   // indices of the windows that show it
+	makespan   int64   // of the windows that show it
+	steps      int     // of the windows that show it
+	struck     int     // steps that it struck
+	saved      float64 // ns that fixing it alone saves
+	share      float64 // of the window in which it explains most, with all that are late together
+	culprit    *frontier.Culprit
+	together   []int     // ranks that are late with it for the same reason, itself among them
+	saves      float64   // part of the makespan that goes when all of them are on time
+	moves      bool      // another rank in each stretch of the run
+	recurrence *recurred // how often and how long it struck; nil: not asked, or not known
+	inside     *inside   // what the rank launched in the stage; nil where that was not recorded
 }
 
 // sight is a finding as one window shows it. Explained and Gain are of that

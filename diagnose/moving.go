@@ -5,15 +5,20 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/engine/recurrence"
 )
 
 // leastStretches is in how many stretches of a run another rank must be late
 // before the delay is said to move: in two, two faults are as likely.
 const leastStretches = 3
 
+// movingLevel is the chance up to which ranks that are late one at a time are not
+// so by accident.
+const movingLevel = 0.01
+
 // moving finds delays that are one cause on changing ranks: the same stage on
-// another rank in each stretch of the run. Where all of those ranks are on one
-// host, the host is the finding.
+// another rank in each stretch of the run, and never two at once. Where all of
+// those ranks are on one host, the host is the finding.
 func (j *judge) moving() {
 	var stages []string
 	for _, f := range j.found {
@@ -22,11 +27,11 @@ func (j *judge) moving() {
 		}
 	}
 	for _, stage := range stages {
-		late := j.stretches(stage)
-		if len(late) < leastStretches {
+		late, p := j.stretches(stage)
+		if len(late) < leastStretches || p > movingLevel {
 			continue
 		}
-		m := evidence.Moving{Stage: stage}
+		m := evidence.Moving{Stage: stage, P: p}
 		saved := 0.0
 		for _, f := range late {
 			m.Ranks = append(m.Ranks, *f.Rank)
@@ -47,21 +52,30 @@ func (j *judge) moving() {
 }
 
 // stretches are the ranks that are late because of a stage and may be acted on,
-// in order of time, if each is late in a stretch of its own. nil: they are not.
-func (j *judge) stretches(stage string) []*finding {
-	var late []*finding
+// in order of time, if each is late in a stretch of steps of its own, and the
+// chance of that if each stretch lay anywhere. nil: they are not.
+func (j *judge) stretches(stage string) (late []*finding, p float64) {
 	for _, f := range j.found {
-		if f.Cause == CauseLate && f.Kind == KindRank && f.Stage == stage && f.Confidence >= evidence.Supported && f.share >= j.minGain {
-			late = append(late, f)
+		if f.Cause != CauseLate || f.Kind != KindRank || f.Stage != stage || f.Confidence < evidence.Supported || f.share < j.minGain {
+			continue
 		}
-	}
-	slices.SortFunc(late, func(a, b *finding) int { return cmp.Compare(a.seen[0], b.seen[0]) })
-	for i := 1; i < len(late); i++ {
-		if late[i].seen[0] <= late[i-1].seen[len(late[i-1].seen)-1] {
-			return nil
+		if f.recurrence = j.recurrenceOf(*f.Rank, stage); f.recurrence == nil {
+			return nil, 1
 		}
+		late = append(late, f)
 	}
-	return late
+	slices.SortFunc(late, func(a, b *finding) int { return cmp.Compare(a.recurrence.First, b.recurrence.First) })
+	lengths := make([]int, len(late))
+	for i, f := range late {
+		if i > 0 && f.recurrence.First <= late[i-1].recurrence.Last {
+			return nil, 1
+		}
+		lengths[i] = f.recurrence.Last - f.recurrence.First + 1
+	}
+	if len(late) == 0 {
+		return nil, 1
+	}
+	return late, recurrence.ChanceApart(lengths, late[0].recurrence.Of)
 }
 
 // otherHosts reports whether the run has ranks on another host.

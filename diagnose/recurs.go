@@ -9,16 +9,44 @@ import (
 	"github.com/sfstat/sfstat/internal/robust"
 )
 
-// recurs says from the steps themselves how often a late rank struck and how
-// long it took, over all windows of the run. It reports whether they tell.
+// recurred is how often and how long something struck, and the steps that it was
+// looked for in.
+type recurred struct {
+	recurrence.Recurrence
+	steps []int64
+}
+
+// struck is the same for people: steps as recorded.
+func (r *recurred) struck() Struck {
+	return Struck{Count: r.Struck, Of: r.Of, First: r.steps[r.First], Last: r.steps[r.Last], Pattern: strikePattern(r.Pattern),
+		Low: r.Low, High: r.High, ExcessLow: int64(max(0, r.ExcessLow)), ExcessHigh: int64(r.ExcessHigh), P: r.P}
+}
+
+// recurs says from the steps themselves how often a finding struck and how long it
+// took, over all windows of the run. It reports whether they tell.
 func (j *judge) recurs(f *finding) bool {
-	if f.Cause != CauseLate || f.Kind != KindRank || f.Stage == "" || len(f.together) > 1 {
-		return false
+	if f.recurrence == nil {
+		if f.Cause != CauseLate || f.Kind != KindRank || f.Stage == "" || len(f.together) > 1 {
+			return false
+		}
+		if f.recurrence = j.recurrenceOf(*f.Rank, f.Stage); f.recurrence == nil {
+			return false
+		}
 	}
+	if r := f.recurrence; f.Cause == CauseLate && r.Pattern != recurrence.Constant { // a mean over all steps says what one takes
+		j.priceStruck(f, r.Recurrence)
+	}
+	f.Struck = f.recurrence.struck()
+	return true
+}
+
+// recurrenceOf is how often a rank was late because of a stage, over all windows of
+// the run; nil where its steps do not tell.
+func (j *judge) recurrenceOf(rank int, stage string) *recurred {
 	var over, noise []float64
 	var steps []int64
 	for i, w := range j.windows {
-		e, ok := excessOf(w, *f.Rank, f.Stage)
+		e, ok := excessOf(w, rank, stage)
 		if ok {
 			noise = append(noise, e.Noise)
 		}
@@ -32,17 +60,13 @@ func (j *judge) recurs(f *finding) bool {
 		}
 	}
 	if len(noise) == 0 {
-		return false
+		return nil
 	}
 	r, err := recurrence.Estimate(over, robust.Median(noise))
 	if err != nil || r.Struck == 0 {
-		return false
+		return nil
 	}
-	if r.Pattern != recurrence.Constant { // a mean over all steps says what one takes
-		j.priceStruck(f, r)
-	}
-	f.Struck = Struck{Count: r.Struck, Of: r.Of, First: steps[r.First], Last: steps[r.Last], Pattern: strikePattern(r.Pattern)}
-	return true
+	return &recurred{r, steps}
 }
 
 // priceStruck is what a struck step takes, and saves.

@@ -45,9 +45,9 @@ type run struct {
 	name     string
 	windows  []Window
 	series   *frontier.Series
-	healthy  *baseline.Sample     // of Options
-	sample   *baseline.Sample     // to compare with it; nil without one
-	slow     []evidence.SlowSteps // of each window
+	healthy  *baseline.Sample // of Options
+	sample   *baseline.Sample // to compare with it; nil without one
+	lengths  [][]int64        // of the steps of each window
 	seen     []extent
 	lost     []Problem
 	alone    *evidence.DeviceShares // of the only rank; nil: not known
@@ -89,7 +89,7 @@ func (s *Session) Add(w *trace.Window) error {
 	if s.o.Engines == AllEngines {
 		r.windows[len(r.windows)-1].Signs = r.signsOf(w, a)
 	}
-	r.slow = append(r.slow, slowSteps(w))
+	r.lengths = append(r.lengths, stepLengths(w))
 	r.seen = append(r.seen, extent{w.Index, w.FirstStep, w.FirstStep + int64(w.Steps()), w.WorldSize, w.Accumulation, w.Schema})
 	return nil
 }

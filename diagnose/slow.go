@@ -13,16 +13,22 @@ import (
 // leads without a synchronisation point to measure its lateness at, a stage or
 // steps that are slow for everybody, or a stage that may hide a delay.
 func (j *judge) stages() {
+	var open []int // windows in which nobody was late
 	for i, w := range j.windows {
 		m := w.Main
 		if len(m.Ranks) < 2 {
 			continue
 		}
-		if m.Leader.Stage >= 0 && !j.answered(m) && !j.leading(m) {
-			j.slowForAll(i, m)
+		if m.Leader.Stage >= 0 && !j.answered(m) && !j.leading(m) && !incomplete(m) {
+			open = append(open, i)
 		}
 		j.hidden(m)
 	}
+	slow := j.slowing(open)
+	for _, i := range open {
+		j.slowForAll(i, slow)
+	}
+	j.slowTogether(open, slow)
 }
 
 // leading names a rank that pulls away in a stage where nothing shows that
@@ -45,29 +51,45 @@ func leads(w *frontier.Result) bool {
 }
 
 // slowForAll names what is slow on all ranks of a window alike: a stage that is
-// long on the host and short on the device, a stage with slow steps, or steps
-// that are slow in several stages.
-func (j *judge) slowForAll(i int, m *frontier.Result) {
-	if incomplete(m) {
-		return
-	}
+// long on the host and short on the device, or a stage with slow steps.
+func (j *judge) slowForAll(i int, slow *slowing) {
+	m := j.windows[i].Main
 	j.hostOverhead(m)
-	if k, slow := j.slowStage(m); slow {
+	if k, found := j.slowStage(m); found {
 		gain := *m.Stages[k].Gain
+		n, _ := slow.in(i)
 		j.add(m, sight{Finding: Finding{Kind: KindStage, Cause: CauseSlowSteps, Place: Place{Stage: m.Stages[k].Name},
 			Cost: Cost{Explained: int64(gain * float64(m.Makespan)), Gain: gain}, Confidence: evidence.Supported,
 			Evidence: []evidence.Observation{clipped(m, k), evidence.Lack{Reason: evidence.ReasonRankHidden, AtMost: evidence.Supported}}},
-			struck: j.slow[i].N})
+			struck: n})
+	}
+}
+
+// slowTogether names steps that are slow in several stages, over all windows in
+// which nobody was late and no stage has them.
+func (j *judge) slowTogether(open []int, slow *slowing) {
+	if slow == nil || slices.ContainsFunc(j.found, func(f *finding) bool { return f.Cause == CauseSlowSteps }) {
 		return
 	}
-	s := j.slow[i]
-	total := int64(s.N) * s.Excess
-	if s.N < leastSlowSteps || part(m, total) < j.minGain {
+	enough := slow.Excess*float64(slow.Struck) >= j.minGain*float64(slow.makespan)
+	for _, i := range open {
+		n, excess := slow.in(i)
+		enough = enough || n >= leastSlowSteps && part(j.windows[i].Main, excess) >= j.minGain
+	}
+	if !enough {
 		return
 	}
-	j.add(m, sight{Finding: Finding{Kind: KindWorkload, Cause: CauseSlowSteps,
-		Cost: Cost{Explained: total, Gain: part(m, total)}, Confidence: evidence.Supported,
-		Evidence: []evidence.Observation{s, evidence.Lack{Reason: evidence.ReasonManyCauses, AtMost: evidence.Supported}}}, struck: s.N})
+	for _, i := range open {
+		m := j.windows[i].Main
+		n, excess := slow.in(i)
+		if n == 0 {
+			continue
+		}
+		f := j.add(m, sight{Finding: Finding{Kind: KindWorkload, Cause: CauseSlowSteps,
+			Cost: Cost{Explained: excess, Gain: part(m, excess)}, Confidence: evidence.Supported,
+			Evidence: []evidence.Observation{slow.observed(), evidence.Lack{Reason: evidence.ReasonManyCauses, AtMost: evidence.Supported}}}, struck: n})
+		f.recurrence = &recurred{slow.Recurrence, slow.steps}
+	}
 }
 
 // slowStage is the stage that fixing saves the least gain in and surely more
@@ -84,9 +106,6 @@ func (j *judge) slowStage(m *frontier.Result) (stage int, slow bool) {
 		return m.Leader.Stage, false // its times hold what is not recorded of other ranks
 	}
 	g := m.Stages[best].Gain
-	if m.Stages[best].Syncs && !m.Quality.Wall {
-		return best, false // its times hold what is not recorded of other ranks
-	}
 	return best, g != nil && *g >= j.minGain && !slices.Contains(m.Reasons, frontier.GainTie)
 }
 

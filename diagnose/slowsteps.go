@@ -4,53 +4,69 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/engine/recurrence"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
 )
 
-// A step is slow when it is this much longer than the median step, and further
-// from it than spreads of the others explain. Fewer than so many in a window are
-// a first step that warms up, or a checkpoint.
-const (
-	slowFactor     = 1.2
-	slowSpreads    = 6
-	leastSlowSteps = 3
-)
+// leastSlowSteps is how many steps must be slow: fewer are a first step that warms
+// up, or a checkpoint.
+const leastSlowSteps = 3
 
-// slowSteps are the steps of a window in which the ranks together were slow:
-// their lengths, the median over ranks, are far above the median step. O(T·S·R).
-func slowSteps(w *trace.Window) evidence.SlowSteps {
-	lengths := stepLengths(w)
-	if len(lengths) < 5 {
-		return evidence.SlowSteps{}
-	}
-	sorted := slices.Sorted(slices.Values(lengths))
-	middle := sorted[len(sorted)/2]
-	apart := make([]int64, len(sorted))
-	for i, x := range sorted {
-		apart[i] = max(x-middle, middle-x)
-	}
-	slices.Sort(apart)
-	limit := max(slowFactor*float64(middle), float64(middle)+slowSpreads*float64(apart[len(apart)/2]))
-	out := evidence.SlowSteps{Of: len(lengths)}
-	excess := int64(0)
-	for t, x := range lengths {
-		if float64(x) <= limit {
-			continue
+// slowing is the slow steps of the windows in which nobody was late: which they
+// are, as of a late rank, from how much they are longer than the median of their
+// window and the spread of the same (package recurrence).
+type slowing struct {
+	recurrence.Recurrence
+	steps    []int64 // of the windows, as recorded
+	over     []float64
+	at       map[int][2]int // of a window: first and end in steps
+	makespan int64
+	usual    float64 // length of the other steps
+}
+
+// slowing estimates the slow steps of some windows; nil where there are none.
+func (j *judge) slowing(windows []int) *slowing {
+	s := &slowing{at: make(map[int][2]int, len(windows))}
+	var middles []float64
+	for _, i := range windows {
+		lengths := j.lengths[i]
+		middle := robust.MedianTime(slices.Clone(lengths))
+		for t, x := range lengths {
+			s.steps, s.over, middles = append(s.steps, j.seen[i].first+int64(t)), append(s.over, float64(x-middle)), append(middles, float64(middle))
 		}
-		if out.N == 0 {
-			out.First = w.FirstStep + int64(t)
+		s.at[i] = [2]int{len(s.over) - len(lengths), len(s.over)}
+		s.makespan += j.windows[i].Main.Makespan
+	}
+	if len(s.over) == 0 {
+		return nil
+	}
+	noise := robust.SigmaOfMAD * robust.MAD(slices.Clone(s.over), 0)
+	var err error
+	if s.Recurrence, err = recurrence.Estimate(s.over, noise); err != nil || !s.Separate || s.Struck < leastSlowSteps {
+		return nil
+	}
+	s.usual = robust.Median(middles)
+	return s
+}
+
+// in is how many steps of a window are slow, and by how much together.
+func (s *slowing) in(window int) (n int, excess int64) {
+	if s == nil {
+		return 0, 0
+	}
+	for t := max(s.First, s.at[window][0]); t < min(s.Last+1, s.at[window][1]); t++ {
+		if s.over[t] > s.Least {
+			n++
+			excess += int64(s.over[t])
 		}
-		out.Last = w.FirstStep + int64(t)
-		out.N++
-		excess += x - middle
 	}
-	if out.N == 0 || middle == 0 {
-		return evidence.SlowSteps{}
-	}
-	out.Excess = excess / int64(out.N)
-	out.Factor = 1 + float64(out.Excess)/float64(middle)
-	return out
+	return n, excess
+}
+
+// observed is what is known of them together.
+func (s *slowing) observed() evidence.SlowSteps {
+	return evidence.SlowSteps{N: s.Struck, Of: s.Of, Factor: 1 + s.Excess/max(1, s.usual), Excess: int64(s.Excess), First: s.steps[s.First], Last: s.steps[s.Last]}
 }
 
 // stepLengths is the median over ranks of each step's wall time, or, where that

@@ -67,6 +67,14 @@ func flat[T any](fields []field[T], rows []T) *table {
 	return t
 }
 
+// ifBounded is a cell on the bounds of struck steps, empty where they are not known.
+func ifBounded(s diagnose.Struck, c cell) cell {
+	if !s.Bounded() {
+		return cell{}
+	}
+	return c
+}
+
 // suspectOf is a suspect and its place.
 type suspectOf struct {
 	run, status string
@@ -106,6 +114,10 @@ func suspectRows(v *diagnose.Verdict) *table {
 		{"struck_first", kindInteger, func(s x) cell { return wholeCell(s.Struck.First) }},
 		{"struck_last", kindInteger, func(s x) cell { return wholeCell(s.Struck.Last) }},
 		{"pattern", kindText, func(s x) cell { return textCell(s.Struck.Pattern.String()) }},
+		{"struck_rate_low", kindReal, func(s x) cell { return ifBounded(s.Struck, realCell(s.Struck.Low)) }},
+		{"struck_rate_high", kindReal, func(s x) cell { return ifBounded(s.Struck, realCell(s.Struck.High)) }},
+		{"excess_low_ns", kindInteger, func(s x) cell { return ifBounded(s.Struck, wholeCell(s.Struck.ExcessLow)) }},
+		{"excess_high_ns", kindInteger, func(s x) cell { return ifBounded(s.Struck, wholeCell(s.Struck.ExcessHigh)) }},
 		{"excess_ns", kindInteger, func(s x) cell { return wholeCell(s.Excess) }},
 		{"explained_ns", kindInteger, func(s x) cell { return wholeCell(s.Explained) }},
 		{"score", kindReal, func(s x) cell { return realCell(s.Score) }},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 )
 
@@ -125,7 +126,7 @@ func clipped(e evidence.Clipped) string {
 }
 
 func moving(e evidence.Moving) string {
-	s := fmt.Sprintf("the delay in %s moves from rank to rank (%s)", stageWord(e.Stage), rankList(e.Ranks))
+	s := fmt.Sprintf("the delay in %s moves from rank to rank (%s), never on two at once, %s", stageWord(e.Stage), rankList(e.Ranks), pValue(e.P))
 	switch len(e.Hosts) {
 	case 0:
 	case 1:
@@ -174,3 +175,18 @@ func windowLack(l evidence.Lack) string {
 
 // agrees reports whether what a replay saves is what is charged.
 func agrees(e evidence.Replay) bool { return math.Abs(e.Saves-e.Charged) <= 0.25*e.Charged }
+
+// struckWords say how often a finding struck and by how much, with bounds; nothing
+// where that is not known.
+func struckWords(f *diagnose.Finding) bullets {
+	s := f.Struck
+	if !s.Bounded() {
+		return nil
+	}
+	text := fmt.Sprintf("it struck %s of %s steps (95 %%: %s to %s of them), by %s each (%s to %s)", grouped(int64(s.Count)), grouped(int64(s.Of)),
+		about(s.Low), about(s.High), length(float64(f.Excess)), length(float64(s.ExcessLow)), length(float64(s.ExcessHigh)))
+	if s.Pattern == diagnose.PatternWindow {
+		text += fmt.Sprintf(", and keeps to %s, %s", stepsWord(s.First, s.Last), pValue(s.P))
+	}
+	return bullets{text}
+}

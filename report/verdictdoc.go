@@ -365,7 +365,7 @@ func groupBlocks(w *diagnose.Window) document {
 func whyBlocks(v *diagnose.RunVerdict) document {
 	var d document
 	if len(v.Suspects) > 0 && len(v.Suspects[0].Evidence) > 0 {
-		d = append(d, heading("Evidence"), evidenceWords(v.Suspects[0].Evidence))
+		d = append(d, heading("Evidence"), append(evidenceWords(v.Suspects[0].Evidence), struckWords(&v.Suspects[0])...))
 	}
 	return append(d, otherSuspects(v)...)
 }

@@ -69,6 +69,12 @@ type struckJSON struct {
 	First   *int64 `json:"first"`
 	Last    *int64 `json:"last"`
 	Pattern string `json:"pattern"`
+	// null where the steps do not tell.
+	RateLow    *number `json:"rate_low"`
+	RateHigh   *number `json:"rate_high"`
+	ExcessLow  *int64  `json:"excess_low_ns"`
+	ExcessHigh *int64  `json:"excess_high_ns"`
+	P          *number `json:"p"`
 }
 
 // refused is the kind of problem that an input was not read.
@@ -204,6 +210,11 @@ func suspectFrom(s *diagnose.Finding) suspectJSON {
 		Struck: struckJSON{Count: s.Struck.Count, Of: s.Struck.Of, Pattern: s.Struck.Pattern.String()}}
 	if s.Struck.Count > 0 && s.Struck.First >= 0 {
 		out.Struck.First, out.Struck.Last = &s.Struck.First, &s.Struck.Last
+	}
+	if s.Struck.Bounded() {
+		low, high, p := number(s.Struck.Low), number(s.Struck.High), number(s.Struck.P)
+		out.Struck.RateLow, out.Struck.RateHigh, out.Struck.P = &low, &high, &p
+		out.Struck.ExcessLow, out.Struck.ExcessHigh = &s.Struck.ExcessLow, &s.Struck.ExcessHigh
 	}
 	return out
 }

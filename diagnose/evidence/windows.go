@@ -142,6 +142,7 @@ type Moving struct {
 	Ranks []int    `json:"ranks"` // in order of time
 	Hosts []string `json:"hosts"` // that they are on, each once
 	Saves float64  `json:"saves"` // fraction of the run, with all of them fixed
+	P     float64  `json:"p"`     // if the stretch of each lay anywhere: of none at the same time
 }
 
 // RecurringHost: late ranks of several stretches or runs are all on one host.

@@ -69,9 +69,10 @@ type Recurrence struct {
 	Period      int // struck every so many steps, exactly; 0: not so
 	Pattern     Pattern
 	P           float64 // chance of so clear a stretch if struck steps lay anywhere; 1 for the other patterns
-	// Separate: each struck step is told from the others by itself. Otherwise
-	// Struck and Excess are estimates from all steps together.
+	// Separate: each struck step is told from the others by itself, its excess is
+	// above Least. Otherwise Struck and Excess are estimates from all steps together.
 	Separate bool
+	Least    float64
 }
 
 const (
@@ -88,7 +89,8 @@ const (
 	gap = 1.5
 	// leastRun is the mean length, in steps, from which on runs are stretches.
 	leastRun = 5
-	// nearlyAll is the part of steps from which on a fault is constant.
+	// nearlyAll is the part of steps that a constant fault strikes: it is one unless
+	// its rate is surely less.
 	nearlyAll = 0.9
 )
 
@@ -107,9 +109,9 @@ func Estimate(excess []float64, noise float64) (Recurrence, error) {
 	struck := make([]bool, len(excess))
 	if beyond > 0 && usual >= apart*noise && beyond >= floats.Sum(excess)/2 {
 		out.Separate = true
-		least := divide(excess, noiseReach*noise, usual)
+		out.Least = divide(excess, noiseReach*noise, usual)
 		for t, x := range excess {
-			struck[t] = x > least
+			struck[t] = x > out.Least
 		}
 		out.count(excess, struck)
 	} else {
@@ -118,6 +120,9 @@ func Estimate(excess []float64, noise float64) (Recurrence, error) {
 	if out.Struck == 0 {
 		return Recurrence{Of: len(excess), P: 1}, nil
 	}
+	if err := out.bound(); err != nil {
+		return Recurrence{}, err
+	}
 	out.place(struck)
 	if out.Pattern == Stretch && out.Separate {
 		// What is seen outside, before or after, is something else.
@@ -125,13 +130,22 @@ func Estimate(excess []float64, noise float64) (Recurrence, error) {
 		clear(struck[out.Last+1:])
 		out.count(excess, struck)
 	}
-	rate, err := bootstrap.Binomial(out.Struck, out.Of, confidence)
-	if err != nil {
-		return Recurrence{}, err
-	}
-	out.Low, out.High = rate.Lower, rate.Upper
-	return out, nil
+	return out, out.bound()
 }
+
+// bound bounds the rate of struck steps.
+func (r *Recurrence) bound() error {
+	rate, err := bootstrap.Binomial(r.Struck, r.Of, confidence)
+	if err != nil {
+		return err
+	}
+	r.Low, r.High = rate.Lower, rate.Upper
+	return nil
+}
+
+// constant reports whether the fault strikes nearly all steps: most of them, and so
+// many that nearly all cannot be excluded.
+func (r *Recurrence) constant() bool { return 2*r.Struck > r.Of && r.High >= nearlyAll }
 
 // sizeOfHalf is the excess at and above which half of all excess beyond a floor
 // lies, and the sum of all that is.
@@ -226,7 +240,7 @@ func (r *Recurrence) place(struck []bool) {
 		}
 	}
 	r.First = max(0, r.First)
-	if float64(r.Struck) >= nearlyAll*float64(r.Of) {
+	if r.constant() {
 		r.Pattern = Constant
 		return
 	}
@@ -338,4 +352,24 @@ func period(struck []bool) int {
 		return 0
 	}
 	return distance
+}
+
+// ChanceApart is the chance that no two of some stretches of a run overlap if each
+// begins at any of its steps, the run taken as a circle: of so many steps, the
+// m labelled arcs of lengths L can lie apart in n·(m−1)!·C(n − ΣL + m − 1, m − 1)
+// ways, of nᵐ. Faults that are one at a time, next to each other, are one cause that
+// moves.
+func ChanceApart(lengths []int, steps int) float64 {
+	m, free := len(lengths), steps
+	for _, l := range lengths {
+		free -= l
+	}
+	if free < 0 {
+		return 0
+	}
+	log := 0.0
+	for i := 1; i < m; i++ { // (free + i) ÷ i of the binomial, i of the factorial
+		log += math.Log(float64(free+i)) - math.Log(float64(steps))
+	}
+	return min(1, math.Exp(log))
 }

@@ -167,3 +167,59 @@ func ExampleEstimate() {
 	fmt.Printf("%.0f s in %d of %d steps, %v, every %d\n", r.Excess/1e9, r.Struck, r.Of, r.Pattern, r.Period)
 	// Output: 5 s in 4 of 400 steps, intermittent, every 100
 }
+
+// TestChanceApart: by counting all placements of short arcs on short circles.
+func TestChanceApart(t *testing.T) {
+	for _, c := range []struct {
+		steps   int
+		lengths []int
+	}{{7, []int{3}}, {7, []int{3, 4}}, {8, []int{2, 3}}, {9, []int{3, 3, 3}}, {9, []int{1, 2, 3}}, {6, []int{3, 4}}} {
+		apart, all := 0, 1
+		for range c.lengths {
+			all *= c.steps
+		}
+		for placed := range all {
+			taken := make([]bool, c.steps)
+			free := true
+			for _, l := range c.lengths {
+				at := placed % c.steps
+				placed /= c.steps
+				for k := range l {
+					free = free && !taken[(at+k)%c.steps]
+					taken[(at+k)%c.steps] = true
+				}
+			}
+			if free {
+				apart++
+			}
+		}
+		if want, got := float64(apart)/float64(all), ChanceApart(c.lengths, c.steps); math.Abs(got-want) > 1e-12 {
+			t.Errorf("%v of %d: %v, want %v", c.lengths, c.steps, got, want)
+		}
+	}
+}
+
+// TestConstant: a fault in nine steps of ten is constant, and one in eight of ten
+// is not, in enough steps.
+func TestConstant(t *testing.T) {
+	for _, c := range []struct {
+		part    float64
+		least   int // runs of 50 said to be constant
+		most    int
+		pattern Pattern
+	}{{0.95, 49, 50, Constant}, {0.9, 45, 50, Constant}, {0.75, 0, 1, Intermittent}} {
+		n := 0
+		for seed := range uint64(50) {
+			r, err := Estimate(job(seed, 300, func(_ int, rng *rand.Rand) float64 { return on(rng.Float64() < c.part, 50) }), 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Pattern == Constant {
+				n++
+			}
+		}
+		if n < c.least || n > c.most {
+			t.Errorf("in %v of the steps: %d of 50 constant, expected %d to %d", c.part, n, c.least, c.most)
+		}
+	}
+}

@@ -82,12 +82,12 @@ type Problem struct {
 }
 
 // Chunks are small enough for their work to be lost when it is killed, some for
-// each thread and shard even of a small archive, and of the largest a thousand.
+// each thread and shard even of a small archive, and of the largest a few thousand.
 // The rows do not depend on them.
 const (
-	usualChunk  = 8 << 20
+	usualChunk  = 2 << 20
 	fewChunks   = 32
-	mostChunks  = 1000
+	mostChunks  = 4000
 	chunksAhead = 4 // for each shard
 )
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"strconv"
 	"strings"
 
@@ -99,6 +100,9 @@ func (p *program) findings(c *cli.Context, names []string, o batch.Options) (*fi
 			return batch.RunOnSlurm(ctx, paths, o, cluster)
 		}
 	}
+	// Windows come and go, and little stays: a larger heap costs tens of megabytes and
+	// saves an eighth of the time.
+	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	sum, err := run(c.Context, names, o)
 	p.hideProgress()
 	return sum, outputOr(err)

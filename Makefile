@@ -6,6 +6,7 @@ GO          ?= go
 VERSION     ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK ?= golang.org/x/vuln/cmd/govulncheck@v1.8.0
+BENCHSTAT   ?= golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 FUZZTIME    ?= 15s
 BENCH       ?= .
 PYTHON      ?= python3
@@ -25,7 +26,7 @@ RACE_PROGRAM = Interrupt|Panic|Progress|TestScripts/(diagnose|output)$$
 
 NPM ?= npm
 
-.PHONY: help page build demo test test-page race calibrate test-recorder test-python wheel check fmt vet lint vuln layers tidy bench verdicts detection fuzz cover clean
+.PHONY: help page build demo test test-page race calibrate test-recorder test-python wheel check fmt vet lint vuln layers tidy bench verdicts comparison detection fuzz cover clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -101,6 +102,10 @@ page: ## page/web/dist: the script and style of sfstat report (Node)
 
 verdicts: ## docs/verdict-evaluation.md: how often the verdict on windows is right (minutes)
 	$(GO) run ./eval/verdicts -seeds 100 -o docs/verdict-evaluation.md
+
+comparison: ## docs/compare-evaluation.md: how often comparisons and trends are right, beside benchstat (minutes)
+	GOBIN=$(CURDIR)/bin $(GO) install $(BENCHSTAT)
+	$(GO) run ./eval/comparison -n 200 -benchstat bin/benchstat -o docs/compare-evaluation.md
 
 detection: ## docs/detection.md: how often the verdict on operator traces is right (minutes)
 	$(GO) run ./eval/detection -traces 2400 -seed 4 -o docs/detection.md

@@ -68,6 +68,7 @@ var rules = []rule{
 	{of: "eval/campaign", may: []string{"trace", "engine", "diagnose", "eval/overhead", "eval/crosscheck", "report", "plots", "ingest", "archive", "eval/simulate", "recorder", "internal"}},
 	{of: "recorder"},
 	{of: "eval/alignment", may: []string{""}},
+	{of: "eval/comparison", may: []string{""}},
 	{of: "eval/detection", may: []string{""}},
 	{of: "eval/dumps"},
 	{of: "eval/verdicts", may: []string{""}},

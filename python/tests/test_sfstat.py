@@ -12,13 +12,14 @@ import json
 import os
 import pickle
 import stat
+import sys
 import tempfile
 import unittest
 from typing import get_type_hints
 from unittest import mock
 
 import sfstat
-from sfstat import comparison, decode, program, verdict
+from sfstat import comparison, decode, program, spark, verdict
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 RECORDING = os.path.join(ROOT, "fixtures", "ddp", "host-callback-r8-s0.jsonl")
@@ -37,6 +38,9 @@ try:
     NO_PANDAS = ""
 except ImportError:
     NO_PANDAS = "NOT RUN: pandas is not installed"
+
+for reason in filter(None, (MISSING, NO_PANDAS)):
+    print(f"sfstat from Python: {reason}", file=sys.stderr)
 
 
 class Balanced(html.parser.HTMLParser):
@@ -142,6 +146,11 @@ class CompareTest(unittest.TestCase):
 
 class FormTest(unittest.TestCase):
     """The classes have the fields of the published schemas."""
+
+    def test_columns_of_findings(self):
+        with open(os.path.join(ROOT, "docs", "commands", "batch.md"), encoding="utf-8") as f:
+            page = f.read()
+        self.assertEqual([name for name, _, _ in spark.COLUMNS if f"`{name}`" not in page], [])
 
     def fields(self, kind):
         return {f.metadata.get("json", f.name) for f in dataclasses.fields(kind)} - {"raw"}

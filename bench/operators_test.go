@@ -67,7 +67,7 @@ func operatorVerdicts(b *testing.B, path string) {
 		operators = o.Len()
 		start = time.Now()
 		s := diagnose.New(diagnose.Options{})
-		if err := s.AddOperators(o); err != nil {
+		if err := s.Add(o); err != nil {
 			b.Fatal(err)
 		}
 		if v := s.Verdict(); len(v.Runs) == 0 {

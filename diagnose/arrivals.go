@@ -10,10 +10,6 @@ import (
 	"github.com/sfstat/sfstat/trace"
 )
 
-// AddArrivals adds when the ranks of a run entered their calls. A run without
-// windows is judged by that alone.
-func (s *Session) AddArrivals(run string, j *arrivals.Job) { s.runOf(run).arrivals.Merge(j) }
-
 // leastChance is the p-value below which arrivals are strong evidence by
 // themselves, and leastStrikes how often a rank must be late for that.
 const (

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/internal/robust"
@@ -17,6 +18,7 @@ type judge struct {
 	gates     frontier.Gates
 	minGain   float64
 	entered   *arrivals.Result // nil: no entries of calls
+	traffic   *comm.Result     // nil: no calls and kernels of NCCL
 	found     []*finding
 	undecided []Undecided
 }
@@ -45,11 +47,14 @@ func (r *run) judge(g frontier.Gates, minGain float64) RunVerdict {
 	j.operations()
 	v := RunVerdict{Run: r.name, MinGain: minGain, Windows: r.windows, Suspects: j.ranked(), Problems: r.problems()}
 	v.Undecided = j.questions()
-	if j.traffic != nil {
+	if j.operators != nil {
+		j.traced(&v)
+	}
+	if j.traffic = j.together(&v); j.traffic != nil {
 		j.heard(&v)
 	}
-	if !r.arrivals.Empty() {
-		j.entered = r.arrivals.Analyze(arrivals.Options{})
+	if !r.entries.Empty() {
+		j.entered = r.entries.Analyze(arrivals.Options{})
 		j.arrived(&v)
 	}
 	j.settle(&v)

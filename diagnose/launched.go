@@ -13,21 +13,19 @@ import (
 	"github.com/sfstat/sfstat/trace"
 )
 
-// AddLaunched takes the operators behind the stages of a run's windows, which
-// were recorded with them. Of the rank and stage that the windows speak
-// against, the verdict then says which operators are slow beside its peers'.
-// Nothing is suspected because of an operator alone. O(n·R) for n rows of R
-// ranks.
-func (s *Session) AddLaunched(t *trace.OpTotals) error {
-	r, err := opnames.Compare(t, opnames.DefaultOptions())
+// addLaunched takes the operators behind the stages of a run's windows. Of the rank
+// and stage that the windows speak against, the verdict then says which operators
+// are slow beside its peers'. Nothing is suspected because of an operator alone.
+// O(n·R) for n rows of R ranks.
+func (r *run) addLaunched(t *trace.OpTotals) error {
+	compared, err := opnames.Compare(t, opnames.DefaultOptions())
 	if err != nil {
 		return err
 	}
-	run := s.runOf(t.Run)
-	run.launched = append(run.launched, r)
+	r.launched = append(r.launched, compared)
 	groups, err := opnames.Across(t, opnames.DefaultOptions())
 	if groups != nil {
-		run.across = append(run.across, groups)
+		r.across = append(r.across, groups)
 	}
 	return err
 }

@@ -48,7 +48,7 @@ func verdictWith(t *testing.T, w *trace.Window, ops *trace.OpTotals) *Verdict {
 	if err := s.Add(w); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.AddLaunched(ops); err != nil {
+	if err := s.Add(ops); err != nil {
 		t.Fatal(err)
 	}
 	return s.Verdict()

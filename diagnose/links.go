@@ -9,8 +9,43 @@ import (
 	"github.com/sfstat/sfstat/trace"
 )
 
-// AddTraffic adds what calls and kernels of NCCL show of a run. A run without windows is judged by that alone.
-func (s *Session) AddTraffic(run string, t *comm.Result) { s.runOf(run).traffic = t }
+// addComm takes communication: when ranks entered their calls, or NCCL's calls and
+// kernels, in which it is to be found who is who. A run without windows is judged by
+// that alone.
+func (r *run) addComm(c *trace.Comm) error {
+	if c.Entries() {
+		return r.entries.Add(c)
+	}
+	r.calls = append(r.calls, c)
+	return nil
+}
+
+// together is what the calls and kernels of a run say; nil where there are no
+// kernels, by which alone times are known, or no calls.
+func (r *run) together(v *RunVerdict) *comm.Result {
+	all := trace.JoinComms(r.calls...)
+	logs := 0
+	for _, s := range all.Sources {
+		if s.Kind == trace.SourceNCCLLog {
+			logs++
+		}
+	}
+	if !slices.ContainsFunc(all.Processes, func(p trace.CommProcess) bool { return len(p.Kernels) > 0 }) {
+		if len(all.Calls) > 0 || logs > 0 {
+			v.Problems = append(v.Problems, Problem{Problem: CallsWithoutKernels, N: len(all.Sources), Of: len(all.Calls)})
+		}
+		return nil
+	}
+	t, err := comm.Analyze(all, comm.Options{})
+	switch {
+	case err != nil:
+		v.Problems = append(v.Problems, Problem{Problem: CallsRefused, Path: all.Sources[0].Path, Text: err.Error()})
+		return nil
+	case len(t.Calls) == 0 && logs == 0:
+		return nil // NCCL's ranges were not what they seemed
+	}
+	return t
+}
 
 // heard joins the findings of the windows with those of the communication. Windows show who is late and where time goes, and not
 // why; of communication the calls and kernels show more:
@@ -20,8 +55,8 @@ func (s *Session) AddTraffic(run string, t *comm.Result) { s.runOf(run).traffic 
 //     communicating, are its victims and not reported.
 func (j *judge) heard(v *RunVerdict) {
 	c := Communication(j.traffic, j.gates)
-	if len(j.windows) == 0 {
-		c.Run = v.Run
+	if len(j.windows) == 0 && j.operators == nil {
+		c.Run, c.MinGain = v.Run, v.MinGain
 		*v = c
 		return
 	}

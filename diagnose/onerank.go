@@ -1,19 +1,15 @@
 package diagnose
 
 import (
-	"slices"
-
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/breakdown"
 	"github.com/sfstat/sfstat/trace"
 )
 
-// AddDevice adds how the devices of a run spent its steps, after its first
-// window. Only a run of one rank is judged by it: where ranks can be compared,
-// their stages say more.
-func (s *Session) AddDevice(d *trace.DeviceRun) error {
-	i := slices.IndexFunc(s.runs, func(r *run) bool { return r.name == d.Run && r.judged == nil })
-	if i < 0 || len(d.Ranks) != 1 {
+// addDevice adds how the devices of a run spent its steps. Only a run of one rank
+// is judged by it: where ranks can be compared, their stages say more.
+func (r *run) addDevice(d *trace.DeviceRun) error {
+	if len(d.Ranks) != 1 {
 		return nil
 	}
 	b, err := breakdown.Analyze(d, breakdown.DefaultOptions())
@@ -21,10 +17,9 @@ func (s *Session) AddDevice(d *trace.DeviceRun) error {
 		return err
 	}
 	t := b.Ranks[0].Whole()
-	if t.Span <= 0 {
-		return nil
+	if t.Span > 0 {
+		r.alone = &evidence.DeviceShares{Compute: t.Share(breakdown.Compute), Communication: t.Share(breakdown.Communication),
+			Exposed: t.Share(breakdown.ExposedComm), Memory: t.Share(breakdown.Memory), Idle: t.Share(breakdown.Idle)}
 	}
-	s.runs[i].alone = &evidence.DeviceShares{Compute: t.Share(breakdown.Compute), Communication: t.Share(breakdown.Communication),
-		Exposed: t.Share(breakdown.ExposedComm), Memory: t.Share(breakdown.Memory), Idle: t.Share(breakdown.Idle)}
 	return nil
 }

@@ -36,12 +36,8 @@ type Operators struct {
 // Stages is the number of pipeline stages.
 func (o *Operators) Stages() int { return len(o.Workers) / max(1, o.Replicas) }
 
-// AddOperators judges an arranged operator trace as a run of its own. It fails
-// where the trace has no program that its replicas share.
-//
-// Time and memory grow linearly with the operators, time also with the square of
-// the replicas for their completion times.
-func (s *Session) AddOperators(t *trace.OpTrace) error {
+// addOperators judges an operator trace. A second one of a name is another run.
+func (s *Session) addOperators(t *trace.OpTrace) error {
 	e, err := examine(t)
 	if err != nil {
 		return err
@@ -50,7 +46,12 @@ func (s *Session) AddOperators(t *trace.OpTrace) error {
 	if err != nil {
 		return err
 	}
-	s.runs = append(s.runs, &run{name: t.Run, judged: v})
+	r := s.runOf(t.Run)
+	if r.operators != nil {
+		r = &run{name: t.Run}
+		s.runs = append(s.runs, r)
+	}
+	r.operators = v
 	return nil
 }
 

@@ -19,7 +19,7 @@ import (
 func operatorVerdict(t *testing.T, o *trace.OpTrace) *Verdict {
 	t.Helper()
 	s := New(Options{})
-	if err := s.AddOperators(o); err != nil {
+	if err := s.Add(o); err != nil {
 		t.Fatal(err)
 	}
 	return s.Verdict()
@@ -429,7 +429,7 @@ func TestWindowsAndOperators(t *testing.T) {
 	o := made(t, job(func(s *pipeline.Spec) {
 		s.Faults = []pipeline.Fault{{Kind: pipeline.SlowWorker, Where: pipeline.Where{DP: at(2), PP: at(1)}, Size: pipeline.Size{Factor: 2}}}
 	}))
-	if err := s.AddOperators(o); err != nil {
+	if err := s.Add(o); err != nil {
 		t.Fatal(err)
 	}
 	if v := s.Verdict(); len(v.Runs) != 2 || v.Operators == nil || *v.Suspects[0].Rank != 6 {

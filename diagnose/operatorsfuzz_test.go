@@ -42,7 +42,7 @@ func FuzzOperators(f *testing.F) {
 			}
 		}
 		d := New(Options{})
-		if d.AddOperators(o) != nil {
+		if d.Add(o) != nil {
 			return
 		}
 		v := d.Verdict()

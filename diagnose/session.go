@@ -7,7 +7,6 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/diagnose/opnames"
 	"github.com/sfstat/sfstat/engine/baseline"
-	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/trace"
@@ -41,21 +40,23 @@ type Session struct {
 }
 
 type run struct {
-	arrivals arrivals.Job // entries of calls, and of windows what places them
-	name     string
-	windows  []Window
-	series   *frontier.Series
-	healthy  *baseline.Sample // of Options
-	sample   *baseline.Sample // to compare with it; nil without one
-	lengths  [][]int64        // of the steps of each window
-	seen     []extent
-	lost     []Problem
-	alone    *evidence.DeviceShares // of the only rank; nil: not known
-	judged   *RunVerdict            // of an operator trace, which is judged when it is added
+	entries arrivals.Job // of calls, and of windows what places them
+	name    string
+	windows []Window
+	series  *frontier.Series
+	healthy *baseline.Sample // of Options
+	sample  *baseline.Sample // to compare with it; nil without one
+	lengths [][]int64        // of the steps of each window
+	seen    []extent
+	lost    []Problem
+	alone   *evidence.DeviceShares // of the only rank; nil: not known
+	// operators is the verdict on the operator trace, which is judged when it is
+	// added; nil: there is none.
+	operators *RunVerdict
 	// launched are the operators behind the stages of the windows, compared.
 	launched []*opnames.Result
 	across   []*opnames.Result // between role groups
-	traffic  *comm.Result      // nil: no calls and kernels of NCCL
+	calls    []*trace.Comm     // calls and kernels of NCCL
 }
 
 // New starts a session.
@@ -66,8 +67,31 @@ func New(o Options) *Session {
 	return &Session{o: o}
 }
 
-// Add accounts for one validated window. O(T·S·R).
-func (s *Session) Add(w *trace.Window) error {
+// Add takes whatever was recorded of a run, in any order; recordings of one name
+// are of one run. Windows, validated, are accounted for, operator traces judged,
+// and communication kept for [Session.Verdict]. It fails for what cannot be
+// analysed: an operator trace without a program that its replicas share, a window
+// with other stages than the baseline.
+//
+// A window takes O(T·S·R). Of an operator trace time and memory grow linearly with
+// the operators, time also with the square of the replicas.
+func (s *Session) Add(r trace.Recording) error {
+	switch r := r.(type) {
+	case *trace.Window:
+		return s.addWindow(r)
+	case *trace.OpTrace:
+		return s.addOperators(r)
+	case *trace.OpTotals:
+		return s.runOf(r.Run).addLaunched(r)
+	case *trace.DeviceRun:
+		return s.runOf(r.Run).addDevice(r)
+	case *trace.Comm:
+		return s.runOf(r.Run).addComm(r)
+	}
+	return trace.Bad(trace.ErrFormat, "a recording of type %T, which no engine knows", r)
+}
+
+func (s *Session) addWindow(w *trace.Window) error {
 	series := frontier.NewSeries(s.o.Frontier)
 	if i := s.indexOf(w.Run); i >= 0 && s.runs[i].series != nil {
 		series = s.runs[i].series
@@ -83,7 +107,7 @@ func (s *Session) Add(w *trace.Window) error {
 	}
 	r.compare(w, a.Main)
 	if s.o.Engines != FindingsAlone {
-		r.arrivals.AddWindow(w)
+		r.entries.AddWindow(w)
 	}
 	r.windows = append(r.windows, Window{Main: a.Main, Paper: a.Paper, Groups: a.Groups, Stages: recorded(w)})
 	if s.o.Engines == AllEngines {
@@ -103,7 +127,7 @@ func recorded(w *trace.Window) []string {
 	return names
 }
 
-// runOf is the run of windows with a name, which is made where there is none.
+// runOf is the run with a name, which is made where there is none.
 func (s *Session) runOf(name string) *run {
 	i := s.indexOf(name)
 	if i < 0 {
@@ -114,16 +138,12 @@ func (s *Session) runOf(name string) *run {
 }
 
 func (s *Session) indexOf(name string) int {
-	return slices.IndexFunc(s.runs, func(r *run) bool { return r.name == name && r.judged == nil })
+	return slices.IndexFunc(s.runs, func(r *run) bool { return r.name == name })
 }
 
-// Empty reports whether nothing was added.
-func (s *Session) Empty() bool { return len(s.runs) == 0 }
-
-// Has reports whether a window of a run was added.
-func (s *Session) Has(run string) bool {
-	i := s.indexOf(run)
-	return i >= 0 && len(s.runs[i].windows) > 0
+// empty reports whether there is nothing to judge a run by.
+func (r *run) empty() bool {
+	return len(r.windows) == 0 && r.operators == nil && r.entries.Empty() && len(r.calls) == 0
 }
 
 // extent is what is kept of a window to compare later ones with.
@@ -222,17 +242,13 @@ func (s *Session) Verdict() *Verdict {
 	v := &Verdict{}
 	v.Gates, v.MinGain = s.gates()
 	worst := -1
-	for i, r := range s.runs {
-		if r.judged != nil {
-			one := *r.judged
-			one.MinGain = v.MinGain
-			one.decide(excludesAll)
-			v.Runs = append(v.Runs, one)
-		} else {
-			v.Runs = append(v.Runs, r.judge(v.Gates, v.MinGain))
+	for _, r := range s.runs {
+		if r.empty() {
+			continue
 		}
-		if worst < 0 || worse(&v.Runs[i], &v.Runs[worst]) {
-			worst = i
+		v.Runs = append(v.Runs, r.judge(v.Gates, v.MinGain))
+		if at := len(v.Runs) - 1; worst < 0 || worse(&v.Runs[at], &v.Runs[worst]) {
+			worst = at
 		}
 	}
 	if worst >= 0 {

@@ -511,7 +511,7 @@ func TestOneRankWithDevice(t *testing.T) {
 			if err := s.Add(w); err != nil {
 				t.Fatal(err)
 			}
-			if err := s.AddDevice(tt.d); err != nil {
+			if err := s.Add(tt.d); err != nil {
 				t.Fatal(err)
 			}
 			v := s.Verdict()

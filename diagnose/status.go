@@ -79,6 +79,8 @@ func (j *judge) excludes() exclusion {
 	switch {
 	case j.entered != nil && nobodyLate(j.entered, j.minGain).Steps >= leastSteps:
 		return excludesAll
+	case j.operators != nil && len(j.windows) == 0:
+		return excludesAll
 	case j.tooLittle():
 		return excludesNothing
 	case !j.synchronises():
@@ -211,5 +213,7 @@ const (
 	StagesChange        ProblemKind = "stages_change"        // from the window before
 	WorldChanges        ProblemKind = "world_size_changes"
 	AccumulationChanges ProblemKind = "accumulation_changes"
-	BaselineTooShort    ProblemKind = "baseline_too_short" // N steps, of Of at least
+	BaselineTooShort    ProblemKind = "baseline_too_short"    // N steps, of Of at least
+	CallsWithoutKernels ProblemKind = "calls_without_kernels" // N logs with Of calls, which do not tell times
+	CallsRefused        ProblemKind = "calls_refused"
 )

@@ -182,6 +182,15 @@ func workloadEvidence(e evidence.Observation) string {
 			return fmt.Sprintf("on no fixed worker: none of %d stands out from its peers", e.Workers)
 		}
 		return fmt.Sprintf("beyond the workers that stand out: priced with %d of them fixed", e.Fixed)
+	case evidence.OperatorsAgree:
+		text := fmt.Sprintf("operator trace: rank %d is slow in its %s too", e.Rank, counted(e.Steps, "step"))
+		if e.Op != "" {
+			text += ", in " + e.Op
+		}
+		return text + fmt.Sprintf(": %s of a %s step (%s)", length(float64(e.Excess)), length(float64(e.Step)), e.Confidence)
+	case evidence.OperatorsNormal:
+		return fmt.Sprintf("operator trace: no worker, stage or operator stands out among %s of %s in %s (%d–%d)",
+			counted(e.N, "operator"), counted(e.Ranks, "worker"), counted(e.Steps, "step"), e.First, e.Last)
 	}
 	return ""
 }
@@ -195,6 +204,8 @@ func operatorLack(l evidence.Lack) string {
 		return counted(l.N, "replica") + ": a heavy stage and slow ranks on it look the same"
 	case evidence.EnginesDisagree:
 		return fmt.Sprintf("K-S, outliers or blame find rank %d instead", l.N)
+	case evidence.OperatorsDisagree:
+		return fmt.Sprintf("the operator trace finds rank %d instead", l.N)
 	case evidence.FewSteps:
 		return counted(l.N, "step") + " cannot show what is chance"
 	}
@@ -217,5 +228,6 @@ var operatorReasons = map[evidence.Reason]string{
 	evidence.OneStage:             "one pipeline stage: whether other stages see the same microbatches as long cannot be told",
 	evidence.WeakCorrelation:      "forward and backward of a microbatch are related only weakly",
 	evidence.LooksLikeNoise:       "noise, shared hosts and data that only one direction depends on look the same",
+	evidence.StageTimesDisagree:   "the stage times of the same run do not find it",
 	evidence.RotatingUnconfirmed:  "no outlier test speaks against two workers or more",
 }

@@ -29,7 +29,7 @@ func Headline(v *diagnose.RunVerdict) string {
 func answerTo(v *diagnose.RunVerdict) answer {
 	var a answer
 	switch {
-	case v.Operators != nil:
+	case v.Operators != nil && (len(v.Windows) == 0 || leadsTraced(v)):
 		a.what, a.why = operatorHeadline(v), operatorWhy(v)
 	case v.Communications != nil && len(v.Suspects) == 0:
 		a.what = nothingHeard(v.Communications)
@@ -49,6 +49,16 @@ func answerTo(v *diagnose.RunVerdict) answer {
 	}
 	a.next = nextWords(v.Next)
 	return a
+}
+
+// leadsTraced reports whether what leads in a run of windows and operators is what
+// the operators find.
+func leadsTraced(v *diagnose.RunVerdict) bool {
+	if len(v.Suspects) == 0 {
+		return false
+	}
+	_, ok := evidence.Find[evidence.StepReplay](v.Suspects[0].Evidence)
+	return ok
 }
 
 // leadsSuspect reports whether an undecided run has a suspect to speak of.
@@ -300,6 +310,9 @@ func why(f *diagnose.Finding) string {
 			text = shortEvidence(f, e)
 			break
 		}
+	}
+	if _, agree := evidence.Find[evidence.OperatorsAgree](f.Evidence); agree {
+		text += "; its operators agree"
 	}
 	if text != "" {
 		text += ". "

@@ -29,8 +29,9 @@ func operatorHeadline(v *diagnose.RunVerdict) string {
 	text = certainly(f.Confidence, text) + ". " + fixed(f)
 	if len(v.Suspects) > 1 && len(f.Ranks) < 2 && v.Suspects[1].Confidence >= evidence.Supported {
 		second := &v.Suspects[1]
-		r, _ := evidence.Find[evidence.StepReplay](second.Evidence)
-		text += fmt.Sprintf(" Second: %s (%s).", operatorFinding(second), about(r.Share))
+		if r, ok := evidence.Find[evidence.StepReplay](second.Evidence); ok {
+			text += fmt.Sprintf(" Second: %s (%s).", operatorFinding(second), about(r.Share))
+		}
 	}
 	return text
 }

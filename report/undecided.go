@@ -71,6 +71,9 @@ func problemWords(p diagnose.Problem) string {
 		return fmt.Sprintf("the world size changes at step %d%s", p.Steps[1], in)
 	case diagnose.AccumulationChanges:
 		return fmt.Sprintf("the accumulation factor changes at step %d%s", p.Steps[1], in)
+	case diagnose.CallsWithoutKernels:
+		return fmt.Sprintf("%s of NCCL: %s without kernels, so they do not tell who is late or what is slow; exports of Nsight Systems beside them would",
+			counted(p.N, "debug log"), counted(p.Of, "call"))
 	case diagnose.BaselineTooShort:
 		return fmt.Sprintf("nothing was compared with the baseline: %d steps are recorded of the one or the other, %d are needed", p.N, p.Of)
 	}

@@ -106,7 +106,7 @@ func suspectPlace(s *diagnose.Finding) string {
 }
 
 func runBlocks(v *diagnose.RunVerdict, s Style) document {
-	if v.Operators != nil {
+	if v.Operators != nil && len(v.Windows) == 0 {
 		return operatorBlocks(v, s)
 	}
 	w := windowOf(v)
@@ -117,6 +117,9 @@ func runBlocks(v *diagnose.RunVerdict, s Style) document {
 			shown = frontierOfGroup(w, v.Suspects[0].Group)
 		}
 		d = append(d, stepTable(v, w, shown), prose(inputLine(v, w)))
+	}
+	if o := v.Operators; o != nil {
+		d = append(d, remark(fmt.Sprintf("Operator trace of this run: %s in %s (%d–%d).", counted(o.Ops, "operator"), counted(len(o.Steps), "step"), o.Steps[0], o.Steps[len(o.Steps)-1])))
 	}
 	d = append(d, problemRemarks(v.Problems)...)
 	if !s.Verbose && w != nil {
@@ -173,6 +176,10 @@ func detailBlocks(v *diagnose.RunVerdict, w *diagnose.Window) document {
 	d = append(d, wordBlocks(shown.Labels, shown.Reasons)...)
 	if b := basis(shown); len(b) > 0 {
 		d = append(d, heading("How this was read"), b)
+	}
+	if o := v.Operators; o != nil {
+		d = append(append(d, heading("The operator trace"), stepTerms(o)), stageBlocks(o)...)
+		d = append(append(d, kindBlocks(o)...), walkBlocks(v)...)
 	}
 	return d
 }

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/sfstat/sfstat/trace/nccl"
 )
@@ -34,6 +35,12 @@ type Comm struct {
 	Strays    int64 // … and which it could not give back
 	Untied    int64 // tunings whose call was not found
 	Notes     []Note
+}
+
+// Entries reports whether what is recorded is when ranks entered their calls: all
+// processes know their rank, and none has kernels.
+func (c *Comm) Entries() bool {
+	return !slices.ContainsFunc(c.Processes, func(p CommProcess) bool { return p.Rank < 0 || len(p.Kernels) > 0 })
 }
 
 // CommSource is one file or stream.

@@ -208,10 +208,10 @@ func (s *Selection) Device(d *DeviceRun) *DeviceRun {
 	return &out
 }
 
-// Process reports whether the process that c is of is selected. Its steps are not
-// looked at: where a rank waits, and for whom, is of all its calls.
-func (s *Selection) Process(c *Comm) bool {
-	return (c.Run == "" || s.Run(c.Run)) && (len(c.Processes) == 0 || s.rank(Rank{ID: c.Processes[0].Rank}))
+// Comm reports whether communication is selected: that of a run, whole, for where a
+// rank waits, and for whom, is of all its calls.
+func (s *Selection) Comm(c *Comm) bool {
+	return s.Run(c.Run) && len(s.Windows) == 0 && s.Steps == nil && len(s.Ranks) == 0
 }
 
 // kept are the entries of a table for which keep holds, and the new position of

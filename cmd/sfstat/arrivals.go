@@ -3,8 +3,8 @@ package main
 import (
 	"errors"
 	"io"
-	"path/filepath"
 	"regexp"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -64,102 +64,14 @@ func rankPattern(c *cli.Context) (*regexp.Regexp, error) {
 	return pattern, nil
 }
 
-// dumpedJobs are the dumps among the inputs, by folder.
-type dumpedJobs struct {
-	folders []string
-	jobs    []*arrivals.Job
-	windows map[string]*arrivals.Job // of runs: what their windows say
-	runs    []string
-	hosts   map[string]*arrivals.Job // of runs: what profilers saw their hosts enter
-}
-
-// add takes an item, if it is a dump, or has what a profiler saw hosts enter.
-func (d *dumpedJobs) add(item auto.Item) error {
-	if item.Comm == nil {
-		return nil
-	}
-	if item.Window != nil {
-		if d.hosts == nil {
-			d.hosts = map[string]*arrivals.Job{}
-		}
-		d.hosts[item.Window.Run] = &arrivals.Job{}
-		return d.hosts[item.Window.Run].Add(item.Comm)
-	}
-	folder := filepath.Dir(item.Path)
-	for i, have := range d.folders {
-		if have == folder {
-			return d.jobs[i].Add(item.Comm)
-		}
-	}
-	d.folders, d.jobs = append(d.folders, folder), append(d.jobs, &arrivals.Job{})
-	return d.jobs[len(d.jobs)-1].Add(item.Comm)
-}
-
-// see takes from windows what places the calls of their run.
-func (d *dumpedJobs) see(w *trace.Window) {
-	if d.windows == nil {
-		d.windows = map[string]*arrivals.Job{}
-	}
-	if d.windows[w.Run] == nil {
-		d.runs, d.windows[w.Run] = append(d.runs, w.Run), &arrivals.Job{}
-	}
-	d.windows[w.Run].AddWindow(w)
-}
-
-// dumped is one job with its name.
-type dumped struct {
+// enteredRun is what of a run says when its ranks entered their calls.
+type enteredRun struct {
 	run string
-	*arrivals.Job
+	arrivals.Job
 }
 
-// settle makes one job of folders that have different ranks, and gives every
-// job the run of its windows.
-func (d *dumpedJobs) settle() (out []dumped) {
-	for run, j := range d.hosts { // dumps and the recorder's own arrivals say more
-		if seen := d.windows[run]; len(d.jobs) == 0 && seen.Empty() {
-			seen.Merge(j)
-		}
-	}
-	var folders []string
-	var jobs []*arrivals.Job
-	for i, j := range d.jobs {
-		merged := false
-		for _, have := range jobs {
-			if len(d.runs) < 2 && !have.Shares(j) {
-				have.Merge(j)
-				merged = true
-				break
-			}
-		}
-		if !merged {
-			folders, jobs = append(folders, d.folders[i]), append(jobs, j)
-		}
-	}
-	for i, j := range jobs {
-		name := filepath.Base(folders[i])
-		if abs, err := filepath.Abs(folders[i]); err == nil {
-			name = filepath.Base(abs)
-		}
-		if _, ok := d.windows[name]; !ok && len(d.runs) == 1 && len(jobs) == 1 {
-			name = d.runs[0]
-		}
-		if seen := d.windows[name]; seen != nil {
-			seen.Merge(j)
-			j = seen
-		}
-		out = append(out, dumped{name, j})
-		delete(d.windows, name)
-	}
-	for _, run := range d.runs { // arrivals that the recorder wrote beside stage times
-		if j := d.windows[run]; j != nil && !j.Empty() {
-			out = append(out, dumped{run, j})
-		}
-	}
-	return out
-}
-
-// dumps reads the jobs of a command that is about dumps alone.
-func (p *program) dumps(c *cli.Context) ([]dumped, inputs, error) {
+// jobs reads those of a command that is about entries alone.
+func (p *program) jobs(c *cli.Context) ([]*enteredRun, inputs, error) {
 	names, err := paths(c)
 	if err != nil {
 		return nil, inputs{}, err
@@ -168,14 +80,26 @@ func (p *program) dumps(c *cli.Context) ([]dumped, inputs, error) {
 	if err != nil {
 		return nil, inputs{}, err
 	}
-	var d dumpedJobs
-	in, err := p.readAs(c, reading{names: names, want: auto.WindowsAndCalls, rank: pattern}, func(item auto.Item) error {
-		if item.Window != nil {
-			d.see(item.Window)
+	var jobs []*enteredRun
+	in, err := p.readAs(c, reading{names: names, want: auto.WindowsAndEntries, rank: pattern}, func(item auto.Item) error {
+		for _, r := range item.Recordings() {
+			i := slices.IndexFunc(jobs, func(j *enteredRun) bool { return j.run == r.RunName() })
+			if i < 0 {
+				i = len(jobs)
+				jobs = append(jobs, &enteredRun{run: r.RunName()})
+			}
+			switch r := r.(type) {
+			case *trace.Window:
+				jobs[i].AddWindow(r)
+			case *trace.Comm:
+				if err := jobs[i].Add(r); err != nil {
+					return err
+				}
+			}
 		}
-		return d.add(item)
+		return nil
 	})
-	jobs := d.settle()
+	jobs = slices.DeleteFunc(jobs, func(j *enteredRun) bool { return j.Empty() })
 	if err == nil && len(jobs) == 0 {
 		err = badInput(errors.New("no dump of PyTorch's Flight Recorder in any input, and no packet with arrivals (Recorder(..., arrivals=True)): dumps are written on a time-out, or on demand with TORCH_NCCL_DUMP_ON_TIMEOUT=1 or torch._C._distributed_c10d._dump_fr_trace()"))
 	}
@@ -196,7 +120,7 @@ func (p *program) ofDumps(c *cli.Context, write func(report.Input, io.Writer, []
 	if err != nil {
 		return err
 	}
-	jobs, in, err := p.dumps(c)
+	jobs, in, err := p.jobs(c)
 	if err != nil {
 		return err
 	}

@@ -148,35 +148,24 @@ func (p *program) runsIn(c *cli.Context, names []string) ([]*runs.Run, inputs, e
 	}
 	set := runs.New(frontier.Options{Cut: cut})
 	add := func(w *trace.Window) error { return ofWindow(w, set.Add(w)) }
-	var dumps dumpedJobs
-	in, err := p.readAs(c, reading{names: names, want: auto.AndDevices, rank: pattern}, func(item auto.Item) error {
-		switch {
-		case item.Window != nil:
-			dumps.see(item.Window)
-			if err := dumps.add(item); err != nil {
-				return err
+	in, err := p.readAs(c, reading{names: names, want: auto.ForVerdict, rank: pattern}, func(item auto.Item) error {
+		for _, r := range item.Recordings() {
+			if _, single := r.(*trace.OpTrace); single {
+				return reduce(item, add)
 			}
-			if err := add(item.Window); err != nil {
-				return err
+			if err := set.Add(r); err != nil {
+				return ofRecording(r, item, err)
 			}
-			if day := cmp.Or(dateIn(item.Window.Run), dateIn(item.Path)); day != 0 {
-				set.Began(item.Window.Run, day)
-			}
-		case item.Comm != nil:
-			return dumps.add(item)
-		case item.Ops != nil && item.Launched == nil:
-			return reduce(item, add)
 		}
-		if item.Device != nil {
-			set.AddDevice(item.Device)
+		if w := item.Window; w != nil {
+			if day := cmp.Or(dateIn(w.Run), dateIn(item.Path)); day != 0 {
+				set.Began(w.Run, day)
+			}
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, in, err
-	}
-	for _, j := range dumps.settle() {
-		set.AddArrivals(j.run, j.Job)
 	}
 	return set.Runs(), in, nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 
@@ -12,7 +11,6 @@ import (
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/report"
-	"github.com/sfstat/sfstat/trace"
 )
 
 func (p *program) diagnoseCommand() *cli.Command {
@@ -64,7 +62,6 @@ func (p *program) diagnose(c *cli.Context) error {
 type judgement struct {
 	inputs
 	verdict *diagnose.Verdict
-	dumps   []dumped
 }
 
 // seeing looks at what is read beside the verdict.
@@ -86,9 +83,6 @@ func (p *program) judge(c *cli.Context, beside func(frontier.Options) (seeing, e
 		return nil, err
 	}
 	s := diagnose.New(diagnose.Options{Frontier: o, Baseline: healthy, MinGain: c.Float64("min-gain")})
-	var kept []behind
-	runs := profiledRuns{}
-	var dumps dumpedJobs
 	names, err := paths(c)
 	if err != nil {
 		return nil, err
@@ -97,108 +91,19 @@ func (p *program) judge(c *cli.Context, beside func(frontier.Options) (seeing, e
 	if err != nil {
 		return nil, err
 	}
-	in, err := p.readAs(c, reading{names: names, want: auto.AndDevices, logs: besideLogs, rank: pattern}, func(item auto.Item) error {
-		runs.see(item)
-		switch {
-		case item.Comm != nil && item.Window == nil:
-			return dumps.add(item)
-		case item.Window == nil && item.Ops == nil:
-			kept = append(kept, behind{path: item.Path, device: item.Device})
-			return nil
-		case item.Ops == nil:
-			dumps.see(item.Window)
-			return errors.Join(dumps.add(item), addWindow(s, item), see(item))
-		case item.Launched == nil:
-			return errors.Join(ofScheduled(item, s.AddOperators(item.Ops)), see(item))
+	in, err := p.readAs(c, reading{names: names, want: auto.ForVerdict, rank: pattern}, func(item auto.Item) error {
+		for _, r := range item.Recordings() {
+			if err := s.Add(r); err != nil {
+				return ofRecording(r, item, err)
+			}
 		}
-		kept = append(kept, behind{path: item.Path, launched: item.Launched})
-		return nil
+		return see(item)
 	})
-	if err == nil {
-		err = p.addConverted(c, s, kept, &in)
-	}
-	if err = p.addTraffic(c, s, runs, &in, err); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	j := &judgement{inputs: in, dumps: dumps.settle()}
-	for _, d := range j.dumps {
-		s.AddArrivals(d.run, d.Job)
-	}
-	p.passedOver(c, in)
-	j.verdict = s.Verdict()
-	return j, nil
-}
-
-// behind are the operators of a profile that was converted, or its device times:
-// they stand in files beside that of the windows, which may be read after them.
-type behind struct {
-	path     string
-	launched *trace.OpTotals
-	device   *trace.DeviceRun
-}
-
-// run is the run that they are of.
-func (b *behind) run() string {
-	if b.device != nil {
-		return b.device.Run
-	}
-	return b.launched.Run
-}
-
-// add adds them to the windows of their run.
-func (b *behind) add(s *diagnose.Session) error {
-	if b.device != nil {
-		return s.AddDevice(b.device)
-	}
-	return s.AddLaunched(b.launched)
-}
-
-// alone says why they cannot be used.
-func (b *behind) alone() error {
-	what, commands := "a profiler's kernels", "sfstat zscore, ks and blame compare kernels"
-	if b.device != nil {
-		what, commands = "device times", "sfstat breakdown divides them"
-	}
-	return trace.At(trace.Pos{File: b.path}, trace.Bad(trace.ErrMissing,
-		"%s of run %s, whose windows are not among the inputs: give the folder that sfstat convert wrote, or the profiler's traces; %s", what, b.run(), commands))
-}
-
-// addConverted adds what belongs to windows that were read. By itself it cannot
-// be judged: the rest is refused.
-func (p *program) addConverted(c *cli.Context, s *diagnose.Session, kept []behind, in *inputs) error {
-	added := 0
-	var bad []report.Problem
-	for _, k := range kept {
-		if !s.Has(k.run()) {
-			bad = append(bad, report.Problem{Path: k.path, Err: k.alone()})
-			continue
-		}
-		added++
-		if err := k.add(s); err != nil {
-			return badInput(trace.At(trace.Pos{File: k.path}, err))
-		}
-	}
-	if len(bad) > 0 && (c.Bool("strict") || s.Empty()) {
-		return badInput(bad[0].Err)
-	}
-	in.problems = append(in.problems, bad...)
-	return p.tell(c, inputs{problems: bad}, max(1, added))
-}
-
-// addWindow adds a window, and what comes with the first one of a profiled run.
-func addWindow(s *diagnose.Session, item auto.Item) error {
-	if err := s.Add(item.Window); err != nil {
-		return ofWindow(item.Window, err)
-	}
-	if item.Launched != nil {
-		if err := s.AddLaunched(item.Launched); err != nil {
-			return err
-		}
-	}
-	if item.Device != nil {
-		return ofWindow(item.Window, s.AddDevice(item.Device))
-	}
-	return nil
+	p.remarkNCCL(c, in)
+	return &judgement{in, s.Verdict()}, nil
 }
 
 // failOnVerdict turns what --fail-on names into exit code 3: a finding that is

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -25,7 +24,6 @@ import (
 type inputs struct {
 	read     []auto.Input
 	problems []report.Problem
-	chosen   *trace.Selection // what of them is asked for
 }
 
 // items hands every window and operator trace of the inputs to each, in input
@@ -119,27 +117,7 @@ type reading struct {
 	want     auto.Wanted
 	refusing refusing
 	timeline stages.Timeline // of profiler traces
-	logs     debugLogs
-	rank     *regexp.Regexp // in the names of Flight Recorder dumps
-}
-
-// debugLogs is what debug logs of NCCL among the inputs are.
-type debugLogs uint8
-
-const (
-	refusedLogs debugLogs = iota // no input
-	besideLogs                   // read later, with the exports of Nsight Systems that are there too
-)
-
-// refused drops the problems that are none: logs beside exports, where they are read later.
-func (l debugLogs) refused(problems []report.Problem, read []auto.Input) []report.Problem {
-	exports := slices.ContainsFunc(read, func(in auto.Input) bool { return in.Format == auto.SQLite })
-	if l == refusedLogs || !exports {
-		return problems
-	}
-	return slices.DeleteFunc(problems, func(x report.Problem) bool {
-		return slices.ContainsFunc(read, func(in auto.Input) bool { return in.Path == x.Path && in.Format == auto.NCCLLog })
-	})
+	rank     *regexp.Regexp  // in the names of Flight Recorder dumps
 }
 
 // refusing is what a refused input means to those beside it.
@@ -211,11 +189,10 @@ func (p *program) readFrom(c *cli.Context, what reading, each func(auto.Item) er
 	if err := choose.found(n + len(bad)); err != nil {
 		return inputs{}, err
 	}
-	in := inputs{read: r.Inputs(), problems: bad, chosen: &choose.Selection}
+	in := inputs{read: r.Inputs(), problems: bad}
 	for _, problem := range r.Problems() {
 		in.problems = append(in.problems, report.Problem{Path: problem.Path, Err: problem.Err})
 	}
-	in.problems = what.logs.refused(in.problems, in.read)
 	err = p.tell(c, in, n)
 	in.problems = append(in.problems, passedOver(what.names, in.read)...)
 	return in, err
@@ -269,6 +246,17 @@ func ofWindow(w *trace.Window, err error) error {
 		return nil
 	}
 	return badInput(fmt.Errorf("run %q, window %d: %w", w.Run, w.Index, err))
+}
+
+// ofRecording says which recording an error is about.
+func ofRecording(r trace.Recording, item auto.Item, err error) error {
+	switch r := r.(type) {
+	case *trace.Window:
+		return ofWindow(r, err)
+	case *trace.OpTrace:
+		return ofScheduled(item, err)
+	}
+	return badInput(trace.At(trace.Pos{File: item.Path}, err))
 }
 
 // ofScheduled is ofOperators for what needs the schedule of a pipeline. A trace

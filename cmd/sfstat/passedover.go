@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/urfave/cli/v2"
+
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/report"
 )
@@ -57,4 +59,25 @@ func folderOf(names []string, path string) string {
 		}
 	}
 	return best
+}
+
+// remarkNCCL says what NCCL left in the folders given that no verdict is made of.
+// What was named is told as refused.
+func (p *program) remarkNCCL(c *cli.Context, in inputs) {
+	left := map[auto.Format]int{}
+	for _, x := range in.read {
+		if x.Skipped != "" {
+			left[x.Format]++
+		}
+	}
+	say := func(n int, one, many, reader string) {
+		switch {
+		case n == 1:
+			p.remark(c, "%s: passed over 1 %s of %s", prefix(c.Command.Name), one, reader)
+		case n > 1:
+			p.remark(c, "%s: passed over %d %s of %s", prefix(c.Command.Name), n, many, reader)
+		}
+	}
+	say(left[auto.InspectorDump], "dump", "dumps", "NCCL's Inspector, which sfstat comm reads")
+	say(left[auto.NCCLLog], "debug log", "debug logs", "NCCL, which sfstat comm reads, and sfstat diagnose beside exports of Nsight Systems")
 }

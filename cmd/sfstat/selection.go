@@ -108,10 +108,7 @@ func bounds(text string) (first, last int64, err error) {
 
 // of is what of an item is selected; ok is false where that is nothing.
 func (s *chooser) of(item auto.Item) (_ auto.Item, ok bool) {
-	if item.Comm != nil && item.Window == nil { // which is of no step
-		return item, true
-	}
-	run := runOf(item)
+	run := item.Recordings()[0].RunName()
 	if !slices.Contains(s.runs, run) {
 		s.runs = append(s.runs, run)
 	}
@@ -120,7 +117,9 @@ func (s *chooser) of(item auto.Item) (_ auto.Item, ok bool) {
 	}
 	s.hold(item)
 	was := item
-	item.Comm = nil // of all ranks and steps
+	if item.Comm != nil && (item.Window != nil || !s.Comm(item.Comm)) {
+		item.Comm = nil
+	}
 	item.Device, item.Launched = s.Device(item.Device), s.Totals(item.Launched)
 	switch {
 	case item.Window != nil:
@@ -139,9 +138,7 @@ func (s *chooser) of(item auto.Item) (_ auto.Item, ok bool) {
 		if item.Ops = s.Ops(item.Ops); item.Ops != nil {
 			return item, true
 		}
-	case item.Device != nil:
-		return item, true
-	case item.Comm != nil && s.Process(item.Comm):
+	case item.Device != nil || item.Comm != nil:
 		return item, true
 	}
 	s.left++
@@ -168,20 +165,6 @@ func (s *chooser) hold(item auto.Item) {
 			}
 		}
 	}
-}
-
-func runOf(item auto.Item) string {
-	switch {
-	case item.Window != nil:
-		return item.Window.Run
-	case item.Ops != nil:
-		return item.Ops.Run
-	case item.Device != nil:
-		return item.Device.Run
-	case item.Comm != nil:
-		return item.Comm.Run
-	}
-	return ""
 }
 
 // found is the error where a run that was asked for is not there, or nothing of

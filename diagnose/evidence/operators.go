@@ -6,7 +6,7 @@ package evidence
 func operatorEvidence() []Observation {
 	return []Observation{StepReplay{}, BelowGate{}, OperatorTimes{}, SlowPasses{}, PooledOutliers{}, CompletionTimes{}, BlameWalks{}, FrontierCharge{},
 		TransferOutliers{}, SlowTransfers{}, StageFactor{}, LaunchDelay{}, LateStarts{}, HeavyPasses{}, EvenDivision{}, RotatingOutliers{},
-		MicrobatchCorrelation{}, BesideWorkers{}}
+		MicrobatchCorrelation{}, BesideWorkers{}, OperatorsAgree{}, OperatorsNormal{}}
 }
 
 // StepReplay is what a step would take in the replay without what a finding is
@@ -172,6 +172,28 @@ type BesideWorkers struct {
 	Workers int `json:"workers"`
 }
 
+// OperatorsAgree: an operator trace of the run finds a rank slow that its windows
+// find late.
+type OperatorsAgree struct {
+	Rank       int        `json:"rank"`
+	Op         string     `json:"op,omitempty"` // most of it; "": several
+	Excess     int64      `json:"excess_ns"`    // a step
+	Step       int64      `json:"step_ns"`
+	Steps      int        `json:"steps"` // of the trace
+	Confidence Confidence `json:"confidence"`
+	Raised     bool       `json:"raised"` // from less by the windows alone
+}
+
+// OperatorsNormal: an operator trace of the run finds nothing of what its windows
+// show: no worker, stage or operator stands out in it.
+type OperatorsNormal struct {
+	N     int   `json:"n"` // operators
+	Ranks int   `json:"ranks"`
+	Steps int   `json:"steps"`
+	First int64 `json:"first"`
+	Last  int64 `json:"last"`
+}
+
 func (StepReplay) Kind() Kind            { return "step_replay" }
 func (BelowGate) Kind() Kind             { return "below_gate" }
 func (OperatorTimes) Kind() Kind         { return "operator_times" }
@@ -190,6 +212,8 @@ func (EvenDivision) Kind() Kind          { return "even_division" }
 func (RotatingOutliers) Kind() Kind      { return "rotating_outliers" }
 func (MicrobatchCorrelation) Kind() Kind { return "microbatch_correlation" }
 func (BesideWorkers) Kind() Kind         { return "beside_workers" }
+func (OperatorsAgree) Kind() Kind        { return "operators_agree" }
+func (OperatorsNormal) Kind() Kind       { return "operators_normal" }
 
 // Why a finding of an operator trace is not more certain.
 const (
@@ -211,10 +235,12 @@ const (
 	LooksLikeNoise       Reason = "looks_like_noise"
 	RotatingUnconfirmed  Reason = "rotating_unconfirmed"
 	FewSteps             Reason = "few_steps"
-	EnginesDisagree      Reason = "engines_disagree" // N: the rank that they find instead
+	EnginesDisagree      Reason = "engines_disagree"     // N: the rank that they find instead
+	OperatorsDisagree    Reason = "operators_disagree"   // N: the rank that the operator trace finds instead
+	StageTimesDisagree   Reason = "stage_times_disagree" // they find nobody there, or another
 )
 
 func operatorReasons() []Reason {
 	return []Reason{FewReplicas, Untested, FewWorkers, SmallerPart, Unconfirmed, TransfersUnconfirmed, SizesUnknown, LaunchUnconfirmed, WaitUnknown,
-		IdleUnknown, HeavyOrSlowRanks, DifferentPasses, HeavyUnproven, OneStage, WeakCorrelation, LooksLikeNoise, RotatingUnconfirmed, FewSteps, EnginesDisagree}
+		IdleUnknown, HeavyOrSlowRanks, DifferentPasses, HeavyUnproven, OneStage, WeakCorrelation, LooksLikeNoise, RotatingUnconfirmed, FewSteps, EnginesDisagree, OperatorsDisagree, StageTimesDisagree}
 }

@@ -65,9 +65,10 @@ type Run struct {
 	Values  map[Measure]float64
 	Found   []diagnose.Finding // certain and large enough to act on
 
-	parts map[Measure]*batches
-	order []string // of its stages
-	wall  float64  // Σ of step times
+	entries arrivals.Job
+	parts   map[Measure]*batches
+	order   []string // of its stages
+	wall    float64  // Σ of step times
 }
 
 // Set collects the windows of runs. Start with New.
@@ -94,10 +95,31 @@ func (s *Set) run(name string) *Run {
 	return r
 }
 
-// Add takes the next window of a run. O(T·S·R); of the first run it keeps
-// consecutive steps in batches too, for where no other run is compared.
-func (s *Set) Add(w *trace.Window) error {
+// Add takes what was recorded of a run, its windows in the order of their steps.
+// What launched operators, and calls with their kernels, are not compared.
+func (s *Set) Add(r trace.Recording) error {
+	switch r := r.(type) {
+	case *trace.Window:
+		return s.addWindow(r)
+	case *trace.DeviceRun:
+		s.run(r.Run).addDevice(r)
+	case *trace.Comm:
+		if !r.Entries() {
+			return nil
+		}
+		if err := s.run(r.Run).entries.Add(r); err != nil {
+			return err
+		}
+		return s.session.Add(r)
+	}
+	return nil
+}
+
+// addWindow takes O(T·S·R); of the first run it keeps consecutive steps in batches
+// too, for where no other run is compared.
+func (s *Set) addWindow(w *trace.Window) error {
 	r := s.run(w.Run)
+	r.entries.AddWindow(w)
 	if r == s.order[0] {
 		if err := s.addSteps(r, w); err != nil {
 			return err
@@ -170,8 +192,8 @@ func (s *Set) Began(run string, ns int64) {
 	}
 }
 
-// AddDevice takes the device times of a run.
-func (s *Set) AddDevice(d *trace.DeviceRun) {
+// addDevice takes the device times of a run.
+func (r *Run) addDevice(d *trace.DeviceRun) {
 	var exposed, steps float64
 	for _, rank := range d.Ranks {
 		for _, t := range rank.Steps {
@@ -180,15 +202,14 @@ func (s *Set) AddDevice(d *trace.DeviceRun) {
 		}
 	}
 	if steps > 0 {
-		s.run(d.Run).Values[Measure{Kind: ExposedCommunication}] = exposed / steps
+		r.Values[Measure{Kind: ExposedCommunication}] = exposed / steps
 	}
 }
 
-// AddArrivals takes when the ranks of a run entered their collectives.
-func (s *Set) AddArrivals(run string, j *arrivals.Job) {
-	r := s.run(run)
+// skew measures how far apart the ranks of a run entered their collectives.
+func (r *Run) skew() {
 	sum := 0.0
-	skews := arrivalSkews(j)
+	skews := arrivalSkews(&r.entries)
 	for _, skew := range skews {
 		sum += skew
 		r.batch(Measure{Kind: ArrivalSkew}).add(skew)
@@ -196,7 +217,6 @@ func (s *Set) AddArrivals(run string, j *arrivals.Job) {
 	if len(skews) > 0 {
 		r.Values[Measure{Kind: ArrivalSkew}] = sum / float64(len(skews))
 	}
-	s.session.AddArrivals(run, j)
 }
 
 // arrivalSkews are the skews of all synchronisation points that all members
@@ -241,12 +261,12 @@ func arrivalSkews(j *arrivals.Job) []float64 {
 // came. Nothing may be added after it.
 func (s *Set) Runs() []*Run {
 	for _, r := range s.order {
+		if !r.entries.Empty() {
+			r.skew()
+		}
 		if r.Steps > 0 {
 			r.Values[Measure{Kind: StepTime}] = r.wall / float64(r.Steps)
 		}
-	}
-	if s.session.Empty() {
-		return s.order
 	}
 	v := s.session.Verdict()
 	for i := range v.Runs {

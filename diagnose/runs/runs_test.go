@@ -36,7 +36,10 @@ func TestMeasures(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.AddDevice(&trace.DeviceRun{Run: "a", Ranks: []trace.DeviceRank{{Steps: []trace.DeviceStep{{ExposedComm: 4}, {ExposedComm: 8}}}}})
+	device := &trace.DeviceRun{Run: "a", Ranks: []trace.DeviceRank{{Steps: []trace.DeviceStep{{ExposedComm: 4}, {ExposedComm: 8}}}}}
+	if err := s.Add(device); err != nil {
+		t.Fatal(err)
+	}
 	list := s.Runs()
 	if len(list) != 1 {
 		t.Fatalf("%d runs", len(list))

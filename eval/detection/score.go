@@ -83,7 +83,7 @@ func try(seed uint64, i int) (*trial, error) {
 
 func verdict(o *trace.OpTrace) (*diagnose.Verdict, error) {
 	s := diagnose.New(diagnose.Options{})
-	if err := s.AddOperators(o); err != nil {
+	if err := s.Add(o); err != nil {
 		return nil, err
 	}
 	return s.Verdict(), nil

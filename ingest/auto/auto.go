@@ -8,11 +8,13 @@
 // listed by [Reader.Inputs]; what is refused is listed by [Reader.Problems],
 // and the rest is still read. All packet files are one input, whose windows
 // may be spread over them; they come first, then every other file, by path.
-// Exports of Nsight Systems come last, those in one folder as one run.
+// Exports of Nsight Systems come after these, those in one folder as one run, and
+// then what may not name its run: operators, entries and calls.
 // The profiler traces of a folder are one input too: a file for each rank.
 package auto
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -46,14 +48,14 @@ const (
 type Wanted uint8
 
 const (
-	Everything      Wanted = iota
-	WindowsOnly            // operator traces are refused, unread
-	OperatorsFirst         // of inputs that can be read as both, operators alone
-	EveryForm              // of inputs that can be read as both, both
-	Described              // the same, but operators of large traces in windows alone
-	DeviceOnly             // device times of profiler traces; whatever else is refused, unread
-	AndDevices             // everything, device times in files of their own, and calls of Flight Recorder dumps
-	WindowsAndCalls        // windows, and calls of Flight Recorder dumps; whatever else is refused, unread
+	Everything        Wanted = iota
+	WindowsOnly              // operator traces are refused, unread
+	OperatorsFirst           // of inputs that can be read as both, operators alone
+	EveryForm                // of inputs that can be read as both, both
+	Described                // the same, but operators of large traces in windows alone
+	DeviceOnly               // device times of profiler traces; whatever else is refused, unread
+	ForVerdict               // all that a verdict can be made of
+	WindowsAndEntries        // windows, and when ranks entered their calls; whatever else is refused, unread
 )
 
 // detail is what of the operators of profiler traces is of use: windows do with
@@ -77,10 +79,10 @@ func (w Wanted) contents() contents {
 		return devices
 	case EveryForm, Described:
 		return windows | operators | devices
-	case AndDevices:
-		return windows | operators | devices | communication
-	case WindowsAndCalls:
-		return windows | communication
+	case ForVerdict:
+		return windows | operators | devices | entries | calls
+	case WindowsAndEntries:
+		return windows | entries
 	}
 	return windows | operators
 }
@@ -88,18 +90,41 @@ func (w Wanted) contents() contents {
 // both reports whether inputs that can be read in two forms are read in both.
 func (w Wanted) both() bool { return w == EveryForm || w == Described }
 
-// Item is one thing read: either a window or an operator trace; or, where that
-// is wanted, device times.
+// Item is what was read in one go, all of one run: a window, an operator trace,
+// or, where that is wanted, device times or communication.
 type Item struct {
 	Window *trace.Window
 	Ops    *trace.OpTrace   // named by its file where its source has no name for it
 	Device *trace.DeviceRun // also with the first window of a run whose profiler recorded devices
-	Comm   *trace.Comm      // calls of one process; with the first window of a profiled run those of all its ranks
+	Comm   *trace.Comm      // of one process or of the whole job; with the first window of a profiled run when its hosts entered calls
 	Path   string           // of the input; "" for a window of packets, which may come from several
 	// Launched are, beside the first window and beside the operator trace of a
 	// profiled run, the operators behind the stages of all its windows. Of a
 	// profile that was converted, the operator trace has them.
 	Launched *trace.OpTotals
+
+	folder  string // that it is of, where it was read in several files
+	unnamed bool   // its source does not name the run
+}
+
+// Recordings are the parts of an item, each by itself. Operators behind stages
+// stand for the operator trace that they were summed from.
+func (i Item) Recordings() (all []trace.Recording) {
+	if i.Window != nil {
+		all = append(all, i.Window)
+	}
+	if i.Launched != nil {
+		all = append(all, i.Launched)
+	} else if i.Ops != nil {
+		all = append(all, i.Ops)
+	}
+	if i.Device != nil {
+		all = append(all, i.Device)
+	}
+	if i.Comm != nil {
+		all = append(all, i.Comm)
+	}
+	return all
 }
 
 // Options of Open. The zero value is usable.
@@ -134,6 +159,8 @@ type Input struct {
 	Ops         int    // operators in what was handed out of this input
 	MetaOf      string // the operator trace that this is the meta file of
 	Skipped     string // why it is not read, "" if it is
+
+	named bool // by the user; else it was found in a folder
 }
 
 // Problem is one input that was refused, from its beginning or somewhere in
@@ -153,7 +180,10 @@ type Reader struct {
 	files    []packetFile     // all inputs that are packets
 	packets  []*packet.Reader // of them
 	runs     runNames
-	nsight   []*Input // exports of Nsight Systems
+	entries  map[string]string // runs of what ranks recorded of entering calls, by folder
+	nsight   []*Input          // exports of Nsight Systems
+	exported map[string]string // runs of their windows, by folder
+	logs     []*Input          // debug logs of NCCL
 	dumps    flightrecorder.Reader
 	meter    meter
 	given    int               // inputs that are not skipped
@@ -186,7 +216,7 @@ func open(paths []string, all []candidate, o Options) (*Reader, error) {
 	if o.Stdin == nil {
 		o.Stdin = os.Stdin
 	}
-	r := &Reader{o: o, paths: paths, meter: meter{report: o.Progress}, metas: make(map[string]string), runs: make(runNames)}
+	r := &Reader{o: o, paths: paths, meter: meter{report: o.Progress}, metas: make(map[string]string), exported: make(map[string]string), runs: runNames{given: make(map[[2]string]string)}}
 	r.inputs = make([]Input, len(all))
 	if err := r.lookAll(all); err != nil {
 		r.Close()
@@ -196,6 +226,11 @@ func open(paths []string, all []candidate, o Options) (*Reader, error) {
 		r.units = slices.Insert(r.units, i, r.openPackets(g))
 	}
 	r.exports()
+	// What may name no run of its own comes behind what does.
+	slices.SortStableFunc(r.units, func(a, b *unit) int { return cmp.Compare(a.turn(), b.turn()) })
+	if o.Want.contents()&calls != 0 {
+		r.units = append(r.units, &unit{reader: &callJobs{r: r}})
+	}
 	if len(r.problems) > 0 && o.Strict == FirstError {
 		r.Close()
 		return nil, r.problems[0].Err
@@ -235,7 +270,7 @@ func (r *Reader) lookAll(all []candidate) error {
 	var others []beside
 	for _, i := range metaLast(all) {
 		c, in := all[i], &r.inputs[i]
-		in.Path, in.Bytes, in.Skipped = c.path, ingest.UnknownSize, c.skipped
+		in.Path, in.Bytes, in.Skipped, in.named = c.path, ingest.UnknownSize, c.skipped, c.named
 		if c.skipped != "" || r.isMeta(c, in) {
 			continue
 		}
@@ -303,9 +338,17 @@ func (r *Reader) Next() (Item, error) {
 		u := r.units[0]
 		item, err := u.next()
 		if err == nil {
-			r.emitted++
 			u.count(item)
-			return r.runs.named(item, u.at(item)), nil
+			item = r.named(item, u.at(item))
+			if _, ok := u.reader.(*nsightRun); ok && item.Window != nil {
+				r.exported[item.folder] = item.Window.Run
+			}
+			if err := r.behind(item); err != nil {
+				r.refuse(u, err)
+				continue
+			}
+			r.emitted++
+			return item, nil
 		}
 		r.units = r.units[1:]
 		if closing := u.close(); err == io.EOF && closing != nil {
@@ -317,6 +360,24 @@ func (r *Reader) Next() (Item, error) {
 		}
 	}
 	return Item{}, r.err
+}
+
+// behind says why what belongs to the windows of a run cannot be used by a
+// verdict: there are none among the inputs.
+func (r *Reader) behind(item Item) error {
+	if r.o.Want != ForVerdict || item.Window != nil || item.Launched == nil && item.Device == nil {
+		return nil
+	}
+	run := item.Recordings()[0].RunName()
+	if slices.Contains(r.runs.all(), run) {
+		return nil
+	}
+	what, commands := "a profiler's kernels", "sfstat zscore, ks and blame compare kernels"
+	if item.Device != nil {
+		what, commands = "device times", "sfstat breakdown divides them"
+	}
+	return trace.At(trace.Pos{File: item.Path}, trace.Bad(trace.ErrMissing,
+		"%s of run %s, whose windows are not among the inputs: give the folder that sfstat convert wrote, or the profiler's traces; %s", what, run, commands))
 }
 
 // refuse notes that u ended in err.

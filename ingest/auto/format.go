@@ -46,7 +46,8 @@ const (
 	windows contents = 1 << iota
 	operators
 	devices
-	communication
+	entries // when ranks entered their calls
+	calls   // calls and kernels of NCCL
 
 	nothing contents = 0
 )
@@ -75,22 +76,22 @@ func init() { // its functions look at it
 	formats = []row{
 		{format: Archive, name: "window archive", sniff: magic("PAR1"), gives: windows, open: opener((*Reader).openArchive),
 			noun: "a window archive, which holds stage windows and not single operations"},
-		{format: SQLite, name: "Nsight Systems export", sniff: magic(nsight.Magic), gives: windows | operators | devices | communication,
+		{format: SQLite, name: "Nsight Systems export", sniff: magic(nsight.Magic), gives: windows | operators | devices | calls,
 			open: (*Reader).addExport, record: eachFile(readExport)},
 		{format: UTF16, name: "UTF-16 text", sniff: func(b beginning) bool { return magic("\xFF\xFE", "\xFE\xFF")(b) || wide(b.all) }},
 		{format: Packed, name: "packed file", sniff: packed},
 		{format: Empty, name: "empty", sniff: func(b beginning) bool { return len(b.text) == 0 }},
-		{format: FlightRecorder, name: "Flight Recorder dump", sniff: func(b beginning) bool { return flightrecorder.Recognise(b.all) }, gives: communication,
+		{format: FlightRecorder, name: "Flight Recorder dump", sniff: func(b beginning) bool { return flightrecorder.Recognise(b.all) }, gives: entries,
 			open: opener((*Reader).openFlightRecorder), noun: "a Flight Recorder dump, which sfstat diagnose, hang and arrivals read"},
 		{format: Packets, name: "packets", sniff: object(isPacket), gives: windows, open: (*Reader).addPackets,
 			noun: "packets, which hold stage windows and not single operations"},
 		{format: DeviceFile, name: "device times", sniff: object(holding(`"` + devicefile.Schema + `"`)), gives: devices, open: opener((*Reader).openDevices),
 			noun: "device times, which sfstat breakdown reads"},
-		{format: InspectorDump, name: "Inspector dump", sniff: object(inspector.Recognise), gives: communication, record: eachFile(inspector.Read),
+		{format: InspectorDump, name: "Inspector dump", sniff: object(inspector.Recognise), gives: calls, record: eachFile(inspector.Read),
 			noun: "a dump of NCCL's Inspector, which sfstat comm reads"},
 		{format: Kineto, name: "profiler trace", sniff: object(isProfilerTrace), gives: windows | operators | devices, open: (*Reader).addProfile,
 			noun: "a PyTorch profiler trace (Kineto JSON)"},
-		{format: NCCLLog, name: "NCCL log", sniff: isLog, gives: communication, record: newLogs, noun: "an NCCL debug log, which sfstat comm reads"},
+		{format: NCCLLog, name: "NCCL log", sniff: isLog, gives: calls, open: (*Reader).addLog, record: newLogs, noun: "an NCCL debug log, which sfstat comm reads"},
 		{format: JSON, name: "JSON", sniff: func(b beginning) bool { return b.json }, noun: "JSON, but neither packets nor a profiler trace"},
 		{format: Binary, name: "binary data", sniff: isBinary, noun: "binary data"},
 		{format: LaunchedOperators, name: "operator trace", sniff: withColumns(func(c []string) bool { return isOperators(c) && optrace.Launched(c) }),
@@ -142,7 +143,7 @@ func (w Wanted) supported() string {
 		return profiles + ", the folder that sfstat convert made of them"
 	case WindowsOnly:
 		return "packets (JSON Lines), stage times (CSV, Parquet), " + profiles
-	case WindowsAndCalls:
+	case WindowsAndEntries:
 		return "dumps of PyTorch's Flight Recorder (pickles, JSON), and the packets of the same job beside them"
 	}
 	return "packets (JSON Lines), stage times (CSV, Parquet), operator traces (CSV, Parquet), " + profiles

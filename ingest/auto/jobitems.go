@@ -90,10 +90,10 @@ func (q *jobItems) windows(j stages.Job, path string, o stages.Options) error {
 	}
 	for i, w := range job.Windows {
 		w.Notes = append(w.Notes, j.Notes...)
-		item := Item{Window: w, Path: path}
+		item := Item{Window: w, Path: path, folder: dirOf(j.Ranks[0].Source)}
 		if i == 0 {
 			item.Launched, item.Device = job.Launched, device
-			if q.r.o.Want.contents()&communication != 0 {
+			if q.r.o.Want.contents()&entries != 0 {
 				item.Comm = stages.Entered(j.Ranks, o.Run)
 			}
 			if item.Comm != nil {

@@ -72,10 +72,11 @@ func (o *opItems) Next() (Item, error) {
 		return Item{}, err
 	}
 	o.read = nil
-	if t.Run == "" {
+	unnamed := t.Run == ""
+	if unnamed {
 		t.Run = stem(o.path)
 	}
-	return Item{Ops: t, Path: o.path, Launched: t.Totals()}, nil
+	return Item{Ops: t, Path: o.path, Launched: t.Totals(), unnamed: unnamed}, nil
 }
 
 func (o *opItems) Close() error { return o.src.Close() }

@@ -151,7 +151,7 @@ func TestFolderOfTraces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := slices.Concat(slices.Repeat([]string{"window run-1"}, 4), []string{"ops lonely", "ops first", "ops heavy-stage"}, slices.Repeat([]string{"window run-2"}, 4))
+	want := slices.Concat(slices.Repeat([]string{"window run-1"}, 4), slices.Repeat([]string{"window run-2"}, 4), []string{"ops lonely", "ops first", "ops heavy-stage"})
 	if diff := cmp.Diff(want, order); diff != "" {
 		t.Errorf("items differ (-want +got):\n%s", diff)
 	}

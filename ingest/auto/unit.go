@@ -38,7 +38,7 @@ func (r *Reader) look(c candidate, in *Input) (*metered, error) {
 			ours = true
 		}
 		if err == nil && !piped && !in.Format.gives(r.o.Want) {
-			ours, err = true, trace.At(trace.Pos{File: c.path}, in.Format.refusal(r.o.Want))
+			ours, err = ours || in.Format != NCCLLog, trace.At(trace.Pos{File: c.path}, in.Format.refusal(r.o.Want))
 		}
 		if err == nil {
 			return r.meter.watch(src), nil
@@ -181,6 +181,20 @@ func (u *unit) next() (Item, error) {
 		}
 	}
 	return u.reader.Next()
+}
+
+// turn is when a unit is read: what names no run of its own comes behind what may.
+func (u *unit) turn() int {
+	if u.input == nil {
+		return 0
+	}
+	switch u.input.Format.row().gives {
+	case operators, devices:
+		return 1
+	case entries:
+		return 2
+	}
+	return 0
 }
 
 // at is where an item was read.

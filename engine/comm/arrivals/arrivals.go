@@ -126,6 +126,14 @@ func (j *Job) Analyze(o Options) *Result {
 	if o.Alpha == 0 {
 		o.Alpha = 0.01
 	}
+	if len(j.ranks) == 0 && len(j.profiled) > 0 {
+		hosts := &Job{hosts: j.hosts, timelines: j.timelines}
+		hosts.prepare()
+		for _, c := range j.profiled {
+			hosts.add(c)
+		}
+		return hosts.Analyze(o)
+	}
 	if j.byRank == nil {
 		return &Result{}
 	}

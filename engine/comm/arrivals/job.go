@@ -14,6 +14,9 @@ import (
 type Job struct {
 	hosts     map[int]string // of ranks, where the records do not tell them
 	timelines []timeline
+	// profiled are entries as profilers saw them on the hosts: of a few steps, and of
+	// use where nobody else recorded any.
+	profiled []*trace.Comm
 
 	ranks  []rank
 	byRank map[int]int
@@ -79,51 +82,19 @@ func (j *Job) Add(c *trace.Comm) error {
 			return fmt.Errorf("no rank is known of %s (%w)", c.Sources[c.Processes[p].Source].Name, trace.ErrMissing)
 		}
 	}
+	if slices.ContainsFunc(c.Sources, func(s trace.CommSource) bool { return s.Kind == trace.SourceKineto }) {
+		j.profiled = append(j.profiled, c)
+		return nil
+	}
+	j.add(c)
+	return nil
+}
+
+func (j *Job) add(c *trace.Comm) {
 	a := j.adding(c)
 	for p := range c.Processes {
 		j.merge(a.process(p))
 	}
-	return nil
-}
-
-// Merge adds all that another job has, as of another folder of the same one.
-func (j *Job) Merge(o *Job) {
-	if o.Empty() {
-		return
-	}
-	j.prepare()
-	kinds, groups := make([]int32, len(o.kinds)), make([]int32, len(o.groups))
-	for i, k := range o.kinds {
-		if k.stack >= 0 {
-			k.stack = j.stack(o.stacks[k.stack])
-		}
-		kinds[i] = j.kindNumber(k)
-	}
-	for i := range o.groups {
-		groups[i] = j.groupNumber(o.groups[i])
-	}
-	for _, r := range o.ranks {
-		status := map[int]status{}
-		for g, s := range r.status {
-			status[int(groups[g])] = s
-		}
-		r.status = status
-		for i := range r.calls {
-			c := &r.calls[i]
-			c.kind, c.group = kinds[c.kind], groups[c.group]
-		}
-		j.merge(r)
-	}
-}
-
-// Shares reports whether two jobs have records of the same rank.
-func (j *Job) Shares(o *Job) bool {
-	for id := range o.byRank {
-		if _, ok := j.byRank[id]; ok {
-			return true
-		}
-	}
-	return false
 }
 
 func (j *Job) prepare() {
@@ -133,7 +104,7 @@ func (j *Job) prepare() {
 }
 
 // Empty reports whether nothing was added.
-func (j *Job) Empty() bool { return len(j.ranks) == 0 }
+func (j *Job) Empty() bool { return len(j.ranks)+len(j.profiled) == 0 }
 
 // adding is one record on its way into a job.
 type adding struct {

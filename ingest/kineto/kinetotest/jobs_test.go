@@ -56,7 +56,7 @@ func verdict(t testing.TB, j *kinetotest.Job) *diagnose.Verdict {
 	if err := s.Add(d.Windows[0]); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.AddLaunched(d.Launched); err != nil {
+	if err := s.Add(d.Launched); err != nil {
 		t.Fatal(err)
 	}
 	return s.Verdict()

@@ -1,0 +1,105 @@
+package diagnose
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// traced joins the findings of the windows with those of an operator trace of the
+// same run. Windows show every step and where time is lost, operators of the steps
+// that they were recorded in who computes longer:
+//
+//   - a rank that both find is one finding, with the evidence of both;
+//   - a rank that windows find late where ranks compute, while operators find
+//     another slow and not it, is less certain;
+//   - what operators find alone is a finding of the run: where windows show
+//     everybody's waits, and nobody late, it is less certain.
+//
+// A run without windows is judged by its operators alone.
+func (j *judge) traced(v *RunVerdict) {
+	o := *j.operators
+	if len(j.windows) == 0 {
+		o.MinGain = v.MinGain
+		*v = o
+		return
+	}
+	v.Operators, v.Undecided = o.Operators, append(v.Undecided, o.Undecided...)
+	reported := slices.DeleteFunc(slices.Clone(o.Suspects), func(f Finding) bool { return !f.Flagged() })
+	left := slices.Clone(reported)
+	for i := range v.Suspects {
+		f := &v.Suspects[i]
+		switch at := sameRank(left, f); {
+		case f.Kind != KindRank || f.Rank == nil:
+		case at >= 0:
+			f.agreeWith(&left[at], o.Operators)
+			left = slices.Delete(left, at, at+1)
+		case sameRank(reported, f) < 0:
+			f.apartFrom(reported, o.Operators)
+		}
+	}
+	if len(reported) == 0 {
+		v.Observed = append(v.Observed, tracedSteps(o.Operators))
+		return
+	}
+	_, hidden := v.Hidden()
+	for i := range left {
+		if f := &left[i]; f.Rank != nil && !hidden && j.synchronises() {
+			f.lack(evidence.Lack{Reason: evidence.StageTimesDisagree, AtMost: evidence.Supported})
+		}
+	}
+	v.Suspects = append(v.Suspects, left...)
+	// Of what weighs alike, what windows find comes first: they are of the whole run.
+	slices.SortStableFunc(v.Suspects, func(a, b Finding) int { return cmp.Compare(b.weight(), a.weight()) })
+	if first := &v.Suspects[0]; first.Traced() {
+		v.Undecided = slices.DeleteFunc(v.Undecided, func(u Undecided) bool { return u.Question == RankHidden })
+		if len(left) > 0 && sameRank(left, first) >= 0 {
+			v.Next = o.Next
+		}
+	}
+}
+
+// Traced reports whether a finding is that of an operator trace, or certain enough
+// only with it.
+func (f *Finding) Traced() bool {
+	_, alone := evidence.Find[evidence.StepReplay](f.Evidence)
+	e, agrees := evidence.Find[evidence.OperatorsAgree](f.Evidence)
+	return alone || agrees && e.Raised
+}
+
+// tracedSteps is what operators were looked at.
+func tracedSteps(o *Operators) evidence.OperatorsNormal {
+	return evidence.OperatorsNormal{N: o.Ops, Ranks: len(o.Workers), Steps: len(o.Steps), First: o.Steps[0], Last: o.Steps[len(o.Steps)-1]}
+}
+
+// agreeWith adds to a rank that windows suspect what its operators show.
+func (f *Finding) agreeWith(l *Finding, o *Operators) {
+	raised := f.Confidence < l.Confidence || f.BelowMinGain && !l.BelowMinGain
+	e := evidence.OperatorsAgree{Rank: *f.Rank, Op: l.Op, Excess: l.Excess, Step: l.Step, Confidence: l.Confidence, Steps: len(o.Steps), Raised: raised}
+	f.Evidence = append(f.Evidence, e)
+	f.Confidence = max(f.Confidence, l.Confidence)
+	if f.Op == "" {
+		f.Op = l.Op
+	}
+	if f.BelowMinGain && !l.BelowMinGain {
+		f.Cost, f.BelowMinGain = l.Cost, false
+	}
+}
+
+// apartFrom says that operators find nothing of a rank that windows find late, where
+// that is time in which ranks compute.
+func (f *Finding) apartFrom(reported []Finding, o *Operators) {
+	kind := trace.KindOfStage(f.Stage)
+	there := slices.ContainsFunc(o.Workers, func(r trace.Rank) bool { return r.ID == *f.Rank })
+	if !there || !f.Flagged() || f.Stage != "" && kind != trace.StageForward && kind != trace.StageBackward {
+		return
+	}
+	at := slices.IndexFunc(reported, func(l Finding) bool { return l.Rank != nil })
+	if at < 0 {
+		f.Evidence = append(f.Evidence, tracedSteps(o))
+		return
+	}
+	f.lack(evidence.Lack{Reason: evidence.OperatorsDisagree, AtMost: evidence.Supported, N: *reported[at].Rank})
+}

@@ -1,0 +1,207 @@
+package auto
+
+import (
+	"cmp"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/ingest/flightrecorder"
+)
+
+// Which run a recording is of is decided here, for all formats. One that names its
+// run is of that; of one name in two folders are two runs. One that names none, as
+// Flight Recorder dumps, logs and exports of NCCL's work, and operator traces named
+// by their file, is of the run whose windows lie in its folder, if that is one;
+// else of the run that its folder is named like; else of the only run that there
+// is. Where none of this holds, its folder, or its file, is a run.
+
+// runNames are the runs of what was handed out.
+type runNames struct {
+	given  map[[2]string]string // by their own name and their folder
+	places []place              // in the order of reading, each once
+}
+
+// place is a run of which windows or an operator trace lie in a folder.
+type place struct{ run, folder string }
+
+// of is the name of a run that was read in a folder: its own for the first
+// folder that has it.
+func (n *runNames) of(run, path string) string {
+	parts := folderParts(path)
+	key := [2]string{run, strings.Join(parts, "/")}
+	if name, ok := n.given[key]; ok {
+		return name
+	}
+	taken := make(map[string]bool, len(n.given))
+	at := len(parts) - 1 // where the way to the folder leaves that to the first one
+	for k, name := range n.given {
+		taken[name] = true
+		if k[0] == run && name == run {
+			at = min(at, common(parts, strings.Split(k[1], "/")))
+		}
+	}
+	name := run
+	for i := at + 1; taken[name] && i <= len(parts); i++ {
+		name = strings.Join(parts[at:i], "/") + "/" + run
+	}
+	n.given[key] = name
+	return name
+}
+
+// named gives an item that was read at a path the name of its run.
+func (r *Reader) named(item Item, path string) Item {
+	n := &r.runs
+	switch {
+	case item.Window != nil:
+		item.Window.Run = n.of(item.Window.Run, path)
+		n.see(item.Window.Run, cmp.Or(item.folder, dirOf(path)))
+	case item.Ops != nil && item.Launched == nil:
+		item.Ops.Run = r.runOfOperators(item, path)
+		n.see(item.Ops.Run, dirOf(path))
+	case item.Ops != nil:
+		item.Ops.Run = n.of(item.Ops.Run, path)
+	}
+	if item.Launched != nil {
+		launched := *item.Launched
+		launched.Run = n.of(launched.Run, path)
+		item.Launched = &launched
+	}
+	if item.Device != nil {
+		device := *item.Device
+		device.Run = n.of(device.Run, path)
+		item.Device = &device
+	}
+	switch c := item.Comm; {
+	case c == nil:
+	case item.Window != nil:
+		c.Run = item.Window.Run
+	case c.Run == "":
+		c.Run = r.runOfEntries(path)
+	}
+	return item
+}
+
+// see notes that a run lies in a folder.
+func (n *runNames) see(run, folder string) {
+	if p := (place{run, folder}); !slices.Contains(n.places, p) {
+		n.places = append(n.places, p)
+	}
+}
+
+// all are the runs that have windows or an operator trace.
+func (n *runNames) all() (runs []string) {
+	for _, p := range n.places {
+		if !slices.Contains(runs, p.run) {
+			runs = append(runs, p.run)
+		}
+	}
+	return runs
+}
+
+// in is the run that lies in a folder, ok where it is one.
+func (n *runNames) in(folder string) (run string, ok bool) {
+	for _, p := range n.places {
+		switch {
+		case p.folder != folder || p.run == run:
+		case ok:
+			return "", false
+		default:
+			run, ok = p.run, true
+		}
+	}
+	return run, ok
+}
+
+// nameless is the run of what lies in a folder and names none; alone says that
+// there is one job of its kind.
+func (n *runNames) nameless(folder string, alone bool) string {
+	if run, ok := n.in(folder); ok {
+		return run
+	}
+	name, all := filepath.Base(folder), n.all()
+	if !slices.Contains(all, name) && alone && len(all) == 1 {
+		return all[0]
+	}
+	return name
+}
+
+// runOfOperators is the run of an operator trace. One that names it is of the run
+// of that name, wherever its windows lie, if there is one.
+func (r *Reader) runOfOperators(item Item, path string) string {
+	n, own := &r.runs, item.Ops.Run
+	if item.unnamed {
+		others := 0
+		for _, in := range r.inputs {
+			if in.Format == OperatorTrace && in.Skipped == "" && dirOf(in.Path) == dirOf(path) {
+				others++
+			}
+		}
+		if run, ok := n.in(dirOf(path)); ok && others == 1 {
+			return run
+		}
+		return n.of(own, path)
+	}
+	var runs []string
+	for k, name := range n.given {
+		if k[0] == own && slices.Contains(n.all(), name) {
+			runs = append(runs, name)
+		}
+	}
+	if len(runs) == 1 {
+		return runs[0]
+	}
+	return n.of(own, path)
+}
+
+// runOfEntries is the run of what ranks recorded of entering calls, a file for
+// each. The folders of one job, of which each host has one, have different ranks.
+func (r *Reader) runOfEntries(path string) string {
+	if r.entries == nil {
+		r.entries = r.jobsOfEntries()
+	}
+	return r.entries[dirOf(path)]
+}
+
+func (r *Reader) jobsOfEntries() map[string]string {
+	type job struct {
+		folders []string
+		ranks   map[int]bool
+	}
+	ranks := make(map[string]map[int]bool)
+	var folders []string
+	for _, in := range r.inputs {
+		if in.Skipped != "" || in.Format.row().gives != entries {
+			continue
+		}
+		folder := dirOf(in.Path)
+		if ranks[folder] == nil {
+			folders, ranks[folder] = append(folders, folder), make(map[int]bool)
+		}
+		rank, _ := flightrecorder.RankOf(in.Path, r.o.Rank)
+		ranks[folder][rank] = true
+	}
+	var jobs []*job
+	for _, folder := range folders {
+		i := slices.IndexFunc(jobs, func(j *job) bool {
+			return len(r.runs.all()) < 2 && !slices.ContainsFunc(slices.Collect(maps.Keys(ranks[folder])), func(rank int) bool { return j.ranks[rank] })
+		})
+		if i < 0 {
+			i = len(jobs)
+			jobs = append(jobs, &job{ranks: make(map[int]bool)})
+		}
+		jobs[i].folders = append(jobs[i].folders, folder)
+		maps.Copy(jobs[i].ranks, ranks[folder])
+	}
+	out := make(map[string]string)
+	for _, j := range jobs {
+		for _, folder := range j.folders {
+			out[folder] = r.runs.nameless(j.folders[0], len(jobs) == 1)
+		}
+	}
+	return out
+}
+
+// dirOf is the folder of a file, in full.
+func dirOf(path string) string { return strings.Join(folderParts(path), "/") }

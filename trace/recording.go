@@ -1,0 +1,24 @@
+package trace
+
+// Recording is what one source recorded of a run: its stage times (*Window), its
+// operators one by one (*OpTrace) or summed by the stage that launched them
+// (*OpTotals), how its devices spent the steps (*DeviceRun), or its communication
+// (*Comm). Who reads a new kind of source makes it one of these.
+type Recording interface {
+	// RunName is the run that it is of. Recordings of one name are of one run.
+	RunName() string
+	recording()
+}
+
+// RunName implements Recording.
+func (w *Window) RunName() string    { return w.Run }
+func (t *OpTrace) RunName() string   { return t.Run }
+func (t *OpTotals) RunName() string  { return t.Run }
+func (d *DeviceRun) RunName() string { return d.Run }
+func (c *Comm) RunName() string      { return c.Run }
+
+func (*Window) recording()    {}
+func (*OpTrace) recording()   {}
+func (*OpTotals) recording()  {}
+func (*DeviceRun) recording() {}
+func (*Comm) recording()      {}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -305,6 +306,18 @@ func TestBadInputs(t *testing.T) {
 		if s.Windows != 12 {
 			t.Errorf("%d windows, expected 12", s.Windows)
 		}
+	}
+}
+
+// TestNowhere: the folder of the output is not made.
+func TestNowhere(t *testing.T) {
+	dir, none := fleet(t, 1), filepath.Join(t.TempDir(), "none")
+	o := Options{Output: Output{Path: filepath.Join(none, "a.csv"), Format: CSV}}
+	if _, err := Run(t.Context(), []string{dir}, o); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(none); err == nil {
+		t.Error("the folder is there")
 	}
 }
 

@@ -40,7 +40,7 @@ var ErrUnfinished = errors.New("unfinished")
 // was left by the same plan. Nobody else can until it is released.
 func openParts(output, mark string, resume Resume) (*parts, error) {
 	p := &parts{output: output, dir: output + partsSuffix}
-	if err := os.MkdirAll(p.dir, 0o777); err != nil {
+	if err := os.Mkdir(p.dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
 	if err := p.take(); err != nil {

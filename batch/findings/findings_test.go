@@ -1,0 +1,112 @@
+package findings
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// flagged is a row of a run that a rank on a host delays.
+func flagged(run, host string, hosts int64, gain float64) *Row {
+	place, kind, rank := int64(1), "rank", int64(3)
+	return &Row{Folder: "f", Run: run, Steps: 10, Step: 1e9, Ranks: 8, Hosts: hosts, Status: "straggler", Stages: "{}",
+		Place: &place, Kind: &kind, Flagged: true, Rank: &rank, Host: &host, RunGain: &gain}
+}
+
+// TestAtLeast compares with the sum over all outcomes.
+func TestAtLeast(t *testing.T) {
+	chances := []float64{0.5, 0.25, 0.1, 0.9, 0.05}
+	want := make([]float64, len(chances)+1)
+	for outcome := range 1 << len(chances) {
+		p, n := 1.0, 0
+		for i, c := range chances {
+			if outcome>>i&1 == 1 {
+				p, n = p*c, n+1
+			} else {
+				p *= 1 - c
+			}
+		}
+		for k := range n + 1 {
+			want[k] += p
+		}
+	}
+	for k, got := range atLeast(chances) {
+		if math.Abs(got-want[k]) > 1e-12 {
+			t.Errorf("%d or more: %v, want %v", k, got, want[k])
+		}
+	}
+}
+
+// TestWorstFirst: runs with a finding to act on come first, by the time of all
+// ranks that they lose; a window counts once however many findings it has.
+func TestWorstFirst(t *testing.T) {
+	s := NewSummary()
+	for i, gain := range []float64{0.1, 0.3, 0.2} {
+		row := flagged(fmt.Sprint("run-", i), "h", 4, gain)
+		s.Add(row)
+		second := *row
+		place := int64(2)
+		second.Place, second.Flagged = &place, false
+		s.Add(&second)
+	}
+	s.Add(&Row{Folder: "f", Run: "healthy", Steps: 10, Step: 1e9, Ranks: 8, Status: "no_straggler"})
+	var names []string
+	for _, r := range s.Runs() {
+		names = append(names, r.Name)
+	}
+	if diff := cmp.Diff([]string{"run-1", "run-2", "run-0", "healthy"}, names); diff != "" {
+		t.Error(diff)
+	}
+	if s.Windows != 4 {
+		t.Errorf("%d windows, expected 4", s.Windows)
+	}
+	if got := s.Runs()[0].Lost(); got != 0.3*10e9*8 {
+		t.Errorf("lost %v ns", got)
+	}
+	want := []Count{{"straggler", 3, (0.1 + 0.3 + 0.2) * 80e9}, {"no_straggler", 1, 0}}
+	same := cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(a) })
+	if diff := cmp.Diff(want, s.Statuses(), same); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestHosts: a host in nine of ten runs of eight hosts each is no chance, one in
+// two of them is.
+func TestHosts(t *testing.T) {
+	s := NewSummary()
+	for i := range 12 {
+		host := "bad"
+		if i >= 9 {
+			host = fmt.Sprint("h", i/11)
+		}
+		s.Add(flagged(fmt.Sprint("run-", i), host, 8, 0.2))
+	}
+	hosts := s.Hosts()
+	if len(hosts) != 2 || hosts[0].Name != "bad" || hosts[0].Runs != 9 || hosts[0].Of != 12 || hosts[0].P > 1e-4 || hosts[1].P < 0.5 {
+		t.Errorf("%+v", hosts)
+	}
+}
+
+// TestCells: every column comes back from its text.
+func TestCells(t *testing.T) {
+	row := flagged("a,b \"c\"", "h", 4, 1.0/3)
+	row.Stages = `{"x":1}`
+	var back Row
+	for i, text := range row.Cells() {
+		if err := back.SetCell(i, text); err != nil {
+			t.Fatalf("%s: %v", Columns()[i], err)
+		}
+	}
+	if diff := cmp.Diff(row, &back); diff != "" {
+		t.Error(diff)
+	}
+	if n := reflect.TypeFor[Row]().NumField(); len(Columns()) != n {
+		t.Errorf("%d columns of %d fields", len(Columns()), n)
+	}
+	if err := back.SetCell(3, "many"); err == nil {
+		t.Error("a window that is no number")
+	}
+}

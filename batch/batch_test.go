@@ -321,6 +321,25 @@ func TestNowhere(t *testing.T) {
 	}
 }
 
+// TestSameName: recordings of one name in one folder are different runs.
+func TestSameName(t *testing.T) {
+	dir := t.TempDir()
+	for i, rank := range []int{-1, 3, 5} {
+		record(t, filepath.Join(dir, fmt.Sprintf("%d.jsonl", i)), job("job", uint64(i), rank))
+	}
+	s := run(t, dir, Options{Output: Output{Path: filepath.Join(t.TempDir(), "a.csv")}})
+	var ranks []int64
+	for _, r := range s.Runs() {
+		if r.Flagged() {
+			ranks = append(ranks, *r.Worst.Rank)
+		}
+	}
+	slices.Sort(ranks)
+	if s.Windows != 9 || len(s.Refused) > 0 || !slices.Equal(ranks, []int64{3, 5}) {
+		t.Errorf("%d windows, ranks %v flagged, refused %v", s.Windows, ranks, s.Refused)
+	}
+}
+
 // TestGrows: a file that is written to while it is read is named.
 func TestGrows(t *testing.T) {
 	dir := fleet(t, 5)

@@ -58,7 +58,7 @@ func (j *judge) unit(ctx context.Context, u unit) error {
 			} else {
 				err = nil
 			}
-			return errors.Join(err, j.finish(0), j.problems(u, r))
+			return errors.Join(err, j.finish(0), j.problems(ctx, u, r))
 		}
 		if err := ctx.Err(); err != nil {
 			return err
@@ -85,9 +85,24 @@ func passedOver(r *auto.Reader) bool {
 	return !slices.ContainsFunc(r.Inputs(), func(in auto.Input) bool { return in.Skipped == "" })
 }
 
-// problems refers what was refused of a unit, and files that changed under it.
-func (j *judge) problems(u unit, r *auto.Reader) error {
+// another reports whether a file was refused at its first line because the steps in
+// it are those of another file: it is another recording under the same name.
+func another(p auto.Problem) bool {
+	var at *trace.RecordError
+	return errors.Is(p.Err, trace.ErrDuplicate) && errors.As(p.Err, &at) && at.Pos.File == p.Path && at.Pos.Line == 1
+}
+
+// problems refers what was refused of a unit, and files that changed under it. What
+// is another recording is judged by itself.
+func (j *judge) problems(ctx context.Context, u unit, r *auto.Reader) error {
 	for _, p := range r.Problems() {
+		i := slices.IndexFunc(u, func(f file) bool { return f.Path == p.Path })
+		if i >= 0 && len(u) > 1 && another(p) {
+			if err := j.unit(ctx, unit{u[i]}); err != nil {
+				return err
+			}
+			continue
+		}
 		if err := j.refer(Problem{p.Path, reason(p.Path, p.Err)}); err != nil {
 			return err
 		}

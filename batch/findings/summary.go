@@ -19,7 +19,7 @@ type Summary struct {
 // Refused is an input that is not among the rows, or not all of it, and why.
 type Refused struct{ Path, Error string }
 
-type runKey struct{ folder, run string }
+type runKey struct{ folder, file, run string }
 
 // Run is one run: what delays it most.
 type Run struct {
@@ -62,7 +62,7 @@ func (s *Summary) Refuse(r Refused) { s.Refused = append(s.Refused, r) }
 
 // Add adds a row. Those of a window follow each other.
 func (s *Summary) Add(row *Row) {
-	key := runKey{row.Folder, row.Run}
+	key := runKey{row.Folder, row.File, row.Run}
 	r := s.runs[key]
 	if r == nil {
 		r = &Run{Folder: row.Folder, Name: row.Run, last: [2]int64{-1, -1}}

@@ -305,7 +305,7 @@ const stillSteps = 10
 func desync(r *arrivals.Result) (out []Finding) {
 	for i := range r.Mismatches {
 		m := &r.Mismatches[i]
-		if m.Difference != arrivals.DifferentOperation && r.Hang == nil {
+		if m.Difference == arrivals.DifferentStates || m.Difference != arrivals.DifferentOperation && r.Hang == nil {
 			continue
 		}
 		few := &m.Sides[len(m.Sides)-1]

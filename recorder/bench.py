@@ -1,8 +1,8 @@
 """What the recorder costs the training thread: python3 recorder/bench.py
 
-Where PyTorch is installed, also what reading the Flight Recorder's ring costs
-by the collectives in it: for how long the interpreter lock is held, which is
-for how long a training thread that wants it waits at most.
+Where PyTorch is installed, also what arrivals cost by the collectives in the
+Flight Recorder's ring, all of it new: processor time of the writer's thread. A
+training thread that wants the interpreter lock waits no longer than that.
 
 The cost of a call is the processor time of a loop with it less that of the same
 loop without, divided by the calls, at the median over repetitions. Processor
@@ -27,6 +27,8 @@ from sfstat_recorder import BACKWARD, CALLBACKS, DATA, FORWARD, OPTIMIZER, Ident
 
 CALLS = 50_000
 REPETITIONS = 15
+STEPS, STEP_S = 100, 0.2
+"""A window of a job with steps of 200 ms."""
 
 
 class Nothing:
@@ -39,7 +41,7 @@ class Nothing:
         return None
 
 
-def seconds(body: Callable[[int], None], calls: int) -> float:
+def seconds(body: Callable[[int], object], calls: int) -> float:
     begin = time.thread_time()
     body(calls)
     return time.thread_time() - begin
@@ -118,11 +120,13 @@ def measure(perf: Recorder) -> None:
 
 
 def measure_arrivals() -> None:
-    """Reads rings of one process in a group of one, over Gloo."""
+    """Reads rings of one process in a group of one, over Gloo, as the writer's
+    thread does at the end of a window.
+    """
     import torch
     import torch.distributed as dist
 
-    from sfstat_recorder.arrivals import BUDGET, FlightRecorder
+    from sfstat_recorder.arrivals import BUDGET, FlightRecorder, Watcher, pack
 
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="0", TORCH_FR_BUFFER_SIZE="20000")
     dist.init_process_group("gloo", rank=0, world_size=1)
@@ -136,16 +140,17 @@ def measure_arrivals() -> None:
             dist.all_reduce(tensor)
         held = size
         ring.read()
-        dumps, reads = [], []
+        dumps, reads, rests = [], [], []
         for _ in range(REPETITIONS):
-            begin = time.perf_counter()
-            ring._dump()
-            dumps.append(time.perf_counter() - begin)
-            begin = time.perf_counter()
-            ring.read()
-            reads.append(time.perf_counter() - begin)
-        print("a ring of %5d entries: dump %6.2f ms, all in all %6.2f ms (at most %.2f); read every %.0f s at most"
-              % (size, 1e3 * statistics.median(dumps), 1e3 * statistics.median(reads), 1e3 * max(reads), statistics.median(reads) / BUDGET))
+            dumps.append(seconds(lambda _: ring._dump(), 1))
+            reads.append(seconds(lambda _: ring.read(), 1))
+            watcher = Watcher(lambda: ring, 5)
+            watcher._read()
+            rests.append(seconds(lambda _: pack(watcher._settled(None)), 1))  # type: ignore[arg-type]
+        dump, read, rest = (statistics.median(x) for x in (dumps, reads, rests))
+        every = max(STEPS * STEP_S, read / BUDGET)
+        print("a ring of %5d entries: dump %6.2f ms, unpickled %6.2f ms (at most %.2f), stages and packet %6.2f ms; every %.0f s at most, %.3f %% of the time"
+              % (size, 1e3 * dump, 1e3 * read, 1e3 * max(reads), 1e3 * rest, every, 100 * (read + rest) / every))
     dist.destroy_process_group()
 
 

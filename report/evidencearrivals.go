@@ -49,7 +49,7 @@ func sourceWord(s *evidence.SourceLine) string {
 
 func callOf(op, sizes, types, difference string) string {
 	switch difference {
-	case "sizes":
+	case "sizes", "input_and_output", "totals":
 		return op + " of " + sizes
 	case "types":
 		return op + " of " + types

@@ -70,6 +70,7 @@ type sideJSON struct {
 	Op    string    `json:"op"`
 	Sizes string    `json:"sizes"`
 	Types string    `json:"types"`
+	State string    `json:"state"`
 	Line  *lineJSON `json:"source_line"`
 }
 
@@ -84,7 +85,7 @@ func (j Arrivals) hangWire() hangJobJSON {
 	for _, m := range j.Mismatches {
 		x := mismatchJSON{Difference: m.Difference.String(), Group: m.Group, Desc: optionalString(m.Desc), Seq: m.Seq, Sides: []sideJSON{}}
 		for _, s := range m.Sides {
-			x.Sides = append(x.Sides, sideJSON{list(s.Ranks), s.Op, s.Sizes, s.Types, lineFrom(s.Line)})
+			x.Sides = append(x.Sides, sideJSON{list(s.Ranks), s.Op, s.Sizes, s.Types, s.State.String(), lineFrom(s.Line)})
 		}
 		out.Mismatches = append(out.Mismatches, x)
 	}
@@ -270,14 +271,24 @@ func mismatchBlocks(m *arrivals.Mismatch) document {
 
 // MismatchHeadline is what members of a call disagree on.
 func MismatchHeadline(m *arrivals.Mismatch) string {
-	few := m.Sides[len(m.Sides)-1]
-	return fmt.Sprintf("Desync: call #%d of %s differs in its %s: %s entered %s, the others %s.", m.Seq, groupName(m.Group, m.Desc), m.Difference,
+	few, call := m.Sides[len(m.Sides)-1], fmt.Sprintf("call #%d of %s", m.Seq, groupName(m.Group, m.Desc))
+	switch {
+	case m.Difference == arrivals.DifferentStates:
+		return fmt.Sprintf("%s is %s on %s and %s on the others.", upper(call), few.State, theRanks(few.Ranks), m.Sides[0].State)
+	case m.Difference == arrivals.UnfitTotals:
+		return fmt.Sprintf("Desync: in %s (%s) the members do not receive in all what they send.", call, bareOp(few.Op))
+	case m.Difference == arrivals.UnfitSizes:
+		return fmt.Sprintf("Desync: in %s the output does not fit the input: %s entered %s.", call, theRanks(few.Ranks), side(&few, m.Difference))
+	case len(m.Sides) == 1:
+		return fmt.Sprintf("Desync: %s has an output of another type than its input: %s entered %s.", call, theRanks(few.Ranks), side(&few, m.Difference))
+	}
+	return fmt.Sprintf("Desync: %s differs in its %s: %s entered %s, the others %s.", call, m.Difference,
 		theRanks(few.Ranks), side(&few, m.Difference), side(&m.Sides[0], m.Difference))
 }
 
 func side(s *arrivals.Side, d arrivals.Difference) string {
 	switch d {
-	case arrivals.DifferentSizes:
+	case arrivals.DifferentSizes, arrivals.UnfitSizes, arrivals.UnfitTotals:
 		return bareOp(s.Op) + " of " + s.Sizes
 	case arrivals.DifferentTypes:
 		return bareOp(s.Op) + " of " + s.Types

@@ -17,6 +17,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 type job struct {
@@ -99,9 +100,10 @@ func (j job) write(folder string) error {
 			now[r] = behind + 0.3 + 0.1*rng.Float64()
 		}
 	}
+	members := j.members()
 	for r := range calls {
 		path := filepath.Join(folder, fmt.Sprintf("fr_trace_%d", r))
-		if err := os.WriteFile(path, j.dump(calls[r]), 0o666); err != nil {
+		if err := os.WriteFile(path, j.dump(calls[r], members), 0o666); err != nil {
 			return err
 		}
 	}
@@ -195,22 +197,27 @@ func (p *pickle) list(n int, f func(int)) func() {
 	}
 }
 
+// members are all ranks, as dumps write them.
+func (j job) members() string {
+	var s strings.Builder
+	for r := range j.ranks {
+		fmt.Fprintf(&s, ", %d", r)
+	}
+	return "[" + s.String()[2:] + "]"
+}
+
 // dump is the pickle of one rank.
-func (j job) dump(calls []call) []byte {
+func (j job) dump(calls []call, members string) []byte {
 	p := &pickle{memo: map[string]int{}}
 	kept := calls[max(0, len(calls)-j.ring):]
 	completed := len(calls)
 	if completed > 0 && !calls[completed-1].done {
 		completed--
 	}
-	members := "[0"
-	for r := 1; r < j.ranks; r++ {
-		members += fmt.Sprintf(", %d", r)
-	}
 	p.WriteString("\x80\x02")
 	p.dict("version", "2.10",
 		"pg_config", func() {
-			p.dict("", func() { p.dict("name", "", "desc", "", "ranks", members+"]") })
+			p.dict("", func() { p.dict("name", "", "desc", "", "ranks", members) })
 		},
 		"comm_lib_version", "",
 		"pg_status", func() {

@@ -27,6 +27,8 @@ type decoder struct {
 	stacks map[string]int         // of out.Stacks, by the numbers of their frames
 	key    []byte
 	head   record
+	listed string // members as the dump before wrote them
+	ranks  []int  // … and read
 }
 
 // operationOf is what a profiling_name tells.

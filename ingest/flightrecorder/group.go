@@ -102,20 +102,17 @@ func (d *decoder) configure(name string, c *record) {
 	}
 }
 
-// members reads "[0, 1, …]", or a list of numbers.
+// members reads "[0, 1, …]", or a list of numbers. Dumps of one job have the same
+// text, which is read once.
 func (d *decoder) members(v value) []int {
-	var ranks []int
 	if v.kind == text {
-		written := strings.Trim(string(d.text(v)), "[]() ")
-		for part := range strings.SplitSeq(written, ",") {
-			rank, err := strconv.Atoi(strings.TrimSpace(part))
-			if err != nil || rank < 0 {
-				return nil
-			}
-			ranks = append(ranks, rank)
+		written := d.text(v)
+		if d.ranks == nil || d.listed != string(written) {
+			d.listed, d.ranks = string(written), ranksOf(string(written))
 		}
-		return ranks
+		return d.ranks
 	}
+	var ranks []int
 	for items, next := d.chunk(v); items != nil; items, next = d.next(next) {
 		for _, item := range items {
 			rank, ok := number(item)
@@ -124,6 +121,18 @@ func (d *decoder) members(v value) []int {
 			}
 			ranks = append(ranks, int(rank))
 		}
+	}
+	return ranks
+}
+
+// ranksOf reads "[0, 1, …]", nil where it is something else.
+func ranksOf(written string) (ranks []int) {
+	for part := range strings.SplitSeq(strings.Trim(written, "[]() "), ",") {
+		rank, err := strconv.Atoi(strings.TrimSpace(part))
+		if err != nil || rank < 0 {
+			return nil
+		}
+		ranks = append(ranks, rank)
 	}
 	return ranks
 }

@@ -45,19 +45,19 @@ func (t *timed) tallies() *strikes {
 // tally fills the cells of one place.
 func (s *strikes) tally(at int) {
 	p := &s.places[at]
-	delays := make([][]int64, len(p.cohorts))
+	delays, of := make([][]int64, len(p.cohorts)), make([]*tally, len(s.ranks))
 	one := timed{matching: s.matching, places: s.places[at : at+1], offset: s.offset, release: s.release, tree: s.tree}
 	one.eachDelay(func(_ *place, k int, e entry, x int64) {
 		delays[k] = append(delays[k], x)
-		c := s.cells[cell{at, int(e.rank)}]
+		c := of[e.rank]
 		if c == nil {
 			c = &tally{}
-			s.cells[cell{at, int(e.rank)}] = c
+			of[e.rank], s.cells[cell{at, int(e.rank)}] = c, c
 		}
 		c.count++
 		c.delay = append(c.delay, x)
 	})
-	s.sigma[at] = s.spread(at)
+	s.sigma[at] = spread(of)
 	limit := int64(math.Max(beyond*s.sigma[at], 1000))
 	members := 0
 	for k, c := range p.cohorts {
@@ -67,7 +67,7 @@ func (s *strikes) tally(at int) {
 			if s.at(e) > s.at(c[last]) {
 				last = i
 			}
-			t := s.cells[cell{at, int(e.rank)}]
+			t := of[e.rank]
 			switch x := delays[k][i]; {
 			case x > limit:
 				s.hits[at]++
@@ -77,18 +77,17 @@ func (s *strikes) tally(at int) {
 				t.early++
 			}
 		}
-		s.cells[cell{at, int(c[last].rank)}].last++
-		s.share(at, c, delays[k])
+		of[c[last].rank].last++
+		share(c, delays[k], of)
 	}
 	s.width[at] = float64(members) / float64(max(1, len(p.cohorts)))
 }
 
 // spread is the robust standard deviation of own delay at a place, within the
 // ranks, so that one that is always late does not widen it.
-func (s *strikes) spread(at int) float64 {
+func spread(of []*tally) float64 {
 	var within, all []int64
-	for r := range s.ranks {
-		c := s.cells[cell{at, r}]
+	for _, c := range of {
 		if c == nil {
 			continue
 		}
@@ -107,28 +106,27 @@ func (s *strikes) spread(at int) float64 {
 }
 
 // share divides what the latest costs among the late: each step down from the
-// latest to nobody's delay among those that are above it.
-func (s *strikes) share(at int, c cohort, x []int64) {
-	order := make([]int, len(c))
-	for i := range order {
-		order[i] = i
+// latest to nobody's delay among those that are above it. Where all are late
+// alike, nobody is.
+func share(c cohort, x []int64, of []*tally) {
+	order := make([]int, 0, len(c))
+	for i := range c {
+		if x[i] > 0 {
+			order = append(order, i)
+		}
 	}
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(x[b], x[a]) })
-	for n := 1; n <= len(order); n++ {
-		if x[order[n-1]] <= 0 {
-			return
+	part := 0.0
+	for n := len(order); n > 0; n-- {
+		i, below := order[n-1], int64(0)
+		switch {
+		case n == len(c):
+			below = x[i]
+		case n < len(order):
+			below = x[order[n]]
 		}
-		below := int64(0)
-		if n < len(order) {
-			below = max(0, x[order[n]])
-		}
-		if n == len(order) {
-			below = x[order[n-1]] // all are late alike: nobody is
-		}
-		part := float64(x[order[n-1]]-below) / float64(n)
-		for _, i := range order[:n] {
-			s.cells[cell{at, int(c[i].rank)}].charge += part
-		}
+		part += float64(x[i]-below) / float64(n)
+		of[c[i].rank].charge += part
 	}
 }
 

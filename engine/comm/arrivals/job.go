@@ -2,6 +2,7 @@ package arrivals
 
 import (
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,6 +23,7 @@ type Job struct {
 	byRank map[int]int
 	groups []group
 	named  map[string]int // groups by name, description and members
+	key    []byte
 	kinds  []kind
 	known  map[string]int32 // kinds by content
 	stacks [][]trace.Frame
@@ -53,6 +55,7 @@ type call struct {
 	peer  int32 // rank in the group, −1
 	part  int32 // among calls of one sequence number, as in coalesced groups
 	done  bool
+	state trace.CommState // completed where it is done
 }
 
 // kind is what calls of one line of code have alike.
@@ -149,10 +152,18 @@ func (a *adding) process(p int) rank {
 			continue
 		}
 		r.calls = append(r.calls, call{enter: c.Enter, seq: c.Seq, group: groups[c.Group], kind: a.kind(c), peer: int32(c.Peer),
-			done: c.Retired || c.State == trace.CommCompleted})
+			done: c.Retired || c.State == trace.CommCompleted, state: stateOf(c)})
 	}
 	number(r.calls)
 	return r
+}
+
+// stateOf is how far a call got; one that was retired is completed.
+func stateOf(c *trace.CommCall) trace.CommState {
+	if c.Retired {
+		return trace.CommCompleted
+	}
+	return c.State
 }
 
 // number counts calls of one sequence number, and gives numbers to calls that
@@ -225,12 +236,17 @@ func (j *Job) group(g *trace.CommGroup) int32 {
 // groupNumber: names are not unique, those of different members are different
 // groups.
 func (j *Job) groupNumber(g group) int32 {
-	key := fmt.Sprint(g.name, "\x00", g.desc, "\x00", g.id, g.members)
-	i, ok := j.named[key]
+	key := append(append(append(j.key[:0], g.name...), 0), g.desc...)
+	key = binary.LittleEndian.AppendUint64(append(key, 0), g.id)
+	for _, r := range g.members {
+		key = binary.LittleEndian.AppendUint32(key, uint32(r))
+	}
+	j.key = key
+	i, ok := j.named[string(key)]
 	if !ok {
 		i = len(j.groups)
 		j.groups = append(j.groups, g)
-		j.named[key] = i
+		j.named[string(key)] = i
 	}
 	return int32(i)
 }
@@ -305,7 +321,7 @@ func (j *Job) extend(r rank) {
 
 // identity is a call without what differs between two dumps of it.
 func identity(c call) call {
-	c.done, c.part, c.kind = false, 0, 0
+	c.done, c.state, c.part, c.kind = false, 0, 0, 0
 	return c
 }
 

@@ -118,7 +118,7 @@ func Compare(base, now []*Run, o Options) (*Comparison, error) {
 	if c.Unit == Pairs {
 		design = compare.Paired
 	}
-	differences, err := compare.Compare(level(rows), compare.Options{Design: design, Confidence: o.Confidence, Seed: o.Seed})
+	differences, err := compare.Compare(level(rows), compare.Options{Design: design, Confidence: o.Confidence, Primary: c.Step() != nil, Seed: o.Seed})
 	if err != nil {
 		return nil, err
 	}

@@ -55,7 +55,10 @@ type Row struct{ Base, New []float64 }
 type Options struct {
 	Design     Design
 	Confidence float64 // that the intervals of all rows hold together; 0: 0.95
-	Seed       uint64
+	// Primary: the first row is the one that is asked about. It has half of the level
+	// by itself, all others together the other half.
+	Primary bool
+	Seed    uint64
 }
 
 // Verdict is what the data say of a row.
@@ -117,16 +120,28 @@ func Compare(rows []Row, o Options) ([]Difference, error) {
 			tests = append(tests, t)
 		}
 	}
-	largest := extremes(tests, o.Seed)
-	level := 1 - o.Confidence
-	if len(tests) > 1 {
-		at := min(int(o.Confidence*float64(len(largest))), len(largest)-1)
-		level = max(tail(largest[at]), level/float64(len(tests)))
-	}
-	for _, t := range tests {
-		t.decide(level, largest, len(tests))
+	if o.Primary && len(tests) > 1 && tests[0].of == &out[0] {
+		decide(tests[:1], o, 2)
+		decide(tests[1:], o, 2)
+	} else {
+		decide(tests, o, 1)
 	}
 	return out, nil
+}
+
+// decide decides tests that have one of so many equal parts of the level together.
+func decide(tests []*test, o Options, parts float64) {
+	largest := extremes(tests, o.Seed)
+	level := (1 - o.Confidence) / parts
+	alone := level
+	if n := len(largest); n > 0 {
+		at := min(int((1-level)*float64(n)), n-1)
+		alone = max(tail(largest[at]), level/float64(len(tests)))
+	}
+	for _, t := range tests {
+		t.decide(alone)
+		t.of.P = min(1, parts*adjusted(t.p, largest, len(tests)))
+	}
 }
 
 // test is a row that can be tested.
@@ -134,6 +149,7 @@ type test struct {
 	of      *Difference
 	se      float64
 	freedom float64
+	p       float64 // by itself
 	// terms are what the units add to Change, about its mean, in the order of
 	// the row's units (base, then the other side; or pairs); their squares sum to 1.
 	terms []float64
@@ -275,19 +291,18 @@ func extremes(tests []*test, seed uint64) []float64 {
 func tail(z float64) float64 { return 2 * distuv.UnitNormal.Survival(z) }
 
 // decide fills the difference at the level that a single row must stand at.
-func (t *test) decide(level float64, largest []float64, tests int) {
+func (t *test) decide(level float64) {
 	d := t.of
-	p := 1.0
+	t.p = 1
 	switch {
 	case t.se > 0:
-		p = student.TwoSided(d.Change/t.se, t.freedom)
+		t.p = student.TwoSided(d.Change/t.se, t.freedom)
 	case d.Change != 0:
-		p = 0
+		t.p = 0
 	}
 	critical := student.Upper(level/2, t.freedom)
 	d.Low, d.High = d.Change-critical*t.se, d.Change+critical*t.se
 	d.Shows = (critical + student.Upper(1-power, t.freedom)) * t.se
-	d.P = adjusted(p, largest, tests)
 	switch {
 	case d.Low > 0:
 		d.Verdict = Regression

@@ -64,6 +64,14 @@ func TestCorrection(t *testing.T) {
 	if many[0].P < one[0].P || many[0].P > 8*one[0].P {
 		t.Errorf("p %v of eight rows, %v of one", many[0].P, one[0].P)
 	}
+	// Half of the level: 2.685011 (R: qt(1 - 0.05/4, 9)).
+	first, _ := Compare(rows, Options{Design: Paired, Primary: true})
+	if r := (first[0].High - first[0].Low) / (one[0].High - one[0].Low); math.Abs(r-2.685011/2.262157) > 1e-6 || math.Abs(first[0].P-2*one[0].P) > 1e-12 {
+		t.Errorf("the primary row of eight: an interval %v times as wide, p %v of %v", r, first[0].P, one[0].P)
+	}
+	if first[1].High-first[1].Low < many[1].High-many[1].Low {
+		t.Error("the other rows gain by the first")
+	}
 }
 
 func TestUnits(t *testing.T) {
@@ -156,7 +164,7 @@ func TestLevel(t *testing.T) {
 				for i := range rows[0].New {
 					rows[0].New[i] += change
 				}
-				got, err := Compare(rows, Options{Design: c.design, Seed: uint64(k)})
+				got, err := Compare(rows, Options{Design: c.design, Primary: k%2 == 0, Seed: uint64(k)})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -110,7 +110,7 @@ func comparisonNext(c *runs.Comparison) string {
 	case r.Verdict == compare.Regression:
 		return "sfstat diagnose on the new runs"
 	}
-	if n := c.RunsFor(c.Smallest()); n > 0 {
+	if n := c.RunsFor(c.Smallest()); n > 0 && r.Verdict == compare.NoneShown {
 		return fmt.Sprintf("about %d runs on each side would show a difference of %s", n, percentOf(c.Smallest()))
 	}
 	return ""

@@ -349,8 +349,9 @@ func (c *Comparison) Whole(r Row) float64 {
 	return 0
 }
 
-// mostShown is how many stages explain a change of step time.
-const mostShown = 2
+// mostShown is how many stages explain a change of step time, and leastShown the
+// part of it that each has.
+const mostShown, leastShown = 2, 0.1
 
 // Largest are the stages that changed as step time did, surely, by size.
 func (c *Comparison) Largest() []Row {
@@ -360,7 +361,7 @@ func (c *Comparison) Largest() []Row {
 	}
 	var out []Row
 	for _, r := range c.Rows {
-		if r.Kind == StageTime && r.Verdict == step.Verdict && r.Verdict >= compare.Regression {
+		if r.Kind == StageTime && r.Verdict == step.Verdict && r.Verdict >= compare.Regression && math.Abs(r.Change) >= leastShown*math.Abs(step.Change) {
 			out = append(out, r)
 		}
 	}
@@ -379,13 +380,19 @@ func (c *Comparison) Smallest() float64 {
 	return worthShowing
 }
 
+// mostRuns is how many runs are still an answer.
+const mostRuns = 1000
+
 // RunsFor is about how many runs on each side show a change of step time of a
-// part of it; 0 where these are enough, or it cannot be told.
+// part of it; 0 where these are enough, or none is shown by any that one could make.
 func (c *Comparison) RunsFor(part float64) int {
 	r := c.Step()
 	if r == nil || c.Unit == Batches || math.IsInf(r.Shows, 0) || r.Shows <= part*r.Base {
 		return 0
 	}
 	ratio := r.Shows / (part * r.Base)
-	return int(math.Ceil(float64(max(len(c.Base), len(c.New))) * ratio * ratio))
+	if n := math.Ceil(float64(max(len(c.Base), len(c.New))) * ratio * ratio); n <= mostRuns {
+		return int(n)
+	}
+	return 0
 }

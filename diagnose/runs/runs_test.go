@@ -236,7 +236,7 @@ func TestDoubts(t *testing.T) {
 func TestRunsFor(t *testing.T) {
 	c := &Comparison{Base: make([]*Run, 6), New: make([]*Run, 6), Unit: Pairs,
 		Rows: []Row{{Difference: compare.Difference{Base: 100, Shows: 4}}}}
-	for part, want := range map[float64]int{0.05: 0, 0.04: 0, 0.02: 24, 0.01: 96} {
+	for part, want := range map[float64]int{0.05: 0, 0.04: 0, 0.02: 24, 0.01: 96, 0.001: 0} {
 		if got := c.RunsFor(part); got != want {
 			t.Errorf("%v: %d runs, want %d", part, got, want)
 		}
@@ -281,5 +281,21 @@ func TestFollow(t *testing.T) {
 	}
 	if _, err := Follow(nil, TrendOptions{}); err == nil {
 		t.Error("no runs are followed")
+	}
+}
+
+// Stages that changed as step time did explain it, if they are a part of it.
+func TestLargest(t *testing.T) {
+	row := func(kind Kind, stage string, change float64, v compare.Verdict) Row {
+		return Row{Measure{kind, stage}, compare.Difference{Base: 100, Change: change, Verdict: v}}
+	}
+	c := &Comparison{Rows: []Row{row(StepTime, "", 10, compare.Regression), row(StageTime, "a", 2, compare.Regression), row(StageTime, "b", 9, compare.Regression),
+		row(StageTime, "c", 3, compare.NoneShown), row(StageTime, "d", -4, compare.Improvement), row(StageTime, "e", 0.5, compare.Regression), row(SyncWait, "", 50, compare.Regression)}}
+	var got []string
+	for _, r := range c.Largest() {
+		got = append(got, r.Stage)
+	}
+	if !slices.Equal(got, []string{"b", "a"}) {
+		t.Errorf("%v", got)
 	}
 }

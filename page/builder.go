@@ -3,6 +3,7 @@ package page
 import (
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -10,8 +11,9 @@ import (
 // Builder takes the windows of runs one at a time and keeps what a page shows of
 // them: O(ranks × stages) and at most [mostHeld] numbers of steps a run.
 type Builder struct {
-	o    frontier.Options
-	runs []*run
+	o      frontier.Options
+	runs   []*run
+	traced []*traced
 }
 
 // New starts a page of windows that are accounted for in this way.
@@ -30,6 +32,9 @@ type run struct {
 	exposed int64
 	drawn   []drawing
 	pruned  bool // not every step is among them
+
+	costly   held
+	arrivals arrivals.Job
 }
 
 // rankSum is one rank over all steps.
@@ -57,15 +62,21 @@ func (b *Builder) runOf(name string) *run {
 func (b *Builder) Window(w *trace.Window) error {
 	r := b.runOf(w.Run)
 	d, err := r.series.Detailed(w)
-	if err == nil {
-		_, err = r.series.Add(w)
-	}
 	if err != nil {
 		return err
 	}
+	a, err := r.series.Add(w)
+	if err != nil {
+		return err
+	}
+	r.costly.see(w, a)
+	r.arrivals.AddWindow(w)
 	r.add(d)
 	return nil
 }
+
+// Arrivals adds when the ranks of a run entered their calls.
+func (b *Builder) Arrivals(run string, j *arrivals.Job) { b.runOf(run).arrivals.Merge(j) }
 
 func (r *run) add(d *frontier.Detail) {
 	if d.Steps == 0 || len(d.Boundaries) == 0 {
@@ -153,13 +164,7 @@ func (r *run) draw(d *frontier.Detail, w *placed, lanes []int) {
 	for t := range d.Steps {
 		r.drawn = append(r.drawn, drawingOf(d, t, w, lanes))
 	}
-	spans := 0
-	for i := range r.drawn {
-		for _, l := range r.drawn[i].lanes {
-			spans += len(l.spans)
-		}
-	}
-	if r.pruned = r.pruned || spans > mostSpans || len(r.members) > mostLanes; r.pruned {
+	if r.pruned = r.pruned || spansOf(r.drawn) > mostSpans || len(r.members) > mostLanes; r.pruned {
 		r.drawn = best(r.drawn)
 	}
 }

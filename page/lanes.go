@@ -32,6 +32,7 @@ type lane struct {
 type span struct {
 	series         int
 	from, busy, to int64
+	queue          int // 1: not the main one
 }
 
 type point struct {
@@ -56,7 +57,7 @@ func drawingOf(d *frontier.Detail, step int, w *placed, lanes []int) drawing {
 		series, spent, end, waits := w.stages[d.Stage[b]], d.Spent(step, b), d.At(step, b), d.Waits(step, b)
 		for i, r := range lanes {
 			from := end[r] - spent[r]
-			out.lanes[i].spans = append(out.lanes[i].spans, span{series, from, from + waits[r], end[r]})
+			out.lanes[i].spans = append(out.lanes[i].spans, span{series: series, from: from, busy: from + waits[r], to: end[r]})
 		}
 		if slices.Max(waits) > 0 {
 			last := 0

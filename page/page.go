@@ -35,6 +35,12 @@ type Run struct {
 	AllDrawn bool    `json:"all_drawn"` // every step is
 	Fixes    []Fix   `json:"fixes"`
 	Windows  []Part  `json:"windows"`
+
+	Operators bool      `json:"operators"` // Stages are the names of operators
+	Apart     *Apart    `json:"apart"`
+	Signs     *Signs    `json:"signs"`
+	Walk      *Walk     `json:"walk"`
+	Arrivals  *Arrivals `json:"arrivals"`
 }
 
 // Stage is one stage in the order of the step as recorded.
@@ -82,7 +88,7 @@ type Bands struct {
 // Drawn is one step, rank by rank.
 type Drawn struct {
 	Step   int64   `json:"step"`
-	Why    string  `json:"why"` // a kind of reason: suspect, latest, usual; "" where all steps are drawn
+	Why    string  `json:"why"` // a kind of reason: suspect, latest, longest, usual; "" where all steps are drawn
 	Length int     `json:"length"`
 	Lanes  []Lane  `json:"lanes"`
 	Points []Point `json:"points"`
@@ -90,9 +96,9 @@ type Drawn struct {
 
 // Lane is what one rank does in a step.
 type Lane struct {
-	Rank  int      `json:"rank"` // position in Run.Ranks
-	Late  int      `json:"late"`
-	Spans [][4]int `json:"spans"` // series, from, busy, to: until busy it waits for another
+	Rank  int     `json:"rank"` // position in Run.Ranks
+	Late  int     `json:"late"`
+	Spans [][]int `json:"spans"` // series, from, busy, to: until busy it waits for another; 1 follows where it is not the main queue
 }
 
 // Point is when the last rank arrived where all synchronise.
@@ -123,4 +129,71 @@ type Part struct {
 	Overlap  float64  `json:"overlap_error_share"`
 	Gathered bool     `json:"gather_ok"`
 	Labels   []string `json:"labels"`
+}
+
+// Apart is how far the completion times of ranks are apart (package ks).
+type Apart struct {
+	Ranks []int       `json:"ranks"` // positions in Run.Ranks
+	D     [][]float64 `json:"d"`     // 0 … 1; −1: nothing completed
+}
+
+// Signs are what K-S, outliers and blame find in one window.
+type Signs struct {
+	Window   int64   `json:"window"`
+	Symptoms int     `json:"symptoms"` // late operators that blame walked back from
+	Alpha    float64 `json:"alpha"`    // family-wise error of the outliers
+	Ranks    []Sign  `json:"ranks"`
+}
+
+// Sign is what they find on one rank.
+type Sign struct {
+	Rank    int     `json:"rank"`    // position in Run.Ranks
+	Departs bool    `json:"departs"` // its completion times do
+	S       float64 `json:"s"`
+	Q       float64 `json:"q"`
+	Later   int64   `json:"later_ns"`
+	Whole   int     `json:"whole"` // stages longer over the window
+	Steps   int     `json:"steps"` // stages of single steps
+	Excess  int64   `json:"excess_ns"`
+	Walks   int     `json:"walks"` // that end at it
+	Op      string  `json:"op"`
+}
+
+// Walk is one walk back from a late operator to where its delay began.
+type Walk struct {
+	Step     int64  `json:"step"`
+	Stops    []Stop `json:"stops"`
+	Left     int    `json:"left"`     // stops in the middle that are not shown
+	Symptoms int    `json:"symptoms"` // late operators that lead there
+	All      int    `json:"all"`
+}
+
+// Stop is one operator on the way.
+type Stop struct {
+	Rank   int    `json:"rank"` // ID
+	Op     string `json:"op"`
+	Start  int    `json:"start"`
+	Length int    `json:"length"`
+}
+
+// Arrivals is who arrives last where calls are entered.
+type Arrivals struct {
+	Step   int64   `json:"step_ns"`
+	Ranks  []int   `json:"ranks"` // IDs
+	Named  []int   `json:"named"` // IDs of ranks that findings name
+	Calls  int     `json:"calls"`
+	Lost   int64   `json:"lost"`
+	Places []Place `json:"places"`
+}
+
+// Place is one call of the program.
+type Place struct {
+	Op     string  `json:"op"`
+	Group  string  `json:"group"`
+	Line   string  `json:"line"`
+	Stage  string  `json:"stage"`
+	Points int     `json:"points"`
+	Skew   int64   `json:"skew_ns"`
+	Own    []int64 `json:"own_ns"` // [rank] own delay, median; −1: no member
+	Last   []int   `json:"last"`   // [rank] times it entered last
 }

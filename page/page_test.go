@@ -1,6 +1,7 @@
 package page
 
 import (
+	"errors"
 	"math"
 	"reflect"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -61,7 +63,17 @@ func built(t *testing.T, windows []*trace.Window, suspects ...int) Run {
 	for _, id := range suspects {
 		v.Suspects = append(v.Suspects, diagnose.Finding{Place: diagnose.Place{Rank: &id}, Confidence: evidence.Strong})
 	}
-	return b.Page(v).Runs[0]
+	return first(t, b, v)
+}
+
+// first is the first run of a page.
+func first(t *testing.T, b *Builder, v *diagnose.Verdict) Run {
+	t.Helper()
+	p, err := b.Page(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.Runs[0]
 }
 
 func TestByHand(t *testing.T) {
@@ -100,9 +112,9 @@ func TestDrawnStep(t *testing.T) {
 		t.Fatalf("%d steps are drawn, want all 4", len(r.Drawn))
 	}
 	want := Drawn{Step: 12, Why: "suspect", Length: 75000, Points: []Point{{At: 55000, Series: 1, Rank: 1}}, Lanes: []Lane{
-		{Rank: 0, Spans: [][4]int{{0, 0, 0, 5000}, {1, 5000, 55000, 75000}}},
-		{Rank: 1, Late: 50000, Spans: [][4]int{{0, 0, 0, 55000}, {1, 55000, 55000, 75000}}},
-		{Rank: 2, Spans: [][4]int{{0, 0, 0, 5000}, {1, 5000, 55000, 75000}}},
+		{Rank: 0, Spans: [][]int{{0, 0, 0, 5000}, {1, 5000, 55000, 75000}}},
+		{Rank: 1, Late: 50000, Spans: [][]int{{0, 0, 0, 55000}, {1, 55000, 55000, 75000}}},
+		{Rank: 2, Spans: [][]int{{0, 0, 0, 5000}, {1, 5000, 55000, 75000}}},
 	}}
 	if got := r.Drawn[2]; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
@@ -174,15 +186,15 @@ func TestManyRanks(t *testing.T) {
 
 // TestChanges: ranks and stages that come later are absent before, not zero.
 func TestChanges(t *testing.T) {
-	first, second := window(2, 0, 2, stall(-1, -1)), window(3, 2, 2, stall(-1, -1))
-	second.Schema.Stages = []string{"data.next_wait", "model.fwd_loss_cpu_wall"}
+	earlier, later := window(2, 0, 2, stall(-1, -1)), window(3, 2, 2, stall(-1, -1))
+	later.Schema.Stages = []string{"data.next_wait", "model.fwd_loss_cpu_wall"}
 	b := New(frontier.Options{Cut: frontier.CutStep})
-	for _, w := range []*trace.Window{first, second} {
+	for _, w := range []*trace.Window{earlier, later} {
 		if err := b.Window(w); err != nil {
 			t.Fatal(err)
 		}
 	}
-	r := b.Page(&diagnose.Verdict{RunVerdict: diagnose.RunVerdict{Run: "job"}}).Runs[0]
+	r := first(t, b, &diagnose.Verdict{RunVerdict: diagnose.RunVerdict{Run: "job"}})
 	if len(r.Stages) != 3 || len(r.Ranks) != 3 {
 		t.Fatalf("%d stages, %d ranks", len(r.Stages), len(r.Ranks))
 	}
@@ -202,8 +214,70 @@ func TestChanges(t *testing.T) {
 }
 
 func TestNothing(t *testing.T) {
-	r := New(frontier.Options{}).Page(&diagnose.Verdict{}).Runs[0]
+	r := first(t, New(frontier.Options{}), &diagnose.Verdict{})
 	if r.Steps != nil || r.Ranks == nil || r.Drawn == nil || r.Status != "too_little_data" {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestComparisons: of a rank that is late in every step, what the other engines find.
+func TestComparisons(t *testing.T) {
+	late := func(step, rank int) int64 {
+		if rank == 1 {
+			return 30*ms + int64(step%7)*ms/10
+		}
+		return int64((step*31+rank*17)%13) * ms / 10
+	}
+	s, b := diagnose.New(diagnose.Options{Frontier: asRecorded}), New(asRecorded)
+	w := window(6, 0, 40, late)
+	if err := s.Add(w); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Window(w); err != nil {
+		t.Fatal(err)
+	}
+	r := first(t, b, s.Verdict())
+	if r.Apart == nil || len(r.Apart.D) != 6 || r.Apart.D[1][1] != 0 || r.Apart.D[0][1] <= r.Apart.D[0][2] {
+		t.Errorf("completion times apart: %+v", r.Apart)
+	}
+	if r.Signs == nil || len(r.Signs.Ranks) == 0 || r.Signs.Ranks[0].Rank != 1 || r.Signs.Ranks[0].Excess < 1000*ms {
+		t.Errorf("signs: %+v", r.Signs)
+	}
+	if r.Walk == nil || r.Walk.Stops[len(r.Walk.Stops)-1].Rank != 1 {
+		t.Errorf("walk: %+v", r.Walk)
+	}
+}
+
+// TestOperators: of an operator trace, each worker's operators by name.
+func TestOperators(t *testing.T) {
+	in, err := auto.Open([]string{"../fixtures/optrace/trace-slow-worker.csv"}, auto.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	item, err := in.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, b := diagnose.New(diagnose.Options{}), New(frontier.Options{})
+	if err := errors.Join(s.AddOperators(item.Ops), b.Operators(item.Ops)); err != nil {
+		t.Fatal(err)
+	}
+	r := first(t, b, s.Verdict())
+	if !r.Operators || len(r.Ranks) != 6 || len(r.Drawn) != 3 || len(r.Drawn[0].Lanes) != 6 || r.Apart == nil || !slices.Equal(r.Named[:1], []int{4}) {
+		t.Fatalf("%d ranks, %d steps, named %v", len(r.Ranks), len(r.Drawn), r.Named)
+	}
+	backward := slices.IndexFunc(r.Stages, func(s Stage) bool { return s.Name == "backward-compute" })
+	if slow, peer := r.Ranks[4].Spent[backward], r.Ranks[1].Spent[backward]; float64(slow) < 1.4*float64(peer) {
+		t.Errorf("the slow worker spends %d in backward, its peer %d", slow, peer)
+	}
+	spans := 0
+	for _, d := range r.Drawn {
+		for _, l := range d.Lanes {
+			spans += len(l.Spans)
+		}
+	}
+	if spans != item.Ops.Len() {
+		t.Errorf("%d spans of %d operators", spans, item.Ops.Len())
 	}
 }

@@ -21,32 +21,50 @@ const (
 )
 
 // Page is what was added, with what the verdict says of it.
-func (b *Builder) Page(v *diagnose.Verdict) *Page {
+func (b *Builder) Page(v *diagnose.Verdict) (*Page, error) {
 	p := &Page{Runs: []Run{}}
 	runs := v.Runs
 	if len(runs) == 0 {
 		runs = []diagnose.RunVerdict{v.RunVerdict}
 	}
 	for i := range runs {
-		p.Runs = append(p.Runs, b.run(&runs[i]))
+		r, err := b.run(&runs[i])
+		if err != nil {
+			return nil, err
+		}
+		p.Runs = append(p.Runs, r)
 	}
-	return p
+	return p, nil
 }
 
-func (b *Builder) run(v *diagnose.RunVerdict) Run {
+func (b *Builder) run(v *diagnose.RunVerdict) (Run, error) {
 	out := Run{Name: report.Visible(v.Run), Status: v.Status.String(), Unit: 1, Stages: []Stage{}, Ranks: []Rank{}, Named: []int{}, Drawn: []Drawn{},
 		Fixes: fixes(v), Windows: parts(v)}
 	i := slices.IndexFunc(b.runs, func(r *run) bool { return r.name == v.Run })
-	if i < 0 || b.runs[i].steps == 0 || v.Operators != nil {
-		return out
+	if v.Operators != nil {
+		b.ofTraced(v, &out)
+		return out, nil
+	}
+	if i >= 0 {
+		out.Arrivals = arrived(&b.runs[i].arrivals, v)
+	}
+	if i < 0 || b.runs[i].steps == 0 {
+		return out, nil
 	}
 	o := outline{run: b.runs[i], unit: unitFor(b.runs[i].exposed / int64(b.runs[i].steps))}
 	o.choose(v)
 	out.Unit, out.Stages, out.Ranks, out.AllRanks = o.unit, o.stages(), o.ranks(), len(o.members)
 	out.Steps, out.Drawn, out.AllDrawn = o.steps(), o.drawings(v), !o.pruned
+	out.Named, out.Signs = o.named(v), o.signs(v)
+	return out, o.compare(v, &out)
+}
+
+// named are the positions of the ranks that findings name.
+func (o *outline) named(v *diagnose.RunVerdict) []int {
+	out := []int{}
 	for _, id := range named(v) {
 		if at, ok := o.place[id]; ok && o.at[at] >= 0 {
-			out.Named = append(out.Named, o.at[at])
+			out = append(out, o.at[at])
 		}
 	}
 	return out
@@ -322,9 +340,14 @@ func (o *outline) drawings(v *diagnose.RunVerdict) []Drawn {
 		out[i] = o.drawing(&all[i])
 	}
 	out[usually].Why = "usual"
-	out[latest].Why = "latest"
-	if first >= 0 {
+	switch {
+	case len(o.columns.all) == 0:
+		out[latest].Why = "longest"
+	case first >= 0:
+		out[latest].Why = "latest"
 		out[first].Why = "suspect"
+	default:
+		out[latest].Why = "latest"
 	}
 	slices.SortStableFunc(out, func(a, b Drawn) int { return cmp.Compare(a.Step, b.Step) })
 	return out
@@ -338,7 +361,11 @@ func (o *outline) drawing(d *drawing) Drawn {
 		}
 		x := Lane{Rank: o.at[l.rank], Late: o.units(float64(l.late))}
 		for _, s := range l.spans {
-			x.Spans = append(x.Spans, [4]int{s.series, o.units(float64(s.from)), o.units(float64(s.busy)), o.units(float64(s.to))})
+			numbers := []int{s.series, o.units(float64(s.from)), o.units(float64(s.busy)), o.units(float64(s.to))}
+			if s.queue > 0 {
+				numbers = append(numbers, s.queue)
+			}
+			x.Spans = append(x.Spans, numbers)
 		}
 		out.Lanes = append(out.Lanes, x)
 	}

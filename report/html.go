@@ -47,11 +47,13 @@ func (in Input) VerdictHTML(v *diagnose.Verdict) Fragments {
 		}
 		f := RunFragments{Run: Visible(r.Run), Headline: Visible(Headline(r)), Answer: fragment(answerBlocks(r)), Step: fragment(runBlocks(r, Style{})),
 			Evidence: fragment(append(whyBlocks(r), nextBlocks(r)...))}
-		if w := windowOf(r); w != nil {
-			f.Account = fragment(detailBlocks(r, w))
-		}
-		if o := r.Operators; o != nil {
+		switch w, o := windowOf(r), r.Operators; {
+		case o != nil:
 			f.Account = fragment(slices.Concat(kindBlocks(o), walkBlocks(r), noteBlocks(o.Notes)))
+		case w != nil:
+			f.Account = fragment(detailBlocks(r, w))
+		default: // of which runBlocks has the evidence
+			f.Step = fragment(problemRemarks(r.Problems))
 		}
 		out.Runs = append(out.Runs, f)
 	}

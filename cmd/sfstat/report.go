@@ -35,26 +35,36 @@ func (p *program) report(c *cli.Context) error {
 	j, err := p.judge(c, func(o frontier.Options) (seeing, error) {
 		pages = page.New(o)
 		return func(item auto.Item) error {
-			if item.Window == nil {
-				return nil
+			switch {
+			case item.Window != nil:
+				return ofWindow(item.Window, pages.Window(item.Window))
+			case item.Ops != nil:
+				return ofOperators(item.Ops, pages.Operators(item.Ops))
 			}
-			return ofWindow(item.Window, pages.Window(item.Window))
+			return nil
 		}, nil
 	})
 	if err != nil {
 		return err
 	}
-	if err := p.emit(c, func(w io.Writer) error { return document(j, pages).Write(w) }); err != nil {
+	for _, d := range j.dumps {
+		pages.Arrivals(d.run, d.Job)
+	}
+	drawn, err := pages.Page(j.verdict)
+	if err != nil {
+		return badInput(err)
+	}
+	if err := p.emit(c, func(w io.Writer) error { return document(j, drawn).Write(w) }); err != nil {
 		return err
 	}
 	return failOnVerdict(c, j.verdict)
 }
 
 // document is the page of what was judged.
-func document(j *judgement, pages *page.Builder) web.Document {
+func document(j *judgement, drawn *page.Page) web.Document {
 	in := report.Input{Problems: j.problems}
 	return web.Document{
-		Version: thisBuild().Version, Words: in.VerdictHTML(j.verdict), Page: pages.Page(j.verdict),
+		Version: thisBuild().Version, Words: in.VerdictHTML(j.verdict), Page: drawn,
 		Verdict: func(w io.Writer) error {
 			if err := in.Verdict(w, j.verdict, report.JSON, report.Style{}); err != nil {
 				return fmt.Errorf("the JSON of the verdict: %w", err)

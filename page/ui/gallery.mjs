@@ -10,7 +10,7 @@ for (const file of files) {
 	for (const theme of ['light', 'dark']) {
 		const { page, errors, opened } = await open(browser, file, { theme });
 		const path = join(folder, `${basename(file, '.html')}-${theme}`);
-		if (top) await page.screenshot({ path: `${path}.webp`, quality: 70, clip: { x: 0, y: 0, width: 1280, height: 1180 } });
+		if (top) await page.screenshot({ path: `${path}.webp`, quality: 45, clip: { x: 0, y: 0, width: 1280, height: 1180 } });
 		else await page.screenshot({ path: `${path}.png`, fullPage: true });
 		console.log(basename(file), theme, `${opened.toFixed(0)} ms`, ...errors);
 		await page.close();

@@ -36,7 +36,11 @@ func written(t *testing.T, name string) string {
 	}
 	v := s.Verdict()
 	var out bytes.Buffer
-	d := Document{Version: "v0", Words: report.Input{}.VerdictHTML(v), Page: b.Page(v),
+	drawn, err := b.Page(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := Document{Version: "v0", Words: report.Input{}.VerdictHTML(v), Page: drawn,
 		Verdict: func(w io.Writer) error { return report.Input{}.Verdict(w, v, report.JSON, report.Style{}) }}
 	if err := d.Write(&out); err != nil {
 		t.Fatal(err)

@@ -1,3 +1,4 @@
+import { longest } from './colour.js';
 import { brief, count, length, percent } from './format.js';
 import { heat } from './map.js';
 import { nameOf, stepsOf } from './selection.js';
@@ -42,19 +43,19 @@ export function rankStage(run, sel) {
 	const own = (r, c) => c === run.stages.length ? waitOf(r) : r.spent[c] < 0 ? -1 : r.spent[c] - r.waits[c];
 	return {
 		draw(into) {
-			const columns = run.stages.length + 1;
+			const stages = run.operators ? longest(run).sort((a, b) => a - b) : run.stages.map((_, i) => i), columns = [...stages, run.stages.length];
 			heat(into, {
-				rows: shown.length, columns, unit: (v) => length(v * run.unit_ns),
-				value: (r, c) => own(run.ranks[shown[r]], c),
+				rows: shown.length, columns: columns.length, unit: (v) => length(v * run.unit_ns),
+				value: (r, k) => own(run.ranks[shown[r]], columns[k]),
 				rowName: (r) => `rank ${run.ranks[shown[r]].id}`,
-				columnName: (c) => c < run.stages.length ? brief(run.stages[c].name) : 'waits', cut: true,
+				columnName: (k) => columns[k] < run.stages.length ? brief(run.stages[columns[k]].name) : 'waits', cut: true,
 				marked: (r) => r >= 0 && r < shown.length && run.named.includes(shown[r]),
-				words: (r, c) => {
-					const rank = run.ranks[shown[r]], waits = c < run.stages.length ? rank.waits[c] : 0;
+				words: (r, k) => {
+					const c = columns[k], rank = run.ranks[shown[r]], waits = c < run.stages.length ? rank.waits[c] : 0;
 					return [nameOf(run, shown[r]), c < run.stages.length ? `${ns(own(rank, c)) ?? 'not recorded'} a step in ${run.stages[c].name}` : `${ns(waitOf(rank))} a step waiting for the last rank to arrive`,
 						...waits > 0 ? [`${ns(rank.spent[c])} with the wait for the last rank to arrive`] : []];
 				},
-				pick: ({ column }) => change({ stage: run.stages[column]?.name ?? '' }),
+				pick: ({ column }) => change({ stage: run.stages[columns[column]]?.name ?? '' }),
 				label: 'Map of ranks and stages: time a step. Arrow keys move, Enter chooses the stage; the table below has the numbers.',
 			});
 		},

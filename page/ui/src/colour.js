@@ -12,11 +12,15 @@ export function variable(name) {
 	return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
+// longest are the stages of a run that have a colour of their own.
+export function longest(run) {
+	return run.stages.map((_, i) => i).sort((a, b) => run.stages[b].advance_ns - run.stages[a].advance_ns).slice(0, hues);
+}
+
 // stageColours is a colour for each of the stages of a run.
 export function stageColours(run) {
-	const order = run.stages.map((_, i) => i).sort((a, b) => run.stages[b].advance_ns - run.stages[a].advance_ns);
 	const out = run.stages.map(() => variable('--stage-other'));
-	order.slice(0, hues).forEach((s, i) => { out[s] = variable(`--stage-${i}`); });
+	longest(run).forEach((s, i) => { out[s] = variable(`--stage-${i}`); });
 	return out;
 }
 
@@ -27,10 +31,14 @@ const ramps = {
 	dark: [[24, 30, 40], [20, 66, 104], [38, 122, 150], [126, 190, 140], [250, 236, 140]],
 };
 
-// ramp is the colour of a part from 0 to 1, as [r, g, b].
-export function ramp(part) {
+const shades = 256;
+
+// ramp gives the colour of a part from 0 to 1.
+export function ramp() {
 	const stops = ramps[theme()];
-	const x = Math.min(Math.max(part, 0), 1) * (stops.length - 1);
-	const i = Math.min(Math.floor(x), stops.length - 2);
-	return stops[i].map((v, k) => Math.round(v + (stops[i + 1][k] - v) * (x - i)));
+	const table = Array.from({ length: shades }, (_, n) => {
+		const x = n / (shades - 1) * (stops.length - 1), i = Math.min(Math.floor(x), stops.length - 2);
+		return `rgb(${stops[i].map((v, k) => Math.round(v + (stops[i + 1][k] - v) * (x - i)))})`;
+	});
+	return (part) => table[Math.round(Math.min(Math.max(part, 0), 1) * (shades - 1))];
 }

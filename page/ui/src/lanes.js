@@ -11,6 +11,7 @@ const left = 84, right = 12, above = 24, below = 30;
 const reasons = {
 	suspect: 'in which the suspect is latest',
 	latest: 'in which a rank is latest of all',
+	longest: 'the longest',
 	usual: 'of usual length',
 };
 
@@ -20,7 +21,7 @@ export function chosen(run) {
 	const all = run.drawn;
 	if (!all.length) return null;
 	if (state.step !== null) return all.reduce((a, b) => Math.abs(b.step - state.step) < Math.abs(a.step - state.step) ? b : a);
-	return all.find((d) => d.why === 'suspect') ?? all.find((d) => d.why === 'latest') ?? all[0];
+	return all.find((d) => d.why === 'suspect') ?? all.find((d) => d.why === 'latest' || d.why === 'longest') ?? all[0];
 }
 
 // stepPicker goes from one drawn step to the next.
@@ -41,22 +42,22 @@ export function lanes(run, sel) {
 	const words = (l, s) => {
 		const lines = [nameOf(run, l.rank), `${run.stages[s[0]].name}: ${ns(s[3] - s[1])}`];
 		if (s[2] > s[1]) lines.push(`of it ${ns(s[2] - s[1])} waiting for the last rank to arrive`);
-		if (l.late > 0) lines.push(`${ns(l.late)} behind the median rank at the synchronisation point`);
+		if (l.late > 0 && !run.operators) lines.push(`${ns(l.late)} behind the median rank at the synchronisation point`);
 		return lines;
 	};
 	return {
 		draw(into) {
 			into.replaceChildren(stepPicker(run, d));
-			const colours = stageColours(run), tall = rows.length > 20 ? 14 : 20;
+			const colours = stageColours(run), tall = rows.length > 20 ? 16 : 22;
 			const height = above + rows.length * tall + below;
 			const end = Math.max(d.length, ...rows.flatMap((l) => l.spans.map((s) => s[3])), 1);
 			let x = (v) => v;
-			const spanAt = (row, px) => rows[row]?.spans.findIndex((s) => s[3] > s[1] && px >= x(s[1]) && px <= x(s[3])) ?? -1;
+			const spanAt = (row, px, low) => rows[row]?.spans.findIndex((s) => s[3] > s[1] && px >= x(s[1]) && px <= x(s[3]) && Boolean(s[4]) === low) ?? -1;
 			const of = (row, i) => ({ row, i, lines: words(rows[row], rows[row].spans[i]) });
 			surface(into, {
 				height, label: `Step ${d.step}, a lane for each rank. Arrow keys move between ranks and stages; the table below has the numbers.`,
 				at: (px, py) => {
-					const row = Math.floor((py - above) / tall), i = spanAt(row, px);
+					const row = Math.floor((py - above) / tall), low = run.operators && (py - above) % tall > tall * 0.75, i = spanAt(row, px, low);
 					return row >= 0 && i >= 0 ? of(row, i) : null;
 				},
 				step: (key, at) => {
@@ -85,7 +86,7 @@ export function lanes(run, sel) {
 				},
 			});
 			const key = stageKey(run, colours);
-			key.append(el('li', {}, el('span', { className: 'swatch hatched' }), 'waiting for the last rank to arrive'));
+			key.append(el('li', {}, el('span', { className: 'swatch hatched' }), run.operators ? 'waiting for another rank' : 'waiting for the last rank to arrive'));
 			into.append(key);
 		},
 		table: () => rows.length ? {
@@ -96,8 +97,9 @@ export function lanes(run, sel) {
 	};
 }
 
-function span(c, [, from, busy, to], { x, y, tall, colour, hatch, faint }) {
-	const top = y + 2, h = tall - 4;
+function span(c, [, from, busy, to, queue], { x, y, tall, colour, hatch, faint }) {
+	const main = tall > 16 ? 4 : 3;
+	const top = queue ? y + tall - main - 1 : y + 1, h = queue ? main : tall - main - 3;
 	c.globalAlpha = faint ? 0.18 : 1;
 	if (busy > from) {
 		c.fillStyle = variable('--wait');

@@ -12,7 +12,7 @@ export function heat(into, { rows, columns, value, rowName, columnName, marked, 
 	const known = values.filter((v) => v >= 0).sort((a, b) => a - b);
 	// A few stalls of seconds would leave all else in one shade: roots then tell both.
 	const top = Math.max(known.at(-1) ?? 0, 1e-9), root = top > 4 * (known[Math.floor(0.99 * (known.length - 1))] ?? 0);
-	const part = (v) => root ? Math.sqrt(v / top) : v / top;
+	const shade = ramp(), part = (v) => root ? Math.sqrt(v / top) : v / top;
 	const tall = Math.max(4, Math.min(22, Math.floor(440 / Math.max(rows, 1))));
 	const height = above + rows * tall + below;
 	let wide = 1;
@@ -33,12 +33,12 @@ export function heat(into, { rows, columns, value, rowName, columnName, marked, 
 			for (let r = 0; r < rows; r++) {
 				for (let k = 0; k < columns; k++) {
 					const v = values[r * columns + k];
-					c.fillStyle = v < 0 ? variableOnce('--absent') : `rgb(${ramp(part(v))})`;
+					c.fillStyle = v < 0 ? variableOnce('--absent') : shade(part(v));
 					c.fillRect(left + k * wide, above + r * tall, wide + (wide < 4 ? 0.5 : -1), tall > 6 ? tall - 1 : tall);
 				}
 			}
 			names(c, { rows, columns, rowName, columnName, marked, tall, wide, cut });
-			legend(c, { width, height, top, root, unit });
+			legend(c, { width, height, top, root, unit, shade });
 		},
 	});
 	colours.clear();
@@ -91,10 +91,10 @@ function nearMarked(r, every, marked) {
 	return false;
 }
 
-function legend(c, { width, height, top, root, unit }) {
+function legend(c, { width, height, top, root, unit, shade }) {
 	const w = 120, x = width - right - w - 70, y = height - 8;
 	for (let i = 0; i < w; i++) {
-		c.fillStyle = `rgb(${ramp(i / (w - 1))})`;
+		c.fillStyle = shade(i / (w - 1));
 		c.fillRect(x + i, y - 5, 1.5, 9);
 	}
 	c.fillStyle = variableOnce('--ink');

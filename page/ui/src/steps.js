@@ -1,5 +1,5 @@
 import uPlot from 'uplot';
-import { stageColours, variable } from './colour.js';
+import { longest, stageColours, variable } from './colour.js';
 import { el } from './dom.js';
 import { brief, length, percent, unitFor } from './format.js';
 import { nameOf, stepsOf } from './selection.js';
@@ -96,12 +96,14 @@ export function exposed(run, sel) {
 
 // stageKey names the colours; a click chooses a stage.
 export function stageKey(run, colours) {
+	const named = longest(run), more = run.stages.length - named.length;
 	return el('ul', { className: 'key' }, run.stages.map((s, i) => {
+		if (!named.includes(i)) return null;
 		const b = el('button', { type: 'button', title: s.name, onclick: () => change({ stage: state.stage === s.name ? '' : s.name }) },
 			swatch(colours[i]), brief(s.name), s.share === null ? '' : ` ${percent(s.share)}`, s.meets ? ' · ranks synchronise' : '');
 		b.setAttribute('aria-pressed', String(state.stage === s.name));
 		return el('li', {}, b);
-	}));
+	}), more ? el('li', {}, swatch(variable('--stage-other')), `${more} other${more === 1 ? '' : 's'}`) : null);
 }
 
 export function swatch(colour) {

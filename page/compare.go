@@ -1,0 +1,160 @@
+package page
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/operators"
+	"github.com/sfstat/sfstat/engine/blame"
+	"github.com/sfstat/sfstat/engine/comm/arrivals"
+	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/ks"
+	"github.com/sfstat/sfstat/engine/whatif"
+	"github.com/sfstat/sfstat/engine/zscore"
+	"github.com/sfstat/sfstat/report"
+	"github.com/sfstat/sfstat/trace"
+)
+
+const (
+	mostApart  = 128 // ranks whose completion times are compared in pairs
+	mostSigns  = 64  // ranks
+	mostPlaces = 32  // of arrivals
+)
+
+// held is the window of a run in which late ranks cost most.
+type held struct {
+	cost float64
+	w    *trace.Window
+	a    *frontier.Analysis
+}
+
+// see keeps a window if it costs more than those before.
+func (h *held) see(w *trace.Window, a *frontier.Analysis) {
+	if a.Main.Saves != nil && len(w.Ranks) <= mostApart && (h.w == nil || *a.Main.Saves > h.cost) {
+		*h = held{*a.Main.Saves, w, a}
+	}
+}
+
+// compare is what the window shows beside the frontier: of up to one group of
+// peers, whose completion times are apart, and a walk back to where a delay began.
+func (o *outline) compare(v *diagnose.RunVerdict, out *Run) error {
+	h := &o.costly
+	if h.w == nil {
+		return nil
+	}
+	traces, err := operators.FromWindow(h.w, h.a)
+	if err != nil || len(traces) == 0 {
+		return err
+	}
+	x, err := operators.Observe(traces[0], whatif.DefaultOptions())
+	if err != nil {
+		return err
+	}
+	if out.Apart, err = apart(x, o.place); err != nil {
+		return err
+	}
+	series, ops := x.Series()
+	z := zscore.DefaultOptions()
+	z.Alpha = operators.Alpha
+	outliers, err := zscore.Analyze(series, z)
+	if err != nil {
+		return err
+	}
+	walks, err := x.Flags(outliers, series, ops).Walk(sequence(len(x.Grid.Steps)), blame.Options{Tie: x.Tie()})
+	if err != nil {
+		return err
+	}
+	out.Walk = o.walk(walks, func(w int) int { return x.Rank(w).ID }, named(v))
+	return nil
+}
+
+// apart is how far the completion times of every two workers are apart; nil of more
+// than mostApart. place is the position of a rank on the page.
+func apart(v *operators.View, place map[int]int) (*Apart, error) {
+	n := v.Workers()
+	if n < 2 || n > mostApart {
+		return nil, nil
+	}
+	options := ks.DefaultOptions()
+	options.Matrix, options.Replicates, options.Against = true, 0, ks.Everyone
+	r, err := ks.Analyze(v.Completions(), options)
+	if err != nil {
+		return nil, err
+	}
+	order := sequence(n)
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(v.Rank(a).ID, v.Rank(b).ID) })
+	out := &Apart{}
+	for _, a := range order {
+		out.Ranks = append(out.Ranks, place[v.Rank(a).ID])
+		row := make([]float64, n)
+		for i, b := range order {
+			row[i] = float64(int(1000*r.Matrix[a*n+b]+0.5)) / 1000
+			if r.Matrix[a*n+b] < 0 {
+				row[i] = -1
+			}
+		}
+		out.D = append(out.D, row)
+	}
+	return out, nil
+}
+
+// signs are what K-S, outliers and blame find on the ranks of the window that the
+// first finding is from, those with the largest excess first.
+func (o *outline) signs(v *diagnose.RunVerdict) *Signs {
+	at := slices.IndexFunc(v.Windows, func(w diagnose.Window) bool { return w.Signs != nil })
+	if len(v.Suspects) > 0 {
+		if d := v.Suspects[0].Detail; d >= 0 && d < len(v.Windows) && v.Windows[d].Signs != nil {
+			at = d
+		}
+	}
+	if at < 0 {
+		return nil
+	}
+	s := v.Windows[at].Signs
+	out := &Signs{Window: v.Windows[at].Main.Window, Symptoms: s.Symptoms, Alpha: s.Alpha, Ranks: []Sign{}}
+	for _, r := range s.Ranks {
+		if m, ok := o.place[r.Rank]; ok && o.at[m] >= 0 && (r.Departs || r.Whole+r.Steps+r.Walks > 0) {
+			out.Ranks = append(out.Ranks, Sign{Rank: o.at[m], Departs: r.Departs, S: r.S, Q: r.Q, Later: r.Later, Whole: r.Whole, Steps: r.Steps, Excess: r.Excess, Walks: r.Walks, Op: report.Visible(r.Op)})
+		}
+	}
+	slices.SortStableFunc(out.Ranks, func(a, b Sign) int { return cmp.Compare(b.Excess, a.Excess) })
+	out.Ranks = out.Ranks[:min(mostSigns, len(out.Ranks))]
+	return out
+}
+
+// arrived is who arrives last where calls are entered, the costliest places first;
+// nil where no entries were recorded.
+func arrived(j *arrivals.Job, v *diagnose.RunVerdict) *Arrivals {
+	if j.Empty() {
+		return nil
+	}
+	r := j.Analyze(arrivals.Options{})
+	if len(r.Places) == 0 {
+		return nil
+	}
+	out := &Arrivals{Step: r.Step, Ranks: r.Ranks, Named: append([]int{}, named(v)...), Calls: r.Calls, Lost: r.Lost}
+	order := sequence(len(r.Places))
+	cost := func(i int) (sum int64) {
+		for _, x := range r.Places[i].Ranks {
+			sum = max(sum, x.Charge)
+		}
+		return sum
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(cost(b), cost(a)) })
+	for _, i := range order[:min(mostPlaces, len(order))] {
+		p := &r.Places[i]
+		x := Place{Op: report.Visible(p.Op), Group: report.Visible(cmp.Or(p.Desc, p.Group)), Line: report.Visible(p.Line.String()), Stage: report.Visible(p.Stage), Points: p.Points, Skew: p.Skew,
+			Own: make([]int64, len(r.Ranks)), Last: make([]int, len(r.Ranks))}
+		for k := range x.Own {
+			x.Own[k] = -1
+		}
+		for _, at := range p.Ranks {
+			if k := slices.Index(r.Ranks, at.Rank); k >= 0 {
+				x.Own[k], x.Last[k] = max(0, at.Delay), at.Last
+			}
+		}
+		out.Places = append(out.Places, x)
+	}
+	return out
+}

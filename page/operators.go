@@ -1,0 +1,187 @@
+package page
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/operators"
+	"github.com/sfstat/sfstat/engine/whatif"
+	"github.com/sfstat/sfstat/report"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// traced is what is kept of an operator trace. Its stages are the names of its
+// operators.
+type traced struct {
+	run
+	length int64 // of all steps
+	apart  *Apart
+}
+
+// Operators adds an arranged operator trace, as a run of its own. O(operators), and
+// for up to mostApart workers the square of their number.
+func (b *Builder) Operators(t *trace.OpTrace) error {
+	v, err := operators.Observe(t.Complete(), whatif.DefaultOptions())
+	if err != nil {
+		return err
+	}
+	x := &traced{run: run{name: t.Run, members: v.Trace.Ranks, sums: make([]rankSum, len(v.Trace.Ranks)), place: make(map[int]int)}}
+	for i, r := range x.members {
+		x.place[r.ID] = i
+	}
+	for _, name := range v.Trace.Names {
+		x.stages = append(x.stages, Stage{Name: name})
+	}
+	x.take(v)
+	if x.apart, err = apart(v, x.place); err != nil {
+		return err
+	}
+	b.traced = append(b.traced, x)
+	return nil
+}
+
+// take draws the steps of a trace and sums its operators.
+func (x *traced) take(v *operators.View) {
+	t := v.Trace
+	waits, _ := t.Waits()
+	lanes := x.lanes()
+	first := queues(t)
+	byStep := make(map[int32]*drawing)
+	begin := make(map[int32]int64)
+	for row, s := range t.Step {
+		if at, ok := begin[s]; !ok || t.Start[row] < at {
+			begin[s] = t.Start[row]
+		}
+	}
+	for row, s := range t.Step {
+		d := byStep[s]
+		if d == nil {
+			d = &drawing{step: t.Steps[s]}
+			for _, r := range lanes {
+				d.lanes = append(d.lanes, lane{rank: r})
+			}
+			byStep[s] = d
+		}
+		r, from, wait := int(t.Rank[row]), t.Start[row]-begin[s], min(max(0, waits[row]), t.Dur[row])
+		d.length = max(d.length, from+t.Dur[row])
+		sum := &x.sums[r]
+		sum.spent, sum.waits = grown(sum.spent, len(x.stages), 0), grown(sum.waits, len(x.stages), 0)
+		sum.spent[t.Name[row]] += t.Dur[row]
+		sum.waits[t.Name[row]] += wait
+		x.stages[t.Name[row]].Advance += t.Dur[row]
+		if i := slices.Index(lanes, r); i >= 0 {
+			queue := 0
+			if t.Lane[row] != first[r] {
+				queue = 1
+			}
+			d.lanes[i].spans = append(d.lanes[i].spans, span{series: int(t.Name[row]), from: from, busy: from + wait, to: from + t.Dur[row], queue: queue})
+		}
+	}
+	x.keep(byStep)
+}
+
+// keep takes the drawings of all steps, or of the longest and the usual.
+func (x *traced) keep(byStep map[int32]*drawing) {
+	for _, d := range byStep {
+		d.late = d.length
+		x.length += d.length
+		x.drawn = append(x.drawn, *d)
+	}
+	x.steps = len(byStep)
+	for i := range x.sums {
+		x.sums[i].steps = x.steps
+	}
+	slices.SortFunc(x.drawn, func(a, b drawing) int { return cmp.Compare(a.step, b.step) })
+	if spansOf(x.drawn) > mostSpans {
+		x.pruned = true
+		x.drawn = best(x.drawn)
+	}
+	for len(x.drawn) > 1 && spansOf(x.drawn) > 4*mostSpans {
+		x.drawn = x.drawn[:len(x.drawn)-1]
+	}
+}
+
+// lanes are the workers to draw: all, or some evenly taken.
+func (x *traced) lanes() []int {
+	n := len(x.members)
+	if n <= mostLanes {
+		return sequence(n)
+	}
+	out := sequence(mostLanes)
+	for i := range out {
+		out[i] = i * n / mostLanes
+	}
+	return out
+}
+
+// queues are the queue of each rank that is busy for longest.
+func queues(t *trace.OpTrace) []int32 {
+	busy := make([]map[int32]int64, len(t.Ranks))
+	out := make([]int32, len(t.Ranks))
+	for row, r := range t.Rank {
+		if busy[r] == nil {
+			busy[r], out[r] = make(map[int32]int64), t.Lane[row]
+		}
+		busy[r][t.Lane[row]] += t.Dur[row]
+		if busy[r][t.Lane[row]] > busy[r][out[r]] {
+			out[r] = t.Lane[row]
+		}
+	}
+	return out
+}
+
+func spansOf(all []drawing) (n int) {
+	for i := range all {
+		for _, l := range all[i].lanes {
+			n += len(l.spans)
+		}
+	}
+	return n
+}
+
+// ofTraced puts a trace on the page.
+func (b *Builder) ofTraced(v *diagnose.RunVerdict, out *Run) {
+	i := slices.IndexFunc(b.traced, func(x *traced) bool { return x.name == v.Run })
+	if i < 0 || b.traced[i].steps == 0 {
+		return
+	}
+	x := b.traced[i]
+	o := outline{run: &x.run, unit: unitFor(x.length / int64(x.steps))}
+	o.choose(v)
+	out.Unit, out.Stages, out.Ranks, out.AllRanks = o.unit, o.stages(), o.ranks(), len(o.members)
+	out.Operators, out.Drawn, out.AllDrawn, out.Apart = true, o.drawings(v), !o.pruned, x.apart
+	out.Named = o.named(v)
+	rank := func(w int) int { return v.Operators.Workers[w].ID }
+	out.Walk = o.walk(v.Operators.Walks, rank, named(v))
+}
+
+// mostStops of a walk are shown, from its beginning and its end.
+const mostStops = 16
+
+// walk is the longest walk back to the first of the ranks that any ends at, else to
+// whatever most end at; nil where there is none.
+func (o *outline) walk(all *operators.Walks, rank func(worker int) int, first []int) *Walk {
+	if all == nil {
+		return nil
+	}
+	var best *operators.Culprit
+	for i := range all.Culprits {
+		c := &all.Culprits[i]
+		if len(c.Path) > 1 && (best == nil || len(first) > 0 && rank(c.Worker) == first[0] && rank(best.Worker) != first[0]) {
+			best = c
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	w := &Walk{Step: best.PathStep, Symptoms: best.Symptoms, All: all.Symptoms}
+	for i, s := range best.Path {
+		if n := len(best.Path); n > mostStops && i >= mostStops/2 && i < n-mostStops/2 {
+			w.Left++
+			continue
+		}
+		w.Stops = append(w.Stops, Stop{Rank: s.Rank, Op: report.Visible(s.Op), Start: o.units(float64(s.Start)), Length: o.units(float64(s.Dur))})
+	}
+	return w
+}

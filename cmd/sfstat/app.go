@@ -24,7 +24,7 @@ func (p *program) app() *cli.App {
 			"(Parquet), wide CSV, operator traces (CSV, Parquet), compressed or not, PyTorch profiler traces (JSON), Nsight Systems exports (SQLite), NCCL's debug logs and Inspector dumps, or folders of them. It says where the exposed time went, " +
 			"who made the others wait, and how sure that is.",
 		Commands: slices.Concat(
-			group("Commands", p.diagnoseCommand(), p.reportCommand(), p.compareCommand(), p.trendCommand(), p.batchCommand(), p.frontierCommand(), p.commCommand(), p.inspectCommand(), p.convertCommand()),
+			group("Commands", p.diagnoseCommand(), p.reportCommand(), p.watchCommand(), p.compareCommand(), p.trendCommand(), p.batchCommand(), p.frontierCommand(), p.commCommand(), p.inspectCommand(), p.convertCommand()),
 			group("One question at a time", p.hangCommand(), p.arrivalsCommand(), p.ksCommand(), p.zscoreCommand(), p.blameCommand(), p.whatifCommand(), p.breakdownCommand()),
 			group("Recorders", p.compareSourcesCommand(), p.overheadCommand()),
 			group("Evaluation", p.powerCommand(), p.simulateCommand(), p.simulateOpsCommand(), p.scoreCommand(), p.campaignCommand(), p.selfcheckCommand()),

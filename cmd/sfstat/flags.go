@@ -63,8 +63,12 @@ func screenFlags() []cli.Flag {
 // resultFlags are for commands that write a result.
 func resultFlags() []cli.Flag {
 	return join([]cli.Flag{formatFlag(), outputFlag("write to `FILE` instead of standard output; it is complete or not there"),
-		&cli.IntFlag{Name: "width", Category: forOutput, Usage: "`N` columns of text, 40 or more; without it as COLUMNS says, or the terminal, or 80"},
+		widthFlag(),
 	}, screenFlags())
+}
+
+func widthFlag() cli.Flag {
+	return &cli.IntFlag{Name: "width", Category: forOutput, Usage: "`N` columns of text, 40 or more; without it as COLUMNS says, or the terminal, or 80"}
 }
 
 func strictFlag() cli.Flag {

@@ -40,6 +40,13 @@ func (o *outputs) reads(paths ...string) {
 	o.inputs = append(o.inputs, paths...)
 }
 
+// forget drops what was read, before all of it is read anew.
+func (o *outputs) forget() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.inputs = nil
+}
+
 // refuse is the error where path is, also through links, a file that is read.
 func (o *outputs) refuse(path string) error {
 	out := regular(path)

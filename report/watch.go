@@ -1,0 +1,48 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/sfstat/sfstat/diagnose"
+)
+
+// WindowLine is one window of a run in one line: its steps, how long one takes,
+// and what was late in it.
+func WindowLine(v *diagnose.RunVerdict, w *diagnose.Window) string {
+	m := w.Main
+	parts := []string{fmt.Sprintf("%s window %d", m.Run, m.Window), stepsWord(m.FirstStep, m.FirstStep+int64(max(1, m.Steps))-1)}
+	if m.Steps > 0 {
+		parts = append(parts, length(float64(m.Makespan)/float64(m.Steps))+" a step")
+	}
+	if n := len(m.Quality.Missing); n > 0 {
+		parts = append(parts, counted(n, "rank")+" missing")
+	}
+	parts = append(parts, lateIn(v, w))
+	return Visible(strings.Join(parts, ", "))
+}
+
+// lateIn is who was late in a window.
+func lateIn(v *diagnose.RunVerdict, w *diagnose.Window) string {
+	m := w.Main
+	for i := range m.Culprits {
+		c := &m.Culprits[i]
+		if c.Gain < v.MinGain {
+			continue
+		}
+		host := ""
+		for _, r := range m.Members {
+			if r.ID == c.Rank {
+				host = r.Host
+			}
+		}
+		return fmt.Sprintf("%s late in %s: %s of the time", rankAndHost(c.Rank, host), stageWord(m.Stages[c.Stage].Name), percent(c.Gain))
+	}
+	return "no rank late by " + percent(v.MinGain) + " or more"
+}
+
+// Screen writes the answer to one run as text, with where its step goes.
+func Screen(w io.Writer, v *diagnose.RunVerdict, s Style) error {
+	return write(w, append(answerBlocks(v), runBlocks(v, s)...), Text, s)
+}

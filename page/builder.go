@@ -58,8 +58,27 @@ func (b *Builder) runOf(name string) *run {
 	return b.runs[i]
 }
 
-// Window adds the next validated window of its run. O(T·S·R).
-func (b *Builder) Window(w *trace.Window) error {
+// Add takes what was recorded of a run, in the order in which a session of package
+// diagnose takes it: stage times, an operator trace, entries of calls. What charts
+// have no use for is passed over.
+//
+// A window takes O(T·S·R), an operator trace O(operators) and, for up to mostApart
+// workers, the square of their number.
+func (b *Builder) Add(r trace.Recording) error {
+	switch r := r.(type) {
+	case *trace.Window:
+		return b.window(r)
+	case *trace.OpTrace:
+		return b.operators(r)
+	case *trace.Comm:
+		if r.Entries() {
+			return b.runOf(r.Run).arrivals.Add(r)
+		}
+	}
+	return nil
+}
+
+func (b *Builder) window(w *trace.Window) error {
 	r := b.runOf(w.Run)
 	d, err := r.series.Detailed(w)
 	if err != nil {
@@ -75,8 +94,6 @@ func (b *Builder) Window(w *trace.Window) error {
 	return nil
 }
 
-// Arrivals adds when the ranks of a run entered their calls.
-func (b *Builder) Arrivals(run string, j *arrivals.Job) { b.runOf(run).arrivals.Merge(j) }
 
 func (r *run) add(d *frontier.Detail) {
 	if d.Steps == 0 || len(d.Boundaries) == 0 {

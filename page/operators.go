@@ -19,9 +19,7 @@ type traced struct {
 	apart  *Apart
 }
 
-// Operators adds an arranged operator trace, as a run of its own. O(operators), and
-// for up to mostApart workers the square of their number.
-func (b *Builder) Operators(t *trace.OpTrace) error {
+func (b *Builder) operators(t *trace.OpTrace) error {
 	v, err := operators.Observe(t.Complete(), whatif.DefaultOptions())
 	if err != nil {
 		return err
@@ -143,7 +141,7 @@ func spansOf(all []drawing) (n int) {
 // ofTraced puts a trace on the page.
 func (b *Builder) ofTraced(v *diagnose.RunVerdict, out *Run) {
 	i := slices.IndexFunc(b.traced, func(x *traced) bool { return x.name == v.Run })
-	if i < 0 || b.traced[i].steps == 0 {
+	if i < 0 || b.traced[i].steps == 0 || v.Operators == nil {
 		return
 	}
 	x := b.traced[i]

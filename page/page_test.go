@@ -56,7 +56,7 @@ func built(t *testing.T, windows []*trace.Window, suspects ...int) Run {
 	b := New(asRecorded)
 	v := &diagnose.Verdict{RunVerdict: diagnose.RunVerdict{Run: "job"}}
 	for _, w := range windows {
-		if err := b.Window(w); err != nil {
+		if err := b.Add(w); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -190,7 +190,7 @@ func TestChanges(t *testing.T) {
 	later.Schema.Stages = []string{"data.next_wait", "model.fwd_loss_cpu_wall"}
 	b := New(frontier.Options{Cut: frontier.CutStep})
 	for _, w := range []*trace.Window{earlier, later} {
-		if err := b.Window(w); err != nil {
+		if err := b.Add(w); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -233,7 +233,7 @@ func TestComparisons(t *testing.T) {
 	if err := s.Add(w); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Window(w); err != nil {
+	if err := b.Add(w); err != nil {
 		t.Fatal(err)
 	}
 	r := first(t, b, s.Verdict())
@@ -260,7 +260,7 @@ func TestOperators(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, b := diagnose.New(diagnose.Options{}), New(frontier.Options{})
-	if err := errors.Join(s.AddOperators(item.Ops), b.Operators(item.Ops)); err != nil {
+	if err := errors.Join(s.Add(item.Ops), b.Add(item.Ops)); err != nil {
 		t.Fatal(err)
 	}
 	r := first(t, b, s.Verdict())

@@ -41,9 +41,8 @@ func (b *Builder) run(v *diagnose.RunVerdict) (Run, error) {
 	out := Run{Name: report.Visible(v.Run), Status: v.Status.String(), Unit: 1, Stages: []Stage{}, Ranks: []Rank{}, Named: []int{}, Drawn: []Drawn{},
 		Fixes: fixes(v), Windows: parts(v)}
 	i := slices.IndexFunc(b.runs, func(r *run) bool { return r.name == v.Run })
-	if v.Operators != nil {
+	if i < 0 || b.runs[i].steps == 0 && v.Operators != nil {
 		b.ofTraced(v, &out)
-		return out, nil
 	}
 	if i >= 0 {
 		out.Arrivals = arrived(&b.runs[i].arrivals, v)

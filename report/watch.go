@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/sfstat/sfstat/diagnose"
@@ -44,5 +45,6 @@ func lateIn(v *diagnose.RunVerdict, w *diagnose.Window) string {
 
 // Screen writes the answer to one run as text, with where its step goes.
 func Screen(w io.Writer, v *diagnose.RunVerdict, s Style) error {
-	return write(w, append(answerBlocks(v), runBlocks(v, s)...), Text, s)
+	d := slices.DeleteFunc(append(answerBlocks(v), runBlocks(v, s)...), func(b block) bool { _, ok := b.(hint); return ok })
+	return write(w, d, Text, s)
 }

@@ -35,20 +35,16 @@ func (p *program) report(c *cli.Context) error {
 	j, err := p.judge(c, func(o frontier.Options) (seeing, error) {
 		pages = page.New(o)
 		return func(item auto.Item) error {
-			switch {
-			case item.Window != nil:
-				return ofWindow(item.Window, pages.Window(item.Window))
-			case item.Ops != nil:
-				return ofOperators(item.Ops, pages.Operators(item.Ops))
+			for _, r := range item.Recordings() {
+				if err := pages.Add(r); err != nil {
+					return ofRecording(r, item, err)
+				}
 			}
 			return nil
 		}, nil
 	})
 	if err != nil {
 		return err
-	}
-	for _, d := range j.dumps {
-		pages.Arrivals(d.run, d.Job)
 	}
 	drawn, err := pages.Page(j.verdict)
 	if err != nil {

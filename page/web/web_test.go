@@ -31,7 +31,7 @@ func written(t *testing.T, name string) string {
 	if err := s.Add(w); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Window(w); err != nil {
+	if err := b.Add(w); err != nil {
 		t.Fatal(err)
 	}
 	v := s.Verdict()

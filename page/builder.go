@@ -94,7 +94,6 @@ func (b *Builder) window(w *trace.Window) error {
 	return nil
 }
 
-
 func (r *run) add(d *frontier.Detail) {
 	if d.Steps == 0 || len(d.Boundaries) == 0 {
 		return

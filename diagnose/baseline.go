@@ -36,6 +36,7 @@ func (j *judge) slower() {
 		j.lost = append(j.lost, Problem{Problem: BaselineTooShort, N: min(j.healthy.Steps(), j.sample.Steps()), Of: baseline.LeastSteps})
 		return
 	}
+	j.differences = differences
 	step := differences[len(differences)-1].Now
 	for _, d := range differences[:len(differences)-1] {
 		share := (d.Now - d.Before) / max(1, step)

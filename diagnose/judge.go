@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/engine/baseline"
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/engine/frontier"
@@ -21,6 +22,8 @@ type judge struct {
 	traffic   *comm.Result     // nil: no calls and kernels of NCCL
 	found     []*finding
 	undecided []Undecided
+	// differences from the baseline, by stage; nil without one.
+	differences []baseline.Difference
 }
 
 // judge turns what was read of a run into its verdict.

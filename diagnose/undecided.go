@@ -3,6 +3,7 @@ package diagnose
 import (
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/baseline"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -79,6 +80,9 @@ func (j *judge) hidden(m *frontier.Result) {
 			continue
 		}
 		hides := (s.Advance - needed(m, s.Name)) / int64(m.Steps)
+		if more, ok := j.beyondBaseline(s.Name); ok {
+			hides = min(hides, more)
+		}
 		if float64(hides) < j.minGain*float64(step) {
 			continue
 		}
@@ -88,6 +92,17 @@ func (j *judge) hidden(m *frontier.Result) {
 		}
 		j.ask(Undecided{Question: RankHidden, Stage: s.Name, Hides: hides, Time: s.Advance / int64(m.Steps), Step: step, Needs: needs})
 	}
+}
+
+// beyondBaseline is by how much a stage may take longer in a step than in the
+// baseline, ns, the upper bound: that run is healthy, so that no more than this
+// can be somebody's delay. ok is false without one.
+func (j *judge) beyondBaseline(stage string) (ns int64, ok bool) {
+	i := slices.IndexFunc(j.differences, func(d baseline.Difference) bool { return d.Stage == stage })
+	if i < 0 {
+		return 0, false
+	}
+	return int64(max(0, j.differences[i].High)), true
 }
 
 // maySynchronise reports whether the times of a stage speak for it that ranks

@@ -19,6 +19,10 @@ func verdictDocument(v *diagnose.Verdict, problems []Problem, s Style) document 
 		return append(document{headline{"No window could be analysed.", evidence.Insufficient}}, problemBlocks(problems)...)
 	}
 	d := answerBlocks(&v.RunVerdict)
+	if text := notRead(problems); text != "" {
+		list := d[len(d)-1].(brief)
+		d[len(d)-1] = append(list[:len(list):len(list)], term{"Not read", text})
+	}
 	if len(v.Runs) > 1 {
 		d = append(d, runTable(v))
 	}
@@ -26,7 +30,7 @@ func verdictDocument(v *diagnose.Verdict, problems []Problem, s Style) document 
 		d = append(d, prose(upper(recurringHost(*v.Recurring))+"."))
 	}
 	d = append(d, runBlocks(&v.RunVerdict, s)...)
-	return append(d, problemBlocks(problems)...)
+	return append(d, refusedBlocks(problems)...)
 }
 
 // answerBlocks are the first three lines.
@@ -458,35 +462,4 @@ func wordBlocks(labels []frontier.Label, reasons []frontier.Reason) document {
 		d = append(d, heading("Why no stronger label"), reasonTerms(reasons))
 	}
 	return d
-}
-
-// problemBlocks list the refused inputs, each with its reason.
-func problemBlocks(problems []Problem) document {
-	var b bullets
-	for _, p := range problems {
-		if p.PassedOver == 0 { // else sfstat inspect lists them
-			b = append(b, p.sentence())
-		}
-	}
-	if len(b) == 0 {
-		return nil
-	}
-	return document{heading("Refused: " + counted(len(b), "input")), b}
-}
-
-// sentence is the reason with the path in front, once.
-func (p Problem) sentence() string {
-	switch reason := p.reason(); {
-	case strings.HasPrefix(reason, p.Path):
-		return reason
-	default:
-		return p.Path + ": " + reason
-	}
-}
-
-func (p Problem) reason() string {
-	if p.Err == nil {
-		return ""
-	}
-	return p.Err.Error()
 }

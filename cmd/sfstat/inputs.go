@@ -194,7 +194,18 @@ func (p *program) readFrom(c *cli.Context, what reading, each func(auto.Item) er
 		in.problems = append(in.problems, report.Problem{Path: problem.Path, Err: problem.Err})
 	}
 	err = p.tell(c, in, n)
-	in.problems = append(in.problems, passedOver(what.names, in.read)...)
+	over := passedOver(what.names, in.read)
+	if n := choose.silenced; n > 0 {
+		err := errors.New("who communicated when is of the whole run, and left out with --window, --steps or --ranks")
+		p.remark(c, "%s: %v", prefix(c.Command.Name), err)
+		over = append(over, report.Problem{Path: what.names[0], PassedOver: n, Err: err})
+	}
+	if c.String("format") == report.CSV.String() { // which has no place for them
+		for _, x := range over {
+			p.remark(c, "%s: %s: %s", prefix(c.Command.Name), x.Path, oneLine(x.Err))
+		}
+	}
+	in.problems = append(in.problems, over...)
 	return in, err
 }
 

@@ -95,6 +95,10 @@ func (i *inspection) add(item auto.Item) error {
 // holds says what an input contributed.
 func (i *inspectedInput) holds() string {
 	switch {
+	case i.Format == auto.NCCLLog.String():
+		return "calls of NCCL, for sfstat comm; beside exports of Nsight Systems for sfstat diagnose too"
+	case i.Format == auto.InspectorDump.String():
+		return "records of NCCL's Inspector, for sfstat comm"
 	case i.Skipped != "":
 		return "skipped: " + i.Skipped
 	case i.MetaOf != "":

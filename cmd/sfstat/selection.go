@@ -27,9 +27,11 @@ func selectionFlags(without ...string) []cli.Flag {
 // chooser hands on what of the inputs is selected.
 type chooser struct {
 	trace.Selection
-	runs []string        // of all items, distinct
-	left int             // items of which nothing is selected
-	held trace.StepRange // steps of all items
+	runs []string // of all items, distinct
+	left int      // items of which nothing is selected
+	// Items whose communication is left out: it is of a whole run.
+	silenced int
+	held     trace.StepRange // steps of all items
 	// What came with the first window of a run, which was left out.
 	behind map[string]auto.Item
 }
@@ -119,6 +121,9 @@ func (s *chooser) of(item auto.Item) (_ auto.Item, ok bool) {
 	was := item
 	if item.Comm != nil && (item.Window != nil || !s.Comm(item.Comm)) {
 		item.Comm = nil
+		if s.Run(run) {
+			s.silenced++
+		}
 	}
 	item.Device, item.Launched = s.Device(item.Device), s.Totals(item.Launched)
 	switch {

@@ -61,9 +61,7 @@ func (j *judge) arrived(v *RunVerdict) {
 		late = slices.Delete(late, at, at+1)
 	}
 	v.Suspects = append(v.Suspects, late...)
-	if s := j.lateSet(r); s != nil {
-		v.Suspects = append(v.Suspects, *s)
-	}
+	j.behindMessages(v)
 	slices.SortStableFunc(v.Suspects, func(a, b Finding) int { return byWeight(&a, &b) })
 	still := append(j.missing(r), desync(r)...)
 	v.Suspects = append(still, v.Suspects...)
@@ -178,9 +176,10 @@ func (f *Finding) confirm(l *Finding) {
 }
 
 // inherits reports whether a rank that stage times find late adds nothing of its
-// own before any call, while others do: it waited for one of them.
+// own before any call, while others do, or what it waits for in receives is known:
+// it waited for one of them.
 func (f *Finding) inherits(r *arrivals.Result) bool {
-	if len(r.Late) == 0 || f.Kind != KindRank || f.Rank == nil || f.Cause != CauseLate {
+	if len(r.Late) == 0 && !r.Messages || f.Kind != KindRank || f.Rank == nil || f.Cause != CauseLate {
 		return false
 	}
 	entered := false
@@ -212,6 +211,24 @@ func (f *Finding) alone(l *Finding, own []int) {
 		}
 		return false
 	})
+}
+
+// behindMessages names nobody where what ranks wait for in sends and receives is
+// not known: stage times have those waits, too.
+func (j *judge) behindMessages(v *RunVerdict) {
+	r := j.entered
+	if len(r.Silent) == 0 {
+		return
+	}
+	for i := range v.Suspects {
+		if f := &v.Suspects[i]; f.Cause == CauseLate && (f.Kind == KindRank || f.Kind == KindGroup || f.Kind == KindHost) {
+			f.lack(evidence.Lack{Reason: evidence.ReasonMessages, AtMost: evidence.Insufficient})
+		}
+	}
+	if s := j.lateSet(r); s != nil {
+		v.Suspects = append(v.Suspects, *s)
+	}
+	v.Undecided = append(v.Undecided, Undecided{Question: BehindMessages, Hides: r.Step, Step: r.Step, Needs: SourceMessages})
 }
 
 // lateSet is ranks that are late together behind messages that nobody recorded.

@@ -39,12 +39,14 @@ const (
 	HowFastLonely        Question = "how_fast_messages_with_one_end"
 
 	// Of arrivals.
+	BehindMessages Question = "late_behind_messages"     // who is late where sends and receives are not recorded
 	TransferHidden Question = "transfer_hidden_in_stage" // is what follows a last entry slow: Stage, Hides
 	ClockOrDelay   Question = "clock_or_delay"           // is a rank late in every step, or its clock: Hides
 )
 
 // What answers questions, and what to look with.
 const (
+	SourceMessages   Source = "messages"        // sends and receives
 	SourceArrivals   Source = "arrivals"        // who enters each collective when
 	SourceRoles      Source = "roles"           // of every rank
 	SourceMicrosteps Source = "microsteps"      // stages with their accumulation index

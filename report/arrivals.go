@@ -296,8 +296,12 @@ func (j Arrivals) facts() string {
 
 func (j Arrivals) lateWords(l *arrivals.Late) string {
 	p := &j.Places[l.Place]
-	text := fmt.Sprintf("Rank %d is last to enter %d of %d %s of %s, after %s of its own work more than its peers (p %s if all ranks were alike)",
-		l.Rank, l.Last, l.Points, bareOp(p.Op), groupName(l.Group, l.Desc), length(float64(l.Delay)), pOf(l.LogP))
+	how, n := "last to enter", l.Last
+	if 2*l.Last < l.Strikes { // those behind it in a chain are later
+		how, n = "late before", l.Strikes
+	}
+	text := fmt.Sprintf("Rank %d is %s %d of %d %s of %s, after %s of its own work more than its peers (p %s if all ranks were alike)",
+		l.Rank, how, n, l.Points, bareOp(p.Op), groupName(l.Group, l.Desc), length(float64(l.Delay)), pOf(l.LogP))
 	if l.PerStep > l.Delay*5/4 {
 		text += fmt.Sprintf("; over all calls it adds %s of its own to %s", length(float64(l.PerStep)), counted(l.Struck, "step"))
 	}

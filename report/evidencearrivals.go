@@ -30,6 +30,9 @@ func arrivalEvidence(e evidence.Observation) string {
 
 func enteredLast(e evidence.EnteredLast) string {
 	text := fmt.Sprintf("last to enter %d of %d %s of %s, %s", e.N, e.Of, e.Op, e.Group, pValue(e.P))
+	if 2*e.N < e.Strikes { // those behind it in a chain are later
+		text = fmt.Sprintf("late by its own work before %d of %d %s of %s, %s", e.Strikes, e.Of, e.Op, e.Group, pValue(e.P))
+	}
 	if e.Source != nil {
 		text += fmt.Sprintf("; its own delay of %s is before %s", length(float64(e.Delay)), sourceWord(e.Source))
 	} else {
@@ -105,7 +108,9 @@ func arrivalLack(l evidence.Lack) string {
 	case evidence.ReasonClock:
 		return "its clock is known to less than the delay, so it may be the clock"
 	case evidence.ReasonInherited:
-		return "it adds no delay of its own before any collective: it waits for another rank that is late"
+		return "it adds no delay of its own before any call: it waits for another rank"
+	case evidence.ReasonMessages:
+		return "it may have waited for another in sends and receives, which are counted and not recorded"
 	case evidence.ReasonDumpTime:
 		return "dumps do not say when they were written, so the job may have gone on"
 	}

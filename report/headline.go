@@ -134,6 +134,9 @@ func undecided(v *diagnose.RunVerdict) (what, why string) {
 		return fmt.Sprintf("Undecided: up to %s of every %s step may be one rank's delay, or its clock.", length(float64(u.Hides)), length(float64(u.Step))),
 			"the ranks wait for each other in one place only, and it is not known that their clocks are one"
 	}
+	if !ok && slices.ContainsFunc(v.Undecided, func(u diagnose.Undecided) bool { return u.Question == diagnose.BehindMessages }) {
+		return "Undecided: ranks wait for each other in sends and receives that are not recorded.", "who arrives late at a collective may have waited for another in them"
+	}
 	if !ok {
 		return "Undecided: where the ranks synchronise is not shown, so who waits for whom cannot be told.",
 			"no stage's times show that ranks wait for each other in it"
@@ -164,6 +167,8 @@ func who(f *diagnose.Finding) (name string, several bool) {
 		return fmt.Sprintf("rank %d, the only one of role group %s,", f.Ranks[0], f.Group), false
 	case f.Cause == diagnose.CauseMoreWork:
 		return "role group " + f.Group, false
+	case f.Kind == diagnose.KindGroup && len(f.Ranks) > 0 && isTogether(f):
+		return ranksWord(f.Ranks), true
 	case f.Kind == diagnose.KindGroup && len(f.Ranks) > 0:
 		return fmt.Sprintf("all ranks of %s (%s)", f.Group, ranksWord(f.Ranks)), true
 	case f.Rank != nil && len(f.Ranks) > 1:
@@ -172,6 +177,13 @@ func who(f *diagnose.Finding) (name string, several bool) {
 		return placeWord(f.Place), false
 	}
 	return "", false
+}
+
+// isTogether reports whether ranks are late together for a reason that is one of
+// theirs.
+func isTogether(f *diagnose.Finding) bool {
+	_, ok := evidence.Find[evidence.LateBehindMessages](f.Evidence)
+	return ok
 }
 
 // suspectWhat is who delays whom by how much.

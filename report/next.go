@@ -92,6 +92,8 @@ func turnOn(s diagnose.Source) string {
 	switch s {
 	case diagnose.SourceArrivals:
 		return "record arrivals (Recorder(..., arrivals=True)), or put Flight Recorder dumps beside these files"
+	case diagnose.SourceMessages:
+		return "record sends and receives (Recorder(..., arrivals=\"calls\"), or NCCL's dumps)"
 	case diagnose.SourceRoles:
 		return "record the role of every rank"
 	case diagnose.SourceMicrosteps:

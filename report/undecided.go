@@ -13,6 +13,8 @@ func questionWords(u diagnose.Undecided) string {
 	case diagnose.RankHidden:
 		text = fmt.Sprintf("Who is late inside %s, where up to %s of a %s step may be one rank's delay: ranks synchronise in it, so all record the same time",
 			stageWord(u.Stage), length(float64(u.Hides)), length(float64(u.Step)))
+	case diagnose.BehindMessages:
+		text = "Who is late: ranks wait for each other in sends and receives, which are counted and not recorded"
 	case diagnose.TransferHidden:
 		if u.Hides == 0 {
 			return "Whether links are slow: entries show who is late, and not how long transfers take"

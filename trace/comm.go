@@ -121,6 +121,8 @@ type CommGroup struct {
 	// The last collective that the process enqueued, started and completed, by
 	// sequence number; −1: not known.
 	Enqueued, Started, Completed int64
+	// Silent: its sends and receives are counted and not recorded.
+	Silent bool
 }
 
 // CommSplit says how a communicator was split off: its members made the same

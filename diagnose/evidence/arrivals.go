@@ -74,12 +74,13 @@ func (LateBehindMessages) Kind() Kind { return "late_behind_messages" }
 
 // Why a finding of arrivals is not more certain.
 const (
-	ReasonFewPoints Reason = "few_points"         // N strikes, P
-	ReasonClock     Reason = "clock_not_excluded" // the delay is below what is known of the clock
-	ReasonDumpTime  Reason = "dump_time_unknown"  // the wait may be of a job that goes on
-	ReasonInherited Reason = "delay_inherited"    // it waited for another that is late
+	ReasonFewPoints Reason = "few_points"            // N strikes, P
+	ReasonClock     Reason = "clock_not_excluded"    // the delay is below what is known of the clock
+	ReasonDumpTime  Reason = "dump_time_unknown"     // the wait may be of a job that goes on
+	ReasonMessages  Reason = "messages_not_recorded" // what it waits for in sends and receives is not known
+	ReasonInherited Reason = "delay_inherited"       // it waited for another that is late
 )
 
 func arrivalReasons() []Reason {
-	return []Reason{ReasonFewPoints, ReasonClock, ReasonDumpTime, ReasonInherited}
+	return []Reason{ReasonFewPoints, ReasonClock, ReasonDumpTime, ReasonInherited, ReasonMessages}
 }

@@ -40,13 +40,14 @@ type arrivals struct {
 	source string
 	lost   int64
 	groups []trace.CommGroup
+	silent []int64 // of groups
 	ops    []string
 	cols   [colCount][]int64
 	lines  map[string]trace.Frame // by stage; of the field "lines"
 }
 
 func (a *arrivals) reset() {
-	a.source, a.lost, a.groups, a.ops, a.lines = "", 0, nil, nil, nil
+	a.source, a.lost, a.groups, a.silent, a.ops, a.lines = "", 0, nil, nil, nil, nil
 	for i := range a.cols {
 		a.cols[i] = a.cols[i][:0]
 	}
@@ -92,6 +93,15 @@ func (d *decoder) arrivals() *fault {
 			a.lost, f = d.integer("a number of entries", 0, math.MaxInt64)
 		case "groups":
 			f = d.list("an array of groups", d.group)
+		case "silent":
+			f = d.list("an array of groups", func() *fault {
+				if len(a.silent) == maxGroups {
+					return d.fail(d.i, trace.ErrTooLarge, "more than %d groups", maxGroups)
+				}
+				n, f := d.integer("a group", 0, maxGroups)
+				a.silent = append(a.silent, n)
+				return f
+			})
 		case "ops":
 			f = d.list("an array of operations", func() *fault {
 				if len(a.ops) == maxGroups {
@@ -181,6 +191,12 @@ func (a *arrivals) comm(p *trace.Part) (*trace.Comm, error) {
 	for i := range c.Groups {
 		c.Groups[i].Rank = slices.Index(c.Groups[i].Members, p.Rank.ID)
 	}
+	for _, n := range a.silent {
+		if n >= int64(len(c.Groups)) {
+			return nil, trace.Bad(trace.ErrTooLarge, "group %d of %d is said to be silent", n, len(c.Groups))
+		}
+		c.Groups[n].Silent = true
+	}
 	stacks, tensors := map[string]int{}, map[int64]*trace.CommTensors{}
 	enter := int64(0)
 	for i := range c.Calls {
@@ -201,6 +217,7 @@ func (a *arrivals) comm(p *trace.Part) (*trace.Comm, error) {
 		if at(colOp) >= 0 {
 			x.Name = a.ops[at(colOp)]
 			x.Op = opOf(x.Name)
+			x.Peer = peerOf(x.Name)
 		}
 		switch {
 		case at(colStage) >= 0:
@@ -247,6 +264,21 @@ func opOf(name string) nccl.Op {
 	return nccl.UnknownOp
 }
 
+// peerOf is the other end of "nccl:send 0->1" or "recv 1<-0", −1 where there is
+// none.
+func peerOf(name string) int {
+	_, ends, _ := strings.Cut(name, " ")
+	at := strings.IndexAny(ends, "<-")
+	if at < 0 || at+2 > len(ends) {
+		return -1
+	}
+	n, err := strconv.Atoi(ends[at+2:])
+	if err != nil || n < 0 || n >= trace.MaxRanks {
+		return -1
+	}
+	return n
+}
+
 // appendArrivals writes epoch, lines and arrivals of a part, as far as it has
 // them.
 func appendArrivals(dst []byte, p *trace.Part) []byte {
@@ -274,6 +306,15 @@ func appendArrivals(dst []byte, p *trace.Part) []byte {
 	dst = number(dst, `,"arrivals":{"version":`, ArrivalsVersion)
 	dst = number(quote(append(dst, `,"source":`...), c.Sources[0].Name), `,"lost":`, c.Processes[0].Lost)
 	dst = list(append(dst, `,"groups":`...), len(c.Groups), func(dst []byte, i int) []byte { return appendGroup(dst, &c.Groups[i]) })
+	var silent []int64
+	for i := range c.Groups {
+		if c.Groups[i].Silent {
+			silent = append(silent, int64(i))
+		}
+	}
+	if silent != nil {
+		dst = numbers(append(dst, `,"silent":`...), silent)
+	}
 	dst = list(append(dst, `,"ops":`...), len(ops), func(dst []byte, i int) []byte { return quote(dst, ops[i]) })
 	for i, name := range colNames {
 		dst = numbers(append(append(append(dst, `,"`...), name...), `":`...), cols[i])

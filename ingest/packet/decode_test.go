@@ -23,7 +23,7 @@ const full = `{"schema":"sfstat.packet/1","run":"job-42","window":7,"rank":3,"wo
 	`"role":{"pp":1,"dp":3},"stages":["a","b"],"first_step":20,"durations_ns":[[1,20],[300,4000],[50000,600000]],` +
 	`"wall_ns":[7000000,80000000,900000000],"side":{"a_cuda_event_ms":{"steps":[20,22],"ms":[60.5,null],"ready":[true,false]}},` +
 	`"epoch_ns":1700000000000000000,"lines":{"b":"train.py\u003a66","c":"train.py\u003a70"},"arrivals":{"version":1,"source":"flight_recorder","lost":2,` +
-	`"groups":[{"name":"0","desc":"default_pg","ranks":[0,3]},{"name":"1"}],"ops":["gloo\u003aall_reduce","nccl\u003asend 0->1"],"step":[20,-1],"stage":[1,-1],` +
+	`"groups":[{"name":"0","desc":"default_pg","ranks":[0,3]},{"name":"1"}],"silent":[1],"ops":["gloo\u003aall_reduce","nccl\u003asend 0->1"],"step":[20,-1],"stage":[1,-1],` +
 	`"group":[0,1],"op":[0,1],"seq":[7,1],"elements":[8,-1],"enter_ns":[1700000000000000300,-50]},` +
 	`"notes":["rank 3 lost a window","é"],"data_wait":"preceding","accumulation":4,"gather_ok":false}`
 
@@ -39,11 +39,11 @@ func fullArrivals() *trace.Comm {
 	reduce.Op, reduce.Name, reduce.Group, reduce.Seq, reduce.Count = nccl.AllReduce, "gloo:all_reduce", 0, 7, 8
 	reduce.Enter, reduce.HasEnter, reduce.Step, reduce.Stage, reduce.Stack = 1700000000000000300, true, 20, "b", 0
 	reduce.Tensors = &trace.CommTensors{InSizes: [][]int64{{8}}}
-	send.Op, send.Name, send.Group, send.Seq, send.Enter, send.HasEnter = nccl.Send, "nccl:send 0->1", 1, 1, 1700000000000000250, true
+	send.Op, send.Name, send.Group, send.Seq, send.Enter, send.HasEnter, send.Peer = nccl.Send, "nccl:send 0->1", 1, 1, 1700000000000000250, true, 1
 	return &trace.Comm{Run: "job-42", Sources: []trace.CommSource{{Name: "flight_recorder", Kind: trace.SourcePacket}},
 		Processes: []trace.CommProcess{{Rank: 3, Host: "n0", LocalRank: 3, Device: -1, Lost: 2}},
 		Groups: []trace.CommGroup{{Name: "0", Desc: "default_pg", Rank: 1, Size: 2, Members: []int{0, 3}, Enqueued: -1, Started: -1, Completed: -1},
-			{Name: "1", Rank: -1, Enqueued: -1, Started: -1, Completed: -1}},
+			{Name: "1", Rank: -1, Enqueued: -1, Started: -1, Completed: -1, Silent: true}},
 		Calls: []trace.CommCall{reduce, send}, Stacks: [][]trace.Frame{{{File: "train.py", Line: 66}}}}
 }
 

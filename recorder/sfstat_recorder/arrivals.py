@@ -21,7 +21,7 @@ from array import array
 from bisect import bisect_right
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Any, Callable, Deque, Dict, Iterable, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Deque, Dict, Iterable, List, Optional, Sequence, Set, Tuple, Union
 
 try:
     from typing import Protocol
@@ -58,6 +58,7 @@ class Reading:
 
     entries: List[Entry] = field(default_factory=list)
     members: Dict[str, List[int]] = field(default_factory=dict)  # global ranks, by group
+    silent: Set[str] = field(default_factory=set)  # groups whose sends and receives are counted and not recorded
 
 
 class Ring(Protocol):
@@ -99,7 +100,7 @@ class FlightRecorder:
             if entry is not None and entry.group not in own:
                 entries.append(entry)
         self._known.update(self._members())
-        return Reading(entries, dict(self._known))
+        return Reading(entries, dict(self._known), _silent(held.get("pg_status") or {}, entries))
 
 
 def _dump_of(core: Any, backend: str) -> Optional[Callable[[], bytes]]:
@@ -138,6 +139,16 @@ def _entry(raw: Dict[str, Any]) -> Optional[Entry]:
                  str(raw.get("profiling_name", "")), -1 if seq is None else int(seq), _elements(sizes))
 
 
+def _silent(status: Dict[Any, Dict[str, Any]], entries: Iterable[Entry]) -> Set[str]:
+    """Groups of which PyTorch counts more calls than entries are numbered, as
+    Gloo does with sends and receives.
+    """
+    last: Dict[str, int] = {}
+    for e in entries:
+        last[e.group] = max(last.get(e.group, 0), e.seq)
+    return {str(name) for name, s in status.items() if str(name) in last and int(s.get("last_enqueued_collective", -1)) > last[str(name)] + 2}
+
+
 def _elements(sizes: Any) -> int:
     if not sizes:
         return -1
@@ -158,6 +169,7 @@ class CallRing:
     NAMES: Tuple[str, ...] = (
         "all_reduce", "all_gather", "all_gather_into_tensor", "all_gather_object", "reduce_scatter", "reduce_scatter_tensor",
         "broadcast", "broadcast_object_list", "reduce", "gather", "scatter", "all_to_all", "all_to_all_single", "barrier",
+        "send", "recv", "batch_isend_irecv",  # not isend and irecv: PyTorch compares them by identity
     )
 
     def __init__(self, dist: Any, own: Callable[[], Iterable[str]] = lambda: (), clock: Callable[[], int] = time.time_ns) -> None:
@@ -192,7 +204,7 @@ class CallRing:
                 return original(*args, **kwargs)
             self._inside.call = True
             try:
-                self._note(name, kwargs.get("group"))
+                self._note(name, args, kwargs)
                 return original(*args, **kwargs)
             finally:
                 self._inside.call = False
@@ -200,14 +212,35 @@ class CallRing:
         entered.__wrapped__ = original  # type: ignore[attr-defined]
         return entered
 
-    def _note(self, name: str, group: Any) -> None:
+    def _note(self, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> None:
         try:
-            where = str(getattr(group, "group_name", None) or "0")
-            self._seq[where] = self._seq.get(where, 0) + 1
-            self._entries.append(Entry(self._count, self._clock(), where, "", name, self._seq[where], -1))
-            self._count += 1
+            now = self._clock()
+            if name == "batch_isend_irecv":
+                for message in kwargs.get("p2p_op_list") or args[0]:
+                    self._message(now, message.op.__name__.lstrip("i"), message.group, message.peer)
+            elif name in ("send", "recv"):
+                peer = "dst" if name == "send" else "src"
+                group = kwargs.get("group", args[2] if len(args) > 2 else None)
+                self._message(now, name, group, kwargs.get(peer, args[1] if len(args) > 1 else None), kwargs.get("group_" + peer))
+            else:
+                self._add(now, name, kwargs.get("group"), name)
         except Exception as error:  # never into the training
             _log.debug("a call could not be noted: %s", error)
+
+    def _message(self, now: int, name: str, group: Any, peer: Optional[int], within: Optional[int] = None) -> None:
+        """A send or receive, with the ranks in the group at both ends."""
+        if within is None and peer is not None:
+            within = peer if group is None else self._dist.get_group_rank(group, peer)
+        if within is not None:
+            arrow = "->" if name == "send" else "<-"
+            self._add(now, "message", group, "%s %d%s%d" % (name, self._dist.get_rank(group), arrow, within))
+
+    def _add(self, now: int, numbered: str, group: Any, op: str) -> None:
+        where = str(getattr(group, "group_name", None) or "0")
+        count = where + " message" if numbered == "message" else where
+        self._seq[count] = self._seq.get(count, 0) + 1
+        self._entries.append(Entry(self._count, now, where, "", op, self._seq[count], -1))
+        self._count += 1
 
 
 @dataclass
@@ -230,6 +263,7 @@ class Arrivals:
     lost: int
     entries: List[Tuple[Entry, int, int]]  # entry, step (-1: none), stage (-1: none)
     members: Dict[str, List[int]]
+    silent: Set[str] = field(default_factory=set)
 
 
 class Watcher:
@@ -255,6 +289,7 @@ class Watcher:
         self._failures = 0
         self._waiting: List[Entry] = []  # of steps whose window is not there yet
         self._members: Dict[str, List[int]] = {}
+        self._silent: Set[str] = set()
         # Steps by their start, with the times of their stages.
         self._starts: List[int] = []
         self._ends: List[int] = []
@@ -315,6 +350,7 @@ class Watcher:
 
     def _add(self, reading: Reading) -> None:
         """Keeps what was not seen before."""
+        self._silent |= reading.silent
         self._members.update(reading.members)  # a group that was destroyed is still that of its entries
         entries = [e for e in reading.entries if e.record >= self._next or not self._begun]
         if not entries:
@@ -344,7 +380,7 @@ class Watcher:
                 time.sleep(0)  # offers the interpreter lock
         lost, self._lost = self._lost, 0
         source = self._ring.source if self._ring is not None else ""
-        return Arrivals(source, lost, placed, dict(self._members))
+        return Arrivals(source, lost, placed, dict(self._members), set(self._silent))
 
     def _place(self, at: int) -> Tuple[int, int]:
         """The step and the stage in which the recorder's clock showed a time."""
@@ -382,6 +418,9 @@ def pack(arrivals: Arrivals) -> Dict[str, object]:
             group["ranks"] = arrivals.members[name]
         listed.append(group)
     out: Dict[str, object] = {"version": 1, "source": arrivals.source, "lost": arrivals.lost, "groups": listed, "ops": ops}
+    silent = [i for i, (name, _) in enumerate(groups) if name in arrivals.silent]
+    if silent:
+        out["silent"] = silent
     out.update(columns)
     return out
 

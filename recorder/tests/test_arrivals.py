@@ -205,6 +205,27 @@ class CallRingTest(unittest.TestCase):
         self.assertEqual([(e.record, e.enter_ns, e.group, e.op, e.seq) for e in self.ring.read().entries],
                          [(0, 100, "0", "all_reduce", 1), (1, 110, "7", "broadcast", 1), (2, 120, "0", "broadcast", 2)])
 
+    def test_messages(self):
+        self.ring.remove()
+        sent = []
+        self.dist.send = lambda tensor, dst=None, group=None, tag=0, group_dst=None: sent.append(dst)
+        self.dist.batch_isend_irecv = lambda p2p_op_list: sent.append(len(p2p_op_list))
+        self.dist.get_rank = lambda group=None: 1
+        self.dist.get_group_rank = lambda group, rank: rank - 2
+        ring = CallRing(self.dist, clock=lambda: 5)
+
+        def irecv():
+            pass
+
+        self.dist.send("x", 3)
+        self.dist.send("x", 3, types.SimpleNamespace(group_name="7"))
+        self.dist.send("x", 3, group=types.SimpleNamespace(group_name="7"))
+        self.dist.batch_isend_irecv([types.SimpleNamespace(op=irecv, group=None, peer=0)])
+        self.dist.all_reduce(1)
+        self.assertEqual([(e.group, e.op, e.seq) for e in ring.read().entries],
+                         [("0", "send 1->3", 1), ("7", "send 1->1", 1), ("7", "send 1->1", 2), ("0", "recv 1<-0", 2), ("0", "all_reduce", 1)])
+        self.assertEqual(sent, [3, 3, 3, 1])
+
     def test_remove(self):
         self.ring.remove()
         self.assertIs(self.dist.all_reduce, self.before)

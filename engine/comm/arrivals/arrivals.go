@@ -52,6 +52,7 @@ type Result struct {
 	MidStep bool
 	// Mismatches are calls whose members disagree.
 	Mismatches []Mismatch
+	Messages   bool     // sends and receives are recorded, and what ranks wait for in them is known
 	ByOrder    []string // groups whose calls were matched by order, as their numbers differ
 	Silent     []string // groups of which sends and receives are counted and not recorded
 }
@@ -168,6 +169,7 @@ func (j *Job) Analyze(o Options) *Result {
 	r.locate(lines)
 	s.hang(r, lines)
 	r.MayHide = s.mayHide(r)
+	r.Messages = s.blocks != nil && len(r.Silent) == 0
 	if o.Each != nil {
 		s.each(o.Each)
 	}
@@ -280,7 +282,7 @@ func (s *strikes) chance(at, n int) float64 {
 	ranks := max(2, s.width[at])
 	tests := 0
 	for i := range s.places {
-		if s.repeats(i) {
+		if s.repeats(i) && !s.divided(i) {
 			tests++
 		}
 	}
@@ -294,6 +296,20 @@ func (s *strikes) line(k *kind) Line {
 	return lineOf(s.stacks[k.stack])
 }
 
+// divided reports whether a place is a send or receive whose work counts at the
+// collective after it.
+func (s *strikes) divided(at int) bool {
+	if s.blocks == nil || !s.isMessage(s.call(s.places[at].cohorts[0][0])) {
+		return false
+	}
+	for i := range s.places {
+		if s.repeats(i) && !s.isMessage(s.call(s.places[i].cohorts[0][0])) {
+			return true
+		}
+	}
+	return false
+}
+
 // found is a rank that is late at a place beyond chance.
 type found struct {
 	place, rank int
@@ -303,9 +319,13 @@ type found struct {
 
 // late fills in who delays the others, and what that costs.
 func (s *strikes) late(r *Result, alpha float64, steps stepping) {
+	if slices.Contains(s.silent, true) {
+		s.set(r)
+		return
+	}
 	var all []found
 	for at, t := range s.cells {
-		if !s.repeats(at.place) || len(t.struck) == 0 || t.charge <= 0 {
+		if !s.repeats(at.place) || s.divided(at.place) || len(t.struck) == 0 || t.charge <= 0 {
 			continue
 		}
 		if logP := s.chance(at.place, len(t.struck)); logP <= alpha {
@@ -316,7 +336,6 @@ func (s *strikes) late(r *Result, alpha float64, steps stepping) {
 		return cmp.Or(cmp.Compare(b.charge, a.charge), cmp.Compare(a.rank, b.rank), cmp.Compare(a.place, b.place))
 	})
 	if len(all) == 0 {
-		s.set(r)
 		return
 	}
 	less := s.fixed(all)
@@ -351,6 +370,7 @@ func (s *strikes) late(r *Result, alpha float64, steps stepping) {
 
 // latest is a rank at the place where it costs most.
 func (s *strikes) latest(r *Result, f found) Late {
+	f = s.begun(f)
 	var own []int64
 	limit := int64(math.Max(beyond*s.sigma[f.place], 1000))
 	for _, x := range f.delay {
@@ -373,6 +393,18 @@ func (s *strikes) latest(r *Result, f found) Late {
 	return l
 }
 
+// begun is the send or receive before a collective at which most of a rank's own
+// delay arises, or else the collective.
+func (s *strikes) begun(f found) found {
+	most := f.excess / 2
+	for at, t := range s.cells {
+		if at.rank == f.rank && t.excess > most && s.repeats(at.place) && s.divided(at.place) {
+			f.place, f.tally, most = at.place, t, t.excess
+		}
+	}
+	return f
+}
+
 // fixed is by how much the work of struck entries is above their peers'.
 func (s *strikes) fixed(all []found) map[entry]int64 {
 	less := map[entry]int64{}
@@ -382,46 +414,57 @@ func (s *strikes) fixed(all []found) map[entry]int64 {
 	}
 	for i := range s.places {
 		limit := int64(math.Max(beyond*s.sigma[i], 1000))
-		one := timed{matching: s.matching, places: s.places[i : i+1], offset: s.offset, release: s.release, tree: s.tree}
+		one := s.only(i)
 		one.eachDelay(func(_ *place, _ int, e entry, x int64) {
 			if x > limit && late[cell{i, int(e.rank)}] {
-				less[e] = x
+				s.lessen(less, e, x)
 			}
 		})
 	}
 	return less
 }
 
-// set finds ranks that are late together where messages are not recorded: all
-// but those that are early beyond chance.
+// lessen takes own delay from the work of an entry or, of a rank that sends and
+// receives before it, from the longest piece of that.
+func (s *strikes) lessen(less map[entry]int64, e entry, x int64) {
+	at, most := e, s.work(e, s.lagOf(e, 0))
+	for m := e; s.blocks != nil && !s.isMessage(s.call(e)) && m.call > 1; {
+		if m.call--; !s.isMessage(s.call(m)) {
+			break
+		}
+		if w := s.work(m, s.lagOf(m, 0)); w > most {
+			at, most = m, w
+		}
+	}
+	less[at] += x
+}
+
+// set finds ranks that are late together where messages are not recorded. What
+// a rank waits for in them is not known, so that each seems late by what those
+// before it in a chain take. One step between neighbours that is twice as long as
+// any other is a delay of the first behind it, or of a message to it.
 func (s *strikes) set(r *Result) {
 	for i := range s.places {
-		p := &s.places[i]
-		g := s.call(p.cohorts[0][0]).group
-		if !s.silent[g] || !s.repeats(i) || s.width[i] < 3 {
+		if g := s.call(s.places[i].cohorts[0][0]).group; !s.silent[g] || !s.repeats(i) || s.width[i] < 3 {
 			continue
 		}
-		early := map[int]bool{}
-		for rank := range s.ranks {
-			if t := s.cells[cell{i, rank}]; t != nil && t.early*2 > t.count {
-				early[rank] = true
+		ranks := slices.Clone(r.Places[i].Ranks)
+		slices.SortStableFunc(ranks, func(a, b RankAt) int { return cmp.Compare(a.Arrival, b.Arrival) })
+		behind, most, next := 0, int64(0), int64(0)
+		for k := 1; k < len(ranks); k++ {
+			gap := ranks[k].Arrival - ranks[k-1].Arrival
+			if next = max(next, min(gap, most)); gap > most {
+				behind, most = k, gap
 			}
 		}
-		if len(early) == 0 || float64(len(early)) > s.width[i]/2 {
+		if most <= 2*next || r.Set != nil && most-next <= r.Set.Delay {
 			continue
 		}
-		out := &Set{Place: i}
-		var delay []int64
-		for rank := range s.ranks {
-			if t := s.cells[cell{i, rank}]; t != nil && !early[rank] {
-				out.Ranks = append(out.Ranks, s.ranks[rank].id)
-			} else if t != nil {
-				delay = append(delay, -median(slices.Clone(t.delay)))
-			}
+		r.Set = &Set{Place: i, Delay: most - next}
+		for _, at := range ranks[behind:] {
+			r.Set.Ranks = append(r.Set.Ranks, at.Rank)
 		}
-		if out.Delay = median(delay); r.Set == nil || out.Delay > r.Set.Delay {
-			r.Set = out
-		}
+		slices.Sort(r.Set.Ranks)
 	}
 }
 

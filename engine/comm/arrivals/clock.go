@@ -234,7 +234,7 @@ func (t *timed) eachDelay(f func(p *place, cohort int, e entry, x int64)) {
 		for k, c := range p.cohorts {
 			w = w[:0]
 			for _, e := range c {
-				w = append(w, t.work(e, p.lag))
+				w = append(w, t.since(e, p.lag))
 			}
 			sorted = append(sorted[:0], w...)
 			slices.Sort(sorted)

@@ -20,7 +20,6 @@ type cell struct{ place, rank int }
 // tally is how a rank does at a place.
 type tally struct {
 	count, last int
-	early       int
 	delay       []int64 // own, of all cohorts
 	excess      int64   // own delay where struck
 	charge      float64 // its share of what the late ranks cost
@@ -42,11 +41,18 @@ func (t *timed) tallies() *strikes {
 	return s
 }
 
+// only is the job at one place.
+func (s *strikes) only(at int) *timed {
+	one := *s.timed
+	one.places = s.places[at : at+1]
+	return &one
+}
+
 // tally fills the cells of one place.
 func (s *strikes) tally(at int) {
 	p := &s.places[at]
 	delays, of := make([][]int64, len(p.cohorts)), make([]*tally, len(s.ranks))
-	one := timed{matching: s.matching, places: s.places[at : at+1], offset: s.offset, release: s.release, tree: s.tree}
+	one := s.only(at)
 	one.eachDelay(func(_ *place, k int, e entry, x int64) {
 		delays[k] = append(delays[k], x)
 		c := of[e.rank]
@@ -73,8 +79,6 @@ func (s *strikes) tally(at int) {
 				s.hits[at]++
 				t.struck = append(t.struck, strike{s.at(e), x})
 				t.excess += x
-			case x < -limit:
-				t.early++
 			}
 		}
 		of[c[last].rank].last++

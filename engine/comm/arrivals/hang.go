@@ -194,6 +194,7 @@ func (t *timed) end(r int, g int32) tailEnd {
 		}
 	}
 	s, ok := t.ranks[r].status[int(g)]
+	ok = ok && !t.silent[g] // else it counts messages too
 	if ok {
 		e.completed = max(e.completed, s.completed)
 	}

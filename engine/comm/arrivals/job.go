@@ -72,6 +72,7 @@ type kind struct {
 type group struct {
 	name, desc string
 	id         uint64
+	silent     bool  // its messages are counted and not recorded
 	members    []int // global ranks, known from its configuration; nil: those that have entries
 }
 
@@ -143,6 +144,9 @@ func (a *adding) process(p int) rank {
 		groups[i] = -1
 		if g := &a.c.Groups[i]; g.Process == p {
 			groups[i] = a.group(g)
+			if g.Silent {
+				a.groups[groups[i]].silent = true
+			}
 			r.status[int(groups[i])] = status{g.Enqueued, g.Started, g.Completed}
 		}
 	}
@@ -154,7 +158,7 @@ func (a *adding) process(p int) rank {
 		r.calls = append(r.calls, call{enter: c.Enter, seq: c.Seq, group: groups[c.Group], kind: a.kind(c), peer: int32(c.Peer),
 			done: c.Retired || c.State == trace.CommCompleted, state: stateOf(c)})
 	}
-	number(r.calls)
+	a.number(r.calls)
 	return r
 }
 
@@ -168,11 +172,17 @@ func stateOf(c *trace.CommCall) trace.CommState {
 
 // number counts calls of one sequence number, and gives numbers to calls that
 // have none, by their order.
-func number(calls []call) {
-	last := map[int32]call{}
+func (j *Job) number(calls []call) {
+	type numbered struct {
+		group   int32
+		message bool // these are numbered by themselves
+	}
+	last := map[numbered]call{}
 	for i := range calls {
 		c := &calls[i]
-		before, ok := last[c.group]
+		op := j.kinds[c.kind].op
+		key := numbered{c.group, op == nccl.Send || op == nccl.Recv}
+		before, ok := last[key]
 		if c.seq < 0 {
 			c.seq = 1
 			if ok {
@@ -181,7 +191,7 @@ func number(calls []call) {
 		} else if ok && before.seq == c.seq {
 			c.part = before.part + 1
 		}
-		last[c.group] = *c
+		last[key] = *c
 	}
 }
 

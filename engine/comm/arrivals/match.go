@@ -29,7 +29,7 @@ type matching struct {
 	members [][]int   // [group] ranks, as indices of Job.ranks, that have entries or should
 	absent  [][]int   // [group] global ranks of members without a record
 	byOrder []bool    // [group] numbers differ between the ranks, so calls are matched by order
-	silent  []bool    // [group] numbers have gaps: sends and receives are counted and not recorded
+	silent  []bool    // [group] sends and receives are counted and not recorded: numbers have gaps, or are fewer than the process counts
 }
 
 type pointKey struct {
@@ -51,6 +51,7 @@ func (j *Job) match() *matching {
 	for r := range j.ranks {
 		keys[r] = m.keysOf(r)
 	}
+	m.uncounted()
 	m.fallBack(keys)
 	found := map[pointKey]int32{}
 	for r := range keys {
@@ -75,6 +76,25 @@ func (j *Job) match() *matching {
 		p.whole = len(p.entries) == want && len(m.absent[p.group]) == 0
 	}
 	return m
+}
+
+// uncounted finds groups of which processes count more calls than their numbers
+// say.
+func (m *matching) uncounted() {
+	for g := range m.groups {
+		m.silent[g] = m.silent[g] || m.groups[g].silent
+	}
+	for r := range m.ranks {
+		last := map[int32]int64{}
+		for _, c := range m.ranks[r].calls {
+			last[c.group] = max(last[c.group], c.seq)
+		}
+		for g, s := range m.ranks[r].status {
+			if seq, ok := last[int32(g)]; ok && s.enqueued > seq+2 {
+				m.silent[g] = true
+			}
+		}
+	}
 }
 
 // join gives groups whose members are not known those that have entries, and

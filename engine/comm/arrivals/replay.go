@@ -38,7 +38,7 @@ func (t *timed) replay(less map[entry]int64) int64 {
 	for _, e := range order {
 		now := t.at(e)
 		if e.call > 0 {
-			l := lag[e.rank][e.call]
+			l := t.lagOf(e, lag[e.rank][e.call])
 			from := at[e.rank][e.call-1]
 			if l > 0 && int32(l) <= e.call {
 				waited := entry{e.rank, e.call - int32(l)}

@@ -15,6 +15,9 @@ type timed struct {
 	tree    map[int32]bool // kinds of broadcasts whose members do not wait for everybody
 	domain  []int          // [rank] whose clock it reads
 	clocks  []Clock
+	// blocks says which kinds of calls are waited for by the next; nil: the job
+	// has no messages, and places tell.
+	blocks []bool
 }
 
 // maxLag is how many calls back a rank may wait for one: prefetching frameworks
@@ -35,6 +38,62 @@ func (t *timed) work(e entry, lag int8) int64 {
 		}
 	}
 	return end - from
+}
+
+// since is the work of a rank since the collective before an entry: messages
+// between divide it up otherwise on every rank of a chain.
+func (t *timed) since(e entry, lag int8) int64 {
+	sum := t.work(e, t.lagOf(e, lag))
+	if t.blocks == nil || t.isMessage(t.call(e)) {
+		return sum
+	}
+	for e.call--; e.call > 0 && t.isMessage(t.call(e)); e.call-- {
+		sum += t.work(e, t.lagOf(e, 0))
+	}
+	return sum
+}
+
+// lagOf is how many calls back an entry waits for one, where its place does so
+// for the one lag back.
+func (t *timed) lagOf(e entry, lag int8) int8 {
+	if t.blocks == nil || e.call == 0 {
+		return lag
+	}
+	before := t.call(entry{e.rank, e.call - 1})
+	switch {
+	case t.blocks[before.kind]:
+		return 1
+	case t.isMessage(before):
+		return 0
+	}
+	return lag
+}
+
+// learnKinds finds, in a job with messages, which calls are waited for: nobody
+// goes on before the last entry of one.
+func (t *timed) learnKinds() {
+	count, early := make([]int, len(t.kinds)), make([]int, len(t.kinds))
+	messages := false
+	for r := range t.ranks {
+		for i := 1; i < len(t.ranks[r].calls); i++ {
+			before := entry{int32(r), int32(i - 1)}
+			k := t.call(before).kind
+			messages = messages || t.isMessage(t.call(before))
+			if t.message(&t.points[t.of[r][i-1]]) && t.isSend(before) || len(t.points[t.of[r][i-1]].entries) < 2 {
+				continue
+			}
+			if count[k]++; t.at(entry{int32(r), int32(i)}) < t.releaseFor(before) {
+				early[k]++
+			}
+		}
+	}
+	if !messages {
+		return
+	}
+	t.blocks = make([]bool, len(t.kinds))
+	for k := range t.blocks {
+		t.blocks[k] = count[k] > 0 && early[k]*100 <= count[k]
+	}
 }
 
 // releaseFor is when the host of an entry that blocks may go on: when the last
@@ -75,6 +134,7 @@ const learned = 64
 // whether the others wait for it or not.
 func (t *timed) learn() {
 	t.trees()
+	t.learnKinds()
 	for i := range t.places {
 		p := &t.places[i]
 		sample := p.cohorts
@@ -191,7 +251,7 @@ func (t *timed) apart(sample []cohort, of func(entry) int64) (ranks map[int32][]
 // a clock always differs by, which may be its offset; and how much of that is
 // within the ranks.
 func (t *timed) scatter(sample []cohort, lag int8) (all, within int64) {
-	ranks, clocks := t.apart(sample, func(e entry) int64 { return t.work(e, lag) })
+	ranks, clocks := t.apart(sample, func(e entry) int64 { return t.since(e, lag) })
 	for r, x := range ranks {
 		own, clock := median(slices.Clone(x)), median(clocks[t.domain[r]])
 		if len(x) < 3 {

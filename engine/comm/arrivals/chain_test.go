@@ -1,0 +1,117 @@
+package arrivals
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+// chain is a pipeline: every rank receives, computes for 10 ms, sends on, and
+// all enter one collective at the end of the step. One rank computes 40 ms
+// longer; −1: none does. Where messages are not recorded they are counted.
+func chain(seed uint64, ranks, slow int, recorded bool) *Job {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	noise := func() int64 { return int64(ms * rng.Float64()) }
+	calls := make([][]trace.CommCall, ranks)
+	enter := func(r int, at int64, op nccl.Op, name string, seq int64, peer int) {
+		if op != nccl.AllReduce && !recorded {
+			return
+		}
+		c := trace.UnknownCall(0)
+		c.Group, c.Op, c.Name, c.Seq, c.Peer, c.Enter, c.HasEnter, c.State = 0, op, name, seq, peer, at, true, trace.CommCompleted
+		calls[r] = append(calls[r], c)
+	}
+	now := make([]int64, ranks)
+	for step := range int64(40) {
+		sent, last := int64(0), int64(0)
+		for r := range ranks {
+			now[r] += 2*ms + noise()
+			if r > 0 {
+				enter(r, now[r], nccl.Recv, fmt.Sprintf("nccl:recv %d<-%d", r, r-1), step+1, r-1)
+				now[r] = max(now[r], sent) + noise()/10
+			}
+			if now[r] += 10*ms + noise(); r == slow {
+				now[r] += 40 * ms
+			}
+			if r < ranks-1 {
+				enter(r, now[r], nccl.Send, fmt.Sprintf("nccl:send %d->%d", r, r+1), step+1, r+1)
+				sent = now[r]
+			}
+			now[r] += 5*ms + noise()
+			enter(r, now[r], nccl.AllReduce, "nccl:all_reduce", step+1, -1)
+			last = max(last, now[r])
+		}
+		for r := range now {
+			now[r] = last + noise()/10
+		}
+	}
+	j, members := &Job{}, make([]int, ranks)
+	for r := range members {
+		members[r] = r
+	}
+	for r := range ranks {
+		enqueued := int64(40)
+		if !recorded {
+			enqueued = 120
+		}
+		err := j.Add(&trace.Comm{Sources: []trace.CommSource{{Name: fmt.Sprint("rank_", r)}}, Processes: []trace.CommProcess{{Rank: r, Host: "n0"}},
+			Groups: []trace.CommGroup{{Name: "0", Members: members, Size: ranks, Enqueued: enqueued, Started: -1, Completed: enqueued}}, Calls: calls[r]})
+		if err != nil {
+			panic(err)
+		}
+	}
+	return j
+}
+
+// Of a chain of sends and receives the slow rank is named where they are
+// recorded, wherever it is; and nobody where none is slow, though each rank of
+// a chain arrives later than the one before.
+func TestChain(t *testing.T) {
+	for seed := range uint64(5) {
+		for _, ranks := range []int{3, 4, 8} {
+			for slow := -1; slow < ranks; slow++ {
+				r := chain(seed, ranks, slow, true).Analyze(Options{})
+				var late []int
+				for _, l := range r.Late {
+					if l.Gain > 0.02 {
+						late = append(late, l.Rank)
+					}
+				}
+				want := []int{slow}
+				if slow < 0 {
+					want = nil
+				}
+				if !slices.Equal(late, want) || !r.Messages || r.Hang != nil {
+					t.Errorf("seed %d, %d ranks, rank %d slow: late %v, messages %v, hang %v", seed, ranks, slow, late, r.Messages, r.Hang)
+				}
+			}
+		}
+	}
+}
+
+// Where messages are only counted, the slow rank and those behind it are one
+// set, and nobody alone.
+func TestChainNotRecorded(t *testing.T) {
+	for seed := range uint64(5) {
+		for _, ranks := range []int{3, 4, 8} {
+			for slow := -1; slow < ranks; slow++ {
+				r := chain(seed, ranks, slow, false).Analyze(Options{})
+				var want []int
+				for rank := max(slow, 0); slow > 0 && rank < ranks; rank++ {
+					want = append(want, rank)
+				}
+				var set []int
+				if r.Set != nil && r.Set.Delay > 10*ms {
+					set = r.Set.Ranks
+				}
+				if !slices.Equal(set, want) || len(r.Late) > 0 || !slices.Equal(r.Silent, []string{"0"}) {
+					t.Errorf("seed %d, %d ranks, rank %d slow: set %v, late %v, silent %v", seed, ranks, slow, set, r.Late, r.Silent)
+				}
+			}
+		}
+	}
+}

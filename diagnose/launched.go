@@ -4,8 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/gonum/stat/distuv"
+	"github.com/sfstat/sfstat/internal/student"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/diagnose/opnames"
@@ -171,12 +170,11 @@ func (in *inside) varies(delay int64) bool {
 	if n < 3 || longer == 0 || 2*longer < float64(delay)*float64(n) {
 		return false
 	}
-	mean, sd := stat.MeanStdDev(course, nil)
+	mean, sd := student.MeanSD(course)
 	if slices.Min(course) > -mean/4 {
 		return false
 	}
-	t := distuv.StudentsT{Sigma: 1, Nu: float64(n - 1)}
-	return mean <= t.Quantile(0.99)*sd/math.Sqrt(float64(n))
+	return mean <= student.Upper(0.01, float64(n-1))*sd/math.Sqrt(float64(n))
 }
 
 // chief is the operator that explains most of what the rank takes longer, where

@@ -4,10 +4,9 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mathext"
-	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/sfstat/sfstat/engine/internal/student"
 	"github.com/sfstat/sfstat/internal/robust"
+	"github.com/sfstat/sfstat/internal/student"
 )
 
 // estimate is a statistic with its intervals, from resamples that are nil for a
@@ -87,14 +86,14 @@ func (b bounds) bca(resampled []float64, equal float64, jackknife []float64) Int
 	}
 	n := float64(len(resampled))
 	part := min(max(below/n, 0.5/n), 1-0.5/n)
-	z0, a := distuv.UnitNormal.Quantile(part), acceleration(jackknife, equal)
+	z0, a := mathext.NormalQuantile(part), acceleration(jackknife, equal)
 	return b.interval(BCa, func(level float64) float64 {
-		shifted := z0 + distuv.UnitNormal.Quantile(level)
+		shifted := z0 + mathext.NormalQuantile(level)
 		moved := math.Inf(1) * shifted
 		if 1-a*shifted > 0 {
 			moved = z0 + shifted/(1-a*shifted)
 		}
-		return robust.Quantile(resampled, distuv.UnitNormal.CDF(moved))
+		return robust.Quantile(resampled, math.Erfc(-moved/math.Sqrt2)/2)
 	})
 }
 

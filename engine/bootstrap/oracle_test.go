@@ -123,7 +123,7 @@ func pairsOf(on, off []number, block []int) []Pair {
 // referenceT is how far off the quantiles of t are that the reference was made
 // with (scipy.stats.t.ppf of SciPy 1.10: 2.1318467813 for ν = 4 at 95 %, where
 // mpmath and later SciPy have 2.1318467863). Ours are held to mpmath's digits in
-// engine/internal/student.
+// internal/student.
 const referenceT = 5.1e-9
 
 // TestOracle compares mean and median and all their intervals with a reference

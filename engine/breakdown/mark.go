@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/stat/distuv"
+	"github.com/sfstat/sfstat/internal/student"
 )
 
 // MinPeers is the least size of a role group in which a rank can stand out:
@@ -63,7 +63,6 @@ func (r *Result) compare(members []int, c Category) {
 	for i := n - 1; i >= 0; i-- {
 		after[i] = after[i+1].with(moments{1, x[i], 0})
 	}
-	law := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(n - 2)}
 	for i, at := range members {
 		others := before[i].with(after[i+1])
 		gap := x[i] - others.mean
@@ -71,10 +70,7 @@ func (r *Result) compare(members []int, c Category) {
 			continue
 		}
 		t := gap / (math.Sqrt(others.squares/float64(n-2)) * math.Sqrt(1+1/float64(n-1)))
-		p := 0.0
-		if !math.IsInf(t, 0) {
-			p = min(1, 2*law.Survival(math.Abs(t))*float64(r.Tests))
-		}
+		p := min(1, student.TwoSided(t, float64(n-2))*float64(r.Tests))
 		if p < r.Option.Alpha {
 			r.Marks = append(r.Marks, Mark{Rank: at, Category: c, Share: x[i], Peers: others.mean, T: t, P: p})
 		}

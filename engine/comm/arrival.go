@@ -5,10 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/stat"
-
-	"github.com/sfstat/sfstat/engine/internal/student"
 	"github.com/sfstat/sfstat/internal/robust"
+	"github.com/sfstat/sfstat/internal/student"
 )
 
 // Lateness is how a rank arrives at collectives, of those that all their ranks were seen in and every
@@ -181,7 +179,7 @@ func outliers(x []float64) (found int) {
 	for k := 1; k <= (len(x)-1)/2; k++ {
 		rest := x[k:]
 		n := float64(len(rest))
-		mean, spread := stat.MeanStdDev(rest, nil)
+		mean, spread := student.MeanSD(rest)
 		t := (x[k-1] - mean) / (spread * math.Sqrt(1+1/n))
 		if float64(len(x))*student.TwoSided(t, n-1)/2 <= surely {
 			found = k

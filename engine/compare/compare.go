@@ -34,9 +34,9 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"gonum.org/v1/gonum/stat/distuv"
+	"gonum.org/v1/gonum/mathext"
 
-	"github.com/sfstat/sfstat/engine/internal/student"
+	"github.com/sfstat/sfstat/internal/student"
 )
 
 // Design says which units belong together.
@@ -288,7 +288,7 @@ func extremes(tests []*test, seed uint64) []float64 {
 }
 
 // tail is the chance of a standard normal number beyond ±z.
-func tail(z float64) float64 { return 2 * distuv.UnitNormal.Survival(z) }
+func tail(z float64) float64 { return math.Erfc(z / math.Sqrt2) }
 
 // decide fills the difference at the level that a single row must stand at.
 func (t *test) decide(level float64) {
@@ -322,7 +322,7 @@ func adjusted(p float64, largest []float64, tests int) float64 {
 	}
 	z := math.Inf(1)
 	if p > 0 {
-		z = distuv.UnitNormal.Quantile(1 - p/2)
+		z = mathext.NormalQuantile(1 - p/2)
 	}
 	at, _ := slices.BinarySearch(largest, z)
 	return max(p, min(bound, float64(len(largest)-at)/float64(len(largest))))

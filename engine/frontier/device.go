@@ -5,10 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/stat"
-
-	"github.com/sfstat/sfstat/engine/internal/student"
 	"github.com/sfstat/sfstat/internal/robust"
+	"github.com/sfstat/sfstat/internal/student"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -112,7 +110,7 @@ func chanceOfExcess(samples []trace.Sample, rank, ranks int) float64 {
 	if n < 3 {
 		return 1
 	}
-	mean, sd := stat.MeanStdDev(over, nil)
+	mean, sd := student.MeanSD(over)
 	switch {
 	case mean <= 0:
 		return 1

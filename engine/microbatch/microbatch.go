@@ -28,7 +28,7 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/stat/distuv"
+	"github.com/sfstat/sfstat/internal/student"
 
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
@@ -201,7 +201,7 @@ const freedomShare = 0.37
 func (l *Level) judge(spread, freedom, alpha float64) {
 	score := math.Log(l.Factor) / spread
 	l.Score = &score
-	l.P = distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedom}.Survival(score)
+	l.P = student.Above(score, freedom)
 	l.Slow = l.P <= alpha
 }
 

@@ -31,9 +31,9 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sfstat/sfstat/internal/student"
+
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/sfstat/sfstat/engine/bootstrap"
 	"github.com/sfstat/sfstat/internal/robust"
@@ -195,10 +195,11 @@ func (r *Recurrence) count(excess []float64, struck []bool) {
 		}
 	}
 	r.Struck = len(sizes)
-	r.Excess = stat.Mean(sizes, nil)
+	mean, sd := student.MeanSD(sizes)
+	r.Excess = mean
 	r.ExcessLow, r.ExcessHigh = r.Excess, r.Excess
 	if n := float64(len(sizes)); n > 1 {
-		half := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile(0.5+confidence/2) * stat.StdErr(stat.StdDev(sizes, nil), n)
+		half := student.Upper(0.5-confidence/2, n-1) * sd / math.Sqrt(n)
 		r.ExcessLow, r.ExcessHigh = r.Excess-half, r.Excess+half
 	}
 }
@@ -290,7 +291,7 @@ func runs(struck []bool) (p float64, long bool) {
 	if !(sd > 0) {
 		return 1, false
 	}
-	return distuv.UnitNormal.CDF((float64(found) + 0.5 - mean) / sd), hits >= leastRun*found
+	return math.Erfc((mean-float64(found)-0.5)/(sd*math.Sqrt2)) / 2, hits >= leastRun*found
 }
 
 // densest is the stretch with the most struck steps beyond the run's rate.

@@ -3,7 +3,7 @@ package zscore
 import (
 	"math"
 
-	"github.com/sfstat/sfstat/engine/internal/student"
+	"github.com/sfstat/sfstat/internal/student"
 )
 
 // examine judges one series.

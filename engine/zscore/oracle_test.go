@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/sfstat/sfstat/engine/internal/student"
+	"github.com/sfstat/sfstat/internal/student"
 )
 
 // number reads JSON numbers and the strings "NaN", "+Inf", "-Inf".

@@ -5,8 +5,9 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/sfstat/sfstat/internal/student"
+
 	"github.com/montanaflynn/stats"
-	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/bootstrap"
@@ -169,7 +170,7 @@ func meanShare(runs []*Run) MeanShare {
 	}
 	m.Mean = summary(stats.Mean, of)
 	if n := float64(len(of)); n > 1 {
-		t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile((1 + curveConfidence) / 2)
+		t := student.Upper((1-curveConfidence)/2, n-1)
 		half := t * summary(stats.StandardDeviationSample, of) / math.Sqrt(n)
 		m.Lower, m.Upper = max(0, m.Mean-half), min(1, m.Mean+half)
 	}

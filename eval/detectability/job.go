@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/stat"
+	"github.com/montanaflynn/stats"
 
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/internal/robust"
@@ -171,11 +171,9 @@ func (j *job) split(w *trace.Window) {
 // rank by rank. O(T·S·R).
 func (j *job) exits(w *trace.Window) [][]int64 {
 	R, T := j.ranks(), w.Steps()
-	late := make([][]float64, R) // [rank][step] behind the mean rank
-	steps := make([]float64, T)
+	late := make([]stats.Series, R) // [rank][step] behind the mean rank
 	x := make([]int64, R)
 	for t := range T {
-		steps[t] = float64(t)
 		for i := range j.rows {
 			for r := range R {
 				x[r] += j.duration(w, t, i, r)
@@ -188,21 +186,21 @@ func (j *job) exits(w *trace.Window) [][]int64 {
 				mean += float64(y-x[0]) / float64(R)
 			}
 			for r, y := range x {
-				late[r] = append(late[r], float64(y-x[0])-mean)
+				late[r] = append(late[r], stats.Coordinate{X: float64(t), Y: float64(y-x[0]) - mean})
 			}
 		}
 	}
 	for r := range late {
-		alpha, beta := stat.LinearRegression(steps, late[r], nil, false)
-		for t := range late[r] {
-			late[r][t] -= alpha + beta*float64(t)
+		line, _ := stats.LinearRegression(late[r]) // none for a single step
+		for t := range line {
+			late[r][t].Y -= line[t].Y
 		}
 	}
 	out := make([][]int64, T)
 	for t := range out {
 		out[t] = make([]int64, R)
 		for r := range R {
-			out[t][r] = int64(math.Round(late[r][t]))
+			out[t][r] = int64(math.Round(late[r][t].Y))
 		}
 		first := slices.Min(out[t])
 		for r := range R {

@@ -75,6 +75,7 @@ var rules = []rule{
 	{of: "eval/verdicts", may: []string{""}},
 	{of: "eval/links", may: []string{""}},
 	{of: "eval/ksruntime", may: []string{""}},
+	{of: "eval/mutateddumps", may: []string{""}},
 	{of: "bench", may: []string{""}},
 	{of: "fixtures", may: []string{""}},
 	{of: "internal/parquet", may: []string{"trace"}},
@@ -87,7 +88,7 @@ var rules = []rule{
 
 // everywhere lists packages that any other may import: they are pure and import
 // nothing of ours.
-var everywhere = []string{"internal/robust", "internal/natural"}
+var everywhere = []string{"internal/robust", "internal/natural", "internal/student"}
 
 // onlyIn lists libraries that belong to certain folders; nil is none, but tests
 // may import everything.
@@ -96,7 +97,7 @@ var onlyIn = map[string][]string{
 	"github.com/NVIDIA/go-nvml":                {"bench/overhead"},
 	"github.com/schollz/progressbar/v3":        {"cmd"},
 	"golang.org/x/term":                        {"cmd"},
-	"github.com/montanaflynn/stats":            {"bench", "eval", "report"},
+	"github.com/montanaflynn/stats":            {"bench", "eval", "report", "internal/student"},
 	"gonum.org/v1/plot":                        {"plots"},
 	"codeberg.org/go-pdf/fpdf":                 {"plots"},
 	"golang.org/x/image":                       {"plots"},

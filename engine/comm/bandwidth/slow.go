@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/sfstat/sfstat/engine/internal/student"
 	"github.com/sfstat/sfstat/internal/robust"
+	"github.com/sfstat/sfstat/internal/student"
 )
 
 // A call that is slow among the others of its cell is found by the logarithm of bus bandwidth, x:

@@ -1,11 +1,12 @@
-// Package student has the tails of Student's t distribution to the precision of
-// a float64: the inverse of the regularised incomplete beta function that they
+// Package student has the tails of Student's t distribution, and what t is made
+// of, to the precision of a float64: the inverse of the regularised incomplete beta function that they
 // rest on is good to eight digits only.
 package student
 
 import (
 	"math"
 
+	"github.com/montanaflynn/stats"
 	"gonum.org/v1/gonum/mathext"
 )
 
@@ -36,4 +37,21 @@ func TwoSided(t, freedom float64) float64 {
 		return 0
 	}
 	return mathext.RegIncBeta(freedom/2, 0.5, freedom/(freedom+t*t))
+}
+
+// Above is the chance of T > t.
+func Above(t, freedom float64) float64 {
+	p := TwoSided(t, freedom) / 2
+	if t < 0 {
+		p = 1 - p
+	}
+	return p
+}
+
+// MeanSD are the mean of a sample and its standard deviation, of n − 1 degrees
+// of freedom; NaN where there are too few.
+func MeanSD(x []float64) (mean, sd float64) {
+	mean, _ = stats.Mean(x)
+	sd, _ = stats.StandardDeviationSample(x)
+	return mean, sd
 }

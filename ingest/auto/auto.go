@@ -310,7 +310,7 @@ type beside struct {
 func (r *Reader) leave(others []beside) error {
 	for _, o := range others {
 		if slices.ContainsFunc(r.inputs, func(in Input) bool {
-			halves := in.Format.half() || o.in.Format.half()
+			halves := in.Format.row().half || o.in.Format.row().half
 			return halves && filepath.Dir(in.Path) == filepath.Dir(o.in.Path) && in.Skipped == "" && in.Format.Readable() && in.Format.gives(r.o.Want)
 		}) {
 			o.in.Skipped = o.in.Format.row().noun

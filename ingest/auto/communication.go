@@ -146,7 +146,7 @@ func (r *commReader) read(c commFile) error {
 // finish joins what was read; the error says why there is nothing.
 func (r *commReader) finish() error {
 	var all []*trace.Comm
-	for _, f := range []Format{NCCLLog, SQLite, InspectorDump} {
+	for f := Unknown; f <= Empty; f++ {
 		if x := r.recorders[f]; x != nil {
 			all = append(all, x.comms()...)
 		}

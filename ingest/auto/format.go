@@ -2,6 +2,8 @@ package auto
 
 import (
 	"cmp"
+	"slices"
+	"strings"
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/csv"
@@ -17,20 +19,21 @@ import (
 type Format uint8
 
 const (
+	// Refusals list what is read in this order; communication is joined in it.
 	Unknown Format = iota
 	Packets
 	WideCSV
 	WideParquet // the same columns in Parquet
 	Archive     // for Sniff any Parquet file: its end must be read to know
-	Kineto
 	OperatorTrace
 	LaunchedOperators // an operator trace that says what launched each, as one of a profiler's does
-	DeviceFile        // device times of a profile that was converted
-	OperatorMeta      // the layout of an operator trace, in a file beside it
-	SQLite            // for Sniff any SQLite database
+	Kineto
 	NCCLLog
+	SQLite        // for Sniff any SQLite database
 	InspectorDump // of NCCL's Inspector
 	FlightRecorder
+	DeviceFile   // device times of a profile that was converted
+	OperatorMeta // the layout of an operator trace, in a file beside it
 	JSON
 	Text
 	UTF16
@@ -59,6 +62,8 @@ type row struct {
 	name   string // in tables
 	sniff  func(beginning) bool
 	gives  contents
+	half   bool   // it is a part of a recording, the rest of which lies beside
+	listed string // what the list of supported inputs calls it, with others where they go by one name
 	// open makes inputs that are read here a part of what r will read. Where it
 	// is nil, another command reads them, or nobody.
 	open func(r *Reader, in *Input, src *metered)
@@ -74,33 +79,33 @@ var formats []row
 
 func init() { // its functions look at it
 	formats = []row{
-		{format: Archive, name: "window archive", sniff: magic("PAR1"), gives: windows, open: opener((*Reader).openArchive),
+		{format: Archive, name: "window archive", listed: "stage times (CSV, Parquet)", sniff: magic("PAR1"), gives: windows, open: opener((*Reader).openArchive),
 			noun: "a window archive, which holds stage windows and not single operations"},
-		{format: SQLite, name: "Nsight Systems export", sniff: magic(nsight.Magic), gives: windows | operators | devices | calls,
+		{format: SQLite, name: "Nsight Systems export", listed: "Nsight Systems exports (SQLite)", sniff: magic(nsight.Magic), gives: windows | operators | devices | calls,
 			open: (*Reader).addExport, record: eachFile(readExport)},
 		{format: UTF16, name: "UTF-16 text", sniff: func(b beginning) bool { return magic("\xFF\xFE", "\xFE\xFF")(b) || wide(b.all) }},
 		{format: Packed, name: "packed file", sniff: packed},
 		{format: Empty, name: "empty", sniff: func(b beginning) bool { return len(b.text) == 0 }},
-		{format: FlightRecorder, name: "Flight Recorder dump", sniff: func(b beginning) bool { return flightrecorder.Recognise(b.all) }, gives: entries,
+		{format: FlightRecorder, name: "Flight Recorder dump", listed: "dumps of PyTorch's Flight Recorder (pickles, JSON)", half: true, sniff: func(b beginning) bool { return flightrecorder.Recognise(b.all) }, gives: entries,
 			open: opener((*Reader).openFlightRecorder), noun: "a Flight Recorder dump, which sfstat diagnose, hang and arrivals read"},
-		{format: Packets, name: "packets", sniff: object(isPacket), gives: windows, open: (*Reader).addPackets,
+		{format: Packets, name: "packets", listed: "packets (JSON Lines)", sniff: object(isPacket), gives: windows, open: (*Reader).addPackets,
 			noun: "packets, which hold stage windows and not single operations"},
-		{format: DeviceFile, name: "device times", sniff: object(holding(`"` + devicefile.Schema + `"`)), gives: devices, open: opener((*Reader).openDevices),
+		{format: DeviceFile, name: "device times", listed: "device times written by sfstat convert (JSON)", half: true, sniff: object(holding(`"` + devicefile.Schema + `"`)), gives: devices, open: opener((*Reader).openDevices),
 			noun: "device times, which sfstat breakdown reads"},
 		{format: InspectorDump, name: "Inspector dump", sniff: object(inspector.Recognise), gives: calls, record: eachFile(inspector.Read),
 			noun: "a dump of NCCL's Inspector, which sfstat comm reads"},
-		{format: Kineto, name: "profiler trace", sniff: object(isProfilerTrace), gives: windows | operators | devices, open: (*Reader).addProfile,
+		{format: Kineto, name: "profiler trace", listed: "PyTorch profiler traces (JSON)", sniff: object(isProfilerTrace), gives: windows | operators | devices, open: (*Reader).addProfile,
 			noun: "a PyTorch profiler trace (Kineto JSON)"},
-		{format: NCCLLog, name: "NCCL log", sniff: isLog, gives: calls, open: (*Reader).addLog, record: newLogs, noun: "an NCCL debug log, which sfstat comm reads"},
+		{format: NCCLLog, name: "NCCL log", listed: "NCCL debug logs beside a recording of the same job", sniff: isLog, gives: calls, open: (*Reader).addLog, record: newLogs, noun: "an NCCL debug log, which sfstat comm reads"},
 		{format: JSON, name: "JSON", sniff: func(b beginning) bool { return b.json }, noun: "JSON, but neither packets nor a profiler trace"},
 		{format: Binary, name: "binary data", sniff: isBinary, noun: "binary data"},
-		{format: LaunchedOperators, name: "operator trace", sniff: withColumns(func(c []string) bool { return isOperators(c) && optrace.Launched(c) }),
+		{format: LaunchedOperators, name: "operator trace", listed: "operator traces (CSV, Parquet)", half: true, sniff: withColumns(func(c []string) bool { return isOperators(c) && optrace.Launched(c) }),
 			gives: operators, open: opener((*Reader).openOperators), noun: "an operator trace, which holds single operations and not stage windows"},
-		{format: OperatorTrace, name: "operator trace", sniff: withColumns(isOperators), gives: operators, open: opener((*Reader).openOperators),
+		{format: OperatorTrace, name: "operator trace", listed: "operator traces (CSV, Parquet)", sniff: withColumns(isOperators), gives: operators, open: opener((*Reader).openOperators),
 			noun: "an operator trace, which holds single operations and not stage windows"},
-		{format: WideCSV, name: "wide CSV", sniff: withColumns(csv.Recognizes), gives: windows, open: opener((*Reader).openCSV),
+		{format: WideCSV, name: "wide CSV", listed: "stage times (CSV, Parquet)", sniff: withColumns(csv.Recognizes), gives: windows, open: opener((*Reader).openCSV),
 			noun: "a wide CSV, which holds stage windows and not single operations"},
-		{format: WideParquet, name: "wide Parquet", gives: windows, open: opener((*Reader).openWideParquet),
+		{format: WideParquet, name: "wide Parquet", listed: "stage times (CSV, Parquet)", gives: windows, open: opener((*Reader).openWideParquet),
 			noun: "a wide table (Parquet), which holds stage windows and not single operations"},
 		{format: OperatorMeta, name: "meta file", sniff: looksLikeMeta},
 		{format: Text, name: "text", noun: "text"},
@@ -126,27 +131,18 @@ func (f Format) Readable() bool { return f.row().open != nil }
 // operators reports whether inputs of this format are operator traces.
 func (f Format) operators() bool { return f.row().gives == operators }
 
-// half reports whether inputs of this format are a part of a recording, the rest
-// of which lies beside: of a profile that was converted, or of a job that dumped.
-func (f Format) half() bool {
-	return f == LaunchedOperators || f == DeviceFile || f == FlightRecorder
-}
-
 // gives reports whether inputs of a format that is read give what is wanted.
 func (f Format) gives(want Wanted) bool { return f.row().gives&want.contents() != 0 }
 
-// supported are the inputs that are read here, by what is wanted.
+// supported lists the inputs that are read here and give what is wanted.
 func (w Wanted) supported() string {
-	const profiles = "PyTorch profiler traces (JSON), Nsight Systems exports (SQLite)"
-	switch w {
-	case DeviceOnly:
-		return profiles + ", the folder that sfstat convert made of them"
-	case WindowsOnly:
-		return "packets (JSON Lines), stage times (CSV, Parquet), " + profiles
-	case WindowsAndEntries:
-		return "dumps of PyTorch's Flight Recorder (pickles, JSON), and the packets of the same job beside them"
+	var all []string
+	for f := Unknown; f <= Empty; f++ {
+		if r := f.row(); r.open != nil && f.gives(w) && !slices.Contains(all, r.listed) {
+			all = append(all, r.listed)
+		}
 	}
-	return "packets (JSON Lines), stage times (CSV, Parquet), operator traces (CSV, Parquet), " + profiles
+	return strings.Join(all, ", ")
 }
 
 // refusal says why an input of the format is not read, and what to do.

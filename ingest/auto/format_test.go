@@ -1,8 +1,12 @@
 package auto
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
-// Every format has one row, and every row that is opened says what it gives.
+// Every format has one row, and every row that is opened says what it gives and
+// what lists call it.
 func TestRows(t *testing.T) {
 	rows := map[Format]int{}
 	for _, r := range formats {
@@ -10,10 +14,41 @@ func TestRows(t *testing.T) {
 		if r.open != nil && r.gives == nothing {
 			t.Errorf("%s is opened and gives nothing", r.name)
 		}
+		if (r.open == nil) != (r.listed == "") {
+			t.Errorf("%s: a list calls it %q, and it is opened: %t", r.name, r.listed, r.open != nil)
+		}
 	}
 	for f := Unknown; f <= Empty; f++ {
 		if rows[f] != 1 || f.String() == "invalid" {
 			t.Errorf("format %d has %d rows", f, rows[f])
 		}
+	}
+}
+
+// A refusal lists all that its command reads, and nothing else.
+func TestSupported(t *testing.T) {
+	const packets, dumps, logs = "packets (JSON Lines)", "Flight Recorder", "NCCL debug logs"
+	for name, c := range map[string]struct {
+		want     Wanted
+		has, not []string
+	}{
+		"verdict":  {ForVerdict, []string{packets, dumps, logs, "device times", "operator traces"}, nil},
+		"windows":  {WindowsOnly, []string{packets, "stage times (CSV, Parquet)"}, []string{dumps, logs, "operator traces"}},
+		"devices":  {DeviceOnly, []string{"PyTorch profiler traces", "Nsight", "device times"}, []string{packets, dumps, logs}},
+		"arrivals": {WindowsAndEntries, []string{packets, dumps}, []string{logs, "operator traces"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			list := c.want.supported()
+			for _, what := range c.has {
+				if strings.Count(list, what) != 1 {
+					t.Errorf("%q is not listed once: %s", what, list)
+				}
+			}
+			for _, what := range c.not {
+				if strings.Contains(list, what) {
+					t.Errorf("%q is listed: %s", what, list)
+				}
+			}
+		})
 	}
 }

@@ -38,7 +38,7 @@ func (r *Reader) look(c candidate, in *Input) (*metered, error) {
 			ours = true
 		}
 		if err == nil && !piped && !in.Format.gives(r.o.Want) {
-			ours, err = ours || in.Format != NCCLLog, trace.At(trace.Pos{File: c.path}, in.Format.refusal(r.o.Want))
+			ours, err = ours || in.Format.row().gives != calls, trace.At(trace.Pos{File: c.path}, in.Format.refusal(r.o.Want))
 		}
 		if err == nil {
 			return r.meter.watch(src), nil

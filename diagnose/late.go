@@ -52,7 +52,7 @@ func idle(w *frontier.Result, c *frontier.Culprit) bool {
 func (j *judge) late(w *frontier.Result) {
 	called := map[int]bool{}
 	for g := range w.Stages {
-		c := gather(w, w.Stages[g].Name, w.Culprits, func(c *frontier.Culprit) bool { return c.Stage == g && c.P <= weakLevel && !idle(w, c) })
+		c := gather(w, w.Stages[g].Name, w.Culprits, func(c *frontier.Culprit) bool { return c.Stage == g && j.chance(w, c) <= weakLevel && !idle(w, c) })
 		if w.Stages[g].Saves != nil {
 			c.saves = *w.Stages[g].Saves
 		}
@@ -68,7 +68,7 @@ func (j *judge) late(w *frontier.Result) {
 	for k := range w.Culprits {
 		c := &w.Culprits[k]
 		share := part(w, c.Explained)
-		if called[c.Rank] || idle(w, c) || share < trivial || c.P > weakLevel && share < j.minGain {
+		if called[c.Rank] || idle(w, c) || share < trivial || j.chance(w, c) > weakLevel && share < j.minGain {
 			continue
 		}
 		one := cohort{stage: w.Stages[c.Stage].Name, members: []*frontier.Culprit{c}, share: share, saves: c.Gain}
@@ -76,12 +76,22 @@ func (j *judge) late(w *frontier.Result) {
 	}
 }
 
+// chance bounds the chance that some rank is charged so much when all are alike:
+// that of an account, times the windows of the run where the account is of one of
+// them, since each was looked at (Bonferroni). Accounts of all windows are not.
+func (j *judge) chance(w *frontier.Result, c *frontier.Culprit) float64 {
+	if w.Windows > 0 {
+		return c.P
+	}
+	return min(1, c.P*float64(len(j.windows)))
+}
+
 // allOver gathers the ranks that are late for more than one reason, or for one
 // that the test by stage is too coarse for. Which stages they are slow in is
 // chosen after looking, so they must pass the strong level.
 func (j *judge) allOver(w *frontier.Result, called map[int]bool) cohort {
 	for _, level := range []float64{weakLevel, j.gates.SyncPoint.Significance} {
-		c := gather(w, "", w.Late, func(c *frontier.Culprit) bool { return c.P <= level && !called[c.Rank] && !idle(w, c) })
+		c := gather(w, "", w.Late, func(c *frontier.Culprit) bool { return j.chance(w, c) <= level && !called[c.Rank] && !idle(w, c) })
 		if len(c.members) == 0 {
 			break
 		}
@@ -195,7 +205,8 @@ func (j *judge) unsteady(w *frontier.Result, s frontier.Stage, c cohort) {
 
 // trust decides how certain it is that a rank of a cohort is late, and why.
 func (j *judge) trust(w *frontier.Result, c cohort, m *frontier.Culprit) (evidence.Confidence, []evidence.Observation) {
-	last := evidence.LastToArrive{Rank: m.Rank, Stage: c.stage, N: m.Steps, Of: m.Of, Excess: m.Excess, P: m.P}
+	p := j.chance(w, m)
+	last := evidence.LastToArrive{Rank: m.Rank, Stage: c.stage, N: m.Steps, Of: m.Of, Excess: m.Excess, P: p}
 	if c.stage == "" {
 		last.Mainly = w.Stages[m.Stage].Name
 	}
@@ -234,7 +245,8 @@ func (j *judge) lacks(w *frontier.Result, c cohort, m *frontier.Culprit) []evide
 	}
 	say(c.stage == "", evidence.Lack{Reason: evidence.ReasonEverywhere, AtMost: evidence.Supported})
 	say(c.stage != "" && !(slices.Contains(latest, m.Rank) && 2*len(latest) <= len(w.Ranks)), evidence.Lack{Reason: evidence.ReasonNotLatest, AtMost: evidence.Supported})
-	say(m.P > j.gates.SyncPoint.Significance, evidence.Lack{Reason: evidence.ReasonChance, AtMost: unless(m.P > weakLevel), P: m.P})
+	p := j.chance(w, m)
+	say(p > j.gates.SyncPoint.Significance, evidence.Lack{Reason: evidence.ReasonChance, AtMost: unless(p > weakLevel), P: p})
 	say(w.SyncPoint.Evidence == frontier.SyncUnknown, evidence.Lack{Reason: evidence.ReasonSyncUnknown, AtMost: evidence.Supported})
 	say(w.SyncPoint.Evidence == frontier.SyncLikely, evidence.Lack{Reason: evidence.ReasonSyncLikely, AtMost: evidence.Supported})
 	say(!w.Quality.Wall, evidence.Lack{Reason: evidence.ReasonNoWall, AtMost: evidence.Supported})

@@ -14,6 +14,7 @@ import (
 type recurred struct {
 	recurrence.Recurrence
 	steps []int64
+	over  []float64 // by how much, step by step; nil where no rank is meant
 }
 
 // struck is the same for people: steps as recorded.
@@ -38,6 +39,28 @@ func (j *judge) recurs(f *finding) bool {
 	}
 	f.Struck = f.recurrence.struck()
 	return true
+}
+
+// strikesOf are the steps in which a late rank, however uncertain, was struck, where
+// they are told one by one, and those after them: what a rank does behind the last
+// synchronisation point of a step, others wait for in the next.
+func (j *judge) strikesOf() map[int64]bool {
+	all := make(map[int64]bool)
+	for _, f := range j.found {
+		if f.Cause != CauseLate || f.Kind != KindRank || f.Stage == "" {
+			continue
+		}
+		r := j.recurrenceOf(*f.Rank, f.Stage)
+		if r == nil || !r.Separate {
+			continue
+		}
+		for i := r.First; i <= r.Last; i++ {
+			if r.over[i] > r.Least {
+				all[r.steps[i]], all[r.steps[i]+1] = true, true
+			}
+		}
+	}
+	return all
 }
 
 // recurrenceOf is how often a rank was late because of a stage, over all windows of
@@ -66,7 +89,7 @@ func (j *judge) recurrenceOf(rank int, stage string) *recurred {
 	if err != nil || r.Struck == 0 {
 		return nil
 	}
-	return &recurred{r, steps}
+	return &recurred{r, steps, over}
 }
 
 // priceStruck is what a struck step takes, and saves.

@@ -88,7 +88,7 @@ func (j *judge) slowTogether(open []int, slow *slowing) {
 		f := j.add(m, sight{Finding: Finding{Kind: KindWorkload, Cause: CauseSlowSteps,
 			Cost: Cost{Explained: excess, Gain: part(m, excess)}, Confidence: evidence.Supported,
 			Evidence: []evidence.Observation{slow.observed(), evidence.Lack{Reason: evidence.ReasonManyCauses, AtMost: evidence.Supported}}}, struck: n})
-		f.recurrence = &recurred{slow.Recurrence, slow.steps}
+		f.recurrence = &recurred{Recurrence: slow.Recurrence, steps: slow.steps}
 	}
 }
 

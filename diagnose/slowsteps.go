@@ -25,15 +25,21 @@ type slowing struct {
 	usual    float64 // length of the other steps
 }
 
-// slowing estimates the slow steps of some windows; nil where there are none.
+// slowing estimates the slow steps of some windows; nil where there are none. Those
+// that a late rank accounts for are slow because of it.
 func (j *judge) slowing(windows []int) *slowing {
 	s := &slowing{at: make(map[int][2]int, len(windows))}
 	var middles []float64
+	struck := j.strikesOf()
 	for _, i := range windows {
 		lengths := j.lengths[i]
 		middle := robust.MedianTime(slices.Clone(lengths))
 		for t, x := range lengths {
-			s.steps, s.over, middles = append(s.steps, j.seen[i].first+int64(t)), append(s.over, float64(x-middle)), append(middles, float64(middle))
+			step, over := j.seen[i].first+int64(t), float64(x-middle)
+			if struck[step] {
+				over = 0
+			}
+			s.steps, s.over, middles = append(s.steps, step), append(s.over, over), append(middles, float64(middle))
 		}
 		s.at[i] = [2]int{len(s.over) - len(lengths), len(s.over)}
 		s.makespan += j.windows[i].Main.Makespan

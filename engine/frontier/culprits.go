@@ -10,7 +10,7 @@ import (
 // exposed time.
 func (l *ledger) culprits(makespan int64) []Culprit {
 	scale := l.scale(makespan)
-	tests := float64(l.testable() * len(l.ranks))
+	tests := l.tests()
 	var out []Culprit
 	for at, c := range l.cells {
 		if at.group == wholeRank || c.explained*scale < negligible*float64(makespan) {
@@ -23,7 +23,7 @@ func (l *ledger) culprits(makespan int64) []Culprit {
 	sortCulprits(out)
 	for i := range out {
 		c := &out[i]
-		c.P = min(1, tests*l.groups[c.Stage].chance(c, l.inquest(c, makespan, scale), len(l.ranks)))
+		c.P = min(1, float64(len(l.ranks))*tests[c.Stage]*l.groups[c.Stage].chance(c, l.inquest(c, makespan, scale), len(l.ranks)))
 	}
 	return out
 }
@@ -83,6 +83,25 @@ func (l *ledger) inquest(c *Culprit, makespan int64, scale float64) float64 {
 		return 0
 	}
 	return float64(c.Explained) / scale
+}
+
+// tests is what the chance of each stage is multiplied by for there being several:
+// 1 ÷ its weight, and the weights sum to 1 at most (a weighted Bonferroni
+// correction; Genovese, Roeder, Wasserman 2006, Biometrika 93:509–524). Half of the
+// weight is shared alike by the stages that can be tested, half goes by what is
+// charged because of each, to whichever rank, so that a few stalls that are nearly
+// all that anybody waited for need not pay for stages with milliseconds. What is
+// charged to a stage says nothing about to whom, and may weigh it therefore.
+func (l *ledger) tests() []float64 {
+	alike, total := 1/float64(l.testable()), 0.0
+	for _, s := range l.groups {
+		total += s.total
+	}
+	out := make([]float64, len(l.groups))
+	for g, s := range l.groups {
+		out[g] = 2 / (alike + s.total/max(1, total))
+	}
+	return out
 }
 
 // testable is the number of stages to correct for. A stage with so few late

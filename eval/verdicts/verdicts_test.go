@@ -63,3 +63,27 @@ func TestPage(t *testing.T) {
 		t.Error("a cell in which more steps make it worse is not told")
 	}
 }
+
+// TestTwoRanks: with two ranks, of which one stalls in every window, the stalls
+// count for their size. Noise of one window is nobody's name, nor are the steps of
+// a late rank slow steps of everybody; and more steps do not make it worse.
+func TestTwoRanks(t *testing.T) {
+	var few []cell
+	for _, c := range strikeCells() {
+		if c.ranks == 2 && c.steps == lengths[1] {
+			few = append(few, c)
+		}
+	}
+	scores, err := measure(few, 48)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range scores {
+		if s.wrong > 0 || s.alarms > 0 || s.surely < s.strong {
+			t.Errorf("%+v: %d named wrong, %d alarms, %d of %d strong ones right", s.cell, s.wrong, s.alarms, s.surely, s.strong)
+		}
+		if s.step == 5 && 10*s.right < 9*s.jobs {
+			t.Errorf("%+v: %d of %d named", s.cell, s.right, s.jobs)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"regexp"
 	"slices"
@@ -10,6 +11,8 @@ import (
 
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/plots"
+	"github.com/sfstat/sfstat/plots/skew"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -17,15 +20,18 @@ import (
 func (p *program) arrivalsCommand() *cli.Command {
 	return &cli.Command{
 		Name: "arrivals", Usage: "who arrives last where ranks synchronise, how often, by how much, and from which line", ArgsUsage: "PATH...",
-		Description: "Reads dumps of PyTorch's Flight Recorder (pickles or JSON), one of each rank, and compares when the ranks entered their collectives, sends and " +
-			"receives. Lateness that a rank inherits from another synchronisation point is not its own. Packets of the same job beside the dumps say in " +
-			"which stage a call is entered.",
+		Description: "Reads dumps of PyTorch's Flight Recorder (pickles or JSON), packets whose recorder keeps arrivals, or profiler traces of jobs without device work, " +
+			"of each rank, and compares when the ranks entered their collectives, sends and receives. Lateness that a rank inherits from another synchronisation " +
+			"point is not its own. Packets of the same job beside the dumps say in which stage a call is entered; where there are dumps or packets with arrivals, " +
+			"profiler traces add nothing.",
 		Flags: join([]cli.Flag{rankPatternFlag(), strictFlag(),
 			&cli.StringFlag{Name: "chrome", Category: forOutput, Usage: "draw all ranks on one clock as a trace for Perfetto, to `FILE` (JSON)"},
+			figureFlag("how far each rank enters each collective behind the first (one job)"),
 		}, resultFlags()),
 		UsageText: `sfstat arrivals dumps/
 sfstat arrivals /tmp/nccl_trace_rank_* --format csv -o arrivals.csv
-sfstat arrivals run/ --chrome trace.json               # open at ui.perfetto.dev`,
+sfstat arrivals run/ --chrome trace.json               # open at ui.perfetto.dev
+sfstat arrivals dumps/ --plot skew.png`,
 		Action: p.arrivals,
 	}
 }
@@ -35,7 +41,8 @@ func (p *program) hangCommand() *cli.Command {
 		Name: "hang", Usage: "who is missing where a job stands still, who waits, since when, from which line", ArgsUsage: "PATH...",
 		Description: "Reads dumps of PyTorch's Flight Recorder (pickles or JSON), one of each rank, and finds the call that some ranks entered and others did not, the order in which " +
 			"groups block one another, and calls whose members disagree in operation, sizes or types. Dumps that are missing, empty or cut short do not keep the " +
-			"others from being read.",
+			"others from being read. Packets with arrivals and profiler traces of jobs without device work hold completed calls: they show calls that disagree, but " +
+			"no hang.",
 		Flags: join([]cli.Flag{rankPatternFlag(), strictFlag()}, resultFlags()),
 		UsageText: `sfstat hang /tmp/comm_lib_trace_rank_*
 sfstat hang dumps/ --format json | jq '.jobs[0].blocked[0].missing'`,
@@ -101,7 +108,8 @@ func (p *program) jobs(c *cli.Context) ([]*enteredRun, inputs, error) {
 	})
 	jobs = slices.DeleteFunc(jobs, func(j *enteredRun) bool { return j.Empty() })
 	if err == nil && len(jobs) == 0 {
-		err = badInput(errors.New("no dump of PyTorch's Flight Recorder in any input, and no packet with arrivals (Recorder(..., arrivals=True)): dumps are written on a time-out, or on demand with TORCH_NCCL_DUMP_ON_TIMEOUT=1 or torch._C._distributed_c10d._dump_fr_trace()"))
+		err = badInput(errors.New("no input says when ranks entered their calls: expected dumps of PyTorch's Flight Recorder (written on a time-out with TORCH_NCCL_DUMP_ON_TIMEOUT=1, or on demand by " +
+			"torch._C._distributed_c10d._dump_fr_trace()), packets with arrivals (Recorder(..., arrivals=True)), or profiler traces with collectives and no device work, of two ranks or more"))
 	}
 	return jobs, in, err
 }
@@ -124,14 +132,22 @@ func (p *program) ofDumps(c *cli.Context, write func(report.Input, io.Writer, []
 	if err != nil {
 		return err
 	}
+	figure, err := newSkewPicture(c, jobs)
+	if err != nil {
+		return err
+	}
 	var results []report.Arrivals
 	for i, j := range jobs {
 		var o arrivals.Options
+		if figure.path != "" {
+			o.EachPoint = figure.of.Add
+		}
+		analyze := func() { results = append(results, report.Arrivals{Run: j.run, Result: j.Analyze(o)}) }
 		if path := c.String("chrome"); path != "" && i == 0 {
 			err = p.writeTo(path, func(w io.Writer) error {
 				trace := report.NewArrivalsChrome(w)
 				o.Each = trace.Call
-				results = append(results, report.Arrivals{Run: j.run, Result: j.Analyze(o)})
+				analyze()
 				return trace.Close()
 			})
 			if err != nil {
@@ -139,7 +155,28 @@ func (p *program) ofDumps(c *cli.Context, write func(report.Input, io.Writer, []
 			}
 			continue
 		}
-		results = append(results, report.Arrivals{Run: j.run, Result: j.Analyze(o)})
+		analyze()
+	}
+	if figure.path != "" {
+		f, err := figure.of.Drawing(results[0].Result).Draw(plots.Page)
+		if err := p.writeFigure(figure.path, figure.as, f, err); err != nil {
+			return err
+		}
 	}
 	return p.emit(c, func(w io.Writer) error { return write(report.Input{Problems: in.problems}, w, results, as, p.style(c)) })
+}
+
+// skewPicture is what --plot draws of a job; without a path nothing.
+type skewPicture struct {
+	path string
+	as   plots.Format
+	of   skew.Map
+}
+
+func newSkewPicture(c *cli.Context, jobs []*enteredRun) (*skewPicture, error) {
+	path, as, err := figureFile(c)
+	if err == nil && path != "" && len(jobs) != 1 {
+		err = badInput(fmt.Errorf("--plot shows one job, found %d: give one path", len(jobs)))
+	}
+	return &skewPicture{path: path, as: as}, err
 }

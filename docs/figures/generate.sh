@@ -2,7 +2,8 @@
 # Draws the figures of the handbook anew: docs/figures/generate.sh
 #
 # Figures of operator traces are of the simulated job that the pages of ks and
-# zscore show, those of NCCL of the job of comm; the others are of campaigns. workers.csv and lengths.csv are measured: their figures
+# zscore show, that of arrival skew and those of NCCL
+# are of the jobs of arrivals and comm; the others are of campaigns. workers.csv and lengths.csv are measured: their figures
 # are drawn from them, and "-measure" measures anew, which takes minutes.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -19,6 +20,8 @@ sfstat zscore "$work/runs/trace-slow.parquet" --plot $to/operator.png -o "$work/
 
 sfstat frontier fixtures/ddp/host-callback-r8-s0.jsonl --plot "$work/window.png" -o "$work/out" -q
 cp "$work/window-step.png" $to/
+
+sfstat arrivals fixtures/flightrecorder/late --plot $to/skew.png -o "$work/out" -q
 
 sfstat comm fixtures/comm/run --plots "$work/comm" -o "$work/out" -q
 cp "$work/comm/sizes.png" $to/messages.png

@@ -13,6 +13,9 @@ type Options struct {
 	Alpha float64
 	// Each is called for every call, rank by rank in the order of time; nil: no.
 	Each func(Call)
+	// EachPoint is called for every synchronisation point, group by group in the
+	// order of time; nil: no.
+	EachPoint func(Point)
 }
 
 // Call is one call of one rank, on the common clock.
@@ -172,6 +175,9 @@ func (j *Job) Analyze(o Options) *Result {
 	r.Messages = s.blocks != nil && len(r.Silent) == 0
 	if o.Each != nil {
 		s.each(o.Each)
+	}
+	if o.EachPoint != nil {
+		s.eachPoint(o.EachPoint)
 	}
 	return r
 }

@@ -1,0 +1,62 @@
+package arrivals
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Point is one synchronisation point: a call of a group, or a send and its
+// receive, with the entries of its members.
+type Point struct {
+	Group  int // groups are numbered from 0
+	Name   string
+	Desc   string
+	Ranks  []int   // that entered
+	Enter  []int64 // when each of them did, on the common clock
+	Absent []int   // ranks with a record, of which that has no entry here: of collectives only
+}
+
+// eachPoint hands out all synchronisation points, those of each group in the
+// order of their first entries.
+func (t *timed) eachPoint(f func(Point)) {
+	type begun struct {
+		at int64
+		p  *point
+	}
+	byGroup := make([][]begun, len(t.groups))
+	for i := range t.points {
+		p := &t.points[i]
+		if len(p.entries) == 0 {
+			continue
+		}
+		first := t.at(p.entries[0])
+		for _, e := range p.entries {
+			first = min(first, t.at(e))
+		}
+		byGroup[p.group] = append(byGroup[p.group], begun{first, p})
+	}
+	for g, points := range byGroup {
+		slices.SortStableFunc(points, func(a, b begun) int { return cmp.Compare(a.at, b.at) })
+		for _, b := range points {
+			f(t.pointOf(g, b.p))
+		}
+	}
+}
+
+func (t *timed) pointOf(group int, p *point) Point {
+	out := Point{Group: group, Name: t.groups[group].name, Desc: t.groups[group].desc}
+	entered := make(map[int]bool, len(p.entries))
+	for _, e := range p.entries {
+		out.Ranks = append(out.Ranks, t.ranks[e.rank].id)
+		out.Enter = append(out.Enter, t.at(e))
+		entered[int(e.rank)] = true
+	}
+	if !p.whole && !t.message(p) {
+		for _, r := range t.members[group] {
+			if !entered[r] {
+				out.Absent = append(out.Absent, t.ranks[r].id)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,98 @@
+package skew
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/sfstat/sfstat/engine/comm/arrivals"
+	"github.com/sfstat/sfstat/plots"
+)
+
+const ms = 1_000_000
+
+// two pairs of ranks, a group of all four, and a rank that never enters the last
+// call of all.
+func gathered() (*Map, *arrivals.Result) {
+	var m Map
+	m.Add(arrivals.Point{Group: 0, Name: "1", Desc: "tp", Ranks: []int{0, 2}, Enter: []int64{7 * ms, 5 * ms}})
+	m.Add(arrivals.Point{Group: 1, Name: "2", Desc: "tp", Ranks: []int{3, 5}, Enter: []int64{0, 40 * ms}})
+	m.Add(arrivals.Point{Group: 1, Name: "2", Desc: "tp", Ranks: []int{3, 5}, Enter: []int64{90 * ms, 91 * ms}})
+	m.Add(arrivals.Point{Group: 2, Name: "0", Ranks: []int{5, 0, 3}, Enter: []int64{3 * ms, ms, 2 * ms}, Absent: []int{2}})
+	return &m, &arrivals.Result{Ranks: []int{0, 2, 3, 5}, Hang: &arrivals.Hang{Groups: []arrivals.Blocked{{Missing: []arrivals.Absent{{Rank: 2}}}}}}
+}
+
+func TestDrawing(t *testing.T) {
+	m, r := gathered()
+	e := m.Drawing(r)
+	nan := math.NaN()
+	want := []plots.EntryGroup{
+		{Name: "tp", Calls: 2, Behind: [][]float64{{-1, 2}, {-1, 0}, {0, 0}, {40, 1}}},
+		{Name: "group 0", Calls: 1, Behind: [][]float64{{0}, {nan}, {1}, {2}}},
+	}
+	same := func(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
+	ok := slices.EqualFunc(e.Groups, want, func(a, b plots.EntryGroup) bool {
+		return a.Name == b.Name && a.Calls == b.Calls && slices.EqualFunc(a.Behind, b.Behind, func(x, y []float64) bool { return slices.EqualFunc(x, y, same) })
+	})
+	if !ok {
+		t.Errorf("got %+v, want %+v", e.Groups, want)
+	}
+	for i, w := range e.Ranks {
+		if w.Culprit != (i == 1) {
+			t.Errorf("rank %s: %+v, expected only rank 2 pointed at", w.Name, w)
+		}
+	}
+	f, err := e.Draw(plots.Page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := f.Write(&b, plots.SVG); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"tp: 2", "group 0: 1", "no entry", e.Found} {
+		if !bytes.Contains(b.Bytes(), []byte(">"+text+"<")) {
+			t.Errorf("the figure lacks %q", text)
+		}
+	}
+}
+
+// Of calls that share a column the longest counts, and one that was not entered
+// shows whatever else is there.
+func TestManyCalls(t *testing.T) {
+	const calls = 10 * mostColumns
+	var m Map
+	for i := range calls {
+		p := arrivals.Point{Name: "0", Desc: "dp", Ranks: []int{0, 1}, Enter: []int64{int64(i) * ms, int64(i) * ms}}
+		switch i {
+		case 1234:
+			p.Enter[1] += 50 * ms
+		case calls - 1:
+			p.Ranks, p.Enter, p.Absent = p.Ranks[:1], p.Enter[:1], []int{1}
+		}
+		m.Add(p)
+	}
+	g := m.Drawing(&arrivals.Result{Ranks: []int{0, 1}}).Groups[0]
+	row := g.Behind[1]
+	if len(row) != mostColumns || g.Calls != calls || row[123] != 50 || row[122] != 0 || !math.IsNaN(row[mostColumns-1]) {
+		t.Errorf("%d columns of %d calls, %v there, %v before, %v at the end", len(row), g.Calls, row[123], row[122], row[len(row)-1])
+	}
+}
+
+func TestWhoIsPointedAt(t *testing.T) {
+	for name, c := range map[string]struct {
+		of   arrivals.Result
+		want []int
+	}{
+		"late":   {arrivals.Result{Late: []arrivals.Late{{Rank: 3}, {Rank: 1}}, Set: &arrivals.Set{Ranks: []int{4}}}, []int{3, 1}},
+		"a set":  {arrivals.Result{Set: &arrivals.Set{Ranks: []int{4, 5}}}, []int{4, 5}},
+		"nobody": {arrivals.Result{}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got, _ := culpritsOf(&c.of); !slices.Equal(got, c.want) {
+				t.Errorf("got %v, want %v", got, c.want)
+			}
+		})
+	}
+}

@@ -231,11 +231,11 @@ func labelRank(l frontier.Label) int {
 func basis(r *frontier.Result) bullets {
 	var b bullets
 	say := func(format string, args ...any) { b = append(b, fmt.Sprintf(format, args...)) }
-	if r.CutReason != "" {
-		say("Cut %v: %s", r.Cut, r.CutReason)
+	if why := cutReason(r); why != "" {
+		say("Cut %v: %s", r.Cut, why)
 	}
-	if r.ModelFit.Why != "" {
-		say("Model fit: %s", r.ModelFit.Why)
+	if why := fitReason(r.ModelFit); why != "" {
+		say("Model fit: %s", why)
 	}
 	if r.Device != nil {
 		b = append(b, deviceSentence(r.Device))
@@ -252,7 +252,7 @@ func basis(r *frontier.Result) bullets {
 	if len(q.Missing) > 0 && len(q.Notes) == 0 {
 		say("%s of %d did not report: %s", counted(len(q.Missing), "rank"), r.WorldSize, trace.RankList(q.Missing))
 	}
-	return append(b, q.Notes...)
+	return append(b, texts(q.Notes)...)
 }
 
 func deviceSentence(d *frontier.Device) string {

@@ -210,8 +210,5 @@ func breakdownNotes(r *breakdown.Result) []string {
 		notes = append(notes, fmt.Sprintf("Ranks were held against their peers in %s: a healthy run has a mark with probability %s or less; differences below %s have none",
 			counted(r.Tests, "comparison"), percentOf(r.Option.Alpha), percentOf(r.Option.Least)))
 	}
-	for _, n := range r.Notes {
-		notes = append(notes, n.Text)
-	}
-	return notes
+	return append(notes, texts(r.Notes)...)
 }

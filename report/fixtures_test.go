@@ -33,7 +33,7 @@ func ranksTo(n int) []int {
 // a millisecond; the largest leads.
 func window(run string, index int64, tenths ...int64) *frontier.Result {
 	r := &frontier.Result{Run: run, Window: index, FirstStep: 20 + 120*index, Steps: 120, WorldSize: 8, Ranks: ranksTo(8),
-		Cut: frontier.CutStep, CutReason: "no wall time makes the steps contiguous, and no stage is clearly one where ranks synchronise."}
+		Cut: frontier.CutStep, CutReason: frontier.CutUnknownGaps}
 	for _, t := range tenths {
 		r.Makespan += 120 * t * ms / 10
 	}
@@ -50,7 +50,7 @@ func window(run string, index int64, tenths ...int64) *frontier.Result {
 	r.Routing = []int{r.Leader.Stage}
 	r.Quality = frontier.Quality{ClosureResidual: 0.004, Wall: true, GatherOK: true, SchemaOK: true}
 	r.SyncPoint.At = -1
-	r.ModelFit = frontier.Fit{Mode: frontier.ModelFitAuto, Why: "No stage absorbs earlier delays, so no later wait is charged to an earlier stage."}
+	r.ModelFit = frontier.Fit{Mode: frontier.ModelFitAuto, Why: frontier.FitNoSync}
 	return r
 }
 
@@ -72,13 +72,13 @@ func single(rv diagnose.RunVerdict) *diagnose.Verdict {
 func strongWindow() diagnose.Window {
 	main := window("job-42", 0, 158, 603, 1020, 1266, 143, 9)
 	accuse(main, 3, 5, 0.372)
-	main.Cut, main.CutReason = frontier.CutSync, "ranks synchronise at the end of model.backward_cpu_wall in every step."
+	main.Cut, main.CutReason = frontier.CutSync, frontier.CutAtSyncPoint
 	main.Steps = 119
 	main.Stages[2].Syncs, main.Stages[2].Wait = true, 104*119*ms
 	main.Labels = []frontier.Label{frontier.FrontierAccounting, frontier.SyncWaitDependent, frontier.LikelySyncWait}
 	main.Routing = []int{3, 2, 1}
 	main.ModelFit = frontier.Fit{Mode: frontier.ModelFitAuto, Holds: true,
-		Why: "A rank that arrives later at model.backward_cpu_wall waits less there by as much (slope −0.98), so the wait is induced."}
+		Why: frontier.FitInduced, Stage: stageList[3], Gain: 0.372}
 	main.SyncPoint = frontier.SyncPoint{Evidence: frontier.SyncShown, At: 2, Name: stageList[2], Skew: 81000, Drift: 0.4, Boundaries: []frontier.Boundary{
 		{Stage: 1, Name: stageList[1], Slope: -0.02, Low: -0.09, High: 0.06, Before: 2 * ms, After: 3 * ms},
 		{Stage: 2, Name: stageList[2], Slope: -0.98, Low: -1.01, High: -0.94, Syncs: true, Before: 121 * ms, After: ms / 10},
@@ -241,7 +241,8 @@ func telemetryCase() *diagnose.Verdict {
 	w := window("job-45", 4, 158, 603, 1420, 21, 143, 9)
 	w.Ranks, w.Routing, w.Leader = []int{0, 1, 2, 4, 5, 6}, nil, frontier.Leader{Stage: -1}
 	w.Quality = frontier.Quality{ClosureResidual: 0.081, OverlapError: 0.002, Wall: true, Missing: []int{3, 7}, SchemaOK: true,
-		Notes: []string{"2 of 8 ranks did not report steps 500 to 619: 3,7", "the recorder could not gather the window on rank 0"}}
+		Notes: []trace.Note{{Kind: trace.NoteMissingRanks, Text: "2 of 8 ranks did not report steps 500 to 619: 3,7"},
+			{Kind: trace.NoteRecorder, Text: "the recorder could not gather the window on rank 0"}}}
 	for i := range w.Stages {
 		w.Stages[i].Latest = []int{0, 2, 5, 6}
 	}
@@ -273,7 +274,7 @@ func hostileCase() *diagnose.Verdict {
 	for _, r := range []*frontier.Result{rv.Windows[0].Main, rv.Windows[0].Paper} {
 		r.Run, r.Stages[3].Name = hostileRun, hostileStage
 		r.Stages[4].MaxShare, r.Quality.OverlapError = ptr(math.NaN()), math.Inf(1)
-		r.Quality.Notes = []string{"note of " + hostileRun}
+		r.Quality.Notes = []trace.Note{{Kind: trace.NoteRecorder, Text: "note of " + hostileRun}}
 	}
 	return single(rv)
 }

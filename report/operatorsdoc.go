@@ -37,11 +37,7 @@ func noteBlocks(notes []trace.Note) document {
 	if len(notes) == 0 {
 		return nil
 	}
-	var b bullets
-	for _, n := range notes {
-		b = append(b, n.Text)
-	}
-	return document{heading("How this was read"), b}
+	return document{heading("How this was read"), bullets(texts(notes))}
 }
 
 func stepTerms(o *diagnose.Operators) terms {

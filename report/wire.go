@@ -164,7 +164,7 @@ func frontierOf(results []*frontier.Result, problems []Problem) frontierJSON {
 func windowFrom(r *frontier.Result) windowJSON {
 	names := func(stages []int) []string { return stageNames(r, stages) }
 	return windowJSON{
-		Run: r.Run, Window: r.Window, Cut: r.Cut.String(), CutReason: r.CutReason, Group: optionalString(r.Group),
+		Run: r.Run, Window: r.Window, Cut: r.Cut.String(), CutReason: cutReason(r), Group: optionalString(r.Group),
 		WorldSize: r.WorldSize, Ranks: list(r.Ranks), Steps: r.Steps, FirstStep: r.FirstStep, Makespan: r.Makespan,
 		Stages: stagesOf(r.Stages), Substages: stagesOf(r.Substages),
 		Routing: names(r.Routing), CoCritical: names(r.CoCritical), Labels: strs(r.Labels), Reasons: strs(r.Reasons),
@@ -173,7 +173,7 @@ func windowFrom(r *frontier.Result) windowJSON {
 		Candidates: eachMethod(r, func(o frontier.Ordering) []string { return names(o.Candidates) }),
 		Scores:     eachMethod(r, func(o frontier.Ordering) []number { return numbers(o.Scores) }),
 		Quality:    qualityOf(r.Quality), SyncPoint: syncPointOf(r.SyncPoint),
-		ModelFit: fitJSON{r.ModelFit.Mode.String(), r.ModelFit.Holds, r.ModelFit.Why},
+		ModelFit: fitJSON{r.ModelFit.Mode.String(), r.ModelFit.Holds, fitReason(r.ModelFit)},
 		Culprits: culpritsOf(r, r.Culprits), Late: culpritsOf(r, r.Late), Saves: optionalNumber(r.Saves), Work: list(r.Work), Device: deviceOf(r),
 	}
 }
@@ -211,7 +211,7 @@ func eachMethod[T any](r *frontier.Result, of func(frontier.Ordering) []T) byMet
 
 func qualityOf(q frontier.Quality) qualityJSON {
 	return qualityJSON{number(q.ClosureResidual), number(q.OverlapError), len(q.Missing), list(q.Missing),
-		q.GatherOK, q.SchemaOK, q.Wall, list(q.Notes)}
+		q.GatherOK, q.SchemaOK, q.Wall, list(texts(q.Notes))}
 }
 
 func syncPointOf(m frontier.SyncPoint) syncPointJSON {

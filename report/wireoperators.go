@@ -76,7 +76,7 @@ func operatorsFrom(o *diagnose.Operators) *operatorsJSON {
 	out := &operatorsJSON{Replicas: o.Replicas, Stages: o.Stages(), Steps: list(o.Steps), Ops: o.Ops, Offset: o.Offset,
 		Recorded: number(o.Replay.Recorded.Mean), NoDelay: number(o.Replay.NoDelay.Mean), Ideal: number(o.Replay.Ideal.Mean),
 		Slowdown: number(o.Replay.Slowdown.Overall), Workers: workersOf(o), WalkedOps: o.Walks.Symptoms,
-		ByOp: []partJSON{}, ByStage: make([]levelJSON, o.Stages()), Walks: []walkJSON{}, Notes: []string{}}
+		ByOp: []partJSON{}, ByStage: make([]levelJSON, o.Stages()), Walks: []walkJSON{}, Notes: list(texts(o.Notes))}
 	for _, p := range o.Replay.ByOp {
 		out.ByOp = append(out.ByOp, partJSON{p.Name, number(p.Overall)})
 	}
@@ -98,9 +98,6 @@ func operatorsFrom(o *diagnose.Operators) *operatorsJSON {
 			walk.Path = append(walk.Path, stopJSON{s.Rank, s.Op, s.Seq, s.Start, s.Dur})
 		}
 		out.Walks = append(out.Walks, walk)
-	}
-	for _, n := range o.Notes {
-		out.Notes = append(out.Notes, n.Text)
 	}
 	return out
 }

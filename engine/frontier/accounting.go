@@ -1,7 +1,6 @@
 package frontier
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -301,7 +300,7 @@ func (a *accounting) decide() {
 		DataWaitUnsafe: a.dataWaitUnsafe, ClosureResidual: q.ClosureResidual, OverlapError: q.OverlapError,
 		Roles: a.mix, Accumulation: accumulationOf(a.w)}
 	a.r.Leader.Stage = -1
-	a.r.ModelFit = Fit{Mode: a.o.ModelFit, Why: "the makespan is too small to interpret"}
+	a.r.ModelFit = Fit{Mode: a.o.ModelFit, Why: FitBelowFloor}
 	if a.interpretable() {
 		for _, s := range a.r.Stages {
 			e.Shares = append(e.Shares, *s.Share)
@@ -382,18 +381,21 @@ func (a *accounting) fit(lead int) {
 	s := a.r.Stages[lead]
 	switch {
 	case f.Mode == ModelFitNone:
-		f.Why = "switched off: downstream wait is left in place"
+		f.Why = FitOff
 	case f.Mode == ModelFitGiven:
-		f.Holds, f.Why = true, "given by the caller"
+		f.Holds, f.Why = true, FitGiven
 	case s.SyncGain == nil || !a.point.Evidence.Sure():
-		f.Why = "no stage is shown to be one where the ranks synchronise"
-	case !atLeast(*s.SyncGain, a.gates.StaticGain):
-		f.Why = fmt.Sprintf("ranks synchronise, but %s at its baseline would save only %.1f %% with the waits it induces", s.Name, 100**s.SyncGain)
-	case a.answered(lead) < carriedByRanks**s.SyncGain:
-		f.Why = fmt.Sprintf("ranks wait after %s, but no rank is late because of it more than chance allows", s.Name)
+		f.Why = FitNoSync
 	default:
-		f.Holds = true
-		f.Why = fmt.Sprintf("ranks wait for each other at a synchronisation point after %s: at its baseline, %.1f %% would go with the waits it induces", s.Name, 100**s.SyncGain)
+		f.Stage, f.Gain = s.Name, *s.SyncGain
+		switch {
+		case !atLeast(f.Gain, a.gates.StaticGain):
+			f.Why = FitLowGain
+		case a.answered(lead) < carriedByRanks*f.Gain:
+			f.Why = FitByChance
+		default:
+			f.Holds, f.Why = true, FitInduced
+		}
 	}
 	a.r.ModelFit = f
 }

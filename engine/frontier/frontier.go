@@ -72,7 +72,7 @@ func (p *plan) analyze() (*Analysis, []*accounting) {
 		paper := *p
 		paper.spent = nil
 		paper.gates = p.given
-		paper.cut, paper.cutReason = CutStep, "the paper's: every step's prefixes start at zero"
+		paper.cut, paper.cutReason = CutStep, CutAsPublished
 		paper.o.ModelFit = ModelFitNone
 		beside.Go(func() { a.Paper = paper.account(p.roles.mix).r })
 	}
@@ -124,7 +124,7 @@ type plan struct {
 	gates         Gates // scaled, unless the step cut was asked for: that is the paper's
 
 	cut            Cut
-	cutReason      string
+	cutReason      CutReason
 	point          SyncPoint
 	syncs          []*gathering // per recorded stage (residual last); nil where ranks do not synchronise
 	dataWaitUnsafe bool
@@ -203,30 +203,27 @@ func (p *plan) chooseCut() {
 	syncs := p.point.At >= 0
 	switch ask := p.o.Cut; {
 	case len(p.w.Ranks) < 2 && ask != CutCarried:
-		p.cut, p.cutReason = CutStep, "one rank: there is nobody to wait for"
+		p.cut, p.cutReason = CutStep, CutSingleRank
 	case ask == CutStep:
-		p.cut, p.cutReason = CutStep, "asked for: every step's prefixes start at zero"
+		p.cut, p.cutReason = CutStep, CutAsked
 	case ask != CutCarried && syncs && p.w.Steps() < 2 && p.point.At+1 < len(p.matrix.names):
-		p.cut, p.cutReason = CutStep, "one step cannot be cut again"
+		p.cut, p.cutReason = CutStep, CutSingleStep
 	case ask != CutCarried && syncs:
-		p.cut, p.cutReason = CutSync, "steps begin where the ranks synchronise, at the end of "+p.point.Name
+		p.cut, p.cutReason = CutSync, CutAtSyncPoint
 		if p.point.Evidence == SyncLikely {
-			p.cutReason += " (likely, not shown)"
+			p.cutReason = CutAtLikelySync
 		}
 	case ask == CutSync:
-		p.cut, p.cutReason = CutStep, "no clear boundary where the ranks synchronise; name one with --meet-after"
+		p.cut, p.cutReason = CutStep, CutNoSyncPoint
 	case ask == CutAuto && p.matrix.open:
-		p.cut, p.cutReason = CutStep, "no clear boundary where the ranks synchronise, and without wall time the gaps between steps are unknown"
+		p.cut, p.cutReason = CutStep, CutUnknownGaps
 	case ask == CutAuto:
-		p.cut, p.cutReason = CutCarried, "no clear boundary where the ranks synchronise; prefixes run on across steps"
+		p.cut, p.cutReason = CutCarried, CutRunsOn
 	default:
-		p.cut, p.cutReason = CutCarried, "asked for: prefixes run on across steps"
-	}
-	if p.cut != CutStep && p.w.Wall == nil {
-		p.cutReason += "; without wall time, steps are taken to follow each other without a gap"
+		p.cut, p.cutReason = CutCarried, CutAsked
 	}
 	if p.cut == CutCarried && !p.carriable() {
-		p.cut, p.cutReason = CutStep, "the window is too long for prefixes that run on"
+		p.cut, p.cutReason = CutStep, CutTooLong
 	}
 }
 

@@ -11,9 +11,8 @@ import (
 
 // qualityOf collects what is incomplete about a window.
 func qualityOf(w *trace.Window) Quality {
-	q := Quality{Wall: w.Wall != nil, Missing: w.Missing(), GatherOK: len(w.GatherFailed) == 0, SchemaOK: true}
+	q := Quality{Wall: w.Wall != nil, Missing: w.Missing(), GatherOK: len(w.GatherFailed) == 0, SchemaOK: true, Notes: slices.Clone(w.Notes)}
 	for _, n := range w.Notes {
-		q.Notes = append(q.Notes, n.Text)
 		switch n.Kind {
 		case trace.NoteStagesChanged, trace.NoteWorldSizeChanged, trace.NoteAccumulationChanged:
 			q.SchemaOK = false

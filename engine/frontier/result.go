@@ -40,6 +40,37 @@ func ParseCut(s string) (Cut, error) {
 	return 0, fmt.Errorf("cut is %q, expected auto, step, carried or sync", s)
 }
 
+// CutReason is why an account has its cut.
+type CutReason uint8
+
+const (
+	CutUnexplained  CutReason = iota
+	CutAsPublished            // the paper's, beside an automatic cut
+	CutAsked                  // by the caller
+	CutSingleRank             // nobody to wait for
+	CutSingleStep             // which cannot be cut again
+	CutAtSyncPoint            // ranks are shown to synchronise there
+	CutAtLikelySync           // they may
+	CutNoSyncPoint            // one was asked for, and there is none
+	CutUnknownGaps            // no synchronisation point, and no wall time that tells the gaps between steps
+	CutRunsOn                 // no synchronisation point: prefixes run on
+	CutTooLong                // prefixes that run on would exceed what fits a sum
+)
+
+// FitReason is why later wait is, or is not, charged to the leading stage.
+type FitReason uint8
+
+const (
+	FitUnexplained FitReason = iota
+	FitBelowFloor            // the makespan is too small to interpret
+	FitOff                   // switched off by the caller
+	FitGiven                 // by the caller
+	FitNoSync                // no stage is shown to be one where ranks synchronise
+	FitLowGain               // of the leading stage with the waits it induces
+	FitByChance              // no rank is late because of the stage beyond chance
+	FitInduced               // ranks wait after the stage for one another
+)
+
 // ModelFit says on whose word later wait may be charged to an earlier stage.
 type ModelFit uint8
 
@@ -124,7 +155,7 @@ type Result struct {
 	Group     string       // role group of these ranks, "" for all
 
 	Cut       Cut
-	CutReason string // one sentence: why this cut
+	CutReason CutReason
 
 	Makespan  int64 // Σ_t F[t,S]; equals the sum of the stages' advances exactly
 	Stages    []Stage
@@ -227,7 +258,7 @@ type Quality struct {
 	Missing         []int   // IDs of ranks that did not report
 	GatherOK        bool
 	SchemaOK        bool
-	Notes           []string
+	Notes           []trace.Note // of the window
 }
 
 // Boundary is a stage at whose end the ranks may synchronise, and the evidence.
@@ -308,7 +339,11 @@ func (m SyncPoint) Stages() []string {
 type Fit struct {
 	Mode  ModelFit
 	Holds bool
-	Why   string // one sentence
+	Why   FitReason
+	// Gain is the part of the makespan that goes with Stage, the leading one, at its baseline and with the waits
+	// that it induces; 0 and "" where Why does not rest on them.
+	Stage string
+	Gain  float64
 }
 
 // Culprit is a rank that others waited for because of one stage.

@@ -1,0 +1,77 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// cutReason says why an account has its cut; "" where it does not tell.
+func cutReason(r *frontier.Result) string {
+	text := cutWords(r)
+	if r.Cut != frontier.CutStep && text != "" && !r.Quality.Wall {
+		text += "; without wall time, steps are taken to follow each other without a gap"
+	}
+	return text
+}
+
+func cutWords(r *frontier.Result) string {
+	switch r.CutReason {
+	case frontier.CutAsPublished:
+		return "the paper's: every step's prefixes start at zero"
+	case frontier.CutAsked:
+		if r.Cut == frontier.CutCarried {
+			return "asked for: prefixes run on across steps"
+		}
+		return "asked for: every step's prefixes start at zero"
+	case frontier.CutSingleRank:
+		return "one rank: there is nobody to wait for"
+	case frontier.CutSingleStep:
+		return "one step cannot be cut again"
+	case frontier.CutAtSyncPoint:
+		return "steps begin where the ranks synchronise, at the end of " + r.SyncPoint.Name
+	case frontier.CutAtLikelySync:
+		return "steps begin where the ranks synchronise, at the end of " + r.SyncPoint.Name + " (likely, not shown)"
+	case frontier.CutNoSyncPoint:
+		return "no clear boundary where the ranks synchronise; name one with --meet-after"
+	case frontier.CutUnknownGaps:
+		return "no clear boundary where the ranks synchronise, and without wall time the gaps between steps are unknown"
+	case frontier.CutRunsOn:
+		return "no clear boundary where the ranks synchronise; prefixes run on across steps"
+	case frontier.CutTooLong:
+		return "the window is too long for prefixes that run on"
+	}
+	return ""
+}
+
+// fitReason says why later wait is, or is not, charged to the leading stage; ""
+// where the account does not tell.
+func fitReason(f frontier.Fit) string {
+	switch f.Why {
+	case frontier.FitBelowFloor:
+		return "the makespan is too small to interpret"
+	case frontier.FitOff:
+		return "switched off: downstream wait is left in place"
+	case frontier.FitGiven:
+		return "given by the caller"
+	case frontier.FitNoSync:
+		return "no stage is shown to be one where the ranks synchronise"
+	case frontier.FitLowGain:
+		return fmt.Sprintf("ranks synchronise, but %s at its baseline would save only %s with the waits it induces", f.Stage, percent(f.Gain))
+	case frontier.FitByChance:
+		return fmt.Sprintf("ranks wait after %s, but no rank is late because of it more than chance allows", f.Stage)
+	case frontier.FitInduced:
+		return fmt.Sprintf("ranks wait for each other at a synchronisation point after %s: at its baseline, %s would go with the waits it induces", f.Stage, percent(f.Gain))
+	}
+	return ""
+}
+
+// texts are notes as those who wrote them worded them: readers, recorders.
+func texts(notes []trace.Note) []string {
+	var out []string
+	for _, n := range notes {
+		out = append(out, n.Text)
+	}
+	return out
+}

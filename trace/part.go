@@ -76,7 +76,7 @@ func (w *Window) Part(r int) *Part {
 			p.Side = append(p.Side, mine)
 		}
 	}
-	p.Epoch, p.Arrivals = w.epochOf(r), w.arrivalsOf(r)
+	p.Epoch, p.Arrivals = w.EpochOf(r), w.ArrivalsOf(r)
 	if r == 0 { // they say which rank they are about
 		p.Notes = w.recorderTexts()
 	}
@@ -93,14 +93,16 @@ func (w *Window) recorderTexts() []string {
 	return texts
 }
 
-func (w *Window) epochOf(r int) int64 {
+// EpochOf is when the first step began on column r, 0 where that was not recorded.
+func (w *Window) EpochOf(r int) int64 {
 	if w.Epochs == nil {
 		return 0
 	}
 	return w.Epochs[r]
 }
 
-func (w *Window) arrivalsOf(r int) *Comm {
+// ArrivalsOf is what the rank of column r recorded of its collectives, nil where it did not.
+func (w *Window) ArrivalsOf(r int) *Comm {
 	for _, c := range w.Arrivals {
 		if c.Processes[0].Rank == w.Ranks[r].ID {
 			return c

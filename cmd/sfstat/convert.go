@@ -21,7 +21,8 @@ func targetFlags() []cli.Flag {
 func (p *program) convertCommand() *cli.Command {
 	return &cli.Command{
 		Name: "convert", Usage: "rewrite windows and operator traces in another format", ArgsUsage: "IN...",
-		Description: "Durations, ranks, roles, side channels and notes are kept to the nanosecond. A CSV or Parquet file " +
+		Description: "Durations, ranks, roles, side channels and notes are kept to the nanosecond; epochs and arrivals go into a file " +
+			"beside CSV and Parquet (OUT.arrivals.jsonl.zst), which is read with them. A CSV or Parquet file " +
 			"holds windows of one stage list, or one operator trace, whose layout goes into a YAML file beside it; give a " +
 			"folder when the inputs have several. The output is complete or not there.",
 		Flags: join([]cli.Flag{

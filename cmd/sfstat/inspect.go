@@ -42,7 +42,7 @@ type inspectedInput struct {
 	Bytes       int64  `json:"bytes"`
 	Windows     int    `json:"windows"`
 	Operators   int    `json:"operators"`
-	MetaOf      string `json:"meta_of"` // the operator trace that this is the meta file of
+	MetaOf      string `json:"meta_of"` // the operator trace that this is the meta file of, or the table that it lies beside
 	Skipped     string `json:"skipped"` // why it was not read; "" if it was
 }
 
@@ -101,6 +101,8 @@ func (i *inspectedInput) holds() string {
 		return "records of NCCL's Inspector, for sfstat comm"
 	case i.Skipped != "":
 		return "skipped: " + i.Skipped
+	case i.Format == auto.Arrivals.String():
+		return "epochs and arrivals of " + i.MetaOf
 	case i.MetaOf != "":
 		return "layout of " + i.MetaOf
 	case i.Format == auto.OperatorTrace.String():

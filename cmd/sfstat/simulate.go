@@ -50,7 +50,7 @@ func (p *program) simulateCommand() *cli.Command {
 			&cli.Float64Flag{Name: "delay", Usage: "delay of the fault in `MS` per step", Value: 120},
 			&cli.IntSliceFlag{Name: "fault-rank", Usage: "`RANK` that is slow (may be repeated); without it the seed chooses one"},
 			&cli.Int64Flag{Name: "every", Usage: "the fault strikes every `N`-th step", Value: 1},
-			&cli.BoolFlag{Name: "arrivals", Usage: "record when each rank enters each collective; packets hold it"},
+			&cli.BoolFlag{Name: "arrivals", Usage: "record when each rank enters each collective; which lies beside CSV and Parquet"},
 			&cli.StringFlag{Name: "truth", Usage: "write what the run hides to `FILE`: .csv, or .json with the steps"},
 		}, targetFlags(), screenFlags()),
 		UsageText: `sfstat simulate --fault data --delay 60 -o run.jsonl --truth truth.csv
@@ -212,8 +212,8 @@ func writeSpec(w io.Writer, spec any) error {
 func simulatedTarget(c *cli.Context, spec simulate.Spec, run string) (t target, truth string, err error) {
 	path := c.String("output")
 	t, err = newTarget(path, c.String("to"))
-	if err == nil && spec.Arrivals && t.container != packets {
-		err = badUsage("%s: %s does not hold arrivals: write packets (.jsonl, .jsonl.gz, .jsonl.zst), or leave arrivals out", path, containers[t.container].name)
+	if err == nil && spec.Arrivals && t.container != packets && t.path == "-" {
+		err = badUsage("--to %s has no columns for arrivals, which lie beside a file: name a file, or write packets (--to packets)", containers[t.container].name)
 	}
 	if err != nil || !t.folder {
 		return t, c.String("truth"), err

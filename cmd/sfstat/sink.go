@@ -118,6 +118,7 @@ type sinkFile struct {
 	commit func() error
 	name   string
 	run    string
+	beside *besideFile // nil where there is nothing to lie there
 }
 
 // finish writes what is buffered. The file gets its name later.
@@ -132,6 +133,9 @@ func (f *sinkFile) finish() error {
 		}
 	}
 	f.writer = nil
+	if f.beside != nil && err == nil {
+		err = f.beside.finish()
+	}
 	return err
 }
 
@@ -162,7 +166,10 @@ func (s *sink) Write(w *trace.Window) error {
 		s.files[key] = f
 		s.all = append(s.all, f)
 	}
-	return ofWindow(w, f.writer.Write(w))
+	if err := f.writer.Write(w); err != nil {
+		return ofWindow(w, err)
+	}
+	return ofWindow(w, s.writeBeside(f, w))
 }
 
 // maxOpen is how many files are written at once: an archive holds a row group.
@@ -289,7 +296,11 @@ func (s *sink) Commit() ([]string, error) {
 		if err := f.commit(); err != nil {
 			return nil, err
 		}
-		names = append(names, f.name)
+		beside, err := s.commitBeside(f)
+		if err != nil {
+			return nil, err
+		}
+		names = append(append(names, f.name), beside...)
 	}
 	for _, w := range s.traces {
 		if err := w.file.Commit(); err != nil {

@@ -157,7 +157,7 @@ type Input struct {
 	Compression ingest.Compression
 	Windows     int    // handed out so far with something of this input
 	Ops         int    // operators in what was handed out of this input
-	MetaOf      string // the operator trace that this is the meta file of
+	MetaOf      string // the operator trace that this is the meta file of, or the table of windows that it lies beside
 	Skipped     string // why it is not read, "" if it is
 
 	named bool // by the user; else it was found in a folder
@@ -271,7 +271,7 @@ func (r *Reader) lookAll(all []candidate) error {
 	for _, i := range metaLast(all) {
 		c, in := all[i], &r.inputs[i]
 		in.Path, in.Bytes, in.Skipped, in.named = c.path, ingest.UnknownSize, c.skipped, c.named
-		if c.skipped != "" || r.isMeta(c, in) {
+		if c.skipped != "" || r.isMeta(c, in) || isBeside(c, in) {
 			continue
 		}
 		src, err := r.look(c, in)
@@ -417,6 +417,9 @@ func (r *Reader) end() error {
 		return trace.At(trace.Pos{File: what}, trace.Bad(trace.ErrEmpty, "an empty folder"))
 	}
 	first := r.inputs[0]
+	if first.Format == Arrivals {
+		return trace.At(trace.Pos{File: first.Path}, trace.Bad(trace.ErrMissing, "epochs and arrivals of windows, which are in %s: give that, and this is read with it", first.MetaOf))
+	}
 	if first.Skipped == "" {
 		return trace.At(trace.Pos{File: first.Path}, trace.Bad(trace.ErrEmpty, "there is no window in it, only a header at most"))
 	}

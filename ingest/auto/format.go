@@ -12,6 +12,7 @@ import (
 	"github.com/sfstat/sfstat/ingest/inspector"
 	"github.com/sfstat/sfstat/ingest/nsight"
 	"github.com/sfstat/sfstat/ingest/optrace"
+	"github.com/sfstat/sfstat/ingest/packet"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -33,6 +34,7 @@ const (
 	InspectorDump // of NCCL's Inspector
 	FlightRecorder
 	DeviceFile   // device times of a profile that was converted
+	Arrivals     // epochs and arrivals of the windows in the table that it lies beside
 	OperatorMeta // the layout of an operator trace, in a file beside it
 	JSON
 	Text
@@ -88,6 +90,8 @@ func init() { // its functions look at it
 		{format: Empty, name: "empty", sniff: func(b beginning) bool { return len(b.text) == 0 }},
 		{format: FlightRecorder, name: "Flight Recorder dump", listed: "dumps of PyTorch's Flight Recorder (pickles, JSON)", half: true, sniff: func(b beginning) bool { return flightrecorder.Recognise(b.all) }, gives: entries,
 			open: opener((*Reader).openFlightRecorder), noun: "a Flight Recorder dump, which sfstat diagnose, hang and arrivals read"},
+		{format: Arrivals, name: "arrivals", sniff: object(holding(`"` + packet.BesideSchema + `"`)),
+			noun: "epochs and arrivals of windows in a table, which is not beside it: that of X.parquet is X.parquet" + packet.BesideSuffix},
 		{format: Packets, name: "packets", listed: "packets (JSON Lines)", sniff: object(isPacket), gives: windows, open: (*Reader).addPackets,
 			noun: "packets, which hold stage windows and not single operations"},
 		{format: DeviceFile, name: "device times", listed: "device times written by sfstat convert (JSON)", half: true, sniff: object(holding(`"` + devicefile.Schema + `"`)), gives: devices, open: opener((*Reader).openDevices),

@@ -265,7 +265,7 @@ func (r *Reader) openArchive(in *Input, src *metered) (itemReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return windowItems{r: ingest.NewOnce(a), path: in.Path}, nil
+	return r.tableItems(a, in.Path)
 }
 
 func (r *Reader) openCSV(in *Input, src *metered) (itemReader, error) {
@@ -274,7 +274,7 @@ func (r *Reader) openCSV(in *Input, src *metered) (itemReader, error) {
 		src.Close()
 		return nil, err
 	}
-	return windowItems{r: ingest.NewOnce(withSource{c, src}), path: in.Path}, nil
+	return r.tableItems(withSource{c, src}, in.Path)
 }
 
 func (r *Reader) openWideParquet(in *Input, src *metered) (itemReader, error) {
@@ -288,7 +288,7 @@ func (r *Reader) openWideParquet(in *Input, src *metered) (itemReader, error) {
 		f.Close()
 		return nil, err
 	}
-	return windowItems{r: ingest.NewOnce(withSource{c, f}), path: in.Path}, nil
+	return r.tableItems(withSource{c, f}, in.Path)
 }
 
 // withSource closes the source of a reader with it.

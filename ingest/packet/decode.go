@@ -2,6 +2,7 @@ package packet
 
 import (
 	"bytes"
+	"cmp"
 	"math"
 	"math/bits"
 	"slices"
@@ -62,6 +63,7 @@ const (
 // roles, the stage list.
 type decoder struct {
 	scanner
+	reads string // the schema of the lines; "" is Schema
 	names map[string]string
 	roles map[string]trace.Role // by their JSON
 
@@ -92,11 +94,7 @@ type keyError struct {
 // decode reads the packet in line into p, which may be a used one: its memory
 // is used again. p.Pos is left alone.
 func (d *decoder) decode(line []byte, p *trace.Part) *keyError {
-	d.b, d.i, d.in, d.seen, d.width, d.hasWall = line, 0, "", 0, 0, false
-	d.unknown = d.unknown[:0]
-	d.arrived.reset()
-	*p = trace.Part{Pos: p.Pos, Accumulation: 1, GatherOK: true, Rank: trace.Rank{LocalRank: -1},
-		Durations: p.Durations[:0], Wall: p.Wall[:0], Side: p.Side[:0]}
+	d.begin(line, p)
 	f := d.packet(p)
 	if f == nil {
 		f = d.check(p)
@@ -108,6 +106,15 @@ func (d *decoder) decode(line []byte, p *trace.Part) *keyError {
 		return nil
 	}
 	return &keyError{d.in, f.at + 1, f.err}
+}
+
+// begin makes ready for a line, and for p to take it.
+func (d *decoder) begin(line []byte, p *trace.Part) {
+	d.b, d.i, d.in, d.seen, d.width, d.hasWall = line, 0, "", 0, 0, false
+	d.unknown = d.unknown[:0]
+	d.arrived.reset()
+	*p = trace.Part{Pos: p.Pos, Accumulation: 1, GatherOK: true, Rank: trace.Rank{LocalRank: -1},
+		Durations: p.Durations[:0], Wall: p.Wall[:0], Side: p.Side[:0]}
 }
 
 func (d *decoder) packet(p *trace.Part) *fault {
@@ -164,8 +171,9 @@ func (d *decoder) value(p *trace.Part, name field) (f *fault) {
 	case fieldSchema:
 		at := d.i
 		var s string
-		if s, f = d.name(maxName); f == nil && s != Schema {
-			f = d.fail(at, trace.ErrFormat, "the schema is %q, this version reads %q", s, Schema)
+		s, f = d.name(maxName)
+		if want := cmp.Or(d.reads, Schema); f == nil && s != want {
+			f = d.fail(at, trace.ErrFormat, "the schema is %q, this version reads %q", s, want)
 		}
 	case fieldRun:
 		p.Run, f = d.name(maxName)

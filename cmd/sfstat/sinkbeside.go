@@ -1,0 +1,82 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/sfstat/sfstat/ingest/packet"
+	"github.com/sfstat/sfstat/internal/atomicfile"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// besideFile is the file beside a table of windows, with what that has no
+// columns for.
+type besideFile struct {
+	file   *atomicfile.File
+	layers []io.Closer // outermost first
+	writer *packet.BesideWriter
+}
+
+// writeBeside writes what the table f has no columns for. Beside a stream there
+// is no room for it, which is remarked once.
+func (s *sink) writeBeside(f *sinkFile, w *trace.Window) error {
+	if s.target.container == packets || !packet.HasBeside(w) {
+		return nil
+	}
+	if f.name == "-" || !f.plain() {
+		text := fmt.Sprintf("epochs and arrivals are left out, which --to %s has no columns for and which lie beside a file: name a file, or --to packets",
+			containers[s.target.container].name)
+		if !slices.Contains(s.remarks, text) {
+			s.remarks = append(s.remarks, text)
+		}
+		return nil
+	}
+	if f.beside == nil {
+		file, err := s.p.outputs.create(packet.Beside(f.name))
+		if err != nil {
+			return err
+		}
+		buffer := bufio.NewWriterSize(file, 64<<10)
+		z, err := zstd.NewWriter(buffer)
+		if err != nil {
+			return err
+		}
+		f.beside = &besideFile{file, []io.Closer{z, flushing{buffer}}, packet.NewBesideWriter(z)}
+	}
+	return f.beside.writer.Write(w)
+}
+
+// plain reports whether the output is, or will be, a plain file.
+func (f *sinkFile) plain() bool {
+	info, err := os.Stat(f.name)
+	return errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular()
+}
+
+func (b *besideFile) finish() (err error) {
+	for _, layer := range b.layers {
+		err = errors.Join(err, layer.Close())
+	}
+	b.layers = nil
+	return err
+}
+
+// commitBeside gives the file beside a table its name, which it returns. Where
+// the table has none, one of the table that it replaces goes.
+func (s *sink) commitBeside(f *sinkFile) ([]string, error) {
+	if f.beside != nil {
+		return []string{packet.Beside(f.name)}, f.beside.file.Commit()
+	}
+	if s.target.container != packets && f.name != "-" {
+		if err := os.Remove(packet.Beside(f.name)); !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	return nil, nil
+}

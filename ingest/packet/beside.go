@@ -1,0 +1,180 @@
+package packet
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math/bits"
+	"slices"
+
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// BesideSchema is the value of the key "schema" in every line of a file that
+// holds what tables of windows have no columns for: of each window and rank the
+// fields epoch_ns, lines and arrivals of its packet, and the fields run, window,
+// rank and first_step by which they are found.
+const BesideSchema = "sfstat.arrivals/1"
+
+// besideRequired are the fields that every such line has.
+const besideRequired = 1<<fieldSchema | 1<<fieldRun | 1<<fieldWindow | 1<<fieldRank | 1<<fieldFirstStep
+
+// Beside is the file, compressed by zstd, beside the table of windows at path.
+func Beside(path string) string { return path + BesideSuffix }
+
+// BesideSuffix ends the names of files beside tables of windows.
+const BesideSuffix = ".arrivals.jsonl.zst"
+
+// HasBeside reports whether a window has epochs or arrivals.
+func HasBeside(w *trace.Window) bool {
+	return len(w.Arrivals) > 0 || slices.ContainsFunc(w.Epochs, func(e int64) bool { return e != 0 })
+}
+
+// BesideWriter writes epochs and arrivals of windows, a line for each rank that
+// has any.
+type BesideWriter struct {
+	w   io.Writer
+	buf []byte
+}
+
+// NewBesideWriter writes to w, one Write per line.
+func NewBesideWriter(w io.Writer) *BesideWriter { return &BesideWriter{w: w} }
+
+// Write writes the lines of a window, which the table must hold too, in the same
+// order.
+func (b *BesideWriter) Write(w *trace.Window) error {
+	if err := checkNames(w); err != nil {
+		return err
+	}
+	for r := range w.Ranks {
+		p := &trace.Part{Schema: w.Schema, Epoch: w.EpochOf(r), Arrivals: w.ArrivalsOf(r)}
+		if p.Epoch == 0 && p.Arrivals == nil {
+			continue
+		}
+		b.buf = append(b.buf[:0], `{"schema":"`+BesideSchema+`","run":`...)
+		b.buf = number(quote(b.buf, w.Run), `,"window":`, w.Index)
+		b.buf = number(b.buf, `,"rank":`, int64(w.Ranks[r].ID))
+		b.buf = number(b.buf, `,"first_step":`, w.FirstStep)
+		b.buf = append(appendArrivals(b.buf, p), '}', '\n')
+		if _, err := b.w.Write(b.buf); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// WithBeside gives the windows of a table with their epochs and arrivals, which
+// are read from r alongside; file names that in errors. Lines without a window in
+// the table are an error at its end. Closing closes r too, if it is an io.Closer.
+func WithBeside(windows ingest.WindowReader, r io.Reader, file string, lim ingest.Limits) ingest.WindowReader {
+	return &beside{windows: windows, r: r, lines: ingest.NewLines(r, file, lim, nil)}
+}
+
+// beside reads lines and windows in step. It holds one line.
+type beside struct {
+	windows ingest.WindowReader
+	r       io.Reader
+	lines   *ingest.Lines
+	dec     decoder
+	line    trace.Part // that waits for its window
+	held    bool
+}
+
+func (b *beside) Next() (*trace.Window, error) {
+	w, err := b.windows.Next()
+	if err != nil && err != io.EOF {
+		return nil, err
+	}
+	for {
+		if ending := b.hold(); ending == io.EOF {
+			return w, err
+		} else if ending != nil {
+			return nil, ending
+		}
+		if err == io.EOF {
+			return nil, trace.At(b.lines.Pos(), trace.Bad(trace.ErrMissing,
+				"epochs or arrivals of window %d of run %q from step %d, which the table beside does not have, or not in this order: convert both again, or remove this file",
+				b.line.Index, b.line.Run, b.line.FirstStep))
+		}
+		if b.line.Run != w.Run || b.line.Index != w.Index || b.line.FirstStep != w.FirstStep {
+			return w, nil
+		}
+		if err := b.place(w); err != nil {
+			return nil, trace.At(b.lines.Pos(), err)
+		}
+	}
+}
+
+// hold reads the next line that is not blank, unless one waits.
+func (b *beside) hold() error {
+	for !b.held {
+		text, err := b.lines.Next()
+		if err != nil {
+			return err
+		}
+		if len(bytes.TrimSpace(text)) == 0 {
+			continue
+		}
+		if k := b.dec.decodeBeside(text, &b.line); k != nil {
+			at := b.lines.Pos()
+			at.Inside = k.inside()
+			return trace.At(at, k.err)
+		}
+		b.held = true
+	}
+	return nil
+}
+
+// place gives the line that waits to its window.
+func (b *beside) place(w *trace.Window) error {
+	r := slices.IndexFunc(w.Ranks, func(have trace.Rank) bool { return have.ID == b.line.Rank.ID })
+	if r < 0 {
+		return trace.Bad(trace.ErrMissing, "rank %d, which window %d of run %q does not have", b.line.Rank.ID, w.Index, w.Run)
+	}
+	if w.EpochOf(r) != 0 || w.ArrivalsOf(r) != nil {
+		return trace.Bad(trace.ErrDuplicate, "rank %d of window %d of run %q a second time", b.line.Rank.ID, w.Index, w.Run)
+	}
+	if n := len(w.Arrivals); n > 0 && w.Arrivals[n-1].Processes[0].Rank > b.line.Rank.ID {
+		return trace.Bad(trace.ErrFormat, "rank %d behind rank %d: ranks must ascend", b.line.Rank.ID, w.Arrivals[n-1].Processes[0].Rank)
+	}
+	if b.line.Epoch != 0 {
+		if w.Epochs == nil {
+			w.Epochs = make([]int64, len(w.Ranks))
+		}
+		w.Epochs[r] = b.line.Epoch
+	}
+	b.held = false
+	if b.dec.seen&(1<<fieldArrivals) == 0 {
+		return nil
+	}
+	b.line.Rank, b.line.Schema = w.Ranks[r], w.Schema
+	c, err := b.dec.arrived.comm(&b.line)
+	if err == nil {
+		w.Arrivals = append(w.Arrivals, c)
+	}
+	return err
+}
+
+func (b *beside) Close() error {
+	err := b.windows.Close()
+	if c, ok := b.r.(io.Closer); ok {
+		err = errors.Join(err, c.Close())
+	}
+	return err
+}
+
+// decodeBeside reads a line into p, of which it sets what stands there, and into
+// d.arrived.
+func (d *decoder) decodeBeside(line []byte, p *trace.Part) *keyError {
+	d.reads = BesideSchema
+	d.begin(line, p)
+	f := d.packet(p)
+	if missing := besideRequired &^ d.seen; f == nil && missing != 0 {
+		f = d.fail(0, trace.ErrMissing, "the line has no %q", fieldNames[bits.TrailingZeros32(missing)])
+	}
+	if f == nil {
+		return nil
+	}
+	return &keyError{d.in, f.at + 1, f.err}
+}

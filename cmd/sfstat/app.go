@@ -19,10 +19,10 @@ import (
 func (p *program) app() *cli.App {
 	app := &cli.App{
 		Name:  "sfstat",
-		Usage: "which rank, which stage made the group slow, why, and what fixing it would save",
-		Description: "sfstat reads what a distributed training job recorded: packets (JSON Lines), window archives " +
-			"(Parquet), wide CSV, operator traces (CSV, Parquet), compressed or not, PyTorch profiler traces (JSON), Nsight Systems exports (SQLite), NCCL's debug logs and Inspector dumps, or folders of them. It says where the exposed time went, " +
-			"who made the others wait, and how sure that is.",
+		Usage: "find which rank and stage slow down a training job, why, and what fixing it would save",
+		Description: "sfstat reads the recordings of a distributed training job: packets (JSON Lines), window archives " +
+			"(Parquet), wide CSV, operator traces (CSV, Parquet), PyTorch profiler traces and Flight Recorder dumps, Nsight Systems exports (SQLite), NCCL debug logs and Inspector dumps, compressed or not, or folders of them. It reports where the exposed time went, " +
+			"which rank the others waited for, and how certain that is.",
 		Commands: slices.Concat(
 			group("Commands", p.diagnoseCommand(), p.reportCommand(), p.watchCommand(), p.compareCommand(), p.trendCommand(), p.batchCommand(), p.frontierCommand(), p.commCommand(), p.inspectCommand(), p.convertCommand()),
 			group("One question at a time", p.hangCommand(), p.arrivalsCommand(), p.ksCommand(), p.zscoreCommand(), p.blameCommand(), p.whatifCommand(), p.breakdownCommand()),

@@ -19,14 +19,14 @@ import (
 
 func (p *program) arrivalsCommand() *cli.Command {
 	return &cli.Command{
-		Name: "arrivals", Usage: "who arrives last where ranks synchronise, how often, by how much, and from which line", ArgsUsage: "PATH...",
-		Description: "Reads dumps of PyTorch's Flight Recorder (pickles or JSON), packets whose recorder keeps arrivals, or profiler traces of jobs without device work, " +
-			"of each rank, and compares when the ranks entered their collectives, sends and receives. Lateness that a rank inherits from another synchronisation " +
-			"point is not its own. Packets of the same job beside the dumps say in which stage a call is entered; where there are dumps or packets with arrivals, " +
-			"profiler traces add nothing.",
+		Name: "arrivals", Usage: "which rank arrives last at synchronisation points, how often, by how much, and from which source line", ArgsUsage: "PATH...",
+		Description: "Reads PyTorch Flight Recorder dumps (pickle or JSON), packets with arrivals, or profiler traces of CPU-only jobs, " +
+			"one per rank, and compares when the ranks entered their collectives, sends and receives. Lateness inherited from an earlier synchronisation " +
+			"point does not count as a rank's own delay. Packets of the same job beside the dumps show in which stage each call is entered. Profiler traces are used " +
+			"only if there are no dumps or packets with arrivals.",
 		Flags: join([]cli.Flag{rankPatternFlag(), strictFlag(),
-			&cli.StringFlag{Name: "chrome", Category: forOutput, Usage: "draw all ranks on one clock as a trace for Perfetto, to `FILE` (JSON)"},
-			figureFlag("how far each rank enters each collective behind the first (one job)"),
+			&cli.StringFlag{Name: "chrome", Category: forOutput, Usage: "write a Perfetto trace of all ranks on one clock to `FILE` (JSON)"},
+			figureFlag("how far behind the first rank each rank enters each collective (one job)"),
 		}, resultFlags()),
 		UsageText: `sfstat arrivals dumps/
 sfstat arrivals /tmp/nccl_trace_rank_* --format csv -o arrivals.csv
@@ -38,10 +38,10 @@ sfstat arrivals dumps/ --plot skew.png`,
 
 func (p *program) hangCommand() *cli.Command {
 	return &cli.Command{
-		Name: "hang", Usage: "who is missing where a job stands still, who waits, since when, from which line", ArgsUsage: "PATH...",
-		Description: "Reads dumps of PyTorch's Flight Recorder (pickles or JSON), one of each rank, and finds the call that some ranks entered and others did not, the order in which " +
-			"groups block one another, and calls whose members disagree in operation, sizes or types. Dumps that are missing, empty or cut short do not keep the " +
-			"others from being read. Packets with arrivals and profiler traces of jobs without device work hold completed calls: they show calls that disagree, but " +
+		Name: "hang", Usage: "which rank is missing when a job hangs, who waits, since when, and from which source line", ArgsUsage: "PATH...",
+		Description: "Reads PyTorch Flight Recorder dumps (pickle or JSON), one per rank. Finds the call that some ranks entered and others did not, the order in which " +
+			"process groups block one another, and calls whose members disagree on operation, sizes or types. Missing, empty or truncated dumps are reported; the rest are " +
+			"still analysed. Packets with arrivals and profiler traces of CPU-only jobs hold only completed calls: they show calls that disagree, but " +
 			"no hang.",
 		Flags: join([]cli.Flag{rankPatternFlag(), strictFlag()}, resultFlags()),
 		UsageText: `sfstat hang /tmp/comm_lib_trace_rank_*
@@ -52,7 +52,7 @@ sfstat hang dumps/ --format json | jq '.jobs[0].blocked[0].missing'`,
 
 func rankPatternFlag() cli.Flag {
 	return &cli.StringFlag{Name: "rank-pattern", Category: forInput,
-		Usage: "find the rank in the names of Flight Recorder dumps with `REGEXP`: its group rank, or else its first; a group host finds the host"}
+		Usage: "take the rank from the file names of Flight Recorder dumps with `REGEXP`: its group named rank, else its first group; a group named host gives the host"}
 }
 
 // rankPattern is the flag of that name, nil without it.

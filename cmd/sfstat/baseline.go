@@ -23,7 +23,7 @@ const (
 
 func baselineFlag() cli.Flag {
 	return &cli.StringFlag{Name: "baseline", Value: cohortBaseline,
-		Usage: "what a stage is clipped to for its gain: the median over ranks (cohort), each rank's own median (rank), or its median in the healthy run in `PATH`"}
+		Usage: "what a stage is clipped to when its gain is computed: the median over ranks (cohort), each rank's own median (rank), or its median in the healthy run in `PATH`"}
 }
 
 // healthy reads the run of --baseline; nil where the flag names none.

@@ -20,23 +20,23 @@ import (
 
 func (p *program) batchCommand() *cli.Command {
 	return &cli.Command{
-		Name: "batch", Usage: "every window and run of an archive: a table of findings, and what they come to", ArgsUsage: "PATH...",
-		Description: "Judges all windows below folders on all cores, with the memory of a few windows, and writes a row for each finding and window. " +
-			"The summary has the runs that lose most time, hosts that recur more than chance allows, stages and weeks. What was killed goes on with --resume, to the same bytes.",
+		Name: "batch", Usage: "judge every run of an archive: a table of findings and a summary", ArgsUsage: "PATH...",
+		Description: "Judges every window in the given folders on all cores, in the memory of a few windows, and writes one row per finding and window. " +
+			"The summary lists the runs that lose most time, hosts that recur more often than chance allows, stages and weeks. --resume continues an interrupted batch; the output is identical byte for byte.",
 		Flags: join([]cli.Flag{
-			&cli.BoolFlag{Name: "resume", Usage: "go on with what an earlier batch of the same output left; without one, begin"},
-			&cli.StringFlag{Name: "shard", Usage: "take part I of N of the work, as `I/N`; --summarize puts the outputs of all parts together"},
-			&cli.BoolFlag{Name: "summarize", Usage: "the paths are outputs of earlier batches: summarize them, and write one output"},
-			&cli.BoolFlag{Name: "slurm", Usage: "have jobs of Slurm do the work; all nodes must see inputs and output under the same paths"},
-			&cli.IntFlag{Name: "shards", Value: 8, Usage: "hand in `N` jobs"},
-			&cli.StringSliceFlag{Name: "sbatch", Usage: "an option of sbatch, such as --sbatch=--partition=cpu (may be repeated)"},
-			&cli.IntFlag{Name: "retries", Value: 2, Usage: "hand a job that failed in again, up to `N` times"},
-			&cli.BoolFlag{Name: "parts-only", Usage: "as a job of --slurm: make the parts of a shard, which the process that handed it in puts together"},
-			&cli.IntFlag{Name: "threads", Usage: "`N` threads; without it, as many as there are cores"},
+			&cli.BoolFlag{Name: "resume", Usage: "continue an interrupted batch with the same output; if there is none, start one"},
+			&cli.StringFlag{Name: "shard", Usage: "do shard `I/N` of the work; --summarize merges the outputs of all shards"},
+			&cli.BoolFlag{Name: "summarize", Usage: "merge and summarize the outputs of earlier batches, given as paths"},
+			&cli.BoolFlag{Name: "slurm", Usage: "run the work as Slurm jobs; all nodes must see inputs and output under the same paths"},
+			&cli.IntFlag{Name: "shards", Value: 8, Usage: "submit `N` jobs"},
+			&cli.StringSliceFlag{Name: "sbatch", Usage: "pass an option to sbatch, such as --sbatch=--partition=cpu (may be repeated)"},
+			&cli.IntFlag{Name: "retries", Value: 2, Usage: "resubmit a failed job up to `N` times"},
+			&cli.BoolFlag{Name: "parts-only", Usage: "used by the jobs of --slurm: write the parts of one shard, for the submitting process to merge"},
+			&cli.IntFlag{Name: "threads", Usage: "use `N` threads; by default one per core"},
 			minGainFlag(), gatesFlag(),
-			outputFlag("write the rows to `FILE`: .parquet, .csv or .jsonl, complete or not there; without it there is a summary alone"),
+			outputFlag("write the rows to `FILE` (.parquet, .csv or .jsonl), atomically; without it, only the summary is printed"),
 			batchFormatFlag(),
-			&cli.IntFlag{Name: "width", Category: forOutput, Usage: "`N` columns of text, 40 or more; without it as COLUMNS says, or the terminal, or 80"},
+			&cli.IntFlag{Name: "width", Category: forOutput, Usage: "wrap text at `N` columns, 40 or more; by default COLUMNS, else the terminal's width, else 80"},
 		}, screenFlags()),
 		UsageText: `sfstat batch runs/ -o findings.parquet
 sfstat batch runs/ -o findings.parquet --resume
@@ -48,7 +48,7 @@ sfstat batch /shared/runs -o /shared/findings.parquet --slurm --shards 32 --sbat
 }
 
 func batchFormatFlag() cli.Flag {
-	f := choice("format", "how to write the summary", "text", "md")
+	f := choice("format", "format of the summary", "text", "md")
 	f.Category = forOutput
 	return f
 }

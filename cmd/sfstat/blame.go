@@ -12,7 +12,7 @@ import (
 
 func (p *program) blameCommand() *cli.Command {
 	return &cli.Command{
-		Name: "blame", Usage: "which operator or edge the delays of late operators began at", ArgsUsage: "PATH...",
+		Name: "blame", Usage: "which operator or edge caused the delays of late operators", ArgsUsage: "PATH...",
 		Description: "Walks, in operator traces and stage times, from the operators that started late back over what they waited for, to the " +
 			"operator that took too long, or to the edge behind which it was late for no reason in the trace. Operators are " +
 			"late and long by the outliers of sfstat zscore.",

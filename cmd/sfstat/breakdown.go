@@ -14,7 +14,7 @@ import (
 func (p *program) breakdownCommand() *cli.Command {
 	d := breakdown.DefaultOptions()
 	return &cli.Command{
-		Name: "breakdown", Usage: "what accelerators spent their time on: compute, communication, memory, nothing", ArgsUsage: "PATH...",
+		Name: "breakdown", Usage: "how accelerators spent their time: compute, communication, memory, idle", ArgsUsage: "PATH...",
 		Description: "Divides the device time of profiler traces (PyTorch, Nsight Systems) as Holistic Trace Analysis does: compute, communication, " +
 			"memory, idle, and the communication that no compute covers. Marks the ranks whose shares are unlike their peers'.",
 		Flags: join([]cli.Flag{

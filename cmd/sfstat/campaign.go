@@ -22,7 +22,7 @@ const manifestName = "artifact_manifest.csv"
 // campaignCommand is the group of commands about evaluations.
 func (p *program) campaignCommand() *cli.Command {
 	return &cli.Command{
-		Name: "campaign", Usage: "an evaluation from one file: its runs, and the paper's tables and figures from them",
+		Name: "campaign", Usage: "run an evaluation from one file, and make the paper's tables and figures",
 		Description: "An evaluation is a folder: the specification of its runs, what each recorded, a row for each of what was found, and the " +
 			"tables and figures that follow.",
 		Subcommands: []*cli.Command{

@@ -13,7 +13,7 @@ import (
 
 func (p *program) commCommand() *cli.Command {
 	return &cli.Command{
-		Name: "comm", Usage: "who made the others wait, which link or communicator is slow, and what each rank communicated", ArgsUsage: "PATH...",
+		Name: "comm", Usage: "which rank the others waited for, which link or communicator is slow, and what each rank communicated", ArgsUsage: "PATH...",
 		Description: "Reads NCCL's debug logs, exports of Nsight Systems and dumps of NCCL's Inspector, files or folders, as they lie on disk: which is which is told by " +
 			"content. Finds which process of a log is which of an export, which kernel ran which call, which communicators are one and what " +
 			"for, and how far the clocks of hosts are apart. Names the rank that arrives late, or the link or communicator that is slow beside " +

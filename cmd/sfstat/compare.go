@@ -19,17 +19,17 @@ import (
 
 func (p *program) compareCommand() *cli.Command {
 	return &cli.Command{
-		Name: "compare", Usage: "what two sets of runs differ in, how sure that is, and whether it is within a gate", ArgsUsage: "BASE NEW",
-		Description: "Compares step time, stages, waits, arrivals and findings of the runs in BASE with those in NEW: the change of each with an interval, and whether it is a regression, " +
-			"an improvement, or nothing that these runs could show, and how large a change they would have shown. Runs of the same name are pairs. With --gate it fails a pipeline " +
+		Name: "compare", Usage: "compare two sets of runs: what changed, how certain that is, and whether it passes a gate", ArgsUsage: "BASE NEW",
+		Description: "Compares step time, stages, waits, arrivals and findings of the runs in BASE with those in NEW. Each change comes with a confidence interval and a result: regression, " +
+			"improvement, or no significant change, together with the smallest change that these runs can detect. Runs with the same name are paired. With --gate, sfstat exits with 3 " +
 			"when steps have become longer.",
 		Flags: join([]cli.Flag{
-			&cli.StringFlag{Name: "gate", Usage: "exit with 3 when steps are longer by more than `SHARE`, as 2% or 0.02, and surely longer"},
+			&cli.StringFlag{Name: "gate", Usage: "exit with 3 when steps are significantly longer, and by more than `SHARE`, such as 2% or 0.02"},
 			gateCertaintyFlag(),
-			&cli.Float64Flag{Name: "confidence", Value: 0.95, Usage: "`LEVEL` at which all intervals hold together, above 0.5 and below 1"},
+			&cli.Float64Flag{Name: "confidence", Value: 0.95, Usage: "simultaneous confidence `LEVEL` of all intervals, above 0.5 and below 1"},
 			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed of the correction for the number of measures"},
-			choiceFor(forInput, choice("match", "whether runs of the same name on both sides are pairs", "name", "none")),
-			choice("cut", "where a step begins for the account of stages, as for diagnose", "auto", "step", "carried", "sync"),
+			choiceFor(forInput, choice("match", "pair runs that have the same name on both sides (name), or none", "name", "none")),
+			choice("cut", "where a step begins when exposed time is accounted for, as for diagnose", "auto", "step", "carried", "sync"),
 		}, profileFlags(), selectionFlags(), []cli.Flag{rankPatternFlag(), strictFlag()}, resultFlags()),
 		UsageText: `sfstat compare week-31/ week-32/
 sfstat compare main/ branch/ --gate 2% --format md -o comparison.md
@@ -40,7 +40,7 @@ sfstat compare before.parquet after.parquet --format json | jq '.rows[] | select
 
 // gateCertaintyFlag is --fail-on where the finding is about --gate.
 func gateCertaintyFlag() cli.Flag {
-	f := choice("fail-on", "what exceeds the gate: what is surely beyond it (strong), what is surely longer and beyond it as estimated (supported), or whatever is not shown to be within (ambiguous); without it supported",
+	f := choice("fail-on", "what exceeds the gate: a lower bound above the gate (strong); significantly longer, with an estimate above the gate (supported); or anything not shown to be within the gate (ambiguous); supported by default",
 		"", "strong", "supported", "ambiguous")
 	f.Category = forOutput
 	return f

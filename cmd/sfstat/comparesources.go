@@ -20,7 +20,7 @@ import (
 
 func (p *program) compareSourcesCommand() *cli.Command {
 	return &cli.Command{
-		Name: "compare-sources", Usage: "whether several recorders tell the same of one run", ArgsUsage: "FIRST OTHER...",
+		Name: "compare-sources", Usage: "whether several recorders of one run agree", ArgsUsage: "FIRST OTHER...",
 		Description: "Each argument is what one recorder saw of the same run: packets, a profiler's folder, an archive. All come down to " +
 			"durations by step, stage and rank; the steps and ranks that all have are held against the first: how far shares of exposed " +
 			"time differ, whether the stages to look into are the same, how large the files are. Stages of profilers are taken on the host.",

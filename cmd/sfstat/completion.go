@@ -26,7 +26,7 @@ var shells = []string{"bash", "zsh", "fish"}
 
 func (p *program) completionCommand() *cli.Command {
 	return &cli.Command{
-		Name: "completion", Usage: "print the completion script of a shell", ArgsUsage: strings.Join(shells, "|"),
+		Name: "completion", Usage: "print a shell completion script", ArgsUsage: strings.Join(shells, "|"),
 		Description: "Commands, flags and the values of flags complete at the prompt once the shell has read the script.",
 		UsageText: `source <(sfstat completion bash)                               # in ~/.bashrc
 source <(sfstat completion zsh)                                # in ~/.zshrc, after compinit
@@ -149,7 +149,7 @@ func findFlag(app *cli.App, command *cli.Command, name string) cli.Flag {
 func flagCandidates(app *cli.App, command *cli.Command) []candidate {
 	all := []candidate{{"--help", "explain"}}
 	if command == nil {
-		return append(all, candidate{"--version", "which sfstat this is"})
+		return append(all, candidate{"--version", "print the version"})
 	}
 	for _, f := range command.Flags {
 		if doc, ok := f.(cli.DocGenerationFlag); ok {

@@ -15,10 +15,10 @@ import (
 
 func (p *program) diagnoseCommand() *cli.Command {
 	return &cli.Command{
-		Name: "diagnose", Usage: "one verdict: who made the group slow, where, why, how sure", ArgsUsage: "PATH...",
+		Name: "diagnose", Usage: "one verdict: which rank slows the job, in which stage, why, and how certain that is", ArgsUsage: "PATH...",
 		Description: "Reads all windows and operator traces of all inputs and gives one ranked verdict per run. It never claims more than " +
-			"independent evidence agrees on: what cannot be told from the recording is said, with what would tell it. Debug logs of NCCL beside " +
-			"exports of Nsight Systems, or what NCCL attaches to its ranges in them, tell slow links and communicators.",
+			"independent evidence supports. Where the recording cannot answer a question, the verdict says so and names what to record next. " +
+			"With NCCL debug logs beside Nsight Systems exports, or with NCCL's annotations in the exports, it also finds slow links and communicators.",
 		Flags: join(analysisFlags(), profileFlags(), selectionFlags(), []cli.Flag{rankPatternFlag(), strictFlag(), verdictFailOnFlag(), minGainFlag(), verboseFlag(), labelsFlag(), pictureFlag()}, resultFlags()),
 		UsageText: `sfstat diagnose run/
 sfstat diagnose rank*.jsonl.zst --format md -o verdict.md
@@ -135,7 +135,7 @@ func failOn(c *cli.Context, found evidence.Confidence) error {
 }
 
 func verdictFailOnFlag() cli.Flag {
-	f := choice("fail-on", "exit with 3 when a finding of --min-gain or more is at least this certain, or on too little data",
+	f := choice("fail-on", "exit with 3 when a finding of --min-gain or more is at least this certain, or when there is too little data",
 		"", "strong", "supported", "ambiguous", "too_little_data")
 	f.Category = forOutput
 	return f
@@ -143,13 +143,13 @@ func verdictFailOnFlag() cli.Flag {
 
 func minGainFlag() cli.Flag {
 	return &cli.Float64Flag{Name: "min-gain", Category: forInput, DefaultText: "the gain gate, 0.1",
-		Usage: "act on findings from this `FRACTION` of a step on; it is about size, the certainty is another question"}
+		Usage: "act only on findings that cost at least this `FRACTION` of a step; it bounds size, not certainty"}
 }
 
 func verboseFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Category: forOutput, Usage: "evidence, labels and cuts as well"}
+	return &cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Category: forOutput, Usage: "also print evidence, labels and cuts"}
 }
 
 func labelsFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "labels", Category: forOutput, Usage: "the labels of the paper as well"}
+	return &cli.BoolFlag{Name: "labels", Category: forOutput, Usage: "also print the paper's labels"}
 }

@@ -39,7 +39,7 @@ const (
 )
 
 func formatFlag() cli.Flag {
-	f := choice("format", "how to write the result", "text", "json", "csv", "md")
+	f := choice("format", "output format", "text", "json", "csv", "md")
 	f.Category = forOutput
 	return f
 }
@@ -50,47 +50,47 @@ func outputFlag(usage string) cli.Flag {
 
 // screenFlags are what every command has.
 func screenFlags() []cli.Flag {
-	color := choice("color", "colour on a terminal: auto asks the terminal and NO_COLOR", "auto", "always", "never")
+	color := choice("color", "colour the output: auto does so on a terminal unless NO_COLOR is set", "auto", "always", "never")
 	color.Category = forOutput
 	return []cli.Flag{
 		color,
 		&cli.BoolFlag{Name: "no-color", Category: forOutput, Usage: "the same as --color never"},
-		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Category: forOutput, Usage: "errors only on standard error: no progress, no remarks"},
+		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Category: forOutput, Usage: "print only errors on standard error: no progress, no warnings"},
 		&cli.BoolFlag{Name: "no-progress", Category: forOutput, Usage: "no progress bar"},
 	}
 }
 
 // resultFlags are for commands that write a result.
 func resultFlags() []cli.Flag {
-	return join([]cli.Flag{formatFlag(), outputFlag("write to `FILE` instead of standard output; it is complete or not there"),
+	return join([]cli.Flag{formatFlag(), outputFlag("write to `FILE` instead of standard output; it is written atomically"),
 		widthFlag(),
 	}, screenFlags())
 }
 
 func widthFlag() cli.Flag {
-	return &cli.IntFlag{Name: "width", Category: forOutput, Usage: "`N` columns of text, 40 or more; without it as COLUMNS says, or the terminal, or 80"}
+	return &cli.IntFlag{Name: "width", Category: forOutput, Usage: "wrap text at `N` columns, 40 or more; by default COLUMNS, else the terminal's width, else 80"}
 }
 
 func strictFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "strict", Category: forInput, Usage: "refuse everything when one input is refused"}
+	return &cli.BoolFlag{Name: "strict", Category: forInput, Usage: "stop if any input cannot be read"}
 }
 
 // profileFlags say how profiler traces are read.
 func profileFlags() []cli.Flag {
-	timeline := choice("timeline", "what the stages of profiler traces are measured on: auto takes the device where most ranks recorded one",
+	timeline := choice("timeline", "clock the stages of profiler traces on the device or on the host; auto uses the device where most ranks recorded one",
 		"auto", "device", "host")
 	timeline.Category = forInput
-	unit := choice("unit", "what the times of a CSV or Parquet table are in, where its columns do not say it (data_ms); without it ns", "", "ns", "us", "ms", "s")
+	unit := choice("unit", "time unit of a CSV or Parquet table whose column names have none (as data_ms has); ns by default", "", "ns", "us", "ms", "s")
 	unit.Category = forInput
 	return []cli.Flag{stageMapFlag(), timeline, unit}
 }
 
 func stageMapFlag() cli.Flag {
-	return &cli.StringFlag{Name: "stage-map", Category: forInput, Usage: "read which annotations of profiler traces are which stage from `FILE` (YAML)"}
+	return &cli.StringFlag{Name: "stage-map", Category: forInput, Usage: "map annotations of profiler traces to stages as in `FILE` (YAML)"}
 }
 
 func gatesFlag() cli.Flag {
-	return &cli.StringFlag{Name: "gates", Category: forInput, Usage: "read thresholds from `FILE`; sfstat gates prints one to start from"}
+	return &cli.StringFlag{Name: "gates", Category: forInput, Usage: "read thresholds from `FILE`; sfstat gates prints a template"}
 }
 
 func failOnFlag() cli.Flag {

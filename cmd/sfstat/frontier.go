@@ -14,10 +14,10 @@ import (
 
 func (p *program) frontierCommand() *cli.Command {
 	return &cli.Command{
-		Name: "frontier", Usage: "the exact account of exposed time, stage by stage, window by window", ArgsUsage: "PATH...",
+		Name: "frontier", Usage: "account for exposed time exactly, per stage and window", ArgsUsage: "PATH...",
 		Description: "For every window, and for every role group where roles differ: which stage each exposed nanosecond " +
-			"is charged to, what fixing it would gain, who is latest, the labels that the evidence permits, and what " +
-			"simpler methods would have said.",
+			"belongs to, what fixing that stage would save, which rank is latest, the labels that the evidence supports, and what " +
+			"simpler methods would have reported.",
 		Flags: join(analysisFlags(), profileFlags(), selectionFlags(), []cli.Flag{strictFlag(), failOnFlag(), detailFlag(), pictureFlag()}, resultFlags()),
 		UsageText: `sfstat frontier run/
 sfstat frontier run/ --cut step --model-fit none --format csv
@@ -96,11 +96,11 @@ func detailFlag() cli.Flag {
 // analysisFlags choose how windows are accounted for.
 func analysisFlags() []cli.Flag {
 	return []cli.Flag{
-		choice("cut", "where a step begins: auto chooses, step is the paper's, carried runs on from step to step, sync cuts where the ranks synchronise",
+		choice("cut", "where a step begins: auto chooses; step cuts as in the paper; carried lets a step begin where the last one ended on each rank; sync cuts where the ranks synchronise",
 			"auto", "step", "carried", "sync"),
-		choice("model-fit", "on whose word later wait is charged to an earlier stage: the window's own, nobody's, or yours",
+		choice("model-fit", "whether wait in a later stage is charged to an earlier one: auto decides from the data, none never charges it, given always does",
 			"auto", "none", "given"),
-		&cli.StringFlag{Name: "meet-after", Usage: "the `STAGE` at whose end the ranks synchronise; without it, it is found in the data"},
+		&cli.StringFlag{Name: "meet-after", Usage: "the `STAGE` at whose end the ranks synchronise; by default it is inferred from the data"},
 		baselineFlag(),
 		&cli.Float64Flag{Name: "tau", Value: frontier.DefaultGates().Tau,
 			Usage: "cumulative `SHARE` that the routing set must reach, above 0 and at most 1; overrides the gate"},

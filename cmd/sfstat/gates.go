@@ -19,9 +19,9 @@ func (p *program) gatesCommand() *cli.Command {
 	f := choice("format", "how to write them", "yaml", "json")
 	f.Category = forOutput
 	return &cli.Command{
-		Name: "gates", Usage: "print the thresholds in force, in the form that --gates reads",
-		Description: "Every label rests on thresholds, the gates. This prints those in force: the defaults, or those of " +
-			"--gates with the defaults for what the file leaves out. Save it, change it, give it to --gates.",
+		Name: "gates", Usage: "print the current thresholds, in the format that --gates reads",
+		Description: "Labels depend on thresholds, called gates. This prints the current gates: the defaults, or those in the " +
+			"--gates file, with defaults for what it leaves out. Save the output, edit it, and pass it to --gates.",
 		Flags: append([]cli.Flag{gatesFlag(), f, outputFlag("write to `FILE` instead of standard output")}, screenFlags()...),
 		UsageText: `sfstat gates
 sfstat gates -o gates.yaml

@@ -31,14 +31,14 @@ func appHelp(h *helpWriter, app *cli.App) error {
 	}
 	h.heading("First steps")
 	h.table([][2]string{
-		{"$ sfstat run/", "one verdict on everything in the folder, as sfstat diagnose run/"},
-		{"$ sfstat inspect run/", "what is in there, and what is missing"},
+		{"$ sfstat run/", "one verdict on everything in the folder; same as sfstat diagnose run/"},
+		{"$ sfstat inspect run/", "what the folder contains, and what is missing"},
 		{"$ sfstat diagnose --help", "flags and examples of a command"},
 	})
 	h.heading("Exit codes")
 	h.table([][2]string{
 		{"0", "done"},
-		{"1", "a check of selfcheck failed, or an internal error"},
+		{"1", "a selfcheck failed, or an internal error"},
 		{"2", "bad usage or bad input"},
 		{"3", "a finding, with --fail-on"},
 		{"130", "interrupted"},

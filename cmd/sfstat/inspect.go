@@ -17,7 +17,7 @@ import (
 
 func (p *program) inspectCommand() *cli.Command {
 	return &cli.Command{
-		Name: "inspect", Usage: "what the inputs hold, and which analyses they lack something for", ArgsUsage: "PATH...",
+		Name: "inspect", Usage: "show what the inputs contain, and which analyses need more data", ArgsUsage: "PATH...",
 		Description: "Reads everything and analyses nothing: formats and sizes, runs, windows, steps, ranks, roles, stages, " +
 			"side channels, operators and their groups, what is incomplete. CSV is one row per run or operator trace.",
 		Flags: join([]cli.Flag{strictFlag()}, selectionFlags(), profileFlags(), resultFlags()),

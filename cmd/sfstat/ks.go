@@ -12,7 +12,7 @@ import (
 func (p *program) ksCommand() *cli.Command {
 	d := ks.DefaultOptions()
 	return &cli.Command{
-		Name: "ks", Usage: "whose operators complete at other times than their peers'", ArgsUsage: "PATH...",
+		Name: "ks", Usage: "which workers' operators complete at different times from their peers'", ArgsUsage: "PATH...",
 		Description: "Compares, in operator traces and stage times, when the operators of every worker complete with when those of its peers do: " +
 			"scores, a permutation test, and maps of who is unlike whom. Steps are folded onto each other, because barriers " +
 			"hide a slow worker on a running clock.",

@@ -21,7 +21,7 @@ import (
 func (p *program) overheadCommand() *cli.Command {
 	d := bootstrap.DefaultOptions()
 	return &cli.Command{
-		Name: "overhead", Usage: "what something costs: runs without it against runs with it", ArgsUsage: "BASE... --against WITH | --pairs FILE",
+		Name: "overhead", Usage: "what a change costs: runs without it against runs with it", ArgsUsage: "BASE... --against WITH | --pairs FILE",
 		Description: "Compares the step time of runs without something (a recorder, a driver, a flag) with that of runs with it, " +
 			"pair by pair: the overhead, intervals by several methods and one-sided bounds. Whole runs are resampled, because " +
 			"windows of one run are not independent. With --gate and --fail-on it passes or fails a pipeline.",

@@ -24,7 +24,7 @@ const powerProgress = 1000
 func (p *program) powerCommand() *cli.Command {
 	d, job := detectability.DefaultOptions(), simulate.DefaultSpec()
 	return &cli.Command{
-		Name: "power", Usage: "how large a delay must be before it is found in this job", ArgsUsage: "[PATH...]",
+		Name: "power", Usage: "the smallest delay that can be detected in this job", ArgsUsage: "[PATH...]",
 		Description: "Takes a recording without a fault, delays one rank in one stage by more and more, and asks the frontier and " +
 			"the verdict each time. Says for every stage from which delay on it is routed and called, and how often something is " +
 			"called where nothing is delayed. Without a PATH the job is simulated.",
@@ -36,7 +36,7 @@ func (p *program) powerCommand() *cli.Command {
 			&cli.IntFlag{Name: "replicates", Value: d.Replicates, Usage: "`N` windows for each delay"},
 			&cli.IntFlag{Name: "block", Usage: "draw `N` consecutive steps together; 0 is the root of their number"},
 			&cli.Uint64Flag{Name: "seed", Value: d.Seed, Usage: "seed of all randomness"},
-			&cli.StringFlag{Name: "meet-after", Usage: "the `STAGE` at whose end the ranks synchronise; without it, it is found in the data"},
+			&cli.StringFlag{Name: "meet-after", Usage: "the `STAGE` at whose end the ranks synchronise; by default it is inferred from the data"},
 			gatesFlag(),
 			&cli.IntFlag{Name: "ranks", Value: job.Ranks, Usage: "ranks of the simulated job"},
 			&cli.StringFlag{Name: "spec", Category: forInput, Usage: "simulate the job of `FILE` (YAML, as of sfstat simulate), without its faults"},

@@ -41,7 +41,7 @@ func (p *program) scoreCommand() *cli.Command {
 		names = append(names, t.name)
 	}
 	return &cli.Command{
-		Name: "score", Usage: "how often accounts and verdicts are right, on runs whose fault is known", ArgsUsage: "PATH...",
+		Name: "score", Usage: "how often accounts and verdicts are right, on runs with a known fault", ArgsUsage: "PATH...",
 		Description: "Compares what the frontier, five simpler methods and the verdict say with a truth table: where the " +
 			"delayed stage stands in each ranking, whether it is a candidate, whether the verdict names stage and rank, and " +
 			"how often a healthy run is accused. Runs that the table does not have are left out.",

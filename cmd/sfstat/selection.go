@@ -16,10 +16,10 @@ import (
 // that has one of them for something else leaves it out.
 func selectionFlags(without ...string) []cli.Flag {
 	all := []cli.Flag{
-		&cli.GenericFlag{Name: "run", Value: &stringList{}, Category: forInput, Usage: "of the inputs only the run `NAME`; may be given several times"},
-		&cli.StringFlag{Name: "window", Category: forInput, Usage: "only the windows of `LIST`, by their number, such as 3 or 0-4,9"},
-		&cli.StringFlag{Name: "steps", Category: forInput, Usage: "only the steps `FIRST-LAST`, by their number, such as 100-199, or one"},
-		&cli.StringFlag{Name: "ranks", Category: forInput, Usage: "only the ranks of `LIST`, such as 0-3,8"},
+		&cli.GenericFlag{Name: "run", Value: &stringList{}, Category: forInput, Usage: "read only the run `NAME` (may be repeated)"},
+		&cli.StringFlag{Name: "window", Category: forInput, Usage: "read only the windows numbered in `LIST`, such as 3 or 0-4,9"},
+		&cli.StringFlag{Name: "steps", Category: forInput, Usage: "read only the steps numbered `FIRST-LAST`, such as 100-199, or a single step"},
+		&cli.StringFlag{Name: "ranks", Category: forInput, Usage: "read only the ranks in `LIST`, such as 0-3,8"},
 	}
 	return slices.DeleteFunc(all, func(f cli.Flag) bool { return slices.Contains(without, f.Names()[0]) })
 }

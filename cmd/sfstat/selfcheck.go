@@ -13,7 +13,7 @@ import (
 func (p *program) selfcheckCommand() *cli.Command {
 	d := selfcheck.DefaultOptions()
 	return &cli.Command{
-		Name: "selfcheck", Usage: "check this build against what is proved and known",
+		Name: "selfcheck", Usage: "check this build against proven identities and known results",
 		Description: "Tries the identities and bounds of the method on random matrices, and its statements on inputs whose " +
 			"answer is known, each beside the paper's figure where it gives one. Exits with 1 when a check fails.",
 		Flags: join([]cli.Flag{

@@ -33,13 +33,13 @@ func families() []string {
 func (p *program) simulateCommand() *cli.Command {
 	d := simulate.DefaultSpec()
 	return &cli.Command{
-		Name: "simulate", Usage: "make windows of a job whose culprit is known",
+		Name: "simulate", Usage: "generate windows of a job with a known culprit",
 		Description: "Runs an event timeline with real synchronisation and writes what recorders would have written, and " +
 			"beside it the truth. The same specification gives the same bytes. Flags change the specification of --spec, or " +
 			"the default: 8 data-parallel ranks, 120 steps of about 0.2 s. Into a folder it writes RUN.jsonl and adds to truth.csv.",
 		Flags: join([]cli.Flag{
 			&cli.StringFlag{Name: "spec", Category: forInput, Usage: "read the specification from `FILE` (YAML); --print-spec shows one"},
-			&cli.BoolFlag{Name: "print-spec", Usage: "print the specification in force and stop"},
+			&cli.BoolFlag{Name: "print-spec", Usage: "print the effective specification and exit"},
 			&cli.StringFlag{Name: "run", Usage: "`NAME` of the run; without it, fault, ranks and seed name it"},
 			&cli.IntFlag{Name: "ranks", Usage: "`N` ranks", Value: d.Ranks},
 			&cli.IntFlag{Name: "windows", Usage: "`N` windows", Value: d.Schedule.Windows},

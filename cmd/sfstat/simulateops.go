@@ -26,12 +26,12 @@ func (p *program) simulateOpsCommand() *cli.Command {
 	to.Category = forOutput
 	faults := newFaultFlag()
 	return &cli.Command{
-		Name: "simulate-ops", Usage: "make operator traces of a hybrid-parallel job whose culprit is known", ArgsUsage: "[SPEC.yaml|-]",
+		Name: "simulate-ops", Usage: "generate operator traces of a hybrid-parallel job with a known culprit", ArgsUsage: "[SPEC.yaml|-]",
 		Description: "Writes into a folder what a profiler on every worker would have written: the trace, its layout, and the " +
 			"truth as JSON and as rows of truth.csv. The same specification gives the same bytes. Flags change the " +
 			"specification that is given, or the default: dp 4 × pp 4 × tp 4 with 32 microbatches, about 23 s a step.",
 		Flags: join([]cli.Flag{
-			&cli.BoolFlag{Name: "print-spec", Usage: "print the specification in force and stop"},
+			&cli.BoolFlag{Name: "print-spec", Usage: "print the effective specification and exit"},
 			&cli.StringFlag{Name: "run", Usage: "`NAME` of the run; without it, fault, layout and seed name it"},
 			&cli.StringFlag{Name: "layout", Usage: "replicas × pipeline stages × tensor-parallel ranks, as `DPxPPxTP`", Value: layoutText(d.Layout)},
 			&cli.IntFlag{Name: "chunks", Usage: "model chunks on a stage; above 1 the schedule is interleaved", Value: d.Layout.Chunks},

@@ -14,13 +14,13 @@ import (
 
 func (p *program) trendCommand() *cli.Command {
 	return &cli.Command{
-		Name: "trend", Usage: "when runs became slower or faster: change points of step time, stages, waits and findings", ArgsUsage: "PATH...",
-		Description: "Puts runs in the order of time and finds where the level of a measure changed: between which two runs, how sure that is, and by how much. The time of a run is " +
-			"what its packets say, else the date in the name of the run or of its path; without times runs are in the order of their names.",
+		Name: "trend", Usage: "find when runs became slower or faster: change points in step time, stages, waits and findings", ArgsUsage: "PATH...",
+		Description: "Sorts runs by time and finds where the level of a measure changed: between which two runs, by how much, and how certain that is. The time of a run comes from " +
+			"its packets, else from the date in its name or path. Runs without times are sorted by name.",
 		Flags: join([]cli.Flag{
-			&cli.Float64Flag{Name: "level", Value: 0.05, Usage: "`CHANCE` of finding any change in any measure where there is none"},
-			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed of permutations and resamples"},
-			choice("cut", "where a step begins for the account of stages, as for diagnose", "auto", "step", "carried", "sync"),
+			&cli.Float64Flag{Name: "level", Value: 0.05, Usage: "`PROBABILITY` of reporting any change, over all measures, if there is none"},
+			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "random seed of permutations and resamples"},
+			choice("cut", "where a step begins when exposed time is accounted for, as for diagnose", "auto", "step", "carried", "sync"),
 			figureFlag("step time and what changed with it, run by run,"),
 		}, profileFlags(), selectionFlags(), []cli.Flag{rankPatternFlag(), strictFlag()}, resultFlags()),
 		UsageText: `sfstat trend runs/

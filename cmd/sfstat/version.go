@@ -64,7 +64,7 @@ func (p *program) versionCommand() *cli.Command {
 	f := choice("format", "how to write it", "text", "json")
 	f.Category = forOutput
 	return &cli.Command{
-		Name: "version", Usage: "which sfstat this is",
+		Name: "version", Usage: "print the version",
 		Flags:     append([]cli.Flag{f}, screenFlags()...),
 		UsageText: "sfstat version\nsfstat version --format json",
 		Action: func(c *cli.Context) error {

@@ -24,13 +24,13 @@ import (
 
 func (p *program) watchCommand() *cli.Command {
 	return &cli.Command{
-		Name: "watch", Usage: "follow a running job: a line for each window, a screen when the verdict changes", ArgsUsage: "PATH...",
-		Description: "Looks again and again at files and folders that a recorder writes, and judges them as sfstat diagnose does whenever they have " +
-			"changed. What cannot be read now, because it is being written, replaced or gone, is read the next time.",
+		Name: "watch", Usage: "follow a running job: one line per window, and the full verdict when it changes", ArgsUsage: "PATH...",
+		Description: "Polls files and folders that a recorder is writing, and runs sfstat diagnose on them whenever they " +
+			"change. A file that cannot be read yet, because it is being written or replaced, is tried again at the next poll.",
 		Flags: join([]cli.Flag{
-			&cli.DurationFlag{Name: "every", Value: 2 * time.Second, Usage: "look every `LENGTH`"},
-			&cli.DurationFlag{Name: "idle", Usage: "end when nothing has changed for `LENGTH`; without it, only an interrupt or --fail-on ends it"},
-			&cli.StringFlag{Name: "exec", Usage: "run `COMMAND` by sh when a verdict changes: SFSTAT_RUN, SFSTAT_STATUS, SFSTAT_RANK and SFSTAT_HOST say whose and which, standard input is the JSON"},
+			&cli.DurationFlag{Name: "every", Value: 2 * time.Second, Usage: "poll every `DURATION`"},
+			&cli.DurationFlag{Name: "idle", Usage: "stop when nothing has changed for `DURATION`; by default only an interrupt or --fail-on stops it"},
+			&cli.StringFlag{Name: "exec", Usage: "run `COMMAND` with sh when a verdict changes, with SFSTAT_RUN, SFSTAT_STATUS, SFSTAT_RANK and SFSTAT_HOST set and the JSON verdict on standard input"},
 		}, analysisFlags(), profileFlags(), selectionFlags(), []cli.Flag{rankPatternFlag(), verdictFailOnFlag(), minGainFlag(), widthFlag()}, screenFlags()),
 		UsageText: `sfstat watch runs/job-42
 sfstat watch runs/job-42 --fail-on strong && echo "healthy to the end"

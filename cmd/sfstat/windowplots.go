@@ -27,7 +27,7 @@ type picture struct {
 // pictureFlag asks for the figures of a window.
 func pictureFlag() cli.Flag {
 	return &cli.StringFlag{Name: "plot", Category: forOutput,
-		Usage: "draw the window in which late ranks cost most into `FILE`, which ends in .png, .svg or .pdf: four figures, run.png becomes run-rank-stage.png and so on"}
+		Usage: "plot the window in which late ranks cost most. `FILE` ends in .png, .svg or .pdf; four figures are named after it: run.png becomes run-rank-stage.png and so on"}
 }
 
 // newPicture is what --plot asks for.

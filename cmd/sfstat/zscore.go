@@ -25,7 +25,7 @@ func zscoreMethods() []string {
 func (p *program) zscoreCommand() *cli.Command {
 	d := zscore.DefaultOptions()
 	return &cli.Command{
-		Name: "zscore", Usage: "which operators of which worker are late or long against their peers", ArgsUsage: "PATH...",
+		Name: "zscore", Usage: "which operators are late or long compared with their peers", ArgsUsage: "PATH...",
 		Description: "Compares, in operator traces and stage times, every operator with itself on the other replicas of its pipeline stage: " +
 			"when it starts, how long it takes, and of collectives how long it waits and transfers. Lists the outliers and the " +
 			"workers that they add up to. Of a profiler's trace it first compares kernels and collectives by name.",

@@ -24,8 +24,9 @@ func (p *program) app() *cli.App {
 			"(Parquet), wide CSV, operator traces (CSV, Parquet), PyTorch profiler traces and Flight Recorder dumps, Nsight Systems exports (SQLite), NCCL debug logs and Inspector dumps, compressed or not, or folders of them. It reports where the exposed time went, " +
 			"which rank the others waited for, and how certain that is.",
 		Commands: slices.Concat(
-			group("Commands", p.diagnoseCommand(), p.reportCommand(), p.watchCommand(), p.compareCommand(), p.trendCommand(), p.batchCommand(), p.frontierCommand(), p.commCommand(), p.inspectCommand(), p.convertCommand()),
-			group("One question at a time", p.hangCommand(), p.arrivalsCommand(), p.ksCommand(), p.zscoreCommand(), p.blameCommand(), p.whatifCommand(), p.breakdownCommand()),
+			group("Commands", p.diagnoseCommand(), p.reportCommand(), p.compareCommand(), p.inspectCommand(), p.convertCommand()),
+			group("Running jobs and archives", p.watchCommand(), p.hangCommand(), p.batchCommand(), p.trendCommand()),
+			group("One question at a time", p.frontierCommand(), p.commCommand(), p.arrivalsCommand(), p.ksCommand(), p.zscoreCommand(), p.blameCommand(), p.whatifCommand(), p.breakdownCommand()),
 			group("Recorders", p.compareSourcesCommand(), p.overheadCommand()),
 			group("Evaluation", p.powerCommand(), p.simulateCommand(), p.simulateOpsCommand(), p.scoreCommand(), p.campaignCommand(), p.selfcheckCommand()),
 			group("This program", p.gatesCommand(), p.versionCommand(), p.completionCommand(), p.helpCommand(), p.completeCommand()),

@@ -72,7 +72,7 @@ func TestArrangeRefuses(t *testing.T) {
 		"diagnose --output --format json x": "flag --output needs a value, found the flag --format",
 		"diagnose x --format xml":           `--format is "xml", expected text, json, csv or md`,
 		"diagnose x --format=":              `--format is "", expected`,
-		"simulate --fail-on strong":         "flag --fail-on belongs to diagnose, compare, frontier, compare-sources, overhead, not to simulate",
+		"simulate --fail-on strong":         "flag --fail-on belongs to diagnose, report, compare, watch, frontier, compare-sources, overhead, not to simulate",
 		"campaign":                          "needs a command: run",
 		"campaign rum x":                    `"rum" is not a command of it, expected run`,
 		"campaign tbles x":                  "did you mean tables?",

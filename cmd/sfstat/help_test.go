@@ -20,7 +20,7 @@ func TestCommandsAreGrouped(t *testing.T) {
 			first = visibleNames(commands)
 		}
 	}
-	if got, want := strings.Join(first, " "), "diagnose frontier comm inspect convert"; got != want {
+	if got, want := strings.Join(first, " "), "diagnose report compare inspect convert"; got != want {
 		t.Errorf("%q come first, expected %q", got, want)
 	}
 	seen := make(map[string]bool)

@@ -42,7 +42,7 @@ func rate(c *Case, v *diagnose.RunVerdict) Verdict {
 			out.Innocent++
 		}
 	}
-	if u, hidden := v.Hidden(); hidden && v.Status == diagnose.UndecidedRun {
+	if u, hidden := v.Hidden(); hidden && (v.Status == diagnose.UndecidedRun || v.Status == diagnose.NoStraggler) {
 		out.Kind, out.Stage, out.StageRight, out.Answer = diagnose.KindStage.String(), u.Stage, c.seeded(u.Stage), RankUndecidable
 		return out
 	}

@@ -17,8 +17,8 @@ const (
 	leastStrikes = 8
 )
 
-// seesMore is by what factor arrivals must find more to be saved than stage
-// times do for their cost to count: both are replays, and differ by noise.
+// seesMore is the factor by which arrivals must find a larger saving than stage
+// times for their cost to count: both are replays and differ by noise.
 const seesMore = 1.25
 
 // arrived joins the verdict of the windows with that of the arrivals:
@@ -73,8 +73,8 @@ func (j *judge) arrived(v *RunVerdict) {
 	}
 }
 
-// seenStages are the stages of which arrivals tell who is late: a call that
-// repeats is entered in them.
+// seenStages are the stages in which arrivals show who is late: a repeating call is
+// entered in them.
 func (j *judge) seenStages(r *arrivals.Result) (stages []string) {
 	for i := range r.Places {
 		if p := &r.Places[i]; p.Repeats && p.Stage != "" && p.Points >= leastSteps && !slices.Contains(stages, p.Stage) {
@@ -84,9 +84,9 @@ func (j *judge) seenStages(r *arrivals.Result) (stages []string) {
 	return stages
 }
 
-// transfers answers who is late inside the stages that arrivals see. What they
-// leave open is whether the transfer after the last entry is slow; a healthy run
-// to compare with tells that.
+// transfers decides who is late inside the stages that arrivals cover. Arrivals
+// leave open whether the transfer after the last entry is slow; comparison with a
+// healthy run decides that.
 func (j *judge) transfers(v *RunVerdict, seen []string) {
 	v.Undecided = slices.DeleteFunc(v.Undecided, func(u Undecided) bool {
 		return u.Question == RankHidden && slices.Contains(seen, u.Stage) && j.transfer(&u) < j.minGain*float64(u.Step)
@@ -110,8 +110,8 @@ func (j *judge) transfer(u *Undecided) float64 {
 	return float64(min(u.Hides, j.entered.Transfers[i].Time))
 }
 
-// lateArrivals are the ranks that arrive late of their own. What several cost is
-// shared among them, so that each has a part of the threshold to reach.
+// lateArrivals are the ranks that arrive late by their own delay. A joint cost is
+// shared among them, so each has its share of the threshold to reach.
 func (j *judge) lateArrivals(r *arrivals.Result) (out []Finding) {
 	saves, all := 0.0, []int{}
 	for _, l := range r.Late {
@@ -175,9 +175,9 @@ func (f *Finding) confirm(l *Finding) {
 	}
 }
 
-// inherits reports whether a rank that stage times find late adds nothing of its
-// own before any call, while others do, or what it waits for in receives is known:
-// it waited for one of them.
+// inherits reports whether a rank that is late by stage times has no own delay
+// before any call, while others do, or the waits of its receives are known. It
+// waited for one of the others.
 func (f *Finding) inherits(r *arrivals.Result) bool {
 	if len(r.Late) == 0 && !r.Messages || f.Kind != KindRank || f.Rank == nil || f.Cause != CauseLate {
 		return false
@@ -197,7 +197,7 @@ func (f *Finding) inherits(r *arrivals.Result) bool {
 	return entered
 }
 
-// alone leaves out ranks that stage times find late together with one, and that
+// alone removes ranks that stage times find late together with one rank, and that
 // have no delay of their own.
 func (f *Finding) alone(l *Finding, own []int) {
 	if len(f.Ranks) < 2 || !slices.ContainsFunc(f.Ranks, func(r int) bool { return !slices.Contains(own, r) }) {
@@ -213,8 +213,8 @@ func (f *Finding) alone(l *Finding, own []int) {
 	})
 }
 
-// behindMessages names nobody where what ranks wait for in sends and receives is
-// not known: stage times have those waits, too.
+// behindMessages names no rank if the waits in sends and receives are unknown: stage
+// times include those waits.
 func (j *judge) behindMessages(v *RunVerdict) {
 	r := j.entered
 	if len(r.Silent) == 0 {
@@ -292,7 +292,7 @@ func sourceOf(l arrivals.Line) *evidence.SourceLine {
 	return &evidence.SourceLine{File: l.File, Line: l.Line, Function: l.Function, Call: l.Call}
 }
 
-// missing are the ranks that never entered the call at which a job stands still.
+// missing are the ranks that never entered the call at which a job hangs.
 func (j *judge) missing(r *arrivals.Result) (out []Finding) {
 	h := r.Hang
 	if h == nil {
@@ -314,11 +314,11 @@ func (j *judge) missing(r *arrivals.Result) (out []Finding) {
 	return out
 }
 
-// stillSteps is how many steps a wait must last to be no delay.
+// stillSteps is how many steps a wait must last to count as a hang.
 const stillSteps = 10
 
-// desync are calls that ranks of a group entered differently: operations, or,
-// where the job stands still, anything.
+// desync are calls that ranks of a group entered differently: different operations
+// or, in a hang, any difference.
 func desync(r *arrivals.Result) (out []Finding) {
 	for i := range r.Mismatches {
 		m := &r.Mismatches[i]
@@ -339,7 +339,7 @@ func desync(r *arrivals.Result) (out []Finding) {
 	return out
 }
 
-// isArrival reports whether evidence is of arrivals by themselves.
+// isArrival reports whether evidence comes from arrivals alone.
 func isArrival(e evidence.Observation) bool {
 	switch e.(type) {
 	case evidence.EnteredLast, evidence.NeverEntered, evidence.EnteredDifferently, evidence.LateBehindMessages:

@@ -7,11 +7,11 @@ import (
 	"github.com/sfstat/sfstat/engine/frontier"
 )
 
-// growth compares the windows of a run with one another: a stage that takes
-// far longer in one window than in another is slow there by the run's own
-// measure, also where all ranks look alike. Only windows that are cut alike
-// compare, since another cut moves wait to another stage; and a window in
-// which a rank is called explains itself. O(windows · stages · ways to cut).
+// growth compares the windows of a run: a stage that takes far longer in one window
+// than in another is slow by the standard of the run, even if all ranks look alike.
+// Only windows with the same cut are compared, because another cut moves wait to
+// another stage. A window with a late rank is already explained. O(windows · stages
+// · ways to cut).
 func (j *judge) growth() {
 	least := j.cheapest()
 	for _, w := range j.windows {
@@ -41,9 +41,9 @@ func extentOf(m *frontier.Result) [2]int64 {
 	return [2]int64{m.FirstStep, m.FirstStep + int64(max(1, m.Steps)) - 1}
 }
 
-// usual is what a stage is charged in a step on all ranks, ns: neither what its slow
-// steps cost beyond its median, since a few of them are no growth of all steps, nor
-// what single ranks are charged for being late there.
+// usual is what a stage is charged per step on all ranks, ns. It excludes the excess
+// of slow steps over the median, because a few slow steps are not growth of all
+// steps, and charges to single late ranks.
 func usual(w *frontier.Result, s frontier.Stage) float64 {
 	charged := float64(s.Advance)
 	if s.Gain != nil {
@@ -95,8 +95,8 @@ func (j *judge) cheapest() cutClasses {
 	return classes
 }
 
-// below is the least that a stage of window m is charged in the windows that
-// compare with it, m itself among them.
+// below is the least charge of a stage over the windows that are comparable with
+// window m, including m.
 func (c cutClasses) below(m *frontier.Result, s frontier.Stage) leastCharge {
 	base, syncs := leastCharge{usual(m, s), m}, syncStages(m)
 	for _, class := range c {

@@ -227,7 +227,7 @@ func (f *finding) place(w *frontier.Result) {
 	}
 }
 
-// costs prices the findings over the run.
+// costs computes the cost of the findings over the run.
 func (j *judge) costs() {
 	whole, steps := j.whole(), 0
 	for _, w := range j.windows {
@@ -346,8 +346,8 @@ func (j *judge) device(w *frontier.Result) {
 	j.add(w, sight{Finding: f})
 }
 
-// slack is what a rank may be delayed by in a stage, ns, before anybody waits for
-// it longer than for the last of the others.
+// slack is how much a rank may be delayed in a stage, ns, before others wait for it
+// longer than for the last of the others.
 func slack(w *frontier.Result, stage int) float64 {
 	if d := w.Detectable(0); stage < len(d) {
 		return float64(d[stage].Delay)
@@ -395,9 +395,8 @@ func medianWork(w *frontier.Result, ranks []int) int64 {
 	return robust.Upper(work)
 }
 
-// answered reports whether a window has a finding that says more than that a
-// stage is long: one that is large enough, or a rank that is late, however
-// little.
+// answered reports whether a window has a finding that explains more than a long
+// stage: one that is large enough, or any late rank.
 func (j *judge) answered(w *frontier.Result) bool {
 	at := j.indicesOf(w)[0]
 	return slices.ContainsFunc(j.found, func(f *finding) bool {
@@ -405,9 +404,8 @@ func (j *judge) answered(w *frontier.Result) bool {
 	})
 }
 
-// ranked orders the findings: those that may be acted on, then those that are
-// uncertain, then those that are small; within each, by the exposed time that
-// they explain.
+// ranked orders the findings: first those to act on, then uncertain ones, then small
+// ones; within each class by explained exposed time.
 func (j *judge) ranked() []Finding {
 	slices.SortStableFunc(j.found, func(a, b *finding) int { return byWeight(&a.Finding, &b.Finding) })
 	out := make([]Finding, 0, len(j.found))

@@ -10,14 +10,14 @@ import (
 	"github.com/sfstat/sfstat/trace"
 )
 
-// trivial is the part of a window below which a late rank is not mentioned.
+// trivial is the fraction of a window below which a late rank is not reported.
 const trivial = 0.01
 
-// weakLevel is the level at which lateness counts as more than chance where
-// the strong level is not reached.
+// weakLevel is the significance level of lateness that does not reach the strong
+// level.
 const weakLevel = 0.05
 
-// accomplice is the part of the largest charge from which on a rank is named
+// accomplice is the fraction of the largest charge from which on a rank is named
 // together with it.
 const accomplice = 0.25
 
@@ -39,16 +39,16 @@ func (c cohort) ranks() []int {
 	return ids
 }
 
-// idle reports whether a culprit is one because of a stage that is measured
-// waiting: what it waited for is to blame, not the rank.
+// idle reports whether a culprit is charged for a stage that measures waiting: the
+// cause is what it waited for, not the rank.
 func idle(w *frontier.Result, c *frontier.Culprit) bool {
 	return strings.HasPrefix(w.Stages[c.Stage].Name, trace.WaitStageStem)
 }
 
-// late names the ranks that others waited for: first by stage; then ranks that
-// are slow all over, where no stage of theirs is worth calling; and at last
-// what is smaller. What several ranks do together is gated together:
-// four equal stragglers hold up the group no less than one.
+// late names the ranks that others waited for: first by stage; then ranks that are
+// slow all over, without a single stage to report; last, smaller ones. Ranks that
+// are late together are gated together: four equal stragglers delay the group no
+// less than one.
 func (j *judge) late(w *frontier.Result) {
 	called := map[int]bool{}
 	for g := range w.Stages {
@@ -76,9 +76,10 @@ func (j *judge) late(w *frontier.Result) {
 	}
 }
 
-// chance bounds the chance that some rank is charged so much when all are alike:
-// that of an account, times the windows of the run where the account is of one of
-// them, since each was looked at (Bonferroni). Accounts of all windows are not.
+// chance bounds the probability that some rank is charged this much if all ranks are
+// alike: the p-value of an account, times the number of windows if the account is of
+// a single window, since each window was tested (Bonferroni). Accounts of all
+// windows need no factor.
 func (j *judge) chance(w *frontier.Result, c *frontier.Culprit) float64 {
 	if w.Windows > 0 {
 		return c.P
@@ -86,9 +87,9 @@ func (j *judge) chance(w *frontier.Result, c *frontier.Culprit) float64 {
 	return min(1, c.P*float64(len(j.windows)))
 }
 
-// allOver gathers the ranks that are late for more than one reason, or for one
-// that the test by stage is too coarse for. Which stages they are slow in is
-// chosen after looking, so they must pass the strong level.
+// allOver collects the ranks that are late for more than one reason, or for a reason
+// that the test by stage cannot resolve. Their slow stages are chosen after the
+// test, so they must pass the strong level.
 func (j *judge) allOver(w *frontier.Result, called map[int]bool) cohort {
 	for _, level := range []float64{weakLevel, j.gates.SyncPoint.Significance} {
 		c := gather(w, "", w.Late, func(c *frontier.Culprit) bool { return j.chance(w, c) <= level && !called[c.Rank] && !idle(w, c) })
@@ -105,9 +106,9 @@ func (j *judge) allOver(w *frontier.Result, called map[int]bool) cohort {
 	return cohort{}
 }
 
-// mainly is the stage that makes all of a cohort late, almost by itself: the
-// test over all stages of a rank is the sharper one, since it is one test. ""
-// when there is no such stage.
+// mainly is the stage that accounts for almost all of the lateness of a cohort, ""
+// if there is none. The test over all stages of a rank is sharper, because it is a
+// single test.
 func mainly(w *frontier.Result, c cohort) string {
 	const almost = 0.8
 	stage := c.members[0].Stage
@@ -142,8 +143,8 @@ func gather(w *frontier.Result, stage string, from []frontier.Culprit, match fun
 	return c
 }
 
-// call makes findings of a cohort: one of the whole role group or host if that
-// is what it is, else one of each rank.
+// call makes findings of a cohort: one finding if the cohort is a whole role group
+// or host, else one per rank.
 func (j *judge) call(w *frontier.Result, c cohort, called map[int]bool) {
 	for _, m := range c.members {
 		called[m.Rank] = true
@@ -192,8 +193,8 @@ func (j *judge) byTurns(w *frontier.Result, stage int) bool {
 	return false
 }
 
-// unsteady names a stage in which ranks are late by turns: much is lost, and
-// no rank more to blame than chance allows.
+// unsteady names a stage in which ranks are intermittently late: much time is lost,
+// and no rank is late more often than chance allows.
 func (j *judge) unsteady(w *frontier.Result, s frontier.Stage, c cohort) {
 	j.add(w, sight{Finding: Finding{Kind: KindWorkload, Cause: CauseRotating, Place: Place{Stage: s.Name},
 		Cost: Cost{Explained: int64(c.saves * float64(w.Makespan)), Gain: c.saves}, Confidence: evidence.Ambiguous,
@@ -203,7 +204,8 @@ func (j *judge) unsteady(w *frontier.Result, s frontier.Stage, c cohort) {
 		}}})
 }
 
-// trust decides how certain it is that a rank of a cohort is late, and why.
+// trust decides how certain it is that a rank of a cohort is late, and records the
+// reasons.
 func (j *judge) trust(w *frontier.Result, c cohort, m *frontier.Culprit) (evidence.Confidence, []evidence.Observation) {
 	p := j.chance(w, m)
 	last := evidence.LastToArrive{Rank: m.Rank, Stage: c.stage, N: m.Steps, Of: m.Of, Excess: m.Excess, P: p}
@@ -283,9 +285,9 @@ func undeclared(w *frontier.Result) bool {
 	return slices.ContainsFunc(w.Members, func(r trace.Rank) bool { return len(r.Role) == 0 })
 }
 
-// common is what a set of ranks has to itself: a host, or one coordinate of the
-// layout, that all of them and no others have. nil without one, or for a single
-// rank.
+// common is what distinguishes a set of ranks: a host, or one coordinate of the
+// layout, that all of them share and no other rank has. nil if there is none, or for
+// a single rank.
 func common(w *frontier.Result, ranks []int) *evidence.SharedPlace {
 	if len(ranks) < 2 || len(ranks) == len(w.Ranks) {
 		return nil

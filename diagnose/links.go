@@ -155,7 +155,8 @@ func (j *judge) victim(f *Finding) bool {
 	return (f.Kind == KindStage || f.Kind == KindWorkload) && (trace.IsWait(f.Stage) || strings.HasPrefix(f.Stage, transferStem))
 }
 
-// ownLate reports whether the rank is later of its own than the median rank by what is worth reporting.
+// ownLate reports whether the own delay of the rank exceeds that of the median rank
+// by a reportable amount.
 func (j *judge) ownLate(rank int) bool {
 	late, shares := j.traffic.Latecomers()
 	for i, l := range late {

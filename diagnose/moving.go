@@ -8,17 +8,17 @@ import (
 	"github.com/sfstat/sfstat/engine/recurrence"
 )
 
-// leastStretches is in how many stretches of a run another rank must be late
-// before the delay is said to move: in two, two faults are as likely.
+// leastStretches is in how many stretches of a run a different rank must be late
+// before the delay is said to move: with two, two separate faults are equally
+// likely.
 const leastStretches = 3
 
-// movingLevel is the chance up to which ranks that are late one at a time are not
-// so by accident.
+// movingLevel is the significance level at which ranks are late one at a time.
 const movingLevel = 0.01
 
-// moving finds delays that are one cause on changing ranks: the same stage on
-// another rank in each stretch of the run, and never two at once. Where all of
-// those ranks are on one host, the host is the finding.
+// moving finds delays with one cause on changing ranks: the same stage, a different
+// rank in each stretch of the run, never two at once. If all of those ranks are on
+// one host, the host is the finding.
 func (j *judge) moving() {
 	var stages []string
 	for _, f := range j.found {
@@ -51,9 +51,10 @@ func (j *judge) moving() {
 	}
 }
 
-// stretches are the ranks that are late because of a stage and may be acted on,
-// in order of time, if each is late in a stretch of steps of its own, and the
-// chance of that if each stretch lay anywhere. nil: they are not.
+// stretches returns the ranks that are late because of a stage and large enough to
+// act on, in order of time, if each is late in a separate stretch of steps, and the
+// probability of that if stretches were placed at random. nil if they are not
+// separate.
 func (j *judge) stretches(stage string) (late []*finding, p float64) {
 	for _, f := range j.found {
 		if f.Cause != CauseLate || f.Kind != KindRank || f.Stage != stage || f.Confidence < evidence.Supported || f.share < j.minGain {

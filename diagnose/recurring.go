@@ -8,8 +8,8 @@ import (
 )
 
 // recurringAlpha is the level at which the host of late ranks in several runs is
-// named: a rank is not a node, and the slow one of a node may change from run to
-// run.
+// named. Ranks map to different nodes in different runs, and the slow rank of a node
+// may change from run to run.
 const recurringAlpha = 0.05
 
 // recurringHost is the host on which the rank that delays a run is most often,

@@ -9,9 +9,9 @@ import (
 
 // What is slow on all ranks alike, where nobody was found late.
 
-// stages says what is left where nobody was found late in a window: a rank that
-// leads without a synchronisation point to measure its lateness at, a stage or
-// steps that are slow for everybody, or a stage that may hide a delay.
+// stages reports what remains if no rank was late in a window: a rank that leads
+// without a synchronisation point to measure its lateness, a stage or steps that are
+// slow on all ranks, or a stage that may hide a delay.
 func (j *judge) stages() {
 	var open []int // windows in which nobody was late
 	for i, w := range j.windows {
@@ -31,8 +31,8 @@ func (j *judge) stages() {
 	j.slowTogether(open, slow)
 }
 
-// leading names a rank that pulls away in a stage where nothing shows that
-// others wait for it.
+// leading names a rank that is slower in a stage without evidence that others wait
+// for it.
 func (j *judge) leading(m *frontier.Result) bool {
 	s := m.Stages[m.Leader.Stage]
 	if !leads(m) || float64(m.Behind(s)) < j.minGain*float64(m.Makespan) {
@@ -45,7 +45,7 @@ func (j *judge) leading(m *frontier.Result) bool {
 	return true
 }
 
-// leads reports whether one rank is surely the latest in most steps.
+// leads reports whether one rank is significantly the latest in most steps.
 func leads(w *frontier.Result) bool {
 	return w.Leader.Rank != nil && 10*w.Leader.Steps >= 8*w.Steps
 }
@@ -65,8 +65,8 @@ func (j *judge) slowForAll(i int, slow *slowing) {
 	}
 }
 
-// slowTogether names steps that are slow in several stages, over all windows in
-// which nobody was late and no stage has them.
+// slowTogether names steps that are slow over several stages, in all windows where
+// no rank was late and no single stage explains them.
 func (j *judge) slowTogether(open []int, slow *slowing) {
 	if slow == nil || slices.ContainsFunc(j.found, func(f *finding) bool { return f.Cause == CauseSlowSteps }) {
 		return
@@ -92,9 +92,10 @@ func (j *judge) slowTogether(open []int, slow *slowing) {
 	}
 }
 
-// slowStage is the stage that fixing saves the least gain in and surely more
-// than in any other: one that is short in most steps and long in some, as a log
-// that is written now and then. It need not be the one that is charged most.
+// slowStage is the stage for which fixing saves at least the minimum gain, and
+// significantly more than for any other. It is short in most steps and long in some,
+// like a log that is written now and then, and is not necessarily the one with the
+// largest charge.
 func (j *judge) slowStage(m *frontier.Result) (stage int, slow bool) {
 	best := m.Leader.Stage
 	for i, s := range m.Stages {

@@ -9,8 +9,8 @@ import (
 	"github.com/sfstat/sfstat/trace"
 )
 
-// leastSlowSteps is how many steps must be slow: fewer are a first step that warms
-// up, or a checkpoint.
+// leastSlowSteps is how many steps must be slow: fewer are a warm-up step or a
+// checkpoint.
 const leastSlowSteps = 3
 
 // slowing is the slow steps of the windows in which nobody was late: which they
@@ -25,8 +25,8 @@ type slowing struct {
 	usual    float64 // length of the other steps
 }
 
-// slowing estimates the slow steps of some windows; nil where there are none. Those
-// that a late rank accounts for are slow because of it.
+// slowing estimates the slow steps of some windows; nil if there are none. Steps
+// explained by a late rank are excluded.
 func (j *judge) slowing(windows []int) *slowing {
 	s := &slowing{at: make(map[int][2]int, len(windows))}
 	var middles []float64

@@ -24,8 +24,8 @@ var statusNames = [...]string{"too_little_data", "no_straggler", "undecided", "s
 
 func (s Status) String() string { return nameOf(statusNames[:], int(s), "status") }
 
-// leastTold is the part of a step from which on a sure straggler decides the
-// status, however high the least gain is set: less is what healthy jobs have.
+// leastTold is the fraction of a step from which on a certain straggler decides the
+// status, however high the least gain is set. Healthy jobs have smaller delays.
 const leastTold = 0.02
 
 // decide gives a run the answer in one word: that of the findings which may be
@@ -90,18 +90,18 @@ func (j *judge) excludes() exclusion {
 }
 
 // synchronises reports whether some window shows where its ranks wait for each
-// other: where none does, nobody can be said to be late.
+// other. If none does, no rank can be shown to be late.
 func (j *judge) synchronises() bool {
 	return slices.ContainsFunc(j.windows, func(w Window) bool {
 		return w.Main.SyncPoint.WithinPeers || w.Main.SyncPoint.Evidence != frontier.SyncUnknown
 	}) || len(j.windows) == 0
 }
 
-// leastSteps is how many steps with two ranks or more there must be before
-// nothing found means anything.
+// leastSteps is how many steps with two ranks or more are needed before the absence
+// of findings is meaningful.
 const leastSteps = 5
 
-// tooLittle reports whether there is too little to say that nothing is wrong.
+// tooLittle reports whether the data are too few to exclude a fault.
 func (j *judge) tooLittle() bool {
 	steps := 0
 	for _, w := range j.windows {
@@ -155,8 +155,8 @@ type Undecided struct {
 	About []evidence.Subject `json:"about,omitempty"`
 }
 
-// Question is what cannot be told. It is a name, in the JSON too; package
-// report has a sentence for each.
+// Question is something that the data cannot answer. Its value is a name, in the
+// JSON too; package report has a sentence for each.
 type Question string
 
 // Source is what would answer a question, or what to turn on.

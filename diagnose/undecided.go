@@ -64,14 +64,14 @@ const (
 	SourceHosts      Source = "hosts"           // of the ranks
 )
 
-// plainBackward is how many forward passes a backward pass costs: twice the
-// arithmetic of the forward pass, for gradients of activations and of weights
-// (Narayanan et al. 2021, arXiv 2104.04473, app.). What a synchronising backward
-// takes beyond that may be somebody's delay.
+// plainBackward is the cost of a backward pass in forward passes: twice the
+// arithmetic, for gradients of activations and of weights (Narayanan et al. 2021,
+// arXiv 2104.04473, app.). Time of a synchronising backward pass beyond that may be
+// one rank's delay.
 const plainBackward = 2
 
-// hidden asks how much of a stage in which all ranks synchronise may be one
-// rank's delay: all that is beyond what the stage has to take.
+// hidden bounds how much of a stage in which all ranks synchronise may be the delay
+// of one rank: all time beyond what the stage needs.
 func (j *judge) hidden(m *frontier.Result) {
 	if m.Steps == 0 || slices.Contains(m.Labels, frontier.RoleAwareNeeded) {
 		return
@@ -96,9 +96,9 @@ func (j *judge) hidden(m *frontier.Result) {
 	}
 }
 
-// beyondBaseline is by how much a stage may take longer in a step than in the
-// baseline, ns, the upper bound: that run is healthy, so that no more than this
-// can be somebody's delay. ok is false without one.
+// beyondBaseline is the upper bound of how much longer a stage takes per step than
+// in the baseline, ns. The baseline run is healthy, so a hidden delay cannot exceed
+// it. ok is false without a baseline.
 func (j *judge) beyondBaseline(stage string) (ns int64, ok bool) {
 	i := slices.IndexFunc(j.differences, func(d baseline.Difference) bool { return d.Stage == stage })
 	if i < 0 {
@@ -107,9 +107,8 @@ func (j *judge) beyondBaseline(stage string) (ns int64, ok bool) {
 	return int64(max(0, j.differences[i].High)), true
 }
 
-// maySynchronise reports whether the times of a stage speak for it that ranks
-// synchronise in it, and too few for certainty: the interval of its slope holds
-// −1 and not 0.
+// maySynchronise reports whether the times of a stage suggest, without certainty,
+// that ranks synchronise in it: the interval of its slope contains −1 and not 0.
 func maySynchronise(m *frontier.Result, stage string) bool {
 	return slices.ContainsFunc(m.SyncPoint.Boundaries, func(b frontier.Boundary) bool {
 		base, _ := trace.SplitStage(b.Name)
@@ -117,8 +116,8 @@ func maySynchronise(m *frontier.Result, stage string) bool {
 	})
 }
 
-// needed is the time that a stage has to take in a window: of a backward pass, by
-// the forward pass; 0 where nothing tells.
+// needed is the least time that a stage needs in a window: for a backward pass,
+// derived from the forward pass; 0 if unknown.
 func needed(m *frontier.Result, stage string) int64 {
 	if trace.KindOfStage(stage) != trace.StageBackward {
 		return 0
@@ -141,8 +140,8 @@ func (v *RunVerdict) Hidden() (u Undecided, ok bool) {
 	return u, ok
 }
 
-// ask leaves a question open, once; of a stage with the largest delay that it may
-// hide.
+// ask records an open question once; for a stage, with the largest delay that may
+// hide in it.
 func (j *judge) ask(u Undecided) {
 	i := slices.IndexFunc(j.undecided, func(have Undecided) bool { return have.Question == u.Question && have.Stage == u.Stage })
 	switch {
@@ -153,7 +152,7 @@ func (j *judge) ask(u Undecided) {
 	}
 }
 
-// questions are what the windows leave open.
+// questions are the open questions of the windows.
 func (j *judge) questions() []Undecided {
 	for _, w := range j.windows {
 		m := w.Main

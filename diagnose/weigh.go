@@ -9,10 +9,10 @@ import (
 	"github.com/sfstat/sfstat/trace"
 )
 
-// signsOf looks for what K-S, pooled outliers and blame find in a window in which
-// the frontier charges a rank with what is worth reporting; nil where it charges
-// nobody so much, where the window is too large to look again, and where enough
-// windows of the run were looked at.
+// signsOf runs K-S, pooled outliers and blame on a window in which the frontier
+// charges a rank with a reportable delay. It returns nil if no rank is charged that
+// much, if the window is too large, or if enough windows of the run have been
+// analysed.
 func (r *run) signsOf(w *trace.Window, a *frontier.Analysis) *operators.Signs {
 	weighed := 0
 	for _, have := range r.windows {
@@ -30,8 +30,8 @@ func (r *run) signsOf(w *trace.Window, a *frontier.Analysis) *operators.Signs {
 	return s
 }
 
-// charges reports whether an account charges a rank with as much as two kinds of
-// evidence must be for.
+// charges reports whether an account charges a rank with enough to require a second
+// kind of evidence.
 func charges(r *frontier.Result) bool {
 	for _, list := range [][]frontier.Culprit{r.Culprits, r.Late} {
 		if len(list) > 0 && part(r, list[0].Explained) >= leastConfirmed {
@@ -41,10 +41,10 @@ func charges(r *frontier.Result) bool {
 	return false
 }
 
-// weigh adds to the findings on late ranks what the other engines find of them.
-// Where they agree that another rank costs as much and find nothing of this one,
-// that is a lack; where they agree with the frontier, they raise nothing: all
-// look at the same times.
+// weigh adds the results of the other engines to the findings on late ranks. If they
+// agree that another rank costs as much and find nothing for this one, that lowers
+// the confidence. If they agree with the frontier, they do not raise it, because all
+// use the same times.
 func (j *judge) weigh() {
 	for _, f := range j.found {
 		if f.Cause != CauseLate || f.Kind != KindRank {

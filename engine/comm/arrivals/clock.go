@@ -16,11 +16,11 @@ type Clock struct {
 	HalfWidth int64
 }
 
-// rounds of fitting offsets and learning what is waited for, which depend on
-// each other.
+// rounds of fitting offsets and learning the blocking calls, which depend on each
+// other.
 const rounds = 5
 
-// align brings the clocks together and learns the waits.
+// align aligns the clocks and learns the blocking calls.
 func (m *matching) align() *timed {
 	t := &timed{matching: m, offset: make([]int64, len(m.ranks)), domain: make([]int, len(m.ranks))}
 	hosts := map[string]int{}
@@ -93,9 +93,9 @@ func (t *timed) roughly() {
 	}
 }
 
-// nearest is the value between the quantiles 0.4 and 0.6 of x that is nearest
-// to zero once at is added: where two values are as good, clocks are rather
-// together than apart.
+// nearest is the value between the quantiles 0.4 and 0.6 of x that is nearest to
+// zero once at is added: if two values fit equally well, clocks are more likely to
+// agree than to differ.
 func nearest(x []int64, at int64) int64 {
 	low, high := quantile(x, 2, 5), quantile(x, 3, 5)
 	return min(max(low, -at), high)
@@ -110,8 +110,8 @@ func (t *timed) set(d int, offset int64) {
 	}
 }
 
-// refine moves every clock so that, where its ranks waited for others, their
-// own delay is the least over all places; no further than the entries allow.
+// refine shifts every clock, within the bounds of the entries, to minimise own delay
+// over all places at which its ranks waited for others.
 func (t *timed) refine() {
 	by := make([][]int64, len(t.clocks))
 	t.eachDelay(func(p *place, _ int, e entry, x int64) {
@@ -135,7 +135,7 @@ func (t *timed) refine() {
 	t.center()
 }
 
-// center takes the median offset out, as none is known.
+// center subtracts the median offset, because the absolute offset is unknown.
 func (t *timed) center() {
 	var all []int64
 	for _, c := range t.clocks {
@@ -171,8 +171,8 @@ func (x *extremes) but(domain int) int64 {
 	return x.first
 }
 
-// bounds are what the entries leave to each offset, given the others: nobody
-// who waited for a point goes on before its last entry.
+// bounds are the limits of each offset, given the others: no rank that waited for a
+// point continues before its last entry.
 func (t *timed) bounds() (low, high []int64) {
 	none := extremes{math.MinInt64, math.MinInt64, -1}
 	last, next := make([]extremes, len(t.points)), make([]extremes, len(t.points))

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// strikes are what the places say of every rank.
+// strikes are the per-rank results of all places.
 type strikes struct {
 	*timed
 	sigma []float64 // [place]
@@ -17,7 +17,7 @@ type strikes struct {
 
 type cell struct{ place, rank int }
 
-// tally is how a rank does at a place.
+// tally is the result of one rank at one place.
 type tally struct {
 	count, last int
 	delay       []int64 // own, of all cohorts
@@ -26,10 +26,10 @@ type tally struct {
 	struck      []strike
 }
 
-// enough cohorts for a place to tell a rank from chance.
+// enough is the number of cohorts that a place needs before ranks are tested.
 const enough = 3
 
-// beyond is how many robust standard deviations make a strike.
+// beyond is the own delay, in robust standard deviations, that counts as a strike.
 const beyond = 3
 
 // tallies compares all entries of all places.
@@ -87,8 +87,8 @@ func (s *strikes) tally(at int) {
 	s.width[at] = float64(members) / float64(max(1, len(p.cohorts)))
 }
 
-// spread is the robust standard deviation of own delay at a place, within the
-// ranks, so that one that is always late does not widen it.
+// spread is the robust standard deviation of own delay at a place. It is computed
+// within ranks, so that a rank that is always late does not widen it.
 func spread(of []*tally) float64 {
 	var within, all []int64
 	for _, c := range of {
@@ -109,9 +109,9 @@ func spread(of []*tally) float64 {
 	return 1.4826 * float64(max(median(within), median(all)))
 }
 
-// share divides what the latest costs among the late: each step down from the
-// latest to nobody's delay among those that are above it. Where all are late
-// alike, nobody is.
+// share divides the wait for the latest rank among the late ranks: each segment
+// between two successive delays is shared equally by the ranks that are at least
+// that late. If all members are equally late, none is charged.
 func share(c cohort, x []int64, of []*tally) {
 	order := make([]int, 0, len(c))
 	for i := range c {

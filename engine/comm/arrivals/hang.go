@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// Hang is a job that stands still: groups of which some ranks entered a call and
-// others did not, in the order in which they block one another, the first cause
-// first.
+// Hang is a job in which some ranks entered a call and others did not, with the
+// groups in the order in which they block one another, root cause first.
 type Hang struct {
 	Groups []Blocked
 	Loop   bool  // the groups wait for one another in a circle
@@ -43,12 +42,12 @@ type Absent struct {
 	AtMost int64
 }
 
-// still is how many steps a wait must last to be more than a delay.
+// still is how many steps a wait must last to count as a hang rather than a delay.
 const still = 10
 
-// midStep reports whether nothing shows that those missing are missing for
-// longer than ranks wait for each other: their records were written too soon,
-// or they went on to whole steps.
+// midStep reports whether nothing shows that the missing ranks have been missing for
+// longer than a usual wait: their records were written too soon, or they completed
+// later steps.
 func (b *Blocked) midStep(step int64, lines []fitted) bool {
 	return !slices.ContainsFunc(b.Missing, func(a Absent) bool {
 		soon := a.AtMost >= 0 && a.AtMost < still*step
@@ -59,8 +58,8 @@ func (b *Blocked) midStep(step int64, lines []fitted) bool {
 	})
 }
 
-// hang looks at the end of every group. Those at which the records were written
-// in the middle of a step are counted, and are no hang.
+// hang checks the end of every group. Groups whose records were written in the
+// middle of a step are counted and are not a hang.
 func (s *strikes) hang(r *Result, lines []fitted) {
 	h := s.blockedGroups()
 	if h == nil {
@@ -104,9 +103,9 @@ type tailEnd struct {
 	completed int64
 }
 
-// blocked finds the call at a group's end that some wait in and others have not
-// entered. A rank is not missing if others completed a call after its last: it
-// was dumped earlier than they.
+// blocked finds the call at the end of a group in which some ranks wait and which
+// others have not entered. A rank is not missing if others completed a call after
+// its last one: its dump is older than theirs.
 func (t *timed) blocked(g int32) (b Blocked, ok bool) {
 	if t.byOrder[g] {
 		return b, false
@@ -207,8 +206,8 @@ func (t *timed) end(r int, g int32) tailEnd {
 	return e
 }
 
-// chain orders the groups: a group whose missing ranks wait in another is
-// behind it.
+// chain orders the groups: a group whose missing ranks wait in another group comes
+// after it.
 func (t *timed) chain(h *Hang, of []int32) {
 	waits := map[int]int{} // rank → group that it waits in
 	for i := range h.Groups {

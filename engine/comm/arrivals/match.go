@@ -21,7 +21,7 @@ type point struct {
 // entry is one member's.
 type entry struct{ rank, call int32 }
 
-// matching is a job whose calls are put together.
+// matching is a job whose calls are matched across ranks.
 type matching struct {
 	*Job
 	points  []point
@@ -39,7 +39,7 @@ type pointKey struct {
 	from, to  int32 // of a message, else −1
 }
 
-// match puts the calls of all ranks together.
+// match matches the calls of all ranks.
 func (j *Job) match() *matching {
 	slices.SortFunc(j.ranks, func(a, b rank) int { return cmp.Compare(a.id, b.id) })
 	for i := range j.ranks {
@@ -97,7 +97,7 @@ func (m *matching) uncounted() {
 	}
 }
 
-// join gives groups whose members are not known those that have entries, and
+// join gives groups with unknown members the ranks that have entries in them, and
 // lists the members without a record.
 func (m *matching) join() {
 	m.members, m.absent = make([][]int, len(m.groups)), make([][]int, len(m.groups))
@@ -204,9 +204,9 @@ func (m *matching) isMessage(c *call) bool {
 	return op == nccl.Send || op == nccl.Recv
 }
 
-// fallBack matches the calls of a group by their order where their numbers do
-// not say which belong together: most numbers that two ranks share stand for
-// different operations or sizes, or hardly any are shared.
+// fallBack matches the calls of a group by order if sequence numbers do not identify
+// them: most numbers that two ranks share have different operations or sizes, or
+// hardly any number is shared.
 func (m *matching) fallBack(keys [][]pointKey) {
 	for g := range m.groups {
 		if len(m.members[g]) > 1 && m.disagree(int32(g), keys) {

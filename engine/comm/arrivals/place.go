@@ -8,9 +8,9 @@ import (
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
-// place is where in the program a call stands: its kind, the kind of the call
-// before it, and, where a loop makes several calls of one kind in a row, which
-// of them it is.
+// place is a call site of the program: the kind of call, the kind of the call before
+// it, and, if a loop makes several calls of one kind in a row, the index of the
+// call.
 type place struct {
 	kind, before int32
 	phase        int32
@@ -18,8 +18,8 @@ type place struct {
 	lag          int8 // the call before it that is waited for, counted back from it; 0: none
 }
 
-// cohort is entries that compare: the members of one synchronisation point, or
-// the ranks that made the same step of a chain of messages.
+// cohort is a set of comparable entries: the members of one synchronisation point,
+// or the ranks that made the same step of a chain of messages.
 type cohort []entry
 
 // maxPeriod is how many calls a step may have for its loop to be found.
@@ -119,9 +119,9 @@ func (m *matching) phases() []int32 {
 	return out
 }
 
-// period is after how many points a group's calls repeat, by their kinds and the
-// time before each; 0 where kinds alone say as much. What a job does once at its
-// beginning does not count.
+// period is after how many points the calls of a group repeat, by their kinds and
+// the time before each; 0 if kinds alone show as much. Calls made once at the
+// beginning of the job do not count.
 func (m *matching) period(points []int32) int {
 	gaps, kinds := m.gaps(points)
 	n := len(gaps)

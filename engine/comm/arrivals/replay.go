@@ -6,9 +6,8 @@ import (
 	"slices"
 )
 
-// replay runs all calls again, with the work of some entries less by so much:
-// what each call waits for stays, and so does all other work. It returns by how
-// much the last point ends earlier.
+// replay replays all calls with the work of some entries reduced. Waits and all
+// other work stay as they are. It returns how much earlier the last point ends.
 func (t *timed) replay(less map[entry]int64) int64 {
 	lag := make([][]int8, len(t.ranks))
 	var order []entry

@@ -9,8 +9,8 @@ import (
 	"github.com/sfstat/sfstat/trace"
 )
 
-// timeline is the stage times of one rank, which say in which stage a call was
-// entered. Only their lengths count: their clock is fitted to the entries.
+// timeline is the stage times of one rank, which show in which stage a call was
+// entered. Only durations are used: the clock is fitted to the entries.
 type timeline struct {
 	rank      int
 	stages    []string // in the order of the step as recorded
@@ -57,7 +57,7 @@ func (j *Job) AddWindow(w *trace.Window) {
 	}
 }
 
-// add puts a window behind those before it.
+// add appends a window.
 func (l *timeline) add(w *trace.Window, rank int) {
 	if !slices.Equal(l.stages, w.Schema.Stages) || len(l.steps) > timelineSteps || len(l.steps) > 0 && (l.wall == nil) != (w.Wall == nil) {
 		return
@@ -93,9 +93,9 @@ type fitted struct {
 	exact bool // as recorded
 }
 
-// placed says for every place in which stage it is, "" where that is not clear:
-// the stage in which most of the waiting for it lies, over all timelines. An
-// entry at the edge of a stage says little, a long wait cannot be in a short one.
+// placed finds the stage of every place, "" if it is not clear: the stage that
+// contains most of the waiting for it, over all timelines. An entry at the edge of a
+// stage is weak evidence, but a long wait cannot lie in a short stage.
 func (s *strikes) placed() (stages []string, lines []fitted) {
 	stages = make([]string, len(s.places))
 	votes := make([]map[string]int64, len(s.places))
@@ -194,14 +194,13 @@ func (s *strikes) visits(rank int) [][]visit {
 	return out
 }
 
-// candidates is how many ways to fit a timeline are held against the whole of
-// what is known.
+// candidates is how many fits of a timeline are scored against all the evidence.
 const candidates = 12
 
-// fit finds the stage whose end follows the release of some place from step to
-// step, as whoever synchronises in a stage leaves it when the last member is
-// there. Of the closest, the one is taken with which calls lie in the stages
-// that their frames name, and waits within one stage.
+// fit finds the stage whose end follows the release of some place in every step: a
+// rank that synchronises in a stage leaves it after the last member has entered.
+// Among the closest fits it takes the one in which calls lie in the stages that
+// their frames name, and each wait lies within one stage.
 func (s *strikes) fit(l *timeline, visits [][]visit) (best fitted, ok bool) {
 	S, T := len(l.stages), len(l.steps)
 	ends := l.ends()
@@ -285,8 +284,8 @@ func (l *timeline) begun(m match, ends []int64) fitted {
 	return f
 }
 
-// agreement is the part of the calls that lie in the stages which their frames
-// name, and of the waits within one stage; 2 at most.
+// agreement is the fraction of calls that lie in the stages that their frames name,
+// plus the fraction of waits that lie within one stage; at most 2.
 func (f *fitted) agreement(visits [][]visit, phases []Phase) float64 {
 	named, right, wait, within := 0, 0, int64(0), int64(0)
 	for at, of := range visits {
@@ -382,7 +381,7 @@ func (f *fitted) span(at int64) (name string, begin, end int64) {
 	return "", 0, 0
 }
 
-// excludes reports whether a stage is by its name of another phase.
+// excludes reports whether the name of a stage belongs to another phase.
 func (p Phase) excludes(stage string) bool {
 	named := phaseOfStage(stage)
 	return p != PhaseUnknown && named != PhaseUnknown && named != p

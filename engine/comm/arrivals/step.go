@@ -7,14 +7,14 @@ import (
 	"slices"
 )
 
-// stepping is how the time of a job is cut into steps, in as many ways as are
-// alike good: a step ends where a place is entered that each step has once, or
-// where the recorder says.
+// stepping holds the equally good ways to cut the time of a job into steps. A step
+// ends where a place is entered that every step visits once, or where the recorder
+// ends it.
 type stepping [][]int64
 
-// rare is how many times less often than the most frequent place one may be
-// entered that a step ends at: what happens less often, such as logging, is no
-// step.
+// rare is how many times less often than the most frequent place a place may be
+// entered and still end a step. Less frequent calls, such as logging, do not end
+// steps.
 const rare = 8
 
 // extent finds from when to when the job repeats itself, and its steps: those
@@ -93,7 +93,7 @@ func period(at []int64) int64 {
 	return median(every)
 }
 
-// strike is own delay that makes a rank late.
+// strike is the own delay that makes a rank late.
 type strike struct{ at, own int64 }
 
 // struck is the steps in which strikes lie.
@@ -104,7 +104,7 @@ type struck struct {
 	time      int64 // of all
 }
 
-// struck gathers strikes by the cut that has them in the fewest steps.
+// struck counts strikes with the cut that puts them in the fewest steps.
 func (s stepping) struck(all []strike) (best struck) {
 	for _, ends := range s {
 		in := map[int]int64{}

@@ -12,7 +12,7 @@ type Transfer struct {
 	Time int64
 }
 
-// transfers are those of all stages in which calls are entered, by the
+// transfers returns those of all stages in which calls are entered, using the
 // timelines.
 func (s *strikes) transfers(lines []fitted) (out []Transfer) {
 	of := map[string][]int64{}

@@ -7,11 +7,11 @@ import (
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
-// trees finds the broadcasts in which members do not wait for everybody: Gloo
-// hands the data on in a binomial tree from the first member, in which each
-// member waits for those between the first and itself and, as it hands the data
-// to them, for its children. The data tell: of both, what leaves the least
-// scatter right after the call.
+// trees finds the broadcasts in which members do not wait for every other member.
+// Gloo sends the data along a binomial tree from the first member: each member waits
+// for those between the first and itself and, because it forwards the data, for its
+// children. Of a tree and a full wait, it chooses the one with less scatter right
+// after the call.
 func (t *timed) trees() {
 	t.tree = map[int32]bool{}
 	all, tree := map[int32]int64{}, map[int32]int64{}

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// timed is a matched job on one clock: where its places are, and what is waited
-// for at each.
+// timed is a matched job on one clock, with its places and the blocking call of
+// each.
 type timed struct {
 	*matching
 	places  []place
@@ -20,15 +20,15 @@ type timed struct {
 	blocks []bool
 }
 
-// maxLag is how many calls back a rank may wait for one: prefetching frameworks
+// maxLag is how many calls back the blocking call may be: prefetching frameworks
 // enqueue two or three ahead.
 const maxLag = 6
 
 // at is an entry on the common clock.
 func (t *timed) at(e entry) int64 { return t.enter(e) + t.offset[e.rank] }
 
-// work is what the rank of an entry did since the call before it, without what
-// it waited for a call lag back.
+// work is the time of a rank since its previous call, without its wait for the call
+// lag back.
 func (t *timed) work(e entry, lag int8) int64 {
 	from := t.at(entry{e.rank, e.call - 1})
 	end := t.at(e)
@@ -40,8 +40,8 @@ func (t *timed) work(e entry, lag int8) int64 {
 	return end - from
 }
 
-// since is the work of a rank since the collective before an entry: messages
-// between divide it up otherwise on every rank of a chain.
+// since is the work of a rank since the collective before an entry. Messages in
+// between divide it differently on every rank of a chain.
 func (t *timed) since(e entry, lag int8) int64 {
 	sum := t.work(e, t.lagOf(e, lag))
 	if t.blocks == nil || t.isMessage(t.call(e)) {
@@ -69,8 +69,8 @@ func (t *timed) lagOf(e entry, lag int8) int8 {
 	return lag
 }
 
-// learnKinds finds, in a job with messages, which calls are waited for: nobody
-// goes on before the last entry of one.
+// learnKinds finds which kinds of call block, in a job with messages: no rank
+// continues before the last entry of a blocking call.
 func (t *timed) learnKinds() {
 	count, early := make([]int, len(t.kinds)), make([]int, len(t.kinds))
 	messages := false
@@ -96,9 +96,9 @@ func (t *timed) learnKinds() {
 	}
 }
 
-// releaseFor is when the host of an entry that blocks may go on: when the last
-// member is there, or of a message, when it was sent, or of a broadcast, when those
-// are there that hand it on.
+// releaseFor is when the host of a blocking entry may continue: when the last member
+// has entered; for a message, when it was sent; for a broadcast, when the members
+// that forward the data have entered.
 func (t *timed) releaseFor(e entry) int64 {
 	p := t.of[e.rank][e.call]
 	if t.message(&t.points[p]) && t.isSend(e) {
@@ -124,14 +124,14 @@ func (t *timed) releases() {
 	}
 }
 
-// learned is how many cohorts of a place decide on what is waited for there.
+// learned is how many cohorts of a place are used to decide which call blocks there.
 const learned = 64
 
-// learn finds for every place which earlier call is waited for: the one that
-// leaves the least scatter between the ranks, none of which may go on before
-// that call's last entry. What ranks always differ by counts only where they are
-// closer together than at the call before: a rank that is always late stays so
-// whether the others wait for it or not.
+// learn finds the blocking call of every place: the earlier call that leaves the
+// least scatter between ranks, and before whose last entry no rank continues. A
+// constant difference between ranks counts only if they are closer together than at
+// the call before, because a rank that is always late stays late whether or not the
+// others wait for it.
 func (t *timed) learn() {
 	t.trees()
 	t.learnKinds()
@@ -164,8 +164,8 @@ func (t *timed) learn() {
 	}
 }
 
-// sampled are the cohorts with the widest spread, which decide, and of the rest
-// one in so many.
+// sampled are the cohorts with the widest spread, which carry the information, and a
+// regular sample of the rest.
 func (t *timed) sampled(all []cohort) []cohort {
 	spread := make([]int64, len(all))
 	for i, c := range all {
@@ -188,8 +188,8 @@ func (t *timed) sampled(all []cohort) []cohort {
 	return out
 }
 
-// early reports whether more than one entry in a hundred comes before the call
-// lag back was released: then nobody waited for it.
+// early reports whether more than one entry in a hundred precedes the release of the
+// call lag back. Then no rank waited for it.
 func (t *timed) early(sample []cohort, lag int8) bool {
 	n, before := 0, 0
 	for _, c := range sample {
@@ -206,15 +206,15 @@ func (t *timed) early(sample []cohort, lag int8) bool {
 	return before*100 > n
 }
 
-// gathers reports whether ranks that are always late at the call before are so
-// no more.
+// gathers reports whether ranks that are always late at the call before are no
+// longer late here.
 func (t *timed) gathers(sample []cohort) bool {
 	before := t.constant(sample, func(e entry) int64 { return t.at(entry{e.rank, e.call - 1}) })
 	return t.constant(sample, t.at)*2 < before
 }
 
-// constant is the sum of what the members of cohorts always differ by, beyond
-// their clocks.
+// constant is the sum of the constant differences between members of cohorts, beyond
+// their clock offsets.
 func (t *timed) constant(sample []cohort, of func(entry) int64) (sum int64) {
 	ranks, clocks := t.apart(sample, of)
 	for r, x := range ranks {

@@ -32,8 +32,8 @@ const (
 	FindingsAlone                // the same, without what of the frontier no finding rests on, and without arrivals
 )
 
-// Session takes windows one at a time, in any order of runs, and keeps their
-// accounts only: memory does not grow with ranks × steps.
+// Session takes windows one at a time, in any order of runs, and keeps only their
+// accounts: memory does not grow with ranks × steps.
 type Session struct {
 	o    Options
 	runs []*run
@@ -141,7 +141,7 @@ func (s *Session) indexOf(name string) int {
 	return slices.IndexFunc(s.runs, func(r *run) bool { return r.name == name })
 }
 
-// empty reports whether there is nothing to judge a run by.
+// empty reports whether the run has nothing to judge.
 func (r *run) empty() bool {
 	return len(r.windows) == 0 && r.operators == nil && r.entries.Empty() && len(r.calls) == 0
 }
@@ -228,7 +228,7 @@ func (r *run) problems() []Problem {
 	return out
 }
 
-// gates are those in force, and the least gain that is reported.
+// gates are the current gates, and the least gain that is reported.
 func (s *Session) gates() (frontier.Gates, float64) {
 	g := frontier.DefaultGates()
 	if s.o.Frontier.Gates != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/sfstat/sfstat/trace"
 )
 
-// Format is what an input was found to be.
+// Format is the detected format of an input.
 type Format uint8
 
 const (
@@ -129,16 +129,16 @@ func (f Format) row() *row {
 
 func (f Format) String() string { return f.row().name }
 
-// Readable reports whether inputs of this format are read.
+// Readable reports whether inputs of this format can be read.
 func (f Format) Readable() bool { return f.row().open != nil }
 
 // operators reports whether inputs of this format are operator traces.
 func (f Format) operators() bool { return f.row().gives == operators }
 
-// gives reports whether inputs of a format that is read give what is wanted.
+// gives reports whether inputs of a format that is read provide what is wanted.
 func (f Format) gives(want Wanted) bool { return f.row().gives&want.contents() != 0 }
 
-// supported lists the inputs that are read here and give what is wanted.
+// supported lists the inputs that are read and provide what is wanted.
 func (w Wanted) supported() string {
 	var all []string
 	for f := Unknown; f <= Empty; f++ {
@@ -149,7 +149,8 @@ func (w Wanted) supported() string {
 	return strings.Join(all, ", ")
 }
 
-// refusal says why an input of the format is not read, and what to do.
+// refusal is the error for an input of a format that is not read, with what to do
+// about it.
 func (f Format) refusal(want Wanted) error {
 	switch f {
 	case OperatorMeta:

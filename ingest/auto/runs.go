@@ -17,13 +17,13 @@ import (
 // else of the run that its folder is named like; else of the only run that there
 // is. Where none of this holds, its folder, or its file, is a run.
 
-// runNames are the runs of what was handed out.
+// runNames are the run names of the recordings read so far.
 type runNames struct {
 	given  map[[2]string]string // by their own name and their folder
 	places []place              // in the order of reading, each once
 }
 
-// place is a run of which windows or an operator trace lie in a folder.
+// place is a run and a folder that holds windows or an operator trace of it.
 type place struct{ run, folder string }
 
 // of is the name of a run that was read in a folder: its own for the first
@@ -50,7 +50,7 @@ func (n *runNames) of(run, path string) string {
 	return name
 }
 
-// named gives an item that was read at a path the name of its run.
+// named sets the run name of an item that was read from a path.
 func (r *Reader) named(item Item, path string) Item {
 	n := &r.runs
 	switch {
@@ -83,7 +83,7 @@ func (r *Reader) named(item Item, path string) Item {
 	return item
 }
 
-// see notes that a run lies in a folder.
+// see records that a run lies in a folder.
 func (n *runNames) see(run, folder string) {
 	if p := (place{run, folder}); !slices.Contains(n.places, p) {
 		n.places = append(n.places, p)
@@ -100,7 +100,7 @@ func (n *runNames) all() (runs []string) {
 	return runs
 }
 
-// in is the run that lies in a folder, ok where it is one.
+// in returns the run of a folder; ok if there is exactly one.
 func (n *runNames) in(folder string) (run string, ok bool) {
 	for _, p := range n.places {
 		switch {
@@ -155,8 +155,8 @@ func (r *Reader) runOfOperators(item Item, path string) string {
 	return n.of(own, path)
 }
 
-// runOfEntries is the run of what ranks recorded of entering calls, a file for
-// each. The folders of one job, of which each host has one, have different ranks.
+// runOfEntries is the run of arrival recordings, one file per rank. The folders of
+// one job, one per host, have different ranks.
 func (r *Reader) runOfEntries(path string) string {
 	if r.entries == nil {
 		r.entries = r.jobsOfEntries()

@@ -233,11 +233,7 @@ func recoverableIn(v *diagnose.RunVerdict, s frontier.Stage, w *frontier.Result)
 		if f.Stage != s.Name || f.Cause == diagnose.CauseOperator || f.BelowMinGain && i > 0 || f.Confidence < evidence.Ambiguous || !slices.Contains(f.Windows, w.Window) {
 			continue
 		}
-		part := 1.0
-		if e, ok := evidence.Find[evidence.LastToArrive](f.Evidence); ok && f.Struck.Pattern == diagnose.PatternIntermittent {
-			part = float64(e.N) / float64(max(1, w.Steps))
-		}
-		most = max(most, part*float64(f.Excess))
+		most = max(most, excessPerStep(f, w))
 		name := suspectName(f)
 		if f.Cause == diagnose.CauseRotating {
 			name = "ranks in turn"
@@ -256,6 +252,20 @@ func recoverableIn(v *diagnose.RunVerdict, s frontier.Stage, w *frontier.Result)
 		names = append(names[:2:2], fmt.Sprintf("%d more", len(names)-2))
 	}
 	return textCell(length(most)), textCell(strings.Join(names, ", ")), true
+}
+
+// excessPerStep is what a finding adds to a step of an account, in ns: to the
+// struck ones, or, of what strikes now and then, on the average of all.
+func excessPerStep(f *diagnose.Finding, w *frontier.Result) float64 {
+	if f.Struck.Pattern != diagnose.PatternIntermittent {
+		return float64(f.Excess)
+	}
+	for i := range w.Culprits {
+		if c := &w.Culprits[i]; f.Rank != nil && c.Rank == *f.Rank && w.Stages[c.Stage].Name == f.Stage {
+			return float64(c.Explained) / float64(max(1, w.Steps))
+		}
+	}
+	return float64(f.Excess) * float64(f.Struck.Count) / float64(max(1, f.Struck.Of))
 }
 
 // inputLine is what was read.

@@ -24,7 +24,7 @@ func (p *program) arrivalsCommand() *cli.Command {
 			"one per rank, and compares when the ranks entered their collectives, sends and receives. Lateness inherited from an earlier synchronisation " +
 			"point does not count as a rank's own delay. Packets of the same job beside the dumps show in which stage each call is entered. Profiler traces are used " +
 			"only if there are no dumps or packets with arrivals.",
-		Flags: join([]cli.Flag{rankPatternFlag(), strictFlag(),
+		Flags: join(entriesFlags(), []cli.Flag{
 			&cli.StringFlag{Name: "chrome", Category: forOutput, Usage: "write a Perfetto trace of all ranks on one clock to `FILE` (JSON)"},
 			figureFlag("how far behind the first rank each rank enters each collective (one job)"),
 		}, resultFlags()),
@@ -43,11 +43,17 @@ func (p *program) hangCommand() *cli.Command {
 			"process groups block one another, and calls whose members disagree on operation, sizes or types. Missing, empty or truncated dumps are reported; the rest are " +
 			"still analysed. Packets with arrivals and profiler traces of CPU-only jobs hold only completed calls: they show calls that disagree, but " +
 			"no hang.",
-		Flags: join([]cli.Flag{rankPatternFlag(), strictFlag()}, resultFlags()),
+		Flags: join(entriesFlags(), resultFlags()),
 		UsageText: `sfstat hang /tmp/comm_lib_trace_rank_*
 sfstat hang dumps/ --format json | jq '.jobs[0].blocked[0].missing'`,
 		Action: p.hang,
 	}
+}
+
+// entriesFlags say what to read of entries. They are of whole runs: for whom a
+// rank waits, and who is missing, is of all calls of all ranks.
+func entriesFlags() []cli.Flag {
+	return join([]cli.Flag{rankPatternFlag(), strictFlag()}, selectionFlags("window", "steps", "ranks"))
 }
 
 func rankPatternFlag() cli.Flag {

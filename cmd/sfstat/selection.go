@@ -119,7 +119,7 @@ func (s *chooser) of(item auto.Item) (_ auto.Item, ok bool) {
 	}
 	s.hold(item)
 	was := item
-	if item.Comm != nil && (item.Window != nil || !s.Comm(item.Comm)) {
+	if item.Comm != nil && !s.Comm(item.Comm) {
 		item.Comm = nil
 		if s.Run(run) {
 			s.silenced++

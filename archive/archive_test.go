@@ -379,3 +379,21 @@ func TestReaderHoldsOneWindow(t *testing.T) {
 	}
 	runtime.KeepAlive(b)
 }
+
+// What archives have no columns for is at least said to be elsewhere.
+func TestHasArrivals(t *testing.T) {
+	for _, want := range []bool{false, true} {
+		w := ingesttest.Windows(1, 1, ingesttest.Shape{Ranks: 2, Steps: 2, Stages: 2})[0]
+		if want {
+			w.Arrivals = []*trace.Comm{{Run: w.Run, Processes: []trace.CommProcess{{Rank: 1}}}}
+		}
+		b := write(t, w)
+		r, err := archive.NewReader(bytes.NewReader(b), int64(len(b)), "x", ingest.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.HasArrivals(); got != want {
+			t.Errorf("arrivals %t, want %t", got, want)
+		}
+	}
+}

@@ -23,6 +23,7 @@ type meta struct {
 	Cohorts  list[cohort]   `json:"cohorts"`
 	Forms    list[form]     `json:"forms"`
 	Windows  list[position] `json:"windows"`
+	Arrivals bool           `json:"arrivals,omitempty"` // windows have some, in a file beside
 }
 
 // cohort is the ranks of a window. The lists run alongside Ranks; one that is

@@ -198,6 +198,10 @@ func (a *Reader) Next() (*trace.Window, error) {
 	return w, nil
 }
 
+// HasArrivals reports whether windows that were written had arrivals, which an
+// archive does not hold: they are in a file beside.
+func (a *Reader) HasArrivals() bool { return a.meta.Arrivals }
+
 // Close ends the reading. Closing again does nothing.
 func (a *Reader) Close() error {
 	end := a.close

@@ -172,6 +172,7 @@ func (a *Writer) register(w *trace.Window) error {
 	}
 	n := a.index.number(a.index.forms, string(key), func() { a.meta.Forms = append(a.meta.Forms, f) })
 	a.meta.Windows = append(a.meta.Windows, position{int64(n), w.Index, w.FirstStep})
+	a.meta.Arrivals = a.meta.Arrivals || len(w.Arrivals) > 0
 	return nil
 }
 

@@ -4,8 +4,10 @@ import (
 	"os"
 	"strings"
 
+	"github.com/sfstat/sfstat/archive"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/packet"
+	"github.com/sfstat/sfstat/trace"
 )
 
 // isBeside reports whether c lies beside a table of windows, with which it is
@@ -30,13 +32,34 @@ func exists(path string) bool {
 // tableItems are the windows of a table, with what lies beside it if anything
 // does. It closes them where that cannot be opened.
 func (r *Reader) tableItems(windows ingest.WindowReader, table string) (itemReader, error) {
-	if path := packet.Beside(table); exists(path) {
-		src, err := ingest.Open(path, r.o.Limits)
-		if err != nil {
+	path := packet.Beside(table)
+	if !exists(path) {
+		if err := r.noteLost(windows, path); err != nil {
 			windows.Close()
 			return nil, err
 		}
-		windows = packet.WithBeside(windows, src, path, r.o.Limits)
+		return windowItems{r: ingest.NewOnce(windows), path: table}, nil
 	}
-	return windowItems{r: ingest.NewOnce(windows), path: table}, nil
+	src, err := ingest.Open(path, r.o.Limits)
+	if err != nil {
+		windows.Close()
+		return nil, err
+	}
+	return windowItems{r: ingest.NewOnce(packet.WithBeside(windows, src, path, r.o.Limits)), path: table}, nil
+}
+
+// noteLost notes as a problem that nothing is at path beside an archive which says
+// that its windows have arrivals. Under FirstError that is an error.
+func (r *Reader) noteLost(windows ingest.WindowReader, path string) error {
+	a, ok := windows.(*archive.Reader)
+	if !ok || !a.HasArrivals() {
+		return nil
+	}
+	err := trace.At(trace.Pos{File: path}, trace.Bad(trace.ErrMissing,
+		"the arrivals of the archive are not there: move the two together, or convert the packets again"))
+	if r.o.Strict == FirstError {
+		return err
+	}
+	r.problems = append(r.problems, Problem{path, err})
+	return nil
 }

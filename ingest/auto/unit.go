@@ -11,6 +11,7 @@ import (
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/csv"
 	"github.com/sfstat/sfstat/ingest/optrace"
+	"github.com/sfstat/sfstat/ingest/packet"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -334,6 +335,9 @@ func (r *Reader) spool(in *Input, src *metered) (_ itemReader, err error) {
 		err = trace.At(trace.Pos{File: file.Name}, Archive.refusal(r.o.Want))
 	}
 	if err != nil {
+		return nil, err
+	}
+	if err = r.noteLost(a, packet.Beside(in.Path)); err != nil {
 		return nil, err
 	}
 	return windowItems{r: ingest.NewOnce(withSource{a, t}), path: in.Path}, nil

@@ -248,7 +248,7 @@ func (j Arrivals) document() document {
 func (j Arrivals) headline() string {
 	switch {
 	case len(j.Late) == 1:
-		return fmt.Sprintf("%s: %s arrives late of its own: fixing it would cut step time by %s.", j.Run, rankAndHost(j.Late[0].Rank, j.Late[0].Host), percent(j.Late[0].RunGain))
+		return fmt.Sprintf("%s: %s arrives late by its own delay: fixing it would cut step time by %s.", j.Run, rankAndHost(j.Late[0].Rank, j.Late[0].Host), percent(j.Late[0].RunGain))
 	case len(j.Late) > 1:
 		var ranks []int
 		gain := 0.0
@@ -256,7 +256,7 @@ func (j Arrivals) headline() string {
 			ranks = append(ranks, l.Rank)
 			gain += l.RunGain
 		}
-		return fmt.Sprintf("%s: %s arrive late of their own: fixing them would cut step time by %s.", j.Run, theRanks(ranks), percent(gain))
+		return fmt.Sprintf("%s: %s arrive late by their own delay: fixing them would cut step time by %s.", j.Run, theRanks(ranks), percent(gain))
 	case j.Set != nil:
 		return fmt.Sprintf("%s: %s arrive late together, by %s; which of them is the cause cannot be told, as their sends and receives are not recorded.",
 			j.Run, theRanks(j.Set.Ranks), length(float64(j.Set.Delay)))
@@ -355,7 +355,7 @@ func (j Arrivals) table() *table {
 		{head: "group", kind: kindName, spare: true}, {head: "points", kind: kindInteger},
 		{head: "skew %s", kind: kindLength, means: "skew: last entry less first, median."},
 		{head: "latest", kind: kindID, means: "latest: the rank that costs most there."}, {head: "last", kind: kindFraction, means: "last: how often that rank entered last."},
-		{head: "own %s", kind: kindLength, means: "own: what its own work adds, median; what it inherits from another synchronisation point is not its own."},
+		{head: "own %s", kind: kindLength, means: "own: own delay, median; lateness inherited from another synchronisation point is not included."},
 		{head: "cost %s", kind: kindLength, means: "cost: what the others waited for it, in all."}}}
 	var order []int
 	for i := range j.Places {

@@ -106,7 +106,7 @@ func comparisonNext(c *runs.Comparison) string {
 	case c.Unit == runs.Batches:
 		return "record the job again, three times or more on each side: two healthy runs differ too"
 	case r.Verdict == compare.Regression && len(c.Largest()) > 0:
-		return "look into " + MeasureName(c.Largest()[0].Measure) + "; sfstat diagnose on the new runs tells who is late there"
+		return "look into " + MeasureName(c.Largest()[0].Measure) + "; sfstat diagnose on the new runs shows which rank is late there"
 	case r.Verdict == compare.Regression:
 		return "sfstat diagnose on the new runs"
 	}

@@ -27,7 +27,7 @@ const seesMore = 1.25
 //   - a rank that both find late is one finding, with the evidence of both;
 //   - a stage in which ranks synchronise, and which is long on all of them alike,
 //     is what comes of a late rank where arrivals name it; and where they find
-//     nobody late, nobody hides in it.
+//     nobody late, nobody hides in it, unless it is a rank without a record.
 func (j *judge) arrived(v *RunVerdict) {
 	r := j.entered
 	late := j.lateArrivals(r)
@@ -40,6 +40,9 @@ func (j *judge) arrived(v *RunVerdict) {
 		return f.Cause == CauseAlike && (slices.Contains(seen, f.Stage) || slices.ContainsFunc(late, func(l Finding) bool { return l.Stage == f.Stage }))
 	})
 	v.Undecided = slices.DeleteFunc(v.Undecided, func(u Undecided) bool { return u.Question == SyncPointUnknown && len(seen) > 0 })
+	if len(r.Missing) > 0 && r.Hang == nil && !slices.ContainsFunc(late, func(f Finding) bool { return !f.BelowMinGain }) {
+		j.unrecorded(v, seen)
+	}
 	j.transfers(v, seen)
 	if len(j.windows) == 0 && len(r.Late) == 0 && r.Hang == nil && r.Step > 0 {
 		v.Undecided = append(v.Undecided, Undecided{Question: TransferHidden})
@@ -68,7 +71,10 @@ func (j *judge) arrived(v *RunVerdict) {
 	if len(v.Suspects) > 0 && slices.ContainsFunc(v.Suspects[0].Evidence, isArrival) {
 		v.Next = append(v.Next, arrivalActions(&v.Suspects[0], r)...)
 	}
-	if len(r.Missing) > 0 {
+	said := slices.ContainsFunc(v.Problems, func(p Problem) bool {
+		return p.Problem == RanksMissing && !slices.ContainsFunc(r.Missing, func(id int) bool { return !slices.Contains(p.Ranks, id) })
+	})
+	if len(r.Missing) > 0 && !said {
 		v.Problems = append(v.Problems, Problem{Problem: DumpsMissing, Ranks: r.Missing, N: len(r.Missing), Of: len(r.Missing) + len(r.Ranks)})
 	}
 }
@@ -82,6 +88,21 @@ func (j *judge) seenStages(r *arrivals.Result) (stages []string) {
 		}
 	}
 	return stages
+}
+
+// unrecorded leaves open whether a rank without a record is late where none of
+// the others is: all of them would wait for it alike. Without stage times it may
+// be by as much as a step.
+func (j *judge) unrecorded(v *RunVerdict, seen []string) {
+	r := j.entered
+	if len(j.windows) == 0 && r.Step > 0 {
+		v.Undecided = append(v.Undecided, Undecided{Question: LateUnrecorded, Hides: r.Step, Step: r.Step, N: len(r.Missing), Needs: SourceAllRanks})
+	}
+	for i := range v.Undecided {
+		if u := &v.Undecided[i]; u.Question == RankHidden && slices.Contains(seen, u.Stage) {
+			u.Question, u.N, u.Needs = LateUnrecorded, len(r.Missing), SourceAllRanks
+		}
+	}
 }
 
 // transfers decides who is late inside the stages that arrivals cover. Arrivals

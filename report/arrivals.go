@@ -289,7 +289,7 @@ func (j Arrivals) facts() string {
 		text += fmt.Sprintf(", a step of %s over %s", length(float64(j.Step)), length(float64(j.End-j.Begin)))
 	}
 	if len(j.Missing) > 0 {
-		text += fmt.Sprintf("; no dump of %s", theRanks(j.Missing))
+		text += fmt.Sprintf("; no record of %s", theRanks(j.Missing))
 	}
 	return text + "."
 }

@@ -129,6 +129,10 @@ func deviceShares(e evidence.DeviceShares) string {
 // undecided says where a delay may hide.
 func undecided(v *diagnose.RunVerdict) (what, why string) {
 	u, ok := v.Hidden()
+	if k := slices.IndexFunc(v.Undecided, func(u diagnose.Undecided) bool { return u.Question == diagnose.LateUnrecorded }); k >= 0 {
+		return fmt.Sprintf("Undecided: no recorded rank arrives late, but %s without a record may.", oneOf(v.Undecided[k].N)),
+			"all others would wait for it alike"
+	}
 	if k := slices.IndexFunc(v.Undecided, func(u diagnose.Undecided) bool { return u.Question == diagnose.ClockOrDelay }); !ok && k >= 0 {
 		u := v.Undecided[k]
 		return fmt.Sprintf("Undecided: up to %s of every %s step may be one rank's delay, or its clock.", length(float64(u.Hides)), length(float64(u.Step))),

@@ -13,6 +13,8 @@ func questionWords(u diagnose.Undecided) string {
 	case diagnose.RankHidden:
 		text = fmt.Sprintf("Who is late inside %s, where up to %s of a %s step may be one rank's delay: ranks synchronise in it, so all record the same time",
 			stageWord(u.Stage), length(float64(u.Hides)), length(float64(u.Step)))
+	case diagnose.LateUnrecorded:
+		text = fmt.Sprintf("Whether %s without a record is late: none of the others is, and all would wait for it alike", oneOf(u.N))
 	case diagnose.BehindMessages:
 		text = "Who is late: ranks wait for each other in sends and receives, which are counted and not recorded"
 	case diagnose.TransferHidden:
@@ -47,6 +49,14 @@ func questionWords(u diagnose.Undecided) string {
 		return text
 	}
 	return text + ". " + upper(turnOn(u.Needs))
+}
+
+// oneOf is one of several ranks, or the one that there is.
+func oneOf(n int) string {
+	if n == 1 {
+		return "the rank"
+	}
+	return fmt.Sprintf("one of the %d ranks", n)
 }
 
 // problemWords word what was lost, skipped or refused.

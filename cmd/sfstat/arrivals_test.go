@@ -19,9 +19,16 @@ import (
 var stagesOf = map[string]string{"backward": "model.backward_cpu_wall", "backward_first": "model.backward_cpu_wall", "callback_sync": "callbacks.cpu_wall",
 	"data_gather": "data.next_wait", "trainer_data": "data.next_wait", "tp2": "model.fwd_loss_cpu_wall", "fsdp_forward": "model.fwd_loss_cpu_wall"}
 
+// lacking is a problem that a verdict states.
+type lacking struct {
+	Problem string `json:"problem"`
+	Ranks   []int  `json:"ranks"`
+}
+
 // said is what a verdict says of a run.
 type said struct {
-	Status   string `json:"status"`
+	Status   string    `json:"status"`
+	Problems []lacking `json:"problems"`
 	Suspects []struct {
 		Rank         *int   `json:"rank"`
 		Ranks        []int  `json:"ranks"`

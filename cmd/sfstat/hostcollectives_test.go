@@ -127,6 +127,28 @@ func TestHostCollectives(t *testing.T) {
 			}
 		}
 	})
+	for name, c := range map[string]struct {
+		without int
+		status  string
+		named   []int
+	}{
+		"one late, another's file is missing": {2, "straggler", []int{1}},
+		"one late, whose file is missing":     {1, "undecided", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := write(t, 1_000, late)
+			if err := os.Remove(filepath.Join(folder, fmt.Sprintf("rank%d.json", c.without))); err != nil {
+				t.Fatal(err)
+			}
+			v, named := diagnosed(t, folder)
+			if v.Status != c.status || !slices.Equal(named, c.named) {
+				t.Errorf("status %s, named %v, expected %s and %v", v.Status, named, c.status, c.named)
+			}
+			if !slices.ContainsFunc(v.Problems, func(p lacking) bool { return p.Problem == "ranks_missing" && slices.Equal(p.Ranks, []int{c.without}) }) {
+				t.Errorf("problems %+v, expected that rank %d is missing", v.Problems, c.without)
+			}
+		})
+	}
 	t.Run("each once", func(t *testing.T) {
 		_, out, stderr := runArgs(t, nil, "arrivals", "--format", "json", write(t, 15_000, late))
 		var v struct {

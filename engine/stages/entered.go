@@ -15,16 +15,16 @@ const maxEntered = 1 << 20
 
 // Entered is when the host of each rank entered each collective, from the
 // profiles of one run. nil where that cannot be compared: some rank recorded
-// device work, behind which its host runs ahead, or has no profile; a call does
-// not say in which of several groups it is; or a send or receive does not say
-// with whom. O(calls).
+// device work, behind which its host runs ahead; a call does not say in which of
+// several groups it is, or of which ranks where some have no profile; or a send or
+// receive does not say with whom. O(calls).
 func Entered(ranks []*profile.Rank, run string) *trace.Comm {
-	if len(ranks) < 2 || len(ranks) < worldOf(ranks) {
+	if len(ranks) < 2 {
 		return nil
 	}
-	numbered := true
+	numbered, all := true, len(ranks) == worldOf(ranks)
 	for _, r := range ranks {
-		if !comparable(r) {
+		if !comparable(r) || !all && slices.ContainsFunc(r.Entries, func(c profile.Collective) bool { return c.Ranks == nil }) {
 			return nil
 		}
 		numbered = numbered && !slices.ContainsFunc(r.Entries, func(c profile.Collective) bool { return c.Seq < 0 && !c.Op.PointToPoint() })

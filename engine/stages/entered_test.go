@@ -1,6 +1,7 @@
 package stages
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/sfstat/sfstat/trace"
@@ -32,11 +33,22 @@ func TestEntered(t *testing.T) {
 			}
 		}
 	})
+	t.Run("a rank without a profile", func(t *testing.T) {
+		ranks := []*profile.Rank{rankThatEntered(0, 3, 4), rankThatEntered(2, 3, 4)}
+		for _, r := range ranks {
+			for i := range r.Entries {
+				r.Entries[i].Ranks = []int{0, 1, 2}
+			}
+		}
+		if c := Entered(ranks, "job"); c == nil || len(c.Calls) != 4 || !slices.Equal(c.Groups[0].Members, []int{0, 1, 2}) {
+			t.Errorf("%+v, expected four calls of a group of three", c)
+		}
+	})
 	for name, spoil := range map[string]func(r *profile.Rank){
 		"device work":          func(r *profile.Rank) { r.Entries = nil },
 		"several groups":       func(r *profile.Rank) { r.Groups, r.Entries[0].Group = 2, "" },
 		"message to whom":      func(r *profile.Rank) { r.Entries[0].Op = profile.Send },
-		"ranks without traces": func(r *profile.Rank) { r.World = 3 },
+		"ranks without traces": func(r *profile.Rank) { r.World, r.Entries[0].Ranks = 3, nil },
 		"clock set":            func(r *profile.Rank) { r.Steps[1].Set = true },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -52,27 +52,51 @@ func (p *program) watch(c *cli.Context) error {
 	}
 	p.err = &once{w: p.err, seen: map[string]bool{}}
 	w := watching{p: p, c: c, seen: followed{}}
-	var judged, before snapshot
-	changed := time.Now()
-	for {
-		now := snapshotOf(c.Args().Slice())
+	f := following{names: c.Args().Slice(), every: every, idle: c.Duration("idle")}
+	if err := f.follow(c.Context, w.look); err != nil {
+		return err
+	}
+	return w.failed
+}
+
+// following is how files that change are followed.
+type following struct {
+	names  []string
+	every  time.Duration // between looks
+	idle   time.Duration // after which it ends without a change; 0: never
+	judged snapshot      // what was looked at before
+}
+
+// mostRestless is how many looks in a row may find changes before what is there is
+// judged nevertheless.
+const mostRestless = 5
+
+// follow calls look whenever the files have changed and are still for one of our
+// looks, until that fails, the context ends or nothing happens for long enough.
+func (f *following) follow(ctx context.Context, look func() error) error {
+	before, restless := f.judged, 0
+	for changed := time.Now(); ; {
+		now := snapshotOf(f.names)
 		switch settled := now.equal(before); {
-		case settled && !now.equal(judged):
-			judged = now
-			if err := w.look(); err != nil {
+		case (settled || restless >= mostRestless) && !now.equal(f.judged):
+			f.judged, restless = now, 0
+			if err := look(); err != nil {
 				return err
 			}
 			changed = time.Now()
 		case !settled:
+			restless++
 			changed = time.Now()
-		case c.Duration("idle") > 0 && time.Since(changed) >= c.Duration("idle"):
-			return w.failed
+		case f.idle > 0 && time.Since(changed) >= f.idle:
+			return nil
+		default:
+			restless = 0
 		}
 		before = now
 		select {
-		case <-c.Context.Done():
-			return c.Context.Err()
-		case <-time.After(every):
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(f.every):
 		}
 	}
 }
@@ -80,7 +104,8 @@ func (p *program) watch(c *cli.Context) error {
 // snapshot is the files of paths, with sizes and times.
 type snapshot []string
 
-func snapshotOf(paths []string) (s snapshot) {
+func snapshotOf(paths []string) snapshot {
+	s := snapshot{}
 	for _, path := range paths {
 		_ = filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
 			if err != nil {
@@ -95,7 +120,7 @@ func snapshotOf(paths []string) (s snapshot) {
 	return s
 }
 
-func (s snapshot) equal(o snapshot) bool { return s != nil && slices.Equal(s, o) }
+func (s snapshot) equal(o snapshot) bool { return s != nil && o != nil && slices.Equal(s, o) }
 
 // watching is a command that follows.
 type watching struct {

@@ -58,6 +58,7 @@ var rules = []rule{
 	{of: "batch", may: []string{"trace", "engine", "diagnose", "ingest", "batch/findings", "internal"}},
 	{of: "report", may: []string{"trace", "engine", "diagnose", "batch/findings", "eval/overhead", "eval/crosscheck", "eval/detectability"}, pure: true},
 	{of: "page/web", may: []string{"page", "report"}},
+	{of: "page/serve", may: []string{"report", "diagnose"}},
 	{of: "page", may: []string{"trace", "engine", "diagnose", "report"}, pure: true},
 	{of: "plots/charts", may: []string{"trace", "engine", "plots"}},
 	{of: "plots", may: []string{"trace", "engine", "diagnose", "plots"}},

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestServe: a folder is served, and a run that comes into it and one that goes are
+// told to whoever listens.
+func TestServe(t *testing.T) {
+	folder := t.TempDir()
+	put := func(name string) {
+		t.Helper()
+		b, err := os.ReadFile(filepath.Join(root, "fixtures", "ddp", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, name), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("nofault-r8-s0.jsonl")
+	said, err := io.Pipe()
+	ctx, cancel := context.WithCancel(context.Background())
+	p := newProgram(nil, io.Discard, err)
+	code := make(chan int, 1)
+	go func() {
+		code <- p.carryOut(ctx, p.app(), []string{"sfstat", "serve", folder, "--listen", "127.0.0.1:0", "--every", "10ms"})
+		_ = err.Close()
+	}()
+	lines := bufio.NewScanner(said)
+	lines.Scan()
+	_, address, found := strings.Cut(lines.Text(), "sfstat serve: ")
+	if !found {
+		t.Fatal(lines.Text())
+	}
+	go func() {
+		for lines.Scan() {
+		}
+	}()
+	get := func(path string) string {
+		t.Helper()
+		answer, err := http.Get(address + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		b, err := io.ReadAll(answer.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	answer, failed := http.Get(address + "events")
+	if failed != nil {
+		t.Fatal(failed)
+	}
+	defer answer.Body.Close()
+	events := bufio.NewScanner(answer.Body)
+	until := func(what, path, holds string) {
+		t.Helper()
+		for events.Scan() {
+			if strings.HasPrefix(events.Text(), "data: ") && strings.Contains(get(path), holds) {
+				return
+			}
+		}
+		t.Fatalf("%s: the events end", what)
+	}
+	until("the first run", "", "/run/nofault-r8-s0")
+	put("host-callback-r8-s0.jsonl")
+	until("a second", "metrics", `sfstat_suspect{run="host-callback-r8-s0",rank="2",host="node0",stage="callbacks.cpu_wall"} 1`)
+	if page := get("page/host-callback-r8-s0"); !strings.Contains(page, "<title>Rank 2 (node0, local rank 2) delays everyone") || strings.Contains(page, "nofault") {
+		t.Error("the page is not that of the run alone")
+	}
+	if err := os.Remove(filepath.Join(folder, "host-callback-r8-s0.jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	until("without it", "metrics", "sfstat_runs 1\n")
+	cancel()
+	if got := <-code; got != exitInternal && got != exitInterrupted {
+		t.Errorf("exit code %d", got)
+	}
+}

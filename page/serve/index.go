@@ -1,0 +1,124 @@
+package serve
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sfstat/sfstat/report"
+)
+
+// view is what both layouts show.
+type view struct {
+	Version  uint64
+	Program  string
+	Failure  string
+	Runs     int
+	Rows     []row
+	Query    string
+	Sort     string
+	Row      row      // of one run
+	Problems []string // of inputs
+}
+
+// row is one run of the index. Names are text.
+type row struct {
+	Path, Name, Status, Headline, Host, Gain, When string
+	Steps                                          int
+
+	gain float64
+	at   time.Time
+}
+
+// mostListed bounds the rows of an index, and the problems below it.
+const mostListed = 1000
+
+// Columns are what the index is sorted by.
+func (view) Columns() []string { return []string{"gain", "run", "status", "host", "steps", "when"} }
+
+var orders = map[string]func(a, b *row) int{
+	"run":    func(a, b *row) int { return strings.Compare(a.Name, b.Name) },
+	"status": func(a, b *row) int { return strings.Compare(a.Status, b.Status) },
+	"host":   func(a, b *row) int { return strings.Compare(a.Host, b.Host) },
+	"gain":   func(a, b *row) int { return cmp.Compare(b.gain, a.gain) },
+	"steps":  func(a, b *row) int { return cmp.Compare(b.Steps, a.Steps) },
+	"when":   func(a, b *row) int { return b.at.Compare(a.at) },
+}
+
+func (s *Server) index(w http.ResponseWriter, r *http.Request) error {
+	now, _ := s.current()
+	v := s.viewOf(now)
+	v.Query, v.Sort = r.FormValue("q"), r.FormValue("sort")
+	for i := range now.jobs {
+		if x := now.rowOf(&now.jobs[i]); x.matches(v.Query) {
+			v.Rows = append(v.Rows, x)
+		}
+	}
+	order, known := orders[v.Sort]
+	if !known {
+		v.Sort, order = "gain", orders["gain"]
+	}
+	slices.SortStableFunc(v.Rows, func(a, b row) int { return order(&a, &b) })
+	v.Rows = v.Rows[:min(len(v.Rows), mostListed)]
+	for _, p := range now.Problems[:min(len(now.Problems), mostListed)] {
+		v.Problems = append(v.Problems, report.Visible(p.Err.Error()))
+	}
+	return v.write(w, "index.html")
+}
+
+// run is a frame around the page of a run, which follows it.
+func (s *Server) run(w http.ResponseWriter, r *http.Request) error {
+	now, _ := s.current()
+	j, err := now.find(r.PathValue("name"))
+	if err != nil {
+		return err
+	}
+	v := s.viewOf(now)
+	v.Row = now.rowOf(j)
+	return v.write(w, "run.html")
+}
+
+func (s *Server) viewOf(now *state) *view {
+	return &view{Version: now.version, Program: s.o.Version, Failure: now.Failure, Runs: len(now.jobs)}
+}
+
+func (v *view) write(w http.ResponseWriter, name string) error {
+	var b bytes.Buffer
+	if err := layout.ExecuteTemplate(&b, name, v); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = w.Write(b.Bytes()) // to a client that may be gone
+	return nil
+}
+
+func (s *state) rowOf(j *job) row {
+	r := j.lead()
+	x := row{Path: j.escaped(), Name: report.Visible(r.Run), Status: r.Status.String(), Headline: report.Visible(report.Headline(r)), gain: gainOf(r), at: s.When[r.Run]}
+	x.Gain = fmt.Sprintf("%.1f %%", 100*x.gain)
+	if !x.at.IsZero() {
+		x.When = x.at.UTC().Format("2006-01-02 15:04:05")
+	}
+	if len(r.Suspects) > 0 {
+		x.Host = report.Visible(r.Suspects[0].Host)
+	}
+	for i := range r.Windows {
+		x.Steps += r.Windows[i].Main.Steps
+	}
+	return x
+}
+
+// matches reports whether each word of a query is in the row.
+func (x *row) matches(query string) bool {
+	text := strings.ToLower(strings.Join([]string{x.Name, x.Status, x.Host, x.Headline}, "\n"))
+	for word := range strings.FieldsSeq(strings.ToLower(query)) {
+		if !strings.Contains(text, word) {
+			return false
+		}
+	}
+	return true
+}

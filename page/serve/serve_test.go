@@ -1,0 +1,252 @@
+package serve
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/report"
+	"github.com/sfstat/sfstat/trace"
+)
+
+const hostile = "</script><script>alert(1)</script>\u202e\u009b31m\"\n"
+
+// window is eight steps of two ranks, of which the second delays the other by late ns.
+func window(run string, late int64) *trace.Window {
+	w := &trace.Window{Run: run, WorldSize: 2, Ranks: []trace.Rank{{ID: 0, Host: "n0"}, {ID: 1, Host: "n1"}}, Schema: trace.Schema{Stages: []string{"data", "model.backward_cpu_wall"}}}
+	for range 40 {
+		w.Durations = append(w.Durations, 1e6, 1e6+late, 6e6+late, 6e6)
+	}
+	return w
+}
+
+// judged is the verdict on windows.
+func judged(t *testing.T, windows ...*trace.Window) Recorded {
+	t.Helper()
+	s := diagnose.New(diagnose.Options{})
+	for _, w := range windows {
+		if err := s.Add(w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return Recorded{Verdict: s.Verdict(), Problems: []report.Problem{{Path: "x", Err: errors.New(hostile)}, {Path: "y", PassedOver: 2, Err: errors.New("2 files")}}}
+}
+
+func named(_ context.Context, r Recorded) ([]byte, error) {
+	return fmt.Appendf(nil, "page of %q", r.Verdict.Run), nil
+}
+
+// ask is the answer to a request, of which path is the raw target.
+func ask(s *Server, method, target, host string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, "http://localhost/", nil)
+	path, query, _ := strings.Cut(target, "?")
+	plain, err := url.PathUnescape(path)
+	if err != nil {
+		panic(err)
+	}
+	r.URL = &url.URL{Path: plain, RawPath: path, RawQuery: query}
+	r.Host = host
+	r = r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, &net.TCPAddr{IP: net.IPv4(10, 0, 0, 7), Port: 8080}))
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	return w
+}
+
+func TestHosts(t *testing.T) {
+	s := New(Options{Hosts: []string{"Monitor.cluster"}, Page: named})
+	for host, want := range map[string]int{
+		"localhost": 200, "localhost:9999": 200, "LOCALHOST.": 200, "10.0.0.7:8080": 200, "10.0.0.7": 200, "monitor.cluster:80": 200,
+		"10.0.0.8": 421, "[::1]:8080": 421, "evil.example": 421, "localhost.evil.example": 421, "": 421, "10.0.0.7.nip.io": 421, "evil.example:8080": 421,
+	} {
+		for _, path := range []string{"/", "/metrics", "/live.js"} {
+			if got := ask(s, "GET", path, host).Code; got != want {
+				t.Errorf("%s of host %q: %d, want %d", path, host, got, want)
+			}
+		}
+	}
+}
+
+func TestMethods(t *testing.T) {
+	s := New(Options{Page: named})
+	s.Show(judged(t, window("a", 0)))
+	for _, path := range []string{"/", "/run/a", "/page/a", "/api", "/api/run/a", "/metrics", "/events", "/none"} {
+		for _, method := range []string{"POST", "PUT", "DELETE", "OPTIONS", "CONNECT", "TRACE", "X"} {
+			if w := ask(s, method, path, "localhost"); w.Code != 405 || w.Header().Get("Allow") != "GET, HEAD" {
+				t.Errorf("%s %s: %d", method, path, w.Code)
+			}
+		}
+		if path == "/none" {
+			continue
+		}
+		w := ask(s, "HEAD", path, "localhost")
+		if w.Code != 200 || w.Header().Get("X-Content-Type-Options") != "nosniff" || w.Header().Get("Content-Security-Policy") == "" {
+			t.Errorf("HEAD %s: %d %v", path, w.Code, w.Header())
+		}
+	}
+}
+
+// TestEscapes: what is no run leads nowhere, and is not repeated.
+func TestEscapes(t *testing.T) {
+	s := New(Options{Page: named})
+	s.Show(judged(t, window("a", 0), window("", 0), window("..", 0), window("x/y?z#%2e", 0), window(hostile, 0), window(strings.Repeat("n", 10_000), 0)))
+	for _, name := range []string{"../..", "%2e%2e", "..%2f..%2fetc%2fpasswd", "%00", "a%00", "a/..", "%5c..%5c", "~", strings.Repeat("q", 10_000), "A", "%3Cscript%3E"} {
+		for _, under := range []string{"/run/", "/page/", "/api/run/"} {
+			w := ask(s, "GET", under+name, "localhost")
+			redirected := w.Code/100 == 3 && !strings.Contains(w.Header().Get("Location"), "..") && strings.HasPrefix(w.Header().Get("Location"), "/")
+			if w.Code != 404 && !redirected || strings.Contains(w.Body.String(), "passwd") || strings.Contains(w.Body.String(), "script") {
+				t.Errorf("%s%.30s: %d %s %.200s", under, name, w.Code, w.Header().Get("Location"), w.Body)
+			}
+		}
+	}
+	index := ask(s, "GET", "/", "localhost").Body.String()
+	if strings.Contains(index, "<script>") || strings.ContainsAny(index, "\u202e\u009b") {
+		t.Error("a hostile name is markup")
+	}
+	links := regexp.MustCompile(`href="(/run/[^"]+)"`).FindAllStringSubmatch(index, -1)
+	if len(links) != 6 {
+		t.Fatalf("%d links, want 6", len(links))
+	}
+	seen := map[string]bool{}
+	for _, link := range links {
+		shell := ask(s, "GET", link[1], "localhost")
+		inside := ask(s, "GET", strings.Replace(link[1], "/run/", "/page/", 1), "localhost")
+		if shell.Code != 200 || inside.Code != 200 || len(link[1]) > 700 || strings.Contains(shell.Body.String(), "<script>") {
+			t.Errorf("%.80s: %d, %d", link[1], shell.Code, inside.Code)
+		}
+		seen[inside.Body.String()] = true
+	}
+	if len(seen) != 6 {
+		t.Errorf("%d pages, want 6", len(seen))
+	}
+}
+
+func TestIndex(t *testing.T) {
+	s := New(Options{Page: named})
+	s.Show(judged(t, window("fast", 0), window("slow", 9e6), window("slower", 30e6)))
+	for query, want := range map[string]string{"": "slower slow fast", "sort=run": "fast slow slower", "sort=no": "slower slow fast", "q=STRAGGLER+n1": "slower slow fast", "q=fast": "fast", "q=nowhere": ""} {
+		var got []string
+		for _, m := range regexp.MustCompile(`href="/run/([^"]+)"`).FindAllStringSubmatch(ask(s, "GET", "/?"+query, "localhost").Body.String(), -1) {
+			got = append(got, m[1])
+		}
+		if query == "q=STRAGGLER+n1" {
+			want = "slower slow"
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q: %v, want %s", query, got, want)
+		}
+	}
+	s.Fail("gone <b>")
+	if body := ask(s, "GET", "/", "localhost").Body.String(); !strings.Contains(body, "gone &lt;b&gt;") || !strings.Contains(body, "slower") {
+		t.Error("what was read before is not shown with the failure")
+	}
+}
+
+// TestMetrics: each sample is what the JSON says, of so many runs.
+func TestMetrics(t *testing.T) {
+	s := New(Options{MetricsRuns: 2, Page: named})
+	s.Show(judged(t, window("fast", 0), window(`s"l\o`+"w", 9e6), window("slower", 30e6)))
+	var v struct {
+		Runs []struct {
+			Run, Status string
+			Suspects    []struct {
+				Rank        *int
+				Host, Stage *string
+				Gain        float64 `json:"run_gain"`
+			}
+		}
+		Windows []any
+	}
+	if err := json.Unmarshal(ask(s, "GET", "/api", "localhost").Body.Bytes(), &v); err != nil {
+		t.Fatal(err)
+	}
+	text := ask(s, "GET", "/metrics", "localhost").Body.String()
+	want := []string{fmt.Sprintf("sfstat_windows %d\n", len(v.Windows)), "sfstat_runs 3\n", "sfstat_problems 1\n", "sfstat_stale 0\n"}
+	for _, r := range v.Runs {
+		if r.Run == "fast" {
+			continue
+		}
+		f := r.Suspects[0]
+		want = append(want, fmt.Sprintf("sfstat_run_status{run=%q,status=%q} 1\n", r.Run, r.Status),
+			fmt.Sprintf("sfstat_gain{run=%q} %s\n", r.Run, strconv.FormatFloat(f.Gain, 'g', -1, 64)),
+			fmt.Sprintf("sfstat_suspect{run=%q,rank=\"%d\",host=%q,stage=%q} 1\n", r.Run, *f.Rank, *f.Host, *f.Stage))
+	}
+	for _, sample := range want {
+		if !strings.Contains(text, "\n"+sample) {
+			t.Errorf("no %s in\n%s", sample, text)
+		}
+	}
+	if strings.Contains(text, "fast") {
+		t.Error("a third run has metrics")
+	}
+}
+
+// TestKept: a page is made once in each version.
+func TestKept(t *testing.T) {
+	var made atomic.Int64
+	s := New(Options{Page: func(context.Context, Recorded) ([]byte, error) { made.Add(1); return make([]byte, mostKept/2+1), nil }})
+	s.Show(judged(t, window("a", 0), window("b", 0)))
+	for _, step := range []struct {
+		path string
+		want int64
+	}{{"/page/a", 1}, {"/page/a", 1}, {"/page/b", 2}, {"/page/a", 3}} { // both do not fit
+		if ask(s, "GET", step.path, "localhost"); made.Load() != step.want {
+			t.Errorf("%s: %d made, want %d", step.path, made.Load(), step.want)
+		}
+	}
+	s.Fail("x")
+	if ask(s, "GET", "/page/a", "localhost"); made.Load() != 4 || s.keeps > mostKept {
+		t.Errorf("%d made after a change, want 4; %d bytes kept", made.Load(), s.keeps)
+	}
+}
+
+// TestEvents: the version comes at once, and with each change.
+func TestEvents(t *testing.T) {
+	s := New(Options{Page: named})
+	web := httptest.NewServer(s)
+	defer web.Close()
+	answer, err := http.Get(web.URL + "/events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	lines := bufio.NewScanner(answer.Body)
+	next := func() (version uint64) {
+		t.Helper()
+		for lines.Scan() {
+			if text, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+				version, err := strconv.ParseUint(text, 10, 64)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return version
+			}
+		}
+		t.Fatal("the stream ended")
+		return 0
+	}
+	first := next()
+	s.Show(judged(t, window("a", 0)))
+	if got := next(); got != first+1 {
+		t.Errorf("version %d after %d", got, first)
+	}
+	s.Fail("x")
+	s.Fail("x") // is no change
+	if got := next(); got != first+2 {
+		t.Errorf("version %d, want %d", got, first+2)
+	}
+	if body := ask(s, "GET", "/", "localhost").Body.String(); !strings.Contains(body, fmt.Sprintf(`data-version="%d"`, first+2)) {
+		t.Error("the index is of another version")
+	}
+}

@@ -22,7 +22,7 @@ import (
 
 func (p *program) serveCommand() *cli.Command {
 	return &cli.Command{
-		Name: "serve", Usage: "an index of runs and their pages in a browser, which follow running jobs", ArgsUsage: "PATH...",
+		Name: "serve", Usage: "serve an index of runs and their pages to a browser, which follow running jobs", ArgsUsage: "PATH...",
 		Description: "Answers a browser on this machine, and Prometheus: the verdicts of all runs, the page that sfstat report writes of each, " +
 			"their JSON and metrics. Looks again and again at the files, and tells open pages when the verdicts have changed. It only reads, and " +
 			"asks nobody who they are: what it listens at decides who may read.",

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/report"
 )
 
@@ -112,11 +113,18 @@ func (s *state) rowOf(j *job) row {
 	return x
 }
 
-// matches reports whether each word of a query is in the row.
+// matches reports whether each word of a query is in the row; the name of a status
+// is in those rows that have it.
 func (x *row) matches(query string) bool {
 	text := strings.ToLower(strings.Join([]string{x.Name, x.Status, x.Host, x.Headline}, "\n"))
 	for word := range strings.FieldsSeq(strings.ToLower(query)) {
-		if !strings.Contains(text, word) {
+		found := strings.Contains(text, word)
+		for s := diagnose.TooLittleData; s <= diagnose.Hang; s++ {
+			if word == s.String() {
+				found = word == x.Status
+			}
+		}
+		if !found {
 			return false
 		}
 	}

@@ -21,6 +21,11 @@ class StepsStruck:
     first: Optional[int]
     last: Optional[int]
     pattern: str
+    rate_low: Optional[float]
+    rate_high: Optional[float]
+    excess_low_ns: Optional[int]
+    excess_high_ns: Optional[int]
+    p: Optional[float]
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ func read(t testing.TB, path string) *trace.Comm {
 // Pickle and JSON of one dump are the same record, but for the frames, which
 // JSON lacks.
 func TestRealDumps(t *testing.T) {
-	root := largedata.Path(t, "data/fr")
+	root := largedata.Need(t, "data/fr")
 	pickles, _ := filepath.Glob(filepath.Join(root, "*", "fr_trace_?"))
 	if len(pickles) == 0 {
 		t.Fatal("no dumps")

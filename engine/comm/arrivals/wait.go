@@ -161,7 +161,63 @@ func (t *timed) learn() {
 				p.lag, least = lag, s
 			}
 		}
+		if p.lag == 0 && !gathers && t.together(p.cohorts) {
+			p.lag = t.shared(sample)
+		}
 	}
+}
+
+// leastTogether is how many cohorts show whether ranks drift apart.
+const leastTogether = 20
+
+// together reports whether something synchronises the ranks from one cohort of a
+// place to the next: how far they are apart then varies about a level, by less than
+// it changes from cohort to cohort. Ranks that wait for nobody drift apart, as
+// random walks do.
+func (t *timed) together(cohorts []cohort) bool {
+	if len(cohorts) < leastTogether {
+		return false
+	}
+	ranks, _ := t.apart(cohorts, t.at)
+	about, change := int64(0), int64(0)
+	for _, x := range ranks {
+		for k := 1; k < len(x); k++ {
+			change += abs(x[k] - x[k-1])
+		}
+		mid := median(slices.Clone(x))
+		for _, v := range x {
+			about += abs(v - mid)
+		}
+	}
+	return about < change
+}
+
+// shared is the last call that all members of the cohorts entered together and that
+// no rank precedes; 0 where there is none. What a rank spends since then is its own,
+// since no other group can have held it up.
+func (t *timed) shared(sample []cohort) int8 {
+	for lag := int8(1); lag <= maxLag; lag++ {
+		if !t.early(sample, lag) {
+			if t.sameBefore(sample, lag) {
+				return lag
+			}
+			return 0
+		}
+	}
+	return 0
+}
+
+// sameBefore reports whether the call so many back is the same for all members of
+// each cohort.
+func (t *timed) sameBefore(sample []cohort, lag int8) bool {
+	for _, c := range sample {
+		for _, e := range c {
+			if t.of[e.rank][e.call-int32(lag)] != t.of[c[0].rank][c[0].call-int32(lag)] {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // sampled are the cohorts with the widest spread, which carry the information, and a

@@ -253,3 +253,16 @@ func ExampleJob_Analyze() {
 	fmt.Printf("rank %d is last to enter %d of %d: %.0f ms of its own before %s (%s)\n", l.Rank, l.Last, l.Points, float64(l.Delay)/ms, p.Line, p.Line.Call)
 	// Output: rank 3 is last to enter 30 of 30: 40 ms of its own before train.py:66 (backward)
 }
+
+// A rank that is always late at the only collective of a step is late: ranks that
+// wait for nobody would drift apart. Seeds differ in whether the scatter alone shows it.
+func TestOneCallAStep(t *testing.T) {
+	for _, jitter := range []float64{0.3, 2, 8} {
+		for seed := range uint64(20) {
+			s := synthetic{seed: seed, ranks: 3, steps: 57, buckets: 1, jitter: jitter, perHost: 3, delay: 50, late: []int{1}, frames: true}
+			if r := s.job().Analyze(Options{}); len(r.Late) != 1 || r.Late[0].Rank != 1 {
+				t.Errorf("jitter %g, seed %d: late %+v, want rank 1", jitter, seed, r.Late)
+			}
+		}
+	}
+}

@@ -101,8 +101,8 @@ func (v *View) joined(instance int) bool {
 }
 
 // joinsStages reports whether an instance communicates with another pipeline
-// stage. Who is waited for there is no peer: a send that arrives late comes last
-// as it always does, so that not the wait tells but the start.
+// stage. Its members are not peers: the send is always the last to start, late or
+// not, so lateness shows in when it starts and not in how long others wait.
 func (v *View) joinsStages(instance int) bool {
 	lanes := v.Grid.Lanes()
 	return slices.ContainsFunc(v.Grid.At[instance*lanes:(instance+1)*lanes], func(row int32) bool {

@@ -17,7 +17,7 @@ type trial struct {
 	status         diagnose.Status
 	named, right   bool // a rank is named; it is the slow one, in its stage
 	small          bool // certain, and below the gate
-	strong, surely bool // it is called strongly; and rightly
+	strong, surely bool // reported as strong; and the rank is right
 	// saving is what fixing it saves of the steps, by the verdict, less what it does;
 	// NaN where that is not asked.
 	saving float64

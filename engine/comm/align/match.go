@@ -44,7 +44,7 @@ type Matching struct {
 	ambiguous []uncertain
 	Offset    int64  // nanoseconds from a call's stamp to the launch of its kernel, the median
 	Timed     bool   // stamps and launches counted
-	queue     clocks // what starts tell of the clocks, where they do
+	queue     clocks // clocks fitted to kernel starts, where there are no launches
 	Replayed  int    // kernels that graphs launched, which have no call of their own
 }
 

@@ -1,4 +1,5 @@
-"""Sampled device times beside the stages, from CUDA events.
+"""Side channels beside the stages: sampled device times from CUDA events, and
+host times of probes.
 
 An event pair is recorded on the current stream and read after the window is
 closed, by the writer's thread. The training thread never waits for the device.
@@ -75,12 +76,13 @@ class CudaEvents:
 
 
 class Channels:
-    """The event pairs of the window that is being recorded, by channel."""
+    """The event pairs and probe times of the window that is being recorded, by channel."""
 
     def __init__(self, timer: Optional[EventTimer] = None) -> None:
         self._timer = timer
         self._looked = timer is not None
         self._pairs: Dict[str, List[Tuple[int, Pair]]] = {}
+        self._spent: Dict[str, Dict[int, int]] = {}  # ns by step
 
     @property
     def timer(self) -> Optional[EventTimer]:
@@ -101,30 +103,54 @@ class Channels:
     def add(self, channel: str, step: int, pair: Pair) -> None:
         self._pairs.setdefault(channel, []).append((step, pair))
 
+    def spend(self, channel: str, step: int, ns: int) -> None:
+        """Adds the time of a probe to its step."""
+        spent = self._spent.setdefault(channel, {})
+        spent[step] = spent.get(step, 0) + ns
+
     def forget(self, step: int) -> None:
-        """Drops the pairs of a step that is not kept."""
+        """Drops what was recorded of a step that is not kept."""
         for channel, pairs in self._pairs.items():
             self._pairs[channel] = [p for p in pairs if p[0] != step]
+        for spent in self._spent.values():
+            spent.pop(step, None)
 
-    def take(self) -> "Pending":
-        """Hands the pairs over and begins anew."""
+    def take(self, first: int, end: int) -> "Pending":
+        """Hands over what there is of the steps from ``first`` to before ``end``
+        and begins anew. A probe may have run ahead of the next step, in its data
+        stage: that stays.
+        """
         pairs, self._pairs = self._pairs, {}
-        return Pending(self._timer, pairs)
+        spent, self._spent = self._spent, {}
+        for channel, steps in spent.items():
+            for step in [s for s in steps if not first <= s < end]:
+                ns = steps.pop(step)
+                if step == end:
+                    self.spend(channel, step, ns)
+        return Pending(self._timer, pairs, spent)
 
 
 class Pending:
-    """Pairs whose times are read once the device has passed them."""
+    """Probe times, and pairs whose times are read once the device has passed them."""
 
-    def __init__(self, timer: Optional[EventTimer] = None, pairs: Optional[Dict[str, List[Tuple[int, Pair]]]] = None) -> None:
+    def __init__(
+        self,
+        timer: Optional[EventTimer] = None,
+        pairs: Optional[Dict[str, List[Tuple[int, Pair]]]] = None,
+        spent: Optional[Dict[str, Dict[int, int]]] = None,
+    ) -> None:
         self._timer = timer
         self._pairs = pairs or {}
+        self._spent = spent or {}
 
     def read(self, patience_s: float, pause: Callable[[float], None] = time.sleep) -> Dict[str, List[Sample]]:
         """The samples, a step's pairs summed. What the device has not reached
         after ``patience_s`` is not ready, and says so.
         """
         deadline = time.perf_counter() + patience_s
-        return {name: self._channel(pairs, deadline, pause) for name, pairs in self._pairs.items()}
+        side = {name: [Sample(step, ns / 1e6) for step, ns in sorted(steps.items())] for name, steps in self._spent.items()}
+        side.update({name: self._channel(pairs, deadline, pause) for name, pairs in self._pairs.items()})
+        return side
 
     def _channel(self, pairs: List[Tuple[int, Pair]], deadline: float, pause: Callable[[float], None]) -> List[Sample]:
         samples: List[Sample] = []

@@ -21,7 +21,7 @@ from .events import Channels, EventTimer
 from .gather import Group
 from .identity import Identity
 from .packet import Form, Window
-from .spans import AheadSpan, Batches, EventSpan, Fault, OnFault, Span, StageError, StepSpan, Unrecorded
+from .spans import AheadSpan, Batches, EventSpan, Fault, OnFault, ProbeSpan, Span, StageError, StepSpan, Unrecorded
 from .stages import DATA, STAGES, DataWait, Stages
 from .writer import Writer
 
@@ -35,6 +35,7 @@ _MAX_STEP = (1 << 62)
 _MAX_WINDOW = 100_000
 _MAX_AHEAD = 10_000
 _MAX_UNKNOWN = 256
+_MAX_PROBES = 64
 _CLOSE_S = 180.0
 
 _AnySpan = Union[Span, AheadSpan]
@@ -127,6 +128,7 @@ class Recorder:
         self._example = ""
         self._spans: Dict[str, Union[Span, Unrecorded]] = {}
         self._event_spans: Dict[str, EventSpan] = {}
+        self._probes: Dict[str, ProbeSpan] = {}
         self._step_span = StepSpan(self)
         self._capture: Optional[Capture] = None
         watch: Optional[Watch] = None
@@ -192,6 +194,19 @@ class Recorder:
         except KeyError:
             return self._event_span(name, fraction)
 
+    def probe(self, name: str) -> "ProbeSpan | Unrecorded":
+        """Times what is inside beside the stages: it may stand inside a stage
+        or another probe. Its time is still its stage's. In a step with
+        several such spans they are summed, in the channel ``NAME_probe_ms``.
+        """
+        try:
+            return self._probes[name]
+        except KeyError:
+            if len(self._probes) >= _MAX_PROBES or not name:
+                return Unrecorded(self, str(name))
+            span = self._probes[name] = ProbeSpan(self, "%.50s_probe_ms" % name)
+            return span
+
     def pause(self) -> None:
         """What follows until the next step belongs to no step: an evaluation,
         a checkpoint. It closes the window. Call it on all ranks or none.
@@ -200,6 +215,7 @@ class Recorder:
             return
         self._settle(self._clock())
         self._flush()
+        self._channels.forget(self._step)
         self._clear_step()
 
     def close(self, timeout_s: float = _CLOSE_S) -> bool:
@@ -419,7 +435,7 @@ class Recorder:
         if self._walls and self._writer is not None:
             window = Window(self._windows, self._first, self._durations, self._walls, notes=self._notes(), timing=self._timing)
             self._windows += 1
-            self._writer.offer(window, self._channels.take())
+            self._writer.offer(window, self._channels.take(self._first, self._first + len(self._walls)))
         self._begin_window()
 
     def _notes(self) -> List[str]:

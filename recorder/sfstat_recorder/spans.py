@@ -201,6 +201,38 @@ class EventSpan:
             r._channels.give_up(error)
 
 
+class ProbeSpan:
+    """``with perf.probe(name):``. Of probes of one name inside each other the
+    outermost counts.
+    """
+
+    __slots__ = ("_recorder", "_channel", "_began", "_depth")
+
+    def __init__(self, recorder: "Recorder", channel: str) -> None:
+        self._recorder = recorder
+        self._channel = channel
+        self._began = 0
+        self._depth = 0
+
+    def __enter__(self) -> None:
+        r = self._recorder
+        if get_ident() != r._owner:
+            return r._fault(Fault.THREAD, self._channel)
+        self._depth += 1
+        if self._depth == 1:
+            self._began = r._clock()
+        return None
+
+    def __exit__(self, *_: Any) -> None:
+        r = self._recorder
+        now = r._clock()
+        if self._depth == 0 or get_ident() != r._owner:
+            return
+        self._depth -= 1
+        if self._depth == 0:
+            r._channels.spend(self._channel, r._step, now - self._began)
+
+
 class Batches(Generic[T]):
     """An iterable whose waits are recorded; all else is the loader's own."""
 

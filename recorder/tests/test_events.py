@@ -34,6 +34,70 @@ class Device:
         return None if pair in self.never else pair * 1.5
 
 
+class ProbeTest(unittest.TestCase):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = temporary.name
+        self.clock = Clock()
+
+    def record(self, loop, **more):
+        perf = Recorder(self.folder, place(), clock=self.clock, window=2, **more)
+        loop(perf)
+        perf.close()
+        return [(p["first_step"], {name: (c["steps"], c["ms"]) for name, c in p.get("side", {}).items()}, p["durations_ns"]) for p in packets(self.folder)]
+
+    def test_inside_a_stage(self):
+        def loop(perf):
+            for i in range(3):
+                with perf.step():
+                    with perf.stage(FORWARD):
+                        with perf.probe("attention"), perf.probe("mask"):
+                            self.clock.spend(4_000_000)
+                        with perf.probe("attention"), perf.probe("attention"):
+                            self.clock.spend(2_000_000)
+
+        got = self.record(loop)
+        self.assertEqual([(first, side) for first, side, _ in got], [
+            (0, {"attention_probe_ms": ([0, 1], [6, 6]), "mask_probe_ms": ([0, 1], [4, 4])}),
+            (2, {"attention_probe_ms": ([2], [6]), "mask_probe_ms": ([2], [4])}),
+        ])
+        self.assertEqual(got[0][2][0][1], 6_000_000)  # the stage has its time all the same
+
+    def test_of_the_next_step_and_of_none(self):
+        """Before a step it is of that one; of a step that is dropped, of none."""
+        def loop(perf):
+            for i in range(5):
+                if i == 3:
+                    perf.pause()
+                with perf.stage("data.next_wait"), perf.probe("decode"):
+                    self.clock.spend((i + 1) * 1_000_000)
+                try:
+                    with perf.step():
+                        with perf.probe("loss"):
+                            self.clock.spend(1_000_000)
+                        if i == 2:
+                            raise MemoryError
+                except MemoryError:
+                    pass
+
+        got = self.record(loop)
+        self.assertEqual([(first, side) for first, side, _ in got], [
+            (0, {"decode_probe_ms": ([0, 1], [1, 2]), "loss_probe_ms": ([0, 1], [1, 1])}),
+            (2, {"decode_probe_ms": ([2, 3], [4, 5]), "loss_probe_ms": ([2, 3], [1, 1])}),
+        ])
+
+    def test_too_many_names(self):
+        def loop(perf):
+            with perf.step():
+                for i in range(100):
+                    with perf.probe("p%d" % i):
+                        self.clock.spend(1_000_000)
+
+        (_, side, _), = self.record(loop)
+        self.assertEqual(len(side), 64)
+
+
 class EventsTest(unittest.TestCase):
     def setUp(self):
         temporary = tempfile.TemporaryDirectory()

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestAudit runs the commands of docs/audit.md, the table of what the published
+// texts describe, in the order of the page in one folder. Of commands that are
+// not sh's or sfstat's, as tests in Python, the file must be there.
+func TestAudit(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "docs", "audit.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := auditShell(t)
+	code := regexp.MustCompile("`([^`]+)`")
+	rows := 0
+	for line := range strings.Lines(string(text)) {
+		cells := strings.Split(line, " | ")
+		if len(cells) < 5 || cells[2] == "here" {
+			continue
+		}
+		rows++
+		switch state := cells[2]; {
+		case state != "yes" && state != "partly" && state != "no":
+			t.Errorf("state %q in %s", state, line)
+		case (state == "no") != (cells[3] == "–"):
+			t.Errorf("the command of a row that says %q: %s", state, line)
+		case state == "partly" && !strings.Contains(cells[4], "; ") && !strings.HasPrefix(cells[4], "by "):
+			t.Errorf("nothing says what is missing: %s", line)
+		}
+		for _, found := range code.FindAllStringSubmatch(cells[3], -1) {
+			run(found[1])
+		}
+	}
+	if rows < 50 {
+		t.Errorf("%d rows found: the test would pass on nothing", rows)
+	}
+}
+
+// auditShell runs a command line of the page, which must end well: with 0, or
+// with 3 where it names a finding.
+func auditShell(t *testing.T) func(string) {
+	shell := newShell(t)
+	for _, name := range []string{"eval", "docs"} {
+		target, err := filepath.Abs(filepath.Join(root, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		shell("ln -s '" + target + "' " + name)
+	}
+	ran := make(map[string]bool)
+	return func(command string) {
+		program, rest, _ := strings.Cut(command, " ")
+		switch program {
+		case "sfstat", "mkdir", "cp":
+		default:
+			for _, word := range strings.Fields(rest) {
+				if name := strings.TrimPrefix(word, "./"); strings.Contains(name, "/") && !exists(filepath.Join(root, filepath.FromSlash(name))) {
+					t.Errorf("%s: no file %s", command, name)
+				}
+			}
+			return
+		}
+		if ran[command] {
+			return
+		}
+		ran[command] = true
+		out := shell(command + " >stdout 2>stderr || { echo exit code $?; cat stderr; }")
+		if out != "" {
+			t.Errorf("%s: %s", command, out)
+		}
+	}
+}

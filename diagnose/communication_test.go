@@ -1,6 +1,7 @@
 package diagnose_test
 
 import (
+	"database/sql"
 	"fmt"
 	"maps"
 	"os"
@@ -9,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	_ "modernc.org/sqlite"
 
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/evidence"
@@ -23,6 +26,23 @@ import (
 // trafficOf is the traffic of an invented job; leave says which of its files are left.
 func trafficOf(t testing.TB, s job.Spec, leave func(name string) bool) *comm.Result {
 	t.Helper()
+	return damagedTraffic(t, s, func(t testing.TB, path string) {
+		if leave != nil && !leave(filepath.Base(path)) {
+			remove(t, path)
+		}
+	})
+}
+
+func remove(t testing.TB, path string) {
+	t.Helper()
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// damagedTraffic is the traffic of an invented job of which spoil damages each file.
+func damagedTraffic(t testing.TB, s job.Spec, spoil func(t testing.TB, path string)) *comm.Result {
+	t.Helper()
 	dir := t.TempDir()
 	if err := job.Write(dir, s); err != nil {
 		t.Fatal(err)
@@ -32,11 +52,7 @@ func trafficOf(t testing.TB, s job.Spec, leave func(name string) bool) *comm.Res
 		t.Fatal(err)
 	}
 	for _, f := range files {
-		if leave != nil && !leave(filepath.Base(f)) {
-			if err := os.Remove(f); err != nil {
-				t.Fatal(err)
-			}
-		}
+		spoil(t, f)
 	}
 	found, err := auto.ReadComm([]string{dir}, ingest.Limits{})
 	if err != nil {
@@ -110,16 +126,27 @@ func TestCommunicationNamesTheFault(t *testing.T) {
 // Where nothing is wrong nothing is suspected: clocks are apart and drift, times vary by 10 %, some ranks compute faster than
 // others all job long, and what was recorded is damaged in every way.
 func TestCommunicationFalseAlarms(t *testing.T) {
-	damages := map[string]func(*job.Spec) func(string) bool{
-		"none":  func(*job.Spec) func(string) bool { return nil },
-		"short": func(s *job.Spec) func(string) bool { s.Steps = 3; return nil },
-		"drift": func(s *job.Spec) func(string) bool { s.Drift = 250e-6; return nil },
-		"split": func(s *job.Spec) func(string) bool { s.Splits, s.Alone = true, true; return nil },
-		"logs of one node": func(*job.Spec) func(string) bool {
-			return func(f string) bool { return !strings.Contains(f, "nccl.node1") }
-		},
-		"one export":       func(*job.Spec) func(string) bool { return func(f string) bool { return f != "node1.sqlite" } },
-		"half of the logs": func(*job.Spec) func(string) bool { return oddLogs },
+	only := func(left func(name string) bool) func(testing.TB, string) {
+		return func(t testing.TB, path string) {
+			if !left(filepath.Base(path)) {
+				remove(t, path)
+			}
+		}
+	}
+	damages := map[string]struct {
+		of    func(*job.Spec)
+		spoil func(testing.TB, string)
+	}{
+		"none":               {},
+		"short":              {of: func(s *job.Spec) { s.Steps = 3 }},
+		"drift":              {of: func(s *job.Spec) { s.Drift = 250e-6 }},
+		"split":              {of: func(s *job.Spec) { s.Splits, s.Alone = true, true }},
+		"logs of one node":   {spoil: only(func(f string) bool { return !strings.Contains(f, "nccl.node1") })},
+		"one export":         {spoil: only(func(f string) bool { return f != "node1.sqlite" })},
+		"half of the logs":   {spoil: only(oddLogs)},
+		"no launching calls": {spoil: withoutLaunches},
+		"a fifth of the log": {spoil: everyFifthLine},
+		"both of these":      {spoil: func(t testing.TB, path string) { withoutLaunches(t, path); everyFifthLine(t, path) }},
 	}
 	jobs, step := 0, draws.Of(t, 8, 1)
 	for _, name := range []string{"healthy", "healthy-pipeline", "noisy", "noisy-pipeline"} {
@@ -132,8 +159,14 @@ func TestCommunicationFalseAlarms(t *testing.T) {
 						}
 						s := scenario(t, name, nodes, 100+10*uint64(i)+seed)
 						s.Unlike = unlike
-						leave := damages[damage](&s)
-						if v := diagnose.Communication(trafficOf(t, s, leave), frontier.DefaultGates()); len(v.Suspects) > 0 {
+						d := damages[damage]
+						if d.of != nil {
+							d.of(&s)
+						}
+						if d.spoil == nil {
+							d.spoil = func(testing.TB, string) {}
+						}
+						if v := diagnose.Communication(damagedTraffic(t, s, d.spoil), frontier.DefaultGates()); len(v.Suspects) > 0 {
 							t.Errorf("%s on %d nodes, ranks unlike by %g, damage %s, seed %d: %+v", name, nodes, unlike, damage, s.Seed, v.Suspects[0])
 						}
 					}
@@ -189,4 +222,41 @@ func oddLogs(name string) bool {
 		return false
 	}
 	return (pid-4000)/7%2 == 1
+}
+
+// withoutLaunches takes the launching calls out of an export, as of a recording without the CUDA API.
+func withoutLaunches(t testing.TB, path string) {
+	t.Helper()
+	if !strings.HasSuffix(path, ".sqlite") {
+		return
+	}
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec("drop table CUPTI_ACTIVITY_KIND_RUNTIME"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// everyFifthLine loses that line of a log.
+func everyFifthLine(t testing.TB, path string) {
+	t.Helper()
+	if !strings.HasSuffix(path, ".log") {
+		return
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var left []string
+	for i, line := range strings.SplitAfter(string(text), "\n") {
+		if i%5 != 4 || !strings.Contains(line, "opCount") {
+			left = append(left, line)
+		}
+	}
+	if err := os.WriteFile(path, []byte(strings.Join(left, "")), 0o644); err != nil {
+		t.Fatal(err)
+	}
 }

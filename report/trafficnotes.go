@@ -42,6 +42,9 @@ func processNote(n comm.Note) string {
 		return fmt.Sprintf("%d processes of logs and %d of exports could not be told by host, pid, bus or device, and are too many to compare by what they did", n.N, n.Of)
 	case comm.NoteJoined:
 		return fmt.Sprintf("%d sides of communicators were put together by their collectives ending at once: the log names no ids (NCCL before 2.16, or no INIT lines)", n.N)
+	case comm.NoteBeginnings:
+		return fmt.Sprintf("%d ranks' recordings fit at several places of their logs, and nothing says at which: that of rank %d may begin at %s. "+
+			"Record the launching calls too (nsys profile --trace=cuda), or have the log stamped (NCCL_DEBUG_TIMESTAMP_LEVELS=INFO)", n.N, n.Of, linesWords(n))
 	case comm.NoteLogged:
 		return fmt.Sprintf("%d processes logged and are in no export", n.N)
 	case comm.NoteProfiled:
@@ -120,4 +123,23 @@ func setsWords(sets [][]int) string {
 		names = append(names, "…")
 	}
 	return strings.Join(names, "; ")
+}
+
+// linesWords lists the first of a note's lines.
+func linesWords(n comm.Note) string {
+	const shown = 6
+	text := n.Source + ", line "
+	for i, l := range n.Lines[:min(shown, len(n.Lines))] {
+		switch {
+		case i > 0 && i == len(n.Lines)-1:
+			text += " or "
+		case i > 0:
+			text += ", "
+		}
+		text += fmt.Sprint(l)
+	}
+	if more := len(n.Lines) - shown; more > 0 {
+		text += fmt.Sprintf(", or %d more", more)
+	}
+	return text
 }

@@ -28,6 +28,7 @@ type Comm struct {
 	Groups    []CommGroup // of each process in the order of their making, parents before their splits
 	Calls     []CommCall  // of each process in the order of its launches
 	Paths     []CommPath
+	Links     []CommLink
 	Stacks    [][]Frame // of Calls, each once
 	Warnings  []CommWarning
 	Unread    []CommUnread
@@ -143,6 +144,22 @@ type CommPath struct {
 	From, To  int       // ranks in the group; To may be ToNetwork
 	Class     nccl.Link // of its worst link
 	Bandwidth float64   // of its narrowest link, GB/s
+}
+
+// CommDevice is a device of a machine, named as its topology names it.
+type CommDevice struct {
+	Kind nccl.DeviceKind
+	Name string // unique on the machine, such as "GPU/0-c1000"
+	Rank int    // of a GPU, in the group that the topology was printed for; −1: not known
+}
+
+// CommLink is a link between two devices of one machine, as one process of a group saw the topology. Links of a group are those of the
+// machine that this process is on; a machine has those of one process.
+type CommLink struct {
+	Group     int // index of Groups
+	From, To  CommDevice
+	Class     nccl.Link
+	Bandwidth float64 // GB/s; 0: not known
 }
 
 // CommWarning is a warning that NCCL printed.

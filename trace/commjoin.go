@@ -22,7 +22,7 @@ func JoinComms(all ...*Comm) *Comm {
 // clip gives what is appended from here on memory of its own.
 func (j *Comm) clip() {
 	j.Sources, j.Processes, j.Groups, j.Calls = slices.Clip(j.Sources), slices.Clip(j.Processes), slices.Clip(j.Groups), slices.Clip(j.Calls)
-	j.Paths, j.Stacks, j.Warnings = slices.Clip(j.Paths), slices.Clip(j.Stacks), slices.Clip(j.Warnings)
+	j.Paths, j.Links, j.Stacks, j.Warnings = slices.Clip(j.Paths), slices.Clip(j.Links), slices.Clip(j.Stacks), slices.Clip(j.Warnings)
 	j.Unread, j.Notes = slices.Clip(j.Unread), slices.Clip(j.Notes)
 }
 
@@ -55,6 +55,7 @@ func (j *Comm) add(c *Comm, clocks int) {
 		x.Group, x.Stack = after(group, x.Group), after(stack, x.Stack)
 	})
 	j.Paths = moved(j.Paths, c.Paths, func(p *CommPath) { p.Group += group })
+	j.Links = moved(j.Links, c.Links, func(l *CommLink) { l.Group += group })
 	j.Stacks = append(j.Stacks, c.Stacks...)
 	j.Warnings = moved(j.Warnings, c.Warnings, func(w *CommWarning) { w.Process, w.Source = w.Process+process, w.Source+source })
 	j.Unread = moved(j.Unread, c.Unread, func(u *CommUnread) { u.Source += source })

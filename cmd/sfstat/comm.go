@@ -20,6 +20,8 @@ func (p *program) commCommand() *cli.Command {
 			"others that do the same. Logs alone or exports alone are taken as far as they go.",
 		Flags: join([]cli.Flag{
 			choice("scoring", "how calls and kernels are compared: default uses types, channels, times and other ranks; thesis names alone", "default", "thesis"),
+			&cli.BoolFlag{Name: "topology", Category: forOutput, Usage: "instead of the verdict, the machines as NCCL's topology shows them: paths between ranks, links between devices"},
+			&cli.StringFlag{Name: "dot", Category: forOutput, Usage: "draw the topology as a graph for Graphviz, to `FILE` (DOT)"},
 			&cli.StringFlag{Name: "matches", Category: forOutput, Usage: "write every pair of call and kernel to `FILE` (CSV)"},
 			&cli.StringFlag{Name: "chrome", Category: forOutput, Usage: "draw kernels, steps and kinds of parallelism as a trace for Perfetto, to `FILE` (JSON)"},
 			&cli.IntFlag{Name: "dp", Category: forInput, Usage: "data-parallel size `N` of the job"},
@@ -78,20 +80,38 @@ func (p *program) comm(c *cli.Context) error {
 			return badInput(err)
 		}
 	}
-	if path := c.String("matches"); path != "" {
-		if err := p.writeTo(path, func(w io.Writer) error { return report.Matches(w, r) }); err != nil {
-			return err
-		}
-	}
-	if path := c.String("chrome"); path != "" {
-		if err := p.writeTo(path, func(w io.Writer) error { return report.Chrome(w, r) }); err != nil {
-			return err
-		}
+	if err := p.commFiles(c, r); err != nil {
+		return err
 	}
 	if err := p.plotTraffic(c, r); err != nil {
 		return err
 	}
-	return p.emit(c, func(w io.Writer) error { return report.Input{Problems: problems}.Traffic(w, r, as, p.style(c)) })
+	in := report.Input{Problems: problems}
+	return p.emit(c, func(w io.Writer) error {
+		if c.Bool("topology") {
+			return in.Topology(w, r.Topology(), as, p.style(c))
+		}
+		return in.Traffic(w, r, as, p.style(c))
+	})
+}
+
+// commFiles writes the files that flags ask for beside the result.
+func (p *program) commFiles(c *cli.Context, r *comm.Result) error {
+	for _, f := range []struct {
+		flag  string
+		write func(io.Writer) error
+	}{
+		{"matches", func(w io.Writer) error { return report.Matches(w, r) }},
+		{"chrome", func(w io.Writer) error { return report.Chrome(w, r) }},
+		{"dot", func(w io.Writer) error { return report.TopologyGraph(w, r.Topology()) }},
+	} {
+		if path := c.String(f.flag); path != "" {
+			if err := p.writeTo(path, f.write); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // commProblems says which files were refused, or fails under --strict.

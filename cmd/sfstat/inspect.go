@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,7 +20,7 @@ func (p *program) inspectCommand() *cli.Command {
 	return &cli.Command{
 		Name: "inspect", Usage: "show what the inputs contain, and which analyses need more data", ArgsUsage: "PATH...",
 		Description: "Reads everything and analyses nothing: formats and sizes, runs, windows, steps, ranks, roles, stages, " +
-			"side channels, operators and their groups, what is incomplete. CSV is one row per run or operator trace.",
+			"side channels, operators and their groups, calls of NCCL, what is incomplete. CSV is one row per run or operator trace.",
 		Flags: join([]cli.Flag{strictFlag()}, selectionFlags(), profileFlags(), resultFlags()),
 		UsageText: `sfstat inspect run/
 sfstat inspect run.parquet --format json | jq '.runs[].stage_lists'
@@ -32,7 +33,8 @@ sfstat inspect trace-a.csv --format json | jq '.operator_traces[].names'`,
 type inspection struct {
 	Inputs []inspectedInput `json:"inputs"`
 	inventory.Inventory
-	Problems []inspectedProblem `json:"problems"`
+	Communication *inventory.Communication `json:"communication"` // null where there are neither logs of NCCL nor dumps of its Inspector
+	Problems      []inspectedProblem       `json:"problems"`
 }
 
 type inspectedInput struct {
@@ -60,12 +62,19 @@ func (p *program) inspect(c *cli.Context) error {
 		Inventory: inventory.Inventory{Runs: []*inventory.Run{}, Traces: []*inventory.Trace{}}}
 	in, err := p.read(c, auto.Described, found.add)
 	if err != nil {
-		return err
+		if told, _ := found.addCommunication(c); !told {
+			return err
+		}
 	}
 	found.Finish()
 	for _, i := range in.read {
 		found.Inputs = append(found.Inputs, inspectedInput{i.Path, i.Format.String(), i.Compression.String(), i.Bytes,
 			i.Windows, i.Ops, i.MetaOf, i.Skipped})
+	}
+	if slices.ContainsFunc(in.read, func(i auto.Input) bool { return i.Format == auto.NCCLLog || i.Format == auto.InspectorDump }) {
+		if _, err := found.addCommunication(c); err != nil {
+			return err
+		}
 	}
 	for _, problem := range in.refused() {
 		found.Problems = append(found.Problems, inspectedProblem{problem.Path, oneLine(problem.Err)})
@@ -96,9 +105,9 @@ func (i *inspection) add(item auto.Item) error {
 func (i *inspectedInput) holds() string {
 	switch {
 	case i.Format == auto.NCCLLog.String():
-		return "calls of NCCL, for sfstat comm; beside exports of Nsight Systems for sfstat diagnose too"
+		return "calls of NCCL"
 	case i.Format == auto.InspectorDump.String():
-		return "records of NCCL's Inspector, for sfstat comm"
+		return "records of calls"
 	case i.Skipped != "":
 		return "skipped: " + i.Skipped
 	case i.Format == auto.Arrivals.String():
@@ -161,6 +170,9 @@ func (i *inspection) tables() []report.Table {
 	}
 	for _, o := range i.Traces {
 		out = append(out, opsFacts(o), opsNames(o))
+	}
+	if i.Communication != nil {
+		out = append(out, commFacts(i.Communication))
 	}
 	if len(i.Runs) > 0 {
 		out = append(out, stageTable(i.Runs))

@@ -1,6 +1,12 @@
 package comm
 
-import "github.com/sfstat/sfstat/trace"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/comm/align"
+	"github.com/sfstat/sfstat/trace"
+)
 
 // NoteKind is what a Note reports.
 type NoteKind uint8
@@ -27,6 +33,7 @@ const (
 	NoteLayoutExperts                        // the Layout given has experts that do not divide its data and context ranks
 	NoteJoined                               // N sides of communicators were joined by the ends of their collectives
 	NoteUntried                              // N processes of logs and Of of exports are too many to pair by content
+	NoteBeginnings                           // N ranks' recordings fit at several places of their logs; of rank Of from any of Lines of Source on
 	NoteKinds                                // one more than the last
 )
 
@@ -38,6 +45,7 @@ type Note struct {
 	Sets   [][]int // ranks, ascending
 	Layout Layout
 	Source string
+	Lines  []int64
 }
 
 func (r *Result) note(n Note) { r.Notes = append(r.Notes, n) }
@@ -91,6 +99,7 @@ func (r *Result) notes(unnumbered Note) {
 		r.count(NoteCallsAdded, r.callsOfProfiles())
 	}
 	r.count(NoteDoubtful, t.paired[Doubtful])
+	r.noteBeginnings()
 	switch {
 	case r.Sources(trace.SourceNsight)+r.Sources(trace.SourceInspector) == 0:
 		r.note(Note{Kind: NoteNoExports})
@@ -123,4 +132,31 @@ func (r *Result) callsOfProfiles() (n int) {
 		}
 	}
 	return n
+}
+
+// noteBeginnings says of the first rank whose recording may begin at several calls at which ones: of its streams that with most kernels.
+func (r *Result) noteBeginnings() {
+	n := Note{Kind: NoteBeginnings}
+	for i := range r.Ranks {
+		k := &r.Ranks[i]
+		if k.Matching == nil {
+			continue
+		}
+		all := k.Matching.Undecided()
+		if len(all) == 0 {
+			continue
+		}
+		if n.N++; n.N > 1 {
+			continue
+		}
+		most := slices.MaxFunc(all, func(x, y align.Beginnings) int { return cmp.Compare(len(x.Kernels), len(y.Kernels)) })
+		n.Of = int64(k.Rank)
+		for _, c := range most.Calls {
+			x := &r.Calls[k.Calls[c]]
+			n.Source, n.Lines = r.Recorded.Sources[x.Source].Name, append(n.Lines, x.Line)
+		}
+	}
+	if n.N > 0 {
+		r.note(n)
+	}
 }

@@ -230,6 +230,7 @@ func (b *Builder) Comm() *trace.Comm {
 			b.comm.Paths = append(b.comm.Paths, x.ways()...)
 		}
 	}
+	b.comm.Links = b.links()
 	b.comm.Unread = b.unread.byCount()
 	return &b.comm
 }

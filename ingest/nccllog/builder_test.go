@@ -57,22 +57,31 @@ func TestTopology(t *testing.T) {
 	}, "\n"+head)
 	log := build(t, head+text+"\n")
 	want := []block{{nodes: []node{
-		{Device: logline.Device{Kind: logline.CPUNode}, parent: trace.None, rank: -1},
-		{Device: logline.Device{Kind: logline.CPUNode, ID: 1}, link: nccl.SYS, bandwidth: 16, rank: -1},
-		{Device: logline.Device{Kind: logline.PCINode, ID: 0x65000}, link: nccl.PCI, bandwidth: 0.2, rank: -1},
-		{Device: logline.Device{Kind: logline.NICNode, ID: 0x67000}, parent: 2, link: nccl.PCI, bandwidth: 48, rank: -1},
-		{Device: logline.Device{Kind: logline.NETNode, ID: 0xc}, parent: 3, link: nccl.NET, bandwidth: 50, rank: -1},
-		{Device: logline.Device{Kind: logline.GPUNode, ID: 0x68000}, parent: 2, link: nccl.PCI, bandwidth: 48, rank: 8},
-		{Device: logline.Device{Kind: logline.NVSNode}, parent: 5, link: nccl.NVL, bandwidth: 370.8, rank: -1},
-		{Device: logline.Device{Kind: logline.CPUNode, ID: 1<<64 - 1}, parent: trace.None, rank: -1},
-		{Device: logline.Device{Kind: logline.GPUNode, ID: 0xc1000}, parent: 7, link: nccl.PCI, bandwidth: 12, rank: 1},
-	}, paths: []pathRow{{from: logline.Device{Kind: logline.GPUNode, ID: 0x68000}, paths: []logline.Path{
-		{To: logline.Device{Kind: logline.GPUNode, ID: 0x68000}, Bandwidth: 5000, Class: nccl.LOC},
-		{To: logline.Device{Kind: logline.GPUNode, ID: 0xc1000}, Hops: 3, Bandwidth: 16, Class: nccl.SYS},
-		{To: logline.Device{Kind: logline.NETNode, ID: 0xc}, Hops: 4, Bandwidth: 12.5, Class: nccl.PHB},
+		{Device: logline.Device{Kind: nccl.CPU}, parent: trace.None, rank: -1},
+		{Device: logline.Device{Kind: nccl.CPU, ID: 1}, link: nccl.SYS, bandwidth: 16, rank: -1},
+		{Device: logline.Device{Kind: nccl.PCISwitch, ID: 0x65000}, link: nccl.PCI, bandwidth: 0.2, rank: -1},
+		{Device: logline.Device{Kind: nccl.NIC, ID: 0x67000}, parent: 2, link: nccl.PCI, bandwidth: 48, rank: -1},
+		{Device: logline.Device{Kind: nccl.NetworkPort, ID: 0xc}, parent: 3, link: nccl.NET, bandwidth: 50, rank: -1},
+		{Device: logline.Device{Kind: nccl.GPU, ID: 0x68000}, parent: 2, link: nccl.PCI, bandwidth: 48, rank: 8},
+		{Device: logline.Device{Kind: nccl.NVSwitch}, parent: 5, link: nccl.NVL, bandwidth: 370.8, rank: -1},
+		{Device: logline.Device{Kind: nccl.CPU, ID: 1<<64 - 1}, parent: trace.None, rank: -1},
+		{Device: logline.Device{Kind: nccl.GPU, ID: 0xc1000}, parent: 7, link: nccl.PCI, bandwidth: 12, rank: 1},
+	}, paths: []pathRow{{from: logline.Device{Kind: nccl.GPU, ID: 0x68000}, paths: []logline.Path{
+		{To: logline.Device{Kind: nccl.GPU, ID: 0x68000}, Bandwidth: 5000, Class: nccl.LOC},
+		{To: logline.Device{Kind: nccl.GPU, ID: 0xc1000}, Hops: 3, Bandwidth: 16, Class: nccl.SYS},
+		{To: logline.Device{Kind: nccl.NetworkPort, ID: 0xc}, Hops: 4, Bandwidth: 12.5, Class: nccl.PHB},
 	}}}}}
 	if diff := cmp.Diff(want, log.blocks, cmp.AllowUnexported(block{}, node{}, pathRow{}), cmp.Comparer(func(a, b float64) bool { return a-b < 1e-9 && b-a < 1e-9 })); diff != "" {
 		t.Errorf("want −, got +:\n%s", diff)
+	}
+	var links []string
+	for _, l := range log.links() {
+		links = append(links, fmt.Sprintf("%s %d %v %s %d", l.From.Name, l.From.Rank, l.Class, l.To.Name, l.To.Rank))
+	}
+	wanted := []string{"CPU/0-0 -1 SYS CPU/0-1 -1", "CPU/0-0 -1 PCI PCI/0-65000 -1", "PCI/0-65000 -1 PCI NIC/0-67000 -1", "NIC/0-67000 -1 NET NET/0-c -1",
+		"PCI/0-65000 -1 PCI GPU/0-68000 8", "GPU/0-68000 8 NVL NVS/0-0 -1", "CPU/0-ffffffffffffffff -1 PCI GPU/0-c1000 1"}
+	if diff := cmp.Diff(wanted, links); diff != "" {
+		t.Errorf("links, want −, got +:\n%s", diff)
 	}
 }
 
@@ -80,19 +89,19 @@ func TestTopology(t *testing.T) {
 // fastest card stands for it.
 func TestWays(t *testing.T) {
 	gpu := func(id uint64, rank int32) node {
-		return node{Device: logline.Device{Kind: logline.GPUNode, ID: id}, rank: rank}
+		return node{Device: logline.Device{Kind: nccl.GPU, ID: id}, rank: rank}
 	}
 	net := func(id uint64, bandwidth float64) node {
-		return node{Device: logline.Device{Kind: logline.NETNode, ID: id}, link: nccl.NET, bandwidth: bandwidth, rank: -1}
+		return node{Device: logline.Device{Kind: nccl.NetworkPort, ID: id}, link: nccl.NET, bandwidth: bandwidth, rank: -1}
 	}
 	b := block{nodes: []node{gpu(1, 0), gpu(2, 1), gpu(2, -1), net(0, 12.5), net(1, 25)}, paths: []pathRow{
-		{from: logline.Device{Kind: logline.GPUNode, ID: 1}, paths: []logline.Path{
-			{To: logline.Device{Kind: logline.GPUNode, ID: 1}, Bandwidth: 5000, Class: nccl.LOC},
-			{To: logline.Device{Kind: logline.GPUNode, ID: 2}, Bandwidth: 80, Class: nccl.NVL},
-			{To: logline.Device{Kind: logline.GPUNode, ID: 3}, Bandwidth: 1, Class: nccl.SYS}, // of no rank
-			{To: logline.Device{Kind: logline.CPUNode, ID: 0}, Bandwidth: 24, Class: nccl.PHB},
+		{from: logline.Device{Kind: nccl.GPU, ID: 1}, paths: []logline.Path{
+			{To: logline.Device{Kind: nccl.GPU, ID: 1}, Bandwidth: 5000, Class: nccl.LOC},
+			{To: logline.Device{Kind: nccl.GPU, ID: 2}, Bandwidth: 80, Class: nccl.NVL},
+			{To: logline.Device{Kind: nccl.GPU, ID: 3}, Bandwidth: 1, Class: nccl.SYS}, // of no rank
+			{To: logline.Device{Kind: nccl.CPU, ID: 0}, Bandwidth: 24, Class: nccl.PHB},
 		}},
-		{from: logline.Device{Kind: logline.GPUNode, ID: 3}, paths: []logline.Path{{To: logline.Device{Kind: logline.GPUNode, ID: 2}, Bandwidth: 80, Class: nccl.NVL}}},
+		{from: logline.Device{Kind: nccl.GPU, ID: 3}, paths: []logline.Path{{To: logline.Device{Kind: nccl.GPU, ID: 2}, Bandwidth: 80, Class: nccl.NVL}}},
 	}}
 	want := []trace.CommPath{{From: 0, To: 1, Class: nccl.NVL, Bandwidth: 80}, {From: 0, To: trace.ToNetwork, Class: nccl.NET, Bandwidth: 25},
 		{From: 1, To: trace.ToNetwork, Class: nccl.NET, Bandwidth: 25}}
@@ -100,7 +109,7 @@ func TestWays(t *testing.T) {
 		t.Errorf("want −, got +:\n%s", diff)
 	}
 	to := func(id uint64, bandwidth float64) logline.Path {
-		return logline.Path{To: logline.Device{Kind: logline.NETNode, ID: id}, Bandwidth: bandwidth, Class: nccl.PHB}
+		return logline.Path{To: logline.Device{Kind: nccl.NetworkPort, ID: id}, Bandwidth: bandwidth, Class: nccl.PHB}
 	}
 	b.paths[0].paths = append(b.paths[0].paths, to(0, 10), to(1, 12), to(0, 11))
 	want = []trace.CommPath{{From: 0, To: 1, Class: nccl.NVL, Bandwidth: 80}, {From: 0, To: trace.ToNetwork, Class: nccl.PHB, Bandwidth: 12}}

@@ -12,7 +12,7 @@ import (
 func (b *block) ways() []trace.CommPath {
 	ranks := map[logline.Device]int32{}
 	for _, n := range b.nodes {
-		if n.Kind == logline.GPUNode && n.rank >= 0 {
+		if n.Kind == nccl.GPU && n.rank >= 0 {
 			ranks[n.Device] = n.rank
 		}
 	}
@@ -24,7 +24,7 @@ func (b *block) ways() []trace.CommPath {
 		}
 		card := trace.CommPath{Group: b.group, From: int(from), To: trace.ToNetwork}
 		for _, p := range b.paths[i].paths {
-			if p.To.Kind == logline.NETNode && p.Bandwidth > card.Bandwidth {
+			if p.To.Kind == nccl.NetworkPort && p.Bandwidth > card.Bandwidth {
 				card.Class, card.Bandwidth = p.Class, p.Bandwidth
 			}
 			if to, known := rankOf(ranks, p.To); known && to != from {
@@ -45,13 +45,13 @@ func (b *block) ways() []trace.CommPath {
 func (b *block) cards() []trace.CommPath {
 	fastest := 0.0
 	for _, n := range b.nodes {
-		if n.Kind == logline.NETNode {
+		if n.Kind == nccl.NetworkPort {
 			fastest = max(fastest, n.bandwidth)
 		}
 	}
 	var out []trace.CommPath
 	for _, n := range b.nodes {
-		if n.Kind == logline.GPUNode && n.rank >= 0 && fastest > 0 {
+		if n.Kind == nccl.GPU && n.rank >= 0 && fastest > 0 {
 			out = append(out, trace.CommPath{Group: b.group, From: int(n.rank), To: trace.ToNetwork, Class: nccl.NET, Bandwidth: fastest})
 		}
 	}
@@ -60,7 +60,7 @@ func (b *block) cards() []trace.CommPath {
 
 // rankOf finds the rank of a GPU.
 func rankOf(ranks map[logline.Device]int32, d logline.Device) (int32, bool) {
-	if d.Kind != logline.GPUNode {
+	if d.Kind != nccl.GPU {
 		return 0, false
 	}
 	r, ok := ranks[d]

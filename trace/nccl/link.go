@@ -36,3 +36,31 @@ func ParseLink[T ~string | ~[]byte](name T) Link {
 	}
 	return UnknownLink
 }
+
+// DeviceKind is what a device of a machine is, in NCCL's topology.
+type DeviceKind uint8
+
+const (
+	UnknownDevice DeviceKind = iota
+	GPU
+	CPU
+	PCISwitch
+	NVSwitch
+	NIC
+	NetworkPort
+	numDevices
+)
+
+var deviceNames = [numDevices]string{"?", "GPU", "CPU", "PCI", "NVS", "NIC", "NET"}
+
+func (k DeviceKind) String() string { return deviceNames[min(k, numDevices)%numDevices] }
+
+// ParseDevice reads the name as topology lines write it, UnknownDevice for any other.
+func ParseDevice[T ~string | ~[]byte](name T) DeviceKind {
+	for k := GPU; k < numDevices; k++ {
+		if string(name) == deviceNames[k] {
+			return k
+		}
+	}
+	return UnknownDevice
+}

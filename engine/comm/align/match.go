@@ -46,6 +46,8 @@ type Matching struct {
 	Timed     bool   // stamps and launches counted
 	queue     clocks // clocks fitted to kernel starts, where there are no launches
 	Replayed  int    // kernels that graphs launched, which have no call of their own
+
+	beginnings []Beginnings
 }
 
 // IsCertain says whether the match holds in every alignment that is nearly as good.
@@ -170,6 +172,9 @@ func (m *Matching) collect(parts []part, results []*gotoh.Result) {
 			m.Matches = append(m.Matches, Match{Kernel: part.kernelIDs[p.Column], Launch: part.launchIDs[p.Row], Margin: p.Margin})
 		}
 		m.ambiguous = append(m.ambiguous, part.ambiguous(r, m.Certain)...)
+		if b, several := part.beginningsOf(m.Launches); several {
+			m.beginnings = append(m.beginnings, b)
+		}
 	}
 	sort.Slice(m.Matches, func(a, b int) bool { return m.Matches[a].Kernel < m.Matches[b].Kernel })
 }

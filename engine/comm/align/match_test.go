@@ -259,3 +259,44 @@ func TestEmpty(t *testing.T) {
 		}
 	}
 }
+
+// A program of ten equal steps of which a recording has steps 6 and 7: without times nine beginnings are possible, and the true one is
+// among them; with times, or where every step differs, none is left open.
+func TestUndecided(t *testing.T) {
+	step := []nccl.Op{nccl.AllGather, nccl.AllReduce, nccl.AllReduce, nccl.ReduceScatter}
+	recording := func(count func(i int) uint64, stamped bool) Process {
+		var p Process
+		for i := range 10 * len(step) {
+			op := step[i%len(step)]
+			p.Calls = append(p.Calls, Call{Op: op, Datatype: nccl.Float32, Count: count(i), Ranks: 4, OpCount: uint64(i), Send: uint64(i + 1),
+				Time: int64(i) * 10_000_000, HasTime: stamped, Channels: int32(count(i))})
+			if i/len(step) == 6 || i/len(step) == 7 {
+				at := int64(i)*10_000_000 + 20_000
+				p.Kernels = append(p.Kernels, Kernel{KernelName: nccl.KernelName{Op: op, Datatype: nccl.UnknownType}, Start: at, End: at + 100_000,
+					Launch: at - 9_000, HasLaunch: stamped, Grid: int32(count(i))})
+			}
+		}
+		return p
+	}
+	same := func(int) uint64 { return 8 }
+	for name, c := range map[string]struct {
+		p    Process
+		want []int
+	}{
+		"equal steps":     {recording(same, false), []int{0, 4, 8, 12, 16, 20, 24, 28, 32}},
+		"times":           {recording(same, true), nil},
+		"steps that grow": {recording(func(i int) uint64 { return uint64(1 + i/len(step)) }, false), nil},
+	} {
+		m, err := Calls(c.p, DefaultScoring())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []int
+		for _, b := range m.Undecided() {
+			got = append(got, b.Calls...)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s, want −, got +:\n%s", name, diff)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package logline
 
 import (
 	"bytes"
+	"fmt"
 
 	"github.com/sfstat/sfstat/trace/nccl"
 )
@@ -16,30 +17,16 @@ const (
 	PathItem // from one device to all others, behind the block
 )
 
-// NodeKind is what a device is.
-type NodeKind uint8
-
-const (
-	UnknownNode NodeKind = iota
-	GPUNode
-	CPUNode
-	PCINode
-	NVSNode // NVSwitch
-	NICNode
-	NETNode
-)
-
-var nodeNames = [...]string{"?", "GPU", "CPU", "PCI", "NVS", "NIC", "NET"}
-
-func (k NodeKind) String() string { return nodeNames[min(int(k), len(nodeNames)-1)] }
-
 // Device names a device: System is 0 but on machines of several chassis, ID
 // is the bus of a GPU, NIC or PCI switch, else a number.
 type Device struct {
-	Kind   NodeKind
+	Kind   nccl.DeviceKind
 	System uint32
 	ID     uint64
 }
+
+// String is the device as NCCL 2.21 and later write it.
+func (d Device) String() string { return fmt.Sprintf("%v/%x-%x", d.Kind, d.System, d.ID) }
 
 // TopologyItem is one line of a block or of the paths behind it.
 type TopologyItem struct {
@@ -104,7 +91,7 @@ func systemWidth(c cursor) (widest, total float64) {
 func (t *TopologyItem) device(c *cursor) {
 	t.Kind = NodeItem
 	t.Device = readDevice(c)
-	if t.Device.Kind == GPUNode && c.try(" (") {
+	if t.Device.Kind == nccl.GPU && c.try(" (") {
 		t.Rank = c.small()
 		c.word(")")
 	}
@@ -112,18 +99,13 @@ func (t *TopologyItem) device(c *cursor) {
 
 func readDevice(c *cursor) Device {
 	name := c.name()
-	var d Device
-	for k := GPUNode; k <= NETNode; k++ {
-		if string(name) == nodeNames[k] {
-			d.Kind = k
-		}
-	}
+	d := Device{Kind: nccl.ParseDevice(name)}
 	c.word("/")
 	d.ID = c.hex()
 	if c.try("-") {
 		d.System, d.ID = uint32(d.ID), c.hex()
 	}
-	if d.Kind == UnknownNode {
+	if d.Kind == nccl.UnknownDevice {
 		c.bad = true
 	}
 	return d

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sfstat/sfstat/cmd/sfstat/internal/inventory"
+	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/report"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// addCommunication adds what logs of NCCL and dumps of its Inspector hold, which are no windows; false where there are none.
+func (i *inspection) addCommunication(c *cli.Context) (found bool, err error) {
+	names, err := paths(c)
+	if err != nil || slices.Contains(names, "-") { // standard input was read
+		return false, err
+	}
+	in, err := auto.ReadComm(names, ingest.Limits{})
+	if err != nil {
+		return false, nil // none of them are
+	}
+	r, err := comm.Analyze(in.Comm, comm.Options{})
+	if err != nil {
+		return false, badInput(err)
+	}
+	if r.Sources(trace.SourceNCCLLog)+r.Sources(trace.SourceInspector) == 0 {
+		return false, nil
+	}
+	i.Communication = inventory.CommunicationOf(r)
+	if len(i.Inputs) > 0 {
+		return true, nil
+	}
+	for _, s := range in.Comm.Sources {
+		x := inspectedInput{Path: s.Path, Format: commFormat(s.Kind).String(), Compression: ingest.Plain.String()}
+		if info, err := os.Stat(s.Path); err == nil {
+			x.Bytes = info.Size()
+		}
+		i.Inputs = append(i.Inputs, x)
+	}
+	for _, x := range in.Problems {
+		i.Problems = append(i.Problems, inspectedProblem{x.Path, oneLine(x.Err)})
+	}
+	return true, nil
+}
+
+// commFormat is the format of a source of communication.
+func commFormat(k trace.CommSourceKind) auto.Format {
+	switch k {
+	case trace.SourceNCCLLog:
+		return auto.NCCLLog
+	case trace.SourceInspector:
+		return auto.InspectorDump
+	}
+	return auto.SQLite
+}
+
+// commFacts is a job's communication for a person.
+func commFacts(c *inventory.Communication) report.Table {
+	t := report.Table{Title: "calls of NCCL"}
+	fact := func(name, format string, args ...any) {
+		t.Rows = append(t.Rows, []string{name, fmt.Sprintf(format, args...)})
+	}
+	var sources []string
+	for _, s := range []struct {
+		n    int
+		name string
+	}{{c.Logs, "log"}, {c.Dumps, "Inspector dump"}, {c.Exports, "export"}} {
+		if s.n > 0 {
+			sources = append(sources, counted(s.n, s.name))
+		}
+	}
+	fact("sources", "%s", strings.Join(sources, ", "))
+	fact("ranks", "%d, on %s", c.Ranks, counted(len(c.Hosts), "host"))
+	var ops []string
+	for _, o := range c.Operations {
+		ops = append(ops, fmt.Sprintf("%s %d", o.Op, o.Calls))
+	}
+	fact("calls", "%d, %s: %s", c.Calls, size(c.Bytes), strings.Join(ops, ", "))
+	var groups []string
+	for _, g := range c.Communicators {
+		groups = append(groups, fmt.Sprintf("%d × %s of %s", g.Count, g.Kind, counted(g.Ranks, "rank")))
+	}
+	fact("communicators", "%s", strings.Join(groups, ", "))
+	fact("times", "%d of %d calls stamped", c.Stamped, c.Calls)
+	fact("algorithms", "of %d calls", c.Tuned)
+	if c.Exports > 0 {
+		fact("kernels", "%d", c.Kernels)
+	}
+	fact("topology", "of %d of %s", len(c.Topology), counted(len(c.Hosts), "host"))
+	for _, l := range commLacks(c) {
+		fact("lacks", "%s", l)
+	}
+	return t
+}
+
+// commLacks is what cannot be told, and how to record it.
+func commLacks(c *inventory.Communication) (list []string) {
+	for _, l := range []struct {
+		lacks bool
+		text  string
+	}{
+		{c.Exports+c.Dumps == 0, "when calls ran and how fast: nsys profile --trace=cuda,nvtx, or NCCL's Inspector"},
+		{c.Calls == 0, "what was called: NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=INIT,COLL,TUNING,GRAPH"},
+		{len(c.Topology) == 0 && c.Logs > 0, "the limits of links: GRAPH in NCCL_DEBUG_SUBSYS"},
+		{c.Stamped == 0 && c.Logs > 0, "when calls were made: NCCL_DEBUG_TIMESTAMP_LEVELS=INFO (NCCL 2.26)"},
+	} {
+		if l.lacks {
+			list = append(list, l.text)
+		}
+	}
+	return list
+}

@@ -1,0 +1,139 @@
+package comm
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+// Machine is the topology of one host, as NCCL printed it there.
+type Machine struct {
+	Host    string
+	Devices []trace.CommDevice // each once, in the order of the log; Rank is of the job
+	Links   []Link
+	Paths   []Path // between its ranks, ascending, and from each to the network
+}
+
+// Link is a link between two devices of a machine.
+type Link struct {
+	From, To  int // index of Devices
+	Class     nccl.Link
+	Bandwidth float64 // GB/s; 0: not known
+}
+
+// Path is the widest path between two ranks of the job that any topology shows.
+type Path struct {
+	From, To  int // To may be [trace.ToNetwork]; else From < To
+	Class     nccl.Link
+	Bandwidth float64 // of its narrowest link, GB/s
+}
+
+// Topology is the machines of the job whose logs have it (NCCL_DEBUG_SUBSYS=GRAPH), by host.
+func (r *Result) Topology() []Machine {
+	t := topology{r: r, at: map[string]int{}, members: r.memberNumbers()}
+	t.links()
+	t.paths()
+	slices.SortFunc(t.list, func(a, b Machine) int { return cmp.Compare(a.Host, b.Host) })
+	return t.list
+}
+
+type topology struct {
+	r       *Result
+	list    []Machine
+	at      map[string]int // of list, by host
+	members []map[int]int  // of each communicator
+}
+
+// memberNumbers is, of each communicator, the number in the job of each of its ranks that logged.
+func (r *Result) memberNumbers() []map[int]int {
+	number := map[int]int{}
+	for i := range r.Ranks {
+		if p := r.Ranks[i].Log; p != None {
+			number[p] = r.Ranks[i].Rank
+		}
+	}
+	members := make([]map[int]int, len(r.Communicators))
+	for g := range members {
+		members[g] = map[int]int{}
+		for _, s := range r.Communicators[g].Sides {
+			if n, logged := number[r.Groups[s].Process]; logged {
+				members[g][r.Groups[s].Rank] = n
+			}
+		}
+	}
+	return members
+}
+
+func (t *topology) machine(group int) *Machine {
+	host := t.r.Recorded.Processes[t.r.Recorded.Groups[group].Process].Host
+	i, known := t.at[host]
+	if !known {
+		i = len(t.list)
+		t.at[host] = i
+		t.list = append(t.list, Machine{Host: host})
+	}
+	return &t.list[i]
+}
+
+// member is the number in the job of a rank of a group, −1 where it left no log.
+func (t *topology) member(group, rank int) int {
+	if g := t.r.groupOf[t.r.sideOf[group]]; g != None {
+		if n, known := t.members[g][rank]; known && rank >= 0 {
+			return n
+		}
+	}
+	return -1
+}
+
+func (t *topology) links() {
+	seen := map[string]map[string]int{} // of each host's Devices, by name
+	for _, l := range t.r.Recorded.Links {
+		m := t.machine(l.Group)
+		if seen[m.Host] == nil {
+			seen[m.Host] = map[string]int{}
+		}
+		device := func(d trace.CommDevice) int {
+			i, known := seen[m.Host][d.Name]
+			if !known {
+				i = len(m.Devices)
+				seen[m.Host][d.Name] = i
+				d.Rank = t.member(l.Group, d.Rank)
+				m.Devices = append(m.Devices, d)
+			}
+			return i
+		}
+		from := device(l.From)
+		m.Links = append(m.Links, Link{From: from, To: device(l.To), Class: l.Class, Bandwidth: l.Bandwidth})
+	}
+}
+
+func (t *topology) paths() {
+	widest := map[string]map[[2]int]Path{}
+	for _, p := range t.r.Recorded.Paths {
+		from, to := t.member(p.Group, p.From), trace.ToNetwork
+		if p.To != trace.ToNetwork {
+			to = t.member(p.Group, p.To)
+			from, to = min(from, to), max(from, to)
+		}
+		if from < 0 || from == to {
+			continue
+		}
+		m := t.machine(p.Group)
+		if widest[m.Host] == nil {
+			widest[m.Host] = map[[2]int]Path{}
+		}
+		key := [2]int{from, to}
+		if p.Bandwidth > widest[m.Host][key].Bandwidth {
+			widest[m.Host][key] = Path{From: from, To: to, Class: p.Class, Bandwidth: p.Bandwidth}
+		}
+	}
+	for host, paths := range widest {
+		m := &t.list[t.at[host]]
+		for _, p := range paths {
+			m.Paths = append(m.Paths, p)
+		}
+		slices.SortFunc(m.Paths, func(a, b Path) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(uint(a.To), uint(b.To))) })
+	}
+}

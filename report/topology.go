@@ -1,0 +1,253 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+const topologySchema = "sfstat.comm-topology/1"
+
+// Topology writes the machines of a job: paths between ranks, and the links between devices. CSV is one row per path.
+func (in Input) Topology(w io.Writer, machines []comm.Machine, f Format, s Style) error {
+	return outputs{
+		func() any { return topologyOf(machines, in.Problems) },
+		func() *table { return pathRows(machines) },
+		func() document { return topologyDocument(machines, in.Problems) },
+	}.write(w, f, s)
+}
+
+const noTopology = "No topology in the logs: NCCL prints it with NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=INIT,GRAPH."
+
+func topologyDocument(machines []comm.Machine, problems []Problem) document {
+	if len(machines) == 0 {
+		return append(document{prose(noTopology)}, problemBlocks(problems)...)
+	}
+	var d document
+	for i := range machines {
+		m := &machines[i]
+		d = append(d, heading(m.Host), prose(deviceCounts(m)+"."), pathTable(m))
+		if t := linkTable(m); len(t.rows) > 0 {
+			d = append(d, t)
+		}
+	}
+	return append(d, problemBlocks(problems)...)
+}
+
+// deviceCounts is "4 GPUs, 2 CPUs, 2 network ports".
+func deviceCounts(m *comm.Machine) string {
+	n := map[nccl.DeviceKind]int{}
+	for _, d := range m.Devices {
+		n[d.Kind]++
+	}
+	var parts []string
+	for _, k := range []struct {
+		kind nccl.DeviceKind
+		name string
+	}{{nccl.GPU, "GPU"}, {nccl.CPU, "CPU"}, {nccl.PCISwitch, "PCI bridge"}, {nccl.NVSwitch, "NVLink fabric"}, {nccl.NIC, "network card"}, {nccl.NetworkPort, "network port"}} {
+		if n[k.kind] > 0 {
+			parts = append(parts, counted(n[k.kind], k.name))
+		}
+	}
+	if len(parts) == 0 {
+		return counted(len(m.Paths), "path")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// mostSquare is how many ranks of a machine have a column each.
+const mostSquare = 16
+
+// pathTable is a row for each rank, a column for each other, and the network.
+func pathTable(m *comm.Machine) *table {
+	gpu, ranks, paths := map[int]string{}, []int{}, map[[2]int]comm.Path{}
+	for _, d := range m.Devices {
+		if d.Rank >= 0 {
+			gpu[d.Rank] = d.Name
+			ranks = append(ranks, d.Rank)
+		}
+	}
+	for _, p := range m.Paths {
+		paths[[2]int{p.From, p.To}] = p
+		ranks = append(ranks, p.From)
+		if p.To != trace.ToNetwork {
+			ranks = append(ranks, p.To)
+		}
+	}
+	slices.Sort(ranks)
+	ranks = slices.Compact(ranks)
+	t := &table{columns: []column{{head: "rank", kind: kindID}, {head: "GPU", kind: kindName}},
+		caption: "class of the worst link between two ranks, and GB/s of the narrowest."}
+	shown := ranks[:min(len(ranks), mostSquare)]
+	for _, to := range shown {
+		t.columns = append(t.columns, column{head: fmt.Sprintf("to %d", to), kind: kindText})
+	}
+	t.columns = append(t.columns, column{head: "network", kind: kindText})
+	for _, from := range ranks {
+		row := []cell{wholeCell(from), textCell(gpu[from])}
+		for _, to := range append(slices.Clone(shown), trace.ToNetwork) {
+			c := cell{}
+			key := [2]int{min(from, to), max(from, to)}
+			if to == trace.ToNetwork {
+				key = [2]int{from, to}
+			}
+			if p, known := paths[key]; known {
+				c = textCell(fmt.Sprintf("%v %s", p.Class, gigabytes(p.Bandwidth)))
+			}
+			row = append(row, c)
+		}
+		t.rows = append(t.rows, row)
+	}
+	return t.tidy().clip()
+}
+
+// linkTable is a row for each link of a machine.
+func linkTable(m *comm.Machine) *table {
+	t := &table{columns: []column{{head: "device", kind: kindText}, {head: "linked to", kind: kindText}, {head: "by", kind: kindText}, {head: "GB/s", kind: kindReal}}}
+	for _, l := range m.Links {
+		t.rows = append(t.rows, []cell{textCell(deviceText(m.Devices[l.From])), textCell(deviceText(m.Devices[l.To])), textCell(l.Class.String()), realCell(l.Bandwidth)})
+	}
+	return t.clip()
+}
+
+// deviceText is a device and the rank that has it.
+func deviceText(d trace.CommDevice) string {
+	if d.Rank < 0 {
+		return d.Name
+	}
+	return fmt.Sprintf("%s (rank %d)", d.Name, d.Rank)
+}
+
+func gigabytes(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+
+// pathOf is a path and its host.
+type pathOf struct {
+	host string
+	comm.Path
+}
+
+func pathRows(machines []comm.Machine) *table {
+	var rows []pathOf
+	for i := range machines {
+		for _, p := range machines[i].Paths {
+			rows = append(rows, pathOf{machines[i].Host, p})
+		}
+	}
+	return flat([]field[pathOf]{
+		{"host", kindName, func(p pathOf) cell { return textCell(p.host) }},
+		{"from_rank", kindInteger, func(p pathOf) cell { return wholeCell(p.From) }},
+		{"to_rank", kindInteger, func(p pathOf) cell { return ifRank(p.To) }},
+		{"class", kindText, func(p pathOf) cell { return textCell(p.Class.String()) }},
+		{"gbps", kindReal, func(p pathOf) cell { return realCell(p.Bandwidth) }},
+	}, rows)
+}
+
+// ifRank is a rank, nothing for −1.
+func ifRank(n int) cell {
+	if n < 0 {
+		return cell{}
+	}
+	return wholeCell(n)
+}
+
+type topologyJSON struct {
+	Schema   string        `json:"schema"`
+	Machines []machineJSON `json:"machines"`
+	Problems []problemJSON `json:"problems"`
+}
+
+type machineJSON struct {
+	Host    string           `json:"host"`
+	Devices []topologyDevice `json:"devices"`
+	Links   []linkJSON       `json:"links"`
+	Paths   []pathJSON       `json:"paths"`
+}
+
+type topologyDevice struct {
+	Name string `json:"name"`
+	Kind string `json:"kind"`
+	Rank *int   `json:"rank"`
+}
+
+type linkJSON struct {
+	From  string `json:"from"`
+	To    string `json:"to"`
+	Class string `json:"class"`
+	GBps  number `json:"gbps"`
+}
+
+type pathJSON struct {
+	From  int    `json:"from_rank"`
+	To    *int   `json:"to_rank"`
+	Class string `json:"class"`
+	GBps  number `json:"gbps"`
+}
+
+// rankOrNull is nil for −1.
+func rankOrNull(n int) *int {
+	if n < 0 {
+		return nil
+	}
+	return &n
+}
+
+func topologyOf(machines []comm.Machine, problems []Problem) topologyJSON {
+	out := topologyJSON{Schema: topologySchema, Machines: []machineJSON{}, Problems: problemsOf(problems)}
+	for i := range machines {
+		m := &machines[i]
+		j := machineJSON{Host: m.Host, Devices: []topologyDevice{}, Links: []linkJSON{}, Paths: []pathJSON{}}
+		for _, d := range m.Devices {
+			j.Devices = append(j.Devices, topologyDevice{d.Name, d.Kind.String(), rankOrNull(d.Rank)})
+		}
+		for _, l := range m.Links {
+			j.Links = append(j.Links, linkJSON{m.Devices[l.From].Name, m.Devices[l.To].Name, l.Class.String(), number(l.Bandwidth)})
+		}
+		for _, p := range m.Paths {
+			j.Paths = append(j.Paths, pathJSON{p.From, rankOrNull(p.To), p.Class.String(), number(p.Bandwidth)})
+		}
+		out.Machines = append(out.Machines, j)
+	}
+	return out
+}
+
+// TopologyGraph writes the machines as a graph for Graphviz (DOT): a box for each host, its devices, and the links between them, with
+// class and GB/s; network ports meet in the network.
+func TopologyGraph(w io.Writer, machines []comm.Machine) error {
+	out := bufio.NewWriter(w)
+	out.WriteString("graph topology {\n  graph [rankdir=LR];\n  node [shape=box];\n") // Flush tells of errors
+	network := false
+	for i := range machines {
+		m := &machines[i]
+		node := func(device int) string { return strconv.Quote(m.Host + " " + m.Devices[device].Name) }
+		fmt.Fprintf(out, "  subgraph %s {\n    label=%s;\n", strconv.Quote("cluster_"+m.Host), strconv.Quote(m.Host))
+		for k, d := range m.Devices {
+			shape := ""
+			if d.Rank >= 0 {
+				shape = ", style=bold"
+			}
+			fmt.Fprintf(out, "    %s [label=%s%s];\n", node(k), strconv.Quote(deviceText(d)), shape)
+		}
+		for _, l := range m.Links {
+			fmt.Fprintf(out, "    %s -- %s [label=%s];\n", node(l.From), node(l.To), strconv.Quote(fmt.Sprintf("%v %s", l.Class, gigabytes(l.Bandwidth))))
+		}
+		out.WriteString("  }\n")
+		for k, d := range m.Devices {
+			if d.Kind == nccl.NetworkPort {
+				network = true
+				fmt.Fprintf(out, "  %s -- network;\n", node(k))
+			}
+		}
+	}
+	if network {
+		out.WriteString("  network [shape=ellipse];\n")
+	}
+	out.WriteString("}\n")
+	return out.Flush()
+}

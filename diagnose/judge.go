@@ -60,6 +60,7 @@ func (r *run) judge(g frontier.Gates, minGain float64) RunVerdict {
 		j.entered = r.entries.Analyze(arrivals.Options{})
 		j.arrived(&v)
 	}
+	j.lines(&v)
 	j.settle(&v)
 	return v
 }

@@ -17,6 +17,9 @@ import (
 // are slow beside its peers'. Nothing is suspected because of an operator alone.
 // O(n·R) for n rows of R ranks.
 func (r *run) addLaunched(t *trace.OpTotals) error {
+	if t.Functions {
+		return r.addFunctions(t)
+	}
 	compared, err := opnames.Compare(t, opnames.DefaultOptions())
 	if err != nil {
 		return err

@@ -21,7 +21,11 @@ func (j *judge) next(v *RunVerdict) []Action {
 			out = append(out, a)
 		}
 	}
-	return append(out, v.Next...)
+	out = append(out, v.Next...)
+	if len(v.Suspects) > 0 {
+		out = reading(&v.Suspects[0], out)
+	}
+	return out
 }
 
 // actions are what to do about a finding.

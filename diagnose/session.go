@@ -57,6 +57,8 @@ type run struct {
 	launched []*opnames.Result
 	across   []*opnames.Result // between role groups
 	calls    []*trace.Comm     // calls and kernels of NCCL
+	// functions ran in the stages of the windows, compared.
+	functions []*opnames.Result
 }
 
 // New starts a session.

@@ -171,6 +171,8 @@ type Action struct {
 	Steps  *[2]int64  `json:"steps,omitempty"` // first and last, as recorded
 	Window *int64     `json:"window,omitempty"`
 	With   Source     `json:"with,omitempty"`
+
+	Line *evidence.SourceLine `json:"source_line,omitempty"` // to look at
 }
 
 // ActionKind is what to do.
@@ -181,6 +183,7 @@ const (
 	Profile        ActionKind = "profile"          // ranks in steps, with a kernel profiler
 	SampleStack    ActionKind = "sample_stack"     // py-spy on ranks
 	CheckLoader    ActionKind = "check_loader"     // the data loader's own metrics
+	ReadLine       ActionKind = "read_line"        // of the program, that takes the rank longer than its peers
 	DumpStack      ActionKind = "dump_stack"       // py-spy dump on ranks that stand still
 	CheckKernelLog ActionKind = "check_kernel_log" // of a host, for Xid errors
 	TurnOn         ActionKind = "turn_on"          // a source that would decide

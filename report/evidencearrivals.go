@@ -50,6 +50,14 @@ func sourceWord(s *evidence.SourceLine) string {
 	return text
 }
 
+// lineWord is what a line calls, and where it stands: "sleep, train.py:40".
+func lineWord(s *evidence.SourceLine) string {
+	if s.Call == "" {
+		return sourceWord(s)
+	}
+	return fmt.Sprintf("%s, %s:%d", s.Call, path.Base(s.File), s.Line)
+}
+
 func callOf(op, sizes, types, difference string) string {
 	switch difference {
 	case "sizes", "input_and_output", "totals":

@@ -22,6 +22,8 @@ func launchedEvidence(e evidence.Observation) string {
 	case evidence.GroupOperators:
 		return fmt.Sprintf("operators that all role groups launch as often: %d of %d take longer in %s than in the others (median) beyond chance, by %s a step; first %s",
 			e.N, e.Of, e.Group, length(float64(e.Excess)), operatorDifference(e.First))
+	case evidence.SpentIn:
+		return fmt.Sprintf("it spends %s a step in %s, %s on its peers, in %s that were profiled", length(float64(e.Own)), sourceWord(&e.Source), length(float64(e.Peers)), counted(e.Steps, "step"))
 	}
 	return ""
 }

@@ -246,8 +246,12 @@ func lateWhat(f *diagnose.Finding, op string) string {
 	return fmt.Sprintf("%s %s everyone %s%s: %s", upper(name), verb, where, op, howMuch(f))
 }
 
-// operatorBehind is the operator that explains most of a finding, in brackets.
+// operatorBehind is the line or the operator that explains most of a finding, in
+// brackets.
 func operatorBehind(v *diagnose.RunVerdict, f *diagnose.Finding) string {
+	if e, ok := evidence.Find[evidence.SpentIn](f.Evidence); ok {
+		return fmt.Sprintf(" (%s)", lineWord(&e.Source))
+	}
 	for i := range v.Suspects {
 		if o := &v.Suspects[i]; o.Cause == diagnose.CauseOperator && o.Rank != nil && f.Rank != nil && *o.Rank == *f.Rank && o.Stage == f.Stage {
 			return fmt.Sprintf(" (%s)", opnames.Label(o.Op))

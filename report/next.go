@@ -32,6 +32,8 @@ func actionWords(a diagnose.Action) string {
 			return fmt.Sprintf("see what runs in those steps%s: garbage collection, checkpoints, logging (py-spy record)", on)
 		}
 		return fmt.Sprintf("look at %s%s (py-spy dump)", theStage(a.Stages), on)
+	case diagnose.ReadLine:
+		return fmt.Sprintf("see why %s takes longer%s", sourceWord(a.Line), on)
 	case diagnose.DumpStack:
 		if a.Host == "" {
 			return "py-spy dump " + ranksWord(a.Ranks)

@@ -11,6 +11,11 @@ type OpTotals struct {
 	Names  []string // distinct, whole
 	Rows   []OpTotal
 	Notes  []Note // what is incomplete
+
+	// Functions says that the names are functions of the host's program and the lines
+	// that they stand at: "sleep at train.py:40". Times are without those that they
+	// called, and with what they waited.
+	Functions bool
 }
 
 // OpTotal is what the operators of one name, launched by one stage of one rank

@@ -46,6 +46,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("SOURCES", filepath.Join(fixtures, "sources"))
 			env.Setenv("KINETO", filepath.Join(fixtures, "kineto"))
 			env.Setenv("FR", filepath.Join(fixtures, "flightrecorder"))
+			env.Setenv("CAPTURED", filepath.Join(fixtures, "captured"))
 			env.Setenv("OPS", filepath.Join(fixtures, "optrace"))
 			return nil
 		},

@@ -143,7 +143,7 @@ func (s *chooser) of(item auto.Item) (_ auto.Item, ok bool) {
 		if item.Ops = s.Ops(item.Ops); item.Ops != nil {
 			return item, true
 		}
-	case item.Device != nil || item.Comm != nil:
+	case item.Device != nil || item.Comm != nil || item.Launched != nil:
 		return item, true
 	}
 	s.left++

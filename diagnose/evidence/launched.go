@@ -4,7 +4,7 @@ package evidence
 // nanoseconds a step.
 
 func launchedEvidence() []Observation {
-	return []Observation{RankOperators{}, OperatorDifference{}, CollectiveWait{}, GroupOperators{}}
+	return []Observation{RankOperators{}, OperatorDifference{}, CollectiveWait{}, GroupOperators{}, SpentIn{}}
 }
 
 // RankOperators compares what a rank launched in a stage with its peers.
@@ -56,10 +56,22 @@ type GroupOperators struct {
 	First  OperatorDifference `json:"first"`
 }
 
-func (RankOperators) Kind() Kind      { return "rank_operators" }
+func (RankOperators) Kind() Kind { return "rank_operators" }
+
+// SpentIn is the line of the program in which a rank spends what it is late by.
+type SpentIn struct {
+	Rank   int        `json:"rank"`
+	Stage  string     `json:"stage"`
+	Source SourceLine `json:"source_line"`
+	Own    int64      `json:"own_ns"`
+	Peers  int64      `json:"peers_ns"`
+	Steps  int        `json:"steps"` // that were profiled
+}
+
 func (OperatorDifference) Kind() Kind { return "operator_difference" }
 func (CollectiveWait) Kind() Kind     { return "collective_wait" }
 func (GroupOperators) Kind() Kind     { return "group_operators" }
+func (SpentIn) Kind() Kind            { return "spent_in" }
 
 // InputsUnknown: the inputs of operators may be larger, which their names do
 // not tell.

@@ -10,12 +10,17 @@ import (
 )
 
 // launched are the operators behind the stages of the windows, by name. nil
-// where some rank had too many names to keep apart, or no rank has any. O(n log n).
+// where some rank had too many names to keep apart, only some have functions, or no
+// rank has any. O(n log n).
 func (c *converter) launched(steps [][]int) *trace.OpTotals {
+	functions := c.ranks[0].Functions
+	if slices.ContainsFunc(c.ranks, func(r *profile.Rank) bool { return r.Functions != functions }) {
+		return nil
+	}
 	if slices.ContainsFunc(c.ranks, func(r *profile.Rank) bool { return r.TalliesLost }) {
 		return nil
 	}
-	t := totaler{converter: c, out: &trace.OpTotals{Run: c.o.Run}, names: make(map[string]int32), stages: make(map[string]int32),
+	t := totaler{converter: c, out: &trace.OpTotals{Run: c.o.Run, Functions: functions}, names: make(map[string]int32), stages: make(map[string]int32),
 		row: make(map[trace.OpTotal]int), step: make(map[int64]int32)}
 	for r, rank := range c.ranks {
 		t.out.Ranks = append(t.out.Ranks, trace.Rank{ID: rank.ID, Host: rank.Host, LocalRank: rank.LocalRank, Role: c.roles[r]})

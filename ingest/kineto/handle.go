@@ -56,6 +56,8 @@ func (d *reader) complete(e *event) {
 		d.work(e, profiler.Memory)
 	case "cuda_runtime", "cuda_driver", "Runtime":
 		d.launch(e)
+	case "python_function":
+		d.function(e)
 	default:
 		d.foreign(e)
 	}

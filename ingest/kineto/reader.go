@@ -65,6 +65,7 @@ type reader struct {
 	info info
 
 	shapes []shape // by name: is it a launch?
+	called []byte  // name of the function that was read last
 	words  words
 	groups groups
 	begun  map[int64][]begin

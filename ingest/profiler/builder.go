@@ -31,13 +31,16 @@ type Builder struct {
 	works       works
 	onDevice    chunks[profile.Collective]
 	collectives []profile.Collective // those on the device or the host's, in the end
+	functions   chunks[function]
 	launches    launches
 	lostCalls   int
 	dispatched  calls // operators that hand collectives over
 	lostEntries int
-	notes       []trace.Note
-	first, last int64 // of all times that were seen
-	seen        bool
+
+	lostFunctions int
+	notes         []trace.Note
+	first, last   int64 // of all times that were seen
+	seen          bool
 }
 
 // meaning is what is known of a name once it was looked at.
@@ -211,6 +214,7 @@ func (b *Builder) Finish() (*profile.Rank, error) {
 	if !b.works.any() {
 		r.Entries = b.entries()
 		host.place(r.Entries)
+		ops.sumFunctions(host)
 	}
 	ops.finish()
 	markCut(r)
@@ -224,6 +228,9 @@ func (b *Builder) Finish() (*profile.Rank, error) {
 func (b *Builder) Discard() { b.works.store.Close() }
 
 func (b *Builder) tellLost() {
+	if b.lostFunctions > 0 && !b.works.any() {
+		b.Note(trace.NoteRecorder, "calls of functions beyond the first %d: %d; none is compared", maxFunctions, b.lostFunctions)
+	}
 	if b.lost > 0 {
 		b.Note(trace.NoteRecorder, "annotations beyond the first %d, and left out: %d", maxPieces, b.lost)
 	}

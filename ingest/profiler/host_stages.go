@@ -31,7 +31,8 @@ type piece struct {
 // host is a rank's steps with their stages, to look moments up in.
 type host struct {
 	steps  []profile.Step
-	stages int // how many the map has
+	stages int   // how many the map has
+	thread int64 // that marks the steps
 }
 
 // hostSteps finds the steps of a rank and the stages in them.
@@ -45,7 +46,7 @@ func (b *Builder) hostSteps(r *profile.Rank) host {
 		r.Steps = append(r.Steps, profile.Step{Index: m.Number, Start: m.start, End: m.end})
 	}
 	b.fill(r, thread)
-	return host{r.Steps, len(r.Stages)}
+	return host{r.Steps, len(r.Stages), thread}
 }
 
 // fill puts the pieces into the steps.
@@ -244,6 +245,31 @@ func (h host) stageAt(step int, t int64) int {
 		return spans[i].Stage
 	}
 	return -1
+}
+
+// changes is the first moment behind t at which the host is in another step or
+// stage, or may be.
+func (h host) changes(t int64) int64 {
+	next := int64(math.MaxInt64)
+	i := sort.Search(len(h.steps), func(i int) bool { return h.steps[i].Start > t })
+	if i < len(h.steps) {
+		next = h.steps[i].Start
+	}
+	if i == 0 {
+		return next
+	}
+	s := &h.steps[i-1]
+	k := sort.Search(len(s.Spans), func(k int) bool { return s.Spans[k].End > t })
+	if k == len(s.Spans) {
+		if i == len(h.steps) && s.End >= t {
+			next = min(next, s.End+1)
+		}
+		return next
+	}
+	if s.Spans[k].Start > t {
+		return min(next, s.Spans[k].Start)
+	}
+	return min(next, s.Spans[k].End)
 }
 
 // place tells collectives in which step and stage they were called.

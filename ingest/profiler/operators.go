@@ -65,18 +65,25 @@ func (o *operators) add(w *work, step, stage int) {
 	if w.collective >= 0 || o.r.TalliesLost {
 		return
 	}
-	p := place{w.name, int32(step), int32(stage)}
+	if t := o.tallyAt(place{w.name, int32(step), int32(stage)}); t != nil {
+		t.Count++
+		t.Dur += w.end - w.start
+	}
+}
+
+// tallyAt is the tally of a place, which is made where there is none; nil where
+// there are too many.
+func (o *operators) tallyAt(p place) *profile.Tally {
 	at, ok := o.tally[p]
 	if !ok {
-		if at = len(o.r.Tallies); at == maxTallies {
+		if at = len(o.r.Tallies); at == maxTallies || o.r.TalliesLost {
 			o.r.Tallies, o.r.TalliesLost = nil, true
-			return
+			return nil
 		}
 		o.tally[p] = at
-		o.r.Tallies = append(o.r.Tallies, profile.Tally{Name: o.name(w.name), Step: p.step, Stage: p.stage})
+		o.r.Tallies = append(o.r.Tallies, profile.Tally{Name: o.name(p.name), Step: p.step, Stage: p.stage})
 	}
-	o.r.Tallies[at].Count++
-	o.r.Tallies[at].Dur += w.end - w.start
+	return &o.r.Tallies[at]
 }
 
 // finish puts the operators in order, those of a host's collectives too.

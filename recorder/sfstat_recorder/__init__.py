@@ -11,13 +11,15 @@ reads. Standard library only; nothing is imported from PyTorch before it is
 used.
 """
 
-from .capture import Plan, Profiler, TorchProfiler, Trigger
+from .capture import Plan, Profiler
 from .events import CudaEvents, EventTimer
 from .gather import Group, TorchGroup
 from .identity import Identity
 from .recorder import Recorder
+from .router import Trigger
 from .spans import Fault, OnFault, StageError
 from .stages import BACKWARD, CALLBACKS, DATA, FORWARD, OPTIMIZER, RESIDUAL, STAGES, DataWait, Stages
+from .torchprofiler import TorchProfiler
 
 __version__ = "0.1.0"
 

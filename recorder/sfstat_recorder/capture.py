@@ -1,107 +1,49 @@
-"""When to start a heavy profiler, and on which ranks.
+"""A rank's side of a capture: the profiler runs for the steps of a plan.
 
-Rank 0 looks at every gathered window. Where step times vary by more than a
-threshold, the ranks that stand out and a few others by lot are asked to
-profile some steps. This is a hint where to look, not a verdict: that is
-sfstat's.
+While it runs, the recorder's steps and stages are marked in the trace, so that
+it comes down to the stages that the packets have.
 """
 
 from __future__ import annotations
 
-import importlib
 import json
 import logging
 import os
-import random
-import statistics
-import threading
+import time
 from dataclasses import dataclass
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, ContextManager, Dict, Iterable, List, Optional, Tuple
 
 try:
     from typing import Protocol
 except ImportError:  # pragma: no cover
     Protocol = object  # type: ignore[assignment]
 
+from .spans import Span
+
 _log = logging.getLogger("sfstat_recorder")
 
 
 @dataclass(frozen=True)
-class Trigger:
-    """What sets off a capture.
-
-    ``threshold`` is the coefficient of variation of the step times of a window
-    (standard deviation over mean, of each step's slowest rank) from which on it
-    counts. ``suspects`` and ``peers`` are how many ranks that stand out, and
-    how many others by lot, are profiled for ``steps`` steps; after that,
-    ``cooldown`` windows pass before the next capture.
-    """
-
-    threshold: float = 0.25
-    suspects: int = 2
-    peers: int = 2
-    steps: int = 5
-    cooldown: int = 10
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if not self.threshold > 0:
-            raise ValueError("threshold is %r, expected more than 0" % self.threshold)
-        if min(self.suspects, self.peers, self.cooldown) < 0 or self.steps < 1:
-            raise ValueError("a trigger needs at least one step, and no number below 0: %r" % (self,))
-
-
-@dataclass(frozen=True)
 class Plan:
-    """Which ranks profile how many steps, and of which window it was learnt."""
+    """Which ranks profile how many steps, and of which window it was learnt.
+
+    The profiler starts with step ``first`` and marks the ``steps`` after it; it
+    ends early after so many ``seconds``. ``why``: "late", "uneven", "slower" or
+    "plan".
+    """
 
     window: int
     ranks: Tuple[int, ...]
     steps: int
-
-
-class Watch:
-    """Rank 0's eye on the gathered windows."""
-
-    def __init__(self, trigger: Trigger) -> None:
-        self._trigger = trigger
-        self._quiet_until = 0
-
-    def look(self, packets: Sequence[Dict[str, Any]]) -> Optional[Plan]:
-        """The plan that follows from the packets of one window, by rank."""
-        t = self._trigger
-        steps = max((len(p["wall_ns"]) for p in packets), default=0)
-        packets = [p for p in packets if len(p["wall_ns"]) == steps]
-        if steps < 2 or packets[0]["window"] < self._quiet_until:
-            return None
-        slowest = [max(walls) for walls in zip(*(p["wall_ns"] for p in packets))]
-        mean = statistics.fmean(slowest)
-        if mean <= 0 or statistics.pstdev(slowest) < t.threshold * mean:
-            return None
-        window: int = packets[0]["window"]
-        ranks = _standing_out(packets)[:t.suspects]
-        others = sorted(p["rank"] for p in packets if p["rank"] not in ranks)
-        lot = random.Random("%d %d" % (t.seed, window))
-        ranks += lot.sample(others, min(t.peers, len(others)))
-        self._quiet_until = window + 1 + t.cooldown
-        return Plan(window, tuple(sorted(ranks)), t.steps)
-
-
-def _standing_out(packets: Sequence[Dict[str, Any]]) -> List[int]:
-    """Ranks by how much longer than the median rank they took in some stage of
-    some step, most first. Victims do not: most ranks wait with them.
-    """
-    worst: Dict[int, float] = {p["rank"]: 0.0 for p in packets}
-    for rows in zip(*(p["durations_ns"] for p in packets)):
-        for stage in zip(*rows):
-            usual = statistics.median(stage)
-            for p, ns in zip(packets, stage):
-                worst[p["rank"]] = max(worst[p["rank"]], ns - usual)
-    return [rank for rank, excess in sorted(worst.items(), key=lambda item: (-item[1], item[0])) if excess > 0]
+    first: int = 0
+    seconds: float = 30.0
+    why: str = ""
 
 
 class Profiler(Protocol):
-    """A heavy profiler that can be switched on for a few steps."""
+    """A heavy profiler that can be switched on for a few steps. One that has a
+    method ``mark``, of a name to a context, is told steps and stages.
+    """
 
     def start(self, label: str) -> None:
         """Begins; the label is for the name of its output."""
@@ -110,90 +52,145 @@ class Profiler(Protocol):
         """Ends, and sees to the output."""
 
 
-class TorchProfiler:
-    """torch.profiler, with a Chrome trace per capture in ``folder``.
-
-    Stopping collects the events on the training thread; the trace is written
-    by a thread of its own, to a temporary name first.
-    """
-
-    def __init__(self, folder: str) -> None:
-        self._folder = folder
-        self._running: Any = None
-        self._label = ""
-
-    def start(self, label: str) -> None:
-        profiler: Any = importlib.import_module("torch.profiler")
-        self._label = label
-        self._running = profiler.profile(activities=list(profiler.supported_activities()))
-        self._running.__enter__()
-
-    def stop(self) -> None:
-        running, self._running = self._running, None
-        if running is not None:
-            running.__exit__(None, None, None)
-            threading.Thread(target=self._export, args=(running, self._label), daemon=True).start()
-
-    def _export(self, running: Any, label: str) -> None:
-        try:
-            os.makedirs(self._folder, exist_ok=True)
-            path = os.path.join(self._folder, label + ".trace.json")
-            running.export_chrome_trace(path + ".tmp")
-            os.replace(path + ".tmp", path)
-        except Exception as error:
-            _log.warning("the captured trace could not be written: %s", error)
-
-
 class Capture:
-    """The rank's side: starts and stops the profiler between steps."""
+    """Starts and stops the profiler between steps."""
 
-    def __init__(self, profiler: Profiler, run: str, rank: int) -> None:
+    def __init__(self, profiler: Profiler, run: str, rank: int, spans: Callable[[], Iterable[Any]] = tuple) -> None:
         self._profiler: Optional[Profiler] = profiler
+        self._mark: Optional[Callable[[str], ContextManager[Any]]] = getattr(profiler, "mark", None)
         self._name = "%s.rank%05d" % (run.replace(os.sep, "_"), rank)
         self._rank = rank
+        self._spans = spans
         self._plan: Optional[Plan] = None  # handed over by the writer's thread
-        self._left = 0
+        self._running: Optional[Plan] = None
+        self._until = 0.0
+        self._last = 0
+        self._note = ""
+        self._open: List[ContextManager[Any]] = []  # the step's mark, and a stage's inside it
 
     def request(self, plan: Plan) -> None:
         if self._rank in plan.ranks:
             self._plan = plan
 
-    def step(self) -> None:
-        """A step begins. A profiler that fails is not used again."""
-        if self._left == 0 and self._plan is None:
+    def step(self, index: int) -> None:
+        """A step begins."""
+        plan = self._plan
+        if plan is None or index < plan.first or self._running is not None:
+            return
+        self._plan = None
+        if self._profiler is None or plan.first > 0 and 2 * (index - plan.first) > plan.steps:
+            return  # it was heard of too late
+        try:
+            self._profiler.start("%s.window%06d" % (self._name, plan.window))
+            self._running = plan if plan.first > 0 else Plan(plan.window, plan.ranks, plan.steps, index, plan.seconds, plan.why)
+            self._until = time.monotonic() + plan.seconds
+            if self._mark is not None:
+                _set(self._spans(), Span, MarkedSpan)
+        except Exception as error:
+            self._give_up(error)
+
+    def stepped(self, index: int) -> None:
+        """A step ended. What comes before the next one is the next one's, as in
+        the recorder: so the profiler's first step has no mark.
+        """
+        plan = self._running
+        if plan is None:
             return
         try:
-            if self._left > 1:
-                self._left -= 1
-            elif self._left == 1:
+            self._last = index
+            self._leave(0)
+            if index >= plan.first + plan.steps or time.monotonic() > self._until:
                 self.stop()
-            elif self._profiler is not None and self._plan is not None:
-                plan, self._plan = self._plan, None
-                self._profiler.start("%s.window%06d" % (self._name, plan.window))
-                self._left = plan.steps
+            elif self._mark is not None:
+                self._enter("ProfilerStep#%d" % (index + 1))
         except Exception as error:
-            self._profiler, self._plan, self._left = None, None, 0
-            _log.warning("the profiler failed and is not used again: %s", error)
+            self._give_up(error)
 
     def stop(self) -> None:
         """Ends a capture that is running."""
-        running, self._left, self._plan = self._left > 0, 0, None
-        if running and self._profiler is not None:
-            self._profiler.stop()
+        running, self._running, self._plan = self._running, None, None
+        if running is not None:
+            self._note = "the profiler ran on ranks %s in steps %d–%d" % (", ".join(map(str, running.ranks)), running.first, self._last)
+            _set(self._spans(), MarkedSpan, Span)
+            self._leave(0)
+            if self._profiler is not None:
+                self._profiler.stop()
+
+    def take_note(self) -> List[str]:
+        """What the packets say of the last capture, once: its steps took longer."""
+        note, self._note = self._note, ""
+        return [note] if note else []
+
+    def enter_stage(self, name: str) -> None:
+        try:
+            self._enter(name)
+        except Exception as error:
+            self._give_up(error)
+
+    def leave_stage(self) -> None:
+        try:
+            self._leave(1)
+        except Exception as error:
+            self._give_up(error)
+
+    def _enter(self, name: str) -> None:
+        if self._mark is not None and (self._open or name.startswith("ProfilerStep#")):
+            mark = self._mark(name)
+            mark.__enter__()
+            self._open.append(mark)
+
+    def _leave(self, keep: int) -> None:
+        while len(self._open) > keep:
+            self._open.pop().__exit__(None, None, None)
+
+    def _give_up(self, error: Exception) -> None:
+        """A profiler that fails is not used again."""
+        self._profiler, self._plan, self._running, self._open = None, None, None, []
+        _set(self._spans(), MarkedSpan, Span)
+        _log.warning("the profiler failed and is not used again: %s", error)
+
+
+class MarkedSpan(Span):
+    """A span while the profiler runs. Spans become it and are spans again, so
+    that marks cost nothing at other times.
+    """
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        capture = self._recorder._capture
+        if capture is not None and self._recorder._open is None:
+            capture.enter_stage(self.name)
+        return super().__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        super().__exit__(*error)
+        capture = self._recorder._capture
+        if capture is not None and self._recorder._open is None:
+            capture.leave_stage()
+
+
+def _set(spans: Iterable[Any], before: type, after: type) -> None:
+    for span in list(spans):
+        if type(span) is before:
+            span.__class__ = after
 
 
 def pack(plan: Optional[Plan]) -> Dict[str, Any]:
     """The plan as it travels in rank 0's answer."""
-    return {} if plan is None else {"window": plan.window, "ranks": list(plan.ranks), "steps": plan.steps}
+    if plan is None:
+        return {}
+    return {"window": plan.window, "ranks": list(plan.ranks), "steps": plan.steps, "first": plan.first, "seconds": plan.seconds, "why": plan.why}
 
 
 def unpack(message: Dict[str, Any]) -> Optional[Plan]:
     if not message:
         return None
-    return Plan(int(message["window"]), tuple(int(r) for r in message["ranks"]), int(message["steps"]))
+    return Plan(int(message["window"]), tuple(int(r) for r in message["ranks"]), int(message["steps"]),
+                int(message["first"]), float(message["seconds"]), str(message["why"]))
 
 
 def parse(line: bytes) -> Dict[str, Any]:
-    """A packet as the watch reads it."""
+    """A packet as the router reads it."""
     packet: Dict[str, Any] = json.loads(line)
     return packet

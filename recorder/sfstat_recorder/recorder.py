@@ -16,13 +16,15 @@ from threading import get_ident
 from typing import Any, Callable, Deque, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, TypeVar, Union
 
 from .arrivals import Timing, Wanted, watcher
-from .capture import Capture, Profiler, TorchProfiler, Trigger, Watch
+from .capture import Capture, Profiler
 from .events import Channels, EventTimer
 from .gather import Group
 from .identity import Identity
 from .packet import Form, Window
+from .router import Router, Trigger
 from .spans import AheadSpan, Batches, EventSpan, Fault, OnFault, ProbeSpan, Span, StageError, StepSpan, Unrecorded
 from .stages import DATA, STAGES, DataWait, Stages
+from .torchprofiler import TorchProfiler
 from .writer import Writer
 
 T = TypeVar("T")
@@ -131,13 +133,13 @@ class Recorder:
         self._probes: Dict[str, ProbeSpan] = {}
         self._step_span = StepSpan(self)
         self._capture: Optional[Capture] = None
-        watch: Optional[Watch] = None
+        router: Optional[Router] = None
         if trigger is not None:
-            self._capture = Capture(profiler or TorchProfiler(place), self.identity.run, self.identity.rank)
-            watch = Watch(trigger)
+            self._capture = Capture(profiler or TorchProfiler(place), self.identity.run, self.identity.rank, self._spans.values)
+            router = Router(trigger, os.path.join(place, self.identity.run + ".capture.json"), lambda: self._step)
         own = tuple(getattr(group, "names", ()))
         self._writer: Optional[Writer] = Writer(
-            self._form, place, group, watch, self._capture, queue,
+            self._form, place, group, router, self._capture, queue,
             arrivals=watcher(arrivals, self.stages.count, clock, lambda: own))
         self._at_exit = _closer(weakref.ref(self))
         atexit.register(self._at_exit)
@@ -267,7 +269,7 @@ class Recorder:
             self._flush()
             self._first = self._step = index
         if self._capture is not None:
-            self._capture.step()
+            self._capture.step(self._step)
         self._inside = True
 
     def end_step(self) -> None:
@@ -282,6 +284,8 @@ class Recorder:
         self._timing.begins.extend(self._begun)
         self._since, self._until = self._start, now
         self._next_step()
+        if self._capture is not None:
+            self._capture.stepped(self._step)
         self._step += 1
 
     def abort_step(self, error: Optional[BaseException] = None) -> None:
@@ -439,13 +443,14 @@ class Recorder:
         self._begin_window()
 
     def _notes(self) -> List[str]:
+        notes = self._capture.take_note() if self._capture is not None else []
         if not self._faults:
-            return []
+            return notes
         faults, self._faults = self._faults, {}
         example, self._example = self._example, ""
         counts = ", ".join("%d %s" % (n, fault.value) for fault, n in sorted(faults.items(), key=_by_count))
         total = sum(faults.values())
-        return ["rank %d left out %d span%s: %s; the first: %s" % (self.identity.rank, total, "s" if total > 1 else "", counts, example)]
+        return notes + ["rank %d left out %d span%s: %s; the first: %s" % (self.identity.rank, total, "s" if total > 1 else "", counts, example)]
 
 
 def _by_count(item: Tuple[Fault, int]) -> Tuple[int, str]:

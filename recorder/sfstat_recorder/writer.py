@@ -15,11 +15,12 @@ import time
 from typing import Any, Dict, List, Optional, Set, Tuple
 
 from .arrivals import Watcher
-from .capture import Capture, Plan, Watch, pack, parse, unpack
+from .capture import Capture, Plan, pack, parse, unpack
 from .events import Pending
 from .files import PacketFile
 from .gather import Group
 from .packet import Form, Gathered, Window, encode
+from .router import Router
 
 _log = logging.getLogger("sfstat_recorder")
 
@@ -87,7 +88,7 @@ class Writer:
         form: Form,
         folder: str,
         group: Optional[Group] = None,
-        watch: Optional[Watch] = None,
+        router: Optional[Router] = None,
         capture: Optional[Capture] = None,
         capacity: int = 4,
         event_patience_s: float = 1.0,
@@ -97,7 +98,7 @@ class Writer:
         self._form = form
         self._rank = who.rank
         self._group = group if who.world_size > 1 else None
-        self._watch = watch
+        self._router = router
         self._capture = capture
         self._patience = event_patience_s
         self._arrivals = arrivals
@@ -228,14 +229,18 @@ class Writer:
         return {"written": True, "capture": pack(self._plan(lines))}
 
     def _plan(self, lines: List[bytes]) -> Optional[Plan]:
-        if self._watch is None:
+        router = self._router
+        if router is None:
             return None
+        asked = router.asked(len(lines))
+        if asked is not None or not router.reads:
+            return asked
         packets = []
         for line in lines:
             if line:
                 packets.append(parse(line))
                 time.sleep(0)
-        return self._watch.look(packets) if packets else None
+        return router.look(packets) if packets else None
 
 
 def _one_line(text: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import logging
 import os
 import tempfile
@@ -9,7 +11,8 @@ import threading
 import unittest
 
 from sfstat_recorder import FORWARD, Recorder, Trigger
-from sfstat_recorder.capture import Capture, Plan, Watch
+from sfstat_recorder.capture import Capture, Plan
+from sfstat_recorder.router import Router
 
 from .support import Clock, Hub, place, ranks
 
@@ -29,45 +32,120 @@ def window(index, world=8, steps=10, slow=None, every=1, by=4000, usual=1000):
     return packets
 
 
-class WatchTest(unittest.TestCase):
-    def test_steps_that_vary_start_a_capture_of_the_culprit_and_some_others(self):
-        plan = Watch(Trigger(suspects=1, peers=2, steps=7)).look(window(3, slow=5, every=5))
-        self.assertEqual((plan.window, plan.steps, len(plan.ranks)), (3, 7, 3))
+def late_inside(packet, slow, by):
+    """The packet with one collective a step, before which a rank loses time."""
+    steps, late = len(packet["wall_ns"]), by if packet["rank"] == slow else 0
+    enter = [10**18 + t * packet["wall_ns"][0] + late for t in range(steps)]
+    return dict(packet, arrivals={
+        "groups": [{"name": "0"}], "ops": ["gloo:all_reduce"], "step": list(range(steps)), "group": [0] * steps, "op": [0] * steps,
+        "seq": list(range(steps)), "enter_ns": [b - a for a, b in zip([0] + enter, enter)]})
+
+
+class RouterTest(unittest.TestCase):
+    def test_a_constant_straggler_is_captured_once(self):
+        # The stage in which the others wait hides nothing from the frontier: 3 000 against 1 000 in every step.
+        router = Router(Trigger(suspects=1, peers=2, steps=7, cooldown=0))
+        plan = router.look(window(3, slow=5, by=2000))
+        self.assertEqual((plan.window, plan.steps, len(plan.ranks), plan.why), (3, 7, 3, "late"))
         self.assertIn(5, plan.ranks)
+        self.assertIsNone(router.look(window(4, slow=5, by=2000)))
+        self.assertIn(2, router.look(window(5, slow=2, by=2000)).ranks)
 
-    def test_steady_steps_do_not(self):
-        self.assertIsNone(Watch(Trigger()).look(window(0)))
-        self.assertIsNone(Watch(Trigger()).look(window(0, slow=5, every=1)))
+    def test_the_threshold_is_a_part_of_the_step(self):
+        # 250 of 2 250 in every step; 1 000 of 2 200 in one step of five: 200 of 2 200 on average.
+        for every, by, part in ((1, 250, 0.111), (5, 1000, 0.0909)):
+            with self.subTest(every=every):
+                packets = window(0, slow=5, every=every, by=by)
+                self.assertIn(5, Router(Trigger(threshold=part - 0.002)).look(packets).ranks)
+                self.assertIsNone(Router(Trigger(threshold=part + 0.002)).look(packets))
 
-    def test_the_threshold(self):
-        # Steps of 3 000 and 2 000 by turns: a mean of 2 500, a deviation of 500.
-        packets = window(0, slow=5, every=2, by=1000)
-        self.assertIsNotNone(Watch(Trigger(threshold=0.19)).look(packets))
-        self.assertIsNone(Watch(Trigger(threshold=0.21)).look(packets))
+    def test_even_steps_are_not_captured(self):
+        router = Router(Trigger())
+        self.assertEqual([router.look(window(w)) for w in range(4)], [None] * 4)
+
+    def test_entries_of_collectives_show_who_is_late_where_all_wait(self):
+        packets = [late_inside(p, 3, 500) for p in window(0)]
+        plan = Router(Trigger(suspects=1, peers=0)).look(packets)
+        self.assertEqual((plan.ranks, plan.why), ((3,), "late"))
+        self.assertIsNone(Router(Trigger()).look([late_inside(p, 3, 100) for p in window(0)]))
+
+    def test_clocks_of_different_hosts_are_not_compared(self):
+        packets = [dict(late_inside(p, p["rank"], 900 * p["rank"]), host="n%d" % p["rank"]) for p in window(0)]
+        self.assertIsNone(Router(Trigger()).look(packets))
+
+    def test_work_that_is_uneven_by_design_is_no_lateness(self):
+        packets = window(0, slow=5, by=2000)
+        for p in packets:
+            p["role"] = {"dp": p["rank"] % 2, "pp": p["rank"] // 2}
+        packets[4]["durations_ns"] = packets[5]["durations_ns"]
+        self.assertIsNone(Router(Trigger()).look(packets))
+
+    def test_steps_that_become_longer_on_all_ranks_are_captured_by_lot(self):
+        router = Router(Trigger(suspects=1, peers=2))
+        self.assertIsNone(router.look(window(0)))
+        plan = router.look(window(1, usual=1500))
+        self.assertEqual((len(plan.ranks), plan.why), (3, "slower"))
 
     def test_the_lot_is_seeded(self):
-        plans = {Watch(Trigger(seed=s, suspects=1)).look(window(0, world=64, slow=5, every=5)) for s in (1, 1, 2, 3)}
+        plans = {Router(Trigger(seed=s, suspects=1)).look(window(0, world=64, slow=5)) for s in (1, 1, 2, 3)}
         self.assertEqual(len(plans), 3)
 
-    def test_cooldown(self):
-        watch = Watch(Trigger(cooldown=2))
-        got = [watch.look(window(w, slow=5, every=5)) is not None for w in range(7)]
-        self.assertEqual(got, [True, False, False, True, False, False, True])
+    def test_captures_are_bounded_in_number_and_apart(self):
+        router = Router(Trigger(cooldown=2, captures=2))
+        got = [w for w in range(12) if router.look(window(w, slow=w % 8)) is not None]
+        self.assertEqual(got, [0, 3])
+        self.assertFalse(router.reads)
+
+    def test_a_plan_begins_when_all_ranks_have_heard_of_it(self):
+        plan = Router(Trigger(), now=lambda: 40).look(window(0, slow=5, usual=10_000_000, by=80_000_000))
+        self.assertEqual(plan.first, 40 + 2 + 5)  # half a second at 100 ms a step
 
     def test_a_rank_with_fewer_steps_is_left_aside(self):
-        packets = window(0, slow=5, every=5)
+        packets = window(0, slow=5)
         packets[2] = window(0, steps=3)[2]
-        self.assertIsNotNone(Watch(Trigger()).look(packets))
+        self.assertIsNotNone(Router(Trigger()).look(packets))
 
     def test_windows_that_are_too_short(self):
-        self.assertIsNone(Watch(Trigger()).look(window(0, steps=1)))
+        self.assertIsNone(Router(Trigger()).look(window(0, steps=1)))
 
     def test_triggers_that_make_no_sense(self):
-        for options in ({"threshold": 0}, {"threshold": float("nan")}, {"steps": 0}, {"peers": -1}):
+        for options in ({"threshold": 0}, {"threshold": float("nan")}, {"threshold": 1}, {"steps": 0}, {"steps": 1000}, {"peers": -1}, {"seconds": 0}):
             with self.subTest(options), self.assertRaises(ValueError):
                 Trigger(**options)
         with tempfile.TemporaryDirectory() as folder, self.assertRaises(ValueError):
             Recorder(folder, place(), trigger=Trigger())  # without a group nobody sees all ranks
+
+
+class PlanFileTest(unittest.TestCase):
+    def asked(self, text, **options):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "job.capture.json")
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(text)
+            router = Router(Trigger(**options), path)
+            plan = router.asked(8)
+            self.assertEqual(os.path.exists(path), plan is None and not options.get("plans", True))
+            return plan, router.asked(8)
+
+    def test_a_plan_is_taken_up_once(self):
+        plan, again = self.asked('{"schema":"sfstat.capture/1","run":"job","ranks":[2,0],"steps":5}', suspects=1, peers=2)
+        self.assertEqual((len(plan.ranks), plan.steps, plan.why), (3, 5, "plan"))
+        self.assertLessEqual({0, 2}, set(plan.ranks))
+        self.assertIsNone(again)
+
+    def test_it_is_bounded(self):
+        plan, _ = self.asked(json.dumps({"schema": "sfstat.capture/1", "ranks": list(range(-5, 500)), "steps": 10**9}), suspects=1, peers=2)
+        self.assertEqual((plan.ranks, plan.steps), ((0, 1, 2), 100))
+
+    def test_what_is_no_plan_is_taken_away(self):
+        self.addCleanup(logging.disable, logging.NOTSET)
+        logging.disable(logging.CRITICAL)
+        for text in ("", "{", "[]", '{"schema":"x"}', '{"schema":"sfstat.capture/1","ranks":"all"}', '{"schema":"sfstat.capture/1","ranks":[99]}', "9" * 100_000):
+            with self.subTest(text[:40]):
+                self.assertEqual(self.asked(text), (None, None))
+
+    def test_plans_can_be_refused(self):
+        self.assertEqual(self.asked('{"schema":"sfstat.capture/1","ranks":[2]}', plans=False), (None, None))
 
 
 class Log:
@@ -85,24 +163,41 @@ class Log:
         self.events.append("stop")
 
 
+def run(capture, step):
+    capture.step(step)
+    capture.stepped(step)
+
+
+class Marker(Log):
+    """A profiler that notes what is marked, too."""
+
+    @contextlib.contextmanager
+    def mark(self, name):
+        self.events.append("+" + name)
+        yield
+        self.events.append("-" + name)
+
+
 class CaptureTest(unittest.TestCase):
     def test_runs_for_the_steps_of_the_plan(self):
         log = Log()
         capture = Capture(log, "job", 3)
-        capture.step()
-        capture.request(Plan(7, (1, 3), 2))
+        run(capture, 0)
+        capture.request(Plan(7, (1, 3), 2, first=3))
         counts = []
-        for _ in range(4):
-            capture.step()
+        for step in range(1, 8):
+            run(capture, step)
             counts.append(len(log.events))
-        self.assertEqual(counts, [1, 1, 2, 2])
+        self.assertEqual(counts, [0, 0, 1, 1, 2, 2, 2])  # steps 3 to 5, of which the first is not marked
         self.assertEqual(log.events, ["start job.rank00003.window000007", "stop"])
+        self.assertEqual(capture.take_note(), ["the profiler ran on ranks 1, 3 in steps 3–5"])
+        self.assertEqual(capture.take_note(), [])
 
     def test_only_the_ranks_of_the_plan(self):
         log = Log()
         capture = Capture(log, "job", 2)
         capture.request(Plan(7, (1, 3), 2))
-        capture.step()
+        run(capture, 0)
         self.assertEqual(log.events, [])
 
     def test_a_profiler_that_fails_is_not_tried_again(self):
@@ -110,20 +205,55 @@ class CaptureTest(unittest.TestCase):
         capture = Capture(log, "job", 1)
         self.addCleanup(logging.disable, logging.NOTSET)
         logging.disable(logging.CRITICAL)
-        for _ in range(3):
+        for step in range(3):
             capture.request(Plan(7, (1,), 2))
-            capture.step()
+            run(capture, step)
         log.fail = False
         capture.request(Plan(8, (1,), 2))
-        capture.step()
+        run(capture, 3)
         self.assertEqual(log.events, [])
+
+    def test_a_plan_that_is_heard_of_too_late_is_dropped(self):
+        log = Log()
+        capture = Capture(log, "job", 1)
+        capture.request(Plan(7, (1,), 4, first=3))
+        for step in range(6, 12):
+            run(capture, step)
+        self.assertEqual(log.events, [])
+
+    def test_it_ends_when_its_time_is_over(self):
+        log = Log()
+        capture = Capture(log, "job", 1)
+        capture.request(Plan(7, (1,), 50, seconds=1e-9))
+        for step in range(3):
+            run(capture, step)
+        self.assertEqual(log.events, ["start job.rank00001.window000007", "stop"])
+
+    def test_steps_and_stages_are_marked_while_it_runs(self):
+        log, clock = Marker(), Clock()
+        with tempfile.TemporaryDirectory() as folder:
+            hub = Hub(1)
+            perf = Recorder(os.path.join(folder, "run"), place(), window=100, clock=clock, group=hub.rank(0), trigger=Trigger(), profiler=log)
+            perf._capture.request(Plan(0, (0,), 1, first=2))
+            batches = perf.batches(range(6))
+            kept = []
+            for t, _ in enumerate(batches):
+                with perf.step():
+                    with perf.stage(FORWARD):
+                        clock.spend(1_000)
+                kept.append(list(log.events))
+            perf.close()
+        self.assertEqual(kept[1], [])
+        self.assertEqual(kept[2], ["start run.rank00000.window000000", "+ProfilerStep#3"])
+        self.assertEqual(kept[3][2:], ["+data.next_wait", "-data.next_wait", "+" + FORWARD, "-" + FORWARD, "-ProfilerStep#3", "stop"])
+        self.assertEqual(kept[5], kept[3])
 
     def test_the_end_of_training_stops_it(self):
         log = Log()
         capture = Capture(log, "job", 1)
         capture.stop()
         capture.request(Plan(7, (1,), 5))
-        capture.step()
+        run(capture, 0)
         capture.stop()
         self.assertEqual(log.events[-1], "stop")
         self.assertEqual(len(log.events), 2)
@@ -141,11 +271,11 @@ class CaptureTest(unittest.TestCase):
                 for t in range(11):
                     with perf.step():
                         with perf.stage(FORWARD):
-                            clock.spend(9_000 if t == 4 and rank == 2 else 1_000)
+                            clock.spend(900_000_000 if rank == 2 else 100_000_000)
                         with perf.stage("model.backward_cpu_wall"):
-                            clock.spend(9_000 if t == 4 and rank != 2 else 1_000)
+                            clock.spend(900_000_000 if rank != 2 else 100_000_000)
                 self.assertTrue(asked.wait(10))
-                for _ in range(4):
+                for _ in range(8):
                     with perf.step():
                         clock.spend(1)
                 perf.close()

@@ -31,6 +31,7 @@ func (r *Rank) Append(o *Rank) {
 		t.Name += names
 		r.Tallies = append(r.Tallies, t)
 	}
+	r.Functions = r.Functions || o.Functions
 	r.OpsLost, r.TalliesLost = r.OpsLost+o.OpsLost, r.TalliesLost || o.TalliesLost
 	r.Streams = max(r.Streams, o.Streams)
 	r.Notes = append(r.Notes, o.Notes...)

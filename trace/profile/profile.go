@@ -32,8 +32,9 @@ type Rank struct {
 	Entries     []Collective // by start: collectives as the host entered them, where the rank recorded no device work
 	Names       []string     // of operators
 	Ops         []Op         // where EachOperator is kept
-	Tallies     []Tally      // device work that does not communicate
+	Tallies     []Tally      // device work that does not communicate, or of a rank that recorded none its functions
 	OpsLost     int64        // how many operators there were, where they were too many to list: Ops is empty; else 0
+	Functions   bool         // Tallies are of functions of the program: their own time, without those that they called
 	TalliesLost bool         // they had too many names, in too many steps and stages: Tallies is empty
 	Streams     int          // device queues that had work
 

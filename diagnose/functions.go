@@ -1,0 +1,106 @@
+package diagnose
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/diagnose/opnames"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// mostOf is the part of a delay that one line of the program must take longer than on
+// the peers to stand for it.
+const mostOf = 0.5
+
+// addFunctions takes the functions that ran in the stages of a run's windows, each
+// without those that it called. They tell in which line a late rank spends its time;
+// nobody is suspected because of a function alone.
+func (r *run) addFunctions(t *trace.OpTotals) error {
+	compared, err := opnames.Compare(t, opnames.DefaultOptions())
+	if err == nil {
+		r.functions = append(r.functions, compared)
+	}
+	return err
+}
+
+// lines adds to the findings on late ranks the line in which they spend what they are
+// late by.
+func (j *judge) lines(v *RunVerdict) {
+	for i := range v.Suspects {
+		f := &v.Suspects[i]
+		if f.Kind != KindRank || f.Rank == nil || f.Cause != CauseLate {
+			continue
+		}
+		for _, r := range j.functions {
+			if e, ok := spentIn(r, f); ok {
+				f.Evidence = slices.Insert(slices.Clone(f.Evidence), min(1, len(f.Evidence)), evidence.Observation(e))
+				f.Source = &e.Source
+				break
+			}
+		}
+	}
+}
+
+// spentIn is the line in which the rank of a finding takes longest beside its peers,
+// in the stage that it is late in; ok if that is most of the delay.
+func spentIn(r *opnames.Result, f *Finding) (e evidence.SpentIn, ok bool) {
+	type line struct {
+		evidence.SpentIn
+		most float64 // of any function there
+	}
+	var lines []line
+	for _, d := range r.Of(*f.Rank, f.Stage) {
+		source, placed := sourceOfFunction(d.Name)
+		if !placed {
+			continue
+		}
+		i := slices.IndexFunc(lines, func(l line) bool { return l.Source.File == source.File && l.Source.Line == source.Line })
+		if i < 0 {
+			i = len(lines)
+			lines = append(lines, line{SpentIn: evidence.SpentIn{Rank: *f.Rank, Stage: f.Stage, Source: source, Steps: len(r.Steps)}})
+		}
+		l := &lines[i]
+		l.Own += int64(d.Whole.Own)
+		l.Peers += int64(d.Whole.Peers)
+		if d.Excess() > l.most {
+			l.most, l.Source = d.Excess(), source
+		}
+	}
+	if len(lines) == 0 {
+		return e, false
+	}
+	e = slices.MaxFunc(lines, func(a, b line) int {
+		return cmp.Or(cmp.Compare(a.Own-a.Peers, b.Own-b.Peers), cmp.Compare(b.Source.File, a.Source.File), cmp.Compare(b.Source.Line, a.Source.Line))
+	}).SpentIn
+	return e, float64(e.Own-e.Peers) >= mostOf*float64(f.Excess) && f.Excess > 0
+}
+
+// sourceOfFunction is the line in the name of a function, "sleep at train.py:40".
+func sourceOfFunction(name string) (evidence.SourceLine, bool) {
+	call, at, ok := strings.Cut(name, " at ")
+	colon := strings.LastIndexByte(at, ':')
+	if !ok || colon <= 0 {
+		return evidence.SourceLine{}, false
+	}
+	n, err := strconv.Atoi(at[colon+1:])
+	return evidence.SourceLine{File: at[:colon], Line: n, Call: call}, err == nil
+}
+
+// reading is what to do about a rank whose line is known: to look there. It has been
+// profiled.
+func reading(f *Finding, all []Action) []Action {
+	e, ok := evidence.Find[evidence.SpentIn](f.Evidence)
+	if !ok {
+		return all
+	}
+	out := []Action{{Action: ReadLine, Host: f.Host, Ranks: []int{e.Rank}, Stages: []string{f.Stage}, Line: &e.Source}}
+	for _, a := range all {
+		if a.Action != Profile && a.Action != SampleStack {
+			out = append(out, a)
+		}
+	}
+	return out
+}

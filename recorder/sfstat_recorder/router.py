@@ -1,0 +1,236 @@
+"""On which ranks, and when, a heavy profiler is worth its cost.
+
+Rank 0 looks at every gathered window. Let P[r][b] be the sum of the stages of
+rank r up to the end of stage b. The frontier of a step is max over r of
+P[r][b]; its slack is what the others wait at the next synchronisation point.
+A rank is late by the mean over the window's steps of P[r][b] less the median of
+its peers, at the stage where that is largest: a constant straggler counts as
+much as one that strikes now and then. Inside a stage in which all ranks wait
+for each other all record the same; there the rank is late by its entries of
+collectives, where packets hold them.
+
+This is a hint where to look, not a verdict: that is sfstat's.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import random
+import statistics
+import time
+from dataclasses import dataclass
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
+
+from .capture import Plan
+
+_log = logging.getLogger("sfstat_recorder")
+
+_AHEAD_S = 0.5  # in which every rank has heard of a plan
+_MOST_STEPS = 100  # that a plan may ask for
+_MOST_BYTES = 1 << 16  # of a file with a plan
+
+_Packet = Dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Trigger:
+    """What sets off a capture.
+
+    ``threshold`` is the part of the step time that must be lost: to a rank
+    that is late, to steps that are longer than the usual one, or since an
+    earlier window. None leaves that to capture plans. ``plans`` takes up the
+    plans that ``sfstat watch --capture`` writes beside the packets.
+
+    ``suspects`` and ``peers`` are how many late ranks, and how many others by
+    lot, are profiled for ``steps`` steps or ``seconds``, whichever ends first;
+    ``cooldown`` windows pass before the next capture, and there are
+    ``captures`` at most. The same rank is not captured twice for being late.
+    """
+
+    threshold: Optional[float] = 0.1
+    suspects: int = 2
+    peers: int = 2
+    steps: int = 8
+    cooldown: int = 10
+    seed: int = 0
+    captures: int = 3
+    seconds: float = 30.0
+    plans: bool = True
+
+    def __post_init__(self) -> None:
+        if self.threshold is not None and not 0 < self.threshold < 1:
+            raise ValueError("threshold is %r, expected a part of the step time, between 0 and 1" % self.threshold)
+        if min(self.suspects, self.peers, self.cooldown, self.captures) < 0 or not 1 <= self.steps <= _MOST_STEPS or not self.seconds > 0:
+            raise ValueError("a trigger needs 1 to %d steps, some time, and no number below 0: %r" % (_MOST_STEPS, self))
+
+
+class Router:
+    """Rank 0's eye on the gathered windows. ``path`` is where a capture plan of
+    sfstat's would be, ``now`` the step that the training is in.
+    """
+
+    def __init__(self, trigger: Trigger, path: str = "", now: Callable[[], int] = lambda: 0) -> None:
+        self._trigger = trigger
+        self._path = path
+        self._now = now
+        self._quiet_until = 0
+        self._taken = 0
+        self._captured: Set[Tuple[str, int]] = set()
+        self._usual = 0.0  # the shortest median step of a window
+
+    @property
+    def reads(self) -> bool:
+        """Whether the packets of windows are needed."""
+        return self._trigger.threshold is not None and self._taken < self._trigger.captures
+
+    def asked(self, world: int) -> Optional[Plan]:
+        """The plan that sfstat wrote, which is taken away."""
+        t = self._trigger
+        if not t.plans or self._taken >= t.captures or not self._path or not os.path.exists(self._path):
+            return None
+        ranks, steps = self._read(world)
+        return self._plan(-1, ranks, (steps, 0.1), range(world), "plan") if ranks else None
+
+    def _read(self, world: int) -> Tuple[List[int], int]:
+        try:
+            with open(self._path, "rb") as f:
+                text = f.read(_MOST_BYTES)
+            os.remove(self._path)
+        except OSError as error:
+            path, self._path = self._path, ""  # it would be taken up again and again
+            _log.warning("the capture plan %s cannot be taken up: %s", path, error)
+            return [], 0
+        try:
+            wanted = json.loads(text)
+            if wanted["schema"] != "sfstat.capture/1":
+                raise ValueError("its schema is %.40r" % wanted["schema"])
+            ranks = [int(r) for r in wanted["ranks"] if 0 <= int(r) < world]
+            return ranks, min(max(1, int(wanted.get("steps", self._trigger.steps))), _MOST_STEPS)
+        except Exception as error:
+            _log.warning("the capture plan %s is none: %s: %.200s", self._path, type(error).__name__, error)
+            return [], 0
+
+    def look(self, packets: Sequence[_Packet]) -> Optional[Plan]:
+        """The plan that follows from the packets of one window, by rank."""
+        t = self._trigger
+        steps = max((len(p["wall_ns"]) for p in packets), default=0)
+        packets = [p for p in packets if len(p["wall_ns"]) == steps]
+        if t.threshold is None or steps < 2:
+            return None
+        slowest = [max(walls) for walls in zip(*(p["wall_ns"] for p in packets))]
+        mean, median = statistics.fmean(slowest), statistics.median(slowest)
+        usual, self._usual = self._usual, min(self._usual or median, median)
+        window: int = packets[0]["window"]
+        if self._taken >= t.captures or window < self._quiet_until or mean <= 0:
+            return None
+        late = _late(packets)
+        for rank, ns in _entered(packets).items():
+            late[rank] = max(late.get(rank, 0.0), ns)
+        least = t.threshold * mean
+        order = sorted(late, key=lambda r: (-late[r], r))
+        suspects = [r for r in order if 2 * late[r] >= least][:t.suspects]
+        why = ""
+        if suspects and late[suspects[0]] >= least and ("late", suspects[0]) not in self._captured:
+            why = "late"
+        elif mean - median >= least:
+            why, suspects = "uneven", _standing_out(packets)[:t.suspects]
+        elif usual > 0 and median - usual >= t.threshold * median and ("slower", -1) not in self._captured:
+            why, suspects = "slower", []
+        if not why:
+            return None
+        self._captured.add((why, suspects[0] if why == "late" else -1))
+        return self._plan(window, suspects, (t.steps, mean / 1e9), [p["rank"] for p in packets], why)
+
+    def _plan(self, window: int, ranks: List[int], pace: Tuple[int, float], everyone: Sequence[int], why: str) -> Plan:
+        """Adds others by lot. ``pace`` is steps to profile, and seconds of one."""
+        t = self._trigger
+        steps, seconds = pace
+        ranks = ranks[:t.suspects + t.peers]
+        others = sorted(set(everyone) - set(ranks))
+        lot = random.Random("%d %d %d" % (t.seed, window, self._taken))
+        by_lot = t.peers if why != "slower" else t.suspects + t.peers
+        ranks = ranks + lot.sample(others, min(by_lot if why != "plan" else max(0, t.suspects + t.peers - len(ranks)), len(others)))
+        self._taken += 1
+        self._quiet_until = window + 1 + t.cooldown
+        first = self._now() + 2 + min(_MOST_STEPS, int(_AHEAD_S / max(seconds, 1e-4)))
+        return Plan(max(0, window), tuple(sorted(ranks)), steps, first, t.seconds, why)
+
+
+def _peers(packets: Sequence[_Packet]) -> List[List[_Packet]]:
+    """Ranks that do the same work: of one role, but for their replica."""
+    groups: Dict[str, List[_Packet]] = {}
+    for p in packets:
+        role = {k: v for k, v in (p.get("role") or {}).items() if k != "dp"}
+        groups.setdefault(json.dumps(role, sort_keys=True), []).append(p)
+    return [g for g in groups.values() if len(g) > 1]
+
+
+def _late(packets: Sequence[_Packet]) -> Dict[int, float]:
+    """By how much each rank is behind the median of its peers at the end of the
+    stage where that is most, ns a step.
+    """
+    worst: Dict[int, float] = {}
+    for group in _peers(packets):
+        steps = len(group[0]["wall_ns"])
+        prefix = [[0] * steps for _ in group]
+        for b in range(min((len(p["durations_ns"][0]) for p in group), default=0)):
+            for reached, p in zip(prefix, group):
+                for t, row in enumerate(p["durations_ns"]):
+                    reached[t] += row[b]
+            middles = [statistics.median_low(at) for at in zip(*prefix)]
+            total = sum(middles)
+            for reached, p in zip(prefix, group):
+                worst[p["rank"]] = max(worst.get(p["rank"], 0.0), (sum(reached) - total) / steps)
+            time.sleep(0)  # offers the interpreter lock
+    return worst
+
+
+def _entered(packets: Sequence[_Packet]) -> Dict[int, float]:
+    """By how much each rank enters collectives behind the median of the ranks of
+    its host, whose clock is one: in each step at the call where it is most apart,
+    ns a step.
+    """
+    calls: Dict[Tuple[str, int, str, int], List[Tuple[int, int]]] = {}
+    for p in packets:
+        a = p.get("arrivals")
+        if not a:
+            continue
+        at = 0
+        for step, group, op, seq, since in zip(a["step"], a["group"], a["op"], a["seq"], a["enter_ns"]):
+            at += since
+            if step >= 0 and "->" not in a["ops"][op] and "<-" not in a["ops"][op]:
+                calls.setdefault((p.get("host", ""), step, a["groups"][group]["name"], seq), []).append((at, p["rank"]))
+        time.sleep(0)
+    apart: Dict[Tuple[str, int], List[Tuple[int, int]]] = {}  # the call of a step that is most apart
+    for (host, step, _, _), entries in calls.items():
+        before = apart.get((host, step))
+        if len(entries) > 1 and (before is None or _spread(entries) > _spread(before)):
+            apart[host, step] = entries
+    sums: Dict[int, float] = {}
+    steps: Dict[str, int] = {}
+    for (host, _), entries in apart.items():
+        middle = statistics.median_low([at for at, _ in entries])
+        steps[host] = steps.get(host, 0) + 1
+        for at, rank in entries:
+            sums[rank] = sums.get(rank, 0.0) + at - middle
+    hosts = {p["rank"]: p.get("host", "") for p in packets}
+    return {rank: ns / steps[hosts[rank]] for rank, ns in sums.items()}
+
+
+def _spread(entries: Sequence[Tuple[int, int]]) -> int:
+    return max(entries)[0] - min(entries)[0]
+
+
+def _standing_out(packets: Sequence[_Packet]) -> List[int]:
+    """Ranks by how much longer than the median rank they took in some stage of
+    some step, most first. Victims do not: most ranks wait with them.
+    """
+    worst: Dict[int, float] = {p["rank"]: 0.0 for p in packets}
+    for rows in zip(*(p["durations_ns"] for p in packets)):
+        for stage in zip(*rows):
+            usual = statistics.median(stage)
+            for p, ns in zip(packets, stage):
+                worst[p["rank"]] = max(worst[p["rank"]], ns - usual)
+    return [rank for rank, excess in sorted(worst.items(), key=lambda item: (-item[1], item[0])) if excess > 0]

@@ -1,0 +1,69 @@
+"""torch.profiler as a Profiler."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import os
+import threading
+from typing import Any, ContextManager
+
+_log = logging.getLogger("sfstat_recorder")
+
+_MOST_BYTES = 64 << 20
+
+
+class TorchProfiler:
+    """torch.profiler, with a Chrome trace per capture in ``folder``, packed, and
+    the Python functions that ran. A trace of more than ``most_bytes`` is not kept.
+
+    Its first start takes PyTorch seconds: constructing one starts it once.
+    Stopping collects the events on the training thread; the trace is written
+    by a thread of its own, to a temporary name first.
+    """
+
+    def __init__(self, folder: str, most_bytes: int = _MOST_BYTES) -> None:
+        self._folder = folder
+        self._most_bytes = most_bytes
+        self._running: Any = None
+        self._label = ""
+        self._profiler: Any = None
+        try:
+            self._profiler = importlib.import_module("torch.profiler")
+            with self._made():
+                pass
+        except Exception as error:
+            _log.warning("the profiler of PyTorch cannot be used: %s", error)
+
+    def start(self, label: str) -> None:
+        self._label = label
+        running = self._made()
+        running.__enter__()
+        self._running = running
+
+    def mark(self, name: str) -> ContextManager[Any]:
+        marked: ContextManager[Any] = self._profiler.record_function(name)
+        return marked
+
+    def stop(self) -> None:
+        running, self._running = self._running, None
+        if running is not None:
+            running.__exit__(None, None, None)
+            threading.Thread(target=self._export, args=(running, self._label), daemon=True).start()
+
+    def _made(self) -> Any:
+        return self._profiler.profile(activities=list(self._profiler.supported_activities()), with_stack=True)
+
+    def _export(self, running: Any, label: str) -> None:
+        path = os.path.join(self._folder, label + ".trace.json.gz")
+        part = os.path.join(self._folder, "." + label + ".part.gz")
+        try:
+            os.makedirs(self._folder, exist_ok=True)
+            running.export_chrome_trace(part)
+            if os.path.getsize(part) > self._most_bytes:
+                os.remove(part)
+                _log.warning("a captured trace of more than %d bytes is not kept: %s", self._most_bytes, label)
+                return
+            os.replace(part, path)
+        except Exception as error:
+            _log.warning("the captured trace could not be written: %s", error)

@@ -204,6 +204,7 @@ func (a *Reader) HasArrivals() bool { return a.meta.Arrivals }
 
 // Close ends the reading. Closing again does nothing.
 func (a *Reader) Close() error {
+	a.file.Close()
 	end := a.close
 	a.close = func() error { return nil }
 	return end()

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/internal/parquet"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -61,7 +62,7 @@ func (t *table) read(c *columns, f form) error {
 		return err
 	}
 	w, S, R := t.w, len(c.stages), len(t.w.Ranks)
-	w.Durations = make([]int64, t.rows*S)
+	w.Durations = ingest.Times(t.rows * S)
 	for s, cursor := range c.stages {
 		if err := t.readTimes(cursor, w.Durations[s*R:], S*R); err != nil {
 			return err
@@ -72,7 +73,7 @@ func (t *table) read(c *columns, f form) error {
 			return err
 		}
 	} else {
-		w.Wall = make([]int64, t.rows)
+		w.Wall = ingest.Times(t.rows)
 		if err := t.readTimes(c.wall, w.Wall, R); err != nil {
 			return err
 		}
@@ -155,6 +156,7 @@ func (t *table) readChannel(values, ready *parquet.Cursor) ([]trace.Sample, erro
 	R := len(t.w.Ranks)
 	var samples []trace.Sample
 	err := t.each(values, func(row int, v parquet.Run) error {
+		samples = slices.Grow(samples, present(v))
 		for i, bits := range v.Values {
 			if v.Present == nil || v.Present[i] != 0 {
 				at := t.place(row + i)
@@ -188,6 +190,17 @@ func (t *table) readChannel(values, ready *parquet.Cursor) ([]trace.Sample, erro
 		slices.SortFunc(samples, bySample)
 	}
 	return samples, err
+}
+
+// present is how many rows of a run are not null.
+func present(v parquet.Run) (n int) {
+	if v.Present == nil {
+		return len(v.Values)
+	}
+	for _, level := range v.Present {
+		n += int(level)
+	}
+	return n
 }
 
 // place is where row i of the window belongs, counting steps first.

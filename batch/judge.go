@@ -9,6 +9,7 @@ import (
 
 	"github.com/sfstat/sfstat/batch/findings"
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -134,6 +135,7 @@ func (j *judge) add(item auto.Item, at findings.Where) error {
 		return j.refer(Problem{path, reason(path, err)})
 	}
 	s.starts = append(s.starts, start(w))
+	ingest.Release(w) // the session keeps the account alone
 	j.tell(1)
 	if len(s.starts) < stretch {
 		return nil

@@ -90,7 +90,7 @@ func stepLengths(w *trace.Window) []int64 {
 				of[i%R] += d
 			}
 		}
-		out[t] = robust.Upper(of)
+		out[t] = robust.UpperTime(of)
 	}
 	return out
 }

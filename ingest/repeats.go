@@ -108,17 +108,23 @@ func (o *Once) note(w *trace.Window, format string, args ...any) {
 	}
 }
 
-// sum is a hash (FNV-1a, by words) of the times of a step.
+// sum is a hash of the times of a step: FNV-1a by words, in four lanes that do not wait
+// for each other.
 func sum(w *trace.Window, t int) uint64 {
 	const prime = 1099511628211
-	h := uint64(14695981039346656037)
-	for _, v := range w.Step(t) {
-		h = (h ^ uint64(v)) * prime
+	h := [4]uint64{14695981039346656037, 1, 2, 3}
+	for _, v := range [][]int64{w.Step(t), w.WallOf(t)} {
+		for ; len(v) >= 4; v = v[4:] {
+			h[0] = (h[0] ^ uint64(v[0])) * prime
+			h[1] = (h[1] ^ uint64(v[1])) * prime
+			h[2] = (h[2] ^ uint64(v[2])) * prime
+			h[3] = (h[3] ^ uint64(v[3])) * prime
+		}
+		for _, x := range v {
+			h[0] = (h[0] ^ uint64(x)) * prime
+		}
 	}
-	for _, v := range w.WallOf(t) {
-		h = (h ^ uint64(v)) * prime
-	}
-	return h
+	return ((h[0]*prime^h[1])*prime^h[2])*prime ^ h[3]
 }
 
 // has reports whether the run has all steps of the window, with its times.

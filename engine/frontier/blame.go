@@ -197,6 +197,9 @@ func (b *blame) save(rest int64) {
 // the last rank that would be there without them, which it returns.
 func (b *blame) findLate(x []int64) (punctual int64) {
 	b.late = b.late[:0]
+	if last := slices.Max(x); len(b.peers) == 1 && together(x, last-b.tolerance) {
+		return last
+	}
 	punctual = minInt64
 	for _, columns := range b.peers {
 		for k, r := range columns {
@@ -221,6 +224,17 @@ func (b *blame) findLate(x []int64) (punctual int64) {
 	}
 	b.late = kept
 	return punctual
+}
+
+// together reports whether so many of the values are no less than some value that the
+// median of all but any one of them is not: those are then no further apart from it than
+// the largest is from that value.
+func together(x []int64, least int64) bool {
+	below := 0
+	for _, v := range x {
+		below += int(uint64(v-least) >> 63)
+	}
+	return 2*below <= len(x)-2
 }
 
 // share fills part, the airport game's shares of the largest height.

@@ -89,12 +89,12 @@ func (s *slips) end(_ int, x []int64) {
 // slipOf is the mean over ranks of the last other arrival after its own, ns.
 func slipOf(x []int64) float64 {
 	last, second, _ := topTwo(x)
-	sum := 0.0
+	sum := int64(0)
 	for _, reached := range x {
-		sum += float64(last - reached)
+		sum += last - reached
 	}
 	// For the last one itself the last of the others is the second.
-	return (sum - float64(last-second)) / float64(len(x))
+	return float64(sum-(last-second)) / float64(len(x))
 }
 
 func (s *slips) merge(o *slips) {

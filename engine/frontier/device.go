@@ -1,7 +1,7 @@
 package frontier
 
 import (
-	"maps"
+	"cmp"
 	"math"
 	"slices"
 
@@ -89,21 +89,27 @@ func summarize(v *view, c trace.SideChannel, stages []int, makespan int64) *Devi
 // step by step, if all of so many ranks were alike: a single long sample, which
 // any rank may have, gives a t of 1 however long it is. O(samples).
 func chanceOfExcess(samples []trace.Sample, rank, ranks int) float64 {
-	steps := map[int64][]int64{} // of the others
-	own := map[int64]int64{}
-	for _, s := range samples {
-		switch ns := int64(s.Value * 1e6); {
-		case !s.Ready:
-		case s.Rank == rank:
-			own[s.Step] = ns
-		default:
-			steps[s.Step] = append(steps[s.Step], ns)
-		}
+	bySteps := func(a, b trace.Sample) int { return cmp.Compare(a.Step, b.Step) }
+	if !slices.IsSortedFunc(samples, bySteps) {
+		samples = slices.Clone(samples)
+		slices.SortStableFunc(samples, bySteps)
 	}
 	var over []float64
-	for _, t := range slices.Sorted(maps.Keys(own)) {
-		if others := steps[t]; len(others) > 0 {
-			over = append(over, float64(own[t]-robust.MedianTime(others)))
+	others := make([]int64, 0, ranks)
+	for from := 0; from < len(samples); {
+		own, has, to := int64(0), false, from
+		others = others[:0]
+		for ; to < len(samples) && samples[to].Step == samples[from].Step; to++ {
+			switch s := &samples[to]; {
+			case !s.Ready:
+			case s.Rank == rank:
+				own, has = int64(s.Value*1e6), true
+			default:
+				others = append(others, int64(s.Value*1e6))
+			}
+		}
+		if from = to; has && len(others) > 0 {
+			over = append(over, float64(own-robust.MedianTime(others)))
 		}
 	}
 	n := float64(len(over))

@@ -167,14 +167,6 @@ type trend struct{ sum, sumT float64 }
 
 func (k *trend) add(t, y float64) { k.sum += y; k.sumT += t * y }
 
-// add adds a step of every rank.
-func add(trends []trend, t float64, y []float64) {
-	y = y[:len(trends)]
-	for r := range trends {
-		trends[r].add(t, y[r])
-	}
-}
-
 // line is the intercept at step 0 and the slope per step, for T steps.
 func (k trend) line(T int) (at0, slope float64) {
 	n := float64(T)
@@ -208,26 +200,28 @@ func stageSlopes(v *view, among *gathering) [][]float64 {
 	if v.open {
 		eachArrival = eachArrivalSinceItsEnd
 	}
-	arrival, spent := make([]trend, S*R), make([]trend, S*R)
+	trends := make([][2]trend, S*R) // of arrival and duration
 	x, y := make([]float64, R), make([]float64, R)
 	eachArrival(v, func(t, i int, prefix, d []int64) {
-		among.center(x, prefix)
-		among.center(y, d)
-		add(arrival[i*R:(i+1)*R], float64(t), x)
-		add(spent[i*R:(i+1)*R], float64(t), y)
+		among.center(x, y, prefix, d)
+		x, y, at := x[:R], y[:R], float64(t)
+		for r := range trends[i*R : (i+1)*R] {
+			k := &trends[i*R+r]
+			k[0].add(at, x[r])
+			k[1].add(at, y[r])
+		}
 	})
 	type line struct{ x0, x1, y0, y1 float64 }
 	lines := make([]line, S*R)
 	for k := range lines {
-		lines[k].x0, lines[k].x1 = arrival[k].line(T)
-		lines[k].y0, lines[k].y1 = spent[k].line(T)
+		lines[k].x0, lines[k].x1 = trends[k][0].line(T)
+		lines[k].y0, lines[k].y1 = trends[k][1].line(T)
 	}
 	out := make([][]float64, S)
 	xx, xy := make([]float64, S), make([]float64, S)
 	block := blockOf(T, R-len(among.sets))
 	eachArrival(v, func(t, i int, prefix, d []int64) {
-		among.center(x, prefix)
-		among.center(y, d)
+		among.center(x, y, prefix, d)
 		at, sx, sxy := float64(t), xx[i], xy[i]
 		x, y := x[:R], y[:R]
 		for r := range lines[i*R : (i+1)*R] {
@@ -278,28 +272,46 @@ func eachArrivalSinceItsEnd(v *view, visit func(t, i int, since, d []int64)) {
 	})
 }
 
-// center writes the deviations of v from their set's mean.
-func (g *gathering) center(dst []float64, v []int64) {
+// center writes the deviations of x and y from the means of their set.
+func (g *gathering) center(dx, dy []float64, x, y []int64) {
 	if g.whole() {
-		center(dst, v)
+		centerBoth(dx, dy, x, y)
 		return
 	}
 	for _, set := range g.sets {
-		var sum float64
+		var sx, sy float64
 		for _, r := range set {
-			dst[r] = float64(v[r] - v[set[0]])
-			sum += dst[r]
+			dx[r], dy[r] = float64(x[r]-x[set[0]]), float64(y[r]-y[set[0]])
+			sx += dx[r]
+			sy += dy[r]
 		}
-		mean := sum / float64(len(set))
+		n := float64(len(set))
 		for _, r := range set {
-			dst[r] -= mean
+			dx[r] -= sx / n
+			dy[r] -= sy / n
 		}
+	}
+}
+
+// centerBoth writes the deviations of x and of y from their means.
+func centerBoth(dx, dy []float64, x, y []int64) {
+	// Taken from the first value, the numbers are small and exact.
+	x0, y0, sx, sy := x[0], y[0], int64(0), int64(0)
+	y, dx, dy = y[:len(x)], dx[:len(x)], dy[:len(x)]
+	for r := range x {
+		sx += x[r] - x0
+		sy += y[r] - y0
+	}
+	n := float64(len(x))
+	mx, my := float64(sx)/n, float64(sy)/n
+	for r := range x {
+		dx[r] = float64(x[r]-x0) - mx
+		dy[r] = float64(y[r]-y0) - my
 	}
 }
 
 // center writes the deviations of v from their mean.
 func center(dst []float64, v []int64) {
-	// Taken from the first value, the numbers are small and exact.
 	first, sum := v[0], int64(0)
 	for _, x := range v {
 		sum += x - first
@@ -400,14 +412,21 @@ func interval(v []float64, confidence float64) (lo, mid, hi float64, ok bool) {
 // the median is Bin(n, ½), so the interval misses with probability
 // 2·P(Bin ≤ k). ok is false when even the full range does not suffice.
 func medianInterval(n int, confidence float64) (k int, ok bool) {
-	tail := 0.0
-	logP := float64(n) * math.Log(0.5) // of Bin = k
-	for k = 0; 2*k < n; k++ {
-		tail += math.Exp(logP)
+	// What lies further out than sixteen standard deviations is nothing in doubles.
+	k = max(0, n/2-8*int(math.Sqrt(float64(n))))
+	tail, p := 0.0, chanceOfHalf(n, k)
+	for ; 2*k < n; k++ {
+		tail += p
 		if 2*tail > 1-confidence {
 			break
 		}
-		logP += math.Log(float64(n-k) / float64(k+1))
+		p *= float64(n-k) / float64(k+1)
 	}
 	return k - 1, k > 0
+}
+
+// chanceOfHalf is P(Bin(n, ½) = k).
+func chanceOfHalf(n, k int) float64 {
+	lgamma := func(x int) float64 { y, _ := math.Lgamma(float64(x + 1)); return y }
+	return math.Exp(lgamma(n) - lgamma(k) - lgamma(n-k) - float64(n)*math.Ln2)
 }

@@ -92,9 +92,9 @@ func (c *Cursor) Next(n int) (Run, error) {
 		r.Present = c.present[c.at:to]
 	}
 	if c.at = to; to == len(c.values) {
-		c.f.freeValues, c.values, c.at = c.values, nil, 0
+		c.f.values, c.values, c.at = append(c.f.values, c.values), nil, 0
 		if c.rows == 0 {
-			c.f.freeChunk, c.chunk = c.base, nil
+			c.f.chunks, c.base, c.chunk = append(c.f.chunks, c.base), nil, nil
 		}
 	}
 	return r, nil
@@ -131,15 +131,31 @@ func (c *Cursor) open(g Group) error {
 	k := g.Chunks[c.column]
 	c.group++
 	c.rows, c.hasDict = g.Rows, false
-	c.base, c.f.freeChunk = c.f.freeChunk, nil
-	if int64(cap(c.base)) < k.Size+slack {
-		c.base = make([]byte, k.Size+slack)
+	if c.f.scratch == nil {
+		c.f.scratch = spare.Get().(*scratch)
 	}
+	c.base = taken(&c.f.chunks, int(k.Size+slack))
 	c.chunk = c.base[:k.Size]
 	if n, err := c.f.in.R.ReadAt(c.chunk, k.Offset); n < len(c.chunk) {
 		return trace.Bad(trace.ErrTruncated, "reading %d bytes at %d: %v", k.Size, k.Offset, err)
 	}
 	return nil
+}
+
+// taken is n elements, whatever they are, of the smallest of some buffers that has them.
+func taken[T any](free *[][]T, n int) []T {
+	best := -1
+	for i, b := range *free {
+		if cap(b) >= n && (best < 0 || cap(b) < cap((*free)[best])) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return make([]T, n)
+	}
+	buffer := (*free)[best][:n]
+	*free = slices.Delete(*free, best, best+1)
+	return buffer
 }
 
 // page decodes the next page of the chunk; a dictionary page on the way is kept.
@@ -162,7 +178,7 @@ func (c *Cursor) page() error {
 	if err != nil {
 		return err
 	}
-	c.values, c.f.freeValues = slices.Grow(c.f.freeValues[:0], int(h.Values))[:h.Values], nil
+	c.values = taken(&c.f.values, int(h.Values))
 	return c.decode(h.Encoding, levels, src)
 }
 
@@ -243,7 +259,8 @@ func (c *Cursor) decompress(body []byte, raw, values int64, stored bool) ([]byte
 }
 
 func (f *File) zstdDecoder() (_ *zstd.Decoder, err error) {
-	if f.zstd == nil {
+	if f.zstd == nil || f.window != f.lim.Window {
+		f.window = f.lim.Window
 		f.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true),
 			zstd.WithDecoderMaxWindow(uint64(max(f.lim.Window, zstd.MinWindowSize))))
 	}

@@ -3,6 +3,7 @@ package parquet
 import (
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -28,14 +29,23 @@ type File struct {
 	lim  Limits
 	foot *Metadata
 
-	zstd  *zstd.Decoder
-	raw   []byte // scratch: one page, decompressed
-	index []uint32
-	// What a cursor has used up, for the next that needs the like: columns that
-	// are read one after the other share one warm buffer.
-	freeValues []int64
-	freeChunk  []byte
+	*scratch // from the first read on
 }
+
+// scratch is memory that the cursors of a file share, and after it those of another.
+type scratch struct {
+	zstd   *zstd.Decoder
+	window int64  // that the decoder accepts
+	raw    []byte // one page, decompressed
+	index  []uint32
+	// What cursors have used up, for the next that needs the like: columns that
+	// are read one after the other share one warm buffer.
+	values [][]int64
+	chunks [][]byte
+}
+
+// spare is the scratch of files that were closed.
+var spare = sync.Pool{New: func() any { return new(scratch) }}
 
 // Open reads the footer. Columns and Meta may be asked for at once; before the
 // first cursor, Check must have accepted the file.
@@ -45,6 +55,15 @@ func Open(in Input, lim Limits) (*File, error) {
 		return nil, trace.At(trace.Pos{File: in.Name}, err)
 	}
 	return &File{in: in, lim: lim, foot: foot}, nil
+}
+
+// Close leaves the memory of the file to the next one. No cursor, and nothing that one
+// gave, may be used after it. Closing again does nothing.
+func (f *File) Close() {
+	if f.scratch != nil {
+		spare.Put(f.scratch)
+		f.scratch = nil
+	}
 }
 
 // Columns are the leaf columns of the file.

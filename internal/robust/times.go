@@ -72,6 +72,15 @@ func MedianTime(v []int64) int64 {
 	return mean2(v[k], slices.Min(v[k+1:]))
 }
 
+// UpperTime is the upper median of v, which it reorders; of none 0. Expected O(n).
+func UpperTime(v []int64) int64 {
+	if len(v) == 0 {
+		return 0
+	}
+	selectTime(v, len(v)/2)
+	return v[len(v)/2]
+}
+
 // MedianTimeOf is MedianTime of a copy. scratch is overwritten; it has at least
 // the length of v.
 func MedianTimeOf(v, scratch []int64) int64 {
@@ -94,6 +103,10 @@ func twoSmallest(v []int64) (first, second int64) {
 	return first, second
 }
 
+// fewTimes is how many times are sorted and not partitioned: less than of other values,
+// since a partition does not branch on them.
+const fewTimes = 6
+
 // selectTime partially sorts v so that v[k] is the k-th smallest, nothing before
 // it is larger and nothing after it smaller: quickselect (Hoare 1961, CACM
 // 4:321) around a median of three. Partitions move elements without a branch
@@ -102,7 +115,7 @@ func twoSmallest(v []int64) (first, second int64) {
 // ±2⁶², as times do that passed a reader; of others the result is arbitrary.
 func selectTime(v []int64, k int) {
 	lo, hi := 0, len(v)
-	for bad := 0; hi-lo > few; {
+	for bad := 0; hi-lo > fewTimes; {
 		if bad == badDivisions {
 			slices.Sort(v[lo:hi])
 			return

@@ -134,16 +134,28 @@ func (j *judge) transfer(u *Undecided) float64 {
 // lateArrivals are the ranks that arrive late by their own delay. A joint cost is
 // shared among them, so each has its share of the threshold to reach.
 func (j *judge) lateArrivals(r *arrivals.Result) (out []Finding) {
-	saves, all := 0.0, []int{}
+	saves, all, most := 0.0, []int{}, 0.0
 	for _, l := range r.Late {
-		saves += l.RunGain
-		all = append(all, l.Rank)
+		most = max(most, l.RunGain)
+	}
+	for _, l := range r.Late {
+		if l.RunGain >= accomplice*most {
+			saves += l.RunGain
+			all = append(all, l.Rank)
+		}
 	}
 	slices.Sort(all)
 	for i := range r.Late {
 		l := &r.Late[i]
+		if l.Gain < trivial {
+			continue
+		}
+		all, saves := all, saves
+		if !slices.Contains(all, l.Rank) {
+			all, saves = []int{l.Rank}, l.RunGain
+		}
 		p := &r.Places[l.Place]
-		f := Finding{Kind: KindRank, Cause: CauseLate, Place: Place{Rank: &l.Rank, Host: l.Host, Stage: stageOf(p), Op: operation(p.Op), Group: groupOf(l.Group, l.Desc), Source: sourceOf(p.Line)},
+		f := Finding{Kind: KindRank, Cause: CauseLate, Place: Place{Rank: &l.Rank, Host: l.Host, Stage: lostIn(l, p), Op: operation(p.Op), Group: groupOf(l.Group, l.Desc), Source: sourceOf(p.Line)},
 			Cost: Cost{Excess: l.PerStep, Step: l.Step, Explained: l.Excess, Score: l.RunGain, Gain: l.Gain, RunGain: l.RunGain,
 				Struck: Struck{Count: l.Struck, Of: l.Of, First: l.Steps[0], Last: l.Steps[1], Pattern: patternOf(l, r)}},
 			Confidence: evidence.Strong, BelowMinGain: l.Gain*float64(len(all)) < j.minGain}
@@ -154,7 +166,11 @@ func (j *judge) lateArrivals(r *arrivals.Result) (out []Finding) {
 			f.Evidence = append(f.Evidence, evidence.LateTogether{Ranks: all, Gain: saves, RunGain: saves})
 		}
 		if l.LogP > math.Log(leastChance) || l.Strikes < leastStrikes {
-			f.lack(evidence.Lack{Reason: evidence.ReasonFewPoints, AtMost: evidence.Supported, N: l.Strikes, P: math.Exp(l.LogP)})
+			few := evidence.Lack{Reason: evidence.ReasonFewPoints, AtMost: evidence.Supported, N: l.Strikes, P: math.Exp(l.LogP)}
+			if !l.Steady {
+				few.AtMost = evidence.Ambiguous
+			}
+			f.lack(few)
 		}
 		if l.Clock {
 			f.lack(evidence.Lack{Reason: evidence.ReasonClock, AtMost: evidence.Supported})
@@ -197,10 +213,14 @@ func (f *Finding) confirm(l *Finding) {
 }
 
 // inherits reports whether a rank that is late by stage times has no own delay
-// before any call, while others do, or the waits of its receives are known. It
-// waited for one of the others.
+// before any call, while others do that may have held it up so long, or the waits of
+// its receives are known. It waited for one of the others.
 func (f *Finding) inherits(r *arrivals.Result) bool {
-	if len(r.Late) == 0 && !r.Messages || f.Kind != KindRank || f.Rank == nil || f.Cause != CauseLate {
+	if f.Kind != KindRank || f.Rank == nil || f.Cause != CauseLate {
+		return false
+	}
+	held := func(l arrivals.Late) bool { return l.Rank != *f.Rank && l.RunGain >= accomplice*f.RunGain }
+	if !r.Messages && !slices.ContainsFunc(r.Late, held) {
 		return false
 	}
 	entered := false
@@ -275,6 +295,15 @@ func patternOf(l *arrivals.Late, r *arrivals.Result) Pattern {
 		return PatternWindow
 	}
 	return PatternIntermittent
+}
+
+// lostIn is the stage in which a late rank loses its time: by stage times, else the
+// stage of the call that it enters late.
+func lostIn(l *arrivals.Late, p *arrivals.Place) string {
+	if l.Divided {
+		return l.Stage
+	}
+	return stageOf(p)
 }
 
 // stageOf is the stage that a place is in; without packets the phase that its

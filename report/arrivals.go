@@ -82,6 +82,7 @@ type lateRank struct {
 	Rank      int       `json:"rank"`
 	Host      *string   `json:"host"`
 	Stage     *string   `json:"stage"`
+	LostIn    *string   `json:"lost_in"`
 	Op        string    `json:"op"`
 	Group     string    `json:"group"`
 	Line      *lineJSON `json:"source_line"`
@@ -160,6 +161,9 @@ func (j Arrivals) wire() arrivalJobJSON {
 		x := lateRank{Rank: l.Rank, Host: optionalString(l.Host), Stage: optionalString(p.Stage), Op: p.Op, Group: l.Group, Line: lineFrom(p.Line), Place: l.Place,
 			Delay: l.Delay, Excess: l.Excess, PerStep: l.PerStep, Struck: l.Struck, Of: l.Of, Strikes: l.Strikes, Last: l.Last, Points: l.Points, P: number(math.Exp(l.LogP)), Gain: number(l.Gain),
 			RunGain: number(l.RunGain), Clock: l.Clock}
+		if l.Divided {
+			x.LostIn = optionalString(l.Stage)
+		}
 		if l.Steps[0] >= 0 {
 			x.FirstStep, x.LastStep = &l.Steps[0], &l.Steps[1]
 		}
@@ -300,8 +304,12 @@ func (j Arrivals) lateWords(l *arrivals.Late) string {
 	if 2*l.Last < l.Strikes { // those behind it in a chain are later
 		how, n = "late before", l.Strikes
 	}
-	text := fmt.Sprintf("Rank %d is %s %d of %d %s of %s, after %s of its own work more than its peers (p %s if all ranks were alike)",
-		l.Rank, how, n, l.Points, bareOp(p.Op), groupName(l.Group, l.Desc), length(float64(l.Delay)), pOf(l.LogP))
+	lost := ""
+	if l.Divided {
+		lost = " in " + stageWord(l.Stage)
+	}
+	text := fmt.Sprintf("Rank %d is %s %d of %d %s of %s, after %s of its own work%s more than its peers (p %s if all ranks were alike)",
+		l.Rank, how, n, l.Points, bareOp(p.Op), groupName(l.Group, l.Desc), length(float64(l.Delay)), lost, pOf(l.LogP))
 	if l.PerStep > l.Delay*5/4 {
 		text += fmt.Sprintf("; over all calls it adds %s of its own to %s", length(float64(l.PerStep)), counted(l.Struck, "step"))
 	}

@@ -237,7 +237,7 @@ func lateWhat(f *diagnose.Finding, op string) string {
 		verb = "delay"
 	}
 	where := "in " + stageWord(f.Stage)
-	if f.Stage == "" && f.Source != nil {
+	if _, stages := evidence.Find[evidence.LastToArrive](f.Evidence); f.Stage == "" && f.Source != nil && !stages {
 		where = "before " + sourceWord(f.Source)
 	}
 	if f.Cause == diagnose.CauseDevice {

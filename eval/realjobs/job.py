@@ -12,6 +12,7 @@ nothing of it, and `python -m sfstat_recorder job.py …` records it.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
 import time
@@ -290,8 +291,22 @@ def main(arguments: Optional[List[str]] = None) -> None:
     parser.add_argument("--packets", default="", help="folder in which the job records itself")
     parser.add_argument("--window", type=int, default=100)
     parser.add_argument("--scratch", default="/tmp/sfstat-job", help="folder that the Trainer wants")
+    parser.add_argument("--queue", default="", help="where each rank says how long it waited for a processor: this and RANK.json")
     options = parser.parse_args(arguments)
+    begin, waited = time.monotonic_ns(), waited_ns()
     frameworks[options.framework](Loop(options))
+    if options.queue:
+        with open("%s%s.json" % (options.queue, os.environ["RANK"]), "w", encoding="utf-8") as file:
+            json.dump({"wall_ns": time.monotonic_ns() - begin, "waited_ns": waited_ns() - waited}, file)
+
+
+def waited_ns() -> int:
+    """How long the main thread was ready to run, and did not, by the kernel."""
+    try:
+        with open("/proc/self/schedstat", encoding="ascii") as file:
+            return int(file.read().split()[1])
+    except OSError:  # not Linux
+        return 0
 
 
 if __name__ == "__main__":

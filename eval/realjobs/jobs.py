@@ -34,7 +34,7 @@ import sys
 import threading
 import time
 import traceback
-from typing import Any, Dict, Iterator, List, Optional, Sequence
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Set
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 RECORDER = os.path.join(HERE, "..", "..", "recorder")
@@ -53,6 +53,7 @@ FAMILIES = {
     "lightning": ("data", "forward", "backward", "callback", "optimizer"),
 }
 TIMEOUT_S = 150.0
+MIN_GAIN = 0.1  # the threshold of a verdict
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,7 +82,7 @@ class Job:
         return (STAGES[self.family],)
 
     def arguments(self, scratch: str) -> List[str]:
-        out = ["--framework", self.framework, "--steps", str(self.steps), "--seed", str(self.seed), "--scratch", scratch]
+        out = ["--framework", self.framework, "--steps", str(self.steps), "--seed", str(self.seed), "--scratch", scratch, "--queue", os.path.join(os.path.dirname(scratch), "queue")]
         if self.family:
             out += ["--family", self.family, "--slow", ",".join(map(str, self.slow)), "--ms", str(self.ms), "--every", str(self.every)]
         return out + (["--compute"] if self.compute else [])
@@ -221,27 +222,66 @@ def run(jobs: Sequence[Job], out: str) -> None:
 
 @dataclasses.dataclass
 class Answer:
-    """What a verdict said of one job: the suspects that it flags."""
+    """What a verdict said of one job: the suspects that it flags, and those that
+    it finds and that cost less than its threshold.
+    """
 
     status: str
     ranks: "tuple[int, ...]"
     stage: str
     headline: str
+    below: "tuple[int, ...]" = ()
+    below_stage: str = ""
 
-    def judge(self, job: Job) -> str:
-        """right; stage (the right ranks, another stage); part (one of two);
-        miss (nobody is named); innocent (a rank is that is not slow).
+    def judge(self, job: Job, truth: "Truth") -> str:
+        """right; small (right, below the threshold, as is the delay that was
+        planted); stage (the right ranks, another stage); part (one of two);
+        miss (nobody is named); starved (a rank besides was kept off the
+        processors for that long); innocent (a rank is flagged that is not slow).
         """
         slow = set(job.slow)
         if set(self.ranks) - slow:
-            return "innocent"
+            return "starved" if set(self.ranks) - slow <= set(truth.starved) else "innocent"
         if not slow:
             return "right"
+        if truth.share < MIN_GAIN and not self.ranks and set(self.below) == slow and self.below_stage in job.stages():
+            return "small"
         if not self.ranks:
             return "miss"
         if set(self.ranks) != slow:
             return "part"
         return "right" if self.stage in job.stages() else "stage"
+
+
+@dataclasses.dataclass(frozen=True)
+class Truth:
+    """What a job was, beyond its plan, on the machine that it ran on."""
+
+    share: float  # of the run that the planted delay is
+    starved: "tuple[int, ...]"  # ranks that waited for a processor, more than the others, for MIN_GAIN of the run
+
+
+def truth_of(job: Job, folder: str) -> Truth:
+    """By the recorded step times and what the ranks said of the scheduler."""
+    walls: List[int] = []
+    for name in os.listdir(os.path.join(folder, "packets")):
+        with open(os.path.join(folder, "packets", name), encoding="utf-8") as file:
+            walls += [w for line in file for w in json.loads(line).get("wall_ns") or []]
+    share = job.ms * 1e6 / job.every / (sum(walls) / len(walls)) if walls else 1.0
+    waits: Dict[int, float] = {}
+    for rank in range(job.ranks):
+        try:
+            with open(os.path.join(folder, "queue%d.json" % rank), encoding="utf-8") as file:
+                queue = json.load(file)
+        except OSError:
+            continue
+        waits[rank] = queue["waited_ns"] / queue["wall_ns"]
+    starved = []
+    for rank, wait in waits.items():
+        others = sorted(w for r, w in waits.items() if r != rank)
+        if wait - others[(len(others) - 1) // 2] >= MIN_GAIN:
+            starved.append(rank)
+    return Truth(share, tuple(starved))
 
 
 def diagnose(sfstat: str, packets: str) -> Answer:
@@ -251,13 +291,15 @@ def diagnose(sfstat: str, packets: str) -> Answer:
     if not done.stdout:
         return Answer("error", (), "", done.stderr.strip()[:200])
     verdict: Dict[str, Any] = json.loads(done.stdout)
-    ranks, stage = set(), ""
+    ranks: Dict[bool, Set[int]] = {False: set(), True: set()}
+    stage = {False: "", True: ""}
     for suspect in verdict["suspects"]:
-        if suspect["rank"] is None or suspect["below_min_gain"] or suspect["confidence"] not in ("strong", "supported"):
+        if suspect["rank"] is None or suspect["confidence"] not in ("strong", "supported"):
             continue
-        ranks |= {suspect["rank"], *suspect["ranks"]}
-        stage = stage or suspect["stage"]
-    return Answer(verdict["status"], tuple(sorted(ranks)), stage, verdict["headline"])
+        below = suspect["below_min_gain"]
+        ranks[below] |= {suspect["rank"], *suspect["ranks"]}
+        stage[below] = stage[below] or suspect["stage"]
+    return Answer(verdict["status"], tuple(sorted(ranks[False])), stage[False], verdict["headline"], tuple(sorted(ranks[True])), stage[True])
 
 
 def strip(packets: str, into: str) -> None:
@@ -280,11 +322,11 @@ def results(jobs: Sequence[Job], out: str, sfstat: str) -> Iterator[Dict[str, An
             continue
         packets, without = os.path.join(folder, "packets"), os.path.join(folder, "without")
         strip(packets, without)
-        on, off = diagnose(sfstat, packets), diagnose(sfstat, without)
+        on, off, truth = diagnose(sfstat, packets), diagnose(sfstat, without), truth_of(job, folder)
         yield {
             "job": job.name, "recording": job.recording, "framework": job.framework, "family": job.family, "ranks": job.ranks,
-            "slow": " ".join(map(str, job.slow)), "with": on.judge(job), "named": " ".join(map(str, on.ranks)), "stage": on.stage,
-            "without": off.judge(job), "named_without": " ".join(map(str, off.ranks)), "headline": on.headline, "headline_without": off.headline,
+            "slow": " ".join(map(str, job.slow)), "with": on.judge(job, truth), "named": " ".join(map(str, on.ranks)), "stage": on.stage,
+            "without": off.judge(job, truth), "named_without": " ".join(map(str, off.ranks)), "headline": on.headline, "headline_without": off.headline,
         }
 
 
@@ -297,21 +339,21 @@ def score(jobs: Sequence[Job], out: str, sfstat: str) -> None:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
-    print("| jobs | n | right, with arrivals | right, without | innocent, with | without |\n|---|---|---|---|---|---|")
+    print("| jobs | n | right, with arrivals | right, without | innocent, with | without | starved, with | without |\n|---|---|---|---|---|---|---|---|")
     for framework in (*FAMILIES, ""):
         for healthy in (False, True):
             of = [r for r in rows if framework in ("", r["framework"]) and (r["family"] == "") == healthy]
             if of:
-                print("| %s%s | %d | %d | %d | %d | %d |" % (
-                    framework or "all", ", healthy" if healthy else "", len(of), _count(of, "with", "right"), _count(of, "without", "right"),
-                    _count(of, "with", "innocent"), _count(of, "without", "innocent")))
+                print("| %s%s | %d | %d | %d | %d | %d | %d | %d |" % (
+                    framework or "all", ", healthy" if healthy else "", len(of), _count(of, "with", "right", "small"), _count(of, "without", "right", "small"),
+                    _count(of, "with", "innocent"), _count(of, "without", "innocent"), _count(of, "with", "starved"), _count(of, "without", "starved")))
     for r in rows:
         if r["with"] != "right":
             print("%s: %s (slow: %s, named: %s in %s): %s" % (r["job"], r["with"], r["slow"] or "nobody", r["named"] or "nobody", r["stage"] or "no stage", r["headline"]))
 
 
-def _count(rows: Sequence[Dict[str, Any]], column: str, value: str) -> int:
-    return sum(r[column] == value for r in rows)
+def _count(rows: Sequence[Dict[str, Any]], column: str, *values: str) -> int:
+    return sum(r[column] in values for r in rows)
 
 
 def main(arguments: Optional[List[str]] = None) -> None:

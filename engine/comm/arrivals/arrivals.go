@@ -98,8 +98,11 @@ type Late struct {
 	Host    string
 	Group   string // its own, where it costs most
 	Desc    string
-	Place   int // index of Places, where it costs most
-	Last    int // last to enter, of Points at the place
+	Place   int    // index of Places, where it costs most
+	Stage   string // that it loses most of its time in, "": several
+	Divided bool   // stage times show in which stages it loses its time
+	Steady  bool   // either half of the record shows it
+	Last    int    // last to enter, of Points at the place
 	Points  int
 	Strikes int   // points at the place that it delayed
 	Delay   int64 // own, median of those
@@ -168,7 +171,7 @@ func (j *Job) Analyze(o Options) *Result {
 	r.Transfers = s.transfers(lines)
 	steps := s.extent(r, lines)
 	s.table(r, stages)
-	s.late(r, math.Log(o.Alpha), steps)
+	s.late(r, math.Log(o.Alpha), steps, lines)
 	r.locate(lines)
 	s.hang(r, lines)
 	r.MayHide = s.mayHide(r)
@@ -221,11 +224,7 @@ func (s *strikes) each(f func(Call)) {
 // repeats reports whether a place is part of what the job repeats, and not of
 // its beginning.
 func (s *strikes) repeats(at int) bool {
-	most := 0
-	for i := range s.places {
-		most = max(most, len(s.places[i].cohorts))
-	}
-	return len(s.places[at].cohorts) >= max(enough, most/20)
+	return len(s.places[at].cohorts) >= max(enough, s.most/20)
 }
 
 // table makes the places of a result.
@@ -236,7 +235,7 @@ func (s *strikes) table(r *Result, stages []string) {
 		k, c := s.kindOf(e), s.call(e)
 		out := Place{Op: k.name, Bytes: -1, Group: s.groups[c.group].name, Desc: s.groups[c.group].desc, Line: s.line(k),
 			Stage: stages[i], After: s.kinds[p.before].name, AfterAt: s.line(&s.kinds[p.before]), Waits: int(p.lag), Points: len(p.cohorts),
-			Noise: int64(s.sigma[i]), Strikes: s.hits[i], Repeats: s.repeats(i)}
+			Noise: int64(s.sigma[i]), Repeats: s.repeats(i)}
 		if k.tensors != nil {
 			out.Bytes = elements(k.tensors.InSizes)
 		}
@@ -260,8 +259,9 @@ func (s *strikes) table(r *Result, stages []string) {
 			if t == nil {
 				continue
 			}
-			out.Ranks = append(out.Ranks, RankAt{Rank: s.ranks[rank].id, Arrival: median(arrivals[int32(rank)]), Delay: median(slices.Clone(t.delay)),
-				Points: t.count, Last: t.last, Strikes: len(t.struck), Charge: int64(t.charge), LogP: s.chance(i, len(t.struck))})
+			out.Strikes += len(t.struck)
+			out.Ranks = append(out.Ranks, RankAt{Rank: s.ranks[rank].id, Arrival: median(arrivals[int32(rank)]), Delay: median(t.own()),
+				Points: t.count, Last: t.last, Strikes: len(t.struck), Charge: int64(t.charge), LogP: s.test(cell{i, rank}).logP})
 		}
 		r.Places = append(r.Places, out)
 	}
@@ -280,19 +280,6 @@ func (r *Result) locate(lines []fitted) {
 			}
 		}
 	}
-}
-
-// chance is the logarithm of the chance that so many of a place's strikes fall
-// on one rank, over all ranks and places.
-func (s *strikes) chance(at, n int) float64 {
-	ranks := max(2, s.width[at])
-	tests := 0
-	for i := range s.places {
-		if s.repeats(i) && !s.divided(i) {
-			tests++
-		}
-	}
-	return min(0, tail(s.hits[at], n, 1/ranks)+math.Log(float64(len(s.ranks)*max(1, tests))))
 }
 
 func (s *strikes) line(k *kind) Line {
@@ -316,26 +303,30 @@ func (s *strikes) divided(at int) bool {
 	return false
 }
 
-// found is a rank that is late at a place beyond chance.
+// found is a rank that is late at a place beyond chance, with its strikes there.
 type found struct {
-	place, rank int
+	cell
 	*tally
-	logP float64
+	tested
+	struck []strike
+	excess int64
 }
 
 // late fills in who delays the others, and what that costs.
-func (s *strikes) late(r *Result, alpha float64, steps stepping) {
+func (s *strikes) late(r *Result, alpha float64, steps stepping, lines []fitted) {
 	if slices.Contains(s.silent, true) {
 		s.set(r)
 		return
 	}
 	var all []found
 	for at, t := range s.cells {
-		if !s.repeats(at.place) || s.divided(at.place) || len(t.struck) == 0 || t.charge <= 0 {
+		if !s.repeats(at.place) || s.divided(at.place) || t.charge <= 0 {
 			continue
 		}
-		if logP := s.chance(at.place, len(t.struck)); logP <= alpha {
-			all = append(all, found{at.place, at.rank, t, logP})
+		if test := s.test(at); test.logP <= alpha {
+			f := found{cell: at, tally: t, tested: test}
+			f.struck, f.excess = t.above(test.limit)
+			all = append(all, f)
 		}
 	}
 	slices.SortFunc(all, func(a, b found) int {
@@ -358,7 +349,7 @@ func (s *strikes) late(r *Result, alpha float64, steps stepping) {
 		if !ok {
 			i = len(r.Late)
 			by[f.rank] = i
-			r.Late = append(r.Late, s.latest(r, f))
+			r.Late = append(r.Late, s.latest(f))
 		}
 		l := &r.Late[i]
 		l.Excess += f.excess
@@ -371,21 +362,20 @@ func (s *strikes) late(r *Result, alpha float64, steps stepping) {
 		of := steps.struck(struck[s.byRank[l.Rank]])
 		l.Struck, l.Of, l.PerStep, l.Step = of.steps, of.of, of.own, of.length
 		l.Gain = min(1, max(l.RunGain, l.RunGain*span/float64(max(1, of.time))))
+		l.Stage, l.Divided = s.lostIn(s.byRank[l.Rank], all, lines)
 	}
 }
 
 // latest is a rank at the place where it costs most.
-func (s *strikes) latest(r *Result, f found) Late {
+func (s *strikes) latest(f found) Late {
+	steady := s.steady(f.cell)
 	f = s.begun(f)
 	var own []int64
-	limit := int64(math.Max(beyond*s.sigma[f.place], 1000))
-	for _, x := range f.delay {
-		if x > limit {
-			own = append(own, x)
-		}
+	for _, x := range f.struck {
+		own = append(own, x.own)
 	}
 	l := Late{Rank: s.ranks[f.rank].id, Place: f.place, Last: f.last, Points: f.count, Strikes: len(f.struck), Delay: median(own),
-		LogP: f.logP, First: f.struck[0].at, End: f.struck[len(f.struck)-1].at}
+		LogP: f.logP, Steady: steady, First: f.struck[0].at, End: f.struck[len(f.struck)-1].at}
 	for _, c := range s.places[f.place].cohorts {
 		if i := slices.IndexFunc(c, func(e entry) bool { return int(e.rank) == f.rank }); i >= 0 {
 			g := s.groups[s.call(c[i]).group]
@@ -405,7 +395,7 @@ func (s *strikes) begun(f found) found {
 	most := f.excess / 2
 	for at, t := range s.cells {
 		if at.rank == f.rank && t.excess > most && s.repeats(at.place) && s.divided(at.place) {
-			f.place, f.tally, most = at.place, t, t.excess
+			f.place, f.tally, f.struck, most = at.place, t, t.struck, t.excess
 		}
 	}
 	return f
@@ -414,15 +404,13 @@ func (s *strikes) begun(f found) found {
 // fixed is by how much the work of struck entries is above their peers'.
 func (s *strikes) fixed(all []found) map[entry]int64 {
 	less := map[entry]int64{}
-	late := map[cell]bool{}
+	limit := map[cell]int64{}
 	for _, f := range all {
-		late[cell{f.place, f.rank}] = true
+		limit[f.cell] = f.limit
 	}
 	for i := range s.places {
-		limit := int64(math.Max(beyond*s.sigma[i], 1000))
-		one := s.only(i)
-		one.eachDelay(func(_ *place, _ int, e entry, x int64) {
-			if x > limit && late[cell{i, int(e.rank)}] {
+		s.only(i).eachDelay(func(_ *place, _ int, e entry, x int64) {
+			if l, late := limit[cell{i, int(e.rank)}]; late && x > l {
 				s.lessen(less, e, x)
 			}
 		})

@@ -266,3 +266,48 @@ func TestOneCallAStep(t *testing.T) {
 		}
 	}
 }
+
+// A delay in every step shows amid noise as large as it is, and one now and then
+// beyond small ones that all ranks have.
+func TestLevels(t *testing.T) {
+	for name, s := range map[string]synthetic{
+		"as large as the noise": {ranks: 8, steps: 44, buckets: 2, barrier: true, jitter: 1, loud: 25, perHost: 8, delay: 40, late: []int{6, 7}, frames: true},
+		"now and then":          {ranks: 4, steps: 60, buckets: 2, barrier: true, jitter: 0.05, loud: 4, perHost: 4, delay: 80, late: []int{3}, every: 7, frames: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for s.seed = range uint64(10) {
+				var late []int
+				for _, l := range s.job().Analyze(Options{}).Late {
+					if late = append(late, l.Rank); !l.Steady {
+						t.Errorf("seed %d: rank %d is late all the time", s.seed, l.Rank)
+					}
+				}
+				if slices.Sort(late); !slices.Equal(late, s.late) {
+					t.Errorf("seed %d: late %v, planted %v", s.seed, late, s.late)
+				}
+			}
+		})
+	}
+}
+
+// A rank that is late in one half of a record only may be so because of what else
+// runs there.
+func TestSteady(t *testing.T) {
+	first := synthetic{seed: 3, ranks: 4, steps: 30, buckets: 2, barrier: true, jitter: 1, perHost: 4, delay: 40, late: []int{2}, frames: true}
+	j := first.job()
+	first.delay, first.seed = 0, 4
+	later := first.job()
+	from := newest(&j.ranks[0]) + 100*ms
+	for r := range j.ranks {
+		seq := j.ranks[r].calls[len(j.ranks[r].calls)-1].seq
+		for _, c := range later.ranks[r].calls {
+			c.enter += from
+			c.seq += seq
+			j.ranks[r].calls = append(j.ranks[r].calls, c)
+		}
+	}
+	late := j.Analyze(Options{}).Late
+	if len(late) != 1 || late[0].Rank != 2 || late[0].Steady {
+		t.Errorf("%+v", late)
+	}
+}

@@ -11,8 +11,12 @@ type strikes struct {
 	*timed
 	sigma []float64 // [place]
 	cells map[cell]*tally
-	hits  []int // [place] strikes of all ranks
+	hits  [][]int // [place][level] own delays of all ranks that exceed it
 	width []float64
+	most  int // cohorts of the place that has most
+	tests int // places at which ranks are tested
+	// anchor of timelines that do not say when their steps began; nil: none
+	anchor *anchor
 }
 
 type cell struct{ place, rank int }
@@ -20,23 +24,145 @@ type cell struct{ place, rank int }
 // tally is the result of one rank at one place.
 type tally struct {
 	count, last int
-	delay       []int64 // own, of all cohorts
-	excess      int64   // own delay where struck
-	charge      float64 // its share of what the late ranks cost
+	delay       []strike // own, of all cohorts
+	excess      int64    // own delay where struck
+	charge      float64  // its share of what the late ranks cost
 	struck      []strike
 }
 
 // enough is the number of cohorts that a place needs before ranks are tested.
 const enough = 3
 
-// beyond is the own delay, in robust standard deviations, that counts as a strike.
+// beyond is the own delay, in robust standard deviations, that counts as a strike
+// where ranks are not tested.
 const beyond = 3
+
+// limit is the own delay that counts as a strike at a place where ranks are not
+// tested.
+func (s *strikes) limit(at int) int64 { return int64(math.Max(beyond*s.sigma[at], leastLimit)) }
+
+// leastLimit is the own delay, ns, that no clock resolves.
+const leastLimit = 1000
+
+// level is the own delay of a level of a place: from half a standard deviation on,
+// or from limit on where a constant delay that small may be a clock's; each twice
+// the one below. A delay now and then, far beyond small differences that all ranks
+// have, shows at a high level; one in every step, amid noise, at a low one.
+func (s *strikes) level(at, level int) int64 {
+	lowest := s.limit(at)
+	if len(s.clocks) < 2 {
+		lowest = int64(math.Max(s.sigma[at]/2, leastLimit))
+	}
+	if lowest > math.MaxInt64>>level {
+		return math.MaxInt64
+	}
+	return lowest << level
+}
+
+// tested is the most significant level of a rank at a place.
+type tested struct {
+	limit int64 // own delay that counts as a strike
+	logP  float64
+}
+
+// test compares how often own delays of a rank exceed each level with those of all
+// ranks. It returns the logarithm of the chance, over all levels, ranks and places.
+func (s *strikes) test(at cell) tested {
+	best := tested{limit: s.limit(at.place)}
+	for level, of := range s.hits[at.place] {
+		limit, n := s.level(at.place, level), 0
+		for _, x := range s.cells[at].delay {
+			if x.own > limit {
+				n++
+			}
+		}
+		if p := tail(of, n, 1/max(2, s.width[at.place])); p < best.logP {
+			best = tested{limit, p}
+		}
+	}
+	tests := len(s.hits[at.place]) * len(s.ranks) * max(1, s.tests)
+	best.logP = min(0, best.logP+math.Log(float64(max(1, tests))))
+	return best
+}
+
+// halfLevel is the chance up to which a half of a record shows a late rank.
+const halfLevel = 0.05
+
+// steady reports whether either half of a place's record, in time, shows by itself,
+// at the same level, that a rank is late. What else runs on its host for a while does
+// not strike at random, so that chance is exceeded in that half.
+func (s *strikes) steady(at cell) bool {
+	cohorts := s.places[at.place].cohorts
+	half := s.at(cohorts[len(cohorts)/2][0])
+	for level := range s.hits[at.place] {
+		if s.inBoth(at, half, s.level(at.place, level)) {
+			return true
+		}
+	}
+	return false
+}
+
+// inBoth reports whether own delays of a rank beyond a limit are more frequent than
+// chance allows before and after a time.
+func (s *strikes) inBoth(at cell, half, limit int64) bool {
+	var own, all [2]int
+	for r := range s.ranks {
+		t := s.cells[cell{at.place, r}]
+		if t == nil {
+			continue
+		}
+		for _, x := range t.delay {
+			if x.own <= limit {
+				continue
+			}
+			h := 0
+			if x.at >= half {
+				h = 1
+			}
+			if all[h]++; r == at.rank {
+				own[h]++
+			}
+		}
+	}
+	for h := range own {
+		if tail(all[h], own[h], 1/max(2, s.width[at.place])) > math.Log(halfLevel) {
+			return false
+		}
+	}
+	return true
+}
+
+// above are the strikes of a rank at its level.
+func (t *tally) above(limit int64) (struck []strike, excess int64) {
+	for _, x := range t.delay {
+		if x.own > limit {
+			struck = append(struck, x)
+			excess += x.own
+		}
+	}
+	return struck, excess
+}
+
+// own are the own delays.
+func (t *tally) own() []int64 {
+	out := make([]int64, len(t.delay))
+	for i, x := range t.delay {
+		out[i] = x.own
+	}
+	return out
+}
 
 // tallies compares all entries of all places.
 func (t *timed) tallies() *strikes {
-	s := &strikes{timed: t, sigma: make([]float64, len(t.places)), hits: make([]int, len(t.places)), width: make([]float64, len(t.places)), cells: map[cell]*tally{}}
+	s := &strikes{timed: t, sigma: make([]float64, len(t.places)), hits: make([][]int, len(t.places)), width: make([]float64, len(t.places)), cells: map[cell]*tally{}}
 	for i := range t.places {
 		s.tally(i)
+		s.most = max(s.most, len(t.places[i].cohorts))
+	}
+	for i := range t.places {
+		if s.repeats(i) && !s.divided(i) {
+			s.tests++
+		}
 	}
 	return s
 }
@@ -61,10 +187,10 @@ func (s *strikes) tally(at int) {
 			of[e.rank], s.cells[cell{at, int(e.rank)}] = c, c
 		}
 		c.count++
-		c.delay = append(c.delay, x)
+		c.delay = append(c.delay, strike{s.at(e), x})
 	})
 	s.sigma[at] = spread(of)
-	limit := int64(math.Max(beyond*s.sigma[at], 1000))
+	limit := s.limit(at)
 	members := 0
 	for k, c := range p.cohorts {
 		members += len(c)
@@ -73,18 +199,22 @@ func (s *strikes) tally(at int) {
 			if s.at(e) > s.at(c[last]) {
 				last = i
 			}
-			t := of[e.rank]
-			switch x := delays[k][i]; {
-			case x > limit:
-				s.hits[at]++
-				t.struck = append(t.struck, strike{s.at(e), x})
-				t.excess += x
+			for level, x := 0, delays[k][i]; x > s.level(at, level); level++ {
+				if level == len(s.hits[at]) {
+					s.hits[at] = append(s.hits[at], 0)
+				}
+				s.hits[at][level]++
 			}
 		}
 		of[c[last].rank].last++
 		share(c, delays[k], of)
 	}
 	s.width[at] = float64(members) / float64(max(1, len(p.cohorts)))
+	for _, t := range of {
+		if t != nil {
+			t.struck, t.excess = t.above(limit)
+		}
+	}
 }
 
 // spread is the robust standard deviation of own delay at a place. It is computed
@@ -95,7 +225,7 @@ func spread(of []*tally) float64 {
 		if c == nil {
 			continue
 		}
-		x := slices.Clone(c.delay)
+		x := c.own()
 		mid := median(x)
 		if len(x) < enough {
 			mid = 0

@@ -13,8 +13,10 @@ import (
 
 // Job is what all processes of a job recorded. The zero Job is empty.
 type Job struct {
-	hosts     map[int]string // of ranks, where the records do not tell them
-	timelines []timeline
+	hosts      map[int]string // of ranks, where the records do not tell them
+	timelines  []timeline
+	timelineOf map[int]int // index of timelines, by rank
+	timed      int         // values of all of them
 	// profiled are entries as profilers saw them on the hosts: of a few steps, and of
 	// use where nobody else recorded any.
 	profiled []*trace.Comm

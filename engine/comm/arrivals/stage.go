@@ -18,13 +18,16 @@ type timeline struct {
 	durations []int64  // [step][stage]
 	wall      []int64  // [step]; nil: steps are as long as their stages
 	began     []int64  // [step], on the clock of the rank; 0: not recorded
+	summed    bool     // over micro-batches, so that stages do not follow each other
 }
 
-// Timelines are kept of so many ranks and steps: stages are those of the
-// program, and the same on all ranks.
+// The stages of places are found by the timelines of so many ranks, with so many
+// steps: stages are those of the program, and the same on all ranks. Of the others
+// timelines are kept up to so many values in all, for those that are late.
 const (
-	timelineRanks = 8
-	timelineSteps = 4096
+	timelineRanks  = 8
+	timelineSteps  = 4096
+	timelineValues = 1 << 22
 )
 
 // AddWindow takes the hosts of ranks from stage times of the same job, of some
@@ -40,19 +43,24 @@ func (j *Job) AddWindow(w *trace.Window) {
 		}
 	}
 	if j.hosts == nil {
-		j.hosts = map[int]string{}
+		j.hosts, j.timelineOf = map[int]string{}, map[int]int{}
 	}
 	for at, r := range w.Ranks {
 		if r.Host != "" {
 			j.hosts[r.ID] = r.Host
 		}
-		i := slices.IndexFunc(j.timelines, func(l timeline) bool { return l.rank == r.ID })
-		if i < 0 && len(j.timelines) < timelineRanks {
+		i, ok := j.timelineOf[r.ID]
+		if !ok && len(j.timelines) >= timelineRanks && j.timed >= timelineValues {
+			continue
+		}
+		if !ok {
 			i = len(j.timelines)
+			j.timelineOf[r.ID] = i
 			j.timelines = append(j.timelines, timeline{rank: r.ID, stages: w.Schema.Stages})
 		}
-		if i >= 0 {
+		if i < timelineRanks || j.timed < timelineValues {
 			j.timelines[i].add(w, at)
+			j.timed += len(w.Schema.Stages) * w.Steps()
 		}
 	}
 }
@@ -62,6 +70,7 @@ func (l *timeline) add(w *trace.Window, rank int) {
 	if !slices.Equal(l.stages, w.Schema.Stages) || len(l.steps) > timelineSteps || len(l.steps) > 0 && (l.wall == nil) != (w.Wall == nil) {
 		return
 	}
+	l.summed = l.summed || w.Accumulation > 1
 	began := int64(0)
 	if w.Epochs != nil {
 		began = w.Epochs[rank]
@@ -99,23 +108,12 @@ type fitted struct {
 func (s *strikes) placed() (stages []string, lines []fitted) {
 	stages = make([]string, len(s.places))
 	votes := make([]map[string]int64, len(s.places))
-	for i := range s.timelines {
-		l := &s.timelines[i]
-		r, ok := s.byRank[l.rank]
-		if !ok || len(l.stages) == 0 || len(l.steps) < enough {
-			continue
-		}
-		visits := s.visits(r)
-		f, ok := l.recorded(s.offset[r])
-		if !ok {
-			if f, ok = s.fit(l, visits); !ok {
-				continue
-			}
-		}
-		lines = append(lines, f)
-		for at, of := range visits {
+	var visited [][][]visit
+	lines, visited = s.aligned()
+	for i := range lines {
+		for at, of := range visited[i] {
 			for _, v := range of {
-				if name, begin, end := f.span(v.inside()); name != "" {
+				if name, begin, end := lines[i].span(v.inside()); name != "" {
 					if votes[at] == nil {
 						votes[at] = map[string]int64{}
 					}
@@ -143,6 +141,32 @@ func (s *strikes) placed() (stages []string, lines []fitted) {
 		s.byFrames(stages, at)
 	}
 	return stages, lines
+}
+
+// aligned are the timelines of the first ranks on the common clock, with the visits of
+// their ranks: as recorded, else by the fit that suits all of them best.
+func (s *strikes) aligned() (lines []fitted, visited [][][]visit) {
+	var loose []*timeline
+	var of [][][]visit
+	for i := range s.timelines[:min(timelineRanks, len(s.timelines))] {
+		l := &s.timelines[i]
+		r, ok := s.byRank[l.rank]
+		if !ok || len(l.stages) == 0 || len(l.steps) < enough {
+			continue
+		}
+		if f, ok := l.recorded(s.offset[r]); ok {
+			lines, visited = append(lines, f), append(visited, s.visits(r))
+			continue
+		}
+		loose, of = append(loose, l), append(of, s.visits(r))
+	}
+	s.anchor = s.anchored(loose, of)
+	for i, l := range loose {
+		if f, ok := l.fit(s.anchor, of[i]); ok {
+			lines, visited = append(lines, f), append(visited, of[i])
+		}
+	}
+	return lines, visited
 }
 
 // byFrames gives a place the only stage that is of the phase which its frames
@@ -194,20 +218,51 @@ func (s *strikes) visits(rank int) [][]visit {
 	return out
 }
 
-// candidates is how many fits of a timeline are scored against all the evidence.
+// anchor ties a timeline to the entries: visit i of a place is at the end of a stage of
+// step i + shift.
+type anchor struct {
+	place, stage, shift int
+}
+
+// candidates is how many anchors of a timeline are scored against all the evidence.
 const candidates = 12
 
-// fit finds the stage whose end follows the release of some place in every step: a
-// rank that synchronises in a stage leaves it after the last member has entered.
-// Among the closest fits it takes the one in which calls lie in the stages that
-// their frames name, and each wait lies within one stage.
-func (s *strikes) fit(l *timeline, visits [][]visit) (best fitted, ok bool) {
+// anchored finds the stage whose end follows the release of some place in every step:
+// a rank that synchronises in a stage leaves it after the last member has entered.
+// Among the closest it takes the one in which calls lie in the stages that their frames
+// name, and each wait lies within one stage, on all ranks together.
+func (s *strikes) anchored(of []*timeline, visited [][][]visit) (best *anchor) {
+	phases := make([]Phase, len(s.places))
+	for at := range phases {
+		phases[at] = s.line(s.kindOf(s.places[at].cohorts[0][0])).Phase
+	}
+	var order []anchor
+	scores := map[anchor]float64{}
+	for i, l := range of {
+		for _, a := range l.anchors(visited[i], phases) {
+			if _, ok := scores[a]; !ok {
+				order = append(order, a)
+			}
+			if f, ok := l.fit(&a, visited[i]); ok {
+				scores[a] += f.agreement(visited[i], phases)
+			}
+		}
+	}
+	most := -1.0
+	for i, a := range order {
+		if scores[a] > most+0.02*float64(len(of)) {
+			most, best = scores[a], &order[i]
+		}
+	}
+	return best
+}
+
+// anchors are the closest ones of a timeline, the closest first.
+func (l *timeline) anchors(visited [][]visit, phases []Phase) (out []anchor) {
 	S, T := len(l.stages), len(l.steps)
 	ends := l.ends()
-	phases := make([]Phase, len(visits))
 	var close []match
-	for at, of := range visits {
-		phases[at] = s.line(s.kindOf(s.places[at].cohorts[0][0])).Phase
+	for at, of := range visited {
 		if len(of) < enough || len(of) > T*5/4+2 || len(of)*4 < min(T, 4*enough) {
 			continue
 		}
@@ -216,20 +271,33 @@ func (s *strikes) fit(l *timeline, visits [][]visit) (best fitted, ok bool) {
 				continue
 			}
 			if m := follow(of, ends[k:], S, T); m.error < math.MaxInt64 {
-				m.stage, m.of = k, of
+				m.place, m.stage = at, k
 				close = append(close, m)
 			}
 		}
 	}
 	slices.SortStableFunc(close, func(a, b match) int { return cmp.Compare(a.error, b.error) })
-	most := -1.0
 	for _, m := range close[:min(len(close), candidates)] {
-		f := l.begun(m, ends)
-		if score := f.agreement(visits, phases); score > most+0.02 {
-			most, best = score, f
-		}
+		out = append(out, m.anchor)
 	}
-	return best, most >= 0
+	return out
+}
+
+// fit is the timeline on the common clock, where an anchor suits it.
+func (l *timeline) fit(a *anchor, visited [][]visit) (f fitted, ok bool) {
+	if a == nil || a.stage >= len(l.stages) || len(visited[a.place]) == 0 {
+		return f, false
+	}
+	S, T, of, ends := len(l.stages), len(l.steps), visited[a.place], l.ends()
+	f = fitted{timeline: l, begin: make([]int64, T+1)}
+	for t := range T {
+		i := min(max(t-a.shift, 0), len(of)-1)
+		offset := of[i].release - ends[min(max(i+a.shift, 0), T-1)*S+a.stage]
+		from := ends[t*S] - l.durations[t*S]
+		f.begin[t] = offset + from
+		f.begin[t+1] = offset + ends[t*S+S-1]
+	}
+	return f, true
 }
 
 // recorded is the timeline on the common clock where the recorder says when its
@@ -270,20 +338,6 @@ func (l *timeline) ends() []int64 {
 	return ends
 }
 
-// begun sets the beginning of every step by the visit of it.
-func (l *timeline) begun(m match, ends []int64) fitted {
-	S, T := len(l.stages), len(l.steps)
-	f := fitted{timeline: l, begin: make([]int64, T+1)}
-	for t := range T {
-		i := min(max(t-m.shift, 0), len(m.of)-1)
-		offset := m.of[i].release - ends[min(max(i+m.shift, 0), T-1)*S+m.stage]
-		from := ends[t*S] - l.durations[t*S]
-		f.begin[t] = offset + from
-		f.begin[t+1] = offset + ends[t*S+S-1]
-	}
-	return f
-}
-
 // agreement is the fraction of calls that lie in the stages that their frames name,
 // plus the fraction of waits that lie within one stage; at most 2.
 func (f *fitted) agreement(visits [][]visit, phases []Phase) float64 {
@@ -314,12 +368,10 @@ func (f *fitted) agreement(visits [][]visit, phases []Phase) float64 {
 	return score
 }
 
-// match is how visits follow the end of a stage: visit i is of step i + shift.
+// match is how visits follow the end of a stage.
 type match struct {
+	anchor
 	error int64 // median
-	shift int
-	stage int
-	of    []visit
 }
 
 // maxShift is by how many steps more than the lengths ask for visits and steps
@@ -346,7 +398,7 @@ func follow(of []visit, ends []int64, every, steps int) match {
 			continue
 		}
 		if e := median(off); e < best.error {
-			best = match{error: e, shift: shift}
+			best = match{anchor{shift: shift}, e}
 		}
 	}
 	return best

@@ -170,6 +170,11 @@ func (t *timed) learn() {
 // leastTogether is how many cohorts show whether ranks drift apart.
 const leastTogether = 20
 
+// drift, times the square root of the number of cohorts, is how much further two
+// ranks that wait for nobody vary about their median distance than they move from one
+// cohort to the next, in 98 of 100 random walks.
+const drift = 0.18
+
 // together reports whether something synchronises the ranks from one cohort of a
 // place to the next: how far they are apart then varies about a level, by less than
 // it changes from cohort to cohort. Ranks that wait for nobody drift apart, as
@@ -189,7 +194,7 @@ func (t *timed) together(cohorts []cohort) bool {
 			about += abs(v - mid)
 		}
 	}
-	return about < change
+	return float64(about) < max(1, drift*math.Sqrt(float64(len(cohorts))))*float64(change)
 }
 
 // shared is the last call that all members of the cohorts entered together and that

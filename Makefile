@@ -26,7 +26,7 @@ RACE_PROGRAM = Interrupt|Panic|Progress|TestScripts/(diagnose|output)$$
 
 NPM ?= npm
 
-.PHONY: help page build demo test test-page race calibrate test-recorder test-python wheel check fmt vet lint vuln layers tidy bench verdicts comparison detection fuzz cover clean
+.PHONY: help page build demo test test-page race calibrate test-recorder test-python wheel check fmt vet lint vuln layers tidy bench paper verdicts comparison detection fuzz cover clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -101,6 +101,22 @@ bench: ## all benchmarks, for benchstat (BENCH=regexp)
 
 page: ## page/web/dist: the script and style of sfstat report (Node)
 	cd page/ui && $(NPM) ci --no-audit --no-fund && node build.mjs
+
+PAPER ?= paper
+
+paper: build ## every table and figure of the published texts that needs no cluster, in the folder PAPER with index.html (a minute)
+	bin/sfstat campaign run eval/campaign/specs/paper.yaml -o $(PAPER)
+	mkdir -p $(PAPER)/communication/job $(PAPER)/measured $(PAPER)/figures
+	cp fixtures/comm/run/* fixtures/comm/truth.csv fixtures/comm/model.yaml $(PAPER)/communication/job
+	cp docs/figures/workers.csv $(PAPER)/measured/time-by-workers.csv
+	cp docs/figures/lengths.csv $(PAPER)/measured/alignment-by-length.csv
+	bin/sfstat frontier $(PAPER)/runs/e3-r8-data-120ms-r8-s0.parquet --plot $(PAPER)/figures/window.svg -o $(PAPER)/window.txt
+	bin/sfstat simulate-ops --layout 4x2 --steps 8 --microbatches 4 --seed 3 --fault slow-worker,dp=2,pp=1,factor=1.8 --run slow -o $(PAPER)/operators
+	bin/sfstat ks $(PAPER)/operators/trace-slow.parquet --plot $(PAPER)/figures/kair-distances.svg -o $(PAPER)/operators/ks.txt
+	bin/sfstat zscore $(PAPER)/operators/trace-slow.parquet --plot $(PAPER)/figures/kair-operator.svg -o $(PAPER)/operators/zscore.txt
+	bin/sfstat blame $(PAPER)/operators/trace-slow.parquet -o $(PAPER)/operators/blame.txt
+	bin/sfstat selfcheck > $(PAPER)/selfcheck.txt
+	bin/sfstat campaign index $(PAPER)
 
 verdicts: ## docs/verdict-evaluation.md: how often the verdict on windows is right (minutes)
 	$(GO) run ./eval/verdicts -seeds 100 -o docs/verdict-evaluation.md

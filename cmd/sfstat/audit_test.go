@@ -58,6 +58,9 @@ func auditShell(t *testing.T) func(string) {
 		program, rest, _ := strings.Cut(command, " ")
 		switch program {
 		case "sfstat", "mkdir", "cp":
+		case "make":
+			checkTarget(t, rest)
+			return
 		default:
 			for _, word := range strings.Fields(rest) {
 				if name := strings.TrimPrefix(word, "./"); strings.Contains(name, "/") && !exists(filepath.Join(root, filepath.FromSlash(name))) {
@@ -73,6 +76,29 @@ func auditShell(t *testing.T) func(string) {
 		out := shell(command + " >stdout 2>stderr || { echo exit code $?; cat stderr; }")
 		if out != "" {
 			t.Errorf("%s: %s", command, out)
+		}
+	}
+}
+
+// checkTarget: the Makefile has the target, and each input that it names is there.
+func checkTarget(t *testing.T, target string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, recipe, found := strings.Cut(string(text), "\n"+target+": ")
+	if !found {
+		t.Fatalf("the Makefile has no target %s", target)
+	}
+	recipe, _, _ = strings.Cut(recipe, "\n\n")
+	inputs := regexp.MustCompile(`(?:eval|fixtures|docs)/[^ \n]*`).FindAllString(recipe, -1)
+	if len(inputs) == 0 {
+		t.Errorf("target %s names no input", target)
+	}
+	for _, name := range inputs {
+		if matched, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(name))); err != nil || len(matched) == 0 {
+			t.Errorf("target %s: no file %s (%v)", target, name, err)
 		}
 	}
 }

@@ -29,6 +29,7 @@ func (p *program) campaignCommand() *cli.Command {
 			p.campaignRunCommand(),
 			p.campaignTablesCommand(),
 			p.campaignPlotsCommand(),
+			p.campaignIndexCommand(),
 		},
 		UsageText: `sfstat campaign run eval/campaign/specs/e3.yaml -o e3
 sfstat campaign tables e3
@@ -177,13 +178,7 @@ func (p *program) campaignTables(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	for i := range artifacts {
-		if err := p.writeArtifact(out, c.String("format"), &artifacts[i]); err != nil {
-			return err
-		}
-		by.mark(&artifacts[i])
-	}
-	if err := p.writeManifest(out, artifacts); err != nil {
+	if err := p.writeTables(out, c.String("format"), artifacts, &by); err != nil {
 		return err
 	}
 	p.remark(c, "%s and %s written to %s", counted(len(artifacts), "table"), manifestName, out)
@@ -202,6 +197,17 @@ func tablesOf(dir string, o campaign.Options) ([]campaign.Artifact, error) {
 	}
 	own, err := campaign.Tables(dir, o)
 	return append(own, tables...), err
+}
+
+// writeTables writes tables into a folder, and what they were made from.
+func (p *program) writeTables(folder, format string, tables []campaign.Artifact, by *scoring) error {
+	for i := range tables {
+		if err := p.writeArtifact(folder, format, &tables[i]); err != nil {
+			return err
+		}
+		by.mark(&tables[i])
+	}
+	return p.writeManifest(folder, tables)
 }
 
 // writeArtifact writes a table into a folder and notes where and how.

@@ -63,24 +63,36 @@ func (p *program) campaignPlots(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	command := "sfstat campaign plots . --format " + formatList(formats) + " --width " + width
+	files, err := p.writeFigures(out, figures, drawing{formats, width}, &by)
+	if err != nil {
+		return err
+	}
+	p.remark(c, "%s in %s and %s written to %s", counted(len(figures), "figure"), counted(files, "file"), manifestName, out)
+	return nil
+}
+
+// drawing is how figures are drawn.
+type drawing struct {
+	formats []plots.Format
+	width   string
+}
+
+// writeFigures draws figures into a folder, and what they were made from. It
+// returns the number of files.
+func (p *program) writeFigures(folder string, figures []campaign.Artifact, d drawing, by *scoring) (int, error) {
 	var files []campaign.Artifact
 	for _, a := range figures {
-		for _, as := range formats {
-			file, err := p.drawArtifact(out, a, as)
+		for _, as := range d.formats {
+			file, err := p.drawArtifact(folder, a, as)
 			if err != nil {
-				return err
+				return 0, err
 			}
-			file.Command = command
+			file.Command = "sfstat campaign plots . --format " + formatList(d.formats) + " --width " + d.width
 			by.mark(&file)
 			files = append(files, file)
 		}
 	}
-	if err := p.writeManifest(out, files); err != nil {
-		return err
-	}
-	p.remark(c, "%s in %s and %s written to %s", counted(len(figures), "figure"), counted(len(files), "file"), manifestName, out)
-	return nil
+	return len(files), p.writeManifest(folder, files)
 }
 
 // figuresOf are the figures of what a folder holds: an evaluation's runs, measurements, recordings of communication.

@@ -58,12 +58,7 @@ func (s *Score) otherFirst(by []Key) []string {
 		var own, other mean
 		faulty(g.runs, func(w *Window) {
 			own.add(w.Share)
-			rival := 0.0
-			for i, share := range w.shares {
-				if !w.seeded[i] {
-					rival = max(rival, share)
-				}
-			}
+			rival := rivalOf(w)
 			other.add(&rival)
 		})
 		out = append(out, fmt.Sprintf("%s: first in %s here and in %s in the paper. Here the seeded share is %v on average, the largest other %v.",

@@ -218,7 +218,7 @@ func (f *folder) carryOut(ctx context.Context, t *Task, e *Execution) error {
 	if err != nil {
 		return err
 	}
-	score, err := f.score([]Task{*t})
+	score, err := f.scoreOf([]Task{*t})
 	if err != nil {
 		return err
 	}

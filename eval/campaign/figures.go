@@ -16,10 +16,15 @@ import (
 // Figure 3b and the detectability of all families where a group has several
 // delays.
 func Figures(dir string, o Options, w plots.Width) ([]Artifact, error) {
-	f, score, rows, err := openScored(dir, o)
+	c, err := openScored(dir, o)
 	if err != nil {
 		return nil, err
 	}
+	return c.figures(w)
+}
+
+func (f *scoredFolder) figures(w plots.Width) ([]Artifact, error) {
+	score, rows := f.score, f.rows
 	var figures []drawing
 	const methods = 4 // the table whose runs Figure 3a counts
 	for i := range PaperTables {

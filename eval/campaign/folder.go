@@ -260,8 +260,8 @@ func (f *folder) finished() ([]Provenance, error) {
 	return out, nil
 }
 
-// score scores the archives of some tasks; the runs stand in their order.
-func (f *folder) score(tasks []Task) (*Score, error) {
+// scoreOf scores the archives of some tasks; the runs stand in their order.
+func (f *folder) scoreOf(tasks []Task) (*Score, error) {
 	truth, err := truthOf(tasks)
 	if err != nil {
 		return nil, err

@@ -86,8 +86,9 @@ func syncLast(s *simulate.Spec) {
 //
 //	FSDP   forward ends in an all-gather of parameters; backward gathers them
 //	       once more and reduces and scatters the gradients
-//	ZeRO1  backward reduces and scatters the gradients; the optimizer, which
-//	       has a shard only, ends in the all-gather of the new parameters
+//	ZeRO1  backward reduces and scatters the gradients. The new parameters are
+//	       gathered on the stream of the device: the host does not wait for
+//	       that in the optimizer, but in backward of the next step
 //
 // The gathers of single layers within a stage are taken together at its end,
 // and every rank of the job shards with every other.
@@ -100,7 +101,6 @@ func (p Program) apply(s *simulate.Spec) {
 		s.Stages[indexOf(s, simulate.StageForward)].SyncPoints = []simulate.SyncPoint{half}
 	case ZeRO1:
 		s.Stages[indexOf(s, simulate.StageBackward)].SyncPoints = []simulate.SyncPoint{half}
-		s.Stages[indexOf(s, simulate.StageOptimizer)].SyncPoints = []simulate.SyncPoint{half}
 	}
 }
 

@@ -48,7 +48,7 @@ var PaperTables = []PaperTable{
 	{Number: 5, families: []simulate.Family{simulate.ForwardDevice, simulate.ForwardHost},
 		of: func(s *Score) Table { return s.ForwardTable(View{Published: true}) }},
 	{Number: sourceTable, families: allFamilies(), of: func(*Score) Table { return SourceTable(nil) }}, // Tables knows of recordings
-	{Number: 8, of: (*Score).FieldTable},
+	{Number: 9, arms: true, of: (*Score).SpikeTable},
 	{Number: 12, families: allFamilies(), of: (*Score).LabelTable},
 	{Number: 13, families: allFamilies(), of: func(s *Score) Table { return GateTable(s.gates) }},
 	{Number: 14, arms: true, of: func(s *Score) Table {
@@ -83,6 +83,7 @@ type Artifact struct {
 	Name   string // "table-4"
 	Table  Table
 	Figure *plots.Figure // nil: it is a table
+	Cells  []Cell        // of a table: figures that the published text has too
 	Inputs []Provenance  // in the order of the plan
 
 	// Where the artifact was written, by whoever did: the name of the file, the
@@ -94,10 +95,37 @@ type Artifact struct {
 // scoring of [Scorer] by the gates of the options. An archive that is not the one that its row tells of is
 // an error, and so is a run that is missing.
 func Tables(dir string, o Options) ([]Artifact, error) {
-	f, score, rows, err := openScored(dir, o)
+	c, err := openScored(dir, o)
 	if err != nil {
 		return nil, err
 	}
+	return c.tables()
+}
+
+// Artifacts makes the tables of a finished campaign and its figures, from one
+// scoring.
+func Artifacts(dir string, o Options, w plots.Width) (tables, figures []Artifact, err error) {
+	c, err := openScored(dir, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	if tables, err = c.tables(); err != nil {
+		return nil, nil, err
+	}
+	figures, err = c.figures(w)
+	return tables, figures, err
+}
+
+// scoredFolder is a finished campaign; runs and where they come from stand in the
+// order of the plan.
+type scoredFolder struct {
+	*folder
+	score *Score
+	rows  []Provenance
+}
+
+func (f *scoredFolder) tables() ([]Artifact, error) {
+	score, rows := f.score, f.rows
 	recorded, recordings, err := f.recordings()
 	if err != nil {
 		return nil, err
@@ -121,23 +149,70 @@ func Tables(dir string, o Options) ([]Artifact, error) {
 	out = append(out, f.healthy(score, rows)...)
 	out = append(out, f.groups(score, rows)...)
 	costs, err := f.overheads()
-	return append(out, costs...), err
+	if err != nil {
+		return nil, err
+	}
+	out = append(out, costs...)
+	for i := range out {
+		out[i].Cells = explained(out[i].Table.cells(out[i].Name), score)
+	}
+	return append(f.published(score, rows, out), out...), nil
 }
 
-// openScored opens a finished campaign and scores its archives; the runs and
-// where they come from stand in the order of the plan.
-func openScored(dir string, o Options) (*folder, *Score, []Provenance, error) {
+// published are the tables of runs that stand for groups of the paper, the
+// first of them about what the others say.
+func (f *folder) published(score *Score, rows []Provenance, others []Artifact) []Artifact {
+	var out []Artifact
+	for _, p := range []struct {
+		name, title string
+		groups      []string
+		of          func(*Score) Table
+	}{
+		{"completeness", "E0, E1. ", []string{"E0", "E1"}, (*Score).CompletenessTable},
+		{"boundary", "E4. ", []string{"E4"}, (*Score).BoundaryTable},
+		{"sharding", "E8. ", []string{"E8"}, (*Score).ShardingTable},
+		{"scale", "Scale. ", []string{"Scale"}, (*Score).ScaleTable},
+		{"table-8", "Table 8. ", caseNames(), (*Score).CaseTable},
+		{"table-16", "Table 16. ", publishedNames(), (*Score).ConfigurationTable},
+	} {
+		a := Artifact{Name: p.name}
+		for i := range f.tasks {
+			if slices.Contains(p.groups, f.tasks[i].Published) {
+				a.Inputs = append(a.Inputs, rows[i])
+			}
+		}
+		if len(a.Inputs) == 0 {
+			continue
+		}
+		a.Table = p.of(score)
+		a.Table.Title = p.title + a.Table.Title
+		a.Cells = explained(a.Table.cells(a.Name), score)
+		out = append(out, a)
+	}
+	if len(out) > 0 {
+		out = append([]Artifact{questions(append(out[:len(out):len(out)], others...), rows)}, out...)
+	}
+	return out
+}
+
+func openScored(dir string, o Options) (*scoredFolder, error) {
 	f, err := open(dir)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
 	f.gates = o.Gates
 	rows, err := f.finished()
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
-	score, err := f.score(f.tasks)
-	return f, score, rows, err
+	score, err := f.scoreOf(f.tasks)
+	if err != nil {
+		return nil, err
+	}
+	for i := range f.tasks {
+		score.Runs[i].task = &f.tasks[i]
+	}
+	return &scoredFolder{f, score, rows}, nil
 }
 
 // forTable are the runs that a table counts, and where they come from.

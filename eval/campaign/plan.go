@@ -17,7 +17,9 @@ type Task struct {
 	ID     string // also the name of the run: group, family, delay, ranks, seed, arrivals
 	Group  string
 	Tables []int // that it is for
-	Spec   simulate.Spec
+	// Published is the published group or field case that it stands for.
+	Published string
+	Spec      simulate.Spec
 	// Profiler leaves its traces in ProfileFolder.
 	Profiler Profiler
 	Hash     string // SHA-256 of the profiler and the runner, unless none and the simulator, and of Spec as JSON, in hexadecimal
@@ -108,11 +110,25 @@ func (g *Group) task(fault simulate.Fault, ranks int, seed uint64) Task {
 	what := fault.Family.String()
 	if fault.Family != simulate.NoFault {
 		fault.Ranks, fault.Every, fault.Probability, fault.Windows = g.HiddenRanks, g.Every, g.Probability, g.FaultWindows
-		s.Faults = []simulate.Fault{fault}
+		s.Faults = g.faults(fault)
 		what += "-" + strconv.FormatFloat(float64(fault.Delay), 'f', -1, 64) + "ms"
 	}
 	s.Run = fmt.Sprintf("%s-%s-r%d-s%d", g.Name, what, ranks, seed)
-	return Task{ID: s.Run, Group: g.Name, Tables: g.Tables, Spec: s, Profiler: g.Profiler}
+	return Task{ID: s.Run, Group: g.Name, Tables: g.Tables, Published: g.Published, Spec: s, Profiler: g.Profiler}
+}
+
+// faults are the fault of the group, or one for each of its ranks.
+func (g *Group) faults(whole simulate.Fault) []simulate.Fault {
+	if !g.Independent {
+		return []simulate.Fault{whole}
+	}
+	var out []simulate.Fault
+	for _, rank := range g.HiddenRanks {
+		own := whole
+		own.Ranks = []int{rank}
+		out = append(out, own)
+	}
+	return out
 }
 
 // recording is the same run, with arrivals or without.

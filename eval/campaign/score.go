@@ -58,7 +58,7 @@ func (s *Scorer) Add(w *trace.Window) error {
 	}
 	r := s.runs[i]
 	window := ofPaper(c, paper.Main, c.faulty(len(r.Windows)))
-	window.pace = paceOf(c, w)
+	window.pace, window.telemetry = paceOf(c, w), telemetryOf(w)
 	r.Windows = append(r.Windows, window)
 	return nil
 }
@@ -95,6 +95,8 @@ type Run struct {
 	Case
 	Verdict Verdict  `json:"verdict"`
 	Windows []Window `json:"windows"`
+
+	task *Task // of a campaign
 }
 
 // healthy reports whether the run hides nothing.

@@ -58,7 +58,7 @@ func TestWindowByHand(t *testing.T) {
 			{"rank0", 2, true, 2},        // b 50, a 10, c 10: a first of the tie
 		},
 	}
-	ignore := cmpopts.IgnoreFields(Window{}, "Labels", "Strong", "Automatic", "pace", "seeded", "shares")
+	ignore := cmpopts.IgnoreFields(Window{}, "Labels", "Strong", "Automatic", "pace", "telemetry", "divided", "names", "seeded", "shares")
 	near := cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) < 1e-12 })
 	if diff := cmp.Diff(want, got, ignore, near); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -48,6 +48,9 @@ type Group struct {
 	Delays   []simulate.Millis `yaml:"delays_ms"`          // in every step that the fault strikes
 	Arrivals []bool            `yaml:"arrivals,omitempty"` // whether runs record when ranks enter their collectives; empty: they do not
 	Tables   []int             `yaml:"tables,omitempty"`   // the paper's numbers, of PaperTables
+	// Published is the group of the paper's Table 16, or the field case of its
+	// Table 8, that these runs stand for; empty: none.
+	Published string `yaml:"published,omitempty"`
 
 	// What is left out is as in simulate.DefaultSpec.
 	Windows int  `yaml:"windows,omitempty" zero:"unset"`
@@ -74,6 +77,7 @@ type Strike struct {
 	Every        int64   `yaml:"every,omitempty" zero:"unset"`       // every n-th recorded step
 	Probability  float64 `yaml:"probability,omitempty" zero:"unset"` // of each such step; 0: certain
 	FaultWindows []int   `yaml:"fault_windows,omitempty"`            // from 0; empty: all
+	Independent  bool    `yaml:"independent,omitempty"`              // each hidden rank is struck by itself, by draws of its own
 }
 
 // ParseSpec reads a specification. It is strict: a key that does not exist is
@@ -117,6 +121,12 @@ func (g *Group) validate() error {
 	}
 	if len(g.Delays) == 0 && !g.onlyHealthy() {
 		return trace.Bad(trace.ErrMissing, "group %s has no delays_ms: give a list", g.Name)
+	}
+	if g.Published != "" && !knownPublished(g.Published) {
+		return trace.Bad(trace.ErrType, "group %s: published is %q, expected one of %s", g.Name, g.Published, strings.Join(publishedNames(), ", "))
+	}
+	if g.Independent && len(g.HiddenRanks) < 2 {
+		return trace.Bad(trace.ErrMissing, "group %s: independent is for several hidden_ranks: list them", g.Name)
 	}
 	if g.onlyHealthy() && !g.Strike.isZero() {
 		return trace.Bad(trace.ErrFormat, "group %s says when or whom a fault strikes, and has no family with one", g.Name)

@@ -13,6 +13,7 @@ type Table struct {
 	Head  []string
 	Rows  [][]string
 	Notes []string // sentences under the rows, on how to read them
+	Keys  int      // how many columns name a row, from the first; 0: one
 }
 
 // View says what the tables show.
@@ -66,9 +67,9 @@ func (s *Score) MethodTable(v View) Table {
 // RoutingTable has the shape of the paper's Table 14.
 func (s *Score) RoutingTable(v View) Table {
 	t := Table{Title: "Routing by " + keyList(v.keys()) + ": windows with a fault, the paper's cut",
-		Head: append(keyHeads(v.keys()), "windows", "top-1", "top-2", "candidate hit", "mean candidates", "max")}
+		Head: append(keyHeads(v.keys()), "windows", "top-1", "top-2", "candidate hit", "mean candidates", "max"), Keys: len(v.keys())}
 	if v.Published {
-		t.Head = append(t.Head, "paper: top-1", "paper: top-2")
+		t.Head = append(t.Head, "paper: top-1", "paper: top-2", "paper: hit", "paper: mean")
 	}
 	for _, g := range s.grouped(v.keys()) {
 		var tally Tally
@@ -76,7 +77,7 @@ func (s *Score) RoutingTable(v View) Table {
 		row := append(keyCells(g, v.keys()), strconv.Itoa(tally.Windows))
 		row = append(row, tally.cells()...)
 		if p := publishedFor(g, v.keys()); v.Published {
-			row = append(row, of(p.top1, p.of), of(p.top2, p.of))
+			row = append(row, of(p.top1, p.of), of(p.top2, p.of), of(p.hits, p.counted), p.mean())
 		}
 		t.Rows = append(t.Rows, row)
 	}

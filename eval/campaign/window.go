@@ -22,9 +22,12 @@ type Window struct {
 	// Telescoping is how far the stages' advances are from the makespan.
 	Telescoping int64 `json:"telescoping_error_ns"`
 
-	pace   pace
-	seeded []bool    // [stage] of the paper's account
-	shares []float64 // [stage] likewise; nil below the floor or where routing is withheld
+	pace      pace
+	telemetry telemetry
+	divided   []division // of Methods
+	names     []string   // [stage] of the paper's account
+	seeded    []bool     // [stage] likewise
+	shares    []float64  // [stage] likewise; nil below the floor or where routing is withheld
 }
 
 // Routing is where a ranking puts the seeded stage.
@@ -40,6 +43,20 @@ func (r Routing) Top(k int) bool { return 1 <= r.Place && r.Place <= k }
 
 // FrontierMethod names the frontier among the methods.
 const FrontierMethod = "frontier"
+
+// division is how the scores of a method divide, as parts of their sum: its two
+// largest together, and by how much the seeded stage is behind the first.
+type division struct{ two, behind float64 }
+
+func divide(scores []float64, seeded []bool) division {
+	own := 0.0
+	for i, x := range scores {
+		if seeded[i] {
+			own = max(own, x)
+		}
+	}
+	return division{twoOf(scores), slices.Max(scores) - own}
+}
 
 // Latest is whether the hidden rank is the latest at a boundary, within the
 // leader tolerance.
@@ -71,16 +88,21 @@ func ofPaper(c *Case, r *frontier.Result, fault bool) Window {
 		w.Labels = append(w.Labels, l.String())
 	}
 	w.seeded = seededStages(c, r)
+	for _, s := range r.Stages {
+		w.names = append(w.names, s.Name)
+	}
 	if len(r.Routing) > 0 {
 		w.shares = sharesOf(r)
 	}
-	w.Routing = Routing{FrontierMethod, place(w.seeded, frontier.Ranking(w.shares)), anyOf(w.seeded, r.Routing), len(r.Routing)}
+	w.Routing = Routing{Method: FrontierMethod, Place: place(w.seeded, frontier.Ranking(w.shares)), Hit: anyOf(w.seeded, r.Routing), Candidates: len(r.Routing)}
 	for _, o := range r.Baselines {
+		var d division
 		m := Routing{Method: o.Method.String(), Hit: anyOf(w.seeded, o.Candidates), Candidates: len(o.Candidates)}
 		if o.Scores != nil {
 			m.Place = place(w.seeded, o.Ranking)
+			d = divide(o.Scores, w.seeded)
 		}
-		w.Methods = append(w.Methods, m)
+		w.Methods, w.divided = append(w.Methods, m), append(w.divided, d)
 	}
 	for i, s := range r.Stages {
 		if !w.seeded[i] {

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sfstat/sfstat/eval/campaign"
+	"github.com/sfstat/sfstat/eval/campaign/communication"
+	"github.com/sfstat/sfstat/plots"
+)
+
+func (p *program) campaignIndexCommand() *cli.Command {
+	return &cli.Command{
+		Name: "index", Usage: "write all tables and figures of an evaluation with a page that sets them beside the published ones", ArgsUsage: "FOLDER",
+		Description: "Makes what campaign tables and campaign plots make, into tables/ and figures/ of the campaign, and writes index.html there: every table and figure, " +
+			"which figures differ from the published ones, by how much and why; comparison.csv has the same as rows. " +
+			"Other figures that lie in figures/ (SVG, PNG) are shown too.",
+		Flags:     join([]cli.Flag{gatesFlag()}, screenFlags()),
+		UsageText: `sfstat campaign index paper`,
+		Action:    p.campaignIndex,
+	}
+}
+
+func (p *program) campaignIndex(c *cli.Context) error {
+	dir, err := onlyOperand(c, "FOLDER of a campaign")
+	if err != nil {
+		return err
+	}
+	by, err := scoringOf(c, dir)
+	if err != nil {
+		return err
+	}
+	tables, drawn, err := artifactsOf(dir, by.options)
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"tables", "figures"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+			return badInput(err)
+		}
+	}
+	if err := p.writeTables(filepath.Join(dir, "tables"), "md", tables, &by); err != nil {
+		return err
+	}
+	if _, err := p.writeFigures(filepath.Join(dir, "figures"), drawn, drawing{[]plots.Format{plots.SVG}, "page"}, &by); err != nil {
+		return err
+	}
+	x := campaign.Index{Name: filepath.Base(dir), Tables: tables}
+	if x.Figures, err = picturesIn(dir); err != nil {
+		return badInput(err)
+	}
+	if err := p.writeTo(filepath.Join(dir, "comparison.csv"), func(w io.Writer) error { return x.WriteCSV(w) }); err != nil {
+		return err
+	}
+	if err := p.writeTo(filepath.Join(dir, "index.html"), func(w io.Writer) error { return x.WriteHTML(w) }); err != nil {
+		return err
+	}
+	p.remark(c, "%s and %s on %s; %d of %s differ from the published ones", counted(len(tables), "table"), counted(len(x.Figures), "figure"),
+		filepath.Join(dir, "index.html"), len(x.Differing()), counted(len(x.Cells()), "cell"))
+	return nil
+}
+
+// artifactsOf are the tables and figures of what a folder holds.
+func artifactsOf(dir string, o campaign.Options) (tables, figures []campaign.Artifact, err error) {
+	if campaign.Holds(dir) {
+		if tables, figures, err = campaign.Artifacts(dir, o, plots.Page); err != nil {
+			return nil, nil, err
+		}
+	}
+	recordings, err := communication.Read(dir)
+	if err != nil {
+		return nil, nil, badInput(err)
+	}
+	more, err := communication.Tables(recordings)
+	if err != nil {
+		return nil, nil, err
+	}
+	drawn, err := communication.Figures(recordings, plots.Page)
+	return append(tables, more...), append(figures, drawn...), err
+}
+
+// picturesIn are the figures of a folder of a campaign, one of each name: SVG
+// before PNG.
+func picturesIn(dir string) ([]campaign.Picture, error) {
+	entries, err := os.ReadDir(filepath.Join(dir, "figures"))
+	if err != nil {
+		return nil, err
+	}
+	var out []campaign.Picture
+	for _, ending := range []string{".svg", ".png"} {
+		for _, e := range entries {
+			next := campaign.Picture{File: "figures/" + e.Name()}
+			if strings.HasSuffix(e.Name(), ending) && !slices.ContainsFunc(out, func(o campaign.Picture) bool { return o.Name() == next.Name() }) {
+				out = append(out, next)
+			}
+		}
+	}
+	return out, nil
+}

@@ -10,6 +10,7 @@ import (
 	"sort"
 
 	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -19,7 +20,7 @@ import (
 // overlaps otherwise has a second track of the same name. Times are microseconds since the first event, on the first rank's clock;
 // what a rank without a known clock did is left out. Events go out one by one.
 func Chrome(w io.Writer, r *comm.Result) error {
-	c := &chrome{out: bufio.NewWriter(w), r: r, origin: origin(r), met: points(r), first: true}
+	c := &chrome{out: bufio.NewWriter(w), r: r, origin: origin(r), moved: r.Moves(), steps: r.StepTotals(), first: true}
 	c.write(`{"displayTimeUnit":"ns","traceEvents":[`)
 	matches := r.Matches // by rank
 	for i := range r.Ranks {
@@ -42,7 +43,8 @@ type chrome struct {
 	out    *bufio.Writer
 	r      *comm.Result
 	origin int64
-	met    map[[2]int]*point // of rank and kernel
+	moved  func(rank, kernel int) *comm.Moved
+	steps  *comm.StepsOf
 	first  bool
 	err    error
 }
@@ -85,6 +87,38 @@ type operationArgs struct {
 	Peers        string  `json:"peers,omitempty"` // of sends and receives
 	Certain      bool    `json:"certain"`
 	Call         string  `json:"log"`
+
+	Step      string  `json:"step,omitempty"`
+	OpCount   *int64  `json:"op_count,omitempty"`
+	Reduction string  `json:"reduction,omitempty"`
+	Root      *int    `json:"root,omitempty"`
+	Send      string  `json:"sendbuff,omitempty"`
+	Recv      string  `json:"recvbuff,omitempty"`
+	Handle    string  `json:"communicator_pointer,omitempty"`
+	LogStream string  `json:"stream_pointer,omitempty"`
+	NRanks    int     `json:"nranks,omitempty"`
+	Factor    *number `json:"bus_factor,omitempty"`
+	Algo      *number `json:"algorithm_bandwidth_gbps,omitempty"`
+	Link      string  `json:"limit_link,omitempty"`
+	Limit     *number `json:"limit_gbps,omitempty"`
+	AlgoLimit *number `json:"algorithm_limit_gbps,omitempty"`
+	BusLimit  *number `json:"bus_limit_gbps,omitempty"`
+	AlgoEff   *number `json:"algorithm_efficiency,omitempty"`
+	BusEff    *number `json:"bus_efficiency,omitempty"`
+	kernelArgs
+}
+
+// kernelArgs is how a kernel was launched.
+type kernelArgs struct {
+	Kernel      string  `json:"kernel,omitempty"`
+	Grid        []int64 `json:"grid,omitempty"`
+	Block       []int64 `json:"block,omitempty"`
+	Registers   *int64  `json:"registers,omitempty"`
+	Static      *int64  `json:"static_shared_bytes,omitempty"`
+	Dynamic     *int64  `json:"dynamic_shared_bytes,omitempty"`
+	Local       *int64  `json:"local_bytes,omitempty"`
+	Stream      int64   `json:"stream"`
+	Correlation int64   `json:"correlation_id"`
 }
 
 // kindArgs is what a track of a kind of parallelism tells of a kernel; the rest is on its stream's.
@@ -128,7 +162,8 @@ func (c *chrome) rank(i int, matches []comm.Match) {
 	c.event(chromeEvent{Phase: "M", Name: "process_name", Process: k.Rank, Args: nameArgs{fmt.Sprintf("rank %d (%s)", k.Rank, k.Host)}})
 	c.event(chromeEvent{Phase: "M", Name: "process_sort_index", Process: k.Rank, Args: sortArgs{k.Rank}})
 	l := &lanes{c: c, rank: k.Rank, of: map[track][]*lane{}}
-	c.steps(i, l)
+	c.marks(l, i, c.r.Steps(i), track{group: stepTracks, name: "steps"}, "step")
+	c.marks(l, i, c.r.Phases(i), track{group: phaseTracks, name: "phases and microbatches"}, "phase")
 	calls := map[int][]comm.Match{}
 	for _, m := range matches {
 		calls[m.Kernel] = append(calls[m.Kernel], m)
@@ -138,16 +173,16 @@ func (c *chrome) rank(i int, matches []comm.Match) {
 	}
 }
 
-// steps writes what NVTX marks; ranges may contain each other.
-func (c *chrome) steps(i int, l *lanes) {
-	ordered := slices.Clone(c.r.Steps(i))
+// marks writes what NVTX marks; ranges may contain each other.
+func (c *chrome) marks(l *lanes, i int, all []trace.CommSpan, on track, category string) {
+	ordered := slices.Clone(all)
 	sort.SliceStable(ordered, func(a, b int) bool {
 		return cmp.Or(cmp.Compare(ordered[a].Start, ordered[b].Start), cmp.Compare(ordered[b].End, ordered[a].End)) < 0
 	})
 	for _, s := range ordered {
 		start, _ := c.r.OnFirstClock(i, s.Start)
 		end, _ := c.r.OnFirstClock(i, s.End)
-		c.span(chromeEvent{Name: s.Name, Category: "step", Process: l.rank, Thread: l.nested(track{group: stepTracks, name: "steps"}, start, end)}, start, end)
+		c.span(chromeEvent{Name: s.Name, Category: category, Process: l.rank, Thread: l.nested(on, start, end)}, start, end)
 	}
 }
 
@@ -159,6 +194,7 @@ func (c *chrome) kernel(i, n int, calls []comm.Match, l *lanes) {
 	end, _ := c.r.OnFirstClock(i, x.End)
 	e := chromeEvent{Name: x.Op.String(), Category: "nccl", Process: k.Rank}
 	args, told := c.args(i, n, calls)
+	e.Args = kernelArgsOf(x)
 	if told {
 		e.Args = args
 		if x.Op == nccl.Generic {
@@ -173,37 +209,6 @@ func (c *chrome) kernel(i, n int, calls []comm.Match, l *lanes) {
 	e.Name, e.Category, e.Args = args.Kind+" "+e.Name, args.Kind, kindArgs{args.Communicator, args.Bytes}
 	e.Thread = l.apart(track{group: kindTracks, name: args.Kind}, start, end)
 	c.span(e, start, end)
-}
-
-// args is what is known of a kernel; false where no call is.
-func (c *chrome) args(rank, kernel int, calls []comm.Match) (operationArgs, bool) {
-	if len(calls) == 0 {
-		return operationArgs{}, false
-	}
-	x := &c.r.Calls[calls[0].Call]
-	a := operationArgs{Op: x.Op.String(), Calls: len(calls), Count: x.Count, Datatype: x.Datatype.String(), Certain: true,
-		Call: fmt.Sprintf("%s:%d", c.r.Recorded.Sources[x.Source].Name, x.Line)}
-	if x.Count < 0 { // bytes are elements of a type that nothing says
-		a.Count = max(x.Bytes, 0)
-	}
-	for _, m := range calls {
-		a.Bytes += max(c.r.Calls[m.Call].Bytes, 0)
-		a.Certain = a.Certain && m.Certain
-	}
-	if g, ok := c.r.CommunicatorOf(calls[0].Call); ok {
-		a.Communicator, a.Kind = c.r.Communicators[g].ID, c.r.Communicators[g].Kind.String()
-	}
-	u := x.Tuning
-	if m := c.met[[2]int{rank, kernel}]; m != nil {
-		m.tell(&a)
-		if u == nil && m.tuned != comm.None {
-			u = c.r.Calls[m.tuned].Tuning
-		}
-	}
-	if u != nil {
-		a.Algorithm, a.Protocol, a.Channels = u.Algo.String(), u.Protocol.String(), u.Channels
-	}
-	return a, true
 }
 
 // origin is the first time of all, on the first clock.

@@ -138,6 +138,7 @@ func (f *chromeFile) named(pid int, name string) (list []chromeLine) {
 // The trace has each kernel twice, on the track of its stream and on that of its kind of parallelism, every step, a name and
 // a place for every track, and what the calls say.
 func TestChrome(t *testing.T) {
+	const kernelName = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<(unsigned long)4096>)"
 	f := readChrome(t, fixtureTraffic(t, commRun))
 	f.nests(t)
 	for cat, want := range map[string]int{"step": 12, "nccl": 132, "TP": 96, "DP": 24, "unknown": 12} {
@@ -158,7 +159,8 @@ func TestChrome(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]any{"op": "AllReduce", "count": 1048576.0, "dtype": "bfloat16", "bytes": 2097152.0, "communicator": "0x5f3a11c0de4402",
-		"kind": "TP", "algorithm": "RING", "protocol": "SIMPLE", "channels": 24.0, "certain": true, "calls": 1.0} {
+		"kind": "TP", "algorithm": "RING", "protocol": "SIMPLE", "channels": 24.0, "certain": true, "calls": 1.0,
+		"step": "iteration 1", "reduction": "sum", "nranks": 2.0, "bus_factor": 1.0, "limit_link": "NVL", "limit_gbps": 80.0, "bus_limit_gbps": 80.0, "kernel": kernelName} {
 		if tp.Args[name] != want {
 			t.Errorf("%s is %v, want %v", name, tp.Args[name], want)
 		}

@@ -5,6 +5,7 @@ type tracks int
 
 const (
 	stepTracks tracks = iota
+	phaseTracks
 	streamTracks
 	kindTracks
 )

@@ -1,72 +1,119 @@
 package report
 
 import (
-	"slices"
+	"fmt"
 
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/trace"
 )
 
-// point is what a kernel did together with those of other ranks: one collective, or messages with some peers.
-type point struct {
-	start int64 // of the kernel, on the first clock
-	begin int64 // when the last of the others had come
-	peers []int // of messages: ranks of the job
-	parts int   // collectives and messages
-	bus   *number
-	tuned int // a call of it, of any rank, whose log tells how it is run; None where none does
+// args is what is known of a kernel; false where no call is.
+func (c *chrome) args(rank, kernel int, calls []comm.Match) (operationArgs, bool) {
+	if len(calls) == 0 {
+		return operationArgs{}, false
+	}
+	x := &c.r.Calls[calls[0].Call]
+	a := operationArgs{Op: x.Op.String(), Calls: len(calls), Count: x.Count, Datatype: x.Datatype.String(), Certain: true,
+		Call: fmt.Sprintf("%s:%d", c.r.Recorded.Sources[x.Source].Name, x.Line), kernelArgs: kernelArgsOf(&c.r.Kernels(rank)[kernel])}
+	if x.Count < 0 { // bytes are elements of a type that nothing says
+		a.Count = max(x.Bytes, 0)
+	}
+	for _, m := range calls {
+		a.Bytes += max(c.r.Calls[m.Call].Bytes, 0)
+		a.Certain = a.Certain && m.Certain
+	}
+	if p := c.steps.Places[calls[0].Call]; p.Era != comm.EraUnknown {
+		a.Step = placeName(c.steps, p)
+	}
+	a.tellCall(x)
+	if g, ok := c.r.CommunicatorOf(calls[0].Call); ok {
+		of := &c.r.Communicators[g]
+		a.Communicator, a.Kind, a.NRanks = of.ID, of.Kind.String(), of.NRanks
+		a.Handle = pointer(c.r.Groups[x.Group].Handle)
+	}
+	u := x.Tuning
+	if m := c.moved(rank, kernel); m != nil {
+		a.tellMoved(m)
+		if u == nil {
+			u = m.Tuning
+		}
+	}
+	if u != nil {
+		a.Algorithm, a.Protocol, a.Channels = u.Algo.String(), u.Protocol.String(), u.Channels
+	}
+	return a, true
 }
 
-// points finds what every kernel, by rank and index, took part in.
-func points(r *comm.Result) map[[2]int]*point {
-	bus := map[comm.Measured]*number{}
-	if r.Speed.Result != nil {
-		for k, m := range r.Speed.Of {
-			bus[m] = known(r.Speed.Measures[k].Bus)
-		}
+// tellCall adds what the log has of a call.
+func (a *operationArgs) tellCall(x *trace.CommCall) {
+	if x.Launch >= 0 {
+		a.OpCount = &x.Launch
 	}
-	all := map[[2]int]*point{}
-	join := func(p comm.Part, begin int64, of comm.Measured) *point {
-		at := [2]int{p.Rank, p.Kernel}
-		if all[at] == nil {
-			all[at] = &point{start: p.Start, tuned: comm.None}
-		}
-		m := all[at]
-		m.begin, m.bus = max(m.begin, begin), bus[of]
-		m.parts++
-		return m
+	if x.Op.Reduces() {
+		a.Reduction = x.Reduction.String()
 	}
-	for i := range r.Collectives {
-		c := &r.Collectives[i]
-		tuned := comm.None
-		for _, p := range c.Parts {
-			if r.Calls[p.Call].Tuning != nil {
-				tuned = p.Call
-			}
-		}
-		for _, p := range c.Parts {
-			join(p, c.Begin, comm.Measured{Collective: i, Transfer: comm.None}).tuned = tuned
-		}
+	if x.Op.Rooted() && x.Peer >= 0 {
+		a.Root = &x.Peer
 	}
-	for i := range r.Transfers {
-		t := &r.Transfers[i]
-		begin, _ := t.Begin()
-		for end, p := range t.Ends {
-			m := join(p, begin, comm.Measured{Collective: comm.None, Transfer: i})
-			m.peers = append(m.peers, r.Ranks[t.Ends[1-end].Rank].Rank)
-		}
-	}
-	return all
+	a.Send, a.Recv, a.LogStream = pointer(x.Send), pointer(x.Recv), pointer(x.Stream)
 }
 
-// tell adds what is known of the synchronisation point. The bandwidth of several messages at once is that of none of them.
-func (m *point) tell(a *operationArgs) {
-	a.Wait = known(float64(m.begin-m.start) / 1e3)
-	if m.parts == 1 {
-		a.Bandwidth = m.bus
+// pointer writes an address as logs do, "" for none.
+func pointer(p uint64) string {
+	if p == 0 {
+		return ""
 	}
-	if len(m.peers) > 0 {
-		slices.Sort(m.peers)
-		a.Peers = trace.RankList(slices.Compact(m.peers))
+	return fmt.Sprintf("%#x", p)
+}
+
+// tellMoved adds what the kernel took part in, beside what its link allows.
+func (a *operationArgs) tellMoved(m *comm.Moved) {
+	if m.Parts > 0 {
+		a.Wait = known(float64(m.Begin-m.Start) / 1e3)
 	}
+	if len(m.Peers) > 0 {
+		a.Peers = trace.RankList(m.Peers)
+	}
+	if m.Limit.Bandwidth > 0 {
+		a.Link, a.Limit, a.AlgoLimit, a.BusLimit = m.Limit.Link.String(), known(m.Limit.Bandwidth), known(m.Algorithm), known(m.Bus)
+	}
+	if x := m.Measure; x != nil {
+		a.Bandwidth, a.Algo = known(x.Bus), known(x.Algorithm)
+		if x.Algorithm > 0 {
+			a.Factor = known(x.Bus / x.Algorithm)
+		}
+		if m.Bus > 0 {
+			a.AlgoEff, a.BusEff = known(x.Algorithm/m.Algorithm), known(x.Bus/m.Bus)
+		}
+	}
+}
+
+// kernelArgsOf is how a kernel was launched, as far as the export says.
+func kernelArgsOf(k *trace.CommKernel) kernelArgs {
+	a := kernelArgs{Stream: k.Stream, Correlation: k.Correlation}
+	f := k.Config
+	if f == nil {
+		return a
+	}
+	a.Kernel, a.Grid, a.Block = f.Name, dimensions(f.Grid), dimensions(f.Block)
+	for _, x := range []struct {
+		to   **int64
+		from *int64
+	}{{&a.Registers, &f.Registers}, {&a.Static, &f.StaticShared}, {&a.Dynamic, &f.DynamicShared}, {&a.Local, &f.Local}} {
+		if *x.from >= 0 {
+			*x.to = x.from
+		}
+	}
+	return a
+}
+
+// dimensions is those that are known.
+func dimensions(d [3]int64) (list []int64) {
+	for _, n := range d {
+		if n < 0 {
+			break
+		}
+		list = append(list, n)
+	}
+	return list
 }

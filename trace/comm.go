@@ -83,6 +83,7 @@ type CommProcess struct {
 	Begin     int64  // of its first record; 0: not known
 	Written   int64  // when its file was last written, nanoseconds since 1970; 0: not known
 	Steps     []CommSpan
+	Phases    []CommSpan   // of steps, as the program marks them: passes, microbatches, the optimizer
 	Kernels   []CommKernel // by Start
 	Lines     []CommLines  // of a log, each operation once
 }

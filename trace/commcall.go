@@ -94,7 +94,17 @@ type CommKernel struct {
 	Correlation int64 // by which its source ties it to its launch
 	Launch      int64 // when the host launched it, when HasLaunch
 	HasLaunch   bool
-	Thread      int64 // that launched it; 0: not known
-	Grid, Block int32 // blocks, which are channels in use, and threads of each; 0: not known
-	Replay      bool  // a CUDA graph launched it: its call was recorded once, when the graph was captured
+	Thread      int64       // that launched it; 0: not known
+	Grid, Block int32       // blocks, which are channels in use, and threads of each; 0: not known
+	Replay      bool        // a CUDA graph launched it: its call was recorded once, when the graph was captured
+	Config      *CommConfig // nil: not known
+}
+
+// CommConfig is how a kernel was launched, shared by all that were launched alike. −1 stands for what is not known.
+type CommConfig struct {
+	Name                        string // in full
+	Grid, Block                 [3]int64
+	Registers                   int64 // of a thread
+	StaticShared, DynamicShared int64 // bytes of a block
+	Local                       int64 // bytes of local memory, in all
 }

@@ -5,43 +5,15 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
+
+	"github.com/sfstat/sfstat/internal/flatrow"
 )
 
 // Columns are the names of the columns, in order.
-func Columns() []string {
-	t := reflect.TypeFor[Row]()
-	out := make([]string, t.NumField())
-	for i := range out {
-		out[i] = t.Field(i).Tag.Get("json")
-	}
-	return out
-}
+func Columns() []string { return flatrow.Columns[Row]() }
 
 // Cells are the values of a row as text, "" for null.
-func (r *Row) Cells() []string {
-	v := reflect.ValueOf(r).Elem()
-	out := make([]string, v.NumField())
-	for i := range out {
-		f := v.Field(i)
-		if f.Kind() == reflect.Pointer {
-			if f.IsNil() {
-				continue
-			}
-			f = f.Elem()
-		}
-		switch f.Kind() {
-		case reflect.Int64:
-			out[i] = strconv.FormatInt(f.Int(), 10)
-		case reflect.Float64:
-			out[i] = strconv.FormatFloat(f.Float(), 'g', -1, 64)
-		case reflect.Bool:
-			out[i] = strconv.FormatBool(f.Bool())
-		default:
-			out[i] = f.String()
-		}
-	}
-	return out
-}
+func (r *Row) Cells() []string { return flatrow.Cells(r) }
 
 // SetCell sets a column from its text, the inverse of Cells.
 func (r *Row) SetCell(column int, text string) error {

@@ -42,9 +42,9 @@ func arrange(app *cli.App, args []string) (request, error) {
 		default:
 			use := newFlagUse(token)
 			use.detach(app)
-			if use.inline == nil && takesValue(app, use.name) {
+			known, _ := lookUp(app, operands)
+			if use.inline == nil && takesValue(app, known.Command, use.name) {
 				if i++; i == len(rest) {
-					known, _ := lookUp(app, operands)
 					return request{command: known.full}, badUsage("flag %s needs a value", use.shown())
 				}
 				use.value = &rest[i]
@@ -137,7 +137,7 @@ func newFlagUse(token string) flagUse {
 
 // detach takes "-oFILE" for "-o FILE", unless a flag has that name.
 func (u *flagUse) detach(app *cli.App) {
-	if !u.single || len(u.name) < 2 || len(owners(app, u.name)) > 0 || !takesValue(app, u.name[:1]) {
+	if !u.single || len(u.name) < 2 || len(owners(app, u.name)) > 0 || !takesValue(app, nil, u.name[:1]) {
 		return
 	}
 	value := u.name[1:]
@@ -193,8 +193,13 @@ func (u flagUse) check(app *cli.App, c named) error {
 	return nil
 }
 
-// takesValue reports whether the flag, in any command, is followed by a value.
-func takesValue(app *cli.App, name string) bool {
+// takesValue reports whether the flag is followed by a value: as the command has it, and where that is not known yet or has no such flag, as any has it.
+func takesValue(app *cli.App, command *cli.Command, name string) bool {
+	if command != nil {
+		if f, ok := flagNamed(command.Flags, name).(cli.DocGenerationFlag); ok {
+			return f.TakesValue()
+		}
+	}
 	return slices.ContainsFunc(working(app), func(c named) bool {
 		f, ok := flagNamed(c.Flags, name).(cli.DocGenerationFlag)
 		return ok && f.TakesValue()

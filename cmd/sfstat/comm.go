@@ -5,7 +5,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/sfstat/sfstat/archive/calls"
 	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/engine/comm/bandwidth"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/report"
@@ -20,9 +22,12 @@ func (p *program) commCommand() *cli.Command {
 			"others that do the same. Logs alone or exports alone are taken as far as they go.",
 		Flags: join([]cli.Flag{
 			choice("scoring", "how calls and kernels are compared: default uses types, channels, times and other ranks; thesis names alone", "default", "thesis"),
+			choice("theory", "what links allow: nccl-tests: bus bandwidth B, algorithm bandwidth B/f; thesis: B·α and B·β of the NCCL Trace Profiler", "nccl-tests", "thesis"),
 			&cli.BoolFlag{Name: "topology", Category: forOutput, Usage: "instead of the verdict, the machines as NCCL's topology shows them: paths between ranks, links between devices"},
+			&cli.BoolFlag{Name: "steps", Category: forOutput, Usage: "instead of the verdict, what was communicated in each step, initialisation and shutdown apart"},
 			&cli.StringFlag{Name: "dot", Category: forOutput, Usage: "draw the topology as a graph for Graphviz, to `FILE` (DOT)"},
 			&cli.StringFlag{Name: "matches", Category: forOutput, Usage: "write every pair of call and kernel to `FILE` (CSV)"},
+			&cli.StringFlag{Name: "calls", Category: forOutput, Usage: "write every call with its kernel, times, bandwidths, limits and launch configuration to `FILE` (.csv or .parquet)"},
 			&cli.StringFlag{Name: "chrome", Category: forOutput, Usage: "draw kernels, steps and kinds of parallelism as a trace for Perfetto, to `FILE` (JSON)"},
 			&cli.IntFlag{Name: "dp", Category: forInput, Usage: "data-parallel size `N` of the job"},
 			&cli.IntFlag{Name: "tp", Category: forInput, Usage: "tensor-parallel size `N`"},
@@ -88,8 +93,11 @@ func (p *program) comm(c *cli.Context) error {
 	}
 	in := report.Input{Problems: problems}
 	return p.emit(c, func(w io.Writer) error {
-		if c.Bool("topology") {
+		switch {
+		case c.Bool("topology"):
 			return in.Topology(w, r.Topology(), as, p.style(c))
+		case c.Bool("steps"):
+			return in.CommSteps(w, r, as, p.style(c))
 		}
 		return in.Traffic(w, r, as, p.style(c))
 	})
@@ -97,12 +105,17 @@ func (p *program) comm(c *cli.Context) error {
 
 // commFiles writes the files that flags ask for beside the result.
 func (p *program) commFiles(c *cli.Context, r *comm.Result) error {
+	callsAs, err := callsFormat(c)
+	if err != nil {
+		return err
+	}
 	for _, f := range []struct {
 		flag  string
 		write func(io.Writer) error
 	}{
 		{"matches", func(w io.Writer) error { return report.Matches(w, r) }},
 		{"chrome", func(w io.Writer) error { return report.Chrome(w, r) }},
+		{"calls", func(w io.Writer) error { return calls.Write(w, r, callsAs) }},
 		{"dot", func(w io.Writer) error { return report.TopologyGraph(w, r.Topology()) }},
 	} {
 		if path := c.String(f.flag); path != "" {
@@ -112,6 +125,19 @@ func (p *program) commFiles(c *cli.Context, r *comm.Result) error {
 		}
 	}
 	return nil
+}
+
+// callsFormat is how the table of calls is written, by the name of its file.
+func callsFormat(c *cli.Context) (calls.Format, error) {
+	path := c.String("calls")
+	if path == "" || path == "-" {
+		return calls.CSV, nil
+	}
+	as, err := calls.FormatOf(path)
+	if err != nil {
+		return as, badUsage("--calls %v", err)
+	}
+	return as, nil
 }
 
 // commProblems says which files were refused, or fails under --strict.
@@ -132,6 +158,9 @@ func (p *program) commProblems(c *cli.Context, found *auto.Communication, as rep
 func commOptions(c *cli.Context) (o comm.Options, err error) {
 	if c.String("scoring") == "thesis" {
 		o.Scoring = comm.ByName
+	}
+	if c.String("theory") == "thesis" {
+		o.Theory = bandwidth.Thesis
 	}
 	if o.Layout, err = comm.ParseLayout(c.String("layout")); err != nil {
 		return o, badUsage("--layout %v", err)

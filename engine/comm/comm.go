@@ -18,6 +18,7 @@ import (
 	"maps"
 
 	"github.com/sfstat/sfstat/engine/comm/align"
+	"github.com/sfstat/sfstat/engine/comm/bandwidth"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
@@ -36,7 +37,8 @@ const (
 // Options of Analyze. The zero value is usable.
 type Options struct {
 	Scoring Scoring
-	Layout  Layout // zero: kinds of communicators are inferred
+	Layout  Layout               // zero: kinds of communicators are inferred
+	Theory  bandwidth.Convention // what bandwidths are compared with
 }
 
 // Rank is one process of the job.
@@ -114,7 +116,7 @@ func Analyze(c *trace.Comm, o Options) (*Result, error) {
 	if !r.Timeless { // a message's two ends say nothing of each other then
 		r.transfers(m, duplicates)
 	}
-	r.speed(m)
+	r.speed(m, o.Theory)
 	r.countMatches()
 	r.notes(unnamed)
 	return r, nil
@@ -132,6 +134,14 @@ func (r *Result) Kernels(rank int) []trace.CommKernel {
 func (r *Result) Steps(rank int) []trace.CommSpan {
 	if p := r.Ranks[rank].Profile; p != None {
 		return r.Recorded.Processes[p].Steps
+	}
+	return nil
+}
+
+// Phases is what a rank marked inside its steps, on its clock.
+func (r *Result) Phases(rank int) []trace.CommSpan {
+	if p := r.Ranks[rank].Profile; p != None {
+		return r.Recorded.Processes[p].Phases
 	}
 	return nil
 }

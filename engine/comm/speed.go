@@ -13,6 +13,7 @@ import (
 // same. The subjects of package bandwidth are the communicators, by index, and behind them the pairs of ranks.
 type Speed struct {
 	*bandwidth.Result
+	Theory   bandwidth.Convention
 	Subjects []bandwidth.Subject
 	Pairs    []Pair
 	Of       []Measured // of each measured call
@@ -46,7 +47,7 @@ func (r *Result) WorkOf(c *bandwidth.Cell) string {
 }
 
 // speed measures the collectives whose ranks were all seen and surely matched.
-func (r *Result) speed(m *members) {
+func (r *Result) speed(m *members, theory bandwidth.Convention) {
 	s, l := &r.Speed, r.limits(m)
 	type family struct {
 		kind          Kind
@@ -74,7 +75,9 @@ func (r *Result) speed(m *members) {
 		calls, s.Of = append(calls, call), append(s.Of, Measured{Collective: i, Transfer: None})
 	}
 	calls = r.pairSubjects(calls, l)
-	s.Result = bandwidth.Analyze(s.Subjects, calls, bandwidth.DefaultOptions())
+	o := bandwidth.DefaultOptions()
+	o.Convention, s.Theory = theory, theory
+	s.Result = bandwidth.Analyze(s.Subjects, calls, o)
 }
 
 // AlgoOf is the algorithm that the communicator's first rank was told; the others are not.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,8 +19,9 @@ import (
 // commProcess is one process that ran kernels of NCCL, until its calls have their groups.
 type commProcess struct {
 	trace.CommProcess
-	calls []call      // of NCCL's API, by start, as its own NVTX ranges tell
-	made  []madeGroup // by start
+	phases map[int64][]trace.CommSpan // of each thread
+	calls  []call                     // of NCCL's API, by start, as its own NVTX ranges tell
+	made   []madeGroup                // by start
 }
 
 // maxKernels bounds the kernels of NCCL that are held, of one file.
@@ -38,14 +40,14 @@ func ReadComm(path, name string, lim ingest.Limits) (c *trace.Comm, err error) {
 		recording: recording{file: f, path: path, o: Options{Limits: lim, Stages: stagemap.Default()},
 			names: make(map[int64]string), domains: make(map[domain]string), gpus: make(map[device]int64)},
 		of: make(map[export.ProcessID]*commProcess), ours: make(map[int64]named), devices: make(map[export.ProcessID]map[int64]int),
-		launched: make(map[launchOf]launchedAt),
-		api:      make(map[export.ProcessID][]apiRange),
+		launched: make(map[launchOf]launchedAt), configs: make(map[trace.CommConfig]*trace.CommConfig),
+		api: make(map[export.ProcessID][]apiRange),
 	}
 	if err := errors.Join(r.tables(), r.schemaTables()); err != nil {
 		return nil, err
 	}
 	r.begin()
-	if err := errors.Join(f.Kernels(r.kernel)); err != nil {
+	if err := errors.Join(f.ConfiguredKernels(r.kernel)); err != nil {
 		return nil, err
 	}
 	if len(r.of) == 0 {
@@ -65,9 +67,11 @@ type commReader struct {
 	devices  map[export.ProcessID]map[int64]int
 	launched map[launchOf]launchedAt
 	kernels  int
+	configs  map[trace.CommConfig]*trace.CommConfig // each once
 	schemas  schemas
 	api      map[export.ProcessID][]apiRange // ranges of NCCL's own
 	ranges   int                             // of them, in all
+	phases   int                             // in all
 }
 
 type named struct {
@@ -103,16 +107,37 @@ func (r *commReader) kernel(k *export.KernelRow) error {
 	}
 	p := r.of[k.Process]
 	if p == nil {
-		p = &commProcess{CommProcess: trace.CommProcess{ID: int64(k.Process), PID: int64(k.Process.PID()), Rank: unclaimed, LocalRank: -1, Begin: start}}
+		p = &commProcess{CommProcess: trace.CommProcess{ID: int64(k.Process), PID: int64(k.Process.PID()), Rank: unclaimed, LocalRank: -1, Begin: start}, phases: map[int64][]trace.CommSpan{}}
 		r.of[k.Process], r.devices[k.Process] = p, map[int64]int{}
 	}
 	r.devices[k.Process][k.Device]++
 	p.Begin = min(p.Begin, start)
 	replay := k.GraphNode != export.Absent && k.GraphNode != 0
 	p.Kernels = append(p.Kernels, trace.CommKernel{KernelName: name.KernelName, Start: start, End: end, HasSpan: true, Stream: k.Stream, Correlation: k.Correlation,
-		Grid: small(k.Grid), Block: small(k.Block), Replay: replay})
+		Grid: small(k.Grid), Block: small(k.Block), Replay: replay, Config: r.config(k)})
 	r.launched[launchOf{k.Process, k.Correlation}] = launchedAt{}
 	return nil
+}
+
+// maxConfigs bounds the ways of launching that are held; programs have some dozens.
+const maxConfigs = 1 << 16
+
+// config is how a kernel was launched.
+func (r *commReader) config(k *export.KernelRow) *trace.CommConfig {
+	c := trace.CommConfig{Name: r.names[k.Name], Grid: [3]int64{known(k.Grid), known(k.GridY), known(k.GridZ)}, Block: [3]int64{known(k.Block), known(k.BlockY), known(k.BlockZ)},
+		Registers: known(k.Registers), StaticShared: known(k.StaticShared), DynamicShared: known(k.DynamicShared), Local: known(k.Local)}
+	if r.configs[c] == nil && len(r.configs) < maxConfigs {
+		r.configs[c] = &c
+	}
+	return r.configs[c]
+}
+
+// known is −1 for what a file lacks.
+func known(n int64) int64 {
+	if n == export.Absent || n < 0 {
+		return -1
+	}
+	return n
 }
 
 func small(n int64) int32 { return int32(min(max(n, 0), 1<<30)) }
@@ -154,13 +179,35 @@ func (r *commReader) event(e *export.PayloadEvent) error {
 		}
 		p.Rank = n
 	}
-	if e.Type == export.Mark || e.End == export.Absent || r.classify(text).Role != stagemap.Step {
+	if e.Type == export.Mark || e.End == export.Absent {
 		return nil
 	}
-	if start, end, ok := r.times(e.Start, e.End); ok && len(p.Steps) < maxKernels {
+	start, end, ok := r.times(e.Start, e.End)
+	switch role := r.classify(text).Role; {
+	case !ok:
+	case role == stagemap.Step && len(p.Steps) < maxKernels:
 		p.Steps = append(p.Steps, trace.CommSpan{Name: text, Start: start, End: end})
+	case role == stagemap.Stage || microbatch.MatchString(text):
+		if r.phases++; r.phases <= maxKernels {
+			thread := threadOf(e.Thread)
+			p.phases[thread] = append(p.phases[thread], trace.CommSpan{Name: text, Start: start, End: end})
+		}
 	}
 	return nil
+}
+
+// microbatch is how programs call a part of a step's batch.
+var microbatch = regexp.MustCompile(`(?i)micro[ _-]?batch|\bmb[ _-]?\d`)
+
+// phasesOf are those of the thread that marked most: others, such as those of autograd, mark the same once more.
+func (p *commProcess) phasesOf() []trace.CommSpan {
+	var most []trace.CommSpan
+	for _, t := range slices.Sorted(maps.Keys(p.phases)) {
+		if len(p.phases[t]) > len(most) {
+			most = p.phases[t]
+		}
+	}
+	return most
 }
 
 // ncclRange says whether a range whose name goes on like this is of NCCL's making: in its domain, or, where the file
@@ -193,6 +240,7 @@ func (r *commReader) finish(name string) (*trace.Comm, error) {
 		}
 		slices.SortStableFunc(p.Kernels, func(a, b trace.CommKernel) int { return cmp.Compare(a.Start, b.Start) })
 		p.tie(r.api[id])
+		p.Phases = p.phasesOf()
 		p.Device = mostUsed(r.devices[id])
 		if gpu, ok := r.gpus[device{p.PID, p.Device}]; ok {
 			p.Bus = buses[gpu]

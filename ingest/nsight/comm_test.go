@@ -18,8 +18,9 @@ func TestReadComm(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.sqlite")
 	process := func(pid, late int) nsighttest.Process {
 		return nsighttest.Process{PID: pid, Device: 1, GPU: 1,
-			Ranges: []nsighttest.Range{{Start: 1, End: 900, Text: "iteration 7"}, {Start: 2, End: 3, Text: "rank 5"}},
-			Calls:  []nsighttest.Call{{Start: int64(100 + late), End: 110, Correlation: 8, Name: "cudaLaunchKernel_v7000", Thread: 2}},
+			Ranges: []nsighttest.Range{{Start: 1, End: 900, Text: "iteration 7"}, {Start: 2, End: 3, Text: "rank 5"}, {Start: 4, End: 50, Text: "forward"},
+				{Start: 5, End: 20, Text: "microbatch 0"}, {Start: 5, End: 50, Text: "forward", Thread: 3}, {Start: 5, End: 6, Text: "aten::add"}},
+			Calls: []nsighttest.Call{{Start: int64(100 + late), End: 110, Correlation: 8, Name: "cudaLaunchKernel_v7000", Thread: 2}},
 			Work: []nsighttest.Work{
 				{Start: 500, End: 600, Stream: 7, Correlation: 9, Name: ncclReduceName, GraphNode: 4},
 				{Start: 200, End: 300, Stream: 7, Correlation: 8, Name: ncclReduceName},
@@ -42,7 +43,13 @@ func TestReadComm(t *testing.T) {
 	if len(p.Kernels) != 2 || p.Device != 1 || p.Rank != 5 || len(p.Steps) != 1 || p.Steps[0].Name != "iteration 7" || p.Steps[0].Start != 1_000_001 {
 		t.Fatalf("%+v", p)
 	}
+	if len(p.Phases) != 2 || p.Phases[0].Name != "forward" || p.Phases[0].Start != 1_000_004 || p.Phases[1].Name != "microbatch 0" {
+		t.Errorf("phases %+v", p.Phases)
+	}
 	first, second := p.Kernels[0], p.Kernels[1]
+	if f := first.Config; f == nil || f != second.Config || f.Name != ncclReduceName || f.Grid != [3]int64{24, -1, -1} || f.Block[0] != 256 || f.Registers != -1 {
+		t.Errorf("launched as %+v", f)
+	}
 	if first.Op != nccl.AllReduce || first.Datatype != nccl.Float32 || first.Correlation != 8 || first.Launch != 1_000_105 || !first.HasLaunch || first.Thread != 14 || first.Grid != 24 || first.Replay {
 		t.Errorf("%+v", first)
 	}

@@ -44,6 +44,7 @@ var rules = []rule{
 	{of: "ingest/auto", may: []string{"trace", "ingest", "archive", "engine/stages"}},
 	{of: "ingest/ingesttest", may: []string{"trace", "ingest"}},
 	{of: "ingest", may: []string{"trace", "ingest", "internal/parquet", "internal/decimal"}},
+	{of: "archive/calls", may: []string{"trace", "engine"}},
 	{of: "archive", may: []string{"trace", "ingest", "internal/parquet"}},
 	{of: "eval/simulate", may: []string{"trace", "internal/strictyaml"}},
 	{of: "diagnose/evidence", pure: true},
@@ -89,7 +90,7 @@ var rules = []rule{
 
 // everywhere lists packages that any other may import: they are pure and import
 // nothing of ours.
-var everywhere = []string{"internal/robust", "internal/natural", "internal/student"}
+var everywhere = []string{"internal/robust", "internal/natural", "internal/student", "internal/flatrow"}
 
 // onlyIn lists libraries that belong to certain folders; nil is none, but tests
 // may import everything.

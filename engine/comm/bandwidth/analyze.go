@@ -48,18 +48,19 @@ func Class(bytes int64) int { return bits.Len64(uint64(max(bytes, 1))) - 1 }
 
 // Cell is the calls of one operation and one size class over one subject.
 type Cell struct {
-	Subject    int
-	Op         nccl.Op
-	Class      int
-	Calls      []int   // indices of the calls that could be measured, in order
-	Bytes      int64   // as logged, of one rank, over all calls
-	Transfer   int64   // median, nanoseconds
-	Wait       int64   // median of the calls' mean waits, nanoseconds
-	Algorithm  float64 // median, GB/s
-	Bus        float64 // median, GB/s
-	Efficiency float64 // Bus / the subject's limit; 0 where that is unknown
-	Bound      Bound
-	Slow       []int // calls that are slow against the others of the cell, surely
+	Subject             int
+	Op                  nccl.Op
+	Class               int
+	Calls               []int   // indices of the calls that could be measured, in order
+	Bytes               int64   // as logged, of one rank, over all calls
+	Transfer            int64   // median, nanoseconds
+	Wait                int64   // median of the calls' mean waits, nanoseconds
+	Algorithm           float64 // median, GB/s
+	Bus                 float64 // median, GB/s
+	Efficiency          float64 // Bus over what the subject's limit allows; 0 where that is unknown
+	AlgorithmEfficiency float64 // the same of Algorithm
+	Bound               Bound
+	Slow                []int // calls that are slow against the others of the cell, surely
 	// Of the comparison with cells of peers:
 	Standing Standing
 	Peers    int     // others that it was held against
@@ -130,7 +131,10 @@ func analyze(subjects []Subject, calls []Call, o Options, s *simulations) *Resul
 	r.Latencies = latencies(subjects, r.Cells)
 	for i := range r.Cells {
 		c := &r.Cells[i]
-		c.bound(&subjects[c.Subject], r.Latencies[c.Subject])
+		c.bound(&subjects[c.Subject], r.Latencies[c.Subject], func(link float64) (algorithm, bus float64) {
+			first := &calls[c.Calls[0]]
+			return o.Convention.Bounds(c.Op, first.Algo, len(first.Members), link)
+		})
 	}
 	r.slowCalls(o, s)
 	r.slowSubjects(subjects, o)
@@ -198,11 +202,12 @@ func latencies(subjects []Subject, all []Cell) []Latency {
 
 // bound holds a cell against the limit of its subject: bound by latency is what at full
 // bandwidth would take less time than latency.
-func (c *Cell) bound(s *Subject, l Latency) {
-	if s.Limit.Bandwidth == 0 || c.Bus == 0 {
+func (c *Cell) bound(s *Subject, l Latency, bounds func(link float64) (algorithm, bus float64)) {
+	algorithm, bus := bounds(s.Limit.Bandwidth)
+	if bus == 0 || c.Bus == 0 {
 		return
 	}
-	c.Efficiency = c.Bus / s.Limit.Bandwidth
+	c.Efficiency, c.AlgorithmEfficiency = c.Bus/bus, c.Algorithm/algorithm
 	c.Bound = ByBandwidth
 	if c.Efficiency*float64(c.Transfer) < float64(l.Time) { // f·S / limit
 		c.Bound = ByLatency

@@ -44,13 +44,16 @@ const (
 	// algorithm; AllGather, ReduceScatter and AlltoAll (n−1)/n of n times the logged size; all others 1.
 	NCCLTests Convention = iota
 	// Thesis are those of the NCCL Trace Profiler (Heidelberg 2026): the same, but 2 for an
-	// AllReduce that runs as a tree.
+	// AllReduce that runs as a tree, and the logged size of everything (equations 4.9 to 4.11).
 	Thesis
 )
 
 // logicalSize is what the call counts for: the logged bytes, times the ranks where the log has the part of
 // one rank, or the message to one peer.
-func logicalSize(op nccl.Op, bytes int64, ranks int) int64 {
+func (c Convention) logicalSize(op nccl.Op, bytes int64, ranks int) int64 {
+	if c == Thesis {
+		return bytes
+	}
 	switch op {
 	case nccl.AllGather, nccl.ReduceScatter, nccl.AlltoAll, nccl.AllToAllPivot, nccl.Gather, nccl.Scatter:
 		return bytes * int64(ranks)
@@ -118,7 +121,7 @@ func measure(c *Call, how Convention) (Measure, error) {
 		waits += float64(start - s.Start)
 	}
 	m.Wait = int64(waits / float64(n))
-	m.Algorithm = float64(logicalSize(c.Op, c.Bytes, n)) / float64(m.Transfer)
+	m.Algorithm = float64(how.logicalSize(c.Op, c.Bytes, n)) / float64(m.Transfer)
 	m.Bus = m.Algorithm * how.Factor(c.Op, c.Algo, n)
 	return m, nil
 }

@@ -49,6 +49,35 @@ func TestByHand(t *testing.T) {
 	}
 }
 
+// Of a link of 12.5 GB/s and four ranks: an AllReduce on a ring has the limits of Fig. 4.2 of the thesis, 9.375 and 18.75 GB/s. By nccl-tests a ring
+// that uses all of the link has the whole of both limits.
+func TestBounds(t *testing.T) {
+	for _, tt := range []struct {
+		op             nccl.Op
+		algo           nccl.Algo
+		how            Convention
+		algorithm, bus float64
+	}{
+		{nccl.AllReduce, nccl.Ring, Thesis, 9.375, 18.75},
+		{nccl.AllReduce, nccl.Tree, Thesis, 12.5, 25},
+		{nccl.AllGather, nccl.Ring, Thesis, 9.375, 9.375},
+		{nccl.ReduceScatter, nccl.Ring, Thesis, 9.375, 9.375},
+		{nccl.Broadcast, nccl.Ring, Thesis, 12.5, 12.5},
+		{nccl.SendRecv, nccl.UnknownAlgo, Thesis, 12.5, 12.5},
+		{nccl.AllReduce, nccl.Tree, NCCLTests, 12.5 * 4 / 6, 12.5},
+		{nccl.AllGather, nccl.Ring, NCCLTests, 12.5 * 4 / 3, 12.5},
+		{nccl.Broadcast, nccl.Ring, NCCLTests, 12.5, 12.5},
+	} {
+		algorithm, bus := tt.how.Bounds(tt.op, tt.algo, 4, 12.5)
+		if math.Abs(algorithm-tt.algorithm) > 1e-12 || bus != tt.bus {
+			t.Errorf("%v %v: %v and %v, want %v and %v", tt.op, tt.algo, algorithm, bus, tt.algorithm, tt.bus)
+		}
+	}
+	if a, b := NCCLTests.Bounds(nccl.AllReduce, nccl.Ring, 1, 12.5); a != 0 || b != 0 {
+		t.Errorf("of one rank: %v, %v", a, b)
+	}
+}
+
 // A member that starts earlier changes its wait and nothing else; members in another order change
 // nothing but which is the latest; twice the bytes is twice the bandwidth; another zero of time is none.
 func TestInvariances(t *testing.T) {

@@ -11,21 +11,45 @@ type KernelRow struct {
 	Name        int64 // in StringIds: demangled, or else short
 	GraphNode   int64 // of a CUDA graph that launched it
 	Grid, Block int64 // blocks and threads of a block, in x
+
+	KernelConfig // of [File.ConfiguredKernels]
+}
+
+// KernelConfig is how a kernel was launched, what [KernelRow] does not have; what the file lacks is Absent.
+type KernelConfig struct {
+	GridY, GridZ, BlockY, BlockZ int64
+	Registers                    int64 // of a thread
+	StaticShared, DynamicShared  int64 // bytes of a block
+	Local                        int64 // bytes of local memory, in all
 }
 
 // Kernels calls each with every kernel, in the order of the file; the value is
 // reused.
 func (f *File) Kernels(each func(*KernelRow) error) error {
+	var k KernelRow
+	return f.scan(kernelTable, f.kernelColumns(&k), "", func() error { return each(&k) })
+}
+
+// ConfiguredKernels is Kernels with how each was launched.
+func (f *File) ConfiguredKernels(each func(*KernelRow) error) error {
+	var k KernelRow
+	return f.scan(kernelTable, append(f.kernelColumns(&k),
+		column{name: "gridY", num: &k.GridY}, column{name: "gridZ", num: &k.GridZ}, column{name: "blockY", num: &k.BlockY}, column{name: "blockZ", num: &k.BlockZ},
+		column{name: "registersPerThread", num: &k.Registers}, column{name: "staticSharedMemory", num: &k.StaticShared},
+		column{name: "dynamicSharedMemory", num: &k.DynamicShared}, column{name: "localMemoryTotal", num: &k.Local},
+	), "", func() error { return each(&k) })
+}
+
+func (f *File) kernelColumns(k *KernelRow) []column {
 	name := "demangledName"
 	if !f.Has(kernelTable, name) {
 		name = "shortName"
 	}
-	var k KernelRow
-	return f.scan(kernelTable, []column{
+	return []column{
 		{name: "start", num: &k.Start}, {name: "end", num: &k.End}, {name: "deviceId", num: &k.Device}, {name: "streamId", num: &k.Stream},
 		{name: "correlationId", num: &k.Correlation}, {name: "globalPid", num: (*int64)(&k.Process)}, {name: name, num: &k.Name},
 		{name: "graphNodeId", num: &k.GraphNode}, {name: "gridX", num: &k.Grid}, {name: "blockX", num: &k.Block},
-	}, "", func() error { return each(&k) })
+	}
 }
 
 // Calls calls each with every call of the CUDA runtime or driver, in the order of

@@ -1,0 +1,94 @@
+package calls
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/internal/flatrow"
+)
+
+func read(t *testing.T, path string) *comm.Result {
+	t.Helper()
+	found, err := auto.ReadComm([]string{path}, ingest.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := comm.Analyze(found.Comm, comm.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// By hand from fixtures/comm/make: every rank calls 8 times for tensors, twice for gradients and once on all ranks, in each of three steps; rank 3 waits
+// 0.3 ms for rank 2 in each of its calls for tensors; the link of tensors carries 80 GB/s, and rings of two ranks use all of it.
+func TestRows(t *testing.T) {
+	r := read(t, "../../fixtures/comm/run")
+	n, waited := map[string]int{}, 0
+	for x := range rowsOf(r) {
+		n[fmt.Sprintf("%s %s", *x.Kind, *x.StepName)]++
+		if *x.Kind == "TP" && x.Rank == 3 && *x.Wait > 270_000 && *x.Wait < 330_000 {
+			waited++
+		}
+		if *x.Kind == "TP" && (*x.LimitGBps != 80 || *x.BusLimit != 80 || *x.AlgorithmLimit != 80 || *x.BusEfficiency != *x.BusGBps/80 || *x.BusEfficiency > 1) {
+			t.Errorf("rank %d line %d: limit %v, %v of %v", x.Rank, x.Line, *x.LimitGBps, *x.BusEfficiency, *x.BusGBps)
+		}
+	}
+	want := map[string]int{}
+	for _, step := range []string{"iteration 1", "iteration 2", "iteration 3"} {
+		want["TP "+step], want["DP "+step], want["unknown "+step] = 32, 8, 4
+	}
+	if diff := cmp.Diff(want, n); diff != "" || waited != 24 {
+		t.Errorf("rank 3 waited %d times, want 24; calls, want −, got +:\n%s", waited, diff)
+	}
+}
+
+// CSV and Parquet hold the same, and the columns are those of the rows.
+func TestFormats(t *testing.T) {
+	r := read(t, "../../fixtures/comm/run")
+	var text, packed bytes.Buffer
+	if err := Write(&text, r, CSV); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(&packed, r, Parquet); err != nil {
+		t.Fatal(err)
+	}
+	lines, err := csv.NewReader(&text).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := parquet.Read[Row](bytes.NewReader(packed.Bytes()), int64(packed.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) != 132 || len(lines) != 133 {
+		t.Fatalf("%d rows of Parquet, %d lines of CSV", len(rows), len(lines))
+	}
+	if diff := cmp.Diff(flatrow.Columns[Row](), lines[0]); diff != "" {
+		t.Error(diff)
+	}
+	for i := range rows {
+		if diff := cmp.Diff(flatrow.Cells(&rows[i]), lines[i+1]); diff != "" {
+			t.Fatalf("row %d, Parquet −, CSV +:\n%s", i, diff)
+		}
+	}
+}
+
+func TestFormatOf(t *testing.T) {
+	for path, want := range map[string]Format{"a.csv": CSV, "b/A.PARQUET": Parquet} {
+		if got, err := FormatOf(path); err != nil || got != want {
+			t.Errorf("%s: %v, %v", path, got, err)
+		}
+	}
+	if _, err := FormatOf("calls.txt"); err == nil {
+		t.Error("a name that says nothing is taken")
+	}
+}

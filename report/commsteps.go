@@ -1,0 +1,171 @@
+package report
+
+import (
+	"io"
+
+	"github.com/sfstat/sfstat/engine/comm"
+)
+
+const stepsSchema = "sfstat.comm-steps/1"
+
+// CommSteps writes what a job communicated in each step, initialisation and shutdown apart. CSV is one row per step and operation.
+func (in Input) CommSteps(w io.Writer, r *comm.Result, f Format, s Style) error {
+	steps := r.StepTotals()
+	return outputs{
+		func() any { return stepsOf(steps, in.Problems) },
+		func() *table { return stepRows(steps) },
+		func() document { return stepsDocument(steps, in.Problems) },
+	}.write(w, f, s)
+}
+
+// placeName is the step, or when in the job's life it was.
+func placeName(s *comm.StepsOf, p comm.Place) string {
+	if p.Era == comm.InStep {
+		return s.Names[p.Step]
+	}
+	return p.Era.String()
+}
+
+func stepsDocument(s *comm.StepsOf, problems []Problem) document {
+	d := document{prose(stepsWords(s))}
+	if t := perStepTable(s); len(t.rows) > 0 && s.Source != comm.NoSteps {
+		d = append(d, heading("In a step"), t)
+	}
+	if t := commStepTable(s); len(t.rows) > 0 {
+		d = append(d, heading("Steps"), t)
+	}
+	return append(d, problemBlocks(problems)...)
+}
+
+// stepsWords says where steps are from.
+func stepsWords(s *comm.StepsOf) string {
+	switch s.Source {
+	case comm.ByMarks:
+		return counted(len(s.Names), "step") + ", as the program marks them with NVTX ranges."
+	case comm.ByRepetition:
+		return counted(len(s.Names), "step") + ", found by calls that repeat themselves on every rank: nothing marks steps."
+	}
+	return "No steps: nothing marks them, and the calls of all ranks do not repeat themselves three times. Mark them with an NVTX range (iteration 7), or record more of them."
+}
+
+// perStepTable is calls and bytes of an operation in the steps, and beside them.
+func perStepTable(s *comm.StepsOf) *table {
+	t := &table{columns: []column{{head: "operation", kind: kindText}, {head: "calls a step", kind: kindReal}, {head: "volume a step", kind: kindText},
+		{head: "initialisation", kind: kindInteger}, {head: "between", kind: kindInteger}, {head: "shutdown", kind: kindInteger}},
+		caption: "over all ranks; of initialisation, between steps and shutdown the calls. volume: count × size of the type as logged."}
+	type use struct{ calls, bytes, initial, between, last int64 }
+	uses, order := map[string]*use{}, []string{}
+	steps := 0
+	for i := range s.Totals {
+		x := &s.Totals[i]
+		if x.Era == comm.InStep {
+			steps++
+		}
+		for _, o := range x.Ops {
+			name := o.Op.String()
+			u := uses[name]
+			if u == nil {
+				u = &use{}
+				uses[name], order = u, append(order, name)
+			}
+			switch x.Era {
+			case comm.InStep:
+				u.calls, u.bytes = u.calls+o.Calls, u.bytes+o.Bytes
+			case comm.Initialisation:
+				u.initial += o.Calls
+			case comm.Between:
+				u.between += o.Calls
+			case comm.Shutdown:
+				u.last += o.Calls
+			}
+		}
+	}
+	for _, name := range order {
+		u := uses[name]
+		count := func(n int64) cell {
+			if n == 0 {
+				return cell{}
+			}
+			return wholeCell(n)
+		}
+		n := int64(max(steps, 1))
+		t.rows = append(t.rows, []cell{textCell(name), realCell(float64(u.calls) / float64(n)), textCell(sizeText(u.bytes / n)), count(u.initial), count(u.between), count(u.last)})
+	}
+	return t.tidy()
+}
+
+// commStepTable is a line for each step, and for what is outside of them.
+func commStepTable(s *comm.StepsOf) *table {
+	t := &table{columns: []column{{head: "step", kind: kindName}, {head: "calls", kind: kindInteger}, {head: "volume", kind: kindText}, {head: "length %s", kind: kindLength, means: "length: from the first kernel's start to the last one's end."},
+		{head: "moving %s", kind: kindLength, means: "moving: collectives and messages with all ranks there, of all communicators, added up."},
+		{head: "waited %s", kind: kindLength, means: "waited: of all ranks for the last one, added up."}}}
+	for i := range s.Totals {
+		x := &s.Totals[i]
+		row := []cell{textCell(placeName(s, x.Place)), wholeCell(x.Calls), textCell(sizeText(x.Bytes)), {}, {}, {}}
+		if x.End > 0 {
+			row[3], row[4], row[5] = realCell(float64(x.Length())), realCell(float64(x.Transfer)), realCell(float64(x.Wait))
+		}
+		t.rows = append(t.rows, row)
+	}
+	return t.tidy().clip()
+}
+
+// stepUse is one operation in one step.
+type stepUse struct {
+	name string
+	*comm.StepTotal
+	comm.OpUse
+}
+
+func stepRows(s *comm.StepsOf) *table {
+	var rows []stepUse
+	for i := range s.Totals {
+		for _, u := range s.Totals[i].Ops {
+			rows = append(rows, stepUse{placeName(s, s.Totals[i].Place), &s.Totals[i], u})
+		}
+	}
+	return flat([]field[stepUse]{
+		{"era", kindText, func(u stepUse) cell { return textCell(u.Era.String()) }},
+		{"step", kindInteger, func(u stepUse) cell { return ifRank(u.Step) }},
+		{"step_name", kindName, func(u stepUse) cell { return textCell(u.name) }},
+		{"op", kindText, func(u stepUse) cell { return textCell(u.Op.String()) }},
+		{"calls", kindInteger, func(u stepUse) cell { return wholeCell(u.OpUse.Calls) }},
+		{"bytes", kindInteger, func(u stepUse) cell { return wholeCell(u.OpUse.Bytes) }},
+	}, rows)
+}
+
+type stepsJSON struct {
+	Schema   string        `json:"schema"`
+	Source   string        `json:"source"`
+	Steps    []stepOf      `json:"steps"`
+	Problems []problemJSON `json:"problems"`
+}
+
+type stepOf struct {
+	Era        string             `json:"era"`
+	Step       *int               `json:"step"`
+	Name       string             `json:"step_name"`
+	Calls      int64              `json:"calls"`
+	Bytes      int64              `json:"bytes"`
+	Begin      *int64             `json:"begin_ns"`
+	End        *int64             `json:"end_ns"`
+	Transfer   *int64             `json:"moving_ns"`
+	Wait       *int64             `json:"waited_ns"`
+	Operations []operationUseJSON `json:"operations"`
+}
+
+func stepsOf(s *comm.StepsOf, problems []Problem) stepsJSON {
+	out := stepsJSON{Schema: stepsSchema, Source: [...]string{"none", "marks", "repetition"}[s.Source], Steps: []stepOf{}, Problems: problemsOf(problems)}
+	for i := range s.Totals {
+		x := &s.Totals[i]
+		j := stepOf{Era: x.Era.String(), Step: rankOrNull(x.Step), Name: placeName(s, x.Place), Calls: x.Calls, Bytes: x.Bytes, Operations: []operationUseJSON{}}
+		if x.End > 0 {
+			j.Begin, j.End, j.Transfer, j.Wait = &x.Begin, &x.End, &x.Transfer, &x.Wait
+		}
+		for _, u := range x.Ops {
+			j.Operations = append(j.Operations, operationUseJSON{u.Op.String(), u.Calls, u.Bytes})
+		}
+		out.Steps = append(out.Steps, j)
+	}
+	return out
+}

@@ -10,6 +10,7 @@ import (
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/internal/robust"
+	"github.com/sfstat/sfstat/trace"
 )
 
 // judge collects findings over the windows of a run. The same finding in
@@ -26,8 +27,9 @@ type judge struct {
 	differences []baseline.Difference
 }
 
-// judge turns what was read of a run into its verdict.
-func (r *run) judge(g frontier.Gates, minGain float64) RunVerdict {
+// judge turns what was read of a run into its verdict, beside what monitoring
+// recorded.
+func (r *run) judge(g frontier.Gates, minGain float64, beside []*trace.Telemetry) RunVerdict {
 	j := &judge{run: r, gates: g, minGain: minGain}
 	for _, w := range r.windows {
 		if w.Main.SyncPoint.WithinPeers {
@@ -62,6 +64,8 @@ func (r *run) judge(g frontier.Gates, minGain float64) RunVerdict {
 	}
 	j.lines(&v)
 	j.settle(&v)
+	j.probes(&v)
+	j.atTheTime(&v, beside)
 	return v
 }
 

@@ -13,6 +13,7 @@ import (
 // kernels, in which it is to be found who is who. A run without windows is judged by
 // that alone.
 func (r *run) addComm(c *trace.Comm) error {
+	r.seeProcesses(c)
 	if c.Entries() {
 		return r.entries.Add(c)
 	}

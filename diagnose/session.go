@@ -9,6 +9,7 @@ import (
 	"github.com/sfstat/sfstat/engine/baseline"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/monitoring"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -35,8 +36,9 @@ const (
 // Session takes windows one at a time, in any order of runs, and keeps only their
 // accounts: memory does not grow with ranks × steps.
 type Session struct {
-	o    Options
-	runs []*run
+	o         Options
+	runs      []*run
+	telemetry []*trace.Telemetry
 }
 
 type run struct {
@@ -59,6 +61,9 @@ type run struct {
 	calls    []*trace.Comm     // calls and kernels of NCCL
 	// functions ran in the stages of the windows, compared.
 	functions []*opnames.Result
+	probed    [][]probed            // of each window
+	places    map[int]seenOn        // of ranks
+	times     []monitoring.Interval // of windows, zero where not known; without windows those of entries
 }
 
 // New starts a session.
@@ -89,6 +94,9 @@ func (s *Session) Add(r trace.Recording) error {
 		return s.runOf(r.Run).addDevice(r)
 	case *trace.Comm:
 		return s.runOf(r.Run).addComm(r)
+	case *trace.Telemetry:
+		s.telemetry = append(s.telemetry, r)
+		return nil
 	}
 	return trace.Bad(trace.ErrFormat, "a recording of type %T, which no engine knows", r)
 }
@@ -116,6 +124,14 @@ func (s *Session) addWindow(w *trace.Window) error {
 		r.windows[len(r.windows)-1].Signs = r.signsOf(w, a)
 	}
 	r.lengths = append(r.lengths, stepLengths(w))
+	if len(r.windows) == 1 {
+		r.times = nil // those of entries
+	}
+	r.times = append(r.times, timesOfWindow(w))
+	r.probed = append(r.probed, probesOf(w))
+	for _, rank := range w.Ranks {
+		r.seeRank(rank.ID, rank.Host, rank.LocalRank)
+	}
 	r.seen = append(r.seen, extent{w.Index, w.FirstStep, w.FirstStep + int64(w.Steps()), w.WorldSize, w.Accumulation, w.Schema})
 	return nil
 }
@@ -248,7 +264,7 @@ func (s *Session) Verdict() *Verdict {
 		if r.empty() {
 			continue
 		}
-		v.Runs = append(v.Runs, r.judge(v.Gates, v.MinGain))
+		v.Runs = append(v.Runs, r.judge(v.Gates, v.MinGain, s.telemetry))
 		if at := len(v.Runs) - 1; worst < 0 || worse(&v.Runs[at], &v.Runs[worst]) {
 			worst = at
 		}

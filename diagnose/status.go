@@ -173,6 +173,9 @@ type Action struct {
 	With   Source     `json:"with,omitempty"`
 
 	Line *evidence.SourceLine `json:"source_line,omitempty"` // to look at
+	// What monitoring shows, of CheckMonitored: one of them.
+	Monitored *evidence.Monitored `json:"monitored,omitempty"`
+	Reported  *evidence.Reported  `json:"reported,omitempty"`
 }
 
 // ActionKind is what to do.
@@ -189,6 +192,7 @@ const (
 	TurnOn         ActionKind = "turn_on"          // a source that would decide
 	TestLink       ActionKind = "test_link"        // nccl-tests between ranks
 	Compare        ActionKind = "compare"          // with a healthy run, or another job
+	CheckMonitored ActionKind = "check_monitored"  // in what a GPU or host differed at the time
 )
 
 // Problem is something that was lost, skipped or refused.
@@ -200,7 +204,9 @@ type Problem struct {
 	Steps   *[2]int64   `json:"steps,omitempty"`
 	N       int         `json:"n,omitempty"`
 	Of      int         `json:"of,omitempty"`
-	Text    string      `json:"text,omitempty"` // what the reader says
+	// Times are, of readings, the first and last, then those of the run; ns since 1970.
+	Times *[4]int64 `json:"times_ns,omitempty"`
+	Text  string    `json:"text,omitempty"` // what the reader says
 }
 
 // ProblemKind is what happened: one of those below, or the name of a kind of note
@@ -219,4 +225,7 @@ const (
 	BaselineTooShort    ProblemKind = "baseline_too_short"    // N steps, of Of at least
 	CallsWithoutKernels ProblemKind = "calls_without_kernels" // N logs with Of calls, which do not tell times
 	CallsRefused        ProblemKind = "calls_refused"
+	MonitoringHost      ProblemKind = "monitoring_without_host" // N files do not tell of which host they are; Path is the first
+	MonitoringTime      ProblemKind = "monitoring_outside_run"  // no reading is of the time of the run
+	MonitoringZone      ProblemKind = "monitoring_zone_unknown" // the same, and some stamps name no time zone
 )

@@ -10,7 +10,7 @@ func Evidence(e evidence.Observation) string {
 	case evidence.Lack:
 		return lackWords(e)
 	}
-	for _, words := range []func(evidence.Observation) string{windowEvidence, launchedEvidence, operatorEvidence, communicationEvidence, arrivalEvidence} {
+	for _, words := range []func(evidence.Observation) string{windowEvidence, launchedEvidence, operatorEvidence, communicationEvidence, arrivalEvidence, monitoringEvidence} {
 		if text := words(e); text != "" {
 			return text
 		}

@@ -49,6 +49,8 @@ func actionWords(a diagnose.Action) string {
 		return fmt.Sprintf("run nccl-tests (sendrecv_perf) between %s, and read the error counters of their links", ranksWord(a.Ranks))
 	case diagnose.Compare:
 		return "compare the operators of the ranks (sfstat zscore)"
+	case diagnose.CheckMonitored:
+		return checkMonitored(a)
 	case diagnose.TurnOn:
 		return turnOn(a.With)
 	}

@@ -89,6 +89,9 @@ func problemWords(p diagnose.Problem) string {
 	case diagnose.BaselineTooShort:
 		return fmt.Sprintf("nothing was compared with the baseline: %d steps are recorded of the one or the other, %d are needed", p.N, p.Of)
 	}
+	if text := monitoringProblem(p); text != "" {
+		return text
+	}
 	if p.Text != "" {
 		return p.Text
 	}

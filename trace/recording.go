@@ -3,9 +3,11 @@ package trace
 // Recording is what one source recorded of a run: its stage times (*Window), its
 // operators one by one (*OpTrace) or summed by the stage that launched them
 // (*OpTotals), how its devices spent the steps (*DeviceRun), or its communication
-// (*Comm). Who reads a new kind of source makes it one of these.
+// (*Comm); or what monitoring recorded at the time (*Telemetry). Who reads a new
+// kind of source makes it one of these.
 type Recording interface {
-	// RunName is the run that it is of. Recordings of one name are of one run.
+	// RunName is the run that it is of. Recordings of one name are of one run;
+	// telemetry is of none, and its name "".
 	RunName() string
 	recording()
 }
@@ -16,9 +18,11 @@ func (t *OpTrace) RunName() string   { return t.Run }
 func (t *OpTotals) RunName() string  { return t.Run }
 func (d *DeviceRun) RunName() string { return d.Run }
 func (c *Comm) RunName() string      { return c.Run }
+func (t *Telemetry) RunName() string { return "" }
 
 func (*Window) recording()    {}
 func (*OpTrace) recording()   {}
 func (*OpTotals) recording()  {}
 func (*DeviceRun) recording() {}
 func (*Comm) recording()      {}
+func (*Telemetry) recording() {}

@@ -161,6 +161,10 @@ type Sample struct {
 // sideSuffix ends the names of channels that time a stage on the device.
 const sideSuffix = "_cuda_event_ms"
 
+// ProbeSuffix ends the names of channels that time a part of a stage on the host,
+// side evidence that is no stage.
+const ProbeSuffix = "_probe_ms"
+
 // wallSuffix ends the names of stages that are host wall time.
 const wallSuffix = "_cpu_wall"
 

@@ -19,7 +19,7 @@ func (p *program) diagnoseCommand() *cli.Command {
 		Description: "Reads all windows and operator traces of all inputs and gives one ranked verdict per run. It never claims more than " +
 			"independent evidence supports. Where the recording cannot answer a question, the verdict says so and names what to record next. " +
 			"With NCCL debug logs beside Nsight Systems exports, or with NCCL's annotations in the exports, it also finds slow links and communicators.",
-		Flags: join(analysisFlags(), profileFlags(), selectionFlags(), []cli.Flag{rankPatternFlag(), strictFlag(), verdictFailOnFlag(), minGainFlag(), verboseFlag(), labelsFlag(), pictureFlag()}, resultFlags()),
+		Flags: join(analysisFlags(), profileFlags(), selectionFlags(), []cli.Flag{rankPatternFlag(), timeZoneFlag(), strictFlag(), verdictFailOnFlag(), minGainFlag(), verboseFlag(), labelsFlag(), pictureFlag()}, resultFlags()),
 		UsageText: `sfstat diagnose run/
 sfstat diagnose rank*.jsonl.zst --format md -o verdict.md
 zcat packets.jsonl.gz | sfstat diagnose - --format json | jq .headline

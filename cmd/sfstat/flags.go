@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
@@ -83,6 +84,29 @@ func profileFlags() []cli.Flag {
 	unit := choice("unit", "time unit of a CSV or Parquet table whose column names have none (as data_ms has); ns by default", "", "ns", "us", "ms", "s")
 	unit.Category = forInput
 	return []cli.Flag{stageMapFlag(), timeline, unit}
+}
+
+// timeZoneFlag is for commands that read what monitoring recorded.
+func timeZoneFlag() cli.Flag {
+	return &cli.StringFlag{Name: "time-zone", Category: forInput, Usage: "`ZONE` of times of nvidia-smi and kernel logs that name none, such as Europe/Berlin, local or +02:00", DefaultText: "UTC"}
+}
+
+// timeZone reads the flag; nil is UTC.
+func timeZone(name string) (*time.Location, error) {
+	switch name {
+	case "", "UTC":
+		return nil, nil
+	case "local":
+		return time.Local, nil
+	}
+	if t, err := time.Parse("-07:00", name); err == nil {
+		return t.Location(), nil
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		return nil, badUsage("--time-zone is %q, expected a name such as Europe/Berlin (which this system must know), local, or +02:00", name)
+	}
+	return zone, nil
 }
 
 func stageMapFlag() cli.Flag {

@@ -144,6 +144,9 @@ func (p *program) readFrom(c *cli.Context, what reading, each func(auto.Item) er
 	if o.Unit, err = csv.ParseUnit(c.String("unit")); err != nil {
 		return inputs{}, err
 	}
+	if o.Zone, err = timeZone(c.String("time-zone")); err != nil {
+		return inputs{}, err
+	}
 	if what.refusing == allOrNothing {
 		o.Strict = ingest.FirstError
 	}
@@ -182,7 +185,7 @@ func (p *program) readFrom(c *cli.Context, what reading, each func(auto.Item) er
 			return inputs{}, badInput(err)
 		case err != nil:
 			return inputs{}, err
-		default:
+		case item.Telemetry == nil:
 			n++
 		}
 	}

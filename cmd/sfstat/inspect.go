@@ -46,6 +46,8 @@ type inspectedInput struct {
 	Operators   int    `json:"operators"`
 	MetaOf      string `json:"meta_of"` // the operator trace that this is the meta file of, or the table that it lies beside
 	Skipped     string `json:"skipped"` // why it was not read; "" if it was
+
+	monitors bool // it is of monitoring
 }
 
 type inspectedProblem struct {
@@ -69,7 +71,7 @@ func (p *program) inspect(c *cli.Context) error {
 	found.Finish()
 	for _, i := range in.read {
 		found.Inputs = append(found.Inputs, inspectedInput{i.Path, i.Format.String(), i.Compression.String(), i.Bytes,
-			i.Windows, i.Ops, i.MetaOf, i.Skipped})
+			i.Windows, i.Ops, i.MetaOf, i.Skipped, i.Format.Monitors()})
 	}
 	if slices.ContainsFunc(in.read, func(i auto.Input) bool { return i.Format == auto.NCCLLog || i.Format == auto.InspectorDump }) {
 		if _, err := found.addCommunication(c); err != nil {
@@ -108,6 +110,8 @@ func (i *inspectedInput) holds() string {
 		return "calls of NCCL"
 	case i.Format == auto.InspectorDump.String():
 		return "records of calls"
+	case i.monitors:
+		return "readings, for sfstat diagnose beside a recording of the job"
 	case i.Skipped != "":
 		return "skipped: " + i.Skipped
 	case i.Format == auto.Arrivals.String():

@@ -110,6 +110,9 @@ func bounds(text string) (first, last int64, err error) {
 
 // of is what of an item is selected; ok is false where that is nothing.
 func (s *chooser) of(item auto.Item) (_ auto.Item, ok bool) {
+	if item.Telemetry != nil { // of no run
+		return item, true
+	}
 	run := item.Recordings()[0].RunName()
 	if !slices.Contains(s.runs, run) {
 		s.runs = append(s.runs, run)

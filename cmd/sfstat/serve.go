@@ -31,7 +31,7 @@ func (p *program) serveCommand() *cli.Command {
 			&cli.GenericFlag{Name: "host", Value: &stringList{}, Usage: "answer requests for the host `NAME` as well; may be given several times"},
 			&cli.DurationFlag{Name: "every", Value: 2 * time.Second, Usage: "look every `LENGTH`"},
 			&cli.IntFlag{Name: "metrics-runs", Value: 100, Usage: "metrics of the `N` runs that cost most"},
-		}, analysisFlags(), profileFlags(), selectionFlags(), []cli.Flag{rankPatternFlag(), minGainFlag()}, screenFlags()),
+		}, analysisFlags(), profileFlags(), selectionFlags(), []cli.Flag{rankPatternFlag(), timeZoneFlag(), minGainFlag()}, screenFlags()),
 		UsageText: `sfstat serve runs/
 sfstat serve runs/ --listen 10.0.0.7:8080 --host monitor.cluster`,
 		Action: p.serve,
@@ -191,7 +191,7 @@ func (r recorded) see(item auto.Item) {
 			at = info.ModTime()
 		}
 	}
-	if run := item.Recordings()[0].RunName(); at.After(r[run]) {
+	if run := item.Recordings()[0].RunName(); item.Telemetry == nil && at.After(r[run]) {
 		r[run] = at
 	}
 }

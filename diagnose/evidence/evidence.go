@@ -31,7 +31,7 @@ func Find[E Observation](list []Observation) (e E, ok bool) {
 
 // Prototypes are one value of every kind of evidence.
 func Prototypes() []Observation {
-	return slices.Concat([]Observation{Lack{}}, windowEvidence(), launchedEvidence(), operatorEvidence(), communicationEvidence(), arrivalEvidence())
+	return slices.Concat([]Observation{Lack{}}, windowEvidence(), launchedEvidence(), operatorEvidence(), communicationEvidence(), arrivalEvidence(), monitoringEvidence())
 }
 
 // Lack is evidence against: a condition of a higher confidence that is not met.

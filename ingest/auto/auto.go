@@ -24,6 +24,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/sfstat/sfstat/engine/stages"
 	"github.com/sfstat/sfstat/ingest"
@@ -80,7 +81,7 @@ func (w Wanted) contents() contents {
 	case EveryForm, Described:
 		return windows | operators | devices
 	case ForVerdict:
-		return windows | operators | devices | entries | calls
+		return windows | operators | devices | entries | calls | readings
 	case WindowsAndEntries:
 		return windows | entries
 	}
@@ -93,11 +94,12 @@ func (w Wanted) both() bool { return w == EveryForm || w == Described }
 // Item is what was read in one go, all of one run: a window, an operator trace,
 // or, where that is wanted, device times or communication.
 type Item struct {
-	Window *trace.Window
-	Ops    *trace.OpTrace   // named by its file where its source has no name for it
-	Device *trace.DeviceRun // also with the first window of a run whose profiler recorded devices
-	Comm   *trace.Comm      // of one process or of the whole job; with the first window of a profiled run when its hosts entered calls
-	Path   string           // of the input; "" for a window of packets, which may come from several
+	Window    *trace.Window
+	Ops       *trace.OpTrace   // named by its file where its source has no name for it
+	Device    *trace.DeviceRun // also with the first window of a run whose profiler recorded devices
+	Comm      *trace.Comm      // of one process or of the whole job; with the first window of a profiled run when its hosts entered calls
+	Path      string           // of the input; "" for a window of packets, which may come from several
+	Telemetry *trace.Telemetry // of no run
 	// Launched are, beside the first window and beside the operator trace of a
 	// profiled run, the operators behind the stages of all its windows. Of a
 	// profile that was converted, the operator trace has them.
@@ -124,6 +126,9 @@ func (i Item) Recordings() (all []trace.Recording) {
 	if i.Comm != nil {
 		all = append(all, i.Comm)
 	}
+	if i.Telemetry != nil {
+		all = append(all, i.Telemetry)
+	}
 	return all
 }
 
@@ -140,6 +145,8 @@ type Options struct {
 	// Rank finds the rank, and the host, in the name of a Flight Recorder dump, as
 	// flightrecorder.Options has it.
 	Rank *regexp.Regexp
+
+	Zone *time.Location // of stamps of monitoring that name none; nil: UTC
 
 	Unit csv.Unit // of the times in wide tables whose columns do not say it
 
@@ -172,24 +179,25 @@ type Problem struct {
 
 // Reader reads all inputs.
 type Reader struct {
-	o        Options
-	paths    []string
-	inputs   []Input
-	problems []Problem
-	units    []*unit          // still to be read
-	files    []packetFile     // all inputs that are packets
-	packets  []*packet.Reader // of them
-	runs     runNames
-	entries  map[string]string // runs of what ranks recorded of entering calls, by folder
-	nsight   []*Input          // exports of Nsight Systems
-	exported map[string]string // runs of their windows, by folder
-	logs     []*Input          // debug logs of NCCL
-	dumps    flightrecorder.Reader
-	meter    meter
-	given    int               // inputs that are not skipped
-	metas    map[string]string // traces by the real paths of their meta files
-	emitted  int
-	err      error
+	o         Options
+	paths     []string
+	inputs    []Input
+	problems  []Problem
+	units     []*unit          // still to be read
+	files     []packetFile     // all inputs that are packets
+	packets   []*packet.Reader // of them
+	runs      runNames
+	entries   map[string]string // runs of what ranks recorded of entering calls, by folder
+	nsight    []*Input          // exports of Nsight Systems
+	exported  map[string]string // runs of their windows, by folder
+	logs      []*Input          // debug logs of NCCL
+	dumps     flightrecorder.Reader
+	meter     meter
+	given     int               // inputs that are not skipped
+	metas     map[string]string // traces by the real paths of their meta files
+	emitted   int
+	monitored int // files of monitoring, which are no recording of a job
+	err       error
 }
 
 // Open looks at all paths. Its error is not nil when there are none, and for
@@ -310,6 +318,9 @@ type beside struct {
 func (r *Reader) leave(others []beside) error {
 	for _, o := range others {
 		if slices.ContainsFunc(r.inputs, func(in Input) bool {
+			if o.in.Format.row().gives == readings {
+				return in.Skipped == "" && in.Format.Readable() && in.Format.gives(r.o.Want)
+			}
 			halves := in.Format.row().half || o.in.Format.row().half
 			return halves && filepath.Dir(in.Path) == filepath.Dir(o.in.Path) && in.Skipped == "" && in.Format.Readable() && in.Format.gives(r.o.Want)
 		}) {
@@ -347,7 +358,11 @@ func (r *Reader) Next() (Item, error) {
 				r.refuse(u, err)
 				continue
 			}
-			r.emitted++
+			if item.Telemetry == nil {
+				r.emitted++
+			} else {
+				r.monitored++
+			}
 			return item, nil
 		}
 		r.units = r.units[1:]
@@ -413,6 +428,8 @@ func (r *Reader) end() error {
 		return problems[0].Err
 	case len(problems) > 0:
 		return fmt.Errorf("nothing could be read of %s: %d inputs refused, the first: %w", what, len(problems), problems[0].Err)
+	case r.monitored > 0:
+		return trace.At(trace.Pos{File: what}, trace.Bad(trace.ErrMissing, "readings of monitoring alone: give them beside a recording of the job (packets, traces, …), which they explain"))
 	case len(r.inputs) == 0:
 		return trace.At(trace.Pos{File: what}, trace.Bad(trace.ErrEmpty, "an empty folder"))
 	}

@@ -13,6 +13,10 @@ import (
 	"github.com/sfstat/sfstat/ingest/nsight"
 	"github.com/sfstat/sfstat/ingest/optrace"
 	"github.com/sfstat/sfstat/ingest/packet"
+	"github.com/sfstat/sfstat/ingest/telemetry/dmon"
+	"github.com/sfstat/sfstat/ingest/telemetry/exposition"
+	"github.com/sfstat/sfstat/ingest/telemetry/gpucsv"
+	"github.com/sfstat/sfstat/ingest/telemetry/kernellog"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -34,6 +38,10 @@ const (
 	InspectorDump // of NCCL's Inspector
 	FlightRecorder
 	DeviceFile   // device times of a profile that was converted
+	GPUTable     // readings of nvidia-smi
+	GPULines     // of dcgmi dmon and nvidia-smi dmon
+	Metrics      // of node_exporter and DCGM's exporter
+	KernelLog    // of a host
 	Arrivals     // epochs and arrivals of the windows in the table that it lies beside
 	OperatorMeta // the layout of an operator trace, in a file beside it
 	JSON
@@ -51,8 +59,9 @@ const (
 	windows contents = 1 << iota
 	operators
 	devices
-	entries // when ranks entered their calls
-	calls   // calls and kernels of NCCL
+	entries  // when ranks entered their calls
+	calls    // calls and kernels of NCCL
+	readings // of monitoring
 
 	nothing contents = 0
 )
@@ -74,6 +83,9 @@ type row struct {
 	record func(ingest.Limits) recorder
 	noun   string // what an input is for who wants something else; "" where its refusal says more
 }
+
+// monitored is what the list of supported inputs calls all that monitoring records.
+const monitored = "readings of nvidia-smi, DCGM and node_exporter, and kernel logs, beside a recording of the job"
 
 // formats is the table of formats. An input is of the first whose sniff knows
 // how it begins.
@@ -101,6 +113,14 @@ func init() { // its functions look at it
 		{format: Kineto, name: "profiler trace", listed: "PyTorch profiler traces (JSON)", sniff: object(isProfilerTrace), gives: windows | operators | devices, open: (*Reader).addProfile,
 			noun: "a PyTorch profiler trace (Kineto JSON)"},
 		{format: NCCLLog, name: "NCCL log", listed: "NCCL debug logs beside a recording of the same job", sniff: isLog, gives: calls, open: (*Reader).addLog, record: newLogs, noun: "an NCCL debug log, which sfstat comm reads"},
+		{format: KernelLog, name: "kernel log", listed: monitored, sniff: plain(kernellog.Recognise), gives: readings, open: monitoring(kernellog.Read),
+			noun: "a host's kernel log, which sfstat diagnose reads beside a recording of the job"},
+		{format: GPULines, name: "GPU monitor", listed: monitored, sniff: plain(dmon.Recognise), gives: readings, open: monitoring(dmon.Read),
+			noun: "readings of GPUs, which sfstat diagnose reads beside a recording of the job"},
+		{format: Metrics, name: "metrics", listed: monitored, sniff: plain(exposition.Recognise), gives: readings, open: monitoring(exposition.Read),
+			noun: "metrics of a host, which sfstat diagnose reads beside a recording of the job"},
+		{format: GPUTable, name: "GPU readings", listed: monitored, sniff: plain(func(b []byte) bool { return withColumns(gpucsv.Recognises)(beginning{text: b}) }), gives: readings, open: monitoring(gpucsv.Read),
+			noun: "readings of GPUs, which sfstat diagnose reads beside a recording of the job"},
 		{format: JSON, name: "JSON", sniff: func(b beginning) bool { return b.json }, noun: "JSON, but neither packets nor a profiler trace"},
 		{format: Binary, name: "binary data", sniff: isBinary, noun: "binary data"},
 		{format: LaunchedOperators, name: "operator trace", listed: "operator traces (CSV, Parquet)", half: true, sniff: withColumns(func(c []string) bool { return isOperators(c) && optrace.Launched(c) }),
@@ -131,6 +151,9 @@ func (f Format) String() string { return f.row().name }
 
 // Readable reports whether inputs of this format can be read.
 func (f Format) Readable() bool { return f.row().open != nil }
+
+// Monitors reports whether inputs of this format are what monitoring recorded.
+func (f Format) Monitors() bool { return f.row().gives == readings }
 
 // operators reports whether inputs of this format are operator traces.
 func (f Format) operators() bool { return f.row().gives == operators }

@@ -50,6 +50,11 @@ func object(signed func(text []byte) bool) func(beginning) bool {
 	return func(b beginning) bool { return b.json && signed(b.text) }
 }
 
+// plain knows text that is no JSON and has no bytes of zero.
+func plain(known func(text []byte) bool) func(beginning) bool {
+	return func(b beginning) bool { return !b.json && bytes.IndexByte(b.all, 0) < 0 && known(b.text) }
+}
+
 // holding knows text that has one of the words.
 func holding(words ...string) func(text []byte) bool {
 	return func(text []byte) bool { return hasAny(text, words...) }

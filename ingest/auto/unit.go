@@ -39,7 +39,7 @@ func (r *Reader) look(c candidate, in *Input) (*metered, error) {
 			ours = true
 		}
 		if err == nil && !piped && !in.Format.gives(r.o.Want) {
-			ours, err = ours || in.Format.row().gives != calls, trace.At(trace.Pos{File: c.path}, in.Format.refusal(r.o.Want))
+			ours, err = ours || in.Format.row().gives != calls && in.Format.row().gives != readings, trace.At(trace.Pos{File: c.path}, in.Format.refusal(r.o.Want))
 		}
 		if err == nil {
 			return r.meter.watch(src), nil
@@ -212,7 +212,7 @@ func (u *unit) count(item Item) {
 	case u.input == nil:
 	case item.Ops != nil:
 		u.input.Ops += item.Ops.Len()
-	case item.Window == nil: // device times, or calls
+	case item.Window == nil: // device times, calls, or readings
 	default:
 		u.input.Windows++
 	}

@@ -38,6 +38,7 @@ type rule struct {
 var rules = []rule{
 	{of: "trace", may: []string{"trace"}, pure: true},
 	{of: "engine/blame", may: []string{"trace", "engine/zscore"}, pure: true},
+	{of: "engine/monitoring", may: []string{"trace", "engine/peers"}, pure: true},
 	{of: "engine/recurrence", may: []string{"trace", "engine/bootstrap"}, pure: true},
 	{of: "engine/comm", may: []string{"trace", "engine/clock", "engine/comm"}, pure: true},
 	{of: "engine", may: []string{"trace", "engine/clock"}, pure: true},

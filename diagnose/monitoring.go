@@ -1,0 +1,471 @@
+package diagnose
+
+import (
+	"cmp"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/engine/monitoring"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// What monitoring recorded stands beside a finding, joined by host and time. It is
+// added when the suspects are ranked and their confidence is decided, and changes
+// neither; it decides what to look at first.
+
+// watched is what monitoring recorded of the hosts and devices of a run.
+type watched struct {
+	job    monitoring.Job
+	units  []monitoring.Unit // of the run
+	ranks  map[int][]monitoring.Unit
+	hosts  map[string]string // names as the run has them, by hostKey
+	events []trace.HostEvent // of hosts of the run, their Device told where it is known
+	read   bool              // something of a host of the run
+	// Of stamps without a zone: hosts.
+	zoneless map[string]bool
+	from, to int64 // of the readings with a time; 0: none
+}
+
+// hostKey is what two names of one host have in common: the first part, or the
+// whole of an address.
+func hostKey(name string) string {
+	if _, err := netip.ParseAddr(name); err == nil {
+		return name
+	}
+	first, _, _ := strings.Cut(name, ".")
+	return strings.ToLower(first)
+}
+
+// hostInPath is the host of a run that the path of a file names, as a word; the
+// longest of several, in the last part that names one. "" where none does.
+func hostInPath(path string, hosts map[string]string) string {
+	parts := strings.FieldsFunc(strings.ToLower(path), func(r rune) bool { return r == '/' || r == '\\' })
+	for i := len(parts) - 1; i >= 0; i-- {
+		best := ""
+		for key := range hosts {
+			if (len(key) > len(best) || len(key) == len(best) && key < best) && hasWord(parts[i], key) {
+				best = key
+			}
+		}
+		if best != "" {
+			return best
+		}
+	}
+	return ""
+}
+
+// hasWord reports whether a text has a word that no letter or digit goes on.
+func hasWord(text, word string) bool {
+	for from := 0; ; {
+		at := strings.Index(text[from:], word)
+		if at < 0 {
+			return false
+		}
+		at += from
+		end := at + len(word)
+		if (at == 0 || !alphanumeric(text[at-1])) && (end == len(text) || !alphanumeric(text[end])) {
+			return true
+		}
+		from = at + 1
+	}
+}
+
+func alphanumeric(c byte) bool { return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' }
+
+// seenOn is a rank on its host.
+type seenOn struct {
+	host  string
+	local int // −1: not known
+}
+
+// watch puts together what was recorded of the hosts of a run; nil where it is
+// nothing, with what could not be joined as problems.
+func (r *run) watch(all []*trace.Telemetry) (*watched, []Problem) {
+	w := &watched{ranks: make(map[int][]monitoring.Unit), hosts: make(map[string]string), zoneless: make(map[string]bool)}
+	for _, on := range r.places {
+		if on.host != "" {
+			w.hosts[hostKey(on.host)] = on.host
+		}
+	}
+	if len(all) == 0 || len(w.hosts) == 0 {
+		return nil, nil
+	}
+	w.place(r.places, all)
+	var problems []Problem
+	unknown := 0
+	for _, t := range all {
+		if !w.add(t) && unhosted(t) {
+			if unknown++; unknown == 1 {
+				problems = append(problems, Problem{Problem: MonitoringHost, Path: t.Path})
+			}
+			problems[len(problems)-1].N = unknown
+		}
+	}
+	if p, outside := w.outside(r.times); outside {
+		problems = append(problems, p)
+	}
+	if !w.read {
+		return nil, problems
+	}
+	return w, problems
+}
+
+// unhosted reports whether a file names no host for what it recorded.
+func unhosted(t *trace.Telemetry) bool {
+	return slices.ContainsFunc(t.Series, func(s trace.Series) bool { return s.Host == "" }) ||
+		slices.ContainsFunc(t.Events, func(e trace.HostEvent) bool { return e.Host == "" })
+}
+
+// place gives ranks their host and device: that of their local rank, or where that is not
+// known all that were recorded of their host.
+func (w *watched) place(places map[int]seenOn, all []*trace.Telemetry) {
+	have := make(map[monitoring.Unit]bool)
+	for rank, on := range places {
+		if on.host == "" {
+			continue
+		}
+		key := hostKey(on.host)
+		units := []monitoring.Unit{{Host: key, Device: -1}}
+		if on.local >= 0 {
+			units = append(units, monitoring.Unit{Host: key, Device: on.local})
+		} else {
+			for _, t := range all {
+				for i := range t.Series {
+					if s := &t.Series[i]; s.Device >= 0 && w.hostOf(s.Host, t.Path) == key {
+						units = append(units, monitoring.Unit{Host: key, Device: s.Device})
+					}
+				}
+			}
+		}
+		w.ranks[rank] = units
+		for _, u := range units {
+			have[u] = true
+		}
+	}
+	w.units = slices.SortedFunc(maps.Keys(have), func(a, b monitoring.Unit) int {
+		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Device, b.Device))
+	})
+}
+
+// hostOf is the key of the host that a name is of; without one that of the file's path, or the only
+// host that there is. "": none of the run.
+func (w *watched) hostOf(name, path string) string {
+	if name != "" {
+		if key := hostKey(name); w.hosts[key] != "" {
+			return key
+		}
+		return ""
+	}
+	if key := hostInPath(path, w.hosts); key != "" || len(w.hosts) > 1 {
+		return key
+	}
+	for key := range w.hosts {
+		return key
+	}
+	return ""
+}
+
+// add adds what a file has of hosts of the run; it reports whether there is some.
+func (w *watched) add(t *trace.Telemetry) (any bool) {
+	for i := range t.Series {
+		s := &t.Series[i]
+		key := w.hostOf(s.Host, t.Path)
+		if key == "" {
+			continue
+		}
+		any = true
+		w.zoneless[key] = w.zoneless[key] || t.Zoneless
+		w.job.Add(monitoring.Unit{Host: key, Device: s.Device}, s)
+		for _, r := range s.Readings {
+			if r.At > 0 && (w.from == 0 || r.At < w.from) {
+				w.from = r.At
+			}
+			w.to = max(w.to, r.At)
+		}
+	}
+	for _, e := range t.Events {
+		if e.Host = w.hostOf(e.Host, t.Path); e.Host != "" {
+			any = true
+			w.zoneless[e.Host] = w.zoneless[e.Host] || t.Zoneless
+			w.events = append(w.events, e)
+		}
+	}
+	w.read = w.read || any
+	return any
+}
+
+// tellDevices gives events the device that is at their address.
+func (w *watched) tellDevices(all []*trace.Telemetry) {
+	for _, t := range all {
+		for _, b := range t.Buses {
+			for i := range w.events {
+				if e := &w.events[i]; e.Bus != 0 && e.Bus == b.Bus && e.Device < 0 && e.Host == w.hostOf(b.Host, t.Path) {
+					e.Device = b.Device
+				}
+			}
+		}
+	}
+}
+
+// outside reports whether all readings lie outside of the run, as those in another time zone do.
+func (w *watched) outside(times []monitoring.Interval) (Problem, bool) {
+	from, to := int64(0), int64(0)
+	for _, t := range times {
+		if t.From > 0 {
+			if from == 0 || t.From < from {
+				from = t.From
+			}
+			to = max(to, t.To)
+		}
+	}
+	if from == 0 || w.from == 0 || w.to+monitoring.MaxReach >= from && w.from-monitoring.MaxReach <= to {
+		return Problem{}, false
+	}
+	p := Problem{Problem: MonitoringTime, Times: &[4]int64{w.from, w.to, from, to}}
+	for _, zoneless := range w.zoneless {
+		if zoneless {
+			p.Problem = MonitoringZone
+		}
+	}
+	return p, true
+}
+
+// mostMonitored is how many differences are listed of a finding.
+const mostMonitored = 3
+
+// atTheTime adds what was so at the time of each finding, and lets it decide what to look
+// at first. It comes last: status and confidence are decided.
+func (j *judge) atTheTime(v *RunVerdict, all []*trace.Telemetry) {
+	w, problems := j.watch(all)
+	v.Problems = append(v.Problems, problems...)
+	if w == nil {
+		return
+	}
+	w.tellDevices(all)
+	for i := range v.Suspects {
+		f := &v.Suspects[i]
+		if f.Cause == CauseAlike || f.Cause == CauseOperator || f.BelowMinGain && i > 0 {
+			continue
+		}
+		units := w.suspected(f)
+		if len(units) == 0 {
+			continue
+		}
+		beside, alike := w.beside(units, j.timesOf(f))
+		f.Evidence = withBeside(f.Evidence, beside, alike)
+		if i == 0 && v.Status != NoStraggler {
+			v.Next = lookFirst(v.Next, f, beside, alike)
+		}
+	}
+	if len(v.Suspects) == 0 || v.Status <= UndecidedRun {
+		beside, _ := w.beside(w.units, j.times)
+		v.Observed = append(slices.Clone(v.Observed), beside...)
+		if v.Status == UndecidedRun {
+			v.Next = lookFirst(v.Next, nil, beside, nil)
+		}
+	}
+}
+
+// suspected are the units of the ranks of a finding.
+func (w *watched) suspected(f *Finding) (units []monitoring.Unit) {
+	ranks := f.Ranks
+	if f.Rank != nil {
+		ranks = append([]int{*f.Rank}, f.Ranks...)
+	}
+	for _, r := range ranks {
+		for _, u := range w.ranks[r] {
+			if !slices.Contains(units, u) {
+				units = append(units, u)
+			}
+		}
+	}
+	if len(ranks) == 0 && f.Kind == KindHost {
+		for _, u := range w.units {
+			if u.Host == hostKey(f.Host) {
+				units = append(units, u)
+			}
+		}
+	}
+	return units
+}
+
+// timesOf are the windows of a finding, nil where their times are not known.
+func (j *judge) timesOf(f *Finding) (times []monitoring.Interval) {
+	for i, w := range j.windows {
+		if len(f.Windows) == 0 || slices.Contains(f.Windows, w.Main.Window) {
+			times = append(times, j.times[i])
+		}
+	}
+	if len(j.windows) == 0 {
+		times = slices.Clone(j.times)
+	}
+	times = slices.DeleteFunc(times, func(t monitoring.Interval) bool { return t.From == 0 })
+	slices.SortFunc(times, func(a, b monitoring.Interval) int { return cmp.Compare(a.From, b.From) })
+	if len(times) == 0 {
+		return nil
+	}
+	return times
+}
+
+// beside is what was reported and measured of some units in some times, and else what
+// was compared and alike.
+func (w *watched) beside(units []monitoring.Unit, times []monitoring.Interval) (out []evidence.Observation, alike *evidence.MonitoredAlike) {
+	for _, e := range w.reported(units, times) {
+		out = append(out, e)
+	}
+	differences, compared := w.job.Differences(monitoring.Question{Units: units, Peers: w.units, Times: times})
+	for _, d := range differences[:min(mostMonitored, len(differences))] {
+		out = append(out, w.monitored(&d))
+	}
+	if len(differences) == 0 && len(compared) > 0 {
+		alike = &evidence.MonitoredAlike{Host: w.hosts[units[0].Host]}
+		for _, c := range compared {
+			alike.Quantities = append(alike.Quantities, c.Quantity.String())
+			alike.N = max(alike.N, c.N)
+		}
+		if len(units) == 2 && units[1].Device >= 0 {
+			alike.Device = &units[1].Device
+		}
+	}
+	return out, alike
+}
+
+func (w *watched) monitored(d *monitoring.Difference) evidence.Monitored {
+	e := evidence.Monitored{Quantity: d.Quantity.String(), Unit: d.Quantity.Unit(), Host: w.hosts[d.Host], Own: d.Own, Peers: d.Median, Low: d.Low, High: d.High,
+		N: d.N, Readings: d.Readings, Tested: d.Tested, P: d.P, Tests: d.Tests, Timeless: d.Timeless, Zoneless: w.zoneless[d.Host]}
+	if d.Device >= 0 {
+		e.Device = &d.Device
+	}
+	return e
+}
+
+// reported are the events of some units in some times, by kind and device; those of
+// another device of the host are not theirs.
+func (w *watched) reported(units []monitoring.Unit, times []monitoring.Interval) (out []evidence.Reported) {
+	for _, e := range w.events {
+		if !slices.ContainsFunc(units, func(u monitoring.Unit) bool { return u.Host == e.Host && (u.Device == e.Device || e.Device < 0) }) || !in(times, e.At) {
+			continue
+		}
+		i := slices.IndexFunc(out, func(have evidence.Reported) bool {
+			return have.Event == e.Kind.String() && have.Code == e.Code && hostKey(have.Host) == e.Host && (have.Device == nil) == (e.Device < 0) && (have.Device == nil || *have.Device == e.Device)
+		})
+		if i < 0 {
+			i = len(out)
+			out = append(out, evidence.Reported{Event: e.Kind.String(), Code: e.Code, Host: w.hosts[e.Host], At: e.At, Text: e.Text, Zoneless: w.zoneless[e.Host]})
+			if device := e.Device; device >= 0 {
+				out[i].Device = &device
+			}
+		}
+		out[i].N++
+	}
+	return out[:min(mostMonitored, len(out))]
+}
+
+// in reports whether something happened in some times or within reach of them; of
+// what has no time, and where none is known, it may have.
+func in(times []monitoring.Interval, at int64) bool {
+	return at == 0 || times == nil || slices.ContainsFunc(times, func(t monitoring.Interval) bool {
+		return at >= t.From-monitoring.MaxReach && at <= t.To+monitoring.MaxReach
+	})
+}
+
+// withBeside puts what was so at the time behind what speaks for a finding, before what
+// a higher confidence lacks.
+func withBeside(list, beside []evidence.Observation, alike *evidence.MonitoredAlike) []evidence.Observation {
+	if alike != nil {
+		beside = append(beside, *alike)
+	}
+	at := slices.IndexFunc(list, func(e evidence.Observation) bool { _, lack := e.(evidence.Lack); return lack })
+	if at < 0 {
+		at = len(list)
+	}
+	return slices.Insert(slices.Clone(list), at, beside...)
+}
+
+// lookFirst puts what monitoring shows before the other actions; to compare clocks and
+// throttle reasons is done then.
+func lookFirst(next []Action, f *Finding, beside []evidence.Observation, alike *evidence.MonitoredAlike) []Action {
+	compared := alike != nil && slices.Contains(alike.Quantities, trace.SMClock.String())
+	if len(beside) > 0 || compared && len(next) > 1 {
+		next = slices.DeleteFunc(slices.Clone(next), func(a Action) bool { return a.Action == InspectHost })
+	}
+	if len(beside) == 0 {
+		return next
+	}
+	a := Action{Action: CheckMonitored}
+	if f != nil && f.Rank != nil {
+		a.Ranks = []int{*f.Rank}
+	}
+	switch e := beside[0].(type) {
+	case evidence.Monitored:
+		a.Host, a.Monitored = e.Host, &e
+	case evidence.Reported:
+		a.Host, a.Reported = e.Host, &e
+	}
+	return append([]Action{a}, next...)
+}
+
+// timesOfWindow is when a window was recorded; zero where that is not known.
+func timesOfWindow(w *trace.Window) (t monitoring.Interval) {
+	R, S := len(w.Ranks), len(w.Schema.Stages)
+	for r, epoch := range w.Epochs {
+		if epoch <= 0 {
+			continue
+		}
+		end := epoch
+		for step := range w.Steps() {
+			if w.Wall != nil {
+				end += w.Wall[step*R+r]
+				continue
+			}
+			for s := range S {
+				end += w.Durations[(step*S+s)*R+r]
+			}
+		}
+		if t.From == 0 || epoch < t.From {
+			t.From = epoch
+		}
+		t.To = max(t.To, end)
+	}
+	return t
+}
+
+// seeRanks notes where ranks run.
+func (r *run) seeRank(id int, host string, local int) {
+	if r.places == nil {
+		r.places = make(map[int]seenOn)
+	}
+	if host != "" {
+		r.places[id] = seenOn{host, local}
+	}
+}
+
+// seeProcesses notes where the processes run that entered calls, and when, where no
+// window tells.
+func (r *run) seeProcesses(c *trace.Comm) {
+	var t monitoring.Interval
+	for _, p := range c.Processes {
+		if p.Rank >= 0 {
+			if _, known := r.places[p.Rank]; !known {
+				r.seeRank(p.Rank, p.Host, p.LocalRank)
+			}
+		}
+	}
+	for i := range c.Calls {
+		if at := c.Calls[i].Enter; c.Calls[i].HasEnter && at > sinceEpoch {
+			if t.From == 0 || at < t.From {
+				t.From = at
+			}
+			t.To = max(t.To, at)
+		}
+	}
+	if len(r.windows) == 0 && t.From > 0 {
+		r.times = append(r.times, t)
+	}
+}
+
+// sinceEpoch is a time of 2001: what is smaller counts from something else than 1970.
+const sinceEpoch = 1e18

@@ -1,0 +1,152 @@
+package diagnose
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// watchedJob is 8 ranks on 2 hosts, of which rank 5 loses 40 ms a step in forward, and
+// takes 30 ms of them in a probe.
+func watchedJob() *trace.Window {
+	const began = 1795351500e9
+	rng := rand.New(rand.NewPCG(1, 1))
+	w := &trace.Window{Run: "job", WorldSize: 8, Schema: trace.Schema{Stages: []string{"data.next_wait", "model.fwd_loss_cpu_wall", "model.backward_cpu_wall", "optim.step_cpu_wall"}}}
+	probe := trace.SideChannel{Name: "attention" + trace.ProbeSuffix}
+	for r := range 8 {
+		w.Ranks = append(w.Ranks, trace.Rank{ID: r, Host: []string{"h1.cluster", "h2.cluster"}[r/4], LocalRank: r % 4})
+		w.Epochs = append(w.Epochs, began)
+	}
+	for step := range 40 {
+		var before [8]int64
+		for r := range 8 {
+			before[r] = 15e6 + rng.Int64N(1e6)
+			w.Durations = append(w.Durations, before[r])
+		}
+		last := int64(0)
+		for r := range 8 {
+			forward, inside := 60e6+rng.Int64N(1e6), 8+rng.Float64()
+			if r == 5 {
+				forward, inside = forward+40e6, inside+30
+			}
+			before[r] += forward
+			last = max(last, before[r])
+			w.Durations = append(w.Durations, forward)
+			probe.Samples = append(probe.Samples, trace.Sample{Step: int64(step), Rank: r, Value: inside, Ready: true})
+		}
+		for r := range 8 {
+			w.Durations = append(w.Durations, last-before[r]+80e6)
+		}
+		for range 8 {
+			w.Durations = append(w.Durations, 10e6+rng.Int64N(1e5))
+		}
+		for r := range 8 {
+			w.Wall = append(w.Wall, last+80e6+10e6+int64(r))
+		}
+	}
+	w.Side = []trace.SideChannel{probe}
+	return w
+}
+
+// clocks are readings of the four GPUs of a host, one of which may be slow.
+func clocks(host, path string, slow int, from int64) *trace.Telemetry {
+	t := &trace.Telemetry{Path: path, Zoneless: true}
+	for gpu := range 4 {
+		s := trace.Series{Host: host, Device: gpu, Quantity: trace.SMClock}
+		for i := range int64(10) {
+			mhz := 1755.0
+			if gpu == slow {
+				mhz = 1005
+			}
+			s.Readings = append(s.Readings, trace.Reading{At: from + i*1e9, Value: mhz})
+		}
+		t.Series = append(t.Series, s)
+	}
+	return t
+}
+
+// TestMonitoring: what is read beside a job is joined by host and time, decides the next
+// action, and changes nothing else.
+func TestMonitoring(t *testing.T) {
+	const began = 1795351500e9
+	judge := func(beside ...trace.Recording) *Verdict {
+		s := New(Options{})
+		for _, r := range append(beside, watchedJob()) {
+			if err := s.Add(r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return s.Verdict()
+	}
+	alone := judge()
+	xid := func(bus uint64, at int64) *trace.Telemetry {
+		return &trace.Telemetry{Path: "kern.log", Buses: []trace.DeviceBus{{Host: "h2", Device: 1, Bus: 0x3c000}, {Host: "h2", Device: 2, Bus: 0x3d000}},
+			Events: []trace.HostEvent{{Host: "h2", At: at, Kind: trace.XidError, Code: 79, Bus: bus, Device: -1}}}
+	}
+	for _, c := range []struct {
+		name     string
+		beside   []trace.Recording
+		quantity string // in which GPU 1 of h2 is found to differ
+		event    bool
+		problem  ProblemKind
+	}{
+		{"by name", []trace.Recording{clocks("h1", "a", -1, began), clocks("H2", "b", 1, began)}, "sm_clock", false, ""},
+		{"by path", []trace.Recording{clocks("", "m/h1.csv", -1, began), clocks("", "m/smi-h2/x.csv", 1, began)}, "sm_clock", false, ""},
+		{"another GPU is slow", []trace.Recording{clocks("h1", "a", -1, began), clocks("h2", "b", 2, began)}, "", false, ""},
+		{"another host's is slow", []trace.Recording{clocks("h1", "a", 1, began), clocks("h2", "b", -1, began)}, "", false, ""},
+		{"a host of another job", []trace.Recording{clocks("h1", "a", -1, began), clocks("h3", "b", 1, began)}, "", false, ""},
+		{"without times", []trace.Recording{clocks("h1", "a", -1, -10e9), clocks("h2", "b", 1, -10e9)}, "sm_clock", false, ""},
+		{"another hour", []trace.Recording{clocks("h1", "a", -1, began+3600e9), clocks("h2", "b", 1, began+3600e9)}, "", false, MonitoringZone},
+		{"of no host", []trace.Recording{clocks("", "smi.csv", 1, began)}, "", false, MonitoringHost},
+		{"Xid", []trace.Recording{xid(0x3c000, began+1e9)}, "", true, ""},
+		{"Xid of another GPU", []trace.Recording{xid(0x3d000, began+1e9)}, "", false, ""},
+		{"Xid at another time", []trace.Recording{xid(0x3c000, began+3600e9)}, "", false, ""},
+		{"Xid at no time", []trace.Recording{xid(0, 0)}, "", true, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := judge(c.beside...)
+			if v.Status != alone.Status || v.Confidence != alone.Confidence || len(v.Suspects) != len(alone.Suspects) {
+				t.Fatalf("%v, %v, %d suspects; without monitoring %v, %v, %d", v.Status, v.Confidence, len(v.Suspects), alone.Status, alone.Confidence, len(alone.Suspects))
+			}
+			f, g := v.Suspects[0], alone.Suspects[0]
+			if diff := cmp.Diff(g.Cost, f.Cost); diff != "" || *f.Rank != *g.Rank || f.Confidence != g.Confidence {
+				t.Errorf("the suspect changes: %s", diff)
+			}
+			m, found := evidence.Find[evidence.Monitored](f.Evidence)
+			if found != (c.quantity != "") || found && (m.Quantity != c.quantity || m.Host != "h2.cluster" || *m.Device != 1 || m.Own != 1005 || m.Peers != 1755 || m.N != 7 || m.P > 0.01) {
+				t.Errorf("%v %+v, expected %q", found, m, c.quantity)
+			}
+			if _, event := evidence.Find[evidence.Reported](f.Evidence); event != c.event {
+				t.Errorf("an event: %v, expected %v", event, c.event)
+			}
+			if first := v.Next[0].Action == CheckMonitored; first != (c.quantity != "" || c.event) {
+				t.Errorf("first action %v", v.Next[0].Action)
+			}
+			problem := ProblemKind("")
+			for _, p := range v.Problems {
+				if p.Problem != StepsDropped {
+					problem = p.Problem
+				}
+			}
+			if problem != c.problem {
+				t.Errorf("problem %q, expected %q", problem, c.problem)
+			}
+		})
+	}
+}
+
+// TestProbes: a probe in which the late rank takes longer is named, with its time.
+func TestProbes(t *testing.T) {
+	s := New(Options{})
+	if err := s.Add(watchedJob()); err != nil {
+		t.Fatal(err)
+	}
+	p, ok := evidence.Find[evidence.ProbeTime](s.Verdict().Suspects[0].Evidence)
+	if !ok || p.Rank != 5 || p.Own < 38e6 || p.Own > 39e6 || p.Peers < 8e6 || p.Peers > 9e6 || p.Steps != 40 || p.P > 1e-3 {
+		t.Errorf("%v %+v, expected 38.5 ms on rank 5 and 8.5 ms on its peers", ok, p)
+	}
+}

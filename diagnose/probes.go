@@ -1,0 +1,91 @@
+package diagnose
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/engine/peers"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// probed is the time of a probe in a window.
+type probed struct {
+	channel string
+	ranks   []int
+	spent   []float64 // of each rank, ns a step that it ran in
+	steps   int       // the most of any rank
+}
+
+// probesOf sums up the probes of a window. O(samples).
+func probesOf(w *trace.Window) (out []probed) {
+	for _, c := range w.Side {
+		if !strings.HasSuffix(c.Name, trace.ProbeSuffix) {
+			continue
+		}
+		sum, n := make([]float64, len(w.Ranks)), make([]int, len(w.Ranks))
+		for _, s := range c.Samples {
+			if s.Ready {
+				sum[s.Rank] += s.Value * 1e6
+				n[s.Rank]++
+			}
+		}
+		p := probed{channel: c.Name}
+		for r, rank := range w.Ranks {
+			if n[r] > 0 {
+				p.ranks, p.spent = append(p.ranks, rank.ID), append(p.spent, sum[r]/float64(n[r]))
+				p.steps = max(p.steps, n[r])
+			}
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// Probes are compared at this level, and are known to this part of their time.
+const (
+	probeLevel      = 0.01
+	probeResolution = 0.02
+)
+
+// probes adds to the findings on late ranks the probes in which they take longer than the
+// others. They change no confidence: a probe is a part of the time that was judged.
+func (j *judge) probes(v *RunVerdict) {
+	for i := range v.Suspects {
+		f := &v.Suspects[i]
+		if f.Rank == nil || f.Cause != CauseLate && f.Cause != CauseLeads || f.Detail < 0 || f.Detail >= len(j.probed) {
+			continue
+		}
+		found := longerProbes(j.probed[f.Detail], *f.Rank, f.Ranks)
+		f.Evidence = withBeside(f.Evidence, found, nil)
+	}
+}
+
+// longerProbes are those in which a rank takes longer than those that are not late with it, the
+// longest difference first.
+func longerProbes(all []probed, rank int, together []int) []evidence.Observation {
+	var found []evidence.ProbeTime
+	for _, p := range all {
+		at := slices.Index(p.ranks, rank)
+		var others []float64
+		for i, id := range p.ranks {
+			if id != rank && !slices.Contains(together, id) {
+				others = append(others, p.spent[i])
+			}
+		}
+		if at < 0 || len(others) < peers.FewestTested {
+			continue
+		}
+		c := peers.Compare(p.spent[at], others, peers.Options{Resolution: probeResolution * p.spent[at]})
+		if chance := min(1, c.P*float64(len(all))); chance <= probeLevel {
+			found = append(found, evidence.ProbeTime{Channel: p.channel, Rank: rank, Own: int64(c.Own), Peers: int64(c.Median), N: c.N, Steps: p.steps, P: chance})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b evidence.ProbeTime) int { return cmp.Compare(b.Own-b.Peers, a.Own-a.Peers) })
+	out := make([]evidence.Observation, 0, mostMonitored)
+	for _, e := range found[:min(mostMonitored, len(found))] {
+		out = append(out, e)
+	}
+	return out
+}

@@ -1,0 +1,306 @@
+// Package monitoring compares what was measured of the devices and hosts of a job,
+// while something was wrong with it, with the same quantities of the others.
+//
+// What monitoring samples every second, or every quarter of a minute, becomes one value of
+// every unit over the times that are asked about:
+//
+//   - of a value of the moment, the median of its readings; of one that is 0 or 1,
+//     their mean, the part of the time;
+//   - of a counter, by how much it grew a second. Where it falls it was set back,
+//     and what it grew before is counted.
+//
+// Readings count that lie in one of the times, or beside it by no more than their own
+// usual distance, MaxReach at most: a time may be shorter than that distance, and
+// the clocks of hosts differ by parts of it. Where no time is known, of the readings
+// or of what went wrong, all of them count.
+//
+// A unit is then compared with its peers (package peers), and a difference is reported where it is
+// large enough to matter, in the direction that can slow a job down, beyond all peers,
+// and not by chance: p ≤ Level, multiplied by the number of comparisons. Of fewer than
+// [peers.FewestTested] peers that last condition falls away, and the result says so.
+//
+// A difference says what was so at the same time. It proves nothing: a GPU that waits is cooler
+// because its rank is late, and not the other way round.
+package monitoring
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/sfstat/sfstat/engine/peers"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Unit is a device of a host, or (Device −1) the host as a whole.
+type Unit struct {
+	Host   string
+	Device int
+}
+
+// Interval is a time, From and To included, ns since 1970.
+type Interval struct{ From, To int64 }
+
+// MaxReach is how far beside a time a reading may lie, ns.
+const MaxReach = 60e9
+
+// Job is what was measured of the units of a job. The zero value has none.
+type Job struct {
+	series map[Unit]map[trace.Quantity][]trace.Reading
+	units  []Unit // in order
+}
+
+// Add adds a series as one of a unit, which several files may have told. It keeps the readings.
+func (j *Job) Add(u Unit, s *trace.Series) {
+	if j.series == nil {
+		j.series = make(map[Unit]map[trace.Quantity][]trace.Reading)
+	}
+	of := j.series[u]
+	if of == nil {
+		of = make(map[trace.Quantity][]trace.Reading)
+		j.series[u] = of
+		at, _ := slices.BinarySearchFunc(j.units, u, compareUnits)
+		j.units = slices.Insert(j.units, at, u)
+	}
+	all := append(of[s.Quantity], s.Readings...)
+	if !slices.IsSortedFunc(all, byTime) {
+		slices.SortStableFunc(all, byTime)
+	}
+	of[s.Quantity] = all
+}
+
+func byTime(a, b trace.Reading) int { return cmp.Compare(a.At, b.At) }
+
+func compareUnits(a, b Unit) int {
+	return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Device, b.Device))
+}
+
+// Difference is a quantity in which a unit differs from its peers.
+type Difference struct {
+	Unit
+	Quantity trace.Quantity
+	peers.Result
+	P        float64 // of all comparisons that were made; Result.P is of this one
+	Tests    int     // those
+	Readings int     // of the unit
+	// Timeless: it is of all readings, for their times are not known, or those that
+	// were asked about.
+	Timeless bool
+}
+
+// Level is the significance from which on a difference is reported.
+const Level = 0.01
+
+// Question is what to compare.
+type Question struct {
+	Units []Unit     // that are suspected, by something else
+	Peers []Unit     // of the job, the suspected ones among them
+	Times []Interval // in which; nil: not known
+}
+
+// Differences are what is unusual of the suspected units, the nearest to a cause
+// first, and all that was compared.
+func (j *Job) Differences(q Question) (unusual, compared []Difference) {
+	var all []Difference
+	var large []bool // of all
+	for _, quantity := range trace.Quantities() {
+		r, ok := rules[quantity]
+		if !ok {
+			continue
+		}
+		values, timeless := j.values(quantity, q)
+		for i, v := range values {
+			if !slices.Contains(q.Units, v.Unit) {
+				continue
+			}
+			if others := without(values, i, q.Units); len(others) > 0 {
+				d := Difference{Unit: v.Unit, Quantity: quantity, Result: peers.Compare(v.value, others, r.options(v, others)), Readings: v.n, Timeless: timeless}
+				d.Tested = d.Tested && !r.once
+				all, large = append(all, d), append(large, r.matters(d.Result, v.span))
+			}
+		}
+	}
+	var out []Difference
+	for i, d := range all {
+		d.Tests, d.P = len(all), min(1, d.Result.P*float64(len(all)))
+		if d.Extreme && large[i] && (!d.Tested || d.P <= Level) {
+			out = append(out, d)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Difference) int {
+		return cmp.Compare(rules[a.Quantity].turn, rules[b.Quantity].turn)
+	})
+	return out, all
+}
+
+// value is one value of a unit.
+type value struct {
+	Unit
+	value float64
+	n     int     // readings
+	span  float64 // seconds that they cover
+}
+
+// values are those of a quantity of all peers. timeless: of all times.
+func (j *Job) values(quantity trace.Quantity, q Question) (all []value, timeless bool) {
+	times := q.Times
+	timed := slices.ContainsFunc(q.Peers, func(u Unit) bool {
+		of := j.series[u][quantity]
+		return len(of) > 0 && of[len(of)-1].At > 0
+	})
+	if !timed {
+		times = nil
+	}
+	for _, u := range q.Peers {
+		if v, ok := reduce(j.series[u][quantity], quantity, times); ok {
+			v.Unit = u
+			all = append(all, v)
+		}
+	}
+	return all, times == nil
+}
+
+// without are the values of the units that are not suspected, and where those are
+// all units, of all but one.
+func without(values []value, but int, suspected []Unit) (others []float64) {
+	every := !slices.ContainsFunc(values, func(v value) bool { return !slices.Contains(suspected, v.Unit) })
+	for i, v := range values {
+		if i != but && (every || !slices.Contains(suspected, v.Unit)) {
+			others = append(others, v.value)
+		}
+	}
+	return others
+}
+
+// reduce makes one value of the readings in some times.
+func reduce(all []trace.Reading, q trace.Quantity, times []Interval) (v value, ok bool) {
+	kept := all
+	if times != nil {
+		kept = within(all, times)
+	}
+	if v.n = len(kept); v.n == 0 {
+		return v, false
+	}
+	if q.Counter() {
+		grown, span := growth(kept, reach(all))
+		v.span = span
+		v.value = grown / span
+		return v, span > 0
+	}
+	x := make([]float64, len(kept))
+	for i, r := range kept {
+		x[i] = r.Value
+	}
+	if q == trace.Throttled || q == trace.PowerCapped || q == trace.Utilization {
+		for _, y := range x {
+			v.value += y / float64(len(x))
+		}
+		return v, true
+	}
+	slices.Sort(x)
+	v.value = (x[(len(x)-1)/2] + x[len(x)/2]) / 2
+	return v, true
+}
+
+// within are the readings in some times, or beside them within reach.
+func within(all []trace.Reading, times []Interval) (kept []trace.Reading) {
+	pad := reach(all)
+	next := 0 // the first that is not kept yet
+	for _, t := range times {
+		from := max(next, sort.Search(len(all), func(i int) bool { return all[i].At >= t.From-pad }))
+		to := sort.Search(len(all), func(i int) bool { return all[i].At > t.To+pad })
+		if from < to {
+			kept = append(kept, all[from:to]...)
+			next = to
+		}
+	}
+	return kept
+}
+
+// reach is the usual distance of readings, at most MaxReach.
+func reach(all []trace.Reading) int64 {
+	if len(all) < 2 {
+		return MaxReach
+	}
+	return min(MaxReach, (all[len(all)-1].At-all[0].At)/int64(len(all)-1)+1)
+}
+
+// growth is by how much a counter grew, and in how many seconds: between readings
+// that follow each other.
+func growth(all []trace.Reading, usual int64) (grown, seconds float64) {
+	const longest = 4 // usual distances: beyond is a gap between two times
+	for i := 1; i < len(all); i++ {
+		apart := all[i].At - all[i-1].At
+		if apart <= 0 || apart > longest*usual {
+			continue
+		}
+		seconds += float64(apart) / 1e9
+		if by := all[i].Value - all[i-1].Value; by > 0 {
+			grown += by
+		}
+	}
+	return grown, seconds
+}
+
+// rule is when a difference in a quantity matters: from some part of what is usual on,
+// or some amount, or some number of times that a thing happened.
+type rule struct {
+	turn                  int // nearest to a cause first
+	direction             peers.Direction
+	factor, amount, times float64
+	resolution            float64
+	once                  bool // one time is one too many, and needs no test
+}
+
+// rules are what can slow a job down, and how much of it is worth a look; none was
+// fitted to a sample: each is wide of what equal units differ by.
+var rules = map[trace.Quantity]rule{
+	trace.ECCUncorrected:    {turn: 0, times: 1, once: true},
+	trace.OOMKills:          {turn: 1, times: 1, once: true},
+	trace.Throttled:         {turn: 2, amount: 0.1, resolution: 0.02},
+	trace.SMClock:           {turn: 3, direction: peers.Lower, factor: 0.05, resolution: 15}, // clocks step by 15 MHz
+	trace.MemoryClock:       {turn: 4, direction: peers.Lower, factor: 0.05, resolution: 15},
+	trace.PowerCapped:       {turn: 5, amount: 0.25, resolution: 0.05},
+	trace.CPUSteal:          {turn: 6, amount: 0.02, resolution: 0.005},
+	trace.SwapIn:            {turn: 7, times: 1000},
+	trace.PressureMemory:    {turn: 8, amount: 0.05, resolution: 0.01},
+	trace.CPUThrottled:      {turn: 9, times: 10},
+	trace.CPUClock:          {turn: 10, direction: peers.Lower, factor: 0.1, resolution: 25},
+	trace.PressureCPU:       {turn: 11, amount: 0.05, resolution: 0.01},
+	trace.PressureIO:        {turn: 12, amount: 0.05, resolution: 0.01},
+	trace.CPUWaitIO:         {turn: 13, amount: 0.05, resolution: 0.01},
+	trace.CPUBusy:           {turn: 14, amount: 0.2, resolution: 0.02},
+	trace.Load:              {turn: 15, amount: 0.5, resolution: 0.1},
+	trace.Retransmits:       {turn: 16, times: 100},
+	trace.NetworkDrops:      {turn: 17, times: 100},
+	trace.PCIeReplays:       {turn: 18, times: 10},
+	trace.ECCCorrected:      {turn: 19, times: 10},
+	trace.Temperature:       {turn: 20, amount: 8, resolution: 2},
+	trace.MemoryTemperature: {turn: 21, amount: 8, resolution: 2},
+	trace.MemoryAvailable:   {turn: 22, direction: peers.Lower, amount: 0.2, resolution: 0.01},
+	trace.Power:             {turn: 23, direction: peers.Lower, factor: 0.15, resolution: 5},
+}
+
+// options are those of the comparison of a value. What happens now and then is
+// known to the root of how often it happened to the others (Poisson), one time at least.
+func (r rule) options(v value, others []float64) peers.Options {
+	o := peers.Options{Direction: r.direction, Resolution: r.resolution}
+	if r.times > 0 && v.span > 0 {
+		o.Resolution = math.Sqrt(max(1, slices.Max(others)*v.span)) / v.span
+	}
+	return o
+}
+
+// matters reports whether a difference is large enough to be looked at. span is the
+// seconds that a rate is of.
+func (r rule) matters(c peers.Result, span float64) bool {
+	over := c.Own - c.Median
+	if r.direction == peers.Lower {
+		over = -over
+	}
+	if r.times > 0 {
+		return over*span >= r.times*(1-1e-9)
+	}
+	return over >= max(r.amount, r.factor*math.Abs(c.Median))
+}

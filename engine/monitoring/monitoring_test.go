@@ -1,0 +1,138 @@
+package monitoring
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/sfstat/sfstat/trace"
+)
+
+// job is 8 GPUs of a host, sampled every second for 100 s from 1000 s on. value gives the
+// reading of a GPU at a second.
+func job(q trace.Quantity, value func(gpu, second int) float64) (*Job, []Unit) {
+	var j Job
+	var units []Unit
+	for gpu := range 8 {
+		s := trace.Series{Host: "h2", Device: gpu, Quantity: q}
+		for second := range 100 {
+			s.Readings = append(s.Readings, trace.Reading{At: int64(1000+second) * 1e9, Value: value(gpu, second)})
+		}
+		u := Unit{"h2", gpu}
+		units = append(units, u)
+		j.Add(u, &s)
+	}
+	return &j, units
+}
+
+func Example() {
+	j, units := job(trace.SMClock, func(gpu, second int) float64 {
+		if gpu == 3 && second >= 40 && second < 60 {
+			return 1005
+		}
+		return 1755 - 15*float64((gpu+second)%2)
+	})
+	for _, during := range []Interval{{1000e9, 1030e9}, {1042e9, 1058e9}} {
+		unusual, compared := j.Differences(Question{Units: units[3:4], Peers: units, Times: []Interval{during}})
+		fmt.Println(len(unusual), "of", len(compared))
+		for _, d := range unusual {
+			fmt.Printf("%v of %s, GPU %d: %.0f, others %.0f\n", d.Quantity, d.Host, d.Device, d.Own, d.Median)
+		}
+	}
+	// Output:
+	// 0 of 1
+	// 1 of 1
+	// sm_clock of h2, GPU 3: 1005, others 1740
+}
+
+func TestDifferences(t *testing.T) {
+	counts := func(odd float64) func(gpu, second int) float64 { // GPU 3 counts odd a second, the others 1 in 10 s
+		return func(gpu, second int) float64 {
+			if gpu == 3 {
+				return odd * float64(second)
+			}
+			return float64(second / 10)
+		}
+	}
+	for _, c := range []struct {
+		name  string
+		q     trace.Quantity
+		value func(gpu, second int) float64
+		times []Interval
+		want  bool
+	}{
+		{"clocks alike", trace.SMClock, func(gpu, second int) float64 { return 1755 - 15*float64((gpu+second)%3) }, nil, false},
+		{"a higher clock", trace.SMClock, func(gpu, _ int) float64 { return 1005 + 750*float64(1-min(1, (gpu-3)*(gpu-3))) }, nil, false},
+		{"1 % lower", trace.SMClock, func(gpu, _ int) float64 { return 1755 - 15*float64(1-min(1, (gpu-3)*(gpu-3))) }, nil, false},
+		{"12 % lower", trace.SMClock, func(gpu, _ int) float64 { return 1755 - 210*float64(1-min(1, (gpu-3)*(gpu-3))) }, nil, true},
+		{"replays now and then", trace.PCIeReplays, counts(0.11), nil, false},
+		{"replays", trace.PCIeReplays, counts(5), nil, true},
+		{"one uncorrected error", trace.ECCUncorrected, func(gpu, second int) float64 {
+			if gpu == 3 && second >= 50 {
+				return 8
+			}
+			return 7
+		}, nil, true},
+		{"that error at another time", trace.ECCUncorrected, func(gpu, second int) float64 {
+			if gpu == 3 && second >= 50 {
+				return 8
+			}
+			return 7
+		}, []Interval{{1060e9, 1090e9}}, false},
+		{"a counter that was set back", trace.PCIeReplays, func(gpu, second int) float64 {
+			if gpu == 3 && second < 50 {
+				return 1e6
+			}
+			return float64(second)
+		}, nil, false},
+		{"busy is no cause", trace.Utilization, func(gpu, _ int) float64 { return float64(1 - min(1, (gpu-3)*(gpu-3))) }, nil, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			j, units := job(c.q, c.value)
+			unusual, _ := j.Differences(Question{Units: units[3:4], Peers: units, Times: c.times})
+			if got := len(unusual) > 0; got != c.want {
+				t.Errorf("%+v, expected a difference: %v", unusual, c.want)
+			}
+		})
+	}
+}
+
+// TestHealthy: of equal units few are found to differ, over all quantities: no more than the
+// level of the whole family.
+func TestHealthy(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	const draws = 400
+	found := 0
+	for range draws {
+		var j Job
+		var units []Unit
+		for gpu := range 8 {
+			u := Unit{"h2", gpu}
+			units = append(units, u)
+			for _, q := range []trace.Quantity{trace.SMClock, trace.Temperature, trace.Power, trace.Throttled} {
+				s := trace.Series{Quantity: q}
+				at := map[trace.Quantity]float64{trace.SMClock: 1700 + 80*rng.NormFloat64(), trace.Temperature: 60 + 6*rng.NormFloat64(),
+					trace.Power: 400 + 40*rng.NormFloat64(), trace.Throttled: 0.2 * rng.Float64()}[q]
+				for i := range 20 {
+					s.Readings = append(s.Readings, trace.Reading{At: int64(1000+i) * 1e9, Value: at})
+				}
+				j.Add(u, &s)
+			}
+		}
+		if unusual, _ := j.Differences(Question{Units: units[:1], Peers: units}); len(unusual) > 0 {
+			found++
+		}
+	}
+	if found > 12 { // 4 are expected at most; 12 is beyond a chance of 1 in 1000
+		t.Errorf("%d of %d equal jobs have a difference, expected %.0f at most", found, draws, Level*draws)
+	}
+}
+
+// TestShortTimes: a step shorter than the distance of readings has those beside it.
+func TestShortTimes(t *testing.T) {
+	j, units := job(trace.SMClock, func(gpu, _ int) float64 { return float64(1755 - 750*(1-min(1, (gpu-3)*(gpu-3)))) })
+	unusual, _ := j.Differences(Question{Units: units[3:4], Peers: units, Times: []Interval{{1050e9 + 1, 1050e9 + 2}}})
+	if len(unusual) != 1 || unusual[0].Readings != 3 {
+		t.Errorf("%+v, expected one difference, of 3 readings", unusual)
+	}
+}

@@ -1,0 +1,102 @@
+package dmon
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sfstat/sfstat/ingest/telemetry"
+	"github.com/sfstat/sfstat/trace"
+)
+
+const dcgm = `#Entity         SMCLK             TMPTR             POWER             NVLTX
+ID                                                                                  
+GPU 0           1755              61                402.103           1234
+GPU 1           1005              88                251.500           N/A
+GPU-I 0         1755              N/A               N/A               N/A
+#Entity         SMCLK             TMPTR             POWER             NVLTX
+ID                                                                                  
+GPU 0           1740              62                401.000           1234
+`
+
+const smi = `#Date       Time        gpu    pwr  gtemp  mtemp     sm    mem   mclk   pclk 
+#YYYYMMDD   HH:MM:SS    Idx      W      C      C      %      %    MHz    MHz 
+ 20261122   12:45:00      0    402     61     58     99     40   1593   1755 
+ 20261122   12:45:00      1    251     88      -     99     40   1593   1005 
+`
+
+func TestRead(t *testing.T) {
+	const at = 1795351500e9
+	for _, c := range []struct {
+		name, text string
+		device     int
+		q          trace.Quantity
+		want       []trace.Reading
+	}{
+		{"dcgmi", dcgm, 0, trace.SMClock, []trace.Reading{{Value: 1755}, {Value: 1740}}},
+		{"dcgmi power", dcgm, 1, trace.Power, []trace.Reading{{Value: 251.5}}},
+		{"dcgmi with ts before each line", "2026-11-22T12:45:00Z " + strings.ReplaceAll(strings.TrimSpace(dcgm), "\n", "\n2026-11-22T12:45:00Z "), 1, trace.Temperature, []trace.Reading{{At: at, Value: 88}}},
+		{"dcgmi with seconds before each line", "1795351500 " + strings.ReplaceAll(strings.TrimSpace(dcgm), "\n", "\n1795351500 "), 1, trace.Temperature, []trace.Reading{{At: at, Value: 88}}},
+		{"nvidia-smi", smi, 1, trace.SMClock, []trace.Reading{{At: at, Value: 1005}}},
+		{"nvidia-smi, none", smi, 1, trace.MemoryTemperature, nil},
+		{"nvidia-smi busy", smi, 0, trace.Utilization, []trace.Reading{{At: at, Value: 0.99}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if !Recognise([]byte(c.text)) {
+				t.Error("not recognised")
+			}
+			got, err := Read(strings.NewReader(c.text), "x.txt", telemetry.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var readings []trace.Reading
+			for _, s := range got.Series {
+				if s.Device == c.device && s.Quantity == c.q {
+					readings = s.Readings
+				}
+			}
+			if diff := cmp.Diff(c.want, readings); diff != "" {
+				t.Error(diff)
+			}
+			if len(got.Notes) > 0 {
+				t.Errorf("notes %v, expected none", got.Notes)
+			}
+		})
+	}
+}
+
+func TestDamage(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		kind       error
+		notes      int
+	}{
+		{"a line cut short", dcgm + "GPU 1   100", nil, 1},
+		{"a header alone", "#Entity SMCLK\nID\n", trace.ErrEmpty, 0},
+		{"nothing known", "#Entity NVLTX\nID\nGPU 0 12\n", trace.ErrEmpty, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := Read(strings.NewReader(c.text), "x.txt", telemetry.Options{})
+			if !errors.Is(err, c.kind) {
+				t.Fatalf("error %v, expected %v", err, c.kind)
+			}
+			if err == nil && len(got.Notes) != c.notes {
+				t.Errorf("notes %v, expected %d", got.Notes, c.notes)
+			}
+		})
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add(dcgm)
+	f.Add(smi)
+	f.Fuzz(func(t *testing.T, text string) {
+		Recognise([]byte(text))
+		got, err := Read(strings.NewReader(text), "x.txt", telemetry.Options{})
+		if err == nil && len(got.Series) == 0 {
+			t.Error("neither an error nor a reading")
+		}
+	})
+}

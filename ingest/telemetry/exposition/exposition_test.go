@@ -1,0 +1,133 @@
+package exposition
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sfstat/sfstat/ingest/telemetry"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// snapshot is what node_exporter prints, shortened: two CPUs at a time in seconds, each
+// busy for so many.
+func snapshot(seconds, busy string) string {
+	return `# HELP node_cpu_seconds_total Seconds the CPUs spent in each mode.
+# TYPE node_cpu_seconds_total counter
+node_cpu_seconds_total{cpu="0",mode="idle"} 1000
+node_cpu_seconds_total{cpu="0",mode="steal"} 4
+node_cpu_seconds_total{cpu="0",mode="user"} ` + busy + `
+node_cpu_seconds_total{cpu="1",mode="idle"} 1000
+node_cpu_seconds_total{cpu="1",mode="steal"} 8
+node_cpu_seconds_total{cpu="1",mode="user"} ` + busy + `
+node_memory_MemAvailable_bytes 2.5e+09
+node_memory_MemTotal_bytes 1e+10
+node_network_receive_drop_total{device="eth0"} 5
+node_network_receive_drop_total{device="lo"} 1000
+node_network_transmit_drop_total{device="eth0"} 2
+node_time_seconds ` + seconds + `
+node_uname_info{domainname="(none)",machine="x86_64",nodename="h2",release="6.8.0",sysname="Linux",version="#1 \"x\""} 1
+`
+}
+
+func find(t *trace.Telemetry, host string, device int, q trace.Quantity) []trace.Reading {
+	for _, s := range t.Series {
+		if s.Host == host && s.Device == device && s.Quantity == q {
+			return s.Readings
+		}
+	}
+	return nil
+}
+
+func TestRead(t *testing.T) {
+	const at = 1795351500e9
+	two := snapshot("1.7953515e+09", "100") + snapshot("1.7953515150e+09", "107")
+	dcgm := `DCGM_FI_DEV_SM_CLOCK{gpu="3",UUID="GPU-1",pci_bus_id="00000000:3B:00.0",Hostname="h2"} 1005 1795351500000
+DCGM_FI_DEV_CLOCK_THROTTLE_REASONS{gpu="3",UUID="GPU-1",Hostname="h2"} 64 1795351500000
+DCGM_FI_DEV_MEMORY_TEMP{gpu="3",Hostname="h2"} 9223372036854775794 1795351500000
+DCGM_FI_DEV_SM_CLOCK{gpu="3",GPU_I_ID="1",Hostname="h2"} 1 1795351500000
+`
+	for _, c := range []struct {
+		name, text string
+		host       string
+		device     int
+		q          trace.Quantity
+		want       []trace.Reading
+	}{
+		{"seconds of all CPUs", two, "h2", -1, trace.CPUBusy, []trace.Reading{{At: at, Value: 100}, {At: at + 15e9, Value: 107}}},
+		{"steal", two, "h2", -1, trace.CPUSteal, []trace.Reading{{At: at, Value: 6}, {At: at + 15e9, Value: 6}}},
+		{"part of the memory", two, "h2", -1, trace.MemoryAvailable, []trace.Reading{{At: at, Value: 0.25}, {At: at + 15e9, Value: 0.25}}},
+		{"drops but of the loopback", two, "h2", -1, trace.NetworkDrops, []trace.Reading{{At: at, Value: 7}, {At: at + 15e9, Value: 7}}},
+		{"DCGM", dcgm, "h2", 3, trace.SMClock, []trace.Reading{{At: at, Value: 1005}}},
+		{"reasons", dcgm, "h2", 3, trace.Throttled, []trace.Reading{{At: at, Value: 1}}},
+		{"blank", dcgm, "h2", 3, trace.MemoryTemperature, nil},
+		{"a dump by series", "node_vmstat_pswpin{instance=\"h2:9100\"} 3 1795351500.0\nnode_vmstat_pswpin{instance=\"h2:9100\"} 4 1795351515.0\n# EOF\n", "h2", -1, trace.SwapIn, []trace.Reading{{At: at, Value: 3}, {At: at + 15e9, Value: 4}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if !Recognise([]byte(c.text)) {
+				t.Error("not recognised")
+			}
+			got, err := Read(strings.NewReader(c.text), "x.prom", telemetry.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, find(got, c.host, c.device, c.q)); diff != "" {
+				t.Error(diff)
+			}
+			if len(got.Notes) > 0 {
+				t.Errorf("notes %v, expected none", got.Notes)
+			}
+		})
+	}
+}
+
+// TestXid: the last error's number is an event where it changes.
+func TestXid(t *testing.T) {
+	got, err := Read(strings.NewReader(`DCGM_FI_DEV_XID_ERRORS{gpu="0",Hostname="h2"} 31 1795351500000
+DCGM_FI_DEV_XID_ERRORS{gpu="0",Hostname="h2"} 31 1795351510000
+DCGM_FI_DEV_XID_ERRORS{gpu="0",Hostname="h2"} 79 1795351520000
+`), "x.prom", telemetry.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []trace.HostEvent{{Host: "h2", At: 1795351520e9, Kind: trace.XidError, Code: 79, Line: 3, Text: xidMetric}}; !cmp.Equal(want, got.Events) {
+		t.Error(cmp.Diff(want, got.Events))
+	}
+}
+
+func TestDamage(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		kind       error
+		notes      int
+	}{
+		{"cut in a label", snapshot("1.7953515e+09", "1") + `node_load1{a="b`, nil, 1},
+		{"cut in a value", snapshot("1.7953515e+09", "1") + "node_load1 ", nil, 1},
+		{"no known metric", "# TYPE go_goroutines gauge\ngo_goroutines 8\n", trace.ErrEmpty, 0},
+		{"infinite", "node_vmstat_pswpin +Inf\nnode_vmstat_pswpin 1\n", nil, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := Read(strings.NewReader(c.text), "x.prom", telemetry.Options{})
+			if !errors.Is(err, c.kind) {
+				t.Fatalf("error %v, expected %v", err, c.kind)
+			}
+			if err == nil && len(got.Notes) != c.notes {
+				t.Errorf("notes %v, expected %d", got.Notes, c.notes)
+			}
+		})
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add(snapshot("1.7953515e+09", "100"))
+	f.Add("DCGM_FI_DEV_XID_ERRORS{gpu=\"0\",Hostname=\"h\\\"2\"} 31 1795351500000\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		Recognise([]byte(text))
+		got, err := Read(strings.NewReader(text), "x.prom", telemetry.Options{})
+		if err == nil && len(got.Series)+len(got.Events) == 0 {
+			t.Error("neither an error nor a reading")
+		}
+	})
+}

@@ -1,0 +1,137 @@
+package telemetry
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Field is how a column or series of a GPU is called, and what it is.
+type Field struct {
+	Quantity trace.Quantity
+	Reasons  bool    // the bits of why the clock is lowered
+	Scale    float64 // to the unit of the quantity; 0: 1
+	Second   bool    // another field of the quantity, where there is one, counts instead
+}
+
+// Bits of NVML's nvmlClocksEventReasons that lower a clock against the will of who
+// uses it. That a GPU is idle, or that clocks were set, is none of them.
+const (
+	reasonPower    = 0x04
+	reasonHardware = 0x08 | 0x20 | 0x40 | 0x80 // slowdown by the hardware, heat by software and hardware, power brake
+)
+
+// fields are the names of nvidia-smi --query-gpu, of DCGM, and of the columns of
+// dcgmi dmon and nvidia-smi dmon, in lower case.
+var fields = map[string]Field{
+	"clocks.current.sm": {Quantity: trace.SMClock}, "clocks.sm": {Quantity: trace.SMClock},
+	"clocks.current.memory": {Quantity: trace.MemoryClock}, "clocks.mem": {Quantity: trace.MemoryClock},
+	"clocks_throttle_reasons.active": {Reasons: true}, "clocks_event_reasons.active": {Reasons: true},
+	"temperature.gpu": {Quantity: trace.Temperature}, "temperature.memory": {Quantity: trace.MemoryTemperature},
+	"power.draw": {Quantity: trace.Power}, "power.draw.instant": {Quantity: trace.Power}, "power.draw.average": {Quantity: trace.Power, Second: true},
+	"utilization.gpu":                             {Quantity: trace.Utilization, Scale: 0.01},
+	"ecc.errors.corrected.volatile.total":         {Quantity: trace.ECCCorrected},
+	"ecc.errors.uncorrected.volatile.total":       {Quantity: trace.ECCUncorrected},
+	"ecc.errors.corrected.aggregate.total":        {Quantity: trace.ECCCorrected, Second: true},
+	"ecc.errors.uncorrected.aggregate.total":      {Quantity: trace.ECCUncorrected, Second: true},
+	"clocks_throttle_reasons.hw_slowdown":         {Quantity: trace.Throttled},
+	"clocks_throttle_reasons.hw_thermal_slowdown": {Quantity: trace.Throttled},
+	"clocks_throttle_reasons.sw_thermal_slowdown": {Quantity: trace.Throttled},
+	"clocks_throttle_reasons.sw_power_cap":        {Quantity: trace.PowerCapped},
+	"clocks_event_reasons.hw_slowdown":            {Quantity: trace.Throttled},
+	"clocks_event_reasons.hw_thermal_slowdown":    {Quantity: trace.Throttled},
+	"clocks_event_reasons.sw_thermal_slowdown":    {Quantity: trace.Throttled},
+	"clocks_event_reasons.sw_power_cap":           {Quantity: trace.PowerCapped},
+
+	"dcgm_fi_dev_sm_clock": {Quantity: trace.SMClock}, "dcgm_fi_dev_mem_clock": {Quantity: trace.MemoryClock},
+	"dcgm_fi_dev_clock_throttle_reasons": {Reasons: true}, "dcgm_fi_dev_clocks_event_reasons": {Reasons: true},
+	"dcgm_fi_dev_gpu_temp": {Quantity: trace.Temperature}, "dcgm_fi_dev_memory_temp": {Quantity: trace.MemoryTemperature},
+	"dcgm_fi_dev_power_usage": {Quantity: trace.Power}, "dcgm_fi_dev_gpu_util": {Quantity: trace.Utilization, Scale: 0.01},
+	"dcgm_fi_dev_ecc_sbe_vol_total": {Quantity: trace.ECCCorrected}, "dcgm_fi_dev_ecc_dbe_vol_total": {Quantity: trace.ECCUncorrected},
+	"dcgm_fi_dev_pcie_replay_counter": {Quantity: trace.PCIeReplays},
+
+	"smclk": {Quantity: trace.SMClock}, "mmclk": {Quantity: trace.MemoryClock}, "dvcctr": {Reasons: true},
+	"tmptr": {Quantity: trace.Temperature}, "mmtmp": {Quantity: trace.MemoryTemperature}, "power": {Quantity: trace.Power},
+	"gputl": {Quantity: trace.Utilization, Scale: 0.01}, "esvtl": {Quantity: trace.ECCCorrected}, "edvtl": {Quantity: trace.ECCUncorrected},
+
+	"pclk": {Quantity: trace.SMClock}, "mclk": {Quantity: trace.MemoryClock}, "gtemp": {Quantity: trace.Temperature},
+	"mtemp": {Quantity: trace.MemoryTemperature}, "pwr": {Quantity: trace.Power}, "sm": {Quantity: trace.Utilization, Scale: 0.01},
+}
+
+// FieldOf is what a name stands for. A unit in brackets behind it does not count.
+func FieldOf(name string) (Field, bool) {
+	name, _, _ = strings.Cut(name, "[")
+	f, ok := fields[strings.ToLower(strings.TrimSpace(name))]
+	return f, ok
+}
+
+// blank is what DCGM writes for a value that a device does not have: this and more.
+const blank = 0x7ffffff0
+
+// value reads a value with or without its unit, "Active", or a number of bits.
+func value(text string) (x float64, ok bool) {
+	text, _, _ = strings.Cut(strings.TrimSpace(text), " ")
+	switch strings.ToLower(text) {
+	case "active":
+		return 1, true
+	case "not": // active
+		return 0, true
+	}
+	if bits, found := strings.CutPrefix(text, "0x"); found {
+		n, err := strconv.ParseUint(bits, 16, 64)
+		return float64(n), err == nil
+	}
+	x, err := strconv.ParseFloat(text, 64)
+	return x, err == nil
+}
+
+// Row is the readings of one device at one time.
+type Row struct {
+	Host   string
+	Device int
+	At     int64
+	// Of both, the largest of the columns that tell.
+	throttled, capped float64
+	told              [2]bool
+}
+
+// Set adds a value of a field to the row.
+func (b *Builder) Set(r *Row, f Field, text string) {
+	x, ok := value(text)
+	if !ok || x >= blank && !f.Reasons {
+		return // "[N/A]", "-", "ERR!"
+	}
+	if f.Scale != 0 {
+		x *= f.Scale
+	}
+	switch {
+	case f.Reasons:
+		bits := uint64(x)
+		r.throttled, r.told[0] = max(r.throttled, bit(bits&reasonHardware)), true
+		r.capped, r.told[1] = max(r.capped, bit(bits&reasonPower)), true
+	case f.Quantity == trace.Throttled:
+		r.throttled, r.told[0] = max(r.throttled, x), true
+	case f.Quantity == trace.PowerCapped:
+		r.capped, r.told[1] = max(r.capped, x), true
+	default:
+		b.Add(r.Host, r.Device, f.Quantity, trace.Reading{At: r.At, Value: x})
+	}
+}
+
+// End adds what several columns tell together.
+func (b *Builder) End(r *Row) {
+	if r.told[0] {
+		b.Add(r.Host, r.Device, trace.Throttled, trace.Reading{At: r.At, Value: min(1, r.throttled)})
+	}
+	if r.told[1] {
+		b.Add(r.Host, r.Device, trace.PowerCapped, trace.Reading{At: r.At, Value: min(1, r.capped)})
+	}
+}
+
+func bit(bits uint64) float64 {
+	if bits != 0 {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,149 @@
+// Package gpucsv reads tables of GPU readings: what nvidia-smi --query-gpu=… --format=csv
+// prints, with units or without, and tables with DCGM's names of fields as columns.
+//
+// A row is of one GPU, told by index, else by bus address or UUID, in the order in which
+// they come; "[N/A]" and the like are no values. A second header, as where a file was
+// appended to, is passed over. Stamps of nvidia-smi are local time without a zone.
+package gpucsv
+
+import (
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/telemetry"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Columns beside the fields.
+var (
+	stamps  = []string{"timestamp", "time", "datetime"}
+	indices = []string{"index", "gpu", "gpu_id", "device"}
+	buses   = []string{"pci.bus_id", "pci.bus", "gpu_bus_id"}
+	uuids   = []string{"uuid", "gpu_uuid"}
+	hosts   = []string{"host", "hostname", "node", "nodename"}
+)
+
+// Recognises reports whether a header is of such a table: it has a field, and a column
+// that tells the GPU.
+func Recognises(columns []string) bool {
+	c := columnsOf(columns)
+	return len(c.fields) > 0 && (c.index >= 0 || c.bus >= 0 || c.uuid >= 0 || c.stamp >= 0 && len(c.fields) > 1)
+}
+
+// columns is where what stands.
+type columns struct {
+	stamp, index, bus, uuid, host int
+	fields                        map[int]telemetry.Field
+}
+
+func columnsOf(header []string) columns {
+	c := columns{-1, -1, -1, -1, -1, make(map[int]telemetry.Field)}
+	for i, name := range header {
+		name = plain(name)
+		if f, ok := telemetry.FieldOf(name); ok {
+			c.fields[i] = f
+		}
+		for _, known := range []struct {
+			at    *int
+			names []string
+		}{{&c.stamp, stamps}, {&c.index, indices}, {&c.bus, buses}, {&c.uuid, uuids}, {&c.host, hosts}} {
+			if *known.at < 0 && slices.Contains(known.names, name) {
+				*known.at = i
+			}
+		}
+	}
+	for i, f := range c.fields {
+		for k, o := range c.fields {
+			if f.Second && k != i && o.Quantity == f.Quantity && !o.Second {
+				delete(c.fields, i)
+			}
+		}
+	}
+	return c
+}
+
+func plain(name string) string {
+	name, _, _ = strings.Cut(name, "[")
+	return strings.ToLower(strings.TrimSpace(name))
+}
+
+// Read reads one table. An error is of the input, or says that there is no reading in it.
+func Read(r io.Reader, name string, o telemetry.Options) (*trace.Telemetry, error) {
+	t := ingest.NewTable(r, name, o.Limits)
+	header, err := t.Header()
+	if err != nil {
+		return nil, err
+	}
+	c := columnsOf(header)
+	if len(c.fields) == 0 {
+		return nil, trace.At(t.Pos(), trace.Bad(trace.ErrFormat, "a table without a column that nvidia-smi --query-gpu or DCGM has: clocks.sm, temperature.gpu, …"))
+	}
+	b := telemetry.NewBuilder(name)
+	seen := make(map[string]int) // devices by what tells them
+	for {
+		row, err := t.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			if t.AtEnd() {
+				b.Wrong(t.Pos())
+				break
+			}
+			return nil, err
+		}
+		if !c.row(b, o, row, seen) && (len(row) != len(header) || plain(row[0]) != plain(header[0])) {
+			b.Wrong(t.Pos())
+		}
+	}
+	if b.Empty() {
+		return nil, trace.At(trace.Pos{File: name}, trace.Bad(trace.ErrEmpty, "a table of GPUs without a reading"))
+	}
+	return b.Finish(), nil
+}
+
+// row adds the readings of a row; it reports whether it is one.
+func (c *columns) row(b *telemetry.Builder, o telemetry.Options, cells []string, seen map[string]int) bool {
+	cell := func(at int) string {
+		if at < 0 || at >= len(cells) {
+			return ""
+		}
+		return strings.TrimSpace(cells[at])
+	}
+	r := telemetry.Row{Host: cell(c.host)}
+	if c.stamp >= 0 {
+		s, _, ok := o.CutStamp([]byte(cell(c.stamp)))
+		if !ok {
+			return false
+		}
+		r.At = b.Time(s)
+	}
+	if c.index >= 0 {
+		n, err := strconv.Atoi(cell(c.index))
+		if err != nil || n < 0 || n > maxDevice {
+			return false
+		}
+		r.Device = n
+	} else if key := r.Host + " " + cell(c.bus) + cell(c.uuid); true {
+		n, ok := seen[key]
+		if !ok {
+			n = len(seen)
+			seen[key] = n
+		}
+		r.Device = min(n, maxDevice)
+	}
+	if bus := telemetry.Bus(cell(c.bus)); bus != 0 {
+		b.Bus(trace.DeviceBus{Host: r.Host, Device: r.Device, Bus: bus})
+	}
+	for i, f := range c.fields {
+		b.Set(&r, f, cell(i))
+	}
+	b.End(&r)
+	return true
+}
+
+// maxDevice bounds the index of a GPU on its host.
+const maxDevice = 4095

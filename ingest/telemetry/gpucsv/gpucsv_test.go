@@ -1,0 +1,132 @@
+package gpucsv
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sfstat/sfstat/ingest/telemetry"
+	"github.com/sfstat/sfstat/trace"
+)
+
+const smi = `timestamp, index, pci.bus_id, clocks.current.sm [MHz], clocks_throttle_reasons.active, temperature.gpu, power.draw [W], utilization.gpu [%], ecc.errors.uncorrected.volatile.total
+2026/11/22 12:45:00.500, 0, 00000000:3B:00.0, 1755 MHz, 0x0000000000000000, 61, 402.10 W, 98 %, 0
+2026/11/22 12:45:00.507, 1, 00000000:86:00.0, 1005 MHz, 0x0000000000000044, 88, 251.00 W, 99 %, [N/A]
+timestamp, index, pci.bus_id, clocks.current.sm [MHz], clocks_throttle_reasons.active, temperature.gpu, power.draw [W], utilization.gpu [%], ecc.errors.uncorrected.volatile.total
+2026/11/22 12:45:01.500, 0, 00000000:3B:00.0, 1740 MHz, 0x0000000000000001, 61, 401.00 W, 100 %, 0
+`
+
+// at is a time of the day of the samples, UTC.
+func at(text string) int64 {
+	t, err := time.Parse("15:04:05.000", text)
+	if err != nil {
+		panic(err)
+	}
+	return t.AddDate(2026, 10, 21).UnixNano()
+}
+
+func series(t *trace.Telemetry, device int, q trace.Quantity) []trace.Reading {
+	for _, s := range t.Series {
+		if s.Device == device && s.Quantity == q {
+			return s.Readings
+		}
+	}
+	return nil
+}
+
+func TestRead(t *testing.T) {
+	got, err := Read(strings.NewReader(smi), "h2.csv", telemetry.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name   string
+		device int
+		q      trace.Quantity
+		want   []trace.Reading
+	}{
+		{"clock", 0, trace.SMClock, []trace.Reading{{At: at("12:45:00.500"), Value: 1755}, {At: at("12:45:01.500"), Value: 1740}}},
+		{"throttled", 1, trace.Throttled, []trace.Reading{{At: at("12:45:00.507"), Value: 1}}},
+		{"power cap", 1, trace.PowerCapped, []trace.Reading{{At: at("12:45:00.507"), Value: 1}}},
+		{"idle is not throttled", 0, trace.Throttled, []trace.Reading{{At: at("12:45:00.500")}, {At: at("12:45:01.500")}}},
+		{"percent", 0, trace.Utilization, []trace.Reading{{At: at("12:45:00.500"), Value: 0.98}, {At: at("12:45:01.500"), Value: 1}}},
+		{"not available", 1, trace.ECCUncorrected, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, series(got, c.device, c.q)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	if want := []trace.DeviceBus{{Device: 0, Bus: 0x3b << 12}, {Device: 1, Bus: 0x86 << 12}}; !cmp.Equal(want, got.Buses) {
+		t.Errorf("buses %v, expected %v", got.Buses, want)
+	}
+	if !got.Zoneless || len(got.Notes) != 0 {
+		t.Errorf("zoneless %v, notes %v, expected stamps without a zone and none", got.Zoneless, got.Notes)
+	}
+}
+
+func TestVariants(t *testing.T) {
+	zone := time.FixedZone("", 2*3600)
+	for _, c := range []struct {
+		name, text string
+		o          telemetry.Options
+		device     int
+		q          trace.Quantity
+		want       trace.Reading
+	}{
+		{"without units", "timestamp, uuid, clocks.sm\n2026/11/22 12:45:00.000, GPU-a, 1755\n2026/11/22 12:45:00.000, GPU-b, 1005\n", telemetry.Options{}, 1, trace.SMClock, trace.Reading{At: at("12:45:00.000"), Value: 1005}},
+		{"in a zone", "timestamp, index, clocks.sm\n2026/11/22 14:45:00.000, 0, 1755\n", telemetry.Options{Zone: zone}, 0, trace.SMClock, trace.Reading{At: at("12:45:00.000"), Value: 1755}},
+		{"epoch", "timestamp,gpu,DCGM_FI_DEV_GPU_TEMP\n1795351500.5,3,61\n", telemetry.Options{}, 3, trace.Temperature, trace.Reading{At: at("12:45:00.500"), Value: 61}},
+		{"by reason", "timestamp, index, clocks_event_reasons.hw_thermal_slowdown, clocks_event_reasons.sw_thermal_slowdown\n2026/11/22 12:45:00.000, 0, Not Active, Active\n", telemetry.Options{}, 0, trace.Throttled, trace.Reading{At: at("12:45:00.000"), Value: 1}},
+		{"without a time", "index, temperature.gpu\n2, 61\n", telemetry.Options{}, 2, trace.Temperature, trace.Reading{Value: 61}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := Read(strings.NewReader(c.text), "x.csv", c.o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff([]trace.Reading{c.want}, series(got, c.device, c.q)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestDamage(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		kind       error
+		notes      int
+	}{
+		{"cut in a row", smi + "2026/11/22 12:45:0", nil, 1},
+		{"no reading", "timestamp, index, clocks.sm\n", trace.ErrEmpty, 0},
+		{"another table", "a, b\n1, 2\n", trace.ErrFormat, 0},
+		{"an index that is none", "timestamp, index, clocks.sm\n2026/11/22 12:45:00.000, x, 1\n2026/11/22 12:45:00.000, 0, 1\n", nil, 1},
+		{"a time that is none", "timestamp, index, clocks.sm\nyesterday, 0, 1\n2026/11/22 12:45:00.000, 0, 1\n", nil, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := Read(strings.NewReader(c.text), "x.csv", telemetry.Options{})
+			if !errors.Is(err, c.kind) {
+				t.Fatalf("error %v, expected %v", err, c.kind)
+			}
+			if err == nil && len(got.Notes) != c.notes {
+				t.Errorf("notes %v, expected %d", got.Notes, c.notes)
+			}
+		})
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add(smi)
+	f.Add("timestamp,gpu,DCGM_FI_DEV_GPU_TEMP\n1795351500.5,3,61\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		got, err := Read(strings.NewReader(text), "x.csv", telemetry.Options{})
+		if err == nil && len(got.Series) == 0 {
+			t.Error("neither an error nor a reading")
+		}
+	})
+}

@@ -1,0 +1,145 @@
+// Package kernellog reads what the kernel of a host reported: the output of dmesg, with
+// its times since the start of the machine or (-T, --time-format iso) the clock's, of
+// journalctl -k, and files of syslog. Of its lines it keeps
+//
+//   - errors of the NVIDIA driver: NVRM: Xid (PCI:0000:3b:00): 79, pid=1234, …
+//   - machine checks, and errors of memory that EDAC counts,
+//   - processes that were killed for want of memory,
+//   - processors that lowered their clock for heat,
+//   - network interfaces whose link went down.
+//
+// A time since the start of the machine tells no date: such a report has none. A stamp of
+// syslog has no year and no zone.
+package kernellog
+
+import (
+	"bytes"
+	"io"
+	"strconv"
+
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/telemetry"
+	"github.com/sfstat/sfstat/trace"
+)
+
+const xid = "NVRM: Xid ("
+
+// kinds are reports by what their lines hold.
+var kinds = []struct {
+	mark string
+	kind trace.HostEventKind
+}{
+	{xid, trace.XidError},
+	{"Machine check events logged", trace.MachineCheck},
+	{"mce: [Hardware Error]", trace.MachineCheck},
+	{"EDAC MC", trace.MachineCheck},
+	{"Out of memory: Kill", trace.OutOfMemory},
+	{"Memory cgroup out of memory: Kill", trace.OutOfMemory},
+	{"cpu clock throttled", trace.CPUOverheated},
+	{"NIC Link is Down", trace.LinkDown},
+	{"Link Down", trace.LinkDown},
+	{"Link is Down", trace.LinkDown},
+}
+
+// Recognise reports whether text, the beginning of a file, is a kernel's log: most of its lines
+// begin as such lines do.
+func Recognise(text []byte) bool {
+	lines, like := 0, 0
+	for line := range bytes.Lines(text) {
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		if lines++; lines > 50 {
+			break
+		}
+		if begins(line) {
+			like++
+		}
+	}
+	return like > 0 && 2*like >= lines
+}
+
+// begins reports whether a line begins as one of a kernel's log.
+func begins(line []byte) bool {
+	line = priority(line)
+	s, rest, ok := telemetry.Options{}.CutStamp(line)
+	switch {
+	case !ok:
+		return false
+	case line[0] == '[': // since the start of the machine, or dmesg -T
+		return s.At == 0 || bytes.IndexByte([]byte("MTWFS"), line[1]) >= 0
+	case len(line) > 26 && line[10] == 'T' && line[19] == ',': // dmesg --time-format iso
+		return true
+	}
+	_, ok = cutHost(rest)
+	return ok || bytes.HasPrefix(rest, []byte(xid))
+}
+
+// Read reads one file. A log in which nothing of the kind is reported is one all the
+// same: that nothing was is known then. An error is of the input.
+func Read(r io.Reader, name string, o telemetry.Options) (*trace.Telemetry, error) {
+	lines := ingest.NewLines(r, name, o.Limits, nil)
+	b := telemetry.NewBuilder(name)
+	for {
+		line, _, err := lines.NextCut()
+		if err == io.EOF {
+			return b.Finish(), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, k := range kinds {
+			if at := bytes.Index(line, []byte(k.mark)); at >= 0 {
+				e := trace.HostEvent{Kind: k.kind, Device: -1, Line: lines.Pos().Line, Text: string(bytes.TrimSpace(line[at:]))}
+				s, rest, _ := o.CutStamp(priority(line))
+				e.At = b.Time(s)
+				if host, ok := cutHost(rest); ok {
+					e.Host = host
+				}
+				if k.kind == trace.XidError && !readXid(&e, line[at+len(xid):]) {
+					b.Wrong(lines.Pos())
+					break
+				}
+				b.Event(e)
+				break
+			}
+		}
+	}
+}
+
+// priority takes the number in angle brackets off that dmesg -r and /dev/kmsg begin with.
+func priority(line []byte) []byte {
+	if len(line) > 0 && line[0] == '<' {
+		if end := bytes.IndexByte(line, '>'); end > 0 && end < 8 {
+			return line[end+1:]
+		}
+	}
+	return line
+}
+
+// cutHost is the word before "kernel:", the host of a line of syslog or journalctl.
+func cutHost(rest []byte) (host string, ok bool) {
+	words := bytes.Fields(rest[:min(len(rest), 300)])
+	for i, w := range words[:min(len(words), 6)] {
+		if string(w) == "kernel:" && i > 0 {
+			return string(words[i-1]), true
+		}
+	}
+	return "", false
+}
+
+// readXid reads "PCI:0000:3b:00): 79, …".
+func readXid(e *trace.HostEvent, rest []byte) bool {
+	place, behind, ok := bytes.Cut(rest, []byte("):"))
+	if !ok {
+		return false
+	}
+	if bus, found := bytes.CutPrefix(place, []byte("PCI:")); found {
+		e.Bus = telemetry.Bus(string(bus))
+	}
+	number, _, _ := bytes.Cut(bytes.TrimSpace(behind), []byte(","))
+	number, _, _ = bytes.Cut(number, []byte(" "))
+	code, err := strconv.Atoi(string(number))
+	e.Code = code
+	return err == nil && code > 0
+}

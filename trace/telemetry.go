@@ -1,0 +1,159 @@
+package trace
+
+// Telemetry is what monitoring recorded of hosts and their devices, whatever ran
+// on them: one file of it. It is of no run; host and time say beside which it is.
+type Telemetry struct {
+	Path   string // as it was opened; a host may be told by it alone
+	Series []Series
+	Events []HostEvent
+	Buses  []DeviceBus
+	Notes  []Note // what is incomplete
+	// Zoneless: its stamps name no time zone, and were read in the one that the
+	// reader was told.
+	Zoneless bool
+}
+
+// Series is one quantity of one unit.
+type Series struct {
+	Host     string // "": the file does not say
+	Device   int    // index on its host; −1: of the host as a whole
+	Quantity Quantity
+	Readings []Reading // by time, as recorded where there is none
+}
+
+// DeviceBus is at which address a device is.
+type DeviceBus struct {
+	Host   string // as Series has it
+	Device int
+	Bus    uint64 // as CommProcess has it
+}
+
+// Reading is a value at a time.
+type Reading struct {
+	At    int64 // nanoseconds since 1970 UTC; 0: not known
+	Value float64
+}
+
+// Quantity is what is measured. Those for which Counter holds count up, and
+// their rate means something; the others are values of the moment.
+type Quantity uint8
+
+const (
+	NoQuantity Quantity = iota
+	// Of devices.
+	SMClock           // MHz
+	MemoryClock       // MHz
+	Throttled         // 1 while the clock is lowered for heat or by the hardware, else 0
+	PowerCapped       // 1 while the clock is lowered to keep to the power limit, else 0
+	Temperature       // °C
+	MemoryTemperature // °C
+	Power             // W
+	Utilization       // part of the time in which a kernel ran
+	ECCCorrected      // errors of the memory, counted
+	ECCUncorrected    // …
+	PCIeReplays       // counted
+	// Of hosts. Seconds are summed over the processors and divided by their number.
+	CPUBusy         // seconds in which processors worked, counted
+	CPUSteal        // seconds that the hypervisor gave to others, counted
+	CPUWaitIO       // seconds in which processors waited for storage, counted
+	Load            // runnable tasks per processor
+	CPUClock        // MHz, mean over the processors
+	CPUThrottled    // times that processors lowered their clock for heat, counted
+	MemoryAvailable // part of the memory
+	PressureCPU     // seconds in which some task waited for a processor, counted
+	PressureMemory  // … for memory
+	PressureIO      // … for storage
+	SwapIn          // pages read back, counted
+	OOMKills        // processes killed for want of memory, counted
+	Retransmits     // TCP segments sent again, counted
+	NetworkDrops    // packets dropped, or received damaged, counted
+	quantities
+)
+
+// quantityInfo is what is known of a quantity.
+var quantityInfo = [quantities]struct {
+	name, unit string
+	counter    bool
+}{
+	{name: "unknown"},
+	SMClock:           {name: "sm_clock", unit: "MHz"},
+	MemoryClock:       {name: "memory_clock", unit: "MHz"},
+	Throttled:         {name: "throttled", unit: "fraction"},
+	PowerCapped:       {name: "power_capped", unit: "fraction"},
+	Temperature:       {name: "temperature", unit: "°C"},
+	MemoryTemperature: {name: "memory_temperature", unit: "°C"},
+	Power:             {name: "power", unit: "W"},
+	Utilization:       {name: "utilization", unit: "fraction"},
+	ECCCorrected:      {name: "ecc_corrected", unit: "1/s", counter: true},
+	ECCUncorrected:    {name: "ecc_uncorrected", unit: "1/s", counter: true},
+	PCIeReplays:       {name: "pcie_replays", unit: "1/s", counter: true},
+	CPUBusy:           {name: "cpu_busy", unit: "fraction", counter: true},
+	CPUSteal:          {name: "cpu_steal", unit: "fraction", counter: true},
+	CPUWaitIO:         {name: "cpu_wait_io", unit: "fraction", counter: true},
+	Load:              {name: "load", unit: "tasks/CPU"},
+	CPUClock:          {name: "cpu_clock", unit: "MHz"},
+	CPUThrottled:      {name: "cpu_throttled", unit: "1/s", counter: true},
+	MemoryAvailable:   {name: "memory_available", unit: "fraction"},
+	PressureCPU:       {name: "pressure_cpu", unit: "fraction", counter: true},
+	PressureMemory:    {name: "pressure_memory", unit: "fraction", counter: true},
+	PressureIO:        {name: "pressure_io", unit: "fraction", counter: true},
+	SwapIn:            {name: "swap_in", unit: "1/s", counter: true},
+	OOMKills:          {name: "oom_kills", unit: "1/s", counter: true},
+	Retransmits:       {name: "tcp_retransmits", unit: "1/s", counter: true},
+	NetworkDrops:      {name: "network_drops", unit: "1/s", counter: true},
+}
+
+// Quantities are all of them.
+func Quantities() []Quantity {
+	var all []Quantity
+	for q := NoQuantity + 1; q < quantities; q++ {
+		all = append(all, q)
+	}
+	return all
+}
+
+func (q Quantity) info() (i int) {
+	if q < quantities {
+		i = int(q)
+	}
+	return i
+}
+
+func (q Quantity) String() string { return quantityInfo[q.info()].name }
+
+// Unit is that of a value, or of the rate of a counter.
+func (q Quantity) Unit() string { return quantityInfo[q.info()].unit }
+
+// Counter reports whether the quantity counts up.
+func (q Quantity) Counter() bool { return quantityInfo[q.info()].counter }
+
+// OfDevice reports whether devices have it; else hosts do.
+func (q Quantity) OfDevice() bool { return q > NoQuantity && q < CPUBusy }
+
+// HostEvent is something that the kernel of a host reported.
+type HostEvent struct {
+	Host   string // "": the file does not say
+	At     int64  // nanoseconds since 1970 UTC; 0: not known
+	Kind   HostEventKind
+	Code   int    // of an Xid error
+	Bus    uint64 // of the device, as CommProcess has it; 0: none, or not known
+	Device int    // index on its host; −1: none, or not known
+	Line   int64  // of the file
+	Text   string // what was reported
+}
+
+// HostEventKind is what was reported.
+type HostEventKind uint8
+
+const (
+	UnknownEvent  HostEventKind = iota
+	XidError                    // of the NVIDIA driver
+	MachineCheck                // hardware error of processor or memory
+	OutOfMemory                 // a process was killed
+	CPUOverheated               // a processor lowered its clock
+	LinkDown                    // of a network interface
+)
+
+var hostEventNames = [...]string{"unknown", "xid", "machine_check", "out_of_memory", "cpu_overheated", "link_down"}
+
+func (k HostEventKind) String() string { return nameOf(hostEventNames[:], int(k)) }

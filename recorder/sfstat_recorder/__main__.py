@@ -38,8 +38,8 @@ def main(arguments: Optional[List[str]] = None) -> None:
             sys.path.insert(0, os.path.dirname(os.path.abspath(given.script)))
             runpy.run_path(given.script, run_name="__main__")
     finally:
-        if loop is not None and not loop.given_up and loop.perf is None:
-            logging.getLogger("sfstat_recorder").warning("too few optimizer steps were found: nothing is recorded")
+        if loop is not None:
+            loop.finish()
 
 
 def _talk() -> None:

@@ -29,6 +29,9 @@ _log = logging.getLogger("sfstat_recorder")
 LOOKED_AT = 3
 """Optimizer steps that are watched before the first one is recorded."""
 
+_FUSED = -1  # optimizers that step inside backward, as one
+_NAMES = {DATA: "batches", FORWARD: "forward passes", BACKWARD: "backward passes", OPTIMIZER: "optimizer steps"}
+
 
 class Loop:
     """What is known of the training loop, and its recorder once that is enough.
@@ -42,63 +45,112 @@ class Loop:
         self._thread = get_ident()
         self._inside = ""
         self._span: Any = None
+        self._stepping: List[int] = []  # the optimizer whose step runs, once for each of its calls inside each other
+        self._fused = False  # an optimizer stepped inside this backward
         self.given_up = False
         self.perf: Optional[Recorder] = None
         self.found = ""  # in words, once the recorder is made
+        self.steps = 0  # recorded
+        self.any_mode = False  # forward passes count in evaluation mode too
+        self.by_grad = False  # torch.autograd.grad is the backward
         # While the loop is only watched.
-        self._backwards = 0
-        self._waits = 0
+        self._seen = {stage: 0 for stage in (DATA, FORWARD, BACKWARD, OPTIMIZER)}
+        self._evaluations = 0  # forward passes with gradients, in evaluation mode
+        self._grads = 0
+        self._closures = 0
+        self._backwards = 0  # since the last optimizer step
         self._optimizers: List[int] = []  # in the order of their steps
         self._counts: List[int] = []  # backwards before each of these
         # While it is recorded.
+        self._known: Set[int] = set()  # the optimizers of a step
         self._last_optimizer = 0  # whose step ends the loop's
         self._waited = False  # a batch came that no forward has used
+
+    @property
+    def free(self) -> bool:
+        """Whether a forward may begin here: quick, for every module asks."""
+        return self._inside in ("", OPTIMIZER)
 
     def begin(self, stage: str) -> bool:
         """Whether the stage begins here: not inside another, nor in a thread
         other than the script's own.
         """
-        if self._inside or self.given_up or get_ident() != self._thread:
+        if self.given_up or get_ident() != self._thread:
             return False
+        if self._inside:
+            if self._inside != OPTIMIZER or stage == OPTIMIZER:
+                return False
+            self._stepping.clear()  # its step raised
+            self._close()
         self._inside = stage
         perf = self.perf
         if perf is None:
             return True
         if not perf.in_step:
-            if stage == DATA:
-                if self._waited:
-                    perf.pause()  # the batch before went to an evaluation
-            elif stage == FORWARD:
+            if stage != DATA:
                 perf.begin_step()
-            else:
-                return True
-        if stage in perf.stages.cells:
-            self._span = perf.stage(stage)
-            self._span.__enter__()
+            elif self._waited:
+                perf._settle(perf._start)  # the batch before went to an evaluation
+                perf.pause()
+        self._open(stage)
         return True
 
     def end(self, stage: str, optimizer: int = 0) -> None:
         """The stage that began ends. Of the optimizer, which one it was."""
-        self._inside = ""
-        span, self._span = self._span, None
-        if span is not None:
-            span.__exit__(None, None, None)
+        if self._inside != stage:
+            return
+        self._close()
         if self.perf is None:
             self._watch(stage, optimizer)
-            return
-        if stage == DATA:
-            self._waited = not self.perf.in_step
-        elif stage == FORWARD:
-            self._waited = False
-        elif stage == OPTIMIZER and optimizer == self._last_optimizer and self.perf.in_step:
-            self.perf.end_step()
+        elif stage == OPTIMIZER:
+            self._stepped(optimizer)
+        else:
+            self._waited = stage == DATA and not self.perf.in_step
+        if stage == BACKWARD and self._fused:
+            self._fused = False
+            if self.perf is None:
+                self._watch(OPTIMIZER, _FUSED)
+            else:
+                self._stepped(_FUSED)
+
+    def begin_optimizer(self, optimizer: int) -> None:
+        """The step of an optimizer begins; it may call that of its base class."""
+        if self._inside == BACKWARD and get_ident() == self._thread:
+            self._fused = True
+        elif self._stepping and self._stepping[0] == optimizer or self.begin(OPTIMIZER):
+            self._stepping.append(optimizer)
+
+    def end_optimizer(self, optimizer: int) -> None:
+        if self._stepping and self._stepping[0] == optimizer:
+            self._stepping.pop()
+            if not self._stepping:
+                self.end(OPTIMIZER, optimizer)
+
+    def around(self, closure: Callable[..., Any]) -> Callable[..., Any]:
+        """A closure whose stages count, and not as part of the optimizer that
+        calls it.
+        """
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if self._inside != OPTIMIZER or get_ident() != self._thread:
+                return closure(*args, **kwargs)
+            stepping, self._stepping = self._stepping, []
+            self._closures += 1
+            if self.perf is not None and not self.perf.stages.summed:
+                self._drop()  # the optimizer comes after its closure
+            else:
+                self._close()
+            try:
+                return closure(*args, **kwargs)
+            finally:
+                self._stepping, self._inside = stepping, OPTIMIZER
+                self._open(OPTIMIZER)
+
+        return call
 
     def exhausted(self) -> None:
         """The loader has no further batch."""
-        self._inside = ""
-        span, self._span = self._span, None
-        if span is not None and self.perf is not None:
-            self.perf._cancel(span)
+        self._drop()
 
     def hand_over(self) -> None:
         """A trainer's callbacks record instead."""
@@ -106,10 +158,56 @@ class Loop:
         if self.perf is not None:
             self.perf.close()
 
+    def evaluated(self) -> None:
+        """A forward pass with gradients, in evaluation mode."""
+        if not self._inside and self.perf is None:
+            self._evaluations += 1
+
+    def differentiated(self) -> None:
+        """Gradients that ``torch.autograd.grad`` returned."""
+        if not self._inside and self.perf is None:
+            self._grads += 1
+            self._backwards += self._seen[BACKWARD] == 0
+
+    def finish(self) -> None:
+        """Says at the end of the script what was found, if nothing is recorded."""
+        if self.given_up or self.steps > 0:
+            return
+        seen = ", ".join("%d %s" % (self._seen[stage], name) for stage, name in _NAMES.items())
+        if self.perf is not None:
+            seen = "found %s, but no step that fits" % self.found
+        _log.warning(
+            "nothing is recorded: %s; %d optimizer steps are watched first. A loop that trains otherwise can time its stages with sfstat_recorder.Recorder", seen, LOOKED_AT)
+
+    def _open(self, stage: str) -> None:
+        perf = self.perf
+        if perf is not None and (perf.in_step or stage == DATA) and stage in perf.stages.cells:
+            self._span = perf.stage(stage)
+            self._span.__enter__()
+
+    def _drop(self) -> None:
+        self._inside = ""
+        span, self._span = self._span, None
+        if span is not None and self.perf is not None:
+            self.perf._cancel(span)
+
+    def _close(self) -> None:
+        self._inside = ""
+        span, self._span = self._span, None
+        if span is not None:
+            span.__exit__(None, None, None)
+
+    def _stepped(self, optimizer: int) -> None:
+        """The last optimizer of a step ends it; so does one that was never
+        seen before, such as that of a generator, whose turn comes rarely.
+        """
+        if self.perf is not None and self.perf.in_step and (optimizer == self._last_optimizer or optimizer not in self._known):
+            self.perf.end_step()
+            self.steps += 1
+
     def _watch(self, stage: str, optimizer: int) -> None:
-        if stage == DATA:
-            self._waits += 1
-        elif stage == BACKWARD:
+        self._seen[stage] += 1
+        if stage == BACKWARD:
             self._backwards += 1
         elif stage == OPTIMIZER:
             self._optimizers.append(optimizer)
@@ -124,25 +222,41 @@ class Loop:
         optimizer steps were one step of it.
         """
         microsteps = max(1, sum(self._counts[-several:]))
-        names = ([DATA] if self._waits > 0 else []) + [FORWARD, BACKWARD, OPTIMIZER]
-        repeated = names if several > 1 else names[:-1]
-        self._last_optimizer = self._optimizers[-1]
+        names = [DATA, FORWARD, BACKWARD, OPTIMIZER]
+        self._known, self._last_optimizer = set(self._optimizers), self._optimizers[-1]
+        self.any_mode = self._seen[FORWARD] == 0 and self._evaluations > 0
+        self.by_grad = self._seen[BACKWARD] == 0 and self._grads > 0
         options: Dict[str, Any] = {"stages": names, "first_step": len(self._optimizers) // several}
-        if microsteps > 1:
-            options.update(accumulation=microsteps, repeated=repeated)
+        if microsteps > 1 and self._closures > 0:  # as many as the optimizer wants
+            options.update(accumulation=max(self._counts), repeated=())
+        elif microsteps > 1:
+            options.update(accumulation=microsteps, repeated=names if several > 1 else names[:-1])
         try:
             self.perf = self._make(**options)
         except Exception as error:
             self.given_up = True
             _log.warning("nothing is recorded: %s", error)
             return
-        self.found = "data, forward, backward, optimizer" if self._waits > 0 else "forward, backward, optimizer (no DataLoader)"
-        if microsteps > 1:
-            self.found += "; %d microsteps a step" % microsteps
-        if several > 1:
-            self.found += "; %d optimizers" % several
+        self.found = self._words(microsteps, several)
         if self.perf.identity.rank == 0:
             _log.info("found %s", self.found)
+
+    def _words(self, microsteps: int, several: int) -> str:
+        text = "data, forward, backward, optimizer" if self._seen[DATA] > 0 else "forward, backward, optimizer (no DataLoader)"
+        if self._closures > 0:
+            text += "; forward and backward in a closure of the optimizer"
+            text += ", summed over its calls" if microsteps > 1 else ""
+        elif microsteps > 1:
+            text += "; %d microsteps a step" % microsteps
+        if several > 1:
+            text += "; %d optimizers" % several
+        if self._optimizers[-1] == _FUSED:
+            text += "; optimizers step inside backward"
+        if self.any_mode:
+            text += "; forward in evaluation mode"
+        if self.by_grad:
+            text += "; backward by torch.autograd.grad"
+        return text
 
 
 def install(loop: Loop, torch: Any) -> None:
@@ -151,6 +265,7 @@ def install(loop: Loop, torch: Any) -> None:
     _patch_forward(loop, torch)
     for owner, name in ((torch.autograd, "backward"), (torch.Tensor, "backward")):
         setattr(owner, name, _around(loop, BACKWARD, getattr(owner, name)))
+    _patch_grad(loop, torch)
     _patch_optimizer(loop, torch)
 
 
@@ -202,7 +317,12 @@ def _patch_forward(loop: Loop, torch: Any) -> None:
     module, original, enabled = torch.nn.Module, torch.nn.Module.__call__, torch.is_grad_enabled
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if loop._inside or not self.training or not enabled() or not loop.begin(FORWARD):
+        if not loop.free or not enabled():
+            return original(self, *args, **kwargs)
+        if not self.training and not loop.any_mode:
+            loop.evaluated()
+            return original(self, *args, **kwargs)
+        if not loop.begin(FORWARD):
             return original(self, *args, **kwargs)
         try:
             return original(self, *args, **kwargs)
@@ -212,18 +332,33 @@ def _patch_forward(loop: Loop, torch: Any) -> None:
     module.__call__ = call
 
 
+def _patch_grad(loop: Loop, torch: Any) -> None:
+    """Gradients that are taken beside a backward, such as a penalty, are not one."""
+    original = torch.autograd.grad
+    timed = _around(loop, BACKWARD, original)
+
+    def grad(*args: Any, **kwargs: Any) -> Any:
+        if loop.by_grad:
+            return timed(*args, **kwargs)
+        loop.differentiated()
+        return original(*args, **kwargs)
+
+    torch.autograd.grad = grad
+
+
 def _patch_optimizer(loop: Loop, torch: Any) -> None:
     optim = importlib.import_module("torch.optim.optimizer")
-    running: Set[int] = set()
 
-    def before(optimizer: Any, *_: Any) -> None:
-        if loop.begin(OPTIMIZER):
-            running.add(id(optimizer))
+    def before(optimizer: Any, args: Any, kwargs: Any) -> Any:
+        loop.begin_optimizer(id(optimizer))
+        if len(args) > 1 and callable(args[1]):  # optimizer, closure
+            return (args[0], loop.around(args[1]), *args[2:]), kwargs
+        if callable(kwargs.get("closure")):
+            return args, {**kwargs, "closure": loop.around(kwargs["closure"])}
+        return None
 
     def after(optimizer: Any, *_: Any) -> None:
-        if id(optimizer) in running:
-            running.discard(id(optimizer))
-            loop.end(OPTIMIZER, id(optimizer))
+        loop.end_optimizer(id(optimizer))
 
     optim.register_optimizer_step_pre_hook(before)
     optim.register_optimizer_step_post_hook(after)

@@ -63,7 +63,7 @@ class Span:
         cell = self.first
         if r._open is not None or get_ident() != r._owner or not (r._inside or self.data):
             return r._refuse(self)
-        if cell < r._last:
+        if cell < r._last and not r.stages.summed:
             # In the list, the next of this name: a further microstep.
             for cell in self.cells:
                 if cell >= r._last:

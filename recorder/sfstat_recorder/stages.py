@@ -38,10 +38,11 @@ class Stages:
     With ``accumulation`` k > 1, the stages in ``repeated``, which stand
     together in the list, happen k times in a step and become ``name@0`` …
     ``name@k-1``, microstep after microstep. By default those are the stages
-    that begin with ``data.`` or ``model.``.
+    that begin with ``data.`` or ``model.``. With an empty ``repeated``, each
+    stage keeps one column, which sums its microsteps, in any order.
     """
 
-    __slots__ = ("names", "accumulation", "cells", "data_cells", "count")
+    __slots__ = ("names", "accumulation", "summed", "cells", "data_cells", "count")
 
     def __init__(self, names: Sequence[str] = STAGES, accumulation: int = 1, repeated: Optional[Sequence[str]] = None) -> None:
         _check(names, accumulation)
@@ -53,7 +54,8 @@ class Stages:
             block = [i for i, name in enumerate(names) if name in repeated]
         if block and block != list(range(block[0], block[-1] + 1)):
             raise ValueError("the repeated stages do not stand together in %s" % list(names))
-        if accumulation > 1 and not block:
+        self.summed = accumulation > 1 and repeated is not None and not repeated
+        if accumulation > 1 and not block and not self.summed:
             raise ValueError("accumulation is %d and no stage is repeated" % accumulation)
         unfolded = []
         for i, name in enumerate(names):

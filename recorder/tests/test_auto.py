@@ -61,11 +61,85 @@ class LoopTest(unittest.TestCase):
         self.assertEqual(p["durations_ns"], [list(COSTS.values())[:3] * 2 + [COSTS[OPTIMIZER]]] * 3)
 
     def test_a_loop_without_a_loader(self):
+        """Its packets have the stages of other ranks, which may have one, as in a pipeline."""
         for _ in range(5):
             self.step(stages=(FORWARD, BACKWARD))
         (p,) = self.got()
-        self.assertEqual(p["stages"], [FORWARD, BACKWARD, OPTIMIZER])
+        self.assertEqual(p["durations_ns"], [[0, COSTS[FORWARD], COSTS[BACKWARD], COSTS[OPTIMIZER]]] * 2)
         self.assertIn("no DataLoader", self.loop.found)
+
+    def test_an_optimizer_that_calls_a_closure(self):
+        for calls in (1, 3):
+            with self.subTest(calls=calls):
+                self.setUp()
+                closure = self.loop.around(lambda: [self.do(stage) for stage in (FORWARD, BACKWARD)])
+                for _ in range(6):
+                    self.do(DATA)
+                    self.loop.begin_optimizer(1)
+                    for _ in range(calls):
+                        closure()
+                        self.clock.spend(COSTS[OPTIMIZER])
+                    self.loop.end_optimizer(1)
+                (p,) = self.got()
+                self.assertEqual((p["stages"], p["accumulation"]), ([DATA, FORWARD, BACKWARD, OPTIMIZER], calls))
+                self.assertEqual(p["durations_ns"], [[COSTS[DATA]] + [calls * COSTS[stage] for stage in (FORWARD, BACKWARD, OPTIMIZER)]] * 3)
+                self.assertNotIn("notes", p)
+                self.assertIn("closure", self.loop.found)
+
+    def test_an_optimizer_whose_turn_comes_rarely(self):
+        for i in range(12):
+            self.step()
+            if i % 5 == 4:
+                for stage in (FORWARD, BACKWARD):
+                    self.do(stage)
+                self.do(OPTIMIZER, 2)
+        rows = [row for p in self.got() for row in p["durations_ns"]]
+        self.assertEqual([row[0] for row in rows], [COSTS[DATA]] * 2 + [0] + [COSTS[DATA]] * 5 + [0] + [COSTS[DATA]] * 2)
+        self.assertEqual({tuple(row[1:]) for row in rows}, {tuple(list(COSTS.values())[1:])})
+
+    def test_optimizers_inside_backward(self):
+        for _ in range(6):
+            self.do(DATA)
+            self.do(FORWARD)
+            self.assertTrue(self.loop.begin(BACKWARD))
+            for optimizer in (1, 2):
+                self.clock.spend(COSTS[BACKWARD] // 2)
+                self.loop.begin_optimizer(optimizer)
+                self.loop.end_optimizer(optimizer)
+            self.loop.end(BACKWARD)
+        (p,) = self.got()
+        self.assertEqual(p["durations_ns"], [[COSTS[DATA], COSTS[FORWARD], COSTS[BACKWARD], 0]] * 3)
+
+    def test_an_optimizer_step_that_raises(self):
+        for _ in range(4):
+            self.step()
+        for stage in (DATA, FORWARD, BACKWARD):
+            self.do(stage)
+        self.loop.begin_optimizer(1)  # its end is never said
+        for _ in range(3):
+            self.step()
+        self.assertEqual(self.loop.steps, 4)
+
+    def test_a_base_class_with_a_step_of_its_own(self):
+        for _ in range(5):
+            for stage in (DATA, FORWARD, BACKWARD):
+                self.do(stage)
+            self.loop.begin_optimizer(1)
+            self.loop.begin_optimizer(1)
+            self.clock.spend(COSTS[OPTIMIZER] - MS)
+            self.loop.end_optimizer(1)
+            self.clock.spend(MS)
+            self.loop.end_optimizer(1)
+        (p,) = self.got()
+        self.assertEqual(p["durations_ns"], [list(COSTS.values())] * 2)
+
+    def test_what_was_seen_where_nothing_is_recorded(self):
+        for _ in range(7):
+            for stage in (DATA, FORWARD, BACKWARD):
+                self.do(stage)
+        with self.assertLogs("sfstat_recorder", "WARNING") as said:
+            self.loop.finish()
+        self.assertIn("7 batches, 7 forward passes, 7 backward passes, 0 optimizer steps", said.output[0])
 
     def test_two_optimizers(self):
         for _ in range(8):
@@ -88,6 +162,7 @@ class LoopTest(unittest.TestCase):
             self.step()
         first, second = self.got()
         self.assertEqual((len(first["wall_ns"]), len(second["wall_ns"])), (1, 3))
+        self.assertEqual(first["wall_ns"], [(5 + 10 + 20 + 2 + 3 + 3) * MS])  # nothing of it
         self.assertEqual(second["durations_ns"], [list(COSTS.values())] * 3)
 
     def test_what_is_inside_a_stage_is_part_of_it(self):
@@ -166,6 +241,34 @@ class ScriptTest(unittest.TestCase):
             self.assertEqual(p["lines"][BACKWARD], "train.py:9")
             self.assertNotIn("notes", p)
             self.assertTrue(all(min(row) > 0 for row in p["durations_ns"]))
+
+    def test_loops_of_other_kinds(self):
+        head, loop = SCRIPT.split("for i,")[0], "for (batch,) in DataLoader(data, batch_size=4):\n"
+        for name, body, found in (
+            ("a closure", """
+    def closure():
+        optimizer.zero_grad()
+        loss = model(batch).square().mean()
+        loss.backward()
+        return loss
+    optimizer.step(closure)
+""", "in a closure of the optimizer"),
+            ("gradients that are returned", """
+    for p, g in zip(model.parameters(), torch.autograd.grad(model(batch).square().mean(), list(model.parameters()))):
+        p.grad = g
+    optimizer.step()
+""", "backward by torch.autograd.grad"),
+            ("a model in evaluation mode", """
+    model.eval()(batch).square().mean().backward()
+    optimizer.step()
+""", "forward in evaluation mode"),
+        ):
+            with self.subTest(name):
+                got, said = self.run_script(head + loop + body)
+                self.assertIn(found, said)
+                self.assertEqual(sum(len(p["wall_ns"]) for p in got), 13)
+                self.assertTrue(all(min(row) > 0 for p in got for row in p["durations_ns"]))
+                self.assertFalse([p["notes"] for p in got if "notes" in p])
 
     def test_a_script_that_trains_nothing(self):
         got, said = self.run_script("import torch\n")

@@ -23,38 +23,32 @@ func (s *strikes) lostIn(rank int, all []found, lines []fitted) (stage string, o
 	if own == nil || own.summed {
 		return "", false
 	}
-	more := make([]int64, len(own.stages)+1)
+	names, group := trace.Schema{Stages: own.stages}.Groups()
+	more := make([]int64, len(names)+1)
+	names, group = append(names, trace.ResidualStage), append(group, len(names))
 	for _, f := range all {
 		if f.rank != rank {
 			continue
 		}
 		for _, c := range s.places[f.place].cohorts {
-			if x := s.beyondPeers(c, f, own, peers); x != nil {
-				for k := range more {
-					more[k] += x[k]
-				}
+			for k, x := range s.beyondPeers(c, f, own, peers) {
+				more[group[k]] += x
 			}
 		}
 	}
-	sum := int64(0)
-	for _, x := range more {
-		sum += max(0, x)
-	}
-	k := 0
-	for i := range more {
-		if more[i] > more[k] {
-			k = i
+	sum, most := int64(0), 0
+	for k, x := range more {
+		if sum += max(0, x); x > more[most] {
+			most = k
 		}
 	}
 	switch {
 	case sum == 0:
 		return "", false
-	case more[k]*2 <= sum:
+	case more[most]*2 <= sum:
 		return "", true
-	case k == len(own.stages):
-		return trace.ResidualStage, true
 	}
-	return own.stages[k], true
+	return names[most], true
 }
 
 // beyondPeers is how much longer a struck rank spends in each stage before an entry

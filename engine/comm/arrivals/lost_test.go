@@ -83,6 +83,15 @@ func TestStageOfDelay(t *testing.T) {
 			})
 		}
 	}
+	t.Run("of both micro-batches", func(t *testing.T) {
+		var j Job
+		w := losing([4]float64{20, 20, 5, 0}, true)
+		w.Schema.Stages, w.Accumulation = []string{"work@0", "work@1", "backward", "optim"}, 2
+		j.AddWindow(w)
+		if r := j.Analyze(Options{}); len(r.Late) != 1 || r.Late[0].Stage != "work" {
+			t.Errorf("%+v", r.Late)
+		}
+	})
 	t.Run("summed over micro-batches", func(t *testing.T) {
 		var j Job
 		w := losing([4]float64{40, 0, 0, 0}, true)

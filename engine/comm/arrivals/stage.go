@@ -70,7 +70,7 @@ func (l *timeline) add(w *trace.Window, rank int) {
 	if !slices.Equal(l.stages, w.Schema.Stages) || len(l.steps) > timelineSteps || len(l.steps) > 0 && (l.wall == nil) != (w.Wall == nil) {
 		return
 	}
-	l.summed = l.summed || w.Accumulation > 1
+	l.summed = l.summed || w.Accumulation > 1 && !slices.ContainsFunc(l.stages, indexed)
 	began := int64(0)
 	if w.Epochs != nil {
 		began = w.Epochs[rank]
@@ -92,6 +92,12 @@ func (l *timeline) add(w *trace.Window, rank int) {
 			began += length
 		}
 	}
+}
+
+// indexed reports whether a stage is of one micro-batch.
+func indexed(stage string) bool {
+	_, micro := trace.SplitStage(stage)
+	return micro >= 0
 }
 
 // fitted is a timeline with the time of each step's beginning on the common
@@ -136,9 +142,10 @@ func (s *strikes) placed() (stages []string, lines []fitted) {
 	for at := range stages {
 		if recorded := s.kindOf(s.places[at].cohorts[0][0]).stage; recorded != "" {
 			stages[at] = recorded
-			continue
+		} else {
+			s.byFrames(stages, at)
 		}
-		s.byFrames(stages, at)
+		stages[at], _ = trace.SplitStage(stages[at])
 	}
 	return stages, lines
 }

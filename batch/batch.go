@@ -172,9 +172,7 @@ func (b *work) chunk(ctx context.Context, i int) error {
 	}
 	return f.Fill(func(w io.Writer) error {
 		out := newPartWriter(w)
-		options := b.o.Diagnose
-		options.Engines = diagnose.FindingsAlone
-		j := &judge{o: options, emit: out.row, refer: out.problem, tell: func(n int) { b.tell(0, int64(n)) }}
+		j := &judge{o: b.o.Diagnose, emit: out.row, refer: out.problem, tell: func(n int) { b.tell(0, int64(n)) }}
 		for _, u := range b.chunks[i].units {
 			if err := j.unit(ctx, u); err != nil {
 				return err
@@ -218,7 +216,7 @@ func (b *work) join() (*findings.Summary, error) {
 				return err
 			}
 		}
-		if s.Windows == 0 && b.o.Shard.Of <= 1 {
+		if s.Empty() && b.o.Shard.Of <= 1 {
 			return ErrNothing
 		}
 		return nil

@@ -42,7 +42,7 @@ func Gather(paths []string, to Output, create func(string) (*atomicfile.File, er
 				s.Refuse(findings.Refused{Path: path, Error: reason(path, err)})
 			}
 		}
-		if s.Windows == 0 && first != nil {
+		if s.Empty() && first != nil {
 			return ErrNothing
 		}
 		return nil

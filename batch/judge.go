@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -14,21 +15,26 @@ import (
 	"github.com/sfstat/sfstat/trace"
 )
 
-// A run is judged in stretches of so many windows, and of so many runs at once
-// whose windows alternate: what is kept of each window is small, but there may be
-// months of them.
-const (
-	stretch  = 256
-	openRuns = 64
+// bounds are of how many windows a run is judged at once, and of how many runs whose
+// windows alternate: what is kept of each window is small, but there may be months of
+// them.
+type bounds struct{ windows, runs int }
+
+// Where there is more than stage times, it comes behind all windows, and the run is
+// judged as a whole.
+var (
+	ofWindows = bounds{256, 64}
+	ofJoined  = bounds{1 << 14, 1 << 10}
 )
 
-// judge turns the windows of units into rows.
+// judge turns the recordings of units into rows.
 type judge struct {
 	o     diagnose.Options
 	emit  func(findings.Row) error
 	refer func(Problem) error
 	tell  func(windows int) // that were judged
-	open  []*session        // by first window
+	open  []*session        // by first recording
+	bounds
 }
 
 // session is a stretch of a run.
@@ -42,11 +48,15 @@ type session struct {
 // unit judges the runs of files that are read together. What is wrong with them
 // is referred; an error is one of the output, or the end of ctx.
 func (j *judge) unit(ctx context.Context, u unit) error {
-	paths := make([]string, len(u))
-	for i := range u {
-		paths[i] = u[i].Path
+	paths := make([]string, len(u.files))
+	for i := range u.files {
+		paths[i] = u.files[i].Path
 	}
-	r, err := auto.OpenFound(paths, auto.Options{Want: auto.WindowsOnly})
+	j.bounds, j.o.Engines = ofWindows, diagnose.FindingsAlone
+	if u.joined {
+		j.bounds, j.o.Engines = ofJoined, diagnose.AllEngines
+	}
+	r, err := auto.OpenFound(paths, auto.Options{Want: auto.ForVerdict})
 	if err != nil {
 		return j.refer(Problem{paths[0], reason(paths[0], err)})
 	}
@@ -64,19 +74,24 @@ func (j *judge) unit(ctx context.Context, u unit) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := j.add(item, findings.Where{Folder: filepath.Dir(paths[0]), File: base(item, paths)}); err != nil {
-			return err
+		at := findings.Where{Folder: filepath.Dir(paths[0]), File: base(item, u)}
+		for _, recorded := range item.Recordings() {
+			if err := j.add(recorded, at, item.Path); err != nil {
+				return err
+			}
 		}
 	}
 }
 
-// base is the name of the file that an item is of.
-func base(item auto.Item, paths []string) string {
+// base is the name of the file that all of a run is of, if it is one.
+func base(item auto.Item, u unit) string {
 	switch {
+	case len(u.files) == 1:
+		return filepath.Base(u.files[0].Path)
+	case u.joined:
+		return ""
 	case item.Path != "":
 		return filepath.Base(item.Path)
-	case len(paths) == 1:
-		return filepath.Base(paths[0])
 	}
 	return ""
 }
@@ -97,9 +112,9 @@ func another(p auto.Problem) bool {
 // is another recording is judged by itself.
 func (j *judge) problems(ctx context.Context, u unit, r *auto.Reader) error {
 	for _, p := range r.Problems() {
-		i := slices.IndexFunc(u, func(f file) bool { return f.Path == p.Path })
-		if i >= 0 && len(u) > 1 && another(p) {
-			if err := j.unit(ctx, unit{u[i]}); err != nil {
+		i := slices.IndexFunc(u.files, func(f file) bool { return f.Path == p.Path })
+		if i >= 0 && len(u.files) > 1 && another(p) {
+			if err := j.unit(ctx, unit{files: u.files[i : i+1]}); err != nil {
 				return err
 			}
 			continue
@@ -108,9 +123,9 @@ func (j *judge) problems(ctx context.Context, u unit, r *auto.Reader) error {
 			return err
 		}
 	}
-	for i := range u {
-		if what := u[i].changed(); what != "" {
-			if err := j.refer(Problem{u[i].Path, what + " since the work began: the rows are of what was read"}); err != nil {
+	for _, f := range u.files {
+		if what := f.changed(); what != "" {
+			if err := j.refer(Problem{f.Path, what + " since the work began: the rows are of what was read"}); err != nil {
 				return err
 			}
 		}
@@ -118,26 +133,29 @@ func (j *judge) problems(ctx context.Context, u unit, r *auto.Reader) error {
 	return nil
 }
 
-// add takes a window to the session of its run.
-func (j *judge) add(item auto.Item, at findings.Where) error {
-	w := item.Window
-	i := slices.IndexFunc(j.open, func(s *session) bool { return s.run == w.Run && s.at == at })
+// add takes a recording to the session of its run.
+func (j *judge) add(r trace.Recording, at findings.Where, path string) error {
+	w, isWindow := r.(*trace.Window)
+	i := slices.IndexFunc(j.open, func(s *session) bool { return s.run == r.RunName() && (s.at == at || !isWindow) })
 	if i < 0 {
-		if err := j.finish(openRuns - 1); err != nil {
+		if err := j.finish(j.runs - 1); err != nil {
 			return err
 		}
 		i = len(j.open)
-		j.open = append(j.open, &session{at: at, run: w.Run, s: diagnose.New(j.o)})
+		j.open = append(j.open, &session{at: at, run: r.RunName(), s: diagnose.New(j.o)})
 	}
 	s := j.open[i]
-	if err := s.s.Add(w); err != nil {
-		path := filepath.Join(at.Folder, at.File)
+	if err := s.s.Add(r); err != nil {
+		path := cmp.Or(path, filepath.Join(at.Folder, at.File))
 		return j.refer(Problem{path, reason(path, err)})
+	}
+	if !isWindow {
+		return nil
 	}
 	s.starts = append(s.starts, start(w))
 	ingest.Release(w) // the session keeps the account alone
 	j.tell(1)
-	if len(s.starts) < stretch {
+	if len(s.starts) < j.windows {
 		return nil
 	}
 	j.open = slices.Delete(j.open, i, i+1)

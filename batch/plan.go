@@ -2,8 +2,9 @@
 // for each finding and window.
 //
 //  1. The files are listed and parted into units, which are read together: a
-//     Parquet file by itself, the other files of a folder as one. Consecutive units
-//     make chunks of a few megabytes. Both depend on the files alone.
+//     Parquet file by itself, the other files of a folder as one; and a whole folder as
+//     one where it holds more than stage times (units.go). Consecutive units make chunks
+//     of a few megabytes. Both depend on the files alone.
 //  2. Threads take a chunk each, read it as a stream, and write what they find to a
 //     part file, whole or not at all.
 //  3. The parts are put together in the order of the chunks, so that the bytes of
@@ -56,9 +57,6 @@ func stat(path string) file {
 	}
 	return f
 }
-
-// unit is files that are read as one input.
-type unit []file
 
 // chunk is consecutive units.
 type chunk struct {
@@ -127,7 +125,7 @@ func newPlan(paths []string, o *Options, those ...string) (*plan, error) {
 		}
 		c := &p.chunks[n-1]
 		c.units = append(c.units, u)
-		for _, f := range u {
+		for _, f := range u.files {
 			c.bytes += f.Size
 		}
 	}
@@ -142,28 +140,6 @@ func written(path string, those []string) bool {
 		}
 	}
 	return false
-}
-
-// units parts files, which are sorted by path: a Parquet file is read by itself,
-// the rest of a folder together.
-func units(files []file) []unit {
-	var out []unit
-	at := make(map[string]int) // folder → unit of its other files
-	for _, f := range files {
-		if strings.HasSuffix(strings.ToLower(f.Path), ".parquet") {
-			out = append(out, unit{f})
-			continue
-		}
-		dir := filepath.Dir(f.Path)
-		i, ok := at[dir]
-		if !ok {
-			i = len(out)
-			at[dir] = i
-			out = append(out, nil)
-		}
-		out[i] = append(out[i], f)
-	}
-	return out
 }
 
 // mark is the same for plans that lead to the same rows.

@@ -30,7 +30,7 @@ type Engines uint8
 const (
 	AllEngines    Engines = iota // K-S, pooled outliers and blame beside the frontier
 	FrontierAlone                // a tenth of the time; the others never name a rank by themselves
-	FindingsAlone                // the same, without what of the frontier no finding rests on, and without arrivals
+	FindingsAlone                // all of them, without what no finding rests on: for windows without other recordings beside them
 )
 
 // Session takes windows one at a time, in any order of runs, and keeps only their
@@ -116,12 +116,17 @@ func (s *Session) addWindow(w *trace.Window) error {
 		return err
 	}
 	r.compare(w, a.Main)
-	if s.o.Engines != FindingsAlone {
+	if s.o.Engines != FindingsAlone || w.Epochs != nil {
 		r.entries.AddWindow(w)
 	}
 	r.windows = append(r.windows, Window{Main: a.Main, Paper: a.Paper, Groups: a.Groups, Stages: recorded(w)})
-	if s.o.Engines == AllEngines {
-		r.windows[len(r.windows)-1].Signs = r.signsOf(w, a)
+	if s.o.Engines != FrontierAlone && r.toWeigh(w, a) {
+		switch last, x := &r.windows[len(r.windows)-1], (weighing{w, a}); s.o.Engines {
+		case FindingsAlone:
+			last.later = x.later()
+		default:
+			last.Signs = x.signs()
+		}
 	}
 	r.lengths = append(r.lengths, stepLengths(w))
 	if len(r.windows) == 1 {

@@ -44,6 +44,8 @@ type Window struct {
 	// enough to look for them.
 	Signs  *operators.Signs
 	Stages []string // in the order of the step as recorded
+
+	later *weighing // is looked at when a finding asks for it; nil: Signs are known
 }
 
 // Verdict is the answer to all runs of the input. Its own fields repeat those

@@ -9,25 +9,54 @@ import (
 	"github.com/sfstat/sfstat/trace"
 )
 
-// signsOf runs K-S, pooled outliers and blame on a window in which the frontier
-// charges a rank with a reportable delay. It returns nil if no rank is charged that
-// much, if the window is too large, or if enough windows of the run have been
-// analysed.
-func (r *run) signsOf(w *trace.Window, a *frontier.Analysis) *operators.Signs {
+// weighing is a window that K-S, pooled outliers and blame are to look at.
+type weighing struct {
+	w *trace.Window
+	a *frontier.Analysis
+}
+
+// toWeigh reports whether the other engines are to look at a window: the frontier charges
+// a rank with a reportable delay, the window is not too large, and not enough
+// windows of the run have been analysed.
+func (r *run) toWeigh(w *trace.Window, a *frontier.Analysis) bool {
 	weighed := 0
 	for _, have := range r.windows {
-		if have.Signs != nil {
+		if have.Signs != nil || have.later != nil {
 			weighed++
 		}
 	}
-	if weighed >= mostWindowsWeighed || len(w.Ranks) > manyWorkers || len(w.Durations) > mostWeighed || !slices.ContainsFunc(slices.Concat([]*frontier.Result{a.Main}, a.Groups), charges) {
+	return weighed < mostWindowsWeighed && len(w.Ranks) <= manyWorkers && len(w.Durations) <= mostWeighed &&
+		slices.ContainsFunc(slices.Concat([]*frontier.Result{a.Main}, a.Groups), charges)
+}
+
+// later keeps the window, whose times the caller may change.
+func (x weighing) later() *weighing {
+	w := *x.w
+	w.Durations, w.Wall = slices.Clone(w.Durations), slices.Clone(w.Wall)
+	return &weighing{&w, x.a}
+}
+
+// signs are what the engines see; nil where times cannot be put in order: the frontier
+// stands alone then.
+func (x weighing) signs() *operators.Signs {
+	s, err := operators.SignsOf(x.w, x.a)
+	if err != nil {
 		return nil
 	}
-	s, err := operators.SignsOf(w, a)
-	if err != nil {
-		return nil // times that cannot be put in order: the frontier stands alone
-	}
 	return s
+}
+
+// weighed reports whether there are signs of a window, which it has looked for now if
+// that was left to the verdict.
+func (j *judge) weighed(i int) bool {
+	if i < 0 || i >= len(j.windows) {
+		return false
+	}
+	w := &j.windows[i]
+	if w.later != nil {
+		w.Signs, w.later = w.later.signs(), nil
+	}
+	return w.Signs != nil
 }
 
 // charges reports whether an account charges a rank with enough to require a second
@@ -52,7 +81,7 @@ func (j *judge) weigh() {
 		}
 		// The window that the evidence is from, else the first that was looked at.
 		from := append([]int{f.Detail}, f.seen...)
-		at := slices.IndexFunc(from, func(i int) bool { return i >= 0 && i < len(j.windows) && j.windows[i].Signs != nil })
+		at := slices.IndexFunc(from, j.weighed)
 		if at < 0 {
 			continue
 		}

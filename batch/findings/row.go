@@ -81,6 +81,15 @@ type Where struct{ Folder, File string }
 // not known.
 func Of(at Where, v *diagnose.RunVerdict, starts []int64) []Row {
 	var out []Row
+	if len(v.Windows) == 0 {
+		row := runRow(at, v)
+		for k := range v.Suspects {
+			out = append(out, row.with(&v.Suspects[k], k))
+		}
+		if len(out) == 0 {
+			out = append(out, row)
+		}
+	}
 	for i := range v.Windows {
 		m := v.Windows[i].Main
 		row := windowRow(at, v, m)
@@ -117,6 +126,36 @@ func windowRow(at Where, v *diagnose.RunVerdict, m *frontier.Result) Row {
 		last = r.Host
 	}
 	row.Hosts = int64(len(hosts))
+	return row
+}
+
+// NoWindow is the window of a run that has none: one judged by operators, dumps or
+// communication alone.
+const NoWindow = -1
+
+func runRow(at Where, v *diagnose.RunVerdict) Row {
+	row := Row{Folder: at.Folder, File: at.File, Run: v.Run, Window: NoWindow, Status: v.Status.String()}
+	for _, o := range v.Observed {
+		if all, ok := o.(evidence.NobodyLate); ok {
+			row.Ranks, row.Steps, row.Step = int64(all.Ranks), int64(all.Steps), all.Step
+		}
+	}
+	if o := v.Operators; o != nil {
+		row.Ranks, row.Steps = int64(len(o.Workers)), int64(len(o.Steps))
+		if len(o.Steps) > 0 {
+			row.FirstStep = o.Steps[0]
+		}
+		var hosts []string
+		for _, w := range o.Workers {
+			if !slices.Contains(hosts, w.Host) {
+				hosts = append(hosts, w.Host)
+			}
+		}
+		row.Hosts = int64(len(hosts))
+	}
+	if c := v.Communications; c != nil {
+		row.Ranks = int64(c.Ranks)
+	}
 	return row
 }
 

@@ -71,8 +71,10 @@ func (s *Summary) Add(row *Row) {
 	fresh := r.last != [2]int64{row.Window, row.FirstStep}
 	if fresh {
 		r.last = [2]int64{row.Window, row.FirstStep}
-		s.Windows++
-		r.Windows++
+		if row.Window != NoWindow {
+			s.Windows++
+			r.Windows++
+		}
 		r.Time += row.Step * row.Steps
 		r.Ranks, r.Hosts = max(r.Ranks, row.Ranks), max(r.Hosts, row.Hosts)
 	}
@@ -126,6 +128,9 @@ func of(s *string) string {
 	}
 	return *s
 }
+
+// Empty reports whether there is no row.
+func (s *Summary) Empty() bool { return len(s.order) == 0 }
 
 // Runs are all runs, the worst first: those with a finding to act on by what it
 // costs all ranks, then the others.

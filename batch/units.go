@@ -1,0 +1,130 @@
+package batch
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/auto"
+)
+
+// unit is files that are read as one input.
+type unit struct {
+	files []file
+	// joined: there is more than stage times, which becomes one verdict with those of
+	// its run.
+	joined bool
+}
+
+// folder is the files of a folder.
+type folder struct {
+	path  string
+	files []file
+	auto.Held
+	into *folder // with whose files they are read; nil: by themselves
+}
+
+// units parts files, which are sorted by path. Where stage times are all that there is,
+// a Parquet file is read by itself and the rest of a folder together. Operators, dumps
+// and logs belong to a run whose windows may lie in another file: then a folder is read
+// as a whole, and a folder without windows with the one that has them: that above it,
+// or the only one beside it.
+func units(files []file) []unit {
+	folders := foldersOf(files)
+	var out []unit
+	for _, f := range folders {
+		switch {
+		case f.into != nil:
+		case f.More:
+			u := unit{files: f.files, joined: true}
+			for _, other := range folders {
+				if other.into == f {
+					u.files = append(u.files, other.files...)
+				}
+			}
+			out = append(out, u)
+		default:
+			out = append(out, apart(f.files)...)
+		}
+	}
+	return out
+}
+
+// apart is the units of a folder that holds stage times alone.
+func apart(files []file) (out []unit) {
+	rest := -1
+	for _, f := range files {
+		switch {
+		case isParquet(f.Path):
+			out = append(out, unit{files: []file{f}})
+		case rest < 0:
+			rest = len(out)
+			out = append(out, unit{files: []file{f}})
+		default:
+			out[rest].files = append(out[rest].files, f)
+		}
+	}
+	return out
+}
+
+func isParquet(path string) bool { return strings.HasSuffix(strings.ToLower(path), ".parquet") }
+
+// foldersOf sorts files by folder and finds who is read with whom.
+func foldersOf(files []file) []*folder {
+	var all []*folder
+	at := make(map[string]*folder)
+	below := make(map[string][]*folder) // folders with windows, by the one above them
+	for _, f := range files {
+		dir := filepath.Dir(f.Path)
+		if at[dir] == nil {
+			at[dir] = &folder{path: dir}
+			all = append(all, at[dir])
+		}
+		at[dir].files = append(at[dir].files, f)
+	}
+	for _, f := range all {
+		if f.look(); f.Windows {
+			up := filepath.Dir(f.path)
+			below[up] = append(below[up], f)
+		}
+	}
+	for _, f := range all {
+		if !f.More || f.Windows {
+			continue
+		}
+		up := filepath.Dir(f.path)
+		if above := at[up]; above != nil && above.Windows {
+			f.into = above
+		} else if len(below[up]) == 1 {
+			f.into = below[up][0]
+		}
+		if f.into != nil {
+			f.into.More = true
+		}
+	}
+	return all
+}
+
+// look finds what the files of the folder hold. Of files whose names differ in numbers
+// alone, as those of ranks do, it looks into the first.
+func (f *folder) look() {
+	seen := make(map[string]bool)
+	for _, in := range f.files {
+		if isParquet(in.Path) {
+			f.Windows = true // or operators, beside which lies what says their layout
+			continue
+		}
+		shape := strings.Map(func(r rune) rune {
+			if r >= '0' && r <= '9' {
+				return -1
+			}
+			return r
+		}, filepath.Base(in.Path))
+		if seen[shape] {
+			continue
+		}
+		seen[shape] = true
+		held := auto.Holds(in.Path, ingest.Limits{})
+		f.Windows, f.More = f.Windows || held.Windows, f.More || held.More
+	}
+}

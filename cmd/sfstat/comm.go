@@ -21,7 +21,7 @@ func (p *program) commCommand() *cli.Command {
 			"for, and how far the clocks of hosts are apart. Names the rank that arrives late, or the link or communicator that is slow beside " +
 			"others that do the same. Logs alone or exports alone are taken as far as they go.",
 		Flags: join([]cli.Flag{
-			choice("scoring", "how calls and kernels are compared: default uses types, channels, times and other ranks; thesis names alone", "default", "thesis"),
+			choice("scoring", "how calls and kernels are compared: default uses types, channels, times and other ranks; names the names of operations alone; thesis the same with the weights and growing gaps of the NCCL Trace Profiler", "default", "names", "thesis"),
 			choice("theory", "what links allow: nccl-tests: bus bandwidth B, algorithm bandwidth B/f; thesis: B·α and B·β of the NCCL Trace Profiler", "nccl-tests", "thesis"),
 			&cli.BoolFlag{Name: "topology", Category: forOutput, Usage: "instead of the verdict, the machines as NCCL's topology shows them: paths between ranks, links between devices"},
 			&cli.BoolFlag{Name: "steps", Category: forOutput, Usage: "instead of the verdict, what was communicated in each step, initialisation and shutdown apart"},
@@ -156,9 +156,7 @@ func (p *program) commProblems(c *cli.Context, found *auto.Communication, as rep
 }
 
 func commOptions(c *cli.Context) (o comm.Options, err error) {
-	if c.String("scoring") == "thesis" {
-		o.Scoring = comm.ByName
-	}
+	o.Scoring = map[string]comm.Scoring{"names": comm.ByName, "thesis": comm.ByThesis}[c.String("scoring")]
 	if c.String("theory") == "thesis" {
 		o.Theory = bandwidth.Thesis
 	}

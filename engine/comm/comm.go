@@ -31,7 +31,8 @@ type Scoring uint8
 
 const (
 	ByEvidence Scoring = iota // all that both sides know, ranks together
-	ByName                    // operation names alone, each rank by itself, as in the thesis: nothing is certain
+	ByName                    // operation names alone, each rank by itself: nothing is certain
+	ByThesis                  // the same with the weights and growing gaps of the NCCL Trace Profiler
 )
 
 // Options of Analyze. The zero value is usable.

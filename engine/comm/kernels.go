@@ -5,12 +5,16 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm/align"
+	"github.com/sfstat/sfstat/engine/comm/gotoh"
 )
 
 // match pairs the calls of each rank with its kernels.
 func (r *Result) match(m *members, t *tied, by Scoring) error {
-	if by == ByName {
-		return r.matchNames()
+	switch by {
+	case ByName:
+		return r.matchNames(align.ByName)
+	case ByThesis:
+		return r.matchNames(align.ByThesis)
 	}
 	var ps []align.Process
 	var ranks []int
@@ -84,14 +88,14 @@ func (r *Result) matchTied(rank int, t *tied) error {
 	return nil
 }
 
-func (r *Result) matchNames() error {
+func (r *Result) matchNames(pair func(align.Process) ([]gotoh.Pair, error)) error {
 	for i := range r.Ranks {
 		k := &r.Ranks[i]
 		process, both := r.Aligned(i)
 		if !both {
 			continue
 		}
-		pairs, err := align.ByName(process)
+		pairs, err := pair(process)
 		if err != nil {
 			return err
 		}

@@ -39,7 +39,7 @@ type tied struct {
 // what a process without a log called is what its profiler recorded. What cannot be found with certainty is left to alignment.
 func (r *Result) reconcile(of *profiled, by Scoring) *tied {
 	t := &tied{ties: make([][]tie, len(r.Ranks)), began: map[int]int64{}, unsized: map[int]bool{}}
-	if by == ByName {
+	if by != ByEvidence {
 		return t
 	}
 	logged := len(r.Groups)

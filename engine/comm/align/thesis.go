@@ -4,8 +4,8 @@ import "github.com/sfstat/sfstat/engine/comm/gotoh"
 
 // thesisScoring is the scoring of the thesis that this way of pairing comes from
 // (NCCL Trace Profiler, Heidelberg 2026), for comparison: equal operation names score 5, different ones
-// −15, and each call or kernel without partner costs 5. Its weights by operation and its
-// growth of long gaps are left out. Everything else that the log and the trace know is
+// −15, and each call or kernel without partner costs 5. [ByThesis] has its weights by operation, its
+// growth of long gaps and its bonus too, and is not optimal. Everything else that the log and the trace know is
 // not looked at, and a process is one sequence: its calls as logged, its kernels as they started.
 type thesisScoring struct {
 	calls   []Call

@@ -55,12 +55,16 @@ func (r *run) judge(g frontier.Gates, minGain float64, beside []*trace.Telemetry
 	if j.operators != nil {
 		j.traced(&v)
 	}
+	if j.profiled != nil && len(j.windows) > 0 {
+		j.witnessed(&v)
+	}
 	if j.traffic = j.together(&v); j.traffic != nil {
 		j.heard(&v)
 	}
 	if !r.entries.Empty() {
 		j.entered = r.entries.Analyze(arrivals.Options{})
 		j.arrived(&v)
+		j.behindArrivals(&v)
 	}
 	j.lines(&v)
 	j.settle(&v)

@@ -118,6 +118,15 @@ func (in *inside) excess() float64 { return in.own - in.peers }
 // largest.
 func (in *inside) describe(f *finding) {
 	f.inside = in
+	lines := in.shown()
+	if wait, ok := in.waiting(f); ok {
+		lines = append(lines, wait)
+	}
+	f.Evidence = slices.Insert(slices.Clone(f.Evidence), min(2, len(f.Evidence)), lines...)
+}
+
+// shown are all operators together, and the largest of those that describe lists.
+func (in *inside) shown() []evidence.Observation {
 	lines := []evidence.Observation{in.together(true)}
 	shown := in.sure
 	if len(in.sure) == 0 && len(in.all) > 0 && !in.all[0].Tested {
@@ -126,10 +135,38 @@ func (in *inside) describe(f *finding) {
 	for _, d := range shown[:min(listedOps, len(shown))] {
 		lines = append(lines, in.compared(d))
 	}
-	if wait, ok := in.waiting(f); ok {
-		lines = append(lines, wait)
+	return lines
+}
+
+// behindArrivals adds to the ranks that arrivals alone find late what they launched.
+func (j *judge) behindArrivals(v *RunVerdict) {
+	for i := range v.Suspects {
+		f := &v.Suspects[i]
+		_, described := evidence.Find[evidence.RankOperators](f.Evidence)
+		if described || f.Cause != CauseLate || f.Rank == nil {
+			continue
+		}
+		for _, r := range j.launched {
+			if in := insideOf(r, *f.Rank, f.Stage); in != nil {
+				f.Evidence = append(f.Evidence, in.shown()...)
+				described = true
+				break
+			}
+		}
+		if i == 0 && described {
+			stacksNext(v.Next, *f.Rank)
+		}
 	}
-	f.Evidence = slices.Insert(slices.Clone(f.Evidence), min(2, len(f.Evidence)), lines...)
+}
+
+// stacksNext asks for the stacks of a rank that was profiled already, instead of a
+// profile.
+func stacksNext(list []Action, rank int) {
+	for i := range list {
+		if a := &list[i]; a.Action == Profile && a.With == SourceProfiler {
+			a.Action, a.With, a.Ranks = SampleStack, SourceStacks, []int{rank}
+		}
+	}
 }
 
 // explain adds a finding on the operator that explains most of one on a rank.

@@ -58,6 +58,7 @@ type run struct {
 	// launched are the operators behind the stages of the windows, compared.
 	launched []*opnames.Result
 	across   []*opnames.Result // between role groups
+	profiled *run              // what a profiler's traces of the same steps come down to; nil: there are none
 	calls    []*trace.Comm     // calls and kernels of NCCL
 	// functions ran in the stages of the windows, compared.
 	functions []*opnames.Result
@@ -86,6 +87,8 @@ func (s *Session) Add(r trace.Recording) error {
 	switch r := r.(type) {
 	case *trace.Window:
 		return s.addWindow(r)
+	case trace.ProfiledWindow:
+		return s.addProfiled(r.Window)
 	case *trace.OpTrace:
 		return s.addOperators(r)
 	case *trace.OpTotals:
@@ -102,23 +105,46 @@ func (s *Session) Add(r trace.Recording) error {
 }
 
 func (s *Session) addWindow(w *trace.Window) error {
-	series := frontier.NewSeries(s.o.Frontier)
-	if i := s.indexOf(w.Run); i >= 0 && s.runs[i].series != nil {
-		series = s.runs[i].series
+	r := &run{name: w.Run}
+	if i := s.indexOf(w.Run); i >= 0 {
+		r = s.runs[i]
+	}
+	if err := s.account(r, w); err != nil {
+		return err
+	}
+	if s.indexOf(w.Run) < 0 {
+		s.runs = append(s.runs, r)
+	}
+	if s.o.Engines != FindingsAlone || w.Epochs != nil {
+		r.entries.AddWindow(w)
+	}
+	return nil
+}
+
+// addProfiled accounts for a window that a profiler recorded beside those of a run.
+func (s *Session) addProfiled(w *trace.Window) error {
+	r := s.runOf(w.Run)
+	if r.profiled == nil {
+		r.profiled = &run{name: w.Run}
+	}
+	return s.account(r.profiled, w)
+}
+
+// account adds a window to a run, unless it cannot be analysed.
+func (s *Session) account(r *run, w *trace.Window) error {
+	series := r.series
+	if series == nil {
+		series = frontier.NewSeries(s.o.Frontier)
 	}
 	a, err := series.Add(w)
 	if err != nil {
 		return err
 	}
-	r := s.runOf(w.Run)
 	r.series = series
 	if err := r.sampleFor(s.o.Baseline, w, a.Main); err != nil {
 		return err
 	}
 	r.compare(w, a.Main)
-	if s.o.Engines != FindingsAlone || w.Epochs != nil {
-		r.entries.AddWindow(w)
-	}
 	r.windows = append(r.windows, Window{Main: a.Main, Paper: a.Paper, Groups: a.Groups, Stages: recorded(w)})
 	if s.o.Engines != FrontierAlone && r.toWeigh(w, a) {
 		switch last, x := &r.windows[len(r.windows)-1], (weighing{w, a}); s.o.Engines {

@@ -56,6 +56,8 @@ func stageEvidence(e evidence.Observation) string {
 			stageWord(e.Stage), length(float64(e.Host)), length(float64(e.Device)), e.Samples)
 	case evidence.LateByTurns:
 		return fmt.Sprintf("ranks are late intermittently because of %s, each of %d about as often: were none late, step time would fall by %s", stageWord(e.Stage), e.Ranks, about(e.Saves))
+	case evidence.ProfileAgrees:
+		return profileAgrees(e)
 	case evidence.Moving:
 		return moving(e)
 	case evidence.RecurringHost:
@@ -125,6 +127,15 @@ func clipped(e evidence.Clipped) string {
 	return s
 }
 
+func profileAgrees(e evidence.ProfileAgrees) string {
+	where := ""
+	if e.Stage != "" {
+		where = " in " + stageWord(e.Stage)
+	}
+	return fmt.Sprintf("the profiler's traces agree: rank %d is late%s in their %s too, by %s of a %s step (%s)",
+		e.Rank, where, counted(e.Steps, "step"), length(float64(e.Excess)), length(float64(e.Step)), e.Confidence)
+}
+
 func moving(e evidence.Moving) string {
 	s := fmt.Sprintf("the delay in %s moves from rank to rank (%s), never on two at once, %s", stageWord(e.Stage), rankList(e.Ranks), pValue(e.P))
 	switch len(e.Hosts) {
@@ -167,8 +178,11 @@ var windowReasons = map[evidence.Reason]string{
 
 // windowLack words a reason of windows, "" for all else.
 func windowLack(l evidence.Lack) string {
-	if l.Reason == evidence.ReasonChance {
+	switch l.Reason {
+	case evidence.ReasonChance:
 		return "too few occurrences to exclude chance (" + pValue(l.P) + ")"
+	case evidence.ReasonProfileDisagrees:
+		return fmt.Sprintf("the profiler's traces find rank %d instead", l.N)
 	}
 	return windowReasons[l.Reason]
 }

@@ -334,6 +334,9 @@ func why(f *diagnose.Finding) string {
 	if _, agree := evidence.Find[evidence.OperatorsAgree](f.Evidence); agree {
 		text += "; its operators agree"
 	}
+	if _, agree := evidence.Find[evidence.ProfileAgrees](f.Evidence); agree {
+		text += "; the profiler's traces agree"
+	}
 	if text != "" {
 		text += ". "
 	}

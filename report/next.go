@@ -23,8 +23,11 @@ func actionWords(a diagnose.Action) string {
 	on := where(a)
 	switch a.Action {
 	case diagnose.InspectHost:
-		if a.Host == "" {
+		switch {
+		case a.Host == "":
 			return fmt.Sprintf("compare clocks and throttle reasons of the host of %s", ranksWord(a.Ranks))
+		case len(a.Ranks) == 1:
+			return fmt.Sprintf("compare clocks and throttle reasons of the device of %s on %s with those of its peers", ranksWord(a.Ranks), a.Host)
 		}
 		return fmt.Sprintf("compare clocks and throttle reasons of %s, or drain it", a.Host)
 	case diagnose.SampleStack:

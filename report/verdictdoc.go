@@ -78,7 +78,7 @@ func Who(f *diagnose.Finding) string { return Visible(suspectName(f)) }
 // "pp=1".
 func suspectName(s *diagnose.Finding) string {
 	switch {
-	case s.Rank != nil && s.Group != "":
+	case s.Rank != nil && s.Group != "" && s.Group != worldGroup:
 		return fmt.Sprintf("rank %d (%s)", *s.Rank, s.Group)
 	case s.Rank != nil:
 		return fmt.Sprintf("rank %d", *s.Rank)
@@ -94,8 +94,12 @@ func suspectName(s *diagnose.Finding) string {
 	return s.Kind.String()
 }
 
+// worldGroup is what PyTorch calls the group of all ranks.
+const worldGroup = "default_pg"
+
 // suspectPlace is the operator of a finding, else its stage; the whole name of a
-// kernel is in the JSON.
+// kernel is in the JSON. The operation at which a late rank is awaited is not where
+// it is late.
 func suspectPlace(s *diagnose.Finding) string {
 	if s.Op != "" && s.Seq == nil && s.Cause == diagnose.CauseOperator {
 		return opnames.Label(s.Op)
@@ -103,7 +107,7 @@ func suspectPlace(s *diagnose.Finding) string {
 	if s.Cause == diagnose.CauseUnknown && s.Role != "" {
 		return operatorWhere(*s)
 	}
-	if s.Op != "" {
+	if s.Op != "" && (s.Stage == "" || s.Cause != diagnose.CauseLate) {
 		return opnames.Label(s.Op)
 	}
 	return s.Stage
@@ -230,7 +234,7 @@ func recoverableIn(v *diagnose.RunVerdict, s frontier.Stage, w *frontier.Result)
 	most := 0.0
 	for i := range v.Suspects {
 		f := &v.Suspects[i]
-		if f.Stage != s.Name || f.Cause == diagnose.CauseOperator || f.BelowMinGain && i > 0 || f.Confidence < evidence.Ambiguous || !slices.Contains(f.Windows, w.Window) {
+		if f.Stage != s.Name || f.Cause == diagnose.CauseOperator || f.BelowMinGain && i > 0 || f.Confidence < evidence.Ambiguous || f.Windows != nil && !slices.Contains(f.Windows, w.Window) {
 			continue
 		}
 		most = max(most, excessPerStep(f, w))

@@ -1,6 +1,7 @@
 package trace
 
-// Recording is what one source recorded of a run: its stage times (*Window), its
+// Recording is what one source recorded of a run: its stage times (*Window, and
+// ProfiledWindow where a profiler recorded steps that a recorder timed), its
 // operators one by one (*OpTrace) or summed by the stage that launched them
 // (*OpTotals), how its devices spent the steps (*DeviceRun), or its communication
 // (*Comm); or what monitoring recorded at the time (*Telemetry). Who reads a new
@@ -11,6 +12,10 @@ type Recording interface {
 	RunName() string
 	recording()
 }
+
+// ProfiledWindow is a window that a profiler's traces come down to, of steps that a
+// recorder timed too: a second account of them, whose stages may have other names.
+type ProfiledWindow struct{ *Window }
 
 // RunName implements Recording.
 func (w *Window) RunName() string    { return w.Run }

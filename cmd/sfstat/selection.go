@@ -129,6 +129,9 @@ func (s *chooser) of(item auto.Item) (_ auto.Item, ok bool) {
 		}
 	}
 	item.Device, item.Launched = s.Device(item.Device), s.Totals(item.Launched)
+	if item.Profiled != nil {
+		item.Profiled = s.Window(item.Profiled)
+	}
 	switch {
 	case item.Window != nil:
 		if item.Window = s.Window(item.Window); item.Window == nil {
@@ -146,7 +149,7 @@ func (s *chooser) of(item auto.Item) (_ auto.Item, ok bool) {
 		if item.Ops = s.Ops(item.Ops); item.Ops != nil {
 			return item, true
 		}
-	case item.Device != nil || item.Comm != nil || item.Launched != nil:
+	case len(item.Recordings()) > 0:
 		return item, true
 	}
 	s.left++

@@ -4,7 +4,7 @@ package evidence
 
 func windowEvidence() []Observation {
 	return []Observation{LastToArrive{}, Replay{}, LateTogether{}, SharedPlace{}, SyncPoint{}, DeviceTime{}, GroupWork{}, LatestInStage{},
-		Clipped{}, Growth{}, SlowerThanBaseline{}, SlowSteps{}, HostOverhead{}, LateByTurns{}, Moving{}, RecurringHost{}, NobodyLate{}, ApartFromPeers{}, DeviceShares{}}
+		Clipped{}, Growth{}, SlowerThanBaseline{}, SlowSteps{}, HostOverhead{}, LateByTurns{}, Moving{}, RecurringHost{}, NobodyLate{}, ApartFromPeers{}, DeviceShares{}, ProfileAgrees{}}
 }
 
 // LastToArrive: the group waited for a rank at synchronisation points, because
@@ -17,6 +17,18 @@ type LastToArrive struct {
 	Of     int     `json:"of"`        // those at which any rank was
 	Excess int64   `json:"excess_ns"` // mean over its peers' median, where it was late
 	P      float64 `json:"p"`         // were all ranks alike; corrected for ranks and stages
+}
+
+// ProfileAgrees: a profiler's traces of the run find the rank late too, by
+// themselves.
+type ProfileAgrees struct {
+	Rank       int        `json:"rank"`
+	Stage      string     `json:"stage,omitempty"` // as the traces divide a step
+	Excess     int64      `json:"excess_ns"`       // a step
+	Step       int64      `json:"step_ns"`
+	Steps      int        `json:"steps"` // of the traces
+	Confidence Confidence `json:"confidence"`
+	Raised     bool       `json:"raised"` // from less without them
 }
 
 // Replay: the steps with ranks brought to their peers' median.
@@ -189,6 +201,7 @@ type DeviceShares struct {
 }
 
 func (DeviceShares) Kind() Kind       { return "device_shares" }
+func (ProfileAgrees) Kind() Kind      { return "profile_agrees" }
 func (LastToArrive) Kind() Kind       { return "last_to_arrive" }
 func (Replay) Kind() Kind             { return "replay" }
 func (LateTogether) Kind() Kind       { return "late_together" }
@@ -227,10 +240,12 @@ const (
 	ReasonManyCauses      Reason = "several_causes_fit"
 	ReasonOtherSteps      Reason = "shorter_in_other_steps"
 	ReasonNoWaitShown     Reason = "no_wait_shown"
+	// N: the rank that a profiler's traces of the run find instead.
+	ReasonProfileDisagrees Reason = "profile_disagrees"
 )
 
 func windowReasons() []Reason {
 	return []Reason{ReasonEverywhere, ReasonNotLatest, ReasonChance, ReasonSyncUnknown, ReasonSyncLikely, ReasonNoWall, ReasonUndeclaredRoles,
 		ReasonTelemetry, ReasonMixedRoles, ReasonWithinRole, ReasonAccumulation, ReasonSamplesOnly, ReasonByDesign, ReasonRankHidden,
-		ReasonManyCauses, ReasonOtherSteps, ReasonNoWaitShown}
+		ReasonManyCauses, ReasonOtherSteps, ReasonNoWaitShown, ReasonProfileDisagrees}
 }

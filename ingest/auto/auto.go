@@ -94,7 +94,10 @@ func (w Wanted) both() bool { return w == EveryForm || w == Described }
 // Item is what was read in one go, all of one run: a window, an operator trace,
 // or, where that is wanted, device times or communication.
 type Item struct {
-	Window    *trace.Window
+	Window *trace.Window
+	// Profiled is a window that a profiler's traces come down to, where packets of
+	// the same steps are among the inputs of a verdict.
+	Profiled  *trace.Window
 	Ops       *trace.OpTrace   // named by its file where its source has no name for it
 	Device    *trace.DeviceRun // also with the first window of a run whose profiler recorded devices
 	Comm      *trace.Comm      // of one process or of the whole job; with the first window of a profiled run when its hosts entered calls
@@ -107,6 +110,7 @@ type Item struct {
 
 	folder  string // that it is of, where it was read in several files
 	unnamed bool   // its source does not name the run
+	run     string // that it is of, where that is settled
 }
 
 // Recordings are the parts of an item, each by itself. Operators behind stages
@@ -114,6 +118,9 @@ type Item struct {
 func (i Item) Recordings() (all []trace.Recording) {
 	if i.Window != nil {
 		all = append(all, i.Window)
+	}
+	if i.Profiled != nil {
+		all = append(all, trace.ProfiledWindow{Window: i.Profiled})
 	}
 	if i.Launched != nil {
 		all = append(all, i.Launched)

@@ -30,9 +30,9 @@ func (q *jobItems) next(inputs []*Input) (Item, error) {
 	for _, in := range inputs {
 		n, ok := of[in.Path]
 		switch {
-		case ok && item.Ops == nil:
+		case ok && (item.Window != nil || item.Profiled != nil):
 			in.Windows++
-		case ok:
+		case ok && item.Ops != nil:
 			in.Ops += n
 		}
 	}
@@ -55,6 +55,9 @@ func (q *jobItems) convert(j stages.Job, run string) error {
 		return nil
 	}
 	options := stages.Options{Run: run, Timeline: q.r.o.Timeline}
+	if timed := q.r.runs.timedWith(j.Ranks); timed != nil && q.r.o.Want == ForVerdict {
+		return q.behind(j, path, timed)
+	}
 	if q.r.o.Want != OperatorsFirst {
 		if err := q.windows(j, path, options); err != nil {
 			return err
@@ -105,6 +108,36 @@ func (q *jobItems) windows(j stages.Job, path string, o stages.Options) error {
 				w.Notes = append(w.Notes, item.Comm.Notes...)
 			}
 		}
+		q.add(item, j.Ranks)
+	}
+	return nil
+}
+
+// behind adds what a profiler saw of a run that a recorder timed: a second account of
+// its steps, the operators behind the recorder's stages, device times, and the
+// collectives that hosts entered where the recorder has none.
+func (q *jobItems) behind(j stages.Job, path string, timed *timedRun) error {
+	o := stages.Options{Run: timed.run, Timeline: q.r.o.Timeline}
+	own, err := stages.Divide(j.Ranks, o)
+	if err != nil {
+		return err
+	}
+	for _, w := range own.Windows {
+		q.add(Item{Profiled: w, Path: path, run: timed.run}, j.Ranks)
+	}
+	o.Timeline = stages.OnHost // as the recorder times them
+	host, err := stages.Divide(j.Ranks, o)
+	if err != nil {
+		return err
+	}
+	item := Item{Launched: host.Launched, Path: path, run: timed.run}
+	if item.Device, err = stages.DeviceTimes(j.Ranks, timed.run); err == nil {
+		item.Device.Notes = append(item.Device.Notes, j.Notes...)
+	}
+	if !timed.arrivals {
+		item.Comm = stages.Entered(j.Ranks, timed.run)
+	}
+	if len(item.Recordings()) > 0 {
 		q.add(item, j.Ranks)
 	}
 	return nil

@@ -8,10 +8,13 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/ingest/flightrecorder"
+	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/profile"
 )
 
 // Which run a recording is of is decided here, for all formats. One that names its
-// run is of that; of one name in two folders are two runs. One that names none, as
+// run is of that; of one name in two folders are two runs. A profiler's traces are
+// of the run that a recorder timed at the same time. One that names none, as
 // Flight Recorder dumps, logs and exports of NCCL's work, and operator traces named
 // by their file, is of the run whose windows lie in its folder, if that is one;
 // else of the run that its folder is named like; else of the only run that there
@@ -21,6 +24,15 @@ import (
 type runNames struct {
 	given  map[[2]string]string // by their own name and their folder
 	places []place              // in the order of reading, each once
+	timed  []timedRun           // those whose stages a recorder timed, in that order
+}
+
+// timedRun is a run whose stages a recorder timed, as far as it was read.
+type timedRun struct {
+	place
+	hosts    map[int]string // of each rank, "": not recorded
+	from, to int64 // Unix ns; 0: not recorded
+	arrivals bool  // it recorded its collectives too
 }
 
 // place is a run and a folder that holds windows or an operator trace of it.
@@ -54,9 +66,14 @@ func (n *runNames) of(run, path string) string {
 func (r *Reader) named(item Item, path string) Item {
 	n := &r.runs
 	switch {
+	case item.run != "":
+		return item
 	case item.Window != nil:
 		item.Window.Run = n.of(item.Window.Run, path)
 		n.see(item.Window.Run, cmp.Or(item.folder, dirOf(path)))
+		if item.folder == "" {
+			n.time(item.Window, dirOf(path))
+		}
 	case item.Ops != nil && item.Launched == nil:
 		item.Ops.Run = r.runOfOperators(item, path)
 		n.see(item.Ops.Run, dirOf(path))
@@ -88,6 +105,74 @@ func (n *runNames) see(run, folder string) {
 	if p := (place{run, folder}); !slices.Contains(n.places, p) {
 		n.places = append(n.places, p)
 	}
+}
+
+// time records which ranks of a run a recorder timed, and when.
+func (n *runNames) time(w *trace.Window, folder string) {
+	i := slices.IndexFunc(n.timed, func(t timedRun) bool { return t.run == w.Run && t.folder == folder })
+	if i < 0 {
+		i = len(n.timed)
+		n.timed = append(n.timed, timedRun{place: place{w.Run, folder}, hosts: make(map[int]string)})
+	}
+	t := &n.timed[i]
+	for r, rank := range w.Ranks {
+		t.hosts[rank.ID] = rank.Host
+		if w.Epochs == nil || w.Wall == nil || w.Epochs[r] == 0 {
+			continue
+		}
+		end := w.Epochs[r]
+		for at := range w.Steps() {
+			end += w.WallOf(at)[r]
+		}
+		t.to = max(t.to, end)
+		if t.from == 0 || w.Epochs[r] < t.from {
+			t.from = w.Epochs[r]
+		}
+	}
+	t.arrivals = t.arrivals || len(w.Arrivals) > 0
+}
+
+// clockSlack is by how much the clock of a profiler and that of a recorder may
+// differ, ns: one counts processor cycles from when it began.
+const clockSlack = 1e9
+
+// timedWith is the run that a profiler traced too, if a recorder timed one in the
+// same folder, or in the only folder that there is besides: its ranks are among
+// those timed, and where both say when, at the same time.
+func (n *runNames) timedWith(ranks []*profile.Rank) *timedRun {
+	var found *timedRun
+	for i := range n.timed {
+		t := &n.timed[i]
+		near := t.folder == dirOf(ranks[0].Source) || len(n.timed) == 1
+		if !near || !t.covers(ranks) {
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		found = t
+	}
+	return found
+}
+
+// covers reports whether profiles may be of a run.
+func (t *timedRun) covers(ranks []*profile.Rank) bool {
+	for _, r := range ranks {
+		host, timed := t.hosts[r.ID]
+		if !timed || r.World > 0 && r.World < len(t.hosts) || host != "" && r.Host != "" && shortHost(host) != shortHost(r.Host) {
+			return false
+		}
+		if from, to, ok := r.Span(); ok && t.from > 0 && (to < t.from-clockSlack || from > t.to+clockSlack) {
+			return false
+		}
+	}
+	return true
+}
+
+// shortHost is the name of a host without its domain.
+func shortHost(name string) string {
+	short, _, _ := strings.Cut(name, ".")
+	return short
 }
 
 // all are the runs that have windows or an operator trace.

@@ -186,14 +186,18 @@ func (u *unit) next() (Item, error) {
 
 // turn is when a unit is read: what names no run of its own comes behind what may.
 func (u *unit) turn() int {
+	switch u.reader.(type) {
+	case *profiles, *nsightRun:
+		return 1
+	}
 	if u.input == nil {
 		return 0
 	}
 	switch u.input.Format.row().gives {
 	case operators, devices:
-		return 1
-	case entries:
 		return 2
+	case entries:
+		return 3
 	}
 	return 0
 }

@@ -7,7 +7,11 @@
 // on the rank's own clock.
 package profile
 
-import "github.com/sfstat/sfstat/trace"
+import (
+	"time"
+
+	"github.com/sfstat/sfstat/trace"
+)
 
 // OptimizerStage is the stage in which parameters are updated, by the name that
 // readers give it: the only one whose meaning counts here, since it runs once in a
@@ -39,6 +43,19 @@ type Rank struct {
 	Streams     int          // device queues that had work
 
 	Notes []trace.Note // what is incomplete
+}
+
+// uptime is the longest time that a machine has been up, ns: stamps beyond it count
+// from 1970.
+const uptime = int64(20 * 365 * 24 * time.Hour)
+
+// Span is when the recorded steps began and ended, ns since 1970 UTC; ok if the
+// stamps count from there.
+func (r *Rank) Span() (from, to int64, ok bool) {
+	if len(r.Steps) == 0 || r.Steps[0].Start < uptime {
+		return 0, 0, false
+	}
+	return r.Steps[0].Start, r.Steps[len(r.Steps)-1].End, true
 }
 
 // Step is one step of one rank.

@@ -1,0 +1,57 @@
+package diagnose
+
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/diagnose/evidence"
+)
+
+// witnessed joins the findings of a run's windows with those of the windows that a
+// profiler's traces of it come down to. Both account for the same steps by
+// themselves, so that a rank that both find late is as certain as the surer of them
+// says; where the traces find another, neither is strong.
+func (j *judge) witnessed(v *RunVerdict) {
+	p := j.profiled.judge(j.gates, j.minGain)
+	late := slices.DeleteFunc(p.Suspects, func(f Finding) bool {
+		return !f.Flagged() || f.Kind != KindRank || f.Cause != CauseLate || f.Rank == nil
+	})
+	if len(late) == 0 {
+		return
+	}
+	steps := 0
+	for _, w := range p.Windows {
+		steps += w.Main.Steps
+	}
+	left := slices.Clone(late)
+	for i := range v.Suspects {
+		f := &v.Suspects[i]
+		if f.Kind != KindRank || f.Rank == nil || f.Cause != CauseLate {
+			continue
+		}
+		if at := sameRank(late, f); at >= 0 {
+			f.witnessedBy(&late[at], steps)
+			left = slices.DeleteFunc(left, func(l Finding) bool { return *l.Rank == *f.Rank })
+		} else if f.Flagged() {
+			f.lack(evidence.Lack{Reason: evidence.ReasonProfileDisagrees, AtMost: evidence.Supported, N: *late[0].Rank})
+		}
+	}
+	for i := range left {
+		left[i].Windows = nil // of the traces
+		if j.synchronises() {
+			left[i].lack(evidence.Lack{Reason: evidence.StageTimesDisagree, AtMost: evidence.Supported})
+		}
+	}
+	v.Suspects = append(v.Suspects, left...)
+	slices.SortStableFunc(v.Suspects, func(a, b Finding) int { return byWeight(&a, &b) })
+}
+
+// witnessedBy adds to a finding that a profiler's traces find the rank late too.
+func (f *Finding) witnessedBy(l *Finding, steps int) {
+	raised := f.Confidence < l.Confidence
+	f.Confidence = max(f.Confidence, l.Confidence)
+	f.Evidence = slices.DeleteFunc(slices.Clone(f.Evidence), func(e evidence.Observation) bool {
+		lack, ok := e.(evidence.Lack)
+		return ok && lack.AtMost < f.Confidence // which the traces make up for
+	})
+	f.Evidence = append(f.Evidence, evidence.ProfileAgrees{Rank: *l.Rank, Stage: l.Stage, Excess: l.Excess, Step: l.Step, Steps: steps, Confidence: l.Confidence, Raised: raised})
+}

@@ -11,7 +11,7 @@ import (
 // themselves, so that a rank that both find late is as certain as the surer of them
 // says; where the traces find another, neither is strong.
 func (j *judge) witnessed(v *RunVerdict) {
-	p := j.profiled.judge(j.gates, j.minGain)
+	p := j.profiled.judge(j.gates, j.minGain, nil)
 	late := slices.DeleteFunc(p.Suspects, func(f Finding) bool {
 		return !f.Flagged() || f.Kind != KindRank || f.Cause != CauseLate || f.Rank == nil
 	})

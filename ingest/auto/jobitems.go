@@ -85,11 +85,6 @@ func (q *jobItems) windows(j stages.Job, path string, o stages.Options) error {
 	if err != nil {
 		return err
 	}
-	if run, ok := q.r.capturedOf(j); ok && job.Launched != nil && q.r.o.Want == ForVerdict {
-		job.Launched.Run = run
-		q.add(Item{Launched: job.Launched, Path: j.Ranks[0].Source}, j.Ranks)
-		return nil
-	}
 	device, err := stages.DeviceTimes(j.Ranks, o.Run)
 	if err != nil {
 		device = nil // windows do without
@@ -123,6 +118,9 @@ func (q *jobItems) behind(j stages.Job, path string, timed *timedRun) error {
 		return err
 	}
 	for _, w := range own.Windows {
+		if len(j.Ranks) < len(timed.hosts) {
+			break // late among few is not late
+		}
 		q.add(Item{Profiled: w, Path: path, run: timed.run}, j.Ranks)
 	}
 	o.Timeline = stages.OnHost // as the recorder times them

@@ -9,7 +9,7 @@
 #	REAL  recordings of real jobs with known faults, and their truth.csv:
 #	      ddp/ in the folder of SFSTAT_SHARED (default ../shared, in data/)
 #	SIM   a simulated campaign, made here
-#	EVAL  folders of the campaigns paper, e3-curve and nofault,
+#	EVAL  folders of the campaigns paper, detectability and nofault,
 #	      with their tables
 #
 # A part whose input is not there stays as it is, and that is said.
@@ -50,7 +50,7 @@ campaign() {
 
 evaluation() {
 	mkdir "$EVAL"
-	for spec in paper e3-curve nofault; do
+	for spec in paper detectability nofault; do
 		sfstat campaign run "eval/campaign/specs/$spec.yaml" -o "$EVAL/$spec" -q
 		sfstat campaign tables "$EVAL/$spec" -q
 	done

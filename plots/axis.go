@@ -118,7 +118,7 @@ func (t ticker) Ticks(low, high float64) []plot.Tick {
 }
 
 // given are the ticks that the axis asks for. One that is close to the label
-// before it has none.
+// before it has none, but the last has one always, and what is close to it none.
 func (t ticker) given(low, high float64) []plot.Tick {
 	const apart = 1.0 / 15 // of the axis
 	var out []plot.Tick
@@ -132,6 +132,12 @@ func (t ticker) given(low, high float64) []plot.Tick {
 			tick.Label, last = number(v), tick.Value
 		}
 		out = append(out, tick)
+	}
+	if n := len(out) - 1; n > 0 && out[n].Label == "" {
+		for i := n - 1; i > 0 && out[n].Value-out[i].Value < apart*(high-low); i-- {
+			out[i].Label = ""
+		}
+		out[n].Label = number(t.axis.Ticks[len(t.axis.Ticks)-1])
 	}
 	return out
 }

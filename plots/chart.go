@@ -45,6 +45,7 @@ const (
 
 // Panel is one pair of axes.
 type Panel struct {
+	Title      string // above it; "": none
 	X, Y       Axis
 	Lines      []Line
 	References []Reference
@@ -60,10 +61,11 @@ const (
 	Curves                   // by a line alone, without marks
 )
 
-// Chart is panels below each other. Series of one name look the same in all.
+// Chart is panels in rows. Series of one name look the same in all.
 type Chart struct {
-	Panels []Panel
-	Hollow string // what a hollow point means, for the legend; "" says nothing
+	Panels  []Panel
+	Columns int    // panels in a row; 0: one
+	Hollow  string // what a hollow point means, for the legend; "" says nothing
 }
 
 // Draw makes the figure of a chart. Points without finite coordinates are left
@@ -83,11 +85,15 @@ func (ch Chart) Draw(w Width) (*Figure, error) {
 		panels = append(panels, p)
 	}
 	high := 0.5 * w.length()
+	columns := max(1, ch.Columns)
 	if len(panels) > 1 {
 		high = 0.36 * w.length()
 	}
+	if columns > 1 {
+		high = 0.5 * w.length() / vg.Length(columns)
+	}
 	legend := f.legend
-	f = figure(w, high, panels...)
+	f = figureOf(w, high, columns, panels)
 	f.legend = legend
 	if ch.Hollow != "" && ch.hasHollow() {
 		f.legend = append(f.legend, entry{ch.Hollow, func(c draw.Canvas) {
@@ -133,6 +139,11 @@ func (f *Figure) lookOf(names map[string]int, name string, as Drawing) look {
 
 func (panel Panel) plot(lookOf func(name string) look) (*plot.Plot, error) {
 	p := newPlot(panel.X, panel.Y)
+	if panel.Title != "" {
+		title := words(tickSize)
+		title.XAlign, title.YAlign = p.Title.TextStyle.XAlign, p.Title.TextStyle.YAlign
+		p.Title.Text, p.Title.TextStyle, p.Title.Padding = panel.Title, title, 2
+	}
 	var xs, ys []float64
 	for _, l := range panel.Lines {
 		for _, pt := range panel.visible(l) {

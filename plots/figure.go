@@ -11,11 +11,12 @@ import (
 
 // Figure is a figure that is ready to be written.
 type Figure struct {
-	width  vg.Length
-	body   vg.Length // height of all but the legend
-	legend []entry
-	panels []*plot.Plot // below each other, their data aligned
-	beside *plot.Plot   // a narrow panel to the right of the last one; nil: none
+	width   vg.Length
+	body    vg.Length // height of all but the legend
+	legend  []entry
+	panels  []*plot.Plot // in rows of columns each, their data aligned
+	columns int          // of panels; 0: one
+	beside  *plot.Plot   // a narrow panel to the right of the last one; nil: none
 }
 
 // entry is a line of the legend.
@@ -43,14 +44,26 @@ func (f *Figure) draw(c draw.Canvas) {
 		c = draw.Crop(c, 0, -besideWide-gap, 0, 0)
 		f.drawBeside(c, right)
 	}
-	rows := make([][]*plot.Plot, len(f.panels))
-	for i, p := range f.panels {
-		rows[i] = []*plot.Plot{p}
-	}
-	tiles := draw.Tiles{Rows: len(rows), Cols: 1, PadY: gap}
+	rows := f.rows()
+	tiles := draw.Tiles{Rows: len(rows), Cols: len(rows[0]), PadX: gap, PadY: gap}
 	for i, row := range plot.Align(rows, tiles, c) {
-		f.panels[i].Draw(row[0])
+		for j, tile := range row {
+			if p := rows[i][j]; p != nil {
+				p.Draw(tile)
+			}
+		}
 	}
+}
+
+// rows are the panels row by row; the last row may end in nil.
+func (f *Figure) rows() [][]*plot.Plot {
+	columns := min(max(1, f.columns), len(f.panels))
+	rows := make([][]*plot.Plot, (len(f.panels)+columns-1)/columns)
+	for i := range rows {
+		rows[i] = make([]*plot.Plot, columns)
+		copy(rows[i], f.panels[i*columns:])
+	}
+	return rows
 }
 
 // drawBeside draws the narrow panel as high as the data of the panel to its
@@ -116,10 +129,16 @@ func (f *Figure) drawLegend(c draw.Canvas) vg.Length {
 
 // figure makes a figure of panels whose data are of a height each.
 func figure(w Width, data vg.Length, panels ...*plot.Plot) *Figure {
-	f := &Figure{width: w.length(), panels: panels}
+	return figureOf(w, data, 1, panels)
+}
+
+// figureOf does so in columns; the first panel of a row says how much is around
+// its data.
+func figureOf(w Width, data vg.Length, columns int, panels []*plot.Plot) *Figure {
+	f := &Figure{width: w.length(), panels: panels, columns: columns}
 	f.body = 2*edge - gap
-	for _, p := range panels {
-		_, around := f.room(p)
+	for _, row := range f.rows() {
+		_, around := f.room(row[0])
 		f.body += data + around + gap
 	}
 	return f
@@ -130,6 +149,9 @@ func figure(w Width, data vg.Length, panels ...*plot.Plot) *Figure {
 func (f *Figure) room(p *plot.Plot) (wide, around vg.Length) {
 	const high = 1000
 	all := f.width - 2*edge
+	if n := vg.Length(f.columns); n > 1 {
+		all = (all - (n-1)*gap) / n
+	}
 	if f.beside != nil {
 		all -= besideWide + gap
 	}

@@ -52,7 +52,7 @@ func (p *program) campaignIndex(c *cli.Context) error {
 	if _, err := p.writeFigures(filepath.Join(dir, "figures"), drawn, drawing{[]plots.Format{plots.SVG}, "page"}, &by); err != nil {
 		return err
 	}
-	x := campaign.Index{Name: filepath.Base(dir), Tables: tables}
+	x := campaign.Index{Name: campaign.NameOf(dir), Tables: tables}
 	if x.Figures, err = picturesIn(dir); err != nil {
 		return badInput(err)
 	}

@@ -32,8 +32,8 @@ func (p *program) campaignPlotsCommand() *cli.Command {
 			choiceFor(forOutput, choice("width", "how wide figures are printed: 8.5 cm or 17.5 cm", figureWidths...)),
 			outputFlag("write into `FOLDER`; without it, into figures/ of the campaign"),
 		}, screenFlags()),
-		UsageText: `sfstat campaign plots e3-curve
-sfstat campaign plots e3-curve --format pdf --width page -o paper/figures`,
+		UsageText: `sfstat campaign plots detectability
+sfstat campaign plots detectability --format pdf --width page -o paper/figures`,
 		Action: p.campaignPlots,
 	}
 }

@@ -29,7 +29,7 @@ type Culprit struct {
 	PredWorker int            // worker of Pred; −1 without one
 	Edge       blame.EdgeKind // meaningless without Pred
 	Seqs       []int          // of the operators, ascending
-	Symptoms   int            // in all steps
+	Symptoms   int            // that lead here, in all steps; each counts once
 	Steps      []int64        // indices of the steps with a symptom that leads here, ascending
 	// Delay is, in ns and summed over the operators and steps that walks ended
 	// at: of LongOp by how much they were longer than their peers', of Source by
@@ -54,7 +54,7 @@ type culpritKey struct {
 // which are positions in View.Steps, ascending. It fails on options.
 func (f *Flags) Walk(steps []int, o blame.Options) (*Walks, error) {
 	w := &Walks{}
-	found := make(map[culpritKey]*Culprit)
+	found := make(map[culpritKey]*tally)
 	for _, step := range steps {
 		g, symptoms := f.Graph(step)
 		r, err := blame.Analyze(g, symptoms, o)
@@ -83,7 +83,7 @@ func (f *Flags) Walk(steps []int, o blame.Options) (*Walks, error) {
 		slices.Sort(c.Seqs)
 		slices.Sort(c.Victims)
 		c.Seqs = slices.Compact(c.Seqs)
-		w.Culprits = append(w.Culprits, *c)
+		w.Culprits = append(w.Culprits, c.Culprit)
 	}
 	slices.SortFunc(w.Culprits, func(a, b Culprit) int {
 		return cmp.Or(cmp.Compare(b.Symptoms, a.Symptoms), cmp.Compare(b.Delay, a.Delay), cmp.Compare(a.Worker, b.Worker), cmp.Compare(a.Kind, b.Kind),
@@ -92,8 +92,15 @@ func (f *Flags) Walk(steps []int, o blame.Options) (*Walks, error) {
 	return w, nil
 }
 
+// tally is a culprit and which symptoms of its last step lead there: one symptom
+// may lead to several operators of a name, and counts once.
+type tally struct {
+	Culprit
+	counted map[int64]bool
+}
+
 // count adds a cause of one step.
-func (f *Flags) count(found map[culpritKey]*Culprit, step int, cause blame.Cause) {
+func (f *Flags) count(found map[culpritKey]*tally, step int, cause blame.Cause) {
 	v := f.v
 	op, worker := v.Operation(cause.Op)
 	k := culpritKey{kind: cause.Kind, worker: worker, pred: -1, op: op.Name}
@@ -103,14 +110,14 @@ func (f *Flags) count(found map[culpritKey]*Culprit, step int, cause blame.Cause
 	}
 	c := found[k]
 	if c == nil {
-		c = &Culprit{Kind: k.kind, Worker: worker, Op: op.Name, Pred: k.predOp, PredWorker: k.pred, Edge: k.edge}
+		c = &tally{Culprit{Kind: k.kind, Worker: worker, Op: op.Name, Pred: k.predOp, PredWorker: k.pred, Edge: k.edge}, make(map[int64]bool)}
 		found[k] = c
 	}
 	index := v.Steps()[step]
-	c.Symptoms += len(cause.Symptoms)
 	c.Seqs = append(c.Seqs, op.Seq)
 	if n := len(c.Steps); n == 0 || c.Steps[n-1] != index {
 		c.Steps = append(c.Steps, index)
+		clear(c.counted)
 	}
 	at := op.Instance*v.Grid.Lanes() + step*v.Grid.Replicas + v.Replica(worker)
 	switch cause.Kind {
@@ -122,6 +129,10 @@ func (f *Flags) count(found map[culpritKey]*Culprit, step int, cause blame.Cause
 		c.Delay += cause.Delay
 	}
 	for _, s := range cause.Symptoms {
+		if !c.counted[s] {
+			c.counted[s] = true
+			c.Symptoms++
+		}
 		if _, victim := v.Operation(s); victim != worker && !slices.Contains(c.Victims, victim) {
 			c.Victims = append(c.Victims, victim)
 		}

@@ -80,6 +80,29 @@ func TestWalk(t *testing.T) {
 	}
 }
 
+// TestSymptomsCountOnce: walks of the literal semantics end at many operators of a
+// name; no culprit has more symptoms than there are.
+func TestSymptomsCountOnce(t *testing.T) {
+	v := slow(t, func(s *pipeline.Spec) {
+		s.Faults = []pipeline.Fault{{Kind: pipeline.SlowWorker, Size: pipeline.Size{Factor: 1.6}}}
+	})
+	r, series, operators := outliersOf(t, v)
+	w, err := v.Flags(r, series, operators).Walk([]int{0, 1, 2}, blame.Options{Tie: v.Tie(), Semantics: blame.Literal})
+	if err != nil {
+		t.Fatal(err)
+	}
+	several := false
+	for _, c := range w.Culprits {
+		several = several || c.Kind == blame.LongOp && len(c.Seqs) > 1
+		if c.Symptoms < 1 || c.Symptoms > w.Symptoms {
+			t.Errorf("%+v: %d of %d symptoms", c, c.Symptoms, w.Symptoms)
+		}
+	}
+	if !several {
+		t.Error("no culprit is several operators of a name: the test would pass on nothing")
+	}
+}
+
 // TestEdges: an operator that a host starts late is an edge behind what was on
 // time, and its delay is how long the edge lasted.
 func TestEdges(t *testing.T) {

@@ -28,20 +28,20 @@ cp "$work/comm/sizes.png" $to/messages.png
 cp "$work/comm/bandwidth.png" $to/bus.png
 cp "$work/comm/communicators.png" "$work/comm/timeline.png" $to/
 
-for name in e3 e3-curve; do
+for name in paper detectability; do
 	sfstat campaign run eval/campaign/specs/$name.yaml -o "$work/$name" -q
 done
-mkdir "$work/e3/measured"
+mkdir "$work/paper/measured"
 if [ "${1:-}" = -measure ]; then
 	go run ./eval/ksruntime -o $to/workers.csv
 	go run ./eval/alignment -lengths $to/lengths.csv -most 16000 -times 5
 fi
-cp $to/workers.csv "$work/e3/measured/time-by-workers.csv"
-cp $to/lengths.csv "$work/e3/measured/alignment-by-length.csv"
-sfstat campaign plots "$work/e3" --format png -o "$work/drawn" -q
-sfstat campaign plots "$work/e3-curve" --format png,svg -o "$work/drawn" -q
+cp $to/workers.csv "$work/paper/measured/time-by-workers.csv"
+cp $to/lengths.csv "$work/paper/measured/alignment-by-length.csv"
+sfstat campaign plots "$work/paper" --format png,svg -o "$work/drawn" -q
+sfstat campaign plots "$work/detectability" --format png,svg --width page -o "$work/drawn" -q
 cp "$work/drawn/figure-3a.png" $to/
 cp "$work/drawn/time-by-workers.png" $to/workers.png
 cp "$work/drawn/alignment-by-length.png" $to/lengths.png
 cp "$work/drawn/figure-3b-e3-curve-r8.svg" $to/figure-3b.svg
-cp "$work/drawn/detectability-e3-curve-r8.svg" $to/detectability.svg
+cp "$work/drawn/detectability-detectability-r8.svg" $to/detectability.svg

@@ -9,7 +9,6 @@ import (
 
 	"github.com/montanaflynn/stats"
 
-	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/bootstrap"
 	"github.com/sfstat/sfstat/eval/simulate"
 )
@@ -130,7 +129,7 @@ func (r *Run) had(f Finding) bool {
 	case FoundBoth:
 		return v.Named
 	}
-	return v.Innocent > 0 || v.called() && (!v.StageRight || v.Answer == RankWrong)
+	return v.Innocent > 0 || v.Called && (!v.StageRight || v.Answer == RankWrong)
 }
 
 // everyFaulty reports whether something holds in every window with the fault,
@@ -142,11 +141,6 @@ func (r *Run) everyFaulty(holds func(*Window) bool) bool {
 		all = all && holds(w)
 	})
 	return all && n > 0
-}
-
-// called reports whether the first suspect is sure enough to act on.
-func (v *Verdict) called() bool {
-	return v.Confidence == evidence.Supported.String() || v.Confidence == evidence.Strong.String()
 }
 
 // meanShare averages the share of the seeded stage, first over the faulty

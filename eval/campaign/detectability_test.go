@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sfstat/sfstat/engine/bootstrap"
 	"github.com/sfstat/sfstat/eval/simulate"
 )
 
@@ -16,11 +17,11 @@ func run(delay simulate.Millis, share float64, v Verdict, r Routing) *Run {
 
 func TestCurves(t *testing.T) {
 	missed := Verdict{Confidence: "insufficient", StageRight: true, Answer: RankRight}
-	right := Verdict{Confidence: "supported", StageRight: true, Answer: RankRight, Named: true}
+	right := Verdict{Called: true, Confidence: "supported", StageRight: true, Answer: RankRight, Named: true}
 	s := &Score{Runs: []*Run{
 		run(60, 0.4, right, Routing{Place: 1, Hit: true}),
 		run(12, 0.1, missed, Routing{Place: 4}),
-		run(60, 0.3, Verdict{Confidence: "strong", Answer: RankWrong}, Routing{Place: 2, Hit: true}),
+		run(60, 0.3, Verdict{Called: true, Confidence: "strong", Answer: RankWrong}, Routing{Place: 2, Hit: true}),
 		run(12, 0.2, missed, Routing{Place: 3, Hit: true}),
 		{Case: Case{Ranks: 8}, Windows: []Window{{}}},
 	}}
@@ -58,6 +59,30 @@ func TestCurves(t *testing.T) {
 	}
 }
 
+// TestThreshold: the rate passes a part between two delays; the interval ends at
+// delays whose exact intervals leave the part. Rates that fall are pooled.
+func TestThreshold(t *testing.T) {
+	c := &Curve{Points: make([]CurvePoint, 4)}
+	for i, k := range []int{10, 0, 60, 100} { // of 100; 10 and 0 pool to 0.05
+		c.Points[i].Delay = simulate.Millis(int(10) << i)
+		c.Points[i].Rates[FoundBoth], _ = bootstrap.Binomial(k, 100, curveConfidence)
+	}
+	if got := c.monotone(FoundBoth); got[0] != 0.05 || got[1] != 0.05 || got[2] != 0.6 || got[3] != 1 {
+		t.Errorf("rates %v", got)
+	}
+	half, most := c.threshold(FoundBoth, 0.5), c.threshold(FoundBoth, 0.9)
+	// 20·2^(0.45/0.55); of 60 in 100 the interval is 0.497 to 0.697.
+	if math.Abs(half.Delay-35.26) > 0.01 || half.Lower != 20 || half.Upper != 80 {
+		t.Errorf("half at %+v", half)
+	}
+	if math.Abs(most.Delay-67.27) > 0.01 || most.Lower != 40 || most.Upper != 80 {
+		t.Errorf("90 %% at %+v", most)
+	}
+	if none := c.threshold(FoundTop1, 0.5); none.String() != "– [–, –]" {
+		t.Errorf("of nothing %s", none)
+	}
+}
+
 // TestSmallDelaysAreMissed is the goal of small delays on simulated runs: what
 // is too small to be seen is not called, and never sends anybody astray.
 func TestSmallDelaysAreMissed(t *testing.T) {
@@ -66,7 +91,7 @@ func TestSmallDelaysAreMissed(t *testing.T) {
 	dir := t.TempDir()
 	execute(t, dir, s, Execution{Version: "1"})
 	artifacts, err := Tables(dir, Options{})
-	if err != nil || len(artifacts) != 2 || artifacts[1].Name != "detectability-curve" || len(artifacts[1].Inputs) != 12 {
+	if err != nil || len(artifacts) != 3 || artifacts[1].Name != "detectability-curve" || len(artifacts[1].Inputs) != 12 {
 		t.Fatalf("%+v, %v, expected the groups and the curve of 12 runs", artifacts, err)
 	}
 	for _, row := range artifacts[1].Table.Rows {

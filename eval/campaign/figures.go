@@ -3,7 +3,6 @@ package campaign
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/sfstat/sfstat/engine/bootstrap"
 	"github.com/sfstat/sfstat/eval/simulate"
@@ -188,32 +187,53 @@ func ratePoint(x float64, r bootstrap.Rate) plots.Point {
 }
 
 // detectability draws the curves of all families that are like one in size and
-// pattern: above how often the seeded stage is among the first two, below how
-// often the verdict calls stage and rank.
+// pattern, a panel for each: how often the seeded stage is among the first two by
+// its times, and how often the verdict calls stage and rank, without arrivals and
+// with them. Lines down mark where half and nine of ten runs are called, by the
+// curve that needs the least.
 func detectability(curves []Curve, like *Curve) plots.Chart {
-	delay := plots.Axis{Name: "delay", Unit: "ms", Scale: plots.Logarithmic}
-	routed := plots.Panel{Y: plots.Axis{Name: "top-2, rate of runs", From: 0, To: 1}}
-	called := plots.Panel{Y: plots.Axis{Name: "called, rate of runs", From: 0, To: 1}}
-	allArrivals := !slices.ContainsFunc(curves, func(c Curve) bool { return !c.Arrivals })
+	chart := plots.Chart{Columns: 2}
+	var family simulate.Family
 	for i := range curves {
 		c := &curves[i]
 		if c.Ranks != like.Ranks || c.Intermittent != like.Intermittent {
 			continue
 		}
-		if delay.Ticks == nil {
-			for _, p := range c.Points {
-				delay.Ticks = append(delay.Ticks, float64(p.Delay))
-			}
+		if n := len(chart.Panels); n == 0 || c.Family != family {
+			family = c.Family
+			chart.Panels = append(chart.Panels, plots.Panel{Title: family.String(), Y: plots.Axis{Name: "rate of runs", From: 0, To: 1},
+				X: plots.Axis{Name: "delay", Unit: "ms", Scale: plots.Logarithmic, Ticks: c.delays()}})
 		}
-		name := c.Family.String()
-		if c.Arrivals {
-			name += ", with arrivals"
-		}
-		called.Lines = append(called.Lines, c.line(name, FoundBoth))
-		if !c.Arrivals || allArrivals { // stages are routed by their times, which are the same
-			routed.Lines = append(routed.Lines, c.line(name, FoundTop2))
-		}
+		c.addTo(&chart.Panels[len(chart.Panels)-1])
 	}
-	routed.X, called.X = delay, delay
-	return plots.Chart{Panels: []plots.Panel{routed, called}}
+	if len(chart.Panels) == 1 {
+		chart.Columns = 1
+	}
+	return chart
+}
+
+// delays are those of the points.
+func (c *Curve) delays() []float64 {
+	var out []float64
+	for _, p := range c.Points {
+		out = append(out, float64(p.Delay))
+	}
+	return out
+}
+
+// addTo draws the curve into the panel of its family.
+func (c *Curve) addTo(panel *plots.Panel) {
+	name := "called, by stage times"
+	if c.Arrivals {
+		name = "called, with arrivals"
+	} else {
+		panel.Lines = append(panel.Lines, c.line("top-2, by stage times", FoundTop2))
+	}
+	panel.Lines = append(panel.Lines, c.line(name, FoundBoth))
+	half, most := c.threshold(FoundBoth, 0.5), c.threshold(FoundBoth, 0.9)
+	if math.IsNaN(most.Delay) || len(panel.References) > 0 && panel.References[0].Value <= half.Delay {
+		return
+	}
+	panel.Title = fmt.Sprintf("%v: half at %.0f ms, 90 %% at %.0f ms", c.Family, half.Delay, most.Delay)
+	panel.References = []plots.Reference{{Value: half.Delay, Across: plots.AtX}, {Value: most.Delay, Across: plots.AtX}}
 }

@@ -78,6 +78,15 @@ func Holds(dir string) bool {
 	return err == nil
 }
 
+// NameOf is the name of the campaign that a folder holds, or else that of the
+// folder.
+func NameOf(dir string) string {
+	if s, err := readSpec(filepath.Join(dir, specName)); err == nil {
+		return s.Name
+	}
+	return filepath.Base(dir)
+}
+
 // open reads the campaign that a folder holds.
 func open(path string) (*folder, error) {
 	name := filepath.Join(path, specName)

@@ -243,6 +243,7 @@ func (f *folder) groups(score *Score, rows []Provenance) []Artifact {
 		}
 		if severalDelays(g.Runs) {
 			add("detectability", part.DetectabilityTable())
+			add("thresholds", part.ThresholdTable())
 		}
 		if back := part.Recoveries(); len(back) > 0 {
 			add("recovery", RecoveryTable(back))

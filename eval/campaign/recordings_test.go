@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,24 +17,32 @@ import (
 // TestSourceTableByHand: two runs, one of which the profiler did not see, one
 // of unknown truth.
 func TestSourceTableByHand(t *testing.T) {
+	stages := []string{"data", "backward", "other"}
+	shares := func(routing []string) []float64 { // the first has most, what is no candidate little
+		out := []float64{0.1, 0.1, 0.1}
+		for i, name := range routing {
+			out[slices.Index(stages, name)] = 0.5 - 0.1*float64(i)
+		}
+		return out
+	}
 	own := func(bytes int64, routing ...string) crosscheck.Account {
-		return crosscheck.Account{Name: ownRecorder, Bytes: bytes, Routing: routing}
+		return crosscheck.Account{Name: ownRecorder, Bytes: bytes, Routing: routing, Share: shares(routing)}
 	}
 	other := func(name string, bytes int64, h crosscheck.Held, routing ...string) crosscheck.Account {
-		return crosscheck.Account{Name: name, Bytes: bytes, Routing: routing, Held: &h}
+		return crosscheck.Account{Name: name, Bytes: bytes, Routing: routing, Share: shares(routing), Held: &h}
 	}
 	seeded := &Case{Hidden: []Hidden{{0, "data"}}}
 	table := SourceTable([]Recorded{
-		{seeded, &crosscheck.Comparison{Accounts: []crosscheck.Account{own(2000, "data", "backward"),
+		{seeded, &crosscheck.Comparison{Stages: stages, Accounts: []crosscheck.Account{own(2000, "data", "backward"),
 			other("pytorch", 3_000_000, crosscheck.Held{Difference: 0.02, Stage: "data", SameRouting: true}, "backward", "data"),
 			other("nsight", 500_000, crosscheck.Held{Difference: 0.01, Stage: "other"}, "backward")}}},
-		{nil, &crosscheck.Comparison{Accounts: []crosscheck.Account{own(1000, "data"),
+		{nil, &crosscheck.Comparison{Stages: stages, Accounts: []crosscheck.Account{own(1000, "data"),
 			other("pytorch", 1_000_000, crosscheck.Held{Difference: 0.03, Stage: "forward", SameRouting: true}, "data")}}},
 	})
 	want := []string{
-		"sfstat recorder|2|1/1|–|3.00 kB|1|–|–",
-		"pytorch|2|1/1|2/2|4.00 MB|1.33e+03|0.0300|forward",
-		"nsight|1|0/1|0/1|500.00 kB|250|0.0100|other",
+		"sfstat recorder|2|1/1|1/1|1/1|2.00|2|–|3.00 kB|1|–|–|–|–",
+		"pytorch|2|0/1|1/1|1/1|2.00|2|2/2|4.00 MB|1.33e+03|0.0300|forward|–|–",
+		"nsight|1|0/1|1/1|0/1|1.00|1|0/1|500.00 kB|250|0.0100|other|–|–",
 	}
 	for i, row := range want {
 		if got := strings.Join(table.Rows[i], "|"); got != row {
@@ -70,8 +79,8 @@ func TestRecordings(t *testing.T) {
 		t.Fatalf("the first table is %s", artifacts[0].Name)
 	}
 	rows := artifacts[0].Table.Rows
-	for i, want := range []string{"sfstat recorder|1|1/1|–", "kineto|1|1/1|1/1", "nsight|1|1/1|1/1"} {
-		if got := strings.Join(rows[i][:4], "|"); got != want {
+	for i, want := range []string{"sfstat recorder|1|0/1|1/1|1/1", "kineto|1|0/1|1/1|1/1", "nsight|1|0/1|1/1|1/1"} {
+		if got := strings.Join(rows[i][:5], "|"); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}

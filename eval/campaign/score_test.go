@@ -141,18 +141,18 @@ func TestRate(t *testing.T) {
 	}{
 		{"nobody", nil, Verdict{Answer: RankNone}},
 		{"right", []diagnose.Finding{suspect(diagnose.KindRank, rank(2), "a", evidence.Supported)},
-			Verdict{Answer: RankRight, StageRight: true, Named: true}},
+			Verdict{Called: true, Answer: RankRight, StageRight: true, Named: true}},
 		{"right but unsure", []diagnose.Finding{suspect(diagnose.KindRank, rank(2), "a", evidence.Ambiguous)},
 			Verdict{Answer: RankRight, StageRight: true}},
 		{"wrong stage", []diagnose.Finding{suspect(diagnose.KindRank, rank(2), "b", evidence.Strong)},
-			Verdict{Answer: RankRight}},
+			Verdict{Called: true, Answer: RankRight}},
 		{"wrong rank", []diagnose.Finding{suspect(diagnose.KindRank, rank(1), "a", evidence.Strong)},
-			Verdict{Answer: RankWrong, StageRight: true, Innocent: 1}},
+			Verdict{Called: true, Answer: RankWrong, StageRight: true, Innocent: 1}},
 		{"stage only", []diagnose.Finding{suspect(diagnose.KindStage, nil, "a", evidence.Supported)},
-			Verdict{Answer: RankUndecidable, StageRight: true}},
+			Verdict{Called: true, Answer: RankUndecidable, StageRight: true}},
 		{"an innocent beside", []diagnose.Finding{suspect(diagnose.KindRank, rank(2), "a", evidence.Strong),
 			suspect(diagnose.KindRank, rank(0), "a", evidence.Supported), suspect(diagnose.KindRank, rank(1), "a", evidence.Ambiguous)},
-			Verdict{Answer: RankRight, StageRight: true, Named: true, Innocent: 1}},
+			Verdict{Called: true, Answer: RankRight, StageRight: true, Named: true, Innocent: 1}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := rate(c, &diagnose.RunVerdict{Suspects: test.suspects})

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/eval/crosscheck"
 )
 
@@ -12,7 +13,7 @@ import (
 type Source struct {
 	Name      string
 	Runs      int
-	Found, Of int     // of the runs whose fault is known: where the delayed stage is a candidate
+	Tally             // of the runs whose fault is known
 	Same      int     // runs in which its candidates are those of sfstat
 	Artifacts int64   // bytes that it left behind, of all runs
 	Share     float64 // largest difference of a stage's share from sfstat's own
@@ -25,18 +26,20 @@ type Recorded struct {
 	Comparison *crosscheck.Comparison
 }
 
-// publishedSources is the paper's Table 6.
+// publishedSources is the paper's Table 6. HTA reads the traces of PyTorch's
+// profiler.
 var publishedSources = [][]string{
-	{"paper: StageFrontier", "12", "12/12", none, "0.11 MB", "1", none, none},
-	{"paper: PyTorch Profiler, HTA", "12", "12/12", none, "15.81 GB", "144000", "0.039", none},
-	{"paper: Nsight", "12", "12/12", none, "1.22 GB", "11100", "0.024", none},
+	{"paper: StageFrontier", "12", "12/12", "12/12", "12/12", "2.00", "2", none, "0.11 MB", "1", none, none, "within noise", none},
+	{"paper: PyTorch Profiler, HTA", "12", "12/12", "12/12", "12/12", "2.25", "3", none, "15.81 GB", "144000", "0.039", none, "36.6 %", "43.5 s"},
+	{"paper: Nsight", "12", "12/12", "12/12", "12/12", "2.00", "2", none, "1.22 GB", "11100", "0.024", none, "50.3 %", "2.59 s"},
 }
 
 // SourceTable has the shape of the paper's Table 6. Without runs that were
 // compared it has no rows, and says so.
 func SourceTable(runs []Recorded) Table {
 	t := Table{Title: "Sources compared on the same runs",
-		Head: []string{"source", "runs", "candidate hit", "routing agrees", "artifacts", "× sfstat", "largest share difference", "in stage"}}
+		Head: []string{"source", "runs", "top-1", "top-2", "candidate hit", "mean candidates", "max", "routing agrees", "artifacts", "× sfstat", "largest share difference", "in stage",
+			"no-fault overhead", "post-processing"}}
 	if len(runs) == 0 {
 		t.Notes = []string{"Not made: needs what profilers recorded of the same runs, in sources/ of the campaign's folder."}
 		return t
@@ -47,20 +50,21 @@ func SourceTable(runs []Recorded) Table {
 		if i > 0 {
 			agrees, share, stage = of(s.Same, s.Runs), strconv.FormatFloat(s.Share, 'f', 4, 64), s.Stage
 		}
-		t.Rows = append(t.Rows, []string{s.Name, strconv.Itoa(s.Runs), hits(&s), agrees, storage(s.Artifacts), times(s.Artifacts, beside(runs, s.Name)), share, stage})
+		t.Rows = append(t.Rows, append(append([]string{s.Name, strconv.Itoa(s.Runs)}, s.found()...), agrees, storage(s.Artifacts), times(s.Artifacts, beside(runs, s.Name)), share, stage, none, none))
 	}
 	t.Rows = append(t.Rows, publishedSources...)
 	t.Notes = []string{"Candidates and shares by the paper's cut, of the steps and ranks that all recorders of a run have; stages of profilers are taken on the host. " +
-		"Artifacts are files as stored, of all runs; × sfstat is against what its recorder wrote of the same runs."}
+		"Artifacts are files as stored, of all runs; × sfstat is against what its recorder wrote of the same runs. " +
+		"What profiling costs and how long traces take to read follows from no file: sfstat overhead and the time of sfstat compare-sources say so for a machine."}
 	return t
 }
 
-// hits is in how many of the runs whose fault is known its stage is a candidate.
-func hits(s *Source) string {
-	if s.Of == 0 {
-		return none
+// found are the counts of the runs whose fault is known, as words.
+func (s *Source) found() []string {
+	if s.Windows == 0 {
+		return []string{none, none, none, none, none}
 	}
-	return of(s.Found, s.Of)
+	return s.Tally.cells()
 }
 
 // sourcesOf adds the runs up by recorder, in order of first appearance.
@@ -73,19 +77,22 @@ func sourcesOf(runs []Recorded) []Source {
 				i = len(out)
 				out = append(out, Source{Name: a.Name, Stage: none})
 			}
-			out[i].add(r.Case, &a)
+			out[i].add(&r, &a)
 		}
 	}
 	return out
 }
 
 // add counts what a recorder tells of one run.
-func (s *Source) add(c *Case, a *crosscheck.Account) {
+func (s *Source) add(r *Recorded, a *crosscheck.Account) {
 	s.Runs++
 	s.Artifacts += a.Bytes
-	if c != nil && len(c.Hidden) > 0 {
-		s.Of++
-		count(&s.Found, slices.ContainsFunc(a.Routing, c.seeded))
+	if c := r.Case; c != nil && len(c.Hidden) > 0 {
+		seeded := make([]bool, len(a.Share))
+		for i := range seeded {
+			seeded[i] = c.seeded(r.Comparison.Stages[i])
+		}
+		s.Tally.add(Routing{Place: place(seeded, frontier.Ranking(a.Share)), Hit: slices.ContainsFunc(a.Routing, c.seeded), Candidates: len(a.Routing)})
 	}
 	if a.Held == nil {
 		return

@@ -14,6 +14,7 @@ type Verdict struct {
 	Stage      string  `json:"stage,omitempty"`
 	Gain       float64 `json:"gain"`
 	Confidence string  `json:"confidence"`
+	Called     bool    `json:"-"` // certain and large enough to act on
 	StageRight bool    `json:"stage_right"`
 	Answer     Answer  `json:"rank_answer"`
 	// Named: stage and rank are right, and the confidence lets them be called
@@ -60,6 +61,7 @@ func rate(c *Case, v *diagnose.RunVerdict) Verdict {
 	default:
 		out.Answer = RankWrong
 	}
-	out.Named = out.StageRight && out.Answer == RankRight && first.Flagged()
+	out.Called = first.Flagged()
+	out.Named = out.StageRight && out.Answer == RankRight && out.Called
 	return out
 }

@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -394,6 +395,44 @@ func TestHasArrivals(t *testing.T) {
 		}
 		if got := r.HasArrivals(); got != want {
 			t.Errorf("arrivals %t, want %t", got, want)
+		}
+	}
+}
+
+// TestEpochs: when windows began on each rank comes back, where it was known.
+func TestEpochs(t *testing.T) {
+	windows := ingesttest.Windows(1, 3, ingesttest.Shape{Ranks: 3, Steps: 4, Stages: 2})
+	want := [][]int64{nil, {1795330273984564426, 0, 1795330273984564999}, {1795330283984564426, 1795330283984564427, -5}}
+	for i, w := range windows {
+		w.Epochs = want[i]
+	}
+	b := write(t, windows...)
+	r, err := archive.NewReader(bytes.NewReader(b), int64(len(b)), "x", ingest.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range windows {
+		w, err := r.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(w.Epochs, want[i]) {
+			t.Errorf("window %d: epochs %d, want %d", i, w.Epochs, want[i])
+		}
+	}
+}
+
+// TestLateEpochs: a file whose columns are fixed takes no epochs.
+func TestLateEpochs(t *testing.T) {
+	windows := ingesttest.Windows(1, 3, ingesttest.Shape{Ranks: 3, Steps: 4, Stages: 2})
+	a := archive.NewWriter(io.Discard, archive.Options{GroupValues: 1})
+	for i, w := range windows {
+		var want error
+		if i == 2 {
+			w.Epochs, want = []int64{1, 2, 3}, archive.ErrSchemaChanged
+		}
+		if err := a.Write(w); !errors.Is(err, want) {
+			t.Errorf("window %d: %v, want %v", i, err, want)
 		}
 	}
 }

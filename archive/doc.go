@@ -5,8 +5,8 @@
 // under the key [Key]. docs/archive.md is the format's page, with queries for
 // DuckDB and pandas.
 //
-// Nothing is lost but epochs and arrivals, which packet.BesideWriter keeps in a
-// file beside: a window that is written and read again is equal in every other
+// Nothing is lost but arrivals, which packet.BesideWriter keeps in a file
+// beside: a window that is written and read again is equal in every other
 // field to the last bit, side channels included. Two things are put in their
 // canonical form on the way: samples of a side channel in the order of step
 // and rank, and lists without elements as nil.
@@ -36,8 +36,8 @@ const Key = "sfstat.archive"
 const sumKey = "sfstat.archive.crc32"
 
 // ErrSchemaChanged is in the error of Write for a window whose stages are not
-// those of the file, or that has a side channel which none of the windows in
-// the first row group has. The window belongs into another file; the writer
+// those of the file, or that has a side channel, or epochs, which none of the
+// windows in the first row group has. The window belongs into another file; the writer
 // goes on.
 var ErrSchemaChanged = errors.New("other columns than the archive has")
 
@@ -55,6 +55,10 @@ const (
 )
 
 const wallColumn = "wall_ns"
+
+// epochColumn is when the first step of the window began on the rank, in every row of
+// the window. It is there when windows have epochs.
+const epochColumn = "epoch_ns"
 
 // readySuffix ends the name of the column that says which samples are ready.
 const readySuffix = ".ready"
@@ -96,6 +100,11 @@ func stageColumns(stages []string) ([]column, namer) {
 		columns = append(columns, column{name: names.free(stage), typ: parquet.TypeInt64})
 	}
 	return append(columns, column{name: wallColumn, typ: parquet.TypeInt64, nullable: true}), names
+}
+
+// epochsOf is the column of epochs.
+func epochsOf(names namer) column {
+	return column{name: names.free(epochColumn), typ: parquet.TypeInt64, nullable: true, repeats: true}
 }
 
 // channelColumns are the two columns of a side channel: value and readiness.

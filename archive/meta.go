@@ -23,6 +23,7 @@ type meta struct {
 	Cohorts  list[cohort]   `json:"cohorts"`
 	Forms    list[form]     `json:"forms"`
 	Windows  list[position] `json:"windows"`
+	Epochs   bool           `json:"epochs,omitempty"`   // there is a column of them
 	Arrivals bool           `json:"arrivals,omitempty"` // windows have some, in a file beside
 }
 

@@ -34,6 +34,7 @@ type columns struct {
 	stages                  []*parquet.Cursor
 	wall                    *parquet.Cursor
 	values, ready           []*parquet.Cursor // by channel
+	epochs                  *parquet.Cursor   // nil: there are none
 }
 
 // Bounds on what is read: footers (which are in memory as long as the reader)
@@ -179,6 +180,9 @@ func (a *Reader) findColumns() error {
 		value, ready := channelColumns(names, name)
 		a.columns.values = append(a.columns.values, find(value))
 		a.columns.ready = append(a.columns.ready, find(ready))
+	}
+	if a.meta.Epochs {
+		a.columns.epochs = find(epochsOf(names))
 	}
 	return missing
 }

@@ -15,6 +15,7 @@ type rows struct {
 	runs     []int     // by row, position in meta.Runs
 	ints     [][]int64 // by column from colWindow on: stages and wall times too
 	wall     []bool    // by row: is its wall time known
+	epochs   []int64   // by row; 0: not known
 	channels []channel
 }
 
@@ -56,7 +57,8 @@ func (a *Writer) step(w *trace.Window, t int) {
 	add := func(column int, values ...int64) {
 		d.ints[column-colWindow] = append(d.ints[column-colWindow], values...)
 	}
-	for _, r := range w.Ranks {
+	for at, r := range w.Ranks {
+		d.epochs = append(d.epochs, w.EpochOf(at))
 		d.runs = append(d.runs, run)
 		add(colWindow, w.Index)
 		add(colStep, w.FirstStep+int64(t))
@@ -146,6 +148,11 @@ func (a *Writer) flush() error {
 			return optional(next < len(c.rows) && c.rows[next] == row, at+1, func() parquet.Value { next++; return parquet.BooleanValue(c.ready[next-1]) })
 		}))
 	}
+	if at := wall + 1 + 2*len(d.channels); a.meta.Epochs {
+		err = cmp.Or(err, put(at, func(row int) parquet.Value {
+			return optional(d.epochs[row] != 0, at, func() parquet.Value { return parquet.Int64Value(d.epochs[row]) })
+		}))
+	}
 	d.empty()
 	return cmp.Or(err, a.file.Flush())
 }
@@ -160,7 +167,7 @@ func optional(known bool, column int, value func() parquet.Value) parquet.Value 
 
 // empty drops the rows and keeps their memory.
 func (d *rows) empty() {
-	d.n, d.runs, d.wall = 0, d.runs[:0], d.wall[:0]
+	d.n, d.runs, d.wall, d.epochs = 0, d.runs[:0], d.wall[:0], d.epochs[:0]
 	for i := range d.ints {
 		d.ints[i] = d.ints[i][:0]
 	}

@@ -22,6 +22,9 @@ func (a *Writer) newFile() *parquet.GenericWriter[any] {
 		value, ready := channelColumns(names, channel)
 		columns = append(columns, value, ready)
 	}
+	if a.meta.Epochs {
+		columns = append(columns, epochsOf(names))
+	}
 	t := ordered{fields: make([]parquet.Field, len(columns))}
 	options := []parquet.WriterOption{parquet.Compression(&zstd.Codec{}), parquet.CreatedBy("sfstat", "1", ""),
 		parquet.DataPageStatistics(false)}

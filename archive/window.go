@@ -78,7 +78,30 @@ func (t *table) read(c *columns, f form) error {
 			return err
 		}
 	}
+	if c.epochs != nil {
+		if err := t.readEpochs(c.epochs); err != nil {
+			return err
+		}
+	}
 	return t.readSide(c, f)
+}
+
+// readEpochs takes the epochs of the window from its first step.
+func (t *table) readEpochs(c *parquet.Cursor) error {
+	R := len(t.w.Ranks)
+	return t.each(c, func(row int, v parquet.Run) error {
+		for i, began := range v.Values {
+			at := t.place(row + i)
+			if at >= R || began == 0 {
+				continue
+			}
+			if t.w.Epochs == nil {
+				t.w.Epochs = make([]int64, R)
+			}
+			t.w.Epochs[at] = began
+		}
+		return nil
+	})
 }
 
 // each calls fn with all rows of the window in a column, in runs; row is the

@@ -117,6 +117,9 @@ func (a *Writer) accept(w *trace.Window) error {
 	if err := a.acceptSide(w); err != nil {
 		return err
 	}
+	if w.Epochs != nil && !a.meta.Epochs && a.file != nil {
+		return trace.Bad(ErrSchemaChanged, "window %d of run %q says when it began, none of the first ones of this archive did: write it to another file", w.Index, w.Run)
+	}
 	return a.register(w)
 }
 
@@ -172,6 +175,7 @@ func (a *Writer) register(w *trace.Window) error {
 	}
 	n := a.index.number(a.index.forms, string(key), func() { a.meta.Forms = append(a.meta.Forms, f) })
 	a.meta.Windows = append(a.meta.Windows, position{int64(n), w.Index, w.FirstStep})
+	a.meta.Epochs = a.meta.Epochs || w.Epochs != nil
 	a.meta.Arrivals = a.meta.Arrivals || len(w.Arrivals) > 0
 	return nil
 }

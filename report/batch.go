@@ -54,6 +54,12 @@ func batchDocument(sum *findings.Summary) document {
 	if weeks := sum.Weeks(); len(weeks) > 1 {
 		d = append(d, heading("Weeks"), weekTable(weeks))
 	}
+	switch changes, err := sum.Changes(); {
+	case err != nil:
+		d = append(d, prose("Step times were not searched for changes: "+err.Error()))
+	case len(changes) > 0:
+		d = append(d, heading("Changes of step time"), dayChanges(changes))
+	}
 	if len(runs) > 0 {
 		d = append(d, heading("Runs by status"), countTable("status", sum.Statuses()))
 	}
@@ -128,6 +134,18 @@ func recurringHosts(hosts []findings.Host) *table {
 		caption: "by chance: that any host is the one that delays so many runs, at most, if all were alike."}
 	for _, h := range hosts {
 		t.rows = append(t.rows, []cell{textCell(h.Name), wholeCell(h.Runs), wholeCell(h.Of), realCell(h.Lost), textCell(pValue(h.P))})
+	}
+	return t
+}
+
+func dayChanges(changes []findings.Change) *table {
+	const date = "2006-01-02"
+	t := &table{columns: []column{{head: "runs", kind: kindName}, {head: "from", kind: kindText}, {head: "between", kind: kindText, spare: true},
+		{head: "before, %s", kind: kindLength}, {head: "after, %s", kind: kindLength}, {head: "change", kind: kindFraction}, {head: "by chance", kind: kindText}},
+		caption: "of a step of the median run of each day."}
+	for _, c := range changes {
+		t.rows = append(t.rows, []cell{textCell(c.Family), textCell(c.Day.Format(date)), textCell(c.Low.Format(date) + " – " + c.High.Format(date)),
+			realCell(c.Before), realCell(c.After), realCell(c.After/c.Before - 1), textCell(pValue(c.P))})
 	}
 	return t
 }

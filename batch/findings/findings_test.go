@@ -3,8 +3,10 @@ package findings
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"reflect"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -37,6 +39,33 @@ func TestAtLeast(t *testing.T) {
 		if math.Abs(got-want[k]) > 1e-12 {
 			t.Errorf("%d or more: %v, want %v", k, got, want[k])
 		}
+	}
+}
+
+// TestChanges: the day from which on steps are 3 % longer is found to a day, among runs
+// that differ by 1 %, of the runs that are meant; a year without a change has none.
+func TestChanges(t *testing.T) {
+	const days, at = 60, 41
+	begin := time.Date(2026, time.January, 5, 9, 0, 0, 0, time.UTC)
+	rng := rand.New(rand.NewPCG(3, 4))
+	s := NewSummary()
+	for i := range 5 * days {
+		start := begin.Add(time.Duration(i) * day / 5).UnixNano()
+		for name, longer := range map[string]float64{"train": 0.03, "tune": 0} {
+			if i < 5*at {
+				longer = 0
+			}
+			s.Add(&Row{Run: fmt.Sprintf("%s-%d", name, i), Start: &start, Steps: 10, Step: int64(2e8 * (1 + longer + 0.01*rng.NormFloat64())), Ranks: 8})
+		}
+	}
+	changes, err := s.Changes()
+	if err != nil || len(changes) != 1 {
+		t.Fatalf("%+v, %v", changes, err)
+	}
+	c := changes[0]
+	off := c.Day.Sub(begin.Truncate(day)) - at*day
+	if c.Family != "train-#" || off.Abs() > day || math.Abs(c.After/c.Before-1.03) > 0.01 || c.P > level || c.Low.After(c.Day) || c.High.Before(c.Day) {
+		t.Errorf("%+v", c)
 	}
 }
 

@@ -27,7 +27,9 @@ type Run struct {
 	Windows      int
 	Ranks        int64
 	Hosts        int64
-	Time         int64  // exposed, of all windows, ns
+	Time         int64 // exposed, of all windows, ns
+	Steps        int64
+	Begin        int64  // when its first dated window began, ns since 1970 UTC; 0: not known
 	Status       string // of its worst stretch
 	Worst        *Row   // the finding that is worst; nil: none
 	last         [2]int64
@@ -76,6 +78,10 @@ func (s *Summary) Add(row *Row) {
 			r.Windows++
 		}
 		r.Time += row.Step * row.Steps
+		r.Steps += row.Steps
+		if row.Start != nil && (r.Begin == 0 || *row.Start < r.Begin) {
+			r.Begin = *row.Start
+		}
 		r.Ranks, r.Hosts = max(r.Ranks, row.Ranks), max(r.Hosts, row.Hosts)
 	}
 	s.addWeek(row, fresh)
@@ -105,7 +111,6 @@ func (s *Summary) addWeek(row *Row, fresh bool) {
 	if row.Start == nil {
 		return
 	}
-	const day = 24 * time.Hour
 	at := time.Unix(0, *row.Start).UTC().Truncate(day)
 	at = at.Add(-day * time.Duration((int(at.Weekday())+6)%7))
 	w := s.weeks[at.Unix()]

@@ -1,7 +1,8 @@
 // Command fleet makes an archive as a group with many jobs has it after months,
 // for measurements of sfstat batch: a folder for each week, in it a Parquet file
 // for each run, some of them with a fault of known kind, rank, host and week, which
-// truth.csv lists. Half of the faults are on one host.
+// truth.csv lists. Half of the faults are on one host. From one day on, the steps of all
+// runs are longer by the part that -slower says.
 //
 //	go run ./bench/fleet -o DIR [-windows 100000] [-faults 40]
 //
@@ -17,8 +18,10 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/sfstat/sfstat/archive"
 	"github.com/sfstat/sfstat/eval/simulate"
@@ -30,7 +33,8 @@ const (
 	perRun     = 20 // windows
 	hosts      = 64 // of the cluster
 	badHost    = 17
-	delay      = 60 // ms
+	firstSlow  = 120 // day
+	delay      = 60  // ms
 	hostDigits = "gpu-%03d"
 )
 
@@ -43,8 +47,9 @@ func main() {
 	faults := flag.Int("faults", 40, "runs with a fault")
 	ranks := flag.Int("ranks", 8, "ranks of each run, two on a host")
 	steps := flag.Int("steps", 20, "steps in each window")
+	slower := flag.Float64("slower", 0.03, "part by which steps are longer from day 120 on")
 	flag.Parse()
-	if err := fleet(*dir, *windows/perRun, *faults, simulate.Schedule{Windows: perRun, Steps: *steps}, *ranks); err != nil {
+	if err := fleet(*dir, plan(*windows/perRun, *faults, *ranks, *slower), simulate.Schedule{Windows: perRun, Steps: *steps}); err != nil {
 		fmt.Fprintln(os.Stderr, "fleet:", err)
 		os.Exit(1)
 	}
@@ -54,18 +59,28 @@ func main() {
 type run struct {
 	name, week string
 	kind       simulate.Family
-	rank       int
+	ranks      int
+	rank       int // that is slow
 	hosts      []string
 	seed       uint64
+	begin      time.Time
+	factor     float64 // of its times
 }
 
+// start is a Monday.
+var start = time.Date(2026, time.January, 5, 0, 0, 0, 0, time.UTC)
+
 // plan draws the runs.
-func plan(n, faults, ranks int) []run {
+func plan(n, faults, ranks int, slower float64) []run {
 	rng := rand.New(rand.NewPCG(20, 26))
 	out := make([]run, n)
 	for i := range out {
 		r := &out[i]
-		r.name, r.week, r.seed = fmt.Sprintf("job-%05d", i), fmt.Sprintf("week-%02d", i*weeks/n), uint64(i)
+		r.ranks, r.name, r.week, r.seed = ranks, fmt.Sprintf("job-%05d", i), fmt.Sprintf("week-%02d", i*weeks/n), uint64(i)
+		r.begin, r.factor = start.Add(weeks*7*24*time.Hour/time.Duration(n)*time.Duration(i)), 1
+		if r.begin.Sub(start) >= firstSlow*24*time.Hour {
+			r.factor += slower
+		}
 		for _, h := range rng.Perm(hosts)[:(ranks+1)/2] {
 			r.hosts = append(r.hosts, fmt.Sprintf(hostDigits, h))
 		}
@@ -80,11 +95,10 @@ func plan(n, faults, ranks int) []run {
 	return out
 }
 
-func fleet(dir string, n, faults int, schedule simulate.Schedule, ranks int) error {
+func fleet(dir string, runs []run, schedule simulate.Schedule) error {
 	if dir == "" {
 		return errors.New("needs -o FOLDER")
 	}
-	runs := plan(n, faults, ranks)
 	var wait sync.WaitGroup
 	var first error
 	var once sync.Once
@@ -92,7 +106,7 @@ func fleet(dir string, n, faults int, schedule simulate.Schedule, ranks int) err
 	for range 2 {
 		wait.Go(func() {
 			for r := range next {
-				if err := r.write(dir, schedule, ranks); err != nil {
+				if err := r.write(dir, schedule); err != nil {
 					once.Do(func() { first = err })
 				}
 			}
@@ -107,9 +121,9 @@ func fleet(dir string, n, faults int, schedule simulate.Schedule, ranks int) err
 }
 
 // write makes the file of a run.
-func (r *run) write(dir string, schedule simulate.Schedule, ranks int) error {
+func (r *run) write(dir string, schedule simulate.Schedule) error {
 	spec := simulate.DefaultSpec()
-	spec.Run, spec.Seed, spec.Ranks, spec.RanksPerHost = r.name, r.seed, ranks, 2
+	spec.Run, spec.Seed, spec.Ranks, spec.RanksPerHost = r.name, r.seed, r.ranks, 2
 	warmup := spec.Schedule.Warmup
 	spec.Schedule = schedule
 	spec.Schedule.Warmup = warmup
@@ -143,8 +157,18 @@ func (r *run) write(dir string, schedule simulate.Schedule, ranks int) error {
 	}
 }
 
-// place puts the ranks of a window on the hosts of the run.
+// place puts the ranks of a window on the hosts of the run, and the window where it is
+// in time.
 func (r *run) place(w *trace.Window) {
+	for _, times := range [][]int64{w.Durations, w.Wall} {
+		for i := range times {
+			times[i] = int64(r.factor * float64(times[i]))
+		}
+	}
+	w.Epochs = slices.Repeat([]int64{r.begin.UnixNano()}, len(w.Ranks))
+	for t := range w.Steps() {
+		r.begin = r.begin.Add(time.Duration(slices.Max(w.WallOf(t))))
+	}
 	for i := range w.Ranks {
 		w.Ranks[i].Host = r.hosts[w.Ranks[i].ID/2]
 	}

@@ -27,7 +27,15 @@ type besideFile struct {
 // writeBeside writes what the table f has no columns for. Beside a stream there
 // is no room for it, which is remarked once.
 func (s *sink) writeBeside(f *sinkFile, w *trace.Window) error {
-	if s.target.container == packets || !packet.HasBeside(w) {
+	switch s.target.container {
+	case packets:
+		return nil
+	case parquet: // which has a column for epochs
+		if len(w.Arrivals) == 0 {
+			return nil
+		}
+	}
+	if !packet.HasBeside(w) {
 		return nil
 	}
 	if f.name == "-" || !f.plain() {

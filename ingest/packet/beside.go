@@ -26,7 +26,8 @@ func Beside(path string) string { return path + BesideSuffix }
 // BesideSuffix ends the names of files beside tables of windows.
 const BesideSuffix = ".arrivals.jsonl.zst"
 
-// HasBeside reports whether a window has epochs or arrivals.
+// HasBeside reports whether a window has epochs or arrivals. Archives have a column for
+// epochs.
 func HasBeside(w *trace.Window) bool {
 	return len(w.Arrivals) > 0 || slices.ContainsFunc(w.Epochs, func(e int64) bool { return e != 0 })
 }
@@ -79,6 +80,7 @@ type beside struct {
 	dec     decoder
 	line    trace.Part // that waits for its window
 	held    bool
+	dated   bool // the table has the epochs of the window itself
 }
 
 func (b *beside) Next() (*trace.Window, error) {
@@ -86,6 +88,7 @@ func (b *beside) Next() (*trace.Window, error) {
 	if err != nil && err != io.EOF {
 		return nil, err
 	}
+	b.dated = err == nil && w.Epochs != nil
 	for {
 		if ending := b.hold(); ending == io.EOF {
 			return w, err
@@ -132,7 +135,7 @@ func (b *beside) place(w *trace.Window) error {
 	if r < 0 {
 		return trace.Bad(trace.ErrMissing, "rank %d, which window %d of run %q does not have", b.line.Rank.ID, w.Index, w.Run)
 	}
-	if w.EpochOf(r) != 0 || w.ArrivalsOf(r) != nil {
+	if !b.dated && w.EpochOf(r) != 0 || w.ArrivalsOf(r) != nil {
 		return trace.Bad(trace.ErrDuplicate, "rank %d of window %d of run %q a second time", b.line.Rank.ID, w.Index, w.Run)
 	}
 	if n := len(w.Arrivals); n > 0 && w.Arrivals[n-1].Processes[0].Rank > b.line.Rank.ID {

@@ -17,6 +17,7 @@ import (
 	"github.com/sfstat/sfstat/ingest/telemetry/exposition"
 	"github.com/sfstat/sfstat/ingest/telemetry/gpucsv"
 	"github.com/sfstat/sfstat/ingest/telemetry/kernellog"
+	"github.com/sfstat/sfstat/ingest/xplane"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -33,6 +34,7 @@ const (
 	OperatorTrace
 	LaunchedOperators // an operator trace that says what launched each, as one of a profiler's does
 	Kineto
+	XPlane // of JAX and TensorFlow
 	NCCLLog
 	SQLite        // for Sniff any SQLite database
 	InspectorDump // of NCCL's Inspector
@@ -97,6 +99,8 @@ func init() { // its functions look at it
 			noun: "a window archive, which holds stage windows and not single operations"},
 		{format: SQLite, name: "Nsight Systems export", listed: "Nsight Systems exports (SQLite)", sniff: magic(nsight.Magic), gives: windows | operators | devices | calls,
 			open: (*Reader).addExport, record: eachFile(readExport)},
+		{format: XPlane, name: "XPlane profile", listed: "XPlane profiles of JAX and TensorFlow (.xplane.pb)", sniff: func(b beginning) bool { return xplane.Recognise(b.all) }, gives: windows | operators | devices,
+			open: (*Reader).addProfile, noun: "an XPlane profile (.xplane.pb)"},
 		{format: UTF16, name: "UTF-16 text", sniff: func(b beginning) bool { return magic("\xFF\xFE", "\xFE\xFF")(b) || wide(b.all) }},
 		{format: Packed, name: "packed file", sniff: packed},
 		{format: Empty, name: "empty", sniff: func(b beginning) bool { return len(b.text) == 0 }},

@@ -89,6 +89,8 @@ func folder(dir string, been map[string]string) []candidate {
 			continue
 		case !info.Mode().IsRegular():
 			c.skipped = "not a regular file"
+		case besideXPlane(c.path):
+			c.skipped = "the profile in " + strings.TrimSuffix(e.Name(), ".trace.json.gz") + ".xplane.pb, shortened"
 		}
 		out = append(out, c)
 	}

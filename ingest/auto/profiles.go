@@ -20,8 +20,9 @@ import (
 // traces when all are.
 type profiles struct {
 	jobItems
-	files []profiled
-	read  bool
+	files  []profiled
+	folder string // of all of them
+	read   bool
 }
 
 // profiled is one of them. Its source is kept open only when it cannot be
@@ -39,14 +40,15 @@ func (r *Reader) addProfile(in *Input, src *metered) {
 		file.src = nil
 	}
 	size := r.meter.expect(in.Bytes)
+	folder := profileFolder(in)
 	for _, u := range r.units {
-		if p, ok := u.reader.(*profiles); ok && filepath.Dir(p.files[0].in.Path) == filepath.Dir(in.Path) && in.Path != ingest.Stdin {
+		if p, ok := u.reader.(*profiles); ok && p.folder == folder && in.Path != ingest.Stdin {
 			p.files = append(p.files, file)
 			u.size += size
 			return
 		}
 	}
-	r.units = append(r.units, &unit{reader: &profiles{jobItems: jobItems{r: r}, files: []profiled{file}}, size: size})
+	r.units = append(r.units, &unit{reader: &profiles{jobItems: jobItems{r: r}, folder: folder, files: []profiled{file}}, size: size})
 }
 
 func (p *profiles) Next() (Item, error) {
@@ -117,7 +119,7 @@ func (p *profiles) runName(j stages.Job, jobs int) string {
 	if len(p.files) == 1 || first == ingest.Stdin {
 		return name
 	}
-	folder := filepath.Dir(first)
+	folder := p.folder
 	if abs, err := filepath.Abs(folder); err == nil {
 		folder = abs
 	}
@@ -171,6 +173,9 @@ func (p *profiles) readAll() (ranks []*profile.Rank, failed []error) {
 
 // readOne reads one file.
 func (p *profiles) readOne(f *profiled, consumed *atomic.Int64) (*profile.Rank, error) {
+	if f.in.Format == XPlane {
+		return p.readXPlane(f, consumed)
+	}
 	var src *ingest.Source
 	if f.src != nil {
 		src = f.src.Source

@@ -103,6 +103,9 @@ func isCall(name string) bool {
 	return ok && op != "" && slices.Contains([]string{"nccl", "gloo", "mpi", "ucc", "xccl", "hccl", "rccl"}, backend)
 }
 
+// Text is the name that a number stands for.
+func (b *Builder) Text(id NameID) string { return b.names[id] }
+
 // Matters reports whether a host range with this name means anything to the
 // builder; readers need not call Range for others.
 func (b *Builder) Matters(id NameID) bool {

@@ -86,6 +86,16 @@ func Default() *Map {
 	return &Map{Stages: []string{Data, Forward, Backward, Callbacks, Optimizer}, rules: builtin()}
 }
 
+// With is the map with one more stage, before the callbacks.
+func (m *Map) With(stage string) *Map {
+	at := m.Index(Callbacks)
+	if at < 0 {
+		at = len(m.Stages)
+	}
+	out := &Map{Stages: slices.Insert(slices.Clone(m.Stages), at, stage), rules: m.rules}
+	return out
+}
+
 // Index is the position of a stage, −1 when the map has none of this name.
 func (m *Map) Index(stage string) int { return slices.Index(m.Stages, stage) }
 

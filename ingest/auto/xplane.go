@@ -1,0 +1,90 @@
+package auto
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/xplane"
+	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/profile"
+)
+
+// XPlane profiles lie where the framework puts them, LOGDIR/plugins/profile/TIME/HOST.xplane.pb:
+// TIME is that of each process, and one of a process that has a folder of its own lies
+// below that, rank3/plugins/…. So the profiles of a job are those of one LOGDIR, or of folders
+// beside each other that differ in their number.
+
+// numbered is the name of a folder of one process.
+var numbered = regexp.MustCompile(`(?i)^(?:|.*[^a-z0-9]|.*(?:rank|worker|process|proc|host|node|task))[-_. ]?(\d{1,6})$`)
+
+// profileFolder is the folder whose profiles belong together.
+func profileFolder(in *Input) string {
+	folder := filepath.Dir(in.Path)
+	if in.Format != XPlane {
+		return folder
+	}
+	root, own := logFolder(in.Path)
+	if own && numbered.MatchString(filepath.Base(root)) {
+		return filepath.Dir(root)
+	}
+	return root
+}
+
+// logFolder is the folder that a process was told to log into; own reports that the path
+// is that of such a folder's profile.
+func logFolder(path string) (root string, own bool) {
+	root = filepath.Dir(path)
+	profiles := filepath.Dir(root)
+	if filepath.Base(profiles) == "profile" && filepath.Base(filepath.Dir(profiles)) == "plugins" {
+		return filepath.Dir(filepath.Dir(profiles)), true
+	}
+	return root, false
+}
+
+// besideXPlane reports whether a file is what frameworks write for a browser beside an XPlane
+// profile, of which it leaves out what is too long.
+func besideXPlane(path string) bool {
+	stem, ok := strings.CutSuffix(path, ".trace.json.gz")
+	if !ok {
+		return false
+	}
+	_, err := os.Stat(stem + ".xplane.pb")
+	return err == nil
+}
+
+// readXPlane reads one file, twice.
+func (p *profiles) readXPlane(f *profiled, consumed *atomic.Int64) (*profile.Rank, error) {
+	if f.src != nil {
+		return nil, trace.At(trace.Pos{File: f.in.Path}, trace.Bad(trace.ErrFormat, "an XPlane profile is read twice, which a pipe does not allow: give the file"))
+	}
+	first := true
+	rank, err := xplane.Read(func() (io.ReadCloser, error) {
+		src, err := ingest.Open(f.in.Path, p.r.o.Limits)
+		if err != nil {
+			return nil, err
+		}
+		m := &metered{Source: src, add: func(int64) {}}
+		if first {
+			m.add = func(n int64) { consumed.Add(n) }
+		}
+		first = false
+		return m, nil
+	}, f.in.Path, xplane.Options{Stages: p.r.o.Stages, Detail: p.r.o.Want.detail()})
+	if err != nil {
+		return nil, err
+	}
+	root, own := logFolder(f.in.Path)
+	if m := numbered.FindStringSubmatch(filepath.Base(root)); m != nil && own && p.folder != root {
+		rank.ID, _ = strconv.Atoi(m[1])
+	}
+	if rank.Host == "" && own {
+		rank.Host = strings.TrimSuffix(filepath.Base(f.in.Path), ".xplane.pb")
+	}
+	return rank, nil
+}

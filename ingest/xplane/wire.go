@@ -1,0 +1,165 @@
+package xplane
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"math"
+
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Wire types of protocol buffers.
+const (
+	varint          = 0
+	fixed64         = 1
+	lengthDelimited = 2
+	fixed32         = 5
+)
+
+// wire reads a message from the beginning to the end of an input.
+type wire struct {
+	r   *bufio.Reader
+	at  int64 // byte, from the beginning
+	buf []byte
+	cut bool // the input ended within the message
+}
+
+func newWire(r io.Reader) *wire { return &wire{r: bufio.NewReaderSize(r, 256<<10)} }
+
+// errCut ends the reading where the input ends within a message.
+var errCut = errors.New("cut")
+
+// field is the beginning of a field: its number, and either its value or the length of what follows.
+type field struct {
+	number int
+	kind   int
+	value  uint64
+}
+
+// ReadByte implements io.ByteReader.
+func (w *wire) byte() (byte, error) {
+	c, err := w.r.ReadByte()
+	if err == nil {
+		w.at++
+	}
+	return c, err
+}
+
+// uvarint reads a number; io.EOF where there is none at all.
+func (w *wire) uvarint() (x uint64, err error) {
+	for shift := 0; ; shift += 7 {
+		c, err := w.byte()
+		switch {
+		case err == io.EOF && shift == 0:
+			return 0, io.EOF
+		case err == io.EOF:
+			return 0, errCut
+		case err != nil:
+			return 0, err
+		case shift > 63 || shift == 63 && c > 1:
+			return 0, trace.Bad(trace.ErrFormat, "a number of more than 64 bits at byte %d, expected an XSpace message (.xplane.pb)", w.at)
+		}
+		x |= uint64(c&0x7f) << shift
+		if c < 0x80 {
+			return x, nil
+		}
+	}
+}
+
+// each calls do with every field of a message that ends at a byte; what do leaves of a field is passed over.
+func (w *wire) each(end int64, do func(f field) error) error {
+	for w.at < end {
+		start := w.at
+		key, err := w.uvarint()
+		if err == io.EOF {
+			if end == whole {
+				return nil
+			}
+			return errCut
+		}
+		if err != nil {
+			return err
+		}
+		f := field{number: int(key >> 3), kind: int(key & 7)}
+		next := int64(0)
+		switch f.kind {
+		case varint, lengthDelimited:
+			if f.value, err = w.uvarint(); err == io.EOF {
+				err = errCut
+			}
+		case fixed64:
+			f.value, err = w.fixed(8)
+		case fixed32:
+			f.value, err = w.fixed(4)
+		default:
+			err = trace.Bad(trace.ErrFormat, "a field of wire type %d at byte %d, expected an XSpace message (.xplane.pb)", f.kind, start)
+		}
+		if err != nil {
+			return err
+		}
+		if next = w.at; f.kind == lengthDelimited {
+			if f.value > uint64(end-w.at) {
+				return trace.Bad(trace.ErrFormat, "a field of %d bytes at byte %d, in a message that ends at byte %d", f.value, start, end)
+			}
+			next += int64(f.value)
+		}
+		if err := do(f); err != nil {
+			return err
+		}
+		if err := w.skip(next); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// whole is the end of a message that the end of the input ends.
+const whole = math.MaxInt64
+
+func (w *wire) fixed(n int) (x uint64, err error) {
+	for i := range n {
+		c, err := w.byte()
+		if err == io.EOF {
+			return 0, errCut
+		}
+		if err != nil {
+			return 0, err
+		}
+		x |= uint64(c) << (8 * i)
+	}
+	return x, nil
+}
+
+// skip goes on to a byte.
+func (w *wire) skip(to int64) error {
+	for w.at < to {
+		n, err := w.r.Discard(int(min(to-w.at, 1<<30)))
+		w.at += int64(n)
+		if err == io.EOF {
+			return errCut
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// text is the bytes of a field, the first of very many, until the next call.
+func (w *wire) text(f field) ([]byte, error) {
+	n := int(min(f.value, maxText))
+	if cap(w.buf) < n {
+		w.buf = make([]byte, n)
+	}
+	w.buf = w.buf[:n]
+	read, err := io.ReadFull(w.r, w.buf)
+	w.at += int64(read)
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		return nil, errCut
+	}
+	return w.buf, err
+}
+
+// maxText bounds the bytes of a name.
+const maxText = 4096

@@ -1,0 +1,134 @@
+// Package xplane reads profiles of JAX, TensorFlow and PyTorch/XLA: XSpace messages
+// (.xplane.pb), one file for each process.
+//
+// A file is planes, a plane is lines, a line is events: /host:CPU has a line for every thread, and
+// /device:… one for every stream. What names an event stands behind the events of its plane, so a
+// file is read twice: names first, then events, which [profiler.Builder] reduces. It is taken
+// from its wire format as it comes, and nothing is held but names and what the builder keeps; unknown
+// fields are passed over. Field numbers: xplane.proto of OpenXLA (tsl/profiler/protobuf).
+//
+// # What counts
+//
+//   - A range with the stat step_num is that step: jax.profiler.StepTraceAnnotation, and
+//     tf.profiler.experimental.Trace. Without any, each call of the jitted function that takes
+//     most time is a step.
+//   - A range of the host that [stagemap] knows is a stage, as jax.profiler.TraceAnnotation("data").
+//     Calls of jitted functions and tf.functions outside of these are the stage [Compute].
+//   - Events of streams, of the line XLA Ops, and events of the host with the stat hlo_op, as the
+//     CPU backend writes them, are device work; of TensorFlow on a CPU, those named NAME:OP.
+//     Work belongs to the launch that its correlation_id names, else to the last call that was
+//     dispatched before it began.
+//
+// Times are picoseconds from the beginning of a line, which counts from the beginning of the
+// session; the plane Task Environment tells when that was.
+package xplane
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"slices"
+
+	"github.com/sfstat/sfstat/ingest/profiler"
+	"github.com/sfstat/sfstat/ingest/profiler/stagemap"
+	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/profile"
+)
+
+// Compute is the stage of jitted functions, which may hold forward pass, backward pass, reduction
+// of gradients and optimizer in one.
+const Compute = "model.jit_cpu_wall"
+
+// Options of Read. The zero value is usable.
+type Options struct {
+	Stages *stagemap.Map // leads annotations to stages, nil: as is built in
+	Detail profiler.Detail
+}
+
+// Recognise reports whether head, the beginning of a file, is that of an XSpace: a plane
+// with a name as profilers give it.
+func Recognise(head []byte) bool {
+	if len(head) < 2 || head[0] != 1<<3|lengthDelimited {
+		return false
+	}
+	_, n := binary.Uvarint(head[1:])
+	if n <= 0 {
+		return false
+	}
+	rest := head[1+n:]
+	if len(rest) > 0 && rest[0] == 1<<3 { // id
+		if _, n = binary.Uvarint(rest[1:]); n <= 0 {
+			return false
+		}
+		rest = rest[1+n:]
+	}
+	if len(rest) < 2 || rest[0] != 2<<3|lengthDelimited || int(rest[1]) > len(rest)-2 {
+		return false
+	}
+	name := rest[2 : 2+rest[1]]
+	return slices.ContainsFunc([]string{"/host:", "/device:", "Task Environment", "/metadata"}, func(p string) bool { return bytes.HasPrefix(name, []byte(p)) })
+}
+
+// Read reads a profile, which open opens from its beginning; name stands in errors and notes. A
+// file that ends too early gives what came before, if the names are there that its events need.
+// O(size) time, twice.
+func Read(open func() (io.ReadCloser, error), name string, o Options) (*profile.Rank, error) {
+	m := o.Stages
+	if m == nil {
+		m = stagemap.Default()
+	}
+	if m.Index(Compute) < 0 {
+		m = m.With(Compute)
+	}
+	r := &reader{b: profiler.NewBuilder(m, o.Detail)}
+	defer r.b.Discard()
+	for _, pass := range []func(*wire) error{r.names, r.events} {
+		src, err := open()
+		if err != nil {
+			return nil, err
+		}
+		err = pass(newWire(src))
+		if closing := src.Close(); err == nil {
+			err = closing
+		}
+		if err != nil {
+			return nil, trace.At(trace.Pos{File: name}, err)
+		}
+	}
+	r.tell()
+	rank, err := r.b.Finish()
+	if err != nil {
+		return nil, trace.At(trace.Pos{File: name}, err)
+	}
+	rank.Source, rank.Host = name, r.host
+	if r.began != 0 {
+		rank.Shift(r.began)
+	}
+	if len(rank.Steps) == 0 {
+		return nil, trace.At(trace.Pos{File: name}, r.nothing())
+	}
+	return rank, nil
+}
+
+func (r *reader) nothing() error {
+	switch {
+	case r.cut >= 0:
+		return trace.Bad(trace.ErrTruncated, "a profile that ends at byte %d, before the names of its events: the job was probably killed while it wrote", r.cut)
+	case r.count > 0:
+		return trace.Bad(trace.ErrEmpty, "no step, stage or operation in its %d events: mark steps with jax.profiler.StepTraceAnnotation(\"train\", step_num=i), or name annotations of your own in a stage map", r.count)
+	}
+	return trace.Bad(trace.ErrEmpty, "a profile without events: was anything run while the profiler was on?")
+}
+
+// tell turns what was met into notes.
+func (r *reader) tell() {
+	if r.cut >= 0 {
+		r.b.Note(trace.NoteTruncated, "the profile ends at byte %d, in the middle of a message: what came before is used", r.cut)
+	}
+	if r.unnamed > 0 {
+		r.b.Note(trace.NoteRecorder, "events whose name is not in the file, and left out: %d", r.unnamed)
+	}
+	if r.steps == 0 && r.count > 0 {
+		r.jitSteps()
+	}
+}

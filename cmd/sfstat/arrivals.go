@@ -83,6 +83,22 @@ type enteredRun struct {
 	arrivals.Job
 }
 
+// enter adds a recording to its run.
+func enter(jobs *[]*enteredRun, r trace.Recording) error {
+	i := slices.IndexFunc(*jobs, func(j *enteredRun) bool { return j.run == r.RunName() })
+	if i < 0 {
+		i = len(*jobs)
+		*jobs = append(*jobs, &enteredRun{run: r.RunName()})
+	}
+	switch r := r.(type) {
+	case *trace.Window:
+		(*jobs)[i].AddWindow(r)
+	case *trace.Comm:
+		return (*jobs)[i].Add(r)
+	}
+	return nil
+}
+
 // jobs reads those of a command that is about entries alone.
 func (p *program) jobs(c *cli.Context) ([]*enteredRun, inputs, error) {
 	names, err := paths(c)
@@ -96,18 +112,8 @@ func (p *program) jobs(c *cli.Context) ([]*enteredRun, inputs, error) {
 	var jobs []*enteredRun
 	in, err := p.readAs(c, reading{names: names, want: auto.WindowsAndEntries, rank: pattern}, func(item auto.Item) error {
 		for _, r := range item.Recordings() {
-			i := slices.IndexFunc(jobs, func(j *enteredRun) bool { return j.run == r.RunName() })
-			if i < 0 {
-				i = len(jobs)
-				jobs = append(jobs, &enteredRun{run: r.RunName()})
-			}
-			switch r := r.(type) {
-			case *trace.Window:
-				jobs[i].AddWindow(r)
-			case *trace.Comm:
-				if err := jobs[i].Add(r); err != nil {
-					return err
-				}
+			if err := enter(&jobs, r); err != nil {
+				return err
 			}
 		}
 		return nil

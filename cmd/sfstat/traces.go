@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/urfave/cli/v2"
@@ -20,10 +21,15 @@ import (
 func (p *program) traces(c *cli.Context, see viewing, each func(report.Traced) error) (inputs, error) {
 	recorded := make(map[string]bool) // runs with operators
 	var windows []*trace.Window
+	var entered []*enteredRun
 	in, err := p.read(c, auto.OperatorsFirst, func(item auto.Item) error {
-		if item.Ops == nil {
+		switch {
+		case item.Window != nil:
+			recorded[item.Window.Run] = recorded[item.Window.Run]
 			windows = append(windows, item.Window)
 			return nil
+		case item.Ops == nil && item.Comm != nil:
+			return enter(&entered, item.Comm)
 		}
 		recorded[item.Ops.Run] = true
 		v, err := see(item.Ops)
@@ -38,7 +44,25 @@ func (p *program) traces(c *cli.Context, see viewing, each func(report.Traced) e
 			err = eachOfWindow(w, see, each)
 		}
 	}
+	for _, j := range entered {
+		if _, other := recorded[j.run]; err == nil && !other {
+			err = eachOfEntries(j, see, each)
+		}
+	}
 	return in, err
+}
+
+// eachOfEntries hands the view of a run's entries to each.
+func eachOfEntries(j *enteredRun, see viewing, each func(report.Traced) error) error {
+	t, err := j.Operators(j.run)
+	if err != nil {
+		return badInput(fmt.Errorf("%s: %w", j.run, err))
+	}
+	v, err := see(t)
+	if err != nil {
+		return ofOperators(t, err)
+	}
+	return each(report.Traced{View: v})
 }
 
 // eachOfWindow hands the views of a window's steps to each.

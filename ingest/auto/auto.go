@@ -51,7 +51,7 @@ type Wanted uint8
 const (
 	Everything        Wanted = iota
 	WindowsOnly              // operator traces are refused, unread
-	OperatorsFirst           // of inputs that can be read as both, operators alone
+	OperatorsFirst           // of inputs that can be read as both, operators alone; and when ranks entered their calls
 	EveryForm                // of inputs that can be read as both, both
 	Described                // the same, but operators of large traces in windows alone
 	DeviceOnly               // device times of profiler traces; whatever else is refused, unread
@@ -84,6 +84,8 @@ func (w Wanted) contents() contents {
 		return windows | operators | devices | entries | calls | readings
 	case WindowsAndEntries:
 		return windows | entries
+	case OperatorsFirst:
+		return windows | operators | entries
 	}
 	return windows | operators
 }

@@ -17,7 +17,7 @@ from typing import Any, Callable, Deque, Dict, Iterable, List, Mapping, Optional
 
 from .arrivals import Timing, Wanted, watcher
 from .capture import Capture, Profiler
-from .events import Channels, EventTimer
+from .events import Channels, EventTimer, Pending
 from .gather import Group
 from .identity import Identity
 from .packet import Form, Window
@@ -123,6 +123,7 @@ class Recorder:
         self._ahead_of: Optional[AheadSpan] = None
 
         self._windows = 0
+        self._held: Optional[Tuple[Window, Pending]] = None
         self._lines: Dict[str, str] = {}
         self._begin_window()
         self._channels = Channels(events)
@@ -211,12 +212,16 @@ class Recorder:
 
     def pause(self) -> None:
         """What follows until the next step belongs to no step: an evaluation,
-        a checkpoint. It closes the window. Call it on all ranks or none.
+        a checkpoint. It closes the window, which is written when the next step
+        begins, or at the end. Call it on all ranks or none.
         """
         if self._pid != os.getpid() or self._inside:
             return
-        self._settle(self._clock())
-        self._flush()
+        if self._since >= 0:
+            self._end_wall(self._clock())
+        if self._walls:
+            self._release()
+            self._held = self._cut()
         self._channels.forget(self._step)
         self._clear_step()
 
@@ -428,19 +433,41 @@ class Recorder:
         residual. A window that is full with it is closed.
         """
         if self._since < 0:
+            self._release()
             return
-        self._walls.append(max(0, now - self._since + self._shift))
-        self._since, self._until, self._shift = -1, -1, 0
+        self._end_wall(now)
         if len(self._walls) >= self._window_steps:
             self._flush()
 
+    def _end_wall(self, now: int) -> None:
+        self._walls.append(max(0, now - self._since + self._shift))
+        self._since, self._until, self._shift = -1, -1, 0
+
     def _flush(self) -> None:
         """Hands the window to the writer and begins the next one."""
-        if self._walls and self._writer is not None:
-            window = Window(self._windows, self._first, self._durations, self._walls, notes=self._notes(), timing=self._timing)
-            self._windows += 1
-            self._writer.offer(window, self._channels.take(self._first, self._first + len(self._walls)))
+        self._release()
+        if self._walls:
+            self._held = self._cut()
+            self._release()
+        else:
+            self._begin_window()
+
+    def _cut(self) -> Tuple[Window, Pending]:
+        """The window so far; the next one begins."""
+        window = Window(self._windows, self._first, self._durations, self._walls, notes=self._notes(), timing=self._timing)
+        events = self._channels.take(self._first, self._first + len(self._walls))
+        self._windows += 1
         self._begin_window()
+        return window, events
+
+    def _release(self) -> None:
+        """Hands a window that was held back to the writer. One before a pause
+        is held until it is known whether it is the last: with that, all that
+        is left of the arrivals is written.
+        """
+        held, self._held = self._held, None
+        if held is not None and self._writer is not None:
+            self._writer.offer(*held)
 
     def _notes(self) -> List[str]:
         notes = self._capture.take_note() if self._capture is not None else []

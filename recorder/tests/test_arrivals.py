@@ -6,9 +6,11 @@ import itertools
 import pickle
 import sys
 import tempfile
+import time
 import types
 import unittest
 from array import array
+from unittest import mock
 
 from sfstat_recorder import BACKWARD, CALLBACKS, DATA, FORWARD, Identity, Recorder
 from sfstat_recorder.arrivals import CallRing, Entry, FlightRecorder, Reading, Timing, Watcher, pack, watcher
@@ -77,6 +79,35 @@ class FlightRecorderTest(unittest.TestCase):
             self.skipTest("PyTorch is loaded already")
         self.assertIsNone(FlightRecorder.detect())
         self.assertNotIn("torch", sys.modules)
+
+
+class PauseTest(unittest.TestCase):
+    def test_what_is_left_after_a_pause_is_written(self):
+        """Trainers pause at the end of an epoch, and then close: the window
+        before the pause is the last.
+        """
+        class Slow(FakeRing):
+            def read(self):
+                time.sleep(0.002)  # so that its next reading is not due
+                return super().read()
+
+        for epochs in (1, 3):
+            with self.subTest(epochs=epochs), tempfile.TemporaryDirectory() as folder:
+                ring = Slow()
+                with mock.patch("sfstat_recorder.recorder.watcher", lambda *_: Watcher(lambda: ring, 5)):
+                    perf = Recorder(folder, Identity("run"), window=4)
+                for _ in range(epochs):
+                    for _ in range(6):
+                        with perf.step(), perf.stage(BACKWARD):
+                            ring.add(time.time_ns())
+                            time.sleep(1e-4)
+                    perf.pause()
+                    perf.pause()
+                time.sleep(0.05)  # in which a writer that has the window would write it
+                perf.close()
+                got = packets(folder)
+                self.assertEqual([len(p["wall_ns"]) for p in got], [4, 2] * epochs)
+                self.assertEqual(sum(len(p.get("arrivals", {}).get("seq", ())) for p in got), 6 * epochs)
 
 
 class WatcherTest(unittest.TestCase):

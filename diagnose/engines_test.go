@@ -28,7 +28,7 @@ func TestFindingsAlone(t *testing.T) {
 				spec.Faults = []simulate.Fault{fault}
 			}
 			windows := generated(t, spec)
-			want, got := contract(t, FrontierAlone, windows), contract(t, FindingsAlone, windows)
+			want, got := contract(t, AllEngines, windows), contract(t, FindingsAlone, windows)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Error(diff)
 			}

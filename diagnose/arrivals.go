@@ -39,6 +39,10 @@ func (j *judge) arrived(v *RunVerdict) {
 	v.Suspects = slices.DeleteFunc(v.Suspects, func(f Finding) bool {
 		return f.Cause == CauseAlike && (slices.Contains(seen, f.Stage) || slices.ContainsFunc(late, func(l Finding) bool { return l.Stage == f.Stage }))
 	})
+	// A stage that became slower on all ranks when one of them became late is that delay.
+	v.Suspects = slices.DeleteFunc(v.Suspects, func(f Finding) bool {
+		return f.Cause == CauseGrowth && slices.ContainsFunc(late, func(l Finding) bool { return l.Stage == f.Stage && 2*l.Excess >= f.Excess })
+	})
 	v.Undecided = slices.DeleteFunc(v.Undecided, func(u Undecided) bool { return u.Question == SyncPointUnknown && len(seen) > 0 })
 	if len(r.Missing) > 0 && r.Hang == nil && !slices.ContainsFunc(late, func(f Finding) bool { return !f.BelowMinGain }) {
 		j.unrecorded(v, seen)

@@ -15,33 +15,44 @@ import (
 // the peers to stand for it.
 const mostOf = 0.5
 
-// addFunctions takes the functions that ran in the stages of a run's windows, each
-// without those that it called. They tell in which line a late rank spends its time;
-// nobody is suspected because of a function alone.
-func (r *run) addFunctions(t *trace.OpTotals) error {
-	compared, err := opnames.Compare(t, opnames.DefaultOptions())
-	if err == nil {
-		r.functions = append(r.functions, compared)
-	}
-	return err
-}
-
 // lines adds to the findings on late ranks the line in which they spend what they are
-// late by.
+// late by, in profiled steps among those that they delay. Nobody is suspected because
+// of a function alone.
 func (j *judge) lines(v *RunVerdict) {
 	for i := range v.Suspects {
 		f := &v.Suspects[i]
 		if f.Kind != KindRank || f.Rank == nil || f.Cause != CauseLate {
 			continue
 		}
-		for _, r := range j.functions {
-			if e, ok := spentIn(r, f); ok {
-				f.Evidence = slices.Insert(slices.Clone(f.Evidence), min(1, len(f.Evidence)), evidence.Observation(e))
-				f.Source = &e.Source
-				break
+		if e, ok := j.spentIn(f); ok {
+			f.Evidence = slices.Insert(slices.Clone(f.Evidence), min(1, len(f.Evidence)), evidence.Observation(e))
+			f.Source = &e.Source
+		}
+	}
+}
+
+// spentIn is the line of a finding, in the first stretch of profiled steps that shows
+// it: a rank may have been profiled before it became late.
+func (j *judge) spentIn(f *Finding) (e evidence.SpentIn, ok bool) {
+	for _, t := range j.functions {
+		for i, k := 0, 0; i < len(t.Steps); i = k {
+			for k = i + 1; k < len(t.Steps) && t.Steps[k] == t.Steps[k-1]+1; k++ {
+			}
+			stretch := trace.Selection{Steps: &trace.StepRange{First: max(t.Steps[i], f.Struck.First), Last: min(t.Steps[k-1], f.Struck.Last)}}
+			part := stretch.Totals(t)
+			if part == nil {
+				continue
+			}
+			r, err := opnames.Compare(part, opnames.DefaultOptions())
+			if err != nil {
+				continue // other evidence stands without it
+			}
+			if e, ok = spentIn(r, f); ok {
+				return e, true
 			}
 		}
 	}
+	return e, false
 }
 
 // spentIn is the line in which the rank of a finding takes longest beside its peers,

@@ -56,12 +56,11 @@ type run struct {
 	// added; nil: there is none.
 	operators *RunVerdict
 	// launched are the operators behind the stages of the windows, compared.
-	launched []*opnames.Result
-	across   []*opnames.Result // between role groups
-	profiled *run              // what a profiler's traces of the same steps come down to; nil: there are none
-	calls    []*trace.Comm     // calls and kernels of NCCL
-	// functions ran in the stages of the windows, compared.
-	functions []*opnames.Result
+	launched  []*opnames.Result
+	across    []*opnames.Result     // between role groups
+	profiled  *run                  // what a profiler's traces of the same steps come down to; nil: there are none
+	calls     []*trace.Comm         // calls and kernels of NCCL
+	functions []*trace.OpTotals     // that ran in the stages of the windows
 	probed    [][]probed            // of each window
 	places    map[int]seenOn        // of ranks
 	times     []monitoring.Interval // of windows, zero where not known; without windows those of entries

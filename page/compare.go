@@ -124,12 +124,12 @@ func (o *outline) signs(v *diagnose.RunVerdict) *Signs {
 }
 
 // arrived is who arrives last where calls are entered, the costliest places first;
-// nil where no entries were recorded.
-func arrived(j *arrivals.Job, v *diagnose.RunVerdict) *Arrivals {
+// nil where no entries were recorded. each is called for every call.
+func arrived(j *arrivals.Job, v *diagnose.RunVerdict, each func(arrivals.Call)) *Arrivals {
 	if j.Empty() {
 		return nil
 	}
-	r := j.Analyze(arrivals.Options{})
+	r := j.Analyze(arrivals.Options{Each: each})
 	if len(r.Places) == 0 {
 		return nil
 	}

@@ -157,8 +157,8 @@ func (b *Builder) ofTraced(v *diagnose.RunVerdict, out *Run) {
 // mostStops of a walk are shown, from its beginning and its end.
 const mostStops = 16
 
-// walk is the longest walk back to the first of the ranks that any ends at, else to
-// whatever most end at; nil where there is none.
+// walk is the longest walk back to the first of the ranks, or where there are none to
+// whatever most end at; nil where less than a tenth of them do.
 func (o *outline) walk(all *operators.Walks, rank func(worker int) int, first []int) *Walk {
 	if all == nil {
 		return nil
@@ -170,7 +170,7 @@ func (o *outline) walk(all *operators.Walks, rank func(worker int) int, first []
 			best = c
 		}
 	}
-	if best == nil {
+	if best == nil || len(first) > 0 && rank(best.Worker) != first[0] || 10*best.Symptoms < all.Symptoms {
 		return nil
 	}
 	w := &Walk{Step: best.PathStep, Symptoms: best.Symptoms, All: all.Symptoms}

@@ -65,7 +65,10 @@ type Rank struct {
 
 // Steps are the steps of a run in columns.
 type Steps struct {
-	Count   int     `json:"count"`
+	Count int `json:"count"`
+	// Entered says that Last, Behind and Late are of the entries of calls, whose own
+	// delay they are, and not of stage times. Behind is −1 where there are none.
+	Entered bool    `json:"entered"`
 	Width   int     `json:"width"`   // steps of a column; the last of a window may have fewer
 	First   []int64 `json:"first"`   // step of each column
 	Exposed [][]int `json:"exposed"` // [stage][column], mean of its steps

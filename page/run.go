@@ -44,16 +44,31 @@ func (b *Builder) run(v *diagnose.RunVerdict) (Run, error) {
 	if i < 0 || b.runs[i].steps == 0 && v.Operators != nil {
 		b.ofTraced(v, &out)
 	}
+	var e entered
 	if i >= 0 {
-		out.Arrivals = arrived(&b.runs[i].arrivals, v)
+		e.keep(b.runs[i].drawn)
+		out.Arrivals = arrived(&b.runs[i].arrivals, v, e.see)
 	}
 	if i < 0 || b.runs[i].steps == 0 {
+		if i >= 0 && len(out.Ranks) == 0 {
+			e.alone(v, out.Arrivals, &out)
+		}
 		return out, nil
 	}
 	o := outline{run: b.runs[i], unit: unitFor(b.runs[i].exposed / int64(b.runs[i].steps))}
 	o.choose(v)
 	out.Unit, out.Stages, out.Ranks, out.AllRanks = o.unit, o.stages(), o.ranks(), len(o.members)
-	out.Steps, out.Drawn, out.AllDrawn = o.steps(), o.drawings(v), !o.pruned
+	out.Steps = o.steps()
+	if o.enteredSteps(&e, out.Steps); out.Steps.Entered {
+		shaded := *o.run // a page may be asked for again
+		shaded.drawn = slices.Clone(o.drawn)
+		o.run = &shaded
+		for i := range o.drawn {
+			o.drawn[i].lanes = slices.Clone(o.drawn[i].lanes)
+			e.shade(&o.drawn[i], &o)
+		}
+	}
+	out.Drawn, out.AllDrawn = o.drawings(v), !o.pruned
 	out.Named, out.Signs = o.named(v), o.signs(v)
 	return out, o.compare(v, &out)
 }

@@ -24,12 +24,13 @@ func (p *program) serveCommand() *cli.Command {
 	return &cli.Command{
 		Name: "serve", Usage: "serve an index of runs and their pages to a browser, which follow running jobs", ArgsUsage: "PATH...",
 		Description: "Answers a browser on this machine, and Prometheus: the verdicts of all runs, the page that sfstat report writes of each, " +
-			"their JSON and metrics. Looks again and again at the files, and tells open pages when the verdicts have changed. It only reads, and " +
+			"their JSON and metrics. Looks again and again at the files, and tells open pages when the verdicts have changed. Without --capture it only reads. It " +
 			"asks nobody who they are: what it listens at decides who may read.",
 		Flags: join([]cli.Flag{
 			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:8080", Usage: "answer at `ADDRESS`; port 0 takes a free one"},
 			&cli.GenericFlag{Name: "host", Value: &stringList{}, Usage: "answer requests for the host `NAME` as well; may be given several times"},
 			&cli.DurationFlag{Name: "every", Value: 2 * time.Second, Usage: "look every `LENGTH`"},
+			captureFlag(),
 			&cli.IntFlag{Name: "metrics-runs", Value: 100, Usage: "metrics of the `N` runs that cost most"},
 		}, analysisFlags(), profileFlags(), selectionFlags(), []cli.Flag{rankPatternFlag(), timeZoneFlag(), minGainFlag()}, screenFlags()),
 		UsageText: `sfstat serve runs/
@@ -66,7 +67,7 @@ func (p *program) serve(c *cli.Context) error {
 	defer listener.Close()
 	p.windsDown.Store(true)
 	p.err = &once{w: p.err, seen: map[string]bool{}}
-	s := serving{p: p, c: c}
+	s := serving{p: p, c: c, asked: capturing{}}
 	o := serve.Options{Version: thisBuild().Version, MetricsRuns: c.Int("metrics-runs"), Page: s.page}
 	if list, ok := c.Generic("host").(*stringList); ok {
 		o.Hosts = *list
@@ -93,6 +94,7 @@ type serving struct {
 	server  *serve.Server
 	reading sync.Mutex // inputs are read once at a time
 	how     frontier.Options
+	asked   capturing
 }
 
 // until answers requests as long as work goes on.
@@ -135,6 +137,7 @@ func (s *serving) look() error {
 		s.server.Fail(oneLine(err))
 		return err
 	}
+	s.p.capture(s.c, s.asked, j)
 	s.server.Show(serve.Recorded{Verdict: j.verdict, Problems: j.problems, When: when})
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
@@ -31,6 +32,7 @@ func (p *program) watchCommand() *cli.Command {
 			&cli.DurationFlag{Name: "every", Value: 2 * time.Second, Usage: "poll every `DURATION`"},
 			&cli.DurationFlag{Name: "idle", Usage: "stop when nothing has changed for `DURATION`; by default only an interrupt or --fail-on stops it"},
 			&cli.StringFlag{Name: "exec", Usage: "run `COMMAND` with sh when a verdict changes, with SFSTAT_RUN, SFSTAT_STATUS, SFSTAT_RANK and SFSTAT_HOST set and the JSON verdict on standard input"},
+			captureFlag(),
 		}, analysisFlags(), profileFlags(), selectionFlags(), []cli.Flag{rankPatternFlag(), verdictFailOnFlag(), minGainFlag(), widthFlag()}, screenFlags()),
 		UsageText: `sfstat watch runs/job-42
 sfstat watch runs/job-42 --fail-on strong && echo "healthy to the end"
@@ -51,7 +53,7 @@ func (p *program) watch(c *cli.Context) error {
 		return err
 	}
 	p.err = &once{w: p.err, seen: map[string]bool{}}
-	w := watching{p: p, c: c, seen: followed{}}
+	w := watching{p: p, c: c, seen: followed{}, asked: capturing{}}
 	f := following{names: c.Args().Slice(), every: every, idle: c.Duration("idle")}
 	if err := f.follow(c.Context, w.look); err != nil {
 		return err
@@ -127,6 +129,7 @@ type watching struct {
 	p      *program
 	c      *cli.Context
 	seen   followed
+	asked  capturing
 	failed error // what the command ends with, if it is idle
 }
 
@@ -161,6 +164,7 @@ func (w *watching) look() error {
 		w.p.remark(w.c, "%s: %s", prefix(w.c.Command.Name), oneLine(err))
 		return nil
 	}
+	w.p.capture(w.c, w.asked, j)
 	for _, n := range w.seen.news(j.verdict) {
 		if err := w.tell(j, n); err != nil {
 			return err
@@ -276,5 +280,9 @@ func gist(r *diagnose.RunVerdict) string {
 	if s.Rank != nil {
 		rank = *s.Rank
 	}
-	return fmt.Sprintln(r.Status, s.Kind, s.Cause, rank, s.Host, s.Stage, s.Op, s.Group, s.Confidence)
+	line := evidence.SourceLine{}
+	if e, ok := evidence.Find[evidence.SpentIn](s.Evidence); ok {
+		line = e.Source
+	}
+	return fmt.Sprintln(r.Status, s.Kind, s.Cause, rank, s.Host, s.Stage, s.Op, s.Group, s.Confidence, line)
 }

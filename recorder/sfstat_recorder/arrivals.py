@@ -284,6 +284,7 @@ class Watcher:
         self._next = 0  # the first record not yet taken
         self._begun = False
         self._read_at = 0.0
+        self._urged = False
         self._cost = 0.0
         self._lost = 0
         self._failures = 0
@@ -314,10 +315,15 @@ class Watcher:
         """What is new of the windows so far; None where there is nothing, or
         reading now would cost more than its budget.
         """
-        if self._begun and time.monotonic() - self._read_at < self._cost / BUDGET:
+        if self._begun and not self._urged and time.monotonic() - self._read_at < self._cost / BUDGET:
             return None
+        self._urged = False
         self._read()
         return self._settled(self._ends[-1] if self._ends else 0)
+
+    def urge(self) -> None:
+        """The next window is read whatever that costs: it is worth a profiler."""
+        self._urged = True
 
     def take_all(self) -> Optional[Arrivals]:
         """What is left, whatever reading costs: no window follows."""

@@ -45,7 +45,7 @@ class Trigger:
 
     ``suspects`` and ``peers`` are how many late ranks, and how many others by
     lot, are profiled for ``steps`` steps or ``seconds``, whichever ends first;
-    ``cooldown`` windows pass before the next capture, and there are
+    ``cooldown`` windows pass before others are captured by lot again, and there are
     ``captures`` at most. The same rank is not captured twice for being late.
     """
 
@@ -79,6 +79,9 @@ class Router:
         self._taken = 0
         self._captured: Set[Tuple[str, int]] = set()
         self._usual = 0.0  # the shortest median step of a window
+        self._enters = False  # packets hold when ranks enter collectives, now and then
+        self._slower = 0  # windows in a row that were slower
+        self._asked_for = 0  # how often such a reading was asked for
 
     @property
     def reads(self) -> bool:
@@ -123,7 +126,8 @@ class Router:
         mean, median = statistics.fmean(slowest), statistics.median(slowest)
         usual, self._usual = self._usual, min(self._usual or median, median)
         window: int = packets[0]["window"]
-        if self._taken >= t.captures or window < self._quiet_until or mean <= 0:
+        self._enters = self._enters or any(p.get("arrivals") for p in packets)
+        if self._taken >= t.captures or mean <= 0:
             return None
         late = _late(packets)
         for rank, ns in _entered(packets).items():
@@ -138,8 +142,14 @@ class Router:
             why, suspects = "uneven", _standing_out(packets)[:t.suspects]
         elif usual > 0 and median - usual >= t.threshold * median and ("slower", -1) not in self._captured:
             why, suspects = "slower", []
+        self._slower = self._slower + 1 if why == "slower" else 0
         if not why:
             return None
+        if why != "late" and self._enters and self._asked_for < t.captures and not _entered_now(packets):
+            self._asked_for += 1
+            return Plan(window, (), t.steps, 0, t.seconds, "entries")  # which of the next window show who is late
+        if why != "late" and window < self._quiet_until or self._slower == 1:
+            return None  # chance, perhaps
         self._captured.add((why, suspects[0] if why == "late" else -1))
         return self._plan(window, suspects, (t.steps, mean / 1e9), [p["rank"] for p in packets], why)
 
@@ -217,6 +227,11 @@ def _entered(packets: Sequence[_Packet]) -> Dict[int, float]:
             sums[rank] = sums.get(rank, 0.0) + at - middle
     hosts = {p["rank"]: p.get("host", "") for p in packets}
     return {rank: ns / steps[hosts[rank]] for rank, ns in sums.items()}
+
+
+def _entered_now(packets: Sequence[_Packet]) -> bool:
+    """Whether the entries of a window are among those in its packets."""
+    return all(p.get("arrivals") and max(p["arrivals"]["step"], default=-1) >= p["first_step"] for p in packets)
 
 
 def _spread(entries: Sequence[Tuple[int, int]]) -> int:

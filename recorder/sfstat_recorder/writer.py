@@ -214,8 +214,11 @@ class Writer:
             answer = json.dumps(self._take(lines)).encode()
         reply: Dict[str, Any] = json.loads(group.answer(answer))
         plan = unpack(reply["capture"])
-        if plan is not None and self._capture is not None:
-            self._capture.request(plan)
+        if plan is not None:
+            if self._arrivals is not None:
+                self._arrivals.urge()
+            if self._capture is not None:
+                self._capture.request(plan)
         return bool(reply["written"])
 
     def _take(self, lines: List[bytes]) -> Dict[str, Any]:

@@ -28,8 +28,15 @@ def window(index, world=8, steps=10, slow=None, every=1, by=4000, usual=1000):
             end = 2 * usual + (by if late else 0)
             rows.append([first, end - first])
             walls.append(end)
-        packets.append({"rank": rank, "window": index, "durations_ns": rows, "wall_ns": walls})
+        packets.append({"rank": rank, "window": index, "first_step": 0, "durations_ns": rows, "wall_ns": walls})
     return packets
+
+
+def stalling(packet):
+    """The packet with one long step, long on all ranks alike."""
+    packet["durations_ns"][3] = [9000, 9000]
+    packet["wall_ns"][3] = 18_000
+    return packet
 
 
 def late_inside(packet, slow, by):
@@ -83,18 +90,30 @@ class RouterTest(unittest.TestCase):
     def test_steps_that_become_longer_on_all_ranks_are_captured_by_lot(self):
         router = Router(Trigger(suspects=1, peers=2))
         self.assertIsNone(router.look(window(0)))
-        plan = router.look(window(1, usual=1500))
+        self.assertIsNone(router.look(window(1, usual=1500)))  # two windows in a row
+        plan = router.look(window(2, usual=1500))
         self.assertEqual((len(plan.ranks), plan.why), (3, "slower"))
+
+    def test_entries_are_read_before_ranks_are_captured_by_lot(self):
+        router = Router(Trigger(suspects=1, peers=1))
+        self.assertIsNone(router.look([late_inside(p, -1, 0) for p in window(0)]))
+        plan = router.look(window(1, usual=1500))  # the ring was not read for this window
+        self.assertEqual((plan.ranks, plan.why), ((), "entries"))
+        plan = router.look([late_inside(p, 3, 900) for p in window(2, usual=1500)])
+        self.assertEqual((3 in plan.ranks, plan.why), (True, "late"))
 
     def test_the_lot_is_seeded(self):
         plans = {Router(Trigger(seed=s, suspects=1)).look(window(0, world=64, slow=5)) for s in (1, 1, 2, 3)}
         self.assertEqual(len(plans), 3)
 
     def test_captures_are_bounded_in_number_and_apart(self):
-        router = Router(Trigger(cooldown=2, captures=2))
-        got = [w for w in range(12) if router.look(window(w, slow=w % 8)) is not None]
-        self.assertEqual(got, [0, 3])
+        router = Router(Trigger(cooldown=2, captures=3))
+        got = [w for w in range(12) if router.look(window(w, slow=w % 8, every=7, by=20_000)) is not None]
+        self.assertEqual(got, [0, 1, 2])  # late, each another rank
         self.assertFalse(router.reads)
+        router = Router(Trigger(cooldown=2, captures=2))
+        got = [w for w in range(12) if router.look([stalling(p) for p in window(w)]) is not None]
+        self.assertEqual(got, [0, 3])  # uneven
 
     def test_a_plan_begins_when_all_ranks_have_heard_of_it(self):
         plan = Router(Trigger(), now=lambda: 40).look(window(0, slow=5, usual=10_000_000, by=80_000_000))

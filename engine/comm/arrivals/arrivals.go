@@ -26,9 +26,11 @@ type Call struct {
 	Seq     int64
 	Line    Line
 	Enter   int64
-	Release int64 // when the last member entered it
-	Whole   bool  // all members did
-	Delay   int64 // own, before it; 0 where it is not known
+	Release int64  // when the last member entered it
+	Whole   bool   // all members did
+	Delay   int64  // own, before it; 0 where it is not known
+	Step    int64  // that it was entered in, as recorded, or else counted from 0; −1: not known
+	Stage   string // likewise; "" where stage times do not tell
 }
 
 // Result is who arrives late, who is missing, and what does not match.
@@ -177,7 +179,7 @@ func (j *Job) Analyze(o Options) *Result {
 	r.MayHide = s.mayHide(r)
 	r.Messages = s.blocks != nil && len(r.Silent) == 0
 	if o.Each != nil {
-		s.each(o.Each)
+		s.each(o.Each, lines, steps)
 	}
 	if o.EachPoint != nil {
 		s.eachPoint(o.EachPoint)
@@ -208,15 +210,17 @@ func (s *strikes) mayHide(r *Result) int64 {
 }
 
 // each hands out all calls.
-func (s *strikes) each(f func(Call)) {
+func (s *strikes) each(f func(Call), lines []fitted, steps stepping) {
 	own := map[entry]int64{}
 	s.eachDelay(func(_ *place, _ int, e entry, x int64) { own[e] = x })
 	for r := range s.ranks {
 		for i := range s.ranks[r].calls {
 			e := entry{int32(r), int32(i)}
 			c, k, p := s.call(e), s.kindOf(e), s.matching.of[r][i]
+			step, stage := whereAt(lines, steps, s.ranks[r].id, s.at(e))
 			f(Call{Rank: s.ranks[r].id, Op: k.name, Group: s.groups[c.group].name, Seq: c.seq, Line: s.line(k), Enter: s.at(e),
-				Release: max(s.at(e), s.releaseFor(e)), Whole: s.points[p].whole, Delay: own[e]})
+				Release: max(s.at(e), s.releaseFor(e)), Whole: s.points[p].whole, Delay: own[e],
+				Step: step, Stage: stage})
 		}
 	}
 }

@@ -130,3 +130,23 @@ func (s stepping) struck(all []strike) (best struck) {
 	}
 	return best
 }
+
+// whereAt is the step and the stage that a rank is in at a time: of its recorder, or of
+// another's, or else of the first cut of the job's time; −1: before and after all of
+// them.
+func whereAt(lines []fitted, steps stepping, rank int, at int64) (step int64, stage string) {
+	if len(lines) > 0 {
+		l := &lines[max(0, slices.IndexFunc(lines, func(l fitted) bool { return l.rank == rank }))]
+		i := l.step(at)
+		if i < 0 {
+			return -1, ""
+		}
+		stage, _, _ = l.span(at)
+		return l.steps[i], stage
+	}
+	if len(steps) == 0 {
+		return -1, ""
+	}
+	i, _ := slices.BinarySearch(steps[0], at)
+	return int64(i), ""
+}

@@ -9,7 +9,7 @@ import { change } from './state.js';
 export function rankStep(run, sel) {
 	const { steps } = run;
 	const of = sel.stage < 0 ? steps.late : steps.spent[sel.stage];
-	const what = sel.stage < 0 ? 'behind the median rank' : `in ${run.stages[sel.stage].name}`;
+	const what = sel.stage < 0 ? lateness(steps) : `in ${run.stages[sel.stage].name}`;
 	const ns = (v) => v < 0 ? null : length(v * run.unit_ns);
 	return {
 		draw(into) {
@@ -29,6 +29,9 @@ export function rankStep(run, sel) {
 		} : null,
 	};
 }
+
+// lateness is what the lateness of a step is.
+export const lateness = (steps) => steps.entered ? 'of its own before the collectives' : 'behind the median rank';
 
 const mostRows = 128;
 

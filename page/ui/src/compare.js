@@ -13,7 +13,7 @@ export function apart(run, sel) {
 	return {
 		draw(into) {
 			heat(into, {
-				rows: shown.length, columns: shown.length, value: at, unit: (v) => v.toFixed(2),
+				rows: shown.length, columns: shown.length, value: at, unit: (v) => v.toFixed(2), least: 0.5,
 				rowName: (r) => `rank ${run.ranks[ranks[shown[r]]].id}`, columnName: (c) => String(run.ranks[ranks[shown[c]]].id),
 				marked: (r) => r >= 0 && r < shown.length && run.named.includes(ranks[shown[r]]),
 				words: (a, b) => [`${nameOf(run, ranks[shown[a]])} and ${nameOf(run, ranks[shown[b]])}`, `D ${said(at(a, b)) ?? 'not known'}`],

@@ -43,20 +43,20 @@ function build() {
 	controls = filters(run);
 	figures = [];
 	const { steps } = run;
-	const drawn = () => figures.push(of('One step, rank by rank', `${run.operators ? 'Operators of each rank; the narrow strip below has what runs beside them. Hatched: waiting for another rank.' : 'Ranks that arrive early wait, hatched, for the last one.'}${run.all_drawn ? '' : ` ${run.drawn.length} of ${count(steps?.count ?? run.drawn.length)} steps can be drawn.`}${run.drawn[0].lanes.length < run.all_ranks ? ` ${run.drawn[0].lanes.length} of ${count(run.all_ranks)} ranks have a lane.` : ''}`, lanes));
+	const drawn = () => figures.push(of('One step, rank by rank', `${run.operators ? 'Operators of each rank; the narrow strip below has what runs beside them. Hatched: waiting for another rank.' : `Ranks that arrive early wait, hatched, for the last one.${steps?.entered ? ' Waits for collectives inside a stage are drawn at its end.' : ''}`}${run.all_drawn ? '' : ` ${run.drawn.length} of ${count(steps?.count ?? run.drawn.length)} steps can be drawn.`}${run.drawn[0].lanes.length < run.all_ranks ? ` ${run.drawn[0].lanes.length} of ${count(run.all_ranks)} ranks have a lane.` : ''}`, lanes));
 	if (run.drawn.length && !steps) drawn();
 	if (steps && steps.first.length) {
 		const put = steps.width > 1 ? ` A column is ${steps.width} steps: their mean.` : '';
 		const largest = steps.width > 1 ? ` A column is ${steps.width} steps: the largest of them.` : '';
 		if (run.drawn.length) drawn();
 		if (run.all_ranks > 1) {
-			figures.push(of('Who arrives last', `By how much the last rank is behind the median rank where they synchronise, step by step.${largest}`, last));
-			figures.push(of('Ranks and steps', `How far a rank is behind the median rank in a step: the stronger the colour, the further; with a stage chosen, the time it takes there. A click draws the step.${steps.width > 1 ? ` A column is ${steps.width} steps: the largest lateness, the mean time.` : ''}${someRanks(steps.rows.length, run.all_ranks)}`, rankStep));
+			figures.push(of('Who arrives last', steps.entered ? `By how much the last rank delays the collectives of a step by itself, step by step: from when each rank entered them.${largest}` : `By how much the last rank is behind the median rank where they synchronise, step by step.${largest}`, last));
+			figures.push(of('Ranks and steps', `${steps.entered ? 'By how much a rank delays the collectives of a step by itself' : 'How far a rank is behind the median rank in a step'}: the stronger the colour, the further${run.stages.length ? '; with a stage chosen, the time it takes there' : ''}.${run.drawn.length ? ' A click draws the step.' : ''}${steps.width > 1 ? ` A column is ${steps.width} steps: the largest lateness, the mean time.` : ''}${someRanks(steps.rows.length, run.all_ranks)}`, rankStep));
 			if (steps.bands) figures.push(of('Lateness of all ranks', `Quantiles over all ${count(run.all_ranks)} ranks of how far they are behind the median rank.${largest}`, bands));
 		}
-		figures.push(of('Where the step goes', `Exposed time of each stage: by how much the last rank moves on in it, over all ranks. Drag to choose steps, click a stage to choose it.${put}`, exposed));
+		if (run.stages.length) figures.push(of('Where the step goes', `Exposed time of each stage: by how much the last rank moves on in it, over all ranks. Drag to choose steps, click a stage to choose it.${put}`, exposed));
 	}
-	if (run.ranks.length) figures.push(of(run.operators ? 'Ranks and operators' : 'Ranks and stages', `Time of a rank in ${run.operators ? 'the operators of a name' : 'a stage'}, a step in the mean, without its waits for ${run.operators ? 'others' : 'the last rank to arrive'}, which have a column of their own.${someRanks(Math.min(run.ranks.length, 128), run.all_ranks)}`, rankStage));
+	if (run.ranks.length && run.stages.length) figures.push(of(run.operators ? 'Ranks and operators' : 'Ranks and stages', `Time of a rank in ${run.operators ? 'the operators of a name' : 'a stage'}, a step in the mean, without its waits for ${run.operators ? 'others' : 'the last rank to arrive'}, which have a column of their own.${someRanks(Math.min(run.ranks.length, 128), run.all_ranks)}`, rankStage));
 	if (run.arrivals) figures.push(of('Who enters calls last', `Own delay of each rank before it enters a call, in the median: what it inherits from another synchronisation point is not its own. ${count(run.arrivals.calls)} calls${run.arrivals.lost ? `; ${count(run.arrivals.lost)} before them were not kept` : ''}.`, arrivals));
 	if (run.fixes.length) figures.push(listed('What fixing would save', 'Of the time of the run, each by itself: they do not add up.', fixes));
 	if (run.signs?.ranks.length) figures.push(listed('What other methods find', `Outliers, completion times (K-S) and walks back (blame) look at the steps of window ${run.signs.window} by themselves, not at what the frontier charges. Family-wise error of the outliers: ${(100 * run.signs.alpha).toFixed(1)} %.`, signs));

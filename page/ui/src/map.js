@@ -5,13 +5,13 @@ const left = 84, right = 12, below = 36, above = 6;
 
 // heat draws a map of rows and columns: value(row, column) is a number, or −1 for
 // none. Rows that are marked have a pointer; where names of columns may be cut, all
-// of them are there. words says in lines what a cell is.
-export function heat(into, { rows, columns, value, rowName, columnName, marked, words, unit, pick, label, cut }) {
+// of them are there; the darkest shade is the largest value, or least. words says in lines what a cell is.
+export function heat(into, { rows, columns, value, rowName, columnName, marked, words, unit, pick, label, cut, least = 1e-9 }) {
 	const values = [];
 	for (let r = 0; r < rows; r++) for (let c = 0; c < columns; c++) values.push(value(r, c));
 	const known = values.filter((v) => v >= 0).sort((a, b) => a - b);
 	// A few stalls of seconds would leave all else in one shade: roots then tell both.
-	const top = Math.max(known.at(-1) ?? 0, 1e-9), root = top > 4 * (known[Math.floor(0.99 * (known.length - 1))] ?? 0);
+	const top = Math.max(known.at(-1) ?? 0, least), root = top > 4 * (known[Math.floor(0.99 * (known.length - 1))] ?? 0);
 	const shade = ramp(), part = (v) => root ? Math.sqrt(v / top) : v / top;
 	const tall = Math.max(4, Math.min(22, Math.floor(440 / Math.max(rows, 1))));
 	const height = above + rows * tall + below;

@@ -1,4 +1,5 @@
 import uPlot from 'uplot';
+import { lateness } from './charts.js';
 import { longest, stageColours, variable } from './colour.js';
 import { el } from './dom.js';
 import { brief, length, percent, unitFor } from './format.js';
@@ -130,12 +131,13 @@ export function last(run, sel) {
 			};
 			const size = sel.columns.length > 300 ? 2 : 3.5;
 			overSteps(into, {
-				run, sel, label: 'By how much the last rank is behind the median rank, over the steps. Arrow keys move from step to step; the table below has the numbers.',
+				run, sel, label: 'By how much the last rank is late, over the steps. Arrow keys move from step to step; the table below has the numbers.',
 				series: [{ label: 'last', width: 0, points: { show: false } }],
-				data: [middles(run, sel), sel.columns.map((c) => steps.behind[c])],
+				data: [middles(run, sel), sel.columns.map((c) => steps.behind[c] < 0 ? null : steps.behind[c])],
 				words: (i) => {
 					const c = sel.columns[i];
-					return steps.last[c] < 0 ? ['nobody is late'] : [`${nameOf(run, steps.last[c])} is last, ${length(steps.behind[c] * run.unit_ns)} behind the median rank`];
+					if (steps.behind[c] < 0) return ['no entries were recorded'];
+					return steps.last[c] < 0 ? ['nobody is late'] : [`${nameOf(run, steps.last[c])} is last, ${length(steps.behind[c] * run.unit_ns)} ${lateness(steps)}`];
 				},
 				draw: (u) => {
 					sel.columns.forEach((c, i) => {
@@ -155,7 +157,7 @@ export function last(run, sel) {
 			order.length > told ? el('li', {}, swatch(variable('--faint')), `${order.length - told} others`) : null));
 		},
 		table: () => columns.length ? {
-			columns: [{ head: 'step', number: true }, { head: 'last to arrive', number: true }, { head: 'host' }, { head: 'behind the median rank', number: true }],
+			columns: [{ head: 'step', number: true }, { head: 'last to arrive', number: true }, { head: 'host' }, { head: lateness(steps), number: true }],
 			rows: columns.map((c) => [steps.first[c], run.ranks[steps.last[c]].id, run.ranks[steps.last[c]].host, length(steps.behind[c] * run.unit_ns)]),
 		} : null,
 	};

@@ -96,6 +96,8 @@ func dumpNote(n comm.Note) string {
 		return fmt.Sprintf("%d dumps of NCCL's Inspector are left out: exports of Nsight Systems have all kernels and their times", n.N)
 	case comm.NoteDumpsSampled:
 		return fmt.Sprintf("the dumps have %d of %d operations, by their numbers: counts and volumes are of those, and what a rank did before each is not known", n.N, n.Of)
+	case comm.NoteDumpsDropped:
+		return fmt.Sprintf("NCCL's Inspector dropped %d records before it dumped them: larger rings (NCCL_INSPECTOR_DUMP_COLL_RING_SIZE) or a shorter interval keep them", n.N)
 	case comm.NoteDumpsTimeless:
 		return "the dumps tell how long operations took, not when they ran: NCCL_INSPECTOR_DUMP_VERBOSE=1 adds that"
 	}

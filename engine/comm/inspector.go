@@ -36,11 +36,18 @@ func (r *Result) placeKernels() {
 			r.Timeless = r.Timeless || !c.Processes[p].Kernels[i].HasSpan
 		}
 	}
+	lost := int64(0)
+	for _, p := range dumped {
+		lost += max(c.Processes[p].Lost, 0)
+	}
+	if lost > 0 {
+		r.note(Note{Kind: NoteDumpsDropped, N: lost})
+	}
 	records, numbers := 0, int64(0)
 	for _, n := range r.numbered() {
 		records, numbers = records+n.records, numbers+n.last-n.first+1
 	}
-	if r.Sampled = numbers > int64(records); r.Sampled {
+	if r.Sampled = numbers > int64(records) || lost > 0; numbers > int64(records) {
 		r.note(Note{Kind: NoteDumpsSampled, N: int64(records), Of: numbers})
 	}
 	if r.Timeless {

@@ -34,6 +34,7 @@ const (
 	NoteJoined                               // N sides of communicators were joined by the ends of their collectives
 	NoteUntried                              // N processes of logs and Of of exports are too many to pair by content
 	NoteBeginnings                           // N ranks' recordings fit at several places of their logs; of rank Of from any of Lines of Source on
+	NoteDumpsDropped                         // N records that the Inspector dropped before it could dump them
 	NoteKinds                                // one more than the last
 )
 

@@ -45,7 +45,8 @@ func Recognise(text []byte) bool {
 		if line[0] != '{' {
 			return false
 		}
-		return bytes.Contains(line, []byte(`"header"`)) && (bytes.Contains(line, []byte(`"coll_perf"`)) || bytes.Contains(line, []byte(`"p2p_perf"`)))
+		return bytes.Contains(line, []byte(`"header"`)) && (bytes.Contains(line, []byte(`"coll_perf"`)) || bytes.Contains(line, []byte(`"p2p_perf"`)) ||
+			bytes.Contains(line, []byte(`"dump_stats"`)))
 	}
 	return false
 }
@@ -58,7 +59,7 @@ func Read(src *ingest.Source, name string, lim ingest.Limits) (*trace.Comm, erro
 	lim.Line = min(lim.Line, maxLine)
 	lines := ingest.NewLines(src, src.Name(), lim, nil)
 	p := parser{c: &trace.Comm{Sources: []trace.CommSource{{Name: name, Path: src.Name(), Kind: trace.SourceInspector}}},
-		processes: map[process]int{}, clocks: map[string]int{}, groups: map[groupKey]int{}, names: map[string]string{}}
+		processes: map[process]int{}, clocks: map[string]int{}, groups: map[groupKey]int{}, names: map[string]string{}, dropped: map[int]int64{}}
 	for {
 		line, size, err := lines.NextCut()
 		if err == io.EOF {
@@ -85,6 +86,7 @@ func Read(src *ingest.Source, name string, lim ingest.Limits) (*trace.Comm, erro
 	if len(p.c.Calls) == 0 {
 		return nil, trace.At(lines.Pos(), trace.Bad(trace.ErrEmpty, "no record of NCCL's Inspector in %d lines", lines.Pos().Line))
 	}
+	p.lost()
 	return p.c, nil
 }
 

@@ -94,6 +94,51 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// From 4.3 a dump begins with a line of its own, whose header the records behind it share; from 4.1 it says how many there are and how many were dropped.
+func TestDumpStats(t *testing.T) {
+	stats := func(version string, records, dropped int) string {
+		return fmt.Sprintf(`{"header":{"id":"0x7f8c496ae9f661","rank":2,"n_ranks":8,"nnodes":1},"metadata":{"inspector_output_format_version":"%s","dump_timestamp_us":1748030377748202,`+
+			`"hostname":"h","pid":7},"dump_stats":{"coll_records":%d,"coll_dropped_total":%d,"coll_dropped_since_last_dump":1,"p2p_records":0,"p2p_dropped_total":0,`+
+			`"p2p_dropped_since_last_dump":0,"proxy_records":1}}`, version, records, dropped)
+	}
+	bare := func(n int) string {
+		return fmt.Sprintf(`{"coll_perf":{"coll":"ReduceScatter","coll_algo":"RING","coll_proto":"SIMPLE","coll_sn":%d,"coll_msg_size_bytes":64,"coll_exec_time_us":5}}`, n)
+	}
+	own := strings.Replace(strings.Replace(line("", ""), "1639453", "7", 1), `"hostname":"`, `"hostname":"h","was":"`, 1)
+	const proxy = `{"proxy_trace":{"record_type":"proxy_op"}}`
+	for name, tt := range map[string]struct {
+		text        []string
+		calls       int
+		lost, wrong int64
+	}{
+		"4.3":                              {[]string{stats("v4.3", 2, 0), bare(0), bare(1), proxy}, 2, 0, 0},
+		"two dumps, dropped in all":        {[]string{stats("v4.3", 1, 3), bare(0), proxy, stats("v4.3", 1, 5), bare(1), proxy}, 2, 5, 0},
+		"records that a dump lacks":        {[]string{stats("v4.3", 4, 0), bare(0), bare(1), proxy}, 2, 2, 0},
+		"records beyond a dump":            {[]string{stats("v4.3", 1, 0), bare(0), proxy, bare(1)}, 1, 0, 1},
+		"no dump":                          {[]string{bare(0), stats("v4.3", 1, 0), bare(1), proxy}, 1, 0, 1},
+		"4.1, records with their own head": {[]string{stats("v4.1", 1, 4), own, proxy, own}, 2, 4, 0},
+	} {
+		d, err := read(strings.Join(tt.text, "\n"), ingest.Limits{})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		wrong := int64(0)
+		for _, u := range d.Unread {
+			wrong += u.Count
+		}
+		if len(d.Calls) != tt.calls || len(d.Processes) != 1 || d.Processes[0].Lost != tt.lost || wrong != tt.wrong {
+			t.Errorf("%s: %d calls of %d processes, %+v lost, %+v", name, len(d.Calls), len(d.Processes), d.Processes[0].Lost, d.Unread)
+		}
+		if u := d.Calls[0].Tuning; name != "4.1, records with their own head" && (u == nil || u.Algo != nccl.Ring || u.Protocol != nccl.Simple) {
+			t.Errorf("%s: %+v", name, u)
+		}
+	}
+	if !Recognise([]byte(stats("v4.3", 1, 0))) {
+		t.Error("a dump that begins with its numbers is not recognised")
+	}
+}
+
 func TestRecognise(t *testing.T) {
 	for text, want := range map[string]bool{line("", ""): true, "\n" + message: true, "": false, "{}": false, "hello\n" + message: false, `{"traceEvents":[{"name":"coll_perf"}]}`: false} {
 		if Recognise([]byte(text)) != want {

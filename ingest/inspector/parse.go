@@ -14,6 +14,17 @@ type object struct {
 	Metadata *metadata `json:"metadata"`
 	Coll     *coll     `json:"coll_perf"`
 	P2P      *p2p      `json:"p2p_perf"`
+	Stats    *stats    `json:"dump_stats"`  // from 4.1
+	Proxy    *struct{} `json:"proxy_trace"` // of the network, from 4.2: neither a call nor a kernel
+}
+
+// stats begins a dump of one communicator. From 4.3 the records behind it have no header of their own.
+type stats struct {
+	Colls        int64 `json:"coll_records"`
+	CollsDropped int64 `json:"coll_dropped_total"` // of the communicator so far
+	P2Ps         int64 `json:"p2p_records"`
+	P2PsDropped  int64 `json:"p2p_dropped_total"`
+	Proxies      int64 `json:"proxy_records"`
 }
 
 type header struct {
@@ -37,6 +48,8 @@ type coll struct {
 	Took   *int64  `json:"coll_exec_time_us"`
 	Timing string  `json:"coll_timing_source"`
 	Trace  *events `json:"event_trace_ts"`
+	Algo   string  `json:"coll_algo"` // from 4.2
+	Proto  string  `json:"coll_proto"`
 }
 
 type p2p struct {
@@ -77,6 +90,10 @@ type parser struct {
 	clocks    map[string]int // of hosts
 	groups    map[groupKey]int
 	names     map[string]string
+	dump      *object       // that has begun; its header and metadata are those of records without
+	left      int64         // records of it that are still to come
+	dropped   map[int]int64 // of each communicator, so far
+	missing   int64         // records that dumps announced and that did not come
 }
 
 // Bounds of what is believed.
@@ -97,8 +114,14 @@ func (p *parser) parse(line []byte, at int64) (why string) {
 	if err := json.Unmarshal(line, &o); err != nil {
 		return "no JSON object that can be read"
 	}
+	if why := p.inDump(&o); why != "" || o.Proxy != nil {
+		return why
+	}
 	if o.Header == nil || o.Header.Rank == nil || o.Header.Ranks == nil {
 		return "no header with id, rank and n_ranks"
+	}
+	if o.Stats != nil {
+		return p.begin(&o)
 	}
 	x := o.Coll
 	peer := -1
@@ -109,7 +132,7 @@ func (p *parser) parse(line []byte, at int64) (why string) {
 		if m.Peer == nil || *m.Peer < 0 || *m.Peer >= mostRanks {
 			return "a message without a peer"
 		}
-		peer, x = int(*m.Peer), &coll{m.Op, m.Seq, m.Bytes, m.Took, m.Timing, m.Trace}
+		peer, x = int(*m.Peer), &coll{Op: m.Op, Seq: m.Seq, Bytes: m.Bytes, Took: m.Took, Timing: m.Timing, Trace: m.Trace}
 	default:
 		return "neither coll_perf nor p2p_perf"
 	}
@@ -131,8 +154,56 @@ func (p *parser) parse(line []byte, at int64) (why string) {
 	if *x.Bytes <= heldBytes {
 		c.Bytes = *x.Bytes
 	}
+	if algo, proto := nccl.ParseAlgo(x.Algo), nccl.ParseProtocol(x.Proto); algo != nccl.UnknownAlgo {
+		c.Tuning = &trace.CommTuning{Algo: algo, Protocol: proto}
+	}
 	p.add(c, x, &o)
 	return ""
+}
+
+// inDump gives a record without header that of the dump which it is in, and counts it.
+func (p *parser) inDump(o *object) (why string) {
+	switch {
+	case o.Stats != nil || o.Header != nil && o.Metadata != nil && p.left == 0:
+		return ""
+	case o.Header != nil: // up to 4.2 each has its own
+		p.left = max(p.left-1, 0)
+		return ""
+	case p.dump == nil:
+		return "no header, and no dump that it is in"
+	case p.left == 0:
+		return "a record beyond those that its dump announces"
+	}
+	p.left--
+	o.Header, o.Metadata = p.dump.Header, p.dump.Metadata
+	return ""
+}
+
+// begin begins a dump. What the one before announced and did not have is missing.
+func (p *parser) begin(o *object) (why string) {
+	s := o.Stats
+	for _, n := range [...]int64{s.Colls, s.CollsDropped, s.P2Ps, s.P2PsDropped, s.Proxies} {
+		if !within(n, mostMicros/8) {
+			return "a number of records that cannot be"
+		}
+	}
+	_, group, why := p.place(o)
+	if why != "" {
+		return why
+	}
+	p.missing += p.left
+	p.dump, p.left, p.dropped[group] = o, s.Colls+s.P2Ps+s.Proxies, max(p.dropped[group], s.CollsDropped+s.P2PsDropped)
+	return ""
+}
+
+// lost adds up what communicators dropped and what dumps lack, of each process.
+func (p *parser) lost() {
+	for g, n := range p.dropped {
+		p.c.Processes[p.c.Groups[g].Process].Lost += n
+	}
+	if p.missing += p.left; p.missing > 0 && len(p.c.Processes) > 0 {
+		p.c.Processes[0].Lost += p.missing
+	}
 }
 
 func within(v, most int64) bool { return v >= 0 && v <= most }

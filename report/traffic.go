@@ -46,6 +46,7 @@ type trafficJSON struct {
 	OpCounts      map[string]int64   `json:"op_counts"`
 	Unparsed      int64              `json:"unparsed_lines"`
 	Ranks         []commRankJSON     `json:"ranks"`
+	Strategy      []dimensionJSON    `json:"strategy"`
 	Communicators []communicatorJSON `json:"communicators"`
 	Clocks        []clockJSON        `json:"clocks"`
 	Matches       matchesJSON        `json:"matches"`
@@ -139,7 +140,7 @@ func trafficOf(r *comm.Result, problems []Problem) trafficJSON {
 	out := trafficJSON{Schema: trafficSchema, Headline: v.Headline, Confidence: v.Confidence, Suspects: v.Suspects, Undecided: v.Undecided,
 		Next: v.Next, OpCounts: map[string]int64{}, Unparsed: r.Unparsed,
 		Ranks: []commRankJSON{}, Communicators: []communicatorJSON{}, Clocks: []clockJSON{}, NotRead: []exampleJSON{}, Warnings: []warningJSON{},
-		Accounts: accountsOf(r), Notes: list([]string(trafficNotes(r))), Problems: problemsOf(problems)}
+		Strategy: strategyOf(r), Accounts: accountsOf(r), Notes: list([]string(trafficNotes(r))), Problems: problemsOf(problems)}
 	for op, n := range r.OpCounts {
 		out.OpCounts[op.String()] = n
 	}

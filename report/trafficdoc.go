@@ -19,6 +19,9 @@ func trafficDocument(r *comm.Result, problems []Problem) document {
 		d = append(d, prose(fmt.Sprintf("Confidence: %v. %s", v.Confidence, meaning(confidenceWords[:], v.Confidence))))
 	}
 	d = append(d, prose(trafficBasis(r)))
+	if text := strategyWords(r); text != "" {
+		d = append(d, prose(text))
+	}
 	d = append(d, whyBlocks(&v)...)
 	d = append(d, nextBlocks(&v)...)
 	if len(r.Ranks) > 0 {

@@ -25,6 +25,7 @@ func (p *program) commCommand() *cli.Command {
 			choice("theory", "what links allow: nccl-tests: bus bandwidth B, algorithm bandwidth B/f; thesis: B·α and B·β of the NCCL Trace Profiler", "nccl-tests", "thesis"),
 			&cli.BoolFlag{Name: "topology", Category: forOutput, Usage: "instead of the verdict, the machines as NCCL's topology shows them: paths between ranks, links between devices"},
 			&cli.BoolFlag{Name: "steps", Category: forOutput, Usage: "instead of the verdict, what was communicated in each step, initialisation and shutdown apart"},
+			&cli.BoolFlag{Name: "matrix", Category: forOutput, Usage: "instead of the verdict, how many bytes each rank sends each other, by ring, tree and message"},
 			&cli.StringFlag{Name: "dot", Category: forOutput, Usage: "draw the topology as a graph for Graphviz, to `FILE` (DOT)"},
 			&cli.StringFlag{Name: "matches", Category: forOutput, Usage: "write every pair of call and kernel to `FILE` (CSV)"},
 			&cli.StringFlag{Name: "calls", Category: forOutput, Usage: "write every call with its kernel, times, bandwidths, limits and launch configuration to `FILE` (.csv or .parquet)"},
@@ -96,6 +97,8 @@ func (p *program) comm(c *cli.Context) error {
 		switch {
 		case c.Bool("topology"):
 			return in.Topology(w, r.Topology(), as, p.style(c))
+		case c.Bool("matrix"):
+			return in.CommMatrix(w, r, as, p.style(c))
 		case c.Bool("steps"):
 			return in.CommSteps(w, r, as, p.style(c))
 		}

@@ -1,0 +1,86 @@
+package comm
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+// Variant is how a dimension of parallelism is done.
+type Variant uint8
+
+const (
+	PlainVariant     Variant = iota // whole gradients reduced, whole activations reduced, tokens exchanged
+	SplitSequences                  // tensor parallelism that gathers and reduce-scatters activations of split sequences
+	ShardedOptimizer                // gradients reduce-scattered, parameters gathered once: ZeRO 1 or 2, a distributed optimiser
+	ShardedAll                      // parameters gathered for forward and backward: ZeRO 3, FSDP
+)
+
+var variantNames = [...]string{"plain", "sequence_parallel", "sharded_optimizer", "sharded_all"}
+
+func (v Variant) String() string { return variantNames[min(v, ShardedAll)] }
+
+// Dimension is one dimension of a job's strategy, and what speaks for it: calls of at least 16 KiB of one rank of its first group.
+type Dimension struct {
+	Kind    Kind
+	Ranks   int // of each group; 0: groups are not all of one size
+	Groups  int
+	Variant Variant
+	Steps   int // that Ops are of; 0: all of the recording, where no steps are marked
+	Ops     []OpCount
+}
+
+// OpCount is how often an operation was called.
+type OpCount struct {
+	Op    nccl.Op
+	Calls int
+}
+
+// Strategy is the dimensions in which a job is parallel, from the ranks nearest to each other to the farthest: those that communicators of more than one
+// rank are for. Communicators of no known kind are no dimension.
+func (r *Result) Strategy() (list []Dimension) {
+	for _, k := range []Kind{TensorParallel, ContextParallel, ExpertParallel, DataParallel, PipelineParallel} {
+		d := Dimension{Kind: k}
+		var first *Communicator
+		for i := range r.Communicators {
+			c := &r.Communicators[i]
+			if c.Kind != k || c.NRanks < 2 || c.Signature.Large == 0 {
+				continue
+			}
+			if d.Groups++; first == nil {
+				first, d.Ranks = c, c.NRanks
+			} else if c.NRanks != d.Ranks {
+				d.Ranks = 0
+			}
+		}
+		if first == nil {
+			continue
+		}
+		d.Steps, d.Variant = first.Signature.Steps, first.variant()
+		for op, n := range first.LargeOps {
+			d.Ops = append(d.Ops, OpCount{op, n})
+		}
+		slices.SortFunc(d.Ops, func(a, b OpCount) int { return cmp.Or(cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.Op, b.Op)) })
+		list = append(list, d)
+	}
+	return list
+}
+
+// gathersAgain is from which on all-gathers for each reduce-scatter are those of forward and backward: sharded optimisers gather what they scatter once.
+const gathersAgain = 1.5
+
+// variant is how the dimension of a communicator is done, by its large operations.
+func (c *Communicator) variant() Variant {
+	gathers, scatters := c.LargeOps[nccl.AllGather], c.LargeOps[nccl.ReduceScatter]
+	switch {
+	case gathers == 0 || scatters == 0:
+	case c.Kind == TensorParallel:
+		return SplitSequences
+	case c.Kind == DataParallel && float64(gathers) >= gathersAgain*float64(scatters):
+		return ShardedAll
+	case c.Kind == DataParallel:
+		return ShardedOptimizer
+	}
+	return PlainVariant
+}

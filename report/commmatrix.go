@@ -1,0 +1,113 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/comm"
+)
+
+const matrixSchema = "sfstat.comm-matrix/1"
+
+// CommMatrix writes how many bytes each rank sends each other, by algorithm. CSV is one row per pair and route.
+func (in Input) CommMatrix(w io.Writer, r *comm.Result, f Format, s Style) error {
+	sent, unplaced := r.Matrix()
+	return outputs{
+		func() any { return matrixOf(sent, unplaced, in.Problems) },
+		func() *table { return sentRows(sent) },
+		func() document { return matrixDocument(sent, unplaced, in.Problems) },
+	}.write(w, f, s)
+}
+
+func matrixDocument(sent []comm.Sent, unplaced float64, problems []Problem) document {
+	if len(sent) == 0 {
+		return append(document{prose("No bytes between ranks: no calls with sizes, on communicators whose ranks are known.")}, problemBlocks(problems)...)
+	}
+	d := document{prose("Bytes from each rank to each other, over the whole recording; rings and trees in the order of ranks.")}
+	bytes, ranks := map[[2]int]float64{}, []int{}
+	byRoute := map[comm.Route]float64{}
+	for _, x := range sent {
+		bytes[[2]int{x.From, x.To}] += x.Bytes
+		byRoute[x.Route] += x.Bytes
+		ranks = append(ranks, x.From, x.To)
+	}
+	slices.Sort(ranks)
+	ranks = slices.Compact(ranks)
+	if len(ranks) <= mostSquare {
+		d = append(d, heading("From, to"), squareTable(ranks, bytes))
+	} else {
+		d = append(d, heading("Most bytes"), heaviestTable(sent))
+	}
+	t := &table{columns: []column{{head: "route", kind: kindText}, {head: "volume", kind: kindText}}}
+	for _, route := range []comm.Route{comm.OnRing, comm.OnTree, comm.Direct} {
+		if byRoute[route] > 0 {
+			t.rows = append(t.rows, []cell{textCell(route.String()), textCell(sizeText(int64(byRoute[route])))})
+		}
+	}
+	d = append(d, heading("By algorithm"), t)
+	if unplaced > 0 {
+		d = append(d, prose(fmt.Sprintf("%s more go to ranks that left no log.", sizeText(int64(unplaced)))))
+	}
+	return append(d, problemBlocks(problems)...)
+}
+
+// squareTable is a row for each sender and a column for each receiver.
+func squareTable(ranks []int, bytes map[[2]int]float64) *table {
+	t := &table{columns: []column{{head: "rank", kind: kindID}}}
+	for _, to := range ranks {
+		t.columns = append(t.columns, column{head: fmt.Sprintf("to %d", to), kind: kindAmount})
+	}
+	for _, from := range ranks {
+		row := []cell{wholeCell(from)}
+		for _, to := range ranks {
+			c := cell{}
+			if b := bytes[[2]int{from, to}]; b > 0 {
+				c = textCell(sizeText(int64(b)))
+			}
+			row = append(row, c)
+		}
+		t.rows = append(t.rows, row)
+	}
+	return t
+}
+
+// heaviestTable is the pairs that send most.
+func heaviestTable(sent []comm.Sent) *table {
+	ordered := slices.Clone(sent)
+	slices.SortStableFunc(ordered, func(a, b comm.Sent) int { return int(max(min(b.Bytes-a.Bytes, 1), -1)) })
+	t := &table{columns: []column{{head: "from", kind: kindID}, {head: "to", kind: kindID}, {head: "route", kind: kindText}, {head: "calls", kind: kindInteger}, {head: "volume", kind: kindText}}}
+	for _, x := range ordered {
+		t.rows = append(t.rows, []cell{wholeCell(x.From), wholeCell(x.To), textCell(x.Route.String()), wholeCell(x.Calls), textCell(sizeText(int64(x.Bytes)))})
+	}
+	return t.clip()
+}
+
+func sentRows(sent []comm.Sent) *table {
+	return flat([]field[comm.Sent]{
+		{"from_rank", kindInteger, func(x comm.Sent) cell { return wholeCell(x.From) }},
+		{"to_rank", kindInteger, func(x comm.Sent) cell { return wholeCell(x.To) }},
+		{"route", kindText, func(x comm.Sent) cell { return textCell(x.Route.String()) }},
+		{"calls", kindInteger, func(x comm.Sent) cell { return wholeCell(x.Calls) }},
+		{"bytes", kindInteger, func(x comm.Sent) cell { return wholeCell(int64(x.Bytes)) }},
+	}, sent)
+}
+
+type matrixJSON struct {
+	Schema   string        `json:"schema"`
+	Sent     []sentJSON    `json:"sent"`
+	Unplaced int64         `json:"unplaced_bytes"`
+	Problems []problemJSON `json:"problems"`
+}
+
+type sentJSON struct {
+	From  int    `json:"from_rank"`
+	To    int    `json:"to_rank"`
+	Route string `json:"route"`
+	Calls int64  `json:"calls"`
+	Bytes int64  `json:"bytes"`
+}
+
+func matrixOf(sent []comm.Sent, unplaced float64, problems []Problem) matrixJSON {
+	return matrixJSON{matrixSchema, each(sent, func(x comm.Sent) sentJSON { return sentJSON{x.From, x.To, x.Route.String(), x.Calls, int64(x.Bytes)} }), int64(unplaced), problemsOf(problems)}
+}

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"fmt"
+
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -32,12 +34,17 @@ func modelBlocks(r *comm.Result) document {
 				textCell(sizeText(int64(x.Observed.Logged))), realCell(x.Ratio), realCell(x.Count), realCell(x.Size)})
 		}
 	}
-	return document{heading("Volumes beside the model"), t.tidy()}
+	d := document{heading("Volumes beside the model"), t.tidy()}
+	if b := r.Accounts[0].Bubble; b > 0 {
+		d = append(d, prose(fmt.Sprintf("Pipeline bubble by the model: stages idle for %s of the time in which they compute, while the pipeline fills and drains.", percent(b))))
+	}
+	return d
 }
 
 type accountJSON struct {
-	Rank int          `json:"rank"`
-	Rows []volumeJSON `json:"rows"`
+	Rank   int          `json:"rank"`
+	Bubble number       `json:"bubble_fraction"`
+	Rows   []volumeJSON `json:"rows"`
 }
 
 type volumeJSON struct {
@@ -56,7 +63,7 @@ func accountsOf(r *comm.Result) []accountJSON {
 	out := []accountJSON{}
 	for i := range r.Accounts {
 		a := &r.Accounts[i]
-		j := accountJSON{Rank: r.Ranks[a.Rank].Rank, Rows: []volumeJSON{}}
+		j := accountJSON{Rank: r.Ranks[a.Rank].Rank, Bubble: number(a.Bubble), Rows: []volumeJSON{}}
 		for k := range a.Rows {
 			x := &a.Rows[k]
 			j.Rows = append(j.Rows, volumeJSON{Dimension: x.Dimension.String(), Op: x.Op.String(), Expected: number(x.Theory.Logged), ExpectedSent: number(x.Theory.Sent),

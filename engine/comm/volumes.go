@@ -11,8 +11,9 @@ import (
 
 // Account is what one rank communicated beside what it should have.
 type Account struct {
-	Rank  int // index of Ranks
-	Stage int64
+	Rank   int // index of Ranks
+	Stage  int64
+	Bubble float64 // idle time of pipeline stages over computing, as the model's schedule has it
 	volume.Comparison
 }
 
@@ -39,13 +40,13 @@ func (a *Account) alike(b *Account) bool {
 
 // LayoutOf is the layout of a model.
 func LayoutOf(m *volume.Model) Layout {
-	return Layout{TP: int(m.TP), EP: int(m.EP), DP: int(m.DP), PP: int(m.PP)}
+	return Layout{TP: int(m.TP), CP: int(m.CP), EP: int(m.EP), DP: int(m.DP), PP: int(m.PP)}
 }
 
 // Against holds what every rank called against a model, which is complete.
 func (r *Result) Against(m *volume.Model) ([]Account, error) {
 	if int64(len(r.Ranks)) != m.Ranks() {
-		return nil, fmt.Errorf("the model has dp·tp·pp = %d·%d·%d = %d ranks, the logs and exports have %d", m.DP, m.TP, m.PP, m.Ranks(), len(r.Ranks))
+		return nil, fmt.Errorf("the model has dp·tp·cp·pp = %d·%d·%d·%d = %d ranks, the logs and exports have %d", m.DP, m.TP, m.CP, m.PP, m.Ranks(), len(r.Ranks))
 	}
 	var out []Account
 	for i := range r.Ranks {
@@ -60,7 +61,7 @@ func (r *Result) Against(m *volume.Model) ([]Account, error) {
 			calls = append(calls, volume.Traffic{Dimension: dimensionOf(of, m), Op: c.Op, Ranks: int64(of.NRanks), Bytes: max(c.Bytes, 0),
 				Self: (c.Op == nccl.Send || c.Op == nccl.Recv) && c.Peer == r.Groups[c.Group].Rank})
 		}
-		a := Account{Rank: i, Stage: m.StageOf(k.Rank)}
+		a := Account{Rank: i, Stage: m.StageOf(k.Rank), Bubble: m.Bubble()}
 		seen := volume.Observed(calls)
 		a.Comparison = volume.Compare(m.Flows(a.Stage, volume.ExchangeOf(seen)), seen)
 		out = append(out, a)
@@ -72,7 +73,7 @@ func (r *Result) Against(m *volume.Model) ([]Account, error) {
 func dimensionOf(c *Communicator, m *volume.Model) volume.Dimension {
 	switch c.Kind {
 	case DataParallel:
-		if m.EP > 1 && int64(c.NRanks) == m.DP/m.EP && m.DP/m.EP > 1 {
+		if n := m.DP * m.CP / m.EP; m.EP > 1 && int64(c.NRanks) == n && n > 1 {
 			return volume.ExpertData
 		}
 		return volume.Data

@@ -68,6 +68,7 @@ func (m *Model) Flows(stage int64, how Exchange) []Flow {
 	m.data(stage, add)
 	m.tensor(add)
 	m.pipeline(stage, add)
+	m.context(add)
 	m.expert(how, add)
 	for i := range out { // what a rank sends to itself stays there
 		if f := &out[i]; f.Dimension == Expert && f.Op == nccl.Send {
@@ -87,7 +88,7 @@ func (m *Model) data(stage int64, add adder) {
 		dimension Dimension
 		count     float64
 		ranks     int64
-	}{{Data, dense, m.DP}, {ExpertData, experts, m.DP / m.EP}} {
+	}{{Data, dense, m.DP * m.CP}, {ExpertData, experts, m.DP * m.CP / m.EP}} {
 		if p.count == 0 {
 			continue
 		}
@@ -129,13 +130,30 @@ func (m *Model) tensor(add adder) {
 	add(Tensor, nccl.ReduceScatter, m.TP, forward+backward, part)
 }
 
-func (m *Model) pipeline(stage int64, add adder) {
-	borders := 0.0
-	for _, there := range []bool{stage > 0, stage < m.PP-1} {
-		if there {
-			borders++
+// borders is how many of a stage's chunks send activations forward, and how many send gradients back: all, but that the model's last chunk
+// has none behind it and its first none before.
+func (m *Model) borders(stage int64) float64 {
+	if m.PP < 2 {
+		return 0
+	}
+	n := 2 * m.Virtual
+	for _, end := range []bool{stage == 0, stage == m.PP-1} {
+		if end {
+			n--
 		}
 	}
+	return float64(n)
+}
+
+// context gathers keys and values of whole sequences, and reduce-scatters their gradients.
+func (m *Model) context(add adder) {
+	part := 2 * m.activations() / float64(m.TP)
+	add(Context, nccl.AllGather, m.CP, m.again()*m.layers(), part)
+	add(Context, nccl.ReduceScatter, m.CP, m.layers(), part)
+}
+
+func (m *Model) pipeline(stage int64, add adder) {
+	borders := m.borders(stage)
 	message := m.activations()
 	if m.SequenceTP {
 		message /= float64(m.TP)
@@ -146,10 +164,16 @@ func (m *Model) pipeline(stage int64, add adder) {
 
 func (m *Model) expert(how Exchange, add adder) {
 	exchanges := (2*m.again() + 2) * float64(m.MoELayers) / float64(m.PP) * float64(m.Microbatches())
-	each := m.activations() * float64(m.TopK) / float64(m.EP) // to one peer
+	tokens := m.activations()
 	if m.SequenceTP {
-		each /= float64(m.TP)
+		tokens /= float64(m.TP)
 	}
+	if m.Dispatcher == DispatchAllGather {
+		add(Expert, nccl.AllGather, m.EP, exchanges/2, tokens)
+		add(Expert, nccl.ReduceScatter, m.EP, exchanges/2, tokens)
+		return
+	}
+	each := tokens * float64(m.TopK) * m.Capacity / float64(m.EP) // to one peer
 	if how == AlltoAllCalls {
 		add(Expert, nccl.AlltoAll, m.EP, exchanges, each)
 		return

@@ -12,8 +12,12 @@
 //	SP  instead 6 AllGathers and 4 ReduceScatters of parts a/tp: each AllReduce becomes one of both, and backward gathers
 //	    two inputs again that were kept in parts (Korthikanti et al. 2022)
 //	PP  a to the next stage and a back for each microbatch and border of stages (Narayanan et al. 2021)
+//	    with v virtual stages a model's layers are cut into pp·v chunks, each with borders of its own, and the last stage sends to the first
+//	CP  an AllGather of keys and values, 2·a/tp, for each layer and microbatch, and a ReduceScatter of their gradients (as NCCL Trace Profiler, §2.4.4); a is that of
+//	    1/cp of the sequence, and gradients are reduced over dp·cp ranks
 //	EP  2 all-to-alls of k·a forward and 2 backward for each layer of experts and microbatch, tokens going to k
-//	    experts, evenly (Lepikhin et al. 2020)
+//	    experts, evenly (Lepikhin et al. 2020), padded to the capacity factor; dispatched by AllGather instead each gathers and reduce-scatters
+//	    all tokens, a of each rank, twice
 //
 // Recomputing a layer repeats its forward communication. Parameters are those of
 // Narayanan et al. 2021, eq. 2: 12·h² + 13·h of a layer and (V + s)·h of the embedding.
@@ -35,6 +39,14 @@ const (
 	ShardedAll       Sharding = "full"      // ZeRO 3, FSDP
 )
 
+// Dispatch is how tokens reach their experts.
+type Dispatch string
+
+const (
+	DispatchAlltoAll  Dispatch = "alltoall"
+	DispatchAllGather Dispatch = "allgather" // every rank gets all tokens
+)
+
 // Model describes what is trained and how it is laid out.
 type Model struct {
 	Layers        int64    `yaml:"layers" json:"layers"`
@@ -49,6 +61,10 @@ type Model struct {
 	TP            int64    `yaml:"tp,omitempty" json:"tp"`                               //
 	PP            int64    `yaml:"pp,omitempty" json:"pp"`                               //
 	EP            int64    `yaml:"ep,omitempty" json:"ep"`                               // a part of the data dimension
+	CP            int64    `yaml:"cp,omitempty" json:"cp"`                               // context: each rank has 1/cp of every sequence; 0 is 1
+	Virtual       int64    `yaml:"virtual_stages,omitempty" json:"virtual_stages"`       // model chunks of a pipeline stage; 0 is 1
+	Dispatcher    Dispatch `yaml:"dispatcher,omitempty" json:"dispatcher"`               // "" is alltoall
+	Capacity      float64  `yaml:"capacity_factor,omitempty" json:"capacity_factor"`     // that exchanges of tokens are padded to; 0 is 1: not padded
 	MoELayers     int64    `yaml:"moe_layers,omitempty" json:"moe_layers"`               // of the layers, those with experts
 	Experts       int64    `yaml:"experts,omitempty" json:"experts"`                     // of such a layer; 0: one for each rank of EP
 	TopK          int64    `yaml:"top_k,omitempty" json:"top_k"`                         // experts that a token goes to; 0 is 1
@@ -58,12 +74,15 @@ type Model struct {
 	Iterations    int64    `yaml:"iterations" json:"iterations"`                         // that were recorded
 }
 
+// maxCapacity bounds a capacity factor; those in use are 1 to 2.
+const maxCapacity = 64
+
 // most bounds every number of a model and its ranks, so that no product overflows.
 const most = 1 << 24
 
 // Complete fills what was left out and says what is wrong with the rest.
 func (m Model) Complete() (Model, error) {
-	for _, n := range []*int64{&m.DP, &m.TP, &m.PP, &m.EP, &m.TopK} {
+	for _, n := range []*int64{&m.DP, &m.TP, &m.PP, &m.EP, &m.CP, &m.Virtual, &m.TopK} {
 		if *n == 0 {
 			*n = 1
 		}
@@ -76,6 +95,12 @@ func (m Model) Complete() (Model, error) {
 	}
 	if m.Sharding == "" {
 		m.Sharding = Unsharded
+	}
+	if m.Dispatcher == "" {
+		m.Dispatcher = DispatchAlltoAll
+	}
+	if m.Capacity == 0 {
+		m.Capacity = 1
 	}
 	for _, f := range m.counts() {
 		if f.value < 1 || f.value > most {
@@ -93,7 +118,7 @@ type field struct {
 func (m *Model) counts() []field {
 	return []field{{"layers", m.Layers}, {"hidden", m.Hidden}, {"sequence", m.Sequence}, {"vocabulary", m.Vocabulary},
 		{"microbatch", m.Microbatch}, {"global_batch", m.GlobalBatch}, {"element_bytes", m.ElementBytes}, {"gradient_bytes", m.GradientBytes},
-		{"dp", m.DP}, {"tp", m.TP}, {"pp", m.PP}, {"ep", m.EP}, {"experts", m.Experts}, {"top_k", m.TopK}, {"iterations", m.Iterations}}
+		{"dp", m.DP}, {"tp", m.TP}, {"pp", m.PP}, {"ep", m.EP}, {"cp", m.CP}, {"virtual_stages", m.Virtual}, {"experts", m.Experts}, {"top_k", m.TopK}, {"iterations", m.Iterations}}
 }
 
 // consistent says which numbers do not go together.
@@ -103,6 +128,15 @@ func (m *Model) consistent() error {
 	default:
 		return fmt.Errorf("sharding is %q, expected %s, %s or %s", m.Sharding, Unsharded, ShardedOptimizer, ShardedAll)
 	}
+	if m.Dispatcher != DispatchAlltoAll && m.Dispatcher != DispatchAllGather {
+		return fmt.Errorf("dispatcher is %q, expected %s or %s", m.Dispatcher, DispatchAlltoAll, DispatchAllGather)
+	}
+	if !(m.Capacity > 0 && m.Capacity <= maxCapacity) {
+		return fmt.Errorf("capacity_factor is %g, expected more than 0 and at most %d", m.Capacity, maxCapacity)
+	}
+	if m.Virtual > 1 && m.PP == 1 {
+		return fmt.Errorf("virtual_stages is %d, and pp is 1: a pipeline of one stage has no chunks", m.Virtual)
+	}
 	if m.MoELayers < 0 || m.MoELayers > m.Layers {
 		return fmt.Errorf("moe_layers is %d, expected 0 to layers, %d", m.MoELayers, m.Layers)
 	}
@@ -111,14 +145,14 @@ func (m *Model) consistent() error {
 		of      int64
 		by      string
 		divisor int64
-	}{{"layers", m.Layers, "pp", m.PP}, {"dp", m.DP, "ep", m.EP}, {"experts", m.Experts, "ep", m.EP},
+	}{{"layers", m.Layers, "pp·virtual_stages", m.PP * m.Virtual}, {"sequence", m.Sequence, "cp", m.CP}, {"dp", m.DP, "ep", m.EP}, {"experts", m.Experts, "ep", m.EP},
 		{"global_batch", m.GlobalBatch, "microbatch·dp", m.Microbatch * m.DP}} {
 		if d.divisor < 1 || d.of%d.divisor != 0 {
 			return fmt.Errorf("%s, %d, is no multiple of %s, %d", d.name, d.of, d.by, d.divisor)
 		}
 	}
-	if m.DP*m.TP > most || m.Ranks() > most {
-		return fmt.Errorf("dp·tp·pp is %d·%d·%d, expected at most %d ranks", m.DP, m.TP, m.PP, most)
+	if m.DP*m.TP > most || m.DP*m.TP*m.CP > most || m.Ranks() > most {
+		return fmt.Errorf("dp·tp·cp·pp is %d·%d·%d·%d, expected at most %d ranks", m.DP, m.TP, m.CP, m.PP, most)
 	}
 	if m.TopK > m.Experts {
 		return fmt.Errorf("top_k is %d, expected at most experts, %d", m.TopK, m.Experts)
@@ -130,16 +164,22 @@ func (m *Model) consistent() error {
 func (m *Model) Microbatches() int64 { return m.GlobalBatch / (m.Microbatch * m.DP) }
 
 // Ranks is how many the layout has.
-func (m *Model) Ranks() int64 { return m.DP * m.TP * m.PP }
+func (m *Model) Ranks() int64 { return m.DP * m.TP * m.CP * m.PP }
 
-// StageOf is the pipeline stage of a rank, as Megatron-LM numbers ranks: tensor first, then data, then pipeline.
-func (m *Model) StageOf(rank int) int64 {
-	return min(max(int64(rank)/(m.TP*m.DP), 0), m.PP-1)
+// Bubble is the time in which stages of the pipeline idle while it fills and drains, over that in which they compute (Narayanan et al. 2021; equation 2.10 of the
+// NCCL Trace Profiler has it without virtual stages).
+func (m *Model) Bubble() float64 {
+	return float64(m.PP-1) / float64(m.Microbatches()*m.Virtual)
 }
 
-// activations is the bytes at a layer's border, of one microbatch.
+// StageOf is the pipeline stage of a rank, as Megatron-LM numbers ranks: tensor first, then context, data, pipeline.
+func (m *Model) StageOf(rank int) int64 {
+	return min(max(int64(rank)/(m.TP*m.CP*m.DP), 0), m.PP-1)
+}
+
+// activations is the bytes at a layer's border, of one microbatch and one rank's part of the sequences.
 func (m *Model) activations() float64 {
-	return float64(m.Microbatch) * float64(m.Sequence) * float64(m.Hidden) * float64(m.ElementBytes)
+	return float64(m.Microbatch) * float64(m.Sequence) / float64(m.CP) * float64(m.Hidden) * float64(m.ElementBytes)
 }
 
 // parameters are those of one rank of a stage: those that all data-parallel ranks hold, and those of

@@ -116,6 +116,79 @@ func TestConserved(t *testing.T) {
 	}
 }
 
+// The thesis ran PP=4 with two virtual stages too: sends grew from 3.75 to 8.75 GB (Figures 5.12 and 5.16).
+func TestVirtualStages(t *testing.T) {
+	sends := func(v int64) (sum float64) {
+		m := thesisModel(16, Model{PP: 4, Virtual: v})
+		var receives float64
+		for stage := range m.PP {
+			for _, f := range m.Flows(stage, SendsAndReceives) {
+				if f.Op == nccl.Send {
+					sum += f.Logged
+				} else if f.Op == nccl.Recv {
+					receives += f.Logged
+				}
+			}
+		}
+		if sum != receives {
+			t.Errorf("%d virtual stages: %v bytes sent, %v received", v, sum, receives)
+		}
+		return sum
+	}
+	if got := sends(2) / sends(1); math.Abs(got-8.75/3.75) > 1e-9 {
+		t.Errorf("two virtual stages send %v times as much, want %v", got, 8.75/3.75)
+	}
+}
+
+// (pp − 1)/m of 4 stages and 16 microbatches; half of that with two virtual stages.
+func TestBubble(t *testing.T) {
+	for v, want := range map[int64]float64{1: 3.0 / 16, 2: 3.0 / 32} {
+		if m := thesisModel(16, Model{PP: 4, Virtual: v}); m.Bubble() != want {
+			t.Errorf("%d virtual stages: %v, want %v", v, m.Bubble(), want)
+		}
+	}
+	if m := thesisModel(16, Model{DP: 4}); m.Bubble() != 0 {
+		t.Errorf("no pipeline: %v", m.Bubble())
+	}
+}
+
+// By hand: 2 layers of width 4 on 1 sequence of 8 tokens, 2 bytes, two context ranks, one microbatch: a = 4·4·2 = 32; keys and values are 64, gathered and
+// reduce-scattered once a layer. Gradients are reduced over both ranks.
+func TestContext(t *testing.T) {
+	m, err := Model{Layers: 2, Hidden: 4, Sequence: 8, Vocabulary: 10, Microbatch: 1, GlobalBatch: 1, ElementBytes: 2, Iterations: 1, CP: 2}.Complete()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]float64{}
+	for _, f := range m.Flows(0, SendsAndReceives) {
+		got[fmt.Sprint(f.Dimension, " ", f.Op, " ", f.Ranks, " ", f.Calls)] = f.Logged
+	}
+	if got["CP AllGather 2 2"] != 128 || got["CP ReduceScatter 2 2"] != 128 || len(got) != 3 || m.Ranks() != 2 {
+		t.Errorf("%v", got)
+	}
+	if dense, _ := m.parameters(0); got["DP AllReduce 2 1"] != 2*dense {
+		t.Errorf("gradients: %v", got)
+	}
+}
+
+// A capacity factor pads exchanges. With the AllGather dispatcher all tokens of n ranks reach each rank, n times what top-1 routing sends.
+func TestDispatch(t *testing.T) {
+	sent := func(m Model) (sum float64) {
+		for _, f := range m.Flows(0, AlltoAllCalls) {
+			if f.Dimension == Expert {
+				sum += f.Sent
+			}
+		}
+		return sum
+	}
+	base := thesisModel(16, Model{DP: 4, EP: 4, MoELayers: 4})
+	padded := thesisModel(16, Model{DP: 4, EP: 4, MoELayers: 4, Capacity: 1.25})
+	gathered := thesisModel(16, Model{DP: 4, EP: 4, MoELayers: 4, Dispatcher: DispatchAllGather})
+	if a, b, c := sent(base), sent(padded), sent(gathered); a == 0 || math.Abs(b/a-1.25) > 1e-12 || math.Abs(c/a-4) > 1e-12 {
+		t.Errorf("%v, padded %v, gathered %v", a, b, c)
+	}
+}
+
 // The ratio is exactly that of counts times that of sizes, and excesses add up.
 func TestCompare(t *testing.T) {
 	m := small()
@@ -162,16 +235,20 @@ func TestSelf(t *testing.T) {
 func TestRefused(t *testing.T) {
 	good := small()
 	for want, spoil := range map[string]func(m *Model){
-		"layers is 0":                     func(m *Model) { m.Layers = 0 },
-		"hidden is -1":                    func(m *Model) { m.Hidden = -1 },
-		"sequence is 17000000":            func(m *Model) { m.Sequence = 17_000_000 },
-		"layers, 4, is no multiple of pp": func(m *Model) { m.PP = 3 },
-		"global_batch, 16, is no mult":    func(m *Model) { m.Microbatch = 3 },
-		"dp, 2, is no multiple of ep":     func(m *Model) { m.EP = 4; m.Experts = 4 },
-		"moe_layers is 5":                 func(m *Model) { m.MoELayers = 5 },
-		"sharding is \"all\"":             func(m *Model) { m.Sharding = "all" },
-		"top_k is 3":                      func(m *Model) { m.TopK = 3 },
-		"expected at most 16777216 ranks": func(m *Model) { m.TP, m.PP, m.Layers = 1<<20, 1<<4, 1<<4 },
+		"layers is 0":                      func(m *Model) { m.Layers = 0 },
+		"hidden is -1":                     func(m *Model) { m.Hidden = -1 },
+		"sequence is 17000000":             func(m *Model) { m.Sequence = 17_000_000 },
+		"layers, 4, is no multiple of pp·": func(m *Model) { m.PP = 3 },
+		"global_batch, 16, is no mult":     func(m *Model) { m.Microbatch = 3 },
+		"dp, 2, is no multiple of ep":      func(m *Model) { m.EP = 4; m.Experts = 4 },
+		"moe_layers is 5":                  func(m *Model) { m.MoELayers = 5 },
+		"sharding is \"all\"":              func(m *Model) { m.Sharding = "all" },
+		"dispatcher is":                    func(m *Model) { m.Dispatcher = "tokens" },
+		"capacity_factor is -1":            func(m *Model) { m.Capacity = -1 },
+		"virtual_stages is 2, and pp":      func(m *Model) { m.PP, m.Virtual = 1, 2 },
+		"no multiple of pp·virtual":        func(m *Model) { m.Virtual = 3 },
+		"top_k is 3":                       func(m *Model) { m.TopK = 3 },
+		"expected at most 16777216 ranks":  func(m *Model) { m.TP, m.PP, m.Layers = 1<<20, 1<<4, 1<<4 },
 	} {
 		m := good
 		spoil(&m)

@@ -171,7 +171,7 @@ func TestReadRefuses(t *testing.T) {
 	for name, tt := range map[string]struct{ file, text, want string }{
 		"no logs at all":       {"nccl.node0.4000.log", "hello\n", ""}, // passed over: the others are there
 		"a torn export":        {"node0.sqlite", "SQLite format 3\x00torn", "node0.sqlite"},
-		"a model of 3 ranks":   {modelName, "layers: 2\nhidden: 8\nsequence: 8\nvocabulary: 8\nmicrobatch: 1\nglobal_batch: 3\nelement_bytes: 2\ndp: 3\niterations: 1\n", "model.yaml: the model has dp·tp·pp = 3·1·1 = 3 ranks"},
+		"a model of 3 ranks":   {modelName, "layers: 2\nhidden: 8\nsequence: 8\nvocabulary: 8\nmicrobatch: 1\nglobal_batch: 3\nelement_bytes: 2\ndp: 3\niterations: 1\n", "model.yaml: the model has dp·tp·cp·pp = 3·1·1·1 = 3 ranks"},
 		"a model with a typo":  {modelName, "layerz: 2\n", "model.yaml"},
 		"a model of no layers": {modelName, "hidden: 2\n", "layers is 0"},
 		"a truth of nothing":   {truthName, "", "truth.csv: the file is empty"},

@@ -110,6 +110,7 @@ paper: build ## every table and figure of the published texts that needs no clus
 	cp fixtures/comm/run/* fixtures/comm/truth.csv fixtures/comm/model.yaml $(PAPER)/communication/job
 	cp docs/figures/workers.csv $(PAPER)/measured/time-by-workers.csv
 	cp docs/figures/lengths.csv $(PAPER)/measured/alignment-by-length.csv
+	cp docs/figures/intervals.csv $(PAPER)/measured/overhead-by-interval.csv
 	bin/sfstat frontier $(PAPER)/runs/e3-r8-data-120ms-r8-s0.parquet --plot $(PAPER)/figures/window.svg -o $(PAPER)/window.txt
 	bin/sfstat simulate-ops --layout 4x2 --steps 8 --microbatches 4 --seed 3 --fault slow-worker,dp=2,pp=1,factor=1.8 --run slow -o $(PAPER)/operators
 	bin/sfstat ks $(PAPER)/operators/trace-slow.parquet --plot $(PAPER)/figures/kair-distances.svg -o $(PAPER)/operators/ks.txt

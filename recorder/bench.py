@@ -1,5 +1,13 @@
 """What the recorder costs the training thread: python3 recorder/bench.py
 
+python3 recorder/bench.py --intervals FILE measures instead what a step of 200
+ms costs by the sampling interval, in per cent of it and by the processor time of
+all threads, and writes it as sfstat campaign plots reads it (KAIR's Figure 5).
+
+python3 recorder/bench.py --pause FILE measures by how long the end of a window
+holds the training thread of a rank up, over Gloo, by the number of processes that
+are gathered (KAIR's Figure 6). It needs PyTorch.
+
 Where PyTorch is installed, also what arrivals cost by the collectives in the
 Flight Recorder's ring, all of it new: processor time of the writer's thread. A
 training thread that wants the interpreter lock waits no longer than that.
@@ -58,6 +66,10 @@ def cost(name: str, body: Callable[[int], None], empty: Callable[[int], None], c
 
 
 def main() -> None:
+    if sys.argv[1:2] == ["--intervals"]:
+        return measure_intervals(sys.argv[2])
+    if sys.argv[1:2] == ["--pause"]:
+        return measure_pause(sys.argv[2])
     print("%s %s, %s, %d repetitions" % (platform.python_implementation(), platform.python_version(), platform.machine(), REPETITIONS))
     with tempfile.TemporaryDirectory() as folder:
         perf = Recorder(os.path.join(folder, "bench"), Identity("bench"), window=100, queue=10_000)
@@ -94,18 +106,7 @@ def measure(perf: Recorder) -> None:
                 pass
 
     def whole(calls: int) -> None:
-        for _ in range(calls):
-            with perf.stage(DATA):
-                pass
-            with perf.step():
-                with perf.stage(FORWARD):
-                    pass
-                with perf.stage(BACKWARD):
-                    pass
-                with perf.stage(CALLBACKS):
-                    pass
-                with perf.stage(OPTIMIZER):
-                    pass
+        five_stages(perf, calls)
 
     def bare(calls: int) -> None:
         for _ in range(calls):
@@ -117,6 +118,96 @@ def measure(perf: Recorder) -> None:
     cost("with perf.cuda_event_sample, not sampled", events, loop)
     cost("with perf.step(), windows of 100 written", steps, loop, CALLS // 5)
     cost("a step with five stages, all in all", whole, loop, CALLS // 5)
+
+
+def five_stages(perf: Recorder, steps: int) -> None:
+    for _ in range(steps):
+        with perf.stage(DATA):
+            pass
+        with perf.step():
+            with perf.stage(FORWARD):
+                pass
+            with perf.stage(BACKWARD):
+                pass
+            with perf.stage(CALLBACKS):
+                pass
+            with perf.stage(OPTIMIZER):
+                pass
+
+
+def measure_intervals(file: str) -> None:
+    """A recorder per interval; each repetition is a block of 3,200 steps and
+    writes its windows within the time that is taken.
+    """
+    steps = 3200
+    rows = ["series,interval_steps,value,lower,upper,n"]
+    for every in (1, 2, 4, 8, 16, 32):
+        got: List[float] = []
+        for _ in range(REPETITIONS):
+            with tempfile.TemporaryDirectory() as folder:
+                begin = time.process_time()
+                with Recorder(folder, Identity("bench"), window=100, every=every, queue=10_000, arrivals=False) as perf:
+                    five_stages(perf, steps)
+                got.append((time.process_time() - begin) / steps / STEP_S * 100)
+        low, middle, high = statistics.quantiles(got, n=4)
+        rows.append("processor time of all threads,%d,%.6f,%.6f,%.6f,%d" % (every, middle, low, high, len(got)))
+        print("of %2d steps 1: %.5f %% of a step of %.0f ms [%.5f, %.5f]" % (every, middle, STEP_S * 1000, low, high))
+    with open(file, "w", encoding="utf-8") as out:
+        out.write("\n".join(rows) + "\n")
+
+
+WINDOWS, WINDOW = 30, 20
+STEP = 0.002
+"""Windows of short steps, so that a measurement takes seconds."""
+
+
+def measure_pause(file: str) -> None:
+    """Jobs of 1 to 8 processes. The pause is the time that beginning a step takes
+    where it closes a window, less that of other steps of the rank: medians over
+    windows, then over ranks, with the middle half of ranks and windows.
+    """
+    import torch.multiprocessing as processes
+
+    rows = ["series,workers,value,lower,upper,n"]
+    for series, gathered in (("own files", False), ("gathered on rank 0", True)):
+        for world in (1, 2, 4, 8):
+            with tempfile.TemporaryDirectory() as folder:
+                processes.spawn(one_rank, args=(world, gathered, folder), nprocs=world)
+                got: List[float] = []
+                for rank in range(world):
+                    with open(os.path.join(folder, "%d.txt" % rank), encoding="utf-8") as f:
+                        got += [float(line) for line in f]
+            low, middle, high = (max(x, 1e-6) for x in statistics.quantiles(got, n=4))
+            rows.append("%s,%d,%.6f,%.6f,%.6f,%d" % (series, world, middle, low, high, len(got)))
+            print("%s, %2d processes: %.4f ms [%.4f, %.4f]" % (series, world, middle, low, high))
+    with open(file, "w", encoding="utf-8") as out:
+        out.write("\n".join(rows) + "\n")
+
+
+def one_rank(rank: int, world: int, gathered: bool, folder: str) -> None:
+    import torch.distributed as dist
+
+    from sfstat_recorder import TorchGroup
+
+    store = dist.FileStore(os.path.join(folder, "store"), world)
+    dist.init_process_group("gloo", store=store, rank=rank, world_size=world)
+    closing: List[float] = []
+    others: List[float] = []
+    identity = Identity("bench", rank, world)
+    with Recorder(os.path.join(folder, "out"), identity, window=WINDOW, group=TorchGroup() if gathered else None, arrivals=False) as perf:
+        for step in range(WINDOWS * WINDOW):
+            begin = time.perf_counter_ns()
+            perf.begin_step()
+            took = time.perf_counter_ns() - begin
+            (closing if step > 0 and step % WINDOW == 0 else others).append(took / 1e6)
+            with perf.stage(FORWARD):
+                time.sleep(STEP)
+            perf.end_step()
+    usual = statistics.median(others)
+    with open(os.path.join(folder, "%d.txt" % rank), "w", encoding="utf-8") as out:
+        out.writelines("%.6f\n" % (x - usual) for x in closing)
+    dist.barrier()
+    dist.destroy_process_group()
 
 
 def measure_arrivals() -> None:

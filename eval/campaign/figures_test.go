@@ -86,7 +86,7 @@ func measurements(t *testing.T, text string) string {
 
 func TestMeasured(t *testing.T) {
 	const head = "series,workers,value,lower,upper,n\n"
-	m := &MeasuredKinds[1]
+	m := &MeasuredKinds[2]
 	lines, err := m.Read(measurements(t, head+"a,8,0.5,0.4,0.6,5\nb,8,1,,,1\na,16,0.7,,,1\n"))
 	if err != nil {
 		t.Fatal(err)

@@ -27,11 +27,14 @@ type Measured struct {
 	column string // of X in the file
 }
 
-// MeasuredKinds are KAIR's Figures 5 and 6 (ASE 2025), and how long calls and kernels take to align (NCCL
+// MeasuredKinds are KAIR's Figures 5 and 6 (ASE 2025), how long completion times
+// take to compare, and how long calls and kernels take to align (NCCL
 // Trace Profiler, Heidelberg 2026).
 var MeasuredKinds = []Measured{
 	{Name: "overhead-by-interval", column: "interval_steps",
 		X: plots.Axis{Name: "sampling interval", Unit: "steps", Scale: plots.Logarithmic}, Y: plots.Axis{Name: "overhead", Unit: "%"}},
+	{Name: "pause-by-workers", column: "workers",
+		X: plots.Axis{Name: "workers", Scale: plots.Logarithmic}, Y: plots.Axis{Name: "pause of training", Unit: "ms", Scale: plots.Logarithmic}},
 	{Name: "time-by-workers", column: "workers",
 		X: plots.Axis{Name: "workers", Scale: plots.Logarithmic}, Y: plots.Axis{Name: "time of analysis", Unit: "s", Scale: plots.Logarithmic}},
 	{Name: "alignment-by-length", column: "operations",

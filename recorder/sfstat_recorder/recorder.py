@@ -22,6 +22,7 @@ from .gather import Group
 from .identity import Identity
 from .packet import Form, Window
 from .router import Router, Trigger
+from .sampling import Idle, Sampling
 from .spans import AheadSpan, Batches, EventSpan, Fault, OnFault, ProbeSpan, Span, StageError, StepSpan, Unrecorded
 from .stages import DATA, STAGES, DataWait, Stages
 from .torchprofiler import TorchProfiler
@@ -60,6 +61,10 @@ class Recorder:
     "calls" wraps the functions of ``torch.distributed`` instead, False does
     neither.
 
+    ``every`` is the sampling interval: of so many windows one is recorded, at a
+    place by lot that is the same on all ranks. The other steps cost next to
+    nothing.
+
     One thread records: the one that begins the step. Spans in other threads
     are left out. The clock is monotonic and in nanoseconds.
     """
@@ -74,6 +79,7 @@ class Recorder:
         accumulation: int = 1,
         repeated: Optional[Sequence[str]] = None,
         window: int = 100,
+        every: int = 1,
         first_step: int = 0,
         data_wait: DataWait = DataWait.CONSUMING,
         group: Optional[Group] = None,
@@ -96,6 +102,7 @@ class Recorder:
         self.identity = identity or Identity.detect(os.path.basename(place) or "run", role)
         self._form = Form(self.identity, self.stages, data_wait)
         self._window_steps = window
+        self._sampling = Sampling(every, window, self.identity.run)
         self._on_fault = on_fault
         self._clock = clock
         self._pid = os.getpid()
@@ -131,6 +138,9 @@ class Recorder:
         self._example = ""
         self._spans: Dict[str, Union[Span, Unrecorded]] = {}
         self._event_spans: Dict[str, EventSpan] = {}
+        self._idle = Idle()
+        self._active: Dict[str, Any] = self._spans  # of the step: these or idle
+        self._skips = False  # the step is not recorded
         self._probes: Dict[str, ProbeSpan] = {}
         self._step_span = StepSpan(self)
         self._capture: Optional[Capture] = None
@@ -142,6 +152,7 @@ class Recorder:
         self._writer: Optional[Writer] = Writer(
             self._form, place, group, router, self._capture, queue,
             arrivals=watcher(arrivals, self.stages.count, clock, lambda: own))
+        self._choose()
         self._at_exit = _closer(weakref.ref(self))
         atexit.register(self._at_exit)
 
@@ -165,7 +176,7 @@ class Recorder:
         before the step that it belongs to, the others only inside.
         """
         try:
-            return self._spans[name]
+            return self._active[name]  # type: ignore[no-any-return]
         except KeyError:
             return self._span(name)
 
@@ -180,7 +191,7 @@ class Recorder:
         """A wait for one batch, where ``batches`` does not fit."""
         if not 0 <= ahead <= _MAX_AHEAD:
             raise ValueError("ahead is %r batches, expected 0 to %d" % (ahead, _MAX_AHEAD))
-        span = self.stage(stage)
+        span = self._spans.get(stage) or self._span(stage)
         if ahead == 0 or isinstance(span, Unrecorded):
             return span
         return AheadSpan(self, stage, self.stages.cells[stage], ahead)
@@ -273,6 +284,7 @@ class Recorder:
         if index is not None and index != self._step and 0 <= index < _MAX_STEP:
             self._flush()
             self._first = self._step = index
+            self._skips = self._skips or not self._sampling.takes(index)
         if self._capture is not None:
             self._capture.step(self._step)
         self._inside = True
@@ -284,6 +296,9 @@ class Recorder:
             return
         if self._ahead:
             self._consume()
+        if self._skips:
+            self._skip()
+            return
         self._durations.extend(self._row)
         self._timing.starts.append(self._start)
         self._timing.begins.extend(self._begun)
@@ -292,6 +307,25 @@ class Recorder:
         if self._capture is not None:
             self._capture.stepped(self._step)
         self._step += 1
+        self._choose()
+
+    def _skip(self) -> None:
+        """Ends a step that is not recorded."""
+        self._channels.forget(self._step)
+        self._shift = 0
+        self._next_step()
+        if self._capture is not None:
+            self._capture.stepped(self._step)
+        self._step += 1
+        self._flush()
+        self._choose()
+
+    def _choose(self) -> None:
+        """Whether the next step is recorded, before its first wait for data. That
+        of the step after a recorded one says when that ended.
+        """
+        self._skips = not self._sampling.takes(self._step)
+        self._active = self._idle if self._skips and self._since < 0 else self._spans
 
     def abort_step(self, error: Optional[BaseException] = None) -> None:
         """Ends the step and drops it. The window is closed before it: between

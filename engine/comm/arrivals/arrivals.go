@@ -250,8 +250,8 @@ func (s *strikes) table(r *Result, stages []string) {
 			for _, e := range c {
 				times = append(times, s.at(e))
 			}
+			skews = append(skews, slices.Max(times)-slices.Min(times))
 			mid := median(times)
-			skews = append(skews, times[len(times)-1]-times[0])
 			out.Members = max(out.Members, len(c))
 			for _, e := range c {
 				arrivals[e.rank] = append(arrivals[e.rank], s.at(e)-mid)

@@ -22,7 +22,11 @@ const rounds = 5
 
 // align aligns the clocks and learns the blocking calls.
 func (m *matching) align() *timed {
-	t := &timed{matching: m, offset: make([]int64, len(m.ranks)), domain: make([]int, len(m.ranks))}
+	t := &timed{matching: m, offset: make([]int64, len(m.ranks)), times: make([][]int64, len(m.ranks)), domain: make([]int, len(m.ranks))}
+	for r := range m.ranks {
+		t.times[r] = make([]int64, len(m.ranks[r].calls))
+		t.shift(r, 0)
+	}
 	hosts := map[string]int{}
 	for r := range m.ranks {
 		host := cmp.Or(m.ranks[r].host, m.hosts[m.ranks[r].id])
@@ -105,7 +109,7 @@ func (t *timed) set(d int, offset int64) {
 	t.clocks[d].Offset = offset
 	for r := range t.domain {
 		if t.domain[r] == d {
-			t.offset[r] = offset
+			t.shift(r, offset)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -206,8 +207,7 @@ func quantile(x []int64, a, b int) int64 {
 	if len(x) == 0 {
 		return 0
 	}
-	slices.Sort(x)
-	return x[(len(x)-1)*a/b]
+	return robust.Select(x, (len(x)-1)*a/b)
 }
 
 func abs(x int64) int64 {

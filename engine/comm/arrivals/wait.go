@@ -11,6 +11,7 @@ type timed struct {
 	*matching
 	places  []place
 	offset  []int64        // [rank] added to its clock
+	times   [][]int64      // [rank][call] of entries on the common clock: looked up more than anything else
 	release []int64        // [point] its last entry
 	tree    map[int32]bool // kinds of broadcasts whose members do not wait for everybody
 	domain  []int          // [rank] whose clock it reads
@@ -25,7 +26,15 @@ type timed struct {
 const maxLag = 6
 
 // at is an entry on the common clock.
-func (t *timed) at(e entry) int64 { return t.enter(e) + t.offset[e.rank] }
+func (t *timed) at(e entry) int64 { return t.times[e.rank][e.call] }
+
+// shift sets the offset of a rank.
+func (t *timed) shift(rank int, offset int64) {
+	t.offset[rank] = offset
+	for i := range t.times[rank] {
+		t.times[rank][i] = t.ranks[rank].calls[i].enter + offset
+	}
+}
 
 // work is the time of a rank since its previous call, without its wait for the call
 // lag back.
@@ -189,7 +198,7 @@ func (t *timed) together(cohorts []cohort) bool {
 		for k := 1; k < len(x); k++ {
 			change += abs(x[k] - x[k-1])
 		}
-		mid := median(slices.Clone(x))
+		mid := median(x)
 		for _, v := range x {
 			about += abs(v - mid)
 		}
@@ -278,18 +287,28 @@ func (t *timed) gathers(sample []cohort) bool {
 // their clock offsets.
 func (t *timed) constant(sample []cohort, of func(entry) int64) (sum int64) {
 	ranks, clocks := t.apart(sample, of)
+	level := medians(clocks)
 	for r, x := range ranks {
 		if len(x) >= 3 {
-			sum += abs(median(x) - median(clocks[t.domain[r]]))
+			sum += abs(median(x) - level[t.domain[r]])
 		}
 	}
 	return sum
 }
 
+// medians are those of sets, which it reorders.
+func medians(of [][]int64) []int64 {
+	out := make([]int64, len(of))
+	for i, x := range of {
+		out[i] = median(x)
+	}
+	return out
+}
+
 // apart is how far what f says of entries is from the median of their cohorts,
-// by rank, and, where there are several, by clock.
-func (t *timed) apart(sample []cohort, of func(entry) int64) (ranks map[int32][]int64, clocks map[int][]int64) {
-	ranks, clocks = map[int32][]int64{}, map[int][]int64{}
+// [rank], and, where there are several, [clock].
+func (t *timed) apart(sample []cohort, of func(entry) int64) (ranks, clocks [][]int64) {
+	ranks, clocks = make([][]int64, len(t.ranks)), make([][]int64, len(t.clocks))
 	var x, sorted []int64
 	for _, c := range sample {
 		x = x[:0]
@@ -299,6 +318,9 @@ func (t *timed) apart(sample []cohort, of func(entry) int64) (ranks map[int32][]
 		sorted = append(sorted[:0], x...)
 		mid := median(sorted)
 		for i, e := range c {
+			if ranks[e.rank] == nil {
+				ranks[e.rank] = make([]int64, 0, len(sample))
+			}
 			ranks[e.rank] = append(ranks[e.rank], x[i]-mid)
 			if d := t.domain[e.rank]; len(t.clocks) > 1 {
 				clocks[d] = append(clocks[d], x[i]-mid)
@@ -313,10 +335,11 @@ func (t *timed) apart(sample []cohort, of func(entry) int64) (ranks map[int32][]
 // within the ranks.
 func (t *timed) scatter(sample []cohort, lag int8) (all, within int64) {
 	ranks, clocks := t.apart(sample, func(e entry) int64 { return t.since(e, lag) })
+	level := medians(clocks)
 	for r, x := range ranks {
-		own, clock := median(slices.Clone(x)), median(clocks[t.domain[r]])
-		if len(x) < 3 {
-			own, clock = 0, 0
+		own, clock := int64(0), int64(0)
+		if len(x) >= 3 {
+			own, clock = median(x), level[t.domain[r]]
 		}
 		for _, v := range x {
 			all += abs(v - clock)

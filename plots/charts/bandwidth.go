@@ -13,6 +13,18 @@ import (
 // mostPoints is how many calls of a series are drawn, evenly taken.
 const mostPoints = 500
 
+// leastClass is the size class from which on messages are drawn: flags and losses of some bytes, which take a thousandth of a link, would press all others
+// together. Where there is nothing else, all are.
+func leastClass(r *comm.Result) int {
+	small := bandwidth.Class(4 << 10)
+	for i := range r.Speed.Cells {
+		if r.Speed.Cells[i].Class >= small {
+			return small
+		}
+	}
+	return 0
+}
+
 // bandwidthChart is bus bandwidth by size of message, a series for what is communicated for and by which operation, and the
 // limits.
 func bandwidthChart(r *comm.Result) plots.Chart {
@@ -20,8 +32,12 @@ func bandwidthChart(r *comm.Result) plots.Chart {
 	series := map[string][]plots.Point{}
 	limits := map[bandwidth.Limit]bool{}
 	var names []string
+	least := leastClass(r)
 	for i := range r.Speed.Cells {
 		c := &r.Speed.Cells[i]
+		if c.Class < least {
+			continue
+		}
 		if l := r.Speed.Subjects[c.Subject].Limit; l.Bandwidth > 0 {
 			limits[bandwidth.Limit{Link: l.Link, Bandwidth: l.Bandwidth}] = true
 		}

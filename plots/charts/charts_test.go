@@ -3,6 +3,7 @@ package charts
 import (
 	"errors"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/sfstat/sfstat/engine/comm"
@@ -59,8 +60,18 @@ func TestValues(t *testing.T) {
 	}
 	for i, row := range m.Rows {
 		for k := range 4 {
-			if got := m.Values[4*i+k]; want[row.Name] == nil || got != want[row.Name][k] {
+			if got := m.Values[4*i+k] * 1e6; want[row.Name] == nil || math.Abs(got-want[row.Name][k]) > 1e-3 {
 				t.Errorf("%s of rank %d: %v bytes, want %v", row.Name, k, got, want[row.Name])
+			}
+		}
+	}
+	if m.Value.Unit != "MB" || !slices.Contains(m.Text, "138") || !slices.Contains(m.Text, "50.3") || !slices.Contains(m.Text, "") {
+		t.Errorf("cells in %s: %q", m.Value.Unit, m.Text)
+	}
+	for _, line := range bandwidthChart(r).Panels[0].Lines {
+		for _, p := range line.Points {
+			if p.X < 4096 {
+				t.Errorf("%s: a message of %v bytes is drawn", line.Name, p.X)
 			}
 		}
 	}

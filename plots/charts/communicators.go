@@ -11,9 +11,9 @@ import (
 )
 
 // communicatorMap is how many bytes each rank called for on each communicator, those of a kind next to each other. A
-// communicator of one rank communicates nothing and is left out.
+// communicator of one rank communicates nothing and is left out. The scale is linear, and cells have their number.
 func communicatorMap(r *comm.Result) plots.Matrix {
-	m := plots.Matrix{X: plots.Axis{Name: "rank"}, Value: plots.Axis{Name: "volume as logged", Scale: plots.Sizes}}
+	m := plots.Matrix{X: plots.Axis{Name: "rank"}}
 	column := map[int]int{} // of a rank's number
 	for i := range r.Ranks {
 		if _, twice := column[r.Ranks[i].Rank]; !twice {
@@ -40,7 +40,29 @@ func communicatorMap(r *comm.Result) plots.Matrix {
 			}
 		}
 	}
+	m.Value, m.Text = inUnit(m.Values)
 	return m
+}
+
+// inUnit brings bytes to the unit of the most, and writes each with three digits; "" for none.
+func inUnit(values []float64) (axis plots.Axis, text []string) {
+	most, unit, name := 0.0, 1.0, "B"
+	for _, v := range values {
+		most = max(most, v)
+	}
+	for _, larger := range []string{"kB", "MB", "GB", "TB"} {
+		if most >= 1000*unit {
+			unit, name = 1000*unit, larger
+		}
+	}
+	for i := range values {
+		if values[i] /= unit; values[i] == 0 {
+			text = append(text, "")
+			continue
+		}
+		text = append(text, strconv.FormatFloat(values[i], 'g', 3, 64))
+	}
+	return plots.Axis{Name: "volume as logged", Unit: name}, text
 }
 
 // ordered are the communicators that join ranks and on which something was called, by kind, size and ranks.

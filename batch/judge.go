@@ -52,9 +52,9 @@ func (j *judge) unit(ctx context.Context, u unit) error {
 	for i := range u.files {
 		paths[i] = u.files[i].Path
 	}
-	j.bounds, j.o.Engines = ofWindows, diagnose.FindingsAlone
-	if u.joined {
-		j.bounds, j.o.Engines = ofJoined, diagnose.AllEngines
+	j.bounds, j.o.Engines = ofWindows, u.engines
+	if u.joined() {
+		j.bounds = ofJoined
 	}
 	r, err := auto.OpenFound(paths, auto.Options{Want: auto.ForVerdict})
 	if err != nil {
@@ -88,7 +88,7 @@ func base(item auto.Item, u unit) string {
 	switch {
 	case len(u.files) == 1:
 		return filepath.Base(u.files[0].Path)
-	case u.joined:
+	case u.joined():
 		return ""
 	case item.Path != "":
 		return filepath.Base(item.Path)
@@ -114,7 +114,7 @@ func (j *judge) problems(ctx context.Context, u unit, r *auto.Reader) error {
 	for _, p := range r.Problems() {
 		i := slices.IndexFunc(u.files, func(f file) bool { return f.Path == p.Path })
 		if i >= 0 && len(u.files) > 1 && another(p) {
-			if err := j.unit(ctx, unit{files: u.files[i : i+1]}); err != nil {
+			if err := j.unit(ctx, unit{u.files[i : i+1], u.engines}); err != nil {
 				return err
 			}
 			continue

@@ -4,17 +4,20 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/ingest/packet"
 )
 
-// unit is files that are read as one input.
+// unit is files that are read as one input, and what may be found in them: all, where
+// there is more than stage times, which becomes one verdict with those of its run.
 type unit struct {
-	files []file
-	// joined: there is more than stage times, which becomes one verdict with those of
-	// its run.
-	joined bool
+	files   []file
+	engines diagnose.Engines
 }
+
+func (u *unit) joined() bool { return u.engines == diagnose.AllEngines }
 
 // folder is the files of a folder.
 type folder struct {
@@ -36,7 +39,7 @@ func units(files []file) []unit {
 		switch {
 		case f.into != nil:
 		case f.More:
-			u := unit{files: f.files, joined: true}
+			u := unit{files: f.files}
 			for _, other := range folders {
 				if other.into == f {
 					u.files = append(u.files, other.files...)
@@ -53,13 +56,21 @@ func units(files []file) []unit {
 // apart is the units of a folder that holds stage times alone.
 func apart(files []file) (out []unit) {
 	rest := -1
+	beside := make(map[string]bool) // what has arrivals
+	for _, f := range files {
+		if table, ok := strings.CutSuffix(f.Path, packet.BesideSuffix); ok {
+			beside[table] = true
+		}
+	}
 	for _, f := range files {
 		switch {
+		case isParquet(f.Path) && !beside[f.Path]:
+			out = append(out, unit{[]file{f}, diagnose.StagesAlone})
 		case isParquet(f.Path):
-			out = append(out, unit{files: []file{f}})
+			out = append(out, unit{[]file{f}, diagnose.FindingsAlone})
 		case rest < 0:
 			rest = len(out)
-			out = append(out, unit{files: []file{f}})
+			out = append(out, unit{[]file{f}, diagnose.FindingsAlone})
 		default:
 			out[rest].files = append(out[rest].files, f)
 		}

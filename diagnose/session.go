@@ -31,6 +31,7 @@ const (
 	AllEngines    Engines = iota // K-S, pooled outliers and blame beside the frontier
 	FrontierAlone                // a tenth of the time; the others never name a rank by themselves
 	FindingsAlone                // all of them, without what no finding rests on: for windows without other recordings beside them
+	StagesAlone                  // the same, where no window has arrivals
 )
 
 // Session takes windows one at a time, in any order of runs, and keeps only their
@@ -68,7 +69,7 @@ type run struct {
 
 // New starts a session.
 func New(o Options) *Session {
-	if o.Engines == FindingsAlone {
+	if o.Engines >= FindingsAlone {
 		o.Frontier.Depth = frontier.FindingsOnly
 	}
 	return &Session{o: o}
@@ -114,7 +115,7 @@ func (s *Session) addWindow(w *trace.Window) error {
 	if s.indexOf(w.Run) < 0 {
 		s.runs = append(s.runs, r)
 	}
-	if s.o.Engines != FindingsAlone || w.Epochs != nil {
+	if s.o.Engines < FindingsAlone || s.o.Engines == FindingsAlone && w.Epochs != nil {
 		r.entries.AddWindow(w)
 	}
 	return nil
@@ -147,7 +148,7 @@ func (s *Session) account(r *run, w *trace.Window) error {
 	r.windows = append(r.windows, Window{Main: a.Main, Paper: a.Paper, Groups: a.Groups, Stages: recorded(w)})
 	if s.o.Engines != FrontierAlone && r.toWeigh(w, a) {
 		switch last, x := &r.windows[len(r.windows)-1], (weighing{w, a}); s.o.Engines {
-		case FindingsAlone:
+		case FindingsAlone, StagesAlone:
 			last.later = x.later()
 		default:
 			last.Signs = x.signs()

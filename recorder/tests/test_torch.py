@@ -58,6 +58,21 @@ class TorchTest(unittest.TestCase):
         self.assertEqual(len(names), 1 + WORLD)
         self.assertLess(self.slowest(said), 1.0)  # the training did not hang with it
 
+    def test_waiting_without_a_timeout_of_the_backend(self):
+        got, names, _ = self.job("polled-none")
+        self.assertEqual(names, ["job.jsonl"])
+        self.assertEqual([(p["window"], p["rank"], p["gather_ok"]) for p in got], [(w, r, True) for w in range(4) for r in range(WORLD)])
+        got, _, said = self.job("polled-hang")
+        self.assertEqual([(p["window"], p["rank"]) for p in got], [(w, r) for w in range(4) for r in range(WORLD)])
+        self.assertEqual({p["window"] for p in got if not p["gather_ok"]}, {1})
+        self.assertLess(self.slowest(said), 1.0)
+
+    def test_unknown_backend(self):
+        from sfstat_recorder import TorchGroup
+
+        with self.assertRaisesRegex(ValueError, "expected gloo or nccl"):
+            TorchGroup(backend="mpi")
+
     def test_rank_0_dies(self):
         got, _, _ = self.job("die")
         rest = [(p["window"], p["rank"]) for p in got if p["rank"] > 0]

@@ -1,11 +1,13 @@
 """One rank of a real DDP job over Gloo on the CPU: python3 -m tests.torch_job FOLDER FAULT.
 
 Faults: none; hang (rank 1's gather stops for a while); die (rank 0 ends without
-a word once the first window is written).
+a word once the first window is written). "polled-hang" and the like wait as a
+group over NCCL does.
 """
 
 from __future__ import annotations
 
+import datetime
 import os
 import sys
 import time
@@ -14,6 +16,17 @@ import torch
 import torch.distributed as dist
 
 from sfstat_recorder import BACKWARD, FORWARD, OPTIMIZER, Recorder, TorchGroup
+from sfstat_recorder.gather import wait_for
+
+
+class Polled(TorchGroup):
+    """Gives up by itself, and not because the backend does."""
+
+    def _make(self, backend, timeout_s):
+        return self._dist.new_group(backend=backend, timeout=datetime.timedelta(days=1))
+
+    def _wait(self, work, group):
+        wait_for(work, self._seconds[id(group)])
 
 
 def main(folder: str, fault: str) -> None:
@@ -23,7 +36,8 @@ def main(folder: str, fault: str) -> None:
     torch.manual_seed(0)
     model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(64, 64))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    group = TorchGroup(timeout_s=1.0)
+    group = (Polled if fault.startswith("polled-") else TorchGroup)(timeout_s=1.0)
+    fault = fault.replace("polled-", "")
     if fault == "hang" and rank == 1:
         tell = group.tell
         calls = []

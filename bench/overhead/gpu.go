@@ -4,63 +4,16 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/sfstat/sfstat/internal/gpus"
 )
 
-// Reading is what a GPU says of itself at one moment.
-type Reading struct {
-	When      time.Time
-	SM, Mem   int // clocks, MHz
-	MaxSM     int // the clock that it could have, MHz
-	Reasons   Reasons
-	Busy      int    // percent of the last interval in which a kernel ran
-	Degrees   int    // temperature, °C
-	ECCErrors uint64 // corrected and uncorrected, since the driver was loaded
-}
-
-// Reasons are why a GPU runs slower than it could, as bits of NVML's
-// nvmlClocksEventReasons.
-type Reasons uint64
-
-// Reasons that slow a GPU down against the will of who uses it. That it is
-// idle, or that clocks were set, is none of them.
-const (
-	powerCap        Reasons = 0x04
-	hardwareSlow    Reasons = 0x08
-	softwareThermal Reasons = 0x20
-	hardwareThermal Reasons = 0x40
-	powerBrake      Reasons = 0x80
-
-	throttling = powerCap | hardwareSlow | softwareThermal | hardwareThermal | powerBrake
+// GPUs, and what they say, are those of package gpus.
+type (
+	Reading = gpus.Reading
+	Reasons = gpus.Reasons
+	GPUs    = gpus.GPUs
 )
-
-var reasonNames = []struct {
-	bit  Reasons
-	name string
-}{{powerCap, "power cap"}, {hardwareSlow, "hardware slowdown"}, {softwareThermal, "thermal (driver)"},
-	{hardwareThermal, "thermal (hardware)"}, {powerBrake, "power brake"}}
-
-// String names the reasons that throttle; others are left out.
-func (r Reasons) String() string {
-	text := ""
-	for _, n := range reasonNames {
-		if r&n.bit == 0 {
-			continue
-		}
-		if text != "" {
-			text += " + "
-		}
-		text += n.name
-	}
-	return text
-}
-
-// GPUs reads the GPUs of this machine.
-type GPUs interface {
-	Count() int
-	Name(gpu int) string
-	Read(gpu int) (Reading, error)
-	Close()
-}
 
 // Watch takes readings of all GPUs at intervals until it is stopped.
 type Watch struct {
@@ -124,7 +77,7 @@ type State struct {
 }
 
 // Throttled reports whether the GPU was slowed down.
-func (s State) Throttled() bool { return s.Reasons&throttling != 0 }
+func (s State) Throttled() bool { return s.Reasons&gpus.Throttling != 0 }
 
 // Doubtful reports whether times of this chunk tell of the GPU's troubles.
 func (s State) Doubtful() bool { return s.Throttled() || s.ECCErrors > 0 }

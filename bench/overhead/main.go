@@ -34,6 +34,7 @@ import (
 
 	"github.com/sfstat/sfstat/eval/campaign/ddp"
 	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/internal/gpus"
 )
 
 //go:embed arms.py
@@ -64,7 +65,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	b := &bench{settings: s, log: stderr}
-	if b.gpus, err = openGPUs(); err != nil {
+	if b.gpus, err = gpus.Open(); err != nil {
 		b.noGPU = err
 	} else {
 		defer b.gpus.Close()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sfstat/sfstat/eval/campaign/ddp"
 	"github.com/sfstat/sfstat/eval/overhead"
+	"github.com/sfstat/sfstat/internal/gpus"
 )
 
 const twoRounds = rankHeader + `
@@ -115,11 +116,11 @@ func TestThrottledRoundIsLeftOut(t *testing.T) {
 		return Reading{When: time.Unix(0, ns), SM: sm, MaxSM: 1980, Mem: 2619, Reasons: why, Busy: 50, Degrees: 60, ECCErrors: ecc}
 	}
 	idle, set := Reasons(0x01), Reasons(0x02)
-	gpus := &fakeGPUs{read: make(chan struct{}), readings: []Reading{
-		at(1500, 1980, set, 3), at(3500, 900, hardwareThermal, 3), // between chunks
-		at(4500, 1980, 0, 3), at(5000, 1200, softwareThermal|powerCap, 3), at(8000, 1980, idle, 3), at(17000, 1980, 0, 3)}}
-	watch := NewWatch(gpus, time.Microsecond)
-	<-gpus.read
+	fake := &fakeGPUs{read: make(chan struct{}), readings: []Reading{
+		at(1500, 1980, set, 3), at(3500, 900, gpus.HardwareThermal, 3), // between chunks
+		at(4500, 1980, 0, 3), at(5000, 1200, gpus.SoftwareThermal|gpus.PowerCap, 3), at(8000, 1980, idle, 3), at(17000, 1980, 0, 3)}}
+	watch := NewWatch(fake, time.Microsecond)
+	<-fake.read
 	if err := watch.Stop(); err != nil && err.Error() != "GPU 0: lost" {
 		t.Errorf("error is %v", err)
 	}
@@ -130,7 +131,7 @@ func TestThrottledRoundIsLeftOut(t *testing.T) {
 	for i := range chunks {
 		chunks[i].GPUs = watch.During(chunks[i].Begin, chunks[i].End)
 	}
-	want := State{Samples: 2, LeastSM: 1200, LeastMem: 2619, MaxSM: 1980, Reasons: softwareThermal | powerCap, Busy: 50, MostDegrees: 60}
+	want := State{Samples: 2, LeastSM: 1200, LeastMem: 2619, MaxSM: 1980, Reasons: gpus.SoftwareThermal | gpus.PowerCap, Busy: 50, MostDegrees: 60}
 	if diff := cmp.Diff(want, chunks[1].GPUs[0]); diff != "" {
 		t.Errorf("state (-want +got):\n%s", diff)
 	}

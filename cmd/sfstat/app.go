@@ -25,7 +25,7 @@ func (p *program) app() *cli.App {
 			"which rank the others waited for, and how certain that is.",
 		Commands: slices.Concat(
 			group("Commands", p.diagnoseCommand(), p.reportCommand(), p.compareCommand(), p.inspectCommand(), p.convertCommand()),
-			group("Running jobs and archives", p.watchCommand(), p.serveCommand(), p.hangCommand(), p.batchCommand(), p.trendCommand()),
+			group("Running jobs and archives", p.sampleCommand(), p.watchCommand(), p.serveCommand(), p.hangCommand(), p.batchCommand(), p.trendCommand()),
 			group("One question at a time", p.frontierCommand(), p.commCommand(), p.arrivalsCommand(), p.ksCommand(), p.zscoreCommand(), p.blameCommand(), p.whatifCommand(), p.breakdownCommand()),
 			group("Recorders", p.compareSourcesCommand(), p.overheadCommand()),
 			group("Evaluation", p.powerCommand(), p.simulateCommand(), p.simulateOpsCommand(), p.scoreCommand(), p.campaignCommand(), p.selfcheckCommand()),

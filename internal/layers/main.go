@@ -70,6 +70,7 @@ var rules = []rule{
 	{of: "eval/campaign/slurm", may: []string{"trace", "eval/campaign", "eval/simulate", "internal"}},
 	{of: "eval/campaign", may: []string{"trace", "engine", "diagnose", "eval/overhead", "eval/crosscheck", "report", "plots", "ingest", "archive", "eval/simulate", "recorder", "internal"}},
 	{of: "recorder"},
+	{of: "sample", may: []string{"internal"}},
 	{of: "eval/alignment", may: []string{""}},
 	{of: "eval/comparison", may: []string{""}},
 	{of: "eval/detection", may: []string{""}},
@@ -97,7 +98,7 @@ var everywhere = []string{"internal/robust", "internal/natural", "internal/stude
 // may import everything.
 var onlyIn = map[string][]string{
 	"github.com/urfave/cli/v2":                 {"cmd"},
-	"github.com/NVIDIA/go-nvml":                {"bench/overhead"},
+	"github.com/NVIDIA/go-nvml":                {"internal/gpus"},
 	"github.com/schollz/progressbar/v3":        {"cmd"},
 	"golang.org/x/term":                        {"cmd"},
 	"github.com/montanaflynn/stats":            {"bench", "eval", "report", "internal/student"},

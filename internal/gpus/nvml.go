@@ -1,6 +1,6 @@
 //go:build cgo && linux
 
-package main
+package gpus
 
 import (
 	"fmt"
@@ -9,9 +9,9 @@ import (
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 )
 
-// openGPUs is the GPUs that the driver knows, or why there are none to read.
+// Open is the GPUs that the driver knows, or why there are none to read.
 // The driver's library is loaded now, not linked.
-func openGPUs() (GPUs, error) {
+func Open() (GPUs, error) {
 	lib := nvml.New()
 	if r := lib.Init(); r != nvml.SUCCESS {
 		return nil, fmt.Errorf("the NVIDIA driver's library gives no access: %v", r)
@@ -78,10 +78,18 @@ func (g *driver) Read(gpu int) (Reading, error) {
 	if degrees, r := d.GetTemperature(nvml.TEMPERATURE_GPU); r == nvml.SUCCESS {
 		out.Degrees = int(degrees)
 	}
-	for _, kind := range []nvml.MemoryErrorType{nvml.MEMORY_ERROR_TYPE_CORRECTED, nvml.MEMORY_ERROR_TYPE_UNCORRECTED} {
-		if n, r := d.GetTotalEccErrors(kind, nvml.VOLATILE_ECC); r == nvml.SUCCESS {
-			out.ECCErrors += n
-		}
+	if n, r := d.GetTotalEccErrors(nvml.MEMORY_ERROR_TYPE_CORRECTED, nvml.VOLATILE_ECC); r == nvml.SUCCESS {
+		out.ECCErrors += n
+	}
+	if n, r := d.GetTotalEccErrors(nvml.MEMORY_ERROR_TYPE_UNCORRECTED, nvml.VOLATILE_ECC); r == nvml.SUCCESS {
+		out.ECCErrors += n
+		out.Uncorrected = n
+	}
+	if milliwatts, r := d.GetPowerUsage(); r == nvml.SUCCESS {
+		out.Watts = float64(milliwatts) / 1000
+	}
+	if pci, r := d.GetPciInfo(); r == nvml.SUCCESS {
+		out.Bus = fmt.Sprintf("%08X:%02X:%02X.0", pci.Domain, pci.Bus, pci.Device)
 	}
 	return out, nil
 }

@@ -1,0 +1,139 @@
+package sample
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sfstat/sfstat/internal/gpus"
+)
+
+// GPUs is what reads the GPUs of this machine: the driver's library, else nvidia-smi; the error
+// says why neither can.
+func GPUs() (Source, error) {
+	library, err := gpus.Open()
+	if err == nil {
+		return driver{library}, nil
+	}
+	smi, missing := exec.LookPath("nvidia-smi")
+	if missing != nil {
+		return nil, fmt.Errorf("%w; and there is no nvidia-smi", err)
+	}
+	s := &command{path: smi}
+	if _, failed := s.Metrics(); failed != nil {
+		return nil, errors.Join(err, failed)
+	}
+	return s, nil
+}
+
+// driver reads by the library.
+type driver struct{ gpus.GPUs }
+
+// Name implements Source.
+func (d driver) Name() string { return fmt.Sprintf("%d GPUs by the driver's library", d.Count()) }
+
+// Metrics implements Source. What one GPU cannot tell leaves out that GPU.
+func (d driver) Metrics() (out []Metric, failed error) {
+	for gpu := range d.Count() {
+		r, err := d.Read(gpu)
+		if err != nil {
+			failed = errors.Join(failed, fmt.Errorf("GPU %d: %w", gpu, err))
+			continue
+		}
+		labels := fmt.Sprintf("gpu=\"%d\"", gpu)
+		if r.Bus != "" {
+			labels += fmt.Sprintf(",pci_bus_id=%q", r.Bus)
+		}
+		out = append(out, readings(labels, []float64{float64(r.SM), float64(r.Mem), float64(r.Reasons), float64(r.Degrees), r.Watts, float64(r.Busy),
+			float64(r.ECCErrors - r.Uncorrected), float64(r.Uncorrected)})...)
+	}
+	return out, failed
+}
+
+// metrics are the names of readings, in the order of columns.
+var metrics = []string{"DCGM_FI_DEV_SM_CLOCK", "DCGM_FI_DEV_MEM_CLOCK", "DCGM_FI_DEV_CLOCKS_EVENT_REASONS", "DCGM_FI_DEV_GPU_TEMP", "DCGM_FI_DEV_POWER_USAGE",
+	"DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_DEV_ECC_SBE_VOL_TOTAL", "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL"}
+
+// columns are what nvidia-smi calls them; drivers before 535 know an older name of the reasons.
+const (
+	columns = "index,pci.bus_id,clocks.sm,clocks.mem,%s,temperature.gpu,power.draw,utilization.gpu,ecc.errors.corrected.volatile.total,ecc.errors.uncorrected.volatile.total"
+	reasons = "clocks_event_reasons.active"
+	older   = "clocks_throttle_reasons.active"
+)
+
+func readings(labels string, values []float64) (out []Metric) {
+	for i, name := range metrics {
+		if values[i] >= 0 {
+			out = append(out, Metric{name, labels, values[i]})
+		}
+	}
+	return out
+}
+
+// command reads by nvidia-smi.
+type command struct {
+	path string
+	old  bool // the driver knows the older name
+}
+
+// Name implements Source.
+func (c *command) Name() string { return "GPUs by nvidia-smi" }
+
+// patience bounds a call of nvidia-smi, which hangs where a GPU does.
+const patience = 10 * time.Second
+
+// Metrics implements Source.
+func (c *command) Metrics() ([]Metric, error) {
+	out, err := c.query()
+	if err != nil && !c.old {
+		c.old = true
+		out, err = c.query()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("nvidia-smi: %w", err)
+	}
+	return parse(out)
+}
+
+func (c *command) query() ([]byte, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	name := reasons
+	if c.old {
+		name = older
+	}
+	return exec.CommandContext(ctx, c.path, "--query-gpu="+fmt.Sprintf(columns, name), "--format=csv,noheader,nounits").Output()
+}
+
+// parse reads what nvidia-smi printed; what a GPU does not have ("[N/A]") is left out.
+func parse(text []byte) (out []Metric, err error) {
+	r := csv.NewReader(bytes.NewReader(text))
+	r.FieldsPerRecord, r.TrimLeadingSpace = 2+len(metrics), true
+	rows, err := r.ReadAll()
+	if err != nil {
+		return nil, fmt.Errorf("nvidia-smi: %w", err)
+	}
+	for _, row := range rows {
+		values := make([]float64, len(metrics))
+		for i, cell := range row[2:] {
+			cell = strings.TrimSpace(cell)
+			if bits, ok := strings.CutPrefix(cell, "0x"); ok {
+				n, err := strconv.ParseUint(bits, 16, 53)
+				if values[i] = float64(n); err == nil {
+					continue
+				}
+			}
+			if values[i], err = strconv.ParseFloat(cell, 64); err != nil {
+				values[i] = -1
+			}
+		}
+		out = append(out, readings(fmt.Sprintf("gpu=%q,pci_bus_id=%q", row[0], row[1]), values)...)
+	}
+	return out, nil
+}

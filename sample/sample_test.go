@@ -1,0 +1,97 @@
+package sample
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sfstat/sfstat/ingest/telemetry"
+	"github.com/sfstat/sfstat/ingest/telemetry/exposition"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// machine is a host of two processors.
+var machine = fstest.MapFS{
+	"proc/stat":            {Data: []byte("cpu  1000 0 200 5000 40 0 10 60 0 0\ncpu0 500 0 100 2500 20 0 5 30 0 0\ncpu1 500 0 100 2500 20 0 5 30 0 0\nintr 1\n")},
+	"proc/meminfo":         {Data: []byte("MemTotal:       1000 kB\nMemFree:  100 kB\nMemAvailable:    250 kB\n")},
+	"proc/vmstat":          {Data: []byte("pswpin 7\noom_kill 1\n")},
+	"proc/pressure/memory": {Data: []byte("some avg10=0.00 avg60=0.00 avg300=0.00 total=1500000\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n")},
+	"proc/net/snmp":        {Data: []byte("Ip: Forwarding\nIp: 1\nTcp: RtoAlgorithm RetransSegs InErrs\nTcp: 1 42 0\n")},
+	"proc/net/dev":         {Data: []byte("Inter-|   Receive  |  Transmit\n face |bytes packets errs drop\n    lo: 1 1 9 9 0 0 0 0 1 1 9 9 0 0 0 0\n  eth0: 1 1 1 2 0 0 0 0 1 1 3 4 0 0 0 0\n")},
+	"sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq": {Data: []byte("3000000\n")},
+	"sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq": {Data: []byte("2000000\n")},
+}
+
+// TestHost: what is written is read back by the reader of metrics.
+func TestHost(t *testing.T) {
+	var out bytes.Buffer
+	if err := Run(t.Context(), &out, []Source{Host{machine}}, Options{Host: "h2", Every: time.Millisecond, Count: 1}, func(_ Source, err error) { t.Error(err) }); err != nil {
+		t.Fatal(err)
+	}
+	if !exposition.Recognise(out.Bytes()) {
+		t.Error("not recognised")
+	}
+	got, err := exposition.Read(&out, "h2.prom", telemetry.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[trace.Quantity]float64{trace.CPUBusy: 6.05, trace.CPUSteal: 0.3, trace.CPUWaitIO: 0.2, trace.CPUClock: 2500, trace.MemoryAvailable: 0.25,
+		trace.PressureMemory: 1.5, trace.SwapIn: 7, trace.OOMKills: 1, trace.Retransmits: 42, trace.NetworkDrops: 10}
+	values := make(map[trace.Quantity]float64)
+	for _, s := range got.Series {
+		if s.Host != "h2" || s.Device != -1 || len(s.Readings) != 1 || s.Readings[0].At == 0 {
+			t.Errorf("%+v, expected one reading of h2 with its time", s)
+		}
+		values[s.Quantity] = s.Readings[0].Value
+	}
+	if diff := cmp.Diff(want, values); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestNoHost(t *testing.T) {
+	if _, err := (Host{fstest.MapFS{}}).Metrics(); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v, expected that proc/stat does not exist", err)
+	}
+}
+
+// TestNvidiaSMI: what nvidia-smi prints becomes what DCGM's exporter would.
+func TestNvidiaSMI(t *testing.T) {
+	got, err := parse([]byte("0, 00000000:3B:00.0, 1755, 1593, 0x0000000000000044, 61, 402.10, 98, 0, 2\n1, 00000000:86:00.0, 1005, 1593, 0x0, 88, [N/A], 99, [N/A], [N/A]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const first, second = `gpu="0",pci_bus_id="00000000:3B:00.0"`, `gpu="1",pci_bus_id="00000000:86:00.0"`
+	want := []Metric{{"DCGM_FI_DEV_SM_CLOCK", first, 1755}, {"DCGM_FI_DEV_MEM_CLOCK", first, 1593}, {"DCGM_FI_DEV_CLOCKS_EVENT_REASONS", first, 0x44},
+		{"DCGM_FI_DEV_GPU_TEMP", first, 61}, {"DCGM_FI_DEV_POWER_USAGE", first, 402.1}, {"DCGM_FI_DEV_GPU_UTIL", first, 98}, {"DCGM_FI_DEV_ECC_SBE_VOL_TOTAL", first, 0}, {"DCGM_FI_DEV_ECC_DBE_VOL_TOTAL", first, 2},
+		{"DCGM_FI_DEV_SM_CLOCK", second, 1005}, {"DCGM_FI_DEV_MEM_CLOCK", second, 1593}, {"DCGM_FI_DEV_CLOCKS_EVENT_REASONS", second, 0}, {"DCGM_FI_DEV_GPU_TEMP", second, 88}, {"DCGM_FI_DEV_GPU_UTIL", second, 99}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := parse([]byte("Unable to determine the device handle\n")); err == nil {
+		t.Error("a message was taken for readings")
+	}
+}
+
+// broken is a source that fails.
+type broken struct{}
+
+func (broken) Name() string               { return "broken" }
+func (broken) Metrics() ([]Metric, error) { return nil, errors.New("lost") }
+
+// TestFailure: a failure is told once, and the others are sampled.
+func TestFailure(t *testing.T) {
+	var out bytes.Buffer
+	told := 0
+	if err := Run(t.Context(), &out, []Source{broken{}, Host{machine}}, Options{Host: "h", Every: time.Millisecond, Count: 3}, func(Source, error) { told++ }); err != nil {
+		t.Fatal(err)
+	}
+	if n := bytes.Count(out.Bytes(), []byte("node_vmstat_pswpin")); told != 1 || n != 3 {
+		t.Errorf("told %d times, %d samples, expected 1 and 3", told, n)
+	}
+}

@@ -22,7 +22,6 @@ type wire struct {
 	r   *bufio.Reader
 	at  int64 // byte, from the beginning
 	buf []byte
-	cut bool // the input ended within the message
 }
 
 func newWire(r io.Reader) *wire { return &wire{r: bufio.NewReaderSize(r, 256<<10)} }
@@ -37,7 +36,7 @@ type field struct {
 	value  uint64
 }
 
-// ReadByte implements io.ByteReader.
+// byte reads the next one.
 func (w *wire) byte() (byte, error) {
 	c, err := w.r.ReadByte()
 	if err == nil {

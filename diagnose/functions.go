@@ -43,6 +43,10 @@ func (j *judge) spentIn(f *Finding) (e evidence.SpentIn, ok bool) {
 			if part == nil {
 				continue
 			}
+			profiled := trace.Selection{Ranks: ranksIn(part)} // others took no time that is known
+			if part = profiled.Totals(part); len(part.Ranks) < 2 {
+				continue
+			}
 			r, err := opnames.Compare(part, opnames.DefaultOptions())
 			if err != nil {
 				continue // other evidence stands without it
@@ -53,6 +57,18 @@ func (j *judge) spentIn(f *Finding) (e evidence.SpentIn, ok bool) {
 		}
 	}
 	return e, false
+}
+
+// ranksIn are the ranks that have rows.
+func ranksIn(t *trace.OpTotals) (ids []int) {
+	seen := make([]bool, len(t.Ranks))
+	for _, row := range t.Rows {
+		if !seen[row.Rank] {
+			seen[row.Rank] = true
+			ids = append(ids, t.Ranks[row.Rank].ID)
+		}
+	}
+	return ids
 }
 
 // spentIn is the line in which the rank of a finding takes longest beside its peers,

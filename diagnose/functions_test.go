@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
@@ -48,8 +49,19 @@ func TestLines(t *testing.T) {
 		{"half of a stretch is struck", 2, 110e6, 0, false},
 		{"who waits for it is not there", 1, 60e6, 10, false},
 		{"no struck step was profiled", 2, 60e6, 20, false},
+		{"ranks that were not profiled are no peers", 2, 60e6, 15, true},
 	} {
-		j := &judge{run: &run{functions: []*trace.OpTotals{functions(60e6)}}}
+		all := functions(60e6)
+		if c.first == 15 { // two ranks of four; a line that both take as long is not named
+			all.Rows = slices.DeleteFunc(all.Rows, func(r trace.OpTotal) bool { return r.Step >= 15 && r.Rank > 0 && r.Rank != 2 })
+			for i := range all.Rows {
+				if r := &all.Rows[i]; r.Name == 3 {
+					r.Dur = 500e6
+				}
+			}
+			all.Names[3] = "sleep at train.py:99"
+		}
+		j := &judge{run: &run{functions: []*trace.OpTotals{all}}}
 		v := &RunVerdict{Suspects: []Finding{{Kind: KindRank, Cause: CauseLate, Place: Place{Rank: &c.rank, Stage: "backward"},
 			Cost: Cost{Excess: c.excess, Struck: Struck{First: c.first, Last: 29}}, Evidence: []evidence.Observation{evidence.Replay{}}}}}
 		j.lines(v)
@@ -58,7 +70,7 @@ func TestLines(t *testing.T) {
 		if found != c.confirm {
 			t.Errorf("%s: %v, want %v", c.what, found, c.confirm)
 		}
-		if found && (f.Source == nil || *f.Source != evidence.SourceLine{File: "train.py", Line: 14, Call: "sleep"} || e.Own != 62e6 || e.Peers != 2e6 || e.Steps != 10) {
+		if found && (f.Source == nil || *f.Source != evidence.SourceLine{File: "train.py", Line: 14, Call: "sleep"} || e.Own != 62e6 || e.Peers != 2e6 || e.Steps != min(10, 20-int(c.first))) {
 			t.Errorf("%s: %+v at %+v", c.what, e, f.Source)
 		}
 	}

@@ -11,7 +11,8 @@ import (
 
 // launched are the operators behind the stages of the windows, by name. nil
 // where some rank had too many names to keep apart, only some have functions, or no
-// rank has any. O(n log n).
+// rank has any. Functions are of all steps of a rank, whoever else recorded them.
+// O(n log n).
 func (c *converter) launched(steps [][]int) *trace.OpTotals {
 	functions := c.ranks[0].Functions
 	if slices.ContainsFunc(c.ranks, func(r *profile.Rank) bool { return r.Functions != functions }) {
@@ -19,6 +20,14 @@ func (c *converter) launched(steps [][]int) *trace.OpTotals {
 	}
 	if slices.ContainsFunc(c.ranks, func(r *profile.Rank) bool { return r.TalliesLost }) {
 		return nil
+	}
+	if functions {
+		steps = make([][]int, len(c.ranks))
+		for r, rank := range c.ranks {
+			for at := range rank.Steps {
+				steps[r] = append(steps[r], at)
+			}
+		}
 	}
 	t := totaler{converter: c, out: &trace.OpTotals{Run: c.o.Run, Functions: functions}, names: make(map[string]int32), stages: make(map[string]int32),
 		row: make(map[trace.OpTotal]int), step: make(map[int64]int32)}

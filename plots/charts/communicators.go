@@ -56,11 +56,14 @@ func inUnit(values []float64) (axis plots.Axis, text []string) {
 		}
 	}
 	for i := range values {
-		if values[i] /= unit; values[i] == 0 {
+		switch values[i] /= unit; {
+		case values[i] == 0:
 			text = append(text, "")
-			continue
+		case values[i] < 0.01:
+			text = append(text, "<0.01")
+		default:
+			text = append(text, strconv.FormatFloat(values[i], 'g', 3, 64))
 		}
-		text = append(text, strconv.FormatFloat(values[i], 'g', 3, 64))
 	}
 	return plots.Axis{Name: "volume as logged", Unit: name}, text
 }

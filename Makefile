@@ -110,6 +110,7 @@ paper: build ## every table and figure of the published texts that needs no clus
 	cp fixtures/comm/run/* fixtures/comm/truth.csv fixtures/comm/model.yaml $(PAPER)/communication/job
 	cp docs/figures/workers.csv $(PAPER)/measured/time-by-workers.csv
 	cp docs/figures/lengths.csv $(PAPER)/measured/alignment-by-length.csv
+	cp docs/figures/pause.csv $(PAPER)/measured/pause-by-workers.csv
 	cp docs/figures/intervals.csv $(PAPER)/measured/overhead-by-interval.csv
 	bin/sfstat frontier $(PAPER)/runs/e3-r8-data-120ms-r8-s0.parquet --plot $(PAPER)/figures/window.svg -o $(PAPER)/window.txt
 	bin/sfstat simulate-ops --layout 4x2 --steps 8 --microbatches 4 --seed 3 --fault slow-worker,dp=2,pp=1,factor=1.8 --run slow -o $(PAPER)/operators
@@ -117,6 +118,7 @@ paper: build ## every table and figure of the published texts that needs no clus
 	bin/sfstat zscore $(PAPER)/operators/trace-slow.parquet --plot $(PAPER)/figures/kair-operator.svg -o $(PAPER)/operators/zscore.txt
 	bin/sfstat blame $(PAPER)/operators/trace-slow.parquet -o $(PAPER)/operators/blame.txt
 	bin/sfstat selfcheck > $(PAPER)/selfcheck.txt
+	bin/sfstat campaign run eval/campaign/specs/paper-cluster.yaml --dry-run -o $(PAPER)/cluster
 	bin/sfstat campaign index $(PAPER)
 
 verdicts: ## docs/verdict-evaluation.md: how often the verdict on windows is right (minutes)

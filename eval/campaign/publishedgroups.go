@@ -19,7 +19,7 @@ type publishedGroup struct {
 // publishedEvaluation is Table 16.
 var publishedEvaluation = []publishedGroup{
 	{"E0", "8", none, none, "telemetry completeness", ""},
-	{"E1", "8–128", "0–4", none, "overhead, by paired bootstrap; runs without a fault", "e1.yaml (local), e1-cluster.yaml (Slurm)"},
+	{"E1", "8–128", "0–4", none, "overhead, by paired bootstrap; runs without a fault", "bench/overhead"},
 	{"E2", "8", "0–2", "120", "pilot of routing", ""},
 	{"E3", "8, 32", "0–4", "12, 30, 60, 120", "detectability; top-1 and top-2 routing", ""},
 	{"E4", "8, 32", none, "150, 180", "boundary of the candidate set", ""},
@@ -28,7 +28,7 @@ var publishedEvaluation = []publishedGroup{
 	{"E6", "8", "0–2", "120", "removed injection, A/B/A", ""},
 	{"E7", "8", "0–4", none, "gradient accumulation", ""},
 	{"E8", "8, 16, 32", "0–2", "180", "sharded data parallel", ""},
-	{"E9", "32", "0–2", "180", "beside PyTorch's profiler, HTA and Nsight", "e9-real.yaml (local), e9-cluster.yaml (Slurm)"},
+	{"E9", "32", "0–2", "180", "beside PyTorch's profiler, HTA and Nsight", "e9-real.yaml"},
 	{"Scale", "64, 128", none, "120–360", "routing beyond 32 ranks", ""},
 }
 

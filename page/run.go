@@ -265,7 +265,7 @@ func fixes(v *diagnose.RunVerdict) []Fix {
 	for i := range v.Suspects {
 		f := &v.Suspects[i]
 		if f.RunGain > 0 && f.Confidence >= evidence.Ambiguous {
-			out = append(out, Fix{Kind: "finding", Who: report.Who(f), Stage: report.Visible(cmp.Or(f.Op, f.Stage)), Gain: f.RunGain})
+			out = append(out, Fix{Kind: "finding", Who: report.Who(f), Stage: report.Where(f), Gain: f.RunGain})
 		}
 	}
 	var names []string

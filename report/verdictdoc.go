@@ -94,6 +94,9 @@ func suspectName(s *diagnose.Finding) string {
 	return s.Kind.String()
 }
 
+// Where is where a finding is, as tables have it.
+func Where(f *diagnose.Finding) string { return Visible(suspectPlace(f)) }
+
 // worldGroup is what PyTorch calls the group of all ranks.
 const worldGroup = "default_pg"
 

@@ -155,12 +155,8 @@ func (j *Job) Analyze(o Options) *Result {
 		r.Calls += len(j.ranks[i].calls)
 		r.Lost += max(0, j.ranks[i].lost)
 	}
+	r.Missing = m.unrecorded()
 	for g := range m.groups {
-		for _, id := range m.absent[g] {
-			if !slices.Contains(r.Missing, id) {
-				r.Missing = append(r.Missing, id)
-			}
-		}
 		if m.byOrder[g] {
 			r.ByOrder = append(r.ByOrder, m.groups[g].name)
 		}
@@ -168,7 +164,6 @@ func (j *Job) Analyze(o Options) *Result {
 			r.Silent = append(r.Silent, m.groups[g].name)
 		}
 	}
-	slices.Sort(r.Missing)
 	stages, lines := s.placed()
 	r.Transfers = s.transfers(lines)
 	steps := s.extent(r, lines)

@@ -311,3 +311,18 @@ func TestSteady(t *testing.T) {
 		t.Errorf("%+v", late)
 	}
 }
+
+// A rank whose number is between those of recorded ranks has no record, even where no
+// group tells its members.
+func TestUnrecorded(t *testing.T) {
+	s := synthetic{seed: 1, ranks: 6, steps: 20, buckets: 2, barrier: true, jitter: 1, perHost: 6}
+	j := s.job()
+	j.ranks = slices.Delete(j.ranks, 3, 4)
+	delete(j.byRank, 3)
+	for g := range j.groups {
+		j.groups[g].members = nil
+	}
+	if got := j.Analyze(Options{}).Missing; !slices.Equal(got, []int{3}) {
+		t.Errorf("missing %v, expected rank 3", got)
+	}
+}

@@ -127,6 +127,28 @@ func (m *matching) join() {
 	}
 }
 
+// mostHoles is up to how many numbers between those of recorded ranks are ranks
+// without a record.
+const mostHoles = 1 << 16
+
+// unrecorded are the ranks without a record, ascending: members of groups, and those
+// whose numbers lie between recorded ones, as Gloo tells the members of one group only.
+func (m *matching) unrecorded() (missing []int) {
+	for g := range m.groups {
+		missing = append(missing, m.absent[g]...)
+	}
+	last := m.ranks[len(m.ranks)-1].id // in ascending order
+	if last-len(m.ranks) < mostHoles {
+		for id := range last {
+			if _, ok := m.byRank[id]; !ok {
+				missing = append(missing, id)
+			}
+		}
+	}
+	slices.Sort(missing)
+	return slices.Compact(missing)
+}
+
 // keysOf are the keys of a rank's calls by their numbers. Numbers that begin
 // anew are another age of the group, counted from the last.
 func (m *matching) keysOf(r int) []pointKey {

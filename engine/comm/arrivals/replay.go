@@ -9,21 +9,13 @@ import (
 // replay replays all calls with the work of some entries reduced. Waits and all
 // other work stay as they are. It returns how much earlier the last point ends.
 func (t *timed) replay(less map[entry]int64) int64 {
-	lag := make([][]int8, len(t.ranks))
+	lag := t.lags()
 	var order []entry
 	at := make([][]int64, len(t.ranks)) // of the replay
 	for r := range t.ranks {
-		lag[r] = make([]int8, len(t.ranks[r].calls))
 		at[r] = make([]int64, len(t.ranks[r].calls))
 		for i := range t.ranks[r].calls {
 			order = append(order, entry{int32(r), int32(i)})
-		}
-	}
-	for i := range t.places {
-		for _, c := range t.places[i].cohorts {
-			for _, e := range c {
-				lag[e.rank][e.call] = t.places[i].lag
-			}
 		}
 	}
 	slices.SortFunc(order, func(a, b entry) int {
@@ -60,4 +52,32 @@ func (t *timed) replay(less map[entry]int64) int64 {
 		before, after = max(before, t.at(e)), max(after, now)
 	}
 	return before - after
+}
+
+// lags are how many calls back each call waits for one, [rank][call]. Calls of groups
+// without records of their other members are in no place, and wait as those of the
+// same kind do after the same call.
+func (t *timed) lags() [][]int8 {
+	type site struct{ kind, before int32 }
+	usual := map[site]int8{}
+	for i := range t.places {
+		p := &t.places[i]
+		usual[site{p.kind, p.before}] = p.lag
+	}
+	lag := make([][]int8, len(t.ranks))
+	for r := range t.ranks {
+		calls := t.ranks[r].calls
+		lag[r] = make([]int8, len(calls))
+		for i := 1; i < len(calls); i++ {
+			lag[r][i] = usual[site{calls[i].kind, calls[i-1].kind}]
+		}
+	}
+	for i := range t.places {
+		for _, c := range t.places[i].cohorts {
+			for _, e := range c {
+				lag[e.rank][e.call] = t.places[i].lag
+			}
+		}
+	}
+	return lag
 }

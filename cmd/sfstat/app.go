@@ -21,7 +21,7 @@ func (p *program) app() *cli.App {
 		Name:  "sfstat",
 		Usage: "find which rank and stage slow down a training job, why, and what fixing it would save",
 		Description: "sfstat reads the recordings of a distributed training job: packets (JSON Lines), window archives " +
-			"(Parquet), wide CSV, operator traces (CSV, Parquet), PyTorch profiler traces and Flight Recorder dumps, Nsight Systems exports (SQLite), NCCL debug logs and Inspector dumps, compressed or not, or folders of them. It reports where the exposed time went, " +
+			"(Parquet), wide CSV, operator traces (CSV, Parquet), PyTorch profiler traces and Flight Recorder dumps, XPlane profiles of JAX and TensorFlow, Nsight Systems exports (SQLite), NCCL debug logs and Inspector dumps, compressed or not, or folders of them. It reports where the exposed time went, " +
 			"which rank the others waited for, and how certain that is.",
 		Commands: slices.Concat(
 			group("Commands", p.diagnoseCommand(), p.reportCommand(), p.compareCommand(), p.inspectCommand(), p.convertCommand()),

@@ -44,6 +44,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("CAMPAIGN", filepath.Join(fixtures, "campaign"))
 			env.Setenv("COMM", filepath.Join(fixtures, "comm", "run"))
 			env.Setenv("SOURCES", filepath.Join(fixtures, "sources"))
+			env.Setenv("MONITORING", filepath.Join(fixtures, "monitoring"))
 			env.Setenv("XPLANE", filepath.Join(fixtures, "xplane"))
 			env.Setenv("KINETO", filepath.Join(fixtures, "kineto"))
 			env.Setenv("FR", filepath.Join(fixtures, "flightrecorder"))

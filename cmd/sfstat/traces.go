@@ -19,13 +19,15 @@ import (
 // follow each other together. What no view can be made of is refused like an
 // input that cannot be read.
 func (p *program) traces(c *cli.Context, see viewing, each func(report.Traced) error) (inputs, error) {
-	recorded := make(map[string]bool) // runs with operators
+	recorded := make(map[string]bool) // runs with operators, or false: with windows alone
 	var windows []*trace.Window
 	var entered []*enteredRun
 	in, err := p.read(c, auto.OperatorsFirst, func(item auto.Item) error {
 		switch {
 		case item.Window != nil:
-			recorded[item.Window.Run] = recorded[item.Window.Run]
+			if _, seen := recorded[item.Window.Run]; !seen {
+				recorded[item.Window.Run] = false
+			}
 			windows = append(windows, item.Window)
 			return nil
 		case item.Ops == nil && item.Comm != nil:

@@ -31,8 +31,8 @@ type runNames struct {
 type timedRun struct {
 	place
 	hosts    map[int]string // of each rank, "": not recorded
-	from, to int64 // Unix ns; 0: not recorded
-	arrivals bool  // it recorded its collectives too
+	from, to int64          // Unix ns; 0: not recorded
+	arrivals bool           // it recorded its collectives too
 }
 
 // place is a run and a folder that holds windows or an operator trace of it.

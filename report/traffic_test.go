@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 
@@ -68,6 +69,43 @@ func TestTrafficSchemaIsComplete(t *testing.T) {
 		for _, c := range trafficRows(r).columns {
 			explained(c.head)
 		}
+	}
+}
+
+// TestCommViewSchemasAreComplete: the same for what comm shows instead of its verdict.
+func TestCommViewSchemasAreComplete(t *testing.T) {
+	problem := Input{Problems: []Problem{{Path: "x.log", Err: errors.New("torn")}}}
+	for name, write := range map[string]func(io.Writer, *comm.Result, Format) error{
+		"comm-topology": func(w io.Writer, r *comm.Result, f Format) error { return problem.Topology(w, r.Topology(), f, Style{}) },
+		"comm-steps":    func(w io.Writer, r *comm.Result, f Format) error { return problem.CommSteps(w, r, f, Style{}) },
+		"comm-matrix":   func(w io.Writer, r *comm.Result, f Format) error { return problem.CommMatrix(w, r, f, Style{}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			explained := explainer(t, "output-comm.md")
+			schema, doc := readSchema(t, name)
+			complete(t, name, doc, explained)
+			for _, paths := range [][]string{{commRun}, {commRun + "/nccl.node0.4000.log"}, {commRun + "/node1.sqlite"}, {commRun + "/../payloads"}, {commRun + "/../inspector"}} {
+				r := fixtureTraffic(t, paths...)
+				var out bytes.Buffer
+				if err := write(&out, r, JSON); err != nil {
+					t.Fatal(err)
+				}
+				valid(t, schema, paths[0], out.Bytes())
+				out.Reset()
+				if err := write(&out, r, CSV); err != nil {
+					t.Fatal(err)
+				}
+				head, _, _ := strings.Cut(out.String(), "\n")
+				for column := range strings.SplitSeq(head, ",") {
+					explained(column)
+				}
+				for f := Text; f <= Markdown; f++ {
+					if write(full{}, r, f) == nil {
+						t.Errorf("as %v: the failed write is not reported", f)
+					}
+				}
+			}
+		})
 	}
 }
 

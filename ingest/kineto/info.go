@@ -249,7 +249,7 @@ func (d *reader) call(e *event) profiler.Call {
 	if size := profiler.BytesOf(c.Dtype); size > 0 && w.elements >= 0 && w.elements < 1<<50 {
 		c.Bytes = w.elements * size
 	}
-	c.Seq = w.seq
+	c.Seq = max(w.seq, -1)
 	c.Ranks = d.groups.of(list, stride{start: w.start, step: w.stride, size: c.Size})
 	switch op := profiler.OperationOf(c.Name); {
 	case op == profile.Send && w.dst >= 0 && w.dst < trace.MaxRanks:

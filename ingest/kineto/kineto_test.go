@@ -284,6 +284,23 @@ func numbers(n int) string {
 
 const allReduce = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 
+func TestInteger(t *testing.T) {
+	for text, want := range map[string]struct {
+		n  int64
+		ok bool
+	}{
+		"0": {0, true}, "-7": {-7, true}, `"12"`: {12, true},
+		"9223372036854775807": {math.MaxInt64, true}, "-9223372036854775808": {math.MinInt64, true},
+		"9223372036854775808": {math.MinInt64, true}, "18446744073709551615": {-1, true}, `"18446744073709551615"`: {-1, true},
+		"18446744073709551616": {0, false}, "99999999999999999999": {0, false}, "-9223372036854775809": {0, false},
+		"": {0, false}, "-": {0, false}, `""`: {0, false}, "1.5": {0, false}, "--1": {0, false},
+	} {
+		if n, ok := integer([]byte(text)); ok != want.ok || ok && n != want.n {
+			t.Errorf("integer(%s) = %d, %v, expected %d, %v", text, n, ok, want.n, want.ok)
+		}
+	}
+}
+
 // TestCollectives: what is known of a collective, by the age of PyTorch.
 func TestCollectives(t *testing.T) {
 	full := `"Collective name": "allreduce", "In msg nelems": 1024, "Out msg nelems": 1024, "Group size": 4, "dtype": "BFloat16", "In split size": "[]",
@@ -303,6 +320,7 @@ func TestCollectives(t *testing.T) {
 			k("ncclDevKernel_Generic(ncclDevComm*)", 4, 1013, 1020, 30, "")}, profile.Collective{Op: profile.AllReduce, Seq: -1, Bytes: -1, Self: -1, Peer: -1}},
 		"kernel alone": {[]string{k("ncclKernel_AllGather_RING_LL_Sum_int8_t(ncclWorkElem)", 4, 1012, 1020, 30, "")},
 			profile.Collective{Op: profile.AllGather, Seq: -1, Bytes: -1, Self: -1, Peer: -1}},
+		"identifiers beyond int64": {[]string{k(allReduce, 4, 1012, 1020, 30, `, "Comms Id": 18446744073709551615, "Parent Comms Id": "18446744073709551615", "Seq": 9223372036854775808, "Src Rank": 18446744073709551615, `+full)}, whole},
 		"RCCL": {[]string{k("ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)", 4, 1012, 1020, 30, ", "+full)}, whole},
 		"members cut, by start and stride": {[]string{k(allReduce, 4, 1012, 1020, 30,
 			`, "Collective name":"allreduce","Group size":3,"Global rank start":1,"Global rank stride":8,"Process Group Ranks":"[1, 9, ...]"`)},

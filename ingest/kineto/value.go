@@ -3,6 +3,7 @@ package kineto
 import (
 	"bytes"
 	"math"
+	"math/bits"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -210,28 +211,34 @@ func unescape(dst, v []byte) []byte {
 	return dst
 }
 
-// integer is a value as a whole number, in quotes or not.
+// integer is a value as a whole number of 64 bits, in quotes or not. Identifiers are unsigned: what is
+// beyond the largest int64 is the signed number of the same bits, as −1 for 18446744073709551615.
 func integer(v []byte) (n int64, ok bool) {
 	if len(v) > 1 && v[0] == '"' {
 		v = v[1 : len(v)-1]
 	}
-	digits := v
-	if len(v) > 0 && v[0] == '-' {
-		digits = v[1:]
+	negative := len(v) > 0 && v[0] == '-'
+	if negative {
+		v = v[1:]
 	}
-	if len(digits) == 0 || len(digits) > 18 {
+	if len(v) == 0 {
 		return 0, false
 	}
-	for _, c := range digits {
+	var u uint64
+	for _, c := range v {
 		if c < '0' || c > '9' {
 			return 0, false
 		}
-		n = n*10 + int64(c-'0')
+		high, low := bits.Mul64(u, 10)
+		sum, carry := bits.Add64(low, uint64(c-'0'), 0)
+		if u = sum; high+carry > 0 {
+			return 0, false
+		}
 	}
-	if len(digits) < len(v) {
-		n = -n
+	if negative {
+		return -int64(u), u <= 1<<63
 	}
-	return n, true
+	return int64(u), true
 }
 
 // maxMicros is the largest stamp, in µs, that is a time: year 2116.

@@ -1,8 +1,9 @@
-"""python -m sfstat_recorder [-o FOLDER] [--window N] [--arrivals auto|calls|off] SCRIPT [ARGUMENTS …]"""
+"""python -m sfstat_recorder [-o FOLDER] [--window N] [--arrivals auto|calls|off] [--capture] SCRIPT [ARGUMENTS …]"""
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import logging
 import os
 import runpy
@@ -10,6 +11,7 @@ import sys
 from typing import List, Optional
 
 from .auto import watch
+from .autocapture import arrange
 
 
 def main(arguments: Optional[List[str]] = None) -> None:
@@ -21,6 +23,8 @@ def main(arguments: Optional[List[str]] = None) -> None:
     parser.add_argument("--window", type=int, default=100, metavar="N", help="steps in a packet (default: 100)")
     parser.add_argument("--arrivals", choices=("auto", "calls", "off"), default="auto",
                         help="when ranks enter collectives: from PyTorch's Flight Recorder, by wrapping torch.distributed, or not at all (default: auto)")
+    parser.add_argument("--capture", action="store_true",
+                        help="late ranks are profiled for some steps, so that the verdict names the line of the program (default: never)")
     parser.add_argument("-m", dest="module", action="store_true", help="SCRIPT is a module, as for python -m")
     parser.add_argument("script", metavar="SCRIPT")
     parser.add_argument("rest", nargs=argparse.REMAINDER, metavar="ARGUMENTS")
@@ -28,7 +32,10 @@ def main(arguments: Optional[List[str]] = None) -> None:
     _talk()
     name = os.path.splitext(os.path.basename(given.script))[0]
     folder = given.folder or "sfstat-" + name
-    loop = watch(folder, {"window": given.window, "arrivals": False if given.arrivals == "off" else given.arrivals})
+    options = {"window": given.window, "arrivals": False if given.arrivals == "off" else given.arrivals}
+    loop = watch(folder, options)
+    if loop is not None and given.capture:
+        arrange(options, importlib.import_module("torch.distributed"), loop.close)
     sys.argv = [given.script, *given.rest]
     try:
         if given.module:

@@ -169,6 +169,13 @@ class Loop:
             self._grads += 1
             self._backwards += self._seen[BACKWARD] == 0
 
+    def close(self) -> None:
+        """Ends the recording before the script does."""
+        if self.perf is not None and not self.given_up:
+            self._close()
+            self.given_up = True
+            self.perf.close()
+
     def finish(self) -> None:
         """Says at the end of the script what was found, if nothing is recorded."""
         if self.given_up or self.steps > 0:

@@ -43,6 +43,7 @@ func (j *judge) arrived(v *RunVerdict) {
 	v.Suspects = slices.DeleteFunc(v.Suspects, func(f Finding) bool {
 		return f.Cause == CauseGrowth && slices.ContainsFunc(late, func(l Finding) bool { return l.Stage == f.Stage && 2*l.Excess >= f.Excess })
 	})
+	v.Suspects = j.attribute(v.Suspects, late)
 	v.Undecided = slices.DeleteFunc(v.Undecided, func(u Undecided) bool { return u.Question == SyncPointUnknown && len(seen) > 0 })
 	if len(r.Missing) > 0 && r.Hang == nil && !slices.ContainsFunc(late, func(f Finding) bool { return !f.BelowMinGain }) {
 		j.unrecorded(v, seen)

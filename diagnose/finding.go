@@ -119,6 +119,9 @@ type Struck struct {
 	P                     float64 // chance of so clear a stretch, if struck steps lay anywhere
 }
 
+// rate is the fraction of the steps that were struck.
+func (s Struck) rate() float64 { return float64(s.Count) / float64(max(1, s.Of)) }
+
 // Bounded reports whether the bounds are known.
 func (s Struck) Bounded() bool { return s.High > 0 }
 

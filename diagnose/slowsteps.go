@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"math"
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
@@ -73,6 +74,33 @@ func (s *slowing) in(window int) (n int, excess int64) {
 // observed is what is known of them together.
 func (s *slowing) observed() evidence.SlowSteps {
 	return evidence.SlowSteps{N: s.Struck, Of: s.Of, Factor: 1 + s.Excess/max(1, s.usual), Excess: int64(s.Excess), First: s.steps[s.First], Last: s.steps[s.Last]}
+}
+
+// slowedBy is the part of slow steps that late ranks explain. All ranks wait for a rank
+// that is late where they synchronise, so that stage times show slow steps on all of
+// them alike. A rank explains no more of a step than its own delay in one, and no more
+// steps than it strikes.
+func (f *Finding) slowedBy(late []Finding) (part float64) {
+	for i := range late {
+		l := &late[i]
+		if f.Excess <= 0 || f.Stage != "" && l.Stage != f.Stage || l.Confidence < evidence.Supported || l.BelowMinGain {
+			continue
+		}
+		part += min(1, float64(l.Excess)/float64(f.Excess)) * min(1, l.Struck.rate()/max(f.Struck.rate(), math.SmallestNonzeroFloat64))
+	}
+	return min(1, part)
+}
+
+// attribute takes from slow steps what late ranks explain, and drops those of which
+// too little remains to report.
+func (j *judge) attribute(suspects, late []Finding) []Finding {
+	return slices.DeleteFunc(suspects, func(f Finding) bool {
+		part := 0.0
+		if f.Cause == CauseSlowSteps {
+			part = f.slowedBy(late)
+		}
+		return part > 0 && (1-part)*f.Score < j.minGain
+	})
 }
 
 // stepLengths is the median over ranks of each step's wall time, or, where that

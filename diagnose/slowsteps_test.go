@@ -5,7 +5,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/eval/simulate"
 )
 
 // judgeOf is a judge of one window with steps of some lengths, ns.
@@ -103,6 +105,69 @@ func TestSlowSteps(t *testing.T) {
 			if slow == nil || slow.Struck != want || math.Abs(slow.Excess/(c.factor-1)/200e6-1) > 0.1 || slow.steps[slow.First] != int64(100+c.first) {
 				t.Errorf("%v × in every %d of %d steps, seed %d: %+v, want %d", c.factor, c.every, c.n, seed, slow, want)
 			}
+		}
+	}
+}
+
+// TestSpikesOfOneRank: a rank that is late in every tenth step makes those steps slow on
+// all ranks where they synchronise. With arrivals the rank is the answer.
+func TestSpikesOfOneRank(t *testing.T) {
+	for _, family := range []simulate.Family{simulate.CallbackSync, simulate.Backward} {
+		for _, ranks := range []int{4, 8, 16} {
+			for seed := range uint64(3) {
+				slow := int(seed+1) % ranks
+				s := spec(ranks, 120, seed, simulate.Fault{Family: family, Delay: 1000, Every: 10, Ranks: []int{slow}})
+				s.Arrivals = true
+				v := verdictOn(t, windows(t, s)...).Runs[0]
+				f := v.Suspects[0]
+				if f.Kind != KindRank || *f.Rank != slow || f.Confidence != evidence.Strong || f.Struck.Count < 11 || f.Struck.Count > 12 || f.Gain < 0.7 || len(v.Suspects) > 1 {
+					t.Errorf("%v, %d ranks, seed %d: %s of %d", family, ranks, seed, show(f), len(v.Suspects))
+				}
+			}
+		}
+	}
+}
+
+// TestStallsOfAnyRank: single steps in which some rank stalls, now this one and now
+// another, accuse no rank.
+func TestStallsOfAnyRank(t *testing.T) {
+	for _, family := range []simulate.Family{simulate.CallbackSync, simulate.Backward} {
+		for seed := range uint64(6) {
+			s := spec(8, 100, seed)
+			for r := range 8 {
+				s.Faults = append(s.Faults, simulate.Fault{Family: family, Delay: 900, Probability: 0.02, Ranks: []int{r}})
+			}
+			s.Arrivals = true
+			for _, f := range verdictOn(t, windows(t, s)...).Runs[0].Suspects {
+				if f.Kind == KindRank && f.Flagged() {
+					t.Errorf("%v, seed %d: %s", family, seed, show(f))
+				}
+			}
+		}
+	}
+}
+
+// TestSlowStepsExplained: a late rank explains no more of slow steps than its own delay
+// and the steps that it strikes.
+func TestSlowStepsExplained(t *testing.T) {
+	slow := Finding{Cause: CauseSlowSteps, Place: Place{Stage: "callbacks"}, Cost: Cost{Excess: 1000, Struck: Struck{Count: 20, Of: 200}}}
+	late := func(stage string, excess int64, count int, sure evidence.Confidence) Finding {
+		return Finding{Place: Place{Stage: stage}, Cost: Cost{Excess: excess, Struck: Struck{Count: count, Of: 100}}, Confidence: sure}
+	}
+	for _, c := range []struct {
+		name string
+		late []Finding
+		want float64
+	}{
+		{"all of it, in a ring half as long", []Finding{late("callbacks", 1000, 10, evidence.Strong)}, 1},
+		{"every other of them", []Finding{late("callbacks", 1200, 5, evidence.Strong)}, 0.5},
+		{"a small delay in every step", []Finding{late("callbacks", 10, 100, evidence.Strong)}, 0.01},
+		{"two ranks by turns", []Finding{late("callbacks", 1000, 5, evidence.Strong), late("callbacks", 1000, 5, evidence.Supported)}, 1},
+		{"another stage", []Finding{late("data", 1000, 10, evidence.Strong)}, 0},
+		{"uncertain", []Finding{late("callbacks", 1000, 10, evidence.Ambiguous)}, 0},
+	} {
+		if got := slow.slowedBy(c.late); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
 }

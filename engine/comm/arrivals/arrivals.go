@@ -116,7 +116,7 @@ type Late struct {
 	LogP    float64
 	Gain    float64 // of the struck steps, by fixing it
 	RunGain float64 // of all that repeats
-	First   int64   // first and last strike, on the common clock
+	First   int64   // first and last delay, on the common clock
 	End     int64
 	Steps   [2]int64 // the same as recorded steps; −1: not known
 	Clock   bool     // it may be its clock in part: its delay is below the half-width
@@ -272,7 +272,7 @@ func (r *Result) locate(lines []fitted) {
 		l := &r.Late[i]
 		l.Steps = [2]int64{-1, -1}
 		for k := range lines {
-			first, last := lines[k].step(l.First-1), lines[k].step(l.End-1)
+			first, last := lines[k].step(l.First), lines[k].step(l.End)
 			if first >= 0 && last >= 0 {
 				l.Steps = [2]int64{lines[k].steps[first], lines[k].steps[last]}
 				break
@@ -353,7 +353,7 @@ func (s *strikes) late(r *Result, alpha float64, steps stepping, lines []fitted)
 		l := &r.Late[i]
 		l.Excess += f.excess
 		l.LogP = min(l.LogP, f.logP)
-		l.First, l.End = min(l.First, f.struck[0].at), max(l.End, f.struck[len(f.struck)-1].at)
+		l.First, l.End = min(l.First, f.struck[0].middle()), max(l.End, f.struck[len(f.struck)-1].middle())
 		l.RunGain += saved / span * f.charge / total
 	}
 	for i := range r.Late {
@@ -374,7 +374,7 @@ func (s *strikes) latest(f found) Late {
 		own = append(own, x.own)
 	}
 	l := Late{Rank: s.ranks[f.rank].id, Place: f.place, Last: f.last, Points: f.count, Strikes: len(f.struck), Delay: median(own),
-		LogP: f.logP, Steady: steady, First: f.struck[0].at, End: f.struck[len(f.struck)-1].at}
+		LogP: f.logP, Steady: steady, First: f.struck[0].middle(), End: f.struck[len(f.struck)-1].middle()}
 	for _, c := range s.places[f.place].cohorts {
 		if i := slices.IndexFunc(c, func(e entry) bool { return int(e.rank) == f.rank }); i >= 0 {
 			g := s.groups[s.call(c[i]).group]

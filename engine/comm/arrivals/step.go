@@ -96,6 +96,10 @@ func period(at []int64) int64 {
 // strike is the own delay that makes a rank late.
 type strike struct{ at, own int64 }
 
+// middle is when half of the delay was over. Where a step ends within microseconds of
+// an entry, the entry may seem to be in the next one.
+func (x strike) middle() int64 { return x.at - x.own/2 }
+
 // struck is the steps in which strikes lie.
 type struck struct {
 	steps, of int
@@ -109,7 +113,7 @@ func (s stepping) struck(all []strike) (best struck) {
 	for _, ends := range s {
 		in := map[int]int64{}
 		for _, x := range all {
-			i, _ := slices.BinarySearch(ends, x.at)
+			i, _ := slices.BinarySearch(ends, x.middle())
 			in[i] += x.own
 		}
 		if best.of > 0 && len(in) >= best.steps {

@@ -148,7 +148,7 @@ func TestCommunicationFalseAlarms(t *testing.T) {
 		"a fifth of the log": {spoil: everyFifthLine},
 		"both of these":      {spoil: func(t testing.TB, path string) { withoutLaunches(t, path); everyFifthLine(t, path) }},
 	}
-	jobs, step := 0, draws.Of(t, 8, 1)
+	jobs, step := 0, draws.Of(t, 16, 1)
 	for _, name := range []string{"healthy", "healthy-pipeline", "noisy", "noisy-pipeline"} {
 		for _, damage := range slices.Sorted(maps.Keys(damages)) {
 			for i, unlike := range []float64{0, 0.01, 0.02} {

@@ -196,7 +196,7 @@ func comparisonTable(c *runs.Comparison) *table {
 		t.rows = append(t.rows, row)
 	}
 	t.columns[0].head = scaleFor(longest).unit.name + "/step"
-	t.caption = "Stages: exposed time. Changes are parts of the base's step; of arrival skew, which is of a synchronisation point, parts of itself. shows: the change that as many runs show four times in five."
+	t.caption = "Stages: exposed time. Changes of stages are relative to the base's step, those of arrival skew to the skew itself. shows: the smallest change that this many runs would detect in four comparisons of five."
 	return t
 }
 

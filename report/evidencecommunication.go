@@ -126,9 +126,9 @@ func binaryBytes(n int64) string { return binarySize(max(0, bits.Len64(uint64(n)
 func communicationLack(l evidence.Lack) string {
 	switch l.Reason {
 	case evidence.WhichOfTwoLinks:
-		return "only one other does the same work over the same kind of link: which of the two is as it should be cannot be told"
+		return "only one other does the same work over the same kind of link, so which of the two is slow is open"
 	case evidence.TwoLinksByLimit:
-		return "only one other does the same; that it reaches less than half of its limit, and the other does not, tells which"
+		return "only one other does the same; this one reaches less than half of its limit, the other more"
 	case evidence.ChanceAbove:
 		return fmt.Sprintf("p is above %s", probability(l.P))
 	case evidence.LimitUnknown:

@@ -207,16 +207,16 @@ func operatorLack(l evidence.Lack) string {
 	case evidence.OperatorsDisagree:
 		return fmt.Sprintf("the operator trace finds rank %d instead", l.N)
 	case evidence.FewSteps:
-		return counted(l.N, "step") + " cannot show what is chance"
+		return counted(l.N, "step") + " are too few to exclude chance"
 	}
 	return operatorReasons[l.Reason]
 }
 
 // operatorReasons are those without numbers.
 var operatorReasons = map[evidence.Reason]string{
-	evidence.Untested:             "no test tells it from chance and uneven microbatches",
-	evidence.FewWorkers:           "so few workers do not show what workers differ by",
-	evidence.SmallerPart:          "the operators that are long for certain are the smaller part of what it explains",
+	evidence.Untested:             "no test separates it from chance and uneven microbatches",
+	evidence.FewWorkers:           "with so few workers, how much healthy ones differ is unknown",
+	evidence.SmallerPart:          "significantly long operators explain less than half of it",
 	evidence.Unconfirmed:          "neither K-S nor blame nor the frontier confirms it",
 	evidence.TransfersUnconfirmed: "blame does not end at these transfers",
 	evidence.SizesUnknown:         "stages may transfer different amounts by design: sizes are not in the trace",

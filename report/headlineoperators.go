@@ -182,10 +182,10 @@ func alsoFound(all []diagnose.Finding) string {
 func nothingHeard(c *diagnose.Communications) string {
 	switch {
 	case c.LastMost != nil:
-		return fmt.Sprintf("Rank %d (%s) is the last to enter %d of %s, which costs the others most; whether by a delay of its own the dumps do not tell.",
+		return fmt.Sprintf("Rank %d (%s) is the last to enter %d of %s, which costs the others most; the dumps do not show whether the delay is its own.",
 			c.LastMost.Rank, c.LastHost, c.LastMost.N, counted(c.LastMost.Of, "collective"))
 	case c.Met:
-		return "Nothing stands out: no rank makes the others wait again and again, and no link or communicator is slower for certain than those that do the same."
+		return "Nothing stands out: no rank keeps the others waiting, and no link or communicator is significantly slower than those that do the same."
 	case c.Paired > 0:
 		return fmt.Sprintf("%s of %s were found with their kernels, none of which can be compared with those of other ranks.", counted(c.Paired, "call"), counted(c.Ranks, "rank"))
 	case c.Calls > 0:

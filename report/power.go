@@ -64,9 +64,9 @@ func powerHeadline(a *detectability.Account) string {
 		called = append(called, w.Stages[i].Name)
 	}
 	if len(called) == 0 {
-		return fmt.Sprintf("In windows of %s of this job no delay of one rank up to %s a step is called.", counted(w.Steps, "step"), length(float64(a.Most)))
+		return fmt.Sprintf("In windows of %s of this job no delay of one rank up to %s a step would be named.", counted(w.Steps, "step"), length(float64(a.Most)))
 	}
-	s := fmt.Sprintf("In windows of %s of this job, a rank is called, with its stage, when it loses %s a step or more", counted(w.Steps, "step"), span(from, to))
+	s := fmt.Sprintf("In windows of %s of this job, a rank is named, with its stage, when it loses %s a step or more", counted(w.Steps, "step"), span(from, to))
 	if len(never) > 0 {
 		s += "; not in " + strings.Join(never, ", ") + whyNever(w, never)
 	}
@@ -96,7 +96,7 @@ func whyNever(w *detectability.Window, names []string) string {
 // chosen is a delay that somebody chose, as it is: "20 ms".
 func chosen(ns int64) string { return strconv.FormatFloat(float64(ns)/1e6, 'g', 6, 64) + " ms" }
 
-// askedHeadline says whether the delay that was asked about is called.
+// askedHeadline says whether the delay that was asked about is named.
 func askedHeadline(a *detectability.Account, w *detectability.Window) string {
 	var yes, no, sync []string
 	least := int64(-1)
@@ -203,7 +203,7 @@ func thresholdWordsMean(a *detectability.Account) string {
 	s := fmt.Sprintf("top-2, top-1: the stage is among the first two, first, by the automatic cut; paper-2, paper-1: by the paper's. any: without a delay; none: not up to %s.",
 		length(float64(a.Most)))
 	if a.Asked > 0 {
-		s += fmt.Sprintf(" at %s: windows in which that delay is called.", chosen(a.Asked))
+		s += fmt.Sprintf(" at %s: windows in which that delay is named.", chosen(a.Asked))
 	}
 	return s
 }

@@ -17,7 +17,7 @@ func rateIn(k, n int) bootstrap.Rate {
 	return r
 }
 
-// powerStage is a stage that is called from some delay on, 0 for never.
+// powerStage is a stage that is named from some delay on, 0 for never.
 func powerStage(name string, syncs bool, called int64) detectability.Stage {
 	s := detectability.Stage{Name: name, Syncs: syncs}
 	for i := range s.Thresholds {
@@ -56,7 +56,7 @@ var powerCases = []struct {
 }{
 	{"plain", func() *detectability.Account {
 		return powerAccount(powerStage("data.next_wait", false, 25.8e6), powerStage("model.backward_cpu_wall", true, 0), powerStage("optim.step_cpu_wall", false, 31e6))
-	}, "In windows of 120 steps of this job, a rank is called, with its stage, when it loses 25.8 ms to 31.0 ms a step or more; not in model.backward_cpu_wall, where the ranks synchronise and times do not show who was late."},
+	}, "In windows of 120 steps of this job, a rank is named, with its stage, when it loses 25.8 ms to 31.0 ms a step or more; not in model.backward_cpu_wall, where the ranks synchronise and times do not show who was late."},
 	{"yes", func() *detectability.Account {
 		return asking(powerAccount(powerStage("data.next_wait", false, 25.8e6), powerStage("model.backward_cpu_wall", true, 0)), 30e6, 99, 0)
 	}, "Yes: a rank that loses 30 ms in every step of a window of 120 would be called, with its stage; but in model.backward_cpu_wall, where the ranks synchronise, times do not show who was late."},
@@ -97,7 +97,7 @@ func TestPowerHeadline(t *testing.T) {
 		}
 	}
 	none := powerAccount(powerStage("a", false, 0))
-	if got := powerHeadline(none); !strings.Contains(got, "no delay of one rank up to 436 ms a step is called") {
+	if got := powerHeadline(none); !strings.Contains(got, "no delay of one rank up to 436 ms a step would be named") {
 		t.Errorf("%q", got)
 	}
 }

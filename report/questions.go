@@ -13,13 +13,13 @@ func operatorQuestion(u diagnose.Undecided) string {
 	case diagnose.WhichRankOfOne:
 		return "Which rank is slow: with one replica no rank has a peer that does the same work. Stages are compared, and a heavy stage looks like a slow rank."
 	case diagnose.WhichOfTwoReplicas:
-		return "Which of two replicas is unusual: the slower one holds up the other, and that is all that two can show."
+		return "Which of two replicas is unusual: with two, only which one is slower is known."
 	case diagnose.WhatMissingRanksDo:
-		return "What the ranks that recorded nothing do to the others: " + u.Name + ". Record all ranks."
+		return "How the ranks without a recording affect the others: " + u.Name + ". Record all ranks."
 	case diagnose.WhichStageHoldsUp:
 		return "Which stage holds up which: the trace has no sends and receives between the pipeline stages. Record them."
 	case diagnose.WhatIsChance:
-		return fmt.Sprintf("What is chance: there are %s. Record 5 or more.", counted(u.N, "step"))
+		return fmt.Sprintf("What is chance: %s are too few. Record 5 or more.", counted(u.N, "step"))
 	case diagnose.WhichTensorRank:
 		return fmt.Sprintf("Which of the %d tensor-parallel ranks of a worker: the trace has one line for all of them. Record each.", u.N)
 	case diagnose.WhetherNetworkSlow:
@@ -39,7 +39,7 @@ func communicationQuestion(u diagnose.Undecided) string {
 	case diagnose.WhetherSlowBlurred:
 		return fmt.Sprintf("Whether %s slow beside others: the calls are shorter than what the clocks of the exports resolve.", subjectsAre(u))
 	case diagnose.WhichOfTwoIsSlow:
-		return fmt.Sprintf("Which of two is as it should be: %s reaches %s of the bandwidth of the only other like it.", linkName(u.About[0]), about(u.Share))
+		return fmt.Sprintf("Which of two links is slow: %s reaches %s of the bandwidth of the only other like it.", linkName(u.About[0]), about(u.Share))
 	case diagnose.WhatAbsentRanksDid:
 		are := "they are"
 		if u.N == 1 {
@@ -47,7 +47,7 @@ func communicationQuestion(u diagnose.Undecided) string {
 		}
 		return fmt.Sprintf("What %s did: %s of communicators in the logs and left no log, or no export. A collective that a rank is missing from is not measured.", counted(u.N, "rank"), are)
 	case diagnose.WhatUnalignedDid:
-		return fmt.Sprintf("What goes on between hosts where the clocks of %s do not compare with the first: fewer than 8 collectives in common. Record a stretch that all ranks take part in.", counted(u.N, "export"))
+		return fmt.Sprintf("The timing between hosts: the clocks of %s cannot be aligned with the first, with fewer than 8 collectives in common. Record a stretch that all ranks take part in.", counted(u.N, "export"))
 	case diagnose.HowFastShared:
 		return fmt.Sprintf("How fast the single messages of kernels that serve several peers are (%s): such a kernel ends with the slowest.", counted(u.N, "message"))
 	case diagnose.HowFastLonely:

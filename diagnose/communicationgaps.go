@@ -78,7 +78,7 @@ func subjectsThat(r *comm.Result, standing bandwidth.Standing) (list []int) {
 	var other []int
 	for i := range r.Speed.Cells {
 		c := &r.Speed.Cells[i]
-		if c.Bound == bandwidth.ByLatency || c.Class < leastClass {
+		if !c.CarriesData() {
 			continue
 		}
 		if c.Standing != standing {

@@ -116,7 +116,3 @@ const (
 	mostWeighed        = 1 << 20
 	mostWindowsWeighed = 32 // of a run
 )
-
-// leastClass is the smallest class of messages whose bandwidth is asked about:
-// 16 KiB; smaller ones are latency.
-const leastClass = 14

@@ -34,6 +34,7 @@ type run struct {
 	pruned  bool // not every step is among them
 
 	costly   held
+	calls    []*trace.Comm // of NCCL
 	arrivals arrivals.Job
 }
 
@@ -74,6 +75,8 @@ func (b *Builder) Add(r trace.Recording) error {
 		if r.Entries() {
 			return b.runOf(r.Run).arrivals.Add(r)
 		}
+		x := b.runOf(r.Run)
+		x.calls = append(x.calls, r)
 	}
 	return nil
 }

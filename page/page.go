@@ -41,6 +41,7 @@ type Run struct {
 	Signs     *Signs    `json:"signs"`
 	Walk      *Walk     `json:"walk"`
 	Arrivals  *Arrivals `json:"arrivals"`
+	Traffic   *Traffic  `json:"traffic"`
 }
 
 // Stage is one stage in the order of the step as recorded.

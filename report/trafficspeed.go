@@ -9,9 +9,6 @@ import (
 	"github.com/sfstat/sfstat/engine/comm/bandwidth"
 )
 
-// leastClass is the smallest class of messages worth a line about bandwidth: 16 KiB; what is less is bound by latency.
-const leastClass = 14
-
 // speedTable is one line per communicator, operation and size class that carries data, waiting left out. What
 // is bound by latency has no line: its bandwidth says nothing of the link.
 func speedTable(r *comm.Result) *table {
@@ -35,7 +32,7 @@ func speedTable(r *comm.Result) *table {
 // slowFirst is the cells worth a line, those that are slower than their peers first.
 func slowFirst(r *comm.Result) (list []int) {
 	for i := range r.Speed.Cells {
-		if c := &r.Speed.Cells[i]; c.Class >= leastClass && c.Bound != bandwidth.ByLatency {
+		if r.Speed.Cells[i].CarriesData() {
 			list = append(list, i)
 		}
 	}

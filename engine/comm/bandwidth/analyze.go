@@ -46,6 +46,10 @@ func (b Bound) String() string {
 // all below 2 MiB are class 20. 0 is what has at most one byte.
 func Class(bytes int64) int { return bits.Len64(uint64(max(bytes, 1))) - 1 }
 
+// leastClass is the smallest class of messages whose bandwidth is asked about:
+// 16 KiB; smaller ones are latency.
+const leastClass = 14
+
 // Cell is the calls of one operation and one size class over one subject.
 type Cell struct {
 	Subject             int
@@ -199,6 +203,10 @@ func latencies(subjects []Subject, all []Cell) []Latency {
 	}
 	return out
 }
+
+// CarriesData reports whether the calls are long enough that their bandwidth says
+// something of the links.
+func (c *Cell) CarriesData() bool { return c.Class >= leastClass && c.Bound != ByLatency }
 
 // bound holds a cell against the limit of its subject: bound by latency is what at full
 // bandwidth would take less time than latency.

@@ -25,6 +25,18 @@ export function percent(f) {
 	return f === null || !Number.isFinite(f) ? '–' : `${(100 * f).toFixed(1)} %`;
 }
 
+function scaled(n, base, units) {
+	let v = n, u = 0;
+	for (; v >= base * 0.9995 && u < units.length - 1; u++) v /= base;
+	return `${u ? Number(v.toPrecision(3)) : v} ${units[u]}`;
+}
+
+// size is an amount of data with three significant digits.
+export const size = (bytes) => scaled(bytes, 1000, ['B', 'kB', 'MB', 'GB', 'TB', 'PB']);
+
+// binary is a power of two of bytes.
+export const binary = (bytes) => scaled(bytes, 1024, ['B', 'KiB', 'MiB', 'GiB', 'TiB']);
+
 export function count(n) {
 	return String(n).replace(/\B(?=(\d{3})+$)/g, ',');
 }

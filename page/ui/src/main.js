@@ -4,12 +4,13 @@ import { apart, arrivals, signs, walk } from './compare.js';
 import { el, short } from './dom.js';
 import { figure, tableOf } from './figure.js';
 import { filters } from './filters.js';
-import { count } from './format.js';
+import { count, size } from './format.js';
 import { lanes } from './lanes.js';
 import { chromeTrace, saveJSON, saveTrace, verdictJSON } from './save.js';
 import { selection } from './selection.js';
 import { change, onChange, read, state } from './state.js';
 import { bands, exposed, last } from './steps.js';
+import { bandwidth, sent, volumes, waits } from './traffic.js';
 
 const page = JSON.parse(document.getElementById('page').textContent);
 const charts = document.getElementById('charts');
@@ -37,6 +38,14 @@ function listed(title, note, make) {
 
 const someRanks = (shown, all) => shown < all ? ` ${count(shown)} of ${count(all)} ranks have a row: those that findings name and those that are late for longest in all.` : '';
 
+function communication({ speeds, limits, left, sent: matrix, waits: ranks }) {
+	const late = () => ranks.length && figures.push(listed('Who enters collectives last', 'Collectives of NCCL by the start of their kernels, over the whole recording. Own delay: how much later than the median rank it arrives by itself, without what it inherits.', waits));
+	const fast = () => speeds.length && figures.push(of('Bandwidth', `Bus bandwidth once all ranks have arrived, as a share of ${limits ? 'the limit: the narrowest link that the log names' : 'the fastest: no topology was recorded'}. A dot is a communicator or a pair of ranks; a diamond is slower than its peers. Calls bound by latency are left out.`, bandwidth));
+	for (const part of speeds[0]?.slow ? [fast, late] : [late, fast]) part();
+	figures.push(of('Volumes', `Element count × size of the type as logged, over all ranks and the whole recording.${left ? ` ${count(left)} smaller ones are left out.` : ''}`, volumes));
+	if (matrix) figures.push(of('Bytes between ranks', `From the rank of a row to the rank of a column: the stronger the colour, the more. Rings and trees are assumed in the order of ranks.${matrix.width > 1 ? ` A row has ${matrix.width} ranks.` : ''}${matrix.unplaced_bytes ? ` ${size(matrix.unplaced_bytes)} more go to ranks that left no log.` : ''}`, sent));
+}
+
 function build() {
 	run = page.runs[Math.min(Math.max(0, state.run), page.runs.length - 1)];
 	for (const s of document.querySelectorAll('section[data-run]')) s.hidden = Number(s.dataset.run) !== page.runs.indexOf(run);
@@ -44,6 +53,7 @@ function build() {
 	figures = [];
 	const { steps } = run;
 	const drawn = () => figures.push(of('One step, rank by rank', `${run.operators ? 'Operators of each rank; the narrow strip below has what runs beside them. Hatched: waiting for another rank.' : `Ranks that arrive early wait, hatched, for the last one.${steps?.entered ? ' Waits for collectives inside a stage are drawn at its end.' : ''}`}${run.all_drawn ? '' : ` ${run.drawn.length} of ${count(steps?.count ?? run.drawn.length)} steps can be drawn.`}${run.drawn[0].lanes.length < run.all_ranks ? ` ${run.drawn[0].lanes.length} of ${count(run.all_ranks)} ranks have a lane.` : ''}`, lanes));
+	if (run.traffic?.leads) communication(run.traffic);
 	if (run.drawn.length && !steps) drawn();
 	if (steps && steps.first.length) {
 		const put = steps.width > 1 ? ` A column is ${steps.width} steps: their mean.` : '';
@@ -58,6 +68,7 @@ function build() {
 	}
 	if (run.ranks.length && run.stages.length) figures.push(of(run.operators ? 'Ranks and operators' : 'Ranks and stages', `Time of a rank in ${run.operators ? 'the operators of a name' : 'a stage'}, a step in the mean, without its waits for ${run.operators ? 'others' : 'the last rank to arrive'}, which have a column of their own.${someRanks(Math.min(run.ranks.length, 128), run.all_ranks)}`, rankStage));
 	if (run.arrivals) figures.push(of('Who enters calls last', `Own delay of each rank before it enters a call, in the median: what it inherits from another synchronisation point is not its own. ${count(run.arrivals.calls)} calls${run.arrivals.lost ? `; ${count(run.arrivals.lost)} before them were not kept` : ''}.`, arrivals));
+	if (run.traffic && !run.traffic.leads) communication(run.traffic);
 	if (run.fixes.length) figures.push(listed('What fixing would save', 'Of the time of the run, each by itself: they do not add up.', fixes));
 	if (run.signs?.ranks.length) figures.push(listed('What other methods find', `Outliers, completion times (K-S) and walks back (blame) look at the steps of window ${run.signs.window} by themselves, not at what the frontier charges. Family-wise error of the outliers: ${(100 * run.signs.alpha).toFixed(1)} %.`, signs));
 	if (run.walk) figures.push(of('Where the delay began', 'Each operator was held up by the next; the last one is where the delay began.', walk));

@@ -31,6 +31,7 @@ const inputs = {
 	operators: [join(fixtures, 'optrace/trace-slow-worker.csv')],
 	hang: [join(fixtures, 'flightrecorder/hang')],
 	hostile: [hostilePackets()],
+	communication: [join(fixtures, 'comm/run')],
 };
 
 function written(name) {
@@ -123,6 +124,22 @@ describe('values', () => {
 		assert.equal((await rows(page, 'Ranks and steps')).length, 40);
 	}));
 
+	test('bandwidths, volumes and waits are those of sfstat comm', () => shown('communication', async (page) => {
+		const told = JSON.parse(execFileSync(process.env.SFSTAT ?? 'sfstat', ['comm', ...inputs.communication, '-q', '--format', 'json']));
+		const { traffic } = await page.evaluate(() => globalThis.sfstat.page.runs[0]);
+		const speeds = await rows(page, 'Bandwidth');
+		assert.equal(speeds.length, 5);
+		for (const s of traffic.speeds) {
+			const b = told.bandwidth.find((x) => x.communicator === s.name && x.from_bytes === s.from_bytes);
+			assert.ok(Math.abs(s.bus_gbps / b.bus_gbps - 1) < 1e-4 && s.limit_gbps === b.limit_gbps);
+		}
+		assert.deepEqual(speeds[1].slice(0, 4), ['TP AllReduce', '0-1', '0x5f3a11c0de4402', '2 MiB']);
+		assert.deepEqual((await rows(page, 'Volumes'))[1].slice(1), ['DP', '0,2', 'AllReduce', '12', '277 MB']);
+		assert.deepEqual((await rows(page, 'Bytes between ranks'))[1], ['rank 0', '', '50.3 MB', '138 MB', '', '189 MB']);
+		assert.deepEqual((await rows(page, 'Who enters collectives last'))[1].slice(0, 2), ['rank 2 (node1)', '31 of 33']);
+		assert.equal(await page.$eval('#charts section h2', (e) => e.textContent), 'Who enters collectives last');
+	}));
+
 	test('a trace of the drawn steps has every stage of every rank', () => shown('callback', async (page) => {
 		const trace = await page.evaluate(() => globalThis.sfstat.chromeTrace());
 		const spans = trace.traceEvents.filter((e) => e.ph === 'X');
@@ -202,6 +219,18 @@ describe('keyboard', () => {
 		await chart.focus();
 		await page.keyboard.press('ArrowRight');
 		assert.match(await tooltip(page), /^step 4rank 2 \(node0\) is last, 1\d\d ms behind the median rank$/);
+	}));
+
+	test('bandwidths are read strip by strip, and follow the filter', () => shown('communication', async (page) => {
+		const strips = (await page.$$('canvas.surface'))[0];
+		await strips.focus();
+		for (const key of ['ArrowDown', 'ArrowDown', 'End']) await page.keyboard.press(key);
+		assert.match(await tooltip(page), /^DP AllReduce from 16 MiB, ranks 1,30x5f3a11c0de440521.7 GB\/s, 90.6 % of NET 24 GB\/s/);
+		await page.type('#f-ranks', '0');
+		await page.keyboard.press('Enter');
+		await settled(page);
+		assert.deepEqual((await rows(page, 'Bandwidth')).slice(1).map((r) => r[1]), ['0-1', '0,2']);
+		assert.deepEqual((await rows(page, 'Bytes between ranks')).slice(1), [['rank 0', '', '50.3 MB', '138 MB', '', '189 MB']]);
 	}));
 
 	test('everything that can be chosen is reached by Tab', () => shown('callback', async (page) => {

@@ -12,6 +12,7 @@ import (
 	"github.com/sfstat/sfstat/batch/findings"
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/internal/atomicfile"
+	"github.com/sfstat/sfstat/internal/objectstore"
 )
 
 // Resume is what to do with parts that an earlier batch left.
@@ -40,6 +41,7 @@ type Options struct {
 	Role     Role
 	Threads  int                                         // 0: as many as Go uses cores
 	Create   func(path string) (*atomicfile.File, error) // begins a file; nil: atomicfile.Create
+	Objects  *objectstore.Client                         // fetches inputs such as s3://bucket/prefix; nil: they are refused
 	Progress func(done Progress)                         // called from one goroutine at a time; nil: nobody asks
 }
 
@@ -70,7 +72,7 @@ func Run(ctx context.Context, paths []string, o Options) (*findings.Summary, err
 		return nil, err
 	}
 	defer clean()
-	p, err := newPlan(paths, &o, base, base+partsSuffix)
+	p, err := newPlan(ctx, paths, &o, base, base+partsSuffix)
 	if err != nil {
 		return nil, err
 	}
@@ -120,6 +122,7 @@ type work struct {
 	o     *Options
 	parts *parts
 	total int64
+	judge chan struct{} // who judges has a place in it; others fetch
 
 	mu   sync.Mutex
 	done Progress
@@ -134,9 +137,14 @@ func (b *work) all(ctx context.Context) error {
 	if threads == 0 {
 		threads = runtime.GOMAXPROCS(0)
 	}
+	b.judge = make(chan struct{}, threads)
+	workers := threads
+	if b.remote() {
+		workers = 2 * threads // half of them fetch what the others judge next
+	}
 	var next atomic.Int64
 	var wait sync.WaitGroup
-	for range min(threads, len(b.chunks)) {
+	for range min(workers, len(b.chunks)) {
 		wait.Go(func() {
 			for ctx.Err() == nil {
 				i := int(next.Add(1)) - 1
@@ -162,6 +170,13 @@ func (b *work) chunk(ctx context.Context, i int) error {
 	if b.parts.has(i) {
 		return nil
 	}
+	local, err := b.fetch(ctx, b.chunks[i].units)
+	defer local.remove()
+	if err != nil {
+		return err
+	}
+	b.judge <- struct{}{}
+	defer func() { <-b.judge }()
 	create := b.o.Create
 	if create == nil {
 		create = atomicfile.Create
@@ -172,7 +187,7 @@ func (b *work) chunk(ctx context.Context, i int) error {
 	}
 	return f.Fill(func(w io.Writer) error {
 		out := newPartWriter(w)
-		j := &judge{o: b.o.Diagnose, emit: out.row, refer: out.problem, tell: func(n int) { b.tell(0, int64(n)) }}
+		j := &judge{o: b.o.Diagnose, emit: out.row, refer: out.problem, of: local, tell: func(n int) { b.tell(0, int64(n)) }}
 		for _, u := range b.chunks[i].units {
 			if err := j.unit(ctx, u); err != nil {
 				return err

@@ -33,6 +33,7 @@ type judge struct {
 	emit  func(findings.Row) error
 	refer func(Problem) error
 	tell  func(windows int) // that were judged
+	of    *copies           // of objects among the inputs
 	open  []*session        // by first recording
 	bounds
 }
@@ -48,9 +49,18 @@ type session struct {
 // unit judges the runs of files that are read together. What is wrong with them
 // is referred; an error is one of the output, or the end of ctx.
 func (j *judge) unit(ctx context.Context, u unit) error {
-	paths := make([]string, len(u.files))
-	for i := range u.files {
-		paths[i] = u.files[i].Path
+	var paths []string
+	for _, f := range u.files {
+		if err, failed := j.of.failed[f.Path]; failed {
+			if err := j.refer(Problem{f.Path, err.Error()}); err != nil {
+				return err
+			}
+			continue
+		}
+		paths = append(paths, j.of.path(f.Path))
+	}
+	if len(paths) == 0 {
+		return nil
 	}
 	j.bounds, j.o.Engines = ofWindows, u.engines
 	if u.joined() {
@@ -58,14 +68,14 @@ func (j *judge) unit(ctx context.Context, u unit) error {
 	}
 	r, err := auto.OpenFound(paths, auto.Options{Want: auto.ForVerdict})
 	if err != nil {
-		return j.refer(Problem{paths[0], reason(paths[0], err)})
+		return j.refer(j.of.problem(paths[0], err))
 	}
 	defer r.Close()
 	for {
 		item, err := r.Next()
 		if err != nil {
 			if !errors.Is(err, io.EOF) && len(r.Problems()) == 0 && !passedOver(r) {
-				err = j.refer(Problem{paths[0], reason(paths[0], err)})
+				err = j.refer(j.of.problem(paths[0], err))
 			} else {
 				err = nil
 			}
@@ -74,9 +84,9 @@ func (j *judge) unit(ctx context.Context, u unit) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		at := findings.Where{Folder: filepath.Dir(paths[0]), File: base(item, u)}
+		at := findings.Where{Folder: folderOf(u.files[0].Path), File: base(item, u)}
 		for _, recorded := range item.Recordings() {
-			if err := j.add(recorded, at, item.Path); err != nil {
+			if err := j.add(recorded, at, j.of.name(item.Path)); err != nil {
 				return err
 			}
 		}
@@ -112,14 +122,14 @@ func another(p auto.Problem) bool {
 // is another recording is judged by itself.
 func (j *judge) problems(ctx context.Context, u unit, r *auto.Reader) error {
 	for _, p := range r.Problems() {
-		i := slices.IndexFunc(u.files, func(f file) bool { return f.Path == p.Path })
+		i := slices.IndexFunc(u.files, func(f file) bool { return j.of.path(f.Path) == p.Path })
 		if i >= 0 && len(u.files) > 1 && another(p) {
-			if err := j.unit(ctx, unit{u.files[i : i+1], u.engines}); err != nil {
+			if err := j.unit(ctx, unit{files: u.files[i : i+1], engines: u.engines}); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := j.refer(Problem{p.Path, reason(p.Path, p.Err)}); err != nil {
+		if err := j.refer(j.of.problem(p.Path, p.Err)); err != nil {
 			return err
 		}
 	}
@@ -146,8 +156,7 @@ func (j *judge) add(r trace.Recording, at findings.Where, path string) error {
 	}
 	s := j.open[i]
 	if err := s.s.Add(r); err != nil {
-		path := cmp.Or(path, filepath.Join(at.Folder, at.File))
-		return j.refer(Problem{path, reason(path, err)})
+		return j.refer(j.of.problem(cmp.Or(path, within(at.Folder, at.File)), err))
 	}
 	if !isWindow {
 		return nil

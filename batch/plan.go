@@ -16,6 +16,7 @@
 package batch
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -26,6 +27,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/internal/objectstore"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -33,11 +35,16 @@ import (
 type file struct {
 	Path     string
 	Size     int64
-	Modified int64 // nanoseconds; only compared
+	Modified int64  // nanoseconds; only compared
+	ETag     string `json:",omitempty"` // of an object
 }
 
-// changed reports why a file is not what was planned with; "" where it is.
+// changed reports why a file is not what was planned with; "" where it is. An object
+// that is not was not fetched.
 func (f *file) changed() string {
+	if objectstore.Is(f.Path) {
+		return ""
+	}
 	now := stat(f.Path)
 	switch {
 	case now.Size > f.Size:
@@ -89,25 +96,25 @@ const (
 	chunksAhead = 4 // for each shard
 )
 
-// newPlan lists the files of paths. those are not inputs: what is written.
-func newPlan(paths []string, o *Options, those ...string) (*plan, error) {
+// newPlan lists the files and objects of paths. those are not inputs: what is written.
+func newPlan(ctx context.Context, paths []string, o *Options, those ...string) (*plan, error) {
 	p := &plan{Options: fmt.Sprintf("%s of %d", o.Settings, o.Shard.Of)}
 	if o.Role == Whole { // of processes that share the parts, the plan is one
 		p.Options += fmt.Sprintf(" shard %d", o.Shard.Index)
 	}
-	listed := auto.List(paths)
-	var total int64
-	for _, l := range listed {
+	objects, local := parted(paths)
+	for _, l := range auto.List(local) {
 		switch {
 		case l.Err != nil:
 			p.refused = append(p.refused, Problem{l.Path, reason(l.Path, l.Err)})
 		case l.Skipped != "" || written(l.Path, those):
 			p.skipped++
 		default:
-			f := stat(l.Path)
-			total += f.Size
-			p.Files = append(p.Files, f)
+			p.Files = append(p.Files, stat(l.Path))
 		}
+	}
+	if err := p.list(ctx, objects, o.Objects); err != nil {
+		return nil, err
 	}
 	if len(p.Files) == 0 && len(p.refused) > 0 {
 		return nil, errors.New(p.refused[0].Path + ": " + p.refused[0].Error)
@@ -115,9 +122,22 @@ func newPlan(paths []string, o *Options, those ...string) (*plan, error) {
 	if len(p.Files) == 0 {
 		return nil, trace.Bad(trace.ErrEmpty, "there are no files in %s", strings.Join(paths, ", "))
 	}
-	few := int64(max(fewChunks, chunksAhead*o.Shard.Of))
+	all, err := units(p.Files, holds(ctx, o.Objects))
+	if err != nil {
+		return nil, err
+	}
+	p.divide(all, int64(max(fewChunks, chunksAhead*o.Shard.Of)))
+	return p, nil
+}
+
+// divide makes chunks of units, few of them at least where there are as many.
+func (p *plan) divide(all []unit, few int64) {
+	var total int64
+	for _, f := range p.Files {
+		total += f.Size
+	}
 	most := max(min(usualChunk, total/few), total/mostChunks, 1)
-	for _, u := range units(p.Files) {
+	for _, u := range all {
 		n := len(p.chunks)
 		if n == 0 || p.chunks[n-1].bytes >= most {
 			p.chunks = append(p.chunks, chunk{})
@@ -129,7 +149,6 @@ func newPlan(paths []string, o *Options, those ...string) (*plan, error) {
 			c.bytes += f.Size
 		}
 	}
-	return p, nil
 }
 
 // written reports whether a path is one of those, or below one.

@@ -47,7 +47,7 @@ func RunOnSlurm(ctx context.Context, paths []string, o Options, c Cluster) (*fin
 	}
 	o.Shard = Shard{Of: c.Shards}
 	base := o.Output.Path
-	p, err := newPlan(paths, &Options{Settings: o.Settings, Shard: o.Shard, Role: PartsOnly}, base, base+partsSuffix)
+	p, err := newPlan(ctx, paths, &Options{Settings: o.Settings, Objects: o.Objects, Shard: o.Shard, Role: PartsOnly}, base, base+partsSuffix)
 	if err != nil {
 		return nil, err
 	}

@@ -3,11 +3,13 @@ package batch
 import (
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/sfstat/sfstat/diagnose"
-	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/ingest/packet"
+	"github.com/sfstat/sfstat/internal/objectstore"
 )
 
 // unit is files that are read as one input, and what may be found in them: all, where
@@ -15,6 +17,7 @@ import (
 type unit struct {
 	files   []file
 	engines diagnose.Engines
+	beside  []file // what the reader of a table opens by itself
 }
 
 func (u *unit) joined() bool { return u.engines == diagnose.AllEngines }
@@ -32,8 +35,11 @@ type folder struct {
 // and logs belong to a run whose windows may lie in another file: then a folder is read
 // as a whole, and a folder without windows with the one that has them: that above it,
 // or the only one beside it.
-func units(files []file) []unit {
-	folders := foldersOf(files)
+func units(files []file, holds holder) ([]unit, error) {
+	folders, err := foldersOf(files, holds)
+	if err != nil {
+		return nil, err
+	}
 	var out []unit
 	for _, f := range folders {
 		switch {
@@ -50,27 +56,28 @@ func units(files []file) []unit {
 			out = append(out, apart(f.files)...)
 		}
 	}
-	return out
+	return out, nil
 }
 
 // apart is the units of a folder that holds stage times alone.
 func apart(files []file) (out []unit) {
 	rest := -1
-	beside := make(map[string]bool) // what has arrivals
+	beside := make(map[string]file) // the arrivals of a table
 	for _, f := range files {
 		if table, ok := strings.CutSuffix(f.Path, packet.BesideSuffix); ok {
-			beside[table] = true
+			beside[table] = f
 		}
 	}
 	for _, f := range files {
+		arrivals, ok := beside[f.Path]
 		switch {
-		case isParquet(f.Path) && !beside[f.Path]:
-			out = append(out, unit{[]file{f}, diagnose.StagesAlone})
+		case isParquet(f.Path) && !ok:
+			out = append(out, unit{files: []file{f}, engines: diagnose.StagesAlone})
 		case isParquet(f.Path):
-			out = append(out, unit{[]file{f}, diagnose.FindingsAlone})
+			out = append(out, unit{[]file{f}, diagnose.FindingsAlone, []file{arrivals}})
 		case rest < 0:
 			rest = len(out)
-			out = append(out, unit{[]file{f}, diagnose.FindingsAlone})
+			out = append(out, unit{files: []file{f}, engines: diagnose.FindingsAlone})
 		default:
 			out[rest].files = append(out[rest].files, f)
 		}
@@ -81,21 +88,24 @@ func apart(files []file) (out []unit) {
 func isParquet(path string) bool { return strings.HasSuffix(strings.ToLower(path), ".parquet") }
 
 // foldersOf sorts files by folder and finds who is read with whom.
-func foldersOf(files []file) []*folder {
+func foldersOf(files []file, holds holder) ([]*folder, error) {
 	var all []*folder
 	at := make(map[string]*folder)
 	below := make(map[string][]*folder) // folders with windows, by the one above them
 	for _, f := range files {
-		dir := filepath.Dir(f.Path)
+		dir := folderOf(f.Path)
 		if at[dir] == nil {
 			at[dir] = &folder{path: dir}
 			all = append(all, at[dir])
 		}
 		at[dir].files = append(at[dir].files, f)
 	}
+	if err := lookAll(all, holds); err != nil {
+		return nil, err
+	}
 	for _, f := range all {
-		if f.look(); f.Windows {
-			up := filepath.Dir(f.path)
+		if f.Windows {
+			up := folderOf(f.path)
 			below[up] = append(below[up], f)
 		}
 	}
@@ -103,7 +113,7 @@ func foldersOf(files []file) []*folder {
 		if !f.More || f.Windows {
 			continue
 		}
-		up := filepath.Dir(f.path)
+		up := folderOf(f.path)
 		if above := at[up]; above != nil && above.Windows {
 			f.into = above
 		} else if len(below[up]) == 1 {
@@ -113,12 +123,36 @@ func foldersOf(files []file) []*folder {
 			f.into.More = true
 		}
 	}
-	return all
+	return all, nil
+}
+
+// holder says what a file holds.
+type holder func(file) (auto.Held, error)
+
+// lookAll looks into folders, several at a time: it is waiting, mostly.
+func lookAll(all []*folder, holds holder) error {
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	failed := make([]error, len(all))
+	for range min(objectstore.AtOnce, len(all)) {
+		wait.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(all); i = int(next.Add(1)) - 1 {
+				failed[i] = all[i].look(holds)
+			}
+		})
+	}
+	wait.Wait()
+	for _, err := range failed {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // look finds what the files of the folder hold. Of files whose names differ in numbers
 // alone, as those of ranks do, it looks into the first.
-func (f *folder) look() {
+func (f *folder) look(holds holder) error {
 	seen := make(map[string]bool)
 	for _, in := range f.files {
 		if isParquet(in.Path) {
@@ -135,7 +169,11 @@ func (f *folder) look() {
 			continue
 		}
 		seen[shape] = true
-		held := auto.Holds(in.Path, ingest.Limits{})
+		held, err := holds(in)
+		if err != nil {
+			return err
+		}
 		f.Windows, f.More = f.Windows || held.Windows, f.More || held.More
 	}
+	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/internal/objectstore"
 )
 
 // app describes the whole command line. cli/v2 parses flags and dispatches;
@@ -99,7 +100,16 @@ func paths(c *cli.Context) ([]string, error) {
 	if !c.Args().Present() {
 		return nil, badUsage("needs a file or folder; - reads standard input (see sfstat %s --help)", c.Command.Name)
 	}
-	return c.Args().Slice(), there(c.Args().Slice())
+	var local []string
+	for _, name := range c.Args().Slice() {
+		switch {
+		case !objectstore.Is(name):
+			local = append(local, name)
+		case c.Command.Name != "batch" || c.Bool("summarize"):
+			return nil, badUsage("%s is in an object store, from which only sfstat batch reads: copy it to a file", name)
+		}
+	}
+	return c.Args().Slice(), there(local)
 }
 
 // there refuses paths that lead nowhere before anything is read: who typed one

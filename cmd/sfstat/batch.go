@@ -15,13 +15,14 @@ import (
 	"github.com/sfstat/sfstat/batch"
 	"github.com/sfstat/sfstat/batch/findings"
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/internal/objectstore"
 	"github.com/sfstat/sfstat/report"
 )
 
 func (p *program) batchCommand() *cli.Command {
 	return &cli.Command{
 		Name: "batch", Usage: "judge every run of an archive: a table of findings and a summary", ArgsUsage: "PATH...",
-		Description: "Judges every window in the given folders on all cores, in the memory of a few windows, and writes one row per finding and window. " +
+		Description: "Judges every window in the given folders and object-store prefixes (s3://, gs://) on all cores, in the memory of a few windows, and writes one row per finding and window. " +
 			"The summary lists the runs that lose most time, hosts that recur more often than chance allows, stages and weeks. --resume continues an interrupted batch; the output is identical byte for byte.",
 		Flags: join([]cli.Flag{
 			&cli.BoolFlag{Name: "resume", Usage: "continue an interrupted batch with the same output; if there is none, start one"},
@@ -40,6 +41,7 @@ func (p *program) batchCommand() *cli.Command {
 		}, screenFlags()),
 		UsageText: `sfstat batch runs/ -o findings.parquet
 sfstat batch runs/ -o findings.parquet --resume
+sfstat batch s3://bucket/runs -o findings.parquet
 sfstat batch runs/ --shard 2/8 -o findings-2.parquet
 sfstat batch --summarize findings-*.parquet -o findings.parquet
 sfstat batch /shared/runs -o /shared/findings.parquet --slurm --shards 32 --sbatch=--partition=cpu`,
@@ -141,7 +143,7 @@ func clusterOf(c *cli.Context, names []string) (batch.Cluster, error) {
 }
 
 func (p *program) batchOptions(c *cli.Context) (batch.Options, error) {
-	o := batch.Options{Threads: c.Int("threads"), Create: p.outputs.create, Output: batch.Output{Path: c.String("output"), Stdout: p.out}}
+	o := batch.Options{Threads: c.Int("threads"), Create: p.outputs.create, Objects: objectstore.New(os.Getenv), Output: batch.Output{Path: c.String("output"), Stdout: p.out}}
 	if o.Threads < 0 {
 		return o, badUsage("--threads is %d, expected 1 or more", o.Threads)
 	}

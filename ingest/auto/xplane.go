@@ -2,7 +2,6 @@ package auto
 
 import (
 	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -50,12 +49,18 @@ func logFolder(path string) (root string, own bool) {
 // besideXPlane reports whether a file is what frameworks write for a browser beside an XPlane
 // profile, of which it leaves out what is too long.
 func besideXPlane(path string) bool {
+	whole := WholeXPlane(path)
+	return whole != "" && exists(whole)
+}
+
+// WholeXPlane is the profile that a file with this name has a part of, if it lies
+// beside it; "": the name is no such file's.
+func WholeXPlane(path string) string {
 	stem, ok := strings.CutSuffix(path, ".trace.json.gz")
 	if !ok {
-		return false
+		return ""
 	}
-	_, err := os.Stat(stem + ".xplane.pb")
-	return err == nil
+	return stem + ".xplane.pb"
 }
 
 // readXPlane reads one file, twice.

@@ -107,6 +107,8 @@ var onlyIn = map[string][]string{
 	"golang.org/x/image":                       {"plots"},
 	"github.com/parquet-go/parquet-go":         {"fixtures", "archive", "batch", "ingest/optrace"},
 	"modernc.org/sqlite":                       {"fixtures", "ingest/nsight"},
+	"github.com/minio/minio-go/v7":             {"internal/objectstore"},
+	"github.com/rclone/gofakes3":               nil,
 	"github.com/rogpeppe/go-internal":          nil,
 	"github.com/google/go-cmp":                 {"ingest/ingesttest"},
 	"github.com/santhosh-tekuri/jsonschema/v6": nil,

@@ -1,0 +1,243 @@
+package batch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/internal/objectstore"
+)
+
+// Objects are files to the readers: those of a chunk are fetched to a folder of their
+// own, which has their names as paths, and removed when the chunk is judged. What is
+// told of them has their names.
+
+// parted parts paths into names of objects and others.
+func parted(paths []string) (objects, local []string) {
+	for _, p := range paths {
+		if objectstore.Is(p) {
+			objects = append(objects, p)
+		} else {
+			local = append(local, p)
+		}
+	}
+	return objects, local
+}
+
+// schemeEnd parts the scheme of an object's name from its bucket.
+const schemeEnd = "://"
+
+// folderOf is the folder of a file or an object.
+func folderOf(name string) string {
+	if !objectstore.Is(name) {
+		return filepath.Dir(name)
+	}
+	scheme, rest, _ := strings.Cut(name, schemeEnd)
+	return scheme + schemeEnd + path.Dir(rest)
+}
+
+// within is the name of a file in a folder.
+func within(folder, file string) string {
+	if !objectstore.Is(folder) {
+		return filepath.Join(folder, file)
+	}
+	return strings.TrimSuffix(folder+"/"+file, "/")
+}
+
+// list adds the objects below names to the files. As in a folder, hidden ones are
+// skipped.
+func (p *plan) list(ctx context.Context, names []string, from *objectstore.Client) error {
+	seen := make(map[string]bool)
+	for _, name := range names {
+		if from == nil {
+			return fmt.Errorf("%s: objects cannot be read here: copy them to a folder", name)
+		}
+		all, err := from.List(ctx, name)
+		if err != nil {
+			return err
+		}
+		if len(all) == 0 {
+			return fmt.Errorf("%s: there is no such object, and none below it", name)
+		}
+		there := make(map[string]bool)
+		for _, o := range all {
+			there[o.Name] = true
+		}
+		for _, o := range all {
+			below := strings.TrimPrefix(o.Name, name)
+			switch {
+			case seen[o.Name]:
+			case hidden(below), there[auto.WholeXPlane(o.Name)]:
+				p.skipped++
+			case !isPath(o.Name):
+				p.refused = append(p.refused, Problem{o.Name, "no file can have this name: copy the object to another"})
+			default:
+				p.Files = append(p.Files, file{Path: o.Name, Size: o.Size, ETag: o.ETag})
+			}
+			seen[o.Name] = true
+		}
+	}
+	slices.SortStableFunc(p.Files, func(a, b file) int { return strings.Compare(a.Path, b.Path) })
+	return nil
+}
+
+// hidden reports whether a part of a path begins with a dot.
+func hidden(below string) bool {
+	return slices.ContainsFunc(strings.Split(below, "/"), func(part string) bool { return strings.HasPrefix(part, ".") && part != "." && part != ".." })
+}
+
+// isPath reports whether an object's name is a path below a folder, and the only
+// name of what it leads to.
+func isPath(name string) bool {
+	_, rest, _ := strings.Cut(name, schemeEnd)
+	return filepath.IsLocal(filepath.FromSlash(rest)) && path.Clean(rest) == rest && !strings.ContainsRune(rest, 0) &&
+		(filepath.Separator == '/' || !strings.ContainsRune(rest, filepath.Separator))
+}
+
+// headBytes is how much of an object says what it holds: more than a reader looks
+// at, packed or not.
+const headBytes = 512 << 10
+
+// holds says what a file holds, and of an object what it begins with.
+func holds(ctx context.Context, from *objectstore.Client) holder {
+	return func(f file) (auto.Held, error) {
+		if !objectstore.Is(f.Path) {
+			return auto.Holds(f.Path, ingest.Limits{}), nil
+		}
+		dir, err := os.MkdirTemp("", "sfstat-batch-*")
+		if err != nil {
+			return auto.Held{}, err
+		}
+		defer os.RemoveAll(dir)
+		head := filepath.Join(dir, filepath.Base(f.Path))
+		if err := from.FetchHead(ctx, f.object(), headBytes, head); err != nil {
+			return auto.Held{}, fmt.Errorf("%s: %w", f.Path, err)
+		}
+		return auto.Holds(head, ingest.Limits{}), nil
+	}
+}
+
+func (f *file) object() objectstore.Object {
+	return objectstore.Object{Name: f.Path, Size: f.Size, ETag: f.ETag}
+}
+
+// remote reports whether inputs are fetched.
+func (b *work) remote() bool {
+	return slices.ContainsFunc(b.Files, func(f file) bool { return objectstore.Is(f.Path) })
+}
+
+// copies are the objects of a chunk on this machine. The zero value is none.
+type copies struct {
+	dir    string           // "": no input is an object
+	failed map[string]error // by name
+}
+
+// objectsPrefix begins the names of folders of copies, in that of the parts.
+const objectsPrefix = "objects-"
+
+// fetch copies the objects of units, several at a time. One that cannot be had is in
+// failed; an error is one of this machine, or of a store that answers nothing more.
+func (b *work) fetch(ctx context.Context, units []unit) (*copies, error) {
+	var wanted []file
+	for _, u := range units {
+		for _, f := range append(u.files[:len(u.files):len(u.files)], u.beside...) {
+			if objectstore.Is(f.Path) {
+				wanted = append(wanted, f)
+			}
+		}
+	}
+	c := &copies{failed: make(map[string]error)}
+	if len(wanted) == 0 {
+		return c, nil
+	}
+	// Two units may share a file that is beside one.
+	slices.SortFunc(wanted, func(a, b file) int { return strings.Compare(a.Path, b.Path) })
+	wanted = slices.CompactFunc(wanted, func(a, b file) bool { return a.Path == b.Path })
+	var err error
+	if c.dir, err = os.MkdirTemp(b.parts.dir, objectsPrefix); err != nil {
+		return c, err
+	}
+	errs := make([]error, len(wanted))
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	for range min(objectstore.AtOnce, len(wanted)) {
+		wait.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(wanted) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				errs[i] = b.o.Objects.Fetch(ctx, wanted[i].object(), c.path(wanted[i].Path))
+			}
+		})
+	}
+	wait.Wait()
+	if ctx.Err() != nil {
+		return c, context.Cause(ctx)
+	}
+	return c, b.sort(ctx, c, wanted, errs)
+}
+
+// sort tells objects that cannot be had from a store that cannot.
+func (b *work) sort(ctx context.Context, c *copies, wanted []file, errs []error) error {
+	answers := false
+	for i, err := range errs {
+		if err == nil {
+			continue
+		}
+		var local *os.PathError
+		if errors.As(err, &local) {
+			return fmt.Errorf("%s: %w", wanted[i].Path, err)
+		}
+		if errors.Is(err, objectstore.ErrUnavailable) && !answers {
+			if answers = b.o.Objects.Answers(ctx, wanted[i].object()); !answers {
+				return fmt.Errorf("%s: %w: what is judged is kept, go on with --resume", wanted[i].Path, err)
+			}
+		}
+		c.failed[wanted[i].Path] = err
+	}
+	return nil
+}
+
+func (c *copies) remove() {
+	if c.dir != "" {
+		_ = os.RemoveAll(c.dir)
+	}
+}
+
+// path is where the copy of an object lies; a file is where it is.
+func (c *copies) path(name string) string {
+	if !objectstore.Is(name) {
+		return name
+	}
+	scheme, rest, _ := strings.Cut(name, schemeEnd)
+	return filepath.Join(c.dir, scheme, filepath.FromSlash(rest))
+}
+
+// name is the inverse of path.
+func (c *copies) name(path string) string {
+	rest, ok := strings.CutPrefix(path, c.dir+string(filepath.Separator))
+	if c.dir == "" || !ok {
+		return path
+	}
+	scheme, rest, _ := strings.Cut(filepath.ToSlash(rest), "/")
+	return scheme + schemeEnd + rest
+}
+
+// problem is what is wrong with what lies at a path, in which no path of a copy is
+// left.
+func (c *copies) problem(path string, err error) Problem {
+	p := Problem{c.name(path), reason(path, err)}
+	if c.dir != "" {
+		slash := string(filepath.Separator)
+		for _, scheme := range []string{"s3", "gs"} {
+			p.Error = strings.ReplaceAll(p.Error, c.dir+slash+scheme+slash, scheme+schemeEnd)
+		}
+	}
+	return p
+}

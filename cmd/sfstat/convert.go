@@ -28,13 +28,14 @@ func (p *program) convertCommand() *cli.Command {
 		Flags: join([]cli.Flag{
 			&cli.BoolFlag{Name: "in-place", Category: forOutput, Usage: "let OUT be a file that is read; without -o, the only one"},
 			strictFlag(),
-		}, selectionFlags(), profileFlags(), targetFlags(), screenFlags()),
+		}, followFlags(), selectionFlags(), profileFlags(), targetFlags(), screenFlags()),
 		UsageText: `sfstat convert rank*.jsonl -o run.parquet
 sfstat convert run.parquet -o run.jsonl.zst
 sfstat convert run.parquet -o - --to csv | head
 sfstat convert runs/ -o archive/ --to parquet
 sfstat convert trace-a.parquet -o trace-a.csv.zst
-sfstat convert run.parquet --in-place`,
+sfstat convert run.parquet --in-place
+sfstat convert --follow runs/ -o archive/`,
 		Action: p.convert,
 	}
 }
@@ -46,6 +47,14 @@ func (p *program) convert(c *cli.Context) error {
 	}
 	if out == "" {
 		return badUsage("needs -o OUT; - writes to standard output")
+	}
+	if c.Bool("follow") {
+		return p.convertFollowing(c, out)
+	}
+	for _, name := range []string{"once", "every"} {
+		if c.IsSet(name) {
+			return badUsage("--%s is for --follow", name)
+		}
 	}
 	t, err := newTarget(out, c.String("to"))
 	if err != nil {

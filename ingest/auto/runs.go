@@ -41,7 +41,7 @@ type place struct{ run, folder string }
 // of is the name of a run that was read in a folder: its own for the first
 // folder that has it.
 func (n *runNames) of(run, path string) string {
-	parts := folderParts(path)
+	parts := slices.DeleteFunc(folderParts(path), isDay)
 	key := [2]string{run, strings.Join(parts, "/")}
 	if name, ok := n.given[key]; ok {
 		return name
@@ -61,6 +61,10 @@ func (n *runNames) of(run, path string) string {
 	n.given[key] = name
 	return name
 }
+
+// isDay reports whether a folder is of one day of an archive that is partitioned by
+// day and run: a run has one for each of its days.
+func isDay(folder string) bool { return strings.HasPrefix(folder, "day=") }
 
 // named sets the run name of an item that was read from a path.
 func (r *Reader) named(item Item, path string) Item {

@@ -46,6 +46,7 @@ var rules = []rule{
 	{of: "ingest/ingesttest", may: []string{"trace", "ingest"}},
 	{of: "ingest", may: []string{"trace", "ingest", "internal/parquet", "internal/decimal"}},
 	{of: "archive/calls", may: []string{"trace", "engine"}},
+	{of: "archive/partitions", may: []string{"trace", "ingest", "archive", "internal/atomicfile"}},
 	{of: "archive", may: []string{"trace", "ingest", "internal/parquet"}},
 	{of: "eval/simulate", may: []string{"trace", "internal/strictyaml"}},
 	{of: "diagnose/evidence", pure: true},

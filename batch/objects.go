@@ -68,9 +68,12 @@ func (p *plan) list(ctx context.Context, names []string, from *objectstore.Clien
 		if len(all) == 0 {
 			return fmt.Errorf("%s: there is no such object, and none below it", name)
 		}
-		there := make(map[string]bool)
+		there, folders := make(map[string]bool), make(map[string]bool)
 		for _, o := range all {
 			there[o.Name] = true
+			for up := folderOf(o.Name); len(up) > len(name) && !folders[up]; up = folderOf(up) {
+				folders[up] = true
+			}
 		}
 		for _, o := range all {
 			below := strings.TrimPrefix(o.Name, name)
@@ -78,7 +81,7 @@ func (p *plan) list(ctx context.Context, names []string, from *objectstore.Clien
 			case seen[o.Name]:
 			case hidden(below), there[auto.WholeXPlane(o.Name)]:
 				p.skipped++
-			case !isPath(o.Name):
+			case !isPath(o.Name), folders[o.Name]:
 				p.refused = append(p.refused, Problem{o.Name, "no file can have this name: copy the object to another"})
 			default:
 				p.Files = append(p.Files, file{Path: o.Name, Size: o.Size, ETag: o.ETag})
@@ -95,11 +98,15 @@ func hidden(below string) bool {
 	return slices.ContainsFunc(strings.Split(below, "/"), func(part string) bool { return strings.HasPrefix(part, ".") && part != "." && part != ".." })
 }
 
+// longestName is that of a file, in bytes.
+const longestName = 255
+
 // isPath reports whether an object's name is a path below a folder, and the only
 // name of what it leads to.
 func isPath(name string) bool {
 	_, rest, _ := strings.Cut(name, schemeEnd)
-	return filepath.IsLocal(filepath.FromSlash(rest)) && path.Clean(rest) == rest && !strings.ContainsRune(rest, 0) &&
+	long := slices.ContainsFunc(strings.Split(rest, "/"), func(part string) bool { return len(part) > longestName })
+	return !long && filepath.IsLocal(filepath.FromSlash(rest)) && path.Clean(rest) == rest && !strings.ContainsRune(rest, 0) &&
 		(filepath.Separator == '/' || !strings.ContainsRune(rest, filepath.Separator))
 }
 
@@ -194,7 +201,7 @@ func (b *work) sort(ctx context.Context, c *copies, wanted []file, errs []error)
 		if errors.As(err, &local) {
 			return fmt.Errorf("%s: %w", wanted[i].Path, err)
 		}
-		if errors.Is(err, objectstore.ErrUnavailable) && !answers {
+		if !errors.Is(err, objectstore.ErrChanged) && !answers {
 			if answers = b.o.Objects.Answers(ctx, wanted[i].object()); !answers {
 				return fmt.Errorf("%s: %w: what is judged is kept, go on with --resume", wanted[i].Path, err)
 			}

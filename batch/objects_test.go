@@ -295,6 +295,25 @@ func TestStoreDown(t *testing.T) {
 	}
 }
 
+// TestNames: objects that can be no files are refused by name.
+func TestNames(t *testing.T) {
+	s := filled(t, odd(t, t.TempDir()))
+	bad := []string{"../up", "a", "a//b", strings.Repeat("n", 300)}
+	for _, name := range append(bad, "a/c") {
+		s.put(t, "/runs/"+name, []byte("x"))
+	}
+	_, refused := s.judged(t, "s3", 2)
+	got := make(map[string]string)
+	for _, r := range refused {
+		got[strings.TrimPrefix(r.Path, "s3://"+s.bucket+"/runs/")] = r.Error
+	}
+	for _, name := range bad {
+		if !strings.HasPrefix(got[name], "no file can have this name") {
+			t.Errorf("%.20s: %q", name, got[name])
+		}
+	}
+}
+
 // TestStoreRefuses: what is wrong with a name, the keys or the settings is one line.
 func TestStoreRefuses(t *testing.T) {
 	s := filled(t, t.TempDir())
@@ -307,7 +326,7 @@ func TestStoreRefuses(t *testing.T) {
 		says       string
 	}{
 		{"nothing there", "s3://" + s.bucket + "/nowhere", right, "there is no such object, and none below it"},
-		{"half a name", "s3://" + s.bucket + "/x/", right, ""},
+		{"nothing in it", "s3://" + s.bucket + "/x/", right, ""},
 		{"no bucket", "s3://", right, "there is no bucket in it"},
 		{"wrong keys", "s3://" + s.bucket, s.client(), "the store answers 403 SignatureDoesNotMatch"},
 		{"no client", "s3://" + s.bucket, nil, "objects cannot be read here"},

@@ -107,10 +107,10 @@ func (c *Client) page(ctx context.Context, at string, query url.Values) (p page,
 	return p, c.do(ctx, r, func() int64 { return 0 })
 }
 
-// Answers reports whether the store lists the bucket of an object.
+// Answers reports whether the store still lists what is named like an object.
 func (c *Client) Answers(ctx context.Context, o Object) bool {
-	scheme, bucket, _ := cut(o.Name)
-	_, err := c.page(ctx, scheme+"://"+bucket+"/", url.Values{"list-type": {"2"}, "max-keys": {"1"}})
+	scheme, bucket, key := cut(o.Name)
+	_, err := c.page(ctx, scheme+"://"+bucket+"/", url.Values{"list-type": {"2"}, "prefix": {key}, "max-keys": {"1"}})
 	return err == nil
 }
 

@@ -1,6 +1,7 @@
 package objectstore
 
 import (
+	"cmp"
 	"context"
 	"encoding/xml"
 	"errors"
@@ -36,6 +37,7 @@ type answer struct {
 	status     int
 	Code       string
 	Message    string
+	Region     string
 	unsigned   bool // there were no credentials
 	otherwhere bool // the bucket is in another region, which is known now
 }
@@ -141,8 +143,8 @@ func (e *localError) Unwrap() error { return e.error }
 
 // once tries a request. A store that stops in the middle of a body is left.
 func (c *Client) once(ctx context.Context, r *request) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	scheme, bucket, key := cut(r.name)
 	s := c.stores[scheme]
 	req, signed, err := s.request(ctx, bucket, key, r)
@@ -160,14 +162,19 @@ func (c *Client) once(ctx context.Context, r *request) error {
 	if resp.StatusCode/100 != 2 {
 		a := &answer{status: resp.StatusCode, unsigned: !signed}
 		_ = xml.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(a) // some say nothing
-		a.otherwhere = s.moved(bucket, resp.Header.Get("X-Amz-Bucket-Region"))
+		a.otherwhere = s.moved(bucket, cmp.Or(resp.Header.Get("X-Amz-Bucket-Region"), a.Region))
 		return a
 	}
-	silent := time.AfterFunc(answerWithin, stop)
+	silent := time.AfterFunc(answerWithin, func() { stop(errSilent) })
 	defer silent.Stop()
 	resp.Body = watched{resp.Body, silent}
-	return r.take(resp)
+	if err := r.take(resp); err != nil {
+		return cmp.Or(context.Cause(ctx), err)
+	}
+	return nil
 }
+
+var errSilent = fmt.Errorf("the store said nothing for %v", answerWithin)
 
 // watched puts the end of patience off with every read that brings something.
 type watched struct {

@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -187,13 +188,9 @@ func (a *Archive) flush() (err error) {
 	return err
 }
 
-// Forget drops what is kept of runs but those named, which were flushed.
-func (a *Archive) Forget(but map[string]bool) {
-	for name := range a.runs {
-		if !but[name] {
-			delete(a.runs, name)
-		}
-	}
+// Forget drops what is kept of runs but those named. What is dropped was flushed.
+func (a *Archive) Forget(but []string) {
+	maps.DeleteFunc(a.runs, func(name string, _ *run) bool { return !slices.Contains(but, name) })
 }
 
 // fileFor is the file that takes a window: the last one of its day and stages, or a

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -131,33 +132,38 @@ func (f *archiving) try(which which) error {
 	return f.c.Context.Err()
 }
 
-// look reads what is there and archives windows that are not.
+// look reads what is there and archives windows that are not. A run that cannot be
+// archived leaves the others alone.
 func (f *archiving) look(which which) error {
 	f.p.outputs.forget()
 	open := make(map[string]*trace.Window) // the last of each run, if ranks are missing
-	runs := make(map[string]bool)
+	runs := make(map[string]error)
+	add := func(w *trace.Window) {
+		if w != nil && runs[w.Run] == nil {
+			runs[w.Run] = f.to.Add(w)
+		}
+	}
 	_, err := f.p.readAs(f.c, reading{names: f.names, want: auto.WindowsOnly}, func(item auto.Item) error {
 		w := item.Window
-		runs[w.Run] = true
-		if before := open[w.Run]; before != nil {
-			delete(open, w.Run)
-			if err := f.to.Add(before); err != nil {
-				return badInput(err)
-			}
-		}
-		if which == settledWindows && len(w.Missing()) > 0 {
+		add(open[w.Run])
+		if open[w.Run] = nil; which == settledWindows && len(w.Missing()) > 0 {
 			open[w.Run] = w
-			return nil
+		} else {
+			add(w)
 		}
-		return badInput(f.to.Add(w))
+		return nil
 	})
 	n, failed := f.to.Flush()
-	f.to.Forget(runs)
+	f.to.Forget(slices.Collect(maps.Keys(open)))
 	switch f.written += n; {
 	case f.c.Bool("once"):
 		f.p.remark(f.c, "%s written to %s", counted(n, "window"), f.out)
 	case n > 0:
 		f.p.remark(f.c, "%s written to %s, %d since the beginning", counted(n, "window"), f.out, f.written)
 	}
-	return errors.Join(err, badInput(failed))
+	all := []error{err}
+	for _, run := range slices.Sorted(maps.Keys(runs)) {
+		all = append(all, runs[run])
+	}
+	return badInput(errors.Join(append(all, failed)...))
 }

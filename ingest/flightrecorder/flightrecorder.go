@@ -62,7 +62,16 @@ func Recognise(head []byte) bool {
 			return true
 		}
 	}
-	return bytes.Contains(head, []byte("nccl_version")) && bytes.Contains(head, []byte("version"))
+	if !bytes.Contains(head, []byte("nccl_version")) {
+		return false
+	}
+	// The key of that name, as JSON and as pickles have it, with its length before it.
+	for _, key := range []string{`"version"`, "\x07version", "\x07\x00\x00\x00version"} {
+		if bytes.Contains(head, []byte(key)) {
+			return true
+		}
+	}
+	return false
 }
 
 // Read reads one dump, decompressed, of the file with a name. It has one

@@ -64,7 +64,7 @@ func runTable(v *diagnose.Verdict) *table {
 		row := []cell{textCell(r.Run), textCell(strings.ReplaceAll(r.Status.String(), "_", " ")), {}, {}, {}, {}}
 		if len(r.Suspects) > 0 && r.Status != diagnose.NoStraggler && r.Status != diagnose.TooLittleData {
 			s := &r.Suspects[0]
-			row[2], row[3], row[4], row[5] = textCell(suspectName(s)), textCell(suspectPlace(s)), realCell(s.RunGain), textCell(s.Confidence.String())
+			row[2], row[3], row[4], row[5] = textCell(suspectName(s)), textCell(shortPlace(s)), realCell(s.RunGain), textCell(s.Confidence.String())
 		}
 		t.rows = append(t.rows, row)
 	}
@@ -92,6 +92,15 @@ func suspectName(s *diagnose.Finding) string {
 		return "all ranks"
 	}
 	return s.Kind.String()
+}
+
+// shortPlace is suspectPlace in a word where there is one: names of runs need the room.
+func shortPlace(s *diagnose.Finding) string {
+	place := suspectPlace(s)
+	if word := stageWord(place); place == s.Stage && len(word) < len(place) {
+		return word
+	}
+	return place
 }
 
 // Where is where a finding is, as tables have it.

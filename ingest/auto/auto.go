@@ -263,14 +263,17 @@ func (r *Reader) addPackets(in *Input, src *metered) {
 // openPackets makes one input of files.
 func (r *Reader) openPackets(g packetGroup) *unit {
 	var streams []packet.Stream
-	size := int64(0)
+	size, begins := int64(0), make(map[string]string)
 	for _, f := range g.files {
 		streams = append(streams, f.Stream)
 		size += f.size
+		if begins[f.begins.run] == "" {
+			begins[f.begins.run] = f.Name
+		}
 	}
 	packets := packet.NewReader(streams, packet.Options{Limits: r.o.Limits, Policy: r.o.Strict})
 	r.packets = append(r.packets, packets)
-	return &unit{reader: windowItems{r: ingest.NewOnce(packets), label: g.label, first: g.files[0].Name}, size: size}
+	return &unit{reader: windowItems{r: ingest.NewOnce(packets), label: g.label, first: g.files[0].Name, begins: begins}, size: size}
 }
 
 // summaries are what became of all packet files.

@@ -2,6 +2,7 @@ package auto
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"os"
@@ -204,10 +205,15 @@ func (u *unit) turn() int {
 
 // at is where an item was read.
 func (u *unit) at(item Item) string {
-	if w, ok := u.reader.(windowItems); ok && item.Path == "" {
-		return w.first
+	w, ok := u.reader.(windowItems)
+	if !ok || item.Path != "" {
+		return item.Path
 	}
-	return item.Path
+	run := item.Window.Run
+	if w.label != "" {
+		run = strings.TrimPrefix(run, w.label+"/")
+	}
+	return cmp.Or(w.begins[run], w.first)
 }
 
 // count adds up what was handed out of an input; packets do it themselves.
@@ -244,6 +250,8 @@ type windowItems struct {
 	path  string
 	label string // tells its runs from others of the same name, "" where nothing has to
 	first string // of several files
+	// begins is the first of these that begins with a packet of each run.
+	begins map[string]string
 }
 
 func (w windowItems) Next() (Item, error) {

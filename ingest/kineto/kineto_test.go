@@ -321,7 +321,7 @@ func TestCollectives(t *testing.T) {
 		"kernel alone": {[]string{k("ncclKernel_AllGather_RING_LL_Sum_int8_t(ncclWorkElem)", 4, 1012, 1020, 30, "")},
 			profile.Collective{Op: profile.AllGather, Seq: -1, Bytes: -1, Self: -1, Peer: -1}},
 		"identifiers beyond int64": {[]string{k(allReduce, 4, 1012, 1020, 30, `, "Comms Id": 18446744073709551615, "Parent Comms Id": "18446744073709551615", "Seq": 9223372036854775808, "Src Rank": 18446744073709551615, `+full)}, whole},
-		"RCCL": {[]string{k("ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)", 4, 1012, 1020, 30, ", "+full)}, whole},
+		"RCCL":                     {[]string{k("ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)", 4, 1012, 1020, 30, ", "+full)}, whole},
 		"members cut, by start and stride": {[]string{k(allReduce, 4, 1012, 1020, 30,
 			`, "Collective name":"allreduce","Group size":3,"Global rank start":1,"Global rank stride":8,"Process Group Ranks":"[1, 9, ...]"`)},
 			profile.Collective{Op: profile.AllReduce, Ranks: []int{1, 9, 17}, Size: 3, Seq: -1, Bytes: -1, Self: -1, Peer: -1}},

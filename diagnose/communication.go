@@ -70,7 +70,7 @@ func (h heardSuspect) finding() Finding {
 func (h heardSuspect) cell() *bandwidth.Cell { return &h.r.Speed.Cells[h.Worst.Cell] }
 func (h heardSuspect) work() string          { return h.r.WorkOf(h.cell()) }
 
-func (h heardSuspect) limit() bandwidth.Limit { return h.r.Speed.Subjects[h.cell().Subject].Limit }
+func (h heardSuspect) limit() bandwidth.Limit { return h.cell().Limit }
 
 func (h heardSuspect) communicator() *comm.Communicator {
 	return &h.r.Communicators[h.r.Speed.Subjects[h.Subjects[0]].Communicator]
@@ -103,7 +103,7 @@ func (h heardSuspect) slowLink() evidence.SlowLink {
 	e := evidence.SlowLink{Between: h.subject(), Op: h.work(), Bytes: bytes(c.Class), Bandwidth: c.Bus, Peers: h.Worst.Peers, PeersHave: h.Worst.Bus,
 		Lost: h.Cost, Share: h.Share}
 	if l.Bandwidth > 0 {
-		e.Link, e.Limit, e.Reaches = l.Link.String(), l.Bandwidth, c.Efficiency
+		e.Link, e.Limit, e.Reaches = l.Source(), l.Bandwidth, c.Efficiency
 	}
 	if h.Smallest >= 0 {
 		e.From = bytes(h.Smallest)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/engine/comm/bandwidth"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -37,7 +38,7 @@ func (r *run) together(v *RunVerdict) *comm.Result {
 		}
 		return nil
 	}
-	t, err := comm.Analyze(all, comm.Options{})
+	t, err := comm.Analyze(all, comm.Options{Theory: bandwidth.Theory{Benchmarks: r.limits}})
 	switch {
 	case err != nil:
 		v.Problems = append(v.Problems, Problem{Problem: CallsRefused, Path: all.Sources[0].Path, Text: err.Error()})

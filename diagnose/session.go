@@ -8,6 +8,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/opnames"
 	"github.com/sfstat/sfstat/engine/baseline"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
+	"github.com/sfstat/sfstat/engine/comm/bandwidth"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/monitoring"
 	"github.com/sfstat/sfstat/trace"
@@ -21,7 +22,9 @@ type Options struct {
 	MinGain float64
 	// Baseline is the steps of a healthy run of the same job; nil: there is none.
 	Baseline *baseline.Sample
-	Engines  Engines
+	// Benchmarks are what nccl-tests reached, for bandwidths to be held against; nil: there are none.
+	Benchmarks *bandwidth.Benchmarks
+	Engines    Engines
 }
 
 // Engines is which of them look at the windows in which a rank is charged.
@@ -61,6 +64,7 @@ type run struct {
 	across    []*opnames.Result     // between role groups
 	profiled  *run                  // what a profiler's traces of the same steps come down to; nil: there are none
 	calls     []*trace.Comm         // calls and kernels of NCCL
+	limits    *bandwidth.Benchmarks // of Options
 	functions []*trace.OpTotals     // that ran in the stages of the windows
 	probed    [][]probed            // of each window
 	places    map[int]seenOn        // of ranks
@@ -181,7 +185,7 @@ func (s *Session) runOf(name string) *run {
 	i := s.indexOf(name)
 	if i < 0 {
 		i = len(s.runs)
-		s.runs = append(s.runs, &run{name: name})
+		s.runs = append(s.runs, &run{name: name, limits: s.o.Benchmarks})
 	}
 	return s.runs[i]
 }

@@ -75,7 +75,7 @@ func (a *operationArgs) tellMoved(m *comm.Moved) {
 		a.Peers = trace.RankList(m.Peers)
 	}
 	if m.Limit.Bandwidth > 0 {
-		a.Link, a.Limit, a.AlgoLimit, a.BusLimit = m.Limit.Link.String(), known(m.Limit.Bandwidth), known(m.Algorithm), known(m.Bus)
+		a.Link, a.Limit, a.AlgoLimit, a.BusLimit = m.Limit.Source(), known(m.Limit.Bandwidth), known(m.Algorithm), known(m.Bus)
 	}
 	if x := m.Measure; x != nil {
 		a.Bandwidth, a.Algo = known(x.Bus), known(x.Algorithm)

@@ -76,9 +76,11 @@ func TestTrafficSchemaIsComplete(t *testing.T) {
 func TestCommViewSchemasAreComplete(t *testing.T) {
 	problem := Input{Problems: []Problem{{Path: "x.log", Err: errors.New("torn")}}}
 	for name, write := range map[string]func(io.Writer, *comm.Result, Format) error{
-		"comm-topology": func(w io.Writer, r *comm.Result, f Format) error { return problem.Topology(w, r.Topology(), f, Style{}) },
-		"comm-steps":    func(w io.Writer, r *comm.Result, f Format) error { return problem.CommSteps(w, r, f, Style{}) },
-		"comm-matrix":   func(w io.Writer, r *comm.Result, f Format) error { return problem.CommMatrix(w, r, f, Style{}) },
+		"comm-topology": func(w io.Writer, r *comm.Result, f Format) error {
+			return problem.Topology(w, r.Topology(), f, Style{})
+		},
+		"comm-steps":  func(w io.Writer, r *comm.Result, f Format) error { return problem.CommSteps(w, r, f, Style{}) },
+		"comm-matrix": func(w io.Writer, r *comm.Result, f Format) error { return problem.CommMatrix(w, r, f, Style{}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			explained := explainer(t, "output-comm.md")

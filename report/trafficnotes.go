@@ -62,6 +62,8 @@ func inputNote(n comm.Note) string {
 		return "no debug log among the inputs, and no payloads in the exports: kernels are known, not sizes and communicators; nsys export --include-blobs=true adds what NCCL tells"
 	case comm.NoteLogsWithoutCalls:
 		return "the logs have no calls: set NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=INIT,COLL,TUNING,GRAPH"
+	case comm.NoteUnlikeBenchmarks:
+		return "the measurements of nccl-tests are of other operations, numbers of ranks or hosts, or larger sizes than all calls here: limits are those of links"
 	case comm.NoteClockUnknown:
 		return fmt.Sprintf("the clock of %s cannot be compared with the first: too few collectives in common", n.Source)
 	}

@@ -14,19 +14,27 @@ import (
 func speedTable(r *comm.Result) *table {
 	t := &table{columns: []column{{head: "communicator", kind: kindName}, {head: "operation", kind: kindText}, {head: "from", kind: kindText},
 		{head: "calls", kind: kindInteger, spare: true}, {head: "transfer %s", kind: kindLength, spare: true, means: "transfer: from the last start to the last end, the median."},
-		{head: "bus GB/s", kind: kindReal, means: "bus: what each link of a ring carries."}, {head: "limit", kind: kindText, means: "limit: the narrowest link that the log names, and its GB/s."},
+		{head: "bus GB/s", kind: kindReal, means: "bus: what each link of a ring carries."}, {head: "limit", kind: kindText, means: limitMeans(r)},
 		{head: "of it", kind: kindFraction}, {head: "beside peers", kind: kindText, means: "beside peers: of their GB/s, where it is surely slower."}}}
 	for _, i := range slowFirst(r) {
 		c := &r.Speed.Cells[i]
 		row := []cell{textCell(subjectName(r, c)), textCell(workName(r, c)), textCell(binarySize(c.Class)),
 			wholeCell(len(c.Calls)), realCell(float64(c.Transfer)), realCell(c.Bus), {}, {}, textCell(besidePeers(c))}
-		if l := r.Speed.Subjects[c.Subject].Limit; l.Bandwidth > 0 {
-			row[6], row[7] = textCell(fmt.Sprintf("%v %s", l.Link, real3(l.Bandwidth))), realCell(c.Efficiency)
+		if l := c.Limit; l.Bandwidth > 0 {
+			row[6], row[7] = textCell(fmt.Sprintf("%s %s", l.Source(), real3(l.Bandwidth))), realCell(c.Efficiency)
 		}
 		row[8].strong = c.Standing == bandwidth.Slower
 		t.rows = append(t.rows, row)
 	}
 	return t.tidy().clip()
+}
+
+// limitMeans says what limits are of.
+func limitMeans(r *comm.Result) string {
+	if r.Speed.Theory.Benchmarks != nil {
+		return "limit: what nccl-tests reached at that size on as many ranks and hosts, in GB/s, or else the narrowest link."
+	}
+	return "limit: the narrowest link that the log names, and its GB/s."
 }
 
 // slowFirst is the cells worth a line, those that are slower than their peers first.
@@ -167,7 +175,7 @@ func workName(r *comm.Result, c *bandwidth.Cell) string {
 }
 
 func bandwidthOf(r *comm.Result, c *bandwidth.Cell) bandwidthJSON {
-	l := r.Speed.Subjects[c.Subject].Limit
+	l := c.Limit
 	j := bandwidthJSON{Communicator: communicatorID(r, c.Subject), Op: r.WorkOf(c), From: 1 << c.Class, Calls: len(c.Calls), Transfer: c.Transfer, Wait: c.Wait,
 		Algorithm: number(c.Algorithm), Bus: number(c.Bus), Bound: c.Bound.String(), SlowCalls: len(c.Slow)}
 	j.Standing, j.Peers = c.Standing.String(), c.Peers
@@ -181,7 +189,7 @@ func bandwidthOf(r *comm.Result, c *bandwidth.Cell) bandwidthJSON {
 		j.Ranks = list(r.Communicators[c.Subject].Ranks)
 	}
 	if l.Bandwidth > 0 {
-		j.Link, j.Limit, j.Efficiency = l.Link.String(), known(l.Bandwidth), known(c.Efficiency)
+		j.Link, j.Limit, j.Efficiency = l.Source(), known(l.Bandwidth), known(c.Efficiency)
 	}
 	return j
 }

@@ -153,7 +153,7 @@ func (row *Row) moved(x *comm.Record) {
 		row.Wait = some(max(x.Begin-x.Moved.Start, 0))
 	}
 	if x.Limit.Bandwidth > 0 {
-		row.LimitLink, row.LimitGBps = some(x.Limit.Link.String()), some(x.Limit.Bandwidth)
+		row.LimitLink, row.LimitGBps = some(x.Limit.Source()), some(x.Limit.Bandwidth)
 		row.AlgorithmLimit, row.BusLimit = positive(x.Moved.Algorithm), positive(x.Moved.Bus)
 	}
 	m := x.Measure

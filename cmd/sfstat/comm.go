@@ -38,6 +38,7 @@ func (p *program) commCommand() *cli.Command {
 			&cli.StringFlag{Name: "layout", Category: forInput, Usage: "all sizes at once, `SIZES` such as dp=4,tp=2; without any, kinds are inferred"},
 			&cli.StringFlag{Name: "model", Category: forInput, Usage: "description of the model and its layout in `FILE` (YAML): how much should have been communicated"},
 			&cli.StringFlag{Name: "plots", Category: forOutput, Usage: "draw figures into `FOLDER`, which is made if it is not there"},
+			limitFlag(),
 			strictFlag(),
 		}, resultFlags()),
 		UsageText: `sfstat comm run/
@@ -161,7 +162,13 @@ func (p *program) commProblems(c *cli.Context, found *auto.Communication, as rep
 func commOptions(c *cli.Context) (o comm.Options, err error) {
 	o.Scoring = map[string]comm.Scoring{"names": comm.ByName, "thesis": comm.ByThesis}[c.String("scoring")]
 	if c.String("theory") == "thesis" {
-		o.Theory = bandwidth.Thesis
+		o.Theory.Convention = bandwidth.Thesis
+	}
+	if o.Theory.Benchmarks, err = benchmarks(c); err != nil {
+		return o, err
+	}
+	if o.Theory.Benchmarks != nil && o.Theory.Convention != bandwidth.NCCLTests {
+		return o, badUsage("--limit goes by the sizes and factors of nccl-tests: leave --theory %s out", c.String("theory"))
 	}
 	if o.Layout, err = comm.ParseLayout(c.String("layout")); err != nil {
 		return o, badUsage("--layout %v", err)

@@ -19,7 +19,7 @@ func (p *program) diagnoseCommand() *cli.Command {
 		Description: "Reads all windows and operator traces of all inputs and gives one ranked verdict per run. It never claims more than " +
 			"independent evidence supports. Where the recording cannot answer a question, the verdict says so and names what to record next. " +
 			"With NCCL debug logs beside Nsight Systems exports, or with NCCL's annotations in the exports, it also finds slow links and communicators. Readings of nvidia-smi, DCGM or node_exporter and kernel logs beside a recording say what differed where a rank was late.",
-		Flags: join(analysisFlags(), profileFlags(), selectionFlags(), []cli.Flag{rankPatternFlag(), timeZoneFlag(), strictFlag(), verdictFailOnFlag(), minGainFlag(), verboseFlag(), labelsFlag(), pictureFlag()}, resultFlags()),
+		Flags: join(analysisFlags(), profileFlags(), selectionFlags(), []cli.Flag{rankPatternFlag(), timeZoneFlag(), strictFlag(), verdictFailOnFlag(), minGainFlag(), verboseFlag(), labelsFlag(), limitFlag(), pictureFlag()}, resultFlags()),
 		UsageText: `sfstat diagnose run/
 sfstat diagnose rank*.jsonl.zst --format md -o verdict.md
 zcat packets.jsonl.gz | sfstat diagnose - --format json | jq .headline
@@ -82,7 +82,11 @@ func (p *program) judge(c *cli.Context, beside func(frontier.Options) (seeing, e
 	if err != nil {
 		return nil, err
 	}
-	s := diagnose.New(diagnose.Options{Frontier: o, Baseline: healthy, MinGain: c.Float64("min-gain")})
+	limits, err := benchmarks(c)
+	if err != nil {
+		return nil, err
+	}
+	s := diagnose.New(diagnose.Options{Frontier: o, Baseline: healthy, Benchmarks: limits, MinGain: c.Float64("min-gain")})
 	names, err := paths(c)
 	if err != nil {
 		return nil, err

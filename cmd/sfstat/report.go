@@ -18,7 +18,7 @@ func (p *program) reportCommand() *cli.Command {
 		Name: "report", Usage: "write the verdict with charts as one self-contained HTML page", ArgsUsage: "PATH...",
 		Description: "Reads the same inputs as sfstat diagnose, and writes the verdict with charts of the steps, ranks, stages and hosts behind it as one HTML " +
 			"file. The file needs no network and no installation. If there are too many ranks or steps to draw, it shows a selection and says which.",
-		Flags: join(analysisFlags(), profileFlags(), selectionFlags(), []cli.Flag{rankPatternFlag(), timeZoneFlag(), strictFlag(), verdictFailOnFlag(), minGainFlag(),
+		Flags: join(analysisFlags(), profileFlags(), selectionFlags(), []cli.Flag{rankPatternFlag(), timeZoneFlag(), strictFlag(), verdictFailOnFlag(), minGainFlag(), limitFlag(),
 			outputFlag("write to `FILE` instead of standard output; it is written atomically")}, screenFlags()),
 		UsageText: `sfstat report run/ -o report.html
 sfstat report rank*.jsonl.zst --steps 100-299 -o report.html

@@ -38,8 +38,8 @@ const (
 // Options of Analyze. The zero value is usable.
 type Options struct {
 	Scoring Scoring
-	Layout  Layout               // zero: kinds of communicators are inferred
-	Theory  bandwidth.Convention // what bandwidths are compared with
+	Layout  Layout           // zero: kinds of communicators are inferred
+	Theory  bandwidth.Theory // what bandwidths are compared with
 }
 
 // Rank is one process of the job.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm/align"
+	"github.com/sfstat/sfstat/engine/comm/bandwidth"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -35,6 +36,7 @@ const (
 	NoteUntried                              // N processes of logs and Of of exports are too many to pair by content
 	NoteBeginnings                           // N ranks' recordings fit at several places of their logs; of rank Of from any of Lines of Source on
 	NoteDumpsDropped                         // N records that the Inspector dropped before it could dump them
+	NoteUnlikeBenchmarks                     // Benchmarks were given, and none is of an operation, ranks, hosts and size like those of any calls
 	NoteKinds                                // one more than the last
 )
 
@@ -116,6 +118,9 @@ func (r *Result) notes(unnumbered Note) {
 	}
 	if unnumbered.Kind != 0 {
 		r.note(unnumbered)
+	}
+	if r.Speed.Theory.Benchmarks != nil && !slices.ContainsFunc(r.Speed.Cells, func(c bandwidth.Cell) bool { return c.Limit.Benchmark }) {
+		r.note(Note{Kind: NoteUnlikeBenchmarks})
 	}
 	for _, c := range r.Clocks {
 		if !c.Known {

@@ -23,17 +23,16 @@ type Record struct {
 
 // Moved is what a kernel took part in: one collective, or messages with some peers. Times are nanoseconds on the first clock.
 type Moved struct {
-	Parts          int // collectives and messages; 0: nothing that other ranks were seen in
-	Start          int64
-	Begin          int64              // when the last of all ranks had come; before that the kernel waits
-	Calls          int                // of this rank that the kernel ran
-	Bytes          int64              // of these
-	Peers          []int              // of messages: ranks of the job, ascending
-	Measure        *bandwidth.Measure // nil where the kernel did several things at once, or could not be measured
-	Subject        int                // of Speed.Subjects; None
-	Limit          bandwidth.Limit
-	Algorithm, Bus float64           // what the limit allows, GB/s; 0: not known
-	Tuning         *trace.CommTuning // of the first rank that its log tells; nil: not known
+	Parts   int // collectives and messages; 0: nothing that other ranks were seen in
+	Start   int64
+	Begin   int64              // when the last of all ranks had come; before that the kernel waits
+	Calls   int                // of this rank that the kernel ran
+	Bytes   int64              // of these
+	Peers   []int              // of messages: ranks of the job, ascending
+	Measure *bandwidth.Measure // nil where the kernel did several things at once, or could not be measured
+	Subject int                // of Speed.Subjects; None
+	bandwidth.Held
+	Tuning *trace.CommTuning // of the first rank that its log tells; nil: not known
 }
 
 // place of kernels: what each took part in.
@@ -114,11 +113,10 @@ func (a moves) collective(r *Result, i int, measured map[Measured]int) {
 			tuning = t
 		}
 	}
-	limit := r.Speed.Subjects[c.Communicator].Limit
-	algorithm, bus := r.Speed.Theory.Bounds(c.Op, r.AlgoOf(c), r.Communicators[c.Communicator].NRanks, limit.Bandwidth)
+	held := r.Speed.Theory.Limit(&r.Speed.Subjects[c.Communicator], bandwidth.Work{Op: c.Op, Algo: r.AlgoOf(c), Bytes: c.Bytes})
 	for _, p := range c.Parts {
 		x := a.join(r, p, c.Begin, k)
-		x.Subject, x.Limit, x.Algorithm, x.Bus = c.Communicator, limit, algorithm, bus
+		x.Subject, x.Held = c.Communicator, held
 		if x.Tuning == nil {
 			x.Tuning = tuning
 		}
@@ -134,8 +132,7 @@ func (a moves) transfer(r *Result, t *Transfer, measure, subject int) {
 		slices.Sort(x.Peers)
 		x.Peers = slices.Compact(x.Peers)
 		if subject != None {
-			x.Subject, x.Limit = subject, r.Speed.Subjects[subject].Limit
-			x.Algorithm, x.Bus = x.Limit.Bandwidth, x.Limit.Bandwidth
+			x.Subject, x.Held = subject, r.Speed.Theory.Limit(&r.Speed.Subjects[subject], bandwidth.Work{Op: t.Direction.op(), Bytes: t.Bytes})
 		}
 	}
 }

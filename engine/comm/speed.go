@@ -13,7 +13,7 @@ import (
 // same. The subjects of package bandwidth are the communicators, by index, and behind them the pairs of ranks.
 type Speed struct {
 	*bandwidth.Result
-	Theory   bandwidth.Convention
+	Theory   bandwidth.Theory
 	Subjects []bandwidth.Subject
 	Pairs    []Pair
 	Of       []Measured // of each measured call
@@ -47,7 +47,7 @@ func (r *Result) WorkOf(c *bandwidth.Cell) string {
 }
 
 // speed measures the collectives whose ranks were all seen and surely matched.
-func (r *Result) speed(m *members, theory bandwidth.Convention) {
+func (r *Result) speed(m *members, theory bandwidth.Theory) {
 	s, l := &r.Speed, r.limits(m)
 	type family struct {
 		kind          Kind
@@ -60,7 +60,7 @@ func (r *Result) speed(m *members, theory bandwidth.Convention) {
 		if _, known := families[key]; !known {
 			families[key] = len(families)
 		}
-		s.Subjects = append(s.Subjects, bandwidth.Subject{Kind: bandwidth.Group, Communicator: g, Ranks: c.NRanks, Family: families[key], Limit: l.of(g)})
+		s.Subjects = append(s.Subjects, bandwidth.Subject{Kind: bandwidth.Group, Communicator: g, Ranks: c.NRanks, Hosts: c.Hosts, Family: families[key], Limit: l.of(g)})
 	}
 	var calls []bandwidth.Call
 	for i := range r.Collectives {
@@ -76,7 +76,7 @@ func (r *Result) speed(m *members, theory bandwidth.Convention) {
 	}
 	calls = r.pairSubjects(calls, l)
 	o := bandwidth.DefaultOptions()
-	o.Convention, s.Theory = theory, theory
+	o.Theory, s.Theory = theory, theory
 	s.Result = bandwidth.Analyze(s.Subjects, calls, o)
 }
 

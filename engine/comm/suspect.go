@@ -210,7 +210,7 @@ const unreached = 0.5
 
 func (r *Result) byLimit(e bandwidth.Evidence) Settled {
 	c := &r.Speed.Cells[e.Cell]
-	limit := r.Speed.Subjects[c.Subject].Limit.Bandwidth
+	limit := c.Limit.Bandwidth
 	if limit > 0 && c.Efficiency < unreached && e.Bus/limit >= unreached && c.Bound == bandwidth.ByBandwidth {
 		return ByLimit
 	}

@@ -222,7 +222,11 @@ func (r *Result) pairSubjects(calls []bandwidth.Call, l *limits) []bandwidth.Cal
 	slices.SortFunc(s.Pairs, func(x, y Pair) int { return cmp.Or(cmp.Compare(x.Low, y.Low), cmp.Compare(x.High, y.High)) })
 	for _, p := range s.Pairs {
 		at[[2]int{p.Low, p.High}] = len(s.Subjects)
-		s.Subjects = append(s.Subjects, bandwidth.Subject{Kind: bandwidth.Edge, Communicator: p.Communicator, From: p.Low, To: p.High, Ranks: 2,
+		hosts := 1
+		if r.Ranks[p.Low].Host != r.Ranks[p.High].Host {
+			hosts = 2
+		}
+		s.Subjects = append(s.Subjects, bandwidth.Subject{Kind: bandwidth.Edge, Communicator: p.Communicator, From: p.Low, To: p.High, Ranks: 2, Hosts: hosts,
 			Family: int(p.Kind), Limit: l.between(p.Communicator, []int{p.Low, p.High})})
 	}
 	for i := range r.Transfers {

@@ -23,6 +23,7 @@ type Subject struct {
 	Communicator int // the caller's number of it
 	From, To     int // of an Edge: members of the communicator
 	Ranks        int
+	Hosts        int // that the ranks are on
 	// Family is the same for subjects that do the same work and can be held against each other: the
 	// groups of tensor parallelism, the edges of one pipeline.
 	Family int
@@ -33,8 +34,8 @@ type Subject struct {
 type Bound uint8
 
 const (
-	BoundUnknown Bound = iota // the topology does not say what the link allows
-	ByLatency                 // at the link's full bandwidth most of the time would still be latency
+	BoundUnknown Bound = iota // neither the topology nor a benchmark says what the link allows
+	ByLatency                 // at the full bandwidth most of the time would still be latency
 	ByBandwidth
 )
 
@@ -61,7 +62,8 @@ type Cell struct {
 	Wait                int64   // median of the calls' mean waits, nanoseconds
 	Algorithm           float64 // median, GB/s
 	Bus                 float64 // median, GB/s
-	Efficiency          float64 // Bus over what the subject's limit allows; 0 where that is unknown
+	Limit               Limit   // what it is held against, at the mean size of its calls
+	Efficiency          float64 // Bus over what the limit allows; 0 where that is unknown
 	AlgorithmEfficiency float64 // the same of Algorithm
 	Bound               Bound
 	Slow                []int // calls that are slow against the others of the cell, surely
@@ -89,7 +91,7 @@ const (
 
 // Options say how to analyse.
 type Options struct {
-	Convention Convention
+	Theory Theory
 	// Alpha is the chance that anything at all is called slow in a job where nothing is:
 	// half of it for subjects against their peers, half for calls against others of their cell.
 	Alpha float64
@@ -123,7 +125,7 @@ func Analyze(subjects []Subject, calls []Call, o Options) *Result {
 func analyze(subjects []Subject, calls []Call, o Options, s *simulations) *Result {
 	r := &Result{Measures: make([]Measure, len(calls))}
 	for i := range calls {
-		m, err := measure(&calls[i], o.Convention)
+		m, err := measure(&calls[i], o.Theory.Convention)
 		switch err {
 		case nil:
 			r.Measures[i] = m
@@ -135,10 +137,8 @@ func analyze(subjects []Subject, calls []Call, o Options, s *simulations) *Resul
 	r.Latencies = latencies(subjects, r.Cells)
 	for i := range r.Cells {
 		c := &r.Cells[i]
-		c.bound(&subjects[c.Subject], r.Latencies[c.Subject], func(link float64) (algorithm, bus float64) {
-			first := &calls[c.Calls[0]]
-			return o.Convention.Bounds(c.Op, first.Algo, len(first.Members), link)
-		})
+		w := Work{Op: c.Op, Algo: calls[c.Calls[0]].Algo, Bytes: c.Bytes / int64(len(c.Calls))}
+		c.hold(o.Theory.Limit(&subjects[c.Subject], w), r.Latencies[c.Subject])
 	}
 	r.slowCalls(o, s)
 	r.slowSubjects(subjects, o)
@@ -208,16 +208,15 @@ func latencies(subjects []Subject, all []Cell) []Latency {
 // something of the links.
 func (c *Cell) CarriesData() bool { return c.Class >= leastClass && c.Bound != ByLatency }
 
-// bound holds a cell against the limit of its subject: bound by latency is what at full
-// bandwidth would take less time than latency.
-func (c *Cell) bound(s *Subject, l Latency, bounds func(link float64) (algorithm, bus float64)) {
-	algorithm, bus := bounds(s.Limit.Bandwidth)
-	if bus == 0 || c.Bus == 0 {
+// hold holds a cell against its limit: bound by latency is what at full bandwidth would take less time than latency.
+func (c *Cell) hold(h Held, l Latency) {
+	c.Limit = h.Limit
+	if h.Bus == 0 || c.Bus == 0 {
 		return
 	}
-	c.Efficiency, c.AlgorithmEfficiency = c.Bus/bus, c.Algorithm/algorithm
+	c.Efficiency, c.AlgorithmEfficiency = c.Bus/h.Bus, c.Algorithm/h.Algorithm
 	c.Bound = ByBandwidth
-	if c.Efficiency*float64(c.Transfer) < float64(l.Time) { // f·S / limit
+	if c.Bus/h.full*float64(c.Transfer) < float64(l.Time) { // f·S / limit
 		c.Bound = ByLatency
 	}
 }

@@ -18,6 +18,15 @@ type Limit struct {
 	From, To  int     // the members that it is between; To is Network for a card
 	Bandwidth float64 // GB/s; 0: the topology does not say
 	Unknown   int     // pairs of members, or members on the way out, without a way
+	Benchmark bool    // nccl-tests measured it; Link, From and To say nothing then
+}
+
+// Source names what the limit is of: the class of the link, or nccl-tests.
+func (l Limit) Source() string {
+	if l.Benchmark {
+		return "nccl-tests"
+	}
+	return l.Link.String()
 }
 
 // Narrowest finds the limit of a communicator whose member r is on machine machines[r]: the

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"github.com/urfave/cli/v2"
+
+	"github.com/sfstat/sfstat/engine/comm/bandwidth"
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/nccltests"
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+func limitFlag() cli.Flag {
+	return &cli.GenericFlag{Name: "limit", Value: &stringList{}, Category: forInput,
+		Usage: "hold bandwidths against what nccl-tests reached, before what links allow: `FILE` is what all_reduce_perf and its like printed, or wrote with -J (may be repeated)"}
+}
+
+// benchmarks reads the files of --limit; nil without any.
+func benchmarks(c *cli.Context) (*bandwidth.Benchmarks, error) {
+	files, _ := c.Generic("limit").(*stringList)
+	if files == nil || len(*files) == 0 {
+		return nil, nil
+	}
+	var all []nccl.Benchmark
+	for _, path := range *files {
+		rows, err := benchmarksIn(path)
+		if err != nil {
+			return nil, badInput(err)
+		}
+		all = append(all, rows...)
+	}
+	return bandwidth.NewBenchmarks(all), nil
+}
+
+func benchmarksIn(path string) ([]nccl.Benchmark, error) {
+	src, err := ingest.Open(path, ingest.Limits{})
+	if err != nil {
+		return nil, err
+	}
+	defer src.Close()
+	return nccltests.Read(src, ingest.Limits{})
+}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
+	"github.com/sfstat/sfstat/engine/comm/bandwidth"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -11,6 +12,8 @@ import (
 // Builder takes the windows of runs one at a time and keeps what a page shows of
 // them: O(ranks × stages) and at most [mostHeld] numbers of steps a run.
 type Builder struct {
+	// Limits are what nccl-tests reached, which bandwidths are held against; nil: what links allow.
+	Limits *bandwidth.Benchmarks
 	o      frontier.Options
 	runs   []*run
 	traced []*traced

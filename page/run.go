@@ -47,7 +47,7 @@ func (b *Builder) run(v *diagnose.RunVerdict) (Run, error) {
 	var e entered
 	if i >= 0 {
 		e.keep(b.runs[i].drawn)
-		out.Arrivals, out.Traffic = arrived(&b.runs[i].arrivals, v, e.see), traffic(b.runs[i].calls, v)
+		out.Arrivals, out.Traffic = arrived(&b.runs[i].arrivals, v, e.see), traffic(b.runs[i].calls, b.Limits, v)
 	}
 	if i < 0 || b.runs[i].steps == 0 {
 		if i >= 0 && len(out.Ranks) == 0 {

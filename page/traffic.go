@@ -82,12 +82,12 @@ type Wait struct {
 }
 
 // traffic is what calls say; nil where there are none.
-func traffic(calls []*trace.Comm, v *diagnose.RunVerdict) *Traffic {
+func traffic(calls []*trace.Comm, limits *bandwidth.Benchmarks, v *diagnose.RunVerdict) *Traffic {
 	all := trace.JoinComms(calls...)
 	if len(all.Calls) == 0 {
 		return nil
 	}
-	r, err := comm.Analyze(all, comm.Options{})
+	r, err := comm.Analyze(all, comm.Options{Theory: bandwidth.Theory{Benchmarks: limits}})
 	if err != nil || len(r.Calls) == 0 {
 		return nil // the verdict says why
 	}
@@ -117,11 +117,11 @@ func speeds(r *comm.Result) []Speed {
 		if !c.CarriesData() {
 			continue
 		}
-		l := r.Speed.Subjects[c.Subject].Limit
+		l := c.Limit
 		s := Speed{Op: r.WorkOf(c), From: 1 << c.Class, Calls: len(c.Calls), Transfer: c.Transfer, Bus: rounded(c.Bus), Standing: c.Standing.String(),
 			Slow: c.Standing == bandwidth.Slower, PeerBus: rounded(c.PeerBus)}
 		if l.Bandwidth > 0 {
-			s.Link, s.Limit, s.Efficiency = l.Link.String(), rounded(l.Bandwidth), rounded(c.Efficiency)
+			s.Link, s.Limit, s.Efficiency = l.Source(), rounded(l.Bandwidth), rounded(c.Efficiency)
 		}
 		if p, ok := r.PairOf(c.Subject); ok {
 			s.Kind, s.Ranks = kindOf(p.Kind), trace.RankList([]int{r.Ranks[p.Low].Rank, r.Ranks[p.High].Rank})

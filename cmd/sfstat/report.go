@@ -34,6 +34,10 @@ func (p *program) report(c *cli.Context) error {
 	var pages *page.Builder
 	j, err := p.judge(c, func(o frontier.Options) (seeing, error) {
 		pages = page.New(o)
+		var err error
+		if pages.Limits, err = benchmarks(c); err != nil {
+			return nil, err
+		}
 		return func(item auto.Item) error {
 			for _, r := range item.Recordings() {
 				if err := pages.Add(r); err != nil {

@@ -8,8 +8,8 @@
 // everywhere.
 //
 // Memory: the verdict, mostKept bytes of pages and JSON that were asked for, and
-// mostListeners open streams of events. One page or JSON is made at a time; those
-// longer than mostKept are made anew for each request.
+// mostListeners open streams of events. One page or JSON is made at a time. One that is
+// longer than mostKept goes to all who ask while it is made, and is not kept.
 package serve
 
 import (
@@ -65,12 +65,14 @@ type Server struct {
 	mux       *http.ServeMux
 	listeners atomic.Int64
 	making    chan struct{} // holds one while something is made
+	asking    atomic.Int64  // requests for what is made
 
 	mu      sync.Mutex
 	now     *state
 	changed chan struct{} // closed with the next change
 	kept    map[string][]byte
-	keeps   int // bytes in kept
+	keeps   int               // bytes in kept
+	large   map[string][]byte // at most one that is too long for kept, while somebody asks
 }
 
 // New serves nothing yet.
@@ -115,7 +117,7 @@ func (s *Server) change(next func(*state) *state) {
 	if now == s.now {
 		return
 	}
-	s.now, s.keeps = now, 0
+	s.now, s.keeps, s.large = now, 0, nil
 	clear(s.kept)
 	close(s.changed)
 	s.changed = make(chan struct{})
@@ -185,6 +187,8 @@ type kind string
 
 // made is what make gives for the runs of a key in this version, kept or new.
 func (s *Server) made(ctx context.Context, of kind, key string, make func(context.Context, Recorded) ([]byte, error)) ([]byte, error) {
+	s.asking.Add(1)
+	defer s.served()
 	select {
 	case s.making <- struct{}{}:
 		defer func() { <-s.making }()
@@ -195,6 +199,9 @@ func (s *Server) made(ctx context.Context, of kind, key string, make func(contex
 	now := s.now
 	key = string(of) + "/" + key
 	b, ok := s.kept[key]
+	if !ok {
+		b, ok = s.large[key]
+	}
 	s.mu.Unlock()
 	if ok {
 		return b, nil
@@ -208,7 +215,11 @@ func (s *Server) made(ctx context.Context, of kind, key string, make func(contex
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.now == now && len(b) <= mostKept {
+	switch {
+	case s.now != now:
+	case len(b) > mostKept:
+		s.large = map[string][]byte{key: b}
+	default:
 		if s.keeps += len(b); s.keeps > mostKept {
 			clear(s.kept)
 			s.keeps = len(b)
@@ -216,6 +227,16 @@ func (s *Server) made(ctx context.Context, of kind, key string, make func(contex
 		s.kept[key] = b
 	}
 	return b, nil
+}
+
+// served drops what is too long to be kept when nobody asks any more.
+func (s *Server) served() {
+	if s.asking.Add(-1) > 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.large = nil
 }
 
 func (s *Server) page(w http.ResponseWriter, r *http.Request) error {

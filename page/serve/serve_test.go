@@ -11,8 +11,10 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -209,6 +211,33 @@ func TestKept(t *testing.T) {
 	s.Fail("x")
 	if ask(s, "GET", "/page/a", "localhost"); made.Load() != 4 || s.keeps > mostKept {
 		t.Errorf("%d made after a change, want 4; %d bytes kept", made.Load(), s.keeps)
+	}
+}
+
+// What is too long to be kept is made once for all who ask at the same time.
+func TestLarge(t *testing.T) {
+	var made atomic.Int64
+	var s *Server
+	s = New(Options{Page: func(context.Context, Recorded) ([]byte, error) {
+		for made.Add(1); made.Load() == 1 && s.asking.Load() < 3; {
+			runtime.Gosched()
+		}
+		return make([]byte, mostKept+1), nil
+	}})
+	s.Show(judged(t, window("a", 0)))
+	var all sync.WaitGroup
+	for range 3 {
+		all.Go(func() {
+			if n := ask(s, "GET", "/page/a", "localhost").Body.Len(); n != mostKept+1 {
+				t.Errorf("%d bytes, want %d", n, mostKept+1)
+			}
+		})
+	}
+	if all.Wait(); made.Load() != 1 || s.large != nil || s.keeps != 0 {
+		t.Errorf("%d made for three who ask at once, want 1; %d kept afterwards", made.Load(), len(s.large))
+	}
+	if ask(s, "GET", "/page/a", "localhost"); made.Load() != 2 {
+		t.Errorf("%d made, want 2: it is not kept", made.Load())
 	}
 }
 

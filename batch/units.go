@@ -62,19 +62,16 @@ func units(files []file, holds holder) ([]unit, error) {
 // apart is the units of a folder that holds stage times alone.
 func apart(files []file) (out []unit) {
 	rest := -1
-	beside := make(map[string]file) // the arrivals of a table
+	at := make(map[string]int) // units of Parquet files
 	for _, f := range files {
-		if table, ok := strings.CutSuffix(f.Path, packet.BesideSuffix); ok {
-			beside[table] = f
-		}
-	}
-	for _, f := range files {
-		arrivals, ok := beside[f.Path]
+		table, arrivals := strings.CutSuffix(f.Path, packet.BesideSuffix)
+		i, known := at[table] // which stands before it
 		switch {
-		case isParquet(f.Path) && !ok:
-			out = append(out, unit{files: []file{f}, engines: diagnose.StagesAlone})
+		case arrivals && known:
+			out[i].engines, out[i].beside = diagnose.FindingsAlone, []file{f}
 		case isParquet(f.Path):
-			out = append(out, unit{[]file{f}, diagnose.FindingsAlone, []file{arrivals}})
+			at[f.Path] = len(out)
+			out = append(out, unit{files: []file{f}, engines: diagnose.StagesAlone})
 		case rest < 0:
 			rest = len(out)
 			out = append(out, unit{files: []file{f}, engines: diagnose.FindingsAlone})

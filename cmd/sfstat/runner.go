@@ -7,7 +7,6 @@ import (
 	"github.com/sfstat/sfstat/eval/campaign/ddp"
 	"github.com/sfstat/sfstat/eval/campaign/local"
 	"github.com/sfstat/sfstat/eval/campaign/slurm"
-	"github.com/sfstat/sfstat/eval/simulate"
 )
 
 // executionOf is how the runner of a campaign makes its runs in the folder dir.
@@ -50,8 +49,12 @@ func slurmOptions(c *cli.Context, s *campaign.Spec, version string) slurm.Option
 		installed, err := ddp.Install(dir)
 		return slurm.Program{Words: []string{python, installed.Job}, PythonPath: installed.PythonPath}, err
 	}
-	o.Arguments = func(spec simulate.Spec) []string {
-		return []string{"--recording", local.Recording(spec).String()}
+	o.Arguments = func(t *campaign.Task) []string {
+		words := []string{"--recording", local.Recording(t.Spec).String()}
+		if t.Paired {
+			words = append(words, "--group", ddp.OnRank0.String(), "--pairs")
+		}
+		return words
 	}
 	return o
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -40,17 +41,17 @@ var publishedOverheads = map[string]float64{
 // OverheadTable has the shape of the paper's Table 7.
 func OverheadTable(arms []Arm) Table {
 	t := Table{Title: "What recording costs a step: estimate and 95 % upper bound",
-		Head: []string{"ranks", "gather", "recorded", "paired runs", "overhead", "at most", "paper: at most"}}
+		Head: []string{"ranks", "gather", "recorded", "paired runs", "overhead", "95 % interval", "at most", "paper: at most"}}
 	percent := func(x float64) string { return strconv.FormatFloat(100*x, 'f', 3, 64) + " %" }
 	for _, a := range arms {
-		published, most := none, none
+		published, most, interval := none, none, none
 		if p, ok := publishedOverheads[a.name()]; ok {
 			published = percent(p)
 		}
-		if i := a.Account.Interval; i != nil {
-			most = percent(i.AtMost)
+		if i := a.Account.Interval; i != nil && !math.IsInf(i.AtMost, 0) {
+			most, interval = percent(i.AtMost), percent(i.Lower)+" to "+percent(i.Upper)
 		}
-		t.Rows = append(t.Rows, []string{strconv.Itoa(a.Ranks), a.Gather, a.What, strconv.Itoa(a.Account.Blocks), percent(a.Account.Estimate.Value), most, published})
+		t.Rows = append(t.Rows, []string{strconv.Itoa(a.Ranks), a.Gather, a.What, strconv.Itoa(a.Account.Blocks), percent(a.Account.Estimate.Value), interval, most, published})
 	}
 	t.Notes = []string{"Mean overhead over pairs, the bound with whole runs as blocks, as sfstat overhead gives it. The machines are not the paper's: a step there and here differ in length, and so does what a fixed cost is of it."}
 	return t
@@ -61,15 +62,19 @@ func (a *Arm) name() string { return fmt.Sprintf("%d-%s-%s", a.Ranks, a.Gather, 
 // overheads is Table 7 of a campaign whose folder has measurements.
 func (f *folder) overheads() ([]Artifact, error) {
 	entries, err := os.ReadDir(filepath.Join(f.path, overheadName))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
 	}
+	out := Artifact{Name: "table-7"}
+	arms, inputs, err := f.pairedArms()
 	if err != nil {
 		return nil, err
 	}
-	var arms []Arm
-	out := Artifact{Name: "table-7"}
+	out.Inputs = inputs
 	for _, e := range entries {
+		if e.IsDir() && e.Name() == pairedName {
+			continue
+		}
 		path := filepath.Join(f.path, overheadName, e.Name())
 		parts := overheadPattern.FindStringSubmatch(e.Name())
 		if parts == nil {
@@ -100,18 +105,26 @@ func (f *folder) overheads() ([]Artifact, error) {
 }
 
 func readOverhead(path string) (*overhead.Account, error) {
+	pairs, err := readPairs(path)
+	if err != nil {
+		return nil, err
+	}
+	a, err := examine(pairs)
+	if err != nil {
+		return nil, trace.At(trace.Pos{File: path}, err)
+	}
+	return a, nil
+}
+
+func readPairs(path string) ([]overhead.Measurement, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	pairs, err := overhead.ReadPairs(path, file)
-	if err != nil {
-		return nil, err
-	}
-	a, err := overhead.Examine(pairs, overhead.ByFile, overhead.Options{Bootstrap: bootstrap.DefaultOptions(), Statistic: bootstrap.Mean})
-	if err != nil {
-		return nil, trace.At(trace.Pos{File: path}, err)
-	}
-	return a, nil
+	return overhead.ReadPairs(path, file)
+}
+
+func examine(pairs []overhead.Measurement) (*overhead.Account, error) {
+	return overhead.Examine(pairs, overhead.ByFile, overhead.Options{Bootstrap: bootstrap.DefaultOptions(), Statistic: bootstrap.Mean})
 }

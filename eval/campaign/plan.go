@@ -22,7 +22,10 @@ type Task struct {
 	Spec      simulate.Spec
 	// Profiler leaves its traces in ProfileFolder.
 	Profiler Profiler
-	Hash     string // SHA-256 of the profiler and the runner, unless none and the simulator, and of Spec as JSON, in hexadecimal
+	// Paired runs carry out each window twice, without the recorder and with it,
+	// and time both: see KeepPairs.
+	Paired bool
+	Hash   string // SHA-256 of pairing, the profiler and the runner, unless none and the simulator, and of Spec as JSON, in hexadecimal
 }
 
 // Plan lists the runs of a campaign, in the order in which the specification
@@ -52,6 +55,9 @@ func (s *Spec) Plan() ([]Task, error) {
 		}
 		if slices.Contains(g.Arrivals, true) && s.Runner != Simulator {
 			return nil, trace.Bad(trace.ErrFormat, "group %s: arrivals is for runner simulator, and the runner is %v", g.Name, s.Runner)
+		}
+		if err := g.validateRecorder(s.Runner); err != nil {
+			return nil, err
 		}
 		if n := g.size(); n > MostTasks-len(tasks) {
 			return nil, trace.Bad(trace.ErrTooLarge, "more than %d runs with group %s: make several campaigns", MostTasks, g.Name)
@@ -114,7 +120,7 @@ func (g *Group) task(fault simulate.Fault, ranks int, seed uint64) Task {
 		what += "-" + strconv.FormatFloat(float64(fault.Delay), 'f', -1, 64) + "ms"
 	}
 	s.Run = fmt.Sprintf("%s-%s-r%d-s%d", g.Name, what, ranks, seed)
-	return Task{ID: s.Run, Group: g.Name, Tables: g.Tables, Published: g.Published, Spec: s, Profiler: g.Profiler}
+	return Task{ID: s.Run, Group: g.Name, Tables: g.Tables, Published: g.Published, Spec: s, Profiler: g.Profiler, Paired: g.paired()}
 }
 
 // faults are the fault of the group, or one for each of its ranks.
@@ -152,6 +158,9 @@ func (t *Task) hash(r Runner) string {
 	}
 	if t.Profiler != NoProfiler {
 		text = append([]byte(t.Profiler.String()+"\n"), text...)
+	}
+	if t.Paired {
+		text = append([]byte("paired\n"), text...)
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])

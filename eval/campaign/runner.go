@@ -44,6 +44,16 @@ const (
 
 var eventsNames = []string{"on", "off"}
 
+// Recorder is whether the recorder runs. The zero value is RecorderOn.
+type Recorder uint8
+
+const (
+	RecorderOn Recorder = iota
+	RecorderOff
+)
+
+var recorderNames = []string{"on", "off"}
+
 // Profiler is what looks at a run beside the recorder. The zero value is
 // nothing.
 type Profiler uint8
@@ -60,6 +70,7 @@ var (
 	_ encoding.TextUnmarshaler = (*Program)(nil)
 	_ encoding.TextUnmarshaler = (*Events)(nil)
 	_ encoding.TextUnmarshaler = (*Profiler)(nil)
+	_ encoding.TextUnmarshaler = (*Recorder)(nil)
 )
 
 func nameOf(names []string, i uint8) string {
@@ -82,6 +93,8 @@ func (p Program) String() string { return nameOf(programNames, uint8(p)) }
 func (e Events) String() string  { return nameOf(eventsNames, uint8(e)) }
 
 func (p Profiler) String() string { return nameOf(profilerNames, uint8(p)) }
+
+func (r Recorder) String() string { return nameOf(recorderNames, uint8(r)) }
 
 // MarshalText writes the name.
 func (r Runner) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
@@ -120,5 +133,15 @@ func (p Profiler) MarshalText() ([]byte, error) { return []byte(p.String()), nil
 func (p *Profiler) UnmarshalText(text []byte) error {
 	i, err := parseName("profiler", profilerNames, text)
 	*p = Profiler(i)
+	return err
+}
+
+// MarshalText writes the name.
+func (r Recorder) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// UnmarshalText is the inverse of MarshalText.
+func (r *Recorder) UnmarshalText(text []byte) error {
+	i, err := parseName("recorder", recorderNames, text)
+	*r = Recorder(i)
 	return err
 }

@@ -68,6 +68,7 @@ type Job struct {
 	Work         map[string]simulate.Millis `yaml:"work_ms,omitempty"`                   // mean work of a healthy rank by stage
 	Events       Events                     `yaml:"events,omitempty"`                    // whether device times are sampled
 	Profiler     Profiler                   `yaml:"profiler,omitempty"`                  // that runs beside the recorder
+	Recorder     []Recorder                 `yaml:"recorder,omitempty"`                  // off and on: each window is carried out without the recorder too; empty: on
 }
 
 // Strike is whom the faults of a group hit and when; the zero value is one rank

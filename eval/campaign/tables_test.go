@@ -106,7 +106,7 @@ func TestEvaluationGroups(t *testing.T) {
 	cell("table-9", 0, 9, "2/2")
 	cell("table-12", 0, 2, "2/2")
 	cell("table-13", 0, 1, "0.80")
-	cell("table-7", 0, 6, "0.019 %")
+	cell("table-7", 0, 7, "0.019 %")
 	cell("table-7", 0, 3, "12")
 	if n := made["table-6"].Table.Notes; len(n) != 1 || !strings.HasPrefix(n[0], "Not made") || len(made["table-6"].Table.Rows) > 0 {
 		t.Errorf("table 6 is %+v, expected to be not made", made["table-6"].Table)

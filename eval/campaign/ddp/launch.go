@@ -52,6 +52,9 @@ type Options struct {
 	Recording Recording
 	Gathering Gathering
 	Profile   string // folder for the traces of PyTorch's profiler, which runs beside the recorder; "": it does not
+	// Paired has the job carry each window out twice, without the recorder and
+	// with it, and write the time of a step of both to pairs.csv in Out.
+	Paired bool
 	// Dir is where the job and its specification are put, of one launch at a
 	// time; "": a temporary folder, which stays behind when this program is
 	// killed.
@@ -104,6 +107,9 @@ func Launch(ctx context.Context, o Options) error {
 			return err
 		}
 		args = append(args, "--profile", profile)
+	}
+	if o.Paired {
+		args = append(args, "--pairs")
 	}
 	w := World{Python: o.Python, Ranks: spec.Ranks, PythonPath: installed.PythonPath, Args: args}
 	return w.Run(ctx)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/eval/crosscheck"
+	"github.com/sfstat/sfstat/eval/overhead"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/trace"
@@ -169,5 +170,33 @@ faults: [{family: data, delay_ms: 60, ranks: [1]}]`)
 	}
 	if h := c.Accounts[1].Held; c.Steps != 6 || len(c.Ranks) != 2 || !h.SameRouting || h.Difference > 0.05 {
 		t.Errorf("%d steps of ranks %v, %+v", c.Steps, c.Ranks, *h)
+	}
+}
+
+// TestRealPairs: each window is carried out without the recorder and with it, and
+// recorded once.
+func TestRealPairs(t *testing.T) {
+	needTorch(t)
+	s := short(t, "{ranks: 2, schedule: {windows: 2, steps: 5, warmup: 1}}")
+	out := filepath.Join(t.TempDir(), "packets")
+	if err := Launch(t.Context(), Options{Spec: s, Out: out, Gathering: OnRank0, Paired: true}); err != nil {
+		t.Fatal(err)
+	}
+	if got := windows(t, out); len(got) != 2 || got[1].FirstStep != 6 || got[1].Steps() != 5 {
+		t.Errorf("%d windows, the last of %d steps from %d", len(got), got[len(got)-1].Steps(), got[len(got)-1].FirstStep)
+	}
+	file, err := os.Open(filepath.Join(out, "pairs.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	pairs, err := overhead.ReadPairs("pairs.csv", file)
+	if err != nil || len(pairs) != 2 {
+		t.Fatalf("%+v, %v, expected 2 pairs", pairs, err)
+	}
+	for _, p := range pairs {
+		if p.Base < 15e6 || p.With < 15e6 { // what the steps sleep at the least
+			t.Errorf("a step of %v and %v ns", p.Base, p.With)
+		}
 	}
 }

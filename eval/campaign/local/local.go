@@ -72,7 +72,13 @@ func (m Maker) Make(ctx context.Context, t *campaign.Task, keep func(*trace.Wind
 		}
 	}
 	o := ddp.Options{Python: m.Python, Spec: t.Spec, Out: out, Recording: Recording(t.Spec), Profile: profile, Dir: job}
+	if t.Paired {
+		o.Gathering, o.Paired = ddp.OnRank0, true
+	}
 	if err := ddp.Launch(ctx, o); err != nil {
+		return err
+	}
+	if err := campaign.KeepPairs(m.Dir, t, out); err != nil {
 		return err
 	}
 	return campaign.KeepPackets(ctx, out, keep)

@@ -52,7 +52,7 @@ type Options struct {
 	Resolved func(simulate.Spec) (simulate.Spec, error)
 	// Arguments are further words for the program; runs that differ in them
 	// come into different arrays. nil: none.
-	Arguments func(simulate.Spec) []string
+	Arguments func(*campaign.Task) []string
 	Submit    Submission
 	Poll      time.Duration // shortest time between two questions to Slurm; 0: two seconds
 	Patience  time.Duration // how long an ended job may not have said how it ended; 0: a minute
@@ -254,7 +254,7 @@ func (m *Maker) arguments(t *campaign.Task) []string {
 	if m.o.Arguments == nil {
 		return nil
 	}
-	return m.o.Arguments(t.Spec)
+	return m.o.Arguments(t)
 }
 
 // fill writes what the jobs of a batch execute: specifications, program and
@@ -306,6 +306,9 @@ func (m *Maker) Make(ctx context.Context, t *campaign.Task, keep func(*trace.Win
 		return a.err
 	}
 	err := campaign.KeepPackets(ctx, a.batch.packets(a.i), keep)
+	if err == nil {
+		err = campaign.KeepPairs(m.dir, t, a.batch.packets(a.i))
+	}
 	if err != nil && ctx.Err() == nil {
 		err = errors.Join(fmt.Errorf("packets of job %s: %w", a.batch.element(a.i), err), a.batch.refuse(a.i))
 	}

@@ -57,6 +57,8 @@ def _options(arguments: Optional[List[str]]) -> argparse.Namespace:
                         help="wall times; device times of sampled steps besides; nothing")
     parser.add_argument("--group", choices=("files", "gather"), default="files", help="a file for each rank, or one that rank 0 writes")
     parser.add_argument("--backend", choices=("gloo", "nccl"), default="gloo", help="nccl needs a GPU for each rank of a machine")
+    parser.add_argument("--pairs", action="store_true",
+                        help="carry each window out twice, without the recorder and with it, and write what a step takes to pairs.csv")
     parser.add_argument("--profile", default="", help="folder for the traces of PyTorch's profiler; without it, none runs")
     return parser.parse_args(arguments)
 

@@ -13,6 +13,7 @@ import torch.distributed as dist
 from sfstat_recorder import Identity, Recorder, TorchGroup
 
 from .loop import Loop
+from .pairs import Pairs
 from .plan import Plan
 from .profiler import Profiler
 
@@ -28,13 +29,13 @@ def run(spec: Mapping[str, Any], options: Namespace) -> None:
     loop = Loop(plan, gpu, profiler)
     perf = None if options.recording == "off" else recorder(plan, loop, out, options.group)
     events = 1 / plan.side_every if options.recording == "events" and plan.side_every > 0 else 0.0
-    before = False  # whether the step before was recorded
-    for step in range(plan.schedule.total):
-        recorded = plan.schedule.recorded(step) is not None
-        if perf is not None and before and not recorded:
-            perf.pause()
-        loop.step(step, perf if recorded else None, events)
-        before = recorded
+    if options.pairs and perf is not None:
+        pairs = Pairs(plan, loop, perf, events)
+        pairs.run()
+        if plan.rank == 0:
+            pairs.write(os.path.join(out, "pairs.csv"))
+    else:
+        once(plan, loop, perf, events)
     if profiler is not None:
         profiler.close()
     written = perf is None or perf.close()
@@ -42,6 +43,17 @@ def run(spec: Mapping[str, Any], options: Namespace) -> None:
     dist.destroy_process_group()
     if not written:
         sys.exit("rank %d could not write all packets: see the notes of those that are there, and the space left in %s" % (plan.rank, out))
+
+
+def once(plan: Plan, loop: Loop, perf: Optional[Recorder], events: float) -> None:
+    """All steps, those of windows under the recorder."""
+    before = False  # whether the step before was recorded
+    for step in range(plan.schedule.total):
+        recorded = plan.schedule.recorded(step) is not None
+        if perf is not None and before and not recorded:
+            perf.pause()
+        loop.step(step, perf if recorded else None, events)
+        before = recorded
 
 
 def connect(ranks: int, backend: str) -> Optional[int]:

@@ -100,7 +100,9 @@ func (s *Session) Add(r trace.Recording) error {
 	case *trace.DeviceRun:
 		return s.runOf(r.Run).addDevice(r)
 	case *trace.Comm:
-		return s.runOf(r.Run).addComm(r)
+		in := s.runOf(r.Run)
+		in.limits = s.o.Benchmarks
+		return in.addComm(r)
 	case *trace.Telemetry:
 		s.telemetry = append(s.telemetry, r)
 		return nil
@@ -185,7 +187,7 @@ func (s *Session) runOf(name string) *run {
 	i := s.indexOf(name)
 	if i < 0 {
 		i = len(s.runs)
-		s.runs = append(s.runs, &run{name: name, limits: s.o.Benchmarks})
+		s.runs = append(s.runs, &run{name: name})
 	}
 	return s.runs[i]
 }

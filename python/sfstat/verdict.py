@@ -30,7 +30,7 @@ class StepsStruck:
 
 @dataclass(frozen=True)
 class SourceLine:
-    """The line that a late rank entered a collective from."""
+    """The line that a late rank entered a collective from, or spends its delay in."""
 
     file: str
     line: int
@@ -107,6 +107,9 @@ class Action:
     steps: Optional[Tuple[int, ...]] = None
     window: Optional[int] = None
     tool: Optional[str] = field(default=None, metadata={"json": "with"})
+    source_line: Optional[SourceLine] = None
+    monitored: Optional[Evidence] = None
+    reported: Optional[Evidence] = None
 
     def sentence(self) -> str:
         """Returns it in words."""
@@ -119,6 +122,12 @@ class Action:
             parts.append("in " + ", ".join(self.stages))
         if self.tool:
             parts.append("with " + self.tool)
+        if self.source_line:
+            parts.append("at %s:%d" % (self.source_line.file, self.source_line.line))
+        if self.monitored:
+            parts.append("(%s)" % self.monitored.get("quantity", "monitored"))
+        if self.reported:
+            parts.append("(%s)" % self.reported.get("event", "reported"))
         return " ".join(parts)
 
 

@@ -108,7 +108,6 @@ paper: build ## every table and figure of the published texts that needs no clus
 	bin/sfstat campaign run eval/campaign/specs/paper.yaml -o $(PAPER)
 	mkdir -p $(PAPER)/communication/job $(PAPER)/measured $(PAPER)/overhead $(PAPER)/figures
 	cp docs/figures/overhead-4-gloo-cpu.csv $(PAPER)/overhead/4-gloo-cpu.csv
-	cp docs/figures/overhead-8-gloo-cpu.csv $(PAPER)/overhead/8-gloo-cpu.csv
 	cp fixtures/comm/run/* fixtures/comm/truth.csv fixtures/comm/model.yaml $(PAPER)/communication/job
 	cp docs/figures/workers.csv $(PAPER)/measured/time-by-workers.csv
 	cp docs/figures/lengths.csv $(PAPER)/measured/alignment-by-length.csv

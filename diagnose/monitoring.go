@@ -237,7 +237,7 @@ func (w *watched) outside(times []monitoring.Interval) (Problem, bool) {
 const mostMonitored = 3
 
 // atTheTime adds what was so at the time of each finding, and lets it decide what to look
-// at first. It comes last: status and confidence are decided.
+// at first. By then status and confidence are decided.
 func (j *judge) atTheTime(v *RunVerdict, all []*trace.Telemetry) {
 	w, problems := j.watch(all)
 	v.Problems = append(v.Problems, problems...)

@@ -127,9 +127,6 @@ func (q Quantity) Unit() string { return quantityInfo[q.info()].unit }
 // Counter reports whether the quantity counts up.
 func (q Quantity) Counter() bool { return quantityInfo[q.info()].counter }
 
-// OfDevice reports whether devices have it; else hosts do.
-func (q Quantity) OfDevice() bool { return q > NoQuantity && q < CPUBusy }
-
 // HostEvent is something that the kernel of a host reported.
 type HostEvent struct {
 	Host   string // "": the file does not say

@@ -351,16 +351,6 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-func TestLayout(t *testing.T) {
-	workers := job{workers: 5, steps: 1, ops: 20, slow: 2}.run(source(2))
-	workers = append(workers, Worker{})
-	r := analyze(t, workers, Options{Window: 1})
-	l := r.Layout([]int{8, 8, 8, 3, 3, 3}, []int{0, 0, 2, 0, 2, 1})
-	if !slices.Equal(l.Rows, []int{3, 8}) || !slices.Equal(l.Cols, []int{0, 1, 2}) || !slices.Equal(l.Worker, []int{3, -1, 4, 0, -1, 2}) {
-		t.Errorf("layout %+v", l)
-	}
-}
-
 // TestLater: by hand, with means 10, 20 and 60, and with a fourth of 20.
 func TestLater(t *testing.T) {
 	at := func(done ...int64) Worker { return Worker{Steps: []Step{{Done: done}}} }

@@ -47,7 +47,7 @@ func ReadComm(path, name string, lim ingest.Limits) (c *trace.Comm, err error) {
 		return nil, err
 	}
 	r.begin()
-	if err := errors.Join(f.ConfiguredKernels(r.kernel)); err != nil {
+	if err := errors.Join(f.Kernels(r.kernel)); err != nil {
 		return nil, err
 	}
 	if len(r.of) == 0 {

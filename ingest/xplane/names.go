@@ -95,7 +95,7 @@ func (r *reader) names(w *wire) error {
 	return err
 }
 
-// plane reads the names of a plane. Its stats come last, when what they are is known.
+// plane reads the names of a plane. Its stats are read last, when their names are known.
 func (r *reader) plane(w *wire, p *plane, end int64) error {
 	return w.each(end, func(f field) error {
 		if f.kind != lengthDelimited {

@@ -12,7 +12,7 @@ type KernelRow struct {
 	GraphNode   int64 // of a CUDA graph that launched it
 	Grid, Block int64 // blocks and threads of a block, in x
 
-	KernelConfig // of [File.ConfiguredKernels]
+	KernelConfig // of [File.Kernels]
 }
 
 // KernelConfig is how a kernel was launched, what [KernelRow] does not have; what the file lacks is Absent.
@@ -23,15 +23,9 @@ type KernelConfig struct {
 	Local                        int64 // bytes of local memory, in all
 }
 
-// Kernels calls each with every kernel, in the order of the file; the value is
-// reused.
+// Kernels calls each with every kernel, in the order of the file, with how it was
+// launched; the value is reused.
 func (f *File) Kernels(each func(*KernelRow) error) error {
-	var k KernelRow
-	return f.scan(kernelTable, f.kernelColumns(&k), "", func() error { return each(&k) })
-}
-
-// ConfiguredKernels is Kernels with how each was launched.
-func (f *File) ConfiguredKernels(each func(*KernelRow) error) error {
 	var k KernelRow
 	return f.scan(kernelTable, append(f.kernelColumns(&k),
 		column{name: "gridY", num: &k.GridY}, column{name: "gridZ", num: &k.GridZ}, column{name: "blockY", num: &k.BlockY}, column{name: "blockZ", num: &k.BlockZ},

@@ -36,13 +36,20 @@ func (j *judge) witnessed(v *RunVerdict) {
 		}
 	}
 	for i := range left {
-		left[i].Windows = nil // of the traces
+		left[i].Windows, left[i].Detail = nil, -1 // they are of the traces
 		if j.synchronises() {
 			left[i].lack(evidence.Lack{Reason: evidence.StageTimesDisagree, AtMost: evidence.Supported})
 		}
 	}
 	v.Suspects = append(v.Suspects, left...)
 	slices.SortStableFunc(v.Suspects, func(a, b Finding) int { return byWeight(&a, &b) })
+	if len(left) > 0 && sameRank(left, &v.Suspects[0]) >= 0 {
+		for _, a := range p.Next {
+			if a.Window = nil; a.Action != Profile { // which was done
+				v.Next = append(v.Next, a)
+			}
+		}
+	}
 }
 
 // witnessedBy adds to a finding that a profiler's traces find the rank late too.

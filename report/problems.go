@@ -43,7 +43,7 @@ func notRead(problems []Problem) string {
 			parts = append(parts, p.reason())
 		case refused == 0:
 			refused++
-			parts = append([]string{shortened(filepath.Base(p.Path)+": "+p.bare(), 90)}, parts...)
+			parts = append([]string{shortened(filepath.Base(p.Path)+strings.TrimPrefix(p.sentence(), p.Path), 90)}, parts...)
 		default:
 			refused++
 		}
@@ -80,11 +80,6 @@ func (p Problem) sentence() string {
 	default:
 		return p.Path + ": " + reason
 	}
-}
-
-// bare is the reason without the path.
-func (p Problem) bare() string {
-	return strings.TrimLeft(strings.TrimPrefix(p.reason(), p.Path), ":, ")
 }
 
 func (p Problem) reason() string {

@@ -38,13 +38,13 @@ func (j *judge) spentIn(f *Finding) (e evidence.SpentIn, ok bool) {
 		for i, k := 0, 0; i < len(t.Steps); i = k {
 			for k = i + 1; k < len(t.Steps) && t.Steps[k] == t.Steps[k-1]+1; k++ {
 			}
-			stretch := trace.Selection{Steps: &trace.StepRange{First: max(t.Steps[i], f.Struck.First), Last: min(t.Steps[k-1], f.Struck.Last)}}
-			part := stretch.Totals(t)
+			stretch := &trace.Selection{Steps: &trace.StepRange{First: max(t.Steps[i], f.Struck.First), Last: min(t.Steps[k-1], f.Struck.Last)}}
+			part := t.Select(stretch)
 			if part == nil {
 				continue
 			}
-			profiled := trace.Selection{Ranks: ranksIn(part)} // others took no time that is known
-			if part = profiled.Totals(part); len(part.Ranks) < 2 {
+			profiled := &trace.Selection{Ranks: ranksIn(part)} // others took no time that is known
+			if part = part.Select(profiled); len(part.Ranks) < 2 {
 				continue
 			}
 			r, err := opnames.Compare(part, opnames.DefaultOptions())

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sfstat/sfstat/internal/enum"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -44,6 +45,9 @@ func (c *Comm) Entries() bool {
 	return !slices.ContainsFunc(c.Processes, func(p CommProcess) bool { return p.Rank < 0 || len(p.Kernels) > 0 })
 }
 
+// RunName implements [trace.Recording].
+func (c *Comm) RunName() string { return c.Run }
+
 // CommSource is one file or stream.
 type CommSource struct {
 	Name string // as results show it
@@ -66,7 +70,7 @@ const (
 
 var commSourceNames = [...]string{"unknown", "nccl_log", "nsight", "nccl_inspector", "flight_recorder", "kineto", "packet"}
 
-func (k CommSourceKind) String() string { return nameOf(commSourceNames[:], int(k)) }
+func (k CommSourceKind) String() string { return enum.Name(commSourceNames[:], k) }
 
 // CommProcess is one process of the job as one source saw it.
 type CommProcess struct {

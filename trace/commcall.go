@@ -1,6 +1,9 @@
 package trace
 
-import "github.com/sfstat/sfstat/trace/nccl"
+import (
+	"github.com/sfstat/sfstat/internal/enum"
+	"github.com/sfstat/sfstat/trace/nccl"
+)
 
 // CommState is how far a call got.
 type CommState uint8
@@ -14,7 +17,7 @@ const (
 
 var commStateNames = [...]string{"unknown", "scheduled", "started", "completed"}
 
-func (s CommState) String() string { return nameOf(commStateNames[:], int(s)) }
+func (s CommState) String() string { return enum.Name(commStateNames[:], s) }
 
 // CommCall is one call of one process: a collective, a send or a receive, as
 // its process entered it. [UnknownCall] is one of which nothing is known.

@@ -1,5 +1,7 @@
 package trace
 
+import "slices"
+
 // DeviceRun is how the accelerators of one run spent its steps, as profilers
 // recorded them.
 type DeviceRun struct {
@@ -27,4 +29,32 @@ type DeviceStep struct {
 	Memory        int64 // copies and fills
 	Idle          int64 // nothing ran
 	ExposedComm   int64 // communication that no compute covers
+}
+
+// RunName implements [trace.Recording].
+func (d *DeviceRun) RunName() string { return d.Run }
+
+// Select is what is selected, or nil.
+func (d *DeviceRun) Select(s *Selection) *DeviceRun {
+	if d == nil || !s.Run(d.Run) {
+		return nil
+	}
+	if s.Steps == nil && len(s.Ranks) == 0 {
+		return d
+	}
+	out := *d
+	out.Ranks = nil
+	for _, r := range d.Ranks {
+		if !s.Rank(r.Rank) {
+			continue
+		}
+		r.Steps = slices.DeleteFunc(slices.Clone(r.Steps), func(x DeviceStep) bool { return !s.Steps.Has(x.Step) })
+		if len(r.Steps) > 0 {
+			out.Ranks = append(out.Ranks, r)
+		}
+	}
+	if len(out.Ranks) == 0 {
+		return nil
+	}
+	return &out
 }

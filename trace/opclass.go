@@ -1,8 +1,9 @@
 package trace
 
 import (
-	"fmt"
 	"slices"
+
+	"github.com/sfstat/sfstat/internal/enum"
 )
 
 // OpClass is the part that an operator plays in a step of pipeline-parallel
@@ -31,12 +32,7 @@ var opNames = [...]string{"other", "forward-compute", "backward-compute", "forwa
 	"params-all-gather", "grads-reduce-scatter", "separate-grads-all-reduce", "layernorm-grads-all-reduce",
 	"embedding-grads-all-reduce", "optimizer-clip-main-grad", "optimizer", "gc"}
 
-func (c OpClass) String() string {
-	if int(c) < len(opNames) {
-		return opNames[c]
-	}
-	return fmt.Sprintf("invalid(%d)", uint8(c))
-}
+func (c OpClass) String() string { return enum.Name(opNames[:], c) }
 
 // ParseOpClass is the inverse of String; a name without a part gives OpOther.
 func ParseOpClass(name string) OpClass { return OpClass(max(0, slices.Index(opNames[:], name))) }

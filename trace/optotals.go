@@ -28,3 +28,6 @@ type OpTotal struct {
 	Dur                     int64 // ns
 	Wait                    int64 // part of Dur before the last member came, ns
 }
+
+// RunName implements [trace.Recording].
+func (t *OpTotals) RunName() string { return t.Run }

@@ -53,10 +53,6 @@ type Layout struct {
 	World int // ranks
 }
 
-// PipelineParallel is the role axis along which ranks hold consecutive parts
-// of the model.
-const PipelineParallel = "pp"
-
 // MaxOpTotal bounds the sum of all durations of an operator trace, in
 // nanoseconds (36 years): low enough that replays, which add recorded and
 // replaced durations, cannot overflow int64.
@@ -69,6 +65,9 @@ const MaxOps = math.MaxInt32 / 4
 // is multiplied by the stages.
 const maxChunks = 1 << 20
 
+// RunName implements [trace.Recording].
+func (t *OpTrace) RunName() string { return t.Run }
+
 // Len is the number of operator instances.
 func (t *OpTrace) Len() int { return len(t.Start) }
 
@@ -77,16 +76,16 @@ func (t *OpTrace) Len() int { return len(t.Start) }
 func (t *OpTrace) Coordinates() (dp, pp []int) {
 	dp, pp = make([]int, len(t.Ranks)), make([]int, len(t.Ranks))
 	for i, r := range t.Ranks {
-		dp[i], pp[i] = r.Role.coordOr(DataParallel, -1), r.Role.coordOr(PipelineParallel, -1)
+		dp[i], pp[i] = coordinate(r.Role, DataParallel), coordinate(r.Role, PipelineParallel)
 	}
 	return dp, pp
 }
 
-func (r Role) coordOr(axis string, none int) int {
+func coordinate(r Role, axis string) int {
 	if c, ok := r.Coord(axis); ok {
 		return c
 	}
-	return none
+	return -1
 }
 
 // Arrange sorts the instances by rank, step and start (then name and sequence

@@ -8,9 +8,11 @@ import (
 	"strings"
 )
 
-// DataParallel is the role axis along which ranks are replicas of each other:
-// ranks whose roles differ in nothing else are peers.
-const DataParallel = "dp"
+// Axes of roles.
+const (
+	DataParallel     = "dp" // ranks are replicas of each other: those whose roles differ in nothing else are peers
+	PipelineParallel = "pp" // ranks hold consecutive parts of the model
+)
 
 // Coord is one coordinate of a role, such as pp = 2.
 type Coord struct {

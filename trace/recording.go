@@ -10,7 +10,6 @@ type Recording interface {
 	// RunName is the run that it is of. Recordings of one name are of one run;
 	// telemetry is of none, and its name "".
 	RunName() string
-	recording()
 }
 
 // ProfiledWindow is a window that a profiler's traces come down to, of steps that a
@@ -18,16 +17,4 @@ type Recording interface {
 type ProfiledWindow struct{ *Window }
 
 // RunName implements Recording.
-func (w *Window) RunName() string    { return w.Run }
-func (t *OpTrace) RunName() string   { return t.Run }
-func (t *OpTotals) RunName() string  { return t.Run }
-func (d *DeviceRun) RunName() string { return d.Run }
-func (c *Comm) RunName() string      { return c.Run }
-func (t *Telemetry) RunName() string { return "" }
-
-func (*Window) recording()    {}
-func (*OpTrace) recording()   {}
-func (*OpTotals) recording()  {}
-func (*DeviceRun) recording() {}
-func (*Comm) recording()      {}
-func (*Telemetry) recording() {}
+func (w *Window) RunName() string { return w.Run }

@@ -5,13 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"slices"
-	"strconv"
-	"strings"
 )
-
-// ResidualStage is the stage that no one records: the part of a step's wall
-// time that no explicit stage covers, max(0, wall − Σ explicit).
-const ResidualStage = "step.other_cpu_wall"
 
 // Schema is the ordered list of stages of a window. Order is meaning: prefixes
 // and the frontier are taken in it.
@@ -55,20 +49,6 @@ func (s Schema) Groups() (names []string, of []int) {
 		of[i] = g
 	}
 	return names, of
-}
-
-// SplitStage splits an accumulation-indexed stage name: "data.next_wait@2"
-// gives ("data.next_wait", 2), a name without an index gives (name, −1).
-func SplitStage(stage string) (base string, micro int) {
-	at := strings.LastIndexByte(stage, '@')
-	if at <= 0 || at == len(stage)-1 {
-		return stage, -1
-	}
-	n, err := strconv.Atoi(stage[at+1:])
-	if err != nil || n < 0 || stage[at+1] == '+' {
-		return stage, -1
-	}
-	return stage[:at], n
 }
 
 // Limits on what a schema may hold: far above any real one, low enough that a

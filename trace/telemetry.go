@@ -1,5 +1,7 @@
 package trace
 
+import "github.com/sfstat/sfstat/internal/enum"
+
 // Telemetry is what monitoring recorded of hosts and their devices, whatever ran
 // on them: one file of it. It is of no run; host and time say beside which it is.
 type Telemetry struct {
@@ -153,4 +155,7 @@ const (
 
 var hostEventNames = [...]string{"unknown", "xid", "machine_check", "out_of_memory", "cpu_overheated", "link_down"}
 
-func (k HostEventKind) String() string { return nameOf(hostEventNames[:], int(k)) }
+func (k HostEventKind) String() string { return enum.Name(hostEventNames[:], k) }
+
+// RunName implements [trace.Recording]: telemetry is of no run.
+func (t *Telemetry) RunName() string { return "" }

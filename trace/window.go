@@ -1,10 +1,11 @@
 package trace
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/sfstat/sfstat/internal/enum"
 )
 
 // MaxTotal bounds the sum of everything in a window times its stages, in
@@ -110,7 +111,7 @@ const (
 
 var dataWaitNames = [...]string{"consuming", "preceding", "unknown"}
 
-func (d DataWait) String() string { return nameOf(dataWaitNames[:], int(d)) }
+func (d DataWait) String() string { return enum.Name(dataWaitNames[:], d) }
 
 // ParseDataWait is the inverse of String; "" is DataWaitConsuming.
 func ParseDataWait(s string) (DataWait, error) {
@@ -122,25 +123,6 @@ func ParseDataWait(s string) (DataWait, error) {
 	}
 	return DataWaitUnknown, Bad(ErrType, "data_wait is %q, expected one of %s", s, strings.Join(dataWaitNames[:], ", "))
 }
-
-// DataStageStem starts the names of stages that wait for input data.
-const DataStageStem = "data."
-
-// BackwardStageStem starts the names of stages in which gradients are reduced
-// over the replicas.
-const BackwardStageStem = "model.backward"
-
-// WaitStageStem starts the names of the stages in which a reduced operator
-// trace waits: "wait.forward-compute@3" is the time before that operator in
-// which the rank's main queue stood still.
-const WaitStageStem = "wait."
-
-// IsWait reports whether a stage is measured waiting.
-func IsWait(stage string) bool { return strings.HasPrefix(stage, WaitStageStem) }
-
-// DeviceStageSuffix ends the names of stages that are timed on the device, and
-// not on the host.
-const DeviceStageSuffix = "_device"
 
 // SideChannel is sampled evidence beside the stage matrix, such as the device
 // time of the forward pass from CUDA events. Samples are sorted by step, then
@@ -183,54 +165,6 @@ func (c SideChannel) Times(s Schema) []int {
 		}
 	}
 	return stages
-}
-
-// NoteKind classifies what is incomplete about a window.
-type NoteKind uint8
-
-const (
-	NoteUnknown             NoteKind = iota
-	NoteMissingRanks                 // some ranks did not report; the window has the others
-	NoteGatherFailed                 // a recorder could not gather the window
-	NoteStagesChanged                // ranks or steps disagree on the stage list
-	NoteWorldSizeChanged             // … on the world size
-	NoteAccumulationChanged          // … on the accumulation factor
-	NoteStepGap                      // step indices are not consecutive
-	NoteTruncated                    // the input ended in the middle of a record
-	NoteWallMissing                  // some ranks recorded no wall time, so none is used
-	NoteTopologyChanged              // a rank changed its role or host
-	NoteStepsSkipped                 // steps of an operator trace that do not run the common program
-	NoteUnjoined                     // operators that communicate could not be joined into groups
-	NoteRecorder                     // what a recorder says that it lost or left out
-	NoteUnits                        // times were not in nanoseconds, as the names of their columns say
-	NoteUnitDoubt                    // times look as if they were in another unit than was said
-	NoteColumnsIgnored               // columns of a table that are no stages by their names
-	NoteStepsRepeated                // steps that an earlier window has too are left out
-)
-
-var noteNames = [...]string{"unknown", "missing_ranks", "gather_failed", "stages_changed", "world_size_changed",
-	"accumulation_changed", "step_gap", "truncated", "wall_missing", "topology_changed",
-	"steps_skipped", "unjoined", "recorder", "units", "unit_doubt", "columns_ignored", "steps_repeated"}
-
-func (k NoteKind) String() string { return nameOf(noteNames[:], int(k)) }
-
-// ParseNoteKind is the inverse of String; an unknown name gives NoteUnknown.
-func ParseNoteKind(s string) NoteKind {
-	return NoteKind(max(0, slices.Index(noteNames[:], s)))
-}
-
-// Note is one incompleteness of a window: what, and a sentence that says it
-// with the ranks and steps that it concerns.
-type Note struct {
-	Kind NoteKind
-	Text string
-}
-
-func nameOf(names []string, i int) string {
-	if i < len(names) {
-		return names[i]
-	}
-	return fmt.Sprintf("invalid(%d)", i)
 }
 
 // Validate checks every invariant of a window: shapes agree, ranks ascend and

@@ -128,7 +128,7 @@ func (s *chooser) of(item auto.Item) (_ auto.Item, ok bool) {
 			s.silenced++
 		}
 	}
-	item.Device, item.Launched = s.Device(item.Device), s.Totals(item.Launched)
+	item.Device, item.Launched = item.Device.Select(&s.Selection), item.Launched.Select(&s.Selection)
 	if item.Profiled != nil {
 		item.Profiled = s.Window(item.Profiled)
 	}
@@ -146,7 +146,7 @@ func (s *chooser) of(item auto.Item) (_ auto.Item, ok bool) {
 		}
 		return item, true
 	case item.Ops != nil:
-		if item.Ops = s.Ops(item.Ops); item.Ops != nil {
+		if item.Ops = item.Ops.Select(&s.Selection); item.Ops != nil {
 			return item, true
 		}
 	case len(item.Recordings()) > 0:

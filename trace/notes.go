@@ -1,0 +1,48 @@
+package trace
+
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/internal/enum"
+)
+
+// NoteKind classifies what is incomplete about a window.
+type NoteKind uint8
+
+const (
+	NoteUnknown             NoteKind = iota
+	NoteMissingRanks                 // some ranks did not report; the window has the others
+	NoteGatherFailed                 // a recorder could not gather the window
+	NoteStagesChanged                // ranks or steps disagree on the stage list
+	NoteWorldSizeChanged             // … on the world size
+	NoteAccumulationChanged          // … on the accumulation factor
+	NoteStepGap                      // step indices are not consecutive
+	NoteTruncated                    // the input ended in the middle of a record
+	NoteWallMissing                  // some ranks recorded no wall time, so none is used
+	NoteTopologyChanged              // a rank changed its role or host
+	NoteStepsSkipped                 // steps of an operator trace that do not run the common program
+	NoteUnjoined                     // operators that communicate could not be joined into groups
+	NoteRecorder                     // what a recorder says that it lost or left out
+	NoteUnits                        // times were not in nanoseconds, as the names of their columns say
+	NoteUnitDoubt                    // times look as if they were in another unit than was said
+	NoteColumnsIgnored               // columns of a table that are no stages by their names
+	NoteStepsRepeated                // steps that an earlier window has too are left out
+)
+
+var noteNames = [...]string{"unknown", "missing_ranks", "gather_failed", "stages_changed", "world_size_changed",
+	"accumulation_changed", "step_gap", "truncated", "wall_missing", "topology_changed",
+	"steps_skipped", "unjoined", "recorder", "units", "unit_doubt", "columns_ignored", "steps_repeated"}
+
+func (k NoteKind) String() string { return enum.Name(noteNames[:], k) }
+
+// ParseNoteKind is the inverse of String; an unknown name gives NoteUnknown.
+func ParseNoteKind(s string) NoteKind {
+	return NoteKind(max(0, slices.Index(noteNames[:], s)))
+}
+
+// Note is one incompleteness of a window: what, and a sentence that says it
+// with the ranks and steps that it concerns.
+type Note struct {
+	Kind NoteKind
+	Text string
+}

@@ -17,6 +17,8 @@ import (
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/ingesttest"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 var stages = []string{"data.next_wait", "model.fwd_loss_cpu_wall", "model.backward_cpu_wall", "callbacks.cpu_wall", "optim.step_cpu_wall"}
@@ -136,7 +138,7 @@ func random(g *rand.Rand, stages []string) *trace.Window {
 	}
 	if g.IntN(3) == 0 {
 		w.GatherFailed = []int{w.Ranks[0].ID, w.WorldSize + 3}
-		w.Notes = []trace.Note{{Kind: trace.NoteGatherFailed, Text: "ranks 0"}, {Kind: trace.NoteStepGap, Text: "\"gap\" at 7"}}
+		w.Notes = []input.Note{{Kind: input.NoteGatherFailed, Text: "ranks 0"}, {Kind: input.NoteStepGap, Text: "\"gap\" at 7"}}
 	}
 	return w
 }
@@ -256,17 +258,17 @@ func TestWriterRefuses(t *testing.T) {
 		{"stages in another order", func(w *trace.Window) {
 			w.Schema = trace.Schema{Stages: []string{stages[1], stages[0], stages[2], stages[3], stages[4]}}
 		}, archive.ErrSchemaChanged},
-		{"negative", func(w *trace.Window) { w.Durations[3] = -1 }, trace.ErrNegative},
-		{"no steps", func(w *trace.Window) { w.Durations = nil }, trace.ErrEmpty},
-		{"channel twice", func(w *trace.Window) { w.Side = []trace.SideChannel{{Name: "c"}, {Name: "c"}} }, trace.ErrDuplicate},
+		{"negative", func(w *trace.Window) { w.Durations[3] = -1 }, input.ErrNegative},
+		{"no steps", func(w *trace.Window) { w.Durations = nil }, input.ErrEmpty},
+		{"channel twice", func(w *trace.Window) { w.Side = []trace.SideChannel{{Name: "c"}, {Name: "c"}} }, input.ErrDuplicate},
 		{"sample twice", func(w *trace.Window) {
 			w.Side = []trace.SideChannel{{Name: "c", Samples: []trace.Sample{twice, twice}}}
-		}, trace.ErrDuplicate},
-		{"run not UTF-8", func(w *trace.Window) { w.Run = "\xff" }, trace.ErrFormat},
-		{"host not UTF-8", func(w *trace.Window) { w.Ranks[1].Host = "n\xff" }, trace.ErrFormat},
-		{"note not UTF-8", func(w *trace.Window) { w.Notes = []trace.Note{{Text: "\xff"}} }, trace.ErrFormat},
-		{"channel not UTF-8", func(w *trace.Window) { w.Side = []trace.SideChannel{{Name: "\xff"}} }, trace.ErrFormat},
-		{"axis twice", func(w *trace.Window) { w.Ranks[0].Role = trace.Role{{Axis: "dp"}, {Axis: "dp"}} }, trace.ErrDuplicate},
+		}, input.ErrDuplicate},
+		{"run not UTF-8", func(w *trace.Window) { w.Run = "\xff" }, input.ErrFormat},
+		{"host not UTF-8", func(w *trace.Window) { w.Ranks[1].Host = "n\xff" }, input.ErrFormat},
+		{"note not UTF-8", func(w *trace.Window) { w.Notes = []input.Note{{Text: "\xff"}} }, input.ErrFormat},
+		{"channel not UTF-8", func(w *trace.Window) { w.Side = []trace.SideChannel{{Name: "\xff"}} }, input.ErrFormat},
+		{"axis twice", func(w *trace.Window) { w.Ranks[0].Role = trace.Role{{Axis: "dp"}, {Axis: "dp"}} }, input.ErrDuplicate},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -386,7 +388,7 @@ func TestHasArrivals(t *testing.T) {
 	for _, want := range []bool{false, true} {
 		w := ingesttest.Windows(1, 1, ingesttest.Shape{Ranks: 2, Steps: 2, Stages: 2})[0]
 		if want {
-			w.Arrivals = []*trace.Comm{{Run: w.Run, Processes: []trace.CommProcess{{Rank: 1}}}}
+			w.Arrivals = []*comms.Record{{Run: w.Run, Processes: []comms.Process{{Rank: 1}}}}
 		}
 		b := write(t, w)
 		r, err := archive.NewReader(bytes.NewReader(b), int64(len(b)), "x", ingest.Limits{})

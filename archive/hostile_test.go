@@ -23,6 +23,8 @@ import (
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/ingesttest"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // forged is an archive of one window of two steps and two ranks, in pieces
@@ -174,84 +176,84 @@ func TestHostile(t *testing.T) {
 			f.meta = ""
 			f.columns[3].name = "price"
 		}, archive.ErrNotArchive, "its columns are run, window, step, price"},
-		{"checksum", func(f *forged) { f.sum = "00000000" }, trace.ErrFormat, "damaged"},
-		{"no checksum", func(f *forged) { f.sum = "zz" }, trace.ErrFormat, "damaged"},
-		{"newer", func(f *forged) { f.set("archive/1", "archive/2") }, trace.ErrFormat, "newer sfstat"},
-		{"not JSON", func(f *forged) { f.meta = "{" }, trace.ErrFormat, "metadata"},
-		{"deep JSON", func(f *forged) { f.meta = strings.Repeat("[", 100000) }, trace.ErrFormat, "metadata"},
-		{"JSON of another type", func(f *forged) { f.set(`"steps":2`, `"steps":"2"`) }, trace.ErrFormat, "metadata"},
-		{"forms no list", func(f *forged) { f.set(`"windows":[[0,7,5]]`, `"windows":{}`) }, trace.ErrFormat, "list"},
-		{"missing run", func(f *forged) { f.set(`"run":0`, `"run":1`) }, trace.ErrMissing, "form 0"},
-		{"negative run", func(f *forged) { f.set(`"run":0`, `"run":-1`) }, trace.ErrFormat, "run -1"},
-		{"missing cohort", func(f *forged) { f.set(`"cohort":0`, `"cohort":9`) }, trace.ErrMissing, "cohort 9"},
-		{"missing form", func(f *forged) { f.set(`[0,7,5]`, `[1,7,5]`) }, trace.ErrMissing, "form 1"},
-		{"missing channel", func(f *forged) { f.set(`"steps":2`, `"steps":2,"channels":[0]`) }, trace.ErrMissing, "channel 0"},
-		{"channel without columns", func(f *forged) { f.set(`"runs"`, `"channels":["c"],"runs"`) }, trace.ErrMissing, `no column "c"`},
-		{"no steps", func(f *forged) { f.set(`"steps":2`, `"steps":0`) }, trace.ErrFormat, "0 steps"},
-		{"too many steps", func(f *forged) { f.set(`"steps":2`, `"steps":3`) }, trace.ErrMissing, "rows were removed"},
-		{"absurdly many steps", func(f *forged) { f.set(`"steps":2`, `"steps":9223372036854775807`) }, trace.ErrMissing, "rows were removed"},
-		{"too few steps", func(f *forged) { f.set(`"steps":2`, `"steps":1`) }, trace.ErrDuplicate, "rows were added"},
-		{"ragged cohort", func(f *forged) { f.set(`"ranks":[0,1]`, `"ranks":[0,1],"hosts":["a"]`) }, trace.ErrFormat, "cohort"},
-		{"no ranks", func(f *forged) { f.set(`"ranks":[0,1]`, `"ranks":[]`) }, trace.ErrFormat, "cohort"},
+		{"checksum", func(f *forged) { f.sum = "00000000" }, input.ErrFormat, "damaged"},
+		{"no checksum", func(f *forged) { f.sum = "zz" }, input.ErrFormat, "damaged"},
+		{"newer", func(f *forged) { f.set("archive/1", "archive/2") }, input.ErrFormat, "newer sfstat"},
+		{"not JSON", func(f *forged) { f.meta = "{" }, input.ErrFormat, "metadata"},
+		{"deep JSON", func(f *forged) { f.meta = strings.Repeat("[", 100000) }, input.ErrFormat, "metadata"},
+		{"JSON of another type", func(f *forged) { f.set(`"steps":2`, `"steps":"2"`) }, input.ErrFormat, "metadata"},
+		{"forms no list", func(f *forged) { f.set(`"windows":[[0,7,5]]`, `"windows":{}`) }, input.ErrFormat, "list"},
+		{"missing run", func(f *forged) { f.set(`"run":0`, `"run":1`) }, input.ErrMissing, "form 0"},
+		{"negative run", func(f *forged) { f.set(`"run":0`, `"run":-1`) }, input.ErrFormat, "run -1"},
+		{"missing cohort", func(f *forged) { f.set(`"cohort":0`, `"cohort":9`) }, input.ErrMissing, "cohort 9"},
+		{"missing form", func(f *forged) { f.set(`[0,7,5]`, `[1,7,5]`) }, input.ErrMissing, "form 1"},
+		{"missing channel", func(f *forged) { f.set(`"steps":2`, `"steps":2,"channels":[0]`) }, input.ErrMissing, "channel 0"},
+		{"channel without columns", func(f *forged) { f.set(`"runs"`, `"channels":["c"],"runs"`) }, input.ErrMissing, `no column "c"`},
+		{"no steps", func(f *forged) { f.set(`"steps":2`, `"steps":0`) }, input.ErrFormat, "0 steps"},
+		{"too many steps", func(f *forged) { f.set(`"steps":2`, `"steps":3`) }, input.ErrMissing, "rows were removed"},
+		{"absurdly many steps", func(f *forged) { f.set(`"steps":2`, `"steps":9223372036854775807`) }, input.ErrMissing, "rows were removed"},
+		{"too few steps", func(f *forged) { f.set(`"steps":2`, `"steps":1`) }, input.ErrDuplicate, "rows were added"},
+		{"ragged cohort", func(f *forged) { f.set(`"ranks":[0,1]`, `"ranks":[0,1],"hosts":["a"]`) }, input.ErrFormat, "cohort"},
+		{"no ranks", func(f *forged) { f.set(`"ranks":[0,1]`, `"ranks":[]`) }, input.ErrFormat, "cohort"},
 		{"ranks descend", func(f *forged) {
 			f.set(`[0,1]`, `[1,0]`)
 			f.data[3] = data[int64](1, 0, 1, 0)
-		}, trace.ErrFormat, "ascend"},
+		}, input.ErrFormat, "ascend"},
 		{"rank twice", func(f *forged) {
 			f.set(`[0,1]`, `[1,1]`)
 			f.data[3] = data[int64](1, 1, 1, 1)
-		}, trace.ErrDuplicate, "rank 1"},
-		{"rank outside the world", func(f *forged) { f.set(`"world_size":2`, `"world_size":1`) }, trace.ErrTooLarge, "world of 1"},
-		{"negative coordinate", func(f *forged) { f.set(`"ranks":[0,1]`, `"ranks":[0,1],"roles":{"dp":[0,-2]}`) }, trace.ErrNegative, "dp"},
-		{"unknown data wait", func(f *forged) { f.set(`"steps":2`, `"steps":2,"data_wait":"x"`) }, trace.ErrType, "data_wait"},
-		{"first step overflows", func(f *forged) { f.set(`[0,7,5]`, `[0,7,9223372036854775807]`) }, trace.ErrOverflow, "first step"},
-		{"first step negative", func(f *forged) { f.set(`[0,7,5]`, `[0,7,-5]`) }, trace.ErrOverflow, "first step"},
+		}, input.ErrDuplicate, "rank 1"},
+		{"rank outside the world", func(f *forged) { f.set(`"world_size":2`, `"world_size":1`) }, input.ErrTooLarge, "world of 1"},
+		{"negative coordinate", func(f *forged) { f.set(`"ranks":[0,1]`, `"ranks":[0,1],"roles":{"dp":[0,-2]}`) }, input.ErrNegative, "dp"},
+		{"unknown data wait", func(f *forged) { f.set(`"steps":2`, `"steps":2,"data_wait":"x"`) }, input.ErrType, "data_wait"},
+		{"first step overflows", func(f *forged) { f.set(`[0,7,5]`, `[0,7,9223372036854775807]`) }, input.ErrOverflow, "first step"},
+		{"first step negative", func(f *forged) { f.set(`[0,7,5]`, `[0,7,-5]`) }, input.ErrOverflow, "first step"},
 		{"residual stage", func(f *forged) {
-			f.set(`["a"]`, `["`+trace.ResidualStage+`"]`)
-			f.columns[4].name = trace.ResidualStage
-		}, trace.ErrDuplicate, "derived"},
-		{"no stages", func(f *forged) { f.set(`["a"]`, `[]`) }, trace.ErrEmpty, "no stages"},
-		{"stage without column", func(f *forged) { f.set(`["a"]`, `["b"]`) }, trace.ErrMissing, `no column "b"`},
+			f.set(`["a"]`, `["`+stagename.Residual+`"]`)
+			f.columns[4].name = stagename.Residual
+		}, input.ErrDuplicate, "derived"},
+		{"no stages", func(f *forged) { f.set(`["a"]`, `[]`) }, input.ErrEmpty, "no stages"},
+		{"stage without column", func(f *forged) { f.set(`["a"]`, `["b"]`) }, input.ErrMissing, `no column "b"`},
 		{"stage of another type", func(f *forged) {
 			f.columns[4].typ, f.data[4] = double, data[float64](1, 2, 3, 4)
-		}, trace.ErrType, "DOUBLE, expected INT64"},
+		}, input.ErrType, "DOUBLE, expected INT64"},
 		{"null duration", func(f *forged) {
 			f.columns[4].nullable, f.data[4] = true, forgedData{[]bool{true, false, true, true}, data[int64](1, 2, 3).values}
-		}, trace.ErrMissing, "column a]: row 1 is null"},
-		{"null wall", func(f *forged) { f.data[5] = forgedData{present: make([]bool, 4)} }, trace.ErrMissing, "column wall_ns]: row 0 is null"},
-		{"negative duration", func(f *forged) { f.data[4].values[2] = int64(-1) }, trace.ErrNegative, `step 6, stage "a", rank 0`},
-		{"negative wall", func(f *forged) { f.data[5].values[1] = int64(math.MinInt64) }, trace.ErrNegative, "wall"},
-		{"overflow", func(f *forged) { f.data[4].values[2] = int64(math.MaxInt64) }, trace.ErrOverflow, "step"},
-		{"row twice", func(f *forged) { f.data[3].values[1] = int64(0) }, trace.ErrDuplicate, "row 1 is step 5, rank 0"},
-		{"unknown rank", func(f *forged) { f.data[3].values[3] = int64(9) }, trace.ErrFormat, "row 3 has rank 9"},
-		{"unknown step", func(f *forged) { f.data[2].values[3] = int64(7) }, trace.ErrFormat, "row 3 has step 7, the window has 5 to 6"},
-		{"step before", func(f *forged) { f.data[2].values[0] = int64(math.MinInt64) }, trace.ErrFormat, "row 0 has step"},
-		{"row of another window", func(f *forged) { f.data[1].values[2] = int64(8) }, trace.ErrFormat, "row 2 has window 8"},
+		}, input.ErrMissing, "column a]: row 1 is null"},
+		{"null wall", func(f *forged) { f.data[5] = forgedData{present: make([]bool, 4)} }, input.ErrMissing, "column wall_ns]: row 0 is null"},
+		{"negative duration", func(f *forged) { f.data[4].values[2] = int64(-1) }, input.ErrNegative, `step 6, stage "a", rank 0`},
+		{"negative wall", func(f *forged) { f.data[5].values[1] = int64(math.MinInt64) }, input.ErrNegative, "wall"},
+		{"overflow", func(f *forged) { f.data[4].values[2] = int64(math.MaxInt64) }, input.ErrOverflow, "step"},
+		{"row twice", func(f *forged) { f.data[3].values[1] = int64(0) }, input.ErrDuplicate, "row 1 is step 5, rank 0"},
+		{"unknown rank", func(f *forged) { f.data[3].values[3] = int64(9) }, input.ErrFormat, "row 3 has rank 9"},
+		{"unknown step", func(f *forged) { f.data[2].values[3] = int64(7) }, input.ErrFormat, "row 3 has step 7, the window has 5 to 6"},
+		{"step before", func(f *forged) { f.data[2].values[0] = int64(math.MinInt64) }, input.ErrFormat, "row 0 has step"},
+		{"row of another window", func(f *forged) { f.data[1].values[2] = int64(8) }, input.ErrFormat, "row 2 has window 8"},
 		{"row of another run", func(f *forged) {
 			f.data[0] = data("job", "job", "job", "x")
-		}, trace.ErrFormat, "row 3 has run x"},
+		}, input.ErrFormat, "row 3 has run x"},
 		{"samples without readiness", func(f *forged) {
 			f.set(`"runs"`, `"channels":["c"],"runs"`)
 			f.set(`"steps":2`, `"steps":2,"channels":[0]`)
 			f.columns = append(f.columns, forgedColumn{name: "c", typ: double, nullable: true}, forgedColumn{name: "c.ready", typ: boolean, nullable: true})
 			f.data = append(f.data, data[float64](1, 2, 3, 4), forgedData{[]bool{true, false, true, true}, data(true, true, true).values})
-		}, trace.ErrRagged, "ready"},
+		}, input.ErrRagged, "ready"},
 		{"samples of no channel", func(f *forged) {
 			f.set(`"runs"`, `"channels":["c"],"runs"`)
 			f.columns = append(f.columns, forgedColumn{name: "c", typ: double, nullable: true}, forgedColumn{name: "c.ready", typ: boolean, nullable: true})
 			f.data = append(f.data, data[float64](1, 2, 3, 4), data(true, true, true, true))
-		}, trace.ErrFormat, `channel "c"`},
+		}, input.ErrFormat, `channel "c"`},
 		{"names with line ends", func(f *forged) {
 			f.meta = ""
 			f.columns[2].name, f.columns[3].name = "a\nb", "\x1b[2J"
 		}, archive.ErrNotArchive, `"a\nb"`},
-		{"run with line ends", func(f *forged) { f.data[0].values[0] = "a\r\nb" }, trace.ErrFormat, `run "a\r\nb"`},
+		{"run with line ends", func(f *forged) { f.data[0].values[0] = "a\r\nb" }, input.ErrFormat, `run "a\r\nb"`},
 		{"ready but not a number", func(f *forged) {
 			f.set(`"runs"`, `"channels":["c"],"runs"`)
 			f.set(`"steps":2`, `"steps":2,"channels":[0]`)
 			f.columns = append(f.columns, forgedColumn{name: "c", typ: double, nullable: true}, forgedColumn{name: "c.ready", typ: boolean, nullable: true})
 			f.data = append(f.data, data[float64](1, math.NaN(), 3, 4), data(true, true, true, true))
-		}, trace.ErrNotFinite, "NaN"},
+		}, input.ErrNotFinite, "NaN"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -288,7 +290,7 @@ func TestTruncatedAnywhere(t *testing.T) {
 	for n := range whole {
 		_, err := readAll(whole[:n])
 		checkRefusal(t, err)
-		if n >= 4 && !errors.Is(err, trace.ErrTruncated) {
+		if n >= 4 && !errors.Is(err, input.ErrTruncated) {
 			t.Fatalf("cut after %d of %d bytes: %v", n, len(whole), err)
 		}
 		if n < 4 && !errors.Is(err, archive.ErrNotArchive) {
@@ -387,7 +389,7 @@ func TestBombs(t *testing.T) {
 	}
 	_, err := readAll(b)
 	checkRefusal(t, err)
-	if !errors.Is(err, trace.ErrTooLarge) {
+	if !errors.Is(err, input.ErrTooLarge) {
 		t.Errorf("ratio: %v", err)
 	}
 	generous := ingest.Limits{Ratio: 1 << 20, Pending: 1 << 20}
@@ -397,7 +399,7 @@ func TestBombs(t *testing.T) {
 	}
 	_, err = r.Next()
 	checkRefusal(t, err)
-	if !errors.Is(err, trace.ErrTooLarge) || !strings.Contains(err.Error(), "limit") {
+	if !errors.Is(err, input.ErrTooLarge) || !strings.Contains(err.Error(), "limit") {
 		t.Errorf("pending: %v", err)
 	}
 }
@@ -428,7 +430,7 @@ func TestOpen(t *testing.T) {
 	if _, err := archive.Open(filepath.Join(dir, "none"), ingest.Limits{}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a file that is not there: %v", err)
 	}
-	if _, err := archive.Open(dir, ingest.Limits{}); !errors.Is(err, trace.ErrType) {
+	if _, err := archive.Open(dir, ingest.Limits{}); !errors.Is(err, input.ErrType) {
 		t.Errorf("a folder: %v", err)
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/internal/parquet"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // readKeys checks that the rows are those of the window, each once, and notes
@@ -12,7 +12,7 @@ import (
 func (t *table) readKeys(c *columns) error {
 	w, R := t.w, len(t.w.Ranks)
 	foreign := func(row, i int, what string, got any) error {
-		return trace.Bad(trace.ErrFormat, "row %d has %s %v among the rows of window %d of run %q: sort the table by window, step and rank, or convert it again",
+		return input.Bad(input.ErrFormat, "row %d has %s %v among the rows of window %d of run %q: sort the table by window, step and rank, or convert it again",
 			t.first+int64(row+i), what, got, w.Index, w.Run)
 	}
 	err := t.values(c.run, func(row int, v []int64) error {
@@ -77,7 +77,7 @@ func (k *keys) steps(row int, v []int64) error {
 	for i, x := range v {
 		t := x - k.w.FirstStep
 		if t < 0 || t >= int64(k.rows/R) {
-			return trace.Bad(trace.ErrFormat, "row %d has step %d, the window has %d to %d", k.first+int64(row+i), x, k.w.FirstStep, k.w.FirstStep+int64(k.rows/R)-1)
+			return input.Bad(input.ErrFormat, "row %d has step %d, the window has %d to %d", k.first+int64(row+i), x, k.w.FirstStep, k.w.FirstStep+int64(k.rows/R)-1)
 		}
 		k.step = append(k.step, int(t))
 	}
@@ -147,11 +147,11 @@ func (k *keys) finish() error {
 		}
 		r, ok := column[id]
 		if !ok {
-			return trace.Bad(trace.ErrFormat, "row %d has rank %d, which the window has not", k.first+int64(i), id)
+			return input.Bad(input.ErrFormat, "row %d has rank %d, which the window has not", k.first+int64(i), id)
 		}
 		at := t*R + r
 		if seen[at] {
-			return trace.Bad(trace.ErrDuplicate, "row %d is step %d, rank %d of window %d a second time", k.first+int64(i), k.w.FirstStep+int64(t), id, k.w.Index)
+			return input.Bad(input.ErrDuplicate, "row %d is step %d, rank %d of window %d a second time", k.first+int64(i), k.w.FirstStep+int64(t), id, k.w.Index)
 		}
 		seen[at] = true
 		order[i] = at

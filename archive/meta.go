@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // meta is what an archive says beside its rows. Everything that windows share
@@ -66,7 +67,7 @@ type list[T interface{ check() error }] []T
 func (l *list[T]) UnmarshalJSON(b []byte) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	if t, err := d.Token(); err != nil || t != json.Delim('[') {
-		return trace.Bad(trace.ErrType, "the metadata have %.20q where a list is expected", b)
+		return input.Bad(input.ErrType, "the metadata have %.20q where a list is expected", b)
 	}
 	*l = nil
 	for d.More() {
@@ -89,21 +90,21 @@ func (c cohort) check() error {
 		same = same && len(coords) == n
 	}
 	if !same {
-		return trace.Bad(trace.ErrRagged, "a cohort in the metadata has no ranks, or lists of another length than its ranks")
+		return input.Bad(input.ErrRagged, "a cohort in the metadata has no ranks, or lists of another length than its ranks")
 	}
 	return nil
 }
 
 func (f form) check() error {
 	if f.Run < 0 || f.Cohort < 0 || f.Steps < 1 {
-		return trace.Bad(trace.ErrFormat, "a form in the metadata has run %d, cohort %d, %d steps", f.Run, f.Cohort, f.Steps)
+		return input.Bad(input.ErrFormat, "a form in the metadata has run %d, cohort %d, %d steps", f.Run, f.Cohort, f.Steps)
 	}
 	return nil
 }
 
 func (p position) check() error {
 	if p[0] < 0 {
-		return trace.Bad(trace.ErrFormat, "a window in the metadata has form %d", p[0])
+		return input.Bad(input.ErrFormat, "a window in the metadata has form %d", p[0])
 	}
 	return nil
 }
@@ -117,20 +118,20 @@ func (m *meta) encode() (text, sum string, err error) {
 // parseMeta reads what encode made.
 func parseMeta(text, sum string) (*meta, error) {
 	if want, err := strconv.ParseUint(sum, 16, 32); err != nil || crc32.ChecksumIEEE([]byte(text)) != uint32(want) {
-		return nil, trace.Bad(trace.ErrFormat, "the metadata are damaged: their checksum %q does not fit, copy the file again from its source", sum)
+		return nil, input.Bad(input.ErrFormat, "the metadata are damaged: their checksum %q does not fit, copy the file again from its source", sum)
 	}
 	var version struct {
 		Format string `json:"format"`
 	}
 	if err := json.Unmarshal([]byte(text), &version); err != nil {
-		return nil, trace.Bad(trace.ErrFormat, "metadata %s: %v", Key, err)
+		return nil, input.Bad(input.ErrFormat, "metadata %s: %v", Key, err)
 	}
 	if version.Format != Format {
-		return nil, trace.Bad(trace.ErrFormat, "an archive of format %q, this version reads %q: a newer sfstat may read it", version.Format, Format)
+		return nil, input.Bad(input.ErrFormat, "an archive of format %q, this version reads %q: a newer sfstat may read it", version.Format, Format)
 	}
 	m := new(meta)
 	if err := json.Unmarshal([]byte(text), m); err != nil {
-		return nil, trace.Bad(trace.ErrFormat, "metadata %s: %v", Key, err)
+		return nil, input.Bad(input.ErrFormat, "metadata %s: %v", Key, err)
 	}
 	return m, m.check()
 }
@@ -139,21 +140,21 @@ func parseMeta(text, sum string) (*meta, error) {
 func (m *meta) check() error {
 	for i, f := range m.Forms {
 		if f.Run >= len(m.Runs) || f.Cohort >= len(m.Cohorts) {
-			return trace.Bad(trace.ErrMissing, "form %d of the metadata names run %d of %d and cohort %d of %d", i, f.Run, len(m.Runs), f.Cohort, len(m.Cohorts))
+			return input.Bad(input.ErrMissing, "form %d of the metadata names run %d of %d and cohort %d of %d", i, f.Run, len(m.Runs), f.Cohort, len(m.Cohorts))
 		}
 		for _, c := range f.Channels {
 			if c < 0 || c >= len(m.Channels) {
-				return trace.Bad(trace.ErrMissing, "form %d of the metadata names channel %d of %d", i, c, len(m.Channels))
+				return input.Bad(input.ErrMissing, "form %d of the metadata names channel %d of %d", i, c, len(m.Channels))
 			}
 		}
 	}
 	for i, p := range m.Windows {
 		if p[0] >= int64(len(m.Forms)) {
-			return trace.Bad(trace.ErrMissing, "window %d of the metadata names form %d of %d", i, p[0], len(m.Forms))
+			return input.Bad(input.ErrMissing, "window %d of the metadata names form %d of %d", i, p[0], len(m.Forms))
 		}
 	}
 	if len(m.Windows) > 0 && len(m.Stages) == 0 {
-		return trace.Bad(trace.ErrEmpty, "the metadata list windows but no stages")
+		return input.Bad(input.ErrEmpty, "the metadata list windows but no stages")
 	}
 	return nil
 }
@@ -236,7 +237,7 @@ func newForm(w *trace.Window) form {
 // plain refuses text that JSON and Parquet cannot hold as it is.
 func plain(what, text string) error {
 	if !utf8.ValidString(text) {
-		return trace.Bad(trace.ErrFormat, "%s %q is not UTF-8, an archive cannot hold it", what, text)
+		return input.Bad(input.ErrFormat, "%s %q is not UTF-8, an archive cannot hold it", what, text)
 	}
 	return nil
 }

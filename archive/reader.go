@@ -11,6 +11,7 @@ import (
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/internal/parquet"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Reader reads the windows of an archive. It is not safe for concurrent use.
@@ -53,7 +54,7 @@ func Open(path string, lim ingest.Limits) (*Reader, error) {
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = trace.At(trace.Pos{File: path}, trace.Bad(trace.ErrType, "not a regular file: Parquet is read from its end, save it to a file first"))
+		err = input.At(input.Pos{File: path}, input.Bad(input.ErrType, "not a regular file: Parquet is read from its end, save it to a file first"))
 	}
 	if err == nil {
 		var r *Reader
@@ -72,7 +73,7 @@ func NewReader(r io.ReaderAt, size int64, file string, lim ingest.Limits) (*Read
 	lim = lim.OrDefault()
 	f, err := parquet.Open(parquet.Input{R: r, Size: size, Name: file}, parquet.Limits{Footer: min(lim.Line, maxFooter), Window: lim.Window})
 	if errors.Is(err, parquet.ErrNotParquet) {
-		return nil, trace.At(trace.Pos{File: file}, trace.Bad(ErrNotArchive, "%v", errors.Unwrap(err)))
+		return nil, input.At(input.Pos{File: file}, input.Bad(ErrNotArchive, "%v", errors.Unwrap(err)))
 	}
 	if err != nil {
 		return nil, err
@@ -85,13 +86,13 @@ func NewReader(r io.ReaderAt, size int64, file string, lim ingest.Limits) (*Read
 }
 
 // at places an error in the file, unless it has a place.
-func (a *Reader) at(err error) error { return trace.At(trace.Pos{File: a.name}, err) }
+func (a *Reader) at(err error) error { return input.At(input.Pos{File: a.name}, err) }
 
 // open reads the metadata and finds the columns.
 func (a *Reader) open() error {
 	text, ok := a.file.Meta(Key)
 	if !ok {
-		return trace.Bad(ErrNotArchive, "%s", foreign(a.file.Columns()))
+		return input.Bad(ErrNotArchive, "%s", foreign(a.file.Columns()))
 	}
 	sum, _ := a.file.Meta(sumKey)
 	m, err := parseMeta(text, sum)
@@ -140,12 +141,12 @@ func (a *Reader) countRows() error {
 		f := a.meta.Forms[p[0]]
 		n := int64(len(a.meta.Cohorts[f.Cohort].Ranks))
 		if int64(f.Steps) > rows/n {
-			return trace.Bad(trace.ErrMissing, "the table has %d rows, too few for window %d of its metadata: rows were removed, convert it again", a.file.Rows(), i)
+			return input.Bad(input.ErrMissing, "the table has %d rows, too few for window %d of its metadata: rows were removed, convert it again", a.file.Rows(), i)
 		}
 		rows -= int64(f.Steps) * n
 	}
 	if rows != 0 {
-		return trace.Bad(trace.ErrDuplicate, "the table has %d rows, %d more than its windows: rows were added, convert it again", a.file.Rows(), rows)
+		return input.Bad(input.ErrDuplicate, "the table has %d rows, %d more than its windows: rows were added, convert it again", a.file.Rows(), rows)
 	}
 	return nil
 }
@@ -160,9 +161,9 @@ func (a *Reader) findColumns() error {
 		var err error
 		switch {
 		case i < 0:
-			err = trace.Bad(trace.ErrMissing, "no column %q, which the metadata promise", c.name)
+			err = input.Bad(input.ErrMissing, "no column %q, which the metadata promise", c.name)
 		case have[i].Type != c.typ:
-			err = trace.Bad(trace.ErrType, "column %q is %s, expected %s", c.name, have[i].Type, c.typ)
+			err = input.Bad(input.ErrType, "column %q is %s, expected %s", c.name, have[i].Type, c.typ)
 		default:
 			cursor, err = a.file.Cursor(i)
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/internal/parquet"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // window reads the rows of the next window.
@@ -24,15 +25,15 @@ func (a *Reader) window() (*trace.Window, error) {
 		return nil, err
 	}
 	for _, n := range f.Notes {
-		w.Notes = append(w.Notes, trace.Note{Kind: trace.ParseNoteKind(n.Kind), Text: n.Text})
+		w.Notes = append(w.Notes, input.Note{Kind: input.ParseNoteKind(n.Kind), Text: n.Text})
 	}
 	rows := f.Steps * len(w.Ranks) // counted by countRows
 	if per := int64(len(a.meta.Stages)) + 1; int64(rows) > a.lim.Pending/8/per {
-		return nil, trace.Bad(trace.ErrTooLarge, "window %d of run %q has %d steps × %d ranks × %d stages, over the limit of %d bytes",
+		return nil, input.Bad(input.ErrTooLarge, "window %d of run %q has %d steps × %d ranks × %d stages, over the limit of %d bytes",
 			w.Index, w.Run, f.Steps, len(w.Ranks), len(a.meta.Stages), a.lim.Pending)
 	}
 	if w.FirstStep < 0 || w.FirstStep > math.MaxInt64-int64(f.Steps) {
-		return nil, trace.Bad(trace.ErrOverflow, "window %d of run %q has first step %d", w.Index, w.Run, w.FirstStep)
+		return nil, input.Bad(input.ErrOverflow, "window %d of run %q has first step %d", w.Index, w.Run, w.FirstStep)
 	}
 	t := table{w: w, rows: rows, first: a.row, channels: a.meta.Channels}
 	if err := t.read(&a.columns, f); err != nil {
@@ -113,7 +114,7 @@ func (t *table) each(c *parquet.Cursor, fn func(row int, v parquet.Run) error) e
 			return err
 		}
 		if err := fn(row, v); err != nil {
-			return trace.At(c.Pos(), err)
+			return input.At(c.Pos(), err)
 		}
 		row += len(v.Values)
 	}
@@ -124,7 +125,7 @@ func (t *table) each(c *parquet.Cursor, fn func(row int, v parquet.Run) error) e
 func (t *table) values(c *parquet.Cursor, fn func(row int, v []int64) error) error {
 	return t.each(c, func(row int, v parquet.Run) error {
 		if i := slices.Index(v.Present, 0); i >= 0 {
-			return trace.Bad(trace.ErrMissing, "row %d is null", t.first+int64(row+i))
+			return input.Bad(input.ErrMissing, "row %d is null", t.first+int64(row+i))
 		}
 		return fn(row, v.Values)
 	})
@@ -168,7 +169,7 @@ func (t *table) readSide(c *columns, f form) error {
 	}
 	for i, c := range side {
 		if c.Samples != nil {
-			return trace.Bad(trace.ErrFormat, "window %d of run %q has samples of channel %q, which it has not by its metadata", t.w.Index, t.w.Run, t.channels[i])
+			return input.Bad(input.ErrFormat, "window %d of run %q has samples of channel %q, which it has not by its metadata", t.w.Index, t.w.Run, t.channels[i])
 		}
 	}
 	return nil
@@ -199,7 +200,7 @@ func (t *table) readChannel(values, ready *parquet.Cursor) ([]trace.Sample, erro
 			}
 			at := t.place(row + i)
 			if next == len(samples) || samples[next].Step != t.w.FirstStep+int64(at/R) || samples[next].Rank != at%R {
-				return trace.Bad(trace.ErrRagged, "row %d says whether a sample is ready, or the one before it lacks that", t.first+int64(row+i))
+				return input.Bad(input.ErrRagged, "row %d says whether a sample is ready, or the one before it lacks that", t.first+int64(row+i))
 			}
 			samples[next].Ready = bit != 0
 			next++
@@ -207,7 +208,7 @@ func (t *table) readChannel(values, ready *parquet.Cursor) ([]trace.Sample, erro
 		return nil
 	})
 	if err == nil && next < len(samples) {
-		err = trace.At(ready.Pos(), trace.Bad(trace.ErrRagged, "%d samples, of %d it is said whether they are ready", len(samples), next))
+		err = input.At(ready.Pos(), input.Bad(input.ErrRagged, "%d samples, of %d it is said whether they are ready", len(samples), next))
 	}
 	if t.order != nil {
 		slices.SortFunc(samples, bySample)

@@ -8,6 +8,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Options change how a Writer works. The zero value means the defaults.
@@ -103,7 +104,7 @@ func (a *Writer) accept(w *trace.Window) error {
 		return err
 	}
 	if a.begun && !slices.Equal(a.meta.Stages, w.Schema.Stages) {
-		return trace.Bad(ErrSchemaChanged, "window %d of run %q has stages %q, this archive has %q: write it to another file",
+		return input.Bad(ErrSchemaChanged, "window %d of run %q has stages %q, this archive has %q: write it to another file",
 			w.Index, w.Run, w.Schema.Stages, a.meta.Stages)
 	}
 	if err := plain("run", w.Run); err != nil {
@@ -118,7 +119,7 @@ func (a *Writer) accept(w *trace.Window) error {
 		return err
 	}
 	if w.Epochs != nil && !a.meta.Epochs && a.file != nil {
-		return trace.Bad(ErrSchemaChanged, "window %d of run %q says when it began, none of the first ones of this archive did: write it to another file", w.Index, w.Run)
+		return input.Bad(ErrSchemaChanged, "window %d of run %q says when it began, none of the first ones of this archive did: write it to another file", w.Index, w.Run)
 	}
 	return a.register(w)
 }
@@ -132,18 +133,18 @@ func (a *Writer) acceptSide(w *trace.Window) error {
 			return err
 		}
 		if names[c.Name] {
-			return trace.Bad(trace.ErrDuplicate, "window %d of run %q has channel %q twice", w.Index, w.Run, c.Name)
+			return input.Bad(input.ErrDuplicate, "window %d of run %q has channel %q twice", w.Index, w.Run, c.Name)
 		}
 		names[c.Name] = true
 		if _, known := a.index.channels[c.Name]; !known && a.file != nil {
-			return trace.Bad(ErrSchemaChanged, "window %d of run %q has the side channel %q, this archive has %q: write it to another file",
+			return input.Bad(ErrSchemaChanged, "window %d of run %q has the side channel %q, this archive has %q: write it to another file",
 				w.Index, w.Run, c.Name, a.meta.Channels)
 		}
 		seen := make([]bool, w.Steps()*R)
 		for _, s := range c.Samples {
 			at := int(s.Step-w.FirstStep)*R + s.Rank
 			if seen[at] {
-				return trace.Bad(trace.ErrDuplicate, "channel %q has two samples of step %d, rank %d", c.Name, s.Step, w.Ranks[s.Rank].ID)
+				return input.Bad(input.ErrDuplicate, "channel %q has two samples of step %d, rank %d", c.Name, s.Step, w.Ranks[s.Rank].ID)
 			}
 			seen[at] = true
 		}

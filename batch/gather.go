@@ -15,7 +15,7 @@ import (
 	"github.com/sfstat/sfstat/batch/findings"
 	"github.com/sfstat/sfstat/internal/atomicfile"
 	"github.com/sfstat/sfstat/internal/parquet"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Gather reads the rows of outputs of earlier batches, in the order given, and
@@ -72,7 +72,7 @@ func readFindings(path string, each func(*findings.Row) error) error {
 	default:
 		err = readParquet(f, path, each)
 	}
-	return trace.At(trace.Pos{File: path}, err)
+	return input.At(input.Pos{File: path}, err)
 }
 
 func readJSON(r io.Reader, each func(*findings.Row) error) error {
@@ -83,7 +83,7 @@ func readJSON(r io.Reader, each func(*findings.Row) error) error {
 		if err := d.Decode(&row); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
-			return trace.Bad(trace.ErrFormat, "row %d is no finding of sfstat batch: %v", n, err)
+			return input.Bad(input.ErrFormat, "row %d is no finding of sfstat batch: %v", n, err)
 		}
 		if err := each(&row); err != nil {
 			return err
@@ -95,7 +95,7 @@ func readCSV(r io.Reader, each func(*findings.Row) error) error {
 	c := csv.NewReader(r)
 	head, err := c.Read()
 	if err != nil || !slices.Equal(head, findings.Columns()) {
-		return trace.Bad(trace.ErrFormat, "these are not the columns of sfstat batch")
+		return input.Bad(input.ErrFormat, "these are not the columns of sfstat batch")
 	}
 	for n := 1; ; n++ {
 		record, err := c.Read()
@@ -109,7 +109,7 @@ func readCSV(r io.Reader, each func(*findings.Row) error) error {
 			}
 		}
 		if err != nil {
-			return trace.Bad(trace.ErrFormat, "row %d: %v", n, err)
+			return input.Bad(input.ErrFormat, "row %d: %v", n, err)
 		}
 		if err := each(&row); err != nil {
 			return err
@@ -133,13 +133,13 @@ func readParquet(f *os.File, path string, each func(*findings.Row) error) error 
 		return err
 	}
 	if is, _ := file.Meta(Key); is != Schema {
-		return trace.Bad(trace.ErrFormat, "no findings of sfstat batch (%s): %s is %q", Schema, Key, is)
+		return input.Bad(input.ErrFormat, "no findings of sfstat batch (%s): %s is %q", Schema, Key, is)
 	}
 	columns := make([]*column, len(findings.Columns()))
 	for i, name := range findings.Columns() {
 		at := slices.IndexFunc(file.Columns(), func(l parquet.Leaf) bool { return l.Name == name })
 		if at < 0 {
-			return trace.Bad(trace.ErrMissing, "there is no column %q", name)
+			return input.Bad(input.ErrMissing, "there is no column %q", name)
 		}
 		c, err := file.Cursor(at)
 		if err != nil {

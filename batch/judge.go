@@ -13,6 +13,7 @@ import (
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // bounds are of how many windows a run is judged at once, and of how many runs whose
@@ -114,8 +115,8 @@ func passedOver(r *auto.Reader) bool {
 // another reports whether a file was refused at its first line because the steps in
 // it are those of another file: it is another recording under the same name.
 func another(p auto.Problem) bool {
-	var at *trace.RecordError
-	return errors.Is(p.Err, trace.ErrDuplicate) && errors.As(p.Err, &at) && at.Pos.File == p.Path && at.Pos.Line == 1
+	var at *input.Error
+	return errors.Is(p.Err, input.ErrDuplicate) && errors.As(p.Err, &at) && at.Pos.File == p.Path && at.Pos.Line == 1
 }
 
 // problems refers what was refused of a unit, and files that changed under it. What

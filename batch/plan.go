@@ -28,7 +28,7 @@ import (
 
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/internal/objectstore"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // file is an input as it was when the work was planned.
@@ -120,7 +120,7 @@ func newPlan(ctx context.Context, paths []string, o *Options, those ...string) (
 		return nil, errors.New(p.refused[0].Path + ": " + p.refused[0].Error)
 	}
 	if len(p.Files) == 0 {
-		return nil, trace.Bad(trace.ErrEmpty, "there are no files in %s", strings.Join(paths, ", "))
+		return nil, input.Bad(input.ErrEmpty, "there are no files in %s", strings.Join(paths, ", "))
 	}
 	all, err := units(p.Files, holds(ctx, o.Objects))
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // leastChance is the p-value below which arrivals are strong evidence by
@@ -426,10 +426,10 @@ func arrivalActions(f *Finding, r *arrivals.Result) []Action {
 	}
 	profile := do(Profile, SourceProfiler, append(slices.Clone(ranks), sample(r.Ranks, 2, ranks)...)...)
 	host := do(InspectHost, SourceDevice, ranks...)
-	switch trace.KindOfStage(f.Stage) {
-	case trace.StageData:
+	switch stagename.KindOf(f.Stage) {
+	case stagename.Data:
 		return []Action{do(SampleStack, SourcePySpy, ranks...), do(CheckLoader, SourceLoader, ranks...)}
-	case trace.StageCallbacks, trace.StageOptimizer:
+	case stagename.Callbacks, stagename.Optimizer:
 		return []Action{do(SampleStack, SourcePySpy, ranks...), profile}
 	}
 	return []Action{profile, host}

@@ -7,6 +7,8 @@ import (
 	"github.com/sfstat/sfstat/engine/baseline"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // sampleFor adds a window to what is compared with the baseline.
@@ -21,7 +23,7 @@ func (r *run) sampleFor(healthy *baseline.Sample, w *trace.Window, m *frontier.R
 		return err
 	}
 	if ours, theirs := r.sample.Stages(), healthy.Stages(); !slices.Equal(ours, theirs) {
-		return trace.Bad(trace.ErrFormat, "the stages are %v, the baseline has %v: give a baseline of the same program", ours, theirs)
+		return input.Bad(input.ErrFormat, "the stages are %v, the baseline has %v: give a baseline of the same program", ours, theirs)
 	}
 	return nil
 }
@@ -40,7 +42,7 @@ func (j *judge) slower() {
 	step := differences[len(differences)-1].Now
 	for _, d := range differences[:len(differences)-1] {
 		share := (d.Now - d.Before) / max(1, step)
-		if !d.Slower() || share < j.minGain || d.Stage == trace.ResidualStage {
+		if !d.Slower() || share < j.minGain || d.Stage == stagename.Residual {
 			continue
 		}
 		j.overAll(d, share)

@@ -8,6 +8,7 @@ import (
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/bandwidth"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // undecidedCommunication is what the logs and kernels cannot tell.
@@ -44,7 +45,7 @@ func undecidedCommunication(r *comm.Result) (out []Undecided) {
 
 // profiles is how many sources of kernels there were.
 func profiles(r *comm.Result) int {
-	return r.Sources(trace.SourceNsight) + r.Sources(trace.SourceInspector)
+	return r.Sources(comms.SourceNsight) + r.Sources(comms.SourceInspector)
 }
 
 // Communications is what there was to compare, where nothing is found.
@@ -60,7 +61,7 @@ type Communications struct {
 func communications(r *comm.Result) *Communications {
 	met := slices.ContainsFunc(r.Collectives, func(c comm.Collective) bool { return c.Certain && c.Whole(r) })
 	c := &Communications{Met: met || len(r.Transfers) > 0, Paired: len(r.Matches), Calls: len(r.Calls), Ranks: len(r.Ranks),
-		Communicators: len(r.Communicators), Logs: r.Sources(trace.SourceNCCLLog), Exports: profiles(r)}
+		Communicators: len(r.Communicators), Logs: r.Sources(comms.SourceNCCLLog), Exports: profiles(r)}
 	for i := range r.Ranks {
 		c.Kernels += len(r.Kernels(i))
 	}

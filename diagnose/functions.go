@@ -9,6 +9,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/diagnose/opnames"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // mostOf is the part of a delay that one line of the program must take longer than on
@@ -60,7 +61,7 @@ func (j *judge) spentIn(f *Finding) (e evidence.SpentIn, ok bool) {
 }
 
 // ranksIn are the ranks that have rows.
-func ranksIn(t *trace.OpTotals) (ids []int) {
+func ranksIn(t *operator.Totals) (ids []int) {
 	seen := make([]bool, len(t.Ranks))
 	for _, row := range t.Rows {
 		if !seen[row.Rank] {

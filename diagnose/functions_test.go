@@ -6,19 +6,20 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // functions are what ran in a stage of four ranks: a line that takes rank 2 so much
 // longer from step 10 on, and one in which all others wait for it.
-func functions(late int64) *trace.OpTotals {
-	t := &trace.OpTotals{Run: "r", Stages: []string{"backward"}, Names: []string{"sleep at train.py:14", "run_backward at torch/graph.py:1100", "loop at train.py:14", "nn.Module: x"}, Functions: true}
+func functions(late int64) *operator.Totals {
+	t := &operator.Totals{Run: "r", Stages: []string{"backward"}, Names: []string{"sleep at train.py:14", "run_backward at torch/graph.py:1100", "loop at train.py:14", "nn.Module: x"}, Functions: true}
 	for r := range 4 {
 		t.Ranks = append(t.Ranks, trace.Rank{ID: r})
 	}
 	for s := range 20 {
 		t.Steps = append(t.Steps, int64(s))
 		for r := range 4 {
-			at := trace.OpTotal{Rank: int32(r), Step: int32(s), Count: 1, Dur: 1e6}
+			at := operator.Total{Rank: int32(r), Step: int32(s), Count: 1, Dur: 1e6}
 			for name := range 4 {
 				row := at
 				switch row.Name = int32(name); {
@@ -53,7 +54,7 @@ func TestLines(t *testing.T) {
 	} {
 		all := functions(60e6)
 		if c.first == 15 { // two ranks of four; a line that both take as long is not named
-			all.Rows = slices.DeleteFunc(all.Rows, func(r trace.OpTotal) bool { return r.Step >= 15 && r.Rank > 0 && r.Rank != 2 })
+			all.Rows = slices.DeleteFunc(all.Rows, func(r operator.Total) bool { return r.Step >= 15 && r.Rank > 0 && r.Rank != 2 })
 			for i := range all.Rows {
 				if r := &all.Rows[i]; r.Name == 3 {
 					r.Dur = 500e6
@@ -61,7 +62,7 @@ func TestLines(t *testing.T) {
 			}
 			all.Names[3] = "sleep at train.py:99"
 		}
-		j := &judge{run: &run{functions: []*trace.OpTotals{all}}}
+		j := &judge{run: &run{functions: []*operator.Totals{all}}}
 		v := &RunVerdict{Suspects: []Finding{{Kind: KindRank, Cause: CauseLate, Place: Place{Rank: &c.rank, Stage: "backward"},
 			Cost: Cost{Excess: c.excess, Struck: Struck{First: c.first, Last: 29}}, Evidence: []evidence.Observation{evidence.Replay{}}}}}
 		j.lines(v)

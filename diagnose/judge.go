@@ -10,7 +10,7 @@ import (
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/internal/robust"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/health"
 )
 
 // judge collects findings over the windows of a run. The same finding in
@@ -29,7 +29,7 @@ type judge struct {
 
 // judge turns what was read of a run into its verdict, beside what monitoring
 // recorded.
-func (r *run) judge(g frontier.Gates, minGain float64, beside []*trace.Telemetry) RunVerdict {
+func (r *run) judge(g frontier.Gates, minGain float64, beside []*health.Record) RunVerdict {
 	j := &judge{run: r, gates: g, minGain: minGain}
 	for _, w := range r.windows {
 		if w.Main.SyncPoint.WithinPeers {

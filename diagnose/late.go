@@ -8,6 +8,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // trivial is the fraction of a window below which a late rank is not reported.
@@ -42,7 +43,7 @@ func (c cohort) ranks() []int {
 // idle reports whether a culprit is charged for a stage that measures waiting: the
 // cause is what it waited for, not the rank.
 func idle(w *frontier.Result, c *frontier.Culprit) bool {
-	return strings.HasPrefix(w.Stages[c.Stage].Name, trace.WaitStageStem)
+	return strings.HasPrefix(w.Stages[c.Stage].Name, stagename.WaitStem)
 }
 
 // late names the ranks that others waited for: first by stage; then ranks that are

@@ -5,18 +5,18 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/internal/student"
+	"github.com/sfstat/sfstat/trace/operator"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/diagnose/opnames"
 	"github.com/sfstat/sfstat/internal/robust"
-	"github.com/sfstat/sfstat/trace"
 )
 
 // addLaunched takes the operators behind the stages of a run's windows. Of the rank
 // and stage that the windows speak against, the verdict then says which operators
 // are slow beside its peers'. Nothing is suspected because of an operator alone.
 // O(n·R) for n rows of R ranks.
-func (r *run) addLaunched(t *trace.OpTotals) error {
+func (r *run) addLaunched(t *operator.Totals) error {
 	if t.Functions {
 		r.functions = append(r.functions, t)
 		return nil

@@ -11,13 +11,14 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // launched makes the operators behind the forward stage of windows: what it
 // takes on every rank is divided among kernels, the first of which has half,
 // and what the rank takes longer than its peers goes to the first ones.
-func launched(w *trace.Window, slow int, kernels, guilty int32, delay int64) *trace.OpTotals {
-	t := &trace.OpTotals{Run: w.Run, Stages: []string{simulate.StageForward, "comm"}, Names: []string{"all_reduce"}, Ranks: slices.Clone(w.Ranks)}
+func launched(w *trace.Window, slow int, kernels, guilty int32, delay int64) *operator.Totals {
+	t := &operator.Totals{Run: w.Run, Stages: []string{simulate.StageForward, "comm"}, Names: []string{"all_reduce"}, Ranks: slices.Clone(w.Ranks)}
 	rng := rand.New(rand.NewPCG(7, 7))
 	for k := range kernels {
 		t.Names = append(t.Names, fmt.Sprintf("void ns::kernel_%d<float, %s>(int)", k, strings.Repeat("4, ", 40)))
@@ -26,7 +27,7 @@ func launched(w *trace.Window, slow int, kernels, guilty int32, delay int64) *tr
 		t.Steps = append(t.Steps, w.FirstStep+int64(step))
 		for r, rank := range w.Ranks {
 			for k := range kernels {
-				row := trace.OpTotal{Rank: int32(r), Step: int32(step), Name: k + 1, Count: 5, Dur: int64(10e6 * (1 + 0.01*rng.NormFloat64()))}
+				row := operator.Total{Rank: int32(r), Step: int32(step), Name: k + 1, Count: 5, Dur: int64(10e6 * (1 + 0.01*rng.NormFloat64()))}
 				if rank.ID == slow && k < guilty {
 					row.Dur += delay / int64(guilty)
 				}
@@ -36,13 +37,13 @@ func launched(w *trace.Window, slow int, kernels, guilty int32, delay int64) *tr
 			if rank.ID == slow {
 				wait = 0
 			}
-			t.Rows = append(t.Rows, trace.OpTotal{Rank: int32(r), Step: int32(step), Stage: 1, Count: 1, Communicates: 1, Joined: 1, Dur: 20e6 + wait, Wait: wait})
+			t.Rows = append(t.Rows, operator.Total{Rank: int32(r), Step: int32(step), Stage: 1, Count: 1, Communicates: 1, Joined: 1, Dur: 20e6 + wait, Wait: wait})
 		}
 	}
 	return t
 }
 
-func verdictWith(t *testing.T, w *trace.Window, ops *trace.OpTotals) *Verdict {
+func verdictWith(t *testing.T, w *trace.Window, ops *operator.Totals) *Verdict {
 	t.Helper()
 	s := New(Options{})
 	if err := s.Add(w); err != nil {

@@ -7,13 +7,14 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/bandwidth"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // addComm takes communication: when ranks entered their calls, or NCCL's calls and
 // kernels, in which it is to be found who is who. A run without windows is judged by
 // that alone.
-func (r *run) addComm(c *trace.Comm) error {
+func (r *run) addComm(c *comms.Record) error {
 	r.seeProcesses(c)
 	if c.Entries() {
 		return r.entries.Add(c)
@@ -25,14 +26,14 @@ func (r *run) addComm(c *trace.Comm) error {
 // together is what the calls and kernels of a run say; nil where there are no
 // kernels, by which alone times are known, or no calls.
 func (r *run) together(v *RunVerdict) *comm.Result {
-	all := trace.JoinComms(r.calls...)
+	all := comms.Join(r.calls...)
 	logs := 0
 	for _, s := range all.Sources {
-		if s.Kind == trace.SourceNCCLLog {
+		if s.Kind == comms.SourceNCCLLog {
 			logs++
 		}
 	}
-	if !slices.ContainsFunc(all.Processes, func(p trace.CommProcess) bool { return len(p.Kernels) > 0 }) {
+	if !slices.ContainsFunc(all.Processes, func(p comms.Process) bool { return len(p.Kernels) > 0 }) {
 		if len(all.Calls) > 0 || logs > 0 {
 			v.Problems = append(v.Problems, Problem{Problem: CallsWithoutKernels, N: len(all.Sources), Of: len(all.Calls)})
 		}
@@ -154,7 +155,7 @@ func (j *judge) victim(f *Finding) bool {
 	if f.Rank != nil {
 		return !j.ownLate(*f.Rank)
 	}
-	return (f.Kind == KindStage || f.Kind == KindWorkload) && (trace.IsWait(f.Stage) || strings.HasPrefix(f.Stage, transferStem))
+	return (f.Kind == KindStage || f.Kind == KindWorkload) && (stagename.IsWait(f.Stage) || strings.HasPrefix(f.Stage, transferStem))
 }
 
 // ownLate reports whether the own delay of the rank exceeds that of the median rank

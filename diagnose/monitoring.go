@@ -10,6 +10,8 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/monitoring"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/health"
 )
 
 // What monitoring recorded stands beside a finding, joined by host and time. It is
@@ -22,7 +24,7 @@ type watched struct {
 	units  []monitoring.Unit // of the run
 	ranks  map[int][]monitoring.Unit
 	hosts  map[string]string // names as the run has them, by hostKey
-	events []trace.HostEvent // of hosts of the run, their Device told where it is known
+	events []health.Event    // of hosts of the run, their Device told where it is known
 	read   bool              // something of a host of the run
 	// Of stamps without a zone: hosts.
 	zoneless map[string]bool
@@ -83,7 +85,7 @@ type seenOn struct {
 
 // watch puts together what was recorded of the hosts of a run; nil where it is
 // nothing, with what could not be joined as problems.
-func (r *run) watch(all []*trace.Telemetry) (*watched, []Problem) {
+func (r *run) watch(all []*health.Record) (*watched, []Problem) {
 	w := &watched{ranks: make(map[int][]monitoring.Unit), hosts: make(map[string]string), zoneless: make(map[string]bool)}
 	for _, on := range r.places {
 		if on.host != "" {
@@ -114,14 +116,14 @@ func (r *run) watch(all []*trace.Telemetry) (*watched, []Problem) {
 }
 
 // unhosted reports whether a file names no host for what it recorded.
-func unhosted(t *trace.Telemetry) bool {
-	return slices.ContainsFunc(t.Series, func(s trace.Series) bool { return s.Host == "" }) ||
-		slices.ContainsFunc(t.Events, func(e trace.HostEvent) bool { return e.Host == "" })
+func unhosted(t *health.Record) bool {
+	return slices.ContainsFunc(t.Series, func(s health.Series) bool { return s.Host == "" }) ||
+		slices.ContainsFunc(t.Events, func(e health.Event) bool { return e.Host == "" })
 }
 
 // place gives ranks their host and device: that of their local rank, or where that is not
 // known all that were recorded of their host.
-func (w *watched) place(places map[int]seenOn, all []*trace.Telemetry) {
+func (w *watched) place(places map[int]seenOn, all []*health.Record) {
 	have := make(map[monitoring.Unit]bool)
 	for rank, on := range places {
 		if on.host == "" {
@@ -169,7 +171,7 @@ func (w *watched) hostOf(name, path string) string {
 }
 
 // add adds what a file has of hosts of the run; it reports whether there is some.
-func (w *watched) add(t *trace.Telemetry) (any bool) {
+func (w *watched) add(t *health.Record) (any bool) {
 	for i := range t.Series {
 		s := &t.Series[i]
 		key := w.hostOf(s.Host, t.Path)
@@ -198,7 +200,7 @@ func (w *watched) add(t *trace.Telemetry) (any bool) {
 }
 
 // tellDevices gives events the device that is at their address.
-func (w *watched) tellDevices(all []*trace.Telemetry) {
+func (w *watched) tellDevices(all []*health.Record) {
 	for _, t := range all {
 		for _, b := range t.Buses {
 			for i := range w.events {
@@ -238,7 +240,7 @@ const mostMonitored = 3
 
 // atTheTime adds what was so at the time of each finding, and lets it decide what to look
 // at first. By then status and confidence are decided.
-func (j *judge) atTheTime(v *RunVerdict, all []*trace.Telemetry) {
+func (j *judge) atTheTime(v *RunVerdict, all []*health.Record) {
 	w, problems := j.watch(all)
 	v.Problems = append(v.Problems, problems...)
 	if w == nil {
@@ -388,7 +390,7 @@ func withBeside(list, beside []evidence.Observation, alike *evidence.MonitoredAl
 // lookFirst puts what monitoring shows before the other actions; to compare clocks and
 // throttle reasons is done then.
 func lookFirst(next []Action, f *Finding, beside []evidence.Observation, alike *evidence.MonitoredAlike) []Action {
-	compared := alike != nil && slices.Contains(alike.Quantities, trace.SMClock.String())
+	compared := alike != nil && slices.Contains(alike.Quantities, health.SMClock.String())
 	if len(beside) > 0 || compared && len(next) > 1 {
 		next = slices.DeleteFunc(slices.Clone(next), func(a Action) bool { return a.Action == InspectHost })
 	}
@@ -445,7 +447,7 @@ func (r *run) seeRank(id int, host string, local int) {
 
 // seeProcesses notes where the processes run that entered calls, and when, where no
 // window tells.
-func (r *run) seeProcesses(c *trace.Comm) {
+func (r *run) seeProcesses(c *comms.Record) {
 	var t monitoring.Interval
 	for _, p := range c.Processes {
 		if p.Rank >= 0 {

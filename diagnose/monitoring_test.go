@@ -8,6 +8,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/health"
 )
 
 // watchedJob is 8 ranks on 2 hosts, of which rank 5 loses 40 ms a step in forward, and
@@ -53,16 +54,16 @@ func watchedJob() *trace.Window {
 }
 
 // clocks are readings of the four GPUs of a host, one of which may be slow.
-func clocks(host, path string, slow int, from int64) *trace.Telemetry {
-	t := &trace.Telemetry{Path: path, Zoneless: true}
+func clocks(host, path string, slow int, from int64) *health.Record {
+	t := &health.Record{Path: path, Zoneless: true}
 	for gpu := range 4 {
-		s := trace.Series{Host: host, Device: gpu, Quantity: trace.SMClock}
+		s := health.Series{Host: host, Device: gpu, Quantity: health.SMClock}
 		for i := range int64(10) {
 			mhz := 1755.0
 			if gpu == slow {
 				mhz = 1005
 			}
-			s.Readings = append(s.Readings, trace.Reading{At: from + i*1e9, Value: mhz})
+			s.Readings = append(s.Readings, health.Reading{At: from + i*1e9, Value: mhz})
 		}
 		t.Series = append(t.Series, s)
 	}
@@ -83,9 +84,9 @@ func TestMonitoring(t *testing.T) {
 		return s.Verdict()
 	}
 	alone := judge()
-	xid := func(bus uint64, at int64) *trace.Telemetry {
-		return &trace.Telemetry{Path: "kern.log", Buses: []trace.DeviceBus{{Host: "h2", Device: 1, Bus: 0x3c000}, {Host: "h2", Device: 2, Bus: 0x3d000}},
-			Events: []trace.HostEvent{{Host: "h2", At: at, Kind: trace.XidError, Code: 79, Bus: bus, Device: -1}}}
+	xid := func(bus uint64, at int64) *health.Record {
+		return &health.Record{Path: "kern.log", Buses: []health.Bus{{Host: "h2", Device: 1, Bus: 0x3c000}, {Host: "h2", Device: 2, Bus: 0x3d000}},
+			Events: []health.Event{{Host: "h2", At: at, Kind: health.XidError, Code: 79, Bus: bus, Device: -1}}}
 	}
 	for _, c := range []struct {
 		name     string

@@ -3,7 +3,7 @@ package diagnose
 import (
 	"slices"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // next says what to do, the most useful first.
@@ -48,7 +48,7 @@ func (j *judge) actions(s *Finding) []Action {
 		a.Action, a.With, a.Ranks, a.Host = kind, with, ranks, f.Host
 		return a
 	}
-	kind := trace.KindOfStage(f.Stage)
+	kind := stagename.KindOf(f.Stage)
 	switch {
 	case f.Cause == CauseHost:
 		return []Action{do(Profile, SourceStacks, sample(w.Ranks, 1, nil)...)}
@@ -63,9 +63,9 @@ func (j *judge) actions(s *Finding) []Action {
 			ranks = append(sample(f.together, 2, nil), sample(w.Ranks, 2, f.together)...)
 		}
 		return []Action{do(Profile, SourceProfiler, ranks...)}
-	case kind == trace.StageData:
+	case kind == stagename.Data:
 		return []Action{do(CheckLoader, SourceLoader), do(SampleStack, SourcePySpy, sample(w.Ranks, 2, nil)...)}
-	case kind == trace.StageCallbacks || kind == trace.StageOptimizer || f.Cause == CauseSlowSteps:
+	case kind == stagename.Callbacks || kind == stagename.Optimizer || f.Cause == CauseSlowSteps:
 		return []Action{do(SampleStack, SourcePySpy, sample(w.Ranks, 2, nil)...)}
 	case len(j.launched) > 0:
 		return []Action{{Action: Compare, With: SourceOperators, Stages: base.Stages}}
@@ -80,18 +80,18 @@ func (j *judge) rankActions(f *finding, do func(ActionKind, Source, ...int) Acti
 	rank := *f.Rank
 	ranks := append([]int{rank}, sample(f.best.Ranks, 2, append([]int{rank}, f.together...))...)
 	host := do(InspectHost, SourceDevice, rank)
-	switch kind := trace.KindOfStage(f.Stage); {
+	switch kind := stagename.KindOf(f.Stage); {
 	case f.recorded():
 		return []Action{host}
 	case f.inside != nil:
 		return []Action{do(SampleStack, SourceStacks, rank)}
-	case f.moves && kind == trace.StageData:
+	case f.moves && kind == stagename.Data:
 		return []Action{do(CheckLoader, SourceLoader)}
-	case kind == trace.StageData:
+	case kind == stagename.Data:
 		return []Action{do(SampleStack, SourcePySpy, rank), do(CheckLoader, SourceLoader, rank)}
 	case f.Stage == "" || f.Cause == CauseDevice:
 		return []Action{host, do(Profile, SourceProfiler, ranks...)}
-	case kind == trace.StageForward || kind == trace.StageBackward:
+	case kind == stagename.Forward || kind == stagename.Backward:
 		return []Action{do(Profile, SourceProfiler, ranks...), host}
 	}
 	return []Action{do(SampleStack, SourcePySpy, rank), do(Profile, SourceProfiler, ranks...)}

@@ -7,7 +7,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/engine/blame"
 	"github.com/sfstat/sfstat/engine/microbatch"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // against lists what the engines say about a worker, and puts what the
@@ -111,7 +111,7 @@ func (j *opJudge) charged(w int) (explained int64, stage string, makespan int64)
 	most := int64(0)
 	for _, c := range m.Culprits {
 		name := m.Stages[c.Stage].Name
-		if c.Rank != j.Workers[w].ID || c.P > weakLevel || trace.IsWait(name) {
+		if c.Rank != j.Workers[w].ID || c.P > weakLevel || stagename.IsWait(name) {
 			continue
 		}
 		if explained += c.Explained; c.Explained > most {

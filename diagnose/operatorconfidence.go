@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // verdict ranks the theories and says how certain each is.
@@ -195,8 +195,8 @@ func (j *opJudge) undecided() (out []Undecided) {
 	ask(j.Replicas == 2, Undecided{Question: WhichOfTwoReplicas})
 	missing := false
 	for _, n := range j.Notes {
-		ask(n.Kind == trace.NoteMissingRanks, Undecided{Question: WhatMissingRanksDo, Name: n.Text})
-		missing = missing || n.Kind == trace.NoteMissingRanks
+		ask(n.Kind == input.NoteMissingRanks, Undecided{Question: WhatMissingRanksDo, Name: n.Text})
+		missing = missing || n.Kind == input.NoteMissingRanks
 	}
 	ask(j.unlinked(), Undecided{Question: WhichStageHoldsUp})
 	ask(len(j.Steps) < enoughSteps, Undecided{Question: WhatIsChance, N: len(j.Steps)})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // traced joins the findings of the windows with those of an operator trace of the
@@ -91,9 +92,9 @@ func (f *Finding) agreeWith(l *Finding, o *Operators) {
 // apartFrom says that operators find nothing of a rank that windows find late, where
 // that is time in which ranks compute.
 func (f *Finding) apartFrom(reported []Finding, o *Operators) {
-	kind := trace.KindOfStage(f.Stage)
+	kind := stagename.KindOf(f.Stage)
 	there := slices.ContainsFunc(o.Workers, func(r trace.Rank) bool { return r.ID == *f.Rank })
-	if !there || !f.Flagged() || f.Stage != "" && kind != trace.StageForward && kind != trace.StageBackward {
+	if !there || !f.Flagged() || f.Stage != "" && kind != stagename.Forward && kind != stagename.Backward {
 		return
 	}
 	at := slices.IndexFunc(reported, func(l Finding) bool { return l.Rank != nil })

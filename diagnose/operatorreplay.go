@@ -5,7 +5,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/internal/robust"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // A fix changes what operators cost to what they would cost without a
@@ -18,7 +18,7 @@ type priced struct {
 	e        *examined
 	recorded []int64
 	now      float64 // mean step, ns
-	class    []trace.OpClass
+	class    []operator.Class
 	scratch  []int64
 }
 
@@ -64,7 +64,7 @@ func (p *priced) delayed(delay []int64, fixes ...fix) (float64, error) {
 // local reports whether node n is work that its worker does by itself.
 func (p *priced) local(n int) bool {
 	c := p.class[n]
-	return !c.IsTransfer() && !c.AcrossReplicas() && c != trace.EmbeddingGradsAllReduce
+	return !c.IsTransfer() && !c.AcrossReplicas() && c != operator.EmbeddingGradsAllReduce
 }
 
 // nodes calls fn for the nodes that match, with the lanes of each.
@@ -223,7 +223,7 @@ func (p *priced) evenPasses() fix {
 	v := p.e.v
 	lanes := v.Grid.Lanes()
 	type kind struct {
-		class trace.OpClass
+		class operator.Class
 		stage int
 		chunk int32
 	}

@@ -13,12 +13,14 @@ import (
 	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/engine/zscore"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // Operators is what the engines found in an operator trace. Workers are by
 // pipeline stage, then by replica.
 type Operators struct {
-	Layout   trace.Layout
+	Layout   operator.Layout
 	Workers  []trace.Rank
 	Replicas int
 	Steps    []int64 // indices
@@ -30,14 +32,14 @@ type Operators struct {
 	Completions *ks.Result
 	Outliers    *zscore.Result
 	Walks       *operators.Walks
-	Notes       []trace.Note
+	Notes       []input.Note
 }
 
 // Stages is the number of pipeline stages.
 func (o *Operators) Stages() int { return len(o.Workers) / max(1, o.Replicas) }
 
 // addOperators judges an operator trace. A second one of a name is another run.
-func (s *Session) addOperators(t *trace.OpTrace) error {
+func (s *Session) addOperators(t *operator.Trace) error {
 	e, err := examine(t)
 	if err != nil {
 		return err
@@ -67,7 +69,7 @@ type examined struct {
 	microbatches int // of a worker in a step; 0 where that is not known
 }
 
-func examine(t *trace.OpTrace) (*examined, error) {
+func examine(t *operator.Trace) (*examined, error) {
 	replay := whatif.DefaultOptions()
 	replay.Missing = whatif.NoteMissing
 	t = t.Complete()
@@ -81,7 +83,7 @@ func examine(t *trace.OpTrace) (*examined, error) {
 		e.Workers = append(e.Workers, v.Rank(w))
 	}
 	if e.Replay = v.Model.Analyze(); e.Replay.Recorded.Mean == 0 {
-		return nil, trace.Bad(trace.ErrEmpty, "no operator takes any time: are the times cut off?")
+		return nil, input.Bad(input.ErrEmpty, "no operator takes any time: are the times cut off?")
 	}
 	if in := v.Passes(); in != nil {
 		e.microbatches = in.Microbatches
@@ -108,21 +110,21 @@ func examine(t *trace.OpTrace) (*examined, error) {
 		return nil, err
 	}
 	if n := len(e.Walks.Contradict); n > 0 {
-		e.Notes = append(e.Notes, trace.Note{Kind: trace.NoteUnknown, Text: fmt.Sprintf("steps whose times contradict the schedule, too coarsely recorded perhaps, so that blame did not walk there: %d", n)})
+		e.Notes = append(e.Notes, input.Note{Kind: input.NoteUnknown, Text: fmt.Sprintf("steps whose times contradict the schedule, too coarsely recorded perhaps, so that blame did not walk there: %d", n)})
 	}
 	return e, e.reduce()
 }
 
 // notesOf are the notes of a trace and its model, each once.
-func notesOf(t *trace.OpTrace, v *operators.View) []trace.Note {
-	var out []trace.Note
+func notesOf(t *operator.Trace, v *operators.View) []input.Note {
+	var out []input.Note
 	for _, n := range slices.Concat(t.Notes, v.Model.Notes()) {
 		if !slices.Contains(out, n) {
 			out = append(out, n)
 		}
 	}
 	if t.Layout.PP > v.Grid.Stages {
-		out = append(out, trace.Note{Kind: trace.NoteMissingRanks, Text: fmt.Sprintf("the layout has %d pipeline stages, the trace %d", t.Layout.PP, v.Grid.Stages)})
+		out = append(out, input.Note{Kind: input.NoteMissingRanks, Text: fmt.Sprintf("the layout has %d pipeline stages, the trace %d", t.Layout.PP, v.Grid.Stages)})
 	}
 	return out
 }
@@ -144,7 +146,7 @@ func (e *examined) walk() error {
 func (e *examined) reduce() error {
 	windows, err := stages.OperatorWindows(e.v.Trace, e.v.Grid)
 	if err != nil {
-		e.Notes = append(e.Notes, trace.Note{Kind: trace.NoteUnknown, Text: "no stage windows: " + err.Error()})
+		e.Notes = append(e.Notes, input.Note{Kind: input.NoteUnknown, Text: "no stage windows: " + err.Error()})
 		return nil
 	}
 	for _, w := range windows {

@@ -13,10 +13,10 @@ import (
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/optrace"
 	"github.com/sfstat/sfstat/internal/largedata"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
-func operatorVerdict(t *testing.T, o *trace.OpTrace) *Verdict {
+func operatorVerdict(t *testing.T, o *operator.Trace) *Verdict {
 	t.Helper()
 	s := New(Options{})
 	if err := s.Add(o); err != nil {
@@ -26,7 +26,7 @@ func operatorVerdict(t *testing.T, o *trace.OpTrace) *Verdict {
 }
 
 // published opens one of the public production traces.
-func published(t *testing.T, name string) *trace.OpTrace {
+func published(t *testing.T, name string) *operator.Trace {
 	t.Helper()
 	path := largedata.Need(t, filepath.Join("data", "optrace", "trace-"+name+".parquet"))
 	o, err := optrace.Open(path, ingest.Limits{})
@@ -81,7 +81,7 @@ func job(change func(*pipeline.Spec)) pipeline.Spec {
 	return s
 }
 
-func made(t *testing.T, s pipeline.Spec) *trace.OpTrace {
+func made(t *testing.T, s pipeline.Spec) *operator.Trace {
 	t.Helper()
 	o, _, err := pipeline.Make(s)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/eval/simulate/pipeline"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // FuzzOperators: whatever happened to a trace on its way, it is judged or
@@ -55,7 +55,7 @@ func FuzzOperators(f *testing.F) {
 }
 
 // hurt does to a trace what bits of harm say.
-func hurt(o *trace.OpTrace, harm uint8, random *rand.Rand) {
+func hurt(o *operator.Trace, harm uint8, random *rand.Rand) {
 	n := o.Len()
 	some := func(part float64, do func(row int)) {
 		for row := range n {

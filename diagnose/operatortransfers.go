@@ -9,7 +9,7 @@ import (
 	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/engine/zscore"
 	"github.com/sfstat/sfstat/internal/robust"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // transfers finds pairs of workers between which data moves more slowly than
@@ -80,7 +80,7 @@ func (j *opJudge) unequalTransfers() {
 
 // pair is the transfers in one direction between two stages of a replica.
 type pair struct {
-	send     trace.OpClass
+	send     operator.Class
 	from, to int // stages
 	replica  int
 }
@@ -173,7 +173,7 @@ func (j *opJudge) collectives() error {
 	if j.v.Grid.Stages < 2 || j.Replicas < 2 {
 		return nil
 	}
-	levels := j.levels(func(n int) bool { return j.class[n].AcrossReplicas() && j.class[n] != trace.OptimizerClip })
+	levels := j.levels(func(n int) bool { return j.class[n].AcrossReplicas() && j.class[n] != operator.OptimizerClip })
 	for stage := range j.v.Grid.Stages {
 		over := levels.overOthers(stage)
 		for _, op := range slices.Sorted(maps.Keys(over)) {
@@ -248,7 +248,7 @@ func (j *opJudge) link(l levels, op string, from int, ways map[int]*way) error {
 		return nil
 	}
 	f, to := each(from)/usual, ways[from].to
-	send := trace.ParseOpClass(op)
+	send := operator.ParseClass(op)
 	factor := slices.Repeat([]float64{f}, len(j.Steps))
 	sends, receives := j.scaled(from, map[string][]float64{op: factor}), j.scaled(to, map[string][]float64{(send + 1).String(): factor})
 	change := func(cost, recorded []int64) {

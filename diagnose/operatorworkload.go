@@ -7,7 +7,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/engine/zscore"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // save prices a change on top of the local fixes.
@@ -162,9 +162,9 @@ func (j *opJudge) uneven() error {
 	if shared {
 		t.Evidence = append(t.Evidence, j.besideWorkers())
 	} else {
-		t.Kind, t.Cause, t.Op = KindOp, CauseRandom, trace.ForwardCompute.String()
-		if j.varies(trace.BackwardCompute) > j.varies(trace.ForwardCompute) {
-			t.Op = trace.BackwardCompute.String()
+		t.Kind, t.Cause, t.Op = KindOp, CauseRandom, operator.ForwardCompute.String()
+		if j.varies(operator.BackwardCompute) > j.varies(operator.ForwardCompute) {
+			t.Op = operator.BackwardCompute.String()
 		}
 	}
 	j.add(t)
@@ -172,7 +172,7 @@ func (j *opJudge) uneven() error {
 }
 
 // varies is the time that passes of a class differ from their kind's mean by.
-func (j *opJudge) varies(class trace.OpClass) float64 {
+func (j *opJudge) varies(class operator.Class) float64 {
 	even := slices.Clone(j.fixed(j.evenPasses()))
 	sum := 0.0
 	j.nodes(func(n int, _ whatif.Node) bool { return j.class[n] == class }, func(_, at int) {

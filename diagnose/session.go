@@ -12,6 +12,12 @@ import (
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/monitoring"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/devicetime"
+	"github.com/sfstat/sfstat/trace/health"
+	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/operator"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // Options of a diagnosis. The zero value is usable.
@@ -42,7 +48,7 @@ const (
 type Session struct {
 	o         Options
 	runs      []*run
-	telemetry []*trace.Telemetry
+	telemetry []*health.Record
 }
 
 type run struct {
@@ -63,9 +69,9 @@ type run struct {
 	launched  []*opnames.Result
 	across    []*opnames.Result     // between role groups
 	profiled  *run                  // what a profiler's traces of the same steps come down to; nil: there are none
-	calls     []*trace.Comm         // calls and kernels of NCCL
+	calls     []*comms.Record       // calls and kernels of NCCL
 	limits    *bandwidth.Benchmarks // of Options
-	functions []*trace.OpTotals     // that ran in the stages of the windows
+	functions []*operator.Totals    // that ran in the stages of the windows
 	probed    [][]probed            // of each window
 	places    map[int]seenOn        // of ranks
 	times     []monitoring.Interval // of windows, zero where not known; without windows those of entries
@@ -93,21 +99,21 @@ func (s *Session) Add(r trace.Recording) error {
 		return s.addWindow(r)
 	case trace.ProfiledWindow:
 		return s.addProfiled(r.Window)
-	case *trace.OpTrace:
+	case *operator.Trace:
 		return s.addOperators(r)
-	case *trace.OpTotals:
+	case *operator.Totals:
 		return s.runOf(r.Run).addLaunched(r)
-	case *trace.DeviceRun:
+	case *devicetime.Run:
 		return s.runOf(r.Run).addDevice(r)
-	case *trace.Comm:
+	case *comms.Record:
 		in := s.runOf(r.Run)
 		in.limits = s.o.Benchmarks
 		return in.addComm(r)
-	case *trace.Telemetry:
+	case *health.Record:
 		s.telemetry = append(s.telemetry, r)
 		return nil
 	}
-	return trace.Bad(trace.ErrFormat, "a recording of type %T, which no engine knows", r)
+	return input.Bad(input.ErrFormat, "a recording of type %T, which no engine knows", r)
 }
 
 func (s *Session) addWindow(w *trace.Window) error {
@@ -177,7 +183,7 @@ func (s *Session) account(r *run, w *trace.Window) error {
 func recorded(w *trace.Window) []string {
 	names, _ := w.Schema.Groups()
 	if w.Wall != nil {
-		names = append(names, trace.ResidualStage)
+		names = append(names, stagename.Residual)
 	}
 	return names
 }
@@ -210,10 +216,10 @@ type extent struct {
 
 // told reports whether what a reader notes of a window is a problem of its own:
 // what is compared here is said here, and what a recorder says is no problem.
-func told(k trace.NoteKind) bool {
+func told(k input.NoteKind) bool {
 	switch k {
-	case trace.NoteGatherFailed, trace.NoteTruncated, trace.NoteWallMissing, trace.NoteTopologyChanged, trace.NoteStepsSkipped, trace.NoteUnits,
-		trace.NoteUnitDoubt, trace.NoteColumnsIgnored, trace.NoteStepsRepeated:
+	case input.NoteGatherFailed, input.NoteTruncated, input.NoteWallMissing, input.NoteTopologyChanged, input.NoteStepsSkipped, input.NoteUnits,
+		input.NoteUnitDoubt, input.NoteColumnsIgnored, input.NoteStepsRepeated:
 		return true
 	}
 	return false

@@ -12,6 +12,7 @@ import (
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/devicetime"
 )
 
 // windows runs a simulation to its end.
@@ -494,17 +495,17 @@ func TestOneRankClaimsNothing(t *testing.T) {
 // whole steps.
 func TestOneRankWithDevice(t *testing.T) {
 	w := windows(t, spec(1, 20, 1))[0]
-	of := func(run string, s ...trace.DeviceStep) *trace.DeviceRun {
-		return &trace.DeviceRun{Run: run, Ranks: []trace.DeviceRank{{Steps: s}}}
+	of := func(run string, s ...devicetime.Step) *devicetime.Run {
+		return &devicetime.Run{Run: run, Ranks: []devicetime.Rank{{Steps: s}}}
 	}
-	step := trace.DeviceStep{End: 100, First: 40, Last: 95, Compute: 43, Communication: 20, Idle: 45, ExposedComm: 12}
+	step := devicetime.Step{End: 100, First: 40, Last: 95, Compute: 43, Communication: 20, Idle: 45, ExposedComm: 12}
 	for name, tt := range map[string]struct {
-		d    *trace.DeviceRun
+		d    *devicetime.Run
 		want *evidence.DeviceShares
 	}{
 		"its own":       {of(w.Run, step), &evidence.DeviceShares{Compute: 0.43, Communication: 0.2, Exposed: 0.12, Idle: 0.45}},
 		"another run's": {of("other", step), nil},
-		"no length":     {of(w.Run, trace.DeviceStep{}), nil},
+		"no length":     {of(w.Run, devicetime.Step{}), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := New(Options{})

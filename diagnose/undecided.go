@@ -5,7 +5,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/baseline"
 	"github.com/sfstat/sfstat/engine/frontier"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // The questions that data may leave open.
@@ -112,7 +112,7 @@ func (j *judge) beyondBaseline(stage string) (ns int64, ok bool) {
 // that ranks synchronise in it: the interval of its slope contains −1 and not 0.
 func maySynchronise(m *frontier.Result, stage string) bool {
 	return slices.ContainsFunc(m.SyncPoint.Boundaries, func(b frontier.Boundary) bool {
-		base, _ := trace.SplitStage(b.Name)
+		base, _ := stagename.Split(b.Name)
 		return base == stage && b.Low <= -1 && b.High >= -1 && b.High < 0
 	})
 }
@@ -120,10 +120,10 @@ func maySynchronise(m *frontier.Result, stage string) bool {
 // needed is the least time that a stage needs in a window: for a backward pass,
 // derived from the forward pass; 0 if unknown.
 func needed(m *frontier.Result, stage string) int64 {
-	if trace.KindOfStage(stage) != trace.StageBackward {
+	if stagename.KindOf(stage) != stagename.Backward {
 		return 0
 	}
-	i := slices.IndexFunc(m.Stages, func(s frontier.Stage) bool { return trace.KindOfStage(s.Name) == trace.StageForward })
+	i := slices.IndexFunc(m.Stages, func(s frontier.Stage) bool { return stagename.KindOf(s.Name) == stagename.Forward })
 	if i < 0 {
 		return 0
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Compression is how an input is stored.
@@ -98,7 +98,7 @@ func (g *guard) Read(p []byte) (int, error) {
 	g.out += int64(n)
 	if g.out > ratioFree {
 		if in := g.s.Consumed() - int64(g.in.Buffered()); g.out/g.lim.Ratio > in {
-			return 0, g.at(trace.Bad(trace.ErrTooLarge,
+			return 0, g.at(input.Bad(input.ErrTooLarge,
 				"%d bytes of %s decompress to more than %d, over %d-fold, as a decompression bomb does: if it is none, decompress it first",
 				in, g.s.comp, g.out, g.lim.Ratio))
 		}
@@ -114,16 +114,16 @@ func (g *guard) explain(err error) error {
 	case raw != nil && raw != io.EOF: // not the decoder's finding
 		return g.at(cause(raw))
 	case err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF):
-		return g.at(trace.Bad(trace.ErrTruncated, "the %s data ends too early", g.s.comp))
+		return g.at(input.Bad(input.ErrTruncated, "the %s data ends too early", g.s.comp))
 	case errors.Is(err, zstd.ErrWindowSizeExceeded):
-		return g.at(trace.Bad(trace.ErrTooLarge,
+		return g.at(input.Bad(input.ErrTooLarge,
 			"a zstd frame asks for a window of more than %d MiB: compress again without --long or --ultra", g.lim.Window>>20))
 	case errors.Is(err, zstd.ErrUnknownDictionary):
-		return g.at(trace.Bad(trace.ErrFormat, "compressed with a zstd dictionary: compress again without one"))
+		return g.at(input.Bad(input.ErrFormat, "compressed with a zstd dictionary: compress again without one"))
 	}
-	return g.at(trace.Bad(trace.ErrFormat, "not valid %s: %v", g.s.comp, err))
+	return g.at(input.Bad(input.ErrFormat, "not valid %s: %v", g.s.comp, err))
 }
 
 func (g *guard) at(err error) error {
-	return trace.At(trace.Pos{File: g.s.name, Offset: g.out}, err)
+	return input.At(input.Pos{File: g.s.name, Offset: g.out}, err)
 }

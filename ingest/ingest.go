@@ -15,7 +15,7 @@ import (
 type WindowReader interface {
 	// Next returns the next window, which the caller owns. At the end the
 	// error is io.EOF. Any other error ends the input: it carries the position
-	// (a *trace.RecordError) and Next must not be called again.
+	// (a *input.Error) and Next must not be called again.
 	Next() (*trace.Window, error)
 	Close() error
 }

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"io"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // lineBuffer is what every open input holds, so it is small: a folder may have
@@ -39,7 +39,7 @@ func NewLines(r io.Reader, file string, lim Limits, spill *Spill) *Lines {
 }
 
 // Pos is the position of the line that Next returned last.
-func (l *Lines) Pos() trace.Pos { return trace.Pos{File: l.file, Line: l.line} }
+func (l *Lines) Pos() input.Pos { return input.Pos{File: l.file, Line: l.line} }
 
 // Next returns the next line without its end, "\n" or "\r\n"; it is valid
 // until the next call of any Lines with the same spill. After the last line
@@ -139,10 +139,10 @@ func (l *Lines) fill() {
 		}
 	}
 	if len(l.buf) == have && l.err == nil {
-		l.err = trace.At(trace.Pos{File: l.file}, io.ErrNoProgress)
+		l.err = input.At(input.Pos{File: l.file}, io.ErrNoProgress)
 	}
 	if l.err != nil && l.err != io.EOF {
-		l.err = trace.At(trace.Pos{File: l.file, Line: l.line + 1}, l.err)
+		l.err = input.At(input.Pos{File: l.file, Line: l.line + 1}, l.err)
 	}
 }
 
@@ -166,7 +166,7 @@ func (l *Lines) take(long, line []byte) ([]byte, bool) {
 
 // tooLong ends the input.
 func (l *Lines) tooLong() error {
-	l.err = trace.At(trace.Pos{File: l.file, Line: l.line + 1}, trace.Bad(trace.ErrTooLarge,
+	l.err = input.At(input.Pos{File: l.file, Line: l.line + 1}, input.Bad(input.ErrTooLarge,
 		"a line of more than %d bytes, the most that is read: is the file what its name says?", l.limit))
 	l.buf = nil
 	return l.err

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Once gives the windows of a reader with every step counted once. Of a window
@@ -104,7 +105,7 @@ func (o *Once) once(w *trace.Window) *trace.Window {
 
 func (o *Once) note(w *trace.Window, format string, args ...any) {
 	if w != nil {
-		w.Notes = append(w.Notes, trace.Note{Kind: trace.NoteStepsRepeated, Text: fmt.Sprintf(format, args...)})
+		w.Notes = append(w.Notes, input.Note{Kind: input.NoteStepsRepeated, Text: fmt.Sprintf(format, args...)})
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // given is a reader of windows that are there.
@@ -60,7 +61,7 @@ func TestOnce(t *testing.T) {
 				if err := w.Validate(); err != nil {
 					t.Error(err)
 				}
-				got = append(got, fmt.Sprintf("%s %d+%d %v %v", w.Run, w.FirstStep, w.Steps(), w.Durations, w.Has(trace.NoteStepsRepeated)))
+				got = append(got, fmt.Sprintf("%s %d+%d %v %v", w.Run, w.FirstStep, w.Steps(), w.Durations, w.Has(input.NoteStepsRepeated)))
 			}
 			if s := strings.Join(got, "; "); s != tt.want {
 				t.Errorf("got  %s\nwant %s", s, tt.want)

@@ -8,7 +8,7 @@ import (
 	"os"
 	"sync/atomic"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Stdin is the path that means standard input.
@@ -19,7 +19,7 @@ const UnknownSize = -1
 
 // Source is one opened input as plain bytes: decompressed, without a UTF-8
 // byte-order mark. Its errors carry the position; an input that ends too early
-// (a gzip file without its trailer) ends in an error of kind trace.ErrTruncated
+// (a gzip file without its trailer) ends in an error of kind input.ErrTruncated
 // after everything that could be decompressed.
 type Source struct {
 	name  string
@@ -60,7 +60,7 @@ func NewSource(r io.Reader, name string, lim Limits) (*Source, error) {
 	in := bufio.NewReaderSize(s.raw, 64<<10)
 	magic, err := in.Peek(4)
 	if err != nil && err != io.EOF {
-		return nil, trace.At(trace.Pos{File: name}, cause(err))
+		return nil, input.At(input.Pos{File: name}, cause(err))
 	}
 	s.comp = compressionOf(magic)
 	if s.plain, err = s.decompress(in, lim.OrDefault()); err != nil {
@@ -135,12 +135,12 @@ func (s *Source) place(err error) error {
 	if err == nil || err == io.EOF {
 		return err
 	}
-	return trace.At(trace.Pos{File: s.name}, cause(err))
+	return input.At(input.Pos{File: s.name}, cause(err))
 }
 
 // Unreadable says that the file system refused path with err.
 func Unreadable(path string, err error) error {
-	return trace.At(trace.Pos{File: path}, cause(err))
+	return input.At(input.Pos{File: path}, cause(err))
 }
 
 // cause drops "open PATH:" from a file error: the position says it already.

@@ -17,7 +17,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/sfstat/sfstat/ingest/internal/compressed"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // text is n bytes of lines that compress a little.
@@ -93,7 +93,7 @@ func TestSourceCut(t *testing.T) {
 				got, err = io.ReadAll(s)
 				s.Close()
 			}
-			if !errors.Is(err, trace.ErrTruncated) || !strings.HasPrefix(err.Error(), "x") {
+			if !errors.Is(err, input.ErrTruncated) || !strings.HasPrefix(err.Error(), "x") {
 				t.Fatalf("%v, first %d of %d bytes: %v", comp, n, len(stored), err)
 			}
 			if !strings.HasPrefix(want, string(got)) {
@@ -152,15 +152,15 @@ func TestSourceHostile(t *testing.T) {
 		kind error
 		says string
 	}{
-		{"gzip bomb", &endless{block: compressed.Gzip(t, zeros)}, trace.ErrTooLarge, "decompression bomb"},
-		{"zstd bomb", &endless{block: compressed.Zstd(t, zeros)}, trace.ErrTooLarge, "decompression bomb"},
-		{"zstd with a window of 2 GiB", strings.NewReader("\x28\xb5\x2f\xfd\x00\xa8\x01\x00\x00"), trace.ErrTooLarge, "window of more than 128 MiB"},
-		{"zstd with a window of 3.75 TiB", strings.NewReader("\x28\xb5\x2f\xfd\x00\xff\x01\x00\x00"), trace.ErrTooLarge, "window of more than 128 MiB"},
-		{"zstd with a dictionary", strings.NewReader("\x28\xb5\x2f\xfd\x21\x07\x00\x01\x00\x00"), trace.ErrFormat, "dictionary"},
-		{"broken gzip", bytes.NewReader(broken), trace.ErrFormat, "not valid gzip"},
-		{"gzip with another sum", bytes.NewReader(sum), trace.ErrFormat, "not valid gzip"},
-		{"gzip with something after it", strings.NewReader(compressed.Gzip(t, "hello") + "rubbish rubbish"), trace.ErrFormat, "not valid gzip"},
-		{"broken zstd", bytes.NewReader(brokenZst), trace.ErrFormat, "not valid zstd"},
+		{"gzip bomb", &endless{block: compressed.Gzip(t, zeros)}, input.ErrTooLarge, "decompression bomb"},
+		{"zstd bomb", &endless{block: compressed.Zstd(t, zeros)}, input.ErrTooLarge, "decompression bomb"},
+		{"zstd with a window of 2 GiB", strings.NewReader("\x28\xb5\x2f\xfd\x00\xa8\x01\x00\x00"), input.ErrTooLarge, "window of more than 128 MiB"},
+		{"zstd with a window of 3.75 TiB", strings.NewReader("\x28\xb5\x2f\xfd\x00\xff\x01\x00\x00"), input.ErrTooLarge, "window of more than 128 MiB"},
+		{"zstd with a dictionary", strings.NewReader("\x28\xb5\x2f\xfd\x21\x07\x00\x01\x00\x00"), input.ErrFormat, "dictionary"},
+		{"broken gzip", bytes.NewReader(broken), input.ErrFormat, "not valid gzip"},
+		{"gzip with another sum", bytes.NewReader(sum), input.ErrFormat, "not valid gzip"},
+		{"gzip with something after it", strings.NewReader(compressed.Gzip(t, "hello") + "rubbish rubbish"), input.ErrFormat, "not valid gzip"},
+		{"broken zstd", bytes.NewReader(brokenZst), input.ErrFormat, "not valid zstd"},
 		{"failing disk", io.MultiReader(strings.NewReader(compressed.Gzip(t, text(1<<20))[:1000]), iotest.ErrReader(errors.New("input/output error"))), nil, "input/output error"},
 	}
 	for _, tt := range tests {
@@ -174,7 +174,7 @@ func TestSourceHostile(t *testing.T) {
 				s.Close()
 			}
 			runtime.ReadMemStats(&after)
-			var placed *trace.RecordError
+			var placed *input.Error
 			if !errors.As(err, &placed) || placed.Pos.File != "f.gz" || tt.kind != nil && !errors.Is(err, tt.kind) {
 				t.Fatalf("error %v, want %v", err, tt.kind)
 			}
@@ -293,7 +293,7 @@ func TestLines(t *testing.T) {
 					t.Fatal(err)
 				}
 				got = append(got, string(line))
-				if l.Pos() != (trace.Pos{File: "x", Line: int64(len(got))}) {
+				if l.Pos() != (input.Pos{File: "x", Line: int64(len(got))}) {
 					t.Fatalf("%.20q: line %d is at %v", in, len(got), l.Pos())
 				}
 			}
@@ -321,7 +321,7 @@ func TestLinesTooLong(t *testing.T) {
 		} else if endless.n > limit+2*lineBuffer {
 			t.Errorf("limit %d: %d bytes were read", limit, endless.n)
 		}
-		if want := fmt.Sprintf("big.jsonl:2: a line of more than %d bytes", limit); !errors.Is(err, trace.ErrTooLarge) || !strings.HasPrefix(err.Error(), want) {
+		if want := fmt.Sprintf("big.jsonl:2: a line of more than %d bytes", limit); !errors.Is(err, input.ErrTooLarge) || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 		if _, again := l.Next(); again != err {
@@ -342,7 +342,7 @@ func FuzzSource(f *testing.F) {
 			_, err = io.Copy(io.Discard, s)
 			s.Close()
 		}
-		var placed *trace.RecordError
+		var placed *input.Error
 		if err != nil && (!errors.As(err, &placed) || placed.Pos.File != "x") {
 			t.Fatalf("error without the file: %v", err)
 		}

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // maxRecord bounds a row of a table: a quote too many must not swallow the file.
@@ -38,7 +38,7 @@ type bounded struct {
 
 func (b *bounded) Read(p []byte) (int, error) {
 	if b.read-b.row > b.limit {
-		return 0, trace.Bad(trace.ErrTooLarge, "a row of more than %d bytes: is there a quote that is not closed? Double quotes inside of cells are written twice", b.limit)
+		return 0, input.Bad(input.ErrTooLarge, "a row of more than %d bytes: is there a quote that is not closed? Double quotes inside of cells are written twice", b.limit)
 	}
 	n, err := b.r.Read(p)
 	if n > 0 {
@@ -50,7 +50,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 }
 
 // ErrCutRow is the error for the last row of an input that ends inside of it.
-var ErrCutRow = trace.Bad(trace.ErrTruncated, "the input ends inside of a row, as when a job is killed")
+var ErrCutRow = input.Bad(input.ErrTruncated, "the input ends inside of a row, as when a job is killed")
 
 // NewTable reads rows from r; file stands in positions.
 func NewTable(r io.Reader, file string, lim Limits) *Table {
@@ -94,7 +94,7 @@ func separator(text []byte) rune {
 }
 
 // Pos is where the row begins that was returned last.
-func (t *Table) Pos() trace.Pos { return trace.Pos{File: t.file, Line: t.line} }
+func (t *Table) Pos() input.Pos { return input.Pos{File: t.file, Line: t.line} }
 
 // Header reads the first row, whose cells are names.
 func (t *Table) Header() ([]string, error) {
@@ -116,10 +116,10 @@ func (t *Table) Next() ([]string, error) {
 			if t.AtEnd() {
 				return nil, ErrCutRow
 			}
-			return nil, trace.At(t.Pos(), trace.Bad(trace.ErrFormat, "quotes inside of a cell, or text after a closing quote: double quotes inside of cells are written twice"))
-		case errors.Is(err, trace.ErrTooLarge):
+			return nil, input.At(t.Pos(), input.Bad(input.ErrFormat, "quotes inside of a cell, or text after a closing quote: double quotes inside of cells are written twice"))
+		case errors.Is(err, input.ErrTooLarge):
 			t.line++
-			return nil, trace.At(t.Pos(), err)
+			return nil, input.At(t.Pos(), err)
 		case err != nil:
 			return nil, err
 		case !slices.ContainsFunc(cells, func(cell string) bool { return strings.TrimSpace(cell) != "" }):
@@ -127,7 +127,7 @@ func (t *Table) Next() ([]string, error) {
 		}
 		line, _ := t.csv.FieldPos(0)
 		if t.line = int64(line); t.csv.InputOffset()-t.in.row > t.limit {
-			return nil, trace.At(t.Pos(), trace.Bad(trace.ErrTooLarge, "a row of more than %d bytes", t.limit))
+			return nil, input.At(t.Pos(), input.Bad(input.ErrTooLarge, "a row of more than %d bytes", t.limit))
 		}
 		return cells, nil
 	}

@@ -7,6 +7,8 @@ import (
 	"github.com/sfstat/sfstat/engine/comm/bandwidth"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // Builder takes the windows of runs one at a time and keeps what a page shows of
@@ -37,7 +39,7 @@ type run struct {
 	pruned  bool // not every step is among them
 
 	costly   held
-	calls    []*trace.Comm // of NCCL
+	calls    []*comms.Record // of NCCL
 	arrivals arrivals.Job
 }
 
@@ -72,9 +74,9 @@ func (b *Builder) Add(r trace.Recording) error {
 	switch r := r.(type) {
 	case *trace.Window:
 		return b.window(r)
-	case *trace.OpTrace:
+	case *operator.Trace:
 		return b.operators(r)
-	case *trace.Comm:
+	case *comms.Record:
 		if r.Entries() {
 			return b.runOf(r.Run).arrivals.Add(r)
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/report"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // traced is what is kept of an operator trace. Its stages are the names of its
@@ -19,7 +19,7 @@ type traced struct {
 	apart  *Apart
 }
 
-func (b *Builder) operators(t *trace.OpTrace) error {
+func (b *Builder) operators(t *operator.Trace) error {
 	v, err := operators.Observe(t.Complete(), whatif.DefaultOptions())
 	if err != nil {
 		return err
@@ -114,7 +114,7 @@ func (x *traced) lanes() []int {
 }
 
 // queues are the queue of each rank that is busy for longest.
-func queues(t *trace.OpTrace) []int32 {
+func queues(t *operator.Trace) []int32 {
 	busy := make([]map[int32]int64, len(t.Ranks))
 	out := make([]int32, len(t.Ranks))
 	for row, r := range t.Rank {

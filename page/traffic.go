@@ -10,6 +10,7 @@ import (
 	"github.com/sfstat/sfstat/engine/comm/bandwidth"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 const (
@@ -82,8 +83,8 @@ type Wait struct {
 }
 
 // traffic is what calls say; nil where there are none.
-func traffic(calls []*trace.Comm, limits *bandwidth.Benchmarks, v *diagnose.RunVerdict) *Traffic {
-	all := trace.JoinComms(calls...)
+func traffic(calls []*comms.Record, limits *bandwidth.Benchmarks, v *diagnose.RunVerdict) *Traffic {
+	all := comms.Join(calls...)
 	if len(all.Calls) == 0 {
 		return nil
 	}

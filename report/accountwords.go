@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/sfstat/sfstat/engine/frontier"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // cutReason says why an account has its cut; "" where it does not tell.
@@ -68,7 +68,7 @@ func fitReason(f frontier.Fit) string {
 }
 
 // texts are notes as those who wrote them worded them: readers, recorders.
-func texts(notes []trace.Note) []string {
+func texts(notes []input.Note) []string {
 	var out []string
 	for _, n := range notes {
 		out = append(out, n.Text)

@@ -10,7 +10,7 @@ import (
 	"sort"
 
 	"github.com/sfstat/sfstat/engine/comm"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -174,7 +174,7 @@ func (c *chrome) rank(i int, matches []comm.Match) {
 }
 
 // marks writes what NVTX marks; ranges may contain each other.
-func (c *chrome) marks(l *lanes, i int, all []trace.CommSpan, on track, category string) {
+func (c *chrome) marks(l *lanes, i int, all []comms.Span, on track, category string) {
 	ordered := slices.Clone(all)
 	sort.SliceStable(ordered, func(a, b int) bool {
 		return cmp.Or(cmp.Compare(ordered[a].Start, ordered[b].Start), cmp.Compare(ordered[b].End, ordered[a].End)) < 0

@@ -11,7 +11,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/internal/largedata"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // chromeRead is an event as the Trace Event Format has it.
@@ -208,7 +208,7 @@ func (f *chromeFile) kindsAreOperations(t *testing.T, rank int) {
 // two lines; steps that contain others stay on one.
 func TestChromeOverlaps(t *testing.T) {
 	c := fixtureTraffic(t, commRun).Recorded
-	p := &c.Processes[slices.IndexFunc(c.Processes, func(p trace.CommProcess) bool { return len(p.Kernels) > 0 })]
+	p := &c.Processes[slices.IndexFunc(c.Processes, func(p comms.Process) bool { return len(p.Kernels) > 0 })]
 	first := p.Kernels[0]
 	late := first
 	late.Start, late.End = first.Start+(first.End-first.Start)/2, first.End+5

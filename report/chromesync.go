@@ -5,6 +5,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // args is what is known of a kernel; false where no call is.
@@ -45,7 +46,7 @@ func (c *chrome) args(rank, kernel int, calls []comm.Match) (operationArgs, bool
 }
 
 // tellCall adds what the log has of a call.
-func (a *operationArgs) tellCall(x *trace.CommCall) {
+func (a *operationArgs) tellCall(x *comms.Call) {
 	if x.Launch >= 0 {
 		a.OpCount = &x.Launch
 	}
@@ -89,7 +90,7 @@ func (a *operationArgs) tellMoved(m *comm.Moved) {
 }
 
 // kernelArgsOf is how a kernel was launched, as far as the export says.
-func kernelArgsOf(k *trace.CommKernel) kernelArgs {
+func kernelArgsOf(k *comms.Kernel) kernelArgs {
 	a := kernelArgs{Stream: k.Stream, Correlation: k.Correlation}
 	f := k.Config
 	if f == nil {

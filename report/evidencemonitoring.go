@@ -8,6 +8,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/health"
 )
 
 // monitoringEvidence words what monitoring recorded at the time, "" for all else.
@@ -31,42 +32,42 @@ func probeName(channel string) string { return strings.TrimSuffix(channel, trace
 
 // quantityWords are, of each quantity: its name; what a GPU or host did, before its
 // value; and what to do where it is unusual.
-var quantityWords = map[trace.Quantity]struct{ name, did, check string }{
-	trace.SMClock:           {"SM clock", "ran at", "check its throttle reasons"},
-	trace.MemoryClock:       {"memory clock", "ran its memory at", "check its throttle reasons"},
-	trace.Throttled:         {"throttling", "was throttled by heat or hardware in", "check its cooling and power supply"},
-	trace.PowerCapped:       {"power capping", "was held at its power limit in", "check that limit"},
-	trace.Temperature:       {"temperature", "was at", "check its cooling"},
-	trace.MemoryTemperature: {"memory temperature", "had its memory at", "check its cooling"},
-	trace.Power:             {"power", "drew", "check its power limit and throttle reasons"},
-	trace.Utilization:       {"utilization", "was busy in", "see what ran on it"},
-	trace.ECCCorrected:      {"corrected memory errors", "corrected memory errors,", "check its memory (nvidia-smi -q -d ECC)"},
-	trace.ECCUncorrected:    {"uncorrected memory errors", "had uncorrected memory errors,", "check its memory (nvidia-smi -q -d ECC), or drain it"},
-	trace.PCIeReplays:       {"PCIe replays", "repeated PCIe transfers,", "check its PCIe link"},
-	trace.CPUBusy:           {"CPU load", "used its CPUs for", "see what else runs there"},
-	trace.CPUSteal:          {"stolen CPU time", "lost to other guests, of its CPU time,", "see what else runs on that machine"},
-	trace.CPUWaitIO:         {"CPU time waiting for storage", "waited for storage, of its CPU time,", "check its storage"},
-	trace.Load:              {"load", "had a load per CPU of", "see what else runs there"},
-	trace.CPUClock:          {"CPU clock", "ran its CPUs at", "check their governor and cooling"},
-	trace.CPUThrottled:      {"CPU throttling", "throttled its CPUs for heat,", "check its cooling"},
-	trace.MemoryAvailable:   {"available memory", "had available, of its memory,", "see what uses it"},
-	trace.PressureCPU:       {"CPU pressure", "let tasks wait for a CPU in", "see what else runs there"},
-	trace.PressureMemory:    {"memory pressure", "let tasks wait for memory in", "see what uses it"},
-	trace.PressureIO:        {"storage pressure", "let tasks wait for storage in", "check its storage"},
-	trace.SwapIn:            {"pages swapped in", "swapped pages in,", "see what uses its memory"},
-	trace.OOMKills:          {"processes killed for want of memory", "killed processes for want of memory,", "see what uses it"},
-	trace.Retransmits:       {"TCP retransmits", "sent TCP segments again,", "check its network links"},
-	trace.NetworkDrops:      {"network drops and errors", "dropped packets,", "check its network links"},
+var quantityWords = map[health.Quantity]struct{ name, did, check string }{
+	health.SMClock:           {"SM clock", "ran at", "check its throttle reasons"},
+	health.MemoryClock:       {"memory clock", "ran its memory at", "check its throttle reasons"},
+	health.Throttled:         {"throttling", "was throttled by heat or hardware in", "check its cooling and power supply"},
+	health.PowerCapped:       {"power capping", "was held at its power limit in", "check that limit"},
+	health.Temperature:       {"temperature", "was at", "check its cooling"},
+	health.MemoryTemperature: {"memory temperature", "had its memory at", "check its cooling"},
+	health.Power:             {"power", "drew", "check its power limit and throttle reasons"},
+	health.Utilization:       {"utilization", "was busy in", "see what ran on it"},
+	health.ECCCorrected:      {"corrected memory errors", "corrected memory errors,", "check its memory (nvidia-smi -q -d ECC)"},
+	health.ECCUncorrected:    {"uncorrected memory errors", "had uncorrected memory errors,", "check its memory (nvidia-smi -q -d ECC), or drain it"},
+	health.PCIeReplays:       {"PCIe replays", "repeated PCIe transfers,", "check its PCIe link"},
+	health.CPUBusy:           {"CPU load", "used its CPUs for", "see what else runs there"},
+	health.CPUSteal:          {"stolen CPU time", "lost to other guests, of its CPU time,", "see what else runs on that machine"},
+	health.CPUWaitIO:         {"CPU time waiting for storage", "waited for storage, of its CPU time,", "check its storage"},
+	health.Load:              {"load", "had a load per CPU of", "see what else runs there"},
+	health.CPUClock:          {"CPU clock", "ran its CPUs at", "check their governor and cooling"},
+	health.CPUThrottled:      {"CPU throttling", "throttled its CPUs for heat,", "check its cooling"},
+	health.MemoryAvailable:   {"available memory", "had available, of its memory,", "see what uses it"},
+	health.PressureCPU:       {"CPU pressure", "let tasks wait for a CPU in", "see what else runs there"},
+	health.PressureMemory:    {"memory pressure", "let tasks wait for memory in", "see what uses it"},
+	health.PressureIO:        {"storage pressure", "let tasks wait for storage in", "check its storage"},
+	health.SwapIn:            {"pages swapped in", "swapped pages in,", "see what uses its memory"},
+	health.OOMKills:          {"processes killed for want of memory", "killed processes for want of memory,", "see what uses it"},
+	health.Retransmits:       {"TCP retransmits", "sent TCP segments again,", "check its network links"},
+	health.NetworkDrops:      {"network drops and errors", "dropped packets,", "check its network links"},
 }
 
 // quantityOf is a quantity by its name.
-func quantityOf(name string) trace.Quantity {
-	for _, q := range trace.Quantities() {
+func quantityOf(name string) health.Quantity {
+	for _, q := range health.Quantities() {
 		if q.String() == name {
 			return q
 		}
 	}
-	return trace.NoQuantity
+	return health.NoQuantity
 }
 
 func quantityName(name string) string {

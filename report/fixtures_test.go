@@ -8,7 +8,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // The verdicts that the tests render are built by hand: report must not care
@@ -241,8 +241,8 @@ func telemetryCase() *diagnose.Verdict {
 	w := window("job-45", 4, 158, 603, 1420, 21, 143, 9)
 	w.Ranks, w.Routing, w.Leader = []int{0, 1, 2, 4, 5, 6}, nil, frontier.Leader{Stage: -1}
 	w.Quality = frontier.Quality{ClosureResidual: 0.081, OverlapError: 0.002, Wall: true, Missing: []int{3, 7}, SchemaOK: true,
-		Notes: []trace.Note{{Kind: trace.NoteMissingRanks, Text: "2 of 8 ranks did not report steps 500 to 619: 3,7"},
-			{Kind: trace.NoteRecorder, Text: "the recorder could not gather the window on rank 0"}}}
+		Notes: []input.Note{{Kind: input.NoteMissingRanks, Text: "2 of 8 ranks did not report steps 500 to 619: 3,7"},
+			{Kind: input.NoteRecorder, Text: "the recorder could not gather the window on rank 0"}}}
 	for i := range w.Stages {
 		w.Stages[i].Latest = []int{0, 2, 5, 6}
 	}
@@ -274,7 +274,7 @@ func hostileCase() *diagnose.Verdict {
 	for _, r := range []*frontier.Result{rv.Windows[0].Main, rv.Windows[0].Paper} {
 		r.Run, r.Stages[3].Name = hostileRun, hostileStage
 		r.Stages[4].MaxShare, r.Quality.OverlapError = ptr(math.NaN()), math.Inf(1)
-		r.Quality.Notes = []trace.Note{{Kind: trace.NoteRecorder, Text: "note of " + hostileRun}}
+		r.Quality.Notes = []input.Note{{Kind: input.NoteRecorder, Text: "note of " + hostileRun}}
 	}
 	return single(rv)
 }
@@ -305,8 +305,8 @@ func results(v *diagnose.Verdict) []*frontier.Result {
 
 func testProblems() []Problem {
 	return []Problem{
-		{Path: "logs/rank-3.jsonl", Err: trace.At(trace.Pos{File: "logs/rank-3.jsonl", Line: 812},
-			trace.Bad(trace.ErrNegative, "durations_ns[4][2] is -17; expected 0 or more, check the clock of rank 3"))},
+		{Path: "logs/rank-3.jsonl", Err: input.At(input.Pos{File: "logs/rank-3.jsonl", Line: 812},
+			input.Bad(input.ErrNegative, "durations_ns[4][2] is -17; expected 0 or more, check the clock of rank 3"))},
 		{Path: "core.12345", Err: errors.New("no reader knows this content; expected packets, a window archive or a trace")},
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/diagnose"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // nextWords are the first two actions, as one line.
@@ -75,10 +75,10 @@ func theStage(stages []string) string {
 	if len(stages) == 0 {
 		return "the process"
 	}
-	switch trace.KindOfStage(stages[0]) {
-	case trace.StageCallbacks:
+	switch stagename.KindOf(stages[0]) {
+	case stagename.Callbacks:
 		return "the callback"
-	case trace.StageData:
+	case stagename.Data:
 		return "the data loader"
 	}
 	return stageWord(stages[0])

@@ -8,6 +8,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // operatorBlocks show the verdict on an operator trace: what a step is made
@@ -19,7 +20,7 @@ func operatorBlocks(v *diagnose.RunVerdict, s Style) document {
 	d = append(d, stageBlocks(o)...)
 	if !s.Verbose {
 		for _, n := range o.Notes {
-			if n.Kind == trace.NoteMissingRanks {
+			if n.Kind == input.NoteMissingRanks {
 				d = append(d, prose("Note: "+n.Text+"."))
 			}
 		}
@@ -33,7 +34,7 @@ func operatorBlocks(v *diagnose.RunVerdict, s Style) document {
 }
 
 // noteBlocks are what is incomplete, and what was made of it.
-func noteBlocks(notes []trace.Note) document {
+func noteBlocks(notes []input.Note) document {
 	if len(notes) == 0 {
 		return nil
 	}

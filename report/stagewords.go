@@ -7,6 +7,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // stageWords are what people call the recorder's stages.
@@ -16,7 +17,7 @@ var stageWords = map[string]string{
 	"model.backward_cpu_wall": "backward",
 	"callbacks.cpu_wall":      "callbacks",
 	"optim.step_cpu_wall":     "the optimizer step",
-	trace.ResidualStage:       "time outside the recorded stages",
+	stagename.Residual:        "time outside the recorded stages",
 }
 
 // stageWord is a stage in a sentence.

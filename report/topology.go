@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/engine/comm"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -77,7 +77,7 @@ func pathTable(m *comm.Machine) *table {
 	for _, p := range m.Paths {
 		paths[[2]int{p.From, p.To}] = p
 		ranks = append(ranks, p.From)
-		if p.To != trace.ToNetwork {
+		if p.To != comms.ToNetwork {
 			ranks = append(ranks, p.To)
 		}
 	}
@@ -92,10 +92,10 @@ func pathTable(m *comm.Machine) *table {
 	t.columns = append(t.columns, column{head: "network", kind: kindText})
 	for _, from := range ranks {
 		row := []cell{wholeCell(from), textCell(gpu[from])}
-		for _, to := range append(slices.Clone(shown), trace.ToNetwork) {
+		for _, to := range append(slices.Clone(shown), comms.ToNetwork) {
 			c := cell{}
 			key := [2]int{min(from, to), max(from, to)}
-			if to == trace.ToNetwork {
+			if to == comms.ToNetwork {
 				key = [2]int{from, to}
 			}
 			if p, known := paths[key]; known {
@@ -118,7 +118,7 @@ func linkTable(m *comm.Machine) *table {
 }
 
 // deviceText is a device and the rank that has it.
-func deviceText(d trace.CommDevice) string {
+func deviceText(d comms.Device) string {
 	if d.Rank < 0 {
 		return d.Name
 	}

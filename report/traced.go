@@ -8,12 +8,13 @@ import (
 	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/diagnose/opnames"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // Traced is an operator trace that an engine was run on.
 type Traced struct {
 	View     *operators.View
-	Launched *trace.OpTotals // of a profiler's trace, its operators by name and stage; else nil
+	Launched *operator.Totals // of a profiler's trace, its operators by name and stage; else nil
 }
 
 // tracesJSON is the JSON of all commands over operator traces.

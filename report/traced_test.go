@@ -16,6 +16,7 @@ import (
 	"github.com/sfstat/sfstat/engine/zscore"
 	"github.com/sfstat/sfstat/eval/simulate/pipeline"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // tracedCase is an operator trace and what the engines say about it.
@@ -135,8 +136,8 @@ func (c *tracedCase) analyze() error {
 // launchedOn are operators by name: of three ranks or more the last is slow in
 // a kernel with a long and a hostile name, another is launched by it alone, and
 // one takes no time at all.
-func launchedOn(ranks []trace.Rank) *trace.OpTotals {
-	t := &trace.OpTotals{Stages: []string{"model.fwd_loss_device", "", "comm.model.backward"}, Names: []string{
+func launchedOn(ranks []trace.Rank) *operator.Totals {
+	t := &operator.Totals{Stages: []string{"model.fwd_loss_device", "", "comm.model.backward"}, Names: []string{
 		"void at::native::(anonymous namespace)::slow_kernel<4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, \x1b[31m|<img src=x>>(int)", "alone", "empty", "ncclAllReduce"}}
 	for i := range ranks {
 		t.Ranks = append(t.Ranks, trace.Rank{ID: ranks[i].ID})
@@ -149,11 +150,11 @@ func launchedOn(ranks []trace.Rank) *trace.OpTotals {
 				slow = 4
 			}
 			noise := int64(r*7+step*5)%11 - 5
-			t.Rows = append(t.Rows, trace.OpTotal{Rank: r, Step: step, Count: 3, Dur: 1_000_000*(10+slow)/10 + 1000*noise},
-				trace.OpTotal{Rank: r, Step: step, Stage: 1, Name: 2, Count: 1},
-				trace.OpTotal{Rank: r, Step: step, Stage: 2, Name: 3, Count: 1, Communicates: 1, Joined: 1, Dur: 5_000_000, Wait: 4_000_000 - 500*noise})
+			t.Rows = append(t.Rows, operator.Total{Rank: r, Step: step, Count: 3, Dur: 1_000_000*(10+slow)/10 + 1000*noise},
+				operator.Total{Rank: r, Step: step, Stage: 1, Name: 2, Count: 1},
+				operator.Total{Rank: r, Step: step, Stage: 2, Name: 3, Count: 1, Communicates: 1, Joined: 1, Dur: 5_000_000, Wait: 4_000_000 - 500*noise})
 			if slow > 0 {
-				t.Rows = append(t.Rows, trace.OpTotal{Rank: r, Step: step, Stage: 1, Name: 1, Count: 1, Dur: 50_000 + 10*noise})
+				t.Rows = append(t.Rows, operator.Total{Rank: r, Step: step, Stage: 1, Name: 1, Count: 1, Dur: 50_000 + 10*noise})
 			}
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/sfstat/sfstat/engine/comm/volume"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // fixtureTraffic is the job of fixtures/comm, or what a part of its files tells.
@@ -24,7 +24,7 @@ func fixtureTraffic(t *testing.T, paths ...string) *comm.Result {
 	return trafficIn(t, found.Comm)
 }
 
-func trafficIn(t *testing.T, c *trace.Comm) *comm.Result {
+func trafficIn(t *testing.T, c *comms.Record) *comm.Result {
 	t.Helper()
 	r, err := comm.Analyze(c, comm.Options{})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // trafficDocument begins with the answer and why, and what to do next; then who, what and how fast; at last how it was found.
@@ -63,14 +64,14 @@ func trafficBasis(r *comm.Result) string {
 		pairs, certain = pairs+r.Ranks[i].Pairs, certain+r.Ranks[i].Certain
 	}
 	var inputs []string
-	logs, dumps := r.Sources(trace.SourceNCCLLog), r.Sources(trace.SourceInspector)
+	logs, dumps := r.Sources(comms.SourceNCCLLog), r.Sources(comms.SourceInspector)
 	if logs > 0 {
 		inputs = append(inputs, counted(logs, "file")+" of logs")
 	}
 	if dumps > 0 {
 		inputs = append(inputs, counted(dumps, "dump")+" of NCCL's Inspector")
 	}
-	if n := r.Sources(trace.SourceNsight); n > 0 || dumps == 0 {
+	if n := r.Sources(comms.SourceNsight); n > 0 || dumps == 0 {
 		inputs = append(inputs, counted(n, "export"))
 	}
 	text := strings.Join(inputs, ", ")

@@ -10,6 +10,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/opnames"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // verdictDocument is a verdict for a tired reader: what, why and what to do
@@ -216,7 +217,7 @@ func stepTable(v *diagnose.RunVerdict, w *diagnose.Window, shown *frontier.Resul
 	t := &table{columns: []column{{head: "stage", kind: kindName}, {head: "%s/step", kind: kindLength}, {head: "share", kind: kindBar},
 		{kind: kindFraction}, {head: "recoverable", kind: kindAmount}, {head: "late", kind: kindText}}, bare: true}
 	for _, s := range inOrder(shown.Stages, w.Stages) {
-		if s.Name == trace.ResidualStage && s.Share != nil && *s.Share < 0.0005 {
+		if s.Name == stagename.Residual && s.Share != nil && *s.Share < 0.0005 {
 			continue
 		}
 		bar := realCell(float64(s.Advance))

@@ -12,7 +12,7 @@ import (
 
 	"github.com/sfstat/sfstat/ingest/telemetry"
 	"github.com/sfstat/sfstat/ingest/telemetry/exposition"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/health"
 )
 
 // machine is a host of two processors.
@@ -40,9 +40,9 @@ func TestHost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[trace.Quantity]float64{trace.CPUBusy: 6.05, trace.CPUSteal: 0.3, trace.CPUWaitIO: 0.2, trace.CPUClock: 2500, trace.MemoryAvailable: 0.25,
-		trace.PressureMemory: 1.5, trace.SwapIn: 7, trace.OOMKills: 1, trace.Retransmits: 42, trace.NetworkDrops: 10}
-	values := make(map[trace.Quantity]float64)
+	want := map[health.Quantity]float64{health.CPUBusy: 6.05, health.CPUSteal: 0.3, health.CPUWaitIO: 0.2, health.CPUClock: 2500, health.MemoryAvailable: 0.25,
+		health.PressureMemory: 1.5, health.SwapIn: 7, health.OOMKills: 1, health.Retransmits: 42, health.NetworkDrops: 10}
+	values := make(map[health.Quantity]float64)
 	for _, s := range got.Series {
 		if s.Host != "h2" || s.Device != -1 || len(s.Readings) != 1 || s.Readings[0].At == 0 {
 			t.Errorf("%+v, expected one reading of h2 with its time", s)

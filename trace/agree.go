@@ -2,6 +2,7 @@ package trace
 
 import (
 	"fmt"
+	"github.com/sfstat/sfstat/trace/input"
 	"slices"
 )
 
@@ -23,7 +24,7 @@ func (p *Part) like(q *Part) bool {
 }
 
 // agree keeps the parts of the form that most parts share and notes the rest.
-func agree(parts []*Part) (kept []*Part, notes []Note) {
+func agree(parts []*Part) (kept []*Part, notes []input.Note) {
 	if !slices.ContainsFunc(parts, func(p *Part) bool { return !p.like(parts[0]) }) {
 		return parts, nil // the usual case, without a digest of every schema
 	}
@@ -37,31 +38,31 @@ func agree(parts []*Part) (kept []*Part, notes []Note) {
 			best = f
 		}
 	}
-	others := make(map[NoteKind][]int)
+	others := make(map[input.NoteKind][]int)
 	for _, p := range parts {
 		f := p.form()
 		switch {
 		case f == best:
 			kept = append(kept, p)
 		case f.schema != best.schema || f.wait != best.wait:
-			others[NoteStagesChanged] = append(others[NoteStagesChanged], p.Rank.ID)
+			others[input.NoteStagesChanged] = append(others[input.NoteStagesChanged], p.Rank.ID)
 		case f.world != best.world:
-			others[NoteWorldSizeChanged] = append(others[NoteWorldSizeChanged], p.Rank.ID)
+			others[input.NoteWorldSizeChanged] = append(others[input.NoteWorldSizeChanged], p.Rank.ID)
 		default:
-			others[NoteAccumulationChanged] = append(others[NoteAccumulationChanged], p.Rank.ID)
+			others[input.NoteAccumulationChanged] = append(others[input.NoteAccumulationChanged], p.Rank.ID)
 		}
 	}
 	what := []struct {
-		kind NoteKind
+		kind input.NoteKind
 		text string
 	}{
-		{NoteStagesChanged, "another stage list or data-wait rule"},
-		{NoteWorldSizeChanged, "another world size"},
-		{NoteAccumulationChanged, "another accumulation factor"},
+		{input.NoteStagesChanged, "another stage list or data-wait rule"},
+		{input.NoteWorldSizeChanged, "another world size"},
+		{input.NoteAccumulationChanged, "another accumulation factor"},
 	}
 	for _, k := range what {
 		if ranks := others[k.kind]; len(ranks) > 0 {
-			notes = append(notes, Note{k.kind, fmt.Sprintf("left out, with %s than the %d of this window: %s",
+			notes = append(notes, input.Note{Kind: k.kind, Text: fmt.Sprintf("left out, with %s than the %d of this window: %s",
 				k.text, len(kept), Ranks(ranks))})
 		}
 	}
@@ -79,14 +80,14 @@ func gatherFailed(parts []*Part) []int {
 }
 
 // recorderNotes are the notes of all parts, by rank, each once.
-func recorderNotes(parts []*Part) []Note {
-	var notes []Note
+func recorderNotes(parts []*Part) []input.Note {
+	var notes []input.Note
 	seen := make(map[string]bool)
 	for _, p := range parts {
 		for _, text := range p.Notes {
 			if !seen[text] {
 				seen[text] = true
-				notes = append(notes, Note{NoteRecorder, text})
+				notes = append(notes, input.Note{Kind: input.NoteRecorder, Text: text})
 			}
 		}
 	}

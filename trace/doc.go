@@ -2,8 +2,8 @@
 // reads: what a training job's artifacts say, as values, and the invariants
 // those values keep.
 //
-// It is a leaf: it imports the standard library only, does no I/O and computes
-// no statistics. The model in one paragraph:
+// It imports the standard library and what lies below it, does no I/O and
+// computes no statistics. The model in one paragraph:
 //
 //   - a [Window] is consecutive steps of one run with one [Schema] (the same
 //     ordered stages), one world size and one accumulation factor, as a dense
@@ -12,10 +12,12 @@
 //     readers join parts into windows;
 //   - a [Rank] carries its [Role], the coordinates (dp, pp, tp, ep, cp) that
 //     decide which ranks are peers;
-//   - a profile of a rank (package profile, below) is what a profiler recorded of
-//     it, before it becomes windows and operator traces;
-//   - a [Pos] says where in an input something was found, and a [RecordError]
-//     says what was wrong there.
+//   - what else a run leaves behind has a package of its own below: operators
+//     one by one or summed (operator), profiles before they become windows and
+//     operators (profile), the time of devices (devicetime), communication
+//     (comms), and what monitoring saw of hosts (health);
+//   - where in an input something was found, and what is wrong or incomplete
+//     there, is in package input; what the name of a stage tells, in stagename.
 //
 // Durations are whole nanoseconds in int64. Integers are a promise, not a
 // convenience: sums of them have no rounding, so the frontier's telescoping

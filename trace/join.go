@@ -2,6 +2,7 @@ package trace
 
 import (
 	"fmt"
+	"github.com/sfstat/sfstat/trace/input"
 	"math"
 	"slices"
 )
@@ -34,19 +35,19 @@ func Join(parts []*Part) ([]*Window, error) {
 	for i := 1; i < len(sorted); i++ {
 		a, b := sorted[i-1], sorted[i]
 		if a.Rank.ID == b.Rank.ID && b.FirstStep < a.FirstStep+int64(a.Steps()) {
-			return nil, At(b.Pos, Bad(ErrDuplicate, "rank %d reports step %d of window %d twice, first at %s",
+			return nil, input.At(b.Pos, input.Bad(input.ErrDuplicate, "rank %d reports step %d of window %d twice, first at %s",
 				b.Rank.ID, b.FirstStep, b.Index, a.Pos))
 		}
 	}
 	failed := gatherFailed(sorted)
-	var notes []Note
+	var notes []input.Note
 	if len(failed) > 0 {
-		notes = append(notes, Note{NoteGatherFailed, fmt.Sprintf("the recorder could not gather the window on %s", Ranks(failed))})
+		notes = append(notes, input.Note{Kind: input.NoteGatherFailed, Text: fmt.Sprintf("the recorder could not gather the window on %s", Ranks(failed))})
 	}
 	notes = append(notes, recorderNotes(sorted)...)
 	cuts, err := spans(sorted)
 	if err != nil {
-		return nil, At(sorted[0].Pos, err)
+		return nil, input.At(sorted[0].Pos, err)
 	}
 	var windows []*Window
 	for _, span := range cuts {
@@ -71,15 +72,15 @@ func Join(parts []*Part) ([]*Window, error) {
 func (w *Window) noteClosing(next *Window) {
 	switch end := w.FirstStep + int64(w.Steps()); {
 	case end < next.FirstStep:
-		w.note(NoteStepGap, "steps %d to %d were not recorded: the window was closed there", end, next.FirstStep-1)
+		w.note(input.NoteStepGap, "steps %d to %d were not recorded: the window was closed there", end, next.FirstStep-1)
 	case !w.Schema.Equal(next.Schema) || w.DataWait != next.DataWait:
-		w.note(NoteStagesChanged, "the stage list changes at step %d: the window was closed there", next.FirstStep)
+		w.note(input.NoteStagesChanged, "the stage list changes at step %d: the window was closed there", next.FirstStep)
 	case w.WorldSize != next.WorldSize:
-		w.note(NoteWorldSizeChanged, "the world size changes from %d to %d at step %d: the window was closed there", w.WorldSize, next.WorldSize, next.FirstStep)
+		w.note(input.NoteWorldSizeChanged, "the world size changes from %d to %d at step %d: the window was closed there", w.WorldSize, next.WorldSize, next.FirstStep)
 	case max(1, w.Accumulation) != max(1, next.Accumulation):
-		w.note(NoteAccumulationChanged, "the accumulation factor changes at step %d: the window was closed there", next.FirstStep)
+		w.note(input.NoteAccumulationChanged, "the accumulation factor changes at step %d: the window was closed there", next.FirstStep)
 	default:
-		w.note(NoteMissingRanks, "the set of reporting ranks changes at step %d: the window was closed there", next.FirstStep)
+		w.note(input.NoteMissingRanks, "the set of reporting ranks changes at step %d: the window was closed there", next.FirstStep)
 	}
 }
 
@@ -87,7 +88,7 @@ func (w *Window) noteClosing(next *Window) {
 // large the world claims to be.
 func (w *Window) NoteMissing() {
 	if n := w.WorldSize - len(w.Ranks); n > 0 {
-		w.note(NoteMissingRanks, "%d of %d ranks did not report steps %d to %d: %s",
+		w.note(input.NoteMissingRanks, "%d of %d ranks did not report steps %d to %d: %s",
 			n, w.WorldSize, w.FirstStep, w.FirstStep+int64(w.Steps())-1, w.missingList())
 	}
 }
@@ -115,8 +116,8 @@ func (w *Window) missingList() string {
 	return string(b)
 }
 
-func (w *Window) note(kind NoteKind, format string, args ...any) {
-	w.Notes = append(w.Notes, Note{Kind: kind, Text: fmt.Sprintf(format, args...)})
+func (w *Window) note(kind input.NoteKind, format string, args ...any) {
+	w.Notes = append(w.Notes, input.Note{Kind: kind, Text: fmt.Sprintf(format, args...)})
 }
 
 // span is a range of steps [first, end) with the parts of one form that make
@@ -124,7 +125,7 @@ func (w *Window) note(kind NoteKind, format string, args ...any) {
 type span struct {
 	first, end int64
 	parts      []*Part
-	notes      []Note
+	notes      []input.Note
 }
 
 // maxPieces bounds the work of cutting: parts × places where a part begins or
@@ -142,7 +143,7 @@ func spans(parts []*Part) ([]span, error) {
 	slices.Sort(places)
 	places = slices.Compact(places)
 	if len(places)*len(parts) > maxPieces {
-		return nil, Bad(ErrTooLarge, "a window of %d pieces that begin or end at %d steps", len(parts), len(places))
+		return nil, input.Bad(input.ErrTooLarge, "a window of %d pieces that begin or end at %d steps", len(parts), len(places))
 	}
 	var out []span
 	for i, first := range places[:len(places)-1] {
@@ -218,18 +219,18 @@ func joinSpan(at span) (*Window, error) {
 		if n == 0 || w.Ranks[n-1].ID != p.Rank.ID {
 			w.Ranks = append(w.Ranks, p.Rank)
 		} else if have := w.Ranks[n-1]; have.Host != p.Rank.Host || have.Role.String() != p.Rank.Role.String() {
-			w.note(NoteTopologyChanged, "rank %d changes its host or role at step %d; its first is kept", p.Rank.ID, p.FirstStep)
+			w.note(input.NoteTopologyChanged, "rank %d changes its host or role at step %d; its first is kept", p.Rank.ID, p.FirstStep)
 		}
 	}
 	S, R, T := len(w.Schema.Stages), len(w.Ranks), int(at.end-at.first)
 	if S*R > math.MaxInt/8/max(1, T) {
-		return nil, Bad(ErrTooLarge, "a window of %d steps × %d stages × %d ranks", T, S, R)
+		return nil, input.Bad(input.ErrTooLarge, "a window of %d steps × %d stages × %d ranks", T, S, R)
 	}
 	w.Durations = make([]int64, T*S*R)
 	if wall {
 		w.Wall = make([]int64, T*R)
 	} else if slices.ContainsFunc(in, func(p *Part) bool { return p.Wall != nil }) {
-		w.note(NoteWallMissing, "some ranks recorded no wall time: it is not used, and there is no residual stage")
+		w.note(input.NoteWallMissing, "some ranks recorded no wall time: it is not used, and there is no residual stage")
 	}
 	col := -1
 	for _, p := range in {
@@ -240,7 +241,7 @@ func joinSpan(at span) (*Window, error) {
 	}
 	sortSide(w.Side)
 	if err := w.Validate(); err != nil {
-		return nil, At(first.Pos, err)
+		return nil, input.At(first.Pos, err)
 	}
 	return w, nil
 }

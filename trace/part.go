@@ -1,13 +1,15 @@
 package trace
 
 import (
+	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/input"
 	"slices"
 )
 
 // Part is one rank's share of a window: what a recorder writes as one packet.
 // S stages, T steps.
 type Part struct {
-	Pos          Pos // where it was read
+	Pos          input.Pos // where it was read
 	Run          string
 	Index        int64 // number of the window
 	WorldSize    int
@@ -22,8 +24,8 @@ type Part struct {
 	Wall      []int64 // nanoseconds, [step]; nil when not recorded
 	Side      []SideChannel
 
-	Epoch    int64 // of the first step's begin, nanoseconds since 1970 UTC; 0: not recorded
-	Arrivals *Comm // when the rank entered its collectives; nil: not recorded
+	Epoch    int64         // of the first step's begin, nanoseconds since 1970 UTC; 0: not recorded
+	Arrivals *comms.Record // when the rank entered its collectives; nil: not recorded
 
 	Notes []string // what the recorder says that it lost or left out, as sentences
 }
@@ -86,7 +88,7 @@ func (w *Window) Part(r int) *Part {
 func (w *Window) recorderTexts() []string {
 	var texts []string
 	for _, n := range w.Notes {
-		if n.Kind == NoteRecorder {
+		if n.Kind == input.NoteRecorder {
 			texts = append(texts, n.Text)
 		}
 	}
@@ -102,7 +104,7 @@ func (w *Window) EpochOf(r int) int64 {
 }
 
 // ArrivalsOf is what the rank of column r recorded of its collectives, nil where it did not.
-func (w *Window) ArrivalsOf(r int) *Comm {
+func (w *Window) ArrivalsOf(r int) *comms.Record {
 	for _, c := range w.Arrivals {
 		if c.Processes[0].Rank == w.Ranks[r].ID {
 			return c

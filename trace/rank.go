@@ -3,6 +3,7 @@ package trace
 import (
 	"cmp"
 	"fmt"
+	"github.com/sfstat/sfstat/trace/input"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,11 +33,11 @@ func NewRole(coords ...Coord) (Role, error) {
 	for i, c := range role {
 		switch {
 		case c.Axis == "":
-			return nil, Bad(ErrEmpty, "a role axis has no name")
+			return nil, input.Bad(input.ErrEmpty, "a role axis has no name")
 		case c.Index < 0:
-			return nil, Bad(ErrNegative, "role axis %q has the negative coordinate %d", c.Axis, c.Index)
+			return nil, input.Bad(input.ErrNegative, "role axis %q has the negative coordinate %d", c.Axis, c.Index)
 		case i > 0 && role[i-1].Axis == c.Axis:
-			return nil, Bad(ErrDuplicate, "role axis %q is given twice", c.Axis)
+			return nil, input.Bad(input.ErrDuplicate, "role axis %q is given twice", c.Axis)
 		}
 	}
 	return role, nil

@@ -2,9 +2,9 @@ package trace
 
 // Recording is what one source recorded of a run: its stage times (*Window, and
 // ProfiledWindow where a profiler recorded steps that a recorder timed), its
-// operators one by one (*OpTrace) or summed by the stage that launched them
-// (*OpTotals), how its devices spent the steps (*DeviceRun), or its communication
-// (*Comm); or what monitoring recorded at the time (*Telemetry). Who reads a new
+// operators one by one (*operator.Trace) or summed by the stage that launched them
+// (*operator.Totals), how its devices spent the steps (*devicetime.Run), or its communication
+// (*comms.Record); or what monitoring recorded at the time (*health.Record). Who reads a new
 // kind of source makes it one of these.
 type Recording interface {
 	// RunName is the run that it is of. Recordings of one name are of one run;

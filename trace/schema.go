@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/stagename"
 	"slices"
 )
 
@@ -40,7 +42,7 @@ func (s Schema) Index(name string) int { return slices.Index(s.Stages, name) }
 func (s Schema) Groups() (names []string, of []int) {
 	of = make([]int, len(s.Stages))
 	for i, stage := range s.Stages {
-		base, _ := SplitStage(stage)
+		base, _ := stagename.Split(stage)
 		g := slices.Index(names, base)
 		if g < 0 {
 			g = len(names)
@@ -62,22 +64,22 @@ const (
 // recorded stage with the name of the derived residual.
 func (s Schema) Validate() error {
 	if len(s.Stages) == 0 {
-		return Bad(ErrEmpty, "no stages: a schema needs at least one")
+		return input.Bad(input.ErrEmpty, "no stages: a schema needs at least one")
 	}
 	if len(s.Stages) > MaxStages {
-		return Bad(ErrTooLarge, "%d stages, at most %d are read", len(s.Stages), MaxStages)
+		return input.Bad(input.ErrTooLarge, "%d stages, at most %d are read", len(s.Stages), MaxStages)
 	}
 	seen := make(map[string]bool, len(s.Stages))
 	for i, name := range s.Stages {
 		switch {
 		case name == "":
-			return Bad(ErrEmpty, "stage %d has an empty name", i)
+			return input.Bad(input.ErrEmpty, "stage %d has an empty name", i)
 		case len(name) > MaxStageName:
-			return Bad(ErrTooLarge, "stage %d has a name of %d bytes, at most %d are read", i, len(name), MaxStageName)
+			return input.Bad(input.ErrTooLarge, "stage %d has a name of %d bytes, at most %d are read", i, len(name), MaxStageName)
 		case seen[name]:
-			return Bad(ErrDuplicate, "stage %q is listed twice", name)
-		case name == ResidualStage:
-			return Bad(ErrDuplicate, "stage %q is derived from the wall time and cannot be recorded", name)
+			return input.Bad(input.ErrDuplicate, "stage %q is listed twice", name)
+		case name == stagename.Residual:
+			return input.Bad(input.ErrDuplicate, "stage %q is derived from the wall time and cannot be recorded", name)
 		}
 		seen[name] = true
 	}

@@ -1,6 +1,10 @@
 package trace
 
-import "slices"
+import (
+	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/input"
+	"slices"
+)
 
 // Selection is a part of what was recorded. The zero value is all of it.
 type Selection struct {
@@ -60,7 +64,7 @@ func (s *Selection) Window(w *Window) *Window {
 		}
 	}
 	if len(out.Missing()) == 0 {
-		out.Notes = slices.DeleteFunc(slices.Clone(w.Notes), func(n Note) bool { return n.Kind == NoteMissingRanks })
+		out.Notes = slices.DeleteFunc(slices.Clone(w.Notes), func(n input.Note) bool { return n.Kind == input.NoteMissingRanks })
 	}
 	return out
 }
@@ -116,8 +120,8 @@ func (w *Window) epochsAt(step int64) []int64 {
 	return out
 }
 
-// Comm reports whether communication is selected: that of a run, whole, for where a
+// comms.Record reports whether communication is selected: that of a run, whole, for where a
 // rank waits, and for whom, is of all its calls.
-func (s *Selection) Comm(c *Comm) bool {
+func (s *Selection) Comm(c *comms.Record) bool {
 	return s.Run(c.Run) && len(s.Windows) == 0 && s.Steps == nil && len(s.Ranks) == 0
 }

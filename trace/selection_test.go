@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"github.com/sfstat/sfstat/trace/input"
 	"slices"
 	"testing"
 )
@@ -64,7 +65,7 @@ func TestSelectionOfAWindow(t *testing.T) {
 			if !slices.Equal(durations, c.durations) || got.FirstStep != c.first || len(got.Missing()) != c.missing || samples != c.sidechecks {
 				t.Errorf("%v from step %d, %d missing, %d samples", durations, got.FirstStep, len(got.Missing()), samples)
 			}
-			if got.Has(NoteMissingRanks) != (c.missing > 0) {
+			if got.Has(input.NoteMissingRanks) != (c.missing > 0) {
 				t.Errorf("%d missing, and the notes are %v", c.missing, got.Notes)
 			}
 		})

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 func TestSchemaHashIsStable(t *testing.T) {
@@ -50,7 +52,7 @@ func TestSplitStage(t *testing.T) {
 		{"x@1.5", "x@1.5", -1},
 	}
 	for _, c := range cases {
-		if base, micro := SplitStage(c.stage); base != c.base || micro != c.micro {
+		if base, micro := stagename.Split(c.stage); base != c.base || micro != c.micro {
 			t.Errorf("SplitStage(%q) = %q, %d, want %q, %d", c.stage, base, micro, c.base, c.micro)
 		}
 	}
@@ -86,28 +88,28 @@ func TestRole(t *testing.T) {
 
 func TestPosAndErrors(t *testing.T) {
 	cases := []struct {
-		pos  Pos
+		pos  input.Pos
 		want string
 	}{
-		{Pos{}, "input"},
-		{Pos{File: "a.jsonl", Line: 12}, "a.jsonl:12"},
-		{Pos{File: "a.parquet", Inside: "row 88"}, "a.parquet[row 88]"},
-		{Pos{File: "a.csv", Line: 3, Inside: "column wall_ns"}, "a.csv:3[column wall_ns]"},
-		{Pos{File: "a.bin", Offset: 40}, "a.bin@byte 40"},
+		{input.Pos{}, "input"},
+		{input.Pos{File: "a.jsonl", Line: 12}, "a.jsonl:12"},
+		{input.Pos{File: "a.parquet", Inside: "row 88"}, "a.parquet[row 88]"},
+		{input.Pos{File: "a.csv", Line: 3, Inside: "column wall_ns"}, "a.csv:3[column wall_ns]"},
+		{input.Pos{File: "a.bin", Offset: 40}, "a.bin@byte 40"},
 	}
 	for _, c := range cases {
 		if got := c.pos.String(); got != c.want {
 			t.Errorf("%#v prints %q, want %q", c.pos, got, c.want)
 		}
 	}
-	err := At(Pos{File: "f", Line: 1}, Bad(ErrNegative, "wall is %d", -3))
-	if !errors.Is(err, ErrNegative) || err.Error() != "f:1: wall is -3 (negative)" {
+	err := input.At(input.Pos{File: "f", Line: 1}, input.Bad(input.ErrNegative, "wall is %d", -3))
+	if !errors.Is(err, input.ErrNegative) || err.Error() != "f:1: wall is -3 (negative)" {
 		t.Errorf("error %q", err)
 	}
-	if again := At(Pos{File: "g"}, err); again.Error() != err.Error() {
+	if again := input.At(input.Pos{File: "g"}, err); again.Error() != err.Error() {
 		t.Errorf("a second position replaced the first: %q", again)
 	}
-	if At(Pos{}, nil) != nil {
+	if input.At(input.Pos{}, nil) != nil {
 		t.Error("At(nil) is an error")
 	}
 }
@@ -115,7 +117,7 @@ func TestPosAndErrors(t *testing.T) {
 // part makes one rank's packet of steps [first, first+n) with two stages whose
 // durations name their place.
 func part(rank int, first, n int64) *Part {
-	p := &Part{Pos: Pos{File: "t", Line: int64(rank) + 1}, Run: "r", WorldSize: 4, FirstStep: first, Accumulation: 1, GatherOK: true,
+	p := &Part{Pos: input.Pos{File: "t", Line: int64(rank) + 1}, Run: "r", WorldSize: 4, FirstStep: first, Accumulation: 1, GatherOK: true,
 		Rank: Rank{ID: rank, LocalRank: rank}, Schema: Schema{[]string{"a", "b"}}}
 	for t := range n {
 		step := first + t
@@ -183,7 +185,7 @@ func TestJoinDoesNotDependOnOrder(t *testing.T) {
 	if !slices.Equal(got, [][3]int64{{0, 2, 1}, {2, 2, 0}, {4, 2, 1}}) {
 		t.Errorf("windows (first, steps, missing) = %v", got)
 	}
-	if !want[0].Has(NoteMissingRanks) || !want[1].Has(NoteMissingRanks) {
+	if !want[0].Has(input.NoteMissingRanks) || !want[1].Has(input.NoteMissingRanks) {
 		t.Error("the closing of a window is not noted")
 	}
 }
@@ -199,14 +201,14 @@ func TestJoinNotesDisagreement(t *testing.T) {
 		return ws
 	}
 	cases := []struct {
-		kind   NoteKind
+		kind   input.NoteKind
 		change func(*Part)
 	}{
-		{NoteStagesChanged, func(p *Part) { p.Schema = Schema{[]string{"a", "c"}} }},
-		{NoteStagesChanged, func(p *Part) { p.Schema = Schema{[]string{"b", "a"}} }},
-		{NoteStagesChanged, func(p *Part) { p.DataWait = DataWaitPreceding }},
-		{NoteWorldSizeChanged, func(p *Part) { p.WorldSize = 8 }},
-		{NoteAccumulationChanged, func(p *Part) { p.Accumulation = 2 }},
+		{input.NoteStagesChanged, func(p *Part) { p.Schema = Schema{[]string{"a", "c"}} }},
+		{input.NoteStagesChanged, func(p *Part) { p.Schema = Schema{[]string{"b", "a"}} }},
+		{input.NoteStagesChanged, func(p *Part) { p.DataWait = DataWaitPreceding }},
+		{input.NoteWorldSizeChanged, func(p *Part) { p.WorldSize = 8 }},
+		{input.NoteAccumulationChanged, func(p *Part) { p.Accumulation = 2 }},
 	}
 	for _, c := range cases {
 		ws := odd(c.change)
@@ -215,11 +217,11 @@ func TestJoinNotesDisagreement(t *testing.T) {
 		}
 	}
 	ws := odd(func(p *Part) { p.GatherOK = false })
-	if !ws[0].Has(NoteGatherFailed) || !slices.Equal(ws[0].GatherFailed, []int{3}) || len(ws[0].Ranks) != 4 {
+	if !ws[0].Has(input.NoteGatherFailed) || !slices.Equal(ws[0].GatherFailed, []int{3}) || len(ws[0].Ranks) != 4 {
 		t.Errorf("gather failure: %v, %v", ws[0].GatherFailed, ws[0].Notes)
 	}
 	ws = odd(func(p *Part) { p.Wall = nil })
-	if ws[0].Wall != nil || !ws[0].Has(NoteWallMissing) {
+	if ws[0].Wall != nil || !ws[0].Has(input.NoteWallMissing) {
 		t.Errorf("wall missing on a rank: wall %v, notes %v", ws[0].Wall, ws[0].Notes)
 	}
 }
@@ -235,7 +237,7 @@ func TestJoinKeepsWhatRecordersSay(t *testing.T) {
 	parts[0].Notes = []string{"rank 2 lost a window", "the disk is full"}
 	parts[1].Notes = []string{"the disk is full", "rank 1 left out a span"}
 	ws, err := Join(parts)
-	want := []Note{{NoteRecorder, "the disk is full"}, {NoteRecorder, "rank 1 left out a span"}, {NoteRecorder, "rank 2 lost a window"}}
+	want := []input.Note{{Kind: input.NoteRecorder, Text: "the disk is full"}, {Kind: input.NoteRecorder, Text: "rank 1 left out a span"}, {Kind: input.NoteRecorder, Text: "rank 2 lost a window"}}
 	if err != nil || len(ws) != 1 || !slices.Equal(ws[0].Notes, want) {
 		t.Fatalf("%d windows, %v, notes %v", len(ws), err, ws[0].Notes)
 	}
@@ -251,22 +253,22 @@ func TestJoinNotesGapsAndMoves(t *testing.T) {
 		parts = append(parts, part(r, 0, 3), part(r, 5, 2))
 	}
 	ws, err := Join(parts)
-	if err != nil || len(ws) != 2 || !ws[0].Has(NoteStepGap) || ws[0].Has(NoteMissingRanks) || ws[1].FirstStep != 5 {
+	if err != nil || len(ws) != 2 || !ws[0].Has(input.NoteStepGap) || ws[0].Has(input.NoteMissingRanks) || ws[1].FirstStep != 5 {
 		t.Errorf("a gap in the steps: %d windows, %v, notes %v", len(ws), err, ws[0].Notes)
 	}
 	moved := part(1, 3, 3)
 	moved.Rank.Host = "elsewhere"
 	ws, err = Join([]*Part{part(0, 0, 6), part(1, 0, 3), moved, part(2, 0, 6), part(3, 0, 6)})
-	if err != nil || len(ws) != 1 || !ws[0].Has(NoteTopologyChanged) {
+	if err != nil || len(ws) != 1 || !ws[0].Has(input.NoteTopologyChanged) {
 		t.Errorf("a rank that moves: %d windows, %v", len(ws), err)
 	}
 }
 
 func TestJoinSplitsWhereTheFormChanges(t *testing.T) {
-	cases := map[NoteKind]func(*Part){
-		NoteStagesChanged:       func(p *Part) { p.Schema = Schema{[]string{"a", "c"}} },
-		NoteWorldSizeChanged:    func(p *Part) { p.WorldSize = 6 },
-		NoteAccumulationChanged: func(p *Part) { p.Accumulation = 2 },
+	cases := map[input.NoteKind]func(*Part){
+		input.NoteStagesChanged:       func(p *Part) { p.Schema = Schema{[]string{"a", "c"}} },
+		input.NoteWorldSizeChanged:    func(p *Part) { p.WorldSize = 6 },
+		input.NoteAccumulationChanged: func(p *Part) { p.Accumulation = 2 },
 	}
 	for kind, change := range cases {
 		var parts []*Part
@@ -279,7 +281,7 @@ func TestJoinSplitsWhereTheFormChanges(t *testing.T) {
 		if err != nil || len(ws) != 2 || ws[0].Steps() != 10 || ws[1].Steps() != 7 || len(ws[0].Ranks) != 4 || len(ws[1].Ranks) != 4 {
 			t.Fatalf("%v: %d windows, %v", kind, len(ws), err)
 		}
-		if !ws[0].Has(kind) || ws[1].Has(kind) || ws[0].Has(NoteMissingRanks) {
+		if !ws[0].Has(kind) || ws[1].Has(kind) || ws[0].Has(input.NoteMissingRanks) {
 			t.Errorf("%v: notes %v, then %v", kind, ws[0].Notes, ws[1].Notes)
 		}
 	}
@@ -287,7 +289,7 @@ func TestJoinSplitsWhereTheFormChanges(t *testing.T) {
 
 func TestJoinRefusesDuplicates(t *testing.T) {
 	_, err := Join([]*Part{part(0, 0, 3), part(1, 0, 3), part(1, 2, 3)})
-	if !errors.Is(err, ErrDuplicate) || !strings.Contains(err.Error(), "t:2") {
+	if !errors.Is(err, input.ErrDuplicate) || !strings.Contains(err.Error(), "t:2") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -306,26 +308,26 @@ func TestValidateRefuses(t *testing.T) {
 		says  string
 		spoil func(*Window)
 	}{
-		{"negative", ErrNegative, `step 1, stage "a", rank 2`, func(w *Window) { w.Durations[10] = -1 }},
-		{"negative wall", ErrNegative, "step 0, rank 1", func(w *Window) { w.Wall[1] = -1 }},
-		{"overflow", ErrOverflow, "step 0", func(w *Window) { w.Durations[0], w.Durations[1] = MaxTotal, MaxTotal }},
-		{"wall overflow", ErrOverflow, "step 0", func(w *Window) { w.Wall[0], w.Wall[1] = math.MaxInt64, math.MaxInt64 }},
-		{"ragged", ErrRagged, "15 durations", func(w *Window) { w.Durations = w.Durations[1:] }},
-		{"ragged wall", ErrRagged, "7 wall times", func(w *Window) { w.Wall = w.Wall[1:] }},
-		{"no steps", ErrEmpty, "no steps", func(w *Window) { w.Durations, w.Wall = nil, nil }},
-		{"no ranks", ErrEmpty, "no ranks", func(w *Window) { w.Ranks = nil }},
-		{"no stages", ErrEmpty, "no stages", func(w *Window) { w.Schema = Schema{} }},
-		{"unnamed stage", ErrEmpty, "stage 1", func(w *Window) { w.Schema.Stages[1] = "" }},
-		{"stage twice", ErrDuplicate, `"a"`, func(w *Window) { w.Schema.Stages[1] = "a" }},
-		{"recorded residual", ErrDuplicate, ResidualStage, func(w *Window) { w.Schema.Stages[1] = ResidualStage }},
-		{"rank twice", ErrDuplicate, "rank 1", func(w *Window) { w.Ranks[2].ID = 1 }},
-		{"ranks unsorted", ErrFormat, "ascend", func(w *Window) { w.Ranks[0].ID, w.Ranks[1].ID = 1, 0 }},
-		{"rank outside", ErrTooLarge, "world of 3", func(w *Window) { w.WorldSize = 3 }},
-		{"world too large", ErrTooLarge, "world size", func(w *Window) { w.WorldSize = MaxRanks + 1 }},
-		{"first step", ErrOverflow, "first step", func(w *Window) { w.FirstStep = math.MaxInt64 }},
-		{"sample outside", ErrRagged, "step 9", func(w *Window) { w.Side = []SideChannel{{"c", []Sample{{Step: 9}}}} }},
-		{"sample NaN", ErrNotFinite, "NaN", func(w *Window) { w.Side = []SideChannel{{"c", []Sample{{Value: math.NaN(), Ready: true}}}} }},
-		{"sample negative", ErrNegative, "-1", func(w *Window) { w.Side = []SideChannel{{"c", []Sample{{Value: -1, Ready: true}}}} }},
+		{"negative", input.ErrNegative, `step 1, stage "a", rank 2`, func(w *Window) { w.Durations[10] = -1 }},
+		{"negative wall", input.ErrNegative, "step 0, rank 1", func(w *Window) { w.Wall[1] = -1 }},
+		{"overflow", input.ErrOverflow, "step 0", func(w *Window) { w.Durations[0], w.Durations[1] = MaxTotal, MaxTotal }},
+		{"wall overflow", input.ErrOverflow, "step 0", func(w *Window) { w.Wall[0], w.Wall[1] = math.MaxInt64, math.MaxInt64 }},
+		{"ragged", input.ErrRagged, "15 durations", func(w *Window) { w.Durations = w.Durations[1:] }},
+		{"ragged wall", input.ErrRagged, "7 wall times", func(w *Window) { w.Wall = w.Wall[1:] }},
+		{"no steps", input.ErrEmpty, "no steps", func(w *Window) { w.Durations, w.Wall = nil, nil }},
+		{"no ranks", input.ErrEmpty, "no ranks", func(w *Window) { w.Ranks = nil }},
+		{"no stages", input.ErrEmpty, "no stages", func(w *Window) { w.Schema = Schema{} }},
+		{"unnamed stage", input.ErrEmpty, "stage 1", func(w *Window) { w.Schema.Stages[1] = "" }},
+		{"stage twice", input.ErrDuplicate, `"a"`, func(w *Window) { w.Schema.Stages[1] = "a" }},
+		{"recorded residual", input.ErrDuplicate, stagename.Residual, func(w *Window) { w.Schema.Stages[1] = stagename.Residual }},
+		{"rank twice", input.ErrDuplicate, "rank 1", func(w *Window) { w.Ranks[2].ID = 1 }},
+		{"ranks unsorted", input.ErrFormat, "ascend", func(w *Window) { w.Ranks[0].ID, w.Ranks[1].ID = 1, 0 }},
+		{"rank outside", input.ErrTooLarge, "world of 3", func(w *Window) { w.WorldSize = 3 }},
+		{"world too large", input.ErrTooLarge, "world size", func(w *Window) { w.WorldSize = MaxRanks + 1 }},
+		{"first step", input.ErrOverflow, "first step", func(w *Window) { w.FirstStep = math.MaxInt64 }},
+		{"sample outside", input.ErrRagged, "step 9", func(w *Window) { w.Side = []SideChannel{{"c", []Sample{{Step: 9}}}} }},
+		{"sample NaN", input.ErrNotFinite, "NaN", func(w *Window) { w.Side = []SideChannel{{"c", []Sample{{Value: math.NaN(), Ready: true}}}} }},
+		{"sample negative", input.ErrNegative, "-1", func(w *Window) { w.Side = []SideChannel{{"c", []Sample{{Value: -1, Ready: true}}}} }},
 	}
 	if err := good().Validate(); err != nil {
 		t.Fatalf("the window that the cases spoil is itself refused: %v", err)
@@ -381,8 +383,8 @@ func TestRanks(t *testing.T) {
 }
 
 func TestNamesOfEnums(t *testing.T) {
-	for k := NoteUnknown; k <= NoteTopologyChanged; k++ {
-		if ParseNoteKind(k.String()) != k {
+	for k := input.NoteUnknown; k <= input.NoteTopologyChanged; k++ {
+		if input.ParseNoteKind(k.String()) != k {
 			t.Errorf("note kind %d does not survive %q", k, k)
 		}
 	}
@@ -391,7 +393,7 @@ func TestNamesOfEnums(t *testing.T) {
 			t.Errorf("data wait %d does not survive %q", d, d)
 		}
 	}
-	if _, err := ParseDataWait("later"); !errors.Is(err, ErrType) {
+	if _, err := ParseDataWait("later"); !errors.Is(err, input.ErrType) {
 		t.Errorf("ParseDataWait: %v", err)
 	}
 }

@@ -5,7 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sfstat/sfstat/internal/enum"
+	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/enum"
+	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // MaxTotal bounds the sum of everything in a window times its stages, in
@@ -35,9 +38,9 @@ type Window struct {
 
 	GatherFailed []int // IDs of the ranks whose recorder could not gather the window, ascending
 	Side         []SideChannel
-	Epochs       []int64 // when the first step began on each rank, [rank], nanoseconds since 1970 UTC; nil, or 0: not recorded
-	Arrivals     []*Comm // what ranks recorded of their collectives until then, one process each, ascending by rank; steps may be of earlier windows
-	Notes        []Note  // what is incomplete, in order of discovery
+	Epochs       []int64         // when the first step began on each rank, [rank], nanoseconds since 1970 UTC; nil, or 0: not recorded
+	Arrivals     []*comms.Record // what ranks recorded of their collectives until then, one process each, ascending by rank; steps may be of earlier windows
+	Notes        []input.Note    // what is incomplete, in order of discovery
 }
 
 // Steps is T, the number of steps.
@@ -90,8 +93,8 @@ func (w *Window) Missing() []int {
 }
 
 // Has reports whether a note of this kind is on the window.
-func (w *Window) Has(kind NoteKind) bool {
-	return slices.ContainsFunc(w.Notes, func(n Note) bool { return n.Kind == kind })
+func (w *Window) Has(kind input.NoteKind) bool {
+	return slices.ContainsFunc(w.Notes, func(n input.Note) bool { return n.Kind == kind })
 }
 
 // DataWait says to which step a recorded data wait belongs.
@@ -121,7 +124,7 @@ func ParseDataWait(s string) (DataWait, error) {
 	if i := slices.Index(dataWaitNames[:], s); i >= 0 {
 		return DataWait(i), nil
 	}
-	return DataWaitUnknown, Bad(ErrType, "data_wait is %q, expected one of %s", s, strings.Join(dataWaitNames[:], ", "))
+	return DataWaitUnknown, input.Bad(input.ErrType, "data_wait is %q, expected one of %s", s, strings.Join(dataWaitNames[:], ", "))
 }
 
 // SideChannel is sampled evidence beside the stage matrix, such as the device
@@ -160,7 +163,7 @@ func (c SideChannel) Times(s Schema) []int {
 	}
 	var stages []int
 	for i, name := range s.Stages {
-		if base, _ := SplitStage(name); base == stem+wallSuffix || base == stem {
+		if base, _ := stagename.Split(name); base == stem+wallSuffix || base == stem {
 			stages = append(stages, i)
 		}
 	}
@@ -180,20 +183,20 @@ func (w *Window) Validate() error {
 	}
 	S, R := len(w.Schema.Stages), len(w.Ranks)
 	if len(w.Durations) == 0 {
-		return Bad(ErrEmpty, "window %d of run %q has no steps", w.Index, w.Run)
+		return input.Bad(input.ErrEmpty, "window %d of run %q has no steps", w.Index, w.Run)
 	}
 	if len(w.Durations)%(S*R) != 0 {
-		return Bad(ErrRagged, "%d durations do not fill steps of %d stages × %d ranks", len(w.Durations), S, R)
+		return input.Bad(input.ErrRagged, "%d durations do not fill steps of %d stages × %d ranks", len(w.Durations), S, R)
 	}
 	T := w.Steps()
 	if w.Wall != nil && len(w.Wall) != T*R {
-		return Bad(ErrRagged, "%d wall times for %d steps × %d ranks", len(w.Wall), T, R)
+		return input.Bad(input.ErrRagged, "%d wall times for %d steps × %d ranks", len(w.Wall), T, R)
 	}
 	if w.FirstStep < 0 || w.FirstStep > math.MaxInt64-int64(T) {
-		return Bad(ErrOverflow, "first step %d", w.FirstStep)
+		return input.Bad(input.ErrOverflow, "first step %d", w.FirstStep)
 	}
 	if w.Accumulation < 0 || w.Accumulation > MaxStages {
-		return Bad(ErrTooLarge, "accumulation factor %d, expected 1 to %d", w.Accumulation, MaxStages)
+		return input.Bad(input.ErrTooLarge, "accumulation factor %d, expected 1 to %d", w.Accumulation, MaxStages)
 	}
 	if err := w.validateTimes(); err != nil {
 		return err
@@ -203,20 +206,20 @@ func (w *Window) Validate() error {
 
 func (w *Window) validateRanks() error {
 	if len(w.Ranks) == 0 {
-		return Bad(ErrEmpty, "window %d of run %q has no ranks", w.Index, w.Run)
+		return input.Bad(input.ErrEmpty, "window %d of run %q has no ranks", w.Index, w.Run)
 	}
 	if w.WorldSize < 1 || w.WorldSize > MaxRanks {
-		return Bad(ErrTooLarge, "world size %d, expected 1 to %d", w.WorldSize, MaxRanks)
+		return input.Bad(input.ErrTooLarge, "world size %d, expected 1 to %d", w.WorldSize, MaxRanks)
 	}
 	last := -1
 	for _, r := range w.Ranks {
 		switch {
 		case r.ID == last:
-			return Bad(ErrDuplicate, "rank %d is in the window twice", r.ID)
+			return input.Bad(input.ErrDuplicate, "rank %d is in the window twice", r.ID)
 		case r.ID < last || r.ID < 0:
-			return Bad(ErrFormat, "rank %d after rank %d: ranks must ascend from 0", r.ID, last)
+			return input.Bad(input.ErrFormat, "rank %d after rank %d: ranks must ascend from 0", r.ID, last)
 		case r.ID >= w.WorldSize:
-			return Bad(ErrTooLarge, "rank %d in a world of %d", r.ID, w.WorldSize)
+			return input.Bad(input.ErrTooLarge, "rank %d in a world of %d", r.ID, w.WorldSize)
 		}
 		last = r.ID
 	}
@@ -229,7 +232,7 @@ func (w *Window) validateTimes() error {
 	var sum int64
 	for i, d := range w.Durations {
 		if d < 0 {
-			return Bad(ErrNegative, "%d ns in step %d, stage %q, rank %d",
+			return input.Bad(input.ErrNegative, "%d ns in step %d, stage %q, rank %d",
 				d, w.FirstStep+int64(i/(S*R)), w.Schema.Stages[i/R%S], w.Ranks[i%R].ID)
 		}
 		if sum += d; sum < 0 || sum > limit {
@@ -239,7 +242,7 @@ func (w *Window) validateTimes() error {
 	sum = 0
 	for i, d := range w.Wall {
 		if d < 0 {
-			return Bad(ErrNegative, "wall time of %d ns in step %d, rank %d", d, w.FirstStep+int64(i/R), w.Ranks[i%R].ID)
+			return input.Bad(input.ErrNegative, "wall time of %d ns in step %d, rank %d", d, w.FirstStep+int64(i/R), w.Ranks[i%R].ID)
 		}
 		if sum += d; sum < 0 || sum > limit {
 			return w.tooLong(i / R)
@@ -249,7 +252,7 @@ func (w *Window) validateTimes() error {
 }
 
 func (w *Window) tooLong(t int) error {
-	return Bad(ErrOverflow, "durations up to step %d sum past %d ns, no real window is that long",
+	return input.Bad(input.ErrOverflow, "durations up to step %d sum past %d ns, no real window is that long",
 		w.FirstStep+int64(t), int64(MaxTotal/(len(w.Schema.Stages)+1)))
 }
 
@@ -259,20 +262,20 @@ const maxSample = 1e12
 func (w *Window) validateSide(steps int) error {
 	for _, c := range w.Side {
 		if c.Name == "" || len(c.Name) > MaxStageName {
-			return Bad(ErrEmpty, "a side channel has a name of %d bytes, expected 1 to %d", len(c.Name), MaxStageName)
+			return input.Bad(input.ErrEmpty, "a side channel has a name of %d bytes, expected 1 to %d", len(c.Name), MaxStageName)
 		}
 		for _, s := range c.Samples {
 			switch {
 			case s.Rank < 0 || s.Rank >= len(w.Ranks):
-				return Bad(ErrRagged, "channel %q has a sample of rank column %d, the window has %d", c.Name, s.Rank, len(w.Ranks))
+				return input.Bad(input.ErrRagged, "channel %q has a sample of rank column %d, the window has %d", c.Name, s.Rank, len(w.Ranks))
 			case s.Step < w.FirstStep || s.Step >= w.FirstStep+int64(steps):
-				return Bad(ErrRagged, "channel %q has a sample of step %d, the window has %d to %d", c.Name, s.Step, w.FirstStep, w.FirstStep+int64(steps)-1)
+				return input.Bad(input.ErrRagged, "channel %q has a sample of step %d, the window has %d to %d", c.Name, s.Step, w.FirstStep, w.FirstStep+int64(steps)-1)
 			case s.Ready && (math.IsNaN(s.Value) || math.IsInf(s.Value, 0)):
-				return Bad(ErrNotFinite, "channel %q is %v in step %d, rank %d", c.Name, s.Value, s.Step, w.Ranks[s.Rank].ID)
+				return input.Bad(input.ErrNotFinite, "channel %q is %v in step %d, rank %d", c.Name, s.Value, s.Step, w.Ranks[s.Rank].ID)
 			case s.Ready && s.Value > maxSample:
-				return Bad(ErrOverflow, "channel %q is %v in step %d, rank %d", c.Name, s.Value, s.Step, w.Ranks[s.Rank].ID)
+				return input.Bad(input.ErrOverflow, "channel %q is %v in step %d, rank %d", c.Name, s.Value, s.Step, w.Ranks[s.Rank].ID)
 			case s.Ready && s.Value < 0:
-				return Bad(ErrNegative, "channel %q is %v in step %d, rank %d", c.Name, s.Value, s.Step, w.Ranks[s.Rank].ID)
+				return input.Bad(input.ErrNegative, "channel %q is %v in step %d, rank %d", c.Name, s.Value, s.Step, w.Ranks[s.Rank].ID)
 			}
 		}
 	}

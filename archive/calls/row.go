@@ -6,7 +6,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/align"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // Row is one call. The tags are the columns; a nil pointer is null, which stands for what is not known. Times are nanoseconds: stamps as the log has them, times of
@@ -115,7 +115,7 @@ func rowOf(r *comm.Result, x *comm.Record) *Row {
 	return row
 }
 
-func (row *Row) tune(c *trace.CommCall, x *comm.Record) {
+func (row *Row) tune(c *comms.Call, x *comm.Record) {
 	u := c.Tuning
 	if u == nil {
 		u = x.Tuning

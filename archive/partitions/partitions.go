@@ -31,6 +31,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // GroupValues is how many values a row group holds, and so a file, unless one window
@@ -88,7 +89,7 @@ type entry struct {
 
 func entryOf(w *trace.Window, at *file) *entry {
 	e := &entry{index: w.Index, first: w.FirstStep, end: w.FirstStep + int64(w.Steps()), rows: w.Steps() * len(w.Ranks), arrivals: len(w.Arrivals), at: at}
-	e.cut = slices.ContainsFunc(w.Notes, func(n trace.Note) bool { return n.Kind == trace.NoteTruncated })
+	e.cut = slices.ContainsFunc(w.Notes, func(n input.Note) bool { return n.Kind == input.NoteTruncated })
 	for r := range w.Epochs {
 		if e.epoch == 0 {
 			e.rank, e.epoch = w.Ranks[r].ID, w.Epochs[r]

@@ -17,6 +17,7 @@ import (
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/ingest/ingesttest"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -360,13 +361,13 @@ func TestReadWhileWritten(t *testing.T) {
 }
 
 // arrived is one call that a rank entered in the first step of a window.
-func arrived(w *trace.Window, rank trace.Rank) *trace.Comm {
-	c := trace.UnknownCall(0)
+func arrived(w *trace.Window, rank trace.Rank) *comms.Record {
+	c := comms.UnknownCall(0)
 	c.Op, c.Name, c.Group, c.Seq, c.Count = nccl.AllReduce, "gloo:all_reduce", 0, 7, 8
 	c.Enter, c.HasEnter, c.Step, c.Stage = w.Epochs[0]+1e6, true, w.FirstStep, w.Schema.Stages[1]
-	c.Tensors = &trace.CommTensors{InSizes: [][]int64{{8}}}
-	return &trace.Comm{Run: w.Run, Sources: []trace.CommSource{{Name: "flight_recorder", Kind: trace.SourcePacket}},
-		Processes: []trace.CommProcess{{Rank: rank.ID, Host: rank.Host, LocalRank: rank.LocalRank, Device: -1}},
-		Groups:    []trace.CommGroup{{Name: "0", Rank: rank.ID, Size: len(w.Ranks), Members: []int{0, 1, 2, 3}, Enqueued: -1, Started: -1, Completed: -1}},
-		Calls:     []trace.CommCall{c}}
+	c.Tensors = &comms.Tensors{InSizes: [][]int64{{8}}}
+	return &comms.Record{Run: w.Run, Sources: []comms.Source{{Name: "flight_recorder", Kind: comms.SourcePacket}},
+		Processes: []comms.Process{{Rank: rank.ID, Host: rank.Host, LocalRank: rank.LocalRank, Device: -1}},
+		Groups:    []comms.Group{{Name: "0", Rank: rank.ID, Size: len(w.Ranks), Members: []int{0, 1, 2, 3}, Enqueued: -1, Started: -1, Completed: -1}},
+		Calls:     []comms.Call{c}}
 }

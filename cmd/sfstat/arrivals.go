@@ -15,6 +15,7 @@ import (
 	"github.com/sfstat/sfstat/plots/skew"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 func (p *program) arrivalsCommand() *cli.Command {
@@ -93,7 +94,7 @@ func enter(jobs *[]*enteredRun, r trace.Recording) error {
 	switch r := r.(type) {
 	case *trace.Window:
 		(*jobs)[i].AddWindow(r)
-	case *trace.Comm:
+	case *comms.Record:
 		return (*jobs)[i].Add(r)
 	}
 	return nil

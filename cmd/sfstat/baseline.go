@@ -13,6 +13,7 @@ import (
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // The values of --baseline that are no path.
@@ -54,11 +55,11 @@ func (p *program) healthy(c *cli.Context) (*baseline.Sample, error) {
 			err = addHealthy(&sample, series, item.Window)
 		}
 		if err != nil {
-			return nil, badInput(trace.At(trace.Pos{File: path}, err))
+			return nil, badInput(input.At(input.Pos{File: path}, err))
 		}
 	}
 	if sample.Steps() == 0 {
-		return nil, badInput(trace.At(trace.Pos{File: path}, trace.Bad(trace.ErrEmpty, "no step of a healthy run in it")))
+		return nil, badInput(input.At(input.Pos{File: path}, input.Bad(input.ErrEmpty, "no step of a healthy run in it")))
 	}
 	return &sample, nil
 }

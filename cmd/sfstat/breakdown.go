@@ -8,7 +8,7 @@ import (
 	"github.com/sfstat/sfstat/engine/breakdown"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/report"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 func (p *program) breakdownCommand() *cli.Command {
@@ -45,7 +45,7 @@ func (p *program) breakdown(c *cli.Context) error {
 	in, err := p.read(c, auto.DeviceOnly, func(item auto.Item) error {
 		r, err := breakdown.Analyze(item.Device, o)
 		if err != nil {
-			return &unusable{report.Problem{Path: item.Path, Err: trace.At(trace.Pos{File: item.Path}, err)}}
+			return &unusable{report.Problem{Path: item.Path, Err: input.At(input.Pos{File: item.Path}, err)}}
 		}
 		all.Runs = append(all.Runs, r)
 		return nil

@@ -15,6 +15,7 @@ import (
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 func (p *program) compareCommand() *cli.Command {
@@ -150,7 +151,7 @@ func (p *program) runsIn(c *cli.Context, names []string) ([]*runs.Run, inputs, e
 	add := func(w *trace.Window) error { return ofWindow(w, set.Add(w)) }
 	in, err := p.readAs(c, reading{names: names, want: auto.ForVerdict, rank: pattern}, func(item auto.Item) error {
 		for _, r := range item.Recordings() {
-			if _, single := r.(*trace.OpTrace); single {
+			if _, single := r.(*operator.Trace); single {
 				return reduce(item, add)
 			}
 			if err := set.Add(r); err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/report"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 func (p *program) compareSourcesCommand() *cli.Command {
@@ -115,7 +115,7 @@ func (p *program) source(c *cli.Context, path string) (crosscheck.Source, error)
 	bytes, read := auto.Stored(in.read)
 	s.Bytes, s.Format = bytes, read.String()
 	if len(s.Windows) == 0 {
-		return s, badInput(trace.At(trace.Pos{File: path}, trace.Bad(trace.ErrEmpty, "no windows in it")))
+		return s, badInput(input.At(input.Pos{File: path}, input.Bad(input.ErrEmpty, "no windows in it")))
 	}
 	return s, nil
 }

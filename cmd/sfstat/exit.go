@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"syscall"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // The exit codes. Programs rely on them.
@@ -47,7 +47,7 @@ func badInput(err error) error {
 func exitCode(err error) int {
 	var (
 		known  *exitError
-		record *trace.RecordError
+		record *input.Error
 		path   *fs.PathError
 	)
 	switch {

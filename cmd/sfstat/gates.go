@@ -12,7 +12,7 @@ import (
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/internal/strictyaml"
 	"github.com/sfstat/sfstat/report"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 func (p *program) gatesCommand() *cli.Command {
@@ -77,7 +77,7 @@ func readSmall(path string, limit int64) ([]byte, error) {
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err == nil && int64(len(text)) > limit {
-		err = trace.At(trace.Pos{File: path}, trace.Bad(trace.ErrTooLarge, "more than %d bytes", limit))
+		err = input.At(input.Pos{File: path}, input.Bad(input.ErrTooLarge, "more than %d bytes", limit))
 	}
 	return text, err
 }
@@ -94,7 +94,7 @@ func parseGates(path string, text []byte) (frontier.Gates, error) {
 		return frontier.Gates{}, err
 	}
 	if err := g.Validate(); err != nil {
-		return frontier.Gates{}, trace.At(trace.Pos{File: path}, err)
+		return frontier.Gates{}, input.At(input.Pos{File: path}, err)
 	}
 	return g, nil
 }

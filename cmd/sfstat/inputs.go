@@ -17,6 +17,8 @@ import (
 	"github.com/sfstat/sfstat/ingest/profiler/stagemap"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // inputs is what was read beside the items: the inputs and those of them that
@@ -86,7 +88,7 @@ func reduce(item auto.Item, each func(*trace.Window) error) error {
 }
 
 // stageWindows reduces an operator trace, on aligned clocks.
-func stageWindows(t *trace.OpTrace) ([]*trace.Window, error) {
+func stageWindows(t *operator.Trace) ([]*trace.Window, error) {
 	g, err := t.Grid()
 	if err != nil {
 		return nil, err
@@ -267,10 +269,10 @@ func ofRecording(r trace.Recording, item auto.Item, err error) error {
 	switch r := r.(type) {
 	case *trace.Window:
 		return ofWindow(r, err)
-	case *trace.OpTrace:
+	case *operator.Trace:
 		return ofScheduled(item, err)
 	}
-	return badInput(trace.At(trace.Pos{File: item.Path}, err))
+	return badInput(input.At(input.Pos{File: item.Path}, err))
 }
 
 // ofScheduled is ofOperators for what needs the schedule of a pipeline. A trace
@@ -278,13 +280,13 @@ func ofRecording(r trace.Recording, item auto.Item, err error) error {
 // of the same recording perhaps, is read.
 func ofScheduled(item auto.Item, err error) error {
 	if err != nil && !item.Ops.Scheduled() {
-		return &unusable{report.Problem{Path: item.Path, Err: trace.At(trace.Pos{File: item.Path}, err)}}
+		return &unusable{report.Problem{Path: item.Path, Err: input.At(input.Pos{File: item.Path}, err)}}
 	}
 	return ofOperators(item.Ops, err)
 }
 
 // ofOperators says which operator trace an error is about.
-func ofOperators(t *trace.OpTrace, err error) error {
+func ofOperators(t *operator.Trace, err error) error {
 	if err == nil {
 		return nil
 	}

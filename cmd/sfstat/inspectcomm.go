@@ -13,7 +13,7 @@ import (
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/report"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // addCommunication adds what logs of NCCL and dumps of its Inspector hold, which are no windows; false where there are none.
@@ -30,7 +30,7 @@ func (i *inspection) addCommunication(c *cli.Context) (found bool, err error) {
 	if err != nil {
 		return false, badInput(err)
 	}
-	if r.Sources(trace.SourceNCCLLog)+r.Sources(trace.SourceInspector) == 0 {
+	if r.Sources(comms.SourceNCCLLog)+r.Sources(comms.SourceInspector) == 0 {
 		return false, nil
 	}
 	i.Communication = inventory.CommunicationOf(r)
@@ -51,11 +51,11 @@ func (i *inspection) addCommunication(c *cli.Context) (found bool, err error) {
 }
 
 // commFormat is the format of a source of communication.
-func commFormat(k trace.CommSourceKind) auto.Format {
+func commFormat(k comms.SourceKind) auto.Format {
 	switch k {
-	case trace.SourceNCCLLog:
+	case comms.SourceNCCLLog:
 		return auto.NCCLLog
-	case trace.SourceInspector:
+	case comms.SourceInspector:
 		return auto.InspectorDump
 	}
 	return auto.SQLite

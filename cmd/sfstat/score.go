@@ -13,6 +13,7 @@ import (
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // scoreTables are the tables of score by the name that --table has.
@@ -134,7 +135,7 @@ func readTruth(path string) ([]simulate.TruthRow, error) {
 	defer f.Close()
 	rows, err := simulate.ReadTruth(path, f)
 	if err == nil && len(rows) == 0 {
-		err = trace.At(trace.Pos{File: path}, errors.New("the truth table has no rows"))
+		err = input.At(input.Pos{File: path}, errors.New("the truth table has no rows"))
 	}
 	return rows, badInput(err)
 }

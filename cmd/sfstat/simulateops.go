@@ -17,7 +17,7 @@ import (
 
 	"github.com/sfstat/sfstat/eval/simulate/pipeline"
 	"github.com/sfstat/sfstat/ingest"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 func (p *program) simulateOpsCommand() *cli.Command {
@@ -158,7 +158,7 @@ func (p *program) readSpec(path string) ([]byte, error) {
 	}
 	text, err := io.ReadAll(io.LimitReader(p.in, specLimit+1))
 	if err == nil && len(text) > specLimit {
-		err = trace.At(trace.Pos{File: path}, trace.Bad(trace.ErrTooLarge, "more than %d bytes", specLimit))
+		err = input.At(input.Pos{File: path}, input.Bad(input.ErrTooLarge, "more than %d bytes", specLimit))
 	}
 	return text, err
 }

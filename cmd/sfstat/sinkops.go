@@ -16,7 +16,9 @@ import (
 	"github.com/sfstat/sfstat/ingest/devicefile"
 	"github.com/sfstat/sfstat/ingest/optrace"
 	"github.com/sfstat/sfstat/internal/atomicfile"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/devicetime"
+	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // written is a file of a sink that is complete but for its name.
@@ -27,7 +29,7 @@ type written struct {
 
 // WriteTrace writes an operator trace to a file of its own, with its layout in
 // a meta file beside it.
-func (s *sink) WriteTrace(o *trace.OpTrace) error {
+func (s *sink) WriteTrace(o *operator.Trace) error {
 	name := s.traceName(o)
 	switch {
 	case s.target.container == packets:
@@ -54,7 +56,7 @@ func (s *sink) WriteTrace(o *trace.OpTrace) error {
 
 // WriteDevice writes the device times of a run to a file of their own, in a
 // folder; a single file has no room for them.
-func (s *sink) WriteDevice(d *trace.DeviceRun) error {
+func (s *sink) WriteDevice(d *devicetime.Run) error {
 	if !s.target.folder || s.target.container == packets {
 		return nil
 	}
@@ -75,7 +77,7 @@ func (s *sink) WriteDevice(d *trace.DeviceRun) error {
 }
 
 // traceName is the file that an operator trace goes to.
-func (s *sink) traceName(o *trace.OpTrace) string {
+func (s *sink) traceName(o *operator.Trace) string {
 	if !s.target.folder {
 		return s.target.path
 	}
@@ -100,7 +102,7 @@ func (s *sink) writeFile(name string, write func(io.Writer) error) error {
 // writeMeta writes the layout of the trace that is to be at path, unless a meta
 // file is there that tells it. One that tells something else may be of another
 // trace, and is replaced only when its trace is.
-func (s *sink) writeMeta(path string, o *trace.OpTrace) error {
+func (s *sink) writeMeta(path string, o *operator.Trace) error {
 	meta := optrace.MetaFor(path)
 	switch info, err := os.Stat(path); {
 	case err == nil && !info.Mode().IsRegular():
@@ -124,7 +126,7 @@ func (s *sink) writeMeta(path string, o *trace.OpTrace) error {
 }
 
 // encode writes a trace in the container and the compression of the target.
-func (s *sink) encode(out io.Writer, o *trace.OpTrace) error {
+func (s *sink) encode(out io.Writer, o *operator.Trace) error {
 	write := optrace.WriteCSV
 	if s.target.container == parquet {
 		write = optrace.WriteParquet
@@ -140,8 +142,8 @@ func (s *sink) encode(out io.Writer, o *trace.OpTrace) error {
 }
 
 // ofTrace says which operator trace an error of a writer is about.
-func ofTrace(o *trace.OpTrace, err error) error {
-	for _, kind := range []error{trace.ErrMissing, trace.ErrFormat, trace.ErrEmpty} {
+func ofTrace(o *operator.Trace, err error) error {
+	for _, kind := range []error{input.ErrMissing, input.ErrFormat, input.ErrEmpty} {
 		if errors.Is(err, kind) {
 			return badInput(fmt.Errorf("operator trace %s: %w", o.Run, err))
 		}

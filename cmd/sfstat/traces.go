@@ -12,6 +12,8 @@ import (
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // traces hands a view of every operator trace of the inputs to each, in input
@@ -36,7 +38,7 @@ func (p *program) traces(c *cli.Context, see viewing, each func(report.Traced) e
 		recorded[item.Ops.Run] = true
 		v, err := see(item.Ops)
 		if err != nil {
-			return &unusable{report.Problem{Path: item.Path, Err: trace.At(trace.Pos{File: item.Path}, err)}}
+			return &unusable{report.Problem{Path: item.Path, Err: input.At(input.Pos{File: item.Path}, err)}}
 		}
 		return each(report.Traced{View: v, Launched: item.Launched})
 	})
@@ -90,16 +92,16 @@ func eachOfWindow(w *trace.Window, see viewing, each func(report.Traced) error) 
 }
 
 // viewing makes the view of a trace that a command needs.
-type viewing func(*trace.OpTrace) (*operators.View, error)
+type viewing func(*operator.Trace) (*operators.View, error)
 
 // observed is for commands that compare operators: they need no schedule.
-func observed(t *trace.OpTrace) (*operators.View, error) {
+func observed(t *operator.Trace) (*operators.View, error) {
 	return operators.Observe(t, whatif.DefaultOptions())
 }
 
 // replayed is for commands that replay the schedule.
 func replayed(o whatif.Options) viewing {
-	return func(t *trace.OpTrace) (*operators.View, error) { return operators.New(t, o) }
+	return func(t *operator.Trace) (*operators.View, error) { return operators.New(t, o) }
 }
 
 // unusable is an item that was read and cannot be used. Unless --strict is
@@ -160,7 +162,7 @@ func stepsOf(c *cli.Context, t report.Traced) ([]int, error) {
 	}
 	if len(all) == 0 {
 		steps := t.View.Steps()
-		return nil, ofTraced(t, trace.Bad(trace.ErrMissing, "no step %d, there are %d from %d to %d", c.Int64("step"), len(steps), steps[0], steps[len(steps)-1]))
+		return nil, ofTraced(t, input.Bad(input.ErrMissing, "no step %d, there are %d from %d to %d", c.Int64("step"), len(steps), steps[0], steps[len(steps)-1]))
 	}
 	return all, nil
 }

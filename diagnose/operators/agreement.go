@@ -8,6 +8,7 @@ import (
 	"github.com/sfstat/sfstat/engine/ks"
 	"github.com/sfstat/sfstat/engine/zscore"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // Signs are what K-S, pooled outliers and blame find on the ranks of a window,
@@ -61,7 +62,7 @@ func SignsOf(w *trace.Window, a *frontier.Analysis) (*Signs, error) {
 	return s, nil
 }
 
-func (s *Signs) add(t *trace.OpTrace) error {
+func (s *Signs) add(t *operator.Trace) error {
 	v, err := view(t, func(v *View) error { v.Trace = t; return nil })
 	if err != nil {
 		return err

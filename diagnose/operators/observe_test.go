@@ -11,14 +11,15 @@ import (
 	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/engine/zscore"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // profiled is what a profiler records of a data-parallel job: in each of ten
 // steps four kernels on one queue, 1 ms each with 1 % noise, then an all-reduce
 // of 2 ms that waits for the last rank. The third kernel of a rank takes by so
 // much longer in some steps.
-func profiled(ranks, slow int, by int64) *trace.OpTrace {
-	o := &trace.OpTrace{Run: "job", Names: []string{"gemm", "softmax", "ncclAllReduce"}, Resolution: 1, Layout: trace.Layout{DP: ranks, PP: 1, World: ranks}}
+func profiled(ranks, slow int, by int64) *operator.Trace {
+	o := &operator.Trace{Run: "job", Names: []string{"gemm", "softmax", "ncclAllReduce"}, Resolution: 1, Layout: operator.Layout{DP: ranks, PP: 1, World: ranks}}
 	rng := rand.New(rand.NewPCG(3, 3))
 	add := func(r, s int, name, seq, group int32, start, dur int64) {
 		o.Rank, o.Step, o.Name, o.Seq = append(o.Rank, int32(r)), append(o.Step, int32(s)), append(o.Name, name), append(o.Seq, seq)
@@ -51,7 +52,7 @@ func profiled(ranks, slow int, by int64) *trace.OpTrace {
 	return o
 }
 
-func observe(t *testing.T, o *trace.OpTrace) *View {
+func observe(t *testing.T, o *operator.Trace) *View {
 	t.Helper()
 	if err := o.Arrange(nil); err != nil {
 		t.Fatal(err)

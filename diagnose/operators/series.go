@@ -6,14 +6,14 @@ import (
 
 	"github.com/sfstat/sfstat/engine/microbatch"
 	"github.com/sfstat/sfstat/engine/zscore"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // Operator says what a series is of: one instance of the program, or all of
 // one name on a pipeline stage together.
 type Operator struct {
 	Name     string
-	Class    trace.OpClass
+	Class    operator.Class
 	Stage    int
 	Instance int // position in the grid; −1: all instances of the name, their durations added up
 	Seq      int // of the instance; −1 for all
@@ -126,11 +126,11 @@ func (v *View) communicates(instance int) bool {
 }
 
 // quantities are what is compared of a class of operators.
-func quantities(c trace.OpClass) []zscore.Quantity {
+func quantities(c operator.Class) []zscore.Quantity {
 	switch {
 	case c.AcrossReplicas():
 		return []zscore.Quantity{zscore.Wait, zscore.Transfer}
-	case c.IsTransfer() || c == trace.EmbeddingGradsAllReduce:
+	case c.IsTransfer() || c == operator.EmbeddingGradsAllReduce:
 		return []zscore.Quantity{zscore.Start, zscore.Transfer}
 	}
 	return []zscore.Quantity{zscore.Start, zscore.Duration}
@@ -184,7 +184,7 @@ func (v *View) Passes() *microbatch.Input {
 			continue
 		}
 		d := 0
-		if op.Class == trace.BackwardCompute {
+		if op.Class == operator.BackwardCompute {
 			d = 1
 		}
 		cell := (d*in.Stages+int(op.Stage))*in.Microbatches + micro[i]
@@ -205,7 +205,7 @@ func (v *View) Passes() *microbatch.Input {
 func (v *View) microbatches() []int {
 	g := v.Grid
 	type queue struct {
-		class trace.OpClass
+		class operator.Class
 		stage int32
 		chunk int32
 	}

@@ -13,12 +13,14 @@ import (
 	"github.com/sfstat/sfstat/engine/clock"
 	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // View is an operator trace with the program that its steps share.
 type View struct {
-	Trace *trace.OpTrace // on aligned clocks
-	Grid  *trace.Grid
+	Trace *operator.Trace // on aligned clocks
+	Grid  *operator.Grid
 	Model *whatif.Model // nil where the trace has no schedule: profilers record kernels
 	// Offset is by how much, at most, the clock of a rank was off the middle one
 	// in the median over the steps, ns.
@@ -32,9 +34,9 @@ type View struct {
 // New finds the program of an arranged operator trace and builds its model. It
 // fails where replicas run different programs or operators of the schedule are
 // missing.
-func New(t *trace.OpTrace, o whatif.Options) (*View, error) {
+func New(t *operator.Trace, o whatif.Options) (*View, error) {
 	if !t.Scheduled() {
-		return nil, trace.Bad(trace.ErrMissing, "a profiler's kernels, without the operators of a pipeline schedule (forward-compute, backward-compute, …): "+
+		return nil, input.Bad(input.ErrMissing, "a profiler's kernels, without the operators of a pipeline schedule (forward-compute, backward-compute, …): "+
 			"what a step would take with other durations follows from what waits for what, and a trace of kernels does not hold that; sfstat zscore, ks and blame compare them")
 	}
 	return view(t, func(v *View) (err error) {
@@ -48,13 +50,13 @@ func New(t *trace.OpTrace, o whatif.Options) (*View, error) {
 // view without a model. Operators match across ranks by name and place in the
 // order of the name; what some rank launches in another number is left out
 // with a note.
-func Observe(t *trace.OpTrace, o whatif.Options) (*View, error) {
+func Observe(t *operator.Trace, o whatif.Options) (*View, error) {
 	if t.Scheduled() {
 		return New(t, o)
 	}
 	t = t.Complete().Shared()
 	if t.Len() == 0 {
-		return nil, trace.Bad(trace.ErrRagged, "no operator is launched in the same number on all ranks and in all steps, so that none can be compared: were the same steps recorded?")
+		return nil, input.Bad(input.ErrRagged, "no operator is launched in the same number on all ranks and in all steps, so that none can be compared: were the same steps recorded?")
 	}
 	return view(t, func(v *View) error {
 		v.Trace = t
@@ -63,7 +65,7 @@ func Observe(t *trace.OpTrace, o whatif.Options) (*View, error) {
 }
 
 // view makes a view of the grid of a trace, which settle fills in.
-func view(t *trace.OpTrace, settle func(*View) error) (*View, error) {
+func view(t *operator.Trace, settle func(*View) error) (*View, error) {
 	g, err := t.Grid()
 	if err != nil {
 		return nil, err
@@ -129,7 +131,7 @@ func (v *View) Steps() []int64 {
 }
 
 // Notes are what is incomplete about the trace and what was made of it.
-func (v *View) Notes() []trace.Note {
+func (v *View) Notes() []input.Note {
 	if v.Model != nil {
 		return slices.Concat(v.Trace.Notes, v.Model.Notes())
 	}

@@ -5,6 +5,8 @@ import (
 
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // FromWindow is the steps of a window as operator traces, so that every engine
@@ -25,14 +27,14 @@ import (
 // count the groups and the ranks in them. Groups that synchronise among
 // themselves alone, or differ in size, are a trace each; a is the account of the
 // window. O(T·S·R).
-func FromWindow(w *trace.Window, a *frontier.Analysis) ([]*trace.OpTrace, error) {
+func FromWindow(w *trace.Window, a *frontier.Analysis) ([]*operator.Trace, error) {
 	groups := peerGroups(w.Ranks)
 	whole := !a.Main.SyncPoint.WithinPeers && !slices.ContainsFunc(groups, func(g []int) bool { return len(g) != len(groups[0]) })
 	if whole {
 		t, err := fromStages(w, groups, a.Main.SyncPoint)
-		return []*trace.OpTrace{t}, err
+		return []*operator.Trace{t}, err
 	}
-	var out []*trace.OpTrace
+	var out []*operator.Trace
 	for i, columns := range groups {
 		point := a.Main.SyncPoint
 		if point.WithinPeers && i < len(a.Groups) {
@@ -97,11 +99,11 @@ func cutOf(w *trace.Window, m frontier.SyncPoint) (program []stageCut, fewer int
 // none is −1 for every operator.
 func none(n int) []int32 { return slices.Repeat([]int32{-1}, n) }
 
-func fromStages(w *trace.Window, groups [][]int, m frontier.SyncPoint) (*trace.OpTrace, error) {
+func fromStages(w *trace.Window, groups [][]int, m frontier.SyncPoint) (*operator.Trace, error) {
 	program, fewer := cutOf(w, m)
 	steps := w.Steps() - fewer
-	t := &trace.OpTrace{Run: w.Run, Serial: true, StepClock: true, Resolution: 1, Units: "stage times", Notes: slices.Clone(w.Notes)}
-	t.Layout = trace.Layout{DP: len(groups[0]), PP: len(groups), World: w.WorldSize}
+	t := &operator.Trace{Run: w.Run, Serial: true, StepClock: true, Resolution: 1, Units: "stage times", Notes: slices.Clone(w.Notes)}
+	t.Layout = operator.Layout{DP: len(groups[0]), PP: len(groups), World: w.WorldSize}
 	for pp, columns := range groups {
 		for dp, column := range columns {
 			r := w.Ranks[column]
@@ -127,7 +129,7 @@ func fromStages(w *trace.Window, groups [][]int, m frontier.SyncPoint) (*trace.O
 
 // stageOperators makes the operators of a window's stages.
 type stageOperators struct {
-	t       *trace.OpTrace
+	t       *operator.Trace
 	w       *trace.Window
 	program []stageCut
 	name    []int32 // by position in the program
@@ -142,11 +144,11 @@ type stageOperators struct {
 func (s *stageOperators) nameStages() {
 	next := make(map[int32]int32)
 	for _, c := range s.program {
-		name := trace.ResidualStage
+		name := stagename.Residual
 		if c.stage < len(s.w.Schema.Stages) {
-			name, _ = trace.SplitStage(s.w.Schema.Stages[c.stage])
+			name, _ = stagename.Split(s.w.Schema.Stages[c.stage])
 		}
-		idle := !c.sync && trace.IsWait(name)
+		idle := !c.sync && stagename.IsWait(name)
 		at := int32(slices.Index(s.t.Names, name))
 		if at < 0 && !idle {
 			at = int32(len(s.t.Names))

@@ -11,6 +11,8 @@ import (
 	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // small is two ranks, three steps, and the stages data, model.backward and
@@ -46,10 +48,10 @@ func TestFromWindow(t *testing.T) {
 	// A step begins behind the synchronisation point of the one before: with
 	// optim, what is left of the wall time, then data of the next.
 	want := []op{
-		{0, 7, "optim", 0, 5}, {0, 7, trace.ResidualStage, 5, 5}, {0, 7, "data", 10, 10}, {0, 7, "model.backward", 20, 40},
-		{0, 8, "optim", 0, 5}, {0, 8, trace.ResidualStage, 5, 5}, {0, 8, "data", 10, 10}, {0, 8, "model.backward", 20, 40},
-		{1, 7, "optim", 0, 5}, {1, 7, trace.ResidualStage, 5, 5}, {1, 7, "data", 10, 31}, {1, 7, "model.backward", 41, 20},
-		{1, 8, "optim", 0, 6}, {1, 8, trace.ResidualStage, 6, 5}, {1, 8, "data", 11, 32}, {1, 8, "model.backward", 43, 20},
+		{0, 7, "optim", 0, 5}, {0, 7, stagename.Residual, 5, 5}, {0, 7, "data", 10, 10}, {0, 7, "model.backward", 20, 40},
+		{0, 8, "optim", 0, 5}, {0, 8, stagename.Residual, 5, 5}, {0, 8, "data", 10, 10}, {0, 8, "model.backward", 20, 40},
+		{1, 7, "optim", 0, 5}, {1, 7, stagename.Residual, 5, 5}, {1, 7, "data", 10, 31}, {1, 7, "model.backward", 41, 20},
+		{1, 8, "optim", 0, 6}, {1, 8, stagename.Residual, 6, 5}, {1, 8, "data", 11, 32}, {1, 8, "model.backward", 43, 20},
 	}
 	if !slices.Equal(ops, want) {
 		t.Fatalf("got\n%v, want\n%v", ops, want)
@@ -90,20 +92,20 @@ func TestFromWindowLayouts(t *testing.T) {
 		name  string
 		w     *trace.Window
 		a     *frontier.Analysis
-		sizes []trace.Layout
+		sizes []operator.Layout
 	}{
-		{"one group", layouts(0, 0, 0), &frontier.Analysis{Main: &frontier.Result{SyncPoint: open}}, []trace.Layout{{DP: 3, PP: 1, World: 3}}},
-		{"equal groups", layouts(0, 1, 0, 1), &frontier.Analysis{Main: &frontier.Result{SyncPoint: open}}, []trace.Layout{{DP: 2, PP: 2, World: 4}}},
-		{"unequal groups", layouts(0, 1, 1), &frontier.Analysis{Main: &frontier.Result{SyncPoint: open}}, []trace.Layout{{DP: 1, PP: 1, World: 3}, {DP: 2, PP: 1, World: 3}}},
+		{"one group", layouts(0, 0, 0), &frontier.Analysis{Main: &frontier.Result{SyncPoint: open}}, []operator.Layout{{DP: 3, PP: 1, World: 3}}},
+		{"equal groups", layouts(0, 1, 0, 1), &frontier.Analysis{Main: &frontier.Result{SyncPoint: open}}, []operator.Layout{{DP: 2, PP: 2, World: 4}}},
+		{"unequal groups", layouts(0, 1, 1), &frontier.Analysis{Main: &frontier.Result{SyncPoint: open}}, []operator.Layout{{DP: 1, PP: 1, World: 3}, {DP: 2, PP: 1, World: 3}}},
 		{"within groups", layouts(0, 1, 0, 1), &frontier.Analysis{Main: &frontier.Result{SyncPoint: frontier.SyncPoint{At: -1, WithinPeers: true}},
-			Groups: []*frontier.Result{{SyncPoint: open}, {SyncPoint: open}}}, []trace.Layout{{DP: 2, PP: 1, World: 4}, {DP: 2, PP: 1, World: 4}}},
+			Groups: []*frontier.Result{{SyncPoint: open}, {SyncPoint: open}}}, []operator.Layout{{DP: 2, PP: 1, World: 4}, {DP: 2, PP: 1, World: 4}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			traces, err := FromWindow(c.w, c.a)
 			if err != nil {
 				t.Fatal(err)
 			}
-			var sizes []trace.Layout
+			var sizes []operator.Layout
 			for _, x := range traces {
 				sizes = append(sizes, x.Layout)
 				if !slices.Equal(x.Names, []string{"a", "b"}) { // nobody works in wait.b

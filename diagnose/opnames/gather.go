@@ -6,6 +6,7 @@ import (
 	"github.com/sfstat/sfstat/engine/zscore"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // gathered is an operator with what it took, [step][rank]; what did not run
@@ -19,7 +20,7 @@ type gathered struct {
 }
 
 // gather makes the operators of the rows, in their order.
-func gather(t *trace.OpTotals) []gathered {
+func gather(t *operator.Totals) []gathered {
 	type key struct{ stage, name int32 }
 	at := make(map[key]int)
 	var out []gathered
@@ -82,7 +83,7 @@ func peersOf(ranks []trace.Rank) [][]int {
 
 // comparison is one operator on one rank of a group.
 type comparison struct {
-	t      *trace.OpTotals
+	t      *operator.Totals
 	op     *gathered
 	peers  []int
 	column int // of the rank, in peers

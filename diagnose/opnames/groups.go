@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // Across is Compare between groups of peers, of operators that all ranks launch
@@ -13,17 +14,17 @@ import (
 // unless its inputs are larger, which names do not tell. A group is its mean,
 // and stands under its lowest rank. nil where there are fewer than two groups.
 // O(n·G) for n rows of G groups.
-func Across(t *trace.OpTotals, o Options) (*Result, error) {
+func Across(t *operator.Totals, o Options) (*Result, error) {
 	groups := groupsOf(t.Ranks)
 	if len(groups) < 2 {
 		return nil, nil
 	}
-	out := &trace.OpTotals{Run: t.Run, Steps: t.Steps, Stages: t.Stages, Names: t.Names}
+	out := &operator.Totals{Run: t.Run, Steps: t.Steps, Stages: t.Stages, Names: t.Names}
 	for _, g := range groups {
 		out.Ranks = append(out.Ranks, trace.Rank{ID: t.Ranks[g[0]].ID, LocalRank: -1})
 	}
 	for _, rows := range instances(t) {
-		if len(rows) == len(t.Ranks) && !slices.ContainsFunc(rows, func(r trace.OpTotal) bool { return r.Communicates > 0 || r.Count != rows[0].Count }) {
+		if len(rows) == len(t.Ranks) && !slices.ContainsFunc(rows, func(r operator.Total) bool { return r.Communicates > 0 || r.Count != rows[0].Count }) {
 			out.Rows = append(out.Rows, means(rows, groups)...)
 		}
 	}
@@ -48,13 +49,13 @@ func groupsOf(ranks []trace.Rank) [][]int {
 }
 
 // instances are the rows of each operator in a step, by rank.
-func instances(t *trace.OpTotals) [][]trace.OpTotal {
+func instances(t *operator.Totals) [][]operator.Total {
 	rows := slices.Clone(t.Rows)
-	order := func(a, b trace.OpTotal) int {
+	order := func(a, b operator.Total) int {
 		return cmp.Or(cmp.Compare(a.Stage, b.Stage), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Step, b.Step))
 	}
-	slices.SortFunc(rows, func(a, b trace.OpTotal) int { return cmp.Or(order(a, b), cmp.Compare(a.Rank, b.Rank)) })
-	var out [][]trace.OpTotal
+	slices.SortFunc(rows, func(a, b operator.Total) int { return cmp.Or(order(a, b), cmp.Compare(a.Rank, b.Rank)) })
+	var out [][]operator.Total
 	for i, r := range rows {
 		if i == 0 || order(rows[i-1], r) != 0 {
 			out = append(out, nil)
@@ -65,8 +66,8 @@ func instances(t *trace.OpTotals) [][]trace.OpTotal {
 }
 
 // means are the rows of one operator in one step, a rank for each group.
-func means(rows []trace.OpTotal, groups [][]int) []trace.OpTotal {
-	var out []trace.OpTotal
+func means(rows []operator.Total, groups [][]int) []operator.Total {
+	var out []operator.Total
 	for g, ranks := range groups {
 		row := rows[ranks[0]]
 		row.Rank, row.Dur = int32(g), 0

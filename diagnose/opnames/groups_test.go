@@ -4,10 +4,11 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // grouped is job with its ranks in four pipeline stages of two.
-func grouped(change func(row *trace.OpTotal)) *trace.OpTotals {
+func grouped(change func(row *operator.Total)) *operator.Totals {
 	t := job(8, 1, change)
 	for i := range t.Ranks {
 		t.Ranks[i].Role = trace.Role{{Axis: trace.DataParallel, Index: i % 2}, {Axis: trace.PipelineParallel, Index: i / 2}}
@@ -20,7 +21,7 @@ func grouped(change func(row *trace.OpTotal)) *trace.OpTotals {
 // compared, and neither is anything in a run of one group.
 func TestAcross(t *testing.T) {
 	const slow, more = 2, 5
-	r, err := Across(grouped(func(row *trace.OpTotal) {
+	r, err := Across(grouped(func(row *operator.Total) {
 		if row.Rank/2 == 1 && (row.Name == slow || row.Name == more) {
 			row.Dur = row.Dur * 3 / 2
 		}

@@ -22,7 +22,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/zscore"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // Options of a comparison.
@@ -120,7 +120,7 @@ func (r *Result) Of(rank int, stage string) []Difference {
 
 // Compare holds every operator of every rank against its peers'. It fails on
 // options. O(n·R) for n rows of R ranks.
-func Compare(t *trace.OpTotals, o Options) (*Result, error) {
+func Compare(t *operator.Totals, o Options) (*Result, error) {
 	out := &Result{Alpha: o.Alpha, Steps: t.Steps}
 	operators := gather(t)
 	groups := peersOf(t.Ranks)

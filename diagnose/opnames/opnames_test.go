@@ -9,12 +9,13 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // job makes the totals of a job: ten kernels in two stages, 1 ms each with 2 %
 // noise, and a collective of 2 ms, in 10 steps. change may alter every row.
-func job(ranks int, seed uint64, change func(row *trace.OpTotal)) *trace.OpTotals {
-	t := &trace.OpTotals{Run: "job", Stages: []string{"forward", "backward", "comm"}}
+func job(ranks int, seed uint64, change func(row *operator.Total)) *operator.Totals {
+	t := &operator.Totals{Run: "job", Stages: []string{"forward", "backward", "comm"}}
 	for i := range 10 {
 		t.Names = append(t.Names, fmt.Sprintf("void kernel_%d<float>(int)", i))
 		t.Steps = append(t.Steps, int64(i)+5)
@@ -27,7 +28,7 @@ func job(ranks int, seed uint64, change func(row *trace.OpTotal)) *trace.OpTotal
 	for name := range int32(11) {
 		for step := range int32(10) {
 			for r := range int32(ranks) {
-				row := trace.OpTotal{Rank: r, Step: step, Stage: name / 5, Name: name, Count: 4, Dur: int64(1e6 * (1 + 0.02*rng.NormFloat64()))}
+				row := operator.Total{Rank: r, Step: step, Stage: name / 5, Name: name, Count: 4, Dur: int64(1e6 * (1 + 0.02*rng.NormFloat64()))}
 				if name == 10 {
 					row.Communicates, row.Joined, row.Wait = 4, 4, int64(1e6*rng.Float64())
 					row.Dur += row.Wait
@@ -42,7 +43,7 @@ func job(ranks int, seed uint64, change func(row *trace.OpTotal)) *trace.OpTotal
 	return t
 }
 
-func compare(t *testing.T, totals *trace.OpTotals) *Result {
+func compare(t *testing.T, totals *operator.Totals) *Result {
 	t.Helper()
 	r, err := Compare(totals, DefaultOptions())
 	if err != nil {
@@ -55,7 +56,7 @@ func compare(t *testing.T, totals *trace.OpTotals) *Result {
 // fourth step on is found alone, with the factor of those steps; its excess is
 // that of the whole run.
 func TestSlowKernel(t *testing.T) {
-	r := compare(t, job(6, 1, func(row *trace.OpTotal) {
+	r := compare(t, job(6, 1, func(row *operator.Total) {
 		if row.Rank == 3 && row.Name == 2 && row.Step >= 3 {
 			row.Dur = row.Dur * 14 / 10
 		}
@@ -84,7 +85,7 @@ func TestSlowKernel(t *testing.T) {
 func TestHealthy(t *testing.T) {
 	with := 0
 	for seed := range uint64(200) {
-		r := compare(t, job(4, seed, func(row *trace.OpTotal) {
+		r := compare(t, job(4, seed, func(row *operator.Total) {
 			if row.Name == 10 && row.Rank != 1 {
 				row.Dur, row.Wait = row.Dur+5e6, row.Wait+5e6
 			}
@@ -102,7 +103,7 @@ func TestHealthy(t *testing.T) {
 // TestSlowTransfer: a member whose transfer takes long is found by what is left
 // without the wait; where the wait is not known nothing is compared.
 func TestSlowTransfer(t *testing.T) {
-	slow := func(row *trace.OpTotal) {
+	slow := func(row *operator.Total) {
 		if row.Name == 10 && row.Rank == 2 {
 			row.Dur += 5e5
 		}
@@ -111,7 +112,7 @@ func TestSlowTransfer(t *testing.T) {
 	if len(found) != 1 || found[0].Rank != 4 || found[0].Kind != Collective || found[0].Whole.Waited == 0 {
 		t.Errorf("found %+v", found)
 	}
-	unknown := compare(t, job(5, 3, func(row *trace.OpTotal) {
+	unknown := compare(t, job(5, 3, func(row *operator.Total) {
 		slow(row)
 		row.Joined = 0
 	}))
@@ -125,7 +126,7 @@ func TestSlowTransfer(t *testing.T) {
 // TestPeers: ranks are compared with those of equal role but for dp, not with
 // the others; two alone are compared without a test; one has nobody.
 func TestPeers(t *testing.T) {
-	totals := job(6, 4, func(row *trace.OpTotal) {
+	totals := job(6, 4, func(row *operator.Total) {
 		if row.Rank%2 == 1 {
 			row.Dur *= 3 // another pipeline stage
 		}
@@ -136,7 +137,7 @@ func TestPeers(t *testing.T) {
 	if found := compare(t, totals).Found(); len(found) > 0 {
 		t.Errorf("pipeline stages were compared with each other: %+v", found)
 	}
-	two := compare(t, job(2, 5, func(row *trace.OpTotal) { row.Dur *= int64(row.Rank) + 1 }))
+	two := compare(t, job(2, 5, func(row *operator.Total) { row.Dur *= int64(row.Rank) + 1 }))
 	if len(two.Found()) > 0 || len(two.Differences) != 22 || two.Differences[0].Tested || two.Differences[0].Rank != 2 {
 		t.Errorf("two ranks: %d found, %d differences", len(two.Found()), len(two.Differences))
 	}
@@ -147,7 +148,7 @@ func TestPeers(t *testing.T) {
 
 // TestMoreLaunches: an operator that one rank runs more often says so.
 func TestMoreLaunches(t *testing.T) {
-	r := compare(t, job(5, 7, func(row *trace.OpTotal) {
+	r := compare(t, job(5, 7, func(row *operator.Total) {
 		if row.Rank == 0 && row.Name == 7 {
 			row.Count, row.Dur = 6, row.Dur*6/4
 		}
@@ -161,7 +162,7 @@ func TestMoreLaunches(t *testing.T) {
 // TestAbsent: an operator that only one rank runs has peers that take nothing.
 func TestAbsent(t *testing.T) {
 	totals := job(4, 8, nil)
-	totals.Rows = slices.DeleteFunc(totals.Rows, func(row trace.OpTotal) bool { return row.Name == 4 && row.Rank != 2 })
+	totals.Rows = slices.DeleteFunc(totals.Rows, func(row operator.Total) bool { return row.Name == 4 && row.Rank != 2 })
 	found := compare(t, totals).Found()
 	if len(found) != 1 || found[0].Peers != 0 || !math.IsInf(found[0].Factor(), 1) || found[0].PeerCount != 0 {
 		t.Errorf("found %+v", found)

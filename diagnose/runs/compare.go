@@ -8,7 +8,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/engine/compare"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Unit is what varies by itself in a comparison.
@@ -97,7 +97,7 @@ type Comparison struct {
 // Compare compares runs measure by measure. It is an error if a side has none.
 func Compare(base, now []*Run, o Options) (*Comparison, error) {
 	if len(base) == 0 || len(now) == 0 {
-		return nil, trace.Bad(trace.ErrEmpty, "%d runs in the base and %d to compare with it, expected one or more of each", len(base), len(now))
+		return nil, input.Bad(input.ErrEmpty, "%d runs in the base and %d to compare with it, expected one or more of each", len(base), len(now))
 	}
 	if o.Confidence == 0 {
 		o.Confidence = 0.95

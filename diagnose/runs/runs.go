@@ -23,6 +23,8 @@ import (
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/devicetime"
 )
 
 // Kind is what a measure is about.
@@ -101,9 +103,9 @@ func (s *Set) Add(r trace.Recording) error {
 	switch r := r.(type) {
 	case *trace.Window:
 		return s.addWindow(r)
-	case *trace.DeviceRun:
+	case *devicetime.Run:
 		s.run(r.Run).addDevice(r)
-	case *trace.Comm:
+	case *comms.Record:
 		if !r.Entries() {
 			return nil
 		}
@@ -193,7 +195,7 @@ func (s *Set) Began(run string, ns int64) {
 }
 
 // addDevice takes the device times of a run.
-func (r *Run) addDevice(d *trace.DeviceRun) {
+func (r *Run) addDevice(d *devicetime.Run) {
 	var exposed, steps float64
 	for _, rank := range d.Ranks {
 		for _, t := range rank.Steps {

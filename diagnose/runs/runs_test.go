@@ -13,6 +13,8 @@ import (
 	"github.com/sfstat/sfstat/engine/compare"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/devicetime"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // window has two ranks and two stages; every step of rank 0 takes 10 + 30, of
@@ -36,7 +38,7 @@ func TestMeasures(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	device := &trace.DeviceRun{Run: "a", Ranks: []trace.DeviceRank{{Steps: []trace.DeviceStep{{ExposedComm: 4}, {ExposedComm: 8}}}}}
+	device := &devicetime.Run{Run: "a", Ranks: []devicetime.Rank{{Steps: []devicetime.Step{{ExposedComm: 4}, {ExposedComm: 8}}}}}
 	if err := s.Add(device); err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +47,7 @@ func TestMeasures(t *testing.T) {
 		t.Fatalf("%d runs", len(list))
 	}
 	r := list[0]
-	want := map[Measure]float64{{Kind: StepTime}: 45e6, {StageTime, "data"}: 20e6, {StageTime, "backward"}: 20e6, {StageTime, trace.ResidualStage}: 5e6,
+	want := map[Measure]float64{{Kind: StepTime}: 45e6, {StageTime, "data"}: 20e6, {StageTime, "backward"}: 20e6, {StageTime, stagename.Residual}: 5e6,
 		{Kind: ExposedCommunication}: 6, {FoundDelay, "data"}: 10e6}
 	got := map[Measure]float64{}
 	for m, v := range r.Values {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/changepoint"
 	"github.com/sfstat/sfstat/internal/natural"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Order is what runs follow one another by.
@@ -49,7 +49,7 @@ type Trend struct {
 // Follow looks for changes in every measure of runs.
 func Follow(list []*Run, o TrendOptions) (*Trend, error) {
 	if len(list) == 0 {
-		return nil, trace.Bad(trace.ErrEmpty, "no run, expected several")
+		return nil, input.Bad(input.ErrEmpty, "no run, expected several")
 	}
 	t := &Trend{Runs: slices.Clone(list), Level: cmp.Or(o.Level, 0.05), Seed: o.Seed}
 	if slices.ContainsFunc(list, func(r *Run) bool { return r.Begin == 0 }) {

@@ -25,6 +25,8 @@ import (
 
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // Sample is the steps of a run. The zero value is empty.
@@ -43,13 +45,13 @@ const LeastSteps = 16
 func (s *Sample) Add(w *trace.Window, synchronise []string) error {
 	names := slices.Clone(w.Schema.Stages)
 	if w.Wall != nil {
-		names = append(names, trace.ResidualStage)
+		names = append(names, stagename.Residual)
 	}
 	if s.stages == nil {
 		s.stages, s.steps = names, make([][]float64, len(names)+1)
 	}
 	if !slices.Equal(s.stages, names) {
-		return trace.Bad(trace.ErrFormat, "window %d of run %q has the stages %v, the windows before it %v: give one run with the stages of the run to compare", w.Index, w.Run, names, s.stages)
+		return input.Bad(input.ErrFormat, "window %d of run %q has the stages %v, the windows before it %v: give one run with the stages of the run to compare", w.Index, w.Run, names, s.stages)
 	}
 	R := len(w.Ranks)
 	whole, of := make([]int64, R), make([]int64, R)
@@ -130,9 +132,9 @@ func Compare(before, now *Sample, o Options) ([]Difference, error) {
 	case !(o.Confidence > 0 && o.Confidence < 1):
 		return nil, fmt.Errorf("baseline: a confidence of %v, expected above 0 and below 1", o.Confidence)
 	case !slices.Equal(before.stages, now.stages):
-		return nil, trace.Bad(trace.ErrFormat, "the baseline has the stages %v, the run %v: give a run of the same program", before.stages, now.stages)
+		return nil, input.Bad(input.ErrFormat, "the baseline has the stages %v, the run %v: give a run of the same program", before.stages, now.stages)
 	case min(before.Steps(), now.Steps()) < LeastSteps:
-		return nil, trace.Bad(trace.ErrMissing, "%d steps in the baseline and %d in the run, expected at least %d in each: record more", before.Steps(), now.Steps(), LeastSteps)
+		return nil, input.Bad(input.ErrMissing, "%d steps in the baseline and %d in the run, expected at least %d in each: record more", before.Steps(), now.Steps(), LeastSteps)
 	}
 	tail := (1 - o.Confidence) / 2 / float64(len(before.steps))
 	out := make([]Difference, len(before.steps))

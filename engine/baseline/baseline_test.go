@@ -8,6 +8,7 @@ import (
 
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 func window(t testing.TB, change func(*simulate.Spec)) *trace.Window {
@@ -86,7 +87,7 @@ func TestSlowOnAllRanks(t *testing.T) {
 func TestReference(t *testing.T) {
 	w := window(t, func(*simulate.Spec) {})
 	s := sample(t, w, w)
-	if got, want := s.Stages(), append(slices.Clone(w.Schema.Stages), trace.ResidualStage); !slices.Equal(got, want) {
+	if got, want := s.Stages(), append(slices.Clone(w.Schema.Stages), stagename.Residual); !slices.Equal(got, want) {
 		t.Errorf("stages %v, want %v", got, want)
 	}
 	if r := s.Reference(); len(r) != 6 || math.Abs(float64(r[1])-60.9e6) > 2e6 || s.Steps() != 120 {

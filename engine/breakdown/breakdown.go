@@ -38,6 +38,8 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/devicetime"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Category is a kind of time.
@@ -124,13 +126,13 @@ type Result struct {
 	Ranks  []Rank // ascending by ID
 	Marks  []Mark // who stands out, the largest difference first
 	Tests  int    // comparisons that were made; 0: all role groups are smaller than MinPeers
-	Notes  []trace.Note
+	Notes  []input.Note
 	Option Options // that it was made with
 }
 
 // Analyze divides the device time of a run. Ranks without a step are
-// left out; without ranks the error is trace.ErrMissing. O(ranks × steps).
-func Analyze(d *trace.DeviceRun, o Options) (*Result, error) {
+// left out; without ranks the error is input.ErrMissing. O(ranks × steps).
+func Analyze(d *devicetime.Run, o Options) (*Result, error) {
 	if !(o.Alpha > 0 && o.Alpha < 1) {
 		return nil, fmt.Errorf("breakdown: Alpha %v outside (0, 1)", o.Alpha)
 	}
@@ -144,13 +146,13 @@ func Analyze(d *trace.DeviceRun, o Options) (*Result, error) {
 		}
 	}
 	if len(r.Ranks) == 0 {
-		return nil, trace.Bad(trace.ErrMissing, "no step of run %q was recorded", d.Run)
+		return nil, input.Bad(input.ErrMissing, "no step of run %q was recorded", d.Run)
 	}
 	r.mark()
 	return r, nil
 }
 
-func rankOf(d *trace.DeviceRank) Rank {
+func rankOf(d *devicetime.Rank) Rank {
 	r := Rank{Rank: d.Rank}
 	for from := 0; from < len(d.Steps); {
 		to := from + 1
@@ -169,8 +171,8 @@ func rankOf(d *trace.DeviceRank) Rank {
 }
 
 // addRun adds steps that touch, from the first work to the last.
-func (t *Times) addRun(steps []trace.DeviceStep) {
-	idle := func(s *trace.DeviceStep) bool { return s.First == s.Last }
+func (t *Times) addRun(steps []devicetime.Step) {
+	idle := func(s *devicetime.Step) bool { return s.First == s.Last }
 	for len(steps) > 0 && idle(&steps[0]) {
 		steps = steps[1:]
 	}
@@ -189,7 +191,7 @@ func (t *Times) addRun(steps []trace.DeviceStep) {
 	t.In[Idle] -= outside
 }
 
-func (t *Times) add(s *trace.DeviceStep) {
+func (t *Times) add(s *devicetime.Step) {
 	span := s.End - s.Start
 	t.Span += span
 	for c, ns := range [categories]int64{Compute: s.Compute, Communication: s.Communication, Memory: s.Memory, Idle: s.Idle,

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // AlignOperators moves the starts of an operator trace so that the ranks' clocks agree at the moment when
@@ -17,10 +18,10 @@ import (
 // at least twice as close to each other, the clocks were not what was off, and
 // the trace is returned as it is with 0; so is one without such an operator or
 // without other groups. The trace must be joined. O(n log n).
-func AlignOperators(t *trace.OpTrace, g *trace.Grid) (*trace.OpTrace, int64) {
+func AlignOperators(t *operator.Trace, g *operator.Grid) (*operator.Trace, int64) {
 	var clip []int
 	for i, in := range g.Instances {
-		if in.Class == trace.OptimizerClip {
+		if in.Class == operator.OptimizerClip {
 			clip = append(clip, i)
 		}
 	}
@@ -58,7 +59,7 @@ const mostApart = 3_600_000_000_000
 
 // clipShift is by how much every worker's clock is ahead of the middle one at
 // the end of the operator that all take part in, [worker][step].
-func clipShift(t *trace.OpTrace, g *trace.Grid, clip []int) []int64 {
+func clipShift(t *operator.Trace, g *operator.Grid, clip []int) []int64 {
 	lanes, steps := g.Lanes(), len(g.Steps)
 	shift, ends := make([]int64, len(g.Workers)*steps), make([]int64, len(g.Workers))
 	for s := range g.Steps {
@@ -78,16 +79,16 @@ func clipShift(t *trace.OpTrace, g *trace.Grid, clip []int) []int64 {
 
 // endSpread is the median over groups, but for those that clocks are aligned
 // by, of how far apart their members end; false without such groups.
-func endSpread(t *trace.OpTrace) (int64, bool) {
+func endSpread(t *operator.Trace) (int64, bool) {
 	n := int(slices.Max(append([]int32{-1}, t.Group...))) + 1
 	first, last := slices.Repeat([]int64{trace.MaxTotal}, n), make([]int64, n)
 	members := make([]int32, n)
-	classes := make([]trace.OpClass, len(t.Names))
+	classes := make([]operator.Class, len(t.Names))
 	for i, name := range t.Names {
-		classes[i] = trace.ParseOpClass(name)
+		classes[i] = operator.ParseClass(name)
 	}
 	for row, group := range t.Group {
-		if group >= 0 && classes[t.Name[row]] != trace.OptimizerClip {
+		if group >= 0 && classes[t.Name[row]] != operator.OptimizerClip {
 			end := t.Start[row] + t.Dur[row]
 			first[group], last[group] = min(first[group], end), max(last[group], end)
 			members[group]++

@@ -5,13 +5,14 @@ import (
 
 	"github.com/sfstat/sfstat/engine/clock"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // clockJob is two ranks on one stage in four steps: a gather that ends for both
 // at once, and the last collective, at whose end rank 1 is written down late.
-func clockJob(t *testing.T, ahead, clip int64) (*trace.OpTrace, *trace.Grid) {
+func clockJob(t *testing.T, ahead, clip int64) (*operator.Trace, *operator.Grid) {
 	t.Helper()
-	o := &trace.OpTrace{Layout: trace.Layout{DP: 2, PP: 1}, Steps: []int64{0, 1, 2, 3}, Names: []string{"params-all-gather", "optimizer-clip-main-grad"}}
+	o := &operator.Trace{Layout: operator.Layout{DP: 2, PP: 1}, Steps: []int64{0, 1, 2, 3}, Names: []string{"params-all-gather", "optimizer-clip-main-grad"}}
 	for dp := range 2 {
 		role, err := trace.NewRole(trace.Coord{Axis: trace.DataParallel, Index: dp}, trace.Coord{Axis: trace.PipelineParallel})
 		if err != nil {

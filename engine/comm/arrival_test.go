@@ -3,13 +3,13 @@ package comm
 import (
 	"testing"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // pairOfMany is a job of fifty ranks of which two alone have collectives, each ten milliseconds apart; late says
 // by how much of its own each of the two arrives late at the k-th.
 func pairOfMany(late func(k int) (first, second int64)) *Result {
-	r := &Result{Recorded: &trace.Comm{Processes: make([]trace.CommProcess, 1)}, Ranks: make([]Rank, 50), Communicators: []Communicator{{NRanks: 2}}, fits: []fit{{known: true}}}
+	r := &Result{Recorded: &comms.Record{Processes: make([]comms.Process, 1)}, Ranks: make([]Rank, 50), Communicators: []Communicator{{NRanks: 2}}, fits: []fit{{known: true}}}
 	for k := range int64(64) {
 		x, y := late(int(k))
 		at := 1 + k*10_000_000

@@ -19,12 +19,12 @@ import (
 
 	"github.com/sfstat/sfstat/engine/comm/align"
 	"github.com/sfstat/sfstat/engine/comm/bandwidth"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
 // None is the index of nothing.
-const None = trace.None
+const None = comms.None
 
 // Scoring says how calls and kernels are compared.
 type Scoring uint8
@@ -69,13 +69,13 @@ type Match struct {
 
 // Result is what is known of the job's communication.
 type Result struct {
-	Recorded      *trace.Comm       // what there was to go by; Log and Profile of ranks are indices of its processes
-	Calls         []trace.CommCall  // of the job, each once
-	Groups        []trace.CommGroup // each rank's sides of communicators; those of Calls are indices of these
-	Timeless      bool              // dumps of NCCL's Inspector say how long operations took, not when
-	Sampled       bool              // those dumps lack operations, by their numbers
-	Ranks         []Rank            // by rank
-	Matches       []Match           // by rank, call, kernel
+	Recorded      *comms.Record // what there was to go by; Log and Profile of ranks are indices of its processes
+	Calls         []comms.Call  // of the job, each once
+	Groups        []comms.Group // each rank's sides of communicators; those of Calls are indices of these
+	Timeless      bool          // dumps of NCCL's Inspector say how long operations took, not when
+	Sampled       bool          // those dumps lack operations, by their numbers
+	Ranks         []Rank        // by rank
+	Matches       []Match       // by rank, call, kernel
 	Communicators []Communicator
 	Clocks        []Clock // by rank
 	Collectives   []Collective
@@ -90,15 +90,15 @@ type Result struct {
 	Leftover      int   // kernels without call
 	Notes         []Note
 
-	profiled []bool               // whether a process is one that a profiler saw, and
-	kernels  [][]trace.CommKernel // its kernels
-	fits     []fit                // of each clock
-	sideOf   []int                // which of Groups each of the logs' is, of Recorded.Groups
-	groupOf  []int                // communicator of each of Groups
+	profiled []bool           // whether a process is one that a profiler saw, and
+	kernels  [][]comms.Kernel // its kernels
+	fits     []fit            // of each clock
+	sideOf   []int            // which of Groups each of the logs' is, of Recorded.Groups
+	groupOf  []int            // communicator of each of Groups
 }
 
 // Analyze puts together what was recorded, which stays as it is.
-func Analyze(c *trace.Comm, o Options) (*Result, error) {
+func Analyze(c *comms.Record, o Options) (*Result, error) {
 	r := &Result{Recorded: c}
 	r.placeKernels()
 	of := r.split()
@@ -124,7 +124,7 @@ func Analyze(c *trace.Comm, o Options) (*Result, error) {
 }
 
 // Kernels is what ran on a rank's device, by start on its clock; nil where no profiler saw it.
-func (r *Result) Kernels(rank int) []trace.CommKernel {
+func (r *Result) Kernels(rank int) []comms.Kernel {
 	if p := r.Ranks[rank].Profile; p != None {
 		return r.kernels[p]
 	}
@@ -132,7 +132,7 @@ func (r *Result) Kernels(rank int) []trace.CommKernel {
 }
 
 // Steps is the steps that a rank marked, on its clock.
-func (r *Result) Steps(rank int) []trace.CommSpan {
+func (r *Result) Steps(rank int) []comms.Span {
 	if p := r.Ranks[rank].Profile; p != None {
 		return r.Recorded.Processes[p].Steps
 	}
@@ -140,7 +140,7 @@ func (r *Result) Steps(rank int) []trace.CommSpan {
 }
 
 // Phases is what a rank marked inside its steps, on its clock.
-func (r *Result) Phases(rank int) []trace.CommSpan {
+func (r *Result) Phases(rank int) []comms.Span {
 	if p := r.Ranks[rank].Profile; p != None {
 		return r.Recorded.Processes[p].Phases
 	}
@@ -157,7 +157,7 @@ func (r *Result) ProfileOf(rank int) string {
 }
 
 // Sources is how many sources of a kind there were.
-func (r *Result) Sources(kind trace.CommSourceKind) (n int) {
+func (r *Result) Sources(kind comms.SourceKind) (n int) {
 	for i := range r.Recorded.Sources {
 		if r.Recorded.Sources[i].Kind == kind {
 			n++
@@ -167,7 +167,7 @@ func (r *Result) Sources(kind trace.CommSourceKind) (n int) {
 }
 
 // kindOf is what recorded a process.
-func (r *Result) kindOf(process int) trace.CommSourceKind {
+func (r *Result) kindOf(process int) comms.SourceKind {
 	return r.Recorded.Sources[r.Recorded.Processes[process].Source].Kind
 }
 

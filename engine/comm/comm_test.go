@@ -8,7 +8,7 @@ import (
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/nccllog"
 	"github.com/sfstat/sfstat/ingest/nsight"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -20,7 +20,7 @@ var (
 )
 
 // fixture reads the files of the fixture job.
-func fixture(t testing.TB, logs, exports []string) *trace.Comm {
+func fixture(t testing.TB, logs, exports []string) *comms.Record {
 	t.Helper()
 	b := nccllog.NewBuilder(ingest.Limits{})
 	for _, name := range logs {
@@ -33,7 +33,7 @@ func fixture(t testing.TB, logs, exports []string) *trace.Comm {
 			t.Fatal(err)
 		}
 	}
-	all := []*trace.Comm{b.Comm()}
+	all := []*comms.Record{b.Comm()}
 	for _, name := range exports {
 		x, err := nsight.ReadComm(run+name, name, ingest.Limits{})
 		if err != nil {
@@ -41,11 +41,11 @@ func fixture(t testing.TB, logs, exports []string) *trace.Comm {
 		}
 		all = append(all, x)
 	}
-	return trace.JoinComms(all...)
+	return comms.Join(all...)
 }
 
 // eachProfile lets change see every process that a profiler saw.
-func eachProfile(c *trace.Comm, change func(p *trace.CommProcess)) *trace.Comm {
+func eachProfile(c *comms.Record, change func(p *comms.Process)) *comms.Record {
 	for i := range c.Processes {
 		if len(c.Processes[i].Kernels) > 0 {
 			change(&c.Processes[i])
@@ -55,9 +55,9 @@ func eachProfile(c *trace.Comm, change func(p *trace.CommProcess)) *trace.Comm {
 }
 
 // without drops the kernels of processes, as if no profiler had seen them.
-func without(c *trace.Comm, drop func(p *trace.CommProcess) bool) *trace.Comm {
+func without(c *comms.Record, drop func(p *comms.Process) bool) *comms.Record {
 	to := make([]int, len(c.Processes))
-	var kept []trace.CommProcess
+	var kept []comms.Process
 	for i, p := range c.Processes {
 		to[i] = len(kept)
 		if len(p.Kernels) == 0 || !drop(&p) {
@@ -74,7 +74,7 @@ func without(c *trace.Comm, drop func(p *trace.CommProcess) bool) *trace.Comm {
 	return c
 }
 
-func analyze(t testing.TB, in *trace.Comm, o Options) *Result {
+func analyze(t testing.TB, in *comms.Record, o Options) *Result {
 	t.Helper()
 	r, err := Analyze(in, o)
 	if err != nil {
@@ -137,15 +137,15 @@ func TestWhole(t *testing.T) {
 func TestPairing(t *testing.T) {
 	for _, c := range []struct {
 		how  Pairing
-		hide func(p *trace.CommProcess)
+		hide func(p *comms.Process)
 	}{
-		{ByDevice, func(p *trace.CommProcess) { p.PID = 1 }},
-		{ByContent, func(p *trace.CommProcess) { p.PID, p.Device = 1, 0 }},
-		{ByBus, func(p *trace.CommProcess) {
+		{ByDevice, func(p *comms.Process) { p.PID = 1 }},
+		{ByContent, func(p *comms.Process) { p.PID, p.Device = 1, 0 }},
+		{ByBus, func(p *comms.Process) {
 			p.Bus, p.PID = 0x1000*(1+0x24*uint64(p.Device)), 1
 			p.Device = 0
 		}},
-		{ByRankName, func(p *trace.CommProcess) { p.Rank, p.PID, p.Device = int(p.PID-4000)/7, 1, 0 }},
+		{ByRankName, func(p *comms.Process) { p.Rank, p.PID, p.Device = int(p.PID-4000)/7, 1, 0 }},
 	} {
 		r := analyze(t, eachProfile(fixture(t, logFiles, exportFiles), c.hide), Options{})
 		checkMatches(t, r, true)
@@ -165,15 +165,15 @@ func TestStrangers(t *testing.T) {
 			t.Fatalf("%+v is called certain", m)
 		}
 	}
-	other := without(fixture(t, logFiles[:1], exportFiles[:1]), func(p *trace.CommProcess) bool { return p.PID == 4000 })
-	if r = analyze(t, eachProfile(other, func(p *trace.CommProcess) { p.Bus = 0x25000 }), Options{}); len(r.Matches) != 0 || len(r.Ranks) != 2 {
+	other := without(fixture(t, logFiles[:1], exportFiles[:1]), func(p *comms.Process) bool { return p.PID == 4000 })
+	if r = analyze(t, eachProfile(other, func(p *comms.Process) { p.Bus = 0x25000 }), Options{}); len(r.Matches) != 0 || len(r.Ranks) != 2 {
 		t.Errorf("%d matches of two processes with different GPUs", len(r.Matches))
 	}
 }
 
 // A process whose log is lost has the number of no other of its host, where logs and exports number alike.
 func TestOtherNumber(t *testing.T) {
-	onlyByPID(t, analyze(t, eachProfile(fixture(t, logFiles[:2], exportFiles[:1]), func(p *trace.CommProcess) {
+	onlyByPID(t, analyze(t, eachProfile(fixture(t, logFiles[:2], exportFiles[:1]), func(p *comms.Process) {
 		if p.PID != 4000 {
 			p.PID += 1000
 		}
@@ -192,8 +192,8 @@ func onlyByPID(t *testing.T, r *Result) {
 
 // Where nothing tells one rank of a host from another, pairs are doubted, and no match is certain.
 func TestDoubtful(t *testing.T) {
-	var first *trace.CommProcess
-	r := analyze(t, eachProfile(fixture(t, logFiles[:2], exportFiles[:1]), func(p *trace.CommProcess) {
+	var first *comms.Process
+	r := analyze(t, eachProfile(fixture(t, logFiles[:2], exportFiles[:1]), func(p *comms.Process) {
 		if first == nil {
 			first = p
 		}
@@ -283,7 +283,7 @@ func FuzzAnalyze(f *testing.F) {
 		}
 		defer src.Close()
 		_ = b.Read(src, "log")
-		r, err := Analyze(trace.JoinComms(b.Comm(), in), Options{})
+		r, err := Analyze(comms.Join(b.Comm(), in), Options{})
 		if err != nil {
 			return
 		}

@@ -1,7 +1,7 @@
 package comm
 
 import (
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -45,7 +45,7 @@ func (r *Result) exchanges(m *members) (found []Collective) {
 	return found
 }
 
-func (x *exchange) add(member int, m Match, c *trace.CommCall) {
+func (x *exchange) add(member int, m Match, c *comms.Call) {
 	e := x.members[member]
 	if e == nil {
 		e = &exchanger{match: m, peers: map[int]bool{}}

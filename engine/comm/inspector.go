@@ -1,7 +1,7 @@
 package comm
 
 import (
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -13,21 +13,21 @@ import (
 // other collectives is not believed (Result.Timeless).
 func (r *Result) placeKernels() {
 	c := r.Recorded
-	r.kernels, r.profiled = make([][]trace.CommKernel, len(c.Processes)), make([]bool, len(c.Processes))
+	r.kernels, r.profiled = make([][]comms.Kernel, len(c.Processes)), make([]bool, len(c.Processes))
 	var dumped []int // processes of dumps
 	for p := range c.Processes {
 		switch r.kindOf(p) {
-		case trace.SourceInspector:
+		case comms.SourceInspector:
 			dumped = append(dumped, p)
-		case trace.SourceNsight:
+		case comms.SourceNsight:
 			r.kernels[p], r.profiled[p] = c.Processes[p].Kernels, true
 		}
 	}
 	if len(dumped) == 0 {
 		return
 	}
-	if r.Sources(trace.SourceNsight) > 0 {
-		r.count(NoteDumpsUnused, r.Sources(trace.SourceInspector))
+	if r.Sources(comms.SourceNsight) > 0 {
+		r.count(NoteDumpsUnused, r.Sources(comms.SourceInspector))
 		return
 	}
 	for _, p := range dumped {
@@ -57,7 +57,7 @@ func (r *Result) placeKernels() {
 }
 
 // isDump reports whether a process was seen by NCCL's Inspector.
-func (r *Result) isDump(process int) bool { return r.kindOf(process) == trace.SourceInspector }
+func (r *Result) isDump(process int) bool { return r.kindOf(process) == comms.SourceInspector }
 
 // series is the calls of one operation on one side of a communicator.
 type series struct {
@@ -101,33 +101,33 @@ type operation struct {
 func (r *Result) placeByDuration() {
 	c := r.Recorded
 	ends := map[operation]int64{}
-	of := func(x *trace.CommCall) operation {
+	of := func(x *comms.Call) operation {
 		o := operation{c.Groups[x.Group].ID, x.Op, x.OpSeq, -1}
 		if x.Peer >= 0 {
 			o.rank = c.Groups[x.Group].Rank
 		}
 		return o
 	}
-	each := func(visit func(x *trace.CommCall)) {
+	each := func(visit func(x *comms.Call)) {
 		for i := range c.Calls {
 			if x := &c.Calls[i]; r.isDump(x.Process) {
 				visit(x)
 			}
 		}
 	}
-	each(func(x *trace.CommCall) {
+	each(func(x *comms.Call) {
 		o, at := of(x), c.Processes[x.Process].Kernels[x.Kernel].Reported
 		if end, ok := ends[o]; !ok || at < end {
 			ends[o] = at
 		}
 	})
-	placed := make([][]trace.CommKernel, len(c.Processes))
-	each(func(x *trace.CommCall) {
+	placed := make([][]comms.Kernel, len(c.Processes))
+	each(func(x *comms.Call) {
 		k := c.Processes[x.Process].Kernels[x.Kernel]
 		k.End = ends[of(x)]
 		k.Start = k.End - k.Duration
 		if placed[x.Process] == nil {
-			placed[x.Process] = make([]trace.CommKernel, len(c.Processes[x.Process].Kernels))
+			placed[x.Process] = make([]comms.Kernel, len(c.Processes[x.Process].Kernels))
 		}
 		placed[x.Process][x.Kernel] = k
 	})

@@ -10,15 +10,15 @@ import (
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/inspector"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 var dumpFiles = []string{"node0.cluster-pid4000.log", "node0.cluster-pid4007.log", "node1.cluster-pid4014.log", "node1.cluster-pid4021.log"}
 
 // dumped reads the dumps of the fixture job, each line as change has it; "" drops it.
-func dumped(t *testing.T, in *trace.Comm, change func(n int, line string) string) *trace.Comm {
+func dumped(t *testing.T, in *comms.Record, change func(n int, line string) string) *comms.Record {
 	t.Helper()
-	all := []*trace.Comm{in}
+	all := []*comms.Record{in}
 	for _, name := range dumpFiles {
 		text, err := os.ReadFile(filepath.Join("../../fixtures/comm/inspector", name))
 		if err != nil {
@@ -38,7 +38,7 @@ func dumped(t *testing.T, in *trace.Comm, change func(n int, line string) string
 		}
 		all = append(all, d)
 	}
-	return trace.JoinComms(all...)
+	return comms.Join(all...)
 }
 
 func same(_ int, line string) string { return line }
@@ -54,7 +54,7 @@ func brief(_ int, line string) string {
 // Dumps with the times of kernels tell what logs and exports together do: communicators, volumes, clocks, who arrives last.
 func TestDumps(t *testing.T) {
 	want := analyze(t, fixture(t, logFiles, exportFiles), Options{})
-	for name, in := range map[string]*trace.Comm{"alone": dumped(t, &trace.Comm{}, same), "beside logs": dumped(t, fixture(t, logFiles, nil), same)} {
+	for name, in := range map[string]*comms.Record{"alone": dumped(t, &comms.Record{}, same), "beside logs": dumped(t, fixture(t, logFiles, nil), same)} {
 		r := analyze(t, in, Options{})
 		if len(r.Communicators) != 5 || len(r.Collectives) != len(want.Collectives) || len(r.Matches) != 132 || r.Timeless || r.Sampled || r.Leftover != 0 {
 			t.Fatalf("%s: %d communicators, %d collectives, %d matches", name, len(r.Communicators), len(r.Collectives), len(r.Matches))
@@ -85,7 +85,7 @@ func TestDumps(t *testing.T) {
 // Durations alone tell who arrived last at what, and how fast data moved; not what a rank did before.
 func TestDumpsWithoutTimes(t *testing.T) {
 	want := analyze(t, fixture(t, logFiles, exportFiles), Options{})
-	r := analyze(t, dumped(t, &trace.Comm{}, brief), Options{})
+	r := analyze(t, dumped(t, &comms.Record{}, brief), Options{})
 	if !r.Timeless || len(r.Collectives) != len(want.Collectives) || len(r.Clocks) != 0 || len(r.Suspects()) != 0 {
 		t.Fatalf("%+v, %d collectives, %d clocks, suspects %+v", r.Timeless, len(r.Collectives), len(r.Clocks), r.Suspects())
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -19,7 +19,7 @@ const (
 
 // plan is a job of which only calls are known, on hosts of four ranks.
 type plan struct {
-	log    trace.Comm
+	log    comms.Record
 	ranks  int
 	comms  map[string]int // of the log, by name and rank
 	counts map[int]int64
@@ -28,9 +28,9 @@ type plan struct {
 
 func newPlan(ranks int) *plan {
 	p := &plan{ranks: ranks, comms: map[string]int{}, counts: map[int]int64{}}
-	p.log.Sources = []trace.CommSource{{Name: "job.log", Kind: trace.SourceNCCLLog}}
+	p.log.Sources = []comms.Source{{Name: "job.log", Kind: comms.SourceNCCLLog}}
 	for r := range ranks {
-		p.log.Processes = append(p.log.Processes, trace.CommProcess{Host: fmt.Sprintf("node%d", r/4), PID: int64(100 + r), Device: -1})
+		p.log.Processes = append(p.log.Processes, comms.Process{Host: fmt.Sprintf("node%d", r/4), PID: int64(100 + r), Device: -1})
 	}
 	return p
 }
@@ -40,7 +40,7 @@ func (p *plan) comm(name string, ranks ...int) {
 	id := uint64(0xc000 + len(p.comms))
 	for i, r := range ranks {
 		p.comms[fmt.Sprint(name, r)] = len(p.log.Groups)
-		p.log.Groups = append(p.log.Groups, trace.CommGroup{Process: r, ID: id, Rank: i, Size: len(ranks), FromStart: true})
+		p.log.Groups = append(p.log.Groups, comms.Group{Process: r, ID: id, Rank: i, Size: len(ranks), FromStart: true})
 	}
 }
 
@@ -51,7 +51,7 @@ func (p *plan) start(name string, rank int) { p.counts[p.comms[fmt.Sprint(name, 
 func (p *plan) join(name string, rank int, op nccl.Op, bytes int, peer int) {
 	comm := p.comms[fmt.Sprint(name, rank)]
 	p.buffer += 4096
-	c := trace.UnknownCall(rank)
+	c := comms.UnknownCall(rank)
 	c.Group, c.Line, c.Op, c.Launch, c.Count, c.Bytes = comm, int64(len(p.log.Calls)+1), op, p.counts[comm], int64(bytes), int64(bytes)
 	c.Datatype, c.Peer, c.Send, c.Recv = nccl.Int8, peer, p.buffer, p.buffer
 	p.log.Calls = append(p.log.Calls, c)
@@ -90,15 +90,15 @@ func (p *plan) each(step func(rank int)) {
 }
 
 // exports are recordings that have steps alone.
-func (p *plan) exports() *trace.Comm {
-	var x trace.Comm
+func (p *plan) exports() *comms.Record {
+	var x comms.Record
 	for r := range p.ranks {
 		host := fmt.Sprintf("node%d", r/4)
 		if r%4 == 0 {
-			x.Sources = append(x.Sources, trace.CommSource{Name: host + ".sqlite", Kind: trace.SourceNsight})
+			x.Sources = append(x.Sources, comms.Source{Name: host + ".sqlite", Kind: comms.SourceNsight})
 		}
-		x.Processes = append(x.Processes, trace.CommProcess{PID: int64(100 + r), Host: host, Device: int64(r % 4), Rank: -1, Source: r / 4, Clock: r / 4,
-			Steps: make([]trace.CommSpan, stepsOf)})
+		x.Processes = append(x.Processes, comms.Process{PID: int64(100 + r), Host: host, Device: int64(r % 4), Rank: -1, Source: r / 4, Clock: r / 4,
+			Steps: make([]comms.Span, stepsOf)})
 	}
 	return &x
 }
@@ -273,7 +273,7 @@ func TestInference(t *testing.T) {
 			p := c.make()
 			in := &p.log
 			if stepped {
-				in = trace.JoinComms(in, p.exports())
+				in = comms.Join(in, p.exports())
 			}
 			r := analyze(t, in, Options{})
 			seen := 0

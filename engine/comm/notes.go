@@ -6,7 +6,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/comm/align"
 	"github.com/sfstat/sfstat/engine/comm/bandwidth"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // NoteKind is what a Note reports.
@@ -97,14 +97,14 @@ func (r *Result) notes(unnumbered Note) {
 	if t.tied > 0 {
 		r.note(Note{Kind: NoteTied, N: int64(t.tied), Of: int64(len(r.Ranks))})
 	}
-	logs := r.Sources(trace.SourceNCCLLog)
+	logs := r.Sources(comms.SourceNCCLLog)
 	if logs > 0 {
 		r.count(NoteCallsAdded, r.callsOfProfiles())
 	}
 	r.count(NoteDoubtful, t.paired[Doubtful])
 	r.noteBeginnings()
 	switch {
-	case r.Sources(trace.SourceNsight)+r.Sources(trace.SourceInspector) == 0:
+	case r.Sources(comms.SourceNsight)+r.Sources(comms.SourceInspector) == 0:
 		r.note(Note{Kind: NoteNoExports})
 	case len(r.Calls) == 0 && logs == 0:
 		r.note(Note{Kind: NoteNoCalls})
@@ -133,7 +133,7 @@ func (r *Result) notes(unnumbered Note) {
 // callsOfProfiles is how many calls are from NVTX ranges.
 func (r *Result) callsOfProfiles() (n int) {
 	for i := range r.Calls {
-		if r.kindOf(r.Calls[i].Process) == trace.SourceNsight {
+		if r.kindOf(r.Calls[i].Process) == comms.SourceNsight {
 			n++
 		}
 	}

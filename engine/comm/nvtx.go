@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // Join says how calls of a rank were tied to its kernels.
@@ -111,7 +111,7 @@ func newProfile(r *Result, t *tied, rank int, calls []int) *profile {
 	return p
 }
 
-func (p *profile) call(i int) *trace.CommCall { return &p.r.Recorded.Calls[i] }
+func (p *profile) call(i int) *comms.Call { return &p.r.Recorded.Calls[i] }
 
 // sized reports whether the sizes of calls were recorded.
 func (p *profile) sized() bool {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/comm/align"
 	"github.com/sfstat/sfstat/internal/robust"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // loggedUnit is the logged calls of a communicator that share their count.
@@ -145,7 +145,7 @@ func (p *profile) vague(i int) bool {
 }
 
 // signOf is what tells a logged call from others.
-func signOf(c *trace.CommCall) align.Sign {
+func signOf(c *comms.Call) align.Sign {
 	return align.Sign{Op: c.Op, Bytes: c.Bytes, Root: int64(c.Peer)}
 }
 
@@ -180,7 +180,7 @@ func (p *profile) bounds(call int) (after, before int64) {
 }
 
 // slackOf is none between calls of one thread.
-func slackOf(x, y *trace.CommCall) int64 {
+func slackOf(x, y *comms.Call) int64 {
 	if x.Thread == y.Thread {
 		return 0
 	}
@@ -241,7 +241,7 @@ func (p *profile) tieVague(call int, u unit) {
 }
 
 // alike reports whether a logged call may be a recorded one.
-func alike(logged, recorded *trace.CommCall) bool {
+func alike(logged, recorded *comms.Call) bool {
 	return logged.Op == recorded.Op && (recorded.Bytes < 0 || logged.Bytes == recorded.Bytes) &&
 		(recorded.Peer < 0 || logged.Peer < 0 || logged.Peer == recorded.Peer)
 }

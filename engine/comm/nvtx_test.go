@@ -12,7 +12,7 @@ import (
 	"github.com/sfstat/sfstat/ingest/nccllog"
 	"github.com/sfstat/sfstat/ingest/nsight"
 	"github.com/sfstat/sfstat/ingest/nsight/nsighttest"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -284,10 +284,10 @@ func (j *rangesJob) make(c *rangesComm) {
 }
 
 // input reads the job's files; exports alone where logs is false.
-func (j *rangesJob) input(t *testing.T, logs bool) *trace.Comm {
+func (j *rangesJob) input(t *testing.T, logs bool) *comms.Record {
 	t.Helper()
 	dir := t.TempDir()
-	var exports []*trace.Comm
+	var exports []*comms.Record
 	b := nccllog.NewBuilder(ingest.Limits{})
 	for r, k := range j.ranks {
 		if logs {
@@ -315,7 +315,7 @@ func (j *rangesJob) input(t *testing.T, logs bool) *trace.Comm {
 		}
 		exports = append(exports, x)
 	}
-	return trace.JoinComms(append([]*trace.Comm{b.Comm()}, exports...)...)
+	return comms.Join(append([]*comms.Record{b.Comm()}, exports...)...)
 }
 
 // score is F1 of the matches, and how many that are called certain are wrong. Lines and rows of one call are one: what
@@ -324,10 +324,10 @@ func (j *rangesJob) score(r *Result) (f1 float64, certain, wrong int) {
 	hits, want := 0, 0
 	for _, k := range j.ranks {
 		for mark := range k.truth {
-			if r.Sources(trace.SourceNCCLLog) == 0 && strings.HasPrefix(mark, "row") {
+			if r.Sources(comms.SourceNCCLLog) == 0 && strings.HasPrefix(mark, "row") {
 				want++
 			}
-			if r.Sources(trace.SourceNCCLLog) > 0 && strings.HasPrefix(mark, "line") {
+			if r.Sources(comms.SourceNCCLLog) > 0 && strings.HasPrefix(mark, "line") {
 				want++
 			}
 		}
@@ -336,11 +336,11 @@ func (j *rangesJob) score(r *Result) (f1 float64, certain, wrong int) {
 	for _, m := range r.Matches {
 		k, c := &r.Ranks[m.Rank], &r.Calls[m.Call]
 		mark := fmt.Sprintf("line%d", c.Line)
-		if r.Recorded.Sources[c.Source].Kind != trace.SourceNCCLLog {
+		if r.Recorded.Sources[c.Source].Kind != comms.SourceNCCLLog {
 			mark = fmt.Sprintf("row%d", c.Line)
 		}
 		hit := j.ranks[(int(k.PID)-4000)/10].truth[mark] == r.Kernels(m.Rank)[m.Kernel].Correlation
-		if r.Sources(trace.SourceNCCLLog) > 0 && strings.HasPrefix(mark, "row") { // lost in the log
+		if r.Sources(comms.SourceNCCLLog) > 0 && strings.HasPrefix(mark, "row") { // lost in the log
 			if !hit {
 				wrong++
 			}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // Pairing says how a process that logged was found among those that profilers saw.
@@ -34,7 +34,7 @@ func (p Pairing) Sure() bool { return p >= ByPID && p < Doubtful }
 type logged struct {
 	index int
 	host  string
-	*trace.CommProcess
+	*comms.Process
 	rank  int // in its largest communicator
 	calls []int
 }
@@ -43,8 +43,8 @@ type logged struct {
 type recorded struct {
 	index int
 	host  string
-	*trace.CommProcess
-	kernels []trace.CommKernel
+	*comms.Process
+	kernels []comms.Kernel
 }
 
 // pair finds the ranks: processes that logged with those that profilers saw, and what is left of both.
@@ -74,14 +74,14 @@ func (r *Result) logged(of *profiled) (list []logged) {
 	}
 	named := false
 	for i := range r.Recorded.Processes {
-		named = named || r.kindOf(i) == trace.SourceNCCLLog && r.Recorded.Processes[i].PID != 0
+		named = named || r.kindOf(i) == comms.SourceNCCLLog && r.Recorded.Processes[i].PID != 0
 	}
 	for i := range r.Recorded.Processes {
 		p := &r.Recorded.Processes[i]
-		if r.kindOf(i) != trace.SourceNCCLLog || named && p.PID == 0 || len(of.logged[i]) == 0 && !has[i] {
+		if r.kindOf(i) != comms.SourceNCCLLog || named && p.PID == 0 || len(of.logged[i]) == 0 && !has[i] {
 			continue
 		}
-		l := logged{index: i, host: hostName(p.Host), CommProcess: p, rank: -1, calls: of.logged[i]}
+		l := logged{index: i, host: hostName(p.Host), Process: p, rank: -1, calls: of.logged[i]}
 		if n, known := rank[i]; known {
 			l.rank = n
 		}

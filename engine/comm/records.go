@@ -6,7 +6,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/comm/align"
 	"github.com/sfstat/sfstat/engine/comm/bandwidth"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // Record is a call with all that is known of it.
@@ -32,7 +32,7 @@ type Moved struct {
 	Measure *bandwidth.Measure // nil where the kernel did several things at once, or could not be measured
 	Subject int                // of Speed.Subjects; None
 	bandwidth.Held
-	Tuning *trace.CommTuning // of the first rank that its log tells; nil: not known
+	Tuning *comms.Tuning // of the first rank that its log tells; nil: not known
 }
 
 // place of kernels: what each took part in.
@@ -107,7 +107,7 @@ func (a moves) collective(r *Result, i int, measured map[Measured]int) {
 	if !ok {
 		k = None
 	}
-	var tuning *trace.CommTuning
+	var tuning *comms.Tuning
 	for _, p := range c.Parts {
 		if t := r.Calls[p.Call].Tuning; tuning == nil {
 			tuning = t

@@ -5,7 +5,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/comm/bandwidth"
 	"github.com/sfstat/sfstat/engine/comm/group"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -94,11 +94,11 @@ func (r *Result) AlgoOf(c *Collective) nccl.Algo {
 type limits struct {
 	r    *Result
 	m    *members
-	ways [][]trace.CommPath // of each communicator, what its members printed
+	ways [][]comms.Path // of each communicator, what its members printed
 }
 
 func (r *Result) limits(m *members) *limits {
-	l := &limits{r: r, m: m, ways: make([][]trace.CommPath, len(m.list))}
+	l := &limits{r: r, m: m, ways: make([][]comms.Path, len(m.list))}
 	for _, p := range r.Recorded.Paths {
 		if g := r.groupOf[r.sideOf[p.Group]]; g != None {
 			l.ways[g] = append(l.ways[g], p)
@@ -139,7 +139,7 @@ func (l *limits) between(g int, ranks []int) bandwidth.Limit {
 	for _, w := range l.ways[g] {
 		from, ok := member[w.From]
 		to, there := member[w.To]
-		if w.To == trace.ToNetwork {
+		if w.To == comms.ToNetwork {
 			to, there = bandwidth.Network, true
 		}
 		if ok && there {

@@ -1,7 +1,7 @@
 package comm
 
 import (
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // profiled is what profilers recorded of calls, beside the logs.
@@ -15,7 +15,7 @@ type profiled struct {
 func (r *Result) split() *profiled {
 	c := r.Recorded
 	of := &profiled{calls: make([][]int, len(c.Processes)), logged: make([][]int, len(c.Processes))}
-	log := func(process int) bool { return process != None && r.kindOf(process) == trace.SourceNCCLLog }
+	log := func(process int) bool { return process != None && r.kindOf(process) == comms.SourceNCCLLog }
 	others := false
 	group := make([]int, len(c.Groups))
 	r.sideOf = group

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -94,7 +94,7 @@ func (r *Result) whenMade() map[int]int64 {
 }
 
 // byMarks places the calls of a rank by its marked steps, and returns how many there are.
-func (s *StepsOf) byMarks(calls []int, marks []trace.CommSpan, at map[int]int64) int {
+func (s *StepsOf) byMarks(calls []int, marks []comms.Span, at map[int]int64) int {
 	marks = apart(marks)
 	first, end := seen(calls, at)
 	last := outside
@@ -134,7 +134,7 @@ func seen(calls []int, at map[int]int64) (first, end int) {
 }
 
 // placeAt is where a time is among marks.
-func placeAt(marks []trace.CommSpan, t int64) Place {
+func placeAt(marks []comms.Span, t int64) Place {
 	switch n := sort.Search(len(marks), func(k int) bool { return marks[k].Start > t }) - 1; {
 	case n < 0:
 		return Place{Era: Initialisation, Step: -1}
@@ -147,10 +147,10 @@ func placeAt(marks []trace.CommSpan, t int64) Place {
 }
 
 // apart is marks by start, of those that overlap, as where several threads mark a step, the longest of the first.
-func apart(marks []trace.CommSpan) []trace.CommSpan {
+func apart(marks []comms.Span) []comms.Span {
 	marks = slices.Clone(marks)
-	slices.SortFunc(marks, func(a, b trace.CommSpan) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End)) })
-	return slices.CompactFunc(marks, func(a, b trace.CommSpan) bool { return a.Start < b.End && b.Start < a.End })
+	slices.SortFunc(marks, func(a, b comms.Span) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End)) })
+	return slices.CompactFunc(marks, func(a, b comms.Span) bool { return a.Start < b.End && b.Start < a.End })
 }
 
 // likeness is what calls of equal steps have in common.
@@ -313,7 +313,7 @@ func distances(list []int) (out []int) {
 
 // name takes the names of steps from the first rank that marks most.
 func (s *StepsOf) name(r *Result) {
-	var marks []trace.CommSpan
+	var marks []comms.Span
 	for i := range r.Ranks {
 		if m := r.Steps(i); len(m) > len(marks) {
 			marks = m

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // The longest part that repeats itself is found, with what is before and after it; of a program with layers inside of steps, the step.
@@ -33,7 +33,7 @@ func TestRepetition(t *testing.T) {
 
 // By hand: marks of two threads are one step; before, between, after.
 func TestMarkedSteps(t *testing.T) {
-	marks := apart([]trace.CommSpan{{Name: "2", Start: 30, End: 40}, {Name: "1", Start: 10, End: 20}, {Name: "1", Start: 11, End: 19}})
+	marks := apart([]comms.Span{{Name: "2", Start: 30, End: 40}, {Name: "1", Start: 10, End: 20}, {Name: "1", Start: 11, End: 19}})
 	if len(marks) != 2 || marks[0].Start != 10 {
 		t.Fatalf("%+v", marks)
 	}

@@ -4,14 +4,14 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
 // Machine is the topology of one host, as NCCL printed it there.
 type Machine struct {
 	Host    string
-	Devices []trace.CommDevice // each once, in the order of the log; Rank is of the job
+	Devices []comms.Device // each once, in the order of the log; Rank is of the job
 	Links   []Link
 	Paths   []Path // between its ranks, ascending, and from each to the network
 }
@@ -25,7 +25,7 @@ type Link struct {
 
 // Path is the widest path between two ranks of the job that any topology shows.
 type Path struct {
-	From, To  int // To may be [trace.ToNetwork]; else From < To
+	From, To  int // To may be [comms.ToNetwork]; else From < To
 	Class     nccl.Link
 	Bandwidth float64 // of its narrowest link, GB/s
 }
@@ -94,7 +94,7 @@ func (t *topology) links() {
 		if seen[m.Host] == nil {
 			seen[m.Host] = map[string]int{}
 		}
-		device := func(d trace.CommDevice) int {
+		device := func(d comms.Device) int {
 			i, known := seen[m.Host][d.Name]
 			if !known {
 				i = len(m.Devices)
@@ -112,8 +112,8 @@ func (t *topology) links() {
 func (t *topology) paths() {
 	widest := map[string]map[[2]int]Path{}
 	for _, p := range t.r.Recorded.Paths {
-		from, to := t.member(p.Group, p.From), trace.ToNetwork
-		if p.To != trace.ToNetwork {
+		from, to := t.member(p.Group, p.From), comms.ToNetwork
+		if p.To != comms.ToNetwork {
 			to = t.member(p.Group, p.To)
 			from, to = min(from, to), max(from, to)
 		}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // By hand from fixtures/comm/make: two hosts of two GPUs on NVLink and one network card; GPUs of both hosts have the same names, ranks of the
@@ -27,7 +27,7 @@ func TestTopology(t *testing.T) {
 		}
 		for _, p := range m.Paths {
 			to := fmt.Sprint(p.To)
-			if p.To == trace.ToNetwork {
+			if p.To == comms.ToNetwork {
 				to = "network"
 			}
 			got[m.Host] = append(got[m.Host], fmt.Sprintf("%d %v %g %s", p.From, p.Class, p.Bandwidth, to))

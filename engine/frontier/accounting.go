@@ -6,6 +6,7 @@ import (
 
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // accounting fills a Result from one view, or from what several sum to.
@@ -420,7 +421,7 @@ func accumulationOf(w *trace.Window) Accumulation {
 	}
 	indices := map[string]int{}
 	for _, name := range w.Schema.Stages {
-		if base, micro := trace.SplitStage(name); micro >= 0 {
+		if base, micro := stagename.Split(name); micro >= 0 {
 			indices[base]++
 		}
 	}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // qualityOf collects what is incomplete about a window.
@@ -14,7 +16,7 @@ func qualityOf(w *trace.Window) Quality {
 	q := Quality{Wall: w.Wall != nil, Missing: w.Missing(), GatherOK: len(w.GatherFailed) == 0, SchemaOK: true, Notes: slices.Clone(w.Notes)}
 	for _, n := range w.Notes {
 		switch n.Kind {
-		case trace.NoteStagesChanged, trace.NoteWorldSizeChanged, trace.NoteAccumulationChanged:
+		case input.NoteStagesChanged, input.NoteWorldSizeChanged, input.NoteAccumulationChanged:
 			q.SchemaOK = false
 		}
 	}
@@ -32,7 +34,7 @@ func chargeDataWait(w *trace.Window) (charged *trace.Window, unsafe bool) {
 	}
 	data := -1
 	for s, name := range w.Schema.Stages {
-		if strings.HasPrefix(name, trace.DataStageStem) {
+		if strings.HasPrefix(name, stagename.DataStem) {
 			if data >= 0 {
 				return w, true
 			}

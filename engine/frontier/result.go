@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Cut says where a step begins.
@@ -258,7 +259,7 @@ type Quality struct {
 	Missing         []int   // IDs of ranks that did not report
 	GatherOK        bool
 	SchemaOK        bool
-	Notes           []trace.Note // of the window
+	Notes           []input.Note // of the window
 }
 
 // Boundary is a stage at whose end the ranks may synchronise, and the evidence.

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/internal/robust"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // Without wall time and without a stage in which the ranks are known to synchronise,
@@ -98,7 +98,7 @@ func waitsInstead(groups []string, typical [][]int64, g, r int) bool {
 // "model.backward_cpu_wall", "backward", "bwd_ms". What is only a part of it by
 // its name ("backward-compute", "wait.backward") is not.
 func reducesGradients(stage string) bool {
-	base, _ := trace.SplitStage(stage)
+	base, _ := stagename.Split(stage)
 	words := strings.FieldsFunc(strings.ToLower(base), func(r rune) bool { return r < 'a' || r > 'z' })
 	besides := []string{"model", "strategy", "loss", "pass", "step", "time", "cpu", "wall", "device", "ms", "us", "ns"}
 	named := false

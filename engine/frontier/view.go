@@ -8,6 +8,7 @@ import (
 
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // rows is a window's stages as rows of one matrix: the recorded ones, and last
@@ -33,7 +34,7 @@ func newRowsAfter(w *trace.Window, lead int, keep *buffers) *rows {
 	m := &rows{w: w, lead: lead, names: slices.Clone(w.Schema.Stages), quality: qualityOf(w)}
 	m.open = w.Wall == nil && !slices.ContainsFunc(m.names, waiting)
 	if w.Wall != nil {
-		m.names = append(m.names, trace.ResidualStage)
+		m.names = append(m.names, stagename.Residual)
 		m.residual = append(keep.residual[:0], w.Wall...)
 		keep.residual = m.residual
 		m.closeSteps()
@@ -53,7 +54,7 @@ func newRowsAfter(w *trace.Window, lead int, keep *buffers) *rows {
 
 // waiting reports whether a stage is measured waiting. A recorder that has such
 // stages accounts for all of a step.
-func waiting(stage string) bool { return strings.HasPrefix(stage, trace.WaitStageStem) }
+func waiting(stage string) bool { return strings.HasPrefix(stage, stagename.WaitStem) }
 
 // typicalStep is the median over steps of what the median rank takes, stage by
 // stage, in nanoseconds. O(T·S).

@@ -29,9 +29,9 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/internal/student"
+	"github.com/sfstat/sfstat/trace/input"
 
 	"github.com/sfstat/sfstat/internal/robust"
-	"github.com/sfstat/sfstat/trace"
 )
 
 // Direction is that of a pass.
@@ -115,14 +115,14 @@ func Analyze(in Input, o Options) (*Result, error) {
 func (in *Input) validate() error {
 	n := in.Stages * in.Microbatches * in.Steps * in.Replicas
 	if in.Stages < 1 || in.Microbatches < 1 || in.Steps < 1 || in.Replicas < 1 {
-		return trace.Bad(trace.ErrEmpty, "%d stages, %d microbatches, %d steps, %d replicas: no passes", in.Stages, in.Microbatches, in.Steps, in.Replicas)
+		return input.Bad(input.ErrEmpty, "%d stages, %d microbatches, %d steps, %d replicas: no passes", in.Stages, in.Microbatches, in.Steps, in.Replicas)
 	}
 	if len(in.X) != int(directions)*n {
-		return trace.Bad(trace.ErrRagged, "%d passes, expected %d", len(in.X), int(directions)*n)
+		return input.Bad(input.ErrRagged, "%d passes, expected %d", len(in.X), int(directions)*n)
 	}
 	for _, x := range in.X {
 		if x < 0 {
-			return trace.Bad(trace.ErrNegative, "a pass of %d ns", x)
+			return input.Bad(input.ErrNegative, "a pass of %d ns", x)
 		}
 	}
 	return nil

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // model draws the passes of a job on logarithms: noise of each pass, length of
@@ -247,9 +247,9 @@ func TestRefused(t *testing.T) {
 		in   Input
 		want error
 	}{
-		{Input{}, trace.ErrEmpty},
-		{Input{Stages: 1, Microbatches: 1, Steps: 1, Replicas: 1, X: make([]int64, 3)}, trace.ErrRagged},
-		{Input{Stages: 1, Microbatches: 1, Steps: 1, Replicas: 1, X: []int64{1, -1}}, trace.ErrNegative},
+		{Input{}, input.ErrEmpty},
+		{Input{Stages: 1, Microbatches: 1, Steps: 1, Replicas: 1, X: make([]int64, 3)}, input.ErrRagged},
+		{Input{Stages: 1, Microbatches: 1, Steps: 1, Replicas: 1, X: []int64{1, -1}}, input.ErrNegative},
 	} {
 		if _, err := Analyze(test.in, DefaultOptions()); !errors.Is(err, test.want) {
 			t.Errorf("%v, expected %v", err, test.want)

@@ -30,7 +30,7 @@ import (
 	"sort"
 
 	"github.com/sfstat/sfstat/engine/peers"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/health"
 )
 
 // Unit is a device of a host, or (Device −1) the host as a whole.
@@ -47,18 +47,18 @@ const MaxReach = 60e9
 
 // Job is what was measured of the units of a job. The zero value has none.
 type Job struct {
-	series map[Unit]map[trace.Quantity][]trace.Reading
+	series map[Unit]map[health.Quantity][]health.Reading
 	units  []Unit // in order
 }
 
 // Add adds a series as one of a unit, which several files may have told. It keeps the readings.
-func (j *Job) Add(u Unit, s *trace.Series) {
+func (j *Job) Add(u Unit, s *health.Series) {
 	if j.series == nil {
-		j.series = make(map[Unit]map[trace.Quantity][]trace.Reading)
+		j.series = make(map[Unit]map[health.Quantity][]health.Reading)
 	}
 	of := j.series[u]
 	if of == nil {
-		of = make(map[trace.Quantity][]trace.Reading)
+		of = make(map[health.Quantity][]health.Reading)
 		j.series[u] = of
 		at, _ := slices.BinarySearchFunc(j.units, u, compareUnits)
 		j.units = slices.Insert(j.units, at, u)
@@ -70,7 +70,7 @@ func (j *Job) Add(u Unit, s *trace.Series) {
 	of[s.Quantity] = all
 }
 
-func byTime(a, b trace.Reading) int { return cmp.Compare(a.At, b.At) }
+func byTime(a, b health.Reading) int { return cmp.Compare(a.At, b.At) }
 
 func compareUnits(a, b Unit) int {
 	return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Device, b.Device))
@@ -79,7 +79,7 @@ func compareUnits(a, b Unit) int {
 // Difference is a quantity in which a unit differs from its peers.
 type Difference struct {
 	Unit
-	Quantity trace.Quantity
+	Quantity health.Quantity
 	peers.Result
 	P        float64 // of all comparisons that were made; Result.P is of this one
 	Tests    int     // those
@@ -104,7 +104,7 @@ type Question struct {
 func (j *Job) Differences(q Question) (unusual, compared []Difference) {
 	var all []Difference
 	var large []bool // of all
-	for _, quantity := range trace.Quantities() {
+	for _, quantity := range health.Quantities() {
 		r, ok := rules[quantity]
 		if !ok {
 			continue
@@ -143,7 +143,7 @@ type value struct {
 }
 
 // values are those of a quantity of all peers. timeless: of all times.
-func (j *Job) values(quantity trace.Quantity, q Question) (all []value, timeless bool) {
+func (j *Job) values(quantity health.Quantity, q Question) (all []value, timeless bool) {
 	times := q.Times
 	timed := slices.ContainsFunc(q.Peers, func(u Unit) bool {
 		of := j.series[u][quantity]
@@ -174,7 +174,7 @@ func without(values []value, but int, suspected []Unit) (others []float64) {
 }
 
 // reduce makes one value of the readings in some times.
-func reduce(all []trace.Reading, q trace.Quantity, times []Interval) (v value, ok bool) {
+func reduce(all []health.Reading, q health.Quantity, times []Interval) (v value, ok bool) {
 	kept := all
 	if times != nil {
 		kept = within(all, times)
@@ -192,7 +192,7 @@ func reduce(all []trace.Reading, q trace.Quantity, times []Interval) (v value, o
 	for i, r := range kept {
 		x[i] = r.Value
 	}
-	if q == trace.Throttled || q == trace.PowerCapped || q == trace.Utilization {
+	if q == health.Throttled || q == health.PowerCapped || q == health.Utilization {
 		for _, y := range x {
 			v.value += y / float64(len(x))
 		}
@@ -204,7 +204,7 @@ func reduce(all []trace.Reading, q trace.Quantity, times []Interval) (v value, o
 }
 
 // within are the readings in some times, or beside them within reach.
-func within(all []trace.Reading, times []Interval) (kept []trace.Reading) {
+func within(all []health.Reading, times []Interval) (kept []health.Reading) {
 	pad := reach(all)
 	next := 0 // the first that is not kept yet
 	for _, t := range times {
@@ -219,7 +219,7 @@ func within(all []trace.Reading, times []Interval) (kept []trace.Reading) {
 }
 
 // reach is the usual distance of readings, at most MaxReach.
-func reach(all []trace.Reading) int64 {
+func reach(all []health.Reading) int64 {
 	if len(all) < 2 {
 		return MaxReach
 	}
@@ -228,7 +228,7 @@ func reach(all []trace.Reading) int64 {
 
 // growth is by how much a counter grew, and in how many seconds: between readings
 // that follow each other.
-func growth(all []trace.Reading, usual int64) (grown, seconds float64) {
+func growth(all []health.Reading, usual int64) (grown, seconds float64) {
 	const longest = 4 // usual distances: beyond is a gap between two times
 	for i := 1; i < len(all); i++ {
 		apart := all[i].At - all[i-1].At
@@ -255,31 +255,31 @@ type rule struct {
 
 // rules are what can slow a job down, and how much of it is worth a look; none was
 // fitted to a sample: each is wide of what equal units differ by.
-var rules = map[trace.Quantity]rule{
-	trace.ECCUncorrected:    {turn: 0, times: 1, once: true},
-	trace.OOMKills:          {turn: 1, times: 1, once: true},
-	trace.Throttled:         {turn: 2, amount: 0.1, resolution: 0.02},
-	trace.SMClock:           {turn: 3, direction: peers.Lower, factor: 0.05, resolution: 15}, // clocks step by 15 MHz
-	trace.MemoryClock:       {turn: 4, direction: peers.Lower, factor: 0.05, resolution: 15},
-	trace.PowerCapped:       {turn: 5, amount: 0.25, resolution: 0.05},
-	trace.CPUSteal:          {turn: 6, amount: 0.02, resolution: 0.005},
-	trace.SwapIn:            {turn: 7, times: 1000},
-	trace.PressureMemory:    {turn: 8, amount: 0.05, resolution: 0.01},
-	trace.CPUThrottled:      {turn: 9, times: 10},
-	trace.CPUClock:          {turn: 10, direction: peers.Lower, factor: 0.1, resolution: 25},
-	trace.PressureCPU:       {turn: 11, amount: 0.05, resolution: 0.01},
-	trace.PressureIO:        {turn: 12, amount: 0.05, resolution: 0.01},
-	trace.CPUWaitIO:         {turn: 13, amount: 0.05, resolution: 0.01},
-	trace.CPUBusy:           {turn: 14, amount: 0.2, resolution: 0.02},
-	trace.Load:              {turn: 15, amount: 0.5, resolution: 0.1},
-	trace.Retransmits:       {turn: 16, times: 100},
-	trace.NetworkDrops:      {turn: 17, times: 100},
-	trace.PCIeReplays:       {turn: 18, times: 10},
-	trace.ECCCorrected:      {turn: 19, times: 10},
-	trace.Temperature:       {turn: 20, amount: 8, resolution: 2},
-	trace.MemoryTemperature: {turn: 21, amount: 8, resolution: 2},
-	trace.MemoryAvailable:   {turn: 22, direction: peers.Lower, amount: 0.2, resolution: 0.01},
-	trace.Power:             {turn: 23, direction: peers.Lower, factor: 0.15, resolution: 5},
+var rules = map[health.Quantity]rule{
+	health.ECCUncorrected:    {turn: 0, times: 1, once: true},
+	health.OOMKills:          {turn: 1, times: 1, once: true},
+	health.Throttled:         {turn: 2, amount: 0.1, resolution: 0.02},
+	health.SMClock:           {turn: 3, direction: peers.Lower, factor: 0.05, resolution: 15}, // clocks step by 15 MHz
+	health.MemoryClock:       {turn: 4, direction: peers.Lower, factor: 0.05, resolution: 15},
+	health.PowerCapped:       {turn: 5, amount: 0.25, resolution: 0.05},
+	health.CPUSteal:          {turn: 6, amount: 0.02, resolution: 0.005},
+	health.SwapIn:            {turn: 7, times: 1000},
+	health.PressureMemory:    {turn: 8, amount: 0.05, resolution: 0.01},
+	health.CPUThrottled:      {turn: 9, times: 10},
+	health.CPUClock:          {turn: 10, direction: peers.Lower, factor: 0.1, resolution: 25},
+	health.PressureCPU:       {turn: 11, amount: 0.05, resolution: 0.01},
+	health.PressureIO:        {turn: 12, amount: 0.05, resolution: 0.01},
+	health.CPUWaitIO:         {turn: 13, amount: 0.05, resolution: 0.01},
+	health.CPUBusy:           {turn: 14, amount: 0.2, resolution: 0.02},
+	health.Load:              {turn: 15, amount: 0.5, resolution: 0.1},
+	health.Retransmits:       {turn: 16, times: 100},
+	health.NetworkDrops:      {turn: 17, times: 100},
+	health.PCIeReplays:       {turn: 18, times: 10},
+	health.ECCCorrected:      {turn: 19, times: 10},
+	health.Temperature:       {turn: 20, amount: 8, resolution: 2},
+	health.MemoryTemperature: {turn: 21, amount: 8, resolution: 2},
+	health.MemoryAvailable:   {turn: 22, direction: peers.Lower, amount: 0.2, resolution: 0.01},
+	health.Power:             {turn: 23, direction: peers.Lower, factor: 0.15, resolution: 5},
 }
 
 // options are those of the comparison of a value. What happens now and then is

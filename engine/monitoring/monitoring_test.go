@@ -5,18 +5,18 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/health"
 )
 
 // job is 8 GPUs of a host, sampled every second for 100 s from 1000 s on. value gives the
 // reading of a GPU at a second.
-func job(q trace.Quantity, value func(gpu, second int) float64) (*Job, []Unit) {
+func job(q health.Quantity, value func(gpu, second int) float64) (*Job, []Unit) {
 	var j Job
 	var units []Unit
 	for gpu := range 8 {
-		s := trace.Series{Host: "h2", Device: gpu, Quantity: q}
+		s := health.Series{Host: "h2", Device: gpu, Quantity: q}
 		for second := range 100 {
-			s.Readings = append(s.Readings, trace.Reading{At: int64(1000+second) * 1e9, Value: value(gpu, second)})
+			s.Readings = append(s.Readings, health.Reading{At: int64(1000+second) * 1e9, Value: value(gpu, second)})
 		}
 		u := Unit{"h2", gpu}
 		units = append(units, u)
@@ -26,7 +26,7 @@ func job(q trace.Quantity, value func(gpu, second int) float64) (*Job, []Unit) {
 }
 
 func Example() {
-	j, units := job(trace.SMClock, func(gpu, second int) float64 {
+	j, units := job(health.SMClock, func(gpu, second int) float64 {
 		if gpu == 3 && second >= 40 && second < 60 {
 			return 1005
 		}
@@ -56,36 +56,36 @@ func TestDifferences(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name  string
-		q     trace.Quantity
+		q     health.Quantity
 		value func(gpu, second int) float64
 		times []Interval
 		want  bool
 	}{
-		{"clocks alike", trace.SMClock, func(gpu, second int) float64 { return 1755 - 15*float64((gpu+second)%3) }, nil, false},
-		{"a higher clock", trace.SMClock, func(gpu, _ int) float64 { return 1005 + 750*float64(1-min(1, (gpu-3)*(gpu-3))) }, nil, false},
-		{"1 % lower", trace.SMClock, func(gpu, _ int) float64 { return 1755 - 15*float64(1-min(1, (gpu-3)*(gpu-3))) }, nil, false},
-		{"12 % lower", trace.SMClock, func(gpu, _ int) float64 { return 1755 - 210*float64(1-min(1, (gpu-3)*(gpu-3))) }, nil, true},
-		{"replays now and then", trace.PCIeReplays, counts(0.11), nil, false},
-		{"replays", trace.PCIeReplays, counts(5), nil, true},
-		{"one uncorrected error", trace.ECCUncorrected, func(gpu, second int) float64 {
+		{"clocks alike", health.SMClock, func(gpu, second int) float64 { return 1755 - 15*float64((gpu+second)%3) }, nil, false},
+		{"a higher clock", health.SMClock, func(gpu, _ int) float64 { return 1005 + 750*float64(1-min(1, (gpu-3)*(gpu-3))) }, nil, false},
+		{"1 % lower", health.SMClock, func(gpu, _ int) float64 { return 1755 - 15*float64(1-min(1, (gpu-3)*(gpu-3))) }, nil, false},
+		{"12 % lower", health.SMClock, func(gpu, _ int) float64 { return 1755 - 210*float64(1-min(1, (gpu-3)*(gpu-3))) }, nil, true},
+		{"replays now and then", health.PCIeReplays, counts(0.11), nil, false},
+		{"replays", health.PCIeReplays, counts(5), nil, true},
+		{"one uncorrected error", health.ECCUncorrected, func(gpu, second int) float64 {
 			if gpu == 3 && second >= 50 {
 				return 8
 			}
 			return 7
 		}, nil, true},
-		{"that error at another time", trace.ECCUncorrected, func(gpu, second int) float64 {
+		{"that error at another time", health.ECCUncorrected, func(gpu, second int) float64 {
 			if gpu == 3 && second >= 50 {
 				return 8
 			}
 			return 7
 		}, []Interval{{1060e9, 1090e9}}, false},
-		{"a counter that was set back", trace.PCIeReplays, func(gpu, second int) float64 {
+		{"a counter that was set back", health.PCIeReplays, func(gpu, second int) float64 {
 			if gpu == 3 && second < 50 {
 				return 1e6
 			}
 			return float64(second)
 		}, nil, false},
-		{"busy is no cause", trace.Utilization, func(gpu, _ int) float64 { return float64(1 - min(1, (gpu-3)*(gpu-3))) }, nil, false},
+		{"busy is no cause", health.Utilization, func(gpu, _ int) float64 { return float64(1 - min(1, (gpu-3)*(gpu-3))) }, nil, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			j, units := job(c.q, c.value)
@@ -109,12 +109,12 @@ func TestHealthy(t *testing.T) {
 		for gpu := range 8 {
 			u := Unit{"h2", gpu}
 			units = append(units, u)
-			for _, q := range []trace.Quantity{trace.SMClock, trace.Temperature, trace.Power, trace.Throttled} {
-				s := trace.Series{Quantity: q}
-				at := map[trace.Quantity]float64{trace.SMClock: 1700 + 80*rng.NormFloat64(), trace.Temperature: 60 + 6*rng.NormFloat64(),
-					trace.Power: 400 + 40*rng.NormFloat64(), trace.Throttled: 0.2 * rng.Float64()}[q]
+			for _, q := range []health.Quantity{health.SMClock, health.Temperature, health.Power, health.Throttled} {
+				s := health.Series{Quantity: q}
+				at := map[health.Quantity]float64{health.SMClock: 1700 + 80*rng.NormFloat64(), health.Temperature: 60 + 6*rng.NormFloat64(),
+					health.Power: 400 + 40*rng.NormFloat64(), health.Throttled: 0.2 * rng.Float64()}[q]
 				for i := range 20 {
-					s.Readings = append(s.Readings, trace.Reading{At: int64(1000+i) * 1e9, Value: at})
+					s.Readings = append(s.Readings, health.Reading{At: int64(1000+i) * 1e9, Value: at})
 				}
 				j.Add(u, &s)
 			}
@@ -130,7 +130,7 @@ func TestHealthy(t *testing.T) {
 
 // TestShortTimes: a step shorter than the distance of readings has those beside it.
 func TestShortTimes(t *testing.T) {
-	j, units := job(trace.SMClock, func(gpu, _ int) float64 { return float64(1755 - 750*(1-min(1, (gpu-3)*(gpu-3)))) })
+	j, units := job(health.SMClock, func(gpu, _ int) float64 { return float64(1755 - 750*(1-min(1, (gpu-3)*(gpu-3)))) })
 	unusual, _ := j.Differences(Question{Units: units[3:4], Peers: units, Times: []Interval{{1050e9 + 1, 1050e9 + 2}}})
 	if len(unusual) != 1 || unusual[0].Readings != 3 {
 		t.Errorf("%+v, expected one difference, of 3 readings", unusual)

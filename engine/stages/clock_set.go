@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/clock"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
@@ -51,7 +51,7 @@ func (j *Job) joinClocks() {
 	for i, s := range settings {
 		if s.by != 0 {
 			s.undo(j.Ranks[i])
-			j.note(trace.NoteRecorder, "the clock of rank %d was set by about %.3f s while it recorded: its times were brought together by the ends of collectives",
+			j.note(input.NoteRecorder, "the clock of rank %d was set by about %.3f s while it recorded: its times were brought together by the ends of collectives",
 				j.Ranks[i].ID, float64(s.by)/1e9)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
@@ -61,7 +61,7 @@ func TestClockSet(t *testing.T) {
 			if len(jobs) != 1 {
 				t.Fatalf("%d jobs", len(jobs))
 			}
-			said := slices.IndexFunc(jobs[0].Notes, func(n trace.Note) bool { return strings.Contains(n.Text, "was set by about") })
+			said := slices.IndexFunc(jobs[0].Notes, func(n input.Note) bool { return strings.Contains(n.Text, "was set by about") })
 			if c.note == "" && said >= 0 || c.note != "" && (said < 0 || !strings.HasPrefix(jobs[0].Notes[said].Text, c.note)) {
 				t.Errorf("notes %v, want %q", jobs[0].Notes, c.note)
 			}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/engine/clock"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
@@ -21,9 +21,9 @@ func (c *converter) chooseStages() {
 		switch recorded := c.anyStep(func(_ *profile.Rank, s *profile.Step) bool { return s.Device != nil }); {
 		case c.o.Timeline != OnDevice:
 		case recorded:
-			c.note(trace.NoteRecorder, "no annotation that is a stage launched the work on the device: stages are measured on the host")
+			c.note(input.NoteRecorder, "no annotation that is a stage launched the work on the device: stages are measured on the host")
 		default:
-			c.note(trace.NoteRecorder, "no device work was recorded: stages are measured on the host")
+			c.note(input.NoteRecorder, "no device work was recorded: stages are measured on the host")
 		}
 		c.o.Timeline = OnHost
 		c.hostColumns()
@@ -31,7 +31,7 @@ func (c *converter) chooseStages() {
 	if len(c.stages) == 0 {
 		c.micro.n = 1
 		c.add(column{what: stepTime}, unmappedStage)
-		c.note(trace.NoteRecorder, "no annotation is mapped to a stage: a step is one stage; map names with a stage map")
+		c.note(input.NoteRecorder, "no annotation is mapped to a stage: a step is one stage; map names with a stage map")
 	}
 }
 
@@ -39,8 +39,8 @@ func (c *converter) add(col column, name string) {
 	c.stages, c.names = append(c.stages, col), append(c.names, name)
 }
 
-func (c *converter) note(kind trace.NoteKind, format string, args ...any) {
-	c.notes = append(c.notes, trace.Note{Kind: kind, Text: fmt.Sprintf(format, args...)})
+func (c *converter) note(kind input.NoteKind, format string, args ...any) {
+	c.notes = append(c.notes, input.Note{Kind: kind, Text: fmt.Sprintf(format, args...)})
 }
 
 func (c *converter) hostColumns() {
@@ -138,7 +138,7 @@ func (c *converter) addUnmapped() {
 		return
 	}
 	c.add(column{what: unmappedTime}, unmappedDevice)
-	c.note(trace.NoteRecorder, "%s is what lies in no stage before the last communication of a step, %.1f %% of the time of rank %d, who has most: annotations or a stage map tell what it is",
+	c.note(input.NoteRecorder, "%s is what lies in no stage before the last communication of a step, %.1f %% of the time of rank %d, who has most: annotations or a stage map tell what it is",
 		unmappedDevice, 100*most, whose)
 }
 
@@ -234,19 +234,19 @@ func (c *converter) tellClocks() {
 			}
 		}
 	}
-	c.note(trace.NoteRecorder, "stages are measured on the device, by the work that they launched; idle time is the stage's that the host was in")
+	c.note(input.NoteRecorder, "stages are measured on the device, by the work that they launched; idle time is the stage's that the host was in")
 	if len(c.ranks) > 1 && len(c.ranks) < c.world {
-		c.note(trace.NoteRecorder, "of a collective with members that did not record, the wait is at least what is given: one of them may have come last")
+		c.note(input.NoteRecorder, "of a collective with members that did not record, the wait is at least what is given: one of them may have come last")
 	}
 	switch {
 	case len(c.ranks) == 1:
 	case told < len(c.ranks)-1:
-		c.note(trace.NoteRecorder, "ranks that share no collective and no matched message with the others: %d of %d; how long they waited in exposed communication cannot be told from the transfer",
+		c.note(input.NoteRecorder, "ranks that share no collective and no matched message with the others: %d of %d; how long they waited in exposed communication cannot be told from the transfer",
 			len(c.ranks)-1-told, len(c.ranks))
 	case sent > 0:
-		c.note(trace.NoteRecorder, "clocks were brought together by sends and receives where ranks share no collective, %d of %d: at most %.3f ms apart before, and right to %.3f ms",
+		c.note(input.NoteRecorder, "clocks were brought together by sends and receives where ranks share no collective, %d of %d: at most %.3f ms apart before, and right to %.3f ms",
 			sent, len(c.ranks), float64(most)/1e6, float64(residual)/1e6)
 	default:
-		c.note(trace.NoteRecorder, "clocks were brought together by the ends of collectives: at most %.3f ms apart before, %.3f ms after", float64(most)/1e6, float64(residual)/1e6)
+		c.note(input.NoteRecorder, "clocks were brought together by the ends of collectives: at most %.3f ms apart before, %.3f ms after", float64(most)/1e6, float64(residual)/1e6)
 	}
 }

@@ -5,14 +5,14 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
 // shared is which steps of each rank are used, and why others are not.
 type shared struct {
 	steps [][]int // [rank] positions in Rank.Steps
-	notes []trace.Note
+	notes []input.Note
 }
 
 // syncSteps finds the steps that all ranks have complete. Where there is none,
@@ -69,7 +69,7 @@ func syncSteps(ranks []*profile.Rank) shared {
 
 func (s *shared) note(format string, indices []int64) {
 	slices.Sort(indices)
-	s.notes = append(s.notes, trace.Note{Kind: trace.NoteRecorder, Text: fmt.Sprintf(format, listSteps(indices))})
+	s.notes = append(s.notes, input.Note{Kind: input.NoteRecorder, Text: fmt.Sprintf(format, listSteps(indices))})
 }
 
 // listSteps writes ascending step numbers, at most eight runs of them.

@@ -2,22 +2,24 @@ package stages
 
 import (
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/devicetime"
+	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
 // DeviceTimes is how the devices of one run spent its steps, one profile for
 // each rank. Of the steps those are left out that Windows leaves out, with a
 // note; ranks without device work are left out too. Clocks need not agree.
-func DeviceTimes(ranks []*profile.Rank, run string) (*trace.DeviceRun, error) {
+func DeviceTimes(ranks []*profile.Rank, run string) (*devicetime.Run, error) {
 	if len(ranks) == 0 {
-		return nil, trace.Bad(trace.ErrEmpty, "no profiles")
+		return nil, input.Bad(input.ErrEmpty, "no profiles")
 	}
 	c := converter{o: Options{Timeline: OnDevice}, ranks: byID(ranks)}
 	c.chooseTimeline()
 	shared := syncSteps(c.ranks)
 	c.notes = append(c.notes, shared.notes...)
 	c.dropLost(shared.steps)
-	out := &trace.DeviceRun{Run: run}
+	out := &devicetime.Run{Run: run}
 	for i, r := range c.ranks {
 		if d := deviceTimesOf(r, shared.steps[i]); len(d.Steps) > 0 {
 			out.Ranks = append(out.Ranks, d)
@@ -28,19 +30,19 @@ func DeviceTimes(ranks []*profile.Rank, run string) (*trace.DeviceRun, error) {
 	}
 	out.Notes = c.notes
 	if len(out.Ranks) == 0 {
-		return nil, trace.At(trace.Pos{File: ranks[0].Source}, trace.Bad(trace.ErrMissing,
+		return nil, input.At(input.Pos{File: ranks[0].Source}, input.Bad(input.ErrMissing,
 			"no work on a device was recorded: let the profiler record it too (ProfilerActivity.CUDA, nsys profile --trace=cuda,nvtx)"))
 	}
 	return out, nil
 }
 
 // deviceTimesOf are those of some steps of a rank.
-func deviceTimesOf(r *profile.Rank, steps []int) trace.DeviceRank {
-	d := trace.DeviceRank{Rank: trace.Rank{ID: r.ID, Host: r.Host, LocalRank: r.LocalRank, Role: r.Role}}
+func deviceTimesOf(r *profile.Rank, steps []int) devicetime.Rank {
+	d := devicetime.Rank{Rank: trace.Rank{ID: r.ID, Host: r.Host, LocalRank: r.LocalRank, Role: r.Role}}
 	for _, at := range steps {
 		s := &r.Steps[at]
 		if c := s.Time; c != nil {
-			d.Steps = append(d.Steps, trace.DeviceStep{Step: s.Index, Start: c.Start, End: c.End, First: c.First, Last: c.Last,
+			d.Steps = append(d.Steps, devicetime.Step{Step: s.Index, Start: c.Start, End: c.End, First: c.First, Last: c.Last,
 				Compute: c.Compute, Communication: c.Communication, Memory: c.Memory, Idle: c.Idle, ExposedComm: c.ExposedComm})
 		}
 	}

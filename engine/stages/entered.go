@@ -5,7 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/nccl"
 	"github.com/sfstat/sfstat/trace/profile"
 )
@@ -18,7 +19,7 @@ const maxEntered = 1 << 20
 // device work, behind which its host runs ahead; a call does not say in which of
 // several groups it is, or of which ranks where some have no profile; or a send or
 // receive does not say with whom. O(calls).
-func Entered(ranks []*profile.Rank, run string) *trace.Comm {
+func Entered(ranks []*profile.Rank, run string) *comms.Record {
 	if len(ranks) < 2 {
 		return nil
 	}
@@ -29,7 +30,7 @@ func Entered(ranks []*profile.Rank, run string) *trace.Comm {
 		}
 		numbered = numbered && !slices.ContainsFunc(r.Entries, func(c profile.Collective) bool { return c.Seq < 0 && !c.Op.PointToPoint() })
 	}
-	e := entered{c: &trace.Comm{Run: run}, tensors: map[shape]*trace.CommTensors{}, most: maxEntered / len(ranks)}
+	e := entered{c: &comms.Record{Run: run}, tensors: map[shape]*comms.Tensors{}, most: maxEntered / len(ranks)}
 	if !numbered {
 		e.common = commonSteps(ranks)
 	}
@@ -82,9 +83,9 @@ func commonSteps(ranks []*profile.Rank) map[int64]bool {
 
 // entered is a record in the making.
 type entered struct {
-	c       *trace.Comm
+	c       *comms.Record
 	common  map[int64]bool // steps to which calls are limited; nil: all
-	tensors map[shape]*trace.CommTensors
+	tensors map[shape]*comms.Tensors
 	most    int // calls of a rank
 }
 
@@ -97,8 +98,8 @@ type shape struct {
 // add adds the calls of a rank.
 func (e *entered) add(r *profile.Rank) {
 	process, source := len(e.c.Processes), len(e.c.Sources)
-	e.c.Sources = append(e.c.Sources, trace.CommSource{Name: r.Source, Path: r.Source, Kind: trace.SourceKineto})
-	e.c.Processes = append(e.c.Processes, trace.CommProcess{Rank: r.ID, Host: r.Host, LocalRank: r.LocalRank, Device: -1, Clock: process, Source: source, Begin: startOf(r)})
+	e.c.Sources = append(e.c.Sources, comms.Source{Name: r.Source, Path: r.Source, Kind: comms.SourceKineto})
+	e.c.Processes = append(e.c.Processes, comms.Process{Rank: r.ID, Host: r.Host, LocalRank: r.LocalRank, Device: -1, Clock: process, Source: source, Begin: startOf(r)})
 	groups := map[string]int{}
 	left := e.most
 	for i := range r.Entries {
@@ -107,7 +108,7 @@ func (e *entered) add(r *profile.Rank) {
 			continue
 		}
 		if left--; left < 0 {
-			e.c.Notes = append(e.c.Notes, trace.Note{Kind: trace.NoteRecorder,
+			e.c.Notes = append(e.c.Notes, input.Note{Kind: input.NoteRecorder,
 				Text: fmt.Sprintf("rank %d entered more than %d collectives: when it entered the others is not compared", r.ID, e.most)})
 			break
 		}
@@ -115,7 +116,7 @@ func (e *entered) add(r *profile.Rank) {
 		if !ok {
 			g = len(e.c.Groups)
 			groups[from.Group] = g
-			e.c.Groups = append(e.c.Groups, trace.CommGroup{Process: process, Name: from.Group, Desc: from.Desc, Rank: slices.Index(from.Ranks, r.ID),
+			e.c.Groups = append(e.c.Groups, comms.Group{Process: process, Name: from.Group, Desc: from.Desc, Rank: slices.Index(from.Ranks, r.ID),
 				Size: from.Size, Members: from.Ranks, Enqueued: -1, Started: -1, Completed: -1})
 		}
 		call := e.call(from)
@@ -136,11 +137,11 @@ var operations = map[profile.Operation]nccl.Op{profile.AllReduce: nccl.AllReduce
 	profile.Send: nccl.Send, profile.Recv: nccl.Recv}
 
 // call is one call, wherever it was made.
-func (e *entered) call(from *profile.Collective) trace.CommCall {
-	c := trace.UnknownCall(0)
+func (e *entered) call(from *profile.Collective) comms.Call {
+	c := comms.UnknownCall(0)
 	c.Op, c.Name = operations[from.Op], strings.ReplaceAll(from.Op.String(), "-", "_")
 	c.Enter, c.HasEnter, c.Exit, c.HasExit = from.Start, true, from.End, true
-	c.State = trace.CommCompleted // a profile is written when all is done
+	c.State = comms.Completed // a profile is written when all is done
 	c.Bytes = from.Bytes
 	if e.common == nil {
 		c.Seq = from.Seq
@@ -151,7 +152,7 @@ func (e *entered) call(from *profile.Collective) trace.CommCall {
 	if from.Bytes >= 0 {
 		k := shape{from.Bytes, from.Dtype}
 		if e.tensors[k] == nil {
-			e.tensors[k] = &trace.CommTensors{InSizes: [][]int64{{from.Bytes}}, InTypes: []string{"Byte"}}
+			e.tensors[k] = &comms.Tensors{InSizes: [][]int64{{from.Bytes}}, InTypes: []string{"Byte"}}
 		}
 		c.Tensors = e.tensors[k]
 	}

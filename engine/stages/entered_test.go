@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 	"github.com/sfstat/sfstat/trace/profile"
 )
@@ -23,7 +23,7 @@ func rankThatEntered(id int, steps ...int64) *profile.Rank {
 func TestEntered(t *testing.T) {
 	t.Run("common steps", func(t *testing.T) {
 		c := Entered([]*profile.Rank{rankThatEntered(0, 2, 3, 4), rankThatEntered(1, 3, 4, 5)}, "job")
-		if c == nil || len(c.Calls) != 4 || len(c.Processes) != 2 || c.Sources[1].Kind != trace.SourceKineto {
+		if c == nil || len(c.Calls) != 4 || len(c.Processes) != 2 || c.Sources[1].Kind != comms.SourceKineto {
 			t.Fatalf("%+v", c)
 		}
 		for i, step := range []int64{3, 4, 3, 4} { // calls without numbers pair by order, so from one step on

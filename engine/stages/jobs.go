@@ -9,6 +9,7 @@ import (
 
 	"github.com/sfstat/sfstat/internal/natural"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
@@ -16,7 +17,7 @@ import (
 // time.
 type Job struct {
 	Ranks []*profile.Rank // by ID
-	Notes []trace.Note
+	Notes []input.Note
 }
 
 // apartAfter is the pause after which recordings are of different times: ranks
@@ -124,8 +125,8 @@ func endOf(r *profile.Rank) int64 {
 	return r.Steps[len(r.Steps)-1].End
 }
 
-func (j *Job) note(kind trace.NoteKind, format string, args ...any) {
-	j.Notes = append(j.Notes, trace.Note{Kind: kind, Text: fmt.Sprintf(format, args...)})
+func (j *Job) note(kind input.NoteKind, format string, args ...any) {
+	j.Notes = append(j.Notes, input.Note{Kind: kind, Text: fmt.Sprintf(format, args...)})
 }
 
 // identify gives every profile a rank of its own.
@@ -142,14 +143,14 @@ func (j *Job) identify() {
 	case complete(told) && distinctInts(told):
 	case complete(named) && distinctInts(named):
 		if complete(told) {
-			j.note(trace.NoteRecorder, "%d traces say that they are %s: ranks are taken from the names of the files", len(told), trace.Ranks(unique(told)))
+			j.note(input.NoteRecorder, "%d traces say that they are %s: ranks are taken from the names of the files", len(told), trace.Ranks(unique(told)))
 		} else {
-			j.note(trace.NoteRecorder, "ranks are taken from the names of the files: not all traces tell theirs")
+			j.note(input.NoteRecorder, "ranks are taken from the names of the files: not all traces tell theirs")
 		}
 		j.assign(named)
 	case complete(told) && j.join():
 	case len(j.Ranks) > 1 && (!complete(told) || len(unique(told)) == 1):
-		j.note(trace.NoteRecorder, "neither the traces nor their names tell which rank each is: they are numbered from 0 in order of their names")
+		j.note(input.NoteRecorder, "neither the traces nor their names tell which rank each is: they are numbered from 0 in order of their names")
 		for i := range j.Ranks {
 			told[i] = i
 		}
@@ -158,10 +159,10 @@ func (j *Job) identify() {
 		j.keepLongest()
 	default: // one that tells nothing
 		if named[0] >= 0 {
-			j.note(trace.NoteRecorder, "the rank is taken from the name of the file")
+			j.note(input.NoteRecorder, "the rank is taken from the name of the file")
 			j.assign(named)
 		} else {
-			j.note(trace.NoteRecorder, "the trace does not tell its rank: it counts as rank 0")
+			j.note(input.NoteRecorder, "the trace does not tell its rank: it counts as rank 0")
 			j.assign([]int{0})
 		}
 	}
@@ -179,7 +180,7 @@ func (j *Job) tellBeyond() {
 		}
 	}
 	if len(beyond) > 0 {
-		j.note(trace.NoteRecorder, "a world of %d ranks, told by the traces, has no %s: the larger number counts; are all files of one job?", world, trace.Ranks(beyond))
+		j.note(input.NoteRecorder, "a world of %d ranks, told by the traces, has no %s: the larger number counts; are all files of one job?", world, trace.Ranks(beyond))
 	}
 }
 
@@ -225,7 +226,7 @@ func (j *Job) renumber() {
 		}
 	}
 	if len(off) > 0 {
-		j.note(trace.NoteRecorder, "steps that were numbered one off the others', which were recorded at the same times, are numbered alike: those of %s", trace.Ranks(off))
+		j.note(input.NoteRecorder, "steps that were numbered one off the others', which were recorded at the same times, are numbered alike: those of %s", trace.Ranks(off))
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/ingest/profiler"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
@@ -93,7 +93,7 @@ func TestRebase(t *testing.T) {
 	const base = 1_711_964_646_000_000_000
 	ranks := []*profile.Rank{recorded("rank-0", 0, 2, 0, 1), recorded("rank-1", -1, 0, 0, 1)}
 	ranks[0].Shift(base)
-	ranks[1].Notes = []trace.Note{{Kind: trace.NoteTruncated, Text: "cut"}}
+	ranks[1].Notes = []input.Note{{Kind: input.NoteTruncated, Text: "cut"}}
 	jobs := Jobs(ranks)
 	if len(jobs) != 1 || len(jobs[0].Ranks) != 2 || jobs[0].Ranks[1].ID != 1 || jobs[0].Ranks[1].Steps[0].Start != base {
 		t.Errorf("jobs %+v", jobs)

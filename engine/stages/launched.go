@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
@@ -13,7 +14,7 @@ import (
 // where some rank had too many names to keep apart, only some have functions, or no
 // rank has any. Functions are of all steps of a rank, whoever else recorded them.
 // O(n log n).
-func (c *converter) launched(steps [][]int) *trace.OpTotals {
+func (c *converter) launched(steps [][]int) *operator.Totals {
 	functions := c.ranks[0].Functions
 	if slices.ContainsFunc(c.ranks, func(r *profile.Rank) bool { return r.Functions != functions }) {
 		return nil
@@ -29,8 +30,8 @@ func (c *converter) launched(steps [][]int) *trace.OpTotals {
 			}
 		}
 	}
-	t := totaler{converter: c, out: &trace.OpTotals{Run: c.o.Run, Functions: functions}, names: make(map[string]int32), stages: make(map[string]int32),
-		row: make(map[trace.OpTotal]int), step: make(map[int64]int32)}
+	t := totaler{converter: c, out: &operator.Totals{Run: c.o.Run, Functions: functions}, names: make(map[string]int32), stages: make(map[string]int32),
+		row: make(map[operator.Total]int), step: make(map[int64]int32)}
 	for r, rank := range c.ranks {
 		t.out.Ranks = append(t.out.Ranks, trace.Rank{ID: rank.ID, Host: rank.Host, LocalRank: rank.LocalRank, Role: c.roles[r]})
 		for _, at := range steps[r] {
@@ -48,7 +49,7 @@ func (c *converter) launched(steps [][]int) *trace.OpTotals {
 	if len(t.out.Rows) == 0 {
 		return nil
 	}
-	slices.SortFunc(t.out.Rows, func(a, b trace.OpTotal) int {
+	slices.SortFunc(t.out.Rows, func(a, b operator.Total) int {
 		return cmp.Or(cmp.Compare(a.Stage, b.Stage), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Step, b.Step), cmp.Compare(a.Rank, b.Rank))
 	})
 	return t.out
@@ -57,10 +58,10 @@ func (c *converter) launched(steps [][]int) *trace.OpTotals {
 // totaler adds operators up.
 type totaler struct {
 	*converter
-	out           *trace.OpTotals
+	out           *operator.Totals
 	names, stages map[string]int32
 	step          map[int64]int32
-	row           map[trace.OpTotal]int // by the place alone
+	row           map[operator.Total]int // by the place alone
 }
 
 // rank adds the operators of one rank.
@@ -94,8 +95,8 @@ func (t *totaler) rank(r int, steps []int) {
 }
 
 // at is the row of a place, which is made where there is none.
-func (t *totaler) at(r, step int, stage, name string) *trace.OpTotal {
-	place := trace.OpTotal{Rank: int32(r), Step: t.step[t.ranks[r].Steps[step].Index],
+func (t *totaler) at(r, step int, stage, name string) *operator.Total {
+	place := operator.Total{Rank: int32(r), Step: t.step[t.ranks[r].Steps[step].Index],
 		Stage: number(t.stages, &t.out.Stages, stage), Name: number(t.names, &t.out.Names, name)}
 	at, ok := t.row[place]
 	if !ok {

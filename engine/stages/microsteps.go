@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
@@ -30,7 +30,7 @@ func (c *converter) chooseMicrosteps(steps [][]int) {
 	}
 	switch {
 	case fewest != most:
-		c.note(trace.NoteRecorder, "between %d and %d runs of backward passes in a step, not the same on all ranks and in all steps, as in a pipeline or at the end of an epoch: "+
+		c.note(input.NoteRecorder, "between %d and %d runs of backward passes in a step, not the same on all ranks and in all steps, as in a pipeline or at the end of an epoch: "+
 			"stages are sums over microsteps", fewest, most)
 		return
 	case most < 2:

@@ -9,6 +9,8 @@ import (
 
 	"github.com/sfstat/sfstat/engine/clock"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/operator"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
@@ -19,16 +21,16 @@ import (
 // role is known. Ranks that recorded no device work among others that did are left out
 // with a note, and so are steps. The timeline of the options is for the names of
 // stages alone. O(n log n).
-func OpTrace(ranks []*profile.Rank, o Options) (*trace.OpTrace, error) {
+func OpTrace(ranks []*profile.Rank, o Options) (*operator.Trace, error) {
 	if len(ranks) == 0 {
-		return nil, trace.Bad(trace.ErrEmpty, "no profiles")
+		return nil, input.Bad(input.ErrEmpty, "no profiles")
 	}
 	c := converter{ranks: byID(ranks), world: worldOf(ranks)}
 	c.chooseTimeline()
 	ranks = c.ranks
 	for _, r := range ranks {
 		if r.OpsLost > 0 {
-			return nil, trace.At(trace.Pos{File: r.Source}, trace.Bad(trace.ErrTooLarge,
+			return nil, input.At(input.Pos{File: r.Source}, input.Bad(input.ErrTooLarge,
 				"%d pieces of device work, too many to keep each: profile fewer steps; diagnose and frontier work as it is", r.OpsLost))
 		}
 	}
@@ -39,19 +41,19 @@ func OpTrace(ranks []*profile.Rank, o Options) (*trace.OpTrace, error) {
 	if o.Timeline != Auto {
 		c.o.Timeline = o.Timeline
 	}
-	f := flattener{c: &c, o: &trace.OpTrace{Run: o.Run, Resolution: 1, Units: "profiler time stamps (ns)", Notes: append(use.notes, c.notes...)},
+	f := flattener{c: &c, o: &operator.Trace{Run: o.Run, Resolution: 1, Units: "profiler time stamps (ns)", Notes: append(use.notes, c.notes...)},
 		ranks: ranks, world: c.world, matched: m, clocks: clocks(ranks, m), names: make(map[string]int32),
-		launches: make(map[trace.OpLaunch]int32)}
+		launches: make(map[operator.Launch]int32)}
 	f.tables(use.steps)
 	for r := range ranks {
 		f.rows(r, use.steps[r])
 	}
 	if f.o.Len() == 0 {
-		return nil, trace.At(trace.Pos{File: ranks[0].Source}, trace.Bad(trace.ErrEmpty, "no operators in a complete step: was the device recorded?"))
+		return nil, input.At(input.Pos{File: ranks[0].Source}, input.Bad(input.ErrEmpty, "no operators in a complete step: was the device recorded?"))
 	}
 	f.shift()
 	if err := f.o.Arrange(nil); err != nil {
-		return nil, trace.At(trace.Pos{File: ranks[0].Source}, err)
+		return nil, input.At(input.Pos{File: ranks[0].Source}, err)
 	}
 	return f.o, nil
 }
@@ -59,13 +61,13 @@ func OpTrace(ranks []*profile.Rank, o Options) (*trace.OpTrace, error) {
 // flattener makes the columns.
 type flattener struct {
 	c        *converter
-	o        *trace.OpTrace
+	o        *operator.Trace
 	ranks    []*profile.Rank
 	world    int
 	matched  *matching
 	clocks   []clock.Placed
 	names    map[string]int32
-	launches map[trace.OpLaunch]int32
+	launches map[operator.Launch]int32
 	step     map[int64]int32
 }
 
@@ -77,7 +79,7 @@ func (f *flattener) tables(steps [][]int) {
 		f.o.Ranks = append(f.o.Ranks, trace.Rank{ID: rank.ID, Host: rank.Host, LocalRank: rank.LocalRank, Role: roles[r]})
 		f.o.Declared = append(f.o.Declared, f.c.roles[r])
 		for _, n := range rank.Notes {
-			f.o.Notes = append(f.o.Notes, trace.Note{Kind: n.Kind, Text: fmt.Sprintf("rank %d: %s", rank.ID, n.Text)})
+			f.o.Notes = append(f.o.Notes, input.Note{Kind: n.Kind, Text: fmt.Sprintf("rank %d: %s", rank.ID, n.Text)})
 		}
 		for _, at := range steps[r] {
 			f.step[rank.Steps[at].Index] = 0
@@ -91,7 +93,7 @@ func (f *flattener) tables(steps [][]int) {
 		f.step[index] = int32(i)
 	}
 	dp, pp := f.o.Coordinates()
-	f.o.Layout = trace.Layout{DP: slices.Max(dp) + 1, PP: slices.Max(pp) + 1, World: f.world}
+	f.o.Layout = operator.Layout{DP: slices.Max(dp) + 1, PP: slices.Max(pp) + 1, World: f.world}
 	if f.o.Layout.DP*f.o.Layout.PP == f.o.Layout.World {
 		f.o.Layout.TP = 1
 	}
@@ -102,7 +104,7 @@ func (f *flattener) tables(steps [][]int) {
 func (f *flattener) replicas() []trace.Role {
 	group, several := f.c.groupNumbers()
 	if several {
-		f.o.Notes = append(f.o.Notes, trace.Note{Kind: trace.NoteRecorder, Text: fmt.Sprintf(
+		f.o.Notes = append(f.o.Notes, input.Note{Kind: input.NoteRecorder, Text: fmt.Sprintf(
 			"ranks of one pipeline stage do other work by their roles (%s, …): each group of peers counts as a stage of its own", f.c.roles[0].Group())})
 	}
 	roles := make([]trace.Role, len(f.ranks))
@@ -169,7 +171,7 @@ func (f *flattener) launcher(rank *profile.Rank) func(*profile.Op) int32 {
 		at, ok := known[k]
 		if !ok {
 			what := deviceTime
-			l := trace.OpLaunch{Name: rank.Names[op.Name], Bytes: k.bytes}
+			l := operator.Launch{Name: rank.Names[op.Name], Bytes: k.bytes}
 			if k.any {
 				what, l.Collective = transferTime, k.operation.String()
 			}
@@ -181,7 +183,7 @@ func (f *flattener) launcher(rank *profile.Rank) func(*profile.Op) int32 {
 	}
 }
 
-func (f *flattener) launch(l trace.OpLaunch) int32 {
+func (f *flattener) launch(l operator.Launch) int32 {
 	id, ok := f.launches[l]
 	if !ok {
 		id = int32(len(f.o.Launches))

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
@@ -187,7 +188,7 @@ func (c *converter) mergeAxis(axis string) {
 		}
 		c.roles[r] = merged
 	}
-	c.note(trace.NoteRecorder, "ranks that differ in %s alone launch the same operators in the same number and count as replicas of each other: dp=%d·dp+%s", axis, len(sizes), axis)
+	c.note(input.NoteRecorder, "ranks that differ in %s alone launch the same operators in the same number and count as replicas of each other: dp=%d·dp+%s", axis, len(sizes), axis)
 }
 
 // groupNumbers are, by rank, the positions of their groups of peers among all,

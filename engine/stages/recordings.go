@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
@@ -39,7 +40,7 @@ func (j *Job) join() bool {
 		kept = append(kept, r)
 	}
 	j.Ranks = kept
-	j.note(trace.NoteRecorder, "several recordings of %s are joined by their steps", trace.Ranks(unique(several)))
+	j.note(input.NoteRecorder, "several recordings of %s are joined by their steps", trace.Ranks(unique(several)))
 	return true
 }
 
@@ -65,5 +66,5 @@ func (j *Job) keepLongest() {
 	if n := len(left) - listedFiles; n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
-	j.note(trace.NoteRecorder, "left out, since another trace has their rank and steps: %s%s", strings.Join(left[:min(listedFiles, len(left))], ", "), more)
+	j.note(input.NoteRecorder, "left out, since another trace has their rank and steps: %s%s", strings.Join(left[:min(listedFiles, len(left))], ", "), more)
 }

@@ -6,6 +6,9 @@ import (
 	"strconv"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/operator"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // OperatorWindows reduces an operator trace to stage windows, one for each pipeline
@@ -25,7 +28,7 @@ import (
 // Recorded steps are often samples of a run. A window numbers them on from the
 // first, and says so in a note; since all ranks begin and end a step together
 // by this account, nothing of one step is carried into the next. O(n).
-func OperatorWindows(t *trace.OpTrace, g *trace.Grid) ([]*trace.Window, error) {
+func OperatorWindows(t *operator.Trace, g *operator.Grid) ([]*trace.Window, error) {
 	var out []*trace.Window
 	for stage := range int32(g.Stages) {
 		w, err := operatorWindow(t, g, stage)
@@ -38,11 +41,11 @@ func OperatorWindows(t *trace.OpTrace, g *trace.Grid) ([]*trace.Window, error) {
 }
 
 // operatorWindow is the reduction of one pipeline stage.
-func operatorWindow(t *trace.OpTrace, g *trace.Grid, stage int32) (*trace.Window, error) {
+func operatorWindow(t *operator.Trace, g *operator.Grid, stage int32) (*trace.Window, error) {
 	w := &trace.Window{Run: t.Run, Index: int64(stage), FirstStep: t.Steps[g.Steps[0]], WorldSize: max(t.Layout.World, t.Ranks[len(t.Ranks)-1].ID+1),
 		Notes: slices.Concat(t.Notes, g.Notes)}
 	if last := t.Steps[g.Steps[len(g.Steps)-1]]; last-w.FirstStep != int64(len(g.Steps)-1) {
-		w.Notes = append(w.Notes, trace.Note{Kind: trace.NoteStepGap, Text: fmt.Sprintf("the %d steps are samples of steps %d to %d; they are numbered on from the first",
+		w.Notes = append(w.Notes, input.Note{Kind: input.NoteStepGap, Text: fmt.Sprintf("the %d steps are samples of steps %d to %d; they are numbered on from the first",
 			len(g.Steps), w.FirstStep, last)})
 	}
 	members := g.Workers[int(stage)*g.Replicas : int(stage+1)*g.Replicas]
@@ -57,7 +60,7 @@ func operatorWindow(t *trace.OpTrace, g *trace.Grid, stage int32) (*trace.Window
 	}
 	queue := mainQueue(t, g, stage)
 	if len(queue) == 0 {
-		return nil, trace.Bad(trace.ErrEmpty, "no operator on its main queue")
+		return nil, input.Bad(input.ErrEmpty, "no operator on its main queue")
 	}
 	w.Schema.Stages, w.Accumulation = operatorStages(t, g, queue)
 	origins, ends := t.Origins(g), stepEnds(t, g)
@@ -83,7 +86,7 @@ func operatorWindow(t *trace.OpTrace, g *trace.Grid, stage int32) (*trace.Window
 
 // mainQueue is the instances of a stage that ran on its main queue, in the
 // order of the program.
-func mainQueue(t *trace.OpTrace, g *trace.Grid, stage int32) []int32 {
+func mainQueue(t *operator.Trace, g *operator.Grid, stage int32) []int32 {
 	var queue []int32
 	for i, in := range g.Instances {
 		if in.Stage == stage && t.Lane[g.At[i*g.Lanes()]] == 0 {
@@ -95,7 +98,7 @@ func mainQueue(t *trace.OpTrace, g *trace.Grid, stage int32) []int32 {
 
 // operatorStages are the stages of a queue, and how many microsteps the indexed
 // ones have: 1 unless all have as many.
-func operatorStages(t *trace.OpTrace, g *trace.Grid, queue []int32) (names []string, microsteps int) {
+func operatorStages(t *operator.Trace, g *operator.Grid, queue []int32) (names []string, microsteps int) {
 	parts := make(map[int32]int)
 	for _, i := range queue {
 		parts[g.Instances[i].Name]++
@@ -111,13 +114,13 @@ func operatorStages(t *trace.OpTrace, g *trace.Grid, queue []int32) (names []str
 			suffix = "@" + strconv.Itoa(seen[name])
 			seen[name]++
 		}
-		names = append(names, trace.WaitStageStem+t.Names[name]+suffix, t.Names[name]+suffix)
+		names = append(names, stagename.WaitStem+t.Names[name]+suffix, t.Names[name]+suffix)
 	}
 	return names, microsteps
 }
 
 // stepEnds are the last ends of the steps of a grid, over all ranks.
-func stepEnds(t *trace.OpTrace, g *trace.Grid) []int64 {
+func stepEnds(t *operator.Trace, g *operator.Grid) []int64 {
 	ends := make([]int64, len(g.Steps))
 	lanes := g.Lanes()
 	for at, row := range g.At {

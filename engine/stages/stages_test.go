@@ -10,6 +10,7 @@ import (
 	"github.com/sfstat/sfstat/engine/clock"
 	"github.com/sfstat/sfstat/ingest/profiler"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
@@ -245,13 +246,13 @@ func TestShortName(t *testing.T) {
 func TestTruncatedRank(t *testing.T) {
 	ranks := job(0)
 	ranks[1].Steps[2].Device = nil
-	ranks[1].Notes = append(ranks[1].Notes, trace.Note{Kind: trace.NoteTruncated, Text: "cut"})
+	ranks[1].Notes = append(ranks[1].Notes, input.Note{Kind: input.NoteTruncated, Text: "cut"})
 	windows, err := Windows(ranks, Options{})
 	if err != nil || len(windows) != 1 {
 		t.Fatalf("%d windows, %v", len(windows), err)
 	}
 	w := windows[0]
-	if !slices.Equal(w.GatherFailed, []int{1}) || !w.Has(trace.NoteTruncated) || w.Steps() != 2 {
+	if !slices.Equal(w.GatherFailed, []int{1}) || !w.Has(input.NoteTruncated) || w.Steps() != 2 {
 		t.Errorf("%d steps, gathering failed on %v, notes %v", w.Steps(), w.GatherFailed, w.Notes)
 	}
 }
@@ -270,7 +271,7 @@ func TestLostDevice(t *testing.T) {
 	}
 	w := windows[0]
 	if w.WorldSize != 3 || !slices.Equal(w.Missing(), []int{2}) || w.Schema.Index("model.fwd_loss_device") < 0 ||
-		!slices.ContainsFunc(w.Notes, func(n trace.Note) bool { return strings.Contains(n.Text, "rank 2 recorded no device work") }) {
+		!slices.ContainsFunc(w.Notes, func(n input.Note) bool { return strings.Contains(n.Text, "rank 2 recorded no device work") }) {
 		t.Errorf("ranks %v of %d, stages %v, notes %v", w.Ranks, w.WorldSize, w.Schema.Stages, w.Notes)
 	}
 	if windows, err = Windows(ranks, Options{Timeline: OnHost}); err != nil || len(windows[0].Ranks) != 3 {
@@ -278,7 +279,7 @@ func TestLostDevice(t *testing.T) {
 	}
 	o, err := OpTrace(ranks, Options{Run: "job"})
 	if err != nil || len(o.Ranks) != 2 || o.Layout.DP != 2 || o.Layout.World != 3 ||
-		!slices.ContainsFunc(o.Notes, func(n trace.Note) bool { return strings.Contains(n.Text, "rank 2 recorded no device work") }) {
+		!slices.ContainsFunc(o.Notes, func(n input.Note) bool { return strings.Contains(n.Text, "rank 2 recorded no device work") }) {
 		t.Errorf("operators of %+v, %v", o, err)
 	}
 }
@@ -315,7 +316,7 @@ func TestCutSteps(t *testing.T) {
 	}
 	w := windows[0]
 	if w.FirstStep != 1 || w.Steps() != 3 ||
-		!slices.ContainsFunc(w.Notes, func(n trace.Note) bool { return strings.Contains(n.Text, "steps 0, 4 are cut off") }) {
+		!slices.ContainsFunc(w.Notes, func(n input.Note) bool { return strings.Contains(n.Text, "steps 0, 4 are cut off") }) {
 		t.Errorf("%d steps from %d, notes %v", w.Steps(), w.FirstStep, w.Notes)
 	}
 }

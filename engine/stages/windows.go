@@ -7,7 +7,10 @@ import (
 
 	"github.com/sfstat/sfstat/engine/clock"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/operator"
 	"github.com/sfstat/sfstat/trace/profile"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // Timeline is what the stages of windows are measured on.
@@ -31,7 +34,7 @@ type Options struct {
 // device: what would not be exposed had all members come when the rank did, and
 // what would.
 const (
-	waitStem     = trace.WaitStageStem
+	waitStem     = stagename.WaitStem
 	transferStem = "comm."
 )
 
@@ -46,7 +49,7 @@ const RankWait = waitStem + "ranks"
 // stages on the device.
 const (
 	hostSuffix   = "_cpu_wall"
-	deviceSuffix = trace.DeviceStageSuffix
+	deviceSuffix = stagename.DeviceSuffix
 	eventSuffix  = "_cuda_event_ms"
 )
 
@@ -76,13 +79,13 @@ type Divided struct {
 	Windows []*trace.Window
 	// Launched are the operators behind the stages of the windows, by name; nil
 	// where some rank had too many to keep apart, or none.
-	Launched *trace.OpTotals
+	Launched *operator.Totals
 }
 
 // Divide makes the windows of Windows, and says what ran in their stages.
 func Divide(ranks []*profile.Rank, o Options) (*Divided, error) {
 	if len(ranks) == 0 {
-		return nil, trace.Bad(trace.ErrEmpty, "no profiles")
+		return nil, input.Bad(input.ErrEmpty, "no profiles")
 	}
 	c := converter{o: o, ranks: byID(ranks), world: worldOf(ranks)}
 	c.chooseTimeline()
@@ -101,7 +104,7 @@ func Divide(ranks []*profile.Rank, o Options) (*Divided, error) {
 		parts = append(parts, c.parts(r, shared.steps[r])...)
 	}
 	if len(parts) == 0 {
-		return nil, trace.At(trace.Pos{File: ranks[0].Source}, trace.Bad(trace.ErrEmpty, "no complete step was recorded: let the profiler run for more steps"))
+		return nil, input.At(input.Pos{File: ranks[0].Source}, input.Bad(input.ErrEmpty, "no complete step was recorded: let the profiler run for more steps"))
 	}
 	windows, err := trace.Join(parts)
 	if err != nil {
@@ -144,7 +147,7 @@ type converter struct {
 	names     []string
 	// severalGroups: ranks wait for each other in more than one group.
 	severalGroups bool
-	notes         []trace.Note
+	notes         []input.Note
 }
 
 // column is a stage of the windows: what of which stage of the ranks.
@@ -188,7 +191,7 @@ func (c *converter) chooseTimeline() {
 	}
 	c.o.Timeline, c.ranks = OnDevice, with
 	for _, r := range without {
-		c.note(trace.NoteRecorder, "rank %d recorded no device work in most of its steps, as the others did: it is left out", r.ID)
+		c.note(input.NoteRecorder, "rank %d recorded no device work in most of its steps, as the others did: it is left out", r.ID)
 		for _, n := range r.Notes {
 			c.note(n.Kind, "rank %d: %s", r.ID, n.Text)
 		}
@@ -214,7 +217,7 @@ func (c *converter) parts(r int, steps []int) []*trace.Part {
 	for n, at := range steps {
 		s := &rank.Steps[at]
 		if n == 0 || s.Index != rank.Steps[steps[n-1]].Index+1 {
-			out = append(out, &trace.Part{Pos: trace.Pos{File: rank.Source}, Run: c.o.Run, WorldSize: c.world, FirstStep: s.Index, Accumulation: c.micro.n, GatherOK: !truncated(rank),
+			out = append(out, &trace.Part{Pos: input.Pos{File: rank.Source}, Run: c.o.Run, WorldSize: c.world, FirstStep: s.Index, Accumulation: c.micro.n, GatherOK: !truncated(rank),
 				Rank:   trace.Rank{ID: rank.ID, Host: rank.Host, LocalRank: rank.LocalRank, Role: c.roles[r]},
 				Schema: trace.Schema{Stages: c.names}})
 			if n == 0 {
@@ -261,12 +264,12 @@ func (c *converter) dropLost(steps [][]int) {
 			return found
 		})
 	}
-	c.note(trace.NoteRecorder, "steps %s are left out: some rank recorded no device work in them", listSteps(dropped))
+	c.note(input.NoteRecorder, "steps %s are left out: some rank recorded no device work in them", listSteps(dropped))
 }
 
 // truncated reports whether the recording of a rank was cut off.
 func truncated(r *profile.Rank) bool {
-	return slices.ContainsFunc(r.Notes, func(n trace.Note) bool { return n.Kind == trace.NoteTruncated })
+	return slices.ContainsFunc(r.Notes, func(n input.Note) bool { return n.Kind == input.NoteTruncated })
 }
 
 // tell puts the rank's notes on the part, or on the windows where the kind
@@ -274,10 +277,10 @@ func truncated(r *profile.Rank) bool {
 func (c *converter) tell(rank *profile.Rank, p *trace.Part) {
 	for _, n := range rank.Notes {
 		text := fmt.Sprintf("rank %d: %s", rank.ID, n.Text)
-		if n.Kind == trace.NoteRecorder {
+		if n.Kind == input.NoteRecorder {
 			p.Notes = append(p.Notes, text)
 		} else {
-			c.notes = append(c.notes, trace.Note{Kind: n.Kind, Text: text})
+			c.notes = append(c.notes, input.Note{Kind: n.Kind, Text: text})
 		}
 	}
 }

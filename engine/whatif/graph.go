@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Graph is the program of one replica in one step: what every operator waits
@@ -65,7 +65,7 @@ func compile(g Graph, replicas int) (*program, error) {
 	for v, n := range g.Nodes {
 		for _, u := range n.After {
 			if u < 0 || int(u) >= len(g.Nodes) {
-				return nil, trace.Bad(trace.ErrRagged, "%s waits for node %d of %d", n, u, len(g.Nodes))
+				return nil, input.Bad(input.ErrRagged, "%s waits for node %d of %d", n, u, len(g.Nodes))
 			}
 			next[u] = append(next[u], int32(v))
 			waits[v]++
@@ -103,7 +103,7 @@ func compile(g Graph, replicas int) (*program, error) {
 		p.order = append(p.order, in)
 	}
 	if len(p.order) < len(g.Nodes) || slices.ContainsFunc(unstarted, func(n int) bool { return n > 0 }) {
-		return nil, trace.Bad(trace.ErrFormat, "operators wait for each other: %s", g.deadlock(p.order, groupOf, groups))
+		return nil, input.Bad(input.ErrFormat, "operators wait for each other: %s", g.deadlock(p.order, groupOf, groups))
 	}
 	return p, nil
 }
@@ -120,10 +120,10 @@ func (g Graph) membership(replicas int) ([]int32, []Group, error) {
 		}
 		for _, v := range group.Members {
 			if v < 0 || int(v) >= len(g.Nodes) {
-				return nil, nil, trace.Bad(trace.ErrRagged, "a group has node %d of %d", v, len(g.Nodes))
+				return nil, nil, input.Bad(input.ErrRagged, "a group has node %d of %d", v, len(g.Nodes))
 			}
 			if of[v] >= 0 {
-				return nil, nil, trace.Bad(trace.ErrDuplicate, "%s is in two groups", g.Nodes[v])
+				return nil, nil, input.Bad(input.ErrDuplicate, "%s is in two groups", g.Nodes[v])
 			}
 			of[v] = int32(len(kept))
 		}

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // Recording is what a graph's nodes did: N nodes × L lanes, where lane
@@ -80,7 +82,7 @@ type Model struct {
 	replicas int
 	stages   int
 	ranks    []int
-	notes    []trace.Note
+	notes    []input.Note
 
 	instances []int32 // of the trace's grid, by node; nil for a graph of the caller's
 
@@ -97,7 +99,7 @@ type Model struct {
 
 // New makes the model of an arranged operator trace of hybrid-parallel
 // training.
-func New(t *trace.OpTrace, o Options) (*Model, error) {
+func New(t *operator.Trace, o Options) (*Model, error) {
 	g, err := t.Grid()
 	if err != nil {
 		return nil, err
@@ -165,23 +167,23 @@ func (r Recording) validate(g Graph) error {
 	n := len(g.Nodes) * len(r.Steps) * r.Replicas
 	switch {
 	case len(g.Nodes) == 0 || len(r.Steps) == 0 || r.Replicas < 1:
-		return trace.Bad(trace.ErrEmpty, "%d operators, %d steps, %d replicas: nothing to replay", len(g.Nodes), len(r.Steps), r.Replicas)
+		return input.Bad(input.ErrEmpty, "%d operators, %d steps, %d replicas: nothing to replay", len(g.Nodes), len(r.Steps), r.Replicas)
 	case len(r.Start) != n || len(r.Dur) != n:
-		return trace.Bad(trace.ErrRagged, "%d starts and %d durations for %d operators × %d steps × %d replicas",
+		return input.Bad(input.ErrRagged, "%d starts and %d durations for %d operators × %d steps × %d replicas",
 			len(r.Start), len(r.Dur), len(g.Nodes), len(r.Steps), r.Replicas)
 	case len(r.Ranks) == 0 || len(r.Ranks)%r.Replicas != 0:
-		return trace.Bad(trace.ErrRagged, "%d ranks for %d replicas", len(r.Ranks), r.Replicas)
+		return input.Bad(input.ErrRagged, "%d ranks for %d replicas", len(r.Ranks), r.Replicas)
 	case !slices.ContainsFunc(g.Nodes, func(n Node) bool { return n.Final }):
-		return trace.Bad(trace.ErrMissing, "no operator ends the step")
+		return input.Bad(input.ErrMissing, "no operator ends the step")
 	}
 	for _, n := range g.Nodes {
 		if n.Stage < 0 || n.Stage >= len(r.Ranks)/r.Replicas {
-			return trace.Bad(trace.ErrRagged, "%s, there are %d stages", n, len(r.Ranks)/r.Replicas)
+			return input.Bad(input.ErrRagged, "%s, there are %d stages", n, len(r.Ranks)/r.Replicas)
 		}
 	}
 	for i, d := range r.Dur {
-		if d < 0 || d > trace.MaxOpTotal || r.Start[i] < -trace.MaxOpTotal || r.Start[i] > trace.MaxTotal {
-			return trace.Bad(trace.ErrOverflow, "%s starts at %d ns and lasts %d ns", g.Nodes[i/(len(r.Steps)*r.Replicas)], r.Start[i], d)
+		if d < 0 || d > operator.MaxTotal || r.Start[i] < -operator.MaxTotal || r.Start[i] > trace.MaxTotal {
+			return input.Bad(input.ErrOverflow, "%s starts at %d ns and lasts %d ns", g.Nodes[i/(len(r.Steps)*r.Replicas)], r.Start[i], d)
 		}
 	}
 	return nil
@@ -205,7 +207,7 @@ func (m *Model) measure(r Recording) error {
 		longest = max(longest, m.base[s])
 	}
 	if longest > math.MaxInt64/8/int64(len(m.nodes)+1) {
-		return trace.Bad(trace.ErrOverflow, "a step of %d ns with %d operators is too long to be replayed: are starts of a step on one clock?", longest, len(m.nodes))
+		return input.Bad(input.ErrOverflow, "a step of %d ns with %d operators is too long to be replayed: are starts of a step on one clock?", longest, len(m.nodes))
 	}
 	m.cost, m.delay = slices.Clone(r.Dur), make([]int64, len(r.Dur))
 	ends := make([]int64, len(r.Dur))

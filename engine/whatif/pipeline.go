@@ -6,15 +6,16 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // pipeline builds the graph of a hybrid-parallel training step from the
 // template of a grid, by the rules of the page docs/whatif.md.
 type pipeline struct {
-	t      *trace.OpTrace
-	g      *trace.Grid
-	w      *trace.Wiring
+	t      *operator.Trace
+	g      *operator.Grid
+	w      *operator.Wiring
 	rows   []int32
 	after  [][]int32
 	placed []bool
@@ -31,7 +32,7 @@ type pipeline struct {
 type stage struct {
 	number int
 	all    []int32
-	of     map[trace.OpClass][]int32
+	of     map[operator.Class][]int32
 	passes []int32 // forward and backward
 }
 
@@ -39,10 +40,10 @@ type stage struct {
 type schedule struct {
 	graph    Graph
 	instance []int32
-	notes    []trace.Note
+	notes    []input.Note
 }
 
-func newSchedule(t *trace.OpTrace, g *trace.Grid, lax Missing) (*schedule, error) {
+func newSchedule(t *operator.Trace, g *operator.Grid, lax Missing) (*schedule, error) {
 	if t.Serial {
 		return newSerialSchedule(t, g), nil
 	}
@@ -76,8 +77,8 @@ func (b *pipeline) sort() {
 	for i, in := range b.g.Instances {
 		s := &b.stages[in.Stage]
 		s.all = append(s.all, int32(i))
-		b.early = b.early || in.Class == trace.SeparateGradsAllReduce
-		b.dp = b.dp || in.Class.AcrossReplicas() && in.Class != trace.OptimizerClip
+		b.early = b.early || in.Class == operator.SeparateGradsAllReduce
+		b.dp = b.dp || in.Class.AcrossReplicas() && in.Class != operator.OptimizerClip
 	}
 	for k := range b.stages {
 		s := &b.stages[k]
@@ -86,7 +87,7 @@ func (b *pipeline) sort() {
 			a, c := b.g.Instances[x], b.g.Instances[y]
 			return cmp.Or(cmp.Compare(b.start(x), b.start(y)), cmp.Compare(a.Seq, c.Seq), cmp.Compare(b.t.Names[a.Name], b.t.Names[c.Name]))
 		})
-		s.of = make(map[trace.OpClass][]int32)
+		s.of = make(map[operator.Class][]int32)
 		for _, i := range s.all {
 			class := b.g.Instances[i].Class
 			s.of[class] = append(s.of[class], i)
@@ -121,7 +122,7 @@ func (b *pipeline) chain(list []int32) {
 // streams: passes run one after the other, and so do the transfers of a kind.
 func (b *pipeline) streams(s stage) {
 	b.chain(s.passes)
-	for _, class := range []trace.OpClass{trace.ForwardSend, trace.ForwardRecv, trace.BackwardSend, trace.BackwardRecv} {
+	for _, class := range []operator.Class{operator.ForwardSend, operator.ForwardRecv, operator.BackwardSend, operator.BackwardRecv} {
 		b.chain(s.of[class])
 	}
 }
@@ -146,7 +147,7 @@ func (b *pipeline) serve(s stage) {
 }
 
 // numbered is the instance of a class with a sequence number, or −1.
-func (b *pipeline) numbered(s stage, class trace.OpClass, seq int32) int32 {
+func (b *pipeline) numbered(s stage, class operator.Class, seq int32) int32 {
 	for _, i := range s.of[class] {
 		if b.g.Instances[i].Seq == seq {
 			return i
@@ -158,11 +159,11 @@ func (b *pipeline) numbered(s stage, class trace.OpClass, seq int32) int32 {
 // firstBackward: the first transfers of backward wait for the pass two places
 // before the first backward pass, when the pipeline has filled that far.
 func (b *pipeline) firstBackward(s stage) {
-	first := slices.IndexFunc(s.passes, func(i int32) bool { return b.g.Instances[i].Class == trace.BackwardCompute })
+	first := slices.IndexFunc(s.passes, func(i int32) bool { return b.g.Instances[i].Class == operator.BackwardCompute })
 	if first < 2 {
 		return
 	}
-	for _, class := range []trace.OpClass{trace.BackwardRecv, trace.BackwardSend} {
+	for _, class := range []operator.Class{operator.BackwardRecv, operator.BackwardSend} {
 		if i := b.numbered(s, class, 0); i >= 0 {
 			b.edge(s.passes[first-2], i)
 		}
@@ -176,23 +177,23 @@ func (b *pipeline) firstBackward(s stage) {
 func (b *pipeline) replicaStream(s stage) {
 	var stream []int32
 	for _, i := range s.all {
-		if c := b.g.Instances[i].Class; c == trace.ParamsAllGather || c == trace.GradsReduceScatter {
+		if c := b.g.Instances[i].Class; c == operator.ParamsAllGather || c == operator.GradsReduceScatter {
 			stream = append(stream, i)
 		}
 	}
 	b.chain(stream)
-	gathers := b.byNumber(s.of[trace.ParamsAllGather])
+	gathers := b.byNumber(s.of[operator.ParamsAllGather])
 	slices.Reverse(gathers)
 	for _, gather := range b.firstOfChunks(gathers) {
-		if forward := b.ofChunk(s.of[trace.ForwardCompute], b.chunk(gather)); len(forward) > 0 {
+		if forward := b.ofChunk(s.of[operator.ForwardCompute], b.chunk(gather)); len(forward) > 0 {
 			b.edge(gather, slices.MinFunc(forward, func(x, y int32) int { return cmp.Compare(b.start(x), b.start(y)) }))
 		}
 	}
 	if !b.early {
 		return
 	}
-	for _, reduce := range b.firstOfChunks(b.byNumber(s.of[trace.GradsReduceScatter])) {
-		if backward := b.ofChunk(s.of[trace.BackwardCompute], b.chunk(reduce)); len(backward) > 0 {
+	for _, reduce := range b.firstOfChunks(b.byNumber(s.of[operator.GradsReduceScatter])) {
+		if backward := b.ofChunk(s.of[operator.BackwardCompute], b.chunk(reduce)); len(backward) > 0 {
 			b.edge(slices.MaxFunc(backward, func(x, y int32) int { return cmp.Compare(b.end(x), b.end(y)) }), reduce)
 		}
 	}
@@ -220,13 +221,13 @@ func (b *pipeline) ofChunk(list []int32, chunk int32) []int32 {
 // tail: what follows the last pass of a stage.
 func (b *pipeline) tail(s stage) error {
 	var missing []string
-	for _, class := range []trace.OpClass{trace.ForwardCompute, trace.BackwardCompute} {
+	for _, class := range []operator.Class{operator.ForwardCompute, operator.BackwardCompute} {
 		if len(s.of[class]) == 0 {
 			missing = append(missing, class.String())
 		}
 	}
 	noPasses := len(missing) > 0
-	only := func(class trace.OpClass) []int32 {
+	only := func(class operator.Class) []int32 {
 		i := b.numbered(s, class, 0)
 		if i < 0 {
 			missing = append(missing, class.String())
@@ -234,20 +235,20 @@ func (b *pipeline) tail(s stage) error {
 		}
 		return []int32{i}
 	}
-	collect, norm := only(trace.GarbageCollection), only(trace.LayernormGradsAllReduce)
+	collect, norm := only(operator.GarbageCollection), only(operator.LayernormGradsAllReduce)
 	chain := slices.Concat(collect, norm)
 	if s.number == 0 || s.number == len(b.stages)-1 {
-		chain = append(chain, only(trace.EmbeddingGradsAllReduce)...)
+		chain = append(chain, only(operator.EmbeddingGradsAllReduce)...)
 	}
-	reduce := b.byNumber(s.of[trace.GradsReduceScatter])
+	reduce := b.byNumber(s.of[operator.GradsReduceScatter])
 	if b.early {
-		chain = append(chain, only(trace.SeparateGradsAllReduce)...)
+		chain = append(chain, only(operator.SeparateGradsAllReduce)...)
 	} else {
 		chain = append(chain, reduce...)
 	}
-	chain = slices.Concat(chain, only(trace.OptimizerClip), only(trace.Optimizer))
+	chain = slices.Concat(chain, only(operator.OptimizerClip), only(operator.Optimizer))
 	if len(missing) > 0 && (b.lax == RefuseMissing || noPasses) {
-		return trace.Bad(trace.ErrMissing, "stage %d has no %s in step %d, which a training step has",
+		return input.Bad(input.ErrMissing, "stage %d has no %s in step %d, which a training step has",
 			s.number, strings.Join(missing, ", no "), b.t.Steps[b.g.Steps[0]])
 	}
 	for _, m := range missing {
@@ -280,9 +281,9 @@ func (b *pipeline) join() {
 		case !b.placed[i]:
 		case c.IsTransfer() && b.w.Peer[i] > v:
 			b.groups = append(b.groups, Group{Members: []int32{v, b.w.Peer[i]}})
-		case c == trace.EmbeddingGradsAllReduce:
+		case c == operator.EmbeddingGradsAllReduce:
 			embedding = append(embedding, v)
-		case c == trace.OptimizerClip:
+		case c == operator.OptimizerClip:
 			clip = append(clip, v)
 		case c.AcrossReplicas():
 			b.groups = append(b.groups, Group{Members: []int32{v}, AcrossReplicas: true})
@@ -320,7 +321,7 @@ func (b *pipeline) schedule() *schedule {
 		s.graph.Groups = append(s.graph.Groups, Group{renumber(g.Members), g.AcrossReplicas})
 	}
 	if len(b.lacks) > 0 {
-		s.notes = append(s.notes, trace.Note{Kind: trace.NoteUnknown, Text: "not in the trace, and left out of the replay: " + strings.Join(b.lacks, ", ")})
+		s.notes = append(s.notes, input.Note{Kind: input.NoteUnknown, Text: "not in the trace, and left out of the replay: " + strings.Join(b.lacks, ", ")})
 	}
 	if len(aside) > 0 {
 		var words []string
@@ -328,7 +329,7 @@ func (b *pipeline) schedule() *schedule {
 			words = append(words, fmt.Sprintf("%d %s", n, name))
 		}
 		slices.Sort(words)
-		s.notes = append(s.notes, trace.Note{Kind: trace.NoteUnjoined, Text: "operators without a place in the schedule are left out, their time counts as launch delay of what follows: " +
+		s.notes = append(s.notes, input.Note{Kind: input.NoteUnjoined, Text: "operators without a place in the schedule are left out, their time counts as launch delay of what follows: " +
 			strings.Join(words, ", ")})
 	}
 	return s

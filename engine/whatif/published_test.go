@@ -15,10 +15,10 @@ import (
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/optrace"
 	"github.com/sfstat/sfstat/internal/largedata"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
-func open(tb testing.TB, path string) *trace.OpTrace {
+func open(tb testing.TB, path string) *operator.Trace {
 	tb.Helper()
 	t, err := optrace.Open(path, ingest.Limits{})
 	if err != nil {
@@ -27,7 +27,7 @@ func open(tb testing.TB, path string) *trace.OpTrace {
 	return t
 }
 
-func analyze(tb testing.TB, t *trace.OpTrace) *whatif.Result {
+func analyze(tb testing.TB, t *operator.Trace) *whatif.Result {
 	tb.Helper()
 	m, err := whatif.New(t, whatif.DefaultOptions())
 	if err != nil {

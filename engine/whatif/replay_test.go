@@ -8,7 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // one is a recording of one lane per replica and step from lists of
@@ -161,7 +162,7 @@ func TestBuildRefuses(t *testing.T) {
 	named := func(op string, seq int, after ...int32) Node {
 		return Node{Op: op, Seq: seq, After: after, Final: true}
 	}
-	long := one(1, 1, [][2]int64{{0, 1}}, [][2]int64{{trace.MaxOpTotal, trace.MaxOpTotal + 1}})
+	long := one(1, 1, [][2]int64{{0, 1}}, [][2]int64{{operator.MaxTotal, operator.MaxTotal + 1}})
 	lanes := func(nodes int) Recording { return one(1, 1, slices.Repeat([][][2]int64{{{0, 1}}}, nodes)...) }
 	for _, c := range []struct {
 		name string
@@ -170,18 +171,18 @@ func TestBuildRefuses(t *testing.T) {
 		kind error
 		want string
 	}{
-		{"no nodes", Graph{}, lanes(0), trace.ErrEmpty, "nothing to replay"},
-		{"ragged", Graph{Nodes: []Node{n()}}, lanes(2), trace.ErrRagged, "2 starts and 2 durations for 1 operators"},
-		{"no end", Graph{Nodes: []Node{{Op: "x"}}}, lanes(1), trace.ErrMissing, "no operator ends the step"},
-		{"stage", Graph{Nodes: []Node{{Op: "x", Stage: 1, Final: true}}}, lanes(1), trace.ErrRagged, "x 0 of stage 1, there are 1 stages"},
-		{"edge to nowhere", Graph{Nodes: []Node{n(7)}}, lanes(1), trace.ErrRagged, "x 0 of stage 0 waits for node 7 of 1"},
-		{"group of nowhere", Graph{Nodes: []Node{n(), n()}, Groups: []Group{{Members: []int32{0, 3}}}}, lanes(2), trace.ErrRagged, "a group has node 3 of 2"},
-		{"two groups", Graph{Nodes: []Node{n(), n(), n()}, Groups: []Group{{Members: []int32{0, 1}}, {Members: []int32{1, 2}}}}, lanes(3), trace.ErrDuplicate, "is in two groups"},
-		{"too long", Graph{Nodes: []Node{n(), n()}}, long, trace.ErrOverflow, "too long to be replayed"},
-		{"itself", Graph{Nodes: []Node{named("a", 1, 0)}}, lanes(1), trace.ErrFormat, "a 1 of stage 0 waits for a 1 of stage 0"},
-		{"circle", Graph{Nodes: []Node{named("a", 0), named("b", 0, 0, 2), named("c", 0, 1)}}, lanes(3), trace.ErrFormat,
+		{"no nodes", Graph{}, lanes(0), input.ErrEmpty, "nothing to replay"},
+		{"ragged", Graph{Nodes: []Node{n()}}, lanes(2), input.ErrRagged, "2 starts and 2 durations for 1 operators"},
+		{"no end", Graph{Nodes: []Node{{Op: "x"}}}, lanes(1), input.ErrMissing, "no operator ends the step"},
+		{"stage", Graph{Nodes: []Node{{Op: "x", Stage: 1, Final: true}}}, lanes(1), input.ErrRagged, "x 0 of stage 1, there are 1 stages"},
+		{"edge to nowhere", Graph{Nodes: []Node{n(7)}}, lanes(1), input.ErrRagged, "x 0 of stage 0 waits for node 7 of 1"},
+		{"group of nowhere", Graph{Nodes: []Node{n(), n()}, Groups: []Group{{Members: []int32{0, 3}}}}, lanes(2), input.ErrRagged, "a group has node 3 of 2"},
+		{"two groups", Graph{Nodes: []Node{n(), n(), n()}, Groups: []Group{{Members: []int32{0, 1}}, {Members: []int32{1, 2}}}}, lanes(3), input.ErrDuplicate, "is in two groups"},
+		{"too long", Graph{Nodes: []Node{n(), n()}}, long, input.ErrOverflow, "too long to be replayed"},
+		{"itself", Graph{Nodes: []Node{named("a", 1, 0)}}, lanes(1), input.ErrFormat, "a 1 of stage 0 waits for a 1 of stage 0"},
+		{"circle", Graph{Nodes: []Node{named("a", 0), named("b", 0, 0, 2), named("c", 0, 1)}}, lanes(3), input.ErrFormat,
 			"operators wait for each other: b 0 of stage 0 waits for c 0 of stage 0 waits for b 0 of stage 0"},
-		{"circle through a group", Graph{Nodes: []Node{named("send", 0), named("recv", 0, 2), named("next", 0, 0)}, Groups: []Group{{Members: []int32{0, 1}}}}, lanes(3), trace.ErrFormat,
+		{"circle through a group", Graph{Nodes: []Node{named("send", 0), named("recv", 0, 2), named("next", 0, 0)}, Groups: []Group{{Members: []int32{0, 1}}}}, lanes(3), input.ErrFormat,
 			"recv 0 of stage 0 waits for next 0 of stage 0 waits for send 0 of stage 0 waits for recv 0 of stage 0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -1,7 +1,7 @@
 package whatif
 
 import (
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Result is what a trace's steps cost and why. All times are nanoseconds, all
@@ -32,7 +32,7 @@ type Result struct {
 	TopWorkers Effect // M_W is TopWorkers.Share
 	TopRanks   []int  // the worst workers, worst first
 
-	Notes []trace.Note
+	Notes []input.Note
 }
 
 // FirstOp is the kind under which launch delays of the first operators of a

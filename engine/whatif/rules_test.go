@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // The worst 3 % are rounded up; ties go to the lower rank.
@@ -50,7 +51,7 @@ func TestBeginsStep(t *testing.T) {
 func TestReplicaStream(t *testing.T) {
 	names := []string{"params-all-gather", "forward-compute", "backward-compute", "grads-reduce-scatter", "gc", "layernorm-grads-all-reduce",
 		"embedding-grads-all-reduce", "separate-grads-all-reduce", "optimizer-clip-main-grad", "optimizer"}
-	o := &trace.OpTrace{Names: names, Steps: []int64{0}, Ranks: []trace.Rank{{Role: trace.Role{{Axis: "dp"}, {Axis: "pp"}}}}}
+	o := &operator.Trace{Names: names, Steps: []int64{0}, Ranks: []trace.Rank{{Role: trace.Role{{Axis: "dp"}, {Axis: "pp"}}}}}
 	at := int64(0)
 	add := func(name, seq, chunk int32) {
 		o.Rank, o.Step, o.Name, o.Seq = append(o.Rank, 0), append(o.Step, 0), append(o.Name, name), append(o.Seq, seq)

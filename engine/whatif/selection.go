@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Where is the operators that match all of its fields; an empty field matches
@@ -138,27 +138,27 @@ func (m *Model) mask(sel Selection, op string, stage int) []int64 {
 func (m *Model) known(w Where) error {
 	for _, op := range w.Ops {
 		if !slices.Contains(m.ops, op) && !slices.ContainsFunc(m.ops, func(o string) bool { return family(o) == op }) {
-			return trace.Bad(trace.ErrMissing, "no operator is called %q, there are %s", op, strings.Join(m.ops, ", "))
+			return input.Bad(input.ErrMissing, "no operator is called %q, there are %s", op, strings.Join(m.ops, ", "))
 		}
 	}
 	for _, s := range w.Stages {
 		if s < 0 || s >= m.stages {
-			return trace.Bad(trace.ErrMissing, "no stage %d, there are 0 to %d", s, m.stages-1)
+			return input.Bad(input.ErrMissing, "no stage %d, there are 0 to %d", s, m.stages-1)
 		}
 	}
 	for _, d := range w.DP {
 		if d < 0 || d >= m.replicas {
-			return trace.Bad(trace.ErrMissing, "no dp rank %d, there are 0 to %d", d, m.replicas-1)
+			return input.Bad(input.ErrMissing, "no dp rank %d, there are 0 to %d", d, m.replicas-1)
 		}
 	}
 	for _, r := range w.Ranks {
 		if !slices.Contains(m.ranks, r) {
-			return trace.Bad(trace.ErrMissing, "rank %d recorded nothing, %d ranks from %d to %d did", r, len(m.ranks), slices.Min(m.ranks), slices.Max(m.ranks))
+			return input.Bad(input.ErrMissing, "rank %d recorded nothing, %d ranks from %d to %d did", r, len(m.ranks), slices.Min(m.ranks), slices.Max(m.ranks))
 		}
 	}
 	for _, s := range w.Steps {
 		if !slices.Contains(m.steps, s) {
-			return trace.Bad(trace.ErrMissing, "step %d is not replayed, %d steps from %d to %d are", s, len(m.steps), m.steps[0], m.steps[len(m.steps)-1])
+			return input.Bad(input.ErrMissing, "step %d is not replayed, %d steps from %d to %d are", s, len(m.steps), m.steps[0], m.steps[len(m.steps)-1])
 		}
 	}
 	return nil

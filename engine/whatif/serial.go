@@ -3,13 +3,13 @@ package whatif
 import (
 	"slices"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // newSerialSchedule is the graph of a trace in which every rank runs one
 // operator after another: each waits for the one before it, and those that share
 // a group synchronise.
-func newSerialSchedule(t *trace.OpTrace, g *trace.Grid) *schedule {
+func newSerialSchedule(t *operator.Trace, g *operator.Grid) *schedule {
 	s := &schedule{}
 	members := make(map[int32]int) // by group: position in the graph's
 	lanes := g.Lanes()

@@ -3,7 +3,8 @@ package whatif
 import (
 	"slices"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // Timeline is what every operator costs and how late it starts: N nodes × L
@@ -33,7 +34,7 @@ func (m *Model) Groups() []Group { return m.groups }
 func (m *Model) Steps() []int64 { return m.steps }
 
 // Notes say what of the trace is not in the model.
-func (m *Model) Notes() []trace.Note { return m.notes }
+func (m *Model) Notes() []input.Note { return m.notes }
 
 // Replay gives the step times, from the first start to the last end, had the
 // operators cost and been late as in each timeline: any question that a
@@ -69,11 +70,11 @@ func (m *Model) fits(part []int64) error {
 		return nil
 	}
 	if n := len(m.nodes) * m.lanes(); len(part) != n {
-		return trace.Bad(trace.ErrRagged, "a timeline of %d values for %d operators × %d lanes", len(part), len(m.nodes), m.lanes())
+		return input.Bad(input.ErrRagged, "a timeline of %d values for %d operators × %d lanes", len(part), len(m.nodes), m.lanes())
 	}
 	for i, v := range part {
-		if v > trace.MaxOpTotal || v < -clockSlack {
-			return trace.Bad(trace.ErrOverflow, "%s costs %d ns", m.nodes[i/m.lanes()], v)
+		if v > operator.MaxTotal || v < -clockSlack {
+			return input.Bad(input.ErrOverflow, "%s costs %d ns", m.nodes[i/m.lanes()], v)
 		}
 	}
 	return nil

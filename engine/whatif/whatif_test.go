@@ -16,7 +16,8 @@ import (
 	"github.com/sfstat/sfstat/fixtures/optrace/pipesim"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/optrace"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 var (
@@ -24,7 +25,7 @@ var (
 	slow    = func(s pipesim.Spec) pipesim.Spec { s.Slow, s.SlowDP, s.SlowPP = 1.6, 2, 1; return s }(healthy)
 )
 
-func model(t *testing.T, o *trace.OpTrace, opts whatif.Options) *whatif.Model {
+func model(t *testing.T, o *operator.Trace, opts whatif.Options) *whatif.Model {
 	t.Helper()
 	m, err := whatif.New(o, opts)
 	if err != nil {
@@ -142,7 +143,7 @@ func TestLaunchDelay(t *testing.T) {
 }
 
 // clone copies a trace with its columns changed by fn.
-func clone(o *trace.OpTrace, fn func(c *trace.OpTrace)) *trace.OpTrace {
+func clone(o *operator.Trace, fn func(c *operator.Trace)) *operator.Trace {
 	c := *o
 	c.Start, c.Dur, c.Rank = slices.Clone(o.Start), slices.Clone(o.Dur), slices.Clone(o.Rank)
 	fn(&c)
@@ -158,7 +159,7 @@ func TestScale(t *testing.T) {
 	o := pipesim.Make(slow)
 	const k = 7
 	a := analyze(t, o)
-	b := analyze(t, clone(o, func(c *trace.OpTrace) {
+	b := analyze(t, clone(o, func(c *operator.Trace) {
 		for i := range c.Start {
 			c.Start[i] *= k
 			c.Dur[i] *= k
@@ -181,7 +182,7 @@ func TestScale(t *testing.T) {
 // Another zero of the clock changes nothing.
 func TestShift(t *testing.T) {
 	o := pipesim.Make(slow)
-	shifted := clone(o, func(c *trace.OpTrace) {
+	shifted := clone(o, func(c *operator.Trace) {
 		for i := range c.Start {
 			c.Start[i] += 1_719_870_000_000_000_000 + 60e9*int64(c.Step[i])
 		}
@@ -195,7 +196,7 @@ func TestShift(t *testing.T) {
 func TestPermuteReplicas(t *testing.T) {
 	o := pipesim.Make(slow)
 	to := []int32{3, 0, 1, 2} // replica d becomes to[d]
-	permuted := analyze(t, clone(o, func(c *trace.OpTrace) {
+	permuted := analyze(t, clone(o, func(c *operator.Trace) {
 		for i, r := range c.Rank {
 			c.Rank[i] = to[r/4]*4 + r%4
 		}
@@ -254,7 +255,7 @@ func TestPriceRefuses(t *testing.T) {
 		{whatif.Where{Ranks: []int{16}}, "rank 16 recorded nothing, 16 ranks from 0 to 15 did"},
 		{whatif.Where{Steps: []int64{101}}, "step 101 is not replayed, 6 steps from 100 to 150 are"},
 	} {
-		if _, err := m.Price(whatif.Selection{c.w}); !errors.Is(err, trace.ErrMissing) || !strings.Contains(err.Error(), c.want) {
+		if _, err := m.Price(whatif.Selection{c.w}); !errors.Is(err, input.ErrMissing) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, expected %q", c.w, err, c.want)
 		}
 	}
@@ -264,7 +265,7 @@ func TestPriceRefuses(t *testing.T) {
 }
 
 // without drops the rows of an operator.
-func without(o *trace.OpTrace, name string) *trace.OpTrace {
+func without(o *operator.Trace, name string) *operator.Trace {
 	drop := int32(slices.Index(o.Names, name))
 	c := *o
 	keep := func(column []int32) []int32 {
@@ -299,7 +300,7 @@ func TestScheduleRefuses(t *testing.T) {
 		"forward-recv":               "stage 0 has 3 forward-send with a peer, stage 1 has 0 forward-recv",
 		"backward-compute":           "stage 0 has no backward-compute in step 0",
 	} {
-		if _, err := whatif.New(without(o, name), whatif.DefaultOptions()); !errors.Is(err, trace.ErrMissing) || !strings.Contains(err.Error(), want) {
+		if _, err := whatif.New(without(o, name), whatif.DefaultOptions()); !errors.Is(err, input.ErrMissing) || !strings.Contains(err.Error(), want) {
 			t.Errorf("without %s: %v, expected %q", name, err, want)
 		}
 	}
@@ -316,7 +317,7 @@ func TestScheduleRefuses(t *testing.T) {
 func TestUnknownOperators(t *testing.T) {
 	o := pipesim.Make(pipesim.Spec{DP: 2, PP: 2, Microbatches: 3, Steps: 2})
 	want := analyze(t, o)
-	c := clone(o, func(c *trace.OpTrace) {
+	c := clone(o, func(c *operator.Trace) {
 		c.Names = append(slices.Clone(c.Names), "data-load")
 		c.Name, c.Seq, c.Lane, c.Step = slices.Clone(c.Name), slices.Clone(c.Seq), slices.Clone(c.Lane), slices.Clone(c.Step)
 		c.Chunk, c.GlobalChunk, c.Microbatch, c.Group = slices.Clone(c.Chunk), slices.Clone(c.GlobalChunk), slices.Clone(c.Microbatch), slices.Clone(c.Group)

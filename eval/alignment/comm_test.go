@@ -11,7 +11,7 @@ import (
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/internal/largedata"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 type commTruth struct {
@@ -44,7 +44,7 @@ func commTruthOf(t *testing.T, dir string) (f commTruth) {
 }
 
 // sidesOf is the communicators of a log whose processes are numbered as the truth numbers ranks.
-func sidesOf(log *trace.Comm, f *commTruth) []group.Side {
+func sidesOf(log *comms.Record, f *commTruth) []group.Side {
 	rankOf := make([]int, len(log.Processes))
 	for i, p := range log.Processes {
 		rankOf[i] = group.None
@@ -56,7 +56,7 @@ func sidesOf(log *trace.Comm, f *commTruth) []group.Side {
 	}
 	sides := make([]group.Side, len(log.Groups))
 	for i, g := range log.Groups {
-		sides[i] = group.Side{Process: rankOf[g.Process], ID: g.ID, Rank: g.Rank, Ranks: g.Size, Parent: trace.None, Split: -1}
+		sides[i] = group.Side{Process: rankOf[g.Process], ID: g.ID, Rank: g.Rank, Ranks: g.Size, Parent: comms.None, Split: -1}
 		if g.Split != nil {
 			sides[i].Parent, sides[i].Split, sides[i].Color = g.Split.Parent, g.Split.Number, g.Split.Color
 		}

@@ -11,11 +11,11 @@ import (
 	"github.com/sfstat/sfstat/engine/comm/bandwidth"
 	"github.com/sfstat/sfstat/engine/comm/group"
 	"github.com/sfstat/sfstat/internal/largedata"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // waysOf is what the blocks of a communicator's sides say, and the machine of each member.
-func waysOf(log *trace.Comm, c *group.Communicator) (ways []bandwidth.Way, machines []int) {
+func waysOf(log *comms.Record, c *group.Communicator) (ways []bandwidth.Way, machines []int) {
 	hosts := map[string]int{}
 	for rank, side := range c.Sides {
 		host := fmt.Sprint("of rank ", rank)

@@ -17,7 +17,7 @@ import (
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/nccllog"
 	"github.com/sfstat/sfstat/internal/largedata"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -169,7 +169,7 @@ func loadScenario(t testing.TB, dir string) scenario {
 	return s
 }
 
-func readLogs(t testing.TB, dir string) *trace.Comm {
+func readLogs(t testing.TB, dir string) *comms.Record {
 	b := nccllog.NewBuilder(ingest.Limits{})
 	files, _ := filepath.Glob(filepath.Join(dir, "*.log"))
 	for _, f := range files {

@@ -10,7 +10,7 @@ import (
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/internal/largedata"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // iterations is the true iteration of each line of each process, by pid: −1 before the first and after the last.
@@ -36,7 +36,7 @@ func iterations(t *testing.T, dir string) map[int64]map[int64]int {
 }
 
 // share is the part of the calls with a place that were truly made there; steps count from the first that was recorded.
-func share(t *testing.T, dir string, c *trace.Comm) (right float64, steps *comm.StepsOf) {
+func share(t *testing.T, dir string, c *comms.Record) (right float64, steps *comm.StepsOf) {
 	t.Helper()
 	r, err := comm.Analyze(c, comm.Options{})
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/internal/atomicfile"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 func specOf(t *testing.T, path string) *Spec {
@@ -118,8 +118,8 @@ func TestSpecRefused(t *testing.T) {
 
 func TestMostTasks(t *testing.T) {
 	g := Group{Name: "b", Families: []simulate.Family{simulate.NoFault}, Ranks: []int{8}, Seeds: make(Seeds, MostTasks+1)}
-	if _, err := (&Spec{Name: "a", Groups: []Group{g}}).Plan(); !errors.Is(err, trace.ErrTooLarge) {
-		t.Errorf("%v, expected %v", err, trace.ErrTooLarge)
+	if _, err := (&Spec{Name: "a", Groups: []Group{g}}).Plan(); !errors.Is(err, input.ErrTooLarge) {
+		t.Errorf("%v, expected %v", err, input.ErrTooLarge)
 	}
 }
 

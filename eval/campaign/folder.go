@@ -19,7 +19,7 @@ import (
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/internal/atomicfile"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // What lies in the folder of a campaign.
@@ -92,7 +92,7 @@ func open(path string) (*folder, error) {
 	name := filepath.Join(path, specName)
 	s, err := readSpec(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, trace.At(trace.Pos{File: name}, fmt.Errorf("%w, so this is no campaign's folder: sfstat campaign run SPEC.yaml -o FOLDER makes one", fs.ErrNotExist))
+		return nil, input.At(input.Pos{File: name}, fmt.Errorf("%w, so this is no campaign's folder: sfstat campaign run SPEC.yaml -o FOLDER makes one", fs.ErrNotExist))
 	}
 	if err != nil {
 		return nil, err
@@ -150,7 +150,7 @@ func (f *folder) holdsNoOther(s *Spec) error {
 	case err != nil:
 		return err
 	case old.Name != s.Name:
-		return trace.At(trace.Pos{File: path}, fmt.Errorf("the folder holds campaign %s, expected %s: give it a folder of its own", old.Name, s.Name))
+		return input.At(input.Pos{File: path}, fmt.Errorf("the folder holds campaign %s, expected %s: give it a folder of its own", old.Name, s.Name))
 	}
 	return nil
 }
@@ -164,7 +164,7 @@ func (f *folder) lock() (release func(), err error) {
 	case err != nil:
 		return nil, err
 	case !held:
-		return nil, trace.At(trace.Pos{File: path}, errors.New("another execution of this campaign is at work in the folder: wait for it, or end it"))
+		return nil, input.At(input.Pos{File: path}, errors.New("another execution of this campaign is at work in the folder: wait for it, or end it"))
 	}
 	return func() { _ = l.Unlock() }, nil // what could go wrong ends with the process
 }
@@ -250,20 +250,20 @@ func (f *folder) finished() ([]Provenance, error) {
 		}
 		hash, err := fileHash(f.archive(t))
 		if errors.Is(err, os.ErrNotExist) {
-			return nil, trace.At(trace.Pos{File: f.archive(t)}, trace.Bad(trace.ErrMissing,
+			return nil, input.At(input.Pos{File: f.archive(t)}, input.Bad(input.ErrMissing,
 				"the archive of a run that was done is gone; sfstat campaign run makes it anew"))
 		}
 		if err != nil {
 			return nil, err
 		}
 		if hash != rows.from.InputHash {
-			return nil, trace.At(trace.Pos{File: f.archive(t)}, fmt.Errorf(
+			return nil, input.At(input.Pos{File: f.archive(t)}, fmt.Errorf(
 				"SHA-256 is %s, expected %s as in %s: the archive was changed; sfstat campaign run makes it anew", hash, rows.from.InputHash, f.row(t)))
 		}
 		out = append(out, rows.from)
 	}
 	if len(wanting) > 0 {
-		return nil, trace.At(trace.Pos{File: f.path}, trace.Bad(trace.ErrMissing,
+		return nil, input.At(input.Pos{File: f.path}, input.Bad(input.ErrMissing,
 			"%d of %d runs are not done, the first is %s; sfstat campaign run goes on with them", len(wanting), len(f.tasks), wanting[0]))
 	}
 	return out, nil

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/eval/simulate"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // spec is the job of the group, still without ranks, seed and fault.
@@ -45,14 +45,14 @@ func (g *Group) validateWork() error {
 	for _, stage := range slices.Sorted(maps.Keys(g.Work)) {
 		mean := g.Work[stage]
 		if !(mean > 0) {
-			return trace.Bad(trace.ErrNegative, "group %s: work_ms of %s is %v, expected above 0", g.Name, stage, mean)
+			return input.Bad(input.ErrNegative, "group %s: work_ms of %s is %v, expected above 0", g.Name, stage, mean)
 		}
 		if !slices.ContainsFunc(s.Stages, func(st simulate.Stage) bool { return st.Name == stage }) {
 			var names []string
 			for _, st := range s.Stages {
 				names = append(names, st.Name)
 			}
-			return trace.Bad(trace.ErrMissing, "group %s: work_ms of stage %q, which the job does not have: expected some of %s",
+			return input.Bad(input.ErrMissing, "group %s: work_ms of stage %q, which the job does not have: expected some of %s",
 				g.Name, stage, strings.Join(names, ", "))
 		}
 	}

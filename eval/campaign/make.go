@@ -11,6 +11,7 @@ import (
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/ingest/packet"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Maker makes runs: it carries out what a task asks for and gives back what
@@ -102,7 +103,7 @@ func archiveRun(ctx context.Context, m Maker, t *Task, w io.Writer) error {
 		case w.Run != t.ID:
 			return fmt.Errorf("a window of run %q came, expected %q", w.Run, t.ID)
 		case len(w.Ranks) != t.Spec.Ranks:
-			return trace.Bad(trace.ErrMissing, "window %d has %d ranks, expected %d", w.Index, len(w.Ranks), t.Spec.Ranks)
+			return input.Bad(input.ErrMissing, "window %d has %d ranks, expected %d", w.Index, len(w.Ranks), t.Spec.Ranks)
 		}
 		n++
 		unwritten = out.Write(w)
@@ -112,7 +113,7 @@ func archiveRun(ctx context.Context, m Maker, t *Task, w io.Writer) error {
 		return unwritten
 	}
 	if want := t.Spec.Schedule.Windows; err == nil && n != want {
-		err = trace.Bad(trace.ErrMissing, "%d windows were recorded, expected %d", n, want)
+		err = input.Bad(input.ErrMissing, "%d windows were recorded, expected %d", n, want)
 	}
 	if err != nil {
 		return &Failure{t.ID, err}

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // manifestHead is the first row of a manifest.
@@ -63,10 +63,10 @@ func readManifest(path string) ([]Artifact, error) {
 	in := csv.NewReader(file)
 	rows, err := in.ReadAll()
 	if err != nil {
-		return nil, trace.At(trace.Pos{File: path}, err)
+		return nil, input.At(input.Pos{File: path}, err)
 	}
 	if len(rows) == 0 || !slices.Equal(rows[0], manifestHead) {
-		return nil, trace.At(trace.Pos{File: path, Line: 1}, trace.Bad(trace.ErrFormat,
+		return nil, input.At(input.Pos{File: path, Line: 1}, input.Bad(input.ErrFormat,
 			"the first row is not the header of a manifest, %v: move the file away, or give another folder", manifestHead))
 	}
 	var out []Artifact

@@ -10,7 +10,7 @@ import (
 	"strconv"
 
 	"github.com/sfstat/sfstat/plots"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // measuredFolder holds measurements that no run of a campaign makes, as CSV.
@@ -63,7 +63,7 @@ func (m *Measured) Read(path string) ([]plots.Line, error) {
 	in.FieldsPerRecord = -1
 	records, err := in.ReadAll()
 	if err != nil {
-		return nil, trace.At(trace.Pos{File: path}, err)
+		return nil, input.At(input.Pos{File: path}, err)
 	}
 	return m.Lines(path, records)
 }
@@ -72,25 +72,25 @@ func (m *Measured) Read(path string) ([]plots.Line, error) {
 // series are drawn in their order. path is the file in errors.
 func (m *Measured) Lines(path string, records [][]string) ([]plots.Line, error) {
 	if len(records) == 0 || !slices.Equal(records[0], m.Head()) {
-		return nil, trace.At(trace.Pos{File: path, Line: 1}, trace.Bad(trace.ErrFormat, "the first row is not the header %v", m.Head()))
+		return nil, input.At(input.Pos{File: path, Line: 1}, input.Bad(input.ErrFormat, "the first row is not the header %v", m.Head()))
 	}
 	var lines []plots.Line
 	for i, r := range records[1:] {
 		p, err := measuredPoint(r)
 		if err != nil {
-			return nil, trace.At(trace.Pos{File: path, Line: int64(i) + 2}, err)
+			return nil, input.At(input.Pos{File: path, Line: int64(i) + 2}, err)
 		}
 		k := slices.IndexFunc(lines, func(l plots.Line) bool { return l.Name == r[0] })
 		if k < 0 {
 			if k = len(lines); k == mostSeries {
-				return nil, trace.At(trace.Pos{File: path, Line: int64(i) + 2}, trace.Bad(trace.ErrTooLarge, "more than %d series: nobody can tell them apart", mostSeries))
+				return nil, input.At(input.Pos{File: path, Line: int64(i) + 2}, input.Bad(input.ErrTooLarge, "more than %d series: nobody can tell them apart", mostSeries))
 			}
 			lines = append(lines, plots.Line{Name: r[0]})
 		}
 		lines[k].Points = append(lines[k].Points, p)
 	}
 	if len(lines) == 0 {
-		return nil, trace.At(trace.Pos{File: path}, trace.Bad(trace.ErrEmpty, "no row under the header"))
+		return nil, input.At(input.Pos{File: path}, input.Bad(input.ErrEmpty, "no row under the header"))
 	}
 	return lines, nil
 }
@@ -98,7 +98,7 @@ func (m *Measured) Lines(path string, records [][]string) ([]plots.Line, error) 
 func measuredPoint(r []string) (p plots.Point, err error) {
 	const columns = 6
 	if len(r) != columns {
-		return p, trace.Bad(trace.ErrFormat, "%d fields, expected %d", len(r), columns)
+		return p, input.Bad(input.ErrFormat, "%d fields, expected %d", len(r), columns)
 	}
 	for i, to := range []*float64{&p.X, &p.Y, &p.Low, &p.High} {
 		text := r[i+1]
@@ -106,11 +106,11 @@ func measuredPoint(r []string) (p plots.Point, err error) {
 			continue
 		}
 		if *to, err = strconv.ParseFloat(text, 64); err != nil {
-			return p, trace.Bad(trace.ErrType, "field %d is %q, expected a number", i+2, text)
+			return p, input.Bad(input.ErrType, "field %d is %q, expected a number", i+2, text)
 		}
 	}
 	if p.N, err = strconv.Atoi(r[columns-1]); err != nil || p.N < 1 {
-		return p, trace.Bad(trace.ErrType, "n is %q, expected how often it was measured", r[columns-1])
+		return p, input.Bad(input.ErrType, "n is %q, expected how often it was measured", r[columns-1])
 	}
 	return p, nil
 }

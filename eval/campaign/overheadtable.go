@@ -13,7 +13,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/bootstrap"
 	"github.com/sfstat/sfstat/eval/overhead"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // overheadName is the folder, in that of a campaign, of measurements of what
@@ -78,7 +78,7 @@ func (f *folder) overheads() ([]Artifact, error) {
 		path := filepath.Join(f.path, overheadName, e.Name())
 		parts := overheadPattern.FindStringSubmatch(e.Name())
 		if parts == nil {
-			return nil, trace.At(trace.Pos{File: path}, trace.Bad(trace.ErrFormat, "the name is not RANKS-GATHER-ARM.csv, as 8-gloo-cpu.csv"))
+			return nil, input.At(input.Pos{File: path}, input.Bad(input.ErrFormat, "the name is not RANKS-GATHER-ARM.csv, as 8-gloo-cpu.csv"))
 		}
 		ranks, err := strconv.Atoi(parts[1])
 		if err != nil {
@@ -111,7 +111,7 @@ func readOverhead(path string) (*overhead.Account, error) {
 	}
 	a, err := examine(pairs)
 	if err != nil {
-		return nil, trace.At(trace.Pos{File: path}, err)
+		return nil, input.At(input.Pos{File: path}, err)
 	}
 	return a, nil
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/sfstat/sfstat/eval/overhead"
 	"github.com/sfstat/sfstat/internal/atomicfile"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // PairsName is the file, in the folder of a run's packets, in which a paired run
@@ -30,11 +30,11 @@ func (g *Group) validateRecorder(r Runner) error {
 	case !g.paired():
 		return nil
 	case r == Simulator:
-		return trace.Bad(trace.ErrFormat, "group %s: recorder is off, which is for runners local and slurm: a simulated job has no recorder", g.Name)
+		return input.Bad(input.ErrFormat, "group %s: recorder is off, which is for runners local and slurm: a simulated job has no recorder", g.Name)
 	case len(g.Recorder) != 2 || !slices.Contains(g.Recorder, RecorderOn):
-		return trace.Bad(trace.ErrFormat, "group %s: recorder is %v, expected [off, on]: what it costs is measured in pairs", g.Name, g.Recorder)
+		return input.Bad(input.ErrFormat, "group %s: recorder is %v, expected [off, on]: what it costs is measured in pairs", g.Name, g.Recorder)
 	case g.Profiler != NoProfiler:
-		return trace.Bad(trace.ErrFormat, "group %s: a profiler (%v) would count as cost of the recorder: leave it out", g.Name, g.Profiler)
+		return input.Bad(input.ErrFormat, "group %s: a profiler (%v) would count as cost of the recorder: leave it out", g.Name, g.Profiler)
 	}
 	return nil
 }
@@ -81,7 +81,7 @@ func (f *folder) pairedArms() (arms []Arm, inputs []Provenance, err error) {
 		path := t.pairs(f.path)
 		pairs, err := readPairs(path)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, nil, trace.At(trace.Pos{File: path}, trace.Bad(trace.ErrMissing, "the times of a paired run that was done are gone: remove %s, and sfstat campaign run makes it anew", f.row(t)))
+			return nil, nil, input.At(input.Pos{File: path}, input.Bad(input.ErrMissing, "the times of a paired run that was done are gone: remove %s, and sfstat campaign run makes it anew", f.row(t)))
 		}
 		if err != nil {
 			return nil, nil, err
@@ -103,7 +103,7 @@ func (f *folder) pairedArms() (arms []Arm, inputs []Provenance, err error) {
 	}
 	for i := range arms {
 		if arms[i].Account, err = examine(measured[i]); err != nil {
-			return nil, nil, trace.At(trace.Pos{File: filepath.Join(f.path, overheadName, pairedName)}, err)
+			return nil, nil, input.At(input.Pos{File: filepath.Join(f.path, overheadName, pairedName)}, err)
 		}
 	}
 	return arms, inputs, nil

@@ -9,7 +9,7 @@ import (
 	"strconv"
 
 	"github.com/sfstat/sfstat/eval/simulate"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Task is one run to make.
@@ -38,7 +38,7 @@ func (s *Spec) Plan() ([]Task, error) {
 		return nil, err
 	}
 	if len(s.Groups) == 0 {
-		return nil, trace.Bad(trace.ErrMissing, "campaign %s has no groups", s.Name)
+		return nil, input.Bad(input.ErrMissing, "campaign %s has no groups", s.Name)
 	}
 	var tasks []Task
 	known := make(map[string]bool)
@@ -51,20 +51,20 @@ func (s *Spec) Plan() ([]Task, error) {
 			return nil, err
 		}
 		if g.Profiler != NoProfiler && s.Runner != Local {
-			return nil, trace.Bad(trace.ErrFormat, "group %s: profiler is for runner local, and the runner is %v", g.Name, s.Runner)
+			return nil, input.Bad(input.ErrFormat, "group %s: profiler is for runner local, and the runner is %v", g.Name, s.Runner)
 		}
 		if slices.Contains(g.Arrivals, true) && s.Runner != Simulator {
-			return nil, trace.Bad(trace.ErrFormat, "group %s: arrivals is for runner simulator, and the runner is %v", g.Name, s.Runner)
+			return nil, input.Bad(input.ErrFormat, "group %s: arrivals is for runner simulator, and the runner is %v", g.Name, s.Runner)
 		}
 		if err := g.validateRecorder(s.Runner); err != nil {
 			return nil, err
 		}
 		if n := g.size(); n > MostTasks-len(tasks) {
-			return nil, trace.Bad(trace.ErrTooLarge, "more than %d runs with group %s: make several campaigns", MostTasks, g.Name)
+			return nil, input.Bad(input.ErrTooLarge, "more than %d runs with group %s: make several campaigns", MostTasks, g.Name)
 		}
 		for _, t := range g.tasks() {
 			if known[t.ID] {
-				return nil, trace.Bad(trace.ErrDuplicate, "run %s stands twice: a value repeats in group %s, or the group itself does", t.ID, g.Name)
+				return nil, input.Bad(input.ErrDuplicate, "run %s stands twice: a value repeats in group %s, or the group itself does", t.ID, g.Name)
 			}
 			known[t.ID] = true
 			t.Hash = t.hash(s.Runner)

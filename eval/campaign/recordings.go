@@ -16,7 +16,7 @@ import (
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // What other recorders saw of runs lies in a folder of the campaign's, as
@@ -109,7 +109,7 @@ func (f *folder) recorded(run string) (*Recorded, []Provenance, error) {
 	}
 	c, err := crosscheck.Compare(all, crosscheck.Options{Gates: f.gates})
 	if err != nil {
-		return nil, nil, trace.At(trace.Pos{File: filepath.Join(f.path, sourcesName, run)}, err)
+		return nil, nil, input.At(input.Pos{File: filepath.Join(f.path, sourcesName, run)}, err)
 	}
 	return &Recorded{Comparison: c}, inputs, nil
 }
@@ -125,7 +125,7 @@ func (f *folder) recordingsOf(run string) ([]recordingPath, error) {
 	dir := filepath.Join(f.path, sourcesName, run)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, trace.At(trace.Pos{File: dir}, fmt.Errorf("expected a folder for the run, with a file or a folder for each recorder: %w", err))
+		return nil, input.At(input.Pos{File: dir}, fmt.Errorf("expected a folder for the run, with a file or a folder for each recorder: %w", err))
 	}
 	own, err := f.ownRecording(run)
 	if err != nil {
@@ -140,17 +140,17 @@ func (f *folder) recordingsOf(run string) ([]recordingPath, error) {
 		case name == packetsName:
 			own = path
 		case slices.ContainsFunc(others, func(o recordingPath) bool { return o.name == name }):
-			return nil, trace.At(trace.Pos{File: path}, trace.Bad(trace.ErrDuplicate, "another recording is called %s too: give each a folder of its own", name))
+			return nil, input.At(input.Pos{File: path}, input.Bad(input.ErrDuplicate, "another recording is called %s too: give each a folder of its own", name))
 		default:
 			others = append(others, recordingPath{name, path})
 		}
 	}
 	switch {
 	case own == "":
-		return nil, trace.At(trace.Pos{File: dir}, trace.Bad(trace.ErrMissing,
+		return nil, input.At(input.Pos{File: dir}, input.Bad(input.ErrMissing,
 			"no %s.jsonl and no folder %s in it, and %s is no run of the campaign: what is it to be compared with?", packetsName, packetsName, run))
 	case len(others) == 0:
-		return nil, trace.At(trace.Pos{File: dir}, trace.Bad(trace.ErrMissing, "nothing of another recorder in it, such as pytorch/ or nsight/"))
+		return nil, input.At(input.Pos{File: dir}, input.Bad(input.ErrMissing, "nothing of another recorder in it, such as pytorch/ or nsight/"))
 	}
 	return append([]recordingPath{{ownRecorder, own}}, others...), nil
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/sfstat/sfstat/eval/crosscheck"
 	"github.com/sfstat/sfstat/eval/simulate"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // TestSourceTableByHand: two runs, one of which the profiler did not see, one
@@ -118,7 +118,7 @@ func TestRecordingsRefused(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			var placed *trace.RecordError
+			var placed *input.Error
 			if _, err := Tables(dir, Options{}); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("%v, want %s", err, c.want)
 			} else if !errors.As(err, &placed) && !errors.Is(err, os.ErrNotExist) {

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // runRows are the rows of one run, as they lie in its file.
@@ -27,11 +27,11 @@ func readRows(path string) (*runRows, error) {
 	defer file.Close()
 	records, err := csv.NewReader(file).ReadAll()
 	if err != nil {
-		return nil, trace.At(trace.Pos{File: path}, err)
+		return nil, input.At(input.Pos{File: path}, err)
 	}
 	head := rowHead()
 	if len(records) < 2 || !slices.Equal(records[0], head) {
-		return nil, trace.At(trace.Pos{File: path}, trace.Bad(trace.ErrFormat, "not the rows of a run, or those of another version: remove it"))
+		return nil, input.At(input.Pos{File: path}, input.Bad(input.ErrFormat, "not the rows of a run, or those of another version: remove it"))
 	}
 	run, c := records[1][0], records[1][len(head)-5:]
 	return &runRows{Provenance{run, c[0], c[1], c[2], c[3], c[4]}, records}, nil

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Runner is what makes the runs of a campaign. The zero value is the simulator.
@@ -83,7 +83,7 @@ func nameOf(names []string, i uint8) string {
 func parseName(what string, names []string, text []byte) (uint8, error) {
 	i := slices.Index(names, string(text))
 	if i < 0 {
-		return 0, trace.Bad(trace.ErrType, "%s is %q, expected one of %s", what, text, strings.Join(names, ", "))
+		return 0, input.Bad(input.ErrType, "%s is %q, expected one of %s", what, text, strings.Join(names, ", "))
 	}
 	return uint8(i), nil
 }

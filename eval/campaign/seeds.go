@@ -7,7 +7,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Seeds are the seeds of a group. In YAML a list of numbers and of ranges, such
@@ -30,9 +30,9 @@ func (s *Seeds) UnmarshalYAML(node *yaml.Node) error {
 		last, err2 := strconv.ParseUint(to, 10, 64)
 		switch {
 		case err != nil || err2 != nil || last < first:
-			return trace.Bad(trace.ErrType, "line %d: seed is %q, expected a number such as 7 or a range such as 0-99", node.Line, item)
+			return input.Bad(input.ErrType, "line %d: seed is %q, expected a number such as 7 or a range such as 0-99", node.Line, item)
 		case last-first >= uint64(MostTasks-len(*s)):
-			return trace.Bad(trace.ErrTooLarge, "line %d: more than %d seeds: make several campaigns", node.Line, MostTasks)
+			return input.Bad(input.ErrTooLarge, "line %d: more than %d seeds: make several campaigns", node.Line, MostTasks)
 		}
 		for seed := first; ; seed++ {
 			*s = append(*s, seed)

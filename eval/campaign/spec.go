@@ -9,7 +9,7 @@ import (
 
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/internal/strictyaml"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // MostTasks bounds a plan; a real campaign has hundreds of runs.
@@ -85,15 +85,15 @@ type Strike struct {
 // refused with its line. name is the file in errors.
 func ParseSpec(name string, text []byte) (*Spec, error) {
 	var s Spec
-	pos := trace.Pos{File: name}
+	pos := input.Pos{File: name}
 	switch err := strictyaml.Decode(name, text, &s); {
 	case errors.Is(err, strictyaml.ErrNothing):
-		return nil, trace.At(pos, trace.Bad(trace.ErrEmpty, "no campaign in it: expected name, runner and groups"))
+		return nil, input.At(pos, input.Bad(input.ErrEmpty, "no campaign in it: expected name, runner and groups"))
 	case err != nil:
 		return nil, err
 	}
 	if _, err := s.Plan(); err != nil {
-		return nil, trace.At(pos, err)
+		return nil, input.At(pos, err)
 	}
 	return &s, nil
 }
@@ -103,7 +103,7 @@ var namePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 // goodName refuses what cannot stand in the name of a file everywhere.
 func goodName(what, name string) error {
 	if !namePattern.MatchString(name) {
-		return trace.Bad(trace.ErrFormat, "%s is %q, expected 1 to 64 of a-z, 0-9, _ and -, the first a letter or digit", what, name)
+		return input.Bad(input.ErrFormat, "%s is %q, expected 1 to 64 of a-z, 0-9, _ and -, the first a letter or digit", what, name)
 	}
 	return nil
 }
@@ -117,24 +117,24 @@ func (g *Group) validate() error {
 		n   int
 	}{{"families", len(g.Families)}, {"ranks", len(g.Ranks)}, {"seeds", len(g.Seeds)}} {
 		if axis.n == 0 {
-			return trace.Bad(trace.ErrMissing, "group %s has no %s: give a list", g.Name, axis.key)
+			return input.Bad(input.ErrMissing, "group %s has no %s: give a list", g.Name, axis.key)
 		}
 	}
 	if len(g.Delays) == 0 && !g.onlyHealthy() {
-		return trace.Bad(trace.ErrMissing, "group %s has no delays_ms: give a list", g.Name)
+		return input.Bad(input.ErrMissing, "group %s has no delays_ms: give a list", g.Name)
 	}
 	if g.Published != "" && !knownPublished(g.Published) {
-		return trace.Bad(trace.ErrType, "group %s: published is %q, expected one of %s", g.Name, g.Published, strings.Join(publishedNames(), ", "))
+		return input.Bad(input.ErrType, "group %s: published is %q, expected one of %s", g.Name, g.Published, strings.Join(publishedNames(), ", "))
 	}
 	if g.Independent && len(g.HiddenRanks) < 2 {
-		return trace.Bad(trace.ErrMissing, "group %s: independent is for several hidden_ranks: list them", g.Name)
+		return input.Bad(input.ErrMissing, "group %s: independent is for several hidden_ranks: list them", g.Name)
 	}
 	if g.onlyHealthy() && !g.Strike.isZero() {
-		return trace.Bad(trace.ErrFormat, "group %s says when or whom a fault strikes, and has no family with one", g.Name)
+		return input.Bad(input.ErrFormat, "group %s says when or whom a fault strikes, and has no family with one", g.Name)
 	}
 	for _, n := range g.Tables {
 		if !slices.ContainsFunc(PaperTables, func(p PaperTable) bool { return p.Number == n }) {
-			return trace.Bad(trace.ErrType, "group %s is for table %d, expected some of %s", g.Name, n, paperNumbers())
+			return input.Bad(input.ErrType, "group %s is for table %d, expected some of %s", g.Name, n, paperNumbers())
 		}
 	}
 	return nil
@@ -152,24 +152,24 @@ func (s *Strike) isZero() bool {
 func (s *Spec) validateCluster() error {
 	c := &s.Slurm
 	if s.Runner != Slurm && !reflect.ValueOf(*c).IsZero() {
-		return trace.Bad(trace.ErrFormat, "slurm: is for runner slurm, and the runner is %v", s.Runner)
+		return input.Bad(input.ErrFormat, "slurm: is for runner slurm, and the runner is %v", s.Runner)
 	}
 	for _, n := range []struct {
 		key   string
 		value int
 	}{{"minutes", c.Minutes}, {"nodes", c.Nodes}, {"cpus_per_rank", c.CPUsPerRank}, {"at_most", c.AtMost}} {
 		if n.value < 0 {
-			return trace.Bad(trace.ErrNegative, "slurm: %s is %d, expected 1 or more", n.key, n.value)
+			return input.Bad(input.ErrNegative, "slurm: %s is %d, expected 1 or more", n.key, n.value)
 		}
 	}
 	for _, f := range append([]string{"--partition=" + c.Partition, "--account=" + c.Account}, c.Flags...) {
 		if !strings.HasPrefix(f, "-") || strings.ContainsAny(f, " \t\r\n\"\\'#") {
-			return trace.Bad(trace.ErrFormat, "slurm: %q is no flag of sbatch: expected one word such as --gres=gpu:8", f)
+			return input.Bad(input.ErrFormat, "slurm: %q is no flag of sbatch: expected one word such as --gres=gpu:8", f)
 		}
 	}
 	for _, line := range c.Setup {
 		if strings.ContainsAny(line, "\r\n") {
-			return trace.Bad(trace.ErrFormat, "slurm: setup has %q, expected a line of shell for each item", line)
+			return input.Bad(input.ErrFormat, "slurm: setup has %q, expected a line of shell for each item", line)
 		}
 	}
 	return nil

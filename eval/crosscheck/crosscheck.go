@@ -28,6 +28,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Source is what one recorder saw.
@@ -119,7 +120,7 @@ func (c *Comparison) Worst() *Account {
 // Compare holds the sources against the first of them. O(durations).
 func Compare(all []Source, o Options) (*Comparison, error) {
 	if len(all) < 2 {
-		return nil, trace.Bad(trace.ErrMissing, "%d sources: give two or more that recorded the same run", len(all))
+		return nil, input.Bad(input.ErrMissing, "%d sources: give two or more that recorded the same run", len(all))
 	}
 	gates := frontier.DefaultGates()
 	if o.Gates != nil {
@@ -161,9 +162,9 @@ func (c *Comparison) sync(all []Source, matrices []*matrix) ([]int64, error) {
 	}
 	switch {
 	case len(ranks) == 0:
-		return nil, trace.Bad(trace.ErrMissing, "no rank is in all sources: %s", eachOf(all, matrices, (*matrix).ranksText))
+		return nil, input.Bad(input.ErrMissing, "no rank is in all sources: %s", eachOf(all, matrices, (*matrix).ranksText))
 	case len(steps) == 0:
-		return nil, fmt.Errorf("%w: %s (%w)", ErrNoStep, eachOf(all, matrices, (*matrix).stepsText), trace.ErrMissing)
+		return nil, fmt.Errorf("%w: %s (%w)", ErrNoStep, eachOf(all, matrices, (*matrix).stepsText), input.ErrMissing)
 	}
 	c.Steps, c.Ranks = len(steps), ranks
 	for i, m := range matrices {
@@ -222,7 +223,7 @@ func (c *Comparison) account(s Source, m *matrix, steps []int64, gates frontier.
 		}
 	}
 	if a.Makespan <= 0 {
-		return a, trace.Bad(trace.ErrEmpty, "the steps compared take no time")
+		return a, input.Bad(input.ErrEmpty, "the steps compared take no time")
 	}
 	for i, ns := range advance {
 		a.Share[i] = float64(ns) / float64(a.Makespan)

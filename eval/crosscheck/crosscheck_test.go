@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // window has stages a and b on two ranks; durations by step, stage, rank.
@@ -108,7 +109,7 @@ func TestRanks(t *testing.T) {
 
 func TestOrder(t *testing.T) {
 	all := []Source{source("from 0", window(0, 10, 20, 30, 20, 1, 2, 3, 2)), source("from 9", window(9, 10, 20, 30, 20))}
-	if _, err := Compare(all, Options{}); !errors.Is(err, ErrNoStep) || !errors.Is(err, trace.ErrMissing) || !strings.Contains(err.Error(), "from 0 has steps 0 to 1, from 9 has steps 9 to 9") {
+	if _, err := Compare(all, Options{}); !errors.Is(err, ErrNoStep) || !errors.Is(err, input.ErrMissing) || !strings.Contains(err.Error(), "from 0 has steps 0 to 1, from 9 has steps 9 to 9") {
 		t.Error(err)
 	}
 	c, err := Compare(all, Options{Match: ByOrder})
@@ -125,12 +126,12 @@ func TestRefused(t *testing.T) {
 		all  []Source
 		kind error
 	}{
-		"one source":   {[]Source{good}, trace.ErrMissing},
-		"two runs":     {[]Source{good, source("x", window(5, 1, 1, 1, 1), other)}, trace.ErrFormat},
-		"twice a step": {[]Source{good, source("x", window(0, 1, 1, 1, 1), window(0, 1, 1, 1, 1))}, trace.ErrDuplicate},
-		"no windows":   {[]Source{good, source("x")}, trace.ErrEmpty},
-		"no time":      {[]Source{good, source("x", window(0, 0, 0, 0, 0))}, trace.ErrEmpty},
-		"other ranks":  {[]Source{source("a", window(0, 1, 1, 1, 1).Select([]int{0})), source("b", window(0, 1, 1, 1, 1).Select([]int{1}))}, trace.ErrMissing},
+		"one source":   {[]Source{good}, input.ErrMissing},
+		"two runs":     {[]Source{good, source("x", window(5, 1, 1, 1, 1), other)}, input.ErrFormat},
+		"twice a step": {[]Source{good, source("x", window(0, 1, 1, 1, 1), window(0, 1, 1, 1, 1))}, input.ErrDuplicate},
+		"no windows":   {[]Source{good, source("x")}, input.ErrEmpty},
+		"no time":      {[]Source{good, source("x", window(0, 0, 0, 0, 0))}, input.ErrEmpty},
+		"other ranks":  {[]Source{source("a", window(0, 1, 1, 1, 1).Select([]int{0})), source("b", window(0, 1, 1, 1, 1).Select([]int{1}))}, input.ErrMissing},
 	} {
 		if _, err := Compare(c.all, Options{}); !errors.Is(err, c.kind) {
 			t.Errorf("%s: %v, expected %v", name, err, c.kind)

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // matrix is the windows of a source by step.
@@ -28,7 +30,7 @@ func gather(s Source, by Match) (*matrix, error) {
 	slices.SortStableFunc(m.windows, func(a, b *trace.Window) int { return int(min(max(a.FirstStep-b.FirstStep, -1), 1)) })
 	for _, w := range m.windows {
 		if w.Run != m.windows[0].Run {
-			return nil, trace.Bad(trace.ErrFormat, "it holds the runs %q and %q: give one run for each source", m.windows[0].Run, w.Run)
+			return nil, input.Bad(input.ErrFormat, "it holds the runs %q and %q: give one run for each source", m.windows[0].Run, w.Run)
 		}
 		for t := range w.Steps() {
 			key := w.FirstStep + int64(t)
@@ -36,13 +38,13 @@ func gather(s Source, by Match) (*matrix, error) {
 				key = int64(len(m.rows))
 			}
 			if _, twice := m.rows[key]; twice {
-				return nil, trace.Bad(trace.ErrDuplicate, "step %d is in it twice", key)
+				return nil, input.Bad(input.ErrDuplicate, "step %d is in it twice", key)
 			}
 			m.rows[key] = row{w, t}
 		}
 	}
 	if len(m.rows) == 0 {
-		return nil, trace.Bad(trace.ErrEmpty, "no steps")
+		return nil, input.Bad(input.ErrEmpty, "no steps")
 	}
 	m.order = slices.Sorted(maps.Keys(m.rows))
 	return m, nil
@@ -77,14 +79,14 @@ func (m *matrix) stages() []string {
 		wall = wall || w.Wall != nil
 	}
 	if wall {
-		names = append(names, trace.ResidualStage)
+		names = append(names, stagename.Residual)
 	}
 	return names
 }
 
 // named are the stages without the residual, which every recorder may have.
 func (m *matrix) named() []string {
-	return slices.DeleteFunc(m.stages(), func(name string) bool { return name == trace.ResidualStage })
+	return slices.DeleteFunc(m.stages(), func(name string) bool { return name == stagename.Residual })
 }
 
 // shares reports whether two sources have a stage in common.

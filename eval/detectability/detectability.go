@@ -9,6 +9,8 @@ import (
 	"github.com/sfstat/sfstat/engine/bootstrap"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // Limits on what may be asked.
@@ -172,7 +174,7 @@ func Examine(windows []*trace.Window, o Options) (*Account, error) {
 	}
 	a := &Account{Run: windows[0].Run, Ranks: j.ranks(), Rounds: j.rounds(), StepTime: j.stepTime(),
 		Power: o.Power, Asked: o.Asked, Replicates: o.Replicates, Block: o.Block, Seed: o.Seed}
-	a.SyncPoint = trace.ResidualStage
+	a.SyncPoint = stagename.Residual
 	if j.at < len(j.like.Schema.Stages) {
 		a.SyncPoint = j.like.Schema.Stages[j.at]
 	}
@@ -189,7 +191,7 @@ func Examine(windows []*trace.Window, o Options) (*Account, error) {
 		lengths = []int{windows[0].Steps()}
 	}
 	if longest := float64(slices.Max(lengths)+1) * j.longest(max(a.Most, a.Asked)); longest > float64(trace.MaxTotal/(len(j.rows)+1)) {
-		return nil, trace.Bad(trace.ErrOverflow, "windows of %d steps with delays up to %d ns would sum past what a window holds: ask for fewer steps or smaller delays",
+		return nil, input.Bad(input.ErrOverflow, "windows of %d steps with delays up to %d ns would sum past what a window holds: ask for fewer steps or smaller delays",
 			slices.Max(lengths), max(a.Most, a.Asked))
 	}
 	for i, steps := range lengths {

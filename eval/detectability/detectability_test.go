@@ -13,6 +13,7 @@ import (
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // recorded is the first window of a simulated job.
@@ -282,7 +283,7 @@ func TestHugeTimes(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := Examine([]*trace.Window{w}, o)
-		if refused := errors.Is(err, trace.ErrOverflow); refused != (factor == 1e8) || err != nil && !refused {
+		if refused := errors.Is(err, input.ErrOverflow); refused != (factor == 1e8) || err != nil && !refused {
 			t.Errorf("times %d: %v", factor, err)
 		}
 	}
@@ -318,7 +319,7 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%v, expected %q", err, c.want)
 		}
 	}
-	if _, err := Examine([]*trace.Window{one}, DefaultOptions()); !errors.Is(err, trace.ErrMissing) {
+	if _, err := Examine([]*trace.Window{one}, DefaultOptions()); !errors.Is(err, input.ErrMissing) {
 		t.Errorf("%v is no ErrMissing", err)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // leastRounds is the smallest recording that is resampled: fewer rounds repeat
@@ -60,12 +62,12 @@ func (j *job) order() []int {
 // is what the frontier finds in the longest of them.
 func newJob(windows []*trace.Window, o frontier.Options) (*job, error) {
 	if len(windows) == 0 {
-		return nil, trace.Bad(trace.ErrEmpty, "no window to take the job from")
+		return nil, input.Bad(input.ErrEmpty, "no window to take the job from")
 	}
 	longest := windows[0]
 	for _, w := range windows {
 		if !alike(w, longest) {
-			return nil, trace.Bad(trace.ErrFormat, "window %d of run %q is of another job than window %d of run %q: its stages, ranks or wall times differ",
+			return nil, input.Bad(input.ErrFormat, "window %d of run %q is of another job than window %d of run %q: its stages, ranks or wall times differ",
 				w.Index, w.Run, windows[0].Index, windows[0].Run)
 		}
 		if w.Steps() > longest.Steps() {
@@ -73,7 +75,7 @@ func newJob(windows []*trace.Window, o frontier.Options) (*job, error) {
 		}
 	}
 	if len(longest.Ranks) < 2 {
-		return nil, trace.Bad(trace.ErrMissing, "one rank is recorded: nobody waits for it, so it cannot be found late; record the others too")
+		return nil, input.Bad(input.ErrMissing, "one rank is recorded: nobody waits for it, so it cannot be found late; record the others too")
 	}
 	j := &job{like: *windows[0], wall: longest.Wall != nil}
 	names, group := longest.Schema.Groups()
@@ -91,7 +93,7 @@ func newJob(windows []*trace.Window, o frontier.Options) (*job, error) {
 		j.split(w)
 	}
 	if n := j.rounds(); n < leastRounds {
-		return nil, trace.Bad(trace.ErrMissing, "%d whole steps are recorded, expected at least %d: record a longer window", n, leastRounds)
+		return nil, input.Bad(input.ErrMissing, "%d whole steps are recorded, expected at least %d: record a longer window", n, leastRounds)
 	}
 	return j, nil
 }
@@ -111,7 +113,7 @@ func (j *job) findSyncPoints(w *trace.Window, o frontier.Options) error {
 	}
 	m := a.Main.SyncPoint
 	rowOf := func(name string) int {
-		if i := slices.Index(w.Schema.Stages, name); i >= 0 || name != trace.ResidualStage {
+		if i := slices.Index(w.Schema.Stages, name); i >= 0 || name != stagename.Residual {
 			return i
 		}
 		return len(j.rows) - 1

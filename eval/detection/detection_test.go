@@ -15,7 +15,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/eval/simulate/pipeline"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // testSeed is another than that of the published page.
@@ -154,10 +154,10 @@ func TestDesign(t *testing.T) {
 // is a neighbour.
 func TestIsCulprit(t *testing.T) {
 	worker := pipeline.Worker{Rank: 5, DP: 1, PP: 1}
-	fault := func(k pipeline.Kind, op trace.OpClass, seq *int) *trial {
+	fault := func(k pipeline.Kind, op operator.Class, seq *int) *trial {
 		return &trial{fault: &pipeline.TrueFault{Kind: k, Workers: []pipeline.Worker{worker}, Ops: []pipeline.TrueOp{{Op: op.String(), Seq: seq}}}}
 	}
-	suspect := func(k diagnose.Kind, rank int, op trace.OpClass, seq *int) diagnose.Finding {
+	suspect := func(k diagnose.Kind, rank int, op operator.Class, seq *int) diagnose.Finding {
 		return diagnose.Finding{Kind: k, Place: diagnose.Place{Rank: &rank, Op: op.String(), Seq: seq, Stage: "pp=1"}}
 	}
 	four, six := 4, 6
@@ -167,17 +167,17 @@ func TestIsCulprit(t *testing.T) {
 		suspect   diagnose.Finding
 		right, op bool
 	}{
-		{"worker", fault(pipeline.SlowWorker, trace.ForwardCompute, nil), suspect(diagnose.KindRank, 5, trace.ForwardCompute, nil), true, true},
-		{"worker, other operator", fault(pipeline.SlowWorker, trace.ForwardCompute, nil), suspect(diagnose.KindRank, 5, trace.BackwardCompute, nil), true, false},
-		{"worker, its neighbour", fault(pipeline.SlowWorker, trace.ForwardCompute, nil), suspect(diagnose.KindRank, 4, trace.ForwardCompute, nil), false, false},
-		{"worker, as an edge", fault(pipeline.SlowWorker, trace.ForwardCompute, nil), suspect(diagnose.KindEdge, 5, trace.ForwardCompute, nil), false, false},
-		{"instance", fault(pipeline.SlowOp, trace.ForwardCompute, &four), suspect(diagnose.KindOp, 5, trace.ForwardCompute, &four), true, true},
-		{"another instance", fault(pipeline.SlowOp, trace.ForwardCompute, &four), suspect(diagnose.KindOp, 5, trace.ForwardCompute, &six), true, false},
-		{"edge", fault(pipeline.SlowEdge, trace.ForwardSend, nil), suspect(diagnose.KindEdge, 5, trace.ForwardSend, nil), true, true},
-		{"edge, other direction", fault(pipeline.SlowEdge, trace.ForwardSend, nil), suspect(diagnose.KindEdge, 5, trace.BackwardSend, nil), false, false},
-		{"stage", fault(pipeline.SlowStage, trace.ForwardCompute, nil), suspect(diagnose.KindStage, 5, trace.OpOther, nil), true, false},
-		{"late start as slow work", fault(pipeline.LateStart, trace.ForwardCompute, nil), suspect(diagnose.KindOp, 5, trace.ForwardCompute, nil), false, false},
-		{"healthy", &trial{}, suspect(diagnose.KindRank, 5, trace.ForwardCompute, nil), false, false},
+		{"worker", fault(pipeline.SlowWorker, operator.ForwardCompute, nil), suspect(diagnose.KindRank, 5, operator.ForwardCompute, nil), true, true},
+		{"worker, other operator", fault(pipeline.SlowWorker, operator.ForwardCompute, nil), suspect(diagnose.KindRank, 5, operator.BackwardCompute, nil), true, false},
+		{"worker, its neighbour", fault(pipeline.SlowWorker, operator.ForwardCompute, nil), suspect(diagnose.KindRank, 4, operator.ForwardCompute, nil), false, false},
+		{"worker, as an edge", fault(pipeline.SlowWorker, operator.ForwardCompute, nil), suspect(diagnose.KindEdge, 5, operator.ForwardCompute, nil), false, false},
+		{"instance", fault(pipeline.SlowOp, operator.ForwardCompute, &four), suspect(diagnose.KindOp, 5, operator.ForwardCompute, &four), true, true},
+		{"another instance", fault(pipeline.SlowOp, operator.ForwardCompute, &four), suspect(diagnose.KindOp, 5, operator.ForwardCompute, &six), true, false},
+		{"edge", fault(pipeline.SlowEdge, operator.ForwardSend, nil), suspect(diagnose.KindEdge, 5, operator.ForwardSend, nil), true, true},
+		{"edge, other direction", fault(pipeline.SlowEdge, operator.ForwardSend, nil), suspect(diagnose.KindEdge, 5, operator.BackwardSend, nil), false, false},
+		{"stage", fault(pipeline.SlowStage, operator.ForwardCompute, nil), suspect(diagnose.KindStage, 5, operator.Other, nil), true, false},
+		{"late start as slow work", fault(pipeline.LateStart, operator.ForwardCompute, nil), suspect(diagnose.KindOp, 5, operator.ForwardCompute, nil), false, false},
+		{"healthy", &trial{}, suspect(diagnose.KindRank, 5, operator.ForwardCompute, nil), false, false},
 	} {
 		if right, op := c.trial.isCulprit(c.suspect); right != c.right || op != c.op {
 			t.Errorf("%s: right %v, operator %v", c.name, right, op)

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/eval/simulate/pipeline"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // turns are the kinds of fault, one trace after another: every kind as often,
@@ -166,7 +166,7 @@ func exposed(s pipeline.Spec) (float64, error) {
 	return 1 - float64(ends[1])/float64(ends[0]), nil
 }
 
-func lastEnd(t *trace.OpTrace) int64 {
+func lastEnd(t *operator.Trace) int64 {
 	end := int64(0)
 	for i, start := range t.Start {
 		end = max(end, start+t.Dur[i])

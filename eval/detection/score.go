@@ -9,6 +9,7 @@ import (
 	"github.com/sfstat/sfstat/engine/zscore"
 	"github.com/sfstat/sfstat/eval/simulate/pipeline"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // method is a way to find a culprit.
@@ -81,7 +82,7 @@ func try(seed uint64, i int) (*trial, error) {
 	return t, nil
 }
 
-func verdict(o *trace.OpTrace) (*diagnose.Verdict, error) {
+func verdict(o *operator.Trace) (*diagnose.Verdict, error) {
 	s := diagnose.New(diagnose.Options{})
 	if err := s.Add(o); err != nil {
 		return nil, err
@@ -150,7 +151,7 @@ func (t *trial) isOp(name string, seq *int) bool {
 
 // scoreOutliers asks the two methods that see operators only: durations of
 // what waits for nobody, and transfers with the wait stripped.
-func (t *trial) scoreOutliers(o *trace.OpTrace) error {
+func (t *trial) scoreOutliers(o *operator.Trace) error {
 	replay := whatif.DefaultOptions()
 	replay.Missing = whatif.NoteMissing
 	v, err := operators.New(o.Complete(), replay)

@@ -26,7 +26,7 @@ import (
 	"time"
 
 	"github.com/sfstat/sfstat/ingest/flightrecorder"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 const (
@@ -160,11 +160,11 @@ func (t *trial) execute(r *flightrecorder.Reader) error {
 	case err == nil:
 		t.count.read++
 		for _, n := range c.Notes {
-			if n.Kind == trace.NoteTruncated {
+			if n.Kind == input.NoteTruncated {
 				t.count.cut++
 			}
 		}
-	case errors.Is(err, trace.ErrFormat), errors.Is(err, trace.ErrTooLarge), errors.Is(err, trace.ErrEmpty):
+	case errors.Is(err, input.ErrFormat), errors.Is(err, input.ErrTooLarge), errors.Is(err, input.ErrEmpty):
 		t.count.refused++
 	default:
 		return fmt.Errorf("an error of no kind that readers have: %w", err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/bootstrap"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // window has two ranks and two steps of the given wall times, [step][rank]; nil
@@ -135,7 +136,7 @@ func TestReadPairs(t *testing.T) {
 		{"pair,base_ns,with_ns\na,2\n", "p.csv: "},
 	} {
 		_, err := ReadPairs("p.csv", strings.NewReader(c.text))
-		var record *trace.RecordError
+		var record *input.Error
 		if !errors.As(err, &record) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %q", c.text, err, c.want)
 		}

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // pairsHeader are the columns of a file of pairs.
@@ -26,17 +26,17 @@ func ReadPairs(name string, r io.Reader) ([]Measurement, error) {
 	in.TrimLeadingSpace = true
 	at := func(err error) error {
 		line, _ := in.FieldPos(0)
-		return trace.At(trace.Pos{File: name, Line: int64(line)}, err)
+		return input.At(input.Pos{File: name, Line: int64(line)}, err)
 	}
 	header, err := in.Read()
 	if err != nil {
-		return nil, trace.At(trace.Pos{File: name}, trace.Bad(trace.ErrTruncated, "no header, expected %s: %v", strings.Join(pairsHeader[:], ","), err))
+		return nil, input.At(input.Pos{File: name}, input.Bad(input.ErrTruncated, "no header, expected %s: %v", strings.Join(pairsHeader[:], ","), err))
 	}
 	header[0] = strings.TrimPrefix(header[0], "\ufeff") // spreadsheets begin files so
 	var column [len(pairsHeader)]int
 	for i, want := range pairsHeader {
 		if column[i] = slices.Index(header, want); column[i] < 0 {
-			return nil, at(trace.Bad(trace.ErrMissing, "the header has no column %q, expected %s", want, strings.Join(pairsHeader[:], ",")))
+			return nil, at(input.Bad(input.ErrMissing, "the header has no column %q, expected %s", want, strings.Join(pairsHeader[:], ",")))
 		}
 	}
 	var rows []Measurement
@@ -45,16 +45,16 @@ func ReadPairs(name string, r io.Reader) ([]Measurement, error) {
 		record, err := in.Read()
 		if err == io.EOF {
 			if len(rows) == 0 {
-				err = trace.At(trace.Pos{File: name}, trace.Bad(trace.ErrEmpty, "the file has no pairs"))
+				err = input.At(input.Pos{File: name}, input.Bad(input.ErrEmpty, "the file has no pairs"))
 				return nil, err
 			}
 			return rows, nil
 		}
 		if err != nil {
-			return nil, trace.At(trace.Pos{File: name}, trace.Bad(trace.ErrFormat, "%v", err))
+			return nil, input.At(input.Pos{File: name}, input.Bad(input.ErrFormat, "%v", err))
 		}
 		if len(rows) == maxPairs {
-			return nil, at(trace.Bad(trace.ErrTooLarge, "more than %d pairs", maxPairs))
+			return nil, at(input.Bad(input.ErrTooLarge, "more than %d pairs", maxPairs))
 		}
 		m, err := parsePair([...]string{record[column[0]], record[column[1]], record[column[2]]})
 		if err != nil {
@@ -69,7 +69,7 @@ func ReadPairs(name string, r io.Reader) ([]Measurement, error) {
 // parsePair reads one row whose cells stand in the order of pairsHeader.
 func parsePair(cells [len(pairsHeader)]string) (m Measurement, err error) {
 	if m.Pair = strings.TrimSpace(cells[0]); m.Pair == "" {
-		return m, trace.Bad(trace.ErrMissing, "column pair is empty, expected a name or number of the pair of runs")
+		return m, input.Bad(input.ErrMissing, "column pair is empty, expected a name or number of the pair of runs")
 	}
 	if m.Base, err = parseTime(pairsHeader[1], cells[1]); err != nil {
 		return m, fmt.Errorf("pair %q: %w", m.Pair, err)
@@ -83,16 +83,16 @@ func parsePair(cells [len(pairsHeader)]string) (m Measurement, err error) {
 func parseTime(column, cell string) (float64, error) {
 	cell = strings.TrimSpace(cell)
 	if cell == "" {
-		return 0, trace.Bad(trace.ErrMissing, "column %s is empty: both halves of a pair are needed", column)
+		return 0, input.Bad(input.ErrMissing, "column %s is empty: both halves of a pair are needed", column)
 	}
 	ns, err := strconv.ParseFloat(cell, 64)
 	switch {
 	case err != nil:
-		return 0, trace.Bad(trace.ErrType, "column %s is %q, expected nanoseconds", column, cell)
+		return 0, input.Bad(input.ErrType, "column %s is %q, expected nanoseconds", column, cell)
 	case math.IsNaN(ns) || math.IsInf(ns, 0):
-		return 0, trace.Bad(trace.ErrNotFinite, "column %s is %q, expected nanoseconds", column, cell)
+		return 0, input.Bad(input.ErrNotFinite, "column %s is %q, expected nanoseconds", column, cell)
 	case !(ns > 0):
-		return 0, trace.Bad(trace.ErrNegative, "column %s is %q, expected more than 0", column, cell)
+		return 0, input.Bad(input.ErrNegative, "column %s is %q, expected more than 0", column, cell)
 	}
 	return ns, nil
 }

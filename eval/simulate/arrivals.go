@@ -4,6 +4,8 @@ import (
 	"strconv"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -20,9 +22,9 @@ const allReduce = "gloo:all_reduce"
 // arrivals is when every rank enters every collective, on the wall clock of its
 // host.
 type arrivals struct {
-	clocks []wallClock   // [host]
-	comms  []*trace.Comm // [rank] of the window that is made; nil between windows
-	step   int64         // whose row is measured
+	clocks []wallClock     // [host]
+	comms  []*comms.Record // [rank] of the window that is made; nil between windows
+	step   int64           // whose row is measured
 	stage  string
 }
 
@@ -62,8 +64,8 @@ func (g *Generator) openWindow(w *trace.Window) {
 	for r, now := range g.time.now {
 		w.Epochs = append(w.Epochs, g.epoch(r, now))
 		id := &g.ranks[r]
-		c := &trace.Comm{Run: w.Run, Sources: []trace.CommSource{{Name: "simulator", Kind: trace.SourcePacket}},
-			Processes: []trace.CommProcess{{Rank: r, Host: id.Host, LocalRank: id.LocalRank, Device: -1}}}
+		c := &comms.Record{Run: w.Run, Sources: []comms.Source{{Name: "simulator", Kind: comms.SourcePacket}},
+			Processes: []comms.Process{{Rank: r, Host: id.Host, LocalRank: id.LocalRank, Device: -1}}}
 		for _, of := range groups {
 			own := of.of[of.groups.group(r)]
 			own.Rank = of.groups.placeOf(r)
@@ -83,16 +85,16 @@ func (g *Generator) closeWindow() {
 // partition is the process groups along some axes.
 type partition struct {
 	groups *groups
-	of     []trace.CommGroup // [group]
+	of     []comms.Group // [group]
 }
 
 // commGroups are the process groups of the program. The world is group "0".
 func (p *program) commGroups(ranks int) []partition {
 	var out []partition
 	for _, g := range p.groups {
-		next := partition{g, make([]trace.CommGroup, len(g.sizes))}
+		next := partition{g, make([]comms.Group, len(g.sizes))}
 		for i := range next.of {
-			next.of[i] = trace.CommGroup{Name: strconv.Itoa(g.name + i), Size: int(g.sizes[i]), Enqueued: -1, Started: -1, Completed: -1}
+			next.of[i] = comms.Group{Name: strconv.Itoa(g.name + i), Size: int(g.sizes[i]), Enqueued: -1, Started: -1, Completed: -1}
 		}
 		if g.name == 0 {
 			next.of[0].Desc = "default_pg"
@@ -131,7 +133,7 @@ func (g *Generator) enter(of *groups, when func(rank int) int64) {
 		if of.sizes[of.group(r)] == 1 {
 			continue
 		}
-		x := trace.UnknownCall(0)
+		x := comms.UnknownCall(0)
 		x.Group, x.Op, x.Name, x.Seq = of.index, nccl.AllReduce, allReduce, of.calls
 		x.Enter, x.HasEnter, x.Step, x.Stage = g.epoch(r, when(r)), true, a.step, a.stage
 		c.Calls = append(c.Calls, x)
@@ -153,7 +155,7 @@ func (s *Spec) validateArrivals() error {
 		calls += n
 	}
 	if most := maxArrivals / max(4, s.Ranks); s.Arrivals && calls > 0 && s.Schedule.Steps > most/calls {
-		return trace.Bad(trace.ErrTooLarge, "arrivals of a window of %d steps × %d collectives × %d ranks, at most %d of each rank: take shorter windows",
+		return input.Bad(input.ErrTooLarge, "arrivals of a window of %d steps × %d collectives × %d ranks, at most %d of each rank: take shorter windows",
 			s.Schedule.Steps, calls, s.Ranks, most)
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	engine "github.com/sfstat/sfstat/engine/comm/arrivals"
 	packets "github.com/sfstat/sfstat/ingest/packet"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // bucketed is a quiet job with arrivals, whose backward has a bucket that is
@@ -30,14 +31,14 @@ type point struct {
 }
 
 // pointsOf are the calls of a window, by what they synchronise with.
-func pointsOf(w *trace.Window) map[point]map[int]*trace.CommCall {
-	out := map[point]map[int]*trace.CommCall{}
+func pointsOf(w *trace.Window) map[point]map[int]*comms.Call {
+	out := map[point]map[int]*comms.Call{}
 	for _, c := range w.Arrivals {
 		for i := range c.Calls {
 			x := &c.Calls[i]
 			p := point{c.Groups[x.Group].Name, x.Seq}
 			if out[p] == nil {
-				out[p] = map[int]*trace.CommCall{}
+				out[p] = map[int]*comms.Call{}
 			}
 			out[p][c.Processes[0].Rank] = x
 		}

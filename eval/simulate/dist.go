@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Millis is a length of time in milliseconds, the unit of a Spec.
@@ -48,7 +48,7 @@ func (s Shape) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 func (s *Shape) UnmarshalText(text []byte) error {
 	i := slices.Index(shapeNames[:], string(text))
 	if i < 0 {
-		return trace.Bad(trace.ErrType, "shape is %q, expected one of %s", text, strings.Join(shapeNames[:], ", "))
+		return input.Bad(input.ErrType, "shape is %q, expected one of %s", text, strings.Join(shapeNames[:], ", "))
 	}
 	*s = Shape(i)
 	return nil
@@ -65,15 +65,15 @@ type Dist struct {
 func (d Dist) validate() error {
 	switch {
 	case !(d.Mean >= 0 && d.Mean <= maxMillis && d.SD >= 0 && d.SD <= maxMillis):
-		return trace.Bad(trace.ErrRange, "mean %v ms and deviation %v ms, expected 0 to %g", d.Mean, d.SD, float64(maxMillis))
+		return input.Bad(input.ErrRange, "mean %v ms and deviation %v ms, expected 0 to %g", d.Mean, d.SD, float64(maxMillis))
 	case int(d.Shape) >= len(shapeNames):
-		return trace.Bad(trace.ErrType, "shape %d", d.Shape)
+		return input.Bad(input.ErrType, "shape %d", d.Shape)
 	case d.Shape == Constant && d.SD > 0:
-		return trace.Bad(trace.ErrFormat, "a deviation of %v ms needs a shape other than constant", d.SD)
+		return input.Bad(input.ErrFormat, "a deviation of %v ms needs a shape other than constant", d.SD)
 	case d.Shape == Exponential && d.SD > d.Mean:
-		return trace.Bad(trace.ErrFormat, "an exponential of mean %v ms has a deviation of at most that, not %v ms", d.Mean, d.SD)
+		return input.Bad(input.ErrFormat, "an exponential of mean %v ms has a deviation of at most that, not %v ms", d.Mean, d.SD)
 	case d.Mean == 0 && d.SD > 0 && d.Shape != Normal:
-		return trace.Bad(trace.ErrFormat, "a %v distribution of mean 0 has no deviation", d.Shape)
+		return input.Bad(input.ErrFormat, "a %v distribution of mean 0 has no deviation", d.Shape)
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/eval/simulate/internal/streams"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // TestMoments: whatever the shape, draws have the mean and the deviation that
@@ -86,15 +86,15 @@ func TestDistValidate(t *testing.T) {
 		{Dist{3, 1, Normal}, nil},
 		{Dist{0, 1, Normal}, nil},
 		{Dist{4, 4, Exponential}, nil},
-		{Dist{-1, 0, Constant}, trace.ErrRange},
-		{Dist{1, -1, Normal}, trace.ErrRange},
-		{Dist{Millis(math.NaN()), 0, Constant}, trace.ErrRange},
-		{Dist{1, Millis(math.NaN()), Normal}, trace.ErrRange},
-		{Dist{Millis(math.Inf(1)), 0, Constant}, trace.ErrRange},
-		{Dist{1, 1, Constant}, trace.ErrFormat},
-		{Dist{4, 5, Exponential}, trace.ErrFormat},
-		{Dist{0, 1, Gamma}, trace.ErrFormat},
-		{Dist{1, 1, Shape(9)}, trace.ErrType},
+		{Dist{-1, 0, Constant}, input.ErrRange},
+		{Dist{1, -1, Normal}, input.ErrRange},
+		{Dist{Millis(math.NaN()), 0, Constant}, input.ErrRange},
+		{Dist{1, Millis(math.NaN()), Normal}, input.ErrRange},
+		{Dist{Millis(math.Inf(1)), 0, Constant}, input.ErrRange},
+		{Dist{1, 1, Constant}, input.ErrFormat},
+		{Dist{4, 5, Exponential}, input.ErrFormat},
+		{Dist{0, 1, Gamma}, input.ErrFormat},
+		{Dist{1, 1, Shape(9)}, input.ErrType},
 	}
 	for _, test := range tests {
 		if err := test.dist.validate(); !errors.Is(err, test.want) {
@@ -122,11 +122,11 @@ func TestNames(t *testing.T) {
 	if f, err := ParseFamily("none"); err != nil || f != NoFault {
 		t.Errorf("none reads as %v, %v", f, err)
 	}
-	if _, err := ParseFamily("gremlins"); !errors.Is(err, trace.ErrType) {
+	if _, err := ParseFamily("gremlins"); !errors.Is(err, input.ErrType) {
 		t.Errorf("gremlins: %v", err)
 	}
 	var s Shape
-	if err := s.UnmarshalText([]byte("pareto")); !errors.Is(err, trace.ErrType) {
+	if err := s.UnmarshalText([]byte("pareto")); !errors.Is(err, input.ErrType) {
 		t.Errorf("pareto: %v", err)
 	}
 }

@@ -6,7 +6,8 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/eval/simulate/internal/streams"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // Family is a kind of fault: which work of the hidden rank is delayed.
@@ -42,7 +43,7 @@ func ParseFamily(s string) (Family, error) {
 	if i := slices.Index(familyNames[:], s); i >= 0 {
 		return Family(i), nil
 	}
-	return NoFault, trace.Bad(trace.ErrType, "fault family is %q, expected one of %s", s, strings.Join(familyNames[:], ", "))
+	return NoFault, input.Bad(input.ErrType, "fault family is %q, expected one of %s", s, strings.Join(familyNames[:], ", "))
 }
 
 // MarshalText writes the name of the family.
@@ -124,7 +125,7 @@ func (s *Spec) resolveFaults() error {
 		}
 		at := slices.IndexFunc(s.Stages, func(st Stage) bool { return st.Name == f.Stage })
 		if at < 0 {
-			return trace.Bad(trace.ErrMissing, "fault %d (%v) delays stage %q, which the program does not have: name one of its stages", i, f.Family, f.Stage)
+			return input.Bad(input.ErrMissing, "fault %d (%v) delays stage %q, which the program does not have: name one of its stages", i, f.Family, f.Stage)
 		}
 		if f.Family == CallbackSync && len(s.Stages[at].SyncPoints) == 0 {
 			s.Stages[at].SyncPoints = []SyncPoint{barrier()}
@@ -146,7 +147,7 @@ func (s *Spec) resolveFaults() error {
 func (s *Spec) defaultStage(f Family) string {
 	if f == Data {
 		for _, st := range s.Stages {
-			if strings.HasPrefix(st.Name, trace.DataStageStem) {
+			if strings.HasPrefix(st.Name, stagename.DataStem) {
 				return st.Name
 			}
 		}
@@ -157,27 +158,27 @@ func (s *Spec) defaultStage(f Family) string {
 func (s *Spec) validateFault(i int, st *Stage) error {
 	f := &s.Faults[i]
 	bad := func(kind error, format string, args ...any) error {
-		return trace.Bad(kind, "fault %d (%v): "+format, append([]any{i, f.Family}, args...)...)
+		return input.Bad(kind, "fault %d (%v): "+format, append([]any{i, f.Family}, args...)...)
 	}
 	switch {
 	case !(f.Delay >= 0 && f.Delay <= maxMillis):
-		return bad(trace.ErrRange, "delay %v ms, expected 0 to %g", f.Delay, float64(maxMillis))
+		return bad(input.ErrRange, "delay %v ms, expected 0 to %g", f.Delay, float64(maxMillis))
 	case !(f.Probability >= 0 && f.Probability <= 1):
-		return bad(trace.ErrRange, "probability %v, expected 0 to 1", f.Probability)
+		return bad(input.ErrRange, "probability %v, expected 0 to 1", f.Probability)
 	case f.From < 0 || f.Until < 0 || f.Every < 0:
-		return bad(trace.ErrNegative, "from %d, until %d, every %d: expected 0 or more", f.From, f.Until, f.Every)
+		return bad(input.ErrNegative, "from %d, until %d, every %d: expected 0 or more", f.From, f.Until, f.Every)
 	case f.Ranks[0] < 0 || f.Ranks[len(f.Ranks)-1] >= s.Ranks:
-		return bad(trace.ErrTooLarge, "hidden ranks %v in a world of %d", f.Ranks, s.Ranks)
+		return bad(input.ErrTooLarge, "hidden ranks %v in a world of %d", f.Ranks, s.Ranks)
 	case len(slices.Compact(slices.Clone(f.Ranks))) < len(f.Ranks):
-		return bad(trace.ErrDuplicate, "hidden ranks %v", f.Ranks)
+		return bad(input.ErrDuplicate, "hidden ranks %v", f.Ranks)
 	case f.Family == BackwardComm && !s.communicates(st):
-		return bad(trace.ErrMissing, "ranks %v synchronise with nobody in stage %q: there is no transfer to slow down", f.Ranks, st.Name)
+		return bad(input.ErrMissing, "ranks %v synchronise with nobody in stage %q: there is no transfer to slow down", f.Ranks, st.Name)
 	case f.Family == ForwardDevice && st.Device == (Dist{}):
-		return bad(trace.ErrMissing, "stage %q has no device work to slow down", st.Name)
+		return bad(input.ErrMissing, "stage %q has no device work to slow down", st.Name)
 	}
 	for _, w := range f.Windows {
 		if w < 0 || w >= s.Schedule.Windows {
-			return bad(trace.ErrTooLarge, "window %d of %d", w, s.Schedule.Windows)
+			return bad(input.ErrTooLarge, "window %d of %d", w, s.Schedule.Windows)
 		}
 	}
 	return nil

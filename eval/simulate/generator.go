@@ -7,6 +7,7 @@ import (
 
 	"github.com/sfstat/sfstat/eval/simulate/internal/streams"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Generator yields the windows of one run, one at a time. Its memory is one
@@ -125,7 +126,7 @@ func (g *Generator) Next() (*trace.Window, error) {
 		}
 		g.runStep(out)
 		if long := slices.Max(g.time.now); long > trace.MaxTotal || long-begin > trace.MaxTotal/int64(R) {
-			return nil, trace.Bad(trace.ErrOverflow, "window %d has lasted %d s of simulated time by step %d: make work or delays shorter", w.Index, (long-begin)/1e9, g.step-1)
+			return nil, input.Bad(input.ErrOverflow, "window %d has lasted %d s of simulated time by step %d: make work or delays shorter", w.Index, (long-begin)/1e9, g.step-1)
 		}
 	}
 	g.window++

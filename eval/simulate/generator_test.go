@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // busy uses everything that draws a random number.
@@ -294,7 +295,7 @@ func TestAbsurdlyLong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := g.Next(); !errors.Is(err, trace.ErrOverflow) {
+	if _, err := g.Next(); !errors.Is(err, input.ErrOverflow) {
 		t.Errorf("error is %v, want an overflow", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // op is one stage instance of a step: a stage, or one of its microsteps.
@@ -77,7 +78,7 @@ func (s *Spec) schema() trace.Schema {
 // step before: the first, when waits for data are charged there.
 func (s *Spec) headOps() int {
 	wait, err := s.dataWait()
-	if err == nil && wait == trace.DataWaitPreceding && strings.HasPrefix(s.Stages[0].Name, trace.DataStageStem) {
+	if err == nil && wait == trace.DataWaitPreceding && strings.HasPrefix(s.Stages[0].Name, stagename.DataStem) {
 		return 1
 	}
 	return 0

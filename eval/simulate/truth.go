@@ -10,6 +10,7 @@ import (
 
 	"github.com/sfstat/sfstat/eval/simulate/internal/streams"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Truth is what a run hides, complete: every fault with its stage, ranks and
@@ -161,16 +162,16 @@ func ReadTruth(name string, r io.Reader) ([]TruthRow, error) {
 	in.ReuseRecord = true
 	at := func(err error) error {
 		line, _ := in.FieldPos(0)
-		return trace.At(trace.Pos{File: name, Line: int64(line)}, err)
+		return input.At(input.Pos{File: name, Line: int64(line)}, err)
 	}
 	header, err := in.Read()
 	if err != nil {
-		return nil, trace.At(trace.Pos{File: name}, trace.Bad(trace.ErrTruncated, "no header: %v", err))
+		return nil, input.At(input.Pos{File: name}, input.Bad(input.ErrTruncated, "no header: %v", err))
 	}
 	var column [len(truthHeader)]int
 	for i, want := range truthHeader {
 		if column[i] = slices.Index(header, want); column[i] < 0 {
-			return nil, at(trace.Bad(trace.ErrMissing, "the header has no column %q, expected %s", want, strings.Join(truthHeader[:], ",")))
+			return nil, at(input.Bad(input.ErrMissing, "the header has no column %q, expected %s", want, strings.Join(truthHeader[:], ",")))
 		}
 	}
 	var rows []TruthRow
@@ -180,7 +181,7 @@ func ReadTruth(name string, r io.Reader) ([]TruthRow, error) {
 			return rows, nil
 		}
 		if err != nil {
-			return nil, trace.At(trace.Pos{File: name}, trace.Bad(trace.ErrFormat, "%v", err))
+			return nil, input.At(input.Pos{File: name}, input.Bad(input.ErrFormat, "%v", err))
 		}
 		var cells [len(truthHeader)]string
 		for i, c := range column {
@@ -217,17 +218,17 @@ func parseTruth(cells [len(truthHeader)]string) (TruthRow, error) {
 	}
 	for _, f := range fields {
 		if err := f.parse(cells[f.column]); err != nil {
-			return row, trace.Bad(trace.ErrType, "column %s is %q: %v", truthHeader[f.column], cells[f.column], err)
+			return row, input.Bad(input.ErrType, "column %s is %q: %v", truthHeader[f.column], cells[f.column], err)
 		}
 	}
 	row.Delay = Millis(delay)
 	switch {
 	case !(delay >= 0 && delay <= maxMillis):
-		return row, trace.Bad(trace.ErrRange, "column delay_ms is %q, expected 0 to %g", cells[4], float64(maxMillis))
+		return row, input.Bad(input.ErrRange, "column delay_ms is %q, expected 0 to %g", cells[4], float64(maxMillis))
 	case row.Ranks < 1 || row.Ranks > trace.MaxRanks || row.Accumulation < 0:
-		return row, trace.Bad(trace.ErrTooLarge, "%d ranks and accumulation %d, expected 1 to %d, and 0 or more", row.Ranks, row.Accumulation, trace.MaxRanks)
+		return row, input.Bad(input.ErrTooLarge, "%d ranks and accumulation %d, expected 1 to %d, and 0 or more", row.Ranks, row.Accumulation, trace.MaxRanks)
 	case row.HiddenRank < -1 || row.HiddenRank >= row.Ranks:
-		return row, trace.Bad(trace.ErrTooLarge, "hidden rank %d in a world of %d", row.HiddenRank, row.Ranks)
+		return row, input.Bad(input.ErrTooLarge, "hidden rank %d in a world of %d", row.HiddenRank, row.Ranks)
 	}
 	return row, nil
 }

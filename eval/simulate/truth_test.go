@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 func TestTruthTable(t *testing.T) {
@@ -75,18 +75,18 @@ func TestReadTruthErrors(t *testing.T) {
 		kind error
 		says string
 	}{
-		{"", trace.ErrTruncated, "header"},
-		{"run,family\n", trace.ErrMissing, `"ranks"`},
-		{header + "a,data,8,0,1,2,s,0,1,\nb,data,eight,0,1,2,s,0,1,\n", trace.ErrType, `t:3: column ranks is "eight"`},
-		{header + "a,gremlins,8,0,1,2,s,0,1,\n", trace.ErrType, "t:2: "},
-		{header + "a,data,8,0,NaN,2,s,0,1,\n", trace.ErrRange, "delay_ms"},
-		{header + "a,data,8,-1,1,2,s,0,1,\n", trace.ErrType, "seed"},
-		{header + "a,data,8,0,1,8,s,0,1,\n", trace.ErrTooLarge, "hidden rank 8"},
-		{header + "a,data,8,0,1,-7,s,0,1,\n", trace.ErrTooLarge, "hidden rank -7"},
-		{header + "a,data,0,0,1,,s,0,1,\n", trace.ErrTooLarge, "0 ranks"},
-		{header + "a,data,8,0,1,2,s,maybe,1,\n", trace.ErrType, "intermittent"},
-		{header + "a,data,8\n", trace.ErrFormat, "line 2"},
-		{header + "\"a,data\n", trace.ErrFormat, "line 2"},
+		{"", input.ErrTruncated, "header"},
+		{"run,family\n", input.ErrMissing, `"ranks"`},
+		{header + "a,data,8,0,1,2,s,0,1,\nb,data,eight,0,1,2,s,0,1,\n", input.ErrType, `t:3: column ranks is "eight"`},
+		{header + "a,gremlins,8,0,1,2,s,0,1,\n", input.ErrType, "t:2: "},
+		{header + "a,data,8,0,NaN,2,s,0,1,\n", input.ErrRange, "delay_ms"},
+		{header + "a,data,8,-1,1,2,s,0,1,\n", input.ErrType, "seed"},
+		{header + "a,data,8,0,1,8,s,0,1,\n", input.ErrTooLarge, "hidden rank 8"},
+		{header + "a,data,8,0,1,-7,s,0,1,\n", input.ErrTooLarge, "hidden rank -7"},
+		{header + "a,data,0,0,1,,s,0,1,\n", input.ErrTooLarge, "0 ranks"},
+		{header + "a,data,8,0,1,2,s,maybe,1,\n", input.ErrType, "intermittent"},
+		{header + "a,data,8\n", input.ErrFormat, "line 2"},
+		{header + "\"a,data\n", input.ErrFormat, "line 2"},
 	}
 	for _, test := range tests {
 		_, err := ReadTruth("t", strings.NewReader(test.text))

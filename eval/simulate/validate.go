@@ -9,6 +9,7 @@ import (
 
 	"github.com/sfstat/sfstat/internal/strictyaml"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Limits on what a Spec may ask for, so that a typing error is refused before
@@ -29,7 +30,7 @@ func ParseSpec(name string, text []byte) (Spec, error) {
 		return Spec{}, err
 	}
 	if err := s.Validate(); err != nil {
-		return Spec{}, trace.At(trace.Pos{File: name}, err)
+		return Spec{}, input.At(input.Pos{File: name}, err)
 	}
 	return s, nil
 }
@@ -83,20 +84,20 @@ func (s *Spec) validateSize() error {
 	c, k := s.Schedule, s.microsteps()
 	switch {
 	case s.Ranks < 1 || s.Ranks > trace.MaxRanks:
-		return trace.Bad(trace.ErrTooLarge, "%d ranks, expected 1 to %d", s.Ranks, trace.MaxRanks)
+		return input.Bad(input.ErrTooLarge, "%d ranks, expected 1 to %d", s.Ranks, trace.MaxRanks)
 	case s.RanksPerHost < 1:
-		return trace.Bad(trace.ErrFormat, "%d ranks per host, expected 1 or more", s.RanksPerHost)
+		return input.Bad(input.ErrFormat, "%d ranks per host, expected 1 or more", s.RanksPerHost)
 	case s.Accumulation < 0 || s.Accumulation > trace.MaxStages || k*len(s.Stages) > trace.MaxStages:
-		return trace.Bad(trace.ErrTooLarge, "accumulation factor %d with %d stages, expected 0 or more and at most %d stages in all", s.Accumulation, len(s.Stages), trace.MaxStages)
+		return input.Bad(input.ErrTooLarge, "accumulation factor %d with %d stages, expected 0 or more and at most %d stages in all", s.Accumulation, len(s.Stages), trace.MaxStages)
 	case len(s.Stages) == 0:
-		return trace.Bad(trace.ErrEmpty, "no stages: a program needs at least one")
+		return input.Bad(input.ErrEmpty, "no stages: a program needs at least one")
 	case c.Windows < 1 || c.Steps < 1 || c.Warmup < 0 || c.Gap < 0:
-		return trace.Bad(trace.ErrFormat, "schedule of %d windows × %d steps, warm-up %d, gap %d: expected at least one window of one step, and no negative number", c.Windows, c.Steps, c.Warmup, c.Gap)
+		return input.Bad(input.ErrFormat, "schedule of %d windows × %d steps, warm-up %d, gap %d: expected at least one window of one step, and no negative number", c.Windows, c.Steps, c.Warmup, c.Gap)
 	case c.Windows > maxSteps || c.Steps > maxSteps || c.Warmup > maxSteps || c.Gap > maxSteps ||
 		c.Windows > maxSteps/(c.Steps+c.Gap):
-		return trace.Bad(trace.ErrTooLarge, "schedule of more than %d steps", maxSteps)
+		return input.Bad(input.ErrTooLarge, "schedule of more than %d steps", maxSteps)
 	case c.Steps > maxDurations/(s.Ranks*len(s.Stages)*k):
-		return trace.Bad(trace.ErrTooLarge, "a window of %d steps × %d stages × %d ranks, at most %d durations: take shorter windows", c.Steps, len(s.Stages)*k, s.Ranks, int64(maxDurations))
+		return input.Bad(input.ErrTooLarge, "a window of %d steps × %d stages × %d ranks, at most %d durations: take shorter windows", c.Steps, len(s.Stages)*k, s.Ranks, int64(maxDurations))
 	}
 	_, err := s.dataWait()
 	return err
@@ -106,17 +107,17 @@ func (s *Spec) validateLayout() error {
 	n := 1
 	for i, a := range s.Layout {
 		if a.Name == "" || a.Size < 1 || a.Size > s.Ranks {
-			return trace.Bad(trace.ErrFormat, "layout axis %d is %q of size %d, expected a name and 1 to %d", i, a.Name, a.Size, s.Ranks)
+			return input.Bad(input.ErrFormat, "layout axis %d is %q of size %d, expected a name and 1 to %d", i, a.Name, a.Size, s.Ranks)
 		}
 		if slices.ContainsFunc(s.Layout[:i], func(b Axis) bool { return b.Name == a.Name }) {
-			return trace.Bad(trace.ErrDuplicate, "layout axis %q is given twice", a.Name)
+			return input.Bad(input.ErrDuplicate, "layout axis %q is given twice", a.Name)
 		}
 		if n *= a.Size; n > s.Ranks {
 			break
 		}
 	}
 	if n != s.Ranks {
-		return trace.Bad(trace.ErrFormat, "the axes of the layout %v multiply to another number than the %d ranks", s.Layout, s.Ranks)
+		return input.Bad(input.ErrFormat, "the axes of the layout %v multiply to another number than the %d ranks", s.Layout, s.Ranks)
 	}
 	return nil
 }
@@ -136,7 +137,7 @@ func (s *Spec) validateStages() error {
 		}
 	}
 	if blocks > 1 && s.microsteps() > 1 {
-		return trace.Bad(trace.ErrFormat, "the stages that run per microstep must stand together")
+		return input.Bad(input.ErrFormat, "the stages that run per microstep must stand together")
 	}
 	return s.Other.validate()
 }
@@ -145,24 +146,24 @@ func (s *Spec) validateStage(st *Stage) error {
 	dists := []Dist{st.Work, st.Device}
 	if st.Loader != nil {
 		if st.Loader.Depth < 1 || st.Loader.Depth > maxDepth || st.Loader.Depth > maxDurations/s.Ranks {
-			return trace.Bad(trace.ErrTooLarge, "loader of depth %d, expected 1 to %d", st.Loader.Depth, maxDepth)
+			return input.Bad(input.ErrTooLarge, "loader of depth %d, expected 1 to %d", st.Loader.Depth, maxDepth)
 		}
 		dists = append(dists, st.Loader.Load)
 	}
 	if len(st.SyncPoints) > maxSyncPoints {
-		return trace.Bad(trace.ErrTooLarge, "%d synchronisation points, at most %d", len(st.SyncPoints), maxSyncPoints)
+		return input.Bad(input.ErrTooLarge, "%d synchronisation points, at most %d", len(st.SyncPoints), maxSyncPoints)
 	}
 	for _, m := range st.SyncPoints {
 		if !(m.Overlap >= 0 && m.Overlap <= 1) {
-			return trace.Bad(trace.ErrRange, "overlap %v, expected 0 to 1", m.Overlap)
+			return input.Bad(input.ErrRange, "overlap %v, expected 0 to 1", m.Overlap)
 		}
 		for _, axis := range m.Across {
 			if s.axis(axis) == 0 {
-				return trace.Bad(trace.ErrMissing, "ranks synchronise across axis %q, which the layout does not have", axis)
+				return input.Bad(input.ErrMissing, "ranks synchronise across axis %q, which the layout does not have", axis)
 			}
 		}
 		if !(m.Stall.Probability >= 0 && m.Stall.Probability <= 1) {
-			return trace.Bad(trace.ErrRange, "probability of a stall %v, expected 0 to 1", m.Stall.Probability)
+			return input.Bad(input.ErrRange, "probability of a stall %v, expected 0 to 1", m.Stall.Probability)
 		}
 		dists = append(dists, m.Transfer, m.Exit, m.Stall.Length)
 	}
@@ -179,17 +180,17 @@ func (s *Spec) validateNoise() error {
 	fraction := func(x float64) bool { return x >= 0 && x <= 1 }
 	switch {
 	case !fraction(n.SpeedSD) || !fraction(n.Drift.SD):
-		return trace.Bad(trace.ErrRange, "relative deviations of speed %v and drift %v, expected 0 to 1", n.SpeedSD, n.Drift.SD)
+		return input.Bad(input.ErrRange, "relative deviations of speed %v and drift %v, expected 0 to 1", n.SpeedSD, n.Drift.SD)
 	case !(n.Drift.Steps >= 0) || math.IsInf(n.Drift.Steps, 0):
-		return trace.Bad(trace.ErrRange, "correlation length of the drift is %v steps, expected 0 or more", n.Drift.Steps)
+		return input.Bad(input.ErrRange, "correlation length of the drift is %v steps, expected 0 or more", n.Drift.Steps)
 	case !fraction(n.Spikes.Probability) || !fraction(n.Spikes.Share):
-		return trace.Bad(trace.ErrRange, "probability %v and share %v of spikes, expected 0 to 1", n.Spikes.Probability, n.Spikes.Share)
+		return input.Bad(input.ErrRange, "probability %v and share %v of spikes, expected 0 to 1", n.Spikes.Probability, n.Spikes.Share)
 	case !(n.Spikes.Mean >= 0 && n.Spikes.Mean <= maxMillis) || !(c.SkewSD >= 0 && c.SkewSD <= maxMillis):
-		return trace.Bad(trace.ErrRange, "spikes of %v ms, start skew of %v ms, expected 0 to %g", n.Spikes.Mean, c.SkewSD, float64(maxMillis))
+		return input.Bad(input.ErrRange, "spikes of %v ms, start skew of %v ms, expected 0 to %g", n.Spikes.Mean, c.SkewSD, float64(maxMillis))
 	case !(c.DriftPPM >= 0 && c.DriftPPM <= 1e5):
-		return trace.Bad(trace.ErrRange, "clock drift of %v ppm, expected 0 to 100000", c.DriftPPM)
+		return input.Bad(input.ErrRange, "clock drift of %v ppm, expected 0 to 100000", c.DriftPPM)
 	case s.Side.Every < 0 || !fraction(s.Side.Unready):
-		return trace.Bad(trace.ErrFormat, "side channel every %d steps, unready with probability %v: expected 0 or more, and 0 to 1", s.Side.Every, s.Side.Unready)
+		return input.Bad(input.ErrFormat, "side channel every %d steps, unready with probability %v: expected 0 or more, and 0 to 1", s.Side.Every, s.Side.Unready)
 	}
 	return nil
 }
@@ -197,21 +198,21 @@ func (s *Spec) validateNoise() error {
 func (s *Spec) validateWork() error {
 	for i, w := range s.Work {
 		if !(w.Factor >= 0 && w.Factor <= 1e6) {
-			return trace.Bad(trace.ErrRange, "work factor %d is %v, expected 0 to 1e6", i, w.Factor)
+			return input.Bad(input.ErrRange, "work factor %d is %v, expected 0 to 1e6", i, w.Factor)
 		}
 		for _, axis := range slices.Sorted(maps.Keys(w.Where)) {
 			if size := s.axis(axis); w.Where[axis] < 0 || w.Where[axis] >= size {
-				return trace.Bad(trace.ErrMissing, "work factor %d is for %s=%d, the layout has %d of them", i, axis, w.Where[axis], size)
+				return input.Bad(input.ErrMissing, "work factor %d is for %s=%d, the layout has %d of them", i, axis, w.Where[axis], size)
 			}
 		}
 		for _, r := range w.Ranks {
 			if r < 0 || r >= s.Ranks {
-				return trace.Bad(trace.ErrTooLarge, "work factor %d is for rank %d in a world of %d", i, r, s.Ranks)
+				return input.Bad(input.ErrTooLarge, "work factor %d is for rank %d in a world of %d", i, r, s.Ranks)
 			}
 		}
 		for _, name := range w.Stages {
 			if !slices.ContainsFunc(s.Stages, func(st Stage) bool { return st.Name == name }) {
-				return trace.Bad(trace.ErrMissing, "work factor %d is for stage %q, which the program does not have", i, name)
+				return input.Bad(input.ErrMissing, "work factor %d is for stage %q, which the program does not have", i, name)
 			}
 		}
 	}

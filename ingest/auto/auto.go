@@ -34,6 +34,11 @@ import (
 	"github.com/sfstat/sfstat/ingest/profiler"
 	"github.com/sfstat/sfstat/ingest/profiler/stagemap"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/devicetime"
+	"github.com/sfstat/sfstat/trace/health"
+	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // Policy says what a refused input does to the others.
@@ -100,15 +105,15 @@ type Item struct {
 	// Profiled is a window that a profiler's traces come down to, where packets of
 	// the same steps are among the inputs of a verdict.
 	Profiled  *trace.Window
-	Ops       *trace.OpTrace   // named by its file where its source has no name for it
-	Device    *trace.DeviceRun // also with the first window of a run whose profiler recorded devices
-	Comm      *trace.Comm      // of one process or of the whole job; with the first window of a profiled run when its hosts entered calls
-	Path      string           // of the input; "" for a window of packets, which may come from several
-	Telemetry *trace.Telemetry // of no run
+	Ops       *operator.Trace // named by its file where its source has no name for it
+	Device    *devicetime.Run // also with the first window of a run whose profiler recorded devices
+	Comm      *comms.Record   // of one process or of the whole job; with the first window of a profiled run when its hosts entered calls
+	Path      string          // of the input; "" for a window of packets, which may come from several
+	Telemetry *health.Record  // of no run
 	// Launched are, beside the first window and beside the operator trace of a
 	// profiled run, the operators behind the stages of all its windows. Of a
 	// profile that was converted, the operator trace has them.
-	Launched *trace.OpTotals
+	Launched *operator.Totals
 
 	folder  string // that it is of, where it was read in several files
 	unnamed bool   // its source does not name the run
@@ -214,7 +219,7 @@ type Reader struct {
 // and Problems.
 func Open(paths []string, o Options) (*Reader, error) {
 	if len(paths) == 0 {
-		return nil, trace.Bad(trace.ErrMissing, "no input: give files, folders, or - for standard input")
+		return nil, input.Bad(input.ErrMissing, "no input: give files, folders, or - for standard input")
 	}
 	return open(paths, expand(paths), o)
 }
@@ -302,7 +307,7 @@ func (r *Reader) lookAll(all []candidate) error {
 		switch {
 		case errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE):
 			// Not the file's fault: leaving it out would make a rank missing.
-			return trace.At(trace.Pos{File: c.path}, trace.Bad(trace.ErrTooLarge,
+			return input.At(input.Pos{File: c.path}, input.Bad(input.ErrTooLarge,
 				"the system lets a program have only %d files open, and one per rank is needed: raise the limit (ulimit -n %d) or convert to an archive first",
 				i, 2*len(all)))
 		case err != nil && !c.named && in.Format.Readable() && !in.Format.gives(r.o.Want):
@@ -403,7 +408,7 @@ func (r *Reader) behind(item Item) error {
 	if item.Device != nil {
 		what, commands = "device times", "sfstat breakdown divides them"
 	}
-	return trace.At(trace.Pos{File: item.Path}, trace.Bad(trace.ErrMissing,
+	return input.At(input.Pos{File: item.Path}, input.Bad(input.ErrMissing,
 		"%s of run %s, whose windows are not among the inputs: give the folder that sfstat convert wrote, or the profiler's traces; %s", what, run, commands))
 }
 
@@ -415,7 +420,7 @@ func (r *Reader) refuse(u *unit, err error) {
 	if _, ok := u.reader.(*profiles); ok {
 		return // which notes its problems itself
 	}
-	var placed *trace.RecordError
+	var placed *input.Error
 	switch {
 	case u.input != nil:
 		r.problems = append(r.problems, Problem{u.input.Path, err})
@@ -441,18 +446,18 @@ func (r *Reader) end() error {
 	case len(problems) > 0:
 		return fmt.Errorf("nothing could be read of %s: %d inputs refused, the first: %w", what, len(problems), problems[0].Err)
 	case r.monitored > 0:
-		return trace.At(trace.Pos{File: what}, trace.Bad(trace.ErrMissing, "readings of monitoring alone: give them beside a recording of the job (packets, traces, …), which they explain"))
+		return input.At(input.Pos{File: what}, input.Bad(input.ErrMissing, "readings of monitoring alone: give them beside a recording of the job (packets, traces, …), which they explain"))
 	case len(r.inputs) == 0:
-		return trace.At(trace.Pos{File: what}, trace.Bad(trace.ErrEmpty, "an empty folder"))
+		return input.At(input.Pos{File: what}, input.Bad(input.ErrEmpty, "an empty folder"))
 	}
 	first := r.inputs[0]
 	if first.Format == Arrivals {
-		return trace.At(trace.Pos{File: first.Path}, trace.Bad(trace.ErrMissing, "epochs and arrivals of windows, which are in %s: give that, and this is read with it", first.MetaOf))
+		return input.At(input.Pos{File: first.Path}, input.Bad(input.ErrMissing, "epochs and arrivals of windows, which are in %s: give that, and this is read with it", first.MetaOf))
 	}
 	if first.Skipped == "" {
-		return trace.At(trace.Pos{File: first.Path}, trace.Bad(trace.ErrEmpty, "there is no window in it, only a header at most"))
+		return input.At(input.Pos{File: first.Path}, input.Bad(input.ErrEmpty, "there is no window in it, only a header at most"))
 	}
-	return trace.At(trace.Pos{File: what}, trace.Bad(trace.ErrMissing, "no input among %d files; the first, %s, was skipped: %s",
+	return input.At(input.Pos{File: what}, input.Bad(input.ErrMissing, "no input among %d files; the first, %s, was skipped: %s",
 		len(r.inputs), first.Path, first.Skipped))
 }
 

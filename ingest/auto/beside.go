@@ -7,7 +7,7 @@ import (
 	"github.com/sfstat/sfstat/archive"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/packet"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // isBeside reports whether c lies beside a table of windows, with which it is
@@ -55,7 +55,7 @@ func (r *Reader) noteLost(windows ingest.WindowReader, path string) error {
 	if !ok || !a.HasArrivals() {
 		return nil
 	}
-	err := trace.At(trace.Pos{File: path}, trace.Bad(trace.ErrMissing,
+	err := input.At(input.Pos{File: path}, input.Bad(input.ErrMissing,
 		"the arrivals of the archive are not there: move the two together, or convert the packets again"))
 	if r.o.Strict == FirstError {
 		return err

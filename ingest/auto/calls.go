@@ -8,7 +8,8 @@ import (
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/nsight"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // addLog puts a debug log of NCCL to the others; it is opened by its path.
@@ -105,7 +106,7 @@ func (r *Reader) callJobs() []callJob {
 
 // load reads a job; nil where it has nothing of use. Logs without kernels are of
 // use beside windows or operators alone.
-func (r *Reader) load(j *callJob, alone bool) *trace.Comm {
+func (r *Reader) load(j *callJob, alone bool) *comms.Record {
 	run := r.runOfCalls(j, alone)
 	switch {
 	case len(j.exports) == 0 && !slices.Contains(r.runs.all(), run):
@@ -142,7 +143,7 @@ func (r *Reader) runOfCalls(j *callJob, alone bool) string {
 func (r *Reader) passOver(list []*Input) {
 	for _, in := range list {
 		if in.named {
-			r.problems = append(r.problems, Problem{in.Path, trace.At(trace.Pos{File: in.Path}, in.Format.refusal(r.o.Want))})
+			r.problems = append(r.problems, Problem{in.Path, input.At(input.Pos{File: in.Path}, in.Format.refusal(r.o.Want))})
 			continue
 		}
 		in.Skipped = in.Format.row().noun

@@ -12,13 +12,14 @@ import (
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/nccllog"
 	"github.com/sfstat/sfstat/ingest/nsight"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Communication is what a job left of its communication: NCCL's
 // debug logs, exports of Nsight Systems and dumps of NCCL's Inspector, mixed, by content and not by name.
 type Communication struct {
-	Comm     *trace.Comm // logs first, then the other files by path
+	Comm     *comms.Record // logs first, then the other files by path
 	Problems []Problem
 	Passed   int // files in folders that are none of these
 }
@@ -26,17 +27,17 @@ type Communication struct {
 // recorder reads the files of one format.
 type recorder interface {
 	read(src *ingest.Source, name string) error
-	comms() []*trace.Comm // of what was read
+	comms() []*comms.Record // of what was read
 }
 
 // files is the recorder of a format each of whose files stands for itself.
 type files struct {
-	one  func(src *ingest.Source, name string, lim ingest.Limits) (*trace.Comm, error)
+	one  func(src *ingest.Source, name string, lim ingest.Limits) (*comms.Record, error)
 	lim  ingest.Limits
-	list []*trace.Comm
+	list []*comms.Record
 }
 
-func eachFile(one func(*ingest.Source, string, ingest.Limits) (*trace.Comm, error)) func(ingest.Limits) recorder {
+func eachFile(one func(*ingest.Source, string, ingest.Limits) (*comms.Record, error)) func(ingest.Limits) recorder {
 	return func(lim ingest.Limits) recorder { return &files{one: one, lim: lim} }
 }
 
@@ -48,7 +49,7 @@ func (f *files) read(src *ingest.Source, name string) error {
 	return err
 }
 
-func (f *files) comms() []*trace.Comm { return f.list }
+func (f *files) comms() []*comms.Record { return f.list }
 
 // logs is the recorder of debug logs, whose processes may stand in several files.
 type logs struct{ *nccllog.Builder }
@@ -56,11 +57,11 @@ type logs struct{ *nccllog.Builder }
 func newLogs(lim ingest.Limits) recorder { return logs{nccllog.NewBuilder(lim)} }
 
 func (l logs) read(src *ingest.Source, name string) error { return l.Read(src, name) }
-func (l logs) comms() []*trace.Comm                       { return []*trace.Comm{l.Comm()} }
+func (l logs) comms() []*comms.Record                     { return []*comms.Record{l.Comm()} }
 
-func readExport(src *ingest.Source, name string, lim ingest.Limits) (*trace.Comm, error) {
+func readExport(src *ingest.Source, name string, lim ingest.Limits) (*comms.Record, error) {
 	if src.Size() == ingest.UnknownSize {
-		return nil, trace.At(trace.Pos{File: src.Name()}, trace.Bad(trace.ErrFormat, "an SQLite database that comes through a pipe: give the file by its name"))
+		return nil, input.At(input.Pos{File: src.Name()}, input.Bad(input.ErrFormat, "an SQLite database that comes through a pipe: give the file by its name"))
 	}
 	return nsight.ReadComm(src.Name(), name, lim)
 }
@@ -131,7 +132,7 @@ func (r *commReader) read(c commFile) error {
 		if err := instead(format, c.path); err != nil {
 			return err
 		}
-		return trace.At(trace.Pos{File: c.path}, trace.Bad(trace.ErrFormat,
+		return input.At(input.Pos{File: c.path}, input.Bad(input.ErrFormat,
 			"no line of NCCL's debug log in its first %d bytes, no SQLite export of Nsight Systems, and no dump of NCCL's Inspector: record with NCCL_DEBUG=INFO", commSniffed))
 	}
 	if err := r.beginnings.copied(c.path, src, r.lim); err != nil {
@@ -145,13 +146,13 @@ func (r *commReader) read(c commFile) error {
 
 // finish joins what was read; the error says why there is nothing.
 func (r *commReader) finish() error {
-	var all []*trace.Comm
+	var all []*comms.Record
 	for f := Unknown; f <= Empty; f++ {
 		if x := r.recorders[f]; x != nil {
 			all = append(all, x.comms()...)
 		}
 	}
-	r.out.Comm = trace.JoinComms(all...)
+	r.out.Comm = comms.Join(all...)
 	problems := r.out.Problems
 	switch {
 	case len(r.out.Comm.Sources) > 0:
@@ -180,7 +181,7 @@ func instead(f Format, path string) error {
 	default:
 		return nil
 	}
-	return trace.At(trace.Pos{File: path}, trace.Bad(trace.ErrFormat, "%s", text))
+	return input.At(input.Pos{File: path}, input.Bad(input.ErrFormat, "%s", text))
 }
 
 // openComm opens a file, once: what was read of a pipe does not come again. Shells may have written logs as UTF-16.
@@ -251,7 +252,7 @@ func below(root string) (files []commFile, err error) {
 		return nil
 	})
 	if errors.Is(err, errTooMany) {
-		err = trace.At(trace.Pos{File: root}, trace.Bad(trace.ErrTooLarge, "more than %d files in the folder, the rest is not looked at: name the folder of the logs", maxFiles))
+		err = input.At(input.Pos{File: root}, input.Bad(input.ErrTooLarge, "more than %d files in the folder, the rest is not looked at: name the folder of the logs", maxFiles))
 	}
 	return files, err
 }

@@ -12,7 +12,8 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/ingest"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 const run = "../../fixtures/comm/run"
@@ -58,11 +59,11 @@ func TestByContent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"a/stdout", "late.out", "rank1.gz"}; !slices.Equal(names(f, trace.SourceNCCLLog), want) {
-		t.Errorf("logs %q, want %q", names(f, trace.SourceNCCLLog), want)
+	if want := []string{"a/stdout", "late.out", "rank1.gz"}; !slices.Equal(names(f, comms.SourceNCCLLog), want) {
+		t.Errorf("logs %q, want %q", names(f, comms.SourceNCCLLog), want)
 	}
-	if want := []string{"b/deep/trace.log"}; !slices.Equal(names(f, trace.SourceNsight), want) || len(f.Problems) != 0 || f.Passed != 3 {
-		t.Errorf("exports %q, want %q; problems %v, %d passed over", names(f, trace.SourceNsight), want, f.Problems, f.Passed)
+	if want := []string{"b/deep/trace.log"}; !slices.Equal(names(f, comms.SourceNsight), want) || len(f.Problems) != 0 || f.Passed != 3 {
+		t.Errorf("exports %q, want %q; problems %v, %d passed over", names(f, comms.SourceNsight), want, f.Problems, f.Passed)
 	}
 	if len(f.Comm.Calls) != 66 {
 		t.Errorf("%d calls, want 66", len(f.Comm.Calls))
@@ -76,7 +77,7 @@ func TestSameName(t *testing.T) {
 	copyTo(t, one, "nccl.node0.4000.log")
 	copyTo(t, two, "nccl.node0.4007.log")
 	f, err := ReadComm([]string{one, filepath.Dir(two)}, ingest.Limits{})
-	if want := []string{filepath.ToSlash(one), filepath.ToSlash(two)}; err != nil || !slices.Equal(names(f, trace.SourceNCCLLog), want) {
+	if want := []string{filepath.ToSlash(one), filepath.ToSlash(two)}; err != nil || !slices.Equal(names(f, comms.SourceNCCLLog), want) {
 		t.Errorf("%v, %v, want %v", f, err, want)
 	}
 }
@@ -95,7 +96,7 @@ func TestCommRefused(t *testing.T) {
 		}
 	}
 	f, err := ReadComm([]string{dir, filepath.Join(dir, "nowhere")}, ingest.Limits{})
-	if err != nil || len(names(f, trace.SourceNCCLLog)) != 1 || len(f.Problems) != 2 {
+	if err != nil || len(names(f, comms.SourceNCCLLog)) != 1 || len(f.Problems) != 2 {
 		t.Fatalf("%+v, %v", f, err)
 	}
 	for _, name := range []string{"random.bin", "plain.txt", "cut.sqlite", "nowhere"} {
@@ -143,7 +144,7 @@ func TestInstead(t *testing.T) {
 }
 
 // names is what results call the files of a kind.
-func names(f *Communication, kind trace.CommSourceKind) (list []string) {
+func names(f *Communication, kind comms.SourceKind) (list []string) {
 	for _, s := range f.Comm.Sources {
 		if s.Kind == kind {
 			list = append(list, s.Name)
@@ -155,7 +156,7 @@ func names(f *Communication, kind trace.CommSourceKind) (list []string) {
 // Dumps of NCCL's Inspector are told from logs, which have the same ending.
 func TestDumps(t *testing.T) {
 	f, err := ReadComm([]string{run, "../../fixtures/comm/inspector"}, ingest.Limits{})
-	if err != nil || len(names(f, trace.SourceInspector)) != 4 || len(names(f, trace.SourceNCCLLog)) != 4 || len(names(f, trace.SourceNsight)) != 2 || names(f, trace.SourceInspector)[0] != "node0.cluster-pid4000.log" {
+	if err != nil || len(names(f, comms.SourceInspector)) != 4 || len(names(f, comms.SourceNCCLLog)) != 4 || len(names(f, comms.SourceNsight)) != 2 || names(f, comms.SourceInspector)[0] != "node0.cluster-pid4000.log" {
 		t.Errorf("%+v, %v", f, err)
 	}
 }
@@ -209,11 +210,11 @@ func TestCopies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(names(found, trace.SourceNCCLLog)) != 1 || len(names(found, trace.SourceNsight)) != 1 || len(found.Problems) != 2 || len(found.Comm.Calls) != len(once.Comm.Calls) {
-		t.Errorf("%v, %v: %d calls, want %d; %v", names(found, trace.SourceNCCLLog), names(found, trace.SourceNsight), len(found.Comm.Calls), len(once.Comm.Calls), found.Problems)
+	if len(names(found, comms.SourceNCCLLog)) != 1 || len(names(found, comms.SourceNsight)) != 1 || len(found.Problems) != 2 || len(found.Comm.Calls) != len(once.Comm.Calls) {
+		t.Errorf("%v, %v: %d calls, want %d; %v", names(found, comms.SourceNCCLLog), names(found, comms.SourceNsight), len(found.Comm.Calls), len(once.Comm.Calls), found.Problems)
 	}
 	for _, p := range found.Problems {
-		if !errors.Is(p.Err, trace.ErrDuplicate) || !strings.Contains(p.Err.Error(), "a copy of "+dir) {
+		if !errors.Is(p.Err, input.ErrDuplicate) || !strings.Contains(p.Err.Error(), "a copy of "+dir) {
 			t.Errorf("%s: %v", p.Path, p.Err)
 		}
 	}
@@ -223,7 +224,7 @@ func TestCopies(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if found, err = ReadComm([]string{dir}, ingest.Limits{}); err != nil || len(names(found, trace.SourceNCCLLog)) != 3 || len(found.Problems) != 2 {
-		t.Errorf("files that begin alike: %v, %v, %v", names(found, trace.SourceNCCLLog), found.Problems, err)
+	if found, err = ReadComm([]string{dir}, ingest.Limits{}); err != nil || len(names(found, comms.SourceNCCLLog)) != 3 || len(found.Problems) != 2 {
+		t.Errorf("files that begin alike: %v, %v, %v", names(found, comms.SourceNCCLLog), found.Problems, err)
 	}
 }

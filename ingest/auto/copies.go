@@ -7,7 +7,7 @@ import (
 	"os"
 
 	"github.com/sfstat/sfstat/ingest"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // beginnings is the files read so far by what they begin with, as far as a file is looked at to tell what it is. A copy, packed
@@ -27,7 +27,7 @@ func (b beginnings) copied(path string, src *ingest.Source, lim ingest.Limits) e
 	key := sha256.Sum256(head)
 	for _, other := range b[key] {
 		if equal(path, other, lim) {
-			return trace.At(trace.Pos{File: path}, trace.Bad(trace.ErrDuplicate, "a copy of %s, byte for byte: it is left out, so that nothing counts twice", other))
+			return input.At(input.Pos{File: path}, input.Bad(input.ErrDuplicate, "a copy of %s, byte for byte: it is left out, so that nothing counts twice", other))
 		}
 	}
 	b[key] = append(b[key], path)

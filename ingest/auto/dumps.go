@@ -5,7 +5,7 @@ import (
 	"os"
 
 	"github.com/sfstat/sfstat/ingest/flightrecorder"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // dumpItems is a Flight Recorder dump as an item.
@@ -31,7 +31,7 @@ func (d *dumpItems) Next() (Item, error) {
 		return Item{}, err
 	}
 	if c.Processes[0].Rank < 0 {
-		return Item{}, trace.At(trace.Pos{File: d.path}, trace.Bad(trace.ErrMissing,
+		return Item{}, input.At(input.Pos{File: d.path}, input.Bad(input.ErrMissing,
 			"a Flight Recorder dump whose name does not tell its rank: name it fr_trace_RANK, or say where the rank stands with --rank-pattern"))
 	}
 	if info, err := os.Stat(d.path); err == nil && info.Mode().IsRegular() {

@@ -18,7 +18,7 @@ import (
 	"github.com/sfstat/sfstat/ingest/telemetry/gpucsv"
 	"github.com/sfstat/sfstat/ingest/telemetry/kernellog"
 	"github.com/sfstat/sfstat/ingest/xplane"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Format is the detected format of an input.
@@ -181,17 +181,17 @@ func (w Wanted) supported() string {
 func (f Format) refusal(want Wanted) error {
 	switch f {
 	case OperatorMeta:
-		return trace.Bad(trace.ErrFormat, "the meta file of an operator trace that is not among the inputs: give the trace, which finds meta-X.yaml for trace-X.csv and X.yaml for X.csv")
+		return input.Bad(input.ErrFormat, "the meta file of an operator trace that is not among the inputs: give the trace, which finds meta-X.yaml for trace-X.csv and X.yaml for X.csv")
 	case UTF16:
-		return trace.Bad(trace.ErrFormat, "UTF-16 text, as some Windows programs write it: save it as UTF-8")
+		return input.Bad(input.ErrFormat, "UTF-16 text, as some Windows programs write it: save it as UTF-8")
 	case Packed:
-		return trace.Bad(trace.ErrFormat, "packed in a way that is not read here: unpack it first (gzip and zstd, once, are read as they are)")
+		return input.Bad(input.ErrFormat, "packed in a way that is not read here: unpack it first (gzip and zstd, once, are read as they are)")
 	case Empty:
-		return trace.Bad(trace.ErrEmpty, "empty: the job may not have written anything yet")
+		return input.Bad(input.ErrEmpty, "empty: the job may not have written anything yet")
 	case JSON:
-		return trace.Bad(trace.ErrFormat, "unrecognized input (JSON without \"schema\": \"sfstat.packet/1\", and no profiler trace). Supported: %s", want.supported())
+		return input.Bad(input.ErrFormat, "unrecognized input (JSON without \"schema\": \"sfstat.packet/1\", and no profiler trace). Supported: %s", want.supported())
 	case Text, Binary, Unknown:
-		return trace.Bad(trace.ErrFormat, "unrecognized input (%s). Supported: %s", cmp.Or(f.row().noun, Text.row().noun), want.supported())
+		return input.Bad(input.ErrFormat, "unrecognized input (%s). Supported: %s", cmp.Or(f.row().noun, Text.row().noun), want.supported())
 	}
-	return trace.Bad(trace.ErrFormat, "%s. Supported here: %s", f.row().noun, want.supported())
+	return input.Bad(input.ErrFormat, "%s. Supported here: %s", f.row().noun, want.supported())
 }

@@ -7,7 +7,8 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/stages"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/operator"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
@@ -72,9 +73,9 @@ func (q *jobItems) convert(j stages.Job, run string) error {
 		q.operators(ops, j, path, options)
 	case q.r.o.Want == OperatorsFirst:
 		return err
-	case errors.Is(err, trace.ErrTooLarge) && q.r.o.Want == EveryForm:
+	case errors.Is(err, input.ErrTooLarge) && q.r.o.Want == EveryForm:
 		w := q.items[len(q.items)-1].Window // the windows are there
-		w.Notes = append(w.Notes, trace.Note{Kind: trace.NoteRecorder, Text: "operators are left out: " + err.Error()})
+		w.Notes = append(w.Notes, input.Note{Kind: input.NoteRecorder, Text: "operators are left out: " + err.Error()})
 	}
 	return nil
 }
@@ -142,7 +143,7 @@ func (q *jobItems) behind(j stages.Job, path string, timed *timedRun) error {
 }
 
 // operators adds those of a job.
-func (q *jobItems) operators(ops *trace.OpTrace, j stages.Job, path string, o stages.Options) {
+func (q *jobItems) operators(ops *operator.Trace, j stages.Job, path string, o stages.Options) {
 	ops.Notes = append(ops.Notes, j.Notes...)
 	item := Item{Ops: ops, Path: path}
 	if q.r.o.Want == OperatorsFirst {

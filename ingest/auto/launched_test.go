@@ -14,6 +14,7 @@ import (
 	"github.com/sfstat/sfstat/ingest/optrace"
 	"github.com/sfstat/sfstat/internal/largedata"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // total is a row of totals in words, which do not depend on how tables are
@@ -24,10 +25,10 @@ type total struct {
 	Step  int64
 	Stage string
 	Name  string
-	Row   trace.OpTotal // without its place
+	Row   operator.Total // without its place
 }
 
-func totals(t *trace.OpTotals) map[total]int {
+func totals(t *operator.Totals) map[total]int {
 	out := make(map[total]int)
 	for _, r := range t.Rows {
 		row := r
@@ -38,10 +39,10 @@ func totals(t *trace.OpTotals) map[total]int {
 }
 
 // convert writes operators as a folder would hold them and reads them again.
-func convert(t *testing.T, o *trace.OpTrace, ext string, write func(io.Writer, *trace.OpTrace) error) Item {
+func convert(t *testing.T, o *operator.Trace, ext string, write func(io.Writer, *operator.Trace) error) Item {
 	t.Helper()
 	dir := t.TempDir()
-	for name, write := range map[string]func(io.Writer, *trace.OpTrace) error{"trace-x" + ext: write, "meta-x.yaml": optrace.WriteMeta} {
+	for name, write := range map[string]func(io.Writer, *operator.Trace) error{"trace-x" + ext: write, "meta-x.yaml": optrace.WriteMeta} {
 		var b bytes.Buffer
 		if err := write(&b, o); err != nil {
 			t.Fatal(err)
@@ -86,7 +87,7 @@ func TestConverted(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				for ext, write := range map[string]func(io.Writer, *trace.OpTrace) error{".csv": optrace.WriteCSV, ".parquet": optrace.WriteParquet} {
+				for ext, write := range map[string]func(io.Writer, *operator.Trace) error{".csv": optrace.WriteCSV, ".parquet": optrace.WriteParquet} {
 					checkConverted(t, live, convert(t, live.Ops, ext, write))
 				}
 			}
@@ -122,7 +123,7 @@ func checkConverted(t *testing.T, live, back Item) {
 }
 
 // named is the name of every row.
-func named(o *trace.OpTrace) []string {
+func named(o *operator.Trace) []string {
 	out := make([]string, o.Len())
 	for i, at := range o.Name {
 		out[i] = o.Names[at]
@@ -130,8 +131,8 @@ func named(o *trace.OpTrace) []string {
 	return out
 }
 
-func launches(o *trace.OpTrace) []trace.OpLaunch {
-	out := make([]trace.OpLaunch, o.Len())
+func launches(o *operator.Trace) []operator.Launch {
+	out := make([]operator.Launch, o.Len())
 	for i, at := range o.Launch {
 		out[i] = o.Launches[at]
 	}
@@ -159,7 +160,7 @@ func TestHalves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := launches(all[0])[0]; got != (trace.OpLaunch{Stage: "forward", Name: "void a<int, int>(int)", Bytes: -1}) {
+	if got := launches(all[0])[0]; got != (operator.Launch{Stage: "forward", Name: "void a<int, int>(int)", Bytes: -1}) {
 		t.Errorf("%+v", got)
 	}
 	if _, _, _, err := items(t, Options{Want: WindowsOnly}, filepath.Join(dir, "trace-a.csv")); err == nil {

@@ -5,7 +5,7 @@ import (
 	"os"
 
 	"github.com/sfstat/sfstat/ingest/telemetry"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/health"
 )
 
 // telemetryItems is a file of monitoring as an item.
@@ -13,12 +13,12 @@ type telemetryItems struct {
 	path string
 	src  *metered
 	o    telemetry.Options
-	from func(io.Reader, string, telemetry.Options) (*trace.Telemetry, error)
+	from func(io.Reader, string, telemetry.Options) (*health.Record, error)
 	read bool
 }
 
 // monitoring is how files are opened that a reader of monitoring takes.
-func monitoring(from func(io.Reader, string, telemetry.Options) (*trace.Telemetry, error)) func(*Reader, *Input, *metered) {
+func monitoring(from func(io.Reader, string, telemetry.Options) (*health.Record, error)) func(*Reader, *Input, *metered) {
 	return opener(func(r *Reader, in *Input, src *metered) (itemReader, error) {
 		t := &telemetryItems{path: in.Path, src: src, from: from, o: telemetry.Options{Limits: r.o.Limits, Zone: r.o.Zone}}
 		if info, err := os.Stat(in.Path); err == nil && info.Mode().IsRegular() {

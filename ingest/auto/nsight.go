@@ -6,17 +6,17 @@ import (
 	"github.com/sfstat/sfstat/engine/stages"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/nsight"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // export says why an SQLite database is not read, nil when it is.
 func export(src *ingest.Source) error {
-	at := trace.Pos{File: src.Name()}
+	at := input.Pos{File: src.Name()}
 	switch {
 	case src.Compression() != ingest.Plain:
-		return trace.At(at, trace.Bad(trace.ErrFormat, "an SQLite database inside %s: unpack it first, its pages are read where they lie", src.Compression()))
+		return input.At(at, input.Bad(input.ErrFormat, "an SQLite database inside %s: unpack it first, its pages are read where they lie", src.Compression()))
 	case src.Size() == ingest.UnknownSize:
-		return trace.At(at, trace.Bad(trace.ErrFormat, "an SQLite database that comes through a pipe: give the file by its name, its pages are read where they lie"))
+		return input.At(at, input.Bad(input.ErrFormat, "an SQLite database that comes through a pipe: give the file by its name, its pages are read where they lie"))
 	}
 	return nsight.Check(src.Name())
 }
@@ -100,7 +100,7 @@ func (p *nsightRun) load() error {
 	if jobs := stages.Jobs(ranks); len(jobs) == 1 { // steps numbered alike
 		job = jobs[0]
 	} else {
-		job.Notes = append(job.Notes, trace.Note{Kind: trace.NoteRecorder,
+		job.Notes = append(job.Notes, input.Note{Kind: input.NoteRecorder,
 			Text: "the exports were recorded at different times: are they of one run? Put those of each run in a folder of their own"})
 	}
 	return p.jobItems.convert(job, p.name)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/optrace"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // metaLast is the order in which candidates are looked at: as they are, but
@@ -60,7 +60,7 @@ func (r *Reader) isMeta(c candidate, in *Input) bool {
 type opItems struct {
 	path string
 	src  io.Closer
-	read func() (*trace.OpTrace, error)
+	read func() (*operator.Trace, error)
 }
 
 func (o *opItems) Next() (Item, error) {
@@ -105,7 +105,7 @@ func (r *Reader) openOperators(in *Input, src *metered) (itemReader, error) {
 		src.Close()
 		return r.columns(in.Path, m)
 	}
-	return &opItems{path: in.Path, src: src, read: func() (*trace.OpTrace, error) { return optrace.ReadCSV(src, src.Name(), m, r.o.Limits) }}, nil
+	return &opItems{path: in.Path, src: src, read: func() (*operator.Trace, error) { return optrace.ReadCSV(src, src.Name(), m, r.o.Limits) }}, nil
 }
 
 // columns opens an operator trace that is a Parquet file.
@@ -120,5 +120,5 @@ func (r *Reader) columns(path string, m *optrace.Meta) (itemReader, error) {
 		return nil, ingest.Unreadable(path, err)
 	}
 	file := optrace.File{R: &meteredAt{r: f, meter: &r.meter, left: info.Size()}, Size: info.Size(), Name: path}
-	return &opItems{path: path, src: f, read: func() (*trace.OpTrace, error) { return optrace.ReadParquet(file, m, r.o.Limits) }}, nil
+	return &opItems{path: path, src: f, read: func() (*operator.Trace, error) { return optrace.ReadParquet(file, m, r.o.Limits) }}, nil
 }

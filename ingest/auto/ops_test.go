@@ -17,7 +17,8 @@ import (
 	"github.com/sfstat/sfstat/ingest/ingesttest"
 	"github.com/sfstat/sfstat/ingest/internal/compressed"
 	"github.com/sfstat/sfstat/internal/largedata"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // fixture reads a committed operator trace or meta file.
@@ -31,7 +32,7 @@ func fixture(t testing.TB, name string) string {
 }
 
 // items reads everything; windows and operator traces are told by their runs.
-func items(t testing.TB, o Options, paths ...string) (r *Reader, traces []*trace.OpTrace, order []string, err error) {
+func items(t testing.TB, o Options, paths ...string) (r *Reader, traces []*operator.Trace, order []string, err error) {
 	t.Helper()
 	r, err = Open(paths, o)
 	if err != nil {
@@ -155,13 +156,13 @@ func TestFolderOfTraces(t *testing.T) {
 	if diff := cmp.Diff(want, order); diff != "" {
 		t.Errorf("items differ (-want +got):\n%s", diff)
 	}
-	if o := got[1]; o.Layout != (trace.Layout{DP: 2, PP: 3, TP: 1, DSP: 1, VPP: 1, World: 6}) {
+	if o := got[1]; o.Layout != (operator.Layout{DP: 2, PP: 3, TP: 1, DSP: 1, VPP: 1, World: 6}) {
 		t.Errorf("layout %+v", o.Layout)
 	}
 	var problems []string
 	for _, p := range r.Problems() {
 		problems = append(problems, filepath.Base(p.Path))
-		var placed *trace.RecordError
+		var placed *input.Error
 		if !errors.As(p.Err, &placed) || !strings.HasPrefix(placed.Pos.File, dir) {
 			t.Errorf("no place: %v", p.Err)
 		}
@@ -289,7 +290,7 @@ func TestLimitsOfTraces(t *testing.T) {
 	for name, lim := range map[string]ingest.Limits{"rows.csv": {Pending: 20_000}, "rows.parquet": {Pending: 20_000}, "long.csv": {Line: 5000}, "bomb.csv.gz": {}} {
 		_, _, _, err := items(t, Options{Limits: lim}, filepath.Join(dir, name))
 		ingesttest.Placed(t, err, filepath.Join(dir, name))
-		if !errors.Is(err, trace.ErrTooLarge) {
+		if !errors.Is(err, input.ErrTooLarge) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -336,7 +337,7 @@ func TestSharedTraces(t *testing.T) {
 	if err != nil || len(got) != 2 {
 		t.Fatalf("%v, %v", order, err)
 	}
-	for i, want := range []trace.Layout{{DP: 4, PP: 4, TP: 4, DSP: 1, VPP: 1, World: 64}, {DP: 32, PP: 2, TP: 1, DSP: 2, VPP: 1, World: 128}} {
+	for i, want := range []operator.Layout{{DP: 4, PP: 4, TP: 4, DSP: 1, VPP: 1, World: 64}, {DP: 32, PP: 2, TP: 1, DSP: 2, VPP: 1, World: 128}} {
 		if o := got[i]; o.Layout != want {
 			t.Errorf("%s: layout %+v", o.Run, o.Layout)
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/ingesttest"
 	"github.com/sfstat/sfstat/ingest/internal/compressed"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // bad are contents that must be refused when they are named, with what the
@@ -27,43 +27,43 @@ var bad = map[string]struct {
 	kind error
 	says string
 }{
-	"empty":                     {"", trace.ErrEmpty, "empty"},
-	"blank":                     {" \n\r\n", trace.ErrEmpty, "empty"},
-	"only a mark":               {"\xEF\xBB\xBF", trace.ErrEmpty, "empty"},
-	"kineto":                    {`{"schemaVersion": 1, "deviceProperties": [], "traceEvents": [`, trace.ErrEmpty, "without timed events"},
-	"kineto, metadata last":     {`{"traceEvents":[{"ph":"X"}],"distributedInfo":{"rank":0}}`, trace.ErrEmpty, "without timed events"},
-	"kineto after much else":    {`{"metadata":"` + strings.Repeat("x", 100_000) + `","traceEvents":[]}`, trace.ErrEmpty, "without timed events"},
-	"kineto array":              {"[\n {\"name\": \"x\", \"ph\": \"X\", \"pid\": 1, \"ts\": 1}", trace.ErrEmpty, "without timed events"},
+	"empty":                     {"", input.ErrEmpty, "empty"},
+	"blank":                     {" \n\r\n", input.ErrEmpty, "empty"},
+	"only a mark":               {"\xEF\xBB\xBF", input.ErrEmpty, "empty"},
+	"kineto":                    {`{"schemaVersion": 1, "deviceProperties": [], "traceEvents": [`, input.ErrEmpty, "without timed events"},
+	"kineto, metadata last":     {`{"traceEvents":[{"ph":"X"}],"distributedInfo":{"rank":0}}`, input.ErrEmpty, "without timed events"},
+	"kineto after much else":    {`{"metadata":"` + strings.Repeat("x", 100_000) + `","traceEvents":[]}`, input.ErrEmpty, "without timed events"},
+	"kineto array":              {"[\n {\"name\": \"x\", \"ph\": \"X\", \"pid\": 1, \"ts\": 1}", input.ErrEmpty, "without timed events"},
 	"sqlite":                    {"SQLite format 3\x00\x10\x00", nil, "an SQLite database"},
-	"nccl log":                  {"n0:1:1 [0] NCCL INFO Bootstrap : Using eth0\n", trace.ErrFormat, "NCCL"},
-	"nccl log with colours":     {"\x1b[1mn0\x1b[0m:1:1 [0] NCCL INFO cudaDriverVersion 12020\n", trace.ErrFormat, "NCCL"},
-	"inspector dump":            {`{"header":{"id":"0x5f","rank":0},"metadata":{"pid":1},"coll_perf":{"coll":"AllReduce"}}` + "\n", trace.ErrFormat, "a dump of NCCL's Inspector, which sfstat comm reads"},
-	"operator csv":              {"dp_rank,stage,rank,step,optype,start_ts,duration\n0,0,0,0,fwd,1,2\n", trace.ErrMissing, `no column "seq_id", which an operator trace has`},
-	"meta alone":                {"trial_name: x\ndp_size: 2\npp_size: 3\n", trace.ErrFormat, "the meta file of an operator trace that is not among the inputs"},
-	"other csv":                 {"a,b,c\n1,2,3\n", trace.ErrFormat, "unrecognized input (text). Supported: packets (JSON Lines)"},
-	"json":                      {`{"a":1}`, trace.ErrFormat, "unrecognized input (JSON without"},
-	"json array":                {`[1,2,3]`, trace.ErrFormat, "unrecognized input (JSON without"},
-	"text":                      {"hello world\n", trace.ErrFormat, "unrecognized input (text). Supported: packets (JSON Lines)"},
-	"log in brackets":           {"[rank0]: step 1 took 3 s\n", trace.ErrFormat, "unrecognized input (text). Supported: packets (JSON Lines)"},
-	"elf":                       {"\x7fELF\x02\x01\x01\x00\x00\x00", trace.ErrFormat, "binary"},
-	"controls":                  {strings.Repeat("\x01\x02ab", 100), trace.ErrFormat, "binary"},
-	"utf-16":                    {"\xff\xfe{\x00\"\x00", trace.ErrFormat, "UTF-16"},
-	"utf-16 big":                {"\xfe\xff\x00{\x00\"", trace.ErrFormat, "UTF-16"},
-	"utf-16 without mark":       {"{\x00\"\x00s\x00c\x00", trace.ErrFormat, "UTF-16"},
-	"utf-16 big, without mark":  {"\x00{\x00\n\x00\"\x00s", trace.ErrFormat, "UTF-16"},
-	"xz":                        {"\xfd7zXZ\x00abc", trace.ErrFormat, "unpack"},
-	"bzip2":                     {"BZh91AY", trace.ErrFormat, "unpack"},
-	"zip":                       {"PK\x03\x04abc", trace.ErrFormat, "unpack"},
-	"tar":                       {"name" + strings.Repeat("\x00", 253) + "ustar\x0000", trace.ErrFormat, "unpack"},
-	"half a gzip header":        {"\x1f\x8b", trace.ErrFormat, "unpack"},
-	"gzip cut in its header":    {"\x1f\x8b\x08\x00\x00", trace.ErrTruncated, "ends too early"},
-	"not gzip after all":        {"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xff\xff\xff\xff", trace.ErrFormat, "not valid gzip"},
+	"nccl log":                  {"n0:1:1 [0] NCCL INFO Bootstrap : Using eth0\n", input.ErrFormat, "NCCL"},
+	"nccl log with colours":     {"\x1b[1mn0\x1b[0m:1:1 [0] NCCL INFO cudaDriverVersion 12020\n", input.ErrFormat, "NCCL"},
+	"inspector dump":            {`{"header":{"id":"0x5f","rank":0},"metadata":{"pid":1},"coll_perf":{"coll":"AllReduce"}}` + "\n", input.ErrFormat, "a dump of NCCL's Inspector, which sfstat comm reads"},
+	"operator csv":              {"dp_rank,stage,rank,step,optype,start_ts,duration\n0,0,0,0,fwd,1,2\n", input.ErrMissing, `no column "seq_id", which an operator trace has`},
+	"meta alone":                {"trial_name: x\ndp_size: 2\npp_size: 3\n", input.ErrFormat, "the meta file of an operator trace that is not among the inputs"},
+	"other csv":                 {"a,b,c\n1,2,3\n", input.ErrFormat, "unrecognized input (text). Supported: packets (JSON Lines)"},
+	"json":                      {`{"a":1}`, input.ErrFormat, "unrecognized input (JSON without"},
+	"json array":                {`[1,2,3]`, input.ErrFormat, "unrecognized input (JSON without"},
+	"text":                      {"hello world\n", input.ErrFormat, "unrecognized input (text). Supported: packets (JSON Lines)"},
+	"log in brackets":           {"[rank0]: step 1 took 3 s\n", input.ErrFormat, "unrecognized input (text). Supported: packets (JSON Lines)"},
+	"elf":                       {"\x7fELF\x02\x01\x01\x00\x00\x00", input.ErrFormat, "binary"},
+	"controls":                  {strings.Repeat("\x01\x02ab", 100), input.ErrFormat, "binary"},
+	"utf-16":                    {"\xff\xfe{\x00\"\x00", input.ErrFormat, "UTF-16"},
+	"utf-16 big":                {"\xfe\xff\x00{\x00\"", input.ErrFormat, "UTF-16"},
+	"utf-16 without mark":       {"{\x00\"\x00s\x00c\x00", input.ErrFormat, "UTF-16"},
+	"utf-16 big, without mark":  {"\x00{\x00\n\x00\"\x00s", input.ErrFormat, "UTF-16"},
+	"xz":                        {"\xfd7zXZ\x00abc", input.ErrFormat, "unpack"},
+	"bzip2":                     {"BZh91AY", input.ErrFormat, "unpack"},
+	"zip":                       {"PK\x03\x04abc", input.ErrFormat, "unpack"},
+	"tar":                       {"name" + strings.Repeat("\x00", 253) + "ustar\x0000", input.ErrFormat, "unpack"},
+	"half a gzip header":        {"\x1f\x8b", input.ErrFormat, "unpack"},
+	"gzip cut in its header":    {"\x1f\x8b\x08\x00\x00", input.ErrTruncated, "ends too early"},
+	"not gzip after all":        {"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xff\xff\xff\xff", input.ErrFormat, "not valid gzip"},
 	"parquet cut":               {"PAR1", nil, ""},
 	"parquet junk":              {"PAR1" + strings.Repeat("junk", 100) + "PAR1", nil, ""},
-	"packet of another version": {`{"schema":"sfstat.packet/9","run":"x"}`, trace.ErrFormat, `:1[column 11, schema]: the schema is "sfstat.packet/9"`},
-	"packet after log lines":    {"starting\n{\"schema\":\"sfstat.packet/1\"}\n", trace.ErrFormat, ":1[column 1]: "},
-	"packet cut at once":        {`{"schema":"sfstat.packet/1","run":"x"`, trace.ErrTruncated, ":1: the input ends in the middle of its first packet"},
-	"packet without schema":     {`{"run":"x","stages":["a"],"first_step":3}`, trace.ErrMissing, ":1[column 1]: "},
+	"packet of another version": {`{"schema":"sfstat.packet/9","run":"x"}`, input.ErrFormat, `:1[column 11, schema]: the schema is "sfstat.packet/9"`},
+	"packet after log lines":    {"starting\n{\"schema\":\"sfstat.packet/1\"}\n", input.ErrFormat, ":1[column 1]: "},
+	"packet cut at once":        {`{"schema":"sfstat.packet/1","run":"x"`, input.ErrTruncated, ":1: the input ends in the middle of its first packet"},
+	"packet without schema":     {`{"run":"x","stages":["a"],"first_step":3}`, input.ErrMissing, ":1[column 1]: "},
 }
 
 // TestRefused: each alone is an error of Next that names the file; among good
@@ -203,12 +203,12 @@ func TestTruncatedGzip(t *testing.T) {
 			path := filepath.Join(folderOf(t, map[string]string{"a": stored[:cut]}), "a")
 			_, got, err := read(t, Options{}, path)
 			if err != nil { // too little may be left
-				if !errors.Is(err, trace.ErrTruncated) {
+				if !errors.Is(err, input.ErrTruncated) {
 					t.Errorf("%s cut at %d of %d: %v", name, cut, len(stored), err)
 				}
 				continue
 			}
-			if len(got) == 0 || !got[len(got)-1].Has(trace.NoteTruncated) {
+			if len(got) == 0 || !got[len(got)-1].Has(input.NoteTruncated) {
 				t.Errorf("%s cut at %d of %d: %d windows without the note", name, cut, len(stored), len(got))
 			}
 			if cmp.Diff(want[0].Durations, got[0].Durations) != "" && len(got) > 1 {
@@ -239,7 +239,7 @@ func TestPendingAmongOthers(t *testing.T) {
 	if diff := cmp.Diff(some(2), got); diff != "" {
 		t.Errorf("windows differ (-want +got):\n%s", diff)
 	}
-	if p := r.Problems(); len(p) != 1 || !errors.Is(p[0].Err, trace.ErrTooLarge) || filepath.Base(p[0].Path) != "a.jsonl" {
+	if p := r.Problems(); len(p) != 1 || !errors.Is(p[0].Err, input.ErrTooLarge) || filepath.Base(p[0].Path) != "a.jsonl" {
 		t.Errorf("problems %v", p)
 	}
 }
@@ -281,7 +281,7 @@ func FuzzOpen(f *testing.F) {
 		if err == nil && len(got) == 0 {
 			t.Fatal("no windows and no error")
 		}
-		var placed *trace.RecordError
+		var placed *input.Error
 		if err != nil && (!errors.As(err, &placed) || placed.Pos.File != "-") {
 			t.Fatalf("error without the file: %v", err)
 		}

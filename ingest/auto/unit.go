@@ -13,7 +13,8 @@ import (
 	"github.com/sfstat/sfstat/ingest/csv"
 	"github.com/sfstat/sfstat/ingest/optrace"
 	"github.com/sfstat/sfstat/ingest/packet"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // look opens a candidate and finds out what it is. The source is nil when the
@@ -40,14 +41,14 @@ func (r *Reader) look(c candidate, in *Input) (*metered, error) {
 			ours = true
 		}
 		if err == nil && !piped && !in.Format.gives(r.o.Want) {
-			ours, err = ours || in.Format.row().gives != calls && in.Format.row().gives != readings, trace.At(trace.Pos{File: c.path}, in.Format.refusal(r.o.Want))
+			ours, err = ours || in.Format.row().gives != calls && in.Format.row().gives != readings, input.At(input.Pos{File: c.path}, in.Format.refusal(r.o.Want))
 		}
 		if err == nil {
 			return r.meter.watch(src), nil
 		}
 		src.Close()
 	}
-	for _, kind := range []error{trace.ErrFormat, trace.ErrEmpty, archive.ErrNotArchive} {
+	for _, kind := range []error{input.ErrFormat, input.ErrEmpty, archive.ErrNotArchive} {
 		if !ours && errors.Is(err, kind) {
 			if in.Skipped = in.Format.row().noun; in.Skipped == "" {
 				text := strings.TrimPrefix(err.Error(), c.path+": ")
@@ -111,7 +112,7 @@ func (r *Reader) source(path string) (*ingest.Source, error) {
 // ours for sure must begin as its format does.
 func identify(src *ingest.Source, ours bool, want Wanted) (Format, error) {
 	head, err := src.Peek(sniffed)
-	if err != nil && err != io.EOF && (len(head) == 0 || !errors.Is(err, trace.ErrTruncated)) {
+	if err != nil && err != io.EOF && (len(head) == 0 || !errors.Is(err, input.ErrTruncated)) {
 		return Unknown, err
 	}
 	f := Sniff(head)
@@ -128,12 +129,12 @@ func identify(src *ingest.Source, ours bool, want Wanted) (Format, error) {
 	case f == Text && ours && withColumns(csv.Nearly)(beginning{text: text}): // the like
 		return WideCSV, nil
 	case f == Archive && src.Compression() != ingest.Plain:
-		return f, trace.At(trace.Pos{File: src.Name()}, trace.Bad(trace.ErrFormat,
+		return f, input.At(input.Pos{File: src.Name()}, input.Bad(input.ErrFormat,
 			"a Parquet file inside %s: unpack it first, Parquet is compressed by itself", src.Compression()))
 	case f == SQLite:
 		return f, export(src)
 	case !f.Readable():
-		return f, trace.At(trace.Pos{File: src.Name()}, f.refusal(want))
+		return f, input.At(input.Pos{File: src.Name()}, f.refusal(want))
 	}
 	return f, nil
 }
@@ -333,9 +334,9 @@ func (r *Reader) spool(in *Input, src *metered) (_ itemReader, err error) {
 	file := optrace.File{R: f, Size: size, Name: src.Name()}
 	if as := operatorsIn(file, r.o.Limits); as != Archive {
 		if in.Format = as; !in.Format.gives(r.o.Want) {
-			return nil, trace.At(trace.Pos{File: file.Name}, in.Format.refusal(r.o.Want))
+			return nil, input.At(input.Pos{File: file.Name}, in.Format.refusal(r.o.Want))
 		}
-		return &opItems{path: in.Path, src: t, read: func() (*trace.OpTrace, error) { return optrace.ReadParquet(file, nil, r.o.Limits) }}, nil
+		return &opItems{path: in.Path, src: t, read: func() (*operator.Trace, error) { return optrace.ReadParquet(file, nil, r.o.Limits) }}, nil
 	}
 	var a ingest.WindowReader
 	a, err = archive.NewReader(f, size, src.Name(), r.o.Limits)
@@ -344,7 +345,7 @@ func (r *Reader) spool(in *Input, src *metered) (_ itemReader, err error) {
 		a, err = csv.NewParquetReader(table, r.tables())
 	}
 	if err == nil && !Archive.gives(r.o.Want) {
-		err = trace.At(trace.Pos{File: file.Name}, Archive.refusal(r.o.Want))
+		err = input.At(input.Pos{File: file.Name}, Archive.refusal(r.o.Want))
 	}
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/xplane"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
@@ -66,7 +66,7 @@ func WholeXPlane(path string) string {
 // readXPlane reads one file, twice.
 func (p *profiles) readXPlane(f *profiled, consumed *atomic.Int64) (*profile.Rank, error) {
 	if f.src != nil {
-		return nil, trace.At(trace.Pos{File: f.in.Path}, trace.Bad(trace.ErrFormat, "an XPlane profile is read twice, which a pipe does not allow: give the file"))
+		return nil, input.At(input.Pos{File: f.in.Path}, input.Bad(input.ErrFormat, "an XPlane profile is read twice, which a pipe does not allow: give the file"))
 	}
 	first := true
 	rank, err := xplane.Read(func() (io.ReadCloser, error) {

@@ -34,7 +34,7 @@
 //
 // Rows of one window stand together, by step or by rank or in any order; the
 // reader holds one window. A window closes where run or window change, where a
-// step is missing on every rank (trace.NoteStepGap), and where trace.Join
+// step is missing on every rank (input.NoteStepGap), and where trace.Join
 // closes it.
 package csv
 

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // group collects the rows of one run and window.
@@ -81,7 +82,7 @@ func (g *group) add(r *row, limit int64) *cellError {
 	}
 	S := len(g.layout.stages)
 	if int64(len(g.rows)+1)*int64(rowBytes+16*S)+g.keys > limit {
-		return &cellError{-1, trace.Bad(trace.ErrTooLarge, "window %d of run %q has more rows than %d bytes hold: is there a column window?", g.window, g.run, limit)}
+		return &cellError{-1, input.Bad(input.ErrTooLarge, "window %d of run %q has more rows than %d bytes hold: is there a column window?", g.window, g.run, limit)}
 	}
 	at := g.position(int(r.rank))
 	m, err := g.meta(r, at)
@@ -104,7 +105,7 @@ func (g *group) add(r *row, limit int64) *cellError {
 // begin starts the window of a row.
 func (g *group) begin(r *row) *cellError {
 	if !utf8.ValidString(r.attrs[attrRun]) {
-		return &cellError{g.columnOf(attrRun), trace.Bad(trace.ErrFormat, "%q is not UTF-8: save the table as UTF-8", r.attrs[attrRun])}
+		return &cellError{g.columnOf(attrRun), input.Bad(input.ErrFormat, "%q is not UTF-8: save the table as UTF-8", r.attrs[attrRun])}
 	}
 	g.window, g.runRaw = r.window, strings.Clone(r.attrs[attrRun])
 	if g.run = g.runRaw; !g.layout.has[attrRun] {
@@ -173,7 +174,7 @@ func (g *group) parse(r *row) (m meta, bad *cellError) {
 // set sets an attribute to what a cell says that is not empty.
 func (m *meta) set(attr int, text string) (err error) {
 	if !utf8.ValidString(text) {
-		return trace.Bad(trace.ErrFormat, "%q is not UTF-8: save the table as UTF-8", text)
+		return input.Bad(input.ErrFormat, "%q is not UTF-8: save the table as UTF-8", text)
 	}
 	switch attr {
 	case attrHost:
@@ -200,7 +201,7 @@ func (m *meta) set(attr int, text string) (err error) {
 func bounded(text string, least, most int64) (int, error) {
 	v, err := whole(text)
 	if err == nil && (v < least || v > most) {
-		err = trace.Bad(trace.ErrTooLarge, "%s, expected %s to %s", text, strconv.FormatInt(least, 10), strconv.FormatInt(most, 10))
+		err = input.Bad(input.ErrTooLarge, "%s, expected %s to %s", text, strconv.FormatInt(least, 10), strconv.FormatInt(most, 10))
 	}
 	return int(v), err
 }

@@ -7,22 +7,23 @@ import (
 	"unicode/utf8"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // newLayout gives the columns of a header their meaning. unit is that of
 // columns whose name says none.
 func newLayout(names []string, unit Unit) (*layout, error) {
 	if len(names) > maxColumns {
-		return nil, trace.Bad(trace.ErrTooLarge, "more than %d columns", maxColumns)
+		return nil, input.Bad(input.ErrTooLarge, "more than %d columns", maxColumns)
 	}
 	l := &layout{names: names, columns: make([]column, len(names)), channelOf: make(map[string]int), units: make(map[Unit][]string)}
 	seen := make(map[string]bool, len(names))
 	for _, name := range names {
 		switch {
 		case seen[name] && !nameless(name):
-			return nil, trace.Bad(trace.ErrDuplicate, "two columns are called %q", name)
+			return nil, input.Bad(input.ErrDuplicate, "two columns are called %q", name)
 		case !utf8.ValidString(name):
-			return nil, trace.Bad(trace.ErrFormat, "the column name %q is not UTF-8: save the table as UTF-8", name)
+			return nil, input.Bad(input.ErrFormat, "the column name %q is not UTF-8: save the table as UTF-8", name)
 		}
 		seen[name] = true
 	}
@@ -33,11 +34,11 @@ func newLayout(names []string, unit Unit) (*layout, error) {
 		switch c.kind {
 		case step, rank, window, wall:
 			if found[c.kind] {
-				return nil, trace.Bad(trace.ErrDuplicate, "the column %q is there twice", strings.ToLower(name))
+				return nil, input.Bad(input.ErrDuplicate, "the column %q is there twice", strings.ToLower(name))
 			}
 		case attr:
 			if l.has[c.index] {
-				return nil, trace.Bad(trace.ErrDuplicate, "the column %q is there twice", strings.ToLower(name))
+				return nil, input.Bad(input.ErrDuplicate, "the column %q is there twice", strings.ToLower(name))
 			}
 			l.has[c.index] = true
 		case ignored:
@@ -53,7 +54,7 @@ func newLayout(names []string, unit Unit) (*layout, error) {
 		l.columns[i] = c
 	}
 	if !found[step] || !found[rank] || len(l.stages) == 0 {
-		return nil, trace.Bad(trace.ErrMissing, "%s: a table of windows has the columns step, rank and one for each stage", lacks(found, names))
+		return nil, input.Bad(input.ErrMissing, "%s: a table of windows has the columns step, rank and one for each stage", lacks(found, names))
 	}
 	return l, l.checkPairs()
 }
@@ -134,9 +135,9 @@ func (l *layout) checkPairs() error {
 	for i, n := range parts {
 		switch name := l.channels[i]; {
 		case n != [2]int{1, 1}:
-			return trace.Bad(trace.ErrRagged, "side channel %q needs one column of values and one of readiness", name)
+			return input.Bad(input.ErrRagged, "side channel %q needs one column of values and one of readiness", name)
 		case name == "" || len(name) > trace.MaxStageName:
-			return trace.Bad(trace.ErrEmpty, "a side channel has a name of %d bytes, expected 1 to %d", len(name), trace.MaxStageName)
+			return input.Bad(input.ErrEmpty, "a side channel has a name of %d bytes, expected 1 to %d", len(name), trace.MaxStageName)
 		}
 	}
 	return nil
@@ -153,7 +154,7 @@ func parseRole(s string) (trace.Role, error) {
 		axis, index, ok := strings.Cut(part, "=")
 		n, err := strconv.Atoi(strings.TrimSpace(index))
 		if !ok || err != nil {
-			return nil, trace.Bad(trace.ErrFormat, "role %q, expected coordinates as in dp=3,pp=1", s)
+			return nil, input.Bad(input.ErrFormat, "role %q, expected coordinates as in dp=3,pp=1", s)
 		}
 		coords = append(coords, trace.Coord{Axis: unescape.Replace(strings.TrimSpace(axis)), Index: n})
 	}

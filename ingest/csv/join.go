@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // join makes windows of rows that are not a full grid: ranks that miss steps,
@@ -42,7 +43,7 @@ func (g *group) join() ([]*trace.Window, error) {
 		windows = append(windows, made...)
 		if parts = parts[n:]; len(parts) > 0 {
 			last := windows[len(windows)-1]
-			last.Notes = append(last.Notes, trace.Note{Kind: trace.NoteStepGap,
+			last.Notes = append(last.Notes, input.Note{Kind: input.NoteStepGap,
 				Text: fmt.Sprintf("steps %d to %d were not recorded: the window was closed there", end, parts[0].FirstStep-1)})
 		}
 	}
@@ -78,7 +79,7 @@ func (g *group) patchy(parts []*trace.Part) error {
 		edges[p.FirstStep+int64(p.Steps())] = struct{}{}
 	}
 	if float64(len(parts))*float64(len(edges)) > maxJoin {
-		return trace.At(parts[0].Pos, trace.Bad(trace.ErrTooLarge, "window %d of run %q is in %d pieces with %d ends: too many steps are missing on single ranks, or hosts and roles change too often",
+		return input.At(parts[0].Pos, input.Bad(input.ErrTooLarge, "window %d of run %q is in %d pieces with %d ends: too many steps are missing on single ranks, or hosts and roles change too often",
 			g.window, g.run, len(parts), len(edges)))
 	}
 	return nil
@@ -98,7 +99,7 @@ func (g *group) parts(order []int, owner []*trace.Part) ([]*trace.Part, error) {
 		}
 		if before != nil && before.step == row.step {
 			a, b := min(i, order[k-1]), max(i, order[k-1])
-			return nil, trace.At(g.pos(b), trace.Bad(trace.ErrDuplicate, "rank %d reports step %d of window %d of run %q twice, first at line %d",
+			return nil, input.At(g.pos(b), input.Bad(input.ErrDuplicate, "rank %d reports step %d of window %d of run %q twice, first at line %d",
 				g.ranks[row.rank], row.step, g.window, g.run, g.rows[a].line))
 		}
 		if before == nil || before.step+1 != row.step || before.meta != row.meta {

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/ingest"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Names of the two columns that make a table long: a row for each stage of a
@@ -53,7 +53,7 @@ type longRows struct {
 
 // longRow is a wide row: the cells that are of no stage, and the times by stage.
 type longRow struct {
-	pos   trace.Pos
+	pos   input.Pos
 	fixed []string
 	times map[string]string
 }
@@ -82,7 +82,7 @@ func widen(in rows, names []string, at longPlaces, limit int64) (*longRows, []st
 				l.end = ingest.ErrCutRow
 				break
 			}
-			return nil, nil, trace.Bad(trace.ErrRagged, "%d cells, the header has %d columns", len(cells), len(names))
+			return nil, nil, input.Bad(input.ErrRagged, "%d cells, the header has %d columns", len(cells), len(names))
 		}
 		name, value := strings.TrimSpace(cells[at.name]), strings.Clone(strings.TrimSpace(cells[at.value]))
 		if !columns[name] {
@@ -99,9 +99,9 @@ func widen(in rows, names []string, at longPlaces, limit int64) (*longRows, []st
 		}
 		switch _, twice := row.times[name]; {
 		case twice:
-			return nil, nil, trace.Bad(trace.ErrDuplicate, "stage %q of this step and rank a second time, first at %s: give one row with their sum, or number them (%s@0, %s@1)", name, row.pos, name, name)
+			return nil, nil, input.Bad(input.ErrDuplicate, "stage %q of this step and rank a second time, first at %s: give one row with their sum, or number them (%s@0, %s@1)", name, row.pos, name, name)
 		case held > limit:
-			return nil, nil, trace.Bad(trace.ErrTooLarge, "a table of one row per stage that takes more than %d bytes: write one with a column for each stage", limit)
+			return nil, nil, input.Bad(input.ErrTooLarge, "a table of one row per stage that takes more than %d bytes: write one with a column for each stage", limit)
 		}
 		row.times[name] = value
 	}
@@ -125,7 +125,7 @@ func (l *longRows) Next() ([]string, error) {
 	return l.cells, nil
 }
 
-func (l *longRows) Pos() trace.Pos {
+func (l *longRows) Pos() input.Pos {
 	if l.next == 0 {
 		return l.rows.Pos()
 	}

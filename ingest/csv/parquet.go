@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"github.com/sfstat/sfstat/internal/parquet"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // ParquetFile is a Parquet file that is open already. Name stands in errors
@@ -85,8 +85,8 @@ func (p *parquetRows) Header() ([]string, error) {
 		}
 		leaf := p.file.Columns()[i]
 		if leaf.Tick != 0 {
-			return nil, trace.At(trace.Pos{File: p.name, Inside: "column " + parquet.Printable(leaf.Name)},
-				trace.Bad(trace.ErrType, "a timestamp, which is no duration: leave the column out"))
+			return nil, input.At(input.Pos{File: p.name, Inside: "column " + parquet.Printable(leaf.Name)},
+				input.Bad(input.ErrType, "a timestamp, which is no duration: leave the column out"))
 		}
 		var err error
 		if p.cursors[i], err = p.file.Cursor(i); err != nil {
@@ -156,6 +156,6 @@ func (p *parquetRows) cell(column int, c *parquet.Cursor) string {
 }
 
 // Pos counts rows as lines, from 1.
-func (p *parquetRows) Pos() trace.Pos { return trace.Pos{File: p.name, Line: p.row + 1} }
+func (p *parquetRows) Pos() input.Pos { return input.Pos{File: p.name, Line: p.row + 1} }
 
 func (p *parquetRows) AtEnd() bool { return false }

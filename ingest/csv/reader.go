@@ -8,6 +8,7 @@ import (
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/internal/parquet"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Reader reads the windows of one table. It is an ingest.WindowReader.
@@ -22,7 +23,7 @@ type Reader struct {
 	pending bool // row was read but belongs to the next window
 	group   *group
 	ready   []*trace.Window
-	notes   []trace.Note // of the first window
+	notes   []input.Note // of the first window
 	ask     bool         // about the unit of its times
 	earlier earlier
 	end     error // what Next returns when ready is empty
@@ -34,7 +35,7 @@ var _ ingest.WindowReader = (*Reader)(nil)
 type rows interface {
 	Header() ([]string, error)
 	Next() ([]string, error) // valid until the next call; io.EOF after the last
-	Pos() trace.Pos          // of the row that was returned last
+	Pos() input.Pos          // of the row that was returned last
 	AtEnd() bool             // does the input end inside of it
 }
 
@@ -59,7 +60,7 @@ func newReader(rows rows, file string, o Options) (*Reader, error) {
 	c := &Reader{rows: rows, file: file, lim: o.Limits.OrDefault(), close: func() error { return nil }}
 	names, err := rows.Header()
 	if err == io.EOF {
-		return nil, trace.At(trace.Pos{File: file}, trace.Bad(trace.ErrEmpty, "no header: a table of windows has the columns step, rank and one for each stage"))
+		return nil, input.At(input.Pos{File: file}, input.Bad(input.ErrEmpty, "no header: a table of windows has the columns step, rank and one for each stage"))
 	}
 	if at, unit, isLong := longColumns(names); err == nil && isLong {
 		o.Unit = cmp.Or(unit, o.Unit)
@@ -69,7 +70,7 @@ func newReader(rows rows, file string, o Options) (*Reader, error) {
 		c.layout, err = newLayout(names, o.Unit)
 	}
 	if err != nil {
-		return nil, trace.At(rows.Pos(), err)
+		return nil, input.At(rows.Pos(), err)
 	}
 	c.notes, c.ask = c.layout.notes(), o.Unit == Unsaid && len(c.layout.units) == 0
 	c.row.times = make([]int64, len(c.layout.stages))
@@ -118,7 +119,7 @@ func (c *Reader) fill() error {
 			return c.place(err.err, err.column)
 		}
 	}
-	cut := errors.Is(end, trace.ErrTruncated)
+	cut := errors.Is(end, input.ErrTruncated)
 	if end != nil && end != io.EOF && !cut {
 		return end
 	}
@@ -134,7 +135,7 @@ func (c *Reader) fill() error {
 	}
 	if cut {
 		last := windows[len(windows)-1]
-		last.Notes = append(last.Notes, trace.Note{Kind: trace.NoteTruncated, Text: end.Error()})
+		last.Notes = append(last.Notes, input.Note{Kind: input.NoteTruncated, Text: end.Error()})
 	}
 	c.understood(windows[0])
 	c.ready = windows
@@ -156,5 +157,5 @@ func (c *Reader) place(err error, column int) error {
 	if column >= 0 && column < len(c.layout.names) {
 		pos.Inside = "column " + parquet.Printable(c.layout.names[column])
 	}
-	return trace.At(pos, err)
+	return input.At(pos, err)
 }

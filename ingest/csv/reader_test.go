@@ -16,6 +16,8 @@ import (
 	"github.com/sfstat/sfstat/ingest/csv"
 	"github.com/sfstat/sfstat/ingest/ingesttest"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 func read(text string) ([]*trace.Window, error) {
@@ -57,7 +59,7 @@ func TestTables(t *testing.T) {
 		{"leading zeros and signs", "step,rank,a,b\n05,00,+10,0000000000000000000000011\n5,1,20,21\n6,0,30,31\n6,1,40,41\n", []*trace.Window{two(nil)}},
 		{"empty wall", "step,rank,a,wall_ns,b\n5,0,10,,11\n5,1,20,,21\n6,0,30,,31\n6,1,40,,41\n", []*trace.Window{two(nil)}},
 		{"some walls", "step,rank,a,b,wall_ns\n5,0,10,11,1\n5,1,20,21,\n6,0,30,31,3\n6,1,40,41,4\n", []*trace.Window{two(func(w *trace.Window) {
-			w.Notes = []trace.Note{{Kind: trace.NoteWallMissing, Text: "some ranks recorded no wall time: it is not used, and there is no residual stage"}}
+			w.Notes = []input.Note{{Kind: input.NoteWallMissing, Text: "some ranks recorded no wall time: it is not used, and there is no residual stage"}}
 		})}},
 		{"attributes", "run,window,step,rank,world_size,a,b,host,local_rank,role,accumulation,gather_ok,data_wait\n" +
 			"j,-3,5,0,3,10,11,n0,0,\"dp=0,pp=1\",4,true,preceding\nj,-3,5,2,3,20,21,\"n,\"\"1\"\"\n\",1,\"pp=1, dp=1\",4,FALSE,preceding\n" +
@@ -66,7 +68,7 @@ func TestTables(t *testing.T) {
 				w.Run, w.Index, w.WorldSize, w.Accumulation, w.DataWait, w.GatherFailed = "j", -3, 3, 4, trace.DataWaitPreceding, []int{2}
 				w.Ranks = []trace.Rank{{ID: 0, Host: "n0", Role: trace.Role{{Axis: "dp"}, {Axis: "pp", Index: 1}}},
 					{ID: 2, Host: "n,\"1\"\n", LocalRank: 1, Role: trace.Role{{Axis: "dp", Index: 1}, {Axis: "pp", Index: 1}}}}
-				w.Notes = []trace.Note{{Kind: trace.NoteMissingRanks, Text: "1 of 3 ranks did not report steps 5 to 6: 1"}}
+				w.Notes = []input.Note{{Kind: input.NoteMissingRanks, Text: "1 of 3 ranks did not report steps 5 to 6: 1"}}
 			})}},
 		{"side channels", "step,rank,a,b,e,e.ready,ready:f,side:f\n5,0,10,11,1.5,true,,\n5,1,20,21,NaN,false,,\n6,0,30,31,,,1,0.1\n6,1,40,41,7e-3,1,,\n",
 			[]*trace.Window{two(func(w *trace.Window) {
@@ -77,10 +79,10 @@ func TestTables(t *testing.T) {
 			w.Schema.Stages = []string{"rank", "stage:x"}
 		})}},
 		{"cut in the last row", "step,rank,a,b\n5,0,10,11\n5,1,20,21\n6,0,30,31\n6,1,40,41\n7,0,5", []*trace.Window{two(func(w *trace.Window) {
-			w.Notes = []trace.Note{{Kind: trace.NoteTruncated, Text: "dir/table.csv:6: the input ends inside of a row, as when a job is killed (truncated)"}}
+			w.Notes = []input.Note{{Kind: input.NoteTruncated, Text: "dir/table.csv:6: the input ends inside of a row, as when a job is killed (truncated)"}}
 		})}},
 		{"cut in quotes", "step,rank,a,b\n5,0,10,11\n5,1,20,21\n6,0,30,31\n6,1,40,41\n7,\"0,5,6\n", []*trace.Window{two(func(w *trace.Window) {
-			w.Notes = []trace.Note{{Kind: trace.NoteTruncated, Text: "dir/table.csv:6: the input ends inside of a row, as when a job is killed (truncated)"}}
+			w.Notes = []input.Note{{Kind: input.NoteTruncated, Text: "dir/table.csv:6: the input ends inside of a row, as when a job is killed (truncated)"}}
 		})}},
 	}
 	for _, tt := range tests {
@@ -168,75 +170,75 @@ func TestHostile(t *testing.T) {
 		want       error
 		says       string
 	}{
-		{"empty", "", trace.ErrEmpty, "no header"},
-		{"blank", " \n\t\n", trace.ErrEmpty, "no header"},
+		{"empty", "", input.ErrEmpty, "no header"},
+		{"blank", " \n\t\n", input.ErrEmpty, "no header"},
 		{"header only", "step,rank,a\n", io.EOF, ""},
-		{"no step", "rank,a\n", trace.ErrMissing, `no column step among "rank", "a"`},
-		{"no rank", "step,a\n", trace.ErrMissing, "no column rank"},
-		{"no stage", "step,rank,wall_ns\n", trace.ErrMissing, "no stage"},
-		{"no header", "1,0,5,6\n", trace.ErrMissing, "no column step"},
-		{"column twice", "step,rank,a,a\n", trace.ErrDuplicate, `"a"`},
-		{"column twice in other letters", "step,rank,Rank,a\n", trace.ErrDuplicate, `"rank"`},
-		{"residual stage", "step,rank," + trace.ResidualStage + "\n", trace.ErrDuplicate, "derived"},
-		{"nothing but nameless columns", "step,rank,,\n", trace.ErrMissing, "no stage"},
-		{"long name", "step,rank," + strings.Repeat("x", 600) + "\n", trace.ErrTooLarge, "600 bytes"},
-		{"too many columns", "step,rank" + strings.Repeat(",a", 20000) + "\n", trace.ErrTooLarge, "columns"},
+		{"no step", "rank,a\n", input.ErrMissing, `no column step among "rank", "a"`},
+		{"no rank", "step,a\n", input.ErrMissing, "no column rank"},
+		{"no stage", "step,rank,wall_ns\n", input.ErrMissing, "no stage"},
+		{"no header", "1,0,5,6\n", input.ErrMissing, "no column step"},
+		{"column twice", "step,rank,a,a\n", input.ErrDuplicate, `"a"`},
+		{"column twice in other letters", "step,rank,Rank,a\n", input.ErrDuplicate, `"rank"`},
+		{"residual stage", "step,rank," + stagename.Residual + "\n", input.ErrDuplicate, "derived"},
+		{"nothing but nameless columns", "step,rank,,\n", input.ErrMissing, "no stage"},
+		{"long name", "step,rank," + strings.Repeat("x", 600) + "\n", input.ErrTooLarge, "600 bytes"},
+		{"too many columns", "step,rank" + strings.Repeat(",a", 20000) + "\n", input.ErrTooLarge, "columns"},
 		{"too many stages", "step,rank" + func() (s string) {
 			for i := range 5000 {
 				s += fmt.Sprintf(",a%d", i)
 			}
 			return s
-		}() + "\n", trace.ErrTooLarge, "5000 stages"},
-		{"channel without readiness", "step,rank,a,side:x\n", trace.ErrRagged, `"x"`},
-		{"header not UTF-8", "step,rank,a\xff\n", trace.ErrFormat, "UTF-8"},
-		{"UTF-16", "s\x00t\x00e\x00p\x00,\x00r\x00a\x00n\x00k\x00\n", trace.ErrMissing, "no column step"},
+		}() + "\n", input.ErrTooLarge, "5000 stages"},
+		{"channel without readiness", "step,rank,a,side:x\n", input.ErrRagged, `"x"`},
+		{"header not UTF-8", "step,rank,a\xff\n", input.ErrFormat, "UTF-8"},
+		{"UTF-16", "s\x00t\x00e\x00p\x00,\x00r\x00a\x00n\x00k\x00\n", input.ErrMissing, "no column step"},
 		{"operator trace", "dp_rank,stage,rank,step,optype,start_ts,duration\n", io.EOF, ""}, // all others would be stages; ingest/auto knows better
-		{"negative", head + "1,1,-5,6\n", trace.ErrNegative, ":3[column a]"},
-		{"negative fraction", head + "1,1,-0.5,6\n", trace.ErrNegative, ":3[column a]"},
-		{"fraction", head + "1,1,5,6.5\n", trace.ErrType, ":3[column wall_ns]"},
-		{"exponent", head + "1,1,5e6,6\n", trace.ErrType, `"5e6"`},
-		{"NaN", head + "1,1,NaN,6\n", trace.ErrNotFinite, "column a"},
-		{"infinity", head + "1,1,-inf,6\n", trace.ErrNotFinite, "column a"},
-		{"huge exponent", head + "1,1,1e999,6\n", trace.ErrNotFinite, "column a"},
-		{"empty cell", head + "1,1,,6\n", trace.ErrMissing, "column a"},
-		{"text", head + "1,1,fast,6\n", trace.ErrType, `"fast"`},
-		{"hexadecimal", head + "1,1,0x10,6\n", trace.ErrType, `"0x10"`},
-		{"thousands", head + "1,1,\"1,000\",6\n", trace.ErrType, `"1,000"`},
-		{"overflow", head + "1,1,9223372036854775808,6\n", trace.ErrOverflow, "column a"},
-		{"overflow by far", head + "1,1," + strings.Repeat("9", 1000) + ",6\n", trace.ErrOverflow, "column a"},
-		{"sum overflows", head + "1,1,9223372036854775807,6\n", trace.ErrOverflow, "table.csv:3[column a]"},
-		{"too few cells", head + "1,1,5\n2,0,5,6\n", trace.ErrRagged, "3 cells, the header has 4"},
-		{"too few cells at the end", head + "1,1,5\n", trace.ErrRagged, ":3"},
-		{"too many cells", head + "1,1,5,6,7\n", trace.ErrRagged, "4 columns"},
-		{"text after quotes", head + "1,1,\"5\"6,6\n", trace.ErrFormat, "closing quote"},
-		{"quote in the middle", head + "1,1,5\"\",6\n", trace.ErrFormat, "quotes inside of a cell"},
-		{"open quote", head + "1,1,\"5,6\n" + strings.Repeat("1,1,5,6\n", 200000), trace.ErrTooLarge, ":3"},
-		{"row twice", head + "1,1,5,6\n1,0,5,6\n", trace.ErrDuplicate, ":4: rank 0 reports step 1 of window 0 of run \"table.csv\" twice, first at line 2"},
-		{"row twice and nothing else", head + "1,0,5,6\n", trace.ErrDuplicate, ":3"},
-		{"row twice where another is missing", head + "1,0,5,6\n2,0,5,6\n1,1,5,6\n", trace.ErrDuplicate, ":3"},
-		{"negative step", "step,rank,a\n-1,0,1\n", trace.ErrNegative, "column step"},
-		{"step overflows", "step,rank,a\n9223372036854775807,0,1\n", trace.ErrOverflow, "column step"},
+		{"negative", head + "1,1,-5,6\n", input.ErrNegative, ":3[column a]"},
+		{"negative fraction", head + "1,1,-0.5,6\n", input.ErrNegative, ":3[column a]"},
+		{"fraction", head + "1,1,5,6.5\n", input.ErrType, ":3[column wall_ns]"},
+		{"exponent", head + "1,1,5e6,6\n", input.ErrType, `"5e6"`},
+		{"NaN", head + "1,1,NaN,6\n", input.ErrNotFinite, "column a"},
+		{"infinity", head + "1,1,-inf,6\n", input.ErrNotFinite, "column a"},
+		{"huge exponent", head + "1,1,1e999,6\n", input.ErrNotFinite, "column a"},
+		{"empty cell", head + "1,1,,6\n", input.ErrMissing, "column a"},
+		{"text", head + "1,1,fast,6\n", input.ErrType, `"fast"`},
+		{"hexadecimal", head + "1,1,0x10,6\n", input.ErrType, `"0x10"`},
+		{"thousands", head + "1,1,\"1,000\",6\n", input.ErrType, `"1,000"`},
+		{"overflow", head + "1,1,9223372036854775808,6\n", input.ErrOverflow, "column a"},
+		{"overflow by far", head + "1,1," + strings.Repeat("9", 1000) + ",6\n", input.ErrOverflow, "column a"},
+		{"sum overflows", head + "1,1,9223372036854775807,6\n", input.ErrOverflow, "table.csv:3[column a]"},
+		{"too few cells", head + "1,1,5\n2,0,5,6\n", input.ErrRagged, "3 cells, the header has 4"},
+		{"too few cells at the end", head + "1,1,5\n", input.ErrRagged, ":3"},
+		{"too many cells", head + "1,1,5,6,7\n", input.ErrRagged, "4 columns"},
+		{"text after quotes", head + "1,1,\"5\"6,6\n", input.ErrFormat, "closing quote"},
+		{"quote in the middle", head + "1,1,5\"\",6\n", input.ErrFormat, "quotes inside of a cell"},
+		{"open quote", head + "1,1,\"5,6\n" + strings.Repeat("1,1,5,6\n", 200000), input.ErrTooLarge, ":3"},
+		{"row twice", head + "1,1,5,6\n1,0,5,6\n", input.ErrDuplicate, ":4: rank 0 reports step 1 of window 0 of run \"table.csv\" twice, first at line 2"},
+		{"row twice and nothing else", head + "1,0,5,6\n", input.ErrDuplicate, ":3"},
+		{"row twice where another is missing", head + "1,0,5,6\n2,0,5,6\n1,1,5,6\n", input.ErrDuplicate, ":3"},
+		{"negative step", "step,rank,a\n-1,0,1\n", input.ErrNegative, "column step"},
+		{"step overflows", "step,rank,a\n9223372036854775807,0,1\n", input.ErrOverflow, "column step"},
 		{"steps far apart", "step,rank,a\n0,0,1\n2305843009213693951,0,1\n", nil, ""},
-		{"rank too large", "step,rank,a\n0,1048576,1\n", trace.ErrTooLarge, "column rank"},
-		{"rank outside the world", "step,rank,a,world_size\n0,2,1,2\n", trace.ErrTooLarge, "world of 2"},
-		{"world of none", "step,rank,a,world_size\n0,2,1,0\n", trace.ErrTooLarge, "column world_size"},
-		{"bad role", "step,rank,a,role\n0,0,1,first\n", trace.ErrFormat, "column role"},
-		{"role twice", "step,rank,a,role\n0,0,1,\"dp=1,dp=2\"\n", trace.ErrDuplicate, "dp"},
-		{"negative role", "step,rank,a,role\n0,0,1,dp=-1\n", trace.ErrNegative, "dp"},
-		{"bad flag", "step,rank,a,gather_ok\n0,0,1,maybe\n", trace.ErrType, "column gather_ok"},
-		{"bad data wait", "step,rank,a,data_wait\n0,0,1,maybe\n", trace.ErrType, "column data_wait"},
-		{"bad local rank", "step,rank,a,local_rank\n0,0,1,-2\n", trace.ErrNegative, "column local_rank"},
-		{"bad accumulation", "step,rank,a,accumulation\n0,0,1,5000\n", trace.ErrTooLarge, "column accumulation"},
-		{"host not UTF-8", "step,rank,a,host\n0,0,1,\xff\n", trace.ErrFormat, "column host"},
-		{"run not UTF-8", "step,rank,a,run\n0,0,1,\xff\n", trace.ErrFormat, "column run"},
-		{"bad sample", "step,rank,a,e,e.ready\n0,0,1,x,true\n", trace.ErrType, "column e"},
-		{"sample without readiness", "step,rank,a,e,e.ready\n0,0,1,3,\n", trace.ErrRagged, `"e"`},
-		{"readiness without sample", "step,rank,a,e,e.ready\n0,0,1,,true\n", trace.ErrRagged, `"e"`},
-		{"sample negative", "step,rank,a,e,e.ready\n0,0,1,-3,true\n", trace.ErrNegative, `"e"`},
-		{"sample not finite", "step,rank,a,e,e.ready\n0,0,1,Inf,true\n", trace.ErrNotFinite, `"e"`},
-		{"by rank across windows", "window,step,rank,a\n0,1,0,1\n1,2,0,1\n0,1,1,1\n1,2,1,1\n", trace.ErrDuplicate, "order the rows by run and window"},
-		{"cut in the first row", "step,rank,a\n1,0", trace.ErrTruncated, ":2"},
-		{"control characters", "step,rank,a\x1b[2J\n1,0,x\n", trace.ErrType, `\x1b`},
+		{"rank too large", "step,rank,a\n0,1048576,1\n", input.ErrTooLarge, "column rank"},
+		{"rank outside the world", "step,rank,a,world_size\n0,2,1,2\n", input.ErrTooLarge, "world of 2"},
+		{"world of none", "step,rank,a,world_size\n0,2,1,0\n", input.ErrTooLarge, "column world_size"},
+		{"bad role", "step,rank,a,role\n0,0,1,first\n", input.ErrFormat, "column role"},
+		{"role twice", "step,rank,a,role\n0,0,1,\"dp=1,dp=2\"\n", input.ErrDuplicate, "dp"},
+		{"negative role", "step,rank,a,role\n0,0,1,dp=-1\n", input.ErrNegative, "dp"},
+		{"bad flag", "step,rank,a,gather_ok\n0,0,1,maybe\n", input.ErrType, "column gather_ok"},
+		{"bad data wait", "step,rank,a,data_wait\n0,0,1,maybe\n", input.ErrType, "column data_wait"},
+		{"bad local rank", "step,rank,a,local_rank\n0,0,1,-2\n", input.ErrNegative, "column local_rank"},
+		{"bad accumulation", "step,rank,a,accumulation\n0,0,1,5000\n", input.ErrTooLarge, "column accumulation"},
+		{"host not UTF-8", "step,rank,a,host\n0,0,1,\xff\n", input.ErrFormat, "column host"},
+		{"run not UTF-8", "step,rank,a,run\n0,0,1,\xff\n", input.ErrFormat, "column run"},
+		{"bad sample", "step,rank,a,e,e.ready\n0,0,1,x,true\n", input.ErrType, "column e"},
+		{"sample without readiness", "step,rank,a,e,e.ready\n0,0,1,3,\n", input.ErrRagged, `"e"`},
+		{"readiness without sample", "step,rank,a,e,e.ready\n0,0,1,,true\n", input.ErrRagged, `"e"`},
+		{"sample negative", "step,rank,a,e,e.ready\n0,0,1,-3,true\n", input.ErrNegative, `"e"`},
+		{"sample not finite", "step,rank,a,e,e.ready\n0,0,1,Inf,true\n", input.ErrNotFinite, `"e"`},
+		{"by rank across windows", "window,step,rank,a\n0,1,0,1\n1,2,0,1\n0,1,1,1\n1,2,1,1\n", input.ErrDuplicate, "order the rows by run and window"},
+		{"cut in the first row", "step,rank,a\n1,0", input.ErrTruncated, ":2"},
+		{"control characters", "step,rank,a\x1b[2J\n1,0,x\n", input.ErrType, `\x1b`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -261,7 +263,7 @@ func TestHostile(t *testing.T) {
 // Windows that came before the bad row are read.
 func TestGoodBeforeBad(t *testing.T) {
 	windows, err := read("window,step,rank,a\n0,1,0,1\n1,2,0,1\n2,3,0,x\n")
-	if shapeOf(windows) != "table.csv/0 1+1 of 0" || !errors.Is(err, trace.ErrType) {
+	if shapeOf(windows) != "table.csv/0 1+1 of 0" || !errors.Is(err, input.ErrType) {
 		t.Errorf("%s, %v", shapeOf(windows), err)
 	}
 }
@@ -289,11 +291,11 @@ func TestCutCompressed(t *testing.T) {
 
 // What is cut off may be all that there was of a rank.
 func TestCutDropsRank(t *testing.T) {
-	r, err := csv.NewReader(io.MultiReader(strings.NewReader("step,rank,a\n1,0,5\n1,0,5\n1,1,5"), iotest.ErrReader(trace.ErrTruncated)), "x", csv.Options{Unit: csv.Nanoseconds})
+	r, err := csv.NewReader(io.MultiReader(strings.NewReader("step,rank,a\n1,0,5\n1,0,5\n1,1,5"), iotest.ErrReader(input.ErrTruncated)), "x", csv.Options{Unit: csv.Nanoseconds})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Next(); !errors.Is(err, trace.ErrDuplicate) {
+	if _, err := r.Next(); !errors.Is(err, input.ErrDuplicate) {
 		t.Errorf("error %v, want that of the row that is there twice", err)
 	}
 }
@@ -317,7 +319,7 @@ func TestAttributesChange(t *testing.T) {
 		t.Errorf("%s, %v", got, err)
 	}
 	windows, err = read("step,rank,a,host\n1,0,5,n1\n1,1,5,n1\n2,0,5,n2\n")
-	if err != nil || len(windows) != 2 || windows[1].Ranks[0].Host != "n2" || windows[1].Has(trace.NoteTopologyChanged) {
+	if err != nil || len(windows) != 2 || windows[1].Ranks[0].Host != "n2" || windows[1].Has(input.NoteTopologyChanged) {
 		t.Errorf("a rank that moves as another leaves: %s, %v", shapeOf(windows), err)
 	}
 }
@@ -332,13 +334,13 @@ func TestLimits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err = r.Next(); !errors.Is(err, trace.ErrTooLarge) {
+	if _, err = r.Next(); !errors.Is(err, input.ErrTooLarge) {
 		t.Errorf("pending: %v", err)
 	}
 	if _, again := r.Next(); again != err {
 		t.Errorf("the error does not stay: %v", again)
 	}
-	if _, err := csv.NewReader(strings.NewReader("step,rank,"+strings.Repeat("a", 100)+"\n"), "x", csv.Options{Limits: ingest.Limits{Line: 50}, Unit: csv.Nanoseconds}); !errors.Is(err, trace.ErrTooLarge) {
+	if _, err := csv.NewReader(strings.NewReader("step,rank,"+strings.Repeat("a", 100)+"\n"), "x", csv.Options{Limits: ingest.Limits{Line: 50}, Unit: csv.Nanoseconds}); !errors.Is(err, input.ErrTooLarge) {
 		t.Errorf("line: %v", err)
 	}
 }
@@ -356,7 +358,7 @@ func TestAbsurdClaims(t *testing.T) {
 	if windows, err := read(far.String()); err != nil || len(windows) != 20000 {
 		t.Errorf("windows of one rank in a world of a million: %d, %v", len(windows), err)
 	}
-	if _, err := read(holes.String()); !errors.Is(err, trace.ErrTooLarge) {
+	if _, err := read(holes.String()); !errors.Is(err, input.ErrTooLarge) {
 		t.Errorf("ranks that take turns: %v", err)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/sfstat/sfstat/ingest/packet"
 	"github.com/sfstat/sfstat/internal/largedata"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 var nan = math.NaN()
@@ -157,14 +158,14 @@ func TestWriterRefuses(t *testing.T) {
 	}{
 		{"other stages", func(w *trace.Window) { w.Schema.Stages = []string{"x", "y"} }, csv.ErrSchemaChanged},
 		{"other channel", func(w *trace.Window) { w.Side[0].Name = "x" }, csv.ErrSchemaChanged},
-		{"channel twice", func(w *trace.Window) { w.Side = append(w.Side, w.Side[0]) }, trace.ErrDuplicate},
-		{"sample twice", func(w *trace.Window) { w.Side[0].Samples = append(w.Side[0].Samples, w.Side[0].Samples[0]) }, trace.ErrDuplicate},
-		{"negative", func(w *trace.Window) { w.Durations[0] = -1 }, trace.ErrNegative},
-		{"run not UTF-8", func(w *trace.Window) { w.Run = "\xff" }, trace.ErrFormat},
-		{"host with a carriage return", func(w *trace.Window) { w.Ranks[0].Host = "a\r\nb" }, trace.ErrFormat},
-		{"local rank", func(w *trace.Window) { w.Ranks[0].LocalRank = -2 }, trace.ErrNegative},
-		{"axis twice", func(w *trace.Window) { w.Ranks[0].Role = trace.Role{{Axis: "dp"}, {Axis: "dp"}} }, trace.ErrDuplicate},
-		{"step too far", func(w *trace.Window) { w.FirstStep, w.Side = math.MaxInt64/2, nil }, trace.ErrOverflow},
+		{"channel twice", func(w *trace.Window) { w.Side = append(w.Side, w.Side[0]) }, input.ErrDuplicate},
+		{"sample twice", func(w *trace.Window) { w.Side[0].Samples = append(w.Side[0].Samples, w.Side[0].Samples[0]) }, input.ErrDuplicate},
+		{"negative", func(w *trace.Window) { w.Durations[0] = -1 }, input.ErrNegative},
+		{"run not UTF-8", func(w *trace.Window) { w.Run = "\xff" }, input.ErrFormat},
+		{"host with a carriage return", func(w *trace.Window) { w.Ranks[0].Host = "a\r\nb" }, input.ErrFormat},
+		{"local rank", func(w *trace.Window) { w.Ranks[0].LocalRank = -2 }, input.ErrNegative},
+		{"axis twice", func(w *trace.Window) { w.Ranks[0].Role = trace.Role{{Axis: "dp"}, {Axis: "dp"}} }, input.ErrDuplicate},
+		{"step too far", func(w *trace.Window) { w.FirstStep, w.Side = math.MaxInt64/2, nil }, input.ErrOverflow},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -253,7 +254,7 @@ func FuzzReader(f *testing.F) {
 			}
 			if err := w.Write(x); err == nil {
 				kept = append(kept, x)
-			} else if !errors.Is(err, csv.ErrSchemaChanged) && !errors.Is(err, trace.ErrFormat) {
+			} else if !errors.Is(err, csv.ErrSchemaChanged) && !errors.Is(err, input.ErrFormat) {
 				t.Fatalf("a window that was read is refused: %v", err)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/internal/decimal"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // row is one parsed record. Its texts are valid until the next is read.
@@ -66,7 +67,7 @@ func (c *Reader) parse() error {
 // read parses the cells of a row.
 func (r *row) read(l *layout, cells []string) *cellError {
 	if n := len(l.columns); len(cells) != n {
-		return &cellError{-1, trace.Bad(trace.ErrRagged, "%d cells, the header has %d columns", len(cells), n)}
+		return &cellError{-1, input.Bad(input.ErrRagged, "%d cells, the header has %d columns", len(cells), n)}
 	}
 	r.wall, r.window = -1, 0
 	clear(r.values)
@@ -108,11 +109,11 @@ func (r *row) set(c *column, text string) (err error) {
 		}
 	case step:
 		if r.step, err = whole(text); r.step > maxStep {
-			err = trace.Bad(trace.ErrOverflow, "step %d", r.step)
+			err = input.Bad(input.ErrOverflow, "step %d", r.step)
 		}
 	case rank:
 		if r.rank, err = whole(text); r.rank >= trace.MaxRanks {
-			err = trace.Bad(trace.ErrTooLarge, "rank %d, expected 0 to %d", r.rank, trace.MaxRanks-1)
+			err = input.Bad(input.ErrTooLarge, "rank %d, expected 0 to %d", r.rank, trace.MaxRanks-1)
 		}
 	}
 	return err
@@ -132,17 +133,17 @@ func whole(text string) (int64, error) {
 	f, _ := strconv.ParseFloat(text, 64)
 	switch {
 	case text == "":
-		return 0, trace.Bad(trace.ErrMissing, "an empty cell, expected a whole number")
+		return 0, input.Bad(input.ErrMissing, "an empty cell, expected a whole number")
 	case tooLarge:
-		return 0, trace.Bad(trace.ErrOverflow, "%.60s is too large, expected at most %d", text, int64(math.MaxInt64))
+		return 0, input.Bad(input.ErrOverflow, "%.60s is too large, expected at most %d", text, int64(math.MaxInt64))
 	case math.IsNaN(f) || math.IsInf(f, 0):
-		return 0, trace.Bad(trace.ErrNotFinite, "%.60q, expected a whole number", text)
+		return 0, input.Bad(input.ErrNotFinite, "%.60q, expected a whole number", text)
 	case !ok:
-		return 0, trace.Bad(trace.ErrType, "%.60q, expected a whole number", text)
+		return 0, input.Bad(input.ErrType, "%.60q, expected a whole number", text)
 	case f < 0:
-		return 0, trace.Bad(trace.ErrNegative, "%.60q, expected a whole number from 0", text)
+		return 0, input.Bad(input.ErrNegative, "%.60q, expected a whole number from 0", text)
 	case !isWhole || strings.ContainsAny(text, "eE"):
-		return 0, trace.Bad(trace.ErrType, "%.60q, expected a whole number", text)
+		return 0, input.Bad(input.ErrType, "%.60q, expected a whole number", text)
 	}
 	return v2, nil
 }
@@ -155,19 +156,19 @@ func duration(text string, unit Unit) (int64, error) {
 	if unit <= Nanoseconds || !isNumber {
 		v, err = whole(text)
 	} else if ns, fits := d.Shift(unit.exponent()).Round(); !fits {
-		err = trace.Bad(trace.ErrOverflow, "%.60s %s", text, unit)
+		err = input.Bad(input.ErrOverflow, "%.60s %s", text, unit)
 	} else if v = ns; d.Mant < 0 {
-		err = trace.Bad(trace.ErrNegative, "%.60q, expected a number from 0", text)
+		err = input.Bad(input.ErrNegative, "%.60q, expected a number from 0", text)
 	}
 	if err == nil && v > maxTime {
-		return 0, trace.Bad(trace.ErrOverflow, "%.60s %s is longer than any stage: a timestamp is no duration, leave this column out", text, max(unit, Nanoseconds))
+		return 0, input.Bad(input.ErrOverflow, "%.60s %s is longer than any stage: a timestamp is no duration, leave this column out", text, max(unit, Nanoseconds))
 	}
-	if errors.Is(err, trace.ErrType) {
+	if errors.Is(err, input.ErrType) {
 		hint := "every column is a stage but step, rank and the others of the format, leave this one out"
 		if isNumber {
 			hint = "durations are nanoseconds without a fraction; where they are not, the name of the column says so (data_ms, data_s) or --unit"
 		}
-		err = trace.Bad(trace.ErrType, "%.60q, expected a whole number: %s", text, hint)
+		err = input.Bad(input.ErrType, "%.60q, expected a whole number: %s", text, hint)
 	}
 	return v, err
 }
@@ -178,7 +179,7 @@ func (s *sideCell) setValue(text string) error {
 	}
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil {
-		return trace.Bad(trace.ErrType, "%.60q, expected a number, or nothing where no sample was taken", text)
+		return input.Bad(input.ErrType, "%.60q, expected a number, or nothing where no sample was taken", text)
 	}
 	s.value, s.sampled = v, true
 	return nil
@@ -188,7 +189,7 @@ func (s *sideCell) setValue(text string) error {
 func flag(text string) (v, known bool, err error) {
 	i := slices.Index([]string{"", "true", "1", "false", "0"}, strings.ToLower(text))
 	if i < 0 {
-		return false, false, trace.Bad(trace.ErrType, "%.60q, expected true or false", text)
+		return false, false, input.Bad(input.ErrType, "%.60q, expected true or false", text)
 	}
 	return i == 1 || i == 2, i > 0, nil
 }
@@ -199,11 +200,11 @@ func (r *row) checkSide(l *layout) *cellError {
 		var err error
 		switch {
 		case s.sampled != s.known:
-			err = trace.Bad(trace.ErrRagged, "a sample and whether it is ready go together: one of the two cells of channel %q is empty", l.channels[i])
+			err = input.Bad(input.ErrRagged, "a sample and whether it is ready go together: one of the two cells of channel %q is empty", l.channels[i])
 		case s.ready && (math.IsNaN(s.value) || math.IsInf(s.value, 0)):
-			err = trace.Bad(trace.ErrNotFinite, "channel %q is %v and said to be ready", l.channels[i], s.value)
+			err = input.Bad(input.ErrNotFinite, "channel %q is %v and said to be ready", l.channels[i], s.value)
 		case s.ready && s.value < 0:
-			err = trace.Bad(trace.ErrNegative, "channel %q is %v", l.channels[i], s.value)
+			err = input.Bad(input.ErrNegative, "channel %q is %v", l.channels[i], s.value)
 		}
 		if err != nil {
 			return &cellError{-1, err}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Unit is what times are written in.
@@ -27,7 +28,7 @@ func ParseUnit(name string) (Unit, error) {
 	if i := slices.Index(unitNames[:], name); i >= 0 {
 		return Unit(i), nil
 	}
-	return Unsaid, trace.Bad(trace.ErrType, "unit %q, expected ns, us, ms or s", name)
+	return Unsaid, input.Bad(input.ErrType, "unit %q, expected ns, us, ms or s", name)
 }
 
 func (u Unit) String() string { return unitNames[u] }
@@ -51,15 +52,15 @@ func splitUnit(name string) (string, Unit) {
 
 // notes say how the columns of a table were understood, where that is not
 // plain.
-func (l *layout) notes() []trace.Note {
-	var notes []trace.Note
+func (l *layout) notes() []input.Note {
+	var notes []input.Note
 	for unit := Microseconds; unit <= Seconds; unit++ {
 		if columns := l.units[unit]; columns != nil {
-			notes = append(notes, trace.Note{Kind: trace.NoteUnits, Text: fmt.Sprintf("times are in %s, by the names of the columns: %s", unit, strings.Join(quoted(columns), ", "))})
+			notes = append(notes, input.Note{Kind: input.NoteUnits, Text: fmt.Sprintf("times are in %s, by the names of the columns: %s", unit, strings.Join(quoted(columns), ", "))})
 		}
 	}
 	if l.ignored != nil {
-		notes = append(notes, trace.Note{Kind: trace.NoteColumnsIgnored, Text: fmt.Sprintf("columns that are no stages, by their names, are left out: %s; "+
+		notes = append(notes, input.Note{Kind: input.NoteColumnsIgnored, Text: fmt.Sprintf("columns that are no stages, by their names, are left out: %s; "+
 			"call one stage:NAME where it is a stage", strings.Join(quoted(l.ignored), ", "))})
 	}
 	return notes
@@ -74,7 +75,7 @@ const (
 
 // doubt asks about the unit of a window's times when no training step takes
 // what its median step does.
-func doubt(w *trace.Window) (trace.Note, bool) {
+func doubt(w *trace.Window) (input.Note, bool) {
 	totals := make([]int64, 0, w.Steps())
 	R := len(w.Ranks)
 	for t := range w.Steps() {
@@ -87,7 +88,7 @@ func doubt(w *trace.Window) (trace.Note, bool) {
 	slices.Sort(totals)
 	step := totals[len(totals)/2]
 	if step == 0 || step >= shortStep && step <= longStep {
-		return trace.Note{}, false
+		return input.Note{}, false
 	}
 	text := fmt.Sprintf("a step takes %s: is one of the stages no duration, or are times not in nanoseconds?", length(float64(step)))
 	var units []string
@@ -103,7 +104,7 @@ func doubt(w *trace.Window) (trace.Note, bool) {
 	if slices.Sort(units); units != nil {
 		text = fmt.Sprintf("a step takes %s: are these %s?", length(float64(step)), strings.Join(units, " or "))
 	}
-	return trace.Note{Kind: trace.NoteUnitDoubt, Text: text}, true
+	return input.Note{Kind: input.NoteUnitDoubt, Text: text}, true
 }
 
 // length is a time of so many nanoseconds, to three digits.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // windows makes the windows of the collected rows and empties the group.
@@ -16,19 +17,19 @@ func (g *group) windows(seen *earlier) ([]*trace.Window, error) {
 		first, end = min(first, g.rows[i].step), max(end, g.rows[i].step)
 	}
 	if line, again := seen.note(windowKey{g.run, g.window}, stretch{first, end, g.rows[len(g.rows)-1].line}); again {
-		return nil, trace.At(g.pos(0), trace.Bad(trace.ErrDuplicate,
+		return nil, input.At(g.pos(0), input.Bad(input.ErrDuplicate,
 			"window %d of run %q was closed at line %d and goes on here: order the rows by run and window", g.window, g.run, line))
 	}
 	if w := g.grid(first, end+1); w != nil {
 		if err := w.Validate(); err != nil {
-			return nil, trace.At(g.pos(0), err)
+			return nil, input.At(g.pos(0), err)
 		}
 		return []*trace.Window{w}, nil
 	}
 	return g.join()
 }
 
-func (g *group) pos(row int) trace.Pos { return trace.Pos{File: g.file, Line: g.rows[row].line} }
+func (g *group) pos(row int) input.Pos { return input.Pos{File: g.file, Line: g.rows[row].line} }
 
 // grid is the window when every rank has one row for each step and says the
 // same in all of them, and all ranks agree: the usual case, in any order of

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // ErrSchemaChanged is in the error of Write for a window whose stages or side
@@ -74,7 +75,7 @@ func (c *Writer) accept(w *trace.Window) error {
 		return err
 	}
 	if c.stages != nil && !slices.Equal(c.stages, w.Schema.Stages) {
-		return trace.Bad(ErrSchemaChanged, "window %d of run %q has stages %q, this table has %q: write it to another file", w.Index, w.Run, w.Schema.Stages, c.stages)
+		return input.Bad(ErrSchemaChanged, "window %d of run %q has stages %q, this table has %q: write it to another file", w.Index, w.Run, w.Schema.Stages, c.stages)
 	}
 	names := append([]string{w.Run}, w.Schema.Stages...)
 	for _, r := range w.Ranks {
@@ -83,7 +84,7 @@ func (c *Writer) accept(w *trace.Window) error {
 			names = append(names, x.Axis)
 		}
 		if r.LocalRank < -1 {
-			return trace.Bad(trace.ErrNegative, "rank %d has the local rank %d", r.ID, r.LocalRank)
+			return input.Bad(input.ErrNegative, "rank %d has the local rank %d", r.ID, r.LocalRank)
 		}
 		if _, err := trace.NewRole(r.Role...); err != nil {
 			return err
@@ -92,26 +93,26 @@ func (c *Writer) accept(w *trace.Window) error {
 	seen := make(map[string]bool)
 	for _, ch := range w.Side {
 		if c.stages != nil && !slices.Contains(c.channels, ch.Name) {
-			return trace.Bad(ErrSchemaChanged, "window %d of run %q has the side channel %q, this table has %q: write it to another file", w.Index, w.Run, ch.Name, c.channels)
+			return input.Bad(ErrSchemaChanged, "window %d of run %q has the side channel %q, this table has %q: write it to another file", w.Index, w.Run, ch.Name, c.channels)
 		}
 		if seen[ch.Name] {
-			return trace.Bad(trace.ErrDuplicate, "window %d of run %q has channel %q twice", w.Index, w.Run, ch.Name)
+			return input.Bad(input.ErrDuplicate, "window %d of run %q has channel %q twice", w.Index, w.Run, ch.Name)
 		}
 		seen[ch.Name] = true
 		names = append(names, ch.Name)
 		s := sorted(ch.Samples)
 		for i := 1; i < len(s); i++ {
 			if bySample(s[i-1], s[i]) == 0 {
-				return trace.Bad(trace.ErrDuplicate, "channel %q has two samples of step %d, rank %d", ch.Name, s[i].Step, w.Ranks[s[i].Rank].ID)
+				return input.Bad(input.ErrDuplicate, "channel %q has two samples of step %d, rank %d", ch.Name, s[i].Step, w.Ranks[s[i].Rank].ID)
 			}
 		}
 	}
 	if w.Index == math.MinInt64 || w.FirstStep > maxStep {
-		return trace.Bad(trace.ErrOverflow, "window %d, first step %d", w.Index, w.FirstStep)
+		return input.Bad(input.ErrOverflow, "window %d, first step %d", w.Index, w.FirstStep)
 	}
 	for _, name := range names {
 		if !utf8.ValidString(name) || strings.Contains(name, "\r") {
-			return trace.Bad(trace.ErrFormat, "the name %q is not UTF-8 or has a carriage return, a table cannot hold it", name)
+			return input.Bad(input.ErrFormat, "the name %q is not UTF-8 or has a carriage return, a table cannot hold it", name)
 		}
 	}
 	return nil

@@ -1,5 +1,5 @@
 // Package devicefile keeps how the accelerators of a run spent its steps, as
-// profilers recorded them: [trace.DeviceRun] as JSON Lines.
+// profilers recorded them: [devicetime.Run] as JSON Lines.
 //
 //	{"schema":"sfstat.device/1","run":"job","ranks":2,"notes":[{"kind":"recorder","text":"…"}]}
 //	{"rank":0,"host":"n0","local_rank":0,"role":{"dp":0},"steps":[[4,100,900,110,880,600,200,10,40,90],…]}
@@ -19,6 +19,8 @@ import (
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/devicetime"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Schema is what a file says that it is.
@@ -51,7 +53,7 @@ type line struct {
 }
 
 // Write writes the device times of a run.
-func Write(w io.Writer, d *trace.DeviceRun) error {
+func Write(w io.Writer, d *devicetime.Run) error {
 	out := json.NewEncoder(w)
 	h := head{Schema: Schema, Run: d.Run, Ranks: len(d.Ranks)}
 	for _, n := range d.Notes {
@@ -81,18 +83,18 @@ func Write(w io.Writer, d *trace.DeviceRun) error {
 
 // Read reads the device times of one run. name stands in errors, which say the
 // line.
-func Read(r io.Reader, name string, lim ingest.Limits) (*trace.DeviceRun, error) {
+func Read(r io.Reader, name string, lim ingest.Limits) (*devicetime.Run, error) {
 	in := ingest.NewLines(r, name, lim, nil)
 	var h head
 	if err := next(in, &h); err != nil {
 		return nil, ended(in, err, "no header")
 	}
 	if h.Schema != Schema {
-		return nil, trace.At(in.Pos(), trace.Bad(trace.ErrFormat, "schema %.80q, expected %q", h.Schema, Schema))
+		return nil, input.At(in.Pos(), input.Bad(input.ErrFormat, "schema %.80q, expected %q", h.Schema, Schema))
 	}
-	d := &trace.DeviceRun{Run: h.Run}
+	d := &devicetime.Run{Run: h.Run}
 	for _, n := range h.Notes {
-		d.Notes = append(d.Notes, trace.Note{Kind: trace.ParseNoteKind(n.Kind), Text: n.Text})
+		d.Notes = append(d.Notes, input.Note{Kind: input.ParseNoteKind(n.Kind), Text: n.Text})
 	}
 	for {
 		var l line
@@ -105,22 +107,22 @@ func Read(r io.Reader, name string, lim ingest.Limits) (*trace.DeviceRun, error)
 		}
 		rank, err := l.rank()
 		if n := len(d.Ranks); err == nil && n > 0 && d.Ranks[n-1].Rank.ID >= rank.Rank.ID {
-			err = trace.Bad(trace.ErrFormat, "rank %d behind rank %d: ranks must ascend", rank.Rank.ID, d.Ranks[n-1].Rank.ID)
+			err = input.Bad(input.ErrFormat, "rank %d behind rank %d: ranks must ascend", rank.Rank.ID, d.Ranks[n-1].Rank.ID)
 		}
 		if err != nil {
-			return nil, trace.At(in.Pos(), err)
+			return nil, input.At(in.Pos(), err)
 		}
 		d.Ranks = append(d.Ranks, rank)
 	}
 	if len(d.Ranks) != h.Ranks || h.Ranks == 0 {
-		return nil, trace.At(in.Pos(), trace.Bad(trace.ErrTruncated, "%d ranks, the header says %d: the file was cut off, convert again", len(d.Ranks), h.Ranks))
+		return nil, input.At(in.Pos(), input.Bad(input.ErrTruncated, "%d ranks, the header says %d: the file was cut off, convert again", len(d.Ranks), h.Ranks))
 	}
 	return d, nil
 }
 
 func ended(in *ingest.Lines, err error, what string) error {
 	if errors.Is(err, io.EOF) {
-		return trace.At(in.Pos(), trace.Bad(trace.ErrEmpty, "%s", what))
+		return input.At(in.Pos(), input.Bad(input.ErrEmpty, "%s", what))
 	}
 	return err
 }
@@ -133,29 +135,29 @@ func next(in *ingest.Lines, to any) error {
 		case errors.Is(err, io.EOF):
 			return io.EOF
 		case err != nil:
-			return trace.At(in.Pos(), err)
+			return input.At(in.Pos(), err)
 		case len(bytes.TrimSpace(text)) == 0:
 			continue
 		}
 		d := json.NewDecoder(bytes.NewReader(text))
 		if err := d.Decode(to); err != nil {
-			return trace.At(in.Pos(), trace.Bad(trace.ErrFormat, "%v", err))
+			return input.At(in.Pos(), input.Bad(input.ErrFormat, "%v", err))
 		}
 		if d.More() {
-			return trace.At(in.Pos(), trace.Bad(trace.ErrFormat, "more than one value on the line"))
+			return input.At(in.Pos(), input.Bad(input.ErrFormat, "more than one value on the line"))
 		}
 		return nil
 	}
 }
 
 // rank checks a line and makes the rank of it.
-func (l *line) rank() (trace.DeviceRank, error) {
-	d := trace.DeviceRank{Rank: trace.Rank{ID: l.Rank, Host: l.Host, LocalRank: l.LocalRank}}
+func (l *line) rank() (devicetime.Rank, error) {
+	d := devicetime.Rank{Rank: trace.Rank{ID: l.Rank, Host: l.Host, LocalRank: l.LocalRank}}
 	if l.Rank < 0 || l.Rank >= trace.MaxRanks || l.LocalRank < -1 {
-		return d, trace.Bad(trace.ErrFormat, "rank %d, local rank %d, expected 0 to %d, and -1 or more", l.Rank, l.LocalRank, trace.MaxRanks-1)
+		return d, input.Bad(input.ErrFormat, "rank %d, local rank %d, expected 0 to %d, and -1 or more", l.Rank, l.LocalRank, trace.MaxRanks-1)
 	}
 	if len(l.Steps) == 0 {
-		return d, trace.Bad(trace.ErrEmpty, "rank %d has no steps", l.Rank)
+		return d, input.Bad(input.ErrEmpty, "rank %d has no steps", l.Rank)
 	}
 	var coords []trace.Coord
 	for axis, index := range l.Role {
@@ -170,9 +172,9 @@ func (l *line) rank() (trace.DeviceRank, error) {
 	until := int64(-trace.MaxTotal)
 	for _, n := range l.Steps {
 		if len(n) != perStep {
-			return d, trace.Bad(trace.ErrFormat, "a step of %d numbers, expected %d", len(n), perStep)
+			return d, input.Bad(input.ErrFormat, "a step of %d numbers, expected %d", len(n), perStep)
 		}
-		s := trace.DeviceStep{Step: n[0], Start: n[1], End: n[2], First: n[3], Last: n[4], Compute: n[5], Communication: n[6],
+		s := devicetime.Step{Step: n[0], Start: n[1], End: n[2], First: n[3], Last: n[4], Compute: n[5], Communication: n[6],
 			Memory: n[7], Idle: n[8], ExposedComm: n[9]}
 		if err := check(&s, until); err != nil {
 			return d, err
@@ -184,19 +186,19 @@ func (l *line) rank() (trace.DeviceRank, error) {
 }
 
 // check refuses a step that cannot be, or begins before the one before it ended.
-func check(s *trace.DeviceStep, until int64) error {
+func check(s *devicetime.Step, until int64) error {
 	span := s.End - s.Start
 	switch {
 	case s.Step < 0:
-		return trace.Bad(trace.ErrNegative, "step %d", s.Step)
+		return input.Bad(input.ErrNegative, "step %d", s.Step)
 	case s.Start < until || s.End < s.Start || s.End > trace.MaxTotal:
-		return trace.Bad(trace.ErrFormat, "step %d lasts from %d to %d ns, the one before it until %d", s.Step, s.Start, s.End, until)
+		return input.Bad(input.ErrFormat, "step %d lasts from %d to %d ns, the one before it until %d", s.Step, s.Start, s.End, until)
 	case s.First < s.Start || s.Last < s.First || s.Last > s.End:
-		return trace.Bad(trace.ErrFormat, "step %d from %d to %d ns has work from %d to %d", s.Step, s.Start, s.End, s.First, s.Last)
+		return input.Bad(input.ErrFormat, "step %d from %d to %d ns has work from %d to %d", s.Step, s.Start, s.End, s.First, s.Last)
 	}
 	for _, part := range [...]int64{s.Compute, s.Communication, s.Memory, s.Idle, s.ExposedComm} {
 		if part < 0 || part > span {
-			return trace.Bad(trace.ErrFormat, "step %d takes %d ns and has %d ns of something", s.Step, span, part)
+			return input.Bad(input.ErrFormat, "step %d takes %d ns and has %d ns of something", s.Step, span, part)
 		}
 	}
 	return nil

@@ -10,14 +10,16 @@ import (
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/devicetime"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
-func example() *trace.DeviceRun {
-	return &trace.DeviceRun{Run: "job", Notes: []trace.Note{{Kind: trace.NoteRecorder, Text: "steps 1 are left out"}}, Ranks: []trace.DeviceRank{
-		{Rank: trace.Rank{ID: 0, Host: "n0", Role: trace.Role{{Axis: "dp"}, {Axis: "tp", Index: 1}}}, Steps: []trace.DeviceStep{
+func example() *devicetime.Run {
+	return &devicetime.Run{Run: "job", Notes: []input.Note{{Kind: input.NoteRecorder, Text: "steps 1 are left out"}}, Ranks: []devicetime.Rank{
+		{Rank: trace.Rank{ID: 0, Host: "n0", Role: trace.Role{{Axis: "dp"}, {Axis: "tp", Index: 1}}}, Steps: []devicetime.Step{
 			{Step: 4, Start: 100, End: 900, First: 110, Last: 880, Compute: 600, Communication: 200, Memory: 10, Idle: 40, ExposedComm: 90},
 			{Step: 5, Start: 900, End: 1500, First: 900, Last: 900}}},
-		{Rank: trace.Rank{ID: 3, LocalRank: -1}, Steps: []trace.DeviceStep{{Step: 4, Start: 0, End: 10}}},
+		{Rank: trace.Rank{ID: 3, LocalRank: -1}, Steps: []devicetime.Step{{Step: 4, Start: 0, End: 10}}},
 	}}
 }
 
@@ -71,7 +73,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		d, err := Read(bytes.NewReader(b), "x", ingest.Limits{Line: 1 << 16})
 		if err != nil {
-			var placed *trace.RecordError
+			var placed *input.Error
 			if !errors.As(err, &placed) {
 				t.Errorf("%v has no place", err)
 			}

@@ -8,7 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -16,13 +17,13 @@ import (
 // have alike is held once.
 type decoder struct {
 	document
-	out    *trace.Comm
+	out    *comms.Record
 	groups map[string]int // of out.Groups, by uid and description
 	ids    []int64        // of out.Groups, the process's own numbers (pg_id)
 	names  map[string]string
 	called map[string]operationOf
 	alike  map[string]tensorsOf
-	frames map[trace.Frame]uint32 // numbers of frames, from 1
+	frames map[comms.Frame]uint32 // numbers of frames, from 1
 	framed []uint32               // … of those that a container is; 0: not known
 	stacks map[string]int         // of out.Stacks, by the numbers of their frames
 	key    []byte
@@ -40,7 +41,7 @@ type operationOf struct {
 
 // tensorsOf is what entries took and gave, and the elements that they took.
 type tensorsOf struct {
-	*trace.CommTensors
+	*comms.Tensors
 	elements int64
 }
 
@@ -49,26 +50,26 @@ type tensorsOf struct {
 const mostFrames = 256
 
 // comm is the whole dump.
-func (d *decoder) comm(root value, truncated bool, pattern *regexp.Regexp) (*trace.Comm, error) {
+func (d *decoder) comm(root value, truncated bool, pattern *regexp.Regexp) (*comms.Record, error) {
 	if root.kind != dict {
-		return nil, d.bad(trace.ErrFormat, 0, "no dict at the top, as a Flight Recorder dump has: it may have broken off, or be another pickle")
+		return nil, d.bad(input.ErrFormat, 0, "no dict at the top, as a Flight Recorder dump has: it may have broken off, or be another pickle")
 	}
 	d.read(root, &d.head)
 	rank, host := RankOf(d.document.name, pattern)
-	d.out = &trace.Comm{
-		Sources:   []trace.CommSource{{Name: d.document.name, Kind: trace.SourceFlightRecorder}},
-		Processes: []trace.CommProcess{{Rank: rank, Host: host, LocalRank: -1, Device: -1}},
+	d.out = &comms.Record{
+		Sources:   []comms.Source{{Name: d.document.name, Kind: comms.SourceFlightRecorder}},
+		Processes: []comms.Process{{Rank: rank, Host: host, LocalRank: -1, Device: -1}},
 	}
 	d.ids = d.ids[:0]
 	d.groups, d.names, d.called, d.alike = map[string]int{}, map[string]string{}, map[string]operationOf{}, map[string]tensorsOf{}
-	d.frames, d.stacks = map[trace.Frame]uint32{}, map[string]int{}
+	d.frames, d.stacks = map[comms.Frame]uint32{}, map[string]int{}
 	d.framed = slices.Grow(d.framed[:0], len(d.containers))[:len(d.containers)]
 	clear(d.framed)
 	if version := string(d.text(d.head[fVersion])); version != "" && !strings.HasPrefix(version, "2.") {
-		d.note(trace.NoteRecorder, "Flight Recorder version "+version+", which is read as version 2")
+		d.note(input.NoteRecorder, "Flight Recorder version "+version+", which is read as version 2")
 	}
 	if d.head[fConfig].kind == null && d.head[fStatus].kind == null && d.head[fEntries].kind == null && d.head[fVersion].kind == null {
-		return nil, d.bad(trace.ErrFormat, 0, "a dict without entries, pg_config and version: no Flight Recorder dump")
+		return nil, d.bad(input.ErrFormat, 0, "a dict without entries, pg_config and version: no Flight Recorder dump")
 	}
 	d.entries()
 	d.status()
@@ -76,13 +77,13 @@ func (d *decoder) comm(root value, truncated bool, pattern *regexp.Regexp) (*tra
 		return nil, err
 	}
 	if truncated {
-		d.note(trace.NoteTruncated, fmt.Sprintf("the dump breaks off after %d entries", len(d.out.Calls)))
+		d.note(input.NoteTruncated, fmt.Sprintf("the dump breaks off after %d entries", len(d.out.Calls)))
 	}
 	return d.out, nil
 }
 
-func (d *decoder) note(kind trace.NoteKind, text string) {
-	d.out.Notes = append(d.out.Notes, trace.Note{Kind: kind, Text: text})
+func (d *decoder) note(kind input.NoteKind, text string) {
+	d.out.Notes = append(d.out.Notes, input.Note{Kind: kind, Text: text})
 }
 
 // entries makes calls of all entries, in the order of the ring.
@@ -109,7 +110,7 @@ func (d *decoder) entries() {
 	}
 	d.out.Processes[0].Lost = max(first, 0)
 	if skipped > 0 {
-		d.note(trace.NoteRecorder, fmt.Sprintf("%d entries without a time of entry or a name are left out", skipped))
+		d.note(input.NoteRecorder, fmt.Sprintf("%d entries without a time of entry or a name are left out", skipped))
 	}
 }
 
@@ -118,7 +119,7 @@ func (d *decoder) entries() {
 func (d *decoder) unread() int { return len(d.data)/64 + 1 }
 
 // unknown is a call before anything is read of it.
-var unknown = trace.UnknownCall(0)
+var unknown = comms.UnknownCall(0)
 
 // call makes the call of one entry, and reports whether it is one.
 func (d *decoder) call(e *record) bool {
@@ -132,7 +133,7 @@ func (d *decoder) call(e *record) bool {
 	c := &d.out.Calls[len(d.out.Calls)-1]
 	c.Name, c.Op, c.Peer = o.name, o.op, o.peer
 	c.Group, c.Enter, c.HasEnter = d.group(e), created, timed && created != 0
-	c.Tensors, c.Count, c.Stack = t.CommTensors, t.elements, d.stack(e[fFrames])
+	c.Tensors, c.Count, c.Stack = t.Tensors, t.elements, d.stack(e[fFrames])
 	c.State, c.Retired = stateOf(d.text(e[fState])), e[fRetired].kind == boolean && e[fRetired].x != 0
 	c.Line = numberOr(e[fRecord], int64(len(d.out.Calls)-1)) + 1
 	seq := e[fCollectiveSeq]
@@ -222,7 +223,7 @@ func (d *decoder) tensors(e *record) tensorsOf {
 	if t, ok := d.alike[string(d.key)]; ok {
 		return t
 	}
-	t := tensorsOf{CommTensors: &trace.CommTensors{InSizes: d.shape(e[fInSizes]), OutSizes: d.shape(e[fOutSizes]), InTypes: d.typeNames(e[fInTypes]), OutTypes: d.typeNames(e[fOutTypes])}}
+	t := tensorsOf{Tensors: &comms.Tensors{InSizes: d.shape(e[fInSizes]), OutSizes: d.shape(e[fOutSizes]), InTypes: d.typeNames(e[fInTypes]), OutTypes: d.typeNames(e[fOutTypes])}}
 	t.elements = elements(t.InSizes)
 	d.alike[string(d.key)] = t
 	return t
@@ -256,7 +257,7 @@ func (d *decoder) typeNames(v value) (names []string) {
 // stack is the index of an entry's frames, None where it has none.
 func (d *decoder) stack(v value) int {
 	if v.kind != list || d.containers[v.x].first < 0 {
-		return trace.None
+		return comms.None
 	}
 	d.key = d.key[:0]
 	left := mostFrames
@@ -270,7 +271,7 @@ func (d *decoder) stack(v value) int {
 	if i, ok := d.stacks[string(d.key)]; ok {
 		return i
 	}
-	frames := make([]trace.Frame, 0, len(d.key)/4)
+	frames := make([]comms.Frame, 0, len(d.key)/4)
 	for items, next := d.chunk(v); items != nil && len(frames) < mostFrames; items, next = d.next(next) {
 		for _, v := range items[:min(len(items), mostFrames-len(frames))] {
 			frames = append(frames, d.frameOf(v))
@@ -299,7 +300,7 @@ func (d *decoder) frame(v value) uint32 {
 	return n
 }
 
-func (d *decoder) frameOf(v value) (f trace.Frame) {
+func (d *decoder) frameOf(v value) (f comms.Frame) {
 	for items, next := d.chunk(v); items != nil; items, next = d.next(next) {
 		for i := 0; i+1 < len(items); i += 2 {
 			switch items[i].key {
@@ -315,9 +316,9 @@ func (d *decoder) frameOf(v value) (f trace.Frame) {
 	return f
 }
 
-var states = map[string]trace.CommState{"scheduled": trace.CommScheduled, "started": trace.CommStarted, "completed": trace.CommCompleted}
+var states = map[string]comms.State{"scheduled": comms.Scheduled, "started": comms.Started, "completed": comms.Completed}
 
-func stateOf(name []byte) trace.CommState { return states[string(name)] }
+func stateOf(name []byte) comms.State { return states[string(name)] }
 
 // elements is the number of elements of all tensors, −1 where it is not known.
 func elements(shape [][]int64) int64 {

@@ -1,6 +1,8 @@
 package flightrecorder
 
-import "github.com/sfstat/sfstat/trace"
+import (
+	"github.com/sfstat/sfstat/trace/input"
+)
 
 // kind is what a value of a dump is.
 type kind uint8
@@ -121,7 +123,7 @@ func (d *document) exhausted() error {
 	if d.work >= 0 {
 		return nil
 	}
-	return d.bad(trace.ErrTooLarge, 0, "its parts refer to one another more often than those of a Flight Recorder dump: it is none, or it was made to exhaust memory")
+	return d.bad(input.ErrTooLarge, 0, "its parts refer to one another more often than those of a Flight Recorder dump: it is none, or it was made to exhaust memory")
 }
 
 // text is the bytes of a text, nil of anything else.
@@ -149,7 +151,7 @@ func (d *document) written(s []byte) value {
 
 // bad is an error at a byte of the input.
 func (d *document) bad(kind error, at int, format string, args ...any) error {
-	return trace.At(trace.Pos{File: d.name, Offset: int64(at)}, trace.Bad(kind, format, args...))
+	return input.At(input.Pos{File: d.name, Offset: int64(at)}, input.Bad(kind, format, args...))
 }
 
 // field is a key that a dump has.

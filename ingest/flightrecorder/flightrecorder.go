@@ -24,7 +24,8 @@ import (
 	"regexp"
 
 	"github.com/sfstat/sfstat/ingest"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Options of a Reader.
@@ -76,20 +77,20 @@ func Recognise(head []byte) bool {
 
 // Read reads one dump, decompressed, of the file with a name. It has one
 // process, whose rank is −1 where the name does not tell it.
-func (r *Reader) Read(src io.Reader, name string) (*trace.Comm, error) {
+func (r *Reader) Read(src io.Reader, name string) (*comms.Record, error) {
 	lim := r.Limits.OrDefault()
 	r.data.Reset()
 	_, err := r.data.ReadFrom(io.LimitReader(src, lim.Line+1))
-	if err != nil && !errors.Is(err, trace.ErrTruncated) {
+	if err != nil && !errors.Is(err, input.ErrTruncated) {
 		return nil, err
 	}
 	cut := err != nil
 	data := r.data.Bytes()
 	switch {
 	case int64(len(data)) > lim.Line:
-		return nil, trace.At(trace.Pos{File: name}, trace.Bad(trace.ErrTooLarge, "a dump of more than %d MiB; those of one process have some", lim.Line>>20))
+		return nil, input.At(input.Pos{File: name}, input.Bad(input.ErrTooLarge, "a dump of more than %d MiB; those of one process have some", lim.Line>>20))
 	case len(bytes.TrimSpace(data)) == 0:
-		return nil, trace.At(trace.Pos{File: name}, trace.Bad(trace.ErrEmpty, "an empty file: the process ended before it dumped its ring"))
+		return nil, input.At(input.Pos{File: name}, input.Bad(input.ErrEmpty, "an empty file: the process ended before it dumped its ring"))
 	}
 	d := &r.decoder
 	d.reset(name, data)

@@ -13,7 +13,8 @@ import (
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/internal/compressed"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -57,7 +58,7 @@ func dump(n int) []byte {
 	return p.op("eu.").Bytes()
 }
 
-func readBytes(name string, data []byte) (*trace.Comm, error) {
+func readBytes(name string, data []byte) (*comms.Record, error) {
 	src, err := ingest.NewSource(bytes.NewReader(data), name, ingest.Limits{})
 	if err != nil {
 		return nil, err
@@ -73,18 +74,18 @@ func TestRead(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := trace.CommGroup{Name: "0", Desc: "default_pg", Rank: 1, Size: 2, Members: []int{0, 1}, Enqueued: 2, Started: -1, Completed: 1}
+			want := comms.Group{Name: "0", Desc: "default_pg", Rank: 1, Size: 2, Members: []int{0, 1}, Enqueued: 2, Started: -1, Completed: 1}
 			if diff := cmp.Diff(want, c.Groups[0]); diff != "" {
 				t.Error(diff)
 			}
-			call := trace.UnknownCall(0)
+			call := comms.UnknownCall(0)
 			call.Group, call.Op, call.Name, call.Seq, call.OpID, call.Enter, call.HasEnter = 0, nccl.AllReduce, "nccl:all_reduce", 2, 2, 1_700_000_000_000_000_001, true
-			call.Count, call.State, call.Retired, call.Stack, call.Line = 12, trace.CommCompleted, true, 0, 7
-			call.Tensors = &trace.CommTensors{InSizes: [][]int64{{4, 3}}, InTypes: []string{"Float"}}
+			call.Count, call.State, call.Retired, call.Stack, call.Line = 12, comms.Completed, true, 0, 7
+			call.Tensors = &comms.Tensors{InSizes: [][]int64{{4, 3}}, InTypes: []string{"Float"}}
 			if diff := cmp.Diff(call, c.Calls[1]); diff != "" {
 				t.Error(diff)
 			}
-			if diff := cmp.Diff([][]trace.Frame{{{Function: "work", File: "/job/train.py", Line: 66}}}, c.Stacks); diff != "" {
+			if diff := cmp.Diff([][]comms.Frame{{{Function: "work", File: "/job/train.py", Line: 66}}}, c.Stacks); diff != "" {
 				t.Error(diff)
 			}
 			if p := c.Processes[0]; p.Rank != 1 || p.Lost != 5 || len(c.Notes) != 0 {
@@ -118,7 +119,7 @@ func TestRefused(t *testing.T) {
 	for op, name := range active {
 		data := append([]byte("\x80\x02}(X\x07\x00\x00\x00version"), op)
 		_, err := readBytes("rank_0", append(data, "os\nsystem\n."...))
-		if !errors.Is(err, trace.ErrFormat) || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "@byte 16") {
+		if !errors.Is(err, input.ErrFormat) || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "@byte 16") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -138,7 +139,7 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: read as %+v", name, c)
 		}
 	}
-	if _, err := readBytes("rank_0", nil); !errors.Is(err, trace.ErrEmpty) {
+	if _, err := readBytes("rank_0", nil); !errors.Is(err, input.ErrEmpty) {
 		t.Errorf("empty: %v", err)
 	}
 }
@@ -226,10 +227,10 @@ func TestHostile(t *testing.T) {
 	for range 1 << 12 {
 		p.op("}(").text("time_created_ns").op("K\x01").text("profiling_name").text("a").text("input_sizes").op("h\x00u")
 	}
-	if _, err := readBytes("rank_0", p.op("eu.").Bytes()); !errors.Is(err, trace.ErrTooLarge) {
+	if _, err := readBytes("rank_0", p.op("eu.").Bytes()); !errors.Is(err, input.ErrTooLarge) {
 		t.Errorf("%v", err)
 	}
-	if _, err := readBytes("rank_0", bytes.Repeat([]byte("]"), 1<<20)); !errors.Is(err, trace.ErrTooLarge) {
+	if _, err := readBytes("rank_0", bytes.Repeat([]byte("]"), 1<<20)); !errors.Is(err, input.ErrTooLarge) {
 		t.Errorf("%v", err)
 	}
 }

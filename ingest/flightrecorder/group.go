@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -32,7 +32,7 @@ func (d *decoder) group(e *record) int {
 	if i, ok := d.groups[string(d.key)]; ok {
 		return i
 	}
-	g := trace.CommGroup{Name: d.held(name), Desc: d.held(desc), Rank: -1, Enqueued: -1, Started: -1, Completed: -1}
+	g := comms.Group{Name: d.held(name), Desc: d.held(desc), Rank: -1, Enqueued: -1, Started: -1, Completed: -1}
 	if name.kind == null && id >= 0 {
 		g.Name = strconv.FormatInt(id, 10)
 	}
@@ -66,7 +66,7 @@ func (d *decoder) status() {
 }
 
 // numbered is the group with a number of the process's own.
-func (d *decoder) numbered(number string) *trace.CommGroup {
+func (d *decoder) numbered(number string) *comms.Group {
 	id, err := strconv.ParseInt(number, 10, 64)
 	if err != nil {
 		id = -1
@@ -76,7 +76,7 @@ func (d *decoder) numbered(number string) *trace.CommGroup {
 			return g
 		}
 	}
-	d.out.Groups = append(d.out.Groups, trace.CommGroup{Name: number, Rank: -1, Enqueued: -1, Started: -1, Completed: -1})
+	d.out.Groups = append(d.out.Groups, comms.Group{Name: number, Rank: -1, Enqueued: -1, Started: -1, Completed: -1})
 	d.ids = append(d.ids, id)
 	return &d.out.Groups[len(d.out.Groups)-1]
 }

@@ -7,7 +7,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // scanner reads a dump in JSON into the same values as a pickle.
@@ -45,7 +45,7 @@ func (s *scanner) value(depth int) (value, error) {
 	case s.at >= len(s.data):
 		return value{}, errShort
 	case depth > deepest:
-		return value{}, s.bad(trace.ErrTooLarge, s.at, "lists and objects within one another, more than %d deep", deepest)
+		return value{}, s.bad(input.ErrTooLarge, s.at, "lists and objects within one another, more than %d deep", deepest)
 	case c == '{' || c == '[':
 		return s.container(c, depth)
 	case c == '"':
@@ -117,7 +117,7 @@ func (s *scanner) fill(k kind, closing byte, depth int) error {
 }
 
 func (s *scanner) unexpected(want string) error {
-	return s.bad(trace.ErrFormat, s.at, "found %q, expected %s", s.data[s.at], want)
+	return s.bad(input.ErrFormat, s.at, "found %q, expected %s", s.data[s.at], want)
 }
 
 func (s *scanner) text() (value, error) {
@@ -155,7 +155,7 @@ func (s *scanner) escaped(from int) (value, error) {
 		case 'u':
 			r, ok := s.unicode()
 			if !ok {
-				return value{}, s.bad(trace.ErrFormat, s.at, "\\u without four hexadecimal digits")
+				return value{}, s.bad(input.ErrFormat, s.at, "\\u without four hexadecimal digits")
 			}
 			out = utf8.AppendRune(out, r)
 		default:
@@ -212,7 +212,7 @@ func (s *scanner) scalar() (value, error) {
 	}
 	x, err := strconv.ParseFloat(string(word), 64)
 	if err != nil || len(word) > 40 {
-		return value{}, s.bad(trace.ErrFormat, from, "%.20q, expected a value", word)
+		return value{}, s.bad(input.ErrFormat, from, "%.20q, expected a value", word)
 	}
 	return value{kind: float, x: int64(math.Float64bits(x))}, nil
 }

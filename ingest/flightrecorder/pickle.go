@@ -6,7 +6,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // machine is the part of the pickle machine that plain data needs: dicts,
@@ -44,11 +44,11 @@ func (m *machine) pickled() (root value, truncated bool, err error) {
 			return value{}, false, err
 		}
 		if !m.within(len(m.stack)) {
-			return value{}, false, m.bad(trace.ErrTooLarge, m.at, "a pickle of more parts than its length allows a Flight Recorder dump")
+			return value{}, false, m.bad(input.ErrTooLarge, m.at, "a pickle of more parts than its length allows a Flight Recorder dump")
 		}
 	}
 	if len(m.stack) == 0 {
-		return value{}, false, m.bad(trace.ErrFormat, m.at, "the pickle ends with nothing on its stack")
+		return value{}, false, m.bad(input.ErrFormat, m.at, "the pickle ends with nothing on its stack")
 	}
 	return m.stack[len(m.stack)-1], false, nil
 }
@@ -148,7 +148,7 @@ func (m *machine) salvage() value {
 }
 
 // errShort says that the input ends within an operation.
-var errShort = trace.ErrTruncated
+var errShort = input.ErrTruncated
 
 // run carries one operation out.
 func (m *machine) run(op byte) error {
@@ -180,7 +180,7 @@ func (m *machine) run(op byte) error {
 	case 0x80:
 		p, err := m.take(1)
 		if err == nil && p[0] > 5 {
-			err = m.bad(trace.ErrFormat, m.at, "pickle protocol %d, expected 0 to 5", p[0])
+			err = m.bad(input.ErrFormat, m.at, "pickle protocol %d, expected 0 to 5", p[0])
 		}
 		return err
 	case 0x95: // a frame's length, which a reader of the whole input has no use for
@@ -240,14 +240,14 @@ func (m *machine) remember(op byte) error {
 			return err
 		}
 		if i, err = strconv.ParseUint(string(b), 10, 32); err != nil {
-			return m.bad(trace.ErrFormat, m.at, "memo index %.20q, expected a number", b)
+			return m.bad(input.ErrFormat, m.at, "memo index %.20q, expected a number", b)
 		}
 	}
 	if op == 'q' || op == 'r' || op == 'p' {
 		return m.keep(i)
 	}
 	if i >= uint64(len(m.memo)) {
-		return m.bad(trace.ErrFormat, m.at, "the pickle refers to number %d of its memo, which has %d", i, len(m.memo))
+		return m.bad(input.ErrFormat, m.at, "the pickle refers to number %d of its memo, which has %d", i, len(m.memo))
 	}
 	m.push(m.memo[i])
 	return nil
@@ -259,7 +259,7 @@ func (m *machine) keep(i uint64) error {
 	case len(m.stack) == 0:
 		return m.underflow()
 	case i > uint64(len(m.data)):
-		return m.bad(trace.ErrTooLarge, m.at, "number %d of a memo, in a pickle of %d bytes", i, len(m.data))
+		return m.bad(input.ErrTooLarge, m.at, "number %d of a memo, in a pickle of %d bytes", i, len(m.data))
 	}
 	for uint64(len(m.memo)) <= i {
 		m.memo = append(m.memo, value{})
@@ -322,7 +322,7 @@ func (m *machine) number(op byte) error {
 	default:
 		n := binary.LittleEndian.Uint32(b)
 		if n > math.MaxInt32 {
-			return m.bad(trace.ErrFormat, m.at, "a number of %d bytes", n)
+			return m.bad(input.ErrFormat, m.at, "a number of %d bytes", n)
 		}
 		return m.long(int(n))
 	}
@@ -366,7 +366,7 @@ func (m *machine) line(op byte) error {
 				numError = e
 			}
 			if numError == nil || numError.Err != strconv.ErrRange {
-				return m.bad(trace.ErrFormat, m.at, "%.20q, expected a whole number", b)
+				return m.bad(input.ErrFormat, m.at, "%.20q, expected a whole number", b)
 			}
 			m.push(value{kind: other})
 			return nil
@@ -375,12 +375,12 @@ func (m *machine) line(op byte) error {
 	case op == 'F':
 		x, err := strconv.ParseFloat(string(b), 64)
 		if err != nil {
-			return m.bad(trace.ErrFormat, m.at, "%.20q, expected a number", b)
+			return m.bad(input.ErrFormat, m.at, "%.20q, expected a number", b)
 		}
 		m.push(value{kind: float, x: int64(math.Float64bits(x))})
 	case op == 'S':
 		if len(b) < 2 || b[0] != b[len(b)-1] || b[0] != '\'' && b[0] != '"' {
-			return m.bad(trace.ErrFormat, m.at, "%.20q, expected a quoted text", b)
+			return m.bad(input.ErrFormat, m.at, "%.20q, expected a quoted text", b)
 		}
 		m.push(m.written(unescaped(b[1:len(b)-1], `\'"`)))
 	default:
@@ -440,7 +440,7 @@ func (m *machine) fill(op byte) error {
 		want = dict
 	}
 	if to.kind != want || want == dict && len(items)%2 != 0 {
-		return m.bad(trace.ErrFormat, m.at, "the pickle adds %d values to what is no list or dict for them", len(items))
+		return m.bad(input.ErrFormat, m.at, "the pickle adds %d values to what is no list or dict for them", len(items))
 	}
 	m.add(to, items...)
 	m.stack = m.stack[:from]
@@ -465,7 +465,7 @@ func (m *machine) gather(op byte) error {
 		return m.underflow()
 	}
 	if k == dict && (len(m.stack)-from)%2 != 0 {
-		return m.bad(trace.ErrFormat, m.at, "a dict of %d keys and values", len(m.stack)-from)
+		return m.bad(input.ErrFormat, m.at, "a dict of %d keys and values", len(m.stack)-from)
 	}
 	made := m.container(k)
 	m.add(made, m.stack[from:]...)
@@ -495,7 +495,7 @@ func (m *machine) shuffle(op byte) error {
 // marked takes the last mark: where the values above it begin.
 func (m *machine) marked() (int, error) {
 	if len(m.marks) == 0 {
-		return 0, m.bad(trace.ErrFormat, m.at, "the pickle looks for a mark that is not there")
+		return 0, m.bad(input.ErrFormat, m.at, "the pickle looks for a mark that is not there")
 	}
 	from := m.marks[len(m.marks)-1]
 	m.marks = m.marks[:len(m.marks)-1]
@@ -514,7 +514,7 @@ func (m *machine) floor() int {
 }
 
 func (m *machine) underflow() error {
-	return m.bad(trace.ErrFormat, m.at, "the pickle takes more values than it made")
+	return m.bad(input.ErrFormat, m.at, "the pickle takes more values than it made")
 }
 
 // active are the operations of a pickle that import, call or fetch something.
@@ -527,7 +527,7 @@ var active = map[byte]string{
 
 func (m *machine) refused(op byte) error {
 	if name, ok := active[op]; ok {
-		return m.bad(trace.ErrFormat, m.at, "the pickle operation %s, which a Flight Recorder dump never has and which could run code: the file is refused", name)
+		return m.bad(input.ErrFormat, m.at, "the pickle operation %s, which a Flight Recorder dump never has and which could run code: the file is refused", name)
 	}
-	return m.bad(trace.ErrFormat, m.at, "byte %#02x is no pickle operation of a Flight Recorder dump", op)
+	return m.bad(input.ErrFormat, m.at, "byte %#02x is no pickle operation of a Flight Recorder dump", op)
 }

@@ -11,10 +11,10 @@ import (
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/internal/largedata"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
-func read(t testing.TB, path string) *trace.Comm {
+func read(t testing.TB, path string) *comms.Record {
 	t.Helper()
 	src, err := ingest.Open(path, ingest.Limits{})
 	if err != nil {
@@ -38,8 +38,8 @@ func TestRealDumps(t *testing.T) {
 	}
 	for _, path := range pickles {
 		p, j := read(t, path), read(t, path+".json")
-		without := cmpopts.IgnoreFields(trace.Comm{}, "Stacks", "Sources")
-		stack := cmpopts.IgnoreFields(trace.CommCall{}, "Stack")
+		without := cmpopts.IgnoreFields(comms.Record{}, "Stacks", "Sources")
+		stack := cmpopts.IgnoreFields(comms.Call{}, "Stack")
 		if diff := cmp.Diff(p, j, without, stack, cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s: pickle and JSON differ:\n%s", path, diff)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Shape is the size of synthetic windows.
@@ -134,7 +135,7 @@ func Reader(t *testing.T, want []*trace.Window, open func() (ingest.WindowReader
 // name of the file.
 func Placed(t *testing.T, err error, file string) {
 	t.Helper()
-	var placed *trace.RecordError
+	var placed *input.Error
 	if !errors.As(err, &placed) {
 		t.Errorf("error without a position: %v", err)
 		return
@@ -157,7 +158,7 @@ func Cut(t *testing.T, data []byte, open func(data []byte) (ingest.WindowReader,
 	for n := range data {
 		r, err := open(data[:n])
 		if err != nil {
-			var placed *trace.RecordError
+			var placed *input.Error
 			if !errors.As(err, &placed) {
 				t.Fatalf("first %d bytes: open: error without a position: %v", n, err)
 			}
@@ -169,7 +170,7 @@ func Cut(t *testing.T, data []byte, open func(data []byte) (ingest.WindowReader,
 				t.Fatalf("first %d bytes: invalid window: %v", n, err)
 			}
 		}
-		var placed *trace.RecordError
+		var placed *input.Error
 		if err != nil && !errors.As(err, &placed) {
 			t.Fatalf("first %d bytes: error without a position: %v", n, err)
 		}

@@ -27,7 +27,8 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/ingest"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // recordBytes is what is held for a record.
@@ -53,12 +54,12 @@ func Recognise(text []byte) bool {
 
 // Read reads one file, which results call name, to its end. An error is of the input, or says that there is no record in it or more
 // than may be held.
-func Read(src *ingest.Source, name string, lim ingest.Limits) (*trace.Comm, error) {
+func Read(src *ingest.Source, name string, lim ingest.Limits) (*comms.Record, error) {
 	lim = lim.OrDefault()
 	held, most := int64(0), lim.Pending
 	lim.Line = min(lim.Line, maxLine)
 	lines := ingest.NewLines(src, src.Name(), lim, nil)
-	p := parser{c: &trace.Comm{Sources: []trace.CommSource{{Name: name, Path: src.Name(), Kind: trace.SourceInspector}}},
+	p := parser{c: &comms.Record{Sources: []comms.Source{{Name: name, Path: src.Name(), Kind: comms.SourceInspector}}},
 		processes: map[process]int{}, clocks: map[string]int{}, groups: map[groupKey]int{}, names: map[string]string{}, dropped: map[int]int64{}}
 	for {
 		line, size, err := lines.NextCut()
@@ -80,11 +81,11 @@ func Read(src *ingest.Source, name string, lim ingest.Limits) (*trace.Comm, erro
 			continue
 		}
 		if held += recordBytes; held > most {
-			return nil, trace.At(lines.Pos(), trace.Bad(trace.ErrTooLarge, "more records than may be held in %d bytes: give fewer files", most))
+			return nil, input.At(lines.Pos(), input.Bad(input.ErrTooLarge, "more records than may be held in %d bytes: give fewer files", most))
 		}
 	}
 	if len(p.c.Calls) == 0 {
-		return nil, trace.At(lines.Pos(), trace.Bad(trace.ErrEmpty, "no record of NCCL's Inspector in %d lines", lines.Pos().Line))
+		return nil, input.At(lines.Pos(), input.Bad(input.ErrEmpty, "no record of NCCL's Inspector in %d lines", lines.Pos().Line))
 	}
 	p.lost()
 	return p.c, nil
@@ -92,11 +93,11 @@ func Read(src *ingest.Source, name string, lim ingest.Limits) (*trace.Comm, erro
 
 // skip counts a line that is no record.
 func (p *parser) skip(at int64, line []byte, reason string) {
-	i := slices.IndexFunc(p.c.Unread, func(u trace.CommUnread) bool { return u.Reason == reason })
+	i := slices.IndexFunc(p.c.Unread, func(u comms.Unread) bool { return u.Reason == reason })
 	if i < 0 {
 		i = len(p.c.Unread)
 		text := bytes.ToValidUTF8(line[:min(len(line), 80)], []byte("?"))
-		p.c.Unread = append(p.c.Unread, trace.CommUnread{Reason: reason, Line: at, Text: string(text)})
+		p.c.Unread = append(p.c.Unread, comms.Unread{Reason: reason, Line: at, Text: string(text)})
 	}
 	p.c.Unread[i].Count++
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sfstat/sfstat/ingest"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -28,7 +28,7 @@ const message = `{"header":{"id":"0xe62dedaa97644a","comm_name":"PP 3","rank":1,
 	`"event_trace_sn":{"p2p_start_sn":1},"event_trace_ts":{"p2p_start_ts":5,"p2p_stop_ts":6,"kernel_events":[{"channel_id":0,"kernel_start_ts":1752867229276100,"kernel_stop_ts":1752867229276140},` +
 	`{"channel_id":1,"kernel_start_ts":1752867229276090,"kernel_stop_ts":1752867229276130},{"channel_id":2,"kernel_start_ts":0,"kernel_stop_ts":0}]}}}`
 
-func read(text string, lim ingest.Limits) (*trace.Comm, error) {
+func read(text string, lim ingest.Limits) (*comms.Record, error) {
 	src, err := ingest.NewSource(strings.NewReader(text), "x.log", lim)
 	if err != nil {
 		return nil, err
@@ -41,20 +41,20 @@ func TestRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reduce, send := trace.UnknownCall(0), trace.UnknownCall(1)
+	reduce, send := comms.UnknownCall(0), comms.UnknownCall(1)
 	reduce.Group, reduce.Op, reduce.OpSeq, reduce.Bytes, reduce.Kernel, reduce.KernelSure, reduce.Line = 0, nccl.AllReduce, 1407, 17179869184, 0, true, 2
 	send.Group, send.Op, send.OpSeq, send.Bytes, send.Peer, send.Kernel, send.KernelSure, send.Line = 1, nccl.Send, 3, 8192, 0, 0, true, 3
-	want := &trace.Comm{
-		Sources: []trace.CommSource{{Name: "x", Path: "x.log", Kind: trace.SourceInspector}},
-		Processes: []trace.CommProcess{
-			{ID: 1639453, Rank: -1, Host: "node1.cluster", LocalRank: -1, PID: 1639453, Device: -1, Kernels: []trace.CommKernel{
+	want := &comms.Record{
+		Sources: []comms.Source{{Name: "x", Path: "x.log", Kind: comms.SourceInspector}},
+		Processes: []comms.Process{
+			{ID: 1639453, Rank: -1, Host: "node1.cluster", LocalRank: -1, PID: 1639453, Device: -1, Kernels: []comms.Kernel{
 				{KernelName: nccl.KernelName{Op: nccl.AllReduce, Datatype: nccl.UnknownType}, Duration: 61974000, Reported: 1748030377748202000, Correlation: 2}}},
-			{ID: 7, Rank: -1, Host: "h", LocalRank: -1, PID: 7, Device: -1, Clock: 1, Begin: 1752867229276090000, Kernels: []trace.CommKernel{
+			{ID: 7, Rank: -1, Host: "h", LocalRank: -1, PID: 7, Device: -1, Clock: 1, Begin: 1752867229276090000, Kernels: []comms.Kernel{
 				{KernelName: nccl.KernelName{Op: nccl.SendRecv, Datatype: nccl.UnknownType}, Start: 1752867229276090000, End: 1752867229276140000, HasSpan: true,
 					Duration: 40000, Reported: 1752867229276385000, Stream: 1, Correlation: 3}}}},
-		Groups: []trace.CommGroup{{ID: 0x7f8c496ae9f661, Rank: 2, Size: 8, FromStart: true, Enqueued: -1, Started: -1, Completed: -1},
+		Groups: []comms.Group{{ID: 0x7f8c496ae9f661, Rank: 2, Size: 8, FromStart: true, Enqueued: -1, Started: -1, Completed: -1},
 			{Process: 1, ID: 0xe62dedaa97644a, Name: "PP 3", Rank: 1, Size: 2, FromStart: true, Enqueued: -1, Started: -1, Completed: -1}},
-		Calls: []trace.CommCall{reduce, send},
+		Calls: []comms.Call{reduce, send},
 	}
 	if diff := cmp.Diff(want, c); diff != "" {
 		t.Errorf("want −, got +:\n%s", diff)

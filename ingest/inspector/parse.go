@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"strconv"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -85,7 +85,7 @@ type groupKey struct {
 
 // parser turns lines into calls and their kernels.
 type parser struct {
-	c         *trace.Comm
+	c         *comms.Record
 	processes map[process]int
 	clocks    map[string]int // of hosts
 	groups    map[groupKey]int
@@ -149,13 +149,13 @@ func (p *parser) parse(line []byte, at int64) (why string) {
 	if why != "" {
 		return why
 	}
-	c := trace.UnknownCall(process)
+	c := comms.UnknownCall(process)
 	c.Group, c.Op, c.OpSeq, c.Peer, c.Line = group, op, *x.Seq, peer, at
 	if *x.Bytes <= heldBytes {
 		c.Bytes = *x.Bytes
 	}
 	if algo, proto := nccl.ParseAlgo(x.Algo), nccl.ParseProtocol(x.Proto); algo != nccl.UnknownAlgo {
-		c.Tuning = &trace.CommTuning{Algo: algo, Protocol: proto}
+		c.Tuning = &comms.Tuning{Algo: algo, Protocol: proto}
 	}
 	p.add(c, x, &o)
 	return ""
@@ -209,9 +209,9 @@ func (p *parser) lost() {
 func within(v, most int64) bool { return v >= 0 && v <= most }
 
 // add keeps a call and the kernel that ran it.
-func (p *parser) add(c trace.CommCall, x *coll, o *object) {
+func (p *parser) add(c comms.Call, x *coll, o *object) {
 	of := &p.c.Processes[c.Process]
-	k := trace.CommKernel{Duration: *x.Took * 1000, Stream: int64(c.Group), Correlation: c.Line}
+	k := comms.Kernel{Duration: *x.Took * 1000, Stream: int64(c.Group), Correlation: c.Line}
 	k.Op, k.Datatype = c.Op, nccl.UnknownType
 	if c.Op.PointToPoint() {
 		k.Op = nccl.SendRecv
@@ -232,7 +232,7 @@ func (p *parser) add(c trace.CommCall, x *coll, o *object) {
 }
 
 // span takes when kernels ran, from the first start of a channel to the last end.
-func span(k *trace.CommKernel, e *events) {
+func span(k *comms.Kernel, e *events) {
 	if e == nil {
 		return
 	}
@@ -275,7 +275,7 @@ func (p *parser) place(o *object) (at, group int, why string) {
 	if group, ok = p.groups[key]; !ok {
 		group = len(p.c.Groups)
 		p.groups[key] = group
-		g := trace.CommGroup{Process: at, ID: id, Rank: int(rank), Size: int(ranks), FromStart: true, Enqueued: -1, Started: -1, Completed: -1}
+		g := comms.Group{Process: at, ID: id, Rank: int(rank), Size: int(ranks), FromStart: true, Enqueued: -1, Started: -1, Completed: -1}
 		if o.Header.Name != "unknown" {
 			g.Name = p.keep(o.Header.Name)
 		}
@@ -293,7 +293,7 @@ func (p *parser) newProcess(who process) int {
 	}
 	at := len(p.c.Processes)
 	p.processes[who] = at
-	p.c.Processes = append(p.c.Processes, trace.CommProcess{ID: who.pid, Rank: -1, Host: who.host, LocalRank: -1, PID: who.pid, Device: -1, Clock: clock})
+	p.c.Processes = append(p.c.Processes, comms.Process{ID: who.pid, Rank: -1, Host: who.host, LocalRank: -1, PID: who.pid, Device: -1, Clock: clock})
 	return at
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // TestMembers: the members of a group, by what tells them.
@@ -102,10 +103,10 @@ func TestHalvesBeyondTime(t *testing.T) {
 	begin, end := `{"ph":"B","name":"forward","tid":7,"ts":-4611686018427387}`, `{"ph":"E","tid":7,"ts":4611686018427387}`
 	r := must(t, doc(step, begin, end))
 	stepAgain(t, r)
-	if !noted(r, trace.NoteRecorder, "have no time that can be read and were left out: 1,") {
+	if !noted(r, input.NoteRecorder, "have no time that can be read and were left out: 1,") {
 		t.Errorf("notes %v", r.Notes)
 	}
-	if _, err := read(t, doc(begin, end)); !errors.Is(err, trace.ErrEmpty) {
+	if _, err := read(t, doc(begin, end)); !errors.Is(err, input.ErrEmpty) {
 		t.Errorf("alone: %v", err)
 	}
 }
@@ -119,7 +120,7 @@ func TestNothing(t *testing.T) {
 		doc(x("cpu_op", "aten::mm", 1, 1), x("", "fusion.1", 2, 3)): "no step, stage, collective or device work in its 2 timed events",
 		`{"traceEvents":[{"ph":"X","ts":"now"}]}`:                   "1 without a time that can be read, the first at byte 16",
 	} {
-		if _, err := read(t, text); !errors.Is(err, trace.ErrEmpty) || !strings.Contains(err.Error(), want) {
+		if _, err := read(t, text); !errors.Is(err, input.ErrEmpty) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}

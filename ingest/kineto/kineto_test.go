@@ -13,7 +13,7 @@ import (
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/internal/compressed"
 	"github.com/sfstat/sfstat/ingest/profiler"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
@@ -61,8 +61,8 @@ func stepAgain(t *testing.T, r *profile.Rank) {
 	}
 }
 
-func noted(r *profile.Rank, kind trace.NoteKind, text string) bool {
-	return slices.ContainsFunc(r.Notes, func(n trace.Note) bool { return n.Kind == kind && strings.Contains(n.Text, text) })
+func noted(r *profile.Rank, kind input.NoteKind, text string) bool {
+	return slices.ContainsFunc(r.Notes, func(n input.Note) bool { return n.Kind == kind && strings.Contains(n.Text, text) })
 }
 
 // TestDocuments: the step is found whatever it is wrapped in, and nothing is
@@ -140,7 +140,7 @@ func TestDamaged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := must(t, tt.text)
 			stepAgain(t, r)
-			if !noted(r, trace.NoteRecorder, tt.note) {
+			if !noted(r, input.NoteRecorder, tt.note) {
 				t.Errorf("notes %v, want one that says %q", r.Notes, tt.note)
 			}
 		})
@@ -182,9 +182,9 @@ func TestTruncated(t *testing.T) {
 	for n := range text {
 		r, err := read(t, text[:n])
 		switch {
-		case err != nil && !errors.Is(err, trace.ErrEmpty):
+		case err != nil && !errors.Is(err, input.ErrEmpty):
 			t.Fatalf("first %d bytes: %v", n, err)
-		case err == nil && !noted(r, trace.NoteTruncated, "ends in the middle"):
+		case err == nil && !noted(r, input.NoteTruncated, "ends in the middle"):
 			t.Fatalf("first %d bytes: no note, %v", n, r.Notes)
 		case n > first && (err != nil || r.Steps[0].Index != 5):
 			t.Fatalf("first %d bytes: the step is lost: %v", n, err)
@@ -201,7 +201,7 @@ func TestTruncated(t *testing.T) {
 		t.Fatal(err)
 	}
 	stepAgain(t, r)
-	if !noted(r, trace.NoteTruncated, "ends in the middle") {
+	if !noted(r, input.NoteTruncated, "ends in the middle") {
 		t.Errorf("notes %v", r.Notes)
 	}
 }
@@ -212,21 +212,21 @@ func TestRefused(t *testing.T) {
 		text string
 		kind error
 	}{
-		"empty":            {"", trace.ErrEmpty},
-		"no events":        {`{"traceEvents":[]}`, trace.ErrEmpty},
-		"only metadata":    {doc(`{"ph":"M","name":"x"}`), trace.ErrEmpty},
-		"a number":         {"17", trace.ErrFormat},
-		"no key":           {`{17:3}`, trace.ErrFormat},
-		"a deep nest":      {`{"x":` + strings.Repeat("[", 10_000_000), trace.ErrFormat},
-		"a deep info":      {`{"distributedInfo":` + strings.Repeat("[", 10_000_000), trace.ErrFormat},
-		"a deep event":     {`{"traceEvents":[{"args":` + strings.Repeat("[", 10_000_000), trace.ErrEmpty},
-		"all damaged":      {`{"traceEvents":[` + strings.Repeat(`{"a":"b" c,`, 2*maxDamaged), trace.ErrFormat},
-		"all open":         {`{"traceEvents":[` + strings.Repeat(`{"args":{"a":[1,`, 20_000), trace.ErrEmpty},
-		"an endless event": {`{"traceEvents":[{"name":"` + strings.Repeat("x", maxEvent+1), trace.ErrEmpty},
+		"empty":            {"", input.ErrEmpty},
+		"no events":        {`{"traceEvents":[]}`, input.ErrEmpty},
+		"only metadata":    {doc(`{"ph":"M","name":"x"}`), input.ErrEmpty},
+		"a number":         {"17", input.ErrFormat},
+		"no key":           {`{17:3}`, input.ErrFormat},
+		"a deep nest":      {`{"x":` + strings.Repeat("[", 10_000_000), input.ErrFormat},
+		"a deep info":      {`{"distributedInfo":` + strings.Repeat("[", 10_000_000), input.ErrFormat},
+		"a deep event":     {`{"traceEvents":[{"args":` + strings.Repeat("[", 10_000_000), input.ErrEmpty},
+		"all damaged":      {`{"traceEvents":[` + strings.Repeat(`{"a":"b" c,`, 2*maxDamaged), input.ErrFormat},
+		"all open":         {`{"traceEvents":[` + strings.Repeat(`{"args":{"a":[1,`, 20_000), input.ErrEmpty},
+		"an endless event": {`{"traceEvents":[{"name":"` + strings.Repeat("x", maxEvent+1), input.ErrEmpty},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := read(t, tt.text)
-			var placed *trace.RecordError
+			var placed *input.Error
 			if !errors.Is(err, tt.kind) || !errors.As(err, &placed) || placed.Pos.File != "t.json" || strings.Contains(err.Error(), "\n") || len(err.Error()) > 300 {
 				t.Errorf("error %v", err)
 			}
@@ -242,7 +242,7 @@ func TestBomb(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer src.Close()
-	if _, err := Read(src, "t.zst", Options{Detail: profiler.EachOperator}); !errors.Is(err, trace.ErrTooLarge) {
+	if _, err := Read(src, "t.zst", Options{Detail: profiler.EachOperator}); !errors.Is(err, input.ErrTooLarge) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -488,7 +488,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		r, err := read(t, text)
 		if err != nil {
-			var placed *trace.RecordError
+			var placed *input.Error
 			if !errors.As(err, &placed) {
 				t.Fatalf("error without a position: %v", err)
 			}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/internal/compressed"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
@@ -73,7 +73,7 @@ func TestLargerThanMemory(t *testing.T) {
 				t.Fatal(err)
 			}
 			stepAgain(t, r)
-			if tt.note == "" && len(r.Notes) > 0 || tt.note != "" && (len(r.Notes) != 1 || !noted(r, trace.NoteRecorder, tt.note)) {
+			if tt.note == "" && len(r.Notes) > 0 || tt.note != "" && (len(r.Notes) != 1 || !noted(r, input.NoteRecorder, tt.note)) {
 				t.Errorf("notes %v, want %q alone", r.Notes, tt.note)
 			}
 			if bytes > tt.most {
@@ -91,10 +91,10 @@ func TestDeepNest(t *testing.T) {
 		before string
 		kind   error // nil: the step is there
 	}{
-		"for a trace":           {`[`, trace.ErrEmpty},
-		"in metadata":           {`{"x":`, trace.ErrFormat},
-		"in the info":           {`{"distributedInfo":`, trace.ErrFormat},
-		"in an event":           {`{"traceEvents":[{"args":`, trace.ErrEmpty},
+		"for a trace":           {`[`, input.ErrEmpty},
+		"in metadata":           {`{"x":`, input.ErrFormat},
+		"in the info":           {`{"distributedInfo":`, input.ErrFormat},
+		"in an event":           {`{"traceEvents":[{"args":`, input.ErrEmpty},
 		"in an event, behind":   {`{"traceEvents":[` + step + `,{"args":`, nil},
 		"for an event, behind":  {`{"traceEvents":[` + step + `,`, nil},
 		"in metadata, behind":   {`{"traceEvents":[` + step + `],"x":`, nil},
@@ -161,7 +161,7 @@ func TestGzipBomb(t *testing.T) {
 	}
 	defer src.Close()
 	_, bytes, err := readAllocating(src)
-	if !errors.Is(err, trace.ErrTooLarge) || !strings.Contains(err.Error(), "as a decompression bomb does") || strings.Contains(err.Error(), "\n") {
+	if !errors.Is(err, input.ErrTooLarge) || !strings.Contains(err.Error(), "as a decompression bomb does") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("error %v", err)
 	}
 	if bytes > 32<<20 {

@@ -11,7 +11,7 @@ import (
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/internal/compressed"
 	"github.com/sfstat/sfstat/ingest/profiler/stagemap"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
@@ -50,12 +50,12 @@ func TestBehindTheEnd(t *testing.T) {
 	flipped[len(flipped)-8] ^= 0xff // the first byte of the check sum
 	for name, tt := range map[string]struct {
 		stored, note string
-		kind         trace.NoteKind
+		kind         input.NoteKind
 	}{
-		"gzip without its trailer":   {packed[:len(packed)-8], "the input ends too early, behind the end of the trace", trace.NoteTruncated},
-		"gzip with half its trailer": {packed[:len(packed)-3], "the input ends too early, behind the end of the trace", trace.NoteTruncated},
-		"another check sum":          {string(flipped), "something in it may be damaged as well", trace.NoteTruncated},
-		"another document":           {text + text, fmt.Sprintf("is not read: %d bytes, from byte %d", len(text), len(text)), trace.NoteRecorder},
+		"gzip without its trailer":   {packed[:len(packed)-8], "the input ends too early, behind the end of the trace", input.NoteTruncated},
+		"gzip with half its trailer": {packed[:len(packed)-3], "the input ends too early, behind the end of the trace", input.NoteTruncated},
+		"another check sum":          {string(flipped), "something in it may be damaged as well", input.NoteTruncated},
+		"another document":           {text + text, fmt.Sprintf("is not read: %d bytes, from byte %d", len(text), len(text)), input.NoteRecorder},
 		"zeros":                      {text + "\x00\x00\n", "", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -86,7 +86,7 @@ func TestQuotes(t *testing.T) {
 			after := strings.Repeat(x("cpu_op", "aten::mm", 1021, 1)+",\n", 3)
 			r := must(t, doc(tt.event, after+step))
 			stepAgain(t, r)
-			if lost := noted(r, trace.NoteRecorder, "events that could not be read and were left out: 1,"); lost != tt.lost || noted(r, trace.NoteTruncated, "") {
+			if lost := noted(r, input.NoteRecorder, "events that could not be read and were left out: 1,"); lost != tt.lost || noted(r, input.NoteTruncated, "") {
 				t.Errorf("notes %v", r.Notes)
 			}
 		})
@@ -115,7 +115,7 @@ func TestMissingMembers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := must(t, doc(tt.events...))
 			stepAgain(t, r)
-			if tt.note == "" && len(r.Notes) > 0 || tt.note != "" && (len(r.Notes) != 1 || !noted(r, trace.NoteRecorder, tt.note)) {
+			if tt.note == "" && len(r.Notes) > 0 || tt.note != "" && (len(r.Notes) != 1 || !noted(r, input.NoteRecorder, tt.note)) {
 				t.Errorf("notes %v, want %q alone", r.Notes, tt.note)
 			}
 		})
@@ -200,7 +200,7 @@ func TestUnknownCategories(t *testing.T) {
 	event := `{"ph":"X","cat":"gpu_kernel","name":"gemm","pid":0,"tid":7,"ts":1020,"dur":30}`
 	r := must(t, doc(step, event, event, `{"ph":"X","cat":"collective_comm","name":"x","pid":0,"tid":7,"ts":1020,"dur":30}`))
 	stepAgain(t, r)
-	if !noted(r, trace.NoteRecorder, "events of categories that are not known here, and were left out: 2 of gpu_kernel, 1 of collective_comm") {
+	if !noted(r, input.NoteRecorder, "events of categories that are not known here, and were left out: 2 of gpu_kernel, 1 of collective_comm") {
 		t.Errorf("notes %v", r.Notes)
 	}
 	var all []string
@@ -208,7 +208,7 @@ func TestUnknownCategories(t *testing.T) {
 		all = append(all, strings.Replace(event, "gpu_kernel", fmt.Sprintf("%03d\\n%s", i, strings.Repeat("c", 100)), 1))
 	}
 	r = must(t, doc(append(all, step)...))
-	if len(r.Notes) != 1 || len(r.Notes[0].Text) > 600 || strings.Contains(r.Notes[0].Text, "\n") || !noted(r, trace.NoteRecorder, "left out: 992 of others") {
+	if len(r.Notes) != 1 || len(r.Notes[0].Text) > 600 || strings.Contains(r.Notes[0].Text, "\n") || !noted(r, input.NoteRecorder, "left out: 992 of others") {
 		t.Errorf("notes %v", r.Notes)
 	}
 }
@@ -288,7 +288,7 @@ func TestClockJumps(t *testing.T) {
 		t.Errorf("forward: %+v, notes %v", forward.Steps, forward.Notes)
 	}
 	back := must(t, doc(marked(5, 7_200_001_000), marked(6, 1000), marked(7, 1200)))
-	if len(back.Steps) != 3 || back.Steps[0].Start != 1_000_000 || back.Steps[0].Index != 6 || back.Steps[2].Index != 5 || !noted(back, trace.NoteRecorder, "do not ascend with time, as where a clock is set back: the numbers count") {
+	if len(back.Steps) != 3 || back.Steps[0].Start != 1_000_000 || back.Steps[0].Index != 6 || back.Steps[2].Index != 5 || !noted(back, input.NoteRecorder, "do not ascend with time, as where a clock is set back: the numbers count") {
 		t.Errorf("back: %+v, notes %v", back.Steps, back.Notes)
 	}
 }
@@ -318,7 +318,7 @@ func TestNegativeStamps(t *testing.T) {
 func TestProcesses(t *testing.T) {
 	other := strings.NewReplacer(`"pid": 7, "tid": 7`, `"pid": 8, "tid": 8`)
 	r := must(t, doc(marked(5, 1000), marked(6, 1100), other.Replace(marked(5, 1010))))
-	if len(r.Steps) != 2 || len(r.Notes) != 1 || !noted(r, trace.NoteRecorder, "more than one process marks steps") {
+	if len(r.Steps) != 2 || len(r.Notes) != 1 || !noted(r, input.NoteRecorder, "more than one process marks steps") {
 		t.Errorf("%d steps, notes %v", len(r.Steps), r.Notes)
 	}
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/sfstat/sfstat/ingest/profiler"
 	"github.com/sfstat/sfstat/ingest/profiler/stagemap"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
@@ -23,18 +23,18 @@ func Read(r io.Reader, name string, o Options) (*profile.Rank, error) {
 	d := &reader{s: newScanner(r, name), b: profiler.NewBuilder(o.Stages, o.Detail), begun: make(map[int64][]begin)}
 	defer d.b.Discard()
 	if err := d.document(); err != nil {
-		return nil, trace.At(trace.Pos{File: name}, err)
+		return nil, input.At(input.Pos{File: name}, err)
 	}
 	d.behind()
 	d.tell()
 	rank, err := d.b.Finish()
 	if err != nil {
-		return nil, trace.At(trace.Pos{File: name}, err)
+		return nil, input.At(input.Pos{File: name}, err)
 	}
 	rank.Source = name
 	d.info.apply(rank)
 	if len(rank.Steps) == 0 {
-		return nil, trace.At(trace.Pos{File: name}, d.nothing())
+		return nil, input.At(input.Pos{File: name}, d.nothing())
 	}
 	return rank, nil
 }
@@ -44,17 +44,17 @@ func (d *reader) nothing() error {
 	const without = "a profiler trace without timed events"
 	switch {
 	case d.timed > 0:
-		return trace.Bad(trace.ErrEmpty, "no step, stage, collective or device work in its %d timed events: is it a trace of torch.profiler? A stage map gives names of your own a meaning", d.timed)
+		return input.Bad(input.ErrEmpty, "no step, stage, collective or device work in its %d timed events: is it a trace of torch.profiler? A stage map gives names of your own a meaning", d.timed)
 	case d.large.n > 0:
-		return trace.Bad(trace.ErrEmpty, "%s: %d larger than %d MiB, the first at byte %d", without, d.large.n, maxEvent>>20, d.large.first.Offset)
+		return input.Bad(input.ErrEmpty, "%s: %d larger than %d MiB, the first at byte %d", without, d.large.n, maxEvent>>20, d.large.first.Offset)
 	case d.damaged.n > 0:
-		return trace.Bad(trace.ErrEmpty, "%s: %d could not be read, the first at byte %d", without, d.damaged.n, d.damaged.first.Offset)
+		return input.Bad(input.ErrEmpty, "%s: %d could not be read, the first at byte %d", without, d.damaged.n, d.damaged.first.Offset)
 	case d.untimed.n > 0:
-		return trace.Bad(trace.ErrEmpty, "%s: %d without a time that can be read, the first at byte %d", without, d.untimed.n, d.untimed.first.Offset)
+		return input.Bad(input.ErrEmpty, "%s: %d without a time that can be read, the first at byte %d", without, d.untimed.n, d.untimed.first.Offset)
 	case d.cut:
-		return trace.Bad(trace.ErrEmpty, "%s: it ends in the middle, as when a job is killed while it writes", without)
+		return input.Bad(input.ErrEmpty, "%s: it ends in the middle, as when a job is killed while it writes", without)
 	}
-	return trace.Bad(trace.ErrEmpty, "%s: was anything run while the profiler was on?", without)
+	return input.Bad(input.ErrEmpty, "%s: was anything run while the profiler was on?", without)
 }
 
 // reader takes one trace apart.
@@ -97,9 +97,9 @@ func (d *reader) document() error {
 		if _, err := d.s.ended(); err != nil {
 			return err
 		}
-		return d.s.fail(trace.ErrEmpty, "empty: the job may not have written anything yet")
+		return d.s.fail(input.ErrEmpty, "empty: the job may not have written anything yet")
 	}
-	return d.s.fail(trace.ErrFormat, "%q, expected a profiler trace: an object with traceEvents, or an array of events", d.s.buf[d.s.i])
+	return d.s.fail(input.ErrFormat, "%q, expected a profiler trace: an object with traceEvents, or an array of events", d.s.buf[d.s.i])
 }
 
 // object reads the members of the document up to its end.
@@ -164,7 +164,7 @@ func (d *reader) member(key string) error {
 		case !d.s.full:
 			return d.ended()
 		}
-		d.note(trace.NoteRecorder, "metadata larger than %d MiB, and left out: %s, at byte %d", maxEvent>>20, key, d.s.pos().Offset)
+		d.note(input.NoteRecorder, "metadata larger than %d MiB, and left out: %s, at byte %d", maxEvent>>20, key, d.s.pos().Offset)
 	}
 	if complete, err := d.s.skip(); err != nil || !complete {
 		return d.lost(err)
@@ -198,7 +198,7 @@ func (d *reader) ended() error {
 // there were no events yet.
 func (d *reader) broken(expected string) error {
 	if d.events == 0 {
-		return d.s.fail(trace.ErrFormat, "%q, %s", d.s.buf[d.s.i], expected)
+		return d.s.fail(input.ErrFormat, "%q, %s", d.s.buf[d.s.i], expected)
 	}
 	d.damaged.add(d.s.pos())
 	d.cut = true
@@ -302,7 +302,7 @@ func (d *reader) pass() (done bool, err error) {
 // resume counts what cannot be read and looks for the next event behind it.
 func (d *reader) resume() (done bool, err error) {
 	if d.damaged.add(d.s.pos()); d.damaged.n > maxDamaged {
-		return true, d.s.fail(trace.ErrFormat, "more than %d events that cannot be read, the first at byte %d: is the file a profiler trace?", maxDamaged, d.damaged.first.Offset)
+		return true, d.s.fail(input.ErrFormat, "more than %d events that cannot be read, the first at byte %d: is the file a profiler trace?", maxDamaged, d.damaged.first.Offset)
 	}
 	for from := d.s.i + 1; ; {
 		if at := nextEvent(d.s.buf[d.s.i:], from-d.s.i); at >= 0 {

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"io"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // bufferSize is how much is read at a time. maxEvent is how long one event, or
@@ -32,11 +32,11 @@ func newScanner(r io.Reader, name string) *scanner {
 }
 
 // pos is the position of the next byte.
-func (s *scanner) pos() trace.Pos { return trace.Pos{File: s.name, Offset: s.off + int64(s.i)} }
+func (s *scanner) pos() input.Pos { return input.Pos{File: s.name, Offset: s.off + int64(s.i)} }
 
 // fail is an error at the next byte.
 func (s *scanner) fail(kind error, format string, args ...any) error {
-	return trace.At(s.pos(), trace.Bad(kind, format, args...))
+	return input.At(s.pos(), input.Bad(kind, format, args...))
 }
 
 // more reads on; what is unread stays. It reports whether there is more, and
@@ -65,7 +65,7 @@ func (s *scanner) more() bool {
 			return n > 0
 		}
 	}
-	s.err = trace.At(s.pos(), io.ErrNoProgress)
+	s.err = input.At(s.pos(), io.ErrNoProgress)
 	return false
 }
 
@@ -83,7 +83,7 @@ func (s *scanner) double() bool {
 // ended says how the input ended: cut reports that it did before its structure
 // was complete; err is anything else than its end.
 func (s *scanner) ended() (cut bool, err error) {
-	if s.err == nil || s.err == io.EOF || errors.Is(s.err, trace.ErrTruncated) {
+	if s.err == nil || s.err == io.EOF || errors.Is(s.err, input.ErrTruncated) {
 		return true, nil
 	}
 	return false, s.err
@@ -161,7 +161,7 @@ func (s *scanner) skip() (complete bool, err error) {
 				inString = true
 			case c == '{' || c == '[':
 				if depth++; depth > maxDepth {
-					return false, s.fail(trace.ErrFormat, "values nested more than %d deep: is the file a profiler trace?", maxDepth)
+					return false, s.fail(input.ErrFormat, "values nested more than %d deep: is the file a profiler trace?", maxDepth)
 				}
 			case c == '}' || c == ']':
 				if depth == 0 {
@@ -193,7 +193,7 @@ func (s *scanner) capture() ([]byte, error) {
 			s.i += n
 			return text, nil
 		case damaged:
-			return nil, s.fail(trace.ErrFormat, "values nested more than %d deep: is the file a profiler trace?", maxDepth)
+			return nil, s.fail(input.ErrFormat, "values nested more than %d deep: is the file a profiler trace?", maxDepth)
 		}
 		if !s.double() {
 			return nil, nil

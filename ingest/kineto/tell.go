@@ -10,16 +10,16 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // counted is how many events had something, and where the first was.
 type counted struct {
 	n     int64
-	first trace.Pos
+	first input.Pos
 }
 
-func (c *counted) add(at trace.Pos) {
+func (c *counted) add(at input.Pos) {
 	if c.n++; c.n == 1 {
 		c.first = at
 	}
@@ -28,7 +28,7 @@ func (c *counted) add(at trace.Pos) {
 // tell turns what was counted into notes.
 func (d *reader) tell() {
 	if d.cut {
-		d.note(trace.NoteTruncated, "the trace ends in the middle, behind its event %d: what came before is used", d.events)
+		d.note(input.NoteTruncated, "the trace ends in the middle, behind its event %d: what came before is used", d.events)
 	}
 	for _, c := range []struct {
 		counted
@@ -41,21 +41,21 @@ func (d *reader) tell() {
 		{d.endless, "have no duration and count as having no length"},
 	} {
 		if c.n > 0 {
-			d.note(trace.NoteRecorder, "events that %s: %d, the first at byte %d", c.what, c.n, c.first.Offset)
+			d.note(input.NoteRecorder, "events that %s: %d, the first at byte %d", c.what, c.n, c.first.Offset)
 		}
 	}
 	if d.open > 0 {
-		d.note(trace.NoteRecorder, "ranges that began and never ended, and were left out: %d", d.open)
+		d.note(input.NoteRecorder, "ranges that began and never ended, and were left out: %d", d.open)
 	}
 	if len(d.unknown) > 0 {
-		d.note(trace.NoteRecorder, "events of categories that are not known here, and were left out: %s", d.unknown)
+		d.note(input.NoteRecorder, "events of categories that are not known here, and were left out: %s", d.unknown)
 	}
 	if len(d.stepping) > 1 {
-		d.note(trace.NoteRecorder, "more than one process marks steps: only those of the thread that has most of them count; give each rank a file of its own")
+		d.note(input.NoteRecorder, "more than one process marks steps: only those of the thread that has most of them count; give each rank a file of its own")
 	}
 }
 
-func (d *reader) note(kind trace.NoteKind, format string, args ...any) {
+func (d *reader) note(kind input.NoteKind, format string, args ...any) {
 	d.b.Note(kind, format, args...)
 }
 
@@ -70,20 +70,20 @@ func (d *reader) behind() {
 		from := d.s.pos().Offset
 		for d.s.i = len(d.s.buf); d.s.more(); d.s.i = len(d.s.buf) {
 		}
-		d.note(trace.NoteRecorder, "what follows the end of the trace is not read: %d bytes, from byte %d", d.s.pos().Offset-from, from)
+		d.note(input.NoteRecorder, "what follows the end of the trace is not read: %d bytes, from byte %d", d.s.pos().Offset-from, from)
 	}
 	cut, err := d.s.ended()
 	switch {
 	case err != nil:
-		d.note(trace.NoteTruncated, "the input cannot be read behind the end of the trace, so that something in it may be damaged as well: %v", cause(err))
-	case cut && errors.Is(d.s.err, trace.ErrTruncated):
-		d.note(trace.NoteTruncated, "the input ends too early, behind the end of the trace: %v", cause(d.s.err))
+		d.note(input.NoteTruncated, "the input cannot be read behind the end of the trace, so that something in it may be damaged as well: %v", cause(err))
+	case cut && errors.Is(d.s.err, input.ErrTruncated):
+		d.note(input.NoteTruncated, "the input ends too early, behind the end of the trace: %v", cause(d.s.err))
 	}
 }
 
 // cause is an error without its position, which the note's file has.
 func cause(err error) error {
-	var placed *trace.RecordError
+	var placed *input.Error
 	if errors.As(err, &placed) {
 		return placed.Err
 	}

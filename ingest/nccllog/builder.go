@@ -5,11 +5,12 @@ import (
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/nccllog/internal/logline"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
-// Builder puts files together as a [trace.Comm]. Its memory grows with the calls,
+// Builder puts files together as a [comms.Record]. Its memory grows with the calls,
 // communicators and topology that it keeps, up to Limits.Pending bytes.
 type Builder struct {
 	lim    ingest.Limits
@@ -17,8 +18,8 @@ type Builder struct {
 	source int   // that is being read
 	reader *logline.Reader
 
-	comm      trace.Comm // sources, calls, warnings and what is counted; the rest is made at the end
-	devices   []int32    // of comm.Calls, as their lines' heads say
+	comm      comms.Record // sources, calls, warnings and what is counted; the rest is made at the end
+	devices   []int32      // of comm.Calls, as their lines' heads say
 	processes []process
 	groups    []communicator
 	blocks    []block
@@ -40,7 +41,7 @@ type process struct {
 	pid    int64
 	source int
 	lines  int64
-	named  []trace.CommLines
+	named  []comms.Lines
 }
 
 type processKey struct {
@@ -74,14 +75,14 @@ const (
 
 // NewBuilder starts an empty log.
 func NewBuilder(lim ingest.Limits) *Builder {
-	return &Builder{lim: lim.OrDefault(), lastAt: trace.None, at: map[processKey]int{}, live: map[pointerKey]int{}, threads: map[threadKey]*thread{}}
+	return &Builder{lim: lim.OrDefault(), lastAt: comms.None, at: map[processKey]int{}, live: map[pointerKey]int{}, threads: map[threadKey]*thread{}}
 }
 
 // Read reads one file to its end; name is what results call it. An error is of the input, or says that there is
 // more than may be held; what was read until then stays.
 func (b *Builder) Read(src *ingest.Source, name string) error {
 	b.source = len(b.comm.Sources)
-	b.comm.Sources = append(b.comm.Sources, trace.CommSource{Name: name, Path: src.Name(), Kind: trace.SourceNCCLLog})
+	b.comm.Sources = append(b.comm.Sources, comms.Source{Name: name, Path: src.Name(), Kind: comms.SourceNCCLLog})
 	b.reader = logline.NewReader(src, src.Name(), b.lim)
 	for b.reader.Scan() {
 		r := b.reader.Record()
@@ -89,7 +90,7 @@ func (b *Builder) Read(src *ingest.Source, name string) error {
 		b.kinds[r.Kind]++
 		b.take(r)
 		if b.held > b.lim.Pending {
-			return trace.At(trace.Pos{File: src.Name(), Line: r.Line}, trace.Bad(trace.ErrTooLarge,
+			return input.At(input.Pos{File: src.Name(), Line: r.Line}, input.Bad(input.ErrTooLarge,
 				"more calls than may be held in %d bytes: give fewer files at once", b.lim.Pending))
 		}
 	}
@@ -121,7 +122,7 @@ func (b *Builder) take(r *logline.Record) {
 		b.topology(p, r)
 	case logline.WarnLine:
 		b.held += textBytes
-		b.comm.Warnings = append(b.comm.Warnings, trace.CommWarning{Process: p, Source: b.source, Line: r.Line, Text: clean(r.Text)})
+		b.comm.Warnings = append(b.comm.Warnings, comms.Warning{Process: p, Source: b.source, Line: r.Line, Text: clean(r.Text)})
 	}
 }
 
@@ -142,13 +143,13 @@ func (p *process) mention(r *logline.Record) {
 }
 
 // lineOf is the lines of an operation, to be counted up.
-func (p *process) lineOf(op nccl.Op) *trace.CommLines {
+func (p *process) lineOf(op nccl.Op) *comms.Lines {
 	for i := range p.named {
 		if p.named[i].Op == op {
 			return &p.named[i]
 		}
 	}
-	p.named = append(p.named, trace.CommLines{Op: op})
+	p.named = append(p.named, comms.Lines{Op: op})
 	return &p.named[len(p.named)-1]
 }
 
@@ -159,7 +160,7 @@ func (b *Builder) process(r *logline.Record) int {
 	if key.pid == 0 {
 		key = processKey{source: b.source + 1, dev: r.Head.Device}
 	}
-	if b.lastAt != trace.None && key == b.last {
+	if b.lastAt != comms.None && key == b.last {
 		return b.lastAt
 	}
 	p, ok := b.at[key]
@@ -182,7 +183,7 @@ func (b *Builder) call(p int, r *logline.Record) {
 // append keeps a call of a known or unknown process.
 func (b *Builder) append(p, group int, r *logline.Record) int {
 	x := &r.Call
-	c := trace.UnknownCall(p)
+	c := comms.UnknownCall(p)
 	c.Group, c.Op, c.Launch = group, x.Op, int64(min(x.OpCount, math.MaxInt64))
 	c.Enter, c.HasEnter = r.Head.Time, r.Head.Clock != logline.NoClock
 	c.Count, c.Bytes, c.Datatype, c.Reduction = int64(min(x.Count, math.MaxInt64)), x.Bytes(), x.Datatype, x.Reduction
@@ -199,12 +200,12 @@ func (b *Builder) append(p, group int, r *logline.Record) int {
 // orphan keeps a call that has only the communicator's pointer to tell whose it is;
 // Comm finds out.
 func (b *Builder) orphan(r *logline.Record) {
-	i := b.append(trace.None, trace.None, r)
+	i := b.append(comms.None, comms.None, r)
 	b.orphans = append(b.orphans, orphan{i, r.Call})
 }
 
 // Comm is everything read so far. The builder must not be used any more.
-func (b *Builder) Comm() *trace.Comm {
+func (b *Builder) Comm() *comms.Record {
 	b.adoptOrphans()
 	hosts := map[string]int{} // each with its clock
 	for i := range b.processes {
@@ -212,7 +213,7 @@ func (b *Builder) Comm() *trace.Comm {
 		if _, known := hosts[x.host]; !known {
 			hosts[x.host] = len(hosts)
 		}
-		b.comm.Processes = append(b.comm.Processes, trace.CommProcess{Rank: -1, Host: x.host, LocalRank: -1, PID: x.pid, Device: -1, Clock: hosts[x.host],
+		b.comm.Processes = append(b.comm.Processes, comms.Process{Rank: -1, Host: x.host, LocalRank: -1, PID: x.pid, Device: -1, Clock: hosts[x.host],
 			Source: x.source, Lines: x.named})
 	}
 	for i := range b.groups {
@@ -226,7 +227,7 @@ func (b *Builder) Comm() *trace.Comm {
 		b.comm.Groups = append(b.comm.Groups, g.group())
 	}
 	for i := range b.blocks {
-		if x := &b.blocks[i]; x.group != trace.None {
+		if x := &b.blocks[i]; x.group != comms.None {
 			b.comm.Paths = append(b.comm.Paths, x.ways()...)
 		}
 	}

@@ -14,7 +14,8 @@ import (
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/nccllog/internal/logline"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -57,14 +58,14 @@ func TestTopology(t *testing.T) {
 	}, "\n"+head)
 	log := build(t, head+text+"\n")
 	want := []block{{nodes: []node{
-		{Device: logline.Device{Kind: nccl.CPU}, parent: trace.None, rank: -1},
+		{Device: logline.Device{Kind: nccl.CPU}, parent: comms.None, rank: -1},
 		{Device: logline.Device{Kind: nccl.CPU, ID: 1}, link: nccl.SYS, bandwidth: 16, rank: -1},
 		{Device: logline.Device{Kind: nccl.PCISwitch, ID: 0x65000}, link: nccl.PCI, bandwidth: 0.2, rank: -1},
 		{Device: logline.Device{Kind: nccl.NIC, ID: 0x67000}, parent: 2, link: nccl.PCI, bandwidth: 48, rank: -1},
 		{Device: logline.Device{Kind: nccl.NetworkPort, ID: 0xc}, parent: 3, link: nccl.NET, bandwidth: 50, rank: -1},
 		{Device: logline.Device{Kind: nccl.GPU, ID: 0x68000}, parent: 2, link: nccl.PCI, bandwidth: 48, rank: 8},
 		{Device: logline.Device{Kind: nccl.NVSwitch}, parent: 5, link: nccl.NVL, bandwidth: 370.8, rank: -1},
-		{Device: logline.Device{Kind: nccl.CPU, ID: 1<<64 - 1}, parent: trace.None, rank: -1},
+		{Device: logline.Device{Kind: nccl.CPU, ID: 1<<64 - 1}, parent: comms.None, rank: -1},
 		{Device: logline.Device{Kind: nccl.GPU, ID: 0xc1000}, parent: 7, link: nccl.PCI, bandwidth: 12, rank: 1},
 	}, paths: []pathRow{{from: logline.Device{Kind: nccl.GPU, ID: 0x68000}, paths: []logline.Path{
 		{To: logline.Device{Kind: nccl.GPU, ID: 0x68000}, Bandwidth: 5000, Class: nccl.LOC},
@@ -103,8 +104,8 @@ func TestWays(t *testing.T) {
 		}},
 		{from: logline.Device{Kind: nccl.GPU, ID: 3}, paths: []logline.Path{{To: logline.Device{Kind: nccl.GPU, ID: 2}, Bandwidth: 80, Class: nccl.NVL}}},
 	}}
-	want := []trace.CommPath{{From: 0, To: 1, Class: nccl.NVL, Bandwidth: 80}, {From: 0, To: trace.ToNetwork, Class: nccl.NET, Bandwidth: 25},
-		{From: 1, To: trace.ToNetwork, Class: nccl.NET, Bandwidth: 25}}
+	want := []comms.Path{{From: 0, To: 1, Class: nccl.NVL, Bandwidth: 80}, {From: 0, To: comms.ToNetwork, Class: nccl.NET, Bandwidth: 25},
+		{From: 1, To: comms.ToNetwork, Class: nccl.NET, Bandwidth: 25}}
 	if diff := cmp.Diff(want, b.ways()); diff != "" {
 		t.Errorf("want −, got +:\n%s", diff)
 	}
@@ -112,7 +113,7 @@ func TestWays(t *testing.T) {
 		return logline.Path{To: logline.Device{Kind: nccl.NetworkPort, ID: id}, Bandwidth: bandwidth, Class: nccl.PHB}
 	}
 	b.paths[0].paths = append(b.paths[0].paths, to(0, 10), to(1, 12), to(0, 11))
-	want = []trace.CommPath{{From: 0, To: 1, Class: nccl.NVL, Bandwidth: 80}, {From: 0, To: trace.ToNetwork, Class: nccl.PHB, Bandwidth: 12}}
+	want = []comms.Path{{From: 0, To: 1, Class: nccl.NVL, Bandwidth: 80}, {From: 0, To: comms.ToNetwork, Class: nccl.PHB, Bandwidth: 12}}
 	if diff := cmp.Diff(want, b.ways()); diff != "" {
 		t.Errorf("with paths to cards: want −, got +:\n%s", diff)
 	}
@@ -206,10 +207,10 @@ func TestHostile(t *testing.T) {
 		lim  ingest.Limits
 		want error
 	}{
-		{"a bomb", bomb(), ingest.Limits{Ratio: 100}, trace.ErrTooLarge},
-		{"too many calls", strings.NewReader(strings.Repeat("h:1:2 [0] NCCL INFO "+call+"\n", 100)), ingest.Limits{Pending: 5000}, trace.ErrTooLarge},
-		{"too many processes", strings.NewReader(manyHosts(100)), ingest.Limits{Pending: 5000}, trace.ErrTooLarge},
-		{"cut gzip", strings.NewReader(packed.String()[:packed.Len()-5]), ingest.Limits{}, trace.ErrTruncated},
+		{"a bomb", bomb(), ingest.Limits{Ratio: 100}, input.ErrTooLarge},
+		{"too many calls", strings.NewReader(strings.Repeat("h:1:2 [0] NCCL INFO "+call+"\n", 100)), ingest.Limits{Pending: 5000}, input.ErrTooLarge},
+		{"too many processes", strings.NewReader(manyHosts(100)), ingest.Limits{Pending: 5000}, input.ErrTooLarge},
+		{"cut gzip", strings.NewReader(packed.String()[:packed.Len()-5]), ingest.Limits{}, input.ErrTruncated},
 		{"failing disk", iotest.TimeoutReader(strings.NewReader("h:1:2 [0] NCCL INFO " + call)), ingest.Limits{}, iotest.ErrTimeout},
 	}
 	for _, tt := range tests {
@@ -256,7 +257,7 @@ func TestNamed(t *testing.T) {
 		"h:1:2 [0] NCCL INFO AllReduce: opCount 1 sendb\n"+
 		"h:1:2 [0] NCCL INFO AllReduce |    10.4/   1.2 |\n"+
 		"AllReduce: 17 ms\n")
-	want := trace.CommLines{Op: nccl.AllReduce, Calls: 3, Tunings: 1, Damaged: 1}
+	want := comms.Lines{Op: nccl.AllReduce, Calls: 3, Tunings: 1, Damaged: 1}
 	if p := log.comm.Processes; len(p) != 1 || len(p[0].Lines) != 1 || p[0].Lines[0] != want || want.Total() != 5 {
 		t.Errorf("%+v, want %+v", p, want)
 	}

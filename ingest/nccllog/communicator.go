@@ -2,7 +2,7 @@ package nccllog
 
 import (
 	"github.com/sfstat/sfstat/ingest/nccllog/internal/logline"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // communicator is one rank's side of a communicator: what a pointer means from one
@@ -18,11 +18,11 @@ type communicator struct {
 }
 
 // group is the communicator as results have it.
-func (c *communicator) group() trace.CommGroup {
-	g := trace.CommGroup{Process: c.process, ID: c.ID, Handle: c.Pointer, Rank: int(c.Rank), Size: int(c.Ranks), FromStart: true,
+func (c *communicator) group() comms.Group {
+	g := comms.Group{Process: c.process, ID: c.ID, Handle: c.Pointer, Rank: int(c.Rank), Size: int(c.Ranks), FromStart: true,
 		Enqueued: -1, Started: -1, Completed: -1}
-	if c.parent != trace.None {
-		g.Split = &trace.CommSplit{Parent: c.parent, Number: c.CommEvent.Split, Color: c.Color}
+	if c.parent != comms.None {
+		g.Split = &comms.Split{Parent: c.parent, Number: c.CommEvent.Split, Color: c.Color}
 	}
 	return g
 }
@@ -40,7 +40,7 @@ func (b *Builder) groupOf(p int, c *logline.Call, line int64) int {
 
 func (b *Builder) newGroup(p int, line int64, e logline.CommEvent) int {
 	i := len(b.groups)
-	c := communicator{CommEvent: e, process: p, parent: trace.None, source: b.source, line: line}
+	c := communicator{CommEvent: e, process: p, parent: comms.None, source: b.source, line: line}
 	if e.Parent != 0 {
 		if parent, ok := b.live[pointerKey{p, e.Parent}]; ok {
 			c.parent = parent

@@ -1,5 +1,5 @@
 // Package nccllog reads the debug log of NCCL 2.4 to 2.30 and of RCCL into a
-// [trace.Comm]: which calls a process made, on which communicator, in which
+// [comms.Record]: which calls a process made, on which communicator, in which
 // order, how NCCL chose to run them, and over which hardware.
 //
 // [Builder] puts one or many files, each with one or many processes, together:

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/ingest"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // Whatever is in a log: no panic, every line in the census once, every index in range.
@@ -35,7 +35,7 @@ func FuzzLog(f *testing.F) {
 			t.Errorf("%d records by kind, %d in all, of %d lines", sum, b.records, b.reader.Lines())
 		}
 		for _, x := range c.Calls {
-			if p := c.Groups[x.Group].Process; p != x.Process || b.processes[p].lines < 0 || x.Source != 0 || x.Kernel != trace.None {
+			if p := c.Groups[x.Group].Process; p != x.Process || b.processes[p].lines < 0 || x.Source != 0 || x.Kernel != comms.None {
 				t.Errorf("%+v", x)
 			}
 		}

@@ -5,18 +5,18 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/ingest/nccllog/internal/logline"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
 // links are those of every host, from the block that shows most of its GPUs, of equals the first: blocks are trimmed to the GPUs of
 // their communicator.
-func (b *Builder) links() (list []trace.CommLink) {
+func (b *Builder) links() (list []comms.Link) {
 	best := map[string]int{} // by host, index of blocks
 	var hosts []string
 	for i := range b.blocks {
 		x := &b.blocks[i]
-		if x.group == trace.None {
+		if x.group == comms.None {
 			continue
 		}
 		host := b.processes[b.groups[x.group].process].host
@@ -46,19 +46,19 @@ func (b *block) gpus() (n int) {
 }
 
 // links are what the block draws, each link once: both its ends name it.
-func (b *block) links() (list []trace.CommLink) {
+func (b *block) links() (list []comms.Link) {
 	rank := map[logline.Device]int{}
 	for _, n := range b.nodes {
 		if n.rank >= 0 {
 			rank[n.Device] = int(n.rank)
 		}
 	}
-	device := func(d logline.Device) trace.CommDevice {
+	device := func(d logline.Device) comms.Device {
 		r, known := rank[d]
 		if !known {
 			r = -1
 		}
-		return trace.CommDevice{Kind: d.Kind, Name: d.String(), Rank: r}
+		return comms.Device{Kind: d.Kind, Name: d.String(), Rank: r}
 	}
 	type key struct {
 		a, b logline.Device
@@ -66,7 +66,7 @@ func (b *block) links() (list []trace.CommLink) {
 	}
 	seen := map[key]bool{}
 	for _, n := range b.nodes {
-		if n.parent == trace.None {
+		if n.parent == comms.None {
 			continue
 		}
 		x, y := b.nodes[n.parent].Device, n.Device
@@ -76,7 +76,7 @@ func (b *block) links() (list []trace.CommLink) {
 		}
 		if !seen[k] {
 			seen[k] = true
-			list = append(list, trace.CommLink{Group: b.group, From: device(x), To: device(y), Class: n.link, Bandwidth: n.bandwidth})
+			list = append(list, comms.Link{Group: b.group, From: device(x), To: device(y), Class: n.link, Bandwidth: n.bandwidth})
 		}
 	}
 	return list

@@ -2,7 +2,7 @@ package nccllog
 
 import (
 	"github.com/sfstat/sfstat/ingest/nccllog/internal/logline"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // orphan is a call whose process is not known.
@@ -69,7 +69,7 @@ func (b *Builder) damagedHeads() map[int]int {
 		}
 	}
 	for p, list := range few {
-		if q := b.ownerOf(p, list, owners); q != trace.None {
+		if q := b.ownerOf(p, list, owners); q != comms.None {
 			damaged[p] = q
 		}
 	}
@@ -78,9 +78,9 @@ func (b *Builder) damagedHeads() map[int]int {
 
 // ownerOf is the process that has all communicators of p, None if there is none or p is one itself.
 func (b *Builder) ownerOf(p int, groups []int, owners map[uint64][]int) int {
-	owner := trace.None
+	owner := comms.None
 	for _, i := range groups {
-		g, mine := &b.groups[i], trace.None
+		g, mine := &b.groups[i], comms.None
 		for _, k := range owners[g.Pointer] {
 			z := &b.groups[k]
 			x, y := &b.processes[p], &b.processes[z.process]
@@ -88,8 +88,8 @@ func (b *Builder) ownerOf(p int, groups []int, owners map[uint64][]int) int {
 				mine = z.process
 			}
 		}
-		if mine == trace.None || owner != trace.None && owner != mine {
-			return trace.None
+		if mine == comms.None || owner != comms.None && owner != mine {
+			return comms.None
 		}
 		owner = mine
 	}
@@ -105,19 +105,19 @@ func has(damaged map[int]int, process int) bool {
 // several have it, the call is of a process without name.
 func (b *Builder) giveBack(o orphan, owners []int) {
 	c := &b.comm.Calls[o.call]
-	group := trace.None
+	group := comms.None
 	for _, i := range owners {
 		if b.groups[i].source == c.Source || len(owners) == 1 {
-			if group != trace.None && b.groups[group].process != b.groups[i].process {
-				group = trace.None
+			if group != comms.None && b.groups[group].process != b.groups[i].process {
+				group = comms.None
 				break
 			}
-			if group == trace.None || b.groups[i].line <= c.Line {
+			if group == comms.None || b.groups[i].line <= c.Line {
 				group = i
 			}
 		}
 	}
-	if group == trace.None {
+	if group == comms.None {
 		b.comm.Strays++
 		b.source = c.Source
 		c.Process = b.process(&logline.Record{Head: logline.Head{Device: b.devices[o.call]}})
@@ -148,7 +148,7 @@ func (b *Builder) drop(damaged map[int]int) {
 	for i := range b.groups {
 		g := &b.groups[i]
 		g.process = process[g.process]
-		if g.parent != trace.None {
+		if g.parent != comms.None {
 			g.parent = group[g.parent]
 		}
 	}
@@ -157,7 +157,7 @@ func (b *Builder) drop(damaged map[int]int) {
 		c.Process, c.Group = process[c.Process], group[c.Group]
 	}
 	for i := range b.blocks {
-		if x := &b.blocks[i]; x.group != trace.None {
+		if x := &b.blocks[i]; x.group != comms.None {
 			x.group = group[x.group]
 		}
 	}
@@ -180,7 +180,7 @@ func (p *process) absorb(q *process) {
 func renumber(n int, stays func(int) bool) []int {
 	to, next := make([]int, n), 0
 	for i := range to {
-		to[i] = trace.None
+		to[i] = comms.None
 		if stays(i) {
 			to[i] = next
 			next++
@@ -193,7 +193,7 @@ func renumber(n int, stays func(int) bool) []int {
 func kept[T any](list []T, to []int) []T {
 	out := list[:0]
 	for i, v := range list {
-		if to[i] != trace.None {
+		if to[i] != comms.None {
 			out = append(out, v)
 		}
 	}

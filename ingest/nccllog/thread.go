@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/ingest/nccllog/internal/logline"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -24,7 +24,7 @@ func (b *Builder) thread(p int, r *logline.Record) *thread {
 	key := threadKey{p, r.Head.TID, r.Head.Device}
 	t, ok := b.threads[key]
 	if !ok {
-		t = &thread{group: trace.None, block: trace.None}
+		t = &thread{group: comms.None, block: comms.None}
 		b.threads[key] = t
 		b.held += threadBytes
 	}
@@ -66,14 +66,14 @@ func (b *Builder) tuning(p int, r *logline.Record) {
 	}
 }
 
-func (b *Builder) keep(u *logline.Tuning) *trace.CommTuning {
+func (b *Builder) keep(u *logline.Tuning) *comms.Tuning {
 	b.held += nodeBytes
-	return &trace.CommTuning{Algo: u.Algo, Protocol: u.Protocol, Channels: u.Channels, CopyEngine: u.Kernel == logline.CopyEngine}
+	return &comms.Tuning{Algo: u.Algo, Protocol: u.Protocol, Channels: u.Channels, CopyEngine: u.Kernel == logline.CopyEngine}
 }
 
 // fits reports whether the line may be that of a call: operation, where it tells, and
 // bytes, which up to 2.23 are of all ranks.
-func (b *Builder) fits(u *logline.Tuning, c *trace.CommCall) bool {
+func (b *Builder) fits(u *logline.Tuning, c *comms.Call) bool {
 	if u.Op != nccl.UnknownOp && u.Op != c.Op {
 		return false
 	}
@@ -81,7 +81,7 @@ func (b *Builder) fits(u *logline.Tuning, c *trace.CommCall) bool {
 }
 
 // tunedBytes is the bytes by which a tuning line calls a call.
-func (b *Builder) tunedBytes(c *trace.CommCall, numeric bool) int64 {
+func (b *Builder) tunedBytes(c *comms.Call, numeric bool) int64 {
 	if numeric && (c.Op == nccl.AllGather || c.Op == nccl.ReduceScatter) && c.Bytes < 1<<40 {
 		return c.Bytes * int64(b.groups[c.Group].Ranks)
 	}
@@ -120,7 +120,7 @@ func (b *Builder) tuneGroup(t *thread, u *logline.Tuning) bool {
 // the line belongs to it too, up to 2.17.
 func (t *thread) making(b *Builder, group int) {
 	t.group = group
-	if t.block != trace.None && b.blocks[t.block].group == trace.None {
+	if t.block != comms.None && b.blocks[t.block].group == comms.None {
 		b.blocks[t.block].group = group
 	}
 	if b.groups[group].Step == logline.Completed {

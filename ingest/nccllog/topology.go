@@ -2,7 +2,7 @@ package nccllog
 
 import (
 	"github.com/sfstat/sfstat/ingest/nccllog/internal/logline"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -42,7 +42,7 @@ func (b *Builder) topology(p int, r *logline.Record) {
 		t.startBlock(b)
 		return
 	}
-	if t.block == trace.None { // the log begins inside a block
+	if t.block == comms.None { // the log begins inside a block
 		t.startBlock(b)
 	}
 	block := &b.blocks[t.block]
@@ -58,19 +58,19 @@ func (b *Builder) topology(p int, r *logline.Record) {
 
 func (t *thread) startBlock(b *Builder) {
 	group := t.group
-	if group != trace.None && b.groups[group].Step >= logline.Completed {
-		group = trace.None // of the next one
+	if group != comms.None && b.groups[group].Step >= logline.Completed {
+		group = comms.None // of the next one
 	}
 	t.block, t.parents = len(b.blocks), t.parents[:0]
 	b.blocks = append(b.blocks, block{group: group})
 	b.held += nodeBytes
 }
 
-func (t *thread) closeBlock() { t.block, t.parents = trace.None, t.parents[:0] }
+func (t *thread) closeBlock() { t.block, t.parents = comms.None, t.parents[:0] }
 
 // node puts a device under the last one that stands less far in.
 func (t *thread) node(block *block, item *logline.TopologyItem) {
-	n := node{Device: item.Device, parent: trace.None, link: item.Link, bandwidth: item.Bandwidth, rank: item.Rank}
+	n := node{Device: item.Device, parent: comms.None, link: item.Link, bandwidth: item.Bandwidth, rank: item.Rank}
 	if item.Width == 0 { // no link: the top of a tree
 		t.parents = t.parents[:0]
 	}

@@ -7,28 +7,28 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/ingest/nccllog/internal/logline"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // maxExample is how many bytes of a text are kept.
 const maxExample = 200
 
 // tally counts what begins like a record and cannot be read, by reason.
-type tally []trace.CommUnread
+type tally []comms.Unread
 
 // add counts a record; its text is kept if it is the first.
 func (t *tally) add(b *Builder, r *logline.Record) {
-	i := slices.IndexFunc(*t, func(u trace.CommUnread) bool { return u.Reason == r.Why })
+	i := slices.IndexFunc(*t, func(u comms.Unread) bool { return u.Reason == r.Why })
 	if i < 0 {
 		i = len(*t)
-		*t = append(*t, trace.CommUnread{Reason: r.Why, Source: b.source, Line: r.Line, Text: clean(r.Text)})
+		*t = append(*t, comms.Unread{Reason: r.Why, Source: b.source, Line: r.Line, Text: clean(r.Text)})
 	}
 	(*t)[i].Count++
 }
 
 // byCount is all of it, the most frequent reason first.
-func (t tally) byCount() []trace.CommUnread {
-	slices.SortStableFunc(t, func(x, y trace.CommUnread) int { return cmp.Compare(y.Count, x.Count) })
+func (t tally) byCount() []comms.Unread {
+	slices.SortStableFunc(t, func(x, y comms.Unread) int { return cmp.Compare(y.Count, x.Count) })
 	return t
 }
 

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // header says what the columns of rows are.
@@ -54,7 +54,7 @@ func (h *header) bus(words []string) (bus float64, err error) {
 		names = names[len(names)/2:]
 	}
 	if len(words)-i < len(names) {
-		return 0, trace.Bad(trace.ErrRagged, "a row of %d columns, expected at least %d as in the header: was it cut off, or written into by another process?", len(words), i+len(names))
+		return 0, input.Bad(input.ErrRagged, "a row of %d columns, expected at least %d as in the header: was it cut off, or written into by another process?", len(words), i+len(names))
 	}
 	for k, name := range names {
 		text := words[i+k]
@@ -83,7 +83,7 @@ func number(text string) bool {
 func bandwidth(text string) (float64, error) {
 	x, err := strconv.ParseFloat(text, 64)
 	if err != nil || x < 0 || math.IsNaN(x) || math.IsInf(x, 0) {
-		return 0, trace.Bad(trace.ErrType, "a bus bandwidth of %.40q, expected GB/s", text)
+		return 0, input.Bad(input.ErrType, "a bus bandwidth of %.40q, expected GB/s", text)
 	}
 	return x, nil
 }
@@ -96,10 +96,10 @@ func right(name, text string) error {
 	}
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil {
-		return trace.Bad(trace.ErrType, "a count of wrong values of %.40q, expected a number or N/A", text)
+		return input.Bad(input.ErrType, "a count of wrong values of %.40q, expected a number or N/A", text)
 	}
 	if n != 0 {
-		return trace.Bad(trace.ErrRange, "%s values were wrong: this run is no baseline, look for a faulty GPU or link first", text)
+		return input.Bad(input.ErrRange, "%s values were wrong: this run is no baseline, look for a faulty GPU or link first", text)
 	}
 	return nil
 }

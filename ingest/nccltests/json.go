@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"github.com/sfstat/sfstat/ingest"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // maxJSON bounds a document: it has the environment of the job, and the time of each iteration on demand.
@@ -43,18 +43,18 @@ func (r *reader) json(src *ingest.Source, lim ingest.Limits) error {
 	case err != nil:
 		return err
 	case int64(len(text)) > limit:
-		return trace.At(trace.Pos{File: r.name}, trace.Bad(trace.ErrTooLarge, "more than %d bytes of JSON", limit))
+		return input.At(input.Pos{File: r.name}, input.Bad(input.ErrTooLarge, "more than %d bytes of JSON", limit))
 	}
 	var d document
 	if err := json.Unmarshal(text, &d); err != nil {
-		pos := trace.Pos{File: r.name}
+		pos := input.Pos{File: r.name}
 		if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
 			pos.Offset = syntax.Offset
 		}
 		if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
 			pos.Offset = wrong.Offset
 		}
-		return trace.At(pos, trace.Bad(trace.ErrFormat, "no JSON of nccl-tests: %v", err))
+		return input.At(pos, input.Bad(input.ErrFormat, "no JSON of nccl-tests: %v", err))
 	}
 	if len(d.Args) > 0 {
 		if op, named := operation(d.Args[0]); named {
@@ -71,7 +71,7 @@ func (r *reader) json(src *ingest.Source, lim ingest.Limits) error {
 			err = r.add(x.Size, bus)
 		}
 		if err != nil {
-			return trace.At(trace.Pos{File: r.name, Inside: "results"}, err)
+			return input.At(input.Pos{File: r.name, Inside: "results"}, err)
 		}
 	}
 	return nil

@@ -22,6 +22,7 @@ import (
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -63,7 +64,7 @@ func inFileName(path string) nccl.Op {
 	return nccl.UnknownOp
 }
 
-// Read reads a file. Errors are *trace.RecordError with the line, or in JSON the byte.
+// Read reads a file. Errors are *input.Error with the line, or in JSON the byte.
 func Read(src *ingest.Source, lim ingest.Limits) ([]nccl.Benchmark, error) {
 	head, err := src.Peek(64)
 	if err != nil && err != io.EOF {
@@ -76,7 +77,7 @@ func Read(src *ingest.Source, lim ingest.Limits) ([]nccl.Benchmark, error) {
 		err = r.text(src, lim)
 	}
 	if err == nil && len(r.rows) == 0 {
-		err = trace.At(trace.Pos{File: r.name}, trace.Bad(trace.ErrEmpty, "no row of nccl-tests in it: expected what all_reduce_perf and its like print, or write with -J"))
+		err = input.At(input.Pos{File: r.name}, input.Bad(input.ErrEmpty, "no row of nccl-tests in it: expected what all_reduce_perf and its like print, or write with -J"))
 	}
 	return r.rows, err
 }
@@ -118,7 +119,7 @@ func (r *reader) text(src *ingest.Source, lim ingest.Limits) error {
 			return nil
 		}
 		if err == nil {
-			err = trace.At(lines.Pos(), r.line(string(line)))
+			err = input.At(lines.Pos(), r.line(string(line)))
 		}
 		if err != nil {
 			return err
@@ -172,15 +173,15 @@ func (r *reader) comment(before string, words []string) {
 func (r *reader) add(size int64, bus float64) error {
 	switch {
 	case r.op == nccl.UnknownOp:
-		return trace.Bad(trace.ErrMissing, "a row of a test that nothing names, or that is of no single operation: name the file as the test, such as all_reduce_perf.txt")
+		return input.Bad(input.ErrMissing, "a row of a test that nothing names, or that is of no single operation: name the file as the test, such as all_reduce_perf.txt")
 	case r.devices.ranks == 0:
-		return trace.Bad(trace.ErrMissing, "a row, and no line \"# Rank 0 … on HOST\" before it: on how many ranks and hosts it was measured is not known")
+		return input.Bad(input.ErrMissing, "a row, and no line \"# Rank 0 … on HOST\" before it: on how many ranks and hosts it was measured is not known")
 	case r.devices.ranks > trace.MaxRanks:
-		return trace.Bad(trace.ErrTooLarge, "%d ranks, expected at most %d", r.devices.ranks, trace.MaxRanks)
+		return input.Bad(input.ErrTooLarge, "%d ranks, expected at most %d", r.devices.ranks, trace.MaxRanks)
 	case len(r.rows) == maxRows:
-		return trace.Bad(trace.ErrTooLarge, "more than %d rows", maxRows)
+		return input.Bad(input.ErrTooLarge, "more than %d rows", maxRows)
 	case size < 0:
-		return trace.Bad(trace.ErrNegative, "a size of %d bytes", size)
+		return input.Bad(input.ErrNegative, "a size of %d bytes", size)
 	}
 	r.rows = append(r.rows, nccl.Benchmark{Op: r.op, Ranks: r.devices.ranks, Hosts: len(r.devices.hosts), Bytes: size, Bus: bus})
 	return nil

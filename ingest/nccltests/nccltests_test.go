@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sfstat/sfstat/ingest"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -114,26 +114,26 @@ func TestErrors(t *testing.T) {
 		kind       error
 		line       int64
 	}{
-		"empty":                     {"reduce.txt", "", trace.ErrEmpty, 0},
-		"no table":                  {"reduce.txt", device, trace.ErrEmpty, 0},
-		"a test nothing names":      {"out.txt", device + columns + row, trace.ErrMissing, 6},
-		"a test of several":         {"reduce.txt", "# Collective test starting: hypercube_perf\n" + device + columns + row, trace.ErrMissing, 7},
-		"no devices":                {"reduce.txt", columns + row, trace.ErrMissing, 3},
-		"devices of the run before": {"reduce.txt", device + columns + row + "# Using devices\n" + columns + row, trace.ErrMissing, 10},
-		"wrong values":              {"reduce.txt", device + columns + strings.Replace(row, "0.15 0", "0.15 12", 1), trace.ErrRange, 6},
-		"a row cut off":             {"reduce.txt", device + columns + row[:20], trace.ErrRagged, 6},
-		"written into":              {"reduce.txt", device + columns + "1024 256 float sum -1 a:1:2 [0] NCCL INFO comm 0x1 rank 0 nranks 2 - Init COMPLETE\n", trace.ErrType, 6},
-		"no number":                 {"reduce.txt", device + columns + strings.Replace(row, "0.15", "fast", 1), trace.ErrType, 6},
-		"not finite":                {"reduce.txt", device + columns + strings.Replace(row, "0.15", "Inf", 1), trace.ErrType, 6},
-		"a negative size":           {"reduce.txt", device + columns + "-" + row, trace.ErrNegative, 6},
-		"JSON cut off":              {"reduce.json", fixture(t, "all_gather.json")[:900], trace.ErrFormat, 0},
-		"JSON of something":         {"reduce.json", `{"results": 7}`, trace.ErrFormat, 0},
-		"JSON of nothing":           {"reduce.json", `{}`, trace.ErrEmpty, 0},
-		"JSON of wrong values":      {"reduce.json", strings.Replace(fixture(t, "all_gather.json"), `"nwrong":0.0`, `"nwrong":3`, 1), trace.ErrRange, 0},
+		"empty":                     {"reduce.txt", "", input.ErrEmpty, 0},
+		"no table":                  {"reduce.txt", device, input.ErrEmpty, 0},
+		"a test nothing names":      {"out.txt", device + columns + row, input.ErrMissing, 6},
+		"a test of several":         {"reduce.txt", "# Collective test starting: hypercube_perf\n" + device + columns + row, input.ErrMissing, 7},
+		"no devices":                {"reduce.txt", columns + row, input.ErrMissing, 3},
+		"devices of the run before": {"reduce.txt", device + columns + row + "# Using devices\n" + columns + row, input.ErrMissing, 10},
+		"wrong values":              {"reduce.txt", device + columns + strings.Replace(row, "0.15 0", "0.15 12", 1), input.ErrRange, 6},
+		"a row cut off":             {"reduce.txt", device + columns + row[:20], input.ErrRagged, 6},
+		"written into":              {"reduce.txt", device + columns + "1024 256 float sum -1 a:1:2 [0] NCCL INFO comm 0x1 rank 0 nranks 2 - Init COMPLETE\n", input.ErrType, 6},
+		"no number":                 {"reduce.txt", device + columns + strings.Replace(row, "0.15", "fast", 1), input.ErrType, 6},
+		"not finite":                {"reduce.txt", device + columns + strings.Replace(row, "0.15", "Inf", 1), input.ErrType, 6},
+		"a negative size":           {"reduce.txt", device + columns + "-" + row, input.ErrNegative, 6},
+		"JSON cut off":              {"reduce.json", fixture(t, "all_gather.json")[:900], input.ErrFormat, 0},
+		"JSON of something":         {"reduce.json", `{"results": 7}`, input.ErrFormat, 0},
+		"JSON of nothing":           {"reduce.json", `{}`, input.ErrEmpty, 0},
+		"JSON of wrong values":      {"reduce.json", strings.Replace(fixture(t, "all_gather.json"), `"nwrong":0.0`, `"nwrong":3`, 1), input.ErrRange, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := read(t, tt.file, tt.text)
-			var placed *trace.RecordError
+			var placed *input.Error
 			if !errors.Is(err, tt.kind) || !errors.As(err, &placed) || placed.Pos.File != tt.file || placed.Pos.Line != tt.line {
 				t.Errorf("%v, expected %v in line %d", err, tt.kind, tt.line)
 			}

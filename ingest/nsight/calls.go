@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -13,7 +13,7 @@ import (
 // it. The range is on the thread that launched, so nothing is guessed: the launch lies in the range of the call, or
 // in that of the ncclGroupEnd that closed its group.
 type call struct {
-	trace.CommCall
+	comms.Call
 	comm  uint64 // hash of the communicator, the log's commId; 0 before NCCL 2.25, or where the export has no payloads
 	batch int    // calls with the same number were launched at once
 }

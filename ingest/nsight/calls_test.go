@@ -9,7 +9,7 @@ import (
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/nsight"
 	"github.com/sfstat/sfstat/ingest/nsight/nsighttest"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 const (
@@ -78,7 +78,7 @@ func TestCalls(t *testing.T) {
 	x := &c.Processes[0]
 	for _, call := range c.Calls {
 		kernel := int64(0)
-		if call.Kernel != trace.None {
+		if call.Kernel != comms.None {
 			kernel = x.Kernels[call.Kernel].Correlation
 		}
 		got = append(got, fmt.Sprintf("%v %d %t", call.Op, kernel, call.KernelSure))

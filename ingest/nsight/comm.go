@@ -12,16 +12,17 @@ import (
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/nsight/internal/export"
 	"github.com/sfstat/sfstat/ingest/profiler/stagemap"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
 // commProcess is one process that ran kernels of NCCL, until its calls have their groups.
 type commProcess struct {
-	trace.CommProcess
-	phases map[int64][]trace.CommSpan // of each thread
-	calls  []call                     // of NCCL's API, by start, as its own NVTX ranges tell
-	made   []madeGroup                // by start
+	comms.Process
+	phases map[int64][]comms.Span // of each thread
+	calls  []call                 // of NCCL's API, by start, as its own NVTX ranges tell
+	made   []madeGroup            // by start
 }
 
 // maxKernels bounds the kernels of NCCL that are held, of one file.
@@ -30,7 +31,7 @@ const maxKernels = 1 << 25
 // ReadComm reads the communication of an export, which results call name: the kernels of NCCL and RCCL and, where NCCL's own NVTX
 // ranges are in it, the calls that launched them. Memory grows with NCCL's
 // kernels, the strings and the steps, not with the other rows.
-func ReadComm(path, name string, lim ingest.Limits) (c *trace.Comm, err error) {
+func ReadComm(path, name string, lim ingest.Limits) (c *comms.Record, err error) {
 	f, err := export.Open(path)
 	if err != nil {
 		return nil, err
@@ -40,7 +41,7 @@ func ReadComm(path, name string, lim ingest.Limits) (c *trace.Comm, err error) {
 		recording: recording{file: f, path: path, o: Options{Limits: lim, Stages: stagemap.Default()},
 			names: make(map[int64]string), domains: make(map[domain]string), gpus: make(map[device]int64)},
 		of: make(map[export.ProcessID]*commProcess), ours: make(map[int64]named), devices: make(map[export.ProcessID]map[int64]int),
-		launched: make(map[launchOf]launchedAt), configs: make(map[trace.CommConfig]*trace.CommConfig),
+		launched: make(map[launchOf]launchedAt), configs: make(map[comms.Config]*comms.Config),
 		api: make(map[export.ProcessID][]apiRange),
 	}
 	if err := errors.Join(r.tables(), r.schemaTables()); err != nil {
@@ -51,7 +52,7 @@ func ReadComm(path, name string, lim ingest.Limits) (c *trace.Comm, err error) {
 		return nil, err
 	}
 	if len(r.of) == 0 {
-		return nil, trace.At(trace.Pos{File: path}, trace.Bad(trace.ErrEmpty, "no kernel of NCCL or RCCL in it: record with nsys profile --trace=cuda,nvtx"))
+		return nil, input.At(input.Pos{File: path}, input.Bad(input.ErrEmpty, "no kernel of NCCL or RCCL in it: record with nsys profile --trace=cuda,nvtx"))
 	}
 	if err := errors.Join(f.Calls(r.call), f.PayloadEvents(r.event), r.decoded()); err != nil {
 		return nil, err
@@ -67,7 +68,7 @@ type commReader struct {
 	devices  map[export.ProcessID]map[int64]int
 	launched map[launchOf]launchedAt
 	kernels  int
-	configs  map[trace.CommConfig]*trace.CommConfig // each once
+	configs  map[comms.Config]*comms.Config // each once
 	schemas  schemas
 	api      map[export.ProcessID][]apiRange // ranges of NCCL's own
 	ranges   int                             // of them, in all
@@ -103,17 +104,17 @@ func (r *commReader) kernel(k *export.KernelRow) error {
 		return nil
 	}
 	if r.kernels++; r.kernels > maxKernels {
-		return trace.Bad(trace.ErrTooLarge, "more than %d kernels of NCCL: record fewer steps, or a file for each rank", maxKernels)
+		return input.Bad(input.ErrTooLarge, "more than %d kernels of NCCL: record fewer steps, or a file for each rank", maxKernels)
 	}
 	p := r.of[k.Process]
 	if p == nil {
-		p = &commProcess{CommProcess: trace.CommProcess{ID: int64(k.Process), PID: int64(k.Process.PID()), Rank: unclaimed, LocalRank: -1, Begin: start}, phases: map[int64][]trace.CommSpan{}}
+		p = &commProcess{Process: comms.Process{ID: int64(k.Process), PID: int64(k.Process.PID()), Rank: unclaimed, LocalRank: -1, Begin: start}, phases: map[int64][]comms.Span{}}
 		r.of[k.Process], r.devices[k.Process] = p, map[int64]int{}
 	}
 	r.devices[k.Process][k.Device]++
 	p.Begin = min(p.Begin, start)
 	replay := k.GraphNode != export.Absent && k.GraphNode != 0
-	p.Kernels = append(p.Kernels, trace.CommKernel{KernelName: name.KernelName, Start: start, End: end, HasSpan: true, Stream: k.Stream, Correlation: k.Correlation,
+	p.Kernels = append(p.Kernels, comms.Kernel{KernelName: name.KernelName, Start: start, End: end, HasSpan: true, Stream: k.Stream, Correlation: k.Correlation,
 		Grid: small(k.Grid), Block: small(k.Block), Replay: replay, Config: r.config(k)})
 	r.launched[launchOf{k.Process, k.Correlation}] = launchedAt{}
 	return nil
@@ -123,8 +124,8 @@ func (r *commReader) kernel(k *export.KernelRow) error {
 const maxConfigs = 1 << 16
 
 // config is how a kernel was launched.
-func (r *commReader) config(k *export.KernelRow) *trace.CommConfig {
-	c := trace.CommConfig{Name: r.names[k.Name], Grid: [3]int64{known(k.Grid), known(k.GridY), known(k.GridZ)}, Block: [3]int64{known(k.Block), known(k.BlockY), known(k.BlockZ)},
+func (r *commReader) config(k *export.KernelRow) *comms.Config {
+	c := comms.Config{Name: r.names[k.Name], Grid: [3]int64{known(k.Grid), known(k.GridY), known(k.GridZ)}, Block: [3]int64{known(k.Block), known(k.BlockY), known(k.BlockZ)},
 		Registers: known(k.Registers), StaticShared: known(k.StaticShared), DynamicShared: known(k.DynamicShared), Local: known(k.Local)}
 	if r.configs[c] == nil && len(r.configs) < maxConfigs {
 		r.configs[c] = &c
@@ -186,11 +187,11 @@ func (r *commReader) event(e *export.PayloadEvent) error {
 	switch role := r.classify(text).Role; {
 	case !ok:
 	case role == stagemap.Step && len(p.Steps) < maxKernels:
-		p.Steps = append(p.Steps, trace.CommSpan{Name: text, Start: start, End: end})
+		p.Steps = append(p.Steps, comms.Span{Name: text, Start: start, End: end})
 	case role == stagemap.Stage || microbatch.MatchString(text):
 		if r.phases++; r.phases <= maxKernels {
 			thread := threadOf(e.Thread)
-			p.phases[thread] = append(p.phases[thread], trace.CommSpan{Name: text, Start: start, End: end})
+			p.phases[thread] = append(p.phases[thread], comms.Span{Name: text, Start: start, End: end})
 		}
 	}
 	return nil
@@ -200,8 +201,8 @@ func (r *commReader) event(e *export.PayloadEvent) error {
 var microbatch = regexp.MustCompile(`(?i)micro[ _-]?batch|\bmb[ _-]?\d`)
 
 // phasesOf are those of the thread that marked most: others, such as those of autograd, mark the same once more.
-func (p *commProcess) phasesOf() []trace.CommSpan {
-	var most []trace.CommSpan
+func (p *commProcess) phasesOf() []comms.Span {
+	var most []comms.Span
 	for _, t := range slices.Sorted(maps.Keys(p.phases)) {
 		if len(p.phases[t]) > len(most) {
 			most = p.phases[t]
@@ -218,7 +219,7 @@ func (r *commReader) ncclRange(e *export.Event, name string) bool {
 }
 
 // finish puts the parts together: processes by id, kernels by start, with their launches, calls with their groups.
-func (r *commReader) finish(name string) (*trace.Comm, error) {
+func (r *commReader) finish(name string) (*comms.Record, error) {
 	buses := map[int64]uint64{}
 	err := r.file.GPUs(func(g export.GPU) error {
 		if bus, ok := busNumber(g.Bus); ok {
@@ -229,7 +230,7 @@ func (r *commReader) finish(name string) (*trace.Comm, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &trace.Comm{Sources: []trace.CommSource{{Name: name, Path: r.path, Kind: trace.SourceNsight}}}
+	c := &comms.Record{Sources: []comms.Source{{Name: name, Path: r.path, Kind: comms.SourceNsight}}}
 	for _, id := range slices.Sorted(maps.Keys(r.of)) {
 		p := r.of[id]
 		for i := range p.Kernels {
@@ -238,7 +239,7 @@ func (r *commReader) finish(name string) (*trace.Comm, error) {
 				k.Launch, k.Thread, k.HasLaunch = l.at, l.thread, true
 			}
 		}
-		slices.SortStableFunc(p.Kernels, func(a, b trace.CommKernel) int { return cmp.Compare(a.Start, b.Start) })
+		slices.SortStableFunc(p.Kernels, func(a, b comms.Kernel) int { return cmp.Compare(a.Start, b.Start) })
 		p.tie(r.api[id])
 		p.Phases = p.phasesOf()
 		p.Device = mostUsed(r.devices[id])

@@ -11,7 +11,7 @@ import (
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/nsight"
 	"github.com/sfstat/sfstat/ingest/nsight/nsighttest"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // decodedJob is a process that makes a communicator, reduces, and sends, with a kernel for each call.
@@ -39,7 +39,7 @@ func decodedJob() nsighttest.Process {
 }
 
 // told is what of a job's calls and communicators was read.
-func told(c *trace.Comm) (all []string) {
+func told(c *comms.Record) (all []string) {
 	for _, g := range c.Groups {
 		if g.FromStart {
 			all = append(all, fmt.Sprintf("made %x %d/%d", g.ID, g.Rank, g.Size))
@@ -47,7 +47,7 @@ func told(c *trace.Comm) (all []string) {
 	}
 	for _, x := range c.Calls {
 		id := uint64(0)
-		if x.Group != trace.None {
+		if x.Group != comms.None {
 			id = c.Groups[x.Group].ID
 		}
 		all = append(all, fmt.Sprintf("%v %x %d %d %d", x.Op, id, x.Bytes, x.Reduction, x.Peer))

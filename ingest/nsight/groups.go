@@ -3,7 +3,7 @@ package nsight
 import (
 	"slices"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // groupKey is a communicator as the ranges of one process know it: by its hash, or, where they have none, by the
@@ -14,9 +14,9 @@ type groupKey struct {
 }
 
 // addTo adds a process to c: itself, its communicators in the order of their first calls, and its calls.
-func (p *commProcess) addTo(c *trace.Comm) {
+func (p *commProcess) addTo(c *comms.Record) {
 	n := len(c.Processes)
-	c.Processes = append(c.Processes, p.CommProcess)
+	c.Processes = append(c.Processes, p.Process)
 	groups := map[groupKey]int{}
 	p.countLaunches(func(calls []int, key groupKey, launch int64) {
 		g, known := groups[key]
@@ -30,7 +30,7 @@ func (p *commProcess) addTo(c *trace.Comm) {
 		}
 	})
 	for i := range p.calls {
-		x := &p.calls[i].CommCall
+		x := &p.calls[i].Call
 		x.Process = n
 		p.describe(x)
 		c.Calls = append(c.Calls, *x)
@@ -63,7 +63,7 @@ func (p *commProcess) countLaunches(take func(calls []int, key groupKey, launch 
 			take(of[key], key, counts[key])
 			kernels := map[int]bool{}
 			for _, c := range of[key] {
-				if k := p.calls[c].Kernel; k != trace.None {
+				if k := p.calls[c].Kernel; k != comms.None {
 					kernels[k] = true
 				}
 			}
@@ -77,7 +77,7 @@ func (p *commProcess) key(i int) (key groupKey, ok bool) {
 	switch c := &p.calls[i]; {
 	case c.comm != 0:
 		return groupKey{hash: c.comm}, true
-	case c.Kernel != trace.None:
+	case c.Kernel != comms.None:
 		return groupKey{stream: p.Kernels[c.Kernel].Stream}, true
 	}
 	return groupKey{}, false
@@ -96,8 +96,8 @@ func (p *commProcess) beforeOnStream() []int64 {
 }
 
 // group is a communicator of the process, which is number n.
-func (p *commProcess) group(n int, key groupKey) trace.CommGroup {
-	g := trace.CommGroup{Process: n, ID: key.hash, Rank: -1, Enqueued: -1, Started: -1, Completed: -1}
+func (p *commProcess) group(n int, key groupKey) comms.Group {
+	g := comms.Group{Process: n, ID: key.hash, Rank: -1, Enqueued: -1, Started: -1, Completed: -1}
 	i := slices.IndexFunc(p.made, func(m madeGroup) bool { return key.hash != 0 && m.comm == key.hash })
 	if i < 0 {
 		return g
@@ -110,8 +110,8 @@ func (p *commProcess) group(n int, key groupKey) trace.CommGroup {
 }
 
 // describe adds what the kernel of a call tells of it: the stream, and of what reduces the type.
-func (p *commProcess) describe(x *trace.CommCall) {
-	if x.Kernel == trace.None {
+func (p *commProcess) describe(x *comms.Call) {
+	if x.Kernel == comms.None {
 		return
 	}
 	k := &p.Kernels[x.Kernel]

@@ -16,6 +16,7 @@ import (
 	"github.com/sfstat/sfstat/ingest/profiler"
 	"github.com/sfstat/sfstat/internal/largedata"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
@@ -84,7 +85,7 @@ func mustRead(t *testing.T, paths ...string) []*profile.Rank {
 // said reports whether a note of a rank has these words.
 func said(ranks []*profile.Rank, words string) bool {
 	return slices.ContainsFunc(ranks, func(r *profile.Rank) bool {
-		return slices.ContainsFunc(r.Notes, func(n trace.Note) bool { return strings.Contains(n.Text, words) })
+		return slices.ContainsFunc(r.Notes, func(n input.Note) bool { return strings.Contains(n.Text, words) })
 	})
 }
 

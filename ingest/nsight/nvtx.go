@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/ingest/nsight/internal/export"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -42,7 +42,7 @@ func (r *commReader) called(e *export.PayloadEvent, name string) {
 	if !ok || r.ranges >= maxRanges {
 		return
 	}
-	a := apiRange{call: call{CommCall: trace.UnknownCall(0)}, event: e.ID}
+	a := apiRange{call: call{Call: comms.UnknownCall(0)}, event: e.ID}
 	a.Enter, a.HasEnter, a.Exit, a.HasExit, a.Thread, a.Line = start, true, end, true, threadOf(e.Thread), e.Row
 	if name == "" {
 		name = functionOf(binarySchema(e.Binary))

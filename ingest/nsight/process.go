@@ -8,7 +8,7 @@ import (
 
 	"github.com/sfstat/sfstat/ingest/nsight/internal/export"
 	"github.com/sfstat/sfstat/ingest/profiler"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
@@ -64,7 +64,7 @@ func (r *recording) ranks() (ranks []*process, err error) {
 	for i, p := range ranks {
 		r.tell(p)
 		if i == 0 && others > 0 {
-			p.b.Note(trace.NoteRecorder, "other processes that had work on a GPU and marked no steps, and were left out: %d", others)
+			p.b.Note(input.NoteRecorder, "other processes that had work on a GPU and marked no steps, and were left out: %d", others)
 		}
 		if p.rank, err = p.b.Finish(); err != nil {
 			return nil, err
@@ -102,7 +102,7 @@ func (r *recording) gpuOf(p *process) int64 {
 
 // tell notes what the file lacks for the process, and what that prevents.
 func (r *recording) tell(p *process) {
-	note := func(format string, args ...any) { p.b.Note(trace.NoteRecorder, format, args...) }
+	note := func(format string, args ...any) { p.b.Note(input.NoteRecorder, format, args...) }
 	f := r.file
 	switch {
 	case !f.HasEvents():

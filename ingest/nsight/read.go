@@ -9,7 +9,7 @@ import (
 	"github.com/sfstat/sfstat/ingest/nsight/internal/export"
 	"github.com/sfstat/sfstat/ingest/profiler"
 	"github.com/sfstat/sfstat/ingest/profiler/stagemap"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
@@ -80,10 +80,10 @@ func read(path string, o Options) (ranks []*process, err error) {
 		return nil, err
 	}
 	if ranks, err = r.ranks(); err != nil {
-		return nil, trace.At(trace.Pos{File: path}, err)
+		return nil, input.At(input.Pos{File: path}, err)
 	}
 	if len(ranks) == 0 {
-		return nil, trace.At(trace.Pos{File: path}, trace.Bad(trace.ErrEmpty,
+		return nil, input.At(input.Pos{File: path}, input.Bad(input.ErrEmpty,
 			"no process in it ran work on a GPU or marked steps: record with nsys profile --trace=cuda,nvtx"))
 	}
 	return ranks, nil
@@ -115,7 +115,7 @@ func (r *recording) tables() (err error) {
 	room := r.o.Limits.OrDefault().Pending
 	err = r.file.Strings(func(id int64, value string) error {
 		if room -= int64(len(value)) + 64; room < 0 {
-			return trace.Bad(trace.ErrTooLarge, "more than %d bytes of strings", r.o.Limits.OrDefault().Pending)
+			return input.Bad(input.ErrTooLarge, "more than %d bytes of strings", r.o.Limits.OrDefault().Pending)
 		}
 		r.names[id] = value
 		return nil

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sfstat/sfstat/internal/natural"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
@@ -88,7 +89,7 @@ func number(files [][]*process) []*profile.Rank {
 	}
 	slices.SortFunc(ranks, func(a, b *profile.Rank) int { return cmp.Compare(a.ID, b.ID) })
 	if len(ranks) > 1 {
-		ranks[0].Notes = append(ranks[0].Notes, trace.Note{Kind: trace.NoteRecorder,
+		ranks[0].Notes = append(ranks[0].Notes, input.Note{Kind: input.NoteRecorder,
 			Text: fmt.Sprintf("the %d ranks are numbered %s: %s", len(ranks), how, hosts(ranks))})
 	}
 	return ranks

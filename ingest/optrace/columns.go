@@ -8,11 +8,12 @@ import (
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/internal/parquet"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // ReadParquet reads an operator trace out of a Parquet file. m may be nil.
-func ReadParquet(in File, m *Meta, lim ingest.Limits) (*trace.OpTrace, error) {
+func ReadParquet(in File, m *Meta, lim ingest.Limits) (*operator.Trace, error) {
 	lim = lim.OrDefault()
 	// A row takes a byte and more in any real file; runs of equal rows may
 	// take less, which Ratio allows past the first million.
@@ -25,11 +26,11 @@ func ReadParquet(in File, m *Meta, lim ingest.Limits) (*trace.OpTrace, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &table{where: func(row int) trace.Pos {
+	t := &table{where: func(row int) input.Pos {
 		if row < 0 {
-			return trace.Pos{File: in.Name}
+			return input.Pos{File: in.Name}
 		}
-		return trace.Pos{File: in.Name, Inside: fmt.Sprintf("row %d", row)}
+		return input.Pos{File: in.Name, Inside: fmt.Sprintf("row %d", row)}
 	}}
 	r := &columns{f: f, t: t, byName: make(map[string]int)}
 	names := make([]string, len(f.Columns()))
@@ -40,15 +41,15 @@ func ReadParquet(in File, m *Meta, lim ingest.Limits) (*trace.OpTrace, error) {
 		}
 	}
 	if lacking := missing(names); lacking != "" {
-		return nil, trace.At(t.where(-1), trace.Bad(trace.ErrMissing, "no column %q, which an operator trace has; its columns are %s",
+		return nil, input.At(t.where(-1), input.Bad(input.ErrMissing, "no column %q, which an operator trace has; its columns are %s",
 			lacking, strings.Join(names[:min(len(names), 12)], ", ")))
 	}
 	if f.Rows() == 0 {
-		return nil, trace.At(t.where(-1), trace.Bad(trace.ErrEmpty, "no rows"))
+		return nil, input.At(t.where(-1), input.Bad(input.ErrEmpty, "no rows"))
 	}
 	r.launched = launched(names)
 	if err := r.read(); err != nil {
-		return nil, trace.At(t.where(-1), err)
+		return nil, input.At(t.where(-1), err)
 	}
 	return t.opTrace(m)
 }
@@ -94,7 +95,7 @@ func (r *columns) text(name string) (dictionary, error) {
 		return dictionary{}, err
 	}
 	if typ := r.f.Columns()[r.byName[name]].Type; typ != parquet.TypeBytes {
-		return dictionary{}, trace.Bad(trace.ErrType, "column %s is %s, expected a string", name, typ)
+		return dictionary{}, input.Bad(input.ErrType, "column %s is %s, expected a string", name, typ)
 	}
 	if err := r.refuseNulls(v, name); err != nil {
 		return dictionary{}, err
@@ -108,7 +109,7 @@ func (r *columns) text(name string) (dictionary, error) {
 
 func (r *columns) refuseNulls(v parquet.Values, name string) error {
 	if row := slices.Index(v.Null, true); row >= 0 {
-		return trace.At(r.t.where(row), trace.Bad(trace.ErrMissing, "%s is null", name))
+		return input.At(r.t.where(row), input.Bad(input.ErrMissing, "%s is null", name))
 	}
 	return nil
 }
@@ -136,13 +137,13 @@ func (r *columns) integers(f field, column int) error {
 					x = -1
 				}
 				if x != math.Trunc(x) || math.Abs(x) > 1<<53 {
-					return trace.At(r.t.where(row), trace.Bad(trace.ErrType, "%s is %v, expected an integer", name, x))
+					return input.At(r.t.where(row), input.Bad(input.ErrType, "%s is %v, expected an integer", name, x))
 				}
 			}
 			v.Bits[row] = int64(x)
 		}
 	default:
-		return trace.Bad(trace.ErrType, "column %s is %s, expected integers", name, typ)
+		return input.Bad(input.ErrType, "column %s is %s, expected integers", name, typ)
 	}
 	for row, null := range v.Null {
 		if null {
@@ -170,7 +171,7 @@ func (r *columns) times() error {
 	isFloat := func(c parquet.Leaf) bool { return c.Type == parquet.TypeFloat || c.Type == parquet.TypeDouble }
 	switch {
 	case typ[0].Type == parquet.TypeBytes || typ[1].Type == parquet.TypeBytes || isFloat(typ[0]) != isFloat(typ[1]):
-		return trace.Bad(trace.ErrType, "columns %s and %s are %s and %s, expected numbers of one kind", startColumn, durationColumn, typ[0].Type, typ[1].Type)
+		return input.Bad(input.ErrType, "columns %s and %s are %s and %s, expected numbers of one kind", startColumn, durationColumn, typ[0].Type, typ[1].Type)
 	case isFloat(typ[0]):
 		return r.fractions(both[0].Bits, both[1].Bits, typ)
 	}
@@ -180,7 +181,7 @@ func (r *columns) times() error {
 			r.t.unit.how, r.t.unit.resolution = fmt.Sprintf("from ticks of %d ns", tick), tick
 			for row, x := range v.Bits {
 				if x > math.MaxInt64/tick || x < math.MinInt64/tick {
-					return trace.At(r.t.where(row), trace.Bad(trace.ErrOverflow, "%d ticks of %d ns", x, tick))
+					return input.At(r.t.where(row), input.Bad(input.ErrOverflow, "%d ticks of %d ns", x, tick))
 				}
 				v.Bits[row] = x * tick
 			}
@@ -196,7 +197,7 @@ func (r *columns) fractions(start, dur []int64, typ [2]parquet.Leaf) error {
 	for row := range start {
 		s, d := math.Float64frombits(uint64(start[row])), math.Float64frombits(uint64(dur[row]))
 		if !(math.Abs(s) <= math.MaxFloat64 && math.Abs(d) <= math.MaxFloat64) {
-			return trace.At(r.t.where(row), trace.Bad(trace.ErrNotFinite, "start %v, duration %v", s, d))
+			return input.At(r.t.where(row), input.Bad(input.ErrNotFinite, "start %v, duration %v", s, d))
 		}
 		seconds = seconds || s != math.Trunc(s) || d != math.Trunc(d)
 		longest, latest = max(longest, d), max(latest, s)
@@ -219,7 +220,7 @@ func (r *columns) fractions(start, dur []int64, typ [2]parquet.Leaf) error {
 		for row, b := range column {
 			ns, ok := toNanoseconds(math.Float64frombits(uint64(b)), int64(scale))
 			if !ok {
-				return trace.At(r.t.where(row), trace.Bad(trace.ErrOverflow, "a time of %v", math.Float64frombits(uint64(b))))
+				return input.At(r.t.where(row), input.Bad(input.ErrOverflow, "a time of %v", math.Float64frombits(uint64(b))))
 			}
 			column[row] = ns
 		}

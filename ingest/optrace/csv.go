@@ -9,19 +9,20 @@ import (
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/internal/decimal"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // ReadCSV reads an operator trace from comma-separated lines under a header.
 // name stands in errors; m may be nil.
-func ReadCSV(r io.Reader, name string, m *Meta, lim ingest.Limits) (*trace.OpTrace, error) {
+func ReadCSV(r io.Reader, name string, m *Meta, lim ingest.Limits) (*operator.Trace, error) {
 	lim = lim.OrDefault()
 	p := &lines{in: ingest.NewTable(r, name, lim), rows: maxRows(lim), ids: make(map[string]int32)}
 	for f := range p.at {
 		p.at[f] = -1
 	}
 	if err := p.header(); err != nil {
-		return nil, trace.At(p.in.Pos(), err)
+		return nil, input.At(p.in.Pos(), err)
 	}
 	for {
 		cells, err := p.in.Next()
@@ -32,20 +33,20 @@ func ReadCSV(r io.Reader, name string, m *Meta, lim ingest.Limits) (*trace.OpTra
 			err = p.row(cells)
 		}
 		if err != nil {
-			return nil, trace.At(p.in.Pos(), err)
+			return nil, input.At(p.in.Pos(), err)
 		}
 	}
-	p.t.where = func(row int) trace.Pos {
+	p.t.where = func(row int) input.Pos {
 		if row < 0 {
-			return trace.Pos{File: name}
+			return input.Pos{File: name}
 		}
-		return trace.Pos{File: name, Line: p.lineOf[row]}
+		return input.Pos{File: name, Line: p.lineOf[row]}
 	}
 	if len(p.start) == 0 {
-		return nil, trace.At(p.t.where(-1), trace.Bad(trace.ErrEmpty, "no rows"))
+		return nil, input.At(p.t.where(-1), input.Bad(input.ErrEmpty, "no rows"))
 	}
 	if err := p.times(); err != nil {
-		return nil, trace.At(p.t.where(-1), err)
+		return nil, input.At(p.t.where(-1), err)
 	}
 	return p.t.opTrace(m)
 }
@@ -78,7 +79,7 @@ type lines struct {
 func (p *lines) header() error {
 	names, err := p.in.Header()
 	if err == io.EOF {
-		return trace.Bad(trace.ErrEmpty, "no header")
+		return input.Bad(input.ErrEmpty, "no header")
 	}
 	if err != nil {
 		return err
@@ -106,14 +107,14 @@ func (p *lines) header() error {
 			continue
 		}
 		if p.at[target] >= 0 {
-			return trace.Bad(trace.ErrDuplicate, "column %q is there twice", name)
+			return input.Bad(input.ErrDuplicate, "column %q is there twice", name)
 		}
 		p.at[target], p.last = i, max(p.last, i)
 	}
 	p.launched = launched(names)
 	if lacking := missing(names); lacking != "" {
 		head := strings.Join(names[:min(len(names), 12)], ", ")
-		return trace.Bad(trace.ErrMissing, "no column %q, which an operator trace has: expected a header of names with commas between them, found %.200q", lacking, head)
+		return input.Bad(input.ErrMissing, "no column %q, which an operator trace has: expected a header of names with commas between them, found %.200q", lacking, head)
 	}
 	return nil
 }
@@ -121,10 +122,10 @@ func (p *lines) header() error {
 // row reads one line.
 func (p *lines) row(cells []string) error {
 	if int64(len(p.start)) == p.rows {
-		return trace.Bad(trace.ErrTooLarge, "more than %d rows, which is as many as are held", p.rows)
+		return input.Bad(input.ErrTooLarge, "more than %d rows, which is as many as are held", p.rows)
 	}
 	if len(cells) <= p.last {
-		return trace.Bad(trace.ErrRagged, "%d cells, the header has %d or more", len(cells), p.last+1)
+		return input.Bad(input.ErrRagged, "%d cells, the header has %d or more", len(cells), p.last+1)
 	}
 	for f := range fields {
 		if p.at[f] < 0 || f >= fieldLane && !p.launched {
@@ -150,7 +151,7 @@ func (p *lines) row(cells []string) error {
 	s, ok := decimal.Parse(cells[p.at[atStart]])
 	d, ok2 := decimal.Parse(cells[p.at[atDuration]])
 	if !ok || !ok2 {
-		return trace.Bad(trace.ErrType, "start_ts %.40q, duration %.40q, expected numbers", cells[p.at[atStart]], cells[p.at[atDuration]])
+		return input.Bad(input.ErrType, "start_ts %.40q, duration %.40q, expected numbers", cells[p.at[atStart]], cells[p.at[atDuration]])
 	}
 	p.start, p.dur = append(p.start, s), append(p.dur, d)
 	p.lineOf = append(p.lineOf, p.in.Pos().Line)
@@ -164,7 +165,7 @@ func (p *lines) name(cell string) error {
 	id, ok := p.ids[cell]
 	if !ok {
 		if len(cell) == 0 || len(cell) > maxName {
-			return trace.Bad(trace.ErrTooLarge, "an optype of %d bytes, expected 1 to %d", len(cell), maxName)
+			return input.Bad(input.ErrTooLarge, "an optype of %d bytes, expected 1 to %d", len(cell), maxName)
 		}
 		id = int32(len(p.t.names))
 		cell = strings.Clone(cell)
@@ -188,7 +189,7 @@ func (p *lines) word(w word, cell string) error {
 	id, ok := p.wordIDs[w][cell]
 	if !ok {
 		if len(cell) > maxWord || len(d.texts) >= maxWords {
-			return trace.Bad(trace.ErrTooLarge, "%s of %d bytes beside %d others, at most %d bytes and %d texts are read",
+			return input.Bad(input.ErrTooLarge, "%s of %d bytes beside %d others, at most %d bytes and %d texts are read",
 				wordNames[w], len(cell), len(d.texts), maxWord, maxWords)
 		}
 		if p.wordIDs[w] == nil {
@@ -212,7 +213,7 @@ func integer(cell string, f field) (int64, error) {
 	}
 	v, whole := d.Integer()
 	if !ok || !whole {
-		return 0, trace.Bad(trace.ErrType, "%s is %.40q, expected an integer", fieldNames[f], cell)
+		return 0, input.Bad(input.ErrType, "%s is %.40q, expected an integer", fieldNames[f], cell)
 	}
 	return v, nil
 }
@@ -249,7 +250,7 @@ func (p *lines) times() error {
 		for row, d := range column {
 			var ok bool
 			if out[row], ok = d.Shift(shift).Round(); !ok {
-				return nil, trace.At(p.t.where(row), trace.Bad(trace.ErrOverflow, "a time that exceeds 292 years"))
+				return nil, input.At(p.t.where(row), input.Bad(input.ErrOverflow, "a time that exceeds 292 years"))
 			}
 		}
 		return out, nil

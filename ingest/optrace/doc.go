@@ -19,8 +19,8 @@
 //	bytes     of the collective, or −1   launched_by stage of the windows, "" for none
 //
 // Times are nanoseconds where they are integers (or Parquet timestamps), and
-// seconds where they are fractions; [trace.OpTrace.Units] says which was found
-// and [trace.OpTrace.Resolution] how fine. Seconds become nanoseconds by
+// seconds where they are fractions; [operator.Trace.Units] says which was found
+// and [operator.Trace.Resolution] how fine. Seconds become nanoseconds by
 // rounding once: decimal text digit by digit, binary floats as whole seconds
 // and a fraction.
 //
@@ -29,7 +29,7 @@
 // layout is inferred from the columns, and axes that leave no column count as 1.
 //
 // Operators that communicate are joined into groups by the rules of
-// [trace.OpTrace.Wire]; a trace for which they do not hold is still read, with
+// [operator.Trace.Wire]; a trace for which they do not hold is still read, with
 // a note.
 //
 // What is written has these columns, in whole nanoseconds, and is read as it

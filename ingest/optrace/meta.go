@@ -15,6 +15,8 @@ import (
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // Meta is what the YAML file beside a trace tells. Sizes that it does not tell
@@ -45,22 +47,22 @@ const maxMeta = 4 << 20
 func ReadMeta(r io.Reader, name string) (*Meta, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxMeta+1))
 	if err == nil && len(b) > maxMeta {
-		err = trace.Bad(trace.ErrTooLarge, "a meta file of more than %d bytes", maxMeta)
+		err = input.Bad(input.ErrTooLarge, "a meta file of more than %d bytes", maxMeta)
 	}
 	m := &Meta{file: name}
 	if err == nil {
 		err = yaml.NewDecoder(bytes.NewReader(b)).Decode(m)
 		if errors.Is(err, io.EOF) {
-			err = trace.Bad(trace.ErrEmpty, "the meta file says nothing")
+			err = input.Bad(input.ErrEmpty, "the meta file says nothing")
 		} else if err != nil {
-			err = trace.Bad(trace.ErrFormat, "%s", strings.Join(strings.Fields(err.Error()), " "))
+			err = input.Bad(input.ErrFormat, "%s", strings.Join(strings.Fields(err.Error()), " "))
 		}
 	}
 	if err == nil {
 		err = m.check()
 	}
 	if err != nil {
-		return nil, trace.At(trace.Pos{File: name}, err)
+		return nil, input.At(input.Pos{File: name}, err)
 	}
 	return m, nil
 }
@@ -72,14 +74,14 @@ func (m *Meta) check() error {
 	}{{"dp_size", m.DP}, {"pp_size", m.PP}, {"tp_size", m.TP}, {"dsp_size", m.DSP}, {"vpp_size", m.VPP}, {"world_size", m.World}}
 	for _, s := range sizes {
 		if s.n < 0 || s.n > trace.MaxRanks {
-			return trace.Bad(trace.ErrTooLarge, "%s is %d, expected 1 to %d", s.name, s.n, trace.MaxRanks)
+			return input.Bad(input.ErrTooLarge, "%s is %d, expected 1 to %d", s.name, s.n, trace.MaxRanks)
 		}
 	}
 	if err := m.checkRanks(); err != nil {
 		return err
 	}
 	if m.Resolution < 0 {
-		return trace.Bad(trace.ErrNegative, "resolution_ns is %d, expected nanoseconds", m.Resolution)
+		return input.Bad(input.ErrNegative, "resolution_ns is %d, expected nanoseconds", m.Resolution)
 	}
 	product := int64(1)
 	for _, s := range []int{m.DP, m.PP, m.TP, m.DSP} {
@@ -87,23 +89,23 @@ func (m *Meta) check() error {
 			return nil
 		}
 		if product *= int64(s); product > trace.MaxRanks {
-			return trace.Bad(trace.ErrTooLarge, "dp × pp × tp × dsp is over %d ranks", trace.MaxRanks)
+			return input.Bad(input.ErrTooLarge, "dp × pp × tp × dsp is over %d ranks", trace.MaxRanks)
 		}
 	}
 	if m.World != 0 && int64(m.World) != product {
-		return trace.Bad(trace.ErrFormat, "world_size is %d, but dp × pp × tp × dsp is %d", m.World, product)
+		return input.Bad(input.ErrFormat, "world_size is %d, but dp × pp × tp × dsp is %d", m.World, product)
 	}
 	return nil
 }
 
 // apply sets the name and layout of a trace, inferring what the meta file, if
 // any, does not tell.
-func (m *Meta) apply(o *trace.OpTrace) error {
+func (m *Meta) apply(o *operator.Trace) error {
 	if m == nil {
 		m = &Meta{}
 	}
 	dp, pp := o.Coordinates()
-	l := trace.Layout{TP: max(1, m.TP), DSP: max(1, m.DSP), VPP: 1}
+	l := operator.Layout{TP: max(1, m.TP), DSP: max(1, m.DSP), VPP: 1}
 	for i := range dp {
 		l.DP, l.PP = max(l.DP, dp[i]+1), max(l.PP, pp[i]+1)
 	}
@@ -115,7 +117,7 @@ func (m *Meta) apply(o *trace.OpTrace) error {
 		told, column int
 	}{{"dp_size", m.DP, l.DP}, {"pp_size", m.PP, l.PP}, {"vpp_size", m.VPP, l.VPP}} {
 		if s.told != 0 && s.told < s.column {
-			return trace.At(trace.Pos{File: m.file}, trace.Bad(trace.ErrFormat, "%s is %d, but the trace has %d: is it the meta file of this trace?", s.name, s.told, s.column))
+			return input.At(input.Pos{File: m.file}, input.Bad(input.ErrFormat, "%s is %d, but the trace has %d: is it the meta file of this trace?", s.name, s.told, s.column))
 		}
 	}
 	l.DP, l.PP, l.VPP = max(l.DP, m.DP), max(l.PP, m.PP), max(l.VPP, m.VPP)
@@ -165,7 +167,7 @@ func metaNames(path string) []string {
 
 // Fits reports whether the meta file tells the name and layout of t. Sizes that
 // the columns of a trace tell may be left out.
-func (m *Meta) Fits(t *trace.OpTrace) bool {
+func (m *Meta) Fits(t *operator.Trace) bool {
 	l, told := t.Layout, metaOf(t)
 	return slices.Equal(m.Ranks, told.Ranks) && slices.Equal(m.Notes, told.Notes) && m.Trial == t.Run && max(1, m.TP) == max(1, l.TP) && max(1, m.DSP) == max(1, l.DSP) &&
 		(m.DP == 0 || m.DP == l.DP) && (m.PP == 0 || m.PP == l.PP) && (m.VPP == 0 || m.VPP == l.VPP)

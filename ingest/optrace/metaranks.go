@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // metaRank is a rank of a profiler's trace.
@@ -22,7 +24,7 @@ type metaNote struct {
 }
 
 // metaOf is the meta file that tells of t what its columns do not.
-func metaOf(t *trace.OpTrace) *Meta {
+func metaOf(t *operator.Trace) *Meta {
 	l := t.Layout
 	m := &Meta{Trial: t.Run, DP: l.DP, DSP: l.DSP, PP: l.PP, TP: l.TP, VPP: l.VPP, World: l.World}
 	if t.Resolution > 1 {
@@ -49,7 +51,7 @@ func (m *Meta) checkRanks() error {
 	seen := make(map[int]bool)
 	for _, r := range m.Ranks {
 		if r.Rank < 0 || r.Rank >= trace.MaxRanks || r.Local < -1 || seen[r.Rank] {
-			return trace.Bad(trace.ErrFormat, "rank %d with local rank %d, expected ranks from 0 to %d, each once", r.Rank, r.Local, trace.MaxRanks-1)
+			return input.Bad(input.ErrFormat, "rank %d with local rank %d, expected ranks from 0 to %d, each once", r.Rank, r.Local, trace.MaxRanks-1)
 		}
 		seen[r.Rank] = true
 		if _, err := parseRole(r.Role); err != nil {
@@ -69,7 +71,7 @@ func parseRole(text string) (trace.Role, error) {
 		axis, index, _ := strings.Cut(part, "=")
 		n, err := strconv.Atoi(index)
 		if err != nil {
-			return nil, trace.Bad(trace.ErrFormat, "role %.80q, expected a list such as dp=0,tp=1", text)
+			return nil, input.Bad(input.ErrFormat, "role %.80q, expected a list such as dp=0,tp=1", text)
 		}
 		coords = append(coords, trace.Coord{Axis: axis, Index: n})
 	}
@@ -78,7 +80,7 @@ func parseRole(text string) (trace.Role, error) {
 
 // restore gives a profiler's trace the ranks, the layout and the notes that it
 // had when it was written.
-func (m *Meta) restore(o *trace.OpTrace) {
+func (m *Meta) restore(o *operator.Trace) {
 	if m.DP > 0 && m.PP > 0 && m.World > 0 {
 		o.Layout.TP, o.Layout.DSP, o.Layout.VPP, o.Layout.World = m.TP, m.DSP, m.VPP, m.World
 	}
@@ -95,6 +97,6 @@ func (m *Meta) restore(o *trace.OpTrace) {
 		}
 	}
 	for _, n := range m.Notes {
-		o.Notes = append(o.Notes, trace.Note{Kind: trace.ParseNoteKind(n.Kind), Text: n.Text})
+		o.Notes = append(o.Notes, input.Note{Kind: input.ParseNoteKind(n.Kind), Text: n.Text})
 	}
 }

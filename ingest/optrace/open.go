@@ -7,17 +7,17 @@ import (
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/internal/parquet"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // Open reads the operator trace at path, Parquet or CSV by its content, with
 // the meta file that stands beside it by name, if there is one.
-func Open(path string, lim ingest.Limits) (*trace.OpTrace, error) {
+func Open(path string, lim ingest.Limits) (*operator.Trace, error) {
 	return OpenMeta(path, MetaBeside(path), lim)
 }
 
 // OpenMeta is Open with the meta file given; "" is none.
-func OpenMeta(path, meta string, lim ingest.Limits) (*trace.OpTrace, error) {
+func OpenMeta(path, meta string, lim ingest.Limits) (*operator.Trace, error) {
 	m, err := LoadMeta(meta)
 	if err != nil {
 		return nil, err
@@ -88,4 +88,4 @@ func footerLimit(lim ingest.Limits) int64 { return min(lim.Line, 64<<20) }
 const rowBytes = 192
 
 // maxRows is how many rows of an input are read: Pending bounds the memory.
-func maxRows(lim ingest.Limits) int64 { return min(lim.Pending/rowBytes, trace.MaxOps) }
+func maxRows(lim ingest.Limits) int64 { return min(lim.Pending/rowBytes, operator.MaxOps) }

@@ -20,6 +20,8 @@ import (
 	"github.com/sfstat/sfstat/ingest/optrace"
 	"github.com/sfstat/sfstat/internal/largedata"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 const fixtures = "../../fixtures/optrace"
@@ -27,7 +29,7 @@ const fixtures = "../../fixtures/optrace"
 var spec = pipesim.Spec{DP: 2, PP: 3, Microbatches: 4, Steps: 3, Noise: 0.03, Seed: 7, FirstStep: 20, Every: 5, Slow: 1.5, SlowDP: 1, SlowPP: 1}
 
 // joined is a simulated trace as a reader gives it.
-func joined(t *testing.T, s pipesim.Spec) *trace.OpTrace {
+func joined(t *testing.T, s pipesim.Spec) *operator.Trace {
 	t.Helper()
 	o := pipesim.Make(s)
 	g, err := o.Grid()
@@ -43,7 +45,7 @@ func joined(t *testing.T, s pipesim.Spec) *trace.OpTrace {
 }
 
 // same compares all but what tells how times were written.
-func same(t *testing.T, got, want *trace.OpTrace) {
+func same(t *testing.T, got, want *operator.Trace) {
 	t.Helper()
 	g, w := *got, *want
 	g.Units, g.Resolution, g.Run, w.Units, w.Resolution, w.Run = "", 0, "", "", 0, ""
@@ -78,11 +80,11 @@ func TestPublicTraces(t *testing.T) {
 		name      string
 		rows      int
 		steps     int
-		layout    trace.Layout
+		layout    operator.Layout
 		precision int64
 	}{
-		{"AR", 117216, 44, trace.Layout{DP: 4, PP: 4, TP: 4, DSP: 1, VPP: 1, World: 64}, 3815}, // 2^-18 s: starts up to 46 s in float32
-		{"SE", 107328, 43, trace.Layout{DP: 32, PP: 2, TP: 1, DSP: 2, VPP: 1, World: 128}, 954},
+		{"AR", 117216, 44, operator.Layout{DP: 4, PP: 4, TP: 4, DSP: 1, VPP: 1, World: 64}, 3815}, // 2^-18 s: starts up to 46 s in float32
+		{"SE", 107328, 43, operator.Layout{DP: 32, PP: 2, TP: 1, DSP: 2, VPP: 1, World: 128}, 954},
 	} {
 		o, err := optrace.Open(filepath.Join(dir, "trace-"+c.name+".parquet"), ingest.Limits{})
 		if err != nil {
@@ -99,7 +101,7 @@ func TestPublicTraces(t *testing.T) {
 
 const header = "dp_rank,stage,rank,step,optype,start_ts,duration,seq_id,mc,mb_id,gmc\n"
 
-func readCSV(text string) (*trace.OpTrace, error) {
+func readCSV(text string) (*operator.Trace, error) {
 	return optrace.ReadCSV(strings.NewReader(text), "t.csv", nil, ingest.Limits{})
 }
 
@@ -137,27 +139,27 @@ func TestCSVRefuses(t *testing.T) {
 		kind       error
 		want       string
 	}{
-		{"nothing", "", trace.ErrEmpty, "t.csv: no header"},
-		{"header only", header, trace.ErrEmpty, "t.csv: no rows"},
-		{"no duration", "dp_rank,stage,step,optype,start_ts,seq_id\n", trace.ErrMissing, `t.csv:1: no column "duration"`},
-		{"semicolons", strings.ReplaceAll(header, ",", ";"), trace.ErrEmpty, "no rows"},
-		{"column twice", "step," + header, trace.ErrDuplicate, `t.csv:1: column "step" is there twice`},
-		{"few cells", row("0,0,0,1,gc,0"), trace.ErrRagged, "t.csv:3: 6 cells, the header has 11 or more"},
-		{"word for a number", row("0,0,0,one,gc,0,5,0,-1,-1,-1"), trace.ErrType, `t.csv:3: step is "one", expected an integer`},
-		{"fraction for an integer", row("0.5,0,0,1,gc,0,5,0,-1,-1,-1"), trace.ErrType, `t.csv:3: dp_rank is "0.5"`},
-		{"nan time", row("0,0,0,1,gc,nan,5,1,-1,-1,-1"), trace.ErrType, `t.csv:3: start_ts "nan"`},
-		{"no step", row("0,0,0,,gc,0,5,0,-1,-1,-1"), trace.ErrType, `t.csv:3: step is ""`},
-		{"no name", row("0,0,0,1,,0,5,0,-1,-1,-1"), trace.ErrTooLarge, "t.csv:3: an optype of 0 bytes"},
-		{"open quote", row(`0,0,0,1,"gc,0,5,0,-1,-1,-1`), trace.ErrTruncated, "t.csv:3: the input ends inside of a row"},
-		{"negative duration", row("0,0,0,1,gc,0,-5,1,-1,-1,-1"), trace.ErrNegative, "t.csv:3: gc lasts -5 ns"},
-		{"negative rank", row("0,0,-1,1,gc,0,5,1,-1,-1,-1"), trace.ErrTooLarge, "t.csv:3: rank -1"},
-		{"huge stage", row("0,99999999,0,1,gc,0,5,1,-1,-1,-1"), trace.ErrTooLarge, "t.csv:3: dp_rank 0, stage 99999999"},
-		{"negative step", row("0,0,0,-1,gc,0,5,1,-1,-1,-1"), trace.ErrFormat, "t.csv: step -1"},
-		{"huge seq", row("0,0,0,1,gc,0,5,9999999999,-1,-1,-1"), trace.ErrOverflow, "t.csv:3: seq_id is 9999999999"},
-		{"instance twice", row("\n0,0,0,1,gc,9,5,0,-1,-1,-1"), trace.ErrDuplicate, "t.csv:4: gc 0 of rank 0 in step 1 is there twice, first at t.csv:2"},
-		{"rank in two places", row("1,0,0,1,gc,0,5,1,-1,-1,-1"), trace.ErrFormat, "t.csv:3: rank 0 is dp_rank 1, stage 0 here, and dp_rank 0, stage 0 at t.csv:2"},
-		{"overflow", row("0,0,0,1,gc,99999999999999999999,5,1,-1,-1,-1"), trace.ErrOverflow, "t.csv:3: a time that exceeds"},
-		{"microseconds as floats", row("0,0,0,1,gc,0,500000.25,1,-1,-1,-1"), trace.ErrOverflow, "t.csv: the longest operator would last 500000 s"},
+		{"nothing", "", input.ErrEmpty, "t.csv: no header"},
+		{"header only", header, input.ErrEmpty, "t.csv: no rows"},
+		{"no duration", "dp_rank,stage,step,optype,start_ts,seq_id\n", input.ErrMissing, `t.csv:1: no column "duration"`},
+		{"semicolons", strings.ReplaceAll(header, ",", ";"), input.ErrEmpty, "no rows"},
+		{"column twice", "step," + header, input.ErrDuplicate, `t.csv:1: column "step" is there twice`},
+		{"few cells", row("0,0,0,1,gc,0"), input.ErrRagged, "t.csv:3: 6 cells, the header has 11 or more"},
+		{"word for a number", row("0,0,0,one,gc,0,5,0,-1,-1,-1"), input.ErrType, `t.csv:3: step is "one", expected an integer`},
+		{"fraction for an integer", row("0.5,0,0,1,gc,0,5,0,-1,-1,-1"), input.ErrType, `t.csv:3: dp_rank is "0.5"`},
+		{"nan time", row("0,0,0,1,gc,nan,5,1,-1,-1,-1"), input.ErrType, `t.csv:3: start_ts "nan"`},
+		{"no step", row("0,0,0,,gc,0,5,0,-1,-1,-1"), input.ErrType, `t.csv:3: step is ""`},
+		{"no name", row("0,0,0,1,,0,5,0,-1,-1,-1"), input.ErrTooLarge, "t.csv:3: an optype of 0 bytes"},
+		{"open quote", row(`0,0,0,1,"gc,0,5,0,-1,-1,-1`), input.ErrTruncated, "t.csv:3: the input ends inside of a row"},
+		{"negative duration", row("0,0,0,1,gc,0,-5,1,-1,-1,-1"), input.ErrNegative, "t.csv:3: gc lasts -5 ns"},
+		{"negative rank", row("0,0,-1,1,gc,0,5,1,-1,-1,-1"), input.ErrTooLarge, "t.csv:3: rank -1"},
+		{"huge stage", row("0,99999999,0,1,gc,0,5,1,-1,-1,-1"), input.ErrTooLarge, "t.csv:3: dp_rank 0, stage 99999999"},
+		{"negative step", row("0,0,0,-1,gc,0,5,1,-1,-1,-1"), input.ErrFormat, "t.csv: step -1"},
+		{"huge seq", row("0,0,0,1,gc,0,5,9999999999,-1,-1,-1"), input.ErrOverflow, "t.csv:3: seq_id is 9999999999"},
+		{"instance twice", row("\n0,0,0,1,gc,9,5,0,-1,-1,-1"), input.ErrDuplicate, "t.csv:4: gc 0 of rank 0 in step 1 is there twice, first at t.csv:2"},
+		{"rank in two places", row("1,0,0,1,gc,0,5,1,-1,-1,-1"), input.ErrFormat, "t.csv:3: rank 0 is dp_rank 1, stage 0 here, and dp_rank 0, stage 0 at t.csv:2"},
+		{"overflow", row("0,0,0,1,gc,99999999999999999999,5,1,-1,-1,-1"), input.ErrOverflow, "t.csv:3: a time that exceeds"},
+		{"microseconds as floats", row("0,0,0,1,gc,0,500000.25,1,-1,-1,-1"), input.ErrOverflow, "t.csv: the longest operator would last 500000 s"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := readCSV(c.text)
@@ -171,7 +173,7 @@ func TestCSVRefuses(t *testing.T) {
 	for i := range 4 {
 		text += fmt.Sprintf("0,0,0,1,gc,%d,5,%d,-1,-1,-1\n", i, i)
 	}
-	if _, err := optrace.ReadCSV(strings.NewReader(text), "t.csv", nil, lim); !errors.Is(err, trace.ErrTooLarge) || !strings.Contains(err.Error(), "t.csv:5: more than 3 rows") {
+	if _, err := optrace.ReadCSV(strings.NewReader(text), "t.csv", nil, lim); !errors.Is(err, input.ErrTooLarge) || !strings.Contains(err.Error(), "t.csv:5: more than 3 rows") {
 		t.Errorf("over the limit: %v", err)
 	}
 }
@@ -246,7 +248,7 @@ func parquetOf[T any](t *testing.T, rows ...T) *bytes.Reader {
 	return bytes.NewReader(b.Bytes())
 }
 
-func readParquet(r *bytes.Reader) (*trace.OpTrace, error) {
+func readParquet(r *bytes.Reader) (*operator.Trace, error) {
 	return optrace.ReadParquet(optrace.File{R: r, Size: r.Size(), Name: "t.parquet"}, nil, ingest.Limits{})
 }
 
@@ -275,13 +277,13 @@ func TestParquetSeconds(t *testing.T) {
 		kind error
 		want string
 	}{
-		{"nan", row(1, float32(math.NaN()), 1), trace.ErrNotFinite, "t.parquet[row 1]: start NaN"},
-		{"infinite", row(1, 1, float32(math.Inf(1))), trace.ErrNotFinite, "t.parquet[row 1]: start 1, duration +Inf"},
-		{"negative", row(1, 1, -0.5), trace.ErrNegative, "t.parquet[row 1]: gc lasts -500000000 ns"},
-		{"twice", row(0, 7, 1), trace.ErrDuplicate, "t.parquet[row 1]: gc 0 of rank 0 in step 3 is there twice, first at t.parquet[row 0]"},
-		{"no name", noName, trace.ErrMissing, "t.parquet[row 1]: optype is null"},
-		{"half a chunk", half, trace.ErrType, "t.parquet[row 1]: mc is 0.5"},
-		{"microseconds", row(1, 1.5, 250000), trace.ErrOverflow, "the longest operator would last 250000 s"},
+		{"nan", row(1, float32(math.NaN()), 1), input.ErrNotFinite, "t.parquet[row 1]: start NaN"},
+		{"infinite", row(1, 1, float32(math.Inf(1))), input.ErrNotFinite, "t.parquet[row 1]: start 1, duration +Inf"},
+		{"negative", row(1, 1, -0.5), input.ErrNegative, "t.parquet[row 1]: gc lasts -500000000 ns"},
+		{"twice", row(0, 7, 1), input.ErrDuplicate, "t.parquet[row 1]: gc 0 of rank 0 in step 3 is there twice, first at t.parquet[row 0]"},
+		{"no name", noName, input.ErrMissing, "t.parquet[row 1]: optype is null"},
+		{"half a chunk", half, input.ErrType, "t.parquet[row 1]: mc is 0.5"},
+		{"microseconds", row(1, 1.5, 250000), input.ErrOverflow, "the longest operator would last 250000 s"},
 	} {
 		if _, err := readParquet(parquetOf(t, row(0, 0.25, 0.5), c.row)); !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, expected %q", c.name, err, c.want)
@@ -303,7 +305,7 @@ func TestParquetTimestamps(t *testing.T) {
 	if err != nil || o.Start[0] != 1719870000123456000 || o.Dur[0] != 999 || o.Units != "nanoseconds (from ticks of 1000 ns, good to 1000 ns)" {
 		t.Errorf("%+v, %v", o, err)
 	}
-	if _, err := readParquet(parquetOf(t, row{0, 0, 1, "gc", math.MaxInt64 / 999, 9, 0})); !errors.Is(err, trace.ErrOverflow) {
+	if _, err := readParquet(parquetOf(t, row{0, 0, 1, "gc", math.MaxInt64 / 999, 9, 0})); !errors.Is(err, input.ErrOverflow) {
 		t.Errorf("overflow: %v", err)
 	}
 }
@@ -318,18 +320,18 @@ func TestMeta(t *testing.T) {
 		return path
 	}
 	path := put("my-trace-7.csv", header+"0,0,0,1,gc,0,5,0,-1,-1,-1\n1,1,3,1,gc,0,5,0,1,-1,-1\n")
-	check := func(want trace.Layout, run string) {
+	check := func(want operator.Layout, run string) {
 		t.Helper()
 		o, err := optrace.Open(path, ingest.Limits{})
 		if err != nil || o.Layout != want || o.Run != run {
 			t.Errorf("layout %+v, run %q, expected %+v, %q (%v)", o.Layout, o.Run, want, run, err)
 		}
 	}
-	check(trace.Layout{DP: 2, PP: 2, TP: 1, DSP: 1, VPP: 2, World: 4}, "")
+	check(operator.Layout{DP: 2, PP: 2, TP: 1, DSP: 1, VPP: 2, World: 4}, "")
 	put("my-trace-7.yml", "trial_name: second\n")
-	check(trace.Layout{DP: 2, PP: 2, TP: 1, DSP: 1, VPP: 2, World: 4}, "second")
+	check(operator.Layout{DP: 2, PP: 2, TP: 1, DSP: 1, VPP: 2, World: 4}, "second")
 	meta := put("my-meta-7.yaml", "trial_name: first\ndp_size: 2\npp_size: 2\ntp_size: 8\ndsp_size: 2\nworld_size: 64\nnew_key: 1\n")
-	check(trace.Layout{DP: 2, PP: 2, TP: 8, DSP: 2, VPP: 2, World: 64}, "first")
+	check(operator.Layout{DP: 2, PP: 2, TP: 8, DSP: 2, VPP: 2, World: 64}, "first")
 	if o, err := optrace.OpenMeta(path, "", ingest.Limits{}); err != nil || o.Run != "" {
 		t.Errorf("without: %q, %v", o.Run, err)
 	}
@@ -371,7 +373,7 @@ func TestOpenRefuses(t *testing.T) {
 	if err := os.WriteFile(cut, b[:len(b)/2], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := optrace.Open(cut, ingest.Limits{}); !errors.Is(err, trace.ErrTruncated) || !strings.HasPrefix(err.Error(), cut) {
+	if _, err := optrace.Open(cut, ingest.Limits{}); !errors.Is(err, input.ErrTruncated) || !strings.HasPrefix(err.Error(), cut) {
 		t.Errorf("a cut file: %v", err)
 	}
 }
@@ -382,7 +384,7 @@ func TestUnjoined(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(o.Notes) != 1 || o.Notes[0].Kind != trace.NoteUnjoined || !strings.Contains(o.Notes[0].Text, "transfers are missing") {
+	if len(o.Notes) != 1 || o.Notes[0].Kind != input.NoteUnjoined || !strings.Contains(o.Notes[0].Text, "transfers are missing") {
 		t.Errorf("notes %v", o.Notes)
 	}
 }
@@ -418,11 +420,11 @@ func FuzzParquet(f *testing.F) {
 }
 
 // profiled is a small trace of a profiler.
-func profiled() *trace.OpTrace {
-	return &trace.OpTrace{Ranks: []trace.Rank{{ID: 0, Role: trace.Role{{Axis: "dp"}, {Axis: "pp"}}}, {ID: 1, Role: trace.Role{{Axis: "dp", Index: 1}, {Axis: "pp"}}}},
+func profiled() *operator.Trace {
+	return &operator.Trace{Ranks: []trace.Rank{{ID: 0, Role: trace.Role{{Axis: "dp"}, {Axis: "pp"}}}, {ID: 1, Role: trace.Role{{Axis: "dp", Index: 1}, {Axis: "pp"}}}},
 		Steps: []int64{4}, Names: []string{"a", "b"}, Rank: []int32{0, 0, 1, 1}, Step: make([]int32, 4), Name: []int32{0, 1, 0, 1}, Lane: []int32{7, 8, 7, 8},
 		Seq: make([]int32, 4), Start: []int64{0, 5, 1, 9}, Dur: []int64{4, 9, 3, 5}, Chunk: none(4), GlobalChunk: none(4), Microbatch: none(4), Group: []int32{-1, 0, -1, 0},
-		Launches: []trace.OpLaunch{{Stage: "forward", Name: "void a<int, 2>(int)", Bytes: -1}, {Name: "nccl", Collective: "all-reduce", Bytes: 8}}, Launch: []int32{0, 1, 0, 1}}
+		Launches: []operator.Launch{{Stage: "forward", Name: "void a<int, 2>(int)", Bytes: -1}, {Name: "nccl", Collective: "all-reduce", Bytes: 8}}, Launch: []int32{0, 1, 0, 1}}
 }
 
 func none(n int) []int32 { return slices.Repeat([]int32{-1}, n) }
@@ -441,7 +443,7 @@ func TestLaunches(t *testing.T) {
 	}
 	// By hand: the collective began at 9 on rank 1, so rank 0 waited 4 of its 9.
 	sums := got.Totals()
-	want := []trace.OpTotal{{Rank: 0, Count: 1, Dur: 4}, {Rank: 1, Count: 1, Dur: 3},
+	want := []operator.Total{{Rank: 0, Count: 1, Dur: 4}, {Rank: 1, Count: 1, Dur: 3},
 		{Rank: 0, Stage: 1, Name: 1, Count: 1, Communicates: 1, Joined: 1, Dur: 9, Wait: 4}, {Rank: 1, Stage: 1, Name: 1, Count: 1, Communicates: 1, Joined: 1, Dur: 5}}
 	if d := cmp.Diff(want, sums.Rows); d != "" {
 		t.Error(d)
@@ -479,9 +481,9 @@ func TestMetaRanks(t *testing.T) {
 
 // valid checks that what was read keeps the model's invariants, or that the
 // error says where.
-func valid(t *testing.T, o *trace.OpTrace, err error) {
+func valid(t *testing.T, o *operator.Trace, err error) {
 	if err != nil {
-		var placed *trace.RecordError
+		var placed *input.Error
 		if !errors.As(err, &placed) || placed.Pos.File != "fuzz" {
 			t.Errorf("an error without a place: %v", err)
 		}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // field is a column of integers.
@@ -97,13 +99,13 @@ type table struct {
 	dur   []int64
 	words [words]dictionary // of the traces of profilers
 	unit  unit
-	where func(row int) trace.Pos
+	where func(row int) input.Pos
 }
 
 // opTrace makes the trace of a table, arranged and joined.
-func (t *table) opTrace(m *Meta) (*trace.OpTrace, error) {
+func (t *table) opTrace(m *Meta) (*operator.Trace, error) {
 	t.dropUnused()
-	o := &trace.OpTrace{Names: t.names, Name: t.name, Start: t.start, Dur: t.dur, Units: t.unit.String(), Resolution: t.unit.resolution}
+	o := &operator.Trace{Names: t.names, Name: t.name, Start: t.start, Dur: t.dur, Units: t.unit.String(), Resolution: t.unit.resolution}
 	if err := t.roles(o); err != nil {
 		return nil, err
 	}
@@ -122,7 +124,7 @@ func (t *table) opTrace(m *Meta) (*trace.OpTrace, error) {
 		t.classLanes(o)
 	}
 	if err := o.Arrange(t.where); err != nil {
-		return nil, trace.At(t.where(-1), err)
+		return nil, input.At(t.where(-1), err)
 	}
 	o.StepClock = o.Launch == nil && zeroBased(o)
 	if err := m.apply(o); err != nil {
@@ -135,12 +137,12 @@ func (t *table) opTrace(m *Meta) (*trace.OpTrace, error) {
 }
 
 // classLanes sets the lanes that follow from names; groups follow later.
-func (t *table) classLanes(o *trace.OpTrace) {
+func (t *table) classLanes(o *operator.Trace) {
 	n := len(t.start)
 	o.Lane, o.Group = make([]int32, n), slices.Repeat([]int32{-1}, n)
 	lanes := make([]int32, len(t.names))
 	for i, name := range t.names {
-		lanes[i] = trace.ParseOpClass(name).Lane()
+		lanes[i] = operator.ParseClass(name).Lane()
 	}
 	for row, name := range t.name {
 		o.Lane[row] = lanes[name]
@@ -148,7 +150,7 @@ func (t *table) classLanes(o *trace.OpTrace) {
 }
 
 // launches sets what only the traces of profilers have.
-func (t *table) launches(o *trace.OpTrace) (err error) {
+func (t *table) launches(o *operator.Trace) (err error) {
 	if o.Lane, err = t.narrow(fieldLane); err != nil {
 		return err
 	}
@@ -156,7 +158,7 @@ func (t *table) launches(o *trace.OpTrace) (err error) {
 		return err
 	}
 	if row := slices.IndexFunc(o.Group, func(g int32) bool { return int(g) >= len(t.start) }); row >= 0 {
-		return trace.At(t.where(row), trace.Bad(trace.ErrTooLarge, "group %d, expected less than the %d rows", o.Group[row], len(t.start)))
+		return input.At(t.where(row), input.Bad(input.ErrTooLarge, "group %d, expected less than the %d rows", o.Group[row], len(t.start)))
 	}
 	type key struct {
 		words [words]int32
@@ -173,7 +175,7 @@ func (t *table) launches(o *trace.OpTrace) (err error) {
 		if !ok {
 			at = int32(len(o.Launches))
 			known[k] = at
-			o.Launches = append(o.Launches, trace.OpLaunch{Stage: t.words[wordLaunchedBy].texts[k.words[wordLaunchedBy]],
+			o.Launches = append(o.Launches, operator.Launch{Stage: t.words[wordLaunchedBy].texts[k.words[wordLaunchedBy]],
 				Name: t.words[wordKernel].texts[k.words[wordKernel]], Collective: t.words[wordCollective].texts[k.words[wordCollective]], Bytes: k.bytes})
 		}
 		o.Launch[row] = at
@@ -205,17 +207,17 @@ func (t *table) dropUnused() {
 }
 
 // join joins operators into groups where the schedule is understood.
-func join(o *trace.OpTrace) {
+func join(o *operator.Trace) {
 	g, err := o.Grid()
 	if err == nil {
-		var w *trace.Wiring
+		var w *operator.Wiring
 		if w, err = o.Wire(g); err == nil {
 			o.Join(g, w)
 			o.Notes = append(o.Notes, g.Notes...)
 			return
 		}
 	}
-	o.Notes = append(o.Notes, trace.Note{Kind: trace.NoteUnjoined, Text: "communication could not be joined into groups: " + err.Error()})
+	o.Notes = append(o.Notes, input.Note{Kind: input.NoteUnjoined, Text: "communication could not be joined into groups: " + err.Error()})
 }
 
 // narrow is a column as int32, −1 throughout when it is absent.
@@ -226,19 +228,19 @@ func (t *table) narrow(f field) ([]int32, error) {
 	out := make([]int32, len(t.start))
 	for row, v := range t.ints[f] {
 		if out[row] = int32(v); int64(out[row]) != v {
-			return nil, trace.At(t.where(row), trace.Bad(trace.ErrOverflow, "%s is %d, expected at most %d", fieldNames[f], v, math.MaxInt32))
+			return nil, input.At(t.where(row), input.Bad(input.ErrOverflow, "%s is %d, expected at most %d", fieldNames[f], v, math.MaxInt32))
 		}
 	}
 	return out, nil
 }
 
 // roles makes the ranks, with their roles, and the rank of every row.
-func (t *table) roles(o *trace.OpTrace) error {
+func (t *table) roles(o *operator.Trace) error {
 	dp, stage, rank := t.ints[fieldDP], t.ints[fieldStage], t.ints[fieldRank]
 	highest, stages := int64(-1), int64(0)
 	for row, d := range dp {
 		if s := stage[row]; d < 0 || s < 0 || d >= trace.MaxRanks || s >= trace.MaxRanks {
-			return trace.At(t.where(row), trace.Bad(trace.ErrTooLarge, "dp_rank %d, stage %d, expected 0 to %d", d, s, trace.MaxRanks-1))
+			return input.At(t.where(row), input.Bad(input.ErrTooLarge, "dp_rank %d, stage %d, expected 0 to %d", d, s, trace.MaxRanks-1))
 		}
 		stages = max(stages, stage[row]+1)
 	}
@@ -250,7 +252,7 @@ func (t *table) roles(o *trace.OpTrace) error {
 	}
 	for row, r := range rank {
 		if r < 0 || r >= trace.MaxRanks {
-			return trace.At(t.where(row), trace.Bad(trace.ErrTooLarge, "rank %d, expected 0 to %d", r, trace.MaxRanks-1))
+			return input.At(t.where(row), input.Bad(input.ErrTooLarge, "rank %d, expected 0 to %d", r, trace.MaxRanks-1))
 		}
 		highest = max(highest, r)
 	}
@@ -260,7 +262,7 @@ func (t *table) roles(o *trace.OpTrace) error {
 		if at < 0 {
 			first[r] = int32(row)
 		} else if dp[at] != dp[row] || stage[at] != stage[row] {
-			return trace.At(t.where(row), trace.Bad(trace.ErrFormat, "rank %d is dp_rank %d, stage %d here, and dp_rank %d, stage %d at %s",
+			return input.At(t.where(row), input.Bad(input.ErrFormat, "rank %d is dp_rank %d, stage %d here, and dp_rank %d, stage %d at %s",
 				r, dp[row], stage[row], dp[at], stage[at], t.where(int(at))))
 		}
 	}
@@ -272,7 +274,7 @@ func (t *table) roles(o *trace.OpTrace) error {
 		role, err := trace.NewRole(trace.Coord{Axis: trace.DataParallel, Index: int(dp[at])},
 			trace.Coord{Axis: trace.PipelineParallel, Index: int(stage[at])})
 		if err != nil {
-			return trace.At(t.where(int(at)), err)
+			return input.At(t.where(int(at)), err)
 		}
 		position[r] = int32(len(o.Ranks))
 		o.Ranks = append(o.Ranks, trace.Rank{ID: r, LocalRank: -1, Role: role})
@@ -285,7 +287,7 @@ func (t *table) roles(o *trace.OpTrace) error {
 }
 
 // steps makes the list of steps and the step of every row.
-func (t *table) steps(o *trace.OpTrace) {
+func (t *table) steps(o *operator.Trace) {
 	seen := make(map[int64]int32)
 	column := t.ints[fieldStep]
 	for row, s := range column {
@@ -312,7 +314,7 @@ func (t *table) steps(o *trace.OpTrace) {
 }
 
 // zeroBased reports whether every step starts at zero.
-func zeroBased(o *trace.OpTrace) bool {
+func zeroBased(o *operator.Trace) bool {
 	least := slices.Repeat([]int64{math.MaxInt64}, len(o.Steps))
 	for row, s := range o.Step {
 		least[s] = min(least[s], o.Start[row])
@@ -340,5 +342,5 @@ func (u unit) String() string {
 const tooLong = 1e5
 
 func errUnits(longest float64) error {
-	return trace.Bad(trace.ErrOverflow, "the longest operator would last %.6g s: times are read as seconds where they are fractions and as nanoseconds where they are integers, convert start_ts and duration to one of these", longest)
+	return input.Bad(input.ErrOverflow, "the longest operator would last %.6g s: times are read as seconds where they are fractions and as nanoseconds where they are integers, convert start_ts and duration to one of these", longest)
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/parquet-go/parquet-go/compress/zstd"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // Columns of a trace on disk, those of the public what-if artifact. Times are
@@ -22,28 +23,28 @@ const csvHeader = "dp_rank,stage,rank,step,optype,start_ts,duration,seq_id,mc,mb
 const launchHeader = ",lane,group,launched_by,kernel,collective,bytes"
 
 // places are the dp and pp of every entry of Ranks; both must be known.
-func places(t *trace.OpTrace) (dp, pp []int, err error) {
+func places(t *operator.Trace) (dp, pp []int, err error) {
 	if t.Len() == 0 {
-		return nil, nil, trace.Bad(trace.ErrEmpty, "a trace without operators")
+		return nil, nil, input.Bad(input.ErrEmpty, "a trace without operators")
 	}
 	dp, pp = t.Coordinates()
 	for i, r := range t.Ranks {
 		if dp[i] < 0 || pp[i] < 0 {
-			return nil, nil, trace.Bad(trace.ErrMissing, "rank %d does not tell its dp and pp coordinates, its role is %q", r.ID, r.Role)
+			return nil, nil, input.Bad(input.ErrMissing, "rank %d does not tell its dp and pp coordinates, its role is %q", r.ID, r.Role)
 		}
 	}
 	return dp, pp, nil
 }
 
 // WriteCSV writes an operator trace as comma-separated lines under a header.
-func WriteCSV(w io.Writer, t *trace.OpTrace) error {
+func WriteCSV(w io.Writer, t *operator.Trace) error {
 	dp, pp, err := places(t)
 	if err != nil {
 		return err
 	}
 	for _, name := range texts(t) {
 		if strings.ContainsAny(name, "\"\r\n") {
-			return trace.Bad(trace.ErrFormat, "an operator is called %q, which has no place in a CSV cell", name)
+			return input.Bad(input.ErrFormat, "an operator is called %q, which has no place in a CSV cell", name)
 		}
 	}
 	out := bufio.NewWriterSize(w, 1<<16)
@@ -80,7 +81,7 @@ func WriteCSV(w io.Writer, t *trace.OpTrace) error {
 }
 
 // texts are all that stands in cells of text.
-func texts(t *trace.OpTrace) []string {
+func texts(t *operator.Trace) []string {
 	all := slices.Clone(t.Names)
 	for _, l := range t.Launches {
 		all = append(all, l.Stage, l.Name, l.Collective)
@@ -97,7 +98,7 @@ func cell(line []byte, text string) []byte {
 }
 
 // launchCells appends what is known of the launch of a row.
-func launchCells(line []byte, t *trace.OpTrace, row int) []byte {
+func launchCells(line []byte, t *operator.Trace, row int) []byte {
 	l := &t.Launches[t.Launch[row]]
 	line = append(strconv.AppendInt(line, int64(t.Lane[row]), 10), ',')
 	line = append(strconv.AppendInt(line, int64(t.Group[row]), 10), ',')
@@ -142,7 +143,7 @@ const (
 )
 
 // WriteParquet writes an operator trace as a Parquet file.
-func WriteParquet(w io.Writer, t *trace.OpTrace) error {
+func WriteParquet(w io.Writer, t *operator.Trace) error {
 	dp, pp, err := places(t)
 	if err != nil {
 		return err
@@ -181,7 +182,7 @@ func writeRows[R any](w io.Writer, n int, at func(i int) R) error {
 // WriteMeta writes the YAML file that stands beside a trace and tells its name
 // and layout, how fine its times are where their unit does not tell, and of a
 // profiler's trace where its ranks ran and what is incomplete.
-func WriteMeta(w io.Writer, t *trace.OpTrace) error {
+func WriteMeta(w io.Writer, t *operator.Trace) error {
 	text, err := yaml.Marshal(metaOf(t))
 	if err != nil {
 		return err

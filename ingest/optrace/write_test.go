@@ -12,10 +12,11 @@ import (
 	"github.com/sfstat/sfstat/eval/simulate/pipeline"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/optrace"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
-func simulated(t *testing.T, s pipeline.Spec) *trace.OpTrace {
+func simulated(t *testing.T, s pipeline.Spec) *operator.Trace {
 	t.Helper()
 	o, _, err := pipeline.Make(s)
 	if err != nil {
@@ -82,9 +83,9 @@ func TestWriteRefuses(t *testing.T) {
 	named := simulated(t, tiny())
 	named.Names[0] = "a\"b"
 	for _, test := range []struct {
-		o    *trace.OpTrace
+		o    *operator.Trace
 		want error
-	}{{o, trace.ErrMissing}, {named, trace.ErrFormat}, {&trace.OpTrace{}, trace.ErrEmpty}} {
+	}{{o, input.ErrMissing}, {named, input.ErrFormat}, {&operator.Trace{}, input.ErrEmpty}} {
 		if err := optrace.WriteCSV(&bytes.Buffer{}, test.o); !errors.Is(err, test.want) {
 			t.Errorf("CSV: %v, want %v", err, test.want)
 		}
@@ -98,7 +99,7 @@ func TestWriteRefuses(t *testing.T) {
 func TestFullDisk(t *testing.T) {
 	o := simulated(t, tiny())
 	full := errors.New("the disk is full")
-	for name, write := range map[string]func(io.Writer, *trace.OpTrace) error{"csv": optrace.WriteCSV, "parquet": optrace.WriteParquet, "meta": optrace.WriteMeta} {
+	for name, write := range map[string]func(io.Writer, *operator.Trace) error{"csv": optrace.WriteCSV, "parquet": optrace.WriteParquet, "meta": optrace.WriteMeta} {
 		var whole bytes.Buffer
 		if err := write(&whole, o); err != nil {
 			t.Fatal(err)
@@ -159,7 +160,7 @@ func TestConvertedMeta(t *testing.T) {
 	if less.DP, less.PP, less.VPP, less.World = 0, 0, 0, 0; !less.Fits(o) {
 		t.Error("sizes that the columns tell are left out, and it does not fit")
 	}
-	if _, err := optrace.ReadMeta(strings.NewReader("resolution_ns: -1\n"), "meta.yaml"); !errors.Is(err, trace.ErrNegative) {
+	if _, err := optrace.ReadMeta(strings.NewReader("resolution_ns: -1\n"), "meta.yaml"); !errors.Is(err, input.ErrNegative) {
 		t.Errorf("a negative resolution: %v", err)
 	}
 }

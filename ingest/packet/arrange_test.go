@@ -14,6 +14,7 @@ import (
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/ingesttest"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // line is one packet with what orders it.
@@ -99,7 +100,7 @@ func TestArrangements(t *testing.T) {
 	}
 	windows[4].Side, windows[5].Wall = nil, nil
 	windows[6].GatherFailed = []int{2, 5}
-	windows[6].Notes = []trace.Note{{Kind: trace.NoteGatherFailed, Text: "the recorder could not gather the window on ranks 2,5"}}
+	windows[6].Notes = []input.Note{{Kind: input.NoteGatherFailed, Text: "the recorder could not gather the window on ranks 2,5"}}
 	windows[7].DataWait, windows[8].Accumulation = trace.DataWaitUnknown, 4
 	byRank := func(a, b line) int { return cmp.Or(cmp.Compare(a.run, b.run), cmp.Compare(a.rank, b.rank)) }
 	byWindow := func(a, b line) int { return cmp.Compare(a.window, b.window) }
@@ -230,7 +231,7 @@ func TestPatience(t *testing.T) {
 			if diff := gocmp.Diff(windows, got); diff != "" || err != nil {
 				t.Errorf("%d windows late: %v\n%s", late, err, diff)
 			}
-		} else if !errors.Is(err, trace.ErrFormat) || !strings.Contains(err.Error(), "rank 1 comes after window 5") {
+		} else if !errors.Is(err, input.ErrFormat) || !strings.Contains(err.Error(), "rank 1 comes after window 5") {
 			t.Errorf("%d windows late: %v", late, err)
 		}
 	}
@@ -285,7 +286,7 @@ func TestDuplicates(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := ingesttest.ReadAll(open(tt.files, Options{}))
-			if !errors.Is(err, trace.ErrDuplicate) || !strings.HasPrefix(fmt.Sprint(err), tt.at+": ") {
+			if !errors.Is(err, input.ErrDuplicate) || !strings.HasPrefix(fmt.Sprint(err), tt.at+": ") {
 				t.Fatalf("error %v, want a duplicate at %s", err, tt.at)
 			}
 			for _, s := range tt.also {
@@ -307,7 +308,7 @@ func TestDuplicates(t *testing.T) {
 		if diff := gocmp.Diff(windows, got); diff != "" {
 			t.Errorf("windows differ (-want +got):\n%s", diff)
 		}
-		if s := r.Summaries(); s[0].Err != nil || !errors.Is(s[1].Err, trace.ErrDuplicate) {
+		if s := r.Summaries(); s[0].Err != nil || !errors.Is(s[1].Err, input.ErrDuplicate) {
 			t.Errorf("%s: refusals %v and %v, want only the second file refused", name, s[0].Err, s[1].Err)
 		}
 	}
@@ -347,7 +348,7 @@ func FuzzJoin(f *testing.F) {
 		}
 		r := open(texts, Options{Limits: ingest.Limits{Pending: 1 << 14}})
 		got, err := ingesttest.ReadAll(r)
-		var placed *trace.RecordError
+		var placed *input.Error
 		if err != nil && !errors.As(err, &placed) && len(order) > 0 {
 			t.Fatalf("error without a position: %v", err)
 		}

@@ -7,7 +7,10 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/nccl"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // ArrivalsVersion is the version of the field "arrivals" that is read.
@@ -39,11 +42,11 @@ var colNames = [colCount]string{"step", "stage", "group", "op", "seq", "elements
 type arrivals struct {
 	source string
 	lost   int64
-	groups []trace.CommGroup
+	groups []comms.Group
 	silent []int64 // of groups
 	ops    []string
 	cols   [colCount][]int64
-	lines  map[string]trace.Frame // by stage; of the field "lines"
+	lines  map[string]comms.Frame // by stage; of the field "lines"
 }
 
 func (a *arrivals) reset() {
@@ -65,15 +68,15 @@ func (d *decoder) lines() *fault {
 		colon := strings.LastIndexByte(text, ':')
 		line, err := strconv.Atoi(text[colon+1:])
 		if colon < 0 || err != nil || line < 1 {
-			return d.fail(at, trace.ErrFormat, "the line of stage %q is %q, expected FILE:LINE", stage, text)
+			return d.fail(at, input.ErrFormat, "the line of stage %q is %q, expected FILE:LINE", stage, text)
 		}
 		if d.arrived.lines == nil {
-			d.arrived.lines = map[string]trace.Frame{}
+			d.arrived.lines = map[string]comms.Frame{}
 		}
 		if len(d.arrived.lines) == trace.MaxStages {
-			return d.fail(at, trace.ErrTooLarge, "lines of more than %d stages", trace.MaxStages)
+			return d.fail(at, input.ErrTooLarge, "lines of more than %d stages", trace.MaxStages)
 		}
-		d.arrived.lines[stage] = trace.Frame{File: text[:colon], Line: line}
+		d.arrived.lines[stage] = comms.Frame{File: text[:colon], Line: line}
 		return nil
 	})
 }
@@ -96,7 +99,7 @@ func (d *decoder) arrivals() *fault {
 		case "silent":
 			f = d.list("an array of groups", func() *fault {
 				if len(a.silent) == maxGroups {
-					return d.fail(d.i, trace.ErrTooLarge, "more than %d groups", maxGroups)
+					return d.fail(d.i, input.ErrTooLarge, "more than %d groups", maxGroups)
 				}
 				n, f := d.integer("a group", 0, maxGroups)
 				a.silent = append(a.silent, n)
@@ -105,7 +108,7 @@ func (d *decoder) arrivals() *fault {
 		case "ops":
 			f = d.list("an array of operations", func() *fault {
 				if len(a.ops) == maxGroups {
-					return d.fail(d.i, trace.ErrTooLarge, "more than %d operations", maxGroups)
+					return d.fail(d.i, input.ErrTooLarge, "more than %d operations", maxGroups)
 				}
 				op, f := d.name(maxName)
 				a.ops = append(a.ops, op)
@@ -125,7 +128,7 @@ func (d *decoder) arrivals() *fault {
 		return f
 	}
 	if version != ArrivalsVersion {
-		return d.fail(at, trace.ErrFormat, "arrivals of version %d, this version reads %d", version, ArrivalsVersion)
+		return d.fail(at, input.ErrFormat, "arrivals of version %d, this version reads %d", version, ArrivalsVersion)
 	}
 	return nil
 }
@@ -136,7 +139,7 @@ func (d *decoder) entries(col int) *fault {
 	*c = (*c)[:0]
 	return d.list("an array of "+colNames[col], func() *fault {
 		if len(*c) == maxArrivals {
-			return d.fail(d.i, trace.ErrTooLarge, "more than %d entries", maxArrivals)
+			return d.fail(d.i, input.ErrTooLarge, "more than %d entries", maxArrivals)
 		}
 		low := int64(-1)
 		if col == colEnter {
@@ -151,9 +154,9 @@ func (d *decoder) entries(col int) *fault {
 // group reads one group: {"name":"0","desc":"default_pg","ranks":[0,1]}.
 func (d *decoder) group() *fault {
 	if len(d.arrived.groups) == maxGroups {
-		return d.fail(d.i, trace.ErrTooLarge, "more than %d groups", maxGroups)
+		return d.fail(d.i, input.ErrTooLarge, "more than %d groups", maxGroups)
 	}
-	g := trace.CommGroup{Rank: -1, Enqueued: -1, Started: -1, Completed: -1}
+	g := comms.Group{Rank: -1, Enqueued: -1, Started: -1, Completed: -1}
 	f := d.object("a group", func(key []byte, _ int) (f *fault) {
 		switch string(key) {
 		case "name":
@@ -178,39 +181,39 @@ func (d *decoder) group() *fault {
 }
 
 // comm is the arrivals of a packet as the record of one process.
-func (a *arrivals) comm(p *trace.Part) (*trace.Comm, error) {
+func (a *arrivals) comm(p *trace.Part) (*comms.Record, error) {
 	n := len(a.cols[colStep])
 	for col, c := range a.cols {
 		if len(c) != n {
-			return nil, trace.Bad(trace.ErrRagged, "arrivals have %d entries of step and %d of %s", n, len(c), colNames[col])
+			return nil, input.Bad(input.ErrRagged, "arrivals have %d entries of step and %d of %s", n, len(c), colNames[col])
 		}
 	}
-	c := &trace.Comm{Run: p.Run, Sources: []trace.CommSource{{Name: a.source, Kind: trace.SourcePacket}},
-		Processes: []trace.CommProcess{{Rank: p.Rank.ID, Host: p.Rank.Host, LocalRank: p.Rank.LocalRank, Device: -1, Lost: a.lost}},
-		Groups:    a.groups, Calls: make([]trace.CommCall, n)}
+	c := &comms.Record{Run: p.Run, Sources: []comms.Source{{Name: a.source, Kind: comms.SourcePacket}},
+		Processes: []comms.Process{{Rank: p.Rank.ID, Host: p.Rank.Host, LocalRank: p.Rank.LocalRank, Device: -1, Lost: a.lost}},
+		Groups:    a.groups, Calls: make([]comms.Call, n)}
 	for i := range c.Groups {
 		c.Groups[i].Rank = slices.Index(c.Groups[i].Members, p.Rank.ID)
 	}
 	for _, n := range a.silent {
 		if n >= int64(len(c.Groups)) {
-			return nil, trace.Bad(trace.ErrTooLarge, "group %d of %d is said to be silent", n, len(c.Groups))
+			return nil, input.Bad(input.ErrTooLarge, "group %d of %d is said to be silent", n, len(c.Groups))
 		}
 		c.Groups[n].Silent = true
 	}
-	stacks, tensors := map[string]int{}, map[int64]*trace.CommTensors{}
+	stacks, tensors := map[string]int{}, map[int64]*comms.Tensors{}
 	enter := int64(0)
 	for i := range c.Calls {
 		at := func(col int) int64 { return a.cols[col][i] }
 		if at(colStage) >= int64(len(p.Schema.Stages)) || at(colGroup) >= int64(len(c.Groups)) || at(colOp) >= int64(len(a.ops)) {
-			return nil, trace.Bad(trace.ErrTooLarge, "entry %d of arrivals is in stage %d of %d, group %d of %d, with operation %d of %d",
+			return nil, input.Bad(input.ErrTooLarge, "entry %d of arrivals is in stage %d of %d, group %d of %d, with operation %d of %d",
 				i, at(colStage), len(p.Schema.Stages), at(colGroup), len(c.Groups), at(colOp), len(a.ops))
 		}
-		x := trace.UnknownCall(0)
+		x := comms.UnknownCall(0)
 		enter += at(colEnter)
 		x.Enter, x.HasEnter, x.Step, x.Group, x.Seq, x.Count = enter, true, at(colStep), int(at(colGroup)), at(colSeq), at(colElements)
 		if n := at(colElements); n >= 0 {
 			if tensors[n] == nil {
-				tensors[n] = &trace.CommTensors{InSizes: [][]int64{{n}}}
+				tensors[n] = &comms.Tensors{InSizes: [][]int64{{n}}}
 			}
 			x.Tensors = tensors[n]
 		}
@@ -224,7 +227,7 @@ func (a *arrivals) comm(p *trace.Part) (*trace.Comm, error) {
 			x.Stage = p.Schema.Stages[at(colStage)]
 			x.Stack = a.stack(c, stacks, x.Stage)
 		case at(colStep) >= 0: // of a step, and in none of its stages
-			x.Stage = trace.ResidualStage
+			x.Stage = stagename.Residual
 		}
 		c.Calls[i] = x
 	}
@@ -232,17 +235,17 @@ func (a *arrivals) comm(p *trace.Part) (*trace.Comm, error) {
 }
 
 // stack is the index of the stack of one frame that a stage is entered from.
-func (a *arrivals) stack(c *trace.Comm, known map[string]int, stage string) int {
-	base, _ := trace.SplitStage(stage)
+func (a *arrivals) stack(c *comms.Record, known map[string]int, stage string) int {
+	base, _ := stagename.Split(stage)
 	frame, ok := a.lines[base]
 	if !ok {
-		return trace.None
+		return comms.None
 	}
 	i, ok := known[base]
 	if !ok {
 		i = len(c.Stacks)
 		known[base] = i
-		c.Stacks = append(c.Stacks, []trace.Frame{frame})
+		c.Stacks = append(c.Stacks, []comms.Frame{frame})
 	}
 	return i
 }
@@ -292,7 +295,7 @@ func appendArrivals(dst []byte, p *trace.Part) []byte {
 	ops, cols, lines := columnsOf(c, p.Schema.Stages)
 	open := `,"lines":{`
 	for _, s := range p.Schema.Stages {
-		base, _ := trace.SplitStage(s)
+		base, _ := stagename.Split(s)
 		if frame, ok := lines[base]; ok {
 			delete(lines, base)
 			dst = quote(append(dst, open...), base)
@@ -322,7 +325,7 @@ func appendArrivals(dst []byte, p *trace.Part) []byte {
 	return append(dst, '}')
 }
 
-func appendGroup(dst []byte, g *trace.CommGroup) []byte {
+func appendGroup(dst []byte, g *comms.Group) []byte {
 	dst = quote(append(dst, `{"name":`...), g.Name)
 	if g.Desc != "" {
 		dst = quote(append(dst, `,"desc":`...), g.Desc)
@@ -336,8 +339,8 @@ func appendGroup(dst []byte, g *trace.CommGroup) []byte {
 }
 
 // columnsOf is the inverse of comm.
-func columnsOf(c *trace.Comm, stages []string) (ops []string, cols [colCount][]int64, lines map[string]trace.Frame) {
-	lines = map[string]trace.Frame{}
+func columnsOf(c *comms.Record, stages []string) (ops []string, cols [colCount][]int64, lines map[string]comms.Frame) {
+	lines = map[string]comms.Frame{}
 	before := int64(0)
 	for i := range c.Calls {
 		x := &c.Calls[i]
@@ -348,8 +351,8 @@ func columnsOf(c *trace.Comm, stages []string) (ops []string, cols [colCount][]i
 		stage := -1
 		if x.Stage != "" {
 			stage = slices.Index(stages, x.Stage)
-			if x.Stack != trace.None {
-				base, _ := trace.SplitStage(x.Stage)
+			if x.Stack != comms.None {
+				base, _ := stagename.Split(x.Stage)
 				lines[base] = c.Stacks[x.Stack][0]
 			}
 		}

@@ -4,13 +4,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // An entry of a step that lies in none of its stages is in the time that no
 // stage covers; one of no step is nowhere.
 func TestArrivalsOutsideStages(t *testing.T) {
-	for _, c := range []struct{ step, stage string }{{`[20,21]`, trace.ResidualStage}, {`[20,-1]`, ""}} {
+	for _, c := range []struct{ step, stage string }{{`[20,21]`, stagename.Residual}, {`[20,-1]`, ""}} {
 		p, err := decodeOne(strings.Replace(full, `"step":[20,-1]`, `"step":`+c.step, 1))
 		if err != nil {
 			t.Fatal(err)

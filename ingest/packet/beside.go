@@ -9,6 +9,7 @@ import (
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // BesideSchema is the value of the key "schema" in every line of a file that
@@ -96,7 +97,7 @@ func (b *beside) Next() (*trace.Window, error) {
 			return nil, ending
 		}
 		if err == io.EOF {
-			return nil, trace.At(b.lines.Pos(), trace.Bad(trace.ErrMissing,
+			return nil, input.At(b.lines.Pos(), input.Bad(input.ErrMissing,
 				"epochs or arrivals of window %d of run %q from step %d, which the table beside does not have, or not in this order: convert both again, or remove this file",
 				b.line.Index, b.line.Run, b.line.FirstStep))
 		}
@@ -104,7 +105,7 @@ func (b *beside) Next() (*trace.Window, error) {
 			return w, nil
 		}
 		if err := b.place(w); err != nil {
-			return nil, trace.At(b.lines.Pos(), err)
+			return nil, input.At(b.lines.Pos(), err)
 		}
 	}
 }
@@ -122,7 +123,7 @@ func (b *beside) hold() error {
 		if k := b.dec.decodeBeside(text, &b.line); k != nil {
 			at := b.lines.Pos()
 			at.Inside = k.inside()
-			return trace.At(at, k.err)
+			return input.At(at, k.err)
 		}
 		b.held = true
 	}
@@ -133,13 +134,13 @@ func (b *beside) hold() error {
 func (b *beside) place(w *trace.Window) error {
 	r := slices.IndexFunc(w.Ranks, func(have trace.Rank) bool { return have.ID == b.line.Rank.ID })
 	if r < 0 {
-		return trace.Bad(trace.ErrMissing, "rank %d, which window %d of run %q does not have", b.line.Rank.ID, w.Index, w.Run)
+		return input.Bad(input.ErrMissing, "rank %d, which window %d of run %q does not have", b.line.Rank.ID, w.Index, w.Run)
 	}
 	if !b.dated && w.EpochOf(r) != 0 || w.ArrivalsOf(r) != nil {
-		return trace.Bad(trace.ErrDuplicate, "rank %d of window %d of run %q a second time", b.line.Rank.ID, w.Index, w.Run)
+		return input.Bad(input.ErrDuplicate, "rank %d of window %d of run %q a second time", b.line.Rank.ID, w.Index, w.Run)
 	}
 	if n := len(w.Arrivals); n > 0 && w.Arrivals[n-1].Processes[0].Rank > b.line.Rank.ID {
-		return trace.Bad(trace.ErrFormat, "rank %d behind rank %d: ranks must ascend", b.line.Rank.ID, w.Arrivals[n-1].Processes[0].Rank)
+		return input.Bad(input.ErrFormat, "rank %d behind rank %d: ranks must ascend", b.line.Rank.ID, w.Arrivals[n-1].Processes[0].Rank)
 	}
 	if b.line.Epoch != 0 {
 		if w.Epochs == nil {
@@ -174,7 +175,7 @@ func (d *decoder) decodeBeside(line []byte, p *trace.Part) *keyError {
 	d.begin(line, p)
 	f := d.packet(p)
 	if missing := besideRequired &^ d.seen; f == nil && missing != 0 {
-		f = d.fail(0, trace.ErrMissing, "the line has no %q", fieldNames[bits.TrailingZeros32(missing)])
+		f = d.fail(0, input.ErrMissing, "the line has no %q", fieldNames[bits.TrailingZeros32(missing)])
 	}
 	if f == nil {
 		return nil

@@ -12,6 +12,8 @@ import (
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/ingesttest"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // table gives windows as a table does, which holds no epochs and no arrivals.
@@ -42,11 +44,11 @@ func arrived(t testing.TB) []*trace.Window {
 	for _, r := range []int{0, 2} {
 		c := *packets[0].Arrivals[0]
 		c.Run = first.Run
-		c.Processes = []trace.CommProcess{{Rank: r, Host: first.Ranks[r].Host, LocalRank: first.Ranks[r].LocalRank, Device: -1, Lost: int64(r)}}
-		c.Calls = append([]trace.CommCall(nil), c.Calls...)
+		c.Processes = []comms.Process{{Rank: r, Host: first.Ranks[r].Host, LocalRank: first.Ranks[r].LocalRank, Device: -1, Lost: int64(r)}}
+		c.Calls = append([]comms.Call(nil), c.Calls...)
 		c.Calls[0].Stage = first.Schema.Stages[1]
-		c.Stacks = [][]trace.Frame{{{File: "train.py", Line: 66}}}
-		c.Groups = append([]trace.CommGroup(nil), c.Groups...)
+		c.Stacks = [][]comms.Frame{{{File: "train.py", Line: 66}}}
+		c.Groups = append([]comms.Group(nil), c.Groups...)
 		for i := range c.Groups {
 			c.Groups[i].Rank = -1
 			for at, id := range c.Groups[i].Members {
@@ -99,21 +101,21 @@ func TestBesideRefused(t *testing.T) {
 		line int64
 		kind error
 	}{
-		"a window that the table does not have": {strings.Replace(all, `"window":0`, `"window":5`, 1), 1, trace.ErrMissing},
-		"another order":                         {lines[2] + lines[0] + lines[1], 2, trace.ErrMissing},
-		"another first step":                    {strings.Replace(all, `"first_step":0`, `"first_step":1`, 1), 1, trace.ErrMissing},
-		"a rank that the window does not have":  {strings.Replace(all, `"rank":2`, `"rank":3`, 1), 2, trace.ErrMissing},
-		"a rank twice":                          {lines[0] + all, 2, trace.ErrDuplicate},
-		"ranks that descend":                    {lines[1] + lines[0] + lines[2], 2, trace.ErrFormat},
-		"another schema":                        {strings.Replace(all, BesideSchema, Schema, 1), 1, trace.ErrFormat},
-		"no run":                                {strings.Replace(all, `"run"`, `"ran"`, 1), 1, trace.ErrMissing},
-		"a stage that is not there":             {strings.Replace(all, `"stage":[1,`, `"stage":[2,`, 1), 1, trace.ErrTooLarge},
-		"no JSON":                               {lines[0] + "x", 2, trace.ErrFormat},
-		"cut off":                               {all[:len(all)-4], 3, trace.ErrTruncated},
+		"a window that the table does not have": {strings.Replace(all, `"window":0`, `"window":5`, 1), 1, input.ErrMissing},
+		"another order":                         {lines[2] + lines[0] + lines[1], 2, input.ErrMissing},
+		"another first step":                    {strings.Replace(all, `"first_step":0`, `"first_step":1`, 1), 1, input.ErrMissing},
+		"a rank that the window does not have":  {strings.Replace(all, `"rank":2`, `"rank":3`, 1), 2, input.ErrMissing},
+		"a rank twice":                          {lines[0] + all, 2, input.ErrDuplicate},
+		"ranks that descend":                    {lines[1] + lines[0] + lines[2], 2, input.ErrFormat},
+		"another schema":                        {strings.Replace(all, BesideSchema, Schema, 1), 1, input.ErrFormat},
+		"no run":                                {strings.Replace(all, `"run"`, `"ran"`, 1), 1, input.ErrMissing},
+		"a stage that is not there":             {strings.Replace(all, `"stage":[1,`, `"stage":[2,`, 1), 1, input.ErrTooLarge},
+		"no JSON":                               {lines[0] + "x", 2, input.ErrFormat},
+		"cut off":                               {all[:len(all)-4], 3, input.ErrTruncated},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := ingesttest.ReadAll(WithBeside(&table{windows}, strings.NewReader(c.text), "x", ingest.Limits{}))
-			var placed *trace.RecordError
+			var placed *input.Error
 			if !errors.As(err, &placed) || placed.Pos.Line != c.line || !errors.Is(err, c.kind) {
 				t.Errorf("%v, want line %d and %v", err, c.line, c.kind)
 			}

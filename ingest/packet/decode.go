@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Schema is the value of the key "schema" in every packet that is read.
@@ -100,7 +101,7 @@ func (d *decoder) decode(line []byte, p *trace.Part) *keyError {
 		f = d.check(p)
 	}
 	if opening := bytes.TrimSpace(line); f != nil && (string(opening) == "{" || string(opening) == "[") {
-		f = d.fail(0, trace.ErrTruncated, "found %q alone on its line, expected one packet per line (jq -c '.' writes them so)", opening)
+		f = d.fail(0, input.ErrTruncated, "found %q alone on its line, expected one packet per line (jq -c '.' writes them so)", opening)
 	}
 	if f == nil {
 		return nil
@@ -125,7 +126,7 @@ func (d *decoder) packet(p *trace.Part) *fault {
 		return f
 	}
 	if d.space(); d.i < len(d.b) {
-		return d.fail(d.i, trace.ErrFormat, "found %s after the packet, expected the end of the line", d.here())
+		return d.fail(d.i, input.ErrFormat, "found %s after the packet, expected the end of the line", d.here())
 	}
 	return nil
 }
@@ -138,7 +139,7 @@ func (d *decoder) member(p *trace.Part, key []byte, at int) *fault {
 	d.next = name + 1
 	d.in = fieldNames[name]
 	if d.seen&(1<<name) != 0 {
-		return d.fail(at, trace.ErrDuplicate, "the key %q is given twice", d.in)
+		return d.fail(at, input.ErrDuplicate, "the key %q is given twice", d.in)
 	}
 	d.at[name] = d.i
 	d.seen |= 1 << name
@@ -173,7 +174,7 @@ func (d *decoder) value(p *trace.Part, name field) (f *fault) {
 		var s string
 		s, f = d.name(maxName)
 		if want := cmp.Or(d.reads, Schema); f == nil && s != want {
-			f = d.fail(at, trace.ErrFormat, "the schema is %q, this version reads %q", s, want)
+			f = d.fail(at, input.ErrFormat, "the schema is %q, this version reads %q", s, want)
 		}
 	case fieldRun:
 		p.Run, f = d.name(maxName)
@@ -231,9 +232,9 @@ func (d *decoder) check(p *trace.Part) *fault {
 	if missing := required &^ d.seen; missing != 0 {
 		name := field(bits.TrailingZeros32(missing))
 		if name == fieldSchema {
-			return d.fail(0, trace.ErrMissing, "the packet has no %q, expected %q: %q", fieldNames[name], fieldNames[name], Schema)
+			return d.fail(0, input.ErrMissing, "the packet has no %q, expected %q: %q", fieldNames[name], fieldNames[name], Schema)
 		}
-		return d.fail(0, trace.ErrMissing, "the packet has no %q", fieldNames[name])
+		return d.fail(0, input.ErrMissing, "the packet has no %q", fieldNames[name])
 	}
 	blame := func(name field, kind error, format string, args ...any) *fault {
 		d.in = fieldNames[name]
@@ -241,24 +242,24 @@ func (d *decoder) check(p *trace.Part) *fault {
 	}
 	S := len(p.Schema.Stages)
 	if d.width == 0 {
-		return blame(fieldDurations, trace.ErrEmpty, "the packet has no steps")
+		return blame(fieldDurations, input.ErrEmpty, "the packet has no steps")
 	}
 	if d.width != S {
-		return blame(fieldDurations, trace.ErrRagged, "the steps have %d durations, %d stages are listed", d.width, S)
+		return blame(fieldDurations, input.ErrRagged, "the steps have %d durations, %d stages are listed", d.width, S)
 	}
 	T := p.Steps()
 	if !d.hasWall {
 		p.Wall = nil
 	} else if len(p.Wall) != T {
-		return blame(fieldWall, trace.ErrRagged, "%d wall times for %d steps", len(p.Wall), T)
+		return blame(fieldWall, input.ErrRagged, "%d wall times for %d steps", len(p.Wall), T)
 	}
 	if p.Rank.ID >= p.WorldSize {
-		return blame(fieldRank, trace.ErrTooLarge, "rank %d in a world of %d: ranks count from 0", p.Rank.ID, p.WorldSize)
+		return blame(fieldRank, input.ErrTooLarge, "rank %d in a world of %d: ranks count from 0", p.Rank.ID, p.WorldSize)
 	}
 	for _, c := range p.Side {
 		for _, s := range c.Samples {
 			if s.Step < p.FirstStep || s.Step-p.FirstStep >= int64(T) {
-				return blame(fieldSide, trace.ErrRagged, "channel %q has a sample of step %d, the packet has %d steps from %d", c.Name, s.Step, T, p.FirstStep)
+				return blame(fieldSide, input.ErrRagged, "channel %q has a sample of step %d, the packet has %d steps from %d", c.Name, s.Step, T, p.FirstStep)
 			}
 		}
 	}
@@ -281,11 +282,11 @@ func (d *decoder) skipUnknown(key []byte, at int) *fault {
 	this := [2]int{at, d.keyEnd(at)}
 	for _, u := range d.unknown {
 		if string(d.b[u[0]:u[1]]) == string(d.b[this[0]:this[1]]) {
-			return d.fail(at, trace.ErrDuplicate, "the key %q is given twice", d.in)
+			return d.fail(at, input.ErrDuplicate, "the key %q is given twice", d.in)
 		}
 	}
 	if len(d.unknown) == maxUnknown {
-		return d.fail(at, trace.ErrTooLarge, "more than %d unknown keys", maxUnknown)
+		return d.fail(at, input.ErrTooLarge, "more than %d unknown keys", maxUnknown)
 	}
 	d.unknown = append(d.unknown, this)
 	d.Unknown++
@@ -304,7 +305,7 @@ func (d *decoder) name(limit int) (string, *fault) {
 		return "", f
 	}
 	if len(b) > limit {
-		return "", d.fail(at, trace.ErrTooLarge, "a name of %d bytes, at most %d are read", len(b), limit)
+		return "", d.fail(at, input.ErrTooLarge, "a name of %d bytes, at most %d are read", len(b), limit)
 	}
 	return d.intern(b), nil
 }
@@ -335,7 +336,7 @@ func (d *decoder) schema() (trace.Schema, *fault) {
 	var stages []string
 	f := d.list("an array of stage names", func() *fault {
 		if len(stages) == trace.MaxStages {
-			return d.fail(d.i, trace.ErrTooLarge, "more than %d stages", trace.MaxStages)
+			return d.fail(d.i, input.ErrTooLarge, "more than %d stages", trace.MaxStages)
 		}
 		s, f := d.name(trace.MaxStageName)
 		stages = append(stages, s)
@@ -365,7 +366,7 @@ func (d *decoder) role() (trace.Role, *fault) {
 	var coords []trace.Coord
 	f := d.object("an object of role coordinates", func(key []byte, keyAt int) *fault {
 		if len(coords) == maxAxes || len(key) > maxName {
-			return d.fail(keyAt, trace.ErrTooLarge, "a role of more than %d axes or with a name of more than %d bytes", maxAxes, maxName)
+			return d.fail(keyAt, input.ErrTooLarge, "a role of more than %d axes or with a name of more than %d bytes", maxAxes, maxName)
 		}
 		axis := string(key)
 		n, f := d.integer("a coordinate", 0, math.MaxInt32)
@@ -393,7 +394,7 @@ func (d *decoder) notes() ([]string, *fault) {
 	var notes []string
 	f := d.list("an array of notes", func() *fault {
 		if len(notes) == maxNotes {
-			return d.fail(d.i, trace.ErrTooLarge, "more than %d notes", maxNotes)
+			return d.fail(d.i, input.ErrTooLarge, "more than %d notes", maxNotes)
 		}
 		text, f := d.name(maxName)
 		notes = append(notes, text)
@@ -427,7 +428,7 @@ func (d *decoder) keyEnd(at int) int {
 	return end + 1
 }
 
-// inside names the place within the line for a trace.Pos.
+// inside names the place within the line for a input.Pos.
 func (e *keyError) inside() string {
 	col := "column " + strconv.Itoa(e.column)
 	switch {

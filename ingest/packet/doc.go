@@ -40,5 +40,5 @@
 //
 // A stream that ends in the middle of a line is not refused: jobs are killed
 // while they write. The windows of its run that close after that carry a
-// trace.NoteTruncated.
+// input.NoteTruncated.
 package packet

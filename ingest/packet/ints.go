@@ -5,7 +5,7 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Nearly all of a packet is whole numbers of 5 to 10 digits, so a number is
@@ -113,11 +113,11 @@ func (s *scanner) matrix(dst []int64) (all []int64, width int, f *fault) {
 		}
 		switch n := len(dst) - have; {
 		case n == 0:
-			return dst, 0, s.fail(at, trace.ErrEmpty, "step %d of the packet has no durations", steps)
+			return dst, 0, s.fail(at, input.ErrEmpty, "step %d of the packet has no durations", steps)
 		case steps == 0:
 			width = n
 		case n != width:
-			return dst, 0, s.fail(at, trace.ErrRagged, "step %d of the packet has %d durations, the steps before it have %d", steps, n, width)
+			return dst, 0, s.fail(at, input.ErrRagged, "step %d of the packet has %d durations, the steps before it have %d", steps, n, width)
 		}
 		if i := s.i; len(s.b)-i > 1 && s.b[i] == ',' && s.b[i+1] == '[' {
 			s.i = i + 1

@@ -13,6 +13,7 @@ import (
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/ingesttest"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // TestOneBadOfMany: the good streams are read on, and the windows lack the
@@ -30,7 +31,7 @@ func TestOneBadOfMany(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, w := range got {
-		if want := i >= 5; w.Has(trace.NoteMissingRanks) != want {
+		if want := i >= 5; w.Has(input.NoteMissingRanks) != want {
 			t.Errorf("window %d misses ranks %v", i, w.Missing())
 		}
 	}
@@ -38,7 +39,7 @@ func TestOneBadOfMany(t *testing.T) {
 		t.Errorf("%d windows, want 8", len(got))
 	}
 	s := r.Summaries()[1]
-	if s.Name != "rank1" || !errors.Is(s.Err, trace.ErrNegative) || !strings.HasPrefix(s.Err.Error(), "rank1:6[column ") {
+	if s.Name != "rank1" || !errors.Is(s.Err, input.ErrNegative) || !strings.HasPrefix(s.Err.Error(), "rank1:6[column ") {
 		t.Errorf("summary %+v, want a negative number at rank1:6", s)
 	}
 	if s.Windows != 5 || s.Packets != 5 {
@@ -46,7 +47,7 @@ func TestOneBadOfMany(t *testing.T) {
 	}
 
 	got, err = ingesttest.ReadAll(open(perRank, Options{Policy: ingest.FirstError}))
-	if !errors.Is(err, trace.ErrNegative) {
+	if !errors.Is(err, input.ErrNegative) {
 		t.Errorf("first error: %v", err)
 	}
 	if diff := gocmp.Diff(windows[:len(got)], got); diff != "" {
@@ -54,11 +55,11 @@ func TestOneBadOfMany(t *testing.T) {
 	}
 
 	got, err = ingesttest.ReadAll(open(map[string]string{"rank1": perRank["rank1"]}, Options{}))
-	if !errors.Is(err, trace.ErrNegative) || len(got) > 0 {
+	if !errors.Is(err, input.ErrNegative) || len(got) > 0 {
 		t.Errorf("alone: %d windows, %v", len(got), err)
 	}
 	_, err = ingesttest.ReadAll(open(map[string]string{"x": "{}", "y": "[]", "z": ""}, Options{}))
-	if !errors.Is(err, trace.ErrMissing) || !strings.HasPrefix(err.Error(), "x:1[") {
+	if !errors.Is(err, input.ErrMissing) || !strings.HasPrefix(err.Error(), "x:1[") {
 		t.Errorf("all bad: %v, want the refusal of x", err)
 	}
 }
@@ -82,16 +83,16 @@ func TestCannotJoin(t *testing.T) {
 		t.Errorf("windows differ (-want +got):\n%s", diff)
 	}
 	for _, s := range r.Summaries() {
-		if bad := s.Name != "z"; errors.Is(s.Err, trace.ErrOverflow) != bad {
+		if bad := s.Name != "z"; errors.Is(s.Err, input.ErrOverflow) != bad {
 			t.Errorf("%s: %v", s.Name, s.Err)
 		}
 	}
 	got, err = ingesttest.ReadAll(open(map[string]string{"a": joined(linesOf(windows, 1))}, Options{}))
-	if !errors.Is(err, trace.ErrOverflow) || len(got) != 2 {
+	if !errors.Is(err, input.ErrOverflow) || len(got) != 2 {
 		t.Errorf("alone: %d windows, %v", len(got), err)
 	}
 	_, err = ingesttest.ReadAll(open(byFile, Options{Policy: ingest.FirstError}))
-	if !errors.Is(err, trace.ErrOverflow) {
+	if !errors.Is(err, input.ErrOverflow) {
 		t.Errorf("first error: %v", err)
 	}
 }
@@ -126,9 +127,9 @@ func TestTruncated(t *testing.T) {
 		got, err := ingesttest.ReadAll(open(map[string]string{"a": text[:n]}, Options{}))
 		packets := whole(n)
 		if packets == 0 {
-			kind := trace.ErrTruncated
+			kind := input.ErrTruncated
 			if n == 0 {
-				kind = trace.ErrEmpty
+				kind = input.ErrEmpty
 			}
 			if !errors.Is(err, kind) || len(got) > 0 {
 				t.Fatalf("first %d bytes: %d windows, error %v, want %v", n, len(got), err, kind)
@@ -147,7 +148,7 @@ func TestTruncated(t *testing.T) {
 		}
 		ends := text[n-1] == '\n' || strings.HasSuffix(text[:n], `"gather_ok":true}`)
 		last := got[len(got)-1]
-		if last.Has(trace.NoteTruncated) == ends {
+		if last.Has(input.NoteTruncated) == ends {
 			t.Fatalf("first %d bytes: notes %v", n, last.Notes)
 		}
 	}
@@ -164,7 +165,7 @@ func TestTruncatedNotes(t *testing.T) {
 		t.Fatalf("%d windows, %v", len(got), err)
 	}
 	for i, w := range got {
-		if w.Has(trace.NoteTruncated) != (i >= 2) || w.Has(trace.NoteMissingRanks) != (i >= 3) {
+		if w.Has(input.NoteTruncated) != (i >= 2) || w.Has(input.NoteMissingRanks) != (i >= 3) {
 			t.Errorf("window %d: notes %v", i, w.Notes)
 		}
 	}
@@ -173,12 +174,12 @@ func TestTruncatedNotes(t *testing.T) {
 	}
 	// Where something follows, the line is not the end of a killed job.
 	_, err = ingesttest.ReadAll(open(map[string]string{"a": lines[0] + lines[1][:50] + "\n" + lines[2]}, Options{}))
-	if !errors.Is(err, trace.ErrTruncated) || !strings.HasPrefix(err.Error(), "a:2[") {
+	if !errors.Is(err, input.ErrTruncated) || !strings.HasPrefix(err.Error(), "a:2[") {
 		t.Errorf("cut line before another: %v", err)
 	}
 	// Blank lines do not count as something.
 	got, err = ingesttest.ReadAll(open(map[string]string{"a": lines[0] + lines[1][:50] + "\n\n \r\n"}, Options{}))
-	if err != nil || len(got) != 1 || !got[0].Has(trace.NoteTruncated) {
+	if err != nil || len(got) != 1 || !got[0].Has(input.NoteTruncated) {
 		t.Errorf("cut line before blank ones: %d windows, %v", len(got), err)
 	}
 }
@@ -207,12 +208,12 @@ func TestOddFiles(t *testing.T) {
 		text string
 		kind error
 	}{
-		"empty":              {"", trace.ErrEmpty},
-		"blank":              {"\n \r\n\n", trace.ErrEmpty},
-		"line without end":   {`{"schema":"` + strings.Repeat("x", 3000), trace.ErrTooLarge},
-		"blanks without end": {strings.Repeat("\n", 3000), trace.ErrTooLarge},
-		"binary":             {"\x00\x01\x02", trace.ErrFormat},
-		"array of packets":   {"[" + text + "]", trace.ErrType},
+		"empty":              {"", input.ErrEmpty},
+		"blank":              {"\n \r\n\n", input.ErrEmpty},
+		"line without end":   {`{"schema":"` + strings.Repeat("x", 3000), input.ErrTooLarge},
+		"blanks without end": {strings.Repeat("\n", 3000), input.ErrTooLarge},
+		"binary":             {"\x00\x01\x02", input.ErrFormat},
+		"array of packets":   {"[" + text + "]", input.ErrType},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := ingesttest.ReadAll(open(map[string]string{"a": tt.text}, Options{Limits: ingest.Limits{Line: 2000}}))
@@ -235,14 +236,14 @@ func TestMixed(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		text string
-		note trace.NoteKind
+		note input.NoteKind
 	}{
-		"stage list":   {edit(1, "stage.0_cpu_wall", "other"), trace.NoteStagesChanged},
-		"world size":   {edit(1, `"world_size":3`, `"world_size":4`), trace.NoteWorldSizeChanged},
-		"accumulation": {edit(1, `"accumulation":1`, `"accumulation":2`), trace.NoteAccumulationChanged},
-		"gather":       {edit(1, `"gather_ok":true`, `"gather_ok":false`), trace.NoteGatherFailed},
-		"a note":       {edit(1, `"gather_ok"`, `"notes":["rank 1 lost a window"],"gather_ok"`), trace.NoteRecorder},
-		"no wall time": {edit(1, `"wall_ns"`, `"wall"`), trace.NoteWallMissing},
+		"stage list":   {edit(1, "stage.0_cpu_wall", "other"), input.NoteStagesChanged},
+		"world size":   {edit(1, `"world_size":3`, `"world_size":4`), input.NoteWorldSizeChanged},
+		"accumulation": {edit(1, `"accumulation":1`, `"accumulation":2`), input.NoteAccumulationChanged},
+		"gather":       {edit(1, `"gather_ok":true`, `"gather_ok":false`), input.NoteGatherFailed},
+		"a note":       {edit(1, `"gather_ok"`, `"notes":["rank 1 lost a window"],"gather_ok"`), input.NoteRecorder},
+		"no wall time": {edit(1, `"wall_ns"`, `"wall"`), input.NoteWallMissing},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := ingesttest.ReadAll(open(map[string]string{"a": tt.text}, Options{}))

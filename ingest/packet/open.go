@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // place is where a window stands in its run. A run that was restarted may count
@@ -27,7 +28,7 @@ type run struct {
 	ranks  map[int]*member
 	shares map[*stream]*share
 	closed []closed    // ascending by place, then by first step
-	cuts   []trace.Pos // streams of it that ended in the middle of a line
+	cuts   []input.Pos // streams of it that ended in the middle of a line
 }
 
 // share is what a stream has had of a run.
@@ -68,7 +69,7 @@ type closed struct {
 	place
 	first, end   int64
 	ranks, world int
-	pos          trace.Pos // of its first packet, by rank
+	pos          input.Pos // of its first packet, by rank
 }
 
 // maxClosed bounds what is remembered of each run, in windows.
@@ -140,7 +141,7 @@ func (w *window) add(p *trace.Part) error {
 		}
 		known = true
 		if q := w.parts[j]; p.FirstStep < q.FirstStep+int64(q.Steps()) && q.FirstStep < end {
-			return trace.At(p.Pos, trace.Bad(trace.ErrDuplicate, "rank %d reports step %d of window %d of run %q twice, first at %s",
+			return input.At(p.Pos, input.Bad(input.ErrDuplicate, "rank %d reports step %d of window %d of run %q twice, first at %s",
 				p.Rank.ID, max(p.FirstStep, q.FirstStep), w.index, p.Run, q.Pos))
 		}
 	}
@@ -273,11 +274,11 @@ func (n *run) late(at place, p *trace.Part) error {
 			continue
 		}
 		if c.ranks < c.world {
-			return trace.At(p.Pos, trace.Bad(trace.ErrFormat,
+			return input.At(p.Pos, input.Bad(input.ErrFormat,
 				"rank %d comes after window %d of run %q was closed with %d of %d ranks (it begins at %s): order the packets by window, or write one file per rank",
 				p.Rank.ID, p.Index, p.Run, c.ranks, c.world, c.pos))
 		}
-		return trace.At(p.Pos, trace.Bad(trace.ErrDuplicate,
+		return input.At(p.Pos, input.Bad(input.ErrDuplicate,
 			"rank %d reports step %d of window %d of run %q again, the window begins at %s",
 			p.Rank.ID, max(p.FirstStep, c.first), p.Index, p.Run, c.pos))
 	}
@@ -297,10 +298,10 @@ func size(p *trace.Part) int64 {
 }
 
 // cutNote says that streams of the run ended in the middle of a line.
-func (n *run) cutNote() trace.Note {
+func (n *run) cutNote() input.Note {
 	text := fmt.Sprintf("%s ends in the middle of a packet, as when a job is killed", n.cuts[0])
 	if more := len(n.cuts) - 1; more > 0 {
 		text = fmt.Sprintf("%s and %d other inputs end in the middle of a packet, as when a job is killed", n.cuts[0], more)
 	}
-	return trace.Note{Kind: trace.NoteTruncated, Text: text}
+	return input.Note{Kind: input.NoteTruncated, Text: text}
 }

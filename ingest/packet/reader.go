@@ -9,6 +9,7 @@ import (
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Options of a Reader.
@@ -303,7 +304,7 @@ func (r *Reader) relieve() error {
 		return nil
 	}
 	w := r.longest(func(*window) bool { return true })
-	return trace.At(w.parts[0].Pos, trace.Bad(trace.ErrTooLarge,
+	return input.At(w.parts[0].Pos, input.Bad(input.ErrTooLarge,
 		"%d bytes of packets wait for rank %d of window %d of run %q, at most %d may: order the packets by window, or write one file per rank",
 		r.used, w.waitFor, w.index, w.run.name, r.limits.Pending))
 }

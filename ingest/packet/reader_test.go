@@ -14,7 +14,7 @@ import (
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/ingesttest"
 	"github.com/sfstat/sfstat/internal/largedata"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 func TestContract(t *testing.T) {
@@ -48,7 +48,7 @@ func FuzzReader(f *testing.F) {
 					t.Fatalf("invalid window: %v", err)
 				}
 			}
-			var placed *trace.RecordError
+			var placed *input.Error
 			if err != nil && !errors.As(err, &placed) {
 				t.Fatalf("error without a position: %v", err)
 			}

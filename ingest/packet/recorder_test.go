@@ -12,6 +12,7 @@ import (
 
 	"github.com/sfstat/sfstat/ingest/ingesttest"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // windowJSON is a window of fixtures/recorder/windows.json.
@@ -72,7 +73,7 @@ func (j windowJSON) window(t *testing.T) *trace.Window {
 		w.GatherFailed = j.GatherFailed
 	}
 	for _, n := range j.Notes {
-		w.Notes = append(w.Notes, trace.Note{Kind: trace.ParseNoteKind(n.Kind), Text: n.Text})
+		w.Notes = append(w.Notes, input.Note{Kind: input.ParseNoteKind(n.Kind), Text: n.Text})
 	}
 	return w
 }

@@ -7,7 +7,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // scanner is a cursor over the JSON of one line. Its methods return a *fault
@@ -25,20 +25,20 @@ type fault struct {
 }
 
 func (s *scanner) fail(at int, kind error, format string, args ...any) *fault {
-	return &fault{at, trace.Bad(kind, format, args...)}
+	return &fault{at, input.Bad(kind, format, args...)}
 }
 
 // unexpected says what stands at the cursor where want should.
 func (s *scanner) unexpected(want string) *fault {
 	if s.i >= len(s.b) {
-		return s.fail(s.i, trace.ErrTruncated, "the line ends early, expected %s", want)
+		return s.fail(s.i, input.ErrTruncated, "the line ends early, expected %s", want)
 	}
-	kind := trace.ErrFormat
+	kind := input.ErrFormat
 	switch c := s.b[s.i]; {
 	case c == 'N' || c == 'I' || c == '-' && s.i+1 < len(s.b) && s.b[s.i+1] == 'I':
-		kind = trace.ErrNotFinite
+		kind = input.ErrNotFinite
 	case c == '"' || c == '[' || c == '{' || c == 't' || c == 'f' || c == 'n' || c == '-' || isDigit(c):
-		kind = trace.ErrType
+		kind = input.ErrType
 	}
 	return s.fail(s.i, kind, "found %s, expected %s", s.here(), want)
 }
@@ -194,7 +194,7 @@ func (s *scanner) text(want string) ([]byte, *fault) {
 		case c == '\\':
 			return s.escaped(start, i)
 		case c < ' ':
-			return nil, s.fail(i, trace.ErrFormat, "the control character %#02x inside a string: write it as an escape", c)
+			return nil, s.fail(i, input.ErrFormat, "the control character %#02x inside a string: write it as an escape", c)
 		case c >= utf8.RuneSelf:
 			odd = true
 		}
@@ -208,7 +208,7 @@ func (s *scanner) utf8(b []byte, at int) *fault {
 	for i := 0; i < len(b); {
 		r, n := utf8.DecodeRune(b[i:])
 		if r == utf8.RuneError && n == 1 {
-			return s.fail(at+i, trace.ErrFormat, "the byte %#02x inside a string is not valid UTF-8", b[i])
+			return s.fail(at+i, input.ErrFormat, "the byte %#02x inside a string is not valid UTF-8", b[i])
 		}
 		i += n
 	}
@@ -242,7 +242,7 @@ func (s *scanner) escaped(start, i int) ([]byte, *fault) {
 			i += n
 			from = i
 		case c < ' ':
-			return nil, s.fail(i, trace.ErrFormat, "the control character %#02x inside a string: write it as an escape", c)
+			return nil, s.fail(i, input.ErrFormat, "the control character %#02x inside a string: write it as an escape", c)
 		default:
 			i++
 		}
@@ -289,9 +289,9 @@ func (s *scanner) escape(i int) (rune, int, *fault) {
 			s.i = len(s.b)
 			return 0, 0, s.unexpected("the rest of an escape")
 		}
-		return 0, 0, s.fail(i, trace.ErrFormat, "half of a surrogate pair inside a string, which is not valid Unicode")
+		return 0, 0, s.fail(i, input.ErrFormat, "half of a surrogate pair inside a string, which is not valid Unicode")
 	}
-	return 0, 0, s.fail(i, trace.ErrFormat, "the escape \\%c inside a string, which JSON does not have", s.b[i+1])
+	return 0, 0, s.fail(i, input.ErrFormat, "the escape \\%c inside a string, which JSON does not have", s.b[i+1])
 }
 
 func (s *scanner) hex4(i int) (rune, *fault) {
@@ -308,7 +308,7 @@ func (s *scanner) hex4(i int) (rune, *fault) {
 		case c|0x20 >= 'a' && c|0x20 <= 'f':
 			c = c | 0x20 - 'a' + 10
 		default:
-			return 0, s.fail(i, trace.ErrFormat, "an escape \\u without four hexadecimal digits")
+			return 0, s.fail(i, input.ErrFormat, "an escape \\u without four hexadecimal digits")
 		}
 		r = r<<4 | rune(c)
 	}
@@ -337,7 +337,7 @@ func (s *scanner) number(want string) (text []byte, integer bool, f *fault) {
 	case n == 0:
 		return nil, false, s.unexpected(want)
 	case n > 1 && s.b[first] == '0':
-		return nil, false, s.fail(s.i, trace.ErrFormat, "the number %s begins with a zero, which JSON does not allow", s.here())
+		return nil, false, s.fail(s.i, input.ErrFormat, "the number %s begins with a zero, which JSON does not allow", s.here())
 	}
 	integer = true
 	part := func() *fault {
@@ -347,7 +347,7 @@ func (s *scanner) number(want string) (text []byte, integer bool, f *fault) {
 				s.i = i
 				return s.unexpected("a digit")
 			}
-			return s.fail(i, trace.ErrFormat, "a number that goes on without a digit")
+			return s.fail(i, input.ErrFormat, "a number that goes on without a digit")
 		}
 		return nil
 	}
@@ -378,16 +378,16 @@ func (s *scanner) integer(want string, low, high int64) (int64, *fault) {
 		return 0, f
 	}
 	if !whole {
-		return 0, s.fail(at, trace.ErrType, "found %s, expected %s: write it as an integer, without fraction or exponent", text, want)
+		return 0, s.fail(at, input.ErrType, "found %s, expected %s: write it as an integer, without fraction or exponent", text, want)
 	}
 	n, err := strconv.ParseInt(string(text), 10, 64)
 	switch {
 	case err != nil:
-		return 0, s.fail(at, trace.ErrOverflow, "%s does not fit in 64 bits", shorten(text))
+		return 0, s.fail(at, input.ErrOverflow, "%s does not fit in 64 bits", shorten(text))
 	case n < low && low == 0 || text[0] == '-' && n == 0:
-		return 0, s.fail(at, trace.ErrNegative, "found %s, expected %s, which is never negative", text, want)
+		return 0, s.fail(at, input.ErrNegative, "found %s, expected %s, which is never negative", text, want)
 	case n < low || n > high:
-		return 0, s.fail(at, trace.ErrTooLarge, "found %s, expected %s from %d to %d", text, want, low, high)
+		return 0, s.fail(at, input.ErrTooLarge, "found %s, expected %s from %d to %d", text, want, low, high)
 	}
 	return n, nil
 }
@@ -401,7 +401,7 @@ func (s *scanner) float(want string) (float64, *fault) {
 	}
 	v, err := strconv.ParseFloat(string(text), 64)
 	if err != nil || math.IsInf(v, 0) {
-		return 0, s.fail(at, trace.ErrNotFinite, "%s does not fit in a 64-bit float", shorten(text))
+		return 0, s.fail(at, input.ErrNotFinite, "%s does not fit in a 64-bit float", shorten(text))
 	}
 	return v, nil
 }
@@ -439,7 +439,7 @@ const maxDepth = 200
 // Python writes are tolerated.
 func (s *scanner) skip(depth int) *fault {
 	if depth > maxDepth {
-		return s.fail(s.i, trace.ErrTooLarge, "values nested more than %d deep", maxDepth)
+		return s.fail(s.i, input.ErrTooLarge, "values nested more than %d deep", maxDepth)
 	}
 	switch c := s.peek(); c {
 	case '{':

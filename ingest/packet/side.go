@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // side reads the side channels into dst, whose memory is used again. Samples
@@ -13,14 +14,14 @@ import (
 func (d *decoder) side(dst []trace.SideChannel) ([]trace.SideChannel, *fault) {
 	f := d.object("an object of side channels", func(key []byte, at int) *fault {
 		if len(dst) == maxSide {
-			return d.fail(at, trace.ErrTooLarge, "more than %d side channels", maxSide)
+			return d.fail(at, input.ErrTooLarge, "more than %d side channels", maxSide)
 		}
 		if len(key) == 0 || len(key) > trace.MaxStageName {
-			return d.fail(at, trace.ErrFormat, "a side channel has a name of %d bytes, expected 1 to %d", len(key), trace.MaxStageName)
+			return d.fail(at, input.ErrFormat, "a side channel has a name of %d bytes, expected 1 to %d", len(key), trace.MaxStageName)
 		}
 		name := d.intern(key)
 		if slices.ContainsFunc(dst, func(c trace.SideChannel) bool { return c.Name == name }) {
-			return d.fail(at, trace.ErrDuplicate, "the side channel %q is given twice", name)
+			return d.fail(at, input.ErrDuplicate, "the side channel %q is given twice", name)
 		}
 		if len(dst) < cap(dst) {
 			dst = dst[:len(dst)+1]
@@ -52,7 +53,7 @@ func (d *decoder) channel(c *trace.SideChannel) *fault {
 			return d.skip(0)
 		}
 		if have[which] {
-			return d.fail(keyAt, trace.ErrDuplicate, "%q is given twice for channel %q", names[which], c.Name)
+			return d.fail(keyAt, input.ErrDuplicate, "%q is given twice for channel %q", names[which], c.Name)
 		}
 		have[which] = true
 		return d.list("an array", func() *fault { return d.sample(c, which) })
@@ -62,11 +63,11 @@ func (d *decoder) channel(c *trace.SideChannel) *fault {
 	}
 	for i, ok := range have {
 		if !ok {
-			return d.fail(at, trace.ErrMissing, "channel %q has no %q", c.Name, names[i])
+			return d.fail(at, input.ErrMissing, "channel %q has no %q", c.Name, names[i])
 		}
 	}
 	if n := d.column; n[steps] != n[ms] || n[steps] != n[ready] {
-		return d.fail(at, trace.ErrRagged, "channel %q has %d steps, %d ms and %d ready", c.Name, n[steps], n[ms], n[ready])
+		return d.fail(at, input.ErrRagged, "channel %q has %d steps, %d ms and %d ready", c.Name, n[steps], n[ms], n[ready])
 	}
 	return d.settle(c, at)
 }
@@ -102,9 +103,9 @@ func (d *decoder) settle(c *trace.SideChannel, at int) *fault {
 		s := &c.Samples[i]
 		switch {
 		case s.Ready && math.IsNaN(s.Value):
-			return d.fail(at, trace.ErrMissing, "channel %q is null in step %d, which is ready", c.Name, s.Step)
+			return d.fail(at, input.ErrMissing, "channel %q is null in step %d, which is ready", c.Name, s.Step)
 		case s.Ready && s.Value < 0:
-			return d.fail(at, trace.ErrNegative, "channel %q is %v in step %d", c.Name, s.Value, s.Step)
+			return d.fail(at, input.ErrNegative, "channel %q is %v in step %d", c.Name, s.Value, s.Step)
 		case math.IsNaN(s.Value):
 			s.Value = 0
 		}
@@ -112,7 +113,7 @@ func (d *decoder) settle(c *trace.SideChannel, at int) *fault {
 	slices.SortFunc(c.Samples, func(a, b trace.Sample) int { return cmp.Compare(a.Step, b.Step) })
 	for i := 1; i < len(c.Samples); i++ {
 		if step := c.Samples[i].Step; step == c.Samples[i-1].Step {
-			return d.fail(at, trace.ErrDuplicate, "channel %q has two samples of step %d", c.Name, step)
+			return d.fail(at, input.ErrDuplicate, "channel %q has two samples of step %d", c.Name, step)
 		}
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Stream is one input of packets.
@@ -29,7 +30,7 @@ type stream struct {
 	window *window     // that head, or at the end the last head, belongs to
 	order  int         // position among the streams
 	err    error       // why it was refused
-	cut    trace.Pos   // where it ends in the middle of a line; zero if it does not
+	cut    input.Pos   // where it ends in the middle of a line; zero if it does not
 
 	packets, windows int64
 }
@@ -48,9 +49,9 @@ func (s *stream) advance() {
 	case s.packets > 0:
 		s.stop()
 	case s.cut.Line > 0:
-		s.refuse(trace.At(s.cut, trace.Bad(trace.ErrTruncated, "the input ends in the middle of its first packet")))
+		s.refuse(input.At(s.cut, input.Bad(input.ErrTruncated, "the input ends in the middle of its first packet")))
 	default:
-		s.refuse(trace.At(trace.Pos{File: s.name}, trace.Bad(trace.ErrEmpty, "no packets")))
+		s.refuse(input.At(input.Pos{File: s.name}, input.Bad(input.ErrEmpty, "no packets")))
 	}
 	s.spare.give(p)
 }
@@ -86,8 +87,8 @@ func (s *stream) read(p *trace.Part) error {
 	}
 	pos := p.Pos
 	pos.Inside = e.inside()
-	bad := trace.At(pos, e.err)
-	if !errors.Is(e.err, trace.ErrTruncated) {
+	bad := input.At(pos, e.err)
+	if !errors.Is(e.err, input.ErrTruncated) {
 		return bad
 	}
 	if _, err := s.content(); err == nil {
@@ -101,7 +102,7 @@ func (s *stream) read(p *trace.Part) error {
 
 // ended turns an input that ends too early into its end.
 func (s *stream) ended(err error) error {
-	if errors.Is(err, trace.ErrTruncated) || errors.Is(err, io.ErrUnexpectedEOF) {
+	if errors.Is(err, input.ErrTruncated) || errors.Is(err, io.ErrUnexpectedEOF) {
 		s.cut = s.lines.Pos()
 		s.cut.Line++
 		return io.EOF
@@ -117,7 +118,7 @@ func (s *stream) content() ([]byte, error) {
 			return line, err
 		}
 		if blank += int64(len(line)) + 1; blank > s.limit {
-			return nil, trace.At(s.lines.Pos(), trace.Bad(trace.ErrTooLarge, "more than %d bytes of blank lines: is the file what its name says?", s.limit))
+			return nil, input.At(s.lines.Pos(), input.Bad(input.ErrTooLarge, "more than %d bytes of blank lines: is the file what its name says?", s.limit))
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/ingesttest"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // TestStreaming: windows must come out while the input is still being read.
@@ -99,7 +100,7 @@ func TestMissing(t *testing.T) {
 				if want := tt.missing(int(w.Index)); missing != want {
 					t.Errorf("window %d misses %q, want %q", w.Index, missing, want)
 				}
-				if (missing != "") != w.Has(trace.NoteMissingRanks) {
+				if (missing != "") != w.Has(input.NoteMissingRanks) {
 					t.Errorf("window %d: notes %v for missing %q", w.Index, w.Notes, missing)
 				}
 			}
@@ -143,7 +144,7 @@ func TestPending(t *testing.T) {
 
 	t.Run("by rank, over the limit", func(t *testing.T) {
 		got, err := ingesttest.ReadAll(open(map[string]string{"a": joined(byRank)}, Options{Limits: ingest.Limits{Pending: total / 2}}))
-		if !errors.Is(err, trace.ErrTooLarge) || len(got) > 0 {
+		if !errors.Is(err, input.ErrTooLarge) || len(got) > 0 {
 			t.Fatalf("%d windows, %v", len(got), err)
 		}
 		for _, s := range []string{"a:1: ", "rank 3 of window 0", "order the packets by window, or write one file per rank"} {
@@ -187,7 +188,7 @@ func TestPending(t *testing.T) {
 	})
 	t.Run("one window over the limit", func(t *testing.T) {
 		_, err := ingesttest.ReadAll(open(map[string]string{"a": joined(lines)}, Options{Limits: ingest.Limits{Pending: 4000}}))
-		if !errors.Is(err, trace.ErrTooLarge) {
+		if !errors.Is(err, input.ErrTooLarge) {
 			t.Errorf("error %v", err)
 		}
 	})

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Writer writes windows as packets, one line per rank. Read again, they give
@@ -44,10 +45,10 @@ func (w *Writer) Write(win *trace.Window) error {
 func checkNames(win *trace.Window) error {
 	check := func(what, name string) error {
 		if !utf8.ValidString(name) {
-			return trace.Bad(trace.ErrFormat, "%s %q is not valid UTF-8", what, name)
+			return input.Bad(input.ErrFormat, "%s %q is not valid UTF-8", what, name)
 		}
 		if len(name) > maxName {
-			return trace.Bad(trace.ErrTooLarge, "%s has %d bytes, at most %d can be written", what, len(name), maxName)
+			return input.Bad(input.ErrTooLarge, "%s has %d bytes, at most %d can be written", what, len(name), maxName)
 		}
 		return nil
 	}
@@ -64,7 +65,7 @@ func checkNames(win *trace.Window) error {
 		first("side channel", c.Name)
 	}
 	for _, n := range win.Notes {
-		if n.Kind == trace.NoteRecorder {
+		if n.Kind == input.NoteRecorder {
 			first("note", n.Text)
 		}
 	}
@@ -74,7 +75,7 @@ func checkNames(win *trace.Window) error {
 			first("role axis", c.Axis)
 		}
 		if err == nil && len(r.Role) > maxAxes {
-			err = trace.Bad(trace.ErrTooLarge, "rank %d has %d role coordinates, at most %d can be written", r.ID, len(r.Role), maxAxes)
+			err = input.Bad(input.ErrTooLarge, "rank %d has %d role coordinates, at most %d can be written", r.ID, len(r.Role), maxAxes)
 		}
 	}
 	if err != nil {

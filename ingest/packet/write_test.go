@@ -11,6 +11,7 @@ import (
 
 	"github.com/sfstat/sfstat/ingest/ingesttest"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // oddName is a name of characters that are easily written wrong.
@@ -60,11 +61,11 @@ func oddWindow(rng *rand.Rand) *trace.Window {
 		}
 	}
 	if len(w.GatherFailed) > 0 {
-		w.Notes = []trace.Note{{Kind: trace.NoteGatherFailed,
+		w.Notes = []input.Note{{Kind: input.NoteGatherFailed,
 			Text: "the recorder could not gather the window on " + trace.Ranks(w.GatherFailed)}}
 	}
 	for n := range rng.IntN(3) {
-		w.Notes = append(w.Notes, trace.Note{Kind: trace.NoteRecorder, Text: oddName(rng) + string(rune('0'+n))})
+		w.Notes = append(w.Notes, input.Note{Kind: input.NoteRecorder, Text: oddName(rng) + string(rune('0'+n))})
 	}
 	return w
 }
@@ -95,17 +96,17 @@ func TestWriteRefuses(t *testing.T) {
 		change func(w *trace.Window)
 		kind   error
 	}{
-		"run not UTF-8":     {func(w *trace.Window) { w.Run = "\xff" }, trace.ErrFormat},
-		"run too long":      {func(w *trace.Window) { w.Run = strings.Repeat("x", maxName+1) }, trace.ErrTooLarge},
-		"stage not UTF-8":   {func(w *trace.Window) { w.Schema.Stages[1] = "\xc3(" }, trace.ErrFormat},
-		"channel not UTF-8": {func(w *trace.Window) { w.Side[0].Name = "\xff" }, trace.ErrFormat},
-		"host not UTF-8":    {func(w *trace.Window) { w.Ranks[1].Host = "\xff" }, trace.ErrFormat},
+		"run not UTF-8":     {func(w *trace.Window) { w.Run = "\xff" }, input.ErrFormat},
+		"run too long":      {func(w *trace.Window) { w.Run = strings.Repeat("x", maxName+1) }, input.ErrTooLarge},
+		"stage not UTF-8":   {func(w *trace.Window) { w.Schema.Stages[1] = "\xc3(" }, input.ErrFormat},
+		"channel not UTF-8": {func(w *trace.Window) { w.Side[0].Name = "\xff" }, input.ErrFormat},
+		"host not UTF-8":    {func(w *trace.Window) { w.Ranks[1].Host = "\xff" }, input.ErrFormat},
 		"note not UTF-8": {func(w *trace.Window) {
-			w.Notes = []trace.Note{{Kind: trace.NoteRecorder, Text: "\xff"}}
-		}, trace.ErrFormat},
-		"axis not UTF-8":       {func(w *trace.Window) { w.Ranks[1].Role[0].Axis = "\xff" }, trace.ErrFormat},
-		"too many coordinates": {func(w *trace.Window) { w.Ranks[1].Role = make(trace.Role, maxAxes+1) }, trace.ErrTooLarge},
-		"invalid":              {func(w *trace.Window) { w.Durations[3] = -1 }, trace.ErrNegative},
+			w.Notes = []input.Note{{Kind: input.NoteRecorder, Text: "\xff"}}
+		}, input.ErrFormat},
+		"axis not UTF-8":       {func(w *trace.Window) { w.Ranks[1].Role[0].Axis = "\xff" }, input.ErrFormat},
+		"too many coordinates": {func(w *trace.Window) { w.Ranks[1].Role = make(trace.Role, maxAxes+1) }, input.ErrTooLarge},
+		"invalid":              {func(w *trace.Window) { w.Durations[3] = -1 }, input.ErrNegative},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := ingesttest.Windows(1, 1, ingesttest.Shape{Ranks: 2, Steps: 2, Stages: 2})[0]

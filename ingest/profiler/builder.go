@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/ingest/profiler/stagemap"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
@@ -38,7 +38,7 @@ type Builder struct {
 	lostEntries int
 
 	lostFunctions int
-	notes         []trace.Note
+	notes         []input.Note
 	first, last   int64 // of all times that were seen
 	seen          bool
 }
@@ -191,8 +191,8 @@ func (b *Builder) Call(c Call) {
 }
 
 // Note adds a note to the profile.
-func (b *Builder) Note(kind trace.NoteKind, format string, args ...any) {
-	b.notes = append(b.notes, trace.Note{Kind: kind, Text: fmt.Sprintf(format, args...)})
+func (b *Builder) Note(kind input.NoteKind, format string, args ...any) {
+	b.notes = append(b.notes, input.Note{Kind: kind, Text: fmt.Sprintf(format, args...)})
 }
 
 // Finish makes the profile. The builder must not be used again; where it is not
@@ -232,12 +232,12 @@ func (b *Builder) Discard() { b.works.store.Close() }
 
 func (b *Builder) tellLost() {
 	if b.lostFunctions > 0 && !b.works.any() {
-		b.Note(trace.NoteRecorder, "calls of functions beyond the first %d: %d; none is compared", maxFunctions, b.lostFunctions)
+		b.Note(input.NoteRecorder, "calls of functions beyond the first %d: %d; none is compared", maxFunctions, b.lostFunctions)
 	}
 	if b.lost > 0 {
-		b.Note(trace.NoteRecorder, "annotations beyond the first %d, and left out: %d", maxPieces, b.lost)
+		b.Note(input.NoteRecorder, "annotations beyond the first %d, and left out: %d", maxPieces, b.lost)
 	}
 	if b.lostCalls > 0 {
-		b.Note(trace.NoteRecorder, "calls of collectives beyond the first %d, and left out: %d", maxCollectives, b.lostCalls)
+		b.Note(input.NoteRecorder, "calls of collectives beyond the first %d, and left out: %d", maxCollectives, b.lostCalls)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
@@ -66,7 +66,7 @@ func (b *Builder) entries() []profile.Collective {
 		tell(&out[i], c)
 	}
 	if b.lostEntries > 0 {
-		b.Note(trace.NoteRecorder, "collectives that the host entered beyond the first %d, which are not compared between ranks: %d", len(best), b.lostEntries)
+		b.Note(input.NoteRecorder, "collectives that the host entered beyond the first %d, which are not compared between ranks: %d", len(best), b.lostEntries)
 	}
 	return out
 }

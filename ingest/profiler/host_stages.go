@@ -8,7 +8,7 @@ import (
 
 	"github.com/sfstat/sfstat/ingest/profiler/stagemap"
 	"github.com/sfstat/sfstat/internal/robust"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
@@ -69,7 +69,7 @@ func (b *Builder) fill(r *profile.Rank, thread int64) {
 		split(s, backward, b.stages.Index(stagemap.Optimizer))
 	}
 	if inferred > 0 {
-		b.Note(trace.NoteRecorder, "steps that name no forward pass, so that the time before the backward one counts as it: %d", inferred)
+		b.Note(input.NoteRecorder, "steps that name no forward pass, so that the time before the backward one counts as it: %d", inferred)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/ingest/profiler/stagemap"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
@@ -171,7 +171,7 @@ func TestSteps(t *testing.T) {
 			if !slices.Equal(got, tt.want) {
 				t.Errorf("steps %v, want %v", got, tt.want)
 			}
-			if noted := slices.ContainsFunc(r.Notes, func(n trace.Note) bool { return strings.Contains(n.Text, tt.noted) }); tt.noted != "" && !noted {
+			if noted := slices.ContainsFunc(r.Notes, func(n input.Note) bool { return strings.Contains(n.Text, tt.noted) }); tt.noted != "" && !noted {
 				t.Errorf("notes %v", r.Notes)
 			}
 			if last := r.Steps[len(r.Steps)-1]; last.Cut != tt.cutLast {

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/ingest/profiler/stagemap"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // chooseMarks takes the marks of the highest kind, on the thread that has most
@@ -26,10 +26,10 @@ func (b *Builder) chooseMarks() ([]mark, int64) {
 	switch {
 	case ascending(marks):
 	case apartInNumber(marks):
-		b.Note(trace.NoteRecorder, "the numbers of the steps do not ascend with time, as where a clock is set back: the numbers count")
+		b.Note(input.NoteRecorder, "the numbers of the steps do not ascend with time, as where a clock is set back: the numbers count")
 	default:
 		if best != stagemap.WrapperMark {
-			b.Note(trace.NoteRecorder, "the numbers of the steps do not ascend: steps are counted from 0 in order of time")
+			b.Note(input.NoteRecorder, "the numbers of the steps do not ascend: steps are counted from 0 in order of time")
 		}
 		for i := range marks {
 			marks[i].Number = int64(i)
@@ -71,10 +71,10 @@ func (b *Builder) apart(marks []mark) []mark {
 		kept = append(kept, m)
 	}
 	if inside > 0 {
-		b.Note(trace.NoteRecorder, "step marks that lie inside other steps and are not steps of their own: %d", inside)
+		b.Note(input.NoteRecorder, "step marks that lie inside other steps and are not steps of their own: %d", inside)
 	}
 	if overlapping > 0 {
-		b.Note(trace.NoteRecorder, "steps that begin before the one before has ended, and were cut to begin there: %d", overlapping)
+		b.Note(input.NoteRecorder, "steps that begin before the one before has ended, and were cut to begin there: %d", overlapping)
 	}
 	return kept
 }
@@ -117,7 +117,7 @@ func (b *Builder) inferMarks() ([]mark, int64) {
 	slices.Sort(ends)
 	whole := mark{thread: thread, start: b.first, end: b.last}
 	if len(ends) < 2 {
-		b.Note(trace.NoteRecorder, "nothing marks steps (no ProfilerStep): the whole recording counts as one step")
+		b.Note(input.NoteRecorder, "nothing marks steps (no ProfilerStep): the whole recording counts as one step")
 		return []mark{whole}, thread
 	}
 	marks := make([]mark, 0, len(ends))
@@ -128,7 +128,7 @@ func (b *Builder) inferMarks() ([]mark, int64) {
 		}
 		marks = append(marks, mark{Mark: stagemap.Mark{Number: int64(i)}, thread: thread, start: from, end: end})
 	}
-	b.Note(trace.NoteRecorder, "nothing marks steps (no ProfilerStep): each is taken to end with an optimizer step, %d of them", len(ends))
+	b.Note(input.NoteRecorder, "nothing marks steps (no ProfilerStep): each is taken to end with an optimizer step, %d of them", len(ends))
 	return marks, thread
 }
 

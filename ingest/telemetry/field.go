@@ -4,12 +4,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/health"
 )
 
 // Field is how a column or series of a GPU is called, and what it is.
 type Field struct {
-	Quantity trace.Quantity
+	Quantity health.Quantity
 	Reasons  bool    // the bits of why the clock is lowered
 	Scale    float64 // to the unit of the quantity; 0: 1
 	Second   bool    // another field of the quantity, where there is one, counts instead
@@ -25,38 +25,38 @@ const (
 // fields are the names of nvidia-smi --query-gpu, of DCGM, and of the columns of
 // dcgmi dmon and nvidia-smi dmon, in lower case.
 var fields = map[string]Field{
-	"clocks.current.sm": {Quantity: trace.SMClock}, "clocks.sm": {Quantity: trace.SMClock},
-	"clocks.current.memory": {Quantity: trace.MemoryClock}, "clocks.mem": {Quantity: trace.MemoryClock},
+	"clocks.current.sm": {Quantity: health.SMClock}, "clocks.sm": {Quantity: health.SMClock},
+	"clocks.current.memory": {Quantity: health.MemoryClock}, "clocks.mem": {Quantity: health.MemoryClock},
 	"clocks_throttle_reasons.active": {Reasons: true}, "clocks_event_reasons.active": {Reasons: true},
-	"temperature.gpu": {Quantity: trace.Temperature}, "temperature.memory": {Quantity: trace.MemoryTemperature},
-	"power.draw": {Quantity: trace.Power}, "power.draw.instant": {Quantity: trace.Power}, "power.draw.average": {Quantity: trace.Power, Second: true},
-	"utilization.gpu":                             {Quantity: trace.Utilization, Scale: 0.01},
-	"ecc.errors.corrected.volatile.total":         {Quantity: trace.ECCCorrected},
-	"ecc.errors.uncorrected.volatile.total":       {Quantity: trace.ECCUncorrected},
-	"ecc.errors.corrected.aggregate.total":        {Quantity: trace.ECCCorrected, Second: true},
-	"ecc.errors.uncorrected.aggregate.total":      {Quantity: trace.ECCUncorrected, Second: true},
-	"clocks_throttle_reasons.hw_slowdown":         {Quantity: trace.Throttled},
-	"clocks_throttle_reasons.hw_thermal_slowdown": {Quantity: trace.Throttled},
-	"clocks_throttle_reasons.sw_thermal_slowdown": {Quantity: trace.Throttled},
-	"clocks_throttle_reasons.sw_power_cap":        {Quantity: trace.PowerCapped},
-	"clocks_event_reasons.hw_slowdown":            {Quantity: trace.Throttled},
-	"clocks_event_reasons.hw_thermal_slowdown":    {Quantity: trace.Throttled},
-	"clocks_event_reasons.sw_thermal_slowdown":    {Quantity: trace.Throttled},
-	"clocks_event_reasons.sw_power_cap":           {Quantity: trace.PowerCapped},
+	"temperature.gpu": {Quantity: health.Temperature}, "temperature.memory": {Quantity: health.MemoryTemperature},
+	"power.draw": {Quantity: health.Power}, "power.draw.instant": {Quantity: health.Power}, "power.draw.average": {Quantity: health.Power, Second: true},
+	"utilization.gpu":                             {Quantity: health.Utilization, Scale: 0.01},
+	"ecc.errors.corrected.volatile.total":         {Quantity: health.ECCCorrected},
+	"ecc.errors.uncorrected.volatile.total":       {Quantity: health.ECCUncorrected},
+	"ecc.errors.corrected.aggregate.total":        {Quantity: health.ECCCorrected, Second: true},
+	"ecc.errors.uncorrected.aggregate.total":      {Quantity: health.ECCUncorrected, Second: true},
+	"clocks_throttle_reasons.hw_slowdown":         {Quantity: health.Throttled},
+	"clocks_throttle_reasons.hw_thermal_slowdown": {Quantity: health.Throttled},
+	"clocks_throttle_reasons.sw_thermal_slowdown": {Quantity: health.Throttled},
+	"clocks_throttle_reasons.sw_power_cap":        {Quantity: health.PowerCapped},
+	"clocks_event_reasons.hw_slowdown":            {Quantity: health.Throttled},
+	"clocks_event_reasons.hw_thermal_slowdown":    {Quantity: health.Throttled},
+	"clocks_event_reasons.sw_thermal_slowdown":    {Quantity: health.Throttled},
+	"clocks_event_reasons.sw_power_cap":           {Quantity: health.PowerCapped},
 
-	"dcgm_fi_dev_sm_clock": {Quantity: trace.SMClock}, "dcgm_fi_dev_mem_clock": {Quantity: trace.MemoryClock},
+	"dcgm_fi_dev_sm_clock": {Quantity: health.SMClock}, "dcgm_fi_dev_mem_clock": {Quantity: health.MemoryClock},
 	"dcgm_fi_dev_clock_throttle_reasons": {Reasons: true}, "dcgm_fi_dev_clocks_event_reasons": {Reasons: true},
-	"dcgm_fi_dev_gpu_temp": {Quantity: trace.Temperature}, "dcgm_fi_dev_memory_temp": {Quantity: trace.MemoryTemperature},
-	"dcgm_fi_dev_power_usage": {Quantity: trace.Power}, "dcgm_fi_dev_gpu_util": {Quantity: trace.Utilization, Scale: 0.01},
-	"dcgm_fi_dev_ecc_sbe_vol_total": {Quantity: trace.ECCCorrected}, "dcgm_fi_dev_ecc_dbe_vol_total": {Quantity: trace.ECCUncorrected},
-	"dcgm_fi_dev_pcie_replay_counter": {Quantity: trace.PCIeReplays},
+	"dcgm_fi_dev_gpu_temp": {Quantity: health.Temperature}, "dcgm_fi_dev_memory_temp": {Quantity: health.MemoryTemperature},
+	"dcgm_fi_dev_power_usage": {Quantity: health.Power}, "dcgm_fi_dev_gpu_util": {Quantity: health.Utilization, Scale: 0.01},
+	"dcgm_fi_dev_ecc_sbe_vol_total": {Quantity: health.ECCCorrected}, "dcgm_fi_dev_ecc_dbe_vol_total": {Quantity: health.ECCUncorrected},
+	"dcgm_fi_dev_pcie_replay_counter": {Quantity: health.PCIeReplays},
 
-	"smclk": {Quantity: trace.SMClock}, "mmclk": {Quantity: trace.MemoryClock}, "dvcctr": {Reasons: true},
-	"tmptr": {Quantity: trace.Temperature}, "mmtmp": {Quantity: trace.MemoryTemperature}, "power": {Quantity: trace.Power},
-	"gputl": {Quantity: trace.Utilization, Scale: 0.01}, "esvtl": {Quantity: trace.ECCCorrected}, "edvtl": {Quantity: trace.ECCUncorrected},
+	"smclk": {Quantity: health.SMClock}, "mmclk": {Quantity: health.MemoryClock}, "dvcctr": {Reasons: true},
+	"tmptr": {Quantity: health.Temperature}, "mmtmp": {Quantity: health.MemoryTemperature}, "power": {Quantity: health.Power},
+	"gputl": {Quantity: health.Utilization, Scale: 0.01}, "esvtl": {Quantity: health.ECCCorrected}, "edvtl": {Quantity: health.ECCUncorrected},
 
-	"pclk": {Quantity: trace.SMClock}, "mclk": {Quantity: trace.MemoryClock}, "gtemp": {Quantity: trace.Temperature},
-	"mtemp": {Quantity: trace.MemoryTemperature}, "pwr": {Quantity: trace.Power}, "sm": {Quantity: trace.Utilization, Scale: 0.01},
+	"pclk": {Quantity: health.SMClock}, "mclk": {Quantity: health.MemoryClock}, "gtemp": {Quantity: health.Temperature},
+	"mtemp": {Quantity: health.MemoryTemperature}, "pwr": {Quantity: health.Power}, "sm": {Quantity: health.Utilization, Scale: 0.01},
 }
 
 // FieldOf is what a name stands for. A unit in brackets behind it does not count.
@@ -110,22 +110,22 @@ func (b *Builder) Set(r *Row, f Field, text string) {
 		bits := uint64(x)
 		r.throttled, r.told[0] = max(r.throttled, bit(bits&reasonHardware)), true
 		r.capped, r.told[1] = max(r.capped, bit(bits&reasonPower)), true
-	case f.Quantity == trace.Throttled:
+	case f.Quantity == health.Throttled:
 		r.throttled, r.told[0] = max(r.throttled, x), true
-	case f.Quantity == trace.PowerCapped:
+	case f.Quantity == health.PowerCapped:
 		r.capped, r.told[1] = max(r.capped, x), true
 	default:
-		b.Add(r.Host, r.Device, f.Quantity, trace.Reading{At: r.At, Value: x})
+		b.Add(r.Host, r.Device, f.Quantity, health.Reading{At: r.At, Value: x})
 	}
 }
 
 // End adds what several columns tell together.
 func (b *Builder) End(r *Row) {
 	if r.told[0] {
-		b.Add(r.Host, r.Device, trace.Throttled, trace.Reading{At: r.At, Value: min(1, r.throttled)})
+		b.Add(r.Host, r.Device, health.Throttled, health.Reading{At: r.At, Value: min(1, r.throttled)})
 	}
 	if r.told[1] {
-		b.Add(r.Host, r.Device, trace.PowerCapped, trace.Reading{At: r.At, Value: min(1, r.capped)})
+		b.Add(r.Host, r.Device, health.PowerCapped, health.Reading{At: r.At, Value: min(1, r.capped)})
 	}
 }
 

@@ -133,7 +133,7 @@ func Unix(text string) (at int64, ok bool) {
 }
 
 // Bus reads the address of a device, "00000000:3B:00.0" or "0000:3b:00", as
-// trace.CommProcess has it; 0: it is none.
+// comms.Process has it; 0: it is none.
 func Bus(text string) uint64 {
 	var parts [4]uint64
 	n := 0

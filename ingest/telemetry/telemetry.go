@@ -3,7 +3,7 @@
 // that node_exporter, DCGM's exporter and sfstat sample write, kernellog what dmesg and
 // journalctl print.
 //
-// A reader keeps what [trace.Quantity] lists and passes over all else: exporters have
+// A reader keeps what [health.Quantity] lists and passes over all else: exporters have
 // hundreds of series. Memory grows with the readings, up to MaxReadings of 16 bytes;
 // what is beyond is left out and counted.
 package telemetry
@@ -17,7 +17,8 @@ import (
 	"time"
 
 	"github.com/sfstat/sfstat/ingest"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/health"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Options of the readers. The zero value is usable.
@@ -39,28 +40,28 @@ const (
 
 // Builder puts the readings of a file together.
 type Builder struct {
-	t      *trace.Telemetry
+	t      *health.Record
 	at     map[key]int // position in t.Series
 	n      int
 	beyond int64
 	wrong  int64
-	first  trace.Pos // of the first that was wrong
+	first  input.Pos // of the first that was wrong
 }
 
 type key struct {
 	host     string
 	device   int
-	quantity trace.Quantity
+	quantity health.Quantity
 }
 
 // NewBuilder starts the telemetry of a file.
 func NewBuilder(path string) *Builder {
-	return &Builder{t: &trace.Telemetry{Path: path}, at: make(map[key]int)}
+	return &Builder{t: &health.Record{Path: path}, at: make(map[key]int)}
 }
 
 // Add adds a reading. What is not finite, or less than 0, is left out.
-func (b *Builder) Add(host string, device int, q trace.Quantity, r trace.Reading) {
-	if math.IsNaN(r.Value) || math.IsInf(r.Value, 0) || r.Value < 0 || q == trace.NoQuantity {
+func (b *Builder) Add(host string, device int, q health.Quantity, r health.Reading) {
+	if math.IsNaN(r.Value) || math.IsInf(r.Value, 0) || r.Value < 0 || q == health.NoQuantity {
 		return
 	}
 	k := key{host, device, q}
@@ -72,14 +73,14 @@ func (b *Builder) Add(host string, device int, q trace.Quantity, r trace.Reading
 	if !ok {
 		i = len(b.t.Series)
 		b.at[k] = i
-		b.t.Series = append(b.t.Series, trace.Series{Host: host, Device: device, Quantity: q})
+		b.t.Series = append(b.t.Series, health.Series{Host: host, Device: device, Quantity: q})
 	}
 	b.n++
 	b.t.Series[i].Readings = append(b.t.Series[i].Readings, r)
 }
 
 // Event adds an event.
-func (b *Builder) Event(e trace.HostEvent) {
+func (b *Builder) Event(e health.Event) {
 	if len(b.t.Events) >= maxEvents {
 		b.beyond++
 		return
@@ -89,14 +90,14 @@ func (b *Builder) Event(e trace.HostEvent) {
 }
 
 // Bus adds at which address of its host a device is.
-func (b *Builder) Bus(d trace.DeviceBus) {
+func (b *Builder) Bus(d health.Bus) {
 	if !slices.Contains(b.t.Buses, d) && len(b.t.Buses) < maxSeries {
 		b.t.Buses = append(b.t.Buses, d)
 	}
 }
 
 // Wrong counts a line that cannot be read.
-func (b *Builder) Wrong(at trace.Pos) {
+func (b *Builder) Wrong(at input.Pos) {
 	if b.wrong++; b.wrong == 1 {
 		b.first = at
 	}
@@ -106,11 +107,11 @@ func (b *Builder) Wrong(at trace.Pos) {
 func (b *Builder) Empty() bool { return b.n == 0 && len(b.t.Events) == 0 }
 
 // Finish is what was added, series by time.
-func (b *Builder) Finish() *trace.Telemetry {
+func (b *Builder) Finish() *health.Record {
 	for i := range b.t.Series {
-		slices.SortStableFunc(b.t.Series[i].Readings, func(x, y trace.Reading) int { return cmp.Compare(x.At, y.At) })
+		slices.SortStableFunc(b.t.Series[i].Readings, func(x, y health.Reading) int { return cmp.Compare(x.At, y.At) })
 	}
-	slices.SortFunc(b.t.Series, func(x, y trace.Series) int {
+	slices.SortFunc(b.t.Series, func(x, y health.Series) int {
 		return cmp.Or(cmp.Compare(x.Host, y.Host), cmp.Compare(x.Device, y.Device), cmp.Compare(x.Quantity, y.Quantity))
 	})
 	if b.wrong > 0 {
@@ -123,5 +124,5 @@ func (b *Builder) Finish() *trace.Telemetry {
 }
 
 func (b *Builder) note(format string, args ...any) {
-	b.t.Notes = append(b.t.Notes, trace.Note{Kind: trace.NoteRecorder, Text: fmt.Sprintf(format, args...)})
+	b.t.Notes = append(b.t.Notes, input.Note{Kind: input.NoteRecorder, Text: fmt.Sprintf(format, args...)})
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/ingest/profiler"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
@@ -228,5 +228,5 @@ func (r *reader) jitSteps() {
 	for i, c := range calls[:len(calls)-1] {
 		r.b.Range(r.b.Name([]byte("ProfilerStep#"+strconv.Itoa(i))), calls[0].thread, c.start, calls[i+1].start)
 	}
-	r.b.Note(trace.NoteRecorder, "nothing marks steps (jax.profiler.StepTraceAnnotation): each is taken to begin with a call of %s, %d of them", best, len(calls)-1)
+	r.b.Note(input.NoteRecorder, "nothing marks steps (jax.profiler.StepTraceAnnotation): each is taken to begin with a call of %s, %d of them", best, len(calls)-1)
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/ingest/profiler"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // reader takes a profile apart.
@@ -78,7 +78,7 @@ func (r *reader) names(w *wire) error {
 		switch {
 		case f.number == 1 && f.kind == lengthDelimited:
 			if len(r.planes) >= maxPlanes {
-				return trace.Bad(trace.ErrTooLarge, "more than %d planes", maxPlanes)
+				return input.Bad(input.ErrTooLarge, "more than %d planes", maxPlanes)
 			}
 			r.planes = append(r.planes, plane{events: make(map[int64]metadata), stats: make(map[int64]statKind), texts: make(map[int64]string)})
 			return r.plane(w, &r.planes[len(r.planes)-1], w.at+int64(f.value))
@@ -130,7 +130,7 @@ func (r *reader) plane(w *wire, p *plane, end int64) error {
 // entry reads an entry of a map, of which value reads the value.
 func (r *reader) entry(w *wire, end int64, value func(end int64) error) error {
 	if r.metadata++; r.metadata > maxMetadata {
-		return trace.Bad(trace.ErrTooLarge, "more than %d names", maxMetadata)
+		return input.Bad(input.ErrTooLarge, "more than %d names", maxMetadata)
 	}
 	return w.each(end, func(f field) error {
 		if f.number == 2 && f.kind == lengthDelimited {

@@ -6,7 +6,7 @@ import (
 	"io"
 	"math"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Wire types of protocol buffers.
@@ -57,7 +57,7 @@ func (w *wire) uvarint() (x uint64, err error) {
 		case err != nil:
 			return 0, err
 		case shift > 63 || shift == 63 && c > 1:
-			return 0, trace.Bad(trace.ErrFormat, "a number of more than 64 bits at byte %d, expected an XSpace message (.xplane.pb)", w.at)
+			return 0, input.Bad(input.ErrFormat, "a number of more than 64 bits at byte %d, expected an XSpace message (.xplane.pb)", w.at)
 		}
 		x |= uint64(c&0x7f) << shift
 		if c < 0x80 {
@@ -92,14 +92,14 @@ func (w *wire) each(end int64, do func(f field) error) error {
 		case fixed32:
 			f.value, err = w.fixed(4)
 		default:
-			err = trace.Bad(trace.ErrFormat, "a field of wire type %d at byte %d, expected an XSpace message (.xplane.pb)", f.kind, start)
+			err = input.Bad(input.ErrFormat, "a field of wire type %d at byte %d, expected an XSpace message (.xplane.pb)", f.kind, start)
 		}
 		if err != nil {
 			return err
 		}
 		if next = w.at; f.kind == lengthDelimited {
 			if f.value > uint64(end-w.at) {
-				return trace.Bad(trace.ErrFormat, "a field of %d bytes at byte %d, in a message that ends at byte %d", f.value, start, end)
+				return input.Bad(input.ErrFormat, "a field of %d bytes at byte %d, in a message that ends at byte %d", f.value, start, end)
 			}
 			next += int64(f.value)
 		}

@@ -31,7 +31,7 @@ import (
 
 	"github.com/sfstat/sfstat/ingest/profiler"
 	"github.com/sfstat/sfstat/ingest/profiler/stagemap"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
@@ -92,20 +92,20 @@ func Read(open func() (io.ReadCloser, error), name string, o Options) (*profile.
 			err = closing
 		}
 		if err != nil {
-			return nil, trace.At(trace.Pos{File: name}, err)
+			return nil, input.At(input.Pos{File: name}, err)
 		}
 	}
 	r.tell()
 	rank, err := r.b.Finish()
 	if err != nil {
-		return nil, trace.At(trace.Pos{File: name}, err)
+		return nil, input.At(input.Pos{File: name}, err)
 	}
 	rank.Source, rank.Host = name, r.host
 	if r.began != 0 {
 		rank.Shift(r.began)
 	}
 	if len(rank.Steps) == 0 {
-		return nil, trace.At(trace.Pos{File: name}, r.nothing())
+		return nil, input.At(input.Pos{File: name}, r.nothing())
 	}
 	return rank, nil
 }
@@ -113,20 +113,20 @@ func Read(open func() (io.ReadCloser, error), name string, o Options) (*profile.
 func (r *reader) nothing() error {
 	switch {
 	case r.cut >= 0:
-		return trace.Bad(trace.ErrTruncated, "a profile that ends at byte %d, before the names of its events: the job was probably killed while it wrote", r.cut)
+		return input.Bad(input.ErrTruncated, "a profile that ends at byte %d, before the names of its events: the job was probably killed while it wrote", r.cut)
 	case r.count > 0:
-		return trace.Bad(trace.ErrEmpty, "no step, stage or operation in its %d events: mark steps with jax.profiler.StepTraceAnnotation(\"train\", step_num=i), or name annotations of your own in a stage map", r.count)
+		return input.Bad(input.ErrEmpty, "no step, stage or operation in its %d events: mark steps with jax.profiler.StepTraceAnnotation(\"train\", step_num=i), or name annotations of your own in a stage map", r.count)
 	}
-	return trace.Bad(trace.ErrEmpty, "a profile without events: was anything run while the profiler was on?")
+	return input.Bad(input.ErrEmpty, "a profile without events: was anything run while the profiler was on?")
 }
 
 // tell turns what was met into notes.
 func (r *reader) tell() {
 	if r.cut >= 0 {
-		r.b.Note(trace.NoteTruncated, "the profile ends at byte %d, in the middle of a message: what came before is used", r.cut)
+		r.b.Note(input.NoteTruncated, "the profile ends at byte %d, in the middle of a message: what came before is used", r.cut)
 	}
 	if r.unnamed > 0 {
-		r.b.Note(trace.NoteRecorder, "events whose name is not in the file, and left out: %d", r.unnamed)
+		r.b.Note(input.NoteRecorder, "events whose name is not in the file, and left out: %d", r.unnamed)
 	}
 	if r.steps == 0 && r.count > 0 {
 		r.jitSteps()

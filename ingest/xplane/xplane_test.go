@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/ingest/profiler"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
@@ -109,10 +109,10 @@ func TestCut(t *testing.T) {
 		switch {
 		case err == nil:
 			used++
-			if !slices.ContainsFunc(r.Notes, func(n trace.Note) bool { return n.Kind == trace.NoteTruncated }) && at < len(data)-2000 {
+			if !slices.ContainsFunc(r.Notes, func(n input.Note) bool { return n.Kind == input.NoteTruncated }) && at < len(data)-2000 {
 				t.Fatalf("cut at %d, no note says so: %v", at, r.Notes)
 			}
-		case !errors.Is(err, trace.ErrTruncated) && !errors.Is(err, trace.ErrEmpty):
+		case !errors.Is(err, input.ErrTruncated) && !errors.Is(err, input.ErrEmpty):
 			t.Fatalf("cut at %d: %v", at, err)
 		}
 	}
@@ -201,12 +201,12 @@ func TestRefused(t *testing.T) {
 		data []byte
 		kind error
 	}{
-		{"nothing", nil, trace.ErrEmpty},
-		{"a plane longer than any file", huge, trace.ErrFormat},
-		{"wire type 7", []byte{0x0f, 0}, trace.ErrFormat},
-		{"a number that does not end", bytes.Repeat([]byte{0xff}, 40), trace.ErrFormat},
-		{"a field beyond its message", message(nil).bytes(1, []byte{2<<3 | lengthDelimited, 100, 'x'}), trace.ErrFormat},
-		{"no events", message(nil).bytes(1, message(nil).bytes(2, []byte("/host:CPU"))), trace.ErrEmpty},
+		{"nothing", nil, input.ErrEmpty},
+		{"a plane longer than any file", huge, input.ErrFormat},
+		{"wire type 7", []byte{0x0f, 0}, input.ErrFormat},
+		{"a number that does not end", bytes.Repeat([]byte{0xff}, 40), input.ErrFormat},
+		{"a field beyond its message", message(nil).bytes(1, []byte{2<<3 | lengthDelimited, 100, 'x'}), input.ErrFormat},
+		{"no events", message(nil).bytes(1, message(nil).bytes(2, []byte("/host:CPU"))), input.ErrEmpty},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if _, err := read(c.data); !errors.Is(err, c.kind) {

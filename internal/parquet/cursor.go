@@ -10,7 +10,7 @@ import (
 	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Bounds on what is held of a column: the rows of one page (64 MiB of INT64),
@@ -69,7 +69,7 @@ func (f *File) Cursor(column int) (*Cursor, error) {
 	default:
 		return &Cursor{f: f, column: column, leaf: leaf, known: make(map[string]int64)}, nil
 	}
-	return nil, trace.At(f.pos(0, column), trace.Bad(trace.ErrType, "the column is %s, expected numbers, booleans or strings", what))
+	return nil, input.At(f.pos(0, column), input.Bad(input.ErrType, "the column is %s, expected numbers, booleans or strings", what))
 }
 
 // Strings are the distinct strings so far, which keep their positions.
@@ -83,7 +83,7 @@ func (c *Cursor) Next(n int) (Run, error) {
 			if err == io.EOF {
 				return Run{}, err
 			}
-			return Run{}, trace.At(c.Pos(), err)
+			return Run{}, input.At(c.Pos(), err)
 		}
 	}
 	to := min(c.at+n, len(c.values))
@@ -111,7 +111,7 @@ func (c *Cursor) Forget() {
 }
 
 // Pos is the place of the current page.
-func (c *Cursor) Pos() trace.Pos { return c.f.pos(max(0, c.group-1), c.column) }
+func (c *Cursor) Pos() input.Pos { return c.f.pos(max(0, c.group-1), c.column) }
 
 // load reads the next page.
 func (c *Cursor) load() error {
@@ -137,7 +137,7 @@ func (c *Cursor) open(g Group) error {
 	c.base = taken(&c.f.chunks, int(k.Size+slack))
 	c.chunk = c.base[:k.Size]
 	if n, err := c.f.in.R.ReadAt(c.chunk, k.Offset); n < len(c.chunk) {
-		return trace.Bad(trace.ErrTruncated, "reading %d bytes at %d: %v", k.Size, k.Offset, err)
+		return input.Bad(input.ErrTruncated, "reading %d bytes at %d: %v", k.Size, k.Offset, err)
 	}
 	return nil
 }
@@ -169,9 +169,9 @@ func (c *Cursor) page() error {
 	case h.Kind == pageDictionary && !c.hasDict:
 		return c.dictionary(h, body)
 	case h.Kind != pageData && h.Kind != pageDataV2:
-		return trace.Bad(trace.ErrFormat, "a page of type %d, expected data", h.Kind)
+		return input.Bad(input.ErrFormat, "a page of type %d, expected data", h.Kind)
 	case h.Values > c.rows || h.Values > maxPageRows:
-		return trace.Bad(trace.ErrTooLarge, "a page of %d values where the row group has %d rows left and %d are read", h.Values, c.rows, maxPageRows)
+		return input.Bad(input.ErrTooLarge, "a page of %d values where the row group has %d rows left and %d are read", h.Values, c.rows, maxPageRows)
 	}
 	c.rows -= h.Values
 	levels, src, err := c.split(h, body)
@@ -197,7 +197,7 @@ func (c *Cursor) split(h pageHeader, body []byte) (levels, src []byte, err error
 		return nil, src, err
 	}
 	if h.Levels != encRLE {
-		return nil, nil, trace.Bad(trace.ErrFormat, "levels in encoding %s, expected RLE", nameOf(encodingNames[:], h.Levels))
+		return nil, nil, input.Bad(input.ErrFormat, "levels in encoding %s, expected RLE", nameOf(encodingNames[:], h.Levels))
 	}
 	if len(src) < 4 || int64(binary.LittleEndian.Uint32(src)) > int64(len(src)-4) {
 		return nil, nil, errLevels()
@@ -207,7 +207,7 @@ func (c *Cursor) split(h pageHeader, body []byte) (levels, src []byte, err error
 }
 
 func errLevels() error {
-	return trace.Bad(trace.ErrTruncated, "a page ends in the levels that say which rows are null")
+	return input.Bad(input.ErrTruncated, "a page ends in the levels that say which rows are null")
 }
 
 // decompress gives the bytes of a page of so many values, with slack after
@@ -218,7 +218,7 @@ func (c *Cursor) decompress(body []byte, raw, values int64, stored bool) ([]byte
 		most = maxTextPage
 	}
 	if raw > most {
-		return nil, trace.Bad(trace.ErrTooLarge, "a page of %d bytes, expected at most %d", raw, most)
+		return nil, input.Bad(input.ErrTooLarge, "a page of %d bytes, expected at most %d", raw, most)
 	}
 	f := c.f
 	if int64(cap(f.raw)) < raw+slack {
@@ -250,10 +250,10 @@ func (c *Cursor) decompress(body []byte, raw, values int64, stored bool) ([]byte
 		out, err := z.DecodeAll(body, dst[:0:raw])
 		ok = err == nil && int64(len(out)) == raw
 	default:
-		return nil, trace.Bad(trace.ErrFormat, "compression %s, expected none, snappy, gzip or zstd: write the file again with one of these", nameOf(codecNames[:], codec))
+		return nil, input.Bad(input.ErrFormat, "compression %s, expected none, snappy, gzip or zstd: write the file again with one of these", nameOf(codecNames[:], codec))
 	}
 	if !ok {
-		return nil, trace.Bad(trace.ErrFormat, "a page does not decompress to the %d bytes it claims", raw)
+		return nil, input.Bad(input.ErrFormat, "a page does not decompress to the %d bytes it claims", raw)
 	}
 	return dst, nil
 }
@@ -270,7 +270,7 @@ func (f *File) zstdDecoder() (_ *zstd.Decoder, err error) {
 // dictionary decodes the dictionary page of a chunk.
 func (c *Cursor) dictionary(h pageHeader, body []byte) error {
 	if h.Values < 0 || h.Values > max(c.rows, minDict) {
-		return trace.Bad(trace.ErrTooLarge, "a dictionary of %d values for %d rows", h.Values, c.rows)
+		return input.Bad(input.ErrTooLarge, "a dictionary of %d values for %d rows", h.Values, c.rows)
 	}
 	src, err := c.decompress(body, h.Raw, h.Values, false)
 	if err != nil {
@@ -339,13 +339,13 @@ func (c *Cursor) decodeValues(dst []int64, encoding int64, src []byte) error {
 	case encoding == encByteStreamSplit && typ.width() > 0:
 		return decodePlanes(dst, src, typ)
 	}
-	return trace.Bad(trace.ErrFormat, "encoding %s of %s: write the file again without it", nameOf(encodingNames[:], encoding), typ)
+	return input.Bad(input.ErrFormat, "encoding %s of %s: write the file again without it", nameOf(encodingNames[:], encoding), typ)
 }
 
 // lookUp decodes positions in the dictionary.
 func (c *Cursor) lookUp(dst []int64, src []byte) error {
 	if len(src) == 0 {
-		return trace.Bad(trace.ErrTruncated, "a page without the width of its indices")
+		return input.Bad(input.ErrTruncated, "a page without the width of its indices")
 	}
 	index := c.scratch(len(dst))
 	if err := decodeHybrid(index, src[1:], int(src[0])); err != nil {
@@ -353,7 +353,7 @@ func (c *Cursor) lookUp(dst []int64, src []byte) error {
 	}
 	for i, x := range index {
 		if int(x) >= len(c.dict) {
-			return trace.Bad(trace.ErrFormat, "entry %d of a dictionary that has %d", x, len(c.dict))
+			return input.Bad(input.ErrFormat, "entry %d of a dictionary that has %d", x, len(c.dict))
 		}
 		dst[i] = c.dict[x]
 	}
@@ -368,7 +368,7 @@ func (c *Cursor) scratch(n int) []uint32 {
 // flags decodes BOOLEAN in RLE, which its length comes before.
 func (c *Cursor) flags(dst []int64, src []byte) error {
 	if len(src) < 4 || int64(binary.LittleEndian.Uint32(src)) > int64(len(src)-4) {
-		return trace.Bad(trace.ErrTruncated, "a page ends in a run of booleans")
+		return input.Bad(input.ErrTruncated, "a page ends in a run of booleans")
 	}
 	index := c.scratch(len(dst))
 	err := decodeHybrid(index, src[4:][:binary.LittleEndian.Uint32(src)], 1)
@@ -400,7 +400,7 @@ func (c *Cursor) plain(dst []int64, src []byte) error {
 	return nil
 }
 
-func errString() error { return trace.Bad(trace.ErrTruncated, "a page ends in a string") }
+func errString() error { return input.Bad(input.ErrTruncated, "a page ends in a string") }
 
 // deltaLength decodes DELTA_LENGTH_BYTE_ARRAY: all lengths, then all strings.
 func (c *Cursor) deltaLength(dst []int64, src []byte) error {
@@ -426,7 +426,7 @@ func (c *Cursor) intern(s []byte) (int64, error) {
 		return at, nil
 	}
 	if c.text += len(s) + stringCost; c.text > maxText {
-		return 0, trace.Bad(trace.ErrTooLarge, "%d distinct strings of more than %d bytes in all", len(c.strings)+1, maxText)
+		return 0, input.Bad(input.ErrTooLarge, "%d distinct strings of more than %d bytes in all", len(c.strings)+1, maxText)
 	}
 	at := int64(len(c.strings))
 	c.known[string(s)] = at

@@ -8,7 +8,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Footers that contradict themselves or their file.
@@ -19,17 +19,17 @@ func TestCheck(t *testing.T) {
 		want error
 	}{
 		{"sound", func(*Metadata) {}, nil},
-		{"columns overlap", func(f *Metadata) { f.Groups[0].Chunks[0].Size = 60; f.Groups[0].Chunks[1].Size = 60 }, trace.ErrTooLarge},
-		{"past the end", func(f *Metadata) { f.Groups[0].Chunks[1].Size = 70 }, trace.ErrTruncated},
-		{"offset overflows", func(f *Metadata) { f.Groups[0].Chunks[1].Offset = math.MaxInt64 }, trace.ErrTruncated},
-		{"another type", func(f *Metadata) { f.Groups[0].Chunks[0].Type = TypeDouble }, trace.ErrType},
-		{"fewer values", func(f *Metadata) { f.Groups[0].Chunks[0].Values = 2 }, trace.ErrRagged},
-		{"more rows in all", func(f *Metadata) { f.Rows = 4 }, trace.ErrRagged},
-		{"rows overflow", func(f *Metadata) { f.Groups = append(f.Groups, Group{Rows: math.MaxInt64}) }, trace.ErrRagged},
+		{"columns overlap", func(f *Metadata) { f.Groups[0].Chunks[0].Size = 60; f.Groups[0].Chunks[1].Size = 60 }, input.ErrTooLarge},
+		{"past the end", func(f *Metadata) { f.Groups[0].Chunks[1].Size = 70 }, input.ErrTruncated},
+		{"offset overflows", func(f *Metadata) { f.Groups[0].Chunks[1].Offset = math.MaxInt64 }, input.ErrTruncated},
+		{"another type", func(f *Metadata) { f.Groups[0].Chunks[0].Type = TypeDouble }, input.ErrType},
+		{"fewer values", func(f *Metadata) { f.Groups[0].Chunks[0].Values = 2 }, input.ErrRagged},
+		{"more rows in all", func(f *Metadata) { f.Rows = 4 }, input.ErrRagged},
+		{"rows overflow", func(f *Metadata) { f.Groups = append(f.Groups, Group{Rows: math.MaxInt64}) }, input.ErrRagged},
 		{"out of proportion", func(f *Metadata) {
 			f.Rows, f.Groups[0].Rows = 1<<40, 1<<40
 			f.Groups[0].Chunks[0].Values, f.Groups[0].Chunks[1].Values = 1<<40, 1<<40
-		}, trace.ErrTooLarge},
+		}, input.ErrTooLarge},
 		{"more values in a nested column", func(f *Metadata) { f.Leaves[1].Nested = true; f.Groups[0].Chunks[1].Values = 9 }, nil},
 	}
 	for _, tt := range tests {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Input is a file to read.
@@ -52,7 +52,7 @@ var spare = sync.Pool{New: func() any { return new(scratch) }}
 func Open(in Input, lim Limits) (*File, error) {
 	foot, err := readMetadata(in.R, in.Size, lim.Footer)
 	if err != nil {
-		return nil, trace.At(trace.Pos{File: in.Name}, err)
+		return nil, input.At(input.Pos{File: in.Name}, err)
 	}
 	return &File{in: in, lim: lim, foot: foot}, nil
 }
@@ -84,7 +84,7 @@ func (f *File) Meta(key string) (string, bool) {
 
 // Check refuses a file whose footer contradicts itself or the size of the
 // file, or which has more rows than given.
-func (f *File) Check(rows int64) error { return trace.At(trace.Pos{File: f.in.Name}, f.check(rows)) }
+func (f *File) Check(rows int64) error { return input.At(input.Pos{File: f.in.Name}, f.check(rows)) }
 
 func (f *File) check(most int64) error {
 	rows, bytes := int64(0), int64(0)
@@ -97,31 +97,31 @@ func (f *File) check(most int64) error {
 			kind, what := error(nil), ""
 			switch leaf := f.foot.Leaves[c]; {
 			case k.Type != leaf.Type:
-				kind, what = trace.ErrType, "another type than in the schema"
+				kind, what = input.ErrType, "another type than in the schema"
 			case k.Values != g.Rows && !leaf.Nested:
-				kind, what = trace.ErrRagged, "more or fewer values than the row group has rows"
+				kind, what = input.ErrRagged, "more or fewer values than the row group has rows"
 			case k.Size > f.in.Size-k.Offset:
-				kind, what = trace.ErrTruncated, "reaches past the end of the file: writing or copying it was cut off, get it again"
+				kind, what = input.ErrTruncated, "reaches past the end of the file: writing or copying it was cut off, get it again"
 			case bytes > f.in.Size:
-				kind, what = trace.ErrTooLarge, "the columns together are larger than the file"
+				kind, what = input.ErrTooLarge, "the columns together are larger than the file"
 			}
 			if kind != nil {
-				return trace.At(f.pos(i, c), trace.Bad(kind, "%s", what))
+				return input.At(f.pos(i, c), input.Bad(kind, "%s", what))
 			}
 		}
 	}
 	if rows != f.foot.Rows {
-		return trace.Bad(trace.ErrRagged, "the footer tells of %d rows, its row groups of others", f.foot.Rows)
+		return input.Bad(input.ErrRagged, "the footer tells of %d rows, its row groups of others", f.foot.Rows)
 	}
 	if rows > most {
-		return trace.Bad(trace.ErrTooLarge, "%d rows × %d columns in %d bytes, at most %d rows are read of a file of this size",
+		return input.Bad(input.ErrTooLarge, "%d rows × %d columns in %d bytes, at most %d rows are read of a file of this size",
 			rows, len(f.foot.Leaves), f.in.Size, most)
 	}
 	return nil
 }
 
-func (f *File) pos(group, column int) trace.Pos {
-	return trace.Pos{File: f.in.Name, Inside: fmt.Sprintf("row group %d, column %s", group, Printable(f.foot.Leaves[column].Name))}
+func (f *File) pos(group, column int) input.Pos {
+	return input.Pos{File: f.in.Name, Inside: fmt.Sprintf("row group %d, column %s", group, Printable(f.foot.Leaves[column].Name))}
 }
 
 // Values is a whole column.

@@ -13,7 +13,7 @@ import (
 
 	pq "github.com/parquet-go/parquet-go"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 var limits = Limits{Footer: 1 << 20, Window: 8 << 20}
@@ -223,16 +223,16 @@ func TestRefusesOtherFiles(t *testing.T) {
 	}{
 		{"empty", nil, ErrNotParquet},
 		{"text", []byte("dp_rank,stage,step\n0,0,0\n"), ErrNotParquet},
-		{"magic only", []byte("PAR1"), trace.ErrTruncated},
-		{"cut", b[:len(b)-20], trace.ErrTruncated},
-		{"footer too long", append(bytes.Clone(b[:len(b)-8]), 0xff, 0xff, 0xff, 0x7f, 'P', 'A', 'R', '1'), trace.ErrTooLarge},
-		{"beheaded", append([]byte("PAR1"), b[len(b)-8-footer:]...), trace.ErrTruncated},
+		{"magic only", []byte("PAR1"), input.ErrTruncated},
+		{"cut", b[:len(b)-20], input.ErrTruncated},
+		{"footer too long", append(bytes.Clone(b[:len(b)-8]), 0xff, 0xff, 0xff, 0x7f, 'P', 'A', 'R', '1'), input.ErrTooLarge},
+		{"beheaded", append([]byte("PAR1"), b[len(b)-8-footer:]...), input.ErrTruncated},
 	} {
 		if _, err := opened(c.b, mostRows); !errors.Is(err, c.kind) {
 			t.Errorf("%s: %v, expected kind %v", c.name, err, c.kind)
 		}
 	}
-	if _, err := opened(b, 49); !errors.Is(err, trace.ErrTooLarge) {
+	if _, err := opened(b, 49); !errors.Is(err, input.ErrTooLarge) {
 		t.Errorf("50 rows of at most 49: %v", err)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"hash/crc32"
 	"testing"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // TestSchemaTwice: a footer may say anything twice. A second schema behind the
@@ -36,8 +36,8 @@ func TestSchemaTwice(t *testing.T) {
 	if f, err := parseMetadata(footer(1)); err != nil || len(f.Leaves) != 1 {
 		t.Fatalf("one schema: %v", err)
 	}
-	if _, err := parseMetadata(footer(2)); !errors.Is(err, trace.ErrFormat) {
-		t.Errorf("two schemas: %v, expected %v", err, trace.ErrFormat)
+	if _, err := parseMetadata(footer(2)); !errors.Is(err, input.ErrFormat) {
+		t.Errorf("two schemas: %v, expected %v", err, input.ErrFormat)
 	}
 }
 
@@ -59,12 +59,12 @@ func TestNextPage(t *testing.T) {
 		t.Fatalf("%+v, %q and %q: %v", h, body, rest, err)
 	}
 	for cut := range sound {
-		if _, _, _, err := nextPage(sound[:cut]); !errors.Is(err, trace.ErrTruncated) {
-			t.Errorf("%d of %d bytes: %v, expected %v", cut, len(sound), err, trace.ErrTruncated)
+		if _, _, _, err := nextPage(sound[:cut]); !errors.Is(err, input.ErrTruncated) {
+			t.Errorf("%d of %d bytes: %v, expected %v", cut, len(sound), err, input.ErrTruncated)
 		}
 	}
-	if _, _, _, err := nextPage(pageOf(7)); !errors.Is(err, trace.ErrFormat) {
-		t.Errorf("a wrong checksum: %v, expected %v", err, trace.ErrFormat)
+	if _, _, _, err := nextPage(pageOf(7)); !errors.Is(err, input.ErrFormat) {
+		t.Errorf("a wrong checksum: %v, expected %v", err, input.ErrFormat)
 	}
 }
 

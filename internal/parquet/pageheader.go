@@ -4,7 +4,7 @@ import (
 	"hash/crc32"
 	"math"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Numbers of the format: kinds of pages, encodings, compressions.
@@ -50,11 +50,11 @@ func nextPage(chunk []byte) (h pageHeader, body, rest []byte, err error) {
 	}
 	body = chunk[n:]
 	if h.Size > int64(len(body)) {
-		return h, nil, nil, trace.Bad(trace.ErrTruncated, "a page of %d bytes where the column has %d left", h.Size, len(body))
+		return h, nil, nil, input.Bad(input.ErrTruncated, "a page of %d bytes where the column has %d left", h.Size, len(body))
 	}
 	body, rest = body[:h.Size], body[h.Size:]
 	if h.Checked && crc32.ChecksumIEEE(body) != h.CRC {
-		return h, nil, nil, trace.Bad(trace.ErrFormat, "a page is damaged: its checksum does not fit, copy the file again from its source")
+		return h, nil, nil, input.Bad(input.ErrFormat, "a page is damaged: its checksum does not fit, copy the file again from its source")
 	}
 	return h, body, rest, nil
 }

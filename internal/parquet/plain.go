@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // All decoders fill dst completely or return an error; none allocates for what
@@ -35,7 +35,7 @@ func decodePlain(dst []int64, src []byte, typ Type) error {
 // decodeBits decodes PLAIN booleans, one bit each.
 func decodeBits(dst []int64, src []byte) error {
 	if len(src) < (len(dst)+7)/8 {
-		return trace.Bad(trace.ErrTruncated, "%d bytes for %d bits", len(src), len(dst))
+		return input.Bad(input.ErrTruncated, "%d bytes for %d bits", len(src), len(dst))
 	}
 	for i := range dst {
 		dst[i] = int64(src[i>>3] >> (i & 7) & 1)
@@ -47,7 +47,7 @@ func decodeBits(dst []int64, src []byte) error {
 func widen(b uint32) int64 { return int64(math.Float64bits(float64(math.Float32frombits(b)))) }
 
 func errWidth(bytes, values int, typ Type) error {
-	return trace.Bad(trace.ErrFormat, "%d bytes for %d values of %s", bytes, values, typ)
+	return input.Bad(input.ErrFormat, "%d bytes for %d values of %s", bytes, values, typ)
 }
 
 // decodePlanes decodes BYTE_STREAM_SPLIT: all first bytes, then all second …

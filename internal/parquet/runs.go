@@ -3,7 +3,7 @@ package parquet
 import (
 	"encoding/binary"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // slack is how many readable bytes must follow what is decoded, in its buffer,
@@ -24,7 +24,7 @@ func decodeDelta(dst []int64, src []byte) (rest []byte, err error) {
 	}
 	block, minis := head[0], head[1]
 	if head[2] != uint64(len(dst)) {
-		return nil, trace.Bad(trace.ErrRagged, "%d differences where the page has %d values", head[2], len(dst))
+		return nil, input.Bad(input.ErrRagged, "%d differences where the page has %d values", head[2], len(dst))
 	}
 	if block == 0 || block > 1<<16 || minis == 0 || minis > block || block%minis != 0 || block/minis%8 != 0 {
 		return nil, errDelta("has blocks of an impossible shape")
@@ -61,7 +61,7 @@ func decodeDelta(dst []int64, src []byte) (rest []byte, err error) {
 	return src, nil
 }
 
-func errDelta(what string) error { return trace.Bad(trace.ErrFormat, "a run of differences %s", what) }
+func errDelta(what string) error { return input.Bad(input.ErrFormat, "a run of differences %s", what) }
 
 // sum undoes one miniblock: out[i] is the sum of all differences up to i.
 func sum(out []int64, src []byte, width int, last, least int64) int64 {
@@ -90,7 +90,7 @@ func sum(out []int64, src []byte, width int, last, least int64) int64 {
 // after its end. O(len(dst)).
 func decodeHybrid(dst []uint32, src []byte, width int) error {
 	if width > 32 {
-		return trace.Bad(trace.ErrFormat, "indices of %d bits", width)
+		return input.Bad(input.ErrFormat, "indices of %d bits", width)
 	}
 	mask := uint64(1)<<width - 1
 	for len(dst) > 0 {
@@ -128,5 +128,5 @@ func decodeHybrid(dst []uint32, src []byte, width int) error {
 }
 
 func errHybrid() error {
-	return trace.Bad(trace.ErrTruncated, "a run of indices or levels ends before the page does")
+	return input.Bad(input.ErrTruncated, "a run of indices or levels ends before the page does")
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/parquet-go/parquet-go/encoding/delta"
 	"github.com/parquet-go/parquet-go/encoding/rle"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // padded is b with the slack that decoders need behind it.
@@ -93,14 +93,14 @@ func TestDecodeRefuses(t *testing.T) {
 		b    []byte
 		want error
 	}{
-		{"no header", nil, trace.ErrFormat},
-		{"another count", []byte{0x80, 0x01, 4, 4, 10}, trace.ErrRagged},
-		{"no miniblocks", []byte{0x80, 0x01, 0, 3, 10}, trace.ErrFormat},
-		{"no first value", differences[:4], trace.ErrFormat},
-		{"no block", differences, trace.ErrFormat},
-		{"no widths", append(slices.Clone(differences), 2), trace.ErrFormat},
-		{"no differences", append(slices.Clone(differences), 2, 8, 0, 0, 0), trace.ErrFormat},
-		{"differences of 65 bits", append(slices.Clone(differences), append([]byte{2, 65, 0, 0, 0}, make([]byte, 300)...)...), trace.ErrFormat},
+		{"no header", nil, input.ErrFormat},
+		{"another count", []byte{0x80, 0x01, 4, 4, 10}, input.ErrRagged},
+		{"no miniblocks", []byte{0x80, 0x01, 0, 3, 10}, input.ErrFormat},
+		{"no first value", differences[:4], input.ErrFormat},
+		{"no block", differences, input.ErrFormat},
+		{"no widths", append(slices.Clone(differences), 2), input.ErrFormat},
+		{"no differences", append(slices.Clone(differences), 2, 8, 0, 0, 0), input.ErrFormat},
+		{"differences of 65 bits", append(slices.Clone(differences), append([]byte{2, 65, 0, 0, 0}, make([]byte, 300)...)...), input.ErrFormat},
 	} {
 		if _, err := decodeDelta(make([]int64, 3), padded(test.b)); !errors.Is(err, test.want) {
 			t.Errorf("differences, %s: %v, want %v", test.name, err, test.want)
@@ -112,12 +112,12 @@ func TestDecodeRefuses(t *testing.T) {
 		width int
 		want  error
 	}{
-		{"no run", nil, 2, trace.ErrTruncated},
-		{"an empty run", []byte{0, 0}, 2, trace.ErrTruncated},
-		{"a run without its value", []byte{6}, 2, trace.ErrTruncated},
-		{"a run that is too short", []byte{4, 1}, 2, trace.ErrTruncated},
-		{"half a group", []byte{3, 0}, 8, trace.ErrTruncated},
-		{"33 bits", []byte{6, 0, 0, 0, 0, 0}, 33, trace.ErrFormat},
+		{"no run", nil, 2, input.ErrTruncated},
+		{"an empty run", []byte{0, 0}, 2, input.ErrTruncated},
+		{"a run without its value", []byte{6}, 2, input.ErrTruncated},
+		{"a run that is too short", []byte{4, 1}, 2, input.ErrTruncated},
+		{"half a group", []byte{3, 0}, 8, input.ErrTruncated},
+		{"33 bits", []byte{6, 0, 0, 0, 0, 0}, 33, input.ErrFormat},
 	} {
 		if err := decodeHybrid(make([]uint32, 3), padded(test.b), test.width); !errors.Is(err, test.want) {
 			t.Errorf("indices, %s: %v, want %v", test.name, err, test.want)

@@ -3,7 +3,7 @@ package parquet
 import (
 	"encoding/binary"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // thriftKind is the type code of a field or list element in the compact protocol of
@@ -38,7 +38,7 @@ type thriftReader struct {
 // Fail ends the reading.
 func (r *thriftReader) Fail(what string) {
 	if r.Err == nil {
-		r.Err = trace.Bad(trace.ErrFormat, "byte %d of a header: %s", r.At, what)
+		r.Err = input.Bad(input.ErrFormat, "byte %d of a header: %s", r.At, what)
 	}
 	r.At = len(r.B)
 }
@@ -47,7 +47,7 @@ func (r *thriftReader) Fail(what string) {
 func (r *thriftReader) take(n uint64) []byte {
 	if n > uint64(len(r.B)-r.At) {
 		if r.Err == nil {
-			r.Err = trace.Bad(trace.ErrTruncated, "a header ends at byte %d", len(r.B))
+			r.Err = input.Bad(input.ErrTruncated, "a header ends at byte %d", len(r.B))
 		}
 		r.At = len(r.B)
 		return nil

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // TestCompact: what is written is read, known fields and skipped ones, with
@@ -59,7 +59,7 @@ func TestCompact(t *testing.T) {
 		}
 		for cut := range b { // no part of a struct is a struct
 			r := thriftReader{B: b[:cut]}
-			if r.Skip(thriftStruct); !errors.Is(r.Err, trace.ErrTruncated) && !errors.Is(r.Err, trace.ErrFormat) {
+			if r.Skip(thriftStruct); !errors.Is(r.Err, input.ErrTruncated) && !errors.Is(r.Err, input.ErrFormat) {
 				t.Fatalf("%d of %d bytes are accepted: %v", cut, len(b), r.Err)
 			}
 		}
@@ -76,12 +76,12 @@ func TestClaims(t *testing.T) {
 		b    []byte
 		want error
 	}{
-		{"text", thriftBinary, huge, trace.ErrTruncated},
-		{"list", thriftList, append([]byte{0xf0 | byte(thriftTrue)}, huge...), trace.ErrFormat},
-		{"map", thriftMap, append(slices.Clone(huge), 0x11), trace.ErrFormat},
-		{"number", thriftI64, slices.Repeat([]byte{0xff}, 11), trace.ErrFormat},
-		{"kind", 15, nil, trace.ErrFormat},
-		{"depth", thriftStruct, slices.Repeat([]byte{0x1c}, 1000), trace.ErrFormat},
+		{"text", thriftBinary, huge, input.ErrTruncated},
+		{"list", thriftList, append([]byte{0xf0 | byte(thriftTrue)}, huge...), input.ErrFormat},
+		{"map", thriftMap, append(slices.Clone(huge), 0x11), input.ErrFormat},
+		{"number", thriftI64, slices.Repeat([]byte{0xff}, 11), input.ErrFormat},
+		{"kind", 15, nil, input.ErrFormat},
+		{"depth", thriftStruct, slices.Repeat([]byte{0x1c}, 1000), input.ErrFormat},
 	} {
 		r := thriftReader{B: test.b}
 		if r.Skip(test.kind); !errors.Is(r.Err, test.want) {

@@ -12,11 +12,11 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // ErrNothing is a text without a document.
-var ErrNothing = trace.Bad(trace.ErrEmpty, "nothing is set in it")
+var ErrNothing = input.Bad(input.ErrEmpty, "nothing is set in it")
 
 // UnknownKey is a key that what is read does not have.
 type UnknownKey struct{ Key string }
@@ -30,17 +30,17 @@ func (e *UnknownKey) Error() string { return "there is no " + e.Key + " here" }
 // is that nothing was said. Errors are of the file name, with
 // the line where it is known; ErrNothing is one of them.
 func Decode(name string, text []byte, v any) error {
-	pos := trace.Pos{File: name}
+	pos := input.Pos{File: name}
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	d.KnownFields(true)
 	switch err := d.Decode(v); {
 	case errors.Is(err, io.EOF):
-		return trace.At(pos, ErrNothing)
+		return input.At(pos, ErrNothing)
 	case err != nil:
 		return placed(pos, vocabularyOf(v), err)
 	}
 	if d.Decode(new(yaml.Node)) != io.EOF {
-		return trace.At(pos, trace.Bad(trace.ErrFormat, "more than one YAML document, expected one"))
+		return input.At(pos, input.Bad(input.ErrFormat, "more than one YAML document, expected one"))
 	}
 	var root yaml.Node
 	if err := yaml.Unmarshal(text, &root); err != nil {
@@ -48,11 +48,11 @@ func Decode(name string, text []byte, v any) error {
 	}
 	if n := fraction(&root, reflect.TypeOf(v)); n != nil {
 		pos.Line = int64(n.Line)
-		return trace.At(pos, trace.Bad(trace.ErrType, "%q is a number, expected a whole number", n.Value))
+		return input.At(pos, input.Bad(input.ErrType, "%q is a number, expected a whole number", n.Value))
 	}
 	if key := zero(&root, reflect.TypeOf(v)); key != nil {
 		pos.Line = int64(key.Line)
-		return trace.At(pos, trace.Bad(trace.ErrFormat, "%s is 0, which says nothing: leave it out for what is usual, or give another number", key.Value))
+		return input.At(pos, input.Bad(input.ErrFormat, "%s is 0, which says nothing: leave it out for what is usual, or give another number", key.Value))
 	}
 	return nil
 }
@@ -62,23 +62,23 @@ func Decode(name string, text []byte, v any) error {
 // "gates.yaml:3: there is no taw here". Types of values are told by what they are
 // in YAML. What a type of ours complains about
 // stays as it is.
-func placed(pos trace.Pos, known vocabulary, err error) error {
+func placed(pos input.Pos, known vocabulary, err error) error {
 	text, ofLibrary := strings.CutPrefix(err.Error(), "yaml: ")
 	var several *yaml.TypeError
 	if errors.As(err, &several) {
 		text = several.Errors[0]
 	} else if !ofLibrary {
-		return trace.At(pos, err)
+		return input.At(pos, err)
 	}
 	if n, _ := fmt.Sscanf(text, "line %d:", &pos.Line); n == 1 {
 		_, text, _ = strings.Cut(text, ": ")
 	}
 	var field, of string
 	if n, _ := fmt.Sscanf(text, "field %s not found in type %s", &field, &of); n == 2 {
-		return trace.At(pos, &UnknownKey{field})
+		return input.At(pos, &UnknownKey{field})
 	}
 	if m := otherType.FindStringSubmatch(text); m != nil {
-		return trace.At(pos, trace.Bad(trace.ErrType, "%s, expected %s", found(m[1], m[2]), known.expected(m[3])))
+		return input.At(pos, input.Bad(input.ErrType, "%s, expected %s", found(m[1], m[2]), known.expected(m[3])))
 	}
-	return trace.At(pos, errors.New(text))
+	return input.At(pos, errors.New(text))
 }

@@ -6,14 +6,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 type even int
 
 func (e *even) UnmarshalText(text []byte) error {
 	if _, err := fmt.Sscan(string(text), (*int)(e)); err != nil || *e%2 != 0 {
-		return trace.Bad(trace.ErrType, "%q is not even", text)
+		return input.Bad(input.ErrType, "%q is not even", text)
 	}
 	return nil
 }
@@ -120,10 +120,10 @@ func TestDecodeRefuses(t *testing.T) {
 	if err := Decode("s.yaml", []byte("ata: 2"), new(settings)); !errors.As(err, &unknown) || unknown.Key != "ata" {
 		t.Errorf("error is %v, expected the key that is not known", err)
 	}
-	if err := Decode("s.yaml", []byte("count: 3"), new(settings)); !errors.Is(err, trace.ErrType) {
+	if err := Decode("s.yaml", []byte("count: 3"), new(settings)); !errors.Is(err, input.ErrType) {
 		t.Errorf("error is %v, expected the type's own", err)
 	}
-	if err := Decode("s.yaml", nil, new(settings)); !errors.Is(err, ErrNothing) || !errors.Is(err, trace.ErrEmpty) {
+	if err := Decode("s.yaml", nil, new(settings)); !errors.Is(err, ErrNothing) || !errors.Is(err, input.ErrEmpty) {
 		t.Errorf("error is %v, expected ErrNothing", err)
 	}
 }

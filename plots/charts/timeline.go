@@ -7,7 +7,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/plots"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -61,7 +61,7 @@ func (c *clip) choose() {
 	c.from, c.to = 1<<63-1, -1<<63
 	for _, i := range c.ranks {
 		if steps := slices.Clone(c.r.Steps(i)); len(steps) > 0 {
-			slices.SortFunc(steps, func(a, b trace.CommSpan) int { return cmp.Compare(a.Start, b.Start) })
+			slices.SortFunc(steps, func(a, b comms.Span) int { return cmp.Compare(a.Start, b.Start) })
 			s := steps[len(steps)/2]
 			c.from, c.to = c.time(i, s.Start), c.time(i, s.End)
 			break
@@ -99,7 +99,7 @@ func (c *clip) shorten() {
 }
 
 // inView says whether a kernel of a rank is in the clip.
-func (c *clip) inView(i int, k *trace.CommKernel) bool {
+func (c *clip) inView(i int, k *comms.Kernel) bool {
 	return c.time(i, k.End) > c.from && c.time(i, k.Start) < c.to
 }
 

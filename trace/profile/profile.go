@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // OptimizerStage is the stage in which parameters are updated, by the name that
@@ -42,7 +43,7 @@ type Rank struct {
 	TalliesLost bool         // they had too many names, in too many steps and stages: Tallies is empty
 	Streams     int          // device queues that had work
 
-	Notes []trace.Note // what is incomplete
+	Notes []input.Note // what is incomplete
 }
 
 // uptime is the longest time that a machine has been up, ns: stamps beyond it count

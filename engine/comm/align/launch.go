@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -32,13 +32,13 @@ type Call struct {
 }
 
 // CallOf is a recorded call; groups are those that it may be on.
-func CallOf(c *trace.CommCall, groups []trace.CommGroup) Call {
+func CallOf(c *comms.Call, groups []comms.Group) Call {
 	call := Call{Op: c.Op, Datatype: c.Datatype, Reduction: c.Reduction, Count: uint64(max(c.Count, 0)), Comm: c.Group, OpCount: uint64(max(c.Launch, 0)),
 		Stream: c.Stream, Send: c.Send, Recv: c.Recv, Root: int64(c.Peer), Thread: c.Thread, Time: c.Enter, HasTime: c.HasEnter}
 	if c.Count < 0 {
 		call.Count = uint64(max(c.Bytes, 0))
 	}
-	if c.Group != trace.None {
+	if c.Group != comms.None {
 		call.Ranks = int32(min(groups[c.Group].Size, math.MaxInt32))
 	}
 	if u := c.Tuning; u != nil {
@@ -183,7 +183,7 @@ func unlogged(launches []Launch, lost int) []Launch {
 }
 
 // Kernel is one kernel of NCCL as a trace has it.
-type Kernel = trace.CommKernel
+type Kernel = comms.Kernel
 
 // byStart is the order in which kernels of one stream ran, which is that of their
 // launches, without those that graphs replayed.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // No rank of a job without a fault costs others as much as a tenth, whatever
@@ -226,7 +227,7 @@ func TestMismatch(t *testing.T) {
 	s := synthetic{seed: 1, ranks: 3, steps: 6, buckets: 2, jitter: 1, perHost: 4}
 	j := s.job()
 	k := j.kinds[j.ranks[1].calls[7].kind]
-	k.tensors = &trace.CommTensors{InSizes: [][]int64{{7}}}
+	k.tensors = &comms.Tensors{InSizes: [][]int64{{7}}}
 	j.kinds = append(j.kinds, k)
 	j.ranks[1].calls[7].kind = int32(len(j.kinds) - 1)
 	m := j.Analyze(Options{}).Mismatches

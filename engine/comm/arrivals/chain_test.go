@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -16,13 +16,13 @@ import (
 func chain(seed uint64, ranks, slow int, recorded bool) *Job {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	noise := func() int64 { return int64(ms * rng.Float64()) }
-	calls := make([][]trace.CommCall, ranks)
+	calls := make([][]comms.Call, ranks)
 	enter := func(r int, at int64, op nccl.Op, name string, seq int64, peer int) {
 		if op != nccl.AllReduce && !recorded {
 			return
 		}
-		c := trace.UnknownCall(0)
-		c.Group, c.Op, c.Name, c.Seq, c.Peer, c.Enter, c.HasEnter, c.State = 0, op, name, seq, peer, at, true, trace.CommCompleted
+		c := comms.UnknownCall(0)
+		c.Group, c.Op, c.Name, c.Seq, c.Peer, c.Enter, c.HasEnter, c.State = 0, op, name, seq, peer, at, true, comms.Completed
 		calls[r] = append(calls[r], c)
 	}
 	now := make([]int64, ranks)
@@ -58,8 +58,8 @@ func chain(seed uint64, ranks, slow int, recorded bool) *Job {
 		if !recorded {
 			enqueued = 120
 		}
-		err := j.Add(&trace.Comm{Sources: []trace.CommSource{{Name: fmt.Sprint("rank_", r)}}, Processes: []trace.CommProcess{{Rank: r, Host: "n0"}},
-			Groups: []trace.CommGroup{{Name: "0", Members: members, Size: ranks, Enqueued: enqueued, Started: -1, Completed: enqueued}}, Calls: calls[r]})
+		err := j.Add(&comms.Record{Sources: []comms.Source{{Name: fmt.Sprint("rank_", r)}}, Processes: []comms.Process{{Rank: r, Host: "n0"}},
+			Groups: []comms.Group{{Name: "0", Members: members, Size: ranks, Enqueued: enqueued, Started: -1, Completed: enqueued}}, Calls: calls[r]})
 		if err != nil {
 			panic(err)
 		}

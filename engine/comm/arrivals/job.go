@@ -7,7 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -19,7 +20,7 @@ type Job struct {
 	timed      int         // values of all of them
 	// profiled are entries as profilers saw them on the hosts: of a few steps, and of
 	// use where nobody else recorded any.
-	profiled []*trace.Comm
+	profiled []*comms.Record
 
 	ranks  []rank
 	byRank map[int]int
@@ -28,7 +29,7 @@ type Job struct {
 	key    []byte
 	kinds  []kind
 	known  map[string]int32 // kinds by content
-	stacks [][]trace.Frame
+	stacks [][]comms.Frame
 	stacky map[string]int32
 }
 
@@ -57,14 +58,14 @@ type call struct {
 	peer  int32 // rank in the group, −1
 	part  int32 // among calls of one sequence number, as in coalesced groups
 	done  bool
-	state trace.CommState // completed where it is done
+	state comms.State // completed where it is done
 }
 
 // kind is what calls of one line of code have alike.
 type kind struct {
 	name    string
 	op      nccl.Op
-	tensors *trace.CommTensors
+	tensors *comms.Tensors
 	stack   int32
 	size    int    // of the group
 	stage   string // of the step, where the record says so
@@ -81,14 +82,14 @@ type group struct {
 // Add takes the calls of processes whose rank is known. A second record of one
 // rank is merged with the first: of calls in both one stays, and of a process
 // that was started again the later.
-func (j *Job) Add(c *trace.Comm) error {
+func (j *Job) Add(c *comms.Record) error {
 	j.prepare()
 	for p := range c.Processes {
 		if c.Processes[p].Rank < 0 {
-			return fmt.Errorf("no rank is known of %s (%w)", c.Sources[c.Processes[p].Source].Name, trace.ErrMissing)
+			return fmt.Errorf("no rank is known of %s (%w)", c.Sources[c.Processes[p].Source].Name, input.ErrMissing)
 		}
 	}
-	if slices.ContainsFunc(c.Sources, func(s trace.CommSource) bool { return s.Kind == trace.SourceKineto }) {
+	if slices.ContainsFunc(c.Sources, func(s comms.Source) bool { return s.Kind == comms.SourceKineto }) {
 		j.profiled = append(j.profiled, c)
 		return nil
 	}
@@ -96,7 +97,7 @@ func (j *Job) Add(c *trace.Comm) error {
 	return nil
 }
 
-func (j *Job) add(c *trace.Comm) {
+func (j *Job) add(c *comms.Record) {
 	a := j.adding(c)
 	for p := range c.Processes {
 		j.merge(a.process(p))
@@ -115,12 +116,12 @@ func (j *Job) Empty() bool { return len(j.ranks)+len(j.profiled) == 0 }
 // adding is one record on its way into a job.
 type adding struct {
 	*Job
-	c      *trace.Comm
+	c      *comms.Record
 	stacks []int32
 	kinds  map[kindKey]int32
 }
 
-func (j *Job) adding(c *trace.Comm) *adding {
+func (j *Job) adding(c *comms.Record) *adding {
 	a := &adding{Job: j, c: c, stacks: make([]int32, len(c.Stacks)), kinds: map[kindKey]int32{}}
 	for i, frames := range c.Stacks {
 		a.stacks[i] = j.stack(frames)
@@ -131,7 +132,7 @@ func (j *Job) adding(c *trace.Comm) *adding {
 // kindKey tells kinds of one record apart without looking into them.
 type kindKey struct {
 	name    string
-	tensors *trace.CommTensors
+	tensors *comms.Tensors
 	stack   int32
 	size    int
 	op      nccl.Op
@@ -158,16 +159,16 @@ func (a *adding) process(p int) rank {
 			continue
 		}
 		r.calls = append(r.calls, call{enter: c.Enter, seq: c.Seq, group: groups[c.Group], kind: a.kind(c), peer: int32(c.Peer),
-			done: c.Retired || c.State == trace.CommCompleted, state: stateOf(c)})
+			done: c.Retired || c.State == comms.Completed, state: stateOf(c)})
 	}
 	a.number(r.calls)
 	return r
 }
 
 // stateOf is how far a call got; one that was retired is completed.
-func stateOf(c *trace.CommCall) trace.CommState {
+func stateOf(c *comms.Call) comms.State {
 	if c.Retired {
-		return trace.CommCompleted
+		return comms.Completed
 	}
 	return c.State
 }
@@ -197,7 +198,7 @@ func (j *Job) number(calls []call) {
 	}
 }
 
-func (a *adding) kind(c *trace.CommCall) int32 {
+func (a *adding) kind(c *comms.Call) int32 {
 	k := kindKey{name: c.Name, tensors: c.Tensors, stack: -1, size: a.c.Groups[c.Group].Size, op: c.Op, stage: c.Stage}
 	if k.name == "" {
 		k.name = c.Op.String()
@@ -229,7 +230,7 @@ func (j *Job) kindNumber(k kind) int32 {
 }
 
 // stack is the number of a stack in the job.
-func (j *Job) stack(frames []trace.Frame) int32 {
+func (j *Job) stack(frames []comms.Frame) int32 {
 	content := fmt.Sprint(frames)
 	i, ok := j.stacky[content]
 	if !ok {
@@ -241,7 +242,7 @@ func (j *Job) stack(frames []trace.Frame) int32 {
 }
 
 // group is the number of a group in the job.
-func (j *Job) group(g *trace.CommGroup) int32 {
+func (j *Job) group(g *comms.Group) int32 {
 	return j.groupNumber(group{name: g.Name, desc: g.Desc, id: g.ID, members: g.Members})
 }
 

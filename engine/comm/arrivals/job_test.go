@@ -5,7 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -42,12 +42,12 @@ const (
 func (s synthetic) job() *Job {
 	rng := rand.New(rand.NewPCG(s.seed, 1))
 	now := make([]float64, s.ranks)
-	calls := make([][]trace.CommCall, s.ranks)
+	calls := make([][]comms.Call, s.ranks)
 	enter := func(r int, name string, n int64, line int) {
-		c := trace.UnknownCall(0)
+		c := comms.UnknownCall(0)
 		c.Group, c.Name, c.Op, c.Seq = 0, name, nccl.AllReduce, int64(len(calls[r])+1)
-		c.Enter, c.HasEnter, c.State = int64(now[r]*ms), true, trace.CommCompleted
-		c.Tensors = &trace.CommTensors{InSizes: [][]int64{{n}}}
+		c.Enter, c.HasEnter, c.State = int64(now[r]*ms), true, comms.Completed
+		c.Tensors = &comms.Tensors{InSizes: [][]int64{{n}}}
 		if s.frames {
 			c.Stack = line
 		}
@@ -122,12 +122,12 @@ func (s synthetic) job() *Job {
 		for i := range members {
 			members[i] = i
 		}
-		err := j.Add(&trace.Comm{
-			Sources:   []trace.CommSource{{Name: fmt.Sprint("rank_", r)}},
-			Processes: []trace.CommProcess{{Rank: r, Host: host, Lost: int64(lost)}},
-			Groups:    []trace.CommGroup{{Name: "0", Desc: "default_pg", Members: members, Size: s.ranks, Enqueued: -1, Started: -1, Completed: -1}},
+		err := j.Add(&comms.Record{
+			Sources:   []comms.Source{{Name: fmt.Sprint("rank_", r)}},
+			Processes: []comms.Process{{Rank: r, Host: host, Lost: int64(lost)}},
+			Groups:    []comms.Group{{Name: "0", Desc: "default_pg", Members: members, Size: s.ranks, Enqueued: -1, Started: -1, Completed: -1}},
 			Calls:     kept,
-			Stacks: [][]trace.Frame{
+			Stacks: [][]comms.Frame{
 				{{Function: "backward", File: "/x/torch/_tensor.py", Line: 1}, {Function: "work", File: "/job/train.py", Line: 66}},
 				{{Function: "barrier", File: "/x/torch/distributed/distributed_c10d.py", Line: 9}, {Function: "work", File: "/job/train.py", Line: 71}},
 			},

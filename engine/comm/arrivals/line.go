@@ -5,7 +5,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // Line is the line of the user's code from which a call was entered.
@@ -43,7 +43,7 @@ func (l Line) String() string {
 
 // lineOf finds in a stack, innermost frame first, the first frame outside of
 // PyTorch, the packages installed beside it, and the standard library.
-func lineOf(stack []trace.Frame) Line {
+func lineOf(stack []comms.Frame) Line {
 	packages := ""
 	for _, f := range stack {
 		if before, _, ok := strings.Cut(f.File, "/torch/"); ok && before != "" {
@@ -85,7 +85,7 @@ var wrapping = map[string]bool{"wrapper": true, "_wrapped_call_impl": true, "_ca
 	"_fn": true, "__call__": true, "<genexpr>": true, "<listcomp>": true, "<lambda>": true}
 
 // phaseOf goes by the names of functions, the innermost that says something.
-func phaseOf(stack []trace.Frame) Phase {
+func phaseOf(stack []comms.Frame) Phase {
 	for _, f := range stack {
 		name := strings.ToLower(f.Function)
 		switch {

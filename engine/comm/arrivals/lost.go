@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // lostIn is the stage in which a late rank loses more than half of its time, "" if it
@@ -25,7 +26,7 @@ func (s *strikes) lostIn(rank int, all []found, lines []fitted) (stage string, o
 	}
 	names, group := trace.Schema{Stages: own.stages}.Groups()
 	more := make([]int64, len(names)+1)
-	names, group = append(names, trace.ResidualStage), append(group, len(names))
+	names, group = append(names, stagename.Residual), append(group, len(names))
 	for _, f := range all {
 		if f.rank != rank {
 			continue

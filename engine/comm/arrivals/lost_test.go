@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -16,8 +17,8 @@ func losing(lost [4]float64, epochs bool) *trace.Window {
 	now := [4]int64{1e18, 1e18, 1e18, 1e18}
 	for r := range 4 {
 		w.Ranks = append(w.Ranks, trace.Rank{ID: r, Host: "n0"})
-		w.Arrivals = append(w.Arrivals, &trace.Comm{Sources: []trace.CommSource{{Kind: trace.SourcePacket}},
-			Processes: []trace.CommProcess{{Rank: r, Host: "n0"}}, Groups: []trace.CommGroup{{Name: "0", Size: 4, Members: []int{0, 1, 2, 3}}}})
+		w.Arrivals = append(w.Arrivals, &comms.Record{Sources: []comms.Source{{Kind: comms.SourcePacket}},
+			Processes: []comms.Process{{Rank: r, Host: "n0"}}, Groups: []comms.Group{{Name: "0", Size: 4, Members: []int{0, 1, 2, 3}}}})
 		if epochs {
 			w.Epochs = append(w.Epochs, now[r])
 		}
@@ -36,7 +37,7 @@ func losing(lost [4]float64, epochs bool) *trace.Window {
 		release := int64(0)
 		var enter [4]int64
 		for r, c := range w.Arrivals {
-			x := trace.UnknownCall(0)
+			x := comms.UnknownCall(0)
 			x.Group, x.Op, x.Name, x.Seq, x.Step, x.Stage = 0, nccl.AllReduce, "gloo:all_reduce", step+1, step, "backward"
 			enter[r] = now[r] + took[0][r] + took[1][r] + took[2][r]
 			x.Enter, x.HasEnter = enter[r], true

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -42,7 +42,7 @@ type Side struct {
 	Op    string
 	Sizes string // of input; of UnfitSizes and UnfitTotals also of output
 	Types string
-	State trace.CommState
+	State comms.State
 	Line  Line
 }
 

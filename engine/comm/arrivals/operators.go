@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // Operators is what the ranks did between their calls, as an operator trace of serial
@@ -13,14 +15,14 @@ import (
 // blocks. Steps are cut at the place that every rank enters once a step, and those in
 // which a rank makes other calls than usual are left out. Jobs that send and receive
 // are refused, since a sender does not wait for its receiver.
-func (j *Job) Operators(run string) (*trace.OpTrace, error) {
+func (j *Job) Operators(run string) (*operator.Trace, error) {
 	if len(j.ranks) < 2 {
-		return nil, trace.Bad(trace.ErrMissing, "entries of %d rank, expected two or more that can be compared", len(j.ranks))
+		return nil, input.Bad(input.ErrMissing, "entries of %d rank, expected two or more that can be compared", len(j.ranks))
 	}
 	t := j.match().align()
 	s := t.tallies()
 	if s.blocks != nil || slices.Contains(s.silent, true) {
-		return nil, trace.Bad(trace.ErrMissing, "entries of sends and receives, between which ranks wait for each other in one direction: sfstat diagnose replays them")
+		return nil, input.Bad(input.ErrMissing, "entries of sends and receives, between which ranks wait for each other in one direction: sfstat diagnose replays them")
 	}
 	r := &Result{}
 	s.extent(r, nil)
@@ -67,7 +69,7 @@ func (p *program) cut(step int64) error {
 		}
 	}
 	if ending < 0 {
-		return trace.Bad(trace.ErrMissing, "entries without a call that all ranks make once a step")
+		return input.Bad(input.ErrMissing, "entries without a call that all ranks make once a step")
 	}
 	all := map[int64]map[int][]entry{}
 	for _, c := range p.places[ending].cohorts {
@@ -90,7 +92,7 @@ func (p *program) cut(step int64) error {
 		}
 	}
 	if len(p.steps) < enough {
-		return trace.Bad(trace.ErrMissing, "%d steps in which all ranks make the same calls, expected %d or more", len(p.steps), enough)
+		return input.Bad(input.ErrMissing, "%d steps in which all ranks make the same calls, expected %d or more", len(p.steps), enough)
 	}
 	return nil
 }
@@ -143,12 +145,12 @@ func int32s(x []int32) []byte {
 }
 
 // trace makes the operators.
-func (p *program) trace(run string, begin int64) (*trace.OpTrace, error) {
+func (p *program) trace(run string, begin int64) (*operator.Trace, error) {
 	at, layout, err := p.grid()
 	if err != nil {
 		return nil, err
 	}
-	t := &trace.OpTrace{Run: run, Serial: true, Resolution: 1, Units: "entries of calls", Layout: layout}
+	t := &operator.Trace{Run: run, Serial: true, Resolution: 1, Units: "entries of calls", Layout: layout}
 	order := make([]int, len(p.ranks))
 	for i := range order {
 		order[i] = i
@@ -177,7 +179,7 @@ type cellOf struct{ replica, stage int }
 // grid arranges the ranks so that those that wait for each other are all ranks, one
 // replica, or the ranks of one stage: the smallest groups are the replicas. Replays
 // know no others.
-func (p *program) grid() ([]cellOf, trace.Layout, error) {
+func (p *program) grid() ([]cellOf, operator.Layout, error) {
 	n := len(p.ranks)
 	var groups []int32
 	smallest := n
@@ -195,7 +197,7 @@ func (p *program) grid() ([]cellOf, trace.Layout, error) {
 		at[i].replica = i
 	}
 	if smallest == n {
-		return at, trace.Layout{DP: n, PP: 1, World: n}, nil
+		return at, operator.Layout{DP: n, PP: 1, World: n}, nil
 	}
 	replicas, placed := 0, 0
 	for _, g := range groups {
@@ -215,15 +217,15 @@ func (p *program) grid() ([]cellOf, trace.Layout, error) {
 		good = good && (len(members) == n || len(members) == smallest || column)
 	}
 	if !good {
-		return nil, trace.Layout{}, trace.Bad(trace.ErrMissing, "groups of %d ranks that are no grid of replicas: sfstat diagnose replays them", n)
+		return nil, operator.Layout{}, input.Bad(input.ErrMissing, "groups of %d ranks that are no grid of replicas: sfstat diagnose replays them", n)
 	}
-	return at, trace.Layout{DP: replicas, PP: smallest, World: n}, nil
+	return at, operator.Layout{DP: replicas, PP: smallest, World: n}, nil
 }
 
 // operators puts a program's calls into a trace.
 type operators struct {
 	*program
-	t     *trace.OpTrace
+	t     *operator.Trace
 	begin int64
 	names map[string]int32
 	seq   map[int32]int32

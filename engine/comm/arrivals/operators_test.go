@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // What ranks do between their entries is a serial trace: work, then the wait for the
@@ -53,8 +53,8 @@ func TestOperatorsRefused(t *testing.T) {
 	short := synthetic{seed: 5, ranks: 4, steps: 2, buckets: 2, barrier: true, perHost: 4}
 	for name, j := range map[string]*Job{"empty": {}, "one rank": one.job(), "two steps": short.job(), "a pipeline": chain(1, 4, 1, true), "not recorded": chain(1, 4, 1, false)} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := j.Operators("job"); !errors.Is(err, trace.ErrMissing) {
-				t.Errorf("error %v, expected %v", err, trace.ErrMissing)
+			if _, err := j.Operators("job"); !errors.Is(err, input.ErrMissing) {
+				t.Errorf("error %v, expected %v", err, input.ErrMissing)
 			}
 		})
 	}

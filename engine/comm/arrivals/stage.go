@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // timeline is the stage times of one rank, which show in which stage a call was
@@ -96,7 +97,7 @@ func (l *timeline) add(w *trace.Window, rank int) {
 
 // indexed reports whether a stage is of one micro-batch.
 func indexed(stage string) bool {
-	_, micro := trace.SplitStage(stage)
+	_, micro := stagename.Split(stage)
 	return micro >= 0
 }
 
@@ -145,7 +146,7 @@ func (s *strikes) placed() (stages []string, lines []fitted) {
 		} else {
 			s.byFrames(stages, at)
 		}
-		stages[at], _ = trace.SplitStage(stages[at])
+		stages[at], _ = stagename.Split(stages[at])
 	}
 	return stages, lines
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -17,8 +18,8 @@ func transferring(transfer int64, epochs bool) *trace.Window {
 	now := []int64{1e18, 1e18, 1e18}
 	for r := range 3 {
 		w.Ranks = append(w.Ranks, trace.Rank{ID: r, Host: "n0"})
-		w.Arrivals = append(w.Arrivals, &trace.Comm{Sources: []trace.CommSource{{Kind: trace.SourcePacket}},
-			Processes: []trace.CommProcess{{Rank: r, Host: "n0"}}, Groups: []trace.CommGroup{{Name: "0", Size: 3, Members: []int{0, 1, 2}}}})
+		w.Arrivals = append(w.Arrivals, &comms.Record{Sources: []comms.Source{{Kind: comms.SourcePacket}},
+			Processes: []comms.Process{{Rank: r, Host: "n0"}}, Groups: []comms.Group{{Name: "0", Size: 3, Members: []int{0, 1, 2}}}})
 		if epochs {
 			w.Epochs = append(w.Epochs, now[r])
 		}
@@ -27,7 +28,7 @@ func transferring(transfer int64, epochs bool) *trace.Window {
 		begin, last := [3]int64{}, int64(0)
 		for r, c := range w.Arrivals {
 			begin[r] = now[r] + 20*ms + int64(ms*rng.Float64())
-			x := trace.UnknownCall(0)
+			x := comms.UnknownCall(0)
 			x.Group, x.Op, x.Name, x.Seq, x.Step, x.Stage = 0, nccl.AllReduce, "gloo:all_reduce", step+1, step, "model.backward"
 			x.Enter, x.HasEnter = begin[r]+50*ms+int64(ms*rng.Float64()), true
 			if r == 1 {

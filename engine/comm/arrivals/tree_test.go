@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -16,10 +16,10 @@ func broadcasts(seed uint64, late int, wait func(now []float64)) *Job {
 	const ranks, steps = 6, 45
 	rng := rand.New(rand.NewPCG(seed, 2))
 	now := make([]float64, ranks)
-	c := &trace.Comm{Sources: []trace.CommSource{{Name: "test"}}}
-	calls := make([][]trace.CommCall, ranks)
+	c := &comms.Record{Sources: []comms.Source{{Name: "test"}}}
+	calls := make([][]comms.Call, ranks)
 	enter := func(r int, name string, op nccl.Op) {
-		x := trace.UnknownCall(r)
+		x := comms.UnknownCall(r)
 		x.Group, x.Name, x.Op, x.Seq, x.Enter, x.HasEnter = r, name, op, int64(len(calls[r])+1), int64(now[r]*ms), true
 		calls[r] = append(calls[r], x)
 	}
@@ -43,8 +43,8 @@ func broadcasts(seed uint64, late int, wait func(now []float64)) *Job {
 		}
 	}
 	for r := range now {
-		c.Processes = append(c.Processes, trace.CommProcess{Rank: r, Host: "n0"})
-		c.Groups = append(c.Groups, trace.CommGroup{Process: r, Name: "0", Size: ranks, Members: []int{0, 1, 2, 3, 4, 5}, Rank: r, Enqueued: -1, Started: -1, Completed: -1})
+		c.Processes = append(c.Processes, comms.Process{Rank: r, Host: "n0"})
+		c.Groups = append(c.Groups, comms.Group{Process: r, Name: "0", Size: ranks, Members: []int{0, 1, 2, 3, 4, 5}, Rank: r, Enqueued: -1, Started: -1, Completed: -1})
 		c.Calls = append(c.Calls, calls[r]...)
 	}
 	j := &Job{}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -20,14 +21,14 @@ func windowsOf(count int) (out []*trace.Window) {
 			Durations: slices.Repeat([]int64{50 * ms}, 10*2*3)}
 		for r := range 3 {
 			w.Ranks = append(w.Ranks, trace.Rank{ID: r, Host: "n0"})
-			w.Arrivals = append(w.Arrivals, &trace.Comm{Sources: []trace.CommSource{{Kind: trace.SourcePacket}},
-				Processes: []trace.CommProcess{{Rank: r, Host: "n0"}}, Groups: []trace.CommGroup{{Name: "0", Size: 3, Members: []int{0, 1, 2}}},
-				Stacks: [][]trace.Frame{{{File: "train.py", Line: 66}}}})
+			w.Arrivals = append(w.Arrivals, &comms.Record{Sources: []comms.Source{{Kind: comms.SourcePacket}},
+				Processes: []comms.Process{{Rank: r, Host: "n0"}}, Groups: []comms.Group{{Name: "0", Size: 3, Members: []int{0, 1, 2}}},
+				Stacks: [][]comms.Frame{{{File: "train.py", Line: 66}}}})
 		}
 		for step := first; step < first+10; step++ {
 			last := release
 			for r, c := range w.Arrivals {
-				x := trace.UnknownCall(0)
+				x := comms.UnknownCall(0)
 				x.Group, x.Op, x.Name, x.Seq, x.Step, x.Stage, x.Stack = 0, nccl.AllReduce, "gloo:all_reduce", step+1, step, "backward", 0
 				x.Enter, x.HasEnter = release+70*ms+int64(ms*rng.Float64()), true
 				if r == 1 {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/comm/volume"
 	"github.com/sfstat/sfstat/internal/strictyaml"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // modelLimit bounds a description of a model; a real one has half a kB.
@@ -29,7 +29,7 @@ func ReadModel(path string) (m volume.Model, err error) {
 		return m, err
 	}
 	if m, err = m.Complete(); err != nil {
-		return m, trace.At(trace.Pos{File: path}, err)
+		return m, input.At(input.Pos{File: path}, err)
 	}
 	return m, nil
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Folder is where recordings lie in a campaign's folder, a folder each.
@@ -73,7 +73,7 @@ func readRecording(path, name string) (*Recording, error) {
 	}
 	found, err := auto.ReadComm([]string{path}, ingest.Limits{})
 	if err != nil {
-		return nil, trace.At(trace.Pos{File: path}, err)
+		return nil, input.At(input.Pos{File: path}, err)
 	}
 	if len(found.Problems) > 0 {
 		return nil, found.Problems[0].Err
@@ -83,11 +83,11 @@ func readRecording(path, name string) (*Recording, error) {
 		o.Layout = comm.LayoutOf(r.Model)
 	}
 	if r.Result, err = comm.Analyze(found.Comm, o); err != nil {
-		return nil, trace.At(trace.Pos{File: path}, err)
+		return nil, input.At(input.Pos{File: path}, err)
 	}
 	if r.Model != nil {
 		if r.Result.Accounts, err = r.Result.Against(r.Model); err != nil {
-			return nil, trace.At(trace.Pos{File: filepath.Join(path, modelName)}, err)
+			return nil, input.At(input.Pos{File: filepath.Join(path, modelName)}, err)
 		}
 	}
 	for _, s := range found.Comm.Sources {

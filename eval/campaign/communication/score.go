@@ -5,7 +5,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/align"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // Method is a way to pair calls with kernels.
@@ -58,7 +58,7 @@ func (s *Score) sum(o Score) {
 // truth is of logs alone.
 func (r *Recording) judge(s *Score, found comm.Match) {
 	p := pairAt(r.Result, found.Rank, found.Call, found.Kernel)
-	if r.Result.Recorded.Sources[r.Result.Calls[found.Call].Source].Kind != trace.SourceNCCLLog && !r.Truth.files[p.log] {
+	if r.Result.Recorded.Sources[r.Result.Calls[found.Call].Source].Kind != comms.SourceNCCLLog && !r.Truth.files[p.log] {
 		return
 	}
 	s.add(r.Truth.pairs[p], found.Certain)

@@ -9,7 +9,7 @@ import (
 	"strconv"
 
 	"github.com/sfstat/sfstat/engine/comm"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // TruthHead are the columns of truth.csv, a row for each true pair of which both sides were recorded. Those of
@@ -50,26 +50,26 @@ func ParseTruth(path string, from io.Reader) (*Truth, error) {
 		r, err := in.Read()
 		switch {
 		case errors.Is(err, io.EOF) && first:
-			return nil, trace.At(trace.Pos{File: path}, trace.Bad(trace.ErrEmpty, "the file is empty, expected the header %v", TruthHead))
+			return nil, input.At(input.Pos{File: path}, input.Bad(input.ErrEmpty, "the file is empty, expected the header %v", TruthHead))
 		case errors.Is(err, io.EOF):
 			return t, nil
 		case err != nil:
-			return nil, trace.At(trace.Pos{File: path}, trace.Bad(trace.ErrFormat, "%v", err))
+			return nil, input.At(input.Pos{File: path}, input.Bad(input.ErrFormat, "%v", err))
 		}
 		line, _ := in.FieldPos(0)
-		at := trace.Pos{File: path, Line: int64(line)}
+		at := input.Pos{File: path, Line: int64(line)}
 		if len(r) < len(TruthHead) || first && !slices.Equal(r[:len(TruthHead)], TruthHead) {
-			return nil, trace.At(at, trace.Bad(trace.ErrFormat, "found %v, expected the columns %v", r, TruthHead))
+			return nil, input.At(at, input.Bad(input.ErrFormat, "found %v, expected the columns %v", r, TruthHead))
 		}
 		if first {
 			continue
 		}
 		p, err := pairOf(r)
 		if err != nil {
-			return nil, trace.At(at, err)
+			return nil, input.At(at, err)
 		}
 		if t.pairs[p] {
-			return nil, trace.At(at, trace.Bad(trace.ErrFormat, "the pair stands twice: %v", r))
+			return nil, input.At(at, input.Bad(input.ErrFormat, "the pair stands twice: %v", r))
 		}
 		t.pairs[p], t.files[p.log] = true, true
 	}
@@ -79,7 +79,7 @@ func pairOf(r []string) (p pair, err error) {
 	p.log, p.export = r[0], r[2]
 	for i, to := range map[int]*int64{1: &p.line, 3: &p.process, 4: &p.correlation} {
 		if *to, err = strconv.ParseInt(r[i], 10, 64); err != nil {
-			return p, trace.Bad(trace.ErrType, "%s is %q, expected an integer", TruthHead[i], r[i])
+			return p, input.Bad(input.ErrType, "%s is %q, expected an integer", TruthHead[i], r[i])
 		}
 	}
 	return p, nil

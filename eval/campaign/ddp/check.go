@@ -6,6 +6,7 @@ import (
 
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // mostSteps is the longest window that the recorder writes.
@@ -29,7 +30,7 @@ func Check(s simulate.Spec) (simulate.Spec, error) {
 }
 
 func refuse(key, format string, args ...any) error {
-	return trace.Bad(trace.ErrFormat, "a real job cannot do %s: "+format, append([]any{key}, args...)...)
+	return input.Bad(input.ErrFormat, "a real job cannot do %s: "+format, append([]any{key}, args...)...)
 }
 
 func checkRun(s *simulate.Spec) error {

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/eval/simulate"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Recording is what the job records.
@@ -128,7 +128,7 @@ func freshFolder(path string) (string, error) {
 	}
 	for _, e := range entries {
 		if strings.HasSuffix(e.Name(), ".jsonl") {
-			return "", trace.At(trace.Pos{File: filepath.Join(path, e.Name())}, trace.Bad(trace.ErrDuplicate,
+			return "", input.At(input.Pos{File: filepath.Join(path, e.Name())}, input.Bad(input.ErrDuplicate,
 				"packets of another launch: give each launch a folder of its own, or remove them"))
 		}
 	}

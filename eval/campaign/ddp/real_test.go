@@ -15,6 +15,7 @@ import (
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // needTorch skips a test where no interpreter has PyTorch.
@@ -146,7 +147,7 @@ func TestLaunchRefusesOldPackets(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := Launch(t.Context(), Options{Python: "no-such-python", Spec: simulate.DefaultSpec(), Out: dir})
-	if !errors.Is(err, trace.ErrDuplicate) || !strings.Contains(err.Error(), "job.rank00000.jsonl") {
+	if !errors.Is(err, input.ErrDuplicate) || !strings.Contains(err.Error(), "job.rank00000.jsonl") {
 		t.Errorf("error is %v, expected one about the packets that are there", err)
 	}
 }

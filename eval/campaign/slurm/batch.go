@@ -16,7 +16,7 @@ import (
 
 	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/internal/atomicfile"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // What lies in the folder of a batch, which is one array of jobs.
@@ -125,11 +125,11 @@ func readBatch(dir string) (*batch, error) {
 	}
 	records, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
 	if err != nil {
-		return nil, trace.At(trace.Pos{File: path}, err)
+		return nil, input.At(input.Pos{File: path}, err)
 	}
 	for i, r := range records {
 		if len(r) != 3 {
-			return nil, trace.At(trace.Pos{File: path, Line: int64(i + 1)}, trace.Bad(trace.ErrFormat,
+			return nil, input.At(input.Pos{File: path, Line: int64(i + 1)}, input.Bad(input.ErrFormat,
 				"%d columns, expected run, hash and version: remove the folder %s", len(r), dir))
 		}
 		b.entries = append(b.entries, entry{r[0], r[1], r[2]})

@@ -29,6 +29,7 @@ import (
 	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // mostElements is how many jobs an array may have where Slurm is as it comes
@@ -103,7 +104,7 @@ func New(dir string, o Options) (*Maker, error) {
 		return nil, err
 	}
 	if strings.ContainsAny(dir, "\"%\\\r\n") {
-		return nil, trace.At(trace.Pos{File: dir}, trace.Bad(trace.ErrFormat, `sbatch cannot take a path with one of " %% \ in it: choose another folder`))
+		return nil, input.At(input.Pos{File: dir}, input.Bad(input.ErrFormat, `sbatch cannot take a path with one of " %% \ in it: choose another folder`))
 	}
 	o.Poll = cmp.Or(o.Poll, 2*time.Second)
 	o.Patience = cmp.Or(o.Patience, time.Minute)

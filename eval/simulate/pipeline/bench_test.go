@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/ingest/optrace"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 func BenchmarkNext(b *testing.B) {
@@ -46,7 +46,7 @@ func BenchmarkWrite(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for name, write := range map[string]func(io.Writer, *trace.OpTrace) error{"csv": optrace.WriteCSV, "parquet": optrace.WriteParquet} {
+	for name, write := range map[string]func(io.Writer, *operator.Trace) error{"csv": optrace.WriteCSV, "parquet": optrace.WriteParquet} {
 		b.Run("format="+name, func(b *testing.B) {
 			b.ReportAllocs()
 			var size counter

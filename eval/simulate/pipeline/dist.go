@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Millis is a length of time in milliseconds, the unit of a Spec.
@@ -28,9 +28,9 @@ type Dist struct {
 func (d Dist) validate() error {
 	switch {
 	case !(d.Mean >= 0 && d.Mean <= maxMillis):
-		return trace.Bad(trace.ErrRange, "a mean of %v ms, expected 0 to %g", d.Mean, float64(maxMillis))
+		return input.Bad(input.ErrRange, "a mean of %v ms, expected 0 to %g", d.Mean, float64(maxMillis))
 	case !(d.Jitter >= 0 && d.Jitter <= maxJitter):
-		return trace.Bad(trace.ErrRange, "a jitter of %v, expected 0 to %d: it is relative to the mean", d.Jitter, maxJitter)
+		return input.Bad(input.ErrRange, "a jitter of %v, expected 0 to %d: it is relative to the mean", d.Jitter, maxJitter)
 	}
 	return nil
 }

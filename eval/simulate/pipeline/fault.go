@@ -6,15 +6,16 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/eval/simulate/internal/streams"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // classes are what a resolved fault slows down.
-func (f *Fault) classes() []trace.OpClass {
+func (f *Fault) classes() []operator.Class {
 	if f.Kind == Workload || f.Op == "" {
-		return []trace.OpClass{trace.ForwardCompute, trace.BackwardCompute}
+		return []operator.Class{operator.ForwardCompute, operator.BackwardCompute}
 	}
-	return []trace.OpClass{trace.ParseOpClass(f.Op)}
+	return []operator.Class{operator.ParseClass(f.Op)}
 }
 
 // resolveFaults fills what the faults leave open and checks them against the
@@ -41,7 +42,7 @@ func (s *Spec) resolveFaults(p *program) error {
 
 // validate checks what does not depend on the job.
 func (f *Fault) validate() error {
-	class := trace.ParseOpClass(f.Op)
+	class := operator.ParseClass(f.Op)
 	ways := 0
 	for _, x := range []float64{float64(f.Delay), f.Factor, f.Sigma} {
 		if x != 0 {
@@ -50,25 +51,25 @@ func (f *Fault) validate() error {
 	}
 	switch {
 	case int(f.Kind) >= len(kindNames):
-		return trace.Bad(trace.ErrType, "unknown kind")
+		return input.Bad(input.ErrType, "unknown kind")
 	case f.Op != "" && (f.Kind == Workload || class.String() != f.Op || !f.Kind.accepts(class)):
-		return trace.Bad(trace.ErrType, "op is %q, which this kind of fault cannot slow down", f.Op)
+		return input.Bad(input.ErrType, "op is %q, which this kind of fault cannot slow down", f.Op)
 	case ways != 1:
-		return trace.Bad(trace.ErrFormat, "delay %v ms, factor %v, sigma %v: expected one of them", f.Delay, f.Factor, f.Sigma)
+		return input.Bad(input.ErrFormat, "delay %v ms, factor %v, sigma %v: expected one of them", f.Delay, f.Factor, f.Sigma)
 	case !(f.Delay >= 0 && f.Delay <= maxMillis):
-		return trace.Bad(trace.ErrRange, "delay %v ms, expected 0 to %g", f.Delay, float64(maxMillis))
+		return input.Bad(input.ErrRange, "delay %v ms, expected 0 to %g", f.Delay, float64(maxMillis))
 	case f.Factor != 0 && !(f.Factor >= 1 && f.Factor <= 1e6):
-		return trace.Bad(trace.ErrRange, "factor %v, expected 1 to 1e6", f.Factor)
+		return input.Bad(input.ErrRange, "factor %v, expected 1 to 1e6", f.Factor)
 	case !(f.Sigma >= 0 && f.Sigma <= 1e9):
-		return trace.Bad(trace.ErrRange, "sigma %v, expected 0 to 1e9", f.Sigma)
+		return input.Bad(input.ErrRange, "sigma %v, expected 0 to 1e9", f.Sigma)
 	case f.Kind == Workload && f.Factor == 0:
-		return trace.Bad(trace.ErrFormat, "expected a factor: the mean length of a microbatch")
+		return input.Bad(input.ErrFormat, "expected a factor: the mean length of a microbatch")
 	case !(f.Shared >= 0 && f.Shared <= 1) || f.Shared > 0 && f.Kind != Workload:
-		return trace.Bad(trace.ErrRange, "shared %v, expected 0 to 1, and 0 except for %v", f.Shared, Workload)
+		return input.Bad(input.ErrRange, "shared %v, expected 0 to 1, and 0 except for %v", f.Shared, Workload)
 	case f.From < 0 || f.Until < 0 || f.Every < 0:
-		return trace.Bad(trace.ErrNegative, "from %d, until %d, every %d: expected 0 or more", f.From, f.Until, f.Every)
+		return input.Bad(input.ErrNegative, "from %d, until %d, every %d: expected 0 or more", f.From, f.Until, f.Every)
 	case !(f.Probability >= 0 && f.Probability <= 1):
-		return trace.Bad(trace.ErrRange, "probability %v, expected 0 to 1", f.Probability)
+		return input.Bad(input.ErrRange, "probability %v, expected 0 to 1", f.Probability)
 	}
 	return nil
 }
@@ -76,20 +77,20 @@ func (f *Fault) validate() error {
 // place sets where the fault is. The seed is asked for every coordinate, used
 // or not, so that what one of them is does not depend on another.
 func (f *Fault) place(p *program, rng *streams.Stream) error {
-	if f.Op == "" && f.Kind.defaultOp() != trace.OpOther {
+	if f.Op == "" && f.Kind.defaultOp() != operator.Other {
 		f.Op = f.Kind.defaultOp().String()
 	}
 	hasDP := f.Kind != SlowStage && f.Kind != SlowGroup && f.Kind != Workload
 	hasPP := f.Kind != Workload
 	if !hasDP && f.DP != nil || !hasPP && (f.PP != nil || f.Seq != nil) {
-		return trace.Bad(trace.ErrFormat, "this kind of fault has no such place: leave out dp, and for %v pp and seq", Workload)
+		return input.Bad(input.ErrFormat, "this kind of fault has no such place: leave out dp, and for %v pp and seq", Workload)
 	}
 	a, b, c := rng.Float64(), rng.Float64(), rng.Float64()
 	if f.DP == nil && hasDP {
 		f.DP = new(int(a * float64(p.layout.DP)))
 	}
 	if hasDP && (*f.DP < 0 || *f.DP >= p.layout.DP) {
-		return trace.Bad(trace.ErrTooLarge, "dp is %d, there are 0 to %d", *f.DP, p.layout.DP-1)
+		return input.Bad(input.ErrTooLarge, "dp is %d, there are 0 to %d", *f.DP, p.layout.DP-1)
 	}
 	if hasPP {
 		return f.placeOnStage(p, b, c)
@@ -107,20 +108,20 @@ func (f *Fault) placeOnStage(p *program, u, v float64) error {
 		}
 	}
 	if len(possible) == 0 {
-		return trace.Bad(trace.ErrMissing, "no stage has a %s that could be slow in this layout", f.Op)
+		return input.Bad(input.ErrMissing, "no stage has a %s that could be slow in this layout", f.Op)
 	}
 	if f.PP == nil {
 		f.PP = new(possible[int(u*float64(len(possible)))])
 	}
 	if !slices.Contains(possible, *f.PP) {
-		return trace.Bad(trace.ErrMissing, "stage %d has no %s that could be slow, stages %v have", *f.PP, f.Op, possible)
+		return input.Bad(input.ErrMissing, "stage %d has no %s that could be slow, stages %v have", *f.PP, f.Op, possible)
 	}
 	targets := p.targets(f, *f.PP)
 	if f.Seq == nil && f.Kind.once() {
 		f.Seq = new(p.nodes[targets[int(v*float64(len(targets)))]].seq)
 	}
 	if f.Seq != nil && !slices.ContainsFunc(targets, func(v int32) bool { return p.nodes[v].seq == *f.Seq }) {
-		return trace.Bad(trace.ErrMissing, "stage %d has no %s %d, it has %d of them", *f.PP, f.Op, *f.Seq, len(targets))
+		return input.Bad(input.ErrMissing, "stage %d has no %s %d, it has %d of them", *f.PP, f.Op, *f.Seq, len(targets))
 	}
 	return nil
 }
@@ -143,14 +144,14 @@ func (s *Spec) validateSize(f *Fault) error {
 	for _, class := range f.classes() {
 		d := s.dist(f, class)
 		if f.Factor > 0 && d.Mean == 0 || f.Sigma > 0 && (d.Mean == 0 || d.Jitter == 0) {
-			return trace.Bad(trace.ErrFormat, "%s has a mean of %v ms and a jitter of %v: give the size as delay_ms", class, d.Mean, d.Jitter)
+			return input.Bad(input.ErrFormat, "%s has a mean of %v ms and a jitter of %v: give the size as delay_ms", class, d.Mean, d.Jitter)
 		}
 	}
 	return nil
 }
 
 // dist is what the fault adds to: a duration or transfer, or a launch delay.
-func (s *Spec) dist(f *Fault, class trace.OpClass) Dist {
+func (s *Spec) dist(f *Fault, class operator.Class) Dist {
 	if f.Kind == LateStart {
 		return s.Ops.of(class).Launch
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/stat"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // drawn are the draws of one step of a spec, before it runs.
@@ -277,7 +277,7 @@ func TestStreamsAreIndependent(t *testing.T) {
 	s.Layout = layout(64, 8, 4)
 	s.Layout.Microbatches = 4
 	s.SpeedSD = 0
-	row := func(g *Generator, class trace.OpClass, stage int, late bool) []float64 {
+	row := func(g *Generator, class operator.Class, stage int, late bool) []float64 {
 		for v := range g.program.nodes {
 			if n := &g.program.nodes[v]; n.class == class && n.stage == stage && n.seq == 0 {
 				array := g.end
@@ -298,13 +298,13 @@ func TestStreamsAreIndependent(t *testing.T) {
 	for step := range 40 {
 		g, after := drawn(t, s, step), drawn(t, s, step+1)
 		for stage := range 7 {
-			x := row(g, trace.ForwardCompute, stage, false)
+			x := row(g, operator.ForwardCompute, stage, false)
 			here, nextReplica = append(here, x...), append(append(nextReplica, x[1:]...), x[0])
-			nextStage = append(nextStage, row(g, trace.ForwardCompute, stage+1, false)...)
-			later = append(later, row(after, trace.ForwardCompute, stage, false)...)
-			backward = append(backward, row(g, trace.BackwardCompute, stage, false)...)
-			launch = append(launch, row(g, trace.ForwardCompute, stage, true)...)
-			transfer = append(transfer, row(g, trace.ForwardSend, stage, false)...)
+			nextStage = append(nextStage, row(g, operator.ForwardCompute, stage+1, false)...)
+			later = append(later, row(after, operator.ForwardCompute, stage, false)...)
+			backward = append(backward, row(g, operator.BackwardCompute, stage, false)...)
+			launch = append(launch, row(g, operator.ForwardCompute, stage, true)...)
+			transfer = append(transfer, row(g, operator.ForwardSend, stage, false)...)
 		}
 	}
 	limit := 5 / math.Sqrt(float64(len(here)))

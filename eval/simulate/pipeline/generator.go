@@ -8,6 +8,8 @@ import (
 
 	"github.com/sfstat/sfstat/eval/simulate/internal/streams"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // Generator yields the operator trace of one run, as many steps at a time as
@@ -84,7 +86,7 @@ func New(s Spec) (*Generator, error) {
 	n := min(runtime.GOMAXPROCS(0), l.DP, max(1, l.Workers()/workersPerShare))
 	for i := range n {
 		w := &share{rng: streams.New(), from: l.DP * i / n, to: l.DP * (i + 1) / n, length: make([]float64, l.Microbatches),
-			limit: trace.MaxOpTotal / float64(2*len(p.nodes))}
+			limit: operator.MaxTotal / float64(2*len(p.nodes))}
 		for _, nodes := range p.stages {
 			w.order = append(w.order, slices.Clone(nodes))
 		}
@@ -99,7 +101,7 @@ func (s *Spec) lawsOf(n *node, l Layout) laws {
 	switch {
 	case n.class.IsCompute():
 		factor = s.StageWork[n.stage]
-	case n.class == trace.ParamsAllGather || n.class == trace.GradsReduceScatter:
+	case n.class == operator.ParamsAllGather || n.class == operator.GradsReduceScatter:
 		factor = 1 / float64(l.Buckets)
 	case n.class.IsTransfer() && n.group < 0:
 		factor = 0 // at an end of the model: nothing is moved
@@ -145,12 +147,12 @@ func (g *Generator) Truth() Truth { return g.spec.truth(g.program) }
 // Next generates the next n steps, or those that are left. The caller owns the
 // trace, which is arranged and has its groups. After the last step the error
 // is io.EOF.
-func (g *Generator) Next(n int) (*trace.OpTrace, error) {
+func (g *Generator) Next(n int) (*operator.Trace, error) {
 	if n = min(n, g.Steps()); n <= 0 {
 		return nil, io.EOF
 	}
-	if n > trace.MaxOps/g.Ops() {
-		return nil, trace.Bad(trace.ErrTooLarge, "%d steps of %d operators, a trace holds %d: take fewer steps at a time", n, g.Ops(), trace.MaxOps)
+	if n > operator.MaxOps/g.Ops() {
+		return nil, input.Bad(input.ErrTooLarge, "%d steps of %d operators, a trace holds %d: take fewer steps at a time", n, g.Ops(), operator.MaxOps)
 	}
 	t := g.table.trace(g.spec, n)
 	g.spent = 0
@@ -171,7 +173,7 @@ func (g *Generator) Next(n int) (*trace.OpTrace, error) {
 }
 
 // Make generates a whole run.
-func Make(s Spec) (*trace.OpTrace, Truth, error) {
+func Make(s Spec) (*operator.Trace, Truth, error) {
 	g, err := New(s)
 	if err != nil {
 		return nil, Truth{}, err
@@ -227,7 +229,7 @@ func (g *Generator) account() bool {
 		last = max(last, slices.Max(g.row(g.end, v)))
 	}
 	lanes := int64(lanesPerWorker * len(g.begin))
-	if last >= maxTime || last-first > (trace.MaxOpTotal-g.spent)/lanes {
+	if last >= maxTime || last-first > (operator.MaxTotal-g.spent)/lanes {
 		return false
 	}
 	g.spent += (last - first) * lanes
@@ -235,7 +237,7 @@ func (g *Generator) account() bool {
 }
 
 func (g *Generator) tooLong() error {
-	return trace.Bad(trace.ErrOverflow, "step %d or the trace that it is in lasts too long for %d workers: make operators or delays shorter, or take fewer steps at a time",
+	return input.Bad(input.ErrOverflow, "step %d or the trace that it is in lasts too long for %d workers: make operators or delays shorter, or take fewer steps at a time",
 		g.spec.Steps.index(g.step), len(g.begin))
 }
 

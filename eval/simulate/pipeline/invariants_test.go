@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // busy uses everything that draws a random number, on one clock.
@@ -89,7 +89,7 @@ func TestArranged(t *testing.T) {
 }
 
 // differ names a column in which two traces differ, "" for none.
-func differ(a, b *trace.OpTrace) string {
+func differ(a, b *operator.Trace) string {
 	for _, c := range []struct {
 		name string
 		same bool
@@ -174,7 +174,7 @@ func TestDependencies(t *testing.T) {
 // instance is an operator by name, passage one by place in the model.
 type instance struct {
 	rank, step int32
-	class      trace.OpClass
+	class      operator.Class
 	seq        int
 }
 
@@ -185,20 +185,20 @@ type passage struct {
 
 // indexed finds the rows of a trace.
 type indexed struct {
-	o       *trace.OpTrace
+	o       *operator.Trace
 	row     map[instance]int
 	passes  map[passage]int
 	checked int
 }
 
-func index(o *trace.OpTrace) *indexed {
+func index(o *operator.Trace) *indexed {
 	d := &indexed{o: o, row: make(map[instance]int), passes: make(map[passage]int)}
 	dp, _ := o.Coordinates()
 	for i, r := range o.Rank {
-		k := instance{r, o.Step[i], trace.ParseOpClass(o.Names[o.Name[i]]), int(o.Seq[i])}
+		k := instance{r, o.Step[i], operator.ParseClass(o.Names[o.Name[i]]), int(o.Seq[i])}
 		d.row[k] = i
 		if k.class.IsCompute() {
-			d.passes[passage{int32(dp[r]), k.step, o.GlobalChunk[i], o.Microbatch[i], k.class == trace.ForwardCompute}] = i
+			d.passes[passage{int32(dp[r]), k.step, o.GlobalChunk[i], o.Microbatch[i], k.class == operator.ForwardCompute}] = i
 		}
 	}
 	return d
@@ -219,38 +219,38 @@ func (d *indexed) after(t *testing.T, u, v instance) {
 
 // checkWorker: what one worker's operators wait for on the worker.
 func (d *indexed) checkWorker(t *testing.T, l Layout, k instance, i int) {
-	is := func(c trace.OpClass, seq int) instance { return instance{k.rank, k.step, c, seq} }
+	is := func(c operator.Class, seq int) instance { return instance{k.rank, k.step, c, seq} }
 	chunk := int(d.o.Chunk[i])
 	switch k.class {
-	case trace.ForwardCompute:
-		d.after(t, is(trace.ForwardRecv, k.seq), k)
-		d.after(t, k, is(trace.ForwardSend, k.seq))
+	case operator.ForwardCompute:
+		d.after(t, is(operator.ForwardRecv, k.seq), k)
+		d.after(t, k, is(operator.ForwardSend, k.seq))
 		for b := range l.Buckets {
-			d.after(t, is(trace.ParamsAllGather, chunk*l.Buckets+b), k)
+			d.after(t, is(operator.ParamsAllGather, chunk*l.Buckets+b), k)
 		}
-	case trace.BackwardCompute:
-		d.after(t, is(trace.BackwardRecv, k.seq), k)
-		d.after(t, k, is(trace.BackwardSend, k.seq))
-		d.after(t, k, is(trace.GarbageCollection, 0))
+	case operator.BackwardCompute:
+		d.after(t, is(operator.BackwardRecv, k.seq), k)
+		d.after(t, k, is(operator.BackwardSend, k.seq))
+		d.after(t, k, is(operator.GarbageCollection, 0))
 		for b := range l.Buckets {
-			d.after(t, k, is(trace.GradsReduceScatter, (l.Chunks-1-chunk)*l.Buckets+b))
+			d.after(t, k, is(operator.GradsReduceScatter, (l.Chunks-1-chunk)*l.Buckets+b))
 		}
-	case trace.LayernormGradsAllReduce:
-		d.after(t, is(trace.GarbageCollection, 0), k)
-		d.after(t, k, is(trace.EmbeddingGradsAllReduce, 0))
-	case trace.EmbeddingGradsAllReduce, trace.SeparateGradsAllReduce:
-		d.after(t, is(trace.LayernormGradsAllReduce, 0), k)
-		d.after(t, k, is(trace.OptimizerClip, 0))
-	case trace.GradsReduceScatter:
+	case operator.LayernormGradsAllReduce:
+		d.after(t, is(operator.GarbageCollection, 0), k)
+		d.after(t, k, is(operator.EmbeddingGradsAllReduce, 0))
+	case operator.EmbeddingGradsAllReduce, operator.SeparateGradsAllReduce:
+		d.after(t, is(operator.LayernormGradsAllReduce, 0), k)
+		d.after(t, k, is(operator.OptimizerClip, 0))
+	case operator.GradsReduceScatter:
 		if l.EarlyReduce {
-			d.after(t, k, is(trace.LayernormGradsAllReduce, 0))
+			d.after(t, k, is(operator.LayernormGradsAllReduce, 0))
 			break
 		}
-		d.after(t, is(trace.LayernormGradsAllReduce, 0), k)
-		d.after(t, is(trace.EmbeddingGradsAllReduce, 0), k)
-		d.after(t, k, is(trace.OptimizerClip, 0))
-	case trace.Optimizer:
-		d.after(t, is(trace.OptimizerClip, 0), k)
+		d.after(t, is(operator.LayernormGradsAllReduce, 0), k)
+		d.after(t, is(operator.EmbeddingGradsAllReduce, 0), k)
+		d.after(t, k, is(operator.OptimizerClip, 0))
+	case operator.Optimizer:
+		d.after(t, is(operator.OptimizerClip, 0), k)
 	}
 }
 
@@ -260,7 +260,7 @@ func (d *indexed) checkModel(t *testing.T, l Layout, k instance, i int) {
 	if !k.class.IsCompute() {
 		return
 	}
-	p := passage{k.rank % int32(l.DP), k.step, d.o.GlobalChunk[i], d.o.Microbatch[i], k.class == trace.ForwardCompute}
+	p := passage{k.rank % int32(l.DP), k.step, d.o.GlobalChunk[i], d.o.Microbatch[i], k.class == operator.ForwardCompute}
 	before := p
 	switch {
 	case p.forward && p.depth == 0:
@@ -289,13 +289,13 @@ func TestEarlyReduction(t *testing.T) {
 	d := index(simulate(t, quiet(l)))
 	for rank := range int32(4) {
 		for seq := range 6 {
-			i := d.row[instance{rank, 0, trace.GradsReduceScatter, seq}]
+			i := d.row[instance{rank, 0, operator.GradsReduceScatter, seq}]
 			if want := int32(2 - seq/2); d.o.Chunk[i] != want {
 				t.Errorf("rank %d: reduction %d is of chunk %d, want %d", rank, seq, d.o.Chunk[i], want)
 			}
 			last := int64(0) // end of the chunk's backward passes on the worker
 			for k, j := range d.row {
-				if k.rank == rank && k.class == trace.BackwardCompute && d.o.Chunk[j] == d.o.Chunk[i] {
+				if k.rank == rank && k.class == operator.BackwardCompute && d.o.Chunk[j] == d.o.Chunk[i] {
 					last = max(last, d.o.Start[j]+d.o.Dur[j])
 				}
 			}

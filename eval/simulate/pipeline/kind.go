@@ -6,7 +6,8 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/eval/simulate/internal/streams"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // Kind is what a fault slows down.
@@ -40,7 +41,7 @@ func ParseKind(s string) (Kind, error) {
 	if i := slices.Index(kindNames[:], s); i >= 0 {
 		return Kind(i), nil
 	}
-	return NoFault, trace.Bad(trace.ErrType, "fault kind is %q, expected one of %s", s, strings.Join(kindNames[:], ", "))
+	return NoFault, input.Bad(input.ErrType, "fault kind is %q, expected one of %s", s, strings.Join(kindNames[:], ", "))
 }
 
 // MarshalText writes the name of the kind.
@@ -55,31 +56,31 @@ func (k *Kind) UnmarshalText(text []byte) error {
 
 // defaultOp is the kind of operator that is slow when the fault names none; ""
 // is both passes.
-func (k Kind) defaultOp() trace.OpClass {
+func (k Kind) defaultOp() operator.Class {
 	switch k {
 	case SlowOp:
-		return trace.BackwardCompute
+		return operator.BackwardCompute
 	case SlowEdge:
-		return trace.ForwardSend
+		return operator.ForwardSend
 	case SlowGroup:
-		return trace.GradsReduceScatter
+		return operator.GradsReduceScatter
 	case LateStart:
-		return trace.ForwardCompute
+		return operator.ForwardCompute
 	}
-	return trace.OpOther
+	return operator.Other
 }
 
 // accepts reports whether operators of a class can be what is slow.
-func (k Kind) accepts(c trace.OpClass) bool {
+func (k Kind) accepts(c operator.Class) bool {
 	switch k {
 	case SlowWorker, SlowOp, SlowStage:
-		return c != trace.OpOther && (!c.IsCommunication() || c == trace.LayernormGradsAllReduce)
+		return c != operator.Other && (!c.IsCommunication() || c == operator.LayernormGradsAllReduce)
 	case SlowEdge:
-		return c == trace.ForwardSend || c == trace.BackwardSend
+		return c == operator.ForwardSend || c == operator.BackwardSend
 	case SlowGroup:
-		return c.AcrossReplicas() && c != trace.OptimizerClip
+		return c.AcrossReplicas() && c != operator.OptimizerClip
 	case LateStart:
-		return c != trace.OpOther
+		return c != operator.Other
 	}
 	return false
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/eval/simulate/internal/streams"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // TestMoments: durations have the mean and the deviation of their Dist,
@@ -98,10 +98,10 @@ func TestRecordedNoise(t *testing.T) {
 			continue
 		}
 		draws := m.n
-		switch trace.ParseOpClass(name) {
-		case trace.ParamsAllGather, trace.GradsReduceScatter:
+		switch operator.ParseClass(name) {
+		case operator.ParamsAllGather, operator.GradsReduceScatter:
 			draws /= 32
-		case trace.OptimizerClip:
+		case operator.OptimizerClip:
 			draws /= 64
 		}
 		mean := m.sum / m.n
@@ -121,12 +121,12 @@ func TestBetween(t *testing.T) {
 	seen := make(map[int64]bool)
 	var sum, square float64
 	for k, i := range d.row {
-		if k.class != trace.ParamsAllGather {
+		if k.class != operator.ParamsAllGather {
 			continue
 		}
 		pause := d.o.Start[i]
 		if k.step > 0 {
-			j := d.row[instance{k.rank, k.step - 1, trace.Optimizer, 0}]
+			j := d.row[instance{k.rank, k.step - 1, operator.Optimizer, 0}]
 			pause -= d.o.Start[j] + d.o.Dur[j]
 		}
 		seen[pause] = true
@@ -182,10 +182,10 @@ func TestClocks(t *testing.T) {
 	lines := make(map[int32]line)
 	index := make(map[instance]int) // the order of rows may differ in ties
 	for i := range truth.Start {
-		index[instance{truth.Rank[i], truth.Step[i], trace.OpClass(truth.Name[i]), int(truth.Seq[i])}] = i
+		index[instance{truth.Rank[i], truth.Step[i], operator.Class(truth.Name[i]), int(truth.Seq[i])}] = i
 	}
 	for i := range o.Start {
-		j := index[instance{o.Rank[i], o.Step[i], trace.OpClass(o.Name[i]), int(o.Seq[i])}]
+		j := index[instance{o.Rank[i], o.Step[i], operator.Class(o.Name[i]), int(o.Seq[i])}]
 		l, ok := lines[o.Rank[i]]
 		if !ok {
 			l.t0, l.y0 = truth.Start[j], o.Start[i]
@@ -195,7 +195,7 @@ func TestClocks(t *testing.T) {
 	}
 	var rates, offsets float64
 	for i := range o.Start {
-		j := index[instance{o.Rank[i], o.Step[i], trace.OpClass(o.Name[i]), int(o.Seq[i])}]
+		j := index[instance{o.Rank[i], o.Step[i], operator.Class(o.Name[i]), int(o.Seq[i])}]
 		l := lines[o.Rank[i]]
 		rate := float64(l.y1-l.y0)/float64(l.t1-l.t0) - 1
 		want := float64(l.y0) + (1+rate)*float64(truth.Start[j]-l.t0)

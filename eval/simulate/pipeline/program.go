@@ -3,12 +3,12 @@ package pipeline
 import (
 	"slices"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // node is one operator of the program of a replica.
 type node struct {
-	class        trace.OpClass
+	class        operator.Class
 	stage        int
 	seq          int
 	chunk, micro int     // −1 where meaningless
@@ -67,13 +67,13 @@ type builder struct {
 	p     *program
 	wires *wires
 	stage int
-	count [trace.GarbageCollection + 1]int // sequence numbers used so far
-	queue [trace.GarbageCollection + 1]int32
+	count [operator.GarbageCollection + 1]int // sequence numbers used so far
+	queue [operator.GarbageCollection + 1]int32
 	pass  [2]int32 // the last of each direction, or −1: backward, forward
 }
 
 // add appends a node that starts after others, −1 being nobody.
-func (b *builder) add(class trace.OpClass, chunk, micro int, after ...int32) int32 {
+func (b *builder) add(class operator.Class, chunk, micro int, after ...int32) int32 {
 	n := node{class: class, stage: b.stage, seq: b.count[class], chunk: chunk, micro: micro, group: -1}
 	for _, u := range after {
 		if u >= 0 && !slices.Contains(n.after, u) {
@@ -102,7 +102,7 @@ func (b *builder) build() {
 	if l.DP > 1 {
 		for chunk := range l.Chunks {
 			for range l.Buckets {
-				stream = b.add(trace.ParamsAllGather, chunk, -1, stream)
+				stream = b.add(operator.ParamsAllGather, chunk, -1, stream)
 			}
 			gathered[chunk] = stream
 		}
@@ -127,12 +127,12 @@ func (b *builder) build() {
 func (b *builder) compute(p pass, before, beforeThat, gathered int32) int32 {
 	l := b.p.layout
 	depth := l.depth(b.stage, p.chunk)
-	class, recv, send := trace.BackwardCompute, trace.BackwardRecv, trace.BackwardSend
+	class, recv, send := operator.BackwardCompute, operator.BackwardRecv, operator.BackwardSend
 	from, to := depth < l.PP*l.Chunks-1, depth > 0
 	dir, into, outOf := 0, b.wires.brecv, b.wires.bsend
 	at := depth // of the sender, in the wires
 	if p.forward {
-		class, recv, send = trace.ForwardCompute, trace.ForwardRecv, trace.ForwardSend
+		class, recv, send = operator.ForwardCompute, operator.ForwardRecv, operator.ForwardSend
 		from, to = to, from
 		dir, into, outOf = 1, b.wires.frecv, b.wires.fsend
 	}
@@ -168,7 +168,7 @@ func (b *builder) tail(last, stream int32, lastBackward []int32) {
 	l := b.p.layout
 	reduce := func(chunk int, after int32) {
 		for range l.Buckets {
-			stream = b.add(trace.GradsReduceScatter, chunk, -1, stream, after)
+			stream = b.add(operator.GradsReduceScatter, chunk, -1, stream, after)
 			after = -1
 		}
 	}
@@ -178,25 +178,25 @@ func (b *builder) tail(last, stream int32, lastBackward []int32) {
 			reduce(chunk, lastBackward[chunk])
 		}
 	}
-	at := b.add(trace.GarbageCollection, -1, -1, last)
+	at := b.add(operator.GarbageCollection, -1, -1, last)
 	if early {
-		at = b.add(trace.LayernormGradsAllReduce, -1, -1, at, stream)
+		at = b.add(operator.LayernormGradsAllReduce, -1, -1, at, stream)
 	} else {
-		at = b.add(trace.LayernormGradsAllReduce, -1, -1, at)
+		at = b.add(operator.LayernormGradsAllReduce, -1, -1, at)
 	}
 	if b.stage == 0 || b.stage == l.PP-1 {
-		at = b.add(trace.EmbeddingGradsAllReduce, -1, -1, at)
+		at = b.add(operator.EmbeddingGradsAllReduce, -1, -1, at)
 	}
 	switch {
 	case early:
-		at = b.add(trace.SeparateGradsAllReduce, -1, -1, at)
+		at = b.add(operator.SeparateGradsAllReduce, -1, -1, at)
 	case l.DP > 1:
 		for chunk := l.Chunks - 1; chunk >= 0; chunk-- {
 			reduce(chunk, at)
 			at = stream
 		}
 	}
-	b.add(trace.Optimizer, -1, -1, b.add(trace.OptimizerClip, -1, -1, at))
+	b.add(operator.Optimizer, -1, -1, b.add(operator.OptimizerClip, -1, -1, at))
 }
 
 // sync makes a group, unless its only member would wait for nobody.
@@ -230,9 +230,9 @@ func (p *program) collect() {
 	for i := range p.nodes {
 		v := int32(i)
 		switch c := p.nodes[i].class; {
-		case c == trace.EmbeddingGradsAllReduce:
+		case c == operator.EmbeddingGradsAllReduce:
 			embedding = append(embedding, v)
-		case c == trace.OptimizerClip:
+		case c == operator.OptimizerClip:
 			clip = append(clip, v)
 		case c.AcrossReplicas():
 			p.sync(group{members: []int32{v}, across: true})

@@ -9,11 +9,11 @@ import (
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/optrace"
 	"github.com/sfstat/sfstat/internal/largedata"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // production opens a public production trace.
-func production(t *testing.T, name string) *trace.OpTrace {
+func production(t *testing.T, name string) *operator.Trace {
 	t.Helper()
 	o, err := optrace.Open(largedata.Need(t, "data/optrace/trace-"+name+".parquet"), ingest.Limits{})
 	if err != nil {
@@ -111,7 +111,7 @@ type typical struct {
 	median float64
 }
 
-func medians(o *trace.OpTrace) map[string]typical {
+func medians(o *operator.Trace) map[string]typical {
 	_, transfer := o.Waits()
 	_, pp := o.Coordinates()
 	values := make(map[string][]int64)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // table is what the rows of a node have in common in all steps, and where its
@@ -27,7 +28,7 @@ type fixed struct {
 
 func newTable(p *program) table {
 	t := table{rows: make([]fixed, len(p.nodes))}
-	var names [trace.GarbageCollection + 1]int32
+	var names [operator.GarbageCollection + 1]int32
 	for c := range names {
 		names[c] = -1
 	}
@@ -65,11 +66,11 @@ func newTable(p *program) table {
 }
 
 // trace makes an empty trace of n steps.
-func (t *table) trace(s *Spec, n int) *trace.OpTrace {
+func (t *table) trace(s *Spec, n int) *operator.Trace {
 	l := s.Layout
 	ops := len(t.rows) * l.DP * n
-	o := &trace.OpTrace{Run: s.Run, Names: slices.Clone(t.names), StepClock: !s.Clock.Running, Resolution: 1, Units: "nanoseconds (simulated)",
-		Layout: trace.Layout{DP: l.DP, PP: l.PP, TP: l.TP, DSP: 1, VPP: l.Chunks, World: l.Workers() * l.TP},
+	o := &operator.Trace{Run: s.Run, Names: slices.Clone(t.names), StepClock: !s.Clock.Running, Resolution: 1, Units: "nanoseconds (simulated)",
+		Layout: operator.Layout{DP: l.DP, PP: l.PP, TP: l.TP, DSP: 1, VPP: l.Chunks, World: l.Workers() * l.TP},
 		Start:  make([]int64, ops), Dur: make([]int64, ops)}
 	for _, column := range []*[]int32{&o.Rank, &o.Step, &o.Name, &o.Lane, &o.Seq, &o.Chunk, &o.GlobalChunk, &o.Microbatch, &o.Group} {
 		*column = make([]int32, ops)
@@ -83,7 +84,7 @@ func (t *table) trace(s *Spec, n int) *trace.OpTrace {
 
 // record writes the step that has run as step i of a trace, in the order of an
 // arranged trace.
-func (g *Generator) record(t *trace.OpTrace, i int) {
+func (g *Generator) record(t *operator.Trace, i int) {
 	l := g.spec.Layout
 	n := t.Len() / len(g.start) // steps
 	zero := int64(0)
@@ -152,7 +153,7 @@ const maxMoves = 32
 
 // part is where the rows of one worker in one step go.
 type part struct {
-	t    *trace.OpTrace
+	t    *operator.Trace
 	step int
 	at   int   // first row
 	zero int64 // of the trace's clock

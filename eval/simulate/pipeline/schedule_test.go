@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // brief writes an order of work as "F0 B0 F1": direction and microbatch, with
@@ -106,7 +106,7 @@ func checkPasses(t *testing.T, l Layout) {
 // record theirs too, though nothing moves.
 func TestProgramSize(t *testing.T) {
 	p := compile(Layout{DP: 2, PP: 3, TP: 1, Chunks: 1, Microbatches: 7, Buckets: 1})
-	count := func(p *program, stage int, class trace.OpClass, connected bool) (n int) {
+	count := func(p *program, stage int, class operator.Class, connected bool) (n int) {
 		for _, v := range p.stages[stage] {
 			if p.nodes[v].class == class && (!connected || p.nodes[v].group >= 0) {
 				n++
@@ -114,7 +114,7 @@ func TestProgramSize(t *testing.T) {
 		}
 		return n
 	}
-	classes := []trace.OpClass{trace.ForwardRecv, trace.ForwardSend, trace.BackwardRecv, trace.BackwardSend}
+	classes := []operator.Class{operator.ForwardRecv, operator.ForwardSend, operator.BackwardRecv, operator.BackwardSend}
 	for stage, want := range [][]int{{0, 7, 7, 0}, {7, 7, 7, 7}, {7, 0, 0, 7}} {
 		var got []int
 		for _, class := range classes {

@@ -1,7 +1,7 @@
 package pipeline
 
 import (
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // Spec is one run: the layout of the job, how long its operators take, with
@@ -82,14 +82,14 @@ type Ops struct {
 }
 
 // of is the entry of a class.
-func (o *Ops) of(c trace.OpClass) *Op {
+func (o *Ops) of(c operator.Class) *Op {
 	return [...]*Op{
-		trace.ForwardCompute: &o.Forward, trace.BackwardCompute: &o.Backward,
-		trace.ForwardSend: &o.ForwardTransfer, trace.ForwardRecv: &o.ForwardTransfer,
-		trace.BackwardSend: &o.BackwardTransfer, trace.BackwardRecv: &o.BackwardTransfer,
-		trace.ParamsAllGather: &o.Gather, trace.GradsReduceScatter: &o.Reduce, trace.SeparateGradsAllReduce: &o.SeparateReduce,
-		trace.LayernormGradsAllReduce: &o.Layernorm, trace.EmbeddingGradsAllReduce: &o.Embedding,
-		trace.OptimizerClip: &o.Clip, trace.Optimizer: &o.Optimizer, trace.GarbageCollection: &o.Collect,
+		operator.ForwardCompute: &o.Forward, operator.BackwardCompute: &o.Backward,
+		operator.ForwardSend: &o.ForwardTransfer, operator.ForwardRecv: &o.ForwardTransfer,
+		operator.BackwardSend: &o.BackwardTransfer, operator.BackwardRecv: &o.BackwardTransfer,
+		operator.ParamsAllGather: &o.Gather, operator.GradsReduceScatter: &o.Reduce, operator.SeparateGradsAllReduce: &o.SeparateReduce,
+		operator.LayernormGradsAllReduce: &o.Layernorm, operator.EmbeddingGradsAllReduce: &o.Embedding,
+		operator.OptimizerClip: &o.Clip, operator.Optimizer: &o.Optimizer, operator.GarbageCollection: &o.Collect,
 	}[c]
 }
 

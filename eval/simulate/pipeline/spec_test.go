@@ -13,7 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 func TestParseSpec(t *testing.T) {
@@ -97,53 +98,53 @@ func TestSpecErrors(t *testing.T) {
 		kind   error
 		says   string
 	}{
-		{func(s *Spec) { s.Layout.DP = 0 }, trace.ErrTooLarge, "dp is 0"},
-		{func(s *Spec) { s.Layout.PP = 1 << 30 }, trace.ErrTooLarge, "pp is"},
-		{func(s *Spec) { s.Layout.DP, s.Layout.TP = 1<<15, 1<<15 }, trace.ErrTooLarge, "dp × pp × tp"},
-		{func(s *Spec) { s.Layout.Microbatches = 1 << 20 }, trace.ErrTooLarge, "operators a step"},
-		{func(s *Spec) { s.Layout.Chunks, s.Layout.Microbatches = 1<<20, 1<<20 }, trace.ErrTooLarge, "passes each way"},
-		{func(s *Spec) { s.Layout.DP, s.Layout.Microbatches = 1<<15, 1000 }, trace.ErrTooLarge, "operators a step"},
-		{func(s *Spec) { s.Layout.Chunks, s.Layout.Microbatches = 2, 30 }, trace.ErrFormat, "multiples of the stages"},
-		{func(s *Spec) { s.Layout.PP, s.Layout.Chunks = 1, 2 }, trace.ErrFormat, "two stages or more"},
-		{func(s *Spec) { s.Steps.Count = 0 }, trace.ErrFormat, "0 steps"},
-		{func(s *Spec) { s.Steps.Every = 0 }, trace.ErrFormat, "every 0"},
-		{func(s *Spec) { s.Steps.Every = math.MaxInt64 }, trace.ErrTooLarge, "step indices"},
-		{func(s *Spec) { s.Steps.Count, s.Steps.Every = math.MaxInt, 2 }, trace.ErrTooLarge, "step indices"},
-		{func(s *Spec) { s.Ops.Clip.Mean = -1 }, trace.ErrRange, "optimizer-clip-main-grad: a mean of -1"},
-		{func(s *Spec) { s.Ops.Gather.Launch.Jitter = math.NaN() }, trace.ErrRange, "params-all-gather"},
-		{func(s *Spec) { s.Between.Mean = Millis(math.Inf(1)) }, trace.ErrRange, "between"},
-		{func(s *Spec) { s.StageWork = []float64{1, 2} }, trace.ErrRagged, "2 factors"},
-		{func(s *Spec) { s.StageWork = []float64{1, 2, 3, -1} }, trace.ErrRange, "stage 3"},
-		{func(s *Spec) { s.SpeedSD = 2 }, trace.ErrRange, "speed"},
-		{func(s *Spec) { s.Clock.SkewSD = Millis(math.NaN()) }, trace.ErrRange, "skew"},
-		{func(s *Spec) { s.Clock.DriftPPM = 1e6 }, trace.ErrRange, "drift"},
-		{fault(Fault{Kind: SlowWorker}), trace.ErrFormat, "expected one of them"},
-		{fault(Fault{Kind: SlowWorker, Size: Size{Delay: 1, Sigma: 2}}), trace.ErrFormat, "fault 0 (slow-worker)"},
-		{fault(Fault{Kind: SlowWorker, Size: Size{Factor: 0.5}}), trace.ErrRange, "factor 0.5"},
-		{fault(Fault{Kind: SlowWorker, Size: Size{Sigma: math.NaN()}}), trace.ErrRange, "sigma NaN"},
-		{fault(Fault{Kind: SlowWorker, Size: Size{Delay: -1}}), trace.ErrRange, "delay -1"},
-		{fault(Fault{Kind: 77, Size: delay}), trace.ErrType, "unknown kind"},
-		{fault(Fault{Kind: SlowWorker, Where: Where{Op: "grads-reduce-scatter"}, Size: delay}), trace.ErrType, "cannot slow down"},
-		{fault(Fault{Kind: SlowWorker, Where: Where{Op: "matmul"}, Size: delay}), trace.ErrType, "matmul"},
-		{fault(Fault{Kind: SlowWorker, Where: Where{Op: "other"}, Size: delay}), trace.ErrType, "other"},
-		{fault(Fault{Kind: SlowEdge, Where: Where{Op: "forward-recv"}, Size: delay}), trace.ErrType, "forward-recv"},
-		{fault(Fault{Kind: SlowGroup, Where: Where{Op: "optimizer-clip-main-grad"}, Size: delay}), trace.ErrType, "clip"},
-		{fault(Fault{Kind: SlowGroup, Where: Where{DP: new(1)}, Size: delay}), trace.ErrFormat, "leave out dp"},
-		{fault(Fault{Kind: SlowGroup, Where: Where{Op: "separate-grads-all-reduce"}, Size: delay}), trace.ErrMissing, "no stage has"},
-		{fault(Fault{Kind: SlowEdge, Where: Where{PP: new(3)}, Size: delay}), trace.ErrMissing, "stages [0 1 2] have"},
-		{fault(Fault{Kind: SlowEdge, Where: Where{PP: new(-1)}, Size: delay}), trace.ErrMissing, "stage -1"},
-		{fault(Fault{Kind: SlowWorker, Where: Where{DP: new(4)}, Size: delay}), trace.ErrTooLarge, "dp is 4"},
-		{fault(Fault{Kind: SlowOp, Where: Where{Seq: new(32)}, Size: delay}), trace.ErrMissing, "it has 32"},
-		{fault(Fault{Kind: Workload, Where: Where{PP: new(1)}, Size: Size{Factor: 2}}), trace.ErrFormat, "no such place"},
-		{fault(Fault{Kind: Workload, Size: delay}), trace.ErrFormat, "expected a factor"},
-		{fault(Fault{Kind: Workload, Size: Size{Factor: 2}, Shared: 1.5}), trace.ErrRange, "shared 1.5"},
-		{fault(Fault{Kind: SlowOp, Size: delay, Shared: 0.5}), trace.ErrRange, "shared 0.5"},
-		{fault(Fault{Kind: SlowOp, Size: delay, When: When{From: -1}}), trace.ErrNegative, "from -1"},
-		{fault(Fault{Kind: SlowOp, Size: delay, When: When{Probability: 1.1}}), trace.ErrRange, "probability"},
+		{func(s *Spec) { s.Layout.DP = 0 }, input.ErrTooLarge, "dp is 0"},
+		{func(s *Spec) { s.Layout.PP = 1 << 30 }, input.ErrTooLarge, "pp is"},
+		{func(s *Spec) { s.Layout.DP, s.Layout.TP = 1<<15, 1<<15 }, input.ErrTooLarge, "dp × pp × tp"},
+		{func(s *Spec) { s.Layout.Microbatches = 1 << 20 }, input.ErrTooLarge, "operators a step"},
+		{func(s *Spec) { s.Layout.Chunks, s.Layout.Microbatches = 1<<20, 1<<20 }, input.ErrTooLarge, "passes each way"},
+		{func(s *Spec) { s.Layout.DP, s.Layout.Microbatches = 1<<15, 1000 }, input.ErrTooLarge, "operators a step"},
+		{func(s *Spec) { s.Layout.Chunks, s.Layout.Microbatches = 2, 30 }, input.ErrFormat, "multiples of the stages"},
+		{func(s *Spec) { s.Layout.PP, s.Layout.Chunks = 1, 2 }, input.ErrFormat, "two stages or more"},
+		{func(s *Spec) { s.Steps.Count = 0 }, input.ErrFormat, "0 steps"},
+		{func(s *Spec) { s.Steps.Every = 0 }, input.ErrFormat, "every 0"},
+		{func(s *Spec) { s.Steps.Every = math.MaxInt64 }, input.ErrTooLarge, "step indices"},
+		{func(s *Spec) { s.Steps.Count, s.Steps.Every = math.MaxInt, 2 }, input.ErrTooLarge, "step indices"},
+		{func(s *Spec) { s.Ops.Clip.Mean = -1 }, input.ErrRange, "optimizer-clip-main-grad: a mean of -1"},
+		{func(s *Spec) { s.Ops.Gather.Launch.Jitter = math.NaN() }, input.ErrRange, "params-all-gather"},
+		{func(s *Spec) { s.Between.Mean = Millis(math.Inf(1)) }, input.ErrRange, "between"},
+		{func(s *Spec) { s.StageWork = []float64{1, 2} }, input.ErrRagged, "2 factors"},
+		{func(s *Spec) { s.StageWork = []float64{1, 2, 3, -1} }, input.ErrRange, "stage 3"},
+		{func(s *Spec) { s.SpeedSD = 2 }, input.ErrRange, "speed"},
+		{func(s *Spec) { s.Clock.SkewSD = Millis(math.NaN()) }, input.ErrRange, "skew"},
+		{func(s *Spec) { s.Clock.DriftPPM = 1e6 }, input.ErrRange, "drift"},
+		{fault(Fault{Kind: SlowWorker}), input.ErrFormat, "expected one of them"},
+		{fault(Fault{Kind: SlowWorker, Size: Size{Delay: 1, Sigma: 2}}), input.ErrFormat, "fault 0 (slow-worker)"},
+		{fault(Fault{Kind: SlowWorker, Size: Size{Factor: 0.5}}), input.ErrRange, "factor 0.5"},
+		{fault(Fault{Kind: SlowWorker, Size: Size{Sigma: math.NaN()}}), input.ErrRange, "sigma NaN"},
+		{fault(Fault{Kind: SlowWorker, Size: Size{Delay: -1}}), input.ErrRange, "delay -1"},
+		{fault(Fault{Kind: 77, Size: delay}), input.ErrType, "unknown kind"},
+		{fault(Fault{Kind: SlowWorker, Where: Where{Op: "grads-reduce-scatter"}, Size: delay}), input.ErrType, "cannot slow down"},
+		{fault(Fault{Kind: SlowWorker, Where: Where{Op: "matmul"}, Size: delay}), input.ErrType, "matmul"},
+		{fault(Fault{Kind: SlowWorker, Where: Where{Op: "other"}, Size: delay}), input.ErrType, "other"},
+		{fault(Fault{Kind: SlowEdge, Where: Where{Op: "forward-recv"}, Size: delay}), input.ErrType, "forward-recv"},
+		{fault(Fault{Kind: SlowGroup, Where: Where{Op: "optimizer-clip-main-grad"}, Size: delay}), input.ErrType, "clip"},
+		{fault(Fault{Kind: SlowGroup, Where: Where{DP: new(1)}, Size: delay}), input.ErrFormat, "leave out dp"},
+		{fault(Fault{Kind: SlowGroup, Where: Where{Op: "separate-grads-all-reduce"}, Size: delay}), input.ErrMissing, "no stage has"},
+		{fault(Fault{Kind: SlowEdge, Where: Where{PP: new(3)}, Size: delay}), input.ErrMissing, "stages [0 1 2] have"},
+		{fault(Fault{Kind: SlowEdge, Where: Where{PP: new(-1)}, Size: delay}), input.ErrMissing, "stage -1"},
+		{fault(Fault{Kind: SlowWorker, Where: Where{DP: new(4)}, Size: delay}), input.ErrTooLarge, "dp is 4"},
+		{fault(Fault{Kind: SlowOp, Where: Where{Seq: new(32)}, Size: delay}), input.ErrMissing, "it has 32"},
+		{fault(Fault{Kind: Workload, Where: Where{PP: new(1)}, Size: Size{Factor: 2}}), input.ErrFormat, "no such place"},
+		{fault(Fault{Kind: Workload, Size: delay}), input.ErrFormat, "expected a factor"},
+		{fault(Fault{Kind: Workload, Size: Size{Factor: 2}, Shared: 1.5}), input.ErrRange, "shared 1.5"},
+		{fault(Fault{Kind: SlowOp, Size: delay, Shared: 0.5}), input.ErrRange, "shared 0.5"},
+		{fault(Fault{Kind: SlowOp, Size: delay, When: When{From: -1}}), input.ErrNegative, "from -1"},
+		{fault(Fault{Kind: SlowOp, Size: delay, When: When{Probability: 1.1}}), input.ErrRange, "probability"},
 		{func(s *Spec) {
 			s.Ops.Collect.Dist = Dist{}
 			s.Faults = []Fault{{Kind: SlowWorker, Where: Where{Op: "gc"}, Size: Size{Factor: 3}}}
-		}, trace.ErrFormat, "give the size as delay_ms"},
+		}, input.ErrFormat, "give the size as delay_ms"},
 	}
 	for _, test := range tests {
 		s := DefaultSpec()
@@ -191,14 +192,14 @@ func TestAbsurdlyLong(t *testing.T) {
 				t.Fatal(err)
 			}
 			for n := 0; err == nil; n++ {
-				var o *trace.OpTrace
+				var o *operator.Trace
 				if o, err = g.Next(1000); err == nil {
 					if slices.Min(o.Dur) < 0 || slices.Min(o.Start) < 0 {
 						t.Fatal("time wraps around")
 					}
 				}
 			}
-			if !errors.Is(err, trace.ErrOverflow) {
+			if !errors.Is(err, input.ErrOverflow) {
 				t.Errorf("error is %v, want an overflow", err)
 			}
 		})
@@ -239,7 +240,7 @@ func FuzzParseSpec(f *testing.F) {
 		}
 		o, err := g.Next(2)
 		if err != nil {
-			if !errors.Is(err, trace.ErrOverflow) {
+			if !errors.Is(err, input.ErrOverflow) {
 				t.Fatal(err)
 			}
 			return

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/eval/simulate/internal/streams"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // draw fills start with launch delays and end with durations and transfers,
@@ -67,7 +67,7 @@ func (g *Generator) fits() bool {
 	for i := range g.start {
 		sum += float64(g.start[i]) + float64(g.end[i])
 	}
-	return sum < trace.MaxOpTotal
+	return sum < operator.MaxTotal
 }
 
 // drawWorker draws what one worker does by itself, and the transfers that it

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 const ms = int64(nsPerMilli)
@@ -26,7 +26,7 @@ func layout(dp, pp, microbatches int) Layout {
 	return Layout{DP: dp, PP: pp, TP: 1, Chunks: 1, Microbatches: microbatches, Buckets: 1}
 }
 
-func simulate(t testing.TB, s Spec) *trace.OpTrace {
+func simulate(t testing.TB, s Spec) *operator.Trace {
 	t.Helper()
 	o, _, err := Make(s)
 	if err != nil {
@@ -37,7 +37,7 @@ func simulate(t testing.TB, s Spec) *trace.OpTrace {
 
 // timeline lists what a rank did in a step: "name number start+duration" in
 // milliseconds, names by their initials.
-func timeline(o *trace.OpTrace, rank, step int) string {
+func timeline(o *operator.Trace, rank, step int) string {
 	var words []string
 	for i := range o.Start {
 		if o.Rank[i] != int32(rank) || o.Step[i] != int32(step) {

@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"github.com/sfstat/sfstat/eval/simulate/internal/streams"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // Truth is what a run hides, complete. Its JSON form reads back as it was.
@@ -95,7 +95,7 @@ func (s *Spec) workersOf(f *Fault) []Worker {
 	}
 	if f.Kind == SlowEdge {
 		pp := (*f.PP + 1) % l.PP
-		if f.Op == trace.BackwardSend.String() {
+		if f.Op == operator.BackwardSend.String() {
 			pp = (*f.PP - 1 + l.PP) % l.PP
 		}
 		list = append(list, Worker{l.rank(*f.DP, pp), *f.DP, pp})
@@ -119,7 +119,7 @@ func (s *Spec) opsOf(f *Fault, p *program) []TrueOp {
 		switch {
 		case class.IsCompute() && f.PP != nil && f.Kind != LateStart:
 			factor = s.StageWork[stage]
-		case (class == trace.ParamsAllGather || class == trace.GradsReduceScatter) && f.Kind != LateStart:
+		case (class == operator.ParamsAllGather || class == operator.GradsReduceScatter) && f.Kind != LateStart:
 			factor = 1 / float64(s.Layout.Buckets)
 		}
 		l := s.dist(f, class).law(factor)

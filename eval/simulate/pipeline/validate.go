@@ -8,6 +8,8 @@ import (
 
 	"github.com/sfstat/sfstat/internal/strictyaml"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // Limits on what a Spec may ask for, so that a typing error is refused before
@@ -27,7 +29,7 @@ func ParseSpec(name string, text []byte) (Spec, error) {
 		return Spec{}, err
 	}
 	if err := s.Validate(); err != nil {
-		return Spec{}, trace.At(trace.Pos{File: name}, err)
+		return Spec{}, input.At(input.Pos{File: name}, err)
 	}
 	return s, nil
 }
@@ -75,24 +77,24 @@ func (l Layout) validate() error {
 	}{{"dp", l.DP}, {"pp", l.PP}, {"tp", l.TP}, {"vpp", l.Chunks}, {"microbatches", l.Microbatches}, {"buckets", l.Buckets}}
 	for _, s := range sizes {
 		if s.n < 1 || s.n > trace.MaxRanks {
-			return trace.Bad(trace.ErrTooLarge, "%s is %d, expected 1 to %d", s.name, s.n, trace.MaxRanks)
+			return input.Bad(input.ErrTooLarge, "%s is %d, expected 1 to %d", s.name, s.n, trace.MaxRanks)
 		}
 	}
 	world := int64(l.DP) * int64(l.PP)
 	if world > trace.MaxRanks || world*int64(l.TP) > trace.MaxRanks {
-		return trace.Bad(trace.ErrTooLarge, "dp × pp × tp is over %d ranks", trace.MaxRanks)
+		return input.Bad(input.ErrTooLarge, "dp × pp × tp is over %d ranks", trace.MaxRanks)
 	}
 	if l.Chunks > 1 && (l.PP == 1 || l.Microbatches%l.PP != 0) {
-		return trace.Bad(trace.ErrFormat, "%d chunks on a stage with %d stages and %d microbatches: the interleaved schedule needs two stages or more, and microbatches in multiples of the stages",
+		return input.Bad(input.ErrFormat, "%d chunks on a stage with %d stages and %d microbatches: the interleaved schedule needs two stages or more, and microbatches in multiples of the stages",
 			l.Chunks, l.PP, l.Microbatches)
 	}
 	passes, collectives := int64(l.Microbatches)*int64(l.Chunks), int64(l.Chunks)*int64(l.Buckets)
 	if passes > maxProgram || collectives > maxProgram {
-		return trace.Bad(trace.ErrTooLarge, "%d passes each way and %d collectives on a stage, expected at most %d", passes, collectives, maxProgram)
+		return input.Bad(input.ErrTooLarge, "%d passes each way and %d collectives on a stage, expected at most %d", passes, collectives, maxProgram)
 	}
 	stage := 6*passes + 2*collectives + 6 // operators, at most
 	if stage > maxProgram/int64(l.PP) || stage > maxStepOps/world {
-		return trace.Bad(trace.ErrTooLarge, "about %d operators a step on %d workers, expected at most %d in all and %d in a replica: take fewer microbatches or chunks",
+		return input.Bad(input.ErrTooLarge, "about %d operators a step on %d workers, expected at most %d in all and %d in a replica: take fewer microbatches or chunks",
 			stage, world, maxStepOps, maxProgram)
 	}
 	return nil
@@ -100,7 +102,7 @@ func (l Layout) validate() error {
 
 // validateTimes checks everything that is no size.
 func (s *Spec) validateTimes() error {
-	for c := trace.ForwardCompute; c <= trace.GarbageCollection; c++ {
+	for c := operator.ForwardCompute; c <= operator.GarbageCollection; c++ {
 		o := s.Ops.of(c)
 		for _, d := range []Dist{o.Dist, o.Launch} {
 			if err := d.validate(); err != nil {
@@ -112,25 +114,25 @@ func (s *Spec) validateTimes() error {
 		return fmt.Errorf("between: %w", err)
 	}
 	if n := len(s.StageWork); n != 0 && n != s.Layout.PP {
-		return trace.Bad(trace.ErrRagged, "%d factors in stage_work for %d stages", n, s.Layout.PP)
+		return input.Bad(input.ErrRagged, "%d factors in stage_work for %d stages", n, s.Layout.PP)
 	}
 	for i, w := range s.StageWork {
 		if !(w >= 0 && w <= 1e6) {
-			return trace.Bad(trace.ErrRange, "stage_work of stage %d is %v, expected 0 to 1e6", i, w)
+			return input.Bad(input.ErrRange, "stage_work of stage %d is %v, expected 0 to 1e6", i, w)
 		}
 	}
 	k := s.Steps
 	switch {
 	case k.Count < 1 || k.First < 0 || k.Every < 1:
-		return trace.Bad(trace.ErrFormat, "%d steps from %d, every %d: expected one or more, and every 1 or more", k.Count, k.First, k.Every)
+		return input.Bad(input.ErrFormat, "%d steps from %d, every %d: expected one or more, and every 1 or more", k.Count, k.First, k.Every)
 	case k.First > maxSteps || k.Every > maxSteps || int64(k.Count) > maxSteps/k.Every:
-		return trace.Bad(trace.ErrTooLarge, "step indices beyond %d", int64(maxSteps))
+		return input.Bad(input.ErrTooLarge, "step indices beyond %d", int64(maxSteps))
 	case !(s.SpeedSD >= 0 && s.SpeedSD <= 1):
-		return trace.Bad(trace.ErrRange, "a relative deviation of speed of %v, expected 0 to 1", s.SpeedSD)
+		return input.Bad(input.ErrRange, "a relative deviation of speed of %v, expected 0 to 1", s.SpeedSD)
 	case !(s.Clock.SkewSD >= 0 && s.Clock.SkewSD <= maxMillis):
-		return trace.Bad(trace.ErrRange, "a clock skew of %v ms, expected 0 to %g", s.Clock.SkewSD, float64(maxMillis))
+		return input.Bad(input.ErrRange, "a clock skew of %v ms, expected 0 to %g", s.Clock.SkewSD, float64(maxMillis))
 	case !(s.Clock.DriftPPM >= 0 && s.Clock.DriftPPM <= 1e5):
-		return trace.Bad(trace.ErrRange, "a clock drift of %v ppm, expected 0 to 100000", s.Clock.DriftPPM)
+		return input.Bad(input.ErrRange, "a clock drift of %v ppm, expected 0 to 100000", s.Clock.DriftPPM)
 	}
 	return nil
 }

@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/engine/whatif"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
-func model(t *testing.T, o *trace.OpTrace) *whatif.Model {
+func model(t *testing.T, o *operator.Trace) *whatif.Model {
 	t.Helper()
 	m, err := whatif.New(o, whatif.DefaultOptions())
 	if err != nil {
@@ -143,7 +143,7 @@ func TestPriceInNoise(t *testing.T) {
 		t.Run(fmt.Sprintf("%d/%v", i, test.fault.Kind), func(t *testing.T) {
 			s := quiet(layout(4, 4, 8))
 			s.Seed, s.Steps.Count = 3, 30
-			for c := trace.ForwardCompute; c <= trace.GarbageCollection; c++ {
+			for c := operator.ForwardCompute; c <= operator.GarbageCollection; c++ {
 				if o := s.Ops.of(c); o.Jitter == 0 {
 					o.Jitter, o.Launch = 0.02, Dist{0.01, 1}
 				}

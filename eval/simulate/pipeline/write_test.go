@@ -13,11 +13,11 @@ import (
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/optrace"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // save writes a trace and its meta file as the reader finds them.
-func save(t *testing.T, o *trace.OpTrace, ext string) string {
+func save(t *testing.T, o *operator.Trace, ext string) string {
 	t.Helper()
 	dir := t.TempDir()
 	write := map[string]func(*bytes.Buffer) error{
@@ -56,7 +56,7 @@ func TestReadsBack(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(trace.OpTrace{}, "Units", "Names", "Name", "Group", "Rank", "Step", "Lane", "Seq",
+					if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(operator.Trace{}, "Units", "Names", "Name", "Group", "Rank", "Step", "Lane", "Seq",
 						"Start", "Dur", "Chunk", "GlobalChunk", "Microbatch")); diff != "" {
 						t.Fatalf("(-written +read):\n%s", diff)
 					}

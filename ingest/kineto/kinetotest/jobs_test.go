@@ -19,6 +19,7 @@ import (
 	"github.com/sfstat/sfstat/ingest/profiler"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/profile"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // profiles reads the traces of a job.
@@ -178,7 +179,7 @@ func TestPipeline(t *testing.T) {
 			t.Errorf("flat %v: %v: %s", flat, s.Confidence, v.Status)
 		}
 		for _, s := range v.Suspects {
-			if strings.HasPrefix(s.Stage, trace.WaitStageStem) {
+			if strings.HasPrefix(s.Stage, stagename.WaitStem) {
 				t.Errorf("somebody is suspected for waiting: %+v", s)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // Gloss is what a rendered window does not say by itself. The zero value is a
@@ -55,7 +56,7 @@ func begins(w *trace.Window) []int64 {
 			for r := range R {
 				end[r] += w.Step(t)[s*R+r]
 			}
-			if strings.HasPrefix(name, trace.BackwardStageStem) {
+			if strings.HasPrefix(name, stagename.BackwardStem) {
 				copy(met, end)
 			}
 		}
@@ -110,8 +111,8 @@ func (d *drawing) stage(name string, row []int64, r int) {
 		text = plainName(name)
 	}
 	d.p.Ranges = append(d.p.Ranges, Range{Start: d.at + min(d.g.Late, dur/2), End: d.at + dur, Text: text, Registered: true})
-	if d.g.Kernels > 0 && !strings.HasPrefix(name, trace.DataStageStem) && !strings.HasPrefix(name, "callbacks") {
-		syncs := strings.HasPrefix(name, trace.BackwardStageStem)
+	if d.g.Kernels > 0 && !strings.HasPrefix(name, stagename.DataStem) && !strings.HasPrefix(name, "callbacks") {
+		syncs := strings.HasPrefix(name, stagename.BackwardStem)
 		own := dur
 		if syncs { // what no rank does less of than this is its own
 			least := row[0]

@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // None is the stage, in a file, of names that mean nothing.
@@ -29,7 +30,7 @@ func Load(path string) (*Map, error) {
 		if errors.As(err, &failed) {
 			err = fmt.Errorf("cannot be read: %w", failed.Err)
 		}
-		return nil, trace.At(trace.Pos{File: path}, err)
+		return nil, input.At(input.Pos{File: path}, err)
 	}
 	defer f.Close()
 	return Read(f, path)
@@ -40,17 +41,17 @@ func Load(path string) (*Map, error) {
 func Read(r io.Reader, name string) (*Map, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	if err == nil && len(b) > maxFile {
-		err = trace.Bad(trace.ErrTooLarge, "rules of more than %d bytes", maxFile)
+		err = input.Bad(input.ErrTooLarge, "rules of more than %d bytes", maxFile)
 	}
 	if err != nil {
-		return nil, trace.At(trace.Pos{File: name}, err)
+		return nil, input.At(input.Pos{File: name}, err)
 	}
 	var doc yaml.Node
 	if err := yaml.Unmarshal(b, &doc); err != nil {
-		return nil, trace.At(trace.Pos{File: name}, trace.Bad(trace.ErrFormat, "%s", strings.Join(strings.Fields(err.Error()), " ")))
+		return nil, input.At(input.Pos{File: name}, input.Bad(input.ErrFormat, "%s", strings.Join(strings.Fields(err.Error()), " ")))
 	}
 	if len(doc.Content) == 0 {
-		return nil, trace.At(trace.Pos{File: name}, trace.Bad(trace.ErrEmpty, "a stage map without rules: give \"rules:\""))
+		return nil, input.At(input.Pos{File: name}, input.Bad(input.ErrEmpty, "a stage map without rules: give \"rules:\""))
 	}
 	p := parser{file: name, m: Default()}
 	if err := p.document(doc.Content[0]); err != nil {
@@ -66,19 +67,19 @@ type parser struct {
 }
 
 func (p *parser) fail(n *yaml.Node, kind error, format string, args ...any) error {
-	return trace.At(trace.Pos{File: p.file, Line: int64(n.Line)}, trace.Bad(kind, format, args...))
+	return input.At(input.Pos{File: p.file, Line: int64(n.Line)}, input.Bad(kind, format, args...))
 }
 
 // pairs calls each for the keys of a mapping, each of which may be there once.
 func (p *parser) pairs(n *yaml.Node, what string, each func(key, value *yaml.Node) error) error {
 	if n.Kind != yaml.MappingNode {
-		return p.fail(n, trace.ErrType, "expected %s", what)
+		return p.fail(n, input.ErrType, "expected %s", what)
 	}
 	seen := make(map[string]bool)
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
 		if seen[key.Value] {
-			return p.fail(key, trace.ErrDuplicate, "%q is given twice", key.Value)
+			return p.fail(key, input.ErrDuplicate, "%q is given twice", key.Value)
 		}
 		seen[key.Value] = true
 		if err := each(key, n.Content[i+1]); err != nil {
@@ -100,14 +101,14 @@ func (p *parser) document(n *yaml.Node) error {
 		case "builtin":
 			var keep bool
 			if err := value.Decode(&keep); err != nil {
-				return p.fail(value, trace.ErrType, "builtin is %q, expected true or false", value.Value)
+				return p.fail(value, input.ErrType, "builtin is %q, expected true or false", value.Value)
 			}
 			if !keep {
 				p.m.rules = nil
 			}
 			return nil
 		}
-		return p.fail(key, trace.ErrFormat, "unknown key %q, expected stages, rules or builtin", key.Value)
+		return p.fail(key, input.ErrFormat, "unknown key %q, expected stages, rules or builtin", key.Value)
 	})
 	if err != nil || rules == nil {
 		return err
@@ -118,10 +119,10 @@ func (p *parser) document(n *yaml.Node) error {
 func (p *parser) stages(n *yaml.Node) error {
 	var stages []string
 	if err := n.Decode(&stages); n.Kind != yaml.SequenceNode || err != nil {
-		return p.fail(n, trace.ErrType, "stages is a list of names, in the order of the step")
+		return p.fail(n, input.ErrType, "stages is a list of names, in the order of the step")
 	}
 	if err := (trace.Schema{Stages: stages}).Validate(); err != nil {
-		return trace.At(trace.Pos{File: p.file, Line: int64(n.Line)}, err)
+		return input.At(input.Pos{File: p.file, Line: int64(n.Line)}, err)
 	}
 	p.m.Stages = stages
 	return nil
@@ -129,7 +130,7 @@ func (p *parser) stages(n *yaml.Node) error {
 
 func (p *parser) rules(n *yaml.Node) error {
 	if n.Kind != yaml.SequenceNode {
-		return p.fail(n, trace.ErrType, "rules is a list")
+		return p.fail(n, input.ErrType, "rules is a list")
 	}
 	var own []rule
 	for _, item := range n.Content {
@@ -148,7 +149,7 @@ func (p *parser) rule(n *yaml.Node) (rule, error) {
 	ways, staged := 0, false
 	err := p.pairs(n, "a rule such as {exact: encode, stage: "+Forward+"}", func(key, value *yaml.Node) error {
 		if value.Kind != yaml.ScalarNode || value.Value == "" {
-			return p.fail(value, trace.ErrType, "%s of a rule is a text", key.Value)
+			return p.fail(value, input.ErrType, "%s of a rule is a text", key.Value)
 		}
 		switch key.Value {
 		case "exact", "prefix", "glob":
@@ -160,15 +161,15 @@ func (p *parser) rule(n *yaml.Node) (rule, error) {
 			if r.stage = value.Value; r.stage == None {
 				r.stage = ""
 			} else if p.m.Index(r.stage) < 0 {
-				return p.fail(value, trace.ErrMissing, "no stage %q, the stages are %s, and %s", r.stage, strings.Join(p.m.Stages, ", "), None)
+				return p.fail(value, input.ErrMissing, "no stage %q, the stages are %s, and %s", r.stage, strings.Join(p.m.Stages, ", "), None)
 			}
 		default:
-			return p.fail(key, trace.ErrFormat, "unknown key %q of a rule, expected exact, prefix or glob, and stage", key.Value)
+			return p.fail(key, input.ErrFormat, "unknown key %q of a rule, expected exact, prefix or glob, and stage", key.Value)
 		}
 		return nil
 	})
 	if err == nil && (ways != 1 || !staged) {
-		err = p.fail(n, trace.ErrMissing, "a rule has one of exact, prefix and glob, and a stage")
+		err = p.fail(n, input.ErrMissing, "a rule has one of exact, prefix and glob, and a stage")
 	}
 	return r, err
 }

@@ -19,7 +19,8 @@ import (
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/telemetry"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/health"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Recognise reports whether text, the beginning of a file, is such a table.
@@ -74,7 +75,7 @@ func headerOf(words []string) (t table, ok bool) {
 }
 
 // Read reads one file. An error is of the input, or says that there is no reading in it.
-func Read(r io.Reader, name string, o telemetry.Options) (*trace.Telemetry, error) {
+func Read(r io.Reader, name string, o telemetry.Options) (*health.Record, error) {
 	lines := ingest.NewLines(r, name, o.Limits, nil)
 	b := telemetry.NewBuilder(name)
 	var t table
@@ -99,7 +100,7 @@ func Read(r io.Reader, name string, o telemetry.Options) (*trace.Telemetry, erro
 		}
 	}
 	if b.Empty() {
-		return nil, trace.At(trace.Pos{File: name}, trace.Bad(trace.ErrEmpty, "a table of dcgmi dmon or nvidia-smi dmon without a reading that is known: ask for clocks, temperature, power (dcgmi dmon -e 100,101,112,150,155,310,311)"))
+		return nil, input.At(input.Pos{File: name}, input.Bad(input.ErrEmpty, "a table of dcgmi dmon or nvidia-smi dmon without a reading that is known: ask for clocks, temperature, power (dcgmi dmon -e 100,101,112,150,155,310,311)"))
 	}
 	return b.Finish(), nil
 }

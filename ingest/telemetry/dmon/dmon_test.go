@@ -8,7 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sfstat/sfstat/ingest/telemetry"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/health"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 const dcgm = `#Entity         SMCLK             TMPTR             POWER             NVLTX
@@ -32,16 +33,16 @@ func TestRead(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
 		device     int
-		q          trace.Quantity
-		want       []trace.Reading
+		q          health.Quantity
+		want       []health.Reading
 	}{
-		{"dcgmi", dcgm, 0, trace.SMClock, []trace.Reading{{Value: 1755}, {Value: 1740}}},
-		{"dcgmi power", dcgm, 1, trace.Power, []trace.Reading{{Value: 251.5}}},
-		{"dcgmi with ts before each line", "2026-11-22T12:45:00Z " + strings.ReplaceAll(strings.TrimSpace(dcgm), "\n", "\n2026-11-22T12:45:00Z "), 1, trace.Temperature, []trace.Reading{{At: at, Value: 88}}},
-		{"dcgmi with seconds before each line", "1795351500 " + strings.ReplaceAll(strings.TrimSpace(dcgm), "\n", "\n1795351500 "), 1, trace.Temperature, []trace.Reading{{At: at, Value: 88}}},
-		{"nvidia-smi", smi, 1, trace.SMClock, []trace.Reading{{At: at, Value: 1005}}},
-		{"nvidia-smi, none", smi, 1, trace.MemoryTemperature, nil},
-		{"nvidia-smi busy", smi, 0, trace.Utilization, []trace.Reading{{At: at, Value: 0.99}}},
+		{"dcgmi", dcgm, 0, health.SMClock, []health.Reading{{Value: 1755}, {Value: 1740}}},
+		{"dcgmi power", dcgm, 1, health.Power, []health.Reading{{Value: 251.5}}},
+		{"dcgmi with ts before each line", "2026-11-22T12:45:00Z " + strings.ReplaceAll(strings.TrimSpace(dcgm), "\n", "\n2026-11-22T12:45:00Z "), 1, health.Temperature, []health.Reading{{At: at, Value: 88}}},
+		{"dcgmi with seconds before each line", "1795351500 " + strings.ReplaceAll(strings.TrimSpace(dcgm), "\n", "\n1795351500 "), 1, health.Temperature, []health.Reading{{At: at, Value: 88}}},
+		{"nvidia-smi", smi, 1, health.SMClock, []health.Reading{{At: at, Value: 1005}}},
+		{"nvidia-smi, none", smi, 1, health.MemoryTemperature, nil},
+		{"nvidia-smi busy", smi, 0, health.Utilization, []health.Reading{{At: at, Value: 0.99}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if !Recognise([]byte(c.text)) {
@@ -51,7 +52,7 @@ func TestRead(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var readings []trace.Reading
+			var readings []health.Reading
 			for _, s := range got.Series {
 				if s.Device == c.device && s.Quantity == c.q {
 					readings = s.Readings
@@ -74,8 +75,8 @@ func TestDamage(t *testing.T) {
 		notes      int
 	}{
 		{"a line cut short", dcgm + "GPU 1   100", nil, 1},
-		{"a header alone", "#Entity SMCLK\nID\n", trace.ErrEmpty, 0},
-		{"nothing known", "#Entity NVLTX\nID\nGPU 0 12\n", trace.ErrEmpty, 0},
+		{"a header alone", "#Entity SMCLK\nID\n", input.ErrEmpty, 0},
+		{"nothing known", "#Entity NVLTX\nID\nGPU 0 12\n", input.ErrEmpty, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := Read(strings.NewReader(c.text), "x.txt", telemetry.Options{})

@@ -22,7 +22,8 @@ import (
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/telemetry"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/health"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Recognise reports whether text, the beginning of a file, is of the format, and of
@@ -106,7 +107,7 @@ type row struct {
 const mostMoments = 1 << 20
 
 // Read reads one file. An error is of the input, or says that there is no known metric in it.
-func Read(src io.Reader, name string, o telemetry.Options) (*trace.Telemetry, error) {
+func Read(src io.Reader, name string, o telemetry.Options) (*health.Record, error) {
 	r := &reader{b: telemetry.NewBuilder(name), lines: ingest.NewLines(src, name, o.Limits, nil), xids: make(map[place]float64)}
 	r.begin()
 	for {
@@ -129,7 +130,7 @@ func Read(src io.Reader, name string, o telemetry.Options) (*trace.Telemetry, er
 	}
 	r.end()
 	if r.b.Empty() {
-		return nil, trace.At(trace.Pos{File: name}, trace.Bad(trace.ErrEmpty, "metrics, but none of those that node_exporter and DCGM's exporter give of processors, memory, network or GPUs"))
+		return nil, input.At(input.Pos{File: name}, input.Bad(input.ErrEmpty, "metrics, but none of those that node_exporter and DCGM's exporter give of processors, memory, network or GPUs"))
 	}
 	return r.b.Finish(), nil
 }
@@ -209,7 +210,7 @@ func (r *reader) takeDevice(host string, f telemetry.Field) {
 		return // a part of a GPU (MIG), or none
 	}
 	if bus := telemetry.Bus(s.label("pci_bus_id")); bus != 0 {
-		r.b.Bus(trace.DeviceBus{Host: host, Device: n, Bus: bus})
+		r.b.Bus(health.Bus{Host: host, Device: n, Bus: bus})
 	}
 	d := row{place{host, n}, f, strconv.FormatFloat(s.value, 'f', -1, 64)}
 	if s.at != 0 {
@@ -224,7 +225,7 @@ func (r *reader) device(d row, at int64) {
 	if d.field == (telemetry.Field{}) { // an Xid error
 		code, _ := strconv.ParseFloat(d.text, 64)
 		if before, ok := r.xids[d.place]; ok && code != before && code > 0 && code < 1e6 {
-			r.b.Event(trace.HostEvent{Host: d.host, At: at, Kind: trace.XidError, Code: int(code), Device: d.device, Line: r.lines.Pos().Line, Text: xidMetric})
+			r.b.Event(health.Event{Host: d.host, At: at, Kind: health.XidError, Code: int(code), Device: d.device, Line: r.lines.Pos().Line, Text: xidMetric})
 		}
 		r.xids[d.place] = code
 		return

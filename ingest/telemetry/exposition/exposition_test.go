@@ -8,7 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sfstat/sfstat/ingest/telemetry"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/health"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // snapshot is what node_exporter prints, shortened: two CPUs at a time in seconds, each
@@ -32,7 +33,7 @@ node_uname_info{domainname="(none)",machine="x86_64",nodename="h2",release="6.8.
 `
 }
 
-func find(t *trace.Telemetry, host string, device int, q trace.Quantity) []trace.Reading {
+func find(t *health.Record, host string, device int, q health.Quantity) []health.Reading {
 	for _, s := range t.Series {
 		if s.Host == host && s.Device == device && s.Quantity == q {
 			return s.Readings
@@ -53,17 +54,17 @@ DCGM_FI_DEV_SM_CLOCK{gpu="3",GPU_I_ID="1",Hostname="h2"} 1 1795351500000
 		name, text string
 		host       string
 		device     int
-		q          trace.Quantity
-		want       []trace.Reading
+		q          health.Quantity
+		want       []health.Reading
 	}{
-		{"seconds of all CPUs", two, "h2", -1, trace.CPUBusy, []trace.Reading{{At: at, Value: 100}, {At: at + 15e9, Value: 107}}},
-		{"steal", two, "h2", -1, trace.CPUSteal, []trace.Reading{{At: at, Value: 6}, {At: at + 15e9, Value: 6}}},
-		{"part of the memory", two, "h2", -1, trace.MemoryAvailable, []trace.Reading{{At: at, Value: 0.25}, {At: at + 15e9, Value: 0.25}}},
-		{"drops but of the loopback", two, "h2", -1, trace.NetworkDrops, []trace.Reading{{At: at, Value: 7}, {At: at + 15e9, Value: 7}}},
-		{"DCGM", dcgm, "h2", 3, trace.SMClock, []trace.Reading{{At: at, Value: 1005}}},
-		{"reasons", dcgm, "h2", 3, trace.Throttled, []trace.Reading{{At: at, Value: 1}}},
-		{"blank", dcgm, "h2", 3, trace.MemoryTemperature, nil},
-		{"a dump by series", "node_vmstat_pswpin{instance=\"h2:9100\"} 3 1795351500.0\nnode_vmstat_pswpin{instance=\"h2:9100\"} 4 1795351515.0\n# EOF\n", "h2", -1, trace.SwapIn, []trace.Reading{{At: at, Value: 3}, {At: at + 15e9, Value: 4}}},
+		{"seconds of all CPUs", two, "h2", -1, health.CPUBusy, []health.Reading{{At: at, Value: 100}, {At: at + 15e9, Value: 107}}},
+		{"steal", two, "h2", -1, health.CPUSteal, []health.Reading{{At: at, Value: 6}, {At: at + 15e9, Value: 6}}},
+		{"part of the memory", two, "h2", -1, health.MemoryAvailable, []health.Reading{{At: at, Value: 0.25}, {At: at + 15e9, Value: 0.25}}},
+		{"drops but of the loopback", two, "h2", -1, health.NetworkDrops, []health.Reading{{At: at, Value: 7}, {At: at + 15e9, Value: 7}}},
+		{"DCGM", dcgm, "h2", 3, health.SMClock, []health.Reading{{At: at, Value: 1005}}},
+		{"reasons", dcgm, "h2", 3, health.Throttled, []health.Reading{{At: at, Value: 1}}},
+		{"blank", dcgm, "h2", 3, health.MemoryTemperature, nil},
+		{"a dump by series", "node_vmstat_pswpin{instance=\"h2:9100\"} 3 1795351500.0\nnode_vmstat_pswpin{instance=\"h2:9100\"} 4 1795351515.0\n# EOF\n", "h2", -1, health.SwapIn, []health.Reading{{At: at, Value: 3}, {At: at + 15e9, Value: 4}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if !Recognise([]byte(c.text)) {
@@ -92,7 +93,7 @@ DCGM_FI_DEV_XID_ERRORS{gpu="0",Hostname="h2"} 79 1795351520000
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []trace.HostEvent{{Host: "h2", At: 1795351520e9, Kind: trace.XidError, Code: 79, Line: 3, Text: xidMetric}}; !cmp.Equal(want, got.Events) {
+	if want := []health.Event{{Host: "h2", At: 1795351520e9, Kind: health.XidError, Code: 79, Line: 3, Text: xidMetric}}; !cmp.Equal(want, got.Events) {
 		t.Error(cmp.Diff(want, got.Events))
 	}
 }
@@ -105,7 +106,7 @@ func TestDamage(t *testing.T) {
 	}{
 		{"cut in a label", snapshot("1.7953515e+09", "1") + `node_load1{a="b`, nil, 1},
 		{"cut in a value", snapshot("1.7953515e+09", "1") + "node_load1 ", nil, 1},
-		{"no known metric", "# TYPE go_goroutines gauge\ngo_goroutines 8\n", trace.ErrEmpty, 0},
+		{"no known metric", "# TYPE go_goroutines gauge\ngo_goroutines 8\n", input.ErrEmpty, 0},
 		{"infinite", "node_vmstat_pswpin +Inf\nnode_vmstat_pswpin 1\n", nil, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/ingest/telemetry"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/health"
 )
 
 // machine is a host at one time: sums over its processors and interfaces.
@@ -18,7 +18,7 @@ type machine struct {
 // metric is a series of a host that is known.
 type metric struct {
 	sum int // where it is added up
-	q   trace.Quantity
+	q   health.Quantity
 }
 
 const (
@@ -41,21 +41,21 @@ const (
 
 // metrics are the series of node_exporter, but for node_cpu_seconds_total.
 var metrics = map[string]metric{
-	"node_load1":                                 {load, trace.Load},
-	"node_cpu_scaling_frequency_hertz":           {clock, trace.CPUClock},
-	"node_cpu_core_throttles_total":              {throttled, trace.CPUThrottled},
-	"node_memory_MemAvailable_bytes":             {available, trace.MemoryAvailable},
-	"node_memory_MemTotal_bytes":                 {total, trace.NoQuantity},
-	"node_pressure_cpu_waiting_seconds_total":    {pressureCPU, trace.PressureCPU},
-	"node_pressure_memory_waiting_seconds_total": {pressureMemory, trace.PressureMemory},
-	"node_pressure_io_waiting_seconds_total":     {pressureIO, trace.PressureIO},
-	"node_vmstat_pswpin":                         {swapIn, trace.SwapIn},
-	"node_vmstat_oom_kill":                       {oomKills, trace.OOMKills},
-	"node_netstat_Tcp_RetransSegs":               {retransmits, trace.Retransmits},
-	"node_network_receive_drop_total":            {drops, trace.NetworkDrops},
-	"node_network_transmit_drop_total":           {drops, trace.NetworkDrops},
-	"node_network_receive_errs_total":            {drops, trace.NetworkDrops},
-	"node_network_transmit_errs_total":           {drops, trace.NetworkDrops},
+	"node_load1":                                 {load, health.Load},
+	"node_cpu_scaling_frequency_hertz":           {clock, health.CPUClock},
+	"node_cpu_core_throttles_total":              {throttled, health.CPUThrottled},
+	"node_memory_MemAvailable_bytes":             {available, health.MemoryAvailable},
+	"node_memory_MemTotal_bytes":                 {total, health.NoQuantity},
+	"node_pressure_cpu_waiting_seconds_total":    {pressureCPU, health.PressureCPU},
+	"node_pressure_memory_waiting_seconds_total": {pressureMemory, health.PressureMemory},
+	"node_pressure_io_waiting_seconds_total":     {pressureIO, health.PressureIO},
+	"node_vmstat_pswpin":                         {swapIn, health.SwapIn},
+	"node_vmstat_oom_kill":                       {oomKills, health.OOMKills},
+	"node_netstat_Tcp_RetransSegs":               {retransmits, health.Retransmits},
+	"node_network_receive_drop_total":            {drops, health.NetworkDrops},
+	"node_network_transmit_drop_total":           {drops, health.NetworkDrops},
+	"node_network_receive_errs_total":            {drops, health.NetworkDrops},
+	"node_network_transmit_errs_total":           {drops, health.NetworkDrops},
 }
 
 const cpuSeconds = "node_cpu_seconds_total"
@@ -111,20 +111,20 @@ func (m *machine) seconds(s *sample) {
 
 // add adds what is known of the machine.
 func (m *machine) add(b *telemetry.Builder, host string, at int64) {
-	put := func(q trace.Quantity, of int, per float64) {
+	put := func(q health.Quantity, of int, per float64) {
 		if m.told[of] && per > 0 {
-			b.Add(host, -1, q, trace.Reading{At: at, Value: m.sums[of] / per})
+			b.Add(host, -1, q, health.Reading{At: at, Value: m.sums[of] / per})
 		}
 	}
-	put(trace.CPUBusy, busy, m.cpus)
-	put(trace.CPUSteal, steal, m.cpus)
-	put(trace.CPUWaitIO, waitIO, m.cpus)
-	put(trace.Load, load, m.cpus)
-	put(trace.CPUClock, clock, m.clocks*1e6)
-	put(trace.MemoryAvailable, available, m.sums[total])
+	put(health.CPUBusy, busy, m.cpus)
+	put(health.CPUSteal, steal, m.cpus)
+	put(health.CPUWaitIO, waitIO, m.cpus)
+	put(health.Load, load, m.cpus)
+	put(health.CPUClock, clock, m.clocks*1e6)
+	put(health.MemoryAvailable, available, m.sums[total])
 	for _, of := range metrics {
 		switch of.q {
-		case trace.NoQuantity, trace.Load, trace.CPUClock, trace.MemoryAvailable:
+		case health.NoQuantity, health.Load, health.CPUClock, health.MemoryAvailable:
 		default:
 			put(of.q, of.sum, 1)
 			m.told[of.sum] = false // several series make one

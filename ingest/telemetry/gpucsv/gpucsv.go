@@ -14,7 +14,8 @@ import (
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/telemetry"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/health"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Columns beside the fields.
@@ -71,7 +72,7 @@ func plain(name string) string {
 }
 
 // Read reads one table. An error is of the input, or says that there is no reading in it.
-func Read(r io.Reader, name string, o telemetry.Options) (*trace.Telemetry, error) {
+func Read(r io.Reader, name string, o telemetry.Options) (*health.Record, error) {
 	t := ingest.NewTable(r, name, o.Limits)
 	header, err := t.Header()
 	if err != nil {
@@ -79,7 +80,7 @@ func Read(r io.Reader, name string, o telemetry.Options) (*trace.Telemetry, erro
 	}
 	c := columnsOf(header)
 	if len(c.fields) == 0 {
-		return nil, trace.At(t.Pos(), trace.Bad(trace.ErrFormat, "a table without a column that nvidia-smi --query-gpu or DCGM has: clocks.sm, temperature.gpu, …"))
+		return nil, input.At(t.Pos(), input.Bad(input.ErrFormat, "a table without a column that nvidia-smi --query-gpu or DCGM has: clocks.sm, temperature.gpu, …"))
 	}
 	b := telemetry.NewBuilder(name)
 	seen := make(map[string]int) // devices by what tells them
@@ -100,7 +101,7 @@ func Read(r io.Reader, name string, o telemetry.Options) (*trace.Telemetry, erro
 		}
 	}
 	if b.Empty() {
-		return nil, trace.At(trace.Pos{File: name}, trace.Bad(trace.ErrEmpty, "a table of GPUs without a reading"))
+		return nil, input.At(input.Pos{File: name}, input.Bad(input.ErrEmpty, "a table of GPUs without a reading"))
 	}
 	return b.Finish(), nil
 }
@@ -136,7 +137,7 @@ func (c *columns) row(b *telemetry.Builder, o telemetry.Options, cells []string,
 		r.Device = min(n, maxDevice)
 	}
 	if bus := telemetry.Bus(cell(c.bus)); bus != 0 {
-		b.Bus(trace.DeviceBus{Host: r.Host, Device: r.Device, Bus: bus})
+		b.Bus(health.Bus{Host: r.Host, Device: r.Device, Bus: bus})
 	}
 	for i, f := range c.fields {
 		b.Set(&r, f, cell(i))

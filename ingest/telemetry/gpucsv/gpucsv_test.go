@@ -9,7 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sfstat/sfstat/ingest/telemetry"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/health"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 const smi = `timestamp, index, pci.bus_id, clocks.current.sm [MHz], clocks_throttle_reasons.active, temperature.gpu, power.draw [W], utilization.gpu [%], ecc.errors.uncorrected.volatile.total
@@ -28,7 +29,7 @@ func at(text string) int64 {
 	return t.AddDate(2026, 10, 21).UnixNano()
 }
 
-func series(t *trace.Telemetry, device int, q trace.Quantity) []trace.Reading {
+func series(t *health.Record, device int, q health.Quantity) []health.Reading {
 	for _, s := range t.Series {
 		if s.Device == device && s.Quantity == q {
 			return s.Readings
@@ -45,15 +46,15 @@ func TestRead(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		device int
-		q      trace.Quantity
-		want   []trace.Reading
+		q      health.Quantity
+		want   []health.Reading
 	}{
-		{"clock", 0, trace.SMClock, []trace.Reading{{At: at("12:45:00.500"), Value: 1755}, {At: at("12:45:01.500"), Value: 1740}}},
-		{"throttled", 1, trace.Throttled, []trace.Reading{{At: at("12:45:00.507"), Value: 1}}},
-		{"power cap", 1, trace.PowerCapped, []trace.Reading{{At: at("12:45:00.507"), Value: 1}}},
-		{"idle is not throttled", 0, trace.Throttled, []trace.Reading{{At: at("12:45:00.500")}, {At: at("12:45:01.500")}}},
-		{"percent", 0, trace.Utilization, []trace.Reading{{At: at("12:45:00.500"), Value: 0.98}, {At: at("12:45:01.500"), Value: 1}}},
-		{"not available", 1, trace.ECCUncorrected, nil},
+		{"clock", 0, health.SMClock, []health.Reading{{At: at("12:45:00.500"), Value: 1755}, {At: at("12:45:01.500"), Value: 1740}}},
+		{"throttled", 1, health.Throttled, []health.Reading{{At: at("12:45:00.507"), Value: 1}}},
+		{"power cap", 1, health.PowerCapped, []health.Reading{{At: at("12:45:00.507"), Value: 1}}},
+		{"idle is not throttled", 0, health.Throttled, []health.Reading{{At: at("12:45:00.500")}, {At: at("12:45:01.500")}}},
+		{"percent", 0, health.Utilization, []health.Reading{{At: at("12:45:00.500"), Value: 0.98}, {At: at("12:45:01.500"), Value: 1}}},
+		{"not available", 1, health.ECCUncorrected, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, series(got, c.device, c.q)); diff != "" {
@@ -61,7 +62,7 @@ func TestRead(t *testing.T) {
 			}
 		})
 	}
-	if want := []trace.DeviceBus{{Device: 0, Bus: 0x3b << 12}, {Device: 1, Bus: 0x86 << 12}}; !cmp.Equal(want, got.Buses) {
+	if want := []health.Bus{{Device: 0, Bus: 0x3b << 12}, {Device: 1, Bus: 0x86 << 12}}; !cmp.Equal(want, got.Buses) {
 		t.Errorf("buses %v, expected %v", got.Buses, want)
 	}
 	if !got.Zoneless || len(got.Notes) != 0 {
@@ -75,21 +76,21 @@ func TestVariants(t *testing.T) {
 		name, text string
 		o          telemetry.Options
 		device     int
-		q          trace.Quantity
-		want       trace.Reading
+		q          health.Quantity
+		want       health.Reading
 	}{
-		{"without units", "timestamp, uuid, clocks.sm\n2026/11/22 12:45:00.000, GPU-a, 1755\n2026/11/22 12:45:00.000, GPU-b, 1005\n", telemetry.Options{}, 1, trace.SMClock, trace.Reading{At: at("12:45:00.000"), Value: 1005}},
-		{"in a zone", "timestamp, index, clocks.sm\n2026/11/22 14:45:00.000, 0, 1755\n", telemetry.Options{Zone: zone}, 0, trace.SMClock, trace.Reading{At: at("12:45:00.000"), Value: 1755}},
-		{"epoch", "timestamp,gpu,DCGM_FI_DEV_GPU_TEMP\n1795351500.5,3,61\n", telemetry.Options{}, 3, trace.Temperature, trace.Reading{At: at("12:45:00.500"), Value: 61}},
-		{"by reason", "timestamp, index, clocks_event_reasons.hw_thermal_slowdown, clocks_event_reasons.sw_thermal_slowdown\n2026/11/22 12:45:00.000, 0, Not Active, Active\n", telemetry.Options{}, 0, trace.Throttled, trace.Reading{At: at("12:45:00.000"), Value: 1}},
-		{"without a time", "index, temperature.gpu\n2, 61\n", telemetry.Options{}, 2, trace.Temperature, trace.Reading{Value: 61}},
+		{"without units", "timestamp, uuid, clocks.sm\n2026/11/22 12:45:00.000, GPU-a, 1755\n2026/11/22 12:45:00.000, GPU-b, 1005\n", telemetry.Options{}, 1, health.SMClock, health.Reading{At: at("12:45:00.000"), Value: 1005}},
+		{"in a zone", "timestamp, index, clocks.sm\n2026/11/22 14:45:00.000, 0, 1755\n", telemetry.Options{Zone: zone}, 0, health.SMClock, health.Reading{At: at("12:45:00.000"), Value: 1755}},
+		{"epoch", "timestamp,gpu,DCGM_FI_DEV_GPU_TEMP\n1795351500.5,3,61\n", telemetry.Options{}, 3, health.Temperature, health.Reading{At: at("12:45:00.500"), Value: 61}},
+		{"by reason", "timestamp, index, clocks_event_reasons.hw_thermal_slowdown, clocks_event_reasons.sw_thermal_slowdown\n2026/11/22 12:45:00.000, 0, Not Active, Active\n", telemetry.Options{}, 0, health.Throttled, health.Reading{At: at("12:45:00.000"), Value: 1}},
+		{"without a time", "index, temperature.gpu\n2, 61\n", telemetry.Options{}, 2, health.Temperature, health.Reading{Value: 61}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := Read(strings.NewReader(c.text), "x.csv", c.o)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff([]trace.Reading{c.want}, series(got, c.device, c.q)); diff != "" {
+			if diff := cmp.Diff([]health.Reading{c.want}, series(got, c.device, c.q)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -103,8 +104,8 @@ func TestDamage(t *testing.T) {
 		notes      int
 	}{
 		{"cut in a row", smi + "2026/11/22 12:45:0", nil, 1},
-		{"no reading", "timestamp, index, clocks.sm\n", trace.ErrEmpty, 0},
-		{"another table", "a, b\n1, 2\n", trace.ErrFormat, 0},
+		{"no reading", "timestamp, index, clocks.sm\n", input.ErrEmpty, 0},
+		{"another table", "a, b\n1, 2\n", input.ErrFormat, 0},
 		{"an index that is none", "timestamp, index, clocks.sm\n2026/11/22 12:45:00.000, x, 1\n2026/11/22 12:45:00.000, 0, 1\n", nil, 1},
 		{"a time that is none", "timestamp, index, clocks.sm\nyesterday, 0, 1\n2026/11/22 12:45:00.000, 0, 1\n", nil, 1},
 	} {

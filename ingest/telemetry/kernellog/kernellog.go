@@ -19,7 +19,7 @@ import (
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/telemetry"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/health"
 )
 
 const xid = "NVRM: Xid ("
@@ -27,18 +27,18 @@ const xid = "NVRM: Xid ("
 // kinds are reports by what their lines hold.
 var kinds = []struct {
 	mark string
-	kind trace.HostEventKind
+	kind health.EventKind
 }{
-	{xid, trace.XidError},
-	{"Machine check events logged", trace.MachineCheck},
-	{"mce: [Hardware Error]", trace.MachineCheck},
-	{"EDAC MC", trace.MachineCheck},
-	{"Out of memory: Kill", trace.OutOfMemory},
-	{"Memory cgroup out of memory: Kill", trace.OutOfMemory},
-	{"cpu clock throttled", trace.CPUOverheated},
-	{"NIC Link is Down", trace.LinkDown},
-	{"Link Down", trace.LinkDown},
-	{"Link is Down", trace.LinkDown},
+	{xid, health.XidError},
+	{"Machine check events logged", health.MachineCheck},
+	{"mce: [Hardware Error]", health.MachineCheck},
+	{"EDAC MC", health.MachineCheck},
+	{"Out of memory: Kill", health.OutOfMemory},
+	{"Memory cgroup out of memory: Kill", health.OutOfMemory},
+	{"cpu clock throttled", health.CPUOverheated},
+	{"NIC Link is Down", health.LinkDown},
+	{"Link Down", health.LinkDown},
+	{"Link is Down", health.LinkDown},
 }
 
 // Recognise reports whether text, the beginning of a file, is a kernel's log: most of its lines
@@ -77,7 +77,7 @@ func begins(line []byte) bool {
 
 // Read reads one file. A log in which nothing of the kind is reported is one all the
 // same: that nothing was is known then. An error is of the input.
-func Read(r io.Reader, name string, o telemetry.Options) (*trace.Telemetry, error) {
+func Read(r io.Reader, name string, o telemetry.Options) (*health.Record, error) {
 	lines := ingest.NewLines(r, name, o.Limits, nil)
 	b := telemetry.NewBuilder(name)
 	for {
@@ -90,13 +90,13 @@ func Read(r io.Reader, name string, o telemetry.Options) (*trace.Telemetry, erro
 		}
 		for _, k := range kinds {
 			if at := bytes.Index(line, []byte(k.mark)); at >= 0 {
-				e := trace.HostEvent{Kind: k.kind, Device: -1, Line: lines.Pos().Line, Text: string(bytes.TrimSpace(line[at:]))}
+				e := health.Event{Kind: k.kind, Device: -1, Line: lines.Pos().Line, Text: string(bytes.TrimSpace(line[at:]))}
 				s, rest, _ := o.CutStamp(priority(line))
 				e.At = b.Time(s)
 				if host, ok := cutHost(rest); ok {
 					e.Host = host
 				}
-				if k.kind == trace.XidError && !readXid(&e, line[at+len(xid):]) {
+				if k.kind == health.XidError && !readXid(&e, line[at+len(xid):]) {
 					b.Wrong(lines.Pos())
 					break
 				}
@@ -129,7 +129,7 @@ func cutHost(rest []byte) (host string, ok bool) {
 }
 
 // readXid reads "PCI:0000:3b:00): 79, …".
-func readXid(e *trace.HostEvent, rest []byte) bool {
+func readXid(e *health.Event, rest []byte) bool {
 	place, behind, ok := bytes.Cut(rest, []byte("):"))
 	if !ok {
 		return false

@@ -8,34 +8,34 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sfstat/sfstat/ingest/telemetry"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/health"
 )
 
 const fell = "NVRM: Xid (PCI:0000:3b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus."
 
 func TestRead(t *testing.T) {
 	const at = 1795351500e9
-	xid := trace.HostEvent{Kind: trace.XidError, Code: 79, Bus: 0x3b << 12, Device: -1, Line: 2, Text: fell}
-	on := func(e trace.HostEvent, host string, at int64) trace.HostEvent {
+	xid := health.Event{Kind: health.XidError, Code: 79, Bus: 0x3b << 12, Device: -1, Line: 2, Text: fell}
+	on := func(e health.Event, host string, at int64) health.Event {
 		e.Host, e.At = host, at
 		return e
 	}
 	for _, c := range []struct {
 		name, text string
-		want       []trace.HostEvent
+		want       []health.Event
 	}{
-		{"dmesg", "[    0.000000] Linux version 6.8.0\n[ 1234.567890] " + fell + "\n", []trace.HostEvent{xid}},
-		{"dmesg -T", "[Sun Nov 22 12:44:59 2026] usb 1-1: new device\n[Sun Nov 22 12:45:00 2026] " + fell + "\n", []trace.HostEvent{on(xid, "", at)}},
-		{"dmesg --time-format iso", "2026-11-22T12:44:59,000000+00:00 usb 1-1: new device\n2026-11-22T13:45:00,000000+01:00 " + fell + "\n", []trace.HostEvent{on(xid, "", at)}},
-		{"syslog", "Nov 22 12:44:59 h2 kernel: [ 1.0] usb 1-1: new device\nNov 22 12:45:00 h2 kernel: [ 2.0] " + fell + "\n", []trace.HostEvent{on(xid, "h2", at)}},
-		{"journalctl -o short-iso", "2026-11-22T12:44:59+0000 h2 kernel: usb 1-1: new device\n2026-11-22T13:45:00+0100 h2 kernel: " + fell + "\n", []trace.HostEvent{on(xid, "h2", at)}},
-		{"journalctl -o short-unix", "1795351499.0 h2 kernel: usb 1-1: new device\n1795351500.000 h2 kernel: " + fell + "\n", []trace.HostEvent{on(xid, "h2", at)}},
+		{"dmesg", "[    0.000000] Linux version 6.8.0\n[ 1234.567890] " + fell + "\n", []health.Event{xid}},
+		{"dmesg -T", "[Sun Nov 22 12:44:59 2026] usb 1-1: new device\n[Sun Nov 22 12:45:00 2026] " + fell + "\n", []health.Event{on(xid, "", at)}},
+		{"dmesg --time-format iso", "2026-11-22T12:44:59,000000+00:00 usb 1-1: new device\n2026-11-22T13:45:00,000000+01:00 " + fell + "\n", []health.Event{on(xid, "", at)}},
+		{"syslog", "Nov 22 12:44:59 h2 kernel: [ 1.0] usb 1-1: new device\nNov 22 12:45:00 h2 kernel: [ 2.0] " + fell + "\n", []health.Event{on(xid, "h2", at)}},
+		{"journalctl -o short-iso", "2026-11-22T12:44:59+0000 h2 kernel: usb 1-1: new device\n2026-11-22T13:45:00+0100 h2 kernel: " + fell + "\n", []health.Event{on(xid, "h2", at)}},
+		{"journalctl -o short-unix", "1795351499.0 h2 kernel: usb 1-1: new device\n1795351500.000 h2 kernel: " + fell + "\n", []health.Event{on(xid, "h2", at)}},
 		{"nothing of the kind", "[    0.000000] Linux version 6.8.0\n", nil},
-		{"others", "[1.0] mce: [Hardware Error]: Machine check\n[2.0] Out of memory: Killed process 12 (python)\n[3.0] CPU3: Core temperature above threshold, cpu clock throttled (total events = 1)\n[4.0] mlx5_core 0000:17:00.0 eth2: Link Down\n", []trace.HostEvent{
-			{Kind: trace.MachineCheck, Device: -1, Line: 1, Text: "mce: [Hardware Error]: Machine check"},
-			{Kind: trace.OutOfMemory, Device: -1, Line: 2, Text: "Out of memory: Killed process 12 (python)"},
-			{Kind: trace.CPUOverheated, Device: -1, Line: 3, Text: "cpu clock throttled (total events = 1)"},
-			{Kind: trace.LinkDown, Device: -1, Line: 4, Text: "Link Down"},
+		{"others", "[1.0] mce: [Hardware Error]: Machine check\n[2.0] Out of memory: Killed process 12 (python)\n[3.0] CPU3: Core temperature above threshold, cpu clock throttled (total events = 1)\n[4.0] mlx5_core 0000:17:00.0 eth2: Link Down\n", []health.Event{
+			{Kind: health.MachineCheck, Device: -1, Line: 1, Text: "mce: [Hardware Error]: Machine check"},
+			{Kind: health.OutOfMemory, Device: -1, Line: 2, Text: "Out of memory: Killed process 12 (python)"},
+			{Kind: health.CPUOverheated, Device: -1, Line: 3, Text: "cpu clock throttled (total events = 1)"},
+			{Kind: health.LinkDown, Device: -1, Line: 4, Text: "Link Down"},
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // Communication is what debug logs of NCCL, dumps of its Inspector and exports beside them hold.
@@ -42,7 +42,7 @@ type Communicator struct {
 
 // CommunicationOf counts what a result rests on.
 func CommunicationOf(r *comm.Result) *Communication {
-	c := &Communication{Logs: r.Sources(trace.SourceNCCLLog), Dumps: r.Sources(trace.SourceInspector), Exports: r.Sources(trace.SourceNsight), Ranks: len(r.Ranks),
+	c := &Communication{Logs: r.Sources(comms.SourceNCCLLog), Dumps: r.Sources(comms.SourceInspector), Exports: r.Sources(comms.SourceNsight), Ranks: len(r.Ranks),
 		Calls: len(r.Calls) - r.Duplicates, Unread: r.Unparsed, Warnings: len(r.Recorded.Warnings),
 		Hosts: []string{}, Operations: []Operation{}, Communicators: []Communicator{}, Topology: []string{}}
 	for i := range r.Ranks {

@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Inventory is what all inputs hold together.
@@ -166,17 +167,17 @@ func (r *Run) addNotes(w *trace.Window) {
 	counted := make(map[int]bool)
 	remarks := 0
 	for _, n := range r.Notes {
-		if n.Kind == trace.NoteRecorder.String() {
+		if n.Kind == input.NoteRecorder.String() {
 			remarks++
 		}
 	}
 	for _, n := range w.Notes {
 		i := slices.IndexFunc(r.Notes, func(have Note) bool {
-			return have.Kind == n.Kind.String() && (n.Kind != trace.NoteRecorder || have.Text == n.Text || remarks >= maxRemarks && have.Text == otherRemarks)
+			return have.Kind == n.Kind.String() && (n.Kind != input.NoteRecorder || have.Text == n.Text || remarks >= maxRemarks && have.Text == otherRemarks)
 		})
 		if i < 0 {
 			text := n.Text
-			if n.Kind == trace.NoteRecorder {
+			if n.Kind == input.NoteRecorder {
 				if remarks++; remarks >= maxRemarks {
 					text = otherRemarks
 				}

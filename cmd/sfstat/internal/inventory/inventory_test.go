@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 func ranks(t *testing.T, ids ...int) []trace.Rank {
@@ -27,7 +28,7 @@ func TestRunIsSummedOverItsWindows(t *testing.T) {
 		Side: []trace.SideChannel{{Name: "x_cuda_event_ms", Samples: []trace.Sample{{Step: 10, Ready: true}, {Step: 10, Rank: 1}}}}}
 	second := &trace.Window{Run: "a", FirstStep: 4, WorldSize: 4, Schema: trace.Schema{Stages: []string{"z"}},
 		Ranks: ranks(t, 0, 3), Durations: []int64{5, 5, 5, 5}, Accumulation: 4,
-		Notes: []trace.Note{{Kind: trace.NoteMissingRanks, Text: "two are missing"}}, GatherFailed: []int{3}}
+		Notes: []input.Note{{Kind: input.NoteMissingRanks, Text: "two are missing"}}, GatherFailed: []int{3}}
 	var inv Inventory
 	for _, w := range []*trace.Window{first, second, {Run: "b", WorldSize: 1, Schema: second.Schema, Ranks: ranks(t, 0), Durations: []int64{7}}} {
 		if err := inv.Add(w); err != nil {

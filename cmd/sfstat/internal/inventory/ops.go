@@ -5,7 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // Trace is what is known about one operator trace.
@@ -79,21 +80,21 @@ func (k OpKind) String() string {
 func (k OpKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
 func kindOf(name string) OpKind {
-	switch c := trace.ParseOpClass(name); {
+	switch c := operator.ParseClass(name); {
 	case c.IsCompute():
 		return Compute
 	case c.IsTransfer():
 		return Transfer
 	case c.IsCommunication():
 		return Collective
-	case c != trace.OpOther:
+	case c != operator.Other:
 		return Other
 	}
 	return UnknownKind
 }
 
 // AddTrace counts an operator trace in. It keeps nothing of it.
-func (inv *Inventory) AddTrace(path string, o *trace.OpTrace) {
+func (inv *Inventory) AddTrace(path string, o *operator.Trace) {
 	l := o.Layout
 	t := &Trace{Run: o.Run, Path: path, Workers: len(o.Ranks), Steps: len(o.Steps), FirstStep: o.Steps[0], LastStep: o.Steps[len(o.Steps)-1],
 		Layout:    Layout{DP: l.DP, PP: l.PP, TP: l.TP, DSP: l.DSP, VPP: l.VPP, World: l.World},
@@ -108,7 +109,7 @@ func (inv *Inventory) AddTrace(path string, o *trace.OpTrace) {
 	inv.Traces = append(inv.Traces, t)
 }
 
-func (t *Trace) addOperators(o *trace.OpTrace) {
+func (t *Trace) addOperators(o *operator.Trace) {
 	for _, name := range o.Names {
 		t.Names = append(t.Names, OpName{Name: name, Kind: kindOf(name)})
 	}
@@ -173,7 +174,7 @@ func evenly(steps []int64) int64 {
 const maxNamed = 8
 
 // absent names the places of the layout where no rank recorded anything.
-func absent(o *trace.OpTrace) string {
+func absent(o *operator.Trace) string {
 	dp, pp := o.Coordinates()
 	have := make(map[[2]int]bool, len(dp))
 	for i := range dp {
@@ -210,12 +211,12 @@ func (t *Trace) needs() []Need {
 			out = append(out, Need{analysis, fmt.Sprintf(format, args...)})
 		}
 	}
-	has := func(kind trace.NoteKind) bool {
+	has := func(kind input.NoteKind) bool {
 		return slices.ContainsFunc(t.Notes, func(n Note) bool { return n.Kind == kind.String() })
 	}
 	lacks(t.Workers < 2, "which worker is slow", "one worker recorded: there is nobody to compare it with")
 	lacks(t.Missing != "", "replay, blame", "workers are missing: %s", t.Missing)
-	lacks(has(trace.NoteUnjoined), "replay, blame, wait and transfer", "communication is not joined, so that waiting cannot be told from work")
+	lacks(has(input.NoteUnjoined), "replay, blame, wait and transfer", "communication is not joined, so that waiting cannot be told from work")
 	kernels := !slices.ContainsFunc(t.Names, func(n OpName) bool { return n.Kind != UnknownKind })
 	lacks(kernels, "replay", "a profiler's kernels: what waits for what is not in them")
 	lacks(!kernels && len(t.unknown()) > 0, "replay", "no place in the schedule is known for %s", strings.Join(t.unknown(), ", "))

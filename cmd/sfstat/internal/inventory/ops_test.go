@@ -7,14 +7,16 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // opTrace is two replicas of two stages that send forward once, in two steps
 // that are five apart: workers 0 to 3 are (dp, pp) = (0, 0), (0, 1), (1, 0),
 // (1, 1).
-func opTrace(t *testing.T) *trace.OpTrace {
+func opTrace(t *testing.T) *operator.Trace {
 	t.Helper()
-	o := &trace.OpTrace{Run: "a", Layout: trace.Layout{DP: 2, PP: 2, TP: 4, DSP: 1, VPP: 1, World: 16}, Steps: []int64{10, 15},
+	o := &operator.Trace{Run: "a", Layout: operator.Layout{DP: 2, PP: 2, TP: 4, DSP: 1, VPP: 1, World: 16}, Steps: []int64{10, 15},
 		Names: []string{"forward-send", "forward-compute", "forward-recv", "optimizer"}, Resolution: 1, Units: "nanoseconds"}
 	for id := range 4 {
 		role, err := trace.NewRole(trace.Coord{Axis: "dp", Index: id / 2}, trace.Coord{Axis: "pp", Index: id % 2})
@@ -35,7 +37,7 @@ func opTrace(t *testing.T) *trace.OpTrace {
 	return o
 }
 
-func summed(o *trace.OpTrace) *Trace {
+func summed(o *operator.Trace) *Trace {
 	var inv Inventory
 	inv.AddTrace("trace-a.csv", o)
 	return inv.Traces[0]
@@ -61,24 +63,24 @@ func TestTraceIsSummed(t *testing.T) {
 func TestNeedsOfTraces(t *testing.T) {
 	cases := []struct {
 		name string
-		less func(*trace.OpTrace)
+		less func(*operator.Trace)
 		want string
 	}{
-		{"one worker", func(o *trace.OpTrace) { o.Ranks = o.Ranks[:1] }, "one worker recorded"},
-		{"missing workers", func(o *trace.OpTrace) { o.Ranks = slices.Delete(o.Ranks, 1, 3) }, "workers are missing: dp=0,pp=1 dp=1,pp=0"},
-		{"many missing workers", func(o *trace.OpTrace) { o.Layout.DP = 9 }, "dp=5,pp=0 dp=5,pp=1 and 6 more"},
-		{"not joined", func(o *trace.OpTrace) { o.Notes = []trace.Note{{Kind: trace.NoteUnjoined, Text: "x"}} }, "waiting cannot be told from work"},
-		{"an unknown name", func(o *trace.OpTrace) { o.Names[3] = "attention" }, "no place in the schedule is known for attention"},
-		{"one replica", func(o *trace.OpTrace) { o.Layout.DP = 1 }, "no two workers do the same work"},
-		{"one step", func(o *trace.OpTrace) { o.Steps = o.Steps[:1] }, "one step"},
-		{"no microbatches", func(o *trace.OpTrace) {
+		{"one worker", func(o *operator.Trace) { o.Ranks = o.Ranks[:1] }, "one worker recorded"},
+		{"missing workers", func(o *operator.Trace) { o.Ranks = slices.Delete(o.Ranks, 1, 3) }, "workers are missing: dp=0,pp=1 dp=1,pp=0"},
+		{"many missing workers", func(o *operator.Trace) { o.Layout.DP = 9 }, "dp=5,pp=0 dp=5,pp=1 and 6 more"},
+		{"not joined", func(o *operator.Trace) { o.Notes = []input.Note{{Kind: input.NoteUnjoined, Text: "x"}} }, "waiting cannot be told from work"},
+		{"an unknown name", func(o *operator.Trace) { o.Names[3] = "attention" }, "no place in the schedule is known for attention"},
+		{"one replica", func(o *operator.Trace) { o.Layout.DP = 1 }, "no two workers do the same work"},
+		{"one step", func(o *operator.Trace) { o.Steps = o.Steps[:1] }, "one step"},
+		{"no microbatches", func(o *operator.Trace) {
 			for i := range o.Microbatch {
 				o.Microbatch[i] = -1
 			}
 		}, "do not tell their microbatch"},
-		{"step clock", func(o *trace.OpTrace) { o.StepClock = true }, "its own zero"},
-		{"coarse times", func(o *trace.OpTrace) { o.Resolution = 3815 }, "good to 3815 ns"},
-		{"two axes within", func(o *trace.OpTrace) { o.Layout.DSP = 2 }, "8 ranks are recorded as one worker"},
+		{"step clock", func(o *operator.Trace) { o.StepClock = true }, "its own zero"},
+		{"coarse times", func(o *operator.Trace) { o.Resolution = 3815 }, "good to 3815 ns"},
+		{"two axes within", func(o *operator.Trace) { o.Layout.DSP = 2 }, "8 ranks are recorded as one worker"},
 	}
 	all := func(o *Trace) string {
 		var lines []string

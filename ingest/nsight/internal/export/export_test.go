@@ -14,7 +14,7 @@ import (
 
 	"github.com/sfstat/sfstat/ingest/nsight/internal/export"
 	"github.com/sfstat/sfstat/ingest/nsight/nsighttest"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // small is an export with a row in every table.
@@ -198,17 +198,17 @@ func TestDamage(t *testing.T) {
 		kind  error
 		words string
 	}{
-		{"empty", nil, trace.ErrEmpty, "empty"},
-		{"text", []byte("rank,step\n0,1\n"), trace.ErrFormat, "not an SQLite database"},
-		{"header cut", good[:60], trace.ErrTruncated, "60 bytes of an SQLite database"},
-		{"half", good[:len(good)/2], trace.ErrTruncated, "cut short"},
-		{"last byte missing", good[:len(good)-1], trace.ErrTruncated, "cut short"},
-		{"page size 0", patch(16, 0, 0), trace.ErrFormat, "pages of 0 bytes"},
-		{"page size 3", patch(16, 0, 3), trace.ErrFormat, "pages of 3 bytes"},
-		{"more pages than there are", patch(28, 0x7f, 0xff, 0xff, 0xff), trace.ErrTruncated, "cut short"},
-		{"format of the future", patch(18, 9, 9), trace.ErrFormat, "SQLite"},
-		{"schema page gone", patch(100, 0xee, 0xee), trace.ErrFormat, "damaged"},
-		{"all but the header gone", append(bytes.Clone(good[:100]), make([]byte, len(good)-100)...), trace.ErrFormat, "SQLite"},
+		{"empty", nil, input.ErrEmpty, "empty"},
+		{"text", []byte("rank,step\n0,1\n"), input.ErrFormat, "not an SQLite database"},
+		{"header cut", good[:60], input.ErrTruncated, "60 bytes of an SQLite database"},
+		{"half", good[:len(good)/2], input.ErrTruncated, "cut short"},
+		{"last byte missing", good[:len(good)-1], input.ErrTruncated, "cut short"},
+		{"page size 0", patch(16, 0, 0), input.ErrFormat, "pages of 0 bytes"},
+		{"page size 3", patch(16, 0, 3), input.ErrFormat, "pages of 3 bytes"},
+		{"more pages than there are", patch(28, 0x7f, 0xff, 0xff, 0xff), input.ErrTruncated, "cut short"},
+		{"format of the future", patch(18, 9, 9), input.ErrFormat, "SQLite"},
+		{"schema page gone", patch(100, 0xee, 0xee), input.ErrFormat, "damaged"},
+		{"all but the header gone", append(bytes.Clone(good[:100]), make([]byte, len(good)-100)...), input.ErrFormat, "SQLite"},
 	} {
 		path := filepath.Join(t.TempDir(), "x.sqlite")
 		if err := os.WriteFile(path, c.data, 0o644); err != nil {
@@ -230,7 +230,7 @@ func TestNotAtRest(t *testing.T) {
 		if err := os.WriteFile(path+suffix, []byte("x"), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := read(path); !errors.Is(err, trace.ErrTruncated) || !strings.Contains(err.Error(), "lies beside it") {
+		if _, err := read(path); !errors.Is(err, input.ErrTruncated) || !strings.Contains(err.Error(), "lies beside it") {
 			t.Errorf("%s: %v", suffix, err)
 		}
 	}
@@ -266,7 +266,7 @@ func TestOtherDatabases(t *testing.T) {
 		"a view with no end": {"CREATE VIEW NVTX_EVENTS AS WITH RECURSIVE n(start) AS (SELECT 1 UNION ALL SELECT start + 1 FROM n) SELECT start FROM n",
 			"CREATE TABLE x (y)"},
 	} {
-		if _, err := read(database(t, statements...)); !errors.Is(err, trace.ErrFormat) || !strings.Contains(err.Error(), "no export of Nsight Systems") {
+		if _, err := read(database(t, statements...)); !errors.Is(err, input.ErrFormat) || !strings.Contains(err.Error(), "no export of Nsight Systems") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -321,7 +321,7 @@ func TestOddValues(t *testing.T) {
 func TestTextTooLong(t *testing.T) {
 	path := database(t, "CREATE TABLE NVTX_EVENTS (start INTEGER)", "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value)",
 		"INSERT INTO StringIds VALUES (1, 'fine'), (2, hex(zeroblob(1000000)))")
-	if _, err := read(path); !errors.Is(err, trace.ErrTooLarge) || strings.Count(err.Error(), "[StringIds#1]") != 1 {
+	if _, err := read(path); !errors.Is(err, input.ErrTooLarge) || strings.Count(err.Error(), "[StringIds#1]") != 1 {
 		t.Error(err)
 	}
 }
@@ -354,7 +354,7 @@ func TestSharedPages(t *testing.T) {
 	if err := os.WriteFile(path, data, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := read(path); !errors.Is(err, trace.ErrFormat) || !strings.Contains(err.Error(), "damaged") {
+	if _, err := read(path); !errors.Is(err, input.ErrFormat) || !strings.Contains(err.Error(), "damaged") {
 		t.Error(err)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/ingest/nsight/nsighttest"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // writerVariable makes the test binary the other process of TestLocked.
@@ -75,7 +75,7 @@ func TestLocked(t *testing.T) {
 			switch {
 			case c.says == "" && (err != nil || seen["kernel"] != 1):
 				t.Errorf("%v, %v", seen, err)
-			case c.says != "" && (!errors.Is(err, trace.ErrTruncated) || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "\n")):
+			case c.says != "" && (!errors.Is(err, input.ErrTruncated) || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "\n")):
 				t.Errorf("error %v, want one line that says %q", err, c.says)
 			}
 			end()

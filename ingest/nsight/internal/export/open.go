@@ -18,7 +18,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/sfstat/sfstat/ingest"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Magic begins every SQLite file.
@@ -41,12 +41,12 @@ type File struct {
 	tables map[string][]string   // columns, by the name of the table
 }
 
-// Open opens the export at path. An error of kind trace.ErrFormat says that
+// Open opens the export at path. An error of kind input.ErrFormat says that
 // the file is none.
 func Open(path string) (*File, error) {
 	f, err := openFile(path)
 	if err != nil {
-		return nil, trace.At(trace.Pos{File: path}, err)
+		return nil, input.At(input.Pos{File: path}, err)
 	}
 	return f, nil
 }
@@ -66,7 +66,7 @@ func openFile(path string) (*File, error) {
 	}
 	if !f.Has(kernelTable) && !f.Has(nvtxTable) && !f.Has(runtimeTable) && !f.Has(metaTable) {
 		f.Close()
-		return nil, trace.Bad(trace.ErrFormat, "an SQLite database, but no export of Nsight Systems: none of the tables %s, %s, %s is in it",
+		return nil, input.Bad(input.ErrFormat, "an SQLite database, but no export of Nsight Systems: none of the tables %s, %s, %s is in it",
 			kernelTable, runtimeTable, nvtxTable)
 	}
 	return f, nil
@@ -169,7 +169,7 @@ func atRest(path string) error {
 		return ingest.Unreadable(path, err)
 	}
 	if pid, ok := lockedBy(file); ok {
-		return trace.Bad(trace.ErrTruncated, "process %d has it locked and is writing it: let it finish, or stop it and export again", pid)
+		return input.Bad(input.ErrTruncated, "process %d has it locked and is writing it: let it finish, or stop it and export again", pid)
 	}
 	var head [100]byte
 	n, err := io.ReadFull(file, head[:])
@@ -177,18 +177,18 @@ func atRest(path string) error {
 	case err != nil && err != io.EOF && err != io.ErrUnexpectedEOF:
 		return ingest.Unreadable(path, err)
 	case n == 0:
-		return trace.Bad(trace.ErrEmpty, "empty: the export may not have written anything yet")
+		return input.Bad(input.ErrEmpty, "empty: the export may not have written anything yet")
 	case !bytes.HasPrefix(head[:n], []byte(Magic)[:min(n, len(Magic))]):
-		return trace.Bad(trace.ErrFormat, "not an SQLite database: write one with nsys export --type sqlite")
+		return input.Bad(input.ErrFormat, "not an SQLite database: write one with nsys export --type sqlite")
 	case n < len(head):
-		return trace.Bad(trace.ErrTruncated, "%d bytes of an SQLite database, whose header alone has %d: copy or export it again", n, len(head))
+		return input.Bad(input.ErrTruncated, "%d bytes of an SQLite database, whose header alone has %d: copy or export it again", n, len(head))
 	}
 	if err := checkHeader(head[:], info.Size()); err != nil {
 		return err
 	}
 	for suffix, what := range map[string]string{"-wal": "write-ahead log", "-journal": "rollback journal"} {
 		if side, err := os.Stat(path + suffix); err == nil && side.Size() > 0 {
-			return trace.Bad(trace.ErrTruncated, "a %s (%s) lies beside it: another program is writing the file or was stopped while it did; let it finish, or export again",
+			return input.Bad(input.ErrTruncated, "a %s (%s) lies beside it: another program is writing the file or was stopped while it did; let it finish, or export again",
 				what, filepath.Base(path)+suffix)
 		}
 	}
@@ -203,12 +203,12 @@ func checkHeader(head []byte, size int64) error {
 		page = 65536
 	}
 	if page < 512 || page&(page-1) != 0 {
-		return trace.Bad(trace.ErrFormat, "a damaged SQLite database: pages of %d bytes, expected a power of two from 512 to 65536", page)
+		return input.Bad(input.ErrFormat, "a damaged SQLite database: pages of %d bytes, expected a power of two from 512 to 65536", page)
 	}
 	pages := int64(binary.BigEndian.Uint32(head[28:]))
 	counted := binary.BigEndian.Uint32(head[24:]) == binary.BigEndian.Uint32(head[92:]) // else the count is from an old program
 	if counted && pages*page > size {
-		return trace.Bad(trace.ErrTruncated, "%d bytes of an SQLite database of %d: the export or a copy of it was cut short; copy or export it again", size, pages*page)
+		return input.Bad(input.ErrTruncated, "%d bytes of an SQLite database of %d: the export or a copy of it was cut short; copy or export it again", size, pages*page)
 	}
 	return nil
 }
@@ -216,19 +216,19 @@ func checkHeader(head []byte, size int64) error {
 // explain says in plain words what SQLite found.
 func explain(err error) error {
 	var found *sqlite.Error
-	var placed *trace.RecordError
+	var placed *input.Error
 	if err == nil || errors.As(err, &placed) || !errors.As(err, &found) {
 		return err
 	}
 	switch found.Code() & 0xff {
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT:
-		return trace.Bad(trace.ErrFormat, "a damaged SQLite database (%s): export it again from the .nsys-rep", plain(found))
+		return input.Bad(input.ErrFormat, "a damaged SQLite database (%s): export it again from the .nsys-rep", plain(found))
 	case sqlite3.SQLITE_TOOBIG:
-		return trace.Bad(trace.ErrTooLarge, "a text or row of more than %d bytes, the most that is read", MaxText)
+		return input.Bad(input.ErrTooLarge, "a text or row of more than %d bytes, the most that is read", MaxText)
 	case sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH:
 		return fmt.Errorf("cannot be read: %s", plain(found))
 	}
-	return trace.Bad(trace.ErrFormat, "SQLite refuses it (%s): export it again from the .nsys-rep", plain(found))
+	return input.Bad(input.ErrFormat, "SQLite refuses it (%s): export it again from the .nsys-rep", plain(found))
 }
 
 // plain is the message of an SQLite error on one line, at most 200 bytes of it:

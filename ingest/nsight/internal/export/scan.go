@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Absent is the value of an integer that the file does not have, by column or
@@ -95,7 +95,7 @@ func (c *cursor) next() (more bool, err error) {
 	}
 	id, ok := c.values[0].(int64)
 	if !ok || id <= c.row && !c.sorted {
-		return false, c.at(trace.Bad(trace.ErrFormat, "a damaged SQLite database: row %v follows row %d; export it again from the .nsys-rep", c.values[0], c.row))
+		return false, c.at(input.Bad(input.ErrFormat, "a damaged SQLite database: row %v follows row %d; export it again from the .nsys-rep", c.values[0], c.row))
 	}
 	c.row = id
 	for i, column := range c.columns {
@@ -123,7 +123,7 @@ func (c *cursor) at(err error) error {
 	if c.row != Absent {
 		inside = fmt.Sprintf("%s#%d", c.table, c.row)
 	}
-	return trace.At(trace.Pos{File: c.file.path, Inside: inside}, explain(err))
+	return input.At(input.Pos{File: c.file.path, Inside: inside}, explain(err))
 }
 
 // scan calls each with every row of a table, in the order of the file. Where

@@ -1,27 +1,27 @@
-package trace
+package comms
 
 import (
-	"github.com/sfstat/sfstat/internal/enum"
+	"github.com/sfstat/sfstat/trace/enum"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
-// CommState is how far a call got.
-type CommState uint8
+// State is how far a call got.
+type State uint8
 
 const (
-	CommStateUnknown CommState = iota
-	CommScheduled
-	CommStarted
-	CommCompleted
+	StateUnknown State = iota
+	Scheduled
+	Started
+	Completed
 )
 
-var commStateNames = [...]string{"unknown", "scheduled", "started", "completed"}
+var stateNames = [...]string{"unknown", "scheduled", "started", "completed"}
 
-func (s CommState) String() string { return enum.Name(commStateNames[:], s) }
+func (s State) String() string { return enum.Name(stateNames[:], s) }
 
-// CommCall is one call of one process: a collective, a send or a receive, as
+// Call is one call of one process: a collective, a send or a receive, as
 // its process entered it. [UnknownCall] is one of which nothing is known.
-type CommCall struct {
+type Call struct {
 	Process  int // index of Processes
 	Group    int // index of Groups, None: not known
 	Op       nccl.Op
@@ -43,16 +43,16 @@ type CommCall struct {
 	Datatype  nccl.Datatype
 	Reduction nccl.Reduction
 	Peer      int // root of a rooted collective, other end of a send or receive, as a rank of the group; −1: none
-	Tensors   *CommTensors
+	Tensors   *Tensors
 
-	Thread     int64       // that entered it; 0: not known
-	Stream     uint64      // on which it runs, as the source names it; 0: not known
-	Send, Recv uint64      // addresses of its buffers; 0: not known
-	Tuning     *CommTuning // nil: not known
-	Kernel     int         // that ran it, index of its process's Kernels; None: not known, or none
-	KernelSure bool        // no other kernel can have
+	Thread     int64   // that entered it; 0: not known
+	Stream     uint64  // on which it runs, as the source names it; 0: not known
+	Send, Recv uint64  // addresses of its buffers; 0: not known
+	Tuning     *Tuning // nil: not known
+	Kernel     int     // that ran it, index of its process's Kernels; None: not known, or none
+	KernelSure bool    // no other kernel can have
 
-	State   CommState
+	State   State
 	Retired bool
 	Stack   int   // index of Stacks, None: not known
 	Source  int   // index of Sources
@@ -60,19 +60,19 @@ type CommCall struct {
 }
 
 // UnknownCall is a call of a process of which nothing is known.
-func UnknownCall(process int) CommCall {
-	return CommCall{Process: process, Group: None, Seq: -1, OpSeq: -1, OpID: -1, Launch: -1, Step: -1, Count: -1, Bytes: -1,
+func UnknownCall(process int) Call {
+	return Call{Process: process, Group: None, Seq: -1, OpSeq: -1, OpID: -1, Launch: -1, Step: -1, Count: -1, Bytes: -1,
 		Datatype: nccl.UnknownType, Peer: -1, Kernel: None, Stack: None}
 }
 
-// CommTensors is what a call took and gave, each with its sizes.
-type CommTensors struct {
+// Tensors is what a call took and gave, each with its sizes.
+type Tensors struct {
 	InSizes, OutSizes [][]int64
 	InTypes, OutTypes []string
 }
 
-// CommTuning is how NCCL chose to run a collective.
-type CommTuning struct {
+// Tuning is how NCCL chose to run a collective.
+type Tuning struct {
 	Algo       nccl.Algo
 	Protocol   nccl.Protocol
 	Channels   int32 // 0: not known
@@ -86,8 +86,8 @@ type Frame struct {
 	Line     int
 }
 
-// CommKernel is a kernel that communicates.
-type CommKernel struct {
+// Kernel is a kernel that communicates.
+type Kernel struct {
 	nccl.KernelName
 	Start, End  int64 // when HasSpan
 	HasSpan     bool
@@ -97,14 +97,14 @@ type CommKernel struct {
 	Correlation int64 // by which its source ties it to its launch
 	Launch      int64 // when the host launched it, when HasLaunch
 	HasLaunch   bool
-	Thread      int64       // that launched it; 0: not known
-	Grid, Block int32       // blocks, which are channels in use, and threads of each; 0: not known
-	Replay      bool        // a CUDA graph launched it: its call was recorded once, when the graph was captured
-	Config      *CommConfig // nil: not known
+	Thread      int64   // that launched it; 0: not known
+	Grid, Block int32   // blocks, which are channels in use, and threads of each; 0: not known
+	Replay      bool    // a CUDA graph launched it: its call was recorded once, when the graph was captured
+	Config      *Config // nil: not known
 }
 
-// CommConfig is how a kernel was launched, shared by all that were launched alike. −1 stands for what is not known.
-type CommConfig struct {
+// Config is how a kernel was launched, shared by all that were launched alike. −1 stands for what is not known.
+type Config struct {
 	Name                        string // in full
 	Grid, Block                 [3]int64
 	Registers                   int64 // of a thread

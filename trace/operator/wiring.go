@@ -1,6 +1,8 @@
-package trace
+package operator
 
 import (
+	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 	"slices"
 )
 
@@ -23,7 +25,7 @@ type Wiring struct {
 // the first pass ended, moved nothing and serve nothing. Transfers at the ends
 // of the model serve a pass but have no peer. The others pair up: the j-th of
 // the sender with the j-th of the neighbour.
-func (t *OpTrace) Wire(g *Grid) (*Wiring, error) {
+func (t *Trace) Wire(g *Grid) (*Wiring, error) {
 	w := &Wiring{Serves: slices.Repeat([]int32{-1}, len(g.Instances)), Peer: slices.Repeat([]int32{-1}, len(g.Instances))}
 	m := matcher{t: t, g: g, rows: g.Template(), wiring: w, real: make(map[end][]int32)}
 	for i, in := range g.Instances {
@@ -56,7 +58,7 @@ func (t *OpTrace) Wire(g *Grid) (*Wiring, error) {
 
 // end is one class of operators on one stage.
 type end struct {
-	class OpClass
+	class Class
 	stage int32
 }
 
@@ -69,7 +71,7 @@ func (a end) compare(b end) int {
 
 // matcher holds what Wire works on.
 type matcher struct {
-	t      *OpTrace
+	t      *Trace
 	g      *Grid
 	rows   []int32
 	wiring *Wiring
@@ -86,7 +88,7 @@ func (m *matcher) serve(k end) error {
 	moved := m.moved(k, passes)
 	missing := len(passes) - len(moved)
 	if atEnd := k.stage == 0 || int(k.stage) == m.g.Stages-1; missing != 0 && (!atEnd || len(moved) != 0 && missing != 1) {
-		return Bad(ErrMissing, "stage %d has %d %s that moved something for %d %s in step %d, expected as many%s",
+		return input.Bad(input.ErrMissing, "stage %d has %d %s that moved something for %d %s in step %d, expected as many%s",
 			k.stage, len(moved), k.class, len(passes), k.class.Serves(), m.t.Steps[m.g.Steps[0]],
 			map[bool]string{true: ", one fewer, or none"}[atEnd])
 	}
@@ -110,7 +112,7 @@ func (m *matcher) moved(k end, passes []int32) []int32 {
 	if len(passes) == 0 {
 		return nil
 	}
-	lastStart, firstEnd := int64(-1), int64(MaxTotal)
+	lastStart, firstEnd := int64(-1), int64(trace.MaxTotal)
 	for _, p := range passes {
 		row := m.rows[p]
 		lastStart = max(lastStart, m.t.Start[row])
@@ -143,7 +145,7 @@ func (m *matcher) pair(k end) error {
 	far := end{class, (k.stage + int32(toward) + stages) % stages}
 	here, there := m.real[k], m.real[far]
 	if len(here) != len(there) {
-		return Bad(ErrMissing, "stage %d has %d %s with a peer, stage %d has %d %s in step %d: transfers are missing",
+		return input.Bad(input.ErrMissing, "stage %d has %d %s with a peer, stage %d has %d %s in step %d: transfers are missing",
 			k.stage, len(here), k.class, far.stage, len(there), far.class, m.t.Steps[m.g.Steps[0]])
 	}
 	for j, i := range here {
@@ -155,7 +157,7 @@ func (m *matcher) pair(k end) error {
 // Join sets Group: sends with their receives, collectives over replicas and
 // over stages, in all steps of the grid. Instances that communicate with
 // nobody in the trace, and steps that the grid leaves out, keep −1.
-func (t *OpTrace) Join(g *Grid, w *Wiring) {
+func (t *Trace) Join(g *Grid, w *Wiring) {
 	for i := range t.Group {
 		t.Group[i] = -1
 	}
@@ -209,7 +211,7 @@ func groupOf(in Instance, g *Grid) (perLane, groups bool) {
 // Waits splits every duration at the moment when the last member of its group
 // started: wait before it, transfer after it. An instance without a group
 // waits for nobody. A transfer is negative where clocks disagree.
-func (t *OpTrace) Waits() (wait, transfer []int64) {
+func (t *Trace) Waits() (wait, transfer []int64) {
 	last := make([]int64, int(slices.Max(append([]int32{-1}, t.Group...)))+1)
 	for i, g := range t.Group {
 		if g >= 0 {

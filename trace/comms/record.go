@@ -1,17 +1,27 @@
-package trace
+// Package comms holds what a job recorded of its communication, whichever source
+// it is from: processes, their communicators, the calls that they entered and the
+// kernels that ran them.
+//
+// Every reader of communication makes a [Record], and package comm (among the
+// engines) judges it. The names of NCCL's operations, algorithms and links are in
+// package nccl, beside this one.
+package comms
 
 import (
 	"fmt"
 	"slices"
 
-	"github.com/sfstat/sfstat/internal/enum"
+	"github.com/sfstat/sfstat/trace/enum"
+	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
-// None is the index of nothing in the slices of a Comm.
-const None = -1
+const (
+	None      = -1 // index of nothing in the slices of a Record
+	ToNetwork = -1 // where a Path leads that leaves the machine
+)
 
-// Comm is what a job recorded of its communication, whoever recorded it: debug
+// Record is what a job recorded of its communication, whoever recorded it: debug
 // logs, profilers, Flight Recorder dumps, a recorder in the training loop.
 // Every reader of communication fills it, and says of each record where it is
 // from; what a source does not know is left at the value that says so. Records
@@ -22,44 +32,44 @@ const None = -1
 //
 // A process that two sources saw stands twice: which is which is for an engine
 // to find.
-type Comm struct {
+type Record struct {
 	Run       string
-	Sources   []CommSource
-	Processes []CommProcess
-	Groups    []CommGroup // of each process in the order of their making, parents before their splits
-	Calls     []CommCall  // of each process in the order of its launches
-	Paths     []CommPath
-	Links     []CommLink
+	Sources   []Source
+	Processes []Process
+	Groups    []Group // of each process in the order of their making, parents before their splits
+	Calls     []Call  // of each process in the order of its launches
+	Paths     []Path
+	Links     []Link
 	Stacks    [][]Frame // of Calls, each once
-	Warnings  []CommWarning
-	Unread    []CommUnread
+	Warnings  []Warning
+	Unread    []Unread
 	Orphans   int64 // calls whose record does not say whose they are, and which their communicator gave back
 	Strays    int64 // … and which it could not give back
 	Untied    int64 // tunings whose call was not found
-	Notes     []Note
+	Notes     []input.Note
 }
 
 // Entries reports whether what is recorded is when ranks entered their calls: all
 // processes know their rank, and none has kernels.
-func (c *Comm) Entries() bool {
-	return !slices.ContainsFunc(c.Processes, func(p CommProcess) bool { return p.Rank < 0 || len(p.Kernels) > 0 })
+func (c *Record) Entries() bool {
+	return !slices.ContainsFunc(c.Processes, func(p Process) bool { return p.Rank < 0 || len(p.Kernels) > 0 })
 }
 
 // RunName implements [trace.Recording].
-func (c *Comm) RunName() string { return c.Run }
+func (c *Record) RunName() string { return c.Run }
 
-// CommSource is one file or stream.
-type CommSource struct {
+// Source is one file or stream.
+type Source struct {
 	Name string // as results show it
 	Path string // as it was opened
-	Kind CommSourceKind
+	Kind SourceKind
 }
 
-// CommSourceKind is what recorded a source.
-type CommSourceKind uint8
+// SourceKind is what recorded a source.
+type SourceKind uint8
 
 const (
-	SourceUnknown CommSourceKind = iota
+	SourceUnknown SourceKind = iota
 	SourceNCCLLog
 	SourceNsight
 	SourceInspector
@@ -68,12 +78,12 @@ const (
 	SourcePacket // the recorder's own arrivals
 )
 
-var commSourceNames = [...]string{"unknown", "nccl_log", "nsight", "nccl_inspector", "flight_recorder", "kineto", "packet"}
+var sourceNames = [...]string{"unknown", "nccl_log", "nsight", "nccl_inspector", "flight_recorder", "kineto", "packet"}
 
-func (k CommSourceKind) String() string { return enum.Name(commSourceNames[:], k) }
+func (k SourceKind) String() string { return enum.Name(sourceNames[:], k) }
 
-// CommProcess is one process of the job as one source saw it.
-type CommProcess struct {
+// Process is one process of the job as one source saw it.
+type Process struct {
 	ID        int64 // as the source numbers processes, such as Nsight's globalPid
 	Rank      int   // global; −1: not known
 	Host      string
@@ -86,21 +96,21 @@ type CommProcess struct {
 	Lost      int64  // records that a ring or a sample dropped; −1: some, and it is not known how many
 	Begin     int64  // of its first record; 0: not known
 	Written   int64  // when its file was last written, nanoseconds since 1970; 0: not known
-	Steps     []CommSpan
-	Phases    []CommSpan   // of steps, as the program marks them: passes, microbatches, the optimizer
-	Kernels   []CommKernel // by Start
-	Lines     []CommLines  // of a log, each operation once
+	Steps     []Span
+	Phases    []Span   // of steps, as the program marks them: passes, microbatches, the optimizer
+	Kernels   []Kernel // by Start
+	Lines     []Lines  // of a log, each operation once
 }
 
-// CommSpan is a named piece of time, such as a training step.
-type CommSpan struct {
+// Span is a named piece of time, such as a training step.
+type Span struct {
 	Name       string
 	Start, End int64
 }
 
-// CommLines counts the lines of a log that begin with the name of an
+// Lines counts the lines of a log that begin with the name of an
 // operation: who counts those counts calls, and more.
-type CommLines struct {
+type Lines struct {
 	Op      nccl.Op
 	Calls   int64 // lines of calls, repeated ones too
 	Tunings int64
@@ -108,19 +118,19 @@ type CommLines struct {
 }
 
 // Total is all of them.
-func (l CommLines) Total() int64 { return l.Calls + l.Tunings + l.Damaged }
+func (l Lines) Total() int64 { return l.Calls + l.Tunings + l.Damaged }
 
-// CommGroup is one process's side of a communicator or process group.
-type CommGroup struct {
+// Group is one process's side of a communicator or process group.
+type Group struct {
 	Process int    // index of Processes
 	Name    string // as the source names it ("0", "default_pg"); names need not be unique
 	Desc    string
-	ID      uint64     // equal on all members (NCCL's commId); 0: not known
-	Handle  uint64     // by which its process calls it, a pointer; 0: not known
-	Split   *CommSplit // nil: no split of another, or not known
-	Rank    int        // in the group; −1: not known
-	Size    int        // members; 0: not known
-	Members []int      // global ranks in the order of the group; nil: not known
+	ID      uint64 // equal on all members (NCCL's commId); 0: not known
+	Handle  uint64 // by which its process calls it, a pointer; 0: not known
+	Split   *Split // nil: no split of another, or not known
+	Rank    int    // in the group; −1: not known
+	Size    int    // members; 0: not known
+	Members []int  // global ranks in the order of the group; nil: not known
 	// Launches of its calls are counted from its making. A profiler that
 	// began later counts from its own beginning.
 	FromStart bool
@@ -131,52 +141,49 @@ type CommGroup struct {
 	Silent bool
 }
 
-// CommSplit says how a communicator was split off: its members made the same
+// Split says how a communicator was split off: its members made the same
 // split of the same parent, with the same colour.
-type CommSplit struct {
+type Split struct {
 	Parent int   // index of Groups, None: not known
 	Number int64 // the parent's splits before it, −1: not known
 	Color  int64
 }
 
-// ToNetwork is where a path leads that leaves the machine.
-const ToNetwork = -1
-
-// CommPath is the way from one member of a group to another on the same
+// Path is the way from one member of a group to another on the same
 // machine, or to the network, as one of its processes saw the topology.
-type CommPath struct {
+type Path struct {
 	Group     int       // index of Groups
 	From, To  int       // ranks in the group; To may be ToNetwork
 	Class     nccl.Link // of its worst link
 	Bandwidth float64   // of its narrowest link, GB/s
 }
 
-// CommDevice is a device of a machine, named as its topology names it.
-type CommDevice struct {
+// Device is a device of a machine, named as its topology names it.
+type Device struct {
 	Kind nccl.DeviceKind
 	Name string // unique on the machine, such as "GPU/0-c1000"
 	Rank int    // of a GPU, in the group that the topology was printed for; −1: not known
 }
 
-// CommLink is a link between two devices of one machine, as one process of a group saw the topology. Links of a group are those of the
+// Link is a link between two devices of one machine, as one process of a group saw the topology. Links of a group are those of the
 // machine that this process is on; a machine has those of one process.
-type CommLink struct {
+type Link struct {
 	Group     int // index of Groups
-	From, To  CommDevice
+	From, To  Device
 	Class     nccl.Link
 	Bandwidth float64 // GB/s; 0: not known
 }
 
-// CommWarning is a warning that NCCL printed.
-type CommWarning struct {
+// Warning is a warning that NCCL printed.
+type Warning struct {
 	Process int // index of Processes
 	Source  int // index of Sources
 	Line    int64
 	Text    string
 }
 
-// CommUnread is records that could not be read, of one reason, with the first of them.
-type CommUnread struct {
+// Unread is records that could not be read, of one reason, with the first of them.
+type Unread struct {
 	Reason string
 	Count  int64
 	Source int // index of Sources
@@ -185,14 +192,14 @@ type CommUnread struct {
 }
 
 // Pos is where a call was recorded.
-func (c *Comm) Pos(call int) Pos {
+func (c *Record) Pos(call int) input.Pos {
 	x := &c.Calls[call]
 	s := &c.Sources[x.Source]
 	switch s.Kind {
 	case SourceNsight:
-		return Pos{File: s.Path, Inside: fmt.Sprintf("NVTX_EVENTS row %d", x.Line)}
+		return input.Pos{File: s.Path, Inside: fmt.Sprintf("NVTX_EVENTS row %d", x.Line)}
 	case SourceFlightRecorder:
-		return Pos{File: s.Path, Inside: fmt.Sprintf("entry %d", x.Line)}
+		return input.Pos{File: s.Path, Inside: fmt.Sprintf("entry %d", x.Line)}
 	}
-	return Pos{File: s.Path, Line: x.Line}
+	return input.Pos{File: s.Path, Line: x.Line}
 }

@@ -1,17 +1,17 @@
-package trace
+package operator
 
 import (
 	"slices"
 
-	"github.com/sfstat/sfstat/internal/enum"
+	"github.com/sfstat/sfstat/trace/enum"
 )
 
-// OpClass is the part that an operator plays in a step of pipeline-parallel
+// Class is the part that an operator plays in a step of pipeline-parallel
 // training, by its name.
-type OpClass uint8
+type Class uint8
 
 const (
-	OpOther OpClass = iota // a name with no part in the schedule
+	Other Class = iota // a name with no part in the schedule
 	ForwardCompute
 	BackwardCompute
 	ForwardSend
@@ -28,49 +28,49 @@ const (
 	GarbageCollection
 )
 
-var opNames = [...]string{"other", "forward-compute", "backward-compute", "forward-send", "forward-recv", "backward-send", "backward-recv",
+var classNames = [...]string{"other", "forward-compute", "backward-compute", "forward-send", "forward-recv", "backward-send", "backward-recv",
 	"params-all-gather", "grads-reduce-scatter", "separate-grads-all-reduce", "layernorm-grads-all-reduce",
 	"embedding-grads-all-reduce", "optimizer-clip-main-grad", "optimizer", "gc"}
 
-func (c OpClass) String() string { return enum.Name(opNames[:], c) }
+func (c Class) String() string { return enum.Name(classNames[:], c) }
 
-// ParseOpClass is the inverse of String; a name without a part gives OpOther.
-func ParseOpClass(name string) OpClass { return OpClass(max(0, slices.Index(opNames[:], name))) }
+// ParseClass is the inverse of String; a name without a part gives Other.
+func ParseClass(name string) Class { return Class(max(0, slices.Index(classNames[:], name))) }
 
 // IsCompute reports whether the class is a forward or backward pass.
-func (c OpClass) IsCompute() bool { return c == ForwardCompute || c == BackwardCompute }
+func (c Class) IsCompute() bool { return c == ForwardCompute || c == BackwardCompute }
 
 // IsTransfer reports whether the class sends to or receives from another stage.
-func (c OpClass) IsTransfer() bool { return c >= ForwardSend && c <= BackwardRecv }
+func (c Class) IsTransfer() bool { return c >= ForwardSend && c <= BackwardRecv }
 
 // IsReceive reports whether the class receives from another stage.
-func (c OpClass) IsReceive() bool { return c == ForwardRecv || c == BackwardRecv }
+func (c Class) IsReceive() bool { return c == ForwardRecv || c == BackwardRecv }
 
 // AcrossReplicas reports whether the ranks that differ in dp alone take part
 // in the operator together.
-func (c OpClass) AcrossReplicas() bool {
+func (c Class) AcrossReplicas() bool {
 	return c == ParamsAllGather || c == GradsReduceScatter || c == SeparateGradsAllReduce || c == OptimizerClip
 }
 
 // IsCommunication reports whether the operator's time is mostly the network's.
-func (c OpClass) IsCommunication() bool {
+func (c Class) IsCommunication() bool {
 	return c.IsTransfer() || c >= ParamsAllGather && c <= OptimizerClip
 }
 
 // Serves is the compute class that a send or receive belongs to.
-func (c OpClass) Serves() OpClass {
+func (c Class) Serves() Class {
 	switch c {
 	case ForwardSend, ForwardRecv:
 		return ForwardCompute
 	case BackwardSend, BackwardRecv:
 		return BackwardCompute
 	}
-	return OpOther
+	return Other
 }
 
 // Lane is the queue of the rank on which the operator runs: one for each kind
 // of transfer, one for collectives over replicas, and the main one, 0.
-func (c OpClass) Lane() int32 {
+func (c Class) Lane() int32 {
 	switch {
 	case c.IsTransfer():
 		return int32(c-ForwardSend) + 1
@@ -82,7 +82,7 @@ func (c OpClass) Lane() int32 {
 
 // other is the class at the other end of a transfer, and the direction in
 // which its stage lies.
-func (c OpClass) other() (OpClass, int) {
+func (c Class) other() (Class, int) {
 	switch c {
 	case ForwardSend:
 		return ForwardRecv, 1
@@ -93,5 +93,5 @@ func (c OpClass) other() (OpClass, int) {
 	case BackwardRecv:
 		return BackwardSend, 1
 	}
-	return OpOther, 0
+	return Other, 0
 }

@@ -1,6 +1,8 @@
-package trace
+package operator
 
 import (
+	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 	"slices"
 	"testing"
 )
@@ -8,16 +10,16 @@ import (
 // TestComplete: a replica that lacks a stage is left out, and the rest is as
 // if it had never been there; whole traces and hopeless ones stay.
 func TestComplete(t *testing.T) {
-	make := func(replicas, stages int, lost func(dp, pp int) bool) *OpTrace {
-		o := &OpTrace{Layout: Layout{DP: replicas, PP: stages}, Steps: []int64{7}, Names: []string{"forward-compute"}}
+	make := func(replicas, stages int, lost func(dp, pp int) bool) *Trace {
+		o := &Trace{Layout: Layout{DP: replicas, PP: stages}, Steps: []int64{7}, Names: []string{"forward-compute"}}
 		for pp := range stages {
 			for dp := range replicas {
 				if lost(dp, pp) {
 					continue
 				}
-				role, _ := NewRole(Coord{DataParallel, dp}, Coord{PipelineParallel, pp})
+				role, _ := trace.NewRole(trace.Coord{Axis: trace.DataParallel, Index: dp}, trace.Coord{Axis: trace.PipelineParallel, Index: pp})
 				r := int32(len(o.Ranks))
-				o.Ranks = append(o.Ranks, Rank{ID: pp*replicas + dp, Role: role})
+				o.Ranks = append(o.Ranks, trace.Rank{ID: pp*replicas + dp, Role: role})
 				for _, c := range o.small() {
 					*c = append(*c, 0)
 				}
@@ -36,7 +38,7 @@ func TestComplete(t *testing.T) {
 	if !slices.Equal(ids, []int{0, 2, 3, 4, 6, 7}) || !slices.Equal(got.Start, []int64{0, 200, 300, 1, 201, 301}) || !slices.Equal(got.Rank, []int32{0, 1, 2, 3, 4, 5}) {
 		t.Errorf("ranks %v, starts %v at %v", ids, got.Start, got.Rank)
 	}
-	if n := got.Notes[len(got.Notes)-1]; n.Kind != NoteMissingRanks {
+	if n := got.Notes[len(got.Notes)-1]; n.Kind != input.NoteMissingRanks {
 		t.Errorf("notes %v", got.Notes)
 	}
 	if g, err := got.Grid(); err != nil || g.Replicas != 3 {

@@ -1,4 +1,4 @@
-package trace
+package comms
 
 import (
 	"testing"
@@ -9,26 +9,26 @@ import (
 )
 
 // oneCall is a process with a group, its split, a call on that and a path.
-func oneCall(host string) *Comm {
+func oneCall(host string) *Record {
 	call := UnknownCall(0)
 	call.Group, call.Op, call.Stack = 1, nccl.AllReduce, 0
-	return &Comm{
-		Sources:   []CommSource{{Name: host}},
-		Processes: []CommProcess{{Host: host}, {Host: host, Clock: 1}},
-		Groups:    []CommGroup{{ID: 5}, {Split: &CommSplit{Parent: 0}}, {Split: &CommSplit{Parent: None}}},
-		Calls:     []CommCall{call, UnknownCall(1)},
-		Paths:     []CommPath{{Group: 1, From: 0, To: ToNetwork}},
+	return &Record{
+		Sources:   []Source{{Name: host}},
+		Processes: []Process{{Host: host}, {Host: host, Clock: 1}},
+		Groups:    []Group{{ID: 5}, {Split: &Split{Parent: 0}}, {Split: &Split{Parent: None}}},
+		Calls:     []Call{call, UnknownCall(1)},
+		Paths:     []Path{{Group: 1, From: 0, To: ToNetwork}},
 		Stacks:    [][]Frame{{{Function: host}}},
-		Warnings:  []CommWarning{{Process: 1, Text: host}},
-		Unread:    []CommUnread{{Reason: host, Count: 1}},
+		Warnings:  []Warning{{Process: 1, Text: host}},
+		Unread:    []Unread{{Reason: host, Count: 1}},
 		Strays:    1,
 	}
 }
 
-// Every record of a joined Comm refers to the records that it referred to before.
+// Every record of a joined Record refers to the records that it referred to before.
 func TestJoinComms(t *testing.T) {
 	a, b := oneCall("a"), oneCall("b")
-	j := JoinComms(a, b, oneCall("c"))
+	j := Join(a, b, oneCall("c"))
 	if diff := cmp.Diff(oneCall("a"), a); diff != "" {
 		t.Errorf("joining changed the first:\n%s", diff)
 	}
@@ -52,7 +52,7 @@ func TestJoinComms(t *testing.T) {
 			t.Errorf("%s: clock %d", host, c)
 		}
 	}
-	if j.Strays != 3 || len(JoinComms().Calls) != 0 {
+	if j.Strays != 3 || len(Join().Calls) != 0 {
 		t.Errorf("%d strays", j.Strays)
 	}
 }

@@ -1,26 +1,32 @@
-package trace
+// Package devicetime holds how accelerators spent the steps of a run: computing,
+// communicating, copying, idle.
+package devicetime
 
-import "slices"
+import (
+	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
+	"slices"
+)
 
-// DeviceRun is how the accelerators of one run spent its steps, as profilers
+// Run is how the accelerators of one run spent its steps, as profilers
 // recorded them.
-type DeviceRun struct {
+type Run struct {
 	Run   string
-	Ranks []DeviceRank // ascending by ID
-	Notes []Note       // what is incomplete
+	Ranks []Rank       // ascending by ID
+	Notes []input.Note // what is incomplete
 }
 
-// DeviceRank is the device time of one rank. The times of consecutive steps
+// Rank is the device time of one rank. The times of consecutive steps
 // touch; between recordings, and where steps are left out, there are gaps.
-type DeviceRank struct {
-	Rank  Rank
-	Steps []DeviceStep // by time
+type Rank struct {
+	Rank  trace.Rank
+	Steps []Step // by time
 }
 
-// DeviceStep is one step of one rank on its device: from when the work of
+// Step is one step of one rank on its device: from when the work of
 // earlier steps had ended, or the host began the step if that is later, to
 // where the next step begins. All are nanoseconds; kinds of work overlap.
-type DeviceStep struct {
+type Step struct {
 	Step          int64
 	Start, End    int64
 	First, Last   int64 // within, the first and last moment in which something ran; equal: nothing did
@@ -32,10 +38,10 @@ type DeviceStep struct {
 }
 
 // RunName implements [trace.Recording].
-func (d *DeviceRun) RunName() string { return d.Run }
+func (d *Run) RunName() string { return d.Run }
 
 // Select is what is selected, or nil.
-func (d *DeviceRun) Select(s *Selection) *DeviceRun {
+func (d *Run) Select(s *trace.Selection) *Run {
 	if d == nil || !s.Run(d.Run) {
 		return nil
 	}
@@ -48,7 +54,7 @@ func (d *DeviceRun) Select(s *Selection) *DeviceRun {
 		if !s.Rank(r.Rank) {
 			continue
 		}
-		r.Steps = slices.DeleteFunc(slices.Clone(r.Steps), func(x DeviceStep) bool { return !s.Steps.Has(x.Step) })
+		r.Steps = slices.DeleteFunc(slices.Clone(r.Steps), func(x Step) bool { return !s.Steps.Has(x.Step) })
 		if len(r.Steps) > 0 {
 			out.Ranks = append(out.Ranks, r)
 		}

@@ -1,20 +1,29 @@
-package trace
+// Package operator holds the operators that ranks ran, as profilers and recorders
+// of pipelines time them: one by one as columns ([Trace]), or summed by the stage
+// that launched them ([Totals]).
+//
+// A trace is arranged first ([Trace.Arrange]); [Trace.Grid] finds the program that
+// the steps share, [Trace.Wire] which sends and receives belong together, and
+// [Trace.Join] who communicates with whom.
+package operator
 
 import (
 	"cmp"
+	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 	"math"
 	"slices"
 )
 
-// OpTrace is the timed operator instances of one run, as columns of equal
-// length with one entry per instance. [OpTrace.Arrange] checks them and sorts
+// Trace is the timed operator instances of one run, as columns of equal
+// length with one entry per instance. [Trace.Arrange] checks them and sorts
 // them by rank, step and start; every reader calls it.
-type OpTrace struct {
+type Trace struct {
 	Run    string
 	Layout Layout
-	Ranks  []Rank   // ascending by ID; where known, roles carry dp and pp
-	Steps  []int64  // step indices, ascending
-	Names  []string // distinct operator names
+	Ranks  []trace.Rank // ascending by ID; where known, roles carry dp and pp
+	Steps  []int64      // step indices, ascending
+	Names  []string     // distinct operator names
 
 	Rank  []int32 // position in Ranks
 	Step  []int32 // position in Steps
@@ -31,15 +40,15 @@ type OpTrace struct {
 
 	// What profilers tell beside the times: distinct launches, and the position
 	// in Launches of each instance. Both are nil where the source does not tell.
-	Launches []OpLaunch
+	Launches []Launch
 	Launch   []int32
-	Declared []Role // by rank, as the job declares them, where that is more than dp and pp; or nil
+	Declared []trace.Role // by rank, as the job declares them, where that is more than dp and pp; or nil
 
-	Serial     bool   // every rank runs one operator after another, in the order of the rows, and waits only inside its groups
-	StepClock  bool   // Start counts from the start of the step, not from one zero
-	Resolution int64  // nanoseconds that the source's numbers can tell apart, at worst
-	Units      string // how the source wrote times, for people
-	Notes      []Note // what is incomplete
+	Serial     bool         // every rank runs one operator after another, in the order of the rows, and waits only inside its groups
+	StepClock  bool         // Start counts from the start of the step, not from one zero
+	Resolution int64        // nanoseconds that the source's numbers can tell apart, at worst
+	Units      string       // how the source wrote times, for people
+	Notes      []input.Note // what is incomplete
 }
 
 // Layout is how a job divides its work: the sizes of its parallel axes. A size
@@ -53,10 +62,10 @@ type Layout struct {
 	World int // ranks
 }
 
-// MaxOpTotal bounds the sum of all durations of an operator trace, in
+// MaxTotal bounds the sum of all durations of an operator trace, in
 // nanoseconds (36 years): low enough that replays, which add recorded and
 // replaced durations, cannot overflow int64.
-const MaxOpTotal = MaxTotal / 4
+const MaxTotal = trace.MaxTotal / 4
 
 // MaxOps is the largest number of operators in one trace.
 const MaxOps = math.MaxInt32 / 4
@@ -66,22 +75,22 @@ const MaxOps = math.MaxInt32 / 4
 const maxChunks = 1 << 20
 
 // RunName implements [trace.Recording].
-func (t *OpTrace) RunName() string { return t.Run }
+func (t *Trace) RunName() string { return t.Run }
 
 // Len is the number of operator instances.
-func (t *OpTrace) Len() int { return len(t.Start) }
+func (t *Trace) Len() int { return len(t.Start) }
 
 // Coordinates are the dp and pp coordinates of every entry of Ranks, −1 where
 // the role does not tell.
-func (t *OpTrace) Coordinates() (dp, pp []int) {
+func (t *Trace) Coordinates() (dp, pp []int) {
 	dp, pp = make([]int, len(t.Ranks)), make([]int, len(t.Ranks))
 	for i, r := range t.Ranks {
-		dp[i], pp[i] = coordinate(r.Role, DataParallel), coordinate(r.Role, PipelineParallel)
+		dp[i], pp[i] = coordinate(r.Role, trace.DataParallel), coordinate(r.Role, trace.PipelineParallel)
 	}
 	return dp, pp
 }
 
-func coordinate(r Role, axis string) int {
+func coordinate(r trace.Role, axis string) int {
 	if c, ok := r.Coord(axis); ok {
 		return c
 	}
@@ -95,22 +104,22 @@ func coordinate(r Role, axis string) int {
 // counted as the columns were before the call, in the input; nil numbers it.
 //
 // O(n) and a sort within each (rank, step).
-func (t *OpTrace) Arrange(where func(row int) Pos) error {
+func (t *Trace) Arrange(where func(row int) input.Pos) error {
 	if err := t.checkTables(); err != nil {
 		return err
 	}
 	if where == nil {
-		where = func(row int) Pos { return Pos{Line: int64(row) + 1} }
+		where = func(row int) input.Pos { return input.Pos{Line: int64(row) + 1} }
 	}
 	if row, err := t.checkRows(); err != nil {
-		return At(where(row), err)
+		return input.At(where(row), err)
 	}
 	order := t.byRankAndStep()
 	for from := 0; from < len(order); {
 		to := t.runEnd(order, from)
 		run := order[from:to]
 		if a, b, twice := t.twins(run); twice {
-			return At(where(b), Bad(ErrDuplicate, "%s %d of rank %d in step %d is there twice, first at %s",
+			return input.At(where(b), input.Bad(input.ErrDuplicate, "%s %d of rank %d in step %d is there twice, first at %s",
 				t.Names[t.Name[b]], t.Seq[b], t.Ranks[t.Rank[b]].ID, t.Steps[t.Step[b]], where(a)))
 		}
 		t.byStart(run)
@@ -121,43 +130,43 @@ func (t *OpTrace) Arrange(where func(row int) Pos) error {
 }
 
 // checkTables checks what is not about a single row.
-func (t *OpTrace) checkTables() error {
+func (t *Trace) checkTables() error {
 	n := len(t.Start)
 	if n == 0 {
-		return Bad(ErrEmpty, "no operators")
+		return input.Bad(input.ErrEmpty, "no operators")
 	}
 	if n > MaxOps {
-		return Bad(ErrTooLarge, "%d operators, at most %d are read", n, MaxOps)
+		return input.Bad(input.ErrTooLarge, "%d operators, at most %d are read", n, MaxOps)
 	}
 	for _, c := range t.small() {
 		if len(*c) != n {
-			return Bad(ErrRagged, "a column of %d rows beside one of %d", len(*c), n)
+			return input.Bad(input.ErrRagged, "a column of %d rows beside one of %d", len(*c), n)
 		}
 	}
 	if len(t.Dur) != n {
-		return Bad(ErrRagged, "%d durations for %d starts", len(t.Dur), n)
+		return input.Bad(input.ErrRagged, "%d durations for %d starts", len(t.Dur), n)
 	}
 	if len(t.Ranks) > n || len(t.Steps) > n || len(t.Names) > n {
-		return Bad(ErrRagged, "%d ranks, %d steps and %d names for %d operators", len(t.Ranks), len(t.Steps), len(t.Names), n)
+		return input.Bad(input.ErrRagged, "%d ranks, %d steps and %d names for %d operators", len(t.Ranks), len(t.Steps), len(t.Names), n)
 	}
 	for i, r := range t.Ranks {
-		if r.ID < 0 || r.ID >= MaxRanks || i > 0 && r.ID <= t.Ranks[i-1].ID {
-			return Bad(ErrFormat, "rank %d at position %d: ranks must ascend from 0 to %d", r.ID, i, MaxRanks-1)
+		if r.ID < 0 || r.ID >= trace.MaxRanks || i > 0 && r.ID <= t.Ranks[i-1].ID {
+			return input.Bad(input.ErrFormat, "rank %d at position %d: ranks must ascend from 0 to %d", r.ID, i, trace.MaxRanks-1)
 		}
 	}
 	if (t.Launch == nil) != (len(t.Launches) == 0) || t.Declared != nil && len(t.Declared) != len(t.Ranks) {
-		return Bad(ErrRagged, "%d launches for %d operators, %d declared roles of %d ranks", len(t.Launches), len(t.Launch), len(t.Declared), len(t.Ranks))
+		return input.Bad(input.ErrRagged, "%d launches for %d operators, %d declared roles of %d ranks", len(t.Launches), len(t.Launch), len(t.Declared), len(t.Ranks))
 	}
 	for i, s := range t.Steps {
 		if s < 0 || i > 0 && s <= t.Steps[i-1] {
-			return Bad(ErrFormat, "step %d at position %d: steps must ascend from 0", s, i)
+			return input.Bad(input.ErrFormat, "step %d at position %d: steps must ascend from 0", s, i)
 		}
 	}
 	return nil
 }
 
 // small lists the columns of int32 that the trace has.
-func (t *OpTrace) small() []*[]int32 {
+func (t *Trace) small() []*[]int32 {
 	all := []*[]int32{&t.Rank, &t.Step, &t.Name, &t.Lane, &t.Seq, &t.Chunk, &t.GlobalChunk, &t.Microbatch, &t.Group}
 	if t.Launch != nil {
 		all = append(all, &t.Launch)
@@ -166,31 +175,31 @@ func (t *OpTrace) small() []*[]int32 {
 }
 
 // checkRows returns the first row that is invalid by itself.
-func (t *OpTrace) checkRows() (row int, err error) {
+func (t *Trace) checkRows() (row int, err error) {
 	var total int64
 	for i, d := range t.Dur {
 		switch start := t.Start[i]; {
 		case uint32(t.Rank[i]) >= uint32(len(t.Ranks)):
-			return i, Bad(ErrRagged, "rank position %d of %d", t.Rank[i], len(t.Ranks))
+			return i, input.Bad(input.ErrRagged, "rank position %d of %d", t.Rank[i], len(t.Ranks))
 		case uint32(t.Step[i]) >= uint32(len(t.Steps)):
-			return i, Bad(ErrRagged, "step position %d of %d", t.Step[i], len(t.Steps))
+			return i, input.Bad(input.ErrRagged, "step position %d of %d", t.Step[i], len(t.Steps))
 		case uint32(t.Name[i]) >= uint32(len(t.Names)):
-			return i, Bad(ErrRagged, "name position %d of %d", t.Name[i], len(t.Names))
+			return i, input.Bad(input.ErrRagged, "name position %d of %d", t.Name[i], len(t.Names))
 		case t.Launch != nil && uint32(t.Launch[i]) >= uint32(len(t.Launches)):
-			return i, Bad(ErrRagged, "launch position %d of %d", t.Launch[i], len(t.Launches))
+			return i, input.Bad(input.ErrRagged, "launch position %d of %d", t.Launch[i], len(t.Launches))
 		case t.Seq[i] < 0 || t.Lane[i] < 0:
-			return i, Bad(ErrNegative, "sequence number %d, lane %d, expected 0 or more", t.Seq[i], t.Lane[i])
+			return i, input.Bad(input.ErrNegative, "sequence number %d, lane %d, expected 0 or more", t.Seq[i], t.Lane[i])
 		case d < 0:
-			return i, Bad(ErrNegative, "%s lasts %d ns", t.Names[t.Name[i]], d)
+			return i, input.Bad(input.ErrNegative, "%s lasts %d ns", t.Names[t.Name[i]], d)
 		case start < 0:
-			return i, Bad(ErrNegative, "%s starts %d ns before the clock's zero: shift all times of the trace", t.Names[t.Name[i]], -start)
-		case start > MaxTotal || d > MaxOpTotal || total > MaxOpTotal-d:
-			return i, Bad(ErrOverflow, "%s starts at %d ns and lasts %d ns, which takes the trace past %d ns of operators: are the units right?",
-				t.Names[t.Name[i]], start, d, int64(MaxOpTotal))
+			return i, input.Bad(input.ErrNegative, "%s starts %d ns before the clock's zero: shift all times of the trace", t.Names[t.Name[i]], -start)
+		case start > trace.MaxTotal || d > MaxTotal || total > MaxTotal-d:
+			return i, input.Bad(input.ErrOverflow, "%s starts at %d ns and lasts %d ns, which takes the trace past %d ns of operators: are the units right?",
+				t.Names[t.Name[i]], start, d, int64(MaxTotal))
 		case max(t.Chunk[i], t.GlobalChunk[i]) >= maxChunks:
-			return i, Bad(ErrTooLarge, "chunk %d, global chunk %d, at most %d are read", t.Chunk[i], t.GlobalChunk[i], maxChunks-1)
+			return i, input.Bad(input.ErrTooLarge, "chunk %d, global chunk %d, at most %d are read", t.Chunk[i], t.GlobalChunk[i], maxChunks-1)
 		case t.Chunk[i] < -1 || t.GlobalChunk[i] < -1 || t.Microbatch[i] < -1 || t.Group[i] < -1:
-			return i, Bad(ErrNegative, "chunk %d, global chunk %d, microbatch %d, group %d, expected −1 for none",
+			return i, input.Bad(input.ErrNegative, "chunk %d, global chunk %d, microbatch %d, group %d, expected −1 for none",
 				t.Chunk[i], t.GlobalChunk[i], t.Microbatch[i], t.Group[i])
 		}
 		total += d
@@ -200,7 +209,7 @@ func (t *OpTrace) checkRows() (row int, err error) {
 
 // byRankAndStep is the rows in order of rank, then step, else as they are: two
 // passes of counting sort.
-func (t *OpTrace) byRankAndStep() []int32 {
+func (t *Trace) byRankAndStep() []int32 {
 	order := make([]int32, t.Len())
 	for i := range order {
 		order[i] = int32(i)
@@ -227,7 +236,7 @@ func countingSort(rows, key []int32, n int) []int32 {
 }
 
 // runEnd is the end of the rows with the rank and step of order[from].
-func (t *OpTrace) runEnd(order []int32, from int) int {
+func (t *Trace) runEnd(order []int32, from int) int {
 	to, first := from+1, order[from]
 	for to < len(order) && t.Rank[order[to]] == t.Rank[first] && t.Step[order[to]] == t.Step[first] {
 		to++
@@ -238,7 +247,7 @@ func (t *OpTrace) runEnd(order []int32, from int) int {
 // twins finds two rows of one instance among the rows of a rank and step, in
 // the order of the input. Sources mostly write names one after the other with
 // ascending numbers, and then one look at the neighbours is enough.
-func (t *OpTrace) twins(run []int32) (a, b int, twice bool) {
+func (t *Trace) twins(run []int32) (a, b int, twice bool) {
 	key := func(row int32) uint64 { return uint64(t.Name[row])<<32 | uint64(t.Seq[row]) }
 	ascending := true
 	for i := 1; i < len(run) && ascending; i++ {
@@ -261,7 +270,7 @@ func (t *OpTrace) twins(run []int32) (a, b int, twice bool) {
 
 // byStart sorts the rows of a rank and step. Each name's rows are mostly in
 // order already, so an insertion sort would do badly and pdqsort does well.
-func (t *OpTrace) byStart(run []int32) {
+func (t *Trace) byStart(run []int32) {
 	slices.SortFunc(run, func(x, y int32) int {
 		if a, b := t.Start[x], t.Start[y]; a != b {
 			if a < b {
@@ -278,7 +287,7 @@ func (t *OpTrace) byStart(run []int32) {
 
 // permute puts all columns in the given order, into new memory: others may
 // hold the old.
-func (t *OpTrace) permute(order []int32) {
+func (t *Trace) permute(order []int32) {
 	if slices.IsSorted(order) {
 		return
 	}

@@ -1,8 +1,10 @@
-package trace
+package operator
+
+import "github.com/sfstat/sfstat/trace"
 
 // Select is what is selected of the trace, which is t itself where that is all,
 // or nil.
-func (t *OpTrace) Select(s *Selection) *OpTrace {
+func (t *Trace) Select(s *trace.Selection) *Trace {
 	if !s.Run(t.Run) {
 		return nil
 	}
@@ -46,7 +48,7 @@ func (t *OpTrace) Select(s *Selection) *OpTrace {
 }
 
 // Select is what is selected, or nil.
-func (t *OpTotals) Select(s *Selection) *OpTotals {
+func (t *Totals) Select(s *trace.Selection) *Totals {
 	if t == nil || !s.Run(t.Run) {
 		return nil
 	}

@@ -1,14 +1,14 @@
-package trace
+package comms
 
 import "slices"
 
-// JoinComms puts what several readers or files recorded of one job into one
-// Comm, in their order, with every index moved. Clocks of different Comms are
+// Join puts what several readers or files recorded of one job into one
+// Record, in their order, with every index moved. Clocks of different Comms are
 // different ones. The Comms given stay as they are; what they point to is
 // shared. O(records).
-func JoinComms(all ...*Comm) *Comm {
+func Join(all ...*Record) *Record {
 	if len(all) == 0 {
-		return &Comm{}
+		return &Record{}
 	}
 	j, clocks := *all[0], clocksOf(all[0])
 	j.clip()
@@ -20,14 +20,14 @@ func JoinComms(all ...*Comm) *Comm {
 }
 
 // clip gives what is appended from here on memory of its own.
-func (j *Comm) clip() {
+func (j *Record) clip() {
 	j.Sources, j.Processes, j.Groups, j.Calls = slices.Clip(j.Sources), slices.Clip(j.Processes), slices.Clip(j.Groups), slices.Clip(j.Calls)
 	j.Paths, j.Links, j.Stacks, j.Warnings = slices.Clip(j.Paths), slices.Clip(j.Links), slices.Clip(j.Stacks), slices.Clip(j.Warnings)
 	j.Unread, j.Notes = slices.Clip(j.Unread), slices.Clip(j.Notes)
 }
 
 // clocksOf is how many clocks there are.
-func clocksOf(c *Comm) (n int) {
+func clocksOf(c *Record) (n int) {
 	for i := range c.Processes {
 		n = max(n, c.Processes[i].Clock+1)
 	}
@@ -35,14 +35,14 @@ func clocksOf(c *Comm) (n int) {
 }
 
 // add appends the records of c; clocks is how many were before its own.
-func (j *Comm) add(c *Comm, clocks int) {
+func (j *Record) add(c *Record, clocks int) {
 	source, process, group, stack := len(j.Sources), len(j.Processes), len(j.Groups), len(j.Stacks)
 	if j.Run == "" {
 		j.Run = c.Run
 	}
 	j.Sources = append(j.Sources, c.Sources...)
-	j.Processes = moved(j.Processes, c.Processes, func(p *CommProcess) { p.Clock, p.Source = p.Clock+clocks, p.Source+source })
-	j.Groups = moved(j.Groups, c.Groups, func(g *CommGroup) {
+	j.Processes = moved(j.Processes, c.Processes, func(p *Process) { p.Clock, p.Source = p.Clock+clocks, p.Source+source })
+	j.Groups = moved(j.Groups, c.Groups, func(g *Group) {
 		g.Process += process
 		if g.Split != nil {
 			s := *g.Split
@@ -50,15 +50,15 @@ func (j *Comm) add(c *Comm, clocks int) {
 			g.Split = &s
 		}
 	})
-	j.Calls = moved(j.Calls, c.Calls, func(x *CommCall) {
+	j.Calls = moved(j.Calls, c.Calls, func(x *Call) {
 		x.Process, x.Source = x.Process+process, x.Source+source
 		x.Group, x.Stack = after(group, x.Group), after(stack, x.Stack)
 	})
-	j.Paths = moved(j.Paths, c.Paths, func(p *CommPath) { p.Group += group })
-	j.Links = moved(j.Links, c.Links, func(l *CommLink) { l.Group += group })
+	j.Paths = moved(j.Paths, c.Paths, func(p *Path) { p.Group += group })
+	j.Links = moved(j.Links, c.Links, func(l *Link) { l.Group += group })
 	j.Stacks = append(j.Stacks, c.Stacks...)
-	j.Warnings = moved(j.Warnings, c.Warnings, func(w *CommWarning) { w.Process, w.Source = w.Process+process, w.Source+source })
-	j.Unread = moved(j.Unread, c.Unread, func(u *CommUnread) { u.Source += source })
+	j.Warnings = moved(j.Warnings, c.Warnings, func(w *Warning) { w.Process, w.Source = w.Process+process, w.Source+source })
+	j.Unread = moved(j.Unread, c.Unread, func(u *Unread) { u.Source += source })
 	j.Orphans, j.Strays, j.Untied = j.Orphans+c.Orphans, j.Strays+c.Strays, j.Untied+c.Untied
 	j.Notes = append(j.Notes, c.Notes...)
 }

@@ -1,15 +1,20 @@
-package trace
+// Package health holds what monitoring recorded of hosts and their devices: clocks,
+// temperatures, pressure, errors, and what kernels reported.
+package health
 
-import "github.com/sfstat/sfstat/internal/enum"
+import (
+	"github.com/sfstat/sfstat/trace/enum"
+	"github.com/sfstat/sfstat/trace/input"
+)
 
-// Telemetry is what monitoring recorded of hosts and their devices, whatever ran
+// Record is what monitoring recorded of hosts and their devices, whatever ran
 // on them: one file of it. It is of no run; host and time say beside which it is.
-type Telemetry struct {
+type Record struct {
 	Path   string // as it was opened; a host may be told by it alone
 	Series []Series
-	Events []HostEvent
-	Buses  []DeviceBus
-	Notes  []Note // what is incomplete
+	Events []Event
+	Buses  []Bus
+	Notes  []input.Note // what is incomplete
 	// Zoneless: its stamps name no time zone, and were read in the one that the
 	// reader was told.
 	Zoneless bool
@@ -23,11 +28,11 @@ type Series struct {
 	Readings []Reading // by time, as recorded where there is none
 }
 
-// DeviceBus is at which address a device is.
-type DeviceBus struct {
+// Bus is at which address a device is.
+type Bus struct {
 	Host   string // as Series has it
 	Device int
-	Bus    uint64 // as CommProcess has it
+	Bus    uint64 // as comms.Process has it
 }
 
 // Reading is a value at a time.
@@ -129,33 +134,33 @@ func (q Quantity) Unit() string { return quantityInfo[q.info()].unit }
 // Counter reports whether the quantity counts up.
 func (q Quantity) Counter() bool { return quantityInfo[q.info()].counter }
 
-// HostEvent is something that the kernel of a host reported.
-type HostEvent struct {
+// Event is something that the kernel of a host reported.
+type Event struct {
 	Host   string // "": the file does not say
 	At     int64  // nanoseconds since 1970 UTC; 0: not known
-	Kind   HostEventKind
+	Kind   EventKind
 	Code   int    // of an Xid error
-	Bus    uint64 // of the device, as CommProcess has it; 0: none, or not known
+	Bus    uint64 // of the device, as comms.Process has it; 0: none, or not known
 	Device int    // index on its host; −1: none, or not known
 	Line   int64  // of the file
 	Text   string // what was reported
 }
 
-// HostEventKind is what was reported.
-type HostEventKind uint8
+// EventKind is what was reported.
+type EventKind uint8
 
 const (
-	UnknownEvent  HostEventKind = iota
-	XidError                    // of the NVIDIA driver
-	MachineCheck                // hardware error of processor or memory
-	OutOfMemory                 // a process was killed
-	CPUOverheated               // a processor lowered its clock
-	LinkDown                    // of a network interface
+	UnknownEvent  EventKind = iota
+	XidError                // of the NVIDIA driver
+	MachineCheck            // hardware error of processor or memory
+	OutOfMemory             // a process was killed
+	CPUOverheated           // a processor lowered its clock
+	LinkDown                // of a network interface
 )
 
-var hostEventNames = [...]string{"unknown", "xid", "machine_check", "out_of_memory", "cpu_overheated", "link_down"}
+var eventNames = [...]string{"unknown", "xid", "machine_check", "out_of_memory", "cpu_overheated", "link_down"}
 
-func (k HostEventKind) String() string { return enum.Name(hostEventNames[:], k) }
+func (k EventKind) String() string { return enum.Name(eventNames[:], k) }
 
 // RunName implements [trace.Recording]: telemetry is of no run.
-func (t *Telemetry) RunName() string { return "" }
+func (t *Record) RunName() string { return "" }

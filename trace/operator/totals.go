@@ -1,16 +1,21 @@
-package trace
+package operator
 
-// OpTotals are the operators of a run summed up by name: how often each ran in
+import (
+	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
+)
+
+// Totals are the operators of a run summed up by name: how often each ran in
 // a step on a rank, and for how long. It takes the memory of the names, not of
 // the instances, and says who is slow in what; not in which order.
-type OpTotals struct {
+type Totals struct {
 	Run    string
-	Ranks  []Rank   // ascending by ID
-	Steps  []int64  // step indices, ascending
-	Stages []string // as the windows of the run call them; "" for what no stage launched
-	Names  []string // distinct, whole
-	Rows   []OpTotal
-	Notes  []Note // what is incomplete
+	Ranks  []trace.Rank // ascending by ID
+	Steps  []int64      // step indices, ascending
+	Stages []string     // as the windows of the run call them; "" for what no stage launched
+	Names  []string     // distinct, whole
+	Rows   []Total
+	Notes  []input.Note // what is incomplete
 
 	// Functions says that the names are functions of the host's program and the lines
 	// that they stand at: "sleep at train.py:40". Times are without those that they
@@ -18,9 +23,9 @@ type OpTotals struct {
 	Functions bool
 }
 
-// OpTotal is what the operators of one name, launched by one stage of one rank
+// Total is what the operators of one name, launched by one stage of one rank
 // in one step, took together.
-type OpTotal struct {
+type Total struct {
 	Rank, Step, Stage, Name int32 // positions in the tables; no two rows agree in all
 	Count                   int32 // launches
 	Communicates            int32 // those of them that communicate
@@ -30,4 +35,4 @@ type OpTotal struct {
 }
 
 // RunName implements [trace.Recording].
-func (t *OpTotals) RunName() string { return t.Run }
+func (t *Totals) RunName() string { return t.Run }

@@ -1,8 +1,9 @@
-package trace
+package operator
 
 import (
 	"cmp"
 	"fmt"
+	"github.com/sfstat/sfstat/trace/input"
 	"maps"
 	"slices"
 	"strings"
@@ -11,8 +12,8 @@ import (
 // Scheduled reports whether it is known what operators wait for: from the
 // schedule of a pipeline, or as they follow one another. What profilers record
 // does not tell: kernels and collectives.
-func (t *OpTrace) Scheduled() bool {
-	return t.Serial || slices.ContainsFunc(t.Names, func(name string) bool { return ParseOpClass(name) != OpOther })
+func (t *Trace) Scheduled() bool {
+	return t.Serial || slices.ContainsFunc(t.Names, func(name string) bool { return ParseClass(name) != Other })
 }
 
 // odd is the part of the names that a step must launch in another number than
@@ -23,7 +24,7 @@ const odd = 0.1
 // step launches in another number than the others, with a note: which instance
 // belongs to which cannot be told by the order of the name. Steps that differ
 // in many names do not count. A trace that has none is returned as it is. O(n).
-func (t *OpTrace) Shared() *OpTrace {
+func (t *Trace) Shared() *Trace {
 	counts := t.countLaunches()
 	uneven := counts.uneven()
 	if len(uneven) == 0 {
@@ -40,7 +41,7 @@ func (t *OpTrace) Shared() *OpTrace {
 		*c = gather(*c, keep)
 	}
 	out.Start, out.Dur = gather(t.Start, keep), gather(t.Dur, keep)
-	out.Notes = append(slices.Clone(t.Notes), Note{NoteUnjoined, counts.tell(uneven)})
+	out.Notes = append(slices.Clone(t.Notes), input.Note{Kind: input.NoteUnjoined, Text: counts.tell(uneven)})
 	return &out
 }
 
@@ -49,12 +50,12 @@ type launch struct{ stage, name int32 }
 
 // launches counts how often names are launched in each step on each rank.
 type launches struct {
-	t     *OpTrace
+	t     *Trace
 	stage []int32 // by rank
 	count map[launch][]int32
 }
 
-func (t *OpTrace) countLaunches() *launches {
+func (t *Trace) countLaunches() *launches {
 	_, pp := t.Coordinates()
 	l := &launches{t: t, stage: make([]int32, len(pp)), count: make(map[launch][]int32)}
 	for r, s := range pp {

@@ -1,4 +1,10 @@
-package trace
+// Package input says where in an input something was found, what was wrong there,
+// and what is incomplete about what was read.
+//
+//   - a [Pos] is a place, and an [Error] says what was wrong there; [Bad] makes what
+//     it wraps, of one of the kinds that this package lists, and [At] places it;
+//   - a [Note] is one incompleteness of what could be read.
+package input
 
 import (
 	"errors"
@@ -6,7 +12,7 @@ import (
 	"strconv"
 )
 
-// What can be wrong with a record. Readers wrap these in a [RecordError] that
+// What can be wrong with a record. Readers wrap these in an [Error] that
 // says where; callers test with errors.Is.
 var (
 	ErrEmpty     = errors.New("empty")
@@ -51,24 +57,24 @@ func (p Pos) String() string {
 	return file
 }
 
-// RecordError says what was wrong with a record and where. Its message is one
+// Error says what was wrong with a record and where. Its message is one
 // line: position, what was found, what was expected.
-type RecordError struct {
+type Error struct {
 	Pos Pos
 	Err error
 }
 
-func (e *RecordError) Error() string { return e.Pos.String() + ": " + e.Err.Error() }
-func (e *RecordError) Unwrap() error { return e.Err }
+func (e *Error) Error() string { return e.Pos.String() + ": " + e.Err.Error() }
+func (e *Error) Unwrap() error { return e.Err }
 
 // At wraps err with a position; a nil err stays nil, and an err that already
 // carries a position is returned as it is.
 func At(pos Pos, err error) error {
-	var placed *RecordError
+	var placed *Error
 	if err == nil || errors.As(err, &placed) {
 		return err
 	}
-	return &RecordError{Pos: pos, Err: err}
+	return &Error{Pos: pos, Err: err}
 }
 
 // Bad makes an error of the given kind (one of the Err values of this package)

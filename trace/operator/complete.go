@@ -1,7 +1,8 @@
-package trace
+package operator
 
 import (
 	"fmt"
+	"github.com/sfstat/sfstat/trace/input"
 	"slices"
 	"strconv"
 )
@@ -10,7 +11,7 @@ import (
 // with a note: what their other stages waited for is not in the trace. What is
 // left is joined anew. A trace in which all replicas are complete, or none is,
 // is returned as it is. O(n).
-func (t *OpTrace) Complete() *OpTrace {
+func (t *Trace) Complete() *Trace {
 	dp, pp := t.Coordinates()
 	stages := t.Layout.PP
 	for _, s := range pp {
@@ -57,8 +58,8 @@ func (t *OpTrace) Complete() *OpTrace {
 	for i, r := range out.Rank {
 		out.Rank[i] = place[r]
 	}
-	out.Notes = slices.DeleteFunc(slices.Clone(t.Notes), func(n Note) bool { return n.Kind == NoteUnjoined })
-	out.Notes = append(out.Notes, Note{NoteMissingRanks, fmt.Sprintf(
+	out.Notes = slices.DeleteFunc(slices.Clone(t.Notes), func(n input.Note) bool { return n.Kind == input.NoteUnjoined })
+	out.Notes = append(out.Notes, input.Note{Kind: input.NoteMissingRanks, Text: fmt.Sprintf(
 		"replica dp = %s left out: not all of its %d pipeline stages recorded", someOf(lost), stages)})
 	if g, err := out.Grid(); err == nil {
 		if w, err := out.Wire(g); err == nil {

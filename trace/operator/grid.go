@@ -1,7 +1,9 @@
-package trace
+package operator
 
 import (
 	"fmt"
+	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,10 +12,10 @@ import (
 // Instance is one operator of a step's program. All replicas run the same
 // program in every step.
 type Instance struct {
-	Name  int32 // position in OpTrace.Names
+	Name  int32 // position in Trace.Names
 	Seq   int32
 	Stage int32 // pipeline stage
-	Class OpClass
+	Class Class
 }
 
 // Grid arranges a trace as instances × lanes, where a lane is one replica in
@@ -21,11 +23,11 @@ type Instance struct {
 // are left out and noted.
 type Grid struct {
 	Instances []Instance // by stage, then by start in the template
-	Steps     []int32    // positions in OpTrace.Steps, ascending
+	Steps     []int32    // positions in Trace.Steps, ascending
 	Replicas  int        // replicas that are there, by ascending dp
 	Stages    int        // size of pp
-	Workers   []int32    // [stage][dp] position in OpTrace.Ranks
-	Notes     []Note
+	Workers   []int32    // [stage][dp] position in Trace.Ranks
+	Notes     []input.Note
 
 	// At[i*Lanes()+l] is the row of instance i in lane l, which is replica
 	// l % Replicas in step Steps[l / Replicas].
@@ -46,13 +48,13 @@ func (g *Grid) Template() []int32 {
 }
 
 // Describe names an instance for people: "forward-recv 3 of stage 2".
-func (t *OpTrace) Describe(i Instance) string {
+func (t *Trace) Describe(i Instance) string {
 	return fmt.Sprintf("%s %d of stage %d", t.Names[i.Name], i.Seq, i.Stage)
 }
 
 // Grid finds the program that most steps share: the instances of replica 0 in
 // the first of these steps. The trace must be arranged. O(n).
-func (t *OpTrace) Grid() (*Grid, error) {
+func (t *Trace) Grid() (*Grid, error) {
 	g := &Grid{}
 	dp, pp := t.Coordinates()
 	places := closeUp(dp)
@@ -73,7 +75,7 @@ func (t *OpTrace) Grid() (*Grid, error) {
 	template := slices.Index(programs, usual)
 	instanceOf := g.number(t, slots, template, pp)
 	if n := len(g.Instances) * g.Replicas; n != usual.ops {
-		return nil, Bad(ErrRagged, "step %d has %d operators, but replica 0 has %d of them and there are %d replicas: replicas run different programs",
+		return nil, input.Bad(input.ErrRagged, "step %d has %d operators, but replica 0 has %d of them and there are %d replicas: replicas run different programs",
 			t.Steps[template], usual.ops, len(g.Instances), g.Replicas)
 	}
 	for row, s := range slots.of {
@@ -114,7 +116,7 @@ func mix(x uint64) uint64 {
 
 // chooseSteps takes the steps with the usual program. They have as many
 // operators as it, none twice and none unknown, so they have them all.
-func (g *Grid) chooseSteps(t *OpTrace, programs []program, usual program) error {
+func (g *Grid) chooseSteps(t *Trace, programs []program, usual program) error {
 	var skipped []string
 	for s, p := range programs {
 		if p == usual {
@@ -124,10 +126,10 @@ func (g *Grid) chooseSteps(t *OpTrace, programs []program, usual program) error 
 		}
 	}
 	if len(g.Steps) == 0 {
-		return Bad(ErrRagged, "no two replicas run the same program in any step")
+		return input.Bad(input.ErrRagged, "no two replicas run the same program in any step")
 	}
 	if len(skipped) > 0 {
-		g.Notes = append(g.Notes, Note{NoteStepsSkipped, fmt.Sprintf(
+		g.Notes = append(g.Notes, input.Note{Kind: input.NoteStepsSkipped, Text: fmt.Sprintf(
 			"%d of %d steps are left out, they are incomplete or run another program than step %d: %s",
 			len(skipped), len(t.Steps), t.Steps[g.Steps[0]], someOf(skipped))})
 	}
@@ -148,27 +150,27 @@ func closeUp(dp []int) (coordinates []int) {
 }
 
 // findWorkers makes the table of ranks by stage and replica.
-func (g *Grid) findWorkers(t *OpTrace, dp, pp, places []int) error {
+func (g *Grid) findWorkers(t *Trace, dp, pp, places []int) error {
 	for i, r := range t.Ranks {
 		if dp[i] < 0 || pp[i] < 0 {
-			return Bad(ErrMissing, "rank %d does not tell its dp and pp coordinates, its role is %q", r.ID, r.Role)
+			return input.Bad(input.ErrMissing, "rank %d does not tell its dp and pp coordinates, its role is %q", r.ID, r.Role)
 		}
 		g.Replicas, g.Stages = max(g.Replicas, dp[i]+1), max(g.Stages, pp[i]+1)
 	}
 	n := len(t.Ranks)
 	if g.Replicas > n || g.Stages > n || g.Replicas*g.Stages > 2*n+1 {
-		return Bad(ErrMissing, "%d ranks recorded operators, dp × pp is %d × %d", n, g.Replicas, g.Stages)
+		return input.Bad(input.ErrMissing, "%d ranks recorded operators, dp × pp is %d × %d", n, g.Replicas, g.Stages)
 	}
 	g.Workers = slices.Repeat([]int32{-1}, g.Replicas*g.Stages)
 	for i, r := range t.Ranks {
 		at := &g.Workers[pp[i]*g.Replicas+dp[i]]
 		if *at >= 0 {
-			return Bad(ErrDuplicate, "ranks %d and %d both are dp=%d, pp=%d", t.Ranks[*at].ID, r.ID, places[dp[i]], pp[i])
+			return input.Bad(input.ErrDuplicate, "ranks %d and %d both are dp=%d, pp=%d", t.Ranks[*at].ID, r.ID, places[dp[i]], pp[i])
 		}
 		*at = int32(i)
 	}
 	if at := slices.Index(g.Workers, -1); at >= 0 {
-		return Bad(ErrMissing, "no rank recorded dp=%d, pp=%d", places[at%g.Replicas], at/g.Replicas)
+		return input.Bad(input.ErrMissing, "no rank recorded dp=%d, pp=%d", places[at%g.Replicas], at/g.Replicas)
 	}
 	return nil
 }
@@ -179,22 +181,22 @@ type slotted struct {
 	n  int
 }
 
-func (t *OpTrace) slots(pp []int, stages int) (slotted, error) {
+func (t *Trace) slots(pp []int, stages int) (slotted, error) {
 	n := t.Len()
 	if len(t.Names) > (8*n+1024)/stages {
-		return slotted{}, Bad(ErrTooLarge, "%d names on %d stages for %d operators: no program repeats itself", len(t.Names), stages, n)
+		return slotted{}, input.Bad(input.ErrTooLarge, "%d names on %d stages for %d operators: no program repeats itself", len(t.Names), stages, n)
 	}
 	base := make([]int32, len(t.Names)*stages+1)
 	for row, s := range t.Seq {
 		at := &base[int(t.Name[row])*stages+pp[t.Rank[row]]+1]
 		if int(s) >= n {
-			return slotted{}, Bad(ErrTooLarge, "%s has number %d among %d operators, expected its ordinal in the step", t.Names[t.Name[row]], s, n)
+			return slotted{}, input.Bad(input.ErrTooLarge, "%s has number %d among %d operators, expected its ordinal in the step", t.Names[t.Name[row]], s, n)
 		}
 		*at = max(*at, s+1)
 	}
 	for i := 1; i < len(base); i++ {
 		if base[i] += base[i-1]; int(base[i]) > 2*n+1024 {
-			return slotted{}, Bad(ErrTooLarge, "the sequence numbers leave gaps, expected ordinals in the step")
+			return slotted{}, input.Bad(input.ErrTooLarge, "the sequence numbers leave gaps, expected ordinals in the step")
 		}
 	}
 	of := make([]int32, n)
@@ -206,7 +208,7 @@ func (t *OpTrace) slots(pp []int, stages int) (slotted, error) {
 
 // number lists the instances of replica 0 in the template step, and gives the
 // instance of each slot, −1 for none.
-func (g *Grid) number(t *OpTrace, slots slotted, template int, pp []int) []int32 {
+func (g *Grid) number(t *Trace, slots slotted, template int, pp []int) []int32 {
 	rows := make([][]int32, g.Stages)
 	for row, s := range t.Step {
 		r := t.Rank[row]
@@ -215,9 +217,9 @@ func (g *Grid) number(t *OpTrace, slots slotted, template int, pp []int) []int32
 		}
 	}
 	instanceOf := slices.Repeat([]int32{-1}, slots.n)
-	classes := make([]OpClass, len(t.Names))
+	classes := make([]Class, len(t.Names))
 	for i, name := range t.Names {
-		classes[i] = ParseOpClass(name)
+		classes[i] = ParseClass(name)
 	}
 	for stage, rows := range rows {
 		for _, row := range rows {
@@ -251,8 +253,8 @@ func someOf(words []string) string {
 }
 
 // Origins are the first starts of the steps of a grid, over all ranks.
-func (t *OpTrace) Origins(g *Grid) []int64 {
-	origins := slices.Repeat([]int64{MaxTotal}, len(g.Steps))
+func (t *Trace) Origins(g *Grid) []int64 {
+	origins := slices.Repeat([]int64{trace.MaxTotal}, len(g.Steps))
 	lanes := g.Lanes()
 	for at, row := range g.At {
 		s := at % lanes / g.Replicas

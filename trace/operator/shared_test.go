@@ -1,17 +1,18 @@
-package trace
+package operator
 
 import (
+	"github.com/sfstat/sfstat/trace"
 	"strings"
 	"testing"
 )
 
 // kernels makes a trace of three kernels, two launches each, on four ranks in
 // six steps, without those for which skip says so.
-func kernels(t *testing.T, skip func(rank, step, name, seq int32) bool) *OpTrace {
+func kernels(t *testing.T, skip func(rank, step, name, seq int32) bool) *Trace {
 	t.Helper()
-	o := &OpTrace{Names: []string{"gemm", "softmax", "norm"}, Layout: Layout{DP: 4, PP: 1, World: 4}}
+	o := &Trace{Names: []string{"gemm", "softmax", "norm"}, Layout: Layout{DP: 4, PP: 1, World: 4}}
 	for r := range 4 {
-		o.Ranks = append(o.Ranks, Rank{ID: r, Role: Role{{DataParallel, r}, {PipelineParallel, 0}}})
+		o.Ranks = append(o.Ranks, trace.Rank{ID: r, Role: trace.Role{{trace.DataParallel, r}, {trace.PipelineParallel, 0}}})
 	}
 	for s := range int32(6) {
 		o.Steps = append(o.Steps, int64(s))

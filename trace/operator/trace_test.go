@@ -1,4 +1,4 @@
-package trace_test
+package operator_test
 
 import (
 	"errors"
@@ -12,12 +12,14 @@ import (
 
 	"github.com/sfstat/sfstat/fixtures/optrace/pipesim"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // opTrace is rows of (rank, step, name, seq, start, duration) on one clock;
 // ranks are dp = 0 and pp = the rank.
-func opTrace(rows ...[6]int64) *trace.OpTrace {
-	t := &trace.OpTrace{Names: []string{"a", "b"}, Steps: []int64{10, 20}}
+func opTrace(rows ...[6]int64) *operator.Trace {
+	t := &operator.Trace{Names: []string{"a", "b"}, Steps: []int64{10, 20}}
 	for r := range 2 {
 		t.Ranks = append(t.Ranks, trace.Rank{ID: r, Role: trace.Role{{Axis: "dp", Index: 0}, {Axis: "pp", Index: r}}})
 	}
@@ -85,7 +87,7 @@ func shuffled[T any](column []T, order []int) []T {
 
 func TestArrangeRefuses(t *testing.T) {
 	good := [6]int64{0, 0, 0, 0, 5, 1}
-	bad := func(change func(row *[6]int64)) *trace.OpTrace {
+	bad := func(change func(row *[6]int64)) *operator.Trace {
 		row := [6]int64{1, 0, 0, 0, 5, 1}
 		change(&row)
 		return opTrace(good, row)
@@ -100,24 +102,24 @@ func TestArrangeRefuses(t *testing.T) {
 	steps.Steps[1] = 10
 	for _, c := range []struct {
 		name string
-		t    *trace.OpTrace
+		t    *operator.Trace
 		kind error
 		want string // in the message
 	}{
-		{"empty", opTrace(), trace.ErrEmpty, "no operators"},
-		{"ragged", ragged, trace.ErrRagged, "a column of 1 rows beside one of 2"},
-		{"no durations", noDur, trace.ErrRagged, "1 durations for 2 starts"},
-		{"equal ranks", ranks, trace.ErrFormat, "rank 0 at position 1"},
-		{"equal steps", steps, trace.ErrFormat, "step 10 at position 1"},
-		{"negative duration", bad(func(r *[6]int64) { r[5] = -1 }), trace.ErrNegative, "input:2: a lasts -1 ns"},
-		{"negative start", bad(func(r *[6]int64) { r[4] = -7 }), trace.ErrNegative, "input:2: a starts 7 ns before"},
-		{"negative seq", bad(func(r *[6]int64) { r[3] = -1 }), trace.ErrNegative, "input:2: sequence number -1"},
-		{"start too late", bad(func(r *[6]int64) { r[4] = math.MaxInt64 }), trace.ErrOverflow, "input:2: a starts at"},
-		{"too long", bad(func(r *[6]int64) { r[5] = trace.MaxOpTotal }), trace.ErrOverflow, "input:2: a starts at"},
-		{"rank position", bad(func(r *[6]int64) { r[0] = 2 }), trace.ErrRagged, "input:2: rank position 2 of 2"},
-		{"step position", bad(func(r *[6]int64) { r[1] = -1 }), trace.ErrRagged, "input:2: step position -1 of 2"},
-		{"name position", bad(func(r *[6]int64) { r[2] = 2 }), trace.ErrRagged, "input:2: name position 2 of 2"},
-		{"twice", opTrace(good, [6]int64{0, 0, 1, 0, 1, 1}, [6]int64{0, 0, 0, 0, 9, 9}), trace.ErrDuplicate,
+		{"empty", opTrace(), input.ErrEmpty, "no operators"},
+		{"ragged", ragged, input.ErrRagged, "a column of 1 rows beside one of 2"},
+		{"no durations", noDur, input.ErrRagged, "1 durations for 2 starts"},
+		{"equal ranks", ranks, input.ErrFormat, "rank 0 at position 1"},
+		{"equal steps", steps, input.ErrFormat, "step 10 at position 1"},
+		{"negative duration", bad(func(r *[6]int64) { r[5] = -1 }), input.ErrNegative, "input:2: a lasts -1 ns"},
+		{"negative start", bad(func(r *[6]int64) { r[4] = -7 }), input.ErrNegative, "input:2: a starts 7 ns before"},
+		{"negative seq", bad(func(r *[6]int64) { r[3] = -1 }), input.ErrNegative, "input:2: sequence number -1"},
+		{"start too late", bad(func(r *[6]int64) { r[4] = math.MaxInt64 }), input.ErrOverflow, "input:2: a starts at"},
+		{"too long", bad(func(r *[6]int64) { r[5] = operator.MaxTotal }), input.ErrOverflow, "input:2: a starts at"},
+		{"rank position", bad(func(r *[6]int64) { r[0] = 2 }), input.ErrRagged, "input:2: rank position 2 of 2"},
+		{"step position", bad(func(r *[6]int64) { r[1] = -1 }), input.ErrRagged, "input:2: step position -1 of 2"},
+		{"name position", bad(func(r *[6]int64) { r[2] = 2 }), input.ErrRagged, "input:2: name position 2 of 2"},
+		{"twice", opTrace(good, [6]int64{0, 0, 1, 0, 1, 1}, [6]int64{0, 0, 0, 0, 9, 9}), input.ErrDuplicate,
 			"input:3: a 0 of rank 0 in step 10 is there twice, first at input:1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -130,20 +132,20 @@ func TestArrangeRefuses(t *testing.T) {
 }
 
 func TestOpClassNames(t *testing.T) {
-	for c := trace.OpOther; c <= trace.GarbageCollection; c++ {
-		if got := trace.ParseOpClass(c.String()); got != c {
+	for c := operator.Other; c <= operator.GarbageCollection; c++ {
+		if got := operator.ParseClass(c.String()); got != c {
 			t.Errorf("%d reads back as %d", c, got)
 		}
 	}
-	if got := trace.ParseOpClass("matmul"); got != trace.OpOther {
+	if got := operator.ParseClass("matmul"); got != operator.Other {
 		t.Errorf("an unknown name is %v", got)
 	}
-	if got := (trace.GarbageCollection + 1).String(); got != "invalid(15)" {
+	if got := (operator.GarbageCollection + 1).String(); got != "invalid(15)" {
 		t.Errorf("got %s", got)
 	}
 }
 
-func grid(t *testing.T, o *trace.OpTrace) *trace.Grid {
+func grid(t *testing.T, o *operator.Trace) *operator.Grid {
 	t.Helper()
 	g, err := o.Grid()
 	if err != nil {
@@ -182,14 +184,14 @@ func TestGridSkipsSteps(t *testing.T) {
 			t.Fatal(err)
 		}
 		g := grid(t, o)
-		if len(g.Steps) != 3 || slices.Contains(g.Steps, broken) || len(g.Notes) != 1 || g.Notes[0].Kind != trace.NoteStepsSkipped {
+		if len(g.Steps) != 3 || slices.Contains(g.Steps, broken) || len(g.Notes) != 1 || g.Notes[0].Kind != input.NoteStepsSkipped {
 			t.Errorf("step %d broken: steps %v, notes %v", broken, g.Steps, g.Notes)
 		}
 	}
 }
 
 func TestGridRefuses(t *testing.T) {
-	make := func() *trace.OpTrace { return pipesim.Make(pipesim.Spec{DP: 2, PP: 2, Microbatches: 2, Steps: 2}) }
+	make := func() *operator.Trace { return pipesim.Make(pipesim.Spec{DP: 2, PP: 2, Microbatches: 2, Steps: 2}) }
 	noRole, twin, hole, seq, uneven := make(), make(), make(), make(), make()
 	noRole.Ranks[1].Role = nil
 	twin.Ranks[1].Role = twin.Ranks[0].Role
@@ -205,7 +207,7 @@ func TestGridRefuses(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name string
-		t    *trace.OpTrace
+		t    *operator.Trace
 		want string
 	}{
 		{"no role", noRole, "rank 1 does not tell its dp and pp"},
@@ -231,9 +233,9 @@ func TestWire(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	partner := map[trace.OpClass]trace.OpClass{trace.ForwardSend: trace.ForwardRecv, trace.ForwardRecv: trace.ForwardSend,
-		trace.BackwardSend: trace.BackwardRecv, trace.BackwardRecv: trace.BackwardSend}
-	toward := map[trace.OpClass]int32{trace.ForwardSend: 1, trace.ForwardRecv: -1, trace.BackwardSend: -1, trace.BackwardRecv: 1}
+	partner := map[operator.Class]operator.Class{operator.ForwardSend: operator.ForwardRecv, operator.ForwardRecv: operator.ForwardSend,
+		operator.BackwardSend: operator.BackwardRecv, operator.BackwardRecv: operator.BackwardSend}
+	toward := map[operator.Class]int32{operator.ForwardSend: 1, operator.ForwardRecv: -1, operator.BackwardSend: -1, operator.BackwardRecv: 1}
 	n := 0
 	for i, in := range g.Instances {
 		if !in.Class.IsTransfer() {
@@ -261,7 +263,7 @@ func TestWire(t *testing.T) {
 
 // wired is a trace of one replica, two stages and two passes forward, one
 // backward, with the given transfers on stage 0 and 1.
-func wired(transfers ...[4]int64) *trace.OpTrace {
+func wired(transfers ...[4]int64) *operator.Trace {
 	t := opTrace()
 	t.Steps = []int64{0}
 	t.Names = []string{"forward-compute", "backward-compute", "forward-send", "forward-recv", "backward-send", "backward-recv"}
@@ -314,7 +316,7 @@ func TestWireByHand(t *testing.T) {
 		t.Fatal(err)
 	}
 	find := func(what string) int {
-		return slices.IndexFunc(g.Instances, func(in trace.Instance) bool { return o.Describe(in) == what })
+		return slices.IndexFunc(g.Instances, func(in operator.Instance) bool { return o.Describe(in) == what })
 	}
 	for _, c := range []struct{ transfer, serves, peer string }{
 		{"forward-send 2 of stage 0", "", ""}, // by number the one at 9 ms
@@ -336,7 +338,7 @@ func TestWireByHand(t *testing.T) {
 	if err := late.Arrange(nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := late.Wire(grid(t, late)); !errors.Is(err, trace.ErrMissing) || !strings.Contains(err.Error(), "2 forward-send") {
+	if _, err := late.Wire(grid(t, late)); !errors.Is(err, input.ErrMissing) || !strings.Contains(err.Error(), "2 forward-send") {
 		t.Errorf("a send without its receive: %v", err)
 	}
 }
@@ -345,7 +347,7 @@ func TestWireByHand(t *testing.T) {
 // recorded, the others serve the same passes as if it had been.
 func TestWireWithoutFirstReceive(t *testing.T) {
 	all := pipesim.Make(pipesim.Spec{DP: 1, PP: 2, Microbatches: 2, Chunks: 2, Steps: 1})
-	wiring := func(o *trace.OpTrace) map[string][2]string {
+	wiring := func(o *operator.Trace) map[string][2]string {
 		g := grid(t, o)
 		w, err := o.Wire(g)
 		if err != nil {

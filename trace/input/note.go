@@ -1,9 +1,9 @@
-package trace
+package input
 
 import (
 	"slices"
 
-	"github.com/sfstat/sfstat/internal/enum"
+	"github.com/sfstat/sfstat/trace/enum"
 )
 
 // NoteKind classifies what is incomplete about a window.

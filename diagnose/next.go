@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/sfstat/sfstat/trace/stagename"
@@ -30,7 +31,15 @@ func (j *judge) next(v *RunVerdict) []Action {
 
 // actions are what to do about a finding.
 func (j *judge) actions(s *Finding) []Action {
-	i := slices.IndexFunc(j.found, func(f *finding) bool { return f.key() == s.key() })
+	is := s.key()
+	i := slices.IndexFunc(j.found, func(f *finding) bool {
+		k := f.key()
+		if f.Rank != nil { // arrivals that agree told the call, and the stage where stage times left it open
+			k.group = is.group
+			k.stage = cmp.Or(k.stage, is.stage)
+		}
+		return k == is
+	})
 	if i < 0 {
 		return nil
 	}

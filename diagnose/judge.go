@@ -69,6 +69,7 @@ func (r *run) judge(g frontier.Gates, minGain float64, beside []*health.Record) 
 	j.lines(&v)
 	j.settle(&v)
 	j.probes(&v)
+	j.waited(&v)
 	j.atTheTime(&v, beside)
 	return v
 }

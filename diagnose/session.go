@@ -73,6 +73,7 @@ type run struct {
 	limits    *bandwidth.Benchmarks // of Options
 	functions []*operator.Totals    // that ran in the stages of the windows
 	probed    [][]probed            // of each window
+	queued    []*queued             // likewise; nil where that was not recorded
 	places    map[int]seenOn        // of ranks
 	times     []monitoring.Interval // of windows, zero where not known; without windows those of entries
 }
@@ -172,6 +173,7 @@ func (s *Session) account(r *run, w *trace.Window) error {
 	}
 	r.times = append(r.times, timesOfWindow(w))
 	r.probed = append(r.probed, probesOf(w))
+	r.queued = append(r.queued, queuedOf(w))
 	for _, rank := range w.Ranks {
 		r.seeRank(rank.ID, rank.Host, rank.LocalRank)
 	}

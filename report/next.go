@@ -52,6 +52,8 @@ func actionWords(a diagnose.Action) string {
 		return fmt.Sprintf("run nccl-tests (sendrecv_perf) between %s, and read the error counters of their links", ranksWord(a.Ranks))
 	case diagnose.Compare:
 		return "compare the operators of the ranks (sfstat zscore)"
+	case diagnose.FreeProcessor:
+		return fmt.Sprintf("see what else runs%s (top), and the CPU limit and affinity of %s: its thread is ready and gets no processor", on, ranksWord(a.Ranks))
 	case diagnose.CheckMonitored:
 		return checkMonitored(a)
 	case diagnose.TurnOn:

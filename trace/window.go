@@ -150,6 +150,10 @@ const sideSuffix = "_cuda_event_ms"
 // side evidence that is no stage.
 const ProbeSuffix = "_probe_ms"
 
+// RunQueueChannel is how long the training thread of a rank was ready to run and waited
+// for a processor, by the kernel's count, a step.
+const RunQueueChannel = "run_queue_ms"
+
 // wallSuffix ends the names of stages that are host wall time.
 const wallSuffix = "_cpu_wall"
 

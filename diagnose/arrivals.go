@@ -52,8 +52,8 @@ func (j *judge) arrived(v *RunVerdict) {
 	if len(j.windows) == 0 && len(r.Late) == 0 && r.Hang == nil && r.Step > 0 {
 		v.Undecided = append(v.Undecided, Undecided{Question: TransferHidden})
 	}
-	if len(r.Late) == 0 && float64(r.MayHide) >= j.minGain*float64(max(1, r.Step)) {
-		v.Undecided = append(v.Undecided, Undecided{Question: ClockOrDelay, Hides: r.MayHide, Step: r.Step, Needs: SourceHosts})
+	if !slices.ContainsFunc(late, func(f Finding) bool { return !f.BelowMinGain }) && float64(r.MayHide.Delay) >= j.minGain*float64(max(1, r.Step)) {
+		v.Undecided = append(v.Undecided, Undecided{Question: ClockOrDelay, Hides: r.MayHide.Delay, Step: r.Step, Ranks: r.MayHide.Ranks, Needs: SourceHosts})
 	}
 	for i := range v.Suspects {
 		f := &v.Suspects[i]

@@ -146,7 +146,8 @@ type Undecided struct {
 	Hides int64  `json:"hides_ns,omitempty"`
 	Time  int64  `json:"stage_ns,omitempty"` // of the stage, a step
 	Step  int64  `json:"step_ns,omitempty"`
-	N     int    `json:"n,omitempty"` // what the question counts
+	N     int    `json:"n,omitempty"`     // what the question counts
+	Ranks []int  `json:"ranks,omitempty"` // that the question is about
 	Needs Source `json:"needs,omitempty"`
 	// Name is that of what the question is about, where it is no stage.
 	Name  string  `json:"name,omitempty"`

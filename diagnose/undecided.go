@@ -42,7 +42,7 @@ const (
 	BehindMessages Question = "late_behind_messages"     // who is late where sends and receives are not recorded
 	TransferHidden Question = "transfer_hidden_in_stage" // is what follows a last entry slow: Stage, Hides
 	LateUnrecorded Question = "late_without_record"      // is one of N ranks without a record late, nobody else is: Hides
-	ClockOrDelay   Question = "clock_or_delay"           // is a rank late in every step, or its clock: Hides
+	ClockOrDelay   Question = "clock_or_delay"           // is a rank late in every step, or its clock: Hides, Ranks
 )
 
 // What answers questions, and what to look with.

@@ -135,8 +135,11 @@ func undecided(v *diagnose.RunVerdict) (what, why string) {
 	}
 	if k := slices.IndexFunc(v.Undecided, func(u diagnose.Undecided) bool { return u.Question == diagnose.ClockOrDelay }); !ok && k >= 0 {
 		u := v.Undecided[k]
-		return fmt.Sprintf("Undecided: up to %s of every %s step may be one rank's delay, or its clock.", length(float64(u.Hides)), length(float64(u.Step))),
-			"the ranks wait for each other in one place only, and it is not known that their clocks are one"
+		why = "a delay in every step looks like the offset of a clock, and it is not known which ranks share one"
+		if len(u.Ranks) == 0 {
+			return fmt.Sprintf("Undecided: up to %s of every %s step may be one rank's delay, or its clock.", length(float64(u.Hides)), length(float64(u.Step))), why
+		}
+		return fmt.Sprintf("Undecided: %s may delay everyone by up to %s of every %s step, or %s off.", ranksWord(u.Ranks), length(float64(u.Hides)), length(float64(u.Step)), clockIs(u.Ranks)), why
 	}
 	if !ok && slices.ContainsFunc(v.Undecided, func(u diagnose.Undecided) bool { return u.Question == diagnose.BehindMessages }) {
 		return "Undecided: ranks wait for each other in sends and receives that are not recorded.", "who arrives late at a collective may have waited for another in them"

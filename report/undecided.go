@@ -36,7 +36,7 @@ func questionWords(u diagnose.Undecided) string {
 	case diagnose.UnrecordedTime:
 		text = "Time between stages and steps: no wall time was recorded"
 	case diagnose.ClockOrDelay:
-		text = fmt.Sprintf("Whether a rank is late in every step, or its clock is: ranks wait in one place only, and up to %s may be either", length(float64(u.Hides)))
+		text = clockQuestion(u)
 	default:
 		for _, words := range []func(diagnose.Undecided) string{operatorQuestion, communicationQuestion} {
 			if text := words(u); text != "" {
@@ -96,4 +96,22 @@ func problemWords(p diagnose.Problem) string {
 		return p.Text
 	}
 	return string(p.Problem) + in
+}
+
+func clockQuestion(u diagnose.Undecided) string {
+	may := length(float64(u.Hides))
+	switch len(u.Ranks) {
+	case 0:
+		return fmt.Sprintf("Whether a rank is late in every step, or its clock is off: up to %s may be either", may)
+	case 1:
+		return fmt.Sprintf("Whether %s is late in every step, or its clock is off: up to %s may be either", ranksWord(u.Ranks), may)
+	}
+	return fmt.Sprintf("Whether %s are late in every step, or their clocks are off: up to %s may be either", ranksWord(u.Ranks), may)
+}
+
+func clockIs(ranks []int) string {
+	if len(ranks) == 1 {
+		return "its clock is"
+	}
+	return "their clocks are"
 }

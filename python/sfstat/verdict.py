@@ -77,6 +77,7 @@ class Undecided:
     stage_ns: Optional[int] = None
     step_ns: Optional[int] = None
     n: Optional[int] = None
+    ranks: Optional[Tuple[int, ...]] = None
     needs: Optional[str] = None
     name: Optional[str] = None
     share: Optional[float] = None

@@ -48,9 +48,8 @@ type Result struct {
 	// Transfers are what follows the last entries of stages.
 	Transfers []Transfer
 	Set       *Set // ranks of which it is not known who is late
-	// MayHide is how much of a delay in every step may be taken for an offset of
-	// a clock: the ranks wait in one place only, and their clocks are not one.
-	MayHide int64
+	// MayHide is what may be a delay in every step, or a clock.
+	MayHide Hidden
 	Hang    *Hang
 	// MidStep: calls that some entered and others did not are those of the step in
 	// which the records were written.
@@ -180,28 +179,6 @@ func (j *Job) Analyze(o Options) *Result {
 		s.eachPoint(o.EachPoint)
 	}
 	return r
-}
-
-// mayHide is how far the entries let clocks be moved where all ranks wait in one
-// place at most: where they wait in several, a delay shows against the others.
-func (s *strikes) mayHide(r *Result) int64 {
-	waits := 0
-	for i := range s.places {
-		if s.places[i].lag > 0 && s.repeats(i) {
-			waits++
-		}
-	}
-	if len(s.clocks) < 2 || waits > 1 {
-		return 0
-	}
-	most := int64(0)
-	for _, c := range s.clocks {
-		if c.HalfWidth < 0 {
-			return r.Step
-		}
-		most = max(most, c.HalfWidth)
-	}
-	return min(most, r.Step)
 }
 
 // each hands out all calls.

@@ -121,16 +121,34 @@ func TestLateTwiceInAStep(t *testing.T) {
 
 func (r *Result) stepMS() float64 { return float64(r.Step) / ms }
 
-// Where all places but one tell nothing of a clock, a delay and an offset look
-// alike, and no rank is named.
+// Where all places but one tell nothing of a clock, a delay and an offset look alike:
+// no rank is called late, and nobody may take the job for healthy. A job whose clocks
+// agree hides nothing.
 func TestClockOrDelay(t *testing.T) {
-	s := synthetic{seed: 3, ranks: 4, steps: 40, buckets: 1, jitter: 1, delay: 50, late: []int{2}}
-	if r := s.job().Analyze(Options{}); len(r.Late) > 0 {
-		t.Errorf("%+v", r.Late)
-	}
-	s.perHost = 4
-	if r := s.job().Analyze(Options{}); len(r.Late) != 1 || r.Late[0].Rank != 2 {
-		t.Errorf("on one host: %+v", r.Late)
+	for seed := range uint64(4) {
+		for buckets := 1; buckets <= 3; buckets++ {
+			for name, skew := range map[string]float64{"agree": 0, "20 ms apart": 20, "5 s apart": 5000} {
+				t.Run(fmt.Sprintf("seed %d, %d buckets, clocks %s", seed, buckets, name), func(t *testing.T) {
+					s := synthetic{seed: seed, ranks: 4, steps: 40, buckets: buckets, jitter: 1, skew: skew}
+					if r := s.job().Analyze(Options{}); len(r.Late) > 0 || skew == 0 && r.MayHide.Delay > r.Step/10 {
+						t.Errorf("nobody is late: %+v, hidden %+v", r.Late, r.MayHide)
+					}
+					s.delay, s.late = 50, []int{2}
+					if r := s.job().Analyze(Options{}); len(r.Late) > 0 || r.MayHide.Delay < r.Step/10 || len(r.MayHide.Ranks) > 0 && !slices.Contains(r.MayHide.Ranks, 2) {
+						t.Errorf("rank 2 is late: %+v, hidden %+v of %d", r.Late, r.MayHide, r.Step)
+					}
+					if s.barrier = true; skew > 100 {
+						if r := s.job().Analyze(Options{}); len(r.Late) != 1 || r.Late[0].Rank != 2 {
+							t.Errorf("with another place: %+v", r.Late)
+						}
+					}
+					s.barrier, s.perHost = false, 4
+					if r := s.job().Analyze(Options{}); len(r.Late) != 1 || r.Late[0].Rank != 2 {
+						t.Errorf("on one host: %+v", r.Late)
+					}
+				})
+			}
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package arrivals
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 )
@@ -63,38 +64,97 @@ func (t *timed) begin() {
 	count := func() (n int) {
 		t.releases()
 		t.learn()
-		t.eachWait(func(entry, int32) { n++ })
+		for i := range t.places {
+			if p := &t.places[i]; p.lag > 0 && !p.carried {
+				n += len(p.cohorts) * len(p.cohorts[0])
+			}
+		}
 		return n
 	}
-	asTheyAre := count()
 	t.roughly()
-	if asTheyAre*10 >= count()*9 {
+	for i := range t.places {
+		t.places[i].carried = t.carries(&t.places[i])
+	}
+	inTheMiddle := count()
+	middle := slices.Clone(t.clocks)
+	for d := range t.clocks {
+		t.set(d, 0)
+	}
+	if t.agree = count()*10 >= inTheMiddle*9; !t.agree {
 		for d := range t.clocks {
-			t.set(d, 0)
+			t.set(d, middle[d].Offset)
 		}
 	}
 }
 
-// roughly sets offsets so that every clock's entries are in the middle of
-// their cohorts.
+// roughly sets offsets so that every clock's entries are in the middle of their
+// cohorts: group by group, the largest first, since two ranks that meet mostly each
+// other say nothing of where the others are. O(entries).
 func (t *timed) roughly() {
-	by := make([][]int64, len(t.clocks))
+	groups := t.apartByGroup()
+	known := make([]bool, len(t.clocks))
+	offset := make([]int64, len(t.clocks))
+	for len(groups) > 0 {
+		next := max(0, slices.IndexFunc(groups, func(g []apartIn) bool {
+			return slices.ContainsFunc(g, func(a apartIn) bool { return known[a.domain] })
+		}))
+		var mid []int64
+		for _, a := range groups[next] {
+			if known[a.domain] {
+				mid = append(mid, offset[a.domain]+a.median)
+			}
+		}
+		for _, a := range groups[next] {
+			if !known[a.domain] {
+				known[a.domain], offset[a.domain] = true, median(mid)-a.median
+			}
+		}
+		groups = slices.Delete(groups, next, next+1)
+	}
+	for d, o := range offset {
+		t.set(d, o)
+	}
+}
+
+// apartIn is how far the entries of a clock are from the middle of the cohorts of a
+// group, ns.
+type apartIn struct {
+	domain int
+	median int64
+}
+
+// apartByGroup are those of all groups, the one with most clocks first.
+func (t *timed) apartByGroup() [][]apartIn {
+	by := make([]map[int][]int64, len(t.groups))
 	var times []int64
 	for _, p := range t.places {
 		for _, c := range p.cohorts {
+			g := t.call(c[0]).group
+			if by[g] == nil {
+				by[g] = map[int][]int64{}
+			}
 			times = times[:0]
 			for _, e := range c {
 				times = append(times, t.enter(e))
 			}
 			mid := median(times)
 			for _, e := range c {
-				by[t.domain[e.rank]] = append(by[t.domain[e.rank]], t.enter(e)-mid)
+				by[g][t.domain[e.rank]] = append(by[g][t.domain[e.rank]], t.enter(e)-mid)
 			}
 		}
 	}
-	for d := range by {
-		t.set(d, -nearest(by[d], 0))
+	var out [][]apartIn
+	for _, of := range by {
+		var g []apartIn
+		for _, d := range slices.Sorted(maps.Keys(of)) {
+			g = append(g, apartIn{d, nearest(of[d], 0)})
+		}
+		if len(g) > 0 {
+			out = append(out, g)
+		}
 	}
+	slices.SortStableFunc(out, func(a, b []apartIn) int { return cmp.Compare(len(b), len(a)) })
+	return out
 }
 
 // nearest is the value between the quantiles 0.4 and 0.6 of x that is nearest to
@@ -119,7 +179,7 @@ func (t *timed) set(d int, offset int64) {
 func (t *timed) refine() {
 	by := make([][]int64, len(t.clocks))
 	t.eachDelay(func(p *place, _ int, e entry, x int64) {
-		if p.lag > 0 {
+		if p.lag > 0 && !p.carried {
 			by[t.domain[e.rank]] = append(by[t.domain[e.rank]], x)
 		}
 	})
@@ -128,7 +188,7 @@ func (t *timed) refine() {
 		c := &t.clocks[d]
 		// Delays are late by x: the offset that takes them away is lower by x, of
 		// which the other clocks take their part.
-		offset := c.Offset - nearest(by[d], -c.Offset)*int64(len(by)-1)/int64(len(by))
+		offset := c.Offset - t.usual(by[d], c.Offset)*int64(len(by)-1)/int64(len(by))
 		c.HalfWidth = -1
 		if low[d] > math.MinInt64 && high[d] < math.MaxInt64 && low[d] <= high[d] {
 			offset = min(max(offset, low[d]), high[d])
@@ -137,6 +197,16 @@ func (t *timed) refine() {
 		t.set(d, offset)
 	}
 	t.center()
+}
+
+// usual is the delay that is the clock's: in the middle of all, and of two as likely
+// the one that keeps the clocks together; where they are apart anyway, the lower: a
+// rank is late at some places rather than early at the others.
+func (t *timed) usual(delays []int64, offset int64) int64 {
+	if !t.agree {
+		return quantile(delays, 2, 5)
+	}
+	return nearest(delays, -offset)
 }
 
 // center subtracts the median offset, because the absolute offset is unknown.
@@ -213,7 +283,7 @@ func (t *timed) bounds() (low, high []int64) {
 func (t *timed) eachWait(f func(e entry, waited int32)) {
 	for i := range t.places {
 		p := &t.places[i]
-		if p.lag == 0 {
+		if p.lag == 0 || p.carried {
 			continue
 		}
 		for _, c := range p.cohorts {
@@ -256,4 +326,89 @@ func ofOthers(sorted []int64, x int64) int64 {
 		return sorted[h+1]
 	}
 	return sorted[h]
+}
+
+// Hidden is a delay in every step that may be the offset of a clock.
+type Hidden struct {
+	Delay int64 // ns, 0: none
+	Ranks []int // whose clocks they are, where they are fewer than the others
+}
+
+func (h *Hidden) add(delay int64, ranks ...int) {
+	h.Delay = max(h.Delay, delay)
+	h.Ranks = append(h.Ranks, ranks...)
+}
+
+// mayHide is the delay that may have been taken for the offset of a clock: where the
+// ranks wait in one place only, an offset moves a clock by as much as a constant delay
+// does, within what the entries allow. Clocks that were left as they are hide nothing:
+// one would have to be wrong by just the delay. Of two ranks one may be late at a
+// place, or the other at all others: where their clocks are apart, neither is called
+// late. And what a delay costs that may be its
+// clock's in part is not known.
+func (s *strikes) mayHide(r *Result) Hidden {
+	var h Hidden
+	r.Late = slices.DeleteFunc(r.Late, func(l Late) bool {
+		if l.Clock {
+			h.add(min(l.PerStep, r.Step), l.Rank)
+		}
+		return l.Clock && len(s.clocks) == 2 && !s.agree && 2*l.Strikes > l.Points
+	})
+	if len(s.clocks) < 2 || len(s.clocks) > 2 && s.waits() > 1 {
+		return h
+	}
+	hides := make([]int64, len(s.clocks))
+	for d, c := range s.clocks {
+		hides[d] = min(abs(c.Offset), r.Step)
+		if c.HalfWidth >= 0 {
+			hides[d] = min(hides[d], 2*c.HalfWidth)
+		}
+	}
+	most := slices.Max(hides)
+	for d, c := range s.clocks {
+		if hides[d] > most/2 {
+			h.add(hides[d], c.Ranks...)
+		}
+	}
+	if 2*len(h.Ranks) >= len(r.Ranks) {
+		h.Ranks = nil
+	}
+	return h
+}
+
+// waits counts the places at which the ranks go on together, from one to the next.
+func (s *strikes) waits() (n int) {
+	for i := range s.places {
+		if p := &s.places[i]; p.lag > 0 && s.repeats(i) && !p.carried {
+			n++
+		}
+	}
+	return n
+}
+
+// carries reports whether the ranks enter the calls of a place without having waited
+// since the call before: what a rank was late by there it still is here, whatever the
+// clocks. Where they have waited, what varies there and what varies here add up.
+func (t *timed) carries(p *place) bool {
+	sample := p.cohorts
+	if len(sample) < enough {
+		return false
+	}
+	if len(sample) > learned {
+		sample = t.sampled(sample)
+	}
+	return t.varies(sample, func(e entry) int64 { return t.at(e) - t.at(entry{e.rank, e.call - 1}) }) < t.varies(sample, t.at)
+}
+
+// varies is the sum of how far what f says of the entries of a rank, against the
+// median of their cohorts, is from its median for that rank.
+func (t *timed) varies(sample []cohort, of func(entry) int64) (sum int64) {
+	ranks, _ := t.apart(sample, of)
+	for _, x := range ranks {
+		mid := median(slices.Clone(x))
+		for _, v := range x {
+			sum += abs(v - mid)
+		}
+	}
+	return sum
 }

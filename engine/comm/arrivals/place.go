@@ -17,6 +17,9 @@ type place struct {
 	phase        int32
 	cohorts      []cohort
 	lag          int8 // the call before it that is waited for, counted back from it; 0: none
+	// carried: a rank enters it as late as the call before, since it has waited for
+	// nothing in between. Known only where there are several clocks.
+	carried bool
 }
 
 // cohort is a set of comparable entries: the members of one synchronisation point,

@@ -16,6 +16,7 @@ type timed struct {
 	tree    map[int32]bool // kinds of broadcasts whose members do not wait for everybody
 	domain  []int          // [rank] whose clock it reads
 	clocks  []Clock
+	agree   bool // the clocks suit the waits as they are
 	// blocks says which kinds of calls are waited for by the next; nil: the job
 	// has no messages, and places tell.
 	blocks []bool

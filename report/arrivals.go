@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"math"
 	"path"
 	"slices"
@@ -13,8 +12,6 @@ import (
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
 )
 
-const arrivalsSchema = "sfstat.arrivals/1"
-
 // Arrivals is who arrives last in one job.
 type Arrivals struct {
 	Run string
@@ -23,28 +20,25 @@ type Arrivals struct {
 
 // Arrivals writes who arrives last where ranks synchronise. CSV is one row per
 // place and rank.
-func (in Input) Arrivals(w io.Writer, jobs []Arrivals, f Format, s Style) error {
-	return outputs{
-		func() any {
-			return jobsJSON[arrivalJobJSON]{arrivalsSchema, each(jobs, Arrivals.wire), problemsOf(in.Problems)}
-		},
+func (o Output) Arrivals(jobs []Arrivals) error {
+	return o.write(forms{
+		"sfstat.arrivals/1",
+		func() any { return jobsJSON[arrivalJobJSON]{each(jobs, Arrivals.wire)} },
 		func() *table { return arrivalRows(jobs) },
-		func() document { return jobsDocument(jobs, Arrivals.document, in.Problems) },
-	}.write(w, f, s)
+		func() document { return jobsDocument(jobs, Arrivals.document) },
+	})
 }
 
 // jobsJSON is the JSON of all commands over what ranks entered.
 type jobsJSON[T any] struct {
-	Schema   string        `json:"schema"`
-	Jobs     []T           `json:"jobs"`
-	Problems []problemJSON `json:"problems"`
+	Jobs []T `json:"jobs"`
 }
 
-func jobsDocument(jobs []Arrivals, of func(Arrivals) document, problems []Problem) (d document) {
+func jobsDocument(jobs []Arrivals, of func(Arrivals) document) (d document) {
 	for _, j := range jobs {
 		d = append(d, of(j)...)
 	}
-	return append(d, problemBlocks(problems)...)
+	return d
 }
 
 type arrivalJobJSON struct {

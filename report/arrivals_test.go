@@ -29,8 +29,8 @@ func everyArrival() []Arrivals {
 
 func TestArrivalSchemas(t *testing.T) {
 	for name, write := range map[string]func(*bytes.Buffer) error{
-		"arrivals": func(b *bytes.Buffer) error { return Input{}.Arrivals(b, everyArrival(), JSON, Style{}) },
-		"hang":     func(b *bytes.Buffer) error { return Input{}.Hang(b, everyArrival(), JSON, Style{}) },
+		"arrivals": func(b *bytes.Buffer) error { return to(b, JSON, Style{}).Arrivals(everyArrival()) },
+		"hang":     func(b *bytes.Buffer) error { return to(b, JSON, Style{}).Hang(everyArrival()) },
 	} {
 		schema, _ := readSchema(t, name)
 		var out bytes.Buffer

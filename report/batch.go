@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/sfstat/sfstat/batch/findings"
@@ -20,8 +19,8 @@ const (
 const recurs = 0.05
 
 // Batch writes what the rows of a batch come to.
-func Batch(w io.Writer, sum *findings.Summary, f Format, s Style) error {
-	return write(w, batchDocument(sum), f, s)
+func (o Output) Batch(sum *findings.Summary) error {
+	return o.show(batchDocument(sum))
 }
 
 func batchDocument(sum *findings.Summary) document {

@@ -2,14 +2,11 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/engine/blame"
 )
-
-const blameSchema = "sfstat.blame/1"
 
 // Blame is where the delays of an operator trace began.
 type Blame struct {
@@ -21,14 +18,13 @@ type Blame struct {
 
 // Blame writes where walks back from late operators end. CSV is one row per
 // culprit.
-func (in Input) Blame(w io.Writer, results []Blame, f Format, s Style) error {
-	return outputs{
-		func() any {
-			return tracesJSON[blameJSON]{blameSchema, each(results, Blame.wire), problemsOf(in.Problems)}
-		},
+func (o Output) Blame(results []Blame) error {
+	return o.write(forms{
+		"sfstat.blame/1",
+		func() any { return tracesJSON[blameJSON]{each(results, Blame.wire)} },
 		func() *table { return culpritRows(results) },
-		func() document { return blameDocument(results, in.Problems) },
-	}.write(w, f, s)
+		func() document { return blameDocument(results) },
+	})
 }
 
 type blameJSON struct {
@@ -146,7 +142,7 @@ const (
 	stopsShown    = 12 // operators of a path
 )
 
-func blameDocument(results []Blame, problems []Problem) document {
+func blameDocument(results []Blame) document {
 	var d document
 	kinds := make(map[blame.Kind]bool)
 	for _, b := range results {
@@ -165,7 +161,7 @@ func blameDocument(results []Blame, problems []Problem) document {
 	if words := kindTerms(kinds); len(words) > 0 {
 		d = append(d, heading("What the kinds say"), words)
 	}
-	return append(d, problemBlocks(problems)...)
+	return d
 }
 
 // kindWords explain the kinds of culprits.

@@ -1,13 +1,10 @@
 package report
 
 import (
-	"io"
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/breakdown"
 )
-
-const breakdownSchema = "sfstat.breakdown/1"
 
 // RowPer says what the rows of a breakdown are.
 type RowPer uint8
@@ -25,18 +22,17 @@ type Breakdowns struct {
 
 // Breakdown writes how devices spent their time. CSV is one row per rank, or per
 // rank and step.
-func (in Input) Breakdown(w io.Writer, b Breakdowns, f Format, s Style) error {
-	return outputs{
-		func() any { return breakdownOf(b, in.Problems) },
+func (o Output) Breakdown(b Breakdowns) error {
+	return o.write(forms{
+		"sfstat.breakdown/1",
+		func() any { return breakdownOf(b) },
 		func() *table { return breakdownRows(b) },
-		func() document { return append(breakdownDocument(b), problemBlocks(in.Problems)...) },
-	}.write(w, f, s)
+		func() document { return breakdownDocument(b) },
+	})
 }
 
 type breakdownJSON struct {
-	Schema   string        `json:"schema"`
-	Runs     []dividedJSON `json:"runs"`
-	Problems []problemJSON `json:"problems"`
+	Runs []dividedJSON `json:"runs"`
 }
 
 type dividedJSON struct {
@@ -105,8 +101,8 @@ func knownNumber(f float64) *number {
 	return &n
 }
 
-func breakdownOf(b Breakdowns, problems []Problem) breakdownJSON {
-	out := breakdownJSON{Schema: breakdownSchema, Runs: []dividedJSON{}, Problems: problemsOf(problems)}
+func breakdownOf(b Breakdowns) breakdownJSON {
+	out := breakdownJSON{Runs: []dividedJSON{}}
 	for _, r := range b.Runs {
 		run := dividedJSON{Run: r.Run, Headline: breakdownHeadline(r), Alpha: number(r.Option.Alpha), Least: number(r.Option.Least), Tests: r.Tests,
 			Marks: []markJSON{}, Ranks: []rankTimesJSON{}, Notes: breakdownNotes(r)}

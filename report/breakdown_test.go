@@ -58,12 +58,12 @@ func breakdowns() map[string]Breakdowns {
 func renderedBreakdowns(t *testing.T, format Format, s Style, f func(name string, out []byte)) {
 	t.Helper()
 	for name, b := range breakdowns() {
-		var in Input
+		var in []Problem
 		if name == "odd" {
-			in.Problems = testProblems()
+			in = testProblems()
 		}
 		var out bytes.Buffer
-		if err := in.Breakdown(&out, b, format, s); err != nil {
+		if err := to(&out, format, s, in...).Breakdown(b); err != nil {
 			t.Fatalf("breakdown %s: %v", name, err)
 		}
 		f("breakdown-"+name, out.Bytes())
@@ -97,7 +97,7 @@ func TestBreakdownSchemaIsComplete(t *testing.T) {
 
 func TestBreakdownWriteError(t *testing.T) {
 	for f := Text; f <= Markdown+1; f++ {
-		if err := (Input{}).Breakdown(full{}, breakdowns()["slow"], f, Style{}); err == nil {
+		if err := to(full{}, f, Style{}).Breakdown(breakdowns()["slow"]); err == nil {
 			t.Errorf("as %v: the failed write is not reported", f)
 		}
 	}

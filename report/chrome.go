@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"io"
 	"slices"
 	"sort"
 
@@ -19,8 +18,8 @@ import (
 // track for each kind of parallelism. Events of one track follow or contain each other, as viewers need it: what
 // overlaps otherwise has a second track of the same name. Times are microseconds since the first event, on the first rank's clock;
 // what a rank without a known clock did is left out. Events go out one by one.
-func Chrome(w io.Writer, r *comm.Result) error {
-	c := &chrome{out: bufio.NewWriter(w), r: r, origin: origin(r), moved: r.Moves(), steps: r.StepTotals(), first: true}
+func (o Output) Chrome(r *comm.Result) error {
+	c := &chrome{out: bufio.NewWriter(o.W), r: r, origin: origin(r), moved: r.Moves(), steps: r.StepTotals(), first: true}
 	c.write(`{"displayTimeUnit":"ns","traceEvents":[`)
 	matches := r.Matches // by rank
 	for i := range r.Ranks {

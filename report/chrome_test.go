@@ -43,7 +43,7 @@ type chromeFile struct {
 func readChrome(t *testing.T, r *comm.Result) *chromeFile {
 	t.Helper()
 	var out bytes.Buffer
-	if err := Chrome(&out, r); err != nil {
+	if err := (Output{W: &out}).Chrome(r); err != nil {
 		t.Fatal(err)
 	}
 	var doc struct {
@@ -269,7 +269,7 @@ func TestChromeOfParts(t *testing.T) {
 	for _, paths := range [][]string{{commRun + "/nccl.node0.4000.log"}, {commRun + "/node1.sqlite"}} {
 		readChrome(t, fixtureTraffic(t, paths...)).nests(t)
 	}
-	if err := Chrome(full{}, fixtureTraffic(t, commRun)); err == nil {
+	if err := (Output{W: full{}}).Chrome(fixtureTraffic(t, commRun)); err == nil {
 		t.Error("the failed write is not reported")
 	}
 }

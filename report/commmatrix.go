@@ -2,27 +2,25 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm"
 )
 
-const matrixSchema = "sfstat.comm-matrix/1"
-
 // CommMatrix writes how many bytes each rank sends each other, by algorithm. CSV is one row per pair and route.
-func (in Input) CommMatrix(w io.Writer, r *comm.Result, f Format, s Style) error {
+func (o Output) CommMatrix(r *comm.Result) error {
 	sent, unplaced := r.Matrix()
-	return outputs{
-		func() any { return matrixOf(sent, unplaced, in.Problems) },
+	return o.write(forms{
+		"sfstat.comm-matrix/1",
+		func() any { return matrixOf(sent, unplaced) },
 		func() *table { return sentRows(sent) },
-		func() document { return matrixDocument(sent, unplaced, in.Problems) },
-	}.write(w, f, s)
+		func() document { return matrixDocument(sent, unplaced) },
+	})
 }
 
-func matrixDocument(sent []comm.Sent, unplaced float64, problems []Problem) document {
+func matrixDocument(sent []comm.Sent, unplaced float64) document {
 	if len(sent) == 0 {
-		return append(document{prose("No bytes between ranks: no calls with sizes, on communicators whose ranks are known.")}, problemBlocks(problems)...)
+		return document{prose("No bytes between ranks: no calls with sizes, on communicators whose ranks are known.")}
 	}
 	d := document{prose("Bytes from each rank to each other, over the whole recording; rings and trees in the order of ranks.")}
 	bytes, ranks := map[[2]int]float64{}, []int{}
@@ -49,7 +47,7 @@ func matrixDocument(sent []comm.Sent, unplaced float64, problems []Problem) docu
 	if unplaced > 0 {
 		d = append(d, prose(fmt.Sprintf("%s more go to ranks that left no log.", sizeText(int64(unplaced)))))
 	}
-	return append(d, problemBlocks(problems)...)
+	return d
 }
 
 // squareTable is a row for each sender and a column for each receiver.
@@ -94,10 +92,8 @@ func sentRows(sent []comm.Sent) *table {
 }
 
 type matrixJSON struct {
-	Schema   string        `json:"schema"`
-	Sent     []sentJSON    `json:"sent"`
-	Unplaced int64         `json:"unplaced_bytes"`
-	Problems []problemJSON `json:"problems"`
+	Sent     []sentJSON `json:"sent"`
+	Unplaced int64      `json:"unplaced_bytes"`
 }
 
 type sentJSON struct {
@@ -108,6 +104,6 @@ type sentJSON struct {
 	Bytes int64  `json:"bytes"`
 }
 
-func matrixOf(sent []comm.Sent, unplaced float64, problems []Problem) matrixJSON {
-	return matrixJSON{matrixSchema, each(sent, func(x comm.Sent) sentJSON { return sentJSON{x.From, x.To, x.Route.String(), x.Calls, int64(x.Bytes)} }), int64(unplaced), problemsOf(problems)}
+func matrixOf(sent []comm.Sent, unplaced float64) matrixJSON {
+	return matrixJSON{each(sent, func(x comm.Sent) sentJSON { return sentJSON{x.From, x.To, x.Route.String(), x.Calls, int64(x.Bytes)} }), int64(unplaced)}
 }

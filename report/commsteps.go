@@ -1,21 +1,18 @@
 package report
 
 import (
-	"io"
-
 	"github.com/sfstat/sfstat/engine/comm"
 )
 
-const stepsSchema = "sfstat.comm-steps/1"
-
 // CommSteps writes what a job communicated in each step, initialisation and shutdown apart. CSV is one row per step and operation.
-func (in Input) CommSteps(w io.Writer, r *comm.Result, f Format, s Style) error {
+func (o Output) CommSteps(r *comm.Result) error {
 	steps := r.StepTotals()
-	return outputs{
-		func() any { return stepsOf(steps, in.Problems) },
+	return o.write(forms{
+		"sfstat.comm-steps/1",
+		func() any { return stepsOf(steps) },
 		func() *table { return stepRows(steps) },
-		func() document { return stepsDocument(steps, in.Problems) },
-	}.write(w, f, s)
+		func() document { return stepsDocument(steps) },
+	})
 }
 
 // placeName is the step, or when in the job's life it was.
@@ -26,7 +23,7 @@ func placeName(s *comm.StepsOf, p comm.Place) string {
 	return p.Era.String()
 }
 
-func stepsDocument(s *comm.StepsOf, problems []Problem) document {
+func stepsDocument(s *comm.StepsOf) document {
 	d := document{prose(stepsWords(s))}
 	if t := perStepTable(s); len(t.rows) > 0 && s.Source != comm.NoSteps {
 		d = append(d, heading("In a step"), t)
@@ -34,7 +31,7 @@ func stepsDocument(s *comm.StepsOf, problems []Problem) document {
 	if t := commStepTable(s); len(t.rows) > 0 {
 		d = append(d, heading("Steps"), t)
 	}
-	return append(d, problemBlocks(problems)...)
+	return d
 }
 
 // stepsWords says where steps are from.
@@ -135,10 +132,8 @@ func stepRows(s *comm.StepsOf) *table {
 }
 
 type stepsJSON struct {
-	Schema   string        `json:"schema"`
-	Source   string        `json:"source"`
-	Steps    []stepOf      `json:"steps"`
-	Problems []problemJSON `json:"problems"`
+	Source string   `json:"source"`
+	Steps  []stepOf `json:"steps"`
 }
 
 type stepOf struct {
@@ -154,8 +149,8 @@ type stepOf struct {
 	Operations []operationUseJSON `json:"operations"`
 }
 
-func stepsOf(s *comm.StepsOf, problems []Problem) stepsJSON {
-	out := stepsJSON{Schema: stepsSchema, Source: [...]string{"none", "marks", "repetition"}[s.Source], Steps: []stepOf{}, Problems: problemsOf(problems)}
+func stepsOf(s *comm.StepsOf) stepsJSON {
+	out := stepsJSON{Source: [...]string{"none", "marks", "repetition"}[s.Source], Steps: []stepOf{}}
 	for i := range s.Totals {
 		x := &s.Totals[i]
 		j := stepOf{Era: x.Era.String(), Step: rankOrNull(x.Step), Name: placeName(s, x.Place), Calls: x.Calls, Bytes: x.Bytes, Operations: []operationUseJSON{}}

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -13,15 +12,16 @@ import (
 )
 
 // Comparison writes what two sets of runs differ in. CSV is one row per measure.
-func (in Input) Comparison(w io.Writer, c *runs.Comparison, f Format, s Style) error {
-	return outputs{
-		func() any { return comparisonOf(c, in.Problems) },
+func (o Output) Comparison(c *runs.Comparison) error {
+	return o.write(forms{
+		"sfstat.compare/1",
+		func() any { return comparisonOf(c) },
 		func() *table { return measureRows(c) },
-		func() document { return comparisonDocument(c, in.Problems) },
-	}.write(w, f, s)
+		func() document { return comparisonDocument(c) },
+	})
 }
 
-func comparisonDocument(c *runs.Comparison, problems []Problem) document {
+func comparisonDocument(c *runs.Comparison) document {
 	d := document{headline{comparisonHeadline(c), comparisonLevel(c)}, comparisonBrief(c)}
 	d = append(d, comparisonTable(c))
 	if t := foundTable(c); len(t.rows) > 0 {
@@ -30,7 +30,7 @@ func comparisonDocument(c *runs.Comparison, problems []Problem) document {
 	if b := comparisonDoubts(c); len(b) > 0 {
 		d = append(d, heading("Read with care"), b)
 	}
-	return append(d, problemBlocks(problems)...)
+	return d
 }
 
 // comparisonHeadline is the answer in one sentence.

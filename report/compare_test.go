@@ -76,7 +76,7 @@ func renderedComparisons(t *testing.T, format Format, s Style, f func(name strin
 	t.Helper()
 	for i, c := range comparisonCases {
 		var out bytes.Buffer
-		if err := (Input{Problems: c.problems}).Comparison(&out, comparisonOfCase(t, i), format, s); err != nil {
+		if err := to(&out, format, s, c.problems...).Comparison(comparisonOfCase(t, i)); err != nil {
 			t.Fatalf("compare %s: %v", c.name, err)
 		}
 		f("compare-"+c.name, out.Bytes())

@@ -2,13 +2,10 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/ks"
 )
-
-const ksSchema = "sfstat.ks/1"
 
 // Completions is how the completion times of an operator trace's workers compare.
 type Completions struct {
@@ -18,14 +15,13 @@ type Completions struct {
 
 // Completions writes whose operators complete at other times than their peers'. CSV
 // is one row per worker; where all distances are kept, one per pair.
-func (in Input) Completions(w io.Writer, results []Completions, f Format, s Style) error {
-	return outputs{
-		func() any {
-			return tracesJSON[completionsJSON]{ksSchema, each(results, Completions.wire), problemsOf(in.Problems)}
-		},
+func (o Output) Completions(results []Completions) error {
+	return o.write(forms{
+		"sfstat.ks/1",
+		func() any { return tracesJSON[completionsJSON]{each(results, Completions.wire)} },
 		func() *table { return completionsRows(results) },
-		func() document { return completionsDocument(results, in.Problems) },
-	}.write(w, f, s)
+		func() document { return completionsDocument(results) },
+	})
 }
 
 type completionsJSON struct {
@@ -41,7 +37,7 @@ type completionsJSON struct {
 
 	Workers []scoreJSON `json:"workers"`
 	Ranking []int       `json:"ranking"`
-	Matrix  [][]*number `json:"matrix"`
+	Matrix  [][]*number `json:"matrix" null:"zero"`
 }
 
 type scoreJSON struct {
@@ -190,7 +186,7 @@ func scoreFields() []field[scoreOf] {
 const workersShown = 20
 
 // completionsDocument is a block per trace: who is found, the scores, the maps.
-func completionsDocument(results []Completions, problems []Problem) document {
+func completionsDocument(results []Completions) document {
 	var d document
 	for _, r := range results {
 		d = append(d, r.title(), prose(r.finding()), r.table())
@@ -200,7 +196,7 @@ func completionsDocument(results []Completions, problems []Problem) document {
 		}
 		d = append(d, heading("How this was read"), r.basis())
 	}
-	return append(d, problemBlocks(problems)...)
+	return d
 }
 
 // finding is who departs from its peers, in a sentence or two.

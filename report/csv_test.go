@@ -14,7 +14,7 @@ func TestCSVReadsBack(t *testing.T) {
 	for _, c := range verdictCases {
 		want := results(c.make())
 		var out bytes.Buffer
-		if err := (Input{}).Frontier(&out, want, CSV, Style{}); err != nil {
+		if err := to(&out, CSV, Style{}).Frontier(want); err != nil {
 			t.Fatal(err)
 		}
 		records, err := csv.NewReader(&out).ReadAll() // refuses rows of another length

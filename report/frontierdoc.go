@@ -12,7 +12,7 @@ const detailLimit = 8
 
 // frontierDocument is the accounts of windows: one line each where there are
 // several, then stage by stage, then the words explained once.
-func frontierDocument(results []*frontier.Result, problems []Problem) document {
+func frontierDocument(results []*frontier.Result) document {
 	var d document
 	if len(results) == 0 {
 		d = append(d, prose("No window could be read."))
@@ -46,7 +46,7 @@ func frontierDocument(results []*frontier.Result, problems []Problem) document {
 	slices.Sort(labels)
 	slices.Sort(reasons)
 	d = append(d, wordBlocks(slices.Compact(labels), slices.Compact(reasons))...)
-	return append(d, problemBlocks(problems)...)
+	return d
 }
 
 // methodBlocks set the routing set beside what simpler accounts would look

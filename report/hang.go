@@ -2,25 +2,21 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
 )
 
-const hangSchema = "sfstat.hang/1"
-
 // Hang writes who is missing where a job stands still, and calls whose members
 // disagree. CSV is one row per rank that is missing or waits.
-func (in Input) Hang(w io.Writer, jobs []Arrivals, f Format, s Style) error {
-	return outputs{
-		func() any {
-			return jobsJSON[hangJobJSON]{hangSchema, each(jobs, Arrivals.hangWire), problemsOf(in.Problems)}
-		},
+func (o Output) Hang(jobs []Arrivals) error {
+	return o.write(forms{
+		"sfstat.hang/1",
+		func() any { return jobsJSON[hangJobJSON]{each(jobs, Arrivals.hangWire)} },
 		func() *table { return hangRows(jobs) },
-		func() document { return jobsDocument(jobs, Arrivals.hangDocument, in.Problems) },
-	}.write(w, f, s)
+		func() document { return jobsDocument(jobs, Arrivals.hangDocument) },
+	})
 }
 
 type hangJobJSON struct {

@@ -30,7 +30,7 @@ type RunFragments struct {
 }
 
 // VerdictHTML is the verdict as [Input.Verdict] writes it, in HTML.
-func (in Input) VerdictHTML(v *diagnose.Verdict) Fragments {
+func (in Output) VerdictHTML(v *diagnose.Verdict) Fragments {
 	runs := runsOf(v)
 	out := Fragments{Refused: fragment(problemBlocks(in.Problems))}
 	if len(runs) > 1 {

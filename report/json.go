@@ -2,24 +2,15 @@ package report
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
-	"io"
+	"reflect"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 )
 
-// number is a float64 that JSON can hold: NaN and the infinities are null.
+// number is a float64, null in JSON where it is NaN or infinite.
 type number float64
-
-// MarshalJSON writes the shortest form that reads back as the same number.
-func (n number) MarshalJSON() ([]byte, error) {
-	if !finite(float64(n)) {
-		return []byte("null"), nil
-	}
-	return json.Marshal(float64(n))
-}
 
 func optionalNumber(f *float64) *number {
 	if f == nil {
@@ -56,16 +47,13 @@ func optionalString(s string) *string {
 	return &s
 }
 
-// WriteJSON writes v as people and programs read it: indented, and nothing in it
-// that steers a terminal, as Visible has it.
-func WriteJSON(w io.Writer, v any) error {
-	var compact bytes.Buffer
-	enc := json.NewEncoder(&compact)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return err
+// JSON writes v as people and programs read it: indented, and nothing in it that
+// steers a terminal, as Visible has it.
+func (o Output) JSON(v any) error {
+	compact, err := appendJSON(nil, reflect.ValueOf(v))
+	if err == nil {
+		_, err = o.W.Write(indent(compact))
 	}
-	_, err := w.Write(indent(bytes.TrimSpace(compact.Bytes())))
 	return err
 }
 

@@ -3,15 +3,12 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/diagnose/opnames"
 	"github.com/sfstat/sfstat/engine/zscore"
 )
-
-const zscoreSchema = "sfstat.zscore/1"
 
 // Outliers are the operators of a trace that ran unlike themselves elsewhere.
 // Operators names the operators of the series.
@@ -27,14 +24,13 @@ type Outliers struct {
 
 // Outliers writes which operators ran unlike themselves on the other ranks. CSV
 // is one row per outlier.
-func (in Input) Outliers(w io.Writer, results []Outliers, f Format, s Style) error {
-	return outputs{
-		func() any {
-			return tracesJSON[outliersJSON]{zscoreSchema, each(results, Outliers.wire), problemsOf(in.Problems)}
-		},
+func (o Output) Outliers(results []Outliers) error {
+	return o.write(forms{
+		"sfstat.zscore/1",
+		func() any { return tracesJSON[outliersJSON]{each(results, Outliers.wire)} },
 		func() *table { return outlierRows(results) },
-		func() document { return outliersDocument(results, in.Problems) },
-	}.write(w, f, s)
+		func() document { return outliersDocument(results) },
+	})
 }
 
 type outliersJSON struct {
@@ -198,7 +194,7 @@ func (x outlierOf) stepText() string {
 // excessShown is how many workers a table lists.
 const excessShown = 20
 
-func outliersDocument(results []Outliers, problems []Problem) document {
+func outliersDocument(results []Outliers) document {
 	var d document
 	for _, o := range results {
 		d = append(d, o.title(), prose(o.finding()))
@@ -208,7 +204,7 @@ func outliersDocument(results []Outliers, problems []Problem) document {
 		}
 		d = append(d, heading("How the series were judged"), o.judged())
 	}
-	return append(d, problemBlocks(problems)...)
+	return d
 }
 
 // finding counts the outliers and says how many mean nothing.

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -12,19 +11,17 @@ import (
 	"github.com/sfstat/sfstat/eval/overhead"
 )
 
-const overheadSchema = "sfstat.overhead/1"
-
 // Overhead writes what something costs. CSV is one row per statistic and method.
-func Overhead(w io.Writer, a *overhead.Account, f Format, s Style) error {
-	return outputs{
+func (o Output) Overhead(a *overhead.Account) error {
+	return o.writeWhole(forms{
+		"sfstat.overhead/1",
 		func() any { return overheadOf(a) },
 		func() *table { return boundRows(a) },
 		func() document { return overheadDocument(a) },
-	}.write(w, f, s)
+	})
 }
 
 type overheadJSON struct {
-	Schema   string `json:"schema"`
 	Headline string `json:"headline"`
 
 	Statistic string        `json:"statistic"`
@@ -71,7 +68,7 @@ type measurementJSON struct {
 }
 
 func overheadOf(a *overhead.Account) overheadJSON {
-	out := overheadJSON{Schema: overheadSchema, Headline: overheadHeadline(a), Statistic: a.Estimate.Statistic.String(),
+	out := overheadJSON{Headline: overheadHeadline(a), Statistic: a.Estimate.Statistic.String(),
 		Estimate: number(a.Estimate.Value), Gate: optionalNumber(a.Gate), Confidence: number(a.Confidence),
 		Runs: a.Blocks, Pairs: a.Pairs, Matched: a.Matched.String(), Replicates: a.Replicates, Seed: a.Seed,
 		Doubts: strs(a.Doubts), Estimates: make([]estimateJSON, len(a.Estimates)), Measurements: make([]measurementJSON, len(a.Measurements))}

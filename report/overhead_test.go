@@ -76,7 +76,7 @@ func renderedOverheads(t *testing.T, format Format, s Style, f func(name string,
 	t.Helper()
 	for _, c := range overheadCases {
 		var out bytes.Buffer
-		if err := Overhead(&out, accountOf(t, c.name), format, s); err != nil {
+		if err := to(&out, format, s).Overhead(accountOf(t, c.name)); err != nil {
 			t.Fatalf("overhead %s: %v", c.name, err)
 		}
 		f("overhead-"+c.name, out.Bytes())
@@ -116,7 +116,7 @@ func TestOverheadSchemaIsComplete(t *testing.T) {
 
 func TestOverheadWriteError(t *testing.T) {
 	for f := Text; f <= Markdown+1; f++ {
-		if err := Overhead(full{}, accountOf(t, "plain"), f, Style{}); err == nil {
+		if err := to(full{}, f, Style{}).Overhead(accountOf(t, "plain")); err == nil {
 			t.Errorf("as %v: the failed write is not reported", f)
 		}
 	}

@@ -2,7 +2,6 @@ package report
 
 import (
 	"bytes"
-	"io"
 	"slices"
 	"strings"
 )
@@ -18,9 +17,9 @@ type Table struct {
 }
 
 // Tables writes tables one below the other, in any format but JSON.
-func Tables(w io.Writer, list []Table, f Format, s Style) error {
+func (o Output) Tables(list []Table) error {
 	var out bytes.Buffer
-	switch f {
+	switch o.Format {
 	case CSV:
 		for i := range list {
 			if i > 0 {
@@ -39,9 +38,9 @@ func Tables(w io.Writer, list []Table, f Format, s Style) error {
 		for i := range list {
 			d = append(d, list[i].blocks()...)
 		}
-		return write(w, d, f, s)
+		return o.show(d)
 	}
-	_, err := w.Write(out.Bytes())
+	_, err := o.W.Write(out.Bytes())
 	return err
 }
 

@@ -11,7 +11,7 @@ import (
 func tables(t *testing.T, list []Table, f Format, s Style) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Tables(&b, list, f, s); err != nil {
+	if err := to(&b, f, s).Tables(list); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -72,7 +72,7 @@ func TestTablesAsText(t *testing.T) {
 func TestJSONIsHarmless(t *testing.T) {
 	evil := "a\x1b\u009b\u202e\u200b\x7f\U000e0001é漢😀"
 	var b bytes.Buffer
-	if err := WriteJSON(&b, map[string]string{evil: evil}); err != nil {
+	if err := (Output{W: &b}).JSON(map[string]string{evil: evil}); err != nil {
 		t.Fatal(err)
 	}
 	if got := Visible(strings.ReplaceAll(b.String(), "\n", " ")); got != strings.ReplaceAll(b.String(), "\n", " ") {

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
@@ -11,16 +10,15 @@ import (
 	"github.com/sfstat/sfstat/eval/detectability"
 )
 
-const powerSchema = "sfstat.power/1"
-
 // Power writes how large a delay must be to be found. CSV is one row per length
 // of window, stage and answer.
-func Power(w io.Writer, a *detectability.Account, f Format, s Style) error {
-	return outputs{
+func (o Output) Power(a *detectability.Account) error {
+	return o.writeWhole(forms{
+		"sfstat.power/1",
 		func() any { return powerOf(a) },
 		func() *table { return thresholdRows(a) },
 		func() document { return powerDocument(a) },
-	}.write(w, f, s)
+	})
 }
 
 // powerDocument is the answer, what it rests on, and a table for each length.

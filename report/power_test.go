@@ -82,7 +82,7 @@ func renderedPowers(t *testing.T, format Format, s Style, f func(name string, ou
 	t.Helper()
 	for _, c := range powerCases {
 		var out bytes.Buffer
-		if err := Power(&out, c.make(), format, s); err != nil {
+		if err := to(&out, format, s).Power(c.make()); err != nil {
 			t.Fatalf("power %s: %v", c.name, err)
 		}
 		f("power-"+c.name, out.Bytes())
@@ -114,7 +114,7 @@ func TestPowerSchemaIsComplete(t *testing.T) {
 
 func TestPowerWriteError(t *testing.T) {
 	for f := Text; f <= Markdown+1; f++ {
-		if err := Power(full{}, powerCases[0].make(), f, Style{}); err == nil {
+		if err := to(full{}, f, Style{}).Power(powerCases[0].make()); err == nil {
 			t.Errorf("as %v: the failed write is not reported", f)
 		}
 	}

@@ -78,60 +78,87 @@ type Problem struct {
 	PassedOver int // files; 0: Path was refused
 }
 
-// Input is what is known about the inputs beside their analysis. The zero
-// Input says that all were read.
-type Input struct {
+// Output is where a result goes, how it is written, and what was refused of its
+// inputs. Its methods write one result each.
+type Output struct {
+	W        io.Writer
+	Format   Format
+	Style    Style
 	Problems []Problem
 }
 
 // Verdict writes v and the refused inputs. CSV has no place for the latter.
-func (in Input) Verdict(w io.Writer, v *diagnose.Verdict, f Format, s Style) error {
-	return outputs{
-		func() any { return verdictOf(v, in.Problems) },
+func (o Output) Verdict(v *diagnose.Verdict) error {
+	return o.writeWhole(forms{
+		"sfstat.verdict/2",
+		func() any { return verdictOf(v, o.Problems) },
 		func() *table { return suspectRows(v) },
-		func() document { return verdictDocument(v, in.Problems, s) },
-	}.write(w, f, s)
+		func() document { return verdictDocument(v, o.Problems, o.Style) },
+	})
 }
 
 // Frontier writes the accounts and the refused inputs. CSV has no place for
 // the latter.
-func (in Input) Frontier(w io.Writer, results []*frontier.Result, f Format, s Style) error {
-	return outputs{
-		func() any { return frontierOf(results, in.Problems) },
+func (o Output) Frontier(results []*frontier.Result) error {
+	return o.write(forms{
+		"sfstat.frontier/1",
+		func() any { return windowsJSON[windowJSON]{each(results, windowFrom)} },
 		func() *table { return stageRows(results) },
-		func() document { return frontierDocument(results, in.Problems) },
-	}.write(w, f, s)
+		func() document { return frontierDocument(results) },
+	})
 }
 
-// outputs are the forms of one result: JSON, rows of CSV, and a document for
-// Text and Markdown.
-type outputs struct {
+// forms are those of one result: JSON by its schema, rows of CSV, and a document
+// for Text and Markdown.
+type forms struct {
+	schema   string
 	json     func() any
 	rows     func() *table
 	document func() document
 }
 
-func (o outputs) write(w io.Writer, f Format, s Style) error {
-	switch f {
-	case JSON:
-		return WriteJSON(w, o.json())
-	case CSV:
-		return writeCSV(w, o.rows())
-	}
-	return write(w, o.document(), f, s)
+// write writes one of the forms, and what was refused behind it. CSV has no place
+// for that.
+func (o Output) write(f forms) error {
+	whole := f
+	whole.json = func() any { return withProblems{f.json(), problemsOf(o.Problems)} }
+	whole.document = func() document { return append(f.document(), problemBlocks(o.Problems)...) }
+	return o.writeWhole(whole)
 }
 
-// write renders the whole document before the first byte goes out.
-func write(w io.Writer, d document, f Format, s Style) error {
+// writeWhole writes one of the forms of a result that says itself what was refused,
+// or has no inputs that might be.
+func (o Output) writeWhole(f forms) error {
+	switch o.Format {
+	case JSON:
+		return o.JSON(withSchema{f.schema, f.json()})
+	case CSV:
+		return writeCSV(o.W, f.rows())
+	}
+	return o.show(f.document())
+}
+
+type withSchema struct {
+	Schema string `json:"schema"`
+	Result any    `embed:"true"`
+}
+
+type withProblems struct {
+	Result   any           `embed:"true"`
+	Problems []problemJSON `json:"problems"`
+}
+
+// show renders the whole document before the first byte goes out.
+func (o Output) show(d document) error {
 	var out bytes.Buffer
-	switch f {
+	switch o.Format {
 	case Text:
-		newTextWriter(&out, s).document(d)
+		newTextWriter(&out, o.Style).document(d)
 	case Markdown:
 		writeMarkdown(&out, d)
 	default:
-		return fmt.Errorf("report: %v is not a format", f)
+		return fmt.Errorf("report: %v is not a format", o.Format)
 	}
-	_, err := w.Write(out.Bytes())
+	_, err := o.W.Write(out.Bytes())
 	return err
 }

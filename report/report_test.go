@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -49,20 +50,25 @@ var looks = []struct {
 	{"json", JSON, Style{}},
 }
 
+// to is where tests write.
+func to(w io.Writer, f Format, s Style, problems ...Problem) Output {
+	return Output{W: w, Format: f, Style: s, Problems: problems}
+}
+
 // rendered calls f with every verdict and every frontier of the cases, and with
 // every table over operator traces every overhead and every power, in one format. Those named "empty" and "telemetry-limited" have refused inputs.
 func rendered(t *testing.T, format Format, s Style, f func(name string, out []byte)) {
 	t.Helper()
 	for _, c := range verdictCases {
-		var in Input
+		var in []Problem
 		if c.name == "telemetry-limited" || c.name == "empty" {
-			in.Problems = testProblems()
+			in = testProblems()
 		}
 		var verdict, account bytes.Buffer
-		if err := in.Verdict(&verdict, c.make(), format, s); err != nil {
+		if err := to(&verdict, format, s, in...).Verdict(c.make()); err != nil {
 			t.Fatalf("verdict %s: %v", c.name, err)
 		}
-		if err := in.Frontier(&account, results(c.make()), format, s); err != nil {
+		if err := to(&account, format, s, in...).Frontier(results(c.make())); err != nil {
 			t.Fatalf("frontier %s: %v", c.name, err)
 		}
 		f("verdict-"+c.name, verdict.Bytes())
@@ -180,7 +186,7 @@ func TestMarkdownTables(t *testing.T) {
 
 func TestManyWindowsStayReadable(t *testing.T) {
 	var out bytes.Buffer
-	if err := (Input{}).Verdict(&out, manyWindowsCase(), Text, Style{Verbose: true}); err != nil {
+	if err := to(&out, Text, Style{Verbose: true}).Verdict(manyWindowsCase()); err != nil {
 		t.Fatal(err)
 	}
 	if n := strings.Count(out.String(), "\n"); n > 100 {
@@ -203,7 +209,7 @@ func TestParseFormat(t *testing.T) {
 	if _, err := ParseFormat("yaml"); err == nil || !strings.Contains(err.Error(), `"yaml"`) {
 		t.Errorf("ParseFormat(yaml): %v", err)
 	}
-	if err := (Input{}).Verdict(&bytes.Buffer{}, strongCase(), Format(9), Style{}); err == nil {
+	if err := to(&bytes.Buffer{}, Format(9), Style{}).Verdict(strongCase()); err == nil {
 		t.Error("format 9 was written")
 	}
 }
@@ -211,10 +217,10 @@ func TestParseFormat(t *testing.T) {
 // The error of a failed write comes back.
 func TestWriteError(t *testing.T) {
 	for f := Text; f <= Markdown; f++ {
-		if err := (Input{}).Verdict(full{}, strongCase(), f, Style{}); err == nil {
+		if err := to(full{}, f, Style{}).Verdict(strongCase()); err == nil {
 			t.Errorf("verdict as %v: the failed write is not reported", f)
 		}
-		if err := (Input{}).Frontier(full{}, results(strongCase()), f, Style{}); err == nil {
+		if err := to(full{}, f, Style{}).Frontier(results(strongCase())); err == nil {
 			t.Errorf("frontier as %v: the failed write is not reported", f)
 		}
 	}

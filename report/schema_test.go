@@ -90,10 +90,10 @@ func TestJSONOfUnusualValues(t *testing.T) {
 		} {
 			for _, format := range []Format{Text, JSON, CSV, Markdown} {
 				var a, b bytes.Buffer
-				if err := (Input{}).Verdict(&a, v, format, Style{}); err != nil {
+				if err := to(&a, format, Style{}).Verdict(v); err != nil {
 					t.Fatalf("%v of %v: %v", format, f, err)
 				}
-				if err := (Input{}).Frontier(&b, results(v), format, Style{}); err != nil {
+				if err := to(&b, format, Style{}).Frontier(results(v)); err != nil {
 					t.Fatalf("%v of %v: %v", format, f, err)
 				}
 				if format == JSON {

@@ -1,8 +1,6 @@
 package report
 
 import (
-	"io"
-
 	"github.com/sfstat/sfstat/engine/frontier"
 )
 
@@ -48,14 +46,24 @@ type slackRow struct {
 func (r slackRow) ofStep(sum int64) cell { return realCell(float64(sum) / float64(max(r.Steps, 1))) }
 
 // Slack writes the slack of windows: CSV and text have a row per rank and boundary.
-func (in Input) Slack(w io.Writer, windows []Slack, f Format, s Style) error {
-	if f == JSON {
-		return WriteJSON(w, struct {
-			Schema   string        `json:"schema"`
-			Windows  []Slack       `json:"windows"`
-			Problems []problemJSON `json:"problems"`
-		}{"sfstat.slack/1", list(windows), problemsOf(in.Problems)})
-	}
+func (o Output) Slack(windows []Slack) error {
+	return o.write(forms{
+		"sfstat.slack/1",
+		func() any { return windowsJSON[Slack]{windows} },
+		func() *table { return slackTable(windows) },
+		func() document {
+			t := slackTable(windows)
+			for i, head := range map[int]string{4: "prefix %s/step", 5: "frontier", 6: "slack"} {
+				t.columns[i].head = head
+			}
+			t.oneUnit = true
+			t.caption = "prefix: when the rank ends the stage, since the step began, mean over the steps. slack: how long before the last rank."
+			return document{t}
+		},
+	})
+}
+
+func slackTable(windows []Slack) *table {
 	var rows []slackRow
 	for i := range windows {
 		for b := range windows[i].Stages {
@@ -64,16 +72,7 @@ func (in Input) Slack(w io.Writer, windows []Slack, f Format, s Style) error {
 			}
 		}
 	}
-	t := flat(slackFields, rows)
-	if f == CSV {
-		return writeCSV(w, t)
-	}
-	for i, head := range map[int]string{4: "prefix %s/step", 5: "frontier", 6: "slack"} {
-		t.columns[i].head = head
-	}
-	t.oneUnit = true
-	t.caption = "prefix: when the rank ends the stage, since the step began, mean over the steps. slack: how long before the last rank."
-	return write(w, append(document{t}, problemBlocks(in.Problems)...), f, s)
+	return flat(slackFields, rows)
 }
 
 var slackFields = []field[slackRow]{

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,20 +11,18 @@ import (
 	"github.com/sfstat/sfstat/trace"
 )
 
-const sourcesSchema = "sfstat.compare-sources/1"
-
 // Sources writes what several recorders tell of one run. CSV is one row per
 // source and stage.
-func Sources(w io.Writer, c *crosscheck.Comparison, f Format, s Style) error {
-	return outputs{
+func (o Output) Sources(c *crosscheck.Comparison) error {
+	return o.writeWhole(forms{
+		"sfstat.compare-sources/1",
 		func() any { return sourcesOf(c) },
 		func() *table { return sourceRows(c) },
 		func() document { return sourcesDocument(c) },
-	}.write(w, f, s)
+	})
 }
 
 type sourcesJSON struct {
-	Schema   string `json:"schema"`
 	Headline string `json:"headline"`
 	Agree    bool   `json:"agree"`
 
@@ -61,7 +58,7 @@ type heldJSON struct {
 }
 
 func sourcesOf(c *crosscheck.Comparison) sourcesJSON {
-	out := sourcesJSON{Schema: sourcesSchema, Headline: sourcesHeadline(c), Agree: c.Agree(), Steps: c.Steps, Ranks: list(c.Ranks),
+	out := sourcesJSON{Headline: sourcesHeadline(c), Agree: c.Agree(), Steps: c.Steps, Ranks: list(c.Ranks),
 		Matched: c.Match.String(), Tau: number(c.Tau), Tie: number(c.Tie), Stages: list(c.Stages), Doubts: list(c.Doubts)}
 	for _, a := range c.Accounts {
 		s := sourceJSON{Name: a.Name, Format: a.Format, Bytes: knownBytes(a.Bytes), Recorded: a.Recorded, Makespan: a.Makespan,

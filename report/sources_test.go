@@ -31,7 +31,7 @@ func renderedSources(t *testing.T, format Format, s Style, f func(name string, o
 	t.Helper()
 	for name, c := range map[string]*crosscheck.Comparison{"odd": comparison(), "alike": alike()} {
 		var out bytes.Buffer
-		if err := Sources(&out, c, format, s); err != nil {
+		if err := to(&out, format, s).Sources(c); err != nil {
 			t.Fatalf("sources %s: %v", name, err)
 		}
 		f("sources-"+name, out.Bytes())
@@ -67,7 +67,7 @@ func TestLetters(t *testing.T) {
 
 func TestSourcesWriteError(t *testing.T) {
 	for f := Text; f <= Markdown+1; f++ {
-		if err := Sources(full{}, alike(), f, Style{}); err == nil {
+		if err := to(full{}, f, Style{}).Sources(alike()); err == nil {
 			t.Errorf("as %v: the failed write is not reported", f)
 		}
 	}

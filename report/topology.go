@@ -3,7 +3,6 @@ package report
 import (
 	"bufio"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,22 +12,21 @@ import (
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
-const topologySchema = "sfstat.comm-topology/1"
-
 // Topology writes the machines of a job: paths between ranks, and the links between devices. CSV is one row per path.
-func (in Input) Topology(w io.Writer, machines []comm.Machine, f Format, s Style) error {
-	return outputs{
-		func() any { return topologyOf(machines, in.Problems) },
+func (o Output) Topology(machines []comm.Machine) error {
+	return o.write(forms{
+		"sfstat.comm-topology/1",
+		func() any { return topologyOf(machines) },
 		func() *table { return pathRows(machines) },
-		func() document { return topologyDocument(machines, in.Problems) },
-	}.write(w, f, s)
+		func() document { return topologyDocument(machines) },
+	})
 }
 
 const noTopology = "No topology in the logs: NCCL prints it with NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=INIT,GRAPH."
 
-func topologyDocument(machines []comm.Machine, problems []Problem) document {
+func topologyDocument(machines []comm.Machine) document {
 	if len(machines) == 0 {
-		return append(document{prose(noTopology)}, problemBlocks(problems)...)
+		return document{prose(noTopology)}
 	}
 	var d document
 	for i := range machines {
@@ -38,7 +36,7 @@ func topologyDocument(machines []comm.Machine, problems []Problem) document {
 			d = append(d, t)
 		}
 	}
-	return append(d, problemBlocks(problems)...)
+	return d
 }
 
 // deviceCounts is "4 GPUs, 2 CPUs, 2 network ports".
@@ -158,9 +156,7 @@ func ifRank(n int) cell {
 }
 
 type topologyJSON struct {
-	Schema   string        `json:"schema"`
 	Machines []machineJSON `json:"machines"`
-	Problems []problemJSON `json:"problems"`
 }
 
 type machineJSON struct {
@@ -198,8 +194,8 @@ func rankOrNull(n int) *int {
 	return &n
 }
 
-func topologyOf(machines []comm.Machine, problems []Problem) topologyJSON {
-	out := topologyJSON{Schema: topologySchema, Machines: []machineJSON{}, Problems: problemsOf(problems)}
+func topologyOf(machines []comm.Machine) topologyJSON {
+	out := topologyJSON{Machines: []machineJSON{}}
 	for i := range machines {
 		m := &machines[i]
 		j := machineJSON{Host: m.Host, Devices: []topologyDevice{}, Links: []linkJSON{}, Paths: []pathJSON{}}
@@ -219,8 +215,8 @@ func topologyOf(machines []comm.Machine, problems []Problem) topologyJSON {
 
 // TopologyGraph writes the machines as a graph for Graphviz (DOT): a box for each host, its devices, and the links between them, with
 // class and GB/s; network ports meet in the network.
-func TopologyGraph(w io.Writer, machines []comm.Machine) error {
-	out := bufio.NewWriter(w)
+func (o Output) TopologyGraph(machines []comm.Machine) error {
+	out := bufio.NewWriter(o.W)
 	out.WriteString("graph topology {\n  graph [rankdir=LR];\n  node [shape=box];\n") // Flush tells of errors
 	network := false
 	for i := range machines {

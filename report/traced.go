@@ -19,9 +19,7 @@ type Traced struct {
 
 // tracesJSON is the JSON of all commands over operator traces.
 type tracesJSON[T any] struct {
-	Schema   string        `json:"schema"`
-	Traces   []T           `json:"traces"`
-	Problems []problemJSON `json:"problems"`
+	Traces []T `json:"traces"`
 }
 
 // traceJSON is what is known of a trace before any engine.

@@ -169,18 +169,18 @@ func renderedTraces(t *testing.T, format Format, s Style, f func(command, name s
 		t.Fatal(err)
 	}
 	for _, c := range tracedCases {
-		var in Input
+		var in []Problem
 		if c.name == "undecided" {
-			in.Problems = testProblems()
+			in = testProblems()
 		}
 		for _, each := range []struct {
 			command string
 			write   func(*bytes.Buffer) error
 		}{
-			{"ks", func(b *bytes.Buffer) error { return in.Completions(b, []Completions{c.completions}, format, s) }},
-			{"zscore", func(b *bytes.Buffer) error { return in.Outliers(b, []Outliers{c.outliers}, format, s) }},
-			{"blame", func(b *bytes.Buffer) error { return in.Blame(b, []Blame{c.blame}, format, s) }},
-			{"whatif", func(b *bytes.Buffer) error { return in.WhatIf(b, []WhatIf{c.whatif}, format, s) }},
+			{"ks", func(b *bytes.Buffer) error { return to(b, format, s, in...).Completions([]Completions{c.completions}) }},
+			{"zscore", func(b *bytes.Buffer) error { return to(b, format, s, in...).Outliers([]Outliers{c.outliers}) }},
+			{"blame", func(b *bytes.Buffer) error { return to(b, format, s, in...).Blame([]Blame{c.blame}) }},
+			{"whatif", func(b *bytes.Buffer) error { return to(b, format, s, in...).WhatIf([]WhatIf{c.whatif}) }},
 		} {
 			var out bytes.Buffer
 			if err := each.write(&out); err != nil {
@@ -229,8 +229,8 @@ func TestTracesWriteError(t *testing.T) {
 	c := tracedCases[0]
 	for f := Text; f <= Markdown+1; f++ {
 		for command, err := range map[string]error{
-			"ks": Input{}.Completions(full{}, []Completions{c.completions}, f, Style{}), "zscore": Input{}.Outliers(full{}, []Outliers{c.outliers}, f, Style{}),
-			"blame": Input{}.Blame(full{}, []Blame{c.blame}, f, Style{}), "whatif": Input{}.WhatIf(full{}, []WhatIf{c.whatif}, f, Style{}),
+			"ks": to(full{}, f, Style{}).Completions([]Completions{c.completions}), "zscore": to(full{}, f, Style{}).Outliers([]Outliers{c.outliers}),
+			"blame": to(full{}, f, Style{}).Blame([]Blame{c.blame}), "whatif": to(full{}, f, Style{}).WhatIf([]WhatIf{c.whatif}),
 		} {
 			if err == nil {
 				t.Errorf("%s as %v: the failed write is not reported", command, f)

@@ -2,29 +2,28 @@ package report
 
 import (
 	"encoding/csv"
-	"io"
 	"slices"
 	"strconv"
 
+	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/engine/comm"
 )
 
-const trafficSchema = "sfstat.comm/1"
-
 // Traffic writes what is known of a job's communication. CSV is one row per communicator
 // and operation.
-func (in Input) Traffic(w io.Writer, r *comm.Result, f Format, s Style) error {
-	return outputs{
-		func() any { return trafficOf(r, in.Problems) },
+func (o Output) Traffic(r *comm.Result) error {
+	return o.write(forms{
+		"sfstat.comm/1",
+		func() any { return trafficOf(r) },
 		func() *table { return trafficRows(r) },
-		func() document { return trafficDocument(r, in.Problems) },
-	}.write(w, f, s)
+		func() document { return trafficDocument(r) },
+	})
 }
 
 // Matches writes one row of CSV for each pair of call and kernel: where the call stands, and which row of the
 // export is its kernel. Names of files are as results show them; lines count from 1.
-func Matches(w io.Writer, r *comm.Result) error {
-	out := csv.NewWriter(w)
+func (o Output) Matches(r *comm.Result) error {
+	out := csv.NewWriter(o.W)
 	_ = out.Write([]string{"log_file", "line", "sqlite_file", "global_pid", "correlation_id", "certain"}) // Error tells
 	for _, m := range r.Matches {
 		c := &r.Calls[m.Call]
@@ -37,28 +36,26 @@ func Matches(w io.Writer, r *comm.Result) error {
 }
 
 type trafficJSON struct {
-	Schema        string             `json:"schema"`
-	Headline      string             `json:"headline"`
-	Confidence    string             `json:"confidence"`
-	Suspects      []suspectJSON      `json:"suspects"`
-	Undecided     []flatJSON         `json:"undecided"`
-	Next          []flatJSON         `json:"next"`
-	OpCounts      map[string]int64   `json:"op_counts"`
-	Unparsed      int64              `json:"unparsed_lines"`
-	Ranks         []commRankJSON     `json:"ranks"`
-	Strategy      []dimensionJSON    `json:"strategy"`
-	Communicators []communicatorJSON `json:"communicators"`
-	Clocks        []clockJSON        `json:"clocks"`
-	Matches       matchesJSON        `json:"matches"`
-	Lateness      []latenessJSON     `json:"lateness"`
-	Bandwidth     []bandwidthJSON    `json:"bandwidth"`
-	Slow          []slowJSON         `json:"slow"`
-	Messages      []messageJSON      `json:"messages"`
-	Accounts      []accountJSON      `json:"volumes"`
-	Warnings      []warningJSON      `json:"warnings"`
-	NotRead       []exampleJSON      `json:"not_understood"`
-	Notes         []string           `json:"notes"`
-	Problems      []problemJSON      `json:"problems"`
+	Headline      string               `json:"headline"`
+	Confidence    string               `json:"confidence"`
+	Suspects      []suspectJSON        `json:"suspects"`
+	Undecided     []diagnose.Undecided `json:"undecided"`
+	Next          []diagnose.Action    `json:"next"`
+	OpCounts      map[string]int64     `json:"op_counts"`
+	Unparsed      int64                `json:"unparsed_lines"`
+	Ranks         []commRankJSON       `json:"ranks"`
+	Strategy      []dimensionJSON      `json:"strategy"`
+	Communicators []communicatorJSON   `json:"communicators"`
+	Clocks        []clockJSON          `json:"clocks"`
+	Matches       matchesJSON          `json:"matches"`
+	Lateness      []latenessJSON       `json:"lateness"`
+	Bandwidth     []bandwidthJSON      `json:"bandwidth"`
+	Slow          []slowJSON           `json:"slow"`
+	Messages      []messageJSON        `json:"messages"`
+	Accounts      []accountJSON        `json:"volumes"`
+	Warnings      []warningJSON        `json:"warnings"`
+	NotRead       []exampleJSON        `json:"not_understood"`
+	Notes         []string             `json:"notes"`
 }
 
 type commRankJSON struct {
@@ -134,13 +131,13 @@ type exampleJSON struct {
 	Text  string `json:"text"`
 }
 
-func trafficOf(r *comm.Result, problems []Problem) trafficJSON {
+func trafficOf(r *comm.Result) trafficJSON {
 	verdict := trafficVerdict(r)
 	v := runFrom(&verdict)
-	out := trafficJSON{Schema: trafficSchema, Headline: v.Headline, Confidence: v.Confidence, Suspects: v.Suspects, Undecided: v.Undecided,
+	out := trafficJSON{Headline: v.Headline, Confidence: v.Confidence, Suspects: v.Suspects, Undecided: v.Undecided,
 		Next: v.Next, OpCounts: map[string]int64{}, Unparsed: r.Unparsed,
 		Ranks: []commRankJSON{}, Communicators: []communicatorJSON{}, Clocks: []clockJSON{}, NotRead: []exampleJSON{}, Warnings: []warningJSON{},
-		Strategy: strategyOf(r), Accounts: accountsOf(r), Notes: list([]string(trafficNotes(r))), Problems: problemsOf(problems)}
+		Strategy: strategyOf(r), Accounts: accountsOf(r), Notes: list([]string(trafficNotes(r)))}
 	for op, n := range r.OpCounts {
 		out.OpCounts[op.String()] = n
 	}

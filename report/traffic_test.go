@@ -39,7 +39,7 @@ func TestTrafficSchemaIsComplete(t *testing.T) {
 	explained := explainer(t, "output-comm.md")
 	schema, doc := readSchema(t, "comm")
 	complete(t, "comm", doc, explained)
-	problem := Input{Problems: []Problem{{Path: "x.log", Err: errors.New("torn")}}}
+	problem := []Problem{{Path: "x.log", Err: errors.New("torn")}}
 	for name, paths := range map[string][]string{"all": {commRun}, "logs": {commRun + "/nccl.node0.4000.log"}, "exports": {commRun + "/node1.sqlite"}, "payloads": {commRun + "/../payloads"},
 		"dumps": {commRun + "/../inspector"}} {
 		r := fixtureTraffic(t, paths...)
@@ -53,7 +53,7 @@ func TestTrafficSchemaIsComplete(t *testing.T) {
 		}
 		for f := Text; f <= Markdown; f++ {
 			var out bytes.Buffer
-			if err := problem.Traffic(&out, r, f, Style{}); err != nil {
+			if err := to(&out, f, Style{}, problem...).Traffic(r); err != nil {
 				t.Fatal(err)
 			}
 			if text := out.String(); strings.Contains(text, "NaN") || strings.Contains(text, "%!") {
@@ -62,7 +62,7 @@ func TestTrafficSchemaIsComplete(t *testing.T) {
 			if f == JSON {
 				valid(t, schema, name, out.Bytes())
 			}
-			if err := problem.Traffic(full{}, r, f, Style{}); err == nil {
+			if err := to(full{}, f, Style{}, problem...).Traffic(r); err == nil {
 				t.Errorf("as %v: the failed write is not reported", f)
 			}
 		}
@@ -74,13 +74,13 @@ func TestTrafficSchemaIsComplete(t *testing.T) {
 
 // TestCommViewSchemasAreComplete: the same for what comm shows instead of its verdict.
 func TestCommViewSchemasAreComplete(t *testing.T) {
-	problem := Input{Problems: []Problem{{Path: "x.log", Err: errors.New("torn")}}}
+	problem := []Problem{{Path: "x.log", Err: errors.New("torn")}}
 	for name, write := range map[string]func(io.Writer, *comm.Result, Format) error{
 		"comm-topology": func(w io.Writer, r *comm.Result, f Format) error {
-			return problem.Topology(w, r.Topology(), f, Style{})
+			return to(w, f, Style{}, problem...).Topology(r.Topology())
 		},
-		"comm-steps":  func(w io.Writer, r *comm.Result, f Format) error { return problem.CommSteps(w, r, f, Style{}) },
-		"comm-matrix": func(w io.Writer, r *comm.Result, f Format) error { return problem.CommMatrix(w, r, f, Style{}) },
+		"comm-steps":  func(w io.Writer, r *comm.Result, f Format) error { return to(w, f, Style{}, problem...).CommSteps(r) },
+		"comm-matrix": func(w io.Writer, r *comm.Result, f Format) error { return to(w, f, Style{}, problem...).CommMatrix(r) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			explained := explainer(t, "output-comm.md")
@@ -113,7 +113,7 @@ func TestCommViewSchemasAreComplete(t *testing.T) {
 
 func TestMatches(t *testing.T) {
 	var out bytes.Buffer
-	if err := Matches(&out, fixtureTraffic(t, commRun)); err != nil {
+	if err := (Output{W: &out}).Matches(fixtureTraffic(t, commRun)); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(out.String(), "\n")
@@ -126,7 +126,7 @@ func TestMatches(t *testing.T) {
 	for _, column := range strings.Split(lines[0], ",") {
 		explainer(t, "output-comm.md")(column)
 	}
-	if err := Matches(full{}, fixtureTraffic(t, commRun)); err == nil {
+	if err := (Output{W: full{}}).Matches(fixtureTraffic(t, commRun)); err == nil {
 		t.Error("the failed write is not reported")
 	}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // trafficDocument begins with the answer and why, and what to do next; then who, what and how fast; at last how it was found.
-func trafficDocument(r *comm.Result, problems []Problem) document {
+func trafficDocument(r *comm.Result) document {
 	v := trafficVerdict(r)
 	d := document{headline{Headline(&v), v.Confidence}}
 	if len(v.Suspects) > 0 {
@@ -51,7 +51,7 @@ func trafficDocument(r *comm.Result, problems []Problem) document {
 		d = append(d, heading("How it was found"), trafficNotes(r))
 	}
 	d = append(append(d, warningsOf(r)...), notUnderstood(r)...)
-	return append(d, problemBlocks(problems)...)
+	return d
 }
 
 func trafficVerdict(r *comm.Result) diagnose.RunVerdict {

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"strconv"
 	"time"
@@ -12,20 +11,17 @@ import (
 	"github.com/sfstat/sfstat/engine/changepoint"
 )
 
-const trendSchema = "sfstat.trend/1"
-
 // Trend writes when runs changed. CSV is one row per run and measure.
-func (in Input) Trend(w io.Writer, t *runs.Trend, f Format, s Style) error {
-	switch f {
-	case JSON:
-		return WriteJSON(w, trendOf(t, in.Problems))
-	case CSV:
-		return writeCSV(w, valueRows(t))
-	}
-	return write(w, trendDocument(t, in.Problems), f, s)
+func (o Output) Trend(t *runs.Trend) error {
+	return o.write(forms{
+		"sfstat.trend/1",
+		func() any { return trendOf(t) },
+		func() *table { return valueRows(t) },
+		func() document { return trendDocument(t) },
+	})
 }
 
-func trendDocument(t *runs.Trend, problems []Problem) document {
+func trendDocument(t *runs.Trend) document {
 	level := evidence.Insufficient
 	if s := stepSeries(t); s != nil && len(s.Changes) > 0 && s.Changes[len(s.Changes)-1].Shift() > 0 {
 		level = evidence.Strong
@@ -34,7 +30,7 @@ func trendDocument(t *runs.Trend, problems []Problem) document {
 	if table := changeTable(t); len(table.rows) > 0 {
 		d = append(d, heading("Changes"), table)
 	}
-	return append(d, problemBlocks(problems)...)
+	return d
 }
 
 func stepSeries(t *runs.Trend) *runs.Series {
@@ -135,7 +131,6 @@ func changeTable(t *runs.Trend) *table {
 // The structs below are the JSON of a trend; see wire.go.
 
 type trendJSON struct {
-	Schema   string            `json:"schema"`
 	Headline string            `json:"headline"`
 	Order    string            `json:"order"`
 	Level    number            `json:"level"`
@@ -143,7 +138,6 @@ type trendJSON struct {
 	Runs     []comparedJSON    `json:"runs"`
 	Series   []trendSeriesJSON `json:"series"`
 	MixedCut bool              `json:"mixed_cut"`
-	Problems []problemJSON     `json:"problems"`
 }
 
 type trendSeriesJSON struct {
@@ -165,9 +159,9 @@ type changeJSON struct {
 	ShiftHigh number `json:"shift_high_ns"`
 }
 
-func trendOf(t *runs.Trend, problems []Problem) trendJSON {
-	out := trendJSON{Schema: trendSchema, Headline: trendHeadline(t), Order: t.Order.String(), Level: number(t.Level), Seed: t.Seed, Runs: comparedOf(t.Runs),
-		Series: []trendSeriesJSON{}, MixedCut: t.MixCut, Problems: problemsOf(problems)}
+func trendOf(t *runs.Trend) trendJSON {
+	out := trendJSON{Headline: trendHeadline(t), Order: t.Order.String(), Level: number(t.Level), Seed: t.Seed, Runs: comparedOf(t.Runs),
+		Series: []trendSeriesJSON{}, MixedCut: t.MixCut}
 	for _, s := range t.Series {
 		j := trendSeriesJSON{Measure: s.Kind.String(), Stage: optionalString(s.Stage), Shows: s.Shows, Values: numbers(s.Values), Changes: []changeJSON{}}
 		for _, c := range s.Changes {

@@ -54,7 +54,7 @@ func renderedTrends(t *testing.T, format Format, s Style, f func(name string, ou
 	t.Helper()
 	for i, c := range trendCases {
 		var out bytes.Buffer
-		if err := (Input{Problems: c.problems}).Trend(&out, trendOfCase(t, i), format, s); err != nil {
+		if err := to(&out, format, s, c.problems...).Trend(trendOfCase(t, i)); err != nil {
 			t.Fatalf("trend %s: %v", c.name, err)
 		}
 		f("trend-"+c.name, out.Bytes())

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -43,8 +42,7 @@ func lateIn(v *diagnose.RunVerdict, w *diagnose.Window) string {
 	return "no rank late by " + percent(v.MinGain) + " or more"
 }
 
-// Screen writes the answer to one run as text, with where its step goes.
-func Screen(w io.Writer, v *diagnose.RunVerdict, s Style) error {
-	d := slices.DeleteFunc(append(answerBlocks(v), runBlocks(v, s)...), func(b block) bool { _, ok := b.(hint); return ok })
-	return write(w, d, Text, s)
+// Screen writes the answer to one run, with where its step goes.
+func (o Output) Screen(v *diagnose.RunVerdict) error {
+	return o.show(slices.DeleteFunc(append(answerBlocks(v), runBlocks(v, o.Style)...), func(b block) bool { _, ok := b.(hint); return ok }))
 }

@@ -2,13 +2,10 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/whatif"
 )
-
-const whatifSchema = "sfstat.whatif/1"
 
 // WhatIf is what uneven work costs the steps of an operator trace.
 type WhatIf struct {
@@ -28,14 +25,13 @@ type Fix struct {
 
 // WhatIf writes what workers, stages and kinds of operators cost. CSV is one
 // row per figure.
-func (in Input) WhatIf(w io.Writer, results []WhatIf, f Format, s Style) error {
-	return outputs{
-		func() any {
-			return tracesJSON[whatifJSON]{whatifSchema, each(results, WhatIf.wire), problemsOf(in.Problems)}
-		},
+func (o Output) WhatIf(results []WhatIf) error {
+	return o.write(forms{
+		"sfstat.whatif/1",
+		func() any { return tracesJSON[whatifJSON]{each(results, WhatIf.wire)} },
 		func() *table { return whatifRows(results) },
-		func() document { return whatifDocument(results, in.Problems) },
-	}.write(w, f, s)
+		func() document { return whatifDocument(results) },
+	})
 }
 
 // selectionOf is a suspect as a selection is typed.
@@ -164,7 +160,7 @@ func shareCell(e *whatif.Effect, share float64) cell {
 	return realCell(share)
 }
 
-func whatifDocument(results []WhatIf, problems []Problem) document {
+func whatifDocument(results []WhatIf) document {
 	var d document
 	for _, x := range results {
 		d = append(d, x.title(), prose(x.finding()), x.timelines(),
@@ -176,7 +172,7 @@ func whatifDocument(results []WhatIf, problems []Problem) document {
 		}
 		d = append(d, heading("How this was read"), x.basis())
 	}
-	return append(d, problemBlocks(problems)...)
+	return d
 }
 
 // finding is the slowdown in a sentence.

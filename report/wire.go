@@ -7,15 +7,9 @@ import (
 // The structs of this file are the JSON of a window. Their names and types are
 // a contract: docs/schema has the schemas, docs/output.md the meanings.
 
-const (
-	frontierSchema = "sfstat.frontier/1"
-	verdictSchema  = "sfstat.verdict/2"
-)
-
-type frontierJSON struct {
-	Schema   string        `json:"schema"`
-	Windows  []windowJSON  `json:"windows"`
-	Problems []problemJSON `json:"problems"`
+// windowsJSON is the JSON of all commands over windows.
+type windowsJSON[T any] struct {
+	Windows []T `json:"windows"`
 }
 
 type windowJSON struct {
@@ -155,10 +149,6 @@ type deviceJSON struct {
 	Wall        number   `json:"wall_ns"`
 	Peers       number   `json:"peers_ns"`
 	Excess      number   `json:"excess_ns"`
-}
-
-func frontierOf(results []*frontier.Result, problems []Problem) frontierJSON {
-	return frontierJSON{Schema: frontierSchema, Windows: each(results, windowFrom), Problems: problemsOf(problems)}
 }
 
 func windowFrom(r *frontier.Result) windowJSON {

@@ -10,10 +10,7 @@ import (
 // The structs of this file are the JSON of a comparison, and its CSV; see
 // wire.go.
 
-const comparisonSchema = "sfstat.compare/1"
-
 type comparisonJSON struct {
-	Schema     string         `json:"schema"`
 	Headline   string         `json:"headline"`
 	Unit       string         `json:"unit"`
 	Confidence number         `json:"confidence"`
@@ -26,7 +23,6 @@ type comparisonJSON struct {
 	Rows       []measureJSON  `json:"rows"`
 	Findings   []foundJSON    `json:"findings"`
 	Doubts     []string       `json:"doubts"`
-	Problems   []problemJSON  `json:"problems"`
 }
 
 type comparedJSON struct {
@@ -71,10 +67,10 @@ type foundJSON struct {
 	NewGain  number  `json:"new_gain"`
 }
 
-func comparisonOf(c *runs.Comparison, problems []Problem) comparisonJSON {
-	out := comparisonJSON{Schema: comparisonSchema, Headline: comparisonHeadline(c), Unit: c.Unit.String(), Confidence: number(c.Confidence), Seed: c.Seed,
+func comparisonOf(c *runs.Comparison) comparisonJSON {
+	out := comparisonJSON{Headline: comparisonHeadline(c), Unit: c.Unit.String(), Confidence: number(c.Confidence), Seed: c.Seed,
 		Gate: optionalNumber(c.Gate), Base: comparedOf(c.Base), New: comparedOf(c.New), Left: append([]string{}, c.Left...),
-		Rows: []measureJSON{}, Findings: []foundJSON{}, Doubts: strs(c.Doubts), Problems: problemsOf(problems)}
+		Rows: []measureJSON{}, Findings: []foundJSON{}, Doubts: strs(c.Doubts)}
 	if c.Gate != nil {
 		out.Standing = optionalString(c.Standing.String())
 	}

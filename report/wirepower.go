@@ -11,7 +11,6 @@ import (
 // see wire.go.
 
 type powerJSON struct {
-	Schema   string `json:"schema"`
 	Headline string `json:"headline"`
 
 	Run        string  `json:"run"`
@@ -81,7 +80,7 @@ func triedFrom(t *detectability.Tried) *triedJSON {
 }
 
 func powerOf(a *detectability.Account) powerJSON {
-	out := powerJSON{Schema: powerSchema, Headline: powerHeadline(a), Run: a.Run, Ranks: a.Ranks, Rounds: a.Rounds,
+	out := powerJSON{Headline: powerHeadline(a), Run: a.Run, Ranks: a.Ranks, Rounds: a.Rounds,
 		StepTime: a.StepTime, SyncPoint: a.SyncPoint, Suspect: suspectOfPower(a), Power: number(a.Power),
 		Most: a.Most, Replicates: a.Replicates, Block: a.Block, Seed: a.Seed, Windows: []powerWindowJSON{}}
 	if a.Asked > 0 {

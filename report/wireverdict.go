@@ -1,11 +1,6 @@
 package report
 
 import (
-	"encoding/json"
-	"fmt"
-	"reflect"
-	"strings"
-
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier"
@@ -14,7 +9,6 @@ import (
 // The structs of this file are the JSON of a verdict; see wire.go.
 
 type verdictJSON struct {
-	Schema  string `json:"schema"`
 	MinGain number `json:"min_gain"`
 	runJSON
 	Runs         []runJSON      `json:"runs"`
@@ -24,43 +18,43 @@ type verdictJSON struct {
 }
 
 type runJSON struct {
-	Run          string         `json:"run"`
-	Status       string         `json:"status"`
-	Headline     string         `json:"headline"`
-	Confidence   string         `json:"confidence"`
-	Suspects     []suspectJSON  `json:"suspects"`
-	Observations []evidenceJSON `json:"observations"`
-	Undecided    []flatJSON     `json:"undecided"`
-	Problems     []flatJSON     `json:"problems"`
-	Next         []flatJSON     `json:"next"`
+	Run          string                 `json:"run"`
+	Status       string                 `json:"status"`
+	Headline     string                 `json:"headline"`
+	Confidence   string                 `json:"confidence"`
+	Suspects     []suspectJSON          `json:"suspects"`
+	Observations []evidence.Observation `json:"observations"`
+	Undecided    []diagnose.Undecided   `json:"undecided"`
+	Problems     []problemFound         `json:"problems"`
+	Next         []diagnose.Action      `json:"next"`
 	// Operators is null for a run of windows.
 	Operators *operatorsJSON `json:"operators"`
 }
 
 type suspectJSON struct {
-	Kind         string               `json:"kind"`
-	Cause        string               `json:"cause"`
-	Rank         *int                 `json:"rank"`
-	Host         *string              `json:"host"`
-	LocalRank    *int                 `json:"local_rank"`
-	Role         *string              `json:"role"`
-	Stage        *string              `json:"stage"`
-	Op           *string              `json:"op"`
-	Seq          *int                 `json:"seq"`
-	Group        *string              `json:"group"`
-	Ranks        []int                `json:"ranks"`
-	Source       *evidence.SourceLine `json:"source_line"`
-	Confidence   string               `json:"confidence"`
-	BelowMinGain bool                 `json:"below_min_gain"`
-	Gain         number               `json:"gain"`
-	RunGain      number               `json:"run_gain"`
-	Struck       struckJSON           `json:"steps_struck"`
-	Step         int64                `json:"step_ns"`
-	Excess       int64                `json:"excess_ns"`
-	Explained    int64                `json:"explained_ns"`
-	Score        number               `json:"score"`
-	Evidence     []evidenceJSON       `json:"evidence"`
-	Windows      []int64              `json:"windows"`
+	Kind         string                 `json:"kind"`
+	Cause        string                 `json:"cause"`
+	Rank         *int                   `json:"rank"`
+	Host         *string                `json:"host"`
+	LocalRank    *int                   `json:"local_rank"`
+	Role         *string                `json:"role"`
+	Stage        *string                `json:"stage"`
+	Op           *string                `json:"op"`
+	Seq          *int                   `json:"seq"`
+	Group        *string                `json:"group"`
+	Ranks        []int                  `json:"ranks"`
+	Source       *evidence.SourceLine   `json:"source_line"`
+	Confidence   string                 `json:"confidence"`
+	BelowMinGain bool                   `json:"below_min_gain"`
+	Gain         number                 `json:"gain"`
+	RunGain      number                 `json:"run_gain"`
+	Struck       struckJSON             `json:"steps_struck"`
+	Step         int64                  `json:"step_ns"`
+	Excess       int64                  `json:"excess_ns"`
+	Explained    int64                  `json:"explained_ns"`
+	Score        number                 `json:"score"`
+	Evidence     []evidence.Observation `json:"evidence"`
+	Windows      []int64                `json:"windows"`
 }
 
 type struckJSON struct {
@@ -86,96 +80,11 @@ type problemFound struct {
 	Error string `json:"error,omitempty"`
 }
 
-// evidenceJSON is a kind and its numbers in one object.
-type evidenceJSON struct{ evidence.Observation }
-
-// MarshalJSON writes {"kind": …, numbers}.
-func (e evidenceJSON) MarshalJSON() ([]byte, error) {
-	kind := evidence.Kind("unknown")
-	if e.Observation != nil {
-		kind = e.Kind()
-	}
-	return flatJSON{kind, e.Observation}.MarshalJSON()
-}
-
-// flatJSON is the fields of a struct by their JSON tags, with those of its
-// embedded structs, after a kind where there is one. NaN and the infinities are
-// null, at any depth.
-type flatJSON struct {
-	kind evidence.Kind
-	v    any
-}
-
-// MarshalJSON writes one object.
-func (f flatJSON) MarshalJSON() ([]byte, error) {
-	out := []byte{'{'}
-	if f.kind != "" {
-		out = fmt.Appendf(out, `"kind":%q`, f.kind)
-	}
-	out, err := appendFields(out, reflect.ValueOf(f.v))
-	return append(out, '}'), err
-}
-
-func appendFields(out []byte, v reflect.Value) ([]byte, error) {
-	for i := 0; v.Kind() == reflect.Struct && i < v.NumField(); i++ {
-		field := v.Type().Field(i)
-		if field.Anonymous {
-			var err error
-			if out, err = appendFields(out, v.Field(i)); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		tag, option, _ := strings.Cut(field.Tag.Get("json"), ",")
-		if option == "omitempty" && v.Field(i).IsZero() {
-			continue
-		}
-		value, err := json.Marshal(plain(v.Field(i)))
-		if err != nil {
-			return nil, err
-		}
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(fmt.Appendf(out, "%q:", tag), value...)
-	}
-	return out, nil
-}
-
-// plain is a field as JSON can hold it.
-func plain(v reflect.Value) any {
-	switch v.Kind() {
-	case reflect.Float64:
-		return number(v.Float())
-	case reflect.Pointer:
-		if !v.IsNil() {
-			return plain(v.Elem())
-		}
-	case reflect.Struct:
-		return flatJSON{v: v.Interface()}
-	case reflect.Slice:
-		out := make([]any, v.Len())
-		for i := range out {
-			out[i] = plain(v.Index(i))
-		}
-		return out
-	}
-	return v.Interface()
-}
-
-func flatFrom[T any](list []T) []flatJSON {
-	return each(list, func(x T) flatJSON { return flatJSON{v: x} })
-}
-
-func evidenceFrom(list []evidence.Observation) []evidenceJSON {
-	return each(list, func(e evidence.Observation) evidenceJSON { return evidenceJSON{e} })
-}
-
 func verdictOf(v *diagnose.Verdict, problems []Problem) verdictJSON {
-	out := verdictJSON{Schema: verdictSchema, MinGain: number(v.MinGain), runJSON: runFrom(&v.RunVerdict), Runs: []runJSON{},
+	out := verdictJSON{MinGain: number(v.MinGain), runJSON: runFrom(&v.RunVerdict), Runs: []runJSON{},
 		Windows: []windowJSON{}, PaperWindows: []windowJSON{}, Gates: v.Gates}
 	for _, p := range problems {
-		out.Problems = append(out.Problems, flatJSON{v: problemFound{diagnose.Problem{Problem: refused, Path: p.Path}, p.reason()}})
+		out.Problems = append(out.Problems, problemFound{diagnose.Problem{Problem: refused, Path: p.Path}, p.reason()})
 	}
 	runs := runsOf(v)
 	for i := range runs {
@@ -193,8 +102,8 @@ func verdictOf(v *diagnose.Verdict, problems []Problem) verdictJSON {
 
 func runFrom(v *diagnose.RunVerdict) runJSON {
 	out := runJSON{Run: v.Run, Status: v.Status.String(), Headline: Headline(v), Confidence: v.Confidence.String(), Operators: operatorsFrom(v.Operators),
-		Suspects: make([]suspectJSON, len(v.Suspects)), Observations: evidenceFrom(v.Observed), Undecided: flatFrom(v.Undecided), Next: flatFrom(v.Next),
-		Problems: flatFrom(v.Problems)}
+		Suspects: make([]suspectJSON, len(v.Suspects)), Observations: v.Observed, Undecided: v.Undecided, Next: v.Next,
+		Problems: each(v.Problems, func(p diagnose.Problem) problemFound { return problemFound{Problem: p} })}
 	for i := range v.Suspects {
 		out.Suspects[i] = suspectFrom(&v.Suspects[i])
 	}
@@ -206,7 +115,7 @@ func suspectFrom(s *diagnose.Finding) suspectJSON {
 		Role: optionalString(s.Role), Stage: optionalString(s.Stage), Op: optionalString(s.Op), Seq: s.Seq, Group: optionalString(s.Group),
 		Ranks: list(s.Ranks), Source: s.Source, Confidence: s.Confidence.String(), BelowMinGain: s.BelowMinGain,
 		Gain: number(s.Gain), RunGain: number(s.RunGain), Step: s.Step, Excess: s.Excess, Explained: s.Explained, Score: number(s.Score),
-		Evidence: evidenceFrom(s.Evidence), Windows: list(s.Windows),
+		Evidence: s.Evidence, Windows: list(s.Windows),
 		Struck: struckJSON{Count: s.Struck.Count, Of: s.Struck.Of, Pattern: s.Struck.Pattern.String()}}
 	if s.Struck.Count > 0 && s.Struck.First >= 0 {
 		out.Struck.First, out.Struck.Last = &s.Struck.First, &s.Struck.Last

@@ -17,12 +17,12 @@ type whatifJSON struct {
 
 	PerStep []replayedStepJSON `json:"steps"`
 
-	ByDP          []dpPartJSON    `json:"blocking_decompose_by_dp_rank"`
-	ByStage       []stagePartJSON `json:"blocking_decompose_by_stage"`
-	ByOp          []opPartJSON    `json:"blocking_decompose_by_optype"`
-	LaunchByDP    []dpPartJSON    `json:"launch_decompose_by_dp_rank"`
-	LaunchByStage []stagePartJSON `json:"launch_decompose_by_stage"`
-	LaunchByOp    []opPartJSON    `json:"launch_decompose_by_optype"`
+	ByDP          []dpPartJSON    `json:"blocking_decompose_by_dp_rank" null:"zero"`
+	ByStage       []stagePartJSON `json:"blocking_decompose_by_stage" null:"zero"`
+	ByOp          []opPartJSON    `json:"blocking_decompose_by_optype" null:"zero"`
+	LaunchByDP    []dpPartJSON    `json:"launch_decompose_by_dp_rank" null:"zero"`
+	LaunchByStage []stagePartJSON `json:"launch_decompose_by_stage" null:"zero"`
+	LaunchByOp    []opPartJSON    `json:"launch_decompose_by_optype" null:"zero"`
 
 	Workers []heatJSON `json:"workers"`
 

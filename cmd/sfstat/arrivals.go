@@ -128,19 +128,15 @@ func (p *program) jobs(c *cli.Context) ([]*enteredRun, inputs, error) {
 }
 
 func (p *program) arrivals(c *cli.Context) error {
-	return p.ofDumps(c, report.Input.Arrivals)
+	return p.ofDumps(c, report.Output.Arrivals)
 }
 
 func (p *program) hang(c *cli.Context) error {
-	return p.ofDumps(c, report.Input.Hang)
+	return p.ofDumps(c, report.Output.Hang)
 }
 
 // ofDumps analyses the dumps and reports on them.
-func (p *program) ofDumps(c *cli.Context, write func(report.Input, io.Writer, []report.Arrivals, report.Format, report.Style) error) error {
-	as, err := format(c)
-	if err != nil {
-		return err
-	}
+func (p *program) ofDumps(c *cli.Context, write func(report.Output, []report.Arrivals) error) error {
 	jobs, in, err := p.jobs(c)
 	if err != nil {
 		return err
@@ -176,7 +172,7 @@ func (p *program) ofDumps(c *cli.Context, write func(report.Input, io.Writer, []
 			return err
 		}
 	}
-	return p.emit(c, func(w io.Writer) error { return write(report.Input{Problems: in.problems}, w, results, as, p.style(c)) })
+	return p.publish(c, in.problems, func(to report.Output) error { return write(to, results) })
 }
 
 // skewPicture is what --plot draws of a job; without a path nothing.

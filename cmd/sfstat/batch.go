@@ -56,10 +56,6 @@ func batchFormatFlag() cli.Flag {
 }
 
 func (p *program) batch(c *cli.Context) error {
-	as, err := format(c)
-	if err != nil {
-		return err
-	}
 	names, err := paths(c)
 	if err != nil {
 		return err
@@ -80,7 +76,9 @@ func (p *program) batch(c *cli.Context) error {
 	if o.Output.Path == "-" || o.Role == batch.PartsOnly {
 		return nil // the rows are there
 	}
-	return buffered(p.out, func(w io.Writer) error { return report.Batch(w, sum, as, p.styleOn(c, p.out)) })
+	return buffered(p.out, func(w io.Writer) error {
+		return report.Output{W: w, Format: format(c), Style: p.styleOn(c, p.out)}.Batch(sum)
+	})
 }
 
 // findings makes the rows, or gathers those that were made.

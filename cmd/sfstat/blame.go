@@ -1,8 +1,6 @@
 package main
 
 import (
-	"io"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/sfstat/sfstat/engine/blame"
@@ -30,14 +28,12 @@ sfstat blame trace-job.parquet --format json | jq -c '.traces[0].culprits[0].pat
 }
 
 func (p *program) blame(c *cli.Context) error {
-	as, err := format(c)
+	alpha, err := share(c, "alpha")
 	if err != nil {
 		return err
 	}
 	flags := zscore.DefaultOptions()
-	if flags.Alpha, err = share(c, "alpha"); err != nil {
-		return err
-	}
+	flags.Alpha = alpha
 	var o blame.Options
 	if c.String("semantics") == "literal" {
 		o.Semantics = blame.Literal
@@ -70,7 +66,5 @@ func (p *program) blame(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	return p.emit(c, func(w io.Writer) error {
-		return report.Input{Problems: in.problems}.Blame(w, results, as, p.style(c))
-	})
+	return p.publish(c, in.problems, func(to report.Output) error { return to.Blame(results) })
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"io"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/sfstat/sfstat/engine/breakdown"
@@ -30,14 +28,12 @@ sfstat breakdown rank0.sqlite rank1.sqlite --format json | jq '.runs[].ranks[].i
 }
 
 func (p *program) breakdown(c *cli.Context) error {
-	as, err := format(c)
+	alpha, err := share(c, "alpha")
 	if err != nil {
 		return err
 	}
 	o := breakdown.DefaultOptions()
-	if o.Alpha, err = share(c, "alpha"); err != nil {
-		return err
-	}
+	o.Alpha = alpha
 	var all report.Breakdowns
 	if c.String("by") == "step" {
 		all.Rows = report.RowPerStep
@@ -53,7 +49,5 @@ func (p *program) breakdown(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	return p.emit(c, func(w io.Writer) error {
-		return report.Input{Problems: in.problems}.Breakdown(w, all, as, p.style(c))
-	})
+	return p.publish(c, in.problems, func(to report.Output) error { return to.Breakdown(all) })
 }

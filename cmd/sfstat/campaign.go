@@ -219,7 +219,7 @@ func (p *program) writeArtifact(folder, format string, a *campaign.Artifact) err
 		h := sha256.New()
 		a.File = a.Name + f.extension
 		err := p.writeTo(filepath.Join(folder, a.File), func(w io.Writer) error {
-			return report.Tables(io.MultiWriter(w, h), []report.Table{{Title: a.Table.Title, Head: a.Table.Head, Rows: a.Table.Rows, Notes: a.Table.Notes}}, f.as, report.Style{})
+			return report.Output{W: io.MultiWriter(w, h), Format: f.as}.Tables([]report.Table{{Title: a.Table.Title, Head: a.Table.Head, Rows: a.Table.Rows, Notes: a.Table.Notes}})
 		})
 		if err != nil {
 			return err

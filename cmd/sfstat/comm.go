@@ -51,10 +51,6 @@ sfstat comm job.log`,
 }
 
 func (p *program) comm(c *cli.Context) error {
-	as, err := format(c)
-	if err != nil {
-		return err
-	}
 	o, err := commOptions(c)
 	if err != nil {
 		return err
@@ -74,7 +70,7 @@ func (p *program) comm(c *cli.Context) error {
 	if err != nil {
 		return badInput(err)
 	}
-	problems, err := p.commProblems(c, found, as)
+	problems, err := p.commProblems(c, found)
 	if err != nil {
 		return err
 	}
@@ -93,17 +89,16 @@ func (p *program) comm(c *cli.Context) error {
 	if err := p.plotTraffic(c, r); err != nil {
 		return err
 	}
-	in := report.Input{Problems: problems}
-	return p.emit(c, func(w io.Writer) error {
+	return p.publish(c, problems, func(to report.Output) error {
 		switch {
 		case c.Bool("topology"):
-			return in.Topology(w, r.Topology(), as, p.style(c))
+			return to.Topology(r.Topology())
 		case c.Bool("matrix"):
-			return in.CommMatrix(w, r, as, p.style(c))
+			return to.CommMatrix(r)
 		case c.Bool("steps"):
-			return in.CommSteps(w, r, as, p.style(c))
+			return to.CommSteps(r)
 		}
-		return in.Traffic(w, r, as, p.style(c))
+		return to.Traffic(r)
 	})
 }
 
@@ -117,10 +112,10 @@ func (p *program) commFiles(c *cli.Context, r *comm.Result) error {
 		flag  string
 		write func(io.Writer) error
 	}{
-		{"matches", func(w io.Writer) error { return report.Matches(w, r) }},
-		{"chrome", func(w io.Writer) error { return report.Chrome(w, r) }},
+		{"matches", func(w io.Writer) error { return report.Output{W: w}.Matches(r) }},
+		{"chrome", func(w io.Writer) error { return report.Output{W: w}.Chrome(r) }},
 		{"calls", func(w io.Writer) error { return calls.Write(w, r, callsAs) }},
-		{"dot", func(w io.Writer) error { return report.TopologyGraph(w, r.Topology()) }},
+		{"dot", func(w io.Writer) error { return report.Output{W: w}.TopologyGraph(r.Topology()) }},
 	} {
 		if path := c.String(f.flag); path != "" {
 			if err := p.writeTo(path, f.write); err != nil {
@@ -145,13 +140,13 @@ func callsFormat(c *cli.Context) (calls.Format, error) {
 }
 
 // commProblems says which files were refused, or fails under --strict.
-func (p *program) commProblems(c *cli.Context, found *auto.Communication, as report.Format) (problems []report.Problem, err error) {
+func (p *program) commProblems(c *cli.Context, found *auto.Communication) (problems []report.Problem, err error) {
 	_, onTerminal := terminal(p.destination(c))
 	for _, x := range found.Problems {
 		if c.Bool("strict") {
 			return nil, badInput(x.Err)
 		}
-		if !onTerminal || as != report.Text {
+		if !onTerminal || format(c) != report.Text {
 			p.say("%s: %s", prefix(c.Command.Name), oneLine(x.Err))
 		}
 		problems = append(problems, report.Problem{Path: x.Path, Err: x.Err})

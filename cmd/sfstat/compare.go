@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
@@ -48,10 +47,6 @@ func gateCertaintyFlag() cli.Flag {
 }
 
 func (p *program) compare(c *cli.Context) error {
-	as, err := format(c)
-	if err != nil {
-		return err
-	}
 	o, err := compareOptions(c)
 	if err != nil {
 		return err
@@ -78,9 +73,7 @@ func (p *program) compare(c *cli.Context) error {
 	if err != nil {
 		return badInput(err)
 	}
-	if err := p.emit(c, func(w io.Writer) error {
-		return report.Input{Problems: in.problems}.Comparison(w, result, as, p.style(c))
-	}); err != nil {
+	if err := p.publish(c, in.problems, func(to report.Output) error { return to.Comparison(result) }); err != nil {
 		return err
 	}
 	return gateExceeded(c, result.Standing)

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 
@@ -44,10 +43,6 @@ func failOnDifferenceFlag() cli.Flag {
 }
 
 func (p *program) compareSources(c *cli.Context) error {
-	as, err := format(c)
-	if err != nil {
-		return err
-	}
 	gates, err := loadGates(c)
 	if err != nil {
 		return err
@@ -79,7 +74,7 @@ func (p *program) compareSources(c *cli.Context) error {
 		return badInput(err)
 	}
 	comparison.Doubts = append(comparison.Doubts, alike(names)...)
-	if err := p.emit(c, func(w io.Writer) error { return report.Sources(w, comparison, as, p.style(c)) }); err != nil {
+	if err := p.publish(c, nil, func(to report.Output) error { return to.Sources(comparison) }); err != nil {
 		return err
 	}
 	return failOn(c, differing(comparison))

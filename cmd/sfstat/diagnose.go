@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 
 	"github.com/urfave/cli/v2"
 
@@ -29,12 +28,8 @@ sfstat diagnose run/ --fail-on supported || echo "someone is slow"`,
 }
 
 func (p *program) diagnose(c *cli.Context) error {
-	as, err := format(c)
-	if err != nil {
-		return err
-	}
 	var drawn picture
-	j, err := p.judge(c, func(o frontier.Options) (seeing, error) {
+	j, err := p.judge(c, func(o frontier.Options) (_ seeing, err error) {
 		drawn, err = newPicture(c, o)
 		return func(item auto.Item) error {
 			if item.Window == nil {
@@ -49,9 +44,7 @@ func (p *program) diagnose(c *cli.Context) error {
 	if err := p.draw(c, &drawn); err != nil {
 		return err
 	}
-	err = p.emit(c, func(w io.Writer) error {
-		return report.Input{Problems: j.problems}.Verdict(w, j.verdict, as, p.style(c))
-	})
+	err = p.publish(c, j.problems, func(to report.Output) error { return to.Verdict(j.verdict) })
 	if err != nil {
 		return err
 	}

@@ -127,8 +127,9 @@ func failOnFlag() cli.Flag {
 func join(lists ...[]cli.Flag) []cli.Flag { return slices.Concat(lists...) }
 
 // format is what --format says; arrange has checked it.
-func format(c *cli.Context) (report.Format, error) {
-	return report.ParseFormat(c.String("format"))
+func format(c *cli.Context) report.Format {
+	f, _ := report.ParseFormat(c.String("format"))
+	return f
 }
 
 // style is how text should look where --output sends it.

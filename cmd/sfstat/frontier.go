@@ -1,8 +1,6 @@
 package main
 
 import (
-	"io"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
@@ -28,10 +26,6 @@ sfstat frontier run/ --detail slack --format csv -o slack.csv`,
 }
 
 func (p *program) frontier(c *cli.Context) error {
-	as, err := format(c)
-	if err != nil {
-		return err
-	}
 	healthy, err := p.healthy(c)
 	if err != nil {
 		return err
@@ -71,12 +65,11 @@ func (p *program) frontier(c *cli.Context) error {
 	if err := p.draw(c, &drawn); err != nil {
 		return err
 	}
-	err = p.emit(c, func(w io.Writer) error {
-		to := report.Input{Problems: in.problems}
+	err = p.publish(c, in.problems, func(to report.Output) error {
 		if c.String("detail") == slackDetail {
-			return to.Slack(w, slack, as, p.style(c))
+			return to.Slack(slack)
 		}
-		return to.Frontier(w, results, as, p.style(c))
+		return to.Frontier(results)
 	})
 	if err != nil {
 		return err

@@ -34,10 +34,12 @@ sfstat diagnose run/ --gates gates.yaml`,
 			if err != nil {
 				return err
 			}
-			if c.String("format") == report.JSON.String() {
-				return p.emit(c, func(w io.Writer) error { return report.WriteJSON(w, g) })
-			}
-			return p.emit(c, func(w io.Writer) error { return writeGates(w, g) })
+			return p.publish(c, nil, func(to report.Output) error {
+				if to.Format == report.JSON {
+					return to.JSON(g)
+				}
+				return writeGates(to.W, g)
+			})
 		},
 	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -56,10 +55,6 @@ type inspectedProblem struct {
 }
 
 func (p *program) inspect(c *cli.Context) error {
-	as, err := format(c)
-	if err != nil {
-		return err
-	}
 	found := inspection{Inputs: []inspectedInput{}, Problems: []inspectedProblem{},
 		Inventory: inventory.Inventory{Runs: []*inventory.Run{}, Traces: []*inventory.Trace{}}}
 	in, err := p.read(c, auto.Described, found.add)
@@ -81,14 +76,14 @@ func (p *program) inspect(c *cli.Context) error {
 	for _, problem := range in.refused() {
 		found.Problems = append(found.Problems, inspectedProblem{problem.Path, oneLine(problem.Err)})
 	}
-	return p.emit(c, func(w io.Writer) error {
-		switch as {
+	return p.publish(c, nil, func(to report.Output) error {
+		switch to.Format {
 		case report.JSON:
-			return report.WriteJSON(w, found)
+			return to.JSON(found)
 		case report.CSV:
-			return report.Tables(w, []report.Table{found.runTable()}, as, p.style(c))
+			return to.Tables([]report.Table{found.runTable()})
 		}
-		return report.Tables(w, found.tables(), as, p.style(c))
+		return to.Tables(found.tables())
 	})
 }
 

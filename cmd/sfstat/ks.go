@@ -1,8 +1,6 @@
 package main
 
 import (
-	"io"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/sfstat/sfstat/engine/ks"
@@ -36,10 +34,7 @@ sfstat ks trace-job.parquet --clock wall --against everyone    # the paper's fig
 }
 
 func (p *program) ks(c *cli.Context) error {
-	as, err := format(c)
-	if err != nil {
-		return err
-	}
+	as := format(c)
 	o, err := ksOptions(c)
 	if err != nil {
 		return err
@@ -70,9 +65,7 @@ func (p *program) ks(c *cli.Context) error {
 			results[0].Matrix = nil // it was kept for the figure
 		}
 	}
-	return p.emit(c, func(w io.Writer) error {
-		return report.Input{Problems: in.problems}.Completions(w, results, as, p.style(c))
-	})
+	return p.publish(c, in.problems, func(to report.Output) error { return to.Completions(results) })
 }
 
 // mapped is how many workers fit on a map of all pairs in text.

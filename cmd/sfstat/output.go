@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sfstat/sfstat/internal/atomicfile"
+	"github.com/sfstat/sfstat/report"
 )
 
 // outputs keeps the files that are being written, so that an early end can
@@ -60,6 +61,14 @@ func (p *program) emit(c *cli.Context, write func(io.Writer) error) error {
 		return nil
 	}
 	return err
+}
+
+// publish is emit for a result that report writes, as --format and the flags of
+// style say.
+func (p *program) publish(c *cli.Context, problems []report.Problem, write func(report.Output) error) error {
+	return p.emit(c, func(w io.Writer) error {
+		return write(report.Output{W: w, Format: format(c), Style: p.style(c), Problems: problems})
+	})
 }
 
 func (p *program) writeTo(path string, write func(io.Writer) error) error {

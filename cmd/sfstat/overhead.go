@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"slices"
@@ -67,10 +66,6 @@ func failOnGateFlag() cli.Flag {
 }
 
 func (p *program) overhead(c *cli.Context) error {
-	as, err := format(c)
-	if err != nil {
-		return err
-	}
 	o, err := overheadOptions(c)
 	if err != nil {
 		return err
@@ -83,7 +78,7 @@ func (p *program) overhead(c *cli.Context) error {
 	if err != nil {
 		return badInput(err)
 	}
-	if err := p.emit(c, func(w io.Writer) error { return report.Overhead(w, a, as, p.style(c)) }); err != nil {
+	if err := p.publish(c, nil, func(to report.Output) error { return to.Overhead(a) }); err != nil {
 		return err
 	}
 	return failOn(c, exceeded(a))

@@ -50,10 +50,6 @@ sfstat power --ranks 32 --steps 120`,
 }
 
 func (p *program) power(c *cli.Context) error {
-	as, err := format(c)
-	if err != nil {
-		return err
-	}
 	o, err := powerOptions(c)
 	if err != nil {
 		return err
@@ -73,7 +69,7 @@ func (p *program) power(c *cli.Context) error {
 	if err != nil {
 		return badInput(err)
 	}
-	return p.emit(c, func(w io.Writer) error { return report.Power(w, a, as, p.style(c)) })
+	return p.publish(c, nil, func(to report.Output) error { return to.Power(a) })
 }
 
 func powerOptions(c *cli.Context) (detectability.Options, error) {

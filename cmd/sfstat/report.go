@@ -62,11 +62,12 @@ func (p *program) report(c *cli.Context) error {
 
 // document is the page of what was judged.
 func document(j *judgement, drawn *page.Page) web.Document {
-	in := report.Input{Problems: j.problems}
+	to := report.Output{Problems: j.problems, Format: report.JSON}
 	return web.Document{
-		Version: thisBuild().Version, Words: in.VerdictHTML(j.verdict), Page: drawn,
+		Version: thisBuild().Version, Words: to.VerdictHTML(j.verdict), Page: drawn,
 		Verdict: func(w io.Writer) error {
-			if err := in.Verdict(w, j.verdict, report.JSON, report.Style{}); err != nil {
+			to.W = w
+			if err := to.Verdict(j.verdict); err != nil {
 				return fmt.Errorf("the JSON of the verdict: %w", err)
 			}
 			return nil

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 
@@ -63,10 +62,6 @@ sfstat score runs/ --truth runs/truth.csv --format csv -o windows.csv`,
 }
 
 func (p *program) score(c *cli.Context) error {
-	as, err := format(c)
-	if err != nil {
-		return err
-	}
 	keys, err := campaign.ParseKeys(c.String("by"))
 	if err != nil {
 		return badUsage("--by: %v", err)
@@ -91,11 +86,11 @@ func (p *program) score(c *cli.Context) error {
 		return badInput(fmt.Errorf("no run of the input is in %s", c.String("truth")))
 	}
 	tables := chosenTables(c, s, campaign.View{By: keys, Published: c.Bool("published")})
-	return p.emit(c, func(w io.Writer) error {
-		if as == report.JSON {
-			return report.WriteJSON(w, s)
+	return p.publish(c, nil, func(to report.Output) error {
+		if to.Format == report.JSON {
+			return to.JSON(s)
 		}
-		return report.Tables(w, tables, as, p.style(c))
+		return to.Tables(tables)
 	})
 }
 

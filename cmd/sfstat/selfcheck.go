@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"io"
 
 	"github.com/urfave/cli/v2"
 
@@ -39,10 +38,6 @@ func (p *program) selfcheck(c *cli.Context) error {
 	if err := noOperands(c); err != nil {
 		return err
 	}
-	as, err := format(c)
-	if err != nil {
-		return err
-	}
 	trials := c.Int("trials")
 	if trials < 1 {
 		return badUsage("--trials is %d, expected 1 or more", trials)
@@ -50,11 +45,11 @@ func (p *program) selfcheck(c *cli.Context) error {
 	o := selfcheck.Options{Seed: c.Uint64("seed"), Trials: trials, Simulated: max(1, trials*3/10)}
 	o.Healthy = max(o.Simulated, selfcheck.DefaultOptions().Healthy)
 	rows := selfcheck.Run(o)
-	err = p.emit(c, func(w io.Writer) error {
-		if as == report.JSON {
-			return report.WriteJSON(w, checked{o.Seed, o.Trials, selfcheck.Passed(rows), rows})
+	err := p.publish(c, nil, func(to report.Output) error {
+		if to.Format == report.JSON {
+			return to.JSON(checked{o.Seed, o.Trials, selfcheck.Passed(rows), rows})
 		}
-		return report.Tables(w, []report.Table{checkTable(rows)}, as, p.style(c))
+		return to.Tables([]report.Table{checkTable(rows)})
 	})
 	if err == nil && !selfcheck.Passed(rows) {
 		err = &exitError{exitInternal, errors.New("a check failed")}

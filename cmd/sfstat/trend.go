@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"regexp"
 	"time"
 
@@ -31,10 +30,6 @@ sfstat trend runs/ --format csv -o runs.csv`,
 }
 
 func (p *program) trend(c *cli.Context) error {
-	as, err := format(c)
-	if err != nil {
-		return err
-	}
 	level := c.Float64("level")
 	if !(level > 0 && level < 1) {
 		return badUsage("--level is %v, expected above 0 and below 1", level)
@@ -61,9 +56,7 @@ func (p *program) trend(c *cli.Context) error {
 			return err
 		}
 	}
-	return p.emit(c, func(w io.Writer) error {
-		return report.Input{Problems: in.problems}.Trend(w, t, as, p.style(c))
-	})
+	return p.publish(c, in.problems, func(to report.Output) error { return to.Trend(t) })
 }
 
 // dates are dates in names: 2026-03-14, 20260314, 2026_03_14.

@@ -71,14 +71,12 @@ func (p *program) versionCommand() *cli.Command {
 			if err := noOperands(c); err != nil {
 				return err
 			}
-			as, err := format(c)
-			if err != nil {
-				return err
-			}
-			if as == report.JSON {
-				return p.emit(c, func(w io.Writer) error { return report.WriteJSON(w, thisBuild()) })
-			}
-			return p.emit(c, versionText)
+			return p.publish(c, nil, func(to report.Output) error {
+				if to.Format == report.JSON {
+					return to.JSON(thisBuild())
+				}
+				return versionText(to.W)
+			})
 		},
 	}
 }

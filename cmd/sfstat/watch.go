@@ -182,7 +182,7 @@ func (w *watching) tell(j *judgement, n news) error {
 	}
 	if n.changed {
 		out.WriteByte('\n')
-		if err := report.Screen(&out, n.run, w.p.style(w.c)); err != nil {
+		if err := (report.Output{W: &out, Style: w.p.style(w.c)}).Screen(n.run); err != nil {
 			return err
 		}
 		out.WriteByte('\n')
@@ -202,7 +202,7 @@ const execLimit = time.Minute
 // exec runs the command of --exec. That it fails is said, and ends nothing.
 func (w *watching) exec(j *judgement, r *diagnose.RunVerdict, command string) error {
 	var in bytes.Buffer
-	if err := (report.Input{Problems: j.problems}).Verdict(&in, j.verdict, report.JSON, report.Style{}); err != nil {
+	if err := (report.Output{W: &in, Format: report.JSON, Problems: j.problems}).Verdict(j.verdict); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(w.c.Context, execLimit)

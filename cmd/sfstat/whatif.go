@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
@@ -35,10 +34,6 @@ sfstat whatif trace-job.parquet --format json | jq '.traces[0].blocking_slowdown
 const suspected = 5
 
 func (p *program) whatif(c *cli.Context, typed []string) error {
-	as, err := format(c)
-	if err != nil {
-		return err
-	}
 	o := whatif.DefaultOptions()
 	if c.String("ideal") == "peers" {
 		o.Ideal = whatif.IdealOverPeers
@@ -70,9 +65,7 @@ func (p *program) whatif(c *cli.Context, typed []string) error {
 	if err != nil {
 		return err
 	}
-	return p.emit(c, func(w io.Writer) error {
-		return report.Input{Problems: in.problems}.WhatIf(w, results, as, p.style(c))
-	})
+	return p.publish(c, in.problems, func(to report.Output) error { return to.WhatIf(results) })
 }
 
 // fixFlag collects --fix, which may be repeated, as it was typed. Commas are

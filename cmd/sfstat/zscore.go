@@ -1,8 +1,6 @@
 package main
 
 import (
-	"io"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/sfstat/sfstat/diagnose/opnames"
@@ -48,10 +46,6 @@ sfstat zscore trace-job.parquet --method population --cutoff 3 --format csv    #
 }
 
 func (p *program) zscore(c *cli.Context) error {
-	as, err := format(c)
-	if err != nil {
-		return err
-	}
 	o, err := zscoreOptions(c)
 	if err != nil {
 		return err
@@ -90,9 +84,7 @@ func (p *program) zscore(c *cli.Context) error {
 			return err
 		}
 	}
-	return p.emit(c, func(w io.Writer) error {
-		return report.Input{Problems: in.problems}.Outliers(w, results, as, p.style(c))
-	})
+	return p.publish(c, in.problems, func(to report.Output) error { return to.Outliers(results) })
 }
 
 // byName compares the operators of a profiler's trace by name; nil for others.

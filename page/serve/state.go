@@ -113,6 +113,6 @@ func (s *state) chosen(key string) (Recorded, error) {
 
 func verdictJSON(_ context.Context, r Recorded) ([]byte, error) {
 	var b bytes.Buffer
-	err := report.Input{Problems: r.Problems}.Verdict(&b, r.Verdict, report.JSON, report.Style{})
+	err := report.Output{W: &b, Format: report.JSON, Problems: r.Problems}.Verdict(r.Verdict)
 	return b.Bytes(), err
 }

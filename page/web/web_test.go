@@ -40,8 +40,8 @@ func written(t *testing.T, name string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := Document{Version: "v0", Words: report.Input{}.VerdictHTML(v), Page: drawn,
-		Verdict: func(w io.Writer) error { return report.Input{}.Verdict(w, v, report.JSON, report.Style{}) }}
+	d := Document{Version: "v0", Words: report.Output{}.VerdictHTML(v), Page: drawn,
+		Verdict: func(w io.Writer) error { return report.Output{W: w, Format: report.JSON}.Verdict(v) }}
 	if err := d.Write(&out); err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func (j *judge) stages() {
 // for it.
 func (j *judge) leading(m *frontier.Result) bool {
 	s := m.Stages[m.Leader.Stage]
-	if !leads(m) || float64(m.Behind(s)) < j.minGain*float64(m.Makespan) {
+	if !m.Leads() || float64(m.Behind(s)) < j.minGain*float64(m.Makespan) {
 		return false
 	}
 	j.add(m, sight{Finding: Finding{Kind: KindRank, Cause: CauseLeads, Place: Place{Rank: m.Leader.Rank, Stage: s.Name},
@@ -43,11 +43,6 @@ func (j *judge) leading(m *frontier.Result) bool {
 			evidence.LatestInStage{Rank: *m.Leader.Rank, Stage: s.Name, N: m.Leader.Steps, Of: m.Steps},
 			evidence.Lack{Reason: evidence.ReasonNoWaitShown, AtMost: evidence.Ambiguous}}}, struck: m.Leader.Steps})
 	return true
-}
-
-// leads reports whether one rank is significantly the latest in most steps.
-func leads(w *frontier.Result) bool {
-	return w.Leader.Rank != nil && 10*w.Leader.Steps >= 8*w.Steps
 }
 
 // slowForAll names what is slow on all ranks of a window alike: a stage that is

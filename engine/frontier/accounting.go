@@ -48,17 +48,16 @@ func (a *accounting) measure() {
 	}
 	a.sync = a.lines(v)
 	a.acc = scan(v, a.gates.Leader, nil)
-	w := a.spent
-	if w == nil {
-		w = newWaits(v)
-		timeline{v, a.sync}.walk(w)
+	c := a.spent
+	if c == nil {
+		c = follow(v, a.sync, new(buffers))
 	}
-	a.wait, a.work = w.wait, make([]int64, v.ranks())
+	a.wait, a.work = c.wait, make([]int64, v.ranks())
 	for i := range v.order {
-		addTo(a.work, w.of(i))
+		addTo(a.work, c.of(i))
 	}
 	a.quality = a.matrix.quality
-	a.gains(w)
+	a.gains(c)
 	a.device = deviceOf(a.v, a.acc.makespan)
 }
 
@@ -67,7 +66,9 @@ func (a *accounting) conclude() {
 	a.r.Makespan, a.r.Work, a.r.Quality, a.r.Device = a.acc.makespan, a.work, a.quality, a.device
 	a.culprits()
 	a.stages()
-	a.compare()
+	if a.v.lags == nil {
+		a.compare()
+	}
 	a.decide()
 	a.detectability()
 	if a.matrix != nil && a.late != nil {
@@ -80,57 +81,60 @@ func (a *accounting) interpretable() bool {
 	return a.acc.makespan > int64(a.gates.DenominatorFloor)
 }
 
-// gains replays the view with each group clipped: as the paper does, and with
+// gains is what clipping each group saves: as the paper has it, and with
 // the induced waits. It also charges late ranks.
-func (a *accounting) gains(w *waits) {
-	v := a.v
+func (a *accounting) gains(c *course) {
 	b := a.baseline()
-	plain := newSavings(v, b)
-	timeline{v, make([]*gathering, len(v.order))}.walk(plain)
-	a.static = plain.saved
+	a.static = a.v.static(b, a.acc.ends)
 	if a.o.ModelFit == ModelFitNone {
 		return
 	}
+	a.charge(c)
+	if a.o.Depth != FindingsOnly && a.syncsAnywhere() {
+		a.synced = c.induced(a.productive(b, c))
+	}
+}
 
-	// Productive time of a synchronising stage has its own baseline: its recorded
-	// median is mostly wait.
-	productive := base{perRow: slices.Clone(b.perRow), perRank: slices.Clone(b.perRank)}
+// productive is the baseline of productive time. A synchronising stage has one of its
+// own: its recorded median is mostly wait.
+func (a *accounting) productive(b base, c *course) base {
+	out := base{perRow: slices.Clone(b.perRow), perRank: slices.Clone(b.perRank)}
+	medians, scratch := make([]int64, a.v.steps), make([]int64, a.v.ranks())
 	for i, syncs := range a.sync {
 		if syncs == nil || a.o.Baseline == Reference {
 			continue
 		}
-		m := robust.MedianTime(slices.Clone(w.medians[i]))
-		if productive.perRow != nil {
-			productive.perRow[i] = m
+		for t := range medians {
+			medians[t] = robust.MedianTimeOf(c.productive(t, i), scratch)
+		}
+		m := robust.MedianTime(medians)
+		if out.perRow != nil {
+			out.perRow[i] = m
 		} else {
-			productive.perRank[i] = slices.Repeat([]int64{m}, v.ranks())
+			out.perRank[i] = slices.Repeat([]int64{m}, a.v.ranks())
 		}
 	}
-	induced := newSavings(v, productive)
-	a.charge(induced)
-	a.synced = induced.saved
+	return out
 }
 
-// charge finds the ranks that are late. Others may listen to the timeline on
-// which ranks synchronise.
-func (a *accounting) charge(others ...listener) {
+// charge finds the ranks that are late; c is the course of the account's view.
+func (a *accounting) charge(c *course) {
 	tolerance := a.scaled.Leader.tolerance(a.acc.makespan / int64(max(1, a.v.steps)))
-	late := newBlame(a.v, a.roles.peerOf, tolerance)
-	a.slips = newSlips(len(a.v.order))
 	switch {
 	case a.syncsAnywhere():
-		timeline{a.v, a.sync}.walk(append(others, late, a.slips)...)
 	case a.matrix.open:
-		late = newBlame(newView(a.matrix, CutStep, 0), a.roles.peerOf, tolerance)
-		a.late, a.lateGroups = a.stagewise(tolerance), late.v.groups
+		a.late, a.lateGroups = a.stagewise(tolerance)
+		a.slips = newSlips(len(a.v.order))
 		return
 	default:
 		// Nothing is known of synchronisation points: ranks are compared at the end of every
 		// step, whatever the cut.
-		late = newBlame(newView(a.matrix, CutStep, 0), a.roles.peerOf, tolerance)
-		timeline{late.v, a.lines(late.v)}.walk(late, a.slips)
+		v := newView(a.matrix, CutStep, 0)
+		c = follow(v, a.lines(v), new(buffers))
 	}
-	a.late, a.lateGroups = &late.ledger, late.v.groups
+	late := newBlame(c.v, a.roles.peerOf, tolerance)
+	late.follow(c)
+	a.late, a.lateGroups, a.slips = &late.ledger, c.v.groups, c.slips()
 }
 
 // culprits lists the ranks that were late.
@@ -308,21 +312,47 @@ func (a *accounting) decide() {
 			e.Gains = append(e.Gains, *s.Gain)
 		}
 		lead := Ranking(e.Shares)[0]
-		a.agreement(&e, lead)
 		a.leader(lead)
 		e.SwitchRate = a.r.Leader.Rate
-		if s := a.r.Stages[lead]; s.Advance > 0 && a.v.lags == nil {
-			share := float64(s.LagIncrease) / float64(s.Advance)
-			e.LagShare = &share
+		if a.v.lags != nil {
+			a.lagAt(lead)
+		} else {
+			a.agreement(&e, lead)
+			if s := a.r.Stages[lead]; s.Advance > 0 {
+				share := float64(s.LagIncrease) / float64(s.Advance)
+				e.LagShare = &share
+			}
+			a.fit(lead)
+			e.ModelFit = a.r.ModelFit.Holds
 		}
-		a.fit(lead)
-		e.ModelFit = a.r.ModelFit.Holds
 	}
 	if d := a.r.Device; d != nil {
 		e.Events, e.Forward = &d.Events, d.Stages
 	}
 	a.r.evidence = e
 	a.r.Decision = Decide(e, a.gates)
+	if a.v.lags != nil {
+		a.r.Labels = slices.DeleteFunc(a.r.Labels, func(l Label) bool { return l.Strong() || l == CoCritical })
+		a.r.Reasons = slices.DeleteFunc(a.r.Reasons, func(r Reason) bool { return r == DirectEvidenceDisagrees || r == LowGainNoModelFit })
+		a.r.CoCritical = nil
+	}
+}
+
+// lagAt fills the lag of the leading stage where one rank leads it, for which a scan
+// for findings has not asked. O(T·S·R).
+func (a *accounting) lagAt(lead int) {
+	if a.matrix == nil || !a.r.Leads() {
+		return
+	}
+	whole := *a.v
+	whole.lags = nil
+	acc := scan(&whole, a.gates.Leader, nil)
+	s := &a.r.Stages[lead]
+	s.Lag = 0
+	for _, i := range a.groups[lead] {
+		s.Lag += acc.rows[i].lag
+		s.LagIncrease += acc.rows[i].lagIncrease
+	}
 }
 
 // agreement asks the raw maxima and the raw spread whether they point at the

@@ -6,7 +6,7 @@ import (
 	"github.com/sfstat/sfstat/internal/robust"
 )
 
-// blame listens to a timeline and charges the time for which the group waited
+// blame follows a course and charges the time for which the group waited
 // to the ranks that arrived late, and to the stages that made them late.
 //
 // At each synchronisation point the ranks that lag their peers' median by more than the
@@ -26,12 +26,12 @@ import (
 // Expected O(T·S·R) time when late ranks are few.
 type blame struct {
 	v         *view
+	course    *course
 	peers     [][]int // columns of each set of peers
 	peerOf    []int   // [rank] → peers
 	tolerance int64
 
 	rows    []stretch       // rows since the last synchronisation point of all ranks
-	busy    [][]int64       // [row] productive time, for rows in which some ranks met
 	middles []robust.Middle // of this synchronisation point's rows, by row and set of peers; filled on demand
 	known   []bool          // which of them are
 	late    []lateRank
@@ -62,7 +62,7 @@ type lateRank struct {
 
 func newBlame(v *view, peerOf []int, tolerance int64) *blame {
 	R := v.ranks()
-	b := &blame{v: v, peerOf: peerOf, tolerance: tolerance, busy: make([][]int64, len(v.order)),
+	b := &blame{v: v, peerOf: peerOf, tolerance: tolerance,
 		values: make([]int64, R), scratch: make([]int64, R), mainly: make([]int, len(v.groups)), ledger: newLedger(v.w.Ranks, len(v.groups))}
 	for r, p := range peerOf {
 		for len(b.peers) <= p {
@@ -73,41 +73,40 @@ func newBlame(v *view, peerOf []int, tolerance int64) *blame {
 	return b
 }
 
-func (b *blame) work(t, i int, _ []int64) { b.rows = append(b.rows, stretch{t: t, row: i}) }
-
-// sync settles when all ranks synchronise. A synchronisation point of some is on the way: those who
-// waited there for one of them arrive late without being slow.
-func (b *blame) sync(_, _ int, x, _ []int64, g *gathering) {
-	if g.whole() {
-		b.settle(x, slices.Max(x))
+// follow charges all of a course of the view. Ranks are settled with where all
+// synchronise, and at the ends of steps. A synchronisation point of some is on the
+// way: those who waited there for one of them arrive late without being slow. Productive
+// time counts for the next: a rank that is slow to leave one is late at the next.
+func (b *blame) follow(c *course) {
+	b.course = c
+	for t := range b.v.steps {
+		for i := range b.v.order {
+			if g := c.syncs[i]; g != nil && g.whole() {
+				b.settle(c.arrivals(t, i))
+				b.rows = b.rows[:0]
+			}
+			b.rows = append(b.rows, stretch{t, i, c.syncs[i] != nil})
+		}
+		if !b.v.over(t) {
+			continue
+		}
+		if slices.ContainsFunc(b.rows, func(s stretch) bool { return !s.busy }) {
+			b.settle(c.end(t))
+		}
 		b.rows = b.rows[:0]
 	}
-}
-
-// productive counts for the next synchronisation point: a rank that is slow to leave one is
-// late at the next.
-func (b *blame) productive(t, i int, c []int64) {
-	b.busy[i] = append(b.busy[i][:0], c...)
-	b.rows = append(b.rows, stretch{t, i, true})
-}
-
-func (b *blame) end(_ int, x []int64) {
-	if slices.ContainsFunc(b.rows, func(s stretch) bool { return !s.busy }) {
-		b.settle(x, slices.Max(x))
-	}
-	b.rows = b.rows[:0]
 }
 
 // durations of a stretch, [rank].
 func (b *blame) durations(s stretch) []int64 {
 	if s.busy {
-		return b.busy[s.row]
+		return b.course.productive(s.t, s.row)
 	}
 	return b.v.row(s.t, s.row)
 }
 
 // settle charges the wait at one synchronisation point, to which ranks come at x.
-func (b *blame) settle(x []int64, last int64) {
+func (b *blame) settle(x []int64) {
 	punctual := b.findLate(x)
 	if len(b.late) == 0 {
 		return

@@ -60,8 +60,8 @@ func enough(steps, ranks int) bool {
 	return 2*n*math.Pow(n, -float64(steps)) <= likelyLate
 }
 
-// slips listens to a timeline and sums how far the ranks are behind the last of
-// the others where they synchronise.
+// slips sums how far the ranks are behind the last of the others where they
+// synchronise.
 type slips struct {
 	sum   []float64 // [row] Σ over synchronisation points of the mean over ranks, ns
 	count []int
@@ -71,19 +71,22 @@ type slips struct {
 
 func newSlips(rows int) *slips { return &slips{sum: make([]float64, rows), count: make([]int, rows)} }
 
-func (s *slips) work(int, int, []int64)       {}
-func (s *slips) productive(int, int, []int64) {}
-
-func (s *slips) sync(_, i int, x, _ []int64, g *gathering) {
-	if g.whole() {
-		s.sum[i] += slipOf(x)
-		s.count[i]++
+// slips are those of a course.
+func (c *course) slips() *slips {
+	s := newSlips(len(c.syncs))
+	for t := range c.v.steps {
+		for i, g := range c.syncs {
+			if g != nil && g.whole() {
+				s.sum[i] += slipOf(c.arrivals(t, i))
+				s.count[i]++
+			}
+		}
+		if c.v.over(t) {
+			s.atEnd += slipOf(c.end(t))
+			s.ends++
+		}
 	}
-}
-
-func (s *slips) end(_ int, x []int64) {
-	s.atEnd += slipOf(x)
-	s.ends++
+	return s
 }
 
 // slipOf is the mean over ranks of the last other arrival after its own, ns.

@@ -101,6 +101,7 @@ func (p *plan) part(g roleGroup) *plan {
 	part.apart, part.spent = nil, nil
 	if p.point.WithinPeers {
 		part.point = findSyncPoint(part.matrix, p.scaled, p.o.SyncAfter)
+		part.clocks()
 		part.settleSyncPoint()
 	} else {
 		part.syncs = make([]*gathering, len(p.syncs))
@@ -131,7 +132,7 @@ type plan struct {
 	roles          roles
 	medians        [][]int64 // [stage][rank] over the window's steps
 	apart          []int64   // [rank] of the carried prefixes of the series; nil at its start
-	spent          *waits    // of the cut, where findRoles needed them and the cut does not carry on
+	spent          *course   // of the cut, where findRoles needed them and the cut does not carry on
 }
 
 // prepare decides about a window, which a series (nil: none) goes on with.
@@ -165,6 +166,7 @@ func prepare(w *trace.Window, o Options, s *Series) (*plan, error) {
 		return nil, fmt.Errorf("frontier: no stage is called %q, the stages are %v", o.SyncAfter, names)
 	}
 	p.point = findSyncPoint(p.matrix, p.scaled, o.SyncAfter)
+	p.clocks()
 	if s != nil {
 		if s.before != nil {
 			p.apart = s.before.apart
@@ -175,9 +177,17 @@ func prepare(w *trace.Window, o Options, s *Series) (*plan, error) {
 		p.point.Boundaries[i].slopes = nil // not to be kept with the result
 	}
 	p.settleSyncPoint()
-	p.roles = p.findRoles()
+	p.roles = p.findRoles(keep)
 	p.medians = rankMedians(p.matrix, keep)
 	return p, nil
+}
+
+// clocks measures how the ranks' clocks differ.
+func (p *plan) clocks() {
+	if at := p.point.At; at >= 0 && p.o.Depth == WholeAccount {
+		skew := skewAt(newView(p.matrix, CutCarried, 0), at)
+		p.point.Skew, p.point.Drift = skew.spread, skew.drift
+	}
 }
 
 // settleSyncPoint marks the stages where the ranks synchronise and chooses the cut.

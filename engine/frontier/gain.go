@@ -58,14 +58,13 @@ func cohortMedians(ranks [][]int64) []int64 {
 	return out
 }
 
-// savings listens to a timeline and finds, for every group of rows, how much
-// shorter the view would be with the group clipped to its baseline
-// (StageFrontier, section 4: G = (ΣF − ΣF′) ÷ ΣF, here the numerator).
+// savings finds, for every group of rows, how much shorter a course would be with
+// the group clipped to its baseline (StageFrontier, section 4: G = (ΣF − ΣF′) ÷ ΣF,
+// here the numerator).
 //
 // A clipped rank arrives earlier. Where ranks synchronise, only the last arrival
 // counts: all that is saved is what the last arrival is earlier by, and from
-// there on every rank is earlier by that. Without synchronisation points in the timeline this
-// is the paper's static gain, which leaves every later wait in place.
+// there on every rank is earlier by that.
 //
 // O(T·S·R) time over all groups, O(G·R) memory.
 type savings struct {
@@ -73,12 +72,10 @@ type savings struct {
 	base  base
 	early [][]int64 // [group][rank]: how much earlier than recorded the rank is
 	even  []bool    // [group]: early is the same for all ranks
-	saved []int64   // [group]
 }
 
 func newSavings(v *view, b base) *savings {
-	s := &savings{group: v.group, base: b, early: make([][]int64, len(v.groups)),
-		even: make([]bool, len(v.groups)), saved: make([]int64, len(v.groups))}
+	s := &savings{group: v.group, base: b, early: make([][]int64, len(v.groups)), even: make([]bool, len(v.groups))}
 	for g := range s.early {
 		s.early[g] = make([]int64, v.ranks())
 		s.even[g] = true
@@ -86,7 +83,65 @@ func newSavings(v *view, b base) *savings {
 	return s
 }
 
-func (s *savings) work(_, i int, d []int64) {
+// induced is what clipping each group saves of a course, [group].
+func (c *course) induced(b base) []int64 {
+	v, s := c.v, newSavings(c.v, b)
+	saved := make([]int64, len(v.groups))
+	for t := range v.steps {
+		for i := range v.order {
+			if c.syncs[i] == nil {
+				s.clip(i, v.row(t, i))
+				continue
+			}
+			s.sync(c.arrivals(t, i), c.syncs[i])
+			s.clip(i, c.productive(t, i))
+		}
+		if v.over(t) {
+			s.end(c.end(t), saved)
+		}
+	}
+	return saved
+}
+
+// static is what clipping each group saves of a view in which every later wait stays in
+// place: the paper's gain, [group]. end is where the prefixes of each step end, [step][rank].
+func (v *view) static(b base, end []int64) []int64 {
+	R := v.ranks()
+	saved := make([]int64, len(v.groups))
+	if v.cut == CutCarried || len(v.groups) < len(v.order) || b.perRow == nil {
+		s := newSavings(v, b)
+		for t := range v.steps {
+			for i := range v.order {
+				s.clip(i, v.row(t, i))
+			}
+			if v.over(t) {
+				s.end(end[t*R:(t+1)*R], saved)
+			}
+		}
+		return saved
+	}
+	for t := range v.steps {
+		x := end[t*R : (t+1)*R]
+		last := slices.Max(x)
+		for i, b := range b.perRow {
+			saved[v.group[i]] += last - latestClipped(x, v.row(t, i), b)
+		}
+	}
+	return saved
+}
+
+// latestClipped is the last of the ranks that reach x if what each spends in a row is
+// clipped.
+func latestClipped(x, d []int64, to int64) int64 {
+	last := int64(minInt64)
+	d = d[:len(x)]
+	for r, reached := range x {
+		last = max(last, reached-max(0, d[r]-to))
+	}
+	return last
+}
+
+func (s *savings) clip(i int, d []int64) {
 	g := s.group[i]
 	early := s.early[g]
 	any := int64(0)
@@ -109,9 +164,8 @@ func (s *savings) work(_, i int, d []int64) {
 	}
 }
 
-func (s *savings) productive(t, i int, c []int64) { s.work(t, i, c) }
-
-func (s *savings) sync(_, _ int, x, _ []int64, at *gathering) {
+// sync is a synchronisation point at which the ranks arrive at x.
+func (s *savings) sync(x []int64, at *gathering) {
 	for g, early := range s.early {
 		if s.even[g] {
 			continue
@@ -129,10 +183,11 @@ func (s *savings) sync(_, _ int, x, _ []int64, at *gathering) {
 	}
 }
 
-func (s *savings) end(_ int, x []int64) {
+// end is the end of a stretch in which prefixes are not reset: the ranks have reached x.
+func (s *savings) end(x, saved []int64) {
 	last := slices.Max(x)
 	for g, early := range s.early {
-		s.saved[g] += last - latestWithout(x, early)
+		saved[g] += last - latestWithout(x, early)
 		clear(early)
 		s.even[g] = true
 	}

@@ -102,7 +102,7 @@ type roleGroup struct {
 // findRoles groups the ranks by declared role and asks whether the groups (or,
 // undeclared, the ranks) do different productive work: only then is one
 // frontier over all of them unsafe.
-func (p *plan) findRoles() roles {
+func (p *plan) findRoles(keep *buffers) roles {
 	R := len(p.w.Ranks)
 	out := roles{peerOf: make([]int, R)}
 	for r, rank := range p.w.Ranks {
@@ -125,9 +125,7 @@ func (p *plan) findRoles() roles {
 		return out
 	}
 	v := newView(p.matrix, p.cut, p.point.At)
-	lines := p.lines(v)
-	spent := newWaits(v)
-	timeline{v, lines}.walk(spent)
+	spent := follow(v, p.lines(v), keep)
 	if p.cut != CutCarried { // whose ranks begin apart
 		p.spent = spent
 	}
@@ -173,7 +171,7 @@ func (p *plan) syncWithinPeers(groups []roleGroup) bool {
 
 // groupsDiffer reports whether some stage's productive time differs between
 // the medians of two role groups by more than the gate.
-func groupsDiffer(spent *waits, groups []roleGroup, rows int, gate int64) bool {
+func groupsDiffer(spent *course, groups []roleGroup, rows int, gate int64) bool {
 	for i := range rows {
 		low, high := int64(1<<62), int64(minInt64)
 		for _, g := range groups {
@@ -196,16 +194,19 @@ func groupsDiffer(spent *waits, groups []roleGroup, rows int, gate int64) bool {
 // stages or more, apart in each by more than either side is wide and more than
 // the leader tolerance, and together by more than the gate. One slow rank, or
 // one slow stage, is a straggler and not a role.
-func (p *plan) clusters(spent *waits, rows int, gate int64) bool {
+func (p *plan) clusters(spent *course, rows int, gate int64) bool {
 	type sides struct {
 		stages int
 		apart  int64
 	}
 	least := saturated(int64(p.w.Steps()), int64(p.scaled.Leader.GapAbs))
 	seen := map[string]sides{}
-	order := make([]int, spent.ranks)
+	order := make([]int, spent.v.ranks())
 	for i := range rows {
 		v := spent.of(i)
+		if slices.Max(v)-slices.Min(v) <= least {
+			continue
+		}
 		for r := range order {
 			order[r] = r
 		}

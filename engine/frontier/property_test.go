@@ -348,9 +348,8 @@ func TestGainBounds(t *testing.T) {
 	eachRandomWindow(t, func(t *testing.T, _ *rand.Rand, w *trace.Window) {
 		v := newView(newRows(w), CutStep, 0)
 		b := cohortMedians(rankMedians(v.rows, new(buffers)))
-		saved := newSavings(v, base{perRow: b})
-		timeline{v, make([]*gathering, len(v.order))}.walk(saved)
 		acc := scan(v, DefaultGates().Leader, nil)
+		saved := v.static(base{perRow: b}, acc.ends)
 		for s := range v.order {
 			var later, worst int64
 			for u := s; u < len(v.order); u++ {
@@ -359,7 +358,7 @@ func TestGainBounds(t *testing.T) {
 			for step := range v.steps {
 				worst += max(0, slices.Max(v.row(step, s))-b[s])
 			}
-			if got := saved.saved[s]; got < 0 || got > later || got > worst {
+			if got := saved[s]; got < 0 || got > later || got > worst {
 				t.Errorf("stage %d: saves %d, bounds 0, %d, %d", s, got, later, worst)
 			}
 		}

@@ -1,10 +1,6 @@
 package frontier
 
-import (
-	"slices"
-
-	"github.com/sfstat/sfstat/internal/robust"
-)
+import "slices"
 
 // gathering is who waits for whom in a synchronisation point: disjoint sets of columns that
 // cover all ranks. Most synchronisation points have one set.
@@ -44,37 +40,66 @@ func (g *gathering) among(columns []int) *gathering {
 	return out
 }
 
-// timeline is the model of a view in which ranks run on freely and wait for
-// each other only in the stages where they synchronise. A synchronisation point splits each rank's
+// pass takes ranks that arrive at x and spend d in the row through a
+// synchronisation point: busy becomes what each rank spends in it after the last of its
+// set has come, x when it leaves. It returns Σ over ranks of the time waited.
+func (g *gathering) pass(x, d, busy []int64) (waited int64) {
+	if g.whole() {
+		last := slices.Max(x)
+		d, busy = d[:len(x)], busy[:len(x)]
+		for r, arrived := range x {
+			c := max(0, d[r]-(last-arrived))
+			busy[r], x[r] = c, last+c
+			waited += d[r] - c
+		}
+		return waited
+	}
+	for _, set := range g.sets {
+		last := x[set[0]]
+		for _, r := range set {
+			last = max(last, x[r])
+		}
+		for _, r := range set {
+			busy[r] = max(0, d[r]-(last-x[r]))
+			x[r] = last + busy[r]
+			waited += d[r] - busy[r]
+		}
+	}
+	return waited
+}
+
+// course is a view in which ranks run on freely and wait for each other only in
+// the stages where they synchronise. A synchronisation point splits each rank's
 // duration: wait until the last rank has arrived, then productive time.
-// Without any synchronising stage the model is the recorded prefixes themselves.
+// Without any synchronising stage it is the recorded prefixes themselves.
 //
-// It walks the view once and shows every piece of it to the listeners.
-type timeline struct {
-	v     *view
-	syncs []*gathering // [row]; nil where ranks do not synchronise
+// Times are in nanoseconds since the cut's step began (since the window began, for
+// the carried cut).
+type course struct {
+	v      *view
+	syncs  []*gathering // [row]; nil where ranks do not synchronise
+	at     []int        // [row] its number among the rows where ranks synchronise
+	points int          // rows where ranks synchronise
+
+	arrived, busy []int64 // [step][synchronising row][rank]
+	ended         []int64 // [step][rank]
+
+	wait  []int64 // [row] Σ_t Σ_r of the time waited
+	spent []int64 // [row][rank] Σ_t of productive time; 0 in stages that are measured waiting
 }
 
-// listener hears a timeline. Slices are valid during the call only. x is the
-// time that each rank has reached, in nanoseconds since the cut's step began
-// (since the window began, for the carried cut).
-type listener interface {
-	// work: every rank spends d in row i without waiting.
-	work(t, i int, d []int64)
-	// sync: ranks arrive at x in row i, where each set of the gathering leaves
-	// when its last has come; d is what they spent in the row, wait included.
-	sync(t, i int, x, d []int64, g *gathering)
-	// productive: after the synchronisation point, ranks spend c in the row.
-	productive(t, i int, c []int64)
-	// end: a stretch in which prefixes are not reset is over.
-	end(t int, x []int64)
-}
-
-// walk costs O(T·S·R) beside what the listeners do.
-func (l timeline) walk(listeners ...listener) {
-	v := l.v
-	R := v.ranks()
-	x, c := make([]int64, R), make([]int64, R)
+// follow walks a view once. O(T·S·R) time, O((T·points + S)·R) memory.
+func follow(v *view, syncs []*gathering, keep *buffers) *course {
+	S, R := len(v.order), v.ranks()
+	c := &course{v: v, syncs: syncs, at: make([]int, S), wait: make([]int64, S), spent: make([]int64, S*R)}
+	for i, g := range syncs {
+		if c.at[i] = c.points; g != nil {
+			c.points++
+		}
+	}
+	n := v.steps * c.points * R
+	c.arrived, c.busy, c.ended = sized(&keep.arrived, n), sized(&keep.busy, n), sized(&keep.ended, v.steps*R)
+	x := make([]int64, R)
 	copy(x, v.start)
 	for t := range v.steps {
 		if v.cut != CutCarried {
@@ -82,90 +107,46 @@ func (l timeline) walk(listeners ...listener) {
 		}
 		for i := range v.order {
 			d := v.row(t, i)
-			if l.syncs[i] == nil {
+			if syncs[i] == nil {
 				addTo(x, d)
-				for _, to := range listeners {
-					to.work(t, i, d)
-				}
-				continue
+			} else {
+				copy(c.arrivals(t, i), x)
+				busy := c.productive(t, i)
+				c.wait[i] += syncs[i].pass(x, d, busy)
+				d = busy
 			}
-			for _, to := range listeners {
-				to.sync(t, i, x, d, l.syncs[i])
-			}
-			for _, set := range l.syncs[i].sets {
-				last := lastOf(x, set)
-				for _, r := range set {
-					c[r] = max(0, d[r]-(last-x[r]))
-					x[r] = last + c[r]
-				}
-			}
-			for _, to := range listeners {
-				to.productive(t, i, c)
+			if !v.idle[i] {
+				addTo(c.of(i), d)
 			}
 		}
-		if v.cut != CutCarried || t == v.steps-1 {
-			for _, to := range listeners {
-				to.end(t, x)
-			}
-		}
+		copy(c.end(t), x)
 	}
+	return c
 }
 
-func lastOf(x []int64, set []int) int64 {
-	last := x[set[0]]
-	for _, r := range set {
-		last = max(last, x[r])
-	}
-	return last
+// arrivals is when the ranks arrive in a row where they synchronise, [rank].
+func (c *course) arrivals(t, i int) []int64 { return c.point(c.arrived, t, i) }
+
+// productive is what the ranks spend in a row after they have synchronised there, [rank].
+func (c *course) productive(t, i int) []int64 { return c.point(c.busy, t, i) }
+
+func (c *course) point(of []int64, t, i int) []int64 {
+	R := c.v.ranks()
+	k := (t*c.points + c.at[i]) * R
+	return of[k : k+R]
 }
 
-// waits sums, for each synchronisation point row, the time waited, takes the median of the
-// productive time over ranks in every step, and sums each rank's productive
-// time per row. A stage that was measured as waiting is none of it.
-type waits struct {
-	ranks   int
-	idle    []bool    // [row] the stage is measured waiting
-	wait    []int64   // [row] Σ_t Σ_r
-	medians [][]int64 // [row][step]; nil for rows without a synchronisation point
-	spent   []int64   // [row][rank] Σ_t
-	scratch []int64
+// end is the time that the ranks have reached at the end of a step, [rank].
+func (c *course) end(t int) []int64 {
+	R := c.v.ranks()
+	return c.ended[t*R : (t+1)*R]
 }
-
-func newWaits(v *view) *waits {
-	S, R := len(v.order), v.ranks()
-	w := &waits{ranks: R, idle: make([]bool, S), wait: make([]int64, S), medians: make([][]int64, S),
-		spent: make([]int64, S*R), scratch: make([]int64, R)}
-	for i := range v.order {
-		w.idle[i] = waiting(v.name(i))
-	}
-	return w
-}
-
-func (w *waits) work(_, i int, d []int64) {
-	if w.idle[i] {
-		return
-	}
-	sum := w.of(i)
-	for r, x := range d {
-		sum[r] += x
-	}
-}
-
-func (w *waits) sync(_, i int, x, d []int64, g *gathering) {
-	for _, set := range g.sets {
-		last := lastOf(x, set)
-		for _, r := range set {
-			w.wait[i] += min(d[r], last-x[r])
-		}
-	}
-}
-
-func (w *waits) productive(t, i int, c []int64) {
-	w.work(t, i, c)
-	w.medians[i] = append(w.medians[i], robust.MedianTimeOf(c, w.scratch))
-}
-
-func (w *waits) end(int, []int64) {}
 
 // of is the productive time of row i by rank.
-func (w *waits) of(i int) []int64 { return w.spent[i*w.ranks : (i+1)*w.ranks] }
+func (c *course) of(i int) []int64 {
+	R := c.v.ranks()
+	return c.spent[i*R : (i+1)*R]
+}
+
+// over reports whether a stretch in which prefixes are not reset ends with a step.
+func (v *view) over(t int) bool { return v.cut != CutCarried || t == v.steps-1 }

@@ -131,8 +131,9 @@ type Depth uint8
 const (
 	WholeAccount Depth = iota
 	// FindingsOnly leaves out what no finding rests on: the paper's account beside
-	// an automatic cut; how far ranks lag, but where they arrive at their
-	// synchronisation point; and the label LikelySyncWait, which needs that.
+	// an automatic cut; how far the ranks' clocks differ; the comparison methods; gains with
+	// induced waits and the model fit; how far ranks lag, but where they arrive at their
+	// synchronisation point and in a leading stage that one rank leads; and strong labels, CoCritical, and the reasons that rest on these.
 	FindingsOnly
 )
 
@@ -220,6 +221,9 @@ type Leader struct {
 	Switches  int  // changes between consecutive confident leaders
 	Rate      *float64
 }
+
+// Leads reports whether one rank is surely the latest in most steps.
+func (r *Result) Leads() bool { return r.Leader.Rank != nil && 10*r.Leader.Steps >= 8*r.Steps }
 
 // Method is a way to rank stages that the frontier is compared with.
 type Method uint8

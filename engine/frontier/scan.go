@@ -26,8 +26,11 @@ type tally struct {
 type account struct {
 	rows     []tally
 	makespan int64
-	end      []int64 // [rank] where the prefixes of the last step end
+	ends     []int64 // [step][rank] where the prefixes end; nil where windows are summed
 }
+
+// last is where the prefixes of the last step end, [rank].
+func (a *account) last() []int64 { return a.ends[len(a.ends)-len(a.rows[0].slack):] }
 
 // merge adds the account of another window under the same cut. Leaders of
 // different windows are not compared.
@@ -70,36 +73,38 @@ type boundary struct {
 
 // scan takes the frontier over a view in one pass, a step at a time
 // (StageFrontier, section 3; leaders and lag from section 4). visit may be
-// nil. O(T·S·R) expected time, O(S·R) memory.
+// nil. O(T·S·R) expected time, O((T + S)·R) memory.
 func scan(v *view, g LeaderGates, visit func(boundary)) account {
 	R, S := v.ranks(), len(v.order)
-	acc := account{rows: make([]tally, S)}
+	acc := account{rows: make([]tally, S), ends: make([]int64, v.steps*R)}
+	counts, times := make([]int, S*R), make([]int64, (S+3)*R)
 	for i := range acc.rows {
-		acc.rows[i] = tally{last: -1, leads: make([]int, R), slack: make([]int64, R)}
+		acc.rows[i] = tally{last: -1, leads: counts[i*R : (i+1)*R], slack: times[i*R : (i+1)*R]}
 	}
-	prefix, scratch, begin := make([]int64, R), make([]int64, R), make([]int64, R)
+	prefix, scratch, begin := times[S*R:][:R], times[(S+1)*R:][:R], times[(S+2)*R:][:R]
 	copy(prefix, v.start)
 	frontier := slices.Max(prefix)
 	start := frontier
 	for t := range v.steps {
 		lag := int64(0)
-		if v.cut == CutCarried {
-			lag = frontier - robust.MedianTimeOf(prefix, scratch)
-		} else {
+		if v.cut != CutCarried {
 			clear(prefix)
 			frontier, start = 0, 0
+		} else if v.lags == nil {
+			lag = frontier - robust.MedianTimeOf(prefix, scratch)
 		}
 		copy(begin, prefix)
 		for i := range S {
 			k := &acc.rows[i]
-			reach := k.addRow(v.row(t, i), prefix)
-			k.spread += reach.longest - v.middle(t, i).Median()
+			row := v.row(t, i)
+			reach := k.addRow(row, prefix)
 			b := boundary{step: t, row: i, prefix: prefix, frontier: reach.first, leader: reach.leader, gap: reach.first - reach.second}
 			b.advance, frontier = b.frontier-frontier, b.frontier
 			if v.lags == nil || v.lags[i] {
 				b.lag = b.frontier - robust.MedianTimeOf(prefix, scratch)
 			}
 			if v.lags == nil {
+				k.compare(row, v.middle(t, i).Median())
 				k.lagIncrease += max(0, b.lag-lag)
 			}
 			b.since = b.frontier - start
@@ -110,10 +115,13 @@ func scan(v *view, g LeaderGates, visit func(boundary)) account {
 				visit(b)
 			}
 		}
-		slow := slowestOf(prefix, begin)
-		for i := range S {
-			acc.rows[i].slowest += v.row(t, i)[slow]
+		if v.lags == nil {
+			slow := slowestOf(prefix, begin)
+			for i := range S {
+				acc.rows[i].slowest += v.row(t, i)[slow]
+			}
 		}
+		copy(acc.ends[t*R:], prefix)
 		acc.makespan += frontier - start
 		start = frontier
 	}
@@ -123,7 +131,6 @@ func scan(v *view, g LeaderGates, visit func(boundary)) account {
 			k.slack[r] += k.reached
 		}
 	}
-	acc.end = prefix
 	return acc
 }
 
@@ -132,25 +139,22 @@ func (g LeaderGates) tolerance(frontier int64) int64 {
 	return max(int64(g.GapAbs), int64(g.GapRel*float64(frontier)))
 }
 
-// reach is what one row of one step shows: its longest duration, how far the
-// first and the second of the ranks have got at its end, and who is the first.
+// reach is what one row of one step shows: how far the first and the second of the ranks
+// have got at its end, and who is the first.
 type reach struct {
-	longest, first, second int64
-	leader                 int
+	first, second int64
+	leader        int
 }
 
-// addRow adds a row to the prefixes, and what it sums to. The inner loop of
+// addRow adds a row to the prefixes. The inner loop of
 // everything, without a branch on what noise decides.
 func (k *tally) addRow(row, prefix []int64) reach {
-	to := reach{longest: minInt64, first: minInt64, second: minInt64}
-	sum := int64(0)
+	to := reach{first: minInt64, second: minInt64}
 	prefix, slack := prefix[:len(row)], k.slack[:len(row)]
 	for r, d := range row {
 		x := prefix[r] + d
 		prefix[r] = x
 		slack[r] -= x
-		sum += d
-		to.longest = max(to.longest, d)
 		if x > to.first {
 			to.leader = r
 		}
@@ -160,10 +164,20 @@ func (k *tally) addRow(row, prefix []int64) reach {
 	if len(row) == 1 {
 		to.second = to.first
 	}
-	k.rowMax += to.longest
-	k.rowSum += sum
-	k.first += row[0]
 	return to
+}
+
+// compare adds what the comparison methods take of a row with some median.
+func (k *tally) compare(row []int64, median int64) {
+	longest, sum := row[0], int64(0)
+	for _, d := range row {
+		longest = max(longest, d)
+		sum += d
+	}
+	k.rowMax += longest
+	k.rowSum += sum
+	k.spread += longest - median
+	k.first += row[0]
 }
 
 func (k *tally) addBoundary(b boundary) {

@@ -27,6 +27,7 @@ type Series struct {
 // is accounted for; no result refers to it.
 type buffers struct {
 	durations, wall, residual, block []int64
+	arrived, busy, ended             []int64
 	middles                          []robust.Middle
 }
 
@@ -54,7 +55,7 @@ func (s *Series) Add(w *trace.Window) (*Analysis, error) {
 	}
 	next := borderOf(w)
 	if p.cut == CutCarried && p.point.At < 0 {
-		next.apart = apart(accounts[0].acc.end)
+		next.apart = apart(accounts[0].acc.last())
 	}
 	s.before = next
 	return a, nil

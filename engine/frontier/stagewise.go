@@ -25,9 +25,10 @@ import (
 const standing = 0.8
 
 // stagewise charges the ranks that exceed their peers in a stage by more than the
-// tolerance, in nanoseconds, in nearly every step: by what they exceed them.
+// tolerance, in nanoseconds, in nearly every step: by what they exceed them, in the
+// groups of the step cut.
 // O(T·S·R).
-func (a *accounting) stagewise(tolerance int64) *ledger {
+func (a *accounting) stagewise(tolerance int64) (late *ledger, groups []string) {
 	v := newView(a.matrix, CutStep, 0)
 	l := newLedger(v.w.Ranks, len(v.groups))
 	excess := make([][][]int64, len(v.groups)) // [group][step][rank]
@@ -60,7 +61,7 @@ func (a *accounting) stagewise(tolerance int64) *ledger {
 		l.groups[at.group].saved += c.explained
 		l.whole.saved = max(l.whole.saved, l.groups[at.group].saved)
 	}
-	return &l
+	return &l, v.groups
 }
 
 // typicalExcess is the median over steps, [group][rank].

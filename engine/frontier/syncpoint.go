@@ -51,8 +51,6 @@ func findSyncPoint(m *rows, g Gates, named string) SyncPoint {
 	}
 	if out.At >= 0 {
 		out.Name = v.names[out.At]
-		skew := skewAt(v, out.At)
-		out.Skew, out.Drift = skew.spread, skew.drift
 	}
 	return out
 }
@@ -162,21 +160,6 @@ func (b Boundary) excludesSync(g Gates) bool {
 	return b.Low > g.SyncPoint.Slope || b.High < 1/g.SyncPoint.Slope
 }
 
-// trend accumulates one rank's least-squares line over the steps.
-type trend struct{ sum, sumT float64 }
-
-func (k *trend) add(t, y float64) { k.sum += y; k.sumT += t * y }
-
-// line is the intercept at step 0 and the slope per step, for T steps.
-func (k trend) line(T int) (at0, slope float64) {
-	n := float64(T)
-	mid := (n - 1) / 2
-	if T > 1 {
-		slope = (k.sumT - mid*k.sum) / (n * (n*n - 1) / 12)
-	}
-	return k.sum/n - slope*mid, slope
-}
-
 // blockOf is how many consecutive steps share one slope. A slope over few ranks
 // is noisy and its ratio heavy-tailed, so that two ranks need steps together;
 // but the interval needs a dozen slopes more than it needs good ones.
@@ -196,40 +179,42 @@ func blockOf(steps, freedom int) int {
 // the noise of its durations, but not to that of arrivals.
 func stageSlopes(v *view, among *gathering) [][]float64 {
 	R, S, T := v.ranks(), len(v.order), v.steps
+	all := make([]line, 2*S*R) // [stage][rank] of arrivals, then of durations
+	xs, ys := all[:S*R], all[S*R:]
+	centred := &centred{gathering: among, dx: make([]float64, R), dy: make([]float64, R)}
 	eachArrival := eachArrival
 	if v.open {
 		eachArrival = eachArrivalSinceItsEnd
 	}
-	trends := make([][2]trend, S*R) // of arrival and duration
-	x, y := make([]float64, R), make([]float64, R)
 	eachArrival(v, func(t, i int, prefix, d []int64) {
-		among.center(x, y, prefix, d)
-		x, y, at := x[:R], y[:R], float64(t)
-		for r := range trends[i*R : (i+1)*R] {
-			k := &trends[i*R+r]
-			k[0].add(at, x[r])
-			k[1].add(at, y[r])
+		at := float64(t)
+		dx, dy := centred.of(prefix, d)
+		x, y := xs[i*R:][:len(dx)], ys[i*R:][:len(dx)]
+		dy = dy[:len(dx)]
+		for r, v := range dx {
+			x[r].add(at, v)
+			y[r].add(at, dy[r])
 		}
 	})
-	type line struct{ x0, x1, y0, y1 float64 }
-	lines := make([]line, S*R)
-	for k := range lines {
-		lines[k].x0, lines[k].x1 = trends[k][0].line(T)
-		lines[k].y0, lines[k].y1 = trends[k][1].line(T)
+	for k := range all {
+		all[k].fit(T)
 	}
+	slopes := make([]float64, 0, S*T)
 	out := make([][]float64, S)
+	for i := range out {
+		out[i] = slopes[i*T : i*T : (i+1)*T]
+	}
 	xx, xy := make([]float64, S), make([]float64, S)
 	block := blockOf(T, R-len(among.sets))
 	eachArrival(v, func(t, i int, prefix, d []int64) {
-		among.center(x, y, prefix, d)
 		at, sx, sxy := float64(t), xx[i], xy[i]
-		x, y := x[:R], y[:R]
-		for r := range lines[i*R : (i+1)*R] {
-			l := &lines[i*R+r]
-			dx := x[r] - l.x0 - l.x1*at
-			dy := y[r] - l.y0 - l.y1*at
-			sx += dx * dx
-			sxy += dx * dy
+		dx, dy := centred.of(prefix, d)
+		x, y := xs[i*R:][:len(dx)], ys[i*R:][:len(dx)]
+		dy = dy[:len(dx)]
+		for r, v := range dx {
+			rx := v - x[r].at0 - x[r].slope*at
+			sx += rx * rx
+			sxy += rx * (dy[r] - y[r].at0 - y[r].slope*at)
 		}
 		xx[i], xy[i] = sx, sxy
 		if (t+1)%block != 0 {
@@ -242,6 +227,23 @@ func stageSlopes(v *view, among *gathering) [][]float64 {
 		xx[i], xy[i] = 0, 0
 	})
 	return out
+}
+
+// line is a least-squares line over the steps: while values are added their sum and that
+// of steps times values, then its value at step 0 and its slope per step.
+type line struct{ at0, slope float64 }
+
+func (l *line) add(t, y float64) { l.at0 += y; l.slope += t * y }
+
+// fit ends the adding of T values, one for each step.
+func (l *line) fit(T int) {
+	sum, sumT := l.at0, l.slope
+	n := float64(T)
+	mid := (n - 1) / 2
+	if l.slope = 0; T > 1 {
+		l.slope = (sumT - mid*sum) / (n * (n*n - 1) / 12)
+	}
+	l.at0 = sum/n - l.slope*mid
 }
 
 // eachArrival runs through a carried view: prefix is when each rank begins row
@@ -272,51 +274,43 @@ func eachArrivalSinceItsEnd(v *view, visit func(t, i int, since, d []int64)) {
 	})
 }
 
-// center writes the deviations of x and y from the means of their set.
-func (g *gathering) center(dx, dy []float64, x, y []int64) {
-	if g.whole() {
-		centerBoth(dx, dy, x, y)
-		return
+// centred takes deviations of arrivals and durations from the means of their set.
+type centred struct {
+	*gathering
+	dx, dy []float64
+}
+
+// of is the deviations of x and of y, valid until the next call.
+func (c *centred) of(x, y []int64) (dx, dy []float64) {
+	if c.whole() {
+		center(c.dx, x)
+		center(c.dy, y)
+		return c.dx, c.dy
 	}
-	for _, set := range g.sets {
+	for _, set := range c.sets {
 		var sx, sy float64
 		for _, r := range set {
-			dx[r], dy[r] = float64(x[r]-x[set[0]]), float64(y[r]-y[set[0]])
-			sx += dx[r]
-			sy += dy[r]
+			c.dx[r], c.dy[r] = float64(x[r]-x[set[0]]), float64(y[r]-y[set[0]])
+			sx += c.dx[r]
+			sy += c.dy[r]
 		}
 		n := float64(len(set))
 		for _, r := range set {
-			dx[r] -= sx / n
-			dy[r] -= sy / n
+			c.dx[r] -= sx / n
+			c.dy[r] -= sy / n
 		}
 	}
-}
-
-// centerBoth writes the deviations of x and of y from their means.
-func centerBoth(dx, dy []float64, x, y []int64) {
-	// Taken from the first value, the numbers are small and exact.
-	x0, y0, sx, sy := x[0], y[0], int64(0), int64(0)
-	y, dx, dy = y[:len(x)], dx[:len(x)], dy[:len(x)]
-	for r := range x {
-		sx += x[r] - x0
-		sy += y[r] - y0
-	}
-	n := float64(len(x))
-	mx, my := float64(sx)/n, float64(sy)/n
-	for r := range x {
-		dx[r] = float64(x[r]-x0) - mx
-		dy[r] = float64(y[r]-y0) - my
-	}
+	return c.dx, c.dy
 }
 
 // center writes the deviations of v from their mean.
 func center(dst []float64, v []int64) {
+	// Taken from the first value, the numbers are small and exact.
 	first, sum := v[0], int64(0)
 	for _, x := range v {
-		sum += x - first
+		sum += x
 	}
-	mean := float64(sum) / float64(len(v))
+	mean := float64(sum-int64(len(v))*first) / float64(len(v))
 	dst = dst[:len(v)]
 	for r, x := range v {
 		dst[r] = float64(x-first) - mean
@@ -360,7 +354,7 @@ type skew struct {
 // the intercept is the rank's offset and the slope its drift.
 func skewAt(v *view, stage int) skew {
 	R, T := v.ranks(), v.steps
-	trends := make([]trend, R)
+	lines := make([]line, R)
 	end, y := make([]int64, R), make([]float64, R)
 	var total int64
 	eachArrival(v, func(t, i int, prefix, d []int64) {
@@ -373,20 +367,19 @@ func skewAt(v *view, stage int) skew {
 		total = end[0]
 		center(y, end)
 		for r := range y {
-			trends[r].add(float64(t), y[r])
+			lines[r].add(float64(t), y[r])
 		}
 	})
 	s := skew{start: make([]int64, R)}
 	top, low, high := math.Inf(-1), math.Inf(1), math.Inf(-1)
-	at0 := make([]float64, R)
-	for r, k := range trends {
-		var slope float64
-		at0[r], slope = k.line(T)
-		top = max(top, at0[r])
-		low, high = min(low, slope), max(high, slope)
+	for r := range lines {
+		l := &lines[r]
+		l.fit(T)
+		top = max(top, l.at0)
+		low, high = min(low, l.slope), max(high, l.slope)
 	}
-	for r := range s.start {
-		s.start[r] = int64(top - at0[r])
+	for r, l := range lines {
+		s.start[r] = int64(top - l.at0)
 		s.spread = max(s.spread, s.start[r])
 	}
 	if total > 0 {
@@ -395,16 +388,18 @@ func skewAt(v *view, stage int) skew {
 	return s
 }
 
-// interval is the median of v with its distribution-free interval.
+// interval is the median of v with its distribution-free interval. It puts v in another
+// order.
 func interval(v []float64, confidence float64) (lo, mid, hi float64, ok bool) {
 	k, ok := medianInterval(len(v), confidence)
 	if !ok {
 		return 0, 0, 0, false
 	}
-	s := slices.Clone(v)
-	slices.Sort(s)
-	n := len(s)
-	return s[k], (s[(n-1)/2] + s[n/2]) / 2, s[n-1-k], true
+	n := len(v)
+	lo = robust.Select(v, k)
+	hi = robust.Select(v[k:], n-1-2*k)
+	lower, upper := robust.Middles(v[k : n-k])
+	return lo, (lower + upper) / 2, hi, true
 }
 
 // medianInterval is the largest k for which [s[k], s[n−1−k]] of n sorted values

@@ -142,12 +142,15 @@ type view struct {
 	steps  int
 	groups []string // semantic groups of the rows, in the order of the cut
 	group  []int    // [row] → group
+	idle   []bool   // [row] the stage is measured waiting
 
 	// start are the ranks' offsets when the first step begins, nanoseconds,
 	// ≥ 0; nil means that all start together. Only the carried cut has them.
 	start []int64
 
-	lags []bool // [row] whether it is asked how far the ranks lag; nil: everywhere
+	// lags marks the rows of which it is asked how far the ranks lag, if only findings
+	// are; nil: everything is asked.
+	lags []bool
 }
 
 // place is where a row of the cut comes from: the stage, and how many steps
@@ -182,6 +185,9 @@ func newView(m *rows, cut Cut, after int) *view {
 		names[i] = m.names[at.stage]
 	}
 	v.groups, v.group = trace.Schema{Stages: names}.Groups()
+	for _, name := range names {
+		v.idle = append(v.idle, waiting(name))
+	}
 	return v
 }
 

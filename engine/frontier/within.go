@@ -103,13 +103,13 @@ func spreadWithin(z []float64, sets [][]int) (within, all float64) {
 func detrend(y []float64, R int) {
 	T := len(y) / R
 	for r := range R {
-		var k trend
+		var l line
 		for t := range T {
-			k.add(float64(t), y[t*R+r])
+			l.add(float64(t), y[t*R+r])
 		}
-		at0, slope := k.line(T)
+		l.fit(T)
 		for t := range T {
-			y[t*R+r] -= at0 + slope*float64(t)
+			y[t*R+r] -= l.at0 + l.slope*float64(t)
 		}
 	}
 }

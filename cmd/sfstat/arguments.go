@@ -179,6 +179,9 @@ func (u flagUse) check(app *cli.App, c named) error {
 		if of := owners(app, u.name); len(of) > 0 {
 			return badUsage("flag %s belongs to %s, not to %s", u.shown(), strings.Join(of, ", "), c.full)
 		}
+		if as := chosenBy(c.Flags, u.name); as != "" {
+			return badUsage("unknown flag %s; did you mean --%s %s?", u.shown(), as, u.name)
+		}
 		return badUsage("unknown flag %s%s; see sfstat %s --help", u.shown(), suggestion(u.name, flagNames(c.Command), "--"), c.full)
 	}
 	value := u.value
@@ -204,6 +207,17 @@ func takesValue(app *cli.App, command *cli.Command, name string) bool {
 		f, ok := flagNamed(c.Flags, name).(cli.DocGenerationFlag)
 		return ok && f.TakesValue()
 	})
+}
+
+// chosenBy is the name of the flag that has a value as one of its choices, as --json
+// stands for --format json in other programs; "" where none has.
+func chosenBy(flags []cli.Flag, value string) string {
+	for _, f := range flags {
+		if closed, ok := f.(*choiceFlag); ok && slices.Contains(closed.choices, value) {
+			return f.Names()[0]
+		}
+	}
+	return ""
 }
 
 func flagNamed(flags []cli.Flag, name string) cli.Flag {

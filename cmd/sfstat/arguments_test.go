@@ -67,6 +67,7 @@ func TestArrangeRefuses(t *testing.T) {
 		"xyzzy":                             `unknown command "xyzzy"; see`,
 		"diagnose --formt json x":           "unknown flag --formt; did you mean --format?",
 		"diagnose --form json x":            "unknown flag --form; did you mean --format?",
+		"diagnose --json x":                 "unknown flag --json; did you mean --format json?",
 		"diagnose -z x":                     "unknown flag -z;",
 		"diagnose x --format":               "flag --format needs a value",
 		"diagnose --output --format json x": "flag --output needs a value, found the flag --format",

@@ -6,6 +6,8 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/bandwidth"
+	"github.com/sfstat/sfstat/engine/comm/parallel"
+	"github.com/sfstat/sfstat/engine/comm/suspects"
 	"github.com/sfstat/sfstat/engine/frontier"
 )
 
@@ -13,7 +15,7 @@ import (
 // collectives last, which link or communicator is slow.
 func Communication(r *comm.Result, g frontier.Gates) RunVerdict {
 	var found []heardSuspect
-	for _, s := range r.Suspects() {
+	for _, s := range suspects.Find(r) {
 		h := heardSuspect{r: r, Suspect: s, gates: g}
 		h.f = h.finding()
 		found = append(found, h)
@@ -32,7 +34,7 @@ func Communication(r *comm.Result, g frontier.Gates) RunVerdict {
 // heardSuspect is a suspect of the communication and its finding.
 type heardSuspect struct {
 	r *comm.Result
-	comm.Suspect
+	suspects.Suspect
 	gates frontier.Gates
 	f     Finding
 }
@@ -44,14 +46,14 @@ func (h heardSuspect) finding() Finding {
 		f.Host = h.Hosts[0]
 	}
 	switch h.Fault {
-	case comm.LateRank:
+	case suspects.LateRank:
 		f.Rank, f.Evidence = &h.Ranks[0], h.lateEvidence()
-	case comm.SlowLink:
+	case suspects.SlowLink:
 		f.Kind, f.Cause, f.Op, f.Evidence = KindEdge, CauseLink, h.work(), h.slowEvidence()
-		if h.Scope == comm.OneRank {
+		if h.Scope == suspects.OneRank {
 			f.Rank = &h.Ranks[0]
 		}
-	case comm.SlowGroup:
+	case suspects.SlowGroup:
 		f.Kind, f.Cause, f.Op, f.Evidence = KindGroup, CauseCollective, h.work(), h.slowEvidence()
 		f.Group = groupName(h.communicator())
 	}
@@ -72,7 +74,7 @@ func (h heardSuspect) work() string          { return h.r.WorkOf(h.cell()) }
 
 func (h heardSuspect) limit() bandwidth.Limit { return h.cell().Limit }
 
-func (h heardSuspect) communicator() *comm.Communicator {
+func (h heardSuspect) communicator() *parallel.Communicator {
 	return &h.r.Communicators[h.r.Speed.Subjects[h.Subjects[0]].Communicator]
 }
 
@@ -80,13 +82,13 @@ func (h heardSuspect) communicator() *comm.Communicator {
 func (h heardSuspect) subject() evidence.Subject {
 	s := evidence.Subject{Ranks: h.Ranks, Hosts: h.Hosts}
 	switch h.Scope {
-	case comm.OneHost:
+	case suspects.OneHost:
 		s.Scope = evidence.OfHost
-	case comm.TwoHosts:
+	case suspects.TwoHosts:
 		s.Scope = evidence.OfHosts
-	case comm.OneRank:
+	case suspects.OneRank:
 		s.Scope = evidence.OfRank
-	case comm.OnePair:
+	case suspects.OnePair:
 		s.Scope = evidence.OfPair
 	default:
 		s.Scope, s.Called = evidence.OfCommunicator, kindName(h.communicator())
@@ -132,9 +134,9 @@ func (h heardSuspect) slowEvidence() []evidence.Observation {
 		list = append(list, evidence.SmallerAsFast{Bytes: bytes(h.Smallest)})
 	}
 	switch {
-	case h.Scope == comm.OneRank || h.Scope == comm.OneHost || h.Scope == comm.TwoHosts:
+	case h.Scope == suspects.OneRank || h.Scope == suspects.OneHost || h.Scope == suspects.TwoHosts:
 		list = append(list, evidence.EveryWaySlow{N: len(h.Subjects)})
-	case h.Fault == comm.SlowGroup && len(h.Hosts) > 1:
+	case h.Fault == suspects.SlowGroup && len(h.Hosts) > 1:
 		list = append(list, evidence.LinkUnknown{})
 	}
 	return list
@@ -176,22 +178,22 @@ func (h heardSuspect) lacks() (out []evidence.Observation) {
 			out = append(out, l)
 		}
 	}
-	slow := h.Fault != comm.LateRank
+	slow := h.Fault != suspects.LateRank
 	if h.Share < enoughShare {
 		out = append(out, evidence.BelowGate{Share: h.Share, Gate: enoughShare})
 	}
-	lack(h.Settled == comm.Open, evidence.Lack{Reason: evidence.WhichOfTwoLinks, AtMost: evidence.Ambiguous})
-	lack(h.Settled == comm.ByLimit, evidence.Lack{Reason: evidence.TwoLinksByLimit, AtMost: evidence.Supported})
+	lack(h.Settled == suspects.Open, evidence.Lack{Reason: evidence.WhichOfTwoLinks, AtMost: evidence.Ambiguous})
+	lack(h.Settled == suspects.ByLimit, evidence.Lack{Reason: evidence.TwoLinksByLimit, AtMost: evidence.Supported})
 	lack(h.Chance > h.gates.SyncPoint.Significance, evidence.Lack{Reason: evidence.ChanceAbove, AtMost: evidence.Supported, P: h.gates.SyncPoint.Significance})
 	lack(slow && h.limit().Bandwidth == 0, evidence.Lack{Reason: evidence.LimitUnknown, AtMost: evidence.Supported})
-	lack(slow && h.Settled == comm.ByPeers && h.Worst.Peers == 2, evidence.Lack{Reason: evidence.TwoPeers, AtMost: evidence.Supported})
+	lack(slow && h.Settled == suspects.ByPeers && h.Worst.Peers == 2, evidence.Lack{Reason: evidence.TwoPeers, AtMost: evidence.Supported})
 	return out
 }
 
 // next is what to do about it.
 func (h heardSuspect) next() []Action {
 	a := Action{Action: TestLink, Ranks: slices.Concat(h.Ranks, h.Partners)}
-	if h.Fault == comm.LateRank {
+	if h.Fault == suspects.LateRank {
 		a.Action, a.Ranks = Profile, append(a.Ranks, besides(h.r, h.Ranks)...)
 	}
 	for i := range h.r.Communicators {

@@ -7,6 +7,8 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/bandwidth"
+	"github.com/sfstat/sfstat/engine/comm/parallel"
+	"github.com/sfstat/sfstat/engine/comm/suspects"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/comms"
 )
@@ -28,7 +30,7 @@ func undecidedCommunication(r *comm.Result) (out []Undecided) {
 			out = append(out, u)
 		}
 	}
-	for _, s := range r.Undecided() {
+	for _, s := range suspects.Undecided(r) {
 		h := heardSuspect{r: r, Suspect: s}
 		out = append(out, Undecided{Question: WhichOfTwoIsSlow, N: 1, About: []evidence.Subject{subjectOf(r, s.Subjects[0])}, Share: h.cell().Bus / s.Worst.Bus})
 	}
@@ -66,8 +68,8 @@ func communications(r *comm.Result) *Communications {
 		c.Kernels += len(r.Kernels(i))
 	}
 	if met && (r.Timeless || r.Sampled) {
-		all, _ := r.Lateness()
-		worst := slices.MaxFunc(all, func(x, y comm.Lateness) int { return cmp.Compare(x.Caused, y.Caused) })
+		all, _ := suspects.LatenessOf(r)
+		worst := slices.MaxFunc(all, func(x, y suspects.Lateness) int { return cmp.Compare(x.Caused, y.Caused) })
 		c.LastMost = &evidence.LastToEnter{Rank: r.Ranks[worst.Rank].Rank, N: worst.Last, Of: worst.Of}
 		c.LastHost = r.Ranks[worst.Rank].Host
 	}
@@ -101,15 +103,15 @@ func subjectOf(r *comm.Result, subject int) evidence.Subject {
 }
 
 // kindName is what a communicator is for, "" where that is not known.
-func kindName(c *comm.Communicator) string {
-	if c.Kind == comm.UnknownKind {
+func kindName(c *parallel.Communicator) string {
+	if c.Kind == parallel.UnknownKind {
 		return ""
 	}
 	return c.Kind.String()
 }
 
 // groupName names a communicator by what it is for and its ranks.
-func groupName(c *comm.Communicator) string {
+func groupName(c *parallel.Communicator) string {
 	if name := kindName(c); name != "" {
 		return name + " " + trace.RankList(c.Ranks)
 	}
@@ -126,7 +128,7 @@ func absent(r *comm.Result) int {
 		}
 	}
 	for i := range r.Ranks {
-		if r.Ranks[i].Log != comm.None && r.Ranks[i].Profile == comm.None {
+		if r.Ranks[i].Log != comms.None && r.Ranks[i].Profile == comms.None {
 			there++
 		}
 	}

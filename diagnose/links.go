@@ -7,6 +7,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/bandwidth"
+	"github.com/sfstat/sfstat/engine/comm/suspects"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/stagename"
 )
@@ -161,7 +162,7 @@ func (j *judge) victim(f *Finding) bool {
 // ownLate reports whether the own delay of the rank exceeds that of the median rank
 // by a reportable amount.
 func (j *judge) ownLate(rank int) bool {
-	late, shares := j.traffic.Latecomers()
+	late, shares := suspects.Latecomers(j.traffic)
 	for i, l := range late {
 		if j.traffic.Ranks[l.Rank].Rank == rank && shares[i] >= enoughShare {
 			return true

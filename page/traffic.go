@@ -8,6 +8,9 @@ import (
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/bandwidth"
+	"github.com/sfstat/sfstat/engine/comm/matrix"
+	"github.com/sfstat/sfstat/engine/comm/parallel"
+	"github.com/sfstat/sfstat/engine/comm/suspects"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/comms"
@@ -101,8 +104,8 @@ func traffic(calls []*comms.Record, limits *bandwidth.Benchmarks, v *diagnose.Ru
 }
 
 // kindOf is what a communicator is for, "" where that is not known.
-func kindOf(k comm.Kind) string {
-	if k == comm.UnknownKind {
+func kindOf(k parallel.Kind) string {
+	if k == parallel.UnknownKind {
 		return ""
 	}
 	return k.String()
@@ -169,7 +172,7 @@ func volumes(r *comm.Result) []Volume {
 // sentOf is the matrix of bytes. Of many ranks, as many neighbours share a row as
 // make it fit.
 func sentOf(r *comm.Result) *Sent {
-	list, unplaced := r.Matrix()
+	list, unplaced := matrix.Of(r)
 	if len(list) == 0 {
 		return nil
 	}
@@ -207,7 +210,7 @@ func sentOf(r *comm.Result) *Sent {
 // waitsOf are the ranks, those first that delay collectives by themselves for longest.
 func waitsOf(r *comm.Result) []Wait {
 	out := []Wait{}
-	all, _ := r.Lateness()
+	all, _ := suspects.LatenessOf(r)
 	for _, l := range all {
 		if l.Of > 0 {
 			out = append(out, Wait{Rank: r.Ranks[l.Rank].Rank, Host: report.Visible(r.Ranks[l.Rank].Host), Of: l.Of, Last: l.Last, Own: l.Own, Caused: l.Caused, Waited: l.Waited, Moving: l.Moving})

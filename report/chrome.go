@@ -9,6 +9,8 @@ import (
 	"sort"
 
 	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/engine/comm/records"
+	"github.com/sfstat/sfstat/engine/comm/steptotals"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
@@ -19,7 +21,7 @@ import (
 // overlaps otherwise has a second track of the same name. Times are microseconds since the first event, on the first rank's clock;
 // what a rank without a known clock did is left out. Events go out one by one.
 func (o Output) Chrome(r *comm.Result) error {
-	c := &chrome{out: bufio.NewWriter(o.W), r: r, origin: origin(r), moved: r.Moves(), steps: r.StepTotals(), first: true}
+	c := &chrome{out: bufio.NewWriter(o.W), r: r, origin: origin(r), moved: records.Moves(r), steps: steptotals.Of(r), first: true}
 	c.write(`{"displayTimeUnit":"ns","traceEvents":[`)
 	matches := r.Matches // by rank
 	for i := range r.Ranks {
@@ -42,8 +44,8 @@ type chrome struct {
 	out    *bufio.Writer
 	r      *comm.Result
 	origin int64
-	moved  func(rank, kernel int) *comm.Moved
-	steps  *comm.StepsOf
+	moved  func(rank, kernel int) *records.Moved
+	steps  *steptotals.Steps
 	first  bool
 	err    error
 }
@@ -155,7 +157,7 @@ func (c *chrome) span(e chromeEvent, start, end int64) {
 // rank writes one process. Its matches are in the order of the log.
 func (c *chrome) rank(i int, matches []comm.Match) {
 	k := &c.r.Ranks[i]
-	if _, known := c.r.OnFirstClock(i, 0); k.Profile == comm.None || !known || c.r.Timeless {
+	if _, known := c.r.OnFirstClock(i, 0); k.Profile == comms.None || !known || c.r.Timeless {
 		return
 	}
 	c.event(chromeEvent{Phase: "M", Name: "process_name", Process: k.Rank, Args: nameArgs{fmt.Sprintf("rank %d (%s)", k.Rank, k.Host)}})

@@ -5,11 +5,12 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/engine/comm/matrix"
 )
 
 // CommMatrix writes how many bytes each rank sends each other, by algorithm. CSV is one row per pair and route.
 func (o Output) CommMatrix(r *comm.Result) error {
-	sent, unplaced := r.Matrix()
+	sent, unplaced := matrix.Of(r)
 	return o.write(forms{
 		"sfstat.comm-matrix/1",
 		func() any { return matrixOf(sent, unplaced) },
@@ -18,13 +19,13 @@ func (o Output) CommMatrix(r *comm.Result) error {
 	})
 }
 
-func matrixDocument(sent []comm.Sent, unplaced float64) document {
+func matrixDocument(sent []matrix.Sent, unplaced float64) document {
 	if len(sent) == 0 {
 		return document{prose("No bytes between ranks: no calls with sizes, on communicators whose ranks are known.")}
 	}
 	d := document{prose("Bytes from each rank to each other, over the whole recording; rings and trees in the order of ranks.")}
 	bytes, ranks := map[[2]int]float64{}, []int{}
-	byRoute := map[comm.Route]float64{}
+	byRoute := map[matrix.Route]float64{}
 	for _, x := range sent {
 		bytes[[2]int{x.From, x.To}] += x.Bytes
 		byRoute[x.Route] += x.Bytes
@@ -38,7 +39,7 @@ func matrixDocument(sent []comm.Sent, unplaced float64) document {
 		d = append(d, heading("Most bytes"), heaviestTable(sent))
 	}
 	t := &table{columns: []column{{head: "route", kind: kindText}, {head: "volume", kind: kindText}}}
-	for _, route := range []comm.Route{comm.OnRing, comm.OnTree, comm.Direct} {
+	for _, route := range []matrix.Route{matrix.OnRing, matrix.OnTree, matrix.Direct} {
 		if byRoute[route] > 0 {
 			t.rows = append(t.rows, []cell{textCell(route.String()), textCell(sizeText(int64(byRoute[route])))})
 		}
@@ -71,9 +72,9 @@ func squareTable(ranks []int, bytes map[[2]int]float64) *table {
 }
 
 // heaviestTable is the pairs that send most.
-func heaviestTable(sent []comm.Sent) *table {
+func heaviestTable(sent []matrix.Sent) *table {
 	ordered := slices.Clone(sent)
-	slices.SortStableFunc(ordered, func(a, b comm.Sent) int { return int(max(min(b.Bytes-a.Bytes, 1), -1)) })
+	slices.SortStableFunc(ordered, func(a, b matrix.Sent) int { return int(max(min(b.Bytes-a.Bytes, 1), -1)) })
 	t := &table{columns: []column{{head: "from", kind: kindID}, {head: "to", kind: kindID}, {head: "route", kind: kindText}, {head: "calls", kind: kindInteger}, {head: "volume", kind: kindText}}}
 	for _, x := range ordered {
 		t.rows = append(t.rows, []cell{wholeCell(x.From), wholeCell(x.To), textCell(x.Route.String()), wholeCell(x.Calls), textCell(sizeText(int64(x.Bytes)))})
@@ -81,13 +82,13 @@ func heaviestTable(sent []comm.Sent) *table {
 	return t.clip()
 }
 
-func sentRows(sent []comm.Sent) *table {
-	return flat([]field[comm.Sent]{
-		{"from_rank", kindInteger, func(x comm.Sent) cell { return wholeCell(x.From) }},
-		{"to_rank", kindInteger, func(x comm.Sent) cell { return wholeCell(x.To) }},
-		{"route", kindText, func(x comm.Sent) cell { return textCell(x.Route.String()) }},
-		{"calls", kindInteger, func(x comm.Sent) cell { return wholeCell(x.Calls) }},
-		{"bytes", kindInteger, func(x comm.Sent) cell { return wholeCell(int64(x.Bytes)) }},
+func sentRows(sent []matrix.Sent) *table {
+	return flat([]field[matrix.Sent]{
+		{"from_rank", kindInteger, func(x matrix.Sent) cell { return wholeCell(x.From) }},
+		{"to_rank", kindInteger, func(x matrix.Sent) cell { return wholeCell(x.To) }},
+		{"route", kindText, func(x matrix.Sent) cell { return textCell(x.Route.String()) }},
+		{"calls", kindInteger, func(x matrix.Sent) cell { return wholeCell(x.Calls) }},
+		{"bytes", kindInteger, func(x matrix.Sent) cell { return wholeCell(int64(x.Bytes)) }},
 	}, sent)
 }
 
@@ -104,6 +105,6 @@ type sentJSON struct {
 	Bytes int64  `json:"bytes"`
 }
 
-func matrixOf(sent []comm.Sent, unplaced float64) matrixJSON {
-	return matrixJSON{each(sent, func(x comm.Sent) sentJSON { return sentJSON{x.From, x.To, x.Route.String(), x.Calls, int64(x.Bytes)} }), int64(unplaced)}
+func matrixOf(sent []matrix.Sent, unplaced float64) matrixJSON {
+	return matrixJSON{each(sent, func(x matrix.Sent) sentJSON { return sentJSON{x.From, x.To, x.Route.String(), x.Calls, int64(x.Bytes)} }), int64(unplaced)}
 }

@@ -2,11 +2,13 @@ package report
 
 import (
 	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/engine/comm/parallel"
+	"github.com/sfstat/sfstat/engine/comm/steptotals"
 )
 
 // CommSteps writes what a job communicated in each step, initialisation and shutdown apart. CSV is one row per step and operation.
 func (o Output) CommSteps(r *comm.Result) error {
-	steps := r.StepTotals()
+	steps := steptotals.Of(r)
 	return o.write(forms{
 		"sfstat.comm-steps/1",
 		func() any { return stepsOf(steps) },
@@ -16,16 +18,16 @@ func (o Output) CommSteps(r *comm.Result) error {
 }
 
 // placeName is the step, or when in the job's life it was.
-func placeName(s *comm.StepsOf, p comm.Place) string {
-	if p.Era == comm.InStep {
+func placeName(s *steptotals.Steps, p steptotals.Place) string {
+	if p.Era == steptotals.InStep {
 		return s.Names[p.Step]
 	}
 	return p.Era.String()
 }
 
-func stepsDocument(s *comm.StepsOf) document {
+func stepsDocument(s *steptotals.Steps) document {
 	d := document{prose(stepsWords(s))}
-	if t := perStepTable(s); len(t.rows) > 0 && s.Source != comm.NoSteps {
+	if t := perStepTable(s); len(t.rows) > 0 && s.Source != steptotals.NoSteps {
 		d = append(d, heading("In a step"), t)
 	}
 	if t := commStepTable(s); len(t.rows) > 0 {
@@ -35,18 +37,18 @@ func stepsDocument(s *comm.StepsOf) document {
 }
 
 // stepsWords says where steps are from.
-func stepsWords(s *comm.StepsOf) string {
+func stepsWords(s *steptotals.Steps) string {
 	switch s.Source {
-	case comm.ByMarks:
+	case steptotals.ByMarks:
 		return counted(len(s.Names), "step") + ", as the program marks them with NVTX ranges."
-	case comm.ByRepetition:
+	case steptotals.ByRepetition:
 		return counted(len(s.Names), "step") + ", found by calls that repeat themselves on every rank: nothing marks steps."
 	}
 	return "No steps: nothing marks them, and the calls of all ranks do not repeat themselves three times. Mark them with an NVTX range (iteration 7), or record more of them."
 }
 
 // perStepTable is calls and bytes of an operation in the steps, and beside them.
-func perStepTable(s *comm.StepsOf) *table {
+func perStepTable(s *steptotals.Steps) *table {
 	t := &table{columns: []column{{head: "operation", kind: kindText}, {head: "calls a step", kind: kindReal}, {head: "volume a step", kind: kindText},
 		{head: "initialisation", kind: kindInteger}, {head: "between", kind: kindInteger}, {head: "shutdown", kind: kindInteger}},
 		caption: "over all ranks; of initialisation, between steps and shutdown the calls. volume: count × size of the type as logged."}
@@ -55,7 +57,7 @@ func perStepTable(s *comm.StepsOf) *table {
 	steps := 0
 	for i := range s.Totals {
 		x := &s.Totals[i]
-		if x.Era == comm.InStep {
+		if x.Era == steptotals.InStep {
 			steps++
 		}
 		for _, o := range x.Ops {
@@ -66,13 +68,13 @@ func perStepTable(s *comm.StepsOf) *table {
 				uses[name], order = u, append(order, name)
 			}
 			switch x.Era {
-			case comm.InStep:
+			case steptotals.InStep:
 				u.calls, u.bytes = u.calls+o.Calls, u.bytes+o.Bytes
-			case comm.Initialisation:
+			case steptotals.Initialisation:
 				u.initial += o.Calls
-			case comm.Between:
+			case steptotals.Between:
 				u.between += o.Calls
-			case comm.Shutdown:
+			case steptotals.Shutdown:
 				u.last += o.Calls
 			}
 		}
@@ -92,7 +94,7 @@ func perStepTable(s *comm.StepsOf) *table {
 }
 
 // commStepTable is a line for each step, and for what is outside of them.
-func commStepTable(s *comm.StepsOf) *table {
+func commStepTable(s *steptotals.Steps) *table {
 	t := &table{columns: []column{{head: "step", kind: kindName}, {head: "calls", kind: kindInteger}, {head: "volume", kind: kindText}, {head: "length %s", kind: kindLength, means: "length: from the first kernel's start to the last one's end."},
 		{head: "moving %s", kind: kindLength, means: "moving: collectives and messages with all ranks there, of all communicators, added up."},
 		{head: "waited %s", kind: kindLength, means: "waited: of all ranks for the last one, added up."}}}
@@ -110,11 +112,11 @@ func commStepTable(s *comm.StepsOf) *table {
 // stepUse is one operation in one step.
 type stepUse struct {
 	name string
-	*comm.StepTotal
-	comm.OpUse
+	*steptotals.Total
+	parallel.OpUse
 }
 
-func stepRows(s *comm.StepsOf) *table {
+func stepRows(s *steptotals.Steps) *table {
 	var rows []stepUse
 	for i := range s.Totals {
 		for _, u := range s.Totals[i].Ops {
@@ -149,7 +151,7 @@ type stepOf struct {
 	Operations []operationUseJSON `json:"operations"`
 }
 
-func stepsOf(s *comm.StepsOf) stepsJSON {
+func stepsOf(s *steptotals.Steps) stepsJSON {
 	out := stepsJSON{Source: [...]string{"none", "marks", "repetition"}[s.Source], Steps: []stepOf{}}
 	for i := range s.Totals {
 		x := &s.Totals[i]

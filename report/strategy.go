@@ -5,14 +5,16 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/engine/comm/parallel"
+	"github.com/sfstat/sfstat/engine/comm/strategy"
 )
 
 // strategyWords is the job's strategy in a sentence with its evidence, "" where no communicator has a known kind.
 func strategyWords(r *comm.Result) string {
 	var names, why []string
 	experts := ""
-	for _, d := range r.Strategy() {
-		if d.Kind == comm.ExpertParallel { // its ranks are those of data parallelism, once more
+	for _, d := range strategy.Of(r) {
+		if d.Kind == parallel.ExpertParallel { // its ranks are those of data parallelism, once more
 			experts = ", with " + dimensionWords(d)
 		} else {
 			names = append(names, dimensionWords(d))
@@ -29,24 +31,24 @@ func strategyWords(r *comm.Result) string {
 }
 
 // dimensionWords is "TP 4 with sequence parallelism".
-func dimensionWords(d comm.Dimension) string {
+func dimensionWords(d strategy.Dimension) string {
 	name := d.Kind.String()
 	if d.Ranks > 0 {
 		name += fmt.Sprintf(" %d", d.Ranks)
 	}
 	switch d.Variant {
-	case comm.SplitSequences:
+	case strategy.SplitSequences:
 		name += " with sequence parallelism"
-	case comm.ShardedOptimizer:
+	case strategy.ShardedOptimizer:
 		name += " with a sharded optimizer (ZeRO-1 or 2)"
-	case comm.ShardedAll:
+	case strategy.ShardedAll:
 		name += " with sharded parameters (ZeRO-3, FSDP)"
 	}
 	return name
 }
 
 // opsWords is "AllReduce 8 a step".
-func opsWords(d comm.Dimension) string {
+func opsWords(d strategy.Dimension) string {
 	var parts []string
 	for _, o := range d.Ops {
 		if d.Steps > 0 {
@@ -78,7 +80,7 @@ type countJSON struct {
 
 func strategyOf(r *comm.Result) []dimensionJSON {
 	out := []dimensionJSON{}
-	for _, d := range r.Strategy() {
+	for _, d := range strategy.Of(r) {
 		j := dimensionJSON{Kind: d.Kind.String(), Groups: d.Groups, Variant: d.Variant.String(), Steps: d.Steps, Operations: []countJSON{}}
 		if d.Ranks > 0 {
 			j.Ranks = &d.Ranks

@@ -7,13 +7,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/engine/comm/topology"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
 // Topology writes the machines of a job: paths between ranks, and the links between devices. CSV is one row per path.
-func (o Output) Topology(machines []comm.Machine) error {
+func (o Output) Topology(machines []topology.Machine) error {
 	return o.write(forms{
 		"sfstat.comm-topology/1",
 		func() any { return topologyOf(machines) },
@@ -24,7 +24,7 @@ func (o Output) Topology(machines []comm.Machine) error {
 
 const noTopology = "No topology in the logs: NCCL prints it with NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=INIT,GRAPH."
 
-func topologyDocument(machines []comm.Machine) document {
+func topologyDocument(machines []topology.Machine) document {
 	if len(machines) == 0 {
 		return document{prose(noTopology)}
 	}
@@ -40,7 +40,7 @@ func topologyDocument(machines []comm.Machine) document {
 }
 
 // deviceCounts is "4 GPUs, 2 CPUs, 2 network ports".
-func deviceCounts(m *comm.Machine) string {
+func deviceCounts(m *topology.Machine) string {
 	n := map[nccl.DeviceKind]int{}
 	for _, d := range m.Devices {
 		n[d.Kind]++
@@ -64,8 +64,8 @@ func deviceCounts(m *comm.Machine) string {
 const mostSquare = 16
 
 // pathTable is a row for each rank, a column for each other, and the network.
-func pathTable(m *comm.Machine) *table {
-	gpu, ranks, paths := map[int]string{}, []int{}, map[[2]int]comm.Path{}
+func pathTable(m *topology.Machine) *table {
+	gpu, ranks, paths := map[int]string{}, []int{}, map[[2]int]topology.Path{}
 	for _, d := range m.Devices {
 		if d.Rank >= 0 {
 			gpu[d.Rank] = d.Name
@@ -107,7 +107,7 @@ func pathTable(m *comm.Machine) *table {
 }
 
 // linkTable is a row for each link of a machine.
-func linkTable(m *comm.Machine) *table {
+func linkTable(m *topology.Machine) *table {
 	t := &table{columns: []column{{head: "device", kind: kindText}, {head: "linked to", kind: kindText}, {head: "by", kind: kindText}, {head: "GB/s", kind: kindReal}}}
 	for _, l := range m.Links {
 		t.rows = append(t.rows, []cell{textCell(deviceText(m.Devices[l.From])), textCell(deviceText(m.Devices[l.To])), textCell(l.Class.String()), realCell(l.Bandwidth)})
@@ -128,10 +128,10 @@ func gigabytes(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 // pathOf is a path and its host.
 type pathOf struct {
 	host string
-	comm.Path
+	topology.Path
 }
 
-func pathRows(machines []comm.Machine) *table {
+func pathRows(machines []topology.Machine) *table {
 	var rows []pathOf
 	for i := range machines {
 		for _, p := range machines[i].Paths {
@@ -194,7 +194,7 @@ func rankOrNull(n int) *int {
 	return &n
 }
 
-func topologyOf(machines []comm.Machine) topologyJSON {
+func topologyOf(machines []topology.Machine) topologyJSON {
 	out := topologyJSON{Machines: []machineJSON{}}
 	for i := range machines {
 		m := &machines[i]
@@ -215,7 +215,7 @@ func topologyOf(machines []comm.Machine) topologyJSON {
 
 // TopologyGraph writes the machines as a graph for Graphviz (DOT): a box for each host, its devices, and the links between them, with
 // class and GB/s; network ports meet in the network.
-func (o Output) TopologyGraph(machines []comm.Machine) error {
+func (o Output) TopologyGraph(machines []topology.Machine) error {
 	out := bufio.NewWriter(o.W)
 	out.WriteString("graph topology {\n  graph [rankdir=LR];\n  node [shape=box];\n") // Flush tells of errors
 	network := false

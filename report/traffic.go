@@ -7,6 +7,8 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/engine/comm/parallel"
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // Traffic writes what is known of a job's communication. CSV is one row per communicator
@@ -143,7 +145,7 @@ func trafficOf(r *comm.Result) trafficJSON {
 	}
 	for i := range r.Ranks {
 		k := &r.Ranks[i]
-		j := commRankJSON{Rank: k.Rank, Host: k.Host, PID: k.PID, Log: k.Log != comm.None, Join: k.Join.String(), Pairing: k.Pairing.String(), Export: r.ProfileOf(i), Calls: len(k.Calls),
+		j := commRankJSON{Rank: k.Rank, Host: k.Host, PID: k.PID, Log: k.Log != comms.None, Join: k.Join.String(), Pairing: k.Pairing.String(), Export: r.ProfileOf(i), Calls: len(k.Calls),
 			Pairs: k.Pairs, Certain: k.Certain}
 		if k.Device >= 0 {
 			j.Device = &k.Device
@@ -171,7 +173,7 @@ func trafficOf(r *comm.Result) trafficJSON {
 	return out
 }
 
-func communicatorOf(c *comm.Communicator) communicatorJSON {
+func communicatorOf(c *parallel.Communicator) communicatorJSON {
 	j := communicatorJSON{ID: c.ID, Kind: c.Kind.String(), Evidence: list(communicatorEvidence(c)), Ranks: list(c.Ranks), NRanks: c.NRanks, Hosts: c.Hosts,
 		Operations: []operationUseJSON{}}
 	for _, u := range c.Ops {
@@ -204,8 +206,8 @@ func clockOf(r *comm.Result, c *comm.Clock) clockJSON {
 
 // useOf is one operation on one communicator.
 type useOf struct {
-	*comm.Communicator
-	comm.OpUse
+	*parallel.Communicator
+	parallel.OpUse
 }
 
 // trafficRows is one row per communicator and operation.
@@ -229,23 +231,23 @@ func trafficRows(r *comm.Result) *table {
 }
 
 // byCalls is the operations, most calls first.
-func byCalls(r *comm.Result) []comm.OpUse {
-	uses := map[string]*comm.OpUse{}
+func byCalls(r *comm.Result) []parallel.OpUse {
+	uses := map[string]*parallel.OpUse{}
 	for i := range r.Calls {
 		c := &r.Calls[i]
 		u := uses[c.Op.String()]
 		if u == nil {
-			u = &comm.OpUse{Op: c.Op}
+			u = &parallel.OpUse{Op: c.Op}
 			uses[c.Op.String()] = u
 		}
 		u.Calls++
 		u.Bytes += max(c.Bytes, 0)
 	}
-	var out []comm.OpUse
+	var out []parallel.OpUse
 	for _, u := range uses {
 		out = append(out, *u)
 	}
-	slices.SortFunc(out, func(a, b comm.OpUse) int {
+	slices.SortFunc(out, func(a, b parallel.OpUse) int {
 		if a.Calls != b.Calls {
 			return int(b.Calls - a.Calls)
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/engine/comm/topology"
 	"github.com/sfstat/sfstat/engine/comm/volume"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
@@ -46,7 +47,7 @@ func TestTrafficSchemaIsComplete(t *testing.T) {
 		m, err := volume.Model{Layers: 2, Hidden: 512, Sequence: 2048, Vocabulary: 28672, Microbatch: 1, GlobalBatch: int64(len(r.Ranks)), ElementBytes: 2,
 			DP: int64(len(r.Ranks)), Iterations: 4}.Complete()
 		if err == nil {
-			r.Accounts, err = r.Against(&m)
+			r, err = comm.Analyze(r.Recorded, comm.Options{Model: &m})
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -77,7 +78,7 @@ func TestCommViewSchemasAreComplete(t *testing.T) {
 	problem := []Problem{{Path: "x.log", Err: errors.New("torn")}}
 	for name, write := range map[string]func(io.Writer, *comm.Result, Format) error{
 		"comm-topology": func(w io.Writer, r *comm.Result, f Format) error {
-			return to(w, f, Style{}, problem...).Topology(r.Topology())
+			return to(w, f, Style{}, problem...).Topology(topology.Of(r))
 		},
 		"comm-steps":  func(w io.Writer, r *comm.Result, f Format) error { return to(w, f, Style{}, problem...).CommSteps(r) },
 		"comm-matrix": func(w io.Writer, r *comm.Result, f Format) error { return to(w, f, Style{}, problem...).CommMatrix(r) },

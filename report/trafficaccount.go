@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/engine/comm/volume"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -15,7 +16,7 @@ func modelBlocks(r *comm.Result) document {
 	t := &table{columns: []column{{head: "ranks", kind: kindText}, {head: "for", kind: kindText}, {head: "operation", kind: kindText}, {head: "expected", kind: kindText},
 		{head: "observed", kind: kindText}, {head: "ratio", kind: kindFactor}, {head: "calls", kind: kindFactor}, {head: "size", kind: kindFactor}},
 		caption: "bytes of one rank as the log counts them; ratio is how many more calls times how much larger each. Only rows of at least a thousandth of what was expected are shown."}
-	for _, g := range comm.Alike(r.Accounts) {
+	for _, g := range volume.Alike(r.Accounts) {
 		a := &r.Accounts[g[0]]
 		ranks := make([]int, len(g))
 		for i, n := range g {

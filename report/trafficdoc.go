@@ -7,6 +7,8 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/engine/comm/parallel"
+	"github.com/sfstat/sfstat/engine/comm/suspects"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/comms"
@@ -143,7 +145,7 @@ func commRankTable(r *comm.Result) *table {
 		{head: "caused %s", kind: kindLength, means: "caused: how long it alone made the others wait."},
 		{head: "own %s", kind: kindLength, means: "own: what of its coming later than the median began with itself."},
 		{head: "waited %s", kind: kindLength}, {head: "moving %s", kind: kindLength, means: "moving: in collectives after the last rank had come."}}}
-	late, _ := r.Lateness()
+	late, _ := suspects.LatenessOf(r)
 	for i := range r.Ranks {
 		k, l := &r.Ranks[i], &late[i]
 		row := []cell{wholeCell(k.Rank), textCell(k.Host), wholeCell(len(k.Calls)), wholeCell(k.Pairs), {}, {}, {}, {}, {}, {}}
@@ -200,7 +202,7 @@ func (t *table) clip() *table {
 }
 
 // rankText is the ranks, or how many they are.
-func rankText(c *comm.Communicator) string {
+func rankText(c *parallel.Communicator) string {
 	if c.Alone || len(c.Ranks) == 0 {
 		return fmt.Sprintf("of %d", c.NRanks)
 	}
@@ -212,7 +214,7 @@ func rankText(c *comm.Communicator) string {
 }
 
 // opTexts is the operations with their calls.
-func opTexts(c *comm.Communicator) (items []string) {
+func opTexts(c *parallel.Communicator) (items []string) {
 	for _, u := range c.Ops {
 		items = append(items, fmt.Sprintf("%v %d", u.Op, u.Calls))
 	}

@@ -5,11 +5,12 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/engine/comm/parallel"
 )
 
 // TestCommunicationHasWords: every kind of note and of evidence for a communicator has a sentence of its own.
 func TestCommunicationHasWords(t *testing.T) {
-	c := &comm.Communicator{Ops: []comm.OpUse{{Calls: 1}}}
+	c := &parallel.Communicator{Ops: []parallel.OpUse{{Calls: 1}}}
 	texts := map[string]bool{}
 	check := func(what string, kind uint8, text string) {
 		if text == "" || texts[text] || strings.HasSuffix(text, ".") || strings.Contains(text, "%!") {
@@ -20,8 +21,8 @@ func TestCommunicationHasWords(t *testing.T) {
 	for k := comm.NoteKind(1); k < comm.NoteKinds; k++ {
 		check("note", uint8(k), noteWords(comm.Note{Kind: k}))
 	}
-	for k := comm.EvidenceKind(1); k < comm.EvidenceKinds; k++ {
-		check("evidence", uint8(k), communicatorWords(c, comm.Evidence{Kind: k}))
+	for k := parallel.EvidenceKind(1); k < parallel.EvidenceKinds; k++ {
+		check("evidence", uint8(k), communicatorWords(c, parallel.Evidence{Kind: k}))
 	}
 }
 
@@ -35,8 +36,8 @@ func TestNoteWords(t *testing.T) {
 		"tied":    {comm.Note{Kind: comm.NoteTied, N: 3, Of: 4}, "calls of 3 of 4 ranks are tied"},
 		"sets":    {comm.Note{Kind: comm.NoteDisjoint, Sets: [][]int{{0, 1, 2}, {4, 5}}}, "2 sets of ranks share no communicator, not even over others: 0-2; 4-5. Give"},
 		"many":    {comm.Note{Kind: comm.NoteDisjoint, Sets: [][]int{{0, 1}, {2, 3}, {4, 5}, {6, 7}, {8, 9}}}, "others: 0-1; 2-3; 4-5; 6-7; …. Give"},
-		"layout":  {comm.Note{Kind: comm.NoteLayoutSize, N: 4, Layout: comm.Layout{TP: 3, CP: 1, DP: 1, PP: 1}}, "a layout of tp=3, cp=1, dp=1, pp=1 has 3 ranks, the logs and exports have 4"},
-		"experts": {comm.Note{Kind: comm.NoteLayoutExperts, Layout: comm.Layout{CP: 2, DP: 2, EP: 3}}, "ep=3 does not divide dp×cp=4"},
+		"layout":  {comm.Note{Kind: comm.NoteLayoutSize, N: 4, Layout: parallel.Layout{TP: 3, CP: 1, DP: 1, PP: 1}}, "a layout of tp=3, cp=1, dp=1, pp=1 has 3 ranks, the logs and exports have 4"},
+		"experts": {comm.Note{Kind: comm.NoteLayoutExperts, Layout: parallel.Layout{CP: 2, DP: 2, EP: 3}}, "ep=3 does not divide dp×cp=4"},
 		"clock":   {comm.Note{Kind: comm.NoteClockUnknown, Source: "node1.sqlite"}, "the clock of node1.sqlite cannot"},
 	} {
 		if got := noteWords(c.note); !strings.Contains(got, c.want) {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/bandwidth"
+	"github.com/sfstat/sfstat/engine/comm/parallel"
+	"github.com/sfstat/sfstat/engine/comm/suspects"
 )
 
 // speedTable is one line per communicator, operation and size class that carries data, waiting left out. What
@@ -168,7 +170,7 @@ func subjectName(r *comm.Result, c *bandwidth.Cell) string {
 
 // workName is the operation; between two ranks what for.
 func workName(r *comm.Result, c *bandwidth.Cell) string {
-	if p, ok := r.PairOf(c.Subject); ok && p.Kind != comm.UnknownKind {
+	if p, ok := r.PairOf(c.Subject); ok && p.Kind != parallel.UnknownKind {
 		return p.Kind.String() + " " + r.WorkOf(c)
 	}
 	return r.WorkOf(c)
@@ -208,7 +210,7 @@ type latenessJSON struct {
 // latenessOf is how the ranks come to collectives; ranks that met none are left out.
 func latenessOf(r *comm.Result) []latenessJSON {
 	out := []latenessJSON{}
-	all, _ := r.Lateness()
+	all, _ := suspects.LatenessOf(r)
 	for _, l := range all {
 		if l.Of > 0 {
 			j := latenessJSON{r.Ranks[l.Rank].Rank, l.Of, l.Last, l.Caused, l.Typical, l.Waited, l.Moving, &l.Own}

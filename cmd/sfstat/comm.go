@@ -8,6 +8,8 @@ import (
 	"github.com/sfstat/sfstat/archive/calls"
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/bandwidth"
+	"github.com/sfstat/sfstat/engine/comm/parallel"
+	"github.com/sfstat/sfstat/engine/comm/topology"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/report"
@@ -55,12 +57,8 @@ func (p *program) comm(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	model, err := commModel(c)
-	if err != nil {
+	if o.Model, err = commModel(c); err != nil {
 		return err
-	}
-	if model != nil && !o.Layout.Given() {
-		o.Layout = comm.LayoutOf(model)
 	}
 	names, err := paths(c)
 	if err != nil {
@@ -78,11 +76,6 @@ func (p *program) comm(c *cli.Context) error {
 	if err != nil {
 		return badInput(err)
 	}
-	if model != nil {
-		if r.Accounts, err = r.Against(model); err != nil {
-			return badInput(err)
-		}
-	}
 	if err := p.commFiles(c, r); err != nil {
 		return err
 	}
@@ -92,7 +85,7 @@ func (p *program) comm(c *cli.Context) error {
 	return p.publish(c, problems, func(to report.Output) error {
 		switch {
 		case c.Bool("topology"):
-			return to.Topology(r.Topology())
+			return to.Topology(topology.Of(r))
 		case c.Bool("matrix"):
 			return to.CommMatrix(r)
 		case c.Bool("steps"):
@@ -115,7 +108,7 @@ func (p *program) commFiles(c *cli.Context, r *comm.Result) error {
 		{"matches", func(w io.Writer) error { return report.Output{W: w}.Matches(r) }},
 		{"chrome", func(w io.Writer) error { return report.Output{W: w}.Chrome(r) }},
 		{"calls", func(w io.Writer) error { return calls.Write(w, r, callsAs) }},
-		{"dot", func(w io.Writer) error { return report.Output{W: w}.TopologyGraph(r.Topology()) }},
+		{"dot", func(w io.Writer) error { return report.Output{W: w}.TopologyGraph(topology.Of(r)) }},
 	} {
 		if path := c.String(f.flag); path != "" {
 			if err := p.writeTo(path, f.write); err != nil {
@@ -165,7 +158,7 @@ func commOptions(c *cli.Context) (o comm.Options, err error) {
 	if o.Theory.Benchmarks != nil && o.Theory.Convention != bandwidth.NCCLTests {
 		return o, badUsage("--limit goes by the sizes and factors of nccl-tests: leave --theory %s out", c.String("theory"))
 	}
-	if o.Layout, err = comm.ParseLayout(c.String("layout")); err != nil {
+	if o.Layout, err = parallel.ParseLayout(c.String("layout")); err != nil {
 		return o, badUsage("--layout %v", err)
 	}
 	for name, size := range map[string]*int{"dp": &o.Layout.DP, "tp": &o.Layout.TP, "pp": &o.Layout.PP, "ep": &o.Layout.EP, "cp": &o.Layout.CP} {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/clock"
 	"github.com/sfstat/sfstat/engine/comm/group"
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // Clock is how a rank's clock runs against that of the first rank with kernels.
@@ -46,13 +47,13 @@ func (r *Result) compareClocks(m *members) {
 		}
 		return
 	}
-	reference := None
+	reference := comms.None
 	for i := range r.Ranks {
-		if c := r.clockOf(i); c != None && reference == None {
+		if c := r.clockOf(i); c != comms.None && reference == comms.None {
 			reference = c
 		}
 	}
-	if reference == None {
+	if reference == comms.None {
 		return
 	}
 	ends := r.endsByClock(m, n)
@@ -74,7 +75,7 @@ func (r *Result) compareClocks(m *members) {
 		f.Offset, f.Epoch = f.AheadAt(from), from
 	}
 	for i := range r.Ranks {
-		if c := r.clockOf(i); c != None {
+		if c := r.clockOf(i); c != comms.None {
 			f := &r.fits[c]
 			r.Clocks = append(r.Clocks, Clock{Rank: i, Clock: c, Known: f.known, Offset: f.Offset, Drift: f.Drift, At: f.Epoch,
 				Residual: f.Residual, Points: f.Points})
@@ -113,7 +114,7 @@ func (r *Result) endsByClock(m *members, n int) []map[launchKey]moment {
 	of := make(map[int]int) // communicators of sides
 	for g := range m.list {
 		for _, s := range m.list[g].Sides {
-			if s != None && m.list[g].Method != group.Alone {
+			if s != comms.None && m.list[g].Method != group.Alone {
 				of[s] = g
 			}
 		}
@@ -171,16 +172,19 @@ func earliest(ends map[launchKey]moment) (t int64) {
 // compare.
 func (r *Result) OnFirstClock(rank int, t int64) (at int64, known bool) {
 	c := r.clockOf(rank)
-	if c == None || !r.fits[c].known {
+	if c == comms.None || !r.fits[c].known {
 		return 0, false
 	}
 	return r.fits[c].Reference(t), true
 }
 
-// placed reports whether times of a rank are on the clock of the first one.
-func (r *Result) placed(rank int) bool {
-	c := r.clockOf(rank)
-	return c != None && r.fits[c].known
+// Placed reports whether times of a rank are on the clock of the first one.
+func (r *Result) Placed(rank int) bool {
+	if r.Timeless {
+		return r.Ranks[rank].Profile != comms.None
+	}
+	at, has := slices.BinarySearchFunc(r.Clocks, rank, func(c Clock, rank int) int { return cmp.Compare(c.Rank, rank) })
+	return has && r.Clocks[at].Known
 }
 
 // part is a kernel of a rank as a part of what several ranks did: on the first clock, where the two compare, else on one that
@@ -193,7 +197,7 @@ func (r *Result) part(m Match) Part {
 // CommunicatorOf is the communicator that a call, an index of Calls, is on.
 func (r *Result) CommunicatorOf(call int) (communicator int, ok bool) {
 	g := r.Calls[call].Group
-	if g == None || g >= len(r.groupOf) || r.groupOf[g] == None {
+	if g == comms.None || g >= len(r.groupOf) || r.groupOf[g] == comms.None {
 		return 0, false
 	}
 	return r.groupOf[g], true

@@ -88,7 +88,7 @@ func (r *Result) addPart(c *Collective, m Match) {
 // onOneClock drops parts whose clock does not compare with the others'. Ranks with one clock compare, whatever it is.
 func (r *Result) onOneClock(c *Collective) {
 	if slices.ContainsFunc(c.Parts, func(p Part) bool { return r.clockOf(p.Rank) != r.clockOf(c.Parts[0].Rank) }) {
-		c.Parts = slices.DeleteFunc(c.Parts, func(p Part) bool { return !r.placed(p.Rank) })
+		c.Parts = slices.DeleteFunc(c.Parts, func(p Part) bool { return !r.Placed(p.Rank) })
 	}
 }
 

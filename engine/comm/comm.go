@@ -19,12 +19,11 @@ import (
 
 	"github.com/sfstat/sfstat/engine/comm/align"
 	"github.com/sfstat/sfstat/engine/comm/bandwidth"
+	"github.com/sfstat/sfstat/engine/comm/parallel"
+	"github.com/sfstat/sfstat/engine/comm/volume"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
-
-// None is the index of nothing.
-const None = comms.None
 
 // Scoring says how calls and kernels are compared.
 type Scoring uint8
@@ -38,7 +37,8 @@ const (
 // Options of Analyze. The zero value is usable.
 type Options struct {
 	Scoring Scoring
-	Layout  Layout           // zero: kinds of communicators are inferred
+	Layout  parallel.Layout  // zero: that of Model, or kinds of communicators are inferred
+	Model   *volume.Model    // what ranks should communicate, complete; nil: not known
 	Theory  bandwidth.Theory // what bandwidths are compared with
 }
 
@@ -48,8 +48,8 @@ type Rank struct {
 	Host     string
 	PID      int64
 	Device   int64 // CUDA index; −1: not known
-	Log      int   // its process among those that logged, None: it left no log
-	Profile  int   // its process among those that a profiler saw, None: none did
+	Log      int   // its process among those that logged, comms.None: it left no log
+	Profile  int   // its process among those that a profiler saw, comms.None: none did
 	Pairing  Pairing
 	Join     Join
 	Calls    []int // indices of Result.Calls
@@ -59,7 +59,7 @@ type Rank struct {
 }
 
 // called reports whether its calls were recorded.
-func (k *Rank) called() bool { return k.Log != None || k.Join != Unjoined }
+func (k *Rank) called() bool { return k.Log != comms.None || k.Join != Unjoined }
 
 // Match is a call and the kernel that ran it.
 type Match struct {
@@ -76,13 +76,13 @@ type Result struct {
 	Sampled       bool          // those dumps lack operations, by their numbers
 	Ranks         []Rank        // by rank
 	Matches       []Match       // by rank, call, kernel
-	Communicators []Communicator
+	Communicators []parallel.Communicator
 	Clocks        []Clock // by rank
 	Collectives   []Collective
 	Transfers     []Transfer // by when they begin
 	Messages      Messages
 	Speed         Speed
-	Accounts      []Account // by Against; nil without a model
+	Accounts      []volume.Account // by rank; nil without a model
 	OpCounts      map[nccl.Op]int64
 	Duplicates    int   // records of calls that stand twice
 	Unparsed      int64 // lines that begin like records and were not understood
@@ -99,6 +99,9 @@ type Result struct {
 
 // Analyze puts together what was recorded, which stays as it is.
 func Analyze(c *comms.Record, o Options) (*Result, error) {
+	if o.Model != nil && !o.Layout.Given() {
+		o.Layout = parallel.LayoutOf(o.Model)
+	}
 	r := &Result{Recorded: c}
 	r.placeKernels()
 	of := r.split()
@@ -120,12 +123,17 @@ func Analyze(c *comms.Record, o Options) (*Result, error) {
 	r.speed(m, o.Theory)
 	r.countMatches()
 	r.notes(unnamed)
+	if o.Model != nil {
+		if err := r.against(o.Model); err != nil {
+			return nil, err
+		}
+	}
 	return r, nil
 }
 
 // Kernels is what ran on a rank's device, by start on its clock; nil where no profiler saw it.
 func (r *Result) Kernels(rank int) []comms.Kernel {
-	if p := r.Ranks[rank].Profile; p != None {
+	if p := r.Ranks[rank].Profile; p != comms.None {
 		return r.kernels[p]
 	}
 	return nil
@@ -133,7 +141,7 @@ func (r *Result) Kernels(rank int) []comms.Kernel {
 
 // Steps is the steps that a rank marked, on its clock.
 func (r *Result) Steps(rank int) []comms.Span {
-	if p := r.Ranks[rank].Profile; p != None {
+	if p := r.Ranks[rank].Profile; p != comms.None {
 		return r.Recorded.Processes[p].Steps
 	}
 	return nil
@@ -141,7 +149,7 @@ func (r *Result) Steps(rank int) []comms.Span {
 
 // Phases is what a rank marked inside its steps, on its clock.
 func (r *Result) Phases(rank int) []comms.Span {
-	if p := r.Ranks[rank].Profile; p != None {
+	if p := r.Ranks[rank].Profile; p != comms.None {
 		return r.Recorded.Processes[p].Phases
 	}
 	return nil
@@ -150,7 +158,7 @@ func (r *Result) Phases(rank int) []comms.Span {
 // ProfileOf is the name of the source that has a rank's kernels, "" where none has.
 func (r *Result) ProfileOf(rank int) string {
 	p := r.Ranks[rank].Profile
-	if p == None {
+	if p == comms.None {
 		return ""
 	}
 	return r.Recorded.Sources[r.Recorded.Processes[p].Source].Name
@@ -173,10 +181,10 @@ func (r *Result) kindOf(process int) comms.SourceKind {
 
 // clockOf is the clock that a rank's kernels were recorded by.
 func (r *Result) clockOf(rank int) int {
-	if p := r.Ranks[rank].Profile; p != None {
+	if p := r.Ranks[rank].Profile; p != comms.None {
 		return r.Recorded.Processes[p].Clock
 	}
-	return None
+	return comms.None
 }
 
 // countCalls counts the calls by operation and finds those that stand twice: a record that equals another to the last buffer is one call.
@@ -187,8 +195,7 @@ func (r *Result) countCalls() (duplicates map[int]bool) {
 	}
 	for i := range r.Ranks {
 		k := &r.Ranks[i]
-		_, why := align.Plan(r.callsOf(k.Calls), 0)
-		for c, reason := range why {
+		for c, reason := range r.Reasons(i) {
 			if reason == align.Duplicate {
 				r.OpCounts[r.Calls[k.Calls[c]].Op]--
 				duplicates[k.Calls[c]] = true

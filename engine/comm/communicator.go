@@ -6,43 +6,14 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm/group"
+	"github.com/sfstat/sfstat/engine/comm/parallel"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
-// Communicator is one communicator of the job and what was done on it.
-type Communicator struct {
-	ID       string // commId, or what else tells it from the others
-	Kind     Kind
-	Evidence []Evidence // of the kind
-	Ranks    []int      // of the job, whose calls were recorded, ascending, each once
-	NRanks   int
-	Sides    []int // indices of Groups, of those ranks
-	Joined   bool  // put together by ends of collectives alone
-	Alone    bool  // one side, and nothing tells the others
-	Hosts    int
-	Ops      []OpUse // most calls first
-	Signature
-}
-
-// OpUse is what was done with one operation: calls and bytes (count × size of the type, as logged)
-// over all ranks.
-type OpUse struct {
-	Op    nccl.Op
-	Calls int64
-	Bytes int64
-}
-
-// Total is calls and bytes of all operations.
-func (c *Communicator) Total() (calls, bytes int64) {
-	for _, u := range c.Ops {
-		calls, bytes = calls+u.Calls, bytes+u.Bytes
-	}
-	return calls, bytes
-}
-
 // describe says of every communicator who its ranks are, how it is used and what for. Those on which nothing was called, of one rank, stay: the layout
 // is seen by them too.
-func (r *Result) describe(m *members, duplicates map[int]bool, t *tied, l Layout) {
+func (r *Result) describe(m *members, duplicates map[int]bool, t *tied, l parallel.Layout) {
 	calls := make([][]int, len(r.Groups))
 	for i := range r.Calls {
 		if !duplicates[i] {
@@ -50,38 +21,57 @@ func (r *Result) describe(m *members, duplicates map[int]bool, t *tied, l Layout
 		}
 	}
 	u := usageOf{r: r, m: m, began: t.began, turns: map[int]turns{}, duplicates: duplicates}
-	r.groupOf = slices.Repeat([]int{None}, len(r.Groups))
+	r.groupOf = slices.Repeat([]int{comms.None}, len(r.Groups))
 	for g := range m.list {
 		r.Communicators = append(r.Communicators, u.describe(&m.list[g], calls))
 		for _, s := range m.list[g].Sides {
-			if s != None {
+			if s != comms.None {
 				r.groupOf[s] = g
 			}
 		}
 	}
-	r.kinds(l)
+	r.classify(l)
 }
 
-func (u *usageOf) describe(g *group.Communicator, calls [][]int) Communicator {
-	c := Communicator{NRanks: g.Ranks, Alone: g.Method == group.Alone, ID: u.r.idOf(g)}
-	hosts, uses, busiest := map[string]bool{}, map[nccl.Op]*OpUse{}, None
+// classify finds what communicators are for.
+func (r *Result) classify(l parallel.Layout) {
+	ranks := 0
+	for i := range r.Ranks {
+		ranks = max(ranks, r.Ranks[i].Rank+1)
+	}
+	for i := range r.Communicators {
+		ranks = max(ranks, min(r.Communicators[i].NRanks, 1<<20))
+	}
+	filled, fits := parallel.Classify(r.Communicators, l, ranks)
+	switch {
+	case fits:
+	case filled.World() != ranks:
+		r.note(Note{Kind: NoteLayoutSize, Layout: filled, N: int64(ranks)})
+	default:
+		r.note(Note{Kind: NoteLayoutExperts, Layout: filled})
+	}
+}
+
+func (u *usageOf) describe(g *group.Communicator, calls [][]int) parallel.Communicator {
+	c := parallel.Communicator{NRanks: g.Ranks, Alone: g.Method == group.Alone, ID: u.r.idOf(g)}
+	hosts, uses, busiest := map[string]bool{}, map[nccl.Op]*parallel.OpUse{}, comms.None
 	for _, s := range g.Sides {
-		if s == None {
+		if s == comms.None {
 			continue
 		}
 		c.Sides = append(c.Sides, s)
 		c.Joined = c.Joined || u.m.joined[s]
-		if p := u.m.sides[s].Process; p != None {
+		if p := u.m.sides[s].Process; p != comms.None {
 			c.Ranks = append(c.Ranks, u.r.Ranks[p].Rank)
 			hosts[u.r.Ranks[p].Host] = true
 		}
-		if busiest == None || len(calls[s]) > len(calls[busiest]) {
+		if busiest == comms.None || len(calls[s]) > len(calls[busiest]) {
 			busiest = s
 		}
 		for _, i := range calls[s] {
 			x := &u.r.Calls[i]
 			if uses[x.Op] == nil {
-				uses[x.Op] = &OpUse{Op: x.Op}
+				uses[x.Op] = &parallel.OpUse{Op: x.Op}
 			}
 			uses[x.Op].Calls++
 			uses[x.Op].Bytes += max(x.Bytes, 0)
@@ -90,7 +80,7 @@ func (u *usageOf) describe(g *group.Communicator, calls [][]int) Communicator {
 	for _, use := range uses {
 		c.Ops = append(c.Ops, *use)
 	}
-	slices.SortFunc(c.Ops, func(x, y OpUse) int { return cmp.Or(cmp.Compare(y.Calls, x.Calls), cmp.Compare(x.Op, y.Op)) })
+	slices.SortFunc(c.Ops, func(x, y parallel.OpUse) int { return cmp.Or(cmp.Compare(y.Calls, x.Calls), cmp.Compare(x.Op, y.Op)) })
 	slices.Sort(c.Ranks)
 	c.Ranks = slices.Compact(c.Ranks) // a process may have several sides, one for each of its GPUs
 	c.Hosts = len(hosts)
@@ -112,3 +102,26 @@ func (r *Result) idOf(g *group.Communicator) string {
 	}
 	return fmt.Sprintf("%s:%d:%#x", p.Host, p.PID, c.Handle)
 }
+
+// MemberNumbers is, of each communicator, the number in the job of each of its ranks that logged.
+func (r *Result) MemberNumbers() []map[int]int {
+	number := map[int]int{}
+	for i := range r.Ranks {
+		if p := r.Ranks[i].Log; p != comms.None {
+			number[p] = r.Ranks[i].Rank
+		}
+	}
+	members := make([]map[int]int, len(r.Communicators))
+	for g := range members {
+		members[g] = map[int]int{}
+		for _, s := range r.Communicators[g].Sides {
+			if n, logged := number[r.Groups[s].Process]; logged {
+				members[g][r.Groups[s].Rank] = n
+			}
+		}
+	}
+	return members
+}
+
+// RecordedOn is the communicator that a group of Recorded is a side of, None: of none.
+func (r *Result) RecordedOn(group int) int { return r.groupOf[r.sideOf[group]] }

@@ -7,6 +7,7 @@ import (
 	"github.com/sfstat/sfstat/engine/comm/align"
 	"github.com/sfstat/sfstat/engine/comm/group"
 	"github.com/sfstat/sfstat/internal/robust"
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // A log of before NCCL 2.16, or without INIT lines, says nothing that two sides of a
@@ -30,7 +31,7 @@ func (r *Result) members(t *tied) *members {
 	owner := make(map[int]int)
 	for i := range r.Ranks {
 		for _, p := range []int{r.Ranks[i].Log, r.Ranks[i].Profile} {
-			if p != None {
+			if p != comms.None {
 				owner[p] = i
 			}
 		}
@@ -38,7 +39,7 @@ func (r *Result) members(t *tied) *members {
 	m := &members{joined: map[int]bool{}}
 	for i := range r.Groups {
 		g := &r.Groups[i]
-		s := group.Side{Process: None, Rank: -1, Ranks: g.Size, Parent: None, Split: -1}
+		s := group.Side{Process: comms.None, Rank: -1, Ranks: g.Size, Parent: comms.None, Split: -1}
 		if t.unsized[i] { // at most the job
 			s.Ranks = len(r.Ranks)
 		}
@@ -65,7 +66,7 @@ func (m *members) aligned(at map[int]int) (groups [][]align.Member) {
 		}
 		var list []align.Member
 		for _, s := range m.list[i].Sides {
-			if s == None {
+			if s == comms.None {
 				continue
 			}
 			if p, ok := at[m.sides[s].Process]; ok {
@@ -108,7 +109,7 @@ func (r *Result) joinByEnds(m *members, t *tied) {
 	var alone []int
 	for i := range m.list {
 		// A side without ends is like no other, and a log without kernels has only those.
-		if g := &m.list[i]; g.Method == group.Alone && g.Ranks > 1 && m.sides[g.Sides[0]].Process != None && len(ends[g.Sides[0]]) > 0 {
+		if g := &m.list[i]; g.Method == group.Alone && g.Ranks > 1 && m.sides[g.Sides[0]].Process != comms.None && len(ends[g.Sides[0]]) > 0 {
 			alone = append(alone, g.Sides[0])
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/comm/align"
 	"github.com/sfstat/sfstat/engine/comm/gotoh"
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // match pairs the calls of each rank with its kernels.
@@ -22,7 +23,7 @@ func (r *Result) match(m *members, t *tied, by Scoring) error {
 	for i := range r.Ranks {
 		k := &r.Ranks[i]
 		switch {
-		case !k.called() || k.Profile == None:
+		case !k.called() || k.Profile == comms.None:
 		case k.Join != Unjoined:
 			if err := r.matchTied(i, t); err != nil {
 				return err
@@ -55,7 +56,7 @@ func (r *Result) matchTied(rank int, t *tied) error {
 	k := &r.Ranks[rank]
 	kernels, calls := map[int]bool{}, map[int]bool{}
 	for _, x := range t.ties[rank] {
-		r.Matches = append(r.Matches, Match{rank, x.call, x.kernel, x.sure && (k.Log == None || k.Pairing.Sure())})
+		r.Matches = append(r.Matches, Match{rank, x.call, x.kernel, x.sure && (k.Log == comms.None || k.Pairing.Sure())})
 		kernels[x.kernel], calls[x.call] = true, true
 	}
 	if k.Join == ByNumber { // a sample, in no order that tells
@@ -110,10 +111,16 @@ func (r *Result) matchNames(pair func(align.Process) ([]gotoh.Pair, error)) erro
 // It is false where one side is missing.
 func (r *Result) Aligned(rank int) (p align.Process, both bool) {
 	k := &r.Ranks[rank]
-	if !k.called() || k.Profile == None {
+	if !k.called() || k.Profile == comms.None {
 		return p, false
 	}
 	return align.Process{Clock: r.clockOf(rank), Calls: r.callsOf(k.Calls), Kernels: r.Kernels(rank)}, true
+}
+
+// Reasons is why each call of a rank launches a kernel, or why it launches none, in the order of [Rank.Calls].
+func (r *Result) Reasons(rank int) []align.Reason {
+	_, why := align.Plan(r.callsOf(r.Ranks[rank].Calls), 0)
+	return why
 }
 
 // callsOf is some of the job's calls as the engine takes them.
@@ -152,8 +159,7 @@ func (r *Result) countMatches() {
 			continue
 		}
 		launches := 0
-		_, why := align.Plan(r.callsOf(k.Calls), 0)
-		for _, w := range why {
+		for _, w := range r.Reasons(i) {
 			if w == align.Launches {
 				launches++
 			}

@@ -4,8 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
@@ -137,14 +136,14 @@ func (p *plan) reduce(name string, r, times int) {
 var inferred = []struct {
 	name string
 	make func() *plan
-	want map[string]Kind
+	want map[string]parallel.Kind
 }{
 	{"sharded data over equal layers", func() *plan {
 		p := newPlan(4)
 		p.comm("all", 0, 1, 2, 3)
 		p.each(func(r int) { p.sharded("all", r) })
 		return p
-	}, map[string]Kind{"[0 1 2 3]": DataParallel}},
+	}, map[string]parallel.Kind{"[0 1 2 3]": parallel.DataParallel}},
 	{"sharded within hosts, replicated across", func() *plan {
 		p := newPlan(8)
 		p.comm("shard", 0, 1, 2, 3)
@@ -154,20 +153,20 @@ var inferred = []struct {
 		}
 		p.each(func(r int) { p.sharded("shard", r); p.reduce("copy", r, layersOf) })
 		return p
-	}, map[string]Kind{"[0 1 2 3]": DataParallel, "[0 4]": UnknownKind}},
+	}, map[string]parallel.Kind{"[0 1 2 3]": parallel.DataParallel, "[0 4]": parallel.UnknownKind}},
 	{"equal buckets of gradients", func() *plan {
 		p := newPlan(4)
 		p.comm("all", 0, 1, 2, 3)
 		p.each(func(r int) { p.reduce("all", r, layersOf) })
 		return p
-	}, map[string]Kind{"[0 1 2 3]": UnknownKind}},
+	}, map[string]parallel.Kind{"[0 1 2 3]": parallel.UnknownKind}},
 	{"equal buckets of two jobs in one folder", func() *plan {
 		p := newPlan(8)
 		p.comm("job", 0, 1, 2, 3)
 		p.comm("job", 4, 5, 6, 7)
 		p.each(func(r int) { p.reduce("job", r, layersOf) })
 		return p
-	}, map[string]Kind{"[0 1 2 3]": UnknownKind, "[4 5 6 7]": UnknownKind}},
+	}, map[string]parallel.Kind{"[0 1 2 3]": parallel.UnknownKind, "[4 5 6 7]": parallel.UnknownKind}},
 	{"tensor within hosts, data across", func() *plan {
 		p := newPlan(8)
 		p.comm("tensor", 0, 1, 2, 3)
@@ -177,13 +176,13 @@ var inferred = []struct {
 		}
 		p.each(func(r int) { p.reduce("tensor", r, 4*layersOf); p.call("data", r, nccl.AllReduce, 3*payload) })
 		return p
-	}, map[string]Kind{"[0 1 2 3]": TensorParallel, "[1 5]": DataParallel}},
+	}, map[string]parallel.Kind{"[0 1 2 3]": parallel.TensorParallel, "[1 5]": parallel.DataParallel}},
 	{"tensor of split sequences", func() *plan {
 		p := newPlan(4)
 		p.comm("all", 0, 1, 2, 3)
 		p.each(func(r int) { p.splitSequence("all", r) })
 		return p
-	}, map[string]Kind{"[0 1 2 3]": TensorParallel}},
+	}, map[string]parallel.Kind{"[0 1 2 3]": parallel.TensorParallel}},
 	{"tensor within hosts, sharded data across", func() *plan {
 		p := newPlan(8)
 		p.comm("tensor", 0, 1, 2, 3)
@@ -193,7 +192,7 @@ var inferred = []struct {
 		}
 		p.each(func(r int) { p.splitSequence("tensor", r); p.sharded("data", r) })
 		return p
-	}, map[string]Kind{"[0 1 2 3]": TensorParallel, "[2 6]": DataParallel}},
+	}, map[string]parallel.Kind{"[0 1 2 3]": parallel.TensorParallel, "[2 6]": parallel.DataParallel}},
 	{"pipeline across hosts, equal buckets within", func() *plan {
 		p := newPlan(8)
 		p.comm("data", 0, 1, 2, 3)
@@ -201,7 +200,7 @@ var inferred = []struct {
 		pipes(p)
 		p.each(func(r int) { oneByOne(p, r, func() {}); p.reduce("data", r, layersOf) })
 		return p
-	}, map[string]Kind{"[0 1 2 3]": UnknownKind, "[0 4]": PipelineParallel}},
+	}, map[string]parallel.Kind{"[0 1 2 3]": parallel.UnknownKind, "[0 4]": parallel.PipelineParallel}},
 	{"pipeline across hosts, tensor within", func() *plan {
 		p := newPlan(8)
 		p.comm("tensor", 0, 1, 2, 3)
@@ -209,21 +208,21 @@ var inferred = []struct {
 		pipes(p)
 		p.each(func(r int) { oneByOne(p, r, func() { p.reduce("tensor", r, 2*layersOf) }) })
 		return p
-	}, map[string]Kind{"[0 1 2 3]": TensorParallel, "[0 4]": PipelineParallel}},
+	}, map[string]parallel.Kind{"[0 1 2 3]": parallel.TensorParallel, "[0 4]": parallel.PipelineParallel}},
 	{"ring of a split sequence", func() *plan {
 		p := newPlan(4)
 		p.comm("all", 0, 1, 2, 3)
 		p.each(func(r int) { p.pass("all", r, (r+1)%4, (r+3)%4) })
 		return p
-	}, map[string]Kind{"[0 1 2 3]": UnknownKind}},
+	}, map[string]parallel.Kind{"[0 1 2 3]": parallel.UnknownKind}},
 	{"ring of two", func() *plan {
 		p := newPlan(2)
 		p.comm("all", 0, 1)
 		p.each(func(r int) { p.pass("all", r, 1-r, 1-r) })
 		return p
-	}, map[string]Kind{"[0 1]": UnknownKind}},
-	{"sequence split by heads", func() *plan { return allToAll(func(int) int { return payload }) }, map[string]Kind{"[0 1 2 3]": UnknownKind}},
-	{"experts", func() *plan { return allToAll(func(to int) int { return payload + to<<10 }) }, map[string]Kind{"[0 1 2 3]": ExpertParallel}},
+	}, map[string]parallel.Kind{"[0 1]": parallel.UnknownKind}},
+	{"sequence split by heads", func() *plan { return allToAll(func(int) int { return payload }) }, map[string]parallel.Kind{"[0 1 2 3]": parallel.UnknownKind}},
+	{"experts", func() *plan { return allToAll(func(to int) int { return payload + to<<10 }) }, map[string]parallel.Kind{"[0 1 2 3]": parallel.ExpertParallel}},
 }
 
 // pipes makes a pipeline of two stages for each of four ranks.
@@ -292,19 +291,5 @@ func TestInference(t *testing.T) {
 				t.Errorf("%s: %d communicators of %d", c.name, seen, len(c.want))
 			}
 		}
-	}
-}
-
-// Ranks that no communicator joins, over others or directly, are told apart; one by itself is of no set.
-func TestSeveral(t *testing.T) {
-	r := &Result{Communicators: []Communicator{
-		{Ranks: []int{0, 1}, NRanks: 2}, {Ranks: []int{1, 2}, NRanks: 2}, {Ranks: []int{5, 4}, NRanks: 2}, {Ranks: []int{7}, NRanks: 1}, {},
-	}}
-	if diff := cmp.Diff([][]int{{0, 1, 2}, {4, 5}}, r.connected().several()); diff != "" {
-		t.Error(diff)
-	}
-	r.Communicators = append(r.Communicators, Communicator{Ranks: []int{2, 4}, NRanks: 2})
-	if diff := cmp.Diff([][]int{{0, 1, 2, 4, 5}}, r.connected().several()); diff != "" {
-		t.Error(diff)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/comm/align"
 	"github.com/sfstat/sfstat/engine/comm/bandwidth"
+	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/trace/comms"
 )
 
@@ -46,7 +47,7 @@ type Note struct {
 	N, Of  int64
 	Paired []int   // processes, by Pairing
 	Sets   [][]int // ranks, ascending
-	Layout Layout
+	Layout parallel.Layout
 	Source string
 	Lines  []int64
 }
@@ -72,10 +73,10 @@ func (r *Result) tally() tally {
 	for i := range r.Ranks {
 		k := &r.Ranks[i]
 		t.paired[k.Pairing]++
-		if k.Log != None && k.Profile == None {
+		if k.Log != comms.None && k.Profile == comms.None {
 			t.logged++
 		}
-		if k.Log == None {
+		if k.Log == comms.None {
 			t.profiled++
 		}
 		if k.Join == ByNVTX {
@@ -91,7 +92,7 @@ func (r *Result) notes(unnumbered Note) {
 	if len(r.Ranks) > t.paired[Unpaired] {
 		r.note(Note{Kind: NotePaired, Paired: t.paired})
 	}
-	if sets := r.connected().several(); len(sets) > 1 {
+	if sets := parallel.Sets(r.Communicators); len(sets) > 1 {
 		r.note(Note{Kind: NoteDisjoint, Sets: sets})
 	}
 	if t.tied > 0 {

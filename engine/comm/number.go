@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm/group"
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // number gives ranks their global numbers: by the world that all are in, else in the order of hosts, devices
@@ -25,7 +26,7 @@ func (r *Result) number(m *members) (why Note) {
 		r.Ranks[to].Rank = rank[from]
 	}
 	for i := range m.sides {
-		if p := m.sides[i].Process; p != None {
+		if p := m.sides[i].Process; p != comms.None {
 			m.sides[i].Process = back[p]
 		}
 	}
@@ -46,26 +47,26 @@ func (r *Result) worldRanks(m *members) (rank []int, why Note) {
 	if with == 0 {
 		return r.namedRanks()
 	}
-	best := None
+	best := comms.None
 	for i := range m.list {
 		g := &m.list[i]
-		if g.Method != group.Alone && g.Ranks >= with && m.covers(g) == with && (best == None || g.Ranks > m.list[best].Ranks) {
+		if g.Method != group.Alone && g.Ranks >= with && m.covers(g) == with && (best == comms.None || g.Ranks > m.list[best].Ranks) {
 			best = i
 		}
 	}
-	if best == None {
+	if best == comms.None {
 		return nil, Note{Kind: NoteNoWorld}
 	}
 	g := &m.list[best]
-	rank = slices.Repeat([]int{None}, len(r.Ranks))
+	rank = slices.Repeat([]int{comms.None}, len(r.Ranks))
 	for n, s := range g.Sides {
-		if s != None {
+		if s != comms.None {
 			rank[m.sides[s].Process] = n
 		}
 	}
 	next := g.Ranks
 	for i := range rank {
-		if rank[i] == None {
+		if rank[i] == comms.None {
 			rank[i] = next
 			next++
 		}
@@ -94,11 +95,11 @@ func (r *Result) namedRanks() (rank []int, why Note) {
 func (m *members) covers(g *group.Communicator) int {
 	seen := map[int]bool{}
 	for _, s := range g.Sides {
-		if s == None {
+		if s == comms.None {
 			continue
 		}
 		p := m.sides[s].Process
-		if p == None || seen[p] {
+		if p == comms.None || seen[p] {
 			return -1
 		}
 		seen[p] = true
@@ -108,9 +109,9 @@ func (m *members) covers(g *group.Communicator) int {
 
 func first(sides []int) int {
 	for _, s := range sides {
-		if s != None {
+		if s != comms.None {
 			return s
 		}
 	}
-	return None
+	return comms.None
 }

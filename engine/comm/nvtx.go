@@ -46,13 +46,13 @@ func (r *Result) reconcile(of *profiled, by Scoring) *tied {
 	r.Groups, r.Calls = slices.Clone(r.Groups), slices.Clip(r.Calls)
 	for i := range r.Ranks {
 		k := &r.Ranks[i]
-		if k.Profile == None {
+		if k.Profile == comms.None {
 			continue
 		}
 		p := newProfile(r, t, i, of.calls[k.Profile])
 		switch {
 		case !p.sized(): // names alone say no more than the kernels'
-		case k.Log == None:
+		case k.Log == comms.None:
 			p.adopt()
 		case r.isDump(k.Profile):
 			p.matchNumbers()
@@ -94,7 +94,7 @@ func newProfile(r *Result, t *tied, rank int, calls []int) *profile {
 	at := map[launch]int{}
 	for _, i := range calls {
 		c := &r.Recorded.Calls[i]
-		if c.Group == None {
+		if c.Group == comms.None {
 			continue
 		}
 		if p.units[c.Group] == nil {
@@ -153,7 +153,7 @@ func (p *profile) silent(g int) bool {
 }
 
 func (p *profile) launches(u unit) bool {
-	return slices.ContainsFunc(u.calls, func(c int) bool { return p.call(c).Kernel != None })
+	return slices.ContainsFunc(u.calls, func(c int) bool { return p.call(c).Kernel != comms.None })
 }
 
 // opBits is the room for operations in a count where each operation is numbered by itself, as in a dump of the Inspector.
@@ -178,10 +178,10 @@ func (p *profile) add(calls []int) {
 // tie keeps the kernel of a call of the job, which is call i of the profiler's.
 func (p *profile) tie(call, i int) {
 	x := p.call(i)
-	if p.t.began[call] = x.Enter; !x.HasEnter && x.Kernel != None {
+	if p.t.began[call] = x.Enter; !x.HasEnter && x.Kernel != comms.None {
 		p.t.began[call] = p.r.kernels[p.k.Profile][x.Kernel].Start
 	}
-	if x.Kernel != None {
+	if x.Kernel != comms.None {
 		p.t.ties[p.rank] = append(p.t.ties[p.rank], tie{call, x.Kernel, x.KernelSure})
 	}
 }

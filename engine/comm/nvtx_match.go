@@ -112,7 +112,7 @@ func (p *profile) ofRanges(recorded int) (out []align.Unit) {
 	for _, u := range p.units[recorded] {
 		x := align.Unit{Count: u.launch, Time: p.call(u.calls[0]).Enter, HasTime: true}
 		for _, i := range u.calls {
-			if c := p.call(i); c.Kernel != None || c.Bytes == 0 {
+			if c := p.call(i); c.Kernel != comms.None || c.Bytes == 0 {
 				x.Vague = x.Vague || p.vague(i)
 				x.Calls = append(x.Calls, align.Sign{Op: c.Op, Bytes: c.Bytes, Root: int64(c.Peer)})
 			}
@@ -141,7 +141,7 @@ func (p *profile) ofLog(units []loggedUnit) (out []align.Unit) {
 // vague reports whether it is open which stream, and so which communicator, a call is of.
 func (p *profile) vague(i int) bool {
 	c := p.call(i)
-	return !c.KernelSure && (c.Group == None || p.r.Recorded.Groups[c.Group].ID == 0)
+	return !c.KernelSure && (c.Group == comms.None || p.r.Recorded.Groups[c.Group].ID == 0)
 }
 
 // signOf is what tells a logged call from others.
@@ -232,7 +232,7 @@ func (p *profile) accept(logged, recorded int, shift int64, units []loggedUnit) 
 // its kernel.
 func (p *profile) tieVague(call int, u unit) {
 	for _, i := range u.calls {
-		if c := p.call(i); p.vague(i) && c.Kernel != None && c.Op == p.r.Calls[call].Op {
+		if c := p.call(i); p.vague(i) && c.Kernel != comms.None && c.Op == p.r.Calls[call].Op {
 			p.t.began[call] = c.Enter
 			p.t.ties[p.rank] = append(p.t.ties[p.rank], tie{call, c.Kernel, true})
 			return

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/comm/align"
 	"github.com/sfstat/sfstat/internal/robust"
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // maxTrials bounds the alignments that pairing by content costs.
@@ -26,7 +27,7 @@ type trial struct {
 func (p *pairs) byContent() {
 	var logs, traces []int
 	for l := range p.logs {
-		if p.of[l] == None && len(p.logs[l].calls) > 0 {
+		if p.of[l] == comms.None && len(p.logs[l].calls) > 0 {
 			logs = append(logs, l)
 		}
 	}
@@ -69,7 +70,7 @@ func (p *pairs) known() names {
 		host := p.logs[l].host
 		if host != "" && traced[host] {
 			k.hosts[host] = true
-			k.numbers[host] = k.numbers[host] || p.of[l] != None && p.how[l] == ByPID
+			k.numbers[host] = k.numbers[host] || p.of[l] != comms.None && p.how[l] == ByPID
 		}
 	}
 	return k
@@ -127,7 +128,7 @@ func (p *pairs) best(trials []trial) {
 	}
 	slices.SortFunc(trials, better)
 	for i, x := range trials {
-		if p.of[x.log] != None || p.taken[x.trace] {
+		if p.of[x.log] != comms.None || p.taken[x.trace] {
 			continue
 		}
 		how := ByContent
@@ -168,7 +169,7 @@ func (p *pairs) rivals(x, y trial) bool {
 	case y.log == x.log && p.taken[y.trace]:
 		l := slices.Index(p.of, y.trace)
 		return !p.how[l].Sure() && !x.beats(y)
-	case y.trace == x.trace && p.of[y.log] != None:
+	case y.trace == x.trace && p.of[y.log] != comms.None:
 		return !p.how[y.log].Sure() && !x.beats(y)
 	}
 	return (y.log == x.log || y.trace == x.trace) && !x.beats(y)

@@ -50,7 +50,7 @@ type recorded struct {
 // pair finds the ranks: processes that logged with those that profilers saw, and what is left of both.
 func (r *Result) pair(of *profiled) []Rank {
 	p := pairs{r: r, logs: r.logged(of), traces: r.recorded()}
-	p.of, p.how, p.taken = slices.Repeat([]int{None}, len(p.logs)), make([]Pairing, len(p.logs)), make([]bool, len(p.traces))
+	p.of, p.how, p.taken = slices.Repeat([]int{comms.None}, len(p.logs)), make([]Pairing, len(p.logs)), make([]bool, len(p.traces))
 	p.guessHosts()
 	same := func(l *logged, t *recorded) bool { return l.host == "" || t.host == "" || l.host == t.host }
 	p.where(ByPID, func(l *logged, t *recorded) bool { return l.PID > 0 && l.PID == t.PID && same(l, t) })
@@ -140,11 +140,11 @@ func (p *pairs) set(l, t int, how Pairing) { p.of[l], p.how[l], p.taken[t] = t, 
 // where pairs what fits one only, both ways.
 func (p *pairs) where(how Pairing, fits func(*logged, *recorded) bool) {
 	partner := func(l int) int {
-		found := None
+		found := comms.None
 		for t := range p.traces {
 			if !p.taken[t] && fits(&p.logs[l], &p.traces[t]) {
-				if found != None {
-					return None
+				if found != comms.None {
+					return comms.None
 				}
 				found = t
 			}
@@ -154,14 +154,14 @@ func (p *pairs) where(how Pairing, fits func(*logged, *recorded) bool) {
 	claims := map[int]int{}
 	partners := make([]int, len(p.logs))
 	for l := range p.logs {
-		if partners[l] = None; p.of[l] == None {
-			if partners[l] = partner(l); partners[l] != None {
+		if partners[l] = comms.None; p.of[l] == comms.None {
+			if partners[l] = partner(l); partners[l] != comms.None {
 				claims[partners[l]]++
 			}
 		}
 	}
 	for l, t := range partners {
-		if t != None && claims[t] == 1 {
+		if t != comms.None && claims[t] == 1 {
 			p.set(l, t, how)
 		}
 	}
@@ -171,8 +171,8 @@ func (p *pairs) where(how Pairing, fits func(*logged, *recorded) bool) {
 func (p *pairs) ranks() (list []Rank) {
 	for i := range p.logs {
 		l := &p.logs[i]
-		k := Rank{Host: l.host, PID: l.PID, Device: l.Device, Log: l.index, Profile: None, Calls: l.calls, Pairing: p.how[i]}
-		if t := p.of[i]; t != None {
+		k := Rank{Host: l.host, PID: l.PID, Device: l.Device, Log: l.index, Profile: comms.None, Calls: l.calls, Pairing: p.how[i]}
+		if t := p.of[i]; t != comms.None {
 			k.Profile = p.traces[t].index
 			if d := p.traces[t].Device; d >= 0 { // dumps do not say
 				k.Device = d
@@ -183,7 +183,7 @@ func (p *pairs) ranks() (list []Rank) {
 	for i := range p.traces {
 		if t := &p.traces[i]; !p.taken[i] {
 			list = append(list, Rank{Host: cmp.Or(t.host, strings.TrimSuffix(path.Base(p.sourceOf(t)), ".sqlite")), PID: t.PID, Device: t.Device,
-				Log: None, Profile: t.index})
+				Log: comms.None, Profile: t.index})
 		}
 	}
 	slices.SortStableFunc(list, func(x, y Rank) int {

@@ -3,37 +3,10 @@ package comm
 import (
 	"math"
 
+	"github.com/sfstat/sfstat/engine/comm/parallel"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
-
-// Signature is how a communicator is used, by one rank that has most calls on it.
-type Signature struct {
-	Calls      int     // of that rank
-	Large      int     // of them of at least [largeBytes]
-	Steps      int     // in the recording, 0 where no NVTX range tells
-	PerStep    float64 // large calls in a step; NaN without steps
-	Repeats    float64 // in a step, of the most frequent size of large calls; over all steps where there are none
-	Burstiness float64 // of times between calls, −1 (even) to 1 (bursts); NaN without times
-	Largest    int64   // bytes
-	LargeOps   map[nccl.Op]int
-	Averages   int     // reductions that average
-	Grouped    int     // large collectives that share their launch with others
-	Successive float64 // of large all-gathers, the part that stands in runs of [longRun] or more without a reduction between
-	Visits     int     // runs of large collectives that large messages of the rank, on any communicator, break
-	Elsewhere  int     // launches of such messages
-	Sending
-}
-
-// Sending is how a communicator is used for sends and receives, by the same rank.
-type Sending struct {
-	Peers  float64 // ranks that one launch sends to, on average over those that send
-	Lone   int     // launches that send and do not receive, or the reverse
-	Mutual bool    // a rank that is sent to is received from as well
-	Uneven bool    // sends of one launch differ in size
-}
-
-// largeBytes is from which on a message carries data of the model, not a flag, a loss or a norm.
-const largeBytes = 16 << 10
 
 // longRun is how many all-gathers in a row are those of layers one after another: a tensor-parallel rank reduces what a layer
 // made before it gathers again, but for two or three at the ends of a pass.
@@ -49,8 +22,8 @@ type usageOf struct {
 }
 
 // signature looks at the calls of one side.
-func (u *usageOf) signature(calls []int, side int) Signature {
-	s := Signature{Calls: len(calls), PerStep: math.NaN(), LargeOps: map[nccl.Op]int{}}
+func (u *usageOf) signature(calls []int, side int) parallel.Signature {
+	s := parallel.Signature{Calls: len(calls), PerStep: math.NaN(), LargeOps: map[nccl.Op]int{}}
 	sizes, launches := map[int64]int{}, map[int64]int{}
 	most := 0
 	for _, i := range calls {
@@ -59,7 +32,7 @@ func (u *usageOf) signature(calls []int, side int) Signature {
 		if c.Op.Reduces() && c.Reduction == nccl.Avg {
 			s.Averages++
 		}
-		if c.Bytes < largeBytes {
+		if c.Bytes < parallel.LargeBytes {
 			continue
 		}
 		s.Large++
@@ -77,7 +50,7 @@ func (u *usageOf) signature(calls []int, side int) Signature {
 	}
 	s.Repeats = float64(most)
 	s.Sending, s.Successive, s.Burstiness = u.sending(calls), u.successive(calls), u.burstiness(calls)
-	if rank := u.m.sides[side].Process; rank != None {
+	if rank := u.m.sides[side].Process; rank != comms.None {
 		if s.Steps = len(u.r.Steps(rank)); s.Steps > 0 {
 			s.PerStep = float64(s.Large) / float64(s.Steps)
 			s.Repeats = float64(most) / float64(s.Steps)
@@ -104,7 +77,7 @@ func (u *usageOf) turnsOf(rank int) turns {
 	var last launchKey
 	for _, i := range u.r.Ranks[rank].Calls {
 		c := &u.r.Calls[i]
-		if c.Bytes < largeBytes || u.duplicates[i] {
+		if c.Bytes < parallel.LargeBytes || u.duplicates[i] {
 			continue
 		}
 		if c.Op == nccl.Send || c.Op == nccl.Recv {
@@ -130,7 +103,7 @@ type launched struct {
 }
 
 // sending looks at sends and receives.
-func (u *usageOf) sending(calls []int) (s Sending) {
+func (u *usageOf) sending(calls []int) (s parallel.Sending) {
 	launches := map[int64]*launched{}
 	sent, received := map[int]bool{}, map[int]bool{}
 	for _, i := range calls {
@@ -183,7 +156,7 @@ func (u *usageOf) successive(calls []int) float64 {
 	}
 	for _, i := range calls {
 		switch c := &u.r.Calls[i]; {
-		case c.Bytes < largeBytes:
+		case c.Bytes < parallel.LargeBytes:
 		case c.Op == nccl.AllGather:
 			all, run = all+1, run+1
 		case c.Op.Reduces():

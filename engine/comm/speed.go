@@ -5,6 +5,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/comm/bandwidth"
 	"github.com/sfstat/sfstat/engine/comm/group"
+	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
@@ -32,7 +33,7 @@ func (r *Result) PairOf(subject int) (p Pair, ok bool) {
 
 // BytesOf is the size of what was measured, as logged.
 func (r *Result) BytesOf(m Measured) int64 {
-	if m.Transfer != None {
+	if m.Transfer != comms.None {
 		return r.Transfers[m.Transfer].Bytes
 	}
 	return r.Collectives[m.Collective].Bytes
@@ -50,13 +51,13 @@ func (r *Result) WorkOf(c *bandwidth.Cell) string {
 func (r *Result) speed(m *members, theory bandwidth.Theory) {
 	s, l := &r.Speed, r.limits(m)
 	type family struct {
-		kind          Kind
+		kind          parallel.Kind
 		ranks, stride int
 	}
 	families := map[family]int{}
 	for g := range r.Communicators {
 		c := &r.Communicators[g]
-		key := family{c.Kind, c.NRanks, c.stride()}
+		key := family{c.Kind, c.NRanks, c.Stride()}
 		if _, known := families[key]; !known {
 			families[key] = len(families)
 		}
@@ -72,7 +73,7 @@ func (r *Result) speed(m *members, theory bandwidth.Theory) {
 		for _, p := range c.Parts {
 			call.Members = append(call.Members, bandwidth.Span{Start: p.Start, End: p.End})
 		}
-		calls, s.Of = append(calls, call), append(s.Of, Measured{Collective: i, Transfer: None})
+		calls, s.Of = append(calls, call), append(s.Of, Measured{Collective: i, Transfer: comms.None})
 	}
 	calls = r.pairSubjects(calls, l)
 	o := bandwidth.DefaultOptions()
@@ -100,7 +101,7 @@ type limits struct {
 func (r *Result) limits(m *members) *limits {
 	l := &limits{r: r, m: m, ways: make([][]comms.Path, len(m.list))}
 	for _, p := range r.Recorded.Paths {
-		if g := r.groupOf[r.sideOf[p.Group]]; g != None {
+		if g := r.RecordedOn(p.Group); g != comms.None {
 			l.ways[g] = append(l.ways[g], p)
 		}
 	}
@@ -125,7 +126,7 @@ func (l *limits) between(g int, ranks []int) bandwidth.Limit {
 	var machines []int
 	member := map[int]int{} // of ranks in the communicator
 	for n, s := range c.Sides {
-		if s == None || l.m.sides[s].Process == None || ranks != nil && !slices.Contains(ranks, l.m.sides[s].Process) {
+		if s == comms.None || l.m.sides[s].Process == comms.None || ranks != nil && !slices.Contains(ranks, l.m.sides[s].Process) {
 			continue
 		}
 		host := l.r.Ranks[l.m.sides[s].Process].Host

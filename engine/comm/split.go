@@ -15,7 +15,7 @@ type profiled struct {
 func (r *Result) split() *profiled {
 	c := r.Recorded
 	of := &profiled{calls: make([][]int, len(c.Processes)), logged: make([][]int, len(c.Processes))}
-	log := func(process int) bool { return process != None && r.kindOf(process) == comms.SourceNCCLLog }
+	log := func(process int) bool { return process != comms.None && r.kindOf(process) == comms.SourceNCCLLog }
 	others := false
 	group := make([]int, len(c.Groups))
 	r.sideOf = group
@@ -28,7 +28,7 @@ func (r *Result) split() *profiled {
 		}
 	}
 	for g := range r.Groups {
-		if s := r.Groups[g].Split; s != nil && s.Parent != None && group[s.Parent] != s.Parent {
+		if s := r.Groups[g].Split; s != nil && s.Parent != comms.None && group[s.Parent] != s.Parent {
 			moved := *s
 			moved.Parent = group[s.Parent]
 			r.Groups[g].Split = &moved
@@ -37,7 +37,7 @@ func (r *Result) split() *profiled {
 	for i := range c.Calls {
 		if p := c.Calls[i].Process; !log(p) {
 			others = true
-			if p != None {
+			if p != comms.None {
 				of.calls[p] = append(of.calls[p], i)
 			}
 		}
@@ -46,7 +46,7 @@ func (r *Result) split() *profiled {
 		r.Calls = nil
 		for _, x := range c.Calls {
 			if log(x.Process) {
-				if x.Group != None {
+				if x.Group != comms.None {
 					x.Group = group[x.Group]
 				}
 				r.Calls = append(r.Calls, x)

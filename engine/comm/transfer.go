@@ -6,6 +6,8 @@ import (
 
 	"github.com/sfstat/sfstat/engine/comm/bandwidth"
 	"github.com/sfstat/sfstat/engine/comm/group"
+	"github.com/sfstat/sfstat/engine/comm/parallel"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -18,8 +20,8 @@ const (
 	Both // at once: both ranks send and receive in one launch
 )
 
-// op stands for a direction among the operations of package bandwidth, which then compares each with its like.
-func (d Direction) op() nccl.Op {
+// Op stands for a direction among the operations of package bandwidth, which then compares each with its like.
+func (d Direction) Op() nccl.Op {
 	return [...]nccl.Op{nccl.Send, nccl.Recv, nccl.SendRecv}[min(d, Both)]
 }
 
@@ -55,7 +57,7 @@ func (t *Transfer) Begin() (at int64, end int) {
 // Pair is two ranks that send each other messages.
 type Pair struct {
 	Low, High    int // indices of Ranks
-	Kind         Kind
+	Kind         parallel.Kind
 	Communicator int // that it was first seen on
 }
 
@@ -158,7 +160,7 @@ func (r *Result) transfers(m *members, duplicates map[int]bool) {
 		key := [2]place{{low.Rank, low.Kernel}, {high.Rank, high.Kernel}}
 		i, known := at[key]
 		if !known {
-			if r.clockOf(low.Rank) != r.clockOf(high.Rank) && !(r.placed(low.Rank) && r.placed(high.Rank)) { // their clocks do not compare
+			if r.clockOf(low.Rank) != r.clockOf(high.Rank) && !(r.Placed(low.Rank) && r.Placed(high.Rank)) { // their clocks do not compare
 				r.Messages.Unlaunch++
 				continue
 			}
@@ -234,11 +236,11 @@ func (r *Result) pairSubjects(calls []bandwidth.Call, l *limits) []bandwidth.Cal
 		if !t.measurable() {
 			continue
 		}
-		call := bandwidth.Call{Subject: at[[2]int{t.Ends[0].Rank, t.Ends[1].Rank}], Op: t.Direction.op(), Bytes: t.Bytes}
+		call := bandwidth.Call{Subject: at[[2]int{t.Ends[0].Rank, t.Ends[1].Rank}], Op: t.Direction.Op(), Bytes: t.Bytes}
 		for _, p := range t.Ends {
 			call.Members = append(call.Members, bandwidth.Span{Start: p.Start, End: p.End})
 		}
-		calls, s.Of = append(calls, call), append(s.Of, Measured{Collective: None, Transfer: i})
+		calls, s.Of = append(calls, call), append(s.Of, Measured{Collective: comms.None, Transfer: i})
 	}
 	return calls
 }

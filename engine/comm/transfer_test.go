@@ -7,27 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sfstat/sfstat/fixtures/comm/commtest"
 	"github.com/sfstat/sfstat/fixtures/comm/job"
-	"github.com/sfstat/sfstat/ingest"
-	"github.com/sfstat/sfstat/ingest/auto"
 )
-
-// invented is the traffic of a job of package job, after change was made to its files.
-func invented(t *testing.T, s job.Spec, change func(dir string)) *Result {
-	t.Helper()
-	dir := t.TempDir()
-	if err := job.Write(dir, s); err != nil {
-		t.Fatal(err)
-	}
-	if change != nil {
-		change(dir)
-	}
-	found, err := auto.ReadComm([]string{dir}, ingest.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return analyze(t, found.Comm, Options{})
-}
 
 // A process whose log is lost does what ranks of other hosts do, at the same times. Hosts that go by the same names in
 // logs and exports tell that it is none of those.
@@ -36,29 +18,19 @@ func TestOtherHost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	onlyByPID(t, invented(t, s, func(dir string) {
+	onlyByPID(t, analyze(t, commtest.Invented(t, s, func(dir string) {
 		for _, lost := range []string{"nccl.node1.4035.log", "node2.sqlite"} {
 			if err := os.Remove(filepath.Join(dir, lost)); err != nil {
 				t.Fatal(err)
 			}
 		}
-	}))
-}
-
-func pipelineJob(t *testing.T, name string, nodes int) job.Spec {
-	t.Helper()
-	s, err := job.Scenario(name, nodes, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Steps = 6
-	return s
+	}), Options{}))
 }
 
 // A step of a pipeline of two hosts has three microbatches: two of them go forth alone, two come back alone, and one comes back with what goes
 // forth next. On each of four pairs that are 5 transfers a step of 8 MiB.
 func TestTransfers(t *testing.T) {
-	r := invented(t, pipelineJob(t, "healthy-pipeline", 2), nil)
+	r := analyze(t, commtest.Invented(t, commtest.Pipeline(t, "healthy-pipeline", 2), nil), Options{})
 	if len(r.Transfers) != 6*4*5 || r.Messages.Paired != 6*4*6 || r.Messages.Lonely+r.Messages.Shared+r.Messages.Unlaunch != 0 || len(r.Speed.Pairs) != 4 {
 		t.Fatalf("%d transfers of %+v on %d pairs", len(r.Transfers), r.Messages, len(r.Speed.Pairs))
 	}
@@ -83,7 +55,7 @@ func TestTransfers(t *testing.T) {
 
 // Where a log lacks one send, which of the others is which is not known: that way is left out, the others stay.
 func TestTransfersOfATornLog(t *testing.T) {
-	r := invented(t, pipelineJob(t, "healthy-pipeline", 2), func(dir string) {
+	r := analyze(t, commtest.Invented(t, commtest.Pipeline(t, "healthy-pipeline", 2), func(dir string) {
 		path := filepath.Join(dir, "nccl.node0.4000.log")
 		text, err := os.ReadFile(path)
 		if err != nil {
@@ -95,24 +67,8 @@ func TestTransfersOfATornLog(t *testing.T) {
 		if err := os.WriteFile(path, []byte(before+after), 0o644); err != nil {
 			t.Fatal(err)
 		}
-	})
+	}), Options{})
 	if r.Messages.Paired != 6*4*6-18 || r.Messages.Lonely != 17+18 {
 		t.Errorf("%+v, want 126 paired, and 17 sends with 18 receives alone", r.Messages)
-	}
-}
-
-// Who is on a slow link arrives late at what follows, and makes the others wait, but not by its own delay; a rank that computes longer does.
-func TestOwnLateness(t *testing.T) {
-	for name, own := range map[string]bool{"slow-card-pipeline": false, "late-rank-pipeline": true} {
-		r := invented(t, pipelineJob(t, name, 4), nil)
-		all, span := r.Lateness()
-		caused, mine := float64(all[5].Caused)/float64(span), float64(all[5].Own)/float64(span)
-		if caused < 0.05 || own != (mine > 0.05) {
-			t.Errorf("%s: rank 5 makes the others wait %.1f %% of the time, %.1f %% of itself", name, 100*caused, 100*mine)
-		}
-		late, _ := r.Latecomers()
-		if (len(late) == 1 && late[0].Rank == 5) != own || len(late) > 1 {
-			t.Errorf("%s: latecomers %+v", name, late)
-		}
 	}
 }

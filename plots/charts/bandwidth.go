@@ -7,6 +7,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/bandwidth"
+	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/plots"
 )
 
@@ -42,7 +43,7 @@ func bandwidthChart(r *comm.Result) plots.Chart {
 			limits[bandwidth.Limit{Link: l.Link, Bandwidth: l.Bandwidth}] = true
 		}
 		name := r.WorkOf(c)
-		if k := r.Communicators[r.Speed.Subjects[c.Subject].Communicator].Kind; k != comm.UnknownKind {
+		if k := r.Communicators[r.Speed.Subjects[c.Subject].Communicator].Kind; k != parallel.UnknownKind {
 			name = k.String() + " " + name
 		}
 		if _, known := series[name]; !known {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/plots"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -25,7 +26,7 @@ func communicatorMap(r *comm.Result) plots.Matrix {
 	for _, g := range ordered(r) {
 		c := &r.Communicators[g]
 		name := trace.RankList(slices.Compact(slices.Clone(c.Ranks)))
-		if c.Kind != comm.UnknownKind {
+		if c.Kind != parallel.UnknownKind {
 			name = c.Kind.String() + " " + name
 		}
 		row[g] = len(m.Rows)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/plots"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
@@ -24,13 +25,13 @@ type clip struct {
 	from, to int64
 	ops      []nccl.Op        // series
 	begins   map[[2]int]int64 // of rank and kernel: when the last rank of it had come
-	kinds    map[[2]int]comm.Kind
+	kinds    map[[2]int]parallel.Kind
 }
 
 // timeline is the end of a step in the middle of the recording, or of all of it: for each rank a lane of all operations, and one for
 // each kind of parallelism. An operation is paler until its last rank has come.
 func timeline(r *comm.Result) plots.Timeline {
-	c := &clip{r: r, begins: map[[2]int]int64{}, kinds: map[[2]int]comm.Kind{}}
+	c := &clip{r: r, begins: map[[2]int]int64{}, kinds: map[[2]int]parallel.Kind{}}
 	for i := range r.Ranks {
 		if _, known := r.OnFirstClock(i, 0); known && len(c.ranks) < mostRanks {
 			c.ranks = append(c.ranks, i)
@@ -140,7 +141,7 @@ func (c *clip) learn() {
 // track is the lanes of a rank.
 func (c *clip) track(i int) plots.Track {
 	track := plots.Track{{Name: fmt.Sprintf("rank %d", c.r.Ranks[i].Rank)}}
-	lanes := map[comm.Kind][]plots.Span{}
+	lanes := map[parallel.Kind][]plots.Span{}
 	for n, k := range c.r.Kernels(i) {
 		series := slices.Index(c.ops, k.Op)
 		if series < 0 || !c.inView(i, &k) {
@@ -154,11 +155,11 @@ func (c *clip) track(i int) plots.Track {
 		}
 		s := plots.Span{From: c.ms(start), Busy: c.ms(busy), To: c.ms(end), Series: series}
 		track[0].Spans = append(track[0].Spans, s)
-		if kind := c.kinds[at]; kind != comm.UnknownKind {
+		if kind := c.kinds[at]; kind != parallel.UnknownKind {
 			lanes[kind] = append(lanes[kind], s)
 		}
 	}
-	for kind := comm.UnknownKind + 1; kind <= comm.ContextParallel; kind++ {
+	for kind := parallel.UnknownKind + 1; kind <= parallel.ContextParallel; kind++ {
 		if len(lanes[kind]) > 0 {
 			track = append(track, plots.Lane{Name: kind.String(), Spans: lanes[kind]})
 		}

@@ -12,7 +12,7 @@ func kernels(t *testing.T, skip func(rank, step, name, seq int32) bool) *Trace {
 	t.Helper()
 	o := &Trace{Names: []string{"gemm", "softmax", "norm"}, Layout: Layout{DP: 4, PP: 1, World: 4}}
 	for r := range 4 {
-		o.Ranks = append(o.Ranks, trace.Rank{ID: r, Role: trace.Role{{trace.DataParallel, r}, {trace.PipelineParallel, 0}}})
+		o.Ranks = append(o.Ranks, trace.Rank{ID: r, Role: trace.Role{{Axis: trace.DataParallel, Index: r}, {Axis: trace.PipelineParallel}}})
 	}
 	for s := range int32(6) {
 		o.Steps = append(o.Steps, int64(s))

@@ -78,17 +78,8 @@ func readRecording(path, name string) (*Recording, error) {
 	if len(found.Problems) > 0 {
 		return nil, found.Problems[0].Err
 	}
-	var o comm.Options
-	if r.Model != nil {
-		o.Layout = comm.LayoutOf(r.Model)
-	}
-	if r.Result, err = comm.Analyze(found.Comm, o); err != nil {
+	if r.Result, err = comm.Analyze(found.Comm, comm.Options{Model: r.Model}); err != nil {
 		return nil, input.At(input.Pos{File: path}, err)
-	}
-	if r.Model != nil {
-		if r.Result.Accounts, err = r.Result.Against(r.Model); err != nil {
-			return nil, input.At(input.Pos{File: filepath.Join(path, modelName)}, err)
-		}
 	}
 	for _, s := range found.Comm.Sources {
 		if err := r.from(path, s.Name); err != nil {

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/volume"
 	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/trace"
@@ -86,7 +85,7 @@ func ratios(list []*Recording, of volume.Dimension, at place) string {
 }
 
 // ratioOf is logged over expected bytes of a dimension, of what there is theory for.
-func ratioOf(a *comm.Account, of volume.Dimension) (float64, bool) {
+func ratioOf(a *volume.Account, of volume.Dimension) (float64, bool) {
 	var theory, observed float64
 	for i := range a.Rows {
 		if x := &a.Rows[i]; x.Dimension == of && x.Theory.Logged > 0 {
@@ -102,7 +101,7 @@ func VolumeTable(list []*Recording) campaign.Table {
 		Head:  []string{"recording", "ranks", "for", "operation", "expected GB", "observed GB", "ratio", "calls", "size"},
 		Notes: []string{"Ratio is how many more calls times how much larger each. Operations that no formula is for have no ratio; those of less than a thousandth of what was expected are left out. Ranks of a stage whose bytes are within a thousandth stand together."}}
 	for _, r := range list {
-		for _, g := range comm.Alike(r.Result.Accounts) {
+		for _, g := range volume.Alike(r.Result.Accounts) {
 			a := &r.Result.Accounts[g[0]]
 			var ranks []int
 			for _, n := range g {

@@ -1,4 +1,4 @@
-package comm
+package topology
 
 import (
 	"fmt"
@@ -7,15 +7,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/fixtures/comm/commtest"
 	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // By hand from fixtures/comm/make: two hosts of two GPUs on NVLink and one network card; GPUs of both hosts have the same names, ranks of the
 // job tell them apart.
 func TestTopology(t *testing.T) {
-	r := analyze(t, fixture(t, logFiles, nil), Options{})
+	r := commtest.Analyzed(t, comm.Analyze, commtest.Job(t, commtest.Logs, nil))
 	got := map[string][]string{}
-	for _, m := range r.Topology() {
+	for _, m := range Of(r) {
 		name := func(d int) string {
 			if m.Devices[d].Rank < 0 {
 				return m.Devices[d].Name
@@ -43,7 +45,7 @@ func TestTopology(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("want −, got +:\n%s", diff)
 	}
-	if alone := analyze(t, fixture(t, nil, exportFiles), Options{}).Topology(); len(alone) > 0 {
+	if alone := Of(commtest.Analyzed(t, comm.Analyze, commtest.Job(t, nil, commtest.Exports))); len(alone) > 0 {
 		t.Errorf("of exports alone: %+v", alone)
 	}
 }

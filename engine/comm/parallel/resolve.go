@@ -1,4 +1,4 @@
-package comm
+package parallel
 
 import "slices"
 
@@ -10,11 +10,11 @@ type connected struct {
 	most  map[int]int // of a head, of a communicator of its set, ranks without a log included
 }
 
-// connected joins the ranks of each communicator. Nearly O(ranks of all communicators).
-func (r *Result) connected() *connected {
+// connect joins the ranks of each communicator. Nearly O(ranks of all communicators).
+func connect(all []Communicator) *connected {
 	p := &connected{above: map[int]int{}, ranks: map[int]int{}, most: map[int]int{}}
-	for i := range r.Communicators {
-		c := &r.Communicators[i]
+	for i := range all {
+		c := &all[i]
 		for _, rank := range c.Ranks {
 			p.join(p.head(c.Ranks[0]), p.head(rank))
 		}
@@ -50,8 +50,9 @@ func (p *connected) join(x, y int) {
 	p.most[x] = max(p.most[x], p.most[y])
 }
 
-// several lists the ranks of each set of at least two, in order.
-func (p *connected) several() (list [][]int) {
+// Sets are the ranks that communicators connect, directly or through others, each set of at least two, in order.
+func Sets(all []Communicator) (list [][]int) {
+	p := connect(all)
 	of := map[int][]int{}
 	for rank := range p.above {
 		head := p.head(rank)
@@ -84,35 +85,35 @@ func (c *Communicator) has(rank int) bool {
 	return ok
 }
 
-// resolveKinds compares communicators. Groups of two dimensions have at most one rank in common, so that what
+// resolve compares communicators. Groups of two dimensions have at most one rank in common, so that what
 // joins several stages of a pipeline is not data parallelism; it may be the first and the last stage that
 // share an embedding. And groups that lie in the job like others are of their kind.
-func (r *Result) resolveKinds() {
-	pipes := r.byRank(func(c *Communicator) bool { return c.Kind == PipelineParallel })
-	for i := range r.Communicators {
-		if c := &r.Communicators[i]; c.Kind == DataParallel && c.NRanks > 1 && r.insidePipeline(c, pipes) {
+func resolve(all []Communicator) {
+	pipes := byRank(all, func(c *Communicator) bool { return c.Kind == PipelineParallel })
+	for i := range all {
+		if c := &all[i]; c.Kind == DataParallel && c.NRanks > 1 && insidePipeline(all, c, pipes) {
 			c.Kind, c.Evidence = UnknownKind, because(SharedEmbedding)
 		}
 	}
 	// Beside a group of experts, a rank is the only one that has its experts.
-	others := r.byRank(func(c *Communicator) bool {
+	others := byRank(all, func(c *Communicator) bool {
 		return c.NRanks > 1 && (c.Kind == DataParallel || c.Kind == ExpertParallel)
 	})
-	for i := range r.Communicators {
-		if c := &r.Communicators[i]; c.Kind == DataParallel && c.NRanks == 1 && slices.ContainsFunc(c.Ranks, func(rank int) bool { return len(others[rank]) > 0 }) {
+	for i := range all {
+		if c := &all[i]; c.Kind == DataParallel && c.NRanks == 1 && slices.ContainsFunc(c.Ranks, func(rank int) bool { return len(others[rank]) > 0 }) {
 			c.Kind, c.Evidence = UnknownKind, because(OneRankBeside)
 		}
 	}
-	r.alike(pipes)
+	likeOthers(all, pipes)
 }
 
-// memberships is communicators of each rank of the job, indices of Result.Communicators.
+// memberships is communicators of each rank of the job, indices of those of the job.
 type memberships map[int][]int
 
-func (r *Result) byRank(which func(c *Communicator) bool) memberships {
+func byRank(all []Communicator, which func(c *Communicator) bool) memberships {
 	of := memberships{}
-	for i := range r.Communicators {
-		if c := &r.Communicators[i]; which(c) {
+	for i := range all {
+		if c := &all[i]; which(c) {
 			for _, rank := range c.Ranks {
 				of[rank] = append(of[rank], i)
 			}
@@ -121,33 +122,33 @@ func (r *Result) byRank(which func(c *Communicator) bool) memberships {
 	return of
 }
 
-func (r *Result) insidePipeline(c *Communicator, pipes memberships) bool {
+func insidePipeline(all []Communicator, c *Communicator, pipes memberships) bool {
 	if len(c.Ranks) == 0 {
 		return false
 	}
 	return slices.ContainsFunc(pipes[c.Ranks[0]], func(i int) bool {
-		return !slices.ContainsFunc(c.Ranks, func(rank int) bool { return !r.Communicators[i].has(rank) })
+		return !slices.ContainsFunc(c.Ranks, func(rank int) bool { return !all[i].has(rank) })
 	})
 }
 
-// alike gives groups that lie in the job like others the kind of those, if those are of one kind. What is used as
+// likeOthers gives groups that lie in the job like others the kind of those, if those are of one kind. What is used as
 // experts or stages are shows that by itself.
-func (r *Result) alike(pipes memberships) {
+func likeOthers(all []Communicator, pipes memberships) {
 	type shape struct{ ranks, stride int }
 	votes := map[shape]map[Kind]int{}
-	for i := range r.Communicators {
-		c := &r.Communicators[i]
-		if s := (shape{c.NRanks, c.stride()}); c.Kind != UnknownKind && s.stride > 0 {
+	for i := range all {
+		c := &all[i]
+		if s := (shape{c.NRanks, c.Stride()}); c.Kind != UnknownKind && s.stride > 0 {
 			if votes[s] == nil {
 				votes[s] = map[Kind]int{}
 			}
 			votes[s][c.Kind]++
 		}
 	}
-	for i := range r.Communicators {
-		c := &r.Communicators[i]
-		v := votes[shape{c.NRanks, c.stride()}]
-		if c.Kind != UnknownKind || c.usedAs() != UnknownKind || len(v) != 1 || c.control() || c.NRanks == 1 || r.insidePipeline(c, pipes) {
+	for i := range all {
+		c := &all[i]
+		v := votes[shape{c.NRanks, c.Stride()}]
+		if c.Kind != UnknownKind || c.usedAs() != UnknownKind || len(v) != 1 || c.control() || c.NRanks == 1 || insidePipeline(all, c, pipes) {
 			continue
 		}
 		for k := range v {
@@ -155,7 +156,7 @@ func (r *Result) alike(pipes memberships) {
 				continue
 			}
 			c.Kind = k
-			c.Evidence = append(c.Evidence, Evidence{Kind: LikeOthers, As: k, N: int64(c.NRanks), Stride: c.stride()})
+			c.Evidence = append(c.Evidence, Evidence{Kind: LikeOthers, As: k, N: int64(c.NRanks), Stride: c.Stride()})
 		}
 	}
 }

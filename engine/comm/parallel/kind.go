@@ -1,6 +1,9 @@
-package comm
+package parallel
 
-import "github.com/sfstat/sfstat/trace/nccl"
+import (
+	"github.com/sfstat/sfstat/engine/comm/volume"
+	"github.com/sfstat/sfstat/trace/nccl"
+)
 
 // Kind is what a communicator is for: the dimension of parallelism whose ranks it joins.
 type Kind uint8
@@ -28,42 +31,34 @@ func (l Layout) Given() bool { return l != Layout{} }
 // World is the ranks of the layout.
 func (l Layout) World() int { return max(l.TP, 1) * max(l.CP, 1) * max(l.DP, 1) * max(l.PP, 1) }
 
-// filled is the layout with what is not given: one, but for the data dimension, which takes what the ranks leave. A misfit is a note, of no
-// kind where the layout fits.
-func (l Layout) filled(ranks int) (filled Layout, misfit Note) {
+// filled is the layout with what is not given: one, but for the data dimension, which takes what the ranks leave; fits
+// is false where these are not the ranks of the layout, or its experts do not divide them.
+func (l Layout) filled(ranks int) (filled Layout, fits bool) {
 	l.TP, l.CP, l.PP, l.EP = max(l.TP, 1), max(l.CP, 1), max(l.PP, 1), max(l.EP, 1)
 	if l.DP == 0 {
 		l.DP = max(ranks/(l.TP*l.CP*l.PP), 1)
 	}
-	if l.World() != ranks {
-		return l, Note{Kind: NoteLayoutSize, Layout: l, N: int64(ranks)}
-	}
-	if l.DP*l.CP%l.EP != 0 {
-		return l, Note{Kind: NoteLayoutExperts, Layout: l}
-	}
-	return l, Note{}
+	return l, l.World() == ranks && l.DP*l.CP%l.EP == 0
 }
 
-// kinds finds what each communicator is for: by the layout, where one is given that fits the ranks.
-func (r *Result) kinds(l Layout) {
+// Classify finds what each communicator of a job is for: by the layout, where one is given that fits the ranks, else by how it is used. The layout
+// is returned as it was filled for the ranks of the job; fits is false where one was given that does not.
+func Classify(all []Communicator, l Layout, ranks int) (filled Layout, fits bool) {
 	if l.Given() {
-		ranks := 0
-		for i := range r.Ranks {
-			ranks = max(ranks, r.Ranks[i].Rank+1)
-		}
-		for i := range r.Communicators {
-			ranks = max(ranks, min(r.Communicators[i].NRanks, 1<<20))
-		}
-		filled, misfit := l.filled(ranks)
-		if misfit.Kind == 0 {
-			for i := range r.Communicators {
-				r.Communicators[i].byLayout(filled)
+		if l, fits = l.filled(ranks); fits {
+			for i := range all {
+				all[i].byLayout(l)
 			}
-			return
+			return l, true
 		}
-		r.note(misfit)
 	}
-	r.infer()
+	infer(all)
+	return l, !l.Given()
+}
+
+// LayoutOf is the layout of a model.
+func LayoutOf(m *volume.Model) Layout {
+	return Layout{TP: int(m.TP), CP: int(m.CP), EP: int(m.EP), DP: int(m.DP), PP: int(m.PP)}
 }
 
 // dimension is one of a layout: its kind, size and the distance of neighbouring ranks.

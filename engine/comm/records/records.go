@@ -1,11 +1,15 @@
-package comm
+// Package records lists the calls of a job with all that is known of each: its kernel,
+// its step, how long it waited and how fast it moved data.
+package records
 
 import (
 	"iter"
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/align"
 	"github.com/sfstat/sfstat/engine/comm/bandwidth"
+	"github.com/sfstat/sfstat/engine/comm/steptotals"
 	"github.com/sfstat/sfstat/trace/comms"
 )
 
@@ -17,7 +21,7 @@ type Record struct {
 	Certain      bool
 	Reason       align.Reason // why it has no kernel, where it must have none
 	Communicator int          // index of Communicators, None: not known
-	Place        Place
+	Place        steptotals.Place
 	Moved        // as its kernel; zero where it has none
 }
 
@@ -35,16 +39,19 @@ type Moved struct {
 	Tuning *comms.Tuning // of the first rank that its log tells; nil: not known
 }
 
-// place of kernels: what each took part in.
-type moves map[place]*Moved
+// site is a kernel of a rank.
+type site struct{ rank, kernel int }
+
+// moves is what each kernel took part in.
+type moves map[site]*Moved
 
 // Moves is what every kernel took part in, by rank and index.
-func (r *Result) Moves() func(rank, kernel int) *Moved {
-	all := r.moves()
-	return func(rank, kernel int) *Moved { return all[place{rank, kernel}] }
+func Moves(r *comm.Result) func(rank, kernel int) *Moved {
+	all := movesOf(r)
+	return func(rank, kernel int) *Moved { return all[site{rank, kernel}] }
 }
 
-func (r *Result) moves() moves {
+func movesOf(r *comm.Result) moves {
 	all := moves{}
 	for _, m := range r.Matches {
 		x := all.of(m.Rank, m.Kernel)
@@ -54,7 +61,7 @@ func (r *Result) moves() moves {
 			x.Tuning = r.Calls[m.Call].Tuning
 		}
 	}
-	measured := map[Measured]int{}
+	measured := map[comm.Measured]int{}
 	if r.Speed.Result != nil {
 		for k, m := range r.Speed.Of {
 			measured[m] = k
@@ -71,11 +78,11 @@ func (r *Result) moves() moves {
 		t := &r.Transfers[i]
 		g, known := subjects[[2]int{t.Ends[0].Rank, t.Ends[1].Rank}]
 		if !known {
-			g = None
+			g = comms.None
 		}
-		k, ok := measured[Measured{Collective: None, Transfer: i}]
+		k, ok := measured[comm.Measured{Collective: comms.None, Transfer: i}]
 		if !ok {
-			k = None
+			k = comms.None
 		}
 		all.transfer(r, t, k, g)
 	}
@@ -83,29 +90,29 @@ func (r *Result) moves() moves {
 }
 
 func (a moves) of(rank, kernel int) *Moved {
-	p := place{rank, kernel}
+	p := site{rank, kernel}
 	if a[p] == nil {
-		a[p] = &Moved{Subject: None}
+		a[p] = &Moved{Subject: comms.None}
 	}
 	return a[p]
 }
 
 // join adds something that a kernel took part in. The measure of several messages at once is that of none of them.
-func (a moves) join(r *Result, p Part, begin int64, measure int) *Moved {
+func (a moves) join(r *comm.Result, p comm.Part, begin int64, measure int) *Moved {
 	x := a.of(p.Rank, p.Kernel)
 	x.Start, x.Begin = p.Start, max(x.Begin, begin)
 	x.Measure = nil
-	if x.Parts++; x.Parts == 1 && measure != None && r.Speed.Measures[measure].Transfer > 0 {
+	if x.Parts++; x.Parts == 1 && measure != comms.None && r.Speed.Measures[measure].Transfer > 0 {
 		x.Measure = &r.Speed.Measures[measure]
 	}
 	return x
 }
 
-func (a moves) collective(r *Result, i int, measured map[Measured]int) {
+func (a moves) collective(r *comm.Result, i int, measured map[comm.Measured]int) {
 	c := &r.Collectives[i]
-	k, ok := measured[Measured{Collective: i, Transfer: None}]
+	k, ok := measured[comm.Measured{Collective: i, Transfer: comms.None}]
 	if !ok {
-		k = None
+		k = comms.None
 	}
 	var tuning *comms.Tuning
 	for _, p := range c.Parts {
@@ -124,32 +131,32 @@ func (a moves) collective(r *Result, i int, measured map[Measured]int) {
 }
 
 // transfer adds what two ranks sent each other; measure is index of Speed.Measures and subject of Speed.Subjects, None where there is none.
-func (a moves) transfer(r *Result, t *Transfer, measure, subject int) {
+func (a moves) transfer(r *comm.Result, t *comm.Transfer, measure, subject int) {
 	begin, _ := t.Begin()
 	for end, p := range t.Ends {
 		x := a.join(r, p, begin, measure)
 		x.Peers = append(x.Peers, r.Ranks[t.Ends[1-end].Rank].Rank)
 		slices.Sort(x.Peers)
 		x.Peers = slices.Compact(x.Peers)
-		if subject != None {
-			x.Subject, x.Held = subject, r.Speed.Theory.Limit(&r.Speed.Subjects[subject], bandwidth.Work{Op: t.Direction.op(), Bytes: t.Bytes})
+		if subject != comms.None {
+			x.Subject, x.Held = subject, r.Speed.Theory.Limit(&r.Speed.Subjects[subject], bandwidth.Work{Op: t.Direction.Op(), Bytes: t.Bytes})
 		}
 	}
 }
 
-// Records are the calls of the job by rank, in the order of their logs, each once; places are those of [Result.StepTotals], nil: none.
-func (r *Result) Records(places []Place) iter.Seq[*Record] {
+// All are the calls of the job by rank, in the order of their logs, each once; places are those of [Result.StepTotals], nil: none.
+func All(r *comm.Result, places []steptotals.Place) iter.Seq[*Record] {
 	return func(yield func(*Record) bool) {
-		all, matches := r.moves(), r.Matches // by rank
+		all, matches := movesOf(r), r.Matches // by rank
 		for i := range r.Ranks {
-			ran := map[int]Match{} // by call
+			ran := map[int]comm.Match{} // by call
 			for ; len(matches) > 0 && matches[0].Rank == i; matches = matches[1:] {
 				ran[matches[0].Call] = matches[0]
 			}
 			k := &r.Ranks[i]
-			_, why := align.Plan(r.callsOf(k.Calls), 0)
+			why := r.Reasons(i)
 			for n, c := range k.Calls {
-				x := Record{Rank: i, Call: c, Kernel: None, Reason: why[n], Communicator: None, Place: outside, Moved: Moved{Subject: None}}
+				x := Record{Rank: i, Call: c, Kernel: comms.None, Reason: why[n], Communicator: comms.None, Place: steptotals.Place{Step: -1}, Moved: Moved{Subject: comms.None}}
 				if len(places) > 0 {
 					x.Place = places[c]
 				}
@@ -157,7 +164,7 @@ func (r *Result) Records(places []Place) iter.Seq[*Record] {
 					x.Communicator = g
 				}
 				if m, found := ran[c]; found {
-					x.Kernel, x.Certain, x.Moved = m.Kernel, m.Certain, *all[place{i, m.Kernel}]
+					x.Kernel, x.Certain, x.Moved = m.Kernel, m.Certain, *all[site{i, m.Kernel}]
 				}
 				if why[n] != align.Duplicate && !yield(&x) {
 					return

@@ -1,40 +1,42 @@
-package comm
+package steptotals
 
 import (
 	"cmp"
 	"slices"
 	"strconv"
 
+	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
-// StepTotal adds up the calls of one step, or of one era outside of steps, over all ranks.
-type StepTotal struct {
+// Total adds up the calls of one step, or of one era outside of steps, over all ranks.
+type Total struct {
 	Place
 	Calls      int64
-	Bytes      int64   // as logged
-	Ops        []OpUse // most bytes first
-	Begin, End int64   // of its kernels, on the first clock; both 0 where none are known
-	Transfer   int64   // of its collectives and messages after the last rank had come, nanoseconds, each once, summed
-	Wait       int64   // of all ranks for the last one, summed
+	Bytes      int64            // as logged
+	Ops        []parallel.OpUse // most bytes first
+	Begin, End int64            // of its kernels, on the first clock; both 0 where none are known
+	Transfer   int64            // of its collectives and messages after the last rank had come, nanoseconds, each once, summed
+	Wait       int64            // of all ranks for the last one, summed
 }
 
 // Length is how long it was from the first kernel's start to the last one's end; 0 where none are known.
-func (t *StepTotal) Length() int64 { return t.End - t.Begin }
+func (t *Total) Length() int64 { return t.End - t.Begin }
 
 // label is the name of a step without a mark: its number, from 1.
 func label(step int) string { return strconv.Itoa(step + 1) }
 
 // total adds up the calls of every place.
-func (s *StepsOf) total(r *Result) {
-	at, ops := map[Place]int{}, map[Place]map[nccl.Op]*OpUse{}
-	of := func(call int) *StepTotal {
+func (s *Steps) total(r *comm.Result) {
+	at, ops := map[Place]int{}, map[Place]map[nccl.Op]*parallel.OpUse{}
+	of := func(call int) *Total {
 		p := s.Places[call]
 		i, known := at[p]
 		if !known {
 			i = len(s.Totals)
-			at[p], ops[p] = i, map[nccl.Op]*OpUse{}
-			s.Totals = append(s.Totals, StepTotal{Place: p})
+			at[p], ops[p] = i, map[nccl.Op]*parallel.OpUse{}
+			s.Totals = append(s.Totals, Total{Place: p})
 		}
 		return &s.Totals[i]
 	}
@@ -44,7 +46,7 @@ func (s *StepsOf) total(r *Result) {
 			t.Calls, t.Bytes = t.Calls+1, t.Bytes+max(x.Bytes, 0)
 			use := ops[t.Place]
 			if use[x.Op] == nil {
-				use[x.Op] = &OpUse{Op: x.Op}
+				use[x.Op] = &parallel.OpUse{Op: x.Op}
 			}
 			use[x.Op].Calls++
 			use[x.Op].Bytes += max(x.Bytes, 0)
@@ -67,16 +69,16 @@ func (s *StepsOf) total(r *Result) {
 		for _, u := range ops[t.Place] {
 			t.Ops = append(t.Ops, *u)
 		}
-		slices.SortFunc(t.Ops, func(a, b OpUse) int { return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Op, b.Op)) })
+		slices.SortFunc(t.Ops, func(a, b parallel.OpUse) int { return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Op, b.Op)) })
 	}
-	slices.SortFunc(s.Totals, func(a, b StepTotal) int {
+	slices.SortFunc(s.Totals, func(a, b Total) int {
 		return cmp.Or(cmp.Compare(a.Era, b.Era), cmp.Compare(a.Step, b.Step))
 	})
 }
 
 // times adds up transfers and waits. What ranks do together is of the place that the first of them has it in.
-func (s *StepsOf) times(r *Result, of func(call int) *StepTotal) {
-	add := func(parts []Part, begin, end int64) {
+func (s *Steps) times(r *comm.Result, of func(call int) *Total) {
+	add := func(parts []comm.Part, begin, end int64) {
 		t := of(parts[0].Call)
 		t.Transfer += max(end-begin, 0)
 		for _, p := range parts {

@@ -1,10 +1,11 @@
-package comm
+package suspects
 
 import (
 	"cmp"
 	"math"
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/internal/student"
 )
@@ -28,21 +29,21 @@ type Lateness struct {
 }
 
 // Lateness is of every rank, by rank; span is from the first start of a collective to the last end, on the first clock.
-func (r *Result) Lateness() (all []Lateness, span int64) {
+func LatenessOf(r *comm.Result) (all []Lateness, span int64) {
 	all = make([]Lateness, len(r.Ranks))
 	margins, owns := make([][]int64, len(r.Ranks)), make([][]int64, len(r.Ranks))
 	var first, last int64
-	points := r.synchronised()
+	points := synchronised(r)
 	for _, i := range points {
 		c := &r.Collectives[i]
-		if r.placed(c.Parts[0].Rank) {
+		if r.Placed(c.Parts[0].Rank) {
 			if first == 0 || c.Begin < first {
 				first = c.Begin
 			}
 			last = max(last, c.End)
 		}
 		late := c.Parts[c.Last].Rank
-		margin := c.Begin - c.second()
+		margin := c.Begin - second(c)
 		all[late].Last++
 		all[late].Caused += margin
 		margins[late] = append(margins[late], margin)
@@ -57,7 +58,7 @@ func (r *Result) Lateness() (all []Lateness, span int64) {
 			}
 		}
 	}
-	chances := r.chances(points)
+	chances := chances(r, points)
 	for i := range all {
 		all[i].Rank, all[i].Chance = i, chances[i]
 		all[i].Typical, all[i].Usual = robust.Upper(margins[i]), robust.Upper(owns[i])
@@ -66,7 +67,7 @@ func (r *Result) Lateness() (all []Lateness, span int64) {
 }
 
 // synchronised are the synchronisation points: the collectives that all their ranks were surely seen in, by time.
-func (r *Result) synchronised() (all []int) {
+func synchronised(r *comm.Result) (all []int) {
 	for i := range r.Collectives {
 		if c := &r.Collectives[i]; c.Certain && len(c.Parts) > 1 && c.Whole(r) {
 			all = append(all, i)
@@ -81,7 +82,7 @@ const parts = 16
 
 // chances is of each rank, where all ranks are alike, the chance that it or any other has most of what is charged in as many
 // of the parts: n·P(Binomial(parts, 1/n) ≥ k), n the ranks of any of points.
-func (r *Result) chances(points []int) []float64 {
+func chances(r *comm.Result, points []int) []float64 {
 	there := make([]bool, len(r.Ranks))
 	n := 0
 	for _, i := range points {
@@ -126,7 +127,7 @@ func atLeast(n, k int, p float64) (sum float64) {
 }
 
 // second is when the last rank but one arrived.
-func (c *Collective) second() (t int64) {
+func second(c *comm.Collective) (t int64) {
 	t = c.Parts[0].Start
 	if c.Last == 0 {
 		t = c.Parts[1].Start
@@ -151,8 +152,8 @@ const (
 
 // Latecomers are the ranks that make the others wait, if any stand out, the worst first; shares are of the recording, of what is
 // more than the median rank's.
-func (r *Result) Latecomers() (found []Lateness, shares []float64) {
-	all, span := r.Lateness()
+func Latecomers(r *comm.Result) (found []Lateness, shares []float64) {
+	all, span := LatenessOf(r)
 	all = slices.DeleteFunc(all, func(l Lateness) bool { return l.Of == 0 })
 	if span <= 0 || len(all) == 0 {
 		return nil, nil

@@ -1,4 +1,4 @@
-package comm
+package parallel
 
 import (
 	"math"
@@ -20,14 +20,14 @@ const (
 )
 
 // infer says of all communicators what the operations, their sizes and the ranks suggest.
-func (r *Result) infer() {
-	p := r.connected()
-	for i := range r.Communicators {
-		if c := &r.Communicators[i]; !c.obvious() {
+func infer(all []Communicator) {
+	p := connect(all)
+	for i := range all {
+		if c := &all[i]; !c.obvious() {
 			c.tensorOrData(p.coverage(c))
 		}
 	}
-	r.resolveKinds()
+	resolve(all)
 }
 
 // control reports whether only flags, losses and norms go over it.
@@ -143,7 +143,7 @@ func (c *Communicator) tensorOrData(in coverage) {
 	if 4*c.Grouped > c.Large {
 		s.forData(5, Evidence{Kind: GroupedCalls, N: int64(c.Grouped), Of: int64(c.Large)})
 	}
-	switch stride := c.stride(); {
+	switch stride := c.Stride(); {
 	case stride > 1:
 		s.forData(2, Evidence{Kind: RanksApart, Stride: stride})
 	case stride == 1 && in == part && c.Hosts == 1 && c.NRanks <= contiguousMax:
@@ -189,8 +189,8 @@ func (c *Communicator) weighRepeats(s *weights, in coverage) {
 // they are not part of what a stage computes.
 func (c *Communicator) atOnce() bool { return 4*c.Visits < c.Elsewhere }
 
-// stride is the distance of neighbouring ranks, 0 where it differs or ranks lack.
-func (c *Communicator) stride() int {
+// Stride is the distance of neighbouring ranks, 0 where it differs or ranks lack.
+func (c *Communicator) Stride() int {
 	if len(c.Ranks) != c.NRanks || len(c.Ranks) < 2 {
 		return 0
 	}

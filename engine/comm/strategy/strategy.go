@@ -1,9 +1,12 @@
-package comm
+// Package strategy says in which dimensions a job is parallel, and how each is done.
+package strategy
 
 import (
 	"cmp"
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -23,7 +26,7 @@ func (v Variant) String() string { return variantNames[min(v, ShardedAll)] }
 
 // Dimension is one dimension of a job's strategy, and what speaks for it: calls of at least 16 KiB of one rank of its first group.
 type Dimension struct {
-	Kind    Kind
+	Kind    parallel.Kind
 	Ranks   int // of each group; 0: groups are not all of one size
 	Groups  int
 	Variant Variant
@@ -37,12 +40,12 @@ type OpCount struct {
 	Calls int
 }
 
-// Strategy is the dimensions in which a job is parallel, from the ranks nearest to each other to the farthest: those that communicators of more than one
+// Of is the dimensions in which a job is parallel, from the ranks nearest to each other to the farthest: those that communicators of more than one
 // rank are for. Communicators of no known kind are no dimension.
-func (r *Result) Strategy() (list []Dimension) {
-	for _, k := range []Kind{TensorParallel, ContextParallel, ExpertParallel, DataParallel, PipelineParallel} {
+func Of(r *comm.Result) (list []Dimension) {
+	for _, k := range []parallel.Kind{parallel.TensorParallel, parallel.ContextParallel, parallel.ExpertParallel, parallel.DataParallel, parallel.PipelineParallel} {
 		d := Dimension{Kind: k}
-		var first *Communicator
+		var first *parallel.Communicator
 		for i := range r.Communicators {
 			c := &r.Communicators[i]
 			if c.Kind != k || c.NRanks < 2 || c.Signature.Large == 0 {
@@ -57,7 +60,7 @@ func (r *Result) Strategy() (list []Dimension) {
 		if first == nil {
 			continue
 		}
-		d.Steps, d.Variant = first.Signature.Steps, first.variant()
+		d.Steps, d.Variant = first.Signature.Steps, variantOf(first)
 		for op, n := range first.LargeOps {
 			d.Ops = append(d.Ops, OpCount{op, n})
 		}
@@ -71,15 +74,15 @@ func (r *Result) Strategy() (list []Dimension) {
 const gathersAgain = 1.5
 
 // variant is how the dimension of a communicator is done, by its large operations.
-func (c *Communicator) variant() Variant {
+func variantOf(c *parallel.Communicator) Variant {
 	gathers, scatters := c.LargeOps[nccl.AllGather], c.LargeOps[nccl.ReduceScatter]
 	switch {
 	case gathers == 0 || scatters == 0:
-	case c.Kind == TensorParallel:
+	case c.Kind == parallel.TensorParallel:
 		return SplitSequences
-	case c.Kind == DataParallel && float64(gathers) >= gathersAgain*float64(scatters):
+	case c.Kind == parallel.DataParallel && float64(gathers) >= gathersAgain*float64(scatters):
 		return ShardedAll
-	case c.Kind == DataParallel:
+	case c.Kind == parallel.DataParallel:
 		return ShardedOptimizer
 	}
 	return PlainVariant

@@ -1,8 +1,9 @@
-package comm
+package suspects
 
 import (
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/bandwidth"
 )
 
@@ -24,13 +25,13 @@ type extent struct {
 
 // localiser looks for what slow pairs have in common.
 type localiser struct {
-	r       *Result
+	r       *comm.Result
 	slow    map[int]bandwidth.Suspect // by subject
 	pairs   []int                     // subjects of two ranks that were compared, in order
 	claimed map[int]bool
 }
 
-func newLocaliser(r *Result) *localiser {
+func newLocaliser(r *comm.Result) *localiser {
 	l := &localiser{r: r, slow: map[int]bandwidth.Suspect{}, claimed: map[int]bool{}}
 	for _, s := range slices.Concat(r.Speed.Unsettled, r.Speed.Suspects) {
 		l.slow[s.Subject] = s
@@ -38,7 +39,7 @@ func newLocaliser(r *Result) *localiser {
 	seen := map[int]bool{}
 	for i := range r.Speed.Cells {
 		c := &r.Speed.Cells[i]
-		if c.Standing >= bandwidth.Usual && !seen[c.Subject] && len(r.ranksOf(c.Subject)) == 2 {
+		if c.Standing >= bandwidth.Usual && !seen[c.Subject] && len(ranksOf(r, c.Subject)) == 2 {
 			seen[c.Subject] = true
 			l.pairs = append(l.pairs, c.Subject)
 		}
@@ -56,7 +57,7 @@ func (l *localiser) found() (links, groups []extent) {
 		}
 	}
 	for _, s := range slices.Concat(l.r.Speed.Suspects, l.r.Speed.Unsettled) {
-		ranks := l.r.ranksOf(s.Subject)
+		ranks := ranksOf(l.r, s.Subject)
 		switch {
 		case l.claimed[s.Subject]:
 		case len(ranks) == 2:
@@ -92,7 +93,7 @@ func (l *localiser) keys(scope Scope) (keys []spot) {
 
 // keysOf are the places of a kind that a pair is of. Pairs within a host have no part in what lies between hosts.
 func (l *localiser) keysOf(scope Scope, pair int) []spot {
-	ranks := l.r.ranksOf(pair)
+	ranks := ranksOf(l.r, pair)
 	a, b := l.r.Ranks[ranks[0]].Host, l.r.Ranks[ranks[1]].Host
 	switch {
 	case scope == OneRank:
@@ -120,7 +121,7 @@ func (l *localiser) common(scope Scope, key spot) (x extent, ok bool) {
 			continue
 		}
 		subjects = append(subjects, p)
-		for _, r := range l.r.ranksOf(p) {
+		for _, r := range ranksOf(l.r, p) {
 			hosts[l.r.Ranks[r].Host] = true
 			if !slices.Contains(ranks, r) {
 				ranks = append(ranks, r)
@@ -141,7 +142,7 @@ func (l *localiser) common(scope Scope, key spot) (x extent, ok bool) {
 // same is the slow subjects of the same two ranks.
 func (l *localiser) same(ranks []int) (list []int) {
 	for _, p := range l.pairs {
-		if _, slow := l.slow[p]; slow && slices.Equal(l.r.ranksOf(p), ranks) {
+		if _, slow := l.slow[p]; slow && slices.Equal(ranksOf(l.r, p), ranks) {
 			list = append(list, p)
 		}
 	}

@@ -1,9 +1,11 @@
-package comm
+// Package topology says how the GPUs of each machine are connected, as NCCL printed it.
+package topology
 
 import (
 	"cmp"
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
@@ -30,9 +32,9 @@ type Path struct {
 	Bandwidth float64 // of its narrowest link, GB/s
 }
 
-// Topology is the machines of the job whose logs have it (NCCL_DEBUG_SUBSYS=GRAPH), by host.
-func (r *Result) Topology() []Machine {
-	t := topology{r: r, at: map[string]int{}, members: r.memberNumbers()}
+// Of is the machines of the job whose logs have it (NCCL_DEBUG_SUBSYS=GRAPH), by host.
+func Of(r *comm.Result) []Machine {
+	t := topology{r: r, at: map[string]int{}, members: r.MemberNumbers()}
 	t.links()
 	t.paths()
 	slices.SortFunc(t.list, func(a, b Machine) int { return cmp.Compare(a.Host, b.Host) })
@@ -40,30 +42,10 @@ func (r *Result) Topology() []Machine {
 }
 
 type topology struct {
-	r       *Result
+	r       *comm.Result
 	list    []Machine
 	at      map[string]int // of list, by host
 	members []map[int]int  // of each communicator
-}
-
-// memberNumbers is, of each communicator, the number in the job of each of its ranks that logged.
-func (r *Result) memberNumbers() []map[int]int {
-	number := map[int]int{}
-	for i := range r.Ranks {
-		if p := r.Ranks[i].Log; p != None {
-			number[p] = r.Ranks[i].Rank
-		}
-	}
-	members := make([]map[int]int, len(r.Communicators))
-	for g := range members {
-		members[g] = map[int]int{}
-		for _, s := range r.Communicators[g].Sides {
-			if n, logged := number[r.Groups[s].Process]; logged {
-				members[g][r.Groups[s].Rank] = n
-			}
-		}
-	}
-	return members
 }
 
 func (t *topology) machine(group int) *Machine {
@@ -79,7 +61,7 @@ func (t *topology) machine(group int) *Machine {
 
 // member is the number in the job of a rank of a group, −1 where it left no log.
 func (t *topology) member(group, rank int) int {
-	if g := t.r.groupOf[t.r.sideOf[group]]; g != None {
+	if g := t.r.RecordedOn(group); g != comms.None {
 		if n, known := t.members[g][rank]; known && rank >= 0 {
 			return n
 		}

@@ -1,4 +1,4 @@
-package comm
+package parallel
 
 // EvidenceKind is what was observed of a communicator.
 type EvidenceKind uint8

@@ -1,9 +1,14 @@
-package comm
+// Package suspects says who in a job delays the others: ranks that arrive late at
+// collectives by their own delay ([Latecomers]), and links and communicators that are
+// slower than others like them ([Find]), placed at the rank, host or pair of hosts that
+// the slow ones have in common.
+package suspects
 
 import (
 	"cmp"
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/bandwidth"
 )
 
@@ -56,7 +61,7 @@ type Suspect struct {
 }
 
 // Span is from the first start of a collective or message to the last end, of those on the first clock.
-func (r *Result) Span() int64 {
+func span(r *comm.Result) int64 {
 	var first, last int64
 	see := func(begin, end int64) {
 		if first == 0 || begin < first {
@@ -65,13 +70,13 @@ func (r *Result) Span() int64 {
 		last = max(last, end)
 	}
 	for i := range r.Collectives {
-		if c := &r.Collectives[i]; r.placed(c.Parts[0].Rank) {
+		if c := &r.Collectives[i]; r.Placed(c.Parts[0].Rank) {
 			see(c.Begin, c.End)
 		}
 	}
 	for i := range r.Transfers {
 		for _, p := range r.Transfers[i].Ends {
-			if r.placed(p.Rank) {
+			if r.Placed(p.Rank) {
 				see(p.Start, p.End)
 			}
 		}
@@ -81,16 +86,16 @@ func (r *Result) Span() int64 {
 
 // Suspects are the ranks that arrive late and the links and communicators that are slow, by what they cost. A communicator that is
 // slow because a link in it is, is not one beside that.
-func (r *Result) Suspects() []Suspect {
+func Find(r *comm.Result) []Suspect {
 	var all []Suspect
-	late, shares := r.Latecomers()
+	late, shares := Latecomers(r)
 	for i, l := range late {
 		k := &r.Ranks[l.Rank]
 		all = append(all, Suspect{Fault: LateRank, Scope: OneRank, Ranks: []int{k.Rank}, Hosts: []string{k.Host}, Cost: l.Own, Share: shares[i],
 			Chance: l.Chance, Settled: ByPeers, Smallest: -1, Late: l})
 	}
 	if r.Speed.Result != nil {
-		all = append(all, slices.DeleteFunc(r.slow(), func(s Suspect) bool { return s.faint(r) })...)
+		all = append(all, slices.DeleteFunc(slowOf(r), func(s Suspect) bool { return s.faint(r) })...)
 	}
 	slices.SortStableFunc(all, func(a, b Suspect) int { return cmp.Compare(b.Cost, a.Cost) })
 	return all
@@ -101,11 +106,11 @@ func (r *Result) Suspects() []Suspect {
 const unlike = 0.75
 
 // Undecided are links and communicators that are slower than the only other like them, by too little to suspect either.
-func (r *Result) Undecided() (all []Suspect) {
+func Undecided(r *comm.Result) (all []Suspect) {
 	if r.Speed.Result == nil {
 		return nil
 	}
-	for _, s := range r.slow() {
+	for _, s := range slowOf(r) {
 		if s.faint(r) {
 			all = append(all, s)
 		}
@@ -114,31 +119,31 @@ func (r *Result) Undecided() (all []Suspect) {
 }
 
 // faint reports whether nothing tells which of two is as it should be, and they differ by little.
-func (s *Suspect) faint(r *Result) bool {
+func (s *Suspect) faint(r *comm.Result) bool {
 	return s.Settled == Open && r.Speed.Cells[s.Worst.Cell].Bus > unlike*s.Worst.Bus
 }
 
 // slow is the slow links and communicators.
-func (r *Result) slow() (all []Suspect) {
+func slowOf(r *comm.Result) (all []Suspect) {
 	l := newLocaliser(r)
 	links, groups := l.found()
 	for _, x := range links {
-		all = append(all, r.suspect(SlowLink, x))
+		all = append(all, newSuspect(r, SlowLink, x))
 	}
 	for _, x := range groups {
-		if !slices.ContainsFunc(links, func(link extent) bool { return r.within(link, x) }) {
-			all = append(all, r.suspect(SlowGroup, x))
+		if !slices.ContainsFunc(links, func(link extent) bool { return within(r, link, x) }) {
+			all = append(all, newSuspect(r, SlowGroup, x))
 		}
 	}
 	return all
 }
 
 // within reports whether a slow link explains that a group is slow: it is part of the group.
-func (r *Result) within(link, group extent) bool {
+func within(r *comm.Result, link, group extent) bool {
 	for _, s := range link.subjects {
 		both := true
-		for _, rank := range r.ranksOf(s) {
-			both = both && slices.Contains(r.ranksOf(group.subjects[0]), rank)
+		for _, rank := range ranksOf(r, s) {
+			both = both && slices.Contains(ranksOf(r, group.subjects[0]), rank)
 		}
 		if both {
 			return true
@@ -148,12 +153,12 @@ func (r *Result) within(link, group extent) bool {
 }
 
 // ranksOf is the ranks of a subject, indices of Ranks, ascending.
-func (r *Result) ranksOf(subject int) (list []int) {
+func ranksOf(r *comm.Result, subject int) (list []int) {
 	if p, ok := r.PairOf(subject); ok {
 		return []int{p.Low, p.High}
 	}
 	for _, rank := range r.Communicators[subject].Ranks {
-		if i := slices.IndexFunc(r.Ranks, func(k Rank) bool { return k.Rank == rank }); i >= 0 {
+		if i := slices.IndexFunc(r.Ranks, func(k comm.Rank) bool { return k.Rank == rank }); i >= 0 {
 			list = append(list, i)
 		}
 	}
@@ -161,7 +166,7 @@ func (r *Result) ranksOf(subject int) (list []int) {
 }
 
 // suspect is an extent in the words of the job.
-func (r *Result) suspect(f Fault, x extent) Suspect {
+func newSuspect(r *comm.Result, f Fault, x extent) Suspect {
 	s := Suspect{Fault: f, Scope: x.scope, Subjects: x.subjects, Chance: 1, Smallest: -1, Settled: ByPeers}
 	for _, i := range x.ranks {
 		s.Ranks = append(s.Ranks, r.Ranks[i].Rank)
@@ -170,7 +175,7 @@ func (r *Result) suspect(f Fault, x extent) Suspect {
 		}
 	}
 	slices.Sort(s.Ranks)
-	s.Partners = r.partners(x)
+	s.Partners = partners(r, x)
 	worst := 2.0
 	for _, b := range x.findings {
 		s.Cost = max(s.Cost, b.Cost)
@@ -181,20 +186,20 @@ func (r *Result) suspect(f Fault, x extent) Suspect {
 			}
 		}
 	}
-	if span := r.Span(); span > 0 {
+	if span := span(r); span > 0 {
 		s.Share = float64(s.Cost) / float64(span)
 	}
-	s.Smallest = r.smallest(x)
+	s.Smallest = smallest(r, x)
 	if s.Worst.Peers < 2 {
-		s.Settled = r.byLimit(s.Worst)
+		s.Settled = byLimit(r, s.Worst)
 	}
 	return s
 }
 
 // partners is the ranks of an extent's subjects that are not its own.
-func (r *Result) partners(x extent) (list []int) {
+func partners(r *comm.Result, x extent) (list []int) {
 	for _, s := range x.subjects {
-		for _, i := range r.ranksOf(s) {
+		for _, i := range ranksOf(r, s) {
 			if rank := r.Ranks[i].Rank; !slices.Contains(x.ranks, i) && !slices.Contains(list, rank) {
 				list = append(list, rank)
 			}
@@ -208,7 +213,7 @@ func (r *Result) partners(x extent) (list []int) {
 // messages reach 0.6 to 0.9.
 const unreached = 0.5
 
-func (r *Result) byLimit(e bandwidth.Evidence) Settled {
+func byLimit(r *comm.Result, e bandwidth.Evidence) Settled {
 	c := &r.Speed.Cells[e.Cell]
 	limit := c.Limit.Bandwidth
 	if limit > 0 && c.Efficiency < unreached && e.Bus/limit >= unreached && c.Bound == bandwidth.ByBandwidth {
@@ -218,7 +223,7 @@ func (r *Result) byLimit(e bandwidth.Evidence) Settled {
 }
 
 // smallest is the least class in which the subjects are slow, where below it they were compared and are not; else −1.
-func (r *Result) smallest(x extent) int {
+func smallest(r *comm.Result, x extent) int {
 	least, usual := 1<<10, 1<<10
 	for i := range r.Speed.Cells {
 		c := &r.Speed.Cells[i]

@@ -1,4 +1,4 @@
-package comm
+package steptotals
 
 import (
 	"slices"
@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/fixtures/comm/commtest"
 	"github.com/sfstat/sfstat/trace/comms"
 )
 
@@ -50,8 +52,8 @@ func TestMarkedSteps(t *testing.T) {
 // By hand from fixtures/comm/make: in each of three steps four ranks make 8 calls of 2 MiB, one each of 24 and 20 MiB, and one of 4 bytes. Logs alone
 // have the same steps, without names.
 func TestStepTotals(t *testing.T) {
-	for name, exports := range map[string][]string{"marks": exportFiles, "repetition": nil} {
-		s := analyze(t, fixture(t, logFiles, exports), Options{}).StepTotals()
+	for name, exports := range map[string][]string{"marks": commtest.Exports, "repetition": nil} {
+		s := Of(commtest.Analyzed(t, comm.Analyze, commtest.Job(t, commtest.Logs, exports)))
 		if len(s.Totals) != 3 || (s.Source == ByMarks) != (exports != nil) || len(s.Names) != 3 {
 			t.Fatalf("%s: %+v", name, s)
 		}

@@ -1,10 +1,14 @@
-package comm
+// Package steptotals places the calls of a job in the steps of its training, and adds
+// each step up. Steps are those that the program marks, else the repetition of calls.
+package steptotals
 
 import (
 	"cmp"
 	"slices"
 	"sort"
 
+	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
@@ -30,32 +34,32 @@ type Place struct {
 	Step int // of its rank's steps, from 0; −1 outside of steps
 }
 
-// StepSource says what tells steps.
-type StepSource uint8
+// Source says what tells steps.
+type Source uint8
 
 const (
-	NoSteps      StepSource = iota
-	ByMarks                 // ranges that the program marks as steps
-	ByRepetition            // calls that repeat themselves, as those of equal steps do
+	NoSteps      Source = iota
+	ByMarks             // ranges that the program marks as steps
+	ByRepetition        // calls that repeat themselves, as those of equal steps do
 )
 
-// StepsOf is the steps of a job.
-type StepsOf struct {
-	Source StepSource  // of the first rank that has any
-	Places []Place     // of each of Calls
-	Names  []string    // of each step, as marked; its number from 1 where it has no mark
-	Whole  []bool      // whether every rank with steps has it
-	Totals []StepTotal // initialisation first if there is any, each step, between, shutdown
+// Steps is the steps of a job.
+type Steps struct {
+	Source Source   // of the first rank that has any
+	Places []Place  // of each of Calls
+	Names  []string // of each step, as marked; its number from 1 where it has no mark
+	Whole  []bool   // whether every rank with steps has it
+	Totals []Total  // initialisation first if there is any, each step, between, shutdown
 }
 
 // StepTotals places every call in its step and adds each step up. A call is where the host made it: by the stamp of its launch or range, else by when its kernel
 // began; calls without either are where those before them are. Ranks that mark no steps are parted by repetition.
-func (r *Result) StepTotals() *StepsOf {
-	s := &StepsOf{Places: make([]Place, len(r.Calls))}
+func Of(r *comm.Result) *Steps {
+	s := &Steps{Places: make([]Place, len(r.Calls))}
 	for i := range s.Places {
 		s.Places[i].Step = -1
 	}
-	at := r.whenMade()
+	at := whenMade(r)
 	steps, ranks := map[int]int{}, 0
 	for i := range r.Ranks {
 		if marks := r.Steps(i); len(marks) > 0 {
@@ -82,7 +86,7 @@ func (r *Result) StepTotals() *StepsOf {
 }
 
 // whenMade is when the host made each call, as far as known, on the clock of its rank's profiler.
-func (r *Result) whenMade() map[int]int64 {
+func whenMade(r *comm.Result) map[int]int64 {
 	at := make(map[int]int64, len(r.Matches))
 	for _, m := range r.Matches {
 		k := &r.Kernels(m.Rank)[m.Kernel]
@@ -94,7 +98,7 @@ func (r *Result) whenMade() map[int]int64 {
 }
 
 // byMarks places the calls of a rank by its marked steps, and returns how many there are.
-func (s *StepsOf) byMarks(calls []int, marks []comms.Span, at map[int]int64) int {
+func (s *Steps) byMarks(calls []int, marks []comms.Span, at map[int]int64) int {
 	marks = apart(marks)
 	first, end := seen(calls, at)
 	last := outside
@@ -161,14 +165,14 @@ type likeness struct {
 	peer  int
 }
 
-func (r *Result) likenessOf(call int) likeness {
+func likenessOf(r *comm.Result, call int) likeness {
 	x := &r.Calls[call]
 	return likeness{x.Op, x.Group, x.Bytes, x.Peer}
 }
 
 // byRepetition places the calls by where those of each rank repeat themselves, and returns how many steps there are: 0 where ranks do not
 // agree on that, or the repetition may be one inside of steps.
-func (s *StepsOf) byRepetition(r *Result) int {
+func (s *Steps) byRepetition(r *comm.Result) int {
 	steps := 0
 	all := make([]repeated, len(r.Ranks))
 	for i := range r.Ranks {
@@ -176,8 +180,8 @@ func (s *StepsOf) byRepetition(r *Result) int {
 		if len(calls) == 0 {
 			continue
 		}
-		all[i] = repetition(r.alikeAs(calls))
-		if n := all[i].times; n == 0 || steps != 0 && n != steps || !r.wholeSteps(calls, all[i]) {
+		all[i] = repetition(alikeAs(r, calls))
+		if n := all[i].times; n == 0 || steps != 0 && n != steps || !wholeSteps(r, calls, all[i]) {
 			return 0
 		}
 		steps = all[i].times
@@ -199,10 +203,10 @@ func (s *StepsOf) byRepetition(r *Result) int {
 }
 
 // alikeAs numbers calls: those that equal steps have in common have one number.
-func (r *Result) alikeAs(calls []int) []int {
+func alikeAs(r *comm.Result, calls []int) []int {
 	numbers, kinds := make([]int, len(calls)), map[likeness]int{}
 	for i, c := range calls {
-		l := r.likenessOf(c)
+		l := likenessOf(r, c)
 		n, known := kinds[l]
 		if !known {
 			n = len(kinds)
@@ -223,16 +227,16 @@ const mostlySteps = 0.8
 
 // wholeSteps reports whether what repeats itself are steps: most calls are in it, and no large one comes only after it. Layers and microbatches
 // repeat themselves too, and gradients are reduced after the last of them.
-func (r *Result) wholeSteps(calls []int, x repeated) bool {
+func wholeSteps(r *comm.Result, calls []int, x repeated) bool {
 	if float64(x.end()-x.from) < mostlySteps*float64(len(calls)) {
 		return false
 	}
 	inside := map[likeness]bool{}
 	for _, c := range calls[x.from:x.end()] {
-		inside[r.likenessOf(c)] = true
+		inside[likenessOf(r, c)] = true
 	}
 	for _, c := range calls[x.end():] {
-		if r.Calls[c].Bytes >= largeBytes && !inside[r.likenessOf(c)] {
+		if r.Calls[c].Bytes >= parallel.LargeBytes && !inside[likenessOf(r, c)] {
 			return false
 		}
 	}
@@ -312,7 +316,7 @@ func distances(list []int) (out []int) {
 }
 
 // name takes the names of steps from the first rank that marks most.
-func (s *StepsOf) name(r *Result) {
+func (s *Steps) name(r *comm.Result) {
 	var marks []comms.Span
 	for i := range r.Ranks {
 		if m := r.Steps(i); len(m) > len(marks) {

@@ -1,9 +1,11 @@
-package comm
+// Package matrix says how many bytes each rank of a job sends each other one.
+package matrix
 
 import (
 	"cmp"
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -28,16 +30,16 @@ type Sent struct {
 	Bytes    float64
 }
 
-// Matrix is how many bytes each rank sends each other, ascending, by the algorithm that NCCL's tuning lines name, a ring where they name none: on a ring each rank
+// Of is how many bytes each rank sends each other, ascending, by the algorithm that NCCL's tuning lines name, a ring where they name none: on a ring each rank
 // sends to the next one of the communicator, 2(n−1)/n of an AllReduce, (n−1) times what AllGather and ReduceScatter log; on a tree up to its parent and
 // down to its children, the tree being balanced in the order of ranks. NCCL's own rings and trees go by the topology, so that neighbours may be others; the sums of each
 // rank are the same. unplaced is what goes to ranks that left no log.
-func (r *Result) Matrix() (list []Sent, unplaced float64) {
-	m := matrix{r: r, members: r.memberNumbers(), algos: map[launchKey]nccl.Algo{}, at: map[Sent]int{}}
+func Of(r *comm.Result) (list []Sent, unplaced float64) {
+	m := matrix{r: r, members: r.MemberNumbers(), algos: map[launch]nccl.Algo{}, at: map[Sent]int{}}
 	for i := range r.Calls {
 		if u := r.Calls[i].Tuning; u != nil {
 			if g, ok := r.CommunicatorOf(i); ok {
-				m.algos[launchKey{g, r.Calls[i].Launch}] = u.Algo
+				m.algos[launch{g, r.Calls[i].Launch}] = u.Algo
 			}
 		}
 	}
@@ -54,10 +56,16 @@ func (r *Result) Matrix() (list []Sent, unplaced float64) {
 	return m.list, m.unplaced
 }
 
+// launch is one of a communicator, on all its ranks.
+type launch struct {
+	communicator int
+	count        int64
+}
+
 type matrix struct {
-	r        *Result
+	r        *comm.Result
 	members  []map[int]int // of each communicator, by rank in it
-	algos    map[launchKey]nccl.Algo
+	algos    map[launch]nccl.Algo
 	at       map[Sent]int // of list
 	list     []Sent
 	unplaced float64
@@ -89,7 +97,7 @@ func (m *matrix) call(rank, call, g int) {
 		return
 	}
 	next := (me + 1) % n
-	tree := m.algos[launchKey{g, c.Launch}]
+	tree := m.algos[launch{g, c.Launch}]
 	switch c.Op {
 	case nccl.AllReduce:
 		if tree == nccl.Tree || tree == nccl.NVLSTree {

@@ -1,0 +1,67 @@
+// Package parallel says what the communicators of a job are for: tensor, data, pipeline,
+// expert or context parallelism. A layout that is given decides; else the operations,
+// their sizes and repetition, and how the ranks lie are evidence for one or another, and
+// where that does not decide, the kind stays unknown.
+package parallel
+
+import "github.com/sfstat/sfstat/trace/nccl"
+
+// Communicator is one communicator of the job and what was done on it.
+type Communicator struct {
+	ID       string // commId, or what else tells it from the others
+	Kind     Kind
+	Evidence []Evidence // of the kind
+	Ranks    []int      // of the job, whose calls were recorded, ascending, each once
+	NRanks   int
+	Sides    []int // indices of Groups, of those ranks
+	Joined   bool  // put together by ends of collectives alone
+	Alone    bool  // one side, and nothing tells the others
+	Hosts    int
+	Ops      []OpUse // most calls first
+	Signature
+}
+
+// OpUse is what was done with one operation: calls and bytes (count × size of the type, as logged)
+// over all ranks.
+type OpUse struct {
+	Op    nccl.Op
+	Calls int64
+	Bytes int64
+}
+
+// Total is calls and bytes of all operations.
+func (c *Communicator) Total() (calls, bytes int64) {
+	for _, u := range c.Ops {
+		calls, bytes = calls+u.Calls, bytes+u.Bytes
+	}
+	return calls, bytes
+}
+
+// Signature is how a communicator is used, by one rank that has most calls on it.
+type Signature struct {
+	Calls      int     // of that rank
+	Large      int     // of them of at least [LargeBytes]
+	Steps      int     // in the recording, 0 where no NVTX range tells
+	PerStep    float64 // large calls in a step; NaN without steps
+	Repeats    float64 // in a step, of the most frequent size of large calls; over all steps where there are none
+	Burstiness float64 // of times between calls, −1 (even) to 1 (bursts); NaN without times
+	Largest    int64   // bytes
+	LargeOps   map[nccl.Op]int
+	Averages   int     // reductions that average
+	Grouped    int     // large collectives that share their launch with others
+	Successive float64 // of large all-gathers, the part that stands in runs of four or more without a reduction between
+	Visits     int     // runs of large collectives that large messages of the rank, on any communicator, break
+	Elsewhere  int     // launches of such messages
+	Sending
+}
+
+// Sending is how a communicator is used for sends and receives, by the same rank.
+type Sending struct {
+	Peers  float64 // ranks that one launch sends to, on average over those that send
+	Lone   int     // launches that send and do not receive, or the reverse
+	Mutual bool    // a rank that is sent to is received from as well
+	Uneven bool    // sends of one launch differ in size
+}
+
+// LargeBytes is from which on a message carries data of the model, not a flag, a loss or a norm.
+const LargeBytes = 16 << 10

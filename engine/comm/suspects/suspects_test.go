@@ -1,0 +1,126 @@
+package suspects
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/engine/comm/parallel"
+	"github.com/sfstat/sfstat/fixtures/comm/commtest"
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/nccllog"
+	"github.com/sfstat/sfstat/trace/comms"
+)
+
+// pairOfMany is a job of fifty ranks of which two alone have collectives, each ten milliseconds apart; late says
+// by how much of its own each of the two arrives late at the k-th.
+func pairOfMany(late func(k int) (first, second int64)) *comm.Result {
+	r := &comm.Result{Recorded: &comms.Record{Processes: make([]comms.Process, 1)}, Ranks: make([]comm.Rank, 50), Communicators: []parallel.Communicator{{NRanks: 2}},
+		Clocks: []comm.Clock{{Rank: 0, Known: true}, {Rank: 1, Known: true}}}
+	for k := range int64(64) {
+		x, y := late(int(k))
+		at := 1 + k*10_000_000
+		c := comm.Collective{Certain: true, Begin: at + max(x, y), End: at + 5_000_000, Parts: []comm.Part{{Rank: 0, Start: at + x, End: at + 5_000_000, Own: x}, {Rank: 1, Start: at + y, End: at + 5_000_000, Own: y}}}
+		if y > x {
+			c.Last = 1
+		}
+		r.Collectives = append(r.Collectives, c)
+	}
+	return r
+}
+
+// Of two ranks the one that is always late by itself is named, and of two that take turns neither, however many others there are
+// that nothing is known of.
+func TestLateOfTwo(t *testing.T) {
+	r := pairOfMany(func(int) (int64, int64) { return 0, 1_000_000 })
+	if l, shares := Latecomers(r); len(l) != 1 || l[0].Rank != 1 || shares[0] < 0.09 || shares[0] > 0.11 {
+		t.Errorf("always late by a tenth of the time: %+v, %v", l, shares)
+	}
+	r = pairOfMany(func(k int) (int64, int64) {
+		if k/4%16 < 9 { // 9 of 16 parts; by chance 10 are on one of two in 23 %
+			return 0, 3_000_000
+		}
+		return 1_000_000, 0
+	})
+	if l, _ := Latecomers(r); len(l) != 0 {
+		t.Errorf("nine times of sixteen: %+v", l)
+	}
+}
+
+// The third rank computes 0.3 ms longer than the others, as all sources of it tell.
+func TestLateRank(t *testing.T) {
+	r := commtest.Analyzed(t, comm.Analyze, commtest.Job(t, commtest.Logs, commtest.Exports))
+	if l, share := Latecomers(r); len(l) != 1 || r.Ranks[l[0].Rank].Rank != 2 || share[0] < 0.3 || l[0].Usual < 280_000 || l[0].Usual > 340_000 {
+		t.Errorf("latecomers %+v, %v of the time; want rank 2 by about 0.3 ms", l, share)
+	}
+	for name, in := range map[string]*comms.Record{"alone": {}, "beside logs": commtest.Job(t, commtest.Logs, nil)} {
+		r := commtest.Analyzed(t, comm.Analyze, commtest.Dumped(t, in, commtest.Same))
+		if late, _ := Latecomers(r); len(late) != 1 || r.Ranks[late[0].Rank].Rank != 2 {
+			t.Errorf("dumps %s: latecomers %+v", name, late)
+		}
+	}
+}
+
+// Durations alone tell who arrived last at what; not what a rank did before, so that nobody is blamed, and nobody is where operations lack.
+func TestLateInDumps(t *testing.T) {
+	want, _ := LatenessOf(commtest.Analyzed(t, comm.Analyze, commtest.Job(t, commtest.Logs, commtest.Exports)))
+	r := commtest.Analyzed(t, comm.Analyze, commtest.Dumped(t, &comms.Record{}, commtest.Brief))
+	got, _ := LatenessOf(r)
+	for i := range got {
+		if got[i].Of != want[i].Of || i == 2 && got[i].Last != want[i].Last || max(got[i].Caused-want[i].Caused, want[i].Caused-got[i].Caused) > int64(want[i].Of)*2_000 {
+			t.Errorf("rank %d: %+v, want about %+v", i, got[i], want[i])
+		}
+	}
+	third := func(n int, line string) string {
+		if n%3 == 1 {
+			return ""
+		}
+		return line
+	}
+	for name, r := range map[string]*comm.Result{"timeless": r, "sampled": commtest.Analyzed(t, comm.Analyze, commtest.Dumped(t, commtest.Job(t, commtest.Logs, nil), third))} {
+		if found := Find(r); len(found) > 0 {
+			t.Errorf("%s: %+v", name, found)
+		}
+	}
+}
+
+// Who is on a slow link arrives late at what follows, and makes the others wait, but not by its own delay; a rank that computes longer does.
+func TestOwnLateness(t *testing.T) {
+	for name, own := range map[string]bool{"slow-card-pipeline": false, "late-rank-pipeline": true} {
+		r := commtest.Analyzed(t, comm.Analyze, commtest.Invented(t, commtest.Pipeline(t, name, 4), nil))
+		all, span := LatenessOf(r)
+		caused, mine := float64(all[5].Caused)/float64(span), float64(all[5].Own)/float64(span)
+		if caused < 0.05 || own != (mine > 0.05) {
+			t.Errorf("%s: rank 5 makes the others wait %.1f %% of the time, %.1f %% of itself", name, 100*caused, 100*mine)
+		}
+		late, _ := Latecomers(r)
+		if (len(late) == 1 && late[0].Rank == 5) != own || len(late) > 1 {
+			t.Errorf("%s: latecomers %+v", name, late)
+		}
+	}
+}
+
+// Whatever stands in a log, it is put together with the exports without panic, and no match names what is not there.
+func FuzzAnalyze(f *testing.F) {
+	in := commtest.Job(f, nil, commtest.Exports[:1])
+	f.Add([]byte("1326084870.050047 node0:4000:4000 [0] NCCL INFO AllReduce: opCount 0 sendbuff 0x7f00001000 recvbuff 0x7f00001000 count 1048576 datatype 9 op 0 root 0 comm 0x55d0018000 [nranks=2] stream 0x55e0000180\n"))
+	f.Add([]byte("n:1:1 [0] NCCL INFO ncclCommInitRank comm 0x1 rank 0 nranks 4 cudaDev 0 nvmlDev 0 busId 1000 commId 0x5 - Init COMPLETE\nn:1:1 [0] NCCL INFO Send: opCount 0 sendbuff (nil) recvbuff 0x7 count 9 datatype 9 op 0 root 3 comm 0x1 [nranks=4] stream 0x5\n"))
+	f.Add([]byte("AllGather: opCount ffffffffffffffff sendbuff (nil) recvbuff (nil) count 18446744073709551615 datatype 99 op 0 root 0 comm 0x1 [nranks=2147483647] stream (nil)\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		b := nccllog.NewBuilder(ingest.Limits{})
+		src, err := ingest.NewSource(strings.NewReader(string(text)), "log", ingest.Limits{})
+		if err != nil {
+			return
+		}
+		defer src.Close()
+		_ = b.Read(src, "log")
+		r, err := comm.Analyze(comms.Join(b.Comm(), in), comm.Options{})
+		if err != nil {
+			return
+		}
+		for _, m := range r.Matches {
+			_, _ = r.Calls[m.Call], r.Kernels(m.Rank)[m.Kernel]
+		}
+		Find(r)
+	})
+}

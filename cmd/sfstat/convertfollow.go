@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -106,7 +108,7 @@ const (
 // long, or at the end: then what is not complete by now is archived too.
 func (f *archiving) follow() error {
 	ctx, every := f.c.Context, f.c.Duration("every")
-	files := following{names: f.names, every: every, idle: quietPolls * every}
+	files := polling{names: f.names, every: every, idle: quietPolls * every}
 	var ended snapshot // when all windows were archived
 	for ctx.Err() == nil {
 		err := files.follow(ctx, func() error { return f.try(settledWindows) })
@@ -167,3 +169,62 @@ func (f *archiving) look(which which) error {
 	}
 	return badInput(errors.Join(append(all, failed)...))
 }
+
+// polling is how files that change are followed as a whole.
+type polling struct {
+	names  []string
+	every  time.Duration // between looks
+	idle   time.Duration // after which it ends without a change; 0: never
+	judged snapshot      // what was looked at before
+}
+
+// follow calls look whenever the files have changed and are still for one of our
+// looks, until that fails, the context ends or nothing happens for long enough.
+func (f *polling) follow(ctx context.Context, look func() error) error {
+	before, restless := f.judged, 0
+	for changed := time.Now(); ; {
+		now := snapshotOf(f.names)
+		switch settled := now.equal(before); {
+		case (settled || restless >= mostRestless) && !now.equal(f.judged):
+			f.judged, restless = now, 0
+			if err := look(); err != nil {
+				return err
+			}
+			changed = time.Now()
+		case !settled:
+			restless++
+			changed = time.Now()
+		case f.idle > 0 && time.Since(changed) >= f.idle:
+			return nil
+		default:
+			restless = 0
+		}
+		before = now
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(f.every):
+		}
+	}
+}
+
+// snapshot is the files of paths, with sizes and times.
+type snapshot []string
+
+func snapshotOf(paths []string) snapshot {
+	s := snapshot{}
+	for _, path := range paths {
+		_ = filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return nil // it may be gone already
+			}
+			if info, err := d.Info(); err == nil && !d.IsDir() {
+				s = append(s, fmt.Sprint(name, "\x00", info.Size(), "\x00", info.ModTime().UnixNano()))
+			}
+			return nil
+		})
+	}
+	return s
+}
+
+func (s snapshot) equal(o snapshot) bool { return s != nil && o != nil && slices.Equal(s, o) }

@@ -63,23 +63,15 @@ type seeing func(auto.Item) error
 // judge reads all inputs of a command into one verdict. What else looks at them is
 // made when it is known how windows are accounted for.
 func (p *program) judge(c *cli.Context, beside func(frontier.Options) (seeing, error)) (*judgement, error) {
-	healthy, err := p.healthy(c)
+	o, err := p.diagnosis(c)
 	if err != nil {
 		return nil, err
 	}
-	o, err := p.frontierOptions(c, healthy)
+	see, err := beside(o.Frontier)
 	if err != nil {
 		return nil, err
 	}
-	see, err := beside(o)
-	if err != nil {
-		return nil, err
-	}
-	limits, err := benchmarks(c)
-	if err != nil {
-		return nil, err
-	}
-	s := diagnose.New(diagnose.Options{Frontier: o, Baseline: healthy, Benchmarks: limits, MinGain: c.Float64("min-gain")})
+	s := diagnose.New(o)
 	names, err := paths(c)
 	if err != nil {
 		return nil, err
@@ -101,6 +93,19 @@ func (p *program) judge(c *cli.Context, beside func(frontier.Options) (seeing, e
 	}
 	p.remarkNCCL(c, in)
 	return &judgement{in, s.Verdict()}, nil
+}
+
+// diagnosis is how the flags of a command have runs judged.
+func (p *program) diagnosis(c *cli.Context) (o diagnose.Options, err error) {
+	o.MinGain = c.Float64("min-gain")
+	if o.Baseline, err = p.healthy(c); err != nil {
+		return o, err
+	}
+	if o.Frontier, err = p.frontierOptions(c, o.Baseline); err != nil {
+		return o, err
+	}
+	o.Benchmarks, err = benchmarks(c)
+	return o, err
 }
 
 // failOnVerdict turns what --fail-on names into exit code 3: a finding that is

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -13,6 +14,7 @@ import (
 	"github.com/sfstat/sfstat/engine/stages"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/ingest/auto/follow"
 	"github.com/sfstat/sfstat/ingest/csv"
 	"github.com/sfstat/sfstat/ingest/profiler/stagemap"
 	"github.com/sfstat/sfstat/report"
@@ -120,6 +122,7 @@ type reading struct {
 	refusing refusing
 	timeline stages.Timeline // of profiler traces
 	rank     *regexp.Regexp  // in the names of Flight Recorder dumps
+	unit     *follow.Unit    // that is read, a part of what is named; nil: all
 }
 
 // refusing is what a refused input means to those beside it.
@@ -129,6 +132,24 @@ const (
 	whatCanBe    refusing = iota // they are read
 	allOrNothing                 // they are refused too
 )
+
+// open opens what is to be read. What is no input is refused where it was named.
+func (r *reading) open(o auto.Options) (*auto.Reader, error) {
+	if r.unit == nil {
+		return auto.Open(r.names, o)
+	}
+	o.Label = r.unit.Label
+	all := r.unit.Paths()
+	if slices.ContainsFunc(all, func(path string) bool { return !slices.Contains(r.names, path) }) {
+		return auto.OpenFound(all, o)
+	}
+	return auto.Open(all, o)
+}
+
+// given reports whether any file is an input.
+func given(all []auto.Input) bool {
+	return slices.ContainsFunc(all, func(in auto.Input) bool { return in.Skipped == "" })
+}
 
 func (p *program) readFrom(c *cli.Context, what reading, each func(auto.Item) error) (inputs, error) {
 	choose, err := newChooser(c)
@@ -152,7 +173,7 @@ func (p *program) readFrom(c *cli.Context, what reading, each func(auto.Item) er
 	if what.refusing == allOrNothing {
 		o.Strict = ingest.FirstError
 	}
-	r, err := auto.Open(what.names, o)
+	r, err := what.open(o)
 	if err != nil {
 		return inputs{}, badInput(err)
 	}
@@ -169,7 +190,7 @@ func (p *program) readFrom(c *cli.Context, what reading, each func(auto.Item) er
 	var bad []report.Problem // items that cannot be used
 	for {
 		item, err := r.Next()
-		if errors.Is(err, io.EOF) {
+		if errors.Is(err, io.EOF) || err != nil && what.unit != nil && !given(r.Inputs()) {
 			break
 		}
 		if err != nil {
@@ -191,12 +212,15 @@ func (p *program) readFrom(c *cli.Context, what reading, each func(auto.Item) er
 			n++
 		}
 	}
-	if err := choose.found(n + len(bad)); err != nil {
-		return inputs{}, err
-	}
 	in := inputs{read: r.Inputs(), problems: bad}
 	for _, problem := range r.Problems() {
 		in.problems = append(in.problems, report.Problem{Path: problem.Path, Err: problem.Err})
+	}
+	if what.unit != nil {
+		return in, nil
+	}
+	if err := choose.found(n + len(bad)); err != nil {
+		return inputs{}, err
 	}
 	err = p.tell(c, in, n)
 	over := passedOver(what.names, in.read)

@@ -8,16 +8,17 @@ import (
 	"net/http"
 	"os"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/page"
 	"github.com/sfstat/sfstat/page/serve"
+	"github.com/sfstat/sfstat/report"
 )
 
 func (p *program) serveCommand() *cli.Command {
@@ -29,7 +30,7 @@ func (p *program) serveCommand() *cli.Command {
 		Flags: join([]cli.Flag{
 			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:8080", Usage: "answer at `ADDRESS`; port 0 takes a free one"},
 			&cli.GenericFlag{Name: "host", Value: &stringList{}, Usage: "answer requests for the host `NAME` as well; may be given several times"},
-			&cli.DurationFlag{Name: "every", Value: 2 * time.Second, Usage: "look every `LENGTH`"},
+			&cli.DurationFlag{Name: "every", Value: time.Second, Usage: "look every `LENGTH`"},
 			captureFlag(),
 			&cli.IntFlag{Name: "metrics-runs", Value: 100, Usage: "metrics of the `N` runs that cost most"},
 		}, analysisFlags(), profileFlags(), selectionFlags(), []cli.Flag{rankPatternFlag(), timeZoneFlag(), minGainFlag()}, screenFlags()),
@@ -49,16 +50,17 @@ const (
 )
 
 func (p *program) serve(c *cli.Context) error {
-	names, err := paths(c)
 	switch {
-	case err != nil:
-		return err
-	case slices.Contains(names, ingest.Stdin):
+	case slices.Contains(c.Args().Slice(), ingest.Stdin):
 		return badUsage("follows files and folders, not standard input")
 	case c.Duration("every") < 10*time.Millisecond:
 		return badUsage("--every is %v, expected 10ms or more", c.Duration("every"))
 	case c.Int("metrics-runs") < 0:
 		return badUsage("--metrics-runs is %d, expected 0 or more", c.Int("metrics-runs"))
+	}
+	f, err := p.newFollowing(c)
+	if err != nil {
+		return err
 	}
 	listener, err := net.Listen("tcp", c.String("listen"))
 	if err != nil {
@@ -67,34 +69,28 @@ func (p *program) serve(c *cli.Context) error {
 	defer listener.Close()
 	p.windsDown.Store(true)
 	p.err = &once{w: p.err, seen: map[string]bool{}}
-	s := serving{p: p, c: c, asked: capturing{}}
-	o := serve.Options{Version: thisBuild().Version, MetricsRuns: c.Int("metrics-runs"), Page: s.page}
+	s := serving{p: p, c: c, files: f, runs: make(map[string][]serve.Run), when: recorded{}, asked: capturing{}}
+	f.light, f.see = true, s.when.see
+	o := serve.Options{Version: thisBuild().Version, MetricsRuns: c.Int("metrics-runs"), Page: s.page, JSON: s.json}
 	if list, ok := c.Generic("host").(*stringList); ok {
 		o.Hosts = *list
 	}
 	s.server = serve.New(o)
-	f := following{names: names, every: c.Duration("every"), judged: snapshotOf(names)}
-	if err := s.look(); err != nil && len(f.judged) > 0 {
-		return err
-	}
-	return s.until(listener, func(ctx context.Context) error {
-		return f.follow(ctx, func() error {
-			if err := s.look(); err != nil {
-				p.remark(c, "%s: %s", prefix(c.Command.Name), oneLine(err))
-			}
-			return ctx.Err()
-		})
-	})
+	return s.until(listener, s.work)
 }
 
 // serving is a command that answers requests.
 type serving struct {
-	p       *program
-	c       *cli.Context
-	server  *serve.Server
-	reading sync.Mutex // inputs are read once at a time
-	how     frontier.Options
-	asked   capturing
+	p      *program
+	c      *cli.Context
+	server *serve.Server
+	files  *following
+	asked  capturing
+
+	runs    map[string][]serve.Run // by unit
+	when    recorded
+	version uint64
+	shown   time.Time
 }
 
 // until answers requests as long as work goes on.
@@ -120,63 +116,175 @@ func (s *serving) until(listener net.Listener, work func(context.Context) error)
 	return err
 }
 
-// look judges what is there and shows it.
-func (s *serving) look() error {
-	s.reading.Lock()
-	defer s.reading.Unlock()
-	s.p.outputs.forget()
-	when := recorded{}
-	j, err := s.p.judge(s.c, func(o frontier.Options) (seeing, error) {
-		s.how = o
-		return func(item auto.Item) error {
-			when.see(item)
-			return s.c.Context.Err()
-		}, nil
-	})
-	if err != nil {
-		s.server.Fail(oneLine(err))
-		return err
+// work looks at the files until the context ends, or finds nothing at first that can be read.
+func (s *serving) work(ctx context.Context) error {
+	for begun := false; ; begun = true {
+		n, err := s.files.look(ctx, s.judged)
+		if err == nil && !begun {
+			err = s.unreadable()
+		}
+		if err != nil {
+			return err
+		}
+		if n > 0 || !begun {
+			s.show(0, 0)
+		}
+		why := ""
+		if list := s.files.files.Refused; len(list) > 0 {
+			why = oneLine(list[0].Err)
+		}
+		s.server.Fail(why)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(s.c.Duration("every")):
+		}
 	}
-	s.p.capture(s.c, s.asked, j)
-	s.server.Show(serve.Recorded{Verdict: j.verdict, Problems: j.problems, When: when})
+}
+
+// unreadable is the error where there are inputs, and all are refused.
+func (s *serving) unreadable() error {
+	if len(s.files.of) > 0 {
+		return nil
+	}
+	for _, u := range s.files.units {
+		if list := u.refused(); len(list) > 0 {
+			return badInput(list[0].Err)
+		}
+	}
 	return nil
 }
 
-// page reads the inputs once more for the charts of one run.
-func (s *serving) page(ctx context.Context, r serve.Recorded) ([]byte, error) {
-	s.reading.Lock()
-	defer s.reading.Unlock()
-	names, err := paths(s.c)
-	if err != nil {
-		return nil, err
-	}
-	pattern, err := rankPattern(s.c)
-	if err != nil {
-		return nil, err
-	}
-	pages := page.New(s.how)
-	s.p.outputs.forget()
-	_, err = s.p.readAs(s.c, reading{names: names, want: auto.ForVerdict, rank: pattern}, func(item auto.Item) error {
-		for _, x := range item.Recordings() {
-			if x.RunName() != r.Verdict.Run {
-				continue
-			}
-			if err := pages.Add(x); err != nil {
-				return ofRecording(x, item, err)
-			}
+// showEvery is how often what is read for the first time is shown, at most.
+const showEvery = 500 * time.Millisecond
+
+// judged takes up what was judged of a unit.
+func (s *serving) judged(x change) error {
+	switch {
+	case x.gone:
+		delete(s.runs, x.key)
+	case x.err != nil:
+		s.p.remark(s.c, "%s: %s", prefix(s.c.Command.Name), oneLine(x.err))
+	default:
+		s.p.capture(s.c, s.asked, x.judgement)
+		s.version++
+		delete(s.runs, x.key)
+		for i := range x.verdict.Runs {
+			s.runs[x.key] = append(s.runs[x.key], s.summary(&x.verdict.Runs[i]))
 		}
-		return ctx.Err()
-	})
+	}
+	if x.done < x.all && time.Since(s.shown) >= showEvery {
+		s.show(x.done, x.all)
+	}
+	return nil
+}
+
+// show serves what is known by now.
+func (s *serving) show(read, of int) {
+	s.shown = time.Now()
+	r := serve.Recorded{Problems: s.files.problems(), Read: read, Of: of}
+	for _, runs := range s.runs {
+		r.Runs = append(r.Runs, runs...)
+	}
+	s.server.Show(r)
+}
+
+func (s *serving) summary(v *diagnose.RunVerdict) serve.Run {
+	r := serve.Run{Name: v.Run, Version: s.version, Status: v.Status, Headline: report.Headline(v), Windows: len(v.Windows), When: s.when[v.Run]}
+	if len(v.Suspects) > 0 {
+		first := v.Suspects[0]
+		first.Evidence = nil
+		r.Suspect = &first
+	}
+	for i := range v.Windows {
+		r.Steps += v.Windows[i].Main.Steps
+	}
+	return r
+}
+
+// page makes the page of a run from its files.
+func (s *serving) page(ctx context.Context, run string) ([]byte, error) {
+	pages := page.New(s.files.o.Frontier)
+	pages.Limits = s.files.o.Benchmarks
+	j, err := s.anew(ctx, run, pages)
 	if err != nil {
 		return nil, err
 	}
-	drawn, err := pages.Page(r.Verdict)
+	drawn, err := pages.Page(j.verdict)
 	if err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
-	err = document(&judgement{inputs{problems: r.Problems}, r.Verdict}, drawn).Write(&b)
+	err = document(j, drawn).Write(&b)
 	return b.Bytes(), err
+}
+
+// mostTogether is how many windows all runs may have for one JSON to be made of them.
+const mostTogether = 1000
+
+func (s *serving) json(ctx context.Context, run string) ([]byte, error) {
+	var j *judgement
+	var err error
+	if run == "" {
+		j, err = s.together()
+	} else {
+		j, err = s.anew(ctx, run, nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	err = report.Input{Problems: j.problems}.Verdict(&b, j.verdict, report.JSON, report.Style{})
+	return b.Bytes(), err
+}
+
+// together judges all runs, as sfstat diagnose does.
+func (s *serving) together() (*judgement, error) {
+	s.files.mu.Lock()
+	defer s.files.mu.Unlock()
+	n := 0
+	for _, runs := range s.runs {
+		for i := range runs {
+			n += runs[i].Windows
+		}
+	}
+	if n > mostTogether {
+		return nil, serve.ErrTooMany
+	}
+	s.p.outputs.forget()
+	return s.p.judge(s.c, func(frontier.Options) (seeing, error) { return func(auto.Item) error { return nil }, nil })
+}
+
+// anew judges one run with all engines. What is read of it goes to its page too, if
+// that is not nil.
+func (s *serving) anew(ctx context.Context, run string, pages *page.Builder) (*judgement, error) {
+	f := s.files
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	u := f.unitOf(run)
+	if u == nil {
+		return nil, errors.New("its files are being read")
+	}
+	s.p.outputs.forget()
+	of := diagnose.New(f.o)
+	in, err := f.read(u, func(item auto.Item) error {
+		for _, r := range item.Recordings() {
+			if item.Telemetry == nil && r.RunName() != run {
+				continue
+			}
+			if err := of.Add(r); err != nil {
+				return ofRecording(r, item, err)
+			}
+			if pages == nil {
+				continue
+			}
+			if err := pages.Add(r); err != nil {
+				return ofRecording(r, item, err)
+			}
+		}
+		return ctx.Err()
+	})
+	return &judgement{in, of.Verdict()}, err
 }
 
 // recorded is when each run was recorded last: what its windows say, or else its file.

@@ -3,12 +3,11 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
@@ -17,9 +16,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/evidence"
-	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/ingest"
-	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/report"
 )
 
@@ -29,7 +26,7 @@ func (p *program) watchCommand() *cli.Command {
 		Description: "Polls files and folders that a recorder is writing, and runs sfstat diagnose on them whenever they " +
 			"change. A file that cannot be read yet, because it is being written or replaced, is tried again at the next poll.",
 		Flags: join([]cli.Flag{
-			&cli.DurationFlag{Name: "every", Value: 2 * time.Second, Usage: "poll every `DURATION`"},
+			&cli.DurationFlag{Name: "every", Value: time.Second, Usage: "poll every `DURATION`"},
 			&cli.DurationFlag{Name: "idle", Usage: "stop when nothing has changed for `DURATION`; by default only an interrupt or --fail-on stops it"},
 			&cli.StringFlag{Name: "exec", Usage: "run `COMMAND` with sh when a verdict changes, with SFSTAT_RUN, SFSTAT_STATUS, SFSTAT_RANK and SFSTAT_HOST set and the JSON verdict on standard input"},
 			captureFlag(),
@@ -49,80 +46,17 @@ func (p *program) watch(c *cli.Context) error {
 	if every < 10*time.Millisecond {
 		return badUsage("--every is %v, expected 10ms or more", every)
 	}
-	if _, err := paths(c); err != nil {
+	f, err := p.newFollowing(c)
+	if err != nil {
 		return err
 	}
 	p.err = &once{w: p.err, seen: map[string]bool{}}
-	w := watching{p: p, c: c, seen: followed{}, asked: capturing{}}
-	f := following{names: c.Args().Slice(), every: every, idle: c.Duration("idle")}
-	if err := f.follow(c.Context, w.look); err != nil {
+	w := watching{p: p, c: c, seen: followed{}, asked: capturing{}, failed: badInput(errors.New("nothing in any input"))}
+	if err := f.follow(c.Context, every, c.Duration("idle"), w.judged); err != nil {
 		return err
 	}
 	return w.failed
 }
-
-// following is how files that change are followed.
-type following struct {
-	names  []string
-	every  time.Duration // between looks
-	idle   time.Duration // after which it ends without a change; 0: never
-	judged snapshot      // what was looked at before
-}
-
-// mostRestless is how many looks in a row may find changes before what is there is
-// judged nevertheless.
-const mostRestless = 5
-
-// follow calls look whenever the files have changed and are still for one of our
-// looks, until that fails, the context ends or nothing happens for long enough.
-func (f *following) follow(ctx context.Context, look func() error) error {
-	before, restless := f.judged, 0
-	for changed := time.Now(); ; {
-		now := snapshotOf(f.names)
-		switch settled := now.equal(before); {
-		case (settled || restless >= mostRestless) && !now.equal(f.judged):
-			f.judged, restless = now, 0
-			if err := look(); err != nil {
-				return err
-			}
-			changed = time.Now()
-		case !settled:
-			restless++
-			changed = time.Now()
-		case f.idle > 0 && time.Since(changed) >= f.idle:
-			return nil
-		default:
-			restless = 0
-		}
-		before = now
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(f.every):
-		}
-	}
-}
-
-// snapshot is the files of paths, with sizes and times.
-type snapshot []string
-
-func snapshotOf(paths []string) snapshot {
-	s := snapshot{}
-	for _, path := range paths {
-		_ = filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
-			if err != nil {
-				return nil // it may be gone already
-			}
-			if info, err := d.Info(); err == nil && !d.IsDir() {
-				s = append(s, fmt.Sprint(name, "\x00", info.Size(), "\x00", info.ModTime().UnixNano()))
-			}
-			return nil
-		})
-	}
-	return s
-}
-
-func (s snapshot) equal(o snapshot) bool { return s != nil && o != nil && slices.Equal(s, o) }
 
 // watching is a command that follows.
 type watching struct {
@@ -130,7 +64,7 @@ type watching struct {
 	c      *cli.Context
 	seen   followed
 	asked  capturing
-	failed error // what the command ends with, if it is idle
+	failed error // what the command ends with, if it is idle; nil once a run was judged
 }
 
 // once passes on what was not written before: the same is wrong with an input
@@ -154,23 +88,28 @@ func (o *once) Write(b []byte) (int, error) {
 	return o.w.Write(b)
 }
 
-// look judges what is there and says what is new. What cannot be read now may be
-// read the next time.
-func (w *watching) look() error {
-	w.p.outputs.forget()
-	j, err := w.p.judge(w.c, func(frontier.Options) (seeing, error) { return func(auto.Item) error { return nil }, nil })
-	w.failed = err
-	if err != nil {
-		w.p.remark(w.c, "%s: %s", prefix(w.c.Command.Name), oneLine(err))
+// judged says what is new of a unit. What cannot be read now may be read the next time.
+func (w *watching) judged(x change) error {
+	switch {
+	case x.gone:
+		return nil
+	case x.err != nil:
+		if w.failed != nil {
+			w.failed = x.err
+		}
+		w.p.remark(w.c, "%s: %s", prefix(w.c.Command.Name), oneLine(x.err))
+		return nil
+	case len(x.verdict.Runs) == 0:
 		return nil
 	}
-	w.p.capture(w.c, w.asked, j)
-	for _, n := range w.seen.news(j.verdict) {
-		if err := w.tell(j, n); err != nil {
+	w.failed = nil
+	w.p.capture(w.c, w.asked, x.judgement)
+	for _, n := range w.seen.news(x.verdict) {
+		if err := w.tell(x.judgement, n); err != nil {
 			return err
 		}
 	}
-	return failOnVerdict(w.c, j.verdict)
+	return failOnVerdict(w.c, x.verdict)
 }
 
 // tell writes a line for each new window of a run, and its screen if its verdict

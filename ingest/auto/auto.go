@@ -164,6 +164,10 @@ type Options struct {
 
 	Unit csv.Unit // of the times in wide tables whose columns do not say it
 
+	// Label stands before the names of the runs of packets, as [Labels] has it, where
+	// the files that they are told from are not among the inputs.
+	Label string
+
 	// Progress is called now and then while reading, in the goroutine that
 	// calls Next: bytes read and bytes in all, of the files as they are stored.
 	// total is 0 when it is not known.
@@ -278,7 +282,7 @@ func (r *Reader) openPackets(g packetGroup) *unit {
 	}
 	packets := packet.NewReader(streams, packet.Options{Limits: r.o.Limits, Policy: r.o.Strict})
 	r.packets = append(r.packets, packets)
-	return &unit{reader: windowItems{r: ingest.NewOnce(packets), label: g.label, first: g.files[0].Name, begins: begins}, size: size}
+	return &unit{reader: windowItems{r: ingest.NewOnce(packets), label: cmp.Or(r.o.Label, g.label), first: g.files[0].Name, begins: begins}, size: size}
 }
 
 // summaries are what became of all packet files.

@@ -30,7 +30,7 @@ type opening struct {
 
 // openingOf reads the names at the head of the first packet of a file; those
 // that it does not find are empty.
-func openingOf(src *metered) opening {
+func openingOf(src interface{ Peek(int) ([]byte, error) }) opening {
 	head, _ := src.Peek(sniffed)
 	d := json.NewDecoder(bytes.NewReader(head))
 	o := opening{window: -1, rank: -1}

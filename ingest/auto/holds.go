@@ -9,9 +9,16 @@ import (
 
 // Held is what a file holds for a verdict, by how it begins.
 type Held struct {
-	Windows bool // stage times
-	More    bool // what is judged together with the windows of its run: operators, device times, dumps, calls
+	Windows  bool // stage times
+	More     bool // what is judged together with the windows of its run: operators, device times, dumps, calls
+	Readings bool // of monitoring, which is More too
+	Plain    bool // packets that are not compressed: what is appended to them can be read alone
+
+	begins opening // of packets
 }
+
+// Run is the run that packets begin with; "" for all other files.
+func (h *Held) Run() string { return h.begins.run }
 
 // Holds looks at the beginning of a file. One that cannot be read holds nothing.
 func Holds(path string, lim ingest.Limits) Held {
@@ -25,5 +32,30 @@ func Holds(path string, lim ingest.Limits) Held {
 	defer src.Close()
 	f, _ := identify(src, false, ForVerdict)
 	gives := f.row().gives
-	return Held{Windows: gives&windows != 0, More: gives&^windows != 0 || f == OperatorMeta}
+	h := Held{Windows: gives&windows != 0, More: gives&^windows != 0 || f == OperatorMeta, Readings: gives == readings}
+	if f == Packets {
+		h.begins = openingOf(src)
+		h.Plain = src.Compression() == ingest.Plain
+	}
+	return h
+}
+
+// Labels are, for files of packets, what tells their runs from others of the same
+// name; "" where nothing has to. Files of one run and one label are read together.
+func Labels(files []string, held []Held) []string {
+	all := make([]packetFile, len(files))
+	for i, path := range files {
+		all[i] = packetFile{Stream: packet.Stream{Name: path}, begins: held[i].begins}
+	}
+	label := make(map[string]string, len(files))
+	for _, g := range groupPackets(all) {
+		for _, f := range g.files {
+			label[f.Name] = g.label
+		}
+	}
+	out := make([]string, len(files))
+	for i, path := range files {
+		out[i] = label[path]
+	}
+	return out
 }

@@ -19,7 +19,9 @@ type view struct {
 	Program  string
 	Failure  string
 	Runs     int
+	Read, Of int // inputs, as Recorded has them
 	Rows     []row
+	Found    int // rows in all
 	Query    string
 	Sort     string
 	Row      row      // of one run
@@ -30,6 +32,7 @@ type view struct {
 type row struct {
 	Path, Name, Status, Headline, Host, Gain, When string
 	Steps                                          int
+	Version                                        uint64
 
 	gain float64
 	at   time.Time
@@ -54,8 +57,8 @@ func (s *Server) index(w http.ResponseWriter, r *http.Request) error {
 	now, _ := s.current()
 	v := s.viewOf(now)
 	v.Query, v.Sort = r.FormValue("q"), r.FormValue("sort")
-	for i := range now.jobs {
-		if x := now.rowOf(&now.jobs[i]); x.matches(v.Query) {
+	for i := range now.Runs {
+		if x := now.Runs[i].row(); x.matches(v.Query) {
 			v.Rows = append(v.Rows, x)
 		}
 	}
@@ -64,6 +67,7 @@ func (s *Server) index(w http.ResponseWriter, r *http.Request) error {
 		v.Sort, order = "gain", orders["gain"]
 	}
 	slices.SortStableFunc(v.Rows, func(a, b row) int { return order(&a, &b) })
+	v.Found = len(v.Rows)
 	v.Rows = v.Rows[:min(len(v.Rows), mostListed)]
 	for _, p := range now.Problems[:min(len(now.Problems), mostListed)] {
 		v.Problems = append(v.Problems, report.Visible(p.Err.Error()))
@@ -74,17 +78,17 @@ func (s *Server) index(w http.ResponseWriter, r *http.Request) error {
 // run is a frame around the page of a run, which follows it.
 func (s *Server) run(w http.ResponseWriter, r *http.Request) error {
 	now, _ := s.current()
-	j, err := now.find(r.PathValue("name"))
+	found, err := now.find(r.PathValue("name"))
 	if err != nil {
 		return err
 	}
 	v := s.viewOf(now)
-	v.Row = now.rowOf(j)
+	v.Row = found.row()
 	return v.write(w, "run.html")
 }
 
 func (s *Server) viewOf(now *state) *view {
-	return &view{Version: now.version, Program: s.o.Version, Failure: now.Failure, Runs: len(now.jobs)}
+	return &view{Version: now.version, Program: s.o.Version, Failure: now.Failure, Runs: len(now.Runs), Read: now.Read, Of: now.Of}
 }
 
 func (v *view) write(w http.ResponseWriter, name string) error {
@@ -97,18 +101,14 @@ func (v *view) write(w http.ResponseWriter, name string) error {
 	return nil
 }
 
-func (s *state) rowOf(j *job) row {
-	r := j.lead()
-	x := row{Path: j.escaped(), Name: report.Visible(r.Run), Status: r.Status.String(), Headline: report.Visible(report.Headline(r)), gain: gainOf(r), at: s.When[r.Run]}
+func (r *Run) row() row {
+	x := row{Path: r.escaped(), Version: r.Version, Name: report.Visible(r.Name), Status: r.Status.String(), Headline: report.Visible(r.Headline), Steps: r.Steps, gain: r.gain(), at: r.When}
 	x.Gain = fmt.Sprintf("%.1f %%", 100*x.gain)
 	if !x.at.IsZero() {
 		x.When = x.at.UTC().Format("2006-01-02 15:04:05")
 	}
-	if len(r.Suspects) > 0 {
-		x.Host = report.Visible(r.Suspects[0].Host)
-	}
-	for i := range r.Windows {
-		x.Steps += r.Windows[i].Main.Steps
+	if r.Suspect != nil {
+		x.Host = report.Visible(r.Suspect.Host)
 	}
 	return x
 }

@@ -22,20 +22,19 @@ func (s *Server) metrics(w http.ResponseWriter, _ *http.Request) error {
 func (s *state) metrics(most int) []byte {
 	var status, gain, suspect, b bytes.Buffer
 	windows, refused := 0, 0
-	for i := range s.jobs {
-		for k := range s.jobs[i].runs {
-			windows += len(s.jobs[i].runs[k].Windows)
-		}
+	for i := range s.Runs {
+		r := &s.Runs[i]
+		windows += r.Windows
 		if i >= most {
 			continue
 		}
-		r, run := s.jobs[i].lead(), label("run", s.jobs[i].key)
+		run := label("run", keyOf(r.Name))
 		fmt.Fprintf(&status, "sfstat_run_status{%s,%s} 1\n", run, label("status", r.Status.String()))
-		fmt.Fprintf(&gain, "sfstat_gain{%s} %s\n", run, strconv.FormatFloat(gainOf(r), 'g', -1, 64))
-		if len(r.Suspects) == 0 || !r.Suspects[0].Flagged() {
+		fmt.Fprintf(&gain, "sfstat_gain{%s} %s\n", run, strconv.FormatFloat(r.gain(), 'g', -1, 64))
+		f, rank := r.Suspect, ""
+		if f == nil || !f.Flagged() {
 			continue
 		}
-		f, rank := &r.Suspects[0], ""
 		if f.Rank != nil {
 			rank = strconv.Itoa(*f.Rank)
 		}
@@ -57,9 +56,10 @@ func (s *state) metrics(most int) []byte {
 		name, help string
 		n          int
 	}{
-		{"sfstat_runs", "Runs, those without series of their own included.", len(s.jobs)},
+		{"sfstat_runs", "Runs, those without series of their own included.", len(s.Runs)},
 		{"sfstat_windows", "Windows of all runs.", windows},
 		{"sfstat_problems", "Inputs that were refused.", refused},
+		{"sfstat_unread", "Inputs that are still to be read for the first time.", s.Of - s.Read},
 		{"sfstat_stale", "1 while the input cannot be read anew.", stale},
 	} {
 		family(&b, total.name, total.help, fmt.Appendf(nil, "%s %d\n", total.name, total.n))

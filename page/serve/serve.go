@@ -1,15 +1,16 @@
 // Package serve answers HTTP requests about the verdicts of runs: an index, a page
 // of each run, the JSON, metrics for Prometheus, and an event whenever they change.
 //
-// It only reads, and only values: a run is found by its name among those of the
-// verdict, so that no URL reaches a file system. A request whose Host header is none
+// It only reads, and only values: a run is found by its name among those that were
+// judged, so that no URL reaches a file system. A request whose Host header is none
 // of its own is refused, which is what keeps a page of another site from reading it
 // under a name that leads here (DNS rebinding). Names of the input are text
 // everywhere.
 //
-// Memory: the verdict, mostKept bytes of pages and JSON that were asked for, and
-// mostListeners open streams of events. One page or JSON is made at a time. One that is
-// longer than mostKept goes to all who ask while it is made, and is not kept.
+// Memory: a summary of each run, mostKept bytes of pages and JSON that were asked for,
+// those asked for last, and mostListeners open streams of events. One page or JSON is
+// made at a time. One that is longer than mostKept goes to all who ask while it is
+// made, and is not kept.
 package serve
 
 import (
@@ -43,20 +44,33 @@ var (
 	layout = template.Must(template.ParseFS(site, "site/*.html"))
 )
 
+// Run is what is kept of one run.
+type Run struct {
+	Name           string
+	Version        uint64 // another whenever it is judged
+	Status         diagnose.Status
+	Headline       string
+	Suspect        *diagnose.Finding // the first; nil: there is none
+	Windows, Steps int
+	When           time.Time // it was recorded last; zero: not known
+}
+
 // Recorded is what was read.
 type Recorded struct {
-	Verdict  *diagnose.Verdict
+	Runs     []Run // of different names
 	Problems []report.Problem
-	When     map[string]time.Time // by run, as far as it is known
+	Read, Of int // inputs, while they are read for the first time; zero afterwards
 }
+
+// Maker makes a document of a run, or of all where the name is "". It is called once at a time.
+type Maker func(ctx context.Context, run string) ([]byte, error)
 
 // Options of a server.
 type Options struct {
 	Version     string   // of the program
 	Hosts       []string // names under which it may be asked, beside localhost and the address that it listens at
 	MetricsRuns int      // runs with metrics of their own
-	// Page makes the HTML page of some runs. It is called once at a time.
-	Page func(context.Context, Recorded) ([]byte, error)
+	Page, JSON  Maker
 }
 
 // Server is a handler of requests. All its methods may be called at once.
@@ -70,14 +84,13 @@ type Server struct {
 	mu      sync.Mutex
 	now     *state
 	changed chan struct{} // closed with the next change
-	kept    map[string][]byte
-	keeps   int               // bytes in kept
+	kept    kept
 	large   map[string][]byte // at most one that is too long for kept, while somebody asks
 }
 
 // New serves nothing yet.
 func New(o Options) *Server {
-	s := &Server{o: o, mux: http.NewServeMux(), making: make(chan struct{}, 1), changed: make(chan struct{}), kept: map[string][]byte{}}
+	s := &Server{o: o, mux: http.NewServeMux(), making: make(chan struct{}, 1), changed: make(chan struct{})}
 	// A page that was open before the program was started anew takes its first version for another.
 	s.now = newState(uint64(time.Now().UnixMilli()), Recorded{})
 	for pattern, answer := range map[string]func(*Server, http.ResponseWriter, *http.Request) error{
@@ -117,8 +130,7 @@ func (s *Server) change(next func(*state) *state) {
 	if now == s.now {
 		return
 	}
-	s.now, s.keeps, s.large = now, 0, nil
-	clear(s.kept)
+	s.now, s.large = now, nil
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
@@ -170,23 +182,26 @@ func (s *Server) admits(r *http.Request) bool {
 
 var errNoRun = errors.New("no such run")
 
+// ErrTooMany is the error of a [Maker] for all runs where these are too many for one document.
+var ErrTooMany = errors.New("there are too many windows for one answer: ask for /api/run/NAME")
+
 // fail answers with an error. Nothing of the request is repeated in it.
 func fail(w http.ResponseWriter, err error) {
 	switch {
 	case err == nil:
 	case errors.Is(err, errNoRun):
 		http.Error(w, "no such run; / lists those there are", http.StatusNotFound)
+	case errors.Is(err, ErrTooMany):
+		http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
 	default:
 		w.Header().Set("Retry-After", "2")
 		http.Error(w, "cannot be made now: "+report.Visible(err.Error()), http.StatusServiceUnavailable)
 	}
 }
 
-// kind is what is made of runs and kept.
-type kind string
-
-// made is what make gives for the runs of a key in this version, kept or new.
-func (s *Server) made(ctx context.Context, of kind, key string, make func(context.Context, Recorded) ([]byte, error)) ([]byte, error) {
+// made is a document of the run of a key, or of all where it is "", as it was judged
+// last: kept, or new.
+func (s *Server) made(ctx context.Context, kind, key string, by Maker) ([]byte, error) {
 	s.asking.Add(1)
 	defer s.served()
 	select {
@@ -197,34 +212,34 @@ func (s *Server) made(ctx context.Context, of kind, key string, make func(contex
 	}
 	s.mu.Lock()
 	now := s.now
-	key = string(of) + "/" + key
-	b, ok := s.kept[key]
+	name, version := "", now.version
+	if key != "" {
+		r, err := now.find(key)
+		if err != nil {
+			s.mu.Unlock()
+			return nil, err
+		}
+		name, version = r.Name, r.Version
+	}
+	at := fmt.Sprint(kind, "/", version, "/", key)
+	b, ok := s.kept.get(at)
 	if !ok {
-		b, ok = s.large[key]
+		b, ok = s.large[at]
 	}
 	s.mu.Unlock()
 	if ok {
 		return b, nil
 	}
-	chosen, err := now.chosen(strings.TrimPrefix(key, string(of)+"/"))
+	b, err := by(ctx, name)
 	if err != nil {
-		return nil, err
-	}
-	if b, err = make(ctx, chosen); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case s.now != now:
-	case len(b) > mostKept:
-		s.large = map[string][]byte{key: b}
-	default:
-		if s.keeps += len(b); s.keeps > mostKept {
-			clear(s.kept)
-			s.keeps = len(b)
-		}
-		s.kept[key] = b
+	if len(b) > mostKept {
+		s.large = map[string][]byte{at: b}
+	} else {
+		s.kept.put(at, b)
 	}
 	return b, nil
 }
@@ -252,7 +267,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) api(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.made(r.Context(), "api", r.PathValue("name"), verdictJSON)
+	b, err := s.made(r.Context(), "api", r.PathValue("name"), s.o.JSON)
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,10 @@ async function renew() {
 			document.getElementById('now').replaceWith(fresh.getElementById('now'));
 			document.title = fresh.title;
 			root.dataset.version = version;
-			if (frame) reload(version);
+			if (frame && fresh.getElementById('page').dataset.version !== frame.dataset.version) {
+				frame.dataset.version = fresh.getElementById('page').dataset.version;
+				reload(frame.dataset.version);
+			}
 			live.textContent = 'updated ' + new Date().toLocaleTimeString();
 		}
 	} finally {

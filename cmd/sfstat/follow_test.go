@@ -1,0 +1,167 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/report"
+)
+
+// inWatch calls f with the flags of sfstat watch over paths.
+func inWatch(t *testing.T, f func(*program, *cli.Context) error, paths ...string) {
+	t.Helper()
+	p := newProgram(nil, io.Discard, io.Discard)
+	app := p.app()
+	for _, command := range app.Commands {
+		if command.Name == "watch" {
+			command.Action = func(c *cli.Context) error { return f(p, c) }
+		}
+	}
+	if code := p.carryOut(context.Background(), app, append([]string{"sfstat", "watch"}, paths...)); code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+}
+
+// verdictText is the JSON of runs.
+func verdictText(t *testing.T, v *diagnose.Verdict) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := (report.Input{}).Verdict(&b, v, report.JSON, report.Style{}); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestFollowing: a recording that grows by lines gives at the end the verdict that it
+// gives when it is read at once, and no window is read twice meanwhile.
+func TestFollowing(t *testing.T) {
+	simulated, path := filepath.Join(t.TempDir(), "all.jsonl"), filepath.Join(t.TempDir(), "job.jsonl")
+	p := newProgram(nil, io.Discard, io.Discard)
+	if code := p.carryOut(context.Background(), p.app(), []string{"sfstat", "simulate", "--windows", "12", "--steps", "8", "--fault", "data", "-o", simulated}); code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+	text, err := os.ReadFile(simulated)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := slices.Collect(bytes.Lines(text))
+	inWatch(t, func(p *program, c *cli.Context) error {
+		f, err := p.newFollowing(c)
+		if err != nil {
+			return err
+		}
+		read := 0
+		f.see = func(auto.Item) { read++ }
+		var last *diagnose.Verdict
+		for from, n := 0, 0; from < len(lines); from += n {
+			n = min(max(11, n-3), len(lines)-from)
+			if err := os.WriteFile(path, slices.Concat(lines[:from+n]...), 0o600); err != nil {
+				return err
+			}
+			if _, err := f.look(c.Context, func(x change) error { last = x.verdict; return x.err }); err != nil {
+				return err
+			}
+		}
+		whole, err := p.judge(c, func(frontier.Options) (seeing, error) { return func(auto.Item) error { return nil }, nil })
+		if err != nil {
+			return err
+		}
+		if got, want := verdictText(t, last), verdictText(t, whole.verdict); got != want {
+			t.Errorf("the verdict differs from that of all at once:\n%s\nwant\n%s", got, want)
+		}
+		if first := 2; read != first+12 { // at the first look it is read whole, and once more when it grows
+			t.Errorf("%d windows were read, want %d", read, first+12)
+		}
+		return nil
+	}, filepath.Dir(path))
+}
+
+// TestFollowingFolders: files of one run that only reading shows, files that go and
+// files that break.
+func TestFollowingFolders(t *testing.T) {
+	dir := t.TempDir()
+	table := func(rank string) string {
+		return "step,rank,data_ms,backward_ms\n" + strings.Join([]string{"0," + rank + ",10,90", "1," + rank + ",10,90", "2," + rank + ",10,90"}, "\n") + "\n"
+	}
+	put := func(name, text string) {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("x/job.csv", table("0"))
+	inWatch(t, func(p *program, c *cli.Context) error {
+		f, err := p.newFollowing(c)
+		if err != nil {
+			return err
+		}
+		expect := func(what string, want ...string) {
+			t.Helper()
+			for range mostRestless {
+				if _, err := f.look(c.Context, func(change) error { return nil }); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var got []string
+			for run := range f.of {
+				got = append(got, run)
+			}
+			if slices.Sort(got); !slices.Equal(got, want) {
+				t.Errorf("%s: runs %q, want %q", what, got, want)
+			}
+		}
+		expect("one", "job.csv")
+		put("y/job.csv", table("0"))
+		expect("another of its name", "job.csv", "y/job.csv")
+		put("y/job.csv", "step,rank\nnonsense\n")
+		expect("which breaks", "job.csv")
+		if err := os.RemoveAll(filepath.Join(dir, "y")); err != nil {
+			return err
+		}
+		expect("and goes", "job.csv")
+		return nil
+	}, dir)
+}
+
+// TestLight: what serve keeps of a run is what all engines find of it.
+func TestLight(t *testing.T) {
+	inWatch(t, func(p *program, c *cli.Context) error {
+		gist := func(light bool) (out []string) {
+			f, err := p.newFollowing(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.light = light
+			_, err = f.look(c.Context, func(x change) error {
+				for i := range x.verdict.Runs {
+					r := &x.verdict.Runs[i]
+					out = append(out, strings.Join([]string{r.Run, gist(r), report.Headline(r)}, ": "))
+				}
+				return x.err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return out
+		}
+		if light, all := gist(true), gist(false); !slices.Equal(light, all) || len(all) < 2 {
+			t.Errorf("light\n%q\nall engines\n%q", light, all)
+		}
+		return nil
+	}, filepath.Join(root, "fixtures", "ddp"))
+}

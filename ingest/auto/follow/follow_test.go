@@ -1,0 +1,195 @@
+package follow
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sfstat/sfstat/trace"
+)
+
+// line is what a rank of two writes of a window of ten steps.
+func line(run string, window, rank int) string {
+	row := strings.Repeat(fmt.Sprintf("[%d,5],", 100+window), 10)
+	return fmt.Sprintf(`{"schema":"sfstat.packet/1","run":%q,"window":%d,"rank":%d,"world_size":2,"stages":["data","backward"],"first_step":%d,"durations_ns":[%s]}`+"\n",
+		run, window, rank, 10*window, strings.TrimSuffix(row, ","))
+}
+
+// folderOf is a folder with files.
+func folderOf(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		write(t, filepath.Join(dir, name), text)
+	}
+	return dir
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func appendTo(t *testing.T, path, text string) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString(text); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestUnits: what is read together.
+func TestUnits(t *testing.T) {
+	const dump, gpus = `{"version":"2.3","pg_config":{},"entries":[]}`, "timestamp, index, clocks.current.sm [MHz]\n"
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  []string // files of each unit, by name
+	}{
+		"runs in one folder":         {map[string]string{"a.jsonl": line("a", 0, 0), "b.jsonl": line("b", 0, 0), "b2.jsonl": line("b", 0, 1)}, []string{"a.jsonl", "b.jsonl b2.jsonl"}},
+		"a run on two hosts":         {map[string]string{"h0/a.jsonl": line("a", 0, 0), "h1/a.jsonl": line("a", 0, 1)}, []string{"h0/a.jsonl h1/a.jsonl"}},
+		"runs of one name":           {map[string]string{"x/a.jsonl": line("a", 0, 0), "y/a.jsonl": line("a", 0, 0)}, []string{"x/a.jsonl", "y/a.jsonl"}},
+		"Parquet":                    {map[string]string{"a.parquet": "PAR1", "b.parquet": "PAR1", "b.parquet.arrivals.jsonl.zst": ""}, []string{"a.parquet", "b.parquet b.parquet.arrivals.jsonl.zst"}},
+		"tables":                     {map[string]string{"a/0.csv": "step,rank,data_ms\n", "a/1.csv": "step,rank,data_ms\n", "b/0.csv": "step,rank,data_ms\n"}, []string{"a/0.csv a/1.csv", "b/0.csv"}},
+		"dumps beside windows":       {map[string]string{"a.jsonl": line("a", 0, 0), "b.jsonl": line("b", 0, 0), "fr_0.json": dump}, []string{"a.jsonl b.jsonl fr_0.json"}},
+		"dumps below windows":        {map[string]string{"a/a.jsonl": line("a", 0, 0), "a/dumps/fr_0.json": dump, "b/b.jsonl": line("b", 0, 0)}, []string{"a/a.jsonl a/dumps/fr_0.json", "b/b.jsonl"}},
+		"dumps of the only run":      {map[string]string{"a/a.jsonl": line("a", 0, 0), "x/dumps/fr_0.json": dump}, []string{"a/a.jsonl x/dumps/fr_0.json"}},
+		"what is nothing, by itself": {map[string]string{"a.jsonl": line("a", 0, 0), "notes.txt": "notes"}, []string{"a.jsonl", "notes.txt"}},
+		"readings beside all":        {map[string]string{"a.jsonl": line("a", 0, 0), "b/b.jsonl": line("b", 0, 0), "gpu.csv": gpus}, []string{"a.jsonl gpu.csv", "b/b.jsonl gpu.csv"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := folderOf(t, c.files)
+			var got []string
+			for _, u := range New([]string{dir}).Look() {
+				var names []string
+				for _, path := range u.Paths() {
+					names = append(names, filepath.ToSlash(strings.TrimPrefix(path, dir+string(filepath.Separator))))
+				}
+				got = append(got, strings.Join(names, " "))
+			}
+			if slices.Sort(got); !slices.Equal(got, c.want) {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// TestLabels: runs of one name are told apart, as when all files are read at once.
+func TestLabels(t *testing.T) {
+	dir := folderOf(t, map[string]string{"x/a.jsonl": line("a", 0, 0), "y/a.jsonl": line("a", 0, 0), "y/b.jsonl": line("b", 0, 0)})
+	labels := make(map[string]int)
+	for _, u := range New([]string{dir}).Look() {
+		labels[u.Label]++
+	}
+	if labels["x"] != 1 || labels["y"] != 1 || labels[""] != 1 {
+		t.Errorf("labels %v, want x, y and none", labels)
+	}
+}
+
+// TestChanges: what is told of a unit whose file was written to in some way.
+func TestChanges(t *testing.T) {
+	for name, c := range map[string]struct {
+		change      func(t *testing.T, path string)
+		same, grown bool
+	}{
+		"nothing":   {func(*testing.T, string) {}, true, true},
+		"appended":  {func(t *testing.T, path string) { appendTo(t, path, line("a", 1, 0)) }, false, true},
+		"touched":   {func(t *testing.T, path string) { touch(t, path) }, false, true},
+		"truncated": {func(t *testing.T, path string) { write(t, path, "") }, false, false},
+		"replaced": {func(t *testing.T, path string) {
+			write(t, path+".new", line("a", 0, 0)+line("a", 1, 0))
+			if err := os.Rename(path+".new", path); err != nil {
+				t.Fatal(err)
+			}
+		}, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := folderOf(t, map[string]string{"a.jsonl": line("a", 0, 0)})
+			files := New([]string{dir})
+			before := files.Look()[0]
+			c.change(t, filepath.Join(dir, "a.jsonl"))
+			now := files.Look()[0]
+			if now.Same(before) != c.same || now.Grown(before) != c.grown {
+				t.Errorf("same %t, grown %t; want %t, %t", now.Same(before), now.Grown(before), c.same, c.grown)
+			}
+		})
+	}
+}
+
+func touch(t *testing.T, path string) {
+	t.Helper()
+	if err := os.Chtimes(path, time.Time{}, time.Unix(1, 0)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestTail: windows of two files that grow line by line, and by parts of lines, are
+// handed on once, when both ranks have written them or another follows.
+func TestTail(t *testing.T) {
+	dir := folderOf(t, map[string]string{"0.jsonl": line("a", 0, 0), "1.jsonl": line("a", 0, 1)})
+	files := New([]string{dir})
+	var tail Tail
+	last := line("a", 4, 1)
+	for _, step := range []struct {
+		what, file, text string
+		want             []int64
+		open             int
+	}{
+		{"what is there", "0.jsonl", "", []int64{0}, 0},
+		{"nothing new", "0.jsonl", "", nil, 0},
+		{"one rank of two", "0.jsonl", line("a", 1, 0), nil, 1},
+		{"the other", "1.jsonl", line("a", 1, 1), []int64{1}, 0},
+		{"one that the other rank leaves out", "0.jsonl", line("a", 2, 0), nil, 1},
+		{"and goes past", "1.jsonl", line("a", 3, 1), []int64{2}, 1},
+		{"the first rank follows", "0.jsonl", line("a", 3, 0) + line("a", 4, 0), []int64{3}, 1},
+		{"a part of a line", "1.jsonl", last[:100], nil, 1},
+		{"the rest of it", "1.jsonl", last[100:], []int64{4}, 0},
+	} {
+		if step.text != "" {
+			appendTo(t, filepath.Join(dir, step.file), step.text)
+		}
+		var got []int64
+		if err := tail.Read(files.Look()[0], func(w *trace.Window) error { got = append(got, w.Index); return nil }); err != nil {
+			t.Fatalf("%s: %v", step.what, err)
+		}
+		if !slices.Equal(got, step.want) || tail.Open != step.open {
+			t.Errorf("%s: windows %v, %d open; want %v, %d", step.what, got, tail.Open, step.want, step.open)
+		}
+	}
+}
+
+// TestRewritten: what does not go on from what was read is an error.
+func TestRewritten(t *testing.T) {
+	for name, text := range map[string]string{
+		"shorter":       line("a", 0, 0),
+		"another start": strings.Replace(line("a", 0, 0)+line("a", 0, 1)+line("a", 1, 0)+line("a", 1, 1), ",5],[1", ",6],[1", 100),
+		"steps again":   line("a", 0, 0) + line("a", 0, 1) + line("a", 0, 0) + line("a", 0, 1),
+		"no packet":     line("a", 0, 0) + line("a", 0, 1) + "no packet\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := folderOf(t, map[string]string{"a.jsonl": line("a", 0, 0) + line("a", 0, 1)})
+			files := New([]string{dir})
+			var tail Tail
+			discard := func(*trace.Window) error { return nil }
+			if err := tail.Read(files.Look()[0], discard); err != nil {
+				t.Fatal(err)
+			}
+			write(t, filepath.Join(dir, "a.jsonl"), text)
+			if err := tail.Read(files.Look()[0], discard); err == nil {
+				t.Error("it is read as if it went on")
+			}
+		})
+	}
+}

@@ -37,7 +37,7 @@ func inWatch(t *testing.T, f func(*program, *cli.Context) error, paths ...string
 func verdictText(t *testing.T, v *diagnose.Verdict) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := (report.Input{}).Verdict(&b, v, report.JSON, report.Style{}); err != nil {
+	if err := (report.Output{W: &b, Format: report.JSON}).Verdict(v); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

@@ -25,7 +25,7 @@ func (p *program) serveCommand() *cli.Command {
 	return &cli.Command{
 		Name: "serve", Usage: "serve an index of runs and their pages to a browser, which follow running jobs", ArgsUsage: "PATH...",
 		Description: "Answers a browser on this machine, and Prometheus: the verdicts of all runs, the page that sfstat report writes of each, " +
-			"their JSON and metrics. Looks again and again at the files, and tells open pages when the verdicts have changed. Without --capture it only reads. It " +
+			"their JSON and metrics. Looks again and again at the files, judges what has changed, and tells open pages. Without --capture it only reads. It " +
 			"asks nobody who they are: what it listens at decides who may read.",
 		Flags: join([]cli.Flag{
 			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:8080", Usage: "answer at `ADDRESS`; port 0 takes a free one"},
@@ -234,7 +234,7 @@ func (s *serving) json(ctx context.Context, run string) ([]byte, error) {
 		return nil, err
 	}
 	var b bytes.Buffer
-	err = report.Input{Problems: j.problems}.Verdict(&b, j.verdict, report.JSON, report.Style{})
+	err = report.Output{W: &b, Format: report.JSON, Problems: j.problems}.Verdict(j.verdict)
 	return b.Bytes(), err
 }
 

@@ -23,8 +23,8 @@ import (
 func (p *program) watchCommand() *cli.Command {
 	return &cli.Command{
 		Name: "watch", Usage: "follow a running job: one line per window, and the full verdict when it changes", ArgsUsage: "PATH...",
-		Description: "Polls files and folders that a recorder is writing, and runs sfstat diagnose on them whenever they " +
-			"change. A file that cannot be read yet, because it is being written or replaced, is tried again at the next poll.",
+		Description: "Polls files and folders that recorders are writing, and judges what has changed as sfstat diagnose does: of packets that grow, the new windows " +
+			"alone. A file that cannot be read yet, because it is being written or replaced, is tried again when it has changed.",
 		Flags: join([]cli.Flag{
 			&cli.DurationFlag{Name: "every", Value: time.Second, Usage: "poll every `DURATION`"},
 			&cli.DurationFlag{Name: "idle", Usage: "stop when nothing has changed for `DURATION`; by default only an interrupt or --fail-on stops it"},

@@ -187,7 +187,7 @@ func TestMetrics(t *testing.T) {
 	all := verdictOn(t, windows...)
 	s := New(Options{MetricsRuns: 2, JSON: func(context.Context, string) ([]byte, error) {
 		var b bytes.Buffer
-		err := report.Input{}.Verdict(&b, all, report.JSON, report.Style{})
+		err := report.Output{W: &b, Format: report.JSON}.Verdict(all)
 		return b.Bytes(), err
 	}})
 	s.Show(judged(t, windows...))

@@ -107,6 +107,7 @@ PAPER ?= paper
 paper: build ## every table and figure of the published texts that needs no cluster, in the folder PAPER with index.html (a minute)
 	bin/sfstat campaign run eval/campaign/specs/paper.yaml -o $(PAPER)
 	mkdir -p $(PAPER)/communication/job $(PAPER)/measured $(PAPER)/overhead $(PAPER)/figures
+	rm -rf $(PAPER)/sources && cp -r fixtures/real/e9 $(PAPER)/sources
 	cp docs/figures/overhead-4-gloo-cpu.csv $(PAPER)/overhead/4-gloo-cpu.csv
 	cp fixtures/comm/run/* fixtures/comm/truth.csv fixtures/comm/model.yaml $(PAPER)/communication/job
 	cp docs/figures/workers.csv $(PAPER)/measured/time-by-workers.csv

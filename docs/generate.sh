@@ -52,6 +52,7 @@ evaluation() {
 	mkdir "$EVAL"
 	for spec in paper detectability nofault; do
 		sfstat campaign run "eval/campaign/specs/$spec.yaml" -o "$EVAL/$spec" -q
+		[ $spec != paper ] || cp -r fixtures/real/e9 "$EVAL/paper/sources"
 		sfstat campaign tables "$EVAL/$spec" -q
 	done
 }
@@ -69,7 +70,7 @@ part() {
 	} ;;
 	esac
 	printf '\n```sh\n%s\n```\n\n' "$(echo "$1" | sed 's/ --format md//')"
-	sh -c "$1" | sed 's/^## \(.*\)/**\1**/'
+	sh -c "$1" | sed 's/^###* \(.*\)/**\1**/'
 	printf '\n'
 }
 

@@ -6,7 +6,7 @@ import "slices"
 var armNames = [...]string{"without", "with"}
 
 // arm is the index of the case's armNames.
-func (c *Case) arm() int {
+func (c *runCase) arm() int {
 	if c.withArrivals() {
 		return 1
 	}
@@ -15,14 +15,14 @@ func (c *Case) arm() int {
 
 // inArms reports whether some runs have arrivals.
 func (s *Score) inArms() bool {
-	return slices.ContainsFunc(s.Runs, func(r *Run) bool { return r.withArrivals() })
+	return slices.ContainsFunc(s.Runs, func(r *scoredRun) bool { return r.withArrivals() })
 }
 
 // timesAlone is the score of the runs without arrivals, or of all where each has
 // them: stages are routed by their times, which are the same in both.
 func (s *Score) timesAlone() *Score {
 	out := *s
-	out.Runs = slices.DeleteFunc(slices.Clone(s.Runs), func(r *Run) bool { return r.withArrivals() })
+	out.Runs = slices.DeleteFunc(slices.Clone(s.Runs), func(r *scoredRun) bool { return r.withArrivals() })
 	if len(out.Runs) == 0 {
 		return s
 	}
@@ -53,8 +53,8 @@ func (s *Score) addArms(t *Table) {
 }
 
 // ranks are what verdicts say of the rank, as words.
-func (v *Verdicts) ranks() []string {
-	return []string{of(v.Answers[RankRight], v.Runs), of(v.Answers[RankWrong], v.Runs), of(v.Named, v.Runs)}
+func (v *verdictCounts) ranks() []string {
+	return []string{of(v.Answers[rankRight], v.Runs), of(v.Answers[rankWrong], v.Runs), of(v.Named, v.Runs)}
 }
 
 // verdictCells gives a table of groups the verdicts on each.

@@ -7,8 +7,8 @@ import (
 	"github.com/sfstat/sfstat/eval/simulate"
 )
 
-// Case is a run and what it hides.
-type Case struct {
+// runCase is a run and what it hides.
+type runCase struct {
 	Run          string          `json:"run"`
 	Family       simulate.Family `json:"family"` // of the first fault
 	Ranks        int             `json:"ranks"`
@@ -17,50 +17,50 @@ type Case struct {
 	Intermittent bool            `json:"intermittent"`
 	Accumulation int             `json:"accumulation"`
 	Notes        string          `json:"notes,omitempty"`
-	Hidden       []Hidden        `json:"hidden"` // none: a healthy run
+	Hidden       []hiddenRank    `json:"hidden"` // none: a healthy run
 }
 
-// Hidden is one rank that is delayed in one stage. Stages are the grouped
+// hiddenRank is one rank that is delayed in one stage. Stages are the grouped
 // ones, without accumulation index.
-type Hidden struct {
+type hiddenRank struct {
 	Rank  int    `json:"rank"`
 	Stage string `json:"stage"`
 }
 
 // cases groups the rows of a truth table by run.
-func cases(rows []simulate.TruthRow) map[string]*Case {
-	out := make(map[string]*Case)
+func cases(rows []simulate.TruthRow) map[string]*runCase {
+	out := make(map[string]*runCase)
 	for _, r := range rows {
 		c := out[r.Run]
 		if c == nil {
-			c = &Case{Run: r.Run, Family: r.Family, Ranks: r.Ranks, Seed: r.Seed, Delay: r.Delay,
-				Intermittent: r.Intermittent, Accumulation: r.Accumulation, Notes: r.Notes, Hidden: []Hidden{}}
+			c = &runCase{Run: r.Run, Family: r.Family, Ranks: r.Ranks, Seed: r.Seed, Delay: r.Delay,
+				Intermittent: r.Intermittent, Accumulation: r.Accumulation, Notes: r.Notes, Hidden: []hiddenRank{}}
 			out[r.Run] = c
 		}
 		if r.HiddenRank >= 0 {
-			c.Hidden = append(c.Hidden, Hidden{r.HiddenRank, r.Stage})
+			c.Hidden = append(c.Hidden, hiddenRank{r.HiddenRank, r.Stage})
 		}
 	}
 	return out
 }
 
-func (c *Case) noted(what string) bool { return slices.Contains(strings.Fields(c.Notes), what) }
+func (c *runCase) noted(what string) bool { return slices.Contains(strings.Fields(c.Notes), what) }
 
 // withArrivals reports whether the run says when ranks entered their
 // collectives.
-func (c *Case) withArrivals() bool { return c.noted("arrivals") }
+func (c *runCase) withArrivals() bool { return c.noted("arrivals") }
 
 // faulty reports whether the n-th window of the run, from 0, holds the fault.
-func (c *Case) faulty(n int) bool {
+func (c *runCase) faulty(n int) bool {
 	return len(c.Hidden) > 0 && (!c.noted("aba") || n%2 == 1)
 }
 
 // seeded reports whether a stage is delayed on some rank.
-func (c *Case) seeded(stage string) bool {
-	return slices.ContainsFunc(c.Hidden, func(h Hidden) bool { return h.Stage == stage })
+func (c *runCase) seeded(stage string) bool {
+	return slices.ContainsFunc(c.Hidden, func(h hiddenRank) bool { return h.Stage == stage })
 }
 
 // hides reports whether a rank is delayed in some stage.
-func (c *Case) hides(rank int) bool {
-	return slices.ContainsFunc(c.Hidden, func(h Hidden) bool { return h.Rank == rank })
+func (c *runCase) hides(rank int) bool {
+	return slices.ContainsFunc(c.Hidden, func(h hiddenRank) bool { return h.Rank == rank })
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Cell is a figure that a published text has, and ours beside it.
-type Cell struct {
+// cell is a figure that a published text has, and ours beside it.
+type cell struct {
 	Artifact        string // "table-4"
 	Row, Column     string
 	Ours, Published string
@@ -17,7 +17,7 @@ type Cell struct {
 // Differs reports whether the figures differ: counts as rates, numbers as
 // numbers, words as words. Where the text says all, every count must be whole;
 // where it gives a range, ours must lie in it.
-func (c *Cell) Differs() bool { return !sameFigure(c.Ours, c.Published) }
+func (c *cell) Differs() bool { return !sameFigure(c.Ours, c.Published) }
 
 // publishedPrefix begins the heads of columns with published figures. What
 // follows is the head of ours, or short for it.
@@ -27,8 +27,8 @@ var shortHeads = map[string]string{"hit": "candidate hit", "mean": "mean candida
 
 // cells pairs the columns of a table that have a published twin. Cells for which
 // either text has no figure are left out.
-func (t *Table) cells(artifact string) []Cell {
-	var out []Cell
+func (t *Table) cells(artifact string) []cell {
+	var out []cell
 	for j, head := range t.Head {
 		name, published := strings.CutPrefix(head, publishedPrefix)
 		if long, ok := shortHeads[name]; ok {
@@ -40,7 +40,7 @@ func (t *Table) cells(artifact string) []Cell {
 		}
 		for _, row := range t.Rows {
 			if row[at] != none && row[j] != none {
-				out = append(out, Cell{Artifact: artifact, Row: strings.Join(row[:max(1, t.Keys)], ", "), Column: name, Ours: row[at], Published: row[j]})
+				out = append(out, cell{Artifact: artifact, Row: strings.Join(row[:max(1, t.Keys)], ", "), Column: name, Ours: row[at], Published: row[j]})
 			}
 		}
 	}

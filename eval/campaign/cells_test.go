@@ -26,7 +26,7 @@ func TestCellDiffers(t *testing.T) {
 		{"yes", "no", true},
 		{"0/0", "0/18", true}, // nothing was counted
 	} {
-		if got := (&Cell{Ours: c.ours, Published: c.published}).Differs(); got != c.want {
+		if got := (&cell{Ours: c.ours, Published: c.published}).Differs(); got != c.want {
 			t.Errorf("%s against %s: differs %v, expected %v", c.ours, c.published, got, c.want)
 		}
 	}
@@ -37,7 +37,7 @@ func TestCellsOfATable(t *testing.T) {
 		{"data", "8", "5/5", "2.00", "4/5", "2.00", "1"},
 		{"data", "32", none, "3.00", "5/5", none, "1"},
 	}}
-	want := []Cell{
+	want := []cell{
 		{Artifact: "x", Row: "data, 8", Column: "top-1", Ours: "5/5", Published: "4/5"},
 		{Artifact: "x", Row: "data, 8", Column: "mean candidates", Ours: "2.00", Published: "2.00"},
 	}
@@ -59,7 +59,7 @@ func TestCellsOfATable(t *testing.T) {
 func TestIndex(t *testing.T) {
 	x := Index{Name: "<script>alert(1)</script>", Figures: []Picture{{File: "figures/figure-3a.svg"}, {File: `figures/"><b>.svg`}},
 		Tables: []Artifact{{Name: "table-4", Table: Table{Title: "T", Head: []string{"a"}, Rows: [][]string{{"<i>"}}},
-			Cells: []Cell{{"table-4", "<i>", "top-1", "1/2", "2/2", "because"}, {"table-4", "r", "top-2", "2/2", "1/1", ""}}}}}
+			Cells: []cell{{"table-4", "<i>", "top-1", "1/2", "2/2", "because"}, {"table-4", "r", "top-2", "2/2", "1/1", ""}}}}}
 	var page, rows bytes.Buffer
 	if err := x.WriteHTML(&page); err != nil {
 		t.Fatal(err)

@@ -13,27 +13,27 @@ import (
 	"github.com/sfstat/sfstat/eval/simulate"
 )
 
-// Finding is something that may be found in a run with a fault.
-type Finding uint8
+// finding is something that may be found in a run with a fault.
+type finding uint8
 
 const (
 	// The seeded stage is the first of the ranking by the paper's cut, is among
 	// the first two, is a candidate: in every window that holds the fault.
-	FoundTop1 Finding = iota
-	FoundTop2
-	FoundCandidate
-	FoundStage // the verdict suspects the seeded stage first
-	FoundRank  // … and the hidden rank
-	FoundBoth  // … both, and is sure enough to call them (supported or strong)
+	foundTop1 finding = iota
+	foundTop2
+	foundCandidate
+	foundStage // the verdict suspects the seeded stage first
+	foundRank  // … and the hidden rank
+	foundBoth  // … both, and is sure enough to call them (supported or strong)
 	// Misrouted: something that may be called names a stage or a rank that
 	// hides nothing. A small delay should be missed rather than misrouted.
-	Misrouted
+	misrouted
 	findingCount
 )
 
 var findingNames = [...]string{"top-1", "top-2", "candidate hit", "stage right", "rank right", "called", "misrouted"}
 
-func (f Finding) String() string {
+func (f finding) String() string {
 	if int(f) < len(findingNames) {
 		return findingNames[f]
 	}
@@ -43,40 +43,40 @@ func (f Finding) String() string {
 // curveConfidence is that of every interval on a curve.
 const curveConfidence = 0.95
 
-// Curve is what is found in the runs of one family and size as their delay
+// curve is what is found in the runs of one family and size as their delay
 // grows.
-type Curve struct {
+type curve struct {
 	Family       simulate.Family
 	Ranks        int
 	Intermittent bool
 	Arrivals     bool         // the runs have them
-	Points       []CurvePoint // by delay, ascending
+	Points       []curvePoint // by delay, ascending
 }
 
-// CurvePoint is the runs of one delay. A run is the unit of every interval,
+// curvePoint is the runs of one delay. A run is the unit of every interval,
 // which are two-sided at 95 %: those of the rates are exact (Clopper and
 // Pearson 1934), that of the mean share is Student's t.
-type CurvePoint struct {
+type curvePoint struct {
 	Delay simulate.Millis
 	Runs  int
 	Rates [findingCount]bootstrap.Rate // by Finding
-	Share MeanShare                    // of the seeded stage, by the paper's cut
+	Share shareMean                    // of the seeded stage, by the paper's cut
 }
 
-// MeanShare is a mean over runs of the share of the exposed makespan, in
+// shareMean is a mean over runs of the share of the exposed makespan, in
 // [0, 1]. Of one run there is no interval, and Lower and Upper are NaN; of none
 // (shares are withheld below the floor) nor a Mean.
-type MeanShare struct {
+type shareMean struct {
 	Runs               int
 	Mean, Lower, Upper float64
 }
 
-// Curves are the detectability of runs with a fault, by family, size and
+// curves are the detectability of runs with a fault, by family, size and
 // pattern, in the order of the families.
-func (s *Score) Curves() []Curve {
-	var out []Curve
+func (s *Score) curves() []curve {
+	var out []curve
 	for _, g := range s.grouped([]Key{ByFamily, ByPattern, ByRanks, ByArrivals, ByDelay}) {
-		next := Curve{Family: g.like.Family, Ranks: g.like.Ranks, Intermittent: g.like.Intermittent, Arrivals: g.like.withArrivals()}
+		next := curve{Family: g.like.Family, Ranks: g.like.Ranks, Intermittent: g.like.Intermittent, Arrivals: g.like.withArrivals()}
 		if n := len(out); n == 0 || out[n-1].name() != next.name() || out[n-1].Ranks != next.Ranks {
 			out = append(out, next)
 		}
@@ -87,7 +87,7 @@ func (s *Score) Curves() []Curve {
 }
 
 // name is what runs of a curve have in common, but for their size.
-func (c *Curve) name() string {
+func (c *curve) name() string {
 	name := c.Family.String()
 	if c.Intermittent {
 		name += ", intermittent"
@@ -98,8 +98,8 @@ func (c *Curve) name() string {
 	return name
 }
 
-func pointOf(g *group) CurvePoint {
-	p := CurvePoint{Delay: g.like.Delay, Runs: len(g.runs)}
+func pointOf(g *group) curvePoint {
+	p := curvePoint{Delay: g.like.Delay, Runs: len(g.runs)}
 	for o := range findingCount {
 		k := 0
 		for _, r := range g.runs {
@@ -113,30 +113,30 @@ func pointOf(g *group) CurvePoint {
 }
 
 // had reports whether a finding was made of the run.
-func (r *Run) had(f Finding) bool {
+func (r *scoredRun) had(f finding) bool {
 	v := &r.Verdict
 	switch f {
-	case FoundTop1:
-		return r.everyFaulty(func(w *Window) bool { return w.Routing.Top(1) })
-	case FoundTop2:
-		return r.everyFaulty(func(w *Window) bool { return w.Routing.Top(2) })
-	case FoundCandidate:
-		return r.everyFaulty(func(w *Window) bool { return w.Routing.Hit })
-	case FoundStage:
+	case foundTop1:
+		return r.everyFaulty(func(w *scoredWindow) bool { return w.Routing.Top(1) })
+	case foundTop2:
+		return r.everyFaulty(func(w *scoredWindow) bool { return w.Routing.Top(2) })
+	case foundCandidate:
+		return r.everyFaulty(func(w *scoredWindow) bool { return w.Routing.Hit })
+	case foundStage:
 		return v.StageRight
-	case FoundRank:
-		return v.Answer == RankRight
-	case FoundBoth:
+	case foundRank:
+		return v.Answer == rankRight
+	case foundBoth:
 		return v.Named
 	}
-	return v.Innocent > 0 || v.Called && (!v.StageRight || v.Answer == RankWrong)
+	return v.Innocent > 0 || v.Called && (!v.StageRight || v.Answer == rankWrong)
 }
 
 // everyFaulty reports whether something holds in every window with the fault,
 // of which there must be one.
-func (r *Run) everyFaulty(holds func(*Window) bool) bool {
+func (r *scoredRun) everyFaulty(holds func(*scoredWindow) bool) bool {
 	all, n := true, 0
-	faulty([]*Run{r}, func(w *Window) {
+	faulty([]*scoredRun{r}, func(w *scoredWindow) {
 		n++
 		all = all && holds(w)
 	})
@@ -145,11 +145,11 @@ func (r *Run) everyFaulty(holds func(*Window) bool) bool {
 
 // meanShare averages the share of the seeded stage, first over the faulty
 // windows of a run, then over runs.
-func meanShare(runs []*Run) MeanShare {
+func meanShare(runs []*scoredRun) shareMean {
 	var of []float64
 	for _, r := range runs {
 		var own []float64
-		faulty([]*Run{r}, func(w *Window) {
+		faulty([]*scoredRun{r}, func(w *scoredWindow) {
 			if w.Share != nil {
 				own = append(own, *w.Share)
 			}
@@ -158,7 +158,7 @@ func meanShare(runs []*Run) MeanShare {
 			of = append(of, summary(stats.Mean, own))
 		}
 	}
-	m := MeanShare{len(of), math.NaN(), math.NaN(), math.NaN()}
+	m := shareMean{len(of), math.NaN(), math.NaN(), math.NaN()}
 	if len(of) == 0 {
 		return m
 	}
@@ -180,14 +180,14 @@ func (s *Score) DetectabilityTable() Table {
 	}
 	t.Head = append(t.Head, "seeded share")
 	runs, astray := 0, 0
-	for _, c := range s.Curves() {
+	for _, c := range s.curves() {
 		for _, p := range c.Points {
 			row := []string{c.name(), strconv.Itoa(c.Ranks), milliseconds(p.Delay), strconv.Itoa(p.Runs)}
 			for _, r := range p.Rates {
 				row = append(row, fmt.Sprintf("%s [%s, %s]", of(r.K, r.N), fixed(r.Lower), fixed(r.Upper)))
 			}
 			t.Rows = append(t.Rows, append(row, p.Share.String()))
-			runs, astray = runs+p.Runs, astray+p.Rates[Misrouted].K
+			runs, astray = runs+p.Runs, astray+p.Rates[misrouted].K
 		}
 	}
 	t.Notes = []string{fmt.Sprintf("The delay strikes one rank. Misrouted: a stage or rank that hides nothing is called, in %s runs. "+
@@ -197,7 +197,7 @@ func (s *Score) DetectabilityTable() Table {
 
 func milliseconds(d simulate.Millis) string { return strconv.FormatFloat(float64(d), 'f', -1, 64) }
 
-func (m MeanShare) String() string {
+func (m shareMean) String() string {
 	switch {
 	case math.IsNaN(m.Mean):
 		return none
@@ -208,7 +208,7 @@ func (m MeanShare) String() string {
 }
 
 // severalDelays reports whether a curve can be drawn through the runs.
-func severalDelays(runs []*Run) bool {
+func severalDelays(runs []*scoredRun) bool {
 	first := make(map[simulate.Family]simulate.Millis)
 	for _, r := range runs {
 		if r.healthy() {

@@ -10,37 +10,37 @@ import (
 )
 
 // run is a data fault of some delay that was answered in one window.
-func run(delay simulate.Millis, share float64, v Verdict, r Routing) *Run {
-	return &Run{Case: Case{Family: simulate.Data, Ranks: 8, Delay: delay, Hidden: []Hidden{{3, "data"}}},
-		Verdict: v, Windows: []Window{{Fault: true, Routing: r, Share: &share}}}
+func run(delay simulate.Millis, share float64, v verdict, r routing) *scoredRun {
+	return &scoredRun{runCase: runCase{Family: simulate.Data, Ranks: 8, Delay: delay, Hidden: []hiddenRank{{3, "data"}}},
+		Verdict: v, Windows: []scoredWindow{{Fault: true, Routing: r, Share: &share}}}
 }
 
 func TestCurves(t *testing.T) {
-	missed := Verdict{Confidence: "insufficient", StageRight: true, Answer: RankRight}
-	right := Verdict{Called: true, Confidence: "supported", StageRight: true, Answer: RankRight, Named: true}
-	s := &Score{Runs: []*Run{
-		run(60, 0.4, right, Routing{Place: 1, Hit: true}),
-		run(12, 0.1, missed, Routing{Place: 4}),
-		run(60, 0.3, Verdict{Called: true, Confidence: "strong", Answer: RankWrong}, Routing{Place: 2, Hit: true}),
-		run(12, 0.2, missed, Routing{Place: 3, Hit: true}),
-		{Case: Case{Ranks: 8}, Windows: []Window{{}}},
+	missed := verdict{Confidence: "insufficient", StageRight: true, Answer: rankRight}
+	right := verdict{Called: true, Confidence: "supported", StageRight: true, Answer: rankRight, Named: true}
+	s := &Score{Runs: []*scoredRun{
+		run(60, 0.4, right, routing{Place: 1, Hit: true}),
+		run(12, 0.1, missed, routing{Place: 4}),
+		run(60, 0.3, verdict{Called: true, Confidence: "strong", Answer: rankWrong}, routing{Place: 2, Hit: true}),
+		run(12, 0.2, missed, routing{Place: 3, Hit: true}),
+		{runCase: runCase{Ranks: 8}, Windows: []scoredWindow{{}}},
 	}}
-	curves := s.Curves()
+	curves := s.curves()
 	if len(curves) != 1 || len(curves[0].Points) != 2 {
 		t.Fatalf("%+v, expected one curve through two delays", curves)
 	}
 	low, high := curves[0].Points[0], curves[0].Points[1]
 	for _, c := range []struct {
-		what Finding
+		what finding
 		low  int
 		high int
-	}{{FoundTop1, 0, 1}, {FoundTop2, 0, 2}, {FoundCandidate, 1, 2}, {FoundStage, 2, 1}, {FoundRank, 2, 1}, {FoundBoth, 0, 1}, {Misrouted, 0, 1}} {
+	}{{foundTop1, 0, 1}, {foundTop2, 0, 2}, {foundCandidate, 1, 2}, {foundStage, 2, 1}, {foundRank, 2, 1}, {foundBoth, 0, 1}, {misrouted, 0, 1}} {
 		if low.Rates[c.what].K != c.low || high.Rates[c.what].K != c.high {
 			t.Errorf("%v: %d and %d of 2, expected %d and %d", c.what, low.Rates[c.what].K, high.Rates[c.what].K, c.low, c.high)
 		}
 	}
 	// R: binom.test(1, 2)$conf.int is 0.01257912 0.98742088.
-	if r := low.Rates[FoundCandidate]; math.Abs(r.Lower-0.01257912) > 1e-8 || math.Abs(r.Upper-0.98742088) > 1e-8 {
+	if r := low.Rates[foundCandidate]; math.Abs(r.Lower-0.01257912) > 1e-8 || math.Abs(r.Upper-0.98742088) > 1e-8 {
 		t.Errorf("interval %v to %v", r.Lower, r.Upper)
 	}
 	// R: t.test(c(.3, .4))$conf.int is −0.2853102 to 0.9853102, cut at 0.
@@ -62,15 +62,15 @@ func TestCurves(t *testing.T) {
 // TestThreshold: the rate passes a part between two delays; the interval ends at
 // delays whose exact intervals leave the part. Rates that fall are pooled.
 func TestThreshold(t *testing.T) {
-	c := &Curve{Points: make([]CurvePoint, 4)}
+	c := &curve{Points: make([]curvePoint, 4)}
 	for i, k := range []int{10, 0, 60, 100} { // of 100; 10 and 0 pool to 0.05
 		c.Points[i].Delay = simulate.Millis(int(10) << i)
-		c.Points[i].Rates[FoundBoth], _ = bootstrap.Binomial(k, 100, curveConfidence)
+		c.Points[i].Rates[foundBoth], _ = bootstrap.Binomial(k, 100, curveConfidence)
 	}
-	if got := c.monotone(FoundBoth); got[0] != 0.05 || got[1] != 0.05 || got[2] != 0.6 || got[3] != 1 {
+	if got := c.monotone(foundBoth); got[0] != 0.05 || got[1] != 0.05 || got[2] != 0.6 || got[3] != 1 {
 		t.Errorf("rates %v", got)
 	}
-	half, most := c.threshold(FoundBoth, 0.5), c.threshold(FoundBoth, 0.9)
+	half, most := c.threshold(foundBoth, 0.5), c.threshold(foundBoth, 0.9)
 	// 20·2^(0.45/0.55); of 60 in 100 the interval is 0.497 to 0.697.
 	if math.Abs(half.Delay-35.26) > 0.01 || half.Lower != 20 || half.Upper != 80 {
 		t.Errorf("half at %+v", half)
@@ -78,7 +78,7 @@ func TestThreshold(t *testing.T) {
 	if math.Abs(most.Delay-67.27) > 0.01 || most.Lower != 40 || most.Upper != 80 {
 		t.Errorf("90 %% at %+v", most)
 	}
-	if none := c.threshold(FoundTop1, 0.5); none.String() != "– [–, –]" {
+	if none := c.threshold(foundTop1, 0.5); none.String() != "– [–, –]" {
 		t.Errorf("of nothing %s", none)
 	}
 }

@@ -17,7 +17,7 @@ func (s *Score) widerSets() []string {
 	var two mean
 	wide, all := 0, 0
 	for _, r := range s.Runs {
-		faulty([]*Run{r}, func(w *Window) {
+		faulty([]*scoredRun{r}, func(w *scoredWindow) {
 			all++
 			if w.Routing.Candidates <= 2 || len(w.shares) < 2 {
 				return
@@ -49,14 +49,14 @@ func descending(shares []float64) []float64 {
 func (s *Score) otherFirst(by []Key) []string {
 	var out []string
 	for _, g := range s.grouped(by) {
-		var tally Tally
-		faulty(g.runs, func(w *Window) { tally.add(w.Routing) })
+		var tally tally
+		faulty(g.runs, func(w *scoredWindow) { tally.add(w.Routing) })
 		p := publishedFor(g, by)
 		if p.of == 0 || tally.Windows == 0 || tally.Top1*p.of == p.top1*tally.Windows {
 			continue
 		}
 		var own, other mean
-		faulty(g.runs, func(w *Window) {
+		faulty(g.runs, func(w *scoredWindow) {
 			own.add(w.Share)
 			rival := rivalOf(w)
 			other.add(&rival)

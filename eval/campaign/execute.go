@@ -68,7 +68,7 @@ type Outcome struct {
 	Wanting int // are not done
 	// Failed are those of the wanting that were tried, in the order of the
 	// plan.
-	Failed []*Failure
+	Failed []*failure
 }
 
 // Execute makes the runs of a campaign that are not done yet, in the folder
@@ -137,7 +137,7 @@ func (f *folder) makeAll(ctx context.Context, tasks []Task, e *Execution, o *Out
 	defer stop()
 	var first error
 	take := func(r result) {
-		var failed *Failure
+		var failed *failure
 		switch {
 		case r.err == nil:
 			o.Made++
@@ -165,8 +165,8 @@ func (f *folder) makeAll(ctx context.Context, tasks []Task, e *Execution, o *Out
 			take(r)
 		}
 	}
-	place := func(f *Failure) int { return slices.IndexFunc(tasks, func(t Task) bool { return t.ID == f.Run }) }
-	slices.SortFunc(o.Failed, func(a, b *Failure) int { return cmp.Compare(place(a), place(b)) })
+	place := func(f *failure) int { return slices.IndexFunc(tasks, func(t Task) bool { return t.ID == f.Run }) }
+	slices.SortFunc(o.Failed, func(a, b *failure) int { return cmp.Compare(place(a), place(b)) })
 	if err := ctx.Err(); err != nil {
 		return err
 	}

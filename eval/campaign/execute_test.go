@@ -117,7 +117,7 @@ func TestSpecRefused(t *testing.T) {
 }
 
 func TestMostTasks(t *testing.T) {
-	g := Group{Name: "b", Families: []simulate.Family{simulate.NoFault}, Ranks: []int{8}, Seeds: make(Seeds, MostTasks+1)}
+	g := Group{Name: "b", Families: []simulate.Family{simulate.NoFault}, Ranks: []int{8}, Seeds: make(Seeds, mostTasks+1)}
 	if _, err := (&Spec{Name: "a", Groups: []Group{g}}).Plan(); !errors.Is(err, input.ErrTooLarge) {
 		t.Errorf("%v, expected %v", err, input.ErrTooLarge)
 	}

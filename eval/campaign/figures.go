@@ -26,10 +26,10 @@ func (f *scoredFolder) figures(w plots.Width) ([]Artifact, error) {
 	score, rows := f.score, f.rows
 	var figures []drawing
 	const methods = 4 // the table whose runs Figure 3a counts
-	for i := range PaperTables {
-		if p := &PaperTables[i]; p.Number == methods {
+	for i := range paperTables {
+		if p := &paperTables[i]; p.Number == methods {
 			if part, inputs := f.forTable(p, score, rows); len(part.Runs) > 0 {
-				figures = append(figures, drawing{"figure-3a", part.timesAlone().MethodBars(), inputs})
+				figures = append(figures, drawing{"figure-3a", part.timesAlone().methodBars(), inputs})
 			}
 		}
 	}
@@ -78,10 +78,10 @@ type drawing struct {
 	inputs []Provenance
 }
 
-// MethodBars has the shape of the paper's Figure 3a: how often each method finds
+// methodBars has the shape of the paper's Figure 3a: how often each method finds
 // the seeded stage, the published counts beside ours.
-func (s *Score) MethodBars() plots.Bars {
-	names, tallies := s.Methods()
+func (s *Score) methodBars() plots.Bars {
+	names, tallies := s.methods()
 	b := plots.Bars{Series: []string{"top-1", "top-2", "candidate hit"}, Mark: "published",
 		X: plots.Axis{Name: fmt.Sprintf("of %d windows with a fault", tallies[0].Windows), Unit: "%", From: 0, To: 100}}
 	for i, t := range tallies {
@@ -111,12 +111,12 @@ type delayGroup struct {
 // drawings are the figures of the group.
 func (g *delayGroup) drawings() []drawing {
 	var out []drawing
-	var sizes []Curve // the first curve of each size and pattern
-	curves := g.score.Curves()
+	var sizes []curve // the first curve of each size and pattern
+	curves := g.score.curves()
 	for i := range curves {
 		c := &curves[i]
 		if c.Family == simulate.Data && !c.Intermittent && !c.Arrivals && len(c.Points) > 1 {
-			out = append(out, drawing{fmt.Sprintf("figure-3b-%s-r%d", g.name, c.Ranks), c.TransitionChart(g.score.Tau), g.inputs})
+			out = append(out, drawing{fmt.Sprintf("figure-3b-%s-r%d", g.name, c.Ranks), c.transitionChart(g.score.Tau), g.inputs})
 		}
 		known := false
 		for _, s := range sizes {
@@ -136,15 +136,15 @@ func (g *delayGroup) drawings() []drawing {
 	return out
 }
 
-// TransitionChart has the shape of the paper's Figure 3b: above the mean share
+// transitionChart has the shape of the paper's Figure 3b: above the mean share
 // of the seeded stage against the delay, and where it passes τ; below how often
 // the stage is first and among the first two. Intervals are those of CurvePoint.
-func (c *Curve) TransitionChart(tau float64) plots.Chart {
+func (c *curve) transitionChart(tau float64) plots.Chart {
 	delay := plots.Axis{Name: "delay", Unit: "ms"}
 	share := plots.Line{Name: c.Family.String() + " share, mean of runs"}
 	for _, p := range c.Points {
 		delay.Ticks = append(delay.Ticks, float64(p.Delay))
-		candidate := p.Rates[FoundCandidate]
+		candidate := p.Rates[foundCandidate]
 		share.Points = append(share.Points, plots.Point{X: float64(p.Delay), Y: p.Share.Mean, Low: p.Share.Lower, High: p.Share.Upper,
 			N: p.Share.Runs, Open: candidate.K < candidate.N})
 	}
@@ -154,7 +154,7 @@ func (c *Curve) TransitionChart(tau float64) plots.Chart {
 		above.References = append(above.References, plots.Reference{Name: fmt.Sprintf("%.0f ms", at), Value: at, Across: plots.AtX})
 	}
 	below := plots.Panel{X: delay, Y: plots.Axis{Name: "rate of runs", From: 0, To: 1},
-		Lines: []plots.Line{c.line("top-1", FoundTop1), c.line("top-2", FoundTop2)}}
+		Lines: []plots.Line{c.line("top-1", foundTop1), c.line("top-2", foundTop2)}}
 	return plots.Chart{Panels: []plots.Panel{above, below}, Hollow: "no candidate in some run"}
 }
 
@@ -170,7 +170,7 @@ func crossing(points []plots.Point, value float64) (x float64, ok bool) {
 }
 
 // line is how often something is found, by delay.
-func (c *Curve) line(name string, f Finding) plots.Line {
+func (c *curve) line(name string, f finding) plots.Line {
 	l := plots.Line{Name: name}
 	for _, p := range c.Points {
 		l.Points = append(l.Points, ratePoint(float64(p.Delay), p.Rates[f]))
@@ -191,7 +191,7 @@ func ratePoint(x float64, r bootstrap.Rate) plots.Point {
 // its times, and how often the verdict calls stage and rank, without arrivals and
 // with them. Lines down mark where half and nine of ten runs are called, by the
 // curve that needs the least.
-func detectability(curves []Curve, like *Curve) plots.Chart {
+func detectability(curves []curve, like *curve) plots.Chart {
 	chart := plots.Chart{Columns: 2}
 	var family simulate.Family
 	for i := range curves {
@@ -213,7 +213,7 @@ func detectability(curves []Curve, like *Curve) plots.Chart {
 }
 
 // delays are those of the points.
-func (c *Curve) delays() []float64 {
+func (c *curve) delays() []float64 {
 	var out []float64
 	for _, p := range c.Points {
 		out = append(out, float64(p.Delay))
@@ -222,15 +222,15 @@ func (c *Curve) delays() []float64 {
 }
 
 // addTo draws the curve into the panel of its family.
-func (c *Curve) addTo(panel *plots.Panel) {
+func (c *curve) addTo(panel *plots.Panel) {
 	name := "called, by stage times"
 	if c.Arrivals {
 		name = "called, with arrivals"
 	} else {
-		panel.Lines = append(panel.Lines, c.line("top-2, by stage times", FoundTop2))
+		panel.Lines = append(panel.Lines, c.line("top-2, by stage times", foundTop2))
 	}
-	panel.Lines = append(panel.Lines, c.line(name, FoundBoth))
-	half, most := c.threshold(FoundBoth, 0.5), c.threshold(FoundBoth, 0.9)
+	panel.Lines = append(panel.Lines, c.line(name, foundBoth))
+	half, most := c.threshold(foundBoth, 0.5), c.threshold(foundBoth, 0.9)
 	if math.IsNaN(most.Delay) || len(panel.References) > 0 && panel.References[0].Value <= half.Delay {
 		return
 	}

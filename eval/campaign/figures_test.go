@@ -14,15 +14,15 @@ import (
 // TestTransitionChart: points are at the delays, with the intervals of the
 // curve; a delay at which some run has no candidate is hollow.
 func TestTransitionChart(t *testing.T) {
-	s := &Score{Tau: 0.8, Runs: []*Run{
-		run(12, 0.1, Verdict{}, Routing{Place: 4}),
-		run(12, 0.3, Verdict{}, Routing{Place: 3, Hit: true}),
-		run(60, 0.7, Verdict{}, Routing{Place: 2, Hit: true}),
-		run(60, 0.7, Verdict{}, Routing{Place: 1, Hit: true}),
-		run(180, 0.9, Verdict{}, Routing{Place: 1, Hit: true}),
+	s := &Score{Tau: 0.8, Runs: []*scoredRun{
+		run(12, 0.1, verdict{}, routing{Place: 4}),
+		run(12, 0.3, verdict{}, routing{Place: 3, Hit: true}),
+		run(60, 0.7, verdict{}, routing{Place: 2, Hit: true}),
+		run(60, 0.7, verdict{}, routing{Place: 1, Hit: true}),
+		run(180, 0.9, verdict{}, routing{Place: 1, Hit: true}),
 	}}
-	curves := s.Curves()
-	c := curves[0].TransitionChart(s.Tau)
+	curves := s.curves()
+	c := curves[0].transitionChart(s.Tau)
 	share := c.Panels[0].Lines[0].Points
 	if len(share) != 3 || share[0].X != 12 || math.Abs(share[0].Y-0.2) > 1e-12 || !share[0].Open || share[1].Open || share[2].Open {
 		t.Errorf("shares are %+v", share)
@@ -66,9 +66,9 @@ func TestCrossing(t *testing.T) {
 
 // TestMethodBars: six methods in per cent, the published counts beside.
 func TestMethodBars(t *testing.T) {
-	r := run(120, 0.5, Verdict{}, Routing{Place: 1, Hit: true})
-	r.Windows[0].Methods = make([]Routing, 5)
-	b := (&Score{Runs: []*Run{r}}).MethodBars()
+	r := run(120, 0.5, verdict{}, routing{Place: 1, Hit: true})
+	r.Windows[0].Methods = make([]routing, 5)
+	b := (&Score{Runs: []*scoredRun{r}}).methodBars()
 	if len(b.Groups) != 6 || b.Groups[0].Values[0] != 100 || b.Groups[1].Values[2] != 0 || b.Groups[0].Marks[0] != 80 || b.Groups[4].Marks[2] != 92 {
 		t.Errorf("bars are %+v", b.Groups)
 	}

@@ -71,9 +71,9 @@ var gateRows = []gateRow{
 		"hundreds of steps take seconds"},
 }
 
-// GateTable is the gates in the shape of the paper's Table 13: the defaults of
+// gateTable is the gates in the shape of the paper's Table 13: the defaults of
 // sfstat gates, and beside them what was scored with where that is another.
-func GateTable(given frontier.Gates) Table {
+func gateTable(given frontier.Gates) Table {
 	t := Table{Title: "Gates: our defaults", Head: []string{"gate", "default", "paper", "why this value"}}
 	g := frontier.DefaultGates()
 	var changed []string

@@ -10,18 +10,18 @@ import (
 	"github.com/sfstat/sfstat/eval/simulate"
 )
 
-// GroupRuns is the runs of one group of a campaign.
-type GroupRuns struct {
+// groupRuns is the runs of one group of a campaign.
+type groupRuns struct {
 	Name string
-	Runs []*Run
+	Runs []*scoredRun
 }
 
 // byGroup divides the runs of a plan, whose groups follow each other.
-func (f *folder) byGroup(s *Score) []GroupRuns {
-	var out []GroupRuns
+func (f *folder) byGroup(s *Score) []groupRuns {
+	var out []groupRuns
 	for i := range f.tasks {
 		if n := len(out); n == 0 || out[n-1].Name != f.tasks[i].Group {
-			out = append(out, GroupRuns{Name: f.tasks[i].Group})
+			out = append(out, groupRuns{Name: f.tasks[i].Group})
 		}
 		g := &out[len(out)-1]
 		g.Runs = append(g.Runs, s.Runs[i])
@@ -29,8 +29,8 @@ func (f *folder) byGroup(s *Score) []GroupRuns {
 	return out
 }
 
-// GroupTable is what each group consists of, and what it shows.
-func GroupTable(groups []GroupRuns) Table {
+// groupTable is what each group consists of, and what it shows.
+func groupTable(groups []groupRuns) Table {
 	t := Table{Title: "Groups of the evaluation, and what each shows",
 		Head: []string{"group", "families", "ranks", "delays_ms", "runs", "windows", "steps", "top-1", "top-2", "called", "misrouted", "healthy windows with a strong label"}}
 	for _, g := range groups {
@@ -40,7 +40,7 @@ func GroupTable(groups []GroupRuns) Table {
 	return t
 }
 
-func (g *GroupRuns) configuration() []string {
+func (g *groupRuns) configuration() []string {
 	var families, ranks, delays []string
 	windows, least, most := 0, 0, 0
 	add := func(list *[]string, what string) {
@@ -73,15 +73,15 @@ func (g *GroupRuns) configuration() []string {
 		strconv.Itoa(len(g.Runs)), strconv.Itoa(windows), steps}
 }
 
-func (g *GroupRuns) shown() []string {
-	var tally Tally
-	faulty(g.Runs, func(w *Window) { tally.add(w.Routing) })
+func (g *groupRuns) shown() []string {
+	var tally tally
+	faulty(g.Runs, func(w *scoredWindow) { tally.add(w.Routing) })
 	runs, called, astray, healthy, strong := 0, 0, 0, 0, 0
 	for _, r := range g.Runs {
 		if !r.healthy() {
 			runs++
-			count(&called, r.had(FoundBoth))
-			count(&astray, r.had(Misrouted))
+			count(&called, r.had(foundBoth))
+			count(&astray, r.had(misrouted))
 		}
 		for _, w := range r.Windows {
 			count(&healthy, !w.Fault)
@@ -91,11 +91,11 @@ func (g *GroupRuns) shown() []string {
 	return []string{of(tally.Top1, tally.Windows), of(tally.Top2, tally.Windows), of(called, runs), of(astray, runs), of(strong, healthy)}
 }
 
-// SpikeTable has the shape of the paper's Table 9, which is about the periodic
+// spikeTable has the shape of the paper's Table 9, which is about the periodic
 // spike of Vision-B: what a median of the delayed stage shows, what its maximum
 // shows, and what the frontier charges. Times are of the seeded stage over all
 // steps and ranks, in parts of the median step; rows are by group.
-func (s *Score) SpikeTable() Table {
+func (s *Score) spikeTable() Table {
 	t := Table{Title: "A delay that comes and goes: its stage by median, by maximum, and by exposed share", Keys: 1,
 		Head: []string{"runs of", "family", "ranks", "delay_ms", "runs", "median ÷ step", "maximum ÷ step", "exposed share, paper's cut", "exposed share, automatic", "rank right", "rank wrong", "paper: exposed share, paper's cut"}}
 	keys := []Key{ByFamily, ByRanks, ByDelay}
@@ -103,14 +103,14 @@ func (s *Score) SpikeTable() Table {
 		var middle, most, share, auto mean
 		right, wrong := 0, 0
 		for _, r := range g.runs {
-			faulty([]*Run{r}, func(w *Window) {
+			faulty([]*scoredRun{r}, func(w *scoredWindow) {
 				middle.addOf(w.pace.stageMedian, w.pace.median)
 				most.addOf(w.pace.stageMax, w.pace.median)
 				share.add(w.Share)
 				auto.add(w.Automatic.Share)
 			})
-			count(&right, r.Verdict.Answer == RankRight)
-			count(&wrong, r.Verdict.Answer == RankWrong)
+			count(&right, r.Verdict.Answer == rankRight)
+			count(&wrong, r.Verdict.Answer == rankWrong)
 		}
 		name, published := none, none
 		if task := g.runs[0].task; task != nil {
@@ -134,15 +134,15 @@ func (m *mean) addOf(a, b float64) {
 	}
 }
 
-// AccumulationTable is the paper's group E7: where the delayed stage stands when
+// accumulationTable is the paper's group E7: where the delayed stage stands when
 // a step has microsteps, their stages accounted for in order.
-func (s *Score) AccumulationTable() Table {
+func (s *Score) accumulationTable() Table {
 	t := Table{Title: "Accumulation: windows with a fault, the paper's cut",
 		Head: []string{"family", "microsteps", "windows", "top-1", "top-2", "exact", "device label", "paper: top-1", "paper: top-2", "paper: device label"}}
 	for _, g := range s.grouped([]Key{ByFamily, ByDelay}) {
-		var tally Tally
+		var tally tally
 		exact, labelled := 0, 0
-		faulty(g.runs, func(w *Window) {
+		faulty(g.runs, func(w *scoredWindow) {
 			tally.add(w.Routing)
 			count(&exact, w.Telescoping == 0)
 			count(&labelled, slices.Contains(w.Labels, forwardFamilies[0].label.String()))

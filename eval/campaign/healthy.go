@@ -18,15 +18,15 @@ func (s *Score) HealthyTable() Table {
 		Head: []string{"runs", "windows", "strong label", "at most", "automatic: strong label", "automatic: at most", "verdicts", "strong", "supported", "ambiguous", "insufficient", "innocent called"}}
 	for _, kind := range []struct {
 		name    string
-		belongs func(*Run) bool
+		belongs func(*scoredRun) bool
 	}{
-		{"healthy", func(r *Run) bool { return r.healthy() && !r.noted("roles") && !r.withArrivals() }},
-		{"healthy, with arrivals", func(r *Run) bool { return r.healthy() && !r.noted("roles") && r.withArrivals() }},
-		{"healthy, roles differ", func(r *Run) bool { return r.healthy() && r.noted("roles") }},
-		{"fault removed (A of A/B/A)", func(r *Run) bool { return !r.healthy() }},
+		{"healthy", func(r *scoredRun) bool { return r.healthy() && !r.noted("roles") && !r.withArrivals() }},
+		{"healthy, with arrivals", func(r *scoredRun) bool { return r.healthy() && !r.noted("roles") && r.withArrivals() }},
+		{"healthy, roles differ", func(r *scoredRun) bool { return r.healthy() && r.noted("roles") }},
+		{"fault removed (A of A/B/A)", func(r *scoredRun) bool { return !r.healthy() }},
 	} {
 		windows, strong, auto := 0, 0, 0
-		var whole []*Run
+		var whole []*scoredRun
 		for _, r := range s.Runs {
 			if !kind.belongs(r) {
 				continue
@@ -70,7 +70,7 @@ func (f *folder) healthy(score *Score, rows []Provenance) []Artifact {
 	part := Score{Tau: score.Tau}
 	a := Artifact{Name: "healthy"}
 	for i, r := range score.Runs {
-		if slices.ContainsFunc(r.Windows, func(w Window) bool { return !w.Fault }) {
+		if slices.ContainsFunc(r.Windows, func(w scoredWindow) bool { return !w.Fault }) {
 			part.Runs = append(part.Runs, r)
 			a.Inputs = append(a.Inputs, rows[i])
 		}

@@ -63,8 +63,8 @@ func (p Picture) Caption() string {
 }
 
 // Cells are the figures that have a published twin, of all tables.
-func (x *Index) Cells() []Cell {
-	var out []Cell
+func (x *Index) Cells() []cell {
+	var out []cell
 	for i := range x.Tables {
 		out = append(out, x.Tables[i].Cells...)
 	}
@@ -72,15 +72,15 @@ func (x *Index) Cells() []Cell {
 }
 
 // Differing are those that differ.
-func (x *Index) Differing() []Cell {
-	return slices.DeleteFunc(x.Cells(), func(c Cell) bool { return !c.Differs() })
+func (x *Index) Differing() []cell {
+	return slices.DeleteFunc(x.Cells(), func(c cell) bool { return !c.Differs() })
 }
 
 // Same is how many do not.
 func (x *Index) Same() int { return len(x.Cells()) - len(x.Differing()) }
 
 // Difference is ours less the published figure: of counts in percentage points.
-func (c Cell) Difference() string {
+func (c cell) Difference() string {
 	k, n, ok := fraction(c.Ours)
 	p, q, ok2 := fraction(c.Published)
 	if ok && ok2 {
@@ -98,7 +98,7 @@ func (c Cell) Difference() string {
 func (a Artifact) Marked(row, column int) bool {
 	t := &a.Table
 	key := strings.Join(t.Rows[row][:max(1, t.Keys)], ", ")
-	return slices.ContainsFunc(a.Cells, func(c Cell) bool {
+	return slices.ContainsFunc(a.Cells, func(c cell) bool {
 		return c.Row == key && column < len(t.Head) && c.Column == t.Head[column] && c.Differs()
 	})
 }

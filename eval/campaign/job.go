@@ -27,7 +27,7 @@ func (g *Group) spec() simulate.Spec {
 			scale(&s.Stages[i], mean)
 		}
 	}
-	if g.Events == EventsOff {
+	if g.Events == eventsOff {
 		s.Side.Every = 0
 	}
 	if g.Accumulation != 0 {
@@ -92,14 +92,14 @@ func syncLast(s *simulate.Spec) {
 //
 // The gathers of single layers within a stage are taken together at its end,
 // and every rank of the job shards with every other.
-func (p Program) apply(s *simulate.Spec) {
+func (p program) apply(s *simulate.Spec) {
 	half := s.Stages[indexOf(s, simulate.StageBackward)].SyncPoints[0]
 	half.Transfer.Mean /= 2
 	half.Transfer.SD /= 2
 	switch p {
-	case FSDP:
+	case fsdp:
 		s.Stages[indexOf(s, simulate.StageForward)].SyncPoints = []simulate.SyncPoint{half}
-	case ZeRO1:
+	case zero1:
 		s.Stages[indexOf(s, simulate.StageBackward)].SyncPoints = []simulate.SyncPoint{half}
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/sfstat/sfstat/engine/frontier"
 )
 
-// LabelTable counts the labels of the paper's Table 12 over the windows of a
+// labelTable counts the labels of the paper's Table 12 over the windows of a
 // campaign, by the paper's cut.
-func (s *Score) LabelTable() Table {
+func (s *Score) labelTable() Table {
 	t := Table{Title: "Labels: windows that carry each, the paper's cut",
 		Head: []string{"label", "strong", "windows with a fault", "windows without", "families"}}
 	silent := 0

@@ -61,14 +61,14 @@ func (Simulation) Make(ctx context.Context, t *Task, keep func(*trace.Window) er
 	}
 }
 
-// Failure is a run that could not be made. The others are made nevertheless.
-type Failure struct {
+// failure is a run that could not be made. The others are made nevertheless.
+type failure struct {
 	Run string
 	Err error
 }
 
-func (f *Failure) Error() string { return "run " + f.Run + ": " + f.Err.Error() }
-func (f *Failure) Unwrap() error { return f.Err }
+func (f *failure) Error() string { return "run " + f.Run + ": " + f.Err.Error() }
+func (f *failure) Unwrap() error { return f.Err }
 
 // recorder is where the windows of a run go.
 type recorder interface {
@@ -116,7 +116,7 @@ func archiveRun(ctx context.Context, m Maker, t *Task, w io.Writer) error {
 		err = input.Bad(input.ErrMissing, "%d windows were recorded, expected %d", n, want)
 	}
 	if err != nil {
-		return &Failure{t.ID, err}
+		return &failure{t.ID, err}
 	}
 	return out.Close()
 }

@@ -23,8 +23,8 @@ const overheadName = "overhead"
 
 var overheadPattern = regexp.MustCompile(`^([1-9][0-9]{0,5})-([a-z0-9]+)-([a-z0-9]+)\.csv$`)
 
-// Arm is a size, a way of gathering and a way of recording, and what it costs.
-type Arm struct {
+// arm is a size, a way of gathering and a way of recording, and what it costs.
+type arm struct {
 	Ranks        int
 	Gather, What string
 	Account      *overhead.Account
@@ -38,8 +38,8 @@ var publishedOverheads = map[string]float64{
 	"8-nccl-cpu": 0.00098, "16-nccl-cpu": 0.00181, "32-nccl-cpu": 0.00155,
 }
 
-// OverheadTable has the shape of the paper's Table 7.
-func OverheadTable(arms []Arm) Table {
+// overheadTable has the shape of the paper's Table 7.
+func overheadTable(arms []arm) Table {
 	t := Table{Title: "What recording costs a step: estimate and 95 % upper bound",
 		Head: []string{"ranks", "gather", "recorded", "paired runs", "overhead", "95 % interval", "at most", "paper: at most"}}
 	percent := func(x float64) string { return strconv.FormatFloat(100*x, 'f', 3, 64) + " %" }
@@ -57,7 +57,7 @@ func OverheadTable(arms []Arm) Table {
 	return t
 }
 
-func (a *Arm) name() string { return fmt.Sprintf("%d-%s-%s", a.Ranks, a.Gather, a.What) }
+func (a *arm) name() string { return fmt.Sprintf("%d-%s-%s", a.Ranks, a.Gather, a.What) }
 
 // overheads is Table 7 of a campaign whose folder has measurements.
 func (f *folder) overheads() ([]Artifact, error) {
@@ -92,14 +92,14 @@ func (f *folder) overheads() ([]Artifact, error) {
 		if err != nil {
 			return nil, err
 		}
-		arms = append(arms, Arm{ranks, parts[2], parts[3], account})
+		arms = append(arms, arm{ranks, parts[2], parts[3], account})
 		out.Inputs = append(out.Inputs, Provenance{Run: e.Name(), Input: overheadName + "/" + e.Name(), InputHash: hash})
 	}
 	if len(arms) == 0 {
 		return nil, nil
 	}
-	slices.SortStableFunc(arms, func(a, b Arm) int { return a.Ranks - b.Ranks })
-	out.Table = OverheadTable(arms)
+	slices.SortStableFunc(arms, func(a, b arm) int { return a.Ranks - b.Ranks })
+	out.Table = overheadTable(arms)
 	out.Table.Title = "Table 7. " + out.Table.Title
 	return []Artifact{out}, nil
 }

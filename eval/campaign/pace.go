@@ -16,7 +16,7 @@ type pace struct {
 	stageMedian, stageMax float64
 }
 
-func paceOf(c *Case, w *trace.Window) pace {
+func paceOf(c *runCase, w *trace.Window) pace {
 	R := len(w.Ranks)
 	var steps, stage []float64
 	names, group := w.Schema.Groups()

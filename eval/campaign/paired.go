@@ -14,16 +14,16 @@ import (
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-// PairsName is the file, in the folder of a run's packets, in which a paired run
+// pairsName is the file, in the folder of a run's packets, in which a paired run
 // leaves the time of a step of each window without the recorder and with it, as
 // sfstat overhead reads it.
-const PairsName = "pairs.csv"
+const pairsName = "pairs.csv"
 
 // pairedName is the folder, in that of measurements, of the pairs of runs.
 const pairedName = "runs"
 
 // paired reports whether runs carry out each window with and without the recorder.
-func (g *Group) paired() bool { return slices.Contains(g.Recorder, RecorderOff) }
+func (g *Group) paired() bool { return slices.Contains(g.Recorder, recorderOff) }
 
 func (g *Group) validateRecorder(r Runner) error {
 	switch {
@@ -31,7 +31,7 @@ func (g *Group) validateRecorder(r Runner) error {
 		return nil
 	case r == Simulator:
 		return input.Bad(input.ErrFormat, "group %s: recorder is off, which is for runners local and slurm: a simulated job has no recorder", g.Name)
-	case len(g.Recorder) != 2 || !slices.Contains(g.Recorder, RecorderOn):
+	case len(g.Recorder) != 2 || !slices.Contains(g.Recorder, recorderOn):
 		return input.Bad(input.ErrFormat, "group %s: recorder is %v, expected [off, on]: what it costs is measured in pairs", g.Name, g.Recorder)
 	case g.Profiler != NoProfiler:
 		return input.Bad(input.ErrFormat, "group %s: a profiler (%v) would count as cost of the recorder: leave it out", g.Name, g.Profiler)
@@ -50,7 +50,7 @@ func KeepPairs(dir string, t *Task, packets string) error {
 	if !t.Paired {
 		return nil
 	}
-	text, err := os.ReadFile(filepath.Join(packets, PairsName))
+	text, err := os.ReadFile(filepath.Join(packets, pairsName))
 	if err != nil {
 		return fmt.Errorf("times without the recorder and with it: %w", err)
 	}
@@ -71,7 +71,7 @@ func (t *Task) what() string {
 
 // pairedArms are what recording costs by the paired runs of a campaign. A run is a
 // block.
-func (f *folder) pairedArms() (arms []Arm, inputs []Provenance, err error) {
+func (f *folder) pairedArms() (arms []arm, inputs []Provenance, err error) {
 	var measured [][]overhead.Measurement
 	for i := range f.tasks {
 		t := &f.tasks[i]
@@ -89,10 +89,10 @@ func (f *folder) pairedArms() (arms []Arm, inputs []Provenance, err error) {
 		for k := range pairs {
 			pairs[k].Pair = t.ID
 		}
-		at := slices.IndexFunc(arms, func(a Arm) bool { return a.Ranks == t.Spec.Ranks && a.What == t.what() })
+		at := slices.IndexFunc(arms, func(a arm) bool { return a.Ranks == t.Spec.Ranks && a.What == t.what() })
 		if at < 0 {
 			at = len(arms)
-			arms, measured = append(arms, Arm{Ranks: t.Spec.Ranks, Gather: "gloo", What: t.what()}), append(measured, nil)
+			arms, measured = append(arms, arm{Ranks: t.Spec.Ranks, Gather: "gloo", What: t.what()}), append(measured, nil)
 		}
 		measured[at] = append(measured[at], pairs...)
 		hash, err := fileHash(path)

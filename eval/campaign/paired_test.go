@@ -26,7 +26,7 @@ type timed struct {
 func (m timed) Make(ctx context.Context, t *Task, keep func(*trace.Window) error) error {
 	base := 200_000_000 + 1000*t.Spec.Seed
 	pairs := fmt.Sprintf("pair,base_ns,with_ns,first\nx,%d,%d,on\nx,%d,%d,off\n", base, base+200_000+10_000*t.Spec.Seed, base, base+190_000)
-	if err := os.WriteFile(filepath.Join(m.packets, PairsName), []byte(pairs), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(m.packets, pairsName), []byte(pairs), 0o666); err != nil {
 		return err
 	}
 	if err := KeepPairs(m.dir, t, m.packets); err != nil {

@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,16 +10,16 @@ import (
 	"github.com/sfstat/sfstat/plots"
 )
 
-// PaperTable is a table of StageFrontier (arXiv 2606.06751) that a campaign
+// paperTable is a table of StageFrontier (arXiv 2606.06751) that a campaign
 // makes, the published figures beside ours.
-type PaperTable struct {
+type paperTable struct {
 	Number   int
 	families []simulate.Family // that it counts; nil: all that have a fault
 	arms     bool              // it sets runs with arrivals beside those without; else it has no runs with them
 	of       func(*Score) Table
 }
 
-func (p *PaperTable) counts(t *Task, r *Run) bool {
+func (p *paperTable) counts(t *Task, r *scoredRun) bool {
 	if !slices.Contains(t.Tables, p.Number) || r.withArrivals() && !p.arms {
 		return false
 	}
@@ -37,8 +38,8 @@ func allFamilies() []simulate.Family {
 	return out
 }
 
-// PaperTables are those that can be made, by number.
-var PaperTables = []PaperTable{
+// paperTables are those that can be made, by number.
+var paperTables = []paperTable{
 	{Number: 4, arms: true, of: func(s *Score) Table {
 		t := s.timesAlone().MethodTable(View{Published: true})
 		t.Notes = s.timesAlone().widerSets()
@@ -47,10 +48,10 @@ var PaperTables = []PaperTable{
 	}},
 	{Number: 5, families: []simulate.Family{simulate.ForwardDevice, simulate.ForwardHost},
 		of: func(s *Score) Table { return s.ForwardTable(View{Published: true}) }},
-	{Number: sourceTable, families: allFamilies(), of: func(*Score) Table { return SourceTable(nil) }}, // Tables knows of recordings
-	{Number: 9, arms: true, of: (*Score).SpikeTable},
-	{Number: 12, families: allFamilies(), of: (*Score).LabelTable},
-	{Number: 13, families: allFamilies(), of: func(s *Score) Table { return GateTable(s.gates) }},
+	{Number: sourceTable, families: allFamilies(), of: func(*Score) Table { return tableOfSources(nil, nil) }}, // Tables knows of recordings
+	{Number: 9, arms: true, of: (*Score).spikeTable},
+	{Number: 12, families: allFamilies(), of: (*Score).labelTable},
+	{Number: 13, families: allFamilies(), of: func(s *Score) Table { return gateTable(s.gates) }},
 	{Number: 14, arms: true, of: func(s *Score) Table {
 		v := View{By: []Key{ByFamily, ByRanks, ByDelay}, Published: true}
 		if s.inArms() {
@@ -72,7 +73,7 @@ const sourceTable = 6
 // paperNumbers lists them.
 func paperNumbers() string {
 	var out []string
-	for _, p := range PaperTables {
+	for _, p := range paperTables {
 		out = append(out, strconv.Itoa(p.Number))
 	}
 	return strings.Join(out, ", ")
@@ -83,7 +84,7 @@ type Artifact struct {
 	Name   string // "table-4"
 	Table  Table
 	Figure *plots.Figure // nil: it is a table
-	Cells  []Cell        // of a table: figures that the published text has too
+	Cells  []cell        // of a table: figures that the published text has too
 	Inputs []Provenance  // in the order of the plan
 
 	// Where the artifact was written, by whoever did: the name of the file, the
@@ -130,14 +131,18 @@ func (f *scoredFolder) tables() ([]Artifact, error) {
 	if err != nil {
 		return nil, err
 	}
+	costs, err := readCosts(filepath.Join(f.path, sourcesName, costsName))
+	if err != nil {
+		return nil, err
+	}
 	var out []Artifact
-	for i := range PaperTables {
-		p := &PaperTables[i]
+	for i := range paperTables {
+		p := &paperTables[i]
 		part, inputs := f.forTable(p, score, rows)
 		a := Artifact{Name: "table-" + strconv.Itoa(p.Number), Inputs: inputs}
 		switch {
 		case p.Number == sourceTable && len(recorded) > 0:
-			a.Table, a.Inputs = SourceTable(recorded), recordings
+			a.Table, a.Inputs = tableOfSources(recorded, costs), recordings
 		case len(part.Runs) == 0:
 			continue
 		default:
@@ -148,11 +153,11 @@ func (f *scoredFolder) tables() ([]Artifact, error) {
 	}
 	out = append(out, f.healthy(score, rows)...)
 	out = append(out, f.groups(score, rows)...)
-	costs, err := f.overheads()
+	recording, err := f.overheads()
 	if err != nil {
 		return nil, err
 	}
-	out = append(out, costs...)
+	out = append(out, recording...)
 	for i := range out {
 		out[i].Cells = explained(out[i].Table.cells(out[i].Name), score)
 	}
@@ -168,12 +173,12 @@ func (f *folder) published(score *Score, rows []Provenance, others []Artifact) [
 		groups      []string
 		of          func(*Score) Table
 	}{
-		{"completeness", "E0, E1. ", []string{"E0", "E1"}, (*Score).CompletenessTable},
-		{"boundary", "E4. ", []string{"E4"}, (*Score).BoundaryTable},
-		{"sharding", "E8. ", []string{"E8"}, (*Score).ShardingTable},
-		{"scale", "Scale. ", []string{"Scale"}, (*Score).ScaleTable},
-		{"table-8", "Table 8. ", caseNames(), (*Score).CaseTable},
-		{"table-16", "Table 16. ", publishedNames(), (*Score).ConfigurationTable},
+		{"completeness", "E0, E1. ", []string{"E0", "E1"}, (*Score).completenessTable},
+		{"boundary", "E4. ", []string{"E4"}, (*Score).boundaryTable},
+		{"sharding", "E8. ", []string{"E8"}, (*Score).shardingTable},
+		{"scale", "Scale. ", []string{"Scale"}, (*Score).scaleTable},
+		{"table-8", "Table 8. ", caseNames(), (*Score).caseTable},
+		{"table-16", "Table 16. ", publishedNames(), (*Score).configurationTable},
 	} {
 		a := Artifact{Name: p.name}
 		for i := range f.tasks {
@@ -216,7 +221,7 @@ func openScored(dir string, o Options) (*scoredFolder, error) {
 }
 
 // forTable are the runs that a table counts, and where they come from.
-func (f *folder) forTable(p *PaperTable, score *Score, rows []Provenance) (*Score, []Provenance) {
+func (f *folder) forTable(p *paperTable, score *Score, rows []Provenance) (*Score, []Provenance) {
 	part := &Score{Tau: score.Tau, gates: score.gates}
 	var inputs []Provenance
 	for i := range f.tasks {
@@ -232,7 +237,7 @@ func (f *folder) forTable(p *PaperTable, score *Score, rows []Provenance) (*Scor
 // of those with several delays, removed faults or microsteps what that shows.
 func (f *folder) groups(score *Score, rows []Provenance) []Artifact {
 	groups := f.byGroup(score)
-	out := []Artifact{{Name: "groups", Table: GroupTable(groups), Inputs: rows}}
+	out := []Artifact{{Name: "groups", Table: groupTable(groups), Inputs: rows}}
 	from := 0
 	for _, g := range groups {
 		part := Score{Tau: score.Tau, Runs: g.Runs}
@@ -243,13 +248,13 @@ func (f *folder) groups(score *Score, rows []Provenance) []Artifact {
 		}
 		if severalDelays(g.Runs) {
 			add("detectability", part.DetectabilityTable())
-			add("thresholds", part.ThresholdTable())
+			add("thresholds", part.thresholdTable())
 		}
-		if back := part.Recoveries(); len(back) > 0 {
-			add("recovery", RecoveryTable(back))
+		if back := part.recoveries(); len(back) > 0 {
+			add("recovery", recoveryTable(back))
 		}
-		if slices.ContainsFunc(g.Runs, func(r *Run) bool { return r.Accumulation > 1 && !r.healthy() }) {
-			add("accumulation", part.AccumulationTable())
+		if slices.ContainsFunc(g.Runs, func(r *scoredRun) bool { return r.Accumulation > 1 && !r.healthy() }) {
+			add("accumulation", part.accumulationTable())
 		}
 		from += len(g.Runs)
 	}

@@ -59,8 +59,8 @@ func (s *Spec) Plan() ([]Task, error) {
 		if err := g.validateRecorder(s.Runner); err != nil {
 			return nil, err
 		}
-		if n := g.size(); n > MostTasks-len(tasks) {
-			return nil, input.Bad(input.ErrTooLarge, "more than %d runs with group %s: make several campaigns", MostTasks, g.Name)
+		if n := g.size(); n > mostTasks-len(tasks) {
+			return nil, input.Bad(input.ErrTooLarge, "more than %d runs with group %s: make several campaigns", mostTasks, g.Name)
 		}
 		for _, t := range g.tasks() {
 			if known[t.ID] {

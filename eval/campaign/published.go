@@ -69,7 +69,7 @@ var publishedFamilies = [...]publishedCase{
 // about constant faults.
 func publishedFor(g *group, by []Key) (sum publishedCase) {
 	for _, p := range publishedFamilies {
-		like := Case{Family: p.family, Ranks: p.ranks, Delay: p.delay}
+		like := runCase{Family: p.family, Ranks: p.ranks, Delay: p.delay}
 		covered := true
 		for _, k := range by {
 			covered = covered && k.compare(&g.like, &like) == 0

@@ -68,13 +68,13 @@ func caseNames() []string {
 
 func knownPublished(name string) bool { return slices.Contains(publishedNames(), name) }
 
-// ConfigurationTable has the shape of the paper's Table 16: which runs each
+// configurationTable has the shape of the paper's Table 16: which runs each
 // group has, here and there.
-func (s *Score) ConfigurationTable() Table {
+func (s *Score) configurationTable() Table {
 	t := Table{Title: "Groups of the evaluation", Keys: 1,
 		Head: []string{"group", "role", "ranks", "seeds", "delays_ms", "runs", "windows", "steps", "paper's ranks", "paper's seeds", "paper's delays_ms"}}
 	for _, p := range publishedEvaluation {
-		g := GroupRuns{Name: p.name, Runs: s.standingFor(p.name).Runs}
+		g := groupRuns{Name: p.name, Runs: s.standingFor(p.name).Runs}
 		if len(g.Runs) == 0 {
 			if p.elsewhere != "" {
 				t.Rows = append(t.Rows, []string{p.name, p.role, "of " + p.elsewhere, none, none, none, none, none, p.ranks, p.seeds, p.delays})
@@ -89,7 +89,7 @@ func (s *Score) ConfigurationTable() Table {
 }
 
 // seeds are the seeds of the runs, as a range where they are one.
-func (g *GroupRuns) seeds() string {
+func (g *groupRuns) seeds() string {
 	var all []uint64
 	for _, r := range g.Runs {
 		all = append(all, r.Seed)
@@ -107,9 +107,9 @@ func (g *GroupRuns) seeds() string {
 	return strings.Join(list, ", ")
 }
 
-// CaseTable has the shape of the paper's Table 8: how the exposed makespan of
+// caseTable has the shape of the paper's Table 8: how the exposed makespan of
 // each field case divides among the stages, and what the verdict says of it.
-func (s *Score) CaseTable() Table {
+func (s *Score) caseTable() Table {
 	t := Table{Title: "Field cases: exposed share by stage, the paper's cut, per cent", Keys: 1,
 		Head: []string{"case", "signal", "runs", "data", "forward", "backward", "callbacks", "optimizer", "stage right", "rank right", "called",
 			"paper: data", "paper: forward", "paper: backward", "paper: callbacks"}}
@@ -123,7 +123,7 @@ func (s *Score) CaseTable() Table {
 		if part.Runs[0].healthy() {
 			row = append(row, none, none, of(d.Confidence["strong"]+d.Confidence["supported"], d.Runs))
 		} else {
-			row = append(row, of(d.StageRight, d.Runs), of(d.Answers[RankRight], d.Runs), of(d.Named, d.Runs))
+			row = append(row, of(d.StageRight, d.Runs), of(d.Answers[rankRight], d.Runs), of(d.Named, d.Runs))
 		}
 		t.Rows = append(t.Rows, append(row, c.shares[:4]...))
 	}

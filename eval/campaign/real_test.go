@@ -5,11 +5,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/sfstat/sfstat/eval/crosscheck"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/internal/largedata"
@@ -27,7 +25,7 @@ func TestRealRuns(t *testing.T) {
 // where stage times can tell them, and nobody innocent is called.
 func TestRealEvaluation(t *testing.T) {
 	score := recorded(t, "../../fixtures/real/e3", ".parquet")
-	_, tallies := score.Methods()
+	_, tallies := score.methods()
 	if got := tallies[0]; got.Windows != 25 || got.Top2 != 25 || got.Hits != 25 {
 		t.Errorf("%+v, expected all of 25 windows", got)
 	}
@@ -95,7 +93,7 @@ func recorded(t *testing.T, dir, extension string) *Score {
 	return score
 }
 
-func checkReal(t *testing.T, r *Run) {
+func checkReal(t *testing.T, r *scoredRun) {
 	if r.Verdict.Innocent > 0 {
 		t.Errorf("an innocent rank is called: %s", r.Verdict.Headline)
 	}
@@ -125,46 +123,36 @@ func checkReal(t *testing.T, r *Run) {
 			t.Errorf("frontier %+v, automatic %+v, %s", w.Routing, w.Automatic, r.Verdict.Headline)
 		}
 	case simulate.Backward, simulate.BackwardComm:
-		if r.Verdict.Answer != RankUndecidable || !r.Verdict.StageRight {
+		if r.Verdict.Answer != rankUndecidable || !r.Verdict.StageRight {
 			t.Errorf("all ranks look alike, and the verdict is: %s", r.Verdict.Headline)
 		}
 	}
 }
 
-// TestRealSources: what PyTorch's profiler saw of twelve real jobs is what the
-// recorder saw, and the table that was made from the traces says so.
+// TestRealSources: what three profilers' tools saw of real jobs is what the
+// recorder saw, in each of the twelve with a fault, and the table has what they
+// cost.
 func TestRealSources(t *testing.T) {
-	const dir = "../../fixtures/real/e9"
-	score := recorded(t, dir, ".parquet")
-	f := &folder{}
-	var runs []Recorded
-	for _, r := range score.Runs {
-		var all []crosscheck.Source
-		for name, path := range map[string]string{ownRecorder: filepath.Join(dir, r.Run+".parquet"), "pytorch": filepath.Join(dir, "pytorch", r.Run+".parquet")} {
-			s, _, err := f.recording(recordingPath{name, path})
-			if err != nil {
-				t.Fatal(err)
-			}
-			all = append(all, s)
-		}
-		slices.SortFunc(all, func(a, b crosscheck.Source) int { return -strings.Compare(a.Name, b.Name) })
-		c, err := crosscheck.Compare(all, crosscheck.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		runs = append(runs, Recorded{&r.Case, c})
+	dir := t.TempDir()
+	execute(t, dir, &Spec{Name: "c", Groups: []Group{{Name: "a", Families: []simulate.Family{simulate.NoFault}, Ranks: []int{2}, Seeds: Seeds{0}, Steps: 5}}}, Execution{Version: "1"})
+	if err := os.CopyFS(filepath.Join(dir, sourcesName), os.DirFS("../../fixtures/real/e9")); err != nil {
+		t.Fatal(err)
 	}
-	table := SourceTable(runs)
-	text, err := os.ReadFile(filepath.Join(dir, "table-6.md"))
+	artifacts, err := Tables(dir, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, row := range table.Rows[:2] {
-		if row[4] != "12/12" || i == 1 && row[7] != "12/12" {
-			t.Errorf("%v, expected all of twelve", row)
+	table := artifacts[0].Table
+	for i, name := range []string{ownRecorder, "nsight", "hta", "pytorch"} {
+		row, all := table.Rows[i], "12 12/12 12/12 12/12"
+		if i == 0 {
+			all = "24 24/24 24/24 24/24"
 		}
-		if i == 1 && !strings.Contains(string(text), "| "+row[10]+" |") {
-			t.Errorf("the largest difference is %s, the table says\n%s", row[10], text)
+		if row[0] != name || strings.Join(row[1:5], " ") != all {
+			t.Errorf("%v, expected %s of %s", row, all, name)
+		}
+		if i > 0 && (row[7] != "12/12" || row[8] == none || row[13] == none) {
+			t.Errorf("%v, expected the same routing in all of twelve, and what it cost", row)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 // explained gives each cell whose figures differ the reason, with the numbers of
 // the windows that it counts. A cell without one is a difference that nobody has
 // looked into.
-func explained(cells []Cell, s *Score) []Cell {
+func explained(cells []cell, s *Score) []cell {
 	for i := range cells {
 		if c := &cells[i]; c.Differs() {
 			c.Reason = s.reason(c)
@@ -21,8 +21,8 @@ func explained(cells []Cell, s *Score) []Cell {
 	return cells
 }
 
-func (s *Score) reason(c *Cell) string {
-	part := &Score{Tau: s.Tau, gates: s.gates, Runs: slices.DeleteFunc(slices.Clone(s.Runs), func(r *Run) bool {
+func (s *Score) reason(c *cell) string {
+	part := &Score{Tau: s.Tau, gates: s.gates, Runs: slices.DeleteFunc(slices.Clone(s.Runs), func(r *scoredRun) bool {
 		return r.task == nil || !slices.Contains(r.task.Tables, methodTable) || r.withArrivals()
 	})}
 	switch {
@@ -31,7 +31,7 @@ func (s *Score) reason(c *Cell) string {
 	case c.Artifact == "table-14":
 		return strings.Join(s.standingFor(publishedNames()...).otherFirst([]Key{ByFamily, ByRanks, ByDelay}), " ")
 	case c.Artifact == "table-15" && len(part.Runs) > 0:
-		return fmt.Sprintf("The two largest shares together are %s here.", spanOf(part.Runs, func(w *Window) float64 { return twoOf(w.shares) }))
+		return fmt.Sprintf("The two largest shares together are %s here.", spanOf(part.Runs, func(w *scoredWindow) float64 { return twoOf(w.shares) }))
 	case c.Artifact == "sharding":
 		return s.standingFor("E8").shardingReason()
 	case c.Artifact == "scale":
@@ -47,22 +47,22 @@ const methodTable = 4
 
 // methodReason is about Table 4, whose differences are of the five simpler
 // methods.
-func (s *Score) methodReason(c *Cell) string {
-	names, _ := s.Methods()
+func (s *Score) methodReason(c *cell) string {
+	names, _ := s.methods()
 	k := slices.Index(names, c.Row) - 1
 	if k < 0 {
 		return strings.Join(s.widerSets(), " ")
 	}
-	at := func(w *Window) Routing { return w.Methods[k] }
+	at := func(w *scoredWindow) routing { return w.Methods[k] }
 	switch {
 	case c.Column == "mean candidates" || c.Column == "max":
 		return fmt.Sprintf("The two largest stages of this method have %s of its sum here; they reach τ = %s in %s rows, where a set has two. "+
 			"Where the paper's sets have three, the other stages have more of the sum: their maxima and means grow with what ranks differ by in them, and the jitter of the simulator is that of one recorded job.",
-			spanOf(s.Runs, func(w *Window) float64 { return w.divided[k].two }), fixed(s.Tau), s.reached(k))
+			spanOf(s.Runs, func(w *scoredWindow) float64 { return w.divided[k].two }), fixed(s.Tau), s.reached(k))
 	case c.Row == "spread":
 		device := s.ofFamily(simulate.ForwardDevice)
 		second := 0
-		faulty(device.Runs, func(w *Window) { count(&second, at(w).Place == 2) })
+		faulty(device.Runs, func(w *scoredWindow) { count(&second, at(w).Place == 2) })
 		return fmt.Sprintf("The paper misses ten rows. In the ten of forward_device no spread shows the fault, since the host of the delayed rank is as fast as the others; "+
 			"its place is that of the jitter of forward, second here in %s of them. Third is as likely on another job.", of(second, len(device.Runs)))
 	case c.Row == "slowest_rank":
@@ -70,7 +70,7 @@ func (s *Score) methodReason(c *Cell) string {
 			"missed here are %s. The paper's slowest rank is the hidden one more often.", s.missedBy(at))
 	case c.Row == "stage_max" && c.Column == "top-1":
 		return fmt.Sprintf("First here only where the fault is in backward. Elsewhere those that wait spend longer in backward than the delayed rank in its stage: "+
-			"the maxima differ by %s of their sum. In two of the paper's rows they do not, so backward is shorter there.", spanOf(s.outsideBackward(), func(w *Window) float64 { return w.divided[k].behind }))
+			"the maxima differ by %s of their sum. In two of the paper's rows they do not, so backward is shorter there.", spanOf(s.outsideBackward(), func(w *scoredWindow) float64 { return w.divided[k].behind }))
 	}
 	return fmt.Sprintf("Missed here are %s.", s.missedBy(at))
 }
@@ -78,7 +78,7 @@ func (s *Score) methodReason(c *Cell) string {
 // reached is in how many rows the two largest of a method reach τ.
 func (s *Score) reached(k int) string {
 	above, all := 0, 0
-	faulty(s.Runs, func(w *Window) {
+	faulty(s.Runs, func(w *scoredWindow) {
 		all++
 		count(&above, w.divided[k].two >= s.Tau)
 	})
@@ -87,21 +87,21 @@ func (s *Score) reached(k int) string {
 
 func (s *Score) ofFamily(f simulate.Family) *Score {
 	part := *s
-	part.Runs = slices.DeleteFunc(slices.Clone(s.Runs), func(r *Run) bool { return r.Family != f })
+	part.Runs = slices.DeleteFunc(slices.Clone(s.Runs), func(r *scoredRun) bool { return r.Family != f })
 	return &part
 }
 
-func (s *Score) outsideBackward() []*Run {
-	return slices.DeleteFunc(slices.Clone(s.Runs), func(r *Run) bool { return r.Family == simulate.Backward || r.Family == simulate.BackwardComm })
+func (s *Score) outsideBackward() []*scoredRun {
+	return slices.DeleteFunc(slices.Clone(s.Runs), func(r *scoredRun) bool { return r.Family == simulate.Backward || r.Family == simulate.BackwardComm })
 }
 
 // missedBy are the rows whose stage a method does not have among its
 // candidates, by family.
-func (s *Score) missedBy(at func(*Window) Routing) string {
+func (s *Score) missedBy(at func(*scoredWindow) routing) string {
 	var out []string
 	for _, g := range s.grouped([]Key{ByFamily}) {
 		n, all := 0, 0
-		faulty(g.runs, func(w *Window) {
+		faulty(g.runs, func(w *scoredWindow) {
 			all++
 			count(&n, !at(w).Hit)
 		})
@@ -118,7 +118,7 @@ func (s *Score) missedBy(at func(*Window) Routing) string {
 // shardingReason is about the callbacks of E8.
 func (s *Score) shardingReason() string {
 	var own, other mean
-	faulty(s.ofFamily(simulate.CallbackSync).Runs, func(w *Window) {
+	faulty(s.ofFamily(simulate.CallbackSync).Runs, func(w *scoredWindow) {
 		own.add(w.Share)
 		rival := rivalOf(w)
 		other.add(&rival)
@@ -135,7 +135,7 @@ func (s *Score) scaleReason() string {
 		if g.like.Family != simulate.Data || g.like.Ranks != 128 || g.like.Delay != 120 {
 			continue
 		}
-		faulty(g.runs, func(w *Window) {
+		faulty(g.runs, func(w *scoredWindow) {
 			own.add(w.Share)
 			ms := w.pace.median / 1e6
 			step.add(&ms)
@@ -147,7 +147,7 @@ func (s *Score) scaleReason() string {
 }
 
 // rivalOf is the largest share of a stage that hides nothing.
-func rivalOf(w *Window) float64 {
+func rivalOf(w *scoredWindow) float64 {
 	rival := 0.0
 	for i, share := range w.shares {
 		if !w.seeded[i] {
@@ -171,9 +171,9 @@ func twoOf(shares []float64) float64 {
 }
 
 // spanOf is the range of a value over the windows with a fault.
-func spanOf(runs []*Run, value func(*Window) float64) string {
+func spanOf(runs []*scoredRun, value func(*scoredWindow) float64) string {
 	low, high := math.Inf(1), math.Inf(-1)
-	faulty(runs, func(w *Window) { low, high = min(low, value(w)), max(high, value(w)) })
+	faulty(runs, func(w *scoredWindow) { low, high = min(low, value(w)), max(high, value(w)) })
 	if low > high {
 		return none
 	}

@@ -40,7 +40,7 @@ func (t *Task) ProfileFolder(dir string) string {
 // recordings compares what several recorders saw of runs, as the folder has it.
 // A run of whose recordings one cannot be read is an error; none is no error.
 // O(durations).
-func (f *folder) recordings() ([]Recorded, []Provenance, error) {
+func (f *folder) recordings() ([]comparedRun, []Provenance, error) {
 	root := filepath.Join(f.path, sourcesName)
 	entries, err := os.ReadDir(root)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -53,24 +53,24 @@ func (f *folder) recordings() ([]Recorded, []Provenance, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	var out []Recorded
+	var out []comparedRun
 	var inputs []Provenance
 	for _, e := range entries {
-		if e.Name() == truthName || strings.HasPrefix(e.Name(), ".") {
+		if e.Name() == truthName || e.Name() == costsName || strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
 		r, read, err := f.recorded(e.Name())
 		if err != nil {
 			return nil, nil, err
 		}
-		r.Case = known[e.Name()]
+		r.Run, r.Case = e.Name(), known[e.Name()]
 		out, inputs = append(out, *r), append(inputs, read...)
 	}
 	return out, inputs, nil
 }
 
 // known are the cases of the campaign, and of a table beside the recordings.
-func (f *folder) known(path string) (map[string]*Case, error) {
+func (f *folder) known(path string) (map[string]*runCase, error) {
 	rows, err := truthOf(f.tasks)
 	if err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func (f *folder) known(path string) (map[string]*Case, error) {
 }
 
 // recorded compares the recordings of one run.
-func (f *folder) recorded(run string) (*Recorded, []Provenance, error) {
+func (f *folder) recorded(run string) (*comparedRun, []Provenance, error) {
 	paths, err := f.recordingsOf(run)
 	if err != nil {
 		return nil, nil, err
@@ -111,7 +111,7 @@ func (f *folder) recorded(run string) (*Recorded, []Provenance, error) {
 	if err != nil {
 		return nil, nil, input.At(input.Pos{File: filepath.Join(f.path, sourcesName, run)}, err)
 	}
-	return &Recorded{Comparison: c}, inputs, nil
+	return &comparedRun{Comparison: c}, inputs, nil
 }
 
 // recordingPath is where a recorder left what it saw.

@@ -31,17 +31,19 @@ func TestSourceTableByHand(t *testing.T) {
 	other := func(name string, bytes int64, h crosscheck.Held, routing ...string) crosscheck.Account {
 		return crosscheck.Account{Name: name, Bytes: bytes, Routing: routing, Share: shares(routing), Held: &h}
 	}
-	seeded := &Case{Hidden: []Hidden{{0, "data"}}}
-	table := SourceTable([]Recorded{
-		{seeded, &crosscheck.Comparison{Stages: stages, Accounts: []crosscheck.Account{own(2000, "data", "backward"),
+	seeded := &runCase{Hidden: []hiddenRank{{0, "data"}}}
+	costs := map[string]*costs{"pytorch": {Bytes: map[string]int64{"a": 5_000_000}, Seconds: []float64{2, 1, 4}, Overhead: []float64{0.1, 0.2}}}
+	table := tableOfSources([]comparedRun{
+		{"a", seeded, &crosscheck.Comparison{Stages: stages, Accounts: []crosscheck.Account{own(2000, "data", "backward"),
 			other("pytorch", 3_000_000, crosscheck.Held{Difference: 0.02, Stage: "data", SameRouting: true}, "backward", "data"),
 			other("nsight", 500_000, crosscheck.Held{Difference: 0.01, Stage: "other"}, "backward")}}},
-		{nil, &crosscheck.Comparison{Stages: stages, Accounts: []crosscheck.Account{own(1000, "data"),
+		{"b", nil, &crosscheck.Comparison{Stages: stages, Accounts: []crosscheck.Account{own(1000, "data"),
 			other("pytorch", 1_000_000, crosscheck.Held{Difference: 0.03, Stage: "forward", SameRouting: true}, "data")}}},
-	})
+		{"c", &runCase{}, &crosscheck.Comparison{Stages: stages, Accounts: []crosscheck.Account{own(9), other("pytorch", 9, crosscheck.Held{})}}},
+	}, costs)
 	want := []string{
-		"sfstat recorder|2|1/1|1/1|1/1|2.00|2|–|3.00 kB|1|–|–|–|–",
-		"pytorch|2|0/1|1/1|1/1|2.00|2|2/2|4.00 MB|1.33e+03|0.0300|forward|–|–",
+		"sfstat recorder|2|1/1|1/1|1/1|2.00|2|–|1.50 kB|1|–|–|–|none",
+		"pytorch|2|0/1|1/1|1/1|2.00|2|2/2|3.00 MB|2e+03|0.0300|forward|15.0 % (10.0 to 20.0)|2 s",
 		"nsight|1|0/1|1/1|0/1|1.00|1|0/1|500.00 kB|250|0.0100|other|–|–",
 	}
 	for i, row := range want {
@@ -49,7 +51,7 @@ func TestSourceTableByHand(t *testing.T) {
 			t.Errorf("row %d is %s, want %s", i, got, row)
 		}
 	}
-	if len(table.Rows) != 6 || len(table.Rows[3]) != len(table.Head) {
+	if len(table.Rows) != 7 || len(table.Rows[3]) != len(table.Head) {
 		t.Errorf("%+v, expected the paper's rows below", table)
 	}
 }
@@ -102,6 +104,8 @@ func TestRecordingsRefused(t *testing.T) {
 		{"nobody else", map[string]string{"a-nofault-r2-s0/.keep": ""}, "nothing of another recorder"},
 		{"an empty folder", map[string]string{"a-nofault-r2-s0/pytorch/.keep": ""}, "pytorch: "},
 		{"no trace", map[string]string{"a-nofault-r2-s0/pytorch.json": "{"}, "pytorch.json"},
+		{"costs that are none", map[string]string{"costs.csv": "run,source\n"}, "costs.csv"},
+		{"a cost that is no number", map[string]string{"costs.csv": "run,source,artifact_bytes,post_processing_s,no_fault_overhead\nx,hta,1,two,\n"}, "costs.csv:2: "},
 		{"two of a name", map[string]string{"a-nofault-r2-s0/p.json": "{", "a-nofault-r2-s0/p.csv": ""}, "another recording is called p"},
 		{"a truth that is none", map[string]string{"truth.csv": "a,b\n"}, "truth.csv"},
 		{"other steps", map[string]string{"a-nofault-r2-s0/p.csv": "step,rank,a\n900,0,1\n900,1,2\n"}, "no step is in all sources"},

@@ -9,7 +9,7 @@ import (
 // column is one column of the flat table.
 type column struct {
 	name string
-	of   func(*Run, *Window) string
+	of   func(*scoredRun, *scoredWindow) string
 }
 
 // WindowTable is everything that is known, one row per window; what belongs to
@@ -35,35 +35,35 @@ func (s *Score) WindowTable() Table {
 
 func windowColumns() []column {
 	columns := []column{
-		{"run", func(r *Run, _ *Window) string { return r.Run }},
-		{"window", func(_ *Run, w *Window) string { return strconv.FormatInt(w.Window, 10) }},
-		{"family", func(r *Run, _ *Window) string { return r.Family.String() }},
-		{"ranks", func(r *Run, _ *Window) string { return strconv.Itoa(r.Ranks) }},
-		{"seed", func(r *Run, _ *Window) string { return strconv.FormatUint(r.Seed, 10) }},
-		{"delay_ms", func(r *Run, _ *Window) string { return strconv.FormatFloat(float64(r.Delay), 'f', -1, 64) }},
-		{"intermittent", func(r *Run, _ *Window) string { return strconv.FormatBool(r.Intermittent) }},
-		{"accumulation", func(r *Run, _ *Window) string { return strconv.Itoa(r.Accumulation) }},
-		{"notes", func(r *Run, _ *Window) string { return r.Notes }},
-		{"hidden", func(r *Run, _ *Window) string { return hiddenList(r.Hidden) }},
-		{"fault", func(_ *Run, w *Window) string { return strconv.FormatBool(w.Fault) }},
-		{"steps", func(_ *Run, w *Window) string { return strconv.Itoa(w.Steps) }},
+		{"run", func(r *scoredRun, _ *scoredWindow) string { return r.Run }},
+		{"window", func(_ *scoredRun, w *scoredWindow) string { return strconv.FormatInt(w.Window, 10) }},
+		{"family", func(r *scoredRun, _ *scoredWindow) string { return r.Family.String() }},
+		{"ranks", func(r *scoredRun, _ *scoredWindow) string { return strconv.Itoa(r.Ranks) }},
+		{"seed", func(r *scoredRun, _ *scoredWindow) string { return strconv.FormatUint(r.Seed, 10) }},
+		{"delay_ms", func(r *scoredRun, _ *scoredWindow) string { return strconv.FormatFloat(float64(r.Delay), 'f', -1, 64) }},
+		{"intermittent", func(r *scoredRun, _ *scoredWindow) string { return strconv.FormatBool(r.Intermittent) }},
+		{"accumulation", func(r *scoredRun, _ *scoredWindow) string { return strconv.Itoa(r.Accumulation) }},
+		{"notes", func(r *scoredRun, _ *scoredWindow) string { return r.Notes }},
+		{"hidden", func(r *scoredRun, _ *scoredWindow) string { return hiddenList(r.Hidden) }},
+		{"fault", func(_ *scoredRun, w *scoredWindow) string { return strconv.FormatBool(w.Fault) }},
+		{"steps", func(_ *scoredRun, w *scoredWindow) string { return strconv.Itoa(w.Steps) }},
 	}
 	columns = append(columns, routingColumns()...)
 	columns = append(columns,
-		column{"seeded_share", inFault(func(w *Window) string { return real(w.Share) })},
-		column{"hidden_rank_latest", inFault(func(w *Window) string { return string(w.Latest) })},
-		column{"labels", func(_ *Run, w *Window) string { return strings.Join(w.Labels, " ") }},
-		column{"strong", func(_ *Run, w *Window) string { return strconv.FormatBool(w.Strong) }},
-		column{"telescoping_error_ns", func(_ *Run, w *Window) string {
+		column{"seeded_share", inFault(func(w *scoredWindow) string { return real(w.Share) })},
+		column{"hidden_rank_latest", inFault(func(w *scoredWindow) string { return string(w.Latest) })},
+		column{"labels", func(_ *scoredRun, w *scoredWindow) string { return strings.Join(w.Labels, " ") }},
+		column{"strong", func(_ *scoredRun, w *scoredWindow) string { return strconv.FormatBool(w.Strong) }},
+		column{"telescoping_error_ns", func(_ *scoredRun, w *scoredWindow) string {
 			return strconv.FormatInt(max(w.Telescoping, w.Automatic.Telescoping), 10)
 		}},
-		column{"auto_cut", func(_ *Run, w *Window) string { return w.Automatic.Cut }},
-		column{"auto_lead", func(_ *Run, w *Window) string { return w.Automatic.Lead }},
-		column{"auto_leader", func(_ *Run, w *Window) string { return whole(w.Automatic.Leader) }},
-		column{"auto_leader_right", inFault(func(w *Window) string { return strconv.FormatBool(w.Automatic.LeaderRight) })},
-		column{"auto_place", inFault(func(w *Window) string { return strconv.Itoa(w.Automatic.Place) })},
-		column{"auto_seeded_share", inFault(func(w *Window) string { return real(w.Automatic.Share) })},
-		column{"auto_strong", func(_ *Run, w *Window) string { return strconv.FormatBool(w.Automatic.Strong) }},
+		column{"auto_cut", func(_ *scoredRun, w *scoredWindow) string { return w.Automatic.Cut }},
+		column{"auto_lead", func(_ *scoredRun, w *scoredWindow) string { return w.Automatic.Lead }},
+		column{"auto_leader", func(_ *scoredRun, w *scoredWindow) string { return whole(w.Automatic.Leader) }},
+		column{"auto_leader_right", inFault(func(w *scoredWindow) string { return strconv.FormatBool(w.Automatic.LeaderRight) })},
+		column{"auto_place", inFault(func(w *scoredWindow) string { return strconv.Itoa(w.Automatic.Place) })},
+		column{"auto_seeded_share", inFault(func(w *scoredWindow) string { return real(w.Automatic.Share) })},
+		column{"auto_strong", func(_ *scoredRun, w *scoredWindow) string { return strconv.FormatBool(w.Automatic.Strong) }},
 	)
 	return append(columns, verdictColumns()...)
 }
@@ -72,39 +72,39 @@ func windowColumns() []column {
 func routingColumns() []column {
 	var columns []column
 	var empty Score
-	names, _ := empty.Methods()
+	names, _ := empty.methods()
 	for i, name := range names {
-		at := func(w *Window) Routing {
+		at := func(w *scoredWindow) routing {
 			if i == 0 {
 				return w.Routing
 			}
 			return w.Methods[i-1]
 		}
 		columns = append(columns,
-			column{name + "_place", inFault(func(w *Window) string { return strconv.Itoa(at(w).Place) })},
-			column{name + "_hit", inFault(func(w *Window) string { return strconv.FormatBool(at(w).Hit) })},
-			column{name + "_candidates", func(_ *Run, w *Window) string { return strconv.Itoa(at(w).Candidates) }})
+			column{name + "_place", inFault(func(w *scoredWindow) string { return strconv.Itoa(at(w).Place) })},
+			column{name + "_hit", inFault(func(w *scoredWindow) string { return strconv.FormatBool(at(w).Hit) })},
+			column{name + "_candidates", func(_ *scoredRun, w *scoredWindow) string { return strconv.Itoa(at(w).Candidates) }})
 	}
 	return columns
 }
 
 func verdictColumns() []column {
 	return []column{
-		{"suspect", func(r *Run, _ *Window) string { return r.Verdict.Kind }},
-		{"suspect_rank", func(r *Run, _ *Window) string { return whole(r.Verdict.Rank) }},
-		{"suspect_stage", func(r *Run, _ *Window) string { return r.Verdict.Stage }},
-		{"suspect_gain", func(r *Run, _ *Window) string { return real(&r.Verdict.Gain) }},
-		{"confidence", func(r *Run, _ *Window) string { return r.Verdict.Confidence }},
-		{"stage_right", func(r *Run, _ *Window) string { return strconv.FormatBool(r.Verdict.StageRight) }},
-		{"rank_answer", func(r *Run, _ *Window) string { return string(r.Verdict.Answer) }},
-		{"named", func(r *Run, _ *Window) string { return strconv.FormatBool(r.Verdict.Named) }},
-		{"innocent", func(r *Run, _ *Window) string { return strconv.Itoa(r.Verdict.Innocent) }},
+		{"suspect", func(r *scoredRun, _ *scoredWindow) string { return r.Verdict.Kind }},
+		{"suspect_rank", func(r *scoredRun, _ *scoredWindow) string { return whole(r.Verdict.Rank) }},
+		{"suspect_stage", func(r *scoredRun, _ *scoredWindow) string { return r.Verdict.Stage }},
+		{"suspect_gain", func(r *scoredRun, _ *scoredWindow) string { return real(&r.Verdict.Gain) }},
+		{"confidence", func(r *scoredRun, _ *scoredWindow) string { return r.Verdict.Confidence }},
+		{"stage_right", func(r *scoredRun, _ *scoredWindow) string { return strconv.FormatBool(r.Verdict.StageRight) }},
+		{"rank_answer", func(r *scoredRun, _ *scoredWindow) string { return string(r.Verdict.Answer) }},
+		{"named", func(r *scoredRun, _ *scoredWindow) string { return strconv.FormatBool(r.Verdict.Named) }},
+		{"innocent", func(r *scoredRun, _ *scoredWindow) string { return strconv.Itoa(r.Verdict.Innocent) }},
 	}
 }
 
 // inFault leaves the cell empty in a window without the fault.
-func inFault(cell func(*Window) string) func(*Run, *Window) string {
-	return func(_ *Run, w *Window) string {
+func inFault(cell func(*scoredWindow) string) func(*scoredRun, *scoredWindow) string {
+	return func(_ *scoredRun, w *scoredWindow) string {
 		if !w.Fault {
 			return ""
 		}
@@ -112,7 +112,7 @@ func inFault(cell func(*Window) string) func(*Run, *Window) string {
 	}
 }
 
-func hiddenList(hidden []Hidden) string {
+func hiddenList(hidden []hiddenRank) string {
 	var out []string
 	for _, h := range hidden {
 		out = append(out, fmt.Sprintf("%d:%s", h.Rank, h.Stage))

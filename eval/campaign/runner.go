@@ -22,34 +22,34 @@ const (
 
 var runnerNames = []string{"simulator", "local", "slurm"}
 
-// Program is what a step of the job does. The zero value is DDP.
-type Program uint8
+// program is what a step of the job does. The zero value is DDP.
+type program uint8
 
 // The programs. They have the same stages; where ranks synchronise differs.
 const (
-	DDP   Program = iota // gradients are reduced in backward
-	FSDP                 // parameters are gathered in forward and backward too
-	ZeRO1                // gradients are reduced in backward, parameters gathered in the optimizer
+	ddp   program = iota // gradients are reduced in backward
+	fsdp                 // parameters are gathered in forward and backward too
+	zero1                // gradients are reduced in backward, parameters gathered in the optimizer
 )
 
 var programNames = []string{"ddp", "fsdp", "zero1"}
 
-// Events is whether a run samples device times. The zero value is EventsOn.
-type Events uint8
+// events is whether a run samples device times. The zero value is EventsOn.
+type events uint8
 
 const (
-	EventsOn Events = iota
-	EventsOff
+	eventsOn events = iota
+	eventsOff
 )
 
 var eventsNames = []string{"on", "off"}
 
-// Recorder is whether the recorder runs. The zero value is RecorderOn.
-type Recorder uint8
+// recorderUse is whether the recorder runs. The zero value is RecorderOn.
+type recorderUse uint8
 
 const (
-	RecorderOn Recorder = iota
-	RecorderOff
+	recorderOn recorderUse = iota
+	recorderOff
 )
 
 var recorderNames = []string{"on", "off"}
@@ -61,16 +61,17 @@ type Profiler uint8
 const (
 	NoProfiler Profiler = iota
 	PyTorch             // torch.profiler on every rank, in all recorded steps
+	Nsight              // nsys around every rank, with ranges for the stages
 )
 
-var profilerNames = []string{"none", "pytorch"}
+var profilerNames = []string{"none", "pytorch", "nsight"}
 
 var (
 	_ encoding.TextUnmarshaler = (*Runner)(nil)
-	_ encoding.TextUnmarshaler = (*Program)(nil)
-	_ encoding.TextUnmarshaler = (*Events)(nil)
+	_ encoding.TextUnmarshaler = (*program)(nil)
+	_ encoding.TextUnmarshaler = (*events)(nil)
 	_ encoding.TextUnmarshaler = (*Profiler)(nil)
-	_ encoding.TextUnmarshaler = (*Recorder)(nil)
+	_ encoding.TextUnmarshaler = (*recorderUse)(nil)
 )
 
 func nameOf(names []string, i uint8) string {
@@ -89,21 +90,21 @@ func parseName(what string, names []string, text []byte) (uint8, error) {
 }
 
 func (r Runner) String() string  { return nameOf(runnerNames, uint8(r)) }
-func (p Program) String() string { return nameOf(programNames, uint8(p)) }
-func (e Events) String() string  { return nameOf(eventsNames, uint8(e)) }
+func (p program) String() string { return nameOf(programNames, uint8(p)) }
+func (e events) String() string  { return nameOf(eventsNames, uint8(e)) }
 
 func (p Profiler) String() string { return nameOf(profilerNames, uint8(p)) }
 
-func (r Recorder) String() string { return nameOf(recorderNames, uint8(r)) }
+func (r recorderUse) String() string { return nameOf(recorderNames, uint8(r)) }
 
 // MarshalText writes the name.
 func (r Runner) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
 // MarshalText writes the name.
-func (p Program) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+func (p program) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
 // MarshalText writes the name.
-func (e Events) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
+func (e events) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
 
 // UnmarshalText is the inverse of MarshalText.
 func (r *Runner) UnmarshalText(text []byte) error {
@@ -113,16 +114,16 @@ func (r *Runner) UnmarshalText(text []byte) error {
 }
 
 // UnmarshalText is the inverse of MarshalText.
-func (p *Program) UnmarshalText(text []byte) error {
+func (p *program) UnmarshalText(text []byte) error {
 	i, err := parseName("program", programNames, text)
-	*p = Program(i)
+	*p = program(i)
 	return err
 }
 
 // UnmarshalText is the inverse of MarshalText.
-func (e *Events) UnmarshalText(text []byte) error {
+func (e *events) UnmarshalText(text []byte) error {
 	i, err := parseName("events", eventsNames, text)
-	*e = Events(i)
+	*e = events(i)
 	return err
 }
 
@@ -137,11 +138,11 @@ func (p *Profiler) UnmarshalText(text []byte) error {
 }
 
 // MarshalText writes the name.
-func (r Recorder) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+func (r recorderUse) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
 // UnmarshalText is the inverse of MarshalText.
-func (r *Recorder) UnmarshalText(text []byte) error {
+func (r *recorderUse) UnmarshalText(text []byte) error {
 	i, err := parseName("recorder", recorderNames, text)
-	*r = Recorder(i)
+	*r = recorderUse(i)
 	return err
 }

@@ -17,10 +17,10 @@ type Options struct {
 // Scorer takes windows one at a time, a run's windows in order, and keeps
 // their scores only.
 type Scorer struct {
-	cases   map[string]*Case
+	cases   map[string]*runCase
 	gates   frontier.Gates
 	session *diagnose.Session
-	runs    []*Run
+	runs    []*scoredRun
 	unknown []string
 }
 
@@ -51,10 +51,10 @@ func (s *Scorer) Add(w *trace.Window) error {
 	if err := s.session.Add(w); err != nil {
 		return err
 	}
-	i := slices.IndexFunc(s.runs, func(r *Run) bool { return r.Run == w.Run })
+	i := slices.IndexFunc(s.runs, func(r *scoredRun) bool { return r.Run == w.Run })
 	if i < 0 {
 		i = len(s.runs)
-		s.runs = append(s.runs, &Run{Case: *c})
+		s.runs = append(s.runs, &scoredRun{runCase: *c})
 	}
 	r := s.runs[i]
 	window := ofPaper(c, paper.Main, c.faulty(len(r.Windows)))
@@ -65,16 +65,16 @@ func (s *Scorer) Add(w *trace.Window) error {
 
 // Score is what was added, in order of arrival.
 func (s *Scorer) Score() *Score {
-	out := &Score{Tau: s.gates.Tau, gates: s.gates, Unknown: s.unknown, Runs: []*Run{}}
+	out := &Score{Tau: s.gates.Tau, gates: s.gates, Unknown: s.unknown, Runs: []*scoredRun{}}
 	verdicts := make(map[string]diagnose.RunVerdict)
 	for _, v := range s.session.Verdict().Runs {
 		verdicts[v.Run] = v
 	}
 	for _, r := range s.runs {
 		v := verdicts[r.Run]
-		r.Verdict = rate(&r.Case, &v)
+		r.Verdict = rate(&r.runCase, &v)
 		for i := range r.Windows {
-			r.Windows[i].Automatic = ofAutomatic(&r.Case, v.Windows[i].Main)
+			r.Windows[i].Automatic = ofAutomatic(&r.runCase, v.Windows[i].Main)
 		}
 		out.Runs = append(out.Runs, r)
 	}
@@ -83,21 +83,21 @@ func (s *Scorer) Score() *Score {
 
 // Score is how the runs of an evaluation were answered.
 type Score struct {
-	Tau     float64  `json:"tau"`
-	Runs    []*Run   `json:"runs"`
-	Unknown []string `json:"unknown_runs,omitempty"` // in the input, not in the truth table
+	Tau     float64      `json:"tau"`
+	Runs    []*scoredRun `json:"runs"`
+	Unknown []string     `json:"unknown_runs,omitempty"` // in the input, not in the truth table
 
 	gates frontier.Gates // of the scoring
 }
 
-// Run is one case and how it was answered.
-type Run struct {
-	Case
-	Verdict Verdict  `json:"verdict"`
-	Windows []Window `json:"windows"`
+// scoredRun is one case and how it was answered.
+type scoredRun struct {
+	runCase
+	Verdict verdict        `json:"verdict"`
+	Windows []scoredWindow `json:"windows"`
 
 	task *Task // of a campaign
 }
 
 // healthy reports whether the run hides nothing.
-func (r *Run) healthy() bool { return len(r.Hidden) == 0 }
+func (r *scoredRun) healthy() bool { return len(r.Hidden) == 0 }

@@ -48,9 +48,9 @@ func TestWindowByHand(t *testing.T) {
 	truth := []simulate.TruthRow{{Run: "x", Family: simulate.Data, Ranks: 2, HiddenRank: 1, Stage: "a", Delay: 30}}
 	got := scored(t, truth, byHand("x", 0)).Runs[0].Windows[0]
 	share := 40.0 / 70
-	want := Window{Fault: true, Steps: 10, Share: &share, Latest: LatestOnly,
-		Routing: Routing{"frontier", 1, true, 2},
-		Methods: []Routing{
+	want := scoredWindow{Fault: true, Steps: 10, Share: &share, Latest: latestOnly,
+		Routing: routing{"frontier", 1, true, 2},
+		Methods: []routing{
 			{"stage_max", 2, true, 2},    // b 50, a 40 of 100
 			{"stage_mean", 2, true, 2},   // b 35, a 25 of 70
 			{"spread", 1, true, 2},       // a and b tie, upstream first
@@ -58,7 +58,7 @@ func TestWindowByHand(t *testing.T) {
 			{"rank0", 2, true, 2},        // b 50, a 10, c 10: a first of the tie
 		},
 	}
-	ignore := cmpopts.IgnoreFields(Window{}, "Labels", "Strong", "Automatic", "pace", "telemetry", "divided", "names", "seeded", "shares")
+	ignore := cmpopts.IgnoreFields(scoredWindow{}, "Labels", "Strong", "Automatic", "pace", "telemetry", "divided", "names", "seeded", "shares")
 	near := cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) < 1e-12 })
 	if diff := cmp.Diff(want, got, ignore, near); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -72,10 +72,10 @@ func TestSeveralFaults(t *testing.T) {
 		{Run: "x", Family: simulate.Data, Ranks: 2, HiddenRank: 1, Stage: "a"},
 	}
 	r := scored(t, truth, byHand("x", 0)).Runs[0]
-	if diff := cmp.Diff([]Hidden{{0, "c"}, {1, "a"}}, r.Hidden); diff != "" {
+	if diff := cmp.Diff([]hiddenRank{{0, "c"}, {1, "a"}}, r.Hidden); diff != "" {
 		t.Error(diff)
 	}
-	if w := r.Windows[0]; w.Routing.Place != 1 || w.Latest == LatestNo {
+	if w := r.Windows[0]; w.Routing.Place != 1 || w.Latest == latestNo {
 		t.Errorf("place %d, latest %q: expected stage a and rank 1 to count", w.Routing.Place, w.Latest)
 	}
 }
@@ -90,7 +90,7 @@ func TestRemovedFault(t *testing.T) {
 	if diff := cmp.Diff([]bool{false, true, false}, faults); diff != "" {
 		t.Errorf("windows with the fault (-want +got):\n%s", diff)
 	}
-	if _, tallies := s.Methods(); tallies[0].Windows != 1 {
+	if _, tallies := s.methods(); tallies[0].Windows != 1 {
 		t.Errorf("%d windows are tallied, expected the one with the fault", tallies[0].Windows)
 	}
 	row := s.HealthyTable().Rows[0]
@@ -115,7 +115,7 @@ func TestSweepGrows(t *testing.T) {
 		candidates int
 		hit        int
 	}{{0.5, 1, 0}, {0.57, 1, 0}, {0.58, 2, 0}, {0.85, 2, 0}, {0.86, 3, 1}, {1, 3, 1}} {
-		got, err := s.Sweep(test.tau)
+		got, err := s.sweep(test.tau)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,40 +123,40 @@ func TestSweepGrows(t *testing.T) {
 			t.Errorf("τ %v: %+v, expected %d candidates and %d hits", test.tau, got, test.candidates, test.hit)
 		}
 	}
-	if _, err := s.Sweep(0); err == nil {
+	if _, err := s.sweep(0); err == nil {
 		t.Error("τ 0 is accepted")
 	}
 }
 
 func TestRate(t *testing.T) {
 	rank := func(n int) *int { return &n }
-	c := &Case{Hidden: []Hidden{{2, "a"}}}
+	c := &runCase{Hidden: []hiddenRank{{2, "a"}}}
 	suspect := func(kind diagnose.Kind, r *int, stage string, sure evidence.Confidence) diagnose.Finding {
 		return diagnose.Finding{Kind: kind, Place: diagnose.Place{Rank: r, Stage: stage}, Confidence: sure}
 	}
 	for _, test := range []struct {
 		name     string
 		suspects []diagnose.Finding
-		want     Verdict
+		want     verdict
 	}{
-		{"nobody", nil, Verdict{Answer: RankNone}},
+		{"nobody", nil, verdict{Answer: rankNone}},
 		{"right", []diagnose.Finding{suspect(diagnose.KindRank, rank(2), "a", evidence.Supported)},
-			Verdict{Called: true, Answer: RankRight, StageRight: true, Named: true}},
+			verdict{Called: true, Answer: rankRight, StageRight: true, Named: true}},
 		{"right but unsure", []diagnose.Finding{suspect(diagnose.KindRank, rank(2), "a", evidence.Ambiguous)},
-			Verdict{Answer: RankRight, StageRight: true}},
+			verdict{Answer: rankRight, StageRight: true}},
 		{"wrong stage", []diagnose.Finding{suspect(diagnose.KindRank, rank(2), "b", evidence.Strong)},
-			Verdict{Called: true, Answer: RankRight}},
+			verdict{Called: true, Answer: rankRight}},
 		{"wrong rank", []diagnose.Finding{suspect(diagnose.KindRank, rank(1), "a", evidence.Strong)},
-			Verdict{Called: true, Answer: RankWrong, StageRight: true, Innocent: 1}},
+			verdict{Called: true, Answer: rankWrong, StageRight: true, Innocent: 1}},
 		{"stage only", []diagnose.Finding{suspect(diagnose.KindStage, nil, "a", evidence.Supported)},
-			Verdict{Called: true, Answer: RankUndecidable, StageRight: true}},
+			verdict{Called: true, Answer: rankUndecidable, StageRight: true}},
 		{"an innocent beside", []diagnose.Finding{suspect(diagnose.KindRank, rank(2), "a", evidence.Strong),
 			suspect(diagnose.KindRank, rank(0), "a", evidence.Supported), suspect(diagnose.KindRank, rank(1), "a", evidence.Ambiguous)},
-			Verdict{Called: true, Answer: RankRight, StageRight: true, Named: true, Innocent: 1}},
+			verdict{Called: true, Answer: rankRight, StageRight: true, Named: true, Innocent: 1}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := rate(c, &diagnose.RunVerdict{Suspects: test.suspects})
-			only := cmpopts.IgnoreFields(Verdict{}, "Headline", "Kind", "Rank", "Stage", "Gain", "Confidence")
+			only := cmpopts.IgnoreFields(verdict{}, "Headline", "Kind", "Rank", "Stage", "Gain", "Confidence")
 			if diff := cmp.Diff(test.want, got, only); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -165,7 +165,7 @@ func TestRate(t *testing.T) {
 }
 
 // simulated scores one simulated run.
-func simulated(t *testing.T, spec simulate.Spec) *Run {
+func simulated(t *testing.T, spec simulate.Spec) *scoredRun {
 	t.Helper()
 	g, err := simulate.New(spec)
 	if err != nil {

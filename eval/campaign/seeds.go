@@ -31,8 +31,8 @@ func (s *Seeds) UnmarshalYAML(node *yaml.Node) error {
 		switch {
 		case err != nil || err2 != nil || last < first:
 			return input.Bad(input.ErrType, "line %d: seed is %q, expected a number such as 7 or a range such as 0-99", node.Line, item)
-		case last-first >= uint64(MostTasks-len(*s)):
-			return input.Bad(input.ErrTooLarge, "line %d: more than %d seeds: make several campaigns", node.Line, MostTasks)
+		case last-first >= uint64(mostTasks-len(*s)):
+			return input.Bad(input.ErrTooLarge, "line %d: more than %d seeds: make several campaigns", node.Line, mostTasks)
 		}
 		for seed := first; ; seed++ {
 			*s = append(*s, seed)

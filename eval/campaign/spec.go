@@ -12,8 +12,8 @@ import (
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-// MostTasks bounds a plan; a real campaign has hundreds of runs.
-const MostTasks = 100_000
+// mostTasks bounds a plan; a real campaign has hundreds of runs.
+const mostTasks = 100_000
 
 // Spec is a campaign: which runs are made, and which tables they are for.
 type Spec struct {
@@ -57,23 +57,23 @@ type Group struct {
 	Steps   int  `yaml:"steps,omitempty" zero:"unset"` // in each window
 	Warmup  *int `yaml:"warmup,omitempty"`
 
-	Job    `yaml:",inline"`
-	Strike `yaml:",inline"`
+	job    `yaml:",inline"`
+	strike `yaml:",inline"`
 }
 
-// Job is how the job of a group differs from the default one.
-type Job struct {
-	Program      Program                    `yaml:"program,omitempty"`
+// job is how the job of a group differs from the default one.
+type job struct {
+	Program      program                    `yaml:"program,omitempty"`
 	Accumulation int                        `yaml:"accumulation,omitempty" zero:"unset"` // microsteps, which synchronise in the last of them
 	Work         map[string]simulate.Millis `yaml:"work_ms,omitempty"`                   // mean work of a healthy rank by stage
-	Events       Events                     `yaml:"events,omitempty"`                    // whether device times are sampled
+	Events       events                     `yaml:"events,omitempty"`                    // whether device times are sampled
 	Profiler     Profiler                   `yaml:"profiler,omitempty"`                  // that runs beside the recorder
-	Recorder     []Recorder                 `yaml:"recorder,omitempty"`                  // off and on: each window is carried out without the recorder too; empty: on
+	Recorder     []recorderUse              `yaml:"recorder,omitempty"`                  // off and on: each window is carried out without the recorder too; empty: on
 }
 
-// Strike is whom the faults of a group hit and when; the zero value is one rank
+// strike is whom the faults of a group hit and when; the zero value is one rank
 // by the seed, in every step.
-type Strike struct {
+type strike struct {
 	HiddenRanks  []int   `yaml:"hidden_ranks,omitempty"`
 	Every        int64   `yaml:"every,omitempty" zero:"unset"`       // every n-th recorded step
 	Probability  float64 `yaml:"probability,omitempty" zero:"unset"` // of each such step; 0: certain
@@ -129,11 +129,11 @@ func (g *Group) validate() error {
 	if g.Independent && len(g.HiddenRanks) < 2 {
 		return input.Bad(input.ErrMissing, "group %s: independent is for several hidden_ranks: list them", g.Name)
 	}
-	if g.onlyHealthy() && !g.Strike.isZero() {
+	if g.onlyHealthy() && !g.strike.isZero() {
 		return input.Bad(input.ErrFormat, "group %s says when or whom a fault strikes, and has no family with one", g.Name)
 	}
 	for _, n := range g.Tables {
-		if !slices.ContainsFunc(PaperTables, func(p PaperTable) bool { return p.Number == n }) {
+		if !slices.ContainsFunc(paperTables, func(p paperTable) bool { return p.Number == n }) {
 			return input.Bad(input.ErrType, "group %s is for table %d, expected some of %s", g.Name, n, paperNumbers())
 		}
 	}
@@ -144,7 +144,7 @@ func (g *Group) onlyHealthy() bool {
 	return !slices.ContainsFunc(g.Families, func(f simulate.Family) bool { return f != simulate.NoFault })
 }
 
-func (s *Strike) isZero() bool {
+func (s *strike) isZero() bool {
 	return len(s.HiddenRanks) == 0 && s.Every == 0 && s.Probability == 0 && len(s.FaultWindows) == 0
 }
 

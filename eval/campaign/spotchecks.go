@@ -8,9 +8,9 @@ import (
 	"github.com/sfstat/sfstat/eval/simulate"
 )
 
-// BoundaryTable is the paper's group E4: at which delay of data the two largest
+// boundaryTable is the paper's group E4: at which delay of data the two largest
 // shares reach τ, so that the candidate set becomes compact.
-func (s *Score) BoundaryTable() Table {
+func (s *Score) boundaryTable() Table {
 	t := Table{Title: fmt.Sprintf("Boundary of the candidate set: when the two largest shares reach τ = %s", fixed(s.Tau)), Keys: 1,
 		Head: []string{"ranks", "share of the two largest, by delay", "crosses between ms", "paper: crosses between ms"}}
 	part := s.standingFor("E4")
@@ -37,9 +37,9 @@ func (s *Score) BoundaryTable() Table {
 
 // twoLargest is the mean of the two largest shares together, over the windows
 // with a fault.
-func twoLargest(runs []*Run) float64 {
+func twoLargest(runs []*scoredRun) float64 {
 	sum, n := 0.0, 0
-	faulty(runs, func(w *Window) {
+	faulty(runs, func(w *scoredWindow) {
 		if len(w.shares) < 2 {
 			return
 		}
@@ -49,15 +49,15 @@ func twoLargest(runs []*Run) float64 {
 	return sum / float64(max(1, n))
 }
 
-// ScaleTable is the paper's check that routing persists at 64 and 128 ranks.
-func (s *Score) ScaleTable() Table {
+// scaleTable is the paper's check that routing persists at 64 and 128 ranks.
+func (s *Score) scaleTable() Table {
 	t := Table{Title: "Routing at 64 and 128 ranks: windows with a fault, the paper's cut", Keys: 3,
 		Head: []string{"family", "ranks", "delay_ms", "windows", "delay ÷ step", "seeded share", "two largest", "top-1", "top-2", "paper: top-2"}}
 	part := s.standingFor("Scale")
 	for _, g := range part.grouped([]Key{ByFamily, ByRanks, ByDelay}) {
-		var tally Tally
+		var tally tally
 		var share, step mean
-		faulty(g.runs, func(w *Window) {
+		faulty(g.runs, func(w *scoredWindow) {
 			tally.add(w.Routing)
 			share.add(w.Share)
 			step.addOf(float64(g.like.Delay)*1e6, w.pace.median)
@@ -71,7 +71,7 @@ func (s *Score) ScaleTable() Table {
 
 // publishedScale is what the text says of the rows: all that were checked are
 // among the first two, but for data of 120 ms at 128 ranks.
-func publishedScale(c *Case) string {
+func publishedScale(c *runCase) string {
 	switch {
 	case c.Family == simulate.BackwardComm && c.Delay == 120, c.Family == simulate.Data && c.Delay == 180:
 		return "all"
@@ -81,9 +81,9 @@ func publishedScale(c *Case) string {
 	return none
 }
 
-// ShardingTable is the paper's group E8: sharded programs, and the control that
+// shardingTable is the paper's group E8: sharded programs, and the control that
 // delays the optimizer of one rank on the host.
-func (s *Score) ShardingTable() Table {
+func (s *Score) shardingTable() Table {
 	t := Table{Title: "Sharded jobs: windows with a fault, the paper's cut", Keys: 1,
 		Head: []string{"rows", "families", "ranks", "windows", "top-1", "top-2", "misses", "paper: top-1", "paper: top-2", "paper: misses"}}
 	part := s.standingFor("E8")
@@ -95,12 +95,12 @@ func (s *Score) ShardingTable() Table {
 		{"ranks synchronise after the delay", false, [3]string{"87/90", "90/90", "callback_sync at 32 ranks"}},
 		{"control: optimizer on the host", true, [3]string{"0/18", "0/18", none}},
 	} {
-		g := GroupRuns{Runs: slices.DeleteFunc(slices.Clone(part.Runs), func(r *Run) bool { return (r.Family == simulate.OptimizerHost) != kind.control })}
+		g := groupRuns{Runs: slices.DeleteFunc(slices.Clone(part.Runs), func(r *scoredRun) bool { return (r.Family == simulate.OptimizerHost) != kind.control })}
 		if len(g.Runs) == 0 {
 			continue
 		}
-		var tally Tally
-		faulty(g.Runs, func(w *Window) { tally.add(w.Routing) })
+		var tally tally
+		faulty(g.Runs, func(w *scoredWindow) { tally.add(w.Routing) })
 		c := g.configuration()
 		misses := none
 		if !kind.control {
@@ -115,11 +115,11 @@ func (s *Score) ShardingTable() Table {
 
 // missed are the families and sizes of which a window does not have its stage
 // first.
-func missed(runs []*Run) string {
+func missed(runs []*scoredRun) string {
 	var out []string
 	for _, r := range runs {
 		name := fmt.Sprintf("%v at %d ranks", r.Family, r.Ranks)
-		if !r.everyFaulty(func(w *Window) bool { return w.Routing.Top(1) }) && !slices.Contains(out, name) {
+		if !r.everyFaulty(func(w *scoredWindow) bool { return w.Routing.Top(1) }) && !slices.Contains(out, name) {
 			out = append(out, name)
 		}
 	}

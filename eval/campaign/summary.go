@@ -45,8 +45,8 @@ func ParseKeys(s string) ([]Key, error) {
 
 // group is the cases that agree in some keys.
 type group struct {
-	like Case // one of them
-	runs []*Run
+	like runCase // one of them
+	runs []*scoredRun
 }
 
 // value is the group's part of a key, as shown.
@@ -68,7 +68,7 @@ func (g *group) value(k Key) string {
 }
 
 // compare orders two cases by a key.
-func (k Key) compare(a, b *Case) int {
+func (k Key) compare(a, b *runCase) int {
 	switch k {
 	case ByFamily:
 		return cmp.Compare(a.Family, b.Family)
@@ -90,7 +90,7 @@ func (k Key) compare(a, b *Case) int {
 
 // grouped are the runs with a fault, by keys, in the order of the keys.
 func (s *Score) grouped(by []Key) []*group {
-	order := func(a, b *Case) int {
+	order := func(a, b *runCase) int {
 		for _, k := range by {
 			if c := k.compare(a, b); c != 0 {
 				return c
@@ -103,10 +103,10 @@ func (s *Score) grouped(by []Key) []*group {
 		if r.healthy() {
 			continue
 		}
-		i := slices.IndexFunc(out, func(g *group) bool { return order(&g.like, &r.Case) == 0 })
+		i := slices.IndexFunc(out, func(g *group) bool { return order(&g.like, &r.runCase) == 0 })
 		if i < 0 {
 			i = len(out)
-			out = append(out, &group{like: r.Case})
+			out = append(out, &group{like: r.runCase})
 		}
 		out[i].runs = append(out[i].runs, r)
 	}
@@ -115,7 +115,7 @@ func (s *Score) grouped(by []Key) []*group {
 }
 
 // faulty visits the windows that hold a fault.
-func faulty(runs []*Run, visit func(*Window)) {
+func faulty(runs []*scoredRun, visit func(*scoredWindow)) {
 	for _, r := range runs {
 		for i := range r.Windows {
 			if r.Windows[i].Fault {
@@ -125,14 +125,14 @@ func faulty(runs []*Run, visit func(*Window)) {
 	}
 }
 
-// Tally counts how often a ranking is right.
-type Tally struct {
+// tally counts how often a ranking is right.
+type tally struct {
 	Windows, Top1, Top2, Hits int
 	MaxCandidates             int
 	candidates                int
 }
 
-func (t *Tally) add(r Routing) {
+func (t *tally) add(r routing) {
 	count(&t.Windows, true)
 	count(&t.Top1, r.Top(1))
 	count(&t.Top2, r.Top(2))
@@ -141,18 +141,18 @@ func (t *Tally) add(r Routing) {
 	t.MaxCandidates = max(t.MaxCandidates, r.Candidates)
 }
 
-// MeanCandidates is the mean size of the candidate set; 0 without windows.
-func (t *Tally) MeanCandidates() float64 { return float64(t.candidates) / float64(max(1, t.Windows)) }
+// meanCandidates is the mean size of the candidate set; 0 without windows.
+func (t *tally) meanCandidates() float64 { return float64(t.candidates) / float64(max(1, t.Windows)) }
 
-// Methods tallies the frontier by the paper's cut, then the five comparison
+// methods tallies the frontier by the paper's cut, then the five comparison
 // methods, over all windows that hold a fault.
-func (s *Score) Methods() (names []string, tallies []Tally) {
-	names = []string{FrontierMethod}
+func (s *Score) methods() (names []string, tallies []tally) {
+	names = []string{frontierMethod}
 	for m := frontier.StageMax; m <= frontier.Rank0; m++ {
 		names = append(names, m.String())
 	}
-	tallies = make([]Tally, len(names))
-	faulty(s.Runs, func(w *Window) {
+	tallies = make([]tally, len(names))
+	faulty(s.Runs, func(w *scoredWindow) {
 		tallies[0].add(w.Routing)
 		for i, m := range w.Methods {
 			tallies[i+1].add(m)
@@ -161,27 +161,27 @@ func (s *Score) Methods() (names []string, tallies []Tally) {
 	return names, tallies
 }
 
-// Sweep tallies the frontier's candidate sets at another τ, in (0, 1].
-func (s *Score) Sweep(tau float64) (Tally, error) {
-	var t Tally
+// sweep tallies the frontier's candidate sets at another τ, in (0, 1].
+func (s *Score) sweep(tau float64) (tally, error) {
+	var t tally
 	var failed error
-	faulty(s.Runs, func(w *Window) {
+	faulty(s.Runs, func(w *scoredWindow) {
 		set, err := frontier.RoutingSet(w.shares, tau)
 		failed = err
-		t.add(Routing{Place: w.Routing.Place, Hit: anyOf(w.seeded, set), Candidates: len(set)})
+		t.add(routing{Place: w.Routing.Place, Hit: anyOf(w.seeded, set), Candidates: len(set)})
 	})
 	return t, failed
 }
 
-// Verdicts counts what the diagnoses of runs say.
-type Verdicts struct {
+// verdictCounts counts what the diagnoses of runs say.
+type verdictCounts struct {
 	Runs, StageRight, Named, Innocent int
-	Answers                           map[Answer]int
+	Answers                           map[answer]int
 	Confidence                        map[string]int // runs with a suspect, by the confidence in the first
 }
 
-func verdictsOf(runs []*Run) Verdicts {
-	v := Verdicts{Answers: map[Answer]int{}, Confidence: map[string]int{}}
+func verdictsOf(runs []*scoredRun) verdictCounts {
+	v := verdictCounts{Answers: map[answer]int{}, Confidence: map[string]int{}}
 	for _, r := range runs {
 		count(&v.Runs, true)
 		count(&v.StageRight, r.Verdict.StageRight)

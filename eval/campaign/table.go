@@ -42,8 +42,8 @@ func of(n, all int) string {
 func fixed(f float64) string { return strconv.FormatFloat(f, 'f', 2, 64) }
 
 // cells are the tally as words.
-func (t *Tally) cells() []string {
-	return []string{of(t.Top1, t.Windows), of(t.Top2, t.Windows), of(t.Hits, t.Windows), fixed(t.MeanCandidates()), strconv.Itoa(t.MaxCandidates)}
+func (t *tally) cells() []string {
+	return []string{of(t.Top1, t.Windows), of(t.Top2, t.Windows), of(t.Hits, t.Windows), fixed(t.meanCandidates()), strconv.Itoa(t.MaxCandidates)}
 }
 
 // MethodTable has the shape of the paper's Table 4.
@@ -53,7 +53,7 @@ func (s *Score) MethodTable(v View) Table {
 	if v.Published {
 		t.Head = append(t.Head, "paper: top-1", "paper: top-2", "paper: hit", "paper: mean", "paper: max")
 	}
-	names, tallies := s.Methods()
+	names, tallies := s.methods()
 	for i := range names {
 		row := append([]string{names[i]}, tallies[i].cells()...)
 		if p := publishedMethods[i]; v.Published {
@@ -72,8 +72,8 @@ func (s *Score) RoutingTable(v View) Table {
 		t.Head = append(t.Head, "paper: top-1", "paper: top-2", "paper: hit", "paper: mean")
 	}
 	for _, g := range s.grouped(v.keys()) {
-		var tally Tally
-		faulty(g.runs, func(w *Window) { tally.add(w.Routing) })
+		var tally tally
+		faulty(g.runs, func(w *scoredWindow) { tally.add(w.Routing) })
 		row := append(keyCells(g, v.keys()), strconv.Itoa(tally.Windows))
 		row = append(row, tally.cells()...)
 		if p := publishedFor(g, v.keys()); v.Published {
@@ -93,10 +93,10 @@ func (s *Score) ForwardTable(v View) Table {
 		t.Head = append(t.Head, "paper: top-1", "paper: top-2", "paper: labelled")
 	}
 	for _, f := range forwardFamilies {
-		var tally Tally
+		var tally tally
 		labelled := 0
-		others := func(r *Run) bool { return r.Family != f.family }
-		faulty(slices.DeleteFunc(slices.Clone(s.Runs), others), func(w *Window) {
+		others := func(r *scoredRun) bool { return r.Family != f.family }
+		faulty(slices.DeleteFunc(slices.Clone(s.Runs), others), func(w *scoredWindow) {
 			tally.add(w.Routing)
 			count(&labelled, slices.Contains(w.Labels, f.label.String()))
 		})
@@ -117,14 +117,14 @@ func (s *Score) CutTable(v View) Table {
 		Head: append(keyHeads(v.keys()), "windows", "step: top-1", "step: top-2", "step: seeded share", "step: hidden rank latest", "alone",
 			"auto: top-1", "auto: top-2", "auto: seeded share", "auto: hidden rank leads")}
 	for _, g := range s.grouped(v.keys()) {
-		var paper, auto Tally
+		var paper, auto tally
 		var latest, only, leads int
 		var share, autoShare mean
-		faulty(g.runs, func(w *Window) {
+		faulty(g.runs, func(w *scoredWindow) {
 			paper.add(w.Routing)
-			auto.add(Routing{Place: w.Automatic.Place})
-			count(&latest, w.Latest != LatestNo)
-			count(&only, w.Latest == LatestOnly)
+			auto.add(routing{Place: w.Automatic.Place})
+			count(&latest, w.Latest != latestNo)
+			count(&only, w.Latest == latestOnly)
 			count(&leads, w.Automatic.LeaderRight)
 			share.add(w.Share)
 			autoShare.add(w.Automatic.Share)
@@ -145,7 +145,7 @@ func (s *Score) VerdictTable(v View) Table {
 	for _, g := range s.grouped(v.keys()) {
 		d := verdictsOf(g.runs)
 		row := append(keyCells(g, v.keys()), strconv.Itoa(d.Runs), of(d.StageRight, d.Runs))
-		for _, a := range []Answer{RankRight, RankUndecidable, RankWrong, RankNone} {
+		for _, a := range []answer{rankRight, rankUndecidable, rankWrong, rankNone} {
 			row = append(row, strconv.Itoa(d.Answers[a]))
 		}
 		row = append(row, of(d.Named, d.Runs))
@@ -155,7 +155,7 @@ func (s *Score) VerdictTable(v View) Table {
 	return t
 }
 
-func (v *Verdicts) confidences() []string {
+func (v *verdictCounts) confidences() []string {
 	var out []string
 	for _, c := range []string{"strong", "supported", "ambiguous", "insufficient"} {
 		out = append(out, strconv.Itoa(v.Confidence[c]))
@@ -174,7 +174,7 @@ func (s *Score) SweepTable(v View) Table {
 		t.Head = append(t.Head, "paper: hit", "paper: mean", "paper: max")
 	}
 	for _, tau := range sweepTaus {
-		tally, err := s.Sweep(tau)
+		tally, err := s.sweep(tau)
 		if err != nil { // every tau of the list is valid
 			panic(err)
 		}

@@ -23,14 +23,14 @@ func TestParseKeys(t *testing.T) {
 // TestGroups: ordered by the keys in turn, and healthy runs are in none.
 func TestGroups(t *testing.T) {
 	s := &Score{}
-	for _, c := range []Case{
-		{Run: "a", Family: simulate.CallbackHost, Ranks: 8, Delay: 60, Hidden: []Hidden{{0, "x"}}},
-		{Run: "b", Family: simulate.Data, Ranks: 32, Delay: 12, Hidden: []Hidden{{0, "x"}}},
-		{Run: "c", Family: simulate.Data, Ranks: 8, Delay: 60, Intermittent: true, Hidden: []Hidden{{0, "x"}}},
+	for _, c := range []runCase{
+		{Run: "a", Family: simulate.CallbackHost, Ranks: 8, Delay: 60, Hidden: []hiddenRank{{0, "x"}}},
+		{Run: "b", Family: simulate.Data, Ranks: 32, Delay: 12, Hidden: []hiddenRank{{0, "x"}}},
+		{Run: "c", Family: simulate.Data, Ranks: 8, Delay: 60, Intermittent: true, Hidden: []hiddenRank{{0, "x"}}},
 		{Run: "d", Ranks: 8},
-		{Run: "e", Family: simulate.Data, Ranks: 8, Delay: 120, Hidden: []Hidden{{0, "x"}}},
+		{Run: "e", Family: simulate.Data, Ranks: 8, Delay: 120, Hidden: []hiddenRank{{0, "x"}}},
 	} {
-		s.Runs = append(s.Runs, &Run{Case: c})
+		s.Runs = append(s.Runs, &scoredRun{runCase: c})
 	}
 	for _, test := range []struct {
 		by   []Key
@@ -58,16 +58,16 @@ func TestGroups(t *testing.T) {
 // group that the paper does not have gets nothing.
 func TestPublished(t *testing.T) {
 	for _, test := range []struct {
-		like           Case
+		like           runCase
 		by             []Key
 		top1, top2, of int
 	}{
-		{Case{Family: simulate.Data, Ranks: 8, Delay: 120}, []Key{ByFamily}, 10, 10, 10},
-		{Case{Family: simulate.Data, Ranks: 8, Delay: 120}, []Key{ByFamily, ByRanks, ByDelay}, 5, 5, 5},
-		{Case{Family: simulate.Data, Ranks: 8, Delay: 30}, []Key{ByFamily, ByDelay}, 0, 0, 0},
-		{Case{Family: simulate.Data, Ranks: 8, Delay: 120, Intermittent: true}, []Key{ByFamily}, 0, 0, 0},
-		{Case{Family: simulate.CallbackSync, Ranks: 8, Delay: 120}, []Key{ByFamily}, 6, 9, 9},
-		{Case{Family: simulate.CallbackHost, Ranks: 8, Delay: 120}, []Key{ByFamily, ByRanks}, 0, 0, 3},
+		{runCase{Family: simulate.Data, Ranks: 8, Delay: 120}, []Key{ByFamily}, 10, 10, 10},
+		{runCase{Family: simulate.Data, Ranks: 8, Delay: 120}, []Key{ByFamily, ByRanks, ByDelay}, 5, 5, 5},
+		{runCase{Family: simulate.Data, Ranks: 8, Delay: 30}, []Key{ByFamily, ByDelay}, 0, 0, 0},
+		{runCase{Family: simulate.Data, Ranks: 8, Delay: 120, Intermittent: true}, []Key{ByFamily}, 0, 0, 0},
+		{runCase{Family: simulate.CallbackSync, Ranks: 8, Delay: 120}, []Key{ByFamily}, 6, 9, 9},
+		{runCase{Family: simulate.CallbackHost, Ranks: 8, Delay: 120}, []Key{ByFamily, ByRanks}, 0, 0, 3},
 	} {
 		got := publishedFor(&group{like: test.like}, test.by)
 		if got.top1 != test.top1 || got.top2 != test.top2 || got.of != test.of {

@@ -30,36 +30,36 @@ func tablesOf(t *testing.T, dir string, s *Spec) map[string]Artifact {
 func TestPaceByHand(t *testing.T) {
 	w := &trace.Window{Ranks: make([]trace.Rank, 2), Schema: trace.Schema{Stages: []string{"a@0", "b", "a@1"}},
 		Durations: []int64{1, 2, 10, 10, 3, 4, 5, 5, 10, 10, 5, 5}}
-	p := paceOf(&Case{Hidden: []Hidden{{1, "a"}}}, w)
+	p := paceOf(&runCase{Hidden: []hiddenRank{{1, "a"}}}, w)
 	// Steps take 16 and 20; stage a takes 4 and 6, then 10 and 10.
 	if p.mean != 18 || p.median != 18 || p.sd < 2.82 || p.sd > 2.83 || p.stageMedian != 8 || p.stageMax != 10 {
 		t.Errorf("%+v", p)
 	}
 	w.Wall = []int64{30, 20, 40, 50}
-	if p := paceOf(&Case{}, w); p.mean != 40 || p.stageMax != 0 {
+	if p := paceOf(&runCase{}, w); p.mean != 40 || p.stageMax != 0 {
 		t.Errorf("with wall time %+v", p)
 	}
 }
 
 func TestRecoveryByHand(t *testing.T) {
-	window := func(fault bool, ms float64) Window {
-		return Window{Fault: fault, pace: pace{mean: ms * 1e6, sd: 2e6}, Routing: Routing{Place: 2}}
+	window := func(fault bool, ms float64) scoredWindow {
+		return scoredWindow{Fault: fault, pace: pace{mean: ms * 1e6, sd: 2e6}, Routing: routing{Place: 2}}
 	}
-	s := &Score{Runs: []*Run{
-		{Case: Case{Run: "aba", Hidden: []Hidden{{0, "x"}}}, Windows: []Window{window(false, 200), window(true, 310), window(true, 330), window(false, 203)}},
-		{Case: Case{Run: "ab", Hidden: []Hidden{{0, "x"}}}, Windows: []Window{window(false, 200), window(true, 300)}},
-		{Case: Case{Run: "healthy"}, Windows: []Window{window(false, 200)}},
+	s := &Score{Runs: []*scoredRun{
+		{runCase: runCase{Run: "aba", Hidden: []hiddenRank{{0, "x"}}}, Windows: []scoredWindow{window(false, 200), window(true, 310), window(true, 330), window(false, 203)}},
+		{runCase: runCase{Run: "ab", Hidden: []hiddenRank{{0, "x"}}}, Windows: []scoredWindow{window(false, 200), window(true, 300)}},
+		{runCase: runCase{Run: "healthy"}, Windows: []scoredWindow{window(false, 200)}},
 	}}
-	back := s.Recoveries()
+	back := s.recoveries()
 	if len(back) != 1 || back[0].Run.Run != "aba" {
 		t.Fatalf("%+v, expected aba alone", back)
 	}
 	r := back[0]
 	// (320 − 203) ÷ (320 − 200)
-	if r.Returned() != 3e6 || r.Ratio() != 0.975 || r.Tolerance != 4e6 || !r.RoutedSecond {
-		t.Errorf("%+v: back within %v, ratio %v", r, r.Returned(), r.Ratio())
+	if r.returned() != 3e6 || r.Ratio() != 0.975 || r.Tolerance != 4e6 || !r.RoutedSecond {
+		t.Errorf("%+v: back within %v, ratio %v", r, r.returned(), r.Ratio())
 	}
-	table := RecoveryTable(back)
+	table := recoveryTable(back)
 	if got := strings.Join(table.Rows[0], " "); got != "aba 200.00 320.00 203.00 3.00 0.975 4.00 yes no yes no yes no yes" {
 		t.Errorf("%q", got)
 	}
@@ -70,10 +70,10 @@ func TestEvaluationGroups(t *testing.T) {
 	dir := t.TempDir()
 	s := &Spec{Name: "groups", Groups: []Group{
 		{Name: "aba", Families: []simulate.Family{simulate.CallbackSync}, Ranks: []int{8}, Seeds: Seeds{0, 1}, Delays: []simulate.Millis{120},
-			Windows: 3, Steps: 60, Strike: Strike{FaultWindows: []int{1}}},
-		{Name: "acc", Families: []simulate.Family{simulate.ForwardDevice}, Ranks: []int{8}, Seeds: Seeds{0}, Delays: []simulate.Millis{120}, Job: Job{Accumulation: 4}},
+			Windows: 3, Steps: 60, strike: strike{FaultWindows: []int{1}}},
+		{Name: "acc", Families: []simulate.Family{simulate.ForwardDevice}, Ranks: []int{8}, Seeds: Seeds{0}, Delays: []simulate.Millis{120}, job: job{Accumulation: 4}},
 		{Name: "field", Families: []simulate.Family{simulate.CallbackHost}, Ranks: []int{8}, Seeds: Seeds{0, 1}, Delays: []simulate.Millis{400},
-			Tables: []int{6, 9, 12, 13}, Strike: Strike{Every: 10}},
+			Tables: []int{6, 9, 12, 13}, strike: strike{Every: 10}},
 	}}
 	if err := os.MkdirAll(filepath.Join(dir, overheadName), 0o777); err != nil {
 		t.Fatal(err)
@@ -129,7 +129,7 @@ func TestGateTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	pages := strings.Split(string(text), "\n")
-	for _, row := range GateTable(frontier.DefaultGates()).Rows {
+	for _, row := range gateTable(frontier.DefaultGates()).Rows {
 		name, value, why := row[0], row[1], row[3]
 		found := false
 		for _, line := range pages {
@@ -144,11 +144,11 @@ func TestGateTable(t *testing.T) {
 // TestGateTableOfOthers: gates that were given are told.
 func TestGateTableOfOthers(t *testing.T) {
 	g := frontier.DefaultGates()
-	if n := GateTable(g).Notes; len(n) != 1 {
+	if n := gateTable(g).Notes; len(n) != 1 {
 		t.Errorf("of the defaults: %q", n)
 	}
 	g.Tau, g.MissingRanks = 0.3, 1
-	if n := GateTable(g).Notes; len(n) != 2 || n[1] != "These tables were made with others: tau 0.30, missing_ranks_max 1." {
+	if n := gateTable(g).Notes; len(n) != 2 || n[1] != "These tables were made with others: tau 0.30, missing_ranks_max 1." {
 		t.Errorf("%q", n)
 	}
 }
@@ -157,12 +157,12 @@ func TestGateTableOfOthers(t *testing.T) {
 // none where they do not.
 func TestDifferences(t *testing.T) {
 	by := []Key{ByFamily, ByRanks, ByDelay}
-	window := func(place int, shares ...float64) Window {
-		return Window{Fault: true, Routing: Routing{Place: place, Candidates: len(shares)}, Share: &shares[0], shares: shares, seeded: []bool{true, false, false}}
+	window := func(place int, shares ...float64) scoredWindow {
+		return scoredWindow{Fault: true, Routing: routing{Place: place, Candidates: len(shares)}, Share: &shares[0], shares: shares, seeded: []bool{true, false, false}}
 	}
-	s := &Score{Tau: 0.8, Runs: []*Run{
-		{Case: Case{Family: simulate.Data, Ranks: 8, Delay: 120, Hidden: []Hidden{{0, "x"}}}, Windows: []Window{window(1, 0.41, 0.36, 0.23)}},
-		{Case: Case{Family: simulate.CallbackSync, Ranks: 8, Delay: 120, Hidden: []Hidden{{0, "x"}}}, Windows: []Window{window(1, 0.5, 0.4)}},
+	s := &Score{Tau: 0.8, Runs: []*scoredRun{
+		{runCase: runCase{Family: simulate.Data, Ranks: 8, Delay: 120, Hidden: []hiddenRank{{0, "x"}}}, Windows: []scoredWindow{window(1, 0.41, 0.36, 0.23)}},
+		{runCase: runCase{Family: simulate.CallbackSync, Ranks: 8, Delay: 120, Hidden: []hiddenRank{{0, "x"}}}, Windows: []scoredWindow{window(1, 0.5, 0.4)}},
 	}}
 	if got := s.otherFirst(by); len(got) != 1 || got[0] != "callback_sync, 8, 120: first in 1/1 here and in 0/3 in the paper. Here the seeded share is 0.50 on average, the largest other 0.40." {
 		t.Errorf("%q", got)

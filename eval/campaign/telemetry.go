@@ -18,10 +18,10 @@ func telemetryOf(w *trace.Window) telemetry {
 	return telemetry{rows: w.Steps() * len(w.Ranks), expected: w.Steps() * (len(w.Ranks) + len(w.Missing())), gathered: len(w.GatherFailed) == 0}
 }
 
-// CompletenessTable is about the healthy runs of the paper's groups E0 and E1:
+// completenessTable is about the healthy runs of the paper's groups E0 and E1:
 // whether every step of every rank was recorded and every window gathered, and
 // how often a run has a strong label.
-func (s *Score) CompletenessTable() Table {
+func (s *Score) completenessTable() Table {
 	t := Table{Title: "No fault: is the recording complete, and is anything called?", Keys: 1,
 		Head: []string{"group", "runs", "windows", "windows gathered", "steps of ranks recorded", "telemetry_limited", "runs with a strong label", "at most",
 			"paper: windows", "paper: windows gathered", "paper: telemetry_limited", "paper: runs with a strong label", "paper: at most"}}
@@ -29,7 +29,7 @@ func (s *Score) CompletenessTable() Table {
 		part := s.standingFor(name)
 		windows, gathered, rows, expected, limited, strong := 0, 0, 0, 0, 0, 0
 		for _, r := range part.Runs {
-			count(&strong, slices.ContainsFunc(r.Windows, func(w Window) bool { return w.Strong || w.Automatic.Strong }))
+			count(&strong, slices.ContainsFunc(r.Windows, func(w scoredWindow) bool { return w.Strong || w.Automatic.Strong }))
 			for _, w := range r.Windows {
 				windows++
 				count(&gathered, w.telemetry.gathered)
@@ -59,6 +59,6 @@ var publishedCompleteness = map[string][]string{
 // standingFor are the runs that stand for a published group.
 func (s *Score) standingFor(published ...string) *Score {
 	part := *s
-	part.Runs = slices.DeleteFunc(slices.Clone(s.Runs), func(r *Run) bool { return r.task == nil || !slices.Contains(published, r.task.Published) })
+	part.Runs = slices.DeleteFunc(slices.Clone(s.Runs), func(r *scoredRun) bool { return r.task == nil || !slices.Contains(published, r.task.Published) })
 	return &part
 }

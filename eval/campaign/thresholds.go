@@ -6,17 +6,17 @@ import (
 	"strconv"
 )
 
-// Threshold is the delay, in ms, from which on a finding is made in a part of
+// threshold is the delay, in ms, from which on a finding is made in a part of
 // the runs at least. Delay is interpolated in the logarithm of the delay on the
 // rates, made monotone by pooling adjacent violators (Ayer et al. 1955); NaN:
 // no delay of the curve has that rate, or all do. Lower and Upper are delays of
 // the curve: at Lower the exact 95 % interval of the rate still lies below the
 // part, at Upper it lies at or above; NaN where none does. Between them nothing
 // but monotony is assumed.
-type Threshold struct{ Delay, Lower, Upper float64 }
+type threshold struct{ Delay, Lower, Upper float64 }
 
-func (c *Curve) threshold(f Finding, part float64) Threshold {
-	out := Threshold{math.NaN(), math.NaN(), math.NaN()}
+func (c *curve) threshold(f finding, part float64) threshold {
+	out := threshold{math.NaN(), math.NaN(), math.NaN()}
 	rates := c.monotone(f)
 	for i, p := range c.Points {
 		at, r := float64(p.Delay), p.Rates[f]
@@ -36,7 +36,7 @@ func (c *Curve) threshold(f Finding, part float64) Threshold {
 
 // monotone are the rates of a finding by delay, pooled where one is below that
 // before it.
-func (c *Curve) monotone(f Finding) []float64 {
+func (c *curve) monotone(f finding) []float64 {
 	type block struct{ k, n, points int }
 	var blocks []block
 	for _, p := range c.Points {
@@ -59,7 +59,7 @@ func (c *Curve) monotone(f Finding) []float64 {
 }
 
 // String is the delay with the interval around it.
-func (t Threshold) String() string {
+func (t threshold) String() string {
 	end := func(ms float64) string {
 		if math.IsNaN(ms) {
 			return none
@@ -73,14 +73,14 @@ func (t Threshold) String() string {
 	return fmt.Sprintf("%s [%s, %s]", delay, end(t.Lower), end(t.Upper))
 }
 
-// ThresholdTable says from which delay on half and nine of ten runs have a
+// thresholdTable says from which delay on half and nine of ten runs have a
 // finding.
-func (s *Score) ThresholdTable() Table {
+func (s *Score) thresholdTable() Table {
 	t := Table{Title: "From which delay on a fault is found, ms", Keys: 3,
 		Head: []string{"family", "ranks", "runs a point", "top-2: half", "top-2: 90 %", "called: half", "called: 90 %"}}
-	for _, c := range s.Curves() {
+	for _, c := range s.curves() {
 		row := []string{c.name(), strconv.Itoa(c.Ranks), strconv.Itoa(c.Points[0].Runs)}
-		for _, f := range []Finding{FoundTop2, FoundBoth} {
+		for _, f := range []finding{foundTop2, foundBoth} {
 			for _, part := range []float64{0.5, 0.9} {
 				row = append(row, c.threshold(f, part).String())
 			}

@@ -5,9 +5,9 @@ import (
 	"github.com/sfstat/sfstat/report"
 )
 
-// Verdict is what the diagnosis of a run names first, and whether that is
+// verdict is what the diagnosis of a run names first, and whether that is
 // right.
-type Verdict struct {
+type verdict struct {
 	Headline   string  `json:"headline"`
 	Kind       string  `json:"kind,omitempty"` // of the first suspect; "" without one
 	Rank       *int    `json:"rank"`
@@ -16,7 +16,7 @@ type Verdict struct {
 	Confidence string  `json:"confidence"`
 	Called     bool    `json:"-"` // certain and large enough to act on
 	StageRight bool    `json:"stage_right"`
-	Answer     Answer  `json:"rank_answer"`
+	Answer     answer  `json:"rank_answer"`
 	// Named: stage and rank are right, and the confidence lets them be called
 	// (supported or strong).
 	Named bool `json:"named"`
@@ -25,26 +25,26 @@ type Verdict struct {
 	Innocent int `json:"innocent"`
 }
 
-// Answer is what the first suspect says about the rank.
-type Answer string
+// answer is what the first suspect says about the rank.
+type answer string
 
 const (
-	RankNone        Answer = "none"          // nobody is suspected of anything
-	RankUndecidable Answer = "not decidable" // a suspect, and no rank with it
-	RankWrong       Answer = "wrong"
-	RankRight       Answer = "right"
+	rankNone        answer = "none"          // nobody is suspected of anything
+	rankUndecidable answer = "not decidable" // a suspect, and no rank with it
+	rankWrong       answer = "wrong"
+	rankRight       answer = "right"
 )
 
 // rate compares a verdict with the truth.
-func rate(c *Case, v *diagnose.RunVerdict) Verdict {
-	out := Verdict{Headline: report.Headline(v), Confidence: v.Confidence.String(), Answer: RankNone}
+func rate(c *runCase, v *diagnose.RunVerdict) verdict {
+	out := verdict{Headline: report.Headline(v), Confidence: v.Confidence.String(), Answer: rankNone}
 	for _, s := range v.Suspects {
 		if s.Kind == diagnose.KindRank && s.Rank != nil && s.Flagged() && !c.hides(*s.Rank) {
 			out.Innocent++
 		}
 	}
 	if u, hidden := v.Hidden(); hidden && (v.Status == diagnose.UndecidedRun || v.Status == diagnose.NoStraggler) {
-		out.Kind, out.Stage, out.StageRight, out.Answer = diagnose.KindStage.String(), u.Stage, c.seeded(u.Stage), RankUndecidable
+		out.Kind, out.Stage, out.StageRight, out.Answer = diagnose.KindStage.String(), u.Stage, c.seeded(u.Stage), rankUndecidable
 		return out
 	}
 	if len(v.Suspects) == 0 {
@@ -55,13 +55,13 @@ func rate(c *Case, v *diagnose.RunVerdict) Verdict {
 	out.StageRight = c.seeded(first.Stage)
 	switch {
 	case first.Rank == nil:
-		out.Answer = RankUndecidable
+		out.Answer = rankUndecidable
 	case c.hides(*first.Rank):
-		out.Answer = RankRight
+		out.Answer = rankRight
 	default:
-		out.Answer = RankWrong
+		out.Answer = rankWrong
 	}
 	out.Called = first.Flagged()
-	out.Named = out.StageRight && out.Answer == RankRight && out.Called
+	out.Named = out.StageRight && out.Answer == rankRight && out.Called
 	return out
 }

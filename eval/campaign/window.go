@@ -6,19 +6,19 @@ import (
 	"github.com/sfstat/sfstat/engine/frontier"
 )
 
-// Window is how one window was answered. Fields about the seeded stage mean
+// scoredWindow is how one window was answered. Fields about the seeded stage mean
 // nothing where Fault is false.
-type Window struct {
+type scoredWindow struct {
 	Window    int64     `json:"window"`
 	Fault     bool      `json:"fault"` // the fault holds in this window
 	Steps     int       `json:"steps"`
-	Routing   Routing   `json:"routing"` // of the frontier by the paper's cut
-	Methods   []Routing `json:"methods"` // of the five comparison methods, in the order of frontier.Method
+	Routing   routing   `json:"routing"` // of the frontier by the paper's cut
+	Methods   []routing `json:"methods"` // of the five comparison methods, in the order of frontier.Method
 	Share     *float64  `json:"seeded_share"`
-	Latest    Latest    `json:"hidden_rank_latest"` // at the end of the seeded stage
+	Latest    latest    `json:"hidden_rank_latest"` // at the end of the seeded stage
 	Labels    []string  `json:"labels"`
 	Strong    bool      `json:"strong"` // a strong label was given
-	Automatic Automatic `json:"automatic"`
+	Automatic automatic `json:"automatic"`
 	// Telescoping is how far the stages' advances are from the makespan.
 	Telescoping int64 `json:"telescoping_error_ns"`
 
@@ -30,8 +30,8 @@ type Window struct {
 	shares    []float64  // [stage] likewise; nil below the floor or where routing is withheld
 }
 
-// Routing is where a ranking puts the seeded stage.
-type Routing struct {
+// routing is where a ranking puts the seeded stage.
+type routing struct {
 	Method     string `json:"method"`
 	Place      int    `json:"place"` // of the first seeded stage, from 1; 0: not ranked
 	Hit        bool   `json:"hit"`   // it is a candidate
@@ -39,10 +39,10 @@ type Routing struct {
 }
 
 // Top reports whether the seeded stage is among the first k.
-func (r Routing) Top(k int) bool { return 1 <= r.Place && r.Place <= k }
+func (r routing) Top(k int) bool { return 1 <= r.Place && r.Place <= k }
 
-// FrontierMethod names the frontier among the methods.
-const FrontierMethod = "frontier"
+// frontierMethod names the frontier among the methods.
+const frontierMethod = "frontier"
 
 // division is how the scores of a method divide, as parts of their sum: its two
 // largest together, and by how much the seeded stage is behind the first.
@@ -58,18 +58,18 @@ func divide(scores []float64, seeded []bool) division {
 	return division{twoOf(scores), slices.Max(scores) - own}
 }
 
-// Latest is whether the hidden rank is the latest at a boundary, within the
+// latest is whether the hidden rank is the latest at a boundary, within the
 // leader tolerance.
-type Latest string
+type latest string
 
 const (
-	LatestNo    Latest = "no"
-	LatestAmong Latest = "among" // with others
-	LatestOnly  Latest = "only"
+	latestNo    latest = "no"
+	latestAmong latest = "among" // with others
+	latestOnly  latest = "only"
 )
 
-// Automatic is what the automatic cut makes of the window.
-type Automatic struct {
+// automatic is what the automatic cut makes of the window.
+type automatic struct {
 	Cut         string   `json:"cut"`
 	Lead        string   `json:"lead"`   // stage with the largest share
 	Leader      *int     `json:"leader"` // rank that is latest at its end in most steps
@@ -81,8 +81,8 @@ type Automatic struct {
 }
 
 // ofPaper scores the account by the paper's cut.
-func ofPaper(c *Case, r *frontier.Result, fault bool) Window {
-	w := Window{Window: r.Window, Fault: fault, Steps: r.Steps, Latest: LatestNo, Labels: []string{}, Strong: r.Strong(),
+func ofPaper(c *runCase, r *frontier.Result, fault bool) scoredWindow {
+	w := scoredWindow{Window: r.Window, Fault: fault, Steps: r.Steps, Latest: latestNo, Labels: []string{}, Strong: r.Strong(),
 		Telescoping: telescoping(r)}
 	for _, l := range r.Labels {
 		w.Labels = append(w.Labels, l.String())
@@ -94,10 +94,10 @@ func ofPaper(c *Case, r *frontier.Result, fault bool) Window {
 	if len(r.Routing) > 0 {
 		w.shares = sharesOf(r)
 	}
-	w.Routing = Routing{Method: FrontierMethod, Place: place(w.seeded, frontier.Ranking(w.shares)), Hit: anyOf(w.seeded, r.Routing), Candidates: len(r.Routing)}
+	w.Routing = routing{Method: frontierMethod, Place: place(w.seeded, frontier.Ranking(w.shares)), Hit: anyOf(w.seeded, r.Routing), Candidates: len(r.Routing)}
 	for _, o := range r.Baselines {
 		var d division
-		m := Routing{Method: o.Method.String(), Hit: anyOf(w.seeded, o.Candidates), Candidates: len(o.Candidates)}
+		m := routing{Method: o.Method.String(), Hit: anyOf(w.seeded, o.Candidates), Candidates: len(o.Candidates)}
 		if o.Scores != nil {
 			m.Place = place(w.seeded, o.Ranking)
 			d = divide(o.Scores, w.seeded)
@@ -109,21 +109,21 @@ func ofPaper(c *Case, r *frontier.Result, fault bool) Window {
 			continue
 		}
 		w.Share = larger(w.Share, s.Share)
-		if slices.ContainsFunc(s.Latest, func(rank int) bool { return slices.Contains(c.Hidden, Hidden{rank, s.Name}) }) {
-			if w.Latest = LatestAmong; len(s.Latest) == 1 {
-				w.Latest = LatestOnly
+		if slices.ContainsFunc(s.Latest, func(rank int) bool { return slices.Contains(c.Hidden, hiddenRank{rank, s.Name}) }) {
+			if w.Latest = latestAmong; len(s.Latest) == 1 {
+				w.Latest = latestOnly
 			}
 		}
 	}
 	return w
 }
 
-func ofAutomatic(c *Case, r *frontier.Result) Automatic {
-	a := Automatic{Cut: r.Cut.String(), Strong: r.Strong(), Telescoping: telescoping(r)}
+func ofAutomatic(c *runCase, r *frontier.Result) automatic {
+	a := automatic{Cut: r.Cut.String(), Strong: r.Strong(), Telescoping: telescoping(r)}
 	seeded := seededStages(c, r)
 	if r.Leader.Stage >= 0 {
 		a.Lead, a.Leader = r.Stages[r.Leader.Stage].Name, r.Leader.Rank
-		a.LeaderRight = a.Leader != nil && slices.Contains(c.Hidden, Hidden{*a.Leader, a.Lead})
+		a.LeaderRight = a.Leader != nil && slices.Contains(c.Hidden, hiddenRank{*a.Leader, a.Lead})
 		a.Place = place(seeded, frontier.Ranking(sharesOf(r)))
 	}
 	for i, s := range r.Stages {
@@ -134,7 +134,7 @@ func ofAutomatic(c *Case, r *frontier.Result) Automatic {
 	return a
 }
 
-func seededStages(c *Case, r *frontier.Result) []bool {
+func seededStages(c *runCase, r *frontier.Result) []bool {
 	out := make([]bool, len(r.Stages))
 	for i, s := range r.Stages {
 		out[i] = c.seeded(s.Name)

@@ -140,7 +140,7 @@ func TestHiddenRankBySeed(t *testing.T) {
 }
 
 // struck lists the steps in which the data stage of a rank is delayed.
-func struck(t *testing.T, s Spec, rank int) (steps []int64, truth []StepRange) {
+func struck(t *testing.T, s Spec, rank int) (steps []int64, truth []stepRange) {
 	t.Helper()
 	windows, all := generate(t, s)
 	for _, w := range windows {
@@ -154,7 +154,7 @@ func struck(t *testing.T, s Spec, rank int) (steps []int64, truth []StepRange) {
 }
 
 // flat lists the steps of ranges.
-func flat(ranges []StepRange) (steps []int64) {
+func flat(ranges []stepRange) (steps []int64) {
 	for _, r := range ranges {
 		for step := r.First; step <= r.Last; step++ {
 			steps = append(steps, step)

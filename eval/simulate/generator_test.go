@@ -22,13 +22,13 @@ func busy(ranks int) Spec {
 	s.Ranks, s.Accumulation, s.Seed = ranks, 2, 7
 	s.Layout = []Axis{{"tp", 4}, {"dp", ranks / 4}}
 	s.Schedule = Schedule{Windows: 2, Steps: 6, Warmup: 2, Gap: 1}
-	s.Stages[0].Loader = &Loader{Depth: 2, Load: Dist{40, 20, Exponential}}
+	s.Stages[0].Loader = &loaderSpec{Depth: 2, Load: Dist{40, 20, Exponential}}
 	s.Stages[1].Device.SD, s.Stages[1].Device.Shape = 1, Gamma
 	s.Stages[1].SyncPoints = []SyncPoint{{Across: []string{"tp"}, Transfer: Dist{1, 0.2, LogNormal}, Exit: Dist{0.3, 0.2, Gamma}, LastMicrostep: true}}
 	s.Stages[2].SyncPoints[0].Overlap = 0.4
-	s.Noise.Drift = Drift{SD: 0.01, Steps: 20}
+	s.Noise.Drift = drift{SD: 0.01, Steps: 20}
 	s.Noise.Spikes.Probability = 0.3
-	s.Side = Side{Every: 2, Unready: 0.1}
+	s.Side = side{Every: 2, Unready: 0.1}
 	s.Work = []WorkFactor{{Where: map[string]int{"tp": 2}, Factor: 1.1}}
 	s.Faults = []Fault{{Family: Backward, Delay: 30, Probability: 0.5}, {Family: CallbackSync, Delay: 30, Every: 2}}
 	return s
@@ -81,7 +81,7 @@ func TestSeedsDiffer(t *testing.T) {
 func TestStreamsAreIndependent(t *testing.T) {
 	s := DefaultSpec()
 	s.Ranks, s.Schedule = 256, Schedule{Windows: 1, Steps: 200}
-	s.Noise, s.Clock = Noise{}, Clock{}
+	s.Noise, s.Clock = noise{}, Clock{}
 	w := one(t, s)
 	var here, next, later, forward []float64
 	for step := range w.Steps() - 1 {
@@ -203,7 +203,7 @@ func TestRanksAreDescribed(t *testing.T) {
 func TestDriftIsSlow(t *testing.T) {
 	s := quiet(64)
 	s.Schedule = Schedule{Windows: 1, Steps: 3000}
-	s.Noise.Drift = Drift{SD: 0.05, Steps: 10, PerHost: true}
+	s.Noise.Drift = drift{SD: 0.05, Steps: 10, PerHost: true}
 	w := one(t, s)
 	var now, next []float64
 	var square float64
@@ -233,7 +233,7 @@ func TestSpikes(t *testing.T) {
 	s := quiet(16)
 	s.Schedule = Schedule{Windows: 1, Steps: 4000}
 	s.Stages[2].SyncPoints = nil // nobody waits, so only spikes differ from quiet
-	s.Noise.Spikes = Spikes{Probability: 0.1, Mean: 5, Share: 0.5}
+	s.Noise.Spikes = spikes{Probability: 0.1, Mean: 5, Share: 0.5}
 	w := one(t, s)
 	base := []int64{16 * ms, 60 * ms, 98 * ms, 6 * ms, 14 * ms}
 	hosts, ranks, total := 0, 0, int64(0)

@@ -24,7 +24,7 @@ func quiet(ranks int) Spec {
 			{Name: StageCallbacks, Work: Dist{Mean: 6}},
 			{Name: StageOptimizer, Work: Dist{Mean: 14}},
 		},
-		Side: Side{Every: 4},
+		Side: side{Every: 4},
 	}
 }
 

@@ -36,9 +36,9 @@ type Spec struct {
 	// differs. "unknown" is recorded as consuming, and says so.
 	DataWait string `yaml:"data_wait,omitempty" json:"data_wait,omitempty"`
 
-	Noise Noise `yaml:"noise" json:"noise"`
+	Noise noise `yaml:"noise" json:"noise"`
 	Clock Clock `yaml:"clock" json:"clock"`
-	Side  Side  `yaml:"side" json:"side"`
+	Side  side  `yaml:"side" json:"side"`
 	// Arrivals: windows say when each rank entered each collective.
 	Arrivals bool `yaml:"arrivals,omitempty" json:"arrivals,omitempty"`
 
@@ -92,14 +92,14 @@ type Stage struct {
 	// AwaitDevice: the work cannot begin before the device is done.
 	AwaitDevice  bool        `yaml:"await_device,omitempty" json:"await_device,omitempty"`
 	PerMicrostep bool        `yaml:"per_microstep,omitempty" json:"per_microstep,omitempty"`
-	Loader       *Loader     `yaml:"loader,omitempty" json:"loader,omitempty"`
+	Loader       *loaderSpec `yaml:"loader,omitempty" json:"loader,omitempty"`
 	SyncPoints   []SyncPoint `yaml:"meetings,omitempty" json:"meetings,omitempty"`
 }
 
-// Loader prepares the batches that a data stage takes, in the background: up
+// loader prepares the batches that a data stage takes, in the background: up
 // to Depth batches ahead of the one in use. A batch that is not ready is
 // waited for; the Work of the stage comes on top.
-type Loader struct {
+type loaderSpec struct {
 	Depth int  `yaml:"depth" json:"depth"` // 1 or more
 	Load  Dist `yaml:"load" json:"load"`   // time to prepare the batches of one step
 }
@@ -116,39 +116,39 @@ type SyncPoint struct {
 	// which are ready before the work of the stage ends: a rank starts them
 	// with that share of its work still to do.
 	Overlap float64 `yaml:"overlap,omitempty" json:"overlap,omitempty"`
-	Stall   Stall   `yaml:"stall,omitempty" json:"stall,omitzero"`
+	Stall   hangs   `yaml:"stall,omitempty" json:"stall,omitzero"`
 	// LastMicrostep: with accumulation, ranks synchronise in the last microstep only,
 	// as under no_sync.
 	LastMicrostep bool `yaml:"last_microstep,omitempty" json:"last_microstep,omitempty"`
 }
 
-// Stall is a hop of the ring that hangs: with Probability per synchronisation point, some
+// hangs is a hop of the ring that hangs: with Probability per synchronisation point, some
 // neighbours in the group (a random number of them, from a random place on)
 // leave later by the same Length.
-type Stall struct {
+type hangs struct {
 	Probability float64 `yaml:"probability" json:"probability"`
 	Length      Dist    `yaml:"length" json:"length"`
 }
 
-// Noise is what makes ranks differ beyond the jitter of each stage.
-type Noise struct {
+// noise is what makes ranks differ beyond the jitter of each stage.
+type noise struct {
 	SpeedSD float64 `yaml:"speed_sd" json:"speed_sd"` // relative deviation of the persistent speed of ranks
-	Drift   Drift   `yaml:"drift" json:"drift"`
-	Spikes  Spikes  `yaml:"spikes" json:"spikes"`
+	Drift   drift   `yaml:"drift" json:"drift"`
+	Spikes  spikes  `yaml:"spikes" json:"spikes"`
 }
 
-// Drift is a slow change of speed: a stationary first-order autoregression
+// drift is a slow change of speed: a stationary first-order autoregression
 // x(t+1) = ρ·x(t) + √(1−ρ²)·SD·ε with ρ = exp(−1/Steps), work times 1 + x.
-type Drift struct {
+type drift struct {
 	SD      float64 `yaml:"sd" json:"sd"`             // relative
 	Steps   float64 `yaml:"steps" json:"steps"`       // correlation length in steps; 0: no memory
 	PerHost bool    `yaml:"per_host" json:"per_host"` // one drift for all ranks of a host
 }
 
-// Spikes are moments in which a host does something else: with Probability in
+// spikes are moments in which a host does something else: with Probability in
 // a step, one stage of the ranks of a host (each with chance Share) takes an
 // exponential time of mean Mean longer.
-type Spikes struct {
+type spikes struct {
 	Probability float64 `yaml:"probability" json:"probability"`
 	Mean        Millis  `yaml:"mean_ms" json:"mean_ms"`
 	Share       float64 `yaml:"share" json:"share"`
@@ -163,11 +163,11 @@ type Clock struct {
 // rate is the error of a clock's rate that a standard normal draw z stands for.
 func (c Clock) rate(z float64) float64 { return min(0.5, max(-0.5, c.DriftPPM*1e-6*z)) }
 
-// Side is the sampling of device times: every Every-th step of a window (0:
+// side is the sampling of device times: every Every-th step of a window (0:
 // never), the device time of each stage that has one. A sample is not ready
 // when the device is still at work at the end of the step, and with the
 // probability Unready besides.
-type Side struct {
+type side struct {
 	Every   int     `yaml:"every" json:"every"`
 	Unready float64 `yaml:"unready" json:"unready"`
 }
@@ -194,20 +194,20 @@ func DefaultSpec() Spec {
 			{Name: StageForward, Work: Dist{60.85, 1.0, Normal}, Device: Dist{Mean: 60}, PerMicrostep: true},
 			{Name: StageBackward, Work: Dist{98, 3.5, Normal}, AwaitDevice: true, PerMicrostep: true,
 				SyncPoints: []SyncPoint{{Transfer: Dist{15.5, 6, Gamma}, Exit: Dist{0.7, 0.4, LogNormal},
-					Stall: Stall{0.25, Dist{3.8, 1.2, Gamma}}}}},
+					Stall: hangs{0.25, Dist{3.8, 1.2, Gamma}}}}},
 			{Name: StageCallbacks, Work: Dist{6.09, 0.1, Normal}},
 			{Name: StageOptimizer, Work: Dist{14.45, 0.3, Normal}},
 		},
 		Other: Dist{0.009, 0.005, Exponential},
-		Noise: Noise{SpeedSD: 0.001, Spikes: Spikes{Probability: 0.05, Mean: 2, Share: 0.6}},
+		Noise: noise{SpeedSD: 0.001, Spikes: spikes{Probability: 0.05, Mean: 2, Share: 0.6}},
 		Clock: Clock{SkewSD: 1, DriftPPM: 10},
-		Side:  Side{Every: 4},
+		Side:  side{Every: 4},
 	}
 }
 
 // barrier is the synchronisation point that a callback_sync fault adds to its stage.
 func barrier() SyncPoint {
-	return SyncPoint{Transfer: Dist{1.5, 1, Gamma}, Exit: Dist{0.4, 0.3, LogNormal}, Stall: Stall{0.2, Dist{3.5, 1.2, Gamma}}}
+	return SyncPoint{Transfer: Dist{1.5, 1, Gamma}, Exit: Dist{0.4, 0.3, LogNormal}, Stall: hangs{0.2, Dist{3.5, 1.2, Gamma}}}
 }
 
 // axis is the size of an axis of the layout; 0 when there is none.

@@ -32,7 +32,7 @@ func TestSyncPoints(t *testing.T) {
 			s.Schedule = Schedule{Windows: 1, Steps: 200}
 			const exit, stall, transfer = 3 * ms, 4 * ms, 10 * ms
 			s.Stages[2].SyncPoints = []SyncPoint{{Across: test.across, Transfer: Dist{Mean: 10}, Exit: Dist{Mean: 3},
-				Stall: Stall{Probability: 0.5, Length: Dist{Mean: 4}}}}
+				Stall: hangs{Probability: 0.5, Length: Dist{Mean: 4}}}}
 			w := one(t, s)
 			stalls := 0
 			for step, end := range ends(w) {
@@ -133,7 +133,7 @@ func TestPrefetch(t *testing.T) {
 			t.Run(fmt.Sprintf("depth=%d/delay=%v", depth, delay), func(t *testing.T) {
 				s := quiet(4)
 				s.Schedule = Schedule{Windows: 1, Steps: 40, Warmup: 10}
-				s.Stages[0] = Stage{Name: StageData, Work: Dist{Mean: 17}, Loader: &Loader{Depth: depth, Load: Dist{Mean: L}}}
+				s.Stages[0] = Stage{Name: StageData, Work: Dist{Mean: 17}, Loader: &loaderSpec{Depth: depth, Load: Dist{Mean: L}}}
 				s.Faults = []Fault{{Family: Data, Ranks: []int{2}, Delay: delay, Every: 10, From: 5}}
 				w := one(t, s)
 				for step := range w.Steps() {
@@ -159,7 +159,7 @@ func TestPrefetch(t *testing.T) {
 func TestSlowLoader(t *testing.T) {
 	s := quiet(4)
 	s.Schedule = Schedule{Windows: 1, Steps: 20, Warmup: 6}
-	s.Stages[0] = Stage{Name: StageData, Work: Dist{Mean: 16}, Loader: &Loader{Depth: 3, Load: Dist{Mean: 50}}}
+	s.Stages[0] = Stage{Name: StageData, Work: Dist{Mean: 16}, Loader: &loaderSpec{Depth: 3, Load: Dist{Mean: 50}}}
 	s.Faults = []Fault{{Family: Data, Ranks: []int{2}, Delay: 190}} // 240 ms a batch
 	w := one(t, s)
 	for step := range w.Steps() {
@@ -187,7 +187,7 @@ func TestDataWaitPreceding(t *testing.T) {
 		s := DefaultSpec()
 		s.Ranks, s.Accumulation = 16, k
 		s.Schedule = Schedule{Windows: 2, Steps: 10, Warmup: 3, Gap: 1}
-		s.Stages[0].Loader = &Loader{Depth: 2, Load: Dist{150, 60, Gamma}}
+		s.Stages[0].Loader = &loaderSpec{Depth: 2, Load: Dist{150, 60, Gamma}}
 		s.Faults = []Fault{{Family: Data, Ranks: []int{3}, Delay: 500, Every: 3}}
 		consuming, _ := generate(t, s)
 		s.DataWait = "preceding"
@@ -366,7 +366,7 @@ func TestSideReadiness(t *testing.T) {
 		t.Errorf("channel %q times stages %v", w.Side[0].Name, w.Side[0].Times(w.Schema))
 	}
 	s = quiet(16)
-	s.Schedule.Steps, s.Side = 100, Side{Every: 1, Unready: 0.25}
+	s.Schedule.Steps, s.Side = 100, side{Every: 1, Unready: 0.25}
 	unready := 0
 	for _, sample := range one(t, s).Side[0].Samples {
 		if !sample.Ready {
@@ -384,7 +384,7 @@ func TestSideReadiness(t *testing.T) {
 func TestStallsAreNeighbours(t *testing.T) {
 	s := quiet(16)
 	s.Schedule = Schedule{Windows: 1, Steps: 400}
-	s.Stages[2].SyncPoints[0].Stall = Stall{Probability: 1, Length: Dist{Mean: 4}}
+	s.Stages[2].SyncPoints[0].Stall = hangs{Probability: 1, Length: Dist{Mean: 4}}
 	late := make([]int, 16)
 	for step, end := range ends(one(t, s)) {
 		edges := 0

@@ -31,11 +31,11 @@ type TrueFault struct {
 	HiddenRanks  []int       `json:"hidden_ranks"`
 	Delay        Millis      `json:"delay_ms"`
 	Intermittent bool        `json:"intermittent"`
-	Steps        []StepRange `json:"steps"` // in which it struck, absolute, ascending
+	Steps        []stepRange `json:"steps"` // in which it struck, absolute, ascending
 }
 
-// StepRange is the steps First … Last, both included.
-type StepRange struct {
+// stepRange is the steps First … Last, both included.
+type stepRange struct {
 	First int64 `json:"first"`
 	Last  int64 `json:"last"`
 }
@@ -66,7 +66,7 @@ func (f *TrueFault) strike(step int64) {
 		f.Steps[n-1].Last = step
 		return
 	}
-	f.Steps = append(f.Steps, StepRange{step, step})
+	f.Steps = append(f.Steps, stepRange{step, step})
 }
 
 // notes name what else is unusual about the run: "roles" when groups of ranks

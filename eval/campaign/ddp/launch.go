@@ -52,6 +52,7 @@ type Options struct {
 	Recording Recording
 	Gathering Gathering
 	Profile   string // folder for the traces of PyTorch's profiler, which runs beside the recorder; "": it does not
+	Nsight    string // folder for the exports of Nsight Systems, which then runs around every rank; "": it does not
 	// Paired has the job carry each window out twice, without the recorder and
 	// with it, and write the time of a step of both to pairs.csv in Out.
 	Paired bool
@@ -108,11 +109,26 @@ func Launch(ctx context.Context, o Options) error {
 		}
 		args = append(args, "--profile", profile)
 	}
+	w := World{Python: o.Python, Ranks: spec.Ranks, PythonPath: installed.PythonPath}
+	if o.Nsight != "" {
+		folder, err := madeFolder(o.Nsight)
+		if err != nil {
+			return err
+		}
+		args, w.Under = append(args, "--nvtx"), nsys(folder)
+	}
 	if o.Paired {
 		args = append(args, "--pairs")
 	}
-	w := World{Python: o.Python, Ranks: spec.Ranks, PythonPath: installed.PythonPath, Args: args}
+	w.Args = args
 	return w.Run(ctx)
+}
+
+// nsys is the command that records what runs after it, ranges alone, and leaves
+// its report and the export of that in a folder, by rank.
+func nsys(folder string) []string {
+	return []string{"nsys", "profile", "--trace=cuda,nvtx", "--sample=none", "--cpuctxsw=none", "--export=sqlite",
+		"--output=" + filepath.Join(folder, "rank-%q{RANK}")}
 }
 
 // freshFolder is the absolute path of a folder without packets. Those of

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,6 +22,7 @@ type World struct {
 	Python     string // interpreter; "": Python()
 	PythonPath string // where its packages lie besides
 	Args       []string
+	Under      []string // a command that runs each rank, such as a profiler's; nil: none
 	Ranks      int
 }
 
@@ -95,7 +97,8 @@ type process struct {
 }
 
 func (w *World) start(ctx context.Context, rank, port int) (*process, error) {
-	cmd := exec.CommandContext(ctx, w.Python, w.Args...)
+	line := slices.Concat(w.Under, []string{w.Python}, w.Args)
+	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	cmd.Env = append(os.Environ(), w.environment(rank, port)...)
 	said := &tail{most: 4096}
 	cmd.Stdout, cmd.Stderr = said, said

@@ -42,6 +42,11 @@ func (m Maker) Prepare(ctx context.Context, tasks []campaign.Task) error {
 		if _, err := ddp.Check(tasks[i].Spec); err != nil {
 			return fmt.Errorf("run %s: %w", tasks[i].ID, err)
 		}
+		if tasks[i].Profiler == campaign.Nsight {
+			if _, err := exec.LookPath("nsys"); err != nil {
+				return fmt.Errorf("run %s: profiler nsight: install Nsight Systems (%w)", tasks[i].ID, err)
+			}
+		}
 	}
 	python := cmp.Or(m.Python, ddp.Python())
 	out, err := exec.CommandContext(ctx, python, "-c", "import torch.distributed").CombinedOutput()
@@ -71,7 +76,13 @@ func (m Maker) Make(ctx context.Context, t *campaign.Task, keep func(*trace.Wind
 			return err
 		}
 	}
-	o := ddp.Options{Python: m.Python, Spec: t.Spec, Out: out, Recording: Recording(t.Spec), Profile: profile, Dir: job}
+	o := ddp.Options{Python: m.Python, Spec: t.Spec, Out: out, Recording: Recording(t.Spec), Dir: job}
+	switch t.Profiler {
+	case campaign.PyTorch:
+		o.Profile = profile
+	case campaign.Nsight:
+		o.Nsight = profile
+	}
 	if t.Paired {
 		o.Gathering, o.Paired = ddp.OnRank0, true
 	}

@@ -60,6 +60,7 @@ def _options(arguments: Optional[List[str]]) -> argparse.Namespace:
     parser.add_argument("--pairs", action="store_true",
                         help="carry each window out twice, without the recorder and with it, and write what a step takes to pairs.csv")
     parser.add_argument("--profile", default="", help="folder for the traces of PyTorch's profiler; without it, none runs")
+    parser.add_argument("--nvtx", action="store_true", help="mark steps and stages for Nsight Systems, which runs around this process")
     return parser.parse_args(arguments)
 
 

@@ -14,7 +14,7 @@ from sfstat_recorder import BACKWARD, FORWARD, OPTIMIZER, CudaEvents, Recorder
 from .device import CudaDevice, Device, EmulatedDevice
 from .model import BATCH, WIDTH, Delay, Layers, Pace, parallel, slow_reduce
 from .plan import Amount, Op, Plan
-from .profiler import Profiler
+from .profiler import Marks
 
 _NOTHING: ContextManager[Any] = contextlib.nullcontext()
 
@@ -22,7 +22,7 @@ _NOTHING: ContextManager[Any] = contextlib.nullcontext()
 class Loop:
     """Carries the steps of a plan out, under a recorder or without."""
 
-    def __init__(self, plan: Plan, gpu: Optional[int] = None, profiler: Optional[Profiler] = None) -> None:
+    def __init__(self, plan: Plan, gpu: Optional[int] = None, profiler: Optional[Marks] = None) -> None:
         self._plan = plan
         self._profiler = profiler
         torch.manual_seed(plan.seed % 2**63)

@@ -1,10 +1,11 @@
-"""PyTorch's profiler over the recorded steps, beside the recorder."""
+"""What profilers see of the recorded steps, beside the recorder."""
 
 from __future__ import annotations
 
 import os
-from typing import Any, ContextManager
+from typing import Any, ContextManager, Union
 
+import torch.cuda.nvtx
 import torch.profiler
 
 
@@ -37,3 +38,23 @@ class Profiler:
         if self._running:
             self._profile.stop()
             self._profile.export_chrome_trace(self._path)
+
+
+class Ranges:
+    """Marks steps and stages as NVTX ranges, for Nsight Systems around the
+    process. Needs a build of PyTorch for CUDA, and no GPU.
+    """
+
+    def step(self, index: int) -> ContextManager[object]:
+        """Marks a step."""
+        return torch.cuda.nvtx.range("ProfilerStep#%d" % index)
+
+    def stage(self, name: str) -> ContextManager[object]:
+        """Marks a stage of the step."""
+        return torch.cuda.nvtx.range(name)
+
+    def close(self) -> None:
+        """Nsight Systems writes when the process has ended."""
+
+
+Marks = Union[Profiler, Ranges]

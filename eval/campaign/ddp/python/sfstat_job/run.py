@@ -15,7 +15,7 @@ from sfstat_recorder import Identity, Recorder, TorchGroup
 from .loop import Loop
 from .pairs import Pairs
 from .plan import Plan
-from .profiler import Profiler
+from .profiler import Marks, Profiler, Ranges
 
 
 def run(spec: Mapping[str, Any], options: Namespace) -> None:
@@ -25,7 +25,9 @@ def run(spec: Mapping[str, Any], options: Namespace) -> None:
     out: str = options.out
     gpu = connect(spec["ranks"], options.backend)
     plan = Plan(spec, dist.get_rank())
-    profiler = Profiler(options.profile, plan.rank) if options.profile else None
+    profiler: Optional[Marks] = Profiler(options.profile, plan.rank) if options.profile else None
+    if options.nvtx:
+        profiler = Ranges()
     loop = Loop(plan, gpu, profiler)
     perf = None if options.recording == "off" else recorder(plan, loop, out, options.group)
     events = 1 / plan.side_every if options.recording == "events" and plan.side_every > 0 else 0.0

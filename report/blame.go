@@ -52,8 +52,8 @@ type walkedOutJSON struct {
 	Delay     int64   `json:"delay_ns"`
 	Victims   []int   `json:"victim_ranks"`
 
-	PathStep int64      `json:"path_step"`
-	Path     []stopJSON `json:"path"`
+	PathStep int64            `json:"path_step"`
+	Path     []operators.Stop `json:"path"`
 }
 
 var semanticsNames = [...]string{blame.Binding: "binding", blame.Literal: "literal"}
@@ -63,13 +63,10 @@ func (b Blame) wire() blameJSON {
 		Symptoms: b.Symptoms, Unexplained: b.Unexplained, Culprits: make([]walkedOutJSON, len(b.Culprits))}
 	for i, c := range b.Culprits {
 		j := walkedOutJSON{Kind: c.Kind.String(), placeJSON: b.worker(c.Worker), Op: c.Op, Seqs: list(c.Seqs), Symptoms: c.Symptoms, Steps: list(c.Steps),
-			Delay: c.Delay, Victims: b.ranksOf(c.Victims), PathStep: c.PathStep, Path: []stopJSON{}}
+			Delay: c.Delay, Victims: b.ranksOf(c.Victims), PathStep: c.PathStep, Path: c.Path}
 		if c.Pred != "" {
 			rank, edge := b.worker(c.PredWorker).Rank, c.Edge.String()
 			j.PredRank, j.PredOp, j.Edge, j.CrossRank = &rank, &c.Pred, &edge, c.PredWorker != c.Worker
-		}
-		for _, s := range c.Path {
-			j.Path = append(j.Path, stopJSON{s.Rank, s.Op, s.Seq, s.Start, s.Dur})
 		}
 		out.Culprits[i] = j
 	}

@@ -6,18 +6,10 @@ import (
 	"github.com/sfstat/sfstat/engine/breakdown"
 )
 
-// RowPer says what the rows of a breakdown are.
-type RowPer uint8
-
-const (
-	RowPerRank RowPer = iota
-	RowPerStep        // of every rank
-)
-
 // Breakdowns are the device times of runs, to be written.
 type Breakdowns struct {
-	Runs []*breakdown.Result
-	Rows RowPer // of text, Markdown and CSV; JSON has both
+	Runs    []*breakdown.Result
+	PerStep bool // text, Markdown and CSV have a row for each step of a rank; else for each rank. JSON has both
 }
 
 // Breakdown writes how devices spent their time. CSV is one row per rank, or per
@@ -155,7 +147,7 @@ func (r dividedRow) mark(c breakdown.Category) *breakdown.Mark {
 func (b Breakdowns) rowsOf(r *breakdown.Result) []dividedRow {
 	var rows []dividedRow
 	for i := range r.Ranks {
-		if b.Rows == RowPerRank {
+		if !b.PerStep {
 			rows = append(rows, dividedRow{r, i, nil})
 			continue
 		}

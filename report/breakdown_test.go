@@ -50,7 +50,7 @@ func breakdowns() map[string]Breakdowns {
 		out[name] = b
 	}
 	steps := out["slow"]
-	steps.Rows = RowPerStep
+	steps.PerStep = true
 	out["steps"] = steps
 	return out
 }

@@ -22,7 +22,7 @@ func breakdownDocument(b Breakdowns) document {
 		}
 		rows := b.rowsOf(r)
 		d = append(d, headline{breakdownHeadline(r), level}, prose(breakdownBasis(r)), heading("Share of the time"), sharesTable(b, rows))
-		if b.Rows == RowPerStep {
+		if b.PerStep {
 			d = append(d, heading("Time"), lengthsTable(b, rows))
 		} else {
 			d = append(d, heading("Time per step"), lengthsTable(b, rows))
@@ -100,7 +100,7 @@ func breakdownBasis(r *breakdown.Result) string {
 // whose are the columns that say whose a row is, and its cells.
 func (b Breakdowns) whose() []column {
 	out := []column{{head: "rank", kind: kindID}}
-	if b.Rows == RowPerStep {
+	if b.PerStep {
 		out = append(out, column{head: "step", kind: kindID})
 	}
 	return out

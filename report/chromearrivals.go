@@ -3,7 +3,6 @@ package report
 import (
 	"bufio"
 	"fmt"
-	"io"
 
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
 )
@@ -18,9 +17,9 @@ type ArrivalsChrome struct {
 	until  []int64 // end of the last event of each track
 }
 
-// NewArrivalsChrome begins a trace. Call Close when all calls were written.
-func NewArrivalsChrome(w io.Writer) *ArrivalsChrome {
-	a := &ArrivalsChrome{c: &chrome{out: bufio.NewWriter(w), first: true}, rank: -1}
+// ArrivalsChrome begins a trace. Call Close when all calls were written.
+func (o Output) ArrivalsChrome() *ArrivalsChrome {
+	a := &ArrivalsChrome{c: &chrome{out: bufio.NewWriter(o.W), first: true}, rank: -1}
 	a.c.write(`{"displayTimeUnit":"ns","traceEvents":[`)
 	return a
 }

@@ -42,27 +42,18 @@ type completionsJSON struct {
 
 type scoreJSON struct {
 	placeJSON
-	Completions int           `json:"completions"`
-	Peers       int           `json:"peers"`
-	Mean        *number       `json:"s"`
-	Median      *number       `json:"median"`
-	Later       int64         `json:"later_ns"`
-	Departure   *number       `json:"departure"`
-	P           *number       `json:"p"`
-	Q           *number       `json:"q"`
-	Flagged     bool          `json:"flagged"`
-	Draws       int           `json:"draws"`
-	Undecided   *string       `json:"undecided"`
-	Textbook    *textbookJSON `json:"textbook"`
-}
-
-type textbookJSON struct {
-	D          number  `json:"d"`
-	N          int     `json:"n"`
-	M          int     `json:"m"`
-	Asymptotic number  `json:"asymptotic"`
-	Stephens   number  `json:"stephens"`
-	Exact      *number `json:"exact"`
+	Completions int          `json:"completions"`
+	Peers       int          `json:"peers"`
+	Mean        *number      `json:"s"`
+	Median      *number      `json:"median"`
+	Later       int64        `json:"later_ns"`
+	Departure   *number      `json:"departure"`
+	P           *number      `json:"p"`
+	Q           *number      `json:"q"`
+	Flagged     bool         `json:"flagged"`
+	Draws       int          `json:"draws"`
+	Undecided   *string      `json:"undecided"`
+	Textbook    *ks.Textbook `json:"textbook"`
 }
 
 var clockNames = [...]string{ks.Folded: "folded", ks.Wall: "wall"}
@@ -72,15 +63,12 @@ func (r Completions) wire() completionsJSON {
 	out := completionsJSON{traceJSON: r.Traced.wire(), Clock: clockNames[r.Clock], Against: againstNames[r.Against], Window: r.Window, Points: r.Points,
 		Replicates: r.Replicates, Discovery: number(r.Discovery), Seed: r.Seed, Doubts: strs(r.Doubts), Ranking: r.ranksOf(r.Ranking)}
 	for _, s := range r.Scores {
-		j := scoreJSON{placeJSON: r.worker(s.Worker), Completions: s.Ops, Peers: s.Peers, Mean: optionalNumber(s.Mean), Median: optionalNumber(s.Median), Later: s.Later}
+		j := scoreJSON{placeJSON: r.worker(s.Worker), Completions: s.Ops, Peers: s.Peers, Mean: optionalNumber(s.Mean), Median: optionalNumber(s.Median), Later: s.Later, Textbook: s.Textbook}
 		if t := s.Test; t != nil {
 			j.Departure, j.P, j.Q = optionalNumber(&t.Departure), optionalNumber(&t.P), optionalNumber(&t.Q)
 			j.Flagged, j.Draws = t.Flagged, t.Draws
 		} else {
 			j.Undecided = optionalString(s.Undecided.String())
-		}
-		if t := s.Textbook; t != nil {
-			j.Textbook = &textbookJSON{number(t.D), t.N, t.M, number(t.Asymptotic), number(t.Stephens), optionalNumber(t.Exact)}
 		}
 		out.Workers = append(out.Workers, j)
 	}

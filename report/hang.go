@@ -165,7 +165,7 @@ func (j Arrivals) hangDocument() document {
 	}
 	var d document
 	if h != nil {
-		d = append(d, headline{HangHeadline(h), evidence.Strong})
+		d = append(d, headline{hangHeadline(h), evidence.Strong})
 		d = append(d, prose(hangWhy(h)), prose("Next: "+hangNext(h)))
 		d = append(d, hangTable(h))
 	}
@@ -175,8 +175,8 @@ func (j Arrivals) hangDocument() document {
 	return append(d, prose(j.facts()))
 }
 
-// HangHeadline is who is missing and who waits.
-func HangHeadline(h *arrivals.Hang) string {
+// hangHeadline is who is missing and who waits.
+func hangHeadline(h *arrivals.Hang) string {
 	b := &h.Groups[0]
 	if h.Loop {
 		return fmt.Sprintf("Hang: %d groups wait for each other in a circle, %s of %s among them.", len(h.Groups), call(b.Op, b.Seq), groupName(b.Group, b.Desc))
@@ -262,11 +262,11 @@ func mismatchBlocks(m *arrivals.Mismatch) document {
 	for _, s := range m.Sides {
 		t.rows = append(t.rows, []cell{listCell(rankItems(s.Ranks, 0)), textCell(bareOp(s.Op)), textCell(s.Sizes), textCell(s.Types), textCell(entered(s.Line))})
 	}
-	return document{headline{MismatchHeadline(m), evidence.Strong}, t.tidy()}
+	return document{headline{mismatchHeadline(m), evidence.Strong}, t.tidy()}
 }
 
-// MismatchHeadline is what members of a call disagree on.
-func MismatchHeadline(m *arrivals.Mismatch) string {
+// mismatchHeadline is what members of a call disagree on.
+func mismatchHeadline(m *arrivals.Mismatch) string {
 	few, call := m.Sides[len(m.Sides)-1], fmt.Sprintf("call #%d of %s", m.Seq, groupName(m.Group, m.Desc))
 	switch {
 	case m.Difference == arrivals.DifferentStates:

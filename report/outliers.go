@@ -41,10 +41,10 @@ type outliersJSON struct {
 	Instances int     `json:"instances"`
 	Expected  *number `json:"expected"`
 
-	Outliers     []outlierJSON     `json:"outliers"`
-	Workers      []excessJSON      `json:"workers"`
-	Series       []seriesJSON      `json:"series"`
-	Calibrations []calibrationJSON `json:"calibrations"`
+	Outliers     []outlierJSON        `json:"outliers"`
+	Workers      []excessJSON         `json:"workers"`
+	Series       []seriesJSON         `json:"series"`
+	Calibrations []zscore.Calibration `json:"calibrations"`
 	// Names is null for a trace that no profiler made.
 	Names *namesJSON `json:"names"`
 }
@@ -85,18 +85,11 @@ type seriesJSON struct {
 	Doubts    []string `json:"doubts"`
 }
 
-type calibrationJSON struct {
-	Peers     int    `json:"peers"`
-	Alpha     number `json:"alpha"`
-	Threshold number `json:"threshold"`
-	Draws     int    `json:"draws"`
-}
-
 var quantityNames = [...]string{zscore.Start: "start", zscore.Duration: "duration", zscore.Wait: "wait", zscore.Transfer: "transfer"}
 
 func (o Outliers) wire() outliersJSON {
 	out := outliersJSON{traceJSON: o.Traced.wire(), Method: o.Method.String(), Alpha: number(o.Alpha), Seed: o.Seed, Instances: o.Instances,
-		Expected: optionalNumber(o.expected()), Outliers: []outlierJSON{}, Workers: []excessJSON{}, Series: []seriesJSON{}, Calibrations: []calibrationJSON{}}
+		Expected: optionalNumber(o.expected()), Outliers: []outlierJSON{}, Workers: []excessJSON{}, Series: []seriesJSON{}, Calibrations: o.Calibrations}
 	for i := range o.Result.Outliers {
 		x := outlierOf{o, &o.Result.Outliers[i]}
 		out.Outliers = append(out.Outliers, outlierJSON{placeJSON: x.at(), Op: x.op().Name, Seq: seqOf(x.op()), Step: x.step(),
@@ -110,9 +103,6 @@ func (o Outliers) wire() outliersJSON {
 		op := o.Operators[s.Op]
 		out.Series = append(out.Series, seriesJSON{op.Name, op.Stage, seqOf(op), quantityNames[s.Quantity], r.Peers, r.Steps, r.Method.String(), r.Log,
 			optionalNumber(&r.Sigma), number(r.Freedom), number(r.Threshold), number(r.Sure), strs(r.Doubts)})
-	}
-	for _, c := range o.Calibrations {
-		out.Calibrations = append(out.Calibrations, calibrationJSON{c.Peers, number(c.Alpha), number(c.Threshold), c.Draws})
 	}
 	out.Names = namesFrom(o.Names)
 	return out

@@ -24,11 +24,11 @@ func (o Output) Overhead(a *overhead.Account) error {
 type overheadJSON struct {
 	Headline string `json:"headline"`
 
-	Statistic string        `json:"statistic"`
-	Estimate  number        `json:"estimate"`
-	Interval  *intervalJSON `json:"interval"`
-	Gate      *number       `json:"gate"`
-	Standing  *string       `json:"standing"`
+	Statistic string              `json:"statistic"`
+	Estimate  number              `json:"estimate"`
+	Interval  *bootstrap.Interval `json:"interval"`
+	Gate      *number             `json:"gate"`
+	Standing  *string             `json:"standing"`
 
 	Confidence number   `json:"confidence"`
 	Runs       int      `json:"paired_runs"`
@@ -38,62 +38,27 @@ type overheadJSON struct {
 	Seed       uint64   `json:"seed"`
 	Doubts     []string `json:"doubts"`
 
-	Estimates    []estimateJSON    `json:"estimates"`
-	Measurements []measurementJSON `json:"measurements"`
-}
-
-type estimateJSON struct {
-	Statistic string         `json:"statistic"`
-	Value     number         `json:"value"`
-	SE        *number        `json:"standard_error"`
-	Intervals []intervalJSON `json:"intervals"`
-}
-
-type intervalJSON struct {
-	Method  string `json:"method"`
-	Lower   number `json:"lower"`
-	Upper   number `json:"upper"`
-	AtLeast number `json:"at_least"`
-	AtMost  number `json:"at_most"`
+	Estimates    []bootstrap.Estimate `json:"estimates"`
+	Measurements []measurementJSON    `json:"measurements"`
 }
 
 type measurementJSON struct {
-	Pair     string  `json:"pair"`
-	Run      *string `json:"base_run"`
-	Other    *string `json:"with_run"`
-	Window   int     `json:"window"`
-	Base     number  `json:"base_ns"`
-	With     number  `json:"with_ns"`
-	Overhead number  `json:"overhead"`
+	overhead.Measurement
+	Overhead float64 `json:"overhead"`
 }
 
 func overheadOf(a *overhead.Account) overheadJSON {
 	out := overheadJSON{Headline: overheadHeadline(a), Statistic: a.Estimate.Statistic.String(),
 		Estimate: number(a.Estimate.Value), Gate: optionalNumber(a.Gate), Confidence: number(a.Confidence),
 		Runs: a.Blocks, Pairs: a.Pairs, Matched: a.Matched.String(), Replicates: a.Replicates, Seed: a.Seed,
-		Doubts: strs(a.Doubts), Estimates: make([]estimateJSON, len(a.Estimates)), Measurements: make([]measurementJSON, len(a.Measurements))}
-	if a.Interval != nil {
-		i := intervalFrom(*a.Interval)
-		out.Interval = &i
-	}
+		Doubts: strs(a.Doubts), Estimates: a.Estimates, Interval: a.Interval, Measurements: make([]measurementJSON, len(a.Measurements))}
 	if a.Gate != nil {
 		out.Standing = optionalString(a.Standing.String())
 	}
-	for i, e := range a.Estimates {
-		out.Estimates[i] = estimateJSON{e.Statistic.String(), number(e.Value), optionalNumber(e.SE), make([]intervalJSON, len(e.Intervals))}
-		for k, interval := range e.Intervals {
-			out.Estimates[i].Intervals[k] = intervalFrom(interval)
-		}
-	}
 	for i, m := range a.Measurements {
-		out.Measurements[i] = measurementJSON{m.Pair, optionalString(m.Run), optionalString(m.Other), m.Window,
-			number(m.Base), number(m.With), number(m.Overhead())}
+		out.Measurements[i] = measurementJSON{m, m.Overhead()}
 	}
 	return out
-}
-
-func intervalFrom(i bootstrap.Interval) intervalJSON {
-	return intervalJSON{i.Method.String(), number(i.Lower), number(i.Upper), number(i.AtLeast), number(i.AtMost)}
 }
 
 // bound is an interval and the estimate that it bounds.

@@ -31,32 +31,22 @@ func (f Format) String() string {
 	return fmt.Sprintf("format(%d)", f)
 }
 
-// ParseFormat is the inverse of String; "md" is Markdown.
-func ParseFormat(s string) (Format, error) {
-	if s == "md" {
-		return Markdown, nil
-	}
+// UnmarshalText reads the name of a format; "md" is Markdown.
+func (f *Format) UnmarshalText(text []byte) error {
 	for i, name := range formatNames {
-		if s == name {
-			return Format(i), nil
+		if string(text) == name || i == int(Markdown) && string(text) == "md" {
+			*f = Format(i)
+			return nil
 		}
 	}
-	return 0, fmt.Errorf("format is %q, expected one of %s", s, strings.Join(formatNames[:], ", "))
+	return fmt.Errorf("format is %q, expected one of %s", text, strings.Join(formatNames[:], ", "))
 }
-
-// Color says whether text may carry colour.
-type Color uint8
-
-const (
-	NoColor Color = iota
-	ANSI          // SGR escape sequences, sixteen colours
-)
 
 // Style is how text looks. The zero Style has no colour and 80 columns; other
 // formats ignore it.
 type Style struct {
-	Color Color
-	Width int // columns; 0 means 80, less than 40 is taken as 40
+	Color bool // by SGR escape sequences, sixteen colours
+	Width int  // columns; 0 means 80, less than 40 is taken as 40
 	// Verbose shows the evidence, labels and cuts of a verdict too.
 	Verbose bool
 	// Labels shows the labels alone.

@@ -43,8 +43,8 @@ var looks = []struct {
 }{
 	{"80.txt", Text, Style{}},
 	{"120.txt", Text, Style{Width: 120, Verbose: true}},
-	{"80.ansi", Text, Style{Color: ANSI}},
-	{"120.ansi", Text, Style{Color: ANSI, Width: 120}},
+	{"80.ansi", Text, Style{Color: true}},
+	{"120.ansi", Text, Style{Color: true, Width: 120}},
 	{"md", Markdown, Style{}},
 	{"csv", CSV, Style{}},
 	{"json", JSON, Style{}},
@@ -100,7 +100,7 @@ var sgr = regexp.MustCompile("\x1b\\[[0-9;]*m")
 // No line is wider than asked, in runes and in terminal columns, at any width.
 func TestTextFits(t *testing.T) {
 	for _, w := range []int{0, 1, 60, 61, 67, 80, 93, 120, 200} {
-		for _, color := range []Color{NoColor, ANSI} {
+		for _, color := range []bool{false, true} {
 			s := Style{Width: w, Color: color}
 			rendered(t, Text, s, func(name string, out []byte) {
 				for i, line := range strings.Split(sgr.ReplaceAllString(string(out), ""), "\n") {
@@ -121,7 +121,7 @@ func TestColorOnlyColors(t *testing.T) {
 	for _, w := range []int{60, 80, 120} {
 		plain := map[string]string{}
 		rendered(t, Text, Style{Width: w}, func(name string, out []byte) { plain[name] = string(out) })
-		rendered(t, Text, Style{Width: w, Color: ANSI}, func(name string, out []byte) {
+		rendered(t, Text, Style{Width: w, Color: true}, func(name string, out []byte) {
 			if got := sgr.ReplaceAllString(string(out), ""); got != plain[name] {
 				t.Errorf("width %d: %s without colour differs:\n%s", w, name, cmp.Diff(plain[name], got))
 			}
@@ -197,17 +197,16 @@ func TestManyWindowsStayReadable(t *testing.T) {
 	}
 }
 
-func TestParseFormat(t *testing.T) {
-	for f := Text; f <= Markdown; f++ {
-		if got, err := ParseFormat(f.String()); err != nil || got != f {
-			t.Errorf("ParseFormat(%q) = %v, %v", f.String(), got, err)
+func TestFormatNames(t *testing.T) {
+	for name, want := range map[string]Format{"text": Text, "json": JSON, "csv": CSV, "markdown": Markdown, "md": Markdown, "latex": LaTeX} {
+		var f Format
+		if err := f.UnmarshalText([]byte(name)); err != nil || f != want {
+			t.Errorf("%q is %v, %v, want %v", name, f, err, want)
 		}
 	}
-	if f, err := ParseFormat("md"); err != nil || f != Markdown {
-		t.Errorf("ParseFormat(md) = %v, %v", f, err)
-	}
-	if _, err := ParseFormat("yaml"); err == nil || !strings.Contains(err.Error(), `"yaml"`) {
-		t.Errorf("ParseFormat(yaml): %v", err)
+	var f Format
+	if err := f.UnmarshalText([]byte("yaml")); err == nil || !strings.Contains(err.Error(), `"yaml"`) {
+		t.Errorf("yaml: %v", err)
 	}
 	if err := to(&bytes.Buffer{}, Format(9), Style{}).Verdict(strongCase()); err == nil {
 		t.Error("format 9 was written")

@@ -49,12 +49,8 @@ type sourceJSON struct {
 }
 
 type heldJSON struct {
-	Difference  number  `json:"share_difference"`
-	Stage       string  `json:"stage"`
-	SameRouting bool    `json:"same_routing_set"`
-	SameRoute   bool    `json:"same_order"`
-	Longest     int64   `json:"duration_difference_ns"`
-	Size        *number `json:"size_ratio"`
+	*crosscheck.Held
+	Size *number `json:"size_ratio"`
 }
 
 func sourcesOf(c *crosscheck.Comparison) sourcesJSON {
@@ -64,7 +60,7 @@ func sourcesOf(c *crosscheck.Comparison) sourcesJSON {
 		s := sourceJSON{Name: a.Name, Format: a.Format, Bytes: knownBytes(a.Bytes), Recorded: a.Recorded, Makespan: a.Makespan,
 			Shares: numbers(a.Share), Lacks: list(a.Lacks), Routing: list(a.Routing)}
 		if h := a.Held; h != nil {
-			s.Against = &heldJSON{number(h.Difference), h.Stage, h.SameRouting, h.SameRoute, h.Longest, optionalNumber(sizeRatio(c, &a))}
+			s.Against = &heldJSON{h, optionalNumber(sizeRatio(c, &a))}
 		}
 		out.Sources = append(out.Sources, s)
 	}

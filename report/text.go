@@ -139,7 +139,7 @@ func (t *textWriter) terms(list terms) {
 
 // paint wraps s in an SGR sequence when colour was asked for.
 func (t *textWriter) paint(s, sgr string) string {
-	if t.style.Color != ANSI || strings.TrimSpace(s) == "" {
+	if !t.style.Color || strings.TrimSpace(s) == "" {
 		return s
 	}
 	return "\x1b[" + sgr + "m" + s + "\x1b[0m"

@@ -148,25 +148,23 @@ type trendSeriesJSON struct {
 	Changes []changeJSON `json:"changes"`
 }
 
+// changeJSON is a changepoint.Change of times.
 type changeJSON struct {
-	At        int    `json:"at"`
-	Low       int    `json:"low"`
-	High      int    `json:"high"`
-	P         number `json:"p"`
-	Before    number `json:"before_ns"`
-	After     number `json:"after_ns"`
-	ShiftLow  number `json:"shift_low_ns"`
-	ShiftHigh number `json:"shift_high_ns"`
+	At        int     `json:"at"`
+	Low       int     `json:"low"`
+	High      int     `json:"high"`
+	P         float64 `json:"p"`
+	Before    float64 `json:"before_ns"`
+	After     float64 `json:"after_ns"`
+	ShiftLow  float64 `json:"shift_low_ns"`
+	ShiftHigh float64 `json:"shift_high_ns"`
 }
 
 func trendOf(t *runs.Trend) trendJSON {
 	out := trendJSON{Headline: trendHeadline(t), Order: t.Order.String(), Level: number(t.Level), Seed: t.Seed, Runs: comparedOf(t.Runs),
 		Series: []trendSeriesJSON{}, MixedCut: t.MixCut}
 	for _, s := range t.Series {
-		j := trendSeriesJSON{Measure: s.Kind.String(), Stage: optionalString(s.Stage), Shows: s.Shows, Values: numbers(s.Values), Changes: []changeJSON{}}
-		for _, c := range s.Changes {
-			j.Changes = append(j.Changes, changeJSON{c.At, c.Low, c.High, number(c.P), number(c.Before), number(c.After), number(c.ShiftLow), number(c.ShiftHigh)})
-		}
+		j := trendSeriesJSON{Measure: s.Kind.String(), Stage: optionalString(s.Stage), Shows: s.Shows, Values: numbers(s.Values), Changes: each(s.Changes, func(c changepoint.Change) changeJSON { return changeJSON(c) })}
 		out.Series = append(out.Series, j)
 	}
 	return out

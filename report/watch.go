@@ -8,9 +8,9 @@ import (
 	"github.com/sfstat/sfstat/diagnose"
 )
 
-// WindowLine is one window of a run in one line: its steps, how long one takes,
+// Window writes one window of a run in one line: its steps, how long one takes,
 // and what was late in it.
-func WindowLine(v *diagnose.RunVerdict, w *diagnose.Window) string {
+func (o Output) Window(v *diagnose.RunVerdict, w *diagnose.Window) error {
 	m := w.Main
 	parts := []string{fmt.Sprintf("%s window %d", m.Run, m.Window), stepsWord(m.FirstStep, m.FirstStep+int64(max(1, m.Steps))-1)}
 	if m.Steps > 0 {
@@ -20,7 +20,8 @@ func WindowLine(v *diagnose.RunVerdict, w *diagnose.Window) string {
 		parts = append(parts, counted(n, "rank")+" missing")
 	}
 	parts = append(parts, lateIn(v, w))
-	return Visible(strings.Join(parts, ", "))
+	_, err := fmt.Fprintln(o.W, Visible(strings.Join(parts, ", ")))
+	return err
 }
 
 // lateIn is who was late in a window.

@@ -24,8 +24,8 @@ type windowJSON struct {
 	FirstStep int64   `json:"first_step"`
 	Makespan  int64   `json:"makespan_ns"`
 
-	Stages    []stageJSON `json:"stages"`
-	Substages []stageJSON `json:"substages"`
+	Stages    []frontier.Stage `json:"stages"`
+	Substages []frontier.Stage `json:"substages"`
 
 	Routing    []string `json:"routing_set"`
 	CoCritical []string `json:"co_critical_stages"`
@@ -53,23 +53,6 @@ type windowJSON struct {
 type problemJSON struct {
 	Path  string `json:"path"`
 	Error string `json:"error"`
-}
-
-type stageJSON struct {
-	Name        string  `json:"name"`
-	Advance     int64   `json:"advance_ns"`
-	Share       *number `json:"share"`
-	Gain        *number `json:"gain"`
-	SyncGain    *number `json:"sync_gain"`
-	MaxShare    *number `json:"max_share"`
-	MeanShare   *number `json:"mean_share"`
-	Latest      []int   `json:"latest_ranks"`
-	Lag         int64   `json:"lag_ns"`
-	LagIncrease int64   `json:"lag_increase_ns"`
-	Gap         int64   `json:"gap_ns"`
-	Syncs       bool    `json:"meets"`
-	Wait        int64   `json:"wait_ns"`
-	Saves       *number `json:"mend"`
 }
 
 type leaderJSON struct {
@@ -100,23 +83,12 @@ type qualityJSON struct {
 }
 
 type syncPointJSON struct {
-	At         *string        `json:"at"`
-	Evidence   string         `json:"evidence"`
-	Peers      bool           `json:"within_peers"`
-	Skew       int64          `json:"skew_ns"`
-	Drift      number         `json:"drift_ppm"`
-	Boundaries []boundaryJSON `json:"boundaries"`
-}
-
-type boundaryJSON struct {
-	Stage  string `json:"stage"`
-	Slope  number `json:"slope"`
-	Low    number `json:"slope_low"`
-	High   number `json:"slope_high"`
-	Syncs  bool   `json:"meets"`
-	Within string `json:"within"`
-	Before int64  `json:"spread_before_ns"`
-	After  int64  `json:"spread_after_ns"`
+	At         *string             `json:"at"`
+	Evidence   string              `json:"evidence"`
+	Peers      bool                `json:"within_peers"`
+	Skew       int64               `json:"skew_ns"`
+	Drift      number              `json:"drift_ppm"`
+	Boundaries []frontier.Boundary `json:"boundaries"`
 }
 
 type fitJSON struct {
@@ -156,7 +128,7 @@ func windowFrom(r *frontier.Result) windowJSON {
 	return windowJSON{
 		Run: r.Run, Window: r.Window, Cut: r.Cut.String(), CutReason: cutReason(r), Group: optionalString(r.Group),
 		WorldSize: r.WorldSize, Ranks: list(r.Ranks), Steps: r.Steps, FirstStep: r.FirstStep, Makespan: r.Makespan,
-		Stages: stagesOf(r.Stages), Substages: stagesOf(r.Substages),
+		Stages: r.Stages, Substages: r.Substages,
 		Routing: names(r.Routing), CoCritical: names(r.CoCritical), Labels: strs(r.Labels), Reasons: strs(r.Reasons),
 		LeaderRank: r.Leader.Rank, LeaderSwitches: r.Leader.Switches, Leader: leaderOf(r),
 		Baselines:  eachMethod(r, func(o frontier.Ordering) []string { return names(o.Ranking) }),
@@ -166,16 +138,6 @@ func windowFrom(r *frontier.Result) windowJSON {
 		ModelFit: fitJSON{r.ModelFit.Mode.String(), r.ModelFit.Holds, fitReason(r.ModelFit)},
 		Culprits: culpritsOf(r, r.Culprits), Late: culpritsOf(r, r.Late), Saves: optionalNumber(r.Saves), Work: list(r.Work), Device: deviceOf(r),
 	}
-}
-
-func stagesOf(stages []frontier.Stage) []stageJSON {
-	out := make([]stageJSON, len(stages))
-	for i, s := range stages {
-		out[i] = stageJSON{Name: s.Name, Advance: s.Advance, Share: optionalNumber(s.Share), Gain: optionalNumber(s.Gain),
-			SyncGain: optionalNumber(s.SyncGain), MaxShare: optionalNumber(s.MaxShare), MeanShare: optionalNumber(s.MeanShare),
-			Latest: list(s.Latest), Lag: s.Lag, LagIncrease: s.LagIncrease, Gap: s.Gap, Syncs: s.Syncs, Wait: s.Wait, Saves: optionalNumber(s.Saves)}
-	}
-	return out
 }
 
 func leaderOf(r *frontier.Result) leaderJSON {
@@ -205,10 +167,7 @@ func qualityOf(q frontier.Quality) qualityJSON {
 }
 
 func syncPointOf(m frontier.SyncPoint) syncPointJSON {
-	out := syncPointJSON{Evidence: m.Evidence.String(), Peers: m.WithinPeers, Skew: m.Skew, Drift: number(m.Drift), Boundaries: make([]boundaryJSON, len(m.Boundaries))}
-	for i, b := range m.Boundaries {
-		out.Boundaries[i] = boundaryJSON{b.Name, number(b.Slope), number(b.Low), number(b.High), b.Syncs, b.Within, b.Before, b.After}
-	}
+	out := syncPointJSON{Evidence: m.Evidence.String(), Peers: m.WithinPeers, Skew: m.Skew, Drift: number(m.Drift), Boundaries: m.Boundaries}
 	if m.Name != "" {
 		out.At = &m.Name
 	}

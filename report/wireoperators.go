@@ -2,6 +2,7 @@ package report
 
 import (
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/engine/whatif"
 )
 
@@ -50,23 +51,15 @@ type partJSON struct {
 }
 
 type walkJSON struct {
-	Kind     string     `json:"kind"`
-	Rank     int        `json:"rank"`
-	Op       string     `json:"op"`
-	Seqs     []int      `json:"seqs"`
-	Symptoms int        `json:"symptoms"`
-	Steps    int        `json:"steps"`
-	Delay    int64      `json:"delay_ns"`
-	Victims  []int      `json:"victims"`
-	Path     []stopJSON `json:"path"`
-}
-
-type stopJSON struct {
-	Rank  int    `json:"rank"`
-	Op    string `json:"op"`
-	Seq   int    `json:"seq"`
-	Start int64  `json:"start_ns"`
-	Dur   int64  `json:"duration_ns"`
+	Kind     string           `json:"kind"`
+	Rank     int              `json:"rank"`
+	Op       string           `json:"op"`
+	Seqs     []int            `json:"seqs"`
+	Symptoms int              `json:"symptoms"`
+	Steps    int              `json:"steps"`
+	Delay    int64            `json:"delay_ns"`
+	Victims  []int            `json:"victims"`
+	Path     []operators.Stop `json:"path"`
 }
 
 func operatorsFrom(o *diagnose.Operators) *operatorsJSON {
@@ -90,12 +83,9 @@ func operatorsFrom(o *diagnose.Operators) *operatorsJSON {
 	}
 	for _, w := range o.Walks.Culprits {
 		walk := walkJSON{Kind: w.Kind.String(), Rank: o.Workers[w.Worker].ID, Op: w.Op, Seqs: list(w.Seqs), Symptoms: w.Symptoms, Steps: len(w.Steps),
-			Delay: w.Delay, Victims: []int{}, Path: []stopJSON{}}
+			Delay: w.Delay, Victims: []int{}, Path: w.Path}
 		for _, v := range w.Victims {
 			walk.Victims = append(walk.Victims, o.Workers[v].ID)
-		}
-		for _, s := range w.Path {
-			walk.Path = append(walk.Path, stopJSON{s.Rank, s.Op, s.Seq, s.Start, s.Dur})
 		}
 		out.Walks = append(out.Walks, walk)
 	}

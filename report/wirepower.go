@@ -31,7 +31,7 @@ type powerJSON struct {
 
 type powerWindowJSON struct {
 	Steps      int              `json:"steps"`
-	FalseCalls rateJSON         `json:"false_calls"`
+	FalseCalls bootstrap.Rate   `json:"false_calls"`
 	Stages     []powerStageJSON `json:"stages"`
 }
 
@@ -45,38 +45,25 @@ type powerStageJSON struct {
 }
 
 type thresholdJSON struct {
-	Answer string   `json:"answer"`
-	State  string   `json:"state"`
-	Delay  *int64   `json:"delay_ns"`
-	Below  *int64   `json:"below_ns"`
-	Guess  *int64   `json:"guess_ns"`
-	Rate   rateJSON `json:"rate"`
+	Answer string         `json:"answer"`
+	State  string         `json:"state"`
+	Delay  *int64         `json:"delay_ns"`
+	Below  *int64         `json:"below_ns"`
+	Guess  *int64         `json:"guess_ns"`
+	Rate   bootstrap.Rate `json:"rate"`
 }
 
 type triedJSON struct {
-	Delay int64    `json:"delay_ns"`
-	Call  rateJSON `json:"called"`
-	Wrong rateJSON `json:"wrong"`
-}
-
-type rateJSON struct {
-	Count   int    `json:"count"`
-	Of      int    `json:"of"`
-	Lower   number `json:"lower"`
-	Upper   number `json:"upper"`
-	AtLeast number `json:"at_least"`
-	AtMost  number `json:"at_most"`
-}
-
-func rateFrom(r bootstrap.Rate) rateJSON {
-	return rateJSON{r.K, r.N, number(r.Lower), number(r.Upper), number(r.AtLeast), number(r.AtMost)}
+	Delay int64          `json:"delay_ns"`
+	Call  bootstrap.Rate `json:"called"`
+	Wrong bootstrap.Rate `json:"wrong"`
 }
 
 func triedFrom(t *detectability.Tried) *triedJSON {
 	if t == nil {
 		return nil
 	}
-	return &triedJSON{t.Delay, rateFrom(t.Rates[detectability.Called]), rateFrom(t.Wrong)}
+	return &triedJSON{t.Delay, t.Rates[detectability.Called], t.Wrong}
 }
 
 func powerOf(a *detectability.Account) powerJSON {
@@ -87,7 +74,7 @@ func powerOf(a *detectability.Account) powerJSON {
 		out.Asked = &a.Asked
 	}
 	for _, w := range a.Windows {
-		window := powerWindowJSON{w.Steps, rateFrom(w.FalseCalls), []powerStageJSON{}}
+		window := powerWindowJSON{w.Steps, w.FalseCalls, []powerStageJSON{}}
 		for i := range w.Stages {
 			window.Stages = append(window.Stages, powerStageOf(&w.Stages[i]))
 		}
@@ -99,7 +86,7 @@ func powerOf(a *detectability.Account) powerJSON {
 func powerStageOf(s *detectability.Stage) powerStageJSON {
 	out := powerStageJSON{Stage: s.Name, Syncs: s.Syncs, AfterSync: s.AfterSync, Asked: triedFrom(s.Asked), Astray: triedFrom(s.Astray)}
 	for i, t := range s.Thresholds {
-		j := thresholdJSON{Answer: detectability.Answer(i).String(), State: t.State.String(), Rate: rateFrom(t.Rate)}
+		j := thresholdJSON{Answer: detectability.Answer(i).String(), State: t.State.String(), Rate: t.Rate}
 		if t.State != detectability.Beyond {
 			j.Delay = &t.Delay
 		}

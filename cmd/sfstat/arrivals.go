@@ -154,7 +154,7 @@ func (p *program) ofDumps(c *cli.Context, write func(report.Output, []report.Arr
 		analyze := func() { results = append(results, report.Arrivals{Run: j.run, Result: j.Analyze(o)}) }
 		if path := c.String("chrome"); path != "" && i == 0 {
 			err = p.writeTo(path, func(w io.Writer) error {
-				trace := report.NewArrivalsChrome(w)
+				trace := report.Output{W: w}.ArrivalsChrome()
 				o.Each = trace.Call
 				analyze()
 				return trace.Close()

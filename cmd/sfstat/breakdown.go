@@ -34,10 +34,7 @@ func (p *program) breakdown(c *cli.Context) error {
 	}
 	o := breakdown.DefaultOptions()
 	o.Alpha = alpha
-	var all report.Breakdowns
-	if c.String("by") == "step" {
-		all.Rows = report.RowPerStep
-	}
+	all := report.Breakdowns{PerStep: c.String("by") == "step"}
 	in, err := p.read(c, auto.DeviceOnly, func(item auto.Item) error {
 		r, err := breakdown.Analyze(item.Device, o)
 		if err != nil {

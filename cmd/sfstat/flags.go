@@ -128,7 +128,8 @@ func join(lists ...[]cli.Flag) []cli.Flag { return slices.Concat(lists...) }
 
 // format is what --format says; arrange has checked it.
 func format(c *cli.Context) report.Format {
-	f, _ := report.ParseFormat(c.String("format"))
+	var f report.Format
+	_ = f.UnmarshalText([]byte(c.String("format")))
 	return f
 }
 
@@ -144,7 +145,7 @@ func (p *program) styleOn(c *cli.Context, to any) report.Style {
 	switch _, isTerminal := terminal(to); {
 	case c.String("color") == "never":
 	case c.String("color") == "always", isTerminal && p.getenv("NO_COLOR") == "" && p.getenv("TERM") != "dumb":
-		s.Color = report.ANSI
+		s.Color = true
 	}
 	return s
 }

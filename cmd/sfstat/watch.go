@@ -116,12 +116,15 @@ func (w *watching) judged(x change) error {
 // is another than before.
 func (w *watching) tell(j *judgement, n news) error {
 	var out bytes.Buffer
+	to := report.Output{W: &out, Style: w.p.style(w.c)}
 	for _, i := range n.windows {
-		fmt.Fprintln(&out, report.WindowLine(n.run, &n.run.Windows[i]))
+		if err := to.Window(n.run, &n.run.Windows[i]); err != nil {
+			return err
+		}
 	}
 	if n.changed {
 		out.WriteByte('\n')
-		if err := (report.Output{W: &out, Style: w.p.style(w.c)}).Screen(n.run); err != nil {
+		if err := to.Screen(n.run); err != nil {
 			return err
 		}
 		out.WriteByte('\n')

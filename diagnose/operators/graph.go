@@ -187,12 +187,12 @@ func (v *View) Operation(id int64) (Operator, int) {
 
 // Stop is one operator on the way of a walk.
 type Stop struct {
-	Rank  int
-	Op    string
-	Seq   int
-	Stage int
-	Start int64 // ns since the first start of the step on any rank
-	Dur   int64 // ns
+	Rank  int    `json:"rank"`
+	Op    string `json:"op"`
+	Seq   int    `json:"seq"`
+	Stage int    `json:"-"`
+	Start int64  `json:"start_ns"` // since the first start of the step on any rank
+	Dur   int64  `json:"duration_ns"`
 }
 
 // Stops reads the operator numbers of a path through one step.

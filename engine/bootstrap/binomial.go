@@ -11,12 +11,15 @@ import (
 // independent trials. The bounds are exact: each holds at least as often as the
 // confidence says (Clopper and Pearson 1934, Biometrika 26:404–413).
 type Rate struct {
-	K, N       int
-	Confidence float64
+	K          int     `json:"count"`
+	N          int     `json:"of"`
+	Confidence float64 `json:"-"`
 	// Lower and Upper hold the probability between them, AtLeast and AtMost are
 	// one-sided: each alone holds with the confidence.
-	Lower, Upper    float64
-	AtLeast, AtMost float64
+	Lower   float64 `json:"lower"`
+	Upper   float64 `json:"upper"`
+	AtLeast float64 `json:"at_least"`
+	AtMost  float64 `json:"at_most"`
 }
 
 // Binomial bounds the probability of an event seen k times in n trials. None in

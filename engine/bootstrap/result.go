@@ -5,23 +5,25 @@ import "fmt"
 // Interval bounds a statistic. An infinite bound says that the data permit none
 // at this confidence.
 type Interval struct {
-	Method Method
+	Method Method `json:"method"`
 	// Lower and Upper hold the statistic between them with the confidence.
-	Lower, Upper float64
+	Lower float64 `json:"lower"`
+	Upper float64 `json:"upper"`
 	// AtLeast and AtMost are one-sided: each alone holds with the confidence.
-	AtLeast, AtMost float64
+	AtLeast float64 `json:"at_least"`
+	AtMost  float64 `json:"at_most"`
 }
 
 // Estimate is one statistic with its intervals.
 type Estimate struct {
-	Statistic Statistic
-	Value     float64
+	Statistic Statistic `json:"statistic"`
+	Value     float64   `json:"value"`
 	// SE is the standard error with blocks as the unit; nil of the median and of
 	// a single block.
-	SE *float64
+	SE *float64 `json:"standard_error"`
 	// Intervals by the methods that there are for the statistic, the recommended
 	// one first; none of a single block.
-	Intervals []Interval
+	Intervals []Interval `json:"intervals"`
 }
 
 // By is the interval of a method.

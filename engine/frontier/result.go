@@ -182,24 +182,25 @@ type Result struct {
 
 // Stage is the account of one stage.
 type Stage struct {
-	Name    string
-	Advance int64    // Σ_t a[t,s]
-	Share   *float64 // of the makespan; nil when it is below the floor
-	Gain    *float64 // clipped static gain; nil likewise
+	Name    string   `json:"name"`
+	Advance int64    `json:"advance_ns"` // Σ_t a[t,s]
+	Share   *float64 `json:"share"`      // of the makespan; nil when it is below the floor
+	Gain    *float64 `json:"gain"`       // clipped static gain; nil likewise
 	// SyncGain is the part of the makespan that goes when the stage is at its
 	// baseline and the waits that it induced go with it; nil without model fit
 	// evidence or below the floor.
-	SyncGain *float64
+	SyncGain *float64 `json:"sync_gain"`
 	// MaxShare and MeanShare are the shares that the sums of per-stage maxima
 	// and of per-stage means would give: what the frontier replaces.
-	MaxShare, MeanShare *float64
-	Latest              []int    // IDs of ranks that are latest at the stage's end over the window, within the leader tolerance
-	Lag                 int64    // Σ_t max − median of the prefix
-	LagIncrease         int64    // Σ_t max(0, lag − lag before the stage)
-	Gap                 int64    // Σ_t max − second of the prefix; 0 for one rank
-	Syncs               bool     // the ranks synchronise in this stage
-	Wait                int64    // Σ_t mean over ranks of the time waited for the last one; only where Syncs
-	Saves               *float64 // part of the makespan that goes if no rank is late because of this stage; nil below the floor
+	MaxShare    *float64 `json:"max_share"`
+	MeanShare   *float64 `json:"mean_share"`
+	Latest      []int    `json:"latest_ranks"`    // IDs of ranks that are latest at the stage's end over the window, within the leader tolerance
+	Lag         int64    `json:"lag_ns"`          // Σ_t max − median of the prefix
+	LagIncrease int64    `json:"lag_increase_ns"` // Σ_t max(0, lag − lag before the stage)
+	Gap         int64    `json:"gap_ns"`          // Σ_t max − second of the prefix; 0 for one rank
+	Syncs       bool     `json:"meets"`           // the ranks synchronise in this stage
+	Wait        int64    `json:"wait_ns"`         // Σ_t mean over ranks of the time waited for the last one; only where Syncs
+	Saves       *float64 `json:"mend"`            // part of the makespan that goes if no rank is late because of this stage; nil below the floor
 }
 
 // Behind is by how much the last rank falls behind its peers in a stage, over
@@ -268,21 +269,24 @@ type Quality struct {
 
 // Boundary is a stage at whose end the ranks may synchronise, and the evidence.
 type Boundary struct {
-	Stage int // index in the order in which the step records its stages
-	Name  string
+	Stage int    `json:"-"` // index in the order in which the step records its stages
+	Name  string `json:"stage"`
 	// Slope of the stage's duration on the rank's arrival, both as deviations
 	// from the other ranks and from the rank's own trend: −1 where a rank that
 	// arrives later waits less by as much, 0 where ranks run on freely. Low and
 	// High bound its median over steps at the gate's confidence.
-	Slope, Low, High float64
-	Syncs            bool // all ranks, at the evidence of the SyncPoint
+	Slope float64 `json:"slope"`
+	Low   float64 `json:"slope_low"`
+	High  float64 `json:"slope_high"`
+	Syncs bool    `json:"meets"` // all ranks, at the evidence of the SyncPoint
 	// Within names the ranks that synchronise here among themselves, when not all do:
 	// "tp" for sets of ranks that differ in tp only. "" otherwise.
-	Within string
+	Within string `json:"within"`
 	// Before and After are the medians over steps of the last rank's lead over
 	// the median rank, in nanoseconds, when the stage begins and when it ends;
 	// 0 in windows where a slope is certain.
-	Before, After int64
+	Before int64 `json:"spread_before_ns"`
+	After  int64 `json:"spread_after_ns"`
 
 	sets   [][]int   // columns, with Within
 	slopes []float64 // over all ranks

@@ -49,9 +49,10 @@ type Suspect struct {
 
 // Calibration is a threshold of ModifiedZ that was simulated.
 type Calibration struct {
-	Peers            int
-	Alpha, Threshold float64
-	Draws            int
+	Peers     int     `json:"peers"`
+	Alpha     float64 `json:"alpha"`
+	Threshold float64 `json:"threshold"`
+	Draws     int     `json:"draws"`
 }
 
 // Result is the account of all series.

@@ -91,11 +91,11 @@ type Account struct {
 
 // Held is how a source stands against the first.
 type Held struct {
-	Difference  float64 // largest of any stage's shares
-	Stage       string  // of that difference
-	SameRouting bool    // the same stages to look into
-	SameRoute   bool    // in the same order
-	Longest     int64   // largest difference of a duration of a stage that both have, ns
+	Difference  float64 `json:"share_difference"`       // largest of any stage's shares
+	Stage       string  `json:"stage"`                  // of that difference
+	SameRouting bool    `json:"same_routing_set"`       // the same stages to look into
+	SameRoute   bool    `json:"same_order"`             // in the same order
+	Longest     int64   `json:"duration_difference_ns"` // largest difference of a duration of a stage that both have, ns
 }
 
 // Agree reports whether every source has the routing set of the first, and no

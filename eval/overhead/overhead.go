@@ -17,12 +17,12 @@ import (
 
 // Measurement is one piece of work, timed without and with what is examined.
 type Measurement struct {
-	Pair   string  // names the pair of runs, which is the block
-	Run    string  // the run without it; "" when times came from a file
-	Other  string  // the run with it
-	Window int     // position in its run, from 0
-	Base   float64 // ns per step without
-	With   float64 // ns per step with
+	Pair   string  `json:"pair"`                 // names the pair of runs, which is the block
+	Run    string  `json:"base_run" null:"zero"` // the run without it; "" when times came from a file
+	Other  string  `json:"with_run" null:"zero"` // the run with it
+	Window int     `json:"window"`               // position in its run, from 0
+	Base   float64 `json:"base_ns"`              // per step without
+	With   float64 `json:"with_ns"`              // per step with
 }
 
 // Overhead is With/Base − 1.

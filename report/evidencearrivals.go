@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"path"
+	"strings"
 	"time"
 
 	"github.com/sfstat/sfstat/diagnose"
@@ -19,7 +20,7 @@ func arrivalEvidence(e evidence.Observation) string {
 	case evidence.NeverEntered:
 		return neverEntered(e)
 	case evidence.EnteredDifferently:
-		return fmt.Sprintf("%s entered call #%d of %s as %s, %s as %s", ranksWord(e.Ranks), e.N, e.Group, callOf(e.Op, e.Sizes, e.Types, e.Difference),
+		return fmt.Sprintf("%s entered call #%d of %s as %s, %s as %s", ranksWord(e.Ranks), e.N, groupWord(e.Group), callOf(e.Op, e.Sizes, e.Types, e.Difference),
 			ranksWord(e.Others), callOf(e.OthersOp, e.OthersSizes, e.OthersTypes, e.Difference))
 	case evidence.LateBehindMessages:
 		return fmt.Sprintf("%s arrive %s after the others, together; they send and receive, and only how often is recorded, so which of them began it cannot be told",
@@ -28,10 +29,18 @@ func arrivalEvidence(e evidence.Observation) string {
 	return ""
 }
 
+// groupWord is a group by its description, or "group 2" where it has but a number.
+func groupWord(name string) string {
+	if strings.Trim(name, "0123456789") == "" {
+		return "group " + name
+	}
+	return name
+}
+
 func enteredLast(e evidence.EnteredLast) string {
-	text := fmt.Sprintf("last to enter %d of %d %s of %s, %s", e.N, e.Of, e.Op, e.Group, pValue(e.P))
+	text := fmt.Sprintf("last to enter %d of %d %s of %s, %s", e.N, e.Of, e.Op, groupWord(e.Group), pValue(e.P))
 	if 2*e.N < e.Strikes { // those behind it in a chain are later
-		text = fmt.Sprintf("late by its own work before %d of %d %s of %s, %s", e.Strikes, e.Of, e.Op, e.Group, pValue(e.P))
+		text = fmt.Sprintf("late by its own work before %d of %d %s of %s, %s", e.Strikes, e.Of, e.Op, groupWord(e.Group), pValue(e.P))
 	}
 	if e.Source != nil {
 		text += fmt.Sprintf("; its own delay of %s is before %s", length(float64(e.Delay)), sourceWord(e.Source))
@@ -96,7 +105,7 @@ func missingWhat(f *diagnose.Finding) string {
 	if e.AtLeast > int64(time.Second) {
 		waits = fmt.Sprintf("%s waiting for at least %s", counted(len(e.Waiting), "rank"), length(float64(e.AtLeast)))
 	}
-	return fmt.Sprintf("Hang: %s never entered %s #%d of %s; %s", placeWord(f.Place), e.Op, e.N, e.Group, waits)
+	return fmt.Sprintf("Hang: %s never entered %s #%d of %s; %s", placeWord(f.Place), e.Op, e.N, groupWord(e.Group), waits)
 }
 
 // desyncWhat is the headline of ranks that entered different calls.

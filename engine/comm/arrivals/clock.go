@@ -23,6 +23,14 @@ const rounds = 5
 
 // align aligns the clocks and learns the blocking calls.
 func (m *matching) align() *timed {
+	t := m.aligned()
+	if slices.ContainsFunc(t.places, func(p place) bool { return p.mixed }) && t.blocks == nil {
+		t.waits = t.lags()
+	}
+	return t
+}
+
+func (m *matching) aligned() *timed {
 	t := &timed{matching: m, offset: make([]int64, len(m.ranks)), times: make([][]int64, len(m.ranks)), domain: make([]int, len(m.ranks))}
 	for r := range m.ranks {
 		t.times[r] = make([]int64, len(m.ranks[r].calls))
@@ -301,9 +309,11 @@ func (t *timed) eachWait(f func(e entry, waited int32)) {
 }
 
 // eachDelay calls f with the own delay of every entry: its work less the lower
-// median of the others in its cohort.
+// median of the others in its cohort. Members that come from calls of different groups
+// have worked for different times since then; what is their own is late since the last
+// call of all of them too.
 func (t *timed) eachDelay(f func(p *place, cohort int, e entry, x int64)) {
-	var w, sorted []int64
+	var w, all, sorted []int64
 	for i := range t.places {
 		p := &t.places[i]
 		for k, c := range p.cohorts {
@@ -311,13 +321,55 @@ func (t *timed) eachDelay(f func(p *place, cohort int, e entry, x int64)) {
 			for _, e := range c {
 				w = append(w, t.since(e, p.lag))
 			}
-			sorted = append(sorted[:0], w...)
-			slices.Sort(sorted)
+			overOthers(w, &sorted)
+			if p.mixed && t.waits != nil {
+				all = t.sinceAll(c, p.lag, all[:0])
+				overOthers(all, &sorted)
+				for j, x := range all {
+					w[j] = min(w[j], x)
+				}
+			}
 			for j, e := range c {
-				f(p, k, e, w[j]-ofOthers(sorted, w[j]))
+				f(p, k, e, w[j])
 			}
 		}
 	}
+}
+
+// overOthers makes of values how far each is above the lower median of the others.
+func overOthers(w []int64, scratch *[]int64) {
+	*scratch = append((*scratch)[:0], w...)
+	slices.Sort(*scratch)
+	for j, x := range w {
+		w[j] = x - ofOthers(*scratch, x)
+	}
+}
+
+// mostBack is how many calls back the last call of all members is looked for.
+const mostBack = 16
+
+// sinceAll appends the work of the members of a cohort since the last point that all of
+// them entered; nothing where there is none.
+func (t *timed) sinceAll(c cohort, lag int8, dst []int64) []int64 {
+	for back := int32(1); back <= min(mostBack, c[0].call); back++ {
+		p := t.of[c[0].rank][c[0].call-back]
+		for _, e := range c {
+			sum := t.work(e, lag)
+			i := e.call - 1
+			for ; i > max(0, e.call-mostBack) && t.of[e.rank][i] != p; i-- {
+				sum += t.work(entry{e.rank, i}, t.waits[e.rank][i])
+			}
+			if t.of[e.rank][i] != p {
+				dst = dst[:0]
+				break
+			}
+			dst = append(dst, sum)
+		}
+		if len(dst) == len(c) {
+			break
+		}
+	}
+	return dst
 }
 
 // ofOthers is the lower median of sorted without one value x of it.

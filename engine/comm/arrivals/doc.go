@@ -12,7 +12,8 @@
 //
 // so that lateness inherited from a synchronisation point, or from a second
 // group, is excluded. Own delay is a rank's work less the lower median of the
-// others at the same synchronisation point.
+// others at the same synchronisation point; where members come from calls of
+// different groups, at most the same since the last call that all of them entered.
 //
 // A rank strikes where its own delay exceeds three robust standard deviations
 // of the place. If all ranks are alike, the members of a synchronisation point

@@ -17,6 +17,7 @@ type place struct {
 	phase        int32
 	cohorts      []cohort
 	lag          int8 // the call before it that is waited for, counted back from it; 0: none
+	mixed        bool // members come to it from different calls, as those of several groups do
 	// carried: a rank enters it as late as the call before, since it has waited for
 	// nothing in between. Known only where there are several clocks.
 	carried bool
@@ -34,7 +35,7 @@ func (m *matching) places() []place {
 	type key struct{ kind, before, phase int32 }
 	found := map[key]int{}
 	var out []place
-	put := func(k key, c cohort) {
+	put := func(k key, c cohort) int {
 		i, ok := found[k]
 		if !ok {
 			i = len(out)
@@ -42,6 +43,7 @@ func (m *matching) places() []place {
 			out = append(out, place{kind: k.kind, before: k.before, phase: k.phase})
 		}
 		out[i].cohorts = append(out[i].cohorts, c)
+		return i
 	}
 	phase := m.phases()
 	messages := map[key]map[int32]cohort{}
@@ -70,7 +72,8 @@ func (m *matching) places() []place {
 		if whole && len(c) == len(p.entries) {
 			e := c[0]
 			before := m.ranks[e.rank].calls[e.call-1].kind
-			put(key{m.call(e).kind, before, phase[i]}, c)
+			at := put(key{m.call(e).kind, before, phase[i]}, c)
+			out[at].mixed = out[at].mixed || slices.ContainsFunc(c, func(e entry) bool { return m.ranks[e.rank].calls[e.call-1].kind != before })
 		}
 	}
 	for k, by := range messages {

@@ -20,6 +20,7 @@ type timed struct {
 	// blocks says which kinds of calls are waited for by the next; nil: the job
 	// has no messages, and places tell.
 	blocks []bool
+	waits  [][]int8 // as lags has it, where members of points come to them from different calls; else nil
 }
 
 // maxLag is how many calls back the blocking call may be: prefetching frameworks

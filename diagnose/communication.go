@@ -6,6 +6,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/bandwidth"
+	"github.com/sfstat/sfstat/engine/comm/capacity"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/engine/comm/suspects"
 	"github.com/sfstat/sfstat/engine/frontier"
@@ -72,7 +73,7 @@ func (h heardSuspect) finding() Finding {
 func (h heardSuspect) cell() *bandwidth.Cell { return &h.r.Speed.Cells[h.Worst.Cell] }
 func (h heardSuspect) work() string          { return h.r.WorkOf(h.cell()) }
 
-func (h heardSuspect) limit() bandwidth.Limit { return h.cell().Limit }
+func (h heardSuspect) limit() capacity.Limit { return h.cell().Limit }
 
 func (h heardSuspect) communicator() *parallel.Communicator {
 	return &h.r.Communicators[h.r.Speed.Subjects[h.Subjects[0]].Communicator]

@@ -6,7 +6,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm"
-	"github.com/sfstat/sfstat/engine/comm/bandwidth"
+	"github.com/sfstat/sfstat/engine/comm/capacity"
 	"github.com/sfstat/sfstat/engine/comm/suspects"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/stagename"
@@ -40,7 +40,7 @@ func (r *run) together(v *RunVerdict) *comm.Result {
 		}
 		return nil
 	}
-	t, err := comm.Analyze(all, comm.Options{Theory: bandwidth.Theory{Benchmarks: r.limits}})
+	t, err := comm.Analyze(all, comm.Options{Theory: capacity.Theory{Benchmarks: r.limits}})
 	switch {
 	case err != nil:
 		v.Problems = append(v.Problems, Problem{Problem: CallsRefused, Path: all.Sources[0].Path, Text: err.Error()})

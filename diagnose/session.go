@@ -8,7 +8,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/opnames"
 	"github.com/sfstat/sfstat/engine/baseline"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
-	"github.com/sfstat/sfstat/engine/comm/bandwidth"
+	"github.com/sfstat/sfstat/engine/comm/capacity"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/monitoring"
 	"github.com/sfstat/sfstat/trace"
@@ -29,7 +29,7 @@ type Options struct {
 	// Baseline is the steps of a healthy run of the same job; nil: there is none.
 	Baseline *baseline.Sample
 	// Benchmarks are what nccl-tests reached, for bandwidths to be held against; nil: there are none.
-	Benchmarks *bandwidth.Benchmarks
+	Benchmarks *capacity.Benchmarks
 	Engines    Engines
 }
 
@@ -70,7 +70,7 @@ type run struct {
 	across    []*opnames.Result     // between role groups
 	profiled  *run                  // what a profiler's traces of the same steps come down to; nil: there are none
 	calls     []*comms.Record       // calls and kernels of NCCL
-	limits    *bandwidth.Benchmarks // of Options
+	limits    *capacity.Benchmarks  // of Options
 	functions []*operator.Totals    // that ran in the stages of the windows
 	probed    [][]probed            // of each window
 	queued    []*queued             // likewise; nil where that was not recorded

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
-	"github.com/sfstat/sfstat/engine/comm/bandwidth"
+	"github.com/sfstat/sfstat/engine/comm/capacity"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/comms"
@@ -15,7 +15,7 @@ import (
 // them: O(ranks × stages) and at most [mostHeld] numbers of steps a run.
 type Builder struct {
 	// Limits are what nccl-tests reached, which bandwidths are held against; nil: what links allow.
-	Limits *bandwidth.Benchmarks
+	Limits *capacity.Benchmarks
 	o      frontier.Options
 	runs   []*run
 	traced []*traced

@@ -8,6 +8,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/bandwidth"
+	"github.com/sfstat/sfstat/engine/comm/capacity"
 	"github.com/sfstat/sfstat/engine/comm/matrix"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/engine/comm/suspects"
@@ -86,12 +87,12 @@ type Wait struct {
 }
 
 // traffic is what calls say; nil where there are none.
-func traffic(calls []*comms.Record, limits *bandwidth.Benchmarks, v *diagnose.RunVerdict) *Traffic {
+func traffic(calls []*comms.Record, limits *capacity.Benchmarks, v *diagnose.RunVerdict) *Traffic {
 	all := comms.Join(calls...)
 	if len(all.Calls) == 0 {
 		return nil
 	}
-	r, err := comm.Analyze(all, comm.Options{Theory: bandwidth.Theory{Benchmarks: limits}})
+	r, err := comm.Analyze(all, comm.Options{Theory: capacity.Theory{Benchmarks: limits}})
 	if err != nil || len(r.Calls) == 0 {
 		return nil // the verdict says why
 	}

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/sfstat/sfstat/engine/comm"
-	"github.com/sfstat/sfstat/engine/comm/align"
+	"github.com/sfstat/sfstat/engine/comm/launchplan"
 	"github.com/sfstat/sfstat/engine/comm/records"
 	"github.com/sfstat/sfstat/engine/comm/steptotals"
 	"github.com/sfstat/sfstat/trace/comms"
@@ -107,7 +107,7 @@ func rowOf(r *comm.Result, x *records.Record) *Row {
 		row.Communicator, row.Kind, row.NRanks, row.CommRank = some(g.ID), some(g.Kind.String()), some(int64(g.NRanks)), known(int64(r.Groups[c.Group].Rank))
 	}
 	row.tune(c, x)
-	if x.Reason != align.Launches {
+	if x.Reason != launchplan.Launches {
 		row.NoKernel = some(x.Reason.String())
 	}
 	if x.Kernel != comms.None {

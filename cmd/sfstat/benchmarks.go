@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/urfave/cli/v2"
 
-	"github.com/sfstat/sfstat/engine/comm/bandwidth"
+	"github.com/sfstat/sfstat/engine/comm/capacity"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/nccltests"
 	"github.com/sfstat/sfstat/trace/nccl"
@@ -15,7 +15,7 @@ func limitFlag() cli.Flag {
 }
 
 // benchmarks reads the files of --limit; nil without any.
-func benchmarks(c *cli.Context) (*bandwidth.Benchmarks, error) {
+func benchmarks(c *cli.Context) (*capacity.Benchmarks, error) {
 	files, _ := c.Generic("limit").(*stringList)
 	if files == nil || len(*files) == 0 {
 		return nil, nil
@@ -28,7 +28,7 @@ func benchmarks(c *cli.Context) (*bandwidth.Benchmarks, error) {
 		}
 		all = append(all, rows...)
 	}
-	return bandwidth.NewBenchmarks(all), nil
+	return capacity.NewBenchmarks(all), nil
 }
 
 func benchmarksIn(path string) ([]nccl.Benchmark, error) {

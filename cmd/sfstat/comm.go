@@ -7,7 +7,7 @@ import (
 
 	"github.com/sfstat/sfstat/archive/calls"
 	"github.com/sfstat/sfstat/engine/comm"
-	"github.com/sfstat/sfstat/engine/comm/bandwidth"
+	"github.com/sfstat/sfstat/engine/comm/capacity"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/engine/comm/topology"
 	"github.com/sfstat/sfstat/ingest"
@@ -150,12 +150,12 @@ func (p *program) commProblems(c *cli.Context, found *auto.Communication) (probl
 func commOptions(c *cli.Context) (o comm.Options, err error) {
 	o.Scoring = map[string]comm.Scoring{"names": comm.ByName, "thesis": comm.ByThesis}[c.String("scoring")]
 	if c.String("theory") == "thesis" {
-		o.Theory.Convention = bandwidth.Thesis
+		o.Theory.Convention = capacity.Thesis
 	}
 	if o.Theory.Benchmarks, err = benchmarks(c); err != nil {
 		return o, err
 	}
-	if o.Theory.Benchmarks != nil && o.Theory.Convention != bandwidth.NCCLTests {
+	if o.Theory.Benchmarks != nil && o.Theory.Convention != capacity.NCCLTests {
 		return o, badUsage("--limit goes by the sizes and factors of nccl-tests: leave --theory %s out", c.String("theory"))
 	}
 	if o.Layout, err = parallel.ParseLayout(c.String("layout")); err != nil {

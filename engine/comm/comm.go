@@ -18,7 +18,8 @@ import (
 	"maps"
 
 	"github.com/sfstat/sfstat/engine/comm/align"
-	"github.com/sfstat/sfstat/engine/comm/bandwidth"
+	"github.com/sfstat/sfstat/engine/comm/capacity"
+	"github.com/sfstat/sfstat/engine/comm/launchplan"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/engine/comm/volume"
 	"github.com/sfstat/sfstat/trace/comms"
@@ -37,9 +38,9 @@ const (
 // Options of Analyze. The zero value is usable.
 type Options struct {
 	Scoring Scoring
-	Layout  parallel.Layout  // zero: that of Model, or kinds of communicators are inferred
-	Model   *volume.Model    // what ranks should communicate, complete; nil: not known
-	Theory  bandwidth.Theory // what bandwidths are compared with
+	Layout  parallel.Layout // zero: that of Model, or kinds of communicators are inferred
+	Model   *volume.Model   // what ranks should communicate, complete; nil: not known
+	Theory  capacity.Theory // what bandwidths are compared with
 }
 
 // Rank is one process of the job.
@@ -196,7 +197,7 @@ func (r *Result) countCalls() (duplicates map[int]bool) {
 	for i := range r.Ranks {
 		k := &r.Ranks[i]
 		for c, reason := range r.Reasons(i) {
-			if reason == align.Duplicate {
+			if reason == launchplan.Duplicate {
 				r.OpCounts[r.Calls[k.Calls[c]].Op]--
 				duplicates[k.Calls[c]] = true
 			}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm/bandwidth"
+	"github.com/sfstat/sfstat/engine/comm/capacity"
 	"github.com/sfstat/sfstat/engine/comm/group"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/trace/comms"
@@ -14,8 +15,8 @@ import (
 // same. The subjects of package bandwidth are the communicators, by index, and behind them the pairs of ranks.
 type Speed struct {
 	*bandwidth.Result
-	Theory   bandwidth.Theory
-	Subjects []bandwidth.Subject
+	Theory   capacity.Theory
+	Subjects []capacity.Subject
 	Pairs    []Pair
 	Of       []Measured // of each measured call
 }
@@ -48,7 +49,7 @@ func (r *Result) WorkOf(c *bandwidth.Cell) string {
 }
 
 // speed measures the collectives whose ranks were all seen and surely matched.
-func (r *Result) speed(m *members, theory bandwidth.Theory) {
+func (r *Result) speed(m *members, theory capacity.Theory) {
 	s, l := &r.Speed, r.limits(m)
 	type family struct {
 		kind          parallel.Kind
@@ -61,7 +62,7 @@ func (r *Result) speed(m *members, theory bandwidth.Theory) {
 		if _, known := families[key]; !known {
 			families[key] = len(families)
 		}
-		s.Subjects = append(s.Subjects, bandwidth.Subject{Kind: bandwidth.Group, Communicator: g, Ranks: c.NRanks, Hosts: c.Hosts, Family: families[key], Limit: l.of(g)})
+		s.Subjects = append(s.Subjects, capacity.Subject{Kind: capacity.Group, Communicator: g, Ranks: c.NRanks, Hosts: c.Hosts, Family: families[key], Limit: l.of(g)})
 	}
 	var calls []bandwidth.Call
 	for i := range r.Collectives {
@@ -109,18 +110,18 @@ func (r *Result) limits(m *members) *limits {
 }
 
 // of is the narrowest link of a communicator; none where a member left no log.
-func (l *limits) of(g int) bandwidth.Limit {
+func (l *limits) of(g int) capacity.Limit {
 	if l.m.list[g].Missing > 0 {
-		return bandwidth.Limit{}
+		return capacity.Limit{}
 	}
 	return l.between(g, nil)
 }
 
 // between is the narrowest link between some members of a communicator, indices of Ranks; nil: all.
-func (l *limits) between(g int, ranks []int) bandwidth.Limit {
+func (l *limits) between(g int, ranks []int) capacity.Limit {
 	c := &l.m.list[g]
 	if c.Method == group.Alone || c.Ranks < 2 {
-		return bandwidth.Limit{}
+		return capacity.Limit{}
 	}
 	hosts := map[string]int{}
 	var machines []int
@@ -136,19 +137,19 @@ func (l *limits) between(g int, ranks []int) bandwidth.Limit {
 		member[n] = len(machines)
 		machines = append(machines, hosts[host])
 	}
-	var ways []bandwidth.Way
+	var ways []capacity.Way
 	for _, w := range l.ways[g] {
 		from, ok := member[w.From]
 		to, there := member[w.To]
 		if w.To == comms.ToNetwork {
-			to, there = bandwidth.Network, true
+			to, there = capacity.Network, true
 		}
 		if ok && there {
-			ways = append(ways, bandwidth.Way{From: from, To: to, Link: w.Class, Bandwidth: w.Bandwidth})
+			ways = append(ways, capacity.Way{From: from, To: to, Link: w.Class, Bandwidth: w.Bandwidth})
 		}
 	}
 	if len(ways) == 0 || len(machines) < 2 {
-		return bandwidth.Limit{}
+		return capacity.Limit{}
 	}
-	return bandwidth.Narrowest(ways, machines)
+	return capacity.Narrowest(ways, machines)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm/bandwidth"
+	"github.com/sfstat/sfstat/engine/comm/capacity"
 	"github.com/sfstat/sfstat/engine/comm/group"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/trace/comms"
@@ -228,7 +229,7 @@ func (r *Result) pairSubjects(calls []bandwidth.Call, l *limits) []bandwidth.Cal
 		if r.Ranks[p.Low].Host != r.Ranks[p.High].Host {
 			hosts = 2
 		}
-		s.Subjects = append(s.Subjects, bandwidth.Subject{Kind: bandwidth.Edge, Communicator: p.Communicator, From: p.Low, To: p.High, Ranks: 2, Hosts: hosts,
+		s.Subjects = append(s.Subjects, capacity.Subject{Kind: capacity.Edge, Communicator: p.Communicator, From: p.Low, To: p.High, Ranks: 2, Hosts: hosts,
 			Family: int(p.Kind), Limit: l.between(p.Communicator, []int{p.Low, p.High})})
 	}
 	for i := range r.Transfers {

@@ -9,13 +9,14 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/engine/comm/bandwidth"
+	"github.com/sfstat/sfstat/engine/comm/capacity"
 	"github.com/sfstat/sfstat/engine/comm/group"
 	"github.com/sfstat/sfstat/internal/largedata"
 	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // waysOf is what the blocks of a communicator's sides say, and the machine of each member.
-func waysOf(log *comms.Record, c *group.Communicator) (ways []bandwidth.Way, machines []int) {
+func waysOf(log *comms.Record, c *group.Communicator) (ways []capacity.Way, machines []int) {
 	hosts := map[string]int{}
 	for rank, side := range c.Sides {
 		host := fmt.Sprint("of rank ", rank)
@@ -29,7 +30,7 @@ func waysOf(log *comms.Record, c *group.Communicator) (ways []bandwidth.Way, mac
 	}
 	for _, p := range log.Paths {
 		if slices.Contains(c.Sides, p.Group) {
-			ways = append(ways, bandwidth.Way{From: p.From, To: p.To, Link: p.Class, Bandwidth: p.Bandwidth})
+			ways = append(ways, capacity.Way{From: p.From, To: p.To, Link: p.Class, Bandwidth: p.Bandwidth})
 		}
 	}
 	return ways, machines
@@ -66,7 +67,7 @@ func TestLimits(t *testing.T) {
 			if len(ways) == 0 {
 				continue
 			}
-			got := bandwidth.Narrowest(ways, machines)
+			got := capacity.Narrowest(ways, machines)
 			ranks := members(groups[i], sides)
 			for _, c := range truth.Comms {
 				if slices.Equal(c.Ranks, ranks) && (got.Bandwidth != c.GBps || got.Link.String() != c.Link || got.Unknown > 0) {

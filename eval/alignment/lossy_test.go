@@ -9,9 +9,11 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/engine/comm/align"
+	"github.com/sfstat/sfstat/engine/comm/launchplan"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/nccllog"
 	"github.com/sfstat/sfstat/internal/draws"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -116,7 +118,7 @@ func losing(rng *rand.Rand, n int, part float64, burst int) []bool {
 }
 
 // run carries out one process: lines of its log that were not lost, and kernels.
-func (l lossy) run(rank int, rng *rand.Rand) (lines []stampedLine, kernels []align.Kernel) {
+func (l lossy) run(rank int, rng *rand.Rand) (lines []stampedLine, kernels []comms.Kernel) {
 	noCall, noKernel := losing(rng, lossyLaunches, l.lostCalls, l.burst), losing(rng, lossyLaunches, l.lostKernels, l.burst)
 	now := int64(1_766_084_870e9) + rng.Int64N(1e6)
 	var counts [3]uint64
@@ -149,7 +151,7 @@ func (l lossy) run(rank int, rng *rand.Rand) (lines []stampedLine, kernels []ali
 		busy[a.comm] = start + 8_000 + int64(a.count)/20 + rng.Int64N(5_000)
 		if kernel >= 0 {
 			name, _ := nccl.ParseKernel(a.kernel())
-			kernels = append(kernels, align.Kernel{KernelName: name, Stream: int64(20 + a.comm), Start: start + l.skew, End: busy[a.comm] + l.skew, Launch: launched + l.skew,
+			kernels = append(kernels, comms.Kernel{KernelName: name, Stream: int64(20 + a.comm), Start: start + l.skew, End: busy[a.comm] + l.skew, Launch: launched + l.skew,
 				HasLaunch: true, Thread: int64(100 + rank), Grid: a.blocks(), Block: 512})
 		}
 	}
@@ -222,12 +224,12 @@ func (l lossy) scenario(t *testing.T) *scenario {
 			r.truth[[2]int{x.kernel, len(r.process.Calls)}] = true
 			r.pairs++
 		}
-		r.process.Calls = append(r.process.Calls, align.CallOf(c, log.Groups))
+		r.process.Calls = append(r.process.Calls, launchplan.CallOf(c, log.Groups))
 	}
 	return s
 }
 
-func rankOfKernels(kernels []align.Kernel) rank {
+func rankOfKernels(kernels []comms.Kernel) rank {
 	return rank{process: align.Process{Kernels: kernels}, truth: map[[2]int]bool{}}
 }
 

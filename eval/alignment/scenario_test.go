@@ -14,6 +14,7 @@ import (
 	_ "modernc.org/sqlite"
 
 	"github.com/sfstat/sfstat/engine/comm/align"
+	"github.com/sfstat/sfstat/engine/comm/launchplan"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/nccllog"
 	"github.com/sfstat/sfstat/internal/largedata"
@@ -44,7 +45,7 @@ type line struct {
 
 // kernelsOf reads NCCL's kernels of an export in the order of their starts, by globalPid, each with its
 // correlation id.
-func kernelsOf(t testing.TB, path string) (map[int64][]align.Kernel, map[int64][]int64) {
+func kernelsOf(t testing.TB, path string) (map[int64][]comms.Kernel, map[int64][]int64) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+path+"?mode=ro&immutable=1")
 	if err != nil {
@@ -64,9 +65,9 @@ func kernelsOf(t testing.TB, path string) (map[int64][]align.Kernel, map[int64][
 		t.Fatal(err)
 	}
 	defer rows.Close()
-	kernels, corr := map[int64][]align.Kernel{}, map[int64][]int64{}
+	kernels, corr := map[int64][]comms.Kernel{}, map[int64][]int64{}
 	for rows.Next() {
-		var k align.Kernel
+		var k comms.Kernel
 		var id, process int64
 		var name string
 		if err := rows.Scan(&k.Start, &k.End, &k.Stream, &id, &process, &k.Grid, &k.Block, &name); err != nil {
@@ -135,7 +136,7 @@ func loadScenario(t testing.TB, dir string) scenario {
 	}
 	log := readLogs(t, dir)
 	s := scenario{name: filepath.Base(dir)}
-	exports := map[string]map[int64][]align.Kernel{}
+	exports := map[string]map[int64][]comms.Kernel{}
 	corrs := map[string]map[int64][]int64{}
 	var clocks []string // a file per node, each with a clock of its own
 	byID := map[uint64][]align.Member{}
@@ -156,7 +157,7 @@ func loadScenario(t testing.TB, dir string) scenario {
 		for i := range log.Calls {
 			c := &log.Calls[i]
 			if p := log.Processes[c.Process]; p.PID == r.PID && p.Host == r.Host {
-				out.process.Calls = append(out.process.Calls, align.CallOf(c, log.Groups))
+				out.process.Calls = append(out.process.Calls, launchplan.CallOf(c, log.Groups))
 				out.lines = append(out.lines, line{filepath.Base(log.Sources[c.Source].Path), c.Line})
 			}
 		}

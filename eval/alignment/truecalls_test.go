@@ -9,11 +9,12 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/engine/comm/bandwidth"
+	"github.com/sfstat/sfstat/engine/comm/capacity"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
 // trueCalls is the collectives of a scenario at their true times, by communicator.
-func trueCalls(t *testing.T, dir string) ([]bandwidth.Subject, []bandwidth.Call) {
+func trueCalls(t *testing.T, dir string) ([]capacity.Subject, []bandwidth.Call) {
 	var f truthFile
 	var c struct {
 		Comms []struct {
@@ -35,11 +36,11 @@ func trueCalls(t *testing.T, dir string) ([]bandwidth.Subject, []bandwidth.Call)
 	}
 	kinds := []string{"WORLD", "TP", "DP", "PP", "EP", "EMB", "EDP"}
 	subjectOf := map[int]int{}
-	var subjects []bandwidth.Subject
+	var subjects []capacity.Subject
 	for i, x := range c.Comms {
 		subjectOf[x.ID] = i
-		subjects = append(subjects, bandwidth.Subject{Communicator: x.ID, Ranks: len(x.Ranks), Family: slices.Index(kinds, x.Kind),
-			Limit: bandwidth.Limit{Link: nccl.SYS, Bandwidth: x.GBps}})
+		subjects = append(subjects, capacity.Subject{Communicator: x.ID, Ranks: len(x.Ranks), Family: slices.Index(kinds, x.Kind),
+			Limit: capacity.Limit{Link: nccl.SYS, Bandwidth: x.GBps}})
 	}
 	column := func(names []string, want string) int { return slices.Index(names, want) }
 	bytes := column(f.CallFields, "bytes")

@@ -12,7 +12,9 @@ import (
 	"github.com/sfstat/sfstat/engine/clock"
 	"github.com/sfstat/sfstat/engine/comm/align"
 	"github.com/sfstat/sfstat/engine/comm/gotoh"
+	"github.com/sfstat/sfstat/engine/comm/launchplan"
 	"github.com/sfstat/sfstat/engine/comm/volume"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -26,9 +28,9 @@ type recording struct {
 // and a fifth of its kernels were not recorded, and the clocks of log and trace are up to half a millisecond apart.
 func lossy(rng *rand.Rand) *recording {
 	const iterations, lost = 10, 0.2
-	iteration := make([]align.Call, 20+rng.IntN(20))
+	iteration := make([]launchplan.Call, 20+rng.IntN(20))
 	for i := range iteration {
-		iteration[i] = align.Call{Op: []nccl.Op{nccl.AllReduce, nccl.AllGather, nccl.ReduceScatter, nccl.Broadcast}[rng.IntN(4)],
+		iteration[i] = launchplan.Call{Op: []nccl.Op{nccl.AllReduce, nccl.AllGather, nccl.ReduceScatter, nccl.Broadcast}[rng.IntN(4)],
 			Datatype: []nccl.Datatype{nccl.Float32, nccl.Bfloat16}[rng.IntN(2)], Count: 1 << (3 + rng.IntN(4)*5), Ranks: 4, Comm: rng.IntN(2)}
 	}
 	r := &recording{truth: map[[2]int]bool{}}
@@ -59,8 +61,8 @@ func lossy(rng *rand.Rand) *recording {
 }
 
 // kernelOf is the kernel that runs a call: its name has the type of what is reduced, and nothing of the rest.
-func kernelOf(c *align.Call, launch, start, end int64) align.Kernel {
-	k := align.Kernel{KernelName: nccl.KernelName{Op: c.Op, Datatype: nccl.UnknownType, Algo: nccl.Ring}, Stream: int64(20 + c.Comm),
+func kernelOf(c *launchplan.Call, launch, start, end int64) comms.Kernel {
+	k := comms.Kernel{KernelName: nccl.KernelName{Op: c.Op, Datatype: nccl.UnknownType, Algo: nccl.Ring}, Stream: int64(20 + c.Comm),
 		Launch: launch, HasLaunch: true, Start: start, End: end, Grid: 1 + int32(c.Count>>10), Block: 512}
 	if c.Op.Reduces() {
 		k.Datatype = c.Datatype

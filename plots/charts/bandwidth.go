@@ -7,6 +7,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/bandwidth"
+	"github.com/sfstat/sfstat/engine/comm/capacity"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/plots"
 )
@@ -31,7 +32,7 @@ func leastClass(r *comm.Result) int {
 func bandwidthChart(r *comm.Result) plots.Chart {
 	panel := plots.Panel{X: plots.Axis{Name: "message", Scale: plots.Sizes}, Y: plots.Axis{Name: "bus bandwidth", Unit: "GB/s", Scale: plots.Logarithmic}, Drawing: plots.Scattered}
 	series := map[string][]plots.Point{}
-	limits := map[bandwidth.Limit]bool{}
+	limits := map[capacity.Limit]bool{}
 	var names []string
 	least := leastClass(r)
 	for i := range r.Speed.Cells {
@@ -40,7 +41,7 @@ func bandwidthChart(r *comm.Result) plots.Chart {
 			continue
 		}
 		if l := r.Speed.Subjects[c.Subject].Limit; l.Bandwidth > 0 {
-			limits[bandwidth.Limit{Link: l.Link, Bandwidth: l.Bandwidth}] = true
+			limits[capacity.Limit{Link: l.Link, Bandwidth: l.Bandwidth}] = true
 		}
 		name := r.WorkOf(c)
 		if k := r.Communicators[r.Speed.Subjects[c.Subject].Communicator].Kind; k != parallel.UnknownKind {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm/gotoh"
+	"github.com/sfstat/sfstat/engine/comm/launchplan"
 )
 
 // Ceiling is the most that the F1 of any way to pair calls and kernels can be, in expectation over all alignments that
@@ -17,7 +18,7 @@ import (
 // of max_i p(i, j) add up to. Out of T true ones its F1 is at most 2·Σ/(k + T). The ceiling is the
 // largest over k. Time and memory are the product of launches and kernels of each stream.
 func Ceiling(p Process, known []Match, use Use, sc Scoring) float64 {
-	launches, _ := Plan(p.Calls, len(p.Kernels))
+	launches, _ := launchplan.Plan(p.Calls, len(p.Kernels))
 	launchOf := map[int]int{}
 	for _, k := range known {
 		launchOf[k.Kernel] = k.Launch

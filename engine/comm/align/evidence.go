@@ -5,6 +5,8 @@ import (
 	"sort"
 
 	"github.com/sfstat/sfstat/engine/comm/gotoh"
+	"github.com/sfstat/sfstat/engine/comm/launchplan"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -56,9 +58,9 @@ const maxTable = 1 << 24
 // evidence scores launches against kernels of one stream.
 type evidence struct {
 	sc       *Scoring
-	calls    []Call
-	launches []*Launch
-	kernels  []*Kernel
+	calls    []launchplan.Call
+	launches []*launchplan.Launch
+	kernels  []*comms.Kernel
 	clock    clocks
 
 	kinds    []int // of each kernel
@@ -94,17 +96,17 @@ type class struct {
 	ghost    bool
 }
 
-func newEvidence(sc *Scoring, calls []Call, launches []*Launch, kernels []*Kernel) *evidence {
+func newEvidence(sc *Scoring, calls []launchplan.Call, launches []*launchplan.Launch, kernels []*comms.Kernel) *evidence {
 	e := &evidence{sc: sc, calls: calls, launches: launches, kernels: kernels}
 	e.classes, e.rowKinds = number(launches, e.classOf)
-	e.shapes, e.kinds = number(kernels, func(k *Kernel) shape {
+	e.shapes, e.kinds = number(kernels, func(k *comms.Kernel) shape {
 		if sc.UseShape {
 			return shape{k.KernelName, k.Grid, k.Block}
 		}
 		return shape{name: k.KernelName}
 	})
 	if len(e.shapes)*len(e.classes) > maxTable { // no program does that: names alone will do
-		e.shapes, e.kinds = number(kernels, func(k *Kernel) shape { return shape{name: k.KernelName} })
+		e.shapes, e.kinds = number(kernels, func(k *comms.Kernel) shape { return shape{name: k.KernelName} })
 	}
 	e.table = make([][]int32, len(e.classes))
 	for c := range e.classes {
@@ -142,14 +144,14 @@ func number[T any, K comparable](list []T, key func(T) K) (keys []K, of []int) {
 	return keys, of
 }
 
-func (e *evidence) classOf(l *Launch) class {
+func (e *evidence) classOf(l *launchplan.Launch) class {
 	c := class{op: l.Op, comm: l.Comm, calls: len(l.Calls), mixed: l.Mixed, ghost: l.Lead < 0, datatype: nccl.UnknownType}
 	if c.ghost {
 		return c
 	}
 	lead := &e.calls[l.Lead]
 	for _, i := range l.Calls {
-		c.bytes += e.calls[i].bytes()
+		c.bytes += e.calls[i].Bytes()
 	}
 	if l.Op.Reduces() {
 		c.datatype = lead.Datatype
@@ -245,7 +247,7 @@ func (e *evidence) order() {
 }
 
 // time is that of a kernel which stamps are compared with.
-func (c *clocks) time(k *Kernel) int64 {
+func (c *clocks) time(k *comms.Kernel) int64 {
 	if c.queued {
 		return k.Start
 	}
@@ -331,7 +333,7 @@ func (e *evidence) Row(dst []int32, i, from int) {
 
 // timely is what the time of a launch says: Time where it is as usual, less as it is off. Before the thread's next call there
 // is no other call that it could be of.
-func (e *evidence) timely(i int, k *Kernel) int32 {
+func (e *evidence) timely(i int, k *comms.Kernel) int32 {
 	l := e.launches[i]
 	if e.clock.queued {
 		return int32(10 * e.waiting(i, k))

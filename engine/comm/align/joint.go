@@ -3,6 +3,9 @@ package align
 import (
 	"cmp"
 	"slices"
+
+	"github.com/sfstat/sfstat/engine/comm/launchplan"
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // Member is one rank's side of a communicator: a process and the communicator's number
@@ -62,8 +65,8 @@ type joint struct {
 	sc   Scoring
 	ends []end
 
-	calls    []Call // a process as if one rank had logged and run everything
-	kernels  []Kernel
+	calls    []launchplan.Call // a process as if one rank had logged and run everything
+	kernels  []comms.Kernel
 	launchAt []map[uint64]int // of each member: index of Launches by count
 	members  []Member
 	streams  []int64

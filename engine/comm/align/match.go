@@ -4,13 +4,15 @@ import (
 	"sort"
 
 	"github.com/sfstat/sfstat/engine/comm/gotoh"
+	"github.com/sfstat/sfstat/engine/comm/launchplan"
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // Process is what is known of one process: the calls it logged and the kernels it ran.
 type Process struct {
-	Calls   []Call   // in the order of the log
-	Kernels []Kernel // of NCCL, in any order
-	Clock   int      // of the kernels' times: processes with the same one compare
+	Calls   []launchplan.Call // in the order of the log
+	Kernels []comms.Kernel    // of NCCL, in any order
+	Clock   int               // of the kernels' times: processes with the same one compare
 }
 
 // Match is one kernel with the calls that it ran.
@@ -36,8 +38,8 @@ type streamPair struct {
 
 // Matching is the result for one process.
 type Matching struct {
-	Launches  []Launch
-	Why       []Reason // of every call
+	Launches  []launchplan.Launch
+	Why       []launchplan.Reason // of every call
 	Matches   []Match
 	Certain   int32 // margin from which a match is certain
 	streams   []streamPair
@@ -70,7 +72,7 @@ func Calls(p Process, sc Scoring) (*Matching, error) {
 
 // calls is [Calls] where it is known, or not known, how times compare.
 func calls(p Process, sc Scoring, clock clocks) (*Matching, error) {
-	launches, why := Plan(p.Calls, len(p.Kernels))
+	launches, why := launchplan.Plan(p.Calls, len(p.Kernels))
 	m := &Matching{Launches: launches, Why: why, Certain: sc.CertainMargin, Replayed: replayed(p.Kernels)}
 	sc.UseThread = sc.UseThread && sharesThread(&p)
 	parts := divide(&p, launches, clock, &sc)
@@ -139,7 +141,7 @@ func sharesThread(p *Process) bool {
 	return false
 }
 
-func replayed(kernels []Kernel) (n int) {
+func replayed(kernels []comms.Kernel) (n int) {
 	for i := range kernels {
 		if kernels[i].Replay {
 			n++

@@ -1,80 +1,15 @@
 package align
 
 import (
-	"fmt"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sfstat/sfstat/engine/comm/launchplan"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
-
-// planned makes calls of one communicator of 4 ranks out of "op count opCount".
-func planned(calls ...Call) []Call {
-	for i := range calls {
-		c := &calls[i]
-		c.Ranks = max(c.Ranks, 4)
-		c.Send, c.Recv = uint64(0x100+i), uint64(0x100+i)
-		if c.Count == 1<<40 { // stands for none
-			c.Count = 0
-		}
-	}
-	return calls
-}
-
-// NCCL's rules of launching, by hand from its sources: enqueue.cc and group.cc.
-func TestPlan(t *testing.T) {
-	const none = 1 << 40
-	one := Call{Op: nccl.AllReduce, Count: 8, OpCount: 3}
-	one.Ranks = 1
-	tests := []struct {
-		name  string
-		calls []Call
-		want  []string
-		why   []Reason
-	}{
-		{"each call by itself", planned(Call{Op: nccl.AllReduce, Count: 8}, Call{Op: nccl.AllGather, Count: 8, OpCount: 1}),
-			[]string{"AllReduce [0]", "AllGather [1]"}, []Reason{Launches, Launches}},
-		{"a group of collectives is named after its largest", planned(Call{Op: nccl.AllGather, Count: 8}, Call{Op: nccl.ReduceScatter, Count: 80}, Call{Op: nccl.AllGather, Count: 8}),
-			[]string{"ReduceScatter [0 1 2] mixed"}, []Reason{Launches, Launches, Launches}},
-		{"of equals the first", planned(Call{Op: nccl.AllGather, Count: 8}, Call{Op: nccl.AllGather, Count: 8}),
-			[]string{"AllGather [0 1]"}, []Reason{Launches, Launches}},
-		{"sends and receives", planned(Call{Op: nccl.Send, Count: 8}, Call{Op: nccl.Recv, Count: 8}, Call{Op: nccl.Recv, Count: 8, OpCount: 1}),
-			[]string{"SendRecv [0 1]", "SendRecv [2]"}, []Reason{Launches, Launches, Launches}},
-		{"both kinds in a group are two kernels", planned(Call{Op: nccl.Send, Count: 8}, Call{Op: nccl.AllReduce, Count: 8}),
-			[]string{"SendRecv [0]", "AllReduce [1]"}, []Reason{Launches, Launches}},
-		{"one rank, nothing, copies, signals", append([]Call{one}, planned(Call{Op: nccl.AllReduce, Count: none}, Call{Op: nccl.AllGather, Count: 8, NoKernel: true}, Call{Op: nccl.Signal, Count: 1})...),
-			nil, []Reason{OneRank, NoElements, CopyEngine, OneSided}},
-		{"a line that stands twice", slices.Repeat(planned(Call{Op: nccl.AllReduce, Count: 8}), 2),
-			[]string{"AllReduce [0]"}, []Reason{Launches, Duplicate}},
-		{"launches that were not logged", planned(Call{Op: nccl.AllReduce, Count: 8, OpCount: 5}, Call{Op: nccl.AllReduce, Count: 8, OpCount: 8}),
-			[]string{"AllReduce [0]", "lost 6", "lost 7", "AllReduce [1]"}, []Reason{Launches, Launches}},
-		{"a jump that nobody can have lost", planned(Call{Op: nccl.AllReduce, Count: 8}, Call{Op: nccl.AllReduce, Count: 8, OpCount: 1 << 60}),
-			[]string{"AllReduce [0]", "AllReduce [1]"}, []Reason{Launches, Launches}},
-	}
-	for _, tt := range tests {
-		launches, why := Plan(tt.calls, 10)
-		var got []string
-		for _, l := range launches {
-			text := fmt.Sprintf("%v %v", l.Op, l.Calls)
-			if l.Lead < 0 {
-				text = fmt.Sprintf("lost %d", l.Count)
-			}
-			if l.Mixed {
-				text += " mixed"
-			}
-			got = append(got, text)
-		}
-		if diff := cmp.Diff(tt.want, got); diff != "" {
-			t.Errorf("%s, want −, got +:\n%s", tt.name, diff)
-		}
-		if diff := cmp.Diff(tt.why, why); diff != "" {
-			t.Errorf("%s, reasons, want −, got +:\n%s", tt.name, diff)
-		}
-	}
-}
 
 // simulated is a process of known pairs: two communicators on streams of their own, iterations that repeat, calls and
 // kernels lost by chance, stamps whose clock is off.
@@ -90,10 +25,10 @@ func simulate(seed uint64, lostCalls, lostKernels float64) simulated {
 // simulateLong has at least so many launches, and 15 iterations.
 func simulateLong(seed uint64, launches int, lostCalls, lostKernels float64) simulated {
 	rng := rand.New(rand.NewPCG(seed, 99))
-	iteration := make([]Call, 20+rng.IntN(30))
+	iteration := make([]launchplan.Call, 20+rng.IntN(30))
 	for i := range iteration {
 		op := []nccl.Op{nccl.AllReduce, nccl.AllGather, nccl.ReduceScatter, nccl.Broadcast}[rng.IntN(4)]
-		iteration[i] = Call{Op: op, Datatype: []nccl.Datatype{nccl.Float32, nccl.Bfloat16}[rng.IntN(2)], Count: 1 << (3 + rng.IntN(4)*5),
+		iteration[i] = launchplan.Call{Op: op, Datatype: []nccl.Datatype{nccl.Float32, nccl.Bfloat16}[rng.IntN(2)], Count: 1 << (3 + rng.IntN(4)*5),
 			Ranks: 4, Comm: rng.IntN(2)}
 	}
 	s := simulated{truth: map[[2]int]bool{}}
@@ -117,7 +52,7 @@ func simulateLong(seed uint64, launches int, lostCalls, lostKernels float64) sim
 				s.Calls = append(s.Calls, c)
 			}
 			if traced {
-				k := Kernel{KernelName: nccl.KernelName{Op: c.Op, Datatype: nccl.UnknownType, Algo: nccl.Ring}, Stream: int64(20 + c.Comm),
+				k := comms.Kernel{KernelName: nccl.KernelName{Op: c.Op, Datatype: nccl.UnknownType, Algo: nccl.Ring}, Stream: int64(20 + c.Comm),
 					Start: start + skew, End: busy[c.Comm] + skew, Launch: launch + skew, HasLaunch: true, Thread: 1, Grid: 1 + int32(c.Count>>10), Block: 512}
 				if c.Op.Reduces() {
 					k.Datatype = c.Datatype
@@ -268,11 +203,11 @@ func TestUndecided(t *testing.T) {
 		var p Process
 		for i := range 10 * len(step) {
 			op := step[i%len(step)]
-			p.Calls = append(p.Calls, Call{Op: op, Datatype: nccl.Float32, Count: count(i), Ranks: 4, OpCount: uint64(i), Send: uint64(i + 1),
+			p.Calls = append(p.Calls, launchplan.Call{Op: op, Datatype: nccl.Float32, Count: count(i), Ranks: 4, OpCount: uint64(i), Send: uint64(i + 1),
 				Time: int64(i) * 10_000_000, HasTime: stamped, Channels: int32(count(i))})
 			if i/len(step) == 6 || i/len(step) == 7 {
 				at := int64(i)*10_000_000 + 20_000
-				p.Kernels = append(p.Kernels, Kernel{KernelName: nccl.KernelName{Op: op, Datatype: nccl.UnknownType}, Start: at, End: at + 100_000,
+				p.Kernels = append(p.Kernels, comms.Kernel{KernelName: nccl.KernelName{Op: op, Datatype: nccl.UnknownType}, Start: at, End: at + 100_000,
 					Launch: at - 9_000, HasLaunch: stamped, Grid: int32(count(i))})
 			}
 		}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/comm/launchplan"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -87,16 +89,16 @@ func votesFar(p *Process, calls []int) ballot {
 // votesNear is the votes of kernels launched within reach of the stamp.
 func votesNear(p *Process, calls []int) ballot {
 	votes := ballot{}
-	var order []*Kernel
+	var order []*comms.Kernel
 	for j := range p.Kernels {
 		if p.Kernels[j].HasLaunch {
 			order = append(order, &p.Kernels[j])
 		}
 	}
-	slices.SortFunc(order, func(a, b *Kernel) int { return cmp.Compare(a.Launch, b.Launch) })
+	slices.SortFunc(order, func(a, b *comms.Kernel) int { return cmp.Compare(a.Launch, b.Launch) })
 	for _, i := range calls {
 		c := &p.Calls[i]
-		from, _ := slices.BinarySearchFunc(order, c.Time-reach, func(k *Kernel, t int64) int { return cmp.Compare(k.Launch, t) })
+		from, _ := slices.BinarySearchFunc(order, c.Time-reach, func(k *comms.Kernel, t int64) int { return cmp.Compare(k.Launch, t) })
 		for _, k := range order[from:] {
 			if k.Launch > c.Time+reach {
 				break
@@ -117,18 +119,18 @@ func floorBin(ns int64) int64 {
 }
 
 // mayRun reports whether the kernel's name allows the call.
-func mayRun(k *Kernel, c *Call) bool {
+func mayRun(k *comms.Kernel, c *launchplan.Call) bool {
 	if k.Op == nccl.Generic {
 		return true
 	}
-	return k.Op == kernelOp(c.Op) && (!k.Op.Reduces() || k.Datatype == nccl.UnknownType || k.Datatype.Signless() == c.Datatype.Signless())
+	return k.Op == launchplan.KernelOp(c.Op) && (!k.Op.Reduces() || k.Datatype == nccl.UnknownType || k.Datatype.Signless() == c.Datatype.Signless())
 }
 
 // voters is at most so many of the calls that launch something, over the whole log.
-func voters(calls []Call, most int) []int {
+func voters(calls []launchplan.Call, most int) []int {
 	var all []int
 	for i := range calls {
-		if calls[i].reason() == Launches && calls[i].HasTime {
+		if calls[i].Reason() == launchplan.Launches && calls[i].HasTime {
 			all = append(all, i)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/comm/gotoh"
 	"github.com/sfstat/sfstat/internal/robust"
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // A trace without launches still has the starts of its kernels, and a kernel starts after its call: at once where the device is
@@ -90,13 +91,13 @@ func (e *evidence) queuedWindow(i int) (least, most int64) {
 }
 
 // mayStart says whether a kernel starts when that of a launch may.
-func (e *evidence) mayStart(i int, k *Kernel) bool {
+func (e *evidence) mayStart(i int, k *comms.Kernel) bool {
 	least, most := e.queuedWindow(i)
 	return e.stamps[i] == math.MinInt64 || k.Start >= least && k.Start <= most
 }
 
 // waiting is how much less likely a kernel was queued for as long as it would have been than not at all, as a logarithm.
-func (e *evidence) waiting(i int, k *Kernel) float64 {
+func (e *evidence) waiting(i int, k *comms.Kernel) float64 {
 	if !e.clock.queued || e.launches[i].Lead < 0 {
 		return 0
 	}

@@ -5,12 +5,14 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm/gotoh"
+	"github.com/sfstat/sfstat/engine/comm/launchplan"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
 // divide parts launches and kernels by stream, and finds which streams are the
 // same: those first that have most in common.
-func divide(p *Process, launches []Launch, clock clocks, sc *Scoring) []part {
+func divide(p *Process, launches []launchplan.Launch, clock clocks, sc *Scoring) []part {
 	byLog := map[uint64][]int{}
 	streamOf := map[int]uint64{} // of a communicator, as its last call said
 	for i := len(launches) - 1; i >= 0; i-- {
@@ -20,7 +22,7 @@ func divide(p *Process, launches []Launch, clock clocks, sc *Scoring) []part {
 		byLog[streamOf[launches[i].Comm]] = append(byLog[streamOf[launches[i].Comm]], i)
 	}
 	byTrace := map[int64][]int{}
-	for _, j := range byStart(p.Kernels) {
+	for _, j := range launchplan.ByStart(p.Kernels) {
 		byTrace[p.Kernels[j].Stream] = append(byTrace[p.Kernels[j].Stream], j)
 	}
 	logs, traces := sortedKeys(byLog), sortedKeys(byTrace)
@@ -48,8 +50,8 @@ func divide(p *Process, launches []Launch, clock clocks, sc *Scoring) []part {
 }
 
 // newPart is some launches and some kernels.
-func newPart(p *Process, launches []Launch, sc *Scoring, launchIDs, kernelIDs []int) part {
-	ls, ks := make([]*Launch, len(launchIDs)), make([]*Kernel, len(kernelIDs))
+func newPart(p *Process, launches []launchplan.Launch, sc *Scoring, launchIDs, kernelIDs []int) part {
+	ls, ks := make([]*launchplan.Launch, len(launchIDs)), make([]*comms.Kernel, len(kernelIDs))
 	for k, i := range launchIDs {
 		ls[k] = &launches[i]
 	}
@@ -65,7 +67,7 @@ const (
 )
 
 // scored says for each two streams how well they align; not if that takes long.
-func scored(p *Process, launches []Launch, sc *Scoring, byLog map[uint64][]int, byTrace map[int64][]int, logs []uint64, traces []int64) (all []candidate, ok bool) {
+func scored(p *Process, launches []launchplan.Launch, sc *Scoring, byLog map[uint64][]int, byTrace map[int64][]int, logs []uint64, traces []int64) (all []candidate, ok bool) {
 	n, m := 0, 0
 	for _, l := range byLog {
 		n += len(l)
@@ -139,7 +141,7 @@ type symbol struct {
 
 // alikeness says for each two streams how many launches and kernels of the same name follow one another
 // in both.
-func alikeness(p *Process, launches []Launch, byLog map[uint64][]int, byTrace map[int64][]int, logs []uint64, traces []int64) (all []candidate) {
+func alikeness(p *Process, launches []launchplan.Launch, byLog map[uint64][]int, byTrace map[int64][]int, logs []uint64, traces []int64) (all []candidate) {
 	bags := make([]map[[2]symbol]int, len(traces))
 	for t, s := range traces {
 		bags[t] = bigrams(byTrace[s], func(j int) symbol {
@@ -148,7 +150,7 @@ func alikeness(p *Process, launches []Launch, byLog map[uint64][]int, byTrace ma
 		})
 	}
 	for l, s := range logs {
-		bag := bigrams(byLog[s], func(i int) symbol { return launches[i].symbol(p.Calls) })
+		bag := bigrams(byLog[s], func(i int) symbol { return symbolOf(&launches[i], p.Calls) })
 		for t, s2 := range traces {
 			common := 0
 			for g, n := range bag {
@@ -162,19 +164,19 @@ func alikeness(p *Process, launches []Launch, byLog map[uint64][]int, byTrace ma
 
 // coincident says for each two streams how many calls of the one have a kernel of the other that may be theirs, launched when it
 // was due.
-func coincident(p *Process, launches []Launch, clock clocks, byLog map[uint64][]int, byTrace map[int64][]int, logs []uint64, traces []int64) (all []candidate) {
-	sorted := make([][]*Kernel, len(traces))
+func coincident(p *Process, launches []launchplan.Launch, clock clocks, byLog map[uint64][]int, byTrace map[int64][]int, logs []uint64, traces []int64) (all []candidate) {
+	sorted := make([][]*comms.Kernel, len(traces))
 	for t, s := range traces {
 		for _, j := range byTrace[s] {
 			sorted[t] = append(sorted[t], &p.Kernels[j])
 		}
-		slices.SortStableFunc(sorted[t], func(a, b *Kernel) int { return cmp.Compare(a.Launch, b.Launch) })
+		slices.SortStableFunc(sorted[t], func(a, b *comms.Kernel) int { return cmp.Compare(a.Launch, b.Launch) })
 	}
 	for l, s := range logs {
 		common := make([]int, len(traces))
 		for _, i := range byLog[s] {
 			for t := range traces {
-				if launches[i].Lead >= 0 && launches[i].hasDue(p.Calls, sorted[t], clock) {
+				if launches[i].Lead >= 0 && hasDue(&launches[i], p.Calls, sorted[t], clock) {
 					common[t]++
 				}
 			}
@@ -187,9 +189,9 @@ func coincident(p *Process, launches []Launch, clock clocks, byLog map[uint64][]
 }
 
 // hasDue reports whether one of the kernels, sorted by launch, may run the call and was launched when it was due.
-func (l *Launch) hasDue(calls []Call, kernels []*Kernel, clock clocks) bool {
+func hasDue(l *launchplan.Launch, calls []launchplan.Call, kernels []*comms.Kernel, clock clocks) bool {
 	due := calls[l.Calls[len(l.Calls)-1]].Time + clock.offset
-	from, _ := slices.BinarySearchFunc(kernels, due-clock.spread, func(k *Kernel, at int64) int { return cmp.Compare(k.Launch, at) })
+	from, _ := slices.BinarySearchFunc(kernels, due-clock.spread, func(k *comms.Kernel, at int64) int { return cmp.Compare(k.Launch, at) })
 	for _, k := range kernels[from:] {
 		if k.Launch > due+clock.spread {
 			break
@@ -220,7 +222,7 @@ type candidate struct {
 	like       float64 // the more the liker; 0 for nothing in common
 }
 
-func (l *Launch) symbol(calls []Call) symbol {
+func symbolOf(l *launchplan.Launch, calls []launchplan.Call) symbol {
 	s := symbol{l.Op, nccl.UnknownType}
 	if l.Lead >= 0 && l.Op.Reduces() {
 		s.datatype = calls[l.Lead].Datatype.Signless()

@@ -5,30 +5,10 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/comm/capacity"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
-
-// Kind is what a subject is.
-type Kind uint8
-
-const (
-	Group Kind = iota // a communicator
-	Edge              // one member to another
-)
-
-// Subject is what calls run over.
-type Subject struct {
-	Kind         Kind
-	Communicator int // the caller's number of it
-	From, To     int // of an Edge: members of the communicator
-	Ranks        int
-	Hosts        int // that the ranks are on
-	// Family is the same for subjects that do the same work and can be held against each other: the
-	// groups of tensor parallelism, the edges of one pipeline.
-	Family int
-	Limit  Limit
-}
 
 // Bound is what a call's time is made of.
 type Bound uint8
@@ -56,15 +36,15 @@ type Cell struct {
 	Subject             int
 	Op                  nccl.Op
 	Class               int
-	Calls               []int   // indices of the calls that could be measured, in order
-	Bytes               int64   // as logged, of one rank, over all calls
-	Transfer            int64   // median, nanoseconds
-	Wait                int64   // median of the calls' mean waits, nanoseconds
-	Algorithm           float64 // median, GB/s
-	Bus                 float64 // median, GB/s
-	Limit               Limit   // what it is held against, at the mean size of its calls
-	Efficiency          float64 // Bus over what the limit allows; 0 where that is unknown
-	AlgorithmEfficiency float64 // the same of Algorithm
+	Calls               []int          // indices of the calls that could be measured, in order
+	Bytes               int64          // as logged, of one rank, over all calls
+	Transfer            int64          // median, nanoseconds
+	Wait                int64          // median of the calls' mean waits, nanoseconds
+	Algorithm           float64        // median, GB/s
+	Bus                 float64        // median, GB/s
+	Limit               capacity.Limit // what it is held against, at the mean size of its calls
+	Efficiency          float64        // Bus over what the limit allows; 0 where that is unknown
+	AlgorithmEfficiency float64        // the same of Algorithm
 	Bound               Bound
 	Slow                []int // calls that are slow against the others of the cell, surely
 	// Of the comparison with cells of peers:
@@ -91,7 +71,7 @@ const (
 
 // Options say how to analyse.
 type Options struct {
-	Theory Theory
+	Theory capacity.Theory
 	// Alpha is the chance that anything at all is called slow in a job where nothing is:
 	// half of it for subjects against their peers, half for calls against others of their cell.
 	Alpha float64
@@ -118,11 +98,11 @@ type Result struct {
 
 // Analyze measures all calls and finds what is slow. Calls of a subject come in the order of time.
 // O(calls · log calls + peers²), and the simulation of a threshold for each number of calls in a cell.
-func Analyze(subjects []Subject, calls []Call, o Options) *Result {
+func Analyze(subjects []capacity.Subject, calls []Call, o Options) *Result {
 	return analyze(subjects, calls, o, &simulations{seed: o.Seed, known: map[int][]float64{}})
 }
 
-func analyze(subjects []Subject, calls []Call, o Options, s *simulations) *Result {
+func analyze(subjects []capacity.Subject, calls []Call, o Options, s *simulations) *Result {
 	r := &Result{Measures: make([]Measure, len(calls))}
 	for i := range calls {
 		m, err := measure(&calls[i], o.Theory.Convention)
@@ -137,7 +117,7 @@ func analyze(subjects []Subject, calls []Call, o Options, s *simulations) *Resul
 	r.Latencies = latencies(subjects, r.Cells)
 	for i := range r.Cells {
 		c := &r.Cells[i]
-		w := Work{Op: c.Op, Algo: calls[c.Calls[0]].Algo, Bytes: c.Bytes / int64(len(c.Calls))}
+		w := capacity.Work{Op: c.Op, Algo: calls[c.Calls[0]].Algo, Bytes: c.Bytes / int64(len(c.Calls))}
 		c.hold(o.Theory.Limit(&subjects[c.Subject], w), r.Latencies[c.Subject])
 	}
 	r.slowCalls(o, s)
@@ -185,7 +165,7 @@ func (c *Cell) summarise(measures []Measure) {
 }
 
 // latencies are the medians of each subject's smallest class, where that is small.
-func latencies(subjects []Subject, all []Cell) []Latency {
+func latencies(subjects []capacity.Subject, all []Cell) []Latency {
 	out := make([]Latency, len(subjects))
 	class := slices.Repeat([]int{Class(smallMessage)}, len(subjects))
 	for i := range out {
@@ -209,14 +189,14 @@ func latencies(subjects []Subject, all []Cell) []Latency {
 func (c *Cell) CarriesData() bool { return c.Class >= leastClass && c.Bound != ByLatency }
 
 // hold holds a cell against its limit: bound by latency is what at full bandwidth would take less time than latency.
-func (c *Cell) hold(h Held, l Latency) {
+func (c *Cell) hold(h capacity.Held, l Latency) {
 	c.Limit = h.Limit
 	if h.Bus == 0 || c.Bus == 0 {
 		return
 	}
 	c.Efficiency, c.AlgorithmEfficiency = c.Bus/h.Bus, c.Algorithm/h.Algorithm
 	c.Bound = ByBandwidth
-	if c.Bus/h.full*float64(c.Transfer) < float64(l.Time) { // f·S / limit
+	if c.Bus/h.Full*float64(c.Transfer) < float64(l.Time) { // f·S / limit
 		c.Bound = ByLatency
 	}
 }

@@ -8,7 +8,7 @@
 //	transfer         = latest end − latest start
 //	algorithm bandwidth = S / transfer,   bus bandwidth = algorithm bandwidth · f
 //
-// with the size S and the factor f of [Convention]. The bus bandwidth can be held against
+// with the size S and the factor f of [capacity.Convention]. The bus bandwidth can be held against
 // a link: in a ring each link carries f·S, whatever the number of ranks
 // (nccl-tests, doc/PERFORMANCE.md).
 //
@@ -21,6 +21,7 @@ package bandwidth
 import (
 	"errors"
 
+	"github.com/sfstat/sfstat/engine/comm/capacity"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -34,50 +35,6 @@ type Call struct {
 	Algo    nccl.Algo
 	Bytes   int64 // as the log has it: elements × size of one, of one rank, or to one peer
 	Members []Span
-}
-
-// Convention says which sizes and factors make bandwidths comparable.
-type Convention uint8
-
-const (
-	// NCCLTests are those of nccl-tests, and of NCCL's Inspector: AllReduce 2(n−1)/n whatever the
-	// algorithm; AllGather, ReduceScatter and AlltoAll (n−1)/n of n times the logged size; all others 1.
-	NCCLTests Convention = iota
-	// Thesis are those of the NCCL Trace Profiler (Heidelberg 2026): the same, but 2 for an
-	// AllReduce that runs as a tree, and the logged size of everything (equations 4.9 to 4.11).
-	Thesis
-)
-
-// logicalSize is what the call counts for: the logged bytes, times the ranks where the log has the part of
-// one rank, or the message to one peer.
-func (c Convention) logicalSize(op nccl.Op, bytes int64, ranks int) int64 {
-	if c == Thesis {
-		return bytes
-	}
-	switch op {
-	case nccl.AllGather, nccl.ReduceScatter, nccl.AlltoAll, nccl.AllToAllPivot, nccl.Gather, nccl.Scatter:
-		return bytes * int64(ranks)
-	}
-	return bytes
-}
-
-// Factor turns algorithm bandwidth into bus bandwidth, for at least two ranks; 0 for one, which moves
-// nothing over a bus.
-func (c Convention) Factor(op nccl.Op, algo nccl.Algo, ranks int) float64 {
-	if ranks < 2 {
-		return 0
-	}
-	n := float64(ranks)
-	switch op {
-	case nccl.AllReduce:
-		if c == Thesis && (algo == nccl.Tree || algo == nccl.NVLSTree) {
-			return 2
-		}
-		return 2 * (n - 1) / n
-	case nccl.AllGather, nccl.ReduceScatter, nccl.AlltoAll, nccl.AllToAllPivot, nccl.Gather, nccl.Scatter:
-		return (n - 1) / n
-	}
-	return 1
 }
 
 // Measure is how one call went.
@@ -98,7 +55,7 @@ var errAlone = errors.New("fewer than two members")
 
 // measure measures a call. A member that ends before the last one starts is errUnresolved for what
 // ends together; the sender of a point-to-point call or a root may be done by then.
-func measure(c *Call, how Convention) (Measure, error) {
+func measure(c *Call, how capacity.Convention) (Measure, error) {
 	n := len(c.Members)
 	if n < 2 {
 		return Measure{}, errAlone
@@ -121,7 +78,7 @@ func measure(c *Call, how Convention) (Measure, error) {
 		waits += float64(start - s.Start)
 	}
 	m.Wait = int64(waits / float64(n))
-	m.Algorithm = float64(how.logicalSize(c.Op, c.Bytes, n)) / float64(m.Transfer)
+	m.Algorithm = float64(how.LogicalSize(c.Op, c.Bytes, n)) / float64(m.Transfer)
 	m.Bus = m.Algorithm * how.Factor(c.Op, c.Algo, n)
 	return m, nil
 }

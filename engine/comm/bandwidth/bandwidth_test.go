@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sfstat/sfstat/engine/comm/capacity"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -25,18 +26,18 @@ func TestByHand(t *testing.T) {
 	for _, tt := range []struct {
 		op             nccl.Op
 		algo           nccl.Algo
-		how            Convention
+		how            capacity.Convention
 		algorithm, bus float64
 	}{
-		{nccl.AllReduce, nccl.Ring, NCCLTests, 10, 15},
-		{nccl.AllReduce, nccl.Tree, NCCLTests, 10, 15},
-		{nccl.AllReduce, nccl.Tree, Thesis, 10, 20},
-		{nccl.AllReduce, nccl.Ring, Thesis, 10, 15},
-		{nccl.AllGather, nccl.Ring, NCCLTests, 40, 30},
-		{nccl.ReduceScatter, nccl.Ring, NCCLTests, 40, 30},
-		{nccl.AlltoAll, nccl.UnknownAlgo, NCCLTests, 40, 30},
-		{nccl.Broadcast, nccl.Ring, NCCLTests, 10, 10},
-		{nccl.Reduce, nccl.Ring, NCCLTests, 10, 10},
+		{nccl.AllReduce, nccl.Ring, capacity.NCCLTests, 10, 15},
+		{nccl.AllReduce, nccl.Tree, capacity.NCCLTests, 10, 15},
+		{nccl.AllReduce, nccl.Tree, capacity.Thesis, 10, 20},
+		{nccl.AllReduce, nccl.Ring, capacity.Thesis, 10, 15},
+		{nccl.AllGather, nccl.Ring, capacity.NCCLTests, 40, 30},
+		{nccl.ReduceScatter, nccl.Ring, capacity.NCCLTests, 40, 30},
+		{nccl.AlltoAll, nccl.UnknownAlgo, capacity.NCCLTests, 40, 30},
+		{nccl.Broadcast, nccl.Ring, capacity.NCCLTests, 10, 10},
+		{nccl.Reduce, nccl.Ring, capacity.NCCLTests, 10, 10},
 	} {
 		c := Call{Op: tt.op, Algo: tt.algo, Bytes: 1e6, Members: spans(100_400, 0, 400, 100, 300)}
 		m, err := measure(&c, tt.how)
@@ -46,35 +47,6 @@ func TestByHand(t *testing.T) {
 		if want := (Measure{Transfer: 100_000, Wait: 200, LatestRank: 1, Algorithm: tt.algorithm, Bus: tt.bus}); m != want {
 			t.Errorf("%v %v: got %+v, want %+v", tt.op, tt.algo, m, want)
 		}
-	}
-}
-
-// Of a link of 12.5 GB/s and four ranks: an AllReduce on a ring has the limits of Fig. 4.2 of the thesis, 9.375 and 18.75 GB/s. By nccl-tests a ring
-// that uses all of the link has the whole of both limits.
-func TestBounds(t *testing.T) {
-	for _, tt := range []struct {
-		op             nccl.Op
-		algo           nccl.Algo
-		how            Convention
-		algorithm, bus float64
-	}{
-		{nccl.AllReduce, nccl.Ring, Thesis, 9.375, 18.75},
-		{nccl.AllReduce, nccl.Tree, Thesis, 12.5, 25},
-		{nccl.AllGather, nccl.Ring, Thesis, 9.375, 9.375},
-		{nccl.ReduceScatter, nccl.Ring, Thesis, 9.375, 9.375},
-		{nccl.Broadcast, nccl.Ring, Thesis, 12.5, 12.5},
-		{nccl.SendRecv, nccl.UnknownAlgo, Thesis, 12.5, 12.5},
-		{nccl.AllReduce, nccl.Tree, NCCLTests, 12.5 * 4 / 6, 12.5},
-		{nccl.AllGather, nccl.Ring, NCCLTests, 12.5 * 4 / 3, 12.5},
-		{nccl.Broadcast, nccl.Ring, NCCLTests, 12.5, 12.5},
-	} {
-		algorithm, bus := tt.how.Bounds(tt.op, tt.algo, 4, 12.5)
-		if math.Abs(algorithm-tt.algorithm) > 1e-12 || bus != tt.bus {
-			t.Errorf("%v %v: %v and %v, want %v and %v", tt.op, tt.algo, algorithm, bus, tt.algorithm, tt.bus)
-		}
-	}
-	if a, b := NCCLTests.Bounds(nccl.AllReduce, nccl.Ring, 1, 12.5); a != 0 || b != 0 {
-		t.Errorf("of one rank: %v, %v", a, b)
 	}
 }
 
@@ -88,7 +60,7 @@ func TestInvariances(t *testing.T) {
 		for range n {
 			c.Members = append(c.Members, Span{r.Int64N(1000), 2000 + r.Int64N(1000)})
 		}
-		m, err := measure(&c, NCCLTests)
+		m, err := measure(&c, capacity.NCCLTests)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +68,7 @@ func TestInvariances(t *testing.T) {
 		early.Members = slices.Clone(c.Members)
 		who := (m.LatestRank + 1) % n
 		early.Members[who].Start -= 1_000_000 * int64(n)
-		e, _ := measure(&early, NCCLTests)
+		e, _ := measure(&early, capacity.NCCLTests)
 		if e.Transfer != m.Transfer || e.Bus != m.Bus || e.LatestRank != m.LatestRank || e.Wait-m.Wait < 999_999 || e.Wait-m.Wait > 1_000_001 {
 			t.Fatalf("waiting 1 ms × n more on one of n: %+v after %+v", e, m)
 		}
@@ -105,7 +77,7 @@ func TestInvariances(t *testing.T) {
 			s := c.Members[k]
 			other.Members = append(other.Members, Span{s.Start + 777, s.End + 777})
 		}
-		o, _ := measure(&other, NCCLTests)
+		o, _ := measure(&other, capacity.NCCLTests)
 		if o.Transfer != m.Transfer || o.Wait != m.Wait || o.Apart != m.Apart || math.Abs(o.Bus/m.Bus-2) > 1e-12 ||
 			other.Members[o.LatestRank].Start != c.Members[m.LatestRank].Start+777 {
 			t.Fatalf("permuted, shifted, doubled: %+v after %+v", o, m)
@@ -125,27 +97,8 @@ func TestUnresolved(t *testing.T) {
 		"a sender that is done":            {nccl.Send, []Span{{0, 10}, {20, 30}}, nil},
 		"ends before it starts, the clock": {nccl.Send, []Span{{0, 10}, {30, 20}}, errUnresolved},
 	} {
-		if _, err := measure(&Call{Op: tt.op, Members: tt.members}, NCCLTests); !errors.Is(err, tt.want) {
+		if _, err := measure(&Call{Op: tt.op, Members: tt.members}, capacity.NCCLTests); !errors.Is(err, tt.want) {
 			t.Errorf("%s: got %v, want %v", name, err, tt.want)
 		}
-	}
-}
-
-// Two machines of two GPUs on NVLink, the second with a slower card; a way that is said twice counts as the
-// wider; nonsense counts for nothing.
-func TestNarrowest(t *testing.T) {
-	ways := []Way{{0, 1, nccl.NVL, 80}, {1, 0, nccl.SYS, 16}, {2, 3, nccl.NVL, 80}, {0, Network, nccl.PHB, 25}, {1, Network, nccl.PHB, 25},
-		{2, Network, nccl.PHB, 12.5}, {3, Network, nccl.PHB, 25}, {0, 9, nccl.SYS, 1}, {-5, 0, nccl.SYS, 1}, {0, 1, nccl.SYS, math.NaN()}}
-	if got, want := Narrowest(ways, []int{0, 0, 1, 1}), (Limit{nccl.NET, 2, Network, 12.5, 0, false}); got != want {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
-	if got, want := Narrowest(ways[:2], []int{0, 0}), (Limit{nccl.NVL, 0, 1, 80, 0, false}); got != want {
-		t.Errorf("one machine: got %+v, want %+v", got, want)
-	}
-	if got, want := Narrowest(nil, []int{0, 0, 1}), (Limit{Unknown: 4}); got != want {
-		t.Errorf("nothing known: got %+v, want %+v", got, want)
-	}
-	if got := Narrowest(nil, nil); got != (Limit{}) {
-		t.Errorf("nobody: got %+v", got)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/comm/capacity"
 	"github.com/sfstat/sfstat/internal/robust"
 )
 
@@ -73,7 +74,7 @@ type trial struct {
 }
 
 // slowSubjects compares each subject with those of its family, by operation, size class, link and number of ranks.
-func (r *Result) slowSubjects(subjects []Subject, o Options) {
+func (r *Result) slowSubjects(subjects []capacity.Subject, o Options) {
 	var trials []trial
 	for _, list := range r.contests(subjects) {
 		r.stand(subjects, list, o)
@@ -119,7 +120,7 @@ func (s *Suspect) mostPeers() (n int) {
 }
 
 // contests are the cells that can be held against each other, in the order of cells.
-func (r *Result) contests(subjects []Subject) (all [][]contender) {
+func (r *Result) contests(subjects []capacity.Subject) (all [][]contender) {
 	at := map[[7]int]int{}
 	for i := range r.Cells {
 		c := &r.Cells[i]
@@ -155,10 +156,10 @@ func (r *Result) blocks(c *Cell) []float64 {
 
 // stand says of which cells clocks blur the transfer by more than half of the margin: the ends of one call are that far apart.
 // The members of a group end together or not, as the operation has it; two that send each other end together.
-func (r *Result) stand(subjects []Subject, list []contender, o Options) {
+func (r *Result) stand(subjects []capacity.Subject, list []contender, o Options) {
 	for _, x := range list {
 		c := &r.Cells[x.cell]
-		if subjects[c.Subject].Kind == Group && !endsTogether(c.Op) {
+		if subjects[c.Subject].Kind == capacity.Group && !endsTogether(c.Op) {
 			continue
 		}
 		var apart []float64

@@ -5,16 +5,17 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/sfstat/sfstat/engine/comm/capacity"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
 // job is groups of four ranks on NVLink that reduce 16 MiB, calls of which take 300 µs, give or take
 // 3 %, times slower of the group; and 8 bytes in 12 µs.
-func job(r *rand.Rand, groups, calls int, slower map[int]float64) ([]Subject, []Call) {
-	var subjects []Subject
+func job(r *rand.Rand, groups, calls int, slower map[int]float64) ([]capacity.Subject, []Call) {
+	var subjects []capacity.Subject
 	var all []Call
 	for g := range groups {
-		subjects = append(subjects, Subject{Communicator: g, Ranks: 4, Limit: Limit{Link: nccl.NVL, Bandwidth: 120}})
+		subjects = append(subjects, capacity.Subject{Communicator: g, Ranks: 4, Limit: capacity.Limit{Link: nccl.NVL, Bandwidth: 120}})
 		f := 1.0
 		if s := slower[g]; s > 0 {
 			f = s
@@ -55,7 +56,7 @@ func TestSlowGroup(t *testing.T) {
 // A message of 8 bytes is bound by latency and one of 16 MiB is not: 16 MiB · 1.5 in 300 µs are 83.9 GB/s of 120.
 func TestCells(t *testing.T) {
 	subjects, calls := job(rand.New(rand.NewPCG(4, 1)), 3, 50, nil)
-	subjects[2].Limit = Limit{}
+	subjects[2].Limit = capacity.Limit{}
 	r := Analyze(subjects, calls, DefaultOptions())
 	if len(r.Cells) != 6 {
 		t.Fatalf("%d cells, want 6", len(r.Cells))
@@ -127,7 +128,7 @@ func TestOrder(t *testing.T) {
 	subjects, calls := job(random, 6, 9, map[int]float64{2: 1.8})
 	want := Analyze(subjects, calls, DefaultOptions())
 	to := random.Perm(len(subjects))
-	moved := make([]Subject, len(subjects))
+	moved := make([]capacity.Subject, len(subjects))
 	for i, k := range to {
 		moved[k] = subjects[i]
 	}

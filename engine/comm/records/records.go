@@ -7,8 +7,9 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm"
-	"github.com/sfstat/sfstat/engine/comm/align"
 	"github.com/sfstat/sfstat/engine/comm/bandwidth"
+	"github.com/sfstat/sfstat/engine/comm/capacity"
+	"github.com/sfstat/sfstat/engine/comm/launchplan"
 	"github.com/sfstat/sfstat/engine/comm/steptotals"
 	"github.com/sfstat/sfstat/trace/comms"
 )
@@ -19,8 +20,8 @@ type Record struct {
 	Call         int // index of Calls
 	Kernel       int // of the rank's kernels, which ran it; None: none is known
 	Certain      bool
-	Reason       align.Reason // why it has no kernel, where it must have none
-	Communicator int          // index of Communicators, None: not known
+	Reason       launchplan.Reason // why it has no kernel, where it must have none
+	Communicator int               // index of Communicators, None: not known
 	Place        steptotals.Place
 	Moved        // as its kernel; zero where it has none
 }
@@ -35,7 +36,7 @@ type Moved struct {
 	Peers   []int              // of messages: ranks of the job, ascending
 	Measure *bandwidth.Measure // nil where the kernel did several things at once, or could not be measured
 	Subject int                // of Speed.Subjects; None
-	bandwidth.Held
+	capacity.Held
 	Tuning *comms.Tuning // of the first rank that its log tells; nil: not known
 }
 
@@ -120,7 +121,7 @@ func (a moves) collective(r *comm.Result, i int, measured map[comm.Measured]int)
 			tuning = t
 		}
 	}
-	held := r.Speed.Theory.Limit(&r.Speed.Subjects[c.Communicator], bandwidth.Work{Op: c.Op, Algo: r.AlgoOf(c), Bytes: c.Bytes})
+	held := r.Speed.Theory.Limit(&r.Speed.Subjects[c.Communicator], capacity.Work{Op: c.Op, Algo: r.AlgoOf(c), Bytes: c.Bytes})
 	for _, p := range c.Parts {
 		x := a.join(r, p, c.Begin, k)
 		x.Subject, x.Held = c.Communicator, held
@@ -139,7 +140,7 @@ func (a moves) transfer(r *comm.Result, t *comm.Transfer, measure, subject int) 
 		slices.Sort(x.Peers)
 		x.Peers = slices.Compact(x.Peers)
 		if subject != comms.None {
-			x.Subject, x.Held = subject, r.Speed.Theory.Limit(&r.Speed.Subjects[subject], bandwidth.Work{Op: t.Direction.Op(), Bytes: t.Bytes})
+			x.Subject, x.Held = subject, r.Speed.Theory.Limit(&r.Speed.Subjects[subject], capacity.Work{Op: t.Direction.Op(), Bytes: t.Bytes})
 		}
 	}
 }
@@ -166,7 +167,7 @@ func All(r *comm.Result, places []steptotals.Place) iter.Seq[*Record] {
 				if m, found := ran[c]; found {
 					x.Kernel, x.Certain, x.Moved = m.Kernel, m.Certain, *all[site{i, m.Kernel}]
 				}
-				if why[n] != align.Duplicate && !yield(&x) {
+				if why[n] != launchplan.Duplicate && !yield(&x) {
 					return
 				}
 			}

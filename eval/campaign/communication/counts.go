@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm"
-	"github.com/sfstat/sfstat/engine/comm/align"
+	"github.com/sfstat/sfstat/engine/comm/launchplan"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -114,10 +114,10 @@ func (t tally) calls(r *comm.Result, k *comm.Rank) {
 	for i, why := range k.Matching.Why {
 		c := t.of(r.Calls[k.Calls[i]].Op)
 		switch why {
-		case align.Duplicate:
+		case launchplan.Duplicate:
 			c.Repeated++
 			continue
-		case align.Launches:
+		case launchplan.Launches:
 			c.Joined++ // but for the one that gives its launch the name
 		default:
 			c.Silent++

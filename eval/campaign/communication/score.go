@@ -5,6 +5,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/align"
+	"github.com/sfstat/sfstat/engine/comm/baseline"
 	"github.com/sfstat/sfstat/trace/comms"
 )
 
@@ -103,10 +104,10 @@ func (r *Recording) scoreNames(s *Score, m Method) error {
 		if !both {
 			continue
 		}
-		found := align.BySliding(p, align.SlidingWindow)
+		found := baseline.BySliding(p, baseline.SlidingWindow)
 		if m == Names {
 			var err error
-			if found, err = align.ByName(p); err != nil {
+			if found, err = baseline.ByName(p); err != nil {
 				return err
 			}
 		}

@@ -1,4 +1,4 @@
-package bandwidth
+package capacity
 
 import "github.com/sfstat/sfstat/trace/nccl"
 

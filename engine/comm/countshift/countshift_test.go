@@ -1,4 +1,4 @@
-package align
+package countshift
 
 import (
 	"testing"
@@ -45,13 +45,13 @@ func TestShift(t *testing.T) {
 		{"all alike, even times", units(0, 100_000, 7, 7, 7, 7, 7, 7), units(0, 100_000, 7, 7, 7, 7, 7), nil, 0, false},
 		{"all alike, even times, a distance that is known", units(0, 100_000, 7, 7, 7, 7, 7, 7), units(0, 100_000, 7, 7, 7, 7, 7), &offset, 0, true},
 	} {
-		if d, ok := Shift(tt.of, tt.in, tt.offset); d != tt.want && tt.ok || ok != tt.ok {
+		if d, ok := Find(tt.of, tt.in, tt.offset); d != tt.want && tt.ok || ok != tt.ok {
 			t.Errorf("%s: %d, %t, want %d, %t", tt.name, d, ok, tt.want, tt.ok)
 		}
 	}
 	of := units(0, 0, 7, 7, 7)
 	of[1].After, of[1].Before = 1150, 1250 // what stands next to it in the log began then
-	if d, ok := Shift(of, units(0, 100, 7, 7, 7, 7), nil); !ok || d != -1 {
+	if d, ok := Find(of, units(0, 100, 7, 7, 7, 7), nil); !ok || d != -1 {
 		t.Errorf("bounded: %d, %t, want -1", d, ok)
 	}
 	if !Possible(units(0, 0, 1, 0, 3), units(0, 0, 1, 2, 3), 0) || Possible(units(0, 0, 1, 0, 3), units(0, 0, 1, 2, 3), 1) {
@@ -61,7 +61,7 @@ func TestShift(t *testing.T) {
 	for i := range many {
 		many[i] = 7
 	}
-	if _, ok := Shift(units(0, 0, many...), units(0, 0, many...), nil); ok {
+	if _, ok := Find(units(0, 0, many...), units(0, 0, many...), nil); ok {
 		t.Error("one of very many is taken")
 	}
 }

@@ -1,6 +1,14 @@
-package align
+// Package baseline pairs calls with kernels as published before: by names alone, with the
+// scoring and growing gaps of the NCCL Trace Profiler (Heidelberg 2026), and by a sliding
+// window. Package align is held against it.
+package baseline
 
-import "github.com/sfstat/sfstat/engine/comm/gotoh"
+import (
+	"github.com/sfstat/sfstat/engine/comm/align"
+	"github.com/sfstat/sfstat/engine/comm/gotoh"
+	"github.com/sfstat/sfstat/engine/comm/launchplan"
+	"github.com/sfstat/sfstat/trace/comms"
+)
 
 // thesisScoring is the scoring of the thesis that this way of pairing comes from
 // (NCCL Trace Profiler, Heidelberg 2026), for comparison: equal operation names score 5, different ones
@@ -8,8 +16,8 @@ import "github.com/sfstat/sfstat/engine/comm/gotoh"
 // growth of long gaps and its bonus too, and is not optimal. Everything else that the log and the trace know is
 // not looked at, and a process is one sequence: its calls as logged, its kernels as they started.
 type thesisScoring struct {
-	calls   []Call
-	kernels []Kernel
+	calls   []launchplan.Call
+	kernels []comms.Kernel
 	order   []int // of kernels, by start
 }
 
@@ -21,8 +29,8 @@ const (
 )
 
 // newThesisScoring is the thesis's scoring of one process.
-func newThesisScoring(p Process) *thesisScoring {
-	return &thesisScoring{calls: p.Calls, kernels: p.Kernels, order: byStart(p.Kernels)}
+func newThesisScoring(p align.Process) *thesisScoring {
+	return &thesisScoring{calls: p.Calls, kernels: p.Kernels, order: launchplan.ByStart(p.Kernels)}
 }
 
 var _ gotoh.Scores = (*thesisScoring)(nil)
@@ -32,7 +40,7 @@ func (t *thesisScoring) Window(int) (int, int) { return 0, len(t.order) }
 func (t *thesisScoring) Best(int) int32        { return thesisMatch }
 
 func (t *thesisScoring) Row(dst []int32, row, from int) {
-	op := kernelOp(t.calls[row].Op)
+	op := launchplan.KernelOp(t.calls[row].Op)
 	for k := range dst {
 		dst[k] = thesisMismatch
 		if t.kernels[t.order[from+k]].Op == op {
@@ -42,7 +50,7 @@ func (t *thesisScoring) Row(dst []int32, row, from int) {
 }
 
 // ByName aligns one process with the thesis's scoring: pairs of call and kernel.
-func ByName(p Process) ([]gotoh.Pair, error) {
+func ByName(p align.Process) ([]gotoh.Pair, error) {
 	t := newThesisScoring(p)
 	gap := gotoh.Gap{Extend: thesisGap}
 	r, err := gotoh.Solve(t, gotoh.Options{Rows: gap, Columns: gap, Width: gotoh.DefaultWidth})
@@ -60,12 +68,12 @@ const SlidingWindow = 8
 
 // BySliding pairs what scripts pair: it walks both sequences, and takes for each call the first kernel of its operation
 // among the next few that are left. Pairs have no margin.
-func BySliding(p Process, window int) []gotoh.Pair {
-	order := byStart(p.Kernels)
+func BySliding(p align.Process, window int) []gotoh.Pair {
+	order := launchplan.ByStart(p.Kernels)
 	var out []gotoh.Pair
 	next := 0
 	for c := range p.Calls {
-		op := kernelOp(p.Calls[c].Op)
+		op := launchplan.KernelOp(p.Calls[c].Op)
 		for k := next; k < min(next+window, len(order)); k++ {
 			if p.Kernels[order[k]].Op == op {
 				out = append(out, gotoh.Pair{Row: c, Column: order[k]})

@@ -1,4 +1,6 @@
-package align
+// Package countshift finds by how much two witnesses of one side of a communicator count
+// its launches differently, where one began later than the other.
+package countshift
 
 import (
 	"cmp"
@@ -36,14 +38,14 @@ func (s Sign) like(o Sign) bool {
 // maxShifts bounds what is tried: sequences in which everything is alike fit anywhere, and then only times tell.
 const maxShifts = 4096
 
-// Shift finds by how much the counts of two witnesses of one side of a communicator differ: of[i].Count − in[j].Count
+// Find finds by how much the counts of two witnesses of one side of a communicator differ: of[i].Count − in[j].Count
 // of a unit that both tell. Either may lack units. Both must be in the order of their counts.
 //
 // A shift is possible where no unit of the first that falls into the span of the second contradicts the one
 // there, and at least half of the shorter list falls into it. Where several are, times decide: of a true pair
 // the two clocks are equally far apart each time, so that three of four of them deviate least from the median, by a factor of four; or, where
 // calls come evenly, the distance that offset says, if it is not nil. ok is false where nothing decides.
-func Shift(of, in []Unit, offset *int64) (d int64, ok bool) {
+func Find(of, in []Unit, offset *int64) (d int64, ok bool) {
 	w := newWitness(in)
 	var best []shifted
 	hasTime := func(u Unit) bool { return u.HasTime }

@@ -1,4 +1,6 @@
-package align
+// Package launchplan says which kernels NCCL launches for the calls of one process: calls
+// of one group share one, and some launch none.
+package launchplan
 
 import (
 	"cmp"
@@ -47,7 +49,8 @@ func CallOf(c *comms.Call, groups []comms.Group) Call {
 	return call
 }
 
-func (c *Call) bytes() int64 {
+// Bytes is how much the call moves, elements by their size.
+func (c *Call) Bytes() int64 {
 	return int64(min(c.Count, 1<<56)) * max(c.Datatype.Size(), 1)
 }
 
@@ -96,7 +99,7 @@ func Plan(calls []Call, lost int) (launches []Launch, why []Reason) {
 	at := map[key]int{}
 	for i := range calls {
 		c := &calls[i]
-		if why[i] = c.reason(); why[i] != Launches {
+		if why[i] = c.Reason(); why[i] != Launches {
 			continue
 		}
 		k := key{c.Comm, c.OpCount, c.Op.PointToPoint()}
@@ -104,7 +107,7 @@ func Plan(calls []Call, lost int) (launches []Launch, why []Reason) {
 		if !open {
 			l = len(launches)
 			at[k] = l
-			launches = append(launches, Launch{Op: kernelOp(c.Op), Lead: i, Comm: c.Comm, Count: c.OpCount})
+			launches = append(launches, Launch{Op: KernelOp(c.Op), Lead: i, Comm: c.Comm, Count: c.OpCount})
 		} else if twice(calls, launches[l].Calls, c) {
 			why[i] = Duplicate
 			continue
@@ -114,7 +117,8 @@ func Plan(calls []Call, lost int) (launches []Launch, why []Reason) {
 	return unlogged(launches, lost), why
 }
 
-func (c *Call) reason() Reason {
+// Reason is why the call by itself launches nothing.
+func (c *Call) Reason() Reason {
 	switch {
 	case c.Ranks == 1:
 		return OneRank
@@ -128,7 +132,8 @@ func (c *Call) reason() Reason {
 	return Launches
 }
 
-func kernelOp(o nccl.Op) nccl.Op {
+// KernelOp is what the kernel of an operation is called: SendRecv for what is point to point.
+func KernelOp(o nccl.Op) nccl.Op {
 	if o.PointToPoint() {
 		return nccl.SendRecv
 	}
@@ -152,8 +157,8 @@ func (l *Launch) join(calls []Call, i int) {
 	if len(l.Calls) > 0 && l.Op != nccl.SendRecv && (c.Op != lead.Op || c.Datatype != lead.Datatype) {
 		l.Mixed = true
 	}
-	if c.bytes() > lead.bytes() {
-		l.Lead, l.Op = i, kernelOp(c.Op)
+	if c.Bytes() > lead.Bytes() {
+		l.Lead, l.Op = i, KernelOp(c.Op)
 	}
 	l.Calls = append(l.Calls, i)
 }
@@ -182,12 +187,9 @@ func unlogged(launches []Launch, lost int) []Launch {
 	return out
 }
 
-// Kernel is one kernel of NCCL as a trace has it.
-type Kernel = comms.Kernel
-
-// byStart is the order in which kernels of one stream ran, which is that of their
+// ByStart is the order in which kernels of one stream ran, which is that of their
 // launches, without those that graphs replayed.
-func byStart(kernels []Kernel) []int {
+func ByStart(kernels []comms.Kernel) []int {
 	var order []int
 	for i := range kernels {
 		if !kernels[i].Replay {

@@ -1,9 +1,11 @@
-package align
+package baseline
 
 import (
 	"fmt"
 
+	"github.com/sfstat/sfstat/engine/comm/align"
 	"github.com/sfstat/sfstat/engine/comm/gotoh"
+	"github.com/sfstat/sfstat/engine/comm/launchplan"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -135,14 +137,14 @@ func (c growCell) gap(d direction, atEnd bool) growCell {
 }
 
 // ByThesis aligns one process with the whole scoring of the NCCL Trace Profiler: weights, gaps that grow, bonus. Pairs of different names are not pairs.
-func ByThesis(p Process) ([]gotoh.Pair, error) {
-	order := byStart(p.Kernels)
+func ByThesis(p align.Process) ([]gotoh.Pair, error) {
+	order := launchplan.ByStart(p.Kernels)
 	kernels, calls := make([]nccl.Op, len(order)), make([]nccl.Op, len(p.Calls))
 	for i, k := range order {
 		kernels[i] = p.Kernels[k].Op
 	}
 	for i := range p.Calls {
-		calls[i] = kernelOp(p.Calls[i].Op)
+		calls[i] = launchplan.KernelOp(p.Calls[i].Op)
 	}
 	pairs, err := growingGaps(kernels, calls)
 	var out []gotoh.Pair

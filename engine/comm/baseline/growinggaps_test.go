@@ -1,4 +1,4 @@
-package align
+package baseline
 
 import (
 	"slices"

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -104,6 +105,68 @@ func TestDumpsOfRealJobs(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestDumpsOnOtherClocks: the same jobs with the clock of every rank off by up to two
+// seconds. Who is late may not show any more; then the verdict is no all-clear, and
+// nobody else is named.
+func TestDumpsOnOtherClocks(t *testing.T) {
+	root := largedata.Need(t, "data/fr")
+	for name, hidden := range map[string][]int{"backward-r8-s0": {5}, "backward_first-r4-s0": {1}, "callback_sync-r8-s0": {3}, "data_gather-r2-s0": {1},
+		"fsdp_forward-r4-s0": {2}, "nofault-r8-s0": nil, "tp2-r8-s0": {4}, "two-r8-s0": {1, 6}} {
+		t.Run(name, func(t *testing.T) {
+			dumps, _ := filepath.Glob(filepath.Join(root, name, "fr_trace_*.json"))
+			if len(dumps) == 0 {
+				t.Fatal("no dumps")
+			}
+			folder := t.TempDir()
+			for i, path := range dumps {
+				shiftDump(t, path, filepath.Join(folder, filepath.Base(path)), int64(i*i*i%7-3)*600_000_000)
+			}
+			_, out, stderr := runArgs(t, nil, "diagnose", "--format", "json", folder)
+			var v said
+			if err := json.Unmarshal([]byte(out), &v); err != nil {
+				t.Fatal(err, stderr)
+			}
+			for _, s := range v.Suspects {
+				if s.Rank != nil && !slices.Contains(hidden, *s.Rank) {
+					t.Errorf("rank %d is named (%s)", *s.Rank, s.Confidence)
+				}
+			}
+			if len(hidden) > 0 && v.Status != "straggler" && v.Status != "undecided" || len(hidden) == 0 && v.Status == "straggler" {
+				t.Errorf("status %s", v.Status)
+			}
+		})
+	}
+}
+
+// shiftDump copies a dump with all times of its entries later by ns.
+func shiftDump(t *testing.T, from, to string, ns int64) {
+	t.Helper()
+	text, err := os.ReadFile(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var dump map[string]any
+	in := json.NewDecoder(bytes.NewReader(text))
+	in.UseNumber()
+	if err := in.Decode(&dump); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range dump["entries"].([]any) {
+		e := e.(map[string]any)
+		for _, key := range []string{"time_created_ns", "time_discovered_started_ns", "time_discovered_completed_ns"} {
+			if at, err := e[key].(json.Number).Int64(); err == nil && at > 0 {
+				e[key] = at + ns
+			}
+		}
+	}
+	if text, err = json.Marshal(dump); err == nil {
+		err = os.WriteFile(to, text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -402,7 +402,9 @@ func (h *Hidden) add(delay int64, ranks ...int) {
 func (s *strikes) mayHide(r *Result) Hidden {
 	var h Hidden
 	r.Late = slices.DeleteFunc(r.Late, func(l Late) bool {
-		if l.Clock {
+		// Where clocks were moved, those of a whole group may have been moved by what
+		// its late member costs the others.
+		if l.Clock || len(s.clocks) > 1 && !s.agree && l.Gain*float64(r.Step) < float64(l.PerStep)/2 {
 			h.add(min(l.PerStep, r.Step), l.Rank)
 		}
 		return l.Clock && len(s.clocks) == 2 && !s.agree && 2*l.Strikes > l.Points

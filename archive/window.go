@@ -177,35 +177,31 @@ func (t *table) readSide(c *columns, f form) error {
 
 // readChannel reads one channel's values and which of them are ready.
 func (t *table) readChannel(values, ready *parquet.Cursor) ([]trace.Sample, error) {
-	R := len(t.w.Ranks)
 	var samples []trace.Sample
 	err := t.each(values, func(row int, v parquet.Run) error {
 		samples = slices.Grow(samples, present(v))
-		for i, bits := range v.Values {
-			if v.Present == nil || v.Present[i] != 0 {
-				at := t.place(row + i)
-				samples = append(samples, trace.Sample{Step: t.w.FirstStep + int64(at/R), Rank: at % R, Value: math.Float64frombits(uint64(bits))})
-			}
-		}
+		t.notNull(row, v, func(_ int, at trace.Sample, bits int64) bool {
+			at.Value = math.Float64frombits(uint64(bits))
+			samples = append(samples, at)
+			return true
+		})
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	next := 0
-	err = t.each(ready, func(row int, v parquet.Run) error {
-		for i, bit := range v.Values {
-			if v.Present != nil && v.Present[i] == 0 {
-				continue
-			}
-			at := t.place(row + i)
-			if next == len(samples) || samples[next].Step != t.w.FirstStep+int64(at/R) || samples[next].Rank != at%R {
-				return input.Bad(input.ErrRagged, "row %d says whether a sample is ready, or the one before it lacks that", t.first+int64(row+i))
+	err = t.each(ready, func(row int, v parquet.Run) (err error) {
+		t.notNull(row, v, func(i int, at trace.Sample, bit int64) bool {
+			if next == len(samples) || samples[next].Step != at.Step || samples[next].Rank != at.Rank {
+				err = input.Bad(input.ErrRagged, "row %d says whether a sample is ready, or the one before it lacks that", t.first+int64(row+i))
+				return false
 			}
 			samples[next].Ready = bit != 0
 			next++
-		}
-		return nil
+			return true
+		})
+		return err
 	})
 	if err == nil && next < len(samples) {
 		err = input.At(ready.Pos(), input.Bad(input.ErrRagged, "%d samples, of %d it is said whether they are ready", len(samples), next))
@@ -214,6 +210,27 @@ func (t *table) readChannel(values, ready *parquet.Cursor) ([]trace.Sample, erro
 		slices.SortFunc(samples, bySample)
 	}
 	return samples, err
+}
+
+// notNull calls fn, until it says no, with the rows of a run that are not null: the number
+// in the run, step and rank, and the value. row is the window's own number of the first.
+func (t *table) notNull(row int, v parquet.Run, fn func(i int, at trace.Sample, value int64) bool) {
+	R := len(t.w.Ranks)
+	step, rank := row/R, row%R
+	for i, x := range v.Values {
+		if v.Present == nil || v.Present[i] != 0 {
+			at := trace.Sample{Step: t.w.FirstStep + int64(step), Rank: rank}
+			if t.order != nil {
+				at.Step, at.Rank = t.w.FirstStep+int64(t.order[row+i]/R), t.order[row+i]%R
+			}
+			if !fn(i, at, x) {
+				return
+			}
+		}
+		if rank++; rank == R {
+			step, rank = step+1, 0
+		}
+	}
 }
 
 // present is how many rows of a run are not null.

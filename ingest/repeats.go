@@ -23,7 +23,13 @@ type Once struct {
 // recorded is what is known of a run: its latest windows, and its steps.
 type recorded struct {
 	latest []stretch
-	steps  map[int64]uint64 // hash of their times
+	steps  map[int64]*hashes // by step ÷ 64
+}
+
+// hashes are those of the times of 64 steps.
+type hashes struct {
+	known uint64 // bit k: step k is
+	of    [64]uint64
 }
 
 // stretch is the steps and ranks of a window.
@@ -32,7 +38,7 @@ type stretch struct {
 	ranks      []int
 }
 
-// How many windows of a run are remembered, and steps of all.
+// How many windows of a run are remembered, and steps of all, where they follow each other.
 const (
 	maxStretches = 64
 	maxSteps     = 1 << 20
@@ -74,7 +80,7 @@ var _ WindowReader = (*Once)(nil)
 func (o *Once) once(w *trace.Window) *trace.Window {
 	run := o.runs[w.Run]
 	if run == nil {
-		run = &recorded{steps: make(map[int64]uint64)}
+		run = &recorded{steps: make(map[int64]*hashes)}
 		o.runs[w.Run] = run
 	}
 	end := w.FirstStep + int64(w.Steps())
@@ -131,7 +137,8 @@ func sum(w *trace.Window, t int) uint64 {
 // has reports whether the run has all steps of the window, with its times.
 func (r *recorded) has(w *trace.Window) bool {
 	for t := range w.Steps() {
-		if known, ok := r.steps[w.FirstStep+int64(t)]; !ok || known != sum(w, t) {
+		step := w.FirstStep + int64(t)
+		if h := r.steps[step>>6]; h == nil || h.known>>(step&63)&1 == 0 || h.of[step&63] != sum(w, t) {
 			return false
 		}
 	}
@@ -143,10 +150,19 @@ func (r *recorded) add(w *trace.Window, s stretch) {
 		r.latest = slices.Delete(r.latest, 0, 1)
 	}
 	r.latest = append(r.latest, s)
-	if len(r.steps)+w.Steps() > maxSteps {
+	if len(r.steps)+w.Steps()/64 > maxSteps/64 {
 		clear(r.steps)
 	}
+	var h *hashes
 	for t := range w.Steps() {
-		r.steps[w.FirstStep+int64(t)] = sum(w, t)
+		step := w.FirstStep + int64(t)
+		if h == nil || step&63 == 0 {
+			if h = r.steps[step>>6]; h == nil {
+				h = new(hashes)
+				r.steps[step>>6] = h
+			}
+		}
+		h.known |= 1 << (step & 63)
+		h.of[step&63] = sum(w, t)
 	}
 }

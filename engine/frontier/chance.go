@@ -1,7 +1,6 @@
 package frontier
 
 import (
-	"cmp"
 	"math"
 	"slices"
 )
@@ -39,8 +38,15 @@ func (s *suspicion) charge(x float64) {
 // bin is the charges of a class of sizes, which it makes where there are none. It
 // is valid until the next one is made.
 func (s *suspicion) bin(class uint64) *size {
-	i, found := slices.BinarySearchFunc(s.sizes, class, func(have size, want uint64) int { return cmp.Compare(have.class, want) })
-	if !found {
+	i := 0
+	for n := len(s.sizes); n > 0; {
+		half := n / 2
+		if s.sizes[i+half].class < class {
+			i, half = i+half+1, n-half-1
+		}
+		n = half
+	}
+	if i == len(s.sizes) || s.sizes[i].class != class {
 		s.sizes = slices.Insert(s.sizes, i, size{class: class})
 	}
 	return &s.sizes[i]

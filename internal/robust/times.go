@@ -40,6 +40,9 @@ func mean2(a, b int64) int64 { return a + (b-a)>>1 }
 // O(n).
 func MiddleOf(v, scratch []int64) Middle {
 	n := len(v)
+	if n > wide/2 && n <= wide {
+		return middleOfWide(v)
+	}
 	s := scratch[:n]
 	copy(s, v)
 	k := (n - 1) / 2
@@ -84,6 +87,10 @@ func UpperTime(v []int64) int64 {
 // MedianTimeOf is MedianTime of a copy. scratch is overwritten; it has at least
 // the length of v.
 func MedianTimeOf(v, scratch []int64) int64 {
+	if n := len(v); n > wide/2 && n <= wide {
+		m := middleOfWide(v)
+		return m.Median()
+	}
 	s := scratch[:len(v)]
 	copy(s, v)
 	return MedianTime(s)
@@ -105,7 +112,7 @@ func twoSmallest(v []int64) (first, second int64) {
 
 // fewTimes is how many times are sorted and not partitioned: less than of other values,
 // since a partition does not branch on them.
-const fewTimes = 6
+const fewTimes = 8
 
 // selectTime partially sorts v so that v[k] is the k-th smallest, nothing before
 // it is larger and nothing after it smaller: quickselect (Hoare 1961, CACM
@@ -139,7 +146,7 @@ func selectTime(v []int64, k int) {
 			bad++
 		}
 	}
-	insert(v[lo:hi])
+	sortFew(v[lo:hi])
 }
 
 // partition moves the values below the pivot to the front and counts them.

@@ -66,6 +66,7 @@ func (r *run) judge(g frontier.Gates, minGain float64, beside []*health.Record) 
 		j.arrived(&v)
 		j.behindArrivals(&v)
 	}
+	v.Traffic = j.traffic
 	j.lines(&v)
 	j.settle(&v)
 	j.probes(&v)

@@ -13,6 +13,7 @@ package diagnose
 import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/diagnose/operators"
+	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/frontier"
 )
 
@@ -32,6 +33,9 @@ type RunVerdict struct {
 	// Communications is what there was to compare, of a run that is judged by
 	// calls and kernels of NCCL alone; else nil.
 	Communications *Communications
+	// Traffic is what calls and kernels of NCCL were put together to; nil where there
+	// are not both.
+	Traffic *comm.Result
 }
 
 // Window is one window of a run: the frontier by the analysis cut, by the

@@ -92,9 +92,15 @@ func traffic(calls []*comms.Record, limits *capacity.Benchmarks, v *diagnose.Run
 	if len(all.Calls) == 0 {
 		return nil
 	}
-	r, err := comm.Analyze(all, comm.Options{Theory: capacity.Theory{Benchmarks: limits}})
-	if err != nil || len(r.Calls) == 0 {
-		return nil // the verdict says why
+	r := v.Traffic
+	if r == nil { // without kernels, of which the verdict has no use
+		var err error
+		if r, err = comm.Analyze(all, comm.Options{Theory: capacity.Theory{Benchmarks: limits}}); err != nil {
+			return nil // the verdict says why
+		}
+	}
+	if len(r.Calls) == 0 {
+		return nil
 	}
 	t := &Traffic{Leads: len(v.Suspects) > 0 && v.Suspects[0].Heard(), Named: append([]int{}, named(v)...), Speeds: speeds(r), Sent: sentOf(r), Waits: waitsOf(r)}
 	t.Limits = slices.ContainsFunc(t.Speeds, func(s Speed) bool { return s.Limit > 0 })

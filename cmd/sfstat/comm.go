@@ -25,9 +25,7 @@ func (p *program) commCommand() *cli.Command {
 		Flags: join([]cli.Flag{
 			choice("scoring", "how calls and kernels are compared: default uses types, channels, times and other ranks; names the names of operations alone; thesis the same with the weights and growing gaps of the NCCL Trace Profiler", "default", "names", "thesis"),
 			choice("theory", "what links allow: nccl-tests: bus bandwidth B, algorithm bandwidth B/f; thesis: B·α and B·β of the NCCL Trace Profiler", "nccl-tests", "thesis"),
-			&cli.BoolFlag{Name: "topology", Category: forOutput, Usage: "instead of the verdict, the machines as NCCL's topology shows them: paths between ranks, links between devices"},
-			&cli.BoolFlag{Name: "steps", Category: forOutput, Usage: "instead of the verdict, what was communicated in each step, initialisation and shutdown apart"},
-			&cli.BoolFlag{Name: "matrix", Category: forOutput, Usage: "instead of the verdict, how many bytes each rank sends each other, by ring, tree and message"},
+			choiceFor(forOutput, choice("show", "verdict: who delays the others; topology: the machines as NCCL printed them, paths between ranks and links between devices; steps: what was communicated in each step, initialisation and shutdown apart; matrix: how many bytes each rank sends each other, by ring, tree and message", "verdict", "topology", "steps", "matrix")),
 			&cli.StringFlag{Name: "dot", Category: forOutput, Usage: "draw the topology as a graph for Graphviz, to `FILE` (DOT)"},
 			&cli.StringFlag{Name: "matches", Category: forOutput, Usage: "write every pair of call and kernel to `FILE` (CSV)"},
 			&cli.StringFlag{Name: "calls", Category: forOutput, Usage: "write every call with its kernel, times, bandwidths, limits and launch configuration to `FILE` (.csv or .parquet)"},
@@ -83,12 +81,12 @@ func (p *program) comm(c *cli.Context) error {
 		return err
 	}
 	return p.publish(c, problems, func(to report.Output) error {
-		switch {
-		case c.Bool("topology"):
+		switch c.String("show") {
+		case "topology":
 			return to.Topology(topology.Of(r))
-		case c.Bool("matrix"):
+		case "matrix":
 			return to.CommMatrix(r)
-		case c.Bool("steps"):
+		case "steps":
 			return to.CommSteps(r)
 		}
 		return to.Traffic(r)

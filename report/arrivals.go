@@ -314,7 +314,7 @@ func (j Arrivals) lateWords(l *arrivals.Late) string {
 		text += ", in " + p.Stage
 	}
 	if l.Clock {
-		text += "; its clock is known to less than that, so it may be the clock in part"
+		text += "; its clock may be off by as much"
 	}
 	return text + "."
 }

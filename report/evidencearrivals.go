@@ -123,7 +123,7 @@ func arrivalLack(l evidence.Lack) string {
 	case evidence.ReasonFewPoints:
 		return fmt.Sprintf("it is late at %s only", counted(l.N, "synchronisation point"))
 	case evidence.ReasonClock:
-		return "its clock is known to less than the delay, so it may be the clock"
+		return "its clock may be off by as much"
 	case evidence.ReasonInherited:
 		return "it adds no delay of its own before any call: it waits for another rank"
 	case evidence.ReasonMessages:

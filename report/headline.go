@@ -240,8 +240,13 @@ func lateWhat(f *diagnose.Finding, op string) string {
 		verb = "delay"
 	}
 	where := "in " + stageWord(f.Stage)
-	if _, stages := evidence.Find[evidence.LastToArrive](f.Evidence); f.Stage == "" && f.Source != nil && !stages {
-		where = "before " + sourceWord(f.Source)
+	if _, stages := evidence.Find[evidence.LastToArrive](f.Evidence); f.Stage == "" && !stages {
+		switch {
+		case f.Source != nil:
+			where = "before " + sourceWord(f.Source)
+		case f.Op != "":
+			where = "before " + bareOp(f.Op)
+		}
 	}
 	if f.Cause == diagnose.CauseDevice {
 		where = "on the device in " + stageWord(f.Stage)

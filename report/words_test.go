@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier"
 )
@@ -64,5 +65,30 @@ func TestWords(t *testing.T) {
 func TestUnknownWord(t *testing.T) {
 	if got := labelTerms([]frontier.Label{99}); len(got) != 1 || got[0].text != "label(99)" {
 		t.Errorf("label 99 became %v", got)
+	}
+}
+
+// Where a rank is late is its stage, else the line of its call, else the call.
+func TestLateWhere(t *testing.T) {
+	entered := []evidence.Observation{evidence.EnteredLast{Rank: 2}}
+	line := &evidence.SourceLine{File: "train.py", Line: 66}
+	for name, c := range map[string]struct {
+		place diagnose.Place
+		seen  []evidence.Observation
+		want  string
+	}{
+		"a stage":                     {diagnose.Place{Stage: "model.backward_cpu_wall", Op: "all_reduce", Source: line}, entered, "in backward: "},
+		"arrivals with lines":         {diagnose.Place{Op: "all_reduce", Source: line}, entered, "before train.py:66: "},
+		"arrivals without lines":      {diagnose.Place{Op: "gloo:all_reduce"}, entered, "before all_reduce: "},
+		"stage times, several stages": {diagnose.Place{Op: "all_reduce"}, []evidence.Observation{evidence.LastToArrive{}}, "in several stages: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.place.Rank = ptr(2)
+			f := &diagnose.Finding{Kind: diagnose.KindRank, Cause: diagnose.CauseLate, Place: c.place, Confidence: evidence.Strong, Evidence: c.seen,
+				Cost: diagnose.Cost{Excess: 60e6, Step: 186e6}}
+			if got := lateWhat(f, ""); !strings.HasPrefix(got, "Rank 2 delays everyone "+c.want) {
+				t.Errorf("%s, expected …%s", got, c.want)
+			}
+		})
 	}
 }

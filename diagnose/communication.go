@@ -28,6 +28,8 @@ func Communication(r *comm.Result, g frontier.Gates) RunVerdict {
 	}
 	if len(found) > 0 {
 		v.Confidence, v.Next = v.Suspects[0].Confidence, found[0].next()
+	} else if last := v.Communications.LastMost; last != nil { // a profile shows whether the delay is its own
+		v.Next = []Action{{Action: Profile, Ranks: append([]int{last.Rank}, besides(r, []int{last.Rank})...)}}
 	}
 	return v
 }

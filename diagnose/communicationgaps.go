@@ -59,6 +59,18 @@ type Communications struct {
 	Calls, Kernels, Ranks, Communicators, Logs, Exports int
 }
 
+// excludes is what calls and kernels can exclude: nothing where no collective can be
+// compared, and not all where what came before a late entry is not known.
+func (c *Communications) excludes() exclusion {
+	switch {
+	case !c.Met:
+		return excludesNothing
+	case c.LastMost != nil:
+		return excludesSome
+	}
+	return excludesAll
+}
+
 // communications counts what there was to compare.
 func communications(r *comm.Result) *Communications {
 	met := slices.ContainsFunc(r.Collectives, func(c comm.Collective) bool { return c.Certain && c.Whole(r) })

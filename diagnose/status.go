@@ -81,6 +81,8 @@ func (j *judge) excludes() exclusion {
 		return excludesAll
 	case j.operators != nil && len(j.windows) == 0:
 		return excludesAll
+	case j.traffic != nil && len(j.windows) == 0:
+		return communications(j.traffic).excludes()
 	case j.tooLittle():
 		return excludesNothing
 	case !j.synchronises():

@@ -261,7 +261,7 @@ func (f *following) release(key string, u *followedUnit) {
 
 // judge judges a unit: what was appended to its packets, if that can be told.
 func (f *following) judge(u *followedUnit, now *follow.Unit) change {
-	goesOn := u.judged != nil && now.Grown(u.judged) && u.still < quietLooks
+	goesOn := u.judged != nil && now.Grown(u.judged) && !now.Same(u.judged)
 	u.still, u.restless = 0, 0
 	if !goesOn {
 		return f.whole(u, now)

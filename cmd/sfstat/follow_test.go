@@ -87,6 +87,46 @@ func TestFollowing(t *testing.T) {
 	}, filepath.Dir(path))
 }
 
+// TestFollowingSlowly: that nothing happens for a long time between two windows does not
+// make the windows before be read again.
+func TestFollowingSlowly(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "job.jsonl")
+	p := newProgram(nil, io.Discard, io.Discard)
+	if code := p.carryOut(context.Background(), p.app(), []string{"sfstat", "simulate", "--windows", "5", "--steps", "8", "-o", path}); code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := slices.Collect(bytes.Lines(text))
+	ranks := len(lines) / 5
+	inWatch(t, func(_ *program, c *cli.Context) error {
+		f, err := newProgram(nil, io.Discard, io.Discard).newFollowing(c)
+		if err != nil {
+			return err
+		}
+		var read []int
+		for windows := range 5 {
+			n := 0
+			f.see = func(auto.Item) { n++ }
+			if err := os.WriteFile(path, slices.Concat(lines[:(windows+1)*ranks]...), 0o600); err != nil {
+				return err
+			}
+			for range 2 * quietLooks {
+				if _, err := f.look(c.Context, func(x change) error { return x.err }); err != nil {
+					return err
+				}
+			}
+			read = append(read, n)
+		}
+		if want := []int{1, 2, 1, 1, 1}; !slices.Equal(read, want) {
+			t.Errorf("windows read at each: %v, want %v: all once more when it is known to grow, then the new one alone", read, want)
+		}
+		return nil
+	}, filepath.Dir(path))
+}
+
 // TestFollowingFolders: files of one run that only reading shows, files that go and
 // files that break.
 func TestFollowingFolders(t *testing.T) {

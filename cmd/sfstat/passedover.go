@@ -20,7 +20,7 @@ import (
 func passedOver(names []string, read []auto.Input) []report.Problem {
 	why := make(map[string]map[string]int)
 	for _, in := range read {
-		if in.Skipped == "" || in.Skipped == "hidden" || in.Format.Readable() || in.Format == auto.NCCLLog || in.Format == auto.InspectorDump ||
+		if in.Skipped == "" || in.Skipped == "hidden" || in.Format.Readable() || in.Format == auto.NCCLLog ||
 			strings.HasPrefix(in.Skipped, "the same ") || strings.HasPrefix(in.Skipped, "a link ") {
 			continue
 		}
@@ -64,20 +64,13 @@ func folderOf(names []string, path string) string {
 // remarkNCCL says what NCCL left in the folders given that no verdict is made of.
 // What was named is told as refused.
 func (p *program) remarkNCCL(c *cli.Context, in inputs) {
-	left := map[auto.Format]int{}
+	n := 0
 	for _, x := range in.read {
-		if x.Skipped != "" {
-			left[x.Format]++
+		if x.Skipped != "" && x.Format == auto.NCCLLog {
+			n++
 		}
 	}
-	say := func(n int, one, many, reader string) {
-		switch {
-		case n == 1:
-			p.remark(c, "%s: passed over 1 %s of %s", prefix(c.Command.Name), one, reader)
-		case n > 1:
-			p.remark(c, "%s: passed over %d %s of %s", prefix(c.Command.Name), n, many, reader)
-		}
+	if n > 0 {
+		p.remark(c, "%s: passed over %s of NCCL, which sfstat comm reads, and sfstat diagnose beside exports of Nsight Systems", prefix(c.Command.Name), counted(n, "debug log"))
 	}
-	say(left[auto.InspectorDump], "dump", "dumps", "NCCL's Inspector, which sfstat comm reads")
-	say(left[auto.NCCLLog], "debug log", "debug logs", "NCCL, which sfstat comm reads, and sfstat diagnose beside exports of Nsight Systems")
 }

@@ -209,6 +209,7 @@ type Reader struct {
 	nsight    []*Input          // exports of Nsight Systems
 	exported  map[string]string // runs of their windows, by folder
 	logs      []*Input          // debug logs of NCCL
+	inspected []*Input          // dumps of NCCL's Inspector
 	dumps     flightrecorder.Reader
 	meter     meter
 	given     int               // inputs that are not skipped

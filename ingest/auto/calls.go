@@ -21,8 +21,17 @@ func (r *Reader) addLog(in *Input, src *metered) {
 	r.logs = append(r.logs, in)
 }
 
+// addInspected puts a dump of NCCL's Inspector to the others; it is opened by its path.
+func (r *Reader) addInspected(in *Input, src *metered) {
+	if src.Close(); in.Bytes == ingest.UnknownSize {
+		r.passOver([]*Input{in})
+		return
+	}
+	r.inspected = append(r.inspected, in)
+}
+
 // callJobs are the calls and kernels of NCCL as items, one for each job that has a
-// debug log, or an export of Nsight Systems with what NCCL attached to its ranges.
+// debug log, a dump of NCCL's Inspector, or an export of Nsight Systems with what NCCL attached to its ranges.
 // Jobs are told apart when the runs are known.
 type callJobs struct {
 	r     *Reader
@@ -31,11 +40,11 @@ type callJobs struct {
 	told  bool
 }
 
-// callJob is logs and exports of one job.
-type callJob struct{ logs, exports []*Input }
+// callJob is logs, dumps of the Inspector and exports of one job.
+type callJob struct{ logs, inspected, exports []*Input }
 
 func (j *callJob) paths() (all []string) {
-	for _, in := range slices.Concat(j.logs, j.exports) {
+	for _, in := range slices.Concat(j.logs, j.inspected, j.exports) {
 		all = append(all, in.Path)
 	}
 	return all
@@ -43,7 +52,7 @@ func (j *callJob) paths() (all []string) {
 
 // tells reports whether there are calls.
 func (j *callJob) tells() bool {
-	return len(j.logs) > 0 || slices.ContainsFunc(j.exports, func(in *Input) bool {
+	return len(j.logs)+len(j.inspected) > 0 || slices.ContainsFunc(j.exports, func(in *Input) bool {
 		tells, err := nsight.HasCalls(in.Path)
 		return tells && err == nil
 	})
@@ -83,6 +92,10 @@ func (r *Reader) callJobs() []callJob {
 		j := of(in)
 		j.logs, all.logs = append(j.logs, in), append(all.logs, in)
 	}
+	for _, in := range r.inspected {
+		j := of(in)
+		j.inspected, all.inspected = append(j.inspected, in), append(all.inspected, in)
+	}
 	for _, in := range r.nsight {
 		j := of(in)
 		j.exports, all.exports = append(j.exports, in), append(all.exports, in)
@@ -109,7 +122,7 @@ func (r *Reader) callJobs() []callJob {
 func (r *Reader) load(j *callJob, alone bool) *comms.Record {
 	run := r.runOfCalls(j, alone)
 	switch {
-	case len(j.exports) == 0 && !slices.Contains(r.runs.all(), run):
+	case len(j.exports)+len(j.inspected) == 0 && !slices.Contains(r.runs.all(), run):
 		r.passOver(j.logs)
 		return nil
 	case !j.tells():
@@ -117,7 +130,7 @@ func (r *Reader) load(j *callJob, alone bool) *comms.Record {
 	}
 	found, err := ReadComm(j.paths(), r.o.Limits)
 	switch {
-	case len(j.logs) == 0 && (err != nil || len(found.Comm.Calls) == 0):
+	case len(j.logs)+len(j.inspected) == 0 && (err != nil || len(found.Comm.Calls) == 0):
 		return nil // kernels without calls: the windows of the exports were read all the same
 	case err != nil:
 		r.problems = append(r.problems, Problem{filepath.Dir(j.paths()[0]), err})

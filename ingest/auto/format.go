@@ -112,7 +112,7 @@ func init() { // its functions look at it
 			noun: "packets, which hold stage windows and not single operations"},
 		{format: DeviceFile, name: "device times", listed: "device times written by sfstat convert (JSON)", half: true, sniff: object(holding(`"` + devicefile.Schema + `"`)), gives: devices, open: opener((*Reader).openDevices),
 			noun: "device times, which sfstat breakdown reads"},
-		{format: InspectorDump, name: "Inspector dump", sniff: object(inspector.Recognise), gives: calls, record: eachFile(inspector.Read),
+		{format: InspectorDump, name: "Inspector dump", listed: "dumps of NCCL's Inspector (JSON)", sniff: object(inspector.Recognise), gives: calls, open: (*Reader).addInspected, record: eachFile(inspector.Read),
 			noun: "a dump of NCCL's Inspector, which sfstat comm reads"},
 		{format: Kineto, name: "profiler trace", listed: "PyTorch profiler traces (JSON)", sniff: object(isProfilerTrace), gives: windows | operators | devices, open: (*Reader).addProfile,
 			noun: "a PyTorch profiler trace (Kineto JSON)"},

@@ -54,8 +54,11 @@ class Entry:
 
 @dataclass
 class Reading:
-    """What a ring held."""
+    """What a ring held. ``records`` are the numbers of all that stand in it, also of what
+    are no entries of the training: the recorder's own.
+    """
 
+    records: range = range(0)
     entries: List[Entry] = field(default_factory=list)
     members: Dict[str, List[int]] = field(default_factory=dict)  # global ranks, by group
     silent: Set[str] = field(default_factory=set)  # groups whose sends and receives are counted and not recorded
@@ -95,12 +98,14 @@ class FlightRecorder:
         held: Dict[str, Any] = pickle.loads(self._dump())  # made by this process a moment ago
         own = set(self._own())
         entries = []
+        records: List[int] = []
         for raw in held.get("entries") or []:
+            records.append(_record(raw))
             entry = _entry(raw)
             if entry is not None and entry.group not in own:
                 entries.append(entry)
         self._known.update(self._members())
-        return Reading(entries, dict(self._known), _silent(held.get("pg_status") or {}, entries))
+        return Reading(_span(records), entries, dict(self._known), _silent(held.get("pg_status") or {}, entries))
 
 
 def _dump_of(core: Any, backend: str) -> Optional[Callable[[], bytes]]:
@@ -128,6 +133,14 @@ def _members(dist: Any) -> Dict[str, List[int]]:
     return out
 
 
+def _record(raw: Dict[str, Any]) -> int:
+    return int(raw.get("record_id", raw.get("id", 0)))
+
+
+def _span(records: Sequence[int]) -> range:
+    return range(min(records), max(records) + 1) if records else range(0)
+
+
 def _entry(raw: Dict[str, Any]) -> Optional[Entry]:
     created = raw.get("time_created_ns")
     if not created:
@@ -135,7 +148,7 @@ def _entry(raw: Dict[str, Any]) -> Optional[Entry]:
     name, desc = (list(raw.get("process_group") or ()) + ["", ""])[:2]
     seq = raw.get("p2p_seq_id") if raw.get("is_p2p") else raw.get("collective_seq_id")
     sizes = raw.get("input_sizes") or raw.get("output_sizes")
-    return Entry(int(raw.get("record_id", raw.get("id", 0))), int(created), str(name), str(desc),
+    return Entry(_record(raw), int(created), str(name), str(desc),
                  str(raw.get("profiling_name", "")), -1 if seq is None else int(seq), _elements(sizes))
 
 
@@ -196,7 +209,8 @@ class CallRing:
 
     def read(self) -> Reading:
         own = set(self._own())
-        return Reading([e for e in list(self._entries) if e.group not in own], _members(self._dist))
+        held = list(self._entries)
+        return Reading(_span([e.record for e in held]), [e for e in held if e.group not in own], _members(self._dist))
 
     def _wrap(self, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
         def entered(*args: Any, **kwargs: Any) -> Any:
@@ -359,11 +373,11 @@ class Watcher:
         self._silent |= reading.silent
         self._members.update(reading.members)  # a group that was destroyed is still that of its entries
         entries = [e for e in reading.entries if e.record >= self._next or not self._begun]
-        if not entries:
+        if not reading.records:
             return
         if self._begun:
-            self._lost += max(0, entries[0].record - self._next)
-        self._begun, self._next = True, entries[-1].record + 1
+            self._lost += max(0, reading.records.start - self._next)
+        self._begun, self._next = True, max(self._next, reading.records.stop)
         self._waiting += entries
         extra = len(self._waiting) - _MOST_ENTRIES
         if extra > 0:

@@ -38,7 +38,8 @@ class FakeRing:
 
     def read(self):
         self.reads += 1
-        return Reading(self.entries[-self.size:], {"0": [0, 1]})
+        held = self.entries[-self.size:]
+        return Reading(range(held[0].record, held[-1].record + 1) if held else range(0), [e for e in held if e.group != "own"], {"0": [0, 1]})
 
 
 class FlightRecorderTest(unittest.TestCase):
@@ -160,6 +161,14 @@ class WatcherTest(unittest.TestCase):
         got = self.watcher.take_all()
         self.assertEqual(([e.record for e, _, _ in got.entries], got.lost), ([9, 10, 11, 12], 6))
 
+    def test_the_recorders_own_entries_are_not_lost(self):
+        self.ring.add(1, 2)
+        self.watcher.take_all()
+        self.ring.entries += [entry(record, 3, group="own") for record in (2, 3, 4)]
+        self.ring.add(5)
+        got = self.watcher.take_all()
+        self.assertEqual(([e.record for e, _, _ in got.entries], got.lost), ([5], 0))
+
     def test_what_the_ring_lost_before_the_first_reading_is_not_ours(self):
         self.ring.size = 2
         self.ring.add(1, 2, 3, 4)
@@ -176,7 +185,7 @@ class WatcherTest(unittest.TestCase):
     def test_groups_that_were_destroyed_keep_their_members(self):
         self.ring.add(1)
         self.watcher.take_all()
-        self.ring.read = lambda: Reading([entry(1, 2)], {})
+        self.ring.read = lambda: Reading(range(1, 2), [entry(1, 2)], {})
         self.assertEqual(self.watcher.take_all().members, {"0": [0, 1]})
 
     def test_reading_keeps_to_its_budget(self):

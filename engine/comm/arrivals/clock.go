@@ -56,9 +56,13 @@ func (m *matching) aligned() *timed {
 	}
 	t.begin()
 	for range rounds {
+		before := slices.Clone(t.offset)
 		t.releases()
 		t.learn()
 		t.refine()
+		if slices.Equal(before, t.offset) { // further rounds find the same
+			return t
+		}
 	}
 	t.releases()
 	t.learn()
@@ -176,8 +180,8 @@ func nearest(x []int64, at int64) int64 {
 
 func (t *timed) set(d int, offset int64) {
 	t.clocks[d].Offset = offset
-	for r := range t.domain {
-		if t.domain[r] == d {
+	for _, id := range t.clocks[d].Ranks {
+		if r := t.byRank[id]; t.offset[r] != offset {
 			t.shift(r, offset)
 		}
 	}

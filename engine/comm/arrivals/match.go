@@ -47,16 +47,21 @@ func (j *Job) match() *matching {
 	}
 	m := &matching{Job: j, of: make([][]int32, len(j.ranks)), byOrder: make([]bool, len(j.groups)), silent: make([]bool, len(j.groups))}
 	m.join()
-	keys := make([][]pointKey, len(j.ranks))
+	var keys []pointKey // of one rank: of all they are as large as the calls
 	for r := range j.ranks {
-		keys[r] = m.keysOf(r)
+		keys = m.keysOf(r, keys[:0]) // which finds the silent groups
 	}
 	m.uncounted()
-	m.fallBack(keys)
+	fallenBack := m.fallBack()
 	found := map[pointKey]int32{}
-	for r := range keys {
-		m.of[r] = make([]int32, len(keys[r]))
-		for i, k := range keys[r] {
+	for r := range j.ranks {
+		if fallenBack != nil {
+			keys, fallenBack[r] = fallenBack[r], nil
+		} else {
+			keys = m.keysOf(r, keys[:0])
+		}
+		m.of[r] = make([]int32, len(keys))
+		for i, k := range keys {
 			at, ok := found[k]
 			if !ok {
 				at = int32(len(m.points))
@@ -149,18 +154,17 @@ func (m *matching) unrecorded() (missing []int) {
 	return slices.Compact(missing)
 }
 
-// keysOf are the keys of a rank's calls by their numbers. Numbers that begin
+// keysOf appends the keys of a rank's calls by their numbers to none. Numbers that begin
 // anew are another age of the group, counted from the last.
-func (m *matching) keysOf(r int) []pointKey {
+func (m *matching) keysOf(r int, keys []pointKey) []pointKey {
 	calls := m.ranks[r].calls
-	keys := make([]pointKey, len(calls))
 	type numbering struct {
 		seq  int64
 		age  int32
 		pair map[[2]int32]int64
 	}
 	at := map[int32]*numbering{}
-	for i, c := range calls {
+	for _, c := range calls {
 		n := at[c.group]
 		if n == nil {
 			n = &numbering{pair: map[[2]int32]int64{}}
@@ -179,7 +183,7 @@ func (m *matching) keysOf(r int) []pointKey {
 			m.silent[c.group] = m.silent[c.group] || n.seq > 0 && c.seq > n.seq+1
 			n.seq = c.seq
 		}
-		keys[i] = k
+		keys = append(keys, k)
 	}
 	for i := range keys { // from the last
 		n := at[keys[i].group]
@@ -228,14 +232,23 @@ func (m *matching) isMessage(c *call) bool {
 
 // fallBack matches the calls of a group by order if sequence numbers do not identify
 // them: most numbers that two ranks share have different operations or sizes, or
-// hardly any number is shared.
-func (m *matching) fallBack(keys [][]pointKey) {
+// hardly any number is shared. It returns the keys of all ranks; nil where no group has
+// gaps in its numbers, and all are matched by those.
+func (m *matching) fallBack() [][]pointKey {
+	if !slices.Contains(m.silent, true) {
+		return nil
+	}
+	keys := make([][]pointKey, len(m.ranks))
+	for r := range keys {
+		keys[r] = m.keysOf(r, nil)
+	}
 	for g := range m.groups {
-		if len(m.members[g]) > 1 && m.disagree(int32(g), keys) {
+		if len(m.members[g]) > 1 && m.silent[g] && m.disagree(int32(g), keys) {
 			m.byOrder[g] = true
 			m.renumber(int32(g), keys)
 		}
 	}
+	return keys
 }
 
 // disagree compares every member with the first.
@@ -262,7 +275,7 @@ func (m *matching) disagree(g int32, keys [][]pointKey) bool {
 			}
 		}
 	}
-	return all > 4 && m.silent[g] && (alike*2 < shared || shared*2 < all)
+	return all > 4 && (alike*2 < shared || shared*2 < all)
 }
 
 func (m *matching) sameShape(a, b int32) bool {

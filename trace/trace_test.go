@@ -36,28 +36,6 @@ func TestSchemaHashIsStable(t *testing.T) {
 	}
 }
 
-func TestSplitStage(t *testing.T) {
-	cases := []struct {
-		stage, base string
-		micro       int
-	}{
-		{"data.next_wait@0", "data.next_wait", 0},
-		{"model.fwd@12", "model.fwd", 12},
-		{"a@b@3", "a@b", 3},
-		{"plain", "plain", -1},
-		{"x@", "x@", -1},
-		{"@1", "@1", -1},
-		{"x@+1", "x@+1", -1},
-		{"x@-1", "x@-1", -1},
-		{"x@1.5", "x@1.5", -1},
-	}
-	for _, c := range cases {
-		if base, micro := stagename.Split(c.stage); base != c.base || micro != c.micro {
-			t.Errorf("SplitStage(%q) = %q, %d, want %q, %d", c.stage, base, micro, c.base, c.micro)
-		}
-	}
-}
-
 func TestGroupsKeepOrder(t *testing.T) {
 	names, of := Schema{[]string{"d@0", "f@0", "d@1", "f@1", "opt"}}.Groups()
 	if !slices.Equal(names, []string{"d", "f", "opt"}) || !slices.Equal(of, []int{0, 1, 0, 1, 2}) {
@@ -83,34 +61,6 @@ func TestRole(t *testing.T) {
 		if _, err := NewRole(bad...); err == nil {
 			t.Errorf("NewRole(%v) was accepted", bad)
 		}
-	}
-}
-
-func TestPosAndErrors(t *testing.T) {
-	cases := []struct {
-		pos  input.Pos
-		want string
-	}{
-		{input.Pos{}, "input"},
-		{input.Pos{File: "a.jsonl", Line: 12}, "a.jsonl:12"},
-		{input.Pos{File: "a.parquet", Inside: "row 88"}, "a.parquet[row 88]"},
-		{input.Pos{File: "a.csv", Line: 3, Inside: "column wall_ns"}, "a.csv:3[column wall_ns]"},
-		{input.Pos{File: "a.bin", Offset: 40}, "a.bin@byte 40"},
-	}
-	for _, c := range cases {
-		if got := c.pos.String(); got != c.want {
-			t.Errorf("%#v prints %q, want %q", c.pos, got, c.want)
-		}
-	}
-	err := input.At(input.Pos{File: "f", Line: 1}, input.Bad(input.ErrNegative, "wall is %d", -3))
-	if !errors.Is(err, input.ErrNegative) || err.Error() != "f:1: wall is -3 (negative)" {
-		t.Errorf("error %q", err)
-	}
-	if again := input.At(input.Pos{File: "g"}, err); again.Error() != err.Error() {
-		t.Errorf("a second position replaced the first: %q", again)
-	}
-	if input.At(input.Pos{}, nil) != nil {
-		t.Error("At(nil) is an error")
 	}
 }
 

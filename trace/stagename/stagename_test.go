@@ -1,0 +1,25 @@
+package stagename
+
+import "testing"
+
+func TestSplit(t *testing.T) {
+	cases := []struct {
+		stage, base string
+		micro       int
+	}{
+		{"data.next_wait@0", "data.next_wait", 0},
+		{"model.fwd@12", "model.fwd", 12},
+		{"a@b@3", "a@b", 3},
+		{"plain", "plain", -1},
+		{"x@", "x@", -1},
+		{"@1", "@1", -1},
+		{"x@+1", "x@+1", -1},
+		{"x@-1", "x@-1", -1},
+		{"x@1.5", "x@1.5", -1},
+	}
+	for _, c := range cases {
+		if base, micro := Split(c.stage); base != c.base || micro != c.micro {
+			t.Errorf("Split(%q) = %q, %d, want %q, %d", c.stage, base, micro, c.base, c.micro)
+		}
+	}
+}

@@ -260,6 +260,6 @@ func deviceSentence(d *frontier.Device) string {
 	if !finite(d.Time) || !finite(d.Peers) {
 		return s
 	}
-	return s + fmt.Sprintf("; rank %d takes %s on the device, its peers %s, and %s on the host",
+	return s + fmt.Sprintf("; rank %d takes %s on the device (peers %s) and %s on the host",
 		d.Rank, length(d.Time), length(d.Peers), length(d.Wall))
 }

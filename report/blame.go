@@ -164,10 +164,10 @@ func blameDocument(results []Blame) document {
 // kindWords explain the kinds of culprits.
 var kindWords = [...]string{
 	blame.LongOp:       "The operator took longer than on its peers.",
-	blame.Gap:          "What comes before was on time, the operator started late all the same: launch delay, network, scheduling.",
-	blame.Source:       "Late, and waits for nothing in the step: look at the step before, or at the data loader.",
+	blame.Gap:          "What it waits for ended on time, but it started late: launch delay, network or scheduling.",
+	blame.Source:       "Late, but waits for nothing in the step: look at the step before, or at the data loader.",
 	blame.MissingPred:  "Late, and what it waits for is not in the trace.",
-	blame.Inconsistent: "What it waits for ended after it had started: the clocks disagree, and no blame goes through.",
+	blame.Inconsistent: "It started before what it waits for had ended: the clocks disagree, so it passes no blame on.",
 }
 
 func kindTerms(kinds map[blame.Kind]bool) terms {
@@ -185,14 +185,14 @@ func (b Blame) finding() string {
 	in := counted(len(b.Walks.Steps), "step")
 	switch {
 	case b.Symptoms == 0:
-		return fmt.Sprintf("No operator of %s started so late against its peers that a walk could begin.", in)
+		return fmt.Sprintf("In %s no operator started late enough, compared with its peers, to begin a walk.", in)
 	case len(b.Culprits) == 0:
-		return fmt.Sprintf("%s in %s lead nowhere: what is late there was kept waiting by nothing that is late or long.", counted(b.Symptoms, "symptom"), in)
+		return fmt.Sprintf("%s in %s cannot be traced back: nothing that they waited for was late or long.", counted(b.Symptoms, "symptom"), in)
 	}
 	c := b.Culprits[0]
 	s := fmt.Sprintf("%s of %s in %s lead to %s of rank %d (%v).", grouped(int64(c.Symptoms)), counted(b.Symptoms, "symptom"), in, c.Op, b.worker(c.Worker).Rank, c.Kind)
 	if b.Unexplained > 0 {
-		s += fmt.Sprintf(" %s lead nowhere.", grouped(int64(b.Unexplained)))
+		s += fmt.Sprintf(" %s cannot be traced back.", grouped(int64(b.Unexplained)))
 	}
 	return s
 }
@@ -201,7 +201,7 @@ func (b Blame) table() *table {
 	t := &table{columns: []column{{head: "kind", kind: kindText}, {head: "rank", kind: kindID}, {head: "dp", kind: kindID, spare: true},
 		{head: "pp", kind: kindID, spare: true}, {head: "operator", kind: kindName}, {head: "after", kind: kindName},
 		{head: "symptoms", kind: kindInteger}, {head: "steps", kind: kindInteger},
-		{head: "delay %s/step", kind: kindLength, means: "delay: by how much the operators that walks end at were longer or later, in the steps where one does."},
+		{head: "delay %s/step", kind: kindLength, means: "delay: by how much the operators at which walks end were longer or later, in the steps where a walk ends there."},
 		{head: "victims", kind: kindList}}}
 	for _, c := range b.Culprits {
 		at := b.worker(c.Worker)
@@ -230,7 +230,7 @@ func (b Blame) pathTitle(c operators.Culprit) string {
 func (b Blame) pathTable(c operators.Culprit) *table {
 	t := &table{columns: []column{{head: "rank", kind: kindID}, {head: "pp", kind: kindID}, {head: "operator", kind: kindName},
 		{head: "starts %s", kind: kindLength}, {head: "takes %s", kind: kindLength}},
-		caption: "Each line was held up by the next; the last is where the delay began."}
+		caption: "Each operator waited for the one below it; the last is where the delay began."}
 	for _, s := range c.Path {
 		t.rows = append(t.rows, []cell{wholeCell(s.Rank), wholeCell(s.Stage), textCell(operatorName(s.Op, s.Seq)),
 			realCell(float64(s.Start)), realCell(float64(s.Dur))})
@@ -243,13 +243,13 @@ func (b Blame) pathTable(c operators.Culprit) *table {
 }
 
 func (b Blame) basis() bullets {
-	rule := "the predecessors that ended last, the gates"
+	rule := "the predecessors that ended last"
 	if b.Semantics == blame.Literal {
 		rule = "every predecessor, as the paper's text has it"
 	}
 	out := bullets{
 		fmt.Sprintf("Walks follow %s; times closer than %s count as equal", rule, length(float64(b.Tie))),
-		fmt.Sprintf("What is late or long is what the outliers say, at an error rate of %s per operator instance", percent(b.Alpha)),
+		fmt.Sprintf("Operators are late or long by sfstat zscore, at an error rate of %s per operator instance", percent(b.Alpha)),
 	}
 	return append(out, b.Traced.basis()...)
 }

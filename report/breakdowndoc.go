@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
@@ -176,18 +175,10 @@ func markBullets(r *breakdown.Result) bullets {
 			b = append(b, fmt.Sprintf("and %d more, which json and csv have", len(r.Marks)-maxMarks))
 			break
 		}
-		b = append(b, fmt.Sprintf("rank %d: %s is %s of its time, %s of its peers'; chance in a healthy run: %s",
-			r.Ranks[m.Rank].ID, m.Category, percent(m.Share), percent(m.Peers), chance(m.P)))
+		b = append(b, fmt.Sprintf("rank %d: %s is %s of its time, %s of its peers'; %s in a healthy run",
+			r.Ranks[m.Rank].ID, m.Category, percent(m.Share), percent(m.Peers), pValue(m.P)))
 	}
 	return append(b, "Shares name no cause: who waits for a late rank communicates longer than it does. sfstat diagnose tells them apart.")
-}
-
-// chance writes a small probability.
-func chance(p float64) string {
-	if p < 1e-6 {
-		return "below 1e-06"
-	}
-	return strconv.FormatFloat(p, 'g', 1, 64)
 }
 
 // breakdownNotes are what the figures rest on, as sentences; never nil.
@@ -207,7 +198,7 @@ func breakdownNotes(r *breakdown.Result) []string {
 	case r.Tests == 0:
 		notes = append(notes, fmt.Sprintf("Fewer than %d ranks of a role: whether one of them stands out cannot be told from chance", breakdown.MinPeers))
 	default:
-		notes = append(notes, fmt.Sprintf("Ranks were held against their peers in %s: a healthy run has a mark with probability %s or less; differences below %s have none",
+		notes = append(notes, fmt.Sprintf("Ranks were compared with their peers in %s: in a healthy run any of them is marked with probability %s or less; differences below %s are not marked",
 			counted(r.Tests, "comparison"), percentOf(r.Option.Alpha), percentOf(r.Option.Least)))
 	}
 	return append(notes, texts(r.Notes)...)

@@ -51,7 +51,7 @@ func stepsWords(s *steptotals.Steps) string {
 func perStepTable(s *steptotals.Steps) *table {
 	t := &table{columns: []column{{head: "operation", kind: kindText}, {head: "calls a step", kind: kindReal}, {head: "volume a step", kind: kindText},
 		{head: "initialisation", kind: kindInteger}, {head: "between", kind: kindInteger}, {head: "shutdown", kind: kindInteger}},
-		caption: "over all ranks; of initialisation, between steps and shutdown the calls. volume: count × size of the type as logged."}
+		caption: "over all ranks; of initialisation, between steps and shutdown the calls. volume: elements × element size, as logged."}
 	type use struct{ calls, bytes, initial, between, last int64 }
 	uses, order := map[string]*use{}, []string{}
 	steps := 0
@@ -96,8 +96,8 @@ func perStepTable(s *steptotals.Steps) *table {
 // commStepTable is a line for each step, and for what is outside of them.
 func commStepTable(s *steptotals.Steps) *table {
 	t := &table{columns: []column{{head: "step", kind: kindName}, {head: "calls", kind: kindInteger}, {head: "volume", kind: kindText}, {head: "length %s", kind: kindLength, means: "length: from the first kernel's start to the last one's end."},
-		{head: "moving %s", kind: kindLength, means: "moving: collectives and messages with all ranks there, of all communicators, added up."},
-		{head: "waited %s", kind: kindLength, means: "waited: of all ranks for the last one, added up."}}}
+		{head: "transfer %s", kind: kindLength, means: "transfer: collectives and messages with all ranks there, summed over all communicators."},
+		{head: "waited %s", kind: kindLength, means: "waited: for the last rank, summed over all ranks."}}}
 	for i := range s.Totals {
 		x := &s.Totals[i]
 		row := []cell{textCell(placeName(s, x.Place)), wholeCell(x.Calls), textCell(sizeText(x.Bytes)), {}, {}, {}}

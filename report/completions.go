@@ -205,7 +205,7 @@ func (r Completions) finding() string {
 	case tested == 0 && len(r.Scores) > 0:
 		return fmt.Sprintf("Undecided: %v.", r.Scores[0].Undecided)
 	case len(found) == 0:
-		return fmt.Sprintf("Nobody is found: the completion times of %s do not differ at a false-discovery rate of %s.", counted(tested, "worker"), percent(r.Discovery))
+		return fmt.Sprintf("No worker stands out: the completion times of %s do not differ at a false-discovery rate of %s.", counted(tested, "worker"), percent(r.Discovery))
 	case len(found) == 1:
 		return fmt.Sprintf("Found at a false-discovery rate of %s: rank %d completes its operators at other times than its peers.", percent(r.Discovery), found[0])
 	}
@@ -297,9 +297,9 @@ func (r Completions) pairs() *heatmap {
 func (r Completions) basis() bullets {
 	b := bullets{fmt.Sprintf("Completions are counted in windows of %s, %s of which are occupied", length(float64(r.Window)), grouped(int64(r.Points)))}
 	if r.Clock == ks.Folded {
-		b = append(b, "Times are folded to the start of their step")
+		b = append(b, "Times count from the start of each step")
 	} else {
-		b = append(b, "Times run on from the first start of the trace")
+		b = append(b, "Times count from the first start of the trace")
 	}
 	if r.Against == ks.Peers {
 		b = append(b, "Each worker is compared with the other replicas of its pipeline stage")

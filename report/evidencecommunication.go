@@ -14,34 +14,34 @@ import (
 func communicationEvidence(e evidence.Observation) string {
 	switch e := e.(type) {
 	case evidence.LastToEnter:
-		return enterWords(e) + fmt.Sprintf("; %s were all %d ranks alike", pValue(e.P), e.Among)
+		return enterWords(e) + fmt.Sprintf("; %s if all %d ranks were alike", pValue(e.P), e.Among)
 	case evidence.OwnDelay:
-		return fmt.Sprintf("its own delay, beyond the median rank's, is %s in all: more time passes since its last kernel of NCCL than on the others; it waited %s itself, and with all ranks there its collectives took %s",
+		return fmt.Sprintf("own delay beyond the median rank's: %s in total, more time since its last NCCL kernel than on the others; it waited %s for others, and its collectives transferred for %s",
 			length(float64(e.Delay)), length(float64(e.Waited)), length(float64(e.Transfer)))
 	case evidence.SlowLink:
 		return linkWords(e) + "; measured from the last rank's start, so that no arrival skew is in it"
 	case evidence.Bandwidth:
 		return bandwidthWords(e)
 	case evidence.MoreComparisons:
-		return fmt.Sprintf("and %d comparisons more", e.N)
+		return fmt.Sprintf("and %d more comparisons", e.N)
 	case evidence.SmallerAsFast:
 		return fmt.Sprintf("smaller messages are as fast as those of the others: the fault begins at %s", binaryBytes(e.Bytes))
 	case evidence.EveryWaySlow:
 		return fmt.Sprintf("all %d links of that kind that could be compared are slow, and no other", e.N)
 	case evidence.LinkUnknown:
-		return "a collective is as fast as the slowest of its links: which of them it is, collectives alone cannot tell"
+		return "a collective is only as fast as its slowest link, so collectives alone cannot tell which link it is"
 	case evidence.SlowLinkElsewhere:
-		return "not reported: it comes of what calls and kernels of NCCL show: " + linkWords(e.SlowLink)
+		return "not reported, because calls and kernels of NCCL explain it: " + linkWords(e.SlowLink)
 	case evidence.CommunicationAgrees:
 		return "calls and kernels of NCCL agree: " + enterWords(e.LastToEnter)
 	case evidence.CommunicationNormal:
-		return "calls and kernels of NCCL: no rank is the last to enter again and again, and no link or communicator is slower for certain than those that do the same"
+		return "calls and kernels of NCCL: no rank is repeatedly the last to enter, and no link or communicator is significantly slower than its peers"
 	}
 	return ""
 }
 
 func enterWords(e evidence.LastToEnter) string {
-	return fmt.Sprintf("last to enter %d of %s, by %s of its own (median), in all %s of the time", e.N, counted(e.Of, "collective"), length(float64(e.Delay)), about(e.Share))
+	return fmt.Sprintf("last to enter %d of %s, with an own delay of %s (median); %s of the recording in total", e.N, counted(e.Of, "collective"), length(float64(e.Delay)), about(e.Share))
 }
 
 // linkName names a link or communicator: "the link between ranks 1 and 5 (node0

@@ -216,7 +216,7 @@ func hangWhy(h *arrivals.Hang) string {
 	a := &b.Missing[0]
 	text := fmt.Sprintf("Rank %d has no call of that group in its dump", a.Rank)
 	if a.Op != "" {
-		text = fmt.Sprintf("The last that rank %d entered there is %s", a.Rank, call(a.Op, a.Seq))
+		text = fmt.Sprintf("Rank %d last entered %s there", a.Rank, call(a.Op, a.Seq))
 		if w := entered(a.Line); w != "" {
 			text += ", from " + w
 		}

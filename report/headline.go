@@ -87,7 +87,7 @@ func healthy(v *diagnose.RunVerdict) (what, why string) {
 		}
 	}
 	if u, ok := v.Hidden(); ok && u.Question == diagnose.TransferHidden {
-		why += fmt.Sprintf("; up to %s of a step are the last transfer of %s, which only a healthy run could call slow", length(float64(u.Hides)), stageWord(u.Stage))
+		why += fmt.Sprintf("; up to %s of a step are the last transfer of %s, which only a comparison with a healthy run could show to be slow", length(float64(u.Hides)), stageWord(u.Stage))
 	}
 	return what + ".", why
 }
@@ -110,12 +110,12 @@ func tooLittle(v *diagnose.RunVerdict) (what, why string) {
 		}
 		return what + ".", fmt.Sprintf("one rank, %s of %s each", counted(steps, "step"), length(float64(time)/float64(max(1, steps))))
 	case slices.ContainsFunc(v.Windows, func(w diagnose.Window) bool { return slices.Contains(w.Main.Labels, frontier.TelemetryLimited) }):
-		return "Too little data: what was recorded is incomplete, or its stages do not add up.", "of such steps nothing certain can be said"
+		return "Too little data: what was recorded is incomplete, or its stages do not add up.", "nothing certain can be said about such steps"
 	case belowFloor(v.Windows[0].Main):
 		what = fmt.Sprintf("Too little data: all steps together take %s.", length(float64(time)))
 		return what, "times are read as nanoseconds; if they were recorded in µs or ms, convert them"
 	}
-	return fmt.Sprintf("Too little data: %s of %s.", counted(steps, "step"), counted(ranks, "rank")), "so few steps cannot show what is chance"
+	return fmt.Sprintf("Too little data: %s of %s.", counted(steps, "step"), counted(ranks, "rank")), "so few steps cannot rule out chance"
 }
 
 func deviceShares(e evidence.DeviceShares) string {
@@ -371,6 +371,13 @@ func limit(f *diagnose.Finding) (evidence.Lack, bool) {
 // shortEvidence is the first line of evidence under a headline that names the
 // suspect already.
 func shortEvidence(f *diagnose.Finding, e evidence.Observation) string {
+	if enter, ok := e.(evidence.LastToEnter); ok {
+		text := fmt.Sprintf("%s if all %d ranks were alike", pValue(enter.P), enter.Among)
+		if own, ok := evidence.Find[evidence.OwnDelay](f.Evidence); ok {
+			text += fmt.Sprintf("; own delay %s in total, %s waited for others", length(float64(own.Delay)), length(float64(own.Waited)))
+		}
+		return text
+	}
 	last, ok := e.(evidence.LastToArrive)
 	if !ok {
 		return Evidence(e)

@@ -63,7 +63,7 @@ func nameBlocks(r *opnames.Result, most int) document {
 		found = slices.DeleteFunc(slices.Clone(r.Differences), func(d opnames.Difference) bool { return d.Excess() <= 0 })
 		say = "Fewer than three ranks do the same work, so that none can be said to be off; where one takes longer than the other:"
 	case len(found) == 0:
-		return document{heading("Operators by name"), prose(fmt.Sprintf("None surely takes longer on a rank than on its peers; %s.", rate))}
+		return document{heading("Operators by name"), prose(fmt.Sprintf("None takes significantly longer on a rank than on its peers; %s.", rate))}
 	default:
 		say = fmt.Sprintf("%s longer on a rank than on its peers; %s.", takeWords(len(found)), rate)
 	}
@@ -93,7 +93,7 @@ func nameTable(found []opnames.Difference, most int) *table {
 
 func takeWords(n int) string {
 	if n == 1 {
-		return "One surely takes"
+		return "One takes significantly"
 	}
-	return grouped(int64(n)) + " surely take"
+	return grouped(int64(n)) + " take significantly"
 }

@@ -205,21 +205,21 @@ func (o Outliers) finding() string {
 			sure++
 		}
 	}
-	s := fmt.Sprintf("%s in %s of operators and %s series; %s over the whole analysis.", counted(len(o.Result.Outliers), "outlier"),
-		counted(o.Instances, "instance"), grouped(int64(len(o.Series))), surely(sure))
+	s := fmt.Sprintf("%s in %s (%s series); %s at the error rate of the whole analysis.", counted(len(o.Result.Outliers), "outlier"),
+		counted(o.Instances, "operator instance"), grouped(int64(len(o.Series))), surely(sure))
 	if n := o.expected(); n != nil {
-		s += fmt.Sprintf(" Were all workers healthy, about %s of the instances would have one.", grouped(int64(*n+0.5)))
+		s += fmt.Sprintf(" If all workers were healthy, about %s would be flagged.", counted(int(*n+0.5), "instance"))
 	} else {
-		s += " The method has no error rate: how many of them mean nothing is not known."
+		s += " The method has no error rate, so it is not known how many of them are chance."
 	}
 	return s
 }
 
 func surely(n int) string {
 	if n == 0 {
-		return "none is sure"
+		return "none remains"
 	}
-	return fmt.Sprintf("%s sure", grouped(int64(n)))
+	return fmt.Sprintf("%s remain", grouped(int64(n)))
 }
 
 // excessTable is the workers with outliers.
@@ -300,5 +300,5 @@ func errorRate(o Outliers) string {
 	if o.expected() == nil {
 		return "it has no error rate"
 	}
-	return fmt.Sprintf("an instance of a healthy operator has a flag with probability %s", percent(o.Alpha))
+	return fmt.Sprintf("a healthy operator instance is flagged with probability %s", percent(o.Alpha))
 }

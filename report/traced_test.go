@@ -211,7 +211,7 @@ func TestTracesFind(t *testing.T) {
 		{"ks", "undecided", "Undecided: two workers: which one is slow cannot be decided."},
 		{"zscore", "undecided", "In 64 of 64 series: fewer than three peers"},
 		{"blame", "slow", "of rank 5 (op)"},
-		{"blame", "undecided", "No operator of 1 step started so late against its peers that a walk could begin."},
+		{"blame", "undecided", "In 1 step no operator started late enough, compared with its peers, to begin a walk."},
 		{"whatif", "slow", "Where operators start late"},
 		{"whatif", "undecided", "stage=1,op=<img src=x>"},
 	} {

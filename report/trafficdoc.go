@@ -43,7 +43,7 @@ func trafficDocument(r *comm.Result) document {
 		d = append(d, heading("Operations"), operationTable(r))
 	}
 	if t := sizeTable(r); len(t.rows) > 0 {
-		d = append(d, heading("Sizes of messages"), t)
+		d = append(d, heading("Message sizes"), t)
 	}
 	d = append(d, modelBlocks(r)...)
 	if t := clockTable(r); len(t.rows) > 1 {
@@ -68,7 +68,7 @@ func trafficBasis(r *comm.Result) string {
 	var inputs []string
 	logs, dumps := r.Sources(comms.SourceNCCLLog), r.Sources(comms.SourceInspector)
 	if logs > 0 {
-		inputs = append(inputs, counted(logs, "file")+" of logs")
+		inputs = append(inputs, counted(logs, "log file"))
 	}
 	if dumps > 0 {
 		inputs = append(inputs, counted(dumps, "dump")+" of NCCL's Inspector")
@@ -78,7 +78,7 @@ func trafficBasis(r *comm.Result) string {
 	}
 	text := strings.Join(inputs, ", ")
 	if pairs > 0 {
-		text += fmt.Sprintf("; %s of call and kernel, %s of them certain", counted(pairs, "pair"), percent(float64(certain)/float64(pairs)))
+		text += fmt.Sprintf("; %s matched to kernels, %s of them with certainty", counted(pairs, "call"), percent(float64(certain)/float64(pairs)))
 	}
 	var without []string
 	if r.Unmatched > 0 {
@@ -97,7 +97,7 @@ func trafficBasis(r *comm.Result) string {
 func operationTable(r *comm.Result) *table {
 	t := &table{columns: []column{{head: "operation", kind: kindText}, {head: "calls", kind: kindInteger}, {head: "volume", kind: kindText},
 		{kind: kindBar}, {head: "share", kind: kindFraction}},
-		caption: "volume: count × size of the type as logged, over all ranks."}
+		caption: "volume: elements × element size, as logged, over all ranks."}
 	uses := byCalls(r)
 	var total int64
 	for _, u := range uses {
@@ -141,10 +141,10 @@ func binarySize(power int) string {
 // commRankTable is one line per rank.
 func commRankTable(r *comm.Result) *table {
 	t := &table{columns: []column{{head: "rank", kind: kindID}, {head: "host", kind: kindName}, {head: "calls", kind: kindInteger}, {head: "matched", kind: kindInteger},
-		{head: "certain", kind: kindFraction, spare: true}, {head: "last", kind: kindFraction, means: "last: how often of its collectives it came last."},
-		{head: "caused %s", kind: kindLength, means: "caused: how long it alone made the others wait."},
-		{head: "own %s", kind: kindLength, means: "own: what of its coming later than the median began with itself."},
-		{head: "waited %s", kind: kindLength}, {head: "moving %s", kind: kindLength, means: "moving: in collectives after the last rank had come."}}}
+		{head: "certain", kind: kindFraction, spare: true}, {head: "last", kind: kindFraction, means: "last: share of its collectives that it was the last to enter."},
+		{head: "caused %s", kind: kindLength, means: "caused: how long the others waited for it alone."},
+		{head: "own %s", kind: kindLength, means: "own: its own delay beyond the median rank, not inherited from others."},
+		{head: "waited %s", kind: kindLength}, {head: "transfer %s", kind: kindLength, means: "transfer: time in collectives after the last rank had entered."}}}
 	late, _ := suspects.LatenessOf(r)
 	for i := range r.Ranks {
 		k, l := &r.Ranks[i], &late[i]
@@ -168,7 +168,7 @@ func commRankTable(r *comm.Result) *table {
 func communicatorTable(r *comm.Result) *table {
 	t := &table{columns: []column{{head: "communicator", kind: kindName}, {head: "kind", kind: kindText}, {head: "ranks", kind: kindText},
 		{head: "operations", kind: kindList}, {head: "volume", kind: kindText}, {head: "a step", kind: kindReal, spare: true, means: "a step: calls of one rank with at least 16 KiB."},
-		{head: "bursts", kind: kindReal, spare: true, means: "bursts: −1 where calls come evenly, 1 where all at once."}}}
+		{head: "bursts", kind: kindReal, spare: true, means: "bursts: −1 for evenly spaced calls, 1 for calls all at once."}}}
 	notes := map[string]int{}
 	for i := range r.Communicators {
 		c := &r.Communicators[i]
@@ -225,7 +225,7 @@ func opTexts(c *parallel.Communicator) (items []string) {
 func clockTable(r *comm.Result) *table {
 	t := &table{columns: []column{{head: "export", kind: kindName}, {head: "ahead %s", kind: kindLength}, {head: "gains ppm", kind: kindReal},
 		{head: "residual %s", kind: kindLength}, {head: "collectives", kind: kindInteger}},
-		caption: "ahead: of the first clock, where that one's recording begins; its drift is none where it is within the error."}
+		caption: "ahead: offset from the first clock at the start of its recording. gains: drift, 0 where it is within the error."}
 	seen := map[int]bool{}
 	for _, c := range r.Clocks {
 		if seen[c.Clock] {
@@ -284,5 +284,5 @@ func notUnderstood(r *comm.Result) document {
 	if len(b) == 0 {
 		return nil
 	}
-	return document{heading("Not understood"), b}
+	return document{heading("Lines not understood"), b}
 }

@@ -17,7 +17,7 @@ func speedTable(r *comm.Result) *table {
 	t := &table{columns: []column{{head: "communicator", kind: kindName}, {head: "operation", kind: kindText}, {head: "from", kind: kindText},
 		{head: "calls", kind: kindInteger, spare: true}, {head: "transfer %s", kind: kindLength, spare: true, means: "transfer: from the last start to the last end, the median."},
 		{head: "bus GB/s", kind: kindReal, means: "bus: what each link of a ring carries."}, {head: "limit", kind: kindText, means: limitMeans(r)},
-		{head: "of it", kind: kindFraction}, {head: "beside peers", kind: kindText, means: "beside peers: of their GB/s, where it is surely slower."}}}
+		{head: "of it", kind: kindFraction}, {head: "beside peers", kind: kindText, means: "beside peers: share of their GB/s, where it is significantly slower."}}}
 	for _, i := range slowFirst(r) {
 		c := &r.Speed.Cells[i]
 		row := []cell{textCell(subjectName(r, c)), textCell(workName(r, c)), textCell(binarySize(c.Class)),
@@ -66,8 +66,8 @@ func besidePeers(c *bandwidth.Cell) string {
 // messageTable is one line per pair of ranks that send each other messages: who waited for whom.
 func messageTable(r *comm.Result) *table {
 	t := &table{columns: []column{{head: "ranks", kind: kindText}, {head: "messages", kind: kindInteger}, {head: "volume", kind: kindText},
-		{head: "first waits %s", kind: kindLength, means: "waits: until the other one had come too; by a pipeline's design most of it."}, {head: "second waits %s", kind: kindLength},
-		{head: "moving %s", kind: kindLength, means: "moving: with both there."}}}
+		{head: "first waits %s", kind: kindLength, means: "waits: until the other rank had entered too; in a pipeline most of it is by design."}, {head: "second waits %s", kind: kindLength},
+		{head: "transfer %s", kind: kindLength, means: "transfer: with both ranks there."}}}
 	for _, m := range messagesOf(r) {
 		t.rows = append(t.rows, []cell{textCell(fmt.Sprintf("%d, %d", m.Low, m.High)), wholeCell(m.Count), textCell(sizeText(m.Bytes)),
 			realCell(float64(m.Waits[0])), realCell(float64(m.Waits[1])), realCell(float64(m.Moving))})

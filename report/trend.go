@@ -79,10 +79,10 @@ func runWord(t *runs.Trend, i int) string {
 }
 
 func trendBasis(t *runs.Trend) string {
-	s := fmt.Sprintf("%s in the order of %s. A change is found by chance in at most %s of such trends, over all measures together; seed %d.",
+	s := fmt.Sprintf("%s in the order of %s. The probability of reporting any change by chance is at most %s, over all measures; seed %d.",
 		counted(len(t.Runs), "run"), [...]string{runs.ByTime: "time", runs.ByName: "their names"}[t.Order], percentOf(t.Level), t.Seed)
 	if t.Order == runs.ByName {
-		s += " When some of them ran is not recorded, nor in their names."
+		s += " Some runs have no time, neither recorded nor in their names."
 	}
 	if t.MixCut {
 		s += " The steps of some runs are cut elsewhere than those of others, so stages are left out; --cut step compares them."

@@ -287,7 +287,7 @@ func (x WhatIf) basis() bullets {
 		over = "the replicas and steps of its stage"
 	}
 	b := bullets{"Ideal is the mean over " + over + "; for communication the median",
-		fmt.Sprintf("A replay of everything that was recorded misses a step by %s at most", percent(x.Misfit)),
+		fmt.Sprintf("Replaying what was recorded reproduces each step to within %s", percent(x.Misfit)),
 		fmt.Sprintf("Worst workers, by the estimate of the study: %s", someRanks(slices.Sorted(slices.Values(x.TopRanks))))}
 	if x.Suspects != nil {
 		b = append(b, "Fixes overlap: a worker is also in a stage and in a replica")

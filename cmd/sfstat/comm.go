@@ -18,10 +18,10 @@ import (
 func (p *program) commCommand() *cli.Command {
 	return &cli.Command{
 		Name: "comm", Usage: "which rank the others waited for, which link or communicator is slow, and what each rank communicated", ArgsUsage: "PATH...",
-		Description: "Reads NCCL's debug logs, exports of Nsight Systems and dumps of NCCL's Inspector, files or folders, as they lie on disk: which is which is told by " +
-			"content. Finds which process of a log is which of an export, which kernel ran which call, which communicators are one and what " +
-			"for, and how far the clocks of hosts are apart. Names the rank that arrives late, or the link or communicator that is slow beside " +
-			"others that do the same. Logs alone or exports alone are taken as far as they go.",
+		Description: "Reads NCCL's debug logs, exports of Nsight Systems and dumps of NCCL's Inspector, files or folders, told apart by their " +
+			"content. Matches processes of logs to those of exports and calls to kernels, finds which communicators are the same and what they are " +
+			"for, and aligns the clocks of hosts. Names the rank that arrives late, or the link or communicator that is slower than its peers. " +
+			"Logs alone or exports alone are analysed as far as they go.",
 		Flags: join([]cli.Flag{
 			choice("scoring", "how calls and kernels are compared: default uses types, channels, times and other ranks; names the names of operations alone; thesis the same with the weights and growing gaps of the NCCL Trace Profiler", "default", "names", "thesis"),
 			choice("theory", "what links allow: nccl-tests: bus bandwidth B, algorithm bandwidth B/f; thesis: B·α and B·β of the NCCL Trace Profiler", "nccl-tests", "thesis"),

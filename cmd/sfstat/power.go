@@ -26,10 +26,10 @@ func (p *program) powerCommand() *cli.Command {
 	return &cli.Command{
 		Name: "power", Usage: "the smallest delay that can be detected in this job", ArgsUsage: "[PATH...]",
 		Description: "Takes a recording without a fault, delays one rank in one stage by more and more, and asks the frontier and " +
-			"the verdict each time. Says for every stage from which delay on it is routed and called, and how often something is " +
-			"called where nothing is delayed. Without a PATH the job is simulated.",
+			"the verdict each time. Reports, for every stage, the smallest delay that is routed and the smallest that is reported, and how often something is " +
+			"reported although nothing is delayed. Without a PATH the job is simulated.",
 		Flags: join([]cli.Flag{
-			&cli.Float64Flag{Name: "delay", Usage: "answer for a delay of `MS` a step: would it be called?"},
+			&cli.Float64Flag{Name: "delay", Usage: "answer for a delay of `MS` a step: would it be reported?"},
 			&cli.IntSliceFlag{Name: "steps", Usage: "windows of `N` steps (may be repeated); without it, as long as the first one recorded"},
 			&cli.Float64Flag{Name: "power", Value: d.Power, Usage: "`SHARE` of windows in which a delay must be found to count as found"},
 			&cli.Float64Flag{Name: "most", Value: d.Most, Usage: "try delays up to `N` step times"},

@@ -80,6 +80,9 @@ func UpperTime(v []int64) int64 {
 	if len(v) == 0 {
 		return 0
 	}
+	if n := len(v); n > wide/2 && n <= wide {
+		return middleOfWide(v).hi
+	}
 	selectTime(v, len(v)/2)
 	return v[len(v)/2]
 }

@@ -163,7 +163,8 @@ func (s *serving) judged(x change) error {
 	switch {
 	case x.gone:
 		delete(s.runs, x.key)
-	case x.err != nil:
+	case x.err != nil: // which the index lists
+		delete(s.runs, x.key)
 		s.p.remark(s.c, "%s: %s", prefix(s.c.Command.Name), oneLine(x.err))
 	default:
 		s.p.capture(s.c, s.asked, x.judgement)

@@ -26,7 +26,7 @@ RACE_PROGRAM = Interrupt|Panic|Progress|TestScripts/(diagnose|output)$$
 
 NPM ?= npm
 
-.PHONY: help page build demo test test-page race calibrate test-recorder test-python wheel check fmt vet lint vuln layers tidy bench paper verdicts comparison detection fuzz cover clean
+.PHONY: help page build man demo test test-page race calibrate test-recorder test-python wheel check fmt vet lint vuln layers tidy bench paper verdicts comparison detection fuzz cover clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -101,6 +101,9 @@ bench: ## all benchmarks, for benchstat (BENCH=regexp)
 
 page: ## page/web/dist: the script and style of sfstat report (Node)
 	cd page/ui && $(NPM) ci --no-audit --no-fund && node build.mjs
+
+man: ## bin/sfstat.1: the manual page, from the table of commands
+	mkdir -p bin && $(GO) test ./cmd/sfstat -run TestManPage -count=1 -man $(CURDIR)/bin/sfstat.1
 
 PAPER ?= paper
 

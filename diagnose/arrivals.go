@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/trace/stagename"
@@ -44,16 +45,16 @@ func (j *judge) arrived(v *RunVerdict) {
 		return f.Cause == CauseGrowth && slices.ContainsFunc(late, func(l Finding) bool { return l.Stage == f.Stage && 2*l.Excess >= f.Excess })
 	})
 	v.Suspects = j.attribute(v.Suspects, late)
-	v.Undecided = slices.DeleteFunc(v.Undecided, func(u Undecided) bool { return u.Question == SyncPointUnknown && len(seen) > 0 })
+	v.Undecided = slices.DeleteFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == answer.SyncPointUnknown && len(seen) > 0 })
 	if len(r.Missing) > 0 && r.Hang == nil && !slices.ContainsFunc(late, func(f Finding) bool { return !f.BelowMinGain }) {
 		j.unrecorded(v, seen)
 	}
 	j.transfers(v, seen)
 	if len(j.windows) == 0 && len(r.Late) == 0 && r.Hang == nil && r.Step > 0 {
-		v.Undecided = append(v.Undecided, Undecided{Question: TransferHidden})
+		v.Undecided = append(v.Undecided, answer.Undecided{Question: answer.TransferHidden})
 	}
 	if !slices.ContainsFunc(late, func(f Finding) bool { return !f.BelowMinGain }) && float64(r.MayHide.Delay) >= j.minGain*float64(max(1, r.Step)) {
-		v.Undecided = append(v.Undecided, Undecided{Question: ClockOrDelay, Hides: r.MayHide.Delay, Step: r.Step, Ranks: r.MayHide.Ranks, Needs: SourceHosts})
+		v.Undecided = append(v.Undecided, answer.Undecided{Question: answer.ClockOrDelay, Hides: r.MayHide.Delay, Step: r.Step, Ranks: r.MayHide.Ranks, Needs: answer.SourceHosts})
 	}
 	for i := range v.Suspects {
 		f := &v.Suspects[i]
@@ -76,11 +77,11 @@ func (j *judge) arrived(v *RunVerdict) {
 	if len(v.Suspects) > 0 && slices.ContainsFunc(v.Suspects[0].Evidence, isArrival) {
 		v.Next = append(v.Next, arrivalActions(&v.Suspects[0], r)...)
 	}
-	said := slices.ContainsFunc(v.Problems, func(p Problem) bool {
-		return p.Problem == RanksMissing && !slices.ContainsFunc(r.Missing, func(id int) bool { return !slices.Contains(p.Ranks, id) })
+	said := slices.ContainsFunc(v.Problems, func(p answer.Problem) bool {
+		return p.Problem == answer.RanksMissing && !slices.ContainsFunc(r.Missing, func(id int) bool { return !slices.Contains(p.Ranks, id) })
 	})
 	if len(r.Missing) > 0 && !said {
-		v.Problems = append(v.Problems, Problem{Problem: DumpsMissing, Ranks: r.Missing, N: len(r.Missing), Of: len(r.Missing) + len(r.Ranks)})
+		v.Problems = append(v.Problems, answer.Problem{Problem: answer.DumpsMissing, Ranks: r.Missing, N: len(r.Missing), Of: len(r.Missing) + len(r.Ranks)})
 	}
 }
 
@@ -101,11 +102,11 @@ func (j *judge) seenStages(r *arrivals.Result) (stages []string) {
 func (j *judge) unrecorded(v *RunVerdict, seen []string) {
 	r := j.entered
 	if len(j.windows) == 0 && r.Step > 0 {
-		v.Undecided = append(v.Undecided, Undecided{Question: LateUnrecorded, Hides: r.Step, Step: r.Step, N: len(r.Missing), Needs: SourceAllRanks})
+		v.Undecided = append(v.Undecided, answer.Undecided{Question: answer.LateUnrecorded, Hides: r.Step, Step: r.Step, N: len(r.Missing), Needs: answer.SourceAllRanks})
 	}
 	for i := range v.Undecided {
-		if u := &v.Undecided[i]; u.Question == RankHidden && slices.Contains(seen, u.Stage) {
-			u.Question, u.N, u.Needs = LateUnrecorded, len(r.Missing), SourceAllRanks
+		if u := &v.Undecided[i]; u.Question == answer.RankHidden && slices.Contains(seen, u.Stage) {
+			u.Question, u.N, u.Needs = answer.LateUnrecorded, len(r.Missing), answer.SourceAllRanks
 		}
 	}
 }
@@ -114,21 +115,21 @@ func (j *judge) unrecorded(v *RunVerdict, seen []string) {
 // leave open whether the transfer after the last entry is slow; comparison with a
 // healthy run decides that.
 func (j *judge) transfers(v *RunVerdict, seen []string) {
-	v.Undecided = slices.DeleteFunc(v.Undecided, func(u Undecided) bool {
-		return u.Question == RankHidden && slices.Contains(seen, u.Stage) && j.transfer(&u) < j.minGain*float64(u.Step)
+	v.Undecided = slices.DeleteFunc(v.Undecided, func(u answer.Undecided) bool {
+		return u.Question == answer.RankHidden && slices.Contains(seen, u.Stage) && j.transfer(&u) < j.minGain*float64(u.Step)
 	})
 	for i := range v.Undecided {
-		if u := &v.Undecided[i]; u.Question == RankHidden && slices.Contains(seen, u.Stage) {
-			u.Question, u.Hides, u.Needs = TransferHidden, int64(j.transfer(u)), SourceBaseline
+		if u := &v.Undecided[i]; u.Question == answer.RankHidden && slices.Contains(seen, u.Stage) {
+			u.Question, u.Hides, u.Needs = answer.TransferHidden, int64(j.transfer(u)), answer.SourceBaseline
 		}
 	}
 }
 
 // transfer is how much of what hides in a stage may be its transfer, ns a step.
-func (j *judge) transfer(u *Undecided) float64 {
+func (j *judge) transfer(u *answer.Undecided) float64 {
 	i := slices.IndexFunc(j.entered.Transfers, func(t arrivals.Transfer) bool { return t.Stage == u.Stage })
 	switch {
-	case j.sample != nil && !slices.ContainsFunc(j.lost, func(p Problem) bool { return p.Problem == BaselineTooShort }):
+	case j.sample != nil && !slices.ContainsFunc(j.lost, func(p answer.Problem) bool { return p.Problem == answer.BaselineTooShort }):
 		return 0
 	case i < 0:
 		return float64(u.Hides)
@@ -274,7 +275,7 @@ func (j *judge) behindMessages(v *RunVerdict) {
 	if s := j.lateSet(r); s != nil {
 		v.Suspects = append(v.Suspects, *s)
 	}
-	v.Undecided = append(v.Undecided, Undecided{Question: BehindMessages, Hides: r.Step, Step: r.Step, Needs: SourceMessages})
+	v.Undecided = append(v.Undecided, answer.Undecided{Question: answer.BehindMessages, Hides: r.Step, Step: r.Step, Needs: answer.SourceMessages})
 }
 
 // lateSet is ranks that are late together behind messages that nobody recorded.
@@ -404,13 +405,13 @@ func isArrival(e evidence.Observation) bool {
 }
 
 // arrivalActions are what to do about a finding of arrivals.
-func arrivalActions(f *Finding, r *arrivals.Result) []Action {
+func arrivalActions(f *Finding, r *arrivals.Result) []answer.Action {
 	ranks := f.Ranks
 	if f.Rank != nil {
 		ranks = []int{*f.Rank}
 	}
-	do := func(kind ActionKind, with Source, ranks ...int) Action {
-		a := Action{Action: kind, Host: f.Host, Ranks: ranks, With: with}
+	do := func(kind answer.ActionKind, with answer.Source, ranks ...int) answer.Action {
+		a := answer.Action{Action: kind, Host: f.Host, Ranks: ranks, With: with}
 		if f.Stage != "" {
 			a.Stages = []string{f.Stage}
 		}
@@ -418,21 +419,21 @@ func arrivalActions(f *Finding, r *arrivals.Result) []Action {
 	}
 	switch {
 	case f.Cause == CauseMissing:
-		return []Action{do(DumpStack, SourcePySpy, ranks...), do(CheckKernelLog, "", ranks...)}
+		return []answer.Action{do(answer.DumpStack, answer.SourcePySpy, ranks...), do(answer.CheckKernelLog, "", ranks...)}
 	case f.Cause == CauseDesync:
-		return []Action{do(DumpStack, SourcePySpy, ranks...)}
+		return []answer.Action{do(answer.DumpStack, answer.SourcePySpy, ranks...)}
 	case f.Rank == nil:
-		return []Action{do(Profile, SourceProfiler, ranks...)}
+		return []answer.Action{do(answer.Profile, answer.SourceProfiler, ranks...)}
 	}
-	profile := do(Profile, SourceProfiler, append(slices.Clone(ranks), sample(r.Ranks, 2, ranks)...)...)
-	host := do(InspectHost, SourceDevice, ranks...)
+	profile := do(answer.Profile, answer.SourceProfiler, append(slices.Clone(ranks), sample(r.Ranks, 2, ranks)...)...)
+	host := do(answer.InspectHost, answer.SourceDevice, ranks...)
 	switch stagename.KindOf(f.Stage) {
 	case stagename.Data:
-		return []Action{do(SampleStack, SourcePySpy, ranks...), do(CheckLoader, SourceLoader, ranks...)}
+		return []answer.Action{do(answer.SampleStack, answer.SourcePySpy, ranks...), do(answer.CheckLoader, answer.SourceLoader, ranks...)}
 	case stagename.Callbacks, stagename.Optimizer:
-		return []Action{do(SampleStack, SourcePySpy, ranks...), profile}
+		return []answer.Action{do(answer.SampleStack, answer.SourcePySpy, ranks...), profile}
 	}
-	return []Action{profile, host}
+	return []answer.Action{profile, host}
 }
 
 // nobodyLate is what arrivals looked for and did not find.

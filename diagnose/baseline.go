@@ -3,6 +3,7 @@ package diagnose
 import (
 	"slices"
 
+	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/baseline"
 	"github.com/sfstat/sfstat/engine/frontier"
@@ -35,7 +36,7 @@ func (j *judge) slower() {
 	}
 	differences, err := baseline.Compare(j.healthy, j.sample, baseline.Options{})
 	if err != nil { // too few steps: the stages are the same
-		j.lost = append(j.lost, Problem{Problem: BaselineTooShort, N: min(j.healthy.Steps(), j.sample.Steps()), Of: baseline.LeastSteps})
+		j.lost = append(j.lost, answer.Problem{Problem: answer.BaselineTooShort, N: min(j.healthy.Steps(), j.sample.Steps()), Of: baseline.LeastSteps})
 		return
 	}
 	j.differences = differences

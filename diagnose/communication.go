@@ -3,6 +3,7 @@ package diagnose
 import (
 	"slices"
 
+	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/bandwidth"
@@ -29,7 +30,7 @@ func Communication(r *comm.Result, g frontier.Gates) RunVerdict {
 	if len(found) > 0 {
 		v.Confidence, v.Next = v.Suspects[0].Confidence, found[0].next()
 	} else if last := v.Communications.LastMost; last != nil { // a profile shows whether the delay is its own
-		v.Next = []Action{{Action: Profile, Ranks: append([]int{last.Rank}, besides(r, []int{last.Rank})...)}}
+		v.Next = []answer.Action{{Action: answer.Profile, Ranks: append([]int{last.Rank}, besides(r, []int{last.Rank})...)}}
 	}
 	return v
 }
@@ -194,10 +195,10 @@ func (h heardSuspect) lacks() (out []evidence.Observation) {
 }
 
 // next is what to do about it.
-func (h heardSuspect) next() []Action {
-	a := Action{Action: TestLink, Ranks: slices.Concat(h.Ranks, h.Partners)}
+func (h heardSuspect) next() []answer.Action {
+	a := answer.Action{Action: answer.TestLink, Ranks: slices.Concat(h.Ranks, h.Partners)}
 	if h.Fault == suspects.LateRank {
-		a.Action, a.Ranks = Profile, append(a.Ranks, besides(h.r, h.Ranks)...)
+		a.Action, a.Ranks = answer.Profile, append(a.Ranks, besides(h.r, h.Ranks)...)
 	}
 	for i := range h.r.Communicators {
 		if n := h.r.Communicators[i].Steps; n > 0 {
@@ -205,7 +206,7 @@ func (h heardSuspect) next() []Action {
 			break
 		}
 	}
-	return []Action{a}
+	return []answer.Action{a}
 }
 
 // besides is one rank that shares a communicator with a suspect and is none.

@@ -14,6 +14,7 @@ import (
 	_ "modernc.org/sqlite"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/frontier"
@@ -191,21 +192,21 @@ func TestCommunicationOfDamagedJobs(t *testing.T) {
 		spec  job.Spec
 		leave func(string) bool
 		want  []string
-		asks  diagnose.Question // among what cannot be decided
+		asks  answer.Question // among what cannot be decided
 	}{
 		"clocks that drift by 250 ppm from node to node":      {drift, nil, []string{"edge [5]"}, ""},
 		"splits without ids, communicators of one rank":       {split, nil, []string{"group [1 5 9 13]"}, ""},
-		"clocks that nothing compares":                        {strangers, nil, []string{"group [4 5 6 7]"}, diagnose.WhatUnalignedDid},
-		"too few calls":                                       {short, nil, nil, diagnose.WhetherSlowFewCalls},
-		"logs of one node":                                    {scenario(t, "slow-card", 2, 1), func(f string) bool { return !strings.Contains(f, "nccl.node1") }, nil, diagnose.WhatAbsentRanksDid},
-		"logs of half of the ranks, the slow link among them": {scenario(t, "slow-card-pipeline", 4, 1), oddLogs, []string{"edge [5]"}, diagnose.WhatAbsentRanksDid},
-		"an export of one node":                               {scenario(t, "slow-group", 4, 1), func(f string) bool { return f != "node1.sqlite" }, nil, diagnose.WhatAbsentRanksDid},
+		"clocks that nothing compares":                        {strangers, nil, []string{"group [4 5 6 7]"}, answer.WhatUnalignedDid},
+		"too few calls":                                       {short, nil, nil, answer.WhetherSlowFewCalls},
+		"logs of one node":                                    {scenario(t, "slow-card", 2, 1), func(f string) bool { return !strings.Contains(f, "nccl.node1") }, nil, answer.WhatAbsentRanksDid},
+		"logs of half of the ranks, the slow link among them": {scenario(t, "slow-card-pipeline", 4, 1), oddLogs, []string{"edge [5]"}, answer.WhatAbsentRanksDid},
+		"an export of one node":                               {scenario(t, "slow-group", 4, 1), func(f string) bool { return f != "node1.sqlite" }, nil, answer.WhatAbsentRanksDid},
 	} {
 		v := diagnose.Communication(trafficOf(t, c.spec, c.leave), frontier.DefaultGates())
 		if got := called(v); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
-		if c.asks != "" && !slices.ContainsFunc(v.Undecided, func(u diagnose.Undecided) bool { return u.Question == c.asks }) {
+		if c.asks != "" && !slices.ContainsFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == c.asks }) {
 			t.Errorf("%s: nothing of %q in %+v", name, c.asks, v.Undecided)
 		}
 	}

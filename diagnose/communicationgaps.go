@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/bandwidth"
@@ -14,16 +15,16 @@ import (
 )
 
 // undecidedCommunication is what the logs and kernels cannot tell.
-func undecidedCommunication(r *comm.Result) (out []Undecided) {
+func undecidedCommunication(r *comm.Result) (out []answer.Undecided) {
 	if r.Speed.Result == nil || profiles(r) == 0 || len(r.Calls) == 0 {
 		return nil
 	}
 	for _, q := range []struct {
 		standing bandwidth.Standing
-		question Question
-	}{{bandwidth.Unmatched, WhetherSlowUnmatched}, {bandwidth.TooFew, WhetherSlowFewCalls}, {bandwidth.Blurred, WhetherSlowBlurred}} {
+		question answer.Question
+	}{{bandwidth.Unmatched, answer.WhetherSlowUnmatched}, {bandwidth.TooFew, answer.WhetherSlowFewCalls}, {bandwidth.Blurred, answer.WhetherSlowBlurred}} {
 		if list := subjectsThat(r, q.standing); len(list) > 0 {
-			u := Undecided{Question: q.question, N: len(list)}
+			u := answer.Undecided{Question: q.question, N: len(list)}
 			for _, s := range list[:min(mostNamed, len(list))] {
 				u.About = append(u.About, subjectOf(r, s))
 			}
@@ -32,14 +33,14 @@ func undecidedCommunication(r *comm.Result) (out []Undecided) {
 	}
 	for _, s := range suspects.Undecided(r) {
 		h := heardSuspect{r: r, Suspect: s}
-		out = append(out, Undecided{Question: WhichOfTwoIsSlow, N: 1, About: []evidence.Subject{subjectOf(r, s.Subjects[0])}, Share: h.cell().Bus / s.Worst.Bus})
+		out = append(out, answer.Undecided{Question: answer.WhichOfTwoIsSlow, N: 1, About: []evidence.Subject{subjectOf(r, s.Subjects[0])}, Share: h.cell().Bus / s.Worst.Bus})
 	}
 	for _, q := range []struct {
-		question Question
+		question answer.Question
 		n        int
-	}{{WhatAbsentRanksDid, absent(r)}, {WhatUnalignedDid, unaligned(r)}, {HowFastShared, r.Messages.Shared}, {HowFastLonely, r.Messages.Lonely}} {
+	}{{answer.WhatAbsentRanksDid, absent(r)}, {answer.WhatUnalignedDid, unaligned(r)}, {answer.HowFastShared, r.Messages.Shared}, {answer.HowFastLonely, r.Messages.Lonely}} {
 		if q.n > 0 {
-			out = append(out, Undecided{Question: q.question, N: q.n})
+			out = append(out, answer.Undecided{Question: q.question, N: q.n})
 		}
 	}
 	return out

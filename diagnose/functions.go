@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/diagnose/opnames"
 	"github.com/sfstat/sfstat/trace"
@@ -119,14 +120,14 @@ func sourceOfFunction(name string) (evidence.SourceLine, bool) {
 
 // reading is what to do about a rank whose line is known: to look there. It has been
 // profiled.
-func reading(f *Finding, all []Action) []Action {
+func reading(f *Finding, all []answer.Action) []answer.Action {
 	e, ok := evidence.Find[evidence.SpentIn](f.Evidence)
 	if !ok {
 		return all
 	}
-	out := []Action{{Action: ReadLine, Host: f.Host, Ranks: []int{e.Rank}, Stages: []string{f.Stage}, Line: &e.Source}}
+	out := []answer.Action{{Action: answer.ReadLine, Host: f.Host, Ranks: []int{e.Rank}, Stages: []string{f.Stage}, Line: &e.Source}}
 	for _, a := range all {
-		if a.Action != Profile && a.Action != SampleStack {
+		if a.Action != answer.Profile && a.Action != answer.SampleStack {
 			out = append(out, a)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/baseline"
 	"github.com/sfstat/sfstat/engine/comm"
@@ -22,7 +23,7 @@ type judge struct {
 	entered   *arrivals.Result // nil: no entries of calls
 	traffic   *comm.Result     // nil: no calls and kernels of NCCL
 	found     []*finding
-	undecided []Undecided
+	undecided []answer.Undecided
 	// differences from the baseline, by stage; nil without one.
 	differences []baseline.Difference
 }
@@ -82,7 +83,7 @@ func (j *judge) settle(v *RunVerdict) {
 	}
 	v.decide(j.excludes())
 	v.Observed = append(j.observed(), v.Observed...)
-	v.Undecided = slices.DeleteFunc(v.Undecided, func(u Undecided) bool { return u.Question == "" })
+	v.Undecided = slices.DeleteFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == "" })
 	v.Next = j.next(v)
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/internal/student"
 	"github.com/sfstat/sfstat/trace/operator"
 
@@ -162,10 +163,10 @@ func (j *judge) behindArrivals(v *RunVerdict) {
 
 // stacksNext asks for the stacks of a rank that was profiled already, instead of a
 // profile.
-func stacksNext(list []Action, rank int) {
+func stacksNext(list []answer.Action, rank int) {
 	for i := range list {
-		if a := &list[i]; a.Action == Profile && a.With == SourceProfiler {
-			a.Action, a.With, a.Ranks = SampleStack, SourceStacks, []int{rank}
+		if a := &list[i]; a.Action == answer.Profile && a.With == answer.SourceProfiler {
+			a.Action, a.With, a.Ranks = answer.SampleStack, answer.SourceStacks, []int{rank}
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace"
@@ -117,7 +118,7 @@ func TestOperatorOfASuspect(t *testing.T) {
 
 // profiled reports whether a kernel profiler is to be run.
 func profiled(v *Verdict) bool {
-	return slices.ContainsFunc(v.Next, func(a Action) bool { return a.Action == Profile })
+	return slices.ContainsFunc(v.Next, func(a answer.Action) bool { return a.Action == answer.Profile })
 }
 
 // TestSlowDevice: where all operators of a stage are slow by one factor, none
@@ -167,7 +168,7 @@ func TestSlowHostBehindOperators(t *testing.T) {
 	if e := operatorsIn(t, v.Suspects[0].Evidence); e.N != 0 || e.Of != 4 {
 		t.Errorf("%+v", e)
 	}
-	if v.Next[0].With != SourceStacks {
+	if v.Next[0].With != answer.SourceStacks {
 		t.Errorf("next %+v", v.Next)
 	}
 }

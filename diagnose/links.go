@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/capacity"
@@ -36,14 +37,14 @@ func (r *run) together(v *RunVerdict) *comm.Result {
 	}
 	if !slices.ContainsFunc(all.Processes, func(p comms.Process) bool { return len(p.Kernels) > 0 }) {
 		if len(all.Calls) > 0 || logs > 0 {
-			v.Problems = append(v.Problems, Problem{Problem: CallsWithoutKernels, N: len(all.Sources), Of: len(all.Calls)})
+			v.Problems = append(v.Problems, answer.Problem{Problem: answer.CallsWithoutKernels, N: len(all.Sources), Of: len(all.Calls)})
 		}
 		return nil
 	}
 	t, err := comm.Analyze(all, comm.Options{Theory: capacity.Theory{Benchmarks: r.limits}})
 	switch {
 	case err != nil:
-		v.Problems = append(v.Problems, Problem{Problem: CallsRefused, Path: all.Sources[0].Path, Text: err.Error()})
+		v.Problems = append(v.Problems, answer.Problem{Problem: answer.CallsRefused, Path: all.Sources[0].Path, Text: err.Error()})
 		return nil
 	case len(t.Calls) == 0 && logs == 0:
 		return nil // NCCL's ranges were not what they seemed
@@ -78,7 +79,7 @@ func (j *judge) heard(v *RunVerdict) {
 	}
 	if len(c.Suspects) == 0 && heldAgainst(j.traffic) {
 		v.Observed = append(v.Observed, evidence.CommunicationNormal{})
-		v.Undecided = slices.DeleteFunc(v.Undecided, func(u Undecided) bool { return u.Question == RankHidden })
+		v.Undecided = slices.DeleteFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == answer.RankHidden })
 	}
 	v.Suspects = append(v.Suspects, slices.Concat(slow, late, rest)...)
 	slices.SortStableFunc(v.Suspects, func(a, b Finding) int { return byWeight(&a, &b) })
@@ -92,7 +93,7 @@ func (j *judge) heard(v *RunVerdict) {
 		return
 	}
 	// Who is late in a stage is known now.
-	v.Undecided = slices.DeleteFunc(v.Undecided, func(u Undecided) bool { return u.Question == RankHidden })
+	v.Undecided = slices.DeleteFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == answer.RankHidden })
 	if first.Rank == nil || first.Stage == "" {
 		v.Next = c.Next
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace"
@@ -130,7 +131,7 @@ func TestWorstRunLeads(t *testing.T) {
 	large := windows(t, spec(8, 40, 3, simulate.Fault{Family: simulate.Data, Delay: 240, Ranks: []int{2}}))[0]
 	large.Run = "large"
 	v := verdictOn(t, quiet, small, large)
-	if v.Run != "large" || len(v.Runs) != 3 || *v.Suspects[0].Rank != 2 || v.Runs[0].Status != NoStraggler || v.Runs[1].Status != Straggler {
+	if v.Run != "large" || len(v.Runs) != 3 || *v.Suspects[0].Rank != 2 || v.Runs[0].Status != answer.NoStraggler || v.Runs[1].Status != answer.Straggler {
 		t.Errorf("run %q, suspect %v", v.Run, show(v.Suspects[0]))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/monitoring"
 	"github.com/sfstat/sfstat/trace"
@@ -85,7 +86,7 @@ type seenOn struct {
 
 // watch puts together what was recorded of the hosts of a run; nil where it is
 // nothing, with what could not be joined as problems.
-func (r *run) watch(all []*health.Record) (*watched, []Problem) {
+func (r *run) watch(all []*health.Record) (*watched, []answer.Problem) {
 	w := &watched{ranks: make(map[int][]monitoring.Unit), hosts: make(map[string]string), zoneless: make(map[string]bool)}
 	for _, on := range r.places {
 		if on.host != "" {
@@ -96,12 +97,12 @@ func (r *run) watch(all []*health.Record) (*watched, []Problem) {
 		return nil, nil
 	}
 	w.place(r.places, all)
-	var problems []Problem
+	var problems []answer.Problem
 	unknown := 0
 	for _, t := range all {
 		if !w.add(t) && unhosted(t) {
 			if unknown++; unknown == 1 {
-				problems = append(problems, Problem{Problem: MonitoringHost, Path: t.Path})
+				problems = append(problems, answer.Problem{Problem: answer.MonitoringHost, Path: t.Path})
 			}
 			problems[len(problems)-1].N = unknown
 		}
@@ -213,7 +214,7 @@ func (w *watched) tellDevices(all []*health.Record) {
 }
 
 // outside reports whether all readings lie outside of the run, as those in another time zone do.
-func (w *watched) outside(times []monitoring.Interval) (Problem, bool) {
+func (w *watched) outside(times []monitoring.Interval) (answer.Problem, bool) {
 	from, to := int64(0), int64(0)
 	for _, t := range times {
 		if t.From > 0 {
@@ -224,12 +225,12 @@ func (w *watched) outside(times []monitoring.Interval) (Problem, bool) {
 		}
 	}
 	if from == 0 || w.from == 0 || w.to+monitoring.MaxReach >= from && w.from-monitoring.MaxReach <= to {
-		return Problem{}, false
+		return answer.Problem{}, false
 	}
-	p := Problem{Problem: MonitoringTime, Times: &[4]int64{w.from, w.to, from, to}}
+	p := answer.Problem{Problem: answer.MonitoringTime, Times: &[4]int64{w.from, w.to, from, to}}
 	for _, zoneless := range w.zoneless {
 		if zoneless {
-			p.Problem = MonitoringZone
+			p.Problem = answer.MonitoringZone
 		}
 	}
 	return p, true
@@ -258,14 +259,14 @@ func (j *judge) atTheTime(v *RunVerdict, all []*health.Record) {
 		}
 		beside, alike := w.beside(units, j.timesOf(f))
 		f.Evidence = withBeside(f.Evidence, beside, alike)
-		if i == 0 && v.Status != NoStraggler {
+		if i == 0 && v.Status != answer.NoStraggler {
 			v.Next = lookFirst(v.Next, f, beside, alike)
 		}
 	}
-	if len(v.Suspects) == 0 || v.Status <= UndecidedRun {
+	if len(v.Suspects) == 0 || v.Status <= answer.UndecidedRun {
 		beside, _ := w.beside(w.units, j.times)
 		v.Observed = append(slices.Clone(v.Observed), beside...)
-		if v.Status == UndecidedRun {
+		if v.Status == answer.UndecidedRun {
 			v.Next = lookFirst(v.Next, nil, beside, nil)
 		}
 	}
@@ -389,15 +390,15 @@ func withBeside(list, beside []evidence.Observation, alike *evidence.MonitoredAl
 
 // lookFirst puts what monitoring shows before the other actions; to compare clocks and
 // throttle reasons is done then.
-func lookFirst(next []Action, f *Finding, beside []evidence.Observation, alike *evidence.MonitoredAlike) []Action {
+func lookFirst(next []answer.Action, f *Finding, beside []evidence.Observation, alike *evidence.MonitoredAlike) []answer.Action {
 	compared := alike != nil && slices.Contains(alike.Quantities, health.SMClock.String())
 	if len(beside) > 0 || compared && len(next) > 1 {
-		next = slices.DeleteFunc(slices.Clone(next), func(a Action) bool { return a.Action == InspectHost })
+		next = slices.DeleteFunc(slices.Clone(next), func(a answer.Action) bool { return a.Action == answer.InspectHost })
 	}
 	if len(beside) == 0 {
 		return next
 	}
-	a := Action{Action: CheckMonitored}
+	a := answer.Action{Action: answer.CheckMonitored}
 	if f != nil && f.Rank != nil {
 		a.Ranks = []int{*f.Rank}
 	}
@@ -407,7 +408,7 @@ func lookFirst(next []Action, f *Finding, beside []evidence.Observation, alike *
 	case evidence.Reported:
 		a.Host, a.Reported = e.Host, &e
 	}
-	return append([]Action{a}, next...)
+	return append([]answer.Action{a}, next...)
 }
 
 // timesOfWindow is when a window was recorded; zero where that is not known.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/health"
@@ -93,7 +94,7 @@ func TestMonitoring(t *testing.T) {
 		beside   []trace.Recording
 		quantity string // in which GPU 1 of h2 is found to differ
 		event    bool
-		problem  ProblemKind
+		problem  answer.ProblemKind
 	}{
 		{"by name", []trace.Recording{clocks("h1", "a", -1, began), clocks("H2", "b", 1, began)}, "sm_clock", false, ""},
 		{"by path", []trace.Recording{clocks("", "m/h1.csv", -1, began), clocks("", "m/smi-h2/x.csv", 1, began)}, "sm_clock", false, ""},
@@ -101,8 +102,8 @@ func TestMonitoring(t *testing.T) {
 		{"another host's is slow", []trace.Recording{clocks("h1", "a", 1, began), clocks("h2", "b", -1, began)}, "", false, ""},
 		{"a host of another job", []trace.Recording{clocks("h1", "a", -1, began), clocks("h3", "b", 1, began)}, "", false, ""},
 		{"without times", []trace.Recording{clocks("h1", "a", -1, -10e9), clocks("h2", "b", 1, -10e9)}, "sm_clock", false, ""},
-		{"another hour", []trace.Recording{clocks("h1", "a", -1, began+3600e9), clocks("h2", "b", 1, began+3600e9)}, "", false, MonitoringZone},
-		{"of no host", []trace.Recording{clocks("", "smi.csv", 1, began)}, "", false, MonitoringHost},
+		{"another hour", []trace.Recording{clocks("h1", "a", -1, began+3600e9), clocks("h2", "b", 1, began+3600e9)}, "", false, answer.MonitoringZone},
+		{"of no host", []trace.Recording{clocks("", "smi.csv", 1, began)}, "", false, answer.MonitoringHost},
 		{"Xid", []trace.Recording{xid(0x3c000, began+1e9)}, "", true, ""},
 		{"Xid of another GPU", []trace.Recording{xid(0x3d000, began+1e9)}, "", false, ""},
 		{"Xid at another time", []trace.Recording{xid(0x3c000, began+3600e9)}, "", false, ""},
@@ -124,12 +125,12 @@ func TestMonitoring(t *testing.T) {
 			if _, event := evidence.Find[evidence.Reported](f.Evidence); event != c.event {
 				t.Errorf("an event: %v, expected %v", event, c.event)
 			}
-			if first := v.Next[0].Action == CheckMonitored; first != (c.quantity != "" || c.event) {
+			if first := v.Next[0].Action == answer.CheckMonitored; first != (c.quantity != "" || c.event) {
 				t.Errorf("first action %v", v.Next[0].Action)
 			}
-			problem := ProblemKind("")
+			problem := answer.ProblemKind("")
 			for _, p := range v.Problems {
-				if p.Problem != StepsDropped {
+				if p.Problem != answer.StepsDropped {
 					problem = p.Problem
 				}
 			}

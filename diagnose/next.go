@@ -4,18 +4,19 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // next says what to do, the most useful first.
-func (j *judge) next(v *RunVerdict) []Action {
-	var out []Action
-	if len(v.Suspects) > 0 && v.Status != NoStraggler {
+func (j *judge) next(v *RunVerdict) []answer.Action {
+	var out []answer.Action
+	if len(v.Suspects) > 0 && v.Status != answer.NoStraggler {
 		out = j.actions(&v.Suspects[0])
 	}
 	for _, u := range v.Undecided {
-		if (v.Status == UndecidedRun || v.Status == TooLittleData) && u.Needs != "" && !slices.ContainsFunc(out, func(a Action) bool { return a.With == u.Needs }) {
-			a := Action{Action: TurnOn, With: u.Needs}
+		if (v.Status == answer.UndecidedRun || v.Status == answer.TooLittleData) && u.Needs != "" && !slices.ContainsFunc(out, func(a answer.Action) bool { return a.With == u.Needs }) {
+			a := answer.Action{Action: answer.TurnOn, With: u.Needs}
 			if u.Stage != "" {
 				a.Stages = []string{u.Stage}
 			}
@@ -30,7 +31,7 @@ func (j *judge) next(v *RunVerdict) []Action {
 }
 
 // actions are what to do about a finding.
-func (j *judge) actions(s *Finding) []Action {
+func (j *judge) actions(s *Finding) []answer.Action {
 	is := s.key()
 	i := slices.IndexFunc(j.found, func(f *finding) bool {
 		k := f.key()
@@ -45,14 +46,14 @@ func (j *judge) actions(s *Finding) []Action {
 	}
 	f := j.found[i]
 	w := f.best
-	base := Action{Steps: &[2]int64{w.FirstStep, w.FirstStep + int64(max(1, w.Steps)) - 1}}
+	base := answer.Action{Steps: &[2]int64{w.FirstStep, w.FirstStep + int64(max(1, w.Steps)) - 1}}
 	if len(j.windows) > 1 {
 		base.Window = &w.Window
 	}
 	if f.Stage != "" {
 		base.Stages = []string{f.Stage}
 	}
-	do := func(kind ActionKind, with Source, ranks ...int) Action {
+	do := func(kind answer.ActionKind, with answer.Source, ranks ...int) answer.Action {
 		a := base
 		a.Action, a.With, a.Ranks, a.Host = kind, with, ranks, f.Host
 		return a
@@ -60,50 +61,50 @@ func (j *judge) actions(s *Finding) []Action {
 	kind := stagename.KindOf(f.Stage)
 	switch {
 	case f.Cause == CauseHost:
-		return []Action{do(Profile, SourceStacks, sample(w.Ranks, 1, nil)...)}
+		return []answer.Action{do(answer.Profile, answer.SourceStacks, sample(w.Ranks, 1, nil)...)}
 	case f.Kind == KindRank:
 		return j.rankActions(f, do)
 	case f.Kind == KindHost:
 		peers := sample(w.Ranks, 1, f.Ranks)
-		return []Action{do(InspectHost, SourceDevice), do(Profile, SourceProfiler, append(sample(f.Ranks, 1, nil), peers...)...)}
+		return []answer.Action{do(answer.InspectHost, answer.SourceDevice), do(answer.Profile, answer.SourceProfiler, append(sample(f.Ranks, 1, nil), peers...)...)}
 	case f.Kind == KindGroup:
 		ranks := sample(w.Ranks, 4, nil)
 		if len(f.together) > 0 {
 			ranks = append(sample(f.together, 2, nil), sample(w.Ranks, 2, f.together)...)
 		}
-		return []Action{do(Profile, SourceProfiler, ranks...)}
+		return []answer.Action{do(answer.Profile, answer.SourceProfiler, ranks...)}
 	case kind == stagename.Data:
-		return []Action{do(CheckLoader, SourceLoader), do(SampleStack, SourcePySpy, sample(w.Ranks, 2, nil)...)}
+		return []answer.Action{do(answer.CheckLoader, answer.SourceLoader), do(answer.SampleStack, answer.SourcePySpy, sample(w.Ranks, 2, nil)...)}
 	case kind == stagename.Callbacks || kind == stagename.Optimizer || f.Cause == CauseSlowSteps:
-		return []Action{do(SampleStack, SourcePySpy, sample(w.Ranks, 2, nil)...)}
+		return []answer.Action{do(answer.SampleStack, answer.SourcePySpy, sample(w.Ranks, 2, nil)...)}
 	case len(j.launched) > 0:
-		return []Action{{Action: Compare, With: SourceOperators, Stages: base.Stages}}
+		return []answer.Action{{Action: answer.Compare, With: answer.SourceOperators, Stages: base.Stages}}
 	}
-	return []Action{do(Profile, SourceProfiler, sample(w.Ranks, 4, nil)...)}
+	return []answer.Action{do(answer.Profile, answer.SourceProfiler, sample(w.Ranks, 4, nil)...)}
 }
 
 // rankActions are what to do about one late rank: its host's stacks where it
 // does Python, its kernels where it computes, its host where it is slow all
 // over.
-func (j *judge) rankActions(f *finding, do func(ActionKind, Source, ...int) Action) []Action {
+func (j *judge) rankActions(f *finding, do func(answer.ActionKind, answer.Source, ...int) answer.Action) []answer.Action {
 	rank := *f.Rank
 	ranks := append([]int{rank}, sample(f.best.Ranks, 2, append([]int{rank}, f.together...))...)
-	host := do(InspectHost, SourceDevice, rank)
+	host := do(answer.InspectHost, answer.SourceDevice, rank)
 	switch kind := stagename.KindOf(f.Stage); {
 	case f.recorded():
-		return []Action{host}
+		return []answer.Action{host}
 	case f.inside != nil:
-		return []Action{do(SampleStack, SourceStacks, rank)}
+		return []answer.Action{do(answer.SampleStack, answer.SourceStacks, rank)}
 	case f.moves && kind == stagename.Data:
-		return []Action{do(CheckLoader, SourceLoader)}
+		return []answer.Action{do(answer.CheckLoader, answer.SourceLoader)}
 	case kind == stagename.Data:
-		return []Action{do(SampleStack, SourcePySpy, rank), do(CheckLoader, SourceLoader, rank)}
+		return []answer.Action{do(answer.SampleStack, answer.SourcePySpy, rank), do(answer.CheckLoader, answer.SourceLoader, rank)}
 	case f.Stage == "" || f.Cause == CauseDevice:
-		return []Action{host, do(Profile, SourceProfiler, ranks...)}
+		return []answer.Action{host, do(answer.Profile, answer.SourceProfiler, ranks...)}
 	case kind == stagename.Forward || kind == stagename.Backward:
-		return []Action{do(Profile, SourceProfiler, ranks...), host}
+		return []answer.Action{do(answer.Profile, answer.SourceProfiler, ranks...), host}
 	}
-	return []Action{do(SampleStack, SourcePySpy, rank), do(Profile, SourceProfiler, ranks...)}
+	return []answer.Action{do(answer.SampleStack, answer.SourcePySpy, rank), do(answer.Profile, answer.SourceProfiler, ranks...)}
 }
 
 // recorded reports whether the operators of the finding are in the recording,

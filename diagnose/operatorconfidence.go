@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -185,27 +186,27 @@ func (j *opJudge) alike(t *theory) []int {
 }
 
 // undecided lists what the trace cannot tell.
-func (j *opJudge) undecided() (out []Undecided) {
-	ask := func(holds bool, u Undecided) {
+func (j *opJudge) undecided() (out []answer.Undecided) {
+	ask := func(holds bool, u answer.Undecided) {
 		if holds {
 			out = append(out, u)
 		}
 	}
-	ask(j.Replicas == 1, Undecided{Question: WhichRankOfOne})
-	ask(j.Replicas == 2, Undecided{Question: WhichOfTwoReplicas})
+	ask(j.Replicas == 1, answer.Undecided{Question: answer.WhichRankOfOne})
+	ask(j.Replicas == 2, answer.Undecided{Question: answer.WhichOfTwoReplicas})
 	missing := false
 	for _, n := range j.Notes {
-		ask(n.Kind == input.NoteMissingRanks, Undecided{Question: WhatMissingRanksDo, Name: n.Text})
+		ask(n.Kind == input.NoteMissingRanks, answer.Undecided{Question: answer.WhatMissingRanksDo, Name: n.Text})
 		missing = missing || n.Kind == input.NoteMissingRanks
 	}
-	ask(j.unlinked(), Undecided{Question: WhichStageHoldsUp})
-	ask(len(j.Steps) < enoughSteps, Undecided{Question: WhatIsChance, N: len(j.Steps)})
+	ask(j.unlinked(), answer.Undecided{Question: answer.WhichStageHoldsUp})
+	ask(len(j.Steps) < enoughSteps, answer.Undecided{Question: answer.WhatIsChance, N: len(j.Steps)})
 	local := slices.ContainsFunc(j.theories, func(t *theory) bool {
 		return (t.Cause == CauseCompute || t.Cause == CauseTransfer) && !t.BelowMinGain
 	})
-	ask(local && j.Layout.TP > 1, Undecided{Question: WhichTensorRank, N: j.Layout.TP})
+	ask(local && j.Layout.TP > 1, answer.Undecided{Question: answer.WhichTensorRank, N: j.Layout.TP})
 	if share, err := j.network(); err == nil {
-		ask(share >= j.gates.StaticGain && !missing, Undecided{Question: WhetherNetworkSlow, Share: share})
+		ask(share >= j.gates.StaticGain && !missing, answer.Undecided{Question: answer.WhetherNetworkSlow, Share: share})
 	}
 	return out
 }
@@ -228,12 +229,12 @@ func (j *opJudge) network() (float64, error) {
 }
 
 // next is what a profiler should record.
-func (j *opJudge) next() []Action {
+func (j *opJudge) next() []answer.Action {
 	if len(j.theories) == 0 {
 		return nil
 	}
 	t := j.theories[0]
-	a := Action{Action: Profile, Steps: &[2]int64{j.Steps[0], j.Steps[len(j.Steps)-1]}}
+	a := answer.Action{Action: answer.Profile, Steps: &[2]int64{j.Steps[0], j.Steps[len(j.Steps)-1]}}
 	if t.Stage != "" {
 		a.Stages = []string{t.Stage}
 	}
@@ -263,5 +264,5 @@ func (j *opJudge) next() []Action {
 	default:
 		a.Ranks = sample(all, 4, nil)
 	}
-	return []Action{a}
+	return []answer.Action{a}
 }

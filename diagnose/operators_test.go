@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/eval/simulate/pipeline"
 	"github.com/sfstat/sfstat/fixtures/optrace/pipesim"
@@ -394,7 +395,7 @@ func TestFewReplicas(t *testing.T) {
 	if s := v.Suspects[0]; s.Kind != KindStage || s.Stage != "pp=2" || s.Confidence != evidence.Supported {
 		t.Errorf("one replica: %s, %v", show(s), v.Status)
 	}
-	if len(v.Undecided) == 0 || v.Undecided[0].Question != WhichRankOfOne {
+	if len(v.Undecided) == 0 || v.Undecided[0].Question != answer.WhichRankOfOne {
 		t.Errorf("undecided %v", v.Undecided)
 	}
 }

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"slices"
 
+	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 )
 
@@ -45,7 +46,7 @@ func (j *judge) witnessed(v *RunVerdict) {
 	slices.SortStableFunc(v.Suspects, func(a, b Finding) int { return byWeight(&a, &b) })
 	if len(left) > 0 && sameRank(left, &v.Suspects[0]) >= 0 {
 		for _, a := range p.Next {
-			if a.Window = nil; a.Action != Profile { // which was done
+			if a.Window = nil; a.Action != answer.Profile { // which was done
 				v.Next = append(v.Next, a)
 			}
 		}

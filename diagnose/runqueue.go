@@ -3,6 +3,7 @@ package diagnose
 import (
 	"slices"
 
+	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
@@ -94,9 +95,9 @@ func (j *judge) waited(v *RunVerdict) {
 			continue
 		}
 		f.Evidence = withBeside(f.Evidence, []evidence.Observation{e}, nil)
-		if i == 0 && v.Status != NoStraggler && e.Share >= queuedCause {
-			v.Next = append([]Action{{Action: FreeProcessor, Host: f.Host, Ranks: []int{*f.Rank}}},
-				slices.DeleteFunc(slices.Clone(v.Next), func(a Action) bool { return a.Action == Profile || a.Action == InspectHost })...)
+		if i == 0 && v.Status != answer.NoStraggler && e.Share >= queuedCause {
+			v.Next = append([]answer.Action{{Action: answer.FreeProcessor, Host: f.Host, Ranks: []int{*f.Rank}}},
+				slices.DeleteFunc(slices.Clone(v.Next), func(a answer.Action) bool { return a.Action == answer.Profile || a.Action == answer.InspectHost })...)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -60,7 +61,7 @@ func TestProcessorWait(t *testing.T) {
 			if ok && math.Abs(float64(e.Wait)-c.share*float64(f.Excess)) > 0.1*float64(f.Excess) {
 				t.Errorf("waits %d ns of %d, expected %v of it", e.Wait, e.Delay, c.share)
 			}
-			if first := v.Next[0].Action == FreeProcessor; first != c.first {
+			if first := v.Next[0].Action == answer.FreeProcessor; first != c.first {
 				t.Errorf("first to do: %s", v.Next[0].Action)
 			}
 		})

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/diagnose/opnames"
 	"github.com/sfstat/sfstat/engine/baseline"
@@ -60,7 +61,7 @@ type run struct {
 	sample  *baseline.Sample // to compare with it; nil without one
 	lengths [][]int64        // of the steps of each window
 	seen    []extent
-	lost    []Problem
+	lost    []answer.Problem
 	alone   *evidence.DeviceShares // of the only rank; nil: not known
 	// operators is the verdict on the operator trace, which is judged when it is
 	// added; nil: there is none.
@@ -230,57 +231,57 @@ func told(k input.NoteKind) bool {
 // compare notes what changes from the run's window before, steps that another
 // window has too, and what the window lost.
 func (r *run) compare(w *trace.Window, m *frontier.Result) {
-	lose := func(p Problem) { r.lost = append(r.lost, p) }
+	lose := func(p answer.Problem) { r.lost = append(r.lost, p) }
 	if n := len(r.seen); n > 0 {
 		before := r.seen[n-1]
 		for _, c := range []struct {
 			changed bool
-			what    ProblemKind
+			what    answer.ProblemKind
 		}{
-			{!before.schema.Equal(w.Schema), StagesChange},
-			{before.world != w.WorldSize, WorldChanges},
-			{max(1, before.accum) != max(1, w.Accumulation), AccumulationChanges},
+			{!before.schema.Equal(w.Schema), answer.StagesChange},
+			{before.world != w.WorldSize, answer.WorldChanges},
+			{max(1, before.accum) != max(1, w.Accumulation), answer.AccumulationChanges},
 		} {
 			if c.changed {
-				lose(Problem{Problem: c.what, Window: &m.Window, Steps: &[2]int64{before.first, w.FirstStep}})
+				lose(answer.Problem{Problem: c.what, Window: &m.Window, Steps: &[2]int64{before.first, w.FirstStep}})
 			}
 		}
 	}
 	end := w.FirstStep + int64(w.Steps())
 	for _, e := range r.seen {
 		if from, to := max(e.first, w.FirstStep), min(e.end, end); from < to {
-			lose(Problem{Problem: StepsTwice, Window: &m.Window, Steps: &[2]int64{from, to - 1}, N: int(to - from)})
+			lose(answer.Problem{Problem: answer.StepsTwice, Window: &m.Window, Steps: &[2]int64{from, to - 1}, N: int(to - from)})
 			break
 		}
 	}
 	for _, n := range w.Notes {
 		if told(n.Kind) {
-			lose(Problem{Problem: ProblemKind(n.Kind.String()), Window: &m.Window, Text: n.Text})
+			lose(answer.Problem{Problem: answer.ProblemKind(n.Kind.String()), Window: &m.Window, Text: n.Text})
 		}
 	}
 	if missing := w.Missing(); len(missing) > 0 {
-		lose(Problem{Problem: RanksMissing, Window: &m.Window, Ranks: missing, Steps: &[2]int64{w.FirstStep, end - 1}, N: len(missing), Of: w.WorldSize})
+		lose(answer.Problem{Problem: answer.RanksMissing, Window: &m.Window, Ranks: missing, Steps: &[2]int64{w.FirstStep, end - 1}, N: len(missing), Of: w.WorldSize})
 	}
 	// What the cut leaves out at the end of a window belongs to the next one where
 	// that follows.
-	r.lost = slices.DeleteFunc(r.lost, func(p Problem) bool {
-		return p.Problem == StepsDropped && p.Steps[1] == w.FirstStep-1 && m.FirstStep <= p.Steps[0]
+	r.lost = slices.DeleteFunc(r.lost, func(p answer.Problem) bool {
+		return p.Problem == answer.StepsDropped && p.Steps[1] == w.FirstStep-1 && m.FirstStep <= p.Steps[0]
 	})
 	if from := m.FirstStep + int64(m.Steps); m.Steps > 0 && from < end {
-		lose(Problem{Problem: StepsDropped, Window: &m.Window, Steps: &[2]int64{from, end - 1}, N: int(end - from)})
+		lose(answer.Problem{Problem: answer.StepsDropped, Window: &m.Window, Steps: &[2]int64{from, end - 1}, N: int(end - from)})
 	}
 }
 
 // problems are what was lost of the run. Steps that the cut leaves out at the
 // end of each of many windows are one problem.
-func (r *run) problems() []Problem {
-	var out []Problem
+func (r *run) problems() []answer.Problem {
+	var out []answer.Problem
 	for _, p := range r.lost {
-		i := slices.IndexFunc(out, func(have Problem) bool { return have.Problem == p.Problem && have.Text == p.Text })
+		i := slices.IndexFunc(out, func(have answer.Problem) bool { return have.Problem == p.Problem && have.Text == p.Text })
 		switch {
 		case i >= 0 && p.Text != "":
 			continue // the same note on every window
-		case p.Problem != StepsDropped || i < 0:
+		case p.Problem != answer.StepsDropped || i < 0:
 			out = append(out, p)
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/eval/simulate"
@@ -79,7 +80,7 @@ func TestEveryFamily(t *testing.T) {
 					if s.Gain < 0.25 || s.Gain > 0.40 {
 						t.Errorf("gain %.3f, a 120 ms delay of a 335 ms step is worth about 0.36", s.Gain)
 					}
-					if v.Status != Straggler || s.Struck.Pattern != PatternConstant || s.Excess < 100e6 || s.Excess > 125e6 || math.Abs(s.Gain-s.RunGain) > 0.02 {
+					if v.Status != answer.Straggler || s.Struck.Pattern != PatternConstant || s.Excess < 100e6 || s.Excess > 125e6 || math.Abs(s.Gain-s.RunGain) > 0.02 {
 						t.Errorf("status %v, %v, excess %d, gain of the run %.3f", v.Status, s.Struck, s.Excess, s.RunGain)
 					}
 				})
@@ -87,10 +88,10 @@ func TestEveryFamily(t *testing.T) {
 			for family, stage := range alike {
 				t.Run(fmt.Sprintf("%s/ranks=%d/seed=%d", family, ranks, seed), func(t *testing.T) {
 					v := verdictOn(t, windows(t, spec(ranks, steps, seed, simulate.Fault{Family: family, Delay: 180, Ranks: []int{slow}}))...)
-					if v.Status != UndecidedRun || slices.ContainsFunc(v.Suspects, func(f Finding) bool { return f.Flagged() }) {
+					if v.Status != answer.UndecidedRun || slices.ContainsFunc(v.Suspects, func(f Finding) bool { return f.Flagged() }) {
 						t.Errorf("status %v, suspects %v", v.Status, v.Suspects)
 					}
-					i := slices.IndexFunc(v.Undecided, func(u Undecided) bool { return u.Question == RankHidden && u.Stage == stage })
+					i := slices.IndexFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == answer.RankHidden && u.Stage == stage })
 					if i < 0 || v.Undecided[i].Hides < 120e6 {
 						t.Errorf("undecided %+v: 180 ms hide in %s", v.Undecided, stage)
 					}
@@ -123,7 +124,7 @@ func TestNoFaultIsHealthy(t *testing.T) {
 					sure++
 				}
 			}
-			if v.Status != NoStraggler {
+			if v.Status != answer.NoStraggler {
 				t.Errorf("%d ranks, seed %d: %v", ranks, seed, v.Status)
 			}
 			for _, w := range v.Windows {
@@ -486,7 +487,7 @@ func TestRoleGroups(t *testing.T) {
 
 func TestOneRankClaimsNothing(t *testing.T) {
 	v := verdictOn(t, windows(t, spec(1, 20, 1))...)
-	if len(v.Suspects) != 0 || v.Status != TooLittleData {
+	if len(v.Suspects) != 0 || v.Status != answer.TooLittleData {
 		t.Errorf("%d suspects, status %v", len(v.Suspects), v.Status)
 	}
 }
@@ -517,7 +518,7 @@ func TestOneRankWithDevice(t *testing.T) {
 			}
 			v := s.Verdict()
 			got, ok := evidence.Find[evidence.DeviceShares](v.Observed)
-			if ok != (tt.want != nil) || ok && got != *tt.want || len(v.Suspects) != 0 || v.Status != TooLittleData {
+			if ok != (tt.want != nil) || ok && got != *tt.want || len(v.Suspects) != 0 || v.Status != answer.TooLittleData {
 				t.Errorf("observed %+v, %d suspects, status %v", v.Observed, len(v.Suspects), v.Status)
 			}
 		})
@@ -531,14 +532,14 @@ func TestMissingRankWithholdsStrength(t *testing.T) {
 	if s := v.Suspects[0]; *s.Rank != 2 || s.Confidence != evidence.Supported {
 		t.Errorf("suspect %v", show(s))
 	}
-	if p := v.Problems[0]; p.Problem != RanksMissing || !slices.Equal(p.Ranks, []int{6}) || p.Of != 8 {
+	if p := v.Problems[0]; p.Problem != answer.RanksMissing || !slices.Equal(p.Ranks, []int{6}) || p.Of != 8 {
 		t.Errorf("problems %+v", v.Problems)
 	}
 	other := *w.Select([]int{0})
 	other.FirstStep, other.Index, other.Side = w.FirstStep+int64(w.Steps()), w.Index+1, nil
 	missing := 0
 	for _, p := range verdictOn(t, part, &other).Problems {
-		if p.Problem == RanksMissing {
+		if p.Problem == answer.RanksMissing {
 			missing += p.N
 		}
 	}
@@ -554,8 +555,8 @@ func TestWindowsAreCompared(t *testing.T) {
 	twice := *ws[1]
 	twice.FirstStep, twice.WorldSize, twice.Side = ws[0].FirstStep+10, 5, nil
 	v := verdictOn(t, ws[0], &twice)
-	for _, want := range []ProblemKind{WorldChanges, StepsTwice} {
-		if !slices.ContainsFunc(v.Problems, func(p Problem) bool { return p.Problem == want }) {
+	for _, want := range []answer.ProblemKind{answer.WorldChanges, answer.StepsTwice} {
+		if !slices.ContainsFunc(v.Problems, func(p answer.Problem) bool { return p.Problem == want }) {
 			t.Errorf("problems %+v, none is %s", v.Problems, want)
 		}
 	}

@@ -11,6 +11,7 @@
 package diagnose
 
 import (
+	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/engine/comm"
@@ -21,13 +22,13 @@ import (
 type RunVerdict struct {
 	Run        string
 	Confidence evidence.Confidence
-	Status     Status
+	Status     answer.Status
 	MinGain    float64 // from which on a finding is large enough to act on
 	Suspects   []Finding
 	Observed   []evidence.Observation // of the run as a whole, where nobody is suspected
-	Undecided  []Undecided
-	Problems   []Problem
-	Next       []Action
+	Undecided  []answer.Undecided
+	Problems   []answer.Problem
+	Next       []answer.Action
 	Windows    []Window
 	Operators  *Operators // of an operator trace, which has no windows; else nil
 	// Communications is what there was to compare, of a run that is judged by

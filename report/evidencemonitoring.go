@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/health"
@@ -219,7 +219,7 @@ func reported(e evidence.Reported) string {
 func clockWord(at int64) string { return time.Unix(0, at).UTC().Format("15:04:05 UTC") }
 
 // checkMonitored words what to look at because of what monitoring shows.
-func checkMonitored(a diagnose.Action) string {
+func checkMonitored(a answer.Action) string {
 	switch {
 	case a.Monitored != nil:
 		when := "at the same time"
@@ -238,11 +238,11 @@ func checkMonitored(a diagnose.Action) string {
 }
 
 // monitoringProblem words what monitoring lacks, "" for all else.
-func monitoringProblem(p diagnose.Problem) string {
+func monitoringProblem(p answer.Problem) string {
 	switch p.Problem {
-	case diagnose.MonitoringHost:
+	case answer.MonitoringHost:
 		return fmt.Sprintf("%s of monitoring %s of no host of the run, the first %s: name each, or its folder, by the host that it is of", counted(p.N, "file"), isAre(p.N), Visible(p.Path))
-	case diagnose.MonitoringTime, diagnose.MonitoringZone:
+	case answer.MonitoringTime, answer.MonitoringZone:
 		if p.Times == nil {
 			break
 		}
@@ -251,7 +251,7 @@ func monitoringProblem(p diagnose.Problem) string {
 			return time.Unix(0, from).UTC().Format(form) + " to " + time.Unix(0, to).UTC().Format(form)
 		}
 		s := fmt.Sprintf("no reading of monitoring is of the time of the run: %s, the run %s (UTC)", span(p.Times[0], p.Times[1]), span(p.Times[2], p.Times[3]))
-		if p.Problem == diagnose.MonitoringZone {
+		if p.Problem == answer.MonitoringZone {
 			s += "; some name no time zone: --time-zone"
 		}
 		return s

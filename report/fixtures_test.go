@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/trace/input"
@@ -104,7 +105,7 @@ func baselines() []frontier.Ordering {
 }
 
 func strongRun() diagnose.RunVerdict {
-	return diagnose.RunVerdict{Run: "job-42", Status: diagnose.Straggler, Confidence: evidence.Strong,
+	return diagnose.RunVerdict{Run: "job-42", Status: answer.Straggler, Confidence: evidence.Strong,
 		Suspects: []diagnose.Finding{
 			{Kind: diagnose.KindRank, Cause: diagnose.CauseLate,
 				Place: diagnose.Place{Rank: ptr(5), Host: "node0", LocalRank: ptr(5), Stage: "callbacks.cpu_wall"},
@@ -121,9 +122,9 @@ func strongRun() diagnose.RunVerdict {
 					evidence.LastToArrive{Rank: 2, Stage: "model.fwd_loss_cpu_wall", N: 1, Of: 1, Excess: 3 * ms, P: 0.2},
 					evidence.Lack{Reason: evidence.ReasonChance, AtMost: evidence.Ambiguous, P: 0.2}}},
 		},
-		Undecided: []diagnose.Undecided{{Question: diagnose.RankHidden, Stage: "model.backward_cpu_wall", Hides: 40 * ms, Time: 102 * ms, Step: 323 * ms, Needs: diagnose.SourceArrivals}},
-		Next: []diagnose.Action{{Action: diagnose.SampleStack, Host: "node0", Ranks: []int{5}, Stages: []string{"callbacks.cpu_wall"}, With: diagnose.SourcePySpy},
-			{Action: diagnose.Profile, Ranks: []int{5, 0, 3}, Steps: &[2]int64{20, 138}, With: diagnose.SourceProfiler}},
+		Undecided: []answer.Undecided{{Question: answer.RankHidden, Stage: "model.backward_cpu_wall", Hides: 40 * ms, Time: 102 * ms, Step: 323 * ms, Needs: answer.SourceArrivals}},
+		Next: []answer.Action{{Action: answer.SampleStack, Host: "node0", Ranks: []int{5}, Stages: []string{"callbacks.cpu_wall"}, With: answer.SourcePySpy},
+			{Action: answer.Profile, Ranks: []int{5, 0, 3}, Steps: &[2]int64{20, 138}, With: answer.SourceProfiler}},
 		Windows: []diagnose.Window{strongWindow()}}
 }
 
@@ -136,7 +137,7 @@ func stageOnlyCase() *diagnose.Verdict {
 	w.Device = &frontier.Device{Channel: "model.fwd_loss_cuda_event_ms", Stages: []int{1}, Rank: 3, Time: 11.2e6, Wall: 60.3e6, Peers: 11e6, Excess: 0.2e6,
 		Events: frontier.Events{Sampled: 12, Ready: 12, Share: 0.03, OverWall: 0.19}}
 	w.Routing = []int{2}
-	return single(diagnose.RunVerdict{Run: "job-43", Status: diagnose.SlowEverywhere, Confidence: evidence.Supported,
+	return single(diagnose.RunVerdict{Run: "job-43", Status: answer.SlowEverywhere, Confidence: evidence.Supported,
 		Suspects: []diagnose.Finding{{Kind: diagnose.KindStage, Cause: diagnose.CauseSlowSteps, Place: diagnose.Place{Stage: "model.backward_cpu_wall"},
 			Cost: diagnose.Cost{Excess: 430 * ms, Step: 633 * ms, Score: 0.214, Explained: 8600 * ms, Gain: 0.68, RunGain: 0.214,
 				Struck: diagnose.Struck{Count: 20, Of: 119, First: 20, Last: 138, Pattern: diagnose.PatternIntermittent}},
@@ -150,7 +151,7 @@ func nothingCase() *diagnose.Verdict {
 	w := window("job-44", 0, 158, 603, 1210, 21, 143, 9)
 	w.Labels, w.Reasons = append(w.Labels, frontier.CoCritical), []frontier.Reason{frontier.LowGainNoModelFit}
 	w.Routing, w.CoCritical = []int{2, 1}, []int{2}
-	return single(diagnose.RunVerdict{Run: "job-44", Status: diagnose.NoStraggler,
+	return single(diagnose.RunVerdict{Run: "job-44", Status: answer.NoStraggler,
 		Observed: []evidence.Observation{evidence.NobodyLate{Ranks: 8, Steps: 119, Skew: 400_000, Detectable: 21 * ms, Step: 207 * ms}},
 		Windows:  []diagnose.Window{{Main: w}}})
 }
@@ -158,7 +159,7 @@ func nothingCase() *diagnose.Verdict {
 func severalRunsCase() *diagnose.Verdict {
 	quiet, stage, strong := nothingCase().RunVerdict, stageOnlyCase().RunVerdict, strongRun()
 	many := strongRun()
-	many.Run, many.Status, many.Confidence = "a-run-with-a-rather-long-name-r128-s7", diagnose.UndecidedRun, evidence.Ambiguous
+	many.Run, many.Status, many.Confidence = "a-run-with-a-rather-long-name-r128-s7", answer.UndecidedRun, evidence.Ambiguous
 	many.Suspects = []diagnose.Finding{{Kind: diagnose.KindOp, Place: diagnose.Place{Rank: ptr(113), Op: "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", Stage: "model.backward_cpu_wall"}, Cost: diagnose.Cost{Explained: 210 * ms, Gain: 0.031}, Confidence: evidence.Ambiguous}}
 	return &diagnose.Verdict{RunVerdict: strong, Runs: []diagnose.RunVerdict{quiet, stage, strong, many}, Gates: frontier.DefaultGates()}
 }
@@ -203,7 +204,7 @@ func groupsCase() *diagnose.Verdict {
 	}
 	accuse(w.Groups[1], 1, 6, 0.31)
 	w.Groups[1].Labels = append(w.Groups[1].Labels, frontier.SyncWaitDependent, frontier.LikelySyncWait)
-	return single(diagnose.RunVerdict{Run: "pipeline", Status: diagnose.Straggler, Confidence: evidence.Strong,
+	return single(diagnose.RunVerdict{Run: "pipeline", Status: answer.Straggler, Confidence: evidence.Strong,
 		Suspects: []diagnose.Finding{{Kind: diagnose.KindRank, Cause: diagnose.CauseLate, Place: diagnose.Place{Rank: ptr(6), Group: "pp=1", Stage: "model.fwd_loss_cpu_wall"},
 			Cost: diagnose.Cost{Excess: 70 * ms, Step: 226 * ms, Score: 0.31, Explained: 8400 * ms, Gain: 0.31, RunGain: 0.31,
 				Struck: diagnose.Struck{Count: 119, Of: 119, First: 20, Last: 138, Pattern: diagnose.PatternConstant}},
@@ -219,8 +220,8 @@ func oneRankCase() *diagnose.Verdict {
 		w.Stages[i].Latest, w.Stages[i].Lag, w.Stages[i].LagIncrease, w.Stages[i].Gap = []int{0}, 0, 0, 0
 	}
 	w.Reasons = []frontier.Reason{frontier.SingleRank}
-	return single(diagnose.RunVerdict{Run: "laptop", Status: diagnose.TooLittleData,
-		Undecided: []diagnose.Undecided{{Question: diagnose.AcrossRanks, Needs: diagnose.SourceAllRanks}}, Windows: []diagnose.Window{{Main: w}}})
+	return single(diagnose.RunVerdict{Run: "laptop", Status: answer.TooLittleData,
+		Undecided: []answer.Undecided{{Question: answer.AcrossRanks, Needs: answer.SourceAllRanks}}, Windows: []diagnose.Window{{Main: w}}})
 }
 
 func belowFloorCase() *diagnose.Verdict {
@@ -253,8 +254,8 @@ func telemetryCase() *diagnose.Verdict {
 	empty.Leader = frontier.Leader{Stage: -1}
 	empty.Labels, empty.Reasons = []frontier.Label{frontier.TelemetryLimited}, []frontier.Reason{frontier.VectorUnusable}
 	return single(diagnose.RunVerdict{Run: "job-45", Confidence: evidence.Insufficient,
-		Problems:  []diagnose.Problem{{Problem: diagnose.RanksMissing, Window: ptr(int64(4)), Ranks: []int{3, 7}, Steps: &[2]int64{500, 619}, N: 2, Of: 8}},
-		Undecided: []diagnose.Undecided{{Question: diagnose.SyncPointUnknown, N: 120, Needs: diagnose.SourceMoreSteps}},
+		Problems:  []answer.Problem{{Problem: answer.RanksMissing, Window: ptr(int64(4)), Ranks: []int{3, 7}, Steps: &[2]int64{500, 619}, N: 2, Of: 8}},
+		Undecided: []answer.Undecided{{Question: answer.SyncPointUnknown, N: 120, Needs: answer.SourceMoreSteps}},
 		Windows:   []diagnose.Window{{Main: w}, {Main: empty}}})
 }
 

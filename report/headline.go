@@ -6,14 +6,15 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/diagnose/opnames"
 	"github.com/sfstat/sfstat/engine/frontier"
 )
 
-// answer is the first screen of a run: what, what fixing it saves, why and what
+// firstScreen is the first screen of a run: what, what fixing it saves, why and what
 // to do next. Each but the first may be empty.
-type answer struct{ what, saves, why, next string }
+type firstScreen struct{ what, saves, why, next string }
 
 // Headline is what delays a run and what fixing it saves, in two sentences at
 // most.
@@ -26,8 +27,8 @@ func Headline(v *diagnose.RunVerdict) string {
 }
 
 // answerTo words the verdict on a run.
-func answerTo(v *diagnose.RunVerdict) answer {
-	var a answer
+func answerTo(v *diagnose.RunVerdict) firstScreen {
+	var a firstScreen
 	switch {
 	case v.Operators != nil && (len(v.Windows) == 0 || leadsTraced(v)):
 		a.what, a.why = operatorHeadline(v), operatorWhy(v)
@@ -35,11 +36,11 @@ func answerTo(v *diagnose.RunVerdict) answer {
 		a.what = nothingHeard(v.Communications)
 	case len(v.Suspects) > 0 && v.Suspects[0].Heard():
 		a.what, a.why = communicationHeadline(v), why(&v.Suspects[0])
-	case v.Status == diagnose.NoStraggler:
+	case v.Status == answer.NoStraggler:
 		a.what, a.why = healthy(v)
-	case v.Status == diagnose.TooLittleData:
+	case v.Status == answer.TooLittleData:
 		a.what, a.why = tooLittle(v)
-	case v.Status == diagnose.UndecidedRun && !leadsSuspect(v):
+	case v.Status == answer.UndecidedRun && !leadsSuspect(v):
 		a.what, a.why = undecided(v)
 	case len(v.Suspects) == 0:
 		a.what = upper(v.Status.String()) + "."
@@ -86,7 +87,7 @@ func healthy(v *diagnose.RunVerdict) (what, why string) {
 			why += fmt.Sprintf("; below the threshold: %s in %s, %s", placeWord(f.Place), stageWord(f.Stage), about(f.Gain))
 		}
 	}
-	if u, ok := v.Hidden(); ok && u.Question == diagnose.TransferHidden {
+	if u, ok := v.Hidden(); ok && u.Question == answer.TransferHidden {
 		why += fmt.Sprintf("; up to %s of a step are the last transfer of %s, which only a comparison with a healthy run could show to be slow", length(float64(u.Hides)), stageWord(u.Stage))
 	}
 	return what + ".", why
@@ -129,11 +130,11 @@ func deviceShares(e evidence.DeviceShares) string {
 // undecided says where a delay may hide.
 func undecided(v *diagnose.RunVerdict) (what, why string) {
 	u, ok := v.Hidden()
-	if k := slices.IndexFunc(v.Undecided, func(u diagnose.Undecided) bool { return u.Question == diagnose.LateUnrecorded }); k >= 0 {
+	if k := slices.IndexFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == answer.LateUnrecorded }); k >= 0 {
 		return fmt.Sprintf("Undecided: no recorded rank arrives late, but %s without a record may.", oneOf(v.Undecided[k].N)),
 			"all others would wait for it alike"
 	}
-	if k := slices.IndexFunc(v.Undecided, func(u diagnose.Undecided) bool { return u.Question == diagnose.ClockOrDelay }); !ok && k >= 0 {
+	if k := slices.IndexFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == answer.ClockOrDelay }); !ok && k >= 0 {
 		u := v.Undecided[k]
 		why = "a delay in every step looks like the offset of a clock, and it is not known which ranks share one"
 		if len(u.Ranks) == 0 {
@@ -141,14 +142,14 @@ func undecided(v *diagnose.RunVerdict) (what, why string) {
 		}
 		return fmt.Sprintf("Undecided: %s may delay everyone by up to %s of every %s step, or %s off.", ranksWord(u.Ranks), length(float64(u.Hides)), length(float64(u.Step)), clockIs(u.Ranks)), why
 	}
-	if !ok && slices.ContainsFunc(v.Undecided, func(u diagnose.Undecided) bool { return u.Question == diagnose.BehindMessages }) {
+	if !ok && slices.ContainsFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == answer.BehindMessages }) {
 		return "Undecided: ranks wait for each other in sends and receives that are not recorded.", "who arrives late at a collective may have waited for another in them"
 	}
 	if !ok {
 		return "Undecided: where the ranks synchronise is not shown, so who waits for whom cannot be told.",
 			"no stage's times show that ranks wait for each other in it"
 	}
-	if u.Question == diagnose.TransferHidden {
+	if u.Question == answer.TransferHidden {
 		return fmt.Sprintf("Undecided: no rank is late, but up to %s of every %s step may be a slow transfer in %s.", length(float64(u.Hides)), length(float64(u.Step)), stageWord(u.Stage)),
 			"it follows the last entry of a collective, and takes all ranks the same time"
 	}

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // nextWords are the first two actions, as one line.
-func nextWords(list []diagnose.Action) string {
+func nextWords(list []answer.Action) string {
 	var parts []string
 	for _, a := range list[:min(2, len(list))] {
 		parts = append(parts, actionWords(a))
@@ -19,10 +19,10 @@ func nextWords(list []diagnose.Action) string {
 }
 
 // actionWords words one action: an imperative without a full stop.
-func actionWords(a diagnose.Action) string {
+func actionWords(a answer.Action) string {
 	on := where(a)
 	switch a.Action {
-	case diagnose.InspectHost:
+	case answer.InspectHost:
 		switch {
 		case a.Host == "":
 			return fmt.Sprintf("compare clocks and throttle reasons of the host of %s", ranksWord(a.Ranks))
@@ -30,40 +30,40 @@ func actionWords(a diagnose.Action) string {
 			return fmt.Sprintf("compare clocks and throttle reasons of the device of %s on %s with those of its peers", ranksWord(a.Ranks), a.Host)
 		}
 		return fmt.Sprintf("compare clocks and throttle reasons of %s, or drain it", a.Host)
-	case diagnose.SampleStack:
+	case answer.SampleStack:
 		if len(a.Stages) == 0 {
 			return fmt.Sprintf("see what runs in those steps%s: garbage collection, checkpoints, logging (py-spy record)", on)
 		}
 		return fmt.Sprintf("look at %s%s (py-spy dump)", theStage(a.Stages), on)
-	case diagnose.ReadLine:
+	case answer.ReadLine:
 		return fmt.Sprintf("see why %s takes longer%s", sourceWord(a.Line), on)
-	case diagnose.DumpStack:
+	case answer.DumpStack:
 		if a.Host == "" {
 			return "py-spy dump " + ranksWord(a.Ranks)
 		}
 		return fmt.Sprintf("py-spy dump %s on %s", ranksWord(a.Ranks), a.Host)
-	case diagnose.CheckKernelLog:
+	case answer.CheckKernelLog:
 		return fmt.Sprintf("look for Xid errors in the kernel log%s", on)
-	case diagnose.CheckLoader:
+	case answer.CheckLoader:
 		return fmt.Sprintf("read the data loader's own metrics%s", on)
-	case diagnose.Profile:
-		return fmt.Sprintf("profile %s for five steps (%s)", ranksWord(a.Ranks), sourceWords(cmp.Or(a.With, diagnose.SourceProfiler)))
-	case diagnose.TestLink:
+	case answer.Profile:
+		return fmt.Sprintf("profile %s for five steps (%s)", ranksWord(a.Ranks), sourceWords(cmp.Or(a.With, answer.SourceProfiler)))
+	case answer.TestLink:
 		return fmt.Sprintf("run nccl-tests (sendrecv_perf) between %s, and read the error counters of their links", ranksWord(a.Ranks))
-	case diagnose.Compare:
+	case answer.Compare:
 		return "compare the operators of the ranks (sfstat zscore)"
-	case diagnose.FreeProcessor:
+	case answer.FreeProcessor:
 		return fmt.Sprintf("see what else runs%s (top), and the CPU limit and affinity of %s: its thread is ready and gets no processor", on, ranksWord(a.Ranks))
-	case diagnose.CheckMonitored:
+	case answer.CheckMonitored:
 		return checkMonitored(a)
-	case diagnose.TurnOn:
+	case answer.TurnOn:
 		return turnOn(a.With)
 	}
 	return string(a.Action)
 }
 
 // where is " on gpu-node-1" or " on rank 2".
-func where(a diagnose.Action) string {
+func where(a answer.Action) string {
 	switch {
 	case a.Host != "":
 		return " on " + a.Host
@@ -86,40 +86,40 @@ func theStage(stages []string) string {
 	return stageWord(stages[0])
 }
 
-func sourceWords(s diagnose.Source) string {
+func sourceWords(s answer.Source) string {
 	switch s {
-	case diagnose.SourceStacks:
+	case answer.SourceStacks:
 		return "torch.profiler with with_stack=True, or py-spy"
-	case diagnose.SourceProfiler:
+	case answer.SourceProfiler:
 		return "torch.profiler or nsys"
 	}
 	return string(s)
 }
 
 // turnOn says how to get a source that would decide.
-func turnOn(s diagnose.Source) string {
+func turnOn(s answer.Source) string {
 	switch s {
-	case diagnose.SourceArrivals:
+	case answer.SourceArrivals:
 		return "record arrivals (Recorder(..., arrivals=True)), or put Flight Recorder dumps beside these files"
-	case diagnose.SourceMessages:
+	case answer.SourceMessages:
 		return "record sends and receives (Recorder(..., arrivals=\"calls\"), or NCCL's dumps)"
-	case diagnose.SourceRoles:
+	case answer.SourceRoles:
 		return "record the role of every rank"
-	case diagnose.SourceMicrosteps:
+	case answer.SourceMicrosteps:
 		return "record stages with their accumulation index (stage@0, stage@1, …)"
-	case diagnose.SourceEvents:
+	case answer.SourceEvents:
 		return "sample more steps with device events, and read them later"
-	case diagnose.SourceAllRanks:
+	case answer.SourceAllRanks:
 		return "record all ranks of the group"
-	case diagnose.SourceMoreSteps:
+	case answer.SourceMoreSteps:
 		return "name the stage in which ranks synchronise (--meet-after STAGE), or record more steps"
-	case diagnose.SourceWall:
+	case answer.SourceWall:
 		return "record the wall time of steps (wall_ns)"
-	case diagnose.SourceOperators:
+	case answer.SourceOperators:
 		return "compare the recorded operators rank by rank (sfstat zscore)"
-	case diagnose.SourceHosts:
+	case answer.SourceHosts:
 		return "say which ranks share a host: name the dumps by it (node7_rank3), or put the recorder's packets beside them"
-	case diagnose.SourceBaseline:
+	case answer.SourceBaseline:
 		return "compare with a healthy run"
 	}
 	return string(s)

@@ -4,25 +4,25 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/answer"
 )
 
 // operatorQuestion words what an operator trace leaves open, "" for all else.
-func operatorQuestion(u diagnose.Undecided) string {
+func operatorQuestion(u answer.Undecided) string {
 	switch u.Question {
-	case diagnose.WhichRankOfOne:
+	case answer.WhichRankOfOne:
 		return "Which rank is slow: with one replica no rank has a peer that does the same work. Stages are compared, and a heavy stage looks like a slow rank."
-	case diagnose.WhichOfTwoReplicas:
+	case answer.WhichOfTwoReplicas:
 		return "Which of two replicas is unusual: with two, only which one is slower is known."
-	case diagnose.WhatMissingRanksDo:
+	case answer.WhatMissingRanksDo:
 		return "How the ranks without a recording affect the others: " + u.Name + ". Record all ranks."
-	case diagnose.WhichStageHoldsUp:
+	case answer.WhichStageHoldsUp:
 		return "Which stage holds up which: the trace has no sends and receives between the pipeline stages. Record them."
-	case diagnose.WhatIsChance:
+	case answer.WhatIsChance:
 		return fmt.Sprintf("What is chance: %s are too few. Record 5 or more.", counted(u.N, "step"))
-	case diagnose.WhichTensorRank:
+	case answer.WhichTensorRank:
 		return fmt.Sprintf("Which of the %d tensor-parallel ranks of a worker: the trace has one line for all of them. Record each.", u.N)
-	case diagnose.WhetherNetworkSlow:
+	case answer.WhetherNetworkSlow:
 		return fmt.Sprintf("Whether the network is slow for everyone: %s of the step goes when transfers take no time, and there is nothing to compare that with. Give sizes, or NCCL logs.", about(u.Share))
 	}
 	return ""
@@ -30,27 +30,27 @@ func operatorQuestion(u diagnose.Undecided) string {
 
 // communicationQuestion words what calls and kernels of NCCL leave open, "" for
 // all else.
-func communicationQuestion(u diagnose.Undecided) string {
+func communicationQuestion(u answer.Undecided) string {
 	switch u.Question {
-	case diagnose.WhetherSlowUnmatched:
+	case answer.WhetherSlowUnmatched:
 		return fmt.Sprintf("Whether %s slow: nothing of equal size does the same over the same kind of link. Compare with another job, or with nccl-tests.", subjectsAre(u))
-	case diagnose.WhetherSlowFewCalls:
+	case answer.WhetherSlowFewCalls:
 		return fmt.Sprintf("Whether %s slow beside others: there are too few calls of equal size. Record more steps.", subjectsAre(u))
-	case diagnose.WhetherSlowBlurred:
+	case answer.WhetherSlowBlurred:
 		return fmt.Sprintf("Whether %s slow beside others: the calls are shorter than what the clocks of the exports resolve.", subjectsAre(u))
-	case diagnose.WhichOfTwoIsSlow:
+	case answer.WhichOfTwoIsSlow:
 		return fmt.Sprintf("Which of two links is slow: %s reaches %s of the bandwidth of the only other like it.", linkName(u.About[0]), about(u.Share))
-	case diagnose.WhatAbsentRanksDid:
+	case answer.WhatAbsentRanksDid:
 		are := "they are"
 		if u.N == 1 {
 			are = "it is"
 		}
 		return fmt.Sprintf("What %s did: %s of communicators in the logs and left no log, or no export. A collective that a rank is missing from is not measured.", counted(u.N, "rank"), are)
-	case diagnose.WhatUnalignedDid:
+	case answer.WhatUnalignedDid:
 		return fmt.Sprintf("The timing between hosts: the clocks of %s cannot be aligned with the first, with fewer than 8 collectives in common. Record a stretch that all ranks take part in.", counted(u.N, "export"))
-	case diagnose.HowFastShared:
+	case answer.HowFastShared:
 		return fmt.Sprintf("How fast the single messages of kernels that serve several peers are (%s): such a kernel ends with the slowest.", counted(u.N, "message"))
-	case diagnose.HowFastLonely:
+	case answer.HowFastLonely:
 		messages := fmt.Sprintf("%d sends and receives were", u.N)
 		if u.N == 1 {
 			messages = "1 send or receive was"
@@ -61,7 +61,7 @@ func communicationQuestion(u diagnose.Undecided) string {
 }
 
 // subjectsAre names what a question is about, or counts them, with the verb.
-func subjectsAre(u diagnose.Undecided) string {
+func subjectsAre(u answer.Undecided) string {
 	if u.N > len(u.About) {
 		return fmt.Sprintf("%d communicators and pairs of ranks are", u.N)
 	}

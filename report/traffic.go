@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/trace/comms"
@@ -38,26 +38,26 @@ func (o Output) Matches(r *comm.Result) error {
 }
 
 type trafficJSON struct {
-	Headline      string               `json:"headline"`
-	Confidence    string               `json:"confidence"`
-	Suspects      []suspectJSON        `json:"suspects"`
-	Undecided     []diagnose.Undecided `json:"undecided"`
-	Next          []diagnose.Action    `json:"next"`
-	OpCounts      map[string]int64     `json:"op_counts"`
-	Unparsed      int64                `json:"unparsed_lines"`
-	Ranks         []commRankJSON       `json:"ranks"`
-	Strategy      []dimensionJSON      `json:"strategy"`
-	Communicators []communicatorJSON   `json:"communicators"`
-	Clocks        []clockJSON          `json:"clocks"`
-	Matches       matchesJSON          `json:"matches"`
-	Lateness      []latenessJSON       `json:"lateness"`
-	Bandwidth     []bandwidthJSON      `json:"bandwidth"`
-	Slow          []slowJSON           `json:"slow"`
-	Messages      []messageJSON        `json:"messages"`
-	Accounts      []accountJSON        `json:"volumes"`
-	Warnings      []warningJSON        `json:"warnings"`
-	NotRead       []exampleJSON        `json:"not_understood"`
-	Notes         []string             `json:"notes"`
+	Headline      string             `json:"headline"`
+	Confidence    string             `json:"confidence"`
+	Suspects      []suspectJSON      `json:"suspects"`
+	Undecided     []answer.Undecided `json:"undecided"`
+	Next          []answer.Action    `json:"next"`
+	OpCounts      map[string]int64   `json:"op_counts"`
+	Unparsed      int64              `json:"unparsed_lines"`
+	Ranks         []commRankJSON     `json:"ranks"`
+	Strategy      []dimensionJSON    `json:"strategy"`
+	Communicators []communicatorJSON `json:"communicators"`
+	Clocks        []clockJSON        `json:"clocks"`
+	Matches       matchesJSON        `json:"matches"`
+	Lateness      []latenessJSON     `json:"lateness"`
+	Bandwidth     []bandwidthJSON    `json:"bandwidth"`
+	Slow          []slowJSON         `json:"slow"`
+	Messages      []messageJSON      `json:"messages"`
+	Accounts      []accountJSON      `json:"volumes"`
+	Warnings      []warningJSON      `json:"warnings"`
+	NotRead       []exampleJSON      `json:"not_understood"`
+	Notes         []string           `json:"notes"`
 }
 
 type commRankJSON struct {

@@ -3,42 +3,42 @@ package report
 import (
 	"fmt"
 
-	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/answer"
 )
 
 // questionWords word what the data leave open, with what would tell.
-func questionWords(u diagnose.Undecided) string {
+func questionWords(u answer.Undecided) string {
 	text := ""
 	switch u.Question {
-	case diagnose.RankHidden:
+	case answer.RankHidden:
 		text = fmt.Sprintf("Who is late inside %s, where up to %s of a %s step may be one rank's delay: ranks synchronise in it, so all record the same time",
 			stageWord(u.Stage), length(float64(u.Hides)), length(float64(u.Step)))
-	case diagnose.LateUnrecorded:
+	case answer.LateUnrecorded:
 		text = fmt.Sprintf("Whether %s without a record is late: none of the others is, and all would wait for it alike", oneOf(u.N))
-	case diagnose.BehindMessages:
+	case answer.BehindMessages:
 		text = "Who is late: ranks wait for each other in sends and receives, which are counted and not recorded"
-	case diagnose.TransferHidden:
+	case answer.TransferHidden:
 		if u.Hides == 0 {
 			return "Whether links are slow: entries show who is late, and not how long transfers take"
 		}
 		text = fmt.Sprintf("Whether a link is slow in %s, where up to %s of a %s step may be its delay: nobody enters late, and how long transfers have to take is not known",
 			stageWord(u.Stage), length(float64(u.Hides)), length(float64(u.Step)))
-	case diagnose.RolesMixed:
+	case answer.RolesMixed:
 		text = "Ranks of different roles do different work: read the role groups"
-	case diagnose.MicrostepOrder:
+	case answer.MicrostepOrder:
 		text = "The order of accumulation microsteps: they are summed in the stages"
-	case diagnose.DeviceOrHost:
+	case answer.DeviceOrHost:
 		text = "Whether forward is slow on the device or on the host: too few device events were ready"
-	case diagnose.AcrossRanks:
+	case answer.AcrossRanks:
 		text = "Anything across ranks: one rank reported"
-	case diagnose.SyncPointUnknown:
+	case answer.SyncPointUnknown:
 		text = fmt.Sprintf("Where the ranks synchronise: %s do not show it for sure", counted(u.N, "step"))
-	case diagnose.UnrecordedTime:
+	case answer.UnrecordedTime:
 		text = "Time between stages and steps: no wall time was recorded"
-	case diagnose.ClockOrDelay:
+	case answer.ClockOrDelay:
 		text = clockQuestion(u)
 	default:
-		for _, words := range []func(diagnose.Undecided) string{operatorQuestion, communicationQuestion} {
+		for _, words := range []func(answer.Undecided) string{operatorQuestion, communicationQuestion} {
 			if text := words(u); text != "" {
 				return text
 			}
@@ -60,7 +60,7 @@ func oneOf(n int) string {
 }
 
 // problemWords word what was lost, skipped or refused.
-func problemWords(p diagnose.Problem) string {
+func problemWords(p answer.Problem) string {
 	steps, in := "", ""
 	if p.Steps != nil {
 		steps = stepsWord(p.Steps[0], p.Steps[1])
@@ -69,24 +69,24 @@ func problemWords(p diagnose.Problem) string {
 		in = fmt.Sprintf(" (window %d)", *p.Window)
 	}
 	switch p.Problem {
-	case diagnose.RanksMissing:
+	case answer.RanksMissing:
 		return fmt.Sprintf("%d of %s missing in %s%s: %s", p.N, counted(p.Of, "rank"), steps, in, rankList(p.Ranks))
-	case diagnose.DumpsMissing:
+	case answer.DumpsMissing:
 		return fmt.Sprintf("no Flight Recorder dump of %s, of %d", ranksWord(p.Ranks), p.Of)
-	case diagnose.StepsTwice:
+	case answer.StepsTwice:
 		return fmt.Sprintf("%s%s were recorded twice, in another window too: they count twice", steps, in)
-	case diagnose.StepsDropped:
+	case answer.StepsDropped:
 		return fmt.Sprintf("%s left out%s: they begin or end outside the recorded synchronisation points", counted(p.N, "step"), in)
-	case diagnose.StagesChange:
+	case answer.StagesChange:
 		return fmt.Sprintf("the stage list changes at step %d%s", p.Steps[1], in)
-	case diagnose.WorldChanges:
+	case answer.WorldChanges:
 		return fmt.Sprintf("the world size changes at step %d%s", p.Steps[1], in)
-	case diagnose.AccumulationChanges:
+	case answer.AccumulationChanges:
 		return fmt.Sprintf("the accumulation factor changes at step %d%s", p.Steps[1], in)
-	case diagnose.CallsWithoutKernels:
+	case answer.CallsWithoutKernels:
 		return fmt.Sprintf("%s of NCCL: %s without kernels, so they do not tell who is late or what is slow; exports of Nsight Systems beside them would",
 			counted(p.N, "debug log"), counted(p.Of, "call"))
-	case diagnose.BaselineTooShort:
+	case answer.BaselineTooShort:
 		return fmt.Sprintf("nothing was compared with the baseline: %d steps are recorded of the one or the other, %d are needed", p.N, p.Of)
 	}
 	if text := monitoringProblem(p); text != "" {
@@ -98,7 +98,7 @@ func problemWords(p diagnose.Problem) string {
 	return string(p.Problem) + in
 }
 
-func clockQuestion(u diagnose.Undecided) string {
+func clockQuestion(u answer.Undecided) string {
 	may := length(float64(u.Hides))
 	switch len(u.Ranks) {
 	case 0:

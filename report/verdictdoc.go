@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/diagnose/opnames"
 	"github.com/sfstat/sfstat/engine/frontier"
@@ -63,7 +64,7 @@ func runTable(v *diagnose.Verdict) *table {
 	}, caption: fmt.Sprintf("Above and below: run %s.", v.Run)}
 	for _, r := range v.Runs {
 		row := []cell{textCell(r.Run), textCell(strings.ReplaceAll(r.Status.String(), "_", " ")), {}, {}, {}, {}}
-		if len(r.Suspects) > 0 && r.Status != diagnose.NoStraggler && r.Status != diagnose.TooLittleData {
+		if len(r.Suspects) > 0 && r.Status != answer.NoStraggler && r.Status != answer.TooLittleData {
 			s := &r.Suspects[0]
 			row[2], row[3], row[4], row[5] = textCell(suspectName(s)), textCell(shortPlace(s)), realCell(s.RunGain), textCell(s.Confidence.String())
 		}
@@ -159,9 +160,9 @@ func runBlocks(v *diagnose.RunVerdict, s Style) document {
 
 // problemRemarks are the first problems of a run; steps that its cut leaves out
 // stand in the line on the input.
-func problemRemarks(list []diagnose.Problem) (d document) {
+func problemRemarks(list []answer.Problem) (d document) {
 	const most = 3
-	list = slices.DeleteFunc(slices.Clone(list), func(p diagnose.Problem) bool { return p.Problem == diagnose.StepsDropped })
+	list = slices.DeleteFunc(slices.Clone(list), func(p answer.Problem) bool { return p.Problem == answer.StepsDropped })
 	for _, p := range list[:min(most, len(list))] {
 		d = append(d, remark("Note: "+stopped(problemWords(p))))
 	}
@@ -312,7 +313,7 @@ func inputLine(v *diagnose.RunVerdict, w *diagnose.Window) string {
 
 // leftOut says which steps the cut leaves out.
 func leftOut(v *diagnose.RunVerdict) string {
-	i := slices.IndexFunc(v.Problems, func(p diagnose.Problem) bool { return p.Problem == diagnose.StepsDropped })
+	i := slices.IndexFunc(v.Problems, func(p answer.Problem) bool { return p.Problem == answer.StepsDropped })
 	if i < 0 {
 		return ""
 	}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier"
 )
@@ -24,9 +25,9 @@ type runJSON struct {
 	Confidence   string                 `json:"confidence"`
 	Suspects     []suspectJSON          `json:"suspects"`
 	Observations []evidence.Observation `json:"observations"`
-	Undecided    []diagnose.Undecided   `json:"undecided"`
+	Undecided    []answer.Undecided     `json:"undecided"`
 	Problems     []problemFound         `json:"problems"`
-	Next         []diagnose.Action      `json:"next"`
+	Next         []answer.Action        `json:"next"`
 	// Operators is null for a run of windows.
 	Operators *operatorsJSON `json:"operators"`
 }
@@ -72,11 +73,11 @@ type struckJSON struct {
 }
 
 // refused is the kind of problem that an input was not read.
-const refused diagnose.ProblemKind = "input_refused"
+const refused answer.ProblemKind = "input_refused"
 
 // problemFound is a problem of a run, or an input that was refused.
 type problemFound struct {
-	diagnose.Problem
+	answer.Problem
 	Error string `json:"error,omitempty"`
 }
 
@@ -84,7 +85,7 @@ func verdictOf(v *diagnose.Verdict, problems []Problem) verdictJSON {
 	out := verdictJSON{MinGain: number(v.MinGain), runJSON: runFrom(&v.RunVerdict), Runs: []runJSON{},
 		Windows: []windowJSON{}, PaperWindows: []windowJSON{}, Gates: v.Gates}
 	for _, p := range problems {
-		out.Problems = append(out.Problems, problemFound{diagnose.Problem{Problem: refused, Path: p.Path}, p.reason()})
+		out.Problems = append(out.Problems, problemFound{answer.Problem{Problem: refused, Path: p.Path}, p.reason()})
 	}
 	runs := runsOf(v)
 	for i := range runs {
@@ -103,7 +104,7 @@ func verdictOf(v *diagnose.Verdict, problems []Problem) verdictJSON {
 func runFrom(v *diagnose.RunVerdict) runJSON {
 	out := runJSON{Run: v.Run, Status: v.Status.String(), Headline: Headline(v), Confidence: v.Confidence.String(), Operators: operatorsFrom(v.Operators),
 		Suspects: make([]suspectJSON, len(v.Suspects)), Observations: v.Observed, Undecided: v.Undecided, Next: v.Next,
-		Problems: each(v.Problems, func(p diagnose.Problem) problemFound { return problemFound{Problem: p} })}
+		Problems: each(v.Problems, func(p answer.Problem) problemFound { return problemFound{Problem: p} })}
 	for i := range v.Suspects {
 		out.Suspects[i] = suspectFrom(&v.Suspects[i])
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/internal/atomicfile"
@@ -68,7 +69,7 @@ func toProfile(r *diagnose.RunVerdict) []int {
 		return nil
 	}
 	for _, a := range r.Next {
-		if a.Action == diagnose.Profile || a.Action == diagnose.SampleStack {
+		if a.Action == answer.Profile || a.Action == answer.SampleStack {
 			return a.Ranks
 		}
 	}

@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/ingest/auto"
 )
 
 // profiling is a run whose ranks, the first of them late, are to be profiled.
 func profiling(run string, ranks ...int) diagnose.RunVerdict {
-	r := diagnose.RunVerdict{Run: run, Status: diagnose.Straggler, Next: []diagnose.Action{{Action: diagnose.InspectHost}, {Action: diagnose.Profile, Ranks: ranks}}}
+	r := diagnose.RunVerdict{Run: run, Status: answer.Straggler, Next: []answer.Action{{Action: answer.InspectHost}, {Action: answer.Profile, Ranks: ranks}}}
 	r.Suspects = []diagnose.Finding{{Confidence: evidence.Strong, Place: diagnose.Place{Rank: &ranks[0]}}}
 	return r
 }

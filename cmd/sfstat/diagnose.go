@@ -6,6 +6,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/ingest/auto"
@@ -114,8 +115,8 @@ func failOnVerdict(c *cli.Context, v *diagnose.Verdict) error {
 	surest := evidence.Insufficient
 	for i := range v.Runs {
 		r := &v.Runs[i]
-		if c.String("fail-on") == diagnose.TooLittleData.String() && r.Status == diagnose.TooLittleData {
-			return &exitError{exitFinding, fmt.Errorf("run %s has too little data (--fail-on %s)", r.Run, diagnose.TooLittleData)}
+		if c.String("fail-on") == answer.TooLittleData.String() && r.Status == answer.TooLittleData {
+			return &exitError{exitFinding, fmt.Errorf("run %s has too little data (--fail-on %s)", r.Run, answer.TooLittleData)}
 		}
 		for k := range r.Suspects {
 			if f := &r.Suspects[k]; !f.BelowMinGain {

@@ -176,12 +176,12 @@ func (s *Score) sweep(tau float64) (tally, error) {
 // verdictCounts counts what the diagnoses of runs say.
 type verdictCounts struct {
 	Runs, StageRight, Named, Innocent int
-	Answers                           map[answer]int
+	Answers                           map[rankAnswer]int
 	Confidence                        map[string]int // runs with a suspect, by the confidence in the first
 }
 
 func verdictsOf(runs []*scoredRun) verdictCounts {
-	v := verdictCounts{Answers: map[answer]int{}, Confidence: map[string]int{}}
+	v := verdictCounts{Answers: map[rankAnswer]int{}, Confidence: map[string]int{}}
 	for _, r := range runs {
 		count(&v.Runs, true)
 		count(&v.StageRight, r.Verdict.StageRight)

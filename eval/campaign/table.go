@@ -145,7 +145,7 @@ func (s *Score) VerdictTable(v View) Table {
 	for _, g := range s.grouped(v.keys()) {
 		d := verdictsOf(g.runs)
 		row := append(keyCells(g, v.keys()), strconv.Itoa(d.Runs), of(d.StageRight, d.Runs))
-		for _, a := range []answer{rankRight, rankUndecidable, rankWrong, rankNone} {
+		for _, a := range []rankAnswer{rankRight, rankUndecidable, rankWrong, rankNone} {
 			row = append(row, strconv.Itoa(d.Answers[a]))
 		}
 		row = append(row, of(d.Named, d.Runs))

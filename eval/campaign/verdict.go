@@ -2,21 +2,22 @@ package campaign
 
 import (
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/report"
 )
 
 // verdict is what the diagnosis of a run names first, and whether that is
 // right.
 type verdict struct {
-	Headline   string  `json:"headline"`
-	Kind       string  `json:"kind,omitempty"` // of the first suspect; "" without one
-	Rank       *int    `json:"rank"`
-	Stage      string  `json:"stage,omitempty"`
-	Gain       float64 `json:"gain"`
-	Confidence string  `json:"confidence"`
-	Called     bool    `json:"-"` // certain and large enough to act on
-	StageRight bool    `json:"stage_right"`
-	Answer     answer  `json:"rank_answer"`
+	Headline   string     `json:"headline"`
+	Kind       string     `json:"kind,omitempty"` // of the first suspect; "" without one
+	Rank       *int       `json:"rank"`
+	Stage      string     `json:"stage,omitempty"`
+	Gain       float64    `json:"gain"`
+	Confidence string     `json:"confidence"`
+	Called     bool       `json:"-"` // certain and large enough to act on
+	StageRight bool       `json:"stage_right"`
+	Answer     rankAnswer `json:"rank_answer"`
 	// Named: stage and rank are right, and the confidence lets them be called
 	// (supported or strong).
 	Named bool `json:"named"`
@@ -25,14 +26,14 @@ type verdict struct {
 	Innocent int `json:"innocent"`
 }
 
-// answer is what the first suspect says about the rank.
-type answer string
+// rankAnswer is what the first suspect says about the rank.
+type rankAnswer string
 
 const (
-	rankNone        answer = "none"          // nobody is suspected of anything
-	rankUndecidable answer = "not decidable" // a suspect, and no rank with it
-	rankWrong       answer = "wrong"
-	rankRight       answer = "right"
+	rankNone        rankAnswer = "none"          // nobody is suspected of anything
+	rankUndecidable rankAnswer = "not decidable" // a suspect, and no rank with it
+	rankWrong       rankAnswer = "wrong"
+	rankRight       rankAnswer = "right"
 )
 
 // rate compares a verdict with the truth.
@@ -43,7 +44,7 @@ func rate(c *runCase, v *diagnose.RunVerdict) verdict {
 			out.Innocent++
 		}
 	}
-	if u, hidden := v.Hidden(); hidden && (v.Status == diagnose.UndecidedRun || v.Status == diagnose.NoStraggler) {
+	if u, hidden := v.Hidden(); hidden && (v.Status == answer.UndecidedRun || v.Status == answer.NoStraggler) {
 		out.Kind, out.Stage, out.StageRight, out.Answer = diagnose.KindStage.String(), u.Stage, c.seeded(u.Stage), rankUndecidable
 		return out
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/bootstrap"
 	"github.com/sfstat/sfstat/eval/simulate"
@@ -14,7 +15,7 @@ import (
 type trial struct {
 	healthy        bool // the answer to the healthy job is new, not that of the cell before
 	alarm          bool // something is called in the healthy job
-	status         diagnose.Status
+	status         answer.Status
 	named, right   bool // a rank is named; it is the slow one, in its stage
 	small          bool // certain, and below the gate
 	strong, surely bool // reported as strong; and the rank is right
@@ -109,7 +110,7 @@ type score struct {
 	jobs, right, small, wrong, silent int // small: of the right ones
 	strong, surely                    int
 	healthy, alarms                   int // jobs without the fault, those with an alarm
-	status                            map[diagnose.Status]int
+	status                            map[answer.Status]int
 	savings                           []float64
 }
 
@@ -138,7 +139,7 @@ func (s *score) add(t trial) {
 		s.healthy++
 		count(&s.alarms, t.alarm)
 		if s.status == nil {
-			s.status = map[diagnose.Status]int{}
+			s.status = map[answer.Status]int{}
 		}
 		s.status[t.status]++
 	}
@@ -146,7 +147,7 @@ func (s *score) add(t trial) {
 
 // sum adds scores up.
 func sum(scores []score) score {
-	all := score{status: map[diagnose.Status]int{}}
+	all := score{status: map[answer.Status]int{}}
 	for _, s := range scores {
 		all.jobs += s.jobs
 		all.right += s.right

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/report"
 )
 
@@ -119,7 +119,7 @@ func (x *row) matches(query string) bool {
 	text := strings.ToLower(strings.Join([]string{x.Name, x.Status, x.Host, x.Headline}, "\n"))
 	for word := range strings.FieldsSeq(strings.ToLower(query)) {
 		found := strings.Contains(text, word)
-		for s := diagnose.TooLittleData; s <= diagnose.Hang; s++ {
+		for s := answer.TooLittleData; s <= answer.Hang; s++ {
 			if word == s.String() {
 				found = word == x.Status
 			}

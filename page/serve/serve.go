@@ -28,6 +28,7 @@ import (
 	"time"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/report"
 )
 
@@ -48,7 +49,7 @@ var (
 type Run struct {
 	Name           string
 	Version        uint64 // another whenever it is judged
-	Status         diagnose.Status
+	Status         answer.Status
 	Headline       string
 	Suspect        *diagnose.Finding // the first; nil: there is none
 	Windows, Steps int

@@ -1,0 +1,36 @@
+package answer
+
+// Problem is something that was lost, skipped or refused.
+type Problem struct {
+	Problem ProblemKind `json:"problem"`
+	Path    string      `json:"path,omitempty"`
+	Window  *int64      `json:"window,omitempty"`
+	Ranks   []int       `json:"ranks,omitempty"`
+	Steps   *[2]int64   `json:"steps,omitempty"`
+	N       int         `json:"n,omitempty"`
+	Of      int         `json:"of,omitempty"`
+	// Times are, of readings, the first and last, then those of the run; ns since 1970.
+	Times *[4]int64 `json:"times_ns,omitempty"`
+	Text  string    `json:"text,omitempty"` // what the reader says
+}
+
+// ProblemKind is what happened: one of those below, or the name of a kind of note
+// (package input) of the reader, with its Text.
+type ProblemKind string
+
+// What may be lost of a run.
+const (
+	RanksMissing        ProblemKind = "ranks_missing"        // Ranks, N of Of, in Steps of Window
+	DumpsMissing        ProblemKind = "dumps_missing"        // of N ranks Of
+	StepsTwice          ProblemKind = "steps_recorded_twice" // Steps of Window are in another window too
+	StepsDropped        ProblemKind = "steps_left_out"       // N steps, by the cut
+	StagesChange        ProblemKind = "stages_change"        // from the window before
+	WorldChanges        ProblemKind = "world_size_changes"
+	AccumulationChanges ProblemKind = "accumulation_changes"
+	BaselineTooShort    ProblemKind = "baseline_too_short"    // N steps, of Of at least
+	CallsWithoutKernels ProblemKind = "calls_without_kernels" // N logs with Of calls, which do not tell times
+	CallsRefused        ProblemKind = "calls_refused"
+	MonitoringHost      ProblemKind = "monitoring_without_host" // N files do not tell of which host they are; Path is the first
+	MonitoringTime      ProblemKind = "monitoring_outside_run"  // no reading is of the time of the run
+	MonitoringZone      ProblemKind = "monitoring_zone_unknown" // the same, and some stamps name no time zone
+)

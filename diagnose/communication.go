@@ -10,12 +10,12 @@ import (
 	"github.com/sfstat/sfstat/engine/comm/capacity"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/engine/comm/suspects"
-	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/gates"
 )
 
 // Communication judges what calls and kernels of NCCL show: which rank enters
 // collectives last, which link or communicator is slow.
-func Communication(r *comm.Result, g frontier.Gates) RunVerdict {
+func Communication(r *comm.Result, g gates.Gates) RunVerdict {
 	var found []heardSuspect
 	for _, s := range suspects.Find(r) {
 		h := heardSuspect{r: r, Suspect: s, gates: g}
@@ -39,7 +39,7 @@ func Communication(r *comm.Result, g frontier.Gates) RunVerdict {
 type heardSuspect struct {
 	r *comm.Result
 	suspects.Suspect
-	gates frontier.Gates
+	gates gates.Gates
 	f     Finding
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace/health"
 )
@@ -18,7 +19,7 @@ import (
 // several windows is one.
 type judge struct {
 	*run
-	gates     frontier.Gates
+	gates     gates.Gates
 	minGain   float64
 	entered   *arrivals.Result // nil: no entries of calls
 	traffic   *comm.Result     // nil: no calls and kernels of NCCL
@@ -30,7 +31,7 @@ type judge struct {
 
 // judge turns what was read of a run into its verdict, beside what monitoring
 // recorded.
-func (r *run) judge(g frontier.Gates, minGain float64, beside []*health.Record) RunVerdict {
+func (r *run) judge(g gates.Gates, minGain float64, beside []*health.Record) RunVerdict {
 	j := &judge{run: r, gates: g, minGain: minGain}
 	for _, w := range r.windows {
 		if w.Main.SyncPoint.WithinPeers {

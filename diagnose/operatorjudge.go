@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -37,7 +37,7 @@ func (t *theory) local() bool {
 type opJudge struct {
 	*examined
 	*priced
-	gates    frontier.Gates
+	gates    gates.Gates
 	minGain  float64
 	theories []*theory
 
@@ -48,7 +48,7 @@ type opJudge struct {
 // judge collects theories: first those about one place, which price divides
 // the time between; then those about no single place, which are priced with the
 // local ones fixed, so that a straggler does not count as unevenness.
-func (e *examined) judge(gates frontier.Gates, minGain float64) (*RunVerdict, error) {
+func (e *examined) judge(gates gates.Gates, minGain float64) (*RunVerdict, error) {
 	p, err := e.prices()
 	if err != nil {
 		return nil, err

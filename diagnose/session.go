@@ -11,6 +11,7 @@ import (
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/engine/comm/capacity"
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/engine/monitoring"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/comms"
@@ -293,8 +294,8 @@ func (r *run) problems() []answer.Problem {
 }
 
 // gates are the current gates, and the least gain that is reported.
-func (s *Session) gates() (frontier.Gates, float64) {
-	g := frontier.DefaultGates()
+func (s *Session) gates() (gates.Gates, float64) {
+	g := gates.Default()
 	if s.o.Frontier.Gates != nil {
 		g = *s.o.Frontier.Gates
 	}

@@ -1,7 +1,7 @@
 package diagnose
 
 // The thresholds of the operator and communication judges, beside the gates
-// that a user can set (frontier.Gates). None was fitted to a sample: each is
+// that a user can set (gates.Gates). None was fitted to a sample: each is
 // wide of what healthy jobs of the simulator and the public traces show, and
 // small beside what anybody would fix.
 

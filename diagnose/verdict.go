@@ -16,6 +16,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/gates"
 )
 
 // RunVerdict is the verdict on one run.
@@ -59,5 +60,5 @@ type Verdict struct {
 	RunVerdict
 	Runs      []RunVerdict
 	Recurring *evidence.RecurringHost // that late ranks of several runs are on; nil: none
-	Gates     frontier.Gates
+	Gates     gates.Gates
 }

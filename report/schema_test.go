@@ -19,6 +19,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/gates"
 )
 
 const docs = "../docs"
@@ -84,7 +85,7 @@ func TestJSONOfUnusualValues(t *testing.T) {
 		r.Labels, r.Reasons = allLabels(), allReasons()
 		rv.Windows = []diagnose.Window{{Main: r, Paper: r, Groups: []*frontier.Result{r}}}
 		for _, v := range []*diagnose.Verdict{
-			{RunVerdict: rv, Runs: []diagnose.RunVerdict{rv}, Gates: frontier.DefaultGates()},
+			{RunVerdict: rv, Runs: []diagnose.RunVerdict{rv}, Gates: gates.Default()},
 			{RunVerdict: diagnose.RunVerdict{Windows: []diagnose.Window{{Main: &frontier.Result{}}}}},
 			{},
 		} {

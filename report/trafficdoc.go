@@ -9,7 +9,7 @@ import (
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/engine/comm/suspects"
-	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/comms"
 )
@@ -57,7 +57,7 @@ func trafficDocument(r *comm.Result) document {
 }
 
 func trafficVerdict(r *comm.Result) diagnose.RunVerdict {
-	return diagnose.Communication(r, frontier.DefaultGates())
+	return diagnose.Communication(r, gates.Default())
 }
 
 func trafficBasis(r *comm.Result) string {

@@ -4,7 +4,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
-	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/gates"
 )
 
 // The structs of this file are the JSON of a verdict; see wire.go.
@@ -12,10 +12,10 @@ import (
 type verdictJSON struct {
 	MinGain number `json:"min_gain"`
 	runJSON
-	Runs         []runJSON      `json:"runs"`
-	Windows      []windowJSON   `json:"windows"`
-	PaperWindows []windowJSON   `json:"paper_windows"`
-	Gates        frontier.Gates `json:"gates"`
+	Runs         []runJSON    `json:"runs"`
+	Windows      []windowJSON `json:"windows"`
+	PaperWindows []windowJSON `json:"paper_windows"`
+	Gates        gates.Gates  `json:"gates"`
 }
 
 type runJSON struct {

@@ -6,6 +6,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/baseline"
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -95,7 +96,7 @@ func analysisFlags() []cli.Flag {
 			"auto", "none", "given"),
 		&cli.StringFlag{Name: "meet-after", Usage: "the `STAGE` at whose end the ranks synchronise; by default it is inferred from the data"},
 		baselineFlag(),
-		&cli.Float64Flag{Name: "tau", Value: frontier.DefaultGates().Tau,
+		&cli.Float64Flag{Name: "tau", Value: gates.Default().Tau,
 			Usage: "cumulative `SHARE` that the routing set must reach, above 0 and at most 1; overrides the gate"},
 		gatesFlag(),
 	}

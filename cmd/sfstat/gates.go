@@ -9,7 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/internal/strictyaml"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace/input"
@@ -44,7 +44,7 @@ sfstat diagnose run/ --gates gates.yaml`,
 	}
 }
 
-func writeGates(w io.Writer, g frontier.Gates) error {
+func writeGates(w io.Writer, g gates.Gates) error {
 	e := yaml.NewEncoder(w)
 	e.SetIndent(2)
 	if err := e.Encode(g); err != nil {
@@ -57,14 +57,14 @@ func writeGates(w io.Writer, g frontier.Gates) error {
 const gatesLimit = 1 << 20
 
 // loadGates are the gates in force: the defaults, changed by --gates.
-func loadGates(c *cli.Context) (frontier.Gates, error) {
+func loadGates(c *cli.Context) (gates.Gates, error) {
 	path := c.String("gates")
 	if path == "" {
-		return frontier.DefaultGates(), nil
+		return gates.Default(), nil
 	}
 	text, err := readSmall(path, gatesLimit)
 	if err != nil {
-		return frontier.Gates{}, badInput(err)
+		return gates.Gates{}, badInput(err)
 	}
 	g, err := parseGates(path, text)
 	return g, badInput(err)
@@ -86,17 +86,17 @@ func readSmall(path string, limit int64) ([]byte, error) {
 
 // parseGates reads gates over the defaults. It is strict: a gate that does not
 // exist, or stands twice, is refused with its line.
-func parseGates(path string, text []byte) (frontier.Gates, error) {
-	g := frontier.DefaultGates()
+func parseGates(path string, text []byte) (gates.Gates, error) {
+	g := gates.Default()
 	var unknown *strictyaml.UnknownKey
 	switch err := strictyaml.Decode(path, text, &g); {
 	case errors.As(err, &unknown):
-		return frontier.Gates{}, fmt.Errorf("%w%s", err, suggestion(unknown.Key, yamlKeys(g), ""))
+		return gates.Gates{}, fmt.Errorf("%w%s", err, suggestion(unknown.Key, yamlKeys(g), ""))
 	case err != nil:
-		return frontier.Gates{}, err
+		return gates.Gates{}, err
 	}
 	if err := g.Validate(); err != nil {
-		return frontier.Gates{}, input.At(input.Pos{File: path}, err)
+		return gates.Gates{}, input.At(input.Pos{File: path}, err)
 	}
 	return g, nil
 }

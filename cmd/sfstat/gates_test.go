@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/gates"
 )
 
 func TestGatesReadBack(t *testing.T) {
-	g := frontier.DefaultGates()
+	g := gates.Default()
 	g.Tau, g.Leader.GapAbs, g.MissingRanks = 0.7, 2_500_000, 3
 	var text bytes.Buffer
 	if err := writeGates(&text, g); err != nil {
@@ -30,7 +30,7 @@ func TestGatesKeepDefaultsForWhatIsLeftOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := frontier.DefaultGates()
+	want := gates.Default()
 	want.Leader.GapAbs = 3_000_000
 	if g != want {
 		t.Errorf("got %+v, expected %+v", g, want)

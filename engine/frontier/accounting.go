@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/stagename"
@@ -119,7 +120,7 @@ func (a *accounting) productive(b base, c *course) base {
 
 // charge finds the ranks that are late; c is the course of the account's view.
 func (a *accounting) charge(c *course) {
-	tolerance := a.scaled.Leader.tolerance(a.acc.makespan / int64(max(1, a.v.steps)))
+	tolerance := a.scaled.Leader.Tolerance(a.acc.makespan / int64(max(1, a.v.steps)))
 	switch {
 	case a.syncsAnywhere():
 	case a.matrix.open:
@@ -360,7 +361,7 @@ func (a *accounting) lagAt(lead int) {
 func (a *accounting) agreement(e *Evidence, lead int) {
 	tie := a.gates.TieTolerance
 	agrees := func(scores []float64) Agreement {
-		if scores != nil && above(maxOf(scores)-scores[lead], tie) {
+		if scores != nil && gates.Above(slices.Max(scores)-scores[lead], tie) {
 			return Disagrees
 		}
 		return Agrees
@@ -420,7 +421,7 @@ func (a *accounting) fit(lead int) {
 	default:
 		f.Stage, f.Gain = s.Name, *s.SyncGain
 		switch {
-		case !atLeast(f.Gain, a.gates.StaticGain):
+		case !gates.AtLeast(f.Gain, a.gates.StaticGain):
 			f.Why = FitLowGain
 		case a.answered(lead) < carriedByRanks*f.Gain:
 			f.Why = FitByChance

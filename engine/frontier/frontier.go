@@ -33,6 +33,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -121,8 +122,8 @@ type plan struct {
 	o      Options
 	group  string
 
-	given, scaled Gates // as given, and scaled to the step
-	gates         Gates // scaled, unless the step cut was asked for: that is the paper's
+	given, scaled gates.Gates // as given, and scaled to the step
+	gates         gates.Gates // scaled, unless the step cut was asked for: that is the paper's
 
 	cut            Cut
 	cutReason      CutReason
@@ -137,7 +138,7 @@ type plan struct {
 
 // prepare decides about a window, which a series (nil: none) goes on with.
 func prepare(w *trace.Window, o Options, s *Series) (*plan, error) {
-	p := &plan{o: o, given: DefaultGates()}
+	p := &plan{o: o, given: gates.Default()}
 	if o.Gates != nil {
 		p.given = *o.Gates
 	}
@@ -152,7 +153,7 @@ func prepare(w *trace.Window, o Options, s *Series) (*plan, error) {
 	first := w.FirstStep
 	p.w, p.dataWaitUnsafe = chargeDataWait(w)
 	p.matrix = newRowsAfter(p.w, max(0, lead-int(p.w.FirstStep-first)), keep)
-	p.scaled = p.given.scaledTo(p.matrix.typicalStep(), p.w.Steps())
+	p.scaled = p.given.ScaledTo(p.matrix.typicalStep(), p.w.Steps())
 	p.gates = p.scaled
 	if o.Cut == CutStep {
 		p.gates = p.given

@@ -2,6 +2,7 @@ package frontier
 
 import (
 	"fmt"
+	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"slices"
 )
 
@@ -160,7 +161,7 @@ func (d Decision) Strong() bool { return slices.ContainsFunc(d.Labels, Label.Str
 // Decide gives the labels that the evidence permits (StageFrontier, App. B
 // and C, Table 12). It is deterministic, and it never claims more when
 // evidence is taken away. O(S²).
-func Decide(e Evidence, g Gates) Decision {
+func Decide(e Evidence, g gates.Gates) Decision {
 	d := &decider{Evidence: e, gates: g}
 	if e.Unusable {
 		d.label(TelemetryLimited)
@@ -197,7 +198,7 @@ func Decide(e Evidence, g Gates) Decision {
 
 type decider struct {
 	Evidence
-	gates Gates
+	gates gates.Gates
 
 	labels  []Label
 	reasons []Reason
@@ -235,8 +236,8 @@ func (d *decider) telemetry() {
 		{d.MissingRanks > d.gates.MissingRanks, true, MissingRanks},
 		{d.SchemaMismatch, true, SchemaMismatch},
 		{d.DataWaitUnsafe, false, DataWaitUnassigned},
-		{above(d.ClosureResidual, d.gates.ClosureResidual), false, ClosureResidual},
-		{above(d.OverlapError, d.gates.OverlapError), false, OverlapError},
+		{gates.Above(d.ClosureResidual, d.gates.ClosureResidual), false, ClosureResidual},
+		{gates.Above(d.OverlapError, d.gates.OverlapError), false, OverlapError},
 	}
 	for _, c := range checks {
 		if c.failed {
@@ -252,7 +253,7 @@ func (d *decider) telemetry() {
 
 // dominant reports whether the leading stage is large enough to be called.
 func (d *decider) dominant() bool {
-	return atLeast(d.Shares[d.lead], d.gates.DominanceShare)
+	return gates.AtLeast(d.Shares[d.lead], d.gates.DominanceShare)
 }
 
 // ambiguity finds the stages that cannot be told apart (App. C): near-ties by
@@ -268,17 +269,17 @@ func (d *decider) ambiguity() {
 		for _, s := range top {
 			// An idle stage ties at gain 0 with every other idle stage; that is
 			// not evidence about it.
-			if above(d.Gains[s], tie) || above(d.Shares[s], tie) {
+			if gates.Above(d.Gains[s], tie) || gates.Above(d.Shares[s], tie) {
 				byGain = append(byGain, s)
 			}
 		}
-		if atLeast(maxOf(d.Gains), g.StaticGain) {
+		if gates.AtLeast(slices.Max(d.Gains), g.StaticGain) {
 			d.gainDiffers = !slices.Contains(top, d.lead)
 			d.gainTie = len(top) >= 2
 		}
 	}
-	d.switching = d.SwitchRate != nil && d.dominant() && atLeast(*d.SwitchRate, g.Leader.SwitchRate)
-	lowGain := d.Gains != nil && d.dominant() && !atLeast(d.Gains[d.lead], g.StaticGain) && !d.ModelFit
+	d.switching = d.SwitchRate != nil && d.dominant() && gates.AtLeast(*d.SwitchRate, g.Leader.SwitchRate)
+	lowGain := d.Gains != nil && d.dominant() && !gates.AtLeast(d.Gains[d.lead], g.StaticGain) && !d.ModelFit
 
 	found := false
 	for _, c := range []struct {
@@ -307,7 +308,7 @@ func (d *decider) strong() {
 		d.reason(NoBaseline)
 	case d.limited || d.Accumulation == AccumulationIsFolded || d.shareTie || d.switching:
 		// The cause is among the reasons already.
-	case atLeast(d.Gains[d.lead], d.gates.StaticGain):
+	case gates.AtLeast(d.Gains[d.lead], d.gates.StaticGain):
 		switch {
 		case d.gainTie || d.gainDiffers:
 		case d.Raw == Agrees && d.Spread != Disagrees:
@@ -318,7 +319,7 @@ func (d *decider) strong() {
 	case d.ModelFit && !d.gainDiffers:
 		d.label(SyncWaitDependent)
 		declared := d.Roles == RolesHomogeneous || d.Roles == RolesGrouped
-		if declared && d.LagShare != nil && atLeast(*d.LagShare, d.gates.LagShare) {
+		if declared && d.LagShare != nil && gates.AtLeast(*d.LagShare, d.gates.LagShare) {
 			d.label(LikelySyncWait)
 		}
 	}
@@ -335,7 +336,7 @@ func (d *decider) events() {
 	if e.Sampled > 0 {
 		ratio = float64(e.Ready) / float64(e.Sampled)
 	}
-	if !atLeast(ratio, g.ReadyRatio) || e.Ready < g.Samples || e.SideStreams {
+	if !gates.AtLeast(ratio, g.ReadyRatio) || e.Ready < g.Samples || e.SideStreams {
 		d.label(ForwardEventScopeLimited)
 		d.reason(EventScope)
 		return
@@ -343,8 +344,8 @@ func (d *decider) events() {
 	if !d.interpretable || d.limited || len(d.Forward) == 0 {
 		return
 	}
-	low := !above(e.OverWall, g.LowOverWall)
-	high := atLeast(e.Share, g.HighShare) && !low
+	low := !gates.Above(e.OverWall, g.LowOverWall)
+	high := gates.AtLeast(e.Share, g.HighShare) && !low
 	routed := slices.ContainsFunc(d.Forward, func(s int) bool { return slices.Contains(d.routing, s) })
 	switch {
 	case high && routed:
@@ -358,10 +359,10 @@ func (d *decider) events() {
 
 // within lists the indices whose value lies within tol of the largest.
 func within(v []float64, tol float64) []int {
-	top := maxOf(v)
+	top := slices.Max(v)
 	var out []int
 	for i, x := range v {
-		if !above(top-x, tol) {
+		if !gates.Above(top-x, tol) {
 			out = append(out, i)
 		}
 	}

@@ -2,6 +2,7 @@ package frontier
 
 import (
 	"encoding/json"
+	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"os"
 	"path/filepath"
 	"slices"
@@ -177,7 +178,7 @@ func TestLabelTable(t *testing.T) {
 	}
 	for _, row := range file.Rows {
 		t.Run(row.Name, func(t *testing.T) {
-			got := Decide(row.Evidence.evidence(t), DefaultGates())
+			got := Decide(row.Evidence.evidence(t), gates.Default())
 			checkDecision(t, got, row.Expect.Labels, row.Expect.Reasons, row.Expect.Routing, row.Expect.CoCritical)
 		})
 	}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/internal/largedata"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -182,7 +183,7 @@ func checkCase(t *testing.T, c frontierCase) {
 			t.Errorf("%s = %v, want %v", what, *got, want)
 		}
 	}
-	g := LeaderGates{GapAbs: Nanoseconds(math.Round(c.Params.AbsTol * scale)), GapRel: c.Params.RelTol, SwitchRate: 0.5}
+	g := gates.Leader{GapAbs: gates.Nanoseconds(math.Round(c.Params.AbsTol * scale)), GapRel: c.Params.RelTol, SwitchRate: 0.5}
 	v := newView(newRows(w), CutStep, 0)
 	previousLag := int64(0)
 	acc := scan(v, g, func(b boundary) {
@@ -245,7 +246,7 @@ func checkCase(t *testing.T, c frontierCase) {
 	}
 	for b, want := range map[Baseline][]float64{CohortMedian: c.Expect.Gain.CohortMedian,
 		RankMedian: c.Expect.Gain.RankMedian, Reference: c.Expect.Gain.Reference} {
-		gates := DefaultGates()
+		gates := gates.Default()
 		gates.DenominatorFloor = 0
 		gates.Leader = g
 		o := Options{Cut: CutStep, ModelFit: ModelFitNone, Baseline: b, Gates: &gates}
@@ -343,7 +344,7 @@ func TestLabelsEndToEnd(t *testing.T) {
 					t.Errorf("gain of stage %d = %v, want %v", s, e.Gains[s], want)
 				}
 			}
-			checkDecision(t, Decide(e, DefaultGates()), c.Expect.Labels, c.Expect.Reasons, c.Expect.Routing, c.Expect.CoCritical)
+			checkDecision(t, Decide(e, gates.Default()), c.Expect.Labels, c.Expect.Reasons, c.Expect.Routing, c.Expect.CoCritical)
 		})
 	}
 }

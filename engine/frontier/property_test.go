@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -107,7 +108,7 @@ func TestMakespanOfCuts(t *testing.T) {
 			}
 			steps += slices.Max(row)
 		}
-		g := DefaultGates().Leader
+		g := gates.Default().Leader
 		if got := scan(v, g, nil).makespan; got != steps {
 			t.Errorf("step cut: makespan %d, want %d", got, steps)
 		}
@@ -124,7 +125,7 @@ func TestSlackIdentityAndBounds(t *testing.T) {
 		v := newView(newRows(w), CutStep, 0)
 		R, S := v.ranks(), len(v.order)
 		slack := make([]int64, R)
-		acc := scan(v, DefaultGates().Leader, func(b boundary) {
+		acc := scan(v, gates.Default().Leader, func(b boundary) {
 			if b.row == 0 {
 				clear(slack)
 			}
@@ -165,7 +166,7 @@ func TestBoundsAreTight(t *testing.T) {
 		{"each rank owns a stage", [][][]float64{{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}}, 3, 1},
 	}
 	for _, c := range cases {
-		acc := scan(newView(newRows(windowOf(t, c.d, 1e9)), CutStep, 0), DefaultGates().Leader, nil)
+		acc := scan(newView(newRows(windowOf(t, c.d, 1e9)), CutStep, 0), gates.Default().Leader, nil)
 		var maxes, sums int64
 		for _, k := range acc.rows {
 			maxes += k.rowMax
@@ -244,7 +245,7 @@ func TestScaling(t *testing.T) {
 			big.Wall[i] *= k
 		}
 		for _, cut := range []Cut{CutStep, CutCarried} {
-			g := DefaultGates()
+			g := gates.Default()
 			if cut == CutStep {
 				g.Leader.GapAbs *= k
 				g.DenominatorFloor *= k
@@ -310,7 +311,7 @@ func TestDuplicateRankAndMergedStages(t *testing.T) {
 			twice.Ranks[r].ID = r
 		}
 		twice.WorldSize++
-		g := DefaultGates().Leader
+		g := gates.Default().Leader
 		a, b := scan(newView(newRows(w), CutStep, 0), g, nil), scan(newView(newRows(twice), CutStep, 0), g, nil)
 		for i := range a.rows {
 			if a.rows[i].advance != b.rows[i].advance {
@@ -348,7 +349,7 @@ func TestGainBounds(t *testing.T) {
 	eachRandomWindow(t, func(t *testing.T, _ *rand.Rand, w *trace.Window) {
 		v := newView(newRows(w), CutStep, 0)
 		b := cohortMedians(rankMedians(v.rows, new(buffers)))
-		acc := scan(v, DefaultGates().Leader, nil)
+		acc := scan(v, gates.Default().Leader, nil)
 		saved := v.static(base{perRow: b}, acc.ends)
 		for s := range v.order {
 			var later, worst int64
@@ -389,7 +390,7 @@ func TestMeasurementError(t *testing.T) {
 		w, m := windowOf(t, c.Input.D, ticks), windowOf(t, c.Input.Measured, ticks)
 		type pair struct{ f, a int64 }
 		recorded := map[[2]int]pair{}
-		g := DefaultGates().Leader
+		g := gates.Default().Leader
 		scan(newView(newRows(w), CutStep, 0), g, func(b boundary) { recorded[[2]int{b.step, b.row}] = pair{b.frontier, b.advance} })
 		errF, errA := make([]float64, len(c.Expect.ErrorF)), make([]float64, len(c.Expect.ErrorF))
 		scan(newView(newRows(m), CutStep, 0), g, func(b boundary) {
@@ -439,7 +440,7 @@ func TestAccumulationGroupsAfterTheFrontier(t *testing.T) {
 			seen[g]++
 		}
 		w.Accumulation = 4
-		gates := DefaultGates()
+		gates := gates.Default()
 		gates.DenominatorFloor = 0
 		r := mustAnalyze(t, w, Options{Cut: CutStep, Gates: &gates}).Main
 		if len(r.Stages) != len(c.Expect.Share) {

@@ -3,6 +3,7 @@ package frontier
 import (
 	"fmt"
 
+	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -120,8 +121,8 @@ type Options struct {
 	Reference []int64
 	// SyncAfter names the stage at whose end the ranks synchronise; "" detects it.
 	SyncAfter string
-	// Gates; nil means DefaultGates.
-	Gates *Gates
+	// Gates; nil means gates.Default.
+	Gates *gates.Gates
 	Depth Depth
 }
 

@@ -1,17 +1,14 @@
 package frontier
 
-import "fmt"
-
-// Two values are one in a ranking when they differ by less than this fraction
-// of the largest, so that rounding cannot decide an order. Thresholds are
-// inclusive with thresholdSlack: 0.7 + 0.1 < 0.8 in doubles.
-const (
-	rankSlack      = 1e-12
-	thresholdSlack = 1e-9
+import (
+	"fmt"
+	"github.com/sfstat/sfstat/engine/frontier/gates"
+	"slices"
 )
 
-func atLeast(x, gate float64) bool { return x >= gate-thresholdSlack }
-func above(x, gate float64) bool   { return x > gate+thresholdSlack }
+// Two values are one in a ranking when they differ by less than this fraction
+// of the largest, so that rounding cannot decide an order.
+const rankSlack = 1e-12
 
 // Ranking orders stage indices by descending score; equal scores keep their
 // order, upstream first. O(S²).
@@ -20,7 +17,7 @@ func Ranking(score []float64) []int {
 	if len(score) == 0 {
 		return out
 	}
-	slack := maxOf(score) * rankSlack
+	slack := slices.Max(score) * rankSlack
 	left := make([]int, len(score))
 	for i := range left {
 		left[i] = i
@@ -56,17 +53,9 @@ func routingSet(share []float64, tau float64) []int {
 	ranking := Ranking(share)
 	for n, s := range ranking {
 		cum += share[s]
-		if atLeast(cum, tau) {
+		if gates.AtLeast(cum, tau) {
 			return ranking[:n+1]
 		}
 	}
 	return ranking
-}
-
-func maxOf(v []float64) float64 {
-	top := v[0]
-	for _, x := range v {
-		top = max(top, x)
-	}
-	return top
 }

@@ -3,6 +3,7 @@ package frontier
 import (
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/internal/robust"
 )
 
@@ -74,7 +75,7 @@ type boundary struct {
 // scan takes the frontier over a view in one pass, a step at a time
 // (StageFrontier, section 3; leaders and lag from section 4). visit may be
 // nil. O(T·S·R) expected time, O((T + S)·R) memory.
-func scan(v *view, g LeaderGates, visit func(boundary)) account {
+func scan(v *view, g gates.Leader, visit func(boundary)) account {
 	R, S := v.ranks(), len(v.order)
 	acc := account{rows: make([]tally, S), ends: make([]int64, v.steps*R)}
 	counts, times := make([]int, S*R), make([]int64, (S+3)*R)
@@ -108,7 +109,7 @@ func scan(v *view, g LeaderGates, visit func(boundary)) account {
 				k.lagIncrease += max(0, b.lag-lag)
 			}
 			b.since = b.frontier - start
-			b.confident = R > 1 && b.gap > g.tolerance(b.since)
+			b.confident = R > 1 && b.gap > g.Tolerance(b.since)
 			k.addBoundary(b)
 			lag = b.lag
 			if visit != nil {
@@ -132,11 +133,6 @@ func scan(v *view, g LeaderGates, visit func(boundary)) account {
 		}
 	}
 	return acc
-}
-
-// tolerance is the gap up to which two ranks count as equally late.
-func (g LeaderGates) tolerance(frontier int64) int64 {
-	return max(int64(g.GapAbs), int64(g.GapRel*float64(frontier)))
 }
 
 // reach is what one row of one step shows: how far the first and the second of the ranks

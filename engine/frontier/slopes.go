@@ -3,6 +3,7 @@ package frontier
 import (
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -33,7 +34,7 @@ func (h *slopeHistory) fits(w *trace.Window) bool { return len(h.stages) == len(
 // together show that the ranks synchronise, unless the window itself shows that they do
 // not. The cut stays where it was as long as the ranks synchronise there. named, if not
 // "", has settled it.
-func (h *slopeHistory) settle(m *SyncPoint, g Gates, named string) {
+func (h *slopeHistory) settle(m *SyncPoint, g gates.Gates, named string) {
 	together, any := make([]bool, len(m.Boundaries)), false
 	for i := range m.Boundaries {
 		b := &m.Boundaries[i]
@@ -59,7 +60,7 @@ func (h *slopeHistory) settle(m *SyncPoint, g Gates, named string) {
 	m.Name, h.at = m.Boundaries[m.At].Name, m.At
 }
 
-func (c *slopeCount) add(slopes []float64, g Gates) {
+func (c *slopeCount) add(slopes []float64, g gates.Gates) {
 	for _, x := range slopes {
 		c.n++
 		if x > g.SyncPoint.Slope {
@@ -76,7 +77,7 @@ func (c *slopeCount) add(slopes []float64, g Gates) {
 
 // syncs is Boundary.Syncs by counts: the order-statistic interval of the
 // median ends below the gate, and the median is above the gate's inverse.
-func (c *slopeCount) syncs(g Gates) bool {
+func (c *slopeCount) syncs(g gates.Gates) bool {
 	k, ok := medianInterval(c.n, g.SyncPoint.Confidence)
 	return ok && c.above <= k && 2*c.below <= c.n
 }

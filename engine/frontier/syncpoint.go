@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/internal/robust"
 )
 
@@ -30,7 +31,7 @@ import (
 
 // findSyncPoint tests every recorded stage. named, if not "", settles it.
 // Expected O(T·S·R) time, O(S·(R + T)) memory.
-func findSyncPoint(m *rows, g Gates, named string) SyncPoint {
+func findSyncPoint(m *rows, g gates.Gates, named string) SyncPoint {
 	out := SyncPoint{At: -1}
 	v := newView(m, CutCarried, 0)
 	if v.ranks() >= 2 {
@@ -77,7 +78,7 @@ func takeLast(boundaries, sloped []Boundary) {
 
 // slopeBoundaries computes the slope of every stage and its interval, ranks
 // being compared with those of their set.
-func slopeBoundaries(v *view, g Gates, among *gathering) []Boundary {
+func slopeBoundaries(v *view, g gates.Gates, among *gathering) []Boundary {
 	slopes := stageSlopes(v, among)
 	block := blockOf(v.steps, v.ranks()-len(among.sets))
 	out := make([]Boundary, len(v.order))
@@ -111,7 +112,7 @@ func tightest(boundaries []Boundary) int {
 // collapsing is the stage in which leads collapse most, if they do in every
 // step in which a rank was surely late, and there are two such steps or more;
 // it marks the boundary. −1 without one.
-func collapsing(v *view, boundaries []Boundary, g Gates) int {
+func collapsing(v *view, boundaries []Boundary, g gates.Gates) int {
 	if v.ranks() < 3 {
 		return -1
 	}
@@ -140,7 +141,7 @@ func collapsing(v *view, boundaries []Boundary, g Gates) int {
 // reducing is the last stage that reduces gradients by its name, unless its
 // slope excludes a synchronisation point; it marks the boundary. −1 without one. Two ranks
 // need it often: they give a slope few degrees of freedom, and no minority.
-func reducing(boundaries []Boundary, g Gates) int {
+func reducing(boundaries []Boundary, g gates.Gates) int {
 	for i := len(boundaries) - 1; i >= 0; i-- {
 		b := &boundaries[i]
 		if reducesGradients(b.Name) && b.Within == "" {
@@ -156,7 +157,7 @@ func reducing(boundaries []Boundary, g Gates) int {
 
 // excludesSync reports whether the slope's interval lies beyond what a
 // synchronisation point's may be, on either side.
-func (b Boundary) excludesSync(g Gates) bool {
+func (b Boundary) excludesSync(g gates.Gates) bool {
 	return b.Low > g.SyncPoint.Slope || b.High < 1/g.SyncPoint.Slope
 }
 

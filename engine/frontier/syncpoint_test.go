@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -45,7 +46,7 @@ func TestSyncPointsAreFound(t *testing.T) {
 		"nowhere": {func(s *simulate.Spec) { s.Stages[2].SyncPoints = nil }, nil},
 	}
 	for name, c := range cases {
-		m := findSyncPoint(newRows(simulated(t, c.change)), DefaultGates(), "")
+		m := findSyncPoint(newRows(simulated(t, c.change)), gates.Default(), "")
 		var got []string
 		for _, b := range m.Boundaries {
 			if b.Syncs {
@@ -75,7 +76,7 @@ func TestSkewAndDriftAreSeenAtTheSyncPoint(t *testing.T) {
 	const skip = 5
 	S, R := len(w.Schema.Stages), len(w.Ranks)
 	w.Durations, w.Wall, w.Side = w.Durations[skip*S*R:], w.Wall[skip*R:], nil
-	m := findSyncPoint(newRows(w), DefaultGates(), "")
+	m := findSyncPoint(newRows(w), gates.Default(), "")
 	skew := skewAt(newView(newRows(w), CutCarried, 0), m.At)
 	if skew.spread < 110e6 || skew.spread > 130e6 {
 		t.Errorf("skew %d ns, want about 120 ms", skew.spread)
@@ -94,7 +95,7 @@ func TestSetsOfRanksAreFound(t *testing.T) {
 		tp.Across = []string{"tp"}
 		s.Stages[1].SyncPoints = []simulate.SyncPoint{tp}
 	})
-	m := findSyncPoint(newRows(w), DefaultGates(), "")
+	m := findSyncPoint(newRows(w), gates.Default(), "")
 	for _, b := range m.Boundaries {
 		want := map[string]string{simulate.StageForward: "tp"}[b.Name]
 		if b.Within != want {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -26,7 +27,7 @@ const setsRatio = 0.5
 // syncWithin finds the stages in which sets of ranks synchronise among themselves,
 // for every way in which declared axes of the layout split the ranks, and
 // marks their boundaries. O(T·S·R) time for each of at most 30 ways.
-func syncWithin(v *view, boundaries []Boundary, g Gates) {
+func syncWithin(v *view, boundaries []Boundary, g gates.Gates) {
 	splits := splitsOf(v.w.Ranks)
 	if len(splits) == 0 {
 		return
@@ -71,7 +72,7 @@ func exitsOf(v *view, stage int) []float64 {
 // exitRatio is the median over steps of how much of the exits' spread is left
 // inside the sets, as a part of what is expected if they mean nothing; ok when
 // its interval lies below setsRatio.
-func exitRatio(exit []float64, sets [][]int, R int, g Gates) (ratio float64, ok bool) {
+func exitRatio(exit []float64, sets [][]int, R int, g gates.Gates) (ratio float64, ok bool) {
 	expected := float64(R-len(sets)) / float64(R-1)
 	var ratios []float64
 	for t := 0; t < len(exit); t += R {

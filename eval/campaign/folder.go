@@ -15,7 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/sfstat/sfstat/archive"
-	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/internal/atomicfile"
@@ -56,7 +56,7 @@ func (p *Provenance) cells() []string {
 type folder struct {
 	path  string
 	tasks []Task
-	gates *frontier.Gates // nil: the defaults
+	gates *gates.Gates // nil: the defaults
 }
 
 func (f *folder) input(t *Task) string   { return runsName + "/" + t.file() }

@@ -5,20 +5,21 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace"
 )
 
 // Options of a scoring. The zero value is usable.
 type Options struct {
-	Gates *frontier.Gates // nil: the defaults
+	Gates *gates.Gates // nil: the defaults
 }
 
 // Scorer takes windows one at a time, a run's windows in order, and keeps
 // their scores only.
 type Scorer struct {
 	cases   map[string]*runCase
-	gates   frontier.Gates
+	gates   gates.Gates
 	session *diagnose.Session
 	runs    []*scoredRun
 	unknown []string
@@ -26,7 +27,7 @@ type Scorer struct {
 
 // New prepares to score against a truth table.
 func New(truth []simulate.TruthRow, o Options) *Scorer {
-	s := &Scorer{cases: cases(truth), gates: frontier.DefaultGates()}
+	s := &Scorer{cases: cases(truth), gates: gates.Default()}
 	if o.Gates != nil {
 		s.gates = *o.Gates
 	}
@@ -87,7 +88,7 @@ type Score struct {
 	Runs    []*scoredRun `json:"runs"`
 	Unknown []string     `json:"unknown_runs,omitempty"` // in the input, not in the truth table
 
-	gates frontier.Gates // of the scoring
+	gates gates.Gates // of the scoring
 }
 
 // scoredRun is one case and how it was answered.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -129,7 +129,7 @@ func TestGateTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	pages := strings.Split(string(text), "\n")
-	for _, row := range gateTable(frontier.DefaultGates()).Rows {
+	for _, row := range gateTable(gates.Default()).Rows {
 		name, value, why := row[0], row[1], row[3]
 		found := false
 		for _, line := range pages {
@@ -143,7 +143,7 @@ func TestGateTable(t *testing.T) {
 
 // TestGateTableOfOthers: gates that were given are told.
 func TestGateTableOfOthers(t *testing.T) {
-	g := frontier.DefaultGates()
+	g := gates.Default()
 	if n := gateTable(g).Notes; len(n) != 1 {
 		t.Errorf("of the defaults: %q", n)
 	}

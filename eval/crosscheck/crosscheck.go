@@ -27,6 +27,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -61,7 +62,7 @@ var ErrNoStep = errors.New("no step is in all sources")
 // Options of Compare. The zero value is usable.
 type Options struct {
 	Match Match
-	Gates *frontier.Gates // nil: the default ones
+	Gates *gates.Gates // nil: the default ones
 }
 
 // Comparison is what the sources tell of the steps and ranks that all have.
@@ -122,7 +123,7 @@ func Compare(all []Source, o Options) (*Comparison, error) {
 	if len(all) < 2 {
 		return nil, input.Bad(input.ErrMissing, "%d sources: give two or more that recorded the same run", len(all))
 	}
-	gates := frontier.DefaultGates()
+	gates := gates.Default()
 	if o.Gates != nil {
 		gates = *o.Gates
 	}
@@ -206,7 +207,7 @@ func (c *Comparison) nameStages(all []Source, matrices []*matrix) {
 }
 
 // account is the account of one source over the steps and ranks compared.
-func (c *Comparison) account(s Source, m *matrix, steps []int64, gates frontier.Gates) (Account, error) {
+func (c *Comparison) account(s Source, m *matrix, steps []int64, gates gates.Gates) (Account, error) {
 	a := Account{Name: s.Name, Format: s.Format, Bytes: s.Bytes, Recorded: len(m.rows), Share: make([]float64, len(c.Stages))}
 	advance := make([]int64, len(c.Stages))
 	for _, step := range steps {

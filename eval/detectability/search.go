@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/gates"
 )
 
 // search looks for the thresholds of windows of one length. What was tried is
@@ -207,11 +208,11 @@ func (s *search) guess(stage int, a Answer) int64 {
 	return int64(math.Min(per(h.Makespan)*g/(1-g), float64(s.account.Most)))
 }
 
-func (s *search) gates() frontier.Gates {
+func (s *search) gates() gates.Gates {
 	if s.o.Frontier.Gates != nil {
 		return *s.o.Frontier.Gates
 	}
-	return frontier.DefaultGates()
+	return gates.Default()
 }
 
 // try answers all replicates with a delay.

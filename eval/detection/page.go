@@ -6,7 +6,7 @@ import (
 	"io"
 	"text/template"
 
-	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/eval/simulate/pipeline"
 )
 
@@ -19,7 +19,7 @@ var pageTemplate = template.Must(template.New("page").Parse(pageText))
 
 // gate is the part of a step from which on a verdict calls a suspect, and large
 // the part from which on not to name it is a fault of ours.
-var gate = frontier.DefaultGates().StaticGain
+var gate = gates.Default().StaticGain
 
 const large = 0.03
 

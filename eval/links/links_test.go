@@ -12,7 +12,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm"
-	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/fixtures/comm/job"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
@@ -36,7 +36,7 @@ func calledOf(t *testing.T, s job.Spec) (list []string, headline string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := diagnose.Communication(r, frontier.DefaultGates())
+	v := diagnose.Communication(r, gates.Default())
 	for _, x := range v.Suspects {
 		if x.Confidence >= evidence.Supported {
 			list = append(list, fmt.Sprint(x.Kind, " ", x.Ranks))

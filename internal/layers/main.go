@@ -40,6 +40,7 @@ var rules = []rule{
 	{of: "engine/blame", may: []string{"trace", "engine/zscore"}, pure: true},
 	{of: "engine/monitoring", may: []string{"trace", "engine/peers"}, pure: true},
 	{of: "engine/recurrence", may: []string{"trace", "engine/bootstrap"}, pure: true},
+	{of: "engine/frontier", may: []string{"trace", "engine/frontier"}, pure: true},
 	{of: "engine/comm", may: []string{"trace", "engine/clock", "engine/comm"}, pure: true},
 	{of: "engine", may: []string{"trace", "engine/clock"}, pure: true},
 	{of: "ingest/auto", may: []string{"trace", "ingest", "archive", "engine/stages"}},

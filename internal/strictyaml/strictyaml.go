@@ -58,7 +58,7 @@ func Decode(name string, text []byte, v any) error {
 }
 
 // placed puts the first thing that the library complains about behind its
-// position: "line 3: field taw not found in type frontier.Gates" becomes
+// position: "line 3: field taw not found in type gates.Gates" becomes
 // "gates.yaml:3: there is no taw here". Types of values are told by what they are
 // in YAML. What a type of ours complains about
 // stays as it is.

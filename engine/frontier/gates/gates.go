@@ -1,4 +1,7 @@
-package frontier
+// Package gates has the thresholds by which an account of stages is judged:
+// those that turn shares and gains into labels, and those that say who is
+// surely late and where ranks synchronise.
+package gates
 
 import (
 	"fmt"
@@ -27,8 +30,8 @@ type Gates struct {
 	// MissingRanks is how many ranks may be missing.
 	MissingRanks int `yaml:"missing_ranks_max" json:"missing_ranks_max"`
 
-	Event  EventGates  `yaml:"event" json:"event"`
-	Leader LeaderGates `yaml:"leader" json:"leader"`
+	Event  Event  `yaml:"event" json:"event"`
+	Leader Leader `yaml:"leader" json:"leader"`
 
 	// LagShare: from this part of a stage's advance on, the advance is one
 	// rank pulling away rather than common work.
@@ -37,20 +40,20 @@ type Gates struct {
 	// advances and no percentages.
 	DenominatorFloor Nanoseconds `yaml:"denominator_floor" json:"denominator_floor"`
 
-	SyncPoint SyncGates `yaml:"meeting" json:"meeting"`
+	SyncPoint SyncPoint `yaml:"meeting" json:"meeting"`
 }
 
-// EventGates decide whether a device-event channel may be used.
-type EventGates struct {
+// Event decide whether a device-event channel may be used.
+type Event struct {
 	ReadyRatio  float64 `yaml:"ready_ratio_min" json:"ready_ratio_min"`     // ready ÷ sampled
 	Samples     int     `yaml:"ready_samples_min" json:"ready_samples_min"` // ready samples
 	HighShare   float64 `yaml:"high_share_min" json:"high_share_min"`       // event time ÷ exposed step
 	LowOverWall float64 `yaml:"low_over_cpu_max" json:"low_over_cpu_max"`   // event time ÷ host wall of the stage
 }
 
-// LeaderGates decide when one rank is surely the latest: its gap to the second
+// Leader decide when one rank is surely the latest: its gap to the second
 // exceeds both the absolute and the relative tolerance.
-type LeaderGates struct {
+type Leader struct {
 	// GapAbs is literal in labels of the step cut, as in the paper. Elsewhere it
 	// is the tolerance of a step of 200 ms, and scales with the step: 1 ms of 3
 	// is a straggler, and 1 ms of 30 s is noise.
@@ -59,8 +62,13 @@ type LeaderGates struct {
 	SwitchRate float64     `yaml:"switch_rate_max" json:"switch_rate_max"`
 }
 
-// SyncGates decide when a stage is one in which the ranks synchronise.
-type SyncGates struct {
+// Tolerance is the gap up to which two ranks count as equally late, in ns, where the frontier is.
+func (g Leader) Tolerance(frontier int64) int64 {
+	return max(int64(g.GapAbs), int64(g.GapRel*float64(frontier)))
+}
+
+// SyncPoint decide when a stage is one in which the ranks synchronise.
+type SyncPoint struct {
 	// Slope: the interval of the slope of duration on arrival must lie at or
 	// below this; −1 is a perfect synchronisation point, 0 none.
 	Slope float64 `yaml:"slope_max" json:"slope_max"`
@@ -70,6 +78,15 @@ type SyncGates struct {
 	// after correction over ranks and stages.
 	Significance float64 `yaml:"significance" json:"significance"`
 }
+
+// thresholdSlack makes thresholds inclusive: 0.7 + 0.1 < 0.8 in doubles.
+const thresholdSlack = 1e-9
+
+// AtLeast reports whether x reaches a gate.
+func AtLeast(x, gate float64) bool { return x >= gate-thresholdSlack }
+
+// Above reports whether x exceeds a gate.
+func Above(x, gate float64) bool { return x > gate+thresholdSlack }
 
 // Nanoseconds is a length of time that YAML and JSON write as "1ms".
 type Nanoseconds int64
@@ -89,16 +106,16 @@ func (n *Nanoseconds) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// DefaultGates are the documented defaults; docs/gates.md gives the evidence
+// Default are the documented defaults; docs/gates.md gives the evidence
 // for each.
-func DefaultGates() Gates {
+func Default() Gates {
 	return Gates{
 		Tau: 0.80, TieTolerance: 0.05, DominanceShare: 0.40, StaticGain: 0.10,
 		ClosureResidual: 0.05, OverlapError: 0.01, MissingRanks: 0,
-		Event:    EventGates{ReadyRatio: 0.80, Samples: 5, HighShare: 0.25, LowOverWall: 0.50},
-		Leader:   LeaderGates{GapAbs: Nanoseconds(time.Millisecond), GapRel: 0.01, SwitchRate: 0.50},
+		Event:    Event{ReadyRatio: 0.80, Samples: 5, HighShare: 0.25, LowOverWall: 0.50},
+		Leader:   Leader{GapAbs: Nanoseconds(time.Millisecond), GapRel: 0.01, SwitchRate: 0.50},
 		LagShare: 0.50, DenominatorFloor: Nanoseconds(time.Millisecond),
-		SyncPoint: SyncGates{Slope: -0.5, Confidence: 0.99, Significance: 0.01},
+		SyncPoint: SyncPoint{Slope: -0.5, Confidence: 0.99, Significance: 0.01},
 	}
 }
 
@@ -111,11 +128,11 @@ const (
 	resolvedStep = 100
 )
 
-// scaledTo is the gates for steps of a typical length, in nanoseconds: what is
+// ScaledTo is the gates for steps of a typical length, in nanoseconds: what is
 // decided with them is the same when all times are longer by any factor.
-func (g Gates) scaledTo(step int64, steps int) Gates {
+func (g Gates) ScaledTo(step int64, steps int) Gates {
 	g.Leader.GapAbs = Nanoseconds(float64(g.Leader.GapAbs) * float64(step) / float64(gateStep))
-	g.DenominatorFloor = min(g.DenominatorFloor, Nanoseconds(saturated(int64(steps), resolvedStep)))
+	g.DenominatorFloor = min(g.DenominatorFloor, Nanoseconds(int64(steps)*resolvedStep))
 	return g
 }
 

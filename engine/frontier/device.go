@@ -85,9 +85,11 @@ func summarize(v *view, c trace.SideChannel, stages []int, makespan int64) *Devi
 	return d
 }
 
-// chanceOfExcess is the chance of what a rank exceeds the median of the others by,
-// step by step, if all of so many ranks were alike: a single long sample, which
-// any rank may have, gives a t of 1 however long it is. O(samples).
+// chanceOfExcess bounds the chance of what a rank exceeds the median of the others by,
+// step by step, if all of so many ranks were alike: the smaller of two, doubled for
+// having two. The t-test finds what is longer in most samples; a single long sample,
+// which any rank may have, gives a t of 1 however long it is. What is long now and
+// then shows by its size: in every step the longest sample may be any rank's. O(samples).
 func chanceOfExcess(samples []trace.Sample, rank, ranks int) float64 {
 	bySteps := func(a, b trace.Sample) int { return cmp.Compare(a.Step, b.Step) }
 	if !slices.IsSortedFunc(samples, bySteps) {
@@ -95,33 +97,48 @@ func chanceOfExcess(samples []trace.Sample, rank, ranks int) float64 {
 		slices.SortStableFunc(samples, bySteps)
 	}
 	var over []float64
-	others := make([]int64, 0, ranks)
+	var longest suspicion
+	charged := 0.0
+	times, scratch := make([]int64, 0, ranks), make([]int64, ranks)
 	for from := 0; from < len(samples); {
-		own, has, to := int64(0), false, from
-		others = others[:0]
-		for ; to < len(samples) && samples[to].Step == samples[from].Step; to++ {
-			switch s := &samples[to]; {
-			case !s.Ready:
-			case s.Rank == rank:
-				own, has = int64(s.Value*1e6), true
-			default:
-				others = append(others, int64(s.Value*1e6))
+		step, own, most := samples[from].Step, int64(-1), int64(-1)
+		for times = times[:0]; from < len(samples) && samples[from].Step == step; from++ {
+			if s := &samples[from]; s.Ready && len(times) < ranks {
+				x := int64(s.Value * 1e6)
+				times, most = append(times, x), max(most, x)
+				if s.Rank == rank {
+					own = x
+				}
 			}
 		}
-		if from = to; has && len(others) > 0 {
-			over = append(over, float64(own-robust.MedianTime(others)))
+		if len(times) < 2 {
+			continue
+		}
+		middle := robust.MiddleOf(times, scratch)
+		excess := float64(most - middle.Without(most))
+		longest.charge(excess)
+		if own == most && excess >= 1 {
+			charged += excess
+		}
+		if own >= 0 {
+			over = append(over, float64(own-middle.Without(own)))
 		}
 	}
-	n := float64(len(over))
-	if n < 3 {
+	if len(over) < 3 {
 		return 1
 	}
-	mean, sd := student.MeanSD(over)
+	return min(1, 2*float64(ranks)*min(chanceOfMean(over), longest.bySize(charged, ranks)))
+}
+
+// chanceOfMean is the one-sided chance of a mean so far above zero by Student's t.
+func chanceOfMean(x []float64) float64 {
+	n := float64(len(x))
+	mean, sd := student.MeanSD(x)
 	switch {
 	case mean <= 0:
 		return 1
 	case sd == 0:
 		return 0
 	}
-	return min(1, float64(ranks)*student.TwoSided(mean/sd*math.Sqrt(n), n-1)/2)
+	return student.TwoSided(mean/sd*math.Sqrt(n), n-1) / 2
 }

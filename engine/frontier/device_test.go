@@ -39,6 +39,14 @@ func TestChanceOfExcess(t *testing.T) {
 	}), 3, 8); p < 0.05 {
 		t.Errorf("2 s in one of five samples: P = %v", p)
 	}
+	if p := chanceOfExcess(deviceSamples(1, 30, func(step int) float64 {
+		if step%10 == 2 {
+			return 600
+		}
+		return 0
+	}), 3, 8); p > 0.05 {
+		t.Errorf("600 ms in each tenth of 30 samples: P = %v", p)
+	}
 	passed := 0
 	const draws = 400
 	for seed := range uint64(draws) {

@@ -56,16 +56,25 @@ class RunQueue:
             if get_ident() != self._thread:
                 self._open()
             return int(os.pread(self._file, 64, 0).split()[1]) if self._file >= 0 else -1
-        except (OSError, AttributeError, ValueError, IndexError):  # of another system, or of a thread that has ended
+        except (OSError, AttributeError, ValueError, IndexError):  # of another system
+            if self._file >= 0:
+                self._thread = 0  # it has ended, and another has its identifier: open that one's
             self._close()
             return -1
 
     def _open(self) -> None:
+        """Opens the counter of this thread, once: where there is none, or the
+        kernel does not count, it is not tried again.
+        """
         self._close()
         self._thread = get_ident()
-        self._file = os.open("/proc/self/task/%d/schedstat" % threading.get_native_id(), os.O_RDONLY)
-        if os.pread(self._file, 64, 0).split()[0] == b"0":  # a kernel that does not count
-            self._close()
+        file = os.open("/proc/self/task/%d/schedstat" % threading.get_native_id(), os.O_RDONLY)
+        try:
+            if os.pread(file, 64, 0).split() != [b"0"] * 3:  # which a kernel writes that does not count
+                self._file, file = file, -1
+        finally:
+            if file >= 0:
+                os.close(file)
 
     def _close(self) -> None:
         if self._file >= 0:

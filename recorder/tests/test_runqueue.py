@@ -17,8 +17,8 @@ from .support import packets
 class Counter:
     """A schedstat file that says what the test wants."""
 
-    def __init__(self, *waits, ran=7_000):
-        self.waits, self.ran, self.opened = list(waits), ran, []
+    def __init__(self, *waits, ran=7_000, slices=3):
+        self.waits, self.ran, self.slices, self.opened = list(waits), ran, slices, []
 
     def open(self, path, flags):
         self.opened.append(path)
@@ -28,7 +28,7 @@ class Counter:
         if self.waits and isinstance(self.waits[0], Exception):
             raise self.waits.pop(0)
         waited = self.waits[0] if self.waits else 0
-        return b"%d %d 3\n" % (self.ran, waited)
+        return b"%d %d %d\n" % (self.ran, waited, self.slices)
 
     def step(self):
         self.waits.pop(0)
@@ -67,12 +67,46 @@ class RunQueueTest(unittest.TestCase):
 
         for name, counter, change in (
             ("stopped", Counter(5_000), RunQueue.stop),
-            ("a kernel that does not count", Counter(0, ran=0), lambda queue: None),
+            ("a kernel that does not count", Counter(0, ran=0, slices=0), lambda queue: None),
             ("no such file", Counter(FileNotFoundError()), lambda queue: None),
             ("a counter that runs back", Counter(9_000, 5_000), lambda queue: counter.step()),
         ):
             with self.subTest(name):
                 self.assertEqual(self.measure(counter, after(change)), -1)
+
+    def test_a_thread_that_has_only_begun(self):
+        counter = Counter(0, 2_000, ran=0, slices=1)
+
+        def act(queue):
+            queue.begin()
+            counter.step()
+            return queue.since()
+
+        self.assertEqual(self.measure(counter, act), 2_000)
+
+    def test_another_thread_of_the_same_identifier(self):
+        """A thread has ended, and its successor has its identifier: one step is not known."""
+        counter = Counter(5_000, ProcessLookupError(), 6_000, 9_000)
+
+        def act(queue):
+            queue.begin()
+            counter.step()
+            out = [queue.since()]
+            queue.begin()
+            counter.step()
+            return out + [queue.since()]
+
+        self.assertEqual(self.measure(counter, act), [-1, 3_000])
+        self.assertEqual(len(counter.opened), 2)
+
+    def test_without_a_counter_nothing_is_tried_again(self):
+        counter = Counter(*[ValueError()] * 9)
+
+        def act(queue):
+            return [queue.begin() or queue.since() for _ in range(3)]
+
+        self.assertEqual(self.measure(counter, act), [-1, -1, -1])
+        self.assertEqual(len(counter.opened), 1)
 
     def test_another_thread(self):
         counter, got = Counter(5_000), []

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -126,8 +127,8 @@ func (f *following) unsettled() bool {
 
 // finish judges the windows that some ranks have not written as they are.
 func (f *following) finish(each func(change) error) error {
-	for _, u := range f.units {
-		if u.live != nil && u.live.tail.Open > 0 {
+	for _, key := range slices.Sorted(maps.Keys(f.units)) {
+		if u := f.units[key]; u.live != nil && u.live.tail.Open > 0 {
 			if err := each(f.whole(u, u.judged)); err != nil {
 				return err
 			}

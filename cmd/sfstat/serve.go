@@ -87,6 +87,7 @@ type serving struct {
 	files  *following
 	asked  capturing
 
+	refused []auto.Problem         // at the last look
 	runs    map[string][]serve.Run // by unit
 	when    recorded
 	version uint64
@@ -126,20 +127,33 @@ func (s *serving) work(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if n > 0 || !begun {
+		if s.relist() || n > 0 || !begun {
 			s.show(0, 0)
 		}
-		why := ""
-		if list := s.files.files.Refused; len(list) > 0 {
-			why = oneLine(list[0].Err)
-		}
-		s.server.Fail(why)
+		s.server.Fail(s.missing())
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-time.After(s.c.Duration("every")):
 		}
 	}
+}
+
+// relist reports whether others than before cannot be looked at.
+func (s *serving) relist() bool {
+	before := s.refused
+	s.refused = s.files.files.Refused
+	return !slices.EqualFunc(s.refused, before, func(a, b auto.Problem) bool { return a.Path == b.Path && a.Err.Error() == b.Err.Error() })
+}
+
+// missing is why a path that was named cannot be looked at; "" where all can.
+func (s *serving) missing() string {
+	for _, p := range s.refused {
+		if slices.Contains(s.files.names, p.Path) {
+			return oneLine(p.Err)
+		}
+	}
+	return ""
 }
 
 // unreadable is the error where there are inputs, and all are refused.

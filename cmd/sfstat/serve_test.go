@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestServe: a folder is served, and a run that comes into it and one that goes are
-// told to whoever listens.
+// TestServe: a folder is served, and a run that comes into it, one that goes and
+// what cannot be read are events.
 func TestServe(t *testing.T) {
 	folder := t.TempDir()
 	put := func(name string) {
@@ -82,6 +82,16 @@ func TestServe(t *testing.T) {
 		t.Fatal(err)
 	}
 	until("without it", "metrics", "sfstat_runs 1\n")
+	if os.Symlink("nowhere", filepath.Join(folder, "link.jsonl")) == nil { // which not every system allows
+		until("a link to nothing", "metrics", "sfstat_problems 1\n")
+		if !strings.Contains(get("metrics"), "sfstat_stale 0\n") {
+			t.Error("a path that nobody named is stale")
+		}
+	}
+	if err := os.RemoveAll(folder); err != nil {
+		t.Fatal(err)
+	}
+	until("the folder is gone", "metrics", "sfstat_stale 1\n")
 	cancel()
 	if got := <-code; got != exitInternal && got != exitInterrupted {
 		t.Errorf("exit code %d", got)

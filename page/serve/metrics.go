@@ -60,7 +60,7 @@ func (s *state) metrics(most int) []byte {
 		{"sfstat_windows", "Windows of all runs.", windows},
 		{"sfstat_problems", "Inputs that were refused.", refused},
 		{"sfstat_unread", "Inputs that are still to be read for the first time.", s.Of - s.Read},
-		{"sfstat_stale", "1 while the input cannot be read anew.", stale},
+		{"sfstat_stale", "1 while a path that was named cannot be read.", stale},
 	} {
 		family(&b, total.name, total.help, fmt.Appendf(nil, "%s %d\n", total.name, total.n))
 	}

@@ -177,7 +177,7 @@ func TestIndex(t *testing.T) {
 	}
 	s.Fail("gone <b>")
 	if body := ask(s, "GET", "/", "localhost").Body.String(); !strings.Contains(body, "gone &lt;b&gt;") || !strings.Contains(body, "slower") {
-		t.Error("what was read before is not shown with the failure")
+		t.Error("a path that cannot be read is not shown beside the runs that can")
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 // state is what is served until the next change. It is never written to.
 type state struct {
 	Recorded        // runs that cost most first
-	Failure  string // why it could not be read anew
+	Failure  string // why a path cannot be read now
 	version  uint64
 	place    map[string]int // of runs, by key
 }

@@ -74,12 +74,12 @@ func TestClockSet(t *testing.T) {
 // that nobody's are longer for a clock: forward 500 µs, and 510 on rank 1.
 func checkSet(t *testing.T, ranks []*profile.Rank, left []int64) {
 	t.Helper()
-	windows, err := Windows(ranks, Options{})
+	divided, err := Divide(ranks, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []int64
-	for _, w := range windows {
+	for _, w := range divided.Windows {
 		forward, wait := w.Schema.Index("model.fwd_loss_device"), w.Schema.Index("wait.model.backward")
 		for s := range w.Steps() {
 			got = append(got, w.FirstStep+int64(s))

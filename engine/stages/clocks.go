@@ -5,10 +5,8 @@ import (
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
-// Clocks brings the clocks of ranks together: by the ends of collectives on the
+// clocks brings the clocks of ranks together: by the ends of collectives on the
 // device, else by sends and receives.
-func Clocks(ranks []*profile.Rank) []clock.Placed { return clocks(ranks, match(ranks)) }
-
 func clocks(ranks []*profile.Rank, m *matching) []clock.Placed {
 	e := clock.Events{Hosts: make([]string, len(ranks))}
 	for i, r := range ranks {

@@ -21,11 +21,11 @@ func Example() {
 		}
 		ranks = append(ranks, r)
 	}
-	windows, err := stages.Windows(ranks, stages.Options{Run: "job"})
+	divided, err := stages.Divide(ranks, stages.Options{Run: "job"})
 	if err != nil {
 		panic(err)
 	}
-	w := windows[0]
+	w := divided.Windows[0]
 	fmt.Println(w.Schema.Stages, w.Step(0))
 	// Output: [forward backward] [20000000 20000000 40000000 40000000]
 }

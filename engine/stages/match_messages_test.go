@@ -87,22 +87,22 @@ func TestBounds(t *testing.T) {
 		return []*profile.Rank{a, b}
 	}
 	ranks := job(true)
-	if c := Clocks(ranks)[1]; c.Offset != ahead || c.Bounds != 2 || c.HalfWidth != 1*us {
+	if c := together(ranks)[1]; c.Offset != ahead || c.Bounds != 2 || c.HalfWidth != 1*us {
 		t.Errorf("both directions: %+v, want %d ahead", c, ahead)
 	}
 	// One message from 0 to 1 forbids only that 1 is behind by more than it took.
-	if c := Clocks(job(false))[1]; c.Offset != 0 {
+	if c := together(job(false))[1]; c.Offset != 0 {
 		t.Errorf("one direction: %+v", c)
 	}
 	ranks = job(true)
 	ranks[0].Host, ranks[1].Host = "n0", "n0"
-	if c := Clocks(ranks)[1]; c.Offset != ahead {
+	if c := together(ranks)[1]; c.Offset != ahead {
 		t.Errorf("one host, whose clock the messages forbid: %+v", c)
 	}
 	for i := range ranks[1].Collectives { // late by half of what a message takes
 		ranks[1].Collectives[i].Start, ranks[1].Collectives[i].End = ranks[1].Collectives[i].Start-ahead+us/2, ranks[1].Collectives[i].End-ahead+us/2
 	}
-	if c := Clocks(ranks)[1]; c.Offset != 0 {
+	if c := together(ranks)[1]; c.Offset != 0 {
 		t.Errorf("one host: %+v", c)
 	}
 }

@@ -71,14 +71,14 @@ func job(clock int64) []*profile.Rank {
 // the clocks.
 func TestWindows(t *testing.T) {
 	for _, clock := range []int64{0, 1_000_000} {
-		windows, err := Windows(job(clock), Options{Run: "job"})
+		divided, err := Divide(job(clock), Options{Run: "job"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(windows) != 1 {
-			t.Fatalf("%d windows", len(windows))
+		if len(divided.Windows) != 1 {
+			t.Fatalf("%d windows", len(divided.Windows))
 		}
-		w := windows[0]
+		w := divided.Windows[0]
 		want := []string{"model.fwd_loss_device", "wait.model.backward", "comm.model.backward"}
 		if diff := cmp.Diff(want, w.Schema.Stages); diff != "" {
 			t.Fatalf("stages (-want +got):\n%s", diff)
@@ -110,11 +110,11 @@ func TestCoveredTransfer(t *testing.T) {
 		r.ID, r.World = id, 2
 		ranks = append(ranks, r)
 	}
-	windows, err := Windows(ranks, Options{Run: "job"})
+	divided, err := Divide(ranks, Options{Run: "job"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := windows[0]
+	w := divided.Windows[0]
 	if diff := cmp.Diff([]string{"model.backward_device", "wait.model.backward", "comm.model.backward"}, w.Schema.Stages[:3]); diff != "" {
 		t.Fatalf("stages (-want +got):\n%s", diff)
 	}
@@ -140,11 +140,11 @@ func TestUnmappedBeforeWait(t *testing.T) {
 			r.ID, r.World = int(id), 2
 			ranks = append(ranks, r)
 		}
-		windows, err := Windows(ranks, Options{Run: "job"})
+		divided, err := Divide(ranks, Options{Run: "job"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return windows[0]
+		return divided.Windows[0]
 	}
 	w := stages(60)
 	if diff := cmp.Diff([]string{unmappedDevice, "model.fwd_loss_device", "wait.model.backward", "comm.model.backward"}, w.Schema.Stages); diff != "" {
@@ -158,8 +158,11 @@ func TestUnmappedBeforeWait(t *testing.T) {
 	}
 }
 
+// together brings the clocks of ranks together.
+func together(ranks []*profile.Rank) []clock.Placed { return clocks(ranks, match(ranks)) }
+
 func TestClocks(t *testing.T) {
-	got := Clocks(job(1_000_000))
+	got := together(job(1_000_000))
 	if got[0].Clock != (clock.Clock{}) || got[1].Offset != 1_000_000*us || got[1].Residual != 0 || got[1].Points != 3 {
 		t.Errorf("clocks %+v", got)
 	}
@@ -167,11 +170,11 @@ func TestClocks(t *testing.T) {
 
 // TestHostTimeline: the same job on the host, with what its device did beside.
 func TestHostTimeline(t *testing.T) {
-	windows, err := Windows(job(0), Options{Timeline: OnHost})
+	divided, err := Divide(job(0), Options{Timeline: OnHost})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := windows[0]
+	w := divided.Windows[0]
 	if diff := cmp.Diff([]int64{20 * us, 20 * us, 10 * us, 10 * us}, w.Step(0)); diff != "" {
 		t.Errorf("step 0 (-want +got):\n%s", diff)
 	}
@@ -207,11 +210,11 @@ func TestOpTrace(t *testing.T) {
 }
 
 func TestOneRank(t *testing.T) {
-	windows, err := Windows(job(0)[:1], Options{})
+	divided, err := Divide(job(0)[:1], Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := windows[0]
+	w := divided.Windows[0]
 	if got := w.Missing(); !slices.Equal(got, []int{1}) {
 		t.Errorf("missing %v", got)
 	}
@@ -247,11 +250,11 @@ func TestTruncatedRank(t *testing.T) {
 	ranks := job(0)
 	ranks[1].Steps[2].Device = nil
 	ranks[1].Notes = append(ranks[1].Notes, input.Note{Kind: input.NoteTruncated, Text: "cut"})
-	windows, err := Windows(ranks, Options{})
-	if err != nil || len(windows) != 1 {
-		t.Fatalf("%d windows, %v", len(windows), err)
+	divided, err := Divide(ranks, Options{})
+	if err != nil || len(divided.Windows) != 1 {
+		t.Fatalf("%d windows, %v", len(divided.Windows), err)
 	}
-	w := windows[0]
+	w := divided.Windows[0]
 	if !slices.Equal(w.GatherFailed, []int{1}) || !w.Has(input.NoteTruncated) || w.Steps() != 2 {
 		t.Errorf("%d steps, gathering failed on %v, notes %v", w.Steps(), w.GatherFailed, w.Notes)
 	}
@@ -265,16 +268,16 @@ func TestLostDevice(t *testing.T) {
 	for i := range ranks[2].Steps {
 		ranks[2].Steps[i].Device = nil
 	}
-	windows, err := Windows(ranks, Options{})
-	if err != nil || len(windows) != 1 {
-		t.Fatalf("%d windows, %v", len(windows), err)
+	divided, err := Divide(ranks, Options{})
+	if err != nil || len(divided.Windows) != 1 {
+		t.Fatalf("%d windows, %v", len(divided.Windows), err)
 	}
-	w := windows[0]
+	w := divided.Windows[0]
 	if w.WorldSize != 3 || !slices.Equal(w.Missing(), []int{2}) || w.Schema.Index("model.fwd_loss_device") < 0 ||
 		!slices.ContainsFunc(w.Notes, func(n input.Note) bool { return strings.Contains(n.Text, "rank 2 recorded no device work") }) {
 		t.Errorf("ranks %v of %d, stages %v, notes %v", w.Ranks, w.WorldSize, w.Schema.Stages, w.Notes)
 	}
-	if windows, err = Windows(ranks, Options{Timeline: OnHost}); err != nil || len(windows[0].Ranks) != 3 {
+	if divided, err = Divide(ranks, Options{Timeline: OnHost}); err != nil || len(divided.Windows[0].Ranks) != 3 {
 		t.Errorf("on the host: %v", err)
 	}
 	o, err := OpTrace(ranks, Options{Run: "job"})
@@ -310,11 +313,11 @@ func TestCutSteps(t *testing.T) {
 	if s := ranks[1].Steps; !s[0].Cut || s[1].Cut || s[3].Cut || !s[4].Cut || ranks[0].Steps[0].Cut {
 		t.Errorf("cut: %+v", s)
 	}
-	windows, err := Windows(ranks, Options{})
-	if err != nil || len(windows) != 1 {
-		t.Fatalf("%d windows, %v", len(windows), err)
+	divided, err := Divide(ranks, Options{})
+	if err != nil || len(divided.Windows) != 1 {
+		t.Fatalf("%d windows, %v", len(divided.Windows), err)
 	}
-	w := windows[0]
+	w := divided.Windows[0]
 	if w.FirstStep != 1 || w.Steps() != 3 ||
 		!slices.ContainsFunc(w.Notes, func(n input.Note) bool { return strings.Contains(n.Text, "steps 0, 4 are cut off") }) {
 		t.Errorf("%d steps from %d, notes %v", w.Steps(), w.FirstStep, w.Notes)

@@ -62,18 +62,6 @@ const (
 	unmappedDevice = "step.unmapped" + deviceSuffix
 )
 
-// Windows makes windows of the profiles of one run, one profile for each rank.
-// Steps that are cut off on some rank, and those that not all ranks have, are
-// left out with a note. Positions in Rank.Steps are the parts' own; errors
-// carry the rank's source. Usually there is one window.
-func Windows(ranks []*profile.Rank, o Options) ([]*trace.Window, error) {
-	r, err := Divide(ranks, o)
-	if err != nil {
-		return nil, err
-	}
-	return r.Windows, nil
-}
-
 // Divided is the profiles of a run, divided into stages.
 type Divided struct {
 	Windows []*trace.Window
@@ -82,10 +70,13 @@ type Divided struct {
 	Launched *operator.Totals
 }
 
-// Divide makes the windows of Windows, and says what ran in their stages.
-func Divide(ranks []*profile.Rank, o Options) (*Divided, error) {
+// Divide makes windows of the profiles of one run, one profile for each rank, and
+// says what ran in their stages. Steps that are cut off on some rank, and those that
+// not all ranks have, are left out with a note. Positions in Rank.Steps are the
+// parts' own; errors carry the rank's source. Usually there is one window.
+func Divide(ranks []*profile.Rank, o Options) (Divided, error) {
 	if len(ranks) == 0 {
-		return nil, input.Bad(input.ErrEmpty, "no profiles")
+		return Divided{}, input.Bad(input.ErrEmpty, "no profiles")
 	}
 	c := converter{o: o, ranks: byID(ranks), world: worldOf(ranks)}
 	c.chooseTimeline()
@@ -104,17 +95,17 @@ func Divide(ranks []*profile.Rank, o Options) (*Divided, error) {
 		parts = append(parts, c.parts(r, shared.steps[r])...)
 	}
 	if len(parts) == 0 {
-		return nil, input.At(input.Pos{File: ranks[0].Source}, input.Bad(input.ErrEmpty, "no complete step was recorded: let the profiler run for more steps"))
+		return Divided{}, input.At(input.Pos{File: ranks[0].Source}, input.Bad(input.ErrEmpty, "no complete step was recorded: let the profiler run for more steps"))
 	}
 	windows, err := trace.Join(parts)
 	if err != nil {
-		return nil, err
+		return Divided{}, err
 	}
 	for i, w := range windows {
 		w.Index = int64(i)
 		w.Notes = append(w.Notes, c.notes...)
 	}
-	return &Divided{windows, c.launched(shared.steps)}, nil
+	return Divided{windows, c.launched(shared.steps)}, nil
 }
 
 func byID(ranks []*profile.Rank) []*profile.Rank {

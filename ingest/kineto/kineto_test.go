@@ -495,8 +495,8 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		for _, j := range stages.Jobs([]*profile.Rank{r}) {
-			windows, err := stages.Windows(j.Ranks, stages.Options{})
-			for _, w := range windows {
+			divided, err := stages.Divide(j.Ranks, stages.Options{})
+			for _, w := range divided.Windows {
 				if err := w.Validate(); err != nil {
 					t.Fatal(err)
 				}

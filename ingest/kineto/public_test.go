@@ -88,7 +88,7 @@ func TestPublic(t *testing.T) {
 			if j := stages.Jobs([]*profile.Rank{r}); len(j) != 1 {
 				t.Fatalf("%d jobs", len(j))
 			}
-			if _, err := stages.Windows([]*profile.Rank{r}, stages.Options{}); err != nil {
+			if _, err := stages.Divide([]*profile.Rank{r}, stages.Options{}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -107,11 +107,11 @@ func TestPlanted(t *testing.T) {
 	for _, f := range files {
 		ranks = append(ranks, open(t, f))
 	}
-	windows, err := stages.Windows(stages.Jobs(ranks)[0].Ranks, stages.Options{Run: "gen8"})
-	if err != nil || len(windows) != 1 {
-		t.Fatalf("%d windows, %v", len(windows), err)
+	divided, err := stages.Divide(stages.Jobs(ranks)[0].Ranks, stages.Options{Run: "gen8"})
+	if err != nil || len(divided.Windows) != 1 {
+		t.Fatalf("%d windows, %v", len(divided.Windows), err)
 	}
-	w := windows[0]
+	w := divided.Windows[0]
 	forward, wait := w.Schema.Index("model.fwd_loss_device"), w.Schema.Index("wait.model.backward")
 	if forward < 0 || wait < 0 {
 		t.Fatalf("stages %v", w.Schema.Stages)

@@ -38,8 +38,8 @@ func readBytes(t *testing.T, path string, data []byte) bool {
 	if len(ranks) == 0 {
 		return false
 	}
-	windows, err := stages.Windows(ranks, stages.Options{})
-	for _, w := range windows {
+	divided, err := stages.Divide(ranks, stages.Options{})
+	for _, w := range divided.Windows {
 		if err := w.Validate(); err != nil {
 			t.Fatal(err)
 		}

@@ -103,14 +103,14 @@ func TestStages(t *testing.T) {
 				}
 			}
 			path := save(t, t.TempDir(), "node.sqlite", nsighttest.Export{Age: age, Host: "n0", Epoch: 1766084870252528232, Processes: processes})
-			got, err := stages.Windows(mustRead(t, path), stages.Options{Timeline: stages.OnHost})
-			if err != nil || len(got) != 1 {
-				t.Fatalf("age %d: %d windows, %v", age, len(got), err)
+			divided, err := stages.Divide(mustRead(t, path), stages.Options{Timeline: stages.OnHost})
+			if err != nil || len(divided.Windows) != 1 {
+				t.Fatalf("age %d: %d windows, %v", age, len(divided.Windows), err)
 			}
-			if diff := cmp.Diff(want.Schema, got[0].Schema); diff != "" {
+			if diff := cmp.Diff(want.Schema, divided.Windows[0].Schema); diff != "" {
 				t.Error(diff)
 			}
-			if !slices.Equal(want.Durations, got[0].Durations) || !slices.Equal(want.Wall, got[0].Wall) || got[0].FirstStep != want.FirstStep {
+			if !slices.Equal(want.Durations, divided.Windows[0].Durations) || !slices.Equal(want.Wall, divided.Windows[0].Wall) || divided.Windows[0].FirstStep != want.FirstStep {
 				t.Errorf("age %d, shuffled %v: durations differ", age, shuffled)
 			}
 		}
@@ -148,10 +148,25 @@ func TestDevice(t *testing.T) {
 				}
 			}
 		}
-		for r, c := range stages.Clocks(ranks) {
-			if d := c.Offset - skew[r]; d < -1000 || d > 1000 {
-				t.Errorf("rank %d: the clock is %d ns ahead, expected %d", r, c.Offset, skew[r])
+		o, err := stages.OpTrace(ranks, stages.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ends := map[int64]int64{} // of the collective of each step, on one clock
+		for i := range o.Start {
+			if o.Group[i] < 0 {
+				continue
 			}
+			step, end := o.Steps[o.Step[i]], o.Start[i]+o.Dur[i]
+			first, ok := ends[step]
+			if !ok {
+				ends[step] = end
+			} else if d := end - first; d < -1000 || d > 1000 {
+				t.Errorf("step %d: the collective ends on rank %d %d ns after the first rank", step, o.Ranks[o.Rank[i]].ID, d)
+			}
+		}
+		if len(ends) != w.Steps() {
+			t.Errorf("collectives of %d steps, expected %d", len(ends), w.Steps())
 		}
 	}
 }
@@ -238,7 +253,7 @@ func TestCallsAndKernels(t *testing.T) {
 					t.Errorf("a kernel of the graph counts for step %d, stage %d, and not for its launch", k.Step, k.Stage)
 				}
 			}
-			if _, err := stages.Windows(ranks, stages.Options{}); err != nil {
+			if _, err := stages.Divide(ranks, stages.Options{}); err != nil {
 				t.Error(err)
 			}
 		})

@@ -121,13 +121,13 @@ func FuzzRows(f *testing.F) {
 				t.Fatalf("rank %d has the number %d", i, r.ID)
 			}
 		}
-		windows, err := stages.Windows(ranks, stages.Options{})
-		for _, w := range windows {
+		divided, err := stages.Divide(ranks, stages.Options{})
+		for _, w := range divided.Windows {
 			if err := w.Validate(); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err == nil && len(windows) == 0 {
+		if err == nil && len(divided.Windows) == 0 {
 			t.Fatal("neither windows nor an error")
 		}
 		if o, err := stages.OpTrace(ranks, stages.Options{Run: "x"}); err == nil && o.Len() == 0 {

@@ -40,7 +40,7 @@ func profiles(t testing.TB, j *kinetotest.Job) []*profile.Rank {
 	return jobs[0].Ranks
 }
 
-func divided(t testing.TB, j *kinetotest.Job) *stages.Divided {
+func divided(t testing.TB, j *kinetotest.Job) stages.Divided {
 	t.Helper()
 	d, err := stages.Divide(profiles(t, j), stages.Options{Run: "job"})
 	if err != nil || len(d.Windows) != 1 {

@@ -77,9 +77,6 @@ func (s *Store) Read(from Stretch, offset int, buf []byte) ([]byte, error) {
 	return buf, nil
 }
 
-// Spilled is how many bytes are in the file.
-func (s *Store) Spilled() int64 { return s.size }
-
 // Close removes the file. The store must not be used again.
 func (s *Store) Close() {
 	if s.file != nil {

@@ -43,8 +43,8 @@ func TestStore(t *testing.T) {
 				all = append(all, s.Put(bytes.Repeat([]byte{i}, 20)))
 			}
 			all = append(all, s.Put(nil))
-			if s.Spilled() != tt.spilled {
-				t.Errorf("%d bytes in the file, want %d", s.Spilled(), tt.spilled)
+			if s.size != tt.spilled {
+				t.Errorf("%d bytes in the file, want %d", s.size, tt.spilled)
 			}
 			for i, from := range all[:6] {
 				if got := everything(t, &s, from); !bytes.Equal(got, bytes.Repeat([]byte{byte(i)}, 20)) || from.Len() != 20 {
@@ -91,7 +91,7 @@ func TestFull(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	if s.Spilled() != 5 {
-		t.Errorf("%d bytes in the file", s.Spilled())
+	if s.size != 5 {
+		t.Errorf("%d bytes in the file", s.size)
 	}
 }

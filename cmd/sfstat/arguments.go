@@ -42,10 +42,10 @@ func arrange(app *cli.App, args []string) (request, error) {
 		default:
 			use := newFlagUse(token)
 			use.detach(app)
-			known, _ := lookUp(app, operands)
-			if use.inline == nil && takesValue(app, known.Command, use.name) {
+			if use.inline == nil && takesValue(app, use.name) {
 				if i++; i == len(rest) {
-					return request{command: known.full}, badUsage("flag %s needs a value", use.shown())
+					known, _ := lookUp(app, operands)
+					return request{command: known.full}, use.incomplete(app, known)
 				}
 				use.value = &rest[i]
 			}
@@ -137,7 +137,7 @@ func newFlagUse(token string) flagUse {
 
 // detach takes "-oFILE" for "-o FILE", unless a flag has that name.
 func (u *flagUse) detach(app *cli.App) {
-	if !u.single || len(u.name) < 2 || len(owners(app, u.name)) > 0 || !takesValue(app, nil, u.name[:1]) {
+	if !u.single || len(u.name) < 2 || len(owners(app, u.name)) > 0 || !takesValue(app, u.name[:1]) {
 		return
 	}
 	value := u.name[1:]
@@ -176,13 +176,7 @@ func (u flagUse) tokens() []string {
 func (u flagUse) check(app *cli.App, c named) error {
 	f := flagNamed(c.Flags, u.name)
 	if f == nil {
-		if of := owners(app, u.name); len(of) > 0 {
-			return badUsage("flag %s belongs to %s, not to %s", u.shown(), strings.Join(of, ", "), c.full)
-		}
-		if as := chosenBy(c.Flags, u.name); as != "" {
-			return badUsage("unknown flag %s; did you mean --%s %s?", u.shown(), as, u.name)
-		}
-		return badUsage("unknown flag %s%s; see sfstat %s --help", u.shown(), suggestion(u.name, flagNames(c.Command), "--"), c.full)
+		return u.unknown(app, c)
 	}
 	value := u.value
 	if value == nil {
@@ -196,13 +190,29 @@ func (u flagUse) check(app *cli.App, c named) error {
 	return nil
 }
 
-// takesValue reports whether the flag is followed by a value: as the command has it, and where that is not known yet or has no such flag, as any has it.
-func takesValue(app *cli.App, command *cli.Command, name string) bool {
-	if command != nil {
-		if f, ok := flagNamed(command.Flags, name).(cli.DocGenerationFlag); ok {
-			return f.TakesValue()
-		}
+// unknown refuses a flag that the command does not have, with what was probably meant.
+func (u flagUse) unknown(app *cli.App, c named) error {
+	if as := chosenBy(c.Flags, u.name); as != "" {
+		return badUsage("unknown flag %s; did you mean --%s %s?", u.shown(), as, u.name)
 	}
+	if of := owners(app, u.name); len(of) > 0 {
+		return badUsage("flag %s belongs to %s, not to %s", u.shown(), strings.Join(of, ", "), c.full)
+	}
+	return badUsage("unknown flag %s%s; see sfstat %s --help", u.shown(), suggestion(u.name, flagNames(c.Command), "--"), c.full)
+}
+
+// incomplete refuses a flag without the value that it needs, or one that the
+// command, where that is known, does not have.
+func (u flagUse) incomplete(app *cli.App, c named) error {
+	if c.Command != nil && !c.isGroup() && flagNamed(c.Flags, u.name) == nil {
+		return u.unknown(app, c)
+	}
+	return badUsage("flag %s needs a value", u.shown())
+}
+
+// takesValue reports whether the flag is followed by a value, which is so in all
+// commands that have it or in none.
+func takesValue(app *cli.App, name string) bool {
 	return slices.ContainsFunc(working(app), func(c named) bool {
 		f, ok := flagNamed(c.Flags, name).(cli.DocGenerationFlag)
 		return ok && f.TakesValue()

@@ -68,6 +68,10 @@ func TestArrangeRefuses(t *testing.T) {
 		"diagnose --formt json x":           "unknown flag --formt; did you mean --format?",
 		"diagnose --form json x":            "unknown flag --form; did you mean --format?",
 		"diagnose --json x":                 "unknown flag --json; did you mean --format json?",
+		"comm --topology x":                 "unknown flag --topology; did you mean --show topology?",
+		"comm --matrix x":                   "unknown flag --matrix; did you mean --show matrix?",
+		"comm x --steps":                    "unknown flag --steps; did you mean --show steps?",
+		"comm --steps x":                    "unknown flag --steps; did you mean --show steps?",
 		"diagnose -z x":                     "unknown flag -z;",
 		"diagnose x --format":               "flag --format needs a value",
 		"diagnose --output --format json x": "flag --output needs a value, found the flag --format",
@@ -96,15 +100,12 @@ func TestArrangeRefuses(t *testing.T) {
 }
 
 // Whether a flag takes a value does not depend on the command, since flags may stand
-// before it; but for --steps, a table of comm, which must stand behind that.
+// before it.
 func TestFlagsAreOfOneKindInAllCommands(t *testing.T) {
 	kind := make(map[string]bool)
 	for _, c := range working(testApp()) {
 		for _, f := range c.Flags {
 			for _, name := range f.Names() {
-				if c.full == "comm" && name == "steps" {
-					continue
-				}
 				takes := f.(cli.DocGenerationFlag).TakesValue()
 				if before, seen := kind[name]; seen && before != takes {
 					t.Errorf("flag %s of %s takes a value in one command and none in another", name, c.full)

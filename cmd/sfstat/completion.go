@@ -119,7 +119,7 @@ func readWords(app *cli.App, words []string) (command *cli.Command, pending cli.
 			pending = nil
 		case strings.HasPrefix(word, "-") && word != "-" && word != "--":
 			name := strings.TrimLeft(word, "-")
-			if takesValue(app, command, name) {
+			if takesValue(app, name) {
 				pending = findFlag(app, command, name)
 			}
 		case command == nil:

@@ -10,6 +10,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/frontier/gates"
+	"github.com/sfstat/sfstat/engine/frontier/ranking"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
@@ -95,13 +96,13 @@ func strongWindow() diagnose.Window {
 	return diagnose.Window{Main: main, Paper: paper}
 }
 
-func baselines() []frontier.Ordering {
+func baselines() []ranking.Ordering {
 	scores := []float64{0.05, 0.19, 0.62, 0.08, 0.05, 0.01}
-	var out []frontier.Ordering
-	for m := frontier.StageMax; m <= frontier.Rank0; m++ {
-		out = append(out, frontier.Ordering{Method: m, Scores: scores, Ranking: []int{2, 1, 3, 0, 4, 5}, Candidates: []int{2, 1}})
+	var out []ranking.Ordering
+	for m := ranking.StageMax; m <= ranking.Rank0; m++ {
+		out = append(out, ranking.Ordering{Method: m, Scores: scores, Ranking: []int{2, 1, 3, 0, 4, 5}, Candidates: []int{2, 1}})
 	}
-	out[2] = frontier.Ordering{Method: frontier.Spread, Ranking: []int{0, 1, 2, 3, 4, 5}, Candidates: []int{}}
+	out[2] = ranking.Ordering{Method: ranking.Spread, Ranking: []int{0, 1, 2, 3, 4, 5}, Candidates: []int{}}
 	return out
 }
 

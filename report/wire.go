@@ -2,6 +2,7 @@ package report
 
 import (
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/ranking"
 )
 
 // The structs of this file are the JSON of a window. Their names and types are
@@ -131,9 +132,9 @@ func windowFrom(r *frontier.Result) windowJSON {
 		Stages: r.Stages, Substages: r.Substages,
 		Routing: names(r.Routing), CoCritical: names(r.CoCritical), Labels: strs(r.Labels), Reasons: strs(r.Reasons),
 		LeaderRank: r.Leader.Rank, LeaderSwitches: r.Leader.Switches, Leader: leaderOf(r),
-		Baselines:  eachMethod(r, func(o frontier.Ordering) []string { return names(o.Ranking) }),
-		Candidates: eachMethod(r, func(o frontier.Ordering) []string { return names(o.Candidates) }),
-		Scores:     eachMethod(r, func(o frontier.Ordering) []number { return numbers(o.Scores) }),
+		Baselines:  eachMethod(r, func(o ranking.Ordering) []string { return names(o.Ranking) }),
+		Candidates: eachMethod(r, func(o ranking.Ordering) []string { return names(o.Candidates) }),
+		Scores:     eachMethod(r, func(o ranking.Ordering) []number { return numbers(o.Scores) }),
 		Quality:    qualityOf(r.Quality), SyncPoint: syncPointOf(r.SyncPoint),
 		ModelFit: fitJSON{r.ModelFit.Mode.String(), r.ModelFit.Holds, fitReason(r.ModelFit)},
 		Culprits: culpritsOf(r, r.Culprits), Late: culpritsOf(r, r.Late), Saves: optionalNumber(r.Saves), Work: list(r.Work), Device: deviceOf(r),
@@ -149,8 +150,8 @@ func leaderOf(r *frontier.Result) leaderJSON {
 	return out
 }
 
-func eachMethod[T any](r *frontier.Result, of func(frontier.Ordering) []T) byMethod[T] {
-	get := func(m frontier.Method) []T {
+func eachMethod[T any](r *frontier.Result, of func(ranking.Ordering) []T) byMethod[T] {
+	get := func(m ranking.Method) []T {
 		for _, o := range r.Baselines {
 			if o.Method == m {
 				return of(o)
@@ -158,7 +159,7 @@ func eachMethod[T any](r *frontier.Result, of func(frontier.Ordering) []T) byMet
 		}
 		return []T{}
 	}
-	return byMethod[T]{get(frontier.StageMax), get(frontier.StageMean), get(frontier.Spread), get(frontier.SlowestRank), get(frontier.Rank0)}
+	return byMethod[T]{get(ranking.StageMax), get(ranking.StageMean), get(ranking.Spread), get(ranking.SlowestRank), get(ranking.Rank0)}
 }
 
 func qualityOf(q frontier.Quality) qualityJSON {

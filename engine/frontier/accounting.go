@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/frontier/gates"
+	"github.com/sfstat/sfstat/engine/frontier/ranking"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/stagename"
@@ -254,41 +255,29 @@ func (a *accounting) ratio(ns int64) *float64 {
 // compare fills what the five comparison methods say, under the same cut,
 // grouping and ties.
 func (a *accounting) compare() {
-	scores := make([][]float64, methodCount)
+	scores := make([][]float64, ranking.Rank0+1)
 	for m := range scores {
 		scores[m] = make([]float64, len(a.groups))
 	}
 	for g, rows := range a.groups {
 		for _, i := range rows {
 			k := &a.acc.rows[i]
-			scores[StageMax][g] += float64(k.rowMax)
-			scores[StageMean][g] += float64(k.rowSum)
-			scores[Spread][g] += float64(k.spread)
-			scores[SlowestRank][g] += float64(k.slowest)
-			scores[Rank0][g] += float64(k.first)
+			scores[ranking.StageMax][g] += float64(k.rowMax)
+			scores[ranking.StageMean][g] += float64(k.rowSum)
+			scores[ranking.Spread][g] += float64(k.spread)
+			scores[ranking.SlowestRank][g] += float64(k.slowest)
+			scores[ranking.Rank0][g] += float64(k.first)
 		}
 	}
 	for m, score := range scores {
-		o := Ordering{Method: Method(m), Ranking: Ranking(score)}
-		total := 0.0
-		for _, x := range score {
-			total += x
-		}
-		if total > 0 {
-			o.Scores = make([]float64, len(score))
-			for g, x := range score {
-				o.Scores[g] = x / total
-			}
-			o.Candidates = routingSet(o.Scores, a.gates.Tau)
-		}
-		a.r.Baselines = append(a.r.Baselines, o)
+		a.r.Baselines = append(a.r.Baselines, ranking.Method(m).Order(score, a.gates.Tau))
 	}
 	for g := range a.r.Stages {
 		if !a.interpretable() {
 			break
 		}
-		a.r.Stages[g].MaxShare = at(a.r.Baselines[StageMax].Scores, g)
-		a.r.Stages[g].MeanShare = at(a.r.Baselines[StageMean].Scores, g)
+		a.r.Stages[g].MaxShare = at(a.r.Baselines[ranking.StageMax].Scores, g)
+		a.r.Stages[g].MeanShare = at(a.r.Baselines[ranking.StageMean].Scores, g)
 	}
 }
 
@@ -312,7 +301,7 @@ func (a *accounting) decide() {
 			e.Shares = append(e.Shares, *s.Share)
 			e.Gains = append(e.Gains, *s.Gain)
 		}
-		lead := Ranking(e.Shares)[0]
+		lead := ranking.Of(e.Shares)[0]
 		a.leader(lead)
 		e.SwitchRate = a.r.Leader.Rate
 		if a.v.lags != nil {
@@ -366,14 +355,14 @@ func (a *accounting) agreement(e *Evidence, lead int) {
 		}
 		return Agrees
 	}
-	e.Raw = agrees(a.r.Baselines[StageMax].Scores)
+	e.Raw = agrees(a.r.Baselines[ranking.StageMax].Scores)
 	var spread int64
 	for i := range a.acc.rows {
 		spread += a.acc.rows[i].spread
 	}
 	e.Spread = Negligible
 	if float64(spread) > tie*float64(a.acc.makespan) {
-		e.Spread = agrees(a.r.Baselines[Spread].Scores)
+		e.Spread = agrees(a.r.Baselines[ranking.Spread].Scores)
 	}
 }
 

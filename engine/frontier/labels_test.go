@@ -2,11 +2,13 @@ package frontier
 
 import (
 	"encoding/json"
-	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/sfstat/sfstat/engine/frontier/gates"
+	"github.com/sfstat/sfstat/engine/frontier/ranking"
 )
 
 // golden reads a vector of the independent oracle.
@@ -36,7 +38,7 @@ func TestRoutingAgainstOracle(t *testing.T) {
 		t.Fatalf("golden file has %d cases and %d rejected taus", len(file.Cases), len(file.RejectedTau))
 	}
 	for i, c := range file.Cases {
-		if got := Ranking(c.Share); !slices.Equal(got, c.Ranking) {
+		if got := ranking.Of(c.Share); !slices.Equal(got, c.Ranking) {
 			t.Errorf("case %d: Ranking(%v) = %v, want %v", i, c.Share, got, c.Ranking)
 		}
 		got, err := RoutingSet(c.Share, c.Tau)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/sfstat/sfstat/engine/frontier/gates"
+	"github.com/sfstat/sfstat/engine/frontier/ranking"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -166,7 +167,7 @@ type Result struct {
 
 	Decision
 	Leader    Leader
-	Baselines []Ordering
+	Baselines []ranking.Ordering
 	Quality   Quality
 	SyncPoint SyncPoint
 	ModelFit  Fit
@@ -226,36 +227,6 @@ type Leader struct {
 
 // Leads reports whether one rank is surely the latest in most steps.
 func (r *Result) Leads() bool { return r.Leader.Rank != nil && 10*r.Leader.Steps >= 8*r.Steps }
-
-// Method is a way to rank stages that the frontier is compared with.
-type Method uint8
-
-// The five comparison baselines (StageFrontier, Table 4).
-const (
-	StageMax    Method = iota // Σ_t max_r d
-	StageMean                 // Σ_t mean_r d
-	Spread                    // Σ_t max_r d − median_r d
-	SlowestRank               // the stages of each step's slowest rank
-	Rank0                     // the stages of the lowest rank
-	methodCount
-)
-
-var methodNames = [methodCount]string{"stage_max", "stage_mean", "spread", "slowest_rank", "rank0"}
-
-func (m Method) String() string {
-	if m < methodCount {
-		return methodNames[m]
-	}
-	return fmt.Sprintf("method(%d)", m)
-}
-
-// Ordering is what one comparison method says.
-type Ordering struct {
-	Method     Method
-	Scores     []float64 // normalised to sum 1; nil when all are 0
-	Ranking    []int     // stages, best first
-	Candidates []int     // its smallest prefix that reaches tau
-}
 
 // Quality says how complete and how closed the input is.
 type Quality struct {

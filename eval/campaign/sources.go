@@ -6,7 +6,7 @@ import (
 
 	"github.com/montanaflynn/stats"
 
-	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/ranking"
 	"github.com/sfstat/sfstat/eval/crosscheck"
 )
 
@@ -136,7 +136,7 @@ func (s *source) add(r *comparedRun, a *crosscheck.Account) {
 		for i := range seeded {
 			seeded[i] = c.seeded(r.Comparison.Stages[i])
 		}
-		s.tally.add(routing{Place: place(seeded, frontier.Ranking(a.Share)), Hit: slices.ContainsFunc(a.Routing, c.seeded), Candidates: len(a.Routing)})
+		s.tally.add(routing{Place: place(seeded, ranking.Of(a.Share)), Hit: slices.ContainsFunc(a.Routing, c.seeded), Candidates: len(a.Routing)})
 	}
 	if a.Held == nil {
 		return

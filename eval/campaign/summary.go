@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/ranking"
 )
 
 // Key is a property of a case by which summaries are grouped.
@@ -148,7 +149,7 @@ func (t *tally) meanCandidates() float64 { return float64(t.candidates) / float6
 // methods, over all windows that hold a fault.
 func (s *Score) methods() (names []string, tallies []tally) {
 	names = []string{frontierMethod}
-	for m := frontier.StageMax; m <= frontier.Rank0; m++ {
+	for m := ranking.StageMax; m <= ranking.Rank0; m++ {
 		names = append(names, m.String())
 	}
 	tallies = make([]tally, len(names))

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/ranking"
 )
 
 // scoredWindow is how one window was answered. Fields about the seeded stage mean
@@ -94,7 +95,7 @@ func ofPaper(c *runCase, r *frontier.Result, fault bool) scoredWindow {
 	if len(r.Routing) > 0 {
 		w.shares = sharesOf(r)
 	}
-	w.Routing = routing{Method: frontierMethod, Place: place(w.seeded, frontier.Ranking(w.shares)), Hit: anyOf(w.seeded, r.Routing), Candidates: len(r.Routing)}
+	w.Routing = routing{Method: frontierMethod, Place: place(w.seeded, ranking.Of(w.shares)), Hit: anyOf(w.seeded, r.Routing), Candidates: len(r.Routing)}
 	for _, o := range r.Baselines {
 		var d division
 		m := routing{Method: o.Method.String(), Hit: anyOf(w.seeded, o.Candidates), Candidates: len(o.Candidates)}
@@ -124,7 +125,7 @@ func ofAutomatic(c *runCase, r *frontier.Result) automatic {
 	if r.Leader.Stage >= 0 {
 		a.Lead, a.Leader = r.Stages[r.Leader.Stage].Name, r.Leader.Rank
 		a.LeaderRight = a.Leader != nil && slices.Contains(c.Hidden, hiddenRank{*a.Leader, a.Lead})
-		a.Place = place(seeded, frontier.Ranking(sharesOf(r)))
+		a.Place = place(seeded, ranking.Of(sharesOf(r)))
 	}
 	for i, s := range r.Stages {
 		if seeded[i] {

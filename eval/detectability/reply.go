@@ -10,6 +10,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/engine/bootstrap"
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/ranking"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -59,9 +60,9 @@ func (s *search) read(w *trace.Window, rank int) (reply, error) {
 
 func replyOf(v *diagnose.Verdict, rank int) reply {
 	w := v.Windows[0]
-	r := reply{rank: rank, main: ranking(w.Main)}
+	r := reply{rank: rank, main: byShare(w.Main)}
 	if r.paper = r.main; w.Paper != nil {
-		r.paper = ranking(w.Paper)
+		r.paper = byShare(w.Paper)
 	}
 	if len(v.Suspects) > 0 {
 		r.first = &v.Suspects[0]
@@ -74,8 +75,8 @@ func replyOf(v *diagnose.Verdict, rank int) reply {
 	return r
 }
 
-// ranking is the stages by descending share; nil below the floor.
-func ranking(r *frontier.Result) []string {
+// byShare is the stages by descending share; nil below the floor.
+func byShare(r *frontier.Result) []string {
 	shares := make([]float64, len(r.Stages))
 	for i, st := range r.Stages {
 		if st.Share == nil {
@@ -84,7 +85,7 @@ func ranking(r *frontier.Result) []string {
 		shares[i] = *st.Share
 	}
 	var names []string
-	for _, i := range frontier.Ranking(shares) {
+	for _, i := range ranking.Of(shares) {
 		names = append(names, r.Stages[i].Name)
 	}
 	return names

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/ranking"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -61,8 +62,8 @@ func syncWait(s *sampler) (finding, error) {
 		if err != nil {
 			return outcome{}, err
 		}
-		return outcome{first(r.Routing, dataStage), first(r.Baselines[frontier.StageMax].Ranking, dataStage),
-			first(r.Baselines[frontier.StageMean].Ranking, dataStage)}, nil
+		return outcome{first(r.Routing, dataStage), first(r.Baselines[ranking.StageMax].Ranking, dataStage),
+			first(r.Baselines[ranking.StageMean].Ranking, dataStage)}, nil
 	})
 	n := len(trials)
 	f := tally(trials, func(o outcome) bool { return o.frontier })

@@ -1,0 +1,55 @@
+// Package ranking puts the stages of an account in an order: by their share, and
+// by the comparison methods that do without the frontier (StageFrontier, Table 4).
+package ranking
+
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/frontier/gates"
+)
+
+// Two values are one in a ranking when they differ by less than this fraction
+// of the largest, so that rounding cannot decide an order.
+const rankSlack = 1e-12
+
+// Of orders stage indices by descending score; equal scores keep their
+// order, upstream first. O(S²).
+func Of(score []float64) []int {
+	out := make([]int, 0, len(score))
+	if len(score) == 0 {
+		return out
+	}
+	slack := slices.Max(score) * rankSlack
+	left := make([]int, len(score))
+	for i := range left {
+		left[i] = i
+	}
+	for len(left) > 0 {
+		top := score[left[0]]
+		for _, s := range left {
+			top = max(top, score[s])
+		}
+		for i, s := range left {
+			if score[s] >= top-slack {
+				out = append(out, s)
+				left = append(left[:i], left[i+1:]...)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// Candidates is the smallest prefix of the ranking of scores whose sum reaches
+// tau. The scores sum to 1. O(S²).
+func Candidates(score []float64, tau float64) []int {
+	cum := 0.0
+	order := Of(score)
+	for n, s := range order {
+		cum += score[s]
+		if gates.AtLeast(cum, tau) {
+			return order[:n+1]
+		}
+	}
+	return order
+}

@@ -51,10 +51,10 @@ type followedUnit struct {
 
 // live is the session of a unit that grows.
 type live struct {
-	s       *diagnose.Session
-	tail    follow.Tail
-	windows int
-	used    int // look
+	s    *diagnose.Session
+	tail follow.Tail
+	kept int // windows, counted once for each of their ranks
+	used int // look
 }
 
 const (
@@ -63,8 +63,9 @@ const (
 	mostRestless = 5
 	// quietLooks is after how many looks without a change windows count as complete that some ranks have not written.
 	quietLooks = 10
-	// mostLive is of how many windows the accounts are kept, of runs that grow: those that grew last.
-	mostLive = 20_000
+	// mostLive is of how many windows, counted once for each of their ranks, the accounts
+	// are kept: those of runs that grew last, and in any case of the last.
+	mostLive = 160_000
 )
 
 // change is a unit that was judged.
@@ -298,7 +299,7 @@ func (f *following) appended(l *live, now *follow.Unit) (inputs, error) {
 		if !ok {
 			return nil
 		}
-		l.windows++
+		l.kept += len(w.Ranks)
 		if f.see != nil {
 			f.see(item)
 		}
@@ -306,27 +307,26 @@ func (f *following) appended(l *live, now *follow.Unit) (inputs, error) {
 	})
 }
 
-// bound drops the sessions that were used longest ago where they have too many windows.
+// bound drops the sessions that were used longest ago where they keep too much. That of
+// the unit that was judged last stays: to read it anew would take as much.
 func (f *following) bound(last *followedUnit) {
 	last.live.used = f.looks
 	for {
 		total := 0
-		oldest := last
+		var oldest *followedUnit
 		for _, u := range f.units {
 			if u.live == nil {
 				continue
 			}
-			total += u.live.windows
-			if u.live.used < oldest.live.used {
+			total += u.live.kept
+			if u != last && (oldest == nil || u.live.used < oldest.live.used) {
 				oldest = u
 			}
 		}
-		if total <= mostLive {
+		if total <= mostLive || oldest == nil {
 			return
 		}
-		if oldest.live = nil; oldest == last {
-			return
-		}
+		oldest.live = nil
 	}
 }
 

@@ -127,6 +127,33 @@ func TestFollowingSlowly(t *testing.T) {
 	}, filepath.Dir(path))
 }
 
+// TestBound: accounts are dropped of the runs that grew longest ago, and never of the last.
+func TestBound(t *testing.T) {
+	unit := func(kept, used int) *followedUnit { return &followedUnit{live: &live{kept: kept, used: used}} }
+	for name, c := range map[string]struct {
+		units []*followedUnit // the last was judged last
+		want  []bool          // whose accounts are left
+	}{
+		"all fit":               {[]*followedUnit{unit(mostLive/2, 1), unit(mostLive/2, 2)}, []bool{true, true}},
+		"the oldest goes":       {[]*followedUnit{unit(mostLive/2, 2), unit(mostLive/2, 1), unit(mostLive/2, 3)}, []bool{true, false, true}},
+		"all grew at this look": {[]*followedUnit{unit(mostLive, 3), unit(mostLive, 3)}, []bool{false, true}},
+		"the last alone":        {[]*followedUnit{unit(2*mostLive, 3)}, []bool{true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &following{units: map[string]*followedUnit{}, looks: 3}
+			for i, u := range c.units {
+				f.units[string(rune('a'+i))] = u
+			}
+			f.bound(c.units[len(c.units)-1])
+			for i, u := range c.units {
+				if (u.live != nil) != c.want[i] {
+					t.Errorf("unit %d: accounts left: %t, want %t", i, u.live != nil, c.want[i])
+				}
+			}
+		})
+	}
+}
+
 // TestFollowingFolders: files of one run that only reading shows, files that go and
 // files that break.
 func TestFollowingFolders(t *testing.T) {

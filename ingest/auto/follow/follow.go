@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sfstat/sfstat/ingest"
@@ -57,9 +58,10 @@ func (u *Unit) Paths() []string {
 	return append(out, u.Beside...)
 }
 
-// Same reports whether nothing of a unit has changed since before.
+// Same reports whether nothing of a unit has changed since before. What was appended to
+// readings beside it changes nothing: those of a job that has ended go on.
 func (u *Unit) Same(before *Unit) bool {
-	return u.Label == before.Label && slices.EqualFunc(u.Files, before.Files, func(a, b File) bool { return a.same(&b) })
+	return u.Label == before.Label && slices.Equal(u.Beside, before.Beside) && slices.EqualFunc(u.Files, before.Files, func(a, b File) bool { return a.same(&b) })
 }
 
 // Grown reports whether a unit is what it was before, with packets appended.
@@ -126,11 +128,10 @@ func (s *Files) Look() []*Unit {
 	return s.units(files, beside)
 }
 
-// look sees what a file holds, unless it is known: what is longer by now begins as it did.
+// look sees what a file holds, unless it is what it was.
 func (s *Files) look(path string, info fs.FileInfo) File {
 	f := File{Path: path, info: info}
-	before, known := s.known[path]
-	if known && (f.same(&before) || f.longer(&before) && (before.held.Windows || before.held.More)) {
+	if before, known := s.known[path]; known && f.same(&before) {
 		f.held = before.held
 	} else {
 		f.held = auto.Holds(path, ingest.Limits{})
@@ -197,7 +198,7 @@ func keyOf(f *File, dir, label string, more bool) string {
 	case more:
 		return "folder " + dir
 	case f.held.Run() != "":
-		return "run " + label + "/" + f.held.Run()
+		return "run " + strconv.Quote(label) + f.held.Run()
 	case strings.HasSuffix(strings.ToLower(f.Path), ".parquet"):
 		return "file " + f.Path
 	}

@@ -128,6 +128,43 @@ func TestChanges(t *testing.T) {
 	}
 }
 
+// TestRewrittenInPlace: a file that is longer by now, and holds another run, is of another
+// unit.
+func TestRewrittenInPlace(t *testing.T) {
+	dir := folderOf(t, map[string]string{"x/a.jsonl": line("a", 0, 0), "y/a.jsonl": line("a", 0, 0), "z.jsonl": line("z", 0, 0)})
+	files := New([]string{dir})
+	if n := len(files.Look()); n != 3 {
+		t.Fatalf("%d units, want 3", n)
+	}
+	write(t, filepath.Join(dir, "z.jsonl"), line("x/a", 0, 0)+line("x/a", 0, 1))
+	if n := len(files.Look()); n != 3 {
+		t.Errorf("another run: %d units, want 3", n)
+	}
+	write(t, filepath.Join(dir, "z.jsonl"), strings.Repeat("step,rank,data_ms\n", 100))
+	for _, u := range files.Look() {
+		if u.Plain() == strings.HasPrefix(u.Key, "folder") {
+			t.Errorf("unit %s is taken for packets: %t", u.Key, u.Plain())
+		}
+	}
+}
+
+// TestReadings: a file of readings that comes changes all units; one that grows, none.
+func TestReadings(t *testing.T) {
+	const gpus = "timestamp, index, clocks.current.sm [MHz]\n"
+	dir := folderOf(t, map[string]string{"a.jsonl": line("a", 0, 0)})
+	files := New([]string{dir})
+	before := files.Look()[0]
+	write(t, filepath.Join(dir, "gpu.csv"), gpus)
+	with := files.Look()[0]
+	if with.Same(before) {
+		t.Error("a unit is the same with readings beside it")
+	}
+	appendTo(t, filepath.Join(dir, "gpu.csv"), "2026/01/01 00:00:00.000, 0, 1410 MHz\n")
+	if now := files.Look()[0]; !now.Same(with) {
+		t.Error("a unit is another since the readings beside it grew")
+	}
+}
+
 func touch(t *testing.T, path string) {
 	t.Helper()
 	if err := os.Chtimes(path, time.Time{}, time.Unix(1, 0)); err != nil {

@@ -1,8 +1,6 @@
 package comm
 
 import (
-	"fmt"
-
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/engine/comm/volume"
 	"github.com/sfstat/sfstat/trace/nccl"
@@ -11,7 +9,7 @@ import (
 // against holds what every rank called against a model, which is complete.
 func (r *Result) against(m *volume.Model) error {
 	if int64(len(r.Ranks)) != m.Ranks() {
-		return fmt.Errorf("the model has dp·tp·cp·pp = %d·%d·%d·%d = %d ranks, the logs and exports have %d", m.DP, m.TP, m.CP, m.PP, m.Ranks(), len(r.Ranks))
+		return &volume.RanksError{Model: m, Recorded: len(r.Ranks)}
 	}
 	for i := range r.Ranks {
 		k := &r.Ranks[i]

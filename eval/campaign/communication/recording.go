@@ -79,6 +79,9 @@ func readRecording(path, name string) (*Recording, error) {
 		return nil, found.Problems[0].Err
 	}
 	if r.Result, err = comm.Analyze(found.Comm, comm.Options{Model: r.Model}); err != nil {
+		if errors.As(err, new(*volume.RanksError)) {
+			path = filepath.Join(path, modelName)
+		}
 		return nil, input.At(input.Pos{File: path}, err)
 	}
 	for _, s := range found.Comm.Sources {

@@ -436,7 +436,7 @@ func timesOfWindow(w *trace.Window) (t monitoring.Interval) {
 	return t
 }
 
-// seeRanks notes where ranks run.
+// seeRank notes where a rank runs.
 func (r *run) seeRank(id int, host string, local int) {
 	if r.places == nil {
 		r.places = make(map[int]seenOn)

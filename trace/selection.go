@@ -120,7 +120,7 @@ func (w *Window) epochsAt(step int64) []int64 {
 	return out
 }
 
-// comms.Record reports whether communication is selected: that of a run, whole, for where a
+// Comm reports whether communication is selected: that of a run, whole, for where a
 // rank waits, and for whom, is of all its calls.
 func (s *Selection) Comm(c *comms.Record) bool {
 	return s.Run(c.Run) && len(s.Windows) == 0 && s.Steps == nil && len(s.Ranks) == 0

@@ -118,7 +118,7 @@ func TestMakespanOfCuts(t *testing.T) {
 	})
 }
 
-// TestSlackIdentity: a[s] = max_r d[r,s] − slack[r,s−1], and both bounds of
+// TestSlackIdentityAndBounds: a[s] = max_r d[r,s] − slack[r,s−1], and both bounds of
 // the paper: F ≤ Σ max ≤ min(S,R)·F and F/R ≤ Σ mean ≤ F, per window.
 func TestSlackIdentityAndBounds(t *testing.T) {
 	eachRandomWindow(t, func(t *testing.T, _ *rand.Rand, w *trace.Window) {
@@ -297,7 +297,7 @@ func TestAnswersScaleWithTheStep(t *testing.T) {
 	}
 }
 
-// TestDuplicateRank: a copy of a rank changes no frontier; merging two
+// TestDuplicateRankAndMergedStages: a copy of a rank changes no frontier; merging two
 // neighbouring stages adds their advances.
 func TestDuplicateRankAndMergedStages(t *testing.T) {
 	eachRandomWindow(t, func(t *testing.T, rng *rand.Rand, w *trace.Window) {

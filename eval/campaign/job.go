@@ -69,7 +69,7 @@ func scale(st *simulate.Stage, mean simulate.Millis) {
 	}
 }
 
-// meetLast makes ranks synchronise in the last microstep only, as under no_sync.
+// syncLast makes ranks synchronise in the last microstep only, as under no_sync.
 func syncLast(s *simulate.Spec) {
 	for i := range s.Stages {
 		st := &s.Stages[i]

@@ -72,7 +72,7 @@ func tableOfSources(runs []comparedRun, costs map[string]*costs) Table {
 var toolsOfPaper = []struct{ name, how string }{
 	{"pytorch", "PyTorch's profiler did not look at these runs: a group with profiler: pytorch has it do so."},
 	{"hta", "HTA did not read these traces: pip install HolisticTraceAnalysis, then python3 bench/reference/sources.py FOLDER."},
-	{"nsight", "Nsight Systems did not look at these runs: run the job under nsys profile -t nvtx and put its exports into sources/RUN/nsight/."},
+	{"nsight", "Nsight Systems did not look at these runs: a group with profiler: nsight has it do so."},
 }
 
 // unseen says of tools of the paper's table that are not among the sources how

@@ -82,7 +82,6 @@ var rules = []rule{
 	{of: "eval/verdicts", may: []string{""}},
 	{of: "eval/links", may: []string{""}},
 	{of: "eval/ksruntime", may: []string{""}},
-	{of: "eval/mutateddumps", may: []string{""}},
 	{of: "bench", may: []string{""}},
 	{of: "fixtures", may: []string{""}},
 	{of: "internal/parquet", may: []string{"trace"}},

@@ -3,8 +3,8 @@ package comms
 import "slices"
 
 // Join puts what several readers or files recorded of one job into one
-// Record, in their order, with every index moved. Clocks of different Comms are
-// different ones. The Comms given stay as they are; what they point to is
+// Record, in their order, with every index moved. Clocks of different
+// records are different ones. The records given stay as they are; what they point to is
 // shared. O(records).
 func Join(all ...*Record) *Record {
 	if len(all) == 0 {

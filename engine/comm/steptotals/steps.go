@@ -52,7 +52,7 @@ type Steps struct {
 	Totals []Total  // initialisation first if there is any, each step, between, shutdown
 }
 
-// StepTotals places every call in its step and adds each step up. A call is where the host made it: by the stamp of its launch or range, else by when its kernel
+// Of places every call in its step and adds each step up. A call is where the host made it: by the stamp of its launch or range, else by when its kernel
 // began; calls without either are where those before them are. Ranks that mark no steps are parted by repetition.
 func Of(r *comm.Result) *Steps {
 	s := &Steps{Places: make([]Place, len(r.Calls))}

@@ -28,7 +28,7 @@ type Lateness struct {
 	Chance float64 // that it has most of Own in so many parts of the recording if all ranks are alike, for any rank
 }
 
-// Lateness is of every rank, by rank; span is from the first start of a collective to the last end, on the first clock.
+// LatenessOf is the arrival skew of every rank, by rank; span is from the first start of a collective to the last end, on the first clock.
 func LatenessOf(r *comm.Result) (all []Lateness, span int64) {
 	all = make([]Lateness, len(r.Ranks))
 	margins, owns := make([][]int64, len(r.Ranks)), make([][]int64, len(r.Ranks))

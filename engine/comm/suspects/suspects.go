@@ -60,7 +60,7 @@ type Suspect struct {
 	Late Lateness
 }
 
-// Span is from the first start of a collective or message to the last end, of those on the first clock.
+// span is from the first start of a collective or message to the last end, of those on the first clock.
 func span(r *comm.Result) int64 {
 	var first, last int64
 	see := func(begin, end int64) {
@@ -84,7 +84,7 @@ func span(r *comm.Result) int64 {
 	return last - first
 }
 
-// Suspects are the ranks that arrive late and the links and communicators that are slow, by what they cost. A communicator that is
+// Find is the ranks that arrive late and the links and communicators that are slow, by what they cost. A communicator that is
 // slow because a link in it is, is not one beside that.
 func Find(r *comm.Result) []Suspect {
 	var all []Suspect

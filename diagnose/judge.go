@@ -11,6 +11,7 @@ import (
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/frontier/gates"
+	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace/health"
 )
@@ -334,7 +335,7 @@ func (j *judge) recordedNext(f *finding) bool {
 func (j *judge) device(w *frontier.Result) {
 	d := w.Device
 	if d == nil || len(d.Stages) == 0 || w.Steps == 0 || w.Makespan == 0 ||
-		slices.Contains(w.Labels, frontier.ForwardEventScopeLimited) || slices.Contains(w.Labels, frontier.RoleAwareNeeded) {
+		slices.Contains(w.Labels, labels.ForwardEventScopeLimited) || slices.Contains(w.Labels, labels.RoleAwareNeeded) {
 		return
 	}
 	stage := w.Stages[d.Stages[0]].Name

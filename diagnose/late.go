@@ -7,6 +7,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/stagename"
 )
@@ -233,7 +234,7 @@ func (j *judge) trust(w *frontier.Result, c cohort, m *frontier.Culprit) (eviden
 func (j *judge) lacks(w *frontier.Result, c cohort, m *frontier.Culprit) []evidence.Lack {
 	latest := w.Stages[m.Stage].Latest
 	several := len(c.members) > 1 && undeclared(w)
-	mixed := slices.Contains(w.Labels, frontier.RoleAwareNeeded)
+	mixed := slices.Contains(w.Labels, labels.RoleAwareNeeded)
 	var out []evidence.Lack
 	say := func(holds bool, l evidence.Lack) {
 		if holds {
@@ -254,10 +255,10 @@ func (j *judge) lacks(w *frontier.Result, c cohort, m *frontier.Culprit) []evide
 	say(w.SyncPoint.Evidence == frontier.SyncLikely, evidence.Lack{Reason: evidence.ReasonSyncLikely, AtMost: evidence.Supported})
 	say(!w.Quality.Wall, evidence.Lack{Reason: evidence.ReasonNoWall, AtMost: evidence.Supported})
 	say(several, evidence.Lack{Reason: evidence.ReasonUndeclaredRoles, AtMost: unless(mixed)})
-	say(slices.Contains(w.Labels, frontier.TelemetryLimited), evidence.Lack{Reason: evidence.ReasonTelemetry, AtMost: evidence.Supported})
+	say(slices.Contains(w.Labels, labels.TelemetryLimited), evidence.Lack{Reason: evidence.ReasonTelemetry, AtMost: evidence.Supported})
 	say(mixed, evidence.Lack{Reason: evidence.ReasonMixedRoles, AtMost: evidence.Supported})
 	say(w.Group != "", evidence.Lack{Reason: evidence.ReasonWithinRole, AtMost: evidence.Supported})
-	say(slices.Contains(w.Labels, frontier.GradientAccumulationAmbiguous), evidence.Lack{Reason: evidence.ReasonAccumulation, AtMost: evidence.Supported})
+	say(slices.Contains(w.Labels, labels.GradientAccumulationAmbiguous), evidence.Lack{Reason: evidence.ReasonAccumulation, AtMost: evidence.Supported})
 	return out
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/devicetime"
@@ -468,11 +469,11 @@ func TestRoleGroups(t *testing.T) {
 		t.Errorf("suspect %v", show(first))
 	}
 	w := v.Windows[0]
-	if !slices.Contains(w.Main.Labels, frontier.RoleAwareNeeded) || len(w.Main.Routing) != 0 || len(w.Groups) != 2 {
+	if !slices.Contains(w.Main.Labels, labels.RoleAwareNeeded) || len(w.Main.Routing) != 0 || len(w.Groups) != 2 {
 		t.Errorf("labels %v, routing %v, %d groups", w.Main.Labels, w.Main.Routing, len(w.Groups))
 	}
 	for _, g := range w.Groups {
-		if len(g.Ranks) != 4 || g.Strong() || slices.Contains(g.Labels, frontier.RoleAwareNeeded) || slices.Contains(g.Labels, frontier.TelemetryLimited) {
+		if len(g.Ranks) != 4 || g.Strong() || slices.Contains(g.Labels, labels.RoleAwareNeeded) || slices.Contains(g.Labels, labels.TelemetryLimited) {
 			t.Errorf("group %s: ranks %v labels %v", g.Group, g.Ranks, g.Labels)
 		}
 	}
@@ -581,8 +582,8 @@ func TestUndeclaredRolesThatDiffer(t *testing.T) {
 		w.Ranks[r].Role = nil
 	}
 	v := verdictOn(t, w)
-	if labels := v.Windows[0].Main.Labels; !slices.Contains(labels, frontier.RoleAwareNeeded) {
-		t.Errorf("labels %v", labels)
+	if given := v.Windows[0].Main.Labels; !slices.Contains(given, labels.RoleAwareNeeded) {
+		t.Errorf("labels %v", given)
 	}
 	for _, x := range v.Suspects {
 		if x.Confidence == evidence.Strong {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/labels"
 )
 
 // What is slow on all ranks alike, where nobody was found late.
@@ -102,7 +103,7 @@ func (j *judge) slowStage(m *frontier.Result) (stage int, slow bool) {
 		return m.Leader.Stage, false // its times hold what is not recorded of other ranks
 	}
 	g := m.Stages[best].Gain
-	return best, g != nil && *g >= j.minGain && !slices.Contains(m.Reasons, frontier.GainTie)
+	return best, g != nil && *g >= j.minGain && !slices.Contains(m.Reasons, labels.GainTie)
 }
 
 // clipped is what a stage with slow steps costs, and what agrees.
@@ -111,7 +112,7 @@ func clipped(m *frontier.Result, stage int) evidence.Clipped {
 	if lead := m.Stages[m.Leader.Stage]; stage != m.Leader.Stage {
 		c.Lead, c.LeadSaves = lead.Name, *lead.Gain
 	} else {
-		c.Agrees = slices.Contains(m.Labels, frontier.DirectExposure)
+		c.Agrees = slices.Contains(m.Labels, labels.DirectExposure)
 	}
 	return c
 }
@@ -120,7 +121,7 @@ func clipped(m *frontier.Result, stage int) evidence.Clipped {
 // device works: launching, Python, synchronous copies, emulated arithmetic.
 func (j *judge) hostOverhead(m *frontier.Result) {
 	d := m.Device
-	if d == nil || len(d.Stages) == 0 || m.Steps == 0 || !slices.Contains(m.Labels, frontier.ForwardHostOverheadSuspected) {
+	if d == nil || len(d.Stages) == 0 || m.Steps == 0 || !slices.Contains(m.Labels, labels.ForwardHostOverheadSuspected) {
 		return
 	}
 	s := m.Stages[d.Stages[0]]

@@ -6,6 +6,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/labels"
 )
 
 // leastTold is the fraction of a step from which on a certain straggler decides the
@@ -102,9 +103,9 @@ func (j *judge) tooLittle() bool {
 // trusted. Time in no stage withholds certainty and is no such lack: it is measured
 // on every rank.
 func incomplete(w *frontier.Result) bool {
-	return slices.Contains(w.Labels, frontier.TelemetryLimited) && slices.ContainsFunc(w.Reasons, func(r frontier.Reason) bool {
+	return slices.Contains(w.Labels, labels.TelemetryLimited) && slices.ContainsFunc(w.Reasons, func(r labels.Reason) bool {
 		switch r {
-		case frontier.GatherFailed, frontier.MissingRanks, frontier.SchemaMismatch, frontier.VectorUnusable, frontier.DataWaitUnassigned, frontier.OverlapError:
+		case labels.GatherFailed, labels.MissingRanks, labels.SchemaMismatch, labels.VectorUnusable, labels.DataWaitUnassigned, labels.OverlapError:
 			return true
 		}
 		return false

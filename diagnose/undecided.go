@@ -6,6 +6,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/engine/baseline"
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/trace/stagename"
 )
 
@@ -18,7 +19,7 @@ const plainBackward = 2
 // hidden bounds how much of a stage in which all ranks synchronise may be the delay
 // of one rank: all time beyond what the stage needs.
 func (j *judge) hidden(m *frontier.Result) {
-	if m.Steps == 0 || slices.Contains(m.Labels, frontier.RoleAwareNeeded) {
+	if m.Steps == 0 || slices.Contains(m.Labels, labels.RoleAwareNeeded) {
 		return
 	}
 	step := m.Makespan / int64(m.Steps)
@@ -103,11 +104,11 @@ func (j *judge) questions() []answer.Undecided {
 		m := w.Main
 		for _, l := range m.Labels {
 			switch l {
-			case frontier.RoleAwareNeeded:
+			case labels.RoleAwareNeeded:
 				j.ask(answer.Undecided{Question: answer.RolesMixed, Needs: answer.SourceRoles})
-			case frontier.GradientAccumulationAmbiguous:
+			case labels.GradientAccumulationAmbiguous:
 				j.ask(answer.Undecided{Question: answer.MicrostepOrder, Needs: answer.SourceMicrosteps})
-			case frontier.ForwardEventScopeLimited:
+			case labels.ForwardEventScopeLimited:
 				j.ask(answer.Undecided{Question: answer.DeviceOrHost, Needs: answer.SourceEvents})
 			}
 		}

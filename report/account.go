@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -202,12 +203,12 @@ func windowTable(results []*frontier.Result, noted []int, note string) *table {
 // labelItems orders labels for a narrow column: diagnoses first, then doubts;
 // the accounting label, which all usable windows carry, is left out, and so is
 // a label that another one includes.
-func labelItems(labels []frontier.Label) []string {
-	likely := slices.Contains(labels, frontier.LikelySyncWait)
-	order := slices.DeleteFunc(slices.Clone(labels), func(l frontier.Label) bool {
-		return l == frontier.FrontierAccounting || likely && l == frontier.SyncWaitDependent
+func labelItems(given []labels.Label) []string {
+	likely := slices.Contains(given, labels.LikelySyncWait)
+	order := slices.DeleteFunc(slices.Clone(given), func(l labels.Label) bool {
+		return l == labels.FrontierAccounting || likely && l == labels.SyncWaitDependent
 	})
-	slices.SortStableFunc(order, func(a, b frontier.Label) int {
+	slices.SortStableFunc(order, func(a, b labels.Label) int {
 		return cmp.Compare(labelRank(a), labelRank(b))
 	})
 	var items []string
@@ -217,11 +218,11 @@ func labelItems(labels []frontier.Label) []string {
 	return items
 }
 
-func labelRank(l frontier.Label) int {
+func labelRank(l labels.Label) int {
 	switch {
 	case l.Strong():
 		return 0
-	case l == frontier.TelemetryLimited, l == frontier.RoleAwareNeeded:
+	case l == labels.TelemetryLimited, l == labels.RoleAwareNeeded:
 		return 1
 	}
 	return 2

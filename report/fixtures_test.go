@@ -10,6 +10,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/frontier/gates"
+	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/engine/frontier/ranking"
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -49,7 +50,7 @@ func window(run string, index int64, tenths ...int64) *frontier.Result {
 			r.Leader.Stage = i
 		}
 	}
-	r.Labels = []frontier.Label{frontier.FrontierAccounting}
+	r.Labels = []labels.Label{labels.FrontierAccounting}
 	r.Routing = []int{r.Leader.Stage}
 	r.Quality = frontier.Quality{ClosureResidual: 0.004, Wall: true, GatherOK: true, SchemaOK: true}
 	r.SyncPoint.At = -1
@@ -78,7 +79,7 @@ func strongWindow() diagnose.Window {
 	main.Cut, main.CutReason = frontier.CutSync, frontier.CutAtSyncPoint
 	main.Steps = 119
 	main.Stages[2].Syncs, main.Stages[2].Wait = true, 104*119*ms
-	main.Labels = []frontier.Label{frontier.FrontierAccounting, frontier.SyncWaitDependent, frontier.LikelySyncWait}
+	main.Labels = []labels.Label{labels.FrontierAccounting, labels.SyncWaitDependent, labels.LikelySyncWait}
 	main.Routing = []int{3, 2, 1}
 	main.ModelFit = frontier.Fit{Mode: frontier.ModelFitAuto, Holds: true,
 		Why: frontier.FitInduced, Stage: stageList[3], Gain: 0.372}
@@ -90,8 +91,8 @@ func strongWindow() diagnose.Window {
 	main.Stages[3].Saves, main.Saves = &saves, &saves
 	main.Baselines = baselines()
 	paper := window("job-42", 0, 158, 603, 2196, 101, 132, 10)
-	paper.Labels = append(paper.Labels, frontier.CoCritical)
-	paper.Reasons = []frontier.Reason{frontier.LowGainNoModelFit}
+	paper.Labels = append(paper.Labels, labels.CoCritical)
+	paper.Reasons = []labels.Reason{labels.LowGainNoModelFit}
 	paper.Routing, paper.CoCritical = []int{2, 1}, []int{2}
 	return diagnose.Window{Main: main, Paper: paper}
 }
@@ -135,9 +136,9 @@ func strongCase() *diagnose.Verdict { return single(strongRun()) }
 func stageOnlyCase() *diagnose.Verdict {
 	w := window("job-43", 0, 158, 603, 2420, 21, 143, 9)
 	w.Stages[2].Gain, w.Stages[2].Syncs = ptr(0.214), true
-	w.Labels = append(w.Labels, frontier.DirectExposure, frontier.ForwardHostOverheadSuspected)
+	w.Labels = append(w.Labels, labels.DirectExposure, labels.ForwardHostOverheadSuspected)
 	w.Device = &frontier.Device{Channel: "model.fwd_loss_cuda_event_ms", Stages: []int{1}, Rank: 3, Time: 11.2e6, Wall: 60.3e6, Peers: 11e6, Excess: 0.2e6,
-		Events: frontier.Events{Sampled: 12, Ready: 12, Share: 0.03, OverWall: 0.19}}
+		Events: labels.Events{Sampled: 12, Ready: 12, Share: 0.03, OverWall: 0.19}}
 	w.Routing = []int{2}
 	return single(diagnose.RunVerdict{Run: "job-43", Status: answer.SlowEverywhere, Confidence: evidence.Supported,
 		Suspects: []diagnose.Finding{{Kind: diagnose.KindStage, Cause: diagnose.CauseSlowSteps, Place: diagnose.Place{Stage: "model.backward_cpu_wall"},
@@ -151,7 +152,7 @@ func stageOnlyCase() *diagnose.Verdict {
 
 func nothingCase() *diagnose.Verdict {
 	w := window("job-44", 0, 158, 603, 1210, 21, 143, 9)
-	w.Labels, w.Reasons = append(w.Labels, frontier.CoCritical), []frontier.Reason{frontier.LowGainNoModelFit}
+	w.Labels, w.Reasons = append(w.Labels, labels.CoCritical), []labels.Reason{labels.LowGainNoModelFit}
 	w.Routing, w.CoCritical = []int{2, 1}, []int{2}
 	return single(diagnose.RunVerdict{Run: "job-44", Status: answer.NoStraggler,
 		Observed: []evidence.Observation{evidence.NobodyLate{Ranks: 8, Steps: 119, Skew: 400_000, Detectable: 21 * ms, Step: 207 * ms}},
@@ -171,7 +172,7 @@ func severalWindowsCase() *diagnose.Verdict {
 	rv.Windows, rv.Suspects[0].Windows = nil, nil
 	for i := range int64(12) {
 		w := window("job-42", i, 158, 603, 1020+10*i, 101, 143, 9)
-		w.Labels, w.Reasons = append(w.Labels, frontier.CoCritical), []frontier.Reason{frontier.LowGainNoModelFit}
+		w.Labels, w.Reasons = append(w.Labels, labels.CoCritical), []labels.Reason{labels.LowGainNoModelFit}
 		if i%5 == 2 {
 			w = strongWindow().Main
 			w.Window, w.FirstStep = i, 20+120*i
@@ -193,7 +194,7 @@ func manyWindowsCase() *diagnose.Verdict {
 
 func groupsCase() *diagnose.Verdict {
 	main := window("pipeline", 0, 158, 603, 1420, 21, 143, 9)
-	main.Labels, main.Reasons, main.Routing = append(main.Labels, frontier.RoleAwareNeeded), []frontier.Reason{frontier.RoleMix}, nil
+	main.Labels, main.Reasons, main.Routing = append(main.Labels, labels.RoleAwareNeeded), []labels.Reason{labels.RoleMix}, nil
 	main.Leader = frontier.Leader{Stage: -1}
 	w := diagnose.Window{Main: main}
 	for g := range 2 {
@@ -205,7 +206,7 @@ func groupsCase() *diagnose.Verdict {
 		w.Groups = append(w.Groups, r)
 	}
 	accuse(w.Groups[1], 1, 6, 0.31)
-	w.Groups[1].Labels = append(w.Groups[1].Labels, frontier.SyncWaitDependent, frontier.LikelySyncWait)
+	w.Groups[1].Labels = append(w.Groups[1].Labels, labels.SyncWaitDependent, labels.LikelySyncWait)
 	return single(diagnose.RunVerdict{Run: "pipeline", Status: answer.Straggler, Confidence: evidence.Strong,
 		Suspects: []diagnose.Finding{{Kind: diagnose.KindRank, Cause: diagnose.CauseLate, Place: diagnose.Place{Rank: ptr(6), Group: "pp=1", Stage: "model.fwd_loss_cpu_wall"},
 			Cost: diagnose.Cost{Excess: 70 * ms, Step: 226 * ms, Score: 0.31, Explained: 8400 * ms, Gain: 0.31, RunGain: 0.31,
@@ -221,7 +222,7 @@ func oneRankCase() *diagnose.Verdict {
 	for i := range w.Stages {
 		w.Stages[i].Latest, w.Stages[i].Lag, w.Stages[i].LagIncrease, w.Stages[i].Gap = []int{0}, 0, 0, 0
 	}
-	w.Reasons = []frontier.Reason{frontier.SingleRank}
+	w.Reasons = []labels.Reason{labels.SingleRank}
 	return single(diagnose.RunVerdict{Run: "laptop", Status: answer.TooLittleData,
 		Undecided: []answer.Undecided{{Question: answer.AcrossRanks, Needs: answer.SourceAllRanks}}, Windows: []diagnose.Window{{Main: w}}})
 }
@@ -235,7 +236,7 @@ func belowFloorCase() *diagnose.Verdict {
 		s.Share, s.Gain, s.MaxShare, s.MeanShare = nil, nil, nil, nil
 		w.Makespan += s.Advance
 	}
-	w.Reasons, w.Routing, w.Leader = []frontier.Reason{frontier.DenominatorBelowFloor}, nil, frontier.Leader{Stage: -1}
+	w.Reasons, w.Routing, w.Leader = []labels.Reason{labels.DenominatorBelowFloor}, nil, frontier.Leader{Stage: -1}
 	return single(diagnose.RunVerdict{Run: "tiny",
 		Windows: []diagnose.Window{{Main: w}}})
 }
@@ -249,12 +250,12 @@ func telemetryCase() *diagnose.Verdict {
 	for i := range w.Stages {
 		w.Stages[i].Latest = []int{0, 2, 5, 6}
 	}
-	w.Labels = append(w.Labels, frontier.TelemetryLimited)
-	w.Reasons = []frontier.Reason{frontier.ClosureResidual, frontier.GatherFailed, frontier.MissingRanks}
+	w.Labels = append(w.Labels, labels.TelemetryLimited)
+	w.Reasons = []labels.Reason{labels.ClosureResidual, labels.GatherFailed, labels.MissingRanks}
 	empty := window("job-45", 5)
 	empty.Steps, empty.Ranks, empty.Routing = 0, nil, nil
 	empty.Leader = frontier.Leader{Stage: -1}
-	empty.Labels, empty.Reasons = []frontier.Label{frontier.TelemetryLimited}, []frontier.Reason{frontier.VectorUnusable}
+	empty.Labels, empty.Reasons = []labels.Label{labels.TelemetryLimited}, []labels.Reason{labels.VectorUnusable}
 	return single(diagnose.RunVerdict{Run: "job-45", Confidence: evidence.Insufficient,
 		Problems:  []answer.Problem{{Problem: answer.RanksMissing, Window: ptr(int64(4)), Ranks: []int{3, 7}, Steps: &[2]int64{500, 619}, N: 2, Of: 8}},
 		Undecided: []answer.Undecided{{Question: answer.SyncPointUnknown, N: 120, Needs: answer.SourceMoreSteps}},

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/labels"
 )
 
 // detailLimit is how many windows are shown stage by stage.
@@ -37,15 +38,15 @@ func frontierDocument(results []*frontier.Result) document {
 	if len(results) == 1 {
 		d = append(d, methodBlocks(results[0])...)
 	}
-	var labels []frontier.Label
-	var reasons []frontier.Reason
+	var given []labels.Label
+	var reasons []labels.Reason
 	for _, r := range results {
-		labels = append(labels, r.Labels...)
+		given = append(given, r.Labels...)
 		reasons = append(reasons, r.Reasons...)
 	}
-	slices.Sort(labels)
+	slices.Sort(given)
 	slices.Sort(reasons)
-	d = append(d, wordBlocks(slices.Compact(labels), slices.Compact(reasons))...)
+	d = append(d, wordBlocks(slices.Compact(given), slices.Compact(reasons))...)
 	return d
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/diagnose/opnames"
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/stagename"
 )
@@ -481,7 +482,7 @@ func leadName(r *frontier.Result) string {
 }
 
 // wordBlocks explain labels and reasons.
-func wordBlocks(labels []frontier.Label, reasons []frontier.Reason) document {
+func wordBlocks(labels []labels.Label, reasons []labels.Reason) document {
 	var d document
 	if len(labels) > 0 {
 		d = append(d, heading("Labels"), labelTerms(labels))

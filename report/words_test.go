@@ -8,7 +8,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/evidence"
-	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/labels"
 )
 
 // named lists the values from first on that have a name of their own.
@@ -23,8 +23,8 @@ func named[T interface {
 	return out
 }
 
-func allLabels() []frontier.Label   { return named(frontier.LabelUnknown + 1) }
-func allReasons() []frontier.Reason { return named(frontier.ReasonUnknown + 1) }
+func allLabels() []labels.Label   { return named(labels.Unknown + 1) }
+func allReasons() []labels.Reason { return named(labels.ReasonUnknown + 1) }
 
 // Every label, reason and level of confidence has a sentence in plain words:
 // it says something else than its name, no two say the same, and it stands on one
@@ -63,7 +63,7 @@ func TestWords(t *testing.T) {
 
 // A value that this package does not know yet is named rather than dropped.
 func TestUnknownWord(t *testing.T) {
-	if got := labelTerms([]frontier.Label{99}); len(got) != 1 || got[0].text != "label(99)" {
+	if got := labelTerms([]labels.Label{99}); len(got) != 1 || got[0].text != "label(99)" {
 		t.Errorf("label 99 became %v", got)
 	}
 }

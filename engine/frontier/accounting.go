@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/frontier/gates"
+	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/engine/frontier/ranking"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
@@ -16,7 +17,7 @@ type accounting struct {
 	*plan
 	v   *view
 	r   *Result
-	mix Roles
+	mix labels.Roles
 
 	sync   []*gathering // [row] who synchronises here; nil for nobody
 	groups [][]int      // [group] rows, in order
@@ -291,9 +292,9 @@ func at(v []float64, i int) *float64 {
 // decide gathers the evidence and gives the labels.
 func (a *accounting) decide() {
 	q := a.r.Quality
-	e := Evidence{Ranks: a.v.ranks(), GatherFailed: !q.GatherOK, MissingRanks: len(q.Missing), SchemaMismatch: !q.SchemaOK,
+	e := labels.Evidence{Ranks: a.v.ranks(), GatherFailed: !q.GatherOK, MissingRanks: len(q.Missing), SchemaMismatch: !q.SchemaOK,
 		DataWaitUnsafe: a.dataWaitUnsafe, ClosureResidual: q.ClosureResidual, OverlapError: q.OverlapError,
-		Roles: a.mix, Accumulation: accumulationOf(a.w)}
+		Roles: a.mix, Folded: folded(a.w)}
 	a.r.Leader.Stage = -1
 	a.r.ModelFit = Fit{Mode: a.o.ModelFit, Why: FitBelowFloor}
 	if a.interpretable() {
@@ -320,10 +321,12 @@ func (a *accounting) decide() {
 		e.Events, e.Forward = &d.Events, d.Stages
 	}
 	a.r.evidence = e
-	a.r.Decision = Decide(e, a.gates)
+	a.r.Decision = labels.Decide(e, a.gates)
 	if a.v.lags != nil {
-		a.r.Labels = slices.DeleteFunc(a.r.Labels, func(l Label) bool { return l.Strong() || l == CoCritical })
-		a.r.Reasons = slices.DeleteFunc(a.r.Reasons, func(r Reason) bool { return r == DirectEvidenceDisagrees || r == LowGainNoModelFit })
+		a.r.Labels = slices.DeleteFunc(a.r.Labels, func(l labels.Label) bool { return l.Strong() || l == labels.CoCritical })
+		a.r.Reasons = slices.DeleteFunc(a.r.Reasons, func(r labels.Reason) bool {
+			return r == labels.DirectEvidenceDisagrees || r == labels.LowGainNoModelFit
+		})
 		a.r.CoCritical = nil
 	}
 }
@@ -347,20 +350,20 @@ func (a *accounting) lagAt(lead int) {
 
 // agreement asks the raw maxima and the raw spread whether they point at the
 // leading stage.
-func (a *accounting) agreement(e *Evidence, lead int) {
+func (a *accounting) agreement(e *labels.Evidence, lead int) {
 	tie := a.gates.TieTolerance
-	agrees := func(scores []float64) Agreement {
+	agrees := func(scores []float64) labels.Agreement {
 		if scores != nil && gates.Above(slices.Max(scores)-scores[lead], tie) {
-			return Disagrees
+			return labels.Disagrees
 		}
-		return Agrees
+		return labels.Agrees
 	}
 	e.Raw = agrees(a.r.Baselines[ranking.StageMax].Scores)
 	var spread int64
 	for i := range a.acc.rows {
 		spread += a.acc.rows[i].spread
 	}
-	e.Spread = Negligible
+	e.Spread = labels.Negligible
 	if float64(spread) > tie*float64(a.acc.makespan) {
 		e.Spread = agrees(a.r.Baselines[ranking.Spread].Scores)
 	}
@@ -433,11 +436,12 @@ func (a *accounting) answered(stage int) float64 {
 	return float64(sum) / float64(max(1, a.acc.makespan))
 }
 
-// accumulationOf reads how microsteps appear in the stage names. Unfolded, a
-// stage has one index for every microstep; fewer mean that some are summed.
-func accumulationOf(w *trace.Window) Accumulation {
+// folded reports whether microsteps are summed or mixed before the frontier, by
+// the stage names: unfolded, a stage has one index for every microstep; fewer mean
+// that some are summed.
+func folded(w *trace.Window) bool {
 	if w.Accumulation <= 1 {
-		return AccumulationNone
+		return false
 	}
 	indices := map[string]int{}
 	for _, name := range w.Schema.Stages {
@@ -447,11 +451,8 @@ func accumulationOf(w *trace.Window) Accumulation {
 	}
 	for _, n := range indices {
 		if n != w.Accumulation {
-			return AccumulationIsFolded
+			return true
 		}
 	}
-	if len(indices) == 0 {
-		return AccumulationIsFolded
-	}
-	return AccumulationUnfolded
+	return len(indices) == 0
 }

@@ -34,6 +34,7 @@ import (
 	"sync"
 
 	"github.com/sfstat/sfstat/engine/frontier/gates"
+	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -80,11 +81,11 @@ func (p *plan) analyze() (*Analysis, []*accounting) {
 	accounts := []*accounting{p.account(p.roles.mix)}
 	beside.Wait()
 	a.Main = accounts[0].r
-	if p.roles.mix != RolesMixed || len(p.roles.groups) < 2 {
+	if p.roles.mix != labels.RolesMixed || len(p.roles.groups) < 2 {
 		return a, accounts
 	}
 	for _, g := range p.roles.groups {
-		one := p.part(g).account(RolesGrouped)
+		one := p.part(g).account(labels.RolesGrouped)
 		accounts = append(accounts, one)
 		a.Groups = append(a.Groups, one.r)
 	}
@@ -110,7 +111,7 @@ func (p *plan) part(g roleGroup) *plan {
 			part.syncs[i] = syncs.among(g.columns)
 		}
 	}
-	part.roles = roles{mix: RolesGrouped, peerOf: make([]int, len(g.columns))}
+	part.roles = roles{mix: labels.RolesGrouped, peerOf: make([]int, len(g.columns))}
 	part.group = g.name
 	return &part
 }
@@ -266,7 +267,7 @@ func (p *plan) lines(v *view) []*gathering {
 }
 
 // account runs the engines over the plan's ranks.
-func (p *plan) account(mix Roles) *accounting {
+func (p *plan) account(mix labels.Roles) *accounting {
 	v := newView(p.matrix, p.cut, p.point.At)
 	if p.cut == CutCarried {
 		v.start = p.start()

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
@@ -89,7 +90,7 @@ func chargeDataWait(w *trace.Window) (charged *trace.Window, unsafe bool) {
 
 // roles is who is whose peer.
 type roles struct {
-	mix    Roles
+	mix    labels.Roles
 	peerOf []int // [rank] → set of peers; all 0 when they are all peers
 	groups []roleGroup
 }
@@ -107,7 +108,7 @@ func (p *plan) findRoles(keep *buffers) roles {
 	out := roles{peerOf: make([]int, R)}
 	for r, rank := range p.w.Ranks {
 		if len(rank.Role) == 0 {
-			out.mix = RolesUndeclared
+			out.mix = labels.RolesUndeclared
 		}
 		name := rank.Role.Group()
 		if len(rank.Role) == 0 {
@@ -141,14 +142,14 @@ func (p *plan) findRoles(keep *buffers) roles {
 	switch {
 	case len(out.groups) > 1 && p.syncWithinPeers(out.groups):
 		p.point.WithinPeers = true
-		out.mix = RolesMixed
+		out.mix = labels.RolesMixed
 	case len(out.groups) > 1 && groupsDiffer(spent, out.groups, len(v.order), gate):
-		out.mix = RolesMixed
+		out.mix = labels.RolesMixed
 	case len(out.groups) > 1:
 		// Declared roles differ, their work does not: all are peers here.
 		clear(out.peerOf)
-	case out.mix == RolesUndeclared && p.clusters(spent, len(v.order), gate):
-		out.mix = RolesMixed
+	case out.mix == labels.RolesUndeclared && p.clusters(spent, len(v.order), gate):
+		out.mix = labels.RolesMixed
 		out.groups = nil
 	}
 	return out

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/engine/frontier/gates"
+	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/engine/frontier/ranking"
 )
 
@@ -41,14 +42,14 @@ func TestRoutingAgainstOracle(t *testing.T) {
 		if got := ranking.Of(c.Share); !slices.Equal(got, c.Ranking) {
 			t.Errorf("case %d: Ranking(%v) = %v, want %v", i, c.Share, got, c.Ranking)
 		}
-		got, err := RoutingSet(c.Share, c.Tau)
+		got, err := labels.RoutingSet(c.Share, c.Tau)
 		if err != nil || !slices.Equal(got, c.Set) {
 			t.Errorf("case %d: RoutingSet(%v, %v) = %v, %v, want %v", i, c.Share, c.Tau, got, err, c.Set)
 		}
 	}
 	for _, v := range file.RejectedTau {
 		if tau, ok := v.(float64); ok {
-			if _, err := RoutingSet([]float64{1}, tau); err == nil {
+			if _, err := labels.RoutingSet([]float64{1}, tau); err == nil {
 				t.Errorf("RoutingSet accepted tau %v", tau)
 			}
 		}
@@ -82,7 +83,7 @@ type oracleEvidence struct {
 	ForwardStage *int `json:"forward_stage"`
 }
 
-func (o oracleEvidence) evidence(t testing.TB) Evidence {
+func (o oracleEvidence) evidence(t testing.TB) labels.Evidence {
 	is := func(p *bool, otherwise bool) bool {
 		if p == nil {
 			return otherwise
@@ -100,7 +101,7 @@ func (o oracleEvidence) evidence(t testing.TB) Evidence {
 		}
 		return v
 	}
-	e := Evidence{Ranks: 8, Unusable: !is(o.Usable, true), GatherFailed: !is(o.GatherOK, true), MissingRanks: o.MissingRanks,
+	e := labels.Evidence{Ranks: 8, Unusable: !is(o.Usable, true), GatherFailed: !is(o.GatherOK, true), MissingRanks: o.MissingRanks,
 		SchemaMismatch: !is(o.SchemaOK, true), ClosureResidual: 0.01, OverlapError: o.OverlapError,
 		Shares: o.Shares, Gains: o.Gains, LagShare: number(o.LagShare), SwitchRate: number(o.SwitchRate), Forward: []int{1}}
 	if o.Ranks != nil {
@@ -109,25 +110,24 @@ func (o oracleEvidence) evidence(t testing.TB) Evidence {
 	if o.ClosureResidual != nil {
 		e.ClosureResidual = *o.ClosureResidual
 	}
-	e.Roles = map[string]Roles{"": RolesHomogeneous, "homogeneous": RolesHomogeneous, "grouped": RolesGrouped,
-		"undeclared": RolesUndeclared, "mixed": RolesMixed}[o.RoleMix]
-	e.Accumulation = map[string]Accumulation{"": AccumulationNone, "none": AccumulationNone,
-		"unfolded": AccumulationUnfolded, "collapsed": AccumulationIsFolded}[o.Accumulation]
+	e.Roles = map[string]labels.Roles{"": labels.RolesHomogeneous, "homogeneous": labels.RolesHomogeneous, "grouped": labels.RolesGrouped,
+		"undeclared": labels.RolesUndeclared, "mixed": labels.RolesMixed}[o.RoleMix]
+	e.Folded = o.Accumulation == "collapsed"
 	if !is(o.DenominatorOK, true) {
 		e.Shares = nil
 	}
 	if !is(o.RawAgrees, true) {
-		e.Raw = Disagrees
+		e.Raw = labels.Disagrees
 	}
 	switch string(o.SpreadAgrees) {
 	case "null":
-		e.Spread = Negligible
+		e.Spread = labels.Negligible
 	case "false":
-		e.Spread = Disagrees
+		e.Spread = labels.Disagrees
 	}
 	e.ModelFit = o.ModelFit != nil && *o.ModelFit == 1
 	if o.Events != nil {
-		e.Events = &Events{Sampled: o.Events.Sampled, Ready: o.Events.Ready, SideStreams: !is(o.Events.StreamsCovered, true),
+		e.Events = &labels.Events{Sampled: o.Events.Sampled, Ready: o.Events.Ready, SideStreams: !is(o.Events.StreamsCovered, true),
 			Share: o.Events.Share, OverWall: o.Events.OverCPU}
 	}
 	if o.ForwardStage != nil {
@@ -145,7 +145,7 @@ func names[T interface{ String() string }](v []T) []string {
 	return out
 }
 
-func checkDecision(t *testing.T, got Decision, labels, reasons []string, routing, coCritical []int) {
+func checkDecision(t *testing.T, got labels.Decision, labels, reasons []string, routing, coCritical []int) {
 	t.Helper()
 	if g := names(got.Labels); !slices.Equal(g, labels) {
 		t.Errorf("labels %v, want %v", g, labels)
@@ -180,7 +180,7 @@ func TestLabelTable(t *testing.T) {
 	}
 	for _, row := range file.Rows {
 		t.Run(row.Name, func(t *testing.T) {
-			got := Decide(row.Evidence.evidence(t), gates.Default())
+			got := labels.Decide(row.Evidence.evidence(t), gates.Default())
 			checkDecision(t, got, row.Expect.Labels, row.Expect.Reasons, row.Expect.Routing, row.Expect.CoCritical)
 		})
 	}

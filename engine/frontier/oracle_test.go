@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/engine/frontier/gates"
+	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/internal/largedata"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -344,14 +345,14 @@ func TestLabelsEndToEnd(t *testing.T) {
 					t.Errorf("gain of stage %d = %v, want %v", s, e.Gains[s], want)
 				}
 			}
-			checkDecision(t, Decide(e, gates.Default()), c.Expect.Labels, c.Expect.Reasons, c.Expect.Routing, c.Expect.CoCritical)
+			checkDecision(t, labels.Decide(e, gates.Default()), c.Expect.Labels, c.Expect.Reasons, c.Expect.Routing, c.Expect.CoCritical)
 		})
 	}
 }
 
 // reconsider is the evidence of a result with what the matrix cannot say taken
 // from the case's metadata.
-func reconsider(r *Result, meta Evidence, raw oracleEvidence) Evidence {
+func reconsider(r *Result, meta labels.Evidence, raw oracleEvidence) labels.Evidence {
 	e := r.evidence
 	if raw.RoleMix != "" {
 		e.Roles = meta.Roles
@@ -362,7 +363,7 @@ func reconsider(r *Result, meta Evidence, raw oracleEvidence) Evidence {
 	e.GatherFailed, e.MissingRanks, e.SchemaMismatch = meta.GatherFailed, meta.MissingRanks, meta.SchemaMismatch
 	e.OverlapError = meta.OverlapError
 	if raw.Accumulation != "" {
-		e.Accumulation = meta.Accumulation
+		e.Folded = meta.Folded
 	}
 	if meta.Events != nil {
 		e.Events, e.Forward = meta.Events, meta.Forward

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/sfstat/sfstat/engine/frontier/gates"
+	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/engine/frontier/ranking"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
@@ -165,7 +166,7 @@ type Result struct {
 	Stages    []Stage
 	Substages []Stage // the stages as recorded, when accumulation expands them; else nil
 
-	Decision
+	labels.Decision
 	Leader    Leader
 	Baselines []ranking.Ordering
 	Quality   Quality
@@ -177,9 +178,9 @@ type Result struct {
 	Saves     *float64     // part of the makespan that goes if no rank is late; nil below the floor
 	Device    *Device      // nil without a device-event channel
 
-	evidence Evidence  // what the decision was made from
-	slip     []float64 // [stage] how far ranks are behind the last other where they next synchronise, ns
-	hidden   []bool    // [stage] all ranks synchronise in it
+	evidence labels.Evidence // what the decision was made from
+	slip     []float64       // [stage] how far ranks are behind the last other where they next synchronise, ns
+	hidden   []bool          // [stage] all ranks synchronise in it
 }
 
 // Stage is the account of one stage.
@@ -350,7 +351,7 @@ type Culprit struct {
 type Device struct {
 	Channel string
 	Stages  []int // indices in Stages that it times
-	Events
+	labels.Events
 	Rank   int     // ID of the rank with the longest stage, on the device or on the host
 	Time   float64 // its mean device time, nanoseconds
 	Wall   float64 // its mean host wall time over the same steps, nanoseconds

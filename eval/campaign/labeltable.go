@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/labels"
 )
 
 // labelTable counts the labels of the paper's Table 12 over the windows of a
@@ -14,7 +14,7 @@ func (s *Score) labelTable() Table {
 	t := Table{Title: "Labels: windows that carry each, the paper's cut",
 		Head: []string{"label", "strong", "windows with a fault", "windows without", "families"}}
 	silent := 0
-	for l := frontier.FrontierAccounting; l <= frontier.TelemetryLimited; l++ {
+	for l := labels.FrontierAccounting; l <= labels.TelemetryLimited; l++ {
 		with, without, faults, healthy := 0, 0, 0, 0
 		var families []string
 		for _, r := range s.Runs {

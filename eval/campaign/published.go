@@ -1,7 +1,7 @@
 package campaign
 
 import (
-	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/eval/simulate"
 )
 
@@ -90,11 +90,11 @@ func publishedFor(g *group, by []Key) (sum publishedCase) {
 // the table does not count is none.
 var forwardFamilies = [...]struct {
 	family               simulate.Family
-	label                frontier.Label
+	label                labels.Label
 	top1, top2, labelled string
 }{
-	{simulate.ForwardDevice, frontier.ForwardDeviceSupported, "0/10", "10/10", "10/10"},
-	{simulate.ForwardHost, frontier.ForwardHostOverheadSuspected, "10/10", "10/10", "10/10"},
+	{simulate.ForwardDevice, labels.ForwardDeviceSupported, "0/10", "10/10", "10/10"},
+	{simulate.ForwardHost, labels.ForwardHostOverheadSuspected, "10/10", "10/10", "10/10"},
 }
 
 // publishedSweep is Table 15: hits of 50, mean and largest candidate set.

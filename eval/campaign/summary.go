@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/engine/frontier/ranking"
 )
 
@@ -167,7 +167,7 @@ func (s *Score) sweep(tau float64) (tally, error) {
 	var t tally
 	var failed error
 	faulty(s.Runs, func(w *scoredWindow) {
-		set, err := frontier.RoutingSet(w.shares, tau)
+		set, err := labels.RoutingSet(w.shares, tau)
 		failed = err
 		t.add(routing{Place: w.Routing.Place, Hit: anyOf(w.seeded, set), Candidates: len(set)})
 	})

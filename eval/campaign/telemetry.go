@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -34,7 +34,7 @@ func (s *Score) completenessTable() Table {
 				windows++
 				count(&gathered, w.telemetry.gathered)
 				rows, expected = rows+w.telemetry.rows, expected+w.telemetry.expected
-				count(&limited, slices.Contains(w.Labels, frontier.TelemetryLimited.String()))
+				count(&limited, slices.Contains(w.Labels, labels.TelemetryLimited.String()))
 			}
 		}
 		if windows == 0 {

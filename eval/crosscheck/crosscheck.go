@@ -28,6 +28,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/frontier/gates"
+	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -232,7 +233,7 @@ func (c *Comparison) account(s Source, m *matrix, steps []int64, gates gates.Gat
 			a.Lacks = append(a.Lacks, c.Stages[i])
 		}
 	}
-	route, err := frontier.RoutingSet(a.Share, gates.Tau)
+	route, err := labels.RoutingSet(a.Share, gates.Tau)
 	if err != nil {
 		return a, err
 	}

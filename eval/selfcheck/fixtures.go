@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/engine/frontier/ranking"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -83,14 +84,14 @@ func exposed(rng *rand.Rand) *trace.Window {
 func directExposure(s *sampler) (finding, error) {
 	return allOf(s, func(rng *rand.Rand) (*frontier.Result, error) { return analyze(exposed(rng), frontier.CutStep) },
 		func(r *frontier.Result) bool {
-			return slices.Contains(r.Labels, frontier.DirectExposure) && r.Leader.Stage == lastStage
+			return slices.Contains(r.Labels, labels.DirectExposure) && r.Leader.Stage == lastStage
 		})
 }
 
 // The downgrades take from a window what a strong label needs.
 
 func downgradeLowGain(s *sampler) (finding, error) {
-	return downgrade(s, frontier.CoCritical, func(rng *rand.Rand) *trace.Window {
+	return downgrade(s, labels.CoCritical, func(rng *rand.Rand) *trace.Window {
 		w := fixture(rng)
 		delay(rng, w, dataStage, backwardStage)
 		return w
@@ -98,7 +99,7 @@ func downgradeLowGain(s *sampler) (finding, error) {
 }
 
 func downgradeTie(s *sampler) (finding, error) {
-	return downgrade(s, frontier.CoCritical, func(rng *rand.Rand) *trace.Window {
+	return downgrade(s, labels.CoCritical, func(rng *rand.Rand) *trace.Window {
 		// The delay is half in the one stage, half in the other.
 		w := fixture(rng)
 		R, slow := len(w.Ranks), rng.IntN(len(w.Ranks))
@@ -112,7 +113,7 @@ func downgradeTie(s *sampler) (finding, error) {
 }
 
 func downgradeRoles(s *sampler) (finding, error) {
-	return downgrade(s, frontier.RoleAwareNeeded, func(rng *rand.Rand) *trace.Window {
+	return downgrade(s, labels.RoleAwareNeeded, func(rng *rand.Rand) *trace.Window {
 		w := exposed(rng)
 		R := len(w.Ranks)
 		for r := range w.Ranks {
@@ -128,7 +129,7 @@ func downgradeRoles(s *sampler) (finding, error) {
 }
 
 func downgradeTelemetry(s *sampler) (finding, error) {
-	return downgrade(s, frontier.TelemetryLimited, func(rng *rand.Rand) *trace.Window {
+	return downgrade(s, labels.TelemetryLimited, func(rng *rand.Rand) *trace.Window {
 		w := exposed(rng)
 		w.WorldSize++
 		return w
@@ -136,7 +137,7 @@ func downgradeTelemetry(s *sampler) (finding, error) {
 }
 
 func downgradeAccumulation(s *sampler) (finding, error) {
-	return downgrade(s, frontier.GradientAccumulationAmbiguous, func(rng *rand.Rand) *trace.Window {
+	return downgrade(s, labels.GradientAccumulationAmbiguous, func(rng *rand.Rand) *trace.Window {
 		w := exposed(rng)
 		w.Accumulation = 4
 		return w
@@ -144,7 +145,7 @@ func downgradeAccumulation(s *sampler) (finding, error) {
 }
 
 // downgrade passes when every window has the label and none a strong one.
-func downgrade(s *sampler, l frontier.Label, window func(*rand.Rand) *trace.Window) (finding, error) {
+func downgrade(s *sampler, l labels.Label, window func(*rand.Rand) *trace.Window) (finding, error) {
 	return allOf(s, func(rng *rand.Rand) (*frontier.Result, error) { return analyze(window(rng), frontier.CutStep) },
 		func(r *frontier.Result) bool { return slices.Contains(r.Labels, l) && !r.Strong() })
 }

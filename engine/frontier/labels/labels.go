@@ -1,4 +1,7 @@
-package frontier
+// Package labels says what an account of stages permits to be said of a window:
+// its labels, the reasons why there are no stronger ones, the stages to look into,
+// and those that cannot be told apart (StageFrontier, App. B and C, Table 12).
+package labels
 
 import (
 	"fmt"
@@ -14,7 +17,7 @@ type Label uint8
 
 // The twelve labels, in the order in which they are printed.
 const (
-	LabelUnknown Label = iota
+	Unknown Label = iota
 	FrontierAccounting
 	DirectExposure
 	SyncWaitDependent
@@ -96,15 +99,6 @@ const (
 	RolesMixed                    // different work in one frontier
 )
 
-// Accumulation is how gradient-accumulation microsteps appear in the stages.
-type Accumulation uint8
-
-const (
-	AccumulationNone     Accumulation = iota
-	AccumulationUnfolded              // every microstep has its own stages
-	AccumulationIsFolded              // microsteps are summed or mixed before the frontier
-)
-
 // Evidence is everything that the labels are decided from. Shares and gains
 // are per stage, in order; a nil Shares means the makespan is below the floor,
 // a nil Gains that no baseline is feasible.
@@ -119,8 +113,8 @@ type Evidence struct {
 	ClosureResidual float64 // share of wall time, worst rank
 	OverlapError    float64 // share of wall time, worst rank
 
-	Roles        Roles
-	Accumulation Accumulation
+	Roles  Roles
+	Folded bool // gradient-accumulation microsteps are summed or mixed before the frontier
 
 	Shares, Gains []float64
 	Raw           Agreement // largest raw per-stage max against the leading stage
@@ -165,7 +159,7 @@ func (d Decision) Strong() bool { return slices.ContainsFunc(d.Labels, Label.Str
 // is in (0, 1].
 func RoutingSet(share []float64, tau float64) ([]int, error) {
 	if !(tau > 0 && tau <= 1) {
-		return nil, fmt.Errorf("frontier: tau is %v, expected above 0 and at most 1", tau)
+		return nil, fmt.Errorf("labels: tau is %v, expected above 0 and at most 1", tau)
 	}
 	return ranking.Candidates(share, tau), nil
 }
@@ -186,7 +180,7 @@ func Decide(e Evidence, g gates.Gates) Decision {
 		d.label(RoleAwareNeeded)
 		d.reason(RoleMix)
 	}
-	if e.Accumulation == AccumulationIsFolded {
+	if e.Folded {
 		d.label(GradientAccumulationAmbiguous)
 		d.reason(AccumulationCollapsed)
 	}
@@ -318,7 +312,7 @@ func (d *decider) strong() {
 		d.reason(BelowDominance)
 	case d.Gains == nil:
 		d.reason(NoBaseline)
-	case d.limited || d.Accumulation == AccumulationIsFolded || d.shareTie || d.switching:
+	case d.limited || d.Folded || d.shareTie || d.switching:
 		// The cause is among the reasons already.
 	case gates.AtLeast(d.Gains[d.lead], d.gates.StaticGain):
 		switch {

@@ -12,8 +12,8 @@ import (
 // Parts of a rank's delay: from which on its waits for a processor are evidence, and from
 // which on they are what to look at first.
 const (
-	queuedWorthNaming = 0.2
-	queuedCause       = 0.5
+	queuedReported = 0.2
+	queuedCause    = 0.5
 )
 
 // queueLevels is how many quantiles are kept of the waits of a rank in a window.
@@ -103,9 +103,9 @@ func (j *judge) waited(v *RunVerdict) {
 }
 
 // processorWait compares how much longer than its peers a rank waits for a processor, over
-// the windows of a finding, with what the finding costs there. A peer's waits in the same sense are
-// those of chance, and are taken off. No step counts more than twice the delay of a
-// step that the finding struck.
+// the windows of a finding, with what the finding costs there. What the same sum gives for
+// a peer (median) is chance, and is subtracted. No step counts more than twice the delay
+// of a step that the finding struck.
 func (j *judge) processorWait(f *Finding) (evidence.ProcessorWait, bool) {
 	e := evidence.ProcessorWait{Rank: *f.Rank, Delay: f.Excess}
 	sums := map[int]float64{}
@@ -130,5 +130,5 @@ func (j *judge) processorWait(f *Finding) (evidence.ProcessorWait, bool) {
 	}
 	e.Share = min(1, max(0, own-robust.Lower(others))/float64(f.Explained))
 	e.Wait = int64(e.Share * float64(e.Delay))
-	return e, e.Share >= queuedWorthNaming
+	return e, e.Share >= queuedReported
 }

@@ -176,6 +176,9 @@ const showEvery = 500 * time.Millisecond
 func (s *serving) judged(x change) error {
 	switch {
 	case x.gone:
+		for i := range s.runs[x.key] {
+			delete(s.when, s.runs[x.key][i].Name)
+		}
 		delete(s.runs, x.key)
 	case x.err != nil: // which the index lists
 		delete(s.runs, x.key)

@@ -30,7 +30,10 @@ class Served:
         assert self.process.stderr is not None
         self.address = ""
         while not self.address:
-            found = re.search(r"http\S+", self.process.stderr.readline())
+            line = self.process.stderr.readline()
+            if not line:
+                raise SystemExit("sfstat serve ended: exit code %d" % self.process.wait())
+            found = re.search(r"http\S+", line)
             self.address = found.group() if found else ""
         threading.Thread(target=lambda: [None for _ in self.process.stderr or ()], daemon=True).start()
         self.event = time.time()

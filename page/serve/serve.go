@@ -142,7 +142,7 @@ func (s *Server) current() (*state, <-chan struct{}) {
 	return s.now, s.changed
 }
 
-// shell is the policy of pages of this package; a page of package web brings its own.
+// shell is the policy of pages of this package; a page of package page brings its own.
 const shell = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; frame-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // ServeHTTP answers one request.

@@ -1,9 +1,8 @@
 package diagnose
 
 import (
-	"fmt"
-
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/trace/enum"
 )
 
 // Finding is one answer: what delays whom, where, how much, how sure.
@@ -37,7 +36,7 @@ const (
 
 var kindNames = [...]string{"rank", "stage", "op", "edge", "group", "workload", "host"}
 
-func (k Kind) String() string { return nameOf(kindNames[:], int(k), "kind") }
+func (k Kind) String() string { return enum.Name(kindNames[:], k) }
 
 // Cause is how a finding delays the job. It decides what the headline says and
 // what to do next.
@@ -72,7 +71,7 @@ const (
 var causeNames = [...]string{"unknown", "late", "device", "leads", "more_work", "growth", "rotating", "alike", "slow_steps", "forward_host_overhead", "operator",
 	"compute", "transfer", "link", "collective", "launch", "idle", "heavy", "uneven", "random", "rotating_ops", "missing", "desync"}
 
-func (c Cause) String() string { return nameOf(causeNames[:], int(c), "cause") }
+func (c Cause) String() string { return enum.Name(causeNames[:], c) }
 
 // Place is where a finding is. Whatever does not apply, or is not known, is
 // zero.
@@ -138,13 +137,4 @@ const (
 
 var patternNames = [...]string{"unknown", "constant", "intermittent", "window", "moving"}
 
-func (p Pattern) String() string { return nameOf(patternNames[:], int(p), "pattern") }
-
-// nameOf is the name of an enumeration's value, or the number of one that has
-// none.
-func nameOf(names []string, i int, what string) string {
-	if i < len(names) {
-		return names[i]
-	}
-	return fmt.Sprintf("%s(%d)", what, i)
-}
+func (p Pattern) String() string { return enum.Name(patternNames[:], p) }

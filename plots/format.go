@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/sfstat/sfstat/trace/enum"
 )
 
 // Format is a format of files.
@@ -20,12 +22,7 @@ const (
 var formatNames = [formatCount]string{"png", "svg", "pdf"}
 
 // String is the name of the format, which files end in.
-func (f Format) String() string {
-	if f < formatCount {
-		return formatNames[f]
-	}
-	return fmt.Sprintf("format(%d)", f)
-}
+func (f Format) String() string { return enum.Name(formatNames[:], f) }
 
 // ParseFormat is the inverse of String.
 func ParseFormat(name string) (Format, error) {

@@ -385,7 +385,7 @@ func TestFormatOf(t *testing.T) {
 			t.Errorf("%q is %v, expected an error", path, f)
 		}
 	}
-	if _, err := ParseFormat("jpg"); err == nil || fmt.Sprint(PDF, Format(9)) != "pdf format(9)" {
+	if _, err := ParseFormat("jpg"); err == nil || fmt.Sprint(PDF, Format(9)) != "pdf invalid(9)" {
 		t.Error("names of formats")
 	}
 }

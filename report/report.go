@@ -8,6 +8,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/trace/enum"
 )
 
 // Format is how a report is written.
@@ -24,12 +25,7 @@ const (
 
 var formatNames = [...]string{"text", "json", "csv", "markdown", "latex"}
 
-func (f Format) String() string {
-	if int(f) < len(formatNames) {
-		return formatNames[f]
-	}
-	return fmt.Sprintf("format(%d)", f)
-}
+func (f Format) String() string { return enum.Name(formatNames[:], f) }
 
 // UnmarshalText reads the name of a format; "md" is Markdown.
 func (f *Format) UnmarshalText(text []byte) error {

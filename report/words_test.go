@@ -63,7 +63,7 @@ func TestWords(t *testing.T) {
 
 // A value that this package does not know yet is named rather than dropped.
 func TestUnknownWord(t *testing.T) {
-	if got := labelTerms([]labels.Label{99}); len(got) != 1 || got[0].text != "label(99)" {
+	if got := labelTerms([]labels.Label{99}); len(got) != 1 || got[0].text != "invalid(99)" {
 		t.Errorf("label 99 became %v", got)
 	}
 }

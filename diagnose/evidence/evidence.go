@@ -7,8 +7,9 @@
 package evidence
 
 import (
-	"fmt"
 	"slices"
+
+	"github.com/sfstat/sfstat/trace/enum"
 )
 
 // Observation is one piece of evidence. A new kind is a struct with a Kind method,
@@ -72,12 +73,7 @@ const (
 
 var confidenceNames = [...]string{"insufficient", "ambiguous", "supported", "strong"}
 
-func (c Confidence) String() string {
-	if int(c) < len(confidenceNames) {
-		return confidenceNames[c]
-	}
-	return fmt.Sprintf("confidence(%d)", c)
-}
+func (c Confidence) String() string { return enum.Name(confidenceNames[:], c) }
 
 // MarshalText writes the name.
 func (c Confidence) MarshalText() ([]byte, error) { return []byte(c.String()), nil }

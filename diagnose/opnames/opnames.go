@@ -22,6 +22,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/zscore"
+	"github.com/sfstat/sfstat/trace/enum"
 	"github.com/sfstat/sfstat/trace/operator"
 )
 
@@ -44,12 +45,7 @@ const (
 
 var kindNames = [...]string{"compute", "collective", "mixed"}
 
-func (k Kind) String() string {
-	if int(k) < len(kindNames) {
-		return kindNames[k]
-	}
-	return "invalid"
-}
+func (k Kind) String() string { return enum.Name(kindNames[:], k) }
 
 // Operator is all operators of one name that one stage launched.
 type Operator struct {

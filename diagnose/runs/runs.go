@@ -15,7 +15,6 @@
 package runs
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose"
@@ -25,6 +24,7 @@ import (
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/devicetime"
+	"github.com/sfstat/sfstat/trace/enum"
 )
 
 // Kind is what a measure is about.
@@ -42,12 +42,7 @@ const (
 
 var kindNames = [kindCount]string{"step_time", "stage", "wait", "arrival_skew", "exposed_communication", "delay"}
 
-func (k Kind) String() string {
-	if k < kindCount {
-		return kindNames[k]
-	}
-	return fmt.Sprintf("kind(%d)", k)
-}
+func (k Kind) String() string { return enum.Name(kindNames[:], k) }
 
 // Measure is one number of a run. Stage is of a stage, and of a found delay where
 // it is in one.

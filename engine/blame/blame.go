@@ -30,6 +30,8 @@ package blame
 import (
 	"errors"
 	"fmt"
+
+	"github.com/sfstat/sfstat/trace/enum"
 )
 
 // Flag is how a value compares with its peers.
@@ -74,12 +76,7 @@ const (
 
 var edgeNames = [...]string{"lane", "launch", "message", "member"}
 
-func (k EdgeKind) String() string {
-	if int(k) < len(edgeNames) {
-		return edgeNames[k]
-	}
-	return fmt.Sprintf("edge(%d)", k)
-}
+func (k EdgeKind) String() string { return enum.Name(edgeNames[:], k) }
 
 // Edge says that operator To waits for the end of operator From. A From that is
 // no operator of the graph was lost from the trace.
@@ -123,12 +120,7 @@ const (
 
 var kindNames = [...]string{"op", "edge", "source", "missing_pred", "clock_inconsistent"}
 
-func (k Kind) String() string {
-	if int(k) < len(kindNames) {
-		return kindNames[k]
-	}
-	return fmt.Sprintf("kind(%d)", k)
-}
+func (k Kind) String() string { return enum.Name(kindNames[:], k) }
 
 // Culprit is where a walk ended.
 type Culprit struct {

@@ -33,6 +33,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/sfstat/sfstat/trace/enum"
 )
 
 // Pair is one piece of work, timed without and with what is examined. Times are
@@ -55,12 +57,7 @@ const (
 
 var statisticNames = [statisticCount]string{"mean", "median", "total"}
 
-func (s Statistic) String() string {
-	if s < statisticCount {
-		return statisticNames[s]
-	}
-	return fmt.Sprintf("statistic(%d)", s)
-}
+func (s Statistic) String() string { return enum.Name(statisticNames[:], s) }
 
 // ParseStatistic is the inverse of String.
 func ParseStatistic(s string) (Statistic, error) {
@@ -103,12 +100,7 @@ const (
 
 var methodNames = [methodCount]string{"studentised", "student-t", "bca", "percentile", "order"}
 
-func (m Method) String() string {
-	if m < methodCount {
-		return methodNames[m]
-	}
-	return fmt.Sprintf("method(%d)", m)
-}
+func (m Method) String() string { return enum.Name(methodNames[:], m) }
 
 // ParseMethod is the inverse of String.
 func ParseMethod(s string) (Method, error) {

@@ -1,6 +1,6 @@
 package bootstrap
 
-import "fmt"
+import "github.com/sfstat/sfstat/trace/enum"
 
 // Interval bounds a statistic. An infinite bound says that the data permit none
 // at this confidence.
@@ -53,12 +53,7 @@ var doubtTexts = [doubtCount]string{
 	"a few runs lie far out", "too few resamples for this confidence",
 }
 
-func (d Doubt) String() string {
-	if d < doubtCount {
-		return doubtTexts[d]
-	}
-	return fmt.Sprintf("doubt(%d)", d)
-}
+func (d Doubt) String() string { return enum.Name(doubtTexts[:], d) }
 
 // Result is what is known of the overhead.
 type Result struct {
@@ -97,12 +92,7 @@ const (
 
 var standingNames = [standingCount]string{"within", "perhaps within", "perhaps above", "above"}
 
-func (s Standing) String() string {
-	if s < standingCount {
-		return standingNames[s]
-	}
-	return fmt.Sprintf("standing(%d)", s)
-}
+func (s Standing) String() string { return enum.Name(standingNames[:], s) }
 
 // Against holds the estimate and its interval by m against a gate. Without such
 // an interval only the estimate counts.

@@ -39,6 +39,7 @@ import (
 
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/devicetime"
+	"github.com/sfstat/sfstat/trace/enum"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
@@ -57,12 +58,7 @@ const (
 
 var categoryNames = [...]string{"compute", "communication", "memory", "idle", "exposed communication", "exposed memory"}
 
-func (c Category) String() string {
-	if c < categories {
-		return categoryNames[c]
-	}
-	return fmt.Sprintf("category(%d)", c)
-}
+func (c Category) String() string { return enum.Name(categoryNames[:], c) }
 
 // Word is String without spaces, for lists.
 func (c Category) Word() string { return strings.ReplaceAll(c.String(), " ", "_") }

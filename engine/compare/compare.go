@@ -37,6 +37,7 @@ import (
 	"gonum.org/v1/gonum/mathext"
 
 	"github.com/sfstat/sfstat/internal/student"
+	"github.com/sfstat/sfstat/trace/enum"
 )
 
 // Design says which units belong together.
@@ -73,12 +74,7 @@ const (
 
 var verdictNames = [...]string{"untested", "none_shown", "regression", "improvement"}
 
-func (v Verdict) String() string {
-	if int(v) < len(verdictNames) {
-		return verdictNames[v]
-	}
-	return fmt.Sprintf("verdict(%d)", v)
-}
+func (v Verdict) String() string { return enum.Name(verdictNames[:], v) }
 
 // Difference is what is known of a row.
 type Difference struct {

@@ -7,6 +7,7 @@ import (
 	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/engine/frontier/ranking"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/enum"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
@@ -27,12 +28,7 @@ const (
 
 var cutNames = [...]string{"auto", "step", "carried", "sync"}
 
-func (c Cut) String() string {
-	if int(c) < len(cutNames) {
-		return cutNames[c]
-	}
-	return fmt.Sprintf("cut(%d)", c)
-}
+func (c Cut) String() string { return enum.Name(cutNames[:], c) }
 
 // ParseCut is the inverse of String.
 func ParseCut(s string) (Cut, error) {
@@ -86,12 +82,7 @@ const (
 
 var modelFitNames = [...]string{"auto", "none", "given"}
 
-func (m ModelFit) String() string {
-	if int(m) < len(modelFitNames) {
-		return modelFitNames[m]
-	}
-	return fmt.Sprintf("model-fit(%d)", m)
-}
+func (m ModelFit) String() string { return enum.Name(modelFitNames[:], m) }
 
 // ParseModelFit is the inverse of String.
 func ParseModelFit(s string) (ModelFit, error) {
@@ -281,12 +272,7 @@ const (
 
 var syncEvidenceNames = [...]string{"unknown", "likely", "shown", "named"}
 
-func (m SyncEvidence) String() string {
-	if int(m) < len(syncEvidenceNames) {
-		return syncEvidenceNames[m]
-	}
-	return fmt.Sprintf("sync-evidence(%d)", m)
-}
+func (m SyncEvidence) String() string { return enum.Name(syncEvidenceNames[:], m) }
 
 // Sure reports whether strong claims may rest on the synchronisation point.
 func (m SyncEvidence) Sure() bool { return m == SyncShown || m == SyncNamed }

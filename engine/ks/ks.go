@@ -28,6 +28,8 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+
+	"github.com/sfstat/sfstat/trace/enum"
 )
 
 // Step is what one worker completed in one step.
@@ -125,12 +127,7 @@ var doubtTexts = [doubtCount]string{
 	"too few permutations for the number of workers", "peers completed different numbers of operators",
 }
 
-func (d Doubt) String() string {
-	if d < doubtCount {
-		return doubtTexts[d]
-	}
-	return fmt.Sprintf("doubt(%d)", d)
-}
+func (d Doubt) String() string { return enum.Name(doubtTexts[:], d) }
 
 // Score is what is known of one worker.
 type Score struct {

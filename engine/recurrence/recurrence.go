@@ -32,6 +32,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/internal/student"
+	"github.com/sfstat/sfstat/trace/enum"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -51,12 +52,7 @@ const (
 
 var patternNames = [...]string{"none", "constant", "intermittent", "stretch"}
 
-func (p Pattern) String() string {
-	if int(p) < len(patternNames) {
-		return patternNames[p]
-	}
-	return "pattern(?)"
-}
+func (p Pattern) String() string { return enum.Name(patternNames[:], p) }
 
 // Recurrence is how often and how long.
 type Recurrence struct {

@@ -29,6 +29,8 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+
+	"github.com/sfstat/sfstat/trace/enum"
 )
 
 // Quantity is what was measured.
@@ -68,12 +70,7 @@ const (
 
 var methodNames = [methodCount]string{"pooled", "leave-one-out", "modified", "population", "sample"}
 
-func (m Method) String() string {
-	if m < methodCount {
-		return methodNames[m]
-	}
-	return fmt.Sprintf("method(%d)", m)
-}
+func (m Method) String() string { return enum.Name(methodNames[:], m) }
 
 // Scale is what values are compared on.
 type Scale uint8

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/sfstat/sfstat/internal/student"
+	"github.com/sfstat/sfstat/trace/enum"
 
 	"github.com/montanaflynn/stats"
 
@@ -33,12 +34,7 @@ const (
 
 var findingNames = [...]string{"top-1", "top-2", "candidate hit", "stage right", "rank right", "called", "misrouted"}
 
-func (f finding) String() string {
-	if int(f) < len(findingNames) {
-		return findingNames[f]
-	}
-	return fmt.Sprintf("finding(%d)", f)
-}
+func (f finding) String() string { return enum.Name(findingNames[:], f) }
 
 // curveConfidence is that of every interval on a curve.
 const curveConfidence = 0.95

@@ -2,10 +2,10 @@ package campaign
 
 import (
 	"encoding"
-	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/sfstat/sfstat/trace/enum"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
@@ -74,13 +74,6 @@ var (
 	_ encoding.TextUnmarshaler = (*recorderUse)(nil)
 )
 
-func nameOf(names []string, i uint8) string {
-	if int(i) < len(names) {
-		return names[i]
-	}
-	return fmt.Sprintf("invalid(%d)", i)
-}
-
 func parseName(what string, names []string, text []byte) (uint8, error) {
 	i := slices.Index(names, string(text))
 	if i < 0 {
@@ -89,13 +82,13 @@ func parseName(what string, names []string, text []byte) (uint8, error) {
 	return uint8(i), nil
 }
 
-func (r Runner) String() string  { return nameOf(runnerNames, uint8(r)) }
-func (p program) String() string { return nameOf(programNames, uint8(p)) }
-func (e events) String() string  { return nameOf(eventsNames, uint8(e)) }
+func (r Runner) String() string  { return enum.Name(runnerNames, r) }
+func (p program) String() string { return enum.Name(programNames, p) }
+func (e events) String() string  { return enum.Name(eventsNames, e) }
 
-func (p Profiler) String() string { return nameOf(profilerNames, uint8(p)) }
+func (p Profiler) String() string { return enum.Name(profilerNames, p) }
 
-func (r recorderUse) String() string { return nameOf(recorderNames, uint8(r)) }
+func (r recorderUse) String() string { return enum.Name(recorderNames, r) }
 
 // MarshalText writes the name.
 func (r Runner) MarshalText() ([]byte, error) { return []byte(r.String()), nil }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/engine/frontier/ranking"
+	"github.com/sfstat/sfstat/trace/enum"
 )
 
 // Key is a property of a case by which summaries are grouped.
@@ -24,12 +25,7 @@ const (
 
 var keyNames = [...]string{"family", "pattern", "delay", "ranks", "arrivals"}
 
-func (k Key) String() string {
-	if int(k) < len(keyNames) {
-		return keyNames[k]
-	}
-	return fmt.Sprintf("key(%d)", k)
-}
+func (k Key) String() string { return enum.Name(keyNames[:], k) }
 
 // ParseKeys reads names of keys separated by commas, such as "family,ranks".
 func ParseKeys(s string) ([]Key, error) {

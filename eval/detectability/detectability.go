@@ -9,6 +9,7 @@ import (
 	"github.com/sfstat/sfstat/engine/bootstrap"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/enum"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/stagename"
 )
@@ -36,12 +37,7 @@ const (
 
 var answerNames = [...]string{"top-1", "top-2", "paper_top-1", "paper_top-2", "called"}
 
-func (a Answer) String() string {
-	if int(a) < len(answerNames) {
-		return answerNames[a]
-	}
-	return fmt.Sprintf("answer(%d)", a)
-}
+func (a Answer) String() string { return enum.Name(answerNames[:], a) }
 
 // Answers are all there are, in order.
 func Answers() []Answer {
@@ -154,12 +150,7 @@ const (
 
 var stateNames = [...]string{"found", "already", "beyond"}
 
-func (s State) String() string {
-	if int(s) < len(stateNames) {
-		return stateNames[s]
-	}
-	return fmt.Sprintf("state(%d)", s)
-}
+func (s State) String() string { return enum.Name(stateNames[:], s) }
 
 // Examine finds the thresholds of a job from a recording without a fault: the
 // validated windows of one run, in order. O(replicates · stages · T·S·R) for

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/enum"
 )
 
 // By says how runs without and with are matched.
@@ -23,12 +24,7 @@ const (
 
 var byNames = [byCount]string{"order", "name", "seed", "file"}
 
-func (b By) String() string {
-	if b < byCount {
-		return byNames[b]
-	}
-	return fmt.Sprintf("by(%d)", b)
-}
+func (b By) String() string { return enum.Name(byNames[:], b) }
 
 // ParseBy is the inverse of String.
 func ParseBy(s string) (By, error) {

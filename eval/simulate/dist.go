@@ -1,12 +1,12 @@
 package simulate
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
 
+	"github.com/sfstat/sfstat/trace/enum"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
@@ -34,12 +34,7 @@ const (
 
 var shapeNames = [...]string{"constant", "normal", "lognormal", "gamma", "exponential"}
 
-func (s Shape) String() string {
-	if int(s) < len(shapeNames) {
-		return shapeNames[s]
-	}
-	return fmt.Sprintf("invalid(%d)", s)
-}
+func (s Shape) String() string { return enum.Name(shapeNames[:], s) }
 
 // MarshalText writes the name of the shape.
 func (s Shape) MarshalText() ([]byte, error) { return []byte(s.String()), nil }

@@ -1,11 +1,11 @@
 package simulate
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/sfstat/sfstat/eval/simulate/internal/streams"
+	"github.com/sfstat/sfstat/trace/enum"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/stagename"
 )
@@ -28,12 +28,7 @@ const (
 var familyNames = [...]string{"nofault", "data", "backward", "backward_comm", "forward_device", "forward_host",
 	"callback_sync", "callback_host", "optimizer_host"}
 
-func (f Family) String() string {
-	if int(f) < len(familyNames) {
-		return familyNames[f]
-	}
-	return fmt.Sprintf("invalid(%d)", f)
-}
+func (f Family) String() string { return enum.Name(familyNames[:], f) }
 
 // ParseFamily is the inverse of String; "none" and "" are NoFault too.
 func ParseFamily(s string) (Family, error) {

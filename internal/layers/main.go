@@ -50,7 +50,7 @@ var rules = []rule{
 	{of: "archive/partitions", may: []string{"trace", "ingest", "archive", "internal/atomicfile"}},
 	{of: "archive", may: []string{"trace", "ingest", "internal/parquet"}},
 	{of: "eval/simulate", may: []string{"trace", "internal/strictyaml"}},
-	{of: "diagnose/evidence", pure: true},
+	{of: "diagnose/evidence", may: []string{"trace/enum"}, pure: true},
 	{of: "diagnose/answer", may: []string{"trace/enum", "diagnose/evidence"}, pure: true},
 	{of: "diagnose/operators", may: []string{"trace", "engine"}, pure: true},
 	{of: "diagnose/opnames", may: []string{"trace", "engine"}, pure: true},

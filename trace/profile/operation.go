@@ -1,5 +1,7 @@
 package profile
 
+import "github.com/sfstat/sfstat/trace/enum"
+
 // Operation is what a communicating call does.
 type Operation uint8
 
@@ -22,12 +24,7 @@ const (
 var operationNames = [...]string{"communication", "all-reduce", "all-gather", "reduce-scatter", "broadcast", "reduce", "all-to-all",
 	"gather", "scatter", "barrier", "send", "recv", "send-recv"}
 
-func (o Operation) String() string {
-	if int(o) < len(operationNames) {
-		return operationNames[o]
-	}
-	return "invalid"
-}
+func (o Operation) String() string { return enum.Name(operationNames[:], o) }
 
 // PointToPoint reports whether the operation is between two ranks.
 func (o Operation) PointToPoint() bool { return o >= Send }

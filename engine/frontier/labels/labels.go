@@ -9,6 +9,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/engine/frontier/ranking"
+	"github.com/sfstat/sfstat/trace/enum"
 )
 
 // Label is one finding on one of the paper's axes; a window carries a set of
@@ -36,12 +37,7 @@ var labelNames = [...]string{"unknown", "frontier_accounting", "direct_exposure"
 	"forward_device_supported", "forward_spillover_suspected", "forward_host_overhead_suspected", "forward_event_scope_limited",
 	"co_critical", "gradient_accumulation_ambiguous", "role_aware_needed", "telemetry_limited"}
 
-func (l Label) String() string {
-	if int(l) < len(labelNames) {
-		return labelNames[l]
-	}
-	return fmt.Sprintf("label(%d)", l)
-}
+func (l Label) String() string { return enum.Name(labelNames[:], l) }
 
 // Strong reports whether the label is a diagnosis rather than an accounting
 // statement or a doubt.
@@ -82,12 +78,7 @@ var reasonNames = [...]string{"unknown", "accumulation_collapsed", "below_domina
 	"leader_switches", "low_gain_no_model_fit", "missing_ranks", "no_baseline", "overlap_error", "role_mix", "schema_mismatch",
 	"share_tie", "single_rank", "vector_unusable"}
 
-func (r Reason) String() string {
-	if int(r) < len(reasonNames) {
-		return reasonNames[r]
-	}
-	return fmt.Sprintf("reason(%d)", r)
-}
+func (r Reason) String() string { return enum.Name(reasonNames[:], r) }
 
 // Roles is what is known about the roles of the ranks in one frontier.
 type Roles uint8

@@ -1,6 +1,6 @@
 package ranking
 
-import "fmt"
+import "github.com/sfstat/sfstat/trace/enum"
 
 // Method is a way to rank stages that the frontier is compared with.
 type Method uint8
@@ -16,12 +16,7 @@ const (
 
 var methodNames = [...]string{"stage_max", "stage_mean", "spread", "slowest_rank", "rank0"}
 
-func (m Method) String() string {
-	if int(m) < len(methodNames) {
-		return methodNames[m]
-	}
-	return fmt.Sprintf("method(%d)", m)
-}
+func (m Method) String() string { return enum.Name(methodNames[:], m) }
 
 // Ordering is what one comparison method says.
 type Ordering struct {

@@ -3,12 +3,12 @@ package ddp
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/trace/enum"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
@@ -23,7 +23,7 @@ const (
 
 var recordingNames = [...]string{"cpu", "events", "off"}
 
-func (r Recording) String() string { return nameOf(recordingNames[:], int(r)) }
+func (r Recording) String() string { return enum.Name(recordingNames[:], r) }
 
 // Gathering is how packets come together.
 type Gathering uint8
@@ -35,14 +35,7 @@ const (
 
 var gatheringNames = [...]string{"files", "gather"}
 
-func (g Gathering) String() string { return nameOf(gatheringNames[:], int(g)) }
-
-func nameOf(names []string, i int) string {
-	if i < len(names) {
-		return names[i]
-	}
-	return fmt.Sprintf("invalid(%d)", i)
-}
+func (g Gathering) String() string { return enum.Name(gatheringNames[:], g) }
 
 // Options of a job.
 type Options struct {

@@ -1,11 +1,11 @@
 package pipeline
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/sfstat/sfstat/eval/simulate/internal/streams"
+	"github.com/sfstat/sfstat/trace/enum"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/operator"
 )
@@ -26,12 +26,7 @@ const (
 
 var kindNames = [...]string{"none", "slow-worker", "slow-op", "slow-stage", "workload", "slow-edge", "slow-group", "late-start"}
 
-func (k Kind) String() string {
-	if int(k) < len(kindNames) {
-		return kindNames[k]
-	}
-	return fmt.Sprintf("invalid(%d)", uint8(k))
-}
+func (k Kind) String() string { return enum.Name(kindNames[:], k) }
 
 // ParseKind is the inverse of String; "" is NoFault too.
 func ParseKind(s string) (Kind, error) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sfstat/sfstat/trace/enum"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/operator"
 )
@@ -70,10 +71,7 @@ const (
 )
 
 func (k OpKind) String() string {
-	if names := [...]string{"unknown", "compute", "transfer", "collective", "other"}; int(k) < len(names) {
-		return names[k]
-	}
-	return fmt.Sprintf("invalid(%d)", uint8(k))
+	return enum.Name([]string{"unknown", "compute", "transfer", "collective", "other"}, k)
 }
 
 // MarshalText writes the name of the kind.

@@ -100,12 +100,12 @@ func (s *serving) until(listener net.Listener, work func(context.Context) error)
 	defer cancel()
 	web := &http.Server{Handler: s.server, ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, WriteTimeout: answerTime, IdleTimeout: idleTime,
 		MaxHeaderBytes: mostHeader, BaseContext: func(net.Listener) context.Context { return ctx }}
+	s.p.remark(s.c, "%s: http://%s/", prefix(s.c.Command.Name), listener.Addr())
 	ended := make(chan error, 1)
 	go func() {
 		ended <- web.Serve(listener)
 		cancel()
 	}()
-	s.p.remark(s.c, "%s: http://%s/", prefix(s.c.Command.Name), listener.Addr())
 	err := work(ctx)
 	cancel() // ends streams of events
 	within, done := context.WithTimeout(context.Background(), shutdownTime)
@@ -256,7 +256,8 @@ func (s *serving) json(ctx context.Context, run string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// together judges all runs, as sfstat diagnose does.
+// together judges all runs, as sfstat diagnose does. That they are too many may show only
+// while they are read.
 func (s *serving) together() (*judgement, error) {
 	s.files.mu.Lock()
 	defer s.files.mu.Unlock()
@@ -270,7 +271,18 @@ func (s *serving) together() (*judgement, error) {
 		return nil, serve.ErrTooMany
 	}
 	s.p.outputs.forget()
-	return s.p.judge(s.c, func(frontier.Options) (seeing, error) { return func(auto.Item) error { return nil }, nil })
+	n = 0
+	return s.p.judge(s.c, func(frontier.Options) (seeing, error) {
+		return func(item auto.Item) error {
+			if item.Window != nil {
+				n++
+			}
+			if n > mostTogether {
+				return serve.ErrTooMany
+			}
+			return nil
+		}, nil
+	})
 }
 
 // anew judges one run with all engines. What is read of it goes to its page too, if

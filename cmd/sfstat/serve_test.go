@@ -3,12 +3,17 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sfstat/sfstat/page/serve"
 )
 
 // TestServe: a folder is served, and a run that comes into it, one that goes and
@@ -95,5 +100,27 @@ func TestServe(t *testing.T) {
 	cancel()
 	if got := <-code; got != exitInternal && got != exitInterrupted {
 		t.Errorf("exit code %d", got)
+	}
+}
+
+// TestTogether: all runs are too many for one JSON also before any was read.
+func TestTogether(t *testing.T) {
+	for windows, want := range map[string]error{"2": nil, "1001": serve.ErrTooMany} {
+		path := filepath.Join(t.TempDir(), "job.jsonl")
+		p := newProgram(nil, io.Discard, io.Discard)
+		if code := p.carryOut(context.Background(), p.app(), []string{"sfstat", "simulate", "--windows", windows, "--steps", "2", "--ranks", "2", "-o", path}); code != 0 {
+			t.Fatalf("exit code %d", code)
+		}
+		inWatch(t, func(p *program, c *cli.Context) error {
+			f, err := p.newFollowing(c)
+			if err != nil {
+				return err
+			}
+			s := serving{p: p, c: c, files: f}
+			if _, err := s.json(c.Context, ""); !errors.Is(err, want) {
+				t.Errorf("%s windows: error %v, want %v", windows, err, want)
+			}
+			return nil
+		}, path)
 	}
 }

@@ -48,16 +48,30 @@ func (r *Reader) look(c candidate, in *Input) (*metered, error) {
 		}
 		src.Close()
 	}
-	for _, kind := range []error{input.ErrFormat, input.ErrEmpty, archive.ErrNotArchive} {
-		if !ours && errors.Is(err, kind) {
-			if in.Skipped = in.Format.row().noun; in.Skipped == "" {
-				text := strings.TrimPrefix(err.Error(), c.path+": ")
-				in.Skipped = strings.TrimSuffix(text, " ("+kind.Error()+")")
-			}
-			return nil, nil
+	if kind := notOurs(in.Format, err); !ours && kind != nil {
+		if in.Skipped = in.Format.row().noun; in.Skipped == "" || in.Format.gives(r.o.Want) {
+			text := strings.TrimPrefix(err.Error(), c.path+": ")
+			in.Skipped = strings.TrimSuffix(text, " ("+kind.Error()+")")
 		}
+		return nil, nil
 	}
 	return nil, err
+}
+
+// notOurs is the kind of an error for which a file of a folder is passed over as
+// something else; nil: it is damaged. Whose a Parquet file is stands in its footer, so
+// one whose footer cannot be read is damaged.
+func notOurs(as Format, err error) error {
+	kinds := []error{archive.ErrNotArchive, input.ErrEmpty, input.ErrFormat}
+	if as == Archive {
+		kinds = kinds[:2]
+	}
+	for _, kind := range kinds {
+		if errors.Is(err, kind) {
+			return kind
+		}
+	}
+	return nil
 }
 
 // columnar tells what a Parquet file is, by its columns. What is not ours for

@@ -32,6 +32,7 @@ type Operators struct {
 	Completions *ks.Result
 	Outliers    *zscore.Result
 	Walks       *operators.Walks
+	Signs       *operators.Signs // these by rank
 	Notes       []input.Note
 }
 
@@ -109,6 +110,7 @@ func examine(t *operator.Trace) (*examined, error) {
 	if err := e.walk(); err != nil {
 		return nil, err
 	}
+	e.Signs = operators.Results{View: e.v, Completions: e.Completions, Series: e.series, Operators: e.operators, Outliers: e.Outliers, Walks: e.Walks}.Signs()
 	if n := len(e.Walks.Contradict); n > 0 {
 		e.Notes = append(e.Notes, input.Note{Kind: input.NoteUnknown, Text: fmt.Sprintf("steps whose times contradict the schedule, too coarsely recorded perhaps, so that blame did not walk there: %d", n)})
 	}

@@ -100,20 +100,14 @@ func apart(v *operators.View, place map[int]int) (*Apart, error) {
 }
 
 // signs are what K-S, outliers and blame find on the ranks of the window that the
-// first finding is from, those with the largest excess first.
+// first finding is from, or of the operator trace: those with the largest excess first.
 func (o *outline) signs(v *diagnose.RunVerdict) *Signs {
-	at := slices.IndexFunc(v.Windows, func(w diagnose.Window) bool { return w.Signs != nil })
-	if len(v.Suspects) > 0 {
-		if d := v.Suspects[0].Detail; d >= 0 && d < len(v.Windows) && v.Windows[d].Signs != nil {
-			at = d
-		}
-	}
-	if at < 0 {
+	found, window := signsOf(v)
+	if found == nil {
 		return nil
 	}
-	s := v.Windows[at].Signs
-	out := &Signs{Window: v.Windows[at].Main.Window, Symptoms: s.Symptoms, Alpha: s.Alpha, Ranks: []Sign{}}
-	for _, r := range s.Ranks {
+	out := &Signs{Window: window, Symptoms: found.Symptoms, Alpha: found.Alpha, Ranks: []Sign{}}
+	for _, r := range found.Ranks {
 		if m, ok := o.place[r.Rank]; ok && o.at[m] >= 0 && (r.Departs || r.Whole+r.Steps+r.Walks > 0) {
 			out.Ranks = append(out.Ranks, Sign{Rank: o.at[m], Departs: r.Departs, S: r.S, Q: r.Q, Later: r.Later, Whole: r.Whole, Steps: r.Steps, Excess: r.Excess, Walks: r.Walks, Op: report.Visible(r.Op)})
 		}
@@ -121,6 +115,23 @@ func (o *outline) signs(v *diagnose.RunVerdict) *Signs {
 	slices.SortStableFunc(out.Ranks, func(a, b Sign) int { return cmp.Compare(b.Excess, a.Excess) })
 	out.Ranks = out.Ranks[:min(mostSigns, len(out.Ranks))]
 	return out
+}
+
+// signsOf are the signs of a verdict, and the window that they are from.
+func signsOf(v *diagnose.RunVerdict) (*operators.Signs, *int64) {
+	at := slices.IndexFunc(v.Windows, func(w diagnose.Window) bool { return w.Signs != nil })
+	if len(v.Suspects) > 0 {
+		if d := v.Suspects[0].Detail; d >= 0 && d < len(v.Windows) && v.Windows[d].Signs != nil {
+			at = d
+		}
+	}
+	switch {
+	case at >= 0:
+		return v.Windows[at].Signs, &v.Windows[at].Main.Window
+	case v.Operators != nil:
+		return v.Operators.Signs, nil
+	}
+	return nil, nil
 }
 
 // arrived is who arrives last where calls are entered, the costliest places first;

@@ -149,7 +149,7 @@ func (b *Builder) ofTraced(v *diagnose.RunVerdict, out *Run) {
 	o.choose(v)
 	out.Unit, out.Stages, out.Ranks, out.AllRanks = o.unit, o.stages(), o.ranks(), len(o.members)
 	out.Operators, out.Drawn, out.AllDrawn, out.Apart = true, o.drawings(v), !o.pruned, x.apart
-	out.Named = o.named(v)
+	out.Named, out.Signs = o.named(v), o.signs(v)
 	rank := func(w int) int { return v.Operators.Workers[w].ID }
 	out.Walk = o.walk(v.Operators.Walks, rank, named(v))
 }

@@ -117,6 +117,7 @@ type Fix struct {
 	Kind  string  `json:"kind"` // finding, stage, ranks: nobody is late
 	Who   string  `json:"who"`  // of a finding
 	Stage string  `json:"stage"`
+	Line  string  `json:"line"` // of the program, of a finding; ""
 	Gain  float64 `json:"gain"` // of the run
 }
 
@@ -141,9 +142,9 @@ type Apart struct {
 	D     [][]float64 `json:"d"`     // 0 … 1; −1: nothing completed
 }
 
-// Signs are what K-S, outliers and blame find in one window.
+// Signs are what K-S, outliers and blame find in one window, or in an operator trace.
 type Signs struct {
-	Window   int64   `json:"window"`
+	Window   *int64  `json:"window"`   // nil: all of the trace
 	Symptoms int     `json:"symptoms"` // late operators that blame walked back from
 	Alpha    float64 `json:"alpha"`    // family-wise error of the outliers
 	Ranks    []Sign  `json:"ranks"`

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/evidence"
@@ -57,7 +58,11 @@ func (b *Builder) run(v *diagnose.RunVerdict) (Run, error) {
 	}
 	o := outline{run: b.runs[i], unit: unitFor(b.runs[i].exposed / int64(b.runs[i].steps))}
 	o.choose(v)
-	out.Unit, out.Stages, out.Ranks, out.AllRanks = o.unit, o.stages(), o.ranks(), len(o.members)
+	out.Unit, out.Stages, out.Ranks, out.AllRanks, out.Named = o.unit, o.stages(), o.ranks(), len(o.members), o.named(v)
+	if out.Traffic != nil && unmapped(out.Stages) { // nothing is known of where in a step who is late
+		out.Stages = []Stage{}
+		return out, nil
+	}
 	out.Steps = o.steps()
 	if o.enteredSteps(&e, out.Steps); out.Steps.Entered {
 		shaded := *o.run // a page may be asked for again
@@ -69,8 +74,15 @@ func (b *Builder) run(v *diagnose.RunVerdict) (Run, error) {
 		}
 	}
 	out.Drawn, out.AllDrawn = o.drawings(v), !o.pruned
-	out.Named, out.Signs = o.named(v), o.signs(v)
+	out.Signs = o.signs(v)
 	return out, o.compare(v, &out)
+}
+
+// unmapped reports whether stages have no names but those for time of no stage.
+func unmapped(all []Stage) bool {
+	return !slices.ContainsFunc(all, func(s Stage) bool {
+		return s.Advance > 0 && !strings.HasPrefix(s.Name, "step.unmapped") && !strings.HasPrefix(s.Name, "step.other")
+	})
 }
 
 // named are the positions of the ranks that findings name.
@@ -265,7 +277,7 @@ func fixes(v *diagnose.RunVerdict) []Fix {
 	for i := range v.Suspects {
 		f := &v.Suspects[i]
 		if f.RunGain > 0 && f.Confidence >= evidence.Ambiguous {
-			out = append(out, Fix{Kind: "finding", Who: report.Who(f), Stage: report.Where(f), Gain: f.RunGain})
+			out = append(out, Fix{Kind: "finding", Who: report.Who(f), Stage: report.Where(f), Line: report.Visible(f.Source.Short()), Gain: f.RunGain})
 		}
 	}
 	var names []string
@@ -284,7 +296,15 @@ func fixes(v *diagnose.RunVerdict) []Fix {
 			sums[s.Name] += gain(s) * whole
 		}
 	}
-	if makespan > 0 && saves > 0 {
+	// Entries of calls show delays that stage times do not: what these say of all
+	// ranks is then less than what one of them costs.
+	least := 0.0
+	for i := range v.Suspects {
+		if f := &v.Suspects[i]; f.Kind == diagnose.KindRank && f.Confidence >= evidence.Ambiguous {
+			least = max(least, 0.95*f.RunGain)
+		}
+	}
+	if makespan > 0 && saves > 0 && saves/makespan >= least {
 		out = append(out, Fix{Kind: "ranks", Gain: saves / makespan})
 	}
 	for _, name := range names {

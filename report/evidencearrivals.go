@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"path"
 	"strings"
 	"time"
 
@@ -52,7 +51,7 @@ func enteredLast(e evidence.EnteredLast) string {
 
 // sourceWord is a line as people write it: "train.py:66 (backward)".
 func sourceWord(s *evidence.SourceLine) string {
-	text := fmt.Sprintf("%s:%d", path.Base(s.File), s.Line)
+	text := s.Short()
 	if s.Call != "" {
 		text += fmt.Sprintf(" (%s)", s.Call)
 	}
@@ -64,7 +63,7 @@ func lineWord(s *evidence.SourceLine) string {
 	if s.Call == "" {
 		return sourceWord(s)
 	}
-	return fmt.Sprintf("%s, %s:%d", s.Call, path.Base(s.File), s.Line)
+	return fmt.Sprintf("%s, %s", s.Call, s.Short())
 }
 
 func callOf(op, sizes, types, difference string) string {

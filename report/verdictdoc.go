@@ -435,12 +435,12 @@ func otherSuspects(v *diagnose.RunVerdict) document {
 	if len(v.Suspects) < 2 {
 		return nil
 	}
-	t := &table{columns: []column{{head: "who", kind: kindText}, {head: "where", kind: kindName},
+	t := &table{columns: []column{{head: "who", kind: kindText}, {head: "where", kind: kindName}, {head: "line", kind: kindName, spare: true},
 		{head: "%s/step", kind: kindLength}, {head: "steps", kind: kindInteger}, {head: "of the run", kind: kindFraction}, {head: "certainty", kind: kindText}}}
 	others := v.Suspects[1:]
 	for i := range others[:min(most, len(others))] {
 		s := &others[i]
-		t.rows = append(t.rows, []cell{textCell(suspectName(s)), textCell(suspectPlace(s)), realCell(float64(s.Excess)), wholeCell(s.Struck.Count), realCell(s.RunGain),
+		t.rows = append(t.rows, []cell{textCell(suspectName(s)), textCell(suspectPlace(s)), textCell(s.Source.Short()), realCell(float64(s.Excess)), wholeCell(s.Struck.Count), realCell(s.RunGain),
 			textCell(s.Confidence.String())})
 	}
 	if len(others) > most {

@@ -7,6 +7,8 @@
 package evidence
 
 import (
+	"fmt"
+	"path"
 	"slices"
 
 	"github.com/sfstat/sfstat/trace/enum"
@@ -84,4 +86,13 @@ type SourceLine struct {
 	Line     int    `json:"line"`
 	Function string `json:"function"`
 	Call     string `json:"call"` // what it calls, of a library; "" where that is not known
+}
+
+// Short is the name of the file without its folder, and the line: "train.py:66";
+// "" of nil.
+func (s *SourceLine) Short() string {
+	if s == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d", path.Base(s.File), s.Line)
 }

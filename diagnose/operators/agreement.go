@@ -11,8 +11,8 @@ import (
 	"github.com/sfstat/sfstat/trace/operator"
 )
 
-// Signs are what K-S, pooled outliers and blame find on the ranks of a window,
-// beside the frontier: all three look at the single steps, and none at what the
+// Signs are what K-S, pooled outliers and blame find on the ranks of a window or an
+// operator trace, beside the frontier: all three look at the single steps, and none at what the
 // frontier charges.
 type Signs struct {
 	Ranks    []RankSigns // by rank
@@ -86,27 +86,50 @@ func (s *Signs) add(t *operator.Trace) error {
 	if err != nil {
 		return err
 	}
-	s.Symptoms += walks.Symptoms
+	s.take(Results{View: v, Completions: completion, Series: series, Operators: operators, Outliers: outliers, Walks: walks})
+	return nil
+}
+
+// Results are what the engines found in a trace.
+type Results struct {
+	View        *View
+	Completions *ks.Result
+	Series      []zscore.Series
+	Operators   []Operator // of the series
+	Outliers    *zscore.Result
+	Walks       *Walks
+}
+
+// Signs are the results by rank, in the order of the workers.
+func (r Results) Signs() *Signs {
+	s := &Signs{Alpha: r.Outliers.Alpha}
+	s.take(r)
+	return s
+}
+
+func (s *Signs) take(r Results) {
+	v := r.View
+	s.Symptoms += r.Walks.Symptoms
 	of := make([]RankSigns, v.Workers())
 	for w := range of {
 		of[w].Rank = v.Rank(w).ID
-		if c := completion.Scores[w]; c.Test != nil && c.Test.Flagged {
+		if c := r.Completions.Scores[w]; c.Test != nil && c.Test.Flagged {
 			of[w].Departs, of[w].S, of[w].Q, of[w].Later = true, *c.Mean, c.Test.Q, c.Later
 		}
 	}
-	for _, x := range v.Suspects(outliers, series, operators) {
+	for _, x := range v.Suspects(r.Outliers, r.Series, r.Operators) {
 		of[x.Worker].Excess = x.Excess
 	}
-	for _, o := range outliers.Outliers {
+	for _, o := range r.Outliers.Outliers {
 		switch {
-		case !o.Sure || o.Effect <= 0 || series[o.Series].Quantity != zscore.Duration:
+		case !o.Sure || o.Effect <= 0 || r.Series[o.Series].Quantity != zscore.Duration:
 		case o.Step == zscore.EveryStep:
 			of[o.Worker].Whole++
 		default:
 			of[o.Worker].Steps++
 		}
 	}
-	for _, c := range walks.Culprits { // by descending number of symptoms
+	for _, c := range r.Walks.Culprits { // by descending number of symptoms
 		if c.Kind == blame.LongOp {
 			if of[c.Worker].Walks == 0 {
 				of[c.Worker].Op = c.Op
@@ -115,7 +138,6 @@ func (s *Signs) add(t *operator.Trace) error {
 		}
 	}
 	s.Ranks = append(s.Ranks, of...)
-	return nil
 }
 
 // Of are the signs of a rank.

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import shutil
 import statistics
@@ -20,7 +21,7 @@ import sys
 import threading
 import time
 import urllib.request
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Tuple
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 RECORDER = os.path.join(HERE, "..", "..", "recorder")
@@ -145,6 +146,23 @@ def one_cost(sfstat: str, folder: str, everything: bool) -> float:
     return 1e3 * statistics.fmean(steps(folder))
 
 
+def median_interval(differences: List[float]) -> Tuple[float, float, float]:
+    """The narrowest interval of two order statistics around the median that covers it
+    with 95 % or more, by the signs of the differences (binomial, p = 1/2), and its
+    coverage; of fewer than six pairs their range, which covers less."""
+    ordered, n = sorted(differences), len(differences)
+    below, k = 1 / 2**n, 0  # P(fewer than k + 1 of n differences lie below the median)
+    while k + 1 < (n + 1) // 2 and 2 * (below + math.comb(n, k + 1) / 2**n) <= 0.05:
+        k += 1
+        below += math.comb(n, k) / 2**n
+    return ordered[k], ordered[n - 1 - k], 1 - 2 * below
+
+
+def cost_line(differences: List[float]) -> str:
+    low, high, coverage = median_interval(differences)
+    return "median %+.2f %% of %d pairs, %.1f %% interval %+.2f %% to %+.2f %%" % (statistics.median(differences), len(differences), 100 * coverage, low, high)
+
+
 def main(arguments: Optional[List[str]] = None) -> None:
     parser = argparse.ArgumentParser(description="How soon a rank that becomes slow is named, and what that costs.")
     parser.add_argument("action", choices=("name", "cost"))
@@ -167,7 +185,7 @@ def main(arguments: Optional[List[str]] = None) -> None:
         got = {e: one_cost(options.sfstat, os.path.join(options.out, "cost"), e) for e in order}
         pairs.append((got[False], got[True]))
         print("%.2f ms a step without, %.2f ms with: %+.2f %%" % (got[False], got[True], 100 * (got[True] / got[False] - 1)), flush=True)
-    print("median %+.2f %%" % statistics.median(100 * (b / a - 1) for a, b in pairs))
+    print(cost_line([100 * (b / a - 1) for a, b in pairs]))
 
 
 if __name__ == "__main__":

@@ -51,7 +51,7 @@ export function rankStage(run, sel) {
 				rows: shown.length, columns: columns.length, unit: (v) => length(v * run.unit_ns),
 				value: (r, k) => own(run.ranks[shown[r]], columns[k]),
 				rowName: (r) => `rank ${run.ranks[shown[r]].id}`,
-				columnName: (k) => columns[k] < run.stages.length ? brief(run.stages[columns[k]].name) : 'waits', cut: true,
+				columnName: (k) => columns[k] < run.stages.length ? brief(run.stages[columns[k]].name) : 'waits', all: true,
 				marked: (r) => r >= 0 && r < shown.length && run.named.includes(shown[r]),
 				words: (r, k) => {
 					const c = columns[k], rank = run.ranks[shown[r]], waits = c < run.stages.length ? rank.waits[c] : 0;
@@ -107,11 +107,11 @@ const worth = 0.0005; // of the run: less is 0.0 %
 export function fixes(run, sel) {
 	const rows = run.fixes.filter((f) => (sel.stage < 0 || f.kind === 'ranks' || f.stage === run.stages[sel.stage].name))
 		.filter((f) => f.gain >= worth).sort((a, b) => (b.kind === 'finding') - (a.kind === 'finding') || b.gain - a.gain);
-	const top = Math.max(1e-9, ...rows.map((f) => f.gain));
+	const top = Math.max(1e-9, ...rows.map((f) => f.gain)), lines = rows.some((f) => f.line);
 	const who = { finding: (f) => f.who, ranks: () => 'no rank late', stage: () => 'the stage at its usual time' };
 	return {
-		columns: [{ head: 'fixed' }, { head: 'where' }, { head: '', bar: true }, { head: 'of the run', number: true }],
-		rows: rows.map((f) => [who[f.kind](f), f.stage, { bar: f.gain / top, strong: f.kind === 'finding' }, percent(f.gain)]),
+		columns: [{ head: 'fixed' }, { head: 'where' }, ...lines ? [{ head: 'line' }] : [], { head: '', bar: true }, { head: 'of the run', number: true }],
+		rows: rows.map((f) => [who[f.kind](f), f.stage, ...lines ? [f.line] : [], { bar: f.gain / top, strong: f.kind === 'finding' }, percent(f.gain)]),
 	};
 }
 

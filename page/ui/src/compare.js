@@ -31,9 +31,9 @@ export function apart(run, sel) {
 export function signs(run, sel) {
 	const { signs: s } = run;
 	const rows = s.ranks.filter((r) => sel.shown[r.rank]);
-	const top = Math.max(1, ...rows.map((r) => r.excess_ns));
+	const top = Math.max(1, ...rows.map((r) => r.excess_ns)), what = run.operators ? 'operators' : 'stages', whole = run.operators ? 'every step' : 'whole window';
 	return {
-		columns: [{ head: 'rank' }, { head: 'outliers: longer than its peers by', number: true }, { head: '', bar: true }, { head: 'stages, whole window', number: true }, { head: 'in single steps', number: true },
+		columns: [{ head: 'rank' }, { head: 'outliers: longer than its peers by', number: true }, { head: '', bar: true }, { head: `${what}, ${whole}`, number: true }, { head: 'in single steps', number: true },
 			{ head: 'K-S: completion times depart, S', number: true }, { head: 'later', number: true }, { head: 'blame: walks that end here', number: true }, { head: 'in' }],
 		rows: rows.map((r) => [nameOf(run, r.rank), length(r.excess_ns), { bar: r.excess_ns / top, strong: run.named.includes(r.rank) }, count(r.whole), count(r.steps),
 			r.departs ? r.s.toFixed(2) : 'no', r.departs ? length(r.later_ns) : '', `${count(r.walks)} of ${count(s.symptoms)}`, r.op ? brief(r.op) : '']),
@@ -67,6 +67,7 @@ export function walk(run) {
 				const last = i === w.stops.length - 1, wide = Math.max(3, x(s.start + s.length) - x(s.start));
 				picture.append(node('rect', { x: x(s.start), y: y(s.rank), width: wide, height: 22, rx: 3, fill: variable(last ? '--alarm' : '--stage-4'), 'fill-opacity': last ? 0.95 : 0.75, stroke: variable('--card') },
 					node('title', {}, `rank ${s.rank}, ${s.op}: ${ns(s.length)}${last ? ', where the delay began' : ''}`)));
+				if (wide > 7 * brief(s.op).length + 10) picture.append(node('text', { x: x(s.start) + 8, y: y(s.rank) + 15, 'font-size': 12, fill: last ? variable('--paper') : '#14171b', 'pointer-events': 'none' }, brief(s.op)));
 				if (i > 0) {
 					const a = w.stops[i - 1];
 					picture.append(node('path', { d: `M${x(a.start)} ${y(a.rank) + 11}L${Math.min(x(s.start) + wide, width - 17)} ${y(s.rank) + 11}`, stroke: variable('--ink'), fill: 'none', 'marker-end': 'url(#arrow)' }));
@@ -90,7 +91,7 @@ export function arrivals(run) {
 	return {
 		draw(into) {
 			heat(into, {
-				rows: rows.length, columns: places.length, cut: true, value: (r, c) => places[c].own_ns[rows[r]], unit: length,
+				rows: rows.length, columns: places.length, all: true, value: (r, c) => places[c].own_ns[rows[r]], unit: length,
 				rowName: (r) => `rank ${ranks[rows[r]]}`, columnName: (c) => called(places[c]), marked: (r) => r >= 0 && r < rows.length && named.includes(ranks[rows[r]]),
 				words: (r, c) => {
 					const p = places[c], own = p.own_ns[rows[r]];

@@ -5,13 +5,14 @@ const mostRows = 2000; // of a table on the page; more are in the JSON
 let ids = 0;
 
 // figure is a frame: title, what is to be seen, a place for the drawing and, behind
-// a summary, the numbers as a table, which is made when it is opened.
+// a summary, the numbers as a table, which is made when it is opened; a drawing that is
+// a table has no other.
 export function figure(title, note, { draw, table }) {
 	const id = `figure-${++ids}`;
 	const body = el('div', { className: 'drawing' });
 	const about = el('p', { className: 'note' }, note);
 	const details = el('details', { className: 'numbers' }, el('summary', {}, 'Table', el('span', { className: 'hidden' }, `: ${title}`)));
-	const node = el('section', { className: 'figure' }, el('h2', { id }, title), about, body, details);
+	const node = el('section', { className: 'figure' }, el('h2', { id }, title), about, body, table ? details : '');
 	node.setAttribute('aria-labelledby', id);
 	const fill = () => {
 		if (!details.open) return;

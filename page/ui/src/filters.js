@@ -14,7 +14,7 @@ export function filters(run) {
 	const from = step('f-from', first, 'from'), to = step('f-to', last, 'to');
 	const status = el('p', { className: 'selected', role: 'status' });
 	const node = el('form', { className: 'filters', onsubmit: (e) => e.preventDefault() },
-		field('Ranks', ranks), hosts.length > 1 ? field('Host', host) : null, field(run.operators ? 'Operator' : 'Stage', stage),
+		field('Ranks', ranks), hosts.length > 1 ? field('Host', host) : null, run.stages.length ? field(run.operators ? 'Operator' : 'Stage', stage) : null,
 		run.steps ? el('span', { className: 'field' }, el('label', { htmlFor: 'f-from' }, 'Steps'), el('span', { className: 'pair' }, from, el('label', { htmlFor: 'f-to' }, 'to'), to)) : null,
 		el('button', { type: 'button', id: 'f-reset', onclick: reset }, 'Show all'), status);
 	node.setAttribute('aria-label', 'What the charts show');

@@ -1,12 +1,25 @@
 import { ramp, variable } from './colour.js';
 import { gridStep, surface } from './surface.js';
 
-const left = 84, right = 12, below = 36, above = 6;
+const left = 84, right = 12, above = 6;
+const ruler = document.createElement('canvas').getContext('2d');
+ruler.font = '12px system-ui, sans-serif';
+
+// standing is how names stand below columns, which may be too narrow for them: level,
+// or turned by an angle; long is the most that one may take.
+function standing(into, columns, columnName) {
+	const wide = (Math.max(280, into.clientWidth) - left - right) / Math.max(columns, 1);
+	const lengths = Array.from({ length: columns }, (_, k) => ruler.measureText(columnName(k)).width), widest = Math.max(0, ...lengths);
+	if (widest <= wide - 6) return { angle: 0, long: wide, below: 36 };
+	const flat = Math.PI / 6, inside = lengths.every((n, k) => n * Math.cos(flat) < left + (k + 0.5) * wide);
+	const angle = wide > 26 && inside && widest < 200 ? flat : Math.PI / 3, long = Math.min(widest + 1, 200);
+	return { angle, long, below: 40 + long * Math.sin(angle) };
+}
 
 // heat draws a map of rows and columns: value(row, column) is a number, or −1 for
-// none. Rows that are marked have a pointer; where names of columns may be cut, all
-// of them are there; the darkest shade is the largest value, or least. words says in lines what a cell is.
-export function heat(into, { rows, columns, value, rowName, columnName, marked, words, unit, pick, label, cut, least = 1e-9 }) {
+// none. Rows that are marked have a pointer; where names of columns are all
+// wanted, those too long are turned; the darkest shade is the largest value, or least. words says in lines what a cell is.
+export function heat(into, { rows, columns, value, rowName, columnName, marked, words, unit, pick, label, all, least = 1e-9 }) {
 	const values = [];
 	for (let r = 0; r < rows; r++) for (let c = 0; c < columns; c++) values.push(value(r, c));
 	const known = values.filter((v) => v >= 0).sort((a, b) => a - b);
@@ -14,7 +27,7 @@ export function heat(into, { rows, columns, value, rowName, columnName, marked, 
 	const top = Math.max(known.at(-1) ?? 0, least), root = top > 4 * (known[Math.floor(0.99 * (known.length - 1))] ?? 0);
 	const shade = ramp(), part = (v) => root ? Math.sqrt(v / top) : v / top;
 	const tall = Math.max(4, Math.min(22, Math.floor(440 / Math.max(rows, 1))));
-	const height = above + rows * tall + below;
+	const names = all && standing(into, columns, columnName), height = above + rows * tall + (names ? names.below : 36);
 	let wide = 1;
 	const cellAt = (x, y) => {
 		const column = Math.floor((x - left) / wide), row = Math.floor((y - above) / tall);
@@ -37,7 +50,8 @@ export function heat(into, { rows, columns, value, rowName, columnName, marked, 
 					c.fillRect(left + k * wide, above + r * tall, wide + (wide < 4 ? 0.5 : -1), tall > 6 ? tall - 1 : tall);
 				}
 			}
-			names(c, { rows, columns, rowName, columnName, marked, tall, wide, cut });
+			rowNames(c, { rows, rowName, marked, tall });
+			columnNames(c, { columns, columnName, wide, top: above + rows * tall, names });
 			legend(c, { width, height, top, root, unit, shade });
 		},
 	});
@@ -51,7 +65,7 @@ function variableOnce(name) {
 	return colours.get(name);
 }
 
-function names(c, { rows, columns, rowName, columnName, marked, tall, wide, cut }) {
+function rowNames(c, { rows, rowName, marked, tall }) {
 	c.fillStyle = variableOnce('--ink');
 	c.textAlign = 'right';
 	const everyRow = Math.ceil(13 / tall);
@@ -71,10 +85,20 @@ function names(c, { rows, columns, rowName, columnName, marked, tall, wide, cut 
 		c.font = '12px system-ui, sans-serif';
 		c.fillStyle = variableOnce('--ink');
 	}
-	c.textAlign = 'center';
+}
+
+// columnNames writes the names that have room or, as names has it, all of them.
+function columnNames(c, { columns, columnName, wide, top, names }) {
+	c.textAlign = names?.angle ? 'right' : 'center';
 	const widest = Math.max(...Array.from({ length: Math.min(columns, 50) }, (_, k) => c.measureText(columnName(k)).width), 20) + 12;
-	const every = cut ? 1 : Math.max(1, Math.ceil(widest / wide));
-	for (let k = 0; k < columns; k += every) c.fillText(cut ? fit(c, columnName(k), wide - 6) : columnName(k), left + (k + 0.5) * wide, above + rows * tall + 10);
+	const every = names ? 1 : Math.max(1, Math.ceil(widest / wide));
+	for (let k = 0; k < columns; k += every) {
+		c.save();
+		c.translate(left + (k + 0.5) * wide, top + 10);
+		if (names) c.rotate(-names.angle);
+		c.fillText(names ? fit(c, columnName(k), names.long) : columnName(k), 0, 0);
+		c.restore();
+	}
 	c.textAlign = 'left';
 }
 

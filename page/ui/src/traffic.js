@@ -66,7 +66,7 @@ export function bandwidth(run, sel) {
 					rows.forEach((row, r) => strip(c, { row, r, x, y, middle: above + (r + 0.5) * tall, left, wide, end, fastest: fastest[r] }));
 					c.fillStyle = variable('--dim');
 					c.textAlign = 'center';
-					for (let p = 0; p <= end; p += end > 2 ? 1 : 0.25) c.fillText(`${100 * p} %`, left + p / end * wide, height - 10);
+					for (let p = 0; p <= end; p += end > 2 ? 1 : wide < 240 ? 0.5 : 0.25) c.fillText(`${100 * p} %`, left + p / end * wide, height - 10);
 				},
 			});
 		},
@@ -168,7 +168,7 @@ export function waits(run, sel) {
 	const top = Math.max(1, ...rows.map((w) => Math.max(w.own_ns, w.waited_ns)));
 	return {
 		columns: [{ head: 'rank' }, { head: 'last to enter', number: true }, { head: 'own delay', number: true }, { head: '', bar: true }, { head: 'makes others wait, alone', number: true },
-			{ head: 'waits', number: true }, { head: 'moves data', number: true }],
+			{ head: 'waits', number: true }, { head: 'transfer', number: true }],
 		rows: rows.map((w) => [w.host ? `rank ${w.rank} (${w.host})` : `rank ${w.rank}`, `${count(w.last)} of ${count(w.of)}`, length(w.own_ns), { bar: w.own_ns / top, strong: run.traffic.named.includes(w.rank) },
 			length(w.caused_ns), length(w.waited_ns), length(w.moving_ns)]),
 	};

@@ -25,13 +25,22 @@ function hostilePackets() {
 	return path;
 }
 
+// hybridTrace is an operator trace of a job in which one worker computes longer.
+function hybridTrace() {
+	const out = join(folder, 'hybrid');
+	execFileSync(process.env.SFSTAT ?? 'sfstat', ['simulate-ops', '--layout', '4x4x4', '--microbatches', '8', '--steps', '12', '--fault', 'slow-worker,dp=2,pp=1,factor=1.5', '-q', '-o', out]);
+	return out;
+}
+
 const inputs = {
 	callback: [join(fixtures, 'ddp/host-callback-r8-s0.jsonl')],
 	runs: [join(fixtures, 'ddp')],
+	hybrid: [hybridTrace()],
 	operators: [join(fixtures, 'optrace/trace-slow-worker.csv')],
 	hang: [join(fixtures, 'flightrecorder/hang')],
 	hostile: [hostilePackets()],
 	communication: [join(fixtures, 'comm/run')],
+	captured: [join(fixtures, 'captured')],
 };
 
 function written(name) {
@@ -59,10 +68,10 @@ async function shown(name, check, options) {
 
 const json = (page) => page.evaluate(async () => JSON.parse(await globalThis.sfstat.verdictJSON()));
 
-// rows are the cells of the table below the chart of a title.
+// rows are the cells of the table below the chart of a title, or that is the chart.
 const rows = (page, title) => page.evaluate(async (title) => {
 	const section = [...document.querySelectorAll('#charts section')].find((s) => s.querySelector('h2').textContent === title);
-	const details = section.querySelector('details');
+	const details = section.querySelector('details') ?? section;
 	details.open = true;
 	await new Promise((done) => setTimeout(done, 50));
 	return [...details.querySelectorAll('tr')].map((tr) => [...tr.cells].map((c) => c.textContent));
@@ -111,7 +120,20 @@ describe('values', () => {
 	test('what fixing saves is what the findings of the JSON say', () => shown('callback', async (page) => {
 		const { suspects } = await json(page);
 		const table = await rows(page, 'What fixing would save');
-		assert.deepEqual(table[1], ['rank 2', 'callbacks.cpu_wall', `${(100 * suspects[0].run_gain).toFixed(1)} %`]);
+		assert.deepEqual(table[1], ['rank 2', 'callbacks.cpu_wall', '', `${(100 * suspects[0].run_gain).toFixed(1)} %`]);
+	}));
+
+	test('the line of a finding stands beside what fixing it saves', () => shown('captured', async (page) => {
+		const { source_line: line } = (await json(page)).suspects[0];
+		const table = await rows(page, 'What fixing would save');
+		assert.deepEqual([table[0][2], table[1][2]], ['line', `${line.file.split('/').at(-1)}:${line.line}`]);
+	}));
+
+	test('outliers of an operator trace are listed, those of the suspect first', () => shown('hybrid', async (page) => {
+		const { suspects } = await json(page);
+		const table = await rows(page, 'What other methods find');
+		assert.ok(table[1][0].startsWith(`rank ${suspects[0].rank}`), table[1][0]);
+		assert.ok(Number(table[1][3]) + Number(table[1][4]) > 0);
 	}));
 
 	test('tables show what the charts draw', () => shown('callback', async (page) => {

@@ -144,8 +144,8 @@ func (j *judge) lateArrivals(r *arrivals.Result) (out []Finding) {
 	for _, l := range r.Late {
 		most = max(most, l.RunGain)
 	}
-	for _, l := range r.Late {
-		if l.RunGain >= accomplice*most {
+	for i := range r.Late {
+		if l := &r.Late[i]; l.RunGain >= accomplice*most && (l.Steady || !few(l)) {
 			saves += l.RunGain
 			all = append(all, l.Rank)
 		}
@@ -171,7 +171,7 @@ func (j *judge) lateArrivals(r *arrivals.Result) (out []Finding) {
 			f.Ranks = all
 			f.Evidence = append(f.Evidence, evidence.LateTogether{Ranks: all, Gain: saves, RunGain: saves})
 		}
-		if l.LogP > math.Log(leastChance) || l.Strikes < leastStrikes {
+		if few(l) {
 			few := evidence.Lack{Reason: evidence.ReasonFewPoints, AtMost: evidence.Supported, N: l.Strikes, P: math.Exp(l.LogP)}
 			if !l.Steady {
 				few.AtMost = evidence.Ambiguous
@@ -186,6 +186,9 @@ func (j *judge) lateArrivals(r *arrivals.Result) (out []Finding) {
 	}
 	return out
 }
+
+// few reports whether a rank is late at too few points for a strong finding.
+func few(l *arrivals.Late) bool { return l.LogP > math.Log(leastChance) || l.Strikes < leastStrikes }
 
 // lack notes a condition of a higher confidence that is not met.
 func (f *Finding) lack(l evidence.Lack) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/cut"
 )
 
 // growth compares the windows of a run: a stage that takes far longer in one window
@@ -121,7 +122,7 @@ func alikeCut(a, b *frontier.Result, syncsInA, syncsInB []string) bool {
 	if a.SyncPoint.Name == b.SyncPoint.Name {
 		return true
 	}
-	return a.Cut == frontier.CutSync && slices.Contains(syncsInB, a.SyncPoint.Name) && slices.Contains(syncsInA, b.SyncPoint.Name)
+	return a.Cut == cut.Sync && slices.Contains(syncsInB, a.SyncPoint.Name) && slices.Contains(syncsInA, b.SyncPoint.Name)
 }
 
 // syncStages are the stages of a window in which all ranks synchronise.

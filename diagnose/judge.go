@@ -10,6 +10,7 @@ import (
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/internal/robust"
@@ -322,7 +323,7 @@ func (j *judge) struck(f *finding, n, of int) Struck {
 // after the one that the cut counts it in: one that begins at a synchronisation
 // point holds what precedes that point in the next step.
 func (j *judge) recordedNext(f *finding) bool {
-	if f.best.Cut != frontier.CutSync || f.Stage == "" {
+	if f.best.Cut != cut.Sync || f.Stage == "" {
 		return false
 	}
 	order := j.windows[f.Detail].Stages

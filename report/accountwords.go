@@ -4,13 +4,15 @@ import (
 	"fmt"
 
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/cut"
+	"github.com/sfstat/sfstat/engine/frontier/fit"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
 // cutReason says why an account has its cut; "" where it does not tell.
 func cutReason(r *frontier.Result) string {
 	text := cutWords(r)
-	if r.Cut != frontier.CutStep && text != "" && !r.Quality.Wall {
+	if r.Cut != cut.Step && text != "" && !r.Quality.Wall {
 		text += "; without wall time, steps are taken to follow each other without a gap"
 	}
 	return text
@@ -18,28 +20,28 @@ func cutReason(r *frontier.Result) string {
 
 func cutWords(r *frontier.Result) string {
 	switch r.CutReason {
-	case frontier.CutAsPublished:
+	case cut.AsPublished:
 		return "the paper's: every step's prefixes start at zero"
-	case frontier.CutAsked:
-		if r.Cut == frontier.CutCarried {
+	case cut.Asked:
+		if r.Cut == cut.Carried {
 			return "asked for: prefixes run on across steps"
 		}
 		return "asked for: every step's prefixes start at zero"
-	case frontier.CutSingleRank:
+	case cut.SingleRank:
 		return "one rank: there is nobody to wait for"
-	case frontier.CutSingleStep:
+	case cut.SingleStep:
 		return "one step cannot be cut again"
-	case frontier.CutAtSyncPoint:
+	case cut.AtSyncPoint:
 		return "steps begin where the ranks synchronise, at the end of " + r.SyncPoint.Name
-	case frontier.CutAtLikelySync:
+	case cut.AtLikelySync:
 		return "steps begin where the ranks synchronise, at the end of " + r.SyncPoint.Name + " (likely, not shown)"
-	case frontier.CutNoSyncPoint:
+	case cut.NoSyncPoint:
 		return "no clear boundary where the ranks synchronise; name one with --meet-after"
-	case frontier.CutUnknownGaps:
+	case cut.UnknownGaps:
 		return "no clear boundary where the ranks synchronise, and without wall time the gaps between steps are unknown"
-	case frontier.CutRunsOn:
+	case cut.RunsOn:
 		return "no clear boundary where the ranks synchronise; prefixes run on across steps"
-	case frontier.CutTooLong:
+	case cut.TooLong:
 		return "the window is too long for prefixes that run on"
 	}
 	return ""
@@ -47,21 +49,21 @@ func cutWords(r *frontier.Result) string {
 
 // fitReason says why later wait is, or is not, charged to the leading stage; ""
 // where the account does not tell.
-func fitReason(f frontier.Fit) string {
+func fitReason(f fit.Fit) string {
 	switch f.Why {
-	case frontier.FitBelowFloor:
+	case fit.BelowFloor:
 		return "the makespan is too small to interpret"
-	case frontier.FitOff:
+	case fit.Off:
 		return "switched off: downstream wait is left in place"
-	case frontier.FitGiven:
+	case fit.AsGiven:
 		return "given by the caller"
-	case frontier.FitNoSync:
+	case fit.NoSync:
 		return "no stage is shown to be one where the ranks synchronise"
-	case frontier.FitLowGain:
+	case fit.LowGain:
 		return fmt.Sprintf("ranks synchronise, but %s at its baseline would save only %s with the waits it induces", f.Stage, percent(f.Gain))
-	case frontier.FitByChance:
+	case fit.ByChance:
 		return fmt.Sprintf("ranks wait after %s, but no rank is late because of it more than chance allows", f.Stage)
-	case frontier.FitInduced:
+	case fit.Induced:
 		return fmt.Sprintf("ranks wait for each other at a synchronisation point after %s: at its baseline, %s would go with the waits it induces", f.Stage, percent(f.Gain))
 	}
 	return ""

@@ -11,6 +11,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/diagnose/runs"
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
@@ -136,7 +137,7 @@ func (p *program) runsIn(c *cli.Context, names []string) ([]*runs.Run, inputs, e
 	if err != nil {
 		return nil, inputs{}, err
 	}
-	cut, err := frontier.ParseCut(c.String("cut"))
+	cut, err := cut.Parse(c.String("cut"))
 	if err != nil {
 		return nil, inputs{}, err
 	}

@@ -6,6 +6,8 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/baseline"
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/cut"
+	"github.com/sfstat/sfstat/engine/frontier/fit"
 	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
@@ -115,10 +117,10 @@ func (p *program) frontierOptions(c *cli.Context, healthy *baseline.Sample) (o f
 		}
 	}
 	o = frontier.Options{SyncAfter: c.String("meet-after"), Gates: &gates}
-	if o.Cut, err = frontier.ParseCut(c.String("cut")); err != nil {
+	if o.Cut, err = cut.Parse(c.String("cut")); err != nil {
 		return o, err
 	}
-	if o.ModelFit, err = frontier.ParseModelFit(c.String("model-fit")); err != nil {
+	if o.ModelFit, err = fit.Parse(c.String("model-fit")); err != nil {
 		return o, err
 	}
 	if c.String("baseline") == rankBaseline {

@@ -20,6 +20,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/comms"
@@ -58,7 +59,7 @@ type Run struct {
 	Windows int   // 0: it has arrivals only
 	Steps   int   // of all windows
 	Begin   int64 // when its first recorded step began, nanoseconds since 1970 UTC; 0: not known
-	Cut     frontier.Cut
+	Cut     cut.Cut
 	Values  map[Measure]float64
 	Found   []diagnose.Finding // certain and large enough to act on
 
@@ -277,7 +278,7 @@ func (s *Set) Runs() []*Run {
 // account takes from a verdict what the stages of the run took, by the cut that
 // most of its time was accounted by, and what was found.
 func (r *Run) account(v *diagnose.RunVerdict) {
-	time := map[frontier.Cut]int64{}
+	time := map[cut.Cut]int64{}
 	for _, w := range v.Windows {
 		if time[w.Main.Cut] += w.Main.Makespan; time[w.Main.Cut] > time[r.Cut] {
 			r.Cut = w.Main.Cut

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/frontier/cut"
+	"github.com/sfstat/sfstat/engine/frontier/fit"
 	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/engine/frontier/ranking"
@@ -89,7 +91,7 @@ func (a *accounting) interpretable() bool {
 func (a *accounting) gains(c *course) {
 	b := a.baseline()
 	a.static = a.v.static(b, a.acc.ends)
-	if a.o.ModelFit == ModelFitNone {
+	if a.o.ModelFit == fit.None {
 		return
 	}
 	a.charge(c)
@@ -132,7 +134,7 @@ func (a *accounting) charge(c *course) {
 	default:
 		// Nothing is known of synchronisation points: ranks are compared at the end of every
 		// step, whatever the cut.
-		v := newView(a.matrix, CutStep, 0)
+		v := newView(a.matrix, cut.Step, 0)
 		c = follow(v, a.lines(v), new(buffers))
 	}
 	late := newBlame(c.v, a.roles.peerOf, tolerance)
@@ -296,7 +298,7 @@ func (a *accounting) decide() {
 		DataWaitUnsafe: a.dataWaitUnsafe, ClosureResidual: q.ClosureResidual, OverlapError: q.OverlapError,
 		Roles: a.mix, Folded: folded(a.w)}
 	a.r.Leader.Stage = -1
-	a.r.ModelFit = Fit{Mode: a.o.ModelFit, Why: FitBelowFloor}
+	a.r.ModelFit = fit.Fit{Mode: a.o.ModelFit, Why: fit.BelowFloor}
 	if a.interpretable() {
 		for _, s := range a.r.Stages {
 			e.Shares = append(e.Shares, *s.Share)
@@ -401,24 +403,24 @@ const carriedByRanks = 0.5
 
 // fit says whether later wait may be charged to the leading stage.
 func (a *accounting) fit(lead int) {
-	f := Fit{Mode: a.o.ModelFit}
+	f := fit.Fit{Mode: a.o.ModelFit}
 	s := a.r.Stages[lead]
 	switch {
-	case f.Mode == ModelFitNone:
-		f.Why = FitOff
-	case f.Mode == ModelFitGiven:
-		f.Holds, f.Why = true, FitGiven
+	case f.Mode == fit.None:
+		f.Why = fit.Off
+	case f.Mode == fit.Given:
+		f.Holds, f.Why = true, fit.AsGiven
 	case s.SyncGain == nil || !a.point.Evidence.Sure():
-		f.Why = FitNoSync
+		f.Why = fit.NoSync
 	default:
 		f.Stage, f.Gain = s.Name, *s.SyncGain
 		switch {
 		case !gates.AtLeast(f.Gain, a.gates.StaticGain):
-			f.Why = FitLowGain
+			f.Why = fit.LowGain
 		case a.answered(lead) < carriedByRanks*f.Gain:
-			f.Why = FitByChance
+			f.Why = fit.ByChance
 		default:
-			f.Holds, f.Why = true, FitInduced
+			f.Holds, f.Why = true, fit.Induced
 		}
 	}
 	a.r.ModelFit = f

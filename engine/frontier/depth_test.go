@@ -14,18 +14,18 @@ import (
 func TestFindingsOnly(t *testing.T) {
 	leads := 0
 	check := func(t *testing.T, _ *rand.Rand, w *trace.Window) {
-		for _, cut := range everyCut {
-			whole := mustAnalyze(t, w, Options{Cut: cut}).Main
-			brief := mustAnalyze(t, w, Options{Cut: cut, Depth: FindingsOnly}).Main
+		for _, by := range everyCut {
+			whole := mustAnalyze(t, w, Options{Cut: by}).Main
+			brief := mustAnalyze(t, w, Options{Cut: by, Depth: FindingsOnly}).Main
 			if whole.Leads() {
 				leads++
 				a, b := whole.Stages[whole.Leader.Stage], brief.Stages[brief.Leader.Stage]
 				if a.Lag != b.Lag || a.LagIncrease != b.LagIncrease {
-					t.Errorf("cut %s: lag %d and increase %d, want %d and %d", cut, b.Lag, b.LagIncrease, a.Lag, a.LagIncrease)
+					t.Errorf("cut %s: lag %d and increase %d, want %d and %d", by, b.Lag, b.LagIncrease, a.Lag, a.LagIncrease)
 				}
 			}
 			if diff := cmp.Diff(kept(whole), kept(brief)); diff != "" {
-				t.Errorf("cut %s: %s", cut, diff)
+				t.Errorf("cut %s: %s", by, diff)
 			}
 		}
 	}

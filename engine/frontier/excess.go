@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/internal/robust"
 )
 
@@ -31,7 +32,7 @@ const (
 // which the ranks synchronise are left out: they hold the wait for others. O(T·R) for
 // every stage with such a rank.
 func (a *accounting) stepExcesses() []StepExcess {
-	v := newView(a.matrix, CutStep, 0)
+	v := newView(a.matrix, cut.Step, 0)
 	over := map[int][][]int64{}
 	var out []StepExcess
 	for _, at := range a.followed(v) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
@@ -127,7 +128,7 @@ func (p *plan) findRoles(keep *buffers) roles {
 	}
 	v := newView(p.matrix, p.cut, p.point.At)
 	spent := follow(v, p.lines(v), keep)
-	if p.cut != CutCarried { // whose ranks begin apart
+	if p.cut != cut.Carried { // whose ranks begin apart
 		p.spent = spent
 	}
 	makespan := int64(0)

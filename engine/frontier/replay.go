@@ -1,6 +1,10 @@
 package frontier
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/frontier/cut"
+)
 
 // gathering is who waits for whom in a synchronisation point: disjoint sets of columns that
 // cover all ranks. Most synchronisation points have one set.
@@ -102,7 +106,7 @@ func follow(v *view, syncs []*gathering, keep *buffers) *course {
 	x := make([]int64, R)
 	copy(x, v.start)
 	for t := range v.steps {
-		if v.cut != CutCarried {
+		if v.cut != cut.Carried {
 			clear(x)
 		}
 		for i := range v.order {
@@ -149,4 +153,4 @@ func (c *course) of(i int) []int64 {
 }
 
 // over reports whether a stretch in which prefixes are not reset ends with a step.
-func (v *view) over(t int) bool { return v.cut != CutCarried || t == v.steps-1 }
+func (v *view) over(t int) bool { return v.cut != cut.Carried || t == v.steps-1 }

@@ -1,8 +1,8 @@
 package frontier
 
 import (
-	"fmt"
-
+	"github.com/sfstat/sfstat/engine/frontier/cut"
+	"github.com/sfstat/sfstat/engine/frontier/fit"
 	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/engine/frontier/ranking"
@@ -10,89 +10,6 @@ import (
 	"github.com/sfstat/sfstat/trace/enum"
 	"github.com/sfstat/sfstat/trace/input"
 )
-
-// Cut says where a step begins.
-type Cut uint8
-
-const (
-	// CutAuto chooses: sync where a synchronising boundary is clear, else carried,
-	// else (one rank, one step) step.
-	CutAuto Cut = iota
-	// CutStep starts every step's prefixes at zero, as the paper does.
-	CutStep
-	// CutCarried lets prefixes run on from step to step.
-	CutCarried
-	// CutSync re-cuts the steps at the boundary where the ranks synchronise.
-	CutSync
-)
-
-var cutNames = [...]string{"auto", "step", "carried", "sync"}
-
-func (c Cut) String() string { return enum.Name(cutNames[:], c) }
-
-// ParseCut is the inverse of String.
-func ParseCut(s string) (Cut, error) {
-	for i, name := range cutNames {
-		if s == name {
-			return Cut(i), nil
-		}
-	}
-	return 0, fmt.Errorf("cut is %q, expected auto, step, carried or sync", s)
-}
-
-// CutReason is why an account has its cut.
-type CutReason uint8
-
-const (
-	CutUnexplained  CutReason = iota
-	CutAsPublished            // the paper's, beside an automatic cut
-	CutAsked                  // by the caller
-	CutSingleRank             // nobody to wait for
-	CutSingleStep             // which cannot be cut again
-	CutAtSyncPoint            // ranks are shown to synchronise there
-	CutAtLikelySync           // they may
-	CutNoSyncPoint            // one was asked for, and there is none
-	CutUnknownGaps            // no synchronisation point, and no wall time that tells the gaps between steps
-	CutRunsOn                 // no synchronisation point: prefixes run on
-	CutTooLong                // prefixes that run on would exceed what fits a sum
-)
-
-// FitReason is why later wait is, or is not, charged to the leading stage.
-type FitReason uint8
-
-const (
-	FitUnexplained FitReason = iota
-	FitBelowFloor            // the makespan is too small to interpret
-	FitOff                   // switched off by the caller
-	FitGiven                 // by the caller
-	FitNoSync                // no stage is shown to be one where ranks synchronise
-	FitLowGain               // of the leading stage with the waits it induces
-	FitByChance              // no rank is late because of the stage beyond chance
-	FitInduced               // ranks wait after the stage for one another
-)
-
-// ModelFit says on whose word later wait may be charged to an earlier stage.
-type ModelFit uint8
-
-const (
-	ModelFitAuto  ModelFit = iota // the window's own: it shows where ranks synchronise
-	ModelFitNone                  // nobody's, as in the paper's tables
-	ModelFitGiven                 // the caller's
-)
-
-var modelFitNames = [...]string{"auto", "none", "given"}
-
-func (m ModelFit) String() string { return enum.Name(modelFitNames[:], m) }
-
-// ParseModelFit is the inverse of String.
-func ParseModelFit(s string) (ModelFit, error) {
-	for i, name := range modelFitNames {
-		if s == name {
-			return ModelFit(i), nil
-		}
-	}
-	return 0, fmt.Errorf("model fit is %q, expected auto, none or given", s)
-}
 
 // Baseline is what a stage is clipped to when its gain is computed.
 type Baseline uint8
@@ -106,8 +23,8 @@ const (
 // Options of an analysis. The zero value is usable: automatic cut, model fit
 // from the data, cohort median, default gates.
 type Options struct {
-	Cut      Cut
-	ModelFit ModelFit
+	Cut      cut.Cut
+	ModelFit fit.Mode
 	Baseline Baseline
 	// Reference is a no-stall duration in nanoseconds for every stage of the
 	// window's schema (and, last, the residual when there is one).
@@ -150,8 +67,8 @@ type Result struct {
 	Work      []int64      // per rank of Ranks: Σ_t time not spent waiting at a synchronisation point
 	Group     string       // role group of these ranks, "" for all
 
-	Cut       Cut
-	CutReason CutReason
+	Cut       cut.Cut
+	CutReason cut.Reason
 
 	Makespan  int64 // Σ_t F[t,S]; equals the sum of the stages' advances exactly
 	Stages    []Stage
@@ -162,7 +79,7 @@ type Result struct {
 	Baselines []ranking.Ordering
 	Quality   Quality
 	SyncPoint SyncPoint
-	ModelFit  Fit
+	ModelFit  fit.Fit
 	Culprits  []Culprit    // ranks that others waited for because of one stage, by descending Explained
 	Late      []Culprit    // the same over all stages of a rank; Stage is the one with the largest part
 	Excess    []StepExcess // of the culprits worth following, in their order; nil where windows are summed
@@ -301,17 +218,6 @@ func (m SyncPoint) Stages() []string {
 		}
 	}
 	return names
-}
-
-// Fit is the evidence that later wait is induced by the leading stage.
-type Fit struct {
-	Mode  ModelFit
-	Holds bool
-	Why   FitReason
-	// Gain is the part of the makespan that goes with Stage, the leading one, at its baseline and with the waits
-	// that it induces; 0 and "" where Why does not rest on them.
-	Stage string
-	Gain  float64
 }
 
 // Culprit is a rank that others waited for because of one stage.

@@ -3,6 +3,7 @@ package frontier
 import (
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/internal/robust"
 )
@@ -88,7 +89,7 @@ func scan(v *view, g gates.Leader, visit func(boundary)) account {
 	start := frontier
 	for t := range v.steps {
 		lag := int64(0)
-		if v.cut != CutCarried {
+		if v.cut != cut.Carried {
 			clear(prefix)
 			frontier, start = 0, 0
 		} else if v.lags == nil {

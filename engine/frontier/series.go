@@ -3,6 +3,7 @@ package frontier
 import (
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -54,7 +55,7 @@ func (s *Series) Add(w *trace.Window) (*Analysis, error) {
 		s.pool(one)
 	}
 	next := borderOf(w)
-	if p.cut == CutCarried && p.point.At < 0 {
+	if p.cut == cut.Carried && p.point.At < 0 {
 		next.apart = apart(accounts[0].acc.last())
 	}
 	s.before = next

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sfstat/sfstat/engine/frontier/cut"
+	"github.com/sfstat/sfstat/engine/frontier/fit"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -59,9 +61,9 @@ func TestSeriesIsOneWindow(t *testing.T) {
 			name string
 			o    Options
 		}{
-			{"step", Options{Cut: CutStep, ModelFit: ModelFitNone, SyncAfter: after}},
-			{"sync", Options{Cut: CutSync, SyncAfter: after}},
-			{"carried", Options{Cut: CutCarried, ModelFit: ModelFitNone}},
+			{"step", Options{Cut: cut.Step, ModelFit: fit.None, SyncAfter: after}},
+			{"sync", Options{Cut: cut.Sync, SyncAfter: after}},
+			{"carried", Options{Cut: cut.Carried, ModelFit: fit.None}},
 		} {
 			for _, n := range []int{1, 2, 7, 19} {
 				if n == 1 && w.DataWait == trace.DataWaitPreceding {
@@ -106,8 +108,8 @@ func TestStallAtTheBorder(t *testing.T) {
 	const steps = 20
 	for family, stage := range map[simulate.Family]string{simulate.Data: simulate.StageData, simulate.CallbackHost: simulate.StageCallbacks, simulate.OptimizerHost: simulate.StageOptimizer} {
 		for _, offset := range []int{0, 9, 19} {
-			for _, cut := range everyCut {
-				t.Run(fmt.Sprintf("%v/%d/%v", family, offset, cut), func(t *testing.T) {
+			for _, by := range everyCut {
+				t.Run(fmt.Sprintf("%v/%d/%v", family, offset, by), func(t *testing.T) {
 					w := simulated(t, func(s *simulate.Spec) {
 						s.Schedule.Steps = 12 * steps
 						s.Faults = []simulate.Fault{{Family: family, Delay: 2000, Ranks: []int{2}, Every: steps}}
@@ -116,7 +118,7 @@ func TestStallAtTheBorder(t *testing.T) {
 					from := (first - offset + steps) % steps
 					S, R := len(w.Schema.Stages), len(w.Ranks)
 					w.Durations, w.Wall, w.FirstStep = w.Durations[from*S*R:], w.Wall[from*R:], w.FirstStep+int64(from)
-					s, parts := seriesOf(t, Options{Cut: cut}, divided(w, steps)...)
+					s, parts := seriesOf(t, Options{Cut: by}, divided(w, steps)...)
 					struck, listed := 0, 0
 					for _, one := range divided(w, 1) {
 						if one.Durations[slices.Index(w.Schema.Stages, stage)*R+2] > 1e9 {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/internal/robust"
 )
@@ -33,7 +34,7 @@ import (
 // Expected O(T·S·R) time, O(S·(R + T)) memory.
 func findSyncPoint(m *rows, g gates.Gates, named string) SyncPoint {
 	out := SyncPoint{At: -1}
-	v := newView(m, CutCarried, 0)
+	v := newView(m, cut.Carried, 0)
 	if v.ranks() >= 2 {
 		out.Boundaries = slopeBoundaries(v, g, everyone(v.ranks()))
 		sloped := slices.Clone(out.Boundaries)

@@ -5,6 +5,8 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/cut"
+	"github.com/sfstat/sfstat/engine/frontier/fit"
 	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace"
@@ -45,7 +47,7 @@ func (s *Scorer) Add(w *trace.Window) error {
 		}
 		return nil
 	}
-	paper, err := frontier.Analyze(w, frontier.Options{Cut: frontier.CutStep, ModelFit: frontier.ModelFitNone, Gates: &s.gates})
+	paper, err := frontier.Analyze(w, frontier.Options{Cut: cut.Step, ModelFit: fit.None, Gates: &s.gates})
 	if err != nil {
 		return err
 	}

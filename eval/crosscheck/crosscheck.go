@@ -27,6 +27,8 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/cut"
+	"github.com/sfstat/sfstat/engine/frontier/fit"
 	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/trace"
@@ -213,7 +215,7 @@ func (c *Comparison) account(s Source, m *matrix, steps []int64, gates gates.Gat
 	advance := make([]int64, len(c.Stages))
 	for _, step := range steps {
 		row := m.rows[step]
-		r, err := frontier.Analyze(one(row.w, row.t, c.Ranks), frontier.Options{Cut: frontier.CutStep, ModelFit: frontier.ModelFitNone, Gates: &gates})
+		r, err := frontier.Analyze(one(row.w, row.t, c.Ranks), frontier.Options{Cut: cut.Step, ModelFit: fit.None, Gates: &gates})
 		if err != nil {
 			return a, fmt.Errorf("step %d: %w", row.w.FirstStep+int64(row.t), err)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/bootstrap"
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -42,15 +43,15 @@ func hostFault(s *sampler, family simulate.Family, stage string) (finding, error
 		if err != nil {
 			return o, err
 		}
-		sync, err := analyze(w, frontier.CutSync)
+		sync, err := analyze(w, cut.Sync)
 		if err != nil {
 			return o, err
 		}
-		step, err := analyze(w, frontier.CutStep)
+		step, err := analyze(w, cut.Step)
 		if err != nil {
 			return o, err
 		}
-		return outcome{leads(sync, stage) && sync.Cut == frontier.CutSync, leads(step, stage)}, nil
+		return outcome{leads(sync, stage) && sync.Cut == cut.Sync, leads(step, stage)}, nil
 	})
 	sync := tally(trials, func(o outcome) bool { return o.sync })
 	step := tally(trials, func(o outcome) bool { return o.step })
@@ -71,7 +72,7 @@ func syncPointFound(s *sampler) (finding, error) {
 		if err != nil {
 			return false, err
 		}
-		r, err := analyze(w, frontier.CutAuto)
+		r, err := analyze(w, cut.Auto)
 		if err != nil {
 			return false, err
 		}
@@ -97,7 +98,7 @@ func falseAlarms(s *sampler) (finding, error) {
 		if err != nil {
 			return false, err
 		}
-		paper, err := analyze(w, frontier.CutStep)
+		paper, err := analyze(w, cut.Step)
 		if err != nil {
 			return false, err
 		}

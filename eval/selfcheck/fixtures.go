@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/engine/frontier/ranking"
 	"github.com/sfstat/sfstat/trace"
@@ -59,7 +60,7 @@ func syncWait(s *sampler) (finding, error) {
 	trials, err := repeat(s, s.Trials, func(rng *rand.Rand) (outcome, error) {
 		w := fixture(rng)
 		delay(rng, w, dataStage, backwardStage)
-		r, err := analyze(w, frontier.CutStep)
+		r, err := analyze(w, cut.Step)
 		if err != nil {
 			return outcome{}, err
 		}
@@ -82,7 +83,7 @@ func exposed(rng *rand.Rand) *trace.Window {
 }
 
 func directExposure(s *sampler) (finding, error) {
-	return allOf(s, func(rng *rand.Rand) (*frontier.Result, error) { return analyze(exposed(rng), frontier.CutStep) },
+	return allOf(s, func(rng *rand.Rand) (*frontier.Result, error) { return analyze(exposed(rng), cut.Step) },
 		func(r *frontier.Result) bool {
 			return slices.Contains(r.Labels, labels.DirectExposure) && r.Leader.Stage == lastStage
 		})
@@ -146,7 +147,7 @@ func downgradeAccumulation(s *sampler) (finding, error) {
 
 // downgrade passes when every window has the label and none a strong one.
 func downgrade(s *sampler, l labels.Label, window func(*rand.Rand) *trace.Window) (finding, error) {
-	return allOf(s, func(rng *rand.Rand) (*frontier.Result, error) { return analyze(window(rng), frontier.CutStep) },
+	return allOf(s, func(rng *rand.Rand) (*frontier.Result, error) { return analyze(window(rng), cut.Step) },
 		func(r *frontier.Result) bool { return slices.Contains(r.Labels, l) && !r.Strong() })
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -14,8 +15,8 @@ import (
 func telescoping(s *sampler) (finding, error) {
 	errors, err := repeat(s, s.Trials, func(rng *rand.Rand) (int64, error) {
 		w, worst := randomWindow(rng), int64(0)
-		for _, cut := range []frontier.Cut{frontier.CutStep, frontier.CutCarried, frontier.CutSync, frontier.CutAuto} {
-			o := frontier.Options{Cut: cut, SyncAfter: w.Schema.Stages[rng.IntN(len(w.Schema.Stages))]}
+		for _, by := range []cut.Cut{cut.Step, cut.Carried, cut.Sync, cut.Auto} {
+			o := frontier.Options{Cut: by, SyncAfter: w.Schema.Stages[rng.IntN(len(w.Schema.Stages))]}
 			a, err := frontier.Analyze(w, o)
 			if err != nil {
 				return 0, err
@@ -23,7 +24,7 @@ func telescoping(s *sampler) (finding, error) {
 			worst = max(worst, unaccounted(a.Main))
 		}
 		w.Wall = nil
-		a, err := analyze(w, frontier.CutStep)
+		a, err := analyze(w, cut.Step)
 		if err != nil {
 			return 0, err
 		}
@@ -121,7 +122,7 @@ func proposition(s *sampler, of func(*trace.Window, reference, int64) bound, low
 			if shape != nil {
 				shape(w)
 			}
-			a, err := analyze(w, frontier.CutStep)
+			a, err := analyze(w, cut.Step)
 			if err != nil {
 				return bound{}, err
 			}
@@ -167,11 +168,11 @@ func clockError(s *sampler) (finding, error) {
 			}
 			measured.Durations[i] += e
 		}
-		before, err := analyze(w, frontier.CutStep)
+		before, err := analyze(w, cut.Step)
 		if err != nil {
 			return 0, err
 		}
-		after, err := analyze(&measured, frontier.CutStep)
+		after, err := analyze(&measured, cut.Step)
 		if err != nil {
 			return 0, err
 		}
@@ -200,7 +201,7 @@ func worstError(a, b *frontier.Result, ε int64) float64 {
 func slackIdentity(s *sampler) (finding, error) {
 	wrong, err := repeat(s, s.Trials, func(rng *rand.Rand) (bool, error) {
 		w := randomStep(rng)
-		a, err := analyze(w, frontier.CutStep)
+		a, err := analyze(w, cut.Step)
 		if err != nil {
 			return false, err
 		}
@@ -234,11 +235,11 @@ func rankOrder(s *sampler) (finding, error) {
 		for i, d := range w.Durations {
 			moved.Durations[i/R*R+to[i%R]] = d
 		}
-		a, err := analyze(w, frontier.CutStep)
+		a, err := analyze(w, cut.Step)
 		if err != nil {
 			return false, err
 		}
-		b, err := analyze(&moved, frontier.CutStep)
+		b, err := analyze(&moved, cut.Step)
 		if err != nil {
 			return false, err
 		}
@@ -267,11 +268,11 @@ func scaling(s *sampler) (finding, error) {
 		for i := range scaled.Durations {
 			scaled.Durations[i] *= factor
 		}
-		a, err := analyze(w, frontier.CutStep)
+		a, err := analyze(w, cut.Step)
 		if err != nil {
 			return false, err
 		}
-		b, err := analyze(&scaled, frontier.CutStep)
+		b, err := analyze(&scaled, cut.Step)
 		if err != nil {
 			return false, err
 		}

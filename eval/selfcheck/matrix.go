@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/cut"
+	"github.com/sfstat/sfstat/engine/frontier/fit"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -69,11 +71,11 @@ func randomStep(rng *rand.Rand) *trace.Window {
 }
 
 // analyze is the account of a window by one cut, without model fit.
-func analyze(w *trace.Window, cut frontier.Cut) (*frontier.Result, error) {
+func analyze(w *trace.Window, cut cut.Cut) (*frontier.Result, error) {
 	if err := w.Validate(); err != nil {
 		return nil, err
 	}
-	a, err := frontier.Analyze(w, frontier.Options{Cut: cut, ModelFit: frontier.ModelFitNone})
+	a, err := frontier.Analyze(w, frontier.Options{Cut: cut, ModelFit: fit.None})
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,40 @@
+package diagnose
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/engine/comm/arrivals"
+)
+
+// A rank whose lateness may be chance is a finding of its own, and not one of the ranks
+// that are late together with one that is late for sure.
+func TestLateTogether(t *testing.T) {
+	sure := arrivals.Late{Rank: 3, LogP: -60, Strikes: 40, Points: 57, Gain: 0.2, RunGain: 0.12, PerStep: 60e6, Step: 400e6}
+	for name, c := range map[string]struct {
+		other arrivals.Late
+		want  []int
+	}{
+		"surely late too":     {arrivals.Late{Rank: 4, LogP: -60, Strikes: 40}, []int{3, 4}},
+		"by chance":           {arrivals.Late{Rank: 4, LogP: -7, Strikes: 40}, nil},
+		"in both halves":      {arrivals.Late{Rank: 4, LogP: -7, Strikes: 40, Steady: true}, []int{3, 4}},
+		"surely, much less":   {arrivals.Late{Rank: 4, LogP: -60, Strikes: 40, RunGain: 0.005}, nil},
+		"often, and but once": {arrivals.Late{Rank: 4, LogP: -60, Strikes: 1}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.other.Points, c.other.Gain, c.other.PerStep, c.other.Step = 57, 0.08, 30e6, 400e6
+			if c.other.RunGain == 0 {
+				c.other.RunGain = 0.08
+			}
+			j := &judge{run: &run{}, minGain: 0.1}
+			all := j.lateArrivals(&arrivals.Result{Places: []arrivals.Place{{Op: "all_gather"}}, Late: []arrivals.Late{sure, c.other}})
+			if len(all) != 2 {
+				t.Fatalf("%+v", all)
+			}
+			if !slices.Equal(all[0].Ranks, c.want) || all[0].Confidence != evidence.Strong {
+				t.Errorf("late with %v (%s), expected %v", all[0].Ranks, all[0].Confidence, c.want)
+			}
+		})
+	}
+}

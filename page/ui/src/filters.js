@@ -13,6 +13,12 @@ export function filters(run) {
 	const step = (id, placeholder, key) => el('input', { type: 'number', id, min: String(first), max: String(last), placeholder: String(placeholder), onchange: (e) => change({ [key]: e.target.value === '' ? null : Number(e.target.value) }) });
 	const from = step('f-from', first, 'from'), to = step('f-to', last, 'to');
 	const status = el('p', { className: 'selected', role: 'status' });
+	let typing = null; // what stands in it is not chosen yet, and stays
+	for (const input of [ranks, from, to]) {
+		input.addEventListener('input', () => { typing = input; });
+		input.addEventListener('change', () => { typing = null; });
+	}
+	const put = (input, value) => { if (input !== typing) input.value = value; };
 	const node = el('form', { className: 'filters', onsubmit: (e) => e.preventDefault() },
 		field('Ranks', ranks), hosts.length > 1 ? field('Host', host) : null, run.stages.length ? field(run.operators ? 'Operator' : 'Stage', stage) : null,
 		run.steps ? el('span', { className: 'field' }, el('label', { htmlFor: 'f-from' }, 'Steps'), el('span', { className: 'pair' }, from, el('label', { htmlFor: 'f-to' }, 'to'), to)) : null,
@@ -21,11 +27,11 @@ export function filters(run) {
 	return {
 		node,
 		render(sel) {
-			ranks.value = state.ranks;
+			put(ranks, state.ranks);
 			host.value = state.host;
 			stage.value = state.stage;
-			from.value = state.from ?? '';
-			to.value = state.to ?? '';
+			put(from, state.from ?? '');
+			put(to, state.to ?? '');
 			const n = sel.shown.filter(Boolean).length;
 			status.textContent = [`${counted(n, 'rank')}${n < run.all_ranks ? ` of ${run.all_ranks}` : ''}`, run.steps && (sel.columns.length < run.steps.first.length ? `${counted(sel.columns.length * run.steps.width, 'step')} of ${run.steps.count}` : counted(run.steps.count, 'step')),
 				state.stage && short(state.stage)].filter(Boolean).join(' · ');

@@ -195,6 +195,17 @@ describe('filters', () => {
 		assert.equal(await status(page), '3 ranks of 8 · 10 steps of 39 · callbacks.cpu_wall');
 	}));
 
+	test('a chart that is drawn anew leaves what is being typed', () => shown('callback', async (page) => {
+		await page.type('#f-from', '1');
+		await page.evaluate(() => { const stage = document.querySelector('#f-stage'); stage.value = 'callbacks.cpu_wall'; stage.dispatchEvent(new Event('change')); });
+		await settled(page);
+		await page.type('#f-from', '2');
+		await page.keyboard.press('Enter');
+		await settled(page);
+		assert.equal(await page.$eval('#f-from', (e) => e.value), '12');
+		assert.ok((await status(page)).includes(' steps of 39 · callbacks.cpu_wall'), await status(page));
+	}));
+
 	test('another run brings its own verdict and charts', () => shown('runs', async (page) => {
 		const names = await page.$$eval('#run option', (list) => list.map((o) => o.textContent));
 		const healthy = names.findIndex((n) => n.startsWith('nofault'));

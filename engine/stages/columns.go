@@ -236,7 +236,7 @@ func (c *converter) tellClocks() {
 	}
 	c.note(input.NoteRecorder, "stages are measured on the device, by the work that they launched; idle time is the stage's that the host was in")
 	if len(c.ranks) > 1 && len(c.ranks) < c.world {
-		c.note(input.NoteRecorder, "of a collective with members that did not record, the wait is at least what is given: one of them may have come last")
+		c.note(input.NoteRecorder, "of a collective with members that did not record, the wait is at least what is given: one of them may have entered last")
 	}
 	switch {
 	case len(c.ranks) == 1:

@@ -18,7 +18,7 @@ type delay struct {
 // run carries one round out with a delay. x is when each rank begins it and
 // becomes when it is through; dst becomes the durations, [row][rank].
 //
-// A delay before the synchronising stage makes its rank come later, and the others
+// A delay before the synchronising stage makes its rank arrive later, and the others
 // wait. One inside the synchronising stage, before the ranks synchronise, keeps all of them
 // there: stage times do not show who came first, so nothing is said to absorb
 // it. A stage that runs in k microsteps is delayed by 1/k in each.

@@ -236,7 +236,7 @@ func (p *pickle) entry(c call, n int) {
 	line := func(name, file string, at int64) func() {
 		return func() { p.dict("name", name, "filename", file, "line", at) }
 	}
-	frames := []func(){line(k.function, k.library, 623), line("work", "/job/train.py", k.line), line("<module>", "/job/train.py", 96)}
+	frames := []func(){line(k.function, k.library, 623), line("work", "train.py", k.line), line("<module>", "train.py", 96)}
 	sizes := func() { p.WriteString("]") }
 	types := sizes
 	if k.elements > 0 {

@@ -429,7 +429,7 @@ func TestJoinAndWaits(t *testing.T) {
 	for id, s := range groups {
 		sizes[s.n]++
 		if s.least != 0 || len(s.steps) != 1 {
-			t.Errorf("group %d: nobody came last, or it spans steps %v", id, s.steps)
+			t.Errorf("group %d: nobody entered last, or it spans steps %v", id, s.steps)
 		}
 	}
 	// per step: 2 replicas × (2 directions × 2 links × 3 transfers + 1 embedding)

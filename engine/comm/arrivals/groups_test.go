@@ -10,7 +10,7 @@ import (
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
-// overlapping is a job of four ranks, in each step of which 0 and 1 meet in a group of their
+// overlapping is a job of four ranks, in each step of which 0 and 1 synchronise in a group of their
 // own, then 1 and 2, then all. One rank is late before its call in one of the groups.
 type overlapping struct {
 	seed  uint64

@@ -1,0 +1,90 @@
+package arrivals
+
+import "slices"
+
+// Hidden is a delay in every step that may be the offset of a clock.
+type Hidden struct {
+	Delay int64 // ns, 0: none
+	Ranks []int // whose clocks they are, where they are fewer than the others
+}
+
+func (h *Hidden) add(delay int64, ranks ...int) {
+	h.Delay = max(h.Delay, delay)
+	h.Ranks = append(h.Ranks, ranks...)
+}
+
+// mayHide is the delay that may have been taken for the offset of a clock: where the
+// ranks wait in one place only, an offset moves a clock by as much as a constant delay
+// does, within what the entries allow. Clocks that were left as they are hide nothing:
+// one would have to be wrong by just the delay. Of two ranks one may be late at a
+// place, or the other at all others: where their clocks are apart, neither is called
+// late. And what a delay costs that may be its
+// clock's in part is not known.
+func (s *strikes) mayHide(r *Result) Hidden {
+	var h Hidden
+	r.Late = slices.DeleteFunc(r.Late, func(l Late) bool {
+		// Where clocks were moved, those of a whole group may have been moved by what
+		// its late member costs the others.
+		if l.Clock || len(s.clocks) > 1 && !s.agree && l.Gain*float64(r.Step) < float64(l.PerStep)/2 {
+			h.add(min(l.PerStep, r.Step), l.Rank)
+		}
+		return l.Clock && len(s.clocks) == 2 && !s.agree && 2*l.Strikes > l.Points
+	})
+	if len(s.clocks) < 2 || len(s.clocks) > 2 && s.waits() > 1 {
+		return h
+	}
+	hides := make([]int64, len(s.clocks))
+	for d, c := range s.clocks {
+		hides[d] = min(abs(c.Offset), r.Step)
+		if c.HalfWidth >= 0 {
+			hides[d] = min(hides[d], 2*c.HalfWidth)
+		}
+	}
+	most := slices.Max(hides)
+	for d, c := range s.clocks {
+		if hides[d] > most/2 {
+			h.add(hides[d], c.Ranks...)
+		}
+	}
+	if 2*len(h.Ranks) >= len(r.Ranks) {
+		h.Ranks = nil
+	}
+	return h
+}
+
+// waits counts the places at which the ranks go on together, from one to the next.
+func (s *strikes) waits() (n int) {
+	for i := range s.places {
+		if p := &s.places[i]; p.lag > 0 && s.repeats(i) && !p.carried {
+			n++
+		}
+	}
+	return n
+}
+
+// carries reports whether the ranks enter the calls of a place without having waited
+// since the call before: what a rank was late by there it still is here, whatever the
+// clocks. Where they have waited, what varies there and what varies here add up.
+func (t *timed) carries(p *place) bool {
+	sample := p.cohorts
+	if len(sample) < enough {
+		return false
+	}
+	if len(sample) > learned {
+		sample = t.sampled(sample)
+	}
+	return t.varies(sample, func(e entry) int64 { return t.at(e) - t.at(entry{e.rank, e.call - 1}) }) < t.varies(sample, t.at)
+}
+
+// varies is the sum of how far what f says of the entries of a rank, against the
+// median of their cohorts, is from its median for that rank.
+func (t *timed) varies(sample []cohort, of func(entry) int64) (sum int64) {
+	ranks, _ := t.apart(sample, of)
+	for _, x := range ranks {
+		mid := median(slices.Clone(x))
+		for _, v := range x {
+			sum += abs(v - mid)
+		}
+	}
+	return sum
+}

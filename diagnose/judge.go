@@ -340,7 +340,7 @@ func (j *judge) device(w *frontier.Result) {
 		return
 	}
 	stage := w.Stages[d.Stages[0]].Name
-	excess := max(0, d.Excess-slack(w, d.Stages[0])) * float64(w.Steps)
+	excess := max(0, d.PerStep-slack(w, d.Stages[0])) * float64(w.Steps)
 	share := excess / float64(w.Makespan)
 	// Longer than the step itself is not a time but a mistake of units.
 	if share < leastTold || share >= 1 || d.P > weakLevel || slices.ContainsFunc(j.found, func(f *finding) bool {

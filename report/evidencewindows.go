@@ -23,7 +23,7 @@ func windowEvidence(e evidence.Observation) string {
 	case evidence.SyncPoint:
 		return syncPoint(e)
 	case evidence.DeviceTime:
-		return fmt.Sprintf("device events (%s): %s a step on rank %d, %s on its peers (median), over %d samples; the host of rank %d records %s in %s, since it does not wait there",
+		return fmt.Sprintf("device events (%s): %s a sampled step on rank %d, %s on its peers (median), over %d samples; the host of rank %d records %s in %s, since it does not wait there",
 			e.Channel, length(float64(e.Own)), e.Rank, length(float64(e.Peers)), e.Samples, e.Rank, length(float64(e.Host)), stageWord(e.Stage))
 	case evidence.GroupWork:
 		return fmt.Sprintf("ranks of %s work %s a step, the other groups %s; the others wait for them where all synchronise",

@@ -249,8 +249,11 @@ type Device struct {
 	Wall   float64 // its mean host wall time over the same steps, nanoseconds
 	Peers  float64 // median over the other ranks of their mean device time, nanoseconds
 	Excess float64 // Time − Peers
-	// P is the chance of so long times beside its peers' if all ranks were alike:
-	// Student's t of its excess over their median in the same step, for all ranks.
-	// 1 where fewer than three steps have times of it and of others.
+	// PerStep estimates the excess of all steps from that of the sampled ones and
+	// the lengths of both, nanoseconds.
+	PerStep float64
+	// P bounds the chance of so long times beside its peers' in the same step if all
+	// ranks were alike, by Student's t and by size, for all ranks. 1 where fewer than
+	// three steps have times of it and of others.
 	P float64
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/evidence"
 )
 
 // Window writes one window of a run in one line: its steps, how long one takes,
@@ -40,7 +41,27 @@ func lateIn(v *diagnose.RunVerdict, w *diagnose.Window) string {
 		}
 		return fmt.Sprintf("%s late in %s: %s of the time", rankAndHost(c.Rank, host), stageWord(m.Stages[c.Stage].Name), percent(c.Gain))
 	}
+	if f := lateThen(v, w); f != nil {
+		return fmt.Sprintf("%s late in %s by arrivals: %s a step", rankAndHost(*f.Rank, f.Host), stageWord(f.Stage), length(float64(f.Excess)))
+	}
 	return "no rank late by " + percent(v.MinGain) + " or more"
+}
+
+// lateThen is the first finding on a rank that strikes all the time in steps of a window,
+// whose own stage times do not show it: other records of the run do, such as arrivals. Nil
+// where there is none.
+func lateThen(v *diagnose.RunVerdict, w *diagnose.Window) *diagnose.Finding {
+	m := w.Main
+	for i := range v.Suspects {
+		f := &v.Suspects[i]
+		if _, arrived := evidence.Find[evidence.EnteredLast](f.Evidence); !arrived || f.Rank == nil || !f.Flagged() || f.Struck.Pattern == diagnose.PatternIntermittent {
+			continue
+		}
+		if f.Struck.First < m.FirstStep+int64(m.Steps) && f.Struck.Last >= m.FirstStep {
+			return f
+		}
+	}
+	return nil
 }
 
 // Screen writes the answer to one run, with where its step goes.

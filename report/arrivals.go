@@ -89,9 +89,9 @@ type lateRank struct {
 	Strikes   int       `json:"strikes"`
 	Last      int       `json:"last"`
 	Points    int       `json:"points"`
-	P         number    `json:"p"`
-	Gain      number    `json:"gain"`
-	RunGain   number    `json:"run_gain"`
+	P         float64   `json:"p"`
+	Gain      float64   `json:"gain"`
+	RunGain   float64   `json:"run_gain"`
 	FirstStep *int64    `json:"first_step"`
 	LastStep  *int64    `json:"last_step"`
 	Clock     bool      `json:"clock_not_excluded"`
@@ -123,14 +123,14 @@ type arrivalAt struct {
 }
 
 type rankAtAt struct {
-	Rank    int    `json:"rank"`
-	Arrival int64  `json:"arrival_ns"`
-	Delay   int64  `json:"delay_ns"`
-	Last    int    `json:"last"`
-	Strikes int    `json:"strikes"`
-	Points  int    `json:"points"`
-	Cost    int64  `json:"cost_ns"`
-	P       number `json:"p"`
+	Rank    int     `json:"rank"`
+	Arrival int64   `json:"arrival_ns"`
+	Delay   int64   `json:"delay_ns"`
+	Last    int     `json:"last"`
+	Strikes int     `json:"strikes"`
+	Points  int     `json:"points"`
+	Cost    int64   `json:"cost_ns"`
+	P       float64 `json:"p"`
 }
 
 func lineFrom(l arrivals.Line) *lineJSON {
@@ -141,10 +141,10 @@ func lineFrom(l arrivals.Line) *lineJSON {
 }
 
 func (j Arrivals) wire() arrivalJobJSON {
-	out := arrivalJobJSON{Run: j.Run, Ranks: list(j.Ranks), Missing: list(j.Missing), Calls: j.Calls, Lost: j.Lost, Begin: j.Begin, End: j.End, Step: j.Step,
-		ByOrder: list(j.ByOrder), Silent: list(j.Silent), Clocks: []clockOfJSON{}, Late: []lateRank{}, Places: []arrivalAt{}}
+	out := arrivalJobJSON{Run: j.Run, Ranks: j.Ranks, Missing: j.Missing, Calls: j.Calls, Lost: j.Lost, Begin: j.Begin, End: j.End, Step: j.Step,
+		ByOrder: j.ByOrder, Silent: j.Silent, Clocks: []clockOfJSON{}, Late: []lateRank{}, Places: []arrivalAt{}}
 	for _, c := range j.Clocks {
-		x := clockOfJSON{Host: optionalString(c.Host), Ranks: list(c.Ranks), Offset: c.Offset}
+		x := clockOfJSON{Host: optionalString(c.Host), Ranks: c.Ranks, Offset: c.Offset}
 		if c.HalfWidth >= 0 {
 			x.HalfWidth = &c.HalfWidth
 		}
@@ -153,8 +153,8 @@ func (j Arrivals) wire() arrivalJobJSON {
 	for _, l := range j.Late {
 		p := &j.Places[l.Place]
 		x := lateRank{Rank: l.Rank, Host: optionalString(l.Host), Stage: optionalString(p.Stage), Op: p.Op, Group: l.Group, Line: lineFrom(p.Line), Place: l.Place,
-			Delay: l.Delay, Excess: l.Excess, PerStep: l.PerStep, Struck: l.Struck, Of: l.Of, Strikes: l.Strikes, Last: l.Last, Points: l.Points, P: number(math.Exp(l.LogP)), Gain: number(l.Gain),
-			RunGain: number(l.RunGain), Clock: l.Clock}
+			Delay: l.Delay, Excess: l.Excess, PerStep: l.PerStep, Struck: l.Struck, Of: l.Of, Strikes: l.Strikes, Last: l.Last, Points: l.Points, P: float64(math.Exp(l.LogP)), Gain: float64(l.Gain),
+			RunGain: float64(l.RunGain), Clock: l.Clock}
 		if l.Divided {
 			x.LostIn = optionalString(l.Stage)
 		}
@@ -164,14 +164,14 @@ func (j Arrivals) wire() arrivalJobJSON {
 		out.Late = append(out.Late, x)
 	}
 	if s := j.Set; s != nil {
-		out.Set = &lateSetJSON{list(s.Ranks), s.Place, s.Delay}
+		out.Set = &lateSetJSON{s.Ranks, s.Place, s.Delay}
 	}
 	for i := range j.Places {
 		p := &j.Places[i]
 		x := arrivalAt{Op: p.Op, Group: p.Group, Desc: optionalString(p.Desc), Stage: optionalString(p.Stage), Phase: p.Line.Phase.String(), Line: lineFrom(p.Line),
 			After: p.After, AfterAt: lineFrom(p.AfterAt), Waits: p.Waits, Points: p.Points, Members: p.Members, Skew: p.Skew, Noise: p.Noise, Strikes: p.Strikes, Repeats: p.Repeats, Ranks: []rankAtAt{}}
 		for _, r := range p.Ranks {
-			x.Ranks = append(x.Ranks, rankAtAt{r.Rank, r.Arrival, r.Delay, r.Last, r.Strikes, r.Points, r.Charge, number(math.Exp(r.LogP))})
+			x.Ranks = append(x.Ranks, rankAtAt{r.Rank, r.Arrival, r.Delay, r.Last, r.Strikes, r.Points, r.Charge, float64(math.Exp(r.LogP))})
 		}
 		out.Places = append(out.Places, x)
 	}

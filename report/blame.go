@@ -31,7 +31,7 @@ type blameJSON struct {
 	traceJSON
 	Semantics   string          `json:"semantics"`
 	Tie         int64           `json:"tie_ns"`
-	Alpha       number          `json:"alpha"`
+	Alpha       float64         `json:"alpha"`
 	Walked      []int64         `json:"walked_step_ids"`
 	Symptoms    int             `json:"symptoms"`
 	Unexplained int             `json:"unexplained"`
@@ -59,10 +59,10 @@ type walkedOutJSON struct {
 var semanticsNames = [...]string{blame.Binding: "binding", blame.Literal: "literal"}
 
 func (b Blame) wire() blameJSON {
-	out := blameJSON{traceJSON: b.Traced.wire(), Semantics: semanticsNames[b.Semantics], Tie: b.Tie, Alpha: number(b.Alpha), Walked: list(b.Walks.Steps),
+	out := blameJSON{traceJSON: b.Traced.wire(), Semantics: semanticsNames[b.Semantics], Tie: b.Tie, Alpha: float64(b.Alpha), Walked: b.Walks.Steps,
 		Symptoms: b.Symptoms, Unexplained: b.Unexplained, Culprits: make([]walkedOutJSON, len(b.Culprits))}
 	for i, c := range b.Culprits {
-		j := walkedOutJSON{Kind: c.Kind.String(), placeJSON: b.worker(c.Worker), Op: c.Op, Seqs: list(c.Seqs), Symptoms: c.Symptoms, Steps: list(c.Steps),
+		j := walkedOutJSON{Kind: c.Kind.String(), placeJSON: b.worker(c.Worker), Op: c.Op, Seqs: c.Seqs, Symptoms: c.Symptoms, Steps: c.Steps,
 			Delay: c.Delay, Victims: b.ranksOf(c.Victims), PathStep: c.PathStep, Path: c.Path}
 		if c.Pred != "" {
 			rank, edge := b.worker(c.PredWorker).Rank, c.Edge.String()

@@ -30,8 +30,8 @@ type breakdownJSON struct {
 type dividedJSON struct {
 	Run      string          `json:"run"`
 	Headline string          `json:"headline"`
-	Alpha    number          `json:"alpha"`
-	Least    number          `json:"least_difference"`
+	Alpha    float64         `json:"alpha"`
+	Least    float64         `json:"least_difference"`
 	Tests    int             `json:"comparisons"`
 	Marks    []markJSON      `json:"standing_out"`
 	Ranks    []rankTimesJSON `json:"ranks"`
@@ -39,12 +39,12 @@ type dividedJSON struct {
 }
 
 type markJSON struct {
-	Rank     int     `json:"rank"`
-	Category string  `json:"category"`
-	Share    number  `json:"share"`
-	Peers    number  `json:"peers_share"`
-	T        *number `json:"t"`
-	P        number  `json:"p"`
+	Rank     int      `json:"rank"`
+	Category string   `json:"category"`
+	Share    float64  `json:"share"`
+	Peers    float64  `json:"peers_share"`
+	T        *float64 `json:"t"`
+	P        float64  `json:"p"`
 }
 
 type rankTimesJSON struct {
@@ -61,23 +61,23 @@ type stepTimesJSON struct {
 }
 
 type timesJSON struct {
-	Span               int64   `json:"span_ns"`
-	Compute            int64   `json:"compute_ns"`
-	Communication      int64   `json:"communication_ns"`
-	Memory             int64   `json:"memory_ns"`
-	Idle               int64   `json:"idle_ns"`
-	ExposedComm        int64   `json:"exposed_communication_ns"`
-	ExposedMemory      int64   `json:"exposed_memory_ns"`
-	ComputeShare       *number `json:"compute_share"`
-	CommunicationShare *number `json:"communication_share"`
-	MemoryShare        *number `json:"memory_share"`
-	IdleShare          *number `json:"idle_share"`
-	ExposedCommShare   *number `json:"exposed_communication_share"`
-	ExposedOfComm      *number `json:"exposed_part_of_communication"`
+	Span               int64    `json:"span_ns"`
+	Compute            int64    `json:"compute_ns"`
+	Communication      int64    `json:"communication_ns"`
+	Memory             int64    `json:"memory_ns"`
+	Idle               int64    `json:"idle_ns"`
+	ExposedComm        int64    `json:"exposed_communication_ns"`
+	ExposedMemory      int64    `json:"exposed_memory_ns"`
+	ComputeShare       *float64 `json:"compute_share"`
+	CommunicationShare *float64 `json:"communication_share"`
+	MemoryShare        *float64 `json:"memory_share"`
+	IdleShare          *float64 `json:"idle_share"`
+	ExposedCommShare   *float64 `json:"exposed_communication_share"`
+	ExposedOfComm      *float64 `json:"exposed_part_of_communication"`
 }
 
 func timesOf(t *breakdown.Times) timesJSON {
-	share := func(c breakdown.Category) *number { return knownNumber(t.Share(c)) }
+	share := func(c breakdown.Category) *float64 { return knownNumber(t.Share(c)) }
 	return timesJSON{Span: t.Span, Compute: t.In[breakdown.Compute], Communication: t.In[breakdown.Communication], Memory: t.In[breakdown.Memory],
 		Idle: t.In[breakdown.Idle], ExposedComm: t.In[breakdown.ExposedComm], ExposedMemory: t.In[breakdown.ExposedMemory],
 		ComputeShare: share(breakdown.Compute), CommunicationShare: share(breakdown.Communication), MemoryShare: share(breakdown.Memory),
@@ -85,21 +85,21 @@ func timesOf(t *breakdown.Times) timesJSON {
 }
 
 // knownNumber is nil for NaN and infinities.
-func knownNumber(f float64) *number {
+func knownNumber(f float64) *float64 {
 	if !finite(f) {
 		return nil
 	}
-	n := number(f)
+	n := float64(f)
 	return &n
 }
 
 func breakdownOf(b Breakdowns) breakdownJSON {
 	out := breakdownJSON{Runs: []dividedJSON{}}
 	for _, r := range b.Runs {
-		run := dividedJSON{Run: r.Run, Headline: breakdownHeadline(r), Alpha: number(r.Option.Alpha), Least: number(r.Option.Least), Tests: r.Tests,
+		run := dividedJSON{Run: r.Run, Headline: breakdownHeadline(r), Alpha: float64(r.Option.Alpha), Least: float64(r.Option.Least), Tests: r.Tests,
 			Marks: []markJSON{}, Ranks: []rankTimesJSON{}, Notes: breakdownNotes(r)}
 		for _, m := range r.Marks {
-			run.Marks = append(run.Marks, markJSON{r.Ranks[m.Rank].ID, m.Category.String(), number(m.Share), number(m.Peers), knownNumber(m.T), number(m.P)})
+			run.Marks = append(run.Marks, markJSON{r.Ranks[m.Rank].ID, m.Category.String(), float64(m.Share), float64(m.Peers), knownNumber(m.T), float64(m.P)})
 		}
 		for i := range r.Ranks {
 			rank := &r.Ranks[i]

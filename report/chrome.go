@@ -73,39 +73,39 @@ type sortArgs struct {
 
 // operationArgs is what is known of a kernel and its calls.
 type operationArgs struct {
-	Op           string  `json:"op"`
-	Calls        int     `json:"calls"`
-	Count        int64   `json:"count"`
-	Datatype     string  `json:"dtype"`
-	Bytes        int64   `json:"bytes"` // of all calls
-	Communicator string  `json:"communicator"`
-	Kind         string  `json:"kind"`
-	Algorithm    string  `json:"algorithm"`
-	Protocol     string  `json:"protocol"`
-	Channels     int32   `json:"channels"`
-	Bandwidth    *number `json:"bus_bandwidth_gbps"`
-	Wait         *number `json:"wait_us"`
-	Peers        string  `json:"peers,omitempty"` // of sends and receives
-	Certain      bool    `json:"certain"`
-	Call         string  `json:"log"`
+	Op           string   `json:"op"`
+	Calls        int      `json:"calls"`
+	Count        int64    `json:"count"`
+	Datatype     string   `json:"dtype"`
+	Bytes        int64    `json:"bytes"` // of all calls
+	Communicator string   `json:"communicator"`
+	Kind         string   `json:"kind"`
+	Algorithm    string   `json:"algorithm"`
+	Protocol     string   `json:"protocol"`
+	Channels     int32    `json:"channels"`
+	Bandwidth    *float64 `json:"bus_bandwidth_gbps"`
+	Wait         *float64 `json:"wait_us"`
+	Peers        string   `json:"peers,omitempty"` // of sends and receives
+	Certain      bool     `json:"certain"`
+	Call         string   `json:"log"`
 
-	Step      string  `json:"step,omitempty"`
-	OpCount   *int64  `json:"op_count,omitempty"`
-	Reduction string  `json:"reduction,omitempty"`
-	Root      *int    `json:"root,omitempty"`
-	Send      string  `json:"sendbuff,omitempty"`
-	Recv      string  `json:"recvbuff,omitempty"`
-	Handle    string  `json:"communicator_pointer,omitempty"`
-	LogStream string  `json:"stream_pointer,omitempty"`
-	NRanks    int     `json:"nranks,omitempty"`
-	Factor    *number `json:"bus_factor,omitempty"`
-	Algo      *number `json:"algorithm_bandwidth_gbps,omitempty"`
-	Link      string  `json:"limit_link,omitempty"`
-	Limit     *number `json:"limit_gbps,omitempty"`
-	AlgoLimit *number `json:"algorithm_limit_gbps,omitempty"`
-	BusLimit  *number `json:"bus_limit_gbps,omitempty"`
-	AlgoEff   *number `json:"algorithm_efficiency,omitempty"`
-	BusEff    *number `json:"bus_efficiency,omitempty"`
+	Step      string   `json:"step,omitempty"`
+	OpCount   *int64   `json:"op_count,omitempty"`
+	Reduction string   `json:"reduction,omitempty"`
+	Root      *int     `json:"root,omitempty"`
+	Send      string   `json:"sendbuff,omitempty"`
+	Recv      string   `json:"recvbuff,omitempty"`
+	Handle    string   `json:"communicator_pointer,omitempty"`
+	LogStream string   `json:"stream_pointer,omitempty"`
+	NRanks    int      `json:"nranks,omitempty"`
+	Factor    *float64 `json:"bus_factor,omitempty"`
+	Algo      *float64 `json:"algorithm_bandwidth_gbps,omitempty"`
+	Link      string   `json:"limit_link,omitempty"`
+	Limit     *float64 `json:"limit_gbps,omitempty"`
+	AlgoLimit *float64 `json:"algorithm_limit_gbps,omitempty"`
+	BusLimit  *float64 `json:"bus_limit_gbps,omitempty"`
+	AlgoEff   *float64 `json:"algorithm_efficiency,omitempty"`
+	BusEff    *float64 `json:"bus_efficiency,omitempty"`
 	kernelArgs
 }
 

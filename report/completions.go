@@ -31,25 +31,25 @@ type completionsJSON struct {
 	Window     int64    `json:"window_ns"`
 	Points     int      `json:"points"`
 	Replicates int      `json:"replicates"`
-	Discovery  number   `json:"false_discovery_rate"`
+	Discovery  float64  `json:"false_discovery_rate"`
 	Seed       uint64   `json:"seed"`
 	Doubts     []string `json:"doubts"`
 
-	Workers []scoreJSON `json:"workers"`
-	Ranking []int       `json:"ranking"`
-	Matrix  [][]*number `json:"matrix" null:"zero"`
+	Workers []scoreJSON  `json:"workers"`
+	Ranking []int        `json:"ranking"`
+	Matrix  [][]*float64 `json:"matrix" null:"zero"`
 }
 
 type scoreJSON struct {
 	placeJSON
 	Completions int          `json:"completions"`
 	Peers       int          `json:"peers"`
-	Mean        *number      `json:"s"`
-	Median      *number      `json:"median"`
+	Mean        *float64     `json:"s"`
+	Median      *float64     `json:"median"`
 	Later       int64        `json:"later_ns"`
-	Departure   *number      `json:"departure"`
-	P           *number      `json:"p"`
-	Q           *number      `json:"q"`
+	Departure   *float64     `json:"departure"`
+	P           *float64     `json:"p"`
+	Q           *float64     `json:"q"`
 	Flagged     bool         `json:"flagged"`
 	Draws       int          `json:"draws"`
 	Undecided   *string      `json:"undecided"`
@@ -61,11 +61,11 @@ var againstNames = [...]string{ks.Peers: "peers", ks.Everyone: "everyone"}
 
 func (r Completions) wire() completionsJSON {
 	out := completionsJSON{traceJSON: r.Traced.wire(), Clock: clockNames[r.Clock], Against: againstNames[r.Against], Window: r.Window, Points: r.Points,
-		Replicates: r.Replicates, Discovery: number(r.Discovery), Seed: r.Seed, Doubts: strs(r.Doubts), Ranking: r.ranksOf(r.Ranking)}
+		Replicates: r.Replicates, Discovery: float64(r.Discovery), Seed: r.Seed, Doubts: strs(r.Doubts), Ranking: r.ranksOf(r.Ranking)}
 	for _, s := range r.Scores {
-		j := scoreJSON{placeJSON: r.worker(s.Worker), Completions: s.Ops, Peers: s.Peers, Mean: optionalNumber(s.Mean), Median: optionalNumber(s.Median), Later: s.Later, Textbook: s.Textbook}
+		j := scoreJSON{placeJSON: r.worker(s.Worker), Completions: s.Ops, Peers: s.Peers, Mean: s.Mean, Median: s.Median, Later: s.Later, Textbook: s.Textbook}
 		if t := s.Test; t != nil {
-			j.Departure, j.P, j.Q = optionalNumber(&t.Departure), optionalNumber(&t.P), optionalNumber(&t.Q)
+			j.Departure, j.P, j.Q = &t.Departure, &t.P, &t.Q
 			j.Flagged, j.Draws = t.Flagged, t.Draws
 		} else {
 			j.Undecided = optionalString(s.Undecided.String())
@@ -74,9 +74,9 @@ func (r Completions) wire() completionsJSON {
 	}
 	n := len(r.Scores)
 	for a := 0; a < n && r.Matrix != nil; a++ {
-		row := make([]*number, n)
+		row := make([]*float64, n)
 		for b := range row {
-			row[b] = optionalNumber(r.distance(a, b))
+			row[b] = r.distance(a, b)
 		}
 		out.Matrix = append(out.Matrix, row)
 	}

@@ -71,7 +71,7 @@ type sideJSON struct {
 }
 
 func (j Arrivals) hangWire() hangJobJSON {
-	out := hangJobJSON{Run: j.Run, Ranks: list(j.Ranks), Missing: list(j.Missing), Hang: j.Result.Hang != nil, Blocked: []blockedJSON{}, Mismatches: []mismatchJSON{}}
+	out := hangJobJSON{Run: j.Run, Ranks: j.Ranks, Missing: j.Missing, Hang: j.Result.Hang != nil, Blocked: []blockedJSON{}, Mismatches: []mismatchJSON{}}
 	if h := j.Result.Hang; h != nil {
 		out.Loop = h.Loop
 		for _, b := range h.Groups {
@@ -81,7 +81,7 @@ func (j Arrivals) hangWire() hangJobJSON {
 	for _, m := range j.Mismatches {
 		x := mismatchJSON{Difference: m.Difference.String(), Group: m.Group, Desc: optionalString(m.Desc), Seq: m.Seq, Sides: []sideJSON{}}
 		for _, s := range m.Sides {
-			x.Sides = append(x.Sides, sideJSON{list(s.Ranks), s.Op, s.Sizes, s.Types, s.State.String(), lineFrom(s.Line)})
+			x.Sides = append(x.Sides, sideJSON{s.Ranks, s.Op, s.Sizes, s.Types, s.State.String(), lineFrom(s.Line)})
 		}
 		out.Mismatches = append(out.Mismatches, x)
 	}
@@ -89,8 +89,8 @@ func (j Arrivals) hangWire() hangJobJSON {
 }
 
 func blockedFrom(h *arrivals.Hang, b *arrivals.Blocked) blockedJSON {
-	x := blockedJSON{Group: b.Group, Desc: optionalString(b.Desc), Op: b.Op, Seq: b.Seq, Line: lineFrom(b.Line), Waiting: list(b.Waiting), Since: b.Since,
-		AtLeast: h.Dumped - b.Since, Missing: []absentJSON{}, Unknown: list(b.Unknown)}
+	x := blockedJSON{Group: b.Group, Desc: optionalString(b.Desc), Op: b.Op, Seq: b.Seq, Line: lineFrom(b.Line), Waiting: b.Waiting, Since: b.Since,
+		AtLeast: h.Dumped - b.Since, Missing: []absentJSON{}, Unknown: b.Unknown}
 	if b.WaitsFor >= 0 {
 		x.WaitsFor = &b.WaitsFor
 	}

@@ -9,27 +9,6 @@ import (
 	"unicode/utf8"
 )
 
-// number is a float64, null in JSON where it is NaN or infinite.
-type number float64
-
-func optionalNumber(f *float64) *number {
-	if f == nil {
-		return nil
-	}
-	n := number(*f)
-	return &n
-}
-
-func numbers(v []float64) []number { return each(v, func(f float64) number { return number(f) }) }
-
-// list is v, never nil, so that JSON has [] and not null.
-func list[T any](v []T) []T {
-	if v == nil {
-		return []T{}
-	}
-	return v
-}
-
 // each is what of makes of every item, never nil.
 func each[In, T any](items []In, of func(In) T) []T {
 	out := make([]T, len(items))

@@ -10,39 +10,39 @@ import (
 
 // namesJSON is the comparison of operators by name.
 type namesJSON struct {
-	Alpha       number           `json:"alpha"`
+	Alpha       float64          `json:"alpha"`
 	Tests       int              `json:"tests"`
 	Differences []differenceJSON `json:"differences"`
 }
 
 type differenceJSON struct {
-	Rank         int     `json:"rank"`
-	Stage        *string `json:"stage"`
-	Op           string  `json:"op"`
-	Kind         string  `json:"kind"`
-	Own          number  `json:"own_ns"`
-	Peers        number  `json:"peers_ns"`
-	Factor       *number `json:"factor"`
-	Launches     number  `json:"launches"`
-	PeerLaunches number  `json:"peer_launches"`
-	Waited       number  `json:"waited_ns"`
-	Excess       number  `json:"excess_ns"`
-	Steps        []int64 `json:"steps"`
-	Tested       bool    `json:"tested"`
-	Sure         bool    `json:"sure"`
-	Score        *number `json:"score"`
+	Rank         int      `json:"rank"`
+	Stage        *string  `json:"stage"`
+	Op           string   `json:"op"`
+	Kind         string   `json:"kind"`
+	Own          float64  `json:"own_ns"`
+	Peers        float64  `json:"peers_ns"`
+	Factor       *float64 `json:"factor"`
+	Launches     float64  `json:"launches"`
+	PeerLaunches float64  `json:"peer_launches"`
+	Waited       float64  `json:"waited_ns"`
+	Excess       float64  `json:"excess_ns"`
+	Steps        []int64  `json:"steps"`
+	Tested       bool     `json:"tested"`
+	Sure         bool     `json:"sure"`
+	Score        *float64 `json:"score"`
 }
 
 func namesFrom(r *opnames.Result) *namesJSON {
 	if r == nil {
 		return nil
 	}
-	out := &namesJSON{Alpha: number(r.Alpha), Tests: r.Tests, Differences: []differenceJSON{}}
+	out := &namesJSON{Alpha: float64(r.Alpha), Tests: r.Tests, Differences: []differenceJSON{}}
 	for _, d := range r.Differences {
 		factor := d.Factor()
 		out.Differences = append(out.Differences, differenceJSON{Rank: d.Rank, Stage: optionalString(d.Stage), Op: d.Name, Kind: d.Kind.String(),
-			Own: number(d.Own), Peers: number(d.Peers), Factor: optionalNumber(&factor), Launches: number(d.Count), PeerLaunches: number(d.PeerCount),
-			Waited: number(d.Waited), Excess: number(d.Excess()), Steps: list(d.Steps), Tested: d.Tested, Sure: d.Sure, Score: optionalNumber(&d.Score)})
+			Own: float64(d.Own), Peers: float64(d.Peers), Factor: &factor, Launches: float64(d.Count), PeerLaunches: float64(d.PeerCount),
+			Waited: float64(d.Waited), Excess: float64(d.Excess()), Steps: d.Steps, Tested: d.Tested, Sure: d.Sure, Score: &d.Score})
 	}
 	return out
 }

@@ -35,11 +35,11 @@ func (o Output) Outliers(results []Outliers) error {
 
 type outliersJSON struct {
 	traceJSON
-	Method    string  `json:"method"`
-	Alpha     number  `json:"alpha"`
-	Seed      uint64  `json:"seed"`
-	Instances int     `json:"instances"`
-	Expected  *number `json:"expected"`
+	Method    string   `json:"method"`
+	Alpha     float64  `json:"alpha"`
+	Seed      uint64   `json:"seed"`
+	Instances int      `json:"instances"`
+	Expected  *float64 `json:"expected"`
 
 	Outliers     []outlierJSON        `json:"outliers"`
 	Workers      []excessJSON         `json:"workers"`
@@ -51,15 +51,15 @@ type outliersJSON struct {
 
 type outlierJSON struct {
 	placeJSON
-	Op        string  `json:"op"`
-	Seq       *int    `json:"seq"`
-	Step      *int64  `json:"step"`
-	Quantity  string  `json:"quantity"`
-	Effect    int64   `json:"effect_ns"`
-	Score     *number `json:"score"`
-	Threshold number  `json:"threshold"`
-	P         *number `json:"p"`
-	Sure      bool    `json:"sure"`
+	Op        string   `json:"op"`
+	Seq       *int     `json:"seq"`
+	Step      *int64   `json:"step"`
+	Quantity  string   `json:"quantity"`
+	Effect    int64    `json:"effect_ns"`
+	Score     *float64 `json:"score"`
+	Threshold float64  `json:"threshold"`
+	P         *float64 `json:"p"`
+	Sure      bool     `json:"sure"`
 }
 
 type excessJSON struct {
@@ -78,22 +78,22 @@ type seriesJSON struct {
 	Steps     int      `json:"steps"`
 	Method    string   `json:"method"`
 	Logarithm bool     `json:"logarithm"`
-	Sigma     *number  `json:"sigma"`
-	Freedom   number   `json:"freedom"`
-	Threshold number   `json:"threshold"`
-	Sure      number   `json:"sure_threshold"`
+	Sigma     *float64 `json:"sigma"`
+	Freedom   float64  `json:"freedom"`
+	Threshold float64  `json:"threshold"`
+	Sure      float64  `json:"sure_threshold"`
 	Doubts    []string `json:"doubts"`
 }
 
 var quantityNames = [...]string{zscore.Start: "start", zscore.Duration: "duration", zscore.Wait: "wait", zscore.Transfer: "transfer"}
 
 func (o Outliers) wire() outliersJSON {
-	out := outliersJSON{traceJSON: o.Traced.wire(), Method: o.Method.String(), Alpha: number(o.Alpha), Seed: o.Seed, Instances: o.Instances,
-		Expected: optionalNumber(o.expected()), Outliers: []outlierJSON{}, Workers: []excessJSON{}, Series: []seriesJSON{}, Calibrations: o.Calibrations}
+	out := outliersJSON{traceJSON: o.Traced.wire(), Method: o.Method.String(), Alpha: float64(o.Alpha), Seed: o.Seed, Instances: o.Instances,
+		Expected: o.expected(), Outliers: []outlierJSON{}, Workers: []excessJSON{}, Series: []seriesJSON{}, Calibrations: o.Calibrations}
 	for i := range o.Result.Outliers {
 		x := outlierOf{o, &o.Result.Outliers[i]}
 		out.Outliers = append(out.Outliers, outlierJSON{placeJSON: x.at(), Op: x.op().Name, Seq: seqOf(x.op()), Step: x.step(),
-			Quantity: x.quantity(), Effect: x.Effect, Score: optionalNumber(&x.Score), Threshold: number(x.Threshold), P: optionalNumber(x.P), Sure: x.Sure})
+			Quantity: x.quantity(), Effect: x.Effect, Score: &x.Score, Threshold: float64(x.Threshold), P: x.P, Sure: x.Sure})
 	}
 	for _, s := range o.Suspects {
 		out.Workers = append(out.Workers, excessJSON{o.worker(s.Worker), s.Outliers, s.Sure, s.Excess})
@@ -102,7 +102,7 @@ func (o Outliers) wire() outliersJSON {
 		s := o.Series[i]
 		op := o.Operators[s.Op]
 		out.Series = append(out.Series, seriesJSON{op.Name, op.Stage, seqOf(op), quantityNames[s.Quantity], r.Peers, r.Steps, r.Method.String(), r.Log,
-			optionalNumber(&r.Sigma), number(r.Freedom), number(r.Threshold), number(r.Sure), strs(r.Doubts)})
+			&r.Sigma, float64(r.Freedom), float64(r.Threshold), float64(r.Sure), strs(r.Doubts)})
 	}
 	out.Names = namesFrom(o.Names)
 	return out

@@ -25,12 +25,12 @@ type overheadJSON struct {
 	Headline string `json:"headline"`
 
 	Statistic string              `json:"statistic"`
-	Estimate  number              `json:"estimate"`
+	Estimate  float64             `json:"estimate"`
 	Interval  *bootstrap.Interval `json:"interval"`
-	Gate      *number             `json:"gate"`
+	Gate      *float64            `json:"gate"`
 	Standing  *string             `json:"standing"`
 
-	Confidence number   `json:"confidence"`
+	Confidence float64  `json:"confidence"`
 	Runs       int      `json:"paired_runs"`
 	Pairs      int      `json:"pairs"`
 	Matched    string   `json:"matched_by"`
@@ -49,7 +49,7 @@ type measurementJSON struct {
 
 func overheadOf(a *overhead.Account) overheadJSON {
 	out := overheadJSON{Headline: overheadHeadline(a), Statistic: a.Estimate.Statistic.String(),
-		Estimate: number(a.Estimate.Value), Gate: optionalNumber(a.Gate), Confidence: number(a.Confidence),
+		Estimate: float64(a.Estimate.Value), Gate: a.Gate, Confidence: float64(a.Confidence),
 		Runs: a.Blocks, Pairs: a.Pairs, Matched: a.Matched.String(), Replicates: a.Replicates, Seed: a.Seed,
 		Doubts: strs(a.Doubts), Estimates: a.Estimates, Interval: a.Interval, Measurements: make([]measurementJSON, len(a.Measurements))}
 	if a.Gate != nil {

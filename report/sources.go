@@ -29,8 +29,8 @@ type sourcesJSON struct {
 	Steps   int          `json:"steps"`
 	Ranks   []int        `json:"ranks"`
 	Matched string       `json:"matched_by"`
-	Tau     number       `json:"tau"`
-	Tie     number       `json:"tie_tolerance"`
+	Tau     float64      `json:"tau"`
+	Tie     float64      `json:"tie_tolerance"`
 	Stages  []string     `json:"stages"`
 	Sources []sourceJSON `json:"sources"`
 	Doubts  []string     `json:"doubts"`
@@ -42,7 +42,7 @@ type sourceJSON struct {
 	Bytes    *int64    `json:"bytes"`
 	Recorded int       `json:"recorded_steps"`
 	Makespan int64     `json:"makespan_ns"`
-	Shares   []number  `json:"shares"`
+	Shares   []float64 `json:"shares"`
 	Lacks    []string  `json:"lacking_stages"`
 	Routing  []string  `json:"routing_set"`
 	Against  *heldJSON `json:"against_first"`
@@ -50,17 +50,17 @@ type sourceJSON struct {
 
 type heldJSON struct {
 	*crosscheck.Held
-	Size *number `json:"size_ratio"`
+	Size *float64 `json:"size_ratio"`
 }
 
 func sourcesOf(c *crosscheck.Comparison) sourcesJSON {
-	out := sourcesJSON{Headline: sourcesHeadline(c), Agree: c.Agree(), Steps: c.Steps, Ranks: list(c.Ranks),
-		Matched: c.Match.String(), Tau: number(c.Tau), Tie: number(c.Tie), Stages: list(c.Stages), Doubts: list(c.Doubts)}
+	out := sourcesJSON{Headline: sourcesHeadline(c), Agree: c.Agree(), Steps: c.Steps, Ranks: c.Ranks,
+		Matched: c.Match.String(), Tau: float64(c.Tau), Tie: float64(c.Tie), Stages: c.Stages, Doubts: c.Doubts}
 	for _, a := range c.Accounts {
 		s := sourceJSON{Name: a.Name, Format: a.Format, Bytes: knownBytes(a.Bytes), Recorded: a.Recorded, Makespan: a.Makespan,
-			Shares: numbers(a.Share), Lacks: list(a.Lacks), Routing: list(a.Routing)}
+			Shares: a.Share, Lacks: a.Lacks, Routing: a.Routing}
 		if h := a.Held; h != nil {
-			s.Against = &heldJSON{h, optionalNumber(sizeRatio(c, &a))}
+			s.Against = &heldJSON{h, sizeRatio(c, &a)}
 		}
 		out.Sources = append(out.Sources, s)
 	}

@@ -173,17 +173,17 @@ type topologyDevice struct {
 }
 
 type linkJSON struct {
-	From  string `json:"from"`
-	To    string `json:"to"`
-	Class string `json:"class"`
-	GBps  number `json:"gbps"`
+	From  string  `json:"from"`
+	To    string  `json:"to"`
+	Class string  `json:"class"`
+	GBps  float64 `json:"gbps"`
 }
 
 type pathJSON struct {
-	From  int    `json:"from_rank"`
-	To    *int   `json:"to_rank"`
-	Class string `json:"class"`
-	GBps  number `json:"gbps"`
+	From  int     `json:"from_rank"`
+	To    *int    `json:"to_rank"`
+	Class string  `json:"class"`
+	GBps  float64 `json:"gbps"`
 }
 
 // rankOrNull is nil for −1.
@@ -203,10 +203,10 @@ func topologyOf(machines []topology.Machine) topologyJSON {
 			j.Devices = append(j.Devices, topologyDevice{d.Name, d.Kind.String(), rankOrNull(d.Rank)})
 		}
 		for _, l := range m.Links {
-			j.Links = append(j.Links, linkJSON{m.Devices[l.From].Name, m.Devices[l.To].Name, l.Class.String(), number(l.Bandwidth)})
+			j.Links = append(j.Links, linkJSON{m.Devices[l.From].Name, m.Devices[l.To].Name, l.Class.String(), float64(l.Bandwidth)})
 		}
 		for _, p := range m.Paths {
-			j.Paths = append(j.Paths, pathJSON{p.From, rankOrNull(p.To), p.Class.String(), number(p.Bandwidth)})
+			j.Paths = append(j.Paths, pathJSON{p.From, rankOrNull(p.To), p.Class.String(), float64(p.Bandwidth)})
 		}
 		out.Machines = append(out.Machines, j)
 	}

@@ -92,24 +92,24 @@ type operationUseJSON struct {
 }
 
 type signatureJSON struct {
-	Calls      int     `json:"calls"`
-	Large      int     `json:"large_calls"`
-	Steps      int     `json:"steps"`
-	PerStep    *number `json:"large_calls_per_step"`
-	Repeats    number  `json:"repeats_of_one_size"`
-	Burstiness *number `json:"burstiness"`
-	Largest    int64   `json:"largest_bytes"`
+	Calls      int      `json:"calls"`
+	Large      int      `json:"large_calls"`
+	Steps      int      `json:"steps"`
+	PerStep    *float64 `json:"large_calls_per_step"`
+	Repeats    float64  `json:"repeats_of_one_size"`
+	Burstiness *float64 `json:"burstiness"`
+	Largest    int64    `json:"largest_bytes"`
 }
 
 type clockJSON struct {
-	Host       string  `json:"host"`
-	Rank       int     `json:"rank"`
-	Known      bool    `json:"known"`
-	Offset     *int64  `json:"offset_ns"`
-	Drift      *number `json:"drift_ppm"`
-	At         *int64  `json:"at_ns"`
-	Residual   *int64  `json:"residual_ns"`
-	SyncPoints int     `json:"collectives"`
+	Host       string   `json:"host"`
+	Rank       int      `json:"rank"`
+	Known      bool     `json:"known"`
+	Offset     *int64   `json:"offset_ns"`
+	Drift      *float64 `json:"drift_ppm"`
+	At         *int64   `json:"at_ns"`
+	Residual   *int64   `json:"residual_ns"`
+	SyncPoints int      `json:"collectives"`
 }
 
 type matchesJSON struct {
@@ -139,7 +139,7 @@ func trafficOf(r *comm.Result) trafficJSON {
 	out := trafficJSON{Headline: v.Headline, Confidence: v.Confidence, Suspects: v.Suspects, Undecided: v.Undecided,
 		Next: v.Next, OpCounts: map[string]int64{}, Unparsed: r.Unparsed,
 		Ranks: []commRankJSON{}, Communicators: []communicatorJSON{}, Clocks: []clockJSON{}, NotRead: []exampleJSON{}, Warnings: []warningJSON{},
-		Strategy: strategyOf(r), Accounts: accountsOf(r), Notes: list([]string(trafficNotes(r)))}
+		Strategy: strategyOf(r), Accounts: accountsOf(r), Notes: []string(trafficNotes(r))}
 	for op, n := range r.OpCounts {
 		out.OpCounts[op.String()] = n
 	}
@@ -174,24 +174,24 @@ func trafficOf(r *comm.Result) trafficJSON {
 }
 
 func communicatorOf(c *parallel.Communicator) communicatorJSON {
-	j := communicatorJSON{ID: c.ID, Kind: c.Kind.String(), Evidence: list(communicatorEvidence(c)), Ranks: list(c.Ranks), NRanks: c.NRanks, Hosts: c.Hosts,
+	j := communicatorJSON{ID: c.ID, Kind: c.Kind.String(), Evidence: communicatorEvidence(c), Ranks: c.Ranks, NRanks: c.NRanks, Hosts: c.Hosts,
 		Operations: []operationUseJSON{}}
 	for _, u := range c.Ops {
 		j.Operations = append(j.Operations, operationUseJSON{u.Op.String(), u.Calls, u.Bytes})
 	}
 	if s := &c.Signature; s.Calls > 0 {
-		j.Signature = &signatureJSON{Calls: s.Calls, Large: s.Large, Steps: s.Steps, PerStep: known(s.PerStep), Repeats: number(s.Repeats),
+		j.Signature = &signatureJSON{Calls: s.Calls, Large: s.Large, Steps: s.Steps, PerStep: known(s.PerStep), Repeats: float64(s.Repeats),
 			Burstiness: known(s.Burstiness), Largest: s.Largest}
 	}
 	return j
 }
 
 // known is nil for what is not.
-func known(f float64) *number {
+func known(f float64) *float64 {
 	if !finite(f) {
 		return nil
 	}
-	return optionalNumber(&f)
+	return &f
 }
 
 func clockOf(r *comm.Result, c *comm.Clock) clockJSON {
@@ -199,7 +199,7 @@ func clockOf(r *comm.Result, c *comm.Clock) clockJSON {
 	j := clockJSON{Host: k.Host, Rank: k.Rank, Known: c.Known, SyncPoints: c.Points}
 	if c.Known {
 		ppm := c.Drift * 1e6
-		j.Offset, j.Drift, j.At, j.Residual = &c.Offset, optionalNumber(&ppm), &c.At, &c.Residual
+		j.Offset, j.Drift, j.At, j.Residual = &c.Offset, &ppm, &c.At, &c.Residual
 	}
 	return j
 }

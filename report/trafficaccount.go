@@ -44,31 +44,31 @@ func modelBlocks(r *comm.Result) document {
 
 type accountJSON struct {
 	Rank   int          `json:"rank"`
-	Bubble number       `json:"bubble_fraction"`
+	Bubble float64      `json:"bubble_fraction"`
 	Rows   []volumeJSON `json:"rows"`
 }
 
 type volumeJSON struct {
-	Dimension    string  `json:"dimension"`
-	Op           string  `json:"op"`
-	Expected     number  `json:"expected_bytes"`
-	ExpectedSent number  `json:"expected_sent_bytes"`
-	Observed     number  `json:"observed_bytes"`
-	Sent         number  `json:"observed_sent_bytes"`
-	Ratio        *number `json:"ratio"`
-	Count        *number `json:"calls_ratio"`
-	Size         *number `json:"size_ratio"`
+	Dimension    string   `json:"dimension"`
+	Op           string   `json:"op"`
+	Expected     float64  `json:"expected_bytes"`
+	ExpectedSent float64  `json:"expected_sent_bytes"`
+	Observed     float64  `json:"observed_bytes"`
+	Sent         float64  `json:"observed_sent_bytes"`
+	Ratio        *float64 `json:"ratio"`
+	Count        *float64 `json:"calls_ratio"`
+	Size         *float64 `json:"size_ratio"`
 }
 
 func accountsOf(r *comm.Result) []accountJSON {
 	out := []accountJSON{}
 	for i := range r.Accounts {
 		a := &r.Accounts[i]
-		j := accountJSON{Rank: r.Ranks[a.Rank].Rank, Bubble: number(a.Bubble), Rows: []volumeJSON{}}
+		j := accountJSON{Rank: r.Ranks[a.Rank].Rank, Bubble: float64(a.Bubble), Rows: []volumeJSON{}}
 		for k := range a.Rows {
 			x := &a.Rows[k]
-			j.Rows = append(j.Rows, volumeJSON{Dimension: x.Dimension.String(), Op: x.Op.String(), Expected: number(x.Theory.Logged), ExpectedSent: number(x.Theory.Sent),
-				Observed: number(x.Observed.Logged), Sent: number(x.Observed.Sent), Ratio: known(x.Ratio), Count: known(x.Count), Size: known(x.Size)})
+			j.Rows = append(j.Rows, volumeJSON{Dimension: x.Dimension.String(), Op: x.Op.String(), Expected: float64(x.Theory.Logged), ExpectedSent: float64(x.Theory.Sent),
+				Observed: float64(x.Observed.Logged), Sent: float64(x.Observed.Sent), Ratio: known(x.Ratio), Count: known(x.Count), Size: known(x.Size)})
 		}
 		out = append(out, j)
 	}

@@ -113,32 +113,32 @@ func messagesOf(r *comm.Result) []messageJSON {
 }
 
 type bandwidthJSON struct {
-	Communicator string  `json:"communicator"`
-	Op           string  `json:"op"`
-	From         int64   `json:"from_bytes"`
-	Calls        int     `json:"calls"`
-	Transfer     int64   `json:"transfer_ns"`
-	Wait         int64   `json:"wait_ns"`
-	Algorithm    number  `json:"algorithm_gbps"`
-	Bus          number  `json:"bus_gbps"`
-	Link         string  `json:"limit_link"`
-	Limit        *number `json:"limit_gbps"`
-	Efficiency   *number `json:"efficiency"`
-	Bound        string  `json:"bound_by"`
-	SlowCalls    int     `json:"slow_calls"`
-	Ranks        []int   `json:"ranks"`
-	Way          string  `json:"way"`
-	Standing     string  `json:"beside_peers"`
-	Peers        int     `json:"peers"`
-	PeerBus      *number `json:"peers_bus_gbps"`
-	P            *number `json:"p"`
+	Communicator string   `json:"communicator"`
+	Op           string   `json:"op"`
+	From         int64    `json:"from_bytes"`
+	Calls        int      `json:"calls"`
+	Transfer     int64    `json:"transfer_ns"`
+	Wait         int64    `json:"wait_ns"`
+	Algorithm    float64  `json:"algorithm_gbps"`
+	Bus          float64  `json:"bus_gbps"`
+	Link         string   `json:"limit_link"`
+	Limit        *float64 `json:"limit_gbps"`
+	Efficiency   *float64 `json:"efficiency"`
+	Bound        string   `json:"bound_by"`
+	SlowCalls    int      `json:"slow_calls"`
+	Ranks        []int    `json:"ranks"`
+	Way          string   `json:"way"`
+	Standing     string   `json:"beside_peers"`
+	Peers        int      `json:"peers"`
+	PeerBus      *float64 `json:"peers_bus_gbps"`
+	P            *float64 `json:"p"`
 }
 
 type slowJSON struct {
-	Communicator string `json:"communicator"`
-	Ratio        number `json:"ratio"`
-	P            number `json:"p"`
-	Cost         int64  `json:"cost_ns"`
+	Communicator string  `json:"communicator"`
+	Ratio        float64 `json:"ratio"`
+	P            float64 `json:"p"`
+	Cost         int64   `json:"cost_ns"`
 }
 
 func bandwidthsOf(r *comm.Result) (cells []bandwidthJSON, slow []slowJSON) {
@@ -148,7 +148,7 @@ func bandwidthsOf(r *comm.Result) (cells []bandwidthJSON, slow []slowJSON) {
 		cells = append(cells, bandwidthOf(r, c))
 	}
 	for _, s := range r.Speed.Suspects {
-		slow = append(slow, slowJSON{communicatorID(r, s.Subject), number(s.Ratio), number(s.P), s.Cost})
+		slow = append(slow, slowJSON{communicatorID(r, s.Subject), float64(s.Ratio), float64(s.P), s.Cost})
 	}
 	return cells, slow
 }
@@ -179,7 +179,7 @@ func workName(r *comm.Result, c *bandwidth.Cell) string {
 func bandwidthOf(r *comm.Result, c *bandwidth.Cell) bandwidthJSON {
 	l := c.Limit
 	j := bandwidthJSON{Communicator: communicatorID(r, c.Subject), Op: r.WorkOf(c), From: 1 << c.Class, Calls: len(c.Calls), Transfer: c.Transfer, Wait: c.Wait,
-		Algorithm: number(c.Algorithm), Bus: number(c.Bus), Bound: c.Bound.String(), SlowCalls: len(c.Slow)}
+		Algorithm: float64(c.Algorithm), Bus: float64(c.Bus), Bound: c.Bound.String(), SlowCalls: len(c.Slow)}
 	j.Standing, j.Peers = c.Standing.String(), c.Peers
 	if c.Peers > 0 {
 		j.PeerBus, j.P = known(c.PeerBus), known(c.P)
@@ -188,7 +188,7 @@ func bandwidthOf(r *comm.Result, c *bandwidth.Cell) bandwidthJSON {
 		j.Ranks = []int{r.Ranks[p.Low].Rank, r.Ranks[p.High].Rank}
 		j.Way = [...]string{"forth", "back", "both"}[comm.DirectionOf(c.Op)]
 	} else {
-		j.Ranks = list(r.Communicators[c.Subject].Ranks)
+		j.Ranks = r.Communicators[c.Subject].Ranks
 	}
 	if l.Bandwidth > 0 {
 		j.Link, j.Limit, j.Efficiency = l.Source(), known(l.Bandwidth), known(c.Efficiency)

@@ -133,7 +133,7 @@ func changeTable(t *runs.Trend) *table {
 type trendJSON struct {
 	Headline string            `json:"headline"`
 	Order    string            `json:"order"`
-	Level    number            `json:"level"`
+	Level    float64           `json:"level"`
 	Seed     uint64            `json:"seed"`
 	Runs     []comparedJSON    `json:"runs"`
 	Series   []trendSeriesJSON `json:"series"`
@@ -144,7 +144,7 @@ type trendSeriesJSON struct {
 	Measure string       `json:"measure"`
 	Stage   *string      `json:"stage"`
 	Shows   bool         `json:"can_show"`
-	Values  []number     `json:"values_ns"`
+	Values  []float64    `json:"values_ns"`
 	Changes []changeJSON `json:"changes"`
 }
 
@@ -161,10 +161,10 @@ type changeJSON struct {
 }
 
 func trendOf(t *runs.Trend) trendJSON {
-	out := trendJSON{Headline: trendHeadline(t), Order: t.Order.String(), Level: number(t.Level), Seed: t.Seed, Runs: comparedOf(t.Runs),
+	out := trendJSON{Headline: trendHeadline(t), Order: t.Order.String(), Level: float64(t.Level), Seed: t.Seed, Runs: comparedOf(t.Runs),
 		Series: []trendSeriesJSON{}, MixedCut: t.MixCut}
 	for _, s := range t.Series {
-		j := trendSeriesJSON{Measure: s.Kind.String(), Stage: optionalString(s.Stage), Shows: s.Shows, Values: numbers(s.Values), Changes: each(s.Changes, func(c changepoint.Change) changeJSON { return changeJSON(c) })}
+		j := trendSeriesJSON{Measure: s.Kind.String(), Stage: optionalString(s.Stage), Shows: s.Shows, Values: s.Values, Changes: each(s.Changes, func(c changepoint.Change) changeJSON { return changeJSON(c) })}
 		out.Series = append(out.Series, j)
 	}
 	return out

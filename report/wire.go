@@ -37,16 +37,16 @@ type windowJSON struct {
 	LeaderSwitches int        `json:"leader_switches"`
 	Leader         leaderJSON `json:"leader"`
 
-	Baselines  byMethod[string] `json:"baselines"`
-	Candidates byMethod[string] `json:"baseline_candidates"`
-	Scores     byMethod[number] `json:"baseline_scores"`
+	Baselines  byMethod[string]  `json:"baselines"`
+	Candidates byMethod[string]  `json:"baseline_candidates"`
+	Scores     byMethod[float64] `json:"baseline_scores"`
 
 	Quality   qualityJSON   `json:"quality"`
 	SyncPoint syncPointJSON `json:"meeting"`
 	ModelFit  fitJSON       `json:"model_fit"`
 	Culprits  []culpritJSON `json:"culprits"`
 	Late      []culpritJSON `json:"late_ranks"`
-	Saves     *number       `json:"mend"`
+	Saves     *float64      `json:"mend"`
 	Work      []int64       `json:"work_ns"`
 	Device    *deviceJSON   `json:"device"`
 }
@@ -57,10 +57,10 @@ type problemJSON struct {
 }
 
 type leaderJSON struct {
-	Stage     *string `json:"stage"`
-	Steps     int     `json:"steps"`
-	Confident int     `json:"confident"`
-	Rate      *number `json:"rate"`
+	Stage     *string  `json:"stage"`
+	Steps     int      `json:"steps"`
+	Confident int      `json:"confident"`
+	Rate      *float64 `json:"rate"`
 }
 
 // byMethod is a list for each comparison method; all five are always there.
@@ -73,8 +73,8 @@ type byMethod[T any] struct {
 }
 
 type qualityJSON struct {
-	ClosureResidual number   `json:"closure_residual_share"`
-	OverlapError    number   `json:"overlap_error_share"`
+	ClosureResidual float64  `json:"closure_residual_share"`
+	OverlapError    float64  `json:"overlap_error_share"`
 	MissingRanks    int      `json:"missing_ranks"`
 	MissingIDs      []int    `json:"missing_rank_ids"`
 	GatherOK        bool     `json:"gather_ok"`
@@ -88,7 +88,7 @@ type syncPointJSON struct {
 	Evidence   string              `json:"evidence"`
 	Peers      bool                `json:"within_peers"`
 	Skew       int64               `json:"skew_ns"`
-	Drift      number              `json:"drift_ppm"`
+	Drift      float64             `json:"drift_ppm"`
 	Boundaries []frontier.Boundary `json:"boundaries"`
 }
 
@@ -99,14 +99,14 @@ type fitJSON struct {
 }
 
 type culpritJSON struct {
-	Rank      int    `json:"rank"`
-	Stage     string `json:"stage"`
-	Explained int64  `json:"explained_ns"`
-	Gain      number `json:"gain"`
-	Excess    int64  `json:"excess_ns"`
-	Steps     int    `json:"steps"`
-	Of        int    `json:"of"`
-	P         number `json:"p"`
+	Rank      int     `json:"rank"`
+	Stage     string  `json:"stage"`
+	Explained int64   `json:"explained_ns"`
+	Gain      float64 `json:"gain"`
+	Excess    int64   `json:"excess_ns"`
+	Steps     int     `json:"steps"`
+	Of        int     `json:"of"`
+	P         float64 `json:"p"`
 }
 
 type deviceJSON struct {
@@ -115,35 +115,35 @@ type deviceJSON struct {
 	Sampled     int      `json:"sampled"`
 	Ready       int      `json:"ready"`
 	SideStreams bool     `json:"side_streams"`
-	Share       number   `json:"share"`
-	OverWall    number   `json:"over_wall"`
+	Share       float64  `json:"share"`
+	OverWall    float64  `json:"over_wall"`
 	Rank        int      `json:"rank"`
-	Time        number   `json:"time_ns"`
-	Wall        number   `json:"wall_ns"`
-	Peers       number   `json:"peers_ns"`
-	Excess      number   `json:"excess_ns"`
+	Time        float64  `json:"time_ns"`
+	Wall        float64  `json:"wall_ns"`
+	Peers       float64  `json:"peers_ns"`
+	Excess      float64  `json:"excess_ns"`
 }
 
 func windowFrom(r *frontier.Result) windowJSON {
 	names := func(stages []int) []string { return stageNames(r, stages) }
 	return windowJSON{
 		Run: r.Run, Window: r.Window, Cut: r.Cut.String(), CutReason: cutReason(r), Group: optionalString(r.Group),
-		WorldSize: r.WorldSize, Ranks: list(r.Ranks), Steps: r.Steps, FirstStep: r.FirstStep, Makespan: r.Makespan,
+		WorldSize: r.WorldSize, Ranks: r.Ranks, Steps: r.Steps, FirstStep: r.FirstStep, Makespan: r.Makespan,
 		Stages: r.Stages, Substages: r.Substages,
 		Routing: names(r.Routing), CoCritical: names(r.CoCritical), Labels: strs(r.Labels), Reasons: strs(r.Reasons),
 		LeaderRank: r.Leader.Rank, LeaderSwitches: r.Leader.Switches, Leader: leaderOf(r),
 		Baselines:  eachMethod(r, func(o ranking.Ordering) []string { return names(o.Ranking) }),
 		Candidates: eachMethod(r, func(o ranking.Ordering) []string { return names(o.Candidates) }),
-		Scores:     eachMethod(r, func(o ranking.Ordering) []number { return numbers(o.Scores) }),
+		Scores:     eachMethod(r, func(o ranking.Ordering) []float64 { return o.Scores }),
 		Quality:    qualityOf(r.Quality), SyncPoint: syncPointOf(r.SyncPoint),
 		ModelFit: fitJSON{r.ModelFit.Mode.String(), r.ModelFit.Holds, fitReason(r.ModelFit)},
-		Culprits: culpritsOf(r, r.Culprits), Late: culpritsOf(r, r.Late), Saves: optionalNumber(r.Saves), Work: list(r.Work), Device: deviceOf(r),
+		Culprits: culpritsOf(r, r.Culprits), Late: culpritsOf(r, r.Late), Saves: r.Saves, Work: r.Work, Device: deviceOf(r),
 	}
 }
 
 func leaderOf(r *frontier.Result) leaderJSON {
 	l := r.Leader
-	out := leaderJSON{Steps: l.Steps, Confident: l.Confident, Rate: optionalNumber(l.Rate)}
+	out := leaderJSON{Steps: l.Steps, Confident: l.Confident, Rate: l.Rate}
 	if l.Stage >= 0 && l.Stage < len(r.Stages) {
 		out.Stage = &r.Stages[l.Stage].Name
 	}
@@ -163,12 +163,12 @@ func eachMethod[T any](r *frontier.Result, of func(ranking.Ordering) []T) byMeth
 }
 
 func qualityOf(q frontier.Quality) qualityJSON {
-	return qualityJSON{number(q.ClosureResidual), number(q.OverlapError), len(q.Missing), list(q.Missing),
-		q.GatherOK, q.SchemaOK, q.Wall, list(texts(q.Notes))}
+	return qualityJSON{float64(q.ClosureResidual), float64(q.OverlapError), len(q.Missing), q.Missing,
+		q.GatherOK, q.SchemaOK, q.Wall, texts(q.Notes)}
 }
 
 func syncPointOf(m frontier.SyncPoint) syncPointJSON {
-	out := syncPointJSON{Evidence: m.Evidence.String(), Peers: m.WithinPeers, Skew: m.Skew, Drift: number(m.Drift), Boundaries: m.Boundaries}
+	out := syncPointJSON{Evidence: m.Evidence.String(), Peers: m.WithinPeers, Skew: m.Skew, Drift: float64(m.Drift), Boundaries: m.Boundaries}
 	if m.Name != "" {
 		out.At = &m.Name
 	}
@@ -177,7 +177,7 @@ func syncPointOf(m frontier.SyncPoint) syncPointJSON {
 
 func culpritsOf(r *frontier.Result, culprits []frontier.Culprit) []culpritJSON {
 	return each(culprits, func(c frontier.Culprit) culpritJSON {
-		return culpritJSON{c.Rank, r.Stages[c.Stage].Name, c.Explained, number(c.Gain), c.Excess, c.Steps, c.Of, number(c.P)}
+		return culpritJSON{c.Rank, r.Stages[c.Stage].Name, c.Explained, float64(c.Gain), c.Excess, c.Steps, c.Of, float64(c.P)}
 	})
 }
 
@@ -186,8 +186,8 @@ func deviceOf(r *frontier.Result) *deviceJSON {
 	if d == nil {
 		return nil
 	}
-	return &deviceJSON{d.Channel, stageNames(r, d.Stages), d.Sampled, d.Ready, d.SideStreams, number(d.Share), number(d.OverWall),
-		d.Rank, number(d.Time), number(d.Wall), number(d.Peers), number(d.Excess)}
+	return &deviceJSON{d.Channel, stageNames(r, d.Stages), d.Sampled, d.Ready, d.SideStreams, float64(d.Share), float64(d.OverWall),
+		d.Rank, float64(d.Time), float64(d.Wall), float64(d.Peers), float64(d.Excess)}
 }
 
 // problemsOf are the refused inputs for JSON.

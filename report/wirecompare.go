@@ -13,9 +13,9 @@ import (
 type comparisonJSON struct {
 	Headline   string         `json:"headline"`
 	Unit       string         `json:"unit"`
-	Confidence number         `json:"confidence"`
+	Confidence float64        `json:"confidence"`
 	Seed       uint64         `json:"seed"`
-	Gate       *number        `json:"gate"`
+	Gate       *float64       `json:"gate"`
 	Standing   *string        `json:"standing"`
 	Base       []comparedJSON `json:"base"`
 	New        []comparedJSON `json:"new"`
@@ -26,32 +26,32 @@ type comparisonJSON struct {
 }
 
 type comparedJSON struct {
-	Run      string  `json:"run"`
-	World    int     `json:"world_size"`
-	Windows  int     `json:"windows"`
-	Steps    int     `json:"steps"`
-	Begin    *int64  `json:"begin_ns"`
-	StepTime *number `json:"step_time_ns"`
+	Run      string   `json:"run"`
+	World    int      `json:"world_size"`
+	Windows  int      `json:"windows"`
+	Steps    int      `json:"steps"`
+	Begin    *int64   `json:"begin_ns"`
+	StepTime *float64 `json:"step_time_ns"`
 }
 
 type measureJSON struct {
-	Measure   string  `json:"measure"`
-	Stage     *string `json:"stage"`
-	Verdict   string  `json:"verdict"`
-	Base      number  `json:"base_ns"`
-	New       number  `json:"new_ns"`
-	BaseUnits int     `json:"base_units"`
-	NewUnits  int     `json:"new_units"`
-	Change    number  `json:"change_ns"`
-	Low       number  `json:"low_ns"`
-	High      number  `json:"high_ns"`
-	Relative  number  `json:"change"`
-	From      number  `json:"low"`
-	To        number  `json:"high"`
-	P         number  `json:"p"`
-	Shows     number  `json:"shows"`
-	BaseShare *number `json:"base_share"`
-	NewShare  *number `json:"new_share"`
+	Measure   string   `json:"measure"`
+	Stage     *string  `json:"stage"`
+	Verdict   string   `json:"verdict"`
+	Base      float64  `json:"base_ns"`
+	New       float64  `json:"new_ns"`
+	BaseUnits int      `json:"base_units"`
+	NewUnits  int      `json:"new_units"`
+	Change    float64  `json:"change_ns"`
+	Low       float64  `json:"low_ns"`
+	High      float64  `json:"high_ns"`
+	Relative  float64  `json:"change"`
+	From      float64  `json:"low"`
+	To        float64  `json:"high"`
+	P         float64  `json:"p"`
+	Shows     float64  `json:"shows"`
+	BaseShare *float64 `json:"base_share"`
+	NewShare  *float64 `json:"new_share"`
 }
 
 type foundJSON struct {
@@ -63,13 +63,13 @@ type foundJSON struct {
 	Status   string  `json:"status"`
 	BaseRuns int     `json:"base_runs"`
 	NewRuns  int     `json:"new_runs"`
-	BaseGain number  `json:"base_gain"`
-	NewGain  number  `json:"new_gain"`
+	BaseGain float64 `json:"base_gain"`
+	NewGain  float64 `json:"new_gain"`
 }
 
 func comparisonOf(c *runs.Comparison) comparisonJSON {
-	out := comparisonJSON{Headline: comparisonHeadline(c), Unit: c.Unit.String(), Confidence: number(c.Confidence), Seed: c.Seed,
-		Gate: optionalNumber(c.Gate), Base: comparedOf(c.Base), New: comparedOf(c.New), Left: append([]string{}, c.Left...),
+	out := comparisonJSON{Headline: comparisonHeadline(c), Unit: c.Unit.String(), Confidence: float64(c.Confidence), Seed: c.Seed,
+		Gate: c.Gate, Base: comparedOf(c.Base), New: comparedOf(c.New), Left: append([]string{}, c.Left...),
 		Rows: []measureJSON{}, Findings: []foundJSON{}, Doubts: strs(c.Doubts)}
 	if c.Gate != nil {
 		out.Standing = optionalString(c.Standing.String())
@@ -80,7 +80,7 @@ func comparisonOf(c *runs.Comparison) comparisonJSON {
 	for i := range c.Found {
 		f := &c.Found[i]
 		out.Findings = append(out.Findings, foundJSON{f.Kind.String(), optionalString(f.Stage), optionalString(f.Op), f.Rank, optionalString(f.Host),
-			foundStatus(f), f.Runs[0], f.Runs[1], number(f.Most[0]), number(f.Most[1])})
+			foundStatus(f), f.Runs[0], f.Runs[1], float64(f.Most[0]), float64(f.Most[1])})
 	}
 	return out
 }
@@ -108,9 +108,9 @@ func measureOf(c *runs.Comparison, r runs.Row) measureJSON {
 	if r.Verdict == compare.Untested {
 		p = math.NaN()
 	}
-	j := measureJSON{Measure: r.Kind.String(), Stage: optionalString(r.Stage), Verdict: r.Verdict.String(), Base: number(r.Base), New: number(r.New),
-		BaseUnits: r.Units[0], NewUnits: r.Units[1], Change: number(r.Change), Low: number(r.Low), High: number(r.High), Relative: number(r.Change / of),
-		From: number(r.Low / of), To: number(r.High / of), P: number(p), Shows: number(r.Shows / of)}
+	j := measureJSON{Measure: r.Kind.String(), Stage: optionalString(r.Stage), Verdict: r.Verdict.String(), Base: float64(r.Base), New: float64(r.New),
+		BaseUnits: r.Units[0], NewUnits: r.Units[1], Change: float64(r.Change), Low: float64(r.Low), High: float64(r.High), Relative: float64(r.Change / of),
+		From: float64(r.Low / of), To: float64(r.High / of), P: float64(p), Shows: float64(r.Shows / of)}
 	if step != nil && r.Kind == runs.StageTime {
 		j.BaseShare, j.NewShare = known(r.Base/step.Base), known(r.New/step.New)
 	}
@@ -124,11 +124,11 @@ func measureRows(c *runs.Comparison) *table {
 		rows = append(rows, measureOf(c, r))
 	}
 	type x = measureJSON
-	real := func(name string, of func(x) number) field[x] {
+	real := func(name string, of func(x) float64) field[x] {
 		return field[x]{name, kindReal, func(r x) cell { return realCell(float64(of(r))) }}
 	}
-	part := func(name string, of func(x) *number) field[x] {
-		return field[x]{name, kindReal, func(r x) cell { return optionalCell((*float64)(of(r))) }}
+	part := func(name string, of func(x) *float64) field[x] {
+		return field[x]{name, kindReal, func(r x) cell { return optionalCell(of(r)) }}
 	}
 	return flat([]field[x]{
 		{"measure", kindText, func(r x) cell { return textCell(r.Measure) }},
@@ -139,11 +139,11 @@ func measureRows(c *runs.Comparison) *table {
 			return textCell(*r.Stage)
 		}},
 		{"verdict", kindText, func(r x) cell { return textCell(r.Verdict) }},
-		real("base_ns", func(r x) number { return r.Base }), real("new_ns", func(r x) number { return r.New }),
+		real("base_ns", func(r x) float64 { return r.Base }), real("new_ns", func(r x) float64 { return r.New }),
 		{"base_units", kindInteger, func(r x) cell { return wholeCell(r.BaseUnits) }}, {"new_units", kindInteger, func(r x) cell { return wholeCell(r.NewUnits) }},
-		real("change_ns", func(r x) number { return r.Change }), real("low_ns", func(r x) number { return r.Low }), real("high_ns", func(r x) number { return r.High }),
-		real("change", func(r x) number { return r.Relative }), real("low", func(r x) number { return r.From }), real("high", func(r x) number { return r.To }),
-		real("p", func(r x) number { return r.P }), real("shows", func(r x) number { return r.Shows }),
-		part("base_share", func(r x) *number { return r.BaseShare }), part("new_share", func(r x) *number { return r.NewShare }),
+		real("change_ns", func(r x) float64 { return r.Change }), real("low_ns", func(r x) float64 { return r.Low }), real("high_ns", func(r x) float64 { return r.High }),
+		real("change", func(r x) float64 { return r.Relative }), real("low", func(r x) float64 { return r.From }), real("high", func(r x) float64 { return r.To }),
+		real("p", func(r x) float64 { return r.P }), real("shows", func(r x) float64 { return r.Shows }),
+		part("base_share", func(r x) *float64 { return r.BaseShare }), part("new_share", func(r x) *float64 { return r.NewShare }),
 	}, rows)
 }

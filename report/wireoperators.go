@@ -16,10 +16,10 @@ type operatorsJSON struct {
 	Steps     []int64      `json:"steps"`
 	Ops       int          `json:"operators"`
 	Offset    int64        `json:"clock_offset_ns"`
-	Recorded  number       `json:"recorded_step_ns"`
-	NoDelay   number       `json:"no_delay_step_ns"`
-	Ideal     number       `json:"ideal_step_ns"`
-	Slowdown  number       `json:"slowdown"`
+	Recorded  float64      `json:"recorded_step_ns"`
+	NoDelay   float64      `json:"no_delay_step_ns"`
+	Ideal     float64      `json:"ideal_step_ns"`
+	Slowdown  float64      `json:"slowdown"`
 	ByOp      []partJSON   `json:"by_op"`
 	ByStage   []levelJSON  `json:"by_stage"`
 	Walks     []walkJSON   `json:"walks"`
@@ -28,26 +28,26 @@ type operatorsJSON struct {
 }
 
 type workerJSON struct {
-	Rank    int     `json:"rank"`
-	Role    string  `json:"role"`
-	Factor  *number `json:"factor"`
-	P       *number `json:"p"`
-	KS      *number `json:"ks_mean"`
-	Q       *number `json:"ks_q"`
-	Flagged bool    `json:"ks_flagged"`
-	Alone   number  `json:"slowdown_alone"`
+	Rank    int      `json:"rank"`
+	Role    string   `json:"role"`
+	Factor  *float64 `json:"factor"`
+	P       *float64 `json:"p"`
+	KS      *float64 `json:"ks_mean"`
+	Q       *float64 `json:"ks_q"`
+	Flagged bool     `json:"ks_flagged"`
+	Alone   float64  `json:"slowdown_alone"`
 }
 
 type levelJSON struct {
-	Stage    int     `json:"stage"`
-	Time     *number `json:"passes_ns"`
-	Factor   *number `json:"factor"`
-	Slowdown number  `json:"slowdown_alone"`
+	Stage    int      `json:"stage"`
+	Time     *float64 `json:"passes_ns"`
+	Factor   *float64 `json:"factor"`
+	Slowdown float64  `json:"slowdown_alone"`
 }
 
 type partJSON struct {
-	Op       string `json:"op"`
-	Slowdown number `json:"slowdown_alone"`
+	Op       string  `json:"op"`
+	Slowdown float64 `json:"slowdown_alone"`
 }
 
 type walkJSON struct {
@@ -66,23 +66,23 @@ func operatorsFrom(o *diagnose.Operators) *operatorsJSON {
 	if o == nil {
 		return nil
 	}
-	out := &operatorsJSON{Replicas: o.Replicas, Stages: o.Stages(), Steps: list(o.Steps), Ops: o.Ops, Offset: o.Offset,
-		Recorded: number(o.Replay.Recorded.Mean), NoDelay: number(o.Replay.NoDelay.Mean), Ideal: number(o.Replay.Ideal.Mean),
-		Slowdown: number(o.Replay.Slowdown.Overall), Workers: workersOf(o), WalkedOps: o.Walks.Symptoms,
-		ByOp: []partJSON{}, ByStage: make([]levelJSON, o.Stages()), Walks: []walkJSON{}, Notes: list(texts(o.Notes))}
+	out := &operatorsJSON{Replicas: o.Replicas, Stages: o.Stages(), Steps: o.Steps, Ops: o.Ops, Offset: o.Offset,
+		Recorded: float64(o.Replay.Recorded.Mean), NoDelay: float64(o.Replay.NoDelay.Mean), Ideal: float64(o.Replay.Ideal.Mean),
+		Slowdown: float64(o.Replay.Slowdown.Overall), Workers: workersOf(o), WalkedOps: o.Walks.Symptoms,
+		ByOp: []partJSON{}, ByStage: make([]levelJSON, o.Stages()), Walks: []walkJSON{}, Notes: texts(o.Notes)}
 	for _, p := range o.Replay.ByOp {
-		out.ByOp = append(out.ByOp, partJSON{p.Name, number(p.Overall)})
+		out.ByOp = append(out.ByOp, partJSON{p.Name, float64(p.Overall)})
 	}
 	for _, p := range o.Replay.ByStage {
-		l := levelJSON{Stage: p.Index, Slowdown: number(p.Overall)}
+		l := levelJSON{Stage: p.Index, Slowdown: float64(p.Overall)}
 		if o.Passes != nil {
 			level := o.Passes.Stages[p.Index]
-			l.Time, l.Factor = optionalNumber(&level.Time), optionalNumber(&level.Factor)
+			l.Time, l.Factor = &level.Time, &level.Factor
 		}
 		out.ByStage[p.Index] = l
 	}
 	for _, w := range o.Walks.Culprits {
-		walk := walkJSON{Kind: w.Kind.String(), Rank: o.Workers[w.Worker].ID, Op: w.Op, Seqs: list(w.Seqs), Symptoms: w.Symptoms, Steps: len(w.Steps),
+		walk := walkJSON{Kind: w.Kind.String(), Rank: o.Workers[w.Worker].ID, Op: w.Op, Seqs: w.Seqs, Symptoms: w.Symptoms, Steps: len(w.Steps),
 			Delay: w.Delay, Victims: []int{}, Path: w.Path}
 		for _, v := range w.Victims {
 			walk.Victims = append(walk.Victims, o.Workers[v].ID)
@@ -99,15 +99,15 @@ func workersOf(o *diagnose.Operators) []workerJSON {
 	}
 	out := make([]workerJSON, len(o.Workers))
 	for i, r := range o.Workers {
-		w := workerJSON{Rank: r.ID, Role: r.Role.String(), Alone: number(alone[r.ID].Alone.Overall)}
+		w := workerJSON{Rank: r.ID, Role: r.Role.String(), Alone: float64(alone[r.ID].Alone.Overall)}
 		if o.Passes != nil {
 			l := o.Passes.Workers[i]
-			w.Factor, w.P = optionalNumber(&l.Factor), optionalNumber(&l.P)
+			w.Factor, w.P = &l.Factor, &l.P
 		}
 		s := o.Completions.Scores[i]
-		w.KS = optionalNumber(s.Mean)
+		w.KS = s.Mean
 		if s.Test != nil {
-			w.Q, w.Flagged = optionalNumber(&s.Test.Q), s.Test.Flagged
+			w.Q, w.Flagged = &s.Test.Q, s.Test.Flagged
 		}
 		out[i] = w
 	}

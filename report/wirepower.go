@@ -19,7 +19,7 @@ type powerJSON struct {
 	StepTime   int64   `json:"step_time_ns"`
 	SyncPoint  string  `json:"meeting"`
 	Suspect    *string `json:"suspect_in_recording"`
-	Power      number  `json:"power"`
+	Power      float64 `json:"power"`
 	Asked      *int64  `json:"asked_delay_ns"`
 	Most       int64   `json:"largest_delay_ns"`
 	Replicates int     `json:"replicates"`
@@ -68,7 +68,7 @@ func triedFrom(t *detectability.Tried) *triedJSON {
 
 func powerOf(a *detectability.Account) powerJSON {
 	out := powerJSON{Headline: powerHeadline(a), Run: a.Run, Ranks: a.Ranks, Rounds: a.Rounds,
-		StepTime: a.StepTime, SyncPoint: a.SyncPoint, Suspect: suspectOfPower(a), Power: number(a.Power),
+		StepTime: a.StepTime, SyncPoint: a.SyncPoint, Suspect: suspectOfPower(a), Power: float64(a.Power),
 		Most: a.Most, Replicates: a.Replicates, Block: a.Block, Seed: a.Seed, Windows: []powerWindowJSON{}}
 	if a.Asked > 0 {
 		out.Asked = &a.Asked

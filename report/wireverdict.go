@@ -10,7 +10,7 @@ import (
 // The structs of this file are the JSON of a verdict; see wire.go.
 
 type verdictJSON struct {
-	MinGain number `json:"min_gain"`
+	MinGain float64 `json:"min_gain"`
 	runJSON
 	Runs         []runJSON    `json:"runs"`
 	Windows      []windowJSON `json:"windows"`
@@ -47,13 +47,13 @@ type suspectJSON struct {
 	Source       *evidence.SourceLine   `json:"source_line"`
 	Confidence   string                 `json:"confidence"`
 	BelowMinGain bool                   `json:"below_min_gain"`
-	Gain         number                 `json:"gain"`
-	RunGain      number                 `json:"run_gain"`
+	Gain         float64                `json:"gain"`
+	RunGain      float64                `json:"run_gain"`
 	Struck       struckJSON             `json:"steps_struck"`
 	Step         int64                  `json:"step_ns"`
 	Excess       int64                  `json:"excess_ns"`
 	Explained    int64                  `json:"explained_ns"`
-	Score        number                 `json:"score"`
+	Score        float64                `json:"score"`
 	Evidence     []evidence.Observation `json:"evidence"`
 	Windows      []int64                `json:"windows"`
 }
@@ -65,11 +65,11 @@ type struckJSON struct {
 	Last    *int64 `json:"last"`
 	Pattern string `json:"pattern"`
 	// null where the steps do not tell.
-	RateLow    *number `json:"rate_low"`
-	RateHigh   *number `json:"rate_high"`
-	ExcessLow  *int64  `json:"excess_low_ns"`
-	ExcessHigh *int64  `json:"excess_high_ns"`
-	P          *number `json:"p"`
+	RateLow    *float64 `json:"rate_low"`
+	RateHigh   *float64 `json:"rate_high"`
+	ExcessLow  *int64   `json:"excess_low_ns"`
+	ExcessHigh *int64   `json:"excess_high_ns"`
+	P          *float64 `json:"p"`
 }
 
 // refused is the kind of problem that an input was not read.
@@ -82,7 +82,7 @@ type problemFound struct {
 }
 
 func verdictOf(v *diagnose.Verdict, problems []Problem) verdictJSON {
-	out := verdictJSON{MinGain: number(v.MinGain), runJSON: runFrom(&v.RunVerdict), Runs: []runJSON{},
+	out := verdictJSON{MinGain: float64(v.MinGain), runJSON: runFrom(&v.RunVerdict), Runs: []runJSON{},
 		Windows: []windowJSON{}, PaperWindows: []windowJSON{}, Gates: v.Gates}
 	for _, p := range problems {
 		out.Problems = append(out.Problems, problemFound{answer.Problem{Problem: refused, Path: p.Path}, p.reason()})
@@ -114,15 +114,15 @@ func runFrom(v *diagnose.RunVerdict) runJSON {
 func suspectFrom(s *diagnose.Finding) suspectJSON {
 	out := suspectJSON{Kind: s.Kind.String(), Cause: s.Cause.String(), Rank: s.Rank, Host: optionalString(s.Host), LocalRank: s.LocalRank,
 		Role: optionalString(s.Role), Stage: optionalString(s.Stage), Op: optionalString(s.Op), Seq: s.Seq, Group: optionalString(s.Group),
-		Ranks: list(s.Ranks), Source: s.Source, Confidence: s.Confidence.String(), BelowMinGain: s.BelowMinGain,
-		Gain: number(s.Gain), RunGain: number(s.RunGain), Step: s.Step, Excess: s.Excess, Explained: s.Explained, Score: number(s.Score),
-		Evidence: s.Evidence, Windows: list(s.Windows),
+		Ranks: s.Ranks, Source: s.Source, Confidence: s.Confidence.String(), BelowMinGain: s.BelowMinGain,
+		Gain: float64(s.Gain), RunGain: float64(s.RunGain), Step: s.Step, Excess: s.Excess, Explained: s.Explained, Score: float64(s.Score),
+		Evidence: s.Evidence, Windows: s.Windows,
 		Struck: struckJSON{Count: s.Struck.Count, Of: s.Struck.Of, Pattern: s.Struck.Pattern.String()}}
 	if s.Struck.Count > 0 && s.Struck.First >= 0 {
 		out.Struck.First, out.Struck.Last = &s.Struck.First, &s.Struck.Last
 	}
 	if s.Struck.Bounded() {
-		low, high, p := number(s.Struck.Low), number(s.Struck.High), number(s.Struck.P)
+		low, high, p := float64(s.Struck.Low), float64(s.Struck.High), float64(s.Struck.P)
 		out.Struck.RateLow, out.Struck.RateHigh, out.Struck.P = &low, &high, &p
 		out.Struck.ExcessLow, out.Struck.ExcessHigh = &s.Struck.ExcessLow, &s.Struck.ExcessHigh
 	}

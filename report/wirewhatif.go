@@ -7,13 +7,13 @@ import "github.com/sfstat/sfstat/engine/whatif"
 
 type whatifJSON struct {
 	traceJSON
-	Ideal    string `json:"ideal"`
-	Base     number `json:"t_base_ns"`
-	NoDelay  number `json:"t_nodelay_ns"`
-	NoBlock  number `json:"t_noblk_ns"`
-	Blocking number `json:"blocking_slowdown"`
-	Launch   number `json:"launch_slowdown"`
-	Misfit   number `json:"misfit"`
+	Ideal    string  `json:"ideal"`
+	Base     float64 `json:"t_base_ns"`
+	NoDelay  float64 `json:"t_nodelay_ns"`
+	NoBlock  float64 `json:"t_noblk_ns"`
+	Blocking float64 `json:"blocking_slowdown"`
+	Launch   float64 `json:"launch_slowdown"`
+	Misfit   float64 `json:"misfit"`
 
 	PerStep []replayedStepJSON `json:"steps"`
 
@@ -33,17 +33,17 @@ type whatifJSON struct {
 }
 
 type replayedStepJSON struct {
-	Step     int64  `json:"step"`
-	Base     int64  `json:"t_base_ns"`
-	NoDelay  int64  `json:"t_nodelay_ns"`
-	NoBlock  int64  `json:"t_noblk_ns"`
-	Blocking number `json:"blocking_slowdown"`
-	Launch   number `json:"launch_slowdown"`
+	Step     int64   `json:"step"`
+	Base     int64   `json:"t_base_ns"`
+	NoDelay  int64   `json:"t_nodelay_ns"`
+	NoBlock  int64   `json:"t_noblk_ns"`
+	Blocking float64 `json:"blocking_slowdown"`
+	Launch   float64 `json:"launch_slowdown"`
 }
 
 type ratioJSON struct {
-	Slowdown number   `json:"slowdown"`
-	PerStep  []number `json:"slowdown_per_step"`
+	Slowdown float64   `json:"slowdown"`
+	PerStep  []float64 `json:"slowdown_per_step"`
 }
 
 type dpPartJSON struct {
@@ -64,19 +64,19 @@ type opPartJSON struct {
 type heatJSON struct {
 	placeJSON
 	ratioJSON
-	Score number `json:"score"`
+	Score float64 `json:"score"`
 }
 
 type effectJSON struct {
-	Removed        number  `json:"trem_ns"`
-	Added          number  `json:"tadd_ns"`
-	Now            number  `json:"tori_ns"`
-	Ideal          number  `json:"tideal_ns"`
-	Saved          number  `json:"saved_ns"`
-	Share          *number `json:"rem"`
-	AddedShare     *number `json:"add"`
-	RemovedPerStep []int64 `json:"trem_per_step_ns"`
-	AddedPerStep   []int64 `json:"tadd_per_step_ns"`
+	Removed        float64  `json:"trem_ns"`
+	Added          float64  `json:"tadd_ns"`
+	Now            float64  `json:"tori_ns"`
+	Ideal          float64  `json:"tideal_ns"`
+	Saved          float64  `json:"saved_ns"`
+	Share          *float64 `json:"rem"`
+	AddedShare     *float64 `json:"add"`
+	RemovedPerStep []int64  `json:"trem_per_step_ns"`
+	AddedPerStep   []int64  `json:"tadd_per_step_ns"`
 }
 
 type fixJSON struct {
@@ -87,12 +87,12 @@ type fixJSON struct {
 var idealNames = [...]string{whatif.IdealOverAll: "all", whatif.IdealOverPeers: "peers"}
 
 func (x WhatIf) wire() whatifJSON {
-	out := whatifJSON{traceJSON: x.Traced.wire(), Ideal: idealNames[x.Ideal], Base: number(x.Recorded.Mean), NoDelay: number(x.NoDelay.Mean),
-		NoBlock: number(x.Result.Ideal.Mean), Blocking: number(x.Slowdown.Overall), Launch: number(x.Launch.Overall), Misfit: number(x.Misfit),
-		LastStage: effectFrom(x.LastStage), TopWorkers: effectFrom(x.TopWorkers), TopRanks: list(x.TopRanks), Fixes: []fixJSON{}}
+	out := whatifJSON{traceJSON: x.Traced.wire(), Ideal: idealNames[x.Ideal], Base: float64(x.Recorded.Mean), NoDelay: float64(x.NoDelay.Mean),
+		NoBlock: float64(x.Result.Ideal.Mean), Blocking: float64(x.Slowdown.Overall), Launch: float64(x.Launch.Overall), Misfit: float64(x.Misfit),
+		LastStage: effectFrom(x.LastStage), TopWorkers: effectFrom(x.TopWorkers), TopRanks: x.TopRanks, Fixes: []fixJSON{}}
 	for i, step := range x.Result.Steps {
 		out.PerStep = append(out.PerStep, replayedStepJSON{step, x.Recorded.PerStep[i], x.NoDelay.PerStep[i], x.Result.Ideal.PerStep[i],
-			number(x.Slowdown.PerStep[i]), number(x.Launch.PerStep[i])})
+			float64(x.Slowdown.PerStep[i]), float64(x.Launch.PerStep[i])})
 	}
 	dp := func(p whatif.Part) dpPartJSON { return dpPartJSON{p.Index, ratioFrom(p.Ratio)} }
 	stage := func(p whatif.Part) stagePartJSON { return stagePartJSON{p.Index, ratioFrom(p.Ratio)} }
@@ -101,7 +101,7 @@ func (x WhatIf) wire() whatifJSON {
 	out.ByStage, out.LaunchByStage = partsFrom(x.ByStage, stage), partsFrom(x.LaunchByStage, stage)
 	out.ByOp, out.LaunchByOp = partsFrom(x.ByOp, op), partsFrom(x.LaunchByOp, op)
 	for _, w := range x.Workers {
-		out.Workers = append(out.Workers, heatJSON{placeJSON{w.Rank, w.DP, w.Stage}, ratioFrom(w.Alone), number(w.Score)})
+		out.Workers = append(out.Workers, heatJSON{placeJSON{w.Rank, w.DP, w.Stage}, ratioFrom(w.Alone), float64(w.Score)})
 	}
 	for _, f := range x.fixes() {
 		out.Fixes = append(out.Fixes, fixJSON{f.Selection, effectFrom(f.Effect)})
@@ -121,13 +121,13 @@ func partsFrom[T any](parts []whatif.Part, of func(whatif.Part) T) []T {
 	return out
 }
 
-func ratioFrom(r whatif.Ratio) ratioJSON { return ratioJSON{number(r.Overall), numbers(r.PerStep)} }
+func ratioFrom(r whatif.Ratio) ratioJSON { return ratioJSON{float64(r.Overall), r.PerStep} }
 
 func effectFrom(e whatif.Effect) effectJSON {
-	out := effectJSON{Removed: number(e.Removed), Added: number(e.Added), Now: number(e.Now), Ideal: number(e.Ideal), Saved: number(e.Saved()),
-		RemovedPerStep: list(e.RemovedPerStep), AddedPerStep: list(e.AddedPerStep)}
+	out := effectJSON{Removed: float64(e.Removed), Added: float64(e.Added), Now: float64(e.Now), Ideal: float64(e.Ideal), Saved: float64(e.Saved()),
+		RemovedPerStep: e.RemovedPerStep, AddedPerStep: e.AddedPerStep}
 	if e.HasShare {
-		out.Share, out.AddedShare = optionalNumber(&e.Share), optionalNumber(&e.AddedShare)
+		out.Share, out.AddedShare = &e.Share, &e.AddedShare
 	}
 	return out
 }

@@ -153,8 +153,8 @@ func (j Arrivals) wire() arrivalJobJSON {
 	for _, l := range j.Late {
 		p := &j.Places[l.Place]
 		x := lateRank{Rank: l.Rank, Host: optionalString(l.Host), Stage: optionalString(p.Stage), Op: p.Op, Group: l.Group, Line: lineFrom(p.Line), Place: l.Place,
-			Delay: l.Delay, Excess: l.Excess, PerStep: l.PerStep, Struck: l.Struck, Of: l.Of, Strikes: l.Strikes, Last: l.Last, Points: l.Points, P: float64(math.Exp(l.LogP)), Gain: float64(l.Gain),
-			RunGain: float64(l.RunGain), Clock: l.Clock}
+			Delay: l.Delay, Excess: l.Excess, PerStep: l.PerStep, Struck: l.Struck, Of: l.Of, Strikes: l.Strikes, Last: l.Last, Points: l.Points, P: math.Exp(l.LogP), Gain: l.Gain,
+			RunGain: l.RunGain, Clock: l.Clock}
 		if l.Divided {
 			x.LostIn = optionalString(l.Stage)
 		}
@@ -171,7 +171,7 @@ func (j Arrivals) wire() arrivalJobJSON {
 		x := arrivalAt{Op: p.Op, Group: p.Group, Desc: optionalString(p.Desc), Stage: optionalString(p.Stage), Phase: p.Line.Phase.String(), Line: lineFrom(p.Line),
 			After: p.After, AfterAt: lineFrom(p.AfterAt), Waits: p.Waits, Points: p.Points, Members: p.Members, Skew: p.Skew, Noise: p.Noise, Strikes: p.Strikes, Repeats: p.Repeats, Ranks: []rankAtAt{}}
 		for _, r := range p.Ranks {
-			x.Ranks = append(x.Ranks, rankAtAt{r.Rank, r.Arrival, r.Delay, r.Last, r.Strikes, r.Points, r.Charge, float64(math.Exp(r.LogP))})
+			x.Ranks = append(x.Ranks, rankAtAt{r.Rank, r.Arrival, r.Delay, r.Last, r.Strikes, r.Points, r.Charge, math.Exp(r.LogP)})
 		}
 		out.Places = append(out.Places, x)
 	}

@@ -59,7 +59,7 @@ type walkedOutJSON struct {
 var semanticsNames = [...]string{blame.Binding: "binding", blame.Literal: "literal"}
 
 func (b Blame) wire() blameJSON {
-	out := blameJSON{traceJSON: b.Traced.wire(), Semantics: semanticsNames[b.Semantics], Tie: b.Tie, Alpha: float64(b.Alpha), Walked: b.Walks.Steps,
+	out := blameJSON{traceJSON: b.Traced.wire(), Semantics: semanticsNames[b.Semantics], Tie: b.Tie, Alpha: b.Alpha, Walked: b.Walks.Steps,
 		Symptoms: b.Symptoms, Unexplained: b.Unexplained, Culprits: make([]walkedOutJSON, len(b.Culprits))}
 	for i, c := range b.Culprits {
 		j := walkedOutJSON{Kind: c.Kind.String(), placeJSON: b.worker(c.Worker), Op: c.Op, Seqs: c.Seqs, Symptoms: c.Symptoms, Steps: c.Steps,

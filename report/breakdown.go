@@ -89,17 +89,17 @@ func knownNumber(f float64) *float64 {
 	if !finite(f) {
 		return nil
 	}
-	n := float64(f)
+	n := f
 	return &n
 }
 
 func breakdownOf(b Breakdowns) breakdownJSON {
 	out := breakdownJSON{Runs: []dividedJSON{}}
 	for _, r := range b.Runs {
-		run := dividedJSON{Run: r.Run, Headline: breakdownHeadline(r), Alpha: float64(r.Option.Alpha), Least: float64(r.Option.Least), Tests: r.Tests,
+		run := dividedJSON{Run: r.Run, Headline: breakdownHeadline(r), Alpha: r.Option.Alpha, Least: r.Option.Least, Tests: r.Tests,
 			Marks: []markJSON{}, Ranks: []rankTimesJSON{}, Notes: breakdownNotes(r)}
 		for _, m := range r.Marks {
-			run.Marks = append(run.Marks, markJSON{r.Ranks[m.Rank].ID, m.Category.String(), float64(m.Share), float64(m.Peers), knownNumber(m.T), float64(m.P)})
+			run.Marks = append(run.Marks, markJSON{r.Ranks[m.Rank].ID, m.Category.String(), m.Share, m.Peers, knownNumber(m.T), m.P})
 		}
 		for i := range r.Ranks {
 			rank := &r.Ranks[i]

@@ -61,7 +61,7 @@ var againstNames = [...]string{ks.Peers: "peers", ks.Everyone: "everyone"}
 
 func (r Completions) wire() completionsJSON {
 	out := completionsJSON{traceJSON: r.Traced.wire(), Clock: clockNames[r.Clock], Against: againstNames[r.Against], Window: r.Window, Points: r.Points,
-		Replicates: r.Replicates, Discovery: float64(r.Discovery), Seed: r.Seed, Doubts: strs(r.Doubts), Ranking: r.ranksOf(r.Ranking)}
+		Replicates: r.Replicates, Discovery: r.Discovery, Seed: r.Seed, Doubts: strs(r.Doubts), Ranking: r.ranksOf(r.Ranking)}
 	for _, s := range r.Scores {
 		j := scoreJSON{placeJSON: r.worker(s.Worker), Completions: s.Ops, Peers: s.Peers, Mean: s.Mean, Median: s.Median, Later: s.Later, Textbook: s.Textbook}
 		if t := s.Test; t != nil {

@@ -37,12 +37,12 @@ func namesFrom(r *opnames.Result) *namesJSON {
 	if r == nil {
 		return nil
 	}
-	out := &namesJSON{Alpha: float64(r.Alpha), Tests: r.Tests, Differences: []differenceJSON{}}
+	out := &namesJSON{Alpha: r.Alpha, Tests: r.Tests, Differences: []differenceJSON{}}
 	for _, d := range r.Differences {
 		factor := d.Factor()
 		out.Differences = append(out.Differences, differenceJSON{Rank: d.Rank, Stage: optionalString(d.Stage), Op: d.Name, Kind: d.Kind.String(),
-			Own: float64(d.Own), Peers: float64(d.Peers), Factor: &factor, Launches: float64(d.Count), PeerLaunches: float64(d.PeerCount),
-			Waited: float64(d.Waited), Excess: float64(d.Excess()), Steps: d.Steps, Tested: d.Tested, Sure: d.Sure, Score: &d.Score})
+			Own: d.Own, Peers: d.Peers, Factor: &factor, Launches: d.Count, PeerLaunches: d.PeerCount,
+			Waited: d.Waited, Excess: d.Excess(), Steps: d.Steps, Tested: d.Tested, Sure: d.Sure, Score: &d.Score})
 	}
 	return out
 }

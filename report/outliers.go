@@ -88,12 +88,12 @@ type seriesJSON struct {
 var quantityNames = [...]string{zscore.Start: "start", zscore.Duration: "duration", zscore.Wait: "wait", zscore.Transfer: "transfer"}
 
 func (o Outliers) wire() outliersJSON {
-	out := outliersJSON{traceJSON: o.Traced.wire(), Method: o.Method.String(), Alpha: float64(o.Alpha), Seed: o.Seed, Instances: o.Instances,
+	out := outliersJSON{traceJSON: o.Traced.wire(), Method: o.Method.String(), Alpha: o.Alpha, Seed: o.Seed, Instances: o.Instances,
 		Expected: o.expected(), Outliers: []outlierJSON{}, Workers: []excessJSON{}, Series: []seriesJSON{}, Calibrations: o.Calibrations}
 	for i := range o.Result.Outliers {
 		x := outlierOf{o, &o.Result.Outliers[i]}
 		out.Outliers = append(out.Outliers, outlierJSON{placeJSON: x.at(), Op: x.op().Name, Seq: seqOf(x.op()), Step: x.step(),
-			Quantity: x.quantity(), Effect: x.Effect, Score: &x.Score, Threshold: float64(x.Threshold), P: x.P, Sure: x.Sure})
+			Quantity: x.quantity(), Effect: x.Effect, Score: &x.Score, Threshold: x.Threshold, P: x.P, Sure: x.Sure})
 	}
 	for _, s := range o.Suspects {
 		out.Workers = append(out.Workers, excessJSON{o.worker(s.Worker), s.Outliers, s.Sure, s.Excess})
@@ -102,7 +102,7 @@ func (o Outliers) wire() outliersJSON {
 		s := o.Series[i]
 		op := o.Operators[s.Op]
 		out.Series = append(out.Series, seriesJSON{op.Name, op.Stage, seqOf(op), quantityNames[s.Quantity], r.Peers, r.Steps, r.Method.String(), r.Log,
-			&r.Sigma, float64(r.Freedom), float64(r.Threshold), float64(r.Sure), strs(r.Doubts)})
+			&r.Sigma, r.Freedom, r.Threshold, r.Sure, strs(r.Doubts)})
 	}
 	out.Names = namesFrom(o.Names)
 	return out

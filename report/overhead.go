@@ -49,7 +49,7 @@ type measurementJSON struct {
 
 func overheadOf(a *overhead.Account) overheadJSON {
 	out := overheadJSON{Headline: overheadHeadline(a), Statistic: a.Estimate.Statistic.String(),
-		Estimate: float64(a.Estimate.Value), Gate: a.Gate, Confidence: float64(a.Confidence),
+		Estimate: a.Estimate.Value, Gate: a.Gate, Confidence: a.Confidence,
 		Runs: a.Blocks, Pairs: a.Pairs, Matched: a.Matched.String(), Replicates: a.Replicates, Seed: a.Seed,
 		Doubts: strs(a.Doubts), Estimates: a.Estimates, Interval: a.Interval, Measurements: make([]measurementJSON, len(a.Measurements))}
 	if a.Gate != nil {

@@ -55,7 +55,7 @@ type heldJSON struct {
 
 func sourcesOf(c *crosscheck.Comparison) sourcesJSON {
 	out := sourcesJSON{Headline: sourcesHeadline(c), Agree: c.Agree(), Steps: c.Steps, Ranks: c.Ranks,
-		Matched: c.Match.String(), Tau: float64(c.Tau), Tie: float64(c.Tie), Stages: c.Stages, Doubts: c.Doubts}
+		Matched: c.Match.String(), Tau: c.Tau, Tie: c.Tie, Stages: c.Stages, Doubts: c.Doubts}
 	for _, a := range c.Accounts {
 		s := sourceJSON{Name: a.Name, Format: a.Format, Bytes: knownBytes(a.Bytes), Recorded: a.Recorded, Makespan: a.Makespan,
 			Shares: a.Share, Lacks: a.Lacks, Routing: a.Routing}

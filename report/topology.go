@@ -203,10 +203,10 @@ func topologyOf(machines []topology.Machine) topologyJSON {
 			j.Devices = append(j.Devices, topologyDevice{d.Name, d.Kind.String(), rankOrNull(d.Rank)})
 		}
 		for _, l := range m.Links {
-			j.Links = append(j.Links, linkJSON{m.Devices[l.From].Name, m.Devices[l.To].Name, l.Class.String(), float64(l.Bandwidth)})
+			j.Links = append(j.Links, linkJSON{m.Devices[l.From].Name, m.Devices[l.To].Name, l.Class.String(), l.Bandwidth})
 		}
 		for _, p := range m.Paths {
-			j.Paths = append(j.Paths, pathJSON{p.From, rankOrNull(p.To), p.Class.String(), float64(p.Bandwidth)})
+			j.Paths = append(j.Paths, pathJSON{p.From, rankOrNull(p.To), p.Class.String(), p.Bandwidth})
 		}
 		out.Machines = append(out.Machines, j)
 	}

@@ -180,7 +180,7 @@ func communicatorOf(c *parallel.Communicator) communicatorJSON {
 		j.Operations = append(j.Operations, operationUseJSON{u.Op.String(), u.Calls, u.Bytes})
 	}
 	if s := &c.Signature; s.Calls > 0 {
-		j.Signature = &signatureJSON{Calls: s.Calls, Large: s.Large, Steps: s.Steps, PerStep: known(s.PerStep), Repeats: float64(s.Repeats),
+		j.Signature = &signatureJSON{Calls: s.Calls, Large: s.Large, Steps: s.Steps, PerStep: known(s.PerStep), Repeats: s.Repeats,
 			Burstiness: known(s.Burstiness), Largest: s.Largest}
 	}
 	return j

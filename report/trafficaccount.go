@@ -64,11 +64,11 @@ func accountsOf(r *comm.Result) []accountJSON {
 	out := []accountJSON{}
 	for i := range r.Accounts {
 		a := &r.Accounts[i]
-		j := accountJSON{Rank: r.Ranks[a.Rank].Rank, Bubble: float64(a.Bubble), Rows: []volumeJSON{}}
+		j := accountJSON{Rank: r.Ranks[a.Rank].Rank, Bubble: a.Bubble, Rows: []volumeJSON{}}
 		for k := range a.Rows {
 			x := &a.Rows[k]
-			j.Rows = append(j.Rows, volumeJSON{Dimension: x.Dimension.String(), Op: x.Op.String(), Expected: float64(x.Theory.Logged), ExpectedSent: float64(x.Theory.Sent),
-				Observed: float64(x.Observed.Logged), Sent: float64(x.Observed.Sent), Ratio: known(x.Ratio), Count: known(x.Count), Size: known(x.Size)})
+			j.Rows = append(j.Rows, volumeJSON{Dimension: x.Dimension.String(), Op: x.Op.String(), Expected: x.Theory.Logged, ExpectedSent: x.Theory.Sent,
+				Observed: x.Observed.Logged, Sent: x.Observed.Sent, Ratio: known(x.Ratio), Count: known(x.Count), Size: known(x.Size)})
 		}
 		out = append(out, j)
 	}

@@ -148,7 +148,7 @@ func bandwidthsOf(r *comm.Result) (cells []bandwidthJSON, slow []slowJSON) {
 		cells = append(cells, bandwidthOf(r, c))
 	}
 	for _, s := range r.Speed.Suspects {
-		slow = append(slow, slowJSON{communicatorID(r, s.Subject), float64(s.Ratio), float64(s.P), s.Cost})
+		slow = append(slow, slowJSON{communicatorID(r, s.Subject), s.Ratio, s.P, s.Cost})
 	}
 	return cells, slow
 }
@@ -179,7 +179,7 @@ func workName(r *comm.Result, c *bandwidth.Cell) string {
 func bandwidthOf(r *comm.Result, c *bandwidth.Cell) bandwidthJSON {
 	l := c.Limit
 	j := bandwidthJSON{Communicator: communicatorID(r, c.Subject), Op: r.WorkOf(c), From: 1 << c.Class, Calls: len(c.Calls), Transfer: c.Transfer, Wait: c.Wait,
-		Algorithm: float64(c.Algorithm), Bus: float64(c.Bus), Bound: c.Bound.String(), SlowCalls: len(c.Slow)}
+		Algorithm: c.Algorithm, Bus: c.Bus, Bound: c.Bound.String(), SlowCalls: len(c.Slow)}
 	j.Standing, j.Peers = c.Standing.String(), c.Peers
 	if c.Peers > 0 {
 		j.PeerBus, j.P = known(c.PeerBus), known(c.P)

@@ -161,7 +161,7 @@ type changeJSON struct {
 }
 
 func trendOf(t *runs.Trend) trendJSON {
-	out := trendJSON{Headline: trendHeadline(t), Order: t.Order.String(), Level: float64(t.Level), Seed: t.Seed, Runs: comparedOf(t.Runs),
+	out := trendJSON{Headline: trendHeadline(t), Order: t.Order.String(), Level: t.Level, Seed: t.Seed, Runs: comparedOf(t.Runs),
 		Series: []trendSeriesJSON{}, MixedCut: t.MixCut}
 	for _, s := range t.Series {
 		j := trendSeriesJSON{Measure: s.Kind.String(), Stage: optionalString(s.Stage), Shows: s.Shows, Values: s.Values, Changes: each(s.Changes, func(c changepoint.Change) changeJSON { return changeJSON(c) })}

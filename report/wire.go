@@ -163,12 +163,12 @@ func eachMethod[T any](r *frontier.Result, of func(ranking.Ordering) []T) byMeth
 }
 
 func qualityOf(q frontier.Quality) qualityJSON {
-	return qualityJSON{float64(q.ClosureResidual), float64(q.OverlapError), len(q.Missing), q.Missing,
+	return qualityJSON{q.ClosureResidual, q.OverlapError, len(q.Missing), q.Missing,
 		q.GatherOK, q.SchemaOK, q.Wall, texts(q.Notes)}
 }
 
 func syncPointOf(m frontier.SyncPoint) syncPointJSON {
-	out := syncPointJSON{Evidence: m.Evidence.String(), Peers: m.WithinPeers, Skew: m.Skew, Drift: float64(m.Drift), Boundaries: m.Boundaries}
+	out := syncPointJSON{Evidence: m.Evidence.String(), Peers: m.WithinPeers, Skew: m.Skew, Drift: m.Drift, Boundaries: m.Boundaries}
 	if m.Name != "" {
 		out.At = &m.Name
 	}
@@ -177,7 +177,7 @@ func syncPointOf(m frontier.SyncPoint) syncPointJSON {
 
 func culpritsOf(r *frontier.Result, culprits []frontier.Culprit) []culpritJSON {
 	return each(culprits, func(c frontier.Culprit) culpritJSON {
-		return culpritJSON{c.Rank, r.Stages[c.Stage].Name, c.Explained, float64(c.Gain), c.Excess, c.Steps, c.Of, float64(c.P)}
+		return culpritJSON{c.Rank, r.Stages[c.Stage].Name, c.Explained, c.Gain, c.Excess, c.Steps, c.Of, c.P}
 	})
 }
 
@@ -186,8 +186,8 @@ func deviceOf(r *frontier.Result) *deviceJSON {
 	if d == nil {
 		return nil
 	}
-	return &deviceJSON{d.Channel, stageNames(r, d.Stages), d.Sampled, d.Ready, d.SideStreams, float64(d.Share), float64(d.OverWall),
-		d.Rank, float64(d.Time), float64(d.Wall), float64(d.Peers), float64(d.Excess)}
+	return &deviceJSON{d.Channel, stageNames(r, d.Stages), d.Sampled, d.Ready, d.SideStreams, d.Share, d.OverWall,
+		d.Rank, d.Time, d.Wall, d.Peers, d.Excess}
 }
 
 // problemsOf are the refused inputs for JSON.

@@ -68,7 +68,7 @@ type foundJSON struct {
 }
 
 func comparisonOf(c *runs.Comparison) comparisonJSON {
-	out := comparisonJSON{Headline: comparisonHeadline(c), Unit: c.Unit.String(), Confidence: float64(c.Confidence), Seed: c.Seed,
+	out := comparisonJSON{Headline: comparisonHeadline(c), Unit: c.Unit.String(), Confidence: c.Confidence, Seed: c.Seed,
 		Gate: c.Gate, Base: comparedOf(c.Base), New: comparedOf(c.New), Left: append([]string{}, c.Left...),
 		Rows: []measureJSON{}, Findings: []foundJSON{}, Doubts: strs(c.Doubts)}
 	if c.Gate != nil {
@@ -80,7 +80,7 @@ func comparisonOf(c *runs.Comparison) comparisonJSON {
 	for i := range c.Found {
 		f := &c.Found[i]
 		out.Findings = append(out.Findings, foundJSON{f.Kind.String(), optionalString(f.Stage), optionalString(f.Op), f.Rank, optionalString(f.Host),
-			foundStatus(f), f.Runs[0], f.Runs[1], float64(f.Most[0]), float64(f.Most[1])})
+			foundStatus(f), f.Runs[0], f.Runs[1], f.Most[0], f.Most[1]})
 	}
 	return out
 }
@@ -108,9 +108,9 @@ func measureOf(c *runs.Comparison, r runs.Row) measureJSON {
 	if r.Verdict == compare.Untested {
 		p = math.NaN()
 	}
-	j := measureJSON{Measure: r.Kind.String(), Stage: optionalString(r.Stage), Verdict: r.Verdict.String(), Base: float64(r.Base), New: float64(r.New),
-		BaseUnits: r.Units[0], NewUnits: r.Units[1], Change: float64(r.Change), Low: float64(r.Low), High: float64(r.High), Relative: float64(r.Change / of),
-		From: float64(r.Low / of), To: float64(r.High / of), P: float64(p), Shows: float64(r.Shows / of)}
+	j := measureJSON{Measure: r.Kind.String(), Stage: optionalString(r.Stage), Verdict: r.Verdict.String(), Base: r.Base, New: r.New,
+		BaseUnits: r.Units[0], NewUnits: r.Units[1], Change: r.Change, Low: r.Low, High: r.High, Relative: r.Change / of,
+		From: r.Low / of, To: r.High / of, P: p, Shows: r.Shows / of}
 	if step != nil && r.Kind == runs.StageTime {
 		j.BaseShare, j.NewShare = known(r.Base/step.Base), known(r.New/step.New)
 	}
@@ -125,7 +125,7 @@ func measureRows(c *runs.Comparison) *table {
 	}
 	type x = measureJSON
 	real := func(name string, of func(x) float64) field[x] {
-		return field[x]{name, kindReal, func(r x) cell { return realCell(float64(of(r))) }}
+		return field[x]{name, kindReal, func(r x) cell { return realCell(of(r)) }}
 	}
 	part := func(name string, of func(x) *float64) field[x] {
 		return field[x]{name, kindReal, func(r x) cell { return optionalCell(of(r)) }}

@@ -67,14 +67,14 @@ func operatorsFrom(o *diagnose.Operators) *operatorsJSON {
 		return nil
 	}
 	out := &operatorsJSON{Replicas: o.Replicas, Stages: o.Stages(), Steps: o.Steps, Ops: o.Ops, Offset: o.Offset,
-		Recorded: float64(o.Replay.Recorded.Mean), NoDelay: float64(o.Replay.NoDelay.Mean), Ideal: float64(o.Replay.Ideal.Mean),
-		Slowdown: float64(o.Replay.Slowdown.Overall), Workers: workersOf(o), WalkedOps: o.Walks.Symptoms,
+		Recorded: o.Replay.Recorded.Mean, NoDelay: o.Replay.NoDelay.Mean, Ideal: o.Replay.Ideal.Mean,
+		Slowdown: o.Replay.Slowdown.Overall, Workers: workersOf(o), WalkedOps: o.Walks.Symptoms,
 		ByOp: []partJSON{}, ByStage: make([]levelJSON, o.Stages()), Walks: []walkJSON{}, Notes: texts(o.Notes)}
 	for _, p := range o.Replay.ByOp {
-		out.ByOp = append(out.ByOp, partJSON{p.Name, float64(p.Overall)})
+		out.ByOp = append(out.ByOp, partJSON{p.Name, p.Overall})
 	}
 	for _, p := range o.Replay.ByStage {
-		l := levelJSON{Stage: p.Index, Slowdown: float64(p.Overall)}
+		l := levelJSON{Stage: p.Index, Slowdown: p.Overall}
 		if o.Passes != nil {
 			level := o.Passes.Stages[p.Index]
 			l.Time, l.Factor = &level.Time, &level.Factor
@@ -99,7 +99,7 @@ func workersOf(o *diagnose.Operators) []workerJSON {
 	}
 	out := make([]workerJSON, len(o.Workers))
 	for i, r := range o.Workers {
-		w := workerJSON{Rank: r.ID, Role: r.Role.String(), Alone: float64(alone[r.ID].Alone.Overall)}
+		w := workerJSON{Rank: r.ID, Role: r.Role.String(), Alone: alone[r.ID].Alone.Overall}
 		if o.Passes != nil {
 			l := o.Passes.Workers[i]
 			w.Factor, w.P = &l.Factor, &l.P

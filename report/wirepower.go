@@ -68,7 +68,7 @@ func triedFrom(t *detectability.Tried) *triedJSON {
 
 func powerOf(a *detectability.Account) powerJSON {
 	out := powerJSON{Headline: powerHeadline(a), Run: a.Run, Ranks: a.Ranks, Rounds: a.Rounds,
-		StepTime: a.StepTime, SyncPoint: a.SyncPoint, Suspect: suspectOfPower(a), Power: float64(a.Power),
+		StepTime: a.StepTime, SyncPoint: a.SyncPoint, Suspect: suspectOfPower(a), Power: a.Power,
 		Most: a.Most, Replicates: a.Replicates, Block: a.Block, Seed: a.Seed, Windows: []powerWindowJSON{}}
 	if a.Asked > 0 {
 		out.Asked = &a.Asked

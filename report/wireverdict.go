@@ -82,7 +82,7 @@ type problemFound struct {
 }
 
 func verdictOf(v *diagnose.Verdict, problems []Problem) verdictJSON {
-	out := verdictJSON{MinGain: float64(v.MinGain), runJSON: runFrom(&v.RunVerdict), Runs: []runJSON{},
+	out := verdictJSON{MinGain: v.MinGain, runJSON: runFrom(&v.RunVerdict), Runs: []runJSON{},
 		Windows: []windowJSON{}, PaperWindows: []windowJSON{}, Gates: v.Gates}
 	for _, p := range problems {
 		out.Problems = append(out.Problems, problemFound{answer.Problem{Problem: refused, Path: p.Path}, p.reason()})
@@ -115,14 +115,14 @@ func suspectFrom(s *diagnose.Finding) suspectJSON {
 	out := suspectJSON{Kind: s.Kind.String(), Cause: s.Cause.String(), Rank: s.Rank, Host: optionalString(s.Host), LocalRank: s.LocalRank,
 		Role: optionalString(s.Role), Stage: optionalString(s.Stage), Op: optionalString(s.Op), Seq: s.Seq, Group: optionalString(s.Group),
 		Ranks: s.Ranks, Source: s.Source, Confidence: s.Confidence.String(), BelowMinGain: s.BelowMinGain,
-		Gain: float64(s.Gain), RunGain: float64(s.RunGain), Step: s.Step, Excess: s.Excess, Explained: s.Explained, Score: float64(s.Score),
+		Gain: s.Gain, RunGain: s.RunGain, Step: s.Step, Excess: s.Excess, Explained: s.Explained, Score: s.Score,
 		Evidence: s.Evidence, Windows: s.Windows,
 		Struck: struckJSON{Count: s.Struck.Count, Of: s.Struck.Of, Pattern: s.Struck.Pattern.String()}}
 	if s.Struck.Count > 0 && s.Struck.First >= 0 {
 		out.Struck.First, out.Struck.Last = &s.Struck.First, &s.Struck.Last
 	}
 	if s.Struck.Bounded() {
-		low, high, p := float64(s.Struck.Low), float64(s.Struck.High), float64(s.Struck.P)
+		low, high, p := s.Struck.Low, s.Struck.High, s.Struck.P
 		out.Struck.RateLow, out.Struck.RateHigh, out.Struck.P = &low, &high, &p
 		out.Struck.ExcessLow, out.Struck.ExcessHigh = &s.Struck.ExcessLow, &s.Struck.ExcessHigh
 	}

@@ -87,12 +87,12 @@ type fixJSON struct {
 var idealNames = [...]string{whatif.IdealOverAll: "all", whatif.IdealOverPeers: "peers"}
 
 func (x WhatIf) wire() whatifJSON {
-	out := whatifJSON{traceJSON: x.Traced.wire(), Ideal: idealNames[x.Ideal], Base: float64(x.Recorded.Mean), NoDelay: float64(x.NoDelay.Mean),
-		NoBlock: float64(x.Result.Ideal.Mean), Blocking: float64(x.Slowdown.Overall), Launch: float64(x.Launch.Overall), Misfit: float64(x.Misfit),
+	out := whatifJSON{traceJSON: x.Traced.wire(), Ideal: idealNames[x.Ideal], Base: x.Recorded.Mean, NoDelay: x.NoDelay.Mean,
+		NoBlock: x.Result.Ideal.Mean, Blocking: x.Slowdown.Overall, Launch: x.Launch.Overall, Misfit: x.Misfit,
 		LastStage: effectFrom(x.LastStage), TopWorkers: effectFrom(x.TopWorkers), TopRanks: x.TopRanks, Fixes: []fixJSON{}}
 	for i, step := range x.Result.Steps {
 		out.PerStep = append(out.PerStep, replayedStepJSON{step, x.Recorded.PerStep[i], x.NoDelay.PerStep[i], x.Result.Ideal.PerStep[i],
-			float64(x.Slowdown.PerStep[i]), float64(x.Launch.PerStep[i])})
+			x.Slowdown.PerStep[i], x.Launch.PerStep[i]})
 	}
 	dp := func(p whatif.Part) dpPartJSON { return dpPartJSON{p.Index, ratioFrom(p.Ratio)} }
 	stage := func(p whatif.Part) stagePartJSON { return stagePartJSON{p.Index, ratioFrom(p.Ratio)} }
@@ -101,7 +101,7 @@ func (x WhatIf) wire() whatifJSON {
 	out.ByStage, out.LaunchByStage = partsFrom(x.ByStage, stage), partsFrom(x.LaunchByStage, stage)
 	out.ByOp, out.LaunchByOp = partsFrom(x.ByOp, op), partsFrom(x.LaunchByOp, op)
 	for _, w := range x.Workers {
-		out.Workers = append(out.Workers, heatJSON{placeJSON{w.Rank, w.DP, w.Stage}, ratioFrom(w.Alone), float64(w.Score)})
+		out.Workers = append(out.Workers, heatJSON{placeJSON{w.Rank, w.DP, w.Stage}, ratioFrom(w.Alone), w.Score})
 	}
 	for _, f := range x.fixes() {
 		out.Fixes = append(out.Fixes, fixJSON{f.Selection, effectFrom(f.Effect)})
@@ -121,10 +121,10 @@ func partsFrom[T any](parts []whatif.Part, of func(whatif.Part) T) []T {
 	return out
 }
 
-func ratioFrom(r whatif.Ratio) ratioJSON { return ratioJSON{float64(r.Overall), r.PerStep} }
+func ratioFrom(r whatif.Ratio) ratioJSON { return ratioJSON{r.Overall, r.PerStep} }
 
 func effectFrom(e whatif.Effect) effectJSON {
-	out := effectJSON{Removed: float64(e.Removed), Added: float64(e.Added), Now: float64(e.Now), Ideal: float64(e.Ideal), Saved: float64(e.Saved()),
+	out := effectJSON{Removed: e.Removed, Added: e.Added, Now: e.Now, Ideal: e.Ideal, Saved: e.Saved(),
 		RemovedPerStep: e.RemovedPerStep, AddedPerStep: e.AddedPerStep}
 	if e.HasShare {
 		out.Share, out.AddedShare = &e.Share, &e.AddedShare

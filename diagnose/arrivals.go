@@ -116,7 +116,7 @@ func (j *judge) unrecorded(v *RunVerdict, seen []string) {
 // healthy run decides that.
 func (j *judge) transfers(v *RunVerdict, seen []string) {
 	v.Undecided = slices.DeleteFunc(v.Undecided, func(u answer.Undecided) bool {
-		return u.Question == answer.RankHidden && slices.Contains(seen, u.Stage) && j.transfer(&u) < j.minGain*float64(u.Step)
+		return u.HidesRank() && slices.Contains(seen, u.Stage) && (u.Question == answer.RankHiddenUsual || j.transfer(&u) < j.minGain*float64(u.Step))
 	})
 	for i := range v.Undecided {
 		if u := &v.Undecided[i]; u.Question == answer.RankHidden && slices.Contains(seen, u.Stage) {

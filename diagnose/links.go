@@ -79,7 +79,7 @@ func (j *judge) heard(v *RunVerdict) {
 	}
 	if len(c.Suspects) == 0 && heldAgainst(j.traffic) {
 		v.Observed = append(v.Observed, evidence.CommunicationNormal{})
-		v.Undecided = slices.DeleteFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == answer.RankHidden })
+		v.Undecided = slices.DeleteFunc(v.Undecided, func(u answer.Undecided) bool { return u.HidesRank() })
 	}
 	v.Suspects = append(v.Suspects, slices.Concat(slow, late, rest)...)
 	slices.SortStableFunc(v.Suspects, func(a, b Finding) int { return byWeight(&a, &b) })
@@ -93,7 +93,7 @@ func (j *judge) heard(v *RunVerdict) {
 		return
 	}
 	// Who is late in a stage is known now.
-	v.Undecided = slices.DeleteFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == answer.RankHidden })
+	v.Undecided = slices.DeleteFunc(v.Undecided, func(u answer.Undecided) bool { return u.HidesRank() })
 	if first.Rank == nil || first.Stage == "" {
 		v.Next = c.Next
 	}

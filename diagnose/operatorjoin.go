@@ -56,7 +56,7 @@ func (j *judge) traced(v *RunVerdict) {
 	// Of what weighs alike, what windows find comes first: they are of the whole run.
 	slices.SortStableFunc(v.Suspects, func(a, b Finding) int { return cmp.Compare(b.weight(), a.weight()) })
 	if first := &v.Suspects[0]; first.Traced() {
-		v.Undecided = slices.DeleteFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == answer.RankHidden })
+		v.Undecided = slices.DeleteFunc(v.Undecided, func(u answer.Undecided) bool { return u.HidesRank() })
 		if len(left) > 0 && sameRank(left, first) >= 0 {
 			v.Next = o.Next
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/engine/baseline"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/eval/simulate"
@@ -108,6 +109,34 @@ func show(s Finding) string {
 		rank = fmt.Sprint(*s.Rank)
 	}
 	return fmt.Sprintf("{%v rank %s stage %q group %q gain %.3f %v}", s.Kind, rank, s.Stage, s.Group, s.Gain, s.Confidence)
+}
+
+// TestUsualBackwardMayHide: a backward pass that takes no longer than twice the
+// forward pass decides nothing, and that a delay may hide in it is said.
+func TestUsualBackwardMayHide(t *testing.T) {
+	healthy := windows(t, spec(8, 40, 1))
+	v := verdictOn(t, healthy...)
+	at := func(v *Verdict) int {
+		return slices.IndexFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == answer.RankHiddenUsual })
+	}
+	if i := at(v); v.Status != answer.NoStraggler || i < 0 || v.Undecided[i].Stage != simulate.StageBackward || v.Undecided[i].Hides != v.Undecided[i].Time {
+		t.Errorf("status %v, undecided %+v: all of %s may be a delay", v.Status, v.Undecided, simulate.StageBackward)
+	}
+	var sample baseline.Sample
+	for _, w := range healthy {
+		if err := sample.Add(w, []string{simulate.StageBackward}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := New(Options{Baseline: &sample})
+	for _, w := range windows(t, spec(8, 40, 2)) {
+		if err := s.Add(w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if v := s.Verdict(); at(v) >= 0 {
+		t.Errorf("undecided %+v beside a healthy run, which bounds what may hide", v.Undecided)
+	}
 }
 
 // TestNoFaultIsHealthy: nobody is flagged, and the status says so; a rank is surely

@@ -36,7 +36,13 @@ func (v *RunVerdict) decide(can exclusion) {
 		}
 	}
 	hides := func(u answer.Undecided) bool {
-		return u.Hides > 0 && (u.Question != answer.TransferHidden || float64(u.Hides) >= exposedTransfer*float64(u.Step))
+		switch u.Question {
+		case answer.RankHiddenUsual:
+			return false
+		case answer.TransferHidden:
+			return u.Hides > 0 && float64(u.Hides) >= exposedTransfer*float64(u.Step)
+		}
+		return u.Hides > 0
 	}
 	switch {
 	case best > answer.UndecidedRun:

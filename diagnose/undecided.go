@@ -17,7 +17,8 @@ import (
 const plainBackward = 2
 
 // hidden bounds how much of a stage in which all ranks synchronise may be the delay
-// of one rank: all time beyond what the stage needs.
+// of one rank: all time beyond what the stage needs. What a backward pass needs is
+// an assumption; that a delay may hide within it is said, and decides nothing.
 func (j *judge) hidden(m *frontier.Result) {
 	if m.Steps == 0 || slices.Contains(m.Labels, labels.RoleAwareNeeded) {
 		return
@@ -27,18 +28,22 @@ func (j *judge) hidden(m *frontier.Result) {
 		if !s.Syncs && !maySynchronise(m, s.Name) || s.Share == nil {
 			continue
 		}
-		hides := (s.Advance - needed(m, s.Name)) / int64(m.Steps)
-		if more, ok := j.beyondBaseline(s.Name); ok {
-			hides = min(hides, more)
-		}
-		if float64(hides) < j.minGain*float64(step) {
-			continue
-		}
-		needs := answer.SourceArrivals
+		u := answer.Undecided{Question: answer.RankHidden, Stage: s.Name, Time: s.Advance / int64(m.Steps), Step: step, Needs: answer.SourceArrivals}
 		if len(j.launched) > 0 {
-			needs = answer.SourceOperators
+			u.Needs = answer.SourceOperators
 		}
-		j.ask(answer.Undecided{Question: answer.RankHidden, Stage: s.Name, Hides: hides, Time: s.Advance / int64(m.Steps), Step: step, Needs: needs})
+		u.Hides = (s.Advance - needed(m, s.Name)) / int64(m.Steps)
+		more, compared := j.beyondBaseline(s.Name)
+		if compared {
+			u.Hides = min(u.Hides, more)
+		}
+		least := j.minGain * float64(step)
+		if float64(u.Hides) < least && !compared {
+			u.Question, u.Hides = answer.RankHiddenUsual, u.Time
+		}
+		if float64(u.Hides) >= least {
+			j.ask(u)
+		}
 	}
 }
 

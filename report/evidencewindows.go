@@ -180,7 +180,7 @@ var windowReasons = map[evidence.Reason]string{
 func windowLack(l evidence.Lack) string {
 	switch l.Reason {
 	case evidence.ReasonChance:
-		return "too few occurrences to exclude chance (" + pValue(l.P) + ")"
+		return "too few occurrences to exclude chance"
 	case evidence.ReasonProfileDisagrees:
 		return fmt.Sprintf("the profiler's traces find rank %d instead", l.N)
 	}

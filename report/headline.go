@@ -87,6 +87,9 @@ func healthy(v *diagnose.RunVerdict) (what, why string) {
 			why += fmt.Sprintf("; below the threshold: %s in %s, %s", placeWord(f.Place), stageWord(f.Stage), about(f.Gain))
 		}
 	}
+	if k := slices.IndexFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == answer.RankHiddenUsual }); k >= 0 {
+		why += fmt.Sprintf("; %s takes no longer than usual, but only arrivals would show a rank late inside it", stageWord(v.Undecided[k].Stage))
+	}
 	if u, ok := v.Hidden(); ok && u.Question == answer.TransferHidden {
 		why += fmt.Sprintf("; up to %s of a step are the last transfer of %s, which only a comparison with a healthy run could show to be slow", length(float64(u.Hides)), stageWord(u.Stage))
 	}

@@ -13,6 +13,9 @@ func questionWords(u answer.Undecided) string {
 	case answer.RankHidden:
 		text = fmt.Sprintf("Who is late inside %s, where up to %s of a %s step may be one rank's delay: ranks synchronise in it, so all record the same time",
 			stageWord(u.Stage), length(float64(u.Hides)), length(float64(u.Step)))
+	case answer.RankHiddenUsual:
+		text = fmt.Sprintf("Whether a rank is late inside %s, in which ranks synchronise: it takes %s of a %s step, no longer than backward passes usually do (twice forward), so that is unlikely, not excluded",
+			stageWord(u.Stage), length(float64(u.Time)), length(float64(u.Step)))
 	case answer.LateUnrecorded:
 		text = fmt.Sprintf("Whether %s without a record is late: none of the others is, and all would wait for it alike", oneOf(u.N))
 	case answer.BehindMessages:

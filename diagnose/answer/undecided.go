@@ -20,7 +20,7 @@ type Undecided struct {
 	About []evidence.Subject `json:"about,omitempty"`
 }
 
-// Question is something that the data cannot  Its value is a name, in the
+// Question is something that the data cannot answer. Its value is a name, in the
 // JSON too; package report has a sentence for each.
 type Question string
 
@@ -28,6 +28,7 @@ type Question string
 const (
 	// Of windows.
 	RankHidden       Question = "rank_hidden_in_stage"    // Stage, Hides
+	RankHiddenUsual  Question = "rank_hidden_in_usual"    // as RankHidden, where the stage takes no longer than it usually does: unlikely
 	RolesMixed       Question = "roles_mixed"             // one frontier over ranks of different work
 	MicrostepOrder   Question = "microstep_order"         // summed in the stages
 	DeviceOrHost     Question = "device_or_host"          // too few device events
@@ -60,6 +61,12 @@ const (
 	LateUnrecorded Question = "late_without_record"      // is one of N ranks without a record late, nobody else is: Hides
 	ClockOrDelay   Question = "clock_or_delay"           // is a rank late in every step, or its clock: Hides, Ranks
 )
+
+// HidesRank reports whether the question is who is late inside a stage in which all
+// ranks synchronise.
+func (u *Undecided) HidesRank() bool {
+	return u.Question == RankHidden || u.Question == RankHiddenUsual
+}
 
 // Source is what would answer a question, or what to turn on.
 type Source string

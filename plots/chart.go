@@ -24,8 +24,9 @@ func (p Point) hasInterval() bool {
 
 // Line is a series of points, by ascending X.
 type Line struct {
-	Name   string
-	Points []Point
+	Name    string
+	Points  []Point
+	Drawing Drawing
 }
 
 // Reference is a value that data are compared with, drawn across the panel.
@@ -49,10 +50,9 @@ type Panel struct {
 	X, Y       Axis
 	Lines      []Line
 	References []Reference
-	Drawing    Drawing
 }
 
-// Drawing is whether the points of a series follow each other.
+// Drawing is how the points of a series follow each other.
 type Drawing uint8
 
 const (
@@ -78,7 +78,7 @@ func (ch Chart) Draw(w Width) (*Figure, error) {
 	names := make(map[string]int)
 	var panels []*plot.Plot
 	for i, panel := range ch.Panels {
-		p, err := panel.plot(func(name string) look { return f.lookOf(names, name, panel.Drawing) })
+		p, err := panel.plot(func(l Line) look { return f.lookOf(names, l) })
 		if err != nil {
 			return nil, fmt.Errorf("panel %d: %w", i+1, err)
 		}
@@ -116,28 +116,28 @@ func (ch Chart) hasHollow() bool {
 
 // lookOf is the look of a series by name, which enters the legend when it is
 // new.
-func (f *Figure) lookOf(names map[string]int, name string, as Drawing) look {
-	k, known := names[name]
+func (f *Figure) lookOf(names map[string]int, line Line) look {
+	k, known := names[line.Name]
 	if known {
 		return lookOf(k)
 	}
 	k = len(names)
-	names[name] = k
+	names[line.Name] = k
 	l := lookOf(k)
-	f.legend = append(f.legend, entry{short(name), func(c draw.Canvas) {
-		if as != Scattered {
-			line := pen(l.color, 1)
-			line.Dashes = l.dashes
-			c.StrokeLine2(line, c.Min.X, c.Center().Y, c.Max.X, c.Center().Y)
+	f.legend = append(f.legend, entry{short(line.Name), func(c draw.Canvas) {
+		if line.Drawing != Scattered {
+			style := pen(l.color, 1)
+			style.Dashes = l.dashes
+			c.StrokeLine2(style, c.Min.X, c.Center().Y, c.Max.X, c.Center().Y)
 		}
-		if as != Curves {
+		if line.Drawing != Curves {
 			drawMarker(c, l, filled, c.Center())
 		}
 	}})
 	return l
 }
 
-func (panel Panel) plot(lookOf func(name string) look) (*plot.Plot, error) {
+func (panel Panel) plot(lookOf func(Line) look) (*plot.Plot, error) {
 	p := newPlot(panel.X, panel.Y)
 	if panel.Title != "" {
 		title := words(tickSize)
@@ -170,10 +170,10 @@ func (panel Panel) plot(lookOf func(name string) look) (*plot.Plot, error) {
 	}
 	for i, l := range panel.Lines {
 		aside := apart * (vg.Length(i) - vg.Length(len(panel.Lines)-1)/2)
-		if panel.Drawing != Joined {
+		if l.Drawing != Joined {
 			aside = 0
 		}
-		p.Add(panel.linePlotter(panel.visible(l), lookOf(l.Name), aside))
+		p.Add(panel.linePlotter(l, lookOf(l), aside))
 	}
 	return p, nil
 }
@@ -193,7 +193,8 @@ func (panel Panel) visible(l Line) []Point {
 	return out
 }
 
-func (panel Panel) linePlotter(points []Point, l look, aside vg.Length) plotter {
+func (panel Panel) linePlotter(of Line, l look, aside vg.Length) plotter {
+	points := panel.visible(of)
 	return func(c draw.Canvas, p *plot.Plot) {
 		x, y := p.Transforms(&c)
 		line := pen(l.color, 1)
@@ -202,10 +203,10 @@ func (panel Panel) linePlotter(points []Point, l look, aside vg.Length) plotter 
 		for _, pt := range points {
 			path = append(path, vg.Point{X: x(panel.X.place(pt.X)) + aside, Y: y(panel.Y.place(pt.Y))})
 		}
-		if panel.Drawing != Scattered {
+		if of.Drawing != Scattered {
 			c.StrokeLines(line, c.ClipLinesXY(path)...)
 		}
-		if panel.Drawing == Curves {
+		if of.Drawing == Curves {
 			return
 		}
 		for i, pt := range points {

@@ -65,7 +65,9 @@ func TestScattered(t *testing.T) {
 	joined, err := chart.Draw(Column)
 	lines := bytes.Count(written(t, joined, err, SVG), []byte("<path"))
 	for i := range chart.Panels {
-		chart.Panels[i].Drawing = Scattered
+		for k := range chart.Panels[i].Lines {
+			chart.Panels[i].Lines[k].Drawing = Scattered
+		}
 	}
 	scattered, err := chart.Draw(Column)
 	// The two series of two points or more, and two in the legend.

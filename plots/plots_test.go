@@ -67,11 +67,11 @@ func transition() Chart {
 	delay := Axis{Name: "delay", Unit: "ms", Ticks: []float64{12, 60, 180}}
 	return Chart{Hollow: "not routed in some run", Panels: []Panel{
 		{X: delay, Y: Axis{Name: "share", From: 0, To: 1},
-			Lines: []Line{{"data", []Point{
+			Lines: []Line{{Name: "data", Points: []Point{
 				{X: 12, Y: 0.2, Low: 0.15, High: 0.3, Open: true}, {X: 60, Y: 0.6, Low: 0.5, High: 0.7}, {X: 180, Y: 0.9, Low: nan, High: nan}}}},
 			References: []Reference{{"τ = 0.80", 0.8, AtY}, {"137 ms", 137, AtX}}},
 		{X: delay, Y: Axis{Name: "rate", From: 0, To: 1},
-			Lines: []Line{{"top-1", []Point{{X: 12, Y: 0, Low: 0, High: 0.5}, {X: 180, Y: 1, Low: 0.5, High: 1}}}, {"data", []Point{{X: 12, Y: 0.3}}}}},
+			Lines: []Line{{Name: "top-1", Points: []Point{{X: 12, Y: 0, Low: 0, High: 0.5}, {X: 180, Y: 1, Low: 0.5, High: 1}}}, {Name: "data", Points: []Point{{X: 12, Y: 0.3}}}}},
 	}}
 }
 
@@ -177,7 +177,7 @@ func TestSize(t *testing.T) {
 // TestOdd: one point, equal values, values that are none.
 func TestOdd(t *testing.T) {
 	point := func(points ...Point) Chart {
-		return Chart{Panels: []Panel{{X: Axis{Name: "x", Unit: "ms"}, Y: Axis{Name: "y", Unit: "s"}, Lines: []Line{{"line", points}}}}}
+		return Chart{Panels: []Panel{{X: Axis{Name: "x", Unit: "ms"}, Y: Axis{Name: "y", Unit: "s"}, Lines: []Line{{Name: "line", Points: points}}}}}
 	}
 	good := map[string]Chart{
 		"one point":      point(Point{X: 1, Y: 2}),
@@ -211,7 +211,7 @@ func TestNothing(t *testing.T) {
 	}{
 		{"chart", Chart{}.Draw},
 		{"panel", Chart{Panels: []Panel{{}}}.Draw},
-		{"NaN", Chart{Panels: []Panel{{Lines: []Line{{"a", []Point{{X: nan, Y: nan}}}}}}}.Draw},
+		{"NaN", Chart{Panels: []Panel{{Lines: []Line{{Name: "a", Points: []Point{{X: nan, Y: nan}}}}}}}.Draw},
 		{"bars", Bars{Series: []string{"a"}}.Draw},
 		{"divergence", Divergence{}.Draw},
 		{"activity", Activity{}.Draw},

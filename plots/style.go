@@ -97,7 +97,7 @@ func newPlot(x, y Axis) *plot.Plot {
 }
 
 // longestName is how much of a name is shown; the middle of longer ones goes.
-const longestName = 28
+const longestName = 34
 
 // short cuts a name, keeping both ends, which tell apart best.
 func short(name string) string {

@@ -208,7 +208,7 @@ func rankText(c *parallel.Communicator) string {
 	}
 	text := trace.RankList(c.Ranks)
 	if len(c.Ranks) < c.NRanks {
-		text += fmt.Sprintf(" of %d", c.NRanks)
+		text += fmt.Sprintf(" (%d of %d)", len(c.Ranks), c.NRanks)
 	}
 	return text
 }

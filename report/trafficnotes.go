@@ -74,6 +74,8 @@ func inputNote(n comm.Note) string {
 func rankNote(n comm.Note) string {
 	const numbered = "ranks are numbered by host, CUDA device and pid: "
 	switch l := n.Layout; n.Kind {
+	case comm.NoteRanks:
+		return fmt.Sprintf("%d of %d ranks are shown, as --ranks says: a collective that others take part in too is not measured", n.N, n.Of)
 	case comm.NoteNoWorld:
 		return numbered + "no communicator in the log holds all processes"
 	case comm.NoteNoInit:

@@ -38,6 +38,7 @@ func TestNoteWords(t *testing.T) {
 		"many":    {comm.Note{Kind: comm.NoteDisjoint, Sets: [][]int{{0, 1}, {2, 3}, {4, 5}, {6, 7}, {8, 9}}}, "others: 0-1; 2-3; 4-5; 6-7; …. Give"},
 		"layout":  {comm.Note{Kind: comm.NoteLayoutSize, N: 4, Layout: parallel.Layout{TP: 3, CP: 1, DP: 1, PP: 1}}, "a layout of tp=3, cp=1, dp=1, pp=1 has 3 ranks, the logs and exports have 4"},
 		"experts": {comm.Note{Kind: comm.NoteLayoutExperts, Layout: parallel.Layout{CP: 2, DP: 2, EP: 3}}, "ep=3 does not divide dp×cp=4"},
+		"chosen":  {comm.Note{Kind: comm.NoteRanks, N: 2, Of: 8}, "2 of 8 ranks are shown"},
 		"clock":   {comm.Note{Kind: comm.NoteClockUnknown, Source: "node1.sqlite"}, "the clock of node1.sqlite cannot"},
 	} {
 		if got := noteWords(c.note); !strings.Contains(got, c.want) {

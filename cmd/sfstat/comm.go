@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"io"
 
 	"github.com/urfave/cli/v2"
@@ -40,10 +41,11 @@ func (p *program) commCommand() *cli.Command {
 			&cli.StringFlag{Name: "plots", Category: forOutput, Usage: "draw figures into `FOLDER`, which is made if it is not there"},
 			limitFlag(),
 			strictFlag(),
-		}, resultFlags()),
+		}, selectionFlags("window", "steps"), resultFlags()),
 		UsageText: `sfstat comm run/
 sfstat comm logs/ report-node0.sqlite report-node1.sqlite --layout tp=4,dp=2
 sfstat comm run/ --format json --matches pairs.csv
+sfstat comm jobs/ --run job-7 --ranks 0-7 --calls calls.parquet
 sfstat comm run/ --chrome trace.json                   # open at ui.perfetto.dev
 sfstat comm job.log`,
 		Action: p.comm,
@@ -62,10 +64,17 @@ func (p *program) comm(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	found, err := auto.ReadComm(names, ingest.Limits{})
+	choose, err := newChooser(c)
 	if err != nil {
+		return err
+	}
+	found, err := auto.ReadComm(names, ingest.Limits{}, choose.Runs...)
+	if none := (*auto.NoRunError)(nil); errors.As(err, &none) {
+		return noRun(none.Run, none.Has)
+	} else if err != nil {
 		return badInput(err)
 	}
+	o.Ranks = choose.Ranks
 	problems, err := p.commProblems(c, found)
 	if err != nil {
 		return err

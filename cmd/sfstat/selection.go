@@ -183,13 +183,17 @@ func (s *chooser) hold(item auto.Item) {
 func (s *chooser) found(selected int) error {
 	for _, name := range s.Runs {
 		if !slices.Contains(s.runs, name) && len(s.runs) > 0 {
-			return badUsage("--run is %q, the inputs have %s%s", name, someOf(s.runs), suggestion(name, s.runs, ""))
+			return noRun(name, s.runs)
 		}
 	}
 	if selected == 0 && s.left > 0 {
 		return badUsage("nothing of the inputs is selected, whose steps are %d to %d; sfstat inspect lists their runs, windows and ranks", s.held.First, s.held.Last)
 	}
 	return nil
+}
+
+func noRun(name string, runs []string) error {
+	return badUsage("--run is %q, the inputs have %s%s", name, someOf(runs), suggestion(name, runs, ""))
 }
 
 // someOf lists names, not too many.

@@ -95,8 +95,8 @@ func trendChart(t *runs.Trend) plots.Chart {
 		if len(ch.Panels) == mostPanels || s.Kind != runs.StepTime && len(s.Changes) == 0 {
 			continue
 		}
-		panel := plots.Panel{X: x, Y: plots.Axis{Name: report.MeasureName(s.Measure), Unit: "ms"}, Drawing: plots.Scattered}
-		line := plots.Line{Name: "a run"}
+		panel := plots.Panel{X: x, Y: plots.Axis{Name: report.MeasureName(s.Measure), Unit: "ms"}}
+		line := plots.Line{Name: "a run", Drawing: plots.Scattered}
 		for i, v := range s.Values {
 			line.Points = append(line.Points, plots.Point{X: at(i), Y: v / 1e6})
 		}

@@ -15,8 +15,6 @@
 package comm
 
 import (
-	"maps"
-
 	"github.com/sfstat/sfstat/engine/comm/align"
 	"github.com/sfstat/sfstat/engine/comm/capacity"
 	"github.com/sfstat/sfstat/engine/comm/launchplan"
@@ -41,6 +39,7 @@ type Options struct {
 	Layout  parallel.Layout // zero: that of Model, or kinds of communicators are inferred
 	Model   *volume.Model   // what ranks should communicate, complete; nil: not known
 	Theory  capacity.Theory // what bandwidths are compared with
+	Ranks   []int           // of the job, to tell of these alone; none: all
 }
 
 // Rank is one process of the job.
@@ -116,6 +115,10 @@ func Analyze(c *comms.Record, o Options) (*Result, error) {
 	r.joinByEnds(m, tied)
 	unnamed := r.number(m)
 	r.compareClocks(m)
+	duplicates, err := r.keep(o.Ranks, m, tied, duplicates)
+	if err != nil {
+		return nil, err
+	}
 	r.describe(m, duplicates, tied, o.Layout)
 	r.collectives(m)
 	if !r.Timeless { // a message's two ends say nothing of each other then
@@ -190,23 +193,27 @@ func (r *Result) clockOf(rank int) int {
 
 // countCalls counts the calls by operation and finds those that stand twice: a record that equals another to the last buffer is one call.
 func (r *Result) countCalls() (duplicates map[int]bool) {
-	r.OpCounts, duplicates = map[nccl.Op]int64{}, map[int]bool{}
-	for i := range r.Calls {
-		r.OpCounts[r.Calls[i].Op]++
-	}
+	duplicates = map[int]bool{}
 	for i := range r.Ranks {
-		k := &r.Ranks[i]
 		for c, reason := range r.Reasons(i) {
 			if reason == launchplan.Duplicate {
-				r.OpCounts[r.Calls[k.Calls[c]].Op]--
-				duplicates[k.Calls[c]] = true
+				duplicates[r.Ranks[i].Calls[c]] = true
 			}
 		}
 	}
-	maps.DeleteFunc(r.OpCounts, func(_ nccl.Op, n int64) bool { return n == 0 })
-	r.Duplicates = len(duplicates)
+	r.tallyCalls(duplicates)
 	for _, u := range r.Recorded.Unread {
 		r.Unparsed += u.Count
 	}
 	return duplicates
+}
+
+// tallyCalls counts the calls by operation, each once.
+func (r *Result) tallyCalls(duplicates map[int]bool) {
+	r.OpCounts, r.Duplicates = map[nccl.Op]int64{}, len(duplicates)
+	for i := range r.Calls {
+		if !duplicates[i] {
+			r.OpCounts[r.Calls[i].Op]++
+		}
+	}
 }

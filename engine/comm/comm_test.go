@@ -207,3 +207,52 @@ func TestLayout(t *testing.T) {
 		t.Errorf("notes %+v", r.Notes)
 	}
 }
+
+// Ranks that are chosen are told of as if the others had left nothing, with what all of them together tell: their numbers, clocks, and which kernel
+// ran which call.
+func TestRanks(t *testing.T) {
+	all := analyze(t, commtest.Job(t, commtest.Logs, commtest.Exports), Options{})
+	for name, c := range map[string]struct {
+		ranks, whole []int // communicators all of whose ranks are left have these ranks
+		calls        int
+	}{
+		"a host":           {[]int{2, 3}, []int{2, 3}, 66},
+		"one of each host": {[]int{3, 1}, []int{1, 3}, 66},
+		"one":              {[]int{2}, nil, 33},
+		"all":              {[]int{0, 1, 2, 3}, []int{0, 1, 2, 3}, 132},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := analyze(t, commtest.Job(t, commtest.Logs, commtest.Exports), Options{Ranks: c.ranks})
+			var numbers []int
+			for i := range r.Ranks {
+				numbers = append(numbers, r.Ranks[i].Rank)
+			}
+			if want := slices.Sorted(slices.Values(c.ranks)); !slices.Equal(numbers, want) || len(r.Clocks) != len(want) {
+				t.Errorf("ranks %v with %d clocks, want %v", numbers, len(r.Clocks), want)
+			}
+			if r.OpCounts[nccl.AllReduce] != int64(c.calls) || len(r.Calls) != c.calls || len(r.Matches) != c.calls || r.Unmatched+r.Leftover != 0 {
+				t.Errorf("%d calls counted, %d left, %d matches, %d and %d without partner", r.OpCounts[nccl.AllReduce], len(r.Calls), len(r.Matches), r.Unmatched, r.Leftover)
+			}
+			measured := 0
+			for i := range r.Collectives {
+				x := &r.Collectives[i]
+				if !x.Whole(r) {
+					continue
+				}
+				measured++
+				of := slices.IndexFunc(all.Collectives, func(y Collective) bool {
+					return all.Communicators[y.Communicator].ID == r.Communicators[x.Communicator].ID && y.Count == x.Count
+				})
+				if y := all.Collectives[of]; y.End-y.Begin != x.End-x.Begin || !slices.ContainsFunc(r.Communicators, func(g parallel.Communicator) bool { return slices.Equal(g.Ranks, c.whole) }) {
+					t.Errorf("%+v, of all ranks %+v", x, y)
+				}
+			}
+			if (measured > 0) != (c.whole != nil) {
+				t.Errorf("%d collectives are whole", measured)
+			}
+		})
+	}
+	if _, err := Analyze(commtest.Job(t, commtest.Logs, nil), Options{Ranks: []int{1, 4}}); err == nil || err.Error() != "rank 4 is not in the recordings, which have 0-3" {
+		t.Errorf("a rank that is not there: %v", err)
+	}
+}

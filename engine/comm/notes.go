@@ -38,6 +38,7 @@ const (
 	NoteBeginnings                           // N ranks' recordings fit at several places of their logs; of rank Of from any of Lines of Source on
 	NoteDumpsDropped                         // N records that the Inspector dropped before it could dump them
 	NoteUnlikeBenchmarks                     // Benchmarks were given, and none is of an operation, ranks, hosts and size like those of any calls
+	NoteRanks                                // N of Of ranks were chosen
 	NoteKinds                                // one more than the last
 )
 

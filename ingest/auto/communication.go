@@ -2,8 +2,10 @@ package auto
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -84,8 +86,14 @@ type commFile struct {
 // such one is a problem; one that was found in a folder is passed over. A file that cannot be
 // read does not keep the others from being read; a copy of one before it is a problem too. The order in which paths are given does
 // not matter. A log may come through a pipe, or as "-" from standard input.
-func ReadComm(paths []string, lim ingest.Limits) (*Communication, error) {
+//
+// Runs, if any, are the only ones that are read. A run is what lies in the folder of its name; one that is not there is a [NoRunError].
+func ReadComm(paths []string, lim ingest.Limits, runs ...string) (*Communication, error) {
 	list, problems := find(paths)
+	list, err := ofRuns(list, runs)
+	if err != nil {
+		return nil, err
+	}
 	r := commReader{lim: lim, out: &Communication{Problems: problems}, beginnings: beginnings{}, recorders: map[Format]recorder{}}
 	for _, c := range list {
 		if err := r.read(c); err != nil {
@@ -255,6 +263,46 @@ func below(root string) (files []commFile, err error) {
 		err = input.At(input.Pos{File: root}, input.Bad(input.ErrTooLarge, "more than %d files in the folder, the rest is not looked at: name the folder of the logs", maxFiles))
 	}
 	return files, err
+}
+
+// NoRunError reports that no folder is called as a run that was asked for.
+type NoRunError struct {
+	Run string
+	Has []string // folders in which files lie, ascending
+}
+
+func (e *NoRunError) Error() string {
+	return fmt.Sprintf("no file lies in a folder %q: the folders are %s", e.Run, strings.Join(e.Has, ", "))
+}
+
+// ofRuns are the files in or below a folder that is called as one of some runs, such as job or node0/job; of no runs, all.
+func ofRuns(files []commFile, runs []string) (list []commFile, err error) {
+	if len(runs) == 0 {
+		return files, nil
+	}
+	found, folders := map[string]bool{}, map[string]bool{}
+	for _, f := range files {
+		if f.path == ingest.Stdin {
+			continue
+		}
+		parts, in := folderParts(f.path), false
+		folders[parts[len(parts)-1]] = true
+		folder := "/" + strings.Join(parts, "/") + "/"
+		for _, run := range runs {
+			if strings.Contains(folder, "/"+run+"/") {
+				found[run], in = true, true
+			}
+		}
+		if in {
+			list = append(list, f)
+		}
+	}
+	for _, run := range runs {
+		if !found[run] {
+			return nil, &NoRunError{run, slices.Sorted(maps.Keys(folders))}
+		}
+	}
+	return list, nil
 }
 
 // distinct drops a file that comes a second time. Two files that would go by one name go by

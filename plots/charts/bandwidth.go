@@ -28,9 +28,9 @@ func leastClass(r *comm.Result) int {
 }
 
 // bandwidthChart is bus bandwidth by size of message, a series for what is communicated for and by which operation, and the
-// limits.
+// limits: of links, and by size what nccl-tests reached of the same.
 func bandwidthChart(r *comm.Result) plots.Chart {
-	panel := plots.Panel{X: plots.Axis{Name: "message", Scale: plots.Sizes}, Y: plots.Axis{Name: "bus bandwidth", Unit: "GB/s", Scale: plots.Logarithmic}, Drawing: plots.Scattered}
+	panel := plots.Panel{X: plots.Axis{Name: "message", Scale: plots.Sizes}, Y: plots.Axis{Name: "bus bandwidth", Unit: "GB/s", Scale: plots.Logarithmic}}
 	series := map[string][]plots.Point{}
 	limits := map[capacity.Limit]bool{}
 	var names []string
@@ -61,8 +61,9 @@ func bandwidthChart(r *comm.Result) plots.Chart {
 		for i := 0; i < len(all); i += 1 + len(all)/mostPoints {
 			points = append(points, all[i])
 		}
-		panel.Lines = append(panel.Lines, plots.Line{Name: name, Points: points})
+		panel.Lines = append(panel.Lines, plots.Line{Name: name, Points: points, Drawing: plots.Scattered})
 	}
+	panel.Lines = append(panel.Lines, benchmarkLines(r, least)...)
 	for l := range limits {
 		panel.References = append(panel.References, plots.Reference{Name: fmt.Sprintf("%v, %g GB/s", l.Link, l.Bandwidth), Value: l.Bandwidth})
 	}
@@ -70,4 +71,32 @@ func bandwidthChart(r *comm.Result) plots.Chart {
 		return cmp.Or(cmp.Compare(a.Value, b.Value), cmp.Compare(a.Name, b.Name))
 	})
 	return plots.Chart{Panels: []plots.Panel{panel}}
+}
+
+// benchmarkLines are what nccl-tests reached of what calls are held against, by size from a class on.
+func benchmarkLines(r *comm.Result, least int) (lines []plots.Line) {
+	for i := range r.Speed.Cells {
+		c := &r.Speed.Cells[i]
+		s := &r.Speed.Subjects[c.Subject]
+		line := plots.Line{Name: fmt.Sprintf("%s test, %d ranks, %s", r.WorkOf(c), s.Ranks, counted(s.Hosts, "host")), Drawing: plots.Curves}
+		if slices.ContainsFunc(lines, func(l plots.Line) bool { return l.Name == line.Name }) {
+			continue
+		}
+		for _, x := range r.Speed.Theory.Curve(s, c.Op) {
+			if bandwidth.Class(x.Bytes) >= least {
+				line.Points = append(line.Points, plots.Point{X: float64(x.Bytes), Y: x.Bus})
+			}
+		}
+		if len(line.Points) > 1 {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+func counted(n int, of string) string {
+	if n == 1 {
+		return "1 " + of
+	}
+	return fmt.Sprintf("%d %ss", n, of)
 }

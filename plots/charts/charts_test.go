@@ -7,9 +7,11 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/engine/comm/capacity"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/plots"
+	"github.com/sfstat/sfstat/trace/nccl"
 )
 
 const run = "../../fixtures/comm/run"
@@ -75,6 +77,7 @@ func TestValues(t *testing.T) {
 			}
 		}
 	}
+	benchmarked(t)
 	l := timeline(r)
 	if len(l.Tracks) != 4 || len(l.Series) != 1 || l.X.To < 5 || l.X.To > 7 {
 		t.Fatalf("%d tracks, series %v, until %v ms", len(l.Tracks), l.Series, l.X.To)
@@ -108,4 +111,25 @@ func lane(t *testing.T, track plots.Track, name string) plots.Lane {
 	}
 	t.Fatalf("no lane %s in %v", name, track)
 	return plots.Lane{}
+}
+
+// benchmarked: beside the calls stands what nccl-tests reached of the same on as many ranks and hosts, and nothing else of it.
+func benchmarked(t *testing.T) {
+	found, err := auto.ReadComm([]string{run}, ingest.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(op nccl.Op, hosts int, bytes int64, bus float64) nccl.Benchmark {
+		return nccl.Benchmark{Op: op, Ranks: 2, Hosts: hosts, Bytes: bytes, Bus: bus}
+	}
+	tests := capacity.NewBenchmarks([]nccl.Benchmark{of(nccl.AllReduce, 1, 8, 0.1), of(nccl.AllReduce, 1, 1<<20, 60), of(nccl.AllReduce, 1, 1<<22, 80),
+		of(nccl.AllReduce, 3, 1<<20, 60), of(nccl.AllReduce, 3, 1<<22, 80), of(nccl.AllGather, 1, 1<<20, 60), of(nccl.AllGather, 1, 1<<22, 80)})
+	r, err := comm.Analyze(found.Comm, comm.Options{Theory: capacity.Theory{Benchmarks: tests}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := slices.DeleteFunc(bandwidthChart(r).Panels[0].Lines, func(l plots.Line) bool { return l.Drawing == plots.Scattered })
+	if len(lines) != 1 || lines[0].Name != "AllReduce test, 2 ranks, 1 host" || !slices.Equal(lines[0].Points, []plots.Point{{X: 1 << 20, Y: 60}, {X: 1 << 22, Y: 80}}) {
+		t.Errorf("curves %+v", lines)
+	}
 }

@@ -116,14 +116,14 @@ const mostCurves = 64
 // prefixes are the curves of a step: how far each rank has got at the end of
 // each stage.
 func prefixes(d *frontier.Detail, step int) plots.Chart {
-	panel := plots.Panel{X: plots.Axis{Name: fmt.Sprintf("end of stage, step %d", d.FirstStep+int64(step)), Names: []string{"begin"}}, Y: plots.Axis{Name: "since the step began", Unit: "ms"}, Drawing: plots.Curves}
+	panel := plots.Panel{X: plots.Axis{Name: fmt.Sprintf("end of stage, step %d", d.FirstStep+int64(step)), Names: []string{"begin"}}, Y: plots.Axis{Name: "since the step began", Unit: "ms"}}
 	for _, b := range d.Boundaries {
 		panel.X.Names = append(panel.X.Names, brief(b))
 	}
 	last := latest(d, step)
 	curve := func(name string, rank int) plots.Line {
 		begin := d.At(step, 0)[rank] - d.Spent(step, 0)[rank]
-		line := plots.Line{Name: name, Points: []plots.Point{{X: 0, Y: ms(begin)}}}
+		line := plots.Line{Name: name, Points: []plots.Point{{X: 0, Y: ms(begin)}}, Drawing: plots.Curves}
 		for b := range d.Boundaries {
 			line.Points = append(line.Points, plots.Point{X: float64(b + 1), Y: ms(d.At(step, b)[rank])})
 		}

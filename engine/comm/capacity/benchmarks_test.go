@@ -7,6 +7,21 @@ import (
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
+// Sizes of a curve are those that calls log: an AllGather of two ranks logs half of what nccl-tests counts.
+func TestCurve(t *testing.T) {
+	list := []nccl.Benchmark{{Op: nccl.AllGather, Ranks: 2, Hosts: 1, Bytes: 4096, Bus: 10}, {Op: nccl.AllGather, Ranks: 2, Hosts: 1, Bytes: 8192, Bus: 20}}
+	theory, of := Theory{Benchmarks: NewBenchmarks(list)}, &Subject{Ranks: 2, Hosts: 1}
+	for range 2 { // what was measured stays as it is
+		curve := theory.Curve(of, nccl.AllGather)
+		if len(curve) != 2 || curve[0].Bytes != 2048 || curve[1].Bytes != 4096 || curve[1].Bus != 20 {
+			t.Errorf("%+v", curve)
+		}
+	}
+	if curve := theory.Curve(of, nccl.AllReduce); len(curve) != 0 {
+		t.Errorf("of another operation: %+v", curve)
+	}
+}
+
 // TestLimit: what is measured comes before the link, at as many ranks on as many hosts.
 func TestLimit(t *testing.T) {
 	benchmark := func(op nccl.Op, ranks, hosts int, bytes int64, bus float64) nccl.Benchmark {

@@ -3,7 +3,11 @@
 // a [Convention].
 package capacity
 
-import "github.com/sfstat/sfstat/trace/nccl"
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/trace/nccl"
+)
 
 // Theory is what bandwidths are held against.
 type Theory struct {
@@ -43,6 +47,15 @@ func (t Theory) Limit(s *Subject, w Work) Held {
 		}
 	}
 	return h
+}
+
+// Curve is what nccl-tests reached of an operation over a subject, by size as calls log it; nil where it was not measured.
+func (t Theory) Curve(s *Subject, op nccl.Op) []nccl.Benchmark {
+	curve := slices.Clone(t.Benchmarks.curve(s, op))
+	for i := range curve {
+		curve[i].Bytes /= t.Convention.LogicalSize(op, 1, s.Ranks)
+	}
+	return curve
 }
 
 // Convention says which sizes and factors make bandwidths comparable.

@@ -32,11 +32,18 @@ type Path struct {
 	Bandwidth float64 // of its narrowest link, GB/s
 }
 
-// Of is the machines of the job whose logs have it (NCCL_DEBUG_SUBSYS=GRAPH), by host.
+// Of is the machines of the job's ranks whose logs have it (NCCL_DEBUG_SUBSYS=GRAPH), by host.
 func Of(r *comm.Result) []Machine {
 	t := topology{r: r, at: map[string]int{}, members: r.MemberNumbers()}
 	t.links()
 	t.paths()
+	hosts := map[string]bool{}
+	for i := range r.Ranks {
+		if p := r.Ranks[i].Log; p != comms.None {
+			hosts[r.Recorded.Processes[p].Host] = true
+		}
+	}
+	t.list = slices.DeleteFunc(t.list, func(m Machine) bool { return !hosts[m.Host] })
 	slices.SortFunc(t.list, func(a, b Machine) int { return cmp.Compare(a.Host, b.Host) })
 	return t.list
 }

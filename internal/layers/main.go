@@ -78,7 +78,6 @@ var rules = []rule{
 	{of: "eval/comparison", may: []string{""}},
 	{of: "eval/detection", may: []string{""}},
 	{of: "eval/dumps"},
-	{of: "eval/mutateddumps", may: []string{"trace", "ingest"}},
 	{of: "eval/verdicts", may: []string{""}},
 	{of: "eval/links", may: []string{""}},
 	{of: "eval/ksruntime", may: []string{""}},

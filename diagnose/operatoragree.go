@@ -19,11 +19,12 @@ func (j *opJudge) against(w int, m mark) (out []evidence.Observation) {
 	if m.every+m.steps > 0 {
 		out = append(out, evidence.PooledOutliers{Whole: m.every, Steps: m.steps, Alpha: j.Outliers.Alpha})
 	}
-	if e, departs := j.completion(w); departs {
+	signs := j.Signs.Ranks[w]
+	if e, departs := departure(j.Signs, signs); departs {
 		out = append(out, e)
 	}
-	if walk := j.walkTo(w); walk != nil {
-		e := evidence.BlameWalks{End: j.symptomsOf(w), Symptoms: j.Walks.Symptoms, Op: walk.Op}
+	if walk := j.walk(func(x operators.Culprit) bool { return x.Worker == w && x.Kind == blame.LongOp }); walk != nil {
+		e := evidence.BlameWalks{End: signs.Walks, Symptoms: j.Walks.Symptoms, Op: walk.Op}
 		if len(walk.Victims) > 0 {
 			e.Victims = j.ids(walk.Victims)
 		}
@@ -39,8 +40,7 @@ func (j *opJudge) against(w int, m mark) (out []evidence.Observation) {
 // the worker too.
 func (j *opJudge) confirmedBy(w int) bool {
 	charged, _, makespan := j.charged(w)
-	_, departs := j.completion(w)
-	return departs || j.blamed(w) || float64(charged) >= j.gates.StaticGain*float64(makespan)
+	return j.Signs.Ranks[w].Departs || j.blamed(w) || float64(charged) >= j.gates.StaticGain*float64(makespan)
 }
 
 func (j *opJudge) level(w int) *microbatch.Level {
@@ -48,32 +48,6 @@ func (j *opJudge) level(w int) *microbatch.Level {
 		return nil
 	}
 	return &j.Passes.Workers[w]
-}
-
-// completion is what K-S finds of a worker's completion-time distribution, and
-// whether it departs from its peers'.
-func (j *opJudge) completion(w int) (evidence.CompletionTimes, bool) {
-	s := j.Completions.Scores[w]
-	if s.Test == nil || !s.Test.Flagged {
-		return evidence.CompletionTimes{}, false
-	}
-	e := evidence.CompletionTimes{S: *s.Mean, Q: s.Test.Q, Later: s.Later}
-	var others []int
-	for _, o := range j.Completions.Scores {
-		if o.Worker != w && o.Test != nil && o.Test.Flagged {
-			others = append(others, o.Worker)
-		}
-	}
-	if len(others) > 0 {
-		e.Others = j.ids(others)
-	}
-	return e, true
-}
-
-// walkTo is the walk that ends most often in a long operator of the worker's
-// own.
-func (j *opJudge) walkTo(w int) *operators.Culprit {
-	return j.walk(func(x operators.Culprit) bool { return x.Worker == w && x.Kind == blame.LongOp })
 }
 
 // walk is the first that matches, nil for none.
@@ -85,21 +59,8 @@ func (j *opJudge) walk(match func(operators.Culprit) bool) *operators.Culprit {
 	return &j.Walks.Culprits[i]
 }
 
-// symptomsOf counts the symptoms that lead to long operators of a worker.
-func (j *opJudge) symptomsOf(w int) int {
-	n := 0
-	for _, x := range j.Walks.Culprits {
-		if x.Worker == w && x.Kind == blame.LongOp {
-			n += x.Symptoms
-		}
-	}
-	return n
-}
-
 // blamed reports whether a third of the walks or more ends at a worker.
-func (j *opJudge) blamed(w int) bool {
-	return j.Walks.Symptoms > 0 && 3*j.symptomsOf(w) >= j.Walks.Symptoms
-}
+func (j *opJudge) blamed(w int) bool { return j.Signs.Blamed(j.Workers[w].ID) }
 
 // charged is the exposed time that the frontier over a worker's peers charges
 // it with for its own work, and the stage with most of it.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
@@ -205,27 +206,22 @@ func (j *opJudge) undecided() (out []answer.Undecided) {
 		return (t.Cause == CauseCompute || t.Cause == CauseTransfer) && !t.BelowMinGain
 	})
 	ask(local && j.Layout.TP > 1, answer.Undecided{Question: answer.WhichTensorRank, N: j.Layout.TP})
-	if share, err := j.network(); err == nil {
-		ask(share >= j.gates.StaticGain && !missing, answer.Undecided{Question: answer.WhetherNetworkSlow, Share: share})
-	}
+	share := j.network()
+	ask(share >= j.gates.StaticGain && !missing, answer.Undecided{Question: answer.WhetherNetworkSlow, Share: share})
 	return out
 }
 
 // network is the part of a step that goes when transfers take no time, with
 // the findings already fixed.
-func (j *opJudge) network() (float64, error) {
+func (j *opJudge) network() float64 {
 	var named []*theory
 	for _, t := range j.theories {
 		if t.fix != nil && j.share(t) >= trivial {
 			named = append(named, t)
 		}
 	}
-	with, err := j.step(fixes(named, nil)...)
-	if err != nil {
-		return 0, err
-	}
-	free, err := j.step(append(fixes(named, nil), j.freeCommunication())...)
-	return (with - free) / max(1, j.now), err
+	found := fixes(named, nil)
+	return (j.step(found...) - j.step(append(found, j.freeCommunication())...)) / max(1, j.now)
 }
 
 // next is what a profiler should record.
@@ -238,31 +234,30 @@ func (j *opJudge) next() []answer.Action {
 	if t.Stage != "" {
 		a.Stages = []string{t.Stage}
 	}
-	all := func() (all []int) {
-		for _, r := range j.Workers {
-			all = append(all, r.ID)
-		}
-		return all
-	}()
 	switch {
 	case len(t.workers) > 0 && (t.local() || t.Cause == CauseLaunch):
-		var own, peers []int
+		var own []int
 		for _, w := range t.workers {
 			own = append(own, j.Workers[w].ID)
 		}
-		first := j.v.Stage(t.workers[0]) * j.Replicas
-		for _, r := range j.Workers[first : first+j.Replicas] {
-			peers = append(peers, r.ID)
-		}
-		a.Ranks = append(own, sample(peers, 2, own)...)
+		a.Ranks = append(own, sample(idsOf(j.ofStage(j.v.Stage(t.workers[0]))), 2, own)...)
 	case t.Cause == CauseHeavy:
-		var members []int
-		for _, r := range j.Workers[t.stage*j.Replicas : (t.stage+1)*j.Replicas] {
-			members = append(members, r.ID)
-		}
-		a.Ranks = append(sample(members, 1, nil), sample(all, 1, members)...)
+		members := idsOf(j.ofStage(t.stage))
+		a.Ranks = append(sample(members, 1, nil), sample(idsOf(j.Workers), 1, members)...)
 	default:
-		a.Ranks = sample(all, 4, nil)
+		a.Ranks = sample(idsOf(j.Workers), 4, nil)
 	}
 	return []answer.Action{a}
+}
+
+// ofStage are the workers of a pipeline stage.
+func (j *opJudge) ofStage(stage int) []trace.Rank {
+	return j.Workers[stage*j.Replicas : (stage+1)*j.Replicas]
+}
+
+func idsOf(ranks []trace.Rank) (ids []int) {
+	for _, r := range ranks {
+		ids = append(ids, r.ID)
+	}
+	return ids
 }

@@ -49,17 +49,12 @@ type opJudge struct {
 // the time between; then those about no single place, which are priced with the
 // local ones fixed, so that a straggler does not count as unevenness.
 func (e *examined) judge(gates gates.Gates, minGain float64) (*RunVerdict, error) {
-	p, err := e.prices()
-	if err != nil {
-		return nil, err
+	j := &opJudge{examined: e, priced: e.prices(), gates: gates, minGain: minGain}
+	for _, look := range []func(){j.workers, j.transfers, j.links, j.collectives, j.stages, j.price, j.launches, j.idle, j.rotating, j.uneven} {
+		look()
 	}
-	j := &opJudge{examined: e, priced: p, gates: gates, minGain: minGain}
-	for _, look := range []func() error{j.workers, j.transfers, j.links, j.collectives, j.stages, j.price, j.launches, j.idle, j.rotating, j.uneven} {
-		if err := look(); err != nil {
-			return nil, err
-		}
-	}
-	return j.verdict(), nil
+	v := j.verdict()
+	return v, j.err
 }
 
 func (j *opJudge) add(t *theory) { j.theories = append(j.theories, t) }
@@ -95,25 +90,16 @@ func fixes(list []*theory, without *theory) []fix {
 // them all saves by what each would cost were it the only one left: of several
 // that are equally slow, fixing one alone saves nothing. What explains next to
 // nothing even so is dropped.
-func (j *opJudge) price() error {
+func (j *opJudge) price() {
 	if len(j.theories) == 0 {
-		return nil
+		return
 	}
-	clean, err := j.step(fixes(j.theories, nil)...)
-	if err != nil {
-		return err
-	}
+	clean := j.step(fixes(j.theories, nil)...)
 	added, sum := make([]float64, len(j.theories)), 0.0
 	for i, t := range j.theories {
-		alone, err := j.step(t.fix)
-		if err != nil {
-			return err
-		}
-		left := j.now
+		alone, left := j.step(t.fix), j.now
 		if len(j.theories) > 1 {
-			if left, err = j.step(fixes(j.theories, t)...); err != nil {
-				return err
-			}
+			left = j.step(fixes(j.theories, t)...)
 		}
 		added[i] = max(0, left-clean)
 		t.saved, t.joint = max(0, j.now-alone), max(0, j.now-clean)
@@ -135,7 +121,6 @@ func (j *opJudge) price() error {
 		}
 		return j.share(t) < negligible
 	})
-	return nil
 }
 
 // masked reports whether a theory saves much more together with others than

@@ -16,19 +16,16 @@ import (
 // launches finds operators that one worker starts later than its peers after
 // all that they wait for has ended, where that makes a step longer. As with
 // other faults, of two that hide each other fixing one saves little.
-func (j *opJudge) launches() error {
+func (j *opJudge) launches() {
 	if j.unlinked() {
-		return nil
+		return
 	}
 	var delays [][]int64
 	var list []*theory
 	var added []float64 // ns a step that each costs alone
 	for _, l := range j.lateLaunches() {
 		delay := j.extraDelay(l)
-		alone, err := j.delayed(delay)
-		if err != nil {
-			return err
-		}
+		alone := j.delayed(delay)
 		if !(alone-j.now >= trivial*j.now) {
 			continue
 		}
@@ -36,26 +33,17 @@ func (j *opJudge) launches() error {
 		delays, list, added = append(delays, delay), append(list, t), append(added, alone-j.now)
 	}
 	if len(list) == 0 {
-		return nil
+		return
 	}
-	all, err := j.delayed(sumOf(delays, -1))
-	if err != nil {
-		return err
-	}
-	sum := 0.0
+	all, sum := j.delayed(sumOf(delays, -1)), 0.0
 	for i, t := range list {
-		others, err := j.delayed(sumOf(delays, i))
-		if err != nil {
-			return err
-		}
-		t.saved, t.joint = max(0, all-others), max(0, all-j.now)
+		t.saved, t.joint = max(0, all-j.delayed(sumOf(delays, i))), max(0, all-j.now)
 		sum += added[i]
 	}
 	for i, t := range list {
 		t.Explained = int64(max(t.saved, t.joint*added[i]/max(1, sum)) * float64(len(j.Steps)))
 		j.add(t)
 	}
-	return nil
 }
 
 // sumOf adds delays up, but for one (−1: all).
@@ -189,18 +177,14 @@ func (j *opJudge) walkToGap(l launch) *operators.Culprit {
 
 // idle finds the operators before which all replicas idle alike: what
 // they wait for is in no operator.
-func (j *opJudge) idle() error {
+func (j *opJudge) idle() {
 	if j.unlinked() {
-		return nil
+		return
 	}
 	common := j.commonDelay()
-	with, err := j.delayed(common)
-	if err != nil {
-		return err
-	}
-	lost := with - j.now
+	lost := j.delayed(common) - j.now
 	if !(lost >= j.gates.StaticGain*j.Replay.Recorded.Mean) {
-		return nil
+		return
 	}
 	sums := make(map[string]int64)
 	nodes := j.v.Model.Nodes()
@@ -211,7 +195,6 @@ func (j *opJudge) idle() error {
 	})
 	most := slices.MaxFunc(slices.Sorted(maps.Keys(sums)), func(a, b string) int { return cmp.Compare(sums[a], sums[b]) })
 	j.add(&theory{saved: lost, Finding: Finding{Kind: KindOp, Cause: CauseIdle, Place: Place{Op: most}, Cost: Cost{Explained: int64(lost * float64(len(j.Steps)))}}})
-	return nil
 }
 
 // commonDelay is the launch delay that all replicas have in common, the least of

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/whatif"
@@ -20,27 +21,20 @@ type priced struct {
 	now      float64 // mean step, ns
 	class    []operator.Class
 	scratch  []int64
+	err      error // of the first replay that failed, whose steps take no time
 }
 
-func (e *examined) prices() (*priced, error) {
+func (e *examined) prices() *priced {
 	p := &priced{e: e, recorded: e.v.Model.Recorded().Cost}
 	for _, i := range e.v.Model.Instances() {
 		p.class = append(p.class, e.v.Grid.Instances[i].Class)
 	}
-	var err error
-	p.now, err = p.step()
-	return p, err
+	p.now = p.step()
+	return p
 }
 
 // step is the mean step time, in ns, with the fixes.
-func (p *priced) step(fixes ...fix) (float64, error) {
-	cost := p.fixed(fixes...)
-	r, err := p.e.v.Model.Replay(whatif.Timeline{Cost: cost})
-	if err != nil {
-		return 0, err
-	}
-	return r[0].Mean, nil
-}
+func (p *priced) step(fixes ...fix) float64 { return p.delayed(nil, fixes...) }
 
 // fixed are the costs with the fixes, valid until the next call.
 func (p *priced) fixed(fixes ...fix) []int64 {
@@ -53,12 +47,13 @@ func (p *priced) fixed(fixes ...fix) []int64 {
 
 // delayed is the mean step time, in ns, when some operators start late beside
 // what the fixes leave.
-func (p *priced) delayed(delay []int64, fixes ...fix) (float64, error) {
+func (p *priced) delayed(delay []int64, fixes ...fix) float64 {
 	r, err := p.e.v.Model.Replay(whatif.Timeline{Cost: p.fixed(fixes...), Delay: delay})
 	if err != nil {
-		return 0, err
+		p.err = cmp.Or(p.err, err)
+		return 0
 	}
-	return r[0].Mean, nil
+	return r[0].Mean
 }
 
 // local reports whether node n is work that its worker does by itself.

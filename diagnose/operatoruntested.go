@@ -11,11 +11,11 @@ import (
 // it: with few replicas or steps no test can. It must take longer than its
 // peers in nearly every step, or clearly in some and shorter in none, and
 // fixing it must pay, and more than even microbatches would.
-func (j *opJudge) untested(suspected []int) error {
+func (j *opJudge) untested(suspected []int) {
 	worst := slices.MaxFunc(j.Replay.Workers, func(a, b whatif.Worker) int { return cmp.Compare(a.Alone.Overall, b.Alone.Overall) })
 	w := j.v.Worker(worst.Rank)
 	if len(suspected) > 0 || w < 0 {
-		return nil
+		return
 	}
 	least := j.gates.StaticGain
 	if j.Replicas < enoughReplicas {
@@ -26,16 +26,14 @@ func (j *opJudge) untested(suspected []int) error {
 	if !steps.always() {
 		change = j.stepByStep(w, j.priced.local)
 	}
-	fixed, err := j.step(change)
-	if err != nil || !((j.now-fixed)/j.now >= least) || !steps.always() && !steps.intermittent() {
-		return err
+	fixed := j.step(change)
+	if !((j.now-fixed)/j.now >= least) || !steps.always() && !steps.intermittent() {
+		return
 	}
-	even, err := j.step(j.evenPasses())
-	if err != nil || even < fixed && j.shared() {
-		return err
+	if even := j.step(j.evenPasses()); even < fixed && j.shared() {
+		return
 	}
 	j.suspect(w, j.marks()[w])
-	return nil
 }
 
 // nearlyEvery is nine steps in ten, of enough steps.

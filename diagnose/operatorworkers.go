@@ -14,9 +14,9 @@ import (
 
 // workers finds those that are slow against their peers, as a whole or in
 // some operators.
-func (j *opJudge) workers() error {
+func (j *opJudge) workers() {
 	if j.Replicas < 2 {
-		return nil
+		return
 	}
 	marks := j.marks()
 	var suspected []int
@@ -29,7 +29,7 @@ func (j *opJudge) workers() error {
 	for _, w := range suspected[:min(maxAccused, len(suspected))] {
 		j.suspect(w, marks[w])
 	}
-	return j.untested(suspected)
+	j.untested(suspected)
 }
 
 // noticeable reports whether what single steps lose is worth listing.

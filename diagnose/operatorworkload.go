@@ -11,21 +11,16 @@ import (
 )
 
 // save prices a change on top of the local fixes.
-func (j *opJudge) save(extra ...fix) (float64, error) {
+func (j *opJudge) save(extra ...fix) float64 {
 	local := fixes(j.localTheories(), nil)
-	before, err := j.step(local...)
-	if err != nil {
-		return 0, err
-	}
-	after, err := j.step(append(local, extra...)...)
-	return max(0, before-after), err
+	return max(0, j.step(local...)-j.step(append(local, extra...)...))
 }
 
 // rotating finds operators other than passes that are long now on this worker,
 // now on that.
-func (j *opJudge) rotating() error {
+func (j *opJudge) rotating() {
 	if j.Replicas < 2 {
-		return nil
+		return
 	}
 	var kinds []string
 	for n, node := range j.v.Model.Nodes() {
@@ -34,10 +29,7 @@ func (j *opJudge) rotating() error {
 		}
 	}
 	for _, kind := range kinds {
-		saved, err := j.save(j.allLikePeers(func(n int) bool { return j.v.Model.Nodes()[n].Op == kind && j.priced.local(n) }))
-		if err != nil {
-			return err
-		}
+		saved := j.save(j.allLikePeers(func(n int) bool { return j.v.Model.Nodes()[n].Op == kind && j.priced.local(n) }))
 		if saved < trivial*j.now {
 			continue
 		}
@@ -48,7 +40,6 @@ func (j *opJudge) rotating() error {
 		}
 		j.add(t)
 	}
-	return nil
 }
 
 // longIn are the workers on which operators of a kind are surely long in some
@@ -64,9 +55,9 @@ func (j *opJudge) longIn(kind string) (out []int) {
 }
 
 // stages finds pipeline stages whose passes take longer than the others'.
-func (j *opJudge) stages() error {
+func (j *opJudge) stages() {
 	if j.v.Grid.Stages < 2 {
-		return nil
+		return
 	}
 	levels := j.levels(func(n int) bool { return j.class[n].IsCompute() })
 	for stage := range j.v.Grid.Stages {
@@ -75,27 +66,18 @@ func (j *opJudge) stages() error {
 			continue
 		}
 		change := j.scaled(stage, over)
-		alone, err := j.step(change)
-		if err != nil {
-			return err
-		}
-		saved := j.now - alone
+		saved := j.now - j.step(change)
 		few := j.Replicas < enoughReplicas && saved >= listedUntested*j.now && j.everyStep(levels, stage)
 		if saved < j.gates.StaticGain*j.now && !j.surelyHeavy(stage) && !few {
 			continue
-		}
-		even, err := j.balanced(levels)
-		if err != nil {
-			return err
 		}
 		heavy := evidence.HeavyPasses{Stage: stage, Stages: j.v.Grid.Stages, Factor: j.stageFactor(levels, stage)}
 		if j.Passes != nil && j.Passes.Stages[stage].Score != nil {
 			heavy.Between, heavy.P = &j.Passes.Between, &j.Passes.Stages[stage].P
 		}
 		j.add(&theory{stage: stage, fix: change, Finding: Finding{Kind: KindStage, Cause: CauseHeavy, Place: Place{Stage: j.stageName(stage)},
-			Evidence: []evidence.Observation{heavy, evidence.EvenDivision{Step: int64(even), Now: int64(j.now)}}}})
+			Evidence: []evidence.Observation{heavy, evidence.EvenDivision{Step: int64(j.balanced(levels)), Now: int64(j.now)}}}})
 	}
-	return nil
 }
 
 // surelyHeavy reports whether the passes of a stage are longer by more than
@@ -128,7 +110,7 @@ func (j *opJudge) stageFactor(l levels, stage int) float64 {
 
 // balanced is the step time with every kind of pass on every stage scaled to
 // the mean over the stages: the same work, divided evenly.
-func (j *opJudge) balanced(l levels) (float64, error) {
+func (j *opJudge) balanced(l levels) float64 {
 	var all []fix
 	for stage := range j.v.Grid.Stages {
 		factor := make(map[string][]float64)
@@ -148,11 +130,10 @@ func (j *opJudge) balanced(l levels) (float64, error) {
 
 // uneven finds that passes of equal length would make the step shorter: because
 // microbatches are uneven, or for a reason that the trace does not show.
-func (j *opJudge) uneven() error {
-	saved, err := j.save(j.evenPasses())
-	shared := j.shared()
-	if err != nil || saved < trivial*j.now || !shared && saved < j.gates.StaticGain*j.now { // noise costs that much in any job
-		return err
+func (j *opJudge) uneven() {
+	saved, shared := j.save(j.evenPasses()), j.shared()
+	if saved < trivial*j.now || !shared && saved < j.gates.StaticGain*j.now { // noise costs that much in any job
+		return
 	}
 	t := &theory{saved: saved, Finding: Finding{Kind: KindWorkload, Cause: CauseUneven, Cost: Cost{Explained: int64(saved * float64(len(j.Steps)))}}}
 	if j.Passes != nil {
@@ -168,7 +149,6 @@ func (j *opJudge) uneven() error {
 		}
 	}
 	j.add(t)
-	return nil
 }
 
 // varies is the time that passes of a class differ from their kind's mean by.

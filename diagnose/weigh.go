@@ -103,13 +103,7 @@ func (j *judge) weigh() {
 // signEvidence is what the engines find of a rank.
 func signEvidence(s *operators.Signs, rank int) (out []evidence.Observation) {
 	of := s.Of(rank)
-	if of.Departs {
-		e := evidence.CompletionTimes{S: of.S, Q: of.Q, Later: of.Later}
-		for _, other := range s.Ranks {
-			if other.Departs && other.Rank != rank {
-				e.Others = append(e.Others, other.Rank)
-			}
-		}
+	if e, departs := departure(s, of); departs {
 		out = append(out, e)
 	}
 	if of.Whole+of.Steps > 0 {
@@ -119,4 +113,17 @@ func signEvidence(s *operators.Signs, rank int) (out []evidence.Observation) {
 		out = append(out, evidence.BlameWalks{End: of.Walks, Symptoms: s.Symptoms, Op: of.Op})
 	}
 	return out
+}
+
+// departure is what K-S finds of a rank's completion-time distribution, and whether it
+// departs from its peers'.
+func departure(s *operators.Signs, of operators.RankSigns) (e evidence.CompletionTimes, departs bool) {
+	for _, other := range s.Ranks {
+		if other.Departs && other.Rank != of.Rank {
+			e.Others = append(e.Others, other.Rank)
+		}
+	}
+	slices.Sort(e.Others)
+	e.S, e.Q, e.Later = of.S, of.Q, of.Later
+	return e, of.Departs
 }

@@ -58,6 +58,22 @@ func (r Role) Coord(axis string) (index int, ok bool) {
 // work on different data.
 func (r Role) Group() string { return r.format(DataParallel) }
 
+// RoleGroups are the ranks of every role group, by position, groups by their first rank.
+func RoleGroups(ranks []Rank) (groups [][]int) {
+	at := make(map[string]int)
+	for i, r := range ranks {
+		name := r.Role.Group()
+		g, ok := at[name]
+		if !ok {
+			g = len(groups)
+			at[name] = g
+			groups = append(groups, nil)
+		}
+		groups[g] = append(groups[g], i)
+	}
+	return groups
+}
+
 // String is all coordinates, as "dp=3,pp=1".
 func (r Role) String() string { return r.format("") }
 

@@ -28,7 +28,7 @@ import (
 // themselves alone, or differ in size, are a trace each; a is the account of the
 // window. O(T·S·R).
 func FromWindow(w *trace.Window, a *frontier.Analysis) ([]*operator.Trace, error) {
-	groups := peerGroups(w.Ranks)
+	groups := trace.RoleGroups(w.Ranks)
 	whole := !a.Main.SyncPoint.WithinPeers && !slices.ContainsFunc(groups, func(g []int) bool { return len(g) != len(groups[0]) })
 	if whole {
 		t, err := fromStages(w, groups, a.Main.SyncPoint)
@@ -41,30 +41,13 @@ func FromWindow(w *trace.Window, a *frontier.Analysis) ([]*operator.Trace, error
 			point = a.Groups[i].SyncPoint
 		}
 		part := w.Select(columns)
-		t, err := fromStages(part, peerGroups(part.Ranks), point)
+		t, err := fromStages(part, trace.RoleGroups(part.Ranks), point)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, t)
 	}
 	return out, nil
-}
-
-// peerGroups are the columns of every role group, groups by their first rank.
-func peerGroups(ranks []trace.Rank) [][]int {
-	at := make(map[string]int)
-	var groups [][]int
-	for column, r := range ranks {
-		name := r.Role.Group()
-		g, ok := at[name]
-		if !ok {
-			g = len(groups)
-			at[name] = g
-			groups = append(groups, nil)
-		}
-		groups[g] = append(groups[g], column)
-	}
-	return groups
 }
 
 // stageCut is which part of which recorded step an operator is.

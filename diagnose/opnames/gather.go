@@ -78,7 +78,7 @@ func (g *gathered) series(number int, group []int) zscore.Series {
 // peersOf are the ranks, by position, that do the same work: each group has two
 // or more.
 func peersOf(ranks []trace.Rank) [][]int {
-	return slices.DeleteFunc(groupsOf(ranks), func(g []int) bool { return len(g) < 2 })
+	return slices.DeleteFunc(trace.RoleGroups(ranks), func(g []int) bool { return len(g) < 2 })
 }
 
 // comparison is one operator on one rank of a group.

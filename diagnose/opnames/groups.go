@@ -15,7 +15,7 @@ import (
 // and stands under its lowest rank. nil where there are fewer than two groups.
 // O(n·G) for n rows of G groups.
 func Across(t *operator.Totals, o Options) (*Result, error) {
-	groups := groupsOf(t.Ranks)
+	groups := trace.RoleGroups(t.Ranks)
 	if len(groups) < 2 {
 		return nil, nil
 	}
@@ -29,23 +29,6 @@ func Across(t *operator.Totals, o Options) (*Result, error) {
 		}
 	}
 	return Compare(out, o)
-}
-
-// groupsOf are the ranks of every group of peers, by position.
-func groupsOf(ranks []trace.Rank) [][]int {
-	at := make(map[string]int)
-	var groups [][]int
-	for i, r := range ranks {
-		name := r.Role.Group()
-		g, ok := at[name]
-		if !ok {
-			g = len(groups)
-			at[name] = g
-			groups = append(groups, nil)
-		}
-		groups[g] = append(groups[g], i)
-	}
-	return groups
 }
 
 // instances are the rows of each operator in a step, by rank.

@@ -81,11 +81,8 @@ func (p *pairing) add(q pairing) {
 }
 
 // judge aligns the process and counts.
-func (r *recording) judge(sc align.Scoring) (p pairing, err error) {
-	m, err := align.Calls(r.Process, sc)
-	if err != nil {
-		return p, err
-	}
+func (r *recording) judge(sc align.Scoring) (p pairing) {
+	m := must(align.Calls(r.Process, sc))
 	p.truth = len(r.truth)
 	for _, k := range m.Matches {
 		for _, c := range m.Launches[k.Launch].Calls {
@@ -102,7 +99,7 @@ func (r *recording) judge(sc align.Scoring) (p pairing, err error) {
 			}
 		}
 	}
-	return p, nil
+	return p
 }
 
 // falselyCertain is how often a pair that is called certain may be false: the promise of engine/align.
@@ -113,21 +110,16 @@ const leastF1 = 0.99
 
 // certainPairs: with clocks nearly all pairs are found, whatever is lost; with them and without, what is called
 // certain is true.
-func certainPairs(s *sampler) (finding, error) {
+func certainPairs(s *sampler) finding {
 	type outcome struct{ timed, blind pairing }
-	trials, err := repeat(s, s.alignments(), func(rng *rand.Rand) (o outcome, err error) {
+	trials := repeat(s, s.alignments(), func(rng *rand.Rand) (o outcome) {
 		r := lossy(rng)
-		if o.timed, err = r.judge(align.DefaultScoring()); err != nil {
-			return o, err
-		}
+		o.timed = r.judge(align.DefaultScoring())
 		blind := align.DefaultScoring()
 		blind.UseTime, blind.UseThread = false, false
-		o.blind, err = r.judge(blind)
-		return o, err
+		o.blind = r.judge(blind)
+		return o
 	})
-	if err != nil {
-		return finding{}, err
-	}
 	var timed, blind pairing
 	for _, t := range trials {
 		timed.add(t.timed)
@@ -135,11 +127,11 @@ func certainPairs(s *sampler) (finding, error) {
 	}
 	certainly, wrong := timed.certain+blind.certain, timed.wrong+blind.wrong
 	if timed.certain == 0 || blind.certain == 0 {
-		return finding{text: "nothing is certain"}, nil
+		return finding{text: "nothing is certain"}
 	}
-	rate, err := bootstrap.Binomial(wrong, certainly, certain)
+	rate := must(bootstrap.Binomial(wrong, certainly, certain))
 	return finding{fmt.Sprintf("%d of %d false; F1 %.3f with clocks, %.3f without", wrong, certainly, timed.f1(), blind.f1()),
-		err == nil && rate.AtLeast <= falselyCertain && timed.f1() >= leastF1}, err
+		rate.AtLeast <= falselyCertain && timed.f1() >= leastF1}
 }
 
 // alignments is how many processes are aligned: one takes as long as several small trials.
@@ -183,8 +175,8 @@ func (g grid) wholeTable(rows, columns gotoh.Gap) int32 {
 }
 
 // band: the alignment in a band one cell wide, widened until it is proved, scores as the best of the whole table.
-func band(s *sampler) (finding, error) {
-	return noneOf(repeat(s, s.Trials, func(rng *rand.Rand) (bool, error) {
+func band(s *sampler) finding {
+	return noneOf(repeat(s, s.Trials, func(rng *rand.Rand) bool {
 		g := make(grid, 1+rng.IntN(40))
 		columns := 1 + rng.IntN(40)
 		for i := range g {
@@ -197,8 +189,7 @@ func band(s *sampler) (finding, error) {
 		}
 		o := gotoh.Options{Rows: gotoh.Gap{Open: rng.Int32N(20), Extend: rng.Int32N(10)},
 			Columns: gotoh.Gap{Open: rng.Int32N(20), Extend: rng.Int32N(10)}, Width: 1}
-		r, err := gotoh.Solve(g, o)
-		return err == nil && r.Score != int64(g.wholeTable(o.Rows, o.Columns)), err
+		return must(gotoh.Solve(g, o)).Score != int64(g.wholeTable(o.Rows, o.Columns))
 	}))
 }
 
@@ -210,8 +201,8 @@ const (
 
 // clocksBack: two hosts' clocks are up to a second apart and drift by up to 100 ppm; from the ends of what they did
 // together, each within microseconds and one of twenty far off, both come back.
-func clocksBack(s *sampler) (finding, error) {
-	return noneOf(repeat(s, s.Simulated, func(rng *rand.Rand) (bool, error) {
+func clocksBack(s *sampler) finding {
+	return noneOf(repeat(s, s.Simulated, func(rng *rand.Rand) bool {
 		offset, drift := rng.Int64N(2e9)-1e9, (2*rng.Float64()-1)*1e-4
 		var points []clock.Point
 		begin := int64(1e18)
@@ -223,12 +214,9 @@ func clocksBack(s *sampler) (finding, error) {
 			}
 			points = append(points, clock.Point{At: begin + at, Ahead: ahead})
 		}
-		c, err := clock.Fit(points)
-		if err != nil {
-			return false, err
-		}
+		c := must(clock.Fit(points))
 		off := math.Abs(float64(c.AheadAt(begin) - offset))
-		return off > offsetWithin || math.Abs(c.Drift-drift) > max(driftWithin, 4*c.DriftErr), nil
+		return off > offsetWithin || math.Abs(c.Drift-drift) > max(driftWithin, 4*c.DriftErr)
 	}))
 }
 
@@ -237,12 +225,9 @@ const publishedVolumes = "1.51, 1.34, 2.68, 8.05, 3.15"
 
 // volumes: the formulas that were found for that column give all of it; and in any layout, what pipeline stages send
 // is what others receive, and gradients that are reduced in parts leave a rank as those that are reduced whole.
-func volumes(s *sampler) (finding, error) {
-	lost, err := repeat(s, s.Trials, func(rng *rand.Rand) (bool, error) {
-		m, err := randomModel(rng).Complete()
-		if err != nil {
-			return false, err
-		}
+func volumes(s *sampler) finding {
+	lost := repeat(s, s.Trials, func(rng *rand.Rand) bool {
+		m := must(randomModel(rng).Complete())
 		parts := m
 		parts.Sharding = volume.ShardedOptimizer
 		var sends, receives, whole, split float64
@@ -263,17 +248,14 @@ func volumes(s *sampler) (finding, error) {
 				}
 			}
 		}
-		return sends != receives || math.Abs(whole-split) > 1e-9*whole, nil
+		return sends != receives || math.Abs(whole-split) > 1e-9*whole
 	})
-	if err != nil {
-		return finding{}, err
-	}
 	var found []string
 	for _, row := range volume.Table51 {
 		found = append(found, strconv.FormatFloat(row.Model.ThesisBytes(row.Stage)/1e9, 'f', 2, 64))
 	}
-	text, n := strings.Join(found, ", "), tally(lost, func(b bool) bool { return b })
-	return finding{fmt.Sprintf("%s; %d of %d", text, n, len(lost)), n == 0 && text == publishedVolumes}, nil
+	text, n := strings.Join(found, ", "), held(lost)
+	return finding{fmt.Sprintf("%s; %d of %d", text, n, len(lost)), n == 0 && text == publishedVolumes}
 }
 
 // randomModel is a job of up to 512 ranks.

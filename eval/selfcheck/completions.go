@@ -17,19 +17,13 @@ const certain = 0.9999
 
 // distances: D(A,B) is what its definition says of the two lists of times, the
 // same from either side, and in [0, 1].
-func distances(s *sampler) (finding, error) {
-	return noneOf(repeat(s, s.Trials, func(rng *rand.Rand) (bool, error) {
+func distances(s *sampler) finding {
+	return noneOf(repeat(s, s.Trials, func(rng *rand.Rand) bool {
 		a, b := times(rng), times(rng)
-		one, err := ks.Compare(a, b)
-		if err != nil {
-			return false, err
-		}
-		other, err := ks.Compare(b, a)
-		if err != nil {
-			return false, err
-		}
+		one := must(ks.Compare(a, b))
+		other := must(ks.Compare(b, a))
 		d := steps(a, b)
-		return math.Abs(one.D-d) > 1e-12 || one.D != other.D || one.D < 0 || one.D > 1, nil
+		return math.Abs(one.D-d) > 1e-12 || one.D != other.D || one.D < 0 || one.D > 1
 	}))
 }
 
@@ -88,125 +82,98 @@ func completions(rng *rand.Rand, slow int, factor float64) []ks.Worker {
 
 // completionsNull: of healthy workers a share of at most 5 % has P ≤ 0.05, with six
 // workers and eight steps.
-func completionsNull(s *sampler) (finding, error) {
+func completionsNull(s *sampler) finding {
 	const alpha = 0.05
-	below, err := repeat(s, s.Healthy, func(rng *rand.Rand) (bool, error) {
+	below := repeat(s, s.Healthy, func(rng *rand.Rand) bool {
 		o := ks.DefaultOptions()
 		o.Seed, o.Threads = rng.Uint64(), 1
-		r, err := ks.Analyze(completions(rng, -1, 1), o)
-		if err != nil {
-			return false, err
-		}
+		r := must(ks.Analyze(completions(rng, -1, 1), o))
 		test := r.Scores[rng.IntN(len(r.Scores))].Test
-		return test != nil && test.P <= alpha, nil
+		return test != nil && test.P <= alpha
 	})
-	return notAbove(below, alpha, err)
+	return notAbove(below, alpha)
 }
 
 // notAbove passes when a rate is not shown to be above what is promised.
-func notAbove(trials []bool, promised float64, err error) (finding, error) {
-	if err != nil {
-		return finding{}, err
-	}
-	k := tally(trials, func(b bool) bool { return b })
-	rate, err := bootstrap.Binomial(k, len(trials), certain)
-	if err != nil {
-		return finding{}, err
-	}
-	return finding{fmt.Sprintf("%d/%d (%.1f %%)", k, len(trials), 100*float64(k)/float64(len(trials))), rate.AtLeast <= promised}, nil
+func notAbove(trials []bool, promised float64) finding {
+	k := held(trials)
+	rate := must(bootstrap.Binomial(k, len(trials), certain))
+	return finding{fmt.Sprintf("%d/%d (%.1f %%)", k, len(trials), 100*float64(k)/float64(len(trials))), rate.AtLeast <= promised}
 }
 
 // completionsCulprit: a worker that is 10 % slower has the largest mean distance.
-func completionsCulprit(s *sampler) (finding, error) {
-	trials, err := repeat(s, s.Simulated, func(rng *rand.Rand) (bool, error) {
+func completionsCulprit(s *sampler) finding {
+	trials := repeat(s, s.Simulated, func(rng *rand.Rand) bool {
 		o := ks.DefaultOptions()
 		o.Replicates, o.Threads = 0, 1
 		slow := rng.IntN(6)
-		r, err := ks.Analyze(completions(rng, slow, 1.1), o)
-		return err == nil && r.Ranking[0] == slow, err
+		return must(ks.Analyze(completions(rng, slow, 1.1), o)).Ranking[0] == slow
 	})
-	return every(trials, err)
+	return every(trials)
 }
 
 // every passes when the statement held in all trials.
-func every(trials []bool, err error) (finding, error) {
-	n := tally(trials, func(b bool) bool { return b })
-	return finding{outOf(n, len(trials)), n == len(trials)}, err
+func every(trials []bool) finding {
+	n := held(trials)
+	return finding{outOf(n, len(trials)), n == len(trials)}
 }
 
 // ceiling: no score of N values is beyond √(N−1) population deviations, nor
 // (N−1)/√N of the sample's; one value apart from all others reaches it.
-func ceiling(s *sampler) (finding, error) {
-	worst, err := repeat(s, s.Trials, func(rng *rand.Rand) (float64, error) {
+func ceiling(s *sampler) finding {
+	worst := repeat(s, s.Trials, func(rng *rand.Rand) float64 {
 		x := make([]int64, 2+rng.IntN(31))
 		x[rng.IntN(len(x))] = 1 + rng.Int64N(millisecond)
-		reached, err := ofCeiling(x)
-		if err != nil {
-			return 0, err
-		}
+		reached := ofCeiling(x)
 		for i := range x {
 			x[i] = randomDuration(rng)
 		}
-		other, err := ofCeiling(x)
+		other := ofCeiling(x)
 		if reached < 1-1e-6 { // a bound that is not reached fails as one that is passed
-			return math.Inf(1), err
+			return math.Inf(1)
 		}
-		return max(reached, other), err
+		return max(reached, other)
 	})
-	if err != nil {
-		return finding{}, err
-	}
 	most := slices.Max(worst)
-	return finding{fmt.Sprintf("%.3f", most), most <= 1+1e-9}, nil
+	return finding{fmt.Sprintf("%.3f", most), most <= 1+1e-9}
 }
 
 // ofCeiling is the largest score of the values, in parts of what it can be.
-func ofCeiling(x []int64) (float64, error) {
+func ofCeiling(x []int64) float64 {
 	most, n := 0.0, float64(len(x))
 	for m, bound := range map[zscore.Method]float64{zscore.Population: math.Sqrt(n - 1), zscore.SampleSD: (n - 1) / math.Sqrt(n)} {
-		scores, err := zscore.Scores(m, x)
-		if err != nil {
-			return 0, err
-		}
+		scores := must(zscore.Scores(m, x))
 		for _, z := range scores {
 			most = max(most, math.Abs(z)/bound)
 		}
 	}
-	return most, nil
+	return most
 }
 
 // lateOfFew: one of four to ten workers is late in every step of a window. Three
 // population deviations cannot see it, for √(N−1) ≤ 3; the default does, and
 // flags another one in no more windows than its error rate allows.
-func lateOfFew(s *sampler) (finding, error) {
+func lateOfFew(s *sampler) finding {
 	type outcome struct{ found, sigma, other bool }
 	options := zscore.DefaultOptions()
 	options.Threads = 1
-	trials, err := repeat(s, s.Simulated, func(rng *rand.Rand) (o outcome, err error) {
+	trials := repeat(s, s.Simulated, func(rng *rand.Rand) (o outcome) {
 		series, late := lateStarts(rng)
-		if o.sigma, err = beyondThree(series); err != nil {
-			return o, err
-		}
-		r, err := zscore.Analyze([]zscore.Series{series}, options)
-		if err != nil {
-			return o, err
-		}
+		o.sigma = beyondThree(series)
+		r := must(zscore.Analyze([]zscore.Series{series}, options))
 		for _, x := range r.Outliers {
 			o.found = o.found || x.Sure && x.Worker == late
 			o.other = o.other || x.Sure && x.Worker != late
 		}
-		return o, nil
+		return o
 	})
-	if err != nil {
-		return finding{}, err
-	}
 	n := len(trials)
 	found := tally(trials, func(o outcome) bool { return o.found })
 	sigma := tally(trials, func(o outcome) bool { return o.sigma })
 	other := tally(trials, func(o outcome) bool { return o.other })
-	rate, err := bootstrap.Binomial(other, n, certain)
+	rate := must(bootstrap.Binomial(other, n, certain))
 	return finding{fmt.Sprintf("%s, %s, %d/%d", outOf(found, n), outOf(sigma, n), other, n),
-		found == n && sigma == 0 && rate.AtLeast <= options.Alpha}, err
+		found == n && sigma == 0 && rate.AtLeast <= options.Alpha}
 }
 
 // lateStarts are twelve steps of workers of which one starts 2 ms late, the
@@ -230,16 +197,13 @@ func lateStarts(rng *rand.Rand) (series zscore.Series, late int) {
 
 // beyondThree reports whether any value of a step is more than three population
 // deviations from the mean.
-func beyondThree(series zscore.Series) (bool, error) {
+func beyondThree(series zscore.Series) bool {
 	n := len(series.Workers)
 	for t := 0; t < len(series.X); t += n {
-		scores, err := zscore.Scores(zscore.Population, series.X[t:t+n])
-		if err != nil {
-			return false, err
-		}
+		scores := must(zscore.Scores(zscore.Population, series.X[t:t+n]))
 		if slices.ContainsFunc(scores, func(z float64) bool { return math.Abs(z) > 3 }) {
-			return true, nil
+			return true
 		}
 	}
-	return false, nil
+	return false
 }

@@ -4,7 +4,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/engine/frontier/ranking"
@@ -55,23 +54,20 @@ func first(ranking []int, stage int) bool { return len(ranking) > 0 && ranking[0
 
 // syncWait: one rank's data arrives late, the others wait for it in backward.
 // The frontier charges data; maximum and average are taken in by the wait.
-func syncWait(s *sampler) (finding, error) {
+func syncWait(s *sampler) finding {
 	type outcome struct{ frontier, maximum, average bool }
-	trials, err := repeat(s, s.Trials, func(rng *rand.Rand) (outcome, error) {
+	trials := repeat(s, s.Trials, func(rng *rand.Rand) outcome {
 		w := fixture(rng)
 		delay(rng, w, dataStage, backwardStage)
-		r, err := analyze(w, cut.Step)
-		if err != nil {
-			return outcome{}, err
-		}
+		r := analyze(w, cut.Step)
 		return outcome{first(r.Routing, dataStage), first(r.Baselines[ranking.StageMax].Ranking, dataStage),
-			first(r.Baselines[ranking.StageMean].Ranking, dataStage)}, nil
+			first(r.Baselines[ranking.StageMean].Ranking, dataStage)}
 	})
 	n := len(trials)
 	f := tally(trials, func(o outcome) bool { return o.frontier })
 	maximum := tally(trials, func(o outcome) bool { return o.maximum })
 	average := tally(trials, func(o outcome) bool { return o.average })
-	return finding{outOf(f, n) + ", " + outOf(maximum, n) + ", " + outOf(average, n), f == n && maximum == 0 && average == 0}, err
+	return finding{outOf(f, n) + ", " + outOf(maximum, n) + ", " + outOf(average, n), f == n && maximum == 0 && average == 0}
 }
 
 // exposed is a job in which one rank is late at the end of the step and nobody
@@ -82,16 +78,16 @@ func exposed(rng *rand.Rand) *trace.Window {
 	return w
 }
 
-func directExposure(s *sampler) (finding, error) {
-	return allOf(s, func(rng *rand.Rand) (*frontier.Result, error) { return analyze(exposed(rng), cut.Step) },
-		func(r *frontier.Result) bool {
-			return slices.Contains(r.Labels, labels.DirectExposure) && r.Leader.Stage == lastStage
-		})
+func directExposure(s *sampler) finding {
+	return every(repeat(s, s.Trials, func(rng *rand.Rand) bool {
+		r := analyze(exposed(rng), cut.Step)
+		return slices.Contains(r.Labels, labels.DirectExposure) && r.Leader.Stage == lastStage
+	}))
 }
 
 // The downgrades take from a window what a strong label needs.
 
-func downgradeLowGain(s *sampler) (finding, error) {
+func downgradeLowGain(s *sampler) finding {
 	return downgrade(s, labels.CoCritical, func(rng *rand.Rand) *trace.Window {
 		w := fixture(rng)
 		delay(rng, w, dataStage, backwardStage)
@@ -99,7 +95,7 @@ func downgradeLowGain(s *sampler) (finding, error) {
 	})
 }
 
-func downgradeTie(s *sampler) (finding, error) {
+func downgradeTie(s *sampler) finding {
 	return downgrade(s, labels.CoCritical, func(rng *rand.Rand) *trace.Window {
 		// The delay is half in the one stage, half in the other.
 		w := fixture(rng)
@@ -113,7 +109,7 @@ func downgradeTie(s *sampler) (finding, error) {
 	})
 }
 
-func downgradeRoles(s *sampler) (finding, error) {
+func downgradeRoles(s *sampler) finding {
 	return downgrade(s, labels.RoleAwareNeeded, func(rng *rand.Rand) *trace.Window {
 		w := exposed(rng)
 		R := len(w.Ranks)
@@ -129,7 +125,7 @@ func downgradeRoles(s *sampler) (finding, error) {
 	})
 }
 
-func downgradeTelemetry(s *sampler) (finding, error) {
+func downgradeTelemetry(s *sampler) finding {
 	return downgrade(s, labels.TelemetryLimited, func(rng *rand.Rand) *trace.Window {
 		w := exposed(rng)
 		w.WorldSize++
@@ -137,7 +133,7 @@ func downgradeTelemetry(s *sampler) (finding, error) {
 	})
 }
 
-func downgradeAccumulation(s *sampler) (finding, error) {
+func downgradeAccumulation(s *sampler) finding {
 	return downgrade(s, labels.GradientAccumulationAmbiguous, func(rng *rand.Rand) *trace.Window {
 		w := exposed(rng)
 		w.Accumulation = 4
@@ -146,14 +142,9 @@ func downgradeAccumulation(s *sampler) (finding, error) {
 }
 
 // downgrade passes when every window has the label and none a strong one.
-func downgrade(s *sampler, l labels.Label, window func(*rand.Rand) *trace.Window) (finding, error) {
-	return allOf(s, func(rng *rand.Rand) (*frontier.Result, error) { return analyze(window(rng), cut.Step) },
-		func(r *frontier.Result) bool { return slices.Contains(r.Labels, l) && !r.Strong() })
-}
-
-// allOf passes when the statement holds in every trial.
-func allOf[T any](s *sampler, trial func(*rand.Rand) (T, error), holds func(T) bool) (finding, error) {
-	trials, err := repeat(s, s.Trials, trial)
-	n := tally(trials, holds)
-	return finding{outOf(n, len(trials)), n == len(trials)}, err
+func downgrade(s *sampler, l labels.Label, window func(*rand.Rand) *trace.Window) finding {
+	return every(repeat(s, s.Trials, func(rng *rand.Rand) bool {
+		r := analyze(window(rng), cut.Step)
+		return slices.Contains(r.Labels, l) && !r.Strong()
+	}))
 }

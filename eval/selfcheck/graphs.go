@@ -15,18 +15,15 @@ import (
 // for each other. One operator is long. From every member of the collective,
 // its own and those that waited, the walk comes to that operator and to nothing
 // else.
-func planted(s *sampler) (finding, error) {
-	trials, err := repeat(s, s.Trials, func(rng *rand.Rand) (bool, error) {
+func planted(s *sampler) finding {
+	trials := repeat(s, s.Trials, func(rng *rand.Rand) bool {
 		ranks, layers := 3+rng.IntN(14), 1+rng.IntN(8)
 		g, symptoms, culprit := longOperator(rng, ranks, layers)
-		r, err := blame.Analyze(g, symptoms, blame.Options{})
-		if err != nil {
-			return false, err
-		}
+		r := must(blame.Analyze(g, symptoms, blame.Options{}))
 		return len(r.Causes) == 1 && len(r.Unexplained) == 0 && r.Causes[0].Kind == blame.LongOp && r.Causes[0].Op == culprit &&
-			len(r.Causes[0].Symptoms) == ranks, nil
+			len(r.Causes[0].Symptoms) == ranks
 	})
-	return every(trials, err)
+	return every(trials)
 }
 
 // longOperator makes such a step: the graph, the members of its collective, and
@@ -130,91 +127,76 @@ func (p *program) run() (r whatif.Recording, makespan []int64) {
 	return r, makespan
 }
 
-func (p *program) analyze() (*whatif.Result, []int64, error) {
+func (p *program) analyze() (*whatif.Result, []int64) {
 	recording, makespan := p.run()
-	m, err := whatif.Build(p.graph, recording, whatif.DefaultOptions())
-	if err != nil {
-		return nil, nil, err
-	}
-	return m.Analyze(), makespan, nil
+	m := must(whatif.Build(p.graph, recording, whatif.DefaultOptions()))
+	return m.Analyze(), makespan
 }
 
 // replayed: with the durations and launch delays that were recorded, the replay
 // takes as long as the recording; without the delays no longer than with them.
-func replayed(s *sampler) (finding, error) {
-	return noneOf(repeat(s, s.Trials, func(rng *rand.Rand) (bool, error) {
+func replayed(s *sampler) finding {
+	return noneOf(repeat(s, s.Trials, func(rng *rand.Rand) bool {
 		p := randomProgram(rng)
 		for n := range p.delay { // a step begins with its first operator
 			if len(p.graph.Nodes[n].After) == 0 {
 				clear(p.delay[n])
 			}
 		}
-		r, makespan, err := p.analyze()
-		if err != nil {
-			return false, err
-		}
+		r, makespan := p.analyze()
 		worse := false
 		for i, ns := range r.NoDelay.PerStep {
 			worse = worse || ns > r.Recorded.PerStep[i]
 		}
-		return worse || r.Misfit != 0 || !slices.Equal(r.Recorded.PerStep, makespan), nil
+		return worse || r.Misfit != 0 || !slices.Equal(r.Recorded.PerStep, makespan)
 	}))
 }
 
 // evenWork: where every operator takes as long in all replicas and steps, ideal
 // durations are the recorded ones, and uneven work costs nothing: S = 1.
-func evenWork(s *sampler) (finding, error) {
-	return noneOf(repeat(s, s.Trials, func(rng *rand.Rand) (bool, error) {
+func evenWork(s *sampler) finding {
+	return noneOf(repeat(s, s.Trials, func(rng *rand.Rand) bool {
 		p := randomProgram(rng)
 		for n := range p.length {
 			for lane := range p.length[n] {
 				p.length[n][lane] = p.length[n][0]
 			}
 		}
-		r, _, err := p.analyze()
-		return err == nil && r.Slowdown.Overall != 1, err
+		r, _ := p.analyze()
+		return r.Slowdown.Overall != 1
 	}))
 }
 
 // monotone: a longer operator never makes a step shorter.
-func monotone(s *sampler) (finding, error) {
-	return noneOf(repeat(s, s.Trials, func(rng *rand.Rand) (bool, error) {
+func monotone(s *sampler) finding {
+	return noneOf(repeat(s, s.Trials, func(rng *rand.Rand) bool {
 		p := randomProgram(rng)
-		before, _, err := p.analyze()
-		if err != nil {
-			return false, err
-		}
+		before, _ := p.analyze()
 		n := rng.IntN(len(p.length))
 		p.length[n][rng.IntN(len(p.length[n]))] += 1 + rng.Int64N(500)
-		after, _, err := p.analyze()
-		if err != nil {
-			return false, err
-		}
+		after, _ := p.analyze()
 		shorter := false
 		for i, ns := range before.NoDelay.PerStep {
 			shorter = shorter || after.NoDelay.PerStep[i] < ns
 		}
-		return shorter, nil
+		return shorter
 	}))
 }
 
 // coverage: the one-sided studentised bound of a mean overhead misses in at most
 // 5 % of experiments, with twelve paired runs and normal noise.
-func coverage(s *sampler) (finding, error) {
+func coverage(s *sampler) finding {
 	const overhead, runs = 0.002, 12
-	missed, err := repeat(s, s.Healthy, func(rng *rand.Rand) (bool, error) {
+	missed := repeat(s, s.Healthy, func(rng *rand.Rand) bool {
 		var pairs []bootstrap.Pair
 		for i := range runs {
 			pairs = append(pairs, bootstrap.Pair{Block: i, Base: 1e8, With: 1e8 * (1 + overhead + 0.001*rng.NormFloat64())})
 		}
 		o := bootstrap.DefaultOptions()
 		o.Seed, o.Replicates, o.Threads, o.Statistics = rng.Uint64(), 399, 1, []bootstrap.Statistic{bootstrap.Mean}
-		r, err := bootstrap.Analyze(pairs, o)
-		if err != nil {
-			return false, err
-		}
+		r := must(bootstrap.Analyze(pairs, o))
 		interval, ok := r.Of(bootstrap.Mean).By(bootstrap.Studentised)
-		return !ok || math.IsNaN(interval.AtMost) || interval.AtMost < overhead, nil
+		return !ok || math.IsNaN(interval.AtMost) || interval.AtMost < overhead
 	})
-	return notAbove(missed, 0.05, err)
+	return notAbove(missed, 0.05)
 }

@@ -12,32 +12,20 @@ import (
 
 // telescoping: in every cut the advances are not negative and sum to the
 // makespan; and the makespan of the step cut is what the durations say.
-func telescoping(s *sampler) (finding, error) {
-	errors, err := repeat(s, s.Trials, func(rng *rand.Rand) (int64, error) {
+func telescoping(s *sampler) finding {
+	errors := repeat(s, s.Trials, func(rng *rand.Rand) int64 {
 		w, worst := randomWindow(rng), int64(0)
 		for _, by := range []cut.Cut{cut.Step, cut.Carried, cut.Sync, cut.Auto} {
 			o := frontier.Options{Cut: by, SyncAfter: w.Schema.Stages[rng.IntN(len(w.Schema.Stages))]}
-			a, err := frontier.Analyze(w, o)
-			if err != nil {
-				return 0, err
-			}
+			a := must(frontier.Analyze(w, o))
 			worst = max(worst, unaccounted(a.Main))
 		}
 		w.Wall = nil
-		a, err := analyze(w, cut.Step)
-		if err != nil {
-			return 0, err
-		}
-		return max(worst, distance(a.Makespan, longest(w))), nil
+		a := analyze(w, cut.Step)
+		return max(worst, distance(a.Makespan, longest(w)))
 	})
-	if err != nil {
-		return finding{}, err
-	}
-	worst := int64(0)
-	for _, e := range errors {
-		worst = max(worst, e)
-	}
-	return finding{fmt.Sprintf("%d ns over %d matrices", worst, s.Trials), worst == 0}, nil
+	worst := slices.Max(errors)
+	return finding{fmt.Sprintf("%d ns over %d matrices", worst, s.Trials), worst == 0}
 }
 
 // unaccounted is what the advances miss of the makespan, or what is negative
@@ -73,7 +61,7 @@ func (b bound) violated() bool { return b.low > b.x || b.x > b.high }
 
 // maxima: Proposition 1. Ranks alike are the tight case below; ranks that take
 // turns, one stage each, the tight case above.
-func maxima(s *sampler) (finding, error) {
+func maxima(s *sampler) finding {
 	return proposition(s, func(w *trace.Window, ref reference, f int64) bound {
 		return bound{f, ref.maxima, int64(min(len(w.Schema.Stages), len(w.Ranks))) * f}
 	}, alike, turns)
@@ -81,7 +69,7 @@ func maxima(s *sampler) (finding, error) {
 
 // means: Proposition 2, times R to stay in integers. All work on one rank is
 // the tight case below; ranks alike, the tight case above.
-func means(s *sampler) (finding, error) {
+func means(s *sampler) finding {
 	return proposition(s, func(w *trace.Window, ref reference, f int64) bound {
 		return bound{f, ref.sums, int64(len(w.Ranks)) * f}
 	}, alone, alike)
@@ -115,42 +103,28 @@ func turns(w *trace.Window) {
 
 // proposition tries a bound on random steps, and on steps made to reach it
 // below and above.
-func proposition(s *sampler, of func(*trace.Window, reference, int64) bound, low, high func(*trace.Window)) (finding, error) {
-	trial := func(shape func(*trace.Window)) ([]bound, error) {
-		return repeat(s, s.Trials, func(rng *rand.Rand) (bound, error) {
-			w := randomStep(rng)
-			if shape != nil {
-				shape(w)
-			}
-			a, err := analyze(w, cut.Step)
-			if err != nil {
-				return bound{}, err
-			}
-			return of(w, referenceOf(w), a.Makespan), nil
-		})
-	}
+func proposition(s *sampler, of func(*trace.Window, reference, int64) bound, low, high func(*trace.Window)) finding {
 	var trials [3][]bound
-	for i, shape := range []func(*trace.Window){nil, low, high} {
-		var err error
-		if trials[i], err = trial(shape); err != nil {
-			return finding{}, err
-		}
-	}
 	violated := 0
-	for _, t := range trials {
-		violated += tally(t, bound.violated)
+	for i, shape := range []func(*trace.Window){func(*trace.Window) {}, low, high} {
+		trials[i] = repeat(s, s.Trials, func(rng *rand.Rand) bound {
+			w := randomStep(rng)
+			shape(w)
+			return of(w, referenceOf(w), analyze(w, cut.Step).Makespan)
+		})
+		violated += tally(trials[i], bound.violated)
 	}
 	below := tally(trials[1], func(b bound) bool { return b.x == b.low })
 	above := tally(trials[2], func(b bound) bool { return b.x == b.high })
 	return finding{fmt.Sprintf("%d violations of %d, %d, %d", violated, 3*s.Trials, below, above),
-		violated == 0 && below == s.Trials && above == s.Trials}, nil
+		violated == 0 && below == s.Trials && above == s.Trials}
 }
 
 // clockError: Proposition 3. Half of the trials move every duration by the
 // full ε, which is what reaches the bound.
-func clockError(s *sampler) (finding, error) {
+func clockError(s *sampler) finding {
 	const ε = 1000 // ns
-	worst, err := repeat(s, s.Trials, func(rng *rand.Rand) (float64, error) {
+	worst := repeat(s, s.Trials, func(rng *rand.Rand) float64 {
 		w := randomStep(rng)
 		for i := range w.Durations {
 			w.Durations[i] += ε
@@ -168,21 +142,12 @@ func clockError(s *sampler) (finding, error) {
 			}
 			measured.Durations[i] += e
 		}
-		before, err := analyze(w, cut.Step)
-		if err != nil {
-			return 0, err
-		}
-		after, err := analyze(&measured, cut.Step)
-		if err != nil {
-			return 0, err
-		}
-		return worstError(before, after, ε), nil
+		before := analyze(w, cut.Step)
+		after := analyze(&measured, cut.Step)
+		return worstError(before, after, ε)
 	})
-	if err != nil {
-		return finding{}, err
-	}
 	most := slices.Max(worst)
-	return finding{fmt.Sprintf("%.3f", most), most <= 1}, nil
+	return finding{fmt.Sprintf("%.3f", most), most <= 1}
 }
 
 // worstError is the largest of |ΔF[s]| ÷ s·ε and |Δa[s]| ÷ (2s−1)·ε, with s
@@ -198,13 +163,10 @@ func worstError(a, b *frontier.Result, ε int64) float64 {
 	return worst
 }
 
-func slackIdentity(s *sampler) (finding, error) {
-	wrong, err := repeat(s, s.Trials, func(rng *rand.Rand) (bool, error) {
+func slackIdentity(s *sampler) finding {
+	wrong := repeat(s, s.Trials, func(rng *rand.Rand) bool {
 		w := randomStep(rng)
-		a, err := analyze(w, cut.Step)
-		if err != nil {
-			return false, err
-		}
+		a := analyze(w, cut.Step)
 		ref, R := referenceOf(w), len(w.Ranks)
 		slack := make([]int64, R)
 		for i, st := range a.Stages {
@@ -213,19 +175,19 @@ func slackIdentity(s *sampler) (finding, error) {
 				most = max(most, d-slack[r])
 			}
 			if most != st.Advance {
-				return true, nil
+				return true
 			}
 			slack = ref.slack[i]
 		}
-		return false, nil
+		return false
 	})
-	return noneOf(wrong, err)
+	return noneOf(wrong)
 }
 
 // rankOrder gives the same columns to other ranks: the account of the stages
 // is the same, and who is latest moves along.
-func rankOrder(s *sampler) (finding, error) {
-	changed, err := repeat(s, s.Trials, func(rng *rand.Rand) (bool, error) {
+func rankOrder(s *sampler) finding {
+	changed := repeat(s, s.Trials, func(rng *rand.Rand) bool {
 		w := randomWindow(rng)
 		w.Wall = nil
 		R := len(w.Ranks)
@@ -235,14 +197,8 @@ func rankOrder(s *sampler) (finding, error) {
 		for i, d := range w.Durations {
 			moved.Durations[i/R*R+to[i%R]] = d
 		}
-		a, err := analyze(w, cut.Step)
-		if err != nil {
-			return false, err
-		}
-		b, err := analyze(&moved, cut.Step)
-		if err != nil {
-			return false, err
-		}
+		a := analyze(w, cut.Step)
+		b := analyze(&moved, cut.Step)
 		same := a.Makespan == b.Makespan && slices.Equal(a.Labels, b.Labels) && slices.Equal(a.Routing, b.Routing)
 		for i, st := range a.Stages {
 			latest := make([]int, 0, R)
@@ -252,14 +208,14 @@ func rankOrder(s *sampler) (finding, error) {
 			slices.Sort(latest)
 			same = same && st.Advance == b.Stages[i].Advance && slices.Equal(latest, b.Stages[i].Latest)
 		}
-		return !same, nil
+		return !same
 	})
-	return noneOf(changed, err)
+	return noneOf(changed)
 }
 
 // scaling counts time in another unit.
-func scaling(s *sampler) (finding, error) {
-	changed, err := repeat(s, s.Trials, func(rng *rand.Rand) (bool, error) {
+func scaling(s *sampler) finding {
+	changed := repeat(s, s.Trials, func(rng *rand.Rand) bool {
 		w := randomWindow(rng)
 		w.Wall = nil
 		factor := 2 + rng.Int64N(999)
@@ -268,25 +224,19 @@ func scaling(s *sampler) (finding, error) {
 		for i := range scaled.Durations {
 			scaled.Durations[i] *= factor
 		}
-		a, err := analyze(w, cut.Step)
-		if err != nil {
-			return false, err
-		}
-		b, err := analyze(&scaled, cut.Step)
-		if err != nil {
-			return false, err
-		}
+		a := analyze(w, cut.Step)
+		b := analyze(&scaled, cut.Step)
 		same := factor*a.Makespan == b.Makespan
 		for i := range a.Stages {
 			same = same && factor*a.Stages[i].Advance == b.Stages[i].Advance
 		}
-		return !same, nil
+		return !same
 	})
-	return noneOf(changed, err)
+	return noneOf(changed)
 }
 
 // noneOf passes when no trial is true.
-func noneOf(trials []bool, err error) (finding, error) {
-	n := tally(trials, func(b bool) bool { return b })
-	return finding{fmt.Sprintf("%d of %d", n, len(trials)), n == 0}, err
+func noneOf(trials []bool) finding {
+	n := held(trials)
+	return finding{fmt.Sprintf("%d of %d", n, len(trials)), n == 0}
 }

@@ -71,15 +71,12 @@ func randomStep(rng *rand.Rand) *trace.Window {
 }
 
 // analyze is the account of a window by one cut, without model fit.
-func analyze(w *trace.Window, cut cut.Cut) (*frontier.Result, error) {
+func analyze(w *trace.Window, cut cut.Cut) *frontier.Result {
 	if err := w.Validate(); err != nil {
-		return nil, err
+		panic(impossible{err})
 	}
-	a, err := frontier.Analyze(w, frontier.Options{Cut: cut, ModelFit: fit.None})
-	if err != nil {
-		return nil, err
-	}
-	return a.Main, nil
+	a := must(frontier.Analyze(w, frontier.Options{Cut: cut, ModelFit: fit.None}))
+	return a.Main
 }
 
 // reference is the frontier of one step worked out from its durations alone.

@@ -15,13 +15,39 @@ type sampler struct {
 	use uint64 // number of the check
 }
 
+// impossible is what ends a check that cannot be carried out; Run reports it.
+type impossible struct{ error }
+
+// must ends the check where there is an error.
+func must[T any](x T, err error) T {
+	if err != nil {
+		panic(impossible{err})
+	}
+	return x
+}
+
+// carriedOut runs part of a check, and gives the error that ended it.
+func carriedOut(run func()) (err error) {
+	defer func() {
+		switch x := recover().(type) {
+		case nil:
+		case impossible:
+			err = x.error
+		default:
+			panic(x)
+		}
+	}()
+	run()
+	return nil
+}
+
 // repeat runs n trials in parallel and returns their outcomes in order. Every
 // trial has a random stream of its own, so that the outcomes do not depend on
-// who runs which. The error is that of the first trial that failed; there must
-// be trials.
-func repeat[T any](s *sampler, n int, trial func(*rand.Rand) (T, error)) ([]T, error) {
+// who runs which. The first trial that failed ends the check, and so does to
+// have none.
+func repeat[T any](s *sampler, n int, trial func(*rand.Rand) T) []T {
 	if n < 1 {
-		return nil, errors.New("no trials, so nothing is shown")
+		panic(impossible{errors.New("no trials, so nothing is shown")})
 	}
 	out, errs := make([]T, n), make([]error, n)
 	var next atomic.Int64
@@ -30,17 +56,17 @@ func repeat[T any](s *sampler, n int, trial func(*rand.Rand) (T, error)) ([]T, e
 		wg.Go(func() {
 			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
 				rng := rand.New(rand.NewPCG(s.Seed^s.use<<56, uint64(i)))
-				out[i], errs[i] = trial(rng)
+				errs[i] = carriedOut(func() { out[i] = trial(rng) })
 			}
 		})
 	}
 	wg.Wait()
 	for i, err := range errs {
 		if err != nil {
-			return nil, fmt.Errorf("trial %d: %w", i, err)
+			panic(impossible{fmt.Errorf("trial %d: %w", i, err)})
 		}
 	}
-	return out, nil
+	return out
 }
 
 // tally counts the trials for which holds is true.
@@ -53,6 +79,9 @@ func tally[T any](trials []T, holds func(T) bool) int {
 	}
 	return n
 }
+
+// held counts the trials that are true.
+func held(trials []bool) int { return tally(trials, func(b bool) bool { return b }) }
 
 // outOf writes a count as the suite reports it.
 func outOf(n, all int) string {

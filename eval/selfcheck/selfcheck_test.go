@@ -1,6 +1,7 @@
 package selfcheck
 
 import (
+	"errors"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -37,11 +38,7 @@ func TestPassed(t *testing.T) {
 // is drawn, not the number of processors.
 func TestDeterminism(t *testing.T) {
 	draw := func(seed, use uint64) []uint64 {
-		out, err := repeat(&sampler{Options: Options{Seed: seed}, use: use}, 50, func(rng *rand.Rand) (uint64, error) { return rng.Uint64(), nil })
-		if err != nil {
-			t.Fatal(err)
-		}
-		return out
+		return repeat(&sampler{Options: Options{Seed: seed}, use: use}, 50, func(rng *rand.Rand) uint64 { return rng.Uint64() })
 	}
 	want := draw(3, 1)
 	all := slices.Concat(want, draw(4, 1), draw(3, 2))
@@ -73,8 +70,18 @@ func TestReference(t *testing.T) {
 // TestNoTrialsFail: nothing tried is nothing shown.
 func TestNoTrialsFail(t *testing.T) {
 	for _, r := range Run(Options{}) {
-		if r.Pass {
+		if r.Pass || r.Found != "no trials, so nothing is shown" {
 			t.Errorf("%s passes on no trial at all: %s", r.Check, r.Found)
 		}
+	}
+}
+
+// A trial that cannot be carried out fails its check, and says which.
+func TestImpossibleTrial(t *testing.T) {
+	err := carriedOut(func() {
+		repeat(&sampler{}, 9, func(rng *rand.Rand) int { return must(0, errors.New("no window")) })
+	})
+	if err == nil || err.Error() != "trial 0: no window" {
+		t.Error(err)
 	}
 }
